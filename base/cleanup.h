@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Locals that release what they own when they leave scope.
+ *
+ * An owning local wears CLEANUP(x_freep) and is initialised where it is
+ * declared; handing it over is written TAKE_PTR or TAKE_FD, after which the
+ * local is empty and its destructor does nothing.
+ */
+#pragma once
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define CLEANUP(func) __attribute__((cleanup(func)))
+
+#define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
+#define CONTAINER_OF(ptr, type, member) ((type *)((char *)(ptr) - offsetof(type, member)))
+#define MIN(a, b) ((a) < (b) ? (a) : (b))
+#define MAX(a, b) ((a) > (b) ? (a) : (b))
+#define PRINTF_LIKE(fmt, first) __attribute__((format(printf, fmt, first)))
+#define NSEC_PER_SEC 1000000000ull
+#define NSEC_PER_MSEC 1000000ull
+#define NSEC_PER_USEC 1000ull
+
+/** TAKE_PTR() - value of an owning pointer; the pointer itself becomes NULL */
+#define TAKE_PTR(p)                                                                                \
+	({                                                                                         \
+		__typeof__(p) *take_from_ = &(p);                                                  \
+		__typeof__(p) take_value_ = *take_from_;                                           \
+		*take_from_ = NULL;                                                                \
+		take_value_;                                                                       \
+	})
+
+/** TAKE_FD() - value of an owning descriptor; the descriptor itself becomes -1 */
+#define TAKE_FD(fd)                                                                                \
+	({                                                                                         \
+		int *take_from_ = &(fd);                                                           \
+		int take_value_ = *take_from_;                                                     \
+		*take_from_ = -1;                                                                  \
+		take_value_;                                                                       \
+	})
+
+static inline void freep(void *p)
+{
+	free(*(void **)p);
+}
+
+static inline void closep(int *fd)
+{
+	int saved = errno;
+
+	if (*fd >= 0)
+		(void)close(*fd); /* nothing can be done about a failed close of a reader */
+	errno = saved;
+}
+
+static inline void fclosep(FILE **f)
+{
+	if (*f)
+		(void)fclose(*f);
+}

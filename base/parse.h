@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Text to numbers, with nothing left over and nothing guessed.
+ *
+ * Every function takes the whole string, refuses trailing characters, signs
+ * where none make sense and overflow, and leaves its output untouched on failure.
+ */
+#pragma once
+
+#include <stdint.h>
+
+/** parse_u64() - decimal. Return: 0, -EINVAL (not a number), -ERANGE (too large) */
+int parse_u64(const char *text, uint64_t max, uint64_t *ret_value);
+/** parse_u64_hex() - hexadecimal without 0x. Return: as parse_u64() */
+int parse_u64_hex(const char *text, uint64_t *ret_value);
+/**
+ * parse_duration() - "90s", "1h30m", "2d", "1w", "3d12h", "250ms", "5us", "10ns"; a unit is required, but "0" is zero
+ * @ret_ns: nanoseconds
+ * Return: 0, -EINVAL or -ERANGE
+ */
+int parse_duration(const char *text, uint64_t *ret_ns);
+/** parse_size() - "65536", "64k", "10m", "2g" (binary multiples, either case, optional trailing b). Return: as above */
+int parse_size(const char *text, uint64_t *ret_bytes);

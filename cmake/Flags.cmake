@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: Apache-2.0
+# Warnings, sanitizers and hardening: one interface target, no directory sets its own.
+
+option(INGERO_WERROR "Warnings are errors" OFF)
+set(INGERO_SANITIZE "" CACHE STRING "Sanitizers, comma-separated: address,undefined or thread")
+
+add_library(ingero_flags INTERFACE)
+target_include_directories(ingero_flags INTERFACE ${CMAKE_SOURCE_DIR})
+target_compile_definitions(ingero_flags INTERFACE _GNU_SOURCE INGERO_VERSION="${PROJECT_VERSION}")
+target_compile_options(ingero_flags INTERFACE
+	-fvisibility=hidden -fno-omit-frame-pointer
+	-Wall -Wextra -Wshadow -Wformat=2 -Wvla -Wundef
+	$<$<COMPILE_LANGUAGE:C>:-Wstrict-prototypes -Wmissing-prototypes>)
+if(INGERO_WERROR)
+	target_compile_options(ingero_flags INTERFACE -Werror)
+endif()
+if(INGERO_SANITIZE)
+	target_compile_options(ingero_flags INTERFACE -fsanitize=${INGERO_SANITIZE} -fno-sanitize-recover=all)
+	target_link_options(ingero_flags INTERFACE -fsanitize=${INGERO_SANITIZE})
+	target_compile_definitions(ingero_flags INTERFACE INGERO_SANITIZED)
+else()
+	target_compile_options(ingero_flags INTERFACE -fstack-protector-strong $<$<NOT:$<CONFIG:Debug>>:-D_FORTIFY_SOURCE=2>)
+	target_link_options(ingero_flags INTERFACE -Wl,-z,relro,-z,now)
+endif()

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * A helper process that reads what users can write, so that the daemon does not.
+ *
+ * Started from the daemon's own executable, it keeps no capability, no file but
+ * its socket, cannot open, signal or trace anything (seccomp), and is killed and
+ * replaced when it dies or misses a deadline. Questions go out one after another;
+ * answers are checked like a stranger's.
+ */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+#include <uv.h>
+
+struct child;
+
+/**
+ * child_open() - prepare a child; the process starts with the first question
+ * @role: argument by which main() recognises it ("parser"), borrowed for ever
+ */
+int child_open(uv_loop_t *loop, const char *role, struct child **ret_child);
+/** child_close() - kill it; outstanding questions are answered with -ECANCELED; memory goes in the loop's turn */
+void child_close(struct child *child);
+/** child_pid() - process id while it runs, else 0 */
+uint32_t child_pid(const struct child *child);
+
+/**
+ * typedef child_answer_func - called once per question, on the loop
+ * @r: 0, -ETIMEDOUT (killed), -EPIPE (died), -ECANCELED
+ * @answer: n bytes, valid during the call; NULL when r < 0
+ */
+typedef void (*child_answer_func)(int r, const void *answer, size_t n, void *data);
+
+/** child_ask() - send a question with one descriptor (borrowed; the child gets a copy). Return: 0 or -errno (func is not called) */
+int child_ask(struct child *child, const void *question, size_t n, int fd, uint64_t deadline_ns, child_answer_func func,
+	      void *data);
+
+/** child_main() - body of a child process, from main(): seal, then answer until the socket closes. Return: exit status */
+int child_main(const char *role);

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * What the parser child is asked and answers: a fixed-width conversation over a
+ * seqpacket socket between two copies of one executable. The daemon checks every
+ * field of an answer all the same, since the file may have turned the child.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/cleanup.h"
+
+#define PARSER_HEAD_BYTES 32
+#define PARSER_SYMBOLS_MAX 256
+#define PARSER_SONAME_BYTES 128
+#define PARSER_SYMBOL_BYTES 64
+#define PARSER_BUILD_ID_BYTES 20
+
+enum parser_question_kind { PARSER_ASK_LIBRARY = 1 };
+
+struct parser_question {
+	uint32_t kind;
+	uint32_t pad;
+	uint64_t file_bytes; /* size of the file behind the descriptor that comes along */
+};
+
+enum parser_result {
+	PARSER_OK,
+	PARSER_NOT_ELF, /* or another class, byte order or machine */
+	PARSER_DAMAGED, /* points outside itself */
+	PARSER_TOO_LARGE, /* more symbols or sections than we look at */
+	PARSER_UNREADABLE,
+	PARSER_RESULT_COUNT
+};
+
+/* One export that belongs to an operation of ops.def. */
+struct parser_symbol {
+	uint64_t offset; /* of the function, bytes from the start of the file */
+	uint64_t size_bytes; /* as the symbol says, 0 if it does not */
+	uint8_t op; /* id of ops.def, < OP_ID_MAX */
+	uint8_t n_head; /* valid bytes of head */
+	uint8_t pad[6];
+	char name[PARSER_SYMBOL_BYTES]; /* NUL-terminated, suffix included */
+	uint8_t head[PARSER_HEAD_BYTES]; /* first bytes of the function */
+};
+
+struct parser_library {
+	uint32_t result; /* enum parser_result; below is valid only for PARSER_OK */
+	uint32_t n_symbols;
+	char soname[PARSER_SONAME_BYTES]; /* NUL-terminated, "" if none */
+	uint8_t build_id[PARSER_BUILD_ID_BYTES];
+	uint8_t n_build_id;
+	uint8_t is_loader; /* exports _dl_debug_state and _r_debug: the two below are valid */
+	uint8_t pad[2];
+	uint64_t debug_state_offset; /* file offset */
+	int64_t r_debug_delta; /* address of _r_debug minus address of _dl_debug_state */
+	struct parser_symbol symbols[]; /* n_symbols, by offset; several names at one offset are one entry */
+};

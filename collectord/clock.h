@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The only reader of time. Inside the daemon time is CLOCK_MONOTONIC nanoseconds;
+ * the mapping to wall-clock time is measured again each time it is asked for after
+ * CLOCK_REMAP_NS, so that steps of the wall clock are followed.
+ */
+#pragma once
+
+#include <stdint.h>
+
+#define CLOCK_REMAP_NS 1000000000ull
+
+uint64_t clock_now_ns(void);
+/** clock_to_unix_ns() - wall-clock time of a monotonic time, as the mapping is now */
+uint64_t clock_to_unix_ns(uint64_t monotonic_ns);
+/** clock_boot_to_unix_ns() - the same of a CLOCK_BOOTTIME time, as process start times are */
+uint64_t clock_boot_to_unix_ns(uint64_t boot_ns);

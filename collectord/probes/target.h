@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Library files to trace, found through the processes that map them.
+ *
+ * A file is known by what the kernel says it is (device, inode, change time), never
+ * by its name, and is attached once however many processes map it. Files are opened
+ * through the process's own view and handed to the parser child unread; what it
+ * answers is checked, placed and attached. A file that is not attached stays in the
+ * list with the reason.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <uv.h>
+
+#include "bpf/ops.h"
+#include "probes/probe_set.h"
+
+struct child;
+struct target_set;
+
+struct target_library {
+	char *path; /* as the first process that maps it calls it */
+	char *soname;
+	char *build_id; /* hexadecimal, "" if none */
+	enum op_layer layer;
+	uint32_t owner_uid; /* of that first process */
+	uint32_t n_symbols; /* attached */
+	uint32_t n_stepped; /* of these, single-stepped */
+	bool ops[OP_ID_MAX]; /* operations attached */
+	char *reason; /* why it is not attached, "" when it is */
+	uint64_t attach_ns; /* time the attach took */
+	struct probe_library *probes; /* NULL while not attached */
+};
+
+/**
+ * typedef target_found_func - a library was attached, or was looked at and is not
+ * Called on the loop, once per file.
+ */
+typedef void (*target_found_func)(const struct target_library *library, void *data);
+
+/** target_set_open() - @parser and @probes are borrowed and must outlive it */
+int target_set_open(uv_loop_t *loop, struct child *parser, struct probe_set *probes, target_found_func found,
+		    void *data, struct target_set **ret_targets);
+void target_set_close(struct target_set *targets);
+
+/**
+ * typedef target_done_func - every file of the process that matters was attached or refused
+ */
+typedef void (*target_done_func)(uint32_t tgid, void *data);
+
+/**
+ * target_set_scan() - look at what one process maps now: its loader and its CUDA libraries
+ * @library_base: load address of a library known to be new and of interest whatever its name; 0: none
+ * @done: called once, possibly before this returns; may be NULL
+ * Return: 0, or -errno when the process cannot be read (gone is 0; done is called in any case)
+ */
+int target_set_scan(struct target_set *targets, uint32_t tgid, uint64_t library_base, target_done_func done,
+		    void *data);
+/** target_set_scan_loader() - attach the loader that this machine's own programs use, before any target starts */
+int target_set_scan_loader(struct target_set *targets);
+
+size_t target_set_count(const struct target_set *targets);
+const struct target_library *target_set_get(const struct target_set *targets, size_t i);

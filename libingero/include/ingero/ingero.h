@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * libingero: talk to ingero-collectord.
+ *
+ * A connection gives a descriptor, the events it waits for and a function to
+ * call when they come, so it fits any loop; ingero_call() is the synchronous
+ * helper. The library never prints, never exits, installs no signal handler.
+ * Messages are the generated ones of ingero/v1/ingero.proto.
+ */
+#pragma once
+
+#include <protobuf-c/protobuf-c.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "ingero/v1/ingero.pb-c.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define INGERO_PUBLIC __attribute__((visibility("default")))
+
+struct ingero; /* a connection */
+struct ingero_stream; /* a call that keeps replying */
+
+struct ingero_options {
+	const char *socket_path; /* NULL: /run/ingero.sock */
+	bool private_daemon; /* start one of our own on a socket pair; it ends with the connection */
+	const char *daemon_path; /* executable for that; NULL: beside the caller's, then the installed one */
+	const char *const *daemon_args; /* further arguments, NULL-terminated; NULL: none */
+	bool has_on_behalf_of; /* root acts for this user */
+	uid_t on_behalf_of;
+	const char *program; /* name and version of the client */
+};
+
+/**
+ * ingero_open() - connect and say hello
+ * @error: at least 512 bytes; one sentence for people on failure
+ * Return: 0; -ENOENT (nothing serves there), -EACCES (not allowed), -EPROTO (another
+ * version, or not our daemon), -errno
+ */
+INGERO_PUBLIC int ingero_open(const struct ingero_options *options, char *error, size_t error_bytes,
+			      struct ingero **ret_ingero);
+/** ingero_close() - end all calls and the connection; waits for a private daemon to be gone; NULL is fine */
+INGERO_PUBLIC void ingero_close(struct ingero *ingero);
+/** ingero_hello() - the daemon's answer to the greeting, valid as long as the connection */
+INGERO_PUBLIC const Ingero__V1__HelloReply *ingero_hello(const struct ingero *ingero);
+/** ingero_daemon_pid() - process id of the daemon that answers */
+INGERO_PUBLIC pid_t ingero_daemon_pid(const struct ingero *ingero);
+/** ingero_last_error() - sentence of the last failure on this connection, "" if none */
+INGERO_PUBLIC const char *ingero_last_error(const struct ingero *ingero);
+
+/**
+ * ingero_call() - ask and wait for the one reply
+ * @method:  "ingero.v1.Query.Status"
+ * @deadline_ms: 0: 10 s
+ * @ret_reply: free with protobuf_c_message_free_unpacked()
+ * Return: 0; -EREMOTEIO when the daemon refused (the sentence is in ingero_last_error(),
+ * the code in ingero_last_code()); -ETIMEDOUT; -EPIPE when it is gone; -errno
+ */
+INGERO_PUBLIC int ingero_call(struct ingero *ingero, const char *method, const ProtobufCMessage *request,
+			      uint32_t deadline_ms, ProtobufCMessage **ret_reply);
+/** ingero_last_code() - enum call_error of the last refusal (docs/protocol.md), 0 if none */
+INGERO_PUBLIC uint32_t ingero_last_code(const struct ingero *ingero);
+
+/**
+ * typedef ingero_reply_func - one message of a stream; it is released after the call
+ */
+typedef void (*ingero_reply_func)(struct ingero_stream *stream, const ProtobufCMessage *reply, void *data);
+/**
+ * typedef ingero_end_func - a stream is over; it must not be used afterwards
+ * @r: 0 (ended), -ECANCELED, -EREMOTEIO (refused or failed: ingero_last_error()), -EPIPE (daemon gone)
+ */
+typedef void (*ingero_end_func)(struct ingero_stream *stream, int r, void *data);
+
+INGERO_PUBLIC int ingero_stream_start(struct ingero *ingero, const char *method, const ProtobufCMessage *request,
+				      ingero_reply_func on_reply, ingero_end_func on_end, void *data,
+				      struct ingero_stream **ret_stream);
+/** ingero_stream_stop() - ask the daemon to finish: a Trace still sends its summary, then ends */
+INGERO_PUBLIC int ingero_stream_stop(struct ingero_stream *stream);
+
+/* For loops: wait for `events` (poll(2)) on the descriptor, then call process. */
+INGERO_PUBLIC int ingero_fd(const struct ingero *ingero);
+INGERO_PUBLIC short ingero_events(const struct ingero *ingero);
+/** ingero_process() - read and write what can be, call callbacks. Return: 0, or -EPIPE when the connection is over */
+INGERO_PUBLIC int ingero_process(struct ingero *ingero);
+
+#ifdef __cplusplus
+}
+#endif
