@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Assertions: each prints the case's name and both values, counts, and goes on.
+ * A test's main() ends in `return check_result();`, which also fails a test that
+ * checked nothing. CHECK_SKIP ends the program with 77 and a reason.
+ */
+#pragma once
+
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct {
+	unsigned int n_checks;
+	unsigned int n_failed;
+} check_state;
+
+static inline bool check_report(bool is_ok, const char *file, int line, const char *name)
+{
+	check_state.n_checks++;
+	if (!is_ok) {
+		check_state.n_failed++;
+		fprintf(stderr, "%s:%d: [%s] ", file, line, name);
+	}
+	return is_ok;
+}
+
+/* name: of the case, so that a failing row of a table can be found */
+#define CHECK(name, condition)                                                                                         \
+	do {                                                                                                           \
+		if (!check_report((condition), __FILE__, __LINE__, (name)))                                            \
+			fprintf(stderr, "not true: %s\n", #condition);                                                 \
+	} while (0)
+
+#define CHECK_INT_EQ(name, got, want)                                                                                  \
+	do {                                                                                                           \
+		intmax_t got_ = (intmax_t)(got), want_ = (intmax_t)(want);                                             \
+		if (!check_report(got_ == want_, __FILE__, __LINE__, (name)))                                          \
+			fprintf(stderr, "%s is %" PRIdMAX ", want %" PRIdMAX "\n", #got, got_, want_);                 \
+	} while (0)
+
+/* low <= got <= high */
+#define CHECK_INT_IN(name, got, low, high)                                                                             \
+	do {                                                                                                           \
+		intmax_t got_ = (intmax_t)(got), low_ = (intmax_t)(low), high_ = (intmax_t)(high);                     \
+		if (!check_report(got_ >= low_ && got_ <= high_, __FILE__, __LINE__, (name)))                          \
+			fprintf(stderr, "%s is %" PRIdMAX ", want %" PRIdMAX " to %" PRIdMAX "\n", #got, got_, low_,   \
+				high_);                                                                                \
+	} while (0)
+
+#define CHECK_STR_EQ(name, got, want)                                                                                  \
+	do {                                                                                                           \
+		const char *got_ = (got), *want_ = (want);                                                             \
+		if (!check_report(got_ && want_ && strcmp(got_, want_) == 0, __FILE__, __LINE__, (name)))              \
+			fprintf(stderr, "%s is '%s', want '%s'\n", #got, got_ ? got_ : "(null)",                       \
+				want_ ? want_ : "(null)");                                                             \
+	} while (0)
+
+#define CHECK_SKIP(...)                                                                                                \
+	do {                                                                                                           \
+		fprintf(stderr, "skipped: ");                                                                          \
+		fprintf(stderr, __VA_ARGS__);                                                                          \
+		fprintf(stderr, "\n");                                                                                 \
+		exit(77);                                                                                              \
+	} while (0)
+
+static inline int check_result(void)
+{
+	if (check_state.n_checks == 0) {
+		fprintf(stderr, "nothing was checked\n");
+		return 1;
+	}
+	printf("%u checks, %u failed\n", check_state.n_checks, check_state.n_failed);
+	return check_state.n_failed ? 1 : 0;
+}
