@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Bytes from a ring to a checked record, or a named refusal. The kernel half is ours,
+ * but its bytes come from another build of it than this one after an upgrade gone
+ * wrong, and nothing behind here checks again.
+ */
+#pragma once
+
+#include <stddef.h>
+
+#include "bpf/record.h"
+
+enum decode_result { DECODE_OK, DECODE_SHORT, DECODE_UNKNOWN_TYPE, DECODE_UNKNOWN_OP, DECODE_NOT_TEXT };
+
+/** decode_call() - @data is 8-byte aligned. On DECODE_OK *ret_call points into data */
+enum decode_result decode_call(const void *data, size_t n, const struct call_record **ret_call);
+/** decode_life() - the same for the ring of process life */
+enum decode_result decode_life(const void *data, size_t n, const struct life_record **ret_life);

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "events/op.h"
+
+#include <stddef.h>
+
+#define ARG(index, meaning) OP_MEANING_##meaning
+#define OUT(index, meaning) OP_MEANING_##meaning
+#define NONE OP_MEANING_NONE
+#define OP(number, in_layer, symbol, alias, arg_a, arg_b, bits)                                                        \
+	[number] = {                                                                                                   \
+		.id = (number),                                                                                        \
+		.layer = OP_LAYER_##in_layer,                                                                          \
+		.name = #symbol,                                                                                       \
+		.short_name = (alias),                                                                                 \
+		.meaning = { arg_a, arg_b },                                                                           \
+		.flags = (bits),                                                                                       \
+	},
+
+static const struct op ops[OP_ID_MAX] = {
+#include "bpf/ops.def"
+};
+
+const struct op *op_get(uint32_t id)
+{
+	return id < OP_ID_MAX && ops[id].name ? &ops[id] : NULL;
+}
+
+const char *op_layer_to_source(enum op_layer layer)
+{
+	switch (layer) {
+	case OP_LAYER_RUNTIME:
+		return "cuda";
+	case OP_LAYER_DRIVER:
+		return "driver";
+	case OP_LAYER_NONE:
+	case OP_LAYER_COUNT:
+		break;
+	}
+	return "";
+}

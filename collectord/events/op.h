@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The rows of bpf/ops.def as the daemon reads them.
+ */
+#pragma once
+
+#include <stdint.h>
+
+#include "bpf/ops.h"
+
+struct op {
+	uint8_t id;
+	enum op_layer layer;
+	const char *name; /* exported name without suffix: `op` in every answer */
+	const char *short_name; /* as Ingero calls it */
+	enum op_meaning meaning[2]; /* of the kept arguments; OP_MEANING_NONE: none kept */
+	uint32_t flags; /* OP_SYNC, OP_ALLOC */
+};
+
+/** op_get() - row of an id, NULL if there is none */
+const struct op *op_get(uint32_t id);
+/** op_layer_to_source() - "cuda" (runtime), "driver": `source` in every answer */
+const char *op_layer_to_source(enum op_layer layer);

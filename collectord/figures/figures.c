@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "figures/figures.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+
+/*
+ * A slow call is one above its operation's 99th percentile and above twice its
+ * median: one call in a hundred at most, and none of an operation that always takes
+ * the same time. Below SLOW_CALLS_MIN calls a percentile means nothing.
+ * (Guess: revisit with real traces.)
+ */
+#define SLOW_RATIO 0.99
+#define SLOW_MEDIANS 2
+#define SLOW_CALLS_MIN 100
+
+struct figures {
+	ARRAY(struct process_figures *) processes; /* in order of first sight */
+	struct process_figures *by_slot[PROCESS_SLOTS]; /* borrowed from processes */
+	uint32_t gone[PROCESS_SLOTS]; /* slots seen gone by the last collect */
+	size_t n_gone;
+	uint64_t next_id;
+};
+
+uint64_t op_figures_count(const struct op_figures *op)
+{
+	return op->durations.sum + op->untimed;
+}
+
+int op_figures_copy(const struct op_figures *from, struct op_figures *ret)
+{
+	struct op_figures copy = *from;
+	int r = histogram_copy(&from->durations, &copy.durations);
+
+	if (r < 0)
+		return r;
+
+	*ret = copy;
+	return 0;
+}
+
+void op_figures_subtract(struct op_figures *op, const struct op_figures *earlier)
+{
+	op->total_ns -= earlier->total_ns;
+	op->raw_ns -= earlier->raw_ns;
+	op->bytes -= earlier->bytes;
+	for (int i = 0; i < BLAME_COUNT; i++)
+		op->blame_ns[i] -= earlier->blame_ns[i];
+	op->errors -= earlier->errors;
+	op->abandoned -= earlier->abandoned;
+	op->untimed -= earlier->untimed;
+	histogram_subtract(&op->durations, &earlier->durations);
+}
+
+void op_figures_done(struct op_figures *op)
+{
+	histogram_done(&op->durations);
+}
+
+static void process_free(struct process_figures *p)
+{
+	if (!p)
+		return;
+	for (int i = 0; i < OP_ID_MAX; i++) {
+		if (p->ops[i])
+			op_figures_done(p->ops[i]);
+		free(p->ops[i]);
+	}
+	ARRAY_DONE(&p->behind);
+	free(p);
+}
+
+static void process_freep(struct process_figures **p)
+{
+	process_free(*p);
+}
+
+int figures_new(struct figures **ret_figures)
+{
+	struct figures *f = calloc(1, sizeof(*f));
+
+	if (!f)
+		return -ENOMEM;
+	*ret_figures = f;
+	return 0;
+}
+
+void figures_free(struct figures *f)
+{
+	if (!f)
+		return;
+	for (size_t i = 0; i < f->processes.n; i++)
+		process_free(f->processes.items[i]);
+	ARRAY_DONE(&f->processes);
+	free(f);
+}
+
+static int process_add(struct figures *f, uint32_t slot, const struct process_slot *from)
+{
+	CLEANUP(process_freep) struct process_figures *p = calloc(1, sizeof(*p));
+	int r;
+
+	if (!p)
+		return -ENOMEM;
+
+	p->id = ++f->next_id;
+	p->start_boot_ns = from->start_boot_ns;
+	p->first_call_ns = from->first_call_ns;
+	p->tgid = from->tgid;
+	p->uid = from->uid;
+	p->exec_gen = from->exec_gen;
+	p->flags = from->flags;
+	p->slot = slot;
+	memcpy(p->comm, from->comm, sizeof(p->comm));
+	p->comm[sizeof(p->comm) - 1] = 0;
+
+	r = ARRAY_PUSH(&f->processes, p);
+	if (r < 0)
+		return r;
+
+	f->by_slot[slot] = TAKE_PTR(p);
+	return 0;
+}
+
+/* 32-bit counters of the kernel half start at zero with their process, so what was read last is known modulo 2^32. */
+static void counter_advance(uint64_t *sum, uint32_t now)
+{
+	*sum += (uint32_t)(now - (uint32_t)*sum);
+}
+
+static int durations_read(struct histogram *h, const struct figure_cell *cell)
+{
+	for (uint32_t i = 0; i < HISTOGRAM_BUCKETS; i++) {
+		uint32_t delta = __atomic_load_n(&cell->buckets[i], __ATOMIC_RELAXED) - (uint32_t)histogram_count(h, i);
+		int r = delta ? histogram_add(h, i, delta) : 0;
+
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+static uint64_t slow_threshold_ns(const struct op_figures *op)
+{
+	uint64_t slow_ns, median_ns;
+
+	if (op->durations.sum < SLOW_CALLS_MIN)
+		return 0;
+
+	slow_ns = histogram_quantile(&op->durations, SLOW_RATIO, UINT64_MAX);
+	median_ns = histogram_quantile(&op->durations, 0.5, UINT64_MAX);
+	return MAX(slow_ns, SLOW_MEDIANS * median_ns);
+}
+
+static int cell_read(struct process_figures *p, struct figure_cell *cell)
+{
+	struct op_figures *op = p->ops[cell->op];
+	uint64_t raw_ns = __atomic_load_n(&cell->raw_ns, __ATOMIC_RELAXED), waited_ns = 0;
+	int r;
+
+	if (!op) {
+		op = p->ops[cell->op] = calloc(1, sizeof(*op));
+		if (!op)
+			return -ENOMEM;
+	} else if (op->raw_ns == raw_ns && (uint32_t)op->abandoned == cell->abandoned &&
+		   (uint32_t)op->untimed == cell->untimed) {
+		return 0;
+	}
+
+	r = durations_read(&op->durations, cell);
+	if (r < 0)
+		return r;
+
+	op->raw_ns = raw_ns;
+	op->total_ns = __atomic_load_n(&cell->total_ns, __ATOMIC_RELAXED);
+	op->max_ns = __atomic_load_n(&cell->max_ns, __ATOMIC_RELAXED);
+	op->bytes = __atomic_load_n(&cell->bytes, __ATOMIC_RELAXED);
+	for (int i = 1; i < BLAME_COUNT; i++) {
+		op->blame_ns[i] = __atomic_load_n(&cell->blame_ns[i - 1], __ATOMIC_RELAXED);
+		waited_ns += op->blame_ns[i];
+	}
+	op->blame_ns[BLAME_ON_CPU] = raw_ns > waited_ns ? raw_ns - waited_ns : 0;
+	counter_advance(&op->errors, cell->errors);
+	counter_advance(&op->abandoned, cell->abandoned);
+	counter_advance(&op->untimed, cell->untimed);
+	__atomic_store_n(&cell->slow_ns, slow_threshold_ns(op), __ATOMIC_RELAXED);
+	return 0;
+}
+
+static bool slot_is_new(const struct process_figures *p, const struct process_slot *slot)
+{
+	return !p || p->tgid != slot->tgid || p->exec_gen != slot->exec_gen || p->start_boot_ns != slot->start_boot_ns;
+}
+
+int figures_collect(struct figures *f, const struct figures_source *source)
+{
+	int r = 0, worst = 0;
+
+	f->n_gone = 0;
+
+	/* States before cells: what was gone before its cells are read has written its last. */
+	for (uint32_t i = 1; i < PROCESS_SLOTS; i++) {
+		const struct process_slot *slot = &source->slots[i];
+		uint32_t state = __atomic_load_n(&slot->state, __ATOMIC_ACQUIRE);
+
+		if (state == PROCESS_SLOT_FREE)
+			continue;
+		if (slot_is_new(f->by_slot[i], slot)) {
+			r = process_add(f, i, slot);
+			if (r < 0) {
+				worst = r;
+				continue;
+			}
+		}
+		if (state == PROCESS_SLOT_GONE)
+			f->gone[f->n_gone++] = i;
+	}
+
+	for (uint32_t i = 1; i < source->n_cells; i++) {
+		struct figure_cell *cell = &source->cells[i];
+		uint32_t slot = __atomic_load_n(&cell->slot, __ATOMIC_ACQUIRE);
+
+		if (slot == 0 || slot >= PROCESS_SLOTS || cell->op >= OP_ID_MAX || !f->by_slot[slot])
+			continue;
+		r = cell_read(f->by_slot[slot], cell);
+		if (r < 0)
+			worst = r;
+	}
+	if (worst < 0)
+		f->n_gone = 0; /* they keep their slots until they were read whole */
+	return worst;
+}
+
+void figures_release_gone(struct figures *f, const struct figures_source *source, figures_release_func release,
+			  void *data)
+{
+	for (size_t i = 0; i < f->n_gone; i++) {
+		uint32_t slot = f->gone[i];
+		struct process_figures *p = f->by_slot[slot];
+
+		p->gone_ns = MAX(source->slots[slot].gone_ns, 1);
+		p->slot = 0;
+		f->by_slot[slot] = NULL;
+		release(slot, data);
+	}
+	f->n_gone = 0;
+}
+
+int figures_behind(struct figures *f, const struct behind_key *key, const struct behind_value *value)
+{
+	struct process_figures *p = key->slot < PROCESS_SLOTS ? f->by_slot[key->slot] : NULL;
+	struct behind_figures fresh = { .tgid = key->tgid };
+	struct behind_figures *b = NULL;
+	int r;
+
+	if (!p)
+		return 0; /* claimed after the collect: read next time */
+
+	for (size_t i = 0; i < p->behind.n && !b; i++)
+		if (p->behind.items[i].tgid == key->tgid)
+			b = &p->behind.items[i];
+	if (!b) {
+		r = ARRAY_PUSH(&p->behind, fresh);
+		if (r < 0)
+			return r;
+		b = &p->behind.items[p->behind.n - 1];
+	}
+	b->ns += value->ns >= b->last_ns ? value->ns - b->last_ns : value->ns;
+	b->last_ns = value->ns;
+	b->uid = value->uid;
+	memcpy(b->comm, value->comm, sizeof(b->comm));
+	b->comm[sizeof(b->comm) - 1] = 0;
+	return 0;
+}
+
+size_t figures_count(const struct figures *f)
+{
+	return f->processes.n;
+}
+
+const struct process_figures *figures_get(const struct figures *f, size_t i)
+{
+	return f->processes.items[i];
+}
+
+const struct process_figures *figures_find_slot(const struct figures *f, uint32_t slot)
+{
+	return slot < PROCESS_SLOTS ? f->by_slot[slot] : NULL;
+}
+
+size_t figures_forget_gone(struct figures *f, uint64_t before_ns, size_t most)
+{
+	size_t n_gone = 0, n_kept = 0, n_forgotten = 0;
+
+	for (size_t i = 0; i < f->processes.n; i++)
+		n_gone += f->processes.items[i]->gone_ns != 0;
+
+	for (size_t i = 0; i < f->processes.n; i++) {
+		struct process_figures *p = f->processes.items[i];
+
+		if (p->gone_ns && (p->gone_ns < before_ns || n_gone > most)) {
+			process_free(p);
+			n_gone--;
+			n_forgotten++;
+			continue;
+		}
+		f->processes.items[n_kept++] = p;
+	}
+	f->processes.n = n_kept;
+	return n_forgotten;
+}

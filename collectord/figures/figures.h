@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * What every traced process did, exactly: the kernel half's cells read once per
+ * period and kept by incarnation (process id, start, exec generation).
+ *
+ * Cells count in 32 bits and wrap; here everything is 64 bits, by difference. A
+ * process that is gone keeps its figures until the daemon forgets it.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/array.h"
+#include "bpf/record.h"
+#include "figures/histogram.h"
+
+/* One operation of one process. */
+struct op_figures {
+	uint64_t total_ns; /* corrected */
+	uint64_t raw_ns; /* as measured */
+	uint64_t max_ns; /* corrected, since the process was first seen */
+	uint64_t bytes;
+	uint64_t blame_ns[BLAME_COUNT]; /* of raw_ns; [BLAME_ON_CPU] is the remainder */
+	uint64_t errors;
+	uint64_t abandoned;
+	uint64_t untimed;
+	struct histogram durations;
+};
+
+/** op_figures_count() - calls, timed or not */
+uint64_t op_figures_count(const struct op_figures *op);
+/** op_figures_copy() - Return: 0 or -ENOMEM */
+int op_figures_copy(const struct op_figures *from, struct op_figures *ret);
+/** op_figures_subtract() - take an earlier copy away; max_ns stays, as the longest since then is not known */
+void op_figures_subtract(struct op_figures *op, const struct op_figures *earlier);
+void op_figures_done(struct op_figures *op);
+
+/* Someone who ran while calls of this process were runnable. */
+struct behind_figures {
+	uint32_t tgid;
+	uint32_t uid;
+	uint64_t ns;
+	uint64_t last_ns; /* the kernel's figure when last read: smaller means it started anew */
+	char comm[RECORD_COMM_BYTES];
+};
+
+struct process_figures {
+	uint64_t id; /* never reused */
+	uint64_t start_boot_ns;
+	uint64_t first_call_ns;
+	uint64_t gone_ns; /* 0 while it lives */
+	uint32_t tgid;
+	uint32_t uid;
+	uint32_t exec_gen;
+	uint32_t flags; /* PROCESS_MIXED_IDS */
+	uint32_t slot; /* 0 once given back */
+	char comm[RECORD_COMM_BYTES];
+	struct op_figures *ops[OP_ID_MAX]; /* NULL: never called; [0]: calls for which no cell was free */
+	ARRAY(struct behind_figures) behind;
+};
+
+struct figures;
+
+/* The kernel half's memory, or a test's. */
+struct figures_source {
+	const struct process_slot *slots; /* PROCESS_SLOTS */
+	struct figure_cell *cells; /* slow_ns is written */
+	uint32_t n_cells; /* cells from here on were never used */
+};
+
+int figures_new(struct figures **ret_figures);
+void figures_free(struct figures *figures);
+/**
+ * figures_collect() - read what changed
+ * Also sets each cell's threshold of a slow call.
+ * Return: 0, or -ENOMEM (what could not be kept is read again next time)
+ */
+int figures_collect(struct figures *figures, const struct figures_source *source);
+/** figures_behind() - note one entry of the kernel's map, after figures_collect(). Return: 0 or -ENOMEM */
+int figures_behind(struct figures *figures, const struct behind_key *key, const struct behind_value *value);
+/** typedef figures_release_func - a gone process was read for the last time: its slot may be reused */
+typedef void (*figures_release_func)(uint32_t slot, void *data);
+/** figures_release_gone() - let go of the slots that the last figures_collect() saw gone and read whole */
+void figures_release_gone(struct figures *figures, const struct figures_source *source, figures_release_func release,
+			  void *data);
+
+size_t figures_count(const struct figures *figures);
+/** figures_get() - processes in the order they were first seen; borrowed until the next collect or forget */
+const struct process_figures *figures_get(const struct figures *figures, size_t i);
+/** figures_find_slot() - live process in a slot, NULL if none */
+const struct process_figures *figures_find_slot(const struct figures *figures, uint32_t slot);
+/** figures_forget_gone() - drop processes gone before a time; keeps at most `most` of those gone later */
+size_t figures_forget_gone(struct figures *figures, uint64_t before_ns, size_t most);

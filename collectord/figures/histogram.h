@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * A log-linear histogram of durations as the kernel half keeps it (record.h), summed
+ * in 64 bits. Only the range of buckets that was ever used takes memory.
+ */
+#pragma once
+
+#include <stdint.h>
+
+#include "bpf/record.h"
+
+struct histogram {
+	uint64_t *counts; /* n buckets from `first`; NULL while empty */
+	uint32_t first;
+	uint32_t n;
+	uint64_t sum; /* of all counts */
+};
+
+#define HISTOGRAM_INIT { .counts = NULL }
+
+void histogram_done(struct histogram *h);
+/** histogram_bucket_low_ns() - smallest duration of a bucket; of HISTOGRAM_BUCKETS: the end of the last */
+uint64_t histogram_bucket_low_ns(uint32_t bucket);
+/** histogram_bucket_of() - bucket of a duration; the kernel half computes the same */
+uint32_t histogram_bucket_of(uint64_t ns);
+/** histogram_count() - calls in one bucket */
+uint64_t histogram_count(const struct histogram *h, uint32_t bucket);
+/** histogram_add() - Return: 0, or -ENOMEM with nothing added */
+int histogram_add(struct histogram *h, uint32_t bucket, uint64_t n);
+/** histogram_copy() - @ret is overwritten, not released. Return: 0 or -ENOMEM */
+int histogram_copy(const struct histogram *from, struct histogram *ret);
+/** histogram_subtract() - take an earlier copy of the same histogram away again */
+void histogram_subtract(struct histogram *h, const struct histogram *earlier);
+/**
+ * histogram_quantile() - duration below which a share of the calls lie
+ * @ratio: 0 ... 1
+ * @max_ns: longest call, which caps the answer; UINT64_MAX when not known
+ *
+ * Interpolated inside the bucket, which is at most 1/16 wide: an even spread inside it
+ * is assumed. Durations under 64 ns share the first bucket.
+ *
+ * Return: nanoseconds, 0 when empty
+ */
+uint64_t histogram_quantile(const struct histogram *h, double ratio, uint64_t max_ns);
