@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Blame messages as arrays, and the words people read for their classes.
+ * The order is the message's own: that of every table.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "ingero/v1/ingero.pb-c.h"
+
+enum blame_view_class {
+	BLAME_VIEW_ON_CPU,
+	BLAME_VIEW_RUNNABLE,
+	BLAME_VIEW_QUOTA,
+	BLAME_VIEW_DEVICE,
+	BLAME_VIEW_LOCK,
+	BLAME_VIEW_BLOCK_IO,
+	BLAME_VIEW_MEMORY,
+	BLAME_VIEW_NETWORK,
+	BLAME_VIEW_SLEEP,
+	BLAME_VIEW_OTHER,
+	BLAME_VIEW_COUNT
+};
+
+struct blame_view {
+	uint64_t ns[BLAME_VIEW_COUNT]; /* 0 where not measured */
+	bool is_measured[BLAME_VIEW_COUNT];
+	uint64_t sum_ns;
+};
+
+/** blame_view_of() - a message, or NULL for nothing measured, as an array */
+struct blame_view blame_view_of(const Ingero__V1__Blame *blame);
+/** blame_view_largest() - class with the most time that is not in `except` (bit set), or BLAME_VIEW_COUNT if all are 0 */
+enum blame_view_class blame_view_largest(const struct blame_view *view, unsigned int except);
+/** blame_view_waits_for_cpu_ns() - ready but not running: runnable and quota together */
+uint64_t blame_view_waits_for_cpu_ns(const struct blame_view *view);
+/** blame_view_label() - one word for tables: "cpu", "runnable", "device" */
+const char *blame_view_label(enum blame_view_class class);
+/** blame_view_phrase() - what the class means, to follow "spent": "waiting in the GPU driver" */
+const char *blame_view_phrase(enum blame_view_class class);

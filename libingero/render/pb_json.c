@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libingero/render/pb_json.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "libingero/render/text.h"
+
+#define UNIX_NS_SUFFIX "_unix_ns"
+
+void pb_json_string(struct buf *out, const char *text, size_t n)
+{
+	(void)buf_append_text(out, "\"");
+	while (n > 0) {
+		uint32_t code;
+		size_t taken = text_decode(text, n, &code);
+
+		if (code == '"' || code == '\\')
+			(void)buf_printf(out, "\\%c", (char)code);
+		else if (code < 0x20 || code == 0x7f)
+			(void)buf_printf(out, "\\u%04x", (unsigned int)code);
+		else if (code == 0xfffd)
+			(void)buf_append_text(out, "\xef\xbf\xbd");
+		else
+			(void)buf_append(out, text, taken);
+		text += taken;
+		n -= taken;
+	}
+	(void)buf_append_text(out, "\"");
+}
+
+static void time_append(struct buf *out, uint64_t unix_ns)
+{
+	time_t seconds = (time_t)(unix_ns / NSEC_PER_SEC);
+	char text[64];
+	struct tm tm;
+
+	if (unix_ns == 0 || !gmtime_r(&seconds, &tm)) {
+		(void)buf_append_text(out, "null");
+		return;
+	}
+	(void)strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%S", &tm);
+	(void)buf_printf(out, "\"%s.%09" PRIu64 "Z\"", text, (uint64_t)(unix_ns % NSEC_PER_SEC));
+}
+
+/* The shortest text that reads back as the same number. */
+static void double_append(struct buf *out, double value, int digits, int most_digits)
+{
+	char text[40];
+
+	if (!isfinite(value)) {
+		(void)buf_append_text(out, "null");
+		return;
+	}
+	do {
+		(void)snprintf(text, sizeof(text), "%.*g", digits, value);
+	} while (digits++ < most_digits && strtod(text, NULL) != value);
+	(void)buf_append_text(out, text);
+}
+
+static void bytes_append(struct buf *out, const ProtobufCBinaryData *bytes)
+{
+	(void)buf_append_text(out, "\"");
+	for (size_t i = 0; i < bytes->len; i++)
+		(void)buf_printf(out, "%02x", bytes->data[i]);
+	(void)buf_append_text(out, "\"");
+}
+
+static bool field_is_unix_ns(const ProtobufCFieldDescriptor *field)
+{
+	size_t n = strlen(field->name), n_suffix = strlen(UNIX_NS_SUFFIX);
+
+	return field->type == PROTOBUF_C_TYPE_UINT64 && n > n_suffix &&
+	       strcmp(field->name + n - n_suffix, UNIX_NS_SUFFIX) == 0;
+}
+
+static void enum_append(struct buf *out, const ProtobufCEnumDescriptor *descriptor, int value)
+{
+	const ProtobufCEnumValue *found = protobuf_c_enum_descriptor_get_value(descriptor, value);
+
+	if (found)
+		pb_json_string(out, found->name, strlen(found->name));
+	else
+		(void)buf_printf(out, "%d", value);
+}
+
+/* One value of a field, at `at` as protobuf-c lays it out; `size` is what one takes there. */
+static void value_append(struct buf *out, const ProtobufCFieldDescriptor *field, const void *at, size_t *ret_size)
+{
+	const char *text;
+
+	switch (field->type) {
+	case PROTOBUF_C_TYPE_INT32:
+	case PROTOBUF_C_TYPE_SINT32:
+	case PROTOBUF_C_TYPE_SFIXED32:
+		(void)buf_printf(out, "%" PRId32, *(const int32_t *)at);
+		*ret_size = sizeof(int32_t);
+		break;
+	case PROTOBUF_C_TYPE_UINT32:
+	case PROTOBUF_C_TYPE_FIXED32:
+		(void)buf_printf(out, "%" PRIu32, *(const uint32_t *)at);
+		*ret_size = sizeof(uint32_t);
+		break;
+	case PROTOBUF_C_TYPE_INT64:
+	case PROTOBUF_C_TYPE_SINT64:
+	case PROTOBUF_C_TYPE_SFIXED64:
+		(void)buf_printf(out, "%" PRId64, *(const int64_t *)at);
+		*ret_size = sizeof(int64_t);
+		break;
+	case PROTOBUF_C_TYPE_UINT64:
+	case PROTOBUF_C_TYPE_FIXED64:
+		if (field_is_unix_ns(field))
+			time_append(out, *(const uint64_t *)at);
+		else
+			(void)buf_printf(out, "%" PRIu64, *(const uint64_t *)at);
+		*ret_size = sizeof(uint64_t);
+		break;
+	case PROTOBUF_C_TYPE_FLOAT:
+		double_append(out, (double)*(const float *)at, 6, 9);
+		*ret_size = sizeof(float);
+		break;
+	case PROTOBUF_C_TYPE_DOUBLE:
+		double_append(out, *(const double *)at, 15, 17);
+		*ret_size = sizeof(double);
+		break;
+	case PROTOBUF_C_TYPE_BOOL:
+		(void)buf_append_text(out, *(const protobuf_c_boolean *)at ? "true" : "false");
+		*ret_size = sizeof(protobuf_c_boolean);
+		break;
+	case PROTOBUF_C_TYPE_ENUM:
+		enum_append(out, field->descriptor, *(const int *)at);
+		*ret_size = sizeof(int);
+		break;
+	case PROTOBUF_C_TYPE_STRING:
+		text = *(const char *const *)at;
+		pb_json_string(out, text, text ? strlen(text) : 0);
+		*ret_size = sizeof(char *);
+		break;
+	case PROTOBUF_C_TYPE_BYTES:
+		bytes_append(out, at);
+		*ret_size = sizeof(ProtobufCBinaryData);
+		break;
+	case PROTOBUF_C_TYPE_MESSAGE:
+		pb_json_append(out, *(const ProtobufCMessage *const *)at);
+		*ret_size = sizeof(ProtobufCMessage *);
+		break;
+	}
+}
+
+static bool field_is_present(const ProtobufCMessage *message, const ProtobufCFieldDescriptor *field)
+{
+	const uint8_t *base = (const uint8_t *)message;
+
+	if (field->flags & PROTOBUF_C_FIELD_FLAG_ONEOF)
+		return *(const uint32_t *)(base + field->quantifier_offset) == field->id;
+	if (field->label == PROTOBUF_C_LABEL_REPEATED)
+		return true;
+	if (field->type == PROTOBUF_C_TYPE_MESSAGE)
+		return *(ProtobufCMessage *const *)(base + field->offset) != NULL;
+	if (field->label != PROTOBUF_C_LABEL_OPTIONAL)
+		return true;
+	if (field->type == PROTOBUF_C_TYPE_STRING)
+		return *(char *const *)(base + field->offset) != NULL;
+	return *(const protobuf_c_boolean *)(base + field->quantifier_offset);
+}
+
+static void field_append(struct buf *out, const ProtobufCMessage *message, const ProtobufCFieldDescriptor *field)
+{
+	const uint8_t *base = (const uint8_t *)message, *at = base + field->offset;
+	size_t n_name = strlen(field->name), size = 0;
+
+	if (field_is_unix_ns(field))
+		n_name -= strlen(UNIX_NS_SUFFIX);
+	pb_json_string(out, field->name, n_name);
+	(void)buf_append_text(out, ":");
+
+	if (field->label != PROTOBUF_C_LABEL_REPEATED) {
+		value_append(out, field, at, &size);
+		return;
+	}
+
+	at = *(const uint8_t *const *)at;
+	(void)buf_append_text(out, "[");
+	for (size_t i = 0, n = *(const size_t *)(base + field->quantifier_offset); i < n; i++, at += size) {
+		if (i > 0)
+			(void)buf_append_text(out, ",");
+		value_append(out, field, at, &size);
+	}
+	(void)buf_append_text(out, "]");
+}
+
+/* The fields alone, each after a comma but the very first. */
+static void fields_append(struct buf *out, const ProtobufCMessage *message, const char *skip, bool is_first)
+{
+	for (unsigned int i = 0; i < message->descriptor->n_fields; i++) {
+		const ProtobufCFieldDescriptor *field = &message->descriptor->fields[i];
+
+		if ((skip && strcmp(field->name, skip) == 0) || !field_is_present(message, field))
+			continue;
+		if (!is_first)
+			(void)buf_append_text(out, ",");
+		is_first = false;
+		field_append(out, message, field);
+	}
+}
+
+void pb_json_append(struct buf *out, const ProtobufCMessage *message)
+{
+	(void)buf_append_text(out, "{");
+	fields_append(out, message, NULL, /* is_first= */ true);
+	(void)buf_append_text(out, "}");
+}
+
+int pb_json_line(struct buf *out, const char *type, const ProtobufCMessage *message, const char *skip)
+{
+	size_t start = out->n;
+
+	(void)buf_append_text(out, "{");
+	if (type) {
+		(void)buf_append_text(out, "\"type\":");
+		pb_json_string(out, type, strlen(type));
+	}
+	fields_append(out, message, skip, /* is_first= */ !type);
+	(void)buf_append_text(out, "}\n");
+
+	if (out->failed) {
+		out->n = start; /* half a line is worse than none */
+		return -ENOMEM;
+	}
+	return 0;
+}

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libingero/render/table.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+#define GAP 2u /* spaces between columns */
+#define REST_MIN 12u /* a rest narrower than this says nothing: guess, try on real screens */
+
+void table_done(struct table *t)
+{
+	for (size_t i = 0; i < t->cells.n; i++)
+		free(t->cells.items[i].text);
+	ARRAY_DONE(&t->cells);
+}
+
+void table_add(struct table *t, enum text_tone tone, const char *fmt, ...)
+{
+	struct table_cell cell = { .tone = tone };
+	va_list ap;
+
+	va_start(ap, fmt);
+	if (vasprintf(&cell.text, fmt, ap) < 0)
+		cell.text = NULL;
+	va_end(ap);
+
+	if (!cell.text || ARRAY_PUSH(&t->cells, cell) < 0) {
+		free(cell.text);
+		t->failed = true;
+	}
+}
+
+size_t table_rows(const struct table *t)
+{
+	return t->cells.n / t->n_columns;
+}
+
+static const struct table_cell *cell_get(const struct table *t, size_t row, size_t column)
+{
+	return &t->cells.items[row * t->n_columns + column];
+}
+
+/* What a column wants: its widest cell, within its limits. */
+static unsigned int column_wish(const struct table *t, size_t column, size_t n_rows)
+{
+	const struct table_column *c = &t->columns[column];
+	unsigned int width = MAX(text_columns(c->title), c->min);
+
+	for (size_t row = 0; row < n_rows; row++)
+		width = MAX(width, text_columns(cell_get(t, row, column)->text));
+	return c->max ? MIN(width, c->max) : width;
+}
+
+static unsigned int widths_sum(const unsigned int *widths, size_t n)
+{
+	unsigned int sum = 0, shown = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		sum += widths[i];
+		shown += widths[i] > 0;
+	}
+	return sum + (shown > 1 ? (shown - 1) * GAP : 0);
+}
+
+/* The column to leave out next, or n when all that are left must stay. */
+static size_t column_to_drop(const struct table *t, const unsigned int *widths)
+{
+	size_t found = t->n_columns;
+
+	for (size_t i = 0; i < t->n_columns; i++)
+		if (widths[i] && t->columns[i].drop &&
+		    (found == t->n_columns || t->columns[i].drop > t->columns[found].drop))
+			found = i;
+	return found;
+}
+
+static void widths_fit(const struct table *t, size_t n_rows, unsigned int room, unsigned int *widths)
+{
+	size_t rest = t->n_columns, widest;
+	unsigned int sum;
+
+	for (size_t i = 0; i < t->n_columns; i++) {
+		widths[i] = column_wish(t, i, n_rows);
+		if (t->columns[i].takes_rest) {
+			rest = i;
+			widths[i] = MIN(widths[i], MAX(REST_MIN, text_columns(t->columns[i].title)));
+		}
+	}
+
+	while ((sum = widths_sum(widths, t->n_columns)) > room) {
+		size_t drop = column_to_drop(t, widths);
+
+		if (drop == t->n_columns)
+			break;
+		widths[drop] = 0;
+	}
+	while ((sum = widths_sum(widths, t->n_columns)) > room) {
+		widest = 0;
+		for (size_t i = 1; i < t->n_columns; i++)
+			if (widths[i] > widths[widest])
+				widest = i;
+		if (widths[widest] <= 1)
+			break;
+		widths[widest]--;
+	}
+	if (rest < t->n_columns && widths[rest] && sum < room)
+		widths[rest] = MIN(column_wish(t, rest, n_rows), widths[rest] + (room - sum));
+}
+
+static void row_render(const struct table *t, const struct text_style *style, const unsigned int *widths,
+		       const struct table_cell *cells, struct buf *out)
+{
+	unsigned int pending = 0; /* spaces are written only in front of something: no trailing ones */
+
+	for (size_t i = 0; i < t->n_columns; i++) {
+		const char *text = cells ? cells[i].text : t->columns[i].title;
+		enum text_tone tone = cells ? cells[i].tone : TEXT_DIM;
+		unsigned int columns = MIN(text_columns(text), widths[i]), pad = widths[i] - columns;
+
+		if (widths[i] == 0)
+			continue;
+		if (t->columns[i].align == TABLE_RIGHT)
+			pending += pad;
+		if (columns > 0) {
+			text_spaces(out, pending);
+			pending = 0;
+			if (tone != TEXT_PLAIN)
+				text_tone(out, style, tone);
+			columns = text_append(out, style, text, widths[i]);
+			if (tone != TEXT_PLAIN)
+				text_tone(out, style, TEXT_PLAIN);
+			pad = widths[i] - columns; /* a wide character cut off may leave a column */
+		}
+		pending += (t->columns[i].align == TABLE_LEFT ? pad : 0) + GAP;
+	}
+	(void)buf_append_text(out, "\n");
+}
+
+int table_render(const struct table *t, const struct text_style *style, size_t max_rows, struct buf *out)
+{
+	size_t n_rows = MIN(table_rows(t), max_rows);
+	CLEANUP(freep) unsigned int *widths = calloc(t->n_columns, sizeof(*widths));
+
+	if (!widths || t->failed)
+		return -ENOMEM;
+
+	widths_fit(t, n_rows, style->columns, widths);
+	row_render(t, style, widths, NULL, out);
+	for (size_t row = 0; row < n_rows; row++)
+		row_render(t, style, widths, cell_get(t, row, 0), out);
+	return out->failed ? -ENOMEM : 0;
+}

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libingero/render/text.h"
+
+#include <stdarg.h>
+#include <string.h>
+#include <wchar.h>
+
+#define REPLACEMENT 0xfffdu
+
+size_t text_decode(const char *text, size_t n, uint32_t *ret_code)
+{
+	/* Lead byte patterns and the smallest character each length may carry: longer forms are forgeries. */
+	static const struct {
+		uint8_t mask;
+		uint8_t lead;
+		uint32_t least;
+	} forms[] = { { 0x80, 0x00, 0 }, { 0xe0, 0xc0, 0x80 }, { 0xf0, 0xe0, 0x800 }, { 0xf8, 0xf0, 0x10000 } };
+	uint8_t first = (uint8_t)text[0];
+
+	*ret_code = REPLACEMENT;
+	for (size_t len = 0; len < ARRAY_SIZE(forms); len++) {
+		uint32_t code = first & (uint8_t)~forms[len].mask;
+
+		if ((first & forms[len].mask) != forms[len].lead)
+			continue;
+		for (size_t i = 1; i <= len; i++) {
+			if (i >= n || ((uint8_t)text[i] & 0xc0) != 0x80)
+				return 1;
+			code = code << 6 | ((uint8_t)text[i] & 0x3f);
+		}
+		if (code < forms[len].least || code > 0x10ffff || (code >= 0xd800 && code <= 0xdfff))
+			return 1;
+		*ret_code = code;
+		return len + 1;
+	}
+	return 1;
+}
+
+/* Characters without a width of their own that turn the direction of what follows. */
+static bool code_is_direction(uint32_t code)
+{
+	return code == 0x200e || code == 0x200f || (code >= 0x202a && code <= 0x202e) ||
+	       (code >= 0x2066 && code <= 0x2069) || code == 0x061c || code == 0xfeff;
+}
+
+/* Columns of a character, or -1 when it must not reach a terminal. */
+static int code_columns(uint32_t code)
+{
+	if (code < 0x20 || (code >= 0x7f && code < 0xa0) || code == REPLACEMENT || code_is_direction(code))
+		return -1;
+	return code < 0x7f ? 1 : wcwidth((wchar_t)code);
+}
+
+/* What stands for our own signs where there is only ASCII: always one column, so that layouts stay. */
+static char code_ascii(uint32_t code)
+{
+	static const struct {
+		uint32_t code;
+		char ascii;
+	} signs[] = {
+		{ 0x25b2, '!' }, /* ▲ */
+		{ 0x00b7, '|' }, /* · */
+		{ 0x2587, '#' }, /* ▇ */
+		{ 0x2591, '.' }, /* ░ */
+		{ 0x00b5, 'u' }, /* µ */
+		{ 0x2026, '~' }, /* … */
+		{ 0x2265, '>' }, /* ≥ */
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(signs); i++)
+		if (signs[i].code == code)
+			return signs[i].ascii;
+	return '?';
+}
+
+/* One of our signs is one column wide, whatever the locale of this process says. */
+static bool code_is_ours(uint32_t code)
+{
+	return code >= 0x80 && code_ascii(code) != '?';
+}
+
+static unsigned int code_width(uint32_t code)
+{
+	int columns = code_is_ours(code) ? 1 : code_columns(code);
+
+	return columns < 0 ? 1 : (unsigned int)columns; /* shown as '?' */
+}
+
+unsigned int text_columns(const char *text)
+{
+	size_t n = strlen(text);
+	unsigned int columns = 0;
+
+	while (n > 0) {
+		uint32_t code;
+		size_t taken = text_decode(text, n, &code);
+
+		columns += code_width(code);
+		text += taken;
+		n -= taken;
+	}
+	return columns;
+}
+
+unsigned int text_append(struct buf *out, const struct text_style *style, const char *text, unsigned int room)
+{
+	size_t n = strlen(text);
+	unsigned int columns = 0;
+	bool is_cut;
+
+	if (room == 0)
+		return 0;
+	is_cut = text_columns(text) > room;
+	while (n > 0) {
+		uint32_t code;
+		size_t taken = text_decode(text, n, &code);
+		unsigned int width = code_width(code);
+
+		if (columns + width + (is_cut ? 1 : 0) > room)
+			break;
+		if (code_columns(code) < 0 && !code_is_ours(code)) {
+			(void)buf_append_text(out, "?");
+		} else if (code < 0x80 || style->is_utf8) {
+			(void)buf_append(out, text, taken);
+		} else {
+			/* A wide character keeps its columns; a mark that combines disappears. */
+			for (unsigned int i = 0; i < width; i++) {
+				char sign = i == 0 ? code_ascii(code) : '?';
+
+				(void)buf_append(out, &sign, 1);
+			}
+		}
+		columns += width;
+		text += taken;
+		n -= taken;
+	}
+	if (is_cut) {
+		(void)buf_append_text(out, style->is_utf8 ? "…" : "~");
+		columns++;
+	}
+	return columns;
+}
+
+void text_spaces(struct buf *out, unsigned int n)
+{
+	while (n-- > 0)
+		(void)buf_append_text(out, " ");
+}
+
+void text_tone(struct buf *out, const struct text_style *style, enum text_tone tone)
+{
+	static const char *const codes[TEXT_TONE_COUNT] = {
+		[TEXT_PLAIN] = "\x1b[0m",
+		[TEXT_BOLD] = "\x1b[1m",
+		[TEXT_DIM] = "\x1b[2m",
+		[TEXT_LOUD] = "\x1b[1;31m",
+	};
+
+	if (style->has_color)
+		(void)buf_append_text(out, codes[tone]);
+}
+
+void text_line(struct buf *out, const struct text_style *style, enum text_tone tone, const char *fmt, ...)
+{
+	char text[1024];
+	va_list ap;
+
+	va_start(ap, fmt);
+	(void)vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+
+	if (tone != TEXT_PLAIN)
+		text_tone(out, style, tone);
+	(void)text_append(out, style, text, style->columns);
+	if (tone != TEXT_PLAIN)
+		text_tone(out, style, TEXT_PLAIN);
+	(void)buf_append_text(out, "\n");
+}
+
+void text_paragraph(struct buf *out, const struct text_style *style, const char *first, const char *text)
+{
+	unsigned int indent = text_columns(first), room = style->columns > indent + 20 ? style->columns - indent : 20;
+	char word[256];
+	unsigned int at = 0;
+
+	(void)text_append(out, style, first, indent);
+	while (*text) {
+		size_t n = strcspn(text, " ");
+		unsigned int width;
+
+		(void)snprintf(word, sizeof(word), "%.*s", (int)n, text);
+		text += n + strspn(text + n, " ");
+		width = text_columns(word);
+		if (at > 0 && at + 1 + width > room) {
+			(void)buf_append_text(out, "\n");
+			text_spaces(out, indent);
+			at = 0;
+		} else if (at > 0) {
+			text_spaces(out, 1);
+			at++;
+		}
+		at += text_append(out, style, word, room);
+	}
+	(void)buf_append_text(out, "\n");
+}

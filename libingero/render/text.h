@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Text as a terminal shows it: columns instead of bytes, nothing that could
+ * steer the terminal, ASCII where the terminal knows no more.
+ *
+ * Everything that people see passes through text_append(). Renderers write one
+ * form, UTF-8; this is the only place that knows about terminals without it.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+
+enum text_tone { TEXT_PLAIN, TEXT_BOLD, TEXT_DIM, TEXT_LOUD, TEXT_TONE_COUNT };
+
+struct text_style {
+	bool is_utf8; /* otherwise each character beyond ASCII becomes one ASCII character */
+	bool has_color;
+	unsigned int columns; /* of the terminal, at least 1 */
+	unsigned int rows; /* 0: no limit */
+};
+
+/**
+ * text_decode() - next character of UTF-8 text
+ * @text: n bytes, n > 0
+ * @ret_code: the character, or U+FFFD where the bytes are none
+ * Return: bytes taken, at least 1
+ */
+size_t text_decode(const char *text, size_t n, uint32_t *ret_code);
+
+/** text_columns() - columns that text_append() would fill */
+unsigned int text_columns(const char *text);
+
+/**
+ * text_append() - text in at most `room` columns; what is cut ends in an ellipsis
+ *
+ * Control characters, direction marks and bytes that are not UTF-8 become '?':
+ * names and paths come from traced users.
+ *
+ * Return: columns filled
+ */
+unsigned int text_append(struct buf *out, const struct text_style *style, const char *text, unsigned int room);
+
+/** text_spaces() - n spaces */
+void text_spaces(struct buf *out, unsigned int n);
+
+/** text_tone() - start (or with TEXT_PLAIN end) a tone; nothing without colour */
+void text_tone(struct buf *out, const struct text_style *style, enum text_tone tone);
+
+/** text_line() - one whole line in one tone, cut at the terminal's width, with its newline */
+void text_line(struct buf *out, const struct text_style *style, enum text_tone tone, const char *fmt, ...)
+	PRINTF_LIKE(4, 5);
+
+/**
+ * text_paragraph() - a sentence broken at spaces to the terminal's width
+ * @first: in front of the first line; the others are indented by as many columns
+ */
+void text_paragraph(struct buf *out, const struct text_style *style, const char *first, const char *text);

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Numbers as people read them. The only place where anything is rounded:
+ * machine output carries nanoseconds and bytes.
+ *
+ * Each function returns its text by value, so that it can stand in an argument
+ * list: buf_printf(b, "%s", units_ns(ns, 0).text).
+ */
+#pragma once
+
+#include <stdint.h>
+
+#define UNITS_TIGHT 0x1u /* for columns of a table: "1.2ms" instead of "1.2 ms" */
+
+struct units_text {
+	char text[32];
+};
+
+/**
+ * units_ns() - a duration: "4.1 µs", "142 ms", "10.2 s", "1 min 12 s", "2 h 5 min"
+ *
+ * Tight forms ("1m12s", "2h05m") fill at most 6 columns up to 99 999 days, 7 beyond.
+ */
+struct units_text units_ns(uint64_t ns, unsigned int flags);
+/** units_part_ns() - a part of a duration in the whole's unit: "97 of 142 ms" */
+struct units_text units_part_ns(uint64_t part_ns, uint64_t whole_ns);
+/** units_count() - every digit, in groups: "412 883" */
+struct units_text units_count(uint64_t n);
+/** units_count_fit() - as units_count() where that fits `columns` (at least 5), then ungrouped, then "12.3M" */
+struct units_text units_count_fit(uint64_t n, unsigned int columns);
+/** units_rate() - "136/s", "5.7k/s"; at most 6 columns below 10^12 */
+struct units_text units_rate(double per_s);
+/** units_bytes() - binary multiples: "1.5 GiB" */
+struct units_text units_bytes(uint64_t bytes);
+/**
+ * units_ratio() - a share as percent: "0.6 %", "71 %"
+ *
+ * Tight: whole percents. What is not zero is never shown as zero ("<1 %"), what is
+ * below one never as all ("99 %"); "?" for what is no number.
+ */
+struct units_text units_ratio(double ratio, unsigned int flags);

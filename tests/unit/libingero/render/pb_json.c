@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Messages of our own contract as JSON text; the outcome is compared to the byte. */
+#include "libingero/render/pb_json.h"
+
+#include <math.h>
+
+#include "base/cleanup.h"
+#include "ingero/v1/ingero.pb-c.h"
+#include "tests/support/check.h"
+
+static const struct {
+	const char *name;
+	const char *text;
+	const char *want;
+} strings[] = {
+	{ "plain", "cudaMalloc", "\"cudaMalloc\"" },
+	{ "quotes", "a\"b\\c", "\"a\\\"b\\\\c\"" },
+	{ "control characters", "a\n\t\x1b\x7f", "\"a\\u000a\\u0009\\u001b\\u007f\"" },
+	{ "UTF-8 stays", "größe 日本", "\"größe 日本\"" },
+	{ "bytes that are none", "a\xff" "b\xc3", "\"a\xef\xbf\xbd" "b\xef\xbf\xbd\"" },
+	{ "overlong quote", "\xc0\xa2", "\"\xef\xbf\xbd\xef\xbf\xbd\"" },
+	{ "empty", "", "\"\"" },
+};
+
+static void event_test(void)
+{
+	uint64_t args[] = { 0, UINT64_MAX };
+	char *reasons[] = { "slow", "sync" };
+	Ingero__V1__Blame blame = INGERO__V1__BLAME__INIT;
+	Ingero__V1__Event event = INGERO__V1__EVENT__INIT;
+	CLEANUP(buf_done) struct buf out = BUF_INIT;
+
+	blame.has_on_cpu = blame.has_quota = true;
+	blame.on_cpu = 7; /* quota measured and zero; all others not measured */
+	event.timestamp_unix_ns = 1700000000000000042ull;
+	event.pid = 4711;
+	event.process_name = "py\"thon";
+	event.op = "cudaMalloc";
+	event.duration_ns = 9007199254740993ull; /* more than a double holds */
+	event.args = args;
+	event.n_args = ARRAY_SIZE(args);
+	event.ret_code = -2;
+	event.reasons = reasons;
+	event.n_reasons = ARRAY_SIZE(reasons);
+	event.blame_ns = &blame;
+
+	CHECK_INT_EQ("event", pb_json_line(&out, "event", &event.base, NULL), 0);
+	CHECK_STR_EQ("event", buf_text(&out),
+		     "{\"type\":\"event\",\"timestamp\":\"2023-11-14T22:13:20.000000042Z\",\"pid\":4711,\"tid\":0,"
+		     "\"process_name\":\"py\\\"thon\",\"source\":\"\",\"op\":\"cudaMalloc\","
+		     "\"duration_ns\":9007199254740993,\"duration_raw_ns\":0,\"args\":[0,18446744073709551615],"
+		     "\"ret_code\":-2,\"uid\":0,\"reasons\":[\"slow\",\"sync\"],\"depth\":0,"
+		     "\"blame_ns\":{\"on_cpu\":7,\"quota\":0}}\n");
+}
+
+static void summary_test(void)
+{
+	Ingero__V1__Operation a = INGERO__V1__OPERATION__INIT, b = INGERO__V1__OPERATION__INIT;
+	Ingero__V1__Operation *operations[] = { &a, &b };
+	Ingero__V1__Cost cost = INGERO__V1__COST__INIT;
+	Ingero__V1__Summary summary = INGERO__V1__SUMMARY__INIT;
+	CLEANUP(buf_done) struct buf out = BUF_INIT;
+	const char *text;
+
+	a.start_time_unix_ns = UINT64_MAX;
+	cost.probe_ratio = 0.1;
+	summary.operations = operations;
+	summary.n_operations = ARRAY_SIZE(operations);
+	summary.cost = &cost;
+
+	CHECK_INT_EQ("summary", pb_json_line(&out, "summary", &summary.base, "more"), 0);
+	text = buf_text(&out);
+	CHECK("starts with its type", strncmp(text, "{\"type\":\"summary\",\"timestamp\":null,", 35) == 0);
+	CHECK("last moment there is", strstr(text, "\"start_time\":\"2554-07-21T23:34:33.709551615Z\""));
+	CHECK("time that nobody knows", strstr(text, "},{\"pid\":0,\"start_time\":null,"));
+	CHECK("shortest number", strstr(text, "\"probe_ratio\":0.1,"));
+	CHECK("empty lists are lists", strstr(text, "\"in_flight\":[],\"behind\":[],"));
+	CHECK("absent message is left out", !strstr(text, "\"lost\""));
+	CHECK("skipped", !strstr(text, "\"more\""));
+
+	cost.probe_ratio = NAN;
+	buf_done(&out);
+	CHECK_INT_EQ("not a number", pb_json_line(&out, "summary", &summary.base, NULL), 0);
+	CHECK("not a number", strstr(buf_text(&out), "\"probe_ratio\":null,"));
+	CHECK("not skipped", strstr(buf_text(&out), "\"more\":false}"));
+}
+
+/* Of a choice only the chosen one is there. */
+static void oneof_test(void)
+{
+	Ingero__V1__Loss loss = INGERO__V1__LOSS__INIT;
+	Ingero__V1__TraceReply reply = INGERO__V1__TRACE_REPLY__INIT;
+	CLEANUP(buf_done) struct buf out = BUF_INIT;
+
+	reply.body_case = INGERO__V1__TRACE_REPLY__BODY_LOSS;
+	reply.loss = &loss;
+	CHECK_INT_EQ("choice", pb_json_line(&out, NULL, &reply.base, NULL), 0);
+	CHECK_STR_EQ("choice", buf_text(&out), "{\"loss\":{\"timestamp\":null}}\n");
+}
+
+static void full_test(void)
+{
+	Ingero__V1__Event event = INGERO__V1__EVENT__INIT;
+	CLEANUP(buf_done) struct buf out = BUF_INIT_CAP(100);
+
+	(void)buf_append_text(&out, "before");
+	CHECK_INT_EQ("no room", pb_json_line(&out, "event", &event.base, NULL), -ENOMEM);
+	CHECK_STR_EQ("no half line", buf_text(&out), "before");
+}
+
+int main(void)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(strings); i++) {
+		CLEANUP(buf_done) struct buf out = BUF_INIT;
+
+		pb_json_string(&out, strings[i].text, strlen(strings[i].text));
+		CHECK_STR_EQ(strings[i].name, buf_text(&out), strings[i].want);
+	}
+	event_test();
+	summary_test();
+	oneof_test();
+	full_test();
+	return check_result();
+}
