@@ -1,0 +1,65 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Licence lines come first, and nothing in the tree belongs to one machine or one moment."""
+import re
+
+import tree
+
+KERNEL_LICENCE = "SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause"
+LICENCE = "SPDX-License-Identifier: Apache-2.0"
+CODE = ("*.c", "*.h", "*.def", "*.cc", "*.proto", "*.py", "*.sh", "*.cmake", "*CMakeLists.txt", "*.txt", "*.map",
+        "dev", ".ci/run", "tests/vm/vm", "tests/check/lint")
+DATA = ("tests/support/exports/*", "tests/fuzz/corpus/*", "*/expected/*", "docs/measurements/*")
+TEXT = CODE + ("*.md", "*.json", "*.in", "*.service", "*.socket")
+
+# what, why not; spelled in pieces, so that this file is not found
+NOT_HERE = (
+    (r"(?<![\w.])/" + r"(work|farm|home/\w+|root)/", "a path of one machine"),
+    (r"/tmp" + r"/[A-Za-z0-9]", "a fixed name in a directory that everybody shares: use mktemp"),
+    (r"\b(deb|ftp|security|snapshot)\." + r"debian\.org|py" + r"pi\.org|crates" + r"\.io|npm" + r"js\.|proxy\.go" + r"lang", "a registry's host: the machine's own settings say it"),
+    (r"\b(TO" + r"DO|FIX" + r"ME|XX" + r"X)\b(?! when)", "unfinished: do it, or say 'when' it can be done"),
+    (r"\b(clau" + r"de|chat" + r"gpt|large language " + r"model|AI assis" + r"tant|AI-gene" + r"rated)\b", "who wrote it is not the tree's business"),
+    (r"\.\./" + r"shared\b", "outside the tree"),
+    (r"[ \t]+$", "blanks at the end of the line"),
+)
+
+
+def first_lines(files_tree, name):
+    return files_tree.lines(name)[:2]
+
+
+def check(files_tree):
+    problems = []
+    data = set(files_tree.files(*DATA))
+    for name in files_tree.files(*CODE):
+        if name in data:
+            continue
+        want = KERNEL_LICENCE if name.startswith("bpf/") and not name.endswith("CMakeLists.txt") else LICENCE
+        lines = first_lines(files_tree, name)
+        if lines and lines[0].startswith("#!"):
+            lines = lines[1:]
+        if not lines or want not in lines[0]:
+            problems.append(f"{name}: the first line is not '{want}'")
+    patterns = [(re.compile(pattern, re.I if "clau" in pattern else 0), why) for pattern, why in NOT_HERE]
+    for name in files_tree.files(*TEXT):
+        if name in data or name == "LICENSE":
+            continue
+        for number, line in enumerate(files_tree.lines(name), 1):
+            for pattern, why in patterns:
+                if pattern.search(line):
+                    problems.append(f"{name}:{number}: {why}: {line.strip()[:80]}")
+    return problems
+
+
+SPDX = "// SPDX-License-" + "Identifier: Apache-2.0\n"
+tree.run(check, [
+    ("no licence", {"base/a.c": "int a;\n"}, "base/a.c: the first line"),
+    ("wrong licence for the kernel side", {"bpf/a.h": SPDX}, "bpf/a.h: the first line"),
+    ("licence on line 2 of C", {"a.c": "\n" + SPDX}, "a.c: the first line"),
+    ("one machine's path", {"a.c": SPDX + 'open("/' + 'root/x");\n'}, "a.c:2: a path of one machine"),
+    ("shared directory", {"a.c": SPDX + 'open("/tmp' + '/x");\n'}, "use mktemp"),
+    ("registry", {"a.md": "http://deb." + "debian.org\n"}, "a registry's host"),
+    ("unfinished", {"a.c": SPDX + "// TO" + "DO: all of it\n"}, "unfinished"),
+    ("blanks at the end", {"a.c": SPDX + "int a; \n"}, "blanks"),
+    ("as it should be", {"a.c": SPDX + "int a;\n", "s.sh": "#!/bin/bash\n" + SPDX.replace("//", "#"), "a.md": "text\n"}, None),
+])
