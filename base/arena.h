@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Many small allocations with one release: replies with repeated fields are built in
+ * one and vanish together once they are packed.
+ */
+#pragma once
+
+#include <stddef.h>
+
+struct arena_block;
+
+struct arena {
+	struct arena_block *blocks;
+	size_t used; /* of the newest block */
+};
+
+#define ARENA_INIT { .blocks = NULL }
+
+/** arena_alloc() - n zeroed bytes, aligned for any type. Return: NULL without memory */
+void *arena_alloc(struct arena *arena, size_t n);
+/** arena_copy_text() - Return: a copy, or NULL without memory */
+char *arena_copy_text(struct arena *arena, const char *text);
+void arena_done(struct arena *arena);
+
+#define ARENA_NEW(arena, type) ((type *)arena_alloc((arena), sizeof(type)))
+#define ARENA_NEW_N(arena, type, n) ((type *)arena_alloc((arena), sizeof(type) * (n)))

@@ -1,0 +1,401 @@
+// SPDX-License-Identifier: Apache-2.0
+#define LOG_TOPIC "daemon"
+#include "daemon.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <uv.h>
+
+#include "base/array.h"
+#include "base/log.h"
+#include "children/child.h"
+#include "clock.h"
+#include "events/ring.h"
+#include "figures/figures.h"
+#include "probes/lease.h"
+#include "probes/probe_set.h"
+#include "probes/target.h"
+#include "rpc/context.h"
+#include "rpc/handlers.h"
+#include "rpc/server.h"
+#include "rpc/trace.h"
+
+/* How often the kernel's figures are read while somebody traces, milliseconds: fast enough for a live table. */
+#define COLLECT_MS 1000
+/* Processes that are gone and whose figures are kept, at most; older ones are forgotten first. */
+#define GONE_MAX 10000
+/* The ring of calls when nobody says otherwise, bytes. */
+#define RING_BYTES_DEFAULT (4u << 20)
+
+/* A process that the kernel half stopped until its libraries are attached. */
+struct held_process {
+	uint32_t tgid;
+	uint32_t n; /* scans that must end before it goes on */
+};
+
+struct daemon {
+	uv_loop_t loop;
+	uv_signal_t signals[2];
+	uv_timer_t collect_timer;
+	bool is_private;
+	bool is_stopping;
+	struct probe_set *probes;
+	char probes_reason[512];
+	struct child *parser;
+	uint32_t parser_pid; /* as last told to the kernel half */
+	struct target_set *targets;
+	struct lease_set *leases;
+	struct ring *ring;
+	struct figures *figures;
+	struct trace_hub *traces;
+	struct server *server;
+	struct rpc_context context;
+	ARRAY(struct held_process) held;
+};
+
+/* ---- figures ---- */
+
+static void slot_release(uint32_t slot, void *data)
+{
+	struct daemon *d = data;
+
+	(void)probe_set_slot_release(d->probes, slot);
+}
+
+static void behind_note(const struct behind_key *key, const struct behind_value *value, void *data)
+{
+	struct daemon *d = data;
+
+	(void)figures_behind(d->figures, key, value);
+}
+
+/* The parser comes and goes; whichever runs is never traced and never named. */
+static void parser_note(struct daemon *d)
+{
+	uint32_t pid = child_pid(d->parser);
+
+	if (pid == d->parser_pid)
+		return;
+	if (d->parser_pid)
+		(void)probe_set_tracer_remove(d->probes, d->parser_pid);
+	if (pid)
+		(void)probe_set_tracer_add(d->probes, pid);
+	d->parser_pid = pid;
+}
+
+static void collect(struct daemon *d)
+{
+	struct figures_source source = {
+		.slots = probe_set_slots(d->probes),
+		.cells = probe_set_cells(d->probes),
+		.n_cells = probe_set_cells_used(d->probes),
+	};
+	int r = figures_collect(d->figures, &source);
+
+	if (r < 0)
+		(void)log_warning(r, "cannot keep all figures, reading them again later");
+	(void)probe_set_behind(d->probes, behind_note, d);
+	figures_release_gone(d->figures, &source, slot_release, d);
+	parser_note(d);
+	if (lease_set_count(d->leases) == 0)
+		(void)figures_forget_gone(d->figures, UINT64_MAX, 0);
+	else
+		(void)figures_forget_gone(d->figures, 0, GONE_MAX);
+}
+
+static void collect_fired(uv_timer_t *timer)
+{
+	collect(timer->data);
+}
+
+static void context_refresh(struct rpc_context *context)
+{
+	struct daemon *d = context->owner;
+
+	ring_drain(d->ring);
+	collect(d);
+}
+
+/* ---- records ---- */
+
+static void ring_call(const struct call_record *call, void *data)
+{
+	struct daemon *d = data;
+
+	trace_hub_call(d->traces, call);
+}
+
+static void ring_drained(void *data)
+{
+	struct daemon *d = data;
+
+	trace_hub_drained(d->traces);
+}
+
+static struct held_process *held_find(struct daemon *d, uint32_t tgid)
+{
+	for (size_t i = 0; i < d->held.n; i++)
+		if (d->held.items[i].tgid == tgid)
+			return &d->held.items[i];
+	return NULL;
+}
+
+static void held_continue(struct daemon *d, uint32_t tgid)
+{
+	struct held_process *held = held_find(d, tgid);
+
+	if (!held || --held->n)
+		return;
+	ARRAY_REMOVE_SWAP(&d->held, (size_t)(held - d->held.items));
+	if (kill((pid_t)tgid, SIGCONT) < 0 && errno != ESRCH)
+		(void)log_err(-errno, "cannot let process %u go on, continue it with 'kill -CONT %u'", tgid, tgid);
+}
+
+static void held_scanned(uint32_t tgid, void *data)
+{
+	held_continue(data, tgid);
+}
+
+static void library_look(struct daemon *d, const struct life_record *life)
+{
+	struct held_process fresh = { .tgid = life->tgid };
+	struct held_process *held;
+
+	if (!life->is_held) {
+		(void)target_set_scan(d->targets, life->tgid, life->library_base, NULL, NULL);
+		return;
+	}
+	held = held_find(d, life->tgid);
+	if (!held && ARRAY_PUSH(&d->held, fresh) == 0)
+		held = &d->held.items[d->held.n - 1];
+	if (!held) {
+		(void)kill((pid_t)life->tgid, SIGCONT); /* without memory it goes on untraced */
+		return;
+	}
+	held->n++;
+	(void)target_set_scan(d->targets, life->tgid, life->library_base, held_scanned, d);
+}
+
+static void ring_life(const struct life_record *life, void *data)
+{
+	struct daemon *d = data;
+
+	switch ((enum record_type)life->type) {
+	case RECORD_FORK:
+		lease_set_fork(d->leases, life->tgid, life->child);
+		return;
+	case RECORD_EXIT:
+		lease_set_exit(d->leases, life->tgid, life->start_boot_ns);
+		return;
+	case RECORD_EXEC: /* perhaps with a loader not seen before */
+		(void)target_set_scan(d->targets, life->tgid, 0, NULL, NULL);
+		return;
+	case RECORD_LIBRARY:
+		library_look(d, life);
+		return;
+	case RECORD_CALL:
+		return;
+	}
+}
+
+static void library_found(const struct target_library *library, void *data)
+{
+	struct daemon *d = data;
+
+	trace_hub_library(d->traces, library);
+}
+
+/* ---- clients ---- */
+
+static void daemon_stop(struct daemon *d);
+
+static void peer_open(uint32_t pid, void *data)
+{
+	struct rpc_context *context = data;
+
+	if (context->probes)
+		(void)probe_set_tracer_add(context->probes, pid);
+}
+
+static void peer_close(uint32_t pid, void *data)
+{
+	struct rpc_context *context = data;
+
+	if (context->probes)
+		(void)probe_set_tracer_remove(context->probes, pid);
+}
+
+static void peers_gone(void *data)
+{
+	struct rpc_context *context = data;
+	struct daemon *d = context->owner;
+
+	if (d->is_private)
+		daemon_stop(d);
+}
+
+static void signal_fired(uv_signal_t *signal, int number)
+{
+	(void)number;
+	daemon_stop(signal->data);
+}
+
+/* ---- starting and stopping ---- */
+
+static int loop_start(struct daemon *d)
+{
+	static const int numbers[] = { SIGTERM, SIGINT };
+	int r = uv_loop_init(&d->loop);
+
+	if (r < 0)
+		return log_err(r, "cannot make a loop");
+	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++) {
+		(void)uv_signal_init(&d->loop, &d->signals[i]);
+		d->signals[i].data = d;
+		(void)uv_signal_start(&d->signals[i], signal_fired, numbers[i]);
+	}
+	(void)uv_timer_init(&d->loop, &d->collect_timer);
+	d->collect_timer.data = d;
+	return 0;
+}
+
+/*
+ * Everything that needs the kernel half. Where it cannot be had the daemon serves all
+ * the same and says why: a service that died here would only be started again.
+ */
+static int capture_start(struct daemon *d, const struct daemon_options *options)
+{
+	struct probe_set_options probes = { .back_end = options->back_end, .ring_bytes = options->ring_bytes };
+	struct ring_sinks sinks = { .on_call = ring_call, .on_life = ring_life, .on_drained = ring_drained };
+	int r;
+
+	r = probe_set_open(&probes, d->probes_reason, sizeof(d->probes_reason), &d->probes);
+	if (r < 0) {
+		(void)log_warning(r, "%s; serving without capture", d->probes_reason);
+		d->probes = NULL;
+		return 0;
+	}
+	(void)probe_set_tracer_add(d->probes, (uint32_t)getpid());
+
+	r = figures_new(&d->figures);
+	if (r == 0)
+		r = lease_set_new(d->probes, &d->leases);
+	if (r == 0)
+		r = child_open(&d->loop, "parser", &d->parser);
+	if (r == 0)
+		r = target_set_open(&d->loop, d->parser, d->probes, library_found, d, &d->targets);
+	if (r == 0)
+		r = ring_open(&d->loop, probe_set_calls_fd(d->probes), probe_set_life_fd(d->probes),
+			      options->ring_bytes ? options->ring_bytes : RING_BYTES_DEFAULT, &sinks, d, &d->ring);
+	if (r < 0)
+		return log_err(r, "cannot start to capture");
+
+	r = target_set_scan_loader(d->targets);
+	if (r < 0)
+		(void)log_warning(r, "cannot watch the program loader, libraries loaded later are found late");
+	(void)uv_timer_start(&d->collect_timer, collect_fired, COLLECT_MS, COLLECT_MS);
+	return 0;
+}
+
+static int serve_start(struct daemon *d, const struct daemon_options *options)
+{
+	static Ingero__V1__Query_Service query = INGERO__V1__QUERY__INIT(rpc_query_);
+	static Ingero__V1__Trace_Service trace = INGERO__V1__TRACE__INIT(rpc_trace_);
+	ProtobufCService *const services[] = { &query.base, &trace.base };
+	struct server_events events = { .on_peer_open = peer_open, .on_peer_close = peer_close, .on_idle = peers_gone };
+	int r;
+
+	d->context = (struct rpc_context){
+		.loop = &d->loop,
+		.probes = d->probes,
+		.probes_reason = d->probes_reason,
+		.targets = d->targets,
+		.leases = d->leases,
+		.ring = d->ring,
+		.figures = d->figures,
+		.traces = d->traces,
+		.started_ns = clock_now_ns(),
+		.refresh = context_refresh,
+		.owner = d,
+	};
+	r = server_open(&d->loop, services, ARRAY_SIZE(services), &events, &d->context, &d->server);
+	if (r < 0)
+		return log_err(r, "cannot serve");
+	if (options->private_fd >= 0) {
+		r = server_adopt(d->server, options->private_fd);
+		return r < 0 ? log_err(r, "cannot serve the socket given") : 0;
+	}
+	r = server_listen(d->server, options->socket_path);
+	return r < 0 ? log_err(r, "cannot listen on '%s'", options->socket_path) : 0;
+}
+
+/* No new peers and summaries out first; what the loop holds goes in its last turns. */
+static void daemon_stop(struct daemon *d)
+{
+	if (d->is_stopping)
+		return;
+	d->is_stopping = true;
+
+	if (d->traces)
+		trace_hub_finish(d->traces);
+	server_close(d->server);
+	d->server = NULL;
+	while (d->held.n) {
+		d->held.items[0].n = 1;
+		held_continue(d, d->held.items[0].tgid);
+	}
+	target_set_close(d->targets);
+	d->targets = NULL;
+	child_close(d->parser);
+	d->parser = NULL;
+	ring_close(d->ring);
+	d->ring = NULL;
+	for (size_t i = 0; i < ARRAY_SIZE(d->signals); i++)
+		uv_close((uv_handle_t *)&d->signals[i], NULL);
+	uv_close((uv_handle_t *)&d->collect_timer, NULL);
+}
+
+static void daemon_done(struct daemon *d)
+{
+	daemon_stop(d);
+	(void)uv_run(&d->loop, UV_RUN_DEFAULT); /* until every handle is closed */
+	if (uv_loop_close(&d->loop) < 0)
+		(void)log_err(0, "something still holds the loop");
+	trace_hub_free(d->traces);
+	lease_set_free(d->leases);
+	figures_free(d->figures);
+	probe_set_close(d->probes);
+	ARRAY_DONE(&d->held);
+}
+
+int daemon_run(const struct daemon_options *options)
+{
+	struct daemon *d = calloc(1, sizeof(*d));
+	int r;
+
+	if (!d)
+		return log_err(-ENOMEM, "cannot start");
+	d->is_private = options->private_fd >= 0;
+
+	/* Not for other processes of this user to look into or attach to. */
+	(void)prctl(PR_SET_DUMPABLE, 0);
+
+	r = loop_start(d);
+	if (r < 0) {
+		free(d);
+		return r;
+	}
+	r = trace_hub_new(&d->traces);
+	if (r == 0)
+		r = capture_start(d, options);
+	if (r == 0)
+		r = serve_start(d, options);
+	if (r == 0)
+		(void)uv_run(&d->loop, UV_RUN_DEFAULT);
+	daemon_done(d);
+	free(d);
+	return r;
+}

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Owns every part; the order of starting and stopping is written in daemon.c once.
+ */
+#pragma once
+
+#include <stdint.h>
+
+#include "probes/probe_set.h"
+
+struct daemon_options {
+	int private_fd; /* serve this connected socket and end with it; -1: listen */
+	const char *socket_path; /* when listening */
+	enum probe_back_end back_end;
+	uint64_t ring_bytes; /* 0: default */
+};
+
+/** daemon_run() - serve until told to stop or, privately, until the client is gone. Return: 0 or -errno, logged */
+int daemon_run(const struct daemon_options *options);

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Who asked for what to be captured, and their union in the kernel.
+ *
+ * A lease is one caller's wish. What it names is added to the kernel's filter when it
+ * is taken and removed when it ends, unless another lease names it too. Children of a
+ * named process belong to the lease as well: the kernel half follows them by itself,
+ * the lease hears of them by lease_set_fork().
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "probes/probe_set.h"
+
+struct lease;
+struct lease_set;
+
+struct lease_wish {
+	const uint32_t *pids;
+	size_t n_pids;
+	const uint32_t *uids;
+	size_t n_uids;
+	bool all;
+	bool hold; /* stop named processes while a library of theirs is being attached */
+	struct probe_recording recording;
+};
+
+int lease_set_new(struct probe_set *probes, struct lease_set **ret_leases);
+void lease_set_free(struct lease_set *leases);
+size_t lease_set_count(const struct lease_set *leases);
+
+/** lease_add() - Return: 0, or -errno with the kernel's filter as before */
+int lease_add(struct lease_set *leases, const struct lease_wish *wish, struct lease **ret_lease);
+/** lease_remove() - NULL is fine */
+void lease_remove(struct lease_set *leases, struct lease *lease);
+/**
+ * lease_covers() - whether a process is among what the lease named
+ * @start_boot_ns: tells a process that is gone from a later one with its number; 0: either
+ */
+bool lease_covers(const struct lease *lease, uint32_t tgid, uint32_t uid, uint64_t start_boot_ns);
+/** lease_follow() - a process that descends from a named one belongs to the lease. Return: 0 or -errno */
+int lease_follow(struct lease_set *leases, struct lease *lease, uint32_t tgid);
+
+/** lease_set_fork() - a process has a child: it belongs to every lease that named its parent */
+void lease_set_fork(struct lease_set *leases, uint32_t parent, uint32_t child);
+/** lease_set_exit() - a process is gone: it stays covered, a later one with its number is not */
+void lease_set_exit(struct lease_set *leases, uint32_t tgid, uint64_t start_boot_ns);

@@ -1,0 +1,574 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rpc/answer.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include "base/fd.h"
+#include "clock.h"
+#include "events/op.h"
+#include "events/ring.h"
+#include "probes/lease.h"
+#include "probes/probe_set.h"
+#include "probes/target.h"
+#include "procs/hidepid.h"
+#include "rpc/access.h"
+#include "rpc/call.h"
+#include "rpc/context.h"
+
+/* Rows of one message: at about 300 bytes each well below the cap of 1 MiB. */
+#define PIECE_ROWS 1000
+/* Calls in progress that one answer shows; deeper ones are the same stuck program again. */
+#define IN_FLIGHT_MAX 1024
+
+bool answer_sees(const struct answer_scope *scope, uint32_t tgid, uint32_t uid, bool mixed_ids)
+{
+	if (!access_may_see(scope->identity, uid, mixed_ids))
+		return false;
+	if (!scope->pids)
+		return true;
+	for (size_t i = 0; i < scope->n_pids; i++)
+		if (scope->pids[i] == tgid)
+			return true;
+	return false;
+}
+
+static bool sees_process(const struct answer_scope *scope, const struct process_figures *p)
+{
+	if (scope->lease && !lease_covers(scope->lease, p->tgid, p->uid, p->start_boot_ns))
+		return false;
+	return answer_sees(scope, p->tgid, p->uid, p->flags & PROCESS_MIXED_IDS);
+}
+
+static uint64_t daemon_cpu_ns(void)
+{
+	static const int who[] = { RUSAGE_SELF, RUSAGE_CHILDREN };
+	uint64_t sum_ns = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(who); i++) {
+		struct rusage u;
+
+		if (getrusage(who[i], &u) == 0)
+			sum_ns += ((uint64_t)u.ru_utime.tv_sec + (uint64_t)u.ru_stime.tv_sec) * NSEC_PER_SEC +
+				  ((uint64_t)u.ru_utime.tv_usec + (uint64_t)u.ru_stime.tv_usec) * NSEC_PER_USEC;
+	}
+	return sum_ns;
+}
+
+static uint64_t daemon_rss_bytes(void)
+{
+	char text[128];
+	unsigned long long pages;
+
+	if (fd_read_file_at(AT_FDCWD, "/proc/self/statm", text, sizeof(text)) < 0 ||
+	    sscanf(text, "%*u %llu", &pages) != 1)
+		return 0;
+	return pages * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+/* ---- state at the start of a lease ---- */
+
+static int process_since_take(const struct process_figures *p, struct answer_since *since, size_t i)
+{
+	since->processes[i].id = p->id;
+	since->n_processes = i + 1;
+
+	for (int op = 0; op < OP_ID_MAX; op++) {
+		int r;
+
+		if (!p->ops[op])
+			continue;
+		since->processes[i].ops[op] = calloc(1, sizeof(struct op_figures));
+		if (!since->processes[i].ops[op])
+			return -ENOMEM;
+		r = op_figures_copy(p->ops[op], since->processes[i].ops[op]);
+		if (r < 0)
+			return r;
+	}
+	for (size_t k = 0; k < p->behind.n; k++) {
+		int r = ARRAY_PUSH(&since->processes[i].behind, p->behind.items[k]);
+
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+int answer_since_take(const struct rpc_context *context, struct answer_since *ret_since)
+{
+	struct answer_since since = { .since_ns = clock_now_ns(), .daemon_cpu_ns = daemon_cpu_ns() };
+	size_t n = figures_count(context->figures);
+
+	since.processes = n ? calloc(n, sizeof(*since.processes)) : NULL;
+	if (n && !since.processes)
+		return -ENOMEM;
+
+	for (size_t i = 0; i < n; i++) {
+		int r = process_since_take(figures_get(context->figures, i), &since, i);
+
+		if (r < 0) {
+			answer_since_done(&since);
+			return r;
+		}
+	}
+	probe_set_losses(context->probes, since.losses);
+	since.refused = ring_refused(context->ring);
+	since.bystander_calls = probe_set_bystander_calls(context->probes);
+	*ret_since = since;
+	return 0;
+}
+
+void answer_since_done(struct answer_since *since)
+{
+	for (size_t i = 0; i < since->n_processes; i++) {
+		for (int op = 0; op < OP_ID_MAX; op++) {
+			if (since->processes[i].ops[op])
+				op_figures_done(since->processes[i].ops[op]);
+			free(since->processes[i].ops[op]);
+		}
+		ARRAY_DONE(&since->processes[i].behind);
+	}
+	free(since->processes);
+	*since = (struct answer_since){ .processes = NULL };
+}
+
+/* Index of a process in the remembered state, or n_processes when it came later. */
+static size_t since_find(const struct answer_since *since, uint64_t id)
+{
+	size_t i;
+
+	for (i = 0; since && i < since->n_processes; i++)
+		if (since->processes[i].id == id)
+			break;
+	return i;
+}
+
+/* ---- pieces of answers ---- */
+
+Ingero__V1__Blame *answer_blame(const struct rpc_context *context, struct arena *arena,
+				const uint64_t blame_ns[BLAME_COUNT])
+{
+	Ingero__V1__Blame *b = ARENA_NEW(arena, Ingero__V1__Blame);
+
+	if (!b)
+		return NULL;
+	ingero__v1__blame__init(b);
+
+#define CLASS(number, field)                                                                                           \
+	do {                                                                                                           \
+		b->has_##field = probe_set_measures(context->probes, number);                                          \
+		b->field = blame_ns[number];                                                                           \
+	} while (0)
+	CLASS(BLAME_ON_CPU, on_cpu);
+	CLASS(BLAME_RUNNABLE, runnable);
+	CLASS(BLAME_QUOTA, quota);
+	CLASS(BLAME_DEVICE, device);
+	CLASS(BLAME_LOCK, lock);
+	CLASS(BLAME_BLOCK_IO, block_io);
+	CLASS(BLAME_MEMORY, memory);
+	CLASS(BLAME_NETWORK, network);
+	CLASS(BLAME_SLEEP, sleep);
+	CLASS(BLAME_OTHER, other);
+#undef CLASS
+	return b;
+}
+
+static int library_operations(struct arena *arena, const struct target_library *from, Ingero__V1__Library *l)
+{
+	l->operations = ARENA_NEW_N(arena, char *, OP_ID_MAX);
+	l->missing = ARENA_NEW_N(arena, char *, OP_ID_MAX);
+	if (!l->operations || !l->missing)
+		return -ENOMEM;
+
+	for (uint32_t id = 0; id < OP_ID_MAX; id++) {
+		const struct op *op = op_get(id);
+
+		if (!op || op->layer != from->layer)
+			continue;
+		if (from->ops[id])
+			l->operations[l->n_operations++] = (char *)op->name;
+		else
+			l->missing[l->n_missing++] = (char *)op->name;
+	}
+	return 0;
+}
+
+Ingero__V1__Library *answer_library(const struct rpc_context *context, struct arena *arena,
+				    const struct call_identity *identity, const struct target_library *from)
+{
+	Ingero__V1__Library *l = ARENA_NEW(arena, Ingero__V1__Library);
+
+	if (!l)
+		return NULL;
+	ingero__v1__library__init(l);
+	if (library_operations(arena, from, l) < 0)
+		return NULL;
+	if (access_may_see(identity, from->owner_uid, false))
+		l->path = arena_copy_text(arena, from->path);
+	l->soname = arena_copy_text(arena, from->soname);
+	l->layer = (char *)op_layer_to_source(from->layer);
+	l->build_id = arena_copy_text(arena, from->build_id);
+	if (from->probes)
+		l->back_end = (char *)probe_back_end_to_string(probe_set_back_end(context->probes));
+	l->symbols = from->n_symbols;
+	l->stepped = from->n_stepped;
+	l->reason = arena_copy_text(arena, from->reason);
+	l->attach_ns = from->attach_ns;
+	return l->path && l->soname && l->build_id && l->reason ? l : NULL;
+}
+
+int answer_libraries(const struct rpc_context *context, struct arena *arena, const struct call_identity *identity,
+		     Ingero__V1__Library ***ret_items, size_t *ret_n)
+{
+	size_t n = context->targets ? target_set_count(context->targets) : 0;
+	Ingero__V1__Library **items = ARENA_NEW_N(arena, Ingero__V1__Library *, n ? n : 1);
+
+	if (!items)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++) {
+		items[i] = answer_library(context, arena, identity, target_set_get(context->targets, i));
+		if (!items[i])
+			return -ENOMEM;
+	}
+	*ret_items = items;
+	*ret_n = n;
+	return 0;
+}
+
+int answer_families(const struct rpc_context *context, struct arena *arena, Ingero__V1__ProbeFamily ***ret_items,
+		    size_t *ret_n)
+{
+	struct probe_family_state states[16];
+	size_t n = context->probes ? probe_set_families(context->probes, states, ARRAY_SIZE(states)) : 0;
+	Ingero__V1__ProbeFamily **items = ARENA_NEW_N(arena, Ingero__V1__ProbeFamily *, n ? n : 1);
+
+	if (!items)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++) {
+		Ingero__V1__ProbeFamily *f = items[i] = ARENA_NEW(arena, Ingero__V1__ProbeFamily);
+
+		if (!f)
+			return -ENOMEM;
+		ingero__v1__probe_family__init(f);
+		f->name = arena_copy_text(arena, states[i].name);
+		f->state = arena_copy_text(arena, states[i].state);
+		f->reason = arena_copy_text(arena, states[i].reason);
+		if (!f->name || !f->state || !f->reason)
+			return -ENOMEM;
+	}
+	*ret_items = items;
+	*ret_n = n;
+	return 0;
+}
+
+Ingero__V1__Lost *answer_lost(const struct rpc_context *context, struct arena *arena, const struct answer_since *since)
+{
+	Ingero__V1__Lost *lost = ARENA_NEW(arena, Ingero__V1__Lost);
+	uint64_t now[LOSS_COUNT] = { 0 };
+
+	if (!lost)
+		return NULL;
+	ingero__v1__lost__init(lost);
+	if (!context->probes)
+		return lost;
+
+	probe_set_losses(context->probes, now);
+	for (int i = 0; since && i < LOSS_COUNT; i++)
+		now[i] -= since->losses[i];
+	lost->ring_full = now[LOSS_RING_FULL];
+	lost->life_full = now[LOSS_LIFE_FULL];
+	lost->thread_state = now[LOSS_THREAD_STATE];
+	lost->process_slots = now[LOSS_PROCESS_SLOTS];
+	lost->cells = now[LOSS_CELLS];
+	lost->depth = now[LOSS_DEPTH];
+	lost->switch_unseen = now[LOSS_SWITCH_UNSEEN];
+	lost->return_unpaired = now[LOSS_RETURN_UNPAIRED];
+	lost->decode = ring_refused(context->ring) - (since ? since->refused : 0);
+	return lost;
+}
+
+/* Figures of one operation since then; *ret borrows or owns, op_figures_done() only when owned. */
+static int op_since(const struct process_figures *p, const struct answer_since *since, size_t at, int op,
+		    struct op_figures *ret, bool *ret_owned)
+{
+	const struct op_figures *then = since && at < since->n_processes ? since->processes[at].ops[op] : NULL;
+	int r;
+
+	if (!then) {
+		*ret = *p->ops[op];
+		*ret_owned = false;
+		return 0;
+	}
+	r = op_figures_copy(p->ops[op], ret);
+	if (r < 0)
+		return r;
+	op_figures_subtract(ret, then);
+	*ret_owned = true;
+	return 0;
+}
+
+static int operation_fill(const struct rpc_context *context, struct arena *arena, const struct process_figures *p,
+			  int id, const struct op_figures *figures, Ingero__V1__Operation **ret_row)
+{
+	const struct op *op = op_get((uint32_t)id);
+	Ingero__V1__Operation *row = ARENA_NEW(arena, Ingero__V1__Operation);
+
+	if (!row)
+		return -ENOMEM;
+	ingero__v1__operation__init(row);
+	row->pid = p->tgid;
+	row->start_time_unix_ns = clock_boot_to_unix_ns(p->start_boot_ns);
+	row->process_name = arena_copy_text(arena, p->comm);
+	row->uid = p->uid;
+	row->source = (char *)op_layer_to_source(op ? op->layer : OP_LAYER_NONE);
+	row->op = (char *)(op ? op->name : "unknown");
+	row->count = op_figures_count(figures);
+	row->errors = figures->errors;
+	row->total_ns = figures->total_ns;
+	row->total_raw_ns = figures->raw_ns;
+	row->max_ns = figures->max_ns;
+	row->p50_ns = histogram_quantile(&figures->durations, 0.50, figures->max_ns);
+	row->p95_ns = histogram_quantile(&figures->durations, 0.95, figures->max_ns);
+	row->p99_ns = histogram_quantile(&figures->durations, 0.99, figures->max_ns);
+	row->bytes = figures->bytes;
+	row->blame_ns = answer_blame(context, arena, figures->blame_ns);
+	row->abandoned = figures->abandoned;
+	row->untimed = figures->untimed;
+	if (!row->process_name || !row->blame_ns)
+		return -ENOMEM;
+	*ret_row = row;
+	return 0;
+}
+
+/* Sums over everything in scope, for the cost. */
+struct cost_sums {
+	uint64_t calls;
+	uint64_t busiest_calls; /* of one process */
+	uint64_t removed_ns;
+};
+
+static struct cost_sums cost_sum(const struct rpc_context *context, const struct answer_scope *scope,
+				 const struct answer_since *since)
+{
+	struct cost_sums sums = { 0 };
+
+	for (size_t i = 0; i < figures_count(context->figures); i++) {
+		const struct process_figures *p = figures_get(context->figures, i);
+		size_t at = since_find(since, p->id);
+		uint64_t calls = 0;
+
+		if (!sees_process(scope, p))
+			continue;
+		for (int op = 0; op < OP_ID_MAX; op++) {
+			const struct op_figures *now = p->ops[op], *then;
+
+			if (!now)
+				continue;
+			then = since && at < since->n_processes ? since->processes[at].ops[op] : NULL;
+			calls += op_figures_count(now) - (then ? op_figures_count(then) : 0);
+			sums.removed_ns += now->raw_ns - now->total_ns;
+			sums.removed_ns -= then ? then->raw_ns - then->total_ns : 0;
+		}
+		sums.calls += calls;
+		sums.busiest_calls = MAX(sums.busiest_calls, calls);
+	}
+	return sums;
+}
+
+Ingero__V1__Cost *answer_cost(const struct rpc_context *context, struct arena *arena, const struct answer_scope *scope,
+			      const struct answer_since *since)
+{
+	Ingero__V1__Cost *cost = ARENA_NEW(arena, Ingero__V1__Cost);
+	uint64_t window_ns = clock_now_ns() - (since ? since->since_ns : context->started_ns);
+	struct probe_cost calibrated = { 0 };
+	struct cost_sums sums;
+
+	if (!cost)
+		return NULL;
+	ingero__v1__cost__init(cost);
+	cost->daemon_cpu_ns = daemon_cpu_ns() - (since ? since->daemon_cpu_ns : 0);
+	cost->daemon_rss_bytes = daemon_rss_bytes();
+	if (!context->probes)
+		return cost;
+
+	sums = cost_sum(context, scope, since);
+	probe_set_cost(context->probes, &calibrated);
+	cost->per_call_ns = calibrated.per_call_ns;
+	cost->share_ns = calibrated.share_ns;
+	cost->share_spread_ns = calibrated.share_spread_ns;
+	cost->removed_ns = sums.removed_ns;
+	cost->probe_ns = sums.calls * calibrated.per_call_ns;
+	cost->probe_ratio = window_ns ? (double)(sums.busiest_calls * calibrated.per_call_ns) / (double)window_ns : 0;
+	cost->bystander_calls = probe_set_bystander_calls(context->probes) - (since ? since->bystander_calls : 0);
+	cost->bystander_ns = cost->bystander_calls * calibrated.bystander_ns;
+	cost->kernel_bytes = probe_set_kernel_bytes(context->probes);
+	return cost;
+}
+
+/* ---- the summary ---- */
+
+static int in_flight_fill(const struct rpc_context *context, const struct answer_scope *scope, struct arena *arena,
+			  Ingero__V1__Summary *summary)
+{
+	struct in_flight_record *records = ARENA_NEW_N(arena, struct in_flight_record, IN_FLIGHT_MAX);
+	int n;
+
+	summary->in_flight = ARENA_NEW_N(arena, Ingero__V1__InFlight *, IN_FLIGHT_MAX);
+	if (!records || !summary->in_flight)
+		return -ENOMEM;
+	n = probe_set_in_flight(context->probes, records, IN_FLIGHT_MAX);
+	if (n < 0)
+		return n;
+
+	for (int i = 0; i < MIN(n, IN_FLIGHT_MAX); i++) {
+		const struct in_flight_record *r = &records[i];
+		const struct process_figures *p = figures_find_slot(context->figures, r->slot);
+		uint64_t age_ns = r->now_ns - r->start_ns, waited_ns = 0, blame_ns[BLAME_COUNT];
+		const struct op *op = op_get(r->op);
+		Ingero__V1__InFlight *row;
+
+		if (!p || !op || p->tgid != r->tgid || !sees_process(scope, p))
+			continue;
+		row = summary->in_flight[summary->n_in_flight] = ARENA_NEW(arena, Ingero__V1__InFlight);
+		if (!row)
+			return -ENOMEM;
+		ingero__v1__in_flight__init(row);
+		memcpy(blame_ns, r->blame_ns, sizeof(blame_ns));
+		for (int c = 1; c < BLAME_COUNT; c++)
+			waited_ns += blame_ns[c];
+		blame_ns[BLAME_ON_CPU] = age_ns > waited_ns ? age_ns - waited_ns : 0;
+		row->pid = r->tgid;
+		row->tid = r->tid;
+		row->process_name = arena_copy_text(arena, p->comm);
+		row->op = (char *)op->name;
+		row->age_ns = age_ns;
+		row->blame_ns = answer_blame(context, arena, blame_ns);
+		if (!row->process_name || !row->blame_ns)
+			return -ENOMEM;
+		summary->n_in_flight++;
+	}
+	return 0;
+}
+
+/* A neighbour is named exactly when the caller could read the name in /proc himself. */
+static bool may_name(const struct call_identity *identity, uint32_t uid)
+{
+	return identity->can_read_all || identity->uid == uid || !hidepid_is_on();
+}
+
+static int behind_fill(const struct rpc_context *context, const struct answer_scope *scope,
+		       const struct answer_since *since, struct arena *arena, Ingero__V1__Summary *summary)
+{
+	size_t room = 0;
+
+	for (size_t i = 0; i < figures_count(context->figures); i++)
+		room += figures_get(context->figures, i)->behind.n;
+	summary->behind = ARENA_NEW_N(arena, Ingero__V1__Behind *, room ? room : 1);
+	if (!summary->behind)
+		return -ENOMEM;
+
+	for (size_t i = 0; i < figures_count(context->figures); i++) {
+		const struct process_figures *p = figures_get(context->figures, i);
+		size_t at = since_find(since, p->id);
+
+		for (size_t k = 0; sees_process(scope, p) && k < p->behind.n; k++) {
+			const struct behind_figures *b = &p->behind.items[k];
+			uint64_t ns = b->ns;
+			Ingero__V1__Behind *row;
+
+			for (size_t j = 0; since && at < since->n_processes && j < since->processes[at].behind.n; j++)
+				if (since->processes[at].behind.items[j].tgid == b->tgid)
+					ns -= since->processes[at].behind.items[j].ns;
+			if (!ns)
+				continue;
+			row = summary->behind[summary->n_behind] = ARENA_NEW(arena, Ingero__V1__Behind);
+			if (!row)
+				return -ENOMEM;
+			ingero__v1__behind__init(row);
+			row->uid = b->uid;
+			row->ns = ns;
+			row->victim_pid = p->tgid;
+			if (may_name(scope->identity, b->uid)) {
+				row->pid = b->tgid;
+				row->comm = arena_copy_text(arena, b->comm);
+				if (!row->comm)
+					return -ENOMEM;
+			}
+			summary->n_behind++;
+		}
+	}
+	return 0;
+}
+
+static void summary_init(Ingero__V1__Summary *piece, const struct rpc_context *context,
+			 const struct answer_since *since, Ingero__V1__Operation **rows)
+{
+	uint64_t now_ns = clock_now_ns();
+
+	ingero__v1__summary__init(piece);
+	piece->timestamp_unix_ns = clock_to_unix_ns(now_ns);
+	piece->window_ns = now_ns - (since ? since->since_ns : context->started_ns);
+	piece->operations = rows;
+}
+
+int answer_summary(const struct rpc_context *context, const struct answer_scope *scope,
+		   const struct answer_since *since, uint64_t subscriber_slow, answer_piece_func func, void *data)
+{
+	CLEANUP(arena_done) struct arena arena = ARENA_INIT;
+	Ingero__V1__Operation **rows = ARENA_NEW_N(&arena, Ingero__V1__Operation *, PIECE_ROWS);
+	Ingero__V1__Summary piece;
+	int r;
+
+	if (!rows)
+		return -ENOMEM;
+	summary_init(&piece, context, since, rows);
+
+	for (size_t i = 0; i < figures_count(context->figures); i++) {
+		const struct process_figures *p = figures_get(context->figures, i);
+		size_t at = since_find(since, p->id);
+
+		for (int op = 0; sees_process(scope, p) && op < OP_ID_MAX; op++) {
+			struct op_figures figures;
+			bool owned;
+
+			if (!p->ops[op])
+				continue;
+			if (piece.n_operations == PIECE_ROWS) {
+				piece.more = true;
+				r = func(&piece, data);
+				if (r < 0)
+					return r;
+				summary_init(&piece, context, since, rows);
+			}
+			r = op_since(p, since, at, op, &figures, &owned);
+			if (r < 0)
+				return r;
+			r = op_figures_count(&figures) || figures.abandoned ?
+				    operation_fill(context, &arena, p, op, &figures, &rows[piece.n_operations]) :
+				    -ENODATA;
+			if (owned)
+				op_figures_done(&figures);
+			if (r == -ENODATA)
+				continue; /* not called since */
+			if (r < 0)
+				return r;
+			piece.n_operations++;
+		}
+	}
+
+	r = in_flight_fill(context, scope, &arena, &piece);
+	if (r == 0)
+		r = behind_fill(context, scope, since, &arena, &piece);
+	if (r == 0)
+		r = answer_libraries(context, &arena, scope->identity, &piece.libraries, &piece.n_libraries);
+	if (r < 0)
+		return r;
+	piece.lost = answer_lost(context, &arena, since);
+	piece.cost = answer_cost(context, &arena, scope, since);
+	if (!piece.lost || !piece.cost)
+		return -ENOMEM;
+	piece.lost->subscriber_slow = subscriber_slow;
+	return func(&piece, data);
+}

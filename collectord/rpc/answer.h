@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Figures and states of the daemon as messages. Everything here allocates from the
+ * caller's arena and shows only what the scope lets through.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/array.h"
+#include "figures/figures.h"
+#include "ingero/v1/ingero.pb-c.h"
+
+struct call_identity;
+struct lease;
+struct rpc_context;
+struct target_library;
+
+/* What one answer is about. */
+struct answer_scope {
+	const struct call_identity *identity;
+	const struct lease *lease; /* NULL: everything the identity may see */
+	const uint32_t *pids; /* besides, only these; NULL: all */
+	size_t n_pids;
+};
+
+/* State at the start of a lease, taken away from what is there at its end. */
+struct answer_since {
+	uint64_t since_ns;
+	struct {
+		uint64_t id;
+		struct op_figures *ops[OP_ID_MAX];
+		ARRAY(struct behind_figures) behind;
+	} *processes;
+	size_t n_processes;
+	uint64_t losses[LOSS_COUNT];
+	uint64_t refused;
+	uint64_t bystander_calls;
+	uint64_t daemon_cpu_ns;
+};
+
+/** answer_since_take() - remember now. Return: 0 or -ENOMEM */
+int answer_since_take(const struct rpc_context *context, struct answer_since *ret_since);
+void answer_since_done(struct answer_since *since);
+
+bool answer_sees(const struct answer_scope *scope, uint32_t tgid, uint32_t uid, bool mixed_ids);
+
+Ingero__V1__Blame *answer_blame(const struct rpc_context *context, struct arena *arena,
+				const uint64_t blame_ns[BLAME_COUNT]);
+Ingero__V1__Library *answer_library(const struct rpc_context *context, struct arena *arena,
+				    const struct call_identity *identity, const struct target_library *library);
+/** answer_libraries() - all that were looked at. Return: 0 or -ENOMEM */
+int answer_libraries(const struct rpc_context *context, struct arena *arena, const struct call_identity *identity,
+		     Ingero__V1__Library ***ret_items, size_t *ret_n);
+int answer_families(const struct rpc_context *context, struct arena *arena, Ingero__V1__ProbeFamily ***ret_items,
+		    size_t *ret_n);
+/** answer_lost() - @since: NULL: since the daemon started */
+Ingero__V1__Lost *answer_lost(const struct rpc_context *context, struct arena *arena,
+			      const struct answer_since *since);
+Ingero__V1__Cost *answer_cost(const struct rpc_context *context, struct arena *arena, const struct answer_scope *scope,
+			      const struct answer_since *since);
+
+/** typedef answer_piece_func - a summary too large for one message comes in several. Return: 0 or -errno to stop */
+typedef int (*answer_piece_func)(Ingero__V1__Summary *piece, void *data);
+/**
+ * answer_summary() - figures of everything in scope
+ * @subscriber_slow: events this caller did not read in time
+ * Return: 0, -ENOMEM, or what func returned
+ */
+int answer_summary(const struct rpc_context *context, const struct answer_scope *scope,
+		   const struct answer_since *since, uint64_t subscriber_slow, answer_piece_func func, void *data);

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Handlers of the service Query: one question, one reply, within the caller's scope.
+ */
+#include <errno.h>
+#include <sys/utsname.h>
+
+#include "base/arena.h"
+#include "clock.h"
+#include "figures/figures.h"
+#include "ingero/v1/ingero.pb-c.h"
+#include "probes/lease.h"
+#include "probes/probe_set.h"
+#include "rpc/access.h"
+#include "rpc/answer.h"
+#include "rpc/call.h"
+#include "rpc/context.h"
+#include "rpc/handlers.h"
+#include "rpc/server.h"
+
+void rpc_query_status(Ingero__V1__Query_Service *service, const Ingero__V1__StatusRequest *request,
+		      Ingero__V1__StatusReply_Closure closure, void *closure_data)
+{
+	CLEANUP(arena_done) struct arena arena = ARENA_INIT;
+	struct call *call = closure_data;
+	struct rpc_context *context = call_context(call);
+	struct answer_scope scope = { .identity = call_identity(call) };
+	Ingero__V1__StatusReply reply = INGERO__V1__STATUS_REPLY__INIT;
+	struct utsname names = { .release = "" };
+
+	(void)service;
+	(void)request;
+	(void)uname(&names);
+	reply.version = (char *)INGERO_VERSION;
+	reply.pid = (uint32_t)getpid();
+	reply.uptime_ns = clock_now_ns() - context->started_ns;
+	reply.kernel = names.release;
+	reply.back_end = (char *)(context->probes ? probe_back_end_to_string(probe_set_back_end(context->probes)) : "none");
+	reply.back_end_reason = (char *)context->probes_reason;
+	reply.leases = context->leases ? (uint32_t)lease_set_count(context->leases) : 0;
+
+	if (context->probes)
+		context->refresh(context);
+	for (size_t i = 0; context->figures && i < figures_count(context->figures); i++) {
+		const struct process_figures *p = figures_get(context->figures, i);
+
+		reply.processes += !p->gone_ns && answer_sees(&scope, p->tgid, p->uid, p->flags & PROCESS_MIXED_IDS);
+	}
+	reply.cost = answer_cost(context, &arena, &scope, NULL);
+	reply.lost = answer_lost(context, &arena, NULL);
+	if (!reply.cost || !reply.lost ||
+	    answer_libraries(context, &arena, scope.identity, &reply.libraries, &reply.n_libraries) < 0 ||
+	    answer_families(context, &arena, &reply.families, &reply.n_families) < 0) {
+		call_fail(call, CALL_ERROR_INTERNAL, "out of memory");
+		return;
+	}
+	closure(&reply, closure_data);
+}
+
+static int piece_reply(Ingero__V1__Summary *piece, void *data)
+{
+	/* Operations is answered by one message: its rows are few enough, or the caller narrows them by pid. */
+	if (piece->more)
+		return -E2BIG;
+	return call_reply(data, &piece->base);
+}
+
+void rpc_query_operations(Ingero__V1__Query_Service *service, const Ingero__V1__OperationsRequest *request,
+			  Ingero__V1__Summary_Closure closure, void *closure_data)
+{
+	struct call *call = closure_data;
+	struct rpc_context *context = call_context(call);
+	struct answer_scope scope = { .identity = call_identity(call) };
+	int r;
+
+	(void)service;
+	(void)closure;
+	if (!context->probes) {
+		call_fail(call, CALL_ERROR_UNAVAILABLE, "nothing is captured here: %s", context->probes_reason);
+		return;
+	}
+	if (request->n_pids) {
+		scope.pids = request->pids;
+		scope.n_pids = request->n_pids;
+	}
+	context->refresh(context);
+	r = answer_summary(context, &scope, NULL, 0, piece_reply, call);
+	if (r == -E2BIG)
+		call_fail(call, CALL_ERROR_INVALID, "more processes than fit one answer: name some of them in 'pids'");
+	else if (r < 0)
+		call_fail(call, CALL_ERROR_INTERNAL, "the answer could not be built (%s)", strerror(-r));
+}

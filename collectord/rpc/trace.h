@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The running Trace calls, as the daemon feeds them.
+ */
+#pragma once
+
+#include "bpf/record.h"
+
+struct rpc_context;
+struct target_library;
+struct trace_hub;
+
+int trace_hub_new(struct trace_hub **ret_hub);
+/** trace_hub_free() - every call must have ended */
+void trace_hub_free(struct trace_hub *hub);
+void trace_hub_call(struct trace_hub *hub, const struct call_record *call);
+/** trace_hub_drained() - send what was gathered */
+void trace_hub_drained(struct trace_hub *hub);
+void trace_hub_library(struct trace_hub *hub, const struct target_library *library);
+/** trace_hub_finish() - the daemon stops: every call sends its summary and ends */
+void trace_hub_finish(struct trace_hub *hub);
