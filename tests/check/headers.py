@@ -3,6 +3,7 @@
 """Every header compiles when it is the first one: C, and for what clients include C++, too."""
 import json
 import os
+import re
 import shlex
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
@@ -39,7 +40,7 @@ def jobs_of(files_tree, build, cc, cxx, clang):
         file = files_tree.path(name)
         # through a file of one line: a header compiled by itself may miss its own #pragma once
         text = f'#include "{file}"\n'
-        if "#ifndef __ASSEMBLER__" in files_tree.text(name):
+        if re.search(r"^#if.*__ASSEMBLER__.*\n#error", files_tree.text(name), re.M):
             yield name, [cc, "-x", "assembler-with-cpp", "-c", "-o", os.devnull, *own, "-"], text
             continue
         if name.startswith("bpf/") and kernel_types in names:

@@ -40,7 +40,7 @@ def first_sentence(text):
         return None
     words = " ".join(re.sub(r"^\s*(\*|//|#)\s?", "", line) for line in next(filter(None, match.groups())).splitlines())
     words = " ".join(words.split())
-    return re.split(r"(?<=[.:])\s", words)[0].rstrip(":").replace("|", "\\|")
+    return re.split(r"(?<=[.])\s", words)[0].rstrip(":").replace("|", "\\|")
 
 
 def rows_of(files_tree, tests):
