@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: Apache-2.0
+"""
+Ingero and its workloads as tests and benchmarks in Python use them: start, wait, read what they say.
+
+Everything runs in a private home directory, so no test meets another's database or the user's.
+"""
+import json
+import os
+import subprocess
+import tempfile
+
+
+class Failed(Exception):
+    """A program did not do what it was started for; says which, and what it said."""
+
+
+class Programs:
+    """The executables of one build directory."""
+
+    def __init__(self, build):
+        self.bin = os.path.join(os.path.abspath(build), "bin")
+        self.lib = os.path.join(os.path.abspath(build), "lib")
+
+    def path(self, name):
+        path = os.path.join(self.bin, name)
+        if not os.path.exists(path):
+            raise Failed(f"{path} does not exist: build it first")
+        return path
+
+    def environment(self, home):
+        own = {"HOME": home, "LC_ALL": "C.UTF-8"}
+        return {**os.environ, **own}
+
+
+class Trace:
+    """What one `ingero trace --json` said: one attribute for each type of line."""
+
+    def __init__(self, text, status=0, stderr=""):
+        self.status = status
+        self.stderr = stderr
+        self.start = None
+        self.summary = None
+        self.events = []
+        self.losses = []
+        self.libraries = []
+        for line in text.splitlines():
+            message = json.loads(line)
+            kind = message["type"]
+            if kind == "event":
+                self.events.append(message)
+            elif kind == "loss":
+                self.losses.append(message)
+            elif kind == "library":
+                self.libraries.append(message)
+            elif kind == "start":
+                self.start = message
+            elif kind == "summary":
+                self.summary = message
+
+    def operations(self, **wanted):
+        """Rows of the summary whose keys have these values."""
+        return [row for row in self.summary["operations"] if all(row.get(key) == value for key, value in wanted.items())]
+
+    def counts(self, **wanted):
+        """Calls of each operation, over all processes that match."""
+        counts = {}
+        for row in self.operations(**wanted):
+            counts[row["op"]] = counts.get(row["op"], 0) + row["count"]
+        return counts
+
+    def lost(self):
+        """Reasons for which something was lost; empty when nothing was."""
+        return {reason: n for reason, n in self.summary.get("lost", {}).items() if n}
+
+
+def finish(process, name, timeout_s=None):
+    try:
+        out, error = process.communicate(timeout=timeout_s)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        out, error = process.communicate()
+        raise Failed(f"{name} did not end within {timeout_s} s; it said: {error[-2000:]}") from None
+    return out, error
+
+
+class Tracing:
+    """A running `ingero trace --json`; the context waits until it is attached, and ends it."""
+
+    def __init__(self, programs, *options, command=(), environment=None):
+        self._home = tempfile.TemporaryDirectory(prefix="ingero-")
+        arguments = [programs.path("ingero-cli"), "trace", "--json", *options]
+        if command:
+            arguments += ["--", *command]
+        # to files: nobody reads while the caller does something else
+        self._out = tempfile.TemporaryFile("w+", encoding="utf-8")
+        self._error = tempfile.TemporaryFile("w+", encoding="utf-8")
+        self.process = subprocess.Popen(arguments, stdin=subprocess.DEVNULL, stdout=self._out, stderr=self._error,
+                                        env={**programs.environment(self._home.name), **(environment or {})})
+
+    def wait(self, timeout_s=None):
+        try:
+            status = self.process.wait(timeout_s)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+            raise Failed(f"ingero trace did not end within {timeout_s} s: {self._text(self._error)[-2000:]}") from None
+        trace = Trace(self._text(self._out), status, self._text(self._error))
+        self._home.cleanup()
+        if trace.summary is None:
+            raise Failed(f"ingero trace gave no summary, exit status {status}: {trace.stderr[-2000:]}")
+        return trace
+
+    def stop(self, timeout_s=60):
+        """Ctrl-C, and what it sums up to."""
+        if self.process.poll() is None:
+            self.process.send_signal(2)
+        return self.wait(timeout_s)
+
+    def lines(self):
+        """Complete lines said so far."""
+        text = self._text(self._out)
+        return [json.loads(line) for line in text[:text.rfind("\n") + 1].splitlines()]
+
+    @staticmethod
+    def _text(file):
+        # pread leaves the offset alone, which the child shares
+        return os.pread(file.fileno(), os.fstat(file.fileno()).st_size, 0).decode("utf-8")
+
+
+def trace(programs, *options, command=(), timeout_s=120, environment=None):
+    """Runs a command under trace, or traces as the options say, to the end."""
+    return Tracing(programs, *options, command=command, environment=environment).wait(timeout_s)
