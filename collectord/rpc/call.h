@@ -4,7 +4,10 @@
  *
  * A handler replies or fails exactly once; in Trace it replies any number of times
  * and then ends or fails. Handlers have the prototypes that protoc-c generates for
- * the services; `closure` is rpc_reply() in disguise and `closure_data` the call.
+ * the services; `closure` is call_reply() in disguise and `closure_data` the call.
+ *
+ * A handler may answer later: it keeps the call and returns. The request itself is
+ * gone by then. A call is gone after its last answer and must not be touched again.
  */
 #pragma once
 
@@ -12,23 +15,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct call;
+#include "proto/frame.h" /* enum call_error */
 
-/* On the wire; numbers are given once. 0 is success. */
-enum call_error {
-	CALL_OK = 0,
-	CALL_ERROR_PROTOCOL = 1, /* frame, envelope or body makes no sense */
-	CALL_ERROR_VERSION = 2,
-	CALL_ERROR_UNKNOWN_METHOD = 3,
-	CALL_ERROR_NOT_ALLOWED = 4,
-	CALL_ERROR_NOT_FOUND = 5, /* also what may not be seen */
-	CALL_ERROR_INVALID = 6, /* an argument; the text names it */
-	CALL_ERROR_QUOTA = 7,
-	CALL_ERROR_DEADLINE = 8,
-	CALL_ERROR_CANCELLED = 9,
-	CALL_ERROR_UNAVAILABLE = 10, /* the daemon cannot do this here; the text says why and the way out */
-	CALL_ERROR_INTERNAL = 11,
-};
+struct call;
 
 /* Who is calling, asked of the kernel once at accept; on_behalf_of is applied to it. */
 struct call_identity {
@@ -39,7 +28,16 @@ struct call_identity {
 };
 const struct call_identity *call_identity(const struct call *call);
 
-/** call_reply() - send one message. Return: 0, or -ENOBUFS when the client's queue is full (nothing was queued) */
+/**
+ * call_reply() - send one message
+ *
+ * Outside Trace the call is over when this returns 0. With an error nothing was queued and
+ * the call goes on: fail it, or try again. (The closure fails it by itself.)
+ *
+ * Return: 0, -ENOBUFS (no credit or no room: call_on_drain() tells when to try again),
+ * -EMSGSIZE (larger than a frame: send it in pieces), -ENOMEM, or -EPIPE (the client is
+ * gone, and this handler did not ask to hear of it with call_on_close())
+ */
 int call_reply(struct call *call, const ProtobufCMessage *message);
 /** call_end() - a streaming call is over, successfully */
 void call_end(struct call *call);
@@ -47,11 +45,21 @@ void call_end(struct call *call);
 void call_fail(struct call *call, enum call_error code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
 /**
- * call_on_close() - hear once that a streaming call is over from outside: cancelled,
- * deadline passed, connection gone. Not called after call_end() or call_fail().
+ * call_on_close() - hear once that a call is over from outside: cancelled, deadline
+ * passed, connection gone. Not called after call_end() or call_fail(). The call is gone
+ * when func returns and takes no answer any more. A handler that does not ask for this
+ * still answers as if nothing had happened, and its answer is dropped.
  */
 typedef void (*call_close_func)(struct call *call, void *data);
 void call_on_close(struct call *call, call_close_func func, void *data);
+/**
+ * call_on_stop() - hear once that the client asks a streaming call to finish: send what
+ * is left, then call_end(). It ends as cancelled if that takes longer than CALL_STOP_NS.
+ * Without it a stop is a cancel, of which call_on_close() tells.
+ */
+#define CALL_STOP_NS 10000000000ull
+typedef void (*call_stop_func)(struct call *call, void *data);
+void call_on_stop(struct call *call, call_stop_func func, void *data);
 /** call_can_reply() - whether the client has credit and room for another message */
 bool call_can_reply(const struct call *call);
 /** call_on_drain() - hear each time that becomes true again */

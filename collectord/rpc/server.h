@@ -6,6 +6,9 @@
  */
 #pragma once
 
+#include <protobuf-c/protobuf-c.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <uv.h>
 
 struct server;
@@ -13,16 +16,34 @@ struct server;
 struct server_events {
 	void (*on_peer_open)(uint32_t pid, void *data); /* a client connected (its pid is a tracer's) */
 	void (*on_peer_close)(uint32_t pid, void *data);
-	void (*on_idle)(void *data); /* the last connection is gone */
+	void (*on_idle)(void *data); /* the last connection is gone; not called while the server closes */
 };
 
-/** server_open() - @context is handed to every handler through server_context() */
-int server_open(uv_loop_t *loop, const struct server_events *events, void *context, struct server **ret_server);
-/** server_listen() - bind and listen on a path. Return: 0 or -errno */
+/**
+ * server_open() - prepare to serve
+ * @services: handlers of each service, e.g. INGERO__V1__QUERY__INIT(rpc_query_); the
+ *            services are borrowed as long as the server lives, the array is not
+ * @events:   copied; any member may be NULL
+ * @context:  handed to every handler through call_context(), and to events as data
+ *
+ * Return: 0; -EINVAL for a service without a row in access.c; -ENOMEM; -errno of the loop
+ */
+int server_open(uv_loop_t *loop, ProtobufCService *const *services, size_t n_services,
+		const struct server_events *events, void *context, struct server **ret_server);
+/**
+ * server_listen() - bind and listen on a path, mode 0666; a socket that nobody answers is replaced
+ * Return: 0; -EADDRINUSE when another server answers there, or what is there is no socket; -errno
+ */
 int server_listen(struct server *server, const char *path);
+/** server_listen_fd() - serve a socket that listens already; takes the descriptor on success */
+int server_listen_fd(struct server *server, int fd);
 /** server_adopt() - serve one connected socket; takes the descriptor on success */
 int server_adopt(struct server *server, int fd);
+/** server_close() - end every call and connection; memory goes when the loop has run; NULL is fine */
 void server_close(struct server *server);
+
+/** server_check() - do what is due by the clock; the server's own timer calls it too. For clocks turned by hand */
+void server_check(struct server *server);
 
 struct call;
 /** call_context() - what server_open() was given: in the daemon, struct daemon */

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rpc/access.h"
+
+#include <errno.h>
+#include <grp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "base/cleanup.h"
+
+#define GROUPS_MAX 65536 /* NGROUPS_MAX of Linux: nobody is in more */
+
+static const struct access_service services[] = {
+	{ "ingero.v1.Query", ACCESS_EVERYBODY, ACCESS_REPLIES_ONE },
+	{ "ingero.v1.Trace", ACCESS_EVERYBODY, ACCESS_REPLIES_MANY },
+	{ "ingero.v1.Control", ACCESS_ADMIN, ACCESS_REPLIES_ONE },
+};
+
+const struct access_service *access_find_service(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(services); i++) {
+		if (strcmp(services[i].name, name) == 0)
+			return &services[i];
+	}
+	return NULL;
+}
+
+bool access_may_call(const struct access_service *service, const struct call_identity *identity)
+{
+	return service->need == ACCESS_EVERYBODY || identity->is_admin;
+}
+
+bool access_may_see(const struct call_identity *identity, uint32_t owner_uid, bool mixed_ids)
+{
+	return identity->can_read_all || (owner_uid == identity->uid && !mixed_ids);
+}
+
+static gid_t group_find(const char *name)
+{
+	char text[16384];
+	struct group group, *found = NULL;
+
+	if (getgrnam_r(name, &group, text, sizeof(text), &found) || !found)
+		return ACCESS_NO_GROUP;
+	return found->gr_gid;
+}
+
+struct access_groups access_groups_find(void)
+{
+	return (struct access_groups){ .admin = group_find("ingero-admin"), .read = group_find("ingero-read") };
+}
+
+static bool is_member(gid_t gid, const gid_t *gids, size_t n_gids)
+{
+	if (gid == ACCESS_NO_GROUP)
+		return false;
+	for (size_t i = 0; i < n_gids; i++) {
+		if (gids[i] == gid)
+			return true;
+	}
+	return false;
+}
+
+struct call_identity access_grant(uint32_t uid, uint32_t pid, const gid_t *gids, size_t n_gids,
+				  const struct access_groups *groups)
+{
+	bool is_admin = uid == 0 || is_member(groups->admin, gids, n_gids);
+
+	return (struct call_identity){
+		.uid = uid,
+		.peer_pid = pid,
+		.is_admin = is_admin,
+		.can_read_all = uid == 0 || is_member(groups->read, gids, n_gids),
+	};
+}
+
+/* Supplementary groups at connect, with the first group put in front of them. */
+static int peer_groups(int fd, gid_t first, gid_t **ret_gids, size_t *ret_n)
+{
+	socklen_t bytes = 32 * sizeof(gid_t);
+
+	for (;;) {
+		CLEANUP(freep) gid_t *gids = malloc(sizeof(gid_t) + bytes);
+
+		if (!gids)
+			return -ENOMEM;
+		gids[0] = first;
+		if (getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, gids + 1, &bytes) == 0) {
+			*ret_n = 1 + bytes / sizeof(gid_t);
+			*ret_gids = TAKE_PTR(gids);
+			return 0;
+		}
+		/* With ERANGE the kernel has put the length it needs into `bytes`. */
+		if (errno != ERANGE || bytes > GROUPS_MAX * sizeof(gid_t))
+			return -errno;
+	}
+}
+
+int access_identify(int fd, const struct access_groups *groups, struct call_identity *ret_identity,
+		    uint32_t *ret_peer_uid)
+{
+	CLEANUP(freep) gid_t *gids = NULL;
+	struct ucred cred;
+	socklen_t bytes = sizeof(cred);
+	size_t n_gids = 0;
+	int r;
+
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &bytes))
+		return -errno;
+	/* A socket of another family answers with nobody's credentials. */
+	if (cred.uid == (uid_t)-1)
+		return -ENOTCONN;
+	r = peer_groups(fd, cred.gid, &gids, &n_gids);
+	if (r)
+		return r;
+
+	*ret_identity = access_grant(cred.uid, (uint32_t)cred.pid, gids, n_gids, groups);
+	*ret_peer_uid = cred.uid;
+	return 0;
+}

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Who may call which service, and what he may see: one row per service, one function
+ * for every row of data.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "rpc/call.h"
+
+enum access_need { ACCESS_EVERYBODY, ACCESS_ADMIN };
+enum access_replies { ACCESS_REPLIES_ONE, ACCESS_REPLIES_MANY };
+
+struct access_service {
+	const char *name;
+	enum access_need need;
+	enum access_replies replies;
+};
+
+/** access_find_service() - row of a service by its full name, or NULL */
+const struct access_service *access_find_service(const char *name);
+
+/** access_may_call() - whether this caller may call this service at all */
+bool access_may_call(const struct access_service *service, const struct call_identity *identity);
+
+/**
+ * access_may_see() - THE decision about every row of data that belongs to somebody
+ * @owner_uid: uid of the process the row is about
+ * @mixed_ids: that process is not what ptrace(2) would grant to its user: its three
+ *             uids differ, or it is not dumpable
+ */
+bool access_may_see(const struct call_identity *identity, uint32_t owner_uid, bool mixed_ids);
+
+/* Groups that lift an ordinary user, looked up once; ACCESS_NO_GROUP where they do not exist. */
+#define ACCESS_NO_GROUP ((gid_t)-1)
+struct access_groups {
+	gid_t admin; /* ingero-admin */
+	gid_t read; /* ingero-read */
+};
+
+/** access_groups_find() - the groups of this machine */
+struct access_groups access_groups_find(void);
+
+/**
+ * access_identify() - who is at the other end of a connected Unix socket, from the kernel
+ * @ret_peer_uid: uid of the peer itself, whoever it may later act for
+ * Return: 0 or -errno
+ */
+int access_identify(int fd, const struct access_groups *groups, struct call_identity *ret_identity,
+		    uint32_t *ret_peer_uid);
+/** access_grant() - what a user with these groups may do; access_identify() without the socket */
+struct call_identity access_grant(uint32_t uid, uint32_t pid, const gid_t *gids, size_t n_gids,
+				  const struct access_groups *groups);

@@ -1,0 +1,389 @@
+// SPDX-License-Identifier: Apache-2.0
+#define LOG_TOPIC "rpc"
+#include "rpc/call.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/arena.h"
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "clock.h"
+#include "rpc/body.h"
+#include "rpc/peer.h"
+#include "rpc/server.h"
+
+#define DEADLINE_DEFAULT_NS (30 * NSEC_PER_SEC) /* of a request that names none and has one reply */
+#define DEADLINE_MAX_NS (600 * NSEC_PER_SEC)
+
+struct call {
+	LIST_ENTRY(call) link; /* in the peer */
+	struct peer *peer; /* NULL: the client is gone and the handler does not know */
+	struct call_identity identity;
+	void *context;
+	const char *method; /* of the descriptor */
+	const struct access_service *access;
+	uint32_t stream;
+	int64_t credit_bytes; /* below zero after a reply that took more than was left */
+	uint64_t deadline_ns; /* UINT64_MAX: none */
+	bool is_over; /* answered for the last time */
+	bool is_starting; /* its handler is being called: keep the memory */
+	bool is_stopping; /* the client asked it to finish */
+	bool is_waiting; /* found no credit or no room, and was not told of any since */
+
+	call_close_func on_close;
+	void *on_close_data;
+	call_stop_func on_stop;
+	void *on_stop_data;
+	call_drain_func on_drain;
+	void *on_drain_data;
+};
+
+const struct call_identity *call_identity(const struct call *call)
+{
+	return &call->identity;
+}
+
+void *call_context(const struct call *call)
+{
+	return call->context;
+}
+
+struct peer *call_peer(struct call *call)
+{
+	return call->peer;
+}
+
+/* ---- ending ---- */
+
+static void call_detach(struct call *call)
+{
+	if (!call->peer)
+		return;
+	LIST_REMOVE(call, link);
+	quota_end_call(call->peer->quota_user);
+	call->peer = NULL;
+}
+
+/* The handler is done with it. */
+static void call_release(struct call *call)
+{
+	call->is_over = true;
+	call_detach(call);
+	if (!call->is_starting)
+		free(call);
+}
+
+static void append_end(struct peer *peer, uint32_t stream, enum call_error code, const char *text)
+{
+	size_t before = peer->out.n;
+
+	/* Without memory for a few bytes the client could not be told anything any more. */
+	if (frame_append_end(&peer->out, stream, code, text))
+		peer_close(peer);
+	else
+		peer_queued(peer, peer->out.n - before);
+}
+
+static void call_finish(struct call *call, enum call_error code, const char *text)
+{
+	struct peer *peer = call->peer;
+	uint32_t stream = call->stream;
+
+	assert(!call->is_over); /* a handler answers once */
+	call_release(call);
+	if (peer)
+		append_end(peer, stream, code, text);
+}
+
+void call_end(struct call *call)
+{
+	call_finish(call, CALL_OK, "");
+}
+
+void call_fail(struct call *call, enum call_error code, const char *fmt, ...)
+{
+	char text[FRAME_TEXT_MAX + 1];
+	va_list ap;
+
+	assert(code != CALL_OK);
+	va_start(ap, fmt);
+	(void)vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	call_finish(call, code, text);
+}
+
+void call_refuse(struct peer *peer, uint32_t stream, enum call_error code, const char *fmt, ...)
+{
+	char text[FRAME_TEXT_MAX + 1];
+	va_list ap;
+
+	va_start(ap, fmt);
+	(void)vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	append_end(peer, stream, code, text);
+}
+
+/* Over from outside. Who listens hears of it and is done; who does not goes on answering nobody. */
+static void call_drop(struct call *call)
+{
+	call_close_func on_close = call->on_close;
+
+	call_detach(call);
+	if (!on_close)
+		return;
+
+	call->is_over = true;
+	on_close(call, call->on_close_data);
+	if (!call->is_starting)
+		free(call);
+}
+
+void call_drop_all(struct peer *peer)
+{
+	while (!LIST_EMPTY(&peer->calls))
+		call_drop(LIST_FIRST(&peer->calls));
+}
+
+/* ---- replying ---- */
+
+static bool has_room(const struct call *call)
+{
+	return call->credit_bytes > 0 && peer_has_room(call->peer);
+}
+
+bool call_can_reply(const struct call *call)
+{
+	/* To a client that is gone everything can be said. */
+	if (!call->peer || has_room(call))
+		return true;
+	((struct call *)call)->is_waiting = true; /* the asker is who wants to be told */
+	return false;
+}
+
+static int call_append_reply(struct call *call, const ProtobufCMessage *message)
+{
+	struct peer *peer = call->peer;
+	size_t before, n;
+	uint8_t *p;
+
+	if (!call_can_reply(call))
+		return -ENOBUFS;
+	n = protobuf_c_message_get_packed_size(message);
+	if (n > FRAME_SERVER_BODY_MAX)
+		return log_warning(-EMSGSIZE, "'%s' made a message of %zu bytes, not sent", call->method, n);
+
+	before = peer->out.n;
+	p = frame_reserve(&peer->out, FRAME_REPLY, call->stream, n);
+	if (!p)
+		return -ENOMEM;
+	(void)protobuf_c_message_pack(message, p);
+	call->credit_bytes -= (int64_t)n;
+	peer_queued(peer, peer->out.n - before);
+	return 0;
+}
+
+int call_reply(struct call *call, const ProtobufCMessage *message)
+{
+	int r;
+
+	assert(!call->is_over); /* a handler answers once */
+	if (!call->peer)
+		return -EPIPE;
+	r = call_append_reply(call, message);
+	if (r == 0 && call->access->replies == ACCESS_REPLIES_ONE)
+		call_end(call);
+	return r;
+}
+
+/* What the generated code knows as the closure: it cannot tell its caller, so it answers with the error. */
+static void call_closure(const ProtobufCMessage *message, void *closure_data)
+{
+	struct call *call = closure_data;
+	int r = call_reply(call, message);
+
+	if (r == -ENOBUFS)
+		call_fail(call, CALL_ERROR_QUOTA, "too many answers are waiting to be read; read them first");
+	else if (r == -EMSGSIZE)
+		call_fail(call, CALL_ERROR_INTERNAL, "the answer is larger than a message may be; ask for less");
+	else if (r)
+		call_fail(call, CALL_ERROR_INTERNAL, "out of memory");
+}
+
+void call_on_close(struct call *call, call_close_func func, void *data)
+{
+	call->on_close = func;
+	call->on_close_data = data;
+}
+
+void call_on_stop(struct call *call, call_stop_func func, void *data)
+{
+	call->on_stop = func;
+	call->on_stop_data = data;
+}
+
+void call_on_drain(struct call *call, call_drain_func func, void *data)
+{
+	call->on_drain = func;
+	call->on_drain_data = data;
+}
+
+static struct call *find_waiting(struct peer *peer)
+{
+	struct call *call;
+
+	LIST_FOREACH (call, &peer->calls, link) {
+		if (call->is_waiting && call->on_drain && has_room(call))
+			return call;
+	}
+	return NULL;
+}
+
+void call_wake_waiting(struct peer *peer)
+{
+	struct call *call;
+
+	/* A handler may end any call from within, so the list is looked at afresh each time. */
+	while (!peer->is_closed && (call = find_waiting(peer))) {
+		call->is_waiting = false;
+		call->on_drain(call, call->on_drain_data);
+	}
+}
+
+void call_add_credit(struct call *call, uint32_t n_bytes)
+{
+	call->credit_bytes = MIN(call->credit_bytes + n_bytes, (int64_t)FRAME_CREDIT_MAX);
+}
+
+/* ---- from outside ---- */
+
+struct call *call_find(struct peer *peer, uint32_t stream)
+{
+	struct call *call;
+
+	LIST_FOREACH (call, &peer->calls, link) {
+		if (call->stream == stream)
+			return call;
+	}
+	return NULL;
+}
+
+static void call_cut(struct call *call, enum call_error code, const char *text)
+{
+	struct peer *peer = call->peer;
+	uint32_t stream = call->stream;
+
+	call_drop(call);
+	if (!peer->is_closed)
+		append_end(peer, stream, code, text);
+}
+
+void call_cancel(struct call *call, uint64_t now_ns)
+{
+	if (!call->on_stop || call->is_stopping) {
+		call_cut(call, CALL_ERROR_CANCELLED, "cancelled");
+		return;
+	}
+	call->is_stopping = true;
+	call->deadline_ns = MIN(call->deadline_ns, now_ns + CALL_STOP_NS);
+	server_due(call->peer->server, call->deadline_ns);
+	call->on_stop(call, call->on_stop_data);
+}
+
+struct call *call_find_due(struct peer *peer, uint64_t now_ns, uint64_t *next_ns)
+{
+	struct call *call;
+
+	LIST_FOREACH (call, &peer->calls, link) {
+		if (call->deadline_ns <= now_ns)
+			return call;
+		*next_ns = MIN(*next_ns, call->deadline_ns);
+	}
+	return NULL;
+}
+
+void call_expire(struct call *call)
+{
+	if (call->is_stopping)
+		call_cut(call, CALL_ERROR_CANCELLED, "it did not finish when asked to, and was ended");
+	else
+		call_cut(call, CALL_ERROR_DEADLINE, "the time given for this call has passed");
+}
+
+static uint64_t find_deadline_ns(const struct access_service *access, uint32_t deadline_ms)
+{
+	if (deadline_ms)
+		return clock_now_ns() + MIN(deadline_ms * NSEC_PER_MSEC, DEADLINE_MAX_NS);
+	return access->replies == ACCESS_REPLIES_ONE ? clock_now_ns() + DEADLINE_DEFAULT_NS : UINT64_MAX;
+}
+
+/* Calls the handler; the call may be over, or its client gone, when it returns. */
+static void call_invoke(struct call *call, const ProtobufCService *service, unsigned int method_index,
+			const ProtobufCMessage *input)
+{
+	call->is_starting = true;
+	service->invoke((ProtobufCService *)service, method_index, input, call_closure, call);
+	call->is_starting = false;
+	if (call->is_over)
+		free(call);
+}
+
+void call_start(struct peer *peer, uint32_t stream, const struct frame_request *request)
+{
+	CLEANUP(arena_done) struct arena arena = ARENA_INIT;
+	const struct access_service *access;
+	const ProtobufCService *service;
+	const ProtobufCMethodDescriptor *method;
+	char why[BODY_WHY_BYTES];
+	ProtobufCMessage *input;
+	enum call_error code;
+	unsigned int method_index;
+	struct call *call;
+
+	service = server_find_method(peer->server, request->method, &method_index, &access);
+	if (!service) {
+		call_refuse(peer, stream, CALL_ERROR_UNKNOWN_METHOD, "ingero-collectord %s does not know '%s'",
+			    INGERO_VERSION, request->method);
+		return;
+	}
+	method = &service->descriptor->methods[method_index];
+	if (!access_may_call(access, &peer->identity)) {
+		call_refuse(peer, stream, CALL_ERROR_NOT_ALLOWED,
+			    "'%s' is for root and members of the group ingero-admin", request->method);
+		return;
+	}
+	if (!quota_begin_call(peer->quota_user)) {
+		call_refuse(peer, stream, CALL_ERROR_QUOTA,
+			    "uid %u has %u calls in flight, which is the limit; wait for one to end", peer->peer_uid,
+			    QUOTA_USER_CALLS);
+		return;
+	}
+	code = body_unpack(method->input, request->message, request->message_bytes, &arena, why, &input);
+	if (code) {
+		quota_end_call(peer->quota_user);
+		call_refuse(peer, stream, code, "%s: %s", request->method, why);
+		return;
+	}
+	call = calloc(1, sizeof(*call));
+	if (!call) {
+		quota_end_call(peer->quota_user);
+		call_refuse(peer, stream, CALL_ERROR_INTERNAL, "out of memory");
+		return;
+	}
+
+	call->peer = peer;
+	call->identity = peer->identity;
+	call->context = server_context(peer->server);
+	call->method = method->name;
+	call->access = access;
+	call->stream = stream;
+	call->credit_bytes = FRAME_CREDIT_START;
+	call->deadline_ns = find_deadline_ns(access, request->deadline_ms);
+	LIST_INSERT_HEAD(&peer->calls, call, link);
+	if (call->deadline_ns != UINT64_MAX)
+		server_due(peer->server, call->deadline_ns);
+	call_invoke(call, service, method_index, input);
+}

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The greeting: versions on both sides, and for whom the connection acts. A handler like
+ * the others, but its subject is the connection itself.
+ */
+#include <unistd.h>
+
+#include "rpc/call.h"
+#include "rpc/handlers.h"
+#include "rpc/peer.h"
+
+#define PROGRAM "ingero-collectord " INGERO_VERSION
+
+void rpc_query_hello(Ingero__V1__Query_Service *service, const Ingero__V1__HelloRequest *input,
+		     Ingero__V1__HelloReply_Closure closure, void *closure_data)
+{
+	struct call *call = closure_data;
+	struct peer *peer = call_peer(call);
+	Ingero__V1__HelloReply reply = INGERO__V1__HELLO_REPLY__INIT;
+
+	(void)service;
+	if (input->protocol_major != FRAME_PROTOCOL_MAJOR) {
+		call_fail(call, CALL_ERROR_VERSION,
+			  "ingero-collectord %s speaks version %d of the protocol and the client version %u; "
+			  "install both from the same release",
+			  INGERO_VERSION, FRAME_PROTOCOL_MAJOR, input->protocol_major);
+		peer_end(peer, CALL_ERROR_VERSION, "no common version");
+		return;
+	}
+	if (input->has_on_behalf_of && peer->peer_uid != 0) {
+		call_fail(call, CALL_ERROR_NOT_ALLOWED, "only root may act for another user; uid %u may not",
+			  peer->peer_uid);
+		return;
+	}
+
+	/* Root stays root: it only says whose processes are meant when nobody says `all`. */
+	if (input->has_on_behalf_of)
+		peer->identity.uid = input->on_behalf_of_uid;
+	peer->is_greeted = true;
+	peer->due_ns = 0;
+
+	reply.protocol_major = FRAME_PROTOCOL_MAJOR;
+	reply.protocol_minor = FRAME_PROTOCOL_MINOR;
+	reply.program = (char *)PROGRAM;
+	reply.pid = (uint32_t)getpid();
+	reply.caller_uid = peer->identity.uid;
+	reply.can_read_all = peer->identity.can_read_all;
+	closure(&reply, call);
+}

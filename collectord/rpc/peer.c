@@ -1,0 +1,360 @@
+// SPDX-License-Identifier: Apache-2.0
+#define LOG_TOPIC "rpc"
+#include "rpc/peer.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "clock.h"
+
+#define READ_BYTES 65536 /* per turn of the loop, so that one talker leaves time for others */
+
+static size_t peer_pending_bytes(const struct peer *peer)
+{
+	return peer->out.n - peer->out_start;
+}
+
+bool peer_has_room(const struct peer *peer)
+{
+	return peer_pending_bytes(peer) < PEER_QUEUE_BYTES &&
+	       quota_has_room(server_quota(peer->server), peer->quota_user);
+}
+
+static bool peer_may_read(const struct peer *peer)
+{
+	return !peer->is_ending && !peer->resume_ns && peer_pending_bytes(peer) < PEER_QUEUE_BYTES;
+}
+
+static void peer_on_poll(uv_poll_t *poll, int status, int events);
+
+/* Waits for what can be used now; a peer that is not read from is still watched for leaving. */
+static void peer_watch(struct peer *peer)
+{
+	int events = peer_may_read(peer) ? UV_READABLE : UV_DISCONNECT;
+
+	if (peer_pending_bytes(peer))
+		events |= UV_WRITABLE;
+	if (uv_poll_start(&peer->poll, events, peer_on_poll))
+		peer_close(peer);
+}
+
+static void peer_on_closed(uv_handle_t *handle)
+{
+	struct peer *peer = handle->data;
+	struct server *server = peer->server;
+
+	buf_done(&peer->in);
+	buf_done(&peer->out);
+	free(peer);
+	server_handle_closed(server);
+}
+
+void peer_close(struct peer *peer)
+{
+	size_t pending = peer_pending_bytes(peer);
+
+	if (peer->is_closed)
+		return;
+
+	peer->is_closed = true;
+	peer->out_start = peer->out.n;
+	call_drop_all(peer);
+	(void)uv_poll_stop(&peer->poll);
+	uv_close((uv_handle_t *)&peer->poll, peer_on_closed);
+	(void)close(peer->fd);
+
+	if (quota_unqueue(server_quota(peer->server), peer->quota_user, pending))
+		server_room_back(peer->server);
+	quota_disconnect(server_quota(peer->server), peer->quota_user);
+	server_peer_gone(peer->server, peer);
+}
+
+/* ---- writing ---- */
+
+void peer_queued(struct peer *peer, size_t n)
+{
+	if (peer->is_closed)
+		return;
+	quota_queue(server_quota(peer->server), peer->quota_user, n);
+	peer_watch(peer);
+}
+
+/* Bytes that are sent stay in front until they are the larger part: moving the rest each time costs more. */
+static void peer_forget_sent(struct peer *peer)
+{
+	if (peer->out_start == peer->out.n) {
+		buf_done(&peer->out);
+		peer->out_start = 0;
+	} else if (peer->out_start >= peer->out.n / 2) {
+		buf_consume(&peer->out, peer->out_start);
+		peer->out_start = 0;
+	}
+}
+
+static int peer_write(struct peer *peer)
+{
+	size_t pending = peer_pending_bytes(peer);
+	ssize_t n;
+
+	if (!pending)
+		return 0;
+	n = send(peer->fd, peer->out.data + peer->out_start, pending, MSG_NOSIGNAL | MSG_DONTWAIT);
+	if (n < 0)
+		return errno == EAGAIN || errno == EINTR ? 0 : -errno;
+
+	peer->out_start += (size_t)n;
+	peer_forget_sent(peer);
+	if (quota_unqueue(server_quota(peer->server), peer->quota_user, (size_t)n))
+		server_room_back(peer->server);
+	return 0;
+}
+
+void peer_end(struct peer *peer, enum call_error code, const char *fmt, ...)
+{
+	char text[FRAME_TEXT_MAX + 1];
+	va_list ap;
+
+	if (peer->is_closed || peer->is_ending)
+		return;
+
+	va_start(ap, fmt);
+	(void)vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	log_debug("closing connection of pid %u: %s", peer->identity.peer_pid, text);
+
+	peer->is_ending = true;
+	peer->due_ns = clock_now_ns() + PEER_LINGER_NS;
+	server_due(peer->server, peer->due_ns);
+	call_drop_all(peer);
+	call_refuse(peer, 0, code, "%s", text);
+}
+
+/* ---- reading ---- */
+
+static void peer_request(struct peer *peer, const struct frame *frame, enum quota_rate rate)
+{
+	struct frame_request request;
+	bool is_hello;
+
+	/* A stream is taken even by a request that is refused, so that answers are never mixed up. */
+	if (frame->stream <= peer->last_stream) {
+		peer_end(peer, CALL_ERROR_PROTOCOL, "stream %u was used before; streams are numbered upwards from 1",
+			 frame->stream);
+		return;
+	}
+	peer->last_stream = frame->stream;
+	if (rate != QUOTA_RATE_OK) {
+		call_refuse(peer, frame->stream, CALL_ERROR_RATE, "uid %u asks too often; wait a second",
+			    peer->peer_uid);
+		return;
+	}
+	if (frame_request_parse(frame, &request) != FRAME_OK) {
+		call_refuse(peer, frame->stream, CALL_ERROR_PROTOCOL, "the request does not name a method");
+		return;
+	}
+	is_hello = strcmp(request.method, FRAME_HELLO_METHOD) == 0;
+	if (is_hello == peer->is_greeted) {
+		peer_end(peer, CALL_ERROR_PROTOCOL, "%s must be the first request, and only the first",
+			 FRAME_HELLO_METHOD);
+		return;
+	}
+	call_start(peer, frame->stream, &request);
+}
+
+static void peer_frame(struct peer *peer, const struct frame *frame, enum quota_rate rate)
+{
+	struct call *call;
+	uint32_t n_bytes;
+
+	switch (frame->type) {
+	case FRAME_REQUEST:
+		peer_request(peer, frame, rate);
+		return;
+	case FRAME_CREDIT:
+		if (frame_credit_parse(frame, &n_bytes) != FRAME_OK)
+			break;
+		call = call_find(peer, frame->stream); /* none: it ended while the frame was on its way */
+		if (call) {
+			call_add_credit(call, n_bytes);
+			call_wake_waiting(peer);
+		}
+		return;
+	case FRAME_CANCEL:
+		if (frame->body_bytes)
+			break;
+		call = call_find(peer, frame->stream);
+		if (call)
+			call_cancel(call, clock_now_ns());
+		return;
+	case FRAME_REPLY:
+	case FRAME_END:
+		break;
+	}
+	peer_end(peer, CALL_ERROR_PROTOCOL, "a frame of type %d with %zu bytes makes no sense from a client",
+		 (int)frame->type, frame->body_bytes);
+}
+
+static void peer_pause(struct peer *peer, uint64_t resume_ns)
+{
+	peer->resume_ns = resume_ns;
+	server_due(peer->server, resume_ns);
+}
+
+/* Handles every whole frame that was read, as long as the peer may be read from at all. */
+static void peer_process(struct peer *peer)
+{
+	size_t used = 0;
+
+	while (!peer->is_closed && peer_may_read(peer)) {
+		uint64_t resume_ns = 0;
+		enum quota_rate rate;
+		struct frame frame;
+		size_t n;
+
+		switch (frame_decode(peer->in.data + used, peer->in.n - used, FRAME_CLIENT_BODY_MAX, &frame, &n)) {
+		case FRAME_OK:
+			used += n;
+			rate = quota_take_frame(peer->quota_user, clock_now_ns(), &resume_ns);
+			if (rate == QUOTA_RATE_PAUSE)
+				peer_pause(peer, resume_ns);
+			peer_frame(peer, &frame, rate);
+			continue;
+		case FRAME_SHORT:
+			break;
+		case FRAME_TOO_LARGE:
+			peer_end(peer, CALL_ERROR_TOO_LARGE, "a frame for stream %u is larger than %u bytes",
+				 frame.stream, FRAME_CLIENT_BODY_MAX);
+			break;
+		case FRAME_BAD:
+			peer_end(peer, CALL_ERROR_PROTOCOL, "these bytes are not the protocol of ingero");
+			break;
+		}
+		break;
+	}
+	if (used == peer->in.n)
+		buf_done(&peer->in);
+	else
+		buf_consume(&peer->in, used);
+}
+
+/* Return: 1 when something was read, 0 when nothing was there, -errno, or -ENODATA at the end */
+static int peer_read(struct peer *peer)
+{
+	uint8_t *p = buf_reserve(&peer->in, READ_BYTES);
+	ssize_t n;
+
+	if (!p)
+		return -ENOMEM;
+	n = recv(peer->fd, p, READ_BYTES, MSG_DONTWAIT);
+	if (n < 0)
+		return errno == EAGAIN || errno == EINTR ? 0 : -errno;
+	if (n == 0)
+		return -ENODATA;
+	peer->in.n += (size_t)n;
+	return 1;
+}
+
+static int peer_turn(struct peer *peer, int status, int events)
+{
+	int r;
+
+	if (status < 0)
+		return status;
+	if (events & UV_WRITABLE) {
+		r = peer_write(peer);
+		if (r)
+			return r;
+		call_wake_waiting(peer);
+	}
+	if (peer->is_closed)
+		return 0;
+	if ((events & UV_DISCONNECT) && !peer_may_read(peer))
+		return -EPIPE;
+	if (peer->is_ending)
+		return peer_pending_bytes(peer) ? 0 : -ENODATA;
+
+	if ((events & UV_READABLE) && peer_may_read(peer)) {
+		r = peer_read(peer);
+		if (r < 0)
+			return r;
+	}
+	peer_process(peer);
+	return 0;
+}
+
+static void peer_on_poll(uv_poll_t *poll, int status, int events)
+{
+	struct peer *peer = poll->data;
+
+	if (peer_turn(peer, status, events))
+		peer_close(peer);
+	if (!peer->is_closed)
+		peer_watch(peer);
+}
+
+uint64_t peer_check(struct peer *peer, uint64_t now_ns)
+{
+	uint64_t next_ns = UINT64_MAX;
+	struct call *call;
+
+	if (peer->due_ns && peer->due_ns <= now_ns) {
+		if (peer->is_ending) {
+			peer_close(peer);
+			return UINT64_MAX;
+		}
+		peer_end(peer, CALL_ERROR_DEADLINE, "no %s came in time", FRAME_HELLO_METHOD);
+	}
+	if (peer->resume_ns && peer->resume_ns <= now_ns) {
+		peer->resume_ns = 0;
+		peer_process(peer);
+	}
+	/* Handlers may end any call while they hear of one, so the list is looked at afresh each time. */
+	while (!peer->is_closed && (call = call_find_due(peer, now_ns, &next_ns)))
+		call_expire(call);
+	call_wake_waiting(peer);
+	if (peer->is_closed)
+		return UINT64_MAX;
+
+	peer_watch(peer);
+	if (peer->due_ns)
+		next_ns = MIN(next_ns, peer->due_ns);
+	if (peer->resume_ns)
+		next_ns = MIN(next_ns, peer->resume_ns);
+	return next_ns;
+}
+
+int peer_open(struct server *server, int fd, const struct call_identity *identity, uint32_t peer_uid,
+	      struct quota_user *quota_user, struct peer **ret_peer)
+{
+	CLEANUP(freep) struct peer *peer = calloc(1, sizeof(*peer));
+	int r;
+
+	if (!peer)
+		return -ENOMEM;
+	peer->server = server;
+	peer->fd = fd;
+	peer->identity = *identity;
+	peer->peer_uid = peer_uid;
+	peer->quota_user = quota_user;
+	LIST_INIT(&peer->calls);
+	r = uv_poll_init(server_loop(server), &peer->poll, fd);
+	if (r)
+		return r;
+
+	peer->poll.data = peer;
+	*ret_peer = TAKE_PTR(peer);
+	return 0;
+}
+
+void peer_start(struct peer *peer)
+{
+	peer->due_ns = clock_now_ns() + PEER_HELLO_NS;
+	server_due(peer->server, peer->due_ns);
+	peer_watch(peer);
+}

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rpc/quota.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/array.h"
+#include "base/cleanup.h"
+
+#define FRAME_NS (NSEC_PER_SEC / QUOTA_USER_FRAMES_PER_S)
+
+struct quota_user {
+	uint32_t uid;
+	unsigned int n_connections;
+	unsigned int n_calls;
+	size_t queued_bytes;
+	uint64_t paid_until_ns; /* each frame moves it on by FRAME_NS */
+};
+
+void quota_done(struct quota *quota)
+{
+	for (size_t i = 0; i < quota->n_users; i++)
+		free(quota->users[i]);
+	free(quota->users);
+	*quota = (struct quota)QUOTA_INIT;
+}
+
+/* Forgets users that hold nothing and whose rate has recovered, so that the table does not grow for ever. */
+static void quota_forget(struct quota *quota, uint64_t now_ns)
+{
+	for (size_t i = 0; i < quota->n_users;) {
+		struct quota_user *user = quota->users[i];
+
+		if (user->n_connections == 0 && user->paid_until_ns <= now_ns) {
+			free(user);
+			quota->users[i] = quota->users[--quota->n_users];
+		} else {
+			i++;
+		}
+	}
+}
+
+static struct quota_user *quota_find(struct quota *quota, uint32_t uid)
+{
+	for (size_t i = 0; i < quota->n_users; i++) {
+		if (quota->users[i]->uid == uid)
+			return quota->users[i];
+	}
+	return NULL;
+}
+
+int quota_connect(struct quota *quota, uint32_t uid, uint64_t now_ns, struct quota_user **ret_user)
+{
+	struct quota_user *user = quota_find(quota, uid);
+	int r;
+
+	if (uid != 0 && quota->n_connections >= QUOTA_TOTAL_CONNECTIONS)
+		return -EDQUOT;
+	if (user && user->n_connections >= QUOTA_USER_CONNECTIONS)
+		return -EDQUOT;
+
+	if (!user) {
+		CLEANUP(freep) struct quota_user *fresh = calloc(1, sizeof(*fresh));
+
+		if (!fresh)
+			return -ENOMEM;
+		quota_forget(quota, now_ns);
+		r = array_grow(&quota->users, quota->n_users, &quota->room, sizeof(struct quota_user *));
+		if (r)
+			return r;
+		fresh->uid = uid;
+		user = TAKE_PTR(fresh);
+		quota->users[quota->n_users++] = user;
+	}
+	user->n_connections++;
+	quota->n_connections++;
+	*ret_user = user;
+	return 0;
+}
+
+void quota_disconnect(struct quota *quota, struct quota_user *user)
+{
+	assert(user->n_connections && quota->n_connections);
+	user->n_connections--;
+	quota->n_connections--;
+	assert(user->n_connections || (!user->n_calls && !user->queued_bytes));
+}
+
+bool quota_begin_call(struct quota_user *user)
+{
+	if (user->n_calls >= QUOTA_USER_CALLS)
+		return false;
+	user->n_calls++;
+	return true;
+}
+
+void quota_end_call(struct quota_user *user)
+{
+	assert(user->n_calls);
+	user->n_calls--;
+}
+
+bool quota_has_room(const struct quota *quota, const struct quota_user *user)
+{
+	return user->queued_bytes < QUOTA_USER_QUEUED_BYTES && quota->queued_bytes < QUOTA_TOTAL_QUEUED_BYTES;
+}
+
+void quota_queue(struct quota *quota, struct quota_user *user, size_t n_bytes)
+{
+	user->queued_bytes += n_bytes;
+	quota->queued_bytes += n_bytes;
+}
+
+bool quota_unqueue(struct quota *quota, struct quota_user *user, size_t n_bytes)
+{
+	bool had_room = quota_has_room(quota, user);
+
+	assert(user->queued_bytes >= n_bytes && quota->queued_bytes >= n_bytes);
+	user->queued_bytes -= n_bytes;
+	quota->queued_bytes -= n_bytes;
+	return !had_room && quota_has_room(quota, user);
+}
+
+enum quota_rate quota_take_frame(struct quota_user *user, uint64_t now_ns, uint64_t *ret_resume_ns)
+{
+	const uint64_t burst_ns = QUOTA_USER_FRAMES_BURST * FRAME_NS;
+	uint64_t ahead_ns;
+
+	if (user->paid_until_ns < now_ns)
+		user->paid_until_ns = now_ns;
+	user->paid_until_ns += FRAME_NS;
+	ahead_ns = user->paid_until_ns - now_ns;
+	if (ahead_ns <= burst_ns)
+		return QUOTA_RATE_OK;
+	if (ahead_ns <= 2 * burst_ns)
+		return QUOTA_RATE_REFUSE;
+
+	/* Answering refusals costs as much as answering: who ignores them has to wait. */
+	*ret_resume_ns = now_ns + burst_ns;
+	return QUOTA_RATE_PAUSE;
+}

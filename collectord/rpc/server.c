@@ -1,0 +1,434 @@
+// SPDX-License-Identifier: Apache-2.0
+#define LOG_TOPIC "rpc"
+#include "rpc/server.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+
+#include "base/cleanup.h"
+#include "base/fd.h"
+#include "base/log.h"
+#include "clock.h"
+#include "rpc/peer.h"
+
+#define SERVICES_MAX 8
+#define BACKLOG 128
+#define ACCEPTS_PER_TURN 16
+#define NEVER UINT64_MAX
+
+struct server {
+	uv_loop_t *loop;
+	struct server_events events;
+	void *context;
+	struct {
+		const ProtobufCService *service;
+		const struct access_service *access;
+	} services[SERVICES_MAX];
+	size_t n_services;
+	struct access_groups groups;
+	struct quota quota;
+
+	LIST_HEAD(, peer) peers;
+	struct peer *next_peer; /* of the walk over all peers that is going on */
+	unsigned int n_peers;
+
+	uv_timer_t timer; /* looks again at due_ns */
+	uint64_t due_ns;
+	uv_poll_t listen_poll;
+	int listen_fd;
+	int spare_fd; /* given up to accept and turn away a client when descriptors have run out */
+	char path[sizeof(((struct sockaddr_un *)0)->sun_path)]; /* what was bound, "" if nothing */
+	struct stat bound; /* which file that was */
+
+	unsigned int n_handles; /* the loop still holds */
+	bool is_closing;
+};
+
+/* ---- for peers and calls ---- */
+
+uv_loop_t *server_loop(const struct server *server)
+{
+	return server->loop;
+}
+
+struct quota *server_quota(struct server *server)
+{
+	return &server->quota;
+}
+
+void *server_context(const struct server *server)
+{
+	return server->context;
+}
+
+const ProtobufCService *server_find_method(const struct server *server, const char *method, unsigned int *ret_index,
+					   const struct access_service **ret_access)
+{
+	const char *dot = strrchr(method, '.');
+
+	for (size_t i = 0; dot && i < server->n_services; i++) {
+		const ProtobufCServiceDescriptor *descriptor = server->services[i].service->descriptor;
+		const ProtobufCMethodDescriptor *found;
+		size_t n = strlen(descriptor->name);
+
+		if (n != (size_t)(dot - method) || memcmp(descriptor->name, method, n) != 0)
+			continue;
+		found = protobuf_c_service_descriptor_get_method_by_name(descriptor, dot + 1);
+		if (!found)
+			return NULL;
+		*ret_index = (unsigned int)(found - descriptor->methods);
+		*ret_access = server->services[i].access;
+		return server->services[i].service;
+	}
+	return NULL;
+}
+
+static void server_on_timer(uv_timer_t *timer);
+
+static void server_arm(struct server *server)
+{
+	uint64_t now_ns = clock_now_ns(), wait_ms = 0;
+
+	if (server->due_ns == NEVER) {
+		(void)uv_timer_stop(&server->timer);
+		return;
+	}
+	if (server->due_ns > now_ns)
+		wait_ms = (server->due_ns - now_ns + NSEC_PER_MSEC - 1) / NSEC_PER_MSEC;
+	/* The loop counts from when it last looked at the time, which may be long ago by now. */
+	uv_update_time(server->loop);
+	(void)uv_timer_start(&server->timer, server_on_timer, wait_ms, 0);
+}
+
+void server_due(struct server *server, uint64_t at_ns)
+{
+	if (server->is_closing || at_ns >= server->due_ns)
+		return;
+	server->due_ns = at_ns;
+	server_arm(server);
+}
+
+void server_room_back(struct server *server)
+{
+	server_due(server, 0); /* not from here: this may be the middle of another peer's turn */
+}
+
+void server_check(struct server *server)
+{
+	uint64_t now_ns = clock_now_ns();
+	struct peer *peer;
+
+	server->due_ns = NEVER;
+	for (peer = LIST_FIRST(&server->peers); peer; peer = server->next_peer) {
+		uint64_t next_ns;
+
+		server->next_peer = LIST_NEXT(peer, link);
+		next_ns = peer_check(peer, now_ns);
+		server->due_ns = MIN(server->due_ns, next_ns);
+	}
+	if (!server->is_closing)
+		server_arm(server);
+}
+
+static void server_on_timer(uv_timer_t *timer)
+{
+	server_check(timer->data);
+}
+
+static void server_free(struct server *server)
+{
+	quota_done(&server->quota);
+	free(server);
+}
+
+void server_handle_closed(struct server *server)
+{
+	assert(server->n_handles);
+	if (--server->n_handles == 0)
+		server_free(server);
+}
+
+static void server_on_handle_closed(uv_handle_t *handle)
+{
+	server_handle_closed(handle->data);
+}
+
+void server_peer_gone(struct server *server, struct peer *peer)
+{
+	if (server->next_peer == peer)
+		server->next_peer = LIST_NEXT(peer, link);
+	LIST_REMOVE(peer, link);
+	server->n_peers--;
+	if (server->events.on_peer_close)
+		server->events.on_peer_close(peer->identity.peer_pid, server->context);
+	if (server->n_peers == 0 && !server->is_closing && server->events.on_idle)
+		server->events.on_idle(server->context);
+}
+
+/* ---- clients that come ---- */
+
+/* Says why without holding anything for it: what does not fit into a fresh socket is not said. */
+static void turn_away(int fd, enum call_error code, const char *text)
+{
+	CLEANUP(buf_done) struct buf out = BUF_INIT;
+
+	if (frame_append_end(&out, 0, code, text) == 0)
+		(void)send(fd, out.data, out.n, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+static int server_add(struct server *server, int fd)
+{
+	struct call_identity identity;
+	struct quota_user *user;
+	struct peer *peer;
+	uint32_t peer_uid;
+	int r;
+
+	r = access_identify(fd, &server->groups, &identity, &peer_uid);
+	if (r)
+		return r;
+	r = quota_connect(&server->quota, peer_uid, clock_now_ns(), &user);
+	if (r) {
+		turn_away(fd, CALL_ERROR_QUOTA, "too many connections are open; close some and try again");
+		return r;
+	}
+	r = peer_open(server, fd, &identity, peer_uid, user, &peer);
+	if (r) {
+		quota_disconnect(&server->quota, user);
+		return r;
+	}
+
+	server->n_handles++;
+	server->n_peers++;
+	LIST_INSERT_HEAD(&server->peers, peer, link);
+	if (server->events.on_peer_open)
+		server->events.on_peer_open(identity.peer_pid, server->context);
+	peer_start(peer);
+	return 0;
+}
+
+int server_adopt(struct server *server, int fd)
+{
+	int flags = fcntl(fd, F_GETFL);
+
+	if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) || fcntl(fd, F_SETFD, FD_CLOEXEC))
+		return -errno;
+	return server_add(server, fd);
+}
+
+static int open_spare(void)
+{
+	return open("/dev/null", O_RDONLY | O_CLOEXEC);
+}
+
+/* Without a free descriptor the waiting client would keep the socket readable, and us busy, for ever. */
+static void refuse_one(struct server *server)
+{
+	CLEANUP(closep) int fd = -1;
+
+	if (server->spare_fd >= 0)
+		(void)close(TAKE_FD(server->spare_fd));
+	fd = accept4(server->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	if (fd >= 0)
+		turn_away(fd, CALL_ERROR_QUOTA, "ingero-collectord has no descriptor left; try again later");
+	closep(&fd);
+	fd = -1;
+	server->spare_fd = open_spare();
+}
+
+static void server_on_connect(uv_poll_t *poll, int status, int events)
+{
+	struct server *server = poll->data;
+
+	(void)events;
+	for (int i = 0; status == 0 && i < ACCEPTS_PER_TURN && !server->is_closing; i++) {
+		CLEANUP(closep) int fd = accept4(server->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+		int r;
+
+		if (fd < 0 && (errno == EMFILE || errno == ENFILE))
+			refuse_one(server);
+		if (fd < 0)
+			return; /* nobody is left, or whoever was has gone */
+		r = server_add(server, fd);
+		if (r == 0)
+			(void)TAKE_FD(fd);
+		else
+			(void)log_debug("a client was turned away: error %d", -r);
+	}
+}
+
+/* ---- listening ---- */
+
+static int address_of(const char *path, struct sockaddr_un *ret_address)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+
+	if (strlen(path) >= sizeof(address.sun_path))
+		return -ENAMETOOLONG;
+	memcpy(address.sun_path, path, strlen(path));
+	*ret_address = address;
+	return 0;
+}
+
+/* A socket file whose server is gone refuses connections; so does any other file, which is not ours to remove. */
+static int remove_stale(const struct sockaddr_un *address)
+{
+	CLEANUP(closep) int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	struct stat st;
+
+	if (fd < 0)
+		return -errno;
+	if (lstat(address->sun_path, &st))
+		return errno == ENOENT ? 0 : -errno;
+	if (!S_ISSOCK(st.st_mode))
+		return -EADDRINUSE;
+	if (connect(fd, (const struct sockaddr *)address, sizeof(*address)) == 0 || errno != ECONNREFUSED)
+		return -EADDRINUSE;
+	return unlink(address->sun_path) ? -errno : 0;
+}
+
+static int bind_to(int fd, const struct sockaddr_un *address)
+{
+	int r;
+
+	if (bind(fd, (const struct sockaddr *)address, sizeof(*address)) == 0)
+		return 0;
+	if (errno != EADDRINUSE)
+		return -errno;
+	r = remove_stale(address);
+	if (r)
+		return r;
+	return bind(fd, (const struct sockaddr *)address, sizeof(*address)) ? -errno : 0;
+}
+
+int server_listen_fd(struct server *server, int fd)
+{
+	int is_listening = 0, flags = fcntl(fd, F_GETFL);
+	socklen_t bytes = sizeof(is_listening);
+	int r;
+
+	assert(server->listen_fd < 0);
+	if (flags < 0 || getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &is_listening, &bytes))
+		return -errno;
+	if (!is_listening)
+		return -EINVAL;
+	if (fcntl(fd, F_SETFL, flags | O_NONBLOCK) || fcntl(fd, F_SETFD, FD_CLOEXEC))
+		return -errno;
+	r = uv_poll_init(server->loop, &server->listen_poll, fd);
+	if (r)
+		return r;
+
+	server->listen_poll.data = server;
+	server->n_handles++;
+	r = uv_poll_start(&server->listen_poll, UV_READABLE, server_on_connect);
+	if (r) {
+		uv_close((uv_handle_t *)&server->listen_poll, server_on_handle_closed);
+		return r;
+	}
+	server->listen_fd = fd;
+	server->spare_fd = open_spare();
+	return 0;
+}
+
+int server_listen(struct server *server, const char *path)
+{
+	CLEANUP(closep) int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	struct sockaddr_un address;
+	int r;
+
+	if (fd < 0)
+		return -errno;
+	r = address_of(path, &address);
+	if (r)
+		return r;
+	r = bind_to(fd, &address);
+	if (r)
+		return r;
+
+	/* Everybody may connect; who it is decides what he gets. Nobody can before listen(). */
+	if (chmod(path, 0666) || lstat(path, &server->bound) || listen(fd, BACKLOG))
+		r = -errno;
+	else
+		r = server_listen_fd(server, fd);
+	if (r) {
+		(void)unlink(path);
+		return r;
+	}
+	(void)TAKE_FD(fd);
+	memcpy(server->path, address.sun_path, sizeof(server->path));
+	return 0;
+}
+
+static void server_stop_listening(struct server *server)
+{
+	struct stat now;
+
+	if (server->listen_fd < 0)
+		return;
+	/* Another server may have put its own socket there since. */
+	if (server->path[0] && lstat(server->path, &now) == 0 && now.st_ino == server->bound.st_ino &&
+	    now.st_dev == server->bound.st_dev)
+		(void)unlink(server->path);
+	(void)uv_poll_stop(&server->listen_poll);
+	uv_close((uv_handle_t *)&server->listen_poll, server_on_handle_closed);
+	closep(&server->listen_fd);
+	closep(&server->spare_fd);
+	server->listen_fd = server->spare_fd = -1;
+}
+
+/* ---- life ---- */
+
+int server_open(uv_loop_t *loop, ProtobufCService *const *services, size_t n_services,
+		const struct server_events *events, void *context, struct server **ret_server)
+{
+	CLEANUP(freep) struct server *server = calloc(1, sizeof(*server));
+	int r;
+
+	if (!server)
+		return -ENOMEM;
+	if (n_services > SERVICES_MAX)
+		return -EINVAL;
+	for (size_t i = 0; i < n_services; i++) {
+		server->services[i].service = services[i];
+		server->services[i].access = access_find_service(services[i]->descriptor->name);
+		if (!server->services[i].access)
+			return log_err(-EINVAL, "service '%s' has no row in access.c", services[i]->descriptor->name);
+	}
+	server->n_services = n_services;
+	server->loop = loop;
+	if (events)
+		server->events = *events;
+	server->context = context;
+	server->listen_fd = server->spare_fd = -1;
+	server->due_ns = NEVER;
+	server->groups = access_groups_find();
+	LIST_INIT(&server->peers);
+	r = uv_timer_init(loop, &server->timer);
+	if (r)
+		return r;
+
+	server->timer.data = server;
+	server->n_handles = 1;
+	*ret_server = TAKE_PTR(server);
+	return 0;
+}
+
+void server_close(struct server *server)
+{
+	if (!server || server->is_closing)
+		return;
+
+	server->is_closing = true;
+	server_stop_listening(server);
+	while (!LIST_EMPTY(&server->peers))
+		peer_close(LIST_FIRST(&server->peers));
+	(void)uv_timer_stop(&server->timer);
+	uv_close((uv_handle_t *)&server->timer, server_on_handle_closed);
+}
