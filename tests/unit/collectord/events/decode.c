@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "events/decode.h"
+
+#include "base/cleanup.h"
+#include "tests/support/check.h"
+
+int main(void)
+{
+	static const struct call_record good = { .type = RECORD_CALL, .op = 3, .comm = "train" };
+	static const struct life_record life = { .type = RECORD_EXIT, .comm = "train" };
+	static const struct {
+		const char *name;
+		size_t n;
+		uint8_t type;
+		uint8_t op;
+		bool is_unterminated;
+		enum decode_result expect;
+	} calls[] = {
+		{ "good", sizeof(good), RECORD_CALL, 3, false, DECODE_OK },
+		{ "longer, of a later version", sizeof(good) + 8, RECORD_CALL, 3, false, DECODE_OK },
+		{ "cut short", sizeof(good) - 1, RECORD_CALL, 3, false, DECODE_SHORT },
+		{ "nothing", 0, RECORD_CALL, 3, false, DECODE_SHORT },
+		{ "of the other ring", sizeof(good), RECORD_EXIT, 3, false, DECODE_UNKNOWN_TYPE },
+		{ "no such operation", sizeof(good), RECORD_CALL, 15, false, DECODE_UNKNOWN_OP },
+		{ "operation out of range", sizeof(good), RECORD_CALL, 255, false, DECODE_UNKNOWN_OP },
+		{ "name without end", sizeof(good), RECORD_CALL, 3, true, DECODE_NOT_TEXT },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(calls); i++) {
+		struct {
+			struct call_record record;
+			char more[8];
+		} bytes = { .record = good };
+		const struct call_record *got = NULL;
+
+		bytes.record.type = calls[i].type;
+		bytes.record.op = calls[i].op;
+		if (calls[i].is_unterminated)
+			memset(bytes.record.comm, 'x', sizeof(bytes.record.comm));
+		CHECK_INT_EQ(calls[i].name, decode_call(&bytes, calls[i].n, &got), calls[i].expect);
+		CHECK(calls[i].name, (got != NULL) == (calls[i].expect == DECODE_OK));
+	}
+	for (int type = 0; type < 256; type++) {
+		struct life_record record = life;
+		const struct life_record *got;
+		bool known = type >= RECORD_EXEC && type <= RECORD_LIBRARY;
+
+		record.type = (uint8_t)type;
+		CHECK_INT_EQ("life by type", decode_life(&record, sizeof(record), &got),
+			     known ? DECODE_OK : DECODE_UNKNOWN_TYPE);
+	}
+	return check_result();
+}

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The reading side against cells turned by hand, as the kernel half would turn them.
+ */
+#include "figures/figures.h"
+
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "tests/support/check.h"
+
+struct world {
+	struct process_slot slots[PROCESS_SLOTS];
+	struct figure_cell cells[8];
+	struct figures_source source;
+	struct figures *figures;
+	uint32_t released[4];
+	size_t n_released;
+};
+
+static struct world *world_new(void)
+{
+	struct world *w = calloc(1, sizeof(*w));
+
+	w->source = (struct figures_source){ .slots = w->slots, .cells = w->cells, .n_cells = ARRAY_SIZE(w->cells) };
+	(void)figures_new(&w->figures);
+	return w;
+}
+
+static void world_freep(struct world **w)
+{
+	figures_free((*w)->figures);
+	free(*w);
+}
+
+static void note_release(uint32_t slot, void *data)
+{
+	struct world *w = data;
+
+	w->released[w->n_released++] = slot;
+	w->slots[slot] = (struct process_slot){ .state = PROCESS_SLOT_FREE };
+}
+
+static void process_begins(struct world *w, uint32_t slot, uint32_t tgid, uint64_t start_ns)
+{
+	w->slots[slot] = (struct process_slot){
+		.tgid = tgid, .uid = 1000, .start_boot_ns = start_ns, .state = PROCESS_SLOT_LIVE, .comm = "train"
+	};
+}
+
+static void call_ends(struct figure_cell *cell, uint64_t ns, uint64_t raw_ns, uint64_t waited_ns)
+{
+	cell->total_ns += ns;
+	cell->raw_ns += raw_ns;
+	cell->blame_ns[BLAME_RUNNABLE - 1] += waited_ns;
+	cell->max_ns = MAX(cell->max_ns, ns);
+	cell->buckets[histogram_bucket_of(ns)]++;
+}
+
+static void collect(struct world *w)
+{
+	CHECK_INT_EQ("collect", figures_collect(w->figures, &w->source), 0);
+	figures_release_gone(w->figures, &w->source, note_release, w);
+}
+
+static void counts_add_up(void)
+{
+	CLEANUP(world_freep) struct world *w = world_new();
+	struct figure_cell *cell = &w->cells[3];
+	const struct op_figures *op;
+
+	process_begins(w, 5, 4711, 1);
+	cell->slot = 5;
+	cell->op = 3;
+	for (int i = 0; i < 1009; i++) {
+		call_ends(cell, 1000, 1500, 200);
+		if (i % 100 == 0)
+			collect(w);
+	}
+	cell->untimed = 7;
+	cell->abandoned = 2;
+	cell->errors = 11;
+	collect(w);
+
+	CHECK_INT_EQ("one process", figures_count(w->figures), 1);
+	CHECK("found by its slot", figures_find_slot(w->figures, 5) == figures_get(w->figures, 0));
+	op = figures_get(w->figures, 0)->ops[3];
+	CHECK_INT_EQ("timed and untimed", op_figures_count(op), 1016);
+	CHECK_INT_EQ("total", op->total_ns, 1009000);
+	CHECK_INT_EQ("on the CPU is what is left", op->blame_ns[BLAME_ON_CPU], 1009 * 1300);
+	CHECK_INT_EQ("abandoned", op->abandoned, 2);
+	CHECK_INT_EQ("errors", op->errors, 11);
+}
+
+static void calls_of_no_length_count(void)
+{
+	CLEANUP(world_freep) struct world *w = world_new();
+
+	process_begins(w, 1, 1, 1);
+	w->cells[1] = (struct figure_cell){ .slot = 1, .op = 1 };
+	call_ends(&w->cells[1], 0, 400, 0);
+	collect(w);
+	call_ends(&w->cells[1], 0, 400, 0);
+	collect(w);
+	CHECK_INT_EQ("total never moved, count did", op_figures_count(figures_get(w->figures, 0)->ops[1]), 2);
+}
+
+static void counters_wrap(void)
+{
+	CLEANUP(world_freep) struct world *w = world_new();
+	uint32_t *bucket = &w->cells[1].buckets[100];
+	const uint64_t steps[] = { 3000000000u, 3000000000u, 3000000000u };
+	uint64_t sum = 0;
+
+	process_begins(w, 1, 1, 1);
+	w->cells[1].slot = 1;
+	w->cells[1].op = 1;
+	for (size_t i = 0; i < ARRAY_SIZE(steps); i++) {
+		*bucket += (uint32_t)steps[i];
+		w->cells[1].errors += (uint32_t)steps[i];
+		w->cells[1].raw_ns++;
+		sum += steps[i];
+		collect(w);
+	}
+	CHECK_INT_EQ("9e9 calls in 32 bits", op_figures_count(figures_get(w->figures, 0)->ops[1]), sum);
+	CHECK_INT_EQ("errors likewise", figures_get(w->figures, 0)->ops[1]->errors, sum);
+}
+
+static void incarnations_stay_apart(void)
+{
+	CLEANUP(world_freep) struct world *w = world_new();
+
+	process_begins(w, 2, 77, 1);
+	w->cells[1] = (struct figure_cell){ .slot = 2, .op = 4 };
+	call_ends(&w->cells[1], 500, 900, 0);
+	collect(w);
+
+	/* Gone, with a last call that nobody read yet; then the same number, slot and cell again. */
+	call_ends(&w->cells[1], 500, 900, 0);
+	w->slots[2].state = PROCESS_SLOT_GONE;
+	w->slots[2].gone_ns = 999;
+	collect(w);
+	CHECK_INT_EQ("released once", w->n_released, 1);
+	CHECK_INT_EQ("which", w->released[0], 2);
+	w->cells[1] = (struct figure_cell){ .slot = 2, .op = 4 };
+	process_begins(w, 2, 77, 2);
+	call_ends(&w->cells[1], 500, 900, 0);
+	collect(w);
+
+	CHECK_INT_EQ("two processes", figures_count(w->figures), 2);
+	CHECK_INT_EQ("the first kept its last call", op_figures_count(figures_get(w->figures, 0)->ops[4]), 2);
+	CHECK_INT_EQ("the second began anew", op_figures_count(figures_get(w->figures, 1)->ops[4]), 1);
+	CHECK_INT_EQ("gone when", figures_get(w->figures, 0)->gone_ns, 999);
+
+	CHECK_INT_EQ("forgets the gone one", figures_forget_gone(w->figures, UINT64_MAX, 0), 1);
+	CHECK_INT_EQ("not the living", figures_get(w->figures, 0)->start_boot_ns, 2);
+}
+
+static void garbage_is_left_alone(void)
+{
+	CLEANUP(world_freep) struct world *w = world_new();
+
+	process_begins(w, 1, 1, 1);
+	w->cells[1] = (struct figure_cell){ .slot = PROCESS_SLOTS, .op = 1 };
+	w->cells[2] = (struct figure_cell){ .slot = 1, .op = OP_ID_MAX };
+	w->cells[3] = (struct figure_cell){ .slot = 9, .op = 1 };
+	call_ends(&w->cells[1], 1, 1, 0);
+	collect(w);
+	for (int op = 0; op < OP_ID_MAX; op++)
+		CHECK("nothing came of it", !figures_get(w->figures, 0)->ops[op]);
+}
+
+static void slow_is_rare(void)
+{
+	CLEANUP(world_freep) struct world *w = world_new();
+
+	process_begins(w, 1, 1, 1);
+	w->cells[1] = (struct figure_cell){ .slot = 1, .op = 1 };
+	for (int i = 0; i < 99; i++)
+		call_ends(&w->cells[1], 1000, 1000, 0);
+	collect(w);
+	CHECK_INT_EQ("too few calls to say", w->cells[1].slow_ns, 0);
+	for (int i = 0; i < 900; i++)
+		call_ends(&w->cells[1], 1000, 1000, 0);
+	collect(w);
+	CHECK_INT_IN("always alike: none is slow", w->cells[1].slow_ns, 1984, 2100);
+	for (int i = 0; i < 100; i++)
+		call_ends(&w->cells[1], 100000, 100000, 0);
+	collect(w);
+	CHECK_INT_IN("the longest hundredth", w->cells[1].slow_ns, 98304, 106496);
+}
+
+static void behind_adds_up(void)
+{
+	CLEANUP(world_freep) struct world *w = world_new();
+	const struct behind_key key = { .slot = 1, .tgid = 6603 };
+	static const uint64_t readings[] = { 100, 250, 40, 60 }; /* the third began anew */
+
+	process_begins(w, 1, 1, 1);
+	collect(w);
+	for (size_t i = 0; i < ARRAY_SIZE(readings); i++) {
+		struct behind_value value = { .ns = readings[i], .comm = "logrotate" };
+
+		CHECK_INT_EQ("note", figures_behind(w->figures, &key, &value), 0);
+	}
+	CHECK_INT_EQ("one culprit", figures_get(w->figures, 0)->behind.n, 1);
+	CHECK_INT_EQ("its time", figures_get(w->figures, 0)->behind.items[0].ns, 310);
+}
+
+int main(void)
+{
+	counts_add_up();
+	calls_of_no_length_count();
+	counters_wrap();
+	incarnations_stay_apart();
+	garbage_is_left_alone();
+	slow_is_rare();
+	behind_adds_up();
+	return check_result();
+}
