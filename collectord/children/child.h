@@ -15,9 +15,11 @@
 
 struct child;
 
+#define CHILD_QUEUE_MAX 256 /* questions that may wait, each with its descriptor */
+
 /**
  * child_open() - prepare a child; the process starts with the first question
- * @role: argument by which main() recognises it ("parser"), borrowed for ever
+ * @role: argv[1] of the process, by which main() recognises it ("parser"); borrowed for ever
  */
 int child_open(uv_loop_t *loop, const char *role, struct child **ret_child);
 /** child_close() - kill it; outstanding questions are answered with -ECANCELED; memory goes in the loop's turn */
@@ -28,13 +30,22 @@ uint32_t child_pid(const struct child *child);
 /**
  * typedef child_answer_func - called once per question, on the loop
  * @r: 0, -ETIMEDOUT (killed), -EPIPE (died), -ECANCELED
- * @answer: n bytes, valid during the call; NULL when r < 0
+ * @answer: n bytes, aligned for any type, valid during the call; NULL when r < 0
  */
 typedef void (*child_answer_func)(int r, const void *answer, size_t n, void *data);
 
-/** child_ask() - send a question with one descriptor (borrowed; the child gets a copy). Return: 0 or -errno (func is not called) */
-int child_ask(struct child *child, const void *question, size_t n, int fd, uint64_t deadline_ns, child_answer_func func,
-	      void *data);
+/**
+ * child_ask() - send a question with one descriptor
+ * @fd:       borrowed, the child gets a copy; -1: none
+ * @owner:    whose bytes these are; a process that saw one owner's never sees another's
+ * @limit_ns: time the child may take, counted from when it gets the question
+ * Return: 0, or -errno (-ENOBUFS: too many wait), and then func is not called
+ */
+int child_ask(struct child *child, const void *question, size_t n, int fd, uint32_t owner, uint64_t limit_ns,
+	      child_answer_func func, void *data);
 
-/** child_main() - body of a child process, from main(): seal, then answer until the socket closes. Return: exit status */
+/**
+ * child_main() - body of a child process, from main(): seal, then answer until the socket closes
+ * Return: exit status when the process could not be sealed; a sealed one ends without coming back
+ */
 int child_main(const char *role);

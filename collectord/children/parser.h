@@ -48,6 +48,8 @@ struct parser_symbol {
 struct parser_library {
 	uint32_t result; /* enum parser_result; below is valid only for PARSER_OK */
 	uint32_t n_symbols;
+	uint16_t machine; /* e_machine: how heads are to be read */
+	uint16_t pad_machine[3];
 	char soname[PARSER_SONAME_BYTES]; /* NUL-terminated, "" if none */
 	uint8_t build_id[PARSER_BUILD_ID_BYTES];
 	uint8_t n_build_id;
@@ -57,3 +59,6 @@ struct parser_library {
 	int64_t r_debug_delta; /* address of _r_debug minus address of _dl_debug_state */
 	struct parser_symbol symbols[]; /* n_symbols, by offset; several names at one offset are one entry */
 };
+
+struct child_role;
+extern const struct child_role parser_role;

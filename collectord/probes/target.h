@@ -44,6 +44,7 @@ typedef void (*target_found_func)(const struct target_library *library, void *da
 /** target_set_open() - @parser and @probes are borrowed and must outlive it */
 int target_set_open(uv_loop_t *loop, struct child *parser, struct probe_set *probes, target_found_func found,
 		    void *data, struct target_set **ret_targets);
+/** target_set_close() - detach everything; scans under way are told they are done. Not from within its callbacks. */
 void target_set_close(struct target_set *targets);
 
 /**

@@ -1,0 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "children/child_role.h"
+#include "children/parser.h"
+
+const struct child_role *const child_roles[] = { &parser_role, NULL };

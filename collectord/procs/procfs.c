@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "procs/procfs.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/fd.h"
+#include "base/parse.h"
+
+/* A line of maps: six fields and a path of at most PATH_MAX, where each byte may be escaped as four. */
+#define MAPS_LINE_BYTES (128 + 4 * 4096)
+
+int procfs_open_process(int proc_fd, uint32_t pid)
+{
+	char name[16];
+	int fd;
+
+	(void)snprintf(name, sizeof(name), "%" PRIu32, pid);
+	fd = openat(proc_fd, name, O_DIRECTORY | O_RDONLY | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+/* Cuts the text at the next `stop`, which becomes a NUL; returns what was before it and moves on. */
+static char *field_take(char **text, char stop)
+{
+	char *field = *text;
+	char *end = field ? strchr(field, stop) : NULL;
+
+	if (!end)
+		return NULL;
+	*end = 0;
+	*text = end + 1;
+	return field;
+}
+
+/* seq_path(): a line end inside a path is written \012, nothing else is changed. */
+static void path_unescape(char *path)
+{
+	char *to = path;
+
+	for (const char *from = path; *from; to++) {
+		if (strncmp(from, "\\012", 4) == 0) {
+			*to = '\n';
+			from += 4;
+		} else {
+			*to = *from++;
+		}
+	}
+	*to = 0;
+}
+
+int procfs_mapping_parse(char *line, struct procfs_mapping *ret_mapping)
+{
+	static const char deleted[] = " (deleted)";
+	struct procfs_mapping m = { .path = "" };
+	char *text = line, *perms, *field, *path;
+	uint64_t dev_major, dev_minor;
+	size_t n;
+
+	field = field_take(&text, '-');
+	if (!field || parse_u64_hex(field, &m.start) < 0)
+		return -EINVAL;
+	field = field_take(&text, ' ');
+	if (!field || parse_u64_hex(field, &m.end) < 0 || m.end <= m.start)
+		return -EINVAL;
+	perms = field_take(&text, ' ');
+	if (!perms || strlen(perms) != 4)
+		return -EINVAL;
+	field = field_take(&text, ' ');
+	if (!field || parse_u64_hex(field, &m.offset_bytes) < 0)
+		return -EINVAL;
+	field = field_take(&text, ':');
+	if (!field || parse_u64_hex(field, &dev_major) < 0 || dev_major > UINT32_MAX)
+		return -EINVAL;
+	field = field_take(&text, ' ');
+	if (!field || parse_u64_hex(field, &dev_minor) < 0 || dev_minor > UINT32_MAX)
+		return -EINVAL;
+
+	/* Anonymous memory has nothing behind the inode, not even a blank on some kernels. */
+	n = strspn(text, "0123456789");
+	path = text + n + strspn(text + n, " ");
+	if (path == text + n && *path)
+		return -EINVAL;
+	text[n] = 0;
+	if (parse_u64(text, UINT64_MAX, &m.inode) < 0)
+		return -EINVAL;
+
+	m.is_executable = perms[2] == 'x';
+	m.dev_major = (uint32_t)dev_major;
+	m.dev_minor = (uint32_t)dev_minor;
+	if (path > text + n) {
+		size_t n_path = strlen(path);
+
+		if (m.inode && n_path > strlen(deleted) && strcmp(path + n_path - strlen(deleted), deleted) == 0) {
+			path[n_path - strlen(deleted)] = 0;
+			m.is_deleted = true;
+		}
+		path_unescape(path);
+		m.path = path;
+	}
+
+	*ret_mapping = m;
+	return 0;
+}
+
+int procfs_maps_read(int process_fd, procfs_mapping_func func, void *data)
+{
+	CLEANUP(closep) int fd = openat(process_fd, "maps", O_RDONLY | O_CLOEXEC);
+	CLEANUP(freep) char *text = NULL;
+	size_t n = 0;
+
+	if (fd < 0)
+		return -errno;
+	text = malloc(MAPS_LINE_BYTES);
+	if (!text)
+		return -ENOMEM;
+
+	for (;;) {
+		ssize_t got = read(fd, text + n, MAPS_LINE_BYTES - n);
+		char *line = text, *end;
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0)
+			return -errno;
+		if (got == 0)
+			return n ? -EINVAL : 0;
+
+		n += (size_t)got;
+		while ((end = memchr(line, '\n', n))) {
+			struct procfs_mapping mapping;
+			int r;
+
+			*end = 0;
+			n -= (size_t)(end + 1 - line);
+			r = procfs_mapping_parse(line, &mapping);
+			if (r == 0)
+				r = func(&mapping, data);
+			if (r != 0)
+				return r;
+			line = end + 1;
+		}
+		if (n == MAPS_LINE_BYTES)
+			return -EINVAL;
+		memmove(text, line, n);
+	}
+}
+
+/* Next blank-separated number; a stat line has no others behind the name but signs, which no caller wants. */
+static int number_take(const char **text, uint64_t *ret_value)
+{
+	char digits[24];
+	size_t n;
+
+	*text += strspn(*text, " \t");
+	n = strcspn(*text, " \t\n");
+	if (n == 0 || n >= sizeof(digits))
+		return -EINVAL;
+	memcpy(digits, *text, n);
+	digits[n] = 0;
+	*text += n;
+	return parse_u64(digits, UINT64_MAX, ret_value);
+}
+
+int procfs_stat_parse(const char *text, struct procfs_stat *ret_stat)
+{
+	const char *open = strchr(text, '('), *close = strrchr(text, ')'); /* a name may hold both */
+	struct procfs_stat s = { 0 };
+	uint64_t value;
+	size_t n;
+
+	if (!open || !close || close < open || close[1] != ' ' || !close[2] || close[3] != ' ')
+		return -EINVAL;
+	if (number_take(&text, &value) < 0 || value > UINT32_MAX)
+		return -EINVAL;
+	s.pid = (uint32_t)value;
+	n = MIN((size_t)(close - open - 1), sizeof(s.comm) - 1);
+	memcpy(s.comm, open + 1, n);
+	s.state = close[2];
+
+	text = close + 3;
+	if (number_take(&text, &value) < 0 || value > UINT32_MAX)
+		return -EINVAL;
+	s.ppid = (uint32_t)value;
+
+	/* Fields 5 to 21 lie between ppid (4) and starttime (22); some are signed. */
+	for (int i = 5; i < 22; i++) {
+		text += strspn(text, " ");
+		text += strcspn(text, " \n");
+	}
+	if (number_take(&text, &s.start_ticks) < 0)
+		return -EINVAL;
+
+	*ret_stat = s;
+	return 0;
+}
+
+/* Points behind "\nname:" in the text of status, or NULL. Its values hold no line end: the kernel escapes Name. */
+static const char *status_find(const char *text, const char *name)
+{
+	size_t n = strlen(name);
+
+	for (const char *line = text; line; line = strchr(line, '\n')) {
+		line += *line == '\n';
+		if (strncmp(line, name, n) == 0 && line[n] == ':')
+			return line + n + 1;
+	}
+	return NULL;
+}
+
+int procfs_status_parse(const char *text, struct procfs_status *ret_status)
+{
+	const char *uids = status_find(text, "Uid"), *tgid = status_find(text, "Tgid");
+	const char *ns_pids = status_find(text, "NSpid");
+	struct procfs_status s = { 0 };
+	uint64_t value;
+
+	if (!uids || !tgid || number_take(&tgid, &value) < 0 || value > UINT32_MAX)
+		return -EINVAL;
+	s.tgid = s.ns_pid = (uint32_t)value;
+	for (size_t i = 0; i < PROCFS_UID_COUNT; i++) {
+		if (number_take(&uids, &value) < 0 || value > UINT32_MAX)
+			return -EINVAL;
+		s.uids[i] = (uint32_t)value;
+	}
+	while (ns_pids && number_take(&ns_pids, &value) == 0 && value <= UINT32_MAX) /* outermost first */
+		s.ns_pid = (uint32_t)value;
+
+	*ret_status = s;
+	return 0;
+}
+
+int procfs_stat_read(int process_fd, struct procfs_stat *ret_stat)
+{
+	char text[2048];
+	ssize_t n = fd_read_file_at(process_fd, "stat", text, sizeof(text));
+
+	return n < 0 ? (int)n : procfs_stat_parse(text, ret_stat);
+}
+
+int procfs_status_read(int process_fd, struct procfs_status *ret_status)
+{
+	char text[8192]; /* what we want is near the top; the list of groups behind it may be long */
+	ssize_t n = fd_read_file_at(process_fd, "status", text, sizeof(text));
+
+	return n < 0 ? (int)n : procfs_status_parse(text, ret_status);
+}

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * What /proc says of one process, from text to struct.
+ *
+ * Everything is read relative to a directory handle of the process, which stays with
+ * that process: once it is gone reads fail, and a successor with the same number is
+ * never read by mistake. The text is the kernel's, but names and paths in it are the
+ * user's.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define PROCFS_COMM_BYTES 64 /* kernel threads have longer names than 15 */
+#define PROCFS_UID_COUNT 3
+
+/* One line of /proc/PID/maps. */
+struct procfs_mapping {
+	uint64_t start;
+	uint64_t end; /* exclusive */
+	uint64_t offset_bytes;
+	uint64_t inode; /* 0: no file */
+	uint32_t dev_major;
+	uint32_t dev_minor;
+	bool is_executable;
+	bool is_deleted; /* the file has no name any more; path is what it was */
+	const char *path; /* borrowed; "" for anonymous memory, "[...]" for the kernel's own */
+};
+
+struct procfs_stat {
+	uint64_t start_ticks; /* clock ticks after boot */
+	uint32_t pid;
+	uint32_t ppid;
+	char state;
+	char comm[PROCFS_COMM_BYTES];
+};
+
+struct procfs_status {
+	uint32_t uids[PROCFS_UID_COUNT]; /* real, effective, saved */
+	uint32_t tgid;
+	uint32_t ns_pid; /* as the process sees itself, in its innermost namespace */
+};
+
+/** procfs_open_process() - directory handle of one process below that of /proc. Return: descriptor, or -errno */
+int procfs_open_process(int proc_fd, uint32_t pid);
+
+/**
+ * procfs_mapping_parse() - one line of maps, without its line end
+ * @line: changed in place; ret_mapping->path points into it
+ * Return: 0 or -EINVAL
+ */
+int procfs_mapping_parse(char *line, struct procfs_mapping *ret_mapping);
+/** procfs_stat_parse() - text of stat. Return: 0 or -EINVAL */
+int procfs_stat_parse(const char *text, struct procfs_stat *ret_stat);
+/** procfs_status_parse() - text of status. Return: 0 or -EINVAL */
+int procfs_status_parse(const char *text, struct procfs_status *ret_status);
+
+/** typedef procfs_mapping_func - Return: 0 to go on, else the value that procfs_maps_read() returns */
+typedef int (*procfs_mapping_func)(const struct procfs_mapping *mapping, void *data);
+/**
+ * procfs_maps_read() - call func for each mapping, in order of address
+ * Return: 0; what func returned if not 0; -errno; -EINVAL for a line that makes no sense
+ */
+int procfs_maps_read(int process_fd, procfs_mapping_func func, void *data);
+/** procfs_stat_read(), procfs_status_read() - Return: 0 or -errno */
+int procfs_stat_read(int process_fd, struct procfs_stat *ret_stat);
+int procfs_status_read(int process_fd, struct procfs_status *ret_status);
