@@ -7,16 +7,15 @@ import re
 import tree
 
 OP = re.compile(r"^OP\((\d+),\s*(\w+),\s*(\w+)\s*,\s*\"(\w+)\"", re.M)
-ENTRY = re.compile(r"^\s*[A-Z_]+\((\w+)[,)]", re.M)
 
 
 def check_lists(files_tree):
-    for _, (directory, name) in tree.table(files_tree.text("tests/check/lists.txt")):
+    for _, (directory, name, macro) in tree.table(files_tree.text("tests/check/lists.txt")):
         if not os.path.exists(files_tree.path(name)):
             if files_tree.files(directory + "/*.c"):
                 yield f"{directory}: has files, and {name} does not exist"
             continue
-        listed = ENTRY.findall(files_tree.text(name))
+        listed = re.findall(rf"^{macro}\((\w+)\)", files_tree.text(name), re.M)
         present = {os.path.basename(file)[:-2] for file in files_tree.files(directory + "/*.c")}
         for file in sorted(present - set(listed)):
             yield f"{directory}/{file}.c: not named in {name}"
@@ -63,11 +62,12 @@ def check(files_tree):
     return [*check_lists(files_tree), *check_operations(files_tree), *check_packages(files_tree)]
 
 
-LISTS = {"tests/check/lists.txt": "cli/commands cli/list.h\n"}
+LISTS = {"tests/check/lists.txt": "cli/commands cli/list.h COMMAND\n"}
 OPS = {**LISTS, "bpf/ops.h": "#define OP_ID_MAX 8 /* x */\n"}
 tree.run(check, [
     ("a command that nobody finds", {**LISTS, "cli/commands/a.c": "", "cli/commands/b.c": "", "cli/list.h": "COMMAND(a)\n"}, "b.c: not named"),
     ("a name without a file", {**LISTS, "cli/commands/a.c": "", "cli/list.h": "COMMAND(a)\nCOMMAND(b)\n"}, "names 'b'"),
+    ("named by another macro", {**LISTS, "cli/commands/a.c": "", "cli/list.h": "ABSENT(a)\n"}, "a.c: not named"),
     ("no list at all", {**LISTS, "cli/commands/a.c": ""}, "does not exist"),
     ("an id twice", {**OPS, "bpf/ops.def": 'OP(1, A, x, "x", NONE)\nOP(1, A, y, "y", NONE)\n'}, "given twice"),
     ("an id too high", {**OPS, "bpf/ops.def": 'OP(8, A, x, "x", NONE)\n'}, "not between"),

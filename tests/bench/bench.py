@@ -1,0 +1,183 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""
+Runs benchmarks: bench.py --build DIR [NAME...]; without a name, lists them.
+
+A benchmark is a file NAME.py beside this one: its first sentence says what it measures, its measure(bench) calls
+bench.row() for every figure. What is compared is run in turns, at least five pairs, so that a machine that gets
+slower meanwhile does so for both; figures are medians, with the lowest and the highest beside them.
+"""
+import argparse
+import ast
+import importlib
+import json
+import os
+import statistics
+import sys
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [HERE, os.path.join(HERE, "../support"), os.path.join(HERE, "../workloads")]
+
+import ingero  # noqa: E402 (needs the path above)
+
+NOT_BENCHMARKS = ("bench", "programs")
+BUSY_RATIO = 0.10  # of all CPUs; guess: below it medians of five pairs did not move
+HIDDEN = "-"
+
+
+class Bench:
+    def __init__(self, programs, pairs, seconds):
+        self.programs = programs
+        self.pairs = pairs
+        self.seconds = seconds
+        self.rows = []
+
+    def in_turns(self, **variants):
+        """Calls each variant once a round; returns {name: [what each call returned]}."""
+        results = {name: [] for name in variants}
+        for number in range(self.pairs):
+            # who goes first changes, so that no one always follows the other
+            names = list(variants) if number % 2 == 0 else list(reversed(variants))
+            for name in names:
+                say(f"  round {number + 1} of {self.pairs}: {name}")
+                results[name].append(variants[name]())
+        return results
+
+    def row(self, what, values, unit, limit=None, note="", least=None):
+        """
+        what:   names the figure
+        values: one number, or one of each round
+        limit:  the figure asked for is at most this (least: at least); None: reported only
+        """
+        values = list(values) if isinstance(values, (list, tuple)) else [values]
+        if not values:
+            self.rows.append({"what": what, "is_ok": False, "note": note or "no value", "unit": unit, "limit": limit, "n": 0,
+                              "median": None, "low": None, "high": None})
+            return
+        median = statistics.median(values)
+        is_ok = None
+        if limit is not None:
+            is_ok = median <= limit
+        if least is not None:
+            is_ok = median >= least and is_ok is not False
+        row = {"what": what, "median": median, "low": min(values), "high": max(values), "n": len(values), "unit": unit,
+               "limit": limit if least is None else least, "is_ok": is_ok, "note": note}
+        self.rows.append(row)
+        say("  " + "  ".join(cells_of(row)))
+
+
+def say(text):
+    print(text, file=sys.stderr, flush=True)
+
+
+def number(value):
+    if value is None:
+        return HIDDEN
+    if isinstance(value, int) or float(value).is_integer() and abs(value) < 1e15:
+        return str(int(value))
+    return f"{value:.4g}"
+
+
+def cells_of(row):
+    spread = f"{number(row['low'])} to {number(row['high'])}" if row["n"] > 1 else HIDDEN
+    verdict = {True: "yes", False: "NO", None: HIDDEN}[row["is_ok"]]
+    return [row["what"], number(row["median"]), spread, row["unit"], number(row["limit"]), verdict, row["note"]]
+
+
+HEADINGS = ["what", "median", "low to high", "unit", "asked", "met", "note"]
+
+
+def text_table(rows):
+    lines = [HEADINGS] + [cells_of(row) for row in rows]
+    widths = [max(len(line[column]) for line in lines) for column in range(len(HEADINGS))]
+    return "\n".join("  ".join(cell.ljust(width) for cell, width in zip(line, widths)).rstrip() for line in lines)
+
+
+def markdown_table(rows):
+    lines = [HEADINGS, ["---"] * len(HEADINGS)] + [cells_of(row) for row in rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def description(name):
+    with open(os.path.join(HERE, name + ".py"), encoding="utf-8") as file:
+        return (ast.get_docstring(ast.parse(file.read())) or "").split("\n\n")[0].replace("\n", " ")
+
+
+def names():
+    found = (name[:-3] for name in os.listdir(HERE) if name.endswith(".py"))
+    return sorted(name for name in found if name not in NOT_BENCHMARKS)
+
+
+def busy_ratio(seconds=2.0):
+    """Share of all CPUs that something uses while we wait."""
+    def times():
+        with open("/proc/stat", encoding="ascii") as file:
+            fields = [int(field) for field in file.readline().split()[1:9]]
+        return sum(fields), fields[3] + fields[4]
+
+    total, idle = times()
+    time.sleep(seconds)
+    total_after, idle_after = times()
+    return 1 - (idle_after - idle) / max(1, total_after - total)
+
+
+def setup_text(busy):
+    kernel = os.uname()
+    with open("/proc/loadavg", encoding="ascii") as file:
+        load = file.read().split()[0]
+    return (f"{time.strftime('%Y-%m-%d')}, {kernel.machine}, {os.cpu_count()} CPUs, Linux {kernel.release}, "
+            f"load {load}, {busy:.0%} of the CPUs in use by others before")
+
+
+def save(directory, name, told, setup, rows):
+    os.makedirs(directory, exist_ok=True)
+    path = os.path.join(directory, name + ".md")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(f"# {name}\n\n{told}\n\n{setup}; `./dev bench {name}`.\n\n{markdown_table(rows)}\n")
+    say(f"written: {path}")
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="./dev bench", description=__doc__.split("\n\n")[0])
+    parser.add_argument("names", nargs="*", metavar="NAME", choices=[*names(), []])
+    parser.add_argument("--build", required=True, help=argparse.SUPPRESS)
+    parser.add_argument("--pairs", type=int, default=5, help="rounds of what is compared (default 5)")
+    parser.add_argument("--seconds", type=float, help="length of one run, where a benchmark has one")
+    parser.add_argument("--json", metavar="FILE", help="write the figures there, too")
+    parser.add_argument("--save", metavar="DIR", help="write a page for each benchmark there (docs/measurements)")
+    parser.add_argument("--anyway", action="store_true", help="measure on a busy machine, too, and say so")
+    arguments = parser.parse_args()
+    if not arguments.names:
+        for name in names():
+            print(f"{name:<12}{description(name)}")
+        return 0
+    if os.geteuid() != 0:
+        sys.exit("bench: tracing needs root: sudo ./dev bench " + " ".join(arguments.names))
+    busy = busy_ratio()
+    if busy > BUSY_RATIO and not arguments.anyway:
+        sys.exit(f"bench: something else uses {busy:.0%} of the CPUs, figures would mean nothing: stop it, or say --anyway")
+
+    everything, is_ok = {}, True
+    for name in arguments.names:
+        told = description(name)
+        say(f"{name}: {told}")
+        bench = Bench(ingero.Programs(arguments.build), arguments.pairs, arguments.seconds)
+        setup = setup_text(busy)
+        try:
+            importlib.import_module(name).measure(bench)
+        except ingero.Failed as error:
+            bench.row("did not finish", [], "", note=str(error))
+        everything[name] = {"setup": setup, "rows": bench.rows}
+        is_ok = is_ok and all(row["is_ok"] is not False for row in bench.rows)
+        print(f"\n{name}: {told}\n{setup}\n\n{text_table(bench.rows)}\n")
+        if arguments.save:
+            save(arguments.save, name, told, setup, bench.rows)
+    if arguments.json:
+        with open(arguments.json, "w", encoding="utf-8") as file:
+            json.dump(everything, file, indent=1)
+    return 0 if is_ok else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
