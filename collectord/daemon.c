@@ -15,6 +15,7 @@
 #include "clock.h"
 #include "events/ring.h"
 #include "figures/figures.h"
+#include "privilege.h"
 #include "probes/lease.h"
 #include "probes/probe_set.h"
 #include "probes/target.h"
@@ -270,6 +271,7 @@ static int capture_start(struct daemon *d, const struct daemon_options *options)
 {
 	struct probe_set_options probes = { .back_end = options->back_end, .ring_bytes = options->ring_bytes };
 	struct ring_sinks sinks = { .on_call = ring_call, .on_life = ring_life, .on_drained = ring_drained };
+	struct privilege_need need = { .late_perf = false };
 	int r;
 
 	r = probe_set_open(&probes, d->probes_reason, sizeof(d->probes_reason), &d->probes);
@@ -279,6 +281,11 @@ static int capture_start(struct daemon *d, const struct daemon_options *options)
 		return 0;
 	}
 	(void)probe_set_tracer_add(d->probes, (uint32_t)getpid());
+	need.late_perf = probe_set_back_end(d->probes) == PROBE_BACK_END_PERF;
+	need.continues = d->is_private;
+	r = privilege_seal(&need);
+	if (r < 0)
+		return log_err(r, "cannot give up privilege");
 
 	r = figures_new(&d->figures);
 	if (r == 0)

@@ -3,6 +3,7 @@
  * Handlers of the service Query: one question, one reply, within the caller's scope.
  */
 #include <errno.h>
+#include <string.h>
 #include <sys/utsname.h>
 
 #include "base/arena.h"
