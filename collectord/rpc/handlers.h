@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Handlers, by the names that the generated service structs ask for. A method without
- * its handler fails at link. That of Hello is with the connection, in server.h.
+ * its handler fails at link.
  */
 #pragma once
 
 #include "ingero/v1/ingero.pb-c.h"
 
+void rpc_query_hello(Ingero__V1__Query_Service *service, const Ingero__V1__HelloRequest *request,
+		     Ingero__V1__HelloReply_Closure closure, void *closure_data);
 void rpc_query_status(Ingero__V1__Query_Service *service, const Ingero__V1__StatusRequest *request,
 		      Ingero__V1__StatusReply_Closure closure, void *closure_data);
 void rpc_query_operations(Ingero__V1__Query_Service *service, const Ingero__V1__OperationsRequest *request,
