@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Methods by name, and the call that waits for its answer.
+ */
+#include "client/conn.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define DEADLINE_MS 10000
+#define GRACE_MS 2000 /* the daemon says itself that the time is over; who hears nothing gives up this much later */
+
+static const ProtobufCServiceDescriptor *const services[] = {
+	&ingero__v1__query__descriptor,
+	&ingero__v1__trace__descriptor,
+};
+
+const ProtobufCMethodDescriptor *call_find_method(const char *method)
+{
+	const char *dot = strrchr(method, '.');
+
+	for (size_t i = 0; dot && i < ARRAY_SIZE(services); i++) {
+		size_t n = strlen(services[i]->name);
+
+		if (n == (size_t)(dot - method) && memcmp(services[i]->name, method, n) == 0)
+			return protobuf_c_service_descriptor_get_method_by_name(services[i], dot + 1);
+	}
+	return NULL;
+}
+
+static int wait_for(struct ingero *ingero, const struct sync_call *sync, uint64_t until_ns)
+{
+	while (!sync->is_over) {
+		int r = conn_wait(ingero, until_ns);
+
+		if (r)
+			return r;
+		(void)ingero_process(ingero); /* its failure ends the call, too */
+	}
+	return sync->r;
+}
+
+static void message_freep(ProtobufCMessage **message)
+{
+	if (*message)
+		protobuf_c_message_free_unpacked(*message, NULL);
+}
+
+int ingero_call(struct ingero *ingero, const char *method, const ProtobufCMessage *request, uint32_t deadline_ms,
+		ProtobufCMessage **ret_reply)
+{
+	struct sync_call sync = { .r = 0 };
+	CLEANUP(message_freep) ProtobufCMessage *reply = NULL;
+	struct ingero_stream *stream;
+	int r;
+
+	if (!deadline_ms)
+		deadline_ms = DEADLINE_MS;
+	r = stream_open(ingero, method, request, deadline_ms, &stream);
+	if (r)
+		return r;
+
+	stream->sync = &sync;
+	r = wait_for(ingero, &sync, conn_now_ns() + ((uint64_t)deadline_ms + GRACE_MS) * NSEC_PER_MSEC);
+	reply = sync.reply;
+	if (!sync.is_over) {
+		stream->sync = NULL;
+		(void)ingero_stream_stop(stream);
+		stream_end(stream, r); /* what still comes for it is dropped */
+		return conn_say(ingero, r, "%s: ingero-collectord (pid %d) does not answer", method,
+				ingero->hello ? (int)ingero_daemon_pid(ingero) : (int)ingero->daemon.pid);
+	}
+	if (r == -EREMOTEIO && ingero->code == CALL_ERROR_DEADLINE)
+		return -ETIMEDOUT;
+	if (r)
+		return r;
+	if (!reply)
+		return conn_say(ingero, -EPROTO, "%s: ingero-collectord ended the call without an answer", method);
+	*ret_reply = TAKE_PTR(reply);
+	return 0;
+}
