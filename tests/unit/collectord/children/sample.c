@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * A small library with exports like the real ones: families, aliases, near misses,
+ * data and an indirect function. Each function returns a number of its own, so that no
+ * two have the same bytes. Built several times with different sonames and hash tables.
+ */
+#define EXPORT __attribute__((visibility("default"), noinline))
+
+#define FUNCTION(name, number)                                                                                         \
+	EXPORT int name(void);                                                                                         \
+	int name(void)                                                                                                 \
+	{                                                                                                              \
+		return number;                                                                                         \
+	}
+
+#ifdef SAMPLE_RUNTIME
+FUNCTION(cudaMalloc, 1001)
+FUNCTION(cudaFree, 1002)
+FUNCTION(cudaFree_v2, 1003)
+FUNCTION(cudaLaunchKernel, 1004)
+FUNCTION(cudaLaunchKernel_ptsz, 1005)
+FUNCTION(cudaMemcpyAsync_v3_ptds, 1006)
+FUNCTION(cudaStreamSynchronize_spt, 1007)
+/* one function, two names of one operation */
+extern __typeof(cudaMalloc) cudaMalloc_v9 __attribute__((alias("cudaMalloc"), visibility("default")));
+/* none of ours */
+FUNCTION(cudaMallocManaged, 1)
+FUNCTION(cudaMalloc_v1, 2)
+FUNCTION(cudaMalloc_v10, 3)
+FUNCTION(cudaMalloc_ptsz_v2, 4)
+FUNCTION(cudaMalloc_v2_v3, 5)
+FUNCTION(cudaMalloc_, 6)
+FUNCTION(__cudaLaunchKernel, 7)
+FUNCTION(cuda, 8)
+EXPORT int cudaFree_v3 = 9; /* data */
+static int resolved(void)
+{
+	return 10;
+}
+static void *resolve(void)
+{
+	return (void *)resolved;
+}
+EXPORT int cudaFree_v4(void) __attribute__((ifunc("resolve")));
+#endif
+
+#ifdef SAMPLE_DRIVER
+FUNCTION(cuMemAlloc_v2, 2001)
+FUNCTION(cuMemFree_v2, 2002)
+FUNCTION(cuLaunchKernel, 2003)
+FUNCTION(cuStreamSynchronize_ptsz, 2004)
+FUNCTION(cuInit, 11)
+#endif
+
+#ifdef SAMPLE_ONE
+FUNCTION(cuLaunchKernel, 3001)
+#endif
+
+#ifdef SAMPLE_FOLDED
+FUNCTION(cuMemAlloc_v2, 4001)
+FUNCTION(cuMemFree_v2, 4002)
+/* two operations on one address: nothing can tell which was called */
+FUNCTION(cuLaunchKernel, 4003)
+extern __typeof(cuLaunchKernel) cuStreamSynchronize __attribute__((alias("cuLaunchKernel"), visibility("default")));
+#endif
+
+#ifdef SAMPLE_LOADER
+EXPORT struct {
+	int version;
+	void *map;
+} _r_debug;
+FUNCTION(_dl_debug_state, 5001)
+#endif
