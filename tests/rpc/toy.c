@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "toy.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "ingero/v1/ingero.pb-c.h"
+#include "rpc/call.h"
+#include "rpc/handlers.h"
+#include "rpc/server.h"
+
+static void toy_query_hello(Ingero__V1__Query_Service *service, const Ingero__V1__HelloRequest *input,
+			    Ingero__V1__HelloReply_Closure closure, void *closure_data)
+{
+	rpc_query_hello(service, input, closure, closure_data);
+}
+
+static void toy_query_status(Ingero__V1__Query_Service *service, const Ingero__V1__StatusRequest *input,
+			     Ingero__V1__StatusReply_Closure closure, void *closure_data)
+{
+	Ingero__V1__StatusReply reply = INGERO__V1__STATUS_REPLY__INIT;
+
+	(void)service;
+	(void)input;
+	reply.pid = call_identity(closure_data)->uid;
+	closure(&reply, closure_data);
+}
+
+static void toy_later_closed(struct call *call, void *data)
+{
+	struct toy *toy = data;
+
+	toy->n_closes++;
+	if (toy->later == call)
+		toy->later = NULL;
+}
+
+static void reply_with_text(struct call *call, Ingero__V1__Summary_Closure closure, size_t n_bytes)
+{
+	CLEANUP(freep) char *text = malloc(n_bytes + 1);
+	Ingero__V1__Operation operation = INGERO__V1__OPERATION__INIT, *operations[] = { &operation };
+	Ingero__V1__Summary summary = INGERO__V1__SUMMARY__INIT;
+
+	memset(text, 'x', n_bytes);
+	text[n_bytes] = 0;
+	operation.op = text;
+	summary.operations = operations;
+	summary.n_operations = 1;
+	closure(&summary, call);
+}
+
+static void reply_rows(struct call *call, Ingero__V1__Summary_Closure closure, size_t n)
+{
+	Ingero__V1__Operation operation = INGERO__V1__OPERATION__INIT, *operations[64];
+	Ingero__V1__Summary summary = INGERO__V1__SUMMARY__INIT;
+
+	for (size_t i = 0; i < n && i < ARRAY_SIZE(operations); i++)
+		operations[summary.n_operations++] = &operation;
+	summary.operations = operations;
+	closure(&summary, call);
+}
+
+static void toy_query_operations(Ingero__V1__Query_Service *service, const Ingero__V1__OperationsRequest *input,
+				 Ingero__V1__Summary_Closure closure, void *closure_data)
+{
+	struct toy *toy = call_context(closure_data);
+	struct call *call = closure_data;
+
+	(void)service;
+	switch (input->n_pids ? input->pids[0] : TOY_REPLY) {
+	case TOY_NEVER:
+		call_on_close(call, toy_later_closed, toy);
+		toy->later = call;
+		return;
+	case TOY_LATER:
+		toy->later = call;
+		return;
+	case TOY_FAIL:
+		call_fail(call, CALL_ERROR_NOT_FOUND, "no process %u of yours", 4711);
+		return;
+	case TOY_TOO_LARGE:
+		reply_with_text(call, closure, FRAME_SERVER_BODY_MAX + 1);
+		return;
+	case TOY_LARGE:
+		reply_with_text(call, closure, FRAME_SERVER_BODY_MAX - 64);
+		return;
+	case TOY_DIE:
+		_exit(3);
+	default:
+		reply_rows(call, closure, input->n_pids);
+	}
+}
+
+void toy_answer_later(struct toy *toy)
+{
+	Ingero__V1__Summary summary = INGERO__V1__SUMMARY__INIT;
+	struct call *call = TAKE_PTR(toy->later);
+
+	if (call_reply(call, &summary.base))
+		call_fail(call, CALL_ERROR_INTERNAL, "it could not be sent");
+}
+
+/* What one Trace of the toy is doing. */
+struct toy_stream {
+	struct toy *toy;
+	enum toy_trace kind;
+	char *text; /* of one piece */
+	uint32_t n_left; /* TOY_COUNT */
+};
+
+static void toy_stream_free(struct toy_stream *stream)
+{
+	free(stream->text);
+	free(stream);
+}
+
+static int toy_piece(struct call *call, struct toy_stream *stream)
+{
+	Ingero__V1__TraceReply reply = INGERO__V1__TRACE_REPLY__INIT;
+	Ingero__V1__Start start = INGERO__V1__START__INIT;
+	int r;
+
+	reply.body_case = INGERO__V1__TRACE_REPLY__BODY_START;
+	reply.start = &start;
+	start.version = stream->text;
+	start.timestamp_unix_ns = stream->toy->n_replies + 1;
+	r = call_reply(call, &reply.base);
+	if (r == 0)
+		stream->toy->n_replies++;
+	else if (r == -ENOBUFS)
+		stream->toy->n_refused++;
+	return r;
+}
+
+static void toy_go_on(struct call *call, struct toy_stream *stream)
+{
+	int r = 0;
+
+	if (stream->kind == TOY_FLOOD) {
+		while (r == 0)
+			r = toy_piece(call, stream);
+		return;
+	}
+	while (stream->kind == TOY_COUNT && stream->n_left) {
+		if (toy_piece(call, stream))
+			return;
+		stream->n_left--;
+	}
+	if (stream->kind == TOY_COUNT) {
+		toy_stream_free(stream);
+		call_end(call);
+	}
+}
+
+static void toy_trace_drained(struct call *call, void *data)
+{
+	struct toy_stream *stream = data;
+
+	stream->toy->n_drains++;
+	toy_go_on(call, stream);
+}
+
+static void toy_trace_closed(struct call *call, void *data)
+{
+	struct toy_stream *stream = data;
+
+	(void)call;
+	stream->toy->n_closes++;
+	toy_stream_free(stream);
+}
+
+static void toy_trace_stopped(struct call *call, void *data)
+{
+	struct toy_stream *stream = data;
+	Ingero__V1__TraceReply reply = INGERO__V1__TRACE_REPLY__INIT;
+	Ingero__V1__Summary summary = INGERO__V1__SUMMARY__INIT;
+
+	stream->toy->n_stops++;
+	if (stream->kind == TOY_DEAF)
+		return;
+	reply.body_case = INGERO__V1__TRACE_REPLY__BODY_SUMMARY;
+	reply.summary = &summary;
+	if (call_reply(call, &reply.base))
+		call_fail(call, CALL_ERROR_INTERNAL, "it could not be sent");
+	else
+		call_end(call);
+	toy_stream_free(stream);
+}
+
+static void toy_trace_trace(Ingero__V1__Trace_Service *service, const Ingero__V1__TraceRequest *input,
+			    Ingero__V1__TraceReply_Closure closure, void *closure_data)
+{
+	struct toy *toy = call_context(closure_data);
+	struct toy_stream *stream = calloc(1, sizeof(*stream));
+	struct call *call = closure_data;
+
+	(void)service;
+	(void)closure;
+	stream->toy = toy;
+	stream->kind = input->n_pids ? input->pids[0] : 0;
+	stream->n_left = input->n_pids > 1 ? input->pids[1] : 0;
+	stream->text = calloc(1, input->sample_every + 1);
+	memset(stream->text, 'x', input->sample_every);
+	call_on_close(call, toy_trace_closed, stream);
+	call_on_drain(call, toy_trace_drained, stream);
+	if (stream->kind != TOY_PLAIN)
+		call_on_stop(call, toy_trace_stopped, stream);
+	if (stream->kind == TOY_FLOOD || stream->kind == TOY_COUNT)
+		toy_go_on(call, stream);
+	else
+		(void)toy_piece(call, stream);
+}
+
+static void toy_peer_open(uint32_t pid, void *data)
+{
+	struct toy *toy = data;
+
+	toy->n_peers_opened++;
+	toy->last_peer_pid = pid;
+}
+
+static void toy_peer_close(uint32_t pid, void *data)
+{
+	struct toy *toy = data;
+
+	(void)pid;
+	toy->n_peers_closed++;
+}
+
+static void toy_idle(void *data)
+{
+	struct toy *toy = data;
+
+	toy->n_idle++;
+	if (toy->stops_when_idle)
+		uv_stop(&toy->loop);
+}
+
+static Ingero__V1__Query_Service query = INGERO__V1__QUERY__INIT(toy_query_);
+static Ingero__V1__Trace_Service trace = INGERO__V1__TRACE__INIT(toy_trace_);
+
+void toy_open(struct toy *toy)
+{
+	ProtobufCService *services[] = { &query.base, &trace.base };
+	struct server_events events = { toy_peer_open, toy_peer_close, toy_idle };
+
+	memset(toy, 0, sizeof(*toy));
+	if (uv_loop_init(&toy->loop) ||
+	    server_open(&toy->loop, services, ARRAY_SIZE(services), &events, toy, &toy->server))
+		abort();
+}
+
+void toy_close(struct toy *toy)
+{
+	server_close(toy->server);
+	(void)uv_run(&toy->loop, UV_RUN_DEFAULT);
+	if (uv_loop_close(&toy->loop))
+		abort(); /* a handle was left open */
+}
