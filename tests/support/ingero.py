@@ -15,17 +15,21 @@ class Failed(Exception):
 
 
 class Programs:
-    """The executables of one build directory."""
+    """The executables of one build directory: the product in bin/, what only tests start in tests/."""
 
     def __init__(self, build):
-        self.bin = os.path.join(os.path.abspath(build), "bin")
-        self.lib = os.path.join(os.path.abspath(build), "lib")
+        self.build = os.path.abspath(build)
 
     def path(self, name):
-        path = os.path.join(self.bin, name)
-        if not os.path.exists(path):
-            raise Failed(f"{path} does not exist: build it first")
-        return path
+        for directory in ("bin", "tests"):
+            path = os.path.join(self.build, directory, name)
+            if os.path.exists(path):
+                return path
+        raise Failed(f"{self.build} has no program '{name}': build it first")
+
+    def library(self, name):
+        """A stand-in library, by its soname."""
+        return os.path.join(self.build, "standins", name)
 
     def environment(self, home):
         own = {"HOME": home, "LC_ALL": "C.UTF-8"}

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where the time of calls went, against the thread's own CPU clock, its run delay and the control group's figures."""
+import contextlib
+
+import programs
+
+SYNC = "cudaStreamSynchronize"
+CALLS = 400
+WORK = "5ms"
+# condition: how the call waits, hogs on its CPU, quota (us of 100 000), the class its waiting belongs to
+CONDITIONS = {
+    "spin": ("spin", 0, None, None),
+    "hog": ("spin", 1, None, "runnable"),
+    "three hogs": ("spin", 3, None, "runnable"),
+    "quota": ("spin", 0, 30000, "quota"),
+    "sleep": ("sleep", 0, None, "sleep"),
+    "block": ("block", 0, None, None),
+    "poll": ("poll", 0, None, None),
+}
+TOTAL_RATIO = 0.01
+CALL_RATIO = 0.02
+CALLS_WITHIN = 0.95
+
+
+def off_cpu(blame):
+    return sum(ns for name, ns in blame.items() if name != "on_cpu")
+
+
+def run_one(bench, how, n_hogs, quota_us):
+    """One traced run on CPU 0: the program's report and log, the trace, pids of the hogs, time throttled."""
+    calls = CALLS // (1 + n_hogs)
+    program = programs.Clocked(bench, "--every", 1, "--calls", calls, "--warm-up", 5, "--cpu", has_log=True,
+                               standin={"INSIDE": f"cuStreamSynchronize={WORK}:{how}"})
+    with contextlib.ExitStack() as stack:
+        group = None
+        if quota_us:
+            group = programs.Group(quota_us, 100000)
+            stack.callback(group.remove)
+            program.command = group.command(program.command)
+        pids = stack.enter_context(programs.hogs(n_hogs, 0))
+        program.command = ["taskset", "-c", "0", *program.command]
+        report, trace = program.run_traced("--record", "all")
+        return report, program.calls(), trace, pids, group.throttled_ns() if group else 0
+
+
+def errors_of(calls, events):
+    """For each call that both logged: how far on-CPU and off-CPU time are from the program's clocks, as shares of its wall time."""
+    own = [(wall, cpu) for function, _, wall, cpu in calls if function == SYNC]
+    told = [event["blame_ns"] for event in events if event["op"] == SYNC][-len(own):]
+    return [(abs(blame["on_cpu"] - cpu) / wall, abs(off_cpu(blame) - (wall - cpu)) / wall)
+            for (wall, cpu), blame in zip(own, told)]
+
+
+def measure(bench):
+    for name, (how, n_hogs, quota_us, expected) in CONDITIONS.items():
+        totals_on, totals_off, within, others, delays, quotas, expecteds, shares, sums, strangers = ([] for _ in range(10))
+        for _ in range(bench.pairs):
+            report, calls, trace, pids, throttled_ns = run_one(bench, how, n_hogs, quota_us)
+            wall = sum(call[2] for call in calls if call[0] == SYNC)
+            cpu = sum(call[3] for call in calls if call[0] == SYNC)
+            # the summary holds the calls of the warm-up, too: events alone are those that the program logged
+            events = [event for event in trace.events if event["op"] == SYNC][-sum(call[0] == SYNC for call in calls):]
+            blame = {}
+            for event in events:
+                for key, ns in event["blame_ns"].items():
+                    blame[key] = blame.get(key, 0) + ns
+            totals_on.append(abs(blame["on_cpu"] - cpu) / wall)
+            totals_off.append(abs(off_cpu(blame) - (wall - cpu)) / wall)
+            errors = errors_of(calls, trace.events)
+            within.append(sum(max(pair) <= CALL_RATIO for pair in errors) / len(errors))
+            others.append(blame.get("other", 0) / wall)
+            waited = blame.get("runnable", 0) + blame.get("quota", 0)
+            delays.append(abs(waited - report["run_delay_ns"]) / wall)
+            if quota_us:
+                quotas.append(abs(blame.get("quota", 0) - throttled_ns) / wall)
+            if expected:
+                expecteds.append(blame.get(expected, 0) / max(1, wall - cpu))
+            behind = {row["pid"]: row["ns"] for row in trace.summary["behind"]}
+            runnable = sum(row["blame_ns"].get("runnable", 0) for row in trace.operations(op=SYNC))
+            if n_hogs:
+                of_hogs = [behind.get(pid, 0) for pid in pids]
+                shares.append((max(of_hogs) - min(of_hogs)) / max(1, max(of_hogs)))
+                sums.append(abs(sum(behind.values()) - runnable) / max(1, runnable))
+            else:
+                strangers.append(sum(behind.values()) / wall)
+        bench.row(f"{name}: on_cpu in total, error / wall", totals_on, "ratio", limit=TOTAL_RATIO)
+        bench.row(f"{name}: off the CPU in total, error / wall", totals_off, "ratio", limit=TOTAL_RATIO)
+        bench.row(f"{name}: calls within 2 %", within, "ratio", least=CALLS_WITHIN)
+        # a call that blocks on a futex or in poll has no class of its own on every kernel: reported only
+        bench.row(f"{name}: other / wall", others, "ratio", limit=0.02 if expected or how == "spin" else None)
+        bench.row(f"{name}: runnable + quota against run_delay, error / wall", delays, "ratio", limit=TOTAL_RATIO)
+        if expected:
+            bench.row(f"{name}: {expected} of all time off the CPU", expecteds, "ratio", least=0.95)
+        if quota_us:
+            bench.row(f"{name}: quota against cpu.stat, error / wall", quotas, "ratio", limit=CALL_RATIO)
+        if n_hogs:
+            bench.row(f"{name}: behind in sum against runnable", sums, "ratio", limit=0.02)
+            bench.row(f"{name}: hogs' shares of behind, largest difference", shares, "ratio", limit=0.10 if n_hogs > 1 else None)
+        else:
+            bench.row(f"{name}: behind / wall, without a hog", strangers, "ratio", limit=0.02)

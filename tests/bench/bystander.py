@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a process that is not traced pays for calling the same library, by back end, and whether that is reported."""
+import time
+
+import ingero
+import programs
+
+FILTERS_BY_PROCESS = ("session", "multi")
+NOISE_NS = 15  # guess: two runs of the same loop differ by less
+
+
+def flat_out(bench):
+    return programs.Clocked(bench, "--calls", 300000, "--warm-up", 1000).run()["cudaLaunchKernel"]
+
+
+def measure(bench):
+    # the one that is traced: it maps the library, and hardly calls it
+    target = programs.Clocked(bench, "--per-second", 10, "--calls", 100000).start()
+
+    def beside(back_end):
+        tracing = ingero.Tracing(bench.programs, "--pid", str(target.pid), "--back-end", back_end)
+        programs.wait_for(lambda: any(line["type"] == "start" for line in tracing.lines()), 30, "the first line of the trace")
+        time.sleep(0.5)
+        own = flat_out(bench)
+        return own, tracing.stop().summary
+
+    try:
+        variants = {back_end: (lambda name=back_end: beside(name)) for back_end in programs.BACK_ENDS}
+        runs = bench.in_turns(alone=lambda: (flat_out(bench), None), **variants)
+    finally:
+        programs.kill(target)
+    alone = [own["p50_ns"] for own, _ in runs["alone"]]
+    bench.row("a nested call, nobody traced", alone, "ns")
+    for back_end in programs.BACK_ENDS:
+        added = [own["p50_ns"] - base for (own, _), base in zip(runs[back_end], alone)]
+        bench.row(f"{back_end}: added to a nested call of a bystander", added, "ns",
+                  limit=NOISE_NS if back_end in FILTERS_BY_PROCESS else None)
+        costs = [summary["cost"] for _, summary in runs[back_end]]
+        if back_end not in FILTERS_BY_PROCESS:
+            made = 2 * 301000
+            bench.row(f"{back_end}: bystander calls reported / made", [cost["bystander_calls"] / made for cost in costs], "ratio", limit=1.01, least=0.99)
+            bench.row(f"{back_end}: cost reported / measured",
+                      [cost["bystander_ns"] / max(1, made / 2 * ns) for cost, ns in zip(costs, added)], "ratio")
+        else:
+            bench.row(f"{back_end}: bystander calls reported", [cost["bystander_calls"] for cost in costs], "calls", limit=0)

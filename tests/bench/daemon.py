@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the daemon costs: CPU time per million calls over idle, resident and kernel memory, idle and under load."""
+import json
+import os
+import subprocess
+import time
+
+import ingero
+import programs
+
+MANY_CPUS = 256
+IDLE_MIB = 24
+LOAD_MIB = 96
+PER_MILLION_S = 0.1
+
+
+def bpf_objects():
+    """Maps and programs there are, by kind and id: (type, bytes)."""
+    found = {}
+    for kind in ("map", "prog"):
+        out = subprocess.run(["bpftool", "-j", kind, "show"], capture_output=True, text=True, check=True,
+                             env={**os.environ, "PATH": os.environ["PATH"] + ":/usr/sbin:/sbin"}).stdout
+        for entry in json.loads(out or "[]"):
+            found[kind, entry["id"]] = (entry.get("type", ""), int(entry.get("bytes_memlock", 0)))
+    return found
+
+
+def kernel_bytes(before, cpus):
+    """Of what was loaded since, on a machine with so many CPUs: what exists once for each CPU grows with them."""
+    here = os.cpu_count()
+    total = 0
+    for key, (kind, size) in bpf_objects().items():
+        if key not in before:
+            total += size * cpus // here if "percpu" in kind else size
+    return total
+
+
+def run_one(bench):
+    calls = int((bench.seconds or 10) * 300000)
+    before = bpf_objects()
+    # keeps the libraries mapped, so that idle is attached and idle
+    idler = programs.Clocked(bench, "--per-second", 1, "--calls", 1000).start()
+    tracing = ingero.Tracing(bench.programs, "--all")
+    try:
+        daemon = programs.daemon_of(tracing)
+        programs.wait_for(lambda: any(line["type"] == "start" for line in tracing.lines()), 30, "the first line of the trace")
+        time.sleep(2)
+        idle_rss = programs.rss_bytes(daemon)
+        idle_kernel = {cpus: kernel_bytes(before, cpus) for cpus in (os.cpu_count(), MANY_CPUS)}
+        cpu, began = programs.cpu_ns(daemon), time.monotonic()
+        time.sleep(5)
+        idle_rate = (programs.cpu_ns(daemon) - cpu) / (time.monotonic() - began)
+
+        cpu, began = programs.cpu_ns(daemon), time.monotonic()
+        report = programs.Clocked(bench, "--calls", calls, "--every", 1000).run()
+        time.sleep(1)  # the last records are drained
+        used = programs.cpu_ns(daemon) - cpu - idle_rate * (time.monotonic() - began)
+        load_rss = programs.rss_bytes(daemon)
+        load_kernel = {cpus: kernel_bytes(before, cpus) for cpus in (os.cpu_count(), MANY_CPUS)}
+        # a synchronise is a call, too, and the runtime's calls go through the driver's: all were traced
+        made = 2 * (report["cudaLaunchKernel"]["count"] + report["cudaStreamSynchronize"]["count"])
+        tracing.stop()
+    finally:
+        programs.kill(idler)
+        programs.kill(tracing.process)
+    mib = 1 << 20
+    return {"cpu": used / 1e9 / (made / 1e6), "idle": idle_rate / 1e7,
+            **{f"{state} {cpus}": (rss + kernel[cpus]) / mib
+               for state, rss, kernel in (("idle", idle_rss, idle_kernel), ("load", load_rss, load_kernel))
+               for cpus in kernel},
+            "idle rss": idle_rss / mib, "load rss": load_rss / mib}
+
+
+def measure(bench):
+    runs = [run_one(bench) for _ in range(bench.pairs)]
+
+    def of(key):
+        return [run[key] for run in runs]
+
+    bench.row("daemon CPU per million calls, over idle", of("cpu"), "s", limit=PER_MILLION_S)
+    bench.row("daemon CPU, idle", of("idle"), "%")
+    for state, limit in (("idle", IDLE_MIB), ("load", LOAD_MIB)):
+        bench.row(f"resident, {state}", of(f"{state} rss"), "MiB")
+        bench.row(f"resident + kernel, {state}", of(f"{state} {os.cpu_count()}"), "MiB", limit=limit)
+        bench.row(f"resident + kernel, {state}, computed for {MANY_CPUS} CPUs", of(f"{state} {MANY_CPUS}"), "MiB", limit=limit)
