@@ -154,7 +154,7 @@ static int process_watch(struct process *p, uv_loop_t *loop, uv_poll_cb on_reada
 
 static int process_spawn(const char *role, int socket_fd, pid_t *ret_pid)
 {
-	char *const argv[] = { (char *)"ingero-collectord", (char *)role, NULL };
+	char *const argv[] = { (char *)"ingero-collectord", (char *)"--child", (char *)role, NULL };
 #ifdef INGERO_SANITIZED
 	char **env = environ; /* how to report */
 #else

@@ -19,7 +19,7 @@ struct child;
 
 /**
  * child_open() - prepare a child; the process starts with the first question
- * @role: argv[1] of the process, by which main() recognises it ("parser"); borrowed for ever
+ * @role: what to be, handed to main() as `--child ROLE` and from there to child_main(); borrowed for ever
  */
 int child_open(uv_loop_t *loop, const char *role, struct child **ret_child);
 /** child_close() - kill it; outstanding questions are answered with -ECANCELED; memory goes in the loop's turn */
