@@ -173,8 +173,10 @@ static int call_append_reply(struct call *call, const ProtobufCMessage *message)
 	if (!call_can_reply(call))
 		return -ENOBUFS;
 	n = protobuf_c_message_get_packed_size(message);
-	if (n > FRAME_SERVER_BODY_MAX)
-		return log_warning(-EMSGSIZE, "'%s' made a message of %zu bytes, not sent", call->method, n);
+	if (n > FRAME_SERVER_BODY_MAX) {
+		(void)log_debug("'%s' made a message of %zu bytes, which is not sent", call->method, n);
+		return -EMSGSIZE;
+	}
 
 	before = peer->out.n;
 	p = frame_reserve(&peer->out, FRAME_REPLY, call->stream, n);

@@ -22,6 +22,7 @@
 #define READS_PER_TURN 32 /* so that a busy stream leaves the caller's loop time for its screen */
 #define CONNECT_S 5 /* at most, where more clients queue up than the daemon accepts */
 #define HELLO_MS 10000
+#define PRIVATE_END_MS 8000 /* to detach every probe; the slowest back end needs seconds on many CPUs */
 #define PRIVATE_HELLO_MS 30000 /* it has to load and attach nothing before it answers, but machines are slow */
 
 uint64_t conn_now_ns(void)
@@ -61,6 +62,12 @@ int conn_fail(struct ingero *ingero, const char *fmt, ...)
 	while (!LIST_EMPTY(&ingero->streams))
 		stream_end(LIST_FIRST(&ingero->streams), -EPIPE);
 	return -EPIPE;
+}
+
+int conn_fail_other(struct ingero *ingero, const char *what)
+{
+	ingero->is_other = true;
+	return conn_fail(ingero, "what answers is not ingero-collectord of this release: it sent %s", what);
 }
 
 /* ---- traffic ---- */
@@ -117,7 +124,7 @@ static int conn_last_word(struct ingero *ingero, const struct frame *frame)
 	struct frame_end end;
 
 	if (frame->type != FRAME_END || frame_end_parse(frame, &end) != FRAME_OK)
-		return conn_fail(ingero, "what answers is not ingero-collectord: it sent bytes that make no sense");
+		return conn_fail_other(ingero, "bytes that make no sense");
 	ingero->code = end.code;
 	return conn_fail(ingero, "ingero-collectord has ended the connection: %s", end.text);
 }
@@ -141,8 +148,7 @@ static int conn_frames(struct ingero *ingero)
 			return 0;
 		case FRAME_TOO_LARGE:
 		case FRAME_BAD:
-			return conn_fail(ingero,
-					 "what answers is not ingero-collectord: it sent bytes that make no sense");
+			return conn_fail_other(ingero, "bytes that make no sense");
 		}
 	}
 	return ingero->over;
@@ -323,7 +329,7 @@ static int greet(struct ingero *ingero, const struct ingero_options *options)
 	if (r == -EREMOTEIO || (r == -EPIPE && ingero->code))
 		return say_hello_refused(ingero);
 	if (r == -EPIPE)
-		return say_early_end(ingero);
+		return ingero->is_other ? -EPROTO : say_early_end(ingero);
 	if (r)
 		return r;
 
@@ -379,7 +385,8 @@ void ingero_close(struct ingero *ingero)
 	while (!LIST_EMPTY(&ingero->streams))
 		stream_end(LIST_FIRST(&ingero->streams), -ECANCELED);
 	closep(&ingero->fd);
-	private_stop(&ingero->daemon);
+	/* One that was never greeted has attached nothing that it would need time to let go of. */
+	private_stop(&ingero->daemon, ingero->hello ? PRIVATE_END_MS : 0);
 	if (ingero->hello)
 		protobuf_c_message_free_unpacked(&ingero->hello->base, NULL);
 	buf_done(&ingero->in);

@@ -35,8 +35,8 @@ int private_start(const struct ingero_options *options, char *error, size_t erro
 		  struct private_daemon *ret_daemon);
 /** private_wait() - reap it when it ends within the time. Return: whether it has, with its wait(2) status */
 bool private_wait(struct private_daemon *daemon, int wait_ms, int *ret_status);
-/** private_stop() - our end is closed, so it ends by itself; if it takes too long it is made to */
-void private_stop(struct private_daemon *daemon);
+/** private_stop() - our end is closed, so it ends by itself; if it takes longer than that it is made to */
+void private_stop(struct private_daemon *daemon, int wait_ms);
 
 struct ingero_stream {
 	LIST_ENTRY(ingero_stream) link;
@@ -64,6 +64,7 @@ struct ingero {
 	char error[ERROR_BYTES];
 	uint32_t code; /* of the last refusal */
 	int over; /* 0, or why nothing can be asked any more (-EPIPE) */
+	bool is_other; /* what answers does not speak the protocol */
 	bool is_write_broken; /* what the daemon said last is still to be read */
 	uint32_t last_stream;
 	LIST_HEAD(, ingero_stream) streams;
@@ -76,6 +77,8 @@ struct ingero {
 int conn_say(struct ingero *ingero, int r, const char *fmt, ...) PRINTF_LIKE(3, 4);
 /** conn_fail() - the connection is over: every stream ends with -EPIPE. Return: -EPIPE */
 int conn_fail(struct ingero *ingero, const char *fmt, ...) PRINTF_LIKE(2, 3);
+/** conn_fail_other() - the same, because this cannot be ingero-collectord; `what` completes "it sent ..." */
+int conn_fail_other(struct ingero *ingero, const char *what);
 /** conn_wait() - wait for the daemon, until a time of CLOCK_MONOTONIC. Return: 0, -ETIMEDOUT or -errno */
 int conn_wait(struct ingero *ingero, uint64_t until_ns);
 uint64_t conn_now_ns(void);

@@ -23,7 +23,6 @@
 
 #define DAEMON_NAME "ingero-collectord"
 #define ARGS_MAX 64
-#define END_MS 8000 /* to detach every probe; the slowest back end needs seconds on many CPUs */
 #define TERM_MS 2000
 
 /* Where `make install` puts it, in the order they are tried. */
@@ -228,11 +227,11 @@ bool private_wait(struct private_daemon *daemon, int wait_ms, int *ret_status)
 	}
 }
 
-void private_stop(struct private_daemon *daemon)
+void private_stop(struct private_daemon *daemon, int wait_ms)
 {
 	int status;
 
-	if (!daemon->pid || private_wait(daemon, END_MS, &status))
+	if (!daemon->pid || private_wait(daemon, wait_ms, &status))
 		return;
 	(void)kill(daemon->pid, SIGTERM);
 	if (private_wait(daemon, TERM_MS, &status))

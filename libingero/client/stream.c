@@ -85,7 +85,7 @@ static int stream_reply(struct ingero_stream *stream, const struct frame *frame)
 
 	message = protobuf_c_message_unpack(stream->output, NULL, frame->body_bytes, frame->body);
 	if (!message)
-		return conn_fail(ingero, "ingero-collectord sent a message that is no %s", stream->output->name);
+		return conn_fail_other(ingero, "an answer that cannot be read");
 
 	stream->taken_bytes += (uint32_t)frame->body_bytes;
 	if (stream->taken_bytes >= CREDIT_STEP_BYTES &&
@@ -110,7 +110,7 @@ static int stream_last(struct ingero_stream *stream, const struct frame *frame)
 	struct frame_end end;
 
 	if (frame_end_parse(frame, &end) != FRAME_OK)
-		return conn_fail(ingero, "ingero-collectord ended a call in a way that makes no sense");
+		return conn_fail_other(ingero, "an end of a call without its code");
 	if (end.code == CALL_OK) {
 		stream_end(stream, 0);
 		return 0;
@@ -135,7 +135,7 @@ int stream_frame(struct ingero *ingero, const struct frame *frame)
 	case FRAME_CANCEL:
 		break;
 	}
-	return conn_fail(ingero, "what answers is not ingero-collectord: it sent a frame that only clients send");
+	return conn_fail_other(ingero, "a frame that only clients send");
 }
 
 int ingero_stream_start(struct ingero *ingero, const char *method, const ProtobufCMessage *request,
