@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Registers and system call numbers: the only place that names them.
+ *
+ * A uprobe sees the registers as the traced function does at its entry: arguments in
+ * place, stack pointer at the return address (x86-64), return value in place at return.
+ */
+#pragma once
+
+#include "kernel.h"
+
+/*
+ * What a blocked system call waits for. FILE_A: told by the file behind its first argument.
+ * POLL: the GPU driver, as only calls into it are looked at; SLEEP when it polls nothing.
+ */
+enum wait_kind { WAIT_OTHER, WAIT_LOCK, WAIT_SLEEP, WAIT_NETWORK, WAIT_POLL_A, WAIT_POLL_B, WAIT_EPOLL, WAIT_FILE };
+
+#if defined(__TARGET_ARCH_x86)
+
+/* Source: arch/x86/include/asm/ptrace.h; this layout is ABI (PTRACE_GETREGS). */
+struct pt_regs {
+	unsigned long r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, ax, cx, dx, si, di;
+	unsigned long orig_ax;
+	unsigned long ip, cs, flags, sp, ss;
+};
+
+#define ABI_RETURN_ADDRESS_BYTES 8 /* popped when a return probe runs */
+
+static __always_inline __u64 regs_sp(const struct pt_regs *ctx)
+{
+	return ctx->sp;
+}
+
+static __always_inline __u64 regs_ip(const struct pt_regs *ctx)
+{
+	return ctx->ip;
+}
+
+static __always_inline __u64 regs_return_value(const struct pt_regs *ctx)
+{
+	return ctx->ax;
+}
+
+/* A register chosen by a table entry; the barriers keep the compiler from computing an address into ctx. */
+static __always_inline __u64 regs_argument(const struct pt_regs *ctx, __u32 index)
+{
+	__u64 value = 0;
+
+	switch (index) {
+	case 0:
+		value = ctx->di;
+		barrier();
+		break;
+	case 1:
+		value = ctx->si;
+		barrier();
+		break;
+	case 2:
+		value = ctx->dx;
+		barrier();
+		break;
+	case 3:
+		value = ctx->cx;
+		barrier();
+		break;
+	case 4:
+		value = ctx->r8;
+		barrier();
+		break;
+	case 5:
+		value = ctx->r9;
+		barrier();
+		break;
+	}
+	return value;
+}
+
+/* The address that the function just entered returns to. Return: 0 or -errno */
+static __always_inline int regs_return_address(const struct pt_regs *ctx, __u64 sp, __u64 *ret_address)
+{
+	(void)ctx;
+	return bpf_probe_read_user(ret_address, sizeof(*ret_address), (void *)sp);
+}
+
+/* Whether an entered frame still holds `address` as its return address; unknown counts as yes. */
+static __always_inline bool frame_returns_to(__u64 sp, __u64 address)
+{
+	__u64 word;
+
+	if (bpf_probe_read_user(&word, sizeof(word), (void *)sp))
+		return true;
+	return word == address;
+}
+
+static __always_inline __u64 thread_pointer(struct task_struct *task)
+{
+	return BPF_CORE_READ(task, thread.fsbase);
+}
+
+/* User registers of a thread that is in the kernel. */
+static __always_inline __u64 user_argument(const struct pt_regs *regs, int index)
+{
+	return index == 0 ? regs->di : regs->si;
+}
+
+/*
+ * Number of the system call that a thread is in, or -1 for an exception (page fault).
+ * An exception leaves orig_ax at -1; `syscall` leaves ip in cx and flags in r11.
+ */
+static __always_inline int user_syscall(const struct pt_regs *regs)
+{
+	long nr = regs->orig_ax;
+
+	if (nr == -1 && (regs->cx != regs->ip || regs->r11 != regs->flags))
+		return -1;
+	return nr < 0 ? -2 : (int)nr;
+}
+
+static __always_inline enum wait_kind syscall_waits(int nr)
+{
+	switch (nr) {
+	case 202: /* futex */
+	case 449: /* futex_waitv */
+	case 455: /* futex_wait */
+		return WAIT_LOCK;
+	case 35: /* nanosleep */
+	case 230: /* clock_nanosleep */
+		return WAIT_SLEEP;
+	case 42: /* connect */
+	case 43: /* accept */
+	case 44: /* sendto */
+	case 45: /* recvfrom */
+	case 46: /* sendmsg */
+	case 47: /* recvmsg */
+	case 288: /* accept4 */
+	case 299: /* recvmmsg */
+	case 307: /* sendmmsg */
+		return WAIT_NETWORK;
+	case 23: /* select */
+	case 270: /* pselect6 */
+		return WAIT_POLL_A;
+	case 7: /* poll */
+	case 271: /* ppoll */
+		return WAIT_POLL_B;
+	case 232: /* epoll_wait */
+	case 281: /* epoll_pwait */
+	case 441: /* epoll_pwait2 */
+		return WAIT_EPOLL;
+	case 0: /* read */
+	case 1: /* write */
+	case 16: /* ioctl */
+	case 17: /* pread64 */
+	case 18: /* pwrite64 */
+	case 19: /* readv */
+	case 20: /* writev */
+		return WAIT_FILE;
+	}
+	return WAIT_OTHER;
+}
+
+#elif defined(__TARGET_ARCH_arm64)
+
+/* Source: arch/arm64/include/uapi/asm/ptrace.h (user_pt_regs, ABI); syscallno follows in the kernel's own. */
+struct pt_regs {
+	__u64 regs[31];
+	__u64 sp;
+	__u64 pc;
+	__u64 pstate;
+	__u64 orig_x0;
+	__s32 syscallno;
+	__u32 pad;
+};
+
+#define ABI_RETURN_ADDRESS_BYTES 0 /* the return address is in a register */
+
+static __always_inline __u64 regs_sp(const struct pt_regs *ctx)
+{
+	return ctx->sp;
+}
+
+static __always_inline __u64 regs_ip(const struct pt_regs *ctx)
+{
+	return ctx->pc;
+}
+
+static __always_inline __u64 regs_return_value(const struct pt_regs *ctx)
+{
+	return ctx->regs[0];
+}
+
+static __always_inline __u64 regs_argument(const struct pt_regs *ctx, __u32 index)
+{
+	__u64 value = 0;
+
+	switch (index) {
+	case 0:
+		value = ctx->regs[0];
+		barrier();
+		break;
+	case 1:
+		value = ctx->regs[1];
+		barrier();
+		break;
+	case 2:
+		value = ctx->regs[2];
+		barrier();
+		break;
+	case 3:
+		value = ctx->regs[3];
+		barrier();
+		break;
+	case 4:
+		value = ctx->regs[4];
+		barrier();
+		break;
+	case 5:
+		value = ctx->regs[5];
+		barrier();
+		break;
+	}
+	return value;
+}
+
+static __always_inline int regs_return_address(const struct pt_regs *ctx, __u64 sp, __u64 *ret_address)
+{
+	(void)sp;
+	*ret_address = ctx->regs[30];
+	return 0;
+}
+
+static __always_inline bool frame_returns_to(__u64 sp, __u64 address)
+{
+	(void)sp;
+	(void)address;
+	return true; /* the link register is saved wherever the function likes */
+}
+
+static __always_inline __u64 thread_pointer(struct task_struct *task)
+{
+	return BPF_CORE_READ(task, thread.uw.tp_value);
+}
+
+static __always_inline __u64 user_argument(const struct pt_regs *regs, int index)
+{
+	return index == 0 ? regs->orig_x0 : regs->regs[1];
+}
+
+static __always_inline int user_syscall(const struct pt_regs *regs)
+{
+	return regs->syscallno; /* -1 outside a system call */
+}
+
+/* Source: include/uapi/asm-generic/unistd.h */
+static __always_inline enum wait_kind syscall_waits(int nr)
+{
+	switch (nr) {
+	case 98: /* futex */
+	case 449: /* futex_waitv */
+	case 455: /* futex_wait */
+		return WAIT_LOCK;
+	case 101: /* nanosleep */
+	case 115: /* clock_nanosleep */
+		return WAIT_SLEEP;
+	case 202: /* accept */
+	case 203: /* connect */
+	case 206: /* sendto */
+	case 207: /* recvfrom */
+	case 211: /* sendmsg */
+	case 212: /* recvmsg */
+	case 242: /* accept4 */
+	case 243: /* recvmmsg */
+	case 269: /* sendmmsg */
+		return WAIT_NETWORK;
+	case 72: /* pselect6 */
+		return WAIT_POLL_A;
+	case 73: /* ppoll */
+		return WAIT_POLL_B;
+	case 22: /* epoll_pwait */
+	case 441: /* epoll_pwait2 */
+		return WAIT_EPOLL;
+	case 29: /* ioctl */
+	case 63: /* read */
+	case 64: /* write */
+	case 65: /* readv */
+	case 66: /* writev */
+	case 67: /* pread64 */
+	case 68: /* pwrite64 */
+		return WAIT_FILE;
+	}
+	return WAIT_OTHER;
+}
+
+#else
+#error "this machine's registers are not described yet"
+#endif

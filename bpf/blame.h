@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Where a thread's time off the CPU went, settled late: at its next switch-out, or when
+ * the call returns. `off` = last arrival - switch-out; what the scheduler added to
+ * run_delay meanwhile was spent ready, the rest blocked. Switch-in events are not
+ * needed, so that a lost one costs nothing.
+ */
+#pragma once
+
+#include "abi.h"
+#include "off.h"
+
+#define BEHIND_FLOOR_NS 10000 /* shorter waits name nobody: a wake-up alone takes that long */
+#define SETTLE_TRIES 4
+
+static __always_inline __u64 rq_clock(struct task_struct *task)
+{
+	struct cfs_rq *cfs_rq = task->se.cfs_rq;
+	struct rq *rq;
+
+	if (!cfs_rq)
+		return 0;
+	rq = cfs_rq->rq;
+	return rq ? rq->clock : 0;
+}
+
+struct behind_walk {
+	struct ran_ring *ring;
+	__u64 next; /* entry to look at, counted from the ring's beginning */
+	__u64 until; /* what came later is attributed already */
+	__u64 from; /* the wait began here */
+	__u32 slot;
+	__u32 pad;
+};
+
+static long behind_step(__u32 i, struct behind_walk *walk)
+{
+	struct behind_value *value, fresh = {};
+	struct behind_key key = {};
+	struct ran_entry *entry;
+	__u64 begin, ns;
+
+	(void)i;
+	if (!walk->next)
+		return 1;
+	walk->next--;
+	entry = &walk->ring->entries[walk->next & (RAN_ENTRIES - 1)];
+	begin = entry->clock;
+	if (begin >= walk->until)
+		return 0; /* the thread's own arrival */
+	if (begin < walk->from)
+		begin = walk->from;
+	ns = walk->until - begin;
+	walk->until = begin;
+	key.slot = walk->slot;
+	key.tgid = entry->tgid;
+	if (key.tgid && !bpf_map_lookup_elem(&tracers, &key.tgid)) {
+		value = bpf_map_lookup_elem(&behind, &key);
+		if (!value) {
+			fresh.uid = entry->uid;
+			__builtin_memcpy(fresh.comm, entry->comm, sizeof(fresh.comm));
+			(void)bpf_map_update_elem(&behind, &key, &fresh, BPF_NOEXIST);
+			value = bpf_map_lookup_elem(&behind, &key);
+		}
+		if (value)
+			__sync_fetch_and_add(&value->ns, ns);
+	}
+	return begin <= walk->from;
+}
+
+/* The ring is complete: nothing else is switched in on a CPU while the thread runs on it. */
+static __noinline int behind_add(__u32 slot, __u64 from, __u64 until)
+{
+	struct behind_walk walk = { .until = until, .from = from, .slot = slot };
+	__u32 zero = 0;
+
+	walk.ring = bpf_map_lookup_elem(&ran, &zero);
+	if (!walk.ring)
+		return 0;
+	walk.next = walk.ring->head;
+	bpf_loop(RAN_ENTRIES, behind_step, &walk, 0);
+	return 0;
+}
+
+static __always_inline void frame_blame(struct call_frame *f, __u32 class, __u64 ns)
+{
+	if (!ns || class >= BLAME_COUNT)
+		return;
+	__sync_fetch_and_add(&f->blame_ns[class], ns);
+	f->is_dirty = 1;
+}
+
+/*
+ * settle() - give the open frames the parts of the interval noted at the last switch-out
+ * @end_ns: of the innermost call when it is just returning, else 0: intervals begun later are not its own
+ */
+static __noinline int settle(struct thread_state *t, struct task_struct *task, __u64 end_ns)
+{
+	__u64 out = 0, out_ns = 0, run_delay = 0, arrival;
+	struct off_parts parts;
+	__u32 class = 0, ready, depth = t->depth;
+	struct call_frame *f;
+	__u32 i;
+
+	for (i = 0; i < SETTLE_TRIES; i++) {
+		out = READ_ONCE(t->out_clock);
+		if (!out)
+			return 0;
+		run_delay = READ_ONCE(t->out_run_delay);
+		out_ns = READ_ONCE(t->out_ns);
+		class = READ_ONCE(t->out_class);
+		/* Whoever takes the clock settles; the hook may have been here since. */
+		if (__sync_val_compare_and_swap(&t->out_clock, out, 0) == out)
+			break;
+	}
+	if (i == SETTLE_TRIES)
+		return 0;
+	arrival = task->sched_info.last_arrival;
+	if (arrival <= out)
+		return 0; /* it never left: switched to itself */
+	parts = off_split(arrival - out, task->sched_info.run_delay - run_delay, class);
+	ready = class == BLAME_QUOTA ? BLAME_QUOTA : BLAME_RUNNABLE;
+	for (i = 0; i < CALL_DEPTH_MAX; i++) {
+		f = &t->frames[i];
+		if (i >= depth)
+			break;
+		if (!f->start_ns || f->start_ns > out_ns || (end_ns && out_ns > end_ns && i == depth - 1))
+			continue;
+		frame_blame(f, ready, parts.runnable_ns);
+		frame_blame(f, class, parts.blocked_ns);
+	}
+	if (ready == BLAME_RUNNABLE && parts.runnable_ns >= BEHIND_FLOOR_NS)
+		behind_add(t->slot, arrival - parts.runnable_ns, arrival);
+	return 0;
+}

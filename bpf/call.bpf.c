@@ -1,0 +1,429 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * The pair behind every traced call, told apart by the attach cookie (ops.h).
+ *
+ * Cost of both together on top of two empty programs: about 0.2 of their own price
+ * (docs/measurements/capture-core.md). Per call: one lookup of the thread's state at
+ * each end, two clock reads, four atomic adds. A process that is not traced costs a
+ * failed lookup in two maps.
+ *
+ * Three forms share the code: a session (one program for both ends, the entry decides
+ * whether the return is trapped at all), and a plain pair for uprobe_multi and for
+ * perf events, where every return is trapped and paired by stack pointer.
+ */
+#include "blame.h"
+#include "entry.h"
+#include "optable.h"
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";
+
+/* A process calls for the first time. Return: its slot, 0 when there is none */
+static __noinline __u32 slot_claim(struct task_struct *task, __u32 tgid)
+{
+	struct task_struct *leader = task->group_leader;
+	const struct cred *cred = task->cred;
+	struct process_entry *entry, fresh = {};
+	struct process_slot *s;
+	__u32 slot = 0, before;
+
+	if (!leader || !cred)
+		return 0;
+	entry = bpf_map_lookup_elem(&processes, &tgid);
+	if (entry && entry->slot)
+		return entry->slot;
+	if (bpf_map_pop_elem(&free_slots, &slot))
+		return 0;
+	s = bpf_map_lookup_elem(&slots, &slot);
+	if (!s)
+		return 0;
+	if (!entry) {
+		/* The loser of a race finds the winner's entry. */
+		(void)bpf_map_update_elem(&processes, &tgid, &fresh, BPF_NOEXIST);
+		entry = bpf_map_lookup_elem(&processes, &tgid);
+		if (!entry) {
+			bpf_map_push_elem(&free_slots, &slot, BPF_ANY);
+			return 0;
+		}
+	}
+	s->start_boot_ns = leader->start_boottime;
+	s->first_call_ns = bpf_ktime_get_ns();
+	s->gone_ns = 0;
+	s->tgid = tgid;
+	s->uid = cred->uid.val;
+	s->exec_gen = entry->exec_gen;
+	s->flags = cred->uid.val == cred->euid.val && cred->uid.val == cred->suid.val ? 0 : PROCESS_MIXED_IDS;
+	s->exit_code = 0;
+	bpf_probe_read_kernel(s->comm, sizeof(s->comm), leader->comm);
+	before = __sync_val_compare_and_swap(&entry->slot, 0, slot);
+	if (before) {
+		bpf_map_push_elem(&free_slots, &slot, BPF_ANY);
+		return before;
+	}
+	WRITE_ONCE(s->state, PROCESS_SLOT_LIVE);
+	return slot;
+}
+
+/* Not one of our threads yet, or decided under an older policy. Return: its state, NULL when it is not traced */
+static __noinline struct thread_state *thread_claim(struct task_struct *task)
+{
+	__u32 tgid = task->tgid, slot;
+	bool is_calibrating = tgid == calibrating_tgid;
+	const struct cred *cred = task->cred;
+	struct thread_state *t;
+
+	if (!is_calibrating && !is_traced(task, tgid)) {
+		t = bpf_task_storage_get(&threads, task, 0, 0);
+		if (t) {
+			t->policy = policy;
+			t->is_refused = 1;
+		}
+		return NULL;
+	}
+	slot = is_calibrating ? CALIBRATION_SLOT : slot_claim(task, tgid);
+	if (!slot) {
+		counter_add(LOSS_PROCESS_SLOTS, 1);
+		return NULL;
+	}
+	t = bpf_task_storage_get(&threads, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (!t || !cred) {
+		counter_add(LOSS_THREAD_STATE, 1);
+		return NULL;
+	}
+	if (t->slot != slot) {
+		struct process_entry *entry = bpf_map_lookup_elem(&processes, &tgid);
+
+		t->slot = slot;
+		t->tgid = tgid;
+		t->tid = task->pid;
+		t->uid = cred->uid.val;
+		t->exec_gen = entry ? entry->exec_gen : 0;
+		bpf_probe_read_kernel(t->comm, sizeof(t->comm), task->comm);
+	}
+	t->is_refused = 0;
+	t->policy = policy;
+	return t;
+}
+
+/* Counted, but nobody will see it return. */
+static __noinline int call_untimed(struct thread_state *t, struct pt_regs *ctx, __u32 op)
+{
+	__u64 sp = regs_sp(ctx), ip = regs_ip(ctx), address = 0;
+	const volatile struct op_row *row = &op_table[op & (OP_ID_MAX - 1)];
+	struct figure_cell *cell;
+	__u32 depth = t->depth;
+
+	/*
+	 * An export that jumps to another export of its operation shows the same return
+	 * address at the same height. Calls of one place through a pointer look alike,
+	 * but do not alternate between two exports of one operation.
+	 */
+	(void)regs_return_address(ctx, sp, &address);
+	if (t->untimed_sp == sp && t->untimed_op == op && t->untimed_ip != ip && t->untimed_return == address)
+		return 0;
+	t->untimed_sp = sp;
+	t->untimed_ip = ip;
+	t->untimed_op = op;
+	t->untimed_return = address;
+
+	cell = cell_of(t->slot, op);
+	if (cell) {
+		__sync_fetch_and_add(&cell->untimed, 1);
+		if (row->args[0].meaning == OP_MEANING_BYTES && row->args[0].kind == OP_ARG_REGISTER)
+			__sync_fetch_and_add(&cell->bytes, regs_argument(ctx, row->args[0].index));
+	}
+	if (depth && depth <= CALL_DEPTH_MAX)
+		t->frames[(depth - 1) & (CALL_DEPTH_MAX - 1)].kids_ns += nested_refused_ns;
+	return 0;
+}
+
+#define TOKEN(t, f, index) ((__u64)(t)->tid << 32 | ((f)->seq & 0xffffff) << 8 | (index))
+
+/*
+ * call_enter() - a traced function was entered
+ * @ret_token: of the frame that was opened, never 0; untouched when none was
+ * Return: whether its return is to be seen
+ */
+static __always_inline bool call_enter(struct pt_regs *ctx, __u64 *ret_token)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct thread_state *t = bpf_task_storage_get(&threads, task, 0, 0);
+	__u64 cookie = bpf_get_attach_cookie(ctx), sp = regs_sp(ctx), ip = regs_ip(ctx);
+	const volatile struct op_row *row;
+	__u32 op = COOKIE_OP(cookie) & (OP_ID_MAX - 1), depth;
+	struct call_frame *f;
+
+	if (is_inert)
+		return false;
+	if (!t || t->policy != policy)
+		t = thread_claim(task);
+	if (!t || t->is_refused) {
+		counter_add(COUNTER_BYSTANDER, 1);
+		return false;
+	}
+
+	if (t->depth) {
+		switch (entry_resolve(t, task, ctx, sp, ip | (__u64)op << 56)) {
+		case ENTRY_SAME:
+			t->frames[(t->depth - 1) & (CALL_DEPTH_MAX - 1)].kids_ns += nested_refused_ns;
+			return false;
+		case ENTRY_ELSEWHERE:
+			call_untimed(t, ctx, op);
+			return false;
+		}
+	}
+	depth = t->depth;
+	if (depth >= CALL_DEPTH_MAX || (cookie & COOKIE_ENTRY_ONLY)) {
+		call_untimed(t, ctx, op);
+		return false;
+	}
+
+	f = &t->frames[depth & (CALL_DEPTH_MAX - 1)];
+	f->start_ns = 0;
+	f->op = op;
+	f->head = COOKIE_HEAD(cookie);
+	f->is_released = 0;
+	f->sp = sp;
+	f->ip = ip;
+	f->kids_ns = 0;
+	f->seq = ++t->seq;
+	row = &op_table[op];
+	f->args[0] = regs_argument(ctx, row->args[0].index);
+	f->args[1] = regs_argument(ctx, row->args[1].index);
+	*ret_token = TOKEN(t, f, depth);
+	if (!depth)
+		WRITE_ONCE(t->out_clock, 0);
+	WRITE_ONCE(t->depth, depth + 1);
+	barrier();
+	/* Before pcount: a switch between the two must not look like one that nobody saw. */
+	f->switches = READ_ONCE(t->switches);
+	barrier();
+	f->pcount = task->sched_info.pcount;
+	f->run_delay = task->sched_info.run_delay;
+	barrier();
+	f->start_ns = bpf_ktime_get_ns();
+	return true;
+}
+
+struct call_end {
+	__u64 raw_ns;
+	__u64 duration_ns;
+	__s32 ret;
+	__u32 reason;
+};
+
+static __noinline int call_record(struct thread_state *t, struct call_frame *f, const struct call_end *end,
+				  __u64 depth)
+{
+	const volatile struct op_row *row = &op_table[f->op & (OP_ID_MAX - 1)];
+	struct call_record *r;
+	__u64 flags = BPF_RB_NO_WAKEUP, value;
+	__u32 i;
+
+	r = bpf_ringbuf_reserve(&calls, sizeof(*r), 0);
+	if (!r) {
+		counter_add(LOSS_RING_FULL, 1);
+		return 0;
+	}
+	r->start_ns = f->start_ns;
+	r->duration_ns = end->duration_ns;
+	r->raw_ns = end->raw_ns;
+	for (i = 0; i < 2; i++) {
+		value = 0;
+		if (row->args[i].kind == OP_ARG_REGISTER)
+			value = f->args[i];
+		else if (row->args[i].kind == OP_ARG_OUT && end->ret == 0)
+			(void)bpf_probe_read_user(&value, sizeof(value), (void *)f->args[i]);
+		r->args[i] = value;
+	}
+	if (f->is_dirty) {
+		for (i = 0; i < BLAME_COUNT; i++)
+			r->blame_ns[i] = f->blame_ns[i];
+	} else {
+		for (i = 0; i < BLAME_COUNT; i++)
+			r->blame_ns[i] = 0;
+	}
+	r->tgid = t->tgid;
+	r->tid = t->tid;
+	r->uid = t->uid;
+	r->ret = end->ret;
+	r->exec_gen = t->exec_gen;
+	r->slot = t->slot;
+	r->type = RECORD_CALL;
+	r->op = f->op;
+	r->reason = end->reason;
+	r->depth = depth;
+	__builtin_memset(r->pad, 0, sizeof(r->pad));
+	__builtin_memcpy(r->comm, t->comm, sizeof(r->comm));
+
+	/* The daemon comes by timer; a ring that fills faster wakes it, once for each fill. */
+	if (bpf_ringbuf_query(&calls, BPF_RB_AVAIL_DATA) < ring_wake_bytes) {
+		if (calls_woken)
+			calls_woken = 0;
+	} else if (!calls_woken) {
+		calls_woken = 1;
+		flags = BPF_RB_FORCE_WAKEUP;
+	}
+	bpf_ringbuf_submit(r, flags);
+	return 1;
+}
+
+static __always_inline __u32 reason_of(struct thread_state *t, const struct figure_cell *cell, __u32 op_flags,
+				       const struct call_end *end)
+{
+	__u32 reason = 0;
+	__u64 slow_ns = cell ? cell->slow_ns : 0;
+
+	if (slow_ns && end->duration_ns > slow_ns)
+		reason |= RECORD_REASON_SLOW;
+	if (end->ret)
+		reason |= RECORD_REASON_ERROR;
+	if (op_flags & OP_SYNC)
+		reason |= RECORD_REASON_SYNC;
+	if (op_flags & OP_ALLOC)
+		reason |= RECORD_REASON_ALLOC;
+	if (record_all)
+		reason |= RECORD_REASON_ALL;
+	if (record_every && ++t->sample >= record_every) {
+		t->sample = 0;
+		reason |= RECORD_REASON_SAMPLE;
+	}
+	return reason;
+}
+
+/* The call left the CPU, or lost a switch: everything that a call on the fast path need not do. */
+static __noinline int call_settle(struct thread_state *t, struct task_struct *task, struct call_frame *f, __u64 end_ns)
+{
+	__u64 passed, noted, known = 0, delay;
+
+	settle(t, task, end_ns);
+	passed = task->sched_info.pcount - f->pcount;
+	noted = t->switches - f->switches;
+	if (passed <= noted)
+		return 0;
+	/* Once, for the outermost: the calls inside missed the same ones. */
+	if (f == &t->frames[0])
+		counter_add(LOSS_SWITCH_UNSEEN, passed - noted);
+	/* What it waited while ready is known all the same. */
+	delay = task->sched_info.run_delay - f->run_delay;
+	known = f->blame_ns[BLAME_RUNNABLE] + f->blame_ns[BLAME_QUOTA];
+	if (delay > known && delay - known < end_ns - f->start_ns)
+		frame_blame(f, BLAME_RUNNABLE, delay - known);
+	return 0;
+}
+
+/* The frame at `index` returned at end_ns; frames above it never will. */
+static __always_inline int call_finish(struct pt_regs *ctx, struct task_struct *task, struct thread_state *t,
+				       __u32 index, __u64 end_ns)
+{
+	struct call_end end = { .ret = (__s32)regs_return_value(ctx) };
+	const volatile struct op_row *row;
+	struct figure_cell *cell;
+	struct call_frame *f;
+	__u64 share, kids;
+	__u32 op;
+	__u32 i;
+
+	if (index >= CALL_DEPTH_MAX)
+		return 0;
+	f = &t->frames[index];
+	if (t->depth != index + 1)
+		frames_drop(t, index + 1);
+	if (task->sched_info.pcount != f->pcount || t->out_clock)
+		call_settle(t, task, f, end_ns);
+	WRITE_ONCE(t->depth, index);
+	barrier();
+
+	op = f->op & (OP_ID_MAX - 1);
+	row = &op_table[op];
+	kids = f->kids_ns;
+	end.raw_ns = end_ns - f->start_ns;
+	share = share_ns[f->head & 3] + kids;
+	end.duration_ns = end.raw_ns > share ? end.raw_ns - share : 0;
+	cell = cell_of(t->slot, op);
+	if (cell) {
+		cell_add(cell, end.duration_ns, end.raw_ns);
+		if (end.ret)
+			__sync_fetch_and_add(&cell->errors, 1);
+		else if (row->args[0].meaning == OP_MEANING_BYTES && f->args[0])
+			__sync_fetch_and_add(&cell->bytes, f->args[0]);
+		if (f->is_dirty)
+			for (i = 1; i < BLAME_COUNT; i++)
+				if (f->blame_ns[i])
+					__sync_fetch_and_add(&cell->blame_ns[i - 1], f->blame_ns[i]);
+	}
+	kids += nested_ns[f->head & 3];
+	if (record_on) {
+		end.reason = reason_of(t, cell, row->flags, &end);
+		if (end.reason && call_record(t, f, &end, index))
+			kids += nested_record_ns;
+	}
+	if (f->is_dirty) {
+		for (i = 0; i < BLAME_COUNT; i++)
+			f->blame_ns[i] = 0;
+		f->is_dirty = 0;
+	}
+	if (index)
+		t->frames[(index - 1) & (CALL_DEPTH_MAX - 1)].kids_ns += kids;
+	return 0;
+}
+
+SEC("kprobe")
+int call_session(struct pt_regs *ctx)
+{
+	struct task_struct *task;
+	struct thread_state *t;
+	__u64 *token, now;
+	__u32 index;
+
+	if (!bpf_session_is_return()) {
+		token = bpf_session_cookie();
+		return token && call_enter(ctx, token) ? 0 : 1;
+	}
+
+	now = bpf_ktime_get_ns();
+	token = bpf_session_cookie();
+	task = bpf_get_current_task_btf();
+	t = bpf_task_storage_get(&threads, task, 0, 0);
+	/* A child of fork(2) returns from its parent's call: no state, or none that matches. */
+	if (!t || !token || is_inert)
+		return 0;
+	index = *token & (CALL_DEPTH_MAX - 1);
+	if (index >= t->depth || *token != TOKEN(t, &t->frames[index], index))
+		return 0;
+	return call_finish(ctx, task, t, index, now);
+}
+
+SEC("kprobe")
+int call_entry(struct pt_regs *ctx)
+{
+	__u64 token;
+
+	call_enter(ctx, &token);
+	return 0; /* anything else would remove the probe */
+}
+
+SEC("kprobe")
+int call_return(struct pt_regs *ctx)
+{
+	__u64 now = bpf_ktime_get_ns(), sp = regs_sp(ctx) - ABI_RETURN_ADDRESS_BYTES;
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct thread_state *t = bpf_task_storage_get(&threads, task, 0, 0);
+	__u32 depth, i, index = CALL_DEPTH_MAX;
+
+	if (is_inert)
+		return 0;
+	if (!t) {
+		/* Called before the attach was complete? A later child of fork(2) in its parent's call is no loss. */
+		if (task->start_boottime < attached_boot_ns && is_traced(task, task->tgid))
+			counter_add(LOSS_RETURN_UNPAIRED, 1);
+		return 0;
+	}
+	depth = t->depth;
+	for (i = 0; i < CALL_DEPTH_MAX; i++)
+		if (i < depth && t->frames[i].sp == sp)
+			index = i;
+	/* Calls that were refused at entry return here as well. */
+	if (index == CALL_DEPTH_MAX)
+		return 0;
+	return call_finish(ctx, task, t, index, now);
+}

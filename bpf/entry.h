@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Whether an entry is a call of its own, and whether its return may be trapped.
+ */
+#pragma once
+
+#include "abi.h"
+#include "frames.h"
+
+/* Bytes. A traced function that calls another one uses less stack than any stack is large. */
+#define STACK_NEAR 4096
+/* The kernel leaves at least this much below a process's first stack to that stack alone (mmap_base). */
+#define STACK_MAIN_BYTES (128ull << 20)
+
+struct home_search {
+	__u64 at, low;
+};
+
+static long home_found(struct task_struct *task, struct vm_area_struct *vma, struct home_search *search)
+{
+	(void)task;
+	search->low = vma->vm_start;
+	return 0;
+}
+
+/*
+ * The stack that a thread was started on. A process's first thread: below start_stack.
+ * Others: the C libraries put the thread's own block, which the thread pointer shows,
+ * at the top of its stack, and an unreadable page, hence another mapping, below.
+ */
+static __always_inline void home_find(struct thread_state *t, struct task_struct *task)
+{
+	struct mm_struct *mm = task->mm;
+	struct home_search search = {};
+
+	if (!mm)
+		return;
+	if (t->tid == t->tgid) {
+		t->home_low = mm->start_stack - STACK_MAIN_BYTES;
+		t->home_high = mm->start_stack;
+		return;
+	}
+	search.at = thread_pointer(task);
+	if (bpf_find_vma(task, search.at, home_found, &search, 0) || !search.low)
+		return; /* busy: asked again when it matters again */
+	t->home_low = search.low;
+	t->home_high = search.at;
+}
+
+static __always_inline bool is_home(const struct thread_state *t, __u64 sp)
+{
+	return sp >= t->home_low && sp < t->home_high;
+}
+
+static __always_inline __u64 trampoline_address(struct task_struct *task)
+{
+	struct xol_area *area;
+
+	if (!task->mm)
+		return 0;
+	area = task->mm->uprobes_state.xol_area;
+	return area ? area->vaddr : 0;
+}
+
+/* What an entry is, given the calls that are open. */
+enum entry_kind {
+	ENTRY_CALL, /* a call of its own */
+	ENTRY_SAME, /* the open call, forwarded from one export to another: counted once, at the outermost */
+	ENTRY_ELSEWHERE, /* on another stack than the open calls: counted, its return must not be trapped */
+};
+
+/*
+ * The kernel keeps return traps in one stack per thread, ordered by stack pointer. A
+ * trap set on another stack than those that are open breaks that order, and the
+ * program dies when the wrong one returns (kernel/events/uprobes.c:
+ * cleanup_return_instances() at entry, uprobe_handle_trampoline() at return). So an
+ * entry that is not known to be on the same stack is counted without a return trap.
+ *
+ * On the same stack, an entry above an open frame shows that the frame was left by a
+ * jump. At the very same height it is either a jump from one traced export to another,
+ * then the return address is the kernel's trampoline, or a new call.
+ */
+static __noinline int entry_resolve(struct thread_state *t, struct task_struct *task, struct pt_regs *ctx, __u64 sp,
+				    __u64 ip_op)
+{
+	__u64 trampoline = trampoline_address(task), word = 0;
+	__u64 alt_low = task->sas_ss_sp, alt_bytes = task->sas_ss_size;
+	__u64 ip = ip_op & ((1ull << 56) - 1);
+	__u32 op = ip_op >> 56;
+	bool is_on_alt = sp - alt_low < alt_bytes;
+	__u32 depth = t->depth;
+	struct call_frame *f;
+	int kind = ENTRY_CALL;
+	__u32 i;
+
+	if (!t->home_high)
+		home_find(t, task);
+	for (i = 0; i < CALL_DEPTH_MAX; i++) {
+		bool is_frame_on_alt, is_same_stack;
+
+		if (!depth || depth > CALL_DEPTH_MAX)
+			break;
+		f = &t->frames[(depth - 1) & (CALL_DEPTH_MAX - 1)];
+		if (sp < f->sp && f->sp - sp < STACK_NEAR)
+			break;
+		is_frame_on_alt = f->sp - alt_low < alt_bytes;
+		if (is_on_alt && !is_frame_on_alt) {
+			kind = ENTRY_ELSEWHERE; /* a signal handler on its own stack; the call it interrupted goes on */
+			break;
+		}
+		is_same_stack = is_on_alt == is_frame_on_alt && (is_on_alt || (is_home(t, sp) && is_home(t, f->sp)));
+		if (is_same_stack && sp < f->sp)
+			break;
+		if (sp == f->sp && trampoline && regs_return_address(ctx, sp, &word) == 0 && word == trampoline)
+			return ENTRY_SAME;
+		/* Left: what was entered lies where it lay, or its return address is overwritten. */
+		if (sp == f->sp || is_same_stack || (is_frame_on_alt && !is_on_alt) || f->is_released ||
+		    !frame_returns_to(f->sp, trampoline)) {
+			depth--;
+			continue;
+		}
+		kind = ENTRY_ELSEWHERE;
+		break;
+	}
+	if (depth < t->depth)
+		frames_drop(t, depth);
+	if (kind != ENTRY_CALL)
+		return kind;
+	for (i = 0; i < CALL_DEPTH_MAX; i++) {
+		f = &t->frames[i];
+		if (i < depth && f->op == op && f->ip != ip)
+			return ENTRY_SAME;
+	}
+	return ENTRY_CALL;
+}

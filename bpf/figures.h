@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Counts and histograms per process and operation, kept in cells that all CPUs share.
+ *
+ * Everything is an atomic add (5 ns): plain adds lose calls between CPUs, and per-CPU
+ * ones lose them on kernels that preempt (docs/measurements/capture-core.md). Slots
+ * and cells come from pools of free ones that the daemon fills; a cell is given out at
+ * first use and returned by the daemon once the process is gone and was read.
+ */
+#pragma once
+
+#include "policy.h"
+
+#define CAS_TRIES 16
+
+static __always_inline struct figure_cell *cell_at(__u32 idx)
+{
+	return bpf_map_lookup_elem(&cells, &idx);
+}
+
+static __always_inline __u32 cell_install(__u32 *place, __u32 idx, __u32 slot, __u32 op)
+{
+	struct figure_cell *cell = cell_at(idx);
+	__u32 before, high;
+	__u32 i;
+
+	if (!cell)
+		return 0;
+	cell->slot = slot;
+	cell->op = op;
+	before = __sync_val_compare_and_swap(place, 0, idx);
+	if (before) {
+		cell->slot = 0;
+		cell->op = 0;
+		return before;
+	}
+	for (i = 0; i < CAS_TRIES; i++) {
+		high = READ_ONCE(cells_high);
+		if (idx <= high || __sync_val_compare_and_swap(&cells_high, high, idx) == high)
+			break;
+	}
+	return idx;
+}
+
+/* First use of an operation by a process. Return: index of its cell or of the process's overflow cell, 0 for none */
+static __noinline __u32 cell_claim(__u32 slot, __u32 op)
+{
+	struct slot_row *row = bpf_map_lookup_elem(&slot_rows, &slot);
+	__u32 idx = 0, got;
+
+	if (!row)
+		return 0;
+	op &= OP_ID_MAX - 1;
+	if (bpf_map_pop_elem(&free_cells, &idx) == 0) {
+		got = cell_install(&row->cell[op], idx, slot, op);
+		if (got != idx)
+			bpf_map_push_elem(&free_cells, &idx, BPF_ANY);
+		return got;
+	}
+
+	counter_add(LOSS_CELLS, 1);
+	if (row->cell[0])
+		return row->cell[0];
+	if (bpf_map_pop_elem(&spare_cells, &idx))
+		return 0;
+	got = cell_install(&row->cell[0], idx, slot, 0);
+	if (got != idx)
+		bpf_map_push_elem(&spare_cells, &idx, BPF_ANY);
+	return got;
+}
+
+static __always_inline struct figure_cell *cell_of(__u32 slot, __u32 op)
+{
+	struct slot_row *row = bpf_map_lookup_elem(&slot_rows, &slot);
+	__u32 idx;
+
+	if (!row)
+		return NULL;
+	idx = row->cell[op & (OP_ID_MAX - 1)];
+	if (!idx)
+		idx = cell_claim(slot, op);
+	return idx ? cell_at(idx) : NULL;
+}
+
+/* log2 of 1 to 255. */
+#define LOG_2(n) n, n
+#define LOG_4(n) LOG_2(n), LOG_2(n)
+#define LOG_8(n) LOG_4(n), LOG_4(n)
+#define LOG_16(n) LOG_8(n), LOG_8(n)
+#define LOG_32(n) LOG_16(n), LOG_16(n)
+#define LOG_64(n) LOG_32(n), LOG_32(n)
+#define LOG_128(n) LOG_64(n), LOG_64(n)
+static const volatile __u8 log2_table[256] = { 0, 0, LOG_2(1), LOG_4(2), LOG_8(3), LOG_16(4), LOG_32(5), LOG_64(6), LOG_128(7) };
+
+static __always_inline __u32 bucket_of(__u64 ns)
+{
+	__u64 units = ns >> HISTOGRAM_FIRST_OCTAVE; /* of 64 ns */
+	__u32 octave = 0;
+	__u64 top;
+
+	if (!units)
+		return 0;
+	if (units >> HISTOGRAM_OCTAVES)
+		return HISTOGRAM_BUCKETS - 1;
+	top = units;
+	if (top >> 16) {
+		octave = 16;
+		top >>= 16;
+	}
+	if (top >> 8) {
+		octave += 8;
+		top >>= 8;
+	}
+	octave += log2_table[top & 0xff];
+	return (octave << HISTOGRAM_SUB_BITS) |
+	       ((ns >> (octave + HISTOGRAM_FIRST_OCTAVE - HISTOGRAM_SUB_BITS)) & ((1u << HISTOGRAM_SUB_BITS) - 1));
+}
+
+static __always_inline void cell_max(struct figure_cell *cell, __u64 ns)
+{
+	__u64 max;
+	__u32 i;
+
+	/* Giving up after that many races leaves the maximum one call behind; it never was seen. */
+	for (i = 0; i < CAS_TRIES; i++) {
+		max = READ_ONCE(cell->max_ns);
+		if (ns <= max || __sync_val_compare_and_swap(&cell->max_ns, max, ns) == max)
+			break;
+	}
+}
+
+static __always_inline void cell_add(struct figure_cell *cell, __u64 duration_ns, __u64 raw_ns)
+{
+	__u32 bucket = bucket_of(duration_ns);
+
+	if (bucket < HISTOGRAM_BUCKETS)
+		__sync_fetch_and_add(&cell->buckets[bucket], 1);
+	__sync_fetch_and_add(&cell->total_ns, duration_ns);
+	__sync_fetch_and_add(&cell->raw_ns, raw_ns);
+	if (duration_ns > cell->max_ns)
+		cell_max(cell, duration_ns);
+}

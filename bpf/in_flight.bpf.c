@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Calls in progress, written when the daemon reads: every open frame of every thread,
+ * its blame so far and the wait that is going on. Per thread of the machine one failed
+ * lookup; nothing is changed. The thread may run meanwhile: a record is a snapshot, and
+ * may show a call that has just ended.
+ */
+#include "off.h"
+
+struct in_flight_wait {
+	__u64 ns[2]; /* ready, blocked */
+	__u64 out_ns;
+	__u32 class[2];
+};
+
+/* Parts of the interval that is noted and not yet settled. */
+static __always_inline void wait_now(struct thread_state *t, struct task_struct *task, __u64 now,
+				     struct in_flight_wait *ret)
+{
+	__u64 out = t->out_clock, arrival = task->sched_info.last_arrival, queued = task->sched_info.last_queued;
+	__u64 delay = task->sched_info.run_delay - t->out_run_delay, off;
+	__u32 class = t->out_class;
+	struct off_parts parts;
+
+	if (!out)
+		return;
+	if (arrival > out) {
+		off = arrival - out; /* it is back, and has not settled yet */
+	} else {
+		off = now > t->out_ns ? now - t->out_ns : 0;
+		/* Woken, and waiting for a CPU since `queued`. */
+		delay = queued > out && off > queued - out ? off - (queued - out) : 0;
+	}
+	parts = off_split(off, delay, class);
+	ret->out_ns = t->out_ns;
+	ret->class[0] = class == BLAME_QUOTA ? BLAME_QUOTA : BLAME_RUNNABLE;
+	ret->class[1] = class;
+	ret->ns[0] = parts.runnable_ns;
+	ret->ns[1] = parts.blocked_ns;
+}
+
+SEC("iter/task")
+int in_flight(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+	struct seq_file *seq = ctx->meta->seq;
+	struct in_flight_wait wait = {};
+	struct in_flight_record r;
+	struct thread_state *t;
+	struct call_frame *f;
+	__u64 now;
+	__u32 i, k;
+
+	if (!task)
+		return 0;
+	t = bpf_task_storage_get(&threads, task, 0, 0);
+	if (!t || !t->depth || t->slot == CALIBRATION_SLOT)
+		return 0;
+	now = bpf_ktime_get_ns();
+	wait_now(t, task, now, &wait);
+	for (i = 0; i < CALL_DEPTH_MAX; i++) {
+		f = &t->frames[i];
+		if (i >= t->depth)
+			break;
+		if (!f->start_ns || f->is_released)
+			continue;
+		__builtin_memset(&r, 0, sizeof(r));
+		r.start_ns = f->start_ns;
+		r.now_ns = now;
+		for (k = 1; k < BLAME_COUNT; k++) {
+			r.blame_ns[k] = f->blame_ns[k];
+			if (f->start_ns > wait.out_ns)
+				continue;
+			if (k == wait.class[0])
+				r.blame_ns[k] += wait.ns[0];
+			if (k == wait.class[1])
+				r.blame_ns[k] += wait.ns[1];
+		}
+		r.tgid = t->tgid;
+		r.tid = t->tid;
+		r.slot = t->slot;
+		r.op = f->op;
+		r.depth = i;
+		bpf_seq_write(seq, &r, sizeof(r));
+	}
+	return 0;
+}

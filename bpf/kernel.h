@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * The kernel as our programs see it: the few types we read, only the fields we use,
+ * found by name at load time (CO-RE), and the few constants of its interface.
+ *
+ * Fields that only some kernels have are read behind a switch that the daemon sets
+ * from the running kernel's own type information (maps.h: has_*).
+ */
+#pragma once
+
+typedef unsigned char __u8;
+typedef unsigned short __u16;
+typedef unsigned int __u32;
+typedef unsigned long long __u64;
+typedef signed char __s8;
+typedef short __s16;
+typedef int __s32;
+typedef long long __s64;
+typedef __u16 __be16;
+typedef __u32 __be32;
+typedef __u32 __wsum;
+typedef _Bool bool;
+#define true 1
+#define false 0
+#define NULL ((void *)0)
+
+/* Source: include/uapi/linux/bpf.h */
+#define BPF_MAP_TYPE_HASH 1
+#define BPF_MAP_TYPE_ARRAY 2
+#define BPF_MAP_TYPE_PERCPU_ARRAY 6
+#define BPF_MAP_TYPE_LRU_HASH 9
+#define BPF_MAP_TYPE_QUEUE 22
+#define BPF_MAP_TYPE_STACK 23
+#define BPF_MAP_TYPE_RINGBUF 27
+#define BPF_MAP_TYPE_TASK_STORAGE 29
+#define BPF_F_NO_PREALLOC (1u << 0)
+#define BPF_F_MMAPABLE (1u << 10)
+#define BPF_ANY 0
+#define BPF_NOEXIST 1
+#define BPF_LOCAL_STORAGE_GET_F_CREATE 1
+#define BPF_RB_NO_WAKEUP 1
+#define BPF_RB_FORCE_WAKEUP 2
+#define BPF_RB_AVAIL_DATA 0
+
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_core_read.h>
+
+#define SIGSTOP 19
+#define SIGNAL_GROUP_EXIT 0x4u /* include/linux/sched/signal.h */
+#define S_IFMT 0170000
+#define S_IFSOCK 0140000
+#define S_IFCHR 0020000
+#define MINOR_BITS 20
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+struct sched_info {
+	unsigned long pcount; /* times it arrived on a CPU */
+	unsigned long long run_delay; /* run-queue clock, ns: waited while ready */
+	unsigned long long last_arrival;
+	unsigned long long last_queued; /* 0 while it does not wait */
+};
+
+struct rq {
+	__u64 clock;
+};
+
+struct cfs_rq {
+	struct rq *rq;
+	int throttle_count;
+};
+
+struct sched_entity {
+	struct cfs_rq *cfs_rq;
+};
+
+typedef struct {
+	__u32 val;
+} kuid_t;
+
+struct cred {
+	kuid_t uid, euid, suid;
+};
+
+struct qstr {
+	const unsigned char *name;
+};
+
+struct dentry {
+	struct qstr d_name;
+};
+
+struct path {
+	struct dentry *dentry;
+};
+
+struct inode {
+	__u16 i_mode;
+	__u32 i_rdev;
+};
+
+struct file {
+	struct path f_path;
+	struct inode *f_inode;
+};
+
+struct fdtable {
+	unsigned int max_fds;
+	struct file **fd;
+};
+
+struct files_struct {
+	struct fdtable *fdt;
+};
+
+struct xol_area {
+	unsigned long vaddr; /* the return trampoline is at its start */
+};
+
+struct uprobes_state {
+	struct xol_area *xol_area;
+};
+
+struct mm_struct {
+	unsigned long start_stack;
+	struct uprobes_state uprobes_state;
+};
+
+typedef struct {
+	int counter;
+} atomic_t;
+
+struct signal_struct {
+	atomic_t live;
+	unsigned int flags;
+	int group_exit_code;
+};
+
+struct vm_area_struct {
+	unsigned long vm_start;
+	unsigned long vm_end;
+};
+
+struct return_instance {
+	unsigned long stack; /* address of the return address on the user's stack, + one word on x86-64 */
+	unsigned long orig_ret_vaddr;
+	struct return_instance *next;
+};
+
+struct uprobe_task {
+	struct return_instance *return_instances;
+};
+
+struct thread_struct {
+	unsigned long fsbase; /* x86-64 */
+	struct {
+		unsigned long tp_value;
+	} uw; /* arm64 */
+};
+
+struct task_struct {
+	unsigned int __state;
+	int on_cpu;
+	struct sched_entity se;
+	struct sched_info sched_info;
+	struct mm_struct *mm;
+	int exit_code;
+	unsigned in_iowait : 1;
+	int pid;
+	int tgid;
+	struct task_struct *group_leader;
+	__u64 start_boottime;
+	const struct cred *cred;
+	char comm[16];
+	struct files_struct *files;
+	struct signal_struct *signal;
+	unsigned long sas_ss_sp;
+	unsigned long sas_ss_size;
+	struct uprobe_task *utask;
+	struct thread_struct thread;
+};
+
+/* Throttling of a single task came with 6.18. */
+struct task_struct___throttled {
+	bool throttled;
+};
+
+struct seq_file;
+
+struct bpf_iter_meta {
+	struct seq_file *seq;
+};
+
+struct bpf_iter__task {
+	struct bpf_iter_meta *meta;
+	struct task_struct *task;
+};
+
+#pragma clang attribute pop
+
+/* From 6.13; where they are missing the program that calls them is not loaded. */
+extern bool bpf_session_is_return(void) __weak __ksym;
+extern __u64 *bpf_session_cookie(void) __weak __ksym;
+
+#define barrier() asm volatile("" ::: "memory")
+#define READ_ONCE(x) (*(const volatile __typeof__(x) *)&(x))
+#define WRITE_ONCE(x, value) (*(volatile __typeof__(x) *)&(x) = (value))
+#define OFFSET_OF(type, member) __builtin_offsetof(type, member)

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Libraries that a process loads: told by the function which its dynamic loader calls
+ * for debuggers when the list of loaded objects has changed, before any code of a new
+ * object runs. New objects are at the end of the list, so each is looked at once.
+ *
+ * Per load: a few reads of user memory for each new object. The attach cookie is the
+ * distance from that function to the loader's list head (_r_debug).
+ */
+#include "abi.h"
+#include "policy.h"
+
+#define TARGET_HOLD 0x1u /* PROBE_TARGET_HOLD */
+#define LINKS_MAX 8192 /* objects in one process; a list that is longer is damaged */
+#define NAME_PIECE 64
+#define NAME_PIECES 64 /* 4096 bytes, PATH_MAX */
+
+/* Source: link.h; the layout is the debuggers' interface. */
+struct loader_debug {
+	__s32 version;
+	__u32 pad;
+	__u64 map;
+	__u64 brk;
+	__u32 state;
+};
+enum loader_state { LOADER_CONSISTENT, LOADER_ADD, LOADER_DELETE };
+
+struct loader_link {
+	__u64 addr;
+	__u64 name;
+	__u64 ld;
+	__u64 next;
+	__u64 prev;
+};
+
+struct name_match {
+	__u64 at; /* next piece, in the process */
+	__s32 matched; /* characters of the prefix seen since the last '/', -1: not it */
+	__u32 is_done;
+	char piece[NAME_PIECE];
+};
+
+static const volatile char wanted_name[8] = "libcuda"; /* libcuda.so.1, libcudart.so.12, libcudart-abcd.so ... */
+#define WANTED_BYTES 7
+
+/* A callback for each character: unrolled, its branches are more than the verifier follows. */
+static long character_step(__u32 i, struct name_match *match)
+{
+	char c = match->piece[i & (NAME_PIECE - 1)];
+
+	if (!c) {
+		match->is_done = 1;
+		return 1;
+	}
+	if (c == '/')
+		match->matched = 0;
+	else if (match->matched >= 0 && match->matched < WANTED_BYTES)
+		match->matched = c == wanted_name[match->matched & 7] ? match->matched + 1 : -1;
+	return 0;
+}
+
+static long name_step(__u32 i, struct name_match *match)
+{
+	(void)i;
+	if (bpf_probe_read_user_str(match->piece, sizeof(match->piece), (void *)match->at) <= 0) {
+		match->matched = -1;
+		return 1;
+	}
+	bpf_loop(NAME_PIECE - 1, character_step, match, 0);
+	match->at += NAME_PIECE - 1;
+	return match->is_done ? 1 : 0;
+}
+
+static __always_inline bool is_wanted(__u64 name)
+{
+	struct name_match match = { .at = name };
+
+	bpf_loop(NAME_PIECES, name_step, &match, 0);
+	return match.matched == WANTED_BYTES;
+}
+
+struct link_walk {
+	__u64 next; /* object to look at */
+	__u64 tail; /* last one seen */
+	__u64 base; /* of the last one wanted, for the record */
+	__u32 n_wanted;
+	__u32 is_silent;
+	__u32 tgid;
+	__u32 flags; /* of the target */
+};
+
+static __noinline int library_tell(struct link_walk *walk, __u64 base)
+{
+	struct task_struct *task = bpf_get_current_task_btf(), *leader = task->group_leader;
+	const struct cred *cred = task->cred;
+	struct process_entry *entry;
+	struct life_record *r;
+
+	r = bpf_ringbuf_reserve(&life, sizeof(*r), 0);
+	if (!r) {
+		counter_add(LOSS_LIFE_FULL, 1);
+		return 0;
+	}
+	__builtin_memset(r, 0, sizeof(*r));
+	r->time_ns = bpf_ktime_get_ns();
+	r->start_boot_ns = leader ? leader->start_boottime : 0;
+	r->library_base = base;
+	r->tgid = walk->tgid;
+	r->tid = task->pid;
+	r->uid = cred ? cred->uid.val : 0;
+	entry = bpf_map_lookup_elem(&processes, &walk->tgid);
+	if (entry) {
+		r->slot = entry->slot;
+		r->exec_gen = entry->exec_gen;
+	}
+	r->type = RECORD_LIBRARY;
+	bpf_probe_read_kernel(r->comm, sizeof(r->comm), leader ? leader->comm : task->comm);
+	/* It stops on its way back from this probe. Without the record nobody would let it go on. */
+	if (walk->flags & TARGET_HOLD)
+		r->is_held = bpf_send_signal(SIGSTOP) == 0;
+	bpf_ringbuf_submit(r, BPF_RB_FORCE_WAKEUP);
+	return 0;
+}
+
+static long link_step(__u32 i, struct link_walk *walk)
+{
+	struct loader_link link = {};
+
+	(void)i;
+	if (!walk->next || bpf_probe_read_user(&link, sizeof(link), (void *)walk->next))
+		return 1;
+	walk->tail = walk->next;
+	walk->next = link.next;
+	if (!walk->is_silent && link.name && is_wanted(link.name)) {
+		walk->base = link.addr;
+		walk->n_wanted++;
+		library_tell(walk, link.addr);
+	}
+	return 0;
+}
+
+SEC("kprobe")
+int loader_changed(struct pt_regs *ctx)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct process_entry *entry, fresh = {};
+	struct loader_debug debug = {};
+	struct loader_link link = {};
+	struct link_walk walk = {};
+	__u32 tgid = task->tgid, *flags;
+
+	if (is_inert || !is_traced(task, tgid))
+		return 0;
+	if (bpf_probe_read_user(&debug, sizeof(debug), (void *)(regs_ip(ctx) + bpf_get_attach_cookie(ctx))))
+		return 0;
+	entry = bpf_map_lookup_elem(&processes, &tgid);
+	if (!entry) {
+		(void)bpf_map_update_elem(&processes, &tgid, &fresh, BPF_NOEXIST);
+		entry = bpf_map_lookup_elem(&processes, &tgid);
+		if (!entry) {
+			counter_add(LOSS_PROCESS_SLOTS, 1);
+			return 0;
+		}
+	}
+	if (debug.state == LOADER_DELETE) {
+		entry->is_link_stale = 1;
+		return 0;
+	}
+	if (debug.state != LOADER_CONSISTENT)
+		return 0;
+	flags = bpf_map_lookup_elem(&targets, &tgid);
+	walk.tgid = tgid;
+	walk.flags = flags ? *flags : 0;
+	walk.next = debug.map;
+	if (entry->link_tail && entry->is_link_stale) {
+		walk.is_silent = 1; /* nothing is new after an unload */
+	} else if (entry->link_tail) {
+		if (bpf_probe_read_user(&link, sizeof(link), (void *)entry->link_tail) == 0) {
+			walk.next = link.next;
+			walk.tail = entry->link_tail;
+		}
+	}
+	bpf_loop(LINKS_MAX, link_step, &walk, 0);
+	entry->link_tail = walk.tail;
+	entry->is_link_stale = 0;
+	return 0;
+}

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Life of traced processes: exec, fork, exit. Never sampled, on a ring of their own that
+ * wakes the daemon. Per event: two or three hash lookups for a process that is not ours.
+ */
+#include "frames.h"
+
+static __always_inline struct life_record *life_new(struct task_struct *task, __u32 type)
+{
+	struct task_struct *leader = task->group_leader;
+	const struct cred *cred = task->cred;
+	struct life_record *r;
+
+	r = bpf_ringbuf_reserve(&life, sizeof(*r), 0);
+	if (!r) {
+		counter_add(LOSS_LIFE_FULL, 1);
+		return NULL;
+	}
+	__builtin_memset(r, 0, sizeof(*r));
+	r->time_ns = bpf_ktime_get_ns();
+	r->start_boot_ns = leader ? leader->start_boottime : 0;
+	r->tgid = task->tgid;
+	r->tid = task->pid;
+	r->uid = cred ? cred->uid.val : 0;
+	r->type = type;
+	bpf_probe_read_kernel(r->comm, sizeof(r->comm), leader ? leader->comm : task->comm);
+	return r;
+}
+
+static __always_inline void slot_end(__u32 slot, __u32 exit_code)
+{
+	struct process_slot *s = bpf_map_lookup_elem(&slots, &slot);
+
+	if (!slot || !s)
+		return;
+	s->exit_code = exit_code;
+	s->gone_ns = bpf_ktime_get_ns();
+	WRITE_ONCE(s->state, PROCESS_SLOT_GONE);
+}
+
+/* Only the thread that called exec is left by now, and it has the process's id. */
+SEC("tp_btf/sched_process_exec")
+int process_exec(__u64 *ctx)
+{
+	struct task_struct *task = (struct task_struct *)ctx[0];
+	struct process_entry *entry, fresh = {};
+	struct thread_state *t;
+	struct life_record *r;
+	__u32 tgid = task->tgid, slot = 0;
+
+	t = bpf_task_storage_get(&threads, task, 0, 0);
+	if (t) {
+		frames_drop(t, 0);
+		t->slot = 0;
+		t->policy = 0; /* decided anew at the next call */
+		t->home_high = 0;
+		t->out_clock = 0;
+		t->untimed_sp = 0;
+	}
+	entry = bpf_map_lookup_elem(&processes, &tgid);
+	if (!entry) {
+		if (!is_traced(task, tgid))
+			return 0;
+		(void)bpf_map_update_elem(&processes, &tgid, &fresh, BPF_NOEXIST);
+		entry = bpf_map_lookup_elem(&processes, &tgid);
+	}
+	r = life_new(task, RECORD_EXEC);
+	if (entry) {
+		slot = entry->slot;
+		slot_end(slot, 0);
+		entry->slot = 0;
+		entry->link_tail = 0;
+		entry->is_link_stale = 0;
+		entry->exec_gen++;
+	}
+	if (r) {
+		r->slot = slot;
+		r->exec_gen = entry ? entry->exec_gen : 0;
+		bpf_ringbuf_submit(r, BPF_RB_FORCE_WAKEUP);
+	}
+	return 0;
+}
+
+SEC("tp_btf/sched_process_fork")
+int process_fork(__u64 *ctx)
+{
+	struct task_struct *parent = (struct task_struct *)ctx[0], *child = (struct task_struct *)ctx[1];
+	__u32 tgid = parent->tgid, child_tgid = child->tgid, *flags;
+	struct process_entry *entry;
+	struct life_record *r;
+
+	if (tgid == child_tgid || !is_traced(parent, tgid))
+		return 0;
+	flags = bpf_map_lookup_elem(&targets, &tgid);
+	if (flags) {
+		__u32 copy = *flags;
+
+		if (bpf_map_update_elem(&targets, &child_tgid, &copy, BPF_ANY))
+			counter_add(LOSS_PROCESS_SLOTS, 1);
+	}
+	r = life_new(parent, RECORD_FORK);
+	if (!r)
+		return 0;
+	entry = bpf_map_lookup_elem(&processes, &tgid);
+	r->child = child_tgid;
+	if (entry) {
+		r->slot = entry->slot;
+		r->exec_gen = entry->exec_gen;
+	}
+	bpf_ringbuf_submit(r, BPF_RB_FORCE_WAKEUP);
+	return 0;
+}
+
+/* Runs for every thread; the last one ends the process. */
+SEC("tp_btf/sched_process_exit")
+int process_exit(__u64 *ctx)
+{
+	struct task_struct *task = (struct task_struct *)ctx[0], *leader = task->group_leader;
+	struct signal_struct *signal = task->signal;
+	struct thread_state *t = bpf_task_storage_get(&threads, task, 0, 0);
+	__u32 tgid = task->tgid, slot = 0, exec_gen = 0, code;
+	struct process_entry *entry;
+	struct life_record *r;
+	bool was_traced;
+
+	if (t && t->depth)
+		frames_drop(t, 0);
+	if (!signal || !leader || signal->live.counter > 0)
+		return 0;
+	was_traced = is_traced(task, tgid);
+	code = signal->flags & SIGNAL_GROUP_EXIT ? signal->group_exit_code : leader->exit_code;
+	entry = bpf_map_lookup_elem(&processes, &tgid);
+	if (entry) {
+		slot = entry->slot;
+		exec_gen = entry->exec_gen;
+		/* Two threads that leave together both see that none is left; one of them removes the entry. */
+		if (bpf_map_delete_elem(&processes, &tgid))
+			return 0;
+		slot_end(slot, code);
+	} else if (!was_traced) {
+		return 0;
+	}
+	(void)bpf_map_delete_elem(&targets, &tgid);
+	r = life_new(task, RECORD_EXIT);
+	if (!r)
+		return 0;
+	r->slot = slot;
+	r->exec_gen = exec_gen;
+	r->exit_code = code;
+	bpf_ringbuf_submit(r, BPF_RB_FORCE_WAKEUP);
+	return 0;
+}

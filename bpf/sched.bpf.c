@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Task switches: what a thread inside a traced call waits for, and who runs meanwhile.
+ *
+ * Per switch: one entry into this CPU's ring and one failed lookup (about 100 ns); 50 ns
+ * more for a thread in a call. Attached only while something is traced.
+ */
+#include "blame.h"
+
+#define TASK_RUNNING 0
+#define NVIDIA_MAJOR 195
+
+static __always_inline bool is_throttled(struct task_struct *task)
+{
+	if (has_task_throttled)
+		return BPF_CORE_READ((struct task_struct___throttled *)task, throttled);
+	if (has_throttle_count)
+		return BPF_CORE_READ(task, se.cfs_rq, throttle_count) > 0;
+	return false;
+}
+
+static __always_inline bool starts_with_nvidia(const char *name)
+{
+	return name[0] == 'n' && name[1] == 'v' && name[2] == 'i' && name[3] == 'd' && name[4] == 'i' && name[5] == 'a';
+}
+
+static __always_inline enum blame_class file_class(struct task_struct *task, __u64 fd)
+{
+	struct fdtable *fdt = BPF_CORE_READ(task, files, fdt);
+	struct file *file = NULL, **table;
+	struct inode *inode;
+	__u16 mode;
+	char name[8] = {};
+
+	if (!fdt || fd >= BPF_CORE_READ(fdt, max_fds))
+		return BLAME_OTHER;
+	table = BPF_CORE_READ(fdt, fd);
+	if (bpf_probe_read_kernel(&file, sizeof(file), &table[fd]) || !file)
+		return BLAME_OTHER;
+	inode = BPF_CORE_READ(file, f_inode);
+	mode = BPF_CORE_READ(inode, i_mode);
+	if ((mode & S_IFMT) == S_IFSOCK)
+		return BLAME_NETWORK;
+	if ((mode & S_IFMT) != S_IFCHR)
+		return BLAME_OTHER;
+	if (BPF_CORE_READ(inode, i_rdev) >> MINOR_BITS == NVIDIA_MAJOR)
+		return BLAME_DEVICE;
+	/* nvidia-uvm and nvidia-caps have numbers of their own, given at boot. */
+	bpf_probe_read_kernel_str(name, sizeof(name), BPF_CORE_READ(file, f_path.dentry, d_name.name));
+	return starts_with_nvidia(name) ? BLAME_DEVICE : BLAME_OTHER;
+}
+
+/* In order of capture-core.md: ready first, then faults, then disks, then what the system call says. */
+static __noinline int wait_class(struct task_struct *task, __u64 is_ready)
+{
+	const struct pt_regs *regs;
+	int nr;
+
+	if (is_ready)
+		return is_throttled(task) ? BLAME_QUOTA : BLAME_RUNNABLE;
+	regs = (const struct pt_regs *)bpf_task_pt_regs(task);
+	nr = user_syscall(regs);
+	if (nr == -1)
+		return BLAME_MEMORY;
+	if (BPF_CORE_READ_BITFIELD(task, in_iowait))
+		return BLAME_BLOCK_IO;
+	switch (syscall_waits(nr)) {
+	case WAIT_OTHER:
+		return BLAME_OTHER;
+	case WAIT_LOCK:
+		return BLAME_LOCK;
+	case WAIT_SLEEP:
+		return BLAME_SLEEP;
+	case WAIT_NETWORK:
+		return BLAME_NETWORK;
+	case WAIT_POLL_A: /* number of descriptors comes first */
+		return user_argument(regs, 0) ? BLAME_DEVICE : BLAME_SLEEP;
+	case WAIT_POLL_B: /* second */
+		return user_argument(regs, 1) ? BLAME_DEVICE : BLAME_SLEEP;
+	case WAIT_EPOLL:
+		return BLAME_DEVICE;
+	case WAIT_FILE:
+		return file_class(task, user_argument(regs, 0));
+	}
+	return BLAME_OTHER;
+}
+
+static __always_inline void ran_add(struct task_struct *next, __u64 clock)
+{
+	struct ran_entry *entry;
+	const struct cred *cred;
+	struct ran_ring *ring;
+	__u32 zero = 0;
+
+	ring = bpf_map_lookup_elem(&ran, &zero);
+	if (!ring)
+		return;
+	entry = &ring->entries[ring->head & (RAN_ENTRIES - 1)];
+	entry->clock = clock;
+	entry->tgid = next->tgid;
+	cred = next->cred;
+	entry->uid = cred ? cred->uid.val : 0;
+	__builtin_memcpy(entry->comm, next->comm, sizeof(entry->comm));
+	ring->head++;
+}
+
+SEC("tp_btf/sched_switch")
+int sched_switch(__u64 *ctx)
+{
+	bool is_preempted = ctx[0];
+	struct task_struct *prev = (struct task_struct *)ctx[1], *next = (struct task_struct *)ctx[2];
+	__u64 clock = rq_clock(prev);
+	struct thread_state *t;
+	__u32 state;
+
+	ran_add(next, clock);
+	t = bpf_task_storage_get(&threads, prev, 0, 0);
+	if (!t || !t->depth)
+		return 0;
+	settle(t, prev, 0);
+	/* By now another CPU may have woken it; the argument says what it was. */
+	state = has_switch_state ? (__u32)ctx[3] : prev->__state;
+	t->switches++;
+	t->out_class = wait_class(prev, is_preempted || state == TASK_RUNNING);
+	t->out_run_delay = prev->sched_info.run_delay;
+	t->out_ns = bpf_ktime_get_ns();
+	WRITE_ONCE(t->out_clock, clock);
+	return 0;
+}

@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "probes/attach.h"
+
+#include <bpf/bpf.h>
+#include <fcntl.h>
+#include <linux/perf_event.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include "base/array.h"
+#include "base/cleanup.h"
+#include "base/fd.h"
+#include "base/parse.h"
+
+#define PERF_UPROBE "/sys/bus/event_source/devices/uprobe/"
+#define MULTI_RETURN 1u /* BPF_F_UPROBE_MULTI_RETURN */
+
+/* What bpf(2) takes for BPF_LINK_CREATE of a uprobe_multi link: part of union bpf_attr since 6.6. */
+struct multi_link_attr {
+	uint32_t prog_fd;
+	uint32_t target_fd;
+	uint32_t attach_type;
+	uint32_t flags;
+	uint64_t path;
+	uint64_t offsets;
+	uint64_t ref_ctr_offsets;
+	uint64_t cookies;
+	uint32_t count;
+	uint32_t multi_flags;
+	uint32_t pid;
+	uint32_t pad;
+};
+
+/* Descriptors; closing the last reference to each detaches. */
+struct attach {
+	ARRAY(int) links;
+	ARRAY(int) events; /* of perf: slow to close */
+};
+
+static void attach_path(char text[32], int path_fd)
+{
+	(void)snprintf(text, 32, "/proc/self/fd/%d", path_fd);
+}
+
+static bool has_return(const struct probe_site *site)
+{
+	return !(site->cookie & COOKIE_ENTRY_ONLY);
+}
+
+static int multi_link(struct attach *a, int prog_fd, uint32_t type, uint32_t multi_flags, int path_fd,
+		      const struct probe_site *sites, size_t n_sites)
+{
+	CLEANUP(freep) uint64_t *offsets = calloc(n_sites + 1, sizeof(*offsets));
+	CLEANUP(freep) uint64_t *cookies = calloc(n_sites + 1, sizeof(*cookies));
+	CLEANUP(closep) int fd = -1;
+	struct multi_link_attr attr;
+	char path[32];
+	size_t i;
+	uint32_t n = 0;
+	int r;
+
+	if (!offsets || !cookies)
+		return -ENOMEM;
+	for (i = 0; i < n_sites; i++) {
+		if ((multi_flags & MULTI_RETURN) && !has_return(&sites[i]))
+			continue;
+		offsets[n] = sites[i].offset;
+		cookies[n++] = sites[i].cookie;
+	}
+	if (n == 0)
+		return 0;
+
+	attach_path(path, path_fd);
+	memset(&attr, 0, sizeof(attr));
+	attr.prog_fd = (uint32_t)prog_fd;
+	attr.attach_type = type;
+	attr.path = (uintptr_t)path;
+	attr.offsets = (uintptr_t)offsets;
+	attr.cookies = (uintptr_t)cookies;
+	attr.count = n;
+	attr.multi_flags = multi_flags;
+	fd = (int)syscall(SYS_bpf, BPF_LINK_CREATE, &attr, sizeof(attr));
+	if (fd < 0)
+		return -errno;
+	r = ARRAY_PUSH(&a->links, fd);
+	if (r < 0)
+		return r;
+	(void)TAKE_FD(fd);
+	return 0;
+}
+
+static int perf_number(const char *name, const char *prefix, uint64_t *ret_value)
+{
+	char text[64];
+	size_t n = strlen(prefix);
+	ssize_t r = fd_read_file_at(AT_FDCWD, name, text, sizeof(text));
+
+	if (r < 0)
+		return (int)r;
+	text[strcspn(text, "\n")] = '\0';
+	if (strncmp(text, prefix, n) != 0)
+		return -ENODATA;
+	return parse_u64(text + n, 1u << 30, ret_value);
+}
+
+static int perf_event(struct attach *a, int prog_fd, uint64_t type, uint64_t config, const char *path,
+		      const struct probe_site *site)
+{
+	struct perf_event_attr attr = {
+		.type = (uint32_t)type,
+		.size = sizeof(attr),
+		.config = config,
+		.config1 = (uintptr_t)path,
+		.config2 = site->offset,
+	};
+	LIBBPF_OPTS(bpf_link_create_opts, opts, .perf_event.bpf_cookie = site->cookie);
+	CLEANUP(closep) int event = -1;
+	CLEANUP(closep) int link = -1;
+	int r;
+
+	/* CPU 0 and no process: a uprobe counts everywhere all the same. */
+	event = (int)syscall(SYS_perf_event_open, &attr, -1, 0, -1, PERF_FLAG_FD_CLOEXEC);
+	if (event < 0)
+		return -errno;
+	link = bpf_link_create(prog_fd, event, BPF_PERF_EVENT, &opts);
+	if (link < 0)
+		return -errno;
+	r = ARRAY_PUSH(&a->events, event);
+	if (r < 0)
+		return r;
+	(void)TAKE_FD(event);
+	r = ARRAY_PUSH(&a->links, link);
+	if (r < 0)
+		return r;
+	(void)TAKE_FD(link);
+	return 0;
+}
+
+static int perf_events(struct attach *a, const struct attach_programs *programs, int path_fd,
+		       const struct probe_site *sites, size_t n_sites)
+{
+	uint64_t type, return_bit;
+	char path[32];
+	size_t i;
+	int r;
+
+	r = perf_number(PERF_UPROBE "type", "", &type);
+	if (r < 0)
+		return r;
+	r = perf_number(PERF_UPROBE "format/retprobe", "config:", &return_bit);
+	if (r < 0)
+		return r;
+	attach_path(path, path_fd);
+	for (i = 0; programs->return_fd >= 0 && i < n_sites; i++) {
+		if (!has_return(&sites[i]))
+			continue;
+		r = perf_event(a, programs->return_fd, type, 1ull << return_bit, path, &sites[i]);
+		if (r < 0)
+			return r;
+	}
+	for (i = 0; i < n_sites; i++) {
+		r = perf_event(a, programs->entry_fd, type, 0, path, &sites[i]);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+int attach_open(enum probe_back_end back_end, const struct attach_programs *programs, int path_fd,
+		const struct probe_site *sites, size_t n_sites, struct attach **ret_attach)
+{
+	CLEANUP(attach_closep) struct attach *a = calloc(1, sizeof(*a));
+	int r = -EINVAL;
+
+	if (!a)
+		return -ENOMEM;
+	if (n_sites == 0)
+		return -EINVAL;
+	switch (back_end) {
+	case PROBE_BACK_END_SESSION:
+		if (programs->session_fd >= 0) {
+			r = multi_link(a, programs->session_fd, ATTACH_TYPE_UPROBE_SESSION, 0, path_fd, sites, n_sites);
+			break;
+		}
+		/* fall through */
+	case PROBE_BACK_END_MULTI:
+		r = 0;
+		if (programs->return_fd >= 0)
+			r = multi_link(a, programs->return_fd, ATTACH_TYPE_UPROBE_MULTI, MULTI_RETURN, path_fd, sites,
+				       n_sites);
+		if (r == 0)
+			r = multi_link(a, programs->entry_fd, ATTACH_TYPE_UPROBE_MULTI, 0, path_fd, sites, n_sites);
+		break;
+	case PROBE_BACK_END_PERF:
+		r = perf_events(a, programs, path_fd, sites, n_sites);
+		break;
+	case PROBE_BACK_END_AUTO:
+	case PROBE_BACK_END_COUNT:
+		break;
+	}
+	if (r < 0)
+		return r;
+	*ret_attach = TAKE_PTR(a);
+	return 0;
+}
+
+/*
+ * A grandchild holds the events and ends; the kernel closes them for it, slowly. Only
+ * system calls between fork and exit: other threads may hold any lock.
+ */
+static void events_close_elsewhere(const int *events, size_t n)
+{
+	sigset_t all, before;
+	pid_t child;
+	int low = 0;
+	size_t i;
+
+	(void)sigfillset(&all);
+	(void)sigprocmask(SIG_SETMASK, &all, &before);
+	child = fork();
+	if (child == 0) {
+		if (fork() != 0)
+			_exit(0);
+		(void)setsid();
+		/* Events were opened in ascending order, mostly; what is closed by mistake is only closed here. */
+		for (i = 0; i < n; i++) {
+			if (events[i] > low)
+				(void)syscall(SYS_close_range, low, events[i] - 1, 0);
+			if (events[i] >= low)
+				low = events[i] + 1;
+		}
+		(void)syscall(SYS_close_range, low, ~0u, 0);
+		_exit(0);
+	}
+	if (child > 0)
+		while (waitpid(child, NULL, 0) < 0 && errno == EINTR)
+			;
+	(void)sigprocmask(SIG_SETMASK, &before, NULL);
+}
+
+void attach_close(struct attach *a)
+{
+	size_t i;
+
+	if (!a)
+		return;
+	for (i = 0; i < a->links.n; i++)
+		(void)close(a->links.items[i]);
+	if (a->events.n)
+		events_close_elsewhere(a->events.items, a->events.n);
+	for (i = 0; i < a->events.n; i++)
+		(void)close(a->events.items[i]);
+	ARRAY_DONE(&a->links);
+	ARRAY_DONE(&a->events);
+	free(a);
+}
+
+void attach_closep(struct attach **a)
+{
+	attach_close(*a);
+}
