@@ -15,7 +15,7 @@ SECONDS = {"session": 4, "multi": 4, "perf": 20}
 
 def changes(calls, started_ns, stopped_ns):
     """When calls became slower after the start, and normal again after the stop; None where they did not."""
-    medians = [(calls[i + WINDOW - 1][1], statistics.median(call[2] for call in calls[i:i + WINDOW]))
+    medians = [(calls[i + WINDOW - 1]["start_ns"], statistics.median(call["wall_ns"] for call in calls[i:i + WINDOW]))
                for i in range(0, len(calls) - WINDOW, WINDOW)]
     before = statistics.median(ns for at, ns in medians if at < started_ns)
     during = statistics.median(ns for at, ns in medians if stopped_ns - 500000000 < at < stopped_ns)
@@ -27,23 +27,22 @@ def changes(calls, started_ns, stopped_ns):
 
 def run_one(bench, back_end):
     seconds = SECONDS[back_end]
-    program = programs.Clocked(bench, "--per-second", PER_SECOND, "--calls", PER_SECOND * seconds, has_log=True)
-    with programs.pinned(0):
-        process = program.start()
+    program = programs.Load(bench, "--op", "launch", "--rate", PER_SECOND, "--calls", PER_SECOND * seconds, "--pin", 0, *programs.EVERY_CALL)
+    process = program.start()
     try:
         time.sleep(0.5)
         started_ns = time.monotonic_ns()
         tracing = ingero.Tracing(bench.programs, "--pid", str(process.pid), "--back-end", back_end)
-        programs.wait_for(lambda: any(line["type"] == "start" for line in tracing.lines()), 30, "the first line of the trace")
+        programs.attached(tracing)
         said_ns = time.monotonic_ns()
         time.sleep(1)
         stopped_ns = time.monotonic_ns()
         trace = tracing.stop()
         if process.wait():
-            raise ingero.Failed(f"clocked: exit status {process.returncode}")
+            raise ingero.Failed(f"cudaload: exit status {process.returncode}")
     finally:
         programs.kill(process)
-    attached_ns, free_ns, added_ns = changes(program.calls(), started_ns, stopped_ns)
+    attached_ns, free_ns, added_ns = changes(program.report().calls, started_ns, stopped_ns)
     if attached_ns is None or free_ns is None:
         raise ingero.Failed(f"{back_end}: no change in the program's calls: was it traced? {trace.stderr[-500:]}")
     return (said_ns - started_ns) / 1e9, (attached_ns - started_ns) / 1e9, (free_ns - stopped_ns) / 1e9, added_ns

@@ -2,11 +2,12 @@
 """Where the time of calls went, against the thread's own CPU clock, its run delay and the control group's figures."""
 import contextlib
 
+import ingero
 import programs
 
 SYNC = "cudaStreamSynchronize"
 CALLS = 400
-WORK = "5ms"
+WORK_US = 5000
 # condition: how the call waits, hogs on its CPU, quota (us of 100 000), the class its waiting belongs to
 CONDITIONS = {
     "spin": ("spin", 0, None, None),
@@ -27,10 +28,10 @@ def off_cpu(blame):
 
 
 def run_one(bench, how, n_hogs, quota_us):
-    """One traced run on CPU 0: the program's report and log, the trace, pids of the hogs, time throttled."""
+    """One traced run on CPU 0: the program's report, the trace, pids of the hogs, time throttled."""
     calls = CALLS // (1 + n_hogs)
-    program = programs.Clocked(bench, "--every", 1, "--calls", calls, "--warm-up", 5, "--cpu", has_log=True,
-                               standin={"INSIDE": f"cuStreamSynchronize={WORK}:{how}"})
+    program = programs.Load(bench, "--op", "sync", "--calls", calls, "--pin", 0, "--measure", "cpu", *programs.EVERY_CALL,
+                            standin={"INSIDE": f"cuStreamSynchronize={WORK_US}us:{how}"})
     with contextlib.ExitStack() as stack:
         group = None
         if quota_us:
@@ -38,39 +39,38 @@ def run_one(bench, how, n_hogs, quota_us):
             stack.callback(group.remove)
             program.command = group.command(program.command)
         pids = stack.enter_context(programs.hogs(n_hogs, 0))
-        program.command = ["taskset", "-c", "0", *program.command]
         report, trace = program.run_traced("--record", "all")
-        return report, program.calls(), trace, pids, group.throttled_ns() if group else 0
+        return report, trace, pids, group.throttled_ns() if group else 0
 
 
 def errors_of(calls, events):
     """For each call that both logged: how far on-CPU and off-CPU time are from the program's clocks, as shares of its wall time."""
-    own = [(wall, cpu) for function, _, wall, cpu in calls if function == SYNC]
-    told = [event["blame_ns"] for event in events if event["op"] == SYNC][-len(own):]
-    return [(abs(blame["on_cpu"] - cpu) / wall, abs(off_cpu(blame) - (wall - cpu)) / wall)
-            for (wall, cpu), blame in zip(own, told)]
+    return [(abs(event["blame_ns"]["on_cpu"] - call["cpu_ns"]) / call["wall_ns"],
+             abs(off_cpu(event["blame_ns"]) - (call["wall_ns"] - call["cpu_ns"])) / call["wall_ns"])
+            for call, event in zip(calls, events)]
 
 
 def measure(bench):
     for name, (how, n_hogs, quota_us, expected) in CONDITIONS.items():
         totals_on, totals_off, within, others, delays, quotas, expecteds, shares, sums, strangers = ([] for _ in range(10))
         for _ in range(bench.pairs):
-            report, calls, trace, pids, throttled_ns = run_one(bench, how, n_hogs, quota_us)
-            wall = sum(call[2] for call in calls if call[0] == SYNC)
-            cpu = sum(call[3] for call in calls if call[0] == SYNC)
-            # the summary holds the calls of the warm-up, too: events alone are those that the program logged
-            events = [event for event in trace.events if event["op"] == SYNC][-sum(call[0] == SYNC for call in calls):]
+            report, trace, pids, throttled_ns = run_one(bench, how, n_hogs, quota_us)
+            wall = sum(call["wall_ns"] for call in report.calls)
+            cpu = sum(call["cpu_ns"] for call in report.calls)
+            events = [event for event in trace.events if event["op"] == SYNC]
+            if len(events) != len(report.calls):
+                raise ingero.Failed(f"{name}: {len(events)} events of {len(report.calls)} calls; lost: {trace.lost()}")
             blame = {}
             for event in events:
                 for key, ns in event["blame_ns"].items():
                     blame[key] = blame.get(key, 0) + ns
             totals_on.append(abs(blame["on_cpu"] - cpu) / wall)
             totals_off.append(abs(off_cpu(blame) - (wall - cpu)) / wall)
-            errors = errors_of(calls, trace.events)
+            errors = errors_of(report.calls, events)
             within.append(sum(max(pair) <= CALL_RATIO for pair in errors) / len(errors))
             others.append(blame.get("other", 0) / wall)
             waited = blame.get("runnable", 0) + blame.get("quota", 0)
-            delays.append(abs(waited - report["run_delay_ns"]) / wall)
+            delays.append(abs(waited - report.sum("run_delay_ns")) / wall)
             if quota_us:
                 quotas.append(abs(blame.get("quota", 0) - throttled_ns) / wall)
             if expected:

@@ -6,20 +6,21 @@ import ingero
 import programs
 
 FILTERS_BY_PROCESS = ("session", "multi")
+CALLS = 300007
 NOISE_NS = 15  # guess: two runs of the same loop differ by less
 
 
 def flat_out(bench):
-    return programs.Clocked(bench, "--calls", 300000, "--warm-up", 1000).run()["cudaLaunchKernel"]
+    return programs.Load(bench, "--op", "launch", "--calls", CALLS, "--measure", "wall").run().ops["cudaLaunchKernel"]
 
 
 def measure(bench):
     # the one that is traced: it maps the library, and hardly calls it
-    target = programs.Clocked(bench, "--per-second", 10, "--calls", 100000).start()
+    target = programs.Load(bench, "--op", "launch", "--rate", 10, "--calls", 100000).start()
 
     def beside(back_end):
         tracing = ingero.Tracing(bench.programs, "--pid", str(target.pid), "--back-end", back_end)
-        programs.wait_for(lambda: any(line["type"] == "start" for line in tracing.lines()), 30, "the first line of the trace")
+        programs.attached(tracing)
         time.sleep(0.5)
         own = flat_out(bench)
         return own, tracing.stop().summary
@@ -37,7 +38,7 @@ def measure(bench):
                   limit=NOISE_NS if back_end in FILTERS_BY_PROCESS else None)
         costs = [summary["cost"] for _, summary in runs[back_end]]
         if back_end not in FILTERS_BY_PROCESS:
-            made = 2 * 301000
+            made = 2 * CALLS
             bench.row(f"{back_end}: bystander calls reported / made", [cost["bystander_calls"] / made for cost in costs], "ratio", limit=1.01, least=0.99)
             bench.row(f"{back_end}: cost reported / measured",
                       [cost["bystander_ns"] / max(1, made / 2 * ns) for cost, ns in zip(costs, added)], "ratio")

@@ -39,11 +39,11 @@ def run_one(bench):
     calls = int((bench.seconds or 10) * 300000)
     before = bpf_objects()
     # keeps the libraries mapped, so that idle is attached and idle
-    idler = programs.Clocked(bench, "--per-second", 1, "--calls", 1000).start()
+    idler = programs.Load(bench, "--op", "launch", "--rate", 1, "--calls", 1000).start()
     tracing = ingero.Tracing(bench.programs, "--all")
     try:
         daemon = programs.daemon_of(tracing)
-        programs.wait_for(lambda: any(line["type"] == "start" for line in tracing.lines()), 30, "the first line of the trace")
+        programs.attached(tracing)
         time.sleep(2)
         idle_rss = programs.rss_bytes(daemon)
         idle_kernel = {cpus: kernel_bytes(before, cpus) for cpus in (os.cpu_count(), MANY_CPUS)}
@@ -52,13 +52,12 @@ def run_one(bench):
         idle_rate = (programs.cpu_ns(daemon) - cpu) / (time.monotonic() - began)
 
         cpu, began = programs.cpu_ns(daemon), time.monotonic()
-        report = programs.Clocked(bench, "--calls", calls, "--every", 1000).run()
+        report = programs.Load(bench, "--mix", "launch=999,sync=1", "--calls", calls).run()
         time.sleep(1)  # the last records are drained
         used = programs.cpu_ns(daemon) - cpu - idle_rate * (time.monotonic() - began)
         load_rss = programs.rss_bytes(daemon)
         load_kernel = {cpus: kernel_bytes(before, cpus) for cpus in (os.cpu_count(), MANY_CPUS)}
-        # a synchronise is a call, too, and the runtime's calls go through the driver's: all were traced
-        made = 2 * (report["cudaLaunchKernel"]["count"] + report["cudaStreamSynchronize"]["count"])
+        made = 2 * sum(row["count"] for row in report.ops.values())  # each goes through a function of the driver's, traced too
         tracing.stop()
     finally:
         programs.kill(idler)

@@ -10,14 +10,13 @@ RELATIVE = 0.07
 def measure(bench):
     for work_us in WORK_US:
         calls = int((bench.seconds or 2) * 1e6 / (work_us + 10))
-        arguments = ("--calls", calls, "--warm-up", 1000)
-        standin = {"INSIDE": f"cuLaunchKernel={work_us}us:spin"} if work_us else {}
+        arguments = ("--op", "launch", "--calls", calls, "--inside-us", work_us)
 
         def reported():
-            _, trace = programs.Clocked(bench, *arguments, standin=standin).run_traced()
+            _, trace = programs.Load(bench, *arguments).run_traced()
             return trace.operations(op="cudaLaunchKernel")[0]
 
-        runs = bench.in_turns(own=lambda: programs.Clocked(bench, *arguments, standin=standin).run()["cudaLaunchKernel"],
+        runs = bench.in_turns(own=lambda: programs.Load(bench, *arguments, "--measure", "wall").run().ops["cudaLaunchKernel"],
                               reported=reported)
         for key in ("p50_ns", "p95_ns"):
             own = [run[key] for run in runs["own"]]

@@ -4,7 +4,6 @@ import contextlib
 import json
 import os
 import signal
-import struct
 import subprocess
 import sys
 import tempfile
@@ -13,27 +12,33 @@ import time
 import ingero
 
 BACK_ENDS = ("session", "multi", "perf")
-CALL = struct.Struct("=QQQQ")  # struct call of clocked.c
-FUNCTIONS = ("cudaLaunchKernel", "cudaStreamSynchronize")
+SYSCALL_FUTEX = {"x86_64": 202, "aarch64": 98}[os.uname().machine]
+EVERY_CALL = ("--keep-over-us", 0, "--keep-max", 1000000)
 
 
-class Clocked:
-    """One run of clocked: its own report, and its log of calls where asked for."""
+class Load:
+    """One run of cudaload, which knows by clocks and books of its own what it called."""
 
-    def __init__(self, bench, *arguments, standin=None, has_log=False):
+    def __init__(self, bench, *arguments, standin=None):
         self._directory = tempfile.TemporaryDirectory(prefix="ingero-")
-        self._report = os.path.join(self._directory.name, "report")
-        self._log = os.path.join(self._directory.name, "log")
         os.chmod(self._directory.name, 0o777)  # under sudo the program runs as the caller
-        self.command = [bench.programs.path("clocked"), *map(str, arguments), "--report", self._report]
-        if has_log:
-            self.command += ["--log", self._log]
+        self._report = os.path.join(self._directory.name, "report")
+        self.command = [bench.programs.path("cudaload"), *map(str, arguments), "--report", self._report]
         self.environment = {"INGERO_STANDIN_QUIET": "1"}
         self.environment.update({"INGERO_STANDIN_" + name: value for name, value in (standin or {}).items()})
         self.bench = bench
 
     def start(self, **options):
-        return subprocess.Popen(self.command, env={**os.environ, **self.environment}, stdin=subprocess.DEVNULL, **options)
+        options.setdefault("stdin", subprocess.DEVNULL)
+        return subprocess.Popen(self.command, env={**os.environ, **self.environment}, **options)
+
+    def start_ready(self):
+        """Started with --wait-for-stdin: has its libraries and waits for go()."""
+        process = self.start(stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        line = process.stdout.readline()
+        if not line.startswith("ready"):
+            raise ingero.Failed(f"cudaload did not get ready: {line}")
+        return process
 
     def run(self):
         process = self.start()
@@ -44,27 +49,41 @@ class Clocked:
     def run_traced(self, *options, timeout_s=300):
         """Returns its report and the trace."""
         trace = ingero.trace(self.bench.programs, *options, command=self.command, environment=self.environment, timeout_s=timeout_s)
+        if trace.status:
+            raise ingero.Failed(f"{' '.join(self.command)} under trace: exit status {trace.status}: {trace.stderr[-500:]}")
         return self.report(), trace
 
     def report(self):
         with open(self._report, encoding="utf-8") as file:
-            return json.load(file)
-
-    def calls(self):
-        """[(function, start_ns, wall_ns, cpu_ns)] in the order they were made."""
-        with open(self._log, "rb") as file:
-            return [(FUNCTIONS[function], start, wall, cpu) for start, wall, cpu, function in CALL.iter_unpack(file.read())]
+            return Report(json.load(file))
 
 
-@contextlib.contextmanager
-def pinned(cpu):
-    """This process, and what it starts, on one CPU."""
-    before = os.sched_getaffinity(0)
-    os.sched_setaffinity(0, {cpu})
-    try:
-        yield
-    finally:
-        os.sched_setaffinity(0, before)
+class Report:
+    """What cudaload says of its own calls."""
+
+    def __init__(self, report):
+        self.ops = {row["op"]: row for row in report["ops"]}
+        self.threads = report["threads"]
+        self.books = report["books"]
+        self.calls = report["slow"]  # each {tid op start_ns wall_ns cpu_ns}, where --keep-over-us asked for them
+
+    def sum(self, key):
+        """Of all threads: cpu_ns, run_delay_ns, voluntary, involuntary."""
+        return sum(thread[key] for thread in self.threads)
+
+    def seconds(self):
+        return (max(thread["end_ns"] for thread in self.threads) - min(thread["start_ns"] for thread in self.threads)) / 1e9
+
+
+def go(process):
+    process.stdin.write("go\n")
+    process.stdin.flush()
+
+
+def attached(tracing):
+    """Waits until the trace says what it is attached to."""
+    wait_for(lambda: any(line["type"] == "start" for line in tracing.lines()), 60, "the first line of the trace")
+    return tracing
 
 
 @contextlib.contextmanager
@@ -134,6 +153,12 @@ def rss_bytes(pid):
             if line.startswith("VmRSS:"):
                 return int(line.split()[1]) * 1024
     raise ingero.Failed(f"process {pid} has no resident memory")
+
+
+def is_on_futex(pid):
+    """Whether its first thread waits on a futex, as a stand-in's call does that blocks."""
+    with open(f"/proc/{pid}/syscall", encoding="ascii") as file:
+        return file.read().split()[0] == str(SYSCALL_FUTEX)
 
 
 def children(pid):
