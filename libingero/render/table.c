@@ -4,7 +4,6 @@
 #include <stdarg.h>
 #include <string.h>
 
-#define GAP 2u /* spaces between columns */
 #define REST_MIN 12u /* a rest narrower than this says nothing: guess, try on real screens */
 
 void table_done(struct table *t)
@@ -51,15 +50,15 @@ static unsigned int column_wish(const struct table *t, size_t column, size_t n_r
 	return c->max ? MIN(width, c->max) : width;
 }
 
-static unsigned int widths_sum(const unsigned int *widths, size_t n)
+static unsigned int widths_sum(const struct table *t, const unsigned int *widths)
 {
 	unsigned int sum = 0, shown = 0;
 
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < t->n_columns; i++) {
 		sum += widths[i];
 		shown += widths[i] > 0;
 	}
-	return sum + (shown > 1 ? (shown - 1) * GAP : 0);
+	return sum + (shown > 1 ? (shown - 1) * t->gap : 0);
 }
 
 /* The column to leave out next, or n when all that are left must stay. */
@@ -83,18 +82,18 @@ static void widths_fit(const struct table *t, size_t n_rows, unsigned int room, 
 		widths[i] = column_wish(t, i, n_rows);
 		if (t->columns[i].takes_rest) {
 			rest = i;
-			widths[i] = MIN(widths[i], MAX(REST_MIN, text_columns(t->columns[i].title)));
+			widths[i] = MIN(widths[i], MAX(REST_MIN, t->columns[i].min));
 		}
 	}
 
-	while ((sum = widths_sum(widths, t->n_columns)) > room) {
+	while ((sum = widths_sum(t, widths)) > room) {
 		size_t drop = column_to_drop(t, widths);
 
 		if (drop == t->n_columns)
 			break;
 		widths[drop] = 0;
 	}
-	while ((sum = widths_sum(widths, t->n_columns)) > room) {
+	while ((sum = widths_sum(t, widths)) > room) {
 		widest = 0;
 		for (size_t i = 1; i < t->n_columns; i++)
 			if (widths[i] > widths[widest])
@@ -131,7 +130,7 @@ static void row_render(const struct table *t, const struct text_style *style, co
 				text_tone(out, style, TEXT_PLAIN);
 			pad = widths[i] - columns; /* a wide character cut off may leave a column */
 		}
-		pending += (t->columns[i].align == TABLE_LEFT ? pad : 0) + GAP;
+		pending += (t->columns[i].align == TABLE_LEFT ? pad : 0) + t->gap;
 	}
 	(void)buf_append_text(out, "\n");
 }

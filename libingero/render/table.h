@@ -19,7 +19,7 @@ struct table_column {
 	unsigned int min; /* columns; keeps a table that is redrawn from trembling */
 	unsigned int max; /* columns; longer cells are cut; 0: no limit */
 	unsigned int drop; /* where room lacks the column with the highest number goes first; 0: never */
-	bool takes_rest; /* at most one: gets what the others leave */
+	bool takes_rest; /* at most one: gets what the others leave, at least min unless nothing is left to drop */
 };
 
 struct table_cell {
@@ -30,11 +30,12 @@ struct table_cell {
 struct table {
 	const struct table_column *columns; /* borrowed */
 	size_t n_columns;
+	unsigned int gap; /* spaces between columns */
 	ARRAY(struct table_cell) cells;
 	bool failed; /* no memory for a cell */
 };
 
-#define TABLE_INIT(cols) { .columns = (cols), .n_columns = ARRAY_SIZE(cols) }
+#define TABLE_INIT(cols) { .columns = (cols), .n_columns = ARRAY_SIZE(cols), .gap = 2 }
 
 void table_done(struct table *t);
 /** table_add() - next cell, left to right, row by row; without memory the table remembers that it failed */

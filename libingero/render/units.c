@@ -161,16 +161,17 @@ struct units_text units_bytes(uint64_t bytes)
 struct units_text units_ratio(double ratio, unsigned int flags)
 {
 	double percent = ratio * 100;
+	const char *unit = flags & UNITS_BARE ? "" : " %";
 
 	if (!isfinite(percent) || percent < 0)
 		return text_of("?");
 	if (percent > 1e7)
-		return text_of(">9999999 %%");
+		return text_of(">9999999%s", unit);
 	if (percent < 100 && percent >= 99.5)
-		return text_of("99 %%");
+		return text_of("99%s", unit);
 	if (flags & UNITS_TIGHT)
-		return percent > 0 && percent < 0.5 ? text_of("<1 %%") : text_of("%.0f %%", percent);
+		return percent > 0 && percent < 0.5 ? text_of("<1%s", unit) : text_of("%.0f%s", percent, unit);
 	if (percent > 0 && percent < 0.05)
-		return text_of("<0.1 %%");
-	return text_of("%.*f %%", percent > 0 && percent < 9.95 ? 1 : 0, percent);
+		return text_of("<0.1%s", unit);
+	return text_of("%.*f%s", percent > 0 && percent < 9.95 ? 1 : 0, percent, unit);
 }

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/caller.h"
+
+#include <pwd.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/parse.h"
+
+#define NAMES_KEPT 64 /* users on one screen; more are looked up each time */
+
+static bool id_from_environment(const char *variable, uint32_t *ret_id)
+{
+	const char *text = getenv(variable);
+	uint64_t id;
+
+	if (!text || parse_u64(text, UINT32_MAX - 1, &id) < 0)
+		return false;
+	*ret_id = (uint32_t)id;
+	return true;
+}
+
+struct caller caller_get(void)
+{
+	struct caller caller = { .uid = getuid(), .gid = getgid(), .is_root = geteuid() == 0 };
+	uint32_t uid, gid;
+
+	/* Only root's word is taken for it: anybody can set variables. */
+	if (caller.is_root && caller.uid == 0 && id_from_environment("SUDO_UID", &uid) &&
+	    id_from_environment("SUDO_GID", &gid)) {
+		caller.is_sudo = uid != 0;
+		caller.uid = uid;
+		caller.gid = gid;
+	}
+	return caller;
+}
+
+struct user_name user_name(uid_t uid)
+{
+	/* The live screen asks each second, and a directory service may take its time. */
+	static struct {
+		uid_t uid;
+		struct user_name name;
+	} kept[NAMES_KEPT];
+	static size_t n_kept;
+	const struct passwd *user;
+	struct user_name name;
+
+	for (size_t i = 0; i < n_kept; i++)
+		if (kept[i].uid == uid)
+			return kept[i].name;
+
+	user = getpwuid(uid);
+	if (user)
+		(void)snprintf(name.text, sizeof(name.text), "%s", user->pw_name);
+	else
+		(void)snprintf(name.text, sizeof(name.text), "uid %u", uid);
+	if (n_kept < ARRAY_SIZE(kept)) {
+		kept[n_kept].uid = uid;
+		kept[n_kept++].name = name;
+	}
+	return name;
+}

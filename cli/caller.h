@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Who asks: the user of this process, or under sudo the one who typed it.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+struct caller {
+	uid_t uid;
+	gid_t gid;
+	bool is_sudo; /* this process is root and acts for uid */
+	bool is_root; /* this process may start a daemon that captures */
+};
+
+/** caller_get() - from the process's ids, and where those are root's from SUDO_UID and SUDO_GID */
+struct caller caller_get(void);
+
+struct user_name {
+	char text[40];
+};
+
+/** user_name() - login name of a uid, or "uid 1234" */
+struct user_name user_name(uid_t uid);

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/command.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/output.h"
+
+#define COMMAND(name) extern const struct command command_##name;
+#include "cli/list.h"
+
+static const struct command *const commands[] = {
+#define COMMAND(name) &command_##name,
+#include "cli/list.h"
+};
+
+static const struct {
+	const char *name;
+	const char *way_out;
+} absent[] = {
+#define ABSENT(name, way_out) { #name, way_out },
+#include "cli/list.h"
+};
+
+const struct command *command_get(size_t i)
+{
+	return i < ARRAY_SIZE(commands) ? commands[i] : NULL;
+}
+
+const struct command *command_find(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
+		if (strcmp(commands[i]->name, name) == 0)
+			return commands[i];
+	return NULL;
+}
+
+/* A dash in the typed name is an underscore in the list: names there are C identifiers. */
+static bool name_is_same(const char *listed, const char *typed)
+{
+	for (; *listed && *typed; listed++, typed++)
+		if (*listed != *typed && !(*listed == '_' && *typed == '-'))
+			return false;
+	return *listed == *typed;
+}
+
+const char *command_absent(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(absent); i++)
+		if (name_is_same(absent[i].name, name))
+			return absent[i].way_out;
+	return NULL;
+}
+
+int command_refuse(const char *sentence)
+{
+	output_error("%s", sentence);
+	return COMMAND_MISUSED;
+}
+
+void command_help_append(const struct command *command, const struct text_style *style, struct buf *out)
+{
+	text_line(out, style, TEXT_PLAIN, "ingero %s: %s", command->name, command->summary);
+	text_line(out, style, TEXT_PLAIN, "%s", "");
+	text_line(out, style, TEXT_PLAIN, "usage: ingero %s%s%s", command->name, *command->usage ? " " : "",
+		  command->usage);
+	text_line(out, style, TEXT_PLAIN, "%s", "");
+	options_help(&command->options, style, out);
+	for (size_t i = 0; command->paragraphs && command->paragraphs[i]; i++) {
+		text_line(out, style, TEXT_PLAIN, "%s", "");
+		text_paragraph(out, style, "", command->paragraphs[i]);
+	}
+}
+
+static int unknown_refuse(const char *name)
+{
+	const char *names[ARRAY_SIZE(commands)], *nearest, *way_out = command_absent(name);
+	char text[OPTIONS_ERROR_BYTES];
+
+	for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
+		names[i] = commands[i]->name;
+	nearest = option_nearest(name, names, ARRAY_SIZE(names));
+
+	if (way_out)
+		(void)snprintf(text, sizeof(text), "%s is not built in this version; %s", option_quote(name).text,
+			       way_out);
+	else if (name[0] == '-')
+		(void)snprintf(text, sizeof(text), "unknown option %s; options go behind a command, 'ingero help' lists them",
+			       option_quote(name).text);
+	else if (nearest)
+		(void)snprintf(text, sizeof(text), "unknown command %s; did you mean '%s'?", option_quote(name).text,
+			       nearest);
+	else
+		(void)snprintf(text, sizeof(text), "unknown command %s; 'ingero help' lists them",
+			       option_quote(name).text);
+	return command_refuse(text);
+}
+
+int command_run(int argc, char **argv)
+{
+	static char help_word[] = "help", version_word[] = "version";
+	char error[OPTIONS_ERROR_BYTES];
+	CLEANUP(freep) void *fields = NULL;
+	const struct command *command;
+	struct options_rest rest;
+	int status = COMMAND_FAILED;
+	char *name = argc > 0 ? argv[0] : help_word;
+
+	if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0)
+		name = help_word;
+	else if (strcmp(name, "--version") == 0 || strcmp(name, "-V") == 0)
+		name = version_word;
+	command = command_find(name);
+	if (!command)
+		return unknown_refuse(name);
+
+	fields = calloc(1, command->fields_bytes + 1);
+	if (!fields) {
+		output_error("no memory for the options");
+		return COMMAND_FAILED;
+	}
+	if (command->defaults)
+		memcpy(fields, command->defaults, command->fields_bytes);
+
+	switch (options_parse(&command->options, argc > 0 ? argc - 1 : 0, argv + 1, fields, &rest, error)) {
+	case OPTIONS_MISUSED:
+		status = command_refuse(error);
+		break;
+	case OPTIONS_HELP: {
+		CLEANUP(output_done) struct output out = OUTPUT_INIT(STDOUT_FILENO);
+		struct text_style style = output_style(STDOUT_FILENO, /* no_color= */ true);
+
+		command_help_append(command, &style, &out.buf);
+		status = output_flush(&out) < 0 ? COMMAND_FAILED : COMMAND_OK;
+		break;
+	}
+	case OPTIONS_OK:
+		status = command->run(fields, &rest);
+		break;
+	}
+	options_done(&command->options, fields);
+	return status;
+}

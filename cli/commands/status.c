@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+/* `ingero status`: what the daemon is doing, and what it can do here. */
+#include <errno.h>
+#include <string.h>
+
+#include "cli/command.h"
+#include "cli/commands/status.h"
+#include "cli/connect.h"
+#include "cli/libraries.h"
+#include "cli/lost.h"
+#include "cli/output.h"
+#include "libingero/render/pb_json.h"
+#include "libingero/render/units.h"
+
+struct status_fields {
+	bool is_json;
+};
+
+static const struct option status_options[] = {
+	{ .name = "json", .kind = OPTION_FLAG, .help = "Print one JSON object (docs/schema/status.schema.json)",
+	  .field = offsetof(struct status_fields, is_json) },
+};
+
+#define FIRST "           " /* under the first word of each paragraph */
+
+static void families_append(const Ingero__V1__StatusReply *status, const struct text_style *style, struct buf *out)
+{
+	CLEANUP(buf_done) struct buf text = BUF_INIT;
+
+	for (size_t i = 0; i < status->n_families; i++) {
+		const Ingero__V1__ProbeFamily *family = status->families[i];
+
+		(void)buf_printf(&text, "%s%s %s", i ? " · " : "", family->name, family->state);
+		if (family->reason && *family->reason)
+			(void)buf_printf(&text, " (%s)", family->reason);
+	}
+	text_paragraph(out, style, "probes     ", status->n_families ? buf_text(&text) : "none");
+}
+
+static void cost_append(const Ingero__V1__Cost *cost, const struct text_style *style, struct buf *out)
+{
+	CLEANUP(buf_done) struct buf text = BUF_INIT;
+
+	if (!cost)
+		return;
+	(void)buf_printf(&text, "%s of the busiest traced process's time, %s a call; daemon: %s of CPU time, %s, kernel side %s",
+			 units_ratio(cost->probe_ratio, 0).text, units_ns(cost->per_call_ns, 0).text,
+			 units_ns(cost->daemon_cpu_ns, 0).text, units_bytes(cost->daemon_rss_bytes).text,
+			 units_bytes(cost->kernel_bytes).text);
+	if (cost->bystander_calls)
+		(void)buf_printf(&text, "; processes that are not traced paid for %s calls, %s",
+				 units_count(cost->bystander_calls).text, units_ns(cost->bystander_ns, 0).text);
+	text_paragraph(out, style, "cost       ", buf_text(&text));
+}
+
+void status_append(const Ingero__V1__StatusReply *status, bool is_private, const struct text_style *style,
+		   struct buf *out)
+{
+	CLEANUP(buf_done) struct buf lost = BUF_INIT;
+
+	if (is_private)
+		text_paragraph(out, style, "service    ",
+			       "none runs here; this is what a private daemon says, as 'sudo ingero trace' starts one");
+	text_line(out, style, TEXT_PLAIN, "daemon     ingero-collectord %s, pid %u, for %s, kernel %s", status->version,
+		  status->pid, units_ns(status->uptime_ns, 0).text, status->kernel);
+	text_line(out, style, TEXT_PLAIN, "back end   %s%s%s", status->back_end,
+		  status->back_end_reason && *status->back_end_reason ? ": " : "",
+		  status->back_end_reason ? status->back_end_reason : "");
+	families_append(status, style, out);
+	text_line(out, style, TEXT_PLAIN, "watched    %u %s in your scope, %u running %s", status->processes,
+		  status->processes == 1 ? "process" : "processes", status->leases,
+		  status->leases == 1 ? "trace" : "traces");
+	for (size_t i = 0; i < status->n_libraries; i++)
+		library_append(out, style, i ? FIRST : "libraries  ", status->libraries[i]);
+	if (status->n_libraries == 0)
+		text_paragraph(out, style, "libraries  ", "none: no process maps a CUDA library now");
+	cost_append(status->cost, style, out);
+	lost_append(&lost, status->lost);
+	text_paragraph(out, style, "lost       ", buf_text(&lost));
+}
+
+static int status_run(const void *fields, const struct options_rest *rest)
+{
+	const struct status_fields *wish = fields;
+	struct connect_wish connect = { .command = "status" };
+	struct caller caller = caller_get();
+	CLEANUP(output_done) struct output out = OUTPUT_INIT(STDOUT_FILENO);
+	struct text_style style = output_style(STDOUT_FILENO, /* no_color= */ false);
+	Ingero__V1__StatusRequest request = INGERO__V1__STATUS_REQUEST__INIT;
+	ProtobufCMessage *reply = NULL;
+	struct ingero *ingero = NULL;
+	bool is_private;
+	int r;
+
+	(void)rest;
+	r = connect_open(&connect, &caller, &ingero, &is_private);
+	if (r < 0)
+		return COMMAND_FAILED;
+
+	r = ingero_call(ingero, "ingero.v1.Query.Status", &request.base, /* deadline_ms= */ 0, &reply);
+	if (r < 0)
+		output_error("no status: %s", *ingero_last_error(ingero) ? ingero_last_error(ingero) : strerror(-r));
+	else if (wish->is_json)
+		r = pb_json_line(&out.buf, "status", reply, NULL);
+	else
+		status_append((const Ingero__V1__StatusReply *)reply, is_private, &style, &out.buf);
+
+	if (reply)
+		protobuf_c_message_free_unpacked(reply, NULL);
+	ingero_close(ingero);
+	if (r < 0 || output_flush(&out) < 0)
+		return COMMAND_FAILED;
+	return COMMAND_OK;
+}
+
+static const char *const status_paragraphs[] = {
+	"Asks the service; where none runs, root sees what a private daemon can do on this machine.",
+	NULL,
+};
+
+const struct command command_status = {
+	.name = "status",
+	.summary = "show what the daemon does and what can be measured here",
+	.usage = "[options]",
+	.paragraphs = status_paragraphs,
+	.options = { .command = "status", .rows = status_options, .n = ARRAY_SIZE(status_options) },
+	.fields_bytes = sizeof(struct status_fields),
+	.run = status_run,
+};

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+/* `ingero status` as text: a function of the reply. */
+#pragma once
+
+#include <stdbool.h>
+
+#include "base/buf.h"
+#include "ingero/v1/ingero.pb-c.h"
+#include "libingero/render/text.h"
+
+/** status_append() - the reply for people; is_private when the daemon is our own */
+void status_append(const Ingero__V1__StatusReply *status, bool is_private, const struct text_style *style,
+		   struct buf *out);

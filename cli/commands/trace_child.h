@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * A program that is started under trace.
+ *
+ * It is forked first and waits, already as the user it will run as, until the
+ * trace is in place; only then it becomes the program. It stays in our process
+ * group, so terminal, pipes and job control work as without us: Ctrl-C and
+ * Ctrl-Z reach it from the terminal, and only what was sent to us alone is
+ * passed on.
+ */
+#pragma once
+
+#include <signal.h>
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "cli/caller.h"
+
+struct trace_child {
+	pid_t pid; /* 0: none */
+	int go_fd; /* written to when it may start; closed: it gives up */
+	int status_fd; /* tells that it waits, then why it could not start */
+	bool is_released;
+	bool has_ended;
+	bool has_failed; /* could not become the program */
+	int exit_status; /* as a shell would see it, once it has ended */
+};
+
+#define TRACE_CHILD_INIT { .go_fd = -1, .status_fd = -1 }
+
+/**
+ * trace_child_start() - fork it and wait until it waits
+ * @argv:             the program and its arguments, NULL-terminated
+ * @stdout_to_stderr: its output must not mix with ours
+ * @mask:             signal mask it starts with
+ * Return: 0, or -errno
+ */
+int trace_child_start(struct trace_child *child, char **argv, const struct caller *caller, bool stdout_to_stderr,
+		      const sigset_t *mask);
+/**
+ * trace_child_release() - let it become the program
+ * Return: 0, or -errno of the exec that failed; then it has ended with status 127 or 126
+ */
+int trace_child_release(struct trace_child *child);
+/** trace_child_reap() - learn whether it has ended; never blocks, and a stopped program has not ended */
+void trace_child_reap(struct trace_child *child);
+/** trace_child_signal() - pass on a signal that we got, unless the sender reached it anyway */
+void trace_child_signal(const struct trace_child *child, int signal_number, int code);
+/** trace_child_done() - close descriptors; one that never was released gives up, and is waited for */
+void trace_child_done(struct trace_child *child);

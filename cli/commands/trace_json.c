@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/commands/trace_json.h"
+
+#include "libingero/render/pb_json.h"
+
+static int events_append(struct buf *out, const Ingero__V1__EventBatch *batch)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < batch->n_events && r == 0; i++)
+		r = pb_json_line(out, "event", &batch->events[i]->base, NULL);
+	return r;
+}
+
+int trace_json_reply(struct buf *out, const Ingero__V1__TraceReply *reply)
+{
+	switch (reply->body_case) {
+	case INGERO__V1__TRACE_REPLY__BODY_START:
+		return pb_json_line(out, "start", &reply->start->base, NULL);
+	case INGERO__V1__TRACE_REPLY__BODY_LIBRARY:
+		return pb_json_line(out, "library", &reply->library->base, NULL);
+	case INGERO__V1__TRACE_REPLY__BODY_LOSS:
+		return pb_json_line(out, "loss", &reply->loss->base, NULL);
+	case INGERO__V1__TRACE_REPLY__BODY_EVENTS:
+		return events_append(out, reply->events);
+	case INGERO__V1__TRACE_REPLY__BODY_FIGURES:
+	case INGERO__V1__TRACE_REPLY__BODY_SUMMARY:
+	case INGERO__V1__TRACE_REPLY__BODY__NOT_SET:
+	case _INGERO__V1__TRACE_REPLY__BODY__CASE_IS_INT_SIZE:
+		break;
+	}
+	return 0;
+}
+
+int trace_json_summary(struct buf *out, const Ingero__V1__Summary *summary)
+{
+	return pb_json_line(out, "summary", &summary->base, "more");
+}

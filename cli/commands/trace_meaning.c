@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/commands/trace_meaning.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "cli/commands/trace_behind.h"
+#include "cli/commands/trace_rows.h"
+#include "cli/lost.h"
+#include "libingero/render/units.h"
+
+/* A loss below this share of the time that was watched is not worth a sentence (guess: revisit with real traces). */
+#define LOSS_LEAST_RATIO 0.01
+#define IN_FLIGHT_OLD_NS NSEC_PER_SEC /* calls usually take far less */
+#define SENTENCES_MAX 3 /* of one kind; a screen is not a list */
+
+/* Waiting for the GPU, computing and sleeping are what a program asked for; the rest is time lost. */
+#define EXPECTED (1u << BLAME_VIEW_ON_CPU | 1u << BLAME_VIEW_DEVICE | 1u << BLAME_VIEW_SLEEP)
+
+/* What would win the time back; %s is the time. NULL: nothing that follows from the figures. */
+static const char *const ways_out[BLAME_VIEW_COUNT] = {
+	[BLAME_VIEW_QUOTA] = "A larger CPU quota (cpu.max) of its cgroup frees up to %s.",
+	[BLAME_VIEW_MEMORY] = "Memory that is touched, or locked, before the calls frees up to %s.",
+	[BLAME_VIEW_LOCK] = "Another thread held the lock; not sharing what it guards frees up to %s.",
+};
+
+struct loss {
+	const struct trace_row *row; /* NULL: none worth telling */
+	enum blame_view_class class;
+	uint64_t ns;
+};
+
+static struct loss loss_find(const struct trace_rows *rows, uint64_t window_ns)
+{
+	struct loss found = { .row = NULL };
+
+	for (size_t i = 0; i < rows->rows.n; i++) {
+		const struct trace_row *row = &rows->rows.items[i];
+		enum blame_view_class class = blame_view_largest(&row->blame, EXPECTED);
+
+		if (class == BLAME_VIEW_COUNT || row->blame.ns[class] < TRACE_WAITS_LEAST_NS ||
+		    (double)row->blame.ns[class] < TRACE_WAITS_RATIO * (double)row->blame.sum_ns ||
+		    (double)row->blame.ns[class] < LOSS_LEAST_RATIO * (double)window_ns)
+			continue;
+		/* Rows come with most time first: of a call and the one it makes, the outer is told. */
+		if (!found.row || row->blame.ns[class] > found.ns)
+			found = (struct loss){ .row = row, .class = class, .ns = row->blame.ns[class] };
+	}
+	return found;
+}
+
+/* The rest of the operation's time, so that the sentence adds up. */
+static void rest_append(struct buf *text, const struct blame_view *blame, enum blame_view_class told)
+{
+	enum blame_view_class class = blame_view_largest(blame, 1u << told);
+
+	if (class == BLAME_VIEW_COUNT || blame->ns[class] * 20 < blame->sum_ns)
+		return;
+	(void)buf_printf(text, " Another %s it was %s.",
+			 units_ratio((double)blame->ns[class] / (double)blame->sum_ns, 0).text,
+			 blame_view_phrase(class));
+}
+
+static void loss_append(const struct loss *loss, const struct text_style *style, struct buf *out)
+{
+	const Ingero__V1__Operation *op = loss->row->op;
+	const struct blame_view *blame = &loss->row->blame;
+	CLEANUP(buf_done) struct buf text = BUF_INIT;
+
+	(void)buf_printf(&text, "%s in %s (pid %u) lost %s, %s of its time, %s.", op->op, op->process_name, op->pid,
+			 units_ns(loss->ns, 0).text, units_ratio((double)loss->ns / (double)blame->sum_ns, 0).text,
+			 blame_view_phrase(loss->class));
+	rest_append(&text, blame, loss->class);
+	(void)buf_printf(&text, " Half of its %s calls took more than %s, one in 100 more than %s.",
+			 units_count(op->count).text, units_ns(op->p50_ns, 0).text, units_ns(op->p99_ns, 0).text);
+	text_paragraph(out, style, "▲ ", buf_text(&text));
+}
+
+static void behind_append(const Ingero__V1__Summary *summary, const struct loss *loss, const struct text_style *style,
+			  struct buf *out)
+{
+	struct trace_behind behind = trace_behind_of(summary, loss->row->op->pid);
+	const Ingero__V1__Behind *first = behind.most[0];
+	CLEANUP(buf_done) struct buf text = BUF_INIT;
+
+	if (!first || behind.sum_ns == 0) {
+		text_paragraph(out, style, "  ", "Who ran meanwhile is not known.");
+		return;
+	}
+	(void)buf_append_text(&text, "Meanwhile the CPU ran");
+	for (size_t i = 0; i < TRACE_BEHIND_MOST && behind.most[i]; i++)
+		(void)buf_printf(&text, "%s %s for %s (%s)", i ? "," : "", trace_who(behind.most[i]).text,
+				 units_ns(behind.most[i]->ns, 0).text,
+				 units_ratio((double)behind.most[i]->ns / (double)behind.sum_ns, 0).text);
+	(void)buf_append_text(&text, ".");
+	if (first->pid == first->victim_pid)
+		(void)buf_printf(&text, " Fewer threads, or more CPUs, free up to %s.", units_ns(first->ns, 0).text);
+	else if (first->pid)
+		(void)buf_printf(&text, " Keeping it on other CPUs, with 'taskset -cp CPUS %u', frees up to %s.",
+				 first->pid, units_ns(first->ns, 0).text);
+	text_paragraph(out, style, "  ", buf_text(&text));
+}
+
+static void way_out_append(const struct loss *loss, const struct text_style *style, struct buf *out)
+{
+	const char *before = ways_out[loss->class], *at;
+	CLEANUP(buf_done) struct buf text = BUF_INIT;
+
+	if (!before)
+		return;
+	at = strstr(before, "%s");
+	(void)buf_append(&text, before, (size_t)(at - before));
+	(void)buf_printf(&text, "%s%s", units_ns(loss->ns, 0).text, at + 2);
+	text_paragraph(out, style, "  ", buf_text(&text));
+}
+
+static void nothing_append(const Ingero__V1__Summary *summary, const struct trace_rows *rows, const char *scope,
+			   const struct text_style *style, struct buf *out)
+{
+	CLEANUP(buf_done) struct buf text = BUF_INIT;
+	enum blame_view_class class;
+
+	if (rows->n_calls == 0) {
+		(void)buf_printf(&text, "nothing to tell: no process %s made a CUDA call in the %s that were watched.", scope,
+				 units_ns(summary->window_ns, 0).text);
+		text_paragraph(out, style, "", buf_text(&text));
+		return;
+	}
+	(void)buf_printf(&text, "nothing to tell: %zu %s %s made %s calls in %s, and none of them lost time worth naming.",
+			 rows->n_processes, rows->n_processes == 1 ? "process" : "processes", scope,
+			 units_count(rows->n_calls).text, units_ns(summary->window_ns, 0).text);
+	class = blame_view_largest(&rows->rows.items[0].blame, 0);
+	if (class != BLAME_VIEW_COUNT)
+		(void)buf_printf(&text, " Most time was in %s, %s of it %s.", rows->rows.items[0].op->op,
+				 units_ratio((double)rows->rows.items[0].blame.ns[class] /
+						     (double)rows->rows.items[0].blame.sum_ns,
+					     0)
+					 .text,
+				 blame_view_phrase(class));
+	text_paragraph(out, style, "", buf_text(&text));
+}
+
+static void in_flight_append(const Ingero__V1__Summary *summary, const struct text_style *style, struct buf *out)
+{
+	unsigned int n = 0;
+
+	for (size_t i = 0; i < summary->n_in_flight && n < SENTENCES_MAX; i++) {
+		const Ingero__V1__InFlight *call = summary->in_flight[i];
+		struct blame_view blame = blame_view_of(call->blame_ns);
+		enum blame_view_class class = blame_view_largest(&blame, 0);
+		CLEANUP(buf_done) struct buf text = BUF_INIT;
+
+		if (call->age_ns < IN_FLIGHT_OLD_NS)
+			continue;
+		(void)buf_printf(&text, "%s in %s (pid %u, thread %u) had not returned after %s", call->op,
+				 call->process_name, call->pid, call->tid, units_ns(call->age_ns, 0).text);
+		if (class != BLAME_VIEW_COUNT)
+			(void)buf_printf(&text, ", %s of them %s",
+					 units_ratio((double)blame.ns[class] / (double)blame.sum_ns, 0).text,
+					 blame_view_phrase(class));
+		(void)buf_append_text(&text, ".");
+		text_paragraph(out, style, "▲ ", buf_text(&text));
+		n++;
+	}
+}
+
+static void failures_append(const struct trace_rows *rows, const struct text_style *style, struct buf *out)
+{
+	unsigned int n_failed = 0, n_abandoned = 0;
+
+	for (size_t i = 0; i < rows->rows.n; i++) {
+		const Ingero__V1__Operation *op = rows->rows.items[i].op;
+		CLEANUP(buf_done) struct buf text = BUF_INIT;
+
+		if (op->errors && n_failed++ < SENTENCES_MAX)
+			(void)buf_printf(&text, "%s of %s calls of %s in %s (pid %u) failed.",
+					 units_count(op->errors).text, units_count(op->count).text, op->op,
+					 op->process_name, op->pid);
+		if (op->abandoned && n_abandoned++ < SENTENCES_MAX)
+			(void)buf_printf(&text, "%s%s calls of %s in %s (pid %u) never returned: exit, kill, exec or a jump.",
+					 text.n ? " " : "", units_count(op->abandoned).text, op->op, op->process_name,
+					 op->pid);
+		if (text.n)
+			text_paragraph(out, style, "▲ ", buf_text(&text));
+	}
+}
+
+int trace_meaning_append(const Ingero__V1__Summary *summary, const char *scope, const struct text_style *style,
+			 struct buf *out)
+{
+	CLEANUP(trace_rows_done) struct trace_rows rows = TRACE_ROWS_INIT;
+	struct loss loss;
+	size_t before;
+	int r = trace_rows_build(summary, NULL, &rows);
+
+	if (r < 0)
+		return r;
+
+	before = out->n;
+	loss = loss_find(&rows, summary->window_ns);
+	if (loss.row) {
+		loss_append(&loss, style, out);
+		if (loss.class == BLAME_VIEW_RUNNABLE)
+			behind_append(summary, &loss, style, out);
+		else
+			way_out_append(&loss, style, out);
+	}
+	in_flight_append(summary, style, out);
+	failures_append(&rows, style, out);
+	if (out->n == before)
+		nothing_append(summary, &rows, scope, style, out);
+	return out->failed ? -ENOMEM : 0;
+}

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/commands/trace_report.h"
+
+#include <errno.h>
+
+#include "cli/commands/trace_meaning.h"
+#include "cli/commands/trace_rows.h"
+#include "cli/libraries.h"
+#include "cli/lost.h"
+#include "libingero/render/units.h"
+
+void trace_report_start(const struct trace_setting *setting, const struct text_style *style, struct buf *out)
+{
+	const Ingero__V1__Start *start = setting->start;
+	bool has_reason = start->back_end_reason && *start->back_end_reason;
+	CLEANUP(buf_done) struct buf text = BUF_INIT;
+
+	(void)buf_printf(&text, "watching processes %s · back end %s%s%s%s · Ctrl-C ends with the summary", setting->scope,
+			 start->back_end, has_reason ? " (" : "", has_reason ? start->back_end_reason : "",
+			 has_reason ? ")" : "");
+	text_paragraph(out, style, "", buf_text(&text));
+	for (size_t i = 0; i < start->n_libraries; i++)
+		library_append(out, style, "  ", start->libraries[i]);
+	if (start->n_libraries == 0)
+		text_paragraph(out, style, "  ", "no process maps a CUDA library yet");
+}
+
+void trace_report_footer(const struct trace_setting *setting, const Ingero__V1__Summary *summary, struct buf *out)
+{
+	uint64_t untimed = 0;
+
+	for (size_t i = 0; i < summary->n_operations; i++)
+		untimed += summary->operations[i]->untimed;
+	lost_append(out, summary->lost);
+	if (untimed)
+		(void)buf_printf(out, " · %s counted but not timed", units_count(untimed).text);
+	(void)buf_printf(out, " · kept: %s", setting->kept);
+}
+
+static void title_append(const struct trace_setting *setting, const Ingero__V1__Summary *summary,
+			 const struct trace_rows *rows, const struct text_style *style, struct buf *out)
+{
+	char who[128];
+
+	if (rows->n_processes == 1)
+		(void)snprintf(who, sizeof(who), "%s %s",
+			       trace_process_label(rows->rows.items[0].op->process_name, rows->rows.items[0].op->pid, 24)
+				       .text,
+			       setting->scope);
+	else
+		(void)snprintf(who, sizeof(who), "%zu processes %s", rows->n_processes, setting->scope);
+	text_line(out, style, TEXT_BOLD, "%s, watched for %s", who, units_ns(summary->window_ns, 0).text);
+}
+
+static void cost_append(const struct trace_setting *setting, const Ingero__V1__Summary *summary,
+			const struct text_style *style, struct buf *out)
+{
+	const Ingero__V1__Cost *cost = summary->cost;
+	CLEANUP(buf_done) struct buf text = BUF_INIT;
+
+	if (cost) {
+		(void)buf_printf(&text, "tracing took %s of the busiest traced process's time",
+				 units_ratio(cost->probe_ratio, 0).text);
+		if (cost->bystander_calls)
+			(void)buf_printf(&text, " · processes not traced paid for %s calls, %s",
+					 units_count(cost->bystander_calls).text, units_ns(cost->bystander_ns, 0).text);
+	}
+	for (size_t i = 0; setting->start && i < setting->start->n_not_measured; i++)
+		(void)buf_printf(&text, "%s%s", i ? ", " : text.n ? " · not told apart on this kernel: " :
+								    "not told apart on this kernel: ",
+				 setting->start->not_measured[i]);
+	if (text.n)
+		text_paragraph(out, style, "", buf_text(&text));
+}
+
+int trace_report_summary(const struct trace_setting *setting, const Ingero__V1__Summary *summary, bool is_cut,
+			 const struct text_style *style, struct buf *out)
+{
+	CLEANUP(trace_rows_done) struct trace_rows rows = TRACE_ROWS_INIT;
+	CLEANUP(buf_done) struct buf footer = BUF_INIT;
+	int r = trace_rows_build(summary, NULL, &rows);
+
+	if (r < 0)
+		return r;
+
+	if (is_cut)
+		text_paragraph(out, style, "", "The daemon went away: these are the last figures that came, not the final ones.");
+	if (rows.rows.n > 0) {
+		title_append(setting, summary, &rows, style, out);
+		text_line(out, style, TEXT_PLAIN, "%s", "");
+		r = trace_rows_append(&rows, style, SIZE_MAX, out);
+		if (r < 0)
+			return r;
+		text_line(out, style, TEXT_PLAIN, "%s", "");
+		trace_report_footer(setting, summary, &footer);
+		text_paragraph(out, style, "", buf_text(&footer));
+		cost_append(setting, summary, style, out);
+		text_line(out, style, TEXT_PLAIN, "%s", "");
+		text_line(out, style, TEXT_BOLD, "what it means");
+	}
+	return trace_meaning_append(summary, setting->scope, style, out);
+}

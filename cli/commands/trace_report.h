@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+/* `trace` as plain lines: what is said at the start, and the summary at the end. */
+#pragma once
+
+#include "ingero/v1/ingero.pb-c.h"
+#include "libingero/render/text.h"
+
+/* What is known beside the figures. All borrowed. */
+struct trace_setting {
+	const char *scope; /* whose processes are watched, to follow "processes": "of alice" */
+	const char *kept; /* which single calls are kept: "slow calls and 1 in 64" */
+	const Ingero__V1__Start *start; /* NULL before the daemon answered */
+	size_t n_libraries; /* attached so far */
+};
+
+/** trace_report_start() - what is watched and by which back end, then a line for each library */
+void trace_report_start(const struct trace_setting *setting, const struct text_style *style, struct buf *out);
+/**
+ * trace_report_summary() - table, losses and meaning
+ * @is_cut: these are the last figures that came, not the final ones
+ * Return: 0 or -ENOMEM
+ */
+int trace_report_summary(const struct trace_setting *setting, const Ingero__V1__Summary *summary, bool is_cut,
+			 const struct text_style *style, struct buf *out);
+/** trace_report_footer() - "every call counted · nothing lost · kept: slow calls and 1 in 64" */
+void trace_report_footer(const struct trace_setting *setting, const Ingero__V1__Summary *summary, struct buf *out);

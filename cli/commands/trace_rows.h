@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The table of operations: live and final, one description.
+ */
+#pragma once
+
+#include "base/array.h"
+#include "ingero/v1/ingero.pb-c.h"
+#include "libingero/render/blame.h"
+#include "libingero/render/text.h"
+
+/* Waiting for the CPU is marked from this share of an operation's time on
+ * (guess: revisit with the diagnosis lab). */
+#define TRACE_WAITS_RATIO 0.10
+/* ... and from this much time on: shares of next to nothing are noise. */
+#define TRACE_WAITS_LEAST_NS 1000000ull
+
+struct trace_row {
+	const Ingero__V1__Operation *op; /* borrowed */
+	double per_s; /* calls since the previous figures */
+	double share; /* of the time that was watched */
+	struct blame_view blame;
+	bool waits_for_cpu; /* a notable share of its time */
+};
+
+struct trace_rows {
+	ARRAY(struct trace_row) rows; /* most time first */
+	size_t n_processes;
+	uint64_t n_calls;
+	uint64_t n_errors;
+};
+
+#define TRACE_ROWS_INIT { .n_processes = 0 }
+
+void trace_rows_done(struct trace_rows *rows);
+/**
+ * trace_rows_build() - what the table shows
+ * @figures:  borrowed for as long as the rows live
+ * @previous: earlier figures that rates are taken against, or NULL: the whole window
+ * Return: 0 or -ENOMEM
+ */
+int trace_rows_build(const Ingero__V1__Summary *figures, const Ingero__V1__Summary *previous,
+		     struct trace_rows *ret_rows);
+/**
+ * trace_rows_append() - the table
+ * @max: rows at most; those with most time are shown, grouped by process, then "and n more"
+ * Return: 0 or -ENOMEM
+ */
+int trace_rows_append(const struct trace_rows *rows, const struct text_style *style, size_t max, struct buf *out);
+
+struct trace_label {
+	char text[64];
+};
+
+/** trace_op_label() - the name by which Ingero's users know it: "cudaStreamSync" */
+struct trace_label trace_op_label(const char *op);
+/** trace_process_label() - "python 4711" in at most `columns`, the pid whole */
+struct trace_label trace_process_label(const char *name, uint32_t pid, unsigned int columns);

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+/* `ingero version`: what this is, to the commit. */
+#include <errno.h>
+
+#include "cli/command.h"
+#include "cli/output.h"
+#include "ingero_commit.h" /* generated at build time */
+
+struct version_fields {
+	bool is_json;
+};
+
+static const struct option version_options[] = {
+	{ .name = "json", .kind = OPTION_FLAG, .help = "Print one JSON object",
+	  .field = offsetof(struct version_fields, is_json) },
+};
+
+static int version_run(const void *fields, const struct options_rest *rest)
+{
+	const struct version_fields *version = fields;
+	CLEANUP(output_done) struct output out = OUTPUT_INIT(STDOUT_FILENO);
+
+	(void)rest;
+	if (version->is_json)
+		(void)buf_append_text(&out.buf, "{\"type\":\"version\",\"version\":\"" INGERO_VERSION
+						"\",\"commit\":\"" INGERO_COMMIT "\",\"license\":\"Apache-2.0\"}\n");
+	else
+		(void)buf_append_text(&out.buf, "ingero " INGERO_VERSION " (commit " INGERO_COMMIT ")\n"
+						"Apache-2.0; programs for the kernel: GPL-2.0 OR BSD-3-Clause\n");
+	return output_flush(&out) < 0 ? COMMAND_FAILED : COMMAND_OK;
+}
+
+const struct command command_version = {
+	.name = "version",
+	.summary = "show version, commit and licence",
+	.usage = "[options]",
+	.options = { .command = "version", .rows = version_options, .n = ARRAY_SIZE(version_options) },
+	.fields_bytes = sizeof(struct version_fields),
+	.run = version_run,
+};

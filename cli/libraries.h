@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What is attached to which file, in words. */
+#pragma once
+
+#include "base/buf.h"
+#include "ingero/v1/ingero.pb-c.h"
+#include "libingero/render/text.h"
+
+/** library_append() - one line: "libcudart.so.12 (cuda): 5 operations by session links ...", or why not */
+void library_append(struct buf *out, const struct text_style *style, const char *first,
+		    const Ingero__V1__Library *library);

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The names of all commands, one line each: COMMAND(name) is the row
+ * command_<name> in cli/commands/<name>.c. ABSENT(name, way out) is a command
+ * that Ingero's users know and this version does not have.
+ *
+ * No include guard: included wherever something is derived.
+ */
+#ifndef COMMAND
+#define COMMAND(name)
+#endif
+#ifndef ABSENT
+#define ABSENT(name, way_out)
+#endif
+
+COMMAND(trace)
+COMMAND(status)
+COMMAND(version)
+COMMAND(help)
+
+ABSENT(check, "'ingero status' says what can be measured here and what not")
+ABSENT(explain, "'ingero trace' ends with what its figures mean")
+ABSENT(query, "'ingero trace --json' prints every kept call and the exact figures")
+ABSENT(demo, "'sudo ingero trace -- PROGRAM' traces a program of yours")
+ABSENT(mcp, "'ingero trace --json' is made to be read by programs")
+ABSENT(dashboard, "'ingero trace' shows the live table in a terminal")
+ABSENT(export, "'ingero trace --json' writes one object a line, to be converted from")
+ABSENT(merge, "outputs of 'ingero trace --json' can be joined line by line")
+ABSENT(annotate, "put labels beside the lines of 'ingero trace --json'")
+ABSENT(migrate, "this version keeps no database")
+ABSENT(fleet_push, "outputs of 'ingero trace --json' can be sent by any program that reads lines")
+ABSENT(rates, "this version knows no prices")
+ABSENT(completion, "'ingero help' lists all commands and options")
+
+#undef COMMAND
+#undef ABSENT

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/output.h"
+
+#include <errno.h>
+#include <langinfo.h>
+#include <locale.h>
+#include <stdarg.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+
+#define COLUMNS_DEFAULT 80
+#define COLUMNS_MAX 400 /* lines beyond this are not read as lines any more */
+
+static bool is_utf8;
+
+void output_done(struct output *out)
+{
+	buf_done(&out->buf);
+}
+
+int output_flush(struct output *out)
+{
+	int r = 0;
+
+	if (out->buf.failed)
+		return -ENOMEM;
+	if (out->buf.n == 0)
+		return out->is_gone ? -EPIPE : 0;
+	if (!out->is_gone)
+		r = fd_write_full(out->fd, out->buf.data, out->buf.n);
+	if (r == -EPIPE)
+		out->is_gone = true;
+	buf_consume(&out->buf, out->buf.n);
+	return out->is_gone ? -EPIPE : r;
+}
+
+void output_error(const char *fmt, ...)
+{
+	struct text_style style = { .is_utf8 = is_utf8, .columns = 2048 };
+	CLEANUP(output_done) struct output out = OUTPUT_INIT(STDERR_FILENO);
+	char text[2048];
+	va_list ap;
+
+	va_start(ap, fmt);
+	(void)vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+
+	text_line(&out.buf, &style, TEXT_PLAIN, "ingero: %s", text);
+	(void)output_flush(&out); /* stderr may be gone; there is nowhere else to say so */
+}
+
+void output_locale(void)
+{
+	static const char *const variables[] = { "LC_ALL", "LC_CTYPE", "LANG" };
+	const char *value = NULL;
+
+	if (setlocale(LC_CTYPE, "")) {
+		is_utf8 = strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
+		return;
+	}
+	/* ssh passes names of locales that this machine may lack; the terminal still is what they say. */
+	for (size_t i = 0; i < ARRAY_SIZE(variables) && (!value || !*value); i++)
+		value = getenv(variables[i]);
+	if (value && (strcasestr(value, "utf-8") || strcasestr(value, "utf8")))
+		is_utf8 = setlocale(LC_CTYPE, "C.UTF-8") != NULL;
+}
+
+static bool terminal_is_dumb(void)
+{
+	const char *term = getenv("TERM");
+
+	return !term || !*term || strcmp(term, "dumb") == 0;
+}
+
+bool output_is_terminal(int fd)
+{
+	return isatty(fd) && !terminal_is_dumb();
+}
+
+struct text_style output_style(int fd, bool no_color)
+{
+	/* The convention of no-color.org: set and not empty, whatever its value. */
+	const char *refused = getenv("NO_COLOR");
+	struct text_style style = { .is_utf8 = is_utf8, .columns = COLUMNS_DEFAULT };
+	struct winsize size;
+
+	if (!isatty(fd))
+		return style;
+	style.has_color = !no_color && !(refused && *refused) && !terminal_is_dumb();
+	if (ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) {
+		style.columns = MIN(size.ws_col, COLUMNS_MAX);
+		style.rows = size.ws_row;
+	}
+	return style;
+}

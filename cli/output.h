@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * What goes out: stdout for data, stderr for sentences; what the terminal at the
+ * other end can show; a reader that has gone away.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+#include "base/buf.h"
+#include "libingero/render/text.h"
+
+struct output {
+	int fd;
+	struct buf buf; /* renderers append here */
+	bool is_gone; /* nobody reads any more: what is written is dropped */
+};
+
+#define OUTPUT_INIT(descriptor) { .fd = (descriptor), .buf = BUF_INIT }
+
+void output_done(struct output *out);
+/**
+ * output_flush() - write what was appended, in one go
+ * Return: 0; -EPIPE when nobody reads any more (also ever after); -errno
+ */
+int output_flush(struct output *out);
+/** output_error() - "ingero: sentence" on stderr */
+void output_error(const char *fmt, ...) PRINTF_LIKE(1, 2);
+/** output_style() - what the terminal behind a descriptor can show; 80 columns where there is none */
+struct text_style output_style(int fd, bool no_color);
+/** output_is_terminal() - a terminal on which the cursor can be moved */
+bool output_is_terminal(int fd);
+/** output_locale() - once, before anything is shown: learn the terminal's character set from the environment */
+void output_locale(void);
