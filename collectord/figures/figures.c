@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "clock.h"
 
 /*
  * A slow call is one above its operation's 99th percentile and above twice its
@@ -108,6 +109,7 @@ static int process_add(struct figures *f, uint32_t slot, const struct process_sl
 
 	p->id = ++f->next_id;
 	p->start_boot_ns = from->start_boot_ns;
+	p->start_unix_ns = clock_boot_to_unix_ns(from->start_boot_ns);
 	p->first_call_ns = from->first_call_ns;
 	p->tgid = from->tgid;
 	p->uid = from->uid;

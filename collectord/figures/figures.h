@@ -49,6 +49,7 @@ struct behind_figures {
 struct process_figures {
 	uint64_t id; /* never reused */
 	uint64_t start_boot_ns;
+	uint64_t start_unix_ns; /* the same by the wall clock when first seen: part of its identity, so never mapped again */
 	uint64_t first_call_ns;
 	uint64_t gone_ns; /* 0 while it lives */
 	uint32_t tgid;

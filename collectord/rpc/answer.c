@@ -319,7 +319,7 @@ static int operation_fill(const struct rpc_context *context, struct arena *arena
 		return -ENOMEM;
 	ingero__v1__operation__init(row);
 	row->pid = p->tgid;
-	row->start_time_unix_ns = clock_boot_to_unix_ns(p->start_boot_ns);
+	row->start_time_unix_ns = p->start_unix_ns;
 	row->process_name = arena_copy_text(arena, p->comm);
 	row->uid = p->uid;
 	row->source = (char *)op_layer_to_source(op ? op->layer : OP_LAYER_NONE);
