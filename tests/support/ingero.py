@@ -15,13 +15,13 @@ class Failed(Exception):
 
 
 class Programs:
-    """The executables of one build directory: the product in bin/, what only tests start in tests/."""
+    """The executables of one build directory: the product in bin/, programs to trace in workloads/, tests in tests/."""
 
     def __init__(self, build):
         self.build = os.path.abspath(build)
 
     def path(self, name):
-        for directory in ("bin", "tests"):
+        for directory in ("bin", "workloads", "tests"):
             path = os.path.join(self.build, directory, name)
             if os.path.exists(path):
                 return path
