@@ -106,8 +106,8 @@ static int make_memcpy_ptsz(struct caller *caller, struct call_args *args)
 {
 	args->bytes = caller->n_bytes;
 	args->copy_kind = cudaMemcpyDeviceToHost;
-	return api.cudaMemcpyAsync_ptsz_(caller->on_host, caller->on_device[0], caller->n_bytes,
-					 cudaMemcpyDeviceToHost, caller->stream);
+	return api.cudaMemcpyAsync_ptsz_(caller->on_host, caller->on_device[0], caller->n_bytes, cudaMemcpyDeviceToHost,
+					 caller->stream);
 }
 
 static int make_memcpy_on_device(struct caller *caller, struct call_args *args)
@@ -285,7 +285,10 @@ int caller_init(struct caller *caller, size_t n_bytes, bool has_stream)
 	return has_stream ? api.cudaStreamCreate_(&caller->stream) : 0;
 }
 
-#define CALL(name_, make_, ...) { .name = #name_, .make = make_, __VA_ARGS__ }
+#define CALL(name_, make_, ...)                                                                                        \
+	{                                                                                                              \
+		.name = #name_, .make = make_, __VA_ARGS__                                                             \
+	}
 
 const struct call calls[] = {
 	CALL(cudaMalloc, make_malloc, .word = "malloc", .undo = "cudaFree"),

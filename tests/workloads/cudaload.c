@@ -44,9 +44,9 @@ struct share {
 
 static struct options {
 	unsigned int n_threads;
-	uint64_t rate; /* calls a second and thread; 0: flat out */
+	uint64_t rate;	      /* calls a second and thread; 0: flat out */
 	uint64_t duration_ns; /* 0: by calls */
-	uint64_t n_calls; /* of each thread */
+	uint64_t n_calls;     /* of each thread */
 	struct share mix[MIX_MAX];
 	unsigned int n_mix;
 	enum ingero_standin_how how;
@@ -343,8 +343,8 @@ static void print_ops(FILE *out, const struct worker *workers)
 		}
 		if (sum.n == 0)
 			continue;
-		fprintf(out, "%s\n  {\"op\":\"%s\",\"count\":%" PRIu64 ",\"errors\":%" PRIu64 ",\"bytes\":%" PRIu64, comma,
-			calls[row].name, sum.n, sum.n_errors, sum.bytes);
+		fprintf(out, "%s\n  {\"op\":\"%s\",\"count\":%" PRIu64 ",\"errors\":%" PRIu64 ",\"bytes\":%" PRIu64,
+			comma, calls[row].name, sum.n, sum.n_errors, sum.bytes);
 		if (options.measure != MEASURE_NONE) {
 			fprintf(out, ",\"wall_ns\":%" PRIu64 ",\"max_ns\":%" PRIu64, sum.wall_ns, sum.max_ns);
 			print_percentiles(out, workers, (uint32_t)row);
@@ -403,8 +403,8 @@ static void print_books(FILE *out)
 		uint64_t entries = 0, returns = 0;
 
 		(void)count(name, &entries, &returns); /* it just named the function */
-		fprintf(out, "%s\n  {\"function\":\"%s\",\"entries\":%" PRIu64 ",\"returns\":%" PRIu64 "}", n++ ? "," : "",
-			name, entries, returns);
+		fprintf(out, "%s\n  {\"function\":\"%s\",\"entries\":%" PRIu64 ",\"returns\":%" PRIu64 "}",
+			n++ ? "," : "", name, entries, returns);
 	}
 	fprintf(out, "]");
 }
@@ -678,7 +678,8 @@ static int set_up_standin(void)
 	if (!options.has_device && !options.inside_us && !options.sync_us)
 		return 0;
 	if (!device || !inside) {
-		fprintf(stderr, "cudaload: --sync, --sync-us, --kernel-us and --inside-us need the stand-in libraries\n");
+		fprintf(stderr,
+			"cudaload: --sync, --sync-us, --kernel-us and --inside-us need the stand-in libraries\n");
 		return 2;
 	}
 	if (options.has_device)

@@ -17,8 +17,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "standin/books.h"
-#include "standin/standin.h"
+#include "books.h"
+#include "standin.h"
 #include "standin_names.h"
 
 #define PAGE 4096u
@@ -41,10 +41,10 @@ enum { BOOKS_CLOSED, BOOKS_OPENING, BOOKS_OPEN };
 
 static struct {
 	int state; /* above; atomic */
-	int fd; /* -1: in memory only */
+	int fd;	   /* -1: in memory only */
 	int pid;
 	struct books_header *header; /* mapped; NULL in memory only */
-	struct books_block *first; /* atomic */
+	struct books_block *first;   /* atomic */
 } books = { .fd = -1 };
 
 __thread struct books_cell *standin_cells;
@@ -137,7 +137,8 @@ static struct books_block *make_block(int fd, struct books_header *header)
 
 		flags = MAP_SHARED;
 		at = (off_t)header->first_block + (off_t)i * BLOCK_BYTES;
-		/* a write of the last byte grows the file and, unlike ftruncate, never shrinks it under another thread */
+		/* a write of the last byte grows the file and, unlike ftruncate, never shrinks it under another thread
+		 */
 		if (pwrite(fd, "", 1, at + BLOCK_BYTES - 1) != 1)
 			give_up("grow", "the books");
 	}

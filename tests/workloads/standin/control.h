@@ -18,9 +18,9 @@ extern "C" {
 
 /* How time passes: computing, or waiting in one of the ways the kernel tells apart. */
 enum ingero_standin_how {
-	INGERO_STANDIN_SPIN, /* reads the clock until it is time */
+	INGERO_STANDIN_SPIN,  /* reads the clock until it is time */
 	INGERO_STANDIN_BLOCK, /* futex */
-	INGERO_STANDIN_POLL, /* ppoll on a timer */
+	INGERO_STANDIN_POLL,  /* ppoll on a timer */
 	INGERO_STANDIN_SLEEP, /* clock_nanosleep */
 	INGERO_STANDIN_YIELD, /* reads the clock, sched_yield between */
 	INGERO_STANDIN_HOW_COUNT

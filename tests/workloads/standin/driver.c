@@ -19,7 +19,7 @@
 
 #include "base/cleanup.h"
 #include "base/parse.h"
-#include "standin/standin.h"
+#include "standin.h"
 
 /* Called from generated assembly alone, by the names in driver.def. */
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
@@ -68,11 +68,11 @@ static struct {
 	struct stream legacy; /* the default stream */
 	struct stream streams[STREAMS_MAX];
 	struct event events[EVENTS_MAX];
-	uint64_t finish_ns; /* of all streams; atomic */
+	uint64_t finish_ns;    /* of all streams; atomic */
 	uint64_t memory_bytes; /* that the device has; set at load, so that the rest of this stays zero pages */
-	uint64_t memory_used; /* atomic */
+	uint64_t memory_used;  /* atomic */
 	uintptr_t memory_low, memory_high; /* addresses ever given out; atomic; low set at load */
-	bool is_told; /* the notice on stderr; atomic */
+	bool is_told;			   /* the notice on stderr; atomic */
 } device;
 
 static __thread struct context *current;
@@ -299,14 +299,14 @@ int driver_device_get_attribute(int *ret_value, int attribute, int ordinal)
 		int attribute;
 		int value;
 	} known[] = {
-		{ 1, 1024 }, /* threads a block */
-		{ 2, 1024 },  { 3, 1024 },  { 4, 64 }, /* block dimensions */
+		{ 1, 1024 },				       /* threads a block */
+		{ 2, 1024 },	   { 3, 1024 },	 { 4, 64 },    /* block dimensions */
 		{ 5, 2147483647 }, { 6, 65535 }, { 7, 65535 }, /* grid dimensions */
-		{ 8, 49152 }, /* shared memory a block */
-		{ 10, 32 }, /* threads a warp */
-		{ 12, 65536 }, /* registers a block */
-		{ 16, 108 }, /* multiprocessors */
-		{ 75, 9 },    { 76, 0 }, /* compute capability */
+		{ 8, 49152 },				       /* shared memory a block */
+		{ 10, 32 },				       /* threads a warp */
+		{ 12, 65536 },				       /* registers a block */
+		{ 16, 108 },				       /* multiprocessors */
+		{ 75, 9 },	   { 76, 0 },		       /* compute capability */
 	};
 
 	(void)ordinal;
@@ -417,10 +417,12 @@ int driver_mem_alloc(device_ptr *ret_ptr, size_t n)
 	header = (struct memory_header *)(at - sizeof(*header));
 	*header = (struct memory_header){ .magic = MEMORY_MAGIC, .n = n };
 	old = __atomic_load_n(&device.memory_low, __ATOMIC_RELAXED);
-	while (at < old && !__atomic_compare_exchange_n(&device.memory_low, &old, at, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+	while (at < old &&
+	       !__atomic_compare_exchange_n(&device.memory_low, &old, at, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
 		;
 	old = __atomic_load_n(&device.memory_high, __ATOMIC_RELAXED);
-	while (at > old && !__atomic_compare_exchange_n(&device.memory_high, &old, at, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+	while (at > old &&
+	       !__atomic_compare_exchange_n(&device.memory_high, &old, at, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
 		;
 	*ret_ptr = at;
 	return SUCCESS;

@@ -21,8 +21,8 @@
 
 #include "base/cleanup.h"
 #include "base/parse.h"
-#include "standin/books.h"
-#include "standin/standin.h"
+#include "books.h"
+#include "standin.h"
 #include "standin_names.h"
 
 #define KERNEL_NS_DEFAULT 2000u
@@ -184,7 +184,8 @@ STANDIN_EXPORT int ingero_standin_inside(const char *function, uint64_t ns, enum
 {
 	int r = -ENOENT;
 
-	FOR_EACH_OF(function, i) {
+	FOR_EACH_OF(function, i)
+	{
 		hooks[i].how = how;
 		hooks[i].inside_ns = ns;
 		hook_changed(&hooks[i]);
@@ -197,7 +198,8 @@ STANDIN_EXPORT int ingero_standin_fail(const char *function, uint64_t nth, uint6
 {
 	int r = -ENOENT;
 
-	FOR_EACH_OF(function, i) {
+	FOR_EACH_OF(function, i)
+	{
 		hooks[i].n_calls = 0;
 		hooks[i].fail_nth = nth;
 		hooks[i].fail_every = every;
@@ -212,7 +214,8 @@ STANDIN_EXPORT int ingero_standin_callback(const char *function, void (*callback
 {
 	int r = -ENOENT;
 
-	FOR_EACH_OF(function, i) {
+	FOR_EACH_OF(function, i)
+	{
 		hooks[i].argument = argument;
 		hooks[i].callback = callback;
 		hook_changed(&hooks[i]);
@@ -247,7 +250,8 @@ STANDIN_EXPORT int ingero_standin_count(const char *function, uint64_t *ret_entr
 	uint64_t entries = 0, returns = 0;
 	int r = -ENOENT;
 
-	FOR_EACH_OF(function, i) {
+	FOR_EACH_OF(function, i)
+	{
 		for (struct books_block *block = books_first(); block; block = block->next) {
 			entries += __atomic_load_n(&block->cells[i].entries, __ATOMIC_RELAXED);
 			returns += __atomic_load_n(&block->cells[i].returns, __ATOMIC_RELAXED);
@@ -266,7 +270,8 @@ STANDIN_EXPORT int ingero_standin_thread_count(const char *function, uint64_t *r
 	uint64_t entries = 0, returns = 0;
 	int r = -ENOENT;
 
-	FOR_EACH_OF(function, i) {
+	FOR_EACH_OF(function, i)
+	{
 		entries += standin_cells ? standin_cells[i].entries : 0;
 		returns += standin_cells ? standin_cells[i].returns : 0;
 		r = 0;

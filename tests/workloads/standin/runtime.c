@@ -15,7 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "standin/standin.h"
+#include "standin.h"
 
 /* Called from generated assembly alone, by the names in runtime.def. */
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
@@ -64,22 +64,22 @@ typedef int event_stream_fn(struct event *event, struct stream *stream);
 	ENTRY(get_error_name, int (*)(int code, const char **ret_name), "cuGetErrorName")                              \
 	ENTRY(get_error_string, int (*)(int code, const char **ret_text), "cuGetErrorString")                          \
 	ENTRY(device_count, int (*)(int *ret_n), "cuDeviceGetCount")                                                   \
-	ENTRY(context_retain, int (*)(struct context **ret_context, int device), "cuDevicePrimaryCtxRetain")           \
+	ENTRY(context_retain, int (*)(struct context * *ret_context, int device), "cuDevicePrimaryCtxRetain")          \
 	ENTRY(context_set_flags, int (*)(int device, unsigned int flags), "cuDevicePrimaryCtxSetFlags")                \
-	ENTRY(context_set_current, int (*)(struct context *context), "cuCtxSetCurrent")                                \
+	ENTRY(context_set_current, int (*)(struct context * context), "cuCtxSetCurrent")                               \
 	ENTRY(context_synchronize, int (*)(void), "cuCtxSynchronize")                                                  \
 	ENTRY(mem_alloc, int (*)(void **ret_ptr, size_t n), "cuMemAlloc")                                              \
 	ENTRY(mem_alloc_managed, int (*)(void **ret_ptr, size_t n, unsigned int flags), "cuMemAllocManaged")           \
 	ENTRY(mem_alloc_host, int (*)(void **ret_ptr, size_t n), "cuMemAllocHost")                                     \
 	ENTRY(mem_free, int (*)(void *ptr), "cuMemFree")                                                               \
 	ENTRY(mem_free_host, int (*)(void *ptr), "cuMemFreeHost")                                                      \
-	ENTRY(mem_get_info, int (*)(size_t *ret_free, size_t *ret_total), "cuMemGetInfo")                              \
-	ENTRY(stream_create, int (*)(struct stream **ret_stream, unsigned int flags), "cuStreamCreate")                \
+	ENTRY(mem_get_info, int (*)(size_t * ret_free, size_t * ret_total), "cuMemGetInfo")                            \
+	ENTRY(stream_create, int (*)(struct stream * *ret_stream, unsigned int flags), "cuStreamCreate")               \
 	ENTRY(stream_destroy, stream_fn *, "cuStreamDestroy")                                                          \
-	ENTRY(event_create, int (*)(struct event **ret_event, unsigned int flags), "cuEventCreate")                    \
-	ENTRY(event_destroy, int (*)(struct event *event), "cuEventDestroy")                                           \
-	ENTRY(event_query, int (*)(struct event *event), "cuEventQuery")                                               \
-	ENTRY(event_synchronize, int (*)(struct event *event), "cuEventSynchronize")                                   \
+	ENTRY(event_create, int (*)(struct event * *ret_event, unsigned int flags), "cuEventCreate")                   \
+	ENTRY(event_destroy, int (*)(struct event * event), "cuEventDestroy")                                          \
+	ENTRY(event_query, int (*)(struct event * event), "cuEventQuery")                                              \
+	ENTRY(event_synchronize, int (*)(struct event * event), "cuEventSynchronize")                                  \
 	ENTRY(event_elapsed, int (*)(float *ret_ms, struct event *start, struct event *end), "cuEventElapsedTime")     \
 	PAIR(mem_alloc_async, alloc_async_fn *, "cuMemAllocAsync")                                                     \
 	PAIR(mem_free_async, free_async_fn *, "cuMemFreeAsync")                                                        \
@@ -110,7 +110,8 @@ static struct {
 
 #define ENTRY_ROW(member, type, name) { name, offsetof(__typeof__(driver), member), 0 },
 #define PAIR_ROWS(member, type, name)                                                                                  \
-	{ name, offsetof(__typeof__(driver), member), 0 }, { name, offsetof(__typeof__(driver), member##_ptsz), PER_THREAD },
+	{ name, offsetof(__typeof__(driver), member), 0 },                                                             \
+		{ name, offsetof(__typeof__(driver), member##_ptsz), PER_THREAD },
 
 static const struct {
 	const char *name;

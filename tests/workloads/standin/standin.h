@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-#include "standin/control.h"
+#include "control.h"
 
 #define STANDIN_EXPORT __attribute__((visibility("default")))
 
@@ -29,7 +29,7 @@ STANDIN_EXPORT void standin_wait_until(uint64_t at_ns, enum ingero_standin_how h
 struct standin_device {
 	uint64_t kernel_ns;
 	uint64_t bytes_per_us;
-	unsigned int how; /* enum ingero_standin_how */
+	unsigned int how;  /* enum ingero_standin_how */
 	int unlisted_code; /* what functions without an implementation return */
 };
 extern STANDIN_EXPORT struct standin_device standin_device;
