@@ -14,8 +14,10 @@
 #include <linux/openat2.h>
 #include <stdarg.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 
 #include "base/array.h"
 #include "base/cleanup.h"
@@ -34,10 +36,11 @@
 #define FILES_MAX 4096 /* remembered; those of no interest are forgotten first */
 #define LIBRARIES_MAX 1024 /* listed, attached or not */
 #define BUCKETS 1024
+#define DEVICE_OVERLAY UINT64_MAX /* in struct file_id: of any overlay */
 
 /* What the kernel says a file is. The change time tells a file that was written to from what it was. */
 struct file_id {
-	uint64_t device;
+	uint64_t device; /* major << 32 | minor */
 	uint64_t inode;
 	int64_t change_s;
 	int64_t change_ns;
@@ -49,12 +52,15 @@ struct target_file {
 	struct file_id id;
 	struct target_library library;
 	struct probe_library *loader; /* attached as a loader */
+	struct probe_site *sites; /* n_symbols, while attached */
 	uint64_t last_scan; /* number of the last scan that met it */
 	int path_fd; /* O_PATH, while it is being asked about */
 	bool is_settled;
 	bool is_listed;
 	bool is_named; /* by its name, a CUDA library */
 	bool is_loader;
+	bool is_deleted; /* had no name when it was first met */
+	bool is_same; /* another state of a file whose probes are where they belong */
 };
 
 /* A file that a process maps executable. */
@@ -102,6 +108,7 @@ struct target_set {
 	target_found_func found;
 	void *data;
 	int proc_fd;
+	uint64_t memory_device; /* of files in memory, which are mounted nowhere */
 	uint64_t n_scans;
 	struct scan *scans;
 	struct ask *asks;
@@ -131,6 +138,7 @@ static void file_free(struct target_file *file, struct probe_set *probes)
 	if (file->loader)
 		probe_set_detach_library(probes, file->loader);
 	closep(&file->path_fd);
+	free(file->sites);
 	free(file->library.path);
 	free(file->library.soname);
 	free(file->library.build_id);
@@ -187,6 +195,7 @@ static struct target_file *file_add(struct target_set *set, const struct file_id
 	file->id = *id;
 	file->is_named = c->is_named;
 	file->is_loader = c->is_loader;
+	file->is_deleted = c->is_deleted;
 	file->library.owner_uid = uid;
 	file->library.path = strdup(c->path);
 	file->library.soname = strdup("");
@@ -231,7 +240,7 @@ static void file_settle(struct target_set *set, struct target_file *file)
 			if (scan->awaited.items[i].file == file)
 				ARRAY_REMOVE_SWAP(&scan->awaited, i);
 
-	if (!file->is_named && !file->library.n_symbols && !*file->library.reason)
+	if (file->is_same || (!file->is_named && !file->library.n_symbols && !*file->library.reason))
 		return;
 	if (set->listed.n >= LIBRARIES_MAX || ARRAY_PUSH(&set->listed, file) < 0) {
 		if (!set->is_full_told)
@@ -333,13 +342,51 @@ static uint32_t sites_place(const struct parser_library *a, struct probe_site *s
 	return n;
 }
 
+/*
+ * Probes belong to device and inode: what this very file, since written to or just touched, has on it.
+ * On an overlay a file that changed is most likely a copy that the change itself brought about, while
+ * others go on using the one below; one that only lost its name is still the same.
+ */
+static struct target_file *file_find_attached(struct target_set *set, const struct target_file *file)
+{
+	if (file->id.device == DEVICE_OVERLAY && !file->is_deleted)
+		return NULL;
+	for (struct target_file *other = *bucket_of(set, &file->id); other; other = other->next)
+		if (other != file && other->library.probes && other->id.device == file->id.device &&
+		    other->id.inode == file->id.inode)
+			return other;
+	return NULL;
+}
+
+static void library_detach(struct target_set *set, struct target_file *file)
+{
+	probe_set_detach_library(set->probes, file->library.probes);
+	file->library.probes = NULL;
+	file->library.n_symbols = file->library.n_stepped = 0;
+	memset(file->library.ops, 0, sizeof(file->library.ops));
+	file_refuse(file, "was changed since");
+}
+
 static void library_attach(struct target_set *set, struct target_file *file, const struct parser_library *a)
 {
-	struct probe_site sites[PARSER_SYMBOLS_MAX];
+	CLEANUP(freep) struct probe_site *sites = calloc(a->n_symbols, sizeof(*sites));
+	struct target_file *before = file_find_attached(set, file);
 	struct target_library *library = &file->library;
-	uint32_t n = sites_place(a, sites, library);
 	uint64_t start_ns = clock_now_ns();
+	uint32_t n;
 	int r;
+
+	if (!sites) {
+		file_refuse(file, "cannot be attached: %s", strerror(ENOMEM));
+		return;
+	}
+	n = sites_place(a, sites, library);
+	if (before && before->library.n_symbols == n && memcmp(before->sites, sites, n * sizeof(*sites)) == 0) {
+		file->is_same = true; /* touched: nothing to do, and no call to miss */
+		return;
+	}
+	if (before)
+		library_detach(set, before);
 
 	r = probe_set_attach_library(set->probes, file->path_fd, sites, n, &library->probes);
 	library->attach_ns = clock_now_ns() - start_ns;
@@ -350,6 +397,7 @@ static void library_attach(struct target_set *set, struct target_file *file, con
 		return;
 	}
 	library->n_symbols = n;
+	file->sites = TAKE_PTR(sites);
 }
 
 static void answer_take(struct target_set *set, struct target_file *file, int r, const void *answer, size_t n)
@@ -437,32 +485,85 @@ static int candidate_open_named(const struct scan *scan, const struct candidate 
 	return TAKE_FD(fd);
 }
 
-static int candidate_open(const struct scan *scan, const struct candidate *c, struct file_id *ret_id)
+/*
+ * Whose word opening and reading this file would depend on. A user's own FUSE server may
+ * let anyone who asks it wait for ever, us and even the kernel as it places a probe. So
+ * before anything is asked of a file system, mountinfo says what it is. What is mounted
+ * nowhere could be such a server behind a lazy unmount; only memory files are known better.
+ * Return: 0, or -EREMOTEIO when it is not to be touched
+ */
+static int candidate_check_mount(const struct target_set *set, const struct scan *scan, const struct candidate *c, int fd,
+				 bool *ret_is_overlay)
+{
+	CLEANUP(closep) int self_fd = -1;
+	struct procfs_mount mount;
+	uint64_t id;
+	int r;
+
+	*ret_is_overlay = false;
+	if (c->device >> 32 != 0) /* a disk */
+		return 0;
+	r = procfs_mount_id(set->proc_fd, fd, &id);
+	if (r < 0)
+		return r;
+	r = procfs_mount_find(scan->process_fd, id, &mount);
+	if (r < 0) { /* above its root, in our own namespace? */
+		self_fd = procfs_open_process(set->proc_fd, (uint32_t)getpid());
+		r = procfs_mount_find(self_fd, id, &mount);
+	}
+	if (r < 0)
+		return c->device == set->memory_device ? 0 : -EREMOTEIO;
+	if (strncmp(mount.type, "fuse", 4) == 0 && mount.owner_uid != 0)
+		return -EREMOTEIO;
+	*ret_is_overlay = strcmp(mount.type, "overlay") == 0;
+	return 0;
+}
+
+static uint64_t device_number(dev_t device)
+{
+	return (uint64_t)major(device) << 32 | minor(device);
+}
+
+static int candidate_open(const struct target_set *set, const struct scan *scan, const struct candidate *c,
+			  struct file_id *ret_id)
 {
 	CLEANUP(closep) int fd = candidate_open_mapped(scan, c);
+	bool is_overlay = false;
 	struct stat st;
+	int r;
 
-	if (fd < 0 && fd != -ESRCH) {
-		int r = candidate_open_named(scan, c);
-
+	if (fd == -EPERM || fd == -EACCES) {
+		r = candidate_open_named(scan, c);
 		if (r < 0)
-			return fd == -ENOENT ? r : fd;
+			return fd;
 		fd = r;
 	}
 	if (fd < 0)
 		return fd;
+	r = candidate_check_mount(set, scan, c, fd, &is_overlay);
+	if (r < 0)
+		return r;
 	if (fstat(fd, &st) < 0)
 		return -errno;
 	if (!S_ISREG(st.st_mode))
 		return -EINVAL;
 
 	*ret_id = (struct file_id){
-		.device = st.st_dev,
+		.device = device_number(st.st_dev),
 		.inode = st.st_ino,
 		.change_s = st.st_ctim.tv_sec,
 		.change_ns = st.st_ctim.tv_nsec,
 		.bytes = (uint64_t)st.st_size,
 	};
+	/*
+	 * Each overlay has a device of its own, but one file below several of them is one
+	 * place for probes. Older kernels tell its own device in maps; where they do not,
+	 * its inode and times, which an overlay passes through, must do.
+	 */
+	if (is_overlay)
+		ret_id->device = DEVICE_OVERLAY;
+	else if (major(st.st_dev) == 0 && c->device >> 32 != 0)
+		ret_id->device = c->device;
 	return TAKE_FD(fd);
 }
 
@@ -512,7 +613,12 @@ static void candidate_refuse(struct target_set *set, struct scan *scan, const st
 	file = file_add(set, &id, c, scan->uid);
 	if (!file)
 		return;
-	file_refuse(file, "cannot be opened: %s", r == -EINVAL ? "it is no regular file" : strerror(-r));
+	if (r == -EREMOTEIO)
+		file_refuse(file, "lies on a file system that its user serves, and is left alone; copy it elsewhere");
+	else if (r == -EINVAL)
+		file_refuse(file, "is no regular file");
+	else
+		file_refuse(file, "cannot be opened: %s", strerror(-r));
 	file_settle(set, file);
 }
 
@@ -523,7 +629,7 @@ static void candidate_look_at(struct target_set *set, struct scan *scan, const s
 	struct file_id id;
 	int r;
 
-	path_fd = candidate_open(scan, c, &id);
+	path_fd = candidate_open(set, scan, c, &id);
 	if (path_fd < 0) {
 		candidate_refuse(set, scan, c, path_fd);
 		return;
@@ -796,6 +902,15 @@ int target_set_scan_loader(struct target_set *set)
 	return n ? 0 : -ENOENT;
 }
 
+/* Return: 0, which no file lies on, where it cannot be found out. */
+static uint64_t memory_device(void)
+{
+	CLEANUP(closep) int fd = memfd_create("device", MFD_CLOEXEC);
+	struct stat st;
+
+	return fd >= 0 && fstat(fd, &st) == 0 ? device_number(st.st_dev) : 0;
+}
+
 int target_set_open(uv_loop_t *loop, struct child *parser, struct probe_set *probes, target_found_func found,
 		    void *data, struct target_set **ret_targets)
 {
@@ -807,6 +922,7 @@ int target_set_open(uv_loop_t *loop, struct child *parser, struct probe_set *pro
 	set->proc_fd = open("/proc", O_DIRECTORY | O_RDONLY | O_CLOEXEC);
 	if (set->proc_fd < 0)
 		return -errno;
+	set->memory_device = memory_device();
 	set->parser = parser;
 	set->probes = probes;
 	set->found = found;

@@ -12,6 +12,9 @@
 /* A line of maps: six fields and a path of at most PATH_MAX, where each byte may be escaped as four. */
 #define MAPS_LINE_BYTES (128 + 4 * 4096)
 
+#define MOUNT_LINE_BYTES 65536 /* an overlay of many layers names them all */
+#define MOUNTS_BYTES_MAX (4u << 20) /* who has more mounts than fit means no good */
+
 int procfs_open_process(int proc_fd, uint32_t pid)
 {
 	char name[16];
@@ -105,20 +108,27 @@ int procfs_mapping_parse(char *line, struct procfs_mapping *ret_mapping)
 	return 0;
 }
 
-int procfs_maps_read(int process_fd, procfs_mapping_func func, void *data)
+/* Return: 0 to go on. */
+typedef int (*line_func)(char *line, void *data);
+
+/*
+ * Calls func for each line, without its end.
+ * Return: 0; what func returned if not 0; -errno; -EINVAL for a line too long or without end; -E2BIG beyond most_bytes.
+ */
+static int lines_read(int process_fd, const char *name, size_t line_bytes, size_t most_bytes, line_func func, void *data)
 {
-	CLEANUP(closep) int fd = openat(process_fd, "maps", O_RDONLY | O_CLOEXEC);
+	CLEANUP(closep) int fd = openat(process_fd, name, O_RDONLY | O_CLOEXEC);
 	CLEANUP(freep) char *text = NULL;
-	size_t n = 0;
+	size_t n = 0, n_all = 0;
 
 	if (fd < 0)
 		return -errno;
-	text = malloc(MAPS_LINE_BYTES);
+	text = malloc(line_bytes);
 	if (!text)
 		return -ENOMEM;
 
 	for (;;) {
-		ssize_t got = read(fd, text + n, MAPS_LINE_BYTES - n);
+		ssize_t got = read(fd, text + n, line_bytes - n);
 		char *line = text, *end;
 
 		if (got < 0 && errno == EINTR)
@@ -129,23 +139,120 @@ int procfs_maps_read(int process_fd, procfs_mapping_func func, void *data)
 			return n ? -EINVAL : 0;
 
 		n += (size_t)got;
+		n_all += (size_t)got;
 		while ((end = memchr(line, '\n', n))) {
-			struct procfs_mapping mapping;
 			int r;
 
 			*end = 0;
 			n -= (size_t)(end + 1 - line);
-			r = procfs_mapping_parse(line, &mapping);
-			if (r == 0)
-				r = func(&mapping, data);
+			r = func(line, data);
 			if (r != 0)
 				return r;
 			line = end + 1;
 		}
-		if (n == MAPS_LINE_BYTES)
+		if (n == line_bytes)
 			return -EINVAL;
+		if (n_all > most_bytes)
+			return -E2BIG;
 		memmove(text, line, n);
 	}
+}
+
+struct maps_reader {
+	procfs_mapping_func func;
+	void *data;
+};
+
+static int on_maps_line(char *line, void *data)
+{
+	struct maps_reader *reader = data;
+	struct procfs_mapping mapping;
+	int r = procfs_mapping_parse(line, &mapping);
+
+	return r < 0 ? r : reader->func(&mapping, reader->data);
+}
+
+int procfs_maps_read(int process_fd, procfs_mapping_func func, void *data)
+{
+	struct maps_reader reader = { func, data };
+
+	return lines_read(process_fd, "maps", MAPS_LINE_BYTES, SIZE_MAX, on_maps_line, &reader);
+}
+
+/* id parent major:minor root mount-point options [tag ...] - type source super-options; blanks inside are escaped */
+int procfs_mount_parse(char *line, struct procfs_mount *ret_mount)
+{
+	static const char owner[] = "user_id=";
+	struct procfs_mount mount = { 0 };
+	char *text, *id, *type, *option, *next = NULL;
+	uint64_t value;
+
+	text = strstr(line, " - ");
+	if (!text)
+		return -EINVAL;
+	text += 3;
+	id = field_take(&line, ' ');
+	type = field_take(&text, ' ');
+	if (!id || !type || parse_u64(id, UINT64_MAX, &mount.id) < 0 || !*type || strlen(type) >= sizeof(mount.type))
+		return -EINVAL;
+	if (!field_take(&text, ' ')) /* source */
+		return -EINVAL;
+	(void)snprintf(mount.type, sizeof(mount.type), "%s", type);
+	for (option = strtok_r(text, ",", &next); option; option = strtok_r(NULL, ",", &next))
+		if (strncmp(option, owner, strlen(owner)) == 0 && parse_u64(option + strlen(owner), UINT32_MAX, &value) == 0)
+			mount.owner_uid = (uint32_t)value;
+
+	*ret_mount = mount;
+	return 0;
+}
+
+struct mount_finder {
+	uint64_t id;
+	struct procfs_mount mount;
+};
+
+#define MOUNT_FOUND 1
+
+static int on_mount_line(char *line, void *data)
+{
+	struct mount_finder *finder = data;
+	struct procfs_mount mount;
+	int r = procfs_mount_parse(line, &mount);
+
+	if (r < 0 || mount.id != finder->id)
+		return 0; /* a line that we cannot read is not the one we look for, unless nothing is found */
+	finder->mount = mount;
+	return MOUNT_FOUND;
+}
+
+int procfs_mount_find(int process_fd, uint64_t id, struct procfs_mount *ret_mount)
+{
+	struct mount_finder finder = { .id = id };
+	int r = lines_read(process_fd, "mountinfo", MOUNT_LINE_BYTES, MOUNTS_BYTES_MAX, on_mount_line, &finder);
+
+	if (r != MOUNT_FOUND)
+		return r < 0 ? r : -ENOENT;
+	*ret_mount = finder.mount;
+	return 0;
+}
+
+int procfs_mount_id(int proc_fd, int fd, uint64_t *ret_id)
+{
+	static const char name[] = "\nmnt_id:";
+	char path[40], text[1024], *at;
+	ssize_t n;
+
+	(void)snprintf(path, sizeof(path), "self/fdinfo/%d", fd);
+	n = fd_read_file_at(proc_fd, path, text, sizeof(text));
+	if (n < 0)
+		return (int)n;
+	at = strstr(text, name);
+	if (!at)
+		return -EINVAL;
+	at += strlen(name);
+	at += strspn(at, " \t");
+	at[strcspn(at, "\n")] = 0;
+	return parse_u64(at, UINT64_MAX, ret_id);
 }
 
 /* Next blank-separated number; a stat line has no others behind the name but signs, which no caller wants. */

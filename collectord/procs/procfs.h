@@ -15,6 +15,7 @@
 
 #define PROCFS_COMM_BYTES 64 /* kernel threads have longer names than 15 */
 #define PROCFS_UID_COUNT 3
+#define PROCFS_MOUNT_TYPE_BYTES 32
 
 /* One line of /proc/PID/maps. */
 struct procfs_mapping {
@@ -43,6 +44,13 @@ struct procfs_status {
 	uint32_t ns_pid; /* as the process sees itself, in its innermost namespace */
 };
 
+/* One line of /proc/PID/mountinfo. */
+struct procfs_mount {
+	uint64_t id;
+	char type[PROCFS_MOUNT_TYPE_BYTES]; /* "ext4", "overlay", "fuse.sshfs" */
+	uint32_t owner_uid; /* of a FUSE file system: who serves it, user_id= */
+};
+
 /** procfs_open_process() - directory handle of one process below that of /proc. Return: descriptor, or -errno */
 int procfs_open_process(int proc_fd, uint32_t pid);
 
@@ -57,6 +65,9 @@ int procfs_stat_parse(const char *text, struct procfs_stat *ret_stat);
 /** procfs_status_parse() - text of status. Return: 0 or -EINVAL */
 int procfs_status_parse(const char *text, struct procfs_status *ret_status);
 
+/** procfs_mount_parse() - one line of mountinfo, without its line end; changed in place. Return: 0 or -EINVAL */
+int procfs_mount_parse(char *line, struct procfs_mount *ret_mount);
+
 /** typedef procfs_mapping_func - Return: 0 to go on, else the value that procfs_maps_read() returns */
 typedef int (*procfs_mapping_func)(const struct procfs_mapping *mapping, void *data);
 /**
@@ -67,3 +78,10 @@ int procfs_maps_read(int process_fd, procfs_mapping_func func, void *data);
 /** procfs_stat_read(), procfs_status_read() - Return: 0 or -errno */
 int procfs_stat_read(int process_fd, struct procfs_stat *ret_stat);
 int procfs_status_read(int process_fd, struct procfs_status *ret_status);
+/**
+ * procfs_mount_find() - a mount of the process's own namespace, below its root
+ * Return: 0, -ENOENT when it has none of that number, -E2BIG when it has too many to look through, -errno
+ */
+int procfs_mount_find(int process_fd, uint64_t id, struct procfs_mount *ret_mount);
+/** procfs_mount_id() - number of the mount that one of our descriptors lies on; asks no file system. Return: 0 or -errno */
+int procfs_mount_id(int proc_fd, int fd, uint64_t *ret_id);

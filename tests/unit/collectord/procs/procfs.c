@@ -141,6 +141,46 @@ static void statuses_check(void)
 	}
 }
 
+static const struct {
+	const char *name;
+	const char *line;
+	int r;
+	struct procfs_mount want;
+} mounts[] = {
+	{ "disk", "36 35 98:0 /mnt1 /mnt2 rw,noatime master:1 - ext3 /dev/root rw,errors=continue", 0, { 36, "ext3", 0 } },
+	{ "no tags", "36 35 98:0 / / rw - tmpfs none rw", 0, { 36, "tmpfs", 0 } },
+	{ "many tags", "36 35 0:9 / / rw shared:1 master:2 propagate_from:3 - overlay overlay rw,lowerdir=/a:/b", 0,
+	  { 36, "overlay", 0 } },
+	{ "a user's file system", "9 35 0:9 / /home/a/m rw - fuse.sshfs host:/ rw,user_id=1000,group_id=1000,allow_other",
+	  0, { 9, "fuse.sshfs", 1000 } },
+	{ "root's file system", "9 35 0:9 / /m rw - fuse /dev/fuse rw,user_id=0,group_id=0", 0, { 9, "fuse", 0 } },
+	{ "option last", "9 35 0:9 / /m rw - fuse /dev/fuse user_id=7", 0, { 9, "fuse", 7 } },
+	{ "empty", "", -EINVAL, { 0 } },
+	{ "no separator", "36 35 98:0 / / rw tmpfs none rw", -EINVAL, { 0 } },
+	{ "no number", "x 35 98:0 / / rw - tmpfs none rw", -EINVAL, { 0 } },
+	{ "nothing behind the type", "36 35 98:0 / / rw - tmpfs", -EINVAL, { 0 } },
+	{ "no super options", "36 35 98:0 / / rw - tmpfs none", -EINVAL, { 0 } },
+	{ "endless type", "36 35 98:0 / / rw - ttttttttttttttttttttttttttttttttttttttttttt none rw", -EINVAL, { 0 } },
+};
+
+static void mounts_check(void)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(mounts); i++) {
+		struct procfs_mount got = { .id = 4711 };
+		char text[512];
+
+		(void)snprintf(text, sizeof(text), "%s", mounts[i].line);
+		CHECK_INT_EQ(mounts[i].name, procfs_mount_parse(text, &got), mounts[i].r);
+		if (mounts[i].r < 0) {
+			CHECK_INT_EQ(mounts[i].name, got.id, 4711);
+			continue;
+		}
+		CHECK_INT_EQ(mounts[i].name, got.id, mounts[i].want.id);
+		CHECK_INT_EQ(mounts[i].name, got.owner_uid, mounts[i].want.owner_uid);
+		CHECK_STR_EQ(mounts[i].name, got.type, mounts[i].want.type);
+	}
+}
+
 /* A directory that looks like /proc, with one process. */
 struct fake_proc {
 	char path[64];
@@ -235,8 +275,10 @@ static void self_check(void)
 	CLEANUP(closep) int proc_fd = open("/proc", O_DIRECTORY | O_CLOEXEC);
 	CLEANUP(closep) int process_fd = procfs_open_process(proc_fd, (uint32_t)getpid());
 	struct seen seen = { 0 };
+	struct procfs_mount mount;
 	struct procfs_status status;
 	struct procfs_stat stat;
+	uint64_t id;
 
 	CHECK_INT_EQ("self", procfs_stat_read(process_fd, &stat), 0);
 	CHECK_INT_EQ("self", stat.pid, getpid());
@@ -247,6 +289,12 @@ static void self_check(void)
 	CHECK_INT_EQ("self", status.tgid, getpid());
 	CHECK_INT_EQ("self", procfs_maps_read(process_fd, on_mapping, &seen), 0);
 	CHECK("self", seen.n > 3);
+
+	/* The directory /proc itself lies on a mount of that type. */
+	CHECK_INT_EQ("self", procfs_mount_id(proc_fd, proc_fd, &id), 0);
+	CHECK_INT_EQ("self", procfs_mount_find(process_fd, id, &mount), 0);
+	CHECK_STR_EQ("self", mount.type, "proc");
+	CHECK_INT_EQ("self", procfs_mount_find(process_fd, UINT64_MAX, &mount), -ENOENT);
 }
 
 int main(void)
@@ -254,6 +302,7 @@ int main(void)
 	lines_check();
 	stats_check();
 	statuses_check();
+	mounts_check();
 	maps_check();
 	self_check();
 	return check_result();
