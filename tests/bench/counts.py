@@ -3,6 +3,7 @@
 import os
 import re
 
+import ingero
 import programs
 
 THREADS = (1, 2, 8)
@@ -36,6 +37,8 @@ def measure(bench):
         for threads in THREADS:
             program = programs.Load(bench, "--threads", threads, "--duration", f"{bench.seconds or 30:g}s", "--pin", "0,1")
             report, trace = program.run_traced("--back-end", back_end, "--ringbuf-size", RING)
+            if trace.start["back_end"] != back_end:
+                raise ingero.Failed(f"asked for {back_end}, traced by {trace.start['back_end']}: {trace.start.get('back_end_reason')}")
             made = by_operation(report, known)
             wrong = compare(made, trace.counts())
             bench.row(f"{back_end}, {threads} threads: operations whose count is wrong", len(wrong), "of " + str(len(made)), limit=0,

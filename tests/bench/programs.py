@@ -5,7 +5,6 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import tempfile
 import time
 
@@ -89,8 +88,7 @@ def attached(tracing):
 @contextlib.contextmanager
 def hogs(n, cpu):
     """Processes that do nothing but compute, on that CPU."""
-    running = [subprocess.Popen([sys.executable, "-c", "while True: pass"], preexec_fn=lambda: os.sched_setaffinity(0, {cpu}))
-               for _ in range(n)]
+    running = [ingero.start_hog(cpu) for _ in range(n)]
     try:
         yield [process.pid for process in running]
     finally:

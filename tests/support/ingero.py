@@ -7,6 +7,7 @@ Everything runs in a private home directory, so no test meets another's database
 import json
 import os
 import subprocess
+import sys
 import tempfile
 
 
@@ -34,6 +35,23 @@ class Programs:
     def environment(self, home):
         own = {"HOME": home, "LC_ALL": "C.UTF-8"}
         return {**os.environ, **own}
+
+
+# Dies with whoever started it, however that ends; under a name that a screen can show.
+HOG = """
+import ctypes, os, signal
+libc = ctypes.CDLL(None)
+libc.prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
+libc.prctl(15, b"hog")  # PR_SET_NAME
+os.sched_setaffinity(0, {%d})
+while True:
+    pass
+"""
+
+
+def start_hog(cpu, **options):
+    """A process called hog that does nothing but compute, on that CPU; the caller ends it."""
+    return subprocess.Popen([sys.executable, "-S", "-c", HOG % cpu], stdin=subprocess.DEVNULL, **options)
 
 
 class Trace:
