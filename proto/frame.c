@@ -112,9 +112,22 @@ enum frame_result frame_request_parse(const struct frame *frame, struct frame_re
 	return FRAME_OK;
 }
 
+/* A sentence that has to be cut is cut between characters. */
+static size_t text_bytes(const char *text)
+{
+	size_t n = strnlen(text, FRAME_TEXT_MAX + 1), cut = FRAME_TEXT_MAX;
+
+	if (n <= FRAME_TEXT_MAX)
+		return n;
+	while (cut > FRAME_TEXT_MAX - 4 && ((uint8_t)text[cut] & 0xc0) == 0x80)
+		cut--;
+	/* more continuation bytes than any character has: no UTF-8 anyway */
+	return ((uint8_t)text[cut] & 0xc0) == 0x80 ? FRAME_TEXT_MAX : cut;
+}
+
 int frame_append_end(struct buf *out, uint32_t stream, uint32_t code, const char *text)
 {
-	size_t n = strnlen(text, FRAME_TEXT_MAX);
+	size_t n = text_bytes(text);
 	uint8_t *p = frame_reserve(out, FRAME_END, stream, 4 + n);
 
 	if (!p)
@@ -123,6 +136,19 @@ int frame_append_end(struct buf *out, uint32_t stream, uint32_t code, const char
 	put_u32(p, code);
 	memcpy(p + 4, text, n);
 	return 0;
+}
+
+/* The text goes to a terminal: whatever could steer one becomes spaces, in the two-byte form as well. */
+static void make_harmless(char *text, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		uint8_t c = (uint8_t)text[i], next = i + 1 < n ? (uint8_t)text[i + 1] : 0;
+
+		if (c < 0x20 || c == 0x7f)
+			text[i] = ' ';
+		else if (c == 0xc2 && next >= 0x80 && next < 0xa0)
+			text[i] = text[i + 1] = ' ';
+	}
 }
 
 enum frame_result frame_end_parse(const struct frame *frame, struct frame_end *ret_end)
@@ -134,12 +160,8 @@ enum frame_result frame_end_parse(const struct frame *frame, struct frame_end *r
 
 	ret_end->code = get_u32(frame->body);
 	n = MIN(frame->body_bytes - 4, (size_t)FRAME_TEXT_MAX);
-	/* The text goes to a terminal: whatever could steer one is not let through. */
-	for (size_t i = 0; i < n; i++) {
-		uint8_t c = frame->body[4 + i];
-
-		ret_end->text[i] = c < 0x20 || c == 0x7f ? ' ' : (char)c;
-	}
+	memcpy(ret_end->text, frame->body + 4, n);
+	make_harmless(ret_end->text, n);
 	ret_end->text[n] = 0;
 	return FRAME_OK;
 }

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rpc/access.h"
+
+#include <errno.h>
+#include <grp.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "ingero/v1/ingero.pb-c.h"
+#include "tests/support/check.h"
+
+static void test_may_see(void)
+{
+	static const struct {
+		const char *name;
+		struct call_identity identity;
+		uint32_t owner_uid;
+		bool mixed_ids;
+		bool may;
+	} cases[] = {
+		{ "own", { .uid = 1000 }, 1000, false, true },
+		{ "own, with privilege", { .uid = 1000 }, 1000, true, false },
+		{ "another user's", { .uid = 1000 }, 1001, false, false },
+		{ "another user's, with privilege", { .uid = 1000 }, 1001, true, false },
+		{ "root's", { .uid = 1000 }, 0, false, false },
+		{ "another's, in ingero-read", { .uid = 1000, .can_read_all = true }, 1001, false, true },
+		{ "root's with privilege, in ingero-read", { .uid = 1000, .can_read_all = true }, 0, true, true },
+		{ "an administrator who may not read", { .uid = 1000, .is_admin = true }, 1001, false, false },
+		{ "an administrator's own", { .uid = 1000, .is_admin = true }, 1000, false, true },
+		{ "root acting for a user", { .uid = 1000, .is_admin = true, .can_read_all = true }, 1001, true, true },
+		{ "uid 0 in a table does not read all by itself", { .uid = 0 }, 1000, false, false },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+		CHECK_INT_EQ(cases[i].name,
+			     access_may_see(&cases[i].identity, cases[i].owner_uid, cases[i].mixed_ids), cases[i].may);
+}
+
+static void test_grant(void)
+{
+	static const struct access_groups both = { .admin = 50, .read = 60 };
+	static const struct access_groups none = { .admin = ACCESS_NO_GROUP, .read = ACCESS_NO_GROUP };
+	static const struct {
+		const char *name;
+		uint32_t uid;
+		gid_t gids[4];
+		size_t n_gids;
+		const struct access_groups *groups;
+		bool is_admin, can_read_all;
+	} cases[] = {
+		{ "root", 0, { 0 }, 1, &both, true, true },
+		{ "root without groups", 0, {}, 0, &none, true, true },
+		{ "user", 1000, { 1000, 27 }, 2, &both, false, false },
+		{ "group 0 is not root", 1000, { 0 }, 1, &both, false, false },
+		{ "ingero-read", 1000, { 1000, 27, 60 }, 3, &both, false, true },
+		{ "ingero-read as first group", 1000, { 60 }, 1, &both, false, true },
+		{ "ingero-admin", 1000, { 1000, 50 }, 2, &both, true, false },
+		{ "both", 1000, { 50, 60 }, 2, &both, true, true },
+		{ "groups that do not exist here", 1000, { 50, 60 }, 2, &none, false, false },
+		{ "a gid that looks like no group", 1000, { ACCESS_NO_GROUP }, 1, &none, false, false },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct call_identity identity =
+			access_grant(cases[i].uid, 4711, cases[i].gids, cases[i].n_gids, cases[i].groups);
+
+		CHECK_INT_EQ(cases[i].name, identity.uid, cases[i].uid);
+		CHECK_INT_EQ(cases[i].name, identity.peer_pid, 4711);
+		CHECK_INT_EQ(cases[i].name, identity.is_admin, cases[i].is_admin);
+		CHECK_INT_EQ(cases[i].name, identity.can_read_all, cases[i].can_read_all);
+	}
+}
+
+/* Every service of the protocol has its row, and Control's says who. */
+static void test_services(void)
+{
+	static const struct {
+		const char *name;
+		bool is_there, everybody, one_reply;
+	} cases[] = {
+		{ "ingero.v1.Query", true, true, true },
+		{ "ingero.v1.Trace", true, true, false },
+		{ "ingero.v1.Control", true, false, true },
+		{ "ingero.v1.Quer", false, false, false },
+		{ "", false, false, false },
+	};
+	static const struct call_identity user = { .uid = 1000, .can_read_all = true };
+	static const struct call_identity admin = { .uid = 1000, .is_admin = true };
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		const struct access_service *row = access_find_service(cases[i].name);
+
+		CHECK_INT_EQ(cases[i].name, row != NULL, cases[i].is_there);
+		if (!row)
+			continue;
+		CHECK_INT_EQ(cases[i].name, access_may_call(row, &user), cases[i].everybody);
+		CHECK_INT_EQ(cases[i].name, access_may_call(row, &admin), true);
+		CHECK_INT_EQ(cases[i].name, row->replies == ACCESS_REPLIES_ONE, cases[i].one_reply);
+	}
+	CHECK("Query", access_find_service(ingero__v1__query__descriptor.name) != NULL);
+	CHECK("Trace", access_find_service(ingero__v1__trace__descriptor.name) != NULL);
+}
+
+/* More groups than the first guess of their number has room for. */
+static void test_identify(void)
+{
+	struct access_groups groups = { .admin = ACCESS_NO_GROUP, .read = getgid() };
+	struct call_identity identity = { 0 };
+	uint32_t peer_uid = 0;
+	gid_t gids[200];
+	int fds[2];
+
+	CHECK_INT_EQ("pair", socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds), 0);
+	CHECK_INT_EQ("own end", access_identify(fds[0], &groups, &identity, &peer_uid), 0);
+	CHECK_INT_EQ("own end", identity.uid, getuid());
+	CHECK_INT_EQ("own end", peer_uid, getuid());
+	CHECK_INT_EQ("own end", identity.peer_pid, getpid());
+	CHECK_INT_EQ("own first group", identity.can_read_all, true);
+	(void)close(fds[0]);
+	(void)close(fds[1]);
+
+	if (getuid() != 0) {
+		printf("not tried without root: many groups\n");
+		return;
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(gids); i++)
+		gids[i] = 70000 + (gid_t)i;
+	groups = (struct access_groups){ .admin = ACCESS_NO_GROUP, .read = 70199 };
+	CHECK_INT_EQ("many groups", setgroups(ARRAY_SIZE(gids), gids), 0);
+	CHECK_INT_EQ("many groups", setresuid(12345, 12345, 0), 0);
+	CHECK_INT_EQ("pair", socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds), 0);
+	CHECK_INT_EQ("many groups", access_identify(fds[0], &groups, &identity, &peer_uid), 0);
+	CHECK_INT_EQ("the last of many groups", identity.can_read_all, true);
+	CHECK_INT_EQ("the last of many groups", identity.is_admin, false);
+	(void)close(fds[0]);
+	(void)close(fds[1]);
+	CHECK_INT_EQ("back", setresuid(0, 0, 0), 0);
+}
+
+static void test_no_unix_socket(void)
+{
+	struct access_groups groups = { .admin = ACCESS_NO_GROUP, .read = ACCESS_NO_GROUP };
+	struct call_identity identity = { .uid = 42 };
+	uint32_t peer_uid = 42;
+	int fds[2];
+
+	CHECK_INT_EQ("pipe", pipe(fds), 0);
+	CHECK_INT_EQ("no socket", access_identify(fds[0], &groups, &identity, &peer_uid), -ENOTSOCK);
+	CHECK_INT_EQ("untouched", identity.uid, 42);
+	CHECK_INT_EQ("untouched", peer_uid, 42);
+	(void)close(fds[0]);
+	(void)close(fds[1]);
+
+	/* A socket that is connected to nobody has nobody's credentials. */
+	fds[0] = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	CHECK_INT_EQ("not connected", access_identify(fds[0], &groups, &identity, &peer_uid), -ENOTCONN);
+	(void)close(fds[0]);
+}
+
+int main(void)
+{
+	test_may_see();
+	test_grant();
+	test_services();
+	test_identify();
+	test_no_unix_socket();
+	return check_result();
+}
