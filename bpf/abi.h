@@ -8,6 +8,7 @@
 #pragma once
 
 #include "kernel.h"
+#include "maps.h"
 
 /*
  * What a blocked system call waits for. FILE_A: told by the file behind its first argument.
@@ -41,44 +42,27 @@ static __always_inline __u64 regs_return_value(const struct pt_regs *ctx)
 	return ctx->ax;
 }
 
-/* A register chosen by a table entry; the barriers keep the compiler from computing an address into ctx. */
-static __always_inline __u64 regs_argument(const struct pt_regs *ctx, __u32 index)
+/* All of them: choosing costs more than storing. */
+static __always_inline void regs_arguments(const struct pt_regs *ctx, __u64 args[ABI_ARGUMENTS])
 {
-	__u64 value = 0;
-
-	switch (index) {
-	case 0:
-		value = ctx->di;
-		barrier();
-		break;
-	case 1:
-		value = ctx->si;
-		barrier();
-		break;
-	case 2:
-		value = ctx->dx;
-		barrier();
-		break;
-	case 3:
-		value = ctx->cx;
-		barrier();
-		break;
-	case 4:
-		value = ctx->r8;
-		barrier();
-		break;
-	case 5:
-		value = ctx->r9;
-		barrier();
-		break;
-	}
-	return value;
+	args[0] = ctx->di;
+	args[1] = ctx->si;
+	args[2] = ctx->dx;
+	args[3] = ctx->cx;
+	args[4] = ctx->r8;
+	args[5] = ctx->r9;
 }
 
-/* The address that the function just entered returns to. Return: 0 or -errno */
-static __always_inline int regs_return_address(const struct pt_regs *ctx, __u64 sp, __u64 *ret_address)
+static __always_inline __u64 regs_link(const struct pt_regs *ctx)
 {
 	(void)ctx;
+	return 0;
+}
+
+/* The address that the function just entered returns to, given its regs_link(). Return: 0 or -errno */
+static __always_inline int entry_return_address(__u64 sp, __u64 link, __u64 *ret_address)
+{
+	(void)link;
 	return bpf_probe_read_user(ret_address, sizeof(*ret_address), (void *)sp);
 }
 
@@ -188,43 +172,25 @@ static __always_inline __u64 regs_return_value(const struct pt_regs *ctx)
 	return ctx->regs[0];
 }
 
-static __always_inline __u64 regs_argument(const struct pt_regs *ctx, __u32 index)
+static __always_inline void regs_arguments(const struct pt_regs *ctx, __u64 args[ABI_ARGUMENTS])
 {
-	__u64 value = 0;
-
-	switch (index) {
-	case 0:
-		value = ctx->regs[0];
-		barrier();
-		break;
-	case 1:
-		value = ctx->regs[1];
-		barrier();
-		break;
-	case 2:
-		value = ctx->regs[2];
-		barrier();
-		break;
-	case 3:
-		value = ctx->regs[3];
-		barrier();
-		break;
-	case 4:
-		value = ctx->regs[4];
-		barrier();
-		break;
-	case 5:
-		value = ctx->regs[5];
-		barrier();
-		break;
-	}
-	return value;
+	args[0] = ctx->regs[0];
+	args[1] = ctx->regs[1];
+	args[2] = ctx->regs[2];
+	args[3] = ctx->regs[3];
+	args[4] = ctx->regs[4];
+	args[5] = ctx->regs[5];
 }
 
-static __always_inline int regs_return_address(const struct pt_regs *ctx, __u64 sp, __u64 *ret_address)
+static __always_inline __u64 regs_link(const struct pt_regs *ctx)
+{
+	return ctx->regs[30];
+}
+
+static __always_inline int entry_return_address(__u64 sp, __u64 link, __u64 *ret_address)
 {
 	(void)sp;
-	*ret_address = ctx->regs[30];
+	*ret_address = link;
 	return 0;
 }
 

@@ -69,7 +69,7 @@ static long behind_step(__u32 i, struct behind_walk *walk)
 }
 
 /* The ring is complete: nothing else is switched in on a CPU while the thread runs on it. */
-static __noinline int behind_add(__u32 slot, __u64 from, __u64 until)
+VERIFIED_ALONE int behind_add(__u32 slot, __u64 from, __u64 until)
 {
 	struct behind_walk walk = { .until = until, .from = from, .slot = slot };
 	__u32 zero = 0;
@@ -82,32 +82,57 @@ static __noinline int behind_add(__u32 slot, __u64 from, __u64 until)
 	return 0;
 }
 
-static __always_inline void frame_blame(struct call_frame *f, __u32 class, __u64 ns)
+/* A finished interval off the CPU. */
+struct off_interval {
+	__u64 out_ns; /* when it began */
+	__u64 ready_ns, blocked_ns;
+	__u32 ready; /* enum blame_class of the two */
+	__u32 blocked;
+};
+
+VERIFIED_ALONE int frame_blame(struct call_frame *f, const struct off_interval *off)
 {
-	if (!ns || class >= BLAME_COUNT)
-		return;
-	__sync_fetch_and_add(&f->blame_ns[class], ns);
+	__u32 ready, blocked;
+
+	if (!f || !off)
+		return 0;
+	ready = READ_ONCE(off->ready);
+	blocked = READ_ONCE(off->blocked);
+	barrier(); /* what is checked is what is used */
+	if (ready >= BLAME_COUNT || blocked >= BLAME_COUNT)
+		return 0;
+	/* Begun before the call, or while it was being set up: not its own. */
+	if (!f->start_ns || f->start_ns > off->out_ns)
+		return 0;
+	if (off->ready_ns)
+		__sync_fetch_and_add(&f->blame_ns[ready], off->ready_ns);
+	if (off->blocked_ns)
+		__sync_fetch_and_add(&f->blame_ns[blocked], off->blocked_ns);
 	f->is_dirty = 1;
+	return 0;
 }
 
 /*
  * settle() - give the open frames the parts of the interval noted at the last switch-out
+ * @arrival, @delay: of the thread's sched_info, now
  * @end_ns: of the innermost call when it is just returning, else 0: intervals begun later are not its own
  */
-static __noinline int settle(struct thread_state *t, struct task_struct *task, __u64 end_ns)
+VERIFIED_ALONE int settle(struct thread_state *t, __u64 arrival, __u64 delay, __u64 end_ns)
 {
-	__u64 out = 0, out_ns = 0, run_delay = 0, arrival;
+	__u64 out = 0, run_delay = 0;
+	struct off_interval off = {};
 	struct off_parts parts;
-	__u32 class = 0, ready, depth = t->depth;
-	struct call_frame *f;
-	__u32 i;
+	__u32 class = 0, depth, i;
 
+	if (!t)
+		return 0;
+	depth = t->depth;
 	for (i = 0; i < SETTLE_TRIES; i++) {
 		out = READ_ONCE(t->out_clock);
 		if (!out)
 			return 0;
 		run_delay = READ_ONCE(t->out_run_delay);
-		out_ns = READ_ONCE(t->out_ns);
+		off.out_ns = READ_ONCE(t->out_ns);
 		class = READ_ONCE(t->out_class);
 		/* Whoever takes the clock settles; the hook may have been here since. */
 		if (__sync_val_compare_and_swap(&t->out_clock, out, 0) == out)
@@ -115,21 +140,19 @@ static __noinline int settle(struct thread_state *t, struct task_struct *task, _
 	}
 	if (i == SETTLE_TRIES)
 		return 0;
-	arrival = task->sched_info.last_arrival;
 	if (arrival <= out)
 		return 0; /* it never left: switched to itself */
-	parts = off_split(arrival - out, task->sched_info.run_delay - run_delay, class);
-	ready = class == BLAME_QUOTA ? BLAME_QUOTA : BLAME_RUNNABLE;
-	for (i = 0; i < CALL_DEPTH_MAX; i++) {
-		f = &t->frames[i];
-		if (i >= depth)
-			break;
-		if (!f->start_ns || f->start_ns > out_ns || (end_ns && out_ns > end_ns && i == depth - 1))
-			continue;
-		frame_blame(f, ready, parts.runnable_ns);
-		frame_blame(f, class, parts.blocked_ns);
-	}
-	if (ready == BLAME_RUNNABLE && parts.runnable_ns >= BEHIND_FLOOR_NS)
-		behind_add(t->slot, arrival - parts.runnable_ns, arrival);
+	parts = off_split(arrival - out, delay - run_delay, class);
+	off.ready_ns = parts.runnable_ns;
+	off.blocked_ns = parts.blocked_ns;
+	off.ready = class == BLAME_QUOTA ? BLAME_QUOTA : BLAME_RUNNABLE;
+	off.blocked = class;
+	if (end_ns && off.out_ns > end_ns)
+		depth--;
+	for (i = 0; i < CALL_DEPTH_MAX; i++)
+		if (i < depth)
+			frame_blame(&t->frames[i], &off);
+	if (off.ready == BLAME_RUNNABLE && off.ready_ns >= BEHIND_FLOOR_NS)
+		behind_add(t->slot, arrival - off.ready_ns, arrival);
 	return 0;
 }

@@ -18,9 +18,9 @@
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
 /* A process calls for the first time. Return: its slot, 0 when there is none */
-static __noinline __u32 slot_claim(struct task_struct *task, __u32 tgid)
+VERIFIED_ALONE __u32 slot_claim(__u32 tgid)
 {
-	struct task_struct *leader = task->group_leader;
+	struct task_struct *task = bpf_get_current_task_btf(), *leader = task->group_leader;
 	const struct cred *cred = task->cred;
 	struct process_entry *entry, fresh = {};
 	struct process_slot *s;
@@ -63,9 +63,10 @@ static __noinline __u32 slot_claim(struct task_struct *task, __u32 tgid)
 	return slot;
 }
 
-/* Not one of our threads yet, or decided under an older policy. Return: its state, NULL when it is not traced */
-static __noinline struct thread_state *thread_claim(struct task_struct *task)
+/* Not one of our threads yet, or decided under an older policy. Return: whether it is traced and has state */
+VERIFIED_ALONE int thread_claim(void)
 {
+	struct task_struct *task = bpf_get_current_task_btf();
 	__u32 tgid = task->tgid, slot;
 	bool is_calibrating = tgid == calibrating_tgid;
 	const struct cred *cred = task->cred;
@@ -77,17 +78,18 @@ static __noinline struct thread_state *thread_claim(struct task_struct *task)
 			t->policy = policy;
 			t->is_refused = 1;
 		}
-		return NULL;
+		counter_add(COUNTER_BYSTANDER, 1);
+		return 0;
 	}
-	slot = is_calibrating ? CALIBRATION_SLOT : slot_claim(task, tgid);
+	slot = is_calibrating ? CALIBRATION_SLOT : slot_claim(tgid);
 	if (!slot) {
 		counter_add(LOSS_PROCESS_SLOTS, 1);
-		return NULL;
+		return 0;
 	}
 	t = bpf_task_storage_get(&threads, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (!t || !cred) {
 		counter_add(LOSS_THREAD_STATE, 1);
-		return NULL;
+		return 0;
 	}
 	if (t->slot != slot) {
 		struct process_entry *entry = bpf_map_lookup_elem(&processes, &tgid);
@@ -101,23 +103,24 @@ static __noinline struct thread_state *thread_claim(struct task_struct *task)
 	}
 	t->is_refused = 0;
 	t->policy = policy;
-	return t;
+	return 1;
 }
 
 /* Counted, but nobody will see it return. */
-static __noinline int call_untimed(struct thread_state *t, struct pt_regs *ctx, __u32 op)
+VERIFIED_ALONE int call_untimed(struct thread_state *t, __u64 sp, __u64 ip, __u64 link, __u32 op)
 {
-	__u64 sp = regs_sp(ctx), ip = regs_ip(ctx), address = 0;
-	const volatile struct op_row *row = &op_table[op & (OP_ID_MAX - 1)];
 	struct figure_cell *cell;
-	__u32 depth = t->depth;
+	__u64 address = 0;
+	__u32 depth;
 
+	if (!t)
+		return 0;
 	/*
 	 * An export that jumps to another export of its operation shows the same return
 	 * address at the same height. Calls of one place through a pointer look alike,
 	 * but do not alternate between two exports of one operation.
 	 */
-	(void)regs_return_address(ctx, sp, &address);
+	(void)entry_return_address(sp, link, &address);
 	if (t->untimed_sp == sp && t->untimed_op == op && t->untimed_ip != ip && t->untimed_return == address)
 		return 0;
 	t->untimed_sp = sp;
@@ -126,11 +129,9 @@ static __noinline int call_untimed(struct thread_state *t, struct pt_regs *ctx, 
 	t->untimed_return = address;
 
 	cell = cell_of(t->slot, op);
-	if (cell) {
+	if (cell)
 		__sync_fetch_and_add(&cell->untimed, 1);
-		if (row->args[0].meaning == OP_MEANING_BYTES && row->args[0].kind == OP_ARG_REGISTER)
-			__sync_fetch_and_add(&cell->bytes, regs_argument(ctx, row->args[0].index));
-	}
+	depth = t->depth;
 	if (depth && depth <= CALL_DEPTH_MAX)
 		t->frames[(depth - 1) & (CALL_DEPTH_MAX - 1)].kids_ns += nested_refused_ns;
 	return 0;
@@ -148,32 +149,36 @@ static __always_inline bool call_enter(struct pt_regs *ctx, __u64 *ret_token)
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct thread_state *t = bpf_task_storage_get(&threads, task, 0, 0);
 	__u64 cookie = bpf_get_attach_cookie(ctx), sp = regs_sp(ctx), ip = regs_ip(ctx);
-	const volatile struct op_row *row;
 	__u32 op = COOKIE_OP(cookie) & (OP_ID_MAX - 1), depth;
 	struct call_frame *f;
 
 	if (is_inert)
 		return false;
-	if (!t || t->policy != policy)
-		t = thread_claim(task);
-	if (!t || t->is_refused) {
+	if (!t || t->policy != policy) {
+		if (!thread_claim())
+			return false;
+		t = bpf_task_storage_get(&threads, task, 0, 0);
+		if (!t)
+			return false;
+	}
+	if (t->is_refused) {
 		counter_add(COUNTER_BYSTANDER, 1);
 		return false;
 	}
 
 	if (t->depth) {
-		switch (entry_resolve(t, task, ctx, sp, ip | (__u64)op << 56)) {
-		case ENTRY_SAME:
+		int kind = entry_resolve(t, sp, ip, regs_link(ctx), op);
+
+		if (kind == ENTRY_SAME)
 			t->frames[(t->depth - 1) & (CALL_DEPTH_MAX - 1)].kids_ns += nested_refused_ns;
+		else if (kind == ENTRY_ELSEWHERE)
+			call_untimed(t, sp, ip, regs_link(ctx), op);
+		if (kind != ENTRY_CALL)
 			return false;
-		case ENTRY_ELSEWHERE:
-			call_untimed(t, ctx, op);
-			return false;
-		}
 	}
 	depth = t->depth;
 	if (depth >= CALL_DEPTH_MAX || (cookie & COOKIE_ENTRY_ONLY)) {
-		call_untimed(t, ctx, op);
+		call_untimed(t, sp, ip, regs_link(ctx), op);
 		return false;
 	}
 
@@ -186,9 +191,7 @@ static __always_inline bool call_enter(struct pt_regs *ctx, __u64 *ret_token)
 	f->ip = ip;
 	f->kids_ns = 0;
 	f->seq = ++t->seq;
-	row = &op_table[op];
-	f->args[0] = regs_argument(ctx, row->args[0].index);
-	f->args[1] = regs_argument(ctx, row->args[1].index);
+	regs_arguments(ctx, f->args);
 	*ret_token = TOKEN(t, f, depth);
 	if (!depth)
 		WRITE_ONCE(t->out_clock, 0);
@@ -211,14 +214,23 @@ struct call_end {
 	__u32 reason;
 };
 
-static __noinline int call_record(struct thread_state *t, struct call_frame *f, const struct call_end *end,
-				  __u64 depth)
+static __always_inline __u64 frame_argument(const struct call_frame *f, __u32 index)
 {
-	const volatile struct op_row *row = &op_table[f->op & (OP_ID_MAX - 1)];
+	return index < ABI_ARGUMENTS ? f->args[index] : 0;
+}
+
+VERIFIED_ALONE int call_record(struct thread_state *t, const struct call_end *end, __u32 index)
+{
+	const volatile struct op_row *row;
 	struct call_record *r;
+	struct call_frame *f;
 	__u64 flags = BPF_RB_NO_WAKEUP, value;
 	__u32 i;
 
+	if (!t || !end || index >= CALL_DEPTH_MAX)
+		return 0;
+	f = &t->frames[index];
+	row = &op_table[f->op & (OP_ID_MAX - 1)];
 	r = bpf_ringbuf_reserve(&calls, sizeof(*r), 0);
 	if (!r) {
 		counter_add(LOSS_RING_FULL, 1);
@@ -230,9 +242,10 @@ static __noinline int call_record(struct thread_state *t, struct call_frame *f, 
 	for (i = 0; i < 2; i++) {
 		value = 0;
 		if (row->args[i].kind == OP_ARG_REGISTER)
-			value = f->args[i];
+			value = frame_argument(f, row->args[i].index);
 		else if (row->args[i].kind == OP_ARG_OUT && end->ret == 0)
-			(void)bpf_probe_read_user(&value, sizeof(value), (void *)f->args[i]);
+			(void)bpf_probe_read_user(&value, sizeof(value),
+						  (void *)frame_argument(f, row->args[i].index));
 		r->args[i] = value;
 	}
 	if (f->is_dirty) {
@@ -251,7 +264,7 @@ static __noinline int call_record(struct thread_state *t, struct call_frame *f, 
 	r->type = RECORD_CALL;
 	r->op = f->op;
 	r->reason = end->reason;
-	r->depth = depth;
+	r->depth = index;
 	__builtin_memset(r->pad, 0, sizeof(r->pad));
 	__builtin_memcpy(r->comm, t->comm, sizeof(r->comm));
 
@@ -291,23 +304,42 @@ static __always_inline __u32 reason_of(struct thread_state *t, const struct figu
 }
 
 /* The call left the CPU, or lost a switch: everything that a call on the fast path need not do. */
-static __noinline int call_settle(struct thread_state *t, struct task_struct *task, struct call_frame *f, __u64 end_ns)
+VERIFIED_ALONE int call_settle(struct thread_state *t, __u64 end_ns, __u32 index)
 {
+	struct task_struct *task = bpf_get_current_task_btf();
 	__u64 passed, noted, known = 0, delay;
+	struct call_frame *f;
 
-	settle(t, task, end_ns);
+	if (!t || index >= CALL_DEPTH_MAX)
+		return 0;
+	f = &t->frames[index];
+	settle(t, task->sched_info.last_arrival, task->sched_info.run_delay, end_ns);
 	passed = task->sched_info.pcount - f->pcount;
 	noted = t->switches - f->switches;
 	if (passed <= noted)
 		return 0;
 	/* Once, for the outermost: the calls inside missed the same ones. */
-	if (f == &t->frames[0])
+	if (index == 0)
 		counter_add(LOSS_SWITCH_UNSEEN, passed - noted);
 	/* What it waited while ready is known all the same. */
 	delay = task->sched_info.run_delay - f->run_delay;
 	known = f->blame_ns[BLAME_RUNNABLE] + f->blame_ns[BLAME_QUOTA];
-	if (delay > known && delay - known < end_ns - f->start_ns)
-		frame_blame(f, BLAME_RUNNABLE, delay - known);
+	if (delay > known && delay - known < end_ns - f->start_ns) {
+		__sync_fetch_and_add(&f->blame_ns[BLAME_RUNNABLE], delay - known);
+		f->is_dirty = 1;
+	}
+	return 0;
+}
+
+VERIFIED_ALONE int cell_blame(struct figure_cell *cell, const struct call_frame *f)
+{
+	__u32 i;
+
+	if (!cell || !f)
+		return 0;
+	for (i = 1; i < BLAME_COUNT; i++)
+		if (f->blame_ns[i])
+			__sync_fetch_and_add(&cell->blame_ns[i - 1], f->blame_ns[i]);
 	return 0;
 }
 
@@ -321,7 +353,6 @@ static __always_inline int call_finish(struct pt_regs *ctx, struct task_struct *
 	struct call_frame *f;
 	__u64 share, kids;
 	__u32 op;
-	__u32 i;
 
 	if (index >= CALL_DEPTH_MAX)
 		return 0;
@@ -329,7 +360,7 @@ static __always_inline int call_finish(struct pt_regs *ctx, struct task_struct *
 	if (t->depth != index + 1)
 		frames_drop(t, index + 1);
 	if (task->sched_info.pcount != f->pcount || t->out_clock)
-		call_settle(t, task, f, end_ns);
+		call_settle(t, end_ns, index);
 	WRITE_ONCE(t->depth, index);
 	barrier();
 
@@ -344,24 +375,19 @@ static __always_inline int call_finish(struct pt_regs *ctx, struct task_struct *
 		cell_add(cell, end.duration_ns, end.raw_ns);
 		if (end.ret)
 			__sync_fetch_and_add(&cell->errors, 1);
-		else if (row->args[0].meaning == OP_MEANING_BYTES && f->args[0])
-			__sync_fetch_and_add(&cell->bytes, f->args[0]);
+		else if (row->args[0].meaning == OP_MEANING_BYTES)
+			__sync_fetch_and_add(&cell->bytes, frame_argument(f, row->args[0].index));
 		if (f->is_dirty)
-			for (i = 1; i < BLAME_COUNT; i++)
-				if (f->blame_ns[i])
-					__sync_fetch_and_add(&cell->blame_ns[i - 1], f->blame_ns[i]);
+			cell_blame(cell, f);
 	}
 	kids += nested_ns[f->head & 3];
 	if (record_on) {
 		end.reason = reason_of(t, cell, row->flags, &end);
-		if (end.reason && call_record(t, f, &end, index))
+		if (end.reason && call_record(t, &end, index))
 			kids += nested_record_ns;
 	}
-	if (f->is_dirty) {
-		for (i = 0; i < BLAME_COUNT; i++)
-			f->blame_ns[i] = 0;
-		f->is_dirty = 0;
-	}
+	if (f->is_dirty)
+		frame_clean(f);
 	if (index)
 		t->frames[(index - 1) & (CALL_DEPTH_MAX - 1)].kids_ns += kids;
 	return 0;

@@ -67,7 +67,39 @@ enum entry_kind {
 	ENTRY_CALL, /* a call of its own */
 	ENTRY_SAME, /* the open call, forwarded from one export to another: counted once, at the outermost */
 	ENTRY_ELSEWHERE, /* on another stack than the open calls: counted, its return must not be trapped */
+	ENTRY_AFTER, /* the open call is over, it was left by a jump */
 };
+
+/* An entry against the innermost open frame that is left. */
+VERIFIED_ALONE int entry_compare(struct thread_state *t, const struct call_frame *f, __u64 sp, __u64 link)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	__u64 trampoline, word = 0, alt_low, alt_bytes;
+	bool is_on_alt, is_frame_on_alt, is_same_stack;
+
+	if (!t || !f)
+		return ENTRY_CALL;
+	if (sp < f->sp && f->sp - sp < STACK_NEAR)
+		return ENTRY_CALL;
+	if (!t->home_high)
+		home_find(t, task);
+	trampoline = trampoline_address(task);
+	alt_low = task->sas_ss_sp;
+	alt_bytes = task->sas_ss_size;
+	is_on_alt = sp - alt_low < alt_bytes;
+	is_frame_on_alt = f->sp - alt_low < alt_bytes;
+	if (is_on_alt && !is_frame_on_alt)
+		return ENTRY_ELSEWHERE; /* a signal handler on its own stack; the call it interrupted goes on */
+	is_same_stack = is_on_alt == is_frame_on_alt && (is_on_alt || (is_home(t, sp) && is_home(t, f->sp)));
+	if (is_same_stack && sp < f->sp)
+		return ENTRY_CALL;
+	if (sp == f->sp && trampoline && entry_return_address(sp, link, &word) == 0 && word == trampoline)
+		return ENTRY_SAME;
+	/* Left: what was entered lies where it lay, or its return address is overwritten. */
+	if (sp == f->sp || is_same_stack || is_frame_on_alt || f->is_released || !frame_returns_to(f->sp, trampoline))
+		return ENTRY_AFTER;
+	return ENTRY_ELSEWHERE;
+}
 
 /*
  * The kernel keeps return traps in one stack per thread, ordered by stack pointer. A
@@ -80,56 +112,27 @@ enum entry_kind {
  * jump. At the very same height it is either a jump from one traced export to another,
  * then the return address is the kernel's trampoline, or a new call.
  */
-static __noinline int entry_resolve(struct thread_state *t, struct task_struct *task, struct pt_regs *ctx, __u64 sp,
-				    __u64 ip_op)
+VERIFIED_ALONE int entry_resolve(struct thread_state *t, __u64 sp, __u64 ip, __u64 link, __u32 op)
 {
-	__u64 trampoline = trampoline_address(task), word = 0;
-	__u64 alt_low = task->sas_ss_sp, alt_bytes = task->sas_ss_size;
-	__u64 ip = ip_op & ((1ull << 56) - 1);
-	__u32 op = ip_op >> 56;
-	bool is_on_alt = sp - alt_low < alt_bytes;
-	__u32 depth = t->depth;
-	struct call_frame *f;
 	int kind = ENTRY_CALL;
-	__u32 i;
+	bool is_forwarded = false;
+	__u32 depth, i;
 
-	if (!t->home_high)
-		home_find(t, task);
+	if (!t)
+		return ENTRY_CALL;
+	depth = t->depth;
 	for (i = 0; i < CALL_DEPTH_MAX; i++) {
-		bool is_frame_on_alt, is_same_stack;
-
-		if (!depth || depth > CALL_DEPTH_MAX)
+		if (!depth)
+			return ENTRY_CALL;
+		kind = entry_compare(t, &t->frames[(depth - 1) & (CALL_DEPTH_MAX - 1)], sp, link);
+		if (kind != ENTRY_AFTER)
 			break;
-		f = &t->frames[(depth - 1) & (CALL_DEPTH_MAX - 1)];
-		if (sp < f->sp && f->sp - sp < STACK_NEAR)
-			break;
-		is_frame_on_alt = f->sp - alt_low < alt_bytes;
-		if (is_on_alt && !is_frame_on_alt) {
-			kind = ENTRY_ELSEWHERE; /* a signal handler on its own stack; the call it interrupted goes on */
-			break;
-		}
-		is_same_stack = is_on_alt == is_frame_on_alt && (is_on_alt || (is_home(t, sp) && is_home(t, f->sp)));
-		if (is_same_stack && sp < f->sp)
-			break;
-		if (sp == f->sp && trampoline && regs_return_address(ctx, sp, &word) == 0 && word == trampoline)
-			return ENTRY_SAME;
-		/* Left: what was entered lies where it lay, or its return address is overwritten. */
-		if (sp == f->sp || is_same_stack || (is_frame_on_alt && !is_on_alt) || f->is_released ||
-		    !frame_returns_to(f->sp, trampoline)) {
-			depth--;
-			continue;
-		}
-		kind = ENTRY_ELSEWHERE;
-		break;
-	}
-	if (depth < t->depth)
+		depth--;
 		frames_drop(t, depth);
+	}
 	if (kind != ENTRY_CALL)
 		return kind;
-	for (i = 0; i < CALL_DEPTH_MAX; i++) {
-		f = &t->frames[i];
-		if (i < depth && f->op == op && f->ip != ip)
-			return ENTRY_SAME;
-	}
-	return ENTRY_CALL;
+	for (i = 0; i < CALL_DEPTH_MAX; i++)
+		is_forwarded |= (i < depth) & (t->frames[i].op == op) & (t->frames[i].ip != ip);
+	return is_forwarded ? ENTRY_SAME : ENTRY_CALL;
 }

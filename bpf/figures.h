@@ -43,7 +43,7 @@ static __always_inline __u32 cell_install(__u32 *place, __u32 idx, __u32 slot, _
 }
 
 /* First use of an operation by a process. Return: index of its cell or of the process's overflow cell, 0 for none */
-static __noinline __u32 cell_claim(__u32 slot, __u32 op)
+VERIFIED_ALONE __u32 cell_claim(__u32 slot, __u32 op)
 {
 	struct slot_row *row = bpf_map_lookup_elem(&slot_rows, &slot);
 	__u32 idx = 0, got;
@@ -116,17 +116,20 @@ static __always_inline __u32 bucket_of(__u64 ns)
 	       ((ns >> (octave + HISTOGRAM_FIRST_OCTAVE - HISTOGRAM_SUB_BITS)) & ((1u << HISTOGRAM_SUB_BITS) - 1));
 }
 
-static __always_inline void cell_max(struct figure_cell *cell, __u64 ns)
+VERIFIED_ALONE int cell_max(struct figure_cell *cell, __u64 ns)
 {
 	__u64 max;
 	__u32 i;
 
+	if (!cell)
+		return 0;
 	/* Giving up after that many races leaves the maximum one call behind; it never was seen. */
 	for (i = 0; i < CAS_TRIES; i++) {
 		max = READ_ONCE(cell->max_ns);
 		if (ns <= max || __sync_val_compare_and_swap(&cell->max_ns, max, ns) == max)
 			break;
 	}
+	return 0;
 }
 
 static __always_inline void cell_add(struct figure_cell *cell, __u64 duration_ns, __u64 raw_ns)

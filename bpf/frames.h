@@ -6,31 +6,47 @@
 
 #include "figures.h"
 
-/* The frame is not open any more: its last words to its cell. */
-static __always_inline void frame_abandon(struct thread_state *t, struct call_frame *f)
+/* What a frame leaves for its next user is zero. */
+VERIFIED_ALONE int frame_clean(struct call_frame *f)
 {
-	struct figure_cell *cell = cell_of(t->slot, f->op);
 	__u32 i;
 
+	if (!f)
+		return 0;
+	for (i = 0; i < BLAME_COUNT; i++)
+		f->blame_ns[i] = 0;
+	f->is_dirty = 0;
+	return 0;
+}
+
+/* The frame is not open any more: its last words to its cell. */
+VERIFIED_ALONE int frame_abandon(struct call_frame *f, __u32 slot)
+{
+	struct figure_cell *cell;
+
+	if (!f)
+		return 0;
+	cell = cell_of(slot, f->op);
 	f->start_ns = 0;
 	if (cell)
 		__sync_fetch_and_add(f->is_released ? &cell->untimed : &cell->abandoned, 1);
-	if (f->is_dirty) {
-		for (i = 0; i < BLAME_COUNT; i++)
-			f->blame_ns[i] = 0;
-		f->is_dirty = 0;
-	}
+	if (f->is_dirty)
+		frame_clean(f);
+	return 0;
 }
 
 /* Frames from `depth` on never return. */
-static __noinline int frames_drop(struct thread_state *t, __u32 depth)
+VERIFIED_ALONE int frames_drop(struct thread_state *t, __u32 depth)
 {
-	__u32 i, n = t->depth;
+	__u32 i, n;
 
+	if (!t)
+		return 0;
+	n = t->depth;
 	WRITE_ONCE(t->depth, depth);
 	barrier();
 	for (i = 0; i < CALL_DEPTH_MAX; i++)
 		if (i >= depth && i < n)
-			frame_abandon(t, &t->frames[i]);
+			frame_abandon(&t->frames[i], t->slot);
 	return 0;
 }

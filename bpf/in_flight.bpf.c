@@ -39,47 +39,54 @@ static __always_inline void wait_now(struct thread_state *t, struct task_struct 
 	ret->ns[1] = parts.blocked_ns;
 }
 
+VERIFIED_ALONE int frame_write(struct in_flight_record *r, const struct call_frame *f,
+			       const struct in_flight_wait *wait)
+{
+	__u32 k;
+
+	if (!r || !f || !wait)
+		return 0;
+	r->start_ns = f->start_ns;
+	r->op = f->op;
+	for (k = 0; k < BLAME_COUNT; k++)
+		r->blame_ns[k] = f->blame_ns[k];
+	if (f->start_ns > wait->out_ns)
+		return 0;
+	for (k = 0; k < BLAME_COUNT; k++) {
+		r->blame_ns[k] += k == wait->class[0] ? wait->ns[0] : 0;
+		r->blame_ns[k] += k == wait->class[1] ? wait->ns[1] : 0;
+	}
+	return 0;
+}
+
 SEC("iter/task")
 int in_flight(struct bpf_iter__task *ctx)
 {
 	struct task_struct *task = ctx->task;
 	struct seq_file *seq = ctx->meta->seq;
 	struct in_flight_wait wait = {};
-	struct in_flight_record r;
+	struct in_flight_record r = {};
 	struct thread_state *t;
 	struct call_frame *f;
-	__u64 now;
-	__u32 i, k;
+	__u32 i;
 
 	if (!task)
 		return 0;
 	t = bpf_task_storage_get(&threads, task, 0, 0);
 	if (!t || !t->depth || t->slot == CALIBRATION_SLOT)
 		return 0;
-	now = bpf_ktime_get_ns();
-	wait_now(t, task, now, &wait);
+	r.now_ns = bpf_ktime_get_ns();
+	r.tgid = t->tgid;
+	r.tid = t->tid;
+	r.slot = t->slot;
+	wait_now(t, task, r.now_ns, &wait);
 	for (i = 0; i < CALL_DEPTH_MAX; i++) {
 		f = &t->frames[i];
 		if (i >= t->depth)
 			break;
 		if (!f->start_ns || f->is_released)
 			continue;
-		__builtin_memset(&r, 0, sizeof(r));
-		r.start_ns = f->start_ns;
-		r.now_ns = now;
-		for (k = 1; k < BLAME_COUNT; k++) {
-			r.blame_ns[k] = f->blame_ns[k];
-			if (f->start_ns > wait.out_ns)
-				continue;
-			if (k == wait.class[0])
-				r.blame_ns[k] += wait.ns[0];
-			if (k == wait.class[1])
-				r.blame_ns[k] += wait.ns[1];
-		}
-		r.tgid = t->tgid;
-		r.tid = t->tid;
-		r.slot = t->slot;
-		r.op = f->op;
+		frame_write(&r, f, &wait);
 		r.depth = i;
 		bpf_seq_write(seq, &r, sizeof(r));
 	}

@@ -71,7 +71,7 @@ static long name_step(__u32 i, struct name_match *match)
 	return match->is_done ? 1 : 0;
 }
 
-static __always_inline bool is_wanted(__u64 name)
+VERIFIED_ALONE int is_wanted(__u64 name)
 {
 	struct name_match match = { .at = name };
 
@@ -82,14 +82,13 @@ static __always_inline bool is_wanted(__u64 name)
 struct link_walk {
 	__u64 next; /* object to look at */
 	__u64 tail; /* last one seen */
-	__u64 base; /* of the last one wanted, for the record */
-	__u32 n_wanted;
-	__u32 is_silent;
 	__u32 tgid;
 	__u32 flags; /* of the target */
+	__u32 is_silent;
+	__u32 pad;
 };
 
-static __noinline int library_tell(struct link_walk *walk, __u64 base)
+VERIFIED_ALONE int library_tell(__u64 base, __u32 tgid, __u32 flags)
 {
 	struct task_struct *task = bpf_get_current_task_btf(), *leader = task->group_leader;
 	const struct cred *cred = task->cred;
@@ -105,10 +104,10 @@ static __noinline int library_tell(struct link_walk *walk, __u64 base)
 	r->time_ns = bpf_ktime_get_ns();
 	r->start_boot_ns = leader ? leader->start_boottime : 0;
 	r->library_base = base;
-	r->tgid = walk->tgid;
+	r->tgid = tgid;
 	r->tid = task->pid;
 	r->uid = cred ? cred->uid.val : 0;
-	entry = bpf_map_lookup_elem(&processes, &walk->tgid);
+	entry = bpf_map_lookup_elem(&processes, &tgid);
 	if (entry) {
 		r->slot = entry->slot;
 		r->exec_gen = entry->exec_gen;
@@ -116,7 +115,7 @@ static __noinline int library_tell(struct link_walk *walk, __u64 base)
 	r->type = RECORD_LIBRARY;
 	bpf_probe_read_kernel(r->comm, sizeof(r->comm), leader ? leader->comm : task->comm);
 	/* It stops on its way back from this probe. Without the record nobody would let it go on. */
-	if (walk->flags & TARGET_HOLD)
+	if (flags & TARGET_HOLD)
 		r->is_held = bpf_send_signal(SIGSTOP) == 0;
 	bpf_ringbuf_submit(r, BPF_RB_FORCE_WAKEUP);
 	return 0;
@@ -132,9 +131,7 @@ static long link_step(__u32 i, struct link_walk *walk)
 	walk->tail = walk->next;
 	walk->next = link.next;
 	if (!walk->is_silent && link.name && is_wanted(link.name)) {
-		walk->base = link.addr;
-		walk->n_wanted++;
-		library_tell(walk, link.addr);
+		library_tell(link.addr, walk->tgid, walk->flags);
 	}
 	return 0;
 }

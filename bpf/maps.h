@@ -39,11 +39,13 @@ SHARED __u32 calls_woken = 0; /* the daemon was woken for the fill that is going
 
 #define CALIBRATION_SLOT (PROCESS_SLOTS - 1) /* never given to a process */
 
+#define ABI_ARGUMENTS 6 /* in registers, on every machine we know */
+
 struct call_frame {
 	__u64 start_ns; /* 0 until the entry program is through */
 	__u64 sp; /* at entry */
 	__u64 ip; /* of the probe: tells exports of one operation apart */
-	__u64 args[2];
+	__u64 args[ABI_ARGUMENTS];
 	__u64 kids_ns; /* the tracer's cost of traced calls inside this one */
 	__u64 pcount; /* of the task, at entry */
 	__u64 run_delay; /* likewise */

@@ -117,7 +117,7 @@ int sched_switch(__u64 *ctx)
 	t = bpf_task_storage_get(&threads, prev, 0, 0);
 	if (!t || !t->depth)
 		return 0;
-	settle(t, prev, 0);
+	settle(t, prev->sched_info.last_arrival, prev->sched_info.run_delay, 0);
 	/* By now another CPU may have woken it; the argument says what it was. */
 	state = has_switch_state ? (__u32)ctx[3] : prev->__state;
 	t->switches++;
