@@ -16,13 +16,21 @@
 
 /* Waiting for the GPU, computing and sleeping are what a program asked for; the rest is time lost. */
 #define EXPECTED (1u << BLAME_VIEW_ON_CPU | 1u << BLAME_VIEW_DEVICE | 1u << BLAME_VIEW_SLEEP)
+/* A call that waits for the GPU by its own meaning may do so in any of these: libcuda blocks in ioctl(2), poll(2) or a
+ * futex that another of its threads wakes. */
+#define EXPECTED_OF_WAITS \
+	(EXPECTED | 1u << BLAME_VIEW_LOCK | 1u << BLAME_VIEW_NETWORK | 1u << BLAME_VIEW_OTHER)
 
 /* What would win the time back; %s is the time. NULL: nothing that follows from the figures. */
 static const char *const ways_out[BLAME_VIEW_COUNT] = {
 	[BLAME_VIEW_QUOTA] = "A larger CPU quota (cpu.max) of its cgroup frees up to %s.",
 	[BLAME_VIEW_MEMORY] = "Memory that is touched, or locked, before the calls frees up to %s.",
-	[BLAME_VIEW_LOCK] = "Another thread held the lock; not sharing what it guards frees up to %s.",
 };
+
+static const char *calls_word(uint64_t n)
+{
+	return n == 1 ? "call" : "calls";
+}
 
 struct loss {
 	const struct trace_row *row; /* NULL: none worth telling */
@@ -30,13 +38,18 @@ struct loss {
 	uint64_t ns;
 };
 
+static unsigned int expected_of(const Ingero__V1__Operation *op)
+{
+	return strstr(op->op, "Synchronize") ? EXPECTED_OF_WAITS : EXPECTED;
+}
+
 static struct loss loss_find(const struct trace_rows *rows, uint64_t window_ns)
 {
 	struct loss found = { .row = NULL };
 
 	for (size_t i = 0; i < rows->rows.n; i++) {
 		const struct trace_row *row = &rows->rows.items[i];
-		enum blame_view_class class = blame_view_largest(&row->blame, EXPECTED);
+		enum blame_view_class class = blame_view_largest(&row->blame, expected_of(row->op));
 
 		if (class == BLAME_VIEW_COUNT || row->blame.ns[class] < TRACE_WAITS_LEAST_NS ||
 		    (double)row->blame.ns[class] < TRACE_WAITS_RATIO * (double)row->blame.sum_ns ||
@@ -71,8 +84,8 @@ static void loss_append(const struct loss *loss, const struct text_style *style,
 			 units_ns(loss->ns, 0).text, units_ratio((double)loss->ns / (double)blame->sum_ns, 0).text,
 			 blame_view_phrase(loss->class));
 	rest_append(&text, blame, loss->class);
-	(void)buf_printf(&text, " Half of its %s calls took more than %s, one in 100 more than %s.",
-			 units_count(op->count).text, units_ns(op->p50_ns, 0).text, units_ns(op->p99_ns, 0).text);
+	(void)buf_printf(&text, " Half of its %s %s took more than %s, one in 100 more than %s.",
+			 units_count(op->count).text, calls_word(op->count), units_ns(op->p50_ns, 0).text, units_ns(op->p99_ns, 0).text);
 	text_paragraph(out, style, "▲ ", buf_text(&text));
 }
 
@@ -87,7 +100,7 @@ static void behind_append(const Ingero__V1__Summary *summary, const struct loss 
 		text_paragraph(out, style, "  ", "Who ran meanwhile is not known.");
 		return;
 	}
-	(void)buf_append_text(&text, "Meanwhile the CPU ran");
+	(void)buf_append_text(&text, "While calls of this process waited, the CPU ran");
 	for (size_t i = 0; i < TRACE_BEHIND_MOST && behind.most[i]; i++)
 		(void)buf_printf(&text, "%s %s for %s (%s)", i ? "," : "", trace_who(behind.most[i]).text,
 				 units_ns(behind.most[i]->ns, 0).text,
@@ -96,8 +109,8 @@ static void behind_append(const Ingero__V1__Summary *summary, const struct loss 
 	if (first->pid == first->victim_pid)
 		(void)buf_printf(&text, " Fewer threads, or more CPUs, free up to %s.", units_ns(first->ns, 0).text);
 	else if (first->pid)
-		(void)buf_printf(&text, " Keeping it on other CPUs, with 'taskset -cp CPUS %u', frees up to %s.",
-				 first->pid, units_ns(first->ns, 0).text);
+		(void)buf_printf(&text, " Keeping %s on other CPUs, with 'taskset -cp CPUS %u', frees up to %s.",
+				 first->comm, first->pid, units_ns(first->ns, 0).text);
 	text_paragraph(out, style, "  ", buf_text(&text));
 }
 
@@ -126,9 +139,9 @@ static void nothing_append(const Ingero__V1__Summary *summary, const struct trac
 		text_paragraph(out, style, "", buf_text(&text));
 		return;
 	}
-	(void)buf_printf(&text, "nothing to tell: %zu %s %s made %s calls in %s, and none of them lost time worth naming.",
+	(void)buf_printf(&text, "nothing to tell: %zu %s %s made %s %s in %s, and none of them lost time worth naming.",
 			 rows->n_processes, rows->n_processes == 1 ? "process" : "processes", scope,
-			 units_count(rows->n_calls).text, units_ns(summary->window_ns, 0).text);
+			 units_count(rows->n_calls).text, calls_word(rows->n_calls), units_ns(summary->window_ns, 0).text);
 	class = blame_view_largest(&rows->rows.items[0].blame, 0);
 	if (class != BLAME_VIEW_COUNT)
 		(void)buf_printf(&text, " Most time was in %s, %s of it %s.", rows->rows.items[0].op->op,
@@ -155,7 +168,7 @@ static void in_flight_append(const Ingero__V1__Summary *summary, const struct te
 		(void)buf_printf(&text, "%s in %s (pid %u, thread %u) had not returned after %s", call->op,
 				 call->process_name, call->pid, call->tid, units_ns(call->age_ns, 0).text);
 		if (class != BLAME_VIEW_COUNT)
-			(void)buf_printf(&text, ", %s of them %s",
+			(void)buf_printf(&text, ", %s of it %s",
 					 units_ratio((double)blame.ns[class] / (double)blame.sum_ns, 0).text,
 					 blame_view_phrase(class));
 		(void)buf_append_text(&text, ".");
@@ -173,13 +186,13 @@ static void failures_append(const struct trace_rows *rows, const struct text_sty
 		CLEANUP(buf_done) struct buf text = BUF_INIT;
 
 		if (op->errors && n_failed++ < SENTENCES_MAX)
-			(void)buf_printf(&text, "%s of %s calls of %s in %s (pid %u) failed.",
-					 units_count(op->errors).text, units_count(op->count).text, op->op,
-					 op->process_name, op->pid);
+			(void)buf_printf(&text, "%s of %s %s of %s in %s (pid %u) failed.",
+					 units_count(op->errors).text, units_count(op->count).text,
+					 calls_word(op->count), op->op, op->process_name, op->pid);
 		if (op->abandoned && n_abandoned++ < SENTENCES_MAX)
-			(void)buf_printf(&text, "%s%s calls of %s in %s (pid %u) never returned: exit, kill, exec or a jump.",
-					 text.n ? " " : "", units_count(op->abandoned).text, op->op, op->process_name,
-					 op->pid);
+			(void)buf_printf(&text, "%s%s %s of %s in %s (pid %u) never returned: exit, kill, exec or a jump.",
+					 text.n ? " " : "", units_count(op->abandoned).text, calls_word(op->abandoned),
+					 op->op, op->process_name, op->pid);
 		if (text.n)
 			text_paragraph(out, style, "▲ ", buf_text(&text));
 	}

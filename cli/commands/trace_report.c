@@ -3,6 +3,7 @@
 
 #include <errno.h>
 
+#include "cli/caller.h"
 #include "cli/commands/trace_meaning.h"
 #include "cli/commands/trace_rows.h"
 #include "cli/libraries.h"
@@ -43,10 +44,10 @@ static void title_append(const struct trace_setting *setting, const Ingero__V1__
 	char who[128];
 
 	if (rows->n_processes == 1)
-		(void)snprintf(who, sizeof(who), "%s %s",
+		(void)snprintf(who, sizeof(who), "%s of %s",
 			       trace_process_label(rows->rows.items[0].op->process_name, rows->rows.items[0].op->pid, 24)
 				       .text,
-			       setting->scope);
+			       user_name(rows->rows.items[0].op->uid).text);
 	else
 		(void)snprintf(who, sizeof(who), "%zu processes %s", rows->n_processes, setting->scope);
 	text_line(out, style, TEXT_BOLD, "%s, watched for %s", who, units_ns(summary->window_ns, 0).text);

@@ -101,7 +101,8 @@ int trace_rows_build(const Ingero__V1__Summary *figures, const Ingero__V1__Summa
 		row.per_s = rate_of(op, figures, previous);
 		row.share = figures->window_ns ? (double)op->total_ns / (double)figures->window_ns : 0;
 		row.waits_for_cpu = waits_ns >= TRACE_WAITS_LEAST_NS &&
-				    (double)waits_ns >= TRACE_WAITS_RATIO * (double)row.blame.sum_ns;
+				    (double)waits_ns >= TRACE_WAITS_RATIO * (double)row.blame.sum_ns &&
+				    (double)waits_ns >= TRACE_WAITS_WINDOW_RATIO * (double)figures->window_ns;
 		if (ARRAY_PUSH(&rows.rows, row) < 0) {
 			trace_rows_done(&rows);
 			return -ENOMEM;

@@ -14,6 +14,8 @@
 #define TRACE_WAITS_RATIO 0.10
 /* ... and from this much time on: shares of next to nothing are noise. */
 #define TRACE_WAITS_LEAST_NS 1000000ull
+/* ... and from this share of the time that was watched on: the loudest thing on the screen is to be the cause. */
+#define TRACE_WAITS_WINDOW_RATIO 0.005
 
 struct trace_row {
 	const Ingero__V1__Operation *op; /* borrowed */

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "cli/caller.h"
 #include "cli/commands/trace_behind.h"
 #include "cli/commands/trace_rows.h"
 #include "libingero/render/units.h"
@@ -35,14 +36,14 @@ static void header_append(const struct trace_screen *screen, const struct trace_
 			  const struct text_style *style, struct buf *out)
 {
 	const Ingero__V1__Summary *figures = screen->figures;
-	char who[96] = "", cost[48] = "", elapsed[32] = "";
+	char who[128] = "", cost[48] = "", elapsed[32] = "";
 	const char *parts[] = { "ingero", screen->host, screen->clock, who, elapsed, cost };
 
 	if (rows->n_processes == 1)
-		(void)snprintf(who, sizeof(who), "%s %s",
+		(void)snprintf(who, sizeof(who), "%s of %s",
 			       trace_process_label(rows->rows.items[0].op->process_name, rows->rows.items[0].op->pid, 22)
 				       .text,
-			       screen->setting->scope);
+			       user_name(rows->rows.items[0].op->uid).text);
 	else if (rows->n_processes > 1)
 		(void)snprintf(who, sizeof(who), "%zu processes %s", rows->n_processes, screen->setting->scope);
 	if (figures)
@@ -139,11 +140,11 @@ static void in_flight_append(const struct trace_screen *screen, const struct tex
 		char so_far[48] = "";
 
 		if (class != BLAME_VIEW_COUNT)
-			(void)snprintf(so_far, sizeof(so_far), "; so far %s %s", blame_view_label(class),
+			(void)snprintf(so_far, sizeof(so_far), " (%s %s)", blame_view_label(class),
 				       units_ratio((double)blame.ns[class] / (double)blame.sum_ns, UNITS_TIGHT).text);
-		text_line(out, style, TEXT_LOUD, "▲ in progress for %s: %s, %s thread %u%s",
-			  units_ns(shown[k]->age_ns, 0).text, trace_op_label(shown[k]->op).text,
-			  trace_process_label(shown[k]->process_name, shown[k]->pid, 16).text, shown[k]->tid, so_far);
+		text_line(out, style, TEXT_LOUD, "▲ in progress for %s%s: %s, %s, thread %u",
+			  units_ns(shown[k]->age_ns, 0).text, so_far, trace_op_label(shown[k]->op).text,
+			  trace_process_label(shown[k]->process_name, shown[k]->pid, 16).text, shown[k]->tid);
 	}
 	if (n_old > NOTES_MOST)
 		text_line(out, style, TEXT_DIM, "and %zu more calls in progress", n_old - NOTES_MOST);
@@ -160,7 +161,7 @@ static void waiting_append(const struct trace_screen *screen, const struct text_
 		(void)buf_printf(&text, "waiting for a process %s to load a CUDA library (libcudart, libcuda); none is mapped now",
 				 setting->scope);
 	else
-		(void)buf_printf(&text, "waiting for the first CUDA call of a process %s; %zu %s attached by %s",
+		(void)buf_printf(&text, "waiting for the first CUDA call of a process %s; %zu %s attached (%s)",
 				 setting->scope, setting->n_libraries,
 				 setting->n_libraries == 1 ? "library is" : "libraries are", setting->start->back_end);
 	text_paragraph(out, style, "", buf_text(&text));

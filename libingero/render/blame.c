@@ -13,7 +13,7 @@ static const struct {
 	[BLAME_VIEW_RUNNABLE] = { "runnable", "ready to run while another task had the CPU" },
 	[BLAME_VIEW_QUOTA] = { "quota", "ready to run but out of its cgroup's CPU quota" },
 	[BLAME_VIEW_DEVICE] = { "device", "waiting in the GPU driver" },
-	[BLAME_VIEW_LOCK] = { "lock", "waiting for a lock" },
+	[BLAME_VIEW_LOCK] = { "lock", "waiting for another thread (futex)" },
 	[BLAME_VIEW_BLOCK_IO] = { "disk", "waiting for a disk" },
 	[BLAME_VIEW_MEMORY] = { "memory", "waiting for memory (page faults, reclaim)" },
 	[BLAME_VIEW_NETWORK] = { "network", "waiting for a socket" },

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Programs that end, are killed, cannot be started; what a shell would say of them. */
+#include "cli/commands/trace_child.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "tests/support/check.h"
+
+static const struct {
+	const char *name;
+	const char *argv[4];
+	int release_r;
+	int exit_status;
+} cases[] = {
+	{ "ends well", { "true" }, 0, 0 },
+	{ "own status", { "sh", "-c", "exit 7" }, 0, 7 },
+	{ "killed", { "sh", "-c", "kill -TERM $$" }, 0, 143 },
+	{ "not there", { "/nonexistent/program" }, -ENOENT, 127 },
+	{ "not executable", { "/etc/passwd" }, -EACCES, 126 },
+	{ "signals are as before", { "sh", "-c", "kill -USR1 $$" }, 0, 128 + SIGUSR1 },
+};
+
+/* Waits for the end by the kernel's word, not by the clock. */
+static void end_wait(struct trace_child *child)
+{
+	CLEANUP(closep) int pidfd = (int)syscall(SYS_pidfd_open, child->pid, 0);
+	struct pollfd end = { .fd = pidfd, .events = POLLIN };
+
+	while (poll(&end, 1, -1) < 0 && errno == EINTR)
+		;
+	trace_child_reap(child);
+}
+
+int main(void)
+{
+	struct caller caller = { .uid = getuid(), .gid = getgid() };
+	sigset_t before, block;
+
+	(void)sigemptyset(&block);
+	(void)sigaddset(&block, SIGUSR1);
+	(void)sigprocmask(SIG_BLOCK, &block, &before);
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct trace_child child = TRACE_CHILD_INIT;
+		const char *name = cases[i].name;
+
+		CHECK_INT_EQ(name,
+			     trace_child_start(&child, (char **)(uintptr_t)cases[i].argv, &caller,
+					       /* stdout_to_stderr= */ false, &before),
+			     0);
+		trace_child_reap(&child);
+		CHECK(name, !child.has_ended); /* it waits */
+		CHECK_INT_EQ(name, trace_child_release(&child), cases[i].release_r);
+		CHECK_INT_EQ(name, child.has_failed, cases[i].release_r != 0);
+		end_wait(&child);
+		CHECK(name, child.has_ended);
+		CHECK_INT_EQ(name, child.exit_status, cases[i].exit_status);
+		trace_child_done(&child);
+	}
+
+	/* A stop is no end: the daemon stops programs while it attaches. */
+	{
+		struct trace_child child = TRACE_CHILD_INIT;
+		const char *argv[] = { "sh", "-c", "kill -STOP $$; exit 3", NULL };
+		siginfo_t info;
+
+		CHECK_INT_EQ("stopped", trace_child_start(&child, (char **)(uintptr_t)argv, &caller, false, &before), 0);
+		CHECK_INT_EQ("stopped", trace_child_release(&child), 0);
+		CHECK_INT_EQ("stopped", waitid(P_PID, (id_t)child.pid, &info, WSTOPPED | WNOWAIT), 0);
+		trace_child_reap(&child);
+		CHECK("stopped", !child.has_ended);
+		(void)kill(child.pid, SIGCONT);
+		end_wait(&child);
+		CHECK_INT_EQ("stopped", child.exit_status, 3);
+		trace_child_done(&child);
+	}
+
+	/* One that is never released runs nothing and is gone afterwards. */
+	{
+		struct trace_child child = TRACE_CHILD_INIT;
+		const char *argv[] = { "sh", "-c", "exit 9", NULL };
+
+		CHECK_INT_EQ("never released",
+			     trace_child_start(&child, (char **)(uintptr_t)argv, &caller, false, &before), 0);
+		trace_child_done(&child);
+		CHECK("never released", child.has_ended && waitpid(child.pid, NULL, WNOHANG) < 0 && errno == ECHILD);
+	}
+
+	/* The terminal's signals are not passed on twice; those sent to us alone are. */
+	{
+		struct trace_child child = TRACE_CHILD_INIT;
+		const char *argv[] = { "cat", NULL };
+
+		CHECK_INT_EQ("signals", trace_child_start(&child, (char **)(uintptr_t)argv, &caller, false, &before), 0);
+		trace_child_signal(&child, SIGKILL, SI_KERNEL);
+		CHECK_INT_EQ("signals", kill(child.pid, 0), 0);
+		trace_child_signal(&child, SIGTERM, SI_USER);
+		end_wait(&child);
+		CHECK_INT_EQ("signals", child.exit_status, 128 + SIGTERM);
+		trace_child_done(&child);
+	}
+	return check_result();
+}

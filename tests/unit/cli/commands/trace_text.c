@@ -1,0 +1,414 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * What people see, to the character: the live screen, the report, what it means,
+ * status. Then the same on terminals of every size: never wider, never taller.
+ */
+#include <locale.h>
+
+#include "../figures.h"
+#include "cli/commands/status.h"
+#include "cli/commands/trace_meaning.h"
+#include "cli/commands/trace_report.h"
+#include "cli/commands/trace_screen.h"
+#include "tests/support/check.h"
+
+#define NOBODY 4294900000u /* no account has this number: shown as it is */
+
+static char session[] = "session", nothing[] = "";
+static Ingero__V1__Start start = { .base = PROTOBUF_C_MESSAGE_INIT(&ingero__v1__start__descriptor),
+				   .back_end = session,
+				   .back_end_reason = nothing };
+
+/* One training process beside a hog: the example of the manner. */
+static const struct figures_op hog_ops[] = {
+	{ .pid = 4711, .process = "python", .op = "cudaStreamSynchronize", .count = 9829, .p50_ns = 1200 * US,
+	  .p95_ns = 90 * MS, .p99_ns = 142 * MS, .max_ns = 143 * MS,
+	  .blame_ns = { [BLAME_VIEW_ON_CPU] = 2500 * MS, [BLAME_VIEW_RUNNABLE] = 17400 * MS,
+			[BLAME_VIEW_DEVICE] = 31200 * MS } },
+	{ .pid = 4711, .process = "python", .op = "cudaLaunchKernel", .count = 412883, .p50_ns = 4100, .p95_ns = 30 * US,
+	  .p99_ns = 61 * US, .max_ns = 97 * US,
+	  .blame_ns = { [BLAME_VIEW_ON_CPU] = 2000 * MS, [BLAME_VIEW_RUNNABLE] = 150 * MS } },
+	{ 0 },
+};
+static const struct figures_behind hog_behind[] = {
+	{ .victim_pid = 4711, .pid = 6603, .comm = "logrotate", .ns = 15400 * MS },
+	{ .victim_pid = 4711, .pid = 0, .uid = NOBODY, .comm = "", .ns = 1900 * MS },
+	{ .victim_pid = 4711, .pid = 4711, .comm = "python", .ns = 200 * MS },
+	{ .victim_pid = 1, .pid = 2, .comm = "not ours", .ns = 99 * S },
+	{ 0 },
+};
+
+static const struct figures_op quota_ops[] = {
+	{ .pid = 10, .process = "python", .op = "cudaMalloc", .count = 100, .p50_ns = 5 * US, .p95_ns = 40 * MS,
+	  .p99_ns = 80 * MS, .max_ns = 80 * MS, .blame_ns = { [BLAME_VIEW_ON_CPU] = 1 * S, [BLAME_VIEW_QUOTA] = 2 * S } },
+	{ 0 },
+};
+
+static const struct figures_op calm_ops[] = {
+	{ .pid = 10, .process = "python", .op = "cudaStreamSynchronize", .count = 1000, .p50_ns = 900 * US,
+	  .p95_ns = 950 * US, .p99_ns = 1 * MS, .max_ns = 2 * MS,
+	  .blame_ns = { [BLAME_VIEW_ON_CPU] = 20 * MS, [BLAME_VIEW_DEVICE] = 980 * MS } },
+	{ .pid = 11, .process = "worker", .op = "cudaFree", .count = 10, .p50_ns = 1 * US, .p95_ns = 1 * US, .p99_ns = 1 * US,
+	  .max_ns = 1 * US, .blame_ns = { [BLAME_VIEW_ON_CPU] = 10 * US } },
+	{ 0 },
+};
+
+/* Blocked in a futex by its own meaning: no loss. */
+static const struct figures_op futex_ops[] = {
+	{ .pid = 10, .process = "python", .op = "cudaStreamSynchronize", .count = 1000, .p50_ns = 900 * US,
+	  .p95_ns = 950 * US, .p99_ns = 1 * MS, .max_ns = 2 * MS,
+	  .blame_ns = { [BLAME_VIEW_ON_CPU] = 20 * MS, [BLAME_VIEW_LOCK] = 980 * MS } },
+	{ 0 },
+};
+
+static const struct figures_op lock_ops[] = {
+	{ .pid = 10, .process = "python", .op = "cudaMalloc", .count = 1000, .p50_ns = 900 * US, .p95_ns = 950 * US,
+	  .p99_ns = 1 * MS, .max_ns = 2 * MS,
+	  .blame_ns = { [BLAME_VIEW_ON_CPU] = 20 * MS, [BLAME_VIEW_LOCK] = 980 * MS } },
+	{ 0 },
+};
+
+static const struct figures_op failing_ops[] = {
+	{ .pid = 10, .process = "python", .op = "cudaMalloc", .count = 100, .errors = 12, .abandoned = 1, .p50_ns = 5 * US,
+	  .p95_ns = 6 * US, .p99_ns = 7 * US, .max_ns = 8 * US, .blame_ns = { [BLAME_VIEW_ON_CPU] = 500 * US } },
+	{ 0 },
+};
+static const struct figures_in_flight stuck[] = {
+	{ .pid = 10, .tid = 12, .process = "python", .op = "cudaStreamSynchronize", .age_ns = 10200 * MS,
+	  .device_ns = 10000 * MS },
+	{ .pid = 10, .tid = 13, .process = "python", .op = "cudaMalloc", .age_ns = 5 * US, .device_ns = 0 },
+	{ 0 },
+};
+
+static const struct {
+	const char *name;
+	const struct figures_op *ops;
+	const struct figures_in_flight *calls;
+	const struct figures_behind *behind;
+	uint64_t window_ns;
+	const char *want;
+} meanings[] = {
+	{ "behind whom", hog_ops, NULL, hog_behind, 72 * S,
+	  "▲ cudaStreamSynchronize in python (pid 4711) lost 17.4 s, 34 % of its time,\n"
+	  "  ready to run while another task had the CPU. Another 61 % it was waiting in\n"
+	  "  the GPU driver. Half of its 9 829 calls took more than 1.2 ms, one in 100 more\n"
+	  "  than 142 ms.\n"
+	  "  While calls of this process waited, the CPU ran logrotate (pid 6603, root) for\n"
+	  "  15.4 s (88 %), another user's process (uid 4294900000) for 1.9 s (11 %), its\n"
+	  "  own other threads for 200 ms (1.1 %). Keeping logrotate on other CPUs, with\n"
+	  "  'taskset -cp CPUS 6603', frees up to 15.4 s.\n" },
+	{ "nobody known", hog_ops, NULL, NULL, 72 * S,
+	  "▲ cudaStreamSynchronize in python (pid 4711) lost 17.4 s, 34 % of its time,\n"
+	  "  ready to run while another task had the CPU. Another 61 % it was waiting in\n"
+	  "  the GPU driver. Half of its 9 829 calls took more than 1.2 ms, one in 100 more\n"
+	  "  than 142 ms.\n"
+	  "  Who ran meanwhile is not known.\n" },
+	{ "quota", quota_ops, NULL, NULL, 10 * S,
+	  "▲ cudaMalloc in python (pid 10) lost 2.0 s, 67 % of its time, ready to run but\n"
+	  "  out of its cgroup's CPU quota. Another 33 % it was running on the CPU. Half of\n"
+	  "  its 100 calls took more than 5.0 µs, one in 100 more than 80 ms.\n"
+	  "  A larger CPU quota (cpu.max) of its cgroup frees up to 2.0 s.\n" },
+	{ "another thread", lock_ops, NULL, NULL, 10 * S,
+	  "▲ cudaMalloc in python (pid 10) lost 980 ms, 98 % of its time, waiting for\n"
+	  "  another thread (futex). Half of its 1 000 calls took more than 900 µs, one in\n"
+	  "  100 more than 1.0 ms.\n" },
+	{ "nothing to tell", calm_ops, NULL, NULL, 10 * S,
+	  "nothing to tell: 2 processes of alice made 1 010 calls in 10.0 s, and none of\n"
+	  "them lost time worth naming. Most time was in cudaStreamSynchronize, 98 % of it\n"
+	  "waiting in the GPU driver.\n" },
+	{ "waiting on purpose", futex_ops, NULL, NULL, 10 * S,
+	  "nothing to tell: 1 process of alice made 1 000 calls in 10.0 s, and none of them\n"
+	  "lost time worth naming. Most time was in cudaStreamSynchronize, 98 % of it\n"
+	  "waiting for another thread (futex).\n" },
+	{ "no call", NULL, NULL, NULL, 10 * S,
+	  "nothing to tell: no process of alice made a CUDA call in the 10.0 s that were\n"
+	  "watched.\n" },
+	{ "stuck and failing", failing_ops, stuck, NULL, 12 * S,
+	  "▲ cudaStreamSynchronize in python (pid 10, thread 12) had not returned after\n"
+	  "  10.2 s, 98 % of it waiting in the GPU driver.\n"
+	  "▲ 12 of 100 calls of cudaMalloc in python (pid 10) failed. 1 call of cudaMalloc\n"
+	  "  in python (pid 10) never returned: exit, kill, exec or a jump.\n" },
+	{ "loss too small for the window", quota_ops, NULL, NULL, 10000 * S,
+	  "nothing to tell: 1 process of alice made 100 calls in 2 h 47 min, and none of\n"
+	  "them lost time worth naming. Most time was in cudaMalloc, 67 % of it ready to\n"
+	  "run but out of its cgroup's CPU quota.\n" },
+};
+
+static void meaning_test(void)
+{
+	struct text_style style = { .is_utf8 = true, .columns = 80 };
+
+	for (size_t i = 0; i < ARRAY_SIZE(meanings); i++) {
+		static struct figures f;
+		CLEANUP(buf_done) struct buf out = BUF_INIT;
+
+		(void)figures_build(&f, meanings[i].window_ns, meanings[i].ops, meanings[i].calls, meanings[i].behind);
+		CHECK_INT_EQ(meanings[i].name, trace_meaning_append(&f.summary, "of alice", &style, &out), 0);
+		CHECK_STR_EQ(meanings[i].name, buf_text(&out), meanings[i].want);
+	}
+}
+
+static const struct machine_load machine = { .cpu_ratio = 0.78, .memory_ratio = 0.41, .load = 6.1, .pressure_ratio = 0.31 };
+
+static const struct {
+	const char *name;
+	const struct figures_op *ops;
+	const struct figures_in_flight *calls;
+	const struct figures_behind *behind;
+	bool has_figures;
+	bool has_start;
+	size_t n_libraries;
+	bool is_utf8;
+	const char *want;
+} screens[] = {
+	{ "hog", hog_ops, NULL, hog_behind, true, true, 2, true,
+	  "ingero  node-7  14:03:21  python 4711 of root  1 min 12 s  cost 0.6 %\n"
+	  "cpu ▇▇▇▇▇▇░░ 78 %   mem ▇▇▇░░░░░ 41 %   load 6.1   cpu pressure 31 %\n"
+	  "\n"
+	  "operation          calls   rate   p50   p99   max time   blame\n"
+	  "cudaStreamSync     9 829  137/s 1.2ms 142ms 143ms 71 % ▲ device 61 · runnable 34\n"
+	  "cudaLaunchKernel 412 883 5.7k/s 4.1µs  61µs  97µs  3 %   cpu 93 · runnable 7\n"
+	  "▲ waits for the CPU behind logrotate (pid 6603, root): 15.4 of 17.5 s\n"
+	  "▲ waits for the CPU behind another user's process (uid 4294900000): 1.9 of 17.5…\n"
+	  "▲ waits for the CPU behind its own other threads: 200 ms of 17.5 s\n"
+	  "every call counted · nothing lost · kept: slow calls and 1 in 64 · q ends\n" },
+	{ "hog in ASCII", hog_ops, NULL, hog_behind, true, true, 2, false,
+	  "ingero  node-7  14:03:21  python 4711 of root  1 min 12 s  cost 0.6 %\n"
+	  "cpu ######.. 78 %   mem ###..... 41 %   load 6.1   cpu pressure 31 %\n"
+	  "\n"
+	  "operation          calls   rate   p50   p99   max time   blame\n"
+	  "cudaStreamSync     9 829  137/s 1.2ms 142ms 143ms 71 % ! device 61 | runnable 34\n"
+	  "cudaLaunchKernel 412 883 5.7k/s 4.1us  61us  97us  3 %   cpu 93 | runnable 7\n"
+	  "! waits for the CPU behind logrotate (pid 6603, root): 15.4 of 17.5 s\n"
+	  "! waits for the CPU behind another user's process (uid 4294900000): 1.9 of 17.5~\n"
+	  "! waits for the CPU behind its own other threads: 200 ms of 17.5 s\n"
+	  "every call counted | nothing lost | kept: slow calls and 1 in 64 | q ends\n" },
+	{ "two processes", calm_ops, NULL, NULL, true, true, 2, true,
+	  "ingero  node-7  14:03:21  2 processes of alice  1 min 12 s  cost 0.6 %\n"
+	  "cpu ▇▇▇▇▇▇░░ 78 %   mem ▇▇▇░░░░░ 41 %   load 6.1   cpu pressure 31 %\n"
+	  "\n"
+	  "process   operation        calls   p50   p99 time   blame\n"
+	  "python 10 cudaStreamSync   1 000 900µs 1.0ms  1 %   device 98 · cpu 2\n"
+	  "worker 11 cudaFree            10 1.0µs 1.0µs <1 %   cpu 100\n"
+	  "every call counted · nothing lost · kept: slow calls and 1 in 64 · q ends\n" },
+	{ "stuck and failing", failing_ops, stuck, NULL, true, true, 2, true,
+	  "ingero  node-7  14:03:21  python 10 of root  1 min 12 s  cost 0.6 %\n"
+	  "cpu ▇▇▇▇▇▇░░ 78 %   mem ▇▇▇░░░░░ 41 %   load 6.1   cpu pressure 31 %\n"
+	  "\n"
+	  "operation        calls failed   rate   p50   p99 time   blame\n"
+	  "cudaMalloc         100     12  1.4/s 5.0µs 7.0µs <1 %   cpu 100\n"
+	  "▲ in progress for 10.2 s (device 98 %): cudaStreamSync, python 10, thread 12\n"
+	  "every call counted · nothing lost · kept: slow calls and 1 in 64 · q ends\n" },
+	{ "attaching", NULL, NULL, NULL, false, false, 0, true,
+	  "ingero  node-7  14:03:21\n"
+	  "cpu ▇▇▇▇▇▇░░ 78 %   mem ▇▇▇░░░░░ 41 %   load 6.1   cpu pressure 31 %\n"
+	  "\n"
+	  "attaching ...\n"
+	  "\n"
+	  "q ends\n" },
+	{ "no library", NULL, NULL, NULL, true, true, 0, true,
+	  "ingero  node-7  14:03:21  1 min 12 s  cost 0.6 %\n"
+	  "cpu ▇▇▇▇▇▇░░ 78 %   mem ▇▇▇░░░░░ 41 %   load 6.1   cpu pressure 31 %\n"
+	  "\n"
+	  "waiting for a process of alice to load a CUDA library (libcudart, libcuda); none\n"
+	  "is mapped now\n"
+	  "\n"
+	  "every call counted · nothing lost · kept: slow calls and 1 in 64 · q ends\n" },
+	{ "no call", NULL, NULL, NULL, true, true, 1, true,
+	  "ingero  node-7  14:03:21  1 min 12 s  cost 0.6 %\n"
+	  "cpu ▇▇▇▇▇▇░░ 78 %   mem ▇▇▇░░░░░ 41 %   load 6.1   cpu pressure 31 %\n"
+	  "\n"
+	  "waiting for the first CUDA call of a process of alice; 1 library is attached\n"
+	  "(session)\n"
+	  "\n"
+	  "every call counted · nothing lost · kept: slow calls and 1 in 64 · q ends\n" },
+};
+
+static void screen_test(void)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(screens); i++) {
+		struct text_style style = { .is_utf8 = screens[i].is_utf8, .columns = 80, .rows = 24 };
+		struct trace_setting setting = { .scope = "of alice",
+						 .kept = "slow calls and 1 in 64",
+						 .start = screens[i].has_start ? &start : NULL,
+						 .n_libraries = screens[i].n_libraries };
+		static struct figures f;
+		struct trace_screen screen = { .setting = &setting,
+					       .figures = screens[i].has_figures ? &f.summary : NULL,
+					       .machine = &machine,
+					       .host = "node-7",
+					       .clock = "14:03:21" };
+		CLEANUP(buf_done) struct buf out = BUF_INIT;
+
+		(void)figures_build(&f, 72 * S, screens[i].ops, screens[i].calls, screens[i].behind);
+		CHECK_INT_EQ(screens[i].name, trace_screen_append(&screen, &style, &out), 0);
+		CHECK_STR_EQ(screens[i].name, buf_text(&out), screens[i].want);
+	}
+}
+
+static void report_test(void)
+{
+	struct text_style style = { .is_utf8 = true, .columns = 80 };
+	struct trace_setting setting = { .scope = "of alice", .kept = "slow calls and 1 in 64", .start = &start };
+	static struct figures f;
+	CLEANUP(buf_done) struct buf out = BUF_INIT;
+	CLEANUP(buf_done) struct buf cut = BUF_INIT;
+
+	(void)figures_build(&f, 72 * S, hog_ops, NULL, hog_behind);
+	trace_report_start(&setting, &style, &out);
+	CHECK_INT_EQ("report", trace_report_summary(&setting, &f.summary, false, &style, &out), 0);
+	CHECK_STR_EQ("report", buf_text(&out),
+		     "watching processes of alice · back end session · Ctrl-C ends with the summary\n"
+		     "  no process maps a CUDA library yet\n"
+		     "python 4711 of root, watched for 1 min 12 s\n"
+		     "\n"
+		     "operation          calls   rate   p50   p99   max time   blame\n"
+		     "cudaStreamSync     9 829  137/s 1.2ms 142ms 143ms 71 % ▲ device 61 · runnable 34\n"
+		     "cudaLaunchKernel 412 883 5.7k/s 4.1µs  61µs  97µs  3 %   cpu 93 · runnable 7\n"
+		     "\n"
+		     "every call counted · nothing lost · kept: slow calls and 1 in 64\n"
+		     "tracing took 0.6 % of the busiest traced process's time\n"
+		     "\n"
+		     "what it means\n"
+		     "▲ cudaStreamSynchronize in python (pid 4711) lost 17.4 s, 34 % of its time,\n"
+		     "  ready to run while another task had the CPU. Another 61 % it was waiting in\n"
+		     "  the GPU driver. Half of its 9 829 calls took more than 1.2 ms, one in 100 more\n"
+		     "  than 142 ms.\n"
+		     "  While calls of this process waited, the CPU ran logrotate (pid 6603, root) for\n"
+		     "  15.4 s (88 %), another user's process (uid 4294900000) for 1.9 s (11 %), its\n"
+		     "  own other threads for 200 ms (1.1 %). Keeping logrotate on other CPUs, with\n"
+		     "  'taskset -cp CPUS 6603', frees up to 15.4 s.\n");
+	CHECK_INT_EQ("cut", trace_report_summary(&setting, &f.summary, true, &style, &cut), 0);
+	CHECK("cut says so", strstr(buf_text(&cut), "The daemon went away: these are the last figures"));
+}
+
+static void status_test(void)
+{
+	char version[] = "0.1.0", kernel[] = "6.1.0", multi[] = "multi", why[] = "this kernel has no session links";
+	char call[] = "call", on[] = "on", sched[] = "sched", off[] = "absent", reason[] = "no BTF";
+	char path[] = "/usr/lib/libcuda.so.1", soname[] = "libcuda.so.1", layer[] = "driver";
+	Ingero__V1__ProbeFamily families[] = { INGERO__V1__PROBE_FAMILY__INIT, INGERO__V1__PROBE_FAMILY__INIT };
+	Ingero__V1__ProbeFamily *family_list[] = { &families[0], &families[1] };
+	Ingero__V1__Library library = INGERO__V1__LIBRARY__INIT, *library_list[] = { &library };
+	Ingero__V1__Lost lost = INGERO__V1__LOST__INIT;
+	Ingero__V1__Cost cost = INGERO__V1__COST__INIT;
+	Ingero__V1__StatusReply status = INGERO__V1__STATUS_REPLY__INIT;
+	struct text_style style = { .is_utf8 = true, .columns = 80 };
+	CLEANUP(buf_done) struct buf out = BUF_INIT;
+
+	families[0].name = call;
+	families[0].state = on;
+	families[1].name = sched;
+	families[1].state = off;
+	families[1].reason = reason;
+	library.path = path;
+	library.soname = soname;
+	library.layer = layer;
+	library.back_end = multi;
+	library.n_operations = 8;
+	library.symbols = 19;
+	library.stepped = 1;
+	library.attach_ns = 258 * US;
+	status.version = version;
+	status.pid = 77;
+	status.uptime_ns = 3725 * S;
+	status.kernel = kernel;
+	status.back_end = multi;
+	status.back_end_reason = why;
+	status.families = family_list;
+	status.n_families = ARRAY_SIZE(family_list);
+	status.libraries = library_list;
+	status.n_libraries = 1;
+	status.processes = 1;
+	status.leases = 2;
+	cost.per_call_ns = 1700;
+	cost.bystander_calls = 3;
+	status.cost = &cost;
+	status.lost = &lost;
+	status_append(&status, /* is_private= */ true, &style, &out);
+	CHECK_STR_EQ("status", buf_text(&out),
+		     "service    none runs here; this is what a private daemon says, as 'sudo ingero\n"
+		     "           trace' starts one\n"
+		     "daemon     ingero-collectord 0.1.0, pid 77, for 1 h 2 min, kernel 6.1.0\n"
+		     "back end   multi: this kernel has no session links\n"
+		     "probes     call on · sched absent (no BTF)\n"
+		     "watched    1 process in your scope, 2 running traces\n"
+		     "libraries  libcuda.so.1 (driver) 8 operations, 19 exports, multi, attached in\n"
+		     "           258 µs, 1 of them single-stepped (slower): /usr/lib/libcuda.so.1\n"
+		     "cost       0 % of the busiest traced process's time, 1.7 µs a call; daemon: 0 ns\n"
+		     "           of CPU time, 0 B, kernel side 0 B; processes that are not traced paid\n"
+		     "           for 3 calls, 0 ns\n"
+		     "lost       every call counted · nothing lost\n");
+}
+
+/* Figures that no terminal expects: long and hostile names, all the numbers there are. */
+static void sizes_test(void)
+{
+	static const char *const names[] = { "python", "a-very-long-process-name-that-goes-on", "\x1b]0;x\x07\n\xff", "日本語日本語日本語", "" };
+	static struct figures_op ops[31];
+	static struct figures_in_flight calls[10];
+	static struct figures_behind behind[10];
+	static struct figures f;
+	struct trace_setting setting = { .scope = "of \x1b[31malice", .kept = "slow calls and 1 in 64", .start = &start };
+	struct trace_screen screen = { .setting = &setting, .figures = &f.summary, .machine = &machine,
+				       .host = "a-host-with-a-long-name", .clock = "14:03:21" };
+
+	for (uint32_t i = 0; i < 30; i++) {
+		ops[i] = (struct figures_op){ .pid = 4194304 - i / 7, .process = names[i / 7 % 5], .op = "cudaStreamSynchronizeWithAnEnd",
+					      .count = UINT64_MAX >> i, .errors = i, .p50_ns = UINT64_MAX >> i, .p99_ns = UINT64_MAX >> i,
+					      .max_ns = UINT64_MAX };
+		for (size_t k = 0; k < BLAME_VIEW_COUNT; k++)
+			ops[i].blame_ns[k] = (UINT64_MAX >> 5) / (i + k + 1);
+	}
+	for (uint32_t i = 0; i < 9; i++) {
+		calls[i] = (struct figures_in_flight){ .pid = 4194304, .tid = 4194304, .process = names[i % 5], .op = "cudaMalloc",
+						       .age_ns = UINT64_MAX >> i, .device_ns = 1 };
+		behind[i] = (struct figures_behind){ .victim_pid = 4194304 - i % 3, .pid = 4194300, .uid = NOBODY,
+						     .comm = names[i % 5], .ns = UINT64_MAX >> (i + 5) };
+	}
+	(void)figures_build(&f, 72 * S, ops, calls, behind);
+	memset(&f.lost.ring_full, 0xff, sizeof(uint64_t));
+
+	for (unsigned int columns = 20; columns <= 140; columns += 3) {
+		for (unsigned int rows = 12; rows <= 60; rows += 12) {
+			for (int is_utf8 = 0; is_utf8 < 2; is_utf8++) {
+				struct text_style style = { .is_utf8 = is_utf8, .columns = columns, .rows = rows };
+				CLEANUP(buf_done) struct buf out = BUF_INIT;
+				CLEANUP(buf_done) struct buf report = BUF_INIT;
+				unsigned int n_lines = 0, n_wrong = 0;
+				char name[48], *rest, *line;
+
+				(void)snprintf(name, sizeof(name), "%ux%u %s", rows, columns, is_utf8 ? "UTF-8" : "ASCII");
+				CHECK_INT_EQ(name, trace_screen_append(&screen, &style, &out), 0);
+				CHECK_INT_EQ(name, trace_report_summary(&setting, &f.summary, false, &style, &report), 0);
+				(void)buf_text(&out);
+				for (size_t i = 0; i < out.n; i++)
+					n_wrong += (out.data[i] < 0x20 && out.data[i] != '\n') || (!is_utf8 && out.data[i] >= 0x7f);
+				CHECK_INT_EQ(name, n_wrong, 0);
+				rest = (char *)(uintptr_t)buf_text(&out);
+				while ((line = strsep(&rest, "\n")) && (*line || rest)) {
+					CHECK_INT_IN(name, text_columns(line), 0, columns);
+					n_lines++;
+				}
+				if (columns >= 80 && rows >= 24)
+					CHECK_INT_IN(name, n_lines, 4, rows);
+				rest = (char *)(uintptr_t)buf_text(&report);
+				while ((line = strsep(&rest, "\n")))
+					CHECK_INT_IN(name, text_columns(line), 0, columns < 22 ? 22 : columns);
+			}
+		}
+	}
+}
+
+int main(void)
+{
+	if (!setlocale(LC_CTYPE, "C.UTF-8"))
+		CHECK_SKIP("no locale C.UTF-8");
+
+	meaning_test();
+	screen_test();
+	report_test();
+	status_test();
+	sizes_test();
+	return check_result();
+}

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Prints a line of every type that commands print as JSON, with every field of
+ * its message set: validate_json.py compares them with the schemas.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/array.h"
+#include "cli/commands/trace_json.h"
+#include "libingero/render/pb_json.h"
+#include "tests/support/check.h"
+
+static ARRAY(void *) kept; /* to the end of the program */
+
+static ProtobufCMessage *message_fill(const ProtobufCMessageDescriptor *d);
+
+static void *zeroes(size_t n)
+{
+	void *p = calloc(1, n);
+
+	if (!p || ARRAY_PUSH(&kept, p) < 0)
+		exit(1);
+	return p;
+}
+
+/* A value at `at`: 7, true, "text", or a message filled like this one. */
+static void value_fill(const ProtobufCFieldDescriptor *field, void *at)
+{
+	switch (field->type) {
+	case PROTOBUF_C_TYPE_UINT64:
+		*(uint64_t *)at = UINT64_MAX;
+		break;
+	case PROTOBUF_C_TYPE_UINT32:
+		*(uint32_t *)at = UINT32_MAX;
+		break;
+	case PROTOBUF_C_TYPE_INT32:
+		*(int32_t *)at = INT32_MIN;
+		break;
+	case PROTOBUF_C_TYPE_BOOL:
+		*(protobuf_c_boolean *)at = 1;
+		break;
+	case PROTOBUF_C_TYPE_DOUBLE:
+		*(double *)at = 0.25;
+		break;
+	case PROTOBUF_C_TYPE_STRING:
+		*(const char **)at = "text";
+		break;
+	case PROTOBUF_C_TYPE_MESSAGE:
+		*(ProtobufCMessage **)at = message_fill(field->descriptor);
+		break;
+	default:
+		fprintf(stderr, "field '%s' has a type that this test does not know\n", field->name);
+		exit(1);
+	}
+}
+
+static ProtobufCMessage *message_fill(const ProtobufCMessageDescriptor *d)
+{
+	ProtobufCMessage *message = zeroes(d->sizeof_message);
+
+	protobuf_c_message_init(d, message);
+	for (unsigned int i = 0; i < d->n_fields; i++) {
+		const ProtobufCFieldDescriptor *field = &d->fields[i];
+		uint8_t *base = (uint8_t *)message;
+
+		if (field->label == PROTOBUF_C_LABEL_REPEATED) {
+			void *one = zeroes(sizeof(uint64_t));
+
+			value_fill(field, one);
+			*(void **)(void *)(base + field->offset) = one;
+			*(size_t *)(void *)(base + field->quantifier_offset) = 1;
+			continue;
+		}
+		value_fill(field, base + field->offset);
+		if (field->label == PROTOBUF_C_LABEL_OPTIONAL)
+			*(protobuf_c_boolean *)(base + field->quantifier_offset) = 1;
+	}
+	return message;
+}
+
+static void reply_print(struct buf *out, Ingero__V1__TraceReply__BodyCase body, const ProtobufCMessageDescriptor *d)
+{
+	Ingero__V1__TraceReply reply = INGERO__V1__TRACE_REPLY__INIT;
+	Ingero__V1__EventBatch batch = INGERO__V1__EVENT_BATCH__INIT;
+	Ingero__V1__Event *event;
+
+	reply.body_case = body;
+	reply.start = (Ingero__V1__Start *)message_fill(d); /* all bodies share their place */
+	if (body == INGERO__V1__TRACE_REPLY__BODY_EVENTS) {
+		event = (Ingero__V1__Event *)reply.start;
+		batch.events = &event;
+		batch.n_events = 1;
+		reply.events = &batch;
+	}
+	if (trace_json_reply(out, &reply) < 0)
+		exit(1);
+}
+
+int main(void)
+{
+	CLEANUP(buf_done) struct buf out = BUF_INIT;
+
+	reply_print(&out, INGERO__V1__TRACE_REPLY__BODY_START, &ingero__v1__start__descriptor);
+	reply_print(&out, INGERO__V1__TRACE_REPLY__BODY_LIBRARY, &ingero__v1__library__descriptor);
+	reply_print(&out, INGERO__V1__TRACE_REPLY__BODY_EVENTS, &ingero__v1__event__descriptor);
+	reply_print(&out, INGERO__V1__TRACE_REPLY__BODY_LOSS, &ingero__v1__loss__descriptor);
+	if (trace_json_summary(&out, (const Ingero__V1__Summary *)message_fill(&ingero__v1__summary__descriptor)) < 0 ||
+	    pb_json_line(&out, "status", message_fill(&ingero__v1__status_reply__descriptor), NULL) < 0)
+		return 1;
+	return fwrite(out.data, 1, out.n, stdout) == out.n ? 0 : 1;
+}
