@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Many processes that live shortly: each makes a few calls and ends. The parent makes
+ * none and reports, as JSON lines, every child's pid and how it ended.
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/parse.h"
+#include "cuda_calls.h"
+
+static const char help[] = "brood: many short processes\n"
+			   "  --processes N     199\n"
+			   "  --calls N         launches of each, 11\n"
+			   "  --rate N          started a second; 0, the default, is as fast as they end\n"
+			   "  --at-once N       alive at most, 4\n"
+			   "  --linger TIME     each lives on so long after its calls\n"
+			   "  --no-exec         forked alone, instead of started as a program\n"
+			   "  --wait-for-stdin  prints 'ready PID', reads a line before the first\n";
+
+struct options {
+	uint64_t n_processes, n_calls, rate, at_once, linger_ns;
+	bool is_forked_only, waits;
+};
+
+static int live_and_die(uint64_t n, uint64_t linger_ns)
+{
+	static const dim3 one = { 1, 1, 1 };
+	struct timespec linger = { (time_t)(linger_ns / NSEC_PER_SEC), (long)(linger_ns % NSEC_PER_SEC) };
+
+	for (uint64_t i = 0; i < n; i++) {
+		if (cudaLaunchKernel((const void *)live_and_die, one, one, NULL, 0, NULL) != 0)
+			return 1;
+	}
+	while (linger_ns && nanosleep(&linger, &linger) < 0 && errno == EINTR)
+		;
+	return 0;
+}
+
+static pid_t start_child(const struct options *options)
+{
+	char n[24], linger[24];
+	pid_t pid = fork();
+
+	if (pid != 0)
+		return pid;
+	if (options->is_forked_only)
+		_exit(live_and_die(options->n_calls, options->linger_ns));
+	snprintf(n, sizeof(n), "%" PRIu64, options->n_calls);
+	snprintf(linger, sizeof(linger), "%" PRIu64 "ns", options->linger_ns);
+	execl("/proc/self/exe", "brood", "--one", n, linger, (char *)NULL);
+	_exit(127);
+}
+
+static int wait_for_one(uint64_t n_calls)
+{
+	int status = 0;
+	pid_t pid = wait(&status);
+
+	if (pid < 0)
+		return 1;
+	printf("{\"pid\":%d,\"launches\":%" PRIu64 ",\"ok\":%s}\n", pid, n_calls, status == 0 ? "true" : "false");
+	return status != 0;
+}
+
+static int run(const struct options *options)
+{
+	uint64_t gap_ns = options->rate ? NSEC_PER_SEC / options->rate : 0, n_alive = 0;
+	struct timespec next;
+	int failed = 0;
+
+	clock_gettime(CLOCK_MONOTONIC, &next);
+	for (uint64_t i = 0; i < options->n_processes; i++) {
+		if (n_alive == options->at_once) {
+			failed |= wait_for_one(options->n_calls);
+			n_alive--;
+		}
+		next.tv_nsec += (long)gap_ns;
+		if (next.tv_nsec >= (long)NSEC_PER_SEC) {
+			next.tv_sec += next.tv_nsec / (long)NSEC_PER_SEC;
+			next.tv_nsec %= (long)NSEC_PER_SEC;
+		}
+		while (gap_ns && clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &next, NULL) == EINTR)
+			;
+		if (start_child(options) < 0) {
+			perror("brood: cannot fork");
+			failed = 1;
+			break;
+		}
+		n_alive++;
+	}
+	for (; n_alive; n_alive--)
+		failed |= wait_for_one(options->n_calls);
+	return failed;
+}
+
+int main(int argc, char **argv)
+{
+	static const struct option longs[] = {
+		{ "processes", required_argument, NULL, 'p' },
+		{ "calls", required_argument, NULL, 'c' },
+		{ "rate", required_argument, NULL, 'r' },
+		{ "at-once", required_argument, NULL, 'a' },
+		{ "linger", required_argument, NULL, 'l' },
+		{ "no-exec", no_argument, NULL, 'n' },
+		{ "wait-for-stdin", no_argument, NULL, 's' },
+		{ "help", no_argument, NULL, 'h' },
+		{ NULL, 0, NULL, 0 },
+	};
+	struct options options = { .n_processes = 199, .n_calls = 11, .at_once = 4 };
+	uint64_t n = 0, linger_ns = 0;
+	int option, at = 0, c, r = 0;
+
+	if (argc == 4 && strcmp(argv[1], "--one") == 0)
+		return parse_u64(argv[2], UINT64_MAX, &n) < 0 || parse_duration(argv[3], &linger_ns) < 0
+			       ? 2
+			       : live_and_die(n, linger_ns);
+
+	while ((option = getopt_long(argc, argv, "", longs, &at)) != -1) {
+		switch (option) {
+		case 'p':
+			r = parse_u64(optarg, 1000000, &options.n_processes);
+			break;
+		case 'c':
+			r = parse_u64(optarg, UINT64_MAX, &options.n_calls);
+			break;
+		case 'r':
+			r = parse_u64(optarg, 1000000, &options.rate);
+			break;
+		case 'a':
+			r = parse_u64(optarg, 10000, &options.at_once);
+			break;
+		case 'l':
+			r = parse_duration(optarg, &options.linger_ns);
+			break;
+		case 'n':
+			options.is_forked_only = true;
+			break;
+		case 's':
+			options.waits = true;
+			break;
+		case 'h':
+			fputs(help, stdout);
+			return 0;
+		default:
+			return 2;
+		}
+		if (r < 0 || options.at_once == 0) {
+			fprintf(stderr, "brood: --%s: cannot use '%s'; --help lists what is known\n", longs[at].name,
+				optarg);
+			return 2;
+		}
+	}
+	if (options.waits) {
+		printf("ready %d\n", getpid());
+		fflush(stdout);
+		while ((c = getchar()) != '\n' && c != EOF)
+			;
+	}
+	return run(&options);
+}
