@@ -357,7 +357,8 @@ static enum parser_result symbol_look_at(struct elf_matches *m, struct elf_file 
 
 	if (type == STT_OBJECT && strcmp(name, "_r_debug") == 0)
 		m->r_debug_address = symbol->st_value;
-	if (type != STT_FUNC) /* STT_GNU_IFUNC is no function yet */
+	/* STT_GNU_IFUNC is no function yet; an assembler that was told nothing says STT_NOTYPE. */
+	if (type != STT_FUNC && type != STT_NOTYPE)
 		return PARSER_OK;
 	if (strcmp(name, "_dl_debug_state") == 0)
 		m->debug_state_address = symbol->st_value;
@@ -388,7 +389,8 @@ static enum parser_result symbols_walk(struct elf_file *f, uint64_t symbols_offs
 
 			if (chunk[i].st_shndx == SHN_UNDEF || chunk[i].st_shndx >= SHN_LORESERVE)
 				continue;
-			if ((bind != STB_GLOBAL && bind != STB_WEAK) || (type != STT_FUNC && type != STT_OBJECT))
+			if ((bind != STB_GLOBAL && bind != STB_WEAK) ||
+			    (type != STT_FUNC && type != STT_NOTYPE && type != STT_OBJECT))
 				continue;
 			if (!name_read(f, strings_offset, strings_bytes, chunk[i].st_name, name, sizeof(name)))
 				return PARSER_DAMAGED;

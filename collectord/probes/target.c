@@ -35,6 +35,7 @@
 #define CANDIDATES_MAX 4096 /* of one process */
 #define FILES_MAX 4096 /* remembered; those of no interest are forgotten first */
 #define LIBRARIES_MAX 1024 /* listed, attached or not */
+#define LIBRARIES_OF_USER_MAX 256 /* of these, first met in processes of one user */
 #define BUCKETS 1024
 #define DEVICE_OVERLAY UINT64_MAX /* in struct file_id: of any overlay */
 
@@ -172,7 +173,7 @@ static void file_forget_one(struct target_set *set)
 
 	for (size_t i = 0; i < BUCKETS; i++)
 		for (struct target_file **f = &set->buckets[i]; *f; f = &(*f)->next)
-			if ((*f)->is_settled && !(*f)->is_listed && !(*f)->loader &&
+			if ((*f)->is_settled && !(*f)->is_listed && !(*f)->library.probes && !(*f)->loader &&
 			    (!oldest || (*f)->last_scan < (*oldest)->last_scan))
 				oldest = f;
 	if (oldest) {
@@ -229,7 +230,17 @@ static void file_refuse(struct target_file *file, const char *fmt, ...)
 	va_end(ap);
 }
 
-/* Nothing more will be found out about this file: list it if it matters. Scans that wait for it are looked at later. */
+/* Whether another library of this user may be listed, so that nobody's copies leave no room for others'. */
+static bool set_has_room(struct target_set *set, uint32_t uid)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < set->listed.n; i++)
+		n += set->listed.items[i]->library.owner_uid == uid;
+	return set->listed.n < LIBRARIES_MAX && n < LIBRARIES_OF_USER_MAX;
+}
+
+/* Nothing more will be found out about this file: list it if it matters. */
 static void file_settle(struct target_set *set, struct target_file *file)
 {
 	closep(&file->path_fd);
@@ -242,10 +253,10 @@ static void file_settle(struct target_set *set, struct target_file *file)
 
 	if (file->is_same || (!file->is_named && !file->library.n_symbols && !*file->library.reason))
 		return;
-	if (set->listed.n >= LIBRARIES_MAX || ARRAY_PUSH(&set->listed, file) < 0) {
+	if (!set_has_room(set, file->library.owner_uid) || ARRAY_PUSH(&set->listed, file) < 0) {
 		if (!set->is_full_told)
-			log_warning(0, "more than %d library files met, not listing '%s' and later ones", LIBRARIES_MAX,
-				    file->library.path);
+			log_warning(0, "too many library files of user %" PRIu32 ", '%s' and later ones are not traced",
+				    file->library.owner_uid, file->library.path);
 		set->is_full_told = true;
 		return;
 	}
@@ -323,10 +334,8 @@ static int library_describe(struct target_library *library, const struct parser_
 }
 
 /* One site for each function, in order of offset. */
-static uint32_t sites_place(const struct parser_library *a, struct probe_site *sites, struct target_library *library)
+static void sites_place(const struct parser_library *a, struct probe_site *sites)
 {
-	uint32_t n = 0, n_stepped = 0;
-
 	for (uint32_t i = 0; i < a->n_symbols; i++) {
 		const struct parser_symbol *s = &a->symbols[i];
 		struct place place = place_find(a->machine, s->head, s->n_head);
@@ -334,12 +343,18 @@ static uint32_t sites_place(const struct parser_library *a, struct probe_site *s
 		/* A function that begins inside the head of this one: leave the shared instruction to it. */
 		if (i + 1 < a->n_symbols && s->offset + place.delta >= a->symbols[i + 1].offset)
 			place = (struct place){ 0, CALL_HEAD_STEPPED };
-		sites[n++] = (struct probe_site){ s->offset + place.delta, COOKIE(s->op, place.head) };
-		n_stepped += place.head == CALL_HEAD_STEPPED;
-		library->ops[s->op] = true;
+		sites[i] = (struct probe_site){ s->offset + place.delta, COOKIE(s->op, place.head) };
 	}
-	library->n_stepped = n_stepped;
-	return n;
+}
+
+/* What is attached, as people are told. */
+static void library_count(struct target_library *library, const struct probe_site *sites, uint32_t n)
+{
+	library->n_symbols = n;
+	for (uint32_t i = 0; i < n; i++) {
+		library->ops[COOKIE_OP(sites[i].cookie)] = true;
+		library->n_stepped += COOKIE_HEAD(sites[i].cookie) == CALL_HEAD_STEPPED;
+	}
 }
 
 /*
@@ -373,30 +388,32 @@ static void library_attach(struct target_set *set, struct target_file *file, con
 	struct target_file *before = file_find_attached(set, file);
 	struct target_library *library = &file->library;
 	uint64_t start_ns = clock_now_ns();
-	uint32_t n;
+	uint32_t n = a->n_symbols;
 	int r;
 
 	if (!sites) {
 		file_refuse(file, "cannot be attached: %s", strerror(ENOMEM));
 		return;
 	}
-	n = sites_place(a, sites, library);
+	sites_place(a, sites);
 	if (before && before->library.n_symbols == n && memcmp(before->sites, sites, n * sizeof(*sites)) == 0) {
 		file->is_same = true; /* touched: nothing to do, and no call to miss */
 		return;
 	}
 	if (before)
 		library_detach(set, before);
+	if (!set_has_room(set, library->owner_uid)) {
+		file_refuse(file, "is one of too many of this user");
+		return;
+	}
 
 	r = probe_set_attach_library(set->probes, file->path_fd, sites, n, &library->probes);
 	library->attach_ns = clock_now_ns() - start_ns;
 	if (r < 0) {
-		library->n_stepped = 0;
-		memset(library->ops, 0, sizeof(library->ops));
 		file_refuse(file, "cannot be attached: %s", strerror(-r));
 		return;
 	}
-	library->n_symbols = n;
+	library_count(library, sites, n);
 	file->sites = TAKE_PTR(sites);
 }
 
@@ -421,7 +438,12 @@ static void answer_take(struct target_set *set, struct target_file *file, int r,
 		file_refuse(file, "exports none of the traced operations");
 	}
 
-	if (r == 0 && file->is_loader && !*file->library.reason && a->result == PARSER_OK && a->is_loader) {
+	if (r < 0 || !file->is_loader || *file->library.reason)
+		return;
+	if (!a->is_loader) {
+		file_refuse(file, "is a dynamic loader that does not tell of libraries (no _r_debug), those loaded later "
+				  "may be found late");
+	} else {
 		r = probe_set_attach_loader(set->probes, file->path_fd, a->debug_state_offset, a->r_debug_delta,
 					    &file->loader);
 		if (r < 0)

@@ -45,6 +45,8 @@ EXPORT int cudaFree_v4(void) __attribute__((ifunc("resolve")));
 #endif
 
 #ifdef SAMPLE_DRIVER
+/* as a careless assembler exports it: neither type nor size */
+__asm__(".text\n.globl cuMemcpyHtoDAsync_v2\ncuMemcpyHtoDAsync_v2:\n.long 0x01020304, 0x05060708\n");
 FUNCTION(cuMemAlloc_v2, 2001)
 FUNCTION(cuMemFree_v2, 2002)
 FUNCTION(cuLaunchKernel, 2003)
