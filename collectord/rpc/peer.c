@@ -211,7 +211,7 @@ static void peer_process(struct peer *peer)
 {
 	size_t used = 0;
 
-	while (!peer->is_closed && peer_may_read(peer)) {
+	while (!peer->is_closed && peer_may_read(peer) && used < peer->in.n) {
 		uint64_t resume_ns = 0;
 		enum quota_rate rate;
 		struct frame frame;

@@ -96,7 +96,7 @@ static void test_rate(void)
 		{ "last refused", 2 * QUOTA_USER_FRAMES_BURST - 1, 0, QUOTA_RATE_REFUSE },
 		{ "goes on regardless", 2 * QUOTA_USER_FRAMES_BURST, 0, QUOTA_RATE_PAUSE },
 		{ "has waited", 2 * QUOTA_USER_FRAMES_BURST,
-		  QUOTA_USER_FRAMES_BURST * NSEC_PER_SEC / QUOTA_USER_FRAMES_PER_S, QUOTA_RATE_OK },
+		  (QUOTA_USER_FRAMES_BURST + 1) * NSEC_PER_SEC / QUOTA_USER_FRAMES_PER_S, QUOTA_RATE_OK },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {

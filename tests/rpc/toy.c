@@ -72,10 +72,13 @@ static void toy_query_operations(Ingero__V1__Query_Service *service, const Inger
 	(void)service;
 	switch (input->n_pids ? input->pids[0] : TOY_REPLY) {
 	case TOY_NEVER:
-		call_on_close(call, toy_later_closed, toy);
-		toy->later = call;
-		return;
 	case TOY_LATER:
+		if (toy->later) {
+			call_fail(call, CALL_ERROR_UNAVAILABLE, "one call is kept already");
+			return;
+		}
+		if (input->pids[0] == TOY_NEVER)
+			call_on_close(call, toy_later_closed, toy);
 		toy->later = call;
 		return;
 	case TOY_FAIL:
@@ -88,7 +91,10 @@ static void toy_query_operations(Ingero__V1__Query_Service *service, const Inger
 		reply_with_text(call, closure, FRAME_SERVER_BODY_MAX - 64);
 		return;
 	case TOY_DIE:
-		_exit(3);
+		if (!toy->does_not_die)
+			_exit(3);
+		call_fail(call, CALL_ERROR_INTERNAL, "not dying");
+		return;
 	default:
 		reply_rows(call, closure, input->n_pids);
 	}

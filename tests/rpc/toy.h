@@ -47,6 +47,7 @@ struct toy {
 	unsigned int n_idle;
 	uint32_t last_peer_pid;
 	bool stops_when_idle; /* uv_stop() then */
+	bool does_not_die; /* TOY_DIE fails instead */
 };
 
 void toy_open(struct toy *toy);
