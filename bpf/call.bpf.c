@@ -144,11 +144,11 @@ VERIFIED_ALONE int call_untimed(struct thread_state *t, __u64 sp, __u64 ip, __u6
  * @ret_token: of the frame that was opened, never 0; untouched when none was
  * Return: whether its return is to be seen
  */
-static __always_inline bool call_enter(struct pt_regs *ctx, __u64 *ret_token)
+static __always_inline bool call_enter(struct pt_regs *ctx, __u64 cookie, __u64 *ret_token)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct thread_state *t = bpf_task_storage_get(&threads, task, 0, 0);
-	__u64 cookie = bpf_get_attach_cookie(ctx), sp = regs_sp(ctx), ip = regs_ip(ctx);
+	__u64 sp = regs_sp(ctx), ip = regs_ip(ctx);
 	__u32 op = COOKIE_OP(cookie) & (OP_ID_MAX - 1), depth;
 	struct call_frame *f;
 
@@ -403,7 +403,7 @@ int call_session(struct pt_regs *ctx)
 
 	if (!bpf_session_is_return()) {
 		token = bpf_session_cookie();
-		return token && call_enter(ctx, token) ? 0 : 1;
+		return token && call_enter(ctx, bpf_get_attach_cookie(ctx), token) ? 0 : 1;
 	}
 
 	now = bpf_ktime_get_ns();
@@ -422,9 +422,10 @@ int call_session(struct pt_regs *ctx)
 SEC("kprobe")
 int call_entry(struct pt_regs *ctx)
 {
-	__u64 token;
+	__u64 token, cookie = bpf_get_attach_cookie(ctx);
 
-	call_enter(ctx, &token);
+	if (!attach_off[COOKIE_ATTACH_NUMBER(cookie)])
+		call_enter(ctx, cookie, &token);
 	return 0; /* anything else would remove the probe */
 }
 

@@ -20,6 +20,7 @@ SHARED const volatile __u64 ring_wake_bytes = 0; /* wake the daemon once when th
 /* Settings that the daemon changes while we run. */
 SHARED __u32 policy = 1; /* moves on whenever targets, users or trace_all change */
 SHARED __u32 is_inert = 0; /* set before slow detaching: programs return at once */
+SHARED __u8 attach_off[COOKIE_ATTACH_COUNT] = {}; /* likewise, by number of the attach */
 SHARED __u32 trace_all = 0;
 SHARED __u32 n_users = 0;
 SHARED __u32 record_on = 0;

@@ -34,9 +34,13 @@ enum call_head {
 
 /*
  * The attach cookie. Bits 0-7: operation id; 8-9: enum call_head; 10: entry
- * only, no return trap.
+ * only, no return trap; 16-23: number of the attach, set by probe_set.c, by
+ * which probes that are slow to close are switched off.
  */
 #define COOKIE(op, head) ((unsigned long long)(op) | ((unsigned long long)(head) << 8))
 #define COOKIE_ENTRY_ONLY (1ull << 10)
+#define COOKIE_ATTACH(number) ((unsigned long long)(number) << 16)
+#define COOKIE_ATTACH_COUNT 256
+#define COOKIE_ATTACH_NUMBER(c) ((unsigned int)((c) >> 16) & (COOKIE_ATTACH_COUNT - 1))
 #define COOKIE_OP(c) ((unsigned int)((c) & 0xff))
 #define COOKIE_HEAD(c) ((unsigned int)(((c) >> 8) & 0x3))

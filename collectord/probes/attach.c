@@ -4,6 +4,7 @@
 #include <bpf/bpf.h>
 #include <fcntl.h>
 #include <linux/perf_event.h>
+#include <pthread.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -35,8 +36,8 @@ struct multi_link_attr {
 
 /* Descriptors; closing the last reference to each detaches. */
 struct attach {
-	ARRAY(int) links;
-	ARRAY(int) events; /* of perf: slow to close */
+	ARRAY(int) fds;
+	bool is_slow; /* perf: 0.1 s to close each */
 };
 
 static void attach_path(char text[32], int path_fd)
@@ -84,7 +85,7 @@ static int multi_link(struct attach *a, int prog_fd, uint32_t type, uint32_t mul
 	fd = (int)syscall(SYS_bpf, BPF_LINK_CREATE, &attr, sizeof(attr));
 	if (fd < 0)
 		return -errno;
-	r = ARRAY_PUSH(&a->links, fd);
+	r = ARRAY_PUSH(&a->fds, fd);
 	if (r < 0)
 		return r;
 	(void)TAKE_FD(fd);
@@ -127,11 +128,11 @@ static int perf_event(struct attach *a, int prog_fd, uint64_t type, uint64_t con
 	link = bpf_link_create(prog_fd, event, BPF_PERF_EVENT, &opts);
 	if (link < 0)
 		return -errno;
-	r = ARRAY_PUSH(&a->events, event);
+	r = ARRAY_PUSH(&a->fds, event);
 	if (r < 0)
 		return r;
 	(void)TAKE_FD(event);
-	r = ARRAY_PUSH(&a->links, link);
+	r = ARRAY_PUSH(&a->fds, link);
 	if (r < 0)
 		return r;
 	(void)TAKE_FD(link);
@@ -194,6 +195,7 @@ int attach_open(enum probe_back_end back_end, const struct attach_programs *prog
 			r = multi_link(a, programs->entry_fd, ATTACH_TYPE_UPROBE_MULTI, 0, path_fd, sites, n_sites);
 		break;
 	case PROBE_BACK_END_PERF:
+		a->is_slow = true;
 		r = perf_events(a, programs, path_fd, sites, n_sites);
 		break;
 	case PROBE_BACK_END_AUTO:
@@ -206,38 +208,69 @@ int attach_open(enum probe_back_end back_end, const struct attach_programs *prog
 	return 0;
 }
 
-/*
- * A grandchild holds the events and ends; the kernel closes them for it, slowly. Only
- * system calls between fork and exit: other threads may hold any lock.
- */
-static void events_close_elsewhere(const int *events, size_t n)
+/* Everything but what is kept; only system calls. */
+static void close_others(const int *sorted, size_t n)
 {
-	sigset_t all, before;
-	pid_t child;
 	int low = 0;
 	size_t i;
 
-	(void)sigfillset(&all);
-	(void)sigprocmask(SIG_SETMASK, &all, &before);
-	child = fork();
-	if (child == 0) {
-		if (fork() != 0)
-			_exit(0);
-		(void)setsid();
-		/* Events were opened in ascending order, mostly; what is closed by mistake is only closed here. */
-		for (i = 0; i < n; i++) {
-			if (events[i] > low)
-				(void)syscall(SYS_close_range, low, events[i] - 1, 0);
-			if (events[i] >= low)
-				low = events[i] + 1;
-		}
-		(void)syscall(SYS_close_range, low, ~0u, 0);
-		_exit(0);
+	for (i = 0; i < n; i++) {
+		if (sorted[i] > low)
+			(void)syscall(SYS_close_range, low, sorted[i] - 1, 0);
+		low = sorted[i] + 1;
 	}
-	if (child > 0)
-		while (waitpid(child, NULL, 0) < 0 && errno == EINTR)
+	(void)syscall(SYS_close_range, low, ~0u, 0);
+}
+
+static int compare_int(const void *a, const void *b)
+{
+	int x, y;
+
+	memcpy(&x, a, sizeof(x));
+	memcpy(&y, b, sizeof(y));
+	return x < y ? -1 : x > y;
+}
+
+/*
+ * A grandchild keeps the descriptors until we have closed ours, and then ends: the kernel
+ * closes the last ones there, slowly. Between fork and exit it makes system calls only,
+ * since other threads of ours may hold any lock. Where no process can be made, closing is
+ * slow here.
+ */
+static void close_elsewhere(const int *fds, size_t n)
+{
+	CLEANUP(freep) int *keep = calloc(n + 1, sizeof(*keep));
+	sigset_t all, before;
+	int gate[2];
+	size_t i;
+	pid_t child = -1;
+	char byte;
+
+	if (keep && pipe2(gate, O_CLOEXEC) == 0) {
+		memcpy(keep, fds, n * sizeof(*keep));
+		keep[n] = gate[0];
+		qsort(keep, n + 1, sizeof(*keep), compare_int);
+		(void)sigfillset(&all);
+		(void)pthread_sigmask(SIG_SETMASK, &all, &before);
+		child = fork();
+		if (child == 0) {
+			if (fork() != 0)
+				_exit(0);
+			(void)setsid();
+			close_others(keep, n + 1);
+			while (read(gate[0], &byte, 1) < 0 && errno == EINTR)
+				;
+			_exit(0);
+		}
+		(void)close(gate[0]);
+		while (child > 0 && waitpid(child, NULL, 0) < 0 && errno == EINTR)
 			;
-	(void)sigprocmask(SIG_SETMASK, &before, NULL);
+		(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+	}
+	for (i = 0; i < n; i++)
+		(void)close(fds[i]);
+	if (child > 0)
+		(void)close(gate[1]);
 }
 
 void attach_close(struct attach *a)
@@ -246,14 +279,12 @@ void attach_close(struct attach *a)
 
 	if (!a)
 		return;
-	for (i = 0; i < a->links.n; i++)
-		(void)close(a->links.items[i]);
-	if (a->events.n)
-		events_close_elsewhere(a->events.items, a->events.n);
-	for (i = 0; i < a->events.n; i++)
-		(void)close(a->events.items[i]);
-	ARRAY_DONE(&a->links);
-	ARRAY_DONE(&a->events);
+	if (a->is_slow)
+		close_elsewhere(a->fds.items, a->fds.n);
+	else
+		for (i = 0; i < a->fds.n; i++)
+			(void)close(a->fds.items[i]);
+	ARRAY_DONE(&a->fds);
 	free(a);
 }
 

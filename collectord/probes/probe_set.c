@@ -32,6 +32,7 @@ struct slot_row {
 
 struct probe_library {
 	struct attach *attach;
+	unsigned int number; /* of the attach, in its cookies */
 	bool is_loader;
 };
 
@@ -47,6 +48,7 @@ struct probe_set {
 	struct figure_cell *cells;
 	struct behind_key *behind_keys;
 	struct behind_value *behind_values;
+	unsigned int last_number; /* of an attach */
 	size_t n_libraries; /* without loaders */
 	size_t n_loaders;
 	int n_cpus;
@@ -584,7 +586,8 @@ static int hooks_update(struct probe_set *set)
 	return 0;
 }
 
-static int library_new(struct attach **attach, bool is_loader, struct probe_library **ret_library)
+static int library_new(struct attach **attach, bool is_loader, unsigned int number,
+		       struct probe_library **ret_library)
 {
 	struct probe_library *library = calloc(1, sizeof(*library));
 
@@ -592,6 +595,7 @@ static int library_new(struct attach **attach, bool is_loader, struct probe_libr
 		return -ENOMEM;
 	library->attach = TAKE_PTR(*attach);
 	library->is_loader = is_loader;
+	library->number = number;
 	*ret_library = library;
 	return 0;
 }
@@ -599,16 +603,26 @@ static int library_new(struct attach **attach, bool is_loader, struct probe_libr
 int probe_set_attach_library(struct probe_set *set, int path_fd, const struct probe_site *sites, size_t n_sites,
 			     struct probe_library **ret_library)
 {
+	CLEANUP(freep) struct probe_site *numbered = calloc(n_sites + 1, sizeof(*numbered));
 	CLEANUP(attach_closep) struct attach *attach = NULL;
+	unsigned int number = ++set->last_number % COOKIE_ATTACH_COUNT;
+	size_t i;
 	int r;
 
+	if (!numbered)
+		return -ENOMEM;
+	for (i = 0; i < n_sites; i++) {
+		numbered[i] = sites[i];
+		numbered[i].cookie |= COOKIE_ATTACH(number);
+	}
+	set->bpf->bss->attach_off[number] = 0;
 	/* The hooks first: a call must not wait before anybody looks. */
 	set->n_libraries++;
 	r = hooks_update(set);
 	if (r == 0)
-		r = call_attach(set, path_fd, sites, n_sites, &attach);
+		r = call_attach(set, path_fd, numbered, n_sites, &attach);
 	if (r == 0)
-		r = library_new(&attach, false, ret_library);
+		r = library_new(&attach, false, number, ret_library);
 	if (r < 0) {
 		set->n_libraries--;
 		(void)hooks_update(set);
@@ -620,6 +634,8 @@ void probe_set_detach_library(struct probe_set *set, struct probe_library *libra
 {
 	if (!library)
 		return;
+	if (!library->is_loader)
+		set->bpf->bss->attach_off[library->number] = 1;
 	attach_close(library->attach);
 	if (library->is_loader)
 		set->n_loaders--;
@@ -645,7 +661,7 @@ int probe_set_attach_loader(struct probe_set *set, int path_fd, uint64_t debug_s
 	if (r == 0)
 		r = attach_open(set->back_end, &programs, path_fd, &site, 1, &attach);
 	if (r == 0)
-		r = library_new(&attach, true, ret_library);
+		r = library_new(&attach, true, 0, ret_library);
 	if (r == 0)
 		set->n_loaders++;
 	return r;

@@ -557,22 +557,20 @@ int main(int argc, char **argv)
 {
 	enum probe_back_end back_end = rig_back_end(argc, argv);
 	const char *only = argc > 2 ? argv[2] : NULL;
+	struct rig rig;
 	size_t i, k;
 
+	rig_open(&rig, back_end, 0);
 	for (i = 0; i < ARRAY_SIZE(cases); i++) {
 		const struct exact_case *c = &cases[i];
 		uint64_t untimed = 0;
-		struct rig rig;
 		pid_t pid;
 		int status;
 
 		if (only && strcmp(only, c->name) != 0)
 			continue;
-		rig_open(&rig, back_end, 0);
-		if (c->kills_without_session && probe_set_back_end(rig.set) != PROBE_BACK_END_SESSION) {
-			rig_close(&rig);
+		if (c->kills_without_session && probe_set_back_end(rig.set) != PROBE_BACK_END_SESSION)
 			continue;
-		}
 		status = rig_child(&rig, c->run, NULL, &pid);
 		CHECK_INT_EQ(c->name, status, c->status);
 		for (k = 0; k < ARRAY_SIZE(c->ops); k++) {
@@ -587,7 +585,7 @@ int main(int argc, char **argv)
 		CHECK_INT_EQ(c->name, untimed, c->untimed);
 		CHECK_INT_EQ(c->name, rig_loss(&rig, LOSS_RETURN_UNPAIRED), 0);
 		CHECK_INT_EQ(c->name, probe_set_slots(rig.set)[rig_slot(&rig, pid)].state, PROCESS_SLOT_GONE);
-		rig_close(&rig);
 	}
+	rig_close(&rig);
 	return check_result();
 }
