@@ -1,0 +1,327 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""
+cli_terminal.py BUILD: `ingero trace` on a terminal, in a pipe and around a program, with
+real probes on a stand-in for CUDA: what users do to it, and what they find afterwards.
+
+Needs root (or it is skipped). Waits for what is to be seen, never for a time.
+"""
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import tempfile
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+from cli_screen import Terminal, Unexpected, columns_of  # noqa: E402
+
+VALIDATE = str(pathlib.Path(__file__).parent / "validate_json.py")
+BUILD = pathlib.Path(sys.argv[1]).resolve()
+INGERO = str(BUILD / "bin" / "ingero")
+WORKLOAD = str(BUILD / "workloads" / "cudaload")
+UTF8 = "C.UTF-8"
+
+
+def environment(home, **changes):
+    own = {"HOME": home, "TERM": "xterm", "LC_ALL": UTF8, "PATH": os.environ["PATH"]}
+    for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS"):
+        if name in os.environ:
+            own[name] = os.environ[name]
+    own.update(changes)
+    return {name: value for name, value in own.items() if value is not None}
+
+
+def expect(condition, what, *shown):
+    if not condition:
+        raise Unexpected(what + "".join(f"\n{text}" for text in shown))
+
+
+class Workload:
+    """A process that makes CUDA calls for as long as the context lasts."""
+
+    def __enter__(self):
+        self.process = subprocess.Popen([WORKLOAD, "--duration", "3600s", "--rate", "500"], stdin=subprocess.DEVNULL,
+                                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        return self
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.wait()
+
+
+def live(home, rows=24, columns=80, **changes):
+    return Terminal([INGERO, "trace"], environment(home, **changes), rows, columns)
+
+
+def has_table(screen):
+    return any("cudaLaunchKernel" in line for line in screen.shown())
+
+
+def restored(terminal, what):
+    screen = terminal.screen
+    expect(terminal.modes_are_restored(), f"{what}: the terminal's modes are not as before")
+    expect(not screen.is_alternate, f"{what}: still on the alternate screen")
+    expect(not screen.cursor_hidden, f"{what}: the cursor is still hidden")
+
+
+def ended_with_summary(terminal, what):
+    restored(terminal, what)
+    expect("what it means" in terminal.screen.normal and "cudaLaunchKernel" in terminal.screen.normal,
+           f"{what}: no summary on the normal screen", terminal.screen.normal)
+
+
+def ends(home, what, end):
+    """However a user ends it: status 0, summary on the normal screen, terminal as before."""
+    with Workload(), live(home) as terminal:
+        terminal.until(has_table, "the table")
+        end(terminal)
+        expect(terminal.wait() == 0, f"{what}: exit status {terminal.status}", terminal.screen.normal)
+        ended_with_summary(terminal, what)
+
+
+def test_q(home):
+    ends(home, "q", lambda terminal: terminal.type("q"))
+
+
+def test_ctrl_c(home):
+    ends(home, "Ctrl-C", lambda terminal: terminal.type("\x03"))
+
+
+def test_sigterm(home):
+    ends(home, "SIGTERM", lambda terminal: os.kill(terminal.pid, signal.SIGTERM))
+
+
+def test_waiting(home):
+    """Nothing to trace: says what it waits for; afterwards that there is nothing to tell."""
+    with live(home) as terminal:
+        terminal.until(lambda screen: any(line.startswith("waiting for") for line in screen.shown()), "what it waits for")
+        expect("of root" in "\n".join(terminal.screen.shown()), "does not say whose processes", *terminal.screen.shown())
+        terminal.type("q")
+        expect(terminal.wait() == 0, f"exit status {terminal.status}")
+        expect("nothing to tell" in terminal.screen.normal, "no last line", terminal.screen.normal)
+        restored(terminal, "waiting")
+
+
+def test_resize(home):
+    """Every size is filled and none overflown (the screen fails on what is beyond its edges)."""
+    with Workload(), live(home, 24, 130) as terminal:
+        terminal.until(lambda screen: has_table(screen) and any(" p95 " in line for line in screen.shown()), "all columns")
+        for rows, columns in ((12, 60), (24, 80), (50, 200), (10, 40)):
+            frames = terminal.screen.frames
+            terminal.resize(rows, columns)
+            # one frame may have been on its way for the old size: its place is then overwritten by the next
+            terminal.screen.rows, terminal.screen.columns = 1000, 1000
+            terminal.until(lambda screen, seen=frames: screen.frames >= seen + 2, "frames after the resize")
+            terminal.screen.rows, terminal.screen.columns = rows, columns
+            terminal.screen.lines = {}
+            frames = terminal.screen.frames
+            terminal.until(lambda screen, seen=frames: screen.frames > seen, "a frame at the new size")
+            for line in terminal.screen.shown():
+                expect(columns_of(line) <= columns, f"wider than {columns} columns", line)
+        terminal.type("q")
+        expect(terminal.wait() == 0, f"exit status {terminal.status}")
+
+
+def test_colours(home):
+    for changes, has_tones in (({}, True), ({"NO_COLOR": "1"}, False), ({"NO_COLOR": ""}, True)):
+        with Workload(), live(home, **changes) as terminal:
+            terminal.until(has_table, "the table")
+            terminal.type("q")
+            expect(terminal.wait() == 0, f"exit status {terminal.status}")
+            tones = terminal.screen.tones - {"0"}
+            expect(bool(tones) == has_tones, f"with {changes} the tones are {tones}")
+    with Workload(), Terminal([INGERO, "trace", "--no-color"], environment(home)) as terminal:
+        terminal.until(has_table, "the table")
+        terminal.type("q")
+        terminal.wait()
+        expect(not terminal.screen.tones - {"0"}, f"--no-color: the tones are {terminal.screen.tones}")
+
+
+def test_ascii(home):
+    """A terminal without UTF-8; and one whose locale is not installed here, which has it."""
+    for locale, is_ascii in (("C", True), ("xx_XX.UTF-8", False)):
+        with Workload(), live(home, LC_ALL=locale) as terminal:
+            terminal.until(has_table, "the table")
+            terminal.type("q")
+            expect(terminal.wait() == 0, f"exit status {terminal.status}")
+            expect(terminal.raw.isascii() == is_ascii, f"with {locale}: {terminal.raw[:400]!r}")
+
+
+def test_dumb(home):
+    """TERM=dumb: plain lines and no control sequence, on a terminal all the same."""
+    with Workload(), live(home, TERM="dumb") as terminal:
+        terminal.until(lambda screen: "libcudart.so.12" in screen.normal, "the library's line")
+        terminal.type("\x03")
+        expect(terminal.wait() == 0, f"exit status {terminal.status}")
+        expect(b"\x1b" not in terminal.raw, f"control sequences: {terminal.raw[:400]!r}")
+        ended_with_summary(terminal, "dumb")
+
+
+def test_suspend(home):
+    """Ctrl-Z gives the terminal back to the shell, and continuing borrows it again."""
+    with Workload(), live(home) as terminal:
+        terminal.until(has_table, "the table")
+        terminal.type("\x1a")
+        terminal.until(lambda screen: not screen.is_alternate, "the normal screen")
+        os.waitpid(terminal.pid, os.WUNTRACED)
+        restored(terminal, "stopped")
+        os.kill(terminal.pid, signal.SIGCONT)
+        terminal.until(lambda screen: screen.is_alternate and has_table(screen), "the live screen again")
+        terminal.type("q")
+        expect(terminal.wait() == 0, f"exit status {terminal.status}")
+        ended_with_summary(terminal, "continued")
+
+
+def child_named(pid, name):
+    for child in pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
+        if pathlib.Path(f"/proc/{child}/comm").read_text().strip().startswith(name):
+            return int(child)
+    raise Unexpected(f"process {pid} has no child '{name}'")
+
+
+def test_daemon_dies(home):
+    """The terminal comes back, what is known is shown, and the status says that it failed."""
+    with Workload(), live(home) as terminal:
+        terminal.until(has_table, "the table")
+        os.kill(child_named(terminal.pid, "ingero-collecto"), signal.SIGKILL)
+        expect(terminal.wait() == 1, f"exit status {terminal.status}", terminal.screen.normal)
+        ended_with_summary(terminal, "daemon killed")
+        expect("ingero: " in terminal.screen.normal, "no sentence says why", terminal.screen.normal)
+
+
+def test_pipe(home):
+    """Not a terminal: plain lines, no control sequences."""
+    with Workload():
+        run = subprocess.Popen([INGERO, "trace"], env=environment(home), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
+        seen = b""
+        while b"libcudart.so.12" not in seen:
+            seen += os.read(run.stdout.fileno(), 65536)
+        run.send_signal(signal.SIGINT)
+        seen += run.stdout.read()
+        expect(run.wait() == 0, f"exit status {run.returncode}")
+        expect(b"\x1b" not in seen, f"control sequences: {seen[:400]!r}")
+        expect(b"watching processes of root" in seen and b"what it means" in seen, "no header or no summary", seen.decode())
+
+
+def test_closed_pipe(home):
+    """`| head -1`: ends quietly, as SIGPIPE would end it, without waiting for the next line."""
+    for options in (["--json"], []):
+        run = subprocess.Popen([INGERO, "trace", *options], env=environment(home), stdin=subprocess.DEVNULL,
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        seen = b""
+        while b"\n" not in seen:
+            seen += os.read(run.stdout.fileno(), 65536)
+        run.stdout.close()  # nothing is traced: no further line would ever be written
+        error = run.stderr.read()
+        expect(run.wait() == -signal.SIGPIPE, f"exit status {run.returncode}", error.decode())
+        expect(error == b"", f"stderr: {error!r}")
+
+
+def test_json(home):
+    """Every line is valid, the summary is last, and counts are the program's own."""
+    with tempfile.TemporaryDirectory() as directory:
+        report = os.path.join(directory, "report")
+        done = subprocess.run([INGERO, "trace", "--json", "--record-all", "--", WORKLOAD, "--calls", "101", "--threads", "2",
+                               "--report", report], env=environment(home), stdin=subprocess.DEVNULL, capture_output=True,
+                              check=False)
+        expect(done.returncode == 0, f"exit status {done.returncode}", done.stderr.decode())
+        valid = subprocess.run([sys.executable, VALIDATE], input=done.stdout, capture_output=True, check=False)
+        if valid.returncode != 77:
+            expect(valid.returncode == 0, "lines that are not valid", valid.stderr.decode())
+        lines = [json.loads(line) for line in done.stdout.splitlines()]
+        expect([lines[0]["type"], lines[-1]["type"]] == ["start", "summary"], "start is not first or summary not last")
+        made = sum(row["count"] for row in lines[-1]["operations"] if row["source"] == "cuda")
+        expect(made >= 202, f"{made} calls counted, 202 made in the loop alone", done.stdout[-3000:].decode())
+        events = sum(line["type"] == "event" and line["source"] == "cuda" for line in lines)
+        lost = sum(lines[-1]["lost"].values())
+        expect(events == made or lost, f"{events} single calls of {made} shown, nothing lost")
+
+
+def traced(home, options, program, **changes):
+    return subprocess.run([INGERO, "trace", *options, "--", *program], env=environment(home, **changes),
+                          stdin=subprocess.DEVNULL, capture_output=True, check=False)
+
+
+def test_program(home):
+    """Exit statuses are passed on, output is untouched, and sudo's caller is who runs it."""
+    rows = (
+        ([], ["sh", "-c", "echo out; echo err >&2; exit 5"], 5, b"out\n"),
+        ([], ["true"], 0, b""),
+        ([], ["sh", "-c", "kill -KILL $$"], 137, b""),
+        ([], ["/nonexistent"], 127, b""),
+        ([], ["/etc/passwd"], 126, b""),
+    )
+    for options, program, status, out in rows:
+        done = traced(home, options, program)
+        expect(done.returncode == status, f"{program}: exit status {done.returncode}", done.stderr.decode())
+        expect(done.stdout == out, f"{program}: stdout {done.stdout!r}")
+    expect(b"cannot run '/nonexistent': No such file or directory" in traced(home, [], ["/nonexistent"]).stderr,
+           "does not say what could not be run")
+
+    done = traced(home, ["--json"], ["sh", "-c", "echo out"])
+    expect(b"out\n" in done.stderr and b'"out"' not in done.stdout, "with --json a program's output goes to stderr")
+    expect(all(json.loads(line)["type"] for line in done.stdout.splitlines()), "stdout is not data only")
+
+    done = traced(home, [], ["sh", "-c", "id -u; id -g; echo $HOME"], SUDO_UID="65534", SUDO_GID="65534")
+    expect(done.stdout.split()[:2] == [b"65534", b"65534"], f"under sudo it ran as {done.stdout!r}", done.stderr.decode())
+
+
+def test_program_signals(home):
+    """What is sent to ingero alone reaches the program, which decides; ingero ends with it."""
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2):
+        name = number.name[3:]
+        run = subprocess.Popen([INGERO, "trace", "--", "sh", "-c", f"trap 'exit 9' {name}; echo ready; while :; do read x; done"],
+                               env=environment(home), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        expect(run.stdout.readline() == b"ready\n", f"{name}: the program did not start", )
+        run.send_signal(number)
+        # a blocked read of the shell ends by the signal; its trap runs then
+        error = run.stderr.read()
+        expect(run.wait() == 9, f"{name}: exit status {run.returncode}", error.decode())
+        run.stdin.close()
+        run.stdout.close()
+
+
+def test_program_on_terminal(home):
+    """Ctrl-C on the terminal reaches the program once; the summary follows."""
+    script = "n=0; trap 'n=$((n+1)); echo caught $n' INT; echo ready; read x; exit $n"
+    with Terminal([INGERO, "trace", "--", "sh", "-c", script], environment(home)) as terminal:
+        terminal.until(lambda screen: "ready" in screen.normal, "the program")
+        terminal.type("\x03")
+        terminal.until(lambda screen: "caught 1" in screen.normal, "the program's trap")
+        terminal.type("\n")
+        expect(terminal.wait() == 1, f"exit status {terminal.status}: signals caught", terminal.screen.normal)
+        expect("caught 2" not in terminal.screen.normal, "one Ctrl-C came twice", terminal.screen.normal)
+        expect(terminal.modes_are_restored(), "the terminal's modes are not as before")
+
+
+def skip(reason):
+    print(f"skipped: {reason}", file=sys.stderr)
+    sys.exit(77)
+
+
+def main(names):
+    if os.geteuid() != 0:
+        skip("a private daemon captures as root only")
+    for path in (INGERO, WORKLOAD, str(BUILD / "bin" / "ingero-collectord")):
+        if not os.path.exists(path):
+            skip(f"{path} is not built")
+
+    tests = {name[5:]: test for name, test in globals().items() if name.startswith("test_")}
+    failed = 0
+    for name in names or tests:
+        with tempfile.TemporaryDirectory(prefix="ingero-home-") as home:
+            os.chmod(home, 0o755)
+            try:
+                tests[name](home)
+                print(f"{name}: ok", flush=True)
+            except (Unexpected, OSError, ValueError) as error:
+                failed += 1
+                print(f"{name}: {error}", file=sys.stderr, flush=True)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[2:]))
