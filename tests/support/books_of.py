@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From the books of the stand-in libraries (which export was entered how often) to Ingero's operations."""
+import re
+
+SUFFIX = re.compile(r"(_v\d+)?(_ptsz|_ptds|_spt)?$")
+
+
+def known_operations(path):
+    """Names in bpf/ops.def."""
+    with open(path, encoding="utf-8") as file:
+        return set(re.findall(r"^OP\(\d+,\s*\w+,\s*(\w+)", file.read(), re.M))
+
+
+def operations(books, known):
+    """{operation: entries}, for the operations that are known; books: rows of cudaload's report."""
+    made = {}
+    for row in books:
+        op = SUFFIX.sub("", row["function"], count=1)
+        if op in known:
+            made[op] = made.get(op, 0) + row["entries"]
+    return made
+
+
+def differences(made, counted):
+    """{operation: counted - made}, where they differ."""
+    return {op: counted.get(op, 0) - made.get(op, 0) for op in sorted(made.keys() | counted.keys())
+            if counted.get(op, 0) != made.get(op, 0)}
