@@ -21,10 +21,10 @@
 #define FRAME_HELLO_METHOD "ingero.v1.Query.Hello"
 
 #define FRAME_HEADER_BYTES 12
-#define FRAME_CLIENT_BODY_MAX (64u * 1024) /* of a frame that a client sends */
+#define FRAME_CLIENT_BODY_MAX (64u * 1024)   /* of a frame that a client sends */
 #define FRAME_SERVER_BODY_MAX (1024u * 1024) /* of a frame that the server sends */
-#define FRAME_METHOD_MAX 127 /* bytes of a method's name */
-#define FRAME_TEXT_MAX 1024 /* bytes of the sentence in an END */
+#define FRAME_METHOD_MAX 127		     /* bytes of a method's name */
+#define FRAME_TEXT_MAX 1024		     /* bytes of the sentence in an END */
 
 /*
  * A stream begins with this credit. A reply may be sent while any credit is left and
@@ -35,10 +35,10 @@
 
 enum frame_type {
 	FRAME_REQUEST = 1, /* client: begins a stream; an envelope with the method and its message */
-	FRAME_REPLY = 2, /* server: one message */
-	FRAME_END = 3, /* server: code and sentence; the stream is over; stream 0: the connection is */
-	FRAME_CREDIT = 4, /* client: u32 more bytes of replies are welcome */
-	FRAME_CANCEL = 5, /* client: finish, please; a second one: now */
+	FRAME_REPLY = 2,   /* server: one message */
+	FRAME_END = 3,	   /* server: code and sentence; the stream is over; stream 0: the connection is */
+	FRAME_CREDIT = 4,  /* client: u32 more bytes of replies are welcome */
+	FRAME_CANCEL = 5,  /* client: finish, please; a second one: now */
 };
 
 /* In an END. Numbers are given once; 0 is success. */
@@ -49,14 +49,14 @@ enum call_error {
 	CALL_ERROR_UNKNOWN_METHOD = 3,
 	CALL_ERROR_NOT_ALLOWED = 4,
 	CALL_ERROR_NOT_FOUND = 5, /* also what may not be seen */
-	CALL_ERROR_INVALID = 6, /* an argument; the text names it */
+	CALL_ERROR_INVALID = 6,	  /* an argument; the text names it */
 	CALL_ERROR_QUOTA = 7,
 	CALL_ERROR_DEADLINE = 8,
 	CALL_ERROR_CANCELLED = 9,
 	CALL_ERROR_UNAVAILABLE = 10, /* the daemon cannot do this here; the text says why and the way out */
 	CALL_ERROR_INTERNAL = 11,
 	CALL_ERROR_TOO_LARGE = 12, /* frame over the limit */
-	CALL_ERROR_RATE = 13, /* too many requests in a short time */
+	CALL_ERROR_RATE = 13,	   /* too many requests in a short time */
 };
 
 struct frame {
@@ -68,9 +68,9 @@ struct frame {
 
 enum frame_result {
 	FRAME_OK,
-	FRAME_SHORT, /* more bytes are needed */
+	FRAME_SHORT,	 /* more bytes are needed */
 	FRAME_TOO_LARGE, /* length over the limit: nothing after it can be trusted */
-	FRAME_BAD, /* unknown type, or bits set that must be zero */
+	FRAME_BAD,	 /* unknown type, or bits set that must be zero */
 };
 
 /**
@@ -96,7 +96,7 @@ uint8_t *frame_reserve(struct buf *out, enum frame_type type, uint32_t stream, s
 /* Body of a REQUEST: `u32 deadline_ms | u8 length | method | message`. */
 struct frame_request {
 	char method[FRAME_METHOD_MAX + 1];
-	uint32_t deadline_ms; /* 0: the server's default */
+	uint32_t deadline_ms;	/* 0: the server's default */
 	const uint8_t *message; /* borrowed from the frame */
 	size_t message_bytes;
 };

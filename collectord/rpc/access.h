@@ -38,7 +38,7 @@ bool access_may_see(const struct call_identity *identity, uint32_t owner_uid, bo
 #define ACCESS_NO_GROUP ((gid_t)-1)
 struct access_groups {
 	gid_t admin; /* ingero-admin */
-	gid_t read; /* ingero-read */
+	gid_t read;  /* ingero-read */
 };
 
 /** access_groups_find() - the groups of this machine */

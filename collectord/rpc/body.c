@@ -48,7 +48,7 @@ static size_t utf8_char_bytes(const uint8_t *p, size_t n)
 	static const struct {
 		uint8_t first_low, first_high, second_low, second_high, bytes;
 	} forms[] = {
-		{ 0x01, 0x7f, 0, 0, 1 },	{ 0xc2, 0xdf, 0x80, 0xbf, 2 }, { 0xe0, 0xe0, 0xa0, 0xbf, 3 },
+		{ 0x01, 0x7f, 0, 0, 1 },       { 0xc2, 0xdf, 0x80, 0xbf, 2 }, { 0xe0, 0xe0, 0xa0, 0xbf, 3 },
 		{ 0xe1, 0xec, 0x80, 0xbf, 3 }, { 0xed, 0xed, 0x80, 0x9f, 3 }, { 0xee, 0xef, 0x80, 0xbf, 3 },
 		{ 0xf0, 0xf0, 0x90, 0xbf, 4 }, { 0xf1, 0xf3, 0x80, 0xbf, 4 }, { 0xf4, 0xf4, 0x80, 0x8f, 4 },
 	};
@@ -113,7 +113,8 @@ static enum call_error check_bytes(struct walk *walk, const ProtobufCMessageDesc
 				return refuse(walk, CALL_ERROR_PROTOCOL, descriptor->short_name, "is cut short");
 			break;
 		default:
-			return refuse(walk, CALL_ERROR_PROTOCOL, descriptor->short_name, "has a field of no known kind");
+			return refuse(walk, CALL_ERROR_PROTOCOL, descriptor->short_name,
+				      "has a field of no known kind");
 		}
 
 		field = protobuf_c_message_descriptor_get_field(descriptor, (unsigned int)(tag >> 3));

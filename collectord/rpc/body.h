@@ -13,9 +13,9 @@
 #include "proto/frame.h"
 
 #define BODY_BUDGET_BYTES (1024u * 1024) /* of memory one request may unpack to */
-#define BODY_DEPTH_MAX 16 /* messages in messages */
-#define BODY_REPEATED_MAX 4096 /* entries of one repeated field */
-#define BODY_UNKNOWN_MAX 256 /* fields of a later version in one request */
+#define BODY_DEPTH_MAX 16		 /* messages in messages */
+#define BODY_REPEATED_MAX 4096		 /* entries of one repeated field */
+#define BODY_UNKNOWN_MAX 256		 /* fields of a later version in one request */
 #define BODY_WHY_BYTES 200
 
 /**

@@ -21,7 +21,7 @@
 
 struct call {
 	LIST_ENTRY(call) link; /* in the peer */
-	struct peer *peer; /* NULL: the client is gone and the handler does not know */
+	struct peer *peer;     /* NULL: the client is gone and the handler does not know */
 	struct call_identity identity;
 	void *context;
 	const char *method; /* of the descriptor */
@@ -29,10 +29,10 @@ struct call {
 	uint32_t stream;
 	int64_t credit_bytes; /* below zero after a reply that took more than was left */
 	uint64_t deadline_ns; /* UINT64_MAX: none */
-	bool is_over; /* answered for the last time */
-	bool is_starting; /* its handler is being called: keep the memory */
-	bool is_stopping; /* the client asked it to finish */
-	bool is_waiting; /* found no credit or no room, and was not told of any since */
+	bool is_over;	      /* answered for the last time */
+	bool is_starting;     /* its handler is being called: keep the memory */
+	bool is_stopping;     /* the client asked it to finish */
+	bool is_waiting;      /* found no credit or no room, and was not told of any since */
 
 	call_close_func on_close;
 	void *on_close_data;
@@ -237,7 +237,8 @@ static struct call *find_waiting(struct peer *peer)
 {
 	struct call *call;
 
-	LIST_FOREACH (call, &peer->calls, link) {
+	LIST_FOREACH(call, &peer->calls, link)
+	{
 		if (call->is_waiting && call->on_drain && has_room(call))
 			return call;
 	}
@@ -266,7 +267,8 @@ struct call *call_find(struct peer *peer, uint32_t stream)
 {
 	struct call *call;
 
-	LIST_FOREACH (call, &peer->calls, link) {
+	LIST_FOREACH(call, &peer->calls, link)
+	{
 		if (call->stream == stream)
 			return call;
 	}
@@ -299,7 +301,8 @@ struct call *call_find_due(struct peer *peer, uint64_t now_ns, uint64_t *next_ns
 {
 	struct call *call;
 
-	LIST_FOREACH (call, &peer->calls, link) {
+	LIST_FOREACH(call, &peer->calls, link)
+	{
 		if (call->deadline_ns <= now_ns)
 			return call;
 		*next_ns = MIN(*next_ns, call->deadline_ns);

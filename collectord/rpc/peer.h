@@ -35,12 +35,12 @@ struct peer {
 	uint32_t peer_uid; /* of the process at the other end, whoever it acts for */
 
 	bool is_greeted;
-	bool is_ending; /* the last word is queued: nothing is read any more */
-	bool is_closed; /* waits for the loop only */
-	uint64_t due_ns; /* Hello, or the end of an ending connection, is due; 0: nothing is */
+	bool is_ending;	    /* the last word is queued: nothing is read any more */
+	bool is_closed;	    /* waits for the loop only */
+	uint64_t due_ns;    /* Hello, or the end of an ending connection, is due; 0: nothing is */
 	uint64_t resume_ns; /* reading pauses until then, by the user's rate; 0: it does not */
 
-	struct buf in; /* bytes read, not yet a whole frame */
+	struct buf in;	/* bytes read, not yet a whole frame */
 	struct buf out; /* frames not yet written, from out_start on; charged to the user */
 	size_t out_start;
 

@@ -30,7 +30,10 @@ struct quota {
 	size_t queued_bytes;
 };
 
-#define QUOTA_INIT { .users = NULL }
+#define QUOTA_INIT                                                                                                     \
+	{                                                                                                              \
+		.users = NULL                                                                                          \
+	}
 void quota_done(struct quota *quota);
 
 /**
@@ -54,7 +57,7 @@ bool quota_unqueue(struct quota *quota, struct quota_user *user, size_t n_bytes)
 enum quota_rate {
 	QUOTA_RATE_OK,
 	QUOTA_RATE_REFUSE, /* a request is answered with CALL_ERROR_RATE */
-	QUOTA_RATE_PAUSE, /* goes on regardless: stop reading until *ret_resume_ns */
+	QUOTA_RATE_PAUSE,  /* goes on regardless: stop reading until *ret_resume_ns */
 };
 /** quota_take_frame() - charge one frame against the user's rate */
 enum quota_rate quota_take_frame(struct quota_user *user, uint64_t now_ns, uint64_t *ret_resume_ns);

@@ -45,7 +45,7 @@ struct server {
 	int listen_fd;
 	int spare_fd; /* given up to accept and turn away a client when descriptors have run out */
 	char path[sizeof(((struct sockaddr_un *)0)->sun_path)]; /* what was bound, "" if nothing */
-	struct stat bound; /* which file that was */
+	struct stat bound;					/* which file that was */
 
 	unsigned int n_handles; /* the loop still holds */
 	bool is_closing;

@@ -2,7 +2,7 @@
 /*
  * Methods by name, and the call that waits for its answer.
  */
-#include "client/conn.h"
+#include "libingero/client/conn.h"
 
 #include <errno.h>
 #include <string.h>

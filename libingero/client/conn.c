@@ -2,7 +2,7 @@
 /*
  * A connection: opened, greeted, fed with what the socket has, closed.
  */
-#include "client/conn.h"
+#include "libingero/client/conn.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -20,9 +20,9 @@
 #define DAEMON_USER "ingero"
 #define READ_BYTES 65536
 #define READS_PER_TURN 32 /* so that a busy stream leaves the caller's loop time for its screen */
-#define CONNECT_S 5 /* at most, where more clients queue up than the daemon accepts */
+#define CONNECT_S 5	  /* at most, where more clients queue up than the daemon accepts */
 #define HELLO_MS 10000
-#define PRIVATE_END_MS 8000 /* to detach every probe; the slowest back end needs seconds on many CPUs */
+#define PRIVATE_END_MS 8000    /* to detach every probe; the slowest back end needs seconds on many CPUs */
 #define PRIVATE_HELLO_MS 30000 /* it has to load and attach nothing before it answers, but machines are slow */
 
 uint64_t conn_now_ns(void)

@@ -24,7 +24,10 @@ struct private_daemon {
 	pid_t pid; /* 0: none */
 	int pidfd; /* -1: none */
 };
-#define PRIVATE_DAEMON_INIT { .pidfd = -1 }
+#define PRIVATE_DAEMON_INIT                                                                                            \
+	{                                                                                                              \
+		.pidfd = -1                                                                                            \
+	}
 
 /**
  * private_start() - start a daemon of our own
@@ -62,9 +65,9 @@ struct ingero {
 	struct private_daemon daemon;
 	Ingero__V1__HelloReply *hello;
 	char error[ERROR_BYTES];
-	uint32_t code; /* of the last refusal */
-	int over; /* 0, or why nothing can be asked any more (-EPIPE) */
-	bool is_other; /* what answers does not speak the protocol */
+	uint32_t code;	      /* of the last refusal */
+	int over;	      /* 0, or why nothing can be asked any more (-EPIPE) */
+	bool is_other;	      /* what answers does not speak the protocol */
 	bool is_write_broken; /* what the daemon said last is still to be read */
 	uint32_t last_stream;
 	LIST_HEAD(, ingero_stream) streams;

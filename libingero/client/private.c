@@ -3,9 +3,10 @@
  * A daemon of our own on a socket pair: nothing listens, and it ends with its client.
  *
  * It ends when our end of the pair is closed. That is seen by its loop; should the client
- * be killed while the daemon's loop is stuck, the kernel sends it SIGTERM as well.
+ * be killed while the daemon's loop is stuck, the kernel sends it SIGTERM as well. (To the
+ * kernel, the client is the thread that called ingero_open().)
  */
-#include "client/conn.h"
+#include "libingero/client/conn.h"
 
 #include <errno.h>
 #include <fcntl.h>

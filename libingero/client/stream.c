@@ -2,7 +2,7 @@
 /*
  * Calls on a connection: the request out, replies in as credit is given, the end.
  */
-#include "client/conn.h"
+#include "libingero/client/conn.h"
 
 #include <errno.h>
 #include <string.h>
@@ -71,7 +71,8 @@ static struct ingero_stream *stream_find(struct ingero *ingero, uint32_t id)
 {
 	struct ingero_stream *stream;
 
-	LIST_FOREACH (stream, &ingero->streams, link) {
+	LIST_FOREACH(stream, &ingero->streams, link)
+	{
 		if (stream->id == id)
 			return stream;
 	}

@@ -24,7 +24,8 @@ static void check_request(const struct frame *frame)
 
 	if (frame_request_parse(frame, &request) != FRAME_OK)
 		return;
-	p = frame_reserve(&out, FRAME_REQUEST, frame->stream, frame_request_bytes(request.method) + request.message_bytes);
+	p = frame_reserve(&out, FRAME_REQUEST, frame->stream,
+			  frame_request_bytes(request.method) + request.message_bytes);
 	REQUIRE(p);
 	p = frame_request_write(p, request.method, request.deadline_ms);
 	if (request.message_bytes)

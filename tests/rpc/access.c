@@ -34,8 +34,8 @@ static void test_may_see(void)
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
-		CHECK_INT_EQ(cases[i].name,
-			     access_may_see(&cases[i].identity, cases[i].owner_uid, cases[i].mixed_ids), cases[i].may);
+		CHECK_INT_EQ(cases[i].name, access_may_see(&cases[i].identity, cases[i].owner_uid, cases[i].mixed_ids),
+			     cases[i].may);
 }
 
 static void test_grant(void)

@@ -59,7 +59,10 @@ static void test_text(void)
 		{ "cut after one of two", "a\xc3", 2, false },
 		{ "cut after two of three", "\xe2\x82", 2, false },
 		{ "cut after three of four", "\xf0\x9f\x90", 3, false },
-		{ "not continued", "\xe2\x82" "a", 3, false },
+		{ "not continued",
+		  "\xe2\x82"
+		  "a",
+		  3, false },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
@@ -67,8 +70,7 @@ static void test_text(void)
 		char why[BODY_WHY_BYTES];
 
 		memcpy(bytes + 2, cases[i].text, cases[i].n);
-		CHECK_INT_EQ(cases[i].name,
-			     unpack(&ingero__v1__trace_request__descriptor, bytes, 2 + cases[i].n, why),
+		CHECK_INT_EQ(cases[i].name, unpack(&ingero__v1__trace_request__descriptor, bytes, 2 + cases[i].n, why),
 			     cases[i].is_good ? CALL_OK : CALL_ERROR_INVALID);
 		if (!cases[i].is_good)
 			CHECK("the field is named", strstr(why, "'record'") != NULL);
@@ -93,7 +95,8 @@ static void test_amounts(void)
 		size_t n_piece, n;
 		enum call_error code;
 	} cases[] = {
-		{ "entries, at the limit", &ingero__v1__trace_request__descriptor, "\x08\x01", 2, BODY_REPEATED_MAX, CALL_OK },
+		{ "entries, at the limit", &ingero__v1__trace_request__descriptor, "\x08\x01", 2, BODY_REPEATED_MAX,
+		  CALL_OK },
 		{ "entries, one more", &ingero__v1__trace_request__descriptor, "\x08\x01", 2, BODY_REPEATED_MAX + 1,
 		  CALL_ERROR_INVALID },
 		{ "packed entries", &ingero__v1__trace_request__descriptor, "\x0a\x04\1\2\3\4", 6,
@@ -102,7 +105,8 @@ static void test_amounts(void)
 		  BODY_REPEATED_MAX, CALL_OK },
 		{ "the same number again and again", &ingero__v1__trace_request__descriptor, "\x18\x01", 2, 30000,
 		  CALL_OK },
-		{ "unknown, at the limit", &ingero__v1__status_request__descriptor, "\x08\x01", 2, BODY_UNKNOWN_MAX, CALL_OK },
+		{ "unknown, at the limit", &ingero__v1__status_request__descriptor, "\x08\x01", 2, BODY_UNKNOWN_MAX,
+		  CALL_OK },
 		{ "unknown, one more", &ingero__v1__status_request__descriptor, "\x08\x01", 2, BODY_UNKNOWN_MAX + 1,
 		  CALL_ERROR_PROTOCOL },
 		{ "unknown, inside", &ingero__v1__trace_reply__descriptor, "\x0a\x03\xf8\x7f\x01", 5,

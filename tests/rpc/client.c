@@ -151,7 +151,8 @@ static void test_wrong_calls(void)
 	CLEANUP(freep) uint32_t *pids = malloc(100000 * sizeof(*pids));
 	ProtobufCMessage *reply = NULL;
 
-	CHECK_INT_EQ("no such method", ingero_call(ingero, "ingero.v1.Query.Nothing", &status.base, 0, &reply), -EINVAL);
+	CHECK_INT_EQ("no such method", ingero_call(ingero, "ingero.v1.Query.Nothing", &status.base, 0, &reply),
+		     -EINVAL);
 	CHECK_INT_EQ("message of another method", ingero_call(ingero, STATUS, &operations.base, 0, &reply), -EINVAL);
 	memset(pids, 0xff, 100000 * sizeof(*pids));
 	operations.pids = pids;
@@ -216,7 +217,7 @@ struct seen {
 	unsigned int n_summaries;
 	unsigned int n_out_of_order;
 	unsigned int stop_after; /* replies; 0: never */
-	bool calls_inside; /* a call from within each reply */
+	bool calls_inside;	 /* a call from within each reply */
 	unsigned int n_calls_inside;
 	bool is_over;
 	int r;
@@ -288,7 +289,11 @@ static void test_streams(void)
 		{ "largest", TOY_COUNT, 7, FRAME_SERVER_BODY_MAX - 100, {}, { .n_starts = 7 } },
 		{ "stopped", TOY_STOPPABLE, 0, 10, { .stop_after = 1 }, { .n_starts = 1, .n_summaries = 1 } },
 		{ "stopped for good", TOY_PLAIN, 0, 10, { .stop_after = 1 }, { .n_starts = 1, .r = -ECANCELED } },
-		{ "calls inside", TOY_COUNT, 101, 50000, { .calls_inside = true },
+		{ "calls inside",
+		  TOY_COUNT,
+		  101,
+		  50000,
+		  { .calls_inside = true },
 		  { .n_starts = 101, .n_calls_inside = 101 } },
 	};
 
@@ -348,7 +353,8 @@ static void test_bad_private(void)
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		struct ingero_options options = { .private_daemon = true, .daemon_path = cases[i].path,
+		struct ingero_options options = { .private_daemon = true,
+						  .daemon_path = cases[i].path,
 						  .daemon_args = cases[i].args };
 		struct ingero *ingero = NULL;
 		char error[512] = "";
@@ -378,7 +384,8 @@ static void test_dies_with_client(void)
 	(void)fflush(NULL);
 	pid = fork();
 	if (pid == 0) {
-		struct ingero_options options = { .private_daemon = true, .daemon_path = "/proc/self/exe",
+		struct ingero_options options = { .private_daemon = true,
+						  .daemon_path = "/proc/self/exe",
 						  .daemon_args = linger };
 		struct ingero *ingero = NULL;
 		char error[512];
@@ -402,15 +409,17 @@ static void test_dies_with_client(void)
 /* ---- a service on a path ---- */
 
 struct service {
-	char directory[32];
-	char path[64];
+	char directory[80];
+	char path[100];
 	pid_t pid;
 	int ready_fd;
 };
 
 static void service_prepare(struct service *service)
 {
-	strcpy(service->directory, "/tmp/ingero-rpc-XXXXXX");
+	const char *base = getenv("TMPDIR");
+
+	(void)snprintf(service->directory, sizeof(service->directory), "%s/rpc-XXXXXX", base ? base : P_tmpdir);
 	if (!mkdtemp(service->directory) || chmod(service->directory, 0755))
 		abort();
 	(void)snprintf(service->path, sizeof(service->path), "%s/ingero.sock", service->directory);

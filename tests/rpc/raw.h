@@ -16,8 +16,8 @@
 struct raw {
 	struct toy *toy;
 	int fd;
-	struct buf in; /* received, not yet looked at */
-	bool is_closed; /* by the server */
+	struct buf in;	    /* received, not yet looked at */
+	bool is_closed;	    /* by the server */
 	bool holds_reading; /* leave what the server sends in the socket */
 };
 

@@ -113,7 +113,7 @@ void toy_answer_later(struct toy *toy)
 struct toy_stream {
 	struct toy *toy;
 	enum toy_trace kind;
-	char *text; /* of one piece */
+	char *text;	 /* of one piece */
 	uint32_t n_left; /* TOY_COUNT */
 };
 

@@ -17,26 +17,26 @@ struct call;
 
 enum toy_operation {
 	TOY_REPLY = 0, /* a summary with as many operations as pids were given */
-	TOY_LATER, /* keeps the call for toy_answer_later() */
-	TOY_NEVER, /* the same, and listens for its end */
-	TOY_FAIL, /* NOT_FOUND */
+	TOY_LATER,     /* keeps the call for toy_answer_later() */
+	TOY_NEVER,     /* the same, and listens for its end */
+	TOY_FAIL,      /* NOT_FOUND */
 	TOY_TOO_LARGE, /* a message larger than a frame */
-	TOY_LARGE, /* just below it */
-	TOY_DIE, /* the whole process, in the middle of the call */
+	TOY_LARGE,     /* just below it */
+	TOY_DIE,       /* the whole process, in the middle of the call */
 };
 
 enum toy_trace {
 	TOY_FLOOD = 100, /* pieces of `sample_every` bytes, until -ENOBUFS; goes on after each drain */
-	TOY_STOPPABLE, /* one start; a summary when stopped */
-	TOY_DEAF, /* listens for the stop and does nothing about it */
-	TOY_PLAIN, /* does not listen for a stop */
-	TOY_COUNT, /* as many pieces as the second pid says, then ends */
+	TOY_STOPPABLE,	 /* one start; a summary when stopped */
+	TOY_DEAF,	 /* listens for the stop and does nothing about it */
+	TOY_PLAIN,	 /* does not listen for a stop */
+	TOY_COUNT,	 /* as many pieces as the second pid says, then ends */
 };
 
 struct toy {
 	uv_loop_t loop;
 	struct server *server;
-	struct call *later; /* of TOY_LATER or TOY_NEVER */
+	struct call *later;	/* of TOY_LATER or TOY_NEVER */
 	unsigned int n_replies; /* call_reply() succeeded */
 	unsigned int n_refused; /* it returned -ENOBUFS */
 	unsigned int n_drains;
@@ -47,7 +47,7 @@ struct toy {
 	unsigned int n_idle;
 	uint32_t last_peer_pid;
 	bool stops_when_idle; /* uv_stop() then */
-	bool does_not_die; /* TOY_DIE fails instead */
+	bool does_not_die;    /* TOY_DIE fails instead */
 };
 
 void toy_open(struct toy *toy);

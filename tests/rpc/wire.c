@@ -28,10 +28,11 @@ static void test_hello(void)
 		const char *method;
 		uint32_t major;
 		uint32_t stream_code; /* of stream 1, CALL_OK where it gets a reply */
-		uint32_t last_code; /* of stream 0, CALL_OK where the connection lives */
+		uint32_t last_code;   /* of stream 0, CALL_OK where the connection lives */
 	} cases[] = {
 		{ "greeting", FRAME_HELLO_METHOD, FRAME_PROTOCOL_MAJOR, CALL_OK, CALL_OK },
-		{ "later version", FRAME_HELLO_METHOD, FRAME_PROTOCOL_MAJOR + 1, CALL_ERROR_VERSION, CALL_ERROR_VERSION },
+		{ "later version", FRAME_HELLO_METHOD, FRAME_PROTOCOL_MAJOR + 1, CALL_ERROR_VERSION,
+		  CALL_ERROR_VERSION },
 		{ "no version", FRAME_HELLO_METHOD, 0, CALL_ERROR_VERSION, CALL_ERROR_VERSION },
 		{ "no greeting", METHOD_STATUS, 1, UINT32_MAX, CALL_ERROR_PROTOCOL },
 		{ "unknown before greeting", "ingero.v1.Query.Nothing", 1, UINT32_MAX, CALL_ERROR_PROTOCOL },
@@ -126,9 +127,10 @@ static void test_bad_bytes(void)
 		{ "stream of the greeting again", BYTES("\0\0\0\0\1\0\0\0\1\0\0\0"), 0, CALL_ERROR_PROTOCOL, true },
 		{ "no envelope", BYTES("\0\0\0\0\1\0\0\0\2\0\0\0"), 2, CALL_ERROR_PROTOCOL, false },
 		{ "empty method", BYTES("\5\0\0\0\1\0\0\0\2\0\0\0\0\0\0\0\0"), 2, CALL_ERROR_PROTOCOL, false },
-		{ "method longer than the frame", BYTES("\6\0\0\0\1\0\0\0\2\0\0\0\0\0\0\0\2x"), 2,
-		  CALL_ERROR_PROTOCOL, false },
-		{ "method with a newline", BYTES("\6\0\0\0\1\0\0\0\2\0\0\0\0\0\0\0\1\n"), 2, CALL_ERROR_PROTOCOL, false },
+		{ "method longer than the frame", BYTES("\6\0\0\0\1\0\0\0\2\0\0\0\0\0\0\0\2x"), 2, CALL_ERROR_PROTOCOL,
+		  false },
+		{ "method with a newline", BYTES("\6\0\0\0\1\0\0\0\2\0\0\0\0\0\0\0\1\n"), 2, CALL_ERROR_PROTOCOL,
+		  false },
 		{ "method without a service", BYTES("\6\0\0\0\1\0\0\0\2\0\0\0\0\0\0\0\1x"), 2,
 		  CALL_ERROR_UNKNOWN_METHOD, false },
 	};
@@ -170,7 +172,8 @@ static void test_random_bytes(void)
 		}
 		/* Half of them keep a length and a type that let the rest of the frame be looked at. */
 		if (round % 2)
-			memcpy(bytes, (const uint8_t[]){ (uint8_t)round, 0, 0, 0, (uint8_t)(1 + round % 5), 0, 0, 0 }, 8);
+			memcpy(bytes, (const uint8_t[]){ (uint8_t)round, 0, 0, 0, (uint8_t)(1 + round % 5), 0, 0, 0 },
+			       8);
 		toy_open(&toy);
 		raw_open_greeted(&raw, &toy);
 		raw_send(&raw, bytes, sizeof(bytes));
@@ -228,8 +231,14 @@ static void test_refusals(void)
 		{ "body shorter than its length", METHOD_OPERATIONS, BYTES("\x0a\x05\x01"), CALL_ERROR_PROTOCOL },
 		{ "group", METHOD_OPERATIONS, BYTES("\x0b\x0c"), CALL_ERROR_PROTOCOL },
 		{ "field 0", METHOD_OPERATIONS, BYTES("\x00\x01"), CALL_ERROR_PROTOCOL },
-		{ "wrong kind for the field", METHOD_OPERATIONS, BYTES("\x09" "12345678"), CALL_ERROR_PROTOCOL },
-		{ "zero byte in text", "ingero.v1.Trace.Trace", BYTES("\x32\x03" "a\0b"), CALL_ERROR_INVALID },
+		{ "wrong kind for the field", METHOD_OPERATIONS,
+		  BYTES("\x09"
+			"12345678"),
+		  CALL_ERROR_PROTOCOL },
+		{ "zero byte in text", "ingero.v1.Trace.Trace",
+		  BYTES("\x32\x03"
+			"a\0b"),
+		  CALL_ERROR_INVALID },
 		{ "text not UTF-8", "ingero.v1.Trace.Trace", BYTES("\x32\x02\xc3\x28"), CALL_ERROR_INVALID },
 	};
 	struct toy toy;
@@ -490,7 +499,8 @@ static void test_credit_cap(void)
 	raw_settle(&raw);
 	(void)count_replies(&raw, &bytes);
 	/* Reading goes on while writing does, so this only ends because credit cannot be heaped up. */
-	CHECK_INT_IN("credit given at once is capped", bytes, FRAME_CREDIT_MAX, FRAME_CREDIT_MAX + 2 * FRAME_CREDIT_START);
+	CHECK_INT_IN("credit given at once is capped", bytes, FRAME_CREDIT_MAX,
+		     FRAME_CREDIT_MAX + 2 * FRAME_CREDIT_START);
 	raw_close(&raw);
 	toy_close(&toy);
 }
@@ -685,7 +695,8 @@ static void test_rate(void)
 
 /* ---- who is calling ---- */
 
-/* In a child, so that it can become another user. Return: code of the Hello's END, 100 + caller_uid % 100 if replied. */
+/* In a child, so that it can become another user. Return: code of the Hello's END, 100 + caller_uid % 100 if replied.
+ */
 static int hello_as(uid_t uid, bool has_on_behalf_of, uint32_t on_behalf_of)
 {
 	Ingero__V1__HelloRequest hello = INGERO__V1__HELLO_REQUEST__INIT;

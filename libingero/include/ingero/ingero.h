@@ -23,15 +23,16 @@ extern "C" {
 
 #define INGERO_PUBLIC __attribute__((visibility("default")))
 
-struct ingero; /* a connection */
+struct ingero;	      /* a connection */
 struct ingero_stream; /* a call that keeps replying */
 
 struct ingero_options {
 	const char *socket_path; /* NULL: /run/ingero.sock */
-	bool private_daemon; /* start one of our own on a socket pair; it ends with the connection */
-	const char *daemon_path; /* executable for that; NULL: beside the caller's, then the installed one */
+	/* start one of our own on a socket pair; it ends with the connection, or with the thread that opened it */
+	bool private_daemon;
+	const char *daemon_path;	/* executable for that; NULL: beside the caller's, then the installed one */
 	const char *const *daemon_args; /* further arguments, NULL-terminated; NULL: none */
-	bool has_on_behalf_of; /* root acts for this user */
+	bool has_on_behalf_of;		/* root acts for this user */
 	uid_t on_behalf_of;
 	const char *program; /* name and version of the client */
 };
@@ -40,11 +41,16 @@ struct ingero_options {
  * ingero_open() - connect and say hello
  * @error: at least 512 bytes; one sentence for people on failure
  * Return: 0; -ENOENT (nothing serves there), -EACCES (not allowed), -EPROTO (another
- * version, or not our daemon), -errno
+ * version, or not our daemon), -EAGAIN (too busy, or too many connections), -EPIPE (a
+ * private daemon that ended at once), -errno
  */
 INGERO_PUBLIC int ingero_open(const struct ingero_options *options, char *error, size_t error_bytes,
 			      struct ingero **ret_ingero);
-/** ingero_close() - end all calls and the connection; waits for a private daemon to be gone; NULL is fine */
+/**
+ * ingero_close() - end all calls and the connection; waits for a private daemon to be gone
+ *
+ * Streams that still run hear -ECANCELED. Not from within a callback; NULL is fine.
+ */
 INGERO_PUBLIC void ingero_close(struct ingero *ingero);
 /** ingero_hello() - the daemon's answer to the greeting, valid as long as the connection */
 INGERO_PUBLIC const Ingero__V1__HelloReply *ingero_hello(const struct ingero *ingero);
@@ -76,10 +82,19 @@ typedef void (*ingero_reply_func)(struct ingero_stream *stream, const ProtobufCM
  */
 typedef void (*ingero_end_func)(struct ingero_stream *stream, int r, void *data);
 
+/**
+ * ingero_stream_start() - begin a call that keeps replying
+ * @on_reply, @on_end: may be NULL; they may call, start and stop on the same connection
+ * @ret_stream: may be NULL; valid until on_end
+ * Return: 0, or -errno with its sentence in ingero_last_error(); then no callback comes
+ */
 INGERO_PUBLIC int ingero_stream_start(struct ingero *ingero, const char *method, const ProtobufCMessage *request,
 				      ingero_reply_func on_reply, ingero_end_func on_end, void *data,
 				      struct ingero_stream **ret_stream);
-/** ingero_stream_stop() - ask the daemon to finish: a Trace still sends its summary, then ends */
+/**
+ * ingero_stream_stop() - ask the daemon to finish: a Trace still sends its summary, then ends; asked a second time it
+ * ends at once
+ */
 INGERO_PUBLIC int ingero_stream_stop(struct ingero_stream *stream);
 
 /* For loops: wait for `events` (poll(2)) on the descriptor, then call process. */

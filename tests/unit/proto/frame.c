@@ -60,12 +60,13 @@ static void test_example(void)
 {
 	static const uint8_t request[] = {
 		0x1b, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, /* header */
-		0xe8, 0x03, 0x00, 0x00, 0x16, /* 1000 ms, 22 bytes of name */
-		'i', 'n', 'g', 'e', 'r', 'o', '.', 'v', '1', '.', 'Q', 'u', 'e', 'r', 'y', '.', 'S', 't', 'a', 't', 'u', 's',
+		0xe8, 0x03, 0x00, 0x00, 0x16,						/* 1000 ms, 22 bytes of name */
+		'i',  'n',  'g',  'e',	'r',  'o',  '.',  'v',	'1',  '.',  'Q',  'u',
+		'e',  'r',  'y',  '.',	'S',  't',  'a',  't',	'u',  's',
 	};
 	static const uint8_t end[] = {
 		0x0c, 0x00, 0x00, 0x00, 0x03, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, /* header */
-		0x05, 0x00, 0x00, 0x00, 'n', 'o', ' ', 's', 'u', 'c', 'h', '.', /* not found */
+		0x05, 0x00, 0x00, 0x00, 'n',  'o',  ' ',  's',	'u',  'c',  'h',  '.',	/* not found */
 	};
 	static const uint8_t credit[] = {
 		0x04, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x00, 0x03, 0x00, 0x00, 0x00, 0x00, 0x00, 0x08, 0x00,
@@ -107,9 +108,10 @@ static void test_request(void)
 		{ "no length", BYTES("\0\0\0\0"), FRAME_BAD, "", 0, 0 },
 		{ "no name", BYTES("\0\0\0\0\0xyz"), FRAME_BAD, "", 0, 0 },
 		{ "name cut", BYTES("\0\0\0\0\4abc"), FRAME_BAD, "", 0, 0 },
-		{ "name too long", BYTES("\0\0\0\0\x80"
-					 "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
-					 "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"),
+		{ "name too long",
+		  BYTES("\0\0\0\0\x80"
+			"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+			"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"),
 		  FRAME_BAD, "", 0, 0 },
 		{ "space in the name", BYTES("\0\0\0\0\3a b"), FRAME_BAD, "", 0, 0 },
 		{ "zero byte in the name", BYTES("\0\0\0\0\3a\0b"), FRAME_BAD, "", 0, 0 },
@@ -142,8 +144,10 @@ static void test_end(void)
 		{ "code of a later version", BYTES("\0\0\1\0x"), FRAME_OK, 65536, "x" },
 		{ "cut", BYTES("\5\0\0"), FRAME_BAD, 0, "" },
 		{ "what would steer a terminal", BYTES("\1\0\0\0a\033[2J\r\nb\0c\x7f"), FRAME_OK, 1, "a [2J  b c " },
-		{ "the same in its eight-bit form", BYTES("\1\0\0\0a\xc2\x9b" "2Jb\xc3\x9b"), FRAME_OK, 1,
-		  "a  2Jb\xc3\x9b" },
+		{ "the same in its eight-bit form",
+		  BYTES("\1\0\0\0a\xc2\x9b"
+			"2Jb\xc3\x9b"),
+		  FRAME_OK, 1, "a  2Jb\xc3\x9b" },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
@@ -181,7 +185,8 @@ static void test_long_text(void)
 		while (text.n < 2 * FRAME_TEXT_MAX)
 			(void)buf_append_text(&text, cases[i].character);
 		CHECK_INT_EQ(cases[i].name, frame_append_end(&out, 1, 6, buf_text(&text)), 0);
-		CHECK_INT_EQ(cases[i].name, frame_decode(out.data, out.n, FRAME_SERVER_BODY_MAX, &frame, &used), FRAME_OK);
+		CHECK_INT_EQ(cases[i].name, frame_decode(out.data, out.n, FRAME_SERVER_BODY_MAX, &frame, &used),
+			     FRAME_OK);
 		CHECK_INT_EQ(cases[i].name, frame_end_parse(&frame, &end), FRAME_OK);
 		CHECK_INT_EQ(cases[i].name, strlen(end.text), cases[i].want_bytes);
 	}

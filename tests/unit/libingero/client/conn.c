@@ -3,7 +3,7 @@
  * What a client makes of every kind of server but a good one: the test writes the server's
  * bytes, on the other end of a socket pair, and nothing waits.
  */
-#include "client/conn.h"
+#include "libingero/client/conn.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -127,8 +127,8 @@ static void test_server_bytes(void)
 		bool closes;
 		int r; /* of ingero_process() */
 		bool is_over;
-		int end; /* of the stream */
-		uint32_t code; /* that the connection ended with */
+		int end;	  /* of the stream */
+		uint32_t code;	  /* that the connection ended with */
 		const char *text; /* in the sentence */
 	} cases[] = {
 		{ "nothing", BYTES(""), false, 0, false, 0, 0, "" },
@@ -136,8 +136,8 @@ static void test_server_bytes(void)
 		{ "the end", BYTES("\4\0\0\0\3\0\0\0\1\0\0\0\0\0\0\0"), false, 0, true, 0, 0, "" },
 		{ "refusal", BYTES("\6\0\0\0\3\0\0\0\1\0\0\0\4\0\0\0no"), false, 0, true, -EREMOTEIO, 0, "no" },
 		{ "cancelled", BYTES("\4\0\0\0\3\0\0\0\1\0\0\0\x9\0\0\0"), false, 0, true, -ECANCELED, 0, "" },
-		{ "code of a later version", BYTES("\5\0\0\0\3\0\0\0\1\0\0\0\0\0\0\1?"), false, 0, true, -EREMOTEIO,
-		  0, "?" },
+		{ "code of a later version", BYTES("\5\0\0\0\3\0\0\0\1\0\0\0\0\0\0\1?"), false, 0, true, -EREMOTEIO, 0,
+		  "?" },
 		{ "frames of other streams", BYTES("\0\0\0\0\2\0\0\0\x9\0\0\0\4\0\0\0\3\0\0\0\x9\0\0\0\0\0\0\0"), false,
 		  0, false, 0, 0, "" },
 		{ "end of the connection", BYTES("\6\0\0\0\3\0\0\0\0\0\0\0\7\0\0\0no"), true, -EPIPE, true, -EPIPE, 7,
