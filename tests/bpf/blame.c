@@ -1,0 +1,400 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Where the time of a call goes, against the thread's own CPU clock, read right inside
+ * the call's ends: what the programs see beyond that is their own entry and return.
+ */
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <linux/userfaultfd.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sched.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "base/cleanup.h"
+#include "rig.h"
+#include "tests/support/check.h"
+
+#define CALLS 20
+#define WAIT_NS (5 * NSEC_PER_MSEC)
+#define HOGS_MAX 3
+
+struct witness {
+	uint64_t wall_ns, cpu_ns;
+};
+
+static void pin(int cpu)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET((size_t)cpu, &set);
+	if (sched_setaffinity(0, sizeof(set), &set) < 0)
+		CHECK_SKIP("cannot be bound to a CPU");
+}
+
+static void spin(uint64_t ns)
+{
+	uint64_t until = rig_thread_cpu_ns() + ns;
+
+	while (rig_thread_cpu_ns() < until)
+		;
+}
+
+static const struct timespec wait_time = { .tv_nsec = (long)WAIT_NS };
+
+static void wait_sleep(void)
+{
+	(void)clock_nanosleep(CLOCK_MONOTONIC, 0, &wait_time, NULL);
+}
+
+static void wait_poll_nothing(void)
+{
+	(void)ppoll(NULL, 0, &wait_time, NULL);
+}
+
+static void wait_poll(void)
+{
+	int ends[2];
+	struct pollfd p = { .events = POLLIN };
+
+	if (pipe(ends) < 0)
+		return;
+	p.fd = ends[0];
+	(void)ppoll(&p, 1, &wait_time, NULL);
+	(void)close(ends[0]);
+	(void)close(ends[1]);
+}
+
+static void wait_futex(void)
+{
+	static uint32_t word;
+
+	(void)syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, 0, &wait_time, NULL, 0);
+}
+
+static void wait_socket(void)
+{
+	struct timeval limit = { .tv_usec = (long)(WAIT_NS / NSEC_PER_USEC) };
+	int ends[2];
+	char byte;
+
+	if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends) < 0)
+		return;
+	(void)setsockopt(ends[0], SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
+	(void)read(ends[0], &byte, 1);
+	(void)recv(ends[0], &byte, 1, 0);
+	(void)close(ends[0]);
+	(void)close(ends[1]);
+}
+
+/* A pipe that somebody fills in time: blocked, and none of the classes. */
+static void wait_pipe(void)
+{
+	int ends[2];
+	pid_t pid;
+	char byte;
+
+	if (pipe(ends) < 0)
+		return;
+	pid = vfork();
+	if (pid == 0) {
+		(void)clock_nanosleep(CLOCK_MONOTONIC, 0, &wait_time, NULL);
+		_exit(write(ends[1], "", 1) != 1);
+	}
+	(void)read(ends[0], &byte, 1);
+	(void)close(ends[0]);
+	(void)close(ends[1]);
+	(void)waitpid(pid, NULL, 0);
+}
+
+/* A page that is missing until another thread brings it. */
+static void *fault_serve(void *data)
+{
+	struct uffd_msg message;
+	struct uffdio_zeropage zero = { .range.len = (uint64_t)sysconf(_SC_PAGESIZE) };
+	int fd;
+
+	memcpy(&fd, data, sizeof(fd));
+	if (read(fd, &message, sizeof(message)) != sizeof(message))
+		return NULL;
+	(void)clock_nanosleep(CLOCK_MONOTONIC, 0, &wait_time, NULL);
+	zero.range.start = message.arg.pagefault.address & ~(zero.range.len - 1);
+	(void)ioctl(fd, UFFDIO_ZEROPAGE, &zero);
+	return NULL;
+}
+
+static void wait_fault(void)
+{
+	size_t bytes = (size_t)sysconf(_SC_PAGESIZE);
+	struct uffdio_api api = { .api = UFFD_API };
+	struct uffdio_register area = { .range.len = bytes, .mode = UFFDIO_REGISTER_MODE_MISSING };
+	int fd = (int)syscall(SYS_userfaultfd, O_CLOEXEC);
+	void *page = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	pthread_t thread;
+
+	if (fd < 0 || page == MAP_FAILED)
+		CHECK_SKIP("no userfaultfd");
+	area.range.start = (uintptr_t)page;
+	if (ioctl(fd, UFFDIO_API, &api) < 0 || ioctl(fd, UFFDIO_REGISTER, &area) < 0 ||
+	    pthread_create(&thread, NULL, fault_serve, &fd) != 0)
+		CHECK_SKIP("no userfaultfd");
+	*(volatile char *)page = 1;
+	(void)pthread_join(thread, NULL);
+	(void)munmap(page, bytes);
+	(void)close(fd);
+}
+
+/* Read past the page cache, where the file system can. */
+#define DISK_BYTES (4u << 20)
+static int disk_fd = -1;
+static void *disk_buffer;
+
+static bool disk_open(void)
+{
+	disk_buffer = mmap(NULL, DISK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	disk_fd = open(".", O_TMPFILE | O_RDWR | O_DIRECT | O_CLOEXEC, 0600);
+	return disk_buffer != MAP_FAILED && disk_fd >= 0 && write(disk_fd, disk_buffer, DISK_BYTES) == DISK_BYTES &&
+	       fdatasync(disk_fd) == 0;
+}
+
+static void wait_disk(void)
+{
+	(void)pread(disk_fd, disk_buffer, DISK_BYTES, 0);
+}
+
+/* A group of its own with a fifth of a CPU, under either version. */
+static int group_write(const char *directory, const char *file, const char *text)
+{
+	CLEANUP(closep) int fd = -1;
+	char path[256];
+
+	(void)snprintf(path, sizeof(path), "%s/%s", directory, file);
+	fd = open(path, O_WRONLY | O_CLOEXEC);
+	return fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text) ? 0 : -1;
+}
+
+static char group[128];
+
+static bool quota_begin(void)
+{
+	static const char *const parents[] = { "/sys/fs/cgroup/cpu", "/sys/fs/cgroup" };
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(parents); i++) {
+		(void)snprintf(group, sizeof(group), "%s/ingero-test-%d", parents[i], getpid());
+		(void)group_write(parents[i], "cgroup.subtree_control", "+cpu");
+		if (mkdir(group, 0755) < 0)
+			continue;
+		if ((group_write(group, "cpu.max", "20000 100000") == 0 ||
+		     (group_write(group, "cpu.cfs_period_us", "100000") == 0 &&
+		      group_write(group, "cpu.cfs_quota_us", "20000") == 0)) &&
+		    group_write(group, "cgroup.procs", "0") == 0)
+			return true;
+		(void)rmdir(group);
+	}
+	return false;
+}
+
+static void quota_end(void)
+{
+	char *end = strrchr(group, '/');
+	char path[sizeof(group)];
+
+	(void)snprintf(path, sizeof(path), "%.*s", (int)(end - group), group);
+	(void)group_write(path, "cgroup.procs", "0");
+	(void)rmdir(group);
+}
+
+static void wait_spin(void)
+{
+	spin(WAIT_NS);
+}
+
+static void wait_mixed(void)
+{
+	spin(WAIT_NS / 2);
+	wait_sleep();
+}
+
+static int func_wait(void *data)
+{
+	void (*const *wait)(void) = data;
+
+	(*wait)();
+	return 0;
+}
+
+/* CALLS calls of one kind. The CPU clock is looked at outside: its own reads cost 1 us. */
+static struct witness measure(void (*wait)(void))
+{
+	struct witness w = {};
+	int i;
+
+	for (i = 0; i < CALLS; i++) {
+		uint64_t wall, cpu = rig_thread_cpu_ns();
+
+		wall = rig_now_ns();
+		subject_call(func_wait, &wait);
+		w.wall_ns += rig_now_ns() - wall;
+		w.cpu_ns += rig_thread_cpu_ns() - cpu;
+	}
+	return w;
+}
+
+/* Back once the hog has its name: it must not be met under ours. */
+static pid_t hog_start(int cpu, const char *name)
+{
+	pid_t parent = getpid(), pid;
+	int ready[2];
+	char byte;
+
+	if (pipe(ready) < 0)
+		CHECK_SKIP("no pipe");
+	pid = fork();
+	if (pid != 0) {
+		(void)close(ready[1]);
+		(void)read(ready[0], &byte, 1);
+		(void)close(ready[0]);
+		return pid;
+	}
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent)
+		_exit(1);
+	pin(cpu);
+	(void)prctl(PR_SET_NAME, name);
+	(void)close(ready[0]);
+	(void)close(ready[1]);
+	for (;;)
+		;
+}
+
+static void hog_stop(pid_t pid)
+{
+	(void)kill(pid, SIGKILL);
+	(void)waitpid(pid, NULL, 0);
+}
+
+struct behind_sums {
+	uint32_t slot;
+	pid_t hogs[HOGS_MAX];
+	uint64_t hog_ns[HOGS_MAX];
+	uint64_t others_ns;
+	bool has_name;
+};
+
+static void behind_sum(const struct behind_key *key, const struct behind_value *value, void *data)
+{
+	struct behind_sums *sums = data;
+	unsigned int i;
+
+	if (key->slot != sums->slot)
+		return;
+	for (i = 0; i < HOGS_MAX; i++) {
+		if (sums->hogs[i] && key->tgid == (uint32_t)sums->hogs[i]) {
+			sums->hog_ns[i] += value->ns;
+			sums->has_name |= strcmp(value->comm, "hog") == 0 && value->uid == 0;
+			return;
+		}
+	}
+	sums->others_ns += value->ns;
+}
+
+static const struct {
+	const char *name;
+	void (*wait)(void);
+	enum blame_class class; /* where what the CPU clock does not show must be; ON_CPU: nowhere */
+	unsigned int n_hogs;
+	bool (*begin)(void); /* false: cannot be had here */
+	void (*end)(void);
+} cases[] = {
+	{ "sleep", wait_sleep, BLAME_SLEEP, 0, NULL, NULL },
+	{ "poll of nothing", wait_poll_nothing, BLAME_SLEEP, 0, NULL, NULL },
+	{ "poll", wait_poll, BLAME_DEVICE, 0, NULL, NULL },
+	{ "futex", wait_futex, BLAME_LOCK, 0, NULL, NULL },
+	{ "socket", wait_socket, BLAME_NETWORK, 0, NULL, NULL },
+	{ "pipe", wait_pipe, BLAME_OTHER, 0, NULL, NULL },
+	{ "page fault", wait_fault, BLAME_MEMORY, 0, NULL, NULL },
+	{ "disk", wait_disk, BLAME_BLOCK_IO, 0, disk_open, NULL },
+	{ "quota", wait_spin, BLAME_QUOTA, 0, quota_begin, quota_end },
+	{ "spin", wait_spin, BLAME_ON_CPU, 0, NULL, NULL },
+	{ "spin and sleep", wait_mixed, BLAME_SLEEP, 0, NULL, NULL },
+	{ "one hog", wait_spin, BLAME_RUNNABLE, 1, NULL, NULL },
+	{ "three hogs", wait_spin, BLAME_RUNNABLE, 3, NULL, NULL },
+	{ "spin and sleep, one hog", wait_mixed, BLAME_SLEEP, 1, NULL, NULL },
+};
+
+int main(int argc, char **argv)
+{
+	const char *only = argc > 2 ? argv[2] : NULL;
+	struct rig rig;
+	size_t i, k;
+
+	rig_open(&rig, rig_back_end(argc, argv), 0);
+	rig_target(&rig, 0, 0);
+	pin(0);
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct rig_figures before = rig_figures(&rig, getpid(), RIG_CALL), f;
+		struct behind_sums sums = {}, sums_before = {};
+		uint64_t off_ns, blame_ns = 0, hogs_ns = 0, runnable_ns;
+		const char *name = cases[i].name;
+		struct witness w;
+
+		if (only && strcmp(only, name) != 0)
+			continue;
+		if (cases[i].begin && !cases[i].begin()) {
+			fprintf(stderr, "skipped: [%s] cannot be had here\n", name);
+			continue;
+		}
+		sums.slot = sums_before.slot = rig_slot(&rig, getpid());
+		(void)probe_set_behind(rig.set, behind_sum, &sums_before);
+		for (k = 0; k < cases[i].n_hogs; k++)
+			sums.hogs[k] = hog_start(0, "hog");
+		w = measure(cases[i].wait);
+		f = rig_figures(&rig, getpid(), RIG_CALL);
+		sums.slot = rig_slot(&rig, getpid());
+		(void)probe_set_behind(rig.set, behind_sum, &sums);
+		for (k = 0; k < cases[i].n_hogs; k++)
+			hog_stop(sums.hogs[k]);
+		if (cases[i].end)
+			cases[i].end();
+
+		off_ns = w.wall_ns - w.cpu_ns;
+		for (k = 1; k < BLAME_COUNT; k++) {
+			f.blame_ns[k] -= before.blame_ns[k];
+			blame_ns += f.blame_ns[k];
+		}
+		CHECK_INT_EQ(name, f.count - before.count, CALLS);
+		/* In total within 1 % of wall: the reads at both ends are in it, and the calibrated share is not. */
+		CHECK_INT_IN(name, blame_ns, off_ns - MIN(off_ns, w.wall_ns / 100), off_ns + w.wall_ns / 100);
+		CHECK_INT_IN(name, f.raw_ns - before.raw_ns, w.wall_ns - w.wall_ns / 100, w.wall_ns);
+		runnable_ns = f.blame_ns[BLAME_RUNNABLE];
+		if (cases[i].class != BLAME_ON_CPU && cases[i].class != BLAME_RUNNABLE)
+			CHECK_INT_IN(name, f.blame_ns[cases[i].class],
+				     off_ns - MIN(off_ns, runnable_ns + w.wall_ns / 50), off_ns + w.wall_ns / 100);
+		/* No class but the one asked for, and waiting for a CPU, which any machine's other work brings. */
+		for (k = 1; k < BLAME_COUNT; k++)
+			if (k != BLAME_RUNNABLE && k != cases[i].class)
+				CHECK_INT_IN(name, f.blame_ns[k], 0, w.wall_ns / 50);
+		for (k = 0; k < cases[i].n_hogs; k++)
+			hogs_ns += sums.hog_ns[k];
+		if (cases[i].n_hogs) {
+			uint64_t others = sums.others_ns - sums_before.others_ns;
+
+			CHECK_INT_IN(name, hogs_ns + others, runnable_ns - runnable_ns / 50, runnable_ns);
+			CHECK(name, sums.has_name);
+			for (k = 0; k < cases[i].n_hogs; k++)
+				CHECK_INT_IN(name, sums.hog_ns[k], hogs_ns / cases[i].n_hogs / 2, hogs_ns);
+		}
+	}
+	rig_close(&rig);
+	return check_result();
+}

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Which calls become records, what is in them, and that none is lost without being counted. */
+#include <bpf/libbpf.h>
+
+#include "base/cleanup.h"
+#include "rig.h"
+#include "tests/support/check.h"
+
+#define TIMES 101
+#define RING_SMALL 4096
+
+struct drained {
+	unsigned int n;
+	unsigned int n_by_reason[6]; /* bit by bit */
+	struct call_record last;
+	bool is_sane;
+};
+
+static int on_record(void *context, void *data, size_t bytes)
+{
+	struct drained *d = context;
+	unsigned int i;
+
+	memcpy(&d->last, data, MIN(bytes, sizeof(d->last)));
+	d->n++;
+	for (i = 0; i < ARRAY_SIZE(d->n_by_reason); i++)
+		d->n_by_reason[i] += (d->last.reason >> i) & 1;
+	if (bytes != sizeof(struct call_record) || d->last.type != RECORD_CALL || d->last.tgid != (uint32_t)getpid() ||
+	    d->last.duration_ns > d->last.raw_ns || d->last.start_ns + d->last.raw_ns > rig_now_ns())
+		d->is_sane = false;
+	return 0;
+}
+
+static struct drained drain(struct ring_buffer *ring, struct drained *d)
+{
+	*d = (struct drained){ .is_sane = true };
+	(void)ring_buffer__consume(ring);
+	return *d;
+}
+
+static int call_plain(int i)
+{
+	(void)i;
+	return subject_empty();
+}
+
+static int call_fail_half(int i)
+{
+	return subject_fail(i & 1 ? 700 : 0);
+}
+
+static int call_sync(int i)
+{
+	(void)i;
+	return subject_call(NULL, NULL);
+}
+
+static int call_alloc(int i)
+{
+	void *p;
+
+	return subject_alloc(&p, (unsigned long)i);
+}
+
+static int call_copy(int i)
+{
+	return subject_arguments(NULL, (unsigned long)i, 4096);
+}
+
+static const struct {
+	const char *name;
+	int (*call)(int i);
+	struct probe_recording recording;
+	uint64_t slow_ns; /* of RIG_EMPTY */
+	unsigned int n, n_slow, n_error, n_sync, n_alloc, n_sample, n_all;
+} cases[] = {
+	{ "off", call_alloc, { false, true, 1 }, 0, 0, 0, 0, 0, 0, 0, 0 },
+	{ "nothing about them", call_plain, { true, false, 0 }, 0, 0, 0, 0, 0, 0, 0, 0 },
+	{ "slow", call_plain, { true, false, 0 }, 1, TIMES, TIMES, 0, 0, 0, 0, 0 },
+	{ "errors", call_fail_half, { true, false, 0 }, 0, TIMES / 2, 0, TIMES / 2, 0, 0, 0, 0 },
+	{ "synchronising", call_sync, { true, false, 0 }, 0, TIMES, 0, 0, TIMES, 0, 0, 0 },
+	{ "allocating", call_alloc, { true, false, 0 }, 0, TIMES, 0, 0, 0, TIMES, 0, 0 },
+	{ "one in ten", call_plain, { true, false, 10 }, 0, TIMES / 10, 0, 0, 0, 0, TIMES / 10, 0 },
+	{ "all", call_copy, { true, true, 0 }, 0, TIMES, 0, 0, 0, 0, 0, TIMES },
+};
+
+static void slow_set(struct rig *rig, uint64_t slow_ns)
+{
+	struct figure_cell *cells = probe_set_cells(rig->set);
+	uint32_t i, n = probe_set_cells_used(rig->set);
+
+	for (i = 1; i < n; i++)
+		if (cells[i].op == RIG_EMPTY)
+			cells[i].slow_ns = slow_ns;
+}
+
+static void check_contents(struct rig *rig, struct ring_buffer *ring, struct drained *d)
+{
+	static const struct probe_recording all = { true, true, 0 };
+	void *p = NULL;
+
+	probe_set_recording(rig->set, &all);
+	(void)subject_alloc(&p, 12345);
+	drain(ring, d);
+	CHECK_INT_EQ("contents", d->last.op, RIG_ALLOC);
+	CHECK_INT_EQ("contents", d->last.args[0], 12345);
+	CHECK_INT_EQ("contents: read behind the pointer", d->last.args[1], 0x5eed);
+	CHECK_INT_EQ("contents", d->last.uid, getuid());
+	CHECK_INT_EQ("contents", d->last.tid, gettid());
+	CHECK_INT_EQ("contents", d->last.slot, rig_slot(rig, getpid()));
+	CHECK_STR_EQ("contents", d->last.comm, "bpf_records");
+	(void)subject_fail(-7);
+	drain(ring, d);
+	CHECK_INT_EQ("returned", d->last.ret, -7);
+	(void)subject_runtime(NULL, NULL);
+	drain(ring, d);
+	CHECK_INT_EQ("nested", d->n, 2);
+	CHECK_INT_EQ("nested, the last one to return", d->last.op, RIG_RUNTIME);
+	CHECK_INT_EQ("nested, the last one to return", d->last.depth, 0);
+}
+
+/* Nobody drains a ring that holds 23 of them: the rest is lost, counted, and in the figures all the same. */
+static void check_loss(enum probe_back_end back_end)
+{
+	static const struct probe_recording all = { true, true, 0 };
+	struct ring_buffer *ring;
+	struct drained d;
+	struct rig rig;
+	int i;
+
+	rig_open(&rig, back_end, RING_SMALL);
+	rig_target(&rig, 0, 0);
+	ring = ring_buffer__new(probe_set_calls_fd(rig.set), on_record, &d, NULL);
+	probe_set_recording(rig.set, &all);
+	for (i = 0; i < TIMES; i++)
+		(void)subject_empty();
+	drain(ring, &d);
+	CHECK("small ring", d.n > 0 && d.n < TIMES);
+	CHECK("small ring", d.is_sane);
+	CHECK_INT_EQ("small ring: kept and lost", d.n + rig_loss(&rig, LOSS_RING_FULL), TIMES);
+	CHECK_INT_EQ("small ring: figures", rig_figures(&rig, getpid(), RIG_EMPTY).timed, TIMES);
+	ring_buffer__free(ring);
+	rig_close(&rig);
+}
+
+int main(int argc, char **argv)
+{
+	enum probe_back_end back_end = rig_back_end(argc, argv);
+	struct ring_buffer *ring;
+	struct drained d;
+	struct rig rig;
+	size_t i;
+	int k;
+
+	rig_open(&rig, back_end, 0);
+	rig_target(&rig, 0, 0);
+	ring = ring_buffer__new(probe_set_calls_fd(rig.set), on_record, &d, NULL);
+	CHECK("ring", ring != NULL);
+	(void)subject_empty(); /* its cell is there from now on */
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		slow_set(&rig, cases[i].slow_ns);
+		probe_set_recording(rig.set, &cases[i].recording);
+		for (k = 0; k < TIMES; k++)
+			(void)cases[i].call(k);
+		drain(ring, &d);
+		CHECK_INT_EQ(cases[i].name, d.n, cases[i].n);
+		CHECK_INT_EQ(cases[i].name, d.n_by_reason[0], cases[i].n_slow);
+		CHECK_INT_EQ(cases[i].name, d.n_by_reason[1], cases[i].n_error);
+		CHECK_INT_EQ(cases[i].name, d.n_by_reason[2], cases[i].n_sync);
+		CHECK_INT_EQ(cases[i].name, d.n_by_reason[3], cases[i].n_alloc);
+		CHECK_INT_EQ(cases[i].name, d.n_by_reason[4], cases[i].n_sample);
+		CHECK_INT_EQ(cases[i].name, d.n_by_reason[5], cases[i].n_all);
+		CHECK(cases[i].name, d.is_sane);
+	}
+	check_contents(&rig, ring, &d);
+	CHECK_INT_EQ("nothing lost", rig_loss(&rig, LOSS_RING_FULL), 0);
+	ring_buffer__free(ring);
+	rig_close(&rig);
+	check_loss(back_end);
+	return check_result();
+}
