@@ -85,7 +85,8 @@ static int unknown_refuse(const char *name)
 		(void)snprintf(text, sizeof(text), "%s is not built in this version; %s", option_quote(name).text,
 			       way_out);
 	else if (name[0] == '-')
-		(void)snprintf(text, sizeof(text), "unknown option %s; options go behind a command, 'ingero help' lists them",
+		(void)snprintf(text, sizeof(text),
+			       "unknown option %s; options go behind a command, 'ingero help' lists them",
 			       option_quote(name).text);
 	else if (nearest)
 		(void)snprintf(text, sizeof(text), "unknown command %s; did you mean '%s'?", option_quote(name).text,

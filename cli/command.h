@@ -12,11 +12,11 @@ enum command_exit { COMMAND_OK = 0, COMMAND_FAILED = 1, COMMAND_MISUSED = 2 };
 
 struct command {
 	const char *name;
-	const char *summary; /* one line, without a stop */
-	const char *usage; /* what follows the name: "[options] [-- PROGRAM [ARGUMENT...]]" */
+	const char *summary;	       /* one line, without a stop */
+	const char *usage;	       /* what follows the name: "[options] [-- PROGRAM [ARGUMENT...]]" */
 	const char *const *paragraphs; /* of the help, NULL-terminated */
 	struct option_table options;
-	size_t fields_bytes; /* of the struct that the options are bound to */
+	size_t fields_bytes;  /* of the struct that the options are bound to */
 	const void *defaults; /* that struct as it is before parsing */
 	/* Return: exit status */
 	int (*run)(const void *fields, const struct options_rest *rest);

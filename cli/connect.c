@@ -30,9 +30,10 @@ int connect_open(const struct connect_wish *wish, const struct caller *caller, s
 		options.daemon_args = wish->daemon_args;
 		r = ingero_open(&options, error, sizeof(error), ret_ingero);
 	} else if (r == -ENOENT) {
-		output_error("ingero-collectord is not running here; start it with 'systemctl start ingero-collectord', "
-			     "or trace without it: 'sudo ingero %s'",
-			     wish->command);
+		output_error(
+			"ingero-collectord is not running here; start it with 'systemctl start ingero-collectord', "
+			"or trace without it: 'sudo ingero %s'",
+			wish->command);
 		return r;
 	}
 	if (r < 0) {

@@ -9,10 +9,10 @@
 #include "ingero/ingero.h"
 
 struct connect_wish {
-	const char *command; /* in sentences: "trace" */
-	bool acts_as_root; /* under sudo: not for the caller but as root */
-	bool needs_private; /* the service cannot do it, only a daemon of our own */
-	const char *needs_private_why; /* the option that asks for it: "--back-end" */
+	const char *command;		/* in sentences: "trace" */
+	bool acts_as_root;		/* under sudo: not for the caller but as root */
+	bool needs_private;		/* the service cannot do it, only a daemon of our own */
+	const char *needs_private_why;	/* the option that asks for it: "--back-end" */
 	const char *const *daemon_args; /* of a private daemon, NULL-terminated; NULL: none */
 };
 

@@ -18,7 +18,8 @@ static void cpu_read(int proc_fd, struct machine_sample *sample)
 
 	if (fd_read_file_at(proc_fd, "stat", text, sizeof(text)) <= 0)
 		return;
-	if (sscanf(text, "cpu %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64,
+	if (sscanf(text,
+		   "cpu %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64,
 		   &ticks[0], &ticks[1], &ticks[2], &ticks[3], &ticks[4], &ticks[5], &ticks[6], &ticks[7]) < 4)
 		return;
 	for (size_t i = 0; i < ARRAY_SIZE(ticks); i++)
@@ -74,7 +75,7 @@ struct machine_load machine_load_between(const struct machine_sample *before, co
 		load.load = now->load;
 	if (now->has_pressure && before->has_pressure && now->at_ns > before->at_ns &&
 	    now->pressure_us >= before->pressure_us)
-		load.pressure_ratio = ratio_of((now->pressure_us - before->pressure_us) * NSEC_PER_USEC,
-					       now->at_ns - before->at_ns);
+		load.pressure_ratio =
+			ratio_of((now->pressure_us - before->pressure_us) * NSEC_PER_USEC, now->at_ns - before->at_ns);
 	return load;
 }

@@ -11,8 +11,8 @@ struct machine_sample {
 	uint64_t memory_bytes;
 	uint64_t memory_available_bytes;
 	uint64_t pressure_us; /* time in which some task waited for a CPU */
-	uint64_t at_ns; /* CLOCK_MONOTONIC */
-	double load; /* of one minute */
+	uint64_t at_ns;	      /* CLOCK_MONOTONIC */
+	double load;	      /* of one minute */
 	bool has_pressure;
 	bool has_load;
 };

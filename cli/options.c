@@ -10,10 +10,10 @@
 #include "base/parse.h"
 #include "libingero/render/units.h"
 
-#define PID_MAX 4194304u /* proc(5): the most that pid_max may be on 64-bit kernels */
+#define PID_MAX 4194304u  /* proc(5): the most that pid_max may be on 64-bit kernels */
 #define NAME_MAX_BYTES 64 /* names longer than this are not compared */
-#define HELP_COLUMNS 30 /* where the help of an option begins */
-#define OPTIONS_MAX 64 /* rows of one table that --help and suggestions look at */
+#define HELP_COLUMNS 30	  /* where the help of an option begins */
+#define OPTIONS_MAX 64	  /* rows of one table that --help and suggestions look at */
 
 static const struct option help_row = { .name = "help", .letter = 'h', .kind = OPTION_FLAG, .help = "Show this text" };
 
@@ -112,8 +112,8 @@ static void refuse_unknown(const struct option_table *table, const char *argumen
 	nearest = strncmp(typed, "--", 2) == 0 ? option_nearest(typed + 2, names, OPTIONS_MAX) : NULL;
 
 	if (nearest)
-		refuse(error, "unknown option %s for %s; did you mean '--%s'?", option_quote(typed).text, table->command,
-		       nearest);
+		refuse(error, "unknown option %s for %s; did you mean '--%s'?", option_quote(typed).text,
+		       table->command, nearest);
 	else
 		refuse(error, "unknown option %s for %s; 'ingero help %s' lists them", option_quote(typed).text,
 		       table->command, table->command);
@@ -199,8 +199,9 @@ static int number_parse(const struct option *row, const char *text, uint64_t *fi
 	case OPTION_DURATION:
 		r = parse_duration(text, &value);
 		if (r < 0)
-			refuse(error, r == -ERANGE ? "'--%s' %s is longer than any clock runs" :
-						     "'--%s' takes a time with its unit such as 30s, 5m or 1h30m, not %s",
+			refuse(error,
+			       r == -ERANGE ? "'--%s' %s is longer than any clock runs"
+					    : "'--%s' takes a time with its unit such as 30s, 5m or 1h30m, not %s",
 			       row->name, option_quote(text).text);
 		break;
 	case OPTION_SIZE:

@@ -18,14 +18,14 @@
 #include "libingero/render/text.h"
 
 enum option_kind {
-	OPTION_FLAG, /* bool: true when given */
+	OPTION_FLAG,	 /* bool: true when given */
 	OPTION_CONSTANT, /* const char *: becomes .constant when given */
-	OPTION_CHOICE, /* const char *: one of .choices */
-	OPTION_NUMBER, /* uint64_t */
+	OPTION_CHOICE,	 /* const char *: one of .choices */
+	OPTION_NUMBER,	 /* uint64_t */
 	OPTION_DURATION, /* uint64_t, ns: "30s" */
-	OPTION_SIZE, /* uint64_t, bytes: "64k" */
-	OPTION_PIDS, /* struct option_ids: repeatable, comma lists */
-	OPTION_USERS, /* struct option_ids: names or numbers, repeatable, comma lists */
+	OPTION_SIZE,	 /* uint64_t, bytes: "64k" */
+	OPTION_PIDS,	 /* struct option_ids: repeatable, comma lists */
+	OPTION_USERS,	 /* struct option_ids: names or numbers, repeatable, comma lists */
 };
 
 struct option_ids {
@@ -36,12 +36,12 @@ struct option_ids {
 
 struct option {
 	const char *name; /* without the dashes */
-	char letter; /* 0: none */
+	char letter;	  /* 0: none */
 	enum option_kind kind;
-	const char *value; /* what --help calls the value: "SIZE" */
-	const char *help; /* one or two sentences without the final stop */
-	size_t field; /* offsetof() in the command's struct */
-	uint64_t min, max; /* NUMBER, SIZE; max 0: no limit */
+	const char *value;	    /* what --help calls the value: "SIZE" */
+	const char *help;	    /* one or two sentences without the final stop */
+	size_t field;		    /* offsetof() in the command's struct */
+	uint64_t min, max;	    /* NUMBER, SIZE; max 0: no limit */
 	const char *const *choices; /* NULL-terminated */
 	const char *constant;
 };

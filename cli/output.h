@@ -13,10 +13,13 @@
 struct output {
 	int fd;
 	struct buf buf; /* renderers append here */
-	bool is_gone; /* nobody reads any more: what is written is dropped */
+	bool is_gone;	/* nobody reads any more: what is written is dropped */
 };
 
-#define OUTPUT_INIT(descriptor) { .fd = (descriptor), .buf = BUF_INIT }
+#define OUTPUT_INIT(descriptor)                                                                                        \
+	{                                                                                                              \
+		.fd = (descriptor), .buf = BUF_INIT                                                                    \
+	}
 
 void output_done(struct output *out);
 /**

@@ -29,7 +29,8 @@ static void give_back(void)
 	if (!terminal.is_borrowed)
 		return;
 	terminal.is_borrowed = 0;
-	(void)!write(terminal.out_fd, SCREEN_RETURN, sizeof(SCREEN_RETURN) - 1); /* a terminal that is gone needs nothing */
+	(void)!write(terminal.out_fd, SCREEN_RETURN,
+		     sizeof(SCREEN_RETURN) - 1); /* a terminal that is gone needs nothing */
 	if (terminal.has_keys)
 		(void)tcsetattr(terminal.in_fd, TCSANOW, &terminal.before);
 }

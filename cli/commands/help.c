@@ -13,7 +13,9 @@ struct help_fields {
 };
 
 static const struct option help_options[] = {
-	{ .name = "man", .kind = OPTION_FLAG, .help = "Print the manual page (troff)",
+	{ .name = "man",
+	  .kind = OPTION_FLAG,
+	  .help = "Print the manual page (troff)",
 	  .field = offsetof(struct help_fields, is_manual) },
 };
 
@@ -51,7 +53,8 @@ static int help_run(const void *fields, const struct options_rest *rest)
 			(void)snprintf(error, sizeof(error), "%s is not built in this version; %s",
 				       option_quote(rest->argv[0]).text, way_out);
 		else
-			(void)snprintf(error, sizeof(error), "there is no command %s to help with; 'ingero help' lists them",
+			(void)snprintf(error, sizeof(error),
+				       "there is no command %s to help with; 'ingero help' lists them",
 				       option_quote(rest->argv[0]).text);
 		return command_refuse(error);
 	}

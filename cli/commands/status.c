@@ -17,7 +17,9 @@ struct status_fields {
 };
 
 static const struct option status_options[] = {
-	{ .name = "json", .kind = OPTION_FLAG, .help = "Print one JSON object (docs/schema/status.schema.json)",
+	{ .name = "json",
+	  .kind = OPTION_FLAG,
+	  .help = "Print one JSON object (docs/schema/status.schema.json)",
 	  .field = offsetof(struct status_fields, is_json) },
 };
 
@@ -43,10 +45,11 @@ static void cost_append(const Ingero__V1__Cost *cost, const struct text_style *s
 
 	if (!cost)
 		return;
-	(void)buf_printf(&text, "%s of the busiest traced process's time, %s a call; daemon: %s of CPU time, %s, kernel side %s",
-			 units_ratio(cost->probe_ratio, 0).text, units_ns(cost->per_call_ns, 0).text,
-			 units_ns(cost->daemon_cpu_ns, 0).text, units_bytes(cost->daemon_rss_bytes).text,
-			 units_bytes(cost->kernel_bytes).text);
+	(void)buf_printf(
+		&text, "%s of the busiest traced process's time, %s a call; daemon: %s of CPU time, %s, kernel side %s",
+		units_ratio(cost->probe_ratio, 0).text, units_ns(cost->per_call_ns, 0).text,
+		units_ns(cost->daemon_cpu_ns, 0).text, units_bytes(cost->daemon_rss_bytes).text,
+		units_bytes(cost->kernel_bytes).text);
 	if (cost->bystander_calls)
 		(void)buf_printf(&text, "; processes that are not traced paid for %s calls, %s",
 				 units_count(cost->bystander_calls).text, units_ns(cost->bystander_ns, 0).text);

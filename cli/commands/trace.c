@@ -20,21 +20,21 @@
 #include <unistd.h>
 
 #include "cli/command.h"
-#include "cli/commands/trace_child.h"
-#include "cli/commands/trace_json.h"
-#include "cli/commands/trace_report.h"
-#include "cli/commands/trace_screen.h"
-#include "cli/commands/trace_summary.h"
 #include "cli/connect.h"
 #include "cli/libraries.h"
 #include "cli/machine.h"
 #include "cli/output.h"
 #include "cli/terminal.h"
+#include "cli/trace/child.h"
+#include "cli/trace/json.h"
+#include "cli/trace/report.h"
+#include "cli/trace/screen.h"
+#include "cli/trace/summary.h"
 #include "libingero/render/units.h"
 
 #define FIGURES_PERIOD_NS NSEC_PER_SEC /* a screen that changes more often cannot be read */
-#define SAMPLE_EVERY_DEFAULT 64 /* the daemon's, ingero.proto */
-#define RINGBUF_LEAST 4096ull /* a page: the kernel's own limit */
+#define SAMPLE_EVERY_DEFAULT 64	       /* the daemon's, ingero.proto */
+#define RINGBUF_LEAST 4096ull	       /* a page: the kernel's own limit */
 #define RINGBUF_MOST (1ull << 30)
 #define STATUS_SIGINT (128 + SIGINT)
 
@@ -58,27 +58,65 @@ static const char *const back_end_choices[] = { "auto", "session", "multi", "per
 
 #define FIELD(member) .field = offsetof(struct trace_fields, member)
 static const struct option trace_options[] = {
-	{ .name = "pid", .letter = 'p', .kind = OPTION_PIDS, .value = "PID[,PID...]", FIELD(pids),
+	{ .name = "pid",
+	  .letter = 'p',
+	  .kind = OPTION_PIDS,
+	  .value = "PID[,PID...]",
+	  FIELD(pids),
 	  .help = "Only these processes and their children" },
-	{ .name = "user", .letter = 'u', .kind = OPTION_USERS, .value = "NAME[,NAME...]", FIELD(uids),
+	{ .name = "user",
+	  .letter = 'u',
+	  .kind = OPTION_USERS,
+	  .value = "NAME[,NAME...]",
+	  FIELD(uids),
 	  .help = "Processes of these users (others than yourself: root only)" },
-	{ .name = "all", .kind = OPTION_FLAG, FIELD(is_all),
+	{ .name = "all",
+	  .kind = OPTION_FLAG,
+	  FIELD(is_all),
 	  .help = "Everybody's processes, not only your own; beside --pid: these, whosever they are" },
-	{ .name = "duration", .letter = 'd', .kind = OPTION_DURATION, .value = "TIME", FIELD(duration_ns),
+	{ .name = "duration",
+	  .letter = 'd',
+	  .kind = OPTION_DURATION,
+	  .value = "TIME",
+	  FIELD(duration_ns),
 	  .help = "Stop after this long, such as 30s or 5m; default: until Ctrl-C" },
-	{ .name = "json", .kind = OPTION_FLAG, FIELD(is_json),
-	  .help = "Print one JSON object a line (docs/schema/trace-*.schema.json); a program's output goes to stderr then" },
-	{ .name = "record", .kind = OPTION_CHOICE, .value = "slow|all|none", FIELD(record), .choices = record_choices,
+	{ .name = "json",
+	  .kind = OPTION_FLAG,
+	  FIELD(is_json),
+	  .help = "Print one JSON object a line (docs/schema/trace-*.schema.json); a program's output goes to stderr "
+		  "then" },
+	{ .name = "record",
+	  .kind = OPTION_CHOICE,
+	  .value = "slow|all|none",
+	  FIELD(record),
+	  .choices = record_choices,
 	  .help = "Which single calls are kept besides the exact figures: those that matter (slow, failed, waiting, "
 		  "allocating, and a sample), all, or none; default: slow" },
-	{ .name = "record-all", .kind = OPTION_CONSTANT, FIELD(record), .constant = "all", .help = "The same as --record all" },
-	{ .name = "sampling-rate", .kind = OPTION_NUMBER, .value = "N", FIELD(sample_every), .max = UINT32_MAX,
+	{ .name = "record-all",
+	  .kind = OPTION_CONSTANT,
+	  FIELD(record),
+	  .constant = "all",
+	  .help = "The same as --record all" },
+	{ .name = "sampling-rate",
+	  .kind = OPTION_NUMBER,
+	  .value = "N",
+	  FIELD(sample_every),
+	  .max = UINT32_MAX,
 	  .help = "Of the other calls keep one in N of each thread; default: 64" },
-	{ .name = "ringbuf-size", .kind = OPTION_SIZE, .value = "SIZE", FIELD(ringbuf_bytes), .min = RINGBUF_LEAST,
-	  .max = RINGBUF_MOST, .help = "Room for kept calls in the kernel, a power of two such as 8m (administrators only)" },
-	{ .name = "back-end", .kind = OPTION_CHOICE, .value = "auto|session|multi|perf", FIELD(back_end),
+	{ .name = "ringbuf-size",
+	  .kind = OPTION_SIZE,
+	  .value = "SIZE",
+	  FIELD(ringbuf_bytes),
+	  .min = RINGBUF_LEAST,
+	  .max = RINGBUF_MOST,
+	  .help = "Room for kept calls in the kernel, a power of two such as 8m (administrators only)" },
+	{ .name = "back-end",
+	  .kind = OPTION_CHOICE,
+	  .value = "auto|session|multi|perf",
+	  FIELD(back_end),
 	  .choices = back_end_choices,
-	  .help = "How calls are intercepted; auto takes the best that the kernel has. Another needs a daemon of its own (root)" },
+	  .help = "How calls are intercepted; auto takes the best that the kernel has. Another needs a daemon of its "
+		  "own (root)" },
 	{ .name = "no-color", .kind = OPTION_FLAG, FIELD(no_color), .help = "No colours, as with NO_COLOR set" },
 };
 #undef FIELD
@@ -109,7 +147,7 @@ struct trace {
 	int signal_fd;
 	sigset_t mask_before;
 	bool is_stopping; /* the daemon was asked to finish */
-	bool gave_up; /* asked to end while it was finishing */
+	bool gave_up;	  /* asked to end while it was finishing */
 
 	/* Output. */
 	struct output out;
@@ -166,7 +204,8 @@ static void words_set(struct trace *t, const struct options_rest *rest)
 		(void)snprintf(t->kept, sizeof(t->kept), "slow calls and 1 in %" PRIu64,
 			       f->sample_every ? f->sample_every : SAMPLE_EVERY_DEFAULT);
 	else
-		(void)snprintf(t->kept, sizeof(t->kept), "%s", strcmp(f->record, "all") == 0 ? "every call" : "no single calls");
+		(void)snprintf(t->kept, sizeof(t->kept), "%s",
+			       strcmp(f->record, "all") == 0 ? "every call" : "no single calls");
 
 	t->setting.scope = t->scope;
 	t->setting.kept = t->kept;
@@ -333,7 +372,7 @@ static int reply_take(struct trace *t, const Ingero__V1__TraceReply *reply)
 	case INGERO__V1__TRACE_REPLY__BODY_SUMMARY:
 		return summary_take(t, reply->summary, /* is_last= */ true);
 	case INGERO__V1__TRACE_REPLY__BODY_EVENTS: /* lines of their own only as JSON */
-	case INGERO__V1__TRACE_REPLY__BODY_LOSS: /* in the footer, from the summary */
+	case INGERO__V1__TRACE_REPLY__BODY_LOSS:   /* in the footer, from the summary */
 	case INGERO__V1__TRACE_REPLY__BODY__NOT_SET:
 	default: /* bodies of later versions */
 		return 0;
@@ -594,7 +633,8 @@ static int trace_session(struct trace *t, const struct options_rest *rest)
 	}
 	r = stream_open(t);
 	if (r < 0) {
-		output_error("cannot trace: %s", *ingero_last_error(t->ingero) ? ingero_last_error(t->ingero) : strerror(-r));
+		output_error("cannot trace: %s",
+			     *ingero_last_error(t->ingero) ? ingero_last_error(t->ingero) : strerror(-r));
 		return COMMAND_FAILED;
 	}
 
@@ -657,11 +697,15 @@ static int trace_run(const void *fields, const struct options_rest *rest)
 }
 
 static const char *const trace_paragraphs[] = {
-	"Watches the CUDA calls of your own processes: with exact counts, percentiles and where each call's time went. On a "
+	"Watches the CUDA calls of your own processes: with exact counts, percentiles and where each call's time went. "
+	"On a "
 	"terminal the table is live; q or Ctrl-C ends it with the summary. Without a terminal there are plain lines.",
-	"A program behind -- is started once everything is in place, as yourself also under sudo. It keeps the terminal; the "
-	"summary comes on stderr when it has ended, and its exit status is passed on (128 and the signal's number when a signal "
-	"killed it, 127 not found, 126 not started). sudo drops variables such as LD_LIBRARY_PATH: give those behind --, as in "
+	"A program behind -- is started once everything is in place, as yourself also under sudo. It keeps the "
+	"terminal; the "
+	"summary comes on stderr when it has ended, and its exit status is passed on (128 and the signal's number when "
+	"a signal "
+	"killed it, 127 not found, 126 not started). sudo drops variables such as LD_LIBRARY_PATH: give those behind "
+	"--, as in "
 	"'sudo ingero trace -- env LD_LIBRARY_PATH=DIR PROGRAM'.",
 	"Where no service runs, sudo starts a private daemon that ends with the command.",
 	NULL,

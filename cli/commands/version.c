@@ -11,7 +11,9 @@ struct version_fields {
 };
 
 static const struct option version_options[] = {
-	{ .name = "json", .kind = OPTION_FLAG, .help = "Print one JSON object",
+	{ .name = "json",
+	  .kind = OPTION_FLAG,
+	  .help = "Print one JSON object",
 	  .field = offsetof(struct version_fields, is_json) },
 };
 

@@ -33,7 +33,8 @@ struct blame_view {
 
 /** blame_view_of() - a message, or NULL for nothing measured, as an array */
 struct blame_view blame_view_of(const Ingero__V1__Blame *blame);
-/** blame_view_largest() - class with the most time that is not in `except` (bit set), or BLAME_VIEW_COUNT if all are 0 */
+/** blame_view_largest() - class with the most time that is not in `except` (bit set), or BLAME_VIEW_COUNT if all are 0
+ */
 enum blame_view_class blame_view_largest(const struct blame_view *view, unsigned int except);
 /** blame_view_waits_for_cpu_ns() - ready but not running: runnable and quota together */
 uint64_t blame_view_waits_for_cpu_ns(const struct blame_view *view);

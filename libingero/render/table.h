@@ -16,10 +16,10 @@ enum table_align { TABLE_LEFT, TABLE_RIGHT };
 struct table_column {
 	const char *title;
 	enum table_align align;
-	unsigned int min; /* columns; keeps a table that is redrawn from trembling */
-	unsigned int max; /* columns; longer cells are cut; 0: no limit */
+	unsigned int min;  /* columns; keeps a table that is redrawn from trembling */
+	unsigned int max;  /* columns; longer cells are cut; 0: no limit */
 	unsigned int drop; /* where room lacks the column with the highest number goes first; 0: never */
-	bool takes_rest; /* at most one: gets what the others leave, at least min unless nothing is left to drop */
+	bool takes_rest;   /* at most one: gets what the others leave, at least min unless nothing is left to drop */
 };
 
 struct table_cell {
@@ -35,7 +35,10 @@ struct table {
 	bool failed; /* no memory for a cell */
 };
 
-#define TABLE_INIT(cols) { .columns = (cols), .n_columns = ARRAY_SIZE(cols), .gap = 2 }
+#define TABLE_INIT(cols)                                                                                               \
+	{                                                                                                              \
+		.columns = (cols), .n_columns = ARRAY_SIZE(cols), .gap = 2                                             \
+	}
 
 void table_done(struct table *t);
 /** table_add() - next cell, left to right, row by row; without memory the table remembers that it failed */

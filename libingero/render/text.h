@@ -20,7 +20,7 @@ struct text_style {
 	bool is_utf8; /* otherwise each character beyond ASCII becomes one ASCII character */
 	bool has_color;
 	unsigned int columns; /* of the terminal, at least 1 */
-	unsigned int rows; /* 0: no limit */
+	unsigned int rows;    /* 0: no limit */
 };
 
 /**

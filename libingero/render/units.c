@@ -29,7 +29,7 @@ static struct units_text text_of(const char *fmt, ...)
 static const struct {
 	const char *name;
 	uint64_t ns;
-	uint64_t most; /* rounded values from here on go to the next unit */
+	uint64_t most;	      /* rounded values from here on go to the next unit */
 	uint64_t most_tenths; /* rounded tenths below this are shown */
 } fine_units[] = {
 	{ "ns", 1, 1000, 0 },

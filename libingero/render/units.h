@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #define UNITS_TIGHT 0x1u /* for columns of a table: "1.2ms" instead of "1.2 ms" */
-#define UNITS_BARE 0x2u /* without the unit, where the column or the sentence names it: "71" */
+#define UNITS_BARE 0x2u	 /* without the unit, where the column or the sentence names it: "71" */
 
 struct units_text {
 	char text[32];

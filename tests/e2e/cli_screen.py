@@ -119,16 +119,16 @@ class Terminal:
     def __init__(self, argv, environment, rows=24, columns=80, stdout=None):
         self.screen = Screen(rows, columns)
         self.raw = b""
-        self.master, slave = pty.openpty()
-        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
-        self.slave = slave  # kept open: the modes can be read after the program's end
-        self.modes_before = termios.tcgetattr(slave)
+        self.master, inner = pty.openpty()
+        fcntl.ioctl(inner, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+        self.inner = inner  # kept open: the modes can be read after the program's end
+        self.modes_before = termios.tcgetattr(inner)
         self.pid = os.fork()
         if self.pid == 0:
             os.setsid()
-            fcntl.ioctl(slave, termios.TIOCSCTTY, 0)
+            fcntl.ioctl(inner, termios.TIOCSCTTY, 0)
             for fd in range(3):
-                os.dup2(slave, fd)
+                os.dup2(inner, fd)
             if stdout is not None:
                 os.dup2(stdout, 1)
             os.closerange(3, 256)
@@ -143,7 +143,7 @@ class Terminal:
             os.kill(self.pid, signal.SIGKILL)
             self.wait()
         os.close(self.master)
-        os.close(self.slave)
+        os.close(self.inner)
 
     def until(self, condition, what):
         """Reads until condition(screen) holds."""
@@ -183,7 +183,7 @@ class Terminal:
     def resize(self, rows, columns):
         self.screen.resize(rows, columns)
         self.screen.lines = {}
-        fcntl.ioctl(self.slave, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+        fcntl.ioctl(self.inner, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
 
     def modes_are_restored(self):
-        return termios.tcgetattr(self.slave) == self.modes_before
+        return termios.tcgetattr(self.inner) == self.modes_before

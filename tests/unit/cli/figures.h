@@ -67,7 +67,8 @@ static inline Ingero__V1__Blame *figures_blame(Ingero__V1__Blame *blame, const u
 }
 
 /* Tables end at the first row without a name; NULL: empty. */
-static inline const Ingero__V1__Summary *figures_build(struct figures *f, uint64_t window_ns, const struct figures_op *ops,
+static inline const Ingero__V1__Summary *figures_build(struct figures *f, uint64_t window_ns,
+						       const struct figures_op *ops,
 						       const struct figures_in_flight *calls,
 						       const struct figures_behind *behind)
 {
@@ -111,8 +112,9 @@ static inline const Ingero__V1__Summary *figures_build(struct figures *f, uint64
 	for (; calls && calls[f->summary.n_in_flight].op; f->summary.n_in_flight++) {
 		const struct figures_in_flight *from = &calls[f->summary.n_in_flight];
 		Ingero__V1__InFlight *to = &f->in_flight[f->summary.n_in_flight];
-		uint64_t ns[BLAME_VIEW_COUNT] = { [BLAME_VIEW_ON_CPU] = from->age_ns - from->device_ns,
-						  [BLAME_VIEW_DEVICE] = from->device_ns };
+		uint64_t ns[BLAME_VIEW_COUNT] = {
+			[BLAME_VIEW_ON_CPU] = from->age_ns - from->device_ns, [BLAME_VIEW_DEVICE] = from->device_ns
+		};
 
 		*to = (Ingero__V1__InFlight)INGERO__V1__IN_FLIGHT__INIT;
 		to->pid = from->pid;

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "base/array.h"
-#include "cli/commands/trace_json.h"
+#include "cli/trace/json.h"
 #include "libingero/render/pb_json.h"
 #include "tests/support/check.h"
 

@@ -18,11 +18,13 @@ static void file_write(int dirfd, const char *path, const char *text)
 
 int main(void)
 {
-	char path[] = "/tmp/unit_cli_machine_XXXXXX";
+	const char *temporary = getenv("TMPDIR");
+	char path[256];
 	struct machine_sample none = { .cpu_total = 0 }, first, second;
 	struct machine_load load;
 	CLEANUP(closep) int dir = -1;
 
+	(void)snprintf(path, sizeof(path), "%s/unit_cli_machine_XXXXXX", temporary ? temporary : P_tmpdir);
 	CHECK("directory", mkdtemp(path) != NULL);
 	dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	CHECK_INT_EQ("pressure", mkdirat(dir, "pressure", 0700), 0);
@@ -35,7 +37,8 @@ int main(void)
 	file_write(dir, "stat", "cpu  100 0 100 700 100 0 0 0 0 0\ncpu0 1 1 1 1\n");
 	file_write(dir, "meminfo", "MemTotal:       1000 kB\nMemFree: 1 kB\nMemAvailable:    590 kB\n");
 	file_write(dir, "loadavg", "6.10 5.00 4.00 2/345 6789\n");
-	file_write(dir, "pressure/cpu", "some avg10=0.00 avg60=0.00 avg300=0.00 total=1000000\nfull avg10=0.00 total=7\n");
+	file_write(dir, "pressure/cpu",
+		   "some avg10=0.00 avg60=0.00 avg300=0.00 total=1000000\nfull avg10=0.00 total=7\n");
 	first = machine_sample_read(dir, 1 * NSEC_PER_SEC);
 	load = machine_load_between(&none, &first);
 	CHECK("one sample says nothing of rates", load.cpu_ratio < 0 && load.pressure_ratio < 0);

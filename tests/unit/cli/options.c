@@ -24,14 +24,21 @@ static const struct option rows[] = {
 	{ .name = "user", .letter = 'u', .kind = OPTION_USERS, .value = "NAME", .help = "x", FIELD(uids) },
 	{ .name = "number", .kind = OPTION_NUMBER, .value = "N", .help = "x", .min = 1, .max = 100, FIELD(n) },
 	{ .name = "size", .kind = OPTION_SIZE, .value = "SIZE", .help = "x", .min = 4096, .max = 1 << 20, FIELD(size) },
-	{ .name = "duration", .letter = 'd', .kind = OPTION_DURATION, .value = "TIME", .help = "x", FIELD(duration_ns) },
+	{ .name = "duration",
+	  .letter = 'd',
+	  .kind = OPTION_DURATION,
+	  .value = "TIME",
+	  .help = "x",
+	  FIELD(duration_ns) },
 	{ .name = "record", .kind = OPTION_CHOICE, .value = "WHICH", .help = "x", .choices = choices, FIELD(choice) },
 	{ .name = "record-all", .kind = OPTION_CONSTANT, .help = "x", .constant = "all", FIELD(choice) },
 	{ .name = "on", .letter = 'o', .kind = OPTION_FLAG, .help = "x", FIELD(is_on) },
 	{ .name = "other", .letter = 'x', .kind = OPTION_FLAG, .help = "x", FIELD(is_other) },
 };
 
-static const struct option_table table = { .command = "trace", .rows = rows, .n = ARRAY_SIZE(rows), .takes_program = true };
+static const struct option_table table = {
+	.command = "trace", .rows = rows, .n = ARRAY_SIZE(rows), .takes_program = true
+};
 static const struct option_table word_table = {
 	.command = "help", .rows = rows, .n = ARRAY_SIZE(rows), .takes = "command"
 };
@@ -79,7 +86,8 @@ static const struct {
 	{ "value missing", { "--duration" }, "'--duration' needs a value: --duration TIME" },
 	{ "value missing before program", { "-d", "--", "x" }, "'--duration' needs a value: --duration TIME" },
 	{ "value too much", { "--on=yes" }, "'--on' takes no value; leave out '=yes'" },
-	{ "time without unit", { "-d", "30" },
+	{ "time without unit",
+	  { "-d", "30" },
 	  "'--duration' takes a time with its unit such as 30s, 5m or 1h30m, not '30'" },
 	{ "time beyond", { "-d", "999999999999w" }, "'--duration' '999999999999w' is longer than any clock runs" },
 	{ "no size", { "--size", "big" }, "'--size' takes a size such as 256k, 8m or 1g, not 'big'" },
@@ -92,10 +100,13 @@ static const struct {
 	{ "pid zero", { "-p", "0" }, "'0' is not a process id; '--pid' takes numbers such as 4711 or 4711,4712" },
 	{ "pid missing", { "-p", "1,,2" }, "'' is not a process id; '--pid' takes numbers such as 4711 or 4711,4712" },
 	{ "no user", { "-u", "no such" }, "there is no user 'no such'; '--user' takes names or numeric user ids" },
-	{ "word", { "python" },
+	{ "word",
+	  { "python" },
 	  "trace takes no argument 'python'; a program to start goes behind '--': ingero trace -- PROGRAM" },
 	{ "no program", { "--" }, "no program behind '--'; write it there: ingero trace -- PROGRAM" },
-	{ "control characters", { "--\x1b[2J\n" }, "unknown option '--?[2J?' for trace; 'ingero help trace' lists them" },
+	{ "control characters",
+	  { "--\x1b[2J\n" },
+	  "unknown option '--?[2J?' for trace; 'ingero help trace' lists them" },
 };
 
 static int argc_of(const char *const *argv)
@@ -117,7 +128,8 @@ static void good_test(void)
 		size_t n_pids = 0;
 
 		CHECK_INT_EQ(name,
-			     options_parse(&table, argc_of(good[i].argv), (char **)(uintptr_t)good[i].argv, &f, &rest, error),
+			     options_parse(&table, argc_of(good[i].argv), (char **)(uintptr_t)good[i].argv, &f, &rest,
+					   error),
 			     OPTIONS_OK);
 		CHECK_STR_EQ(name, error, "");
 		while (n_pids < 3 && good[i].pids[n_pids])
@@ -143,9 +155,10 @@ static void bad_test(void)
 		char error[OPTIONS_ERROR_BYTES] = "";
 		struct options_rest rest;
 
-		CHECK_INT_EQ(bad[i].name,
-			     options_parse(&table, argc_of(bad[i].argv), (char **)(uintptr_t)bad[i].argv, &f, &rest, error),
-			     OPTIONS_MISUSED);
+		CHECK_INT_EQ(
+			bad[i].name,
+			options_parse(&table, argc_of(bad[i].argv), (char **)(uintptr_t)bad[i].argv, &f, &rest, error),
+			OPTIONS_MISUSED);
 		CHECK_STR_EQ(bad[i].name, error, bad[i].want);
 		options_done(&table, &f);
 	}
@@ -160,10 +173,16 @@ static uint32_t random_next(uint32_t *state)
 
 static void random_test(void)
 {
-	static const char *const pieces[] = { "--",	"-",	   "--pid",   "-p",    "4711", "=",	 "-o",	  "--on",
-					      "-d",	"30",	   "s",	      "--x",   ",",    "\x1b[",	 "\n",	  "\xff",
-					      "--user", "root",	   "--record", "all",  "",     "--size", "65536", "\xe2\x96\xb2",
-					      "-ox",	"--help=", "99999999999999999999999999", "--number" };
+	static const char *const pieces[] = { "--",	  "-",	     "--pid",
+					      "-p",	  "4711",    "=",
+					      "-o",	  "--on",    "-d",
+					      "30",	  "s",	     "--x",
+					      ",",	  "\x1b[",   "\n",
+					      "\xff",	  "--user",  "root",
+					      "--record", "all",     "",
+					      "--size",	  "65536",   "\xe2\x96\xb2",
+					      "-ox",	  "--help=", "99999999999999999999999999",
+					      "--number" };
 	uint32_t state = 1;
 	unsigned int n_refused = 0;
 
@@ -220,8 +239,10 @@ int main(void)
 	CHECK_INT_EQ("a word", rest.argc, 1);
 	CHECK_INT_EQ("two words", options_parse(&word_table, 2, words, &f, &rest, error), OPTIONS_MISUSED);
 	CHECK_STR_EQ("two words", error, "help takes no argument 'status'; 'ingero help help' shows what it takes");
-	CHECK_INT_EQ("root by name", options_parse(&table, 2, (char *[]){ (char[]){ "-u" }, (char[]){ "root,0,12345" } }, &f,
-						   &rest, error), OPTIONS_OK);
+	CHECK_INT_EQ(
+		"root by name",
+		options_parse(&table, 2, (char *[]){ (char[]){ "-u" }, (char[]){ "root,0,12345" } }, &f, &rest, error),
+		OPTIONS_OK);
 	CHECK_INT_EQ("named twice is one", f.uids.n, 2);
 	options_done(&table, &f);
 	return check_result();

@@ -17,7 +17,11 @@ static const struct {
 	{ "quotes", "a\"b\\c", "\"a\\\"b\\\\c\"" },
 	{ "control characters", "a\n\t\x1b\x7f", "\"a\\u000a\\u0009\\u001b\\u007f\"" },
 	{ "UTF-8 stays", "größe 日本", "\"größe 日本\"" },
-	{ "bytes that are none", "a\xff" "b\xc3", "\"a\xef\xbf\xbd" "b\xef\xbf\xbd\"" },
+	{ "bytes that are none",
+	  "a\xff"
+	  "b\xc3",
+	  "\"a\xef\xbf\xbd"
+	  "b\xef\xbf\xbd\"" },
 	{ "overlong quote", "\xc0\xa2", "\"\xef\xbf\xbd\xef\xbf\xbd\"" },
 	{ "empty", "", "\"\"" },
 };

@@ -22,9 +22,18 @@ static const struct {
 	{ "our signs", "61µs ▲ a · b ▇░", 40, "61µs ▲ a · b ▇░", "61us ! a | b #." },
 	{ "escape sequence", "a\x1b[2Jb", 10, "a?[2Jb", "a?[2Jb" },
 	{ "newline and tab", "a\nb\tc", 10, "a?b?c", "a?b?c" },
-	{ "eight-bit control", "a\xc2\x9b" "2Jb", 10, "a?2Jb", "a?2Jb" },
-	{ "turned direction", "a\xe2\x80\xae" "b", 10, "a?b", "a?b" },
-	{ "not UTF-8", "a\xff\xfe" "b", 10, "a??b", "a??b" },
+	{ "eight-bit control",
+	  "a\xc2\x9b"
+	  "2Jb",
+	  10, "a?2Jb", "a?2Jb" },
+	{ "turned direction",
+	  "a\xe2\x80\xae"
+	  "b",
+	  10, "a?b", "a?b" },
+	{ "not UTF-8",
+	  "a\xff\xfe"
+	  "b",
+	  10, "a??b", "a??b" },
 	{ "cut short", "a\xe2\x96", 10, "a??", "a??" },
 	{ "overlong slash", "\xc0\xaf", 10, "??", "??" },
 	{ "surrogate", "\xed\xa0\x80", 10, "???", "???" },

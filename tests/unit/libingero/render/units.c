@@ -77,10 +77,10 @@ static const struct {
 	double per_s;
 	const char *want;
 } rates[] = {
-	{ "none", 0, "0/s" },	       { "seldom", 0.3, "0.3/s" },     { "one", 1, "1/s" },
-	{ "tenths", 1.26, "1.3/s" },   { "hundreds", 136.2, "136/s" }, { "thousands", 5700, "5.7k/s" },
-	{ "carry", 999.7, "1.0k/s" },  { "many", 57000, "57k/s" },     { "millions", 1.2e6, "1.2M/s" },
-	{ "no number", NAN, "?" },     { "backwards", -1, "?" },
+	{ "none", 0, "0/s" },	      { "seldom", 0.3, "0.3/s" },     { "one", 1, "1/s" },
+	{ "tenths", 1.26, "1.3/s" },  { "hundreds", 136.2, "136/s" }, { "thousands", 5700, "5.7k/s" },
+	{ "carry", 999.7, "1.0k/s" }, { "many", 57000, "57k/s" },     { "millions", 1.2e6, "1.2M/s" },
+	{ "no number", NAN, "?" },    { "backwards", -1, "?" },
 };
 
 static const struct {

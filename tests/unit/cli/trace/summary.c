@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Pieces become one message, in order, and a new one starts where the last ended. */
-#include "cli/commands/trace_summary.h"
+#include "cli/trace/summary.h"
 
 #include <errno.h>
 

@@ -7,10 +7,10 @@
 
 /* What is known beside the figures. All borrowed. */
 struct trace_setting {
-	const char *scope; /* whose processes are watched, to follow "processes": "of alice" */
-	const char *kept; /* which single calls are kept: "slow calls and 1 in 64" */
+	const char *scope;		/* whose processes are watched, to follow "processes": "of alice" */
+	const char *kept;		/* which single calls are kept: "slow calls and 1 in 64" */
 	const Ingero__V1__Start *start; /* NULL before the daemon answered */
-	size_t n_libraries; /* attached so far */
+	size_t n_libraries;		/* attached so far */
 };
 
 /** trace_report_start() - what is watched and by which back end, then a line for each library */

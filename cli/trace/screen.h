@@ -5,8 +5,8 @@
  */
 #pragma once
 
-#include "cli/commands/trace_report.h"
 #include "cli/machine.h"
+#include "cli/trace/report.h"
 
 /* One frame's contents. All borrowed; NULL where not known yet. */
 struct trace_screen {

@@ -17,8 +17,8 @@
 #include "cli/caller.h"
 
 struct trace_child {
-	pid_t pid; /* 0: none */
-	int go_fd; /* written to when it may start; closed: it gives up */
+	pid_t pid;     /* 0: none */
+	int go_fd;     /* written to when it may start; closed: it gives up */
 	int status_fd; /* tells that it waits, then why it could not start */
 	bool is_released;
 	bool has_ended;
@@ -26,7 +26,10 @@ struct trace_child {
 	int exit_status; /* as a shell would see it, once it has ended */
 };
 
-#define TRACE_CHILD_INIT { .go_fd = -1, .status_fd = -1 }
+#define TRACE_CHILD_INIT                                                                                               \
+	{                                                                                                              \
+		.go_fd = -1, .status_fd = -1                                                                           \
+	}
 
 /**
  * trace_child_start() - fork it and wait until it waits

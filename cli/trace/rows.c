@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/commands/trace_rows.h"
+#include "cli/trace/rows.h"
 
 #include <errno.h>
 #include <string.h>
@@ -181,9 +181,8 @@ static void cell_add(struct table *t, enum column column, const struct trace_row
 	switch (column) {
 	case COLUMN_PROCESS:
 		table_add(t, TEXT_PLAIN, "%s",
-			  is_first_of_process ?
-				  trace_process_label(op->process_name, op->pid, PROCESS_COLUMNS).text :
-				  "");
+			  is_first_of_process ? trace_process_label(op->process_name, op->pid, PROCESS_COLUMNS).text
+					      : "");
 		break;
 	case COLUMN_OPERATION:
 		table_add(t, TEXT_PLAIN, "%s", trace_op_label(op->op).text);

@@ -19,8 +19,8 @@
 
 struct trace_row {
 	const Ingero__V1__Operation *op; /* borrowed */
-	double per_s; /* calls since the previous figures */
-	double share; /* of the time that was watched */
+	double per_s;			 /* calls since the previous figures */
+	double share;			 /* of the time that was watched */
 	struct blame_view blame;
 	bool waits_for_cpu; /* a notable share of its time */
 };
@@ -32,7 +32,10 @@ struct trace_rows {
 	uint64_t n_errors;
 };
 
-#define TRACE_ROWS_INIT { .n_processes = 0 }
+#define TRACE_ROWS_INIT                                                                                                \
+	{                                                                                                              \
+		.n_processes = 0                                                                                       \
+	}
 
 void trace_rows_done(struct trace_rows *rows);
 /**

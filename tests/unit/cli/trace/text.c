@@ -7,9 +7,9 @@
 
 #include "../figures.h"
 #include "cli/commands/status.h"
-#include "cli/commands/trace_meaning.h"
-#include "cli/commands/trace_report.h"
-#include "cli/commands/trace_screen.h"
+#include "cli/trace/meaning.h"
+#include "cli/trace/report.h"
+#include "cli/trace/screen.h"
 #include "tests/support/check.h"
 
 #define NOBODY 4294900000u /* no account has this number: shown as it is */
@@ -21,12 +21,25 @@ static Ingero__V1__Start start = { .base = PROTOBUF_C_MESSAGE_INIT(&ingero__v1__
 
 /* One training process beside a hog: the example of the manner. */
 static const struct figures_op hog_ops[] = {
-	{ .pid = 4711, .process = "python", .op = "cudaStreamSynchronize", .count = 9829, .p50_ns = 1200 * US,
-	  .p95_ns = 90 * MS, .p99_ns = 142 * MS, .max_ns = 143 * MS,
-	  .blame_ns = { [BLAME_VIEW_ON_CPU] = 2500 * MS, [BLAME_VIEW_RUNNABLE] = 17400 * MS,
+	{ .pid = 4711,
+	  .process = "python",
+	  .op = "cudaStreamSynchronize",
+	  .count = 9829,
+	  .p50_ns = 1200 * US,
+	  .p95_ns = 90 * MS,
+	  .p99_ns = 142 * MS,
+	  .max_ns = 143 * MS,
+	  .blame_ns = { [BLAME_VIEW_ON_CPU] = 2500 * MS,
+			[BLAME_VIEW_RUNNABLE] = 17400 * MS,
 			[BLAME_VIEW_DEVICE] = 31200 * MS } },
-	{ .pid = 4711, .process = "python", .op = "cudaLaunchKernel", .count = 412883, .p50_ns = 4100, .p95_ns = 30 * US,
-	  .p99_ns = 61 * US, .max_ns = 97 * US,
+	{ .pid = 4711,
+	  .process = "python",
+	  .op = "cudaLaunchKernel",
+	  .count = 412883,
+	  .p50_ns = 4100,
+	  .p95_ns = 30 * US,
+	  .p99_ns = 61 * US,
+	  .max_ns = 97 * US,
 	  .blame_ns = { [BLAME_VIEW_ON_CPU] = 2000 * MS, [BLAME_VIEW_RUNNABLE] = 150 * MS } },
 	{ 0 },
 };
@@ -39,42 +52,87 @@ static const struct figures_behind hog_behind[] = {
 };
 
 static const struct figures_op quota_ops[] = {
-	{ .pid = 10, .process = "python", .op = "cudaMalloc", .count = 100, .p50_ns = 5 * US, .p95_ns = 40 * MS,
-	  .p99_ns = 80 * MS, .max_ns = 80 * MS, .blame_ns = { [BLAME_VIEW_ON_CPU] = 1 * S, [BLAME_VIEW_QUOTA] = 2 * S } },
+	{ .pid = 10,
+	  .process = "python",
+	  .op = "cudaMalloc",
+	  .count = 100,
+	  .p50_ns = 5 * US,
+	  .p95_ns = 40 * MS,
+	  .p99_ns = 80 * MS,
+	  .max_ns = 80 * MS,
+	  .blame_ns = { [BLAME_VIEW_ON_CPU] = 1 * S, [BLAME_VIEW_QUOTA] = 2 * S } },
 	{ 0 },
 };
 
 static const struct figures_op calm_ops[] = {
-	{ .pid = 10, .process = "python", .op = "cudaStreamSynchronize", .count = 1000, .p50_ns = 900 * US,
-	  .p95_ns = 950 * US, .p99_ns = 1 * MS, .max_ns = 2 * MS,
+	{ .pid = 10,
+	  .process = "python",
+	  .op = "cudaStreamSynchronize",
+	  .count = 1000,
+	  .p50_ns = 900 * US,
+	  .p95_ns = 950 * US,
+	  .p99_ns = 1 * MS,
+	  .max_ns = 2 * MS,
 	  .blame_ns = { [BLAME_VIEW_ON_CPU] = 20 * MS, [BLAME_VIEW_DEVICE] = 980 * MS } },
-	{ .pid = 11, .process = "worker", .op = "cudaFree", .count = 10, .p50_ns = 1 * US, .p95_ns = 1 * US, .p99_ns = 1 * US,
-	  .max_ns = 1 * US, .blame_ns = { [BLAME_VIEW_ON_CPU] = 10 * US } },
+	{ .pid = 11,
+	  .process = "worker",
+	  .op = "cudaFree",
+	  .count = 10,
+	  .p50_ns = 1 * US,
+	  .p95_ns = 1 * US,
+	  .p99_ns = 1 * US,
+	  .max_ns = 1 * US,
+	  .blame_ns = { [BLAME_VIEW_ON_CPU] = 10 * US } },
 	{ 0 },
 };
 
 /* Blocked in a futex by its own meaning: no loss. */
 static const struct figures_op futex_ops[] = {
-	{ .pid = 10, .process = "python", .op = "cudaStreamSynchronize", .count = 1000, .p50_ns = 900 * US,
-	  .p95_ns = 950 * US, .p99_ns = 1 * MS, .max_ns = 2 * MS,
+	{ .pid = 10,
+	  .process = "python",
+	  .op = "cudaStreamSynchronize",
+	  .count = 1000,
+	  .p50_ns = 900 * US,
+	  .p95_ns = 950 * US,
+	  .p99_ns = 1 * MS,
+	  .max_ns = 2 * MS,
 	  .blame_ns = { [BLAME_VIEW_ON_CPU] = 20 * MS, [BLAME_VIEW_LOCK] = 980 * MS } },
 	{ 0 },
 };
 
 static const struct figures_op lock_ops[] = {
-	{ .pid = 10, .process = "python", .op = "cudaMalloc", .count = 1000, .p50_ns = 900 * US, .p95_ns = 950 * US,
-	  .p99_ns = 1 * MS, .max_ns = 2 * MS,
+	{ .pid = 10,
+	  .process = "python",
+	  .op = "cudaMalloc",
+	  .count = 1000,
+	  .p50_ns = 900 * US,
+	  .p95_ns = 950 * US,
+	  .p99_ns = 1 * MS,
+	  .max_ns = 2 * MS,
 	  .blame_ns = { [BLAME_VIEW_ON_CPU] = 20 * MS, [BLAME_VIEW_LOCK] = 980 * MS } },
 	{ 0 },
 };
 
 static const struct figures_op failing_ops[] = {
-	{ .pid = 10, .process = "python", .op = "cudaMalloc", .count = 100, .errors = 12, .abandoned = 1, .p50_ns = 5 * US,
-	  .p95_ns = 6 * US, .p99_ns = 7 * US, .max_ns = 8 * US, .blame_ns = { [BLAME_VIEW_ON_CPU] = 500 * US } },
+	{ .pid = 10,
+	  .process = "python",
+	  .op = "cudaMalloc",
+	  .count = 100,
+	  .errors = 12,
+	  .abandoned = 1,
+	  .p50_ns = 5 * US,
+	  .p95_ns = 6 * US,
+	  .p99_ns = 7 * US,
+	  .max_ns = 8 * US,
+	  .blame_ns = { [BLAME_VIEW_ON_CPU] = 500 * US } },
 	{ 0 },
 };
 static const struct figures_in_flight stuck[] = {
-	{ .pid = 10, .tid = 12, .process = "python", .op = "cudaStreamSynchronize", .age_ns = 10200 * MS,
+	{ .pid = 10,
+	  .tid = 12,
+	  .process = "python",
+	  .op = "cudaStreamSynchronize",
+	  .age_ns = 10200 * MS,
 	  .device_ns = 10000 * MS },
 	{ .pid = 10, .tid = 13, .process = "python", .op = "cudaMalloc", .age_ns = 5 * US, .device_ns = 0 },
 	{ 0 },
@@ -148,7 +206,9 @@ static void meaning_test(void)
 	}
 }
 
-static const struct machine_load machine = { .cpu_ratio = 0.78, .memory_ratio = 0.41, .load = 6.1, .pressure_ratio = 0.31 };
+static const struct machine_load machine = {
+	.cpu_ratio = 0.78, .memory_ratio = 0.41, .load = 6.1, .pressure_ratio = 0.31
+};
 
 static const struct {
 	const char *name;
@@ -344,27 +404,45 @@ static void status_test(void)
 /* Figures that no terminal expects: long and hostile names, all the numbers there are. */
 static void sizes_test(void)
 {
-	static const char *const names[] = { "python", "a-very-long-process-name-that-goes-on", "\x1b]0;x\x07\n\xff", "日本語日本語日本語", "" };
+	static const char *const names[] = { "python", "a-very-long-process-name-that-goes-on", "\x1b]0;x\x07\n\xff",
+					     "日本語日本語日本語", "" };
 	static struct figures_op ops[31];
 	static struct figures_in_flight calls[10];
 	static struct figures_behind behind[10];
 	static struct figures f;
-	struct trace_setting setting = { .scope = "of \x1b[31malice", .kept = "slow calls and 1 in 64", .start = &start };
-	struct trace_screen screen = { .setting = &setting, .figures = &f.summary, .machine = &machine,
-				       .host = "a-host-with-a-long-name", .clock = "14:03:21" };
+	struct trace_setting setting = { .scope = "of \x1b[31malice",
+					 .kept = "slow calls and 1 in 64",
+					 .start = &start };
+	struct trace_screen screen = { .setting = &setting,
+				       .figures = &f.summary,
+				       .machine = &machine,
+				       .host = "a-host-with-a-long-name",
+				       .clock = "14:03:21" };
 
 	for (uint32_t i = 0; i < 30; i++) {
-		ops[i] = (struct figures_op){ .pid = 4194304 - i / 7, .process = names[i / 7 % 5], .op = "cudaStreamSynchronizeWithAnEnd",
-					      .count = UINT64_MAX >> i, .errors = i, .p50_ns = UINT64_MAX >> i, .p99_ns = UINT64_MAX >> i,
+		ops[i] = (struct figures_op){ .pid = 4194304 - i / 7,
+					      .process = names[i / 7 % 5],
+					      .op = "cudaStreamSynchronizeWithAnEnd",
+					      .count = UINT64_MAX >> i,
+					      .errors = i,
+					      .p50_ns = UINT64_MAX >> i,
+					      .p99_ns = UINT64_MAX >> i,
 					      .max_ns = UINT64_MAX };
 		for (size_t k = 0; k < BLAME_VIEW_COUNT; k++)
 			ops[i].blame_ns[k] = (UINT64_MAX >> 5) / (i + k + 1);
 	}
 	for (uint32_t i = 0; i < 9; i++) {
-		calls[i] = (struct figures_in_flight){ .pid = 4194304, .tid = 4194304, .process = names[i % 5], .op = "cudaMalloc",
-						       .age_ns = UINT64_MAX >> i, .device_ns = 1 };
-		behind[i] = (struct figures_behind){ .victim_pid = 4194304 - i % 3, .pid = 4194300, .uid = NOBODY,
-						     .comm = names[i % 5], .ns = UINT64_MAX >> (i + 5) };
+		calls[i] = (struct figures_in_flight){ .pid = 4194304,
+						       .tid = 4194304,
+						       .process = names[i % 5],
+						       .op = "cudaMalloc",
+						       .age_ns = UINT64_MAX >> i,
+						       .device_ns = 1 };
+		behind[i] = (struct figures_behind){ .victim_pid = 4194304 - i % 3,
+						     .pid = 4194300,
+						     .uid = NOBODY,
+						     .comm = names[i % 5],
+						     .ns = UINT64_MAX >> (i + 5) };
 	}
 	(void)figures_build(&f, 72 * S, ops, calls, behind);
 	memset(&f.lost.ring_full, 0xff, sizeof(uint64_t));
@@ -378,12 +456,15 @@ static void sizes_test(void)
 				unsigned int n_lines = 0, n_wrong = 0;
 				char name[48], *rest, *line;
 
-				(void)snprintf(name, sizeof(name), "%ux%u %s", rows, columns, is_utf8 ? "UTF-8" : "ASCII");
+				(void)snprintf(name, sizeof(name), "%ux%u %s", rows, columns,
+					       is_utf8 ? "UTF-8" : "ASCII");
 				CHECK_INT_EQ(name, trace_screen_append(&screen, &style, &out), 0);
-				CHECK_INT_EQ(name, trace_report_summary(&setting, &f.summary, false, &style, &report), 0);
+				CHECK_INT_EQ(name, trace_report_summary(&setting, &f.summary, false, &style, &report),
+					     0);
 				(void)buf_text(&out);
 				for (size_t i = 0; i < out.n; i++)
-					n_wrong += (out.data[i] < 0x20 && out.data[i] != '\n') || (!is_utf8 && out.data[i] >= 0x7f);
+					n_wrong += (out.data[i] < 0x20 && out.data[i] != '\n') ||
+						   (!is_utf8 && out.data[i] >= 0x7f);
 				CHECK_INT_EQ(name, n_wrong, 0);
 				rest = (char *)(uintptr_t)buf_text(&out);
 				while ((line = strsep(&rest, "\n")) && (*line || rest)) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/commands/trace_child.h"
+#include "cli/trace/child.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -35,7 +35,8 @@ static int user_become(const struct caller *caller)
 	user = getpwuid(caller->uid);
 	if ((user ? initgroups(user->pw_name, caller->gid) : setgroups(1, &caller->gid)) < 0)
 		return -errno;
-	if (setresgid(caller->gid, caller->gid, caller->gid) < 0 || setresuid(caller->uid, caller->uid, caller->uid) < 0)
+	if (setresgid(caller->gid, caller->gid, caller->gid) < 0 ||
+	    setresuid(caller->uid, caller->uid, caller->uid) < 0)
 		return -errno;
 	if (user && (setenv("HOME", user->pw_dir, 1) < 0 || setenv("USER", user->pw_name, 1) < 0 ||
 		     setenv("LOGNAME", user->pw_name, 1) < 0 || setenv("SHELL", user->pw_shell, 1) < 0))

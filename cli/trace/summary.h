@@ -18,7 +18,10 @@ struct trace_summary {
 	bool is_whole;
 };
 
-#define TRACE_SUMMARY_INIT { .is_whole = false }
+#define TRACE_SUMMARY_INIT                                                                                             \
+	{                                                                                                              \
+		.is_whole = false                                                                                      \
+	}
 
 void trace_summary_done(struct trace_summary *s);
 /**

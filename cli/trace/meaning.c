@@ -1,25 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/commands/trace_meaning.h"
+#include "cli/trace/meaning.h"
 
 #include <errno.h>
 #include <string.h>
 
-#include "cli/commands/trace_behind.h"
-#include "cli/commands/trace_rows.h"
 #include "cli/lost.h"
+#include "cli/trace/behind.h"
+#include "cli/trace/rows.h"
 #include "libingero/render/units.h"
 
 /* A loss below this share of the time that was watched is not worth a sentence (guess: revisit with real traces). */
 #define LOSS_LEAST_RATIO 0.01
 #define IN_FLIGHT_OLD_NS NSEC_PER_SEC /* calls usually take far less */
-#define SENTENCES_MAX 3 /* of one kind; a screen is not a list */
+#define SENTENCES_MAX 3		      /* of one kind; a screen is not a list */
 
 /* Waiting for the GPU, computing and sleeping are what a program asked for; the rest is time lost. */
 #define EXPECTED (1u << BLAME_VIEW_ON_CPU | 1u << BLAME_VIEW_DEVICE | 1u << BLAME_VIEW_SLEEP)
 /* A call that waits for the GPU by its own meaning may do so in any of these: libcuda blocks in ioctl(2), poll(2) or a
  * futex that another of its threads wakes. */
-#define EXPECTED_OF_WAITS \
-	(EXPECTED | 1u << BLAME_VIEW_LOCK | 1u << BLAME_VIEW_NETWORK | 1u << BLAME_VIEW_OTHER)
+#define EXPECTED_OF_WAITS (EXPECTED | 1u << BLAME_VIEW_LOCK | 1u << BLAME_VIEW_NETWORK | 1u << BLAME_VIEW_OTHER)
 
 /* What would win the time back; %s is the time. NULL: nothing that follows from the figures. */
 static const char *const ways_out[BLAME_VIEW_COUNT] = {
@@ -85,7 +84,8 @@ static void loss_append(const struct loss *loss, const struct text_style *style,
 			 blame_view_phrase(loss->class));
 	rest_append(&text, blame, loss->class);
 	(void)buf_printf(&text, " Half of its %s %s took more than %s, one in 100 more than %s.",
-			 units_count(op->count).text, calls_word(op->count), units_ns(op->p50_ns, 0).text, units_ns(op->p99_ns, 0).text);
+			 units_count(op->count).text, calls_word(op->count), units_ns(op->p50_ns, 0).text,
+			 units_ns(op->p99_ns, 0).text);
 	text_paragraph(out, style, "▲ ", buf_text(&text));
 }
 
@@ -134,14 +134,15 @@ static void nothing_append(const Ingero__V1__Summary *summary, const struct trac
 	enum blame_view_class class;
 
 	if (rows->n_calls == 0) {
-		(void)buf_printf(&text, "nothing to tell: no process %s made a CUDA call in the %s that were watched.", scope,
-				 units_ns(summary->window_ns, 0).text);
+		(void)buf_printf(&text, "nothing to tell: no process %s made a CUDA call in the %s that were watched.",
+				 scope, units_ns(summary->window_ns, 0).text);
 		text_paragraph(out, style, "", buf_text(&text));
 		return;
 	}
 	(void)buf_printf(&text, "nothing to tell: %zu %s %s made %s %s in %s, and none of them lost time worth naming.",
 			 rows->n_processes, rows->n_processes == 1 ? "process" : "processes", scope,
-			 units_count(rows->n_calls).text, calls_word(rows->n_calls), units_ns(summary->window_ns, 0).text);
+			 units_count(rows->n_calls).text, calls_word(rows->n_calls),
+			 units_ns(summary->window_ns, 0).text);
 	class = blame_view_largest(&rows->rows.items[0].blame, 0);
 	if (class != BLAME_VIEW_COUNT)
 		(void)buf_printf(&text, " Most time was in %s, %s of it %s.", rows->rows.items[0].op->op,
@@ -190,7 +191,8 @@ static void failures_append(const struct trace_rows *rows, const struct text_sty
 					 units_count(op->errors).text, units_count(op->count).text,
 					 calls_word(op->count), op->op, op->process_name, op->pid);
 		if (op->abandoned && n_abandoned++ < SENTENCES_MAX)
-			(void)buf_printf(&text, "%s%s %s of %s in %s (pid %u) never returned: exit, kill, exec or a jump.",
+			(void)buf_printf(&text,
+					 "%s%s %s of %s in %s (pid %u) never returned: exit, kill, exec or a jump.",
 					 text.n ? " " : "", units_count(op->abandoned).text, calls_word(op->abandoned),
 					 op->op, op->process_name, op->pid);
 		if (text.n)

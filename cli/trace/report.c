@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/commands/trace_report.h"
+#include "cli/trace/report.h"
 
 #include <errno.h>
 
 #include "cli/caller.h"
-#include "cli/commands/trace_meaning.h"
-#include "cli/commands/trace_rows.h"
 #include "cli/libraries.h"
 #include "cli/lost.h"
+#include "cli/trace/meaning.h"
+#include "cli/trace/rows.h"
 #include "libingero/render/units.h"
 
 void trace_report_start(const struct trace_setting *setting, const struct text_style *style, struct buf *out)
@@ -16,9 +16,9 @@ void trace_report_start(const struct trace_setting *setting, const struct text_s
 	bool has_reason = start->back_end_reason && *start->back_end_reason;
 	CLEANUP(buf_done) struct buf text = BUF_INIT;
 
-	(void)buf_printf(&text, "watching processes %s · back end %s%s%s%s · Ctrl-C ends with the summary", setting->scope,
-			 start->back_end, has_reason ? " (" : "", has_reason ? start->back_end_reason : "",
-			 has_reason ? ")" : "");
+	(void)buf_printf(&text, "watching processes %s · back end %s%s%s%s · Ctrl-C ends with the summary",
+			 setting->scope, start->back_end, has_reason ? " (" : "",
+			 has_reason ? start->back_end_reason : "", has_reason ? ")" : "");
 	text_paragraph(out, style, "", buf_text(&text));
 	for (size_t i = 0; i < start->n_libraries; i++)
 		library_append(out, style, "  ", start->libraries[i]);
@@ -44,10 +44,10 @@ static void title_append(const struct trace_setting *setting, const Ingero__V1__
 	char who[128];
 
 	if (rows->n_processes == 1)
-		(void)snprintf(who, sizeof(who), "%s of %s",
-			       trace_process_label(rows->rows.items[0].op->process_name, rows->rows.items[0].op->pid, 24)
-				       .text,
-			       user_name(rows->rows.items[0].op->uid).text);
+		(void)snprintf(
+			who, sizeof(who), "%s of %s",
+			trace_process_label(rows->rows.items[0].op->process_name, rows->rows.items[0].op->pid, 24).text,
+			user_name(rows->rows.items[0].op->uid).text);
 	else
 		(void)snprintf(who, sizeof(who), "%zu processes %s", rows->n_processes, setting->scope);
 	text_line(out, style, TEXT_BOLD, "%s, watched for %s", who, units_ns(summary->window_ns, 0).text);
@@ -67,8 +67,10 @@ static void cost_append(const struct trace_setting *setting, const Ingero__V1__S
 					 units_count(cost->bystander_calls).text, units_ns(cost->bystander_ns, 0).text);
 	}
 	for (size_t i = 0; setting->start && i < setting->start->n_not_measured; i++)
-		(void)buf_printf(&text, "%s%s", i ? ", " : text.n ? " · not told apart on this kernel: " :
-								    "not told apart on this kernel: ",
+		(void)buf_printf(&text, "%s%s",
+				 i	  ? ", "
+				 : text.n ? " · not told apart on this kernel: "
+					  : "not told apart on this kernel: ",
 				 setting->start->not_measured[i]);
 	if (text.n)
 		text_paragraph(out, style, "", buf_text(&text));
@@ -85,7 +87,8 @@ int trace_report_summary(const struct trace_setting *setting, const Ingero__V1__
 		return r;
 
 	if (is_cut)
-		text_paragraph(out, style, "", "The daemon went away: these are the last figures that came, not the final ones.");
+		text_paragraph(out, style, "",
+			       "The daemon went away: these are the last figures that came, not the final ones.");
 	if (rows.rows.n > 0) {
 		title_append(setting, summary, &rows, style, out);
 		text_line(out, style, TEXT_PLAIN, "%s", "");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/commands/trace_summary.h"
+#include "cli/trace/summary.h"
 
 #include <errno.h>
 #include <string.h>

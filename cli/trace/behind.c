@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/commands/trace_behind.h"
+#include "cli/trace/behind.h"
 
 #include "cli/caller.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Order, rates, marks, names: what the table shows of the figures. */
-#include "cli/commands/trace_rows.h"
+#include "cli/trace/rows.h"
 
 #include <locale.h>
 

@@ -2,14 +2,14 @@
 /* Who ran while calls of a process waited for the CPU. */
 #pragma once
 
-#include "cli/commands/trace_rows.h"
+#include "cli/trace/rows.h"
 #include "ingero/v1/ingero.pb-c.h"
 
 #define TRACE_BEHIND_MOST 3
 
 struct trace_behind {
 	const Ingero__V1__Behind *most[TRACE_BEHIND_MOST]; /* borrowed; most time first, NULL behind the last */
-	uint64_t sum_ns; /* of all, not only of these */
+	uint64_t sum_ns;				   /* of all, not only of these */
 };
 
 /** trace_behind_of() - for the calls of one process */

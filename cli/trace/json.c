@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/commands/trace_json.h"
+#include "cli/trace/json.h"
 
 #include "libingero/render/pb_json.h"
 

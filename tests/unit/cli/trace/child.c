@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Programs that end, are killed, cannot be started; what a shell would say of them. */
-#include "cli/commands/trace_child.h"
+#include "cli/trace/child.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -69,7 +69,8 @@ int main(void)
 		const char *argv[] = { "sh", "-c", "kill -STOP $$; exit 3", NULL };
 		siginfo_t info;
 
-		CHECK_INT_EQ("stopped", trace_child_start(&child, (char **)(uintptr_t)argv, &caller, false, &before), 0);
+		CHECK_INT_EQ("stopped", trace_child_start(&child, (char **)(uintptr_t)argv, &caller, false, &before),
+			     0);
 		CHECK_INT_EQ("stopped", trace_child_release(&child), 0);
 		CHECK_INT_EQ("stopped", waitid(P_PID, (id_t)child.pid, &info, WSTOPPED | WNOWAIT), 0);
 		trace_child_reap(&child);
@@ -96,7 +97,8 @@ int main(void)
 		struct trace_child child = TRACE_CHILD_INIT;
 		const char *argv[] = { "cat", NULL };
 
-		CHECK_INT_EQ("signals", trace_child_start(&child, (char **)(uintptr_t)argv, &caller, false, &before), 0);
+		CHECK_INT_EQ("signals", trace_child_start(&child, (char **)(uintptr_t)argv, &caller, false, &before),
+			     0);
 		trace_child_signal(&child, SIGKILL, SI_KERNEL);
 		CHECK_INT_EQ("signals", kill(child.pid, 0), 0);
 		trace_child_signal(&child, SIGTERM, SI_USER);

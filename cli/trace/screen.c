@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/commands/trace_screen.h"
+#include "cli/trace/screen.h"
 
 #include <errno.h>
 #include <string.h>
 
 #include "cli/caller.h"
-#include "cli/commands/trace_behind.h"
-#include "cli/commands/trace_rows.h"
+#include "cli/trace/behind.h"
+#include "cli/trace/rows.h"
 #include "libingero/render/units.h"
 
 #define ROWS_DEFAULT 24u
@@ -40,10 +40,10 @@ static void header_append(const struct trace_screen *screen, const struct trace_
 	const char *parts[] = { "ingero", screen->host, screen->clock, who, elapsed, cost };
 
 	if (rows->n_processes == 1)
-		(void)snprintf(who, sizeof(who), "%s of %s",
-			       trace_process_label(rows->rows.items[0].op->process_name, rows->rows.items[0].op->pid, 22)
-				       .text,
-			       user_name(rows->rows.items[0].op->uid).text);
+		(void)snprintf(
+			who, sizeof(who), "%s of %s",
+			trace_process_label(rows->rows.items[0].op->process_name, rows->rows.items[0].op->pid, 22).text,
+			user_name(rows->rows.items[0].op->uid).text);
 	else if (rows->n_processes > 1)
 		(void)snprintf(who, sizeof(who), "%zu processes %s", rows->n_processes, screen->setting->scope);
 	if (figures)
@@ -106,9 +106,9 @@ static void behind_append(const struct trace_screen *screen, const struct trace_
 		behind = trace_behind_of(screen->figures, row->op->pid);
 		for (size_t k = 0; k < TRACE_BEHIND_MOST && behind.most[k] && n_lines < NOTES_MOST; k++, n_lines++)
 			text_line(out, style, TEXT_LOUD, "▲ %s%swaits for the CPU behind %s: %s",
-				  rows->n_processes > 1 ?
-					  trace_process_label(row->op->process_name, row->op->pid, 16).text :
-					  "",
+				  rows->n_processes > 1
+					  ? trace_process_label(row->op->process_name, row->op->pid, 16).text
+					  : "",
 				  rows->n_processes > 1 ? " " : "", trace_who(behind.most[k]).text,
 				  units_part_ns(behind.most[k]->ns, behind.sum_ns).text);
 	}
@@ -158,8 +158,10 @@ static void waiting_append(const struct trace_screen *screen, const struct text_
 	if (!setting->start)
 		(void)buf_append_text(&text, "attaching ...");
 	else if (setting->n_libraries == 0)
-		(void)buf_printf(&text, "waiting for a process %s to load a CUDA library (libcudart, libcuda); none is mapped now",
-				 setting->scope);
+		(void)buf_printf(
+			&text,
+			"waiting for a process %s to load a CUDA library (libcudart, libcuda); none is mapped now",
+			setting->scope);
 	else
 		(void)buf_printf(&text, "waiting for the first CUDA call of a process %s; %zu %s attached (%s)",
 				 setting->scope, setting->n_libraries,
