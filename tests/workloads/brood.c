@@ -17,6 +17,7 @@
 #include "base/cleanup.h"
 #include "base/parse.h"
 #include "cuda_calls.h"
+#include "program.h"
 
 static const char help[] = "brood: many short processes\n"
 			   "  --processes N     199\n"
@@ -74,23 +75,18 @@ static int wait_for_one(uint64_t n_calls)
 
 static int run(const struct options *options)
 {
-	uint64_t gap_ns = options->rate ? NSEC_PER_SEC / options->rate : 0, n_alive = 0;
-	struct timespec next;
+	uint64_t gap_ns = options->rate ? NSEC_PER_SEC / options->rate : 0, n_alive = 0, next_ns;
 	int failed = 0;
 
-	clock_gettime(CLOCK_MONOTONIC, &next);
+	next_ns = program_clock_ns(CLOCK_MONOTONIC);
 	for (uint64_t i = 0; i < options->n_processes; i++) {
 		if (n_alive == options->at_once) {
 			failed |= wait_for_one(options->n_calls);
 			n_alive--;
 		}
-		next.tv_nsec += (long)gap_ns;
-		if (next.tv_nsec >= (long)NSEC_PER_SEC) {
-			next.tv_sec += next.tv_nsec / (long)NSEC_PER_SEC;
-			next.tv_nsec %= (long)NSEC_PER_SEC;
-		}
-		while (gap_ns && clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &next, NULL) == EINTR)
-			;
+		next_ns += gap_ns;
+		if (gap_ns)
+			program_sleep_until(next_ns);
 		if (start_child(options) < 0) {
 			perror("brood: cannot fork");
 			failed = 1;
@@ -118,7 +114,7 @@ int main(int argc, char **argv)
 	};
 	struct options options = { .n_processes = 199, .n_calls = 11, .at_once = 4 };
 	uint64_t n = 0, linger_ns = 0;
-	int option, at = 0, c, r = 0;
+	int option, at = 0, r = 0;
 
 	if (argc == 4 && strcmp(argv[1], "--one") == 0)
 		return parse_u64(argv[2], UINT64_MAX, &n) < 0 || parse_duration(argv[3], &linger_ns) < 0
@@ -161,10 +157,8 @@ int main(int argc, char **argv)
 		}
 	}
 	if (options.waits) {
-		printf("ready %d\n", getpid());
-		fflush(stdout);
-		while ((c = getchar()) != '\n' && c != EOF)
-			;
+		program_ready();
+		program_wait_for_line();
 	}
 	return run(&options);
 }

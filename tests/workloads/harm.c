@@ -23,6 +23,7 @@
 
 #include "base/cleanup.h"
 #include "cuda_calls.h"
+#include "program.h"
 #include "standin/control.h"
 #include "truth.h"
 
@@ -673,10 +674,8 @@ int main(int argc, char **argv)
 	}
 	case_name = argv[1];
 	if (argc == 3 && strcmp(argv[2], "--wait-for-stdin") == 0) {
-		printf("ready %d\n", getpid());
-		fflush(stdout);
-		while (n = getchar(), n != '\n' && n != EOF)
-			;
+		program_ready();
+		program_wait_for_line();
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		if (strcmp(case_name, cases[i].name) == 0) {

@@ -6,9 +6,8 @@
 #include <cstring>
 #include <stdexcept>
 
-#include <unistd.h>
-
 #include "cuda_calls.h"
+#include "program.h"
 #include "truth.h"
 
 namespace
@@ -121,10 +120,8 @@ int main(int argc, char **argv)
 	}
 	watch_calls();
 	if (argc == 3 && strcmp(argv[2], "--wait-for-stdin") == 0) {
-		printf("ready %d\n", getpid());
-		fflush(stdout);
-		for (int c = getchar(); c != '\n' && c != EOF; c = getchar())
-			;
+		program_ready();
+		program_wait_for_line();
 	}
 	for (const auto &c : cases) {
 		if (strcmp(argv[1], c.name) == 0) {

@@ -18,6 +18,7 @@
 
 #include "base/cleanup.h"
 #include "base/parse.h"
+#include "program.h"
 
 static volatile sig_atomic_t is_over;
 
@@ -28,14 +29,6 @@ static const char help[] = "hog: uses the CPU\n"
 			   "  --nice N             -20 to 19\n"
 			   "  --comm NAME          of the process\n"
 			   "Prints 'ready PID' first and what it used last.\n";
-
-static uint64_t clock_ns(clockid_t clock)
-{
-	struct timespec t;
-
-	clock_gettime(clock, &t);
-	return (uint64_t)t.tv_sec * NSEC_PER_SEC + (uint64_t)t.tv_nsec;
-}
 
 static void on_signal(int number)
 {
@@ -48,7 +41,7 @@ static int compute_until(uint64_t at_ns)
 {
 	volatile uint64_t work = 1;
 
-	while (!is_over && clock_ns(CLOCK_MONOTONIC) < at_ns) {
+	while (!is_over && program_clock_ns(CLOCK_MONOTONIC) < at_ns) {
 		for (int i = 0; i < 1000; i++)
 			work = work * 6364136223846793005u + 1442695040888963407u;
 	}
@@ -140,17 +133,16 @@ int main(int argc, char **argv)
 
 	(void)sigaction(SIGTERM, &action, NULL);
 	(void)sigaction(SIGINT, &action, NULL);
-	printf("ready %d\n", getpid());
-	fflush(stdout);
-	start_ns = clock_ns(CLOCK_MONOTONIC);
+	program_ready();
+	start_ns = program_clock_ns(CLOCK_MONOTONIC);
 	end_ns = duration_ns ? start_ns + duration_ns : UINT64_MAX;
 	off = (struct timespec){ (time_t)(off_ns / NSEC_PER_SEC), (long)(off_ns % NSEC_PER_SEC) };
-	while (clock_ns(CLOCK_MONOTONIC) < end_ns &&
-	       compute_until(on_ns ? MIN(end_ns, clock_ns(CLOCK_MONOTONIC) + on_ns) : end_ns)) {
+	while (program_clock_ns(CLOCK_MONOTONIC) < end_ns &&
+	       compute_until(on_ns ? MIN(end_ns, program_clock_ns(CLOCK_MONOTONIC) + on_ns) : end_ns)) {
 		if (off_ns)
 			(void)nanosleep(&off, NULL);
 	}
 	printf("{\"program\":\"hog\",\"pid\":%d,\"wall_ns\":%" PRIu64 ",\"cpu_ns\":%" PRIu64 "}\n", getpid(),
-	       clock_ns(CLOCK_MONOTONIC) - start_ns, clock_ns(CLOCK_PROCESS_CPUTIME_ID));
+	       program_clock_ns(CLOCK_MONOTONIC) - start_ns, program_clock_ns(CLOCK_PROCESS_CPUTIME_ID));
 	return 0;
 }

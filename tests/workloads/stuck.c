@@ -9,13 +9,14 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/parse.h"
 #include "cuda_calls.h"
+#include "program.h"
 #include "standin/control.h"
+#include "standin/how.h"
 
 static const char help[] = "stuck: a call that does not come back for long\n"
 			   "  --duration TIME   10s\n"
@@ -24,34 +25,10 @@ static const char help[] = "stuck: a call that does not come back for long\n"
 			   "  --in FUNCTION     cuStreamSynchronize, the default, or cudaStreamSynchronize\n"
 			   "  --wait-for-stdin  reads a line before the first call\n";
 
-static const char *const how_words[] = {
-	[INGERO_STANDIN_SPIN] = "spin",	  [INGERO_STANDIN_BLOCK] = "block", [INGERO_STANDIN_POLL] = "poll",
-	[INGERO_STANDIN_SLEEP] = "sleep", [INGERO_STANDIN_YIELD] = "yield",
-};
-
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * NSEC_PER_SEC + (uint64_t)t.tv_nsec;
-}
-
 static void say(const char *what, uint64_t at_ns)
 {
 	printf("%s %d %" PRIu64 "\n", what, gettid(), at_ns);
 	fflush(stdout);
-}
-
-static bool find_how(const char *text, enum ingero_standin_how *ret_how)
-{
-	for (unsigned int i = 0; i < ARRAY_SIZE(how_words); i++) {
-		if (strcmp(text, how_words[i]) == 0) {
-			*ret_how = i;
-			return true;
-		}
-	}
-	return false;
 }
 
 int main(int argc, char **argv)
@@ -69,7 +46,7 @@ int main(int argc, char **argv)
 	uint64_t duration_ns = 10 * NSEC_PER_SEC;
 	const char *function = "cuStreamSynchronize";
 	bool waits = false;
-	int option, at = 0, c;
+	int option, at = 0;
 
 	while ((option = getopt_long(argc, argv, "", longs, &at)) != -1) {
 		switch (option) {
@@ -82,9 +59,9 @@ int main(int argc, char **argv)
 			duration_ns = INGERO_STANDIN_FOR_EVER;
 			break;
 		case 'w':
-			if (find_how(optarg, &how))
+			if (how_parse(optarg, &how) == 0)
 				break;
-			fprintf(stderr, "stuck: --how: no '%s'; --help lists them\n", optarg);
+			fprintf(stderr, "stuck: --how: cannot use '%s': want " HOW_WORDS "\n", optarg);
 			return 2;
 		case 'i':
 			function = optarg;
@@ -100,20 +77,19 @@ int main(int argc, char **argv)
 		}
 	}
 
-	printf("ready %d\n", getpid());
-	fflush(stdout);
-	while (waits && (c = getchar()) != '\n' && c != EOF)
-		;
+	program_ready();
+	if (waits)
+		program_wait_for_line();
 	if (cudaFree(NULL) != 0 || cudaStreamSynchronize(NULL) != 0)
 		return 1;
 	if (ingero_standin_inside(function, duration_ns, how) < 0) {
 		fprintf(stderr, "stuck: --in: no stand-in exports '%s'\n", function);
 		return 2;
 	}
-	say("inside", now_ns());
+	say("inside", program_clock_ns(CLOCK_MONOTONIC));
 	if (cudaStreamSynchronize(NULL) != 0)
 		return 1;
-	say("outside", now_ns());
+	say("outside", program_clock_ns(CLOCK_MONOTONIC));
 	ingero_standin_no_hooks();
 	return cudaStreamSynchronize(NULL) != 0;
 }

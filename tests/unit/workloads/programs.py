@@ -59,6 +59,15 @@ class Programs(unittest.TestCase):
                          {"cudaLaunchKernel": 71, "cudaMemcpyAsync": 13, "cudaStreamSynchronize": 6, "cudaMalloc": 5,
                           "cudaFree": 5})
 
+    def test_failures_are_exact(self):
+        report = json.loads(run("cudaload", "--mix", "launch=4,sync=1", "--calls", "505", "--fail-every", "10",
+                                "--fail-code", "719", "--report", "-"))
+        self.assertEqual({op["op"]: (op["count"], op["errors"]) for op in report["ops"]},
+                         {"cudaLaunchKernel": (404, 40), "cudaStreamSynchronize": (101, 10)})
+        report = json.loads(run("cudaload", "--op", "malloc", "--calls", "31", "--threads", "3", "--fail-every", "1",
+                                "--report", "-"))
+        self.assertEqual([(op["count"], op["errors"]) for op in report["ops"]], [(93, 93)])
+
     def test_allocations_are_given_back(self):
         both = counts("--op", "malloc", "--calls", "10007")
         # 64 are kept, then each allocation is followed by a free

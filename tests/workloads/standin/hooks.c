@@ -22,6 +22,7 @@
 #include "base/cleanup.h"
 #include "base/parse.h"
 #include "books.h"
+#include "how.h"
 #include "standin.h"
 #include "standin_names.h"
 
@@ -49,12 +50,6 @@ struct standin_device standin_device = {
 	.kernel_ns = KERNEL_NS_DEFAULT,
 	.bytes_per_us = BYTES_PER_US_DEFAULT,
 };
-
-static const char *const how_names[] = {
-	[INGERO_STANDIN_SPIN] = "spin",	  [INGERO_STANDIN_BLOCK] = "block", [INGERO_STANDIN_POLL] = "poll",
-	[INGERO_STANDIN_SLEEP] = "sleep", [INGERO_STANDIN_YIELD] = "yield",
-};
-_Static_assert(ARRAY_SIZE(how_names) == INGERO_STANDIN_HOW_COUNT, "every way of waiting has a name");
 
 uint64_t standin_now_ns(void)
 {
@@ -308,14 +303,13 @@ static void refuse(const char *variable, const char *text, const char *want)
 	exit(2);
 }
 
-static enum ingero_standin_how how_parse(const char *variable, const char *text)
+static enum ingero_standin_how parse_how(const char *variable, const char *text)
 {
-	for (unsigned int i = 0; i < ARRAY_SIZE(how_names); i++) {
-		if (strcmp(text, how_names[i]) == 0)
-			return i;
-	}
-	refuse(variable, text, "want spin, block, poll, sleep or yield");
-	return INGERO_STANDIN_SPIN;
+	enum ingero_standin_how how = INGERO_STANDIN_SPIN;
+
+	if (how_parse(text, &how) < 0)
+		refuse(variable, text, "want " HOW_WORDS);
+	return how;
 }
 
 /* FUNCTION=TIME[:HOW] */
@@ -334,7 +328,7 @@ static int set_inside(char *item)
 		ns = INGERO_STANDIN_FOR_EVER;
 	else if (parse_duration(value, &ns) < 0)
 		return -EINVAL;
-	return ingero_standin_inside(item, ns, how ? how_parse("INGERO_STANDIN_INSIDE", how) : INGERO_STANDIN_SPIN);
+	return ingero_standin_inside(item, ns, how ? parse_how("INGERO_STANDIN_INSIDE", how) : INGERO_STANDIN_SPIN);
 }
 
 /* FUNCTION=CODE:nth:N or FUNCTION=CODE:every:N */
@@ -386,7 +380,7 @@ __attribute__((constructor)) static void read_environment(void)
 	if (bandwidth)
 		standin_device.bytes_per_us = bytes_per_s / 1000000;
 	if (how)
-		standin_device.how = how_parse("INGERO_STANDIN_WAIT", how);
+		standin_device.how = parse_how("INGERO_STANDIN_WAIT", how);
 	if (unlisted && parse_u64(unlisted, INT32_MAX, &code) < 0)
 		refuse("INGERO_STANDIN_UNLISTED", unlisted, "want an error code");
 	standin_device.unlisted_code = (int)code;
