@@ -202,6 +202,8 @@ static __always_inline bool call_enter(struct pt_regs *ctx, __u64 cookie, __u64 
 	barrier();
 	f->pcount = task->sched_info.pcount;
 	f->run_delay = task->sched_info.run_delay;
+	f->unrun = task->se.exec_start - task->se.sum_exec_runtime;
+	f->migrations = task->se.nr_migrations;
 	barrier();
 	f->start_ns = bpf_ktime_get_ns();
 	return true;
@@ -303,11 +305,45 @@ static __always_inline __u32 reason_of(struct thread_state *t, const struct figu
 	return reason;
 }
 
-/* The call left the CPU, or lost a switch: everything that a call on the fast path need not do. */
+static __always_inline void frame_blame_more(struct call_frame *f, __u32 class, __u64 ns)
+{
+	__sync_fetch_and_add(&f->blame_ns[class], ns);
+	f->is_dirty = 1;
+}
+
+/*
+ * A switch that no hook saw leaves what the scheduler itself knows: how long the thread
+ * waited while ready, and how long it was off the CPU, which is what the task clock went
+ * ahead of its run time. Clocks of two CPUs differ, so only if it stayed on one.
+ */
+VERIFIED_ALONE int frame_repair(struct call_frame *f, __u64 raw_ns)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	__u64 delay, known = 0, off;
+	__u32 i;
+
+	if (!f)
+		return 0;
+	delay = task->sched_info.run_delay - f->run_delay;
+	known = f->blame_ns[BLAME_RUNNABLE] + f->blame_ns[BLAME_QUOTA];
+	if (delay > known && delay - known < raw_ns)
+		frame_blame_more(f, BLAME_RUNNABLE, delay - known);
+	if (task->se.nr_migrations != f->migrations)
+		return 0;
+	off = task->se.exec_start - task->se.sum_exec_runtime - f->unrun;
+	known = 0;
+	for (i = 0; i < BLAME_COUNT; i++)
+		known += f->blame_ns[i];
+	if (off > known && off <= raw_ns)
+		frame_blame_more(f, BLAME_OTHER, off - known);
+	return 0;
+}
+
+/* The call left the CPU: everything that a call on the fast path need not do. */
 VERIFIED_ALONE int call_settle(struct thread_state *t, __u64 end_ns, __u32 index)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	__u64 passed, noted, known = 0, delay;
+	__u64 passed, noted;
 	struct call_frame *f;
 
 	if (!t || index >= CALL_DEPTH_MAX)
@@ -315,19 +351,13 @@ VERIFIED_ALONE int call_settle(struct thread_state *t, __u64 end_ns, __u32 index
 	f = &t->frames[index];
 	settle(t, task->sched_info.last_arrival, task->sched_info.run_delay, end_ns);
 	passed = task->sched_info.pcount - f->pcount;
-	noted = t->switches - f->switches;
+	noted = (__u32)(t->switches - f->switches);
 	if (passed <= noted)
 		return 0;
 	/* Once, for the outermost: the calls inside missed the same ones. */
 	if (index == 0)
 		counter_add(LOSS_SWITCH_UNSEEN, passed - noted);
-	/* What it waited while ready is known all the same. */
-	delay = task->sched_info.run_delay - f->run_delay;
-	known = f->blame_ns[BLAME_RUNNABLE] + f->blame_ns[BLAME_QUOTA];
-	if (delay > known && delay - known < end_ns - f->start_ns) {
-		__sync_fetch_and_add(&f->blame_ns[BLAME_RUNNABLE], delay - known);
-		f->is_dirty = 1;
-	}
+	frame_repair(f, end_ns - f->start_ns);
 	return 0;
 }
 

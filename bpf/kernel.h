@@ -72,6 +72,9 @@ struct cfs_rq {
 
 struct sched_entity {
 	struct cfs_rq *cfs_rq;
+	__u64 exec_start; /* run-queue task clock when sum_exec_runtime was brought up to date */
+	__u64 sum_exec_runtime;
+	__u64 nr_migrations;
 };
 
 typedef struct {

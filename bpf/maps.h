@@ -50,6 +50,8 @@ struct call_frame {
 	__u64 kids_ns; /* the tracer's cost of traced calls inside this one */
 	__u64 pcount; /* of the task, at entry */
 	__u64 run_delay; /* likewise */
+	__u64 unrun; /* likewise: exec_start - sum_exec_runtime; grows by the time off the CPU */
+	__u64 migrations; /* likewise */
 	__u64 blame_ns[BLAME_COUNT]; /* zero in every frame that is not open */
 	__u32 switches; /* of the thread state, at entry */
 	__u32 seq; /* of the thread's calls: tells uses of this frame apart */
@@ -105,7 +107,7 @@ struct slot_row {
 };
 
 /* Who got the CPU, newest last. */
-#define RAN_ENTRIES 128 /* a power of two; enough for 0.5 s of 4 ms slices, or for 2.5 ms at 50 000 switches a second */
+#define RAN_ENTRIES 512 /* a power of two; enough for 10 ms at 50 000 switches a second; 128 lost a fifth under a build */
 
 struct ran_entry {
 	__u64 clock; /* run-queue clock when it was switched in */

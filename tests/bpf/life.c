@@ -248,13 +248,19 @@ static void check_slots(struct rig *rig)
 static bool loader_facts(int *ret_fd, uint64_t *ret_offset, int64_t *ret_delta)
 {
 	void *hook = dlsym(RTLD_DEFAULT, "_dl_debug_state");
+	const ElfW(Dyn) *dynamic = _DYNAMIC;
 	Dl_info info;
 
 	if (!hook || !dladdr(hook, &info))
 		return false;
+	/* Where the loader told our program that its _r_debug is; that symbol here may be a copy. */
+	while (dynamic->d_tag != DT_NULL && dynamic->d_tag != DT_DEBUG)
+		dynamic++;
+	if (dynamic->d_tag != DT_DEBUG)
+		return false;
 	*ret_fd = open(info.dli_fname, O_PATH | O_CLOEXEC);
 	*ret_offset = rig_offset(hook);
-	*ret_delta = (char *)&_r_debug - (char *)hook;
+	*ret_delta = (int64_t)(dynamic->d_un.d_ptr - (uintptr_t)hook);
 	return *ret_fd >= 0;
 }
 
