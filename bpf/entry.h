@@ -65,7 +65,7 @@ static __always_inline __u64 trampoline_address(struct task_struct *task)
 /* What an entry is, given the calls that are open. */
 enum entry_kind {
 	ENTRY_CALL, /* a call of its own */
-	ENTRY_SAME, /* the open call, forwarded from one export to another: counted once, at the outermost */
+	ENTRY_SAME, /* the open call, forwarded from one export of its operation to another: counted once, at the outermost */
 	ENTRY_ELSEWHERE, /* on another stack than the open calls: counted, its return must not be trapped */
 	ENTRY_AFTER, /* the open call is over, it was left by a jump */
 };
@@ -130,6 +130,9 @@ VERIFIED_ALONE int entry_resolve(struct thread_state *t, __u64 sp, __u64 ip, __u
 		depth--;
 		frames_drop(t, depth);
 	}
+	/* A runtime call that jumps into the driver shares its return address with a call of its own. */
+	if (kind == ENTRY_SAME && t->frames[(depth - 1) & (CALL_DEPTH_MAX - 1)].op != op)
+		kind = ENTRY_CALL;
 	if (kind != ENTRY_CALL)
 		return kind;
 	for (i = 0; i < CALL_DEPTH_MAX; i++)
