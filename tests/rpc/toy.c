@@ -112,6 +112,7 @@ void toy_answer_later(struct toy *toy)
 /* What one Trace of the toy is doing. */
 struct toy_stream {
 	struct toy *toy;
+	struct call *call;
 	enum toy_trace kind;
 	char *text;	 /* of one piece */
 	uint32_t n_left; /* TOY_COUNT */
@@ -119,6 +120,10 @@ struct toy_stream {
 
 static void toy_stream_free(struct toy_stream *stream)
 {
+	for (size_t i = 0; i < TOY_STREAMS_MAX; i++) {
+		if (stream->toy->on_demand[i] == stream)
+			stream->toy->on_demand[i] = NULL;
+	}
 	free(stream->text);
 	free(stream);
 }
@@ -139,6 +144,24 @@ static int toy_piece(struct call *call, struct toy_stream *stream)
 	else if (r == -ENOBUFS)
 		stream->toy->n_refused++;
 	return r;
+}
+
+static void toy_remember(struct toy_stream *stream)
+{
+	for (size_t i = 0; i < TOY_STREAMS_MAX; i++) {
+		if (!stream->toy->on_demand[i]) {
+			stream->toy->on_demand[i] = stream;
+			return;
+		}
+	}
+}
+
+void toy_flood(struct toy *toy)
+{
+	for (size_t i = 0; i < TOY_STREAMS_MAX; i++) {
+		while (toy->on_demand[i] && toy_piece(toy->on_demand[i]->call, toy->on_demand[i]) == 0) {
+		}
+	}
 }
 
 static void toy_go_on(struct call *call, struct toy_stream *stream)
@@ -206,6 +229,7 @@ static void toy_trace_trace(Ingero__V1__Trace_Service *service, const Ingero__V1
 	(void)service;
 	(void)closure;
 	stream->toy = toy;
+	stream->call = call;
 	stream->kind = input->n_pids ? input->pids[0] : 0;
 	stream->n_left = input->n_pids > 1 ? input->pids[1] : 0;
 	stream->text = calloc(1, input->sample_every + 1);
@@ -216,6 +240,8 @@ static void toy_trace_trace(Ingero__V1__Trace_Service *service, const Ingero__V1
 		call_on_stop(call, toy_trace_stopped, stream);
 	if (stream->kind == TOY_FLOOD || stream->kind == TOY_COUNT)
 		toy_go_on(call, stream);
+	else if (stream->kind == TOY_ON_DEMAND)
+		toy_remember(stream);
 	else
 		(void)toy_piece(call, stream);
 }

@@ -14,6 +14,9 @@
 
 struct server;
 struct call;
+struct toy_stream;
+
+#define TOY_STREAMS_MAX 16 /* of TOY_ON_DEMAND at a time */
 
 enum toy_operation {
 	TOY_REPLY = 0, /* a summary with as many operations as pids were given */
@@ -31,12 +34,14 @@ enum toy_trace {
 	TOY_DEAF,	 /* listens for the stop and does nothing about it */
 	TOY_PLAIN,	 /* does not listen for a stop */
 	TOY_COUNT,	 /* as many pieces as the second pid says, then ends */
+	TOY_ON_DEMAND,	 /* pieces of `sample_every` bytes whenever toy_flood() is called, as from a timer */
 };
 
 struct toy {
 	uv_loop_t loop;
 	struct server *server;
-	struct call *later;	/* of TOY_LATER or TOY_NEVER */
+	struct call *later; /* of TOY_LATER or TOY_NEVER */
+	struct toy_stream *on_demand[TOY_STREAMS_MAX];
 	unsigned int n_replies; /* call_reply() succeeded */
 	unsigned int n_refused; /* it returned -ENOBUFS */
 	unsigned int n_drains;
@@ -55,3 +60,5 @@ void toy_open(struct toy *toy);
 void toy_close(struct toy *toy);
 /* toy_answer_later() - reply to the call that was kept */
 void toy_answer_later(struct toy *toy);
+/* toy_flood() - each stream of TOY_ON_DEMAND sends until it is refused */
+void toy_flood(struct toy *toy);

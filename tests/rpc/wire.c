@@ -2,6 +2,7 @@
 /*
  * What the server makes of every kind of client but a good one.
  */
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
@@ -505,9 +506,10 @@ static void test_credit_cap(void)
 	toy_close(&toy);
 }
 
-/* A reader that reads nothing, with all the credit it can give itself, on many streams. */
+/* A reader that reads nothing, with credit on many streams that want to send at the same moment. */
 static void test_queue_cap(void)
 {
+	enum { STREAMS = 8, PIECE_BYTES = 100000 };
 	struct toy toy;
 	struct raw raw;
 	uint64_t bytes = 0;
@@ -515,24 +517,67 @@ static void test_queue_cap(void)
 
 	toy_open(&toy);
 	raw_open_greeted(&raw, &toy);
+	for (uint32_t stream = 2; stream < 2 + STREAMS; stream++)
+		raw_send_trace(&raw, stream, TOY_ON_DEMAND, 0, PIECE_BYTES);
+	raw_settle(&raw);
 	raw.holds_reading = true;
-	for (uint32_t stream = 2; stream < 10; stream++) {
-		raw_send_trace(&raw, stream, TOY_FLOOD, 0, 100000);
-		raw_settle(&raw);
-	}
+	toy_flood(&toy);
+	/* Nothing was written yet: the queue of the connection is the limit, and not eight credits. */
+	CHECK_INT_IN("queued at once", (uint64_t)toy.n_replies * PIECE_BYTES, PEER_QUEUE_BYTES - PIECE_BYTES,
+		     PEER_QUEUE_BYTES + PIECE_BYTES);
+	CHECK_INT_EQ("each stream was refused", toy.n_refused, STREAMS);
+
+	/* The socket takes some, and each has its turn again; reading nothing, it ends there. */
+	raw_settle(&raw);
+	toy_flood(&toy);
+	raw_settle(&raw);
 	n = toy.n_replies;
-	/* The socket itself takes some; beyond that the queue of the peer is the limit, not eight credits. */
-	CHECK_INT_IN("queued for a client that does not read", (uint64_t)n * 100000, PEER_QUEUE_BYTES,
-		     PEER_QUEUE_BYTES + FRAME_CREDIT_START + 300000);
+	toy_flood(&toy);
+	raw_settle(&raw);
+	CHECK_INT_EQ("nothing more without reading", toy.n_replies, n);
 
 	raw.holds_reading = false;
-	raw_settle(&raw);
+	for (int i = 0; i < 20; i++) {
+		raw_settle(&raw);
+		toy_flood(&toy);
+	}
 	raw_settle(&raw);
 	n = count_replies(&raw, &bytes);
 	CHECK_INT_EQ("everything queued arrives", n, toy.n_replies);
-	CHECK_INT_IN("all streams had their turn", bytes, 8 * FRAME_CREDIT_START, 8 * FRAME_CREDIT_START + 8 * 110000);
+	CHECK_INT_IN("all credit was used", bytes, STREAMS * FRAME_CREDIT_START,
+		     STREAMS * (FRAME_CREDIT_START + PIECE_BYTES + 100));
 	raw_close(&raw);
 	toy_close(&toy);
+}
+
+/* What one user has waiting is limited over all his connections, and room that comes back is told to all of them. */
+static void test_user_queue_cap(void)
+{
+	enum { PEERS = 12, PIECE_BYTES = 100000 };
+	struct raw raws[PEERS];
+	struct toy toy;
+	uint64_t queued;
+
+	toy_open(&toy);
+	for (size_t i = 0; i < PEERS; i++) {
+		raw_open_greeted(&raws[i], &toy);
+		raw_send_trace(&raws[i], 2, TOY_ON_DEMAND, 0, PIECE_BYTES);
+		raw_settle(&raws[i]);
+	}
+	toy_flood(&toy);
+	queued = (uint64_t)toy.n_replies * PIECE_BYTES;
+	CHECK_INT_IN("queued for one user", queued, QUOTA_USER_QUEUED_BYTES - PEERS * PIECE_BYTES,
+		     QUOTA_USER_QUEUED_BYTES + PIECE_BYTES);
+	CHECK_INT_EQ("nobody was told anything yet", toy.n_drains, 0);
+
+	/* All of these sockets but the last are closed, so that only room of others can be what it is told of. */
+	for (size_t i = 0; i < PEERS - 1; i++)
+		raw_close(&raws[i]);
+	raws[PEERS - 1].holds_reading = true;
+	raw_settle(&raws[PEERS - 1]);
+	CHECK_INT_IN("who was refused hears of it", toy.n_drains, 1, PEERS);
+	toy_close(&toy);
+	raw_close(&raws[PEERS - 1]);
 }
 
 /* Requests without end by somebody who reads no answer: reading stops, so memory does not grow. */
@@ -770,6 +815,8 @@ static void test_on_behalf_of(void)
 
 int main(void)
 {
+	/* What started the test may have had it ignored. */
+	(void)signal(SIGPIPE, SIG_DFL);
 	test_hello();
 	test_second_hello();
 	test_silent_client();
@@ -784,6 +831,7 @@ int main(void)
 	test_credit();
 	test_credit_cap();
 	test_queue_cap();
+	test_user_queue_cap();
 	test_request_flood();
 	test_vanishing();
 	test_connection_quota();

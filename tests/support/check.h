@@ -13,7 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct {
+/* One for the whole program: weak definitions in several files are the same object, static ones are not. */
+__attribute__((weak)) struct check_state {
 	unsigned int n_checks;
 	unsigned int n_failed;
 } check_state;
