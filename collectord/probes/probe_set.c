@@ -445,7 +445,7 @@ static int set_open_any(struct probe_set *set, const struct probe_set_options *o
 {
 	enum probe_back_end first = options->back_end, last = options->back_end, back_end;
 	uint64_t ring_bytes = options->ring_bytes ? options->ring_bytes : RING_BYTES;
-	struct kernel_traits traits;
+	struct kernel_traits traits = {};
 	const char *step = "";
 	size_t n = 0;
 	int r;

@@ -71,13 +71,25 @@ uint64_t rig_offset(const void *function)
 	rig_die("program headers", -ENOENT);
 }
 
+int rig_path_fd(void)
+{
+	Dl_info info;
+	int fd;
+
+	if (!dladdr((const void *)subject_empty, &info))
+		rig_die("dladdr", -ENOENT);
+	fd = open(info.dli_fname, O_PATH | O_CLOEXEC);
+	if (fd < 0)
+		rig_die(info.dli_fname, -errno);
+	return fd;
+}
+
 void rig_open_cookie(struct rig *rig, enum probe_back_end back_end, uint64_t ring_bytes, uint64_t bits)
 {
 	const struct probe_set_options options = { .back_end = back_end, .ring_bytes = ring_bytes };
 	struct probe_site probes[ARRAY_SIZE(sites)];
 	CLEANUP(closep) int fd = -1;
 	char why[256];
-	Dl_info info;
 	size_t i;
 	int r;
 
@@ -92,11 +104,7 @@ void rig_open_cookie(struct rig *rig, enum probe_back_end back_end, uint64_t rin
 		fprintf(stderr, "%s\n", why);
 		rig_die("probe_set_open", r);
 	}
-	if (!dladdr((const void *)subject_empty, &info))
-		rig_die("dladdr", -ENOENT);
-	fd = open(info.dli_fname, O_PATH | O_CLOEXEC);
-	if (fd < 0)
-		rig_die(info.dli_fname, -errno);
+	fd = rig_path_fd();
 	for (i = 0; i < ARRAY_SIZE(sites); i++) {
 		probes[i].offset = rig_offset((const void *)sites[i].function) + sites[i].delta;
 		probes[i].cookie = COOKIE(sites[i].op, sites[i].head) | bits;

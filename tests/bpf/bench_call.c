@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * What a traced call costs, in interleaved rounds: untraced, empty programs at the same
+ * place (the floor), all of ours. Prints the median of the rounds and the ratio to the
+ * floor of the same round with its quartiles. One thread, thread CPU time, CPU 0.
+ *
+ *   bench_call [BACK_END [ROUNDS [CALLS]]]
+ */
+#include <fcntl.h>
+#include <sched.h>
+
+#include "base/cleanup.h"
+#include "base/parse.h"
+#include "floor.h"
+#include "rig.h"
+#include "tests/support/check.h"
+
+#define ROUNDS_MAX 101
+
+static int call_nested(void)
+{
+	return subject_runtime(NULL, NULL);
+}
+
+static int call_refused(void)
+{
+	return subject_empty();
+}
+
+#if defined(__x86_64__)
+#define JUMP_DELTA 10
+#else
+#define JUMP_DELTA 4
+#endif
+
+typedef void (*func)(void);
+
+/* One round: the floor, ours, and nothing, one after the other at the same offsets. */
+static const struct {
+	const char *name;
+	int (*call)(void);
+	func at[2]; /* probed functions */
+	uint32_t delta;
+	uint64_t cookie_bits;
+	bool is_target;
+	bool record_all;
+} cases[] = {
+	{ "push head", subject_empty, { (func)subject_empty, NULL }, 0, 0, true, false },
+	{ "jump head", subject_jump_head, { (func)subject_jump_head, NULL }, JUMP_DELTA, 0, true, false },
+	{ "jump head at the symbol", subject_jump_head, { (func)subject_jump_head, NULL }, 0, 0, true, false },
+	{ "nested, two traced calls", call_nested, { (func)subject_runtime, (func)subject_driver }, 0, 0, true, false },
+	{ "push head, every call recorded", subject_empty, { (func)subject_empty, NULL }, 0, 0, true, true },
+	{ "entry only", call_refused, { (func)subject_empty, NULL }, 0, COOKIE_ENTRY_ONLY, true, false },
+	{ "bystander", call_refused, { (func)subject_empty, NULL }, 0, 0, false, false },
+};
+
+static int compare_double(const void *a, const void *b)
+{
+	double x, y;
+
+	memcpy(&x, a, sizeof(x));
+	memcpy(&y, b, sizeof(y));
+	return x < y ? -1 : x > y;
+}
+
+static double quantile(double *values, size_t n, unsigned int percent)
+{
+	qsort(values, n, sizeof(*values), compare_double);
+	return values[(n - 1) * percent / 100];
+}
+
+static double time_call(int (*call)(void), unsigned int n_calls)
+{
+	uint64_t begin;
+	unsigned int i;
+
+	for (i = 0; i < n_calls / 16; i++)
+		(void)call();
+	begin = rig_thread_cpu_ns();
+	for (i = 0; i < n_calls; i++)
+		(void)call();
+	return (double)(rig_thread_cpu_ns() - begin) / n_calls;
+}
+
+int main(int argc, char **argv)
+{
+	enum probe_back_end back_end = rig_back_end(argc, argv);
+	static double untraced[ROUNDS_MAX], floors[ROUNDS_MAX], full[ROUNDS_MAX], ratios[ROUNDS_MAX];
+	uint64_t n_rounds = 21, n_calls = 4000;
+	CLEANUP(closep) int fd = -1;
+	struct probe_recording recording = {};
+	struct floor *floor = NULL;
+	struct rig rig;
+	cpu_set_t cpus;
+	size_t i, k, round;
+	int r;
+
+	if ((argc > 2 && parse_u64(argv[2], ROUNDS_MAX, &n_rounds) < 0) || n_rounds == 0 ||
+	    (argc > 3 && parse_u64(argv[3], 1u << 20, &n_calls) < 0)) {
+		fprintf(stderr, "usage: bench_call [BACK_END [ROUNDS [CALLS]]]\n");
+		return 2;
+	}
+	CPU_ZERO(&cpus);
+	CPU_SET(0, &cpus);
+	(void)sched_setaffinity(0, sizeof(cpus), &cpus);
+	rig_open(&rig, back_end, 0);
+	back_end = probe_set_back_end(rig.set);
+	r = floor_open(back_end, &floor);
+	if (r < 0) {
+		fprintf(stderr, "empty programs: %s\n", strerror(-r));
+		return 1;
+	}
+	fd = rig_path_fd();
+	printf("%s back end, %ju rounds of %ju calls; ns added to a call, medians; ratio to the floor: median (quartiles)\n",
+	       probe_back_end_to_string(back_end), (uintmax_t)n_rounds, (uintmax_t)n_calls);
+	printf("%-32s %9s %9s %9s   %s\n", "", "untraced", "floor", "ours", "ratio");
+	probe_set_detach_library(rig.set, rig.library);
+	rig.library = NULL;
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct probe_site sites[2];
+		size_t n_sites = 0;
+
+		for (k = 0; k < 2 && cases[i].at[k]; k++) {
+			sites[n_sites].offset = rig_offset((const void *)cases[i].at[k]) + cases[i].delta;
+			sites[n_sites++].cookie = COOKIE(RIG_EMPTY + (unsigned int)k, CALL_HEAD_PLAIN) | cases[i].cookie_bits;
+		}
+		if (cases[i].is_target)
+			rig_target(&rig, 0, 0);
+		else
+			(void)probe_set_target_remove(rig.set, (uint32_t)getpid());
+		recording.is_on = recording.all = cases[i].record_all;
+		probe_set_recording(rig.set, &recording);
+		for (round = 0; round < n_rounds; round++) {
+			size_t step;
+
+			untraced[round] = time_call(cases[i].call, (unsigned int)n_calls);
+			/* In turns, which of the two comes first. */
+			for (step = 0; step < 2; step++) {
+				if ((step ^ round) & 1) {
+					/* The floor always sees both ends: that is what ours is compared with. */
+					struct probe_site plain[2];
+
+					for (k = 0; k < n_sites; k++) {
+						plain[k] = sites[k];
+						plain[k].cookie &= ~COOKIE_ENTRY_ONLY;
+					}
+					if (floor_attach(floor, fd, plain, n_sites) < 0)
+						return 1;
+					floors[round] = time_call(cases[i].call, (unsigned int)n_calls) - untraced[round];
+					floor_detach(floor);
+				} else {
+					struct probe_library *library;
+
+					if (probe_set_attach_library(rig.set, fd, sites, n_sites, &library) < 0)
+						return 1;
+					full[round] = time_call(cases[i].call, (unsigned int)n_calls) - untraced[round];
+					probe_set_detach_library(rig.set, library);
+				}
+			}
+			ratios[round] = full[round] / floors[round];
+		}
+		printf("%-32s %9.1f %9.0f %9.0f   %.2f (%.2f-%.2f)\n", cases[i].name, quantile(untraced, n_rounds, 50),
+		       quantile(floors, n_rounds, 50), quantile(full, n_rounds, 50), quantile(ratios, n_rounds, 50),
+		       quantile(ratios, n_rounds, 25), quantile(ratios, n_rounds, 75));
+		(void)fflush(stdout);
+	}
+	floor_close(floor);
+	rig_close(&rig);
+	return 0;
+}
