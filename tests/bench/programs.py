@@ -11,7 +11,7 @@ import time
 import ingero
 
 BACK_ENDS = ("session", "multi", "perf")
-SYSCALL_FUTEX = {"x86_64": 202, "aarch64": 98}[os.uname().machine]
+SYSCALL_CLOCK_NANOSLEEP = {"x86_64": 230, "aarch64": 115}[os.uname().machine]
 EVERY_CALL = ("--keep-over-us", 0, "--keep-max", 1000000)
 
 
@@ -153,10 +153,13 @@ def rss_bytes(pid):
     raise ingero.Failed(f"process {pid} has no resident memory")
 
 
-def is_on_futex(pid):
-    """Whether its first thread waits on a futex, as a stand-in's call does that blocks."""
-    with open(f"/proc/{pid}/syscall", encoding="ascii") as file:
-        return file.read().split()[0] == str(SYSCALL_FUTEX)
+def is_asleep(pid):
+    """Whether a thread of it sleeps by the clock, as a stand-in's call does that was told to."""
+    for task in os.listdir(f"/proc/{pid}/task"):
+        with contextlib.suppress(OSError), open(f"/proc/{pid}/task/{task}/syscall", encoding="ascii") as file:
+            if file.read().split()[0] == str(SYSCALL_CLOCK_NANOSLEEP):
+                return True
+    return False
 
 
 def children(pid):

@@ -11,7 +11,7 @@ SHOWN_AFTER_S = 2
 
 def stuck(bench):
     """A program in a call that takes a minute, the trace that was there before, and when the call began, about."""
-    program = programs.Load(bench, "--op", "sync", "--calls", 1, "--wait-for-stdin", standin={"INSIDE": f"{SYNC}=60s:block"})
+    program = programs.Load(bench, "--op", "sync", "--calls", 1, "--wait-for-stdin", standin={"INSIDE": f"{SYNC}=60s:sleep"})
     process = program.start_ready()
     tracing = programs.attached(ingero.Tracing(bench.programs, "--pid", str(process.pid)))
     programs.go(process)
@@ -32,8 +32,7 @@ def shown(bench):
 
 def killed(bench):
     process, tracing, _ = stuck(bench)
-    # it is in the call when it sleeps there
-    programs.wait_for(lambda: programs.is_on_futex(process.pid), 10, "the call")
+    programs.wait_for(lambda: programs.is_asleep(process.pid), 10, "the call")
     programs.kill(process)
     trace = tracing.stop()
     rows = trace.operations(op=SYNC)
