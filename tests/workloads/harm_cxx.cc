@@ -53,20 +53,6 @@ void exception_around()
 		truth_harmed("an exception was not caught");
 }
 
-// Whether the kernel has put its page for probed instructions and returns into this process.
-bool is_probed()
-{
-	FILE *maps = fopen("/proc/self/maps", "re");
-	char line[512];
-	bool found = false;
-
-	while (maps && fgets(line, sizeof(line), maps))
-		found |= strstr(line, "[uprobes]") != nullptr;
-	if (maps)
-		fclose(maps);
-	return found;
-}
-
 void throw_inside()
 {
 	throw std::runtime_error("inside");
@@ -77,9 +63,6 @@ void exception_through()
 {
 	int n_caught = 0;
 
-	// no unwinder passes a return that the kernel traps: who looks at an end by SIGABRT wants to know
-	if (is_probed())
-		fprintf(stderr, "probed: an exception through a call may end this program\n");
 	for (int i = 0; i < times; i++) {
 		try {
 			expect_sync(1, 0);

@@ -6,6 +6,7 @@
 """
 
 import json
+import mmap
 import os
 import signal
 import subprocess
@@ -21,12 +22,24 @@ import books  # noqa: E402
 PROGRAMS = STANDINS = ""
 
 
+def is_probed_by_others():
+    """Whether somebody traces every user of the stand-ins: then their code is not in memory what it is in the file."""
+    for name in ("libcudart.so.12", "libcuda.so.1"):
+        with open(os.path.join(STANDINS, name), "rb") as f:
+            size = os.fstat(f.fileno()).st_size
+            with mmap.mmap(f.fileno(), size, flags=mmap.MAP_PRIVATE, prot=mmap.PROT_READ | mmap.PROT_EXEC) as mapped:
+                if mapped[:] != f.read():
+                    return True
+    return False
+
+
 def run(prefix, *command, code=0, **more):
     """Standard output of a program that keeps its books under a prefix."""
     environment = dict(os.environ, INGERO_STANDIN_BOOKS=prefix, INGERO_STANDIN_QUIET="1", **more)
     result = subprocess.run(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
-    if result.returncode == -signal.SIGABRT and b"probed:" in result.stderr:
-        raise unittest.SkipTest(f"{command} is being traced by somebody else, who has ended it")
+    # what leaves a call by exception or on another stack does not survive a return probe; that is the tracer's test
+    if result.returncode in (-signal.SIGABRT, -signal.SIGILL) and result.returncode != code and is_probed_by_others():
+        raise unittest.SkipTest(f"{command} is being traced by somebody else on this machine, who has ended it")
     if result.returncode != code:
         raise AssertionError(f"{command} ended with {result.returncode}, not {code}: {result.stderr.decode()}")
     return result.stdout.decode()
