@@ -13,7 +13,7 @@ WINDOW = 50  # calls: 2.5 ms
 LEAST_ADDED_NS = 300  # two traced calls take thousands
 LIMIT_S = 0.3
 # closing perf events takes the kernel about 0.1 s each, one after another
-SECONDS = {"session": 4, "multi": 4, "perf": 20}
+SECONDS = {"session": 6, "multi": 6, "perf": 20}
 
 
 def changes(calls, started_ns, stopped_ns):

@@ -9,6 +9,7 @@ slower meanwhile does so for both; figures are medians, with the lowest and the 
 """
 import argparse
 import ast
+import contextlib
 import importlib
 import json
 import os
@@ -122,6 +123,16 @@ def busy_ratio(seconds=2.0):
     return 1 - (idle_after - idle) / max(1, total_after - total)
 
 
+def other_tracers():
+    """Processes that trace already: their probes are in every program that maps a CUDA library."""
+    found = []
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        with contextlib.suppress(OSError), open(f"/proc/{pid}/comm", encoding="utf-8", errors="replace") as file:
+            if file.read().startswith("ingero-collect"):
+                found.append(pid)
+    return found
+
+
 def setup_text(busy):
     kernel = os.uname()
     with open("/proc/loadavg", encoding="ascii") as file:
@@ -158,6 +169,9 @@ def main():
     if busy > BUSY_RATIO and not arguments.anyway:
         sys.exit(f"bench: something else uses {busy:.0%} of the CPUs, figures would mean nothing: stop it, or say --anyway")
 
+    tracers = other_tracers()
+    if tracers and not arguments.anyway:
+        sys.exit(f"bench: another ingero-collectord traces on this machine (pid {', '.join(tracers)}): end it, or say --anyway")
     everything, is_ok = {}, True
     for name in arguments.names:
         told = description(name)

@@ -70,7 +70,7 @@ def measure(bench):
             within.append(sum(max(pair) <= CALL_RATIO for pair in errors) / len(errors))
             others.append(blame.get("other", 0) / wall)
             waited = blame.get("runnable", 0) + blame.get("quota", 0)
-            delays.append(abs(waited - report.sum("run_delay_ns")) / wall)
+            delays.append((waited - report.sum("run_delay_ns")) / wall)
             if quota_us:
                 quotas.append(abs(blame.get("quota", 0) - throttled_ns) / wall)
             if expected:
@@ -88,7 +88,8 @@ def measure(bench):
         bench.row(f"{name}: calls within 2 %", within, "ratio", least=CALLS_WITHIN)
         # a call that blocks on a futex or in poll has no class of its own on every kernel: reported only
         bench.row(f"{name}: other / wall", others, "ratio", limit=0.02 if expected or how == "spin" else None)
-        bench.row(f"{name}: runnable + quota against run_delay, error / wall", delays, "ratio", limit=TOTAL_RATIO)
+        bench.row(f"{name}: runnable + quota against run_delay, error / wall", [abs(delay) for delay in delays], "ratio",
+                  limit=TOTAL_RATIO, note="told more" if sum(delays) > 0 else "told less")
         if expected:
             bench.row(f"{name}: {expected} of all time off the CPU", expecteds, "ratio", least=0.95)
         if quota_us:

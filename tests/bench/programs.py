@@ -97,30 +97,36 @@ def hogs(n, cpu):
             process.wait()
 
 
+# where a quota is said and read, by version of the control groups; the first that the machine has
+GROUPS = (
+    {"at": "/sys/fs/cgroup", "sign": "cgroup.controllers", "stat": "throttled_usec", "unit_ns": 1000,
+     "limits": lambda quota_us, period_us: (("cpu.max", f"{quota_us} {period_us}"),)},
+    {"at": "/sys/fs/cgroup/cpu", "sign": "cpu.cfs_quota_us", "stat": "throttled_time", "unit_ns": 1,
+     "limits": lambda quota_us, period_us: (("cpu.cfs_period_us", str(period_us)), ("cpu.cfs_quota_us", str(quota_us)))},
+    {"at": "/sys/fs/cgroup/cpu,cpuacct", "sign": "cpu.shares", "stat": "throttled_time", "unit_ns": 1,
+     "limits": lambda quota_us, period_us: (("cpu.cfs_period_us", str(period_us)), ("cpu.cfs_quota_us", str(quota_us)))},
+)
+
+
 class Group:
-    """A control group of its own with a CPU quota; version 2 of the interface."""
+    """A control group of its own with a CPU quota."""
 
     def __init__(self, quota_us, period_us):
-        with open("/proc/self/cgroup", encoding="ascii") as file:
-            own = [line.strip().split("::")[1] for line in file if line.startswith("0::")]
-        if not own:
-            raise ingero.Failed("no control groups of version 2 here: mount cgroup2 on /sys/fs/cgroup")
-        # on machines with both versions, version 2 is beside the other
-        base = next((path for path in ("/sys/fs/cgroup", "/sys/fs/cgroup/unified") if os.path.exists(path + "/cgroup.controllers")), None)
-        if base is None:
-            raise ingero.Failed("no control groups of version 2 here: mount cgroup2 on /sys/fs/cgroup")
-        self.path = tempfile.mkdtemp(prefix="ingero-bench-", dir=base)
-        try:
-            with contextlib.suppress(OSError), open(base + "/cgroup.subtree_control", "w", encoding="ascii") as file:
+        found = [kind for kind in GROUPS if os.path.exists(os.path.join(kind["at"], kind["sign"]))]
+        if not found:
+            raise ingero.Failed("no control groups with a CPU controller under /sys/fs/cgroup")
+        self.kind = found[0]
+        if self.kind is GROUPS[0]:
+            with contextlib.suppress(OSError), open(self.kind["at"] + "/cgroup.subtree_control", "w", encoding="ascii") as file:
                 file.write("+cpu")
-            self._write("cpu.max", f"{quota_us} {period_us}")
+        self.path = tempfile.mkdtemp(prefix="ingero-bench-", dir=self.kind["at"])
+        try:
+            for name, text in self.kind["limits"](quota_us, period_us):
+                with open(os.path.join(self.path, name), "w", encoding="ascii") as file:
+                    file.write(text)
         except OSError as error:
             os.rmdir(self.path)
-            raise ingero.Failed(f"{self.path}/cpu.max: {error.strerror}: the CPU controller is not to be had") from None
-
-    def _write(self, name, text):
-        with open(os.path.join(self.path, name), "w", encoding="ascii") as file:
-            file.write(text)
+            raise ingero.Failed(f"{self.path}: {error.strerror}: the CPU controller is not to be had") from None
 
     def command(self, command):
         """The same command, started inside."""
@@ -129,7 +135,7 @@ class Group:
     def throttled_ns(self):
         with open(self.path + "/cpu.stat", encoding="ascii") as file:
             stat = dict(line.split() for line in file)
-        return int(stat["throttled_usec"]) * 1000
+        return int(stat[self.kind["stat"]]) * self.kind["unit_ns"]
 
     def remove(self):
         os.rmdir(self.path)
