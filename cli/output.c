@@ -3,14 +3,15 @@
 
 #include <errno.h>
 #include <langinfo.h>
+#include <limits.h>
 #include <locale.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
-
-#include "base/fd.h"
 
 #define COLUMNS_DEFAULT 80
 #define COLUMNS_MAX 400 /* lines beyond this are not read as lines any more */
@@ -22,20 +23,46 @@ void output_done(struct output *out)
 	buf_done(&out->buf);
 }
 
+/* Waits until some can be written. Return: how much at once without blocking, or -errno */
+static ssize_t room_wait(const struct output *out)
+{
+	struct pollfd fds[] = { { .fd = out->fd, .events = POLLOUT }, { .fd = out->wake_fd, .events = POLLIN } };
+	struct stat st;
+
+	while (poll(fds, ARRAY_SIZE(fds), -1) < 0)
+		if (errno != EINTR)
+			return -errno;
+	if (fds[0].revents == 0)
+		return -EINTR;
+	/* A pipe that is writable takes that much, pipe(7); a terminal gets its frame in one piece. */
+	return fstat(out->fd, &st) == 0 && S_ISFIFO(st.st_mode) ? PIPE_BUF : SSIZE_MAX;
+}
+
 int output_flush(struct output *out)
 {
-	int r = 0;
-
 	if (out->buf.failed)
 		return -ENOMEM;
-	if (out->buf.n == 0)
-		return out->is_gone ? -EPIPE : 0;
-	if (!out->is_gone)
-		r = fd_write_full(out->fd, out->buf.data, out->buf.n);
-	if (r == -EPIPE)
-		out->is_gone = true;
-	buf_consume(&out->buf, out->buf.n);
-	return out->is_gone ? -EPIPE : r;
+
+	out->is_stuck = false;
+	while (out->buf.n > 0 && !out->is_gone) {
+		ssize_t room = room_wait(out), put;
+
+		if (room == -EINTR)
+			out->is_stuck = true;
+		if (room < 0)
+			return (int)room;
+
+		put = write(out->fd, out->buf.data, MIN(out->buf.n, (size_t)room));
+		if (put >= 0)
+			buf_consume(&out->buf, (size_t)put);
+		else if (errno == EPIPE)
+			out->is_gone = true;
+		else if (errno != EINTR && errno != EAGAIN) /* others may have made our terminal non-blocking */
+			return -errno;
+	}
+	if (out->is_gone)
+		buf_consume(&out->buf, out->buf.n);
+	return out->is_gone ? -EPIPE : 0;
 }
 
 void output_error(const char *fmt, ...)

@@ -390,11 +390,11 @@ static void on_reply(struct ingero_stream *stream, const ProtobufCMessage *messa
 		r = trace_json_reply(&t->out.buf, reply);
 	if (r == 0)
 		r = output_flush(&t->out); /* before the program starts, so that `start` is the first line */
-	if (r == 0 || r == -EPIPE)
+	if (r == 0 || r == -EPIPE || r == -EINTR)
 		r = reply_take(t, reply);
-	if (r == 0)
+	if (r == 0 && !t->out.is_stuck)
 		r = output_flush(&t->out);
-	if (r < 0 && r != -EPIPE)
+	if (r < 0 && r != -EPIPE && r != -EINTR)
 		output_error("an answer could not be shown: %s", strerror(-r));
 }
 
@@ -481,6 +481,8 @@ static void signal_take(struct trace *t, const struct signalfd_siginfo *info)
 	default:
 		if (has_program && t->child.is_released)
 			trace_child_signal(&t->child, (int)info->ssi_signo, info->ssi_code);
+		else if (t->out.is_stuck)
+			t->gave_up = true; /* what we still have nobody takes */
 		else
 			stop(t);
 		break;
@@ -517,6 +519,7 @@ static int signals_open(struct trace *t)
 	if (sigprocmask(SIG_BLOCK, &mask, &t->mask_before) < 0)
 		return -errno;
 	t->signal_fd = signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK);
+	t->out.wake_fd = t->signal_fd;
 	return t->signal_fd < 0 ? -errno : 0;
 }
 
@@ -597,6 +600,8 @@ static int finish(struct trace *t)
 	}
 	if (t->view == TRACE_VIEW_PROGRAM && t->child.has_failed)
 		return COMMAND_FAILED; /* start_take() said why; figures of nothing say nothing */
+	if (t->out.is_stuck && t->gave_up)
+		return STATUS_SIGINT;
 	if (last && t->view == TRACE_VIEW_JSON)
 		r = t->summary.is_whole ? trace_json_summary(&t->out.buf, last) : 0;
 	else if (last)

@@ -10,6 +10,9 @@
 #include "cli/trace/rows.h"
 #include "libingero/render/units.h"
 
+#define LINES_AROUND 14u /* of title, losses and meaning, usually */
+#define ROWS_LEAST 10u
+
 void trace_report_start(const struct trace_setting *setting, const struct text_style *style, struct buf *out)
 {
 	const Ingero__V1__Start *start = setting->start;
@@ -76,6 +79,14 @@ static void cost_append(const struct trace_setting *setting, const Ingero__V1__S
 		text_paragraph(out, style, "", buf_text(&text));
 }
 
+/* On a terminal the table leaves room for what it means; elsewhere it is whole. */
+static size_t rows_most(const struct text_style *style)
+{
+	if (style->rows == 0)
+		return SIZE_MAX;
+	return style->rows > ROWS_LEAST + LINES_AROUND ? style->rows - LINES_AROUND : ROWS_LEAST;
+}
+
 int trace_report_summary(const struct trace_setting *setting, const Ingero__V1__Summary *summary, bool is_cut,
 			 const struct text_style *style, struct buf *out)
 {
@@ -92,7 +103,7 @@ int trace_report_summary(const struct trace_setting *setting, const Ingero__V1__
 	if (rows.rows.n > 0) {
 		title_append(setting, summary, &rows, style, out);
 		text_line(out, style, TEXT_PLAIN, "%s", "");
-		r = trace_rows_append(&rows, style, SIZE_MAX, out);
+		r = trace_rows_append(&rows, style, rows_most(style), out);
 		if (r < 0)
 			return r;
 		text_line(out, style, TEXT_PLAIN, "%s", "");

@@ -263,6 +263,6 @@ int trace_rows_append(const struct trace_rows *rows, const struct text_style *st
 	if (r < 0)
 		return r;
 	if (n < rows->rows.n)
-		text_line(out, style, TEXT_DIM, "and %zu more", rows->rows.n - n);
+		text_line(out, style, TEXT_DIM, "and %zu more (all of them: --json)", rows->rows.n - n);
 	return out->failed ? -ENOMEM : 0;
 }

@@ -9,6 +9,7 @@ Needs root (or it is skipped). Waits for what is to be seen, never for a time.
 import json
 import os
 import pathlib
+import select
 import signal
 import subprocess
 import sys
@@ -39,11 +40,14 @@ def expect(condition, what, *shown):
         raise Unexpected(what + "".join(f"\n{text}" for text in shown))
 
 
+NOBODY = {"SUDO_UID": "65534", "SUDO_GID": "65534"}  # asks for a user who runs nothing
+
+
 class Workload:
-    """A process that makes CUDA calls for as long as the context lasts."""
+    """A process that makes CUDA calls for as long as the context lasts. Tests trace it alone: others may run, too."""
 
     def __enter__(self):
-        self.process = subprocess.Popen([WORKLOAD, "--duration", "3600s", "--rate", "500"], stdin=subprocess.DEVNULL,
+        self.process = subprocess.Popen([WORKLOAD, "--duration", "3600s", "--rate", "5000"], stdin=subprocess.DEVNULL,
                                         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         return self
 
@@ -51,9 +55,12 @@ class Workload:
         self.process.kill()
         self.process.wait()
 
+    def options(self):
+        return ["--pid", str(self.process.pid)]
 
-def live(home, rows=24, columns=80, **changes):
-    return Terminal([INGERO, "trace"], environment(home, **changes), rows, columns)
+
+def live(home, options, rows=24, columns=80, **changes):
+    return Terminal([INGERO, "trace", *options], environment(home, **changes), rows, columns)
 
 
 def has_table(screen):
@@ -75,7 +82,7 @@ def ended_with_summary(terminal, what):
 
 def ends(home, what, end):
     """However a user ends it: status 0, summary on the normal screen, terminal as before."""
-    with Workload(), live(home) as terminal:
+    with Workload() as workload, live(home, workload.options()) as terminal:
         terminal.until(has_table, "the table")
         end(terminal)
         expect(terminal.wait() == 0, f"{what}: exit status {terminal.status}", terminal.screen.normal)
@@ -96,9 +103,9 @@ def test_sigterm(home):
 
 def test_waiting(home):
     """Nothing to trace: says what it waits for; afterwards that there is nothing to tell."""
-    with live(home) as terminal:
+    with live(home, [], **NOBODY) as terminal:
         terminal.until(lambda screen: any(line.startswith("waiting for") for line in screen.shown()), "what it waits for")
-        expect("of root" in "\n".join(terminal.screen.shown()), "does not say whose processes", *terminal.screen.shown())
+        expect("of nobody" in "\n".join(terminal.screen.shown()), "does not say whose processes", *terminal.screen.shown())
         terminal.type("q")
         expect(terminal.wait() == 0, f"exit status {terminal.status}")
         expect("nothing to tell" in terminal.screen.normal, "no last line", terminal.screen.normal)
@@ -107,7 +114,7 @@ def test_waiting(home):
 
 def test_resize(home):
     """Every size is filled and none overflown (the screen fails on what is beyond its edges)."""
-    with Workload(), live(home, 24, 130) as terminal:
+    with Workload() as workload, live(home, workload.options(), 24, 130) as terminal:
         terminal.until(lambda screen: has_table(screen) and any(" p95 " in line for line in screen.shown()), "all columns")
         for rows, columns in ((12, 60), (24, 80), (50, 200), (10, 40)):
             frames = terminal.screen.frames
@@ -127,13 +134,13 @@ def test_resize(home):
 
 def test_colours(home):
     for changes, has_tones in (({}, True), ({"NO_COLOR": "1"}, False), ({"NO_COLOR": ""}, True)):
-        with Workload(), live(home, **changes) as terminal:
+        with Workload() as workload, live(home, workload.options(), **changes) as terminal:
             terminal.until(has_table, "the table")
             terminal.type("q")
             expect(terminal.wait() == 0, f"exit status {terminal.status}")
             tones = terminal.screen.tones - {"0"}
             expect(bool(tones) == has_tones, f"with {changes} the tones are {tones}")
-    with Workload(), Terminal([INGERO, "trace", "--no-color"], environment(home)) as terminal:
+    with Workload() as workload, live(home, ["--no-color", *workload.options()]) as terminal:
         terminal.until(has_table, "the table")
         terminal.type("q")
         terminal.wait()
@@ -143,7 +150,7 @@ def test_colours(home):
 def test_ascii(home):
     """A terminal without UTF-8; and one whose locale is not installed here, which has it."""
     for locale, is_ascii in (("C", True), ("xx_XX.UTF-8", False)):
-        with Workload(), live(home, LC_ALL=locale) as terminal:
+        with Workload() as workload, live(home, workload.options(), LC_ALL=locale) as terminal:
             terminal.until(has_table, "the table")
             terminal.type("q")
             expect(terminal.wait() == 0, f"exit status {terminal.status}")
@@ -152,7 +159,7 @@ def test_ascii(home):
 
 def test_dumb(home):
     """TERM=dumb: plain lines and no control sequence, on a terminal all the same."""
-    with Workload(), live(home, TERM="dumb") as terminal:
+    with Workload() as workload, live(home, workload.options(), TERM="dumb") as terminal:
         terminal.until(lambda screen: "libcudart.so.12" in screen.normal, "the library's line")
         terminal.type("\x03")
         expect(terminal.wait() == 0, f"exit status {terminal.status}")
@@ -162,7 +169,7 @@ def test_dumb(home):
 
 def test_suspend(home):
     """Ctrl-Z gives the terminal back to the shell, and continuing borrows it again."""
-    with Workload(), live(home) as terminal:
+    with Workload() as workload, live(home, workload.options()) as terminal:
         terminal.until(has_table, "the table")
         terminal.type("\x1a")
         terminal.until(lambda screen: not screen.is_alternate, "the normal screen")
@@ -184,7 +191,7 @@ def child_named(pid, name):
 
 def test_daemon_dies(home):
     """The terminal comes back, what is known is shown, and the status says that it failed."""
-    with Workload(), live(home) as terminal:
+    with Workload() as workload, live(home, workload.options()) as terminal:
         terminal.until(has_table, "the table")
         os.kill(child_named(terminal.pid, "ingero-collecto"), signal.SIGKILL)
         expect(terminal.wait() == 1, f"exit status {terminal.status}", terminal.screen.normal)
@@ -194,8 +201,8 @@ def test_daemon_dies(home):
 
 def test_pipe(home):
     """Not a terminal: plain lines, no control sequences."""
-    with Workload():
-        run = subprocess.Popen([INGERO, "trace"], env=environment(home), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
+    with Workload() as workload:
+        run = subprocess.Popen([INGERO, "trace", *workload.options()], env=environment(home), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
         seen = b""
         while b"libcudart.so.12" not in seen:
             seen += os.read(run.stdout.fileno(), 65536)
@@ -203,13 +210,13 @@ def test_pipe(home):
         seen += run.stdout.read()
         expect(run.wait() == 0, f"exit status {run.returncode}")
         expect(b"\x1b" not in seen, f"control sequences: {seen[:400]!r}")
-        expect(b"watching processes of root" in seen and b"what it means" in seen, "no header or no summary", seen.decode())
+        expect(b"watching processes from pid" in seen and b"what it means" in seen, "no header or no summary", seen.decode())
 
 
 def test_closed_pipe(home):
     """`| head -1`: ends quietly, as SIGPIPE would end it, without waiting for the next line."""
     for options in (["--json"], []):
-        run = subprocess.Popen([INGERO, "trace", *options], env=environment(home), stdin=subprocess.DEVNULL,
+        run = subprocess.Popen([INGERO, "trace", *options], env=environment(home, **NOBODY), stdin=subprocess.DEVNULL,
                                stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         seen = b""
         while b"\n" not in seen:
@@ -218,6 +225,23 @@ def test_closed_pipe(home):
         error = run.stderr.read()
         expect(run.wait() == -signal.SIGPIPE, f"exit status {run.returncode}", error.decode())
         expect(error == b"", f"stderr: {error!r}")
+
+
+def test_stuck_pipe(home):
+    """A reader that does not read: a signal ends ingero all the same."""
+    with Workload() as workload:
+        reader, writer = os.pipe()
+        run = subprocess.Popen([INGERO, "trace", "--json", "--record-all", *workload.options()], env=environment(home), stdin=subprocess.DEVNULL,
+                               stdout=writer, stderr=subprocess.PIPE)
+        full = select.poll()
+        full.register(writer, select.POLLOUT)
+        while full.poll(0):  # there is no event for "full"
+            os.sched_yield()
+        run.send_signal(signal.SIGTERM)
+        error = run.stderr.read()
+        expect(run.wait() == 130, f"exit status {run.returncode}", error.decode())
+        os.close(reader)
+        os.close(writer)
 
 
 def test_json(home):
