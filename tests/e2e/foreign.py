@@ -2,6 +2,7 @@
 """Libraries and programs that know nothing of us, under any file name, are traced to the call: foreign.py BUILD BACK_END."""
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -46,19 +47,14 @@ def late(programs, directory, back_end):
     """The program runs already and is named by its process id."""
     program = subprocess.Popen([programs.path("foreign-program")], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
                                env={**os.environ, "LD_LIBRARY_PATH": directory, "FOREIGN_WAIT": "1"})
-    try:
-        program.stdout.readline()
-        tracing = ingero.Tracing(programs, "--back-end", back_end, "--pid", str(program.pid))
-        if not tracing.started():
-            return [tracing.stop().stderr]
-        if True:
-            program.stdin.write("\n")
-            program.stdin.close()
-            program.wait()
-            return compare(tracing.stop(), 1)
-    finally:
-        program.kill()
-        program.wait()
+    program.stdout.readline()
+    tracing = subprocess.Popen([programs.path("ingero-cli"), "trace", "--json", "--back-end", back_end, "--pid", str(program.pid)],
+                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
+    said = tracing.stdout.readline()  # the start: what there is to attach is attached
+    program.communicate("\n")
+    tracing.send_signal(signal.SIGINT)
+    said += tracing.communicate()[0]
+    return compare(ingero.Trace(said), 1)
 
 
 def main():
