@@ -186,7 +186,6 @@ static __always_inline bool call_enter(struct pt_regs *ctx, __u64 cookie, __u64 
 	f->start_ns = 0;
 	f->op = op;
 	f->head = COOKIE_HEAD(cookie);
-	f->is_released = 0;
 	f->sp = sp;
 	f->ip = ip;
 	f->kids_ns = 0;

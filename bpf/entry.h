@@ -96,7 +96,7 @@ VERIFIED_ALONE int entry_compare(struct thread_state *t, const struct call_frame
 	if (sp == f->sp && trampoline && entry_return_address(sp, link, &word) == 0 && word == trampoline)
 		return ENTRY_SAME;
 	/* Left: what was entered lies where it lay, or its return address is overwritten. */
-	if (sp == f->sp || is_same_stack || is_frame_on_alt || f->is_released || !frame_returns_to(f->sp, trampoline))
+	if (sp == f->sp || is_same_stack || is_frame_on_alt || !frame_returns_to(f->sp, trampoline))
 		return ENTRY_AFTER;
 	return ENTRY_ELSEWHERE;
 }

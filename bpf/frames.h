@@ -29,7 +29,7 @@ VERIFIED_ALONE int frame_abandon(struct call_frame *f, __u32 slot)
 	cell = cell_of(slot, f->op);
 	f->start_ns = 0;
 	if (cell)
-		__sync_fetch_and_add(f->is_released ? &cell->untimed : &cell->abandoned, 1);
+		__sync_fetch_and_add(&cell->abandoned, 1);
 	if (f->is_dirty)
 		frame_clean(f);
 	return 0;

@@ -84,7 +84,7 @@ int in_flight(struct bpf_iter__task *ctx)
 		f = &t->frames[i];
 		if (i >= t->depth)
 			break;
-		if (!f->start_ns || f->is_released)
+		if (!f->start_ns)
 			continue;
 		frame_write(&r, f, &wait);
 		r.depth = i;

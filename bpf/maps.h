@@ -58,8 +58,7 @@ struct call_frame {
 	__u8 op;
 	__u8 head; /* enum call_head */
 	__u8 is_dirty; /* blame_ns is not all zero */
-	__u8 is_released; /* its return trap was taken away: it will not be seen returning */
-	__u8 pad[4];
+	__u8 pad[5];
 };
 
 /*
@@ -99,7 +98,7 @@ struct process_entry {
 	__u32 exec_gen;
 	__u64 link_tail; /* last link_map seen in its dynamic loader's list; 0: none yet */
 	__u32 is_link_stale; /* a library was unloaded: find the tail again */
-	__u32 pad;
+	__u32 was_in_call; /* a thread ended inside a call */
 };
 
 struct slot_row {

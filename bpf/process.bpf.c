@@ -71,6 +71,7 @@ int process_exec(__u64 *ctx)
 		entry->slot = 0;
 		entry->link_tail = 0;
 		entry->is_link_stale = 0;
+		entry->was_in_call = 0;
 		entry->exec_gen++;
 	}
 	if (r) {
@@ -122,9 +123,14 @@ int process_exit(__u64 *ctx)
 	struct process_entry *entry;
 	struct life_record *r;
 	bool was_traced;
+	__u8 was_in_call = 0;
 
-	if (t && t->depth)
+	if (t && t->depth) {
 		frames_drop(t, 0);
+		entry = bpf_map_lookup_elem(&processes, &tgid);
+		if (entry)
+			entry->was_in_call = 1;
+	}
 	if (!signal || !leader || signal->live.counter > 0)
 		return 0;
 	was_traced = is_traced(task, tgid);
@@ -133,6 +139,7 @@ int process_exit(__u64 *ctx)
 	if (entry) {
 		slot = entry->slot;
 		exec_gen = entry->exec_gen;
+		was_in_call = entry->was_in_call;
 		/* Two threads that leave together both see that none is left; one of them removes the entry. */
 		if (bpf_map_delete_elem(&processes, &tgid))
 			return 0;
@@ -147,6 +154,7 @@ int process_exit(__u64 *ctx)
 	r->slot = slot;
 	r->exec_gen = exec_gen;
 	r->exit_code = code;
+	r->was_in_call = was_in_call;
 	bpf_ringbuf_submit(r, BPF_RB_FORCE_WAKEUP);
 	return 0;
 }

@@ -95,7 +95,9 @@ struct life_record {
 	__u16 slot; /* 0 when the process made no traced call */
 	__u8 type;
 	__u8 is_held; /* RECORD_LIBRARY: the process was stopped and waits for SIGCONT */
-	__u8 pad[4];
+	/* RECORD_EXIT: a thread was inside a call whose return is trapped. With SIGABRT: a C++ exception? */
+	__u8 was_in_call;
+	__u8 pad[3];
 	char comm[RECORD_COMM_BYTES];
 };
 _Static_assert(sizeof(struct life_record) == 72, "life_record is ABI between both halves");

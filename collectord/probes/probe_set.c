@@ -33,7 +33,7 @@ struct slot_row {
 struct probe_library {
 	struct attach *attach;
 	unsigned int number; /* of the attach, in its cookies */
-	bool is_loader;
+	size_t *n_family; /* counter of its family, in the set */
 };
 
 struct probe_set {
@@ -586,7 +586,7 @@ static int hooks_update(struct probe_set *set)
 	return 0;
 }
 
-static int library_new(struct attach **attach, bool is_loader, unsigned int number,
+static int library_new(struct attach **attach, size_t *n_family, unsigned int number,
 		       struct probe_library **ret_library)
 {
 	struct probe_library *library = calloc(1, sizeof(*library));
@@ -594,7 +594,7 @@ static int library_new(struct attach **attach, bool is_loader, unsigned int numb
 	if (!library)
 		return -ENOMEM;
 	library->attach = TAKE_PTR(*attach);
-	library->is_loader = is_loader;
+	library->n_family = n_family;
 	library->number = number;
 	*ret_library = library;
 	return 0;
@@ -622,7 +622,7 @@ int probe_set_attach_library(struct probe_set *set, int path_fd, const struct pr
 	if (r == 0)
 		r = call_attach(set, path_fd, numbered, n_sites, &attach);
 	if (r == 0)
-		r = library_new(&attach, false, number, ret_library);
+		r = library_new(&attach, &set->n_libraries, number, ret_library);
 	if (r < 0) {
 		set->n_libraries--;
 		(void)hooks_update(set);
@@ -634,13 +634,10 @@ void probe_set_detach_library(struct probe_set *set, struct probe_library *libra
 {
 	if (!library)
 		return;
-	if (!library->is_loader)
+	if (library->n_family == &set->n_libraries)
 		set->bpf->bss->attach_off[library->number] = 1;
 	attach_close(library->attach);
-	if (library->is_loader)
-		set->n_loaders--;
-	else
-		set->n_libraries--;
+	--*library->n_family;
 	(void)hooks_update(set); /* only takes hooks away here, which cannot fail */
 	free(library);
 }
@@ -661,7 +658,7 @@ int probe_set_attach_loader(struct probe_set *set, int path_fd, uint64_t debug_s
 	if (r == 0)
 		r = attach_open(set->back_end, &programs, path_fd, &site, 1, &attach);
 	if (r == 0)
-		r = library_new(&attach, true, 0, ret_library);
+		r = library_new(&attach, &set->n_loaders, 0, ret_library);
 	if (r == 0)
 		set->n_loaders++;
 	return r;

@@ -234,6 +234,15 @@ static int run_tail(void *data)
 	return 0;
 }
 
+static int run_tail_variant(void *data)
+{
+	(void)data;
+	for (int i = 0; i < TIMES; i++)
+		if (subject_tail_variant(func_empty, NULL) != 0)
+			return 1;
+	return 0;
+}
+
 static int run_variant(void *data)
 {
 	(void)data;
@@ -521,9 +530,13 @@ static const struct exact_case {
 	  run_recursion_100,
 	  { { RIG_CALL, 100, 0 }, { RIG_EMPTY, 1, 0 } },
 	  0, 100 - CALL_DEPTH_MAX, false },
-	{ "export that jumps to another",
+	{ "export that jumps to one of another operation",
 	  run_tail,
-	  { { RIG_TAIL, TIMES, 0 }, { RIG_DRIVER, 0, 0 }, { RIG_EMPTY, TIMES, 0 } },
+	  { { RIG_TAIL, TIMES, 0 }, { RIG_DRIVER, TIMES, 0 }, { RIG_EMPTY, TIMES, 0 } },
+	  0, 0, false },
+	{ "export that jumps to another of its operation",
+	  run_tail_variant,
+	  { { RIG_CALL, TIMES, 0 }, { RIG_EMPTY, TIMES, 0 } },
 	  0, 0, false },
 	{ "export that calls another of its operation",
 	  run_variant,

@@ -31,6 +31,7 @@ static const struct {
 	{ (void (*)(void))subject_driver, 0, CALL_HEAD_PLAIN, RIG_DRIVER },
 	{ (void (*)(void))subject_runtime, 0, CALL_HEAD_PLAIN, RIG_RUNTIME },
 	{ (void (*)(void))subject_tail, 0, CALL_HEAD_PLAIN, RIG_TAIL },
+	{ (void (*)(void))subject_tail_variant, 0, CALL_HEAD_PLAIN, RIG_CALL },
 	{ (void (*)(void))subject_variant, 0, CALL_HEAD_PLAIN, RIG_CALL },
 	{ (void (*)(void))subject_alloc, 0, CALL_HEAD_PLAIN, RIG_ALLOC },
 };
@@ -84,13 +85,25 @@ int rig_path_fd(void)
 	return fd;
 }
 
+size_t rig_sites(struct probe_site ret_sites[RIG_SITES_MAX])
+{
+	size_t i;
+
+	_Static_assert(ARRAY_SIZE(sites) <= RIG_SITES_MAX, "room for all");
+	for (i = 0; i < ARRAY_SIZE(sites); i++) {
+		ret_sites[i].offset = rig_offset((const void *)sites[i].function) + sites[i].delta;
+		ret_sites[i].cookie = COOKIE(sites[i].op, sites[i].head);
+	}
+	return ARRAY_SIZE(sites);
+}
+
 void rig_open_cookie(struct rig *rig, enum probe_back_end back_end, uint64_t ring_bytes, uint64_t bits)
 {
 	const struct probe_set_options options = { .back_end = back_end, .ring_bytes = ring_bytes };
-	struct probe_site probes[ARRAY_SIZE(sites)];
+	struct probe_site probes[RIG_SITES_MAX];
 	CLEANUP(closep) int fd = -1;
 	char why[256];
-	size_t i;
+	size_t i, n;
 	int r;
 
 	log_init("test", LOG_STYLE_PLAIN, getenv("RIG_DEBUG") ? LOG_LEVEL_DEBUG : LOG_LEVEL_WARNING);
@@ -105,11 +118,10 @@ void rig_open_cookie(struct rig *rig, enum probe_back_end back_end, uint64_t rin
 		rig_die("probe_set_open", r);
 	}
 	fd = rig_path_fd();
-	for (i = 0; i < ARRAY_SIZE(sites); i++) {
-		probes[i].offset = rig_offset((const void *)sites[i].function) + sites[i].delta;
-		probes[i].cookie = COOKIE(sites[i].op, sites[i].head) | bits;
-	}
-	r = probe_set_attach_library(rig->set, fd, probes, ARRAY_SIZE(probes), &rig->library);
+	n = rig_sites(probes);
+	for (i = 0; i < n; i++)
+		probes[i].cookie |= bits;
+	r = probe_set_attach_library(rig->set, fd, probes, n, &rig->library);
 	if (r < 0)
 		rig_die("probe_set_attach_library", r);
 }

@@ -54,6 +54,9 @@ struct rig_figures rig_figures(const struct rig *rig, pid_t pid, unsigned int op
 uint64_t rig_loss(const struct rig *rig, enum loss_reason reason);
 /** rig_slot() - the process's newest slot, 0 when it has none */
 uint32_t rig_slot(const struct rig *rig, pid_t pid);
+#define RIG_SITES_MAX 16
+/** rig_sites() - all exports of the subject. Return: how many */
+size_t rig_sites(struct probe_site ret_sites[RIG_SITES_MAX]);
 /** rig_path_fd() - O_PATH descriptor of the subject, the caller's */
 int rig_path_fd(void);
 /** rig_offset() - file offset of a function of any library that is loaded */

@@ -81,6 +81,12 @@ __asm__(".text\n"
 	"	nop\n" /* probe */
 	"	jmp subject_driver@PLT\n"
 	".size subject_tail, . - subject_tail\n"
+	".globl subject_tail_variant\n"
+	".type subject_tail_variant, @function\n"
+	"subject_tail_variant:\n"
+	"	nop\n" /* probe */
+	"	jmp subject_call@PLT\n"
+	".size subject_tail_variant, . - subject_tail_variant\n"
 	"subject_word: .long 0\n");
 #else
 __asm__(".text\n"
@@ -95,5 +101,10 @@ __asm__(".text\n"
 	".type subject_tail, %function\n"
 	"subject_tail:\n"
 	"	nop\n"
-	"	b subject_driver\n");
+	"	b subject_driver\n"
+	".globl subject_tail_variant\n"
+	".type subject_tail_variant, %function\n"
+	"subject_tail_variant:\n"
+	"	nop\n"
+	"	b subject_call\n");
 #endif

@@ -15,5 +15,6 @@ int subject_call(subject_func func, void *data); /* returns what func returns */
 int subject_driver(subject_func func, void *data); /* likewise */
 int subject_runtime(subject_func func, void *data); /* calls subject_driver */
 int subject_tail(subject_func func, void *data); /* jumps to subject_driver */
+int subject_tail_variant(subject_func func, void *data); /* same operation as subject_call, to which it jumps */
 int subject_variant(subject_func func, void *data); /* same operation as subject_call, which it calls */
 int subject_alloc(void **ret_pointer, unsigned long bytes); /* *ret_pointer = (void *)0x5eed */
