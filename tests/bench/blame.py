@@ -70,7 +70,9 @@ def measure(bench):
             within.append(sum(max(pair) <= CALL_RATIO for pair in errors) / len(errors))
             others.append(blame.get("other", 0) / wall)
             waited = blame.get("runnable", 0) + blame.get("quota", 0)
-            delays.append((waited - report.sum("run_delay_ns")) / wall)
+            # a thread may lose its CPU between two calls, too: that delay is in no call
+            between_calls = report.sum("end_ns") - report.sum("start_ns") - report.sum("cpu_ns") - (wall - cpu)
+            delays.append((waited - (report.sum("run_delay_ns") - between_calls)) / wall)
             if quota_us:
                 quotas.append(abs(blame.get("quota", 0) - throttled_ns) / wall)
             if expected:
