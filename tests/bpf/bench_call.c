@@ -4,6 +4,9 @@
  * place (the floor), all of ours. Prints the median of the rounds and the ratio to the
  * floor of the same round with its quartiles. One thread, thread CPU time, CPU 0.
  *
+ * Then how true reported durations are: calls of 0, 5 and 50 us, one traced call inside
+ * another, against the program's own clock in untraced rounds between the traced ones.
+ *
  *   bench_call [BACK_END [ROUNDS [CALLS]]]
  */
 #include <fcntl.h>
@@ -80,6 +83,120 @@ static double time_call(int (*call)(void), unsigned int n_calls)
 	for (i = 0; i < n_calls; i++)
 		(void)call();
 	return (double)(rig_thread_cpu_ns() - begin) / n_calls;
+}
+
+#define SAMPLES_MAX (ROUNDS_MAX * 200)
+
+static uint64_t spin_until_ns;
+
+/* A fixed number of steps, so that it takes the same time whoever looks. */
+static int func_spin(void *data)
+{
+	uint64_t i;
+
+	for (i = 0; i < spin_until_ns; i++)
+		__asm__ volatile("");
+	return data ? 1 : 0;
+}
+
+static uint64_t spin_steps(uint64_t ns)
+{
+	uint64_t begin, best = UINT64_MAX;
+	int i;
+
+	spin_until_ns = 100000;
+	for (i = 0; i < 20; i++) {
+		begin = rig_now_ns();
+		(void)func_spin(NULL);
+		best = MIN(best, rig_now_ns() - begin);
+	}
+	return ns * spin_until_ns / best;
+}
+
+static void buckets_copy(const struct rig *rig, unsigned int op, uint32_t ret_buckets[HISTOGRAM_BUCKETS])
+{
+	const struct figure_cell *cells = probe_set_cells(rig->set);
+	uint32_t i, n = probe_set_cells_used(rig->set);
+
+	memset(ret_buckets, 0, HISTOGRAM_BUCKETS * sizeof(*ret_buckets));
+	for (i = 1; i < n; i++)
+		if (cells[i].slot && cells[i].op == op)
+			memcpy(ret_buckets, cells[i].buckets, sizeof(cells[i].buckets));
+}
+
+/* Linear inside the bucket. */
+static double buckets_quantile(const uint32_t before[], const uint32_t after[], unsigned int percent)
+{
+	uint64_t n = 0, seen = 0, want;
+	unsigned int i;
+
+	for (i = 0; i < HISTOGRAM_BUCKETS; i++)
+		n += after[i] - before[i];
+	want = (n * percent + 99) / 100;
+	for (i = 0; i < HISTOGRAM_BUCKETS; i++) {
+		uint64_t in = after[i] - before[i];
+		unsigned int octave = (i >> HISTOGRAM_SUB_BITS) + HISTOGRAM_FIRST_OCTAVE;
+		double width = (double)(1ull << (octave - HISTOGRAM_SUB_BITS));
+		double low = (double)(1ull << octave) + width * (i & ((1u << HISTOGRAM_SUB_BITS) - 1));
+
+		if (i == 0) {
+			low = 0; /* everything shorter is in here */
+			width = 68;
+		}
+		if (in && seen + in >= want)
+			return low + width * (double)(want - seen) / (double)in;
+		seen += in;
+	}
+	return 0;
+}
+
+static void durations(struct rig *rig, int fd, uint64_t n_rounds)
+{
+	static const uint64_t lengths_ns[] = { 0, 5000, 50000 };
+	static uint32_t before[2][HISTOGRAM_BUCKETS], after[HISTOGRAM_BUCKETS];
+	static double own[SAMPLES_MAX];
+	static const unsigned int ops[2] = { RIG_RUNTIME, RIG_DRIVER };
+	struct probe_library *library;
+	struct probe_site sites[2] = {
+		{ rig_offset((const void *)subject_runtime), COOKIE(RIG_RUNTIME, CALL_HEAD_PLAIN) },
+		{ rig_offset((const void *)subject_driver), COOKIE(RIG_DRIVER, CALL_HEAD_PLAIN) },
+	};
+	size_t i, k, n;
+	uint64_t round;
+
+	printf("\nreported duration of nested calls minus the program's own, ns\n%-12s %10s %10s %16s %16s\n", "", "own p50",
+	       "own p95", "outer p50 / p95", "inner p50 / p95");
+	rig_target(rig, 0, 0);
+	for (i = 0; i < ARRAY_SIZE(lengths_ns); i++) {
+		double p50, p95, error[2][2];
+
+		spin_until_ns = spin_steps(lengths_ns[i]);
+		for (k = 0; k < 2; k++)
+			buckets_copy(rig, ops[k], before[k]);
+		n = 0;
+		for (round = 0; round < n_rounds; round++) {
+			for (k = 0; k < 200; k++) {
+				uint64_t begin = rig_now_ns();
+
+				(void)subject_runtime(func_spin, NULL);
+				own[n++] = (double)(rig_now_ns() - begin);
+			}
+			if (probe_set_attach_library(rig->set, fd, sites, 2, &library) < 0)
+				return;
+			for (k = 0; k < 200; k++)
+				(void)subject_runtime(func_spin, NULL);
+			probe_set_detach_library(rig->set, library);
+		}
+		p50 = quantile(own, n, 50);
+		p95 = quantile(own, n, 95);
+		for (k = 0; k < 2; k++) {
+			buckets_copy(rig, ops[k], after);
+			error[k][0] = buckets_quantile(before[k], after, 50) - p50;
+			error[k][1] = buckets_quantile(before[k], after, 95) - p95;
+		}
+		printf("%5ju us     %10.0f %10.0f %7.0f / %6.0f %7.0f / %6.0f\n", (uintmax_t)(lengths_ns[i] / 1000), p50, p95,
+		       error[0][0], error[0][1], error[1][0], error[1][1]);
+	}
 }
 
 int main(int argc, char **argv)
@@ -165,6 +282,9 @@ int main(int argc, char **argv)
 		(void)fflush(stdout);
 	}
 	floor_close(floor);
+	recording.is_on = recording.all = false;
+	probe_set_recording(rig.set, &recording);
+	durations(&rig, fd, n_rounds);
 	rig_close(&rig);
 	return 0;
 }

@@ -44,6 +44,23 @@ static int call_plain(int i)
 	return subject_empty();
 }
 
+/* Longer than any limit here, on its own clock. */
+static int func_spin(void *data)
+{
+	uint64_t until = rig_now_ns() + 50000;
+
+	(void)data;
+	while (rig_now_ns() < until)
+		;
+	return 0;
+}
+
+static int call_slow(int i)
+{
+	(void)i;
+	return subject_driver(func_spin, NULL);
+}
+
 static int call_fail_half(int i)
 {
 	return subject_fail(i & 1 ? 700 : 0);
@@ -71,12 +88,13 @@ static const struct {
 	const char *name;
 	int (*call)(int i);
 	struct probe_recording recording;
-	uint64_t slow_ns; /* of RIG_EMPTY */
+	uint64_t slow_ns; /* of RIG_DRIVER */
 	unsigned int n, n_slow, n_error, n_sync, n_alloc, n_sample, n_all;
 } cases[] = {
 	{ "off", call_alloc, { false, true, 1 }, 0, 0, 0, 0, 0, 0, 0, 0 },
 	{ "nothing about them", call_plain, { true, false, 0 }, 0, 0, 0, 0, 0, 0, 0, 0 },
-	{ "slow", call_plain, { true, false, 0 }, 1, TIMES, TIMES, 0, 0, 0, 0, 0 },
+	{ "slow", call_slow, { true, false, 0 }, 10000, TIMES, TIMES, 0, 0, 0, 0, 0 },
+	{ "not slow", call_slow, { true, false, 0 }, NSEC_PER_SEC * 10, 0, 0, 0, 0, 0, 0, 0 },
 	{ "errors", call_fail_half, { true, false, 0 }, 0, TIMES / 2, 0, TIMES / 2, 0, 0, 0, 0 },
 	{ "synchronising", call_sync, { true, false, 0 }, 0, TIMES, 0, 0, TIMES, 0, 0, 0 },
 	{ "allocating", call_alloc, { true, false, 0 }, 0, TIMES, 0, 0, 0, TIMES, 0, 0 },
@@ -90,7 +108,7 @@ static void slow_set(struct rig *rig, uint64_t slow_ns)
 	uint32_t i, n = probe_set_cells_used(rig->set);
 
 	for (i = 1; i < n; i++)
-		if (cells[i].op == RIG_EMPTY)
+		if (cells[i].op == RIG_DRIVER)
 			cells[i].slow_ns = slow_ns;
 }
 
@@ -156,7 +174,7 @@ int main(int argc, char **argv)
 	rig_target(&rig, 0, 0);
 	ring = ring_buffer__new(probe_set_calls_fd(rig.set), on_record, &d, NULL);
 	CHECK("ring", ring != NULL);
-	(void)subject_empty(); /* its cell is there from now on */
+	(void)subject_driver(NULL, NULL); /* its cell is there from now on */
 	for (i = 0; i < ARRAY_SIZE(cases); i++) {
 		slow_set(&rig, cases[i].slow_ns);
 		probe_set_recording(rig.set, &cases[i].recording);
