@@ -34,7 +34,8 @@ def check(files_tree):
     for name in files_tree.files(*CODE):
         if name in data:
             continue
-        want = KERNEL_LICENCE if name.startswith("bpf/") and not name.endswith("CMakeLists.txt") else LICENCE
+        is_kernel_side = name.startswith("bpf/") and not name.endswith("CMakeLists.txt") or name.endswith(".bpf.c")
+        want = KERNEL_LICENCE if is_kernel_side else LICENCE
         lines = first_lines(files_tree, name)
         if lines and lines[0].startswith("#!"):
             lines = lines[1:]
