@@ -263,6 +263,11 @@ static int loop_start(struct daemon *d)
 	return 0;
 }
 
+static uint64_t ring_bytes(const struct daemon_options *options)
+{
+	return options->ring_bytes ? options->ring_bytes : RING_BYTES_DEFAULT;
+}
+
 /*
  * Everything that needs the kernel half. Where it cannot be had the daemon serves all
  * the same and says why: a service that died here would only be started again.
@@ -296,7 +301,7 @@ static int capture_start(struct daemon *d, const struct daemon_options *options)
 		r = target_set_open(&d->loop, d->parser, d->probes, library_found, d, &d->targets);
 	if (r == 0)
 		r = ring_open(&d->loop, probe_set_calls_fd(d->probes), probe_set_life_fd(d->probes),
-			      options->ring_bytes ? options->ring_bytes : RING_BYTES_DEFAULT, &sinks, d, &d->ring);
+			      ring_bytes(options), &sinks, d, &d->ring);
 	if (r < 0)
 		return log_err(r, "cannot start to capture");
 
@@ -325,6 +330,7 @@ static int serve_start(struct daemon *d, const struct daemon_options *options)
 		.figures = d->figures,
 		.traces = d->traces,
 		.started_ns = clock_now_ns(),
+		.ring_bytes = ring_bytes(options),
 		.refresh = context_refresh,
 		.owner = d,
 	};

@@ -24,6 +24,7 @@ struct rpc_context {
 	struct figures *figures;
 	struct trace_hub *traces;
 	uint64_t started_ns;
+	uint64_t ring_bytes; /* of call records; fixed when the daemon starts */
 	/* Bring rings and figures up to now, before an answer is built from them. */
 	void (*refresh)(struct rpc_context *context);
 	void *owner;

@@ -10,6 +10,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <string.h>
 #include <sys/utsname.h>
 
@@ -507,11 +508,22 @@ static int processes_look(struct trace *t)
 static bool request_check(struct call *call, const Ingero__V1__TraceRequest *request)
 {
 	const struct call_identity *identity = call_identity(call);
+	const struct rpc_context *context = call_context(call);
 	CLEANUP(closep) int proc_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
 	if (strcmp(request->record, "") != 0 && strcmp(request->record, "slow") != 0 &&
 	    strcmp(request->record, "all") != 0 && strcmp(request->record, "none") != 0) {
 		call_fail(call, CALL_ERROR_INVALID, "record: '%s' is none of slow, all, none", request->record);
+		return false;
+	}
+	if (request->ringbuf_bytes && request->ringbuf_bytes != context->ring_bytes) {
+		if (!identity->is_admin)
+			call_fail(call, CALL_ERROR_NOT_ALLOWED,
+				  "only root and members of ingero-admin may change the ring's size");
+		else
+			call_fail(call, CALL_ERROR_UNAVAILABLE,
+				  "the ring has %" PRIu64 " bytes as long as this daemon runs: start it with '--ringbuf-size'",
+				  context->ring_bytes);
 		return false;
 	}
 	if (request->all && !identity->can_read_all) {
