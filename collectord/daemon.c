@@ -151,7 +151,8 @@ static void held_continue(struct daemon *d, uint32_t tgid)
 	if (!held || --held->n)
 		return;
 	ARRAY_REMOVE_SWAP(&d->held, (size_t)(held - d->held.items));
-	if (kill((pid_t)tgid, SIGCONT) < 0 && errno != ESRCH)
+	/* The service has no right to signal; whoever started the program has. */
+	if (kill((pid_t)tgid, SIGCONT) < 0 && errno != ESRCH && !trace_hub_resume(d->traces, tgid))
 		(void)log_err(-errno, "cannot let process %u go on, continue it with 'kill -CONT %u'", tgid, tgid);
 }
 

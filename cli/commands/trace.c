@@ -371,6 +371,9 @@ static int reply_take(struct trace *t, const Ingero__V1__TraceReply *reply)
 		return summary_take(t, reply->figures, /* is_last= */ false);
 	case INGERO__V1__TRACE_REPLY__BODY_SUMMARY:
 		return summary_take(t, reply->summary, /* is_last= */ true);
+	case INGERO__V1__TRACE_REPLY__BODY_RESUME:
+		trace_child_resume(&t->child, (pid_t)reply->resume->pid);
+		return 0;
 	case INGERO__V1__TRACE_REPLY__BODY_EVENTS: /* lines of their own only as JSON */
 	case INGERO__V1__TRACE_REPLY__BODY_LOSS:   /* in the footer, from the summary */
 	case INGERO__V1__TRACE_REPLY__BODY__NOT_SET:
@@ -406,6 +409,8 @@ static void on_end(struct ingero_stream *stream, int r, void *data)
 	t->stream = NULL;
 	t->has_ended = true;
 	t->end_r = r;
+	if (r < 0)
+		trace_child_resume(&t->child, 0); /* whoever held it may be gone */
 }
 
 static int stream_open(struct trace *t)

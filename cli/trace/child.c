@@ -128,6 +128,12 @@ void trace_child_reap(struct trace_child *child)
 	child->exit_status = WIFSIGNALED(status) ? STATUS_SIGNAL + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
+void trace_child_resume(const struct trace_child *child, pid_t pid)
+{
+	if (child->pid && (pid || !child->has_ended))
+		(void)kill(pid ? pid : child->pid, SIGCONT); /* gone is as good */
+}
+
 void trace_child_signal(const struct trace_child *child, int signal_number, int code)
 {
 	/* The terminal sends to the whole group: the program has it already. */

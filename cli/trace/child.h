@@ -47,6 +47,11 @@ int trace_child_start(struct trace_child *child, char **argv, const struct calle
 int trace_child_release(struct trace_child *child);
 /** trace_child_reap() - learn whether it has ended; never blocks, and a stopped program has not ended */
 void trace_child_reap(struct trace_child *child);
+/**
+ * trace_child_resume() - continue a process of the program that was stopped while its libraries were attached
+ * @pid: 0: the program itself, should it still be stopped
+ */
+void trace_child_resume(const struct trace_child *child, pid_t pid);
 /** trace_child_signal() - pass on a signal that we got, unless the sender reached it anyway */
 void trace_child_signal(const struct trace_child *child, int signal_number, int code);
 /** trace_child_done() - close descriptors; one that never was released gives up, and is waited for */

@@ -104,6 +104,11 @@ bool lease_covers(const struct lease *lease, uint32_t tgid, uint32_t uid, uint64
 	       named_gone(lease, tgid, start_boot_ns);
 }
 
+bool lease_holds(const struct lease *lease, uint32_t tgid)
+{
+	return lease->hold && names_pid(lease, tgid);
+}
+
 /* The union of what the leases say of everybody at once. */
 static void union_apply(struct lease_set *set)
 {

@@ -41,6 +41,8 @@ void lease_remove(struct lease_set *leases, struct lease *lease);
  * @start_boot_ns: tells a process that is gone from a later one with its number; 0: either
  */
 bool lease_covers(const struct lease *lease, uint32_t tgid, uint32_t uid, uint64_t start_boot_ns);
+/** lease_holds() - whether the lease had a process held while its libraries are attached */
+bool lease_holds(const struct lease *lease, uint32_t tgid);
 /** lease_follow() - a process that descends from a named one belongs to the lease. Return: 0 or -errno */
 int lease_follow(struct lease_set *leases, struct lease *lease, uint32_t tgid);
 

@@ -336,6 +336,7 @@ static int operation_fill(const struct rpc_context *context, struct arena *arena
 	row->blame_ns = answer_blame(context, arena, figures->blame_ns);
 	row->abandoned = figures->abandoned;
 	row->untimed = figures->untimed;
+	row->exec_generation = p->exec_gen;
 	if (!row->process_name || !row->blame_ns)
 		return -ENOMEM;
 	*ret_row = row;

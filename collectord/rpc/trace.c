@@ -282,6 +282,21 @@ void trace_hub_library(struct trace_hub *hub, const struct target_library *libra
 	}
 }
 
+bool trace_hub_resume(struct trace_hub *hub, uint32_t tgid)
+{
+	bool is_asked = false;
+
+	for (size_t i = 0; i < hub->traces.n; i++) {
+		Ingero__V1__Resume resume = INGERO__V1__RESUME__INIT;
+		struct trace *t = hub->traces.items[i];
+
+		resume.pid = tgid;
+		if (t->state == TRACE_RUNNING && lease_holds(t->lease, tgid))
+			is_asked |= reply(t, INGERO__V1__TRACE_REPLY__BODY_RESUME, &resume) == 0;
+	}
+	return is_asked;
+}
+
 /* ---- the end ---- */
 
 struct summary_walk {

@@ -4,6 +4,9 @@
  */
 #pragma once
 
+#include <stdbool.h>
+#include <stdint.h>
+
 #include "bpf/record.h"
 
 struct rpc_context;
@@ -17,5 +20,7 @@ void trace_hub_call(struct trace_hub *hub, const struct call_record *call);
 /** trace_hub_drained() - send what was gathered */
 void trace_hub_drained(struct trace_hub *hub);
 void trace_hub_library(struct trace_hub *hub, const struct target_library *library);
+/** trace_hub_resume() - ask whoever had a process held to let it go on. Return: whether anybody was asked */
+bool trace_hub_resume(struct trace_hub *hub, uint32_t tgid);
 /** trace_hub_finish() - the daemon stops: every call sends its summary and ends */
 void trace_hub_finish(struct trace_hub *hub);
