@@ -628,7 +628,8 @@ static void candidate_refuse(struct target_set *set, struct scan *scan, const st
 	struct procfs_stat stat;
 	struct target_file *file;
 
-	if (!c->is_named || procfs_stat_read(scan->process_fd, &stat) < 0) /* gone: nothing left to trace */
+	/* Gone, or as good as: nothing is left to trace. */
+	if (!c->is_named || r == -ESRCH || procfs_stat_read(scan->process_fd, &stat) < 0 || stat.state == 'Z')
 		return;
 	if (file_find(set, &id))
 		return;
