@@ -12,7 +12,7 @@ import tree
 
 C = ["-x", "c", "-std=gnu17", "-Wall", "-Wextra", "-Wundef", "-Wstrict-prototypes"]
 CXX = ["-x", "c++", "-std=c++17", "-Wall", "-Wextra", "-Wundef"]
-KERNEL = ["-x", "c", "-target", "bpf", "-mcpu=v3", "-g", "-O2", "-D__bpf__", "-Wall", "-Wextra"]
+KERNEL = ["-x", "c", "-target", "bpf", "-mcpu=v3", "-g", "-O2", "-D__bpf__", "-D__TARGET_ARCH_" + {"x86_64": "x86", "aarch64": "arm64"}[os.uname().machine], "-Wall", "-Wextra"]
 # a header may offer more than one file uses
 QUIET = ["-Wno-unused-function", "-Wno-unused-variable", "-fsyntax-only", "-Werror", "-D_GNU_SOURCE", '-DINGERO_VERSION="0"']
 
@@ -31,11 +31,23 @@ def searched(build):
     return [word for option in dict.fromkeys(options) for word in option]
 
 
+def kernel_side(files_tree, kernel_types):
+    """Headers of bpf/ that see the kernel's own types, themselves or through another: no compiler of user space reads them."""
+    found = {kernel_types}
+    includes = {name: set(re.findall(r'^#include "([^"]+)"', files_tree.text(name), re.M)) for name in files_tree.files("bpf/*.h")}
+    while True:
+        more = {name for name, included in includes.items() if included & {os.path.basename(path) for path in found}} | found
+        if more == found:
+            return found
+        found = more
+
+
 def jobs_of(files_tree, build, cc, cxx, clang):
     own = ["-I" + files_tree.path(d) for d in ("", "collectord", "libingero/include", "bpf", "tests/support")]
     outside = searched(build)
     names = files_tree.files("*.h")
     kernel_types = "bpf/kernel.h"
+    only_kernel = kernel_side(files_tree, kernel_types)
     for name in names:
         file = files_tree.path(name)
         # through a file of one line: a header compiled by itself may miss its own #pragma once
@@ -46,7 +58,7 @@ def jobs_of(files_tree, build, cc, cxx, clang):
         if name.startswith("bpf/") and kernel_types in names:
             # the kernel's types come first there, and take the place of the C library's
             yield name, [clang, *KERNEL, *QUIET, "-Wno-unused-parameter", *own, "-"], f'#include "{kernel_types}"\n' + text
-        if not name.endswith(".bpf.h") and name != kernel_types:
+        if name not in only_kernel:
             yield name, [cc, *C, *QUIET, *own, *outside, "-"], text
         if name.startswith("libingero/include/"):
             yield name, [cxx, *CXX, *QUIET, *own, *outside, "-"], text
