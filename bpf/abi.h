@@ -107,31 +107,31 @@ static __always_inline enum wait_kind syscall_waits(int nr)
 	case 449: /* futex_waitv */
 	case 455: /* futex_wait */
 		return WAIT_LOCK;
-	case 35: /* nanosleep */
+	case 35:  /* nanosleep */
 	case 230: /* clock_nanosleep */
 		return WAIT_SLEEP;
-	case 42: /* connect */
-	case 43: /* accept */
-	case 44: /* sendto */
-	case 45: /* recvfrom */
-	case 46: /* sendmsg */
-	case 47: /* recvmsg */
+	case 42:  /* connect */
+	case 43:  /* accept */
+	case 44:  /* sendto */
+	case 45:  /* recvfrom */
+	case 46:  /* sendmsg */
+	case 47:  /* recvmsg */
 	case 288: /* accept4 */
 	case 299: /* recvmmsg */
 	case 307: /* sendmmsg */
 		return WAIT_NETWORK;
-	case 23: /* select */
+	case 23:  /* select */
 	case 270: /* pselect6 */
 		return WAIT_POLL_A;
-	case 7: /* poll */
+	case 7:	  /* poll */
 	case 271: /* ppoll */
 		return WAIT_POLL_B;
 	case 232: /* epoll_wait */
 	case 281: /* epoll_pwait */
 	case 441: /* epoll_pwait2 */
 		return WAIT_EPOLL;
-	case 0: /* read */
-	case 1: /* write */
+	case 0:	 /* read */
+	case 1:	 /* write */
 	case 16: /* ioctl */
 	case 17: /* pread64 */
 	case 18: /* pwrite64 */
@@ -220,7 +220,7 @@ static __always_inline int user_syscall(const struct pt_regs *regs)
 static __always_inline enum wait_kind syscall_waits(int nr)
 {
 	switch (nr) {
-	case 98: /* futex */
+	case 98:  /* futex */
 	case 449: /* futex_waitv */
 	case 455: /* futex_wait */
 		return WAIT_LOCK;
@@ -241,7 +241,7 @@ static __always_inline enum wait_kind syscall_waits(int nr)
 		return WAIT_POLL_A;
 	case 73: /* ppoll */
 		return WAIT_POLL_B;
-	case 22: /* epoll_pwait */
+	case 22:  /* epoll_pwait */
 	case 441: /* epoll_pwait2 */
 		return WAIT_EPOLL;
 	case 29: /* ioctl */

@@ -26,9 +26,9 @@ static __always_inline __u64 rq_clock(struct task_struct *task)
 
 struct behind_walk {
 	struct ran_ring *ring;
-	__u64 next; /* entry to look at, counted from the ring's beginning */
+	__u64 next;  /* entry to look at, counted from the ring's beginning */
 	__u64 until; /* what came later is attributed already */
-	__u64 from; /* the wait began here */
+	__u64 from;  /* the wait began here */
 	__u32 slot;
 	__u32 pad;
 };

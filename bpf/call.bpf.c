@@ -245,8 +245,7 @@ VERIFIED_ALONE int call_record(struct thread_state *t, const struct call_end *en
 		if (row->args[i].kind == OP_ARG_REGISTER)
 			value = frame_argument(f, row->args[i].index);
 		else if (row->args[i].kind == OP_ARG_OUT && end->ret == 0)
-			(void)bpf_probe_read_user(&value, sizeof(value),
-						  (void *)frame_argument(f, row->args[i].index));
+			(void)bpf_probe_read_user(&value, sizeof(value), (void *)frame_argument(f, row->args[i].index));
 		r->args[i] = value;
 	}
 	if (f->is_dirty) {

@@ -64,10 +64,11 @@ static __always_inline __u64 trampoline_address(struct task_struct *task)
 
 /* What an entry is, given the calls that are open. */
 enum entry_kind {
-	ENTRY_CALL, /* a call of its own */
-	ENTRY_SAME, /* the open call, forwarded from one export of its operation to another: counted once, at the outermost */
+	ENTRY_CALL,	 /* a call of its own */
+	ENTRY_SAME,	 /* the open call, forwarded from one export of its operation to another: counted once, at the
+			    outermost */
 	ENTRY_ELSEWHERE, /* on another stack than the open calls: counted, its return must not be trapped */
-	ENTRY_AFTER, /* the open call is over, it was left by a jump */
+	ENTRY_AFTER,	 /* the open call is over, it was left by a jump */
 };
 
 /* An entry against the innermost open frame that is left. */

@@ -90,7 +90,8 @@ static __always_inline struct figure_cell *cell_of(__u32 slot, __u32 op)
 #define LOG_32(n) LOG_16(n), LOG_16(n)
 #define LOG_64(n) LOG_32(n), LOG_32(n)
 #define LOG_128(n) LOG_64(n), LOG_64(n)
-static const volatile __u8 log2_table[256] = { 0, 0, LOG_2(1), LOG_4(2), LOG_8(3), LOG_16(4), LOG_32(5), LOG_64(6), LOG_128(7) };
+static const volatile __u8 log2_table[256] = { 0,	  0,	     LOG_2(1),	LOG_4(2),  LOG_8(3),
+					       LOG_16(4), LOG_32(5), LOG_64(6), LOG_128(7) };
 
 static __always_inline __u32 bucket_of(__u64 ns)
 {

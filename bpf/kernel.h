@@ -55,7 +55,7 @@ typedef _Bool bool;
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
 struct sched_info {
-	unsigned long pcount; /* times it arrived on a CPU */
+	unsigned long pcount;	      /* times it arrived on a CPU */
 	unsigned long long run_delay; /* run-queue clock, ns: waited while ready */
 	unsigned long long last_arrival;
 	unsigned long long last_queued; /* 0 while it does not wait */

@@ -11,7 +11,7 @@
 #include "policy.h"
 
 #define TARGET_HOLD 0x1u /* PROBE_TARGET_HOLD */
-#define LINKS_MAX 8192 /* objects in one process; a list that is longer is damaged */
+#define LINKS_MAX 8192	 /* objects in one process; a list that is longer is damaged */
 #define NAME_PIECE 64
 #define NAME_PIECES 64 /* 4096 bytes, PATH_MAX */
 
@@ -34,7 +34,7 @@ struct loader_link {
 };
 
 struct name_match {
-	__u64 at; /* next piece, in the process */
+	__u64 at;      /* next piece, in the process */
 	__s32 matched; /* characters of the prefix seen since the last '/', -1: not it */
 	__u32 is_done;
 	char piece[NAME_PIECE];
@@ -92,7 +92,7 @@ struct dynamic_entry {
 struct dynamic_walk {
 	__u64 next;
 	__u64 strings; /* the loader has made it an address */
-	__u64 soname; /* offset into them */
+	__u64 soname;  /* offset into them */
 };
 
 static long dynamic_step(__u32 i, struct dynamic_walk *walk)

@@ -13,29 +13,29 @@
 /* Settings that are fixed before loading: the verifier removes what is off. */
 SHARED const volatile bool has_task_throttled = false; /* task_struct.throttled, 6.18 */
 SHARED const volatile bool has_throttle_count = false; /* cfs_rq.throttle_count, with CFS_BANDWIDTH */
-SHARED const volatile bool has_switch_state = false; /* sched_switch carries prev_state, 5.18 */
-SHARED const volatile bool has_sched = false; /* sched_info and the run-queue clock can be read */
-SHARED const volatile __u64 ring_wake_bytes = 0; /* wake the daemon once when this much waits in `calls` */
+SHARED const volatile bool has_switch_state = false;   /* sched_switch carries prev_state, 5.18 */
+SHARED const volatile bool has_sched = false;	       /* sched_info and the run-queue clock can be read */
+SHARED const volatile __u64 ring_wake_bytes = 0;       /* wake the daemon once when this much waits in `calls` */
 
 /* Settings that the daemon changes while we run. */
-SHARED __u32 policy = 1; /* moves on whenever targets, users or trace_all change */
-SHARED __u32 is_inert = 0; /* set before slow detaching: programs return at once */
+SHARED __u32 policy = 1;			  /* moves on whenever targets, users or trace_all change */
+SHARED __u32 is_inert = 0;			  /* set before slow detaching: programs return at once */
 SHARED __u8 attach_off[COOKIE_ATTACH_COUNT] = {}; /* likewise, by number of the attach */
 SHARED __u32 trace_all = 0;
 SHARED __u32 n_users = 0;
 SHARED __u32 record_on = 0;
 SHARED __u32 record_all = 0;
 SHARED __u32 record_every = 0;
-SHARED __u32 calibrating_tgid = 0; /* its calls go to CALIBRATION_SLOT */
+SHARED __u32 calibrating_tgid = 0;     /* its calls go to CALIBRATION_SLOT */
 SHARED __u64 attached_boot_ns = ~0ull; /* end of the last attach, CLOCK_BOOTTIME */
 /* The tracer's share, nanoseconds (calibrate.c). By enum call_head, one unused. */
-SHARED __u64 share_ns[4] = {}; /* inside a call's own duration */
-SHARED __u64 nested_ns[4] = {}; /* of a traced call, inside the duration of the call around it */
-SHARED __u64 nested_record_ns = 0; /* besides, when that call was recorded */
+SHARED __u64 share_ns[4] = {};	    /* inside a call's own duration */
+SHARED __u64 nested_ns[4] = {};	    /* of a traced call, inside the duration of the call around it */
+SHARED __u64 nested_record_ns = 0;  /* besides, when that call was recorded */
 SHARED __u64 nested_refused_ns = 0; /* of a call whose return is not trapped */
 
 /* Written by us. */
-SHARED __u32 cells_high = 0; /* highest cell ever given out */
+SHARED __u32 cells_high = 0;  /* highest cell ever given out */
 SHARED __u32 calls_woken = 0; /* the daemon was woken for the fill that is going on */
 
 #define CALIBRATION_SLOT (PROCESS_SLOTS - 1) /* never given to a process */
@@ -44,19 +44,19 @@ SHARED __u32 calls_woken = 0; /* the daemon was woken for the fill that is going
 
 struct call_frame {
 	__u64 start_ns; /* 0 until the entry program is through */
-	__u64 sp; /* at entry */
-	__u64 ip; /* of the probe: tells exports of one operation apart */
+	__u64 sp;	/* at entry */
+	__u64 ip;	/* of the probe: tells exports of one operation apart */
 	__u64 args[ABI_ARGUMENTS];
-	__u64 kids_ns; /* the tracer's cost of traced calls inside this one */
-	__u64 pcount; /* of the task, at entry */
-	__u64 run_delay; /* likewise */
-	__u64 unrun; /* likewise: exec_start - sum_exec_runtime; grows by the time off the CPU */
-	__u64 migrations; /* likewise */
+	__u64 kids_ns;		     /* the tracer's cost of traced calls inside this one */
+	__u64 pcount;		     /* of the task, at entry */
+	__u64 run_delay;	     /* likewise */
+	__u64 unrun;		     /* likewise: exec_start - sum_exec_runtime; grows by the time off the CPU */
+	__u64 migrations;	     /* likewise */
 	__u64 blame_ns[BLAME_COUNT]; /* zero in every frame that is not open */
-	__u32 switches; /* of the thread state, at entry */
-	__u32 seq; /* of the thread's calls: tells uses of this frame apart */
+	__u32 switches;		     /* of the thread state, at entry */
+	__u32 seq;		     /* of the thread's calls: tells uses of this frame apart */
 	__u8 op;
-	__u8 head; /* enum call_head */
+	__u8 head;     /* enum call_head */
 	__u8 is_dirty; /* blame_ns is not all zero */
 	__u8 pad[5];
 };
@@ -70,21 +70,21 @@ struct call_frame {
  */
 struct thread_state {
 	__u32 policy; /* decision below was made under this one */
-	__u32 depth; /* open frames */
-	__u32 slot; /* of the process; 0: none yet */
+	__u32 depth;  /* open frames */
+	__u32 slot;   /* of the process; 0: none yet */
 	__u32 tgid;
 	__u32 tid;
 	__u32 uid;
 	__u32 exec_gen;
 	__u32 is_refused;
 	__u32 seq;
-	__u32 switches; /* switch-outs noted inside calls */
-	__u32 sample; /* calls since the last sampled one */
+	__u32 switches;	 /* switch-outs noted inside calls */
+	__u32 sample;	 /* calls since the last sampled one */
 	__u32 out_class; /* enum blame_class of the wait that began at out_clock */
 	__u64 out_clock; /* run-queue clock at the last switch-out inside a call; 0: nothing to settle */
-	__u64 out_ns; /* the same moment, CLOCK_MONOTONIC */
+	__u64 out_ns;	 /* the same moment, CLOCK_MONOTONIC */
 	__u64 out_run_delay;
-	__u64 home_low, home_high; /* the thread's own stack; high 0: not looked up */
+	__u64 home_low, home_high;		      /* the thread's own stack; high 0: not looked up */
 	__u64 untimed_sp, untimed_ip, untimed_return; /* last call whose return is not trapped */
 	__u32 untimed_op;
 	__u32 pad;
@@ -96,9 +96,9 @@ struct thread_state {
 struct process_entry {
 	__u32 slot; /* 0: made no traced call in this incarnation */
 	__u32 exec_gen;
-	__u64 link_tail; /* last link_map seen in its dynamic loader's list; 0: none yet */
+	__u64 link_tail;     /* last link_map seen in its dynamic loader's list; 0: none yet */
 	__u32 is_link_stale; /* a library was unloaded: find the tail again */
-	__u32 was_in_call; /* a thread ended inside a call */
+	__u32 was_in_call;   /* a thread ended inside a call */
 };
 
 struct slot_row {
@@ -106,7 +106,8 @@ struct slot_row {
 };
 
 /* Who got the CPU, newest last. */
-#define RAN_ENTRIES 512 /* a power of two; enough for 10 ms at 50 000 switches a second; 128 lost a fifth under a build */
+#define RAN_ENTRIES                                                                                                    \
+	512 /* a power of two; enough for 10 ms at 50 000 switches a second; 128 lost a fifth under a build */
 
 struct ran_entry {
 	__u64 clock; /* run-queue clock when it was switched in */
@@ -142,7 +143,7 @@ SHARED struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 16384);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__type(key, __u32); /* tgid */
+	__type(key, __u32);   /* tgid */
 	__type(value, __u32); /* PROBE_TARGET_* */
 } targets SEC(".maps");
 

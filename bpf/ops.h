@@ -26,8 +26,8 @@ enum op_arg_kind { OP_ARG_NONE, OP_ARG_REGISTER, OP_ARG_OUT };
 
 /* Calls of one export cost and behave alike, whatever their operation. */
 enum call_head {
-	CALL_HEAD_PLAIN, /* probe on the first instruction, emulated: push, nop, endbr64 + push ... */
-	CALL_HEAD_JUMP, /* probe on the conditional jump after a compare, as in libcuda */
+	CALL_HEAD_PLAIN,   /* probe on the first instruction, emulated: push, nop, endbr64 + push ... */
+	CALL_HEAD_JUMP,	   /* probe on the conditional jump after a compare, as in libcuda */
 	CALL_HEAD_STEPPED, /* no cheap place: single-stepped */
 	CALL_HEAD_COUNT
 };
@@ -42,5 +42,5 @@ enum call_head {
 #define COOKIE_ATTACH(number) ((unsigned long long)(number) << 16)
 #define COOKIE_ATTACH_COUNT 256
 #define COOKIE_ATTACH_NUMBER(c) ((unsigned int)((c) >> 16) & (COOKIE_ATTACH_COUNT - 1))
-#define COOKIE_OP(c) ((unsigned int)((c) & 0xff))
+#define COOKIE_OP(c) ((unsigned int)((c)&0xff))
 #define COOKIE_HEAD(c) ((unsigned int)(((c) >> 8) & 0x3))

@@ -19,9 +19,18 @@ struct op_row {
 	__u8 is_known;
 };
 
-#define ARG(index, meaning) { OP_ARG_REGISTER, index, OP_MEANING_##meaning }
-#define OUT(index, meaning) { OP_ARG_OUT, index, OP_MEANING_##meaning }
-#define NONE { OP_ARG_NONE, 0, OP_MEANING_NONE }
+#define ARG(index, meaning)                                                                                            \
+	{                                                                                                              \
+		OP_ARG_REGISTER, index, OP_MEANING_##meaning                                                           \
+	}
+#define OUT(index, meaning)                                                                                            \
+	{                                                                                                              \
+		OP_ARG_OUT, index, OP_MEANING_##meaning                                                                \
+	}
+#define NONE                                                                                                           \
+	{                                                                                                              \
+		OP_ARG_NONE, 0, OP_MEANING_NONE                                                                        \
+	}
 #define OP(id, layer, name, short_name, arg_a, arg_b, flags) [id] = { { arg_a, arg_b }, flags, 1 },
 static const volatile struct op_row op_table[OP_ID_MAX] = {
 #include "ops.def"

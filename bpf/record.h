@@ -23,36 +23,36 @@
 enum blame_class {
 	BLAME_ON_CPU,
 	BLAME_RUNNABLE, /* ready, another task had the CPU */
-	BLAME_QUOTA, /* ready, its cgroup had used up its CPU time */
-	BLAME_DEVICE, /* waiting in the GPU driver */
-	BLAME_LOCK, /* futex */
+	BLAME_QUOTA,	/* ready, its cgroup had used up its CPU time */
+	BLAME_DEVICE,	/* waiting in the GPU driver */
+	BLAME_LOCK,	/* futex */
 	BLAME_BLOCK_IO, /* waiting for a disk */
-	BLAME_MEMORY, /* page fault, reclaim */
-	BLAME_NETWORK, /* socket */
-	BLAME_SLEEP, /* asked to sleep */
-	BLAME_OTHER, /* blocked, none of the above */
+	BLAME_MEMORY,	/* page fault, reclaim */
+	BLAME_NETWORK,	/* socket */
+	BLAME_SLEEP,	/* asked to sleep */
+	BLAME_OTHER,	/* blocked, none of the above */
 	BLAME_COUNT
 };
 
 /* Why a record was made; several may hold. */
 enum record_reason {
-	RECORD_REASON_SLOW = 1, /* above its cell's slow_ns */
-	RECORD_REASON_ERROR = 2, /* returned non-zero */
-	RECORD_REASON_SYNC = 4, /* OP_SYNC */
-	RECORD_REASON_ALLOC = 8, /* OP_ALLOC */
+	RECORD_REASON_SLOW = 1,	   /* above its cell's slow_ns */
+	RECORD_REASON_ERROR = 2,   /* returned non-zero */
+	RECORD_REASON_SYNC = 4,	   /* OP_SYNC */
+	RECORD_REASON_ALLOC = 8,   /* OP_ALLOC */
 	RECORD_REASON_SAMPLE = 16, /* one in N */
-	RECORD_REASON_ALL = 32, /* every call was asked for */
+	RECORD_REASON_ALL = 32,	   /* every call was asked for */
 };
 
 /* Everything that can be lost, each counted per CPU by the kernel half. */
 enum loss_reason {
-	LOSS_RING_FULL, /* call records that found no room */
-	LOSS_LIFE_FULL, /* records of process life that found no room */
-	LOSS_THREAD_STATE, /* calls not counted: no state could be made for the thread */
-	LOSS_PROCESS_SLOTS, /* calls not counted: more processes than slots */
-	LOSS_CELLS, /* calls counted in the process's overflow cell: no cell was free */
-	LOSS_DEPTH, /* calls not counted: nested deeper than CALL_DEPTH_MAX */
-	LOSS_SWITCH_UNSEEN, /* the scheduler counted a switch in a call that no hook saw */
+	LOSS_RING_FULL,	      /* call records that found no room */
+	LOSS_LIFE_FULL,	      /* records of process life that found no room */
+	LOSS_THREAD_STATE,    /* calls not counted: no state could be made for the thread */
+	LOSS_PROCESS_SLOTS,   /* calls not counted: more processes than slots */
+	LOSS_CELLS,	      /* calls counted in the process's overflow cell: no cell was free */
+	LOSS_DEPTH,	      /* calls not counted: nested deeper than CALL_DEPTH_MAX */
+	LOSS_SWITCH_UNSEEN,   /* the scheduler counted a switch in a call that no hook saw */
 	LOSS_RETURN_UNPAIRED, /* returns without an entry: the call began before the attach */
 	LOSS_COUNT
 };
@@ -61,10 +61,10 @@ enum record_type { RECORD_CALL = 1, RECORD_EXEC, RECORD_FORK, RECORD_EXIT, RECOR
 
 /* On the ring `calls`: one finished call. */
 struct call_record {
-	__u64 start_ns; /* entry, as the program would have seen it */
-	__u64 duration_ns; /* the program's own: the tracer's share is taken out */
-	__u64 raw_ns; /* as measured between the two probes */
-	__u64 args[2]; /* as ops.def says */
+	__u64 start_ns;		     /* entry, as the program would have seen it */
+	__u64 duration_ns;	     /* the program's own: the tracer's share is taken out */
+	__u64 raw_ns;		     /* as measured between the two probes */
+	__u64 args[2];		     /* as ops.def says */
 	__u64 blame_ns[BLAME_COUNT]; /* [BLAME_ON_CPU] is 0: the remainder of raw_ns */
 	__u32 tgid;
 	__u32 tid;
@@ -75,7 +75,7 @@ struct call_record {
 	__u8 type; /* RECORD_CALL */
 	__u8 op;
 	__u8 reason; /* bits of enum record_reason */
-	__u8 depth; /* 0: outermost traced call of this thread */
+	__u8 depth;  /* 0: outermost traced call of this thread */
 	__u8 pad[6];
 	char comm[RECORD_COMM_BYTES]; /* of the thread, when it first called */
 };
@@ -85,11 +85,11 @@ _Static_assert(sizeof(struct call_record) == 168, "call_record is ABI between bo
 struct life_record {
 	__u64 time_ns;
 	__u64 start_boot_ns; /* start of the process, CLOCK_BOOTTIME */
-	__u64 library_base; /* RECORD_LIBRARY: load address (l_addr) of the new library */
+	__u64 library_base;  /* RECORD_LIBRARY: load address (l_addr) of the new library */
 	__u32 tgid;
 	__u32 tid;
 	__u32 uid;
-	__u32 child; /* RECORD_FORK: process id of the child */
+	__u32 child;	 /* RECORD_FORK: process id of the child */
 	__u32 exit_code; /* RECORD_EXIT: as wait(2) encodes it */
 	__u32 exec_gen;
 	__u16 slot; /* 0 when the process made no traced call */
@@ -107,23 +107,23 @@ _Static_assert(sizeof(struct life_record) == 72, "life_record is ABI between bot
  * adds alone; the count is the sum of the buckets plus `untimed`. 2 KiB, so that
  * two fit a page.
  */
-#define HISTOGRAM_SUB_BITS 4 /* 16 buckets an octave: each at most 1/16 wide */
+#define HISTOGRAM_SUB_BITS 4	 /* 16 buckets an octave: each at most 1/16 wide */
 #define HISTOGRAM_FIRST_OCTAVE 6 /* from 64 ns; below clamps into bucket 0 */
-#define HISTOGRAM_OCTAVES 30 /* to 68 s; above clamps into the last */
+#define HISTOGRAM_OCTAVES 30	 /* to 68 s; above clamps into the last */
 #define HISTOGRAM_BUCKETS (HISTOGRAM_OCTAVES << HISTOGRAM_SUB_BITS)
 
 struct figure_cell {
 	__u64 total_ns; /* corrected durations */
-	__u64 raw_ns; /* as measured */
-	__u64 max_ns; /* corrected */
+	__u64 raw_ns;	/* as measured */
+	__u64 max_ns;	/* corrected */
 	__u64 bytes;
-	__u64 slow_ns; /* written by the daemon: longer calls are recorded; 0: none is slow */
+	__u64 slow_ns;			 /* written by the daemon: longer calls are recorded; 0: none is slow */
 	__u64 blame_ns[BLAME_COUNT - 1]; /* without BLAME_ON_CPU: index class - 1 */
 	__u32 errors;
-	__u32 abandoned; /* entered, never returned: exit, kill, longjmp, cancel, exec */
-	__u32 untimed; /* entered, counted, return not trapped: see docs/architecture.md */
-	__u16 slot; /* owner; 0 while free */
-	__u16 op; /* 0 in a process's overflow cell */
+	__u32 abandoned;		  /* entered, never returned: exit, kill, longjmp, cancel, exec */
+	__u32 untimed;			  /* entered, counted, return not trapped: see docs/architecture.md */
+	__u16 slot;			  /* owner; 0 while free */
+	__u16 op;			  /* 0 in a process's overflow cell */
 	__u32 buckets[HISTOGRAM_BUCKETS]; /* wrap: read modulo 2^32 */
 };
 _Static_assert(sizeof(struct figure_cell) == 2048, "figure_cell is ABI between both halves");

@@ -11,7 +11,7 @@
 /* 2 000 calls of 1 us each keep the start short and the median within 10 ns (capture-core.md). */
 #define CALLS 2000
 #define CALLS_STEPPED 200 /* they cost ten times as much */
-#define CHUNK 50 /* calls between two looks at the clock */
+#define CHUNK 50	  /* calls between two looks at the clock */
 #define CHUNKS_MAX (CALLS / CHUNK)
 
 /* Heads as in the real libraries (place.h); the probe goes on the marked instruction. */
@@ -189,8 +189,8 @@ static uint64_t cell_quantile(const struct figure_cell *cell, unsigned int perce
 	for (i = 0; i < HISTOGRAM_BUCKETS; i++) {
 		unsigned int octave = i >> HISTOGRAM_SUB_BITS;
 		uint64_t width = 1ull << (octave + HISTOGRAM_FIRST_OCTAVE - HISTOGRAM_SUB_BITS);
-		uint64_t low = (1ull << (octave + HISTOGRAM_FIRST_OCTAVE)) +
-			       width * (i & ((1u << HISTOGRAM_SUB_BITS) - 1));
+		uint64_t low =
+			(1ull << (octave + HISTOGRAM_FIRST_OCTAVE)) + width * (i & ((1u << HISTOGRAM_SUB_BITS) - 1));
 
 		if (cell->buckets[i] && seen + cell->buckets[i] >= want)
 			return low + width * (want - seen) / cell->buckets[i];

@@ -23,9 +23,9 @@ enum calibrate_op {
 
 /* What the programs take out of durations, nanoseconds. */
 struct calibrate_shares {
-	uint64_t share_ns[CALL_HEAD_COUNT]; /* inside the duration of a call itself */
+	uint64_t share_ns[CALL_HEAD_COUNT];  /* inside the duration of a call itself */
 	uint64_t nested_ns[CALL_HEAD_COUNT]; /* of a traced call, in the duration of the call around it */
-	uint64_t refused_ns; /* likewise, when its return is not trapped */
+	uint64_t refused_ns;		     /* likewise, when its return is not trapped */
 };
 
 /**

@@ -23,8 +23,8 @@
 #define RING_BYTES_MIN 4096u
 #define CELLS_SPARE 128 /* kept for overflow cells of processes that come when all others are taken */
 #define CALIBRATION_SLOT (PROCESS_SLOTS - 1) /* bpf/maps.h */
-#define BEHIND_ROOM 4096 /* entries of map `behind` */
-#define COUNTER_BYSTANDER LOSS_COUNT /* bpf/maps.h */
+#define BEHIND_ROOM 4096		     /* entries of map `behind` */
+#define COUNTER_BYSTANDER LOSS_COUNT	     /* bpf/maps.h */
 
 struct slot_row {
 	uint32_t cell[OP_ID_MAX];
@@ -33,7 +33,7 @@ struct slot_row {
 struct probe_library {
 	struct attach *attach;
 	unsigned int number; /* of the attach, in its cookies */
-	size_t *n_family; /* counter of its family, in the set */
+	size_t *n_family;    /* counter of its family, in the set */
 };
 
 struct probe_set {
@@ -49,7 +49,7 @@ struct probe_set {
 	struct behind_key *behind_keys;
 	struct behind_value *behind_values;
 	unsigned int last_number; /* of an attach */
-	size_t n_libraries; /* without loaders */
+	size_t n_libraries;	  /* without loaders */
 	size_t n_loaders;
 	int n_cpus;
 	uint64_t *cpu_values; /* n_cpus, room for reading one counter */
@@ -538,7 +538,11 @@ size_t probe_set_families(const struct probe_set *set, struct probe_family_state
 {
 	const struct probe_family_state families[] = {
 		{ "call", set->n_libraries ? "on" : "off", "" },
-		{ "sched", set->sched_reason[0] ? "absent" : set->sched ? "on" : "off", set->sched_reason },
+		{ "sched",
+		  set->sched_reason[0] ? "absent"
+		  : set->sched	       ? "on"
+				       : "off",
+		  set->sched_reason },
 		{ "process", set->process[0] ? "on" : "off", "" },
 		{ "loader", set->n_loaders ? "on" : "off", "" },
 	};
@@ -730,7 +734,8 @@ int probe_set_user_remove(struct probe_set *set, uint32_t uid)
 void probe_set_trace_all(struct probe_set *set, bool on)
 {
 	if (on && hooks_update(set) < 0)
-		(void)log_warning(0, "cannot follow exec, fork and exit; processes are told apart by their calls alone");
+		(void)log_warning(0,
+				  "cannot follow exec, fork and exit; processes are told apart by their calls alone");
 	__atomic_store_n(&set->bpf->bss->trace_all, on, __ATOMIC_SEQ_CST);
 	policy_changed(set);
 }
@@ -883,10 +888,8 @@ uint64_t probe_set_kernel_bytes(const struct probe_set *set)
 	struct bpf_map *map;
 	uint64_t sum = 0;
 
-	bpf_object__for_each_map(map, set->bpf->obj)
-		sum += fdinfo_bytes(bpf_map__fd(map));
-	bpf_object__for_each_program(program, set->bpf->obj)
-		sum += fdinfo_bytes(bpf_program__fd(program));
+	bpf_object__for_each_map(map, set->bpf->obj) sum += fdinfo_bytes(bpf_map__fd(map));
+	bpf_object__for_each_program(program, set->bpf->obj) sum += fdinfo_bytes(bpf_program__fd(program));
 	return sum;
 }
 

@@ -20,10 +20,10 @@ struct probe_set;
 struct probe_library;
 
 enum probe_back_end {
-	PROBE_BACK_END_AUTO, /* the best that works here */
+	PROBE_BACK_END_AUTO,	/* the best that works here */
 	PROBE_BACK_END_SESSION, /* one link, one program for both ends (6.13) */
-	PROBE_BACK_END_MULTI, /* two uprobe_multi links (6.6) */
-	PROBE_BACK_END_PERF, /* two perf events a symbol */
+	PROBE_BACK_END_MULTI,	/* two uprobe_multi links (6.6) */
+	PROBE_BACK_END_PERF,	/* two perf events a symbol */
 	PROBE_BACK_END_COUNT
 };
 
@@ -34,7 +34,7 @@ int probe_back_end_parse(const char *text, enum probe_back_end *ret_back_end);
 
 struct probe_set_options {
 	enum probe_back_end back_end; /* anything but AUTO is forced: no fall-back */
-	uint64_t ring_bytes; /* ring of call records, power of two >= 4096; 0: 4 MiB */
+	uint64_t ring_bytes;	      /* ring of call records, power of two >= 4096; 0: 4 MiB */
 };
 
 /**
@@ -43,15 +43,15 @@ struct probe_set_options {
  *       on success why no better back end is used, or ""
  * Return: 0, or -errno with nothing left behind
  */
-int probe_set_open(const struct probe_set_options *options, char *why, size_t why_bytes,
-		   struct probe_set **ret_set);
-/** probe_set_close() - stop, detach, unload; NULL is fine. Under perf events slow closing is left to a child process. */
+int probe_set_open(const struct probe_set_options *options, char *why, size_t why_bytes, struct probe_set **ret_set);
+/** probe_set_close() - stop, detach, unload; NULL is fine. Under perf events slow closing is left to a child process.
+ */
 void probe_set_close(struct probe_set *set);
 enum probe_back_end probe_set_back_end(const struct probe_set *set);
 
 struct probe_family_state {
-	const char *name; /* call, sched, process, loader */
-	const char *state; /* on, off, absent */
+	const char *name;   /* call, sched, process, loader */
+	const char *state;  /* on, off, absent */
 	const char *reason; /* "" unless absent */
 };
 size_t probe_set_families(const struct probe_set *set, struct probe_family_state *ret, size_t room);
@@ -94,15 +94,16 @@ int probe_set_tracer_remove(struct probe_set *set, uint32_t tgid);
 
 /* What becomes a record. */
 struct probe_recording {
-	bool is_on; /* false: figures alone */
-	bool all; /* every call */
+	bool is_on;	       /* false: figures alone */
+	bool all;	       /* every call */
 	uint32_t sample_every; /* besides, one call in N of each thread; 0: none */
 };
 void probe_set_recording(struct probe_set *set, const struct probe_recording *recording);
 
 /* Reading. Memory is shared with the kernel half and changes while it is read. */
 const struct process_slot *probe_set_slots(const struct probe_set *set); /* PROCESS_SLOTS, index 0 unused */
-struct figure_cell *probe_set_cells(const struct probe_set *set); /* PROCESS_CELLS, index 0 unused; slow_ns may be written */
+struct figure_cell *
+probe_set_cells(const struct probe_set *set);		    /* PROCESS_CELLS, index 0 unused; slow_ns may be written */
 uint32_t probe_set_cells_used(const struct probe_set *set); /* cells at or above this index were never used */
 /** probe_set_slot_release() - give a gone process's slot and cells back, after they were read */
 int probe_set_slot_release(struct probe_set *set, uint32_t slot);
@@ -114,17 +115,17 @@ int probe_set_in_flight(struct probe_set *set, struct in_flight_record *ret, siz
 typedef void (*probe_behind_func)(const struct behind_key *key, const struct behind_value *value, void *data);
 int probe_set_behind(struct probe_set *set, probe_behind_func func, void *data);
 
-int probe_set_calls_fd(const struct probe_set *set); /* ring map of call_record */
-int probe_set_life_fd(const struct probe_set *set); /* ring map of life_record */
+int probe_set_calls_fd(const struct probe_set *set);	      /* ring map of call_record */
+int probe_set_life_fd(const struct probe_set *set);	      /* ring map of life_record */
 uint64_t probe_set_kernel_bytes(const struct probe_set *set); /* maps and programs, as their fdinfo say */
 
 /* What tracing costs here, nanoseconds per call, measured at open; docs/architecture.md says how. */
 struct probe_cost {
-	uint64_t per_call_ns; /* added to the program's time by one traced call */
-	uint64_t share_ns; /* of it, inside the reported raw duration */
+	uint64_t per_call_ns;	  /* added to the program's time by one traced call */
+	uint64_t share_ns;	  /* of it, inside the reported raw duration */
 	uint64_t share_spread_ns; /* p90 - p10 of that share */
-	uint64_t nested_ns; /* what a traced call adds to the duration of the call around it */
-	uint64_t bystander_ns; /* a call of a process that is not traced */
+	uint64_t nested_ns;	  /* what a traced call adds to the duration of the call around it */
+	uint64_t bystander_ns;	  /* a call of a process that is not traced */
 };
 void probe_set_cost(const struct probe_set *set, struct probe_cost *ret_cost);
 uint64_t probe_set_bystander_calls(const struct probe_set *set);

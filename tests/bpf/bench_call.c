@@ -164,8 +164,8 @@ static void durations(struct rig *rig, int fd, uint64_t n_rounds)
 	size_t i, k, n;
 	uint64_t round;
 
-	printf("\nreported duration of nested calls minus the program's own, ns\n%-12s %10s %10s %16s %16s\n", "", "own p50",
-	       "own p95", "outer p50 / p95", "inner p50 / p95");
+	printf("\nreported duration of nested calls minus the program's own, ns\n%-12s %10s %10s %16s %16s\n", "",
+	       "own p50", "own p95", "outer p50 / p95", "inner p50 / p95");
 	rig_target(rig, 0, 0);
 	for (i = 0; i < ARRAY_SIZE(lengths_ns); i++) {
 		double p50, p95, error[2][2];
@@ -194,8 +194,8 @@ static void durations(struct rig *rig, int fd, uint64_t n_rounds)
 			error[k][0] = buckets_quantile(before[k], after, 50) - p50;
 			error[k][1] = buckets_quantile(before[k], after, 95) - p95;
 		}
-		printf("%5ju us     %10.0f %10.0f %7.0f / %6.0f %7.0f / %6.0f\n", (uintmax_t)(lengths_ns[i] / 1000), p50, p95,
-		       error[0][0], error[0][1], error[1][0], error[1][1]);
+		printf("%5ju us     %10.0f %10.0f %7.0f / %6.0f %7.0f / %6.0f\n", (uintmax_t)(lengths_ns[i] / 1000),
+		       p50, p95, error[0][0], error[0][1], error[1][0], error[1][1]);
 	}
 }
 
@@ -228,7 +228,8 @@ int main(int argc, char **argv)
 		return 1;
 	}
 	fd = rig_path_fd();
-	printf("%s back end, %ju rounds of %ju calls; ns added to a call, medians; ratio to the floor: median (quartiles)\n",
+	printf("%s back end, %ju rounds of %ju calls; ns added to a call, medians; ratio to the floor: median "
+	       "(quartiles)\n",
 	       probe_back_end_to_string(back_end), (uintmax_t)n_rounds, (uintmax_t)n_calls);
 	printf("%-32s %9s %9s %9s   %s\n", "", "untraced", "floor", "ours", "ratio");
 	probe_set_detach_library(rig.set, rig.library);
@@ -239,7 +240,8 @@ int main(int argc, char **argv)
 
 		for (k = 0; k < 2 && cases[i].at[k]; k++) {
 			sites[n_sites].offset = rig_offset((const void *)cases[i].at[k]) + cases[i].delta;
-			sites[n_sites++].cookie = COOKIE(RIG_EMPTY + (unsigned int)k, CALL_HEAD_PLAIN) | cases[i].cookie_bits;
+			sites[n_sites++].cookie =
+				COOKIE(RIG_EMPTY + (unsigned int)k, CALL_HEAD_PLAIN) | cases[i].cookie_bits;
 		}
 		if (cases[i].is_target)
 			rig_target(&rig, 0, 0);
@@ -263,7 +265,8 @@ int main(int argc, char **argv)
 					}
 					if (floor_attach(floor, fd, plain, n_sites) < 0)
 						return 1;
-					floors[round] = time_call(cases[i].call, (unsigned int)n_calls) - untraced[round];
+					floors[round] =
+						time_call(cases[i].call, (unsigned int)n_calls) - untraced[round];
 					floor_detach(floor);
 				} else {
 					struct probe_library *library;

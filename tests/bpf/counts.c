@@ -59,8 +59,8 @@ static const struct {
 	unsigned int errors_of_two;
 	unsigned int bytes_per_call;
 } expected[] = {
-	{ RIG_EMPTY, 0, 0 }, { RIG_JUMP_HEAD, 0, 0 }, { RIG_RUNTIME, 0, 0 },
-	{ RIG_DRIVER, 0, 0 }, { RIG_COPY, 0, 5 },     { RIG_FAIL, 1, 0 },
+	{ RIG_EMPTY, 0, 0 },  { RIG_JUMP_HEAD, 0, 0 }, { RIG_RUNTIME, 0, 0 },
+	{ RIG_DRIVER, 0, 0 }, { RIG_COPY, 0, 5 },      { RIG_FAIL, 1, 0 },
 };
 
 int main(int argc, char **argv)

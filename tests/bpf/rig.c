@@ -54,8 +54,8 @@ enum probe_back_end rig_back_end(int argc, char **argv)
 uint64_t rig_offset(const void *function)
 {
 	struct link_map *map;
-	const ElfW(Ehdr) *header;
-	const ElfW(Phdr) *p;
+	const ElfW(Ehdr) * header;
+	const ElfW(Phdr) * p;
 	Dl_info info;
 	unsigned int i;
 
