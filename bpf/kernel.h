@@ -206,6 +206,8 @@ extern bool bpf_session_is_return(void) __weak __ksym;
 extern __u64 *bpf_session_cookie(void) __weak __ksym;
 
 #define barrier() asm volatile("" ::: "memory")
+/* A value that the compiler can neither fold into a comparison nor load in two places at once. */
+#define keep(x) asm volatile("" : "+r"(x))
 #define READ_ONCE(x) (*(const volatile __typeof__(x) *)&(x))
 #define WRITE_ONCE(x, value) (*(volatile __typeof__(x) *)&(x) = (value))
 /*
