@@ -135,7 +135,7 @@ VERIFIED_ALONE int cell_max(struct figure_cell *cell, __u64 ns)
 
 static __always_inline void cell_add(struct figure_cell *cell, __u64 duration_ns, __u64 raw_ns)
 {
-	__u32 bucket = bucket_of(duration_ns);
+	__u64 bucket = bucket_of(duration_ns); /* 64 bits wide, as 6.1 knows the bounds of whole registers only */
 
 	keep(bucket); /* the check must be of the index itself, not of what it was made from */
 	if (bucket < HISTOGRAM_BUCKETS)

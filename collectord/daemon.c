@@ -29,7 +29,7 @@
 /* Processes that are gone and whose figures are kept, at most; older ones are forgotten first. */
 #define GONE_MAX 10000
 /* The ring of calls when nobody says otherwise, bytes. */
-#define RING_BYTES_DEFAULT (4u << 20)
+#define RING_BYTES_DEFAULT (2u << 20)
 
 /* A process that the kernel half stopped until its libraries are attached. */
 struct held_process {

@@ -19,7 +19,7 @@
 #include "probes/attach.h"
 #include "probes/calibrate.h"
 
-#define RING_BYTES (4u << 20)
+#define RING_BYTES (2u << 20)
 #define RING_BYTES_MIN 4096u
 #define CELLS_SPARE 128 /* kept for overflow cells of processes that come when all others are taken */
 #define CALIBRATION_SLOT (PROCESS_SLOTS - 1) /* bpf/maps.h */
@@ -45,7 +45,8 @@ struct probe_set {
 	struct bpf_link *process[3];
 	struct process_slot *slots;
 	struct slot_row *slot_rows;
-	struct figure_cell *cells;
+	struct figure_cell *cells; /* PROCESS_CELLS reserved, n_cells_mapped there */
+	uint32_t n_cells_mapped;
 	struct behind_key *behind_keys;
 	struct behind_value *behind_values;
 	unsigned int last_number; /* of an attach */
@@ -214,6 +215,39 @@ static int map_memory(struct bpf_map *map, size_t bytes, void *ret_memory)
 	return 0;
 }
 
+/*
+ * Cells are mapped as far as they are in use: each mapped page counts as the daemon's
+ * own memory, and of the 8 MiB most machines use a few hundred KiB. The address is kept
+ * for all of them, so it never changes.
+ */
+#define CELLS_STEP 128 /* whole pages on machines with pages up to 64 KiB */
+
+static int cells_reserve(struct probe_set *set)
+{
+	void *p = mmap(NULL, PROCESS_CELLS * sizeof(*set->cells), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (p == MAP_FAILED)
+		return -errno;
+	set->cells = p;
+	set->n_cells_mapped = 0;
+	return 0;
+}
+
+static int cells_map(struct probe_set *set, uint32_t n)
+{
+	size_t from = set->n_cells_mapped * sizeof(*set->cells), until;
+
+	if (n <= set->n_cells_mapped)
+		return 0;
+	n = MIN((n + CELLS_STEP - 1) / CELLS_STEP * CELLS_STEP, (uint32_t)PROCESS_CELLS);
+	until = n * sizeof(*set->cells);
+	if (mmap((char *)set->cells + from, until - from, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
+		 bpf_map__fd(set->bpf->maps.cells), (off_t)from) == MAP_FAILED)
+		return -errno;
+	set->n_cells_mapped = n;
+	return 0;
+}
+
 static int pool_fill(struct bpf_map *pool, uint32_t first, uint32_t end, bool is_descending)
 {
 	uint32_t i, value;
@@ -294,6 +328,8 @@ static int slot_empty(struct probe_set *set, uint32_t slot)
 			continue;
 		if (idx >= PROCESS_CELLS - CELLS_SPARE)
 			pool = set->bpf->maps.spare_cells;
+		if (cells_map(set, idx + 1) < 0)
+			return -ENOMEM;
 		memset(&set->cells[idx], 0, sizeof(set->cells[idx]));
 		if (bpf_map_update_elem(bpf_map__fd(pool), NULL, &idx, BPF_ANY))
 			return -errno;
@@ -303,10 +339,10 @@ static int slot_empty(struct probe_set *set, uint32_t slot)
 
 static const struct figure_cell *calibration_cell(unsigned int op, void *data)
 {
-	const struct probe_set *set = data;
+	struct probe_set *set = data;
 	uint32_t idx = set->slot_rows[CALIBRATION_SLOT].cell[op];
 
-	return idx && idx < PROCESS_CELLS ? &set->cells[idx] : NULL;
+	return idx && idx < PROCESS_CELLS && cells_map(set, idx + 1) == 0 ? &set->cells[idx] : NULL;
 }
 
 /* Our own thread must look like one that never called. */
@@ -384,7 +420,7 @@ static int set_try(struct probe_set *set, enum probe_back_end back_end, const st
 	if (r == 0)
 		r = map_memory(set->bpf->maps.slot_rows, PROCESS_SLOTS * sizeof(*set->slot_rows), &set->slot_rows);
 	if (r == 0)
-		r = map_memory(set->bpf->maps.cells, PROCESS_CELLS * sizeof(*set->cells), &set->cells);
+		r = cells_reserve(set);
 	if (r == 0)
 		r = pools_fill(set);
 	if (r < 0)
@@ -775,11 +811,13 @@ struct figure_cell *probe_set_cells(const struct probe_set *set)
 	return set->cells;
 }
 
-uint32_t probe_set_cells_used(const struct probe_set *set)
+uint32_t probe_set_cells_used(struct probe_set *set)
 {
 	uint32_t high = __atomic_load_n(&set->bpf->bss->cells_high, __ATOMIC_SEQ_CST);
 
-	return MIN(high + 1, (uint32_t)PROCESS_CELLS);
+	/* What cannot be mapped now is read later; the kernel half counts on. */
+	(void)cells_map(set, MIN(high + 1, (uint32_t)PROCESS_CELLS));
+	return MIN(high + 1, set->n_cells_mapped);
 }
 
 static size_t behind_read(struct probe_set *set)

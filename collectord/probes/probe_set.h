@@ -34,7 +34,7 @@ int probe_back_end_parse(const char *text, enum probe_back_end *ret_back_end);
 
 struct probe_set_options {
 	enum probe_back_end back_end; /* anything but AUTO is forced: no fall-back */
-	uint64_t ring_bytes;	      /* ring of call records, power of two >= 4096; 0: 4 MiB */
+	uint64_t ring_bytes;	      /* ring of call records, power of two >= 4096; 0: 2 MiB */
 };
 
 /**
@@ -104,7 +104,7 @@ void probe_set_recording(struct probe_set *set, const struct probe_recording *re
 const struct process_slot *probe_set_slots(const struct probe_set *set); /* PROCESS_SLOTS, index 0 unused */
 struct figure_cell *
 probe_set_cells(const struct probe_set *set);		    /* PROCESS_CELLS, index 0 unused; slow_ns may be written */
-uint32_t probe_set_cells_used(const struct probe_set *set); /* cells at or above this index were never used */
+uint32_t probe_set_cells_used(struct probe_set *set); /* cells at or above this index were never used */
 /** probe_set_slot_release() - give a gone process's slot and cells back, after they were read */
 int probe_set_slot_release(struct probe_set *set, uint32_t slot);
 /** probe_set_losses() - totals since open */
