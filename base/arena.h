@@ -14,7 +14,10 @@ struct arena {
 	size_t used; /* of the newest block */
 };
 
-#define ARENA_INIT { .blocks = NULL }
+#define ARENA_INIT                                                                                                     \
+	{                                                                                                              \
+		.blocks = NULL                                                                                         \
+	}
 
 /** arena_alloc() - n zeroed bytes, aligned for any type. Return: NULL without memory */
 void *arena_alloc(struct arena *arena, size_t n);

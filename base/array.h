@@ -13,30 +13,30 @@
 
 #include "base/cleanup.h"
 
-#define ARRAY(type)                                                                                \
-	struct {                                                                                   \
-		type *items;                                                                       \
-		size_t n;                                                                          \
-		size_t room;                                                                       \
+#define ARRAY(type)                                                                                                    \
+	struct {                                                                                                       \
+		type *items;                                                                                           \
+		size_t n;                                                                                              \
+		size_t room;                                                                                           \
 	}
 
 /** array_grow() - room for one more of `size` bytes. Return: 0, or -ENOMEM with the array untouched */
 int array_grow(void *items, size_t n, size_t *room, size_t size);
 
-#define ARRAY_PUSH(a, value)                                                                       \
-	({                                                                                         \
-		int push_r_ = array_grow(&(a)->items, (a)->n, &(a)->room, sizeof(*(a)->items));    \
-		if (push_r_ == 0)                                                                  \
-			(a)->items[(a)->n++] = (value);                                            \
-		push_r_;                                                                           \
+#define ARRAY_PUSH(a, value)                                                                                           \
+	({                                                                                                             \
+		int push_r_ = array_grow(&(a)->items, (a)->n, &(a)->room, sizeof(*(a)->items));                        \
+		if (push_r_ == 0)                                                                                      \
+			(a)->items[(a)->n++] = (value);                                                                \
+		push_r_;                                                                                               \
 	})
 
 /* Removes element i by moving the last one into its place: order is not kept. */
 #define ARRAY_REMOVE_SWAP(a, i) ((a)->items[i] = (a)->items[--(a)->n])
 
-#define ARRAY_DONE(a)                                                                              \
-	do {                                                                                       \
-		free((a)->items);                                                                  \
-		(a)->items = NULL;                                                                 \
-		(a)->n = (a)->room = 0;                                                            \
+#define ARRAY_DONE(a)                                                                                                  \
+	do {                                                                                                           \
+		free((a)->items);                                                                                      \
+		(a)->items = NULL;                                                                                     \
+		(a)->n = (a)->room = 0;                                                                                \
 	} while (0)

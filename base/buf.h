@@ -17,12 +17,18 @@ struct buf {
 	uint8_t *data; /* n bytes, followed by a NUL once buf_text() was called; NULL while empty */
 	size_t n;
 	size_t room;
-	size_t cap; /* most bytes it may hold; 0 means no limit */
+	size_t cap;  /* most bytes it may hold; 0 means no limit */
 	bool failed; /* an append did not fit */
 };
 
-#define BUF_INIT { .data = NULL }
-#define BUF_INIT_CAP(bytes) { .cap = (bytes) }
+#define BUF_INIT                                                                                                       \
+	{                                                                                                              \
+		.data = NULL                                                                                           \
+	}
+#define BUF_INIT_CAP(bytes)                                                                                            \
+	{                                                                                                              \
+		.cap = (bytes)                                                                                         \
+	}
 
 void buf_done(struct buf *b);
 /** buf_append() - Return: 0, -ENOMEM, or -E2BIG at the cap; contents are untouched on failure */

@@ -18,28 +18,28 @@
 #define CLEANUP(func) __attribute__((cleanup(func)))
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
-#define CONTAINER_OF(ptr, type, member) ((type *)((char *)(ptr) - offsetof(type, member)))
+#define CONTAINER_OF(ptr, type, member) ((type *)((char *)(ptr)-offsetof(type, member)))
 #define PRINTF_LIKE(fmt, first) __attribute__((format(printf, fmt, first)))
 #define NSEC_PER_SEC 1000000000ull
 #define NSEC_PER_MSEC 1000000ull
 #define NSEC_PER_USEC 1000ull
 
 /** TAKE_PTR() - value of an owning pointer; the pointer itself becomes NULL */
-#define TAKE_PTR(p)                                                                                \
-	({                                                                                         \
-		__typeof__(p) *take_from_ = &(p);                                                  \
-		__typeof__(p) take_value_ = *take_from_;                                           \
-		*take_from_ = NULL;                                                                \
-		take_value_;                                                                       \
+#define TAKE_PTR(p)                                                                                                    \
+	({                                                                                                             \
+		__typeof__(p) *take_from_ = &(p);                                                                      \
+		__typeof__(p) take_value_ = *take_from_;                                                               \
+		*take_from_ = NULL;                                                                                    \
+		take_value_;                                                                                           \
 	})
 
 /** TAKE_FD() - value of an owning descriptor; the descriptor itself becomes -1 */
-#define TAKE_FD(fd)                                                                                \
-	({                                                                                         \
-		int *take_from_ = &(fd);                                                           \
-		int take_value_ = *take_from_;                                                     \
-		*take_from_ = -1;                                                                  \
-		take_value_;                                                                       \
+#define TAKE_FD(fd)                                                                                                    \
+	({                                                                                                             \
+		int *take_from_ = &(fd);                                                                               \
+		int take_value_ = *take_from_;                                                                         \
+		*take_from_ = -1;                                                                                      \
+		take_value_;                                                                                           \
 	})
 
 static inline void freep(void *p)

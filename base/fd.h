@@ -14,7 +14,8 @@
 int fd_read_full(int fd, void *data, size_t n);
 /** fd_write_full() - write all n bytes; a vanished peer is -EPIPE and no signal on sockets. Return: 0 or -errno */
 int fd_write_full(int fd, const void *data, size_t n);
-/** fd_read_file() - whole small file below a directory handle into a NUL-terminated buffer. Return: bytes read, or -errno */
+/** fd_read_file() - whole small file below a directory handle into a NUL-terminated buffer. Return: bytes read, or
+ * -errno */
 ssize_t fd_read_file_at(int dirfd, const char *path, char *text, size_t room);
 /** fd_send() - one message with n_fds descriptors on a socket. Return: 0 or -errno */
 int fd_send(int sock, const void *data, size_t n, const int *fds, size_t n_fds);

@@ -94,8 +94,7 @@ int parse_duration(const char *text, uint64_t *ret_ns)
 				break;
 		if (i == ARRAY_SIZE(units))
 			return -EINVAL;
-		if (__builtin_mul_overflow(value, units[i].ns, &value) ||
-		    __builtin_add_overflow(sum, value, &sum))
+		if (__builtin_mul_overflow(value, units[i].ns, &value) || __builtin_add_overflow(sum, value, &sum))
 			return -ERANGE;
 		text += strlen(units[i].name);
 	} while (*text);

@@ -9,7 +9,7 @@
 #include "probes/probe_set.h"
 
 struct daemon_options {
-	int private_fd; /* serve this connected socket and end with it; -1: listen */
+	int private_fd;		 /* serve this connected socket and end with it; -1: listen */
 	const char *socket_path; /* when listening */
 	enum probe_back_end back_end;
 	uint64_t ring_bytes; /* 0: default */

@@ -15,26 +15,30 @@
 
 #define SOCKET_PATH "/run/ingero.sock"
 
-static const char usage[] =
-	"usage: ingero-collectord [--socket PATH] [--back-end auto|session|multi|perf] [--ringbuf-size SIZE] [--debug]\n"
-	"\n"
-	"Watches GPU calls and answers ingero-cli on a Unix socket. Needs root or the\n"
-	"capabilities of its service unit.\n"
-	"\n"
-	"  --socket PATH         listen there instead of on " SOCKET_PATH "\n"
-	"  --back-end NAME       how probes are attached; auto takes the best that works\n"
-	"  --ringbuf-size SIZE   ring of single calls, a power of two from 4k, e.g. 4m\n"
-	"  --debug               say more on stderr\n"
-	"  --private FD          serve one connected socket and end with it\n"
-	"  --version, --help\n";
+static const char usage[] = "usage: ingero-collectord [--socket PATH] [--back-end auto|session|multi|perf] "
+			    "[--ringbuf-size SIZE] [--debug]\n"
+			    "\n"
+			    "Watches GPU calls and answers ingero-cli on a Unix socket. Needs root or the\n"
+			    "capabilities of its service unit.\n"
+			    "\n"
+			    "  --socket PATH         listen there instead of on " SOCKET_PATH "\n"
+			    "  --back-end NAME       how probes are attached; auto takes the best that works\n"
+			    "  --ringbuf-size SIZE   ring of single calls, a power of two from 4k, e.g. 4m\n"
+			    "  --debug               say more on stderr\n"
+			    "  --private FD          serve one connected socket and end with it\n"
+			    "  --version, --help\n";
 
 enum { OPTION_PRIVATE = 256, OPTION_SOCKET, OPTION_BACK_END, OPTION_RING, OPTION_DEBUG, OPTION_VERSION, OPTION_HELP };
 
 static const struct option options_long[] = {
-	{ "private", required_argument, NULL, OPTION_PRIVATE },	  { "socket", required_argument, NULL, OPTION_SOCKET },
-	{ "back-end", required_argument, NULL, OPTION_BACK_END }, { "ringbuf-size", required_argument, NULL, OPTION_RING },
-	{ "debug", no_argument, NULL, OPTION_DEBUG },		  { "version", no_argument, NULL, OPTION_VERSION },
-	{ "help", no_argument, NULL, OPTION_HELP },		  { NULL, 0, NULL, 0 },
+	{ "private", required_argument, NULL, OPTION_PRIVATE },
+	{ "socket", required_argument, NULL, OPTION_SOCKET },
+	{ "back-end", required_argument, NULL, OPTION_BACK_END },
+	{ "ringbuf-size", required_argument, NULL, OPTION_RING },
+	{ "debug", no_argument, NULL, OPTION_DEBUG },
+	{ "version", no_argument, NULL, OPTION_VERSION },
+	{ "help", no_argument, NULL, OPTION_HELP },
+	{ NULL, 0, NULL, 0 },
 };
 
 static int misused(const char *what, const char *value, const char *hint)

@@ -17,10 +17,10 @@
 
 /* Each with its reason; the unit file names the same five. */
 static const int kept[] = {
-	CAP_BPF, /* maps read by the task iterator's program */
-	CAP_PERFMON, /* programs that read kernel memory; links of later libraries */
-	CAP_SYS_PTRACE, /* maps, exe and root of other users' processes */
-	CAP_DAC_READ_SEARCH, /* libraries in private homes and virtual environments */
+	CAP_BPF,		/* maps read by the task iterator's program */
+	CAP_PERFMON,		/* programs that read kernel memory; links of later libraries */
+	CAP_SYS_PTRACE,		/* maps, exe and root of other users' processes */
+	CAP_DAC_READ_SEARCH,	/* libraries in private homes and virtual environments */
 	CAP_CHECKPOINT_RESTORE, /* map_files: the very file that is mapped, whatever its name */
 };
 

@@ -32,7 +32,7 @@ struct question {
 	void *data;
 	uint64_t limit_ns;
 	uint32_t owner;
-	int fd; /* owned; -1: none */
+	int fd;	       /* owned; -1: none */
 	bool is_again; /* its first process died of what it had done before */
 	size_t n;
 	uint8_t bytes[];
@@ -54,8 +54,8 @@ struct child {
 	uv_loop_t *loop;
 	const char *role;
 	struct process *process; /* NULL while none runs */
-	struct question *first; /* being answered when is_asked */
-	struct question **last; /* where the next one is linked in */
+	struct question *first;	 /* being answered when is_asked */
+	struct question **last;	 /* where the next one is linked in */
 	size_t n_questions;
 	bool is_asked;
 	bool is_closing;
@@ -231,7 +231,7 @@ static int process_start(struct child *child, uint32_t owner)
 		return r;
 	}
 	ours = pid_fd = -1; /* the handles' now */
-	if (r < 0) { /* the loop holds part of it: only its close callbacks may free */
+	if (r < 0) {	    /* the loop holds part of it: only its close callbacks may free */
 		process_kill_and_wait(pid);
 		if (p->n_handles == 2)
 			uv_close((uv_handle_t *)&p->exit_poll, on_process_handle_close);
@@ -295,7 +295,7 @@ static void on_socket_readable(uv_poll_t *handle, int status, int events)
 	if (n == -EAGAIN)
 		return;
 	for (size_t i = 0; n >= 0 && i < n_fds; i++)
-		(void)close(fds[i]); /* nobody asked for one */
+		(void)close(fds[i]);		   /* nobody asked for one */
 	if (n <= 0 || n_fds || !child->is_asked) { /* gone, or not keeping to the conversation */
 		child_lose_process(child);
 		return;

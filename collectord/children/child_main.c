@@ -103,28 +103,16 @@ static void filter_freep(scmp_filter_ctx *filter)
 static int filter_build(scmp_filter_ctx *ret_filter)
 {
 	static const int plain[] = {
-		SCMP_SYS(pread64),
-		SCMP_SYS(close),
-		SCMP_SYS(brk),
-		SCMP_SYS(munmap),
-		SCMP_SYS(mremap),
-		SCMP_SYS(madvise),
-		SCMP_SYS(futex),
-		SCMP_SYS(getrandom), /* malloc's */
-		SCMP_SYS(clock_gettime), /* where the vDSO cannot tell */
-		SCMP_SYS(restart_syscall),
-		SCMP_SYS(rt_sigreturn),
-		SCMP_SYS(exit),
+		SCMP_SYS(pread64),	   SCMP_SYS(close),	     SCMP_SYS(brk),
+		SCMP_SYS(munmap),	   SCMP_SYS(mremap),	     SCMP_SYS(madvise),
+		SCMP_SYS(futex),	   SCMP_SYS(getrandom), /* malloc's */
+		SCMP_SYS(clock_gettime),			/* where the vDSO cannot tell */
+		SCMP_SYS(restart_syscall), SCMP_SYS(rt_sigreturn),   SCMP_SYS(exit),
 		SCMP_SYS(exit_group),
 #ifdef INGERO_SANITIZED
-		SCMP_SYS(write),
-		SCMP_SYS(mprotect),
-		SCMP_SYS(sigaltstack),
-		SCMP_SYS(rt_sigaction),
-		SCMP_SYS(rt_sigprocmask),
-		SCMP_SYS(getpid),
-		SCMP_SYS(gettid),
-		SCMP_SYS(sched_yield),
+		SCMP_SYS(write),	   SCMP_SYS(mprotect),	     SCMP_SYS(sigaltstack),
+		SCMP_SYS(rt_sigaction),	   SCMP_SYS(rt_sigprocmask), SCMP_SYS(getpid),
+		SCMP_SYS(gettid),	   SCMP_SYS(sched_yield),
 #endif
 	};
 #ifdef INGERO_SANITIZED
@@ -146,7 +134,8 @@ static int filter_build(scmp_filter_ctx *ret_filter)
 		r = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(sendmsg), 1,
 				     SCMP_A0_32(SCMP_CMP_EQ, CHILD_SOCKET_FD));
 	if (r == 0) /* memory, and neither a file's nor executable */
-		r = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(mmap), 2, SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0),
+		r = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(mmap), 2,
+				     SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0),
 				     SCMP_A3(SCMP_CMP_MASKED_EQ, MAP_ANONYMOUS, MAP_ANONYMOUS));
 	if (r < 0)
 		return r;

@@ -8,9 +8,9 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-#define CHILD_SOCKET_FD 3 /* where a child finds its end of the conversation */
+#define CHILD_SOCKET_FD 3	/* where a child finds its end of the conversation */
 #define CHILD_QUESTION_MAX 4096 /* bytes */
-#define CHILD_ANSWER_MAX 65536 /* bytes: a message that any kernel's default socket buffer holds */
+#define CHILD_ANSWER_MAX 65536	/* bytes: a message that any kernel's default socket buffer holds */
 
 struct child_role {
 	const char *name;

@@ -107,7 +107,8 @@ static bool address_find(const struct elf_file *f, uint64_t address, uint32_t fl
 		const Elf64_Phdr *p = &f->segments[i];
 		uint64_t into = address - p->p_vaddr;
 
-		if (p->p_type != PT_LOAD || address < p->p_vaddr || into >= p->p_filesz || (p->p_flags & flags) != flags)
+		if (p->p_type != PT_LOAD || address < p->p_vaddr || into >= p->p_filesz ||
+		    (p->p_flags & flags) != flags)
 			continue;
 		if (p->p_offset > f->bytes || into >= f->bytes - p->p_offset)
 			continue;
@@ -252,7 +253,8 @@ static enum parser_result gnu_hash_count(const struct elf_file *f, uint64_t addr
 	for (; last < ELF_SYMBOLS_MAX; last++) {
 		uint32_t value;
 
-		r = address_read(f, chains + (uint64_t)(last - header.first_symbol) * sizeof(value), &value, sizeof(value));
+		r = address_read(f, chains + (uint64_t)(last - header.first_symbol) * sizeof(value), &value,
+				 sizeof(value));
 		if (r != PARSER_OK)
 			return r;
 		if (value & 1) {
@@ -303,7 +305,8 @@ static bool name_read(struct elf_file *f, uint64_t strings_offset, uint64_t stri
 		return false;
 	if (offset < f->window_start || offset + room > f->window_start + f->n_window) {
 		f->n_window = 0;
-		if (file_read(f, offset, f->window, (size_t)MIN((uint64_t)WINDOW_BYTES, f->bytes - offset)) != PARSER_OK)
+		if (file_read(f, offset, f->window, (size_t)MIN((uint64_t)WINDOW_BYTES, f->bytes - offset)) !=
+		    PARSER_OK)
 			return false;
 		f->window_start = offset;
 		f->n_window = (size_t)MIN((uint64_t)WINDOW_BYTES, f->bytes - offset);
@@ -429,7 +432,8 @@ static enum parser_result build_id_read(const struct elf_file *f, struct parser_
 			next = (desc + note.n_descsz + align - 1) & ~(align - 1);
 			if (desc > n || note.n_descsz > n - desc)
 				break;
-			if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 && memcmp(notes + name, "GNU", 4) == 0) {
+			if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 &&
+			    memcmp(notes + name, "GNU", 4) == 0) {
 				library->n_build_id = (uint8_t)MIN(note.n_descsz, (uint32_t)PARSER_BUILD_ID_BYTES);
 				memcpy(library->build_id, notes + desc, library->n_build_id);
 				return PARSER_OK;
@@ -556,8 +560,8 @@ static enum parser_result library_read(struct elf_file *f, struct elf_matches *m
 		return PARSER_DAMAGED;
 	if ((uint64_t)n_symbols * sizeof(Elf64_Sym) > symbols_bytes || d.strings_bytes > strings_bytes)
 		return PARSER_DAMAGED;
-	if (d.has_soname && !name_read(f, strings_offset, d.strings_bytes, d.soname, library->soname,
-				       sizeof(library->soname)))
+	if (d.has_soname &&
+	    !name_read(f, strings_offset, d.strings_bytes, d.soname, library->soname, sizeof(library->soname)))
 		return PARSER_DAMAGED;
 
 	r = symbols_walk(f, symbols_offset, n_symbols, strings_offset, d.strings_bytes, m);

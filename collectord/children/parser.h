@@ -27,8 +27,8 @@ struct parser_question {
 
 enum parser_result {
 	PARSER_OK,
-	PARSER_NOT_ELF, /* or another class, byte order or machine */
-	PARSER_DAMAGED, /* points outside itself */
+	PARSER_NOT_ELF,	  /* or another class, byte order or machine */
+	PARSER_DAMAGED,	  /* points outside itself */
 	PARSER_TOO_LARGE, /* more symbols or sections than we look at */
 	PARSER_UNREADABLE,
 	PARSER_RESULT_COUNT
@@ -36,12 +36,12 @@ enum parser_result {
 
 /* One export that belongs to an operation of ops.def. */
 struct parser_symbol {
-	uint64_t offset; /* of the function, bytes from the start of the file */
+	uint64_t offset;     /* of the function, bytes from the start of the file */
 	uint64_t size_bytes; /* as the symbol says, 0 if it does not */
-	uint8_t op; /* id of ops.def, < OP_ID_MAX */
-	uint8_t n_head; /* valid bytes of head */
+	uint8_t op;	     /* id of ops.def, < OP_ID_MAX */
+	uint8_t n_head;	     /* valid bytes of head */
 	uint8_t pad[6];
-	char name[PARSER_SYMBOL_BYTES]; /* NUL-terminated, suffix included */
+	char name[PARSER_SYMBOL_BYTES];	 /* NUL-terminated, suffix included */
 	uint8_t head[PARSER_HEAD_BYTES]; /* first bytes of the function */
 };
 
@@ -55,8 +55,8 @@ struct parser_library {
 	uint8_t n_build_id;
 	uint8_t is_loader; /* exports _dl_debug_state and _r_debug: the two below are valid */
 	uint8_t pad[2];
-	uint64_t debug_state_offset; /* file offset */
-	int64_t r_debug_delta; /* address of _r_debug minus address of _dl_debug_state */
+	uint64_t debug_state_offset;	/* file offset */
+	int64_t r_debug_delta;		/* address of _r_debug minus address of _dl_debug_state */
 	struct parser_symbol symbols[]; /* n_symbols, by offset; several names at one offset are one entry */
 };
 

@@ -11,10 +11,10 @@
 struct op {
 	uint8_t id;
 	enum op_layer layer;
-	const char *name; /* exported name without suffix: `op` in every answer */
-	const char *short_name; /* as Ingero calls it */
+	const char *name;	    /* exported name without suffix: `op` in every answer */
+	const char *short_name;	    /* as Ingero calls it */
 	enum op_meaning meaning[2]; /* of the kept arguments; OP_MEANING_NONE: none kept */
-	uint32_t flags; /* OP_SYNC, OP_ALLOC */
+	uint32_t flags;		    /* OP_SYNC, OP_ALLOC */
 };
 
 /** op_get() - row of an id, NULL if there is none */

@@ -80,7 +80,9 @@ static void turn(struct ring *ring)
 	more = ring->left == 0;
 
 	bytes = (uint64_t)n_taken * (sizeof(struct call_record) + BPF_RINGBUF_HDR_SZ);
-	period_set(ring, more ? 1 : (double)bytes > DRAIN_FAST_RATIO * (double)ring->ring_bytes ? DRAIN_FAST_MS : DRAIN_SLOW_MS);
+	period_set(ring, more							       ? 1
+			 : (double)bytes > DRAIN_FAST_RATIO * (double)ring->ring_bytes ? DRAIN_FAST_MS
+										       : DRAIN_SLOW_MS);
 	ring->sinks.on_drained(ring->data);
 }
 

@@ -19,9 +19,9 @@
 #define SLOW_CALLS_MIN 100
 
 struct figures {
-	ARRAY(struct process_figures *) processes; /* in order of first sight */
+	ARRAY(struct process_figures *) processes;	/* in order of first sight */
 	struct process_figures *by_slot[PROCESS_SLOTS]; /* borrowed from processes */
-	uint32_t gone[PROCESS_SLOTS]; /* slots seen gone by the last collect */
+	uint32_t gone[PROCESS_SLOTS];			/* slots seen gone by the last collect */
 	size_t n_gone;
 	uint64_t next_id;
 };

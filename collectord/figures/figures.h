@@ -19,8 +19,8 @@
 /* One operation of one process. */
 struct op_figures {
 	uint64_t total_ns; /* corrected */
-	uint64_t raw_ns; /* as measured */
-	uint64_t max_ns; /* corrected, since the process was first seen */
+	uint64_t raw_ns;   /* as measured */
+	uint64_t max_ns;   /* corrected, since the process was first seen */
 	uint64_t bytes;
 	uint64_t blame_ns[BLAME_COUNT]; /* of raw_ns; [BLAME_ON_CPU] is the remainder */
 	uint64_t errors;
@@ -49,14 +49,15 @@ struct behind_figures {
 struct process_figures {
 	uint64_t id; /* never reused */
 	uint64_t start_boot_ns;
-	uint64_t start_unix_ns; /* the same by the wall clock when first seen: part of its identity, so never mapped again */
+	uint64_t start_unix_ns; /* the same by the wall clock when first seen: part of its identity, so never mapped
+				   again */
 	uint64_t first_call_ns;
 	uint64_t gone_ns; /* 0 while it lives */
 	uint32_t tgid;
 	uint32_t uid;
 	uint32_t exec_gen;
 	uint32_t flags; /* PROCESS_MIXED_IDS */
-	uint32_t slot; /* 0 once given back */
+	uint32_t slot;	/* 0 once given back */
 	char comm[RECORD_COMM_BYTES];
 	struct op_figures *ops[OP_ID_MAX]; /* NULL: never called; [0]: calls for which no cell was free */
 	ARRAY(struct behind_figures) behind;
@@ -67,8 +68,8 @@ struct figures;
 /* The kernel half's memory, or a test's. */
 struct figures_source {
 	const struct process_slot *slots; /* PROCESS_SLOTS */
-	struct figure_cell *cells; /* slow_ns is written */
-	uint32_t n_cells; /* cells from here on were never used */
+	struct figure_cell *cells;	  /* slow_ns is written */
+	uint32_t n_cells;		  /* cells from here on were never used */
 };
 
 int figures_new(struct figures **ret_figures);

@@ -16,7 +16,10 @@ struct histogram {
 	uint64_t sum; /* of all counts */
 };
 
-#define HISTOGRAM_INIT { .counts = NULL }
+#define HISTOGRAM_INIT                                                                                                 \
+	{                                                                                                              \
+		.counts = NULL                                                                                         \
+	}
 
 void histogram_done(struct histogram *h);
 /** histogram_bucket_low_ns() - smallest duration of a bucket; of HISTOGRAM_BUCKETS: the end of the last */

@@ -100,8 +100,7 @@ static bool named_gone(const struct lease *lease, uint32_t tgid, uint64_t start_
 
 bool lease_covers(const struct lease *lease, uint32_t tgid, uint32_t uid, uint64_t start_boot_ns)
 {
-	return lease->all || names_uid(lease, uid) || names_pid(lease, tgid) ||
-	       named_gone(lease, tgid, start_boot_ns);
+	return lease->all || names_uid(lease, uid) || names_pid(lease, tgid) || named_gone(lease, tgid, start_boot_ns);
 }
 
 bool lease_holds(const struct lease *lease, uint32_t tgid)
@@ -124,8 +123,7 @@ static void union_apply(struct lease_set *set)
 			continue;
 		recording.is_on = true;
 		recording.all |= wish->all;
-		if (wish->sample_every &&
-		    (!recording.sample_every || wish->sample_every < recording.sample_every))
+		if (wish->sample_every && (!recording.sample_every || wish->sample_every < recording.sample_every))
 			recording.sample_every = wish->sample_every;
 	}
 	probe_set_trace_all(set->probes, all);

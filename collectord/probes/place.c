@@ -15,12 +15,12 @@
 #include <string.h>
 
 enum step {
-	STEP_END, /* unknown, or changes what a probe wants to read */
-	STEP_PLACE, /* emulated on every kernel */
+	STEP_END,	 /* unknown, or changes what a probe wants to read */
+	STEP_PLACE,	 /* emulated on every kernel */
 	STEP_PLACE_JUMP, /* likewise, a conditional jump */
-	STEP_NOP, /* transparent; emulated too, but on new kernels alone */
-	STEP_REFUSED, /* transparent; older kernels refuse a probe on it */
-	STEP_OVER, /* transparent, single-stepped */
+	STEP_NOP,	 /* transparent; emulated too, but on new kernels alone */
+	STEP_REFUSED,	 /* transparent; older kernels refuse a probe on it */
+	STEP_OVER,	 /* transparent, single-stepped */
 };
 
 struct instruction {
@@ -137,15 +137,15 @@ static struct instruction arm64_decode(const uint8_t *p, size_t n)
 		uint32_t value;
 		enum step step;
 	} rows[] = {
-		{ 0xffffffff, 0xd503201f, STEP_OVER }, /* nop: simulated from 6.14 */
-		{ 0xffffff3f, 0xd503241f, STEP_OVER }, /* bti, bti c, bti j, bti jc */
-		{ 0x7c000000, 0x14000000, STEP_PLACE }, /* b, bl */
+		{ 0xffffffff, 0xd503201f, STEP_OVER },	     /* nop: simulated from 6.14 */
+		{ 0xffffff3f, 0xd503241f, STEP_OVER },	     /* bti, bti c, bti j, bti jc */
+		{ 0x7c000000, 0x14000000, STEP_PLACE },	     /* b, bl */
 		{ 0xff000010, 0x54000000, STEP_PLACE_JUMP }, /* b.cond */
 		{ 0x7e000000, 0x34000000, STEP_PLACE_JUMP }, /* cbz, cbnz */
 		{ 0x7e000000, 0x36000000, STEP_PLACE_JUMP }, /* tbz, tbnz */
-		{ 0x1f000000, 0x10000000, STEP_PLACE }, /* adr, adrp */
-		{ 0xbf000000, 0x18000000, STEP_PLACE }, /* ldr from a literal, 32 and 64 bits */
-		{ 0xff000000, 0x98000000, STEP_PLACE }, /* ldrsw from a literal */
+		{ 0x1f000000, 0x10000000, STEP_PLACE },	     /* adr, adrp */
+		{ 0xbf000000, 0x18000000, STEP_PLACE },	     /* ldr from a literal, 32 and 64 bits */
+		{ 0xff000000, 0x98000000, STEP_PLACE },	     /* ldrsw from a literal */
 	};
 	uint32_t word;
 

@@ -30,12 +30,12 @@
 #define LOG_TOPIC "targets"
 #include "base/log.h"
 
-#define ASKING_MAX 16 /* files open and with the parser at once */
+#define ASKING_MAX 16			  /* files open and with the parser at once */
 #define PARSE_LIMIT_NS (5 * NSEC_PER_SEC) /* guess: the largest library takes 30 ms */
-#define CANDIDATES_MAX 4096 /* of one process */
-#define FILES_MAX 4096 /* remembered; those of no interest are forgotten first */
-#define LIBRARIES_MAX 1024 /* listed, attached or not */
-#define LIBRARIES_OF_USER_MAX 256 /* of these, first met in processes of one user */
+#define CANDIDATES_MAX 4096		  /* of one process */
+#define FILES_MAX 4096			  /* remembered; those of no interest are forgotten first */
+#define LIBRARIES_MAX 1024		  /* listed, attached or not */
+#define LIBRARIES_OF_USER_MAX 256	  /* of these, first met in processes of one user */
 #define BUCKETS 1024
 #define DEVICE_OVERLAY UINT64_MAX /* in struct file_id: of any overlay */
 
@@ -53,15 +53,15 @@ struct target_file {
 	struct file_id id;
 	struct target_library library;
 	struct probe_library *loader; /* attached as a loader */
-	struct probe_site *sites; /* n_symbols, while attached */
-	uint64_t last_scan; /* number of the last scan that met it */
-	int path_fd; /* O_PATH, while it is being asked about */
+	struct probe_site *sites;     /* n_symbols, while attached */
+	uint64_t last_scan;	      /* number of the last scan that met it */
+	int path_fd;		      /* O_PATH, while it is being asked about */
 	bool is_settled;
 	bool is_listed;
 	bool is_named; /* by its name, a CUDA library */
 	bool is_loader;
 	bool is_deleted; /* had no name when it was first met */
-	bool is_same; /* another state of a file whose probes are where they belong */
+	bool is_same;	 /* another state of a file whose probes are where they belong */
 };
 
 /* A file that a process maps executable. */
@@ -89,8 +89,8 @@ struct scan {
 	int process_fd;
 	target_done_func done;
 	void *data;
-	bool is_told; /* done was called */
-	size_t i_next; /* candidate to look at next */
+	bool is_told;	 /* done was called */
+	size_t i_next;	 /* candidate to look at next */
 	size_t n_wanted; /* of the candidates; they come first */
 	ARRAY(struct candidate) candidates;
 	ARRAY(struct awaited) awaited;
@@ -104,7 +104,7 @@ struct ask {
 };
 
 struct target_set {
-	struct child *parser; /* borrowed */
+	struct child *parser;	  /* borrowed */
 	struct probe_set *probes; /* borrowed */
 	target_found_func found;
 	void *data;
@@ -441,14 +441,16 @@ static void answer_take(struct target_set *set, struct target_file *file, int r,
 	if (r < 0 || !file->is_loader || *file->library.reason)
 		return;
 	if (!a->is_loader) {
-		file_refuse(file, "is a dynamic loader that does not tell of libraries (no _r_debug), those loaded later "
-				  "may be found late");
+		file_refuse(file,
+			    "is a dynamic loader that does not tell of libraries (no _r_debug), those loaded later "
+			    "may be found late");
 	} else {
 		r = probe_set_attach_loader(set->probes, file->path_fd, a->debug_state_offset, a->r_debug_delta,
 					    &file->loader);
 		if (r < 0)
-			file_refuse(file, "is a dynamic loader that cannot be attached, libraries loaded later may be "
-					  "found late: %s",
+			file_refuse(file,
+				    "is a dynamic loader that cannot be attached, libraries loaded later may be "
+				    "found late: %s",
 				    strerror(-r));
 	}
 }
@@ -514,8 +516,8 @@ static int candidate_open_named(const struct scan *scan, const struct candidate 
  * nowhere could be such a server behind a lazy unmount; only memory files are known better.
  * Return: 0, or -EREMOTEIO when it is not to be touched
  */
-static int candidate_check_mount(const struct target_set *set, const struct scan *scan, const struct candidate *c, int fd,
-				 bool *ret_is_overlay)
+static int candidate_check_mount(const struct target_set *set, const struct scan *scan, const struct candidate *c,
+				 int fd, bool *ret_is_overlay)
 {
 	CLEANUP(closep) int self_fd = -1;
 	struct procfs_mount mount;
@@ -764,8 +766,8 @@ static void scan_order(struct scan *scan, const struct collect *collect)
 
 	for (size_t i = 0; i < scan->candidates.n; i++) {
 		struct candidate *c = &scan->candidates.items[i];
-		bool is_base = collect->base_inode && c->inode == collect->base_inode &&
-			       c->device == collect->base_device;
+		bool is_base =
+			collect->base_inode && c->inode == collect->base_inode && c->device == collect->base_device;
 
 		c->is_wanted = is_base || c->is_named || c->is_loader;
 		is_base_met |= is_base;

@@ -26,12 +26,12 @@ struct target_library {
 	char *soname;
 	char *build_id; /* hexadecimal, "" if none */
 	enum op_layer layer;
-	uint32_t owner_uid; /* of that first process */
-	uint32_t n_symbols; /* attached */
-	uint32_t n_stepped; /* of these, single-stepped */
-	bool ops[OP_ID_MAX]; /* operations attached */
-	char *reason; /* why it is not attached, "" when it is */
-	uint64_t attach_ns; /* time the attach took */
+	uint32_t owner_uid;	      /* of that first process */
+	uint32_t n_symbols;	      /* attached */
+	uint32_t n_stepped;	      /* of these, single-stepped */
+	bool ops[OP_ID_MAX];	      /* operations attached */
+	char *reason;		      /* why it is not attached, "" when it is */
+	uint64_t attach_ns;	      /* time the attach took */
 	struct probe_library *probes; /* NULL while not attached */
 };
 

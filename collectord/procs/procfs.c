@@ -12,7 +12,7 @@
 /* A line of maps: six fields and a path of at most PATH_MAX, where each byte may be escaped as four. */
 #define MAPS_LINE_BYTES (128 + 4 * 4096)
 
-#define MOUNT_LINE_BYTES 65536 /* an overlay of many layers names them all */
+#define MOUNT_LINE_BYTES 65536	    /* an overlay of many layers names them all */
 #define MOUNTS_BYTES_MAX (4u << 20) /* who has more mounts than fit means no good */
 
 int procfs_open_process(int proc_fd, uint32_t pid)
@@ -115,7 +115,8 @@ typedef int (*line_func)(char *line, void *data);
  * Calls func for each line, without its end.
  * Return: 0; what func returned if not 0; -errno; -EINVAL for a line too long or without end; -E2BIG beyond most_bytes.
  */
-static int lines_read(int process_fd, const char *name, size_t line_bytes, size_t most_bytes, line_func func, void *data)
+static int lines_read(int process_fd, const char *name, size_t line_bytes, size_t most_bytes, line_func func,
+		      void *data)
 {
 	CLEANUP(closep) int fd = openat(process_fd, name, O_RDONLY | O_CLOEXEC);
 	CLEANUP(freep) char *text = NULL;
@@ -199,7 +200,8 @@ int procfs_mount_parse(char *line, struct procfs_mount *ret_mount)
 		return -EINVAL;
 	(void)snprintf(mount.type, sizeof(mount.type), "%s", type);
 	for (option = strtok_r(text, ",", &next); option; option = strtok_r(NULL, ",", &next))
-		if (strncmp(option, owner, strlen(owner)) == 0 && parse_u64(option + strlen(owner), UINT32_MAX, &value) == 0)
+		if (strncmp(option, owner, strlen(owner)) == 0 &&
+		    parse_u64(option + strlen(owner), UINT32_MAX, &value) == 0)
 			mount.owner_uid = (uint32_t)value;
 
 	*ret_mount = mount;

@@ -26,7 +26,7 @@ struct procfs_mapping {
 	uint32_t dev_major;
 	uint32_t dev_minor;
 	bool is_executable;
-	bool is_deleted; /* the file has no name any more; path is what it was */
+	bool is_deleted;  /* the file has no name any more; path is what it was */
 	const char *path; /* borrowed; "" for anonymous memory, "[...]" for the kernel's own */
 };
 
@@ -48,7 +48,7 @@ struct procfs_status {
 struct procfs_mount {
 	uint64_t id;
 	char type[PROCFS_MOUNT_TYPE_BYTES]; /* "ext4", "overlay", "fuse.sshfs" */
-	uint32_t owner_uid; /* of a FUSE file system: who serves it, user_id= */
+	uint32_t owner_uid;		    /* of a FUSE file system: who serves it, user_id= */
 };
 
 /** procfs_open_process() - directory handle of one process below that of /proc. Return: descriptor, or -errno */
@@ -83,5 +83,6 @@ int procfs_status_read(int process_fd, struct procfs_status *ret_status);
  * Return: 0, -ENOENT when it has none of that number, -E2BIG when it has too many to look through, -errno
  */
 int procfs_mount_find(int process_fd, uint64_t id, struct procfs_mount *ret_mount);
-/** procfs_mount_id() - number of the mount that one of our descriptors lies on; asks no file system. Return: 0 or -errno */
+/** procfs_mount_id() - number of the mount that one of our descriptors lies on; asks no file system. Return: 0 or
+ * -errno */
 int procfs_mount_id(int proc_fd, int fd, uint64_t *ret_id);

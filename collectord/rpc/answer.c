@@ -546,9 +546,9 @@ int answer_summary(const struct rpc_context *context, const struct answer_scope 
 			r = op_since(p, since, at, op, &figures, &owned);
 			if (r < 0)
 				return r;
-			r = op_figures_count(&figures) || figures.abandoned ?
-				    operation_fill(context, &arena, p, op, &figures, &rows[piece.n_operations]) :
-				    -ENODATA;
+			r = op_figures_count(&figures) || figures.abandoned
+				    ? operation_fill(context, &arena, p, op, &figures, &rows[piece.n_operations])
+				    : -ENODATA;
 			if (owned)
 				op_figures_done(&figures);
 			if (r == -ENODATA)

@@ -23,7 +23,7 @@ struct target_library;
 struct answer_scope {
 	const struct call_identity *identity;
 	const struct lease *lease; /* NULL: everything the identity may see */
-	const uint32_t *pids; /* besides, only these; NULL: all */
+	const uint32_t *pids;	   /* besides, only these; NULL: all */
 	size_t n_pids;
 };
 
@@ -34,7 +34,7 @@ struct answer_since {
 		uint64_t id;
 		struct op_figures *ops[OP_ID_MAX];
 		ARRAY(struct behind_figures) behind;
-	} *processes;
+	} * processes;
 	size_t n_processes;
 	uint64_t losses[LOSS_COUNT];
 	uint64_t refused;
@@ -58,8 +58,7 @@ int answer_libraries(const struct rpc_context *context, struct arena *arena, con
 int answer_families(const struct rpc_context *context, struct arena *arena, Ingero__V1__ProbeFamily ***ret_items,
 		    size_t *ret_n);
 /** answer_lost() - @since: NULL: since the daemon started */
-Ingero__V1__Lost *answer_lost(const struct rpc_context *context, struct arena *arena,
-			      const struct answer_since *since);
+Ingero__V1__Lost *answer_lost(const struct rpc_context *context, struct arena *arena, const struct answer_since *since);
 Ingero__V1__Cost *answer_cost(const struct rpc_context *context, struct arena *arena, const struct answer_scope *scope,
 			      const struct answer_since *since);
 

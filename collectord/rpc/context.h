@@ -16,8 +16,8 @@ struct trace_hub;
 
 struct rpc_context {
 	uv_loop_t *loop;
-	struct probe_set *probes; /* NULL where nothing can be captured: see probes_reason */
-	const char *probes_reason; /* why not, or why no better back end is used; "" if neither */
+	struct probe_set *probes;   /* NULL where nothing can be captured: see probes_reason */
+	const char *probes_reason;  /* why not, or why no better back end is used; "" if neither */
 	struct target_set *targets; /* NULL without probes, as are the following */
 	struct lease_set *leases;
 	struct ring *ring;

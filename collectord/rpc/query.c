@@ -36,7 +36,8 @@ void rpc_query_status(Ingero__V1__Query_Service *service, const Ingero__V1__Stat
 	reply.pid = (uint32_t)getpid();
 	reply.uptime_ns = clock_now_ns() - context->started_ns;
 	reply.kernel = names.release;
-	reply.back_end = (char *)(context->probes ? probe_back_end_to_string(probe_set_back_end(context->probes)) : "none");
+	reply.back_end =
+		(char *)(context->probes ? probe_back_end_to_string(probe_set_back_end(context->probes)) : "none");
 	reply.back_end_reason = (char *)context->probes_reason;
 	reply.leases = context->leases ? (uint32_t)lease_set_count(context->leases) : 0;
 

@@ -49,9 +49,9 @@ struct trace {
 	bool has_timers;
 	uint64_t figures_period_ms;
 	uint64_t duration_ms;
-	size_t n_looking; /* processes whose libraries are being found */
-	size_t n_pieces_sent; /* of the summary */
-	uint64_t subscriber_slow; /* events that found no room */
+	size_t n_looking;	       /* processes whose libraries are being found */
+	size_t n_pieces_sent;	       /* of the summary */
+	uint64_t subscriber_slow;      /* events that found no room */
 	struct answer_since lost_sent; /* losses as last sent */
 	uint64_t subscriber_slow_sent;
 	struct arena batch_arena;
@@ -379,9 +379,9 @@ static int start_send(struct trace *t)
 		enum blame_class class;
 		const char *name;
 	} classes[] = {
-		{ BLAME_RUNNABLE, "runnable" }, { BLAME_QUOTA, "quota" },     { BLAME_DEVICE, "device" },
+		{ BLAME_RUNNABLE, "runnable" }, { BLAME_QUOTA, "quota" },	{ BLAME_DEVICE, "device" },
 		{ BLAME_LOCK, "lock" },		{ BLAME_BLOCK_IO, "block_io" }, { BLAME_MEMORY, "memory" },
-		{ BLAME_NETWORK, "network" },	{ BLAME_SLEEP, "sleep" },     { BLAME_OTHER, "other" },
+		{ BLAME_NETWORK, "network" },	{ BLAME_SLEEP, "sleep" },	{ BLAME_OTHER, "other" },
 	};
 	char *missing[ARRAY_SIZE(classes)];
 	Ingero__V1__Start start = INGERO__V1__START__INIT;
@@ -537,7 +537,8 @@ static bool request_check(struct call *call, const Ingero__V1__TraceRequest *req
 				  "only root and members of ingero-admin may change the ring's size");
 		else
 			call_fail(call, CALL_ERROR_UNAVAILABLE,
-				  "the ring has %" PRIu64 " bytes as long as this daemon runs: start it with '--ringbuf-size'",
+				  "the ring has %" PRIu64
+				  " bytes as long as this daemon runs: start it with '--ringbuf-size'",
 				  context->ring_bytes);
 		return false;
 	}

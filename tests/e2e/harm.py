@@ -22,6 +22,8 @@ KERNEL_KILLS = {
     "multi": {"exception-through", "altstack-above", "altstack-far-above", "swapcontext-up", "swapcontext-down"},
 }
 KERNEL_KILLS["perf"] = KERNEL_KILLS["multi"]
+# Perf events go slowly (0.1 s each), so the next trace waits for the last one's: the cases that differ most.
+ONLY = {"perf": {"longjmp-mixed", "signal", "recursion-100", "fork", "exec", "cancel", "killed", "alias"}}
 
 
 def cases(programs, program):
@@ -81,7 +83,7 @@ def main():
         return 77
     for program in ("harm", "harm-cxx"):
         for case in cases(programs, program):
-            if case in KERNEL_KILLS[back_end]:
+            if case in KERNEL_KILLS[back_end] or case not in ONLY.get(back_end, {case}):
                 continue
             try:
                 wrong = check(programs, known, back_end, program, case)

@@ -29,6 +29,11 @@ The hog was started here, to be found; it is gone. Your own programs:
 """
 
 
+def outlives_not(name):
+    """In front of a command: it gets this signal when we are gone, even killed."""
+    return ["setpriv", "--pdeathsig", name, "--"]
+
+
 def end(process):
     if process and process.poll() is None:
         process.kill()
@@ -58,10 +63,10 @@ def main():
     with tempfile.TemporaryDirectory(prefix="ingero-") as home:
         try:
             hog = ingero.start_hog(cpu, **who)
-            program = subprocess.Popen([programs.path("cudaload"), *WORKLOAD, "--pin", str(cpu), "--duration", f"{arguments.seconds + 60}s"],
+            program = subprocess.Popen([*outlives_not("KILL"), programs.path("cudaload"), *WORKLOAD, "--pin", str(cpu), "--duration", f"{arguments.seconds + 60}s"],
                                        stdin=subprocess.DEVNULL, env={**os.environ, "INGERO_STANDIN_QUIET": "1"}, **who)
             print(TEXT.format(program=program.pid, hog=hog.pid, cpu=cpu, seconds=arguments.seconds), flush=True)
-            trace = subprocess.Popen([programs.path("ingero"), "trace", "--pid", str(program.pid), "--duration", f"{arguments.seconds}s"],
+            trace = subprocess.Popen([*outlives_not("INT"), programs.path("ingero"), "trace", "--pid", str(program.pid), "--duration", f"{arguments.seconds}s"],
                                      env={**os.environ, "HOME": home})
             status = trace.wait()
         finally:

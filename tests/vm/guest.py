@@ -19,6 +19,7 @@ import books_of  # noqa: E402 (needs the path above)
 import ingero  # noqa: E402
 
 THREADS = (1, 2, 8)
+DIAGNOSE_S = 30
 CALLS = 5003  # of each thread; emulated calls are slow
 BACK_ENDS = ("auto", "session", "multi", "perf")
 # Runs on every CPU in turn before everything else, so that calls are preempted in the middle of probes.
@@ -65,6 +66,19 @@ def one_run(programs, known, back_end, threads, results):
             "attach_seconds": round(attached - began, 1), "seconds": round(time.monotonic() - began, 1)}
 
 
+def diagnose(programs, back_end, results):
+    """What the daemon says at length about why it cannot capture."""
+    with open(os.path.join(results, f"daemon-{back_end}.log"), "w", encoding="utf-8") as file:
+        process = subprocess.Popen([programs.path("ingero-collectord"), "--debug", "--back-end", back_end, "--socket", os.path.join(results, "socket")],
+                                   stdin=subprocess.DEVNULL, stdout=file, stderr=file)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(DIAGNOSE_S)
+        process.kill()
+        process.wait()
+    with contextlib.suppress(OSError):
+        os.unlink(os.path.join(results, "socket"))
+
+
 def preemption():
     with contextlib.suppress(OSError), open("/sys/kernel/debug/sched/preempt", encoding="ascii") as file:
         return file.read().strip()
@@ -85,6 +99,7 @@ def main():
                 # a back end that this kernel lacks is no failure; that none works is
                 told["absent"][back_end] = str(error)
                 print(f"{back_end}: {error}", flush=True)
+                diagnose(programs, back_end, results)
                 is_exact = is_exact and back_end not in ("auto", "perf")
                 break
             told["runs"].append(run)

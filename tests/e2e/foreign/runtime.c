@@ -38,8 +38,8 @@ int cudaFree(void *address)
 int cudaLaunchKernel(const void *function, struct dim3 grid, struct dim3 block, void **arguments, unsigned long shared,
 		     void *stream)
 {
-	return cuLaunchKernel((void *)function, grid.x, grid.y, grid.z, block.x, block.y, block.z, (unsigned)shared, stream,
-			      arguments, 0);
+	return cuLaunchKernel((void *)function, grid.x, grid.y, grid.z, block.x, block.y, block.z, (unsigned)shared,
+			      stream, arguments, 0);
 }
 
 int cudaMemcpyAsync(void *to, const void *from, unsigned long n, int kind, void *stream)

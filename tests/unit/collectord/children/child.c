@@ -232,7 +232,7 @@ static const struct {
 	uint32_t owner;
 	uint64_t limit_ns;
 	int r;
-	const char *answer; /* when r is 0 */
+	const char *answer;	   /* when r is 0 */
 	enum process_kind process; /* the one that is there after the answer, against that before the question */
 } talk[] = {
 	{ "first question", "echo", 1, FAR_NS, 0, "echo", PROCESS_FRESH },
@@ -458,8 +458,12 @@ static void status_line_check(uint32_t pid, const char *want)
 static void status_check(void)
 {
 	static const char *const lines[] = {
-		"CapInh:\t0000000000000000", "CapPrm:\t0000000000000000", "CapEff:\t0000000000000000",
-		"CapAmb:\t0000000000000000", "NoNewPrivs:\t1",		  "Seccomp:\t2",
+		"CapInh:\t0000000000000000",
+		"CapPrm:\t0000000000000000",
+		"CapEff:\t0000000000000000",
+		"CapAmb:\t0000000000000000",
+		"NoNewPrivs:\t1",
+		"Seccomp:\t2",
 	};
 	int inherited = open("/etc/passwd", O_RDONLY); /* deliberately not close-on-exec */
 	struct child *child;

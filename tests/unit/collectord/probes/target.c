@@ -273,7 +273,8 @@ static const struct {
 	  "libcudart.so.11.0" },
 	{ "without soname", "sample_driver_nameless.so", SIZE_MAX, "nameless.so", 5, "", OP_LAYER_DRIVER, "" },
 	{ "cut", "sample_runtime.so", 5000, "libcudart.so.cut", 0, "is damaged: it points outside itself", 0, "" },
-	{ "only a header", "sample_runtime.so", 64, "libcuda.so.cut", 0, "is damaged: it points outside itself", 0, "" },
+	{ "only a header", "sample_runtime.so", 64, "libcuda.so.cut", 0, "is damaged: it points outside itself", 0,
+	  "" },
 	{ "text", "/etc/services", 300, "libcuda.so.txt", 0, "is no library of this machine", 0, "" },
 	{ "exports nothing of interest", "sample_loader.so", SIZE_MAX, "libcuda.so.other", 0,
 	  "exports none of the traced operations", 0, "ld-sample.so.2" },
@@ -484,7 +485,8 @@ static void overlay_check(void)
 /* The kernel tells who reads the file: the parser does, we never do. */
 static void reader_check(void)
 {
-	CLEANUP(closep) int watch_fd = fanotify_init(FAN_CLASS_NOTIF | FAN_NONBLOCK | FAN_CLOEXEC, O_RDONLY | O_CLOEXEC);
+	CLEANUP(closep)
+	int watch_fd = fanotify_init(FAN_CLASS_NOTIF | FAN_NONBLOCK | FAN_CLOEXEC, O_RDONLY | O_CLOEXEC);
 	const char *const argv[] = { path_of("libcudart.so.watched"), NULL };
 	unsigned int n_ours = 0, n_others = 0;
 	struct subject subject;
@@ -579,7 +581,8 @@ int main(int argc, char **argv)
 
 	CHECK_INT_EQ("open", uv_loop_init(&world.loop), 0);
 	CHECK_INT_EQ("open", child_open(&world.loop, "parser", &world.parser), 0);
-	CHECK_INT_EQ("open", target_set_open(&world.loop, world.parser, world.probes, on_found, NULL, &world.targets), 0);
+	CHECK_INT_EQ("open", target_set_open(&world.loop, world.parser, world.probes, on_found, NULL, &world.targets),
+		     0);
 	loader_check();
 	gone_check();
 	files_check();
