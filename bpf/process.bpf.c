@@ -46,7 +46,7 @@ int process_exec(__u64 *ctx)
 	struct process_entry *entry, fresh = {};
 	struct thread_state *t;
 	struct life_record *r;
-	__u32 tgid = task->tgid, slot = 0;
+	__u32 tgid = task->tgid, slot = 0, exec_gen = 0;
 
 	t = bpf_task_storage_get(&threads, task, 0, 0);
 	if (t) {
@@ -64,7 +64,6 @@ int process_exec(__u64 *ctx)
 		(void)bpf_map_update_elem(&processes, &tgid, &fresh, BPF_NOEXIST);
 		entry = bpf_map_lookup_elem(&processes, &tgid);
 	}
-	r = life_new(task, RECORD_EXEC);
 	if (entry) {
 		slot = entry->slot;
 		slot_end(slot, 0);
@@ -72,13 +71,15 @@ int process_exec(__u64 *ctx)
 		entry->link_tail = 0;
 		entry->is_link_stale = 0;
 		entry->was_in_call = 0;
-		entry->exec_gen++;
+		exec_gen = ++entry->exec_gen;
 	}
-	if (r) {
-		r->slot = slot;
-		r->exec_gen = entry ? entry->exec_gen : 0;
-		bpf_ringbuf_submit(r, BPF_RB_FORCE_WAKEUP);
-	}
+	/* Last, and left at once without it: 6.1 loses sight of a record across other conditions. */
+	r = life_new(task, RECORD_EXEC);
+	if (!r)
+		return 0;
+	r->slot = slot;
+	r->exec_gen = exec_gen;
+	bpf_ringbuf_submit(r, BPF_RB_FORCE_WAKEUP);
 	return 0;
 }
 
