@@ -53,7 +53,8 @@ def late(programs, directory, back_end):
     said = tracing.stdout.readline()  # the start: what there is to attach is attached
     program.communicate("\n")
     tracing.send_signal(signal.SIGINT)
-    said += tracing.communicate()[0]
+    said += tracing.stdout.read()  # not communicate(), which knows nothing of what readline() read ahead
+    tracing.wait()
     return compare(ingero.Trace(said), 1)
 
 
