@@ -486,10 +486,8 @@ static void signal_take(struct trace *t, const struct signalfd_siginfo *info)
 	default:
 		if (has_program && t->child.is_released)
 			trace_child_signal(&t->child, (int)info->ssi_signo, info->ssi_code);
-		else if (t->out.is_stuck)
-			t->gave_up = true; /* what we still have nobody takes */
 		else
-			stop(t);
+			stop(t); /* once: finish, however slow the reader; twice: nobody takes what we still have */
 		break;
 	}
 }
@@ -613,6 +611,8 @@ static int finish(struct trace *t)
 		r = trace_report_summary(&t->setting, last, /* is_cut= */ !t->summary.is_whole, &t->style, &t->out.buf);
 	if (r == 0)
 		r = output_flush(&t->out);
+	if (r == -EINTR)
+		return STATUS_SIGINT;
 	if (r < 0 && r != -EPIPE)
 		output_error("the summary could not be written: %s", strerror(-r));
 
