@@ -3,7 +3,7 @@
  * The pair behind every traced call, told apart by the attach cookie (ops.h).
  *
  * Cost of both together on top of two empty programs: about 0.2 of their own price
- * (docs/measurements/capture-core.md). Per call: one lookup of the thread's state at
+ * (docs/measurements/cost.md). Per call: one lookup of the thread's state at
  * each end, two clock reads, four atomic adds. A process that is not traced costs a
  * failed lookup in two maps.
  *

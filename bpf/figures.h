@@ -3,7 +3,7 @@
  * Counts and histograms per process and operation, kept in cells that all CPUs share.
  *
  * Everything is an atomic add (5 ns): plain adds lose calls between CPUs, and per-CPU
- * ones lose them on kernels that preempt (docs/measurements/capture-core.md). Slots
+ * ones lose them on kernels that preempt (docs/measurements/preempt-full.md). Slots
  * and cells come from pools of free ones that the daemon fills; a cell is given out at
  * first use and returned by the daemon once the process is gone and was read.
  */

@@ -228,7 +228,7 @@ SHARED struct {
 
 SHARED struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 2 << 20);
+	__uint(max_entries, 1 << 20);
 } calls SEC(".maps");
 
 SHARED struct {

@@ -28,8 +28,6 @@
 #define COLLECT_MS 1000
 /* Processes that are gone and whose figures are kept, at most; older ones are forgotten first. */
 #define GONE_MAX 10000
-/* The ring of calls when nobody says otherwise, bytes. */
-#define RING_BYTES_DEFAULT (2u << 20)
 
 /* A process that the kernel half stopped until its libraries are attached. */
 struct held_process {
@@ -266,7 +264,7 @@ static int loop_start(struct daemon *d)
 
 static uint64_t ring_bytes(const struct daemon_options *options)
 {
-	return options->ring_bytes ? options->ring_bytes : RING_BYTES_DEFAULT;
+	return options->ring_bytes ? options->ring_bytes : PROBE_RING_BYTES;
 }
 
 /*

@@ -3,7 +3,7 @@
  * Where in a function a probe is cheap.
  *
  * The kernel emulates a few instructions in the breakpoint handler and single-steps
- * all others, at ten times the price (docs/measurements/probe-cost.md). Given the
+ * all others, at ten times the price (docs/measurements/cost.md). Given the
  * first bytes of a function, place_find() picks the first emulated instruction that
  * every call reaches with argument registers and stack pointer as at entry, and
  * settles for the function's own address where it does not know an encoding.

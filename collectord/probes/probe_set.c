@@ -19,8 +19,7 @@
 #include "probes/attach.h"
 #include "probes/calibrate.h"
 
-#define RING_BYTES (2u << 20)
-#define RING_BYTES_MIN 4096u
+#define PROBE_RING_BYTES_MIN 4096u
 #define CELLS_SPARE 128 /* kept for overflow cells of processes that come when all others are taken */
 #define CALIBRATION_SLOT (PROCESS_SLOTS - 1) /* bpf/maps.h */
 #define BEHIND_ROOM 4096		     /* entries of map `behind` */
@@ -480,16 +479,16 @@ static const char *open_advice(int r)
 static int set_open_any(struct probe_set *set, const struct probe_set_options *options, char *why, size_t why_bytes)
 {
 	enum probe_back_end first = options->back_end, last = options->back_end, back_end;
-	uint64_t ring_bytes = options->ring_bytes ? options->ring_bytes : RING_BYTES;
+	uint64_t ring_bytes = options->ring_bytes ? options->ring_bytes : PROBE_RING_BYTES;
 	struct kernel_traits traits = {};
 	const char *step = "";
 	size_t n = 0;
 	int r;
 
 	why[0] = '\0';
-	if (ring_bytes < RING_BYTES_MIN || ring_bytes > (1u << 30) || (ring_bytes & (ring_bytes - 1))) {
+	if (ring_bytes < PROBE_RING_BYTES_MIN || ring_bytes > (1u << 30) || (ring_bytes & (ring_bytes - 1))) {
 		(void)snprintf(why, why_bytes, "a ring of %llu bytes cannot be had; give a power of two from %u to %u",
-			       (unsigned long long)ring_bytes, RING_BYTES_MIN, 1u << 30);
+			       (unsigned long long)ring_bytes, PROBE_RING_BYTES_MIN, 1u << 30);
 		return -EINVAL;
 	}
 	r = traits_read(&traits);

@@ -32,9 +32,12 @@ const char *probe_back_end_to_string(enum probe_back_end back_end);
 /** probe_back_end_parse() - Return: 0 or -EINVAL */
 int probe_back_end_parse(const char *text, enum probe_back_end *ret_back_end);
 
+/* The ring of call records when nobody says otherwise: 150 ms of the default recording, flat out on two CPUs. */
+#define PROBE_RING_BYTES (1u << 20)
+
 struct probe_set_options {
 	enum probe_back_end back_end; /* anything but AUTO is forced: no fall-back */
-	uint64_t ring_bytes;	      /* ring of call records, power of two >= 4096; 0: 2 MiB */
+	uint64_t ring_bytes;	      /* ring of call records, power of two >= 4096; 0: PROBE_RING_BYTES */
 };
 
 /**
