@@ -22,7 +22,7 @@ struct op_figures {
 	uint64_t raw_ns;   /* as measured */
 	uint64_t max_ns;   /* corrected, since the process was first seen */
 	uint64_t bytes;
-	uint64_t blame_ns[BLAME_COUNT]; /* of raw_ns; [BLAME_ON_CPU] is the remainder */
+	__u64 blame_ns[BLAME_COUNT]; /* of raw_ns; [BLAME_ON_CPU] is the remainder */
 	uint64_t errors;
 	uint64_t abandoned;
 	uint64_t untimed;

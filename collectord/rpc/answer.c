@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <string.h>
 #include <sys/resource.h>
 
 #include "base/fd.h"
@@ -148,20 +147,24 @@ static size_t since_find(const struct answer_since *since, uint64_t id)
 /* ---- pieces of answers ---- */
 
 Ingero__V1__Blame *answer_blame(const struct rpc_context *context, struct arena *arena,
-				const uint64_t blame_ns[BLAME_COUNT])
+				const __u64 blame_ns[BLAME_COUNT], uint64_t whole_ns)
 {
 	Ingero__V1__Blame *b = ARENA_NEW(arena, Ingero__V1__Blame);
+	uint64_t waited_ns = 0;
 
 	if (!b)
 		return NULL;
 	ingero__v1__blame__init(b);
+	for (int i = BLAME_ON_CPU + 1; i < BLAME_COUNT; i++)
+		waited_ns += blame_ns[i];
 
 #define CLASS(number, field)                                                                                           \
 	do {                                                                                                           \
 		b->has_##field = probe_set_measures(context->probes, number);                                          \
 		b->field = blame_ns[number];                                                                           \
 	} while (0)
-	CLASS(BLAME_ON_CPU, on_cpu);
+	b->has_on_cpu = probe_set_measures(context->probes, BLAME_ON_CPU);
+	b->on_cpu = whole_ns > waited_ns ? whole_ns - waited_ns : 0;
 	CLASS(BLAME_RUNNABLE, runnable);
 	CLASS(BLAME_QUOTA, quota);
 	CLASS(BLAME_DEVICE, device);
@@ -333,7 +336,7 @@ static int operation_fill(const struct rpc_context *context, struct arena *arena
 	row->p95_ns = histogram_quantile(&figures->durations, 0.95, figures->max_ns);
 	row->p99_ns = histogram_quantile(&figures->durations, 0.99, figures->max_ns);
 	row->bytes = figures->bytes;
-	row->blame_ns = answer_blame(context, arena, figures->blame_ns);
+	row->blame_ns = answer_blame(context, arena, figures->blame_ns, figures->raw_ns);
 	row->abandoned = figures->abandoned;
 	row->untimed = figures->untimed;
 	row->exec_generation = p->exec_gen;
@@ -426,7 +429,7 @@ static int in_flight_fill(const struct rpc_context *context, const struct answer
 	for (int i = 0; i < MIN(n, IN_FLIGHT_MAX); i++) {
 		const struct in_flight_record *r = &records[i];
 		const struct process_figures *p = figures_find_slot(context->figures, r->slot);
-		uint64_t age_ns = r->now_ns - r->start_ns, waited_ns = 0, blame_ns[BLAME_COUNT];
+		uint64_t age_ns = r->now_ns - r->start_ns;
 		const struct op *op = op_get(r->op);
 		Ingero__V1__InFlight *row;
 
@@ -436,16 +439,12 @@ static int in_flight_fill(const struct rpc_context *context, const struct answer
 		if (!row)
 			return -ENOMEM;
 		ingero__v1__in_flight__init(row);
-		memcpy(blame_ns, r->blame_ns, sizeof(blame_ns));
-		for (int c = 1; c < BLAME_COUNT; c++)
-			waited_ns += blame_ns[c];
-		blame_ns[BLAME_ON_CPU] = age_ns > waited_ns ? age_ns - waited_ns : 0;
 		row->pid = r->tgid;
 		row->tid = r->tid;
 		row->process_name = arena_copy_text(arena, p->comm);
 		row->op = (char *)op->name;
 		row->age_ns = age_ns;
-		row->blame_ns = answer_blame(context, arena, blame_ns);
+		row->blame_ns = answer_blame(context, arena, r->blame_ns, age_ns);
 		if (!row->process_name || !row->blame_ns)
 			return -ENOMEM;
 		summary->n_in_flight++;

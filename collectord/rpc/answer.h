@@ -48,8 +48,13 @@ void answer_since_done(struct answer_since *since);
 
 bool answer_sees(const struct answer_scope *scope, uint32_t tgid, uint32_t uid, bool mixed_ids);
 
+/**
+ * answer_blame() - how a time splits
+ * @blame_ns: its waits; [BLAME_ON_CPU] is not looked at
+ * @whole_ns: the time itself: what is no wait was spent on the CPU
+ */
 Ingero__V1__Blame *answer_blame(const struct rpc_context *context, struct arena *arena,
-				const uint64_t blame_ns[BLAME_COUNT]);
+				const __u64 blame_ns[BLAME_COUNT], uint64_t whole_ns);
 Ingero__V1__Library *answer_library(const struct rpc_context *context, struct arena *arena,
 				    const struct call_identity *identity, const struct target_library *library);
 /** answer_libraries() - all that were looked at. Return: 0 or -ENOMEM */

@@ -149,7 +149,6 @@ static Ingero__V1__Event *event_new(struct trace *t, const struct call_record *c
 	struct arena *arena = &t->batch_arena;
 	Ingero__V1__Event *e = ARENA_NEW(arena, Ingero__V1__Event);
 	const struct op *op = op_get(c->op);
-	uint64_t blame_ns[BLAME_COUNT], waited_ns = 0;
 
 	if (!e)
 		return NULL;
@@ -176,11 +175,7 @@ static Ingero__V1__Event *event_new(struct trace *t, const struct call_record *c
 		if (c->reason & 1u << i)
 			e->reasons[e->n_reasons++] = (char *)reason_names[i];
 
-	memcpy(blame_ns, c->blame_ns, sizeof(blame_ns));
-	for (int i = 1; i < BLAME_COUNT; i++)
-		waited_ns += blame_ns[i];
-	blame_ns[BLAME_ON_CPU] = c->raw_ns > waited_ns ? c->raw_ns - waited_ns : 0;
-	e->blame_ns = answer_blame(t->context, arena, blame_ns);
+	e->blame_ns = answer_blame(t->context, arena, c->blame_ns, c->raw_ns);
 	return e->blame_ns ? e : NULL;
 }
 
@@ -449,17 +444,12 @@ typedef ARRAY(struct listed_process) listed_processes;
 
 static int processes_list(listed_processes *list)
 {
-	CLEANUP(closep) int proc_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *dir = opendir("/proc");
 	struct dirent *entry;
 	int r = 0;
 
-	if (!dir || proc_fd < 0) {
-		r = -errno;
-		if (dir)
-			(void)closedir(dir);
-		return r;
-	}
+	if (!dir)
+		return -errno;
 	while (r == 0 && (entry = readdir(dir))) {
 		struct procfs_status status;
 		struct procfs_stat stat;
@@ -468,7 +458,7 @@ static int processes_list(listed_processes *list)
 
 		if (parse_u64(entry->d_name, UINT32_MAX, &pid) < 0)
 			continue;
-		process_fd = procfs_open_process(proc_fd, (uint32_t)pid);
+		process_fd = procfs_open_process(dirfd(dir), (uint32_t)pid);
 		if (process_fd < 0)
 			continue; /* gone */
 		if (procfs_stat_read(process_fd, &stat) == 0 && procfs_status_read(process_fd, &status) == 0) {
