@@ -471,7 +471,8 @@ static const char *open_advice(int r)
 {
 	/* The verifier says so too, of what this kernel does not have. */
 	if ((r == -EPERM || r == -EACCES) && geteuid() == 0)
-		return "; this kernel refuses it: session links need Linux 6.13, uprobe_multi 6.6; '--back-end auto' takes what works";
+		return "; this kernel refuses it: session links need Linux 6.13, uprobe_multi 6.6; '--back-end auto' "
+		       "takes what works";
 	if (r == -EPERM || r == -EACCES)
 		return "; run as root, or give CAP_BPF, CAP_PERFMON and for perf events CAP_SYS_ADMIN";
 	if (r == -ENOMEM)
