@@ -15,3 +15,11 @@ void rpc_query_operations(Ingero__V1__Query_Service *service, const Ingero__V1__
 			  Ingero__V1__Summary_Closure closure, void *closure_data);
 void rpc_trace_trace(Ingero__V1__Trace_Service *service, const Ingero__V1__TraceRequest *request,
 		     Ingero__V1__TraceReply_Closure closure, void *closure_data);
+void rpc_query_explain(Ingero__V1__Query_Service *service, const Ingero__V1__ExplainRequest *request,
+		       Ingero__V1__ExplainReply_Closure closure, void *closure_data);
+void rpc_query_events(Ingero__V1__Query_Service *service, const Ingero__V1__EventsRequest *request,
+		      Ingero__V1__EventsReply_Closure closure, void *closure_data);
+void rpc_query_sql(Ingero__V1__Query_Service *service, const Ingero__V1__SqlRequest *request,
+		   Ingero__V1__SqlReply_Closure closure, void *closure_data);
+void rpc_query_export(Ingero__V1__Query_Service *service, const Ingero__V1__ExportRequest *request,
+		      Ingero__V1__ExportReply_Closure closure, void *closure_data);

@@ -271,6 +271,21 @@ static void toy_idle(void *data)
 		uv_stop(&toy->loop);
 }
 
+/* The toy has no database. */
+#define TOY_UNAVAILABLE(name, Request, Reply)                                                                          \
+	static void toy_query_##name(Ingero__V1__Query_Service *service, const Ingero__V1__##Request *request,         \
+				     Ingero__V1__##Reply##_Closure closure, void *closure_data)                       \
+	{                                                                                                              \
+		(void)service;                                                                                         \
+		(void)request;                                                                                         \
+		(void)closure;                                                                                         \
+		call_fail(closure_data, CALL_ERROR_UNAVAILABLE, "the toy has no database");                            \
+	}
+TOY_UNAVAILABLE(explain, ExplainRequest, ExplainReply)
+TOY_UNAVAILABLE(events, EventsRequest, EventsReply)
+TOY_UNAVAILABLE(sql, SqlRequest, SqlReply)
+TOY_UNAVAILABLE(export, ExportRequest, ExportReply)
+
 static Ingero__V1__Query_Service query = INGERO__V1__QUERY__INIT(toy_query_);
 static Ingero__V1__Trace_Service trace = INGERO__V1__TRACE__INIT(toy_trace_);
 

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * A finding: what a detector says happened to one process, from when to when, how bad,
+ * through what or whom, and the evidence.
+ *
+ * Its identity is what and whom: kind, process, operation, cause (kind and process).
+ * Severity is no part of it. The same coming back soon is the same finding with a
+ * higher recurrence; findings are updated and closed, never deleted.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "events/event.h"
+
+enum finding_severity { FINDING_LOW = 1, FINDING_MEDIUM, FINDING_HIGH, FINDING_CRITICAL };
+
+/** finding_severity_to_string() - "LOW" ... "CRITICAL" */
+const char *finding_severity_to_string(enum finding_severity severity);
+
+/* What or who is to blame, at the side of the evidence's figures. */
+struct finding_cause {
+	const char *kind; /* a detector's name: "cpu_contention"; static */
+	uint32_t pid;	  /* 0: no single process */
+	uint32_t uid;
+	char comm[RECORD_COMM_BYTES];
+	double share; /* of lost_ns, 0...1 */
+};
+
+enum finding_unit { FINDING_UNIT_NS, FINDING_UNIT_BYTES, FINDING_UNIT_COUNT, FINDING_UNIT_RATIO };
+
+struct finding_evidence {
+	const char *name; /* static: "runnable_ns" */
+	double value;
+	enum finding_unit unit;
+};
+
+#define FINDING_EVIDENCE_MAX 12
+#define FINDING_ADVICE_MAX 3
+#define FINDING_ADVICE_BYTES 192
+#define FINDING_TITLE_BYTES 96
+#define FINDING_CALLS_MAX 3
+
+/* A call that shows it: explain prints it under the id that these two make. */
+struct finding_call {
+	uint64_t start_ns;
+	uint64_t duration_ns;
+	uint32_t tid;
+};
+
+struct finding {
+	uint64_t id;	  /* of identity and start; never 0 */
+	const char *kind; /* the detector's name, static */
+	enum finding_severity severity; /* the worst so far */
+	double confidence;		/* 0...1: 1 when everything was measured on each call and nothing lost */
+	struct process_identity process;
+	const struct op *op; /* the operation that lost most; NULL: no single one */
+	uint64_t start_ns;   /* monotonic, of the boot it was seen in */
+	uint64_t end_ns;     /* 0: goes on */
+	uint64_t present_ns; /* time in which it was seen: end minus start minus quiet times */
+	uint32_t recurrence; /* times it came back after a quiet time; 0: once */
+	uint64_t lost_ns;    /* what it cost the process's calls */
+	uint64_t calls;	     /* of op, while it was present */
+	uint64_t slow_calls;
+	uint64_t usual_ns; /* median of op without it; 0: not known */
+	uint64_t p99_ns;   /* of op, while it was present */
+	uint64_t max_ns;
+	uint64_t blame_ns[BLAME_COUNT]; /* of the calls concerned, while it was present; all classes, ON_CPU too */
+	uint16_t measured;		/* MEASURED(class) */
+	struct finding_cause cause;
+	struct finding_evidence evidence[FINDING_EVIDENCE_MAX];
+	size_t n_evidence;
+	struct finding_call call[FINDING_CALLS_MAX]; /* examples, the longest first */
+	size_t n_calls;
+	char title[FINDING_TITLE_BYTES];			   /* "cudaStreamSynchronize waited for the CPU" */
+	char advice[FINDING_ADVICE_MAX][FINDING_ADVICE_BYTES];	   /* commands or steps, the most useful first */
+	size_t n_advice;
+};

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Where records and figures come from: the row that a source fills in.
+ *
+ * The kernel half and the demos are sources of one interface; everything behind it is
+ * shared. (A recorded file is read by the reader child, which feeds the same detectors.)
+ * All calls are on the loop.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <uv.h>
+
+#include "bpf/record.h"
+#include "events/ring.h"
+
+struct source;
+
+typedef void (*source_behind_func)(const struct behind_key *key, const struct behind_value *value, void *data);
+
+struct source_ops {
+	/* "session", "multi", "perf", "demo": what sessions and answers say */
+	const char *(*name)(const struct source *source);
+	/* Cells and slots of figures, as the kernel half lays them out: see struct figures_source. */
+	const struct process_slot *(*slots)(const struct source *source);
+	struct figure_cell *(*cells)(const struct source *source);
+	uint32_t (*cells_used)(struct source *source);
+	int (*slot_release)(struct source *source, uint32_t slot);
+	int (*behind)(struct source *source, source_behind_func func, void *data);
+	/* Return: how many (the first `room` are written), or -errno */
+	int (*in_flight)(struct source *source, struct in_flight_record *ret, size_t room);
+	void (*losses)(const struct source *source, uint64_t ret_losses[LOSS_COUNT]);
+	uint64_t (*refused)(const struct source *source); /* records that made no sense */
+	bool (*measures)(const struct source *source, enum blame_class class);
+	/* Fetch every record there is now, into the sinks. */
+	void (*drain)(struct source *source);
+	/* No more records after this; memory goes in the loop's turn. */
+	void (*close)(struct source *source);
+};
+
+/* The first member of every source's own struct. */
+struct source {
+	const struct source_ops *ops;
+};
+
+/**
+ * demo_open() - a source that plays a scenario (demo.c names them), in real time, no privilege needed
+ * @name: "incident", "cold-start", "cpu-contention"
+ * @speed: 1: as fast as it would happen; more: that many times faster
+ * @sinks: as for ring_open(); on_life with RECORD_EXIT of its process tells the end
+ * Return: 0; -ENOENT for an unknown scenario; -errno
+ */
+int demo_open(uv_loop_t *loop, const char *name, double speed, uint64_t seed, const struct ring_sinks *sinks, void *data,
+	      struct source **ret_source);

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * What happened between two readings of the figures, about a second apart.
+ *
+ * A ticker remembers the figures as they were and gives the difference. The tick is what
+ * detectors look at and what the store adds to its buckets, live and in a replay alike.
+ */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/array.h"
+#include "events/event.h"
+#include "figures/figures.h"
+
+struct op;
+
+struct tick_op {
+	const struct op *op;	   /* NULL: calls for which no cell was free */
+	struct op_figures figures; /* of this tick alone; max_ns: its longest call */
+};
+
+/* Someone who ran while calls of the process were runnable, in this tick. */
+struct tick_behind {
+	uint64_t ns;
+	uint32_t tgid;
+	uint32_t uid;
+	char comm[RECORD_COMM_BYTES];
+};
+
+struct tick_process {
+	struct process_identity identity;
+	uint64_t first_call_ns; /* since boot, monotonic, as all times here */
+	uint64_t gone_ns;	/* 0 while it lives */
+	ARRAY(struct tick_op) ops;
+	ARRAY(struct tick_behind) behind;
+};
+
+struct tick {
+	uint64_t from_ns; /* of the reading before this one */
+	uint64_t to_ns;
+	uint16_t measured;		    /* MEASURED(class) of enum blame_class */
+	ARRAY(struct tick_process) processes; /* those that called, waited or went in this tick */
+	const struct in_flight_record *in_flight; /* calls in progress at to_ns, borrowed */
+	size_t n_in_flight;
+	const struct system_sample *system; /* the machine at to_ns, borrowed; NULL where not known */
+	uint64_t losses[LOSS_COUNT];	    /* in this tick */
+};
+
+void tick_done(struct tick *tick);
+
+struct ticker;
+
+int ticker_new(struct ticker **ret_ticker);
+void ticker_free(struct ticker *ticker);
+/**
+ * ticker_take() - everything since the last take
+ * @now_ns: when figures were collected
+ * @losses: totals since the source was opened
+ * @ret_tick: release with tick_done(); in_flight and system are left for the caller to fill
+ * Return: 0; -ENOMEM, and the next take gives it
+ */
+int ticker_take(struct ticker *ticker, const struct figures *figures, uint64_t now_ns,
+		const uint64_t losses[LOSS_COUNT], struct tick *ret_tick);

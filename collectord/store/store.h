@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The database of one recorder: what the loop hands over, one thread writes.
+ *
+ * Nothing here blocks the loop or fails it. Events are packed at once (codec.h) and
+ * committed about once a second with everything else of that second, then sealed into
+ * column blocks. What cannot be written is kept as far as a bounded queue goes, then
+ * counted and recorded as a gap. Schema: schema.sql.
+ *
+ * Times are monotonic; the thread keeps the mapping to the wall clock in the file.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "events/event.h"
+#include "figures/tick.h"
+
+struct finding;
+struct store;
+struct system_sample;
+
+#define STORE_MAX_BYTES (10ull << 30) /* --max-db when nobody says otherwise */
+
+struct store_options {
+	const char *path;
+	bool is_own_place;	/* a path nobody typed: what is there and is no database of ours is renamed; else left alone */
+	bool has_owner;		/* open every file with this user's credentials alone, so that it is his */
+	uint32_t owner_uid;
+	uint32_t owner_gid;
+	uint64_t max_bytes;	/* oldest first is deleted beyond; 0: no limit */
+	uint64_t max_age_ns;	/* 0: none */
+	const char *version;	/* of the recorder */
+	const char *kernel;	/* release */
+	const char *back_end;	/* what table session says */
+};
+
+/**
+ * store_open() - start the writing thread, which opens the file
+ * @why: at least 512 bytes: one sentence; on success what was set aside, or ""
+ *
+ * Waits until the file is open. Call it before privilege is given up when has_owner is set.
+ *
+ * Return: 0; -EBUSY (another recorder writes it), -EEXIST (not a database of ours, or a
+ * newer version's, and not to be renamed), -EROFS, -EACCES, -ENOSPC, -errno
+ */
+int store_open(const struct store_options *options, char *why, size_t why_bytes, struct store **ret_store);
+/** store_close() - commit, seal, checkpoint, end the thread; waits for it. NULL is fine */
+void store_close(struct store *store);
+
+/* From the loop; each copies what it needs. */
+void store_call(struct store *store, const struct event *event);
+/** store_tick() - figures, processes gone, losses and the system sample of one tick; also what makes a commit due */
+void store_tick(struct store *store, const struct tick *tick);
+/** store_finding() - as it is now; replaces what was kept under its id */
+void store_finding(struct store *store, const struct finding *finding);
+/** store_gap() - @reason: as table gap says; @uid: UINT32_MAX: concerns everybody */
+void store_gap(struct store *store, uint64_t from_ns, uint64_t to_ns, const char *reason, uint64_t count, uint32_t uid);
+
+/* How it is doing, for status and for every answer. */
+struct store_state {
+	const char *path;
+	bool is_failing;	/* the last commit failed; what comes is queued, then lost */
+	char problem[256];	/* one sentence, "" when none */
+	uint64_t bytes;		/* of the files */
+	uint64_t oldest_unix_ns; /* how far back events go; 0: none */
+	uint64_t events;	/* kept since open */
+	uint64_t lost_events;	/* since open: no room in the queue */
+	uint64_t cpu_ns;	/* of the thread, since open */
+};
+void store_state(struct store *store, struct store_state *ret_state);
+/** store_boot() - number of this boot in the file: the first part of a call's public id */
+uint32_t store_boot(const struct store *store);
+/** store_flush() - wait until everything handed over so far is committed or has failed. Return: 0 or -errno */
+int store_flush(struct store *store);
