@@ -24,19 +24,20 @@ struct sqlite3;
 struct store_reader;
 
 struct read_scope {
-	bool all;     /* may read every owner's rows */
-	uint32_t uid; /* else this owner's alone, without processes of PROCESS_MIXED_IDS */
+	bool all;	   /* may read every owner's rows */
+	uint32_t uid;	   /* else this owner's alone, without processes of PROCESS_MIXED_IDS */
 	bool names_hidden; /* other users' processes are not named (hidepid), only their uid is */
 };
+
+#define READ_WHY_BYTES 256 /* room for one sentence */
 
 /**
  * store_reader_open() - look at what kind of file it is and prepare its reader
  * @db:  read-only connection, borrowed; may be sealed off from the file system already
- * @why: at least 256 bytes; one sentence on failure
+ * @why: READ_WHY_BYTES; one sentence on failure
  * Return: 0; -ENOTSUP (a newer version's), -EINVAL (not a database of ours or Ingero's), -EBADMSG (damaged), -errno
  */
-int store_reader_open(struct sqlite3 *db, const struct read_scope *scope, char *why, size_t why_bytes,
-		      struct store_reader **ret_reader);
+int store_reader_open(struct sqlite3 *db, const struct read_scope *scope, char *why, struct store_reader **ret_reader);
 void store_reader_close(struct store_reader *reader);
 /** store_reader_is_foreign() - recorded by Ingero itself */
 bool store_reader_is_foreign(const struct store_reader *reader);
@@ -49,11 +50,15 @@ struct read_process {
 	uint32_t uid;
 	uint32_t exec_gen;
 	uint64_t start_unix_ns;
-	uint64_t first_unix_ns;
-	uint64_t gone_unix_ns; /* 0: not seen to end */
+	uint64_t first_unix_ns; /* first call */
+	uint64_t gone_unix_ns;	/* 0: not seen to end */
 	const char *comm;
 };
+/** store_reader_process() - NULL where there is none in scope */
 const struct read_process *store_reader_process(struct store_reader *reader, uint32_t id);
+typedef int (*read_process_func)(const struct read_process *process, void *data);
+/** store_reader_processes() - each in scope; here and below: until func returns other than 0, which is returned */
+int store_reader_processes(struct store_reader *reader, read_process_func func, void *data);
 
 struct read_op {
 	uint32_t id;
@@ -66,6 +71,26 @@ const struct read_op *store_reader_op(struct store_reader *reader, uint32_t id);
 /** store_reader_find_op() - by name or by Ingero's short name; every source that has it. Return: how many */
 size_t store_reader_find_op(struct store_reader *reader, const char *name, uint32_t *ret_ids, size_t room);
 
+typedef int (*read_op_func)(const struct read_op *op, void *data);
+int store_reader_ops(struct store_reader *reader, read_op_func func, void *data);
+
+struct read_frame {
+	const char *symbol;
+	const char *file;
+	uint32_t line; /* 0: none */
+	bool is_python;
+};
+struct read_stack {
+	uint32_t id;
+	bool is_complete;
+	const struct read_frame *frames; /* innermost first */
+	size_t n_frames;
+};
+/** typedef read_stack_func - @stack: valid during the call */
+typedef int (*read_stack_func)(const struct read_stack *stack, void *data);
+/** store_reader_stacks() - @only_id: this one; 0: all in scope */
+int store_reader_stacks(struct store_reader *reader, uint32_t only_id, read_stack_func func, void *data);
+
 struct read_filter {
 	uint64_t from_unix_ns; /* entry of the call; 0: from the beginning */
 	uint64_t to_unix_ns;   /* exclusive; 0: to the end */
@@ -74,7 +99,10 @@ struct read_filter {
 	const uint32_t *ops; /* rows of table op; NULL: all */
 	size_t n_ops;
 	uint64_t min_duration_ns;
-	uint32_t columns; /* BLOCK_COLUMN() of what is looked at; those of the filter are added */
+	uint64_t max_duration_ns; /* 0: any */
+	bool has_uid;		  /* only this owner's */
+	uint32_t uid;
+	uint32_t columns;  /* BLOCK_COLUMN() of what is looked at; those of the filter are added */
 	bool newest_first; /* block by block: order is exact only within the caller's sort */
 };
 
@@ -83,11 +111,31 @@ struct read_event {
 	const struct stored_event *event; /* columns asked for */
 	const struct read_process *process;
 	uint64_t start_unix_ns;
-	uint32_t boot;
+	uint32_t boot; /* row of table boot */
 };
+
+/*
+ * Walking in pieces, for who cannot be called back. Inside a piece order is not that of
+ * time; what is still to come is not newer (newest_first; else: not older) than bound.
+ */
+struct read_cursor;
+struct read_batch {
+	const struct read_event *events; /* valid until the next step */
+	size_t n;
+	uint64_t bound_unix_ns;
+};
+int store_reader_cursor_open(struct store_reader *reader, const struct read_filter *filter,
+			     struct read_cursor **ret_cursor);
+/** read_cursor_next() - Return: 1, 0 at the end, -errno */
+int read_cursor_next(struct read_cursor *cursor, struct read_batch *ret_batch);
+void read_cursor_close(struct read_cursor *cursor);
+/** store_reader_count() - how many calls match, without looking at each where headers tell. Return: 0 or -errno */
+int store_reader_count(struct store_reader *reader, const struct read_filter *filter, uint64_t *ret_n);
+
 typedef int (*read_event_func)(const struct read_event *event, void *data);
 /** store_reader_events() - each in scope and filter. Return: 0, -errno, or what func returned */
-int store_reader_events(struct store_reader *reader, const struct read_filter *filter, read_event_func func, void *data);
+int store_reader_events(struct store_reader *reader, const struct read_filter *filter, read_event_func func,
+			void *data);
 
 /* Exact figures of a window, from the buckets that lie in it. */
 struct read_figures {
@@ -114,6 +162,20 @@ void read_window_done(struct read_window *window);
 int store_reader_window(struct store_reader *reader, uint64_t from_unix_ns, uint64_t to_unix_ns, const uint32_t *pids,
 			size_t n_pids, struct read_window *ret_window);
 
+/* One row of figures as it is kept: between two readings. */
+struct read_bucket {
+	uint64_t from_unix_ns;
+	uint64_t to_unix_ns;
+	const struct read_figures *figures; /* in scope; valid during the call */
+	size_t n_figures;
+	const struct read_behind *behind;
+	size_t n_behind;
+};
+typedef int (*read_bucket_func)(const struct read_bucket *bucket, void *data);
+/** store_reader_buckets() - those that begin in the window, each moment at its finest resolution, in order of time */
+int store_reader_buckets(struct store_reader *reader, uint64_t from_unix_ns, uint64_t to_unix_ns, read_bucket_func func,
+			 void *data);
+
 typedef int (*read_finding_func)(const Ingero__V1__Finding *finding, void *data);
 /** store_reader_findings() - those that overlap the window, with their times by the wall clock. Return: as func */
 int store_reader_findings(struct store_reader *reader, uint64_t from_unix_ns, uint64_t to_unix_ns,
@@ -128,5 +190,6 @@ int store_reader_snapshots(struct store_reader *reader, uint64_t from_unix_ns, u
 typedef int (*read_session_func)(const Ingero__V1__Session *session, void *data);
 int store_reader_sessions(struct store_reader *reader, read_session_func func, void *data);
 
-/** store_reader_span() - first and last moment of anything in scope; both 0 when there is nothing. Return: 0 or -errno */
+/** store_reader_span() - first and last moment of anything in scope; both 0 when there is nothing. Return: 0 or -errno
+ */
 int store_reader_span(struct store_reader *reader, uint64_t *ret_from_unix_ns, uint64_t *ret_to_unix_ns);
