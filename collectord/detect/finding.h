@@ -51,8 +51,8 @@ struct finding_call {
 };
 
 struct finding {
-	uint64_t id;	  /* of identity and start; never 0 */
-	const char *kind; /* the detector's name, static */
+	uint64_t id;			/* of identity and start; never 0 */
+	const char *kind;		/* the detector's name, static */
 	enum finding_severity severity; /* the worst so far */
 	double confidence;		/* 0...1: 1 when everything was measured on each call and nothing lost */
 	struct process_identity process;
@@ -74,7 +74,7 @@ struct finding {
 	size_t n_evidence;
 	struct finding_call call[FINDING_CALLS_MAX]; /* examples, the longest first */
 	size_t n_calls;
-	char title[FINDING_TITLE_BYTES];			   /* "cudaStreamSynchronize waited for the CPU" */
-	char advice[FINDING_ADVICE_MAX][FINDING_ADVICE_BYTES];	   /* commands or steps, the most useful first */
+	char title[FINDING_TITLE_BYTES];		       /* "cudaStreamSynchronize waited for the CPU" */
+	char advice[FINDING_ADVICE_MAX][FINDING_ADVICE_BYTES]; /* commands or steps, the most useful first */
 	size_t n_advice;
 };

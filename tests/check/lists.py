@@ -10,19 +10,24 @@ OP = re.compile(r"^OP\((\d+),\s*(\w+),\s*(\w+)\s*,\s*\"(\w+)\"", re.M)
 
 
 def check_lists(files_tree):
-    for _, (directory, name, macro) in tree.table(files_tree.text("tests/check/lists.txt")):
+    for _, (directory, name, macro, *further) in tree.table(files_tree.text("tests/check/lists.txt")):
+        companions = [word for word in further if "%" in word]
+        no_rows = set(further) - set(companions)
         if not os.path.exists(files_tree.path(name)):
             if files_tree.files(directory + "/*.c"):
                 yield f"{directory}: has files, and {name} does not exist"
             continue
         listed = re.findall(rf"^{macro}\((\w+)\)", files_tree.text(name), re.M)
-        present = {os.path.basename(file)[:-2] for file in files_tree.files(directory + "/*.c")}
+        present = {os.path.basename(file)[:-2] for file in files_tree.files(directory + "/*.c")} - no_rows
         for file in sorted(present - set(listed)):
             yield f"{directory}/{file}.c: not named in {name}"
         for word in sorted(set(listed) - present):
             yield f"{name}: names '{word}', and there is no {directory}/{word}.c"
         for word in sorted({word for word in listed if listed.count(word) > 1}):
             yield f"{name}: names '{word}' twice"
+        for path in [companion.replace("%", word) for companion in companions for word in sorted(set(listed))]:
+            if not os.path.exists(files_tree.path(path)):
+                yield f"{name}: what it names needs {path}, and there is none"
 
 
 def check_operations(files_tree):
@@ -63,12 +68,15 @@ def check(files_tree):
 
 
 LISTS = {"tests/check/lists.txt": "cli/commands cli/list.h COMMAND\n"}
+PAGES = {"tests/check/lists.txt": "detect detect/list.h DETECTOR docs/%.md engine\n", "detect/a.c": "", "detect/list.h": "DETECTOR(a)\n"}
 OPS = {**LISTS, "bpf/ops.h": "#define OP_ID_MAX 8 /* x */\n"}
 tree.run(check, [
     ("a command that nobody finds", {**LISTS, "cli/commands/a.c": "", "cli/commands/b.c": "", "cli/list.h": "COMMAND(a)\n"}, "b.c: not named"),
     ("a name without a file", {**LISTS, "cli/commands/a.c": "", "cli/list.h": "COMMAND(a)\nCOMMAND(b)\n"}, "names 'b'"),
     ("named by another macro", {**LISTS, "cli/commands/a.c": "", "cli/list.h": "ABSENT(a)\n"}, "a.c: not named"),
     ("no list at all", {**LISTS, "cli/commands/a.c": ""}, "does not exist"),
+    ("a detector without its page", PAGES, "needs docs/a.md"),
+    ("a file beside the rows", {**PAGES, "docs/a.md": "", "detect/engine.c": ""}, None),
     ("an id twice", {**OPS, "bpf/ops.def": 'OP(1, A, x, "x", NONE)\nOP(1, A, y, "y", NONE)\n'}, "given twice"),
     ("an id too high", {**OPS, "bpf/ops.def": 'OP(8, A, x, "x", NONE)\n'}, "not between"),
     ("a name twice", {**OPS, "bpf/ops.def": 'OP(1, A, x, "x", NONE)\nOP(2, A, x, "y", NONE)\n'}, "two rows"),

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "detect/finding_message.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "detect/finding.h"
+#include "events/op.h"
+
+#define FINDING_ID_TEXT_BYTES 17 /* 16 hexadecimal digits */
+#define CALL_ID_TEXT_BYTES 48	 /* BOOT.START.TID */
+
+static const char *const unit_names[] = {
+	[FINDING_UNIT_NS] = "ns",
+	[FINDING_UNIT_BYTES] = "bytes",
+	[FINDING_UNIT_COUNT] = "count",
+	[FINDING_UNIT_RATIO] = "ratio",
+};
+
+/* A name of RECORD_COMM_BYTES may fill them all. */
+static char *copy_comm(struct arena *arena, const char comm[RECORD_COMM_BYTES])
+{
+	char text[RECORD_COMM_BYTES + 1] = "";
+
+	memcpy(text, comm, RECORD_COMM_BYTES);
+	return arena_copy_text(arena, text);
+}
+
+static Ingero__V1__Blame *blame_fill(const struct finding *f, struct arena *arena)
+{
+	Ingero__V1__Blame *b = ARENA_NEW(arena, Ingero__V1__Blame);
+
+	if (!b)
+		return NULL;
+	ingero__v1__blame__init(b);
+#define CLASS(class, field)                                                                                            \
+	do {                                                                                                           \
+		b->has_##field = (f->measured & MEASURED(class)) != 0;                                                 \
+		b->field = f->blame_ns[class];                                                                         \
+	} while (0)
+	CLASS(BLAME_ON_CPU, on_cpu);
+	CLASS(BLAME_RUNNABLE, runnable);
+	CLASS(BLAME_QUOTA, quota);
+	CLASS(BLAME_DEVICE, device);
+	CLASS(BLAME_LOCK, lock);
+	CLASS(BLAME_BLOCK_IO, block_io);
+	CLASS(BLAME_MEMORY, memory);
+	CLASS(BLAME_NETWORK, network);
+	CLASS(BLAME_SLEEP, sleep);
+	CLASS(BLAME_OTHER, other);
+#undef CLASS
+	return b;
+}
+
+static Ingero__V1__Cause *cause_fill(const struct finding_cause *from, struct arena *arena)
+{
+	Ingero__V1__Cause *c = ARENA_NEW(arena, Ingero__V1__Cause);
+
+	if (!c)
+		return NULL;
+	ingero__v1__cause__init(c);
+	c->kind = arena_copy_text(arena, from->kind);
+	c->pid = from->pid;
+	c->comm = copy_comm(arena, from->comm);
+	c->uid = from->uid;
+	c->share = from->share;
+	return c->kind && c->comm ? c : NULL;
+}
+
+static bool evidence_fill(const struct finding *f, struct arena *arena, Ingero__V1__Finding *m)
+{
+	m->evidence = ARENA_NEW_N(arena, Ingero__V1__Evidence *, FINDING_EVIDENCE_MAX);
+	if (!m->evidence)
+		return false;
+	for (size_t i = 0; i < f->n_evidence; i++) {
+		Ingero__V1__Evidence *e = m->evidence[i] = ARENA_NEW(arena, Ingero__V1__Evidence);
+
+		if (!e)
+			return false;
+		ingero__v1__evidence__init(e);
+		e->name = arena_copy_text(arena, f->evidence[i].name);
+		e->value = f->evidence[i].value;
+		e->unit = (char *)unit_names[f->evidence[i].unit];
+		if (!e->name)
+			return false;
+		m->n_evidence++;
+	}
+	return true;
+}
+
+static bool examples_fill(const struct finding *f, uint32_t boot, finding_clock_func clock, void *data,
+			  struct arena *arena, Ingero__V1__Finding *m)
+{
+	m->examples = ARENA_NEW_N(arena, Ingero__V1__ExampleCall *, FINDING_CALLS_MAX);
+	if (!m->examples)
+		return false;
+	for (size_t i = 0; i < f->n_calls; i++) {
+		const struct finding_call *call = &f->call[i];
+		Ingero__V1__ExampleCall *e = m->examples[i] = ARENA_NEW(arena, Ingero__V1__ExampleCall);
+		char id[CALL_ID_TEXT_BYTES] = "";
+
+		if (!e)
+			return false;
+		ingero__v1__example_call__init(e);
+		if (boot)
+			(void)snprintf(id, sizeof(id), "%" PRIu32 ".%" PRIu64 ".%" PRIu32, boot, call->start_ns,
+				       call->tid);
+		e->id = arena_copy_text(arena, id);
+		e->timestamp_unix_ns = clock(call->start_ns, data);
+		e->duration_ns = call->duration_ns;
+		e->tid = call->tid;
+		if (!e->id)
+			return false;
+		m->n_examples++;
+	}
+	return true;
+}
+
+static bool advice_fill(const struct finding *f, struct arena *arena, Ingero__V1__Finding *m)
+{
+	m->advice = ARENA_NEW_N(arena, char *, FINDING_ADVICE_MAX);
+	if (!m->advice)
+		return false;
+	for (size_t i = 0; i < f->n_advice; i++) {
+		m->advice[i] = arena_copy_text(arena, f->advice[i]);
+		if (!m->advice[i])
+			return false;
+		m->n_advice++;
+	}
+	return true;
+}
+
+Ingero__V1__Finding *finding_to_message(const struct finding *f, uint32_t boot, finding_clock_func clock, void *data,
+					struct arena *arena)
+{
+	Ingero__V1__Finding *m = ARENA_NEW(arena, Ingero__V1__Finding);
+	char id[FINDING_ID_TEXT_BYTES];
+
+	if (!m)
+		return NULL;
+	ingero__v1__finding__init(m);
+	(void)snprintf(id, sizeof(id), "%016" PRIx64, f->id);
+	m->id = arena_copy_text(arena, id);
+	m->kind = arena_copy_text(arena, f->kind);
+	m->severity = (char *)finding_severity_to_string(f->severity);
+	m->confidence = f->confidence;
+	m->pid = f->process.tgid;
+	m->process_name = copy_comm(arena, f->process.comm);
+	m->uid = f->process.uid;
+	m->start_time_unix_ns = f->process.start_unix_ns;
+	m->exec_generation = f->process.exec_gen;
+	m->source = (char *)(f->op ? op_layer_to_source(f->op->layer) : "");
+	m->op = (char *)(f->op ? f->op->name : "");
+	m->start_unix_ns = clock(f->start_ns, data);
+	m->end_unix_ns = f->end_ns ? clock(f->end_ns, data) : 0;
+	m->present_ns = f->present_ns;
+	m->recurrence = f->recurrence;
+	m->lost_ns = f->lost_ns;
+	m->calls = f->calls;
+	m->slow_calls = f->slow_calls;
+	m->usual_ns = f->usual_ns;
+	m->p99_ns = f->p99_ns;
+	m->max_ns = f->max_ns;
+	m->cause = cause_fill(&f->cause, arena);
+	m->blame_ns = blame_fill(f, arena);
+	m->title = arena_copy_text(arena, f->title);
+	if (!m->id || !m->kind || !m->process_name || !m->cause || !m->blame_ns || !m->title)
+		return NULL;
+	if (!evidence_fill(f, arena, m) || !advice_fill(f, arena, m) || !examples_fill(f, boot, clock, data, arena, m))
+		return NULL;
+	return m;
+}

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * A finding as it is kept in the database and sent to clients: message ingero.v1.Finding.
+ */
+#pragma once
+
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "ingero/v1/finding.pb-c.h"
+
+struct finding;
+
+/** typedef finding_clock_func - wall-clock time of a monotonic time of the boot that the finding was seen in */
+typedef uint64_t (*finding_clock_func)(uint64_t monotonic_ns, void *data);
+
+/**
+ * finding_to_message() - everything there is of a finding, with times by the wall clock
+ * @boot: number of its boot in the file that keeps its calls; 0: they are kept nowhere, so examples get no id
+ * @arena: holds the message and copies of every text: the finding may change afterwards
+ *
+ * The cause is named in full: who may not know the name is the business of who sends it.
+ *
+ * Return: the message, or NULL without memory
+ */
+Ingero__V1__Finding *finding_to_message(const struct finding *finding, uint32_t boot, finding_clock_func clock,
+					void *data, struct arena *arena);
