@@ -160,7 +160,7 @@ static uint64_t slow_threshold_ns(const struct op_figures *op)
 static int cell_read(struct process_figures *p, struct figure_cell *cell)
 {
 	struct op_figures *op = p->ops[cell->op];
-	uint64_t raw_ns = __atomic_load_n(&cell->raw_ns, __ATOMIC_RELAXED), waited_ns = 0;
+	uint64_t raw_ns = __atomic_load_n(&cell->raw_ns, __ATOMIC_RELAXED), waited_ns = 0, max_ns;
 	int r;
 
 	if (!op) {
@@ -168,7 +168,7 @@ static int cell_read(struct process_figures *p, struct figure_cell *cell)
 		if (!op)
 			return -ENOMEM;
 	} else if (op->raw_ns == raw_ns && (uint32_t)op->abandoned == cell->abandoned &&
-		   (uint32_t)op->untimed == cell->untimed) {
+		   (uint32_t)op->untimed == cell->untimed && !cell->max_ns) {
 		return 0;
 	}
 
@@ -178,7 +178,9 @@ static int cell_read(struct process_figures *p, struct figure_cell *cell)
 
 	op->raw_ns = raw_ns;
 	op->total_ns = __atomic_load_n(&cell->total_ns, __ATOMIC_RELAXED);
-	op->max_ns = __atomic_load_n(&cell->max_ns, __ATOMIC_RELAXED);
+	max_ns = __atomic_exchange_n(&cell->max_ns, 0, __ATOMIC_RELAXED);
+	op->max_ns = MAX(op->max_ns, max_ns);
+	p->recent_max_ns[cell->op] = MAX(p->recent_max_ns[cell->op], max_ns);
 	op->bytes = __atomic_load_n(&cell->bytes, __ATOMIC_RELAXED);
 	for (int i = 1; i < BLAME_COUNT; i++) {
 		op->blame_ns[i] = __atomic_load_n(&cell->blame_ns[i - 1], __ATOMIC_RELAXED);
@@ -286,6 +288,12 @@ size_t figures_count(const struct figures *f)
 const struct process_figures *figures_get(const struct figures *f, size_t i)
 {
 	return f->processes.items[i];
+}
+
+void figures_restart_max(struct figures *f)
+{
+	for (size_t i = 0; i < f->processes.n; i++)
+		memset(f->processes.items[i]->recent_max_ns, 0, sizeof(f->processes.items[i]->recent_max_ns));
 }
 
 const struct process_figures *figures_find_slot(const struct figures *f, uint32_t slot)

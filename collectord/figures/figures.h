@@ -60,6 +60,7 @@ struct process_figures {
 	uint32_t slot;	/* 0 once given back */
 	char comm[RECORD_COMM_BYTES];
 	struct op_figures *ops[OP_ID_MAX]; /* NULL: never called; [0]: calls for which no cell was free */
+	uint64_t recent_max_ns[OP_ID_MAX]; /* longest call since figures_restart_max() */
 	ARRAY(struct behind_figures) behind;
 };
 
@@ -68,7 +69,7 @@ struct figures;
 /* The kernel half's memory, or a test's. */
 struct figures_source {
 	const struct process_slot *slots; /* PROCESS_SLOTS */
-	struct figure_cell *cells;	  /* slow_ns is written */
+	struct figure_cell *cells;	  /* slow_ns and max_ns are written */
 	uint32_t n_cells;		  /* cells from here on were never used */
 };
 
@@ -76,7 +77,7 @@ int figures_new(struct figures **ret_figures);
 void figures_free(struct figures *figures);
 /**
  * figures_collect() - read what changed
- * Also sets each cell's threshold of a slow call.
+ * Also sets each cell's threshold of a slow call and takes its maximum away, to know the next one's.
  * Return: 0, or -ENOMEM (what could not be kept is read again next time)
  */
 int figures_collect(struct figures *figures, const struct figures_source *source);
@@ -91,6 +92,8 @@ void figures_release_gone(struct figures *figures, const struct figures_source *
 size_t figures_count(const struct figures *figures);
 /** figures_get() - processes in the order they were first seen; borrowed until the next collect or forget */
 const struct process_figures *figures_get(const struct figures *figures, size_t i);
+/** figures_restart_max() - from now on recent_max_ns is of later calls */
+void figures_restart_max(struct figures *figures);
 /** figures_find_slot() - live process in a slot, NULL if none */
 const struct process_figures *figures_find_slot(const struct figures *figures, uint32_t slot);
 /** figures_forget_gone() - drop processes gone before a time; keeps at most `most` of those gone later */

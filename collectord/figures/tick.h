@@ -40,8 +40,8 @@ struct tick_process {
 struct tick {
 	uint64_t from_ns; /* of the reading before this one */
 	uint64_t to_ns;
-	uint16_t measured;		    /* MEASURED(class) of enum blame_class */
-	ARRAY(struct tick_process) processes; /* those that called, waited or went in this tick */
+	uint16_t measured;			  /* MEASURED(class) of enum blame_class */
+	ARRAY(struct tick_process) processes;	  /* those that called, waited or went in this tick */
 	const struct in_flight_record *in_flight; /* calls in progress at to_ns, borrowed */
 	size_t n_in_flight;
 	const struct system_sample *system; /* the machine at to_ns, borrowed; NULL where not known */
@@ -57,9 +57,10 @@ void ticker_free(struct ticker *ticker);
 /**
  * ticker_take() - everything since the last take
  * @now_ns: when figures were collected
+ * @figures: their recent_max_ns is taken, too
  * @losses: totals since the source was opened
- * @ret_tick: release with tick_done(); in_flight and system are left for the caller to fill
+ * @ret_tick: release with tick_done(); measured, in_flight and system are left for the caller to fill
  * Return: 0; -ENOMEM, and the next take gives it
  */
-int ticker_take(struct ticker *ticker, const struct figures *figures, uint64_t now_ns,
-		const uint64_t losses[LOSS_COUNT], struct tick *ret_tick);
+int ticker_take(struct ticker *ticker, struct figures *figures, uint64_t now_ns, const uint64_t losses[LOSS_COUNT],
+		struct tick *ret_tick);

@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "figures/tick.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "events/op.h"
+
+/* What a process had at the last take. */
+struct taken_process {
+	uint64_t id;
+	bool was_gone;
+	struct op_figures *ops[OP_ID_MAX];
+	ARRAY(struct behind_figures) behind;
+};
+
+struct ticker {
+	ARRAY(struct taken_process *) taken; /* by id, as figures are */
+	uint64_t at_ns;
+	uint64_t losses[LOSS_COUNT];
+};
+
+/* ---- ticks ---- */
+
+static void tick_process_done(struct tick_process *p)
+{
+	for (size_t i = 0; i < p->ops.n; i++)
+		op_figures_done(&p->ops.items[i].figures);
+	ARRAY_DONE(&p->ops);
+	ARRAY_DONE(&p->behind);
+}
+
+void tick_done(struct tick *tick)
+{
+	for (size_t i = 0; i < tick->processes.n; i++)
+		tick_process_done(&tick->processes.items[i]);
+	ARRAY_DONE(&tick->processes);
+}
+
+/* ---- what was there before ---- */
+
+static void taken_free(struct taken_process *p)
+{
+	for (int i = 0; i < OP_ID_MAX; i++) {
+		if (p->ops[i])
+			op_figures_done(p->ops[i]);
+		free(p->ops[i]);
+	}
+	ARRAY_DONE(&p->behind);
+	free(p);
+}
+
+int ticker_new(struct ticker **ret_ticker)
+{
+	struct ticker *t = calloc(1, sizeof(*t));
+
+	if (!t)
+		return -ENOMEM;
+	*ret_ticker = t;
+	return 0;
+}
+
+void ticker_free(struct ticker *t)
+{
+	if (!t)
+		return;
+	for (size_t i = 0; i < t->taken.n; i++)
+		taken_free(t->taken.items[i]);
+	ARRAY_DONE(&t->taken);
+	free(t);
+}
+
+/*
+ * One record for each process that figures still know, in their order; those of
+ * forgotten ones go. Figures only ever grow at the end and lose elements in between.
+ */
+static int taken_align(struct ticker *t, const struct figures *figures)
+{
+	size_t n_kept = 0, at = 0;
+
+	for (size_t i = 0; i < t->taken.n; i++) {
+		struct taken_process *p = t->taken.items[i];
+
+		while (at < figures_count(figures) && figures_get(figures, at)->id < p->id)
+			at++;
+		if (at < figures_count(figures) && figures_get(figures, at)->id == p->id)
+			t->taken.items[n_kept++] = p;
+		else
+			taken_free(p);
+	}
+	t->taken.n = n_kept;
+
+	for (size_t i = n_kept; i < figures_count(figures); i++) {
+		struct taken_process *p = calloc(1, sizeof(*p));
+		int r = p ? ARRAY_PUSH(&t->taken, p) : -ENOMEM;
+
+		if (r < 0) {
+			free(p);
+			return r;
+		}
+		p->id = figures_get(figures, i)->id;
+	}
+	return 0;
+}
+
+/* ---- the difference ---- */
+
+static bool op_is_same(const struct op_figures *a, const struct op_figures *b)
+{
+	return a->durations.sum == b->durations.sum && a->raw_ns == b->raw_ns && a->untimed == b->untimed &&
+	       a->abandoned == b->abandoned && a->errors == b->errors;
+}
+
+static int op_take(const struct process_figures *now, const struct taken_process *before, uint32_t id,
+		   struct tick_process *process)
+{
+	const struct op_figures *then = before->ops[id];
+	struct tick_op fresh = { .op = op_get(id) };
+	int r;
+
+	if (!now->ops[id] || (then && op_is_same(now->ops[id], then) && !now->recent_max_ns[id]))
+		return 0;
+	r = op_figures_copy(now->ops[id], &fresh.figures);
+	if (r < 0)
+		return r;
+	if (then)
+		op_figures_subtract(&fresh.figures, then);
+	fresh.figures.max_ns = now->recent_max_ns[id];
+	r = ARRAY_PUSH(&process->ops, fresh);
+	if (r < 0)
+		op_figures_done(&fresh.figures);
+	return r;
+}
+
+static int behind_take(const struct process_figures *now, const struct taken_process *before,
+		       struct tick_process *process)
+{
+	for (size_t i = 0; i < now->behind.n; i++) {
+		const struct behind_figures *b = &now->behind.items[i];
+		/* Entries of a process are only added, so the same one is at the same place. */
+		uint64_t then_ns = i < before->behind.n ? before->behind.items[i].ns : 0;
+		struct tick_behind fresh = { .ns = b->ns - then_ns, .tgid = b->tgid, .uid = b->uid };
+		int r;
+
+		if (!fresh.ns)
+			continue;
+		memcpy(fresh.comm, b->comm, sizeof(fresh.comm));
+		r = ARRAY_PUSH(&process->behind, fresh);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+static int process_take(const struct process_figures *now, const struct taken_process *before, struct tick *tick)
+{
+	struct tick_process process = {
+		.identity = {
+			.start_boot_ns = now->start_boot_ns,
+			.start_unix_ns = now->start_unix_ns,
+			.tgid = now->tgid,
+			.uid = now->uid,
+			.exec_gen = now->exec_gen,
+			.flags = now->flags,
+		},
+		.first_call_ns = now->first_call_ns,
+		.gone_ns = now->gone_ns,
+	};
+	int r = 0;
+
+	if (before->was_gone)
+		return 0; /* nothing is added any more */
+	memcpy(process.identity.comm, now->comm, sizeof(process.identity.comm));
+	for (uint32_t id = 0; id < OP_ID_MAX && r == 0; id++)
+		r = op_take(now, before, id, &process);
+	if (r == 0)
+		r = behind_take(now, before, &process);
+	if (r == 0 && (process.ops.n || process.behind.n || (now->gone_ns && !before->was_gone)))
+		r = ARRAY_PUSH(&tick->processes, process);
+	else
+		tick_process_done(&process);
+	if (r < 0)
+		tick_process_done(&process);
+	return r;
+}
+
+/* ---- what will be there before ---- */
+
+/* Copies of what changed, made before anything is exchanged: a take is whole or was not. */
+static int taken_prepare(const struct process_figures *now, const struct taken_process *before,
+			 struct taken_process *next)
+{
+	int r = 0;
+
+	next->id = now->id;
+	next->was_gone = now->gone_ns != 0;
+	for (int i = 0; i < OP_ID_MAX && r == 0 && !next->was_gone; i++) {
+		const struct op_figures *then = before->ops[i];
+
+		if (!now->ops[i] || (then && op_is_same(now->ops[i], then)))
+			continue;
+		next->ops[i] = calloc(1, sizeof(*next->ops[i]));
+		r = next->ops[i] ? op_figures_copy(now->ops[i], next->ops[i]) : -ENOMEM;
+	}
+	for (size_t i = 0; i < now->behind.n && r == 0 && !next->was_gone; i++)
+		r = ARRAY_PUSH(&next->behind, now->behind.items[i]);
+	return r;
+}
+
+static void taken_exchange(struct taken_process *before, struct taken_process *next)
+{
+	for (int i = 0; i < OP_ID_MAX; i++) {
+		if (!next->ops[i] && !next->was_gone)
+			continue;
+		if (before->ops[i])
+			op_figures_done(before->ops[i]);
+		free(before->ops[i]);
+		before->ops[i] = TAKE_PTR(next->ops[i]);
+	}
+	ARRAY_DONE(&before->behind);
+	before->behind.items = TAKE_PTR(next->behind.items);
+	before->behind.n = next->behind.n;
+	before->behind.room = next->behind.room;
+	before->was_gone = next->was_gone;
+}
+
+int ticker_take(struct ticker *t, struct figures *figures, uint64_t now_ns, const uint64_t losses[LOSS_COUNT],
+		struct tick *ret_tick)
+{
+	struct tick tick = { .from_ns = t->at_ns ? t->at_ns : now_ns, .to_ns = now_ns };
+	ARRAY(struct taken_process *) next = { .items = NULL };
+	int r = taken_align(t, figures);
+
+	for (size_t i = 0; i < t->taken.n && r == 0; i++) {
+		const struct process_figures *now = figures_get(figures, i);
+		struct taken_process *fresh = calloc(1, sizeof(*fresh));
+
+		r = fresh ? ARRAY_PUSH(&next, fresh) : -ENOMEM;
+		if (r < 0)
+			free(fresh);
+		if (r == 0)
+			r = taken_prepare(now, t->taken.items[i], fresh);
+		if (r == 0)
+			r = process_take(now, t->taken.items[i], &tick);
+	}
+	if (r == 0) {
+		for (size_t i = 0; i < next.n; i++)
+			taken_exchange(t->taken.items[i], next.items[i]);
+		figures_restart_max(figures);
+		for (int i = 0; i < LOSS_COUNT; i++) {
+			tick.losses[i] = losses[i] - t->losses[i];
+			t->losses[i] = losses[i];
+		}
+		t->at_ns = now_ns;
+		*ret_tick = tick;
+	} else {
+		tick_done(&tick);
+	}
+	for (size_t i = 0; i < next.n; i++)
+		taken_free(next.items[i]);
+	ARRAY_DONE(&next);
+	return r;
+}
