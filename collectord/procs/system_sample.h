@@ -8,10 +8,10 @@
 #include <stdint.h>
 
 struct system_sample {
-	uint64_t time_ns;	/* monotonic */
-	double cpu_ratio;	/* busy share of all CPUs since the sample before, 0...1; idle and iowait are idle */
-	double load_1min;	/* first value of /proc/loadavg */
-	uint64_t memory_bytes;	/* MemTotal */
+	uint64_t time_ns;	  /* monotonic */
+	double cpu_ratio;	  /* busy share of all CPUs since the sample before, 0...1; idle and iowait are idle */
+	double load_1min;	  /* first value of /proc/loadavg */
+	uint64_t memory_bytes;	  /* MemTotal */
 	uint64_t available_bytes; /* MemAvailable */
 	uint64_t swap_used_bytes;
 	uint64_t major_faults; /* since the sample before */
