@@ -375,7 +375,8 @@ static int reply_take(struct trace *t, const Ingero__V1__TraceReply *reply)
 		trace_child_resume(&t->child, (pid_t)reply->resume->pid);
 		return 0;
 	case INGERO__V1__TRACE_REPLY__BODY_EVENTS: /* lines of their own only as JSON */
-	case INGERO__V1__TRACE_REPLY__BODY_LOSS:   /* in the footer, from the summary */
+	case INGERO__V1__TRACE_REPLY__BODY_FINDING:
+	case INGERO__V1__TRACE_REPLY__BODY_LOSS: /* in the footer, from the summary */
 	case INGERO__V1__TRACE_REPLY__BODY__NOT_SET:
 	default: /* bodies of later versions */
 		return 0;

@@ -23,6 +23,8 @@ int trace_json_reply(struct buf *out, const Ingero__V1__TraceReply *reply)
 		return pb_json_line(out, "loss", &reply->loss->base, NULL);
 	case INGERO__V1__TRACE_REPLY__BODY_EVENTS:
 		return events_append(out, reply->events);
+	case INGERO__V1__TRACE_REPLY__BODY_FINDING:
+		return pb_json_line(out, "finding", &reply->finding->base, NULL);
 	case INGERO__V1__TRACE_REPLY__BODY_FIGURES:
 	case INGERO__V1__TRACE_REPLY__BODY_SUMMARY:
 	case INGERO__V1__TRACE_REPLY__BODY_RESUME:

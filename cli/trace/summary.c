@@ -12,6 +12,7 @@ static void view_done(struct trace_summary *s)
 	free(s->view.in_flight);
 	free(s->view.behind);
 	free(s->view.libraries);
+	free(s->view.findings);
 	s->view = (Ingero__V1__Summary)INGERO__V1__SUMMARY__INIT;
 	s->is_whole = false;
 }
@@ -59,7 +60,8 @@ static int piece_copy(const Ingero__V1__Summary *piece, Ingero__V1__Summary **re
 static int view_build(struct trace_summary *s)
 {
 	view_done(s);
-	if (JOIN(s, operations) < 0 || JOIN(s, in_flight) < 0 || JOIN(s, behind) < 0 || JOIN(s, libraries) < 0)
+	if (JOIN(s, operations) < 0 || JOIN(s, in_flight) < 0 || JOIN(s, behind) < 0 || JOIN(s, libraries) < 0 ||
+	    JOIN(s, findings) < 0)
 		return -ENOMEM;
 
 	for (size_t i = 0; i < s->pieces.n; i++) {
