@@ -13,7 +13,8 @@
 #include "base/log.h"
 #include "children/child.h"
 #include "clock.h"
-#include "events/ring.h"
+#include "events/kernel.h"
+#include "events/source.h"
 #include "figures/figures.h"
 #include "privilege.h"
 #include "probes/lease.h"
@@ -24,8 +25,6 @@
 #include "rpc/server.h"
 #include "rpc/trace.h"
 
-/* How often the kernel's figures are read while somebody traces, milliseconds: fast enough for a live table. */
-#define COLLECT_MS 1000
 /* Processes that are gone and whose figures are kept, at most; older ones are forgotten first. */
 #define GONE_MAX 10000
 
@@ -38,16 +37,15 @@ struct held_process {
 struct daemon {
 	uv_loop_t loop;
 	uv_signal_t signals[2];
-	uv_timer_t collect_timer;
 	bool is_private;
 	bool is_stopping;
-	struct probe_set *probes;
+	struct source *source; /* NULL where nothing can be captured */
+	struct probe_set *probes; /* of the kernel half; NULL for a demo */
 	char probes_reason[512];
 	struct child *parser;
 	uint32_t parser_pid; /* as last told to the kernel half */
 	struct target_set *targets;
 	struct lease_set *leases;
-	struct ring *ring;
 	struct figures *figures;
 	struct trace_hub *traces;
 	struct server *server;
@@ -61,7 +59,7 @@ static void slot_release(uint32_t slot, void *data)
 {
 	struct daemon *d = data;
 
-	(void)probe_set_slot_release(d->probes, slot);
+	(void)d->source->ops->slot_release(d->source, slot);
 }
 
 static void behind_note(const struct behind_key *key, const struct behind_value *value, void *data)
@@ -74,7 +72,7 @@ static void behind_note(const struct behind_key *key, const struct behind_value 
 /* The parser comes and goes; whichever runs is never traced and never named. */
 static void parser_note(struct daemon *d)
 {
-	uint32_t pid = child_pid(d->parser);
+	uint32_t pid = d->parser ? child_pid(d->parser) : 0;
 
 	if (pid == d->parser_pid)
 		return;
@@ -87,47 +85,48 @@ static void parser_note(struct daemon *d)
 
 static void collect(struct daemon *d)
 {
+	const struct source_ops *ops = d->source->ops;
 	struct figures_source source = {
-		.slots = probe_set_slots(d->probes),
-		.cells = probe_set_cells(d->probes),
-		.n_cells = probe_set_cells_used(d->probes),
+		.slots = ops->slots(d->source),
+		.cells = ops->cells(d->source),
+		.n_cells = ops->cells_used(d->source),
 	};
 	int r = figures_collect(d->figures, &source);
 
 	if (r < 0)
 		(void)log_warning(r, "cannot keep all figures, reading them again later");
-	(void)probe_set_behind(d->probes, behind_note, d);
+	(void)ops->behind(d->source, behind_note, d);
 	figures_release_gone(d->figures, &source, slot_release, d);
 	parser_note(d);
-	if (lease_set_count(d->leases) == 0)
+	if (d->leases && lease_set_count(d->leases) == 0)
 		(void)figures_forget_gone(d->figures, UINT64_MAX, 0);
 	else
 		(void)figures_forget_gone(d->figures, 0, GONE_MAX);
 }
 
-static void collect_fired(uv_timer_t *timer)
+static void source_second(void *data)
 {
-	collect(timer->data);
+	collect(data);
 }
 
 static void context_refresh(struct rpc_context *context)
 {
 	struct daemon *d = context->owner;
 
-	ring_drain(d->ring);
+	d->source->ops->drain(d->source);
 	collect(d);
 }
 
 /* ---- records ---- */
 
-static void ring_call(const struct call_record *call, void *data)
+static void source_call(const struct call_record *call, void *data)
 {
 	struct daemon *d = data;
 
 	trace_hub_call(d->traces, call);
 }
 
-static void ring_drained(void *data)
+static void source_drained(void *data)
 {
 	struct daemon *d = data;
 
@@ -179,9 +178,21 @@ static void library_look(struct daemon *d, const struct life_record *life)
 	(void)target_set_scan(d->targets, life->tgid, life->library_base, held_scanned, d);
 }
 
-static void ring_life(const struct life_record *life, void *data)
+/* Nobody has to be told to stop watching a demo: when its process ends, so does every Trace call. */
+static void demo_life(struct daemon *d, const struct life_record *life)
+{
+	if (life->type == RECORD_EXIT)
+		trace_hub_finish(d->traces);
+}
+
+static void source_life(const struct life_record *life, void *data)
 {
 	struct daemon *d = data;
+
+	if (!d->probes) {
+		demo_life(d, life);
+		return;
+	}
 
 	switch ((enum record_type)life->type) {
 	case RECORD_FORK:
@@ -207,6 +218,11 @@ static void library_found(const struct target_library *library, void *data)
 
 	trace_hub_library(d->traces, library);
 }
+
+static const struct source_sinks source_sinks = {
+	.ring = { .on_call = source_call, .on_life = source_life, .on_drained = source_drained },
+	.on_second = source_second,
+};
 
 /* ---- clients ---- */
 
@@ -257,8 +273,6 @@ static int loop_start(struct daemon *d)
 		d->signals[i].data = d;
 		(void)uv_signal_start(&d->signals[i], signal_fired, numbers[i]);
 	}
-	(void)uv_timer_init(&d->loop, &d->collect_timer);
-	d->collect_timer.data = d;
 	return 0;
 }
 
@@ -274,7 +288,6 @@ static uint64_t ring_bytes(const struct daemon_options *options)
 static int capture_start(struct daemon *d, const struct daemon_options *options)
 {
 	struct probe_set_options probes = { .back_end = options->back_end, .ring_bytes = options->ring_bytes };
-	struct ring_sinks sinks = { .on_call = ring_call, .on_life = ring_life, .on_drained = ring_drained };
 	struct privilege_need need = { .late_perf = false };
 	int r;
 
@@ -299,15 +312,13 @@ static int capture_start(struct daemon *d, const struct daemon_options *options)
 	if (r == 0)
 		r = target_set_open(&d->loop, d->parser, d->probes, library_found, d, &d->targets);
 	if (r == 0)
-		r = ring_open(&d->loop, probe_set_calls_fd(d->probes), probe_set_life_fd(d->probes),
-			      ring_bytes(options), &sinks, d, &d->ring);
+		r = kernel_open(&d->loop, d->probes, ring_bytes(options), &source_sinks, d, &d->source);
 	if (r < 0)
 		return log_err(r, "cannot start to capture");
 
 	r = target_set_scan_loader(d->targets);
 	if (r < 0)
 		(void)log_warning(r, "cannot watch the program loader, libraries loaded later are found late");
-	(void)uv_timer_start(&d->collect_timer, collect_fired, COLLECT_MS, COLLECT_MS);
 	return 0;
 }
 
@@ -321,11 +332,12 @@ static int serve_start(struct daemon *d, const struct daemon_options *options)
 
 	d->context = (struct rpc_context){
 		.loop = &d->loop,
+		.source = d->source,
+		.source_started_ns = d->source ? d->source->ops->now_ns(d->source) : 0,
 		.probes = d->probes,
 		.probes_reason = d->probes_reason,
 		.targets = d->targets,
 		.leases = d->leases,
-		.ring = d->ring,
 		.figures = d->figures,
 		.traces = d->traces,
 		.started_ns = clock_now_ns(),
@@ -363,11 +375,11 @@ static void daemon_stop(struct daemon *d)
 	d->targets = NULL;
 	child_close(d->parser);
 	d->parser = NULL;
-	ring_close(d->ring);
-	d->ring = NULL;
+	if (d->source)
+		d->source->ops->close(d->source);
+	d->source = NULL;
 	for (size_t i = 0; i < ARRAY_SIZE(d->signals); i++)
 		uv_close((uv_handle_t *)&d->signals[i], NULL);
-	uv_close((uv_handle_t *)&d->collect_timer, NULL);
 }
 
 static void daemon_done(struct daemon *d)

@@ -34,6 +34,14 @@ struct source_ops {
 	void (*losses)(const struct source *source, uint64_t ret_losses[LOSS_COUNT]);
 	uint64_t (*refused)(const struct source *source); /* records that made no sense */
 	bool (*measures)(const struct source *source, enum blame_class class);
+	/* Its clock, monotonic: a demo that plays faster than life has one that runs faster, and ends at now. */
+	uint64_t (*now_ns)(const struct source *source);
+	/*
+	 * One more wants records from now on; a demo begins to play when it is first told.
+	 * NULL: leases say it (probes/lease.h). @is_on: false: figures will do;
+	 * @sample_every: one call in N of each thread; 0: none
+	 */
+	void (*record)(struct source *source, bool is_on, bool all, uint32_t sample_every);
 	/* Fetch every record there is now, into the sinks. */
 	void (*drain)(struct source *source);
 	/* No more records after this; memory goes in the loop's turn. */
@@ -45,6 +53,12 @@ struct source {
 	const struct source_ops *ops;
 };
 
+/* What a source tells; NULL members are not told. */
+struct source_sinks {
+	struct ring_sinks ring;
+	void (*on_second)(void *data); /* figures are due: a second has passed on its clock */
+};
+
 /**
  * demo_open() - a source that plays a scenario (demo.c names them), in real time, no privilege needed
  * @name: "incident", "cold-start", "cpu-contention"
@@ -52,5 +66,5 @@ struct source {
  * @sinks: as for ring_open(); on_life with RECORD_EXIT of its process tells the end
  * Return: 0; -ENOENT for an unknown scenario; -errno
  */
-int demo_open(uv_loop_t *loop, const char *name, double speed, uint64_t seed, const struct ring_sinks *sinks, void *data,
-	      struct source **ret_source);
+int demo_open(uv_loop_t *loop, const char *name, double speed, uint64_t seed, const struct ring_sinks *sinks,
+	      void *data, struct source **ret_source);

@@ -8,7 +8,7 @@
 #include "base/fd.h"
 #include "clock.h"
 #include "events/op.h"
-#include "events/ring.h"
+#include "events/source.h"
 #include "probes/lease.h"
 #include "probes/probe_set.h"
 #include "probes/target.h"
@@ -97,7 +97,8 @@ static int process_since_take(const struct process_figures *p, struct answer_sin
 
 int answer_since_take(const struct rpc_context *context, struct answer_since *ret_since)
 {
-	struct answer_since since = { .since_ns = clock_now_ns(), .daemon_cpu_ns = daemon_cpu_ns() };
+	struct source *source = context->source;
+	struct answer_since since = { .since_ns = source->ops->now_ns(source), .daemon_cpu_ns = daemon_cpu_ns() };
 	size_t n = figures_count(context->figures);
 
 	since.processes = n ? calloc(n, sizeof(*since.processes)) : NULL;
@@ -112,9 +113,10 @@ int answer_since_take(const struct rpc_context *context, struct answer_since *re
 			return r;
 		}
 	}
-	probe_set_losses(context->probes, since.losses);
-	since.refused = ring_refused(context->ring);
-	since.bystander_calls = probe_set_bystander_calls(context->probes);
+	source->ops->losses(source, since.losses);
+	since.refused = source->ops->refused(source);
+	if (context->probes)
+		since.bystander_calls = probe_set_bystander_calls(context->probes);
 	*ret_since = since;
 	return 0;
 }
@@ -149,6 +151,7 @@ static size_t since_find(const struct answer_since *since, uint64_t id)
 Ingero__V1__Blame *answer_blame(const struct rpc_context *context, struct arena *arena,
 				const __u64 blame_ns[BLAME_COUNT], uint64_t whole_ns)
 {
+	const struct source *source = context->source;
 	Ingero__V1__Blame *b = ARENA_NEW(arena, Ingero__V1__Blame);
 	uint64_t waited_ns = 0;
 
@@ -160,10 +163,10 @@ Ingero__V1__Blame *answer_blame(const struct rpc_context *context, struct arena 
 
 #define CLASS(number, field)                                                                                           \
 	do {                                                                                                           \
-		b->has_##field = probe_set_measures(context->probes, number);                                          \
+		b->has_##field = source->ops->measures(source, number);                                          \
 		b->field = blame_ns[number];                                                                           \
 	} while (0)
-	b->has_on_cpu = probe_set_measures(context->probes, BLAME_ON_CPU);
+	b->has_on_cpu = source->ops->measures(source, BLAME_ON_CPU);
 	b->on_cpu = whole_ns > waited_ns ? whole_ns - waited_ns : 0;
 	CLASS(BLAME_RUNNABLE, runnable);
 	CLASS(BLAME_QUOTA, quota);
@@ -268,16 +271,17 @@ int answer_families(const struct rpc_context *context, struct arena *arena, Inge
 
 Ingero__V1__Lost *answer_lost(const struct rpc_context *context, struct arena *arena, const struct answer_since *since)
 {
+	const struct source *source = context->source;
 	Ingero__V1__Lost *lost = ARENA_NEW(arena, Ingero__V1__Lost);
 	uint64_t now[LOSS_COUNT] = { 0 };
 
 	if (!lost)
 		return NULL;
 	ingero__v1__lost__init(lost);
-	if (!context->probes)
+	if (!source)
 		return lost;
 
-	probe_set_losses(context->probes, now);
+	source->ops->losses(source, now);
 	for (int i = 0; since && i < LOSS_COUNT; i++)
 		now[i] -= since->losses[i];
 	lost->ring_full = now[LOSS_RING_FULL];
@@ -288,7 +292,7 @@ Ingero__V1__Lost *answer_lost(const struct rpc_context *context, struct arena *a
 	lost->depth = now[LOSS_DEPTH];
 	lost->switch_unseen = now[LOSS_SWITCH_UNSEEN];
 	lost->return_unpaired = now[LOSS_RETURN_UNPAIRED];
-	lost->decode = ring_refused(context->ring) - (since ? since->refused : 0);
+	lost->decode = source->ops->refused(source) - (since ? since->refused : 0);
 	return lost;
 }
 
@@ -422,7 +426,7 @@ static int in_flight_fill(const struct rpc_context *context, const struct answer
 	summary->in_flight = ARENA_NEW_N(arena, Ingero__V1__InFlight *, IN_FLIGHT_MAX);
 	if (!records || !summary->in_flight)
 		return -ENOMEM;
-	n = probe_set_in_flight(context->probes, records, IN_FLIGHT_MAX);
+	n = context->source->ops->in_flight(context->source, records, IN_FLIGHT_MAX);
 	if (n < 0)
 		return n;
 
@@ -505,11 +509,11 @@ static int behind_fill(const struct rpc_context *context, const struct answer_sc
 static void summary_init(Ingero__V1__Summary *piece, const struct rpc_context *context,
 			 const struct answer_since *since, Ingero__V1__Operation **rows)
 {
-	uint64_t now_ns = clock_now_ns();
+	uint64_t now_ns = context->source->ops->now_ns(context->source);
 
 	ingero__v1__summary__init(piece);
 	piece->timestamp_unix_ns = clock_to_unix_ns(now_ns);
-	piece->window_ns = now_ns - (since ? since->since_ns : context->started_ns);
+	piece->window_ns = now_ns - (since ? since->since_ns : context->source_started_ns);
 	piece->operations = rows;
 }
 

@@ -10,18 +10,20 @@
 struct figures;
 struct lease_set;
 struct probe_set;
-struct ring;
+struct source;
 struct target_set;
 struct trace_hub;
 
 struct rpc_context {
 	uv_loop_t *loop;
-	struct probe_set *probes;   /* NULL where nothing can be captured: see probes_reason */
-	const char *probes_reason;  /* why not, or why no better back end is used; "" if neither */
-	struct target_set *targets; /* NULL without probes, as are the following */
+	struct source *source;	   /* NULL where nothing can be captured: see probes_reason */
+	uint64_t source_started_ns; /* on its clock */
+	struct figures *figures;   /* NULL without a source */
+	const char *probes_reason; /* why not, or why no better back end is used; "" if neither */
+	/* What only the kernel half has; NULL under another source. */
+	struct probe_set *probes;
+	struct target_set *targets;
 	struct lease_set *leases;
-	struct ring *ring;
-	struct figures *figures;
 	struct trace_hub *traces;
 	uint64_t started_ns;
 	uint64_t ring_bytes; /* of call records; fixed when the daemon starts */

@@ -8,10 +8,10 @@
 
 #include "base/arena.h"
 #include "clock.h"
+#include "events/source.h"
 #include "figures/figures.h"
 #include "ingero/v1/ingero.pb-c.h"
 #include "probes/lease.h"
-#include "probes/probe_set.h"
 #include "rpc/access.h"
 #include "rpc/answer.h"
 #include "rpc/call.h"
@@ -36,12 +36,11 @@ void rpc_query_status(Ingero__V1__Query_Service *service, const Ingero__V1__Stat
 	reply.pid = (uint32_t)getpid();
 	reply.uptime_ns = clock_now_ns() - context->started_ns;
 	reply.kernel = names.release;
-	reply.back_end =
-		(char *)(context->probes ? probe_back_end_to_string(probe_set_back_end(context->probes)) : "none");
+	reply.back_end = (char *)(context->source ? context->source->ops->name(context->source) : "none");
 	reply.back_end_reason = (char *)context->probes_reason;
 	reply.leases = context->leases ? (uint32_t)lease_set_count(context->leases) : 0;
 
-	if (context->probes)
+	if (context->source)
 		context->refresh(context);
 	for (size_t i = 0; context->figures && i < figures_count(context->figures); i++) {
 		const struct process_figures *p = figures_get(context->figures, i);
@@ -77,7 +76,7 @@ void rpc_query_operations(Ingero__V1__Query_Service *service, const Ingero__V1__
 
 	(void)service;
 	(void)closure;
-	if (!context->probes) {
+	if (!context->source) {
 		call_fail(call, CALL_ERROR_UNAVAILABLE, "nothing is captured here: %s", context->probes_reason);
 		return;
 	}

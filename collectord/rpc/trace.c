@@ -19,10 +19,10 @@
 #include "base/parse.h"
 #include "clock.h"
 #include "events/op.h"
+#include "events/source.h"
 #include "figures/figures.h"
 #include "ingero/v1/ingero.pb-c.h"
 #include "probes/lease.h"
-#include "probes/probe_set.h"
 #include "probes/target.h"
 #include "procs/procfs.h"
 #include "rpc/access.h"
@@ -106,7 +106,8 @@ static void trace_over(struct trace *t)
 
 	t->state = TRACE_OVER;
 	t->call = NULL;
-	lease_remove(t->context->leases, t->lease);
+	if (t->lease)
+		lease_remove(t->context->leases, t->lease);
 	t->lease = NULL;
 	for (size_t i = 0; i < hub->traces.n; i++)
 		if (hub->traces.items[i] == t)
@@ -201,7 +202,7 @@ static void trace_call(struct trace *t, const struct call_record *c)
 	if (!t->wants_events || t->state != TRACE_RUNNING)
 		return;
 	scope = trace_scope(t);
-	if (!lease_covers(t->lease, c->tgid, c->uid, 0) || !answer_sees(&scope, c->tgid, c->uid, false))
+	if ((t->lease && !lease_covers(t->lease, c->tgid, c->uid, 0)) || !answer_sees(&scope, c->tgid, c->uid, false))
 		return;
 	if (!call_can_reply(t->call)) {
 		t->subscriber_slow++;
@@ -234,10 +235,10 @@ static void loss_send(struct trace *t)
 	      loss.lost->decode;
 	if (!sum)
 		return;
-	loss.timestamp_unix_ns = clock_to_unix_ns(clock_now_ns());
+	loss.timestamp_unix_ns = clock_to_unix_ns(t->context->source->ops->now_ns(t->context->source));
 	if (reply(t, INGERO__V1__TRACE_REPLY__BODY_LOSS, &loss) < 0)
 		return; /* said next time */
-	probe_set_losses(t->context->probes, t->lost_sent.losses);
+	t->context->source->ops->losses(t->context->source, t->lost_sent.losses);
 	t->lost_sent.refused += loss.lost->decode;
 	t->subscriber_slow_sent = t->subscriber_slow;
 }
@@ -286,7 +287,7 @@ bool trace_hub_resume(struct trace_hub *hub, uint32_t tgid)
 		struct trace *t = hub->traces.items[i];
 
 		resume.pid = tgid;
-		if (t->state == TRACE_RUNNING && lease_holds(t->lease, tgid))
+		if (t->state == TRACE_RUNNING && t->lease && lease_holds(t->lease, tgid))
 			is_asked |= reply(t, INGERO__V1__TRACE_REPLY__BODY_RESUME, &resume) == 0;
 	}
 	return is_asked;
@@ -385,14 +386,14 @@ static int start_send(struct trace *t)
 	int r;
 
 	(void)uname(&names);
-	start.timestamp_unix_ns = clock_to_unix_ns(clock_now_ns());
+	start.timestamp_unix_ns = clock_to_unix_ns(context->source->ops->now_ns(context->source));
 	start.version = (char *)INGERO_VERSION;
 	start.kernel = names.release;
-	start.back_end = (char *)probe_back_end_to_string(probe_set_back_end(context->probes));
+	start.back_end = (char *)context->source->ops->name(context->source);
 	start.back_end_reason = (char *)context->probes_reason;
 	start.not_measured = missing;
 	for (size_t i = 0; i < ARRAY_SIZE(classes); i++)
-		if (!probe_set_measures(context->probes, classes[i].class))
+		if (!context->source->ops->measures(context->source, classes[i].class))
 			missing[start.n_not_measured++] = (char *)classes[i].name;
 
 	r = answer_libraries(context, &arena, call_identity(t->call), &start.libraries, &start.n_libraries);
@@ -498,8 +499,11 @@ static int descendants_follow(struct trace *t, const listed_processes *list)
 static int processes_look(struct trace *t)
 {
 	listed_processes list = { .items = NULL };
-	int r = processes_list(&list);
+	int r;
 
+	if (!t->lease)
+		return 0; /* a source that has its processes already */
+	r = processes_list(&list);
 	if (r == 0)
 		r = descendants_follow(t, &list);
 	for (size_t i = 0; r == 0 && i < list.n; i++)
@@ -557,8 +561,10 @@ static bool request_check(struct call *call, const Ingero__V1__TraceRequest *req
 	return true;
 }
 
+/* Beside the kernel half nobody captures for a lease: whoever may see the source's processes sees them. */
 static int lease_take(struct trace *t, const Ingero__V1__TraceRequest *request, uint32_t own_uid)
 {
+	struct source *source = t->context->source;
 	bool default_scope = !request->all && !request->n_pids && !request->n_uids;
 	struct lease_wish wish = {
 		.pids = request->pids,
@@ -574,7 +580,10 @@ static int lease_take(struct trace *t, const Ingero__V1__TraceRequest *request, 
 		},
 	};
 
-	return lease_add(t->context->leases, &wish, &t->lease);
+	if (t->context->leases)
+		return lease_add(t->context->leases, &wish, &t->lease);
+	source->ops->record(source, wish.recording.is_on, wish.recording.all, wish.recording.sample_every);
+	return 0;
 }
 
 static int trace_start(struct trace *t, const Ingero__V1__TraceRequest *request)
@@ -610,7 +619,7 @@ void rpc_trace_trace(Ingero__V1__Trace_Service *service, const Ingero__V1__Trace
 
 	(void)service;
 	(void)closure;
-	if (!context->probes) {
+	if (!context->source) {
 		call_fail(call, CALL_ERROR_UNAVAILABLE, "cannot capture: %s", context->probes_reason);
 		return;
 	}
