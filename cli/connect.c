@@ -2,10 +2,112 @@
 #include "cli/connect.h"
 
 #include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
+#include "base/cleanup.h"
+#include "cli/database.h"
+#include "cli/options.h"
 #include "cli/output.h"
 
 #define ERROR_BYTES 512
+#define ARGS_MAX 32
+
+/* The command line of a private daemon. */
+struct daemon_line {
+	const char *args[ARGS_MAX];
+	size_t n;
+	struct database database;
+	char owner[32];
+};
+
+static int line_add(struct daemon_line *line, const char *arg)
+{
+	if (line->n + 1 >= ARGS_MAX)
+		return -E2BIG;
+	line->args[line->n++] = arg;
+	line->args[line->n] = NULL;
+	return 0;
+}
+
+/* What a daemon that captures keeps is its caller's, also when it runs as root. */
+static int line_add_database(struct daemon_line *line, const struct connect_wish *wish, const struct caller *caller)
+{
+	int r = database_find(wish->db_path, caller, &line->database);
+
+	if (r < 0)
+		return r;
+	r = line_add(line, wish->kind == CONNECT_READ ? "--read-db" : "--db");
+	if (r == 0)
+		r = line_add(line, line->database.path);
+	if (r < 0 || wish->kind == CONNECT_READ)
+		return r;
+	if (!line->database.is_named)
+		r = line_add(line, "--db-own-place");
+	if (r == 0 && caller->is_sudo) {
+		(void)snprintf(line->owner, sizeof(line->owner), "%u:%u", (unsigned int)caller->uid,
+			       (unsigned int)caller->gid);
+		r = line_add(line, "--db-owner");
+		if (r == 0)
+			r = line_add(line, line->owner);
+	}
+	return r;
+}
+
+static int line_build(struct daemon_line *line, const struct connect_wish *wish, const struct caller *caller)
+{
+	int r = 0;
+
+	for (size_t i = 0; wish->daemon_args && wish->daemon_args[i] && r == 0; i++)
+		r = line_add(line, wish->daemon_args[i]);
+	/* A demo says itself where it keeps what it plays. */
+	if (r == 0 && wish->kind != CONNECT_LOOK && (wish->kind != CONNECT_DEMO || wish->db_path))
+		r = line_add_database(line, wish, caller);
+	return r;
+}
+
+static bool names_file(const struct connect_wish *wish)
+{
+	const char *variable = getenv("INGERO_DB");
+
+	return wish->db_path || (variable && variable[0]);
+}
+
+/* Why no daemon of our own can be started, after its sentence; 0: it can. */
+static int private_refuse(const struct connect_wish *wish, const struct caller *caller, bool is_asked)
+{
+	const char *why = wish->db_path ? "--db" : wish->needs_private_why;
+
+	if (wish->kind == CONNECT_READ || wish->kind == CONNECT_DEMO || caller->is_root)
+		return 0;
+	if (is_asked)
+		output_error("'%s' needs a daemon of its own, which only root can start; try 'sudo ingero %s %s ...'",
+			     why, wish->command, why);
+	else
+		output_error(
+			"ingero-collectord is not running here; start it with 'systemctl start ingero-collectord', "
+			"or trace without it: 'sudo ingero %s'",
+			wish->command);
+	return is_asked ? -EPERM : -ENOENT;
+}
+
+/* A file that is not there is said before a daemon is started to read it. */
+static int file_look(const struct connect_wish *wish, const struct daemon_line *line)
+{
+	const char *path = line->database.path;
+
+	if (wish->kind != CONNECT_READ || access(path, F_OK) == 0)
+		return 0;
+	if (errno == ENOENT && !line->database.is_named)
+		output_error("nothing was recorded yet: there is no '%s'; 'sudo ingero trace' makes it, "
+			     "'ingero demo incident' shows what it would tell",
+			     path);
+	else
+		output_error("cannot read '%s': %s", option_quote(path).text, strerror(errno));
+	return -ENOENT;
+}
 
 int connect_open(const struct connect_wish *wish, const struct caller *caller, struct ingero **ret_ingero,
 		 bool *ret_is_private)
@@ -15,26 +117,31 @@ int connect_open(const struct connect_wish *wish, const struct caller *caller, s
 		.has_on_behalf_of = caller->is_sudo && !wish->acts_as_root,
 		.on_behalf_of = caller->uid,
 	};
+	bool is_asked = wish->needs_private || wish->db_path || wish->kind == CONNECT_DEMO ||
+			(wish->kind == CONNECT_READ && names_file(wish));
+	struct daemon_line line = { .n = 0 };
 	char error[ERROR_BYTES] = "";
 	int r = -ENOENT;
 
-	if (wish->needs_private && !caller->is_root) {
-		output_error("'%s' needs a daemon of its own, which only root can start; try 'sudo ingero %s %s ...'",
-			     wish->needs_private_why, wish->command, wish->needs_private_why);
-		return -EPERM;
-	}
-	if (!wish->needs_private)
+	if (!is_asked)
 		r = ingero_open(&options, error, sizeof(error), ret_ingero);
-	if (r == -ENOENT && caller->is_root) {
+	if (r == -ENOENT) {
+		r = private_refuse(wish, caller, is_asked);
+		if (r == 0)
+			r = line_build(&line, wish, caller);
+		if (r == 0)
+			r = file_look(wish, &line);
+		if (r < 0)
+			return r;
 		options.private_daemon = true;
-		options.daemon_args = wish->daemon_args;
+		options.daemon_args = line.args;
+		/* Whoever only reads or plays needs nothing of root's. */
+		options.has_daemon_user = caller->is_sudo && (wish->kind == CONNECT_READ || wish->kind == CONNECT_DEMO);
+		options.daemon_uid = caller->uid;
+		options.daemon_gid = caller->gid;
+		options.has_on_behalf_of &= !options.has_daemon_user;
+		error[0] = 0;
 		r = ingero_open(&options, error, sizeof(error), ret_ingero);
-	} else if (r == -ENOENT) {
-		output_error(
-			"ingero-collectord is not running here; start it with 'systemctl start ingero-collectord', "
-			"or trace without it: 'sudo ingero %s'",
-			wish->command);
-		return r;
 	}
 	if (r < 0) {
 		output_error("%s", error[0] ? error : "cannot reach ingero-collectord");

@@ -1,18 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * A connection for a command: to the service, or where none serves and we are
- * root, to a private daemon.
+ * A connection for a command: to the service, or to a private daemon where none
+ * serves or the service cannot do it.
  */
 #pragma once
 
 #include "cli/caller.h"
 #include "ingero/ingero.h"
 
+enum connect_kind {
+	CONNECT_CAPTURE, /* live: a private daemon needs root; it keeps what it sees in the caller's database */
+	CONNECT_LOOK,	 /* live, and nothing is kept: a private daemon needs root */
+	CONNECT_READ,	 /* what was kept: a private daemon only opens the file, as the caller */
+	CONNECT_DEMO,	 /* a private daemon always, as the caller */
+};
+
 struct connect_wish {
-	const char *command;		/* in sentences: "trace" */
+	const char *command; /* in sentences: "trace" */
+	enum connect_kind kind;
 	bool acts_as_root;		/* under sudo: not for the caller but as root */
 	bool needs_private;		/* the service cannot do it, only a daemon of our own */
 	const char *needs_private_why;	/* the option that asks for it: "--back-end" */
+	const char *db_path;		/* value of --db, which asks for a daemon of our own, too; NULL: not given */
 	const char *const *daemon_args; /* of a private daemon, NULL-terminated; NULL: none */
 };
 

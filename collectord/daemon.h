@@ -7,12 +7,19 @@
 #include <stdint.h>
 
 #include "probes/probe_set.h"
+#include "store/store.h"
 
 struct daemon_options {
 	int private_fd;		 /* serve this connected socket and end with it; -1: listen */
 	const char *socket_path; /* when listening */
 	enum probe_back_end back_end;
-	uint64_t ring_bytes; /* 0: default */
+	/* --capture, --record: a lease of the daemon's own on everybody's processes */
+	bool captures_everyone;
+	bool record_all;
+	bool record_none;
+	struct store_options db; /* path NULL: nothing is kept */
+	const char *read_path;	 /* answer from this file and capture nothing; NULL: capture */
+	uint64_t ring_bytes;	 /* 0: default */
 };
 
 /** daemon_run() - serve until told to stop or, privately, until the client is gone. Return: 0 or -errno, logged */

@@ -14,6 +14,8 @@
 #include "daemon.h"
 
 #define SOCKET_PATH "/run/ingero.sock"
+#define MAX_DB_LEAST (4ull << 20) /* a seal, its log and some history */
+#define DB_PATH "/var/lib/ingero/ingero.db"
 
 static const char usage[] = "usage: ingero-collectord [--socket PATH] [--back-end auto|session|multi|perf] "
 			    "[--ringbuf-size SIZE] [--debug]\n"
@@ -24,17 +26,47 @@ static const char usage[] = "usage: ingero-collectord [--socket PATH] [--back-en
 			    "  --socket PATH         listen there instead of on " SOCKET_PATH "\n"
 			    "  --back-end NAME       how probes are attached; auto takes the best that works\n"
 			    "  --ringbuf-size SIZE   ring of single calls, a power of two from 4k, e.g. 4m\n"
+			    "  --db FILE             keep what is captured there; 'none': nowhere. On the\n"
+			    "                        default socket: " DB_PATH "\n"
+			    "  --max-db SIZE         delete the oldest beyond this, e.g. 10g (default); 0: never\n"
+			    "  --capture WHOM        everyone: always; leases: what callers ask for (default)\n"
+			    "  --record WHICH        of everyone's single calls: slow (default), all, none\n"
+			    "  --read-db FILE        capture nothing, answer from what was kept there\n"
 			    "  --debug               say more on stderr\n"
 			    "  --private FD          serve one connected socket and end with it\n"
+			    "  --db-owner UID:GID    whose --db is: opened with no more than that user may\n"
+			    "  --db-own-place        nobody typed --db: what is in its way is set aside\n"
 			    "  --version, --help\n";
 
-enum { OPTION_PRIVATE = 256, OPTION_SOCKET, OPTION_BACK_END, OPTION_RING, OPTION_DEBUG, OPTION_VERSION, OPTION_HELP };
+enum {
+	OPTION_PRIVATE = 256,
+	OPTION_SOCKET,
+	OPTION_BACK_END,
+	OPTION_RING,
+	OPTION_DB,
+	OPTION_DB_OWNER,
+	OPTION_DB_OWN_PLACE,
+	OPTION_MAX_DB,
+	OPTION_READ_DB,
+	OPTION_CAPTURE,
+	OPTION_RECORD,
+	OPTION_DEBUG,
+	OPTION_VERSION,
+	OPTION_HELP
+};
 
 static const struct option options_long[] = {
 	{ "private", required_argument, NULL, OPTION_PRIVATE },
 	{ "socket", required_argument, NULL, OPTION_SOCKET },
 	{ "back-end", required_argument, NULL, OPTION_BACK_END },
 	{ "ringbuf-size", required_argument, NULL, OPTION_RING },
+	{ "db", required_argument, NULL, OPTION_DB },
+	{ "db-owner", required_argument, NULL, OPTION_DB_OWNER },
+	{ "db-own-place", no_argument, NULL, OPTION_DB_OWN_PLACE },
+	{ "max-db", required_argument, NULL, OPTION_MAX_DB },
+	{ "read-db", required_argument, NULL, OPTION_READ_DB },
+	{ "capture", required_argument, NULL, OPTION_CAPTURE },
+	{ "record", required_argument, NULL, OPTION_RECORD },
 	{ "debug", no_argument, NULL, OPTION_DEBUG },
 	{ "version", no_argument, NULL, OPTION_VERSION },
 	{ "help", no_argument, NULL, OPTION_HELP },
@@ -45,6 +77,43 @@ static int misused(const char *what, const char *value, const char *hint)
 {
 	(void)log_err(0, "%s '%s': %s", what, value, hint);
 	return 2;
+}
+
+static bool owner_parse(char *text, struct store_options *db)
+{
+	char *colon = strchr(text, ':');
+	uint64_t uid, gid;
+	bool is_number;
+
+	if (!colon)
+		return false;
+	*colon = 0;
+	is_number = parse_u64(text, UINT32_MAX - 1, &uid) == 0 && parse_u64(colon + 1, UINT32_MAX - 1, &gid) == 0;
+	*colon = ':'; /* a refusal shows what was typed */
+	if (!is_number)
+		return false;
+	db->has_owner = true;
+	db->owner_uid = (uint32_t)uid;
+	db->owner_gid = (uint32_t)gid;
+	return true;
+}
+
+static bool record_parse(const char *text, struct daemon_options *o)
+{
+	o->record_all = strcmp(text, "all") == 0;
+	o->record_none = strcmp(text, "none") == 0;
+	return o->record_all || o->record_none || strcmp(text, "slow") == 0;
+}
+
+/* The service has its place; a daemon of somebody's own keeps what it is told to. */
+static void db_default(struct daemon_options *o)
+{
+	if (!o->db.path && !o->read_path && o->private_fd < 0 && strcmp(o->socket_path, SOCKET_PATH) == 0) {
+		o->db.path = DB_PATH;
+		o->db.is_own_place = true;
+	}
+	if (o->db.path && strcmp(o->db.path, "none") == 0)
+		o->db.path = NULL;
 }
 
 /* Return: -1 to go on, else the exit status. */
@@ -72,6 +141,33 @@ static int options_parse(int argc, char **argv, struct daemon_options *o)
 				return misused("--ringbuf-size", optarg, "not a power of two from 4k to 1g");
 			o->ring_bytes = value;
 			break;
+		case OPTION_DB:
+			o->db.path = optarg;
+			break;
+		case OPTION_DB_OWNER:
+			if (!owner_parse(optarg, &o->db))
+				return misused("--db-owner", optarg, "not a user and a group number, UID:GID");
+			break;
+		case OPTION_DB_OWN_PLACE:
+			o->db.is_own_place = true;
+			break;
+		case OPTION_MAX_DB:
+			if (parse_size(optarg, &o->db.max_bytes) < 0 ||
+			    (o->db.max_bytes && o->db.max_bytes < MAX_DB_LEAST))
+				return misused("--max-db", optarg, "not a size of 4m or more, nor 0");
+			break;
+		case OPTION_READ_DB:
+			o->read_path = optarg;
+			break;
+		case OPTION_CAPTURE:
+			if (strcmp(optarg, "everyone") != 0 && strcmp(optarg, "leases") != 0)
+				return misused("--capture", optarg, "none of everyone, leases");
+			o->captures_everyone = strcmp(optarg, "everyone") == 0;
+			break;
+		case OPTION_RECORD:
+			if (!record_parse(optarg, o))
+				return misused("--record", optarg, "none of slow, all, none");
+			break;
 		case OPTION_DEBUG:
 			log_init("ingero-collectord", LOG_STYLE_PLAIN, LOG_LEVEL_DEBUG);
 			break;
@@ -87,12 +183,19 @@ static int options_parse(int argc, char **argv, struct daemon_options *o)
 	}
 	if (optind < argc)
 		return misused("argument", argv[optind], "none is expected, see --help");
+	if (o->db.path && o->read_path)
+		return misused("--read-db", o->read_path, "nothing is captured then, so it takes no --db beside it");
+	db_default(o);
 	return -1;
 }
 
 int main(int argc, char **argv)
 {
-	struct daemon_options options = { .private_fd = -1, .socket_path = SOCKET_PATH };
+	struct daemon_options options = {
+		.private_fd = -1,
+		.socket_path = SOCKET_PATH,
+		.db = { .max_bytes = STORE_MAX_BYTES, .version = INGERO_VERSION },
+	};
 	int status;
 
 	log_init("ingero-collectord", LOG_STYLE_PLAIN, LOG_LEVEL_WARNING);

@@ -85,7 +85,7 @@ void status_append(const Ingero__V1__StatusReply *status, bool is_private, const
 static int status_run(const void *fields, const struct options_rest *rest)
 {
 	const struct status_fields *wish = fields;
-	struct connect_wish connect = { .command = "status" };
+	struct connect_wish connect = { .command = "status", .kind = CONNECT_LOOK };
 	struct caller caller = caller_get();
 	CLEANUP(output_done) struct output out = OUTPUT_INIT(STDOUT_FILENO);
 	struct text_style style = output_style(STDOUT_FILENO, /* no_color= */ false);

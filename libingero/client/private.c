@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <limits.h>
 #include <pthread.h>
 #include <signal.h>
@@ -72,7 +73,18 @@ struct child_start {
 	int socket_fd;
 	int error_fd; /* closed by a successful exec; else errno is written to it */
 	pid_t parent;
+	const struct ingero_options *options;
 };
+
+/* Back to the user who typed sudo: what he may not, the daemon may not. */
+static bool user_become(const struct ingero_options *options)
+{
+	gid_t gid = options->daemon_gid;
+	uid_t uid = options->daemon_uid;
+
+	return !options->has_daemon_user ||
+	       (setgroups(1, &gid) == 0 && setresgid(gid, gid, gid) == 0 && setresuid(uid, uid, uid) == 0);
+}
 
 /* Between fork and exec only calls that are safe after a signal: the client may have threads. */
 __attribute__((noreturn)) static void child_run(const struct child_start *start)
@@ -86,11 +98,13 @@ __attribute__((noreturn)) static void child_run(const struct child_start *start)
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
 	/* Out of the terminal's foreground: Ctrl-C is for the client, which then asks for the summary. */
 	(void)setpgid(0, 0);
-	(void)prctl(PR_SET_PDEATHSIG, SIGTERM);
-	if (getppid() != start->parent)
-		_exit(1); /* the client died before it could be watched */
-	if (fcntl(start->socket_fd, F_SETFD, 0) == 0)
-		(void)execv(start->path, (char *const *)start->args);
+	if (user_become(start->options)) {
+		(void)prctl(PR_SET_PDEATHSIG, SIGTERM); /* now: a change of user resets it */
+		if (getppid() != start->parent)
+			_exit(1); /* the client died before it could be watched */
+		if (fcntl(start->socket_fd, F_SETFD, 0) == 0)
+			(void)execv(start->path, (char *const *)start->args);
+	}
 
 	error = errno;
 	(void)!write(start->error_fd, &error, sizeof(error));
@@ -134,7 +148,8 @@ static int build_args(const struct ingero_options *options, const char *path, co
 	return 0;
 }
 
-static int start_child(const char *path, const char *const *args, int socket_fd, struct private_daemon *ret_daemon)
+static int start_child(const struct ingero_options *options, const char *path, const char *const *args, int socket_fd,
+		       struct private_daemon *ret_daemon)
 {
 	CLEANUP(closep) int error_read_fd = -1;
 	CLEANUP(closep) int error_write_fd = -1;
@@ -146,7 +161,7 @@ static int start_child(const char *path, const char *const *args, int socket_fd,
 	error_read_fd = fds[0];
 	error_write_fd = fds[1];
 
-	struct child_start start = { path, args, socket_fd, error_write_fd, getpid() };
+	struct child_start start = { path, args, socket_fd, error_write_fd, getpid(), options };
 
 	r = fork_child(&start, &daemon.pid);
 	if (r)
@@ -188,7 +203,7 @@ int private_start(const struct ingero_options *options, char *error, size_t erro
 	(void)snprintf(fd_text, sizeof(fd_text), "%d", its_fd);
 	r = build_args(options, path, fd_text, args);
 	if (r == 0)
-		r = start_child(path, args, its_fd, ret_daemon);
+		r = start_child(options, path, args, its_fd, ret_daemon);
 	if (r) {
 		(void)snprintf(error, error_bytes, "cannot start '%s': %s", path, strerror(-r));
 		return r;

@@ -32,7 +32,11 @@ struct ingero_options {
 	bool private_daemon;
 	const char *daemon_path;	/* executable for that; NULL: beside the caller's, then the installed one */
 	const char *const *daemon_args; /* further arguments, NULL-terminated; NULL: none */
-	bool has_on_behalf_of;		/* root acts for this user */
+	/* it runs as this user (root's clients only), with no more than that user may; else as the client itself */
+	bool has_daemon_user;
+	uid_t daemon_uid;
+	gid_t daemon_gid;
+	bool has_on_behalf_of; /* root acts for this user */
 	uid_t on_behalf_of;
 	const char *program; /* name and version of the client */
 };

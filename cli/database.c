@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/database.h"
+
+#include <errno.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/options.h"
+#include "cli/output.h"
+
+#define DATABASE_IN_HOME ".ingero/ingero.db"
+
+/* sudo sets HOME to root's or leaves it, as it is configured: only the user database is sure. */
+static const char *home_of(const struct caller *caller)
+{
+	const char *home = caller->is_sudo ? NULL : getenv("HOME");
+	const struct passwd *user;
+
+	if (home && home[0] == '/')
+		return home;
+	user = getpwuid(caller->uid);
+	return user && user->pw_dir[0] == '/' ? user->pw_dir : NULL;
+}
+
+int database_find(const char *typed, const struct caller *caller, struct database *ret_database)
+{
+	const char *named = typed ? typed : getenv("INGERO_DB");
+	struct database database = { .is_named = named && named[0] };
+	const char *home;
+	int n;
+
+	if (typed && !typed[0]) {
+		output_error("'--db' needs the name of a file");
+		return -EINVAL;
+	}
+	if (database.is_named) {
+		n = snprintf(database.path, sizeof(database.path), "%s", named);
+	} else {
+		home = home_of(caller);
+		if (!home) {
+			output_error("%s has no home directory to keep a database in: name a file with '--db'",
+				     user_name(caller->uid).text);
+			return -ENOENT;
+		}
+		n = snprintf(database.path, sizeof(database.path), "%s/%s", home, DATABASE_IN_HOME);
+	}
+	if ((size_t)n >= sizeof(database.path)) {
+		output_error("the database's name is longer than a path may be: '%s'",
+			     option_quote(database.path).text);
+		return -ENAMETOOLONG;
+	}
+	*ret_database = database;
+	return 0;
+}
