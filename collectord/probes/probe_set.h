@@ -3,9 +3,10 @@
  * The kernel half as the rest of the daemon sees it: load it, attach library
  * files to it, say which processes to trace, read its figures.
  *
- * probe_set.c loads the programs and owns the maps; attach.c holds every attach
- * call there is; calibrate.c measures what the probes themselves cost. None of
- * them opens or reads a file of a traced user: a library comes as an O_PATH
+ * probe_set.c loads the programs, probe_library.c keeps what is attached,
+ * probe_policy.c says whom to trace, probe_figures.c reads; attach.c holds every
+ * attach call there is; calibrate.c measures what the probes themselves cost. None
+ * of them opens or reads a file of a traced user: a library comes as an O_PATH
  * descriptor with offsets that the parser child found.
  */
 #pragma once
