@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * What this kernel's own types say it can tell us: which fields are there decides what
+ * the programs read.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+struct kernel_traits {
+	bool has_sched;		 /* scheduling delays and the run-queue clock */
+	bool has_switch_state;	 /* sched_switch carries the state of who leaves, 5.18 */
+	bool has_task_throttled; /* 6.18 */
+	bool has_throttle_count; /* CFS_BANDWIDTH */
+};
+
+/** kernel_traits_read() - Return: 0, or -errno where the kernel does not describe its types (BTF) */
+int kernel_traits_read(struct kernel_traits *ret_traits);

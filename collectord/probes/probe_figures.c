@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * What the kernel half has counted: memory shared with it, pools of what is free, and
+ * everything that is read.
+ */
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/fd.h"
+#include "probes/probe_set_state.h"
+
+#define CELLS_SPARE 128 /* kept for overflow cells of processes that come when all others are taken */
+
+static int map_memory(struct bpf_map *map, size_t bytes, void *ret_memory)
+{
+	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, bpf_map__fd(map), 0);
+
+	if (p == MAP_FAILED)
+		return -errno;
+	memcpy(ret_memory, &p, sizeof(p));
+	return 0;
+}
+
+/*
+ * Cells are mapped as far as they are in use: each mapped page counts as the daemon's
+ * own memory, and of the 8 MiB most machines use a few hundred KiB. The address is kept
+ * for all of them, so it never changes.
+ */
+#define CELLS_STEP 128 /* whole pages on machines with pages up to 64 KiB */
+
+static int cells_reserve(struct probe_set *set)
+{
+	void *p = mmap(NULL, PROCESS_CELLS * sizeof(*set->cells), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (p == MAP_FAILED)
+		return -errno;
+	set->cells = p;
+	set->n_cells_mapped = 0;
+	return 0;
+}
+
+int probe_set_cells_map(struct probe_set *set, uint32_t n)
+{
+	size_t from = set->n_cells_mapped * sizeof(*set->cells), until;
+
+	if (n <= set->n_cells_mapped)
+		return 0;
+	n = MIN((n + CELLS_STEP - 1) / CELLS_STEP * CELLS_STEP, (uint32_t)PROCESS_CELLS);
+	until = n * sizeof(*set->cells);
+	if (mmap((char *)set->cells + from, until - from, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
+		 bpf_map__fd(set->bpf->maps.cells), (off_t)from) == MAP_FAILED)
+		return -errno;
+	set->n_cells_mapped = n;
+	return 0;
+}
+
+static int pool_fill(struct bpf_map *pool, uint32_t first, uint32_t end, bool is_descending)
+{
+	uint32_t i, value;
+
+	for (i = first; i < end; i++) {
+		value = is_descending ? end - 1 - (i - first) : i;
+		if (bpf_map_update_elem(bpf_map__fd(pool), NULL, &value, BPF_ANY))
+			return -errno;
+	}
+	return 0;
+}
+
+static int pools_fill(struct probe_set *set)
+{
+	uint32_t spare = PROCESS_CELLS - CELLS_SPARE;
+	int r;
+
+	r = pool_fill(set->bpf->maps.free_slots, 1, CALIBRATION_SLOT, false);
+	if (r == 0)
+		r = pool_fill(set->bpf->maps.free_cells, 1, spare, true);
+	if (r == 0)
+		r = pool_fill(set->bpf->maps.spare_cells, spare, PROCESS_CELLS, true);
+	return r;
+}
+
+int probe_set_memory_map(struct probe_set *set)
+{
+	int r;
+
+	r = map_memory(set->bpf->maps.slots, PROCESS_SLOTS * sizeof(*set->slots), &set->slots);
+	if (r == 0)
+		r = map_memory(set->bpf->maps.slot_rows, PROCESS_SLOTS * sizeof(*set->slot_rows), &set->slot_rows);
+	if (r == 0)
+		r = cells_reserve(set);
+	if (r == 0)
+		r = pools_fill(set);
+	return r;
+}
+
+void probe_set_memory_unmap(struct probe_set *set)
+{
+	if (set->slots)
+		(void)munmap(set->slots, PROCESS_SLOTS * sizeof(*set->slots));
+	if (set->slot_rows)
+		(void)munmap(set->slot_rows, PROCESS_SLOTS * sizeof(*set->slot_rows));
+	if (set->cells)
+		(void)munmap(set->cells, PROCESS_CELLS * sizeof(*set->cells));
+	set->slots = NULL;
+	set->slot_rows = NULL;
+	set->cells = NULL;
+}
+
+uint64_t probe_set_counter(const struct probe_set *set, uint32_t index)
+{
+	uint64_t sum = 0;
+	int i;
+
+	if (bpf_map_lookup_elem(bpf_map__fd(set->bpf->maps.counters), &index, set->cpu_values))
+		return 0;
+	for (i = 0; i < set->n_cpus; i++)
+		sum += set->cpu_values[i];
+	return sum;
+}
+
+/* Take back what a slot holds: its row first, so that nobody finds a cell that is being emptied. */
+int probe_set_slot_empty(struct probe_set *set, uint32_t slot)
+{
+	struct slot_row *row = &set->slot_rows[slot];
+	uint32_t cells[OP_ID_MAX];
+	unsigned int i;
+
+	memcpy(cells, row->cell, sizeof(cells));
+	memset(row, 0, sizeof(*row));
+	for (i = 0; i < OP_ID_MAX; i++) {
+		uint32_t idx = cells[i];
+		struct bpf_map *pool = set->bpf->maps.free_cells;
+
+		if (idx == 0 || idx >= PROCESS_CELLS)
+			continue;
+		if (idx >= PROCESS_CELLS - CELLS_SPARE)
+			pool = set->bpf->maps.spare_cells;
+		if (probe_set_cells_map(set, idx + 1) < 0)
+			return -ENOMEM;
+		memset(&set->cells[idx], 0, sizeof(set->cells[idx]));
+		if (bpf_map_update_elem(bpf_map__fd(pool), NULL, &idx, BPF_ANY))
+			return -errno;
+	}
+	return 0;
+}
+
+const struct process_slot *probe_set_slots(const struct probe_set *set)
+{
+	return set->slots;
+}
+
+struct figure_cell *probe_set_cells(const struct probe_set *set)
+{
+	return set->cells;
+}
+
+uint32_t probe_set_cells_used(struct probe_set *set)
+{
+	uint32_t high = __atomic_load_n(&set->bpf->bss->cells_high, __ATOMIC_SEQ_CST);
+
+	/* What cannot be mapped now is read later; the kernel half counts on. */
+	(void)probe_set_cells_map(set, MIN(high + 1, (uint32_t)PROCESS_CELLS));
+	return MIN(high + 1, set->n_cells_mapped);
+}
+
+static size_t behind_read(struct probe_set *set)
+{
+	LIBBPF_OPTS(bpf_map_batch_opts, opts, .elem_flags = 0);
+	uint32_t n = BEHIND_ROOM, position;
+
+	/* One call for all of them; -ENOENT is its way to say that this was the end. */
+	if (bpf_map_lookup_batch(bpf_map__fd(set->bpf->maps.behind), NULL, &position, set->behind_keys,
+				 set->behind_values, &n, &opts) &&
+	    errno != ENOENT)
+		return 0;
+	return n;
+}
+
+int probe_set_slot_release(struct probe_set *set, uint32_t slot)
+{
+	struct process_slot *s;
+	size_t i, n;
+	int r;
+
+	if (slot == 0 || slot >= CALIBRATION_SLOT)
+		return -EINVAL;
+	s = &set->slots[slot];
+	if (__atomic_load_n(&s->state, __ATOMIC_SEQ_CST) != PROCESS_SLOT_GONE)
+		return -EBUSY;
+	n = behind_read(set);
+	for (i = 0; i < n; i++)
+		if (set->behind_keys[i].slot == slot)
+			(void)bpf_map_delete_elem(bpf_map__fd(set->bpf->maps.behind), &set->behind_keys[i]);
+	r = probe_set_slot_empty(set, slot);
+	memset(s, 0, sizeof(*s));
+	if (bpf_map_update_elem(bpf_map__fd(set->bpf->maps.free_slots), NULL, &slot, BPF_ANY) && r == 0)
+		r = -errno;
+	return r;
+}
+
+void probe_set_losses(const struct probe_set *set, uint64_t ret_losses[LOSS_COUNT])
+{
+	uint32_t i;
+
+	for (i = 0; i < LOSS_COUNT; i++)
+		ret_losses[i] = probe_set_counter(set, i) - set->losses_before[i];
+}
+
+int probe_set_in_flight(struct probe_set *set, struct in_flight_record *ret, size_t room)
+{
+	CLEANUP(closep) int fd = bpf_iter_create(bpf_link__fd(set->in_flight));
+	size_t n_bytes = 0, room_bytes = room * sizeof(*ret);
+	char beyond[sizeof(*ret)];
+	ssize_t n;
+
+	if (fd < 0)
+		return -errno;
+	for (;;) {
+		if (n_bytes < room_bytes)
+			n = read(fd, (char *)ret + n_bytes, room_bytes - n_bytes);
+		else
+			n = read(fd, beyond, sizeof(beyond));
+		if (n == 0)
+			return (int)(n_bytes / sizeof(*ret));
+		if (n > 0)
+			n_bytes += (size_t)n;
+		else if (errno != EINTR && errno != EAGAIN)
+			return -errno;
+	}
+}
+
+int probe_set_behind(struct probe_set *set, probe_behind_func func, void *data)
+{
+	size_t i, n = behind_read(set);
+
+	for (i = 0; i < n; i++)
+		func(&set->behind_keys[i], &set->behind_values[i], data);
+	return (int)n;
+}
+
+int probe_set_calls_fd(const struct probe_set *set)
+{
+	return bpf_map__fd(set->bpf->maps.calls);
+}
+
+int probe_set_life_fd(const struct probe_set *set)
+{
+	return bpf_map__fd(set->bpf->maps.life);
+}
+
+static uint64_t fdinfo_bytes(int fd)
+{
+	char path[48], text[2048];
+	unsigned long long bytes = 0;
+	const char *line;
+
+	(void)snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", fd);
+	if (fd < 0 || fd_read_file_at(AT_FDCWD, path, text, sizeof(text)) < 0)
+		return 0;
+	line = strstr(text, "memlock:");
+	if (line && sscanf(line, "memlock: %llu", &bytes) != 1)
+		return 0;
+	return bytes;
+}
+
+uint64_t probe_set_kernel_bytes(const struct probe_set *set)
+{
+	struct bpf_program *program;
+	struct bpf_map *map;
+	uint64_t sum = 0;
+
+	bpf_object__for_each_map(map, set->bpf->obj) sum += fdinfo_bytes(bpf_map__fd(map));
+	bpf_object__for_each_program(program, set->bpf->obj) sum += fdinfo_bytes(bpf_program__fd(program));
+	return sum;
+}
+
+uint64_t probe_set_bystander_calls(const struct probe_set *set)
+{
+	return probe_set_counter(set, COUNTER_BYSTANDER) - set->bystanders_before;
+}

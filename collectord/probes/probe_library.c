@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * What is attached: call probes by library file, loaders, and the hooks that come with
+ * the first of them and go with the last.
+ */
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/cleanup.h"
+#include "probes/probe_set_state.h"
+
+struct probe_library {
+	struct attach *attach;
+	unsigned int number; /* of the attach, in its cookies */
+	size_t *n_family;    /* counter of its family, in the set */
+};
+
+static struct attach_programs call_programs(const struct probe_set *set)
+{
+	bool is_session = set->back_end == PROBE_BACK_END_SESSION;
+	const struct attach_programs programs = {
+		.session_fd = is_session ? bpf_program__fd(set->bpf->progs.call_session) : -1,
+		.entry_fd = is_session ? -1 : bpf_program__fd(set->bpf->progs.call_entry),
+		.return_fd = is_session ? -1 : bpf_program__fd(set->bpf->progs.call_return),
+	};
+
+	return programs;
+}
+
+static uint64_t boot_now_ns(void)
+{
+	struct timespec t;
+
+	(void)clock_gettime(CLOCK_BOOTTIME, &t);
+	return (uint64_t)t.tv_sec * NSEC_PER_SEC + (uint64_t)t.tv_nsec;
+}
+
+/* A return whose entry nobody saw is a loss only in threads that are older than the attach. */
+int probe_set_call_attach(struct probe_set *set, int path_fd, const struct probe_site *sites, size_t n_sites,
+			  struct attach **ret_attach)
+{
+	const struct attach_programs programs = call_programs(set);
+	int r;
+
+	__atomic_store_n(&set->bpf->data->attached_boot_ns, UINT64_MAX, __ATOMIC_SEQ_CST);
+	r = attach_open(set->back_end, &programs, path_fd, sites, n_sites, ret_attach);
+	__atomic_store_n(&set->bpf->data->attached_boot_ns, boot_now_ns(), __ATOMIC_SEQ_CST);
+	return r;
+}
+
+/* Life of processes is told from the first target on; switches cost everybody, so only while libraries are attached. */
+int probe_set_hooks_update(struct probe_set *set)
+{
+	const struct bpf_program *programs[] = {
+		set->bpf->progs.process_exec,
+		set->bpf->progs.process_fork,
+		set->bpf->progs.process_exit,
+	};
+	size_t i;
+
+	_Static_assert(ARRAY_SIZE(programs) == ARRAY_SIZE(((struct probe_set *)NULL)->process), "one link each");
+	for (i = 0; i < ARRAY_SIZE(programs); i++) {
+		if (set->process[i])
+			continue;
+		set->process[i] = bpf_program__attach(programs[i]);
+		if (!set->process[i])
+			return -errno;
+	}
+	if (set->sched_reason[0])
+		return 0;
+	if (set->n_libraries && !set->sched) {
+		set->sched = bpf_program__attach(set->bpf->progs.sched_switch);
+		if (!set->sched)
+			return -errno;
+	}
+	if (!set->n_libraries && set->sched) {
+		(void)bpf_link__destroy(set->sched);
+		set->sched = NULL;
+	}
+	return 0;
+}
+
+static int library_new(struct attach **attach, size_t *n_family, unsigned int number,
+		       struct probe_library **ret_library)
+{
+	struct probe_library *library = calloc(1, sizeof(*library));
+
+	if (!library)
+		return -ENOMEM;
+	library->attach = TAKE_PTR(*attach);
+	library->n_family = n_family;
+	library->number = number;
+	*ret_library = library;
+	return 0;
+}
+
+int probe_set_attach_library(struct probe_set *set, int path_fd, const struct probe_site *sites, size_t n_sites,
+			     struct probe_library **ret_library)
+{
+	CLEANUP(freep) struct probe_site *numbered = calloc(n_sites + 1, sizeof(*numbered));
+	CLEANUP(attach_closep) struct attach *attach = NULL;
+	unsigned int number = ++set->last_number % COOKIE_ATTACH_COUNT;
+	size_t i;
+	int r;
+
+	if (!numbered)
+		return -ENOMEM;
+	for (i = 0; i < n_sites; i++) {
+		numbered[i] = sites[i];
+		numbered[i].cookie |= COOKIE_ATTACH(number);
+	}
+	set->bpf->bss->attach_off[number] = 0;
+	/* The hooks first: a call must not wait before anybody looks. */
+	set->n_libraries++;
+	r = probe_set_hooks_update(set);
+	if (r == 0)
+		r = probe_set_call_attach(set, path_fd, numbered, n_sites, &attach);
+	if (r == 0)
+		r = library_new(&attach, &set->n_libraries, number, ret_library);
+	if (r < 0) {
+		set->n_libraries--;
+		(void)probe_set_hooks_update(set);
+	}
+	return r;
+}
+
+void probe_set_detach_library(struct probe_set *set, struct probe_library *library)
+{
+	if (!library)
+		return;
+	if (library->n_family == &set->n_libraries)
+		set->bpf->bss->attach_off[library->number] = 1;
+	attach_close(library->attach);
+	--*library->n_family;
+	(void)probe_set_hooks_update(set); /* only takes hooks away here, which cannot fail */
+	free(library);
+}
+
+int probe_set_attach_loader(struct probe_set *set, int path_fd, uint64_t debug_state_offset, int64_t r_debug_delta,
+			    struct probe_library **ret_library)
+{
+	const struct probe_site site = { .offset = debug_state_offset, .cookie = (uint64_t)r_debug_delta };
+	const struct attach_programs programs = {
+		.session_fd = -1,
+		.entry_fd = bpf_program__fd(set->bpf->progs.loader_changed),
+		.return_fd = -1,
+	};
+	CLEANUP(attach_closep) struct attach *attach = NULL;
+	int r;
+
+	r = probe_set_hooks_update(set);
+	if (r == 0)
+		r = attach_open(set->back_end, &programs, path_fd, &site, 1, &attach);
+	if (r == 0)
+		r = library_new(&attach, &set->n_loaders, 0, ret_library);
+	if (r == 0)
+		set->n_loaders++;
+	return r;
+}

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Whom to trace, and what becomes a record.
+ */
+#define LOG_TOPIC "probes"
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+
+#include "base/log.h"
+#include "probes/probe_set_state.h"
+
+void probe_set_policy_changed(struct probe_set *set)
+{
+	__atomic_add_fetch(&set->bpf->data->policy, 1, __ATOMIC_SEQ_CST);
+}
+
+static int number_put(struct bpf_map *map, uint32_t key, uint32_t value)
+{
+	return bpf_map_update_elem(bpf_map__fd(map), &key, &value, BPF_ANY) ? -errno : 0;
+}
+
+static int number_remove(struct bpf_map *map, uint32_t key)
+{
+	if (bpf_map_delete_elem(bpf_map__fd(map), &key) && errno != ENOENT)
+		return -errno;
+	return 0;
+}
+
+int probe_set_target_add(struct probe_set *set, uint32_t tgid, uint32_t flags)
+{
+	int r = probe_set_hooks_update(set);
+
+	if (r == 0)
+		r = number_put(set->bpf->maps.targets, tgid, flags);
+	probe_set_policy_changed(set);
+	return r;
+}
+
+int probe_set_target_remove(struct probe_set *set, uint32_t tgid)
+{
+	int r = number_remove(set->bpf->maps.targets, tgid);
+
+	probe_set_policy_changed(set);
+	return r;
+}
+
+/* Programs ask the map of users only while it holds any. */
+static void users_count(struct probe_set *set)
+{
+	uint32_t key, n = 0, *previous = NULL;
+	uint32_t last;
+
+	while (bpf_map_get_next_key(bpf_map__fd(set->bpf->maps.users), previous, &key) == 0) {
+		last = key;
+		previous = &last;
+		n++;
+	}
+	__atomic_store_n(&set->bpf->bss->n_users, n, __ATOMIC_SEQ_CST);
+	probe_set_policy_changed(set);
+}
+
+int probe_set_user_add(struct probe_set *set, uint32_t uid)
+{
+	int r = probe_set_hooks_update(set);
+
+	if (r == 0)
+		r = number_put(set->bpf->maps.users, uid, 1);
+	users_count(set);
+	return r;
+}
+
+int probe_set_user_remove(struct probe_set *set, uint32_t uid)
+{
+	int r = number_remove(set->bpf->maps.users, uid);
+
+	users_count(set);
+	return r;
+}
+
+void probe_set_trace_all(struct probe_set *set, bool on)
+{
+	if (on && probe_set_hooks_update(set) < 0)
+		(void)log_warning(0,
+				  "cannot follow exec, fork and exit; processes are told apart by their calls alone");
+	__atomic_store_n(&set->bpf->bss->trace_all, on, __ATOMIC_SEQ_CST);
+	probe_set_policy_changed(set);
+}
+
+int probe_set_tracer_add(struct probe_set *set, uint32_t tgid)
+{
+	int r = number_put(set->bpf->maps.tracers, tgid, 1);
+
+	probe_set_policy_changed(set);
+	return r;
+}
+
+int probe_set_tracer_remove(struct probe_set *set, uint32_t tgid)
+{
+	int r = number_remove(set->bpf->maps.tracers, tgid);
+
+	probe_set_policy_changed(set);
+	return r;
+}
+
+void probe_set_recording(struct probe_set *set, const struct probe_recording *recording)
+{
+	struct ingero__bss *bss = set->bpf->bss;
+
+	__atomic_store_n(&bss->record_every, recording->sample_every, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&bss->record_all, recording->all, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&bss->record_on, recording->is_on, __ATOMIC_SEQ_CST);
+}

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * A probe set as its own files see it: probe_set.c loads and opens, probe_library.c
+ * attaches, probe_policy.c says whom to trace, probe_figures.c reads. Nobody else
+ * includes this.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "ingero.skel.h"
+#include "probes/attach.h"
+#include "probes/probe_set.h"
+
+#define CALIBRATION_SLOT (PROCESS_SLOTS - 1) /* bpf/maps.h */
+#define COUNTER_BYSTANDER LOSS_COUNT	     /* bpf/maps.h */
+#define BEHIND_ROOM 4096		     /* entries of map `behind` */
+
+struct slot_row {
+	uint32_t cell[OP_ID_MAX];
+};
+
+struct probe_set {
+	struct ingero *bpf;
+	enum probe_back_end back_end;
+	struct attach *calibration; /* stays attached: closing it takes longer than measuring */
+	struct bpf_link *in_flight;
+	struct bpf_link *sched;
+	struct bpf_link *process[3];
+	struct process_slot *slots;
+	struct slot_row *slot_rows;
+	struct figure_cell *cells; /* PROCESS_CELLS reserved, n_cells_mapped there */
+	uint32_t n_cells_mapped;
+	struct behind_key *behind_keys;
+	struct behind_value *behind_values;
+	unsigned int last_number; /* of an attach */
+	size_t n_libraries;	  /* without loaders */
+	size_t n_loaders;
+	int n_cpus;
+	uint64_t *cpu_values; /* n_cpus, room for reading one counter */
+	bool measures[BLAME_COUNT];
+	char sched_reason[96];
+	struct probe_cost cost;
+	uint64_t bystanders_before; /* of the calibration */
+	uint64_t losses_before[LOSS_COUNT];
+};
+
+/* probe_library.c */
+
+/** probe_set_call_attach() - the call programs alone, without bookkeeping. Return: 0 or -errno */
+int probe_set_call_attach(struct probe_set *set, int path_fd, const struct probe_site *sites, size_t n_sites,
+			  struct attach **ret_attach);
+/** probe_set_hooks_update() - attach the hooks that are needed now, detach those that are not. Return: 0 or -errno */
+int probe_set_hooks_update(struct probe_set *set);
+
+/* probe_policy.c */
+
+/** probe_set_policy_changed() - every thread decides anew, at its next call, whether it is traced */
+void probe_set_policy_changed(struct probe_set *set);
+
+/* probe_figures.c */
+
+/** probe_set_memory_map() - share the maps' memory, fill the pools. Return: 0, or -errno with the rest for
+ * probe_set_memory_unmap() */
+int probe_set_memory_map(struct probe_set *set);
+void probe_set_memory_unmap(struct probe_set *set);
+/** probe_set_cells_map() - the first n cells. Return: 0 or -errno */
+int probe_set_cells_map(struct probe_set *set, uint32_t n);
+/** probe_set_slot_empty() - give back the cells of a slot. Return: 0 or -errno */
+int probe_set_slot_empty(struct probe_set *set, uint32_t slot);
+/** probe_set_counter() - sum over all CPUs, since loading */
+uint64_t probe_set_counter(const struct probe_set *set, uint32_t index);

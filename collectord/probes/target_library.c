@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "probes/target_library.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "children/parser.h"
+#include "clock.h"
+#include "probes/place.h"
+
+static const enum op_layer layers[OP_ID_MAX] = {
+#define OP(id, layer, name, short_name, arg_a, arg_b, flags) [id] = OP_LAYER_##layer,
+#include "bpf/ops.def"
+#undef OP
+};
+
+static const char *const result_reasons[PARSER_RESULT_COUNT] = {
+	[PARSER_OK] = "",
+	[PARSER_NOT_ELF] = "is no library of this machine",
+	[PARSER_DAMAGED] = "is damaged: it points outside itself",
+	[PARSER_TOO_LARGE] = "has more symbols than are looked at",
+	[PARSER_UNREADABLE] = "cannot be read",
+};
+
+/* Whatever turned the parser may have written this: every field is checked before anyone uses it. */
+static bool answer_is_sound(const struct parser_library *a, size_t n, uint64_t file_bytes)
+{
+	uint64_t last = 0;
+
+	if (n < sizeof(*a) || a->result >= PARSER_RESULT_COUNT || a->n_symbols > PARSER_SYMBOLS_MAX ||
+	    n != sizeof(*a) + a->n_symbols * sizeof(a->symbols[0]))
+		return false;
+	if (a->result != PARSER_OK)
+		return a->n_symbols == 0;
+	if (!memchr(a->soname, 0, sizeof(a->soname)) || a->n_build_id > PARSER_BUILD_ID_BYTES || a->is_loader > 1 ||
+	    (a->is_loader && a->debug_state_offset >= file_bytes))
+		return false;
+
+	for (uint32_t i = 0; i < a->n_symbols; i++) {
+		const struct parser_symbol *s = &a->symbols[i];
+
+		if (s->offset >= file_bytes || (i && s->offset <= last) || s->op >= OP_ID_MAX ||
+		    layers[s->op] == OP_LAYER_NONE || s->n_head > PARSER_HEAD_BYTES ||
+		    s->n_head > file_bytes - s->offset || !memchr(s->name, 0, sizeof(s->name)))
+			return false;
+		last = s->offset;
+	}
+	return true;
+}
+
+/* A copy that is fit to be shown: what the file calls itself may hold anything. */
+static char *text_copy_printable(const char *text)
+{
+	char *copy = strdup(text);
+
+	for (char *p = copy; p && *p; p++)
+		if (*p < ' ' || *p > '~')
+			*p = '?';
+	return copy;
+}
+
+static int library_describe(struct target_library *library, const struct parser_library *a)
+{
+	CLEANUP(freep) char *soname = text_copy_printable(a->soname), *build_id = calloc(1, 2 * a->n_build_id + 1u);
+	size_t n_of_layer[OP_LAYER_COUNT] = { 0 };
+
+	if (!soname || !build_id)
+		return -ENOMEM;
+	for (size_t i = 0; i < a->n_build_id; i++)
+		(void)snprintf(build_id + 2 * i, 3, "%02x", a->build_id[i]);
+	for (uint32_t i = 0; i < a->n_symbols; i++)
+		n_of_layer[layers[a->symbols[i].op]]++;
+	for (int i = 0; i < OP_LAYER_COUNT; i++)
+		if (n_of_layer[i] > n_of_layer[library->layer])
+			library->layer = (enum op_layer)i;
+
+	free(library->soname);
+	free(library->build_id);
+	library->soname = TAKE_PTR(soname);
+	library->build_id = TAKE_PTR(build_id);
+	return 0;
+}
+
+/* One site for each function, in order of offset. */
+static void sites_place(const struct parser_library *a, struct probe_site *sites)
+{
+	for (uint32_t i = 0; i < a->n_symbols; i++) {
+		const struct parser_symbol *s = &a->symbols[i];
+		struct place place = place_find(a->machine, s->head, s->n_head);
+
+		/* A function that begins inside the head of this one: leave the shared instruction to it. */
+		if (i + 1 < a->n_symbols && s->offset + place.delta >= a->symbols[i + 1].offset)
+			place = (struct place){ 0, CALL_HEAD_STEPPED };
+		sites[i] = (struct probe_site){ s->offset + place.delta, COOKIE(s->op, place.head) };
+	}
+}
+
+/* What is attached, as people are told. */
+static void library_count(struct target_library *library, const struct probe_site *sites, uint32_t n)
+{
+	library->n_symbols = n;
+	for (uint32_t i = 0; i < n; i++) {
+		library->ops[COOKIE_OP(sites[i].cookie)] = true;
+		library->n_stepped += COOKIE_HEAD(sites[i].cookie) == CALL_HEAD_STEPPED;
+	}
+}
+
+static void library_detach(struct target_files *files, struct target_file *file)
+{
+	probe_set_detach_library(files->probes, file->library.probes);
+	file->library.probes = NULL;
+	file->library.n_symbols = file->library.n_stepped = 0;
+	memset(file->library.ops, 0, sizeof(file->library.ops));
+	target_file_refuse(file, "was changed since");
+}
+
+static void library_attach(struct target_files *files, struct target_file *file, const struct parser_library *a)
+{
+	CLEANUP(freep) struct probe_site *sites = calloc(a->n_symbols, sizeof(*sites));
+	struct target_file *before = target_files_find_attached(files, file);
+	struct target_library *library = &file->library;
+	uint64_t start_ns = clock_now_ns();
+	uint32_t n = a->n_symbols;
+	int r;
+
+	if (!sites) {
+		target_file_refuse(file, "cannot be attached: %s", strerror(ENOMEM));
+		return;
+	}
+	sites_place(a, sites);
+	if (before && before->library.n_symbols == n && memcmp(before->sites, sites, n * sizeof(*sites)) == 0) {
+		file->is_same = true; /* touched: nothing to do, and no call to miss */
+		return;
+	}
+	if (before)
+		library_detach(files, before);
+	if (!target_files_has_room(files, library->owner_uid)) {
+		target_file_refuse(file, "is one of too many of this user");
+		return;
+	}
+
+	r = probe_set_attach_library(files->probes, file->path_fd, sites, n, &library->probes);
+	library->attach_ns = clock_now_ns() - start_ns;
+	if (r < 0) {
+		target_file_refuse(file, "cannot be attached: %s", strerror(-r));
+		return;
+	}
+	library_count(library, sites, n);
+	file->sites = TAKE_PTR(sites);
+}
+
+void target_library_take(struct target_files *files, struct target_file *file, int r, const void *answer, size_t n)
+{
+	const struct parser_library *a = answer;
+
+	if (r == -ETIMEDOUT) {
+		target_file_refuse(file, "took the parser too long");
+	} else if (r < 0) {
+		target_file_refuse(file, "ended the parser");
+	} else if (!answer_is_sound(a, n, file->id.bytes)) {
+		target_file_refuse(file, "made the parser say what cannot be");
+	} else if (a->result != PARSER_OK) {
+		if (file->is_named || file->is_loader)
+			target_file_refuse(file, "%s", result_reasons[a->result]);
+	} else if (library_describe(&file->library, a) < 0) {
+		target_file_refuse(file, "cannot be described: %s", strerror(ENOMEM));
+	} else if (a->n_symbols) {
+		library_attach(files, file, a);
+	} else if (file->is_named) {
+		target_file_refuse(file, "exports none of the traced operations");
+	}
+
+	if (r < 0 || !file->is_loader || *file->library.reason)
+		return;
+	if (!a->is_loader) {
+		target_file_refuse(
+			file, "is a dynamic loader that does not tell of libraries (no _r_debug), those loaded later "
+			      "may be found late");
+	} else {
+		r = probe_set_attach_loader(files->probes, file->path_fd, a->debug_state_offset, a->r_debug_delta,
+					    &file->loader);
+		if (r < 0)
+			target_file_refuse(file,
+					   "is a dynamic loader that cannot be attached, libraries loaded later may be "
+					   "found late: %s",
+					   strerror(-r));
+	}
+}
