@@ -60,6 +60,22 @@ int parse_u64_hex(const char *text, uint64_t *ret_value)
 	return whole_parse(text, 16, UINT64_MAX, ret_value);
 }
 
+/* Digits behind a point, in billionths; what is finer is dropped. */
+static int fraction_parse(const char **text, uint64_t *ret_billionths)
+{
+	const char *p = *text;
+	uint64_t value = 0, weight = NSEC_PER_SEC / 10;
+
+	for (; *p >= '0' && *p <= '9'; p++, weight /= 10)
+		value += weight * (uint64_t)(*p - '0');
+	if (p == *text)
+		return -EINVAL;
+
+	*text = p;
+	*ret_billionths = value;
+	return 0;
+}
+
 int parse_duration(const char *text, uint64_t *ret_ns)
 {
 	static const struct {
@@ -69,6 +85,8 @@ int parse_duration(const char *text, uint64_t *ret_ns)
 		/* longer names first: "ms" before "m" */
 		{ "ns", 1 },
 		{ "us", NSEC_PER_USEC },
+		{ "\xc2\xb5s", NSEC_PER_USEC }, /* the micro sign, as we print it */
+		{ "\xce\xbcs", NSEC_PER_USEC }, /* the Greek letter */
 		{ "ms", NSEC_PER_MSEC },
 		{ "s", NSEC_PER_SEC },
 		{ "m", 60 * NSEC_PER_SEC },
@@ -83,10 +101,14 @@ int parse_duration(const char *text, uint64_t *ret_ns)
 		return 0;
 	}
 	do {
-		uint64_t value;
+		uint64_t value, billionths = 0;
 		size_t i;
 		int r = digits_parse(&text, 10, UINT64_MAX, &value);
 
+		if (r == 0 && *text == '.') {
+			text++;
+			r = fraction_parse(&text, &billionths);
+		}
 		if (r < 0)
 			return r;
 		for (i = 0; i < ARRAY_SIZE(units); i++)
@@ -94,7 +116,12 @@ int parse_duration(const char *text, uint64_t *ret_ns)
 				break;
 		if (i == ARRAY_SIZE(units))
 			return -EINVAL;
-		if (__builtin_mul_overflow(value, units[i].ns, &value) || __builtin_add_overflow(sum, value, &sum))
+		if (units[i].ns >= NSEC_PER_SEC)
+			billionths *= units[i].ns / NSEC_PER_SEC; /* of a week: below 2^50 */
+		else
+			billionths = billionths * units[i].ns / NSEC_PER_SEC;
+		if (__builtin_mul_overflow(value, units[i].ns, &value) || __builtin_add_overflow(sum, value, &sum) ||
+		    __builtin_add_overflow(sum, billionths, &sum))
 			return -ERANGE;
 		text += strlen(units[i].name);
 	} while (*text);

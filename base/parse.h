@@ -14,7 +14,7 @@ int parse_u64(const char *text, uint64_t max, uint64_t *ret_value);
 /** parse_u64_hex() - hexadecimal without 0x. Return: as parse_u64() */
 int parse_u64_hex(const char *text, uint64_t *ret_value);
 /**
- * parse_duration() - "90s", "1h30m", "2d", "1w", "3d12h", "250ms", "5us", "10ns"; a unit is required, but "0" is zero
+ * parse_duration() - "90s", "1h30m", "1.5h", "2d", "1w", "250ms", "5us"; a unit is required, but "0" is zero
  * @ret_ns: nanoseconds
  * Return: 0, -EINVAL or -ERANGE
  */

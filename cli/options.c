@@ -232,6 +232,35 @@ static int number_parse(const struct option *row, const char *text, uint64_t *fi
 	return 0;
 }
 
+static int time_option_parse(const struct option *row, const char *text, struct clock_time *field, char *error)
+{
+	int r = clock_parse(text, clock_now_unix_ns(), field);
+	uint64_t duration_ns;
+
+	if (r == -ERANGE)
+		refuse(error, "'--%s' %s: there is no such day or hour", row->name, option_quote(text).text);
+	else if (r < 0 && parse_duration(text, &duration_ns) == 0)
+		refuse(error, "'--%s' takes a clock time, not the duration %s; how far back goes with '--since'",
+		       row->name, option_quote(text).text);
+	else if (r < 0)
+		refuse(error,
+		       "'--%s' takes a clock time such as 14:03, '2026-01-31 14:03:21', 2026-01-31T14:03:21Z or now, "
+		       "not "
+		       "%s",
+		       row->name, option_quote(text).text);
+	return r;
+}
+
+static int text_parse(const struct option *row, const char *text, const char **field, char *error)
+{
+	if (!*text) {
+		refuse(error, "'--%s' needs a value: --%s %s", row->name, row->name, row->value);
+		return -EINVAL;
+	}
+	*field = text;
+	return 0;
+}
+
 static bool row_has_value(const struct option *row)
 {
 	return row->kind != OPTION_FLAG && row->kind != OPTION_CONSTANT;
@@ -254,6 +283,10 @@ static int row_apply(const struct option *row, const char *text, void *fields, c
 	case OPTION_DURATION:
 	case OPTION_SIZE:
 		return number_parse(row, text, field, error);
+	case OPTION_TIME:
+		return time_option_parse(row, text, field, error);
+	case OPTION_TEXT:
+		return text_parse(row, text, field, error);
 	case OPTION_PIDS:
 	case OPTION_USERS:
 		return ids_parse(row, text, field, error);

@@ -15,6 +15,7 @@
 
 #include "base/array.h"
 #include "base/buf.h"
+#include "cli/time.h"
 #include "libingero/render/text.h"
 
 enum option_kind {
@@ -24,6 +25,8 @@ enum option_kind {
 	OPTION_NUMBER,	 /* uint64_t */
 	OPTION_DURATION, /* uint64_t, ns: "30s" */
 	OPTION_SIZE,	 /* uint64_t, bytes: "64k" */
+	OPTION_TIME,	 /* struct clock_time: "14:03", "2026-01-31 14:03" */
+	OPTION_TEXT,	 /* const char *: as it was typed, but not empty */
 	OPTION_PIDS,	 /* struct option_ids: repeatable, comma lists */
 	OPTION_USERS,	 /* struct option_ids: names or numbers, repeatable, comma lists */
 };

@@ -11,6 +11,8 @@ struct fields {
 	uint64_t n;
 	uint64_t size;
 	uint64_t duration_ns;
+	struct clock_time from;
+	const char *path;
 	const char *choice;
 	bool is_on;
 	bool is_other;
@@ -30,6 +32,8 @@ static const struct option rows[] = {
 	  .value = "TIME",
 	  .help = "x",
 	  FIELD(duration_ns) },
+	{ .name = "from", .kind = OPTION_TIME, .value = "TIME", .help = "x", FIELD(from) },
+	{ .name = "db", .kind = OPTION_TEXT, .value = "FILE", .help = "x", FIELD(path) },
 	{ .name = "record", .kind = OPTION_CHOICE, .value = "WHICH", .help = "x", .choices = choices, FIELD(choice) },
 	{ .name = "record-all", .kind = OPTION_CONSTANT, .help = "x", .constant = "all", FIELD(choice) },
 	{ .name = "on", .letter = 'o', .kind = OPTION_FLAG, .help = "x", FIELD(is_on) },
@@ -49,7 +53,8 @@ static const struct {
 	const char *name;
 	const char *argv[ARGS_MAX];
 	uint32_t pids[3];
-	uint64_t n, size, duration_ns;
+	uint64_t n, size, duration_ns, from_unix_ns;
+	const char *path;
 	const char *choice;
 	bool is_on, is_other;
 	const char *program;
@@ -64,6 +69,11 @@ static const struct {
 	{ "bundle with value", { "-od5s" }, .is_on = true, .duration_ns = 5 * NSEC_PER_SEC, .choice = "slow" },
 	{ "duration", { "-d", "1h30m" }, .duration_ns = 5400 * NSEC_PER_SEC, .choice = "slow" },
 	{ "no duration", { "-d", "0" }, .choice = "slow" },
+	{ "clock time",
+	  { "--from", "2026-01-31T13:03:21Z" },
+	  .from_unix_ns = 1769864601 * NSEC_PER_SEC,
+	  .choice = "slow" },
+	{ "text as it is", { "--db", "-a b" }, .path = "-a b", .choice = "slow" },
 	{ "size", { "--size", "64k" }, .size = 65536, .choice = "slow" },
 	{ "choice", { "--record", "none" }, .choice = "none" },
 	{ "alias", { "--record-all" }, .choice = "all" },
@@ -90,6 +100,15 @@ static const struct {
 	  { "-d", "30" },
 	  "'--duration' takes a time with its unit such as 30s, 5m or 1h30m, not '30'" },
 	{ "time beyond", { "-d", "999999999999w" }, "'--duration' '999999999999w' is longer than any clock runs" },
+	{ "no clock time",
+	  { "--from", "yesterday" },
+	  "'--from' takes a clock time such as 14:03, '2026-01-31 14:03:21', 2026-01-31T14:03:21Z or now, not "
+	  "'yesterday'" },
+	{ "duration for a clock time",
+	  { "--from", "2h" },
+	  "'--from' takes a clock time, not the duration '2h'; how far back goes with '--since'" },
+	{ "no such day", { "--from", "2026-02-30" }, "'--from' '2026-02-30': there is no such day or hour" },
+	{ "empty text", { "--db=" }, "'--db' needs a value: --db FILE" },
 	{ "no size", { "--size", "big" }, "'--size' takes a size such as 256k, 8m or 1g, not 'big'" },
 	{ "size beyond", { "--size", "2m" }, "'--size' takes 4.0 KiB to 1.0 MiB, not '2m'" },
 	{ "size below", { "--size", "1" }, "'--size' takes 4.0 KiB to 1.0 MiB, not '1'" },
@@ -140,6 +159,8 @@ static void good_test(void)
 		CHECK_INT_EQ(name, f.n, good[i].n);
 		CHECK_INT_EQ(name, f.size, good[i].size);
 		CHECK_INT_EQ(name, f.duration_ns, good[i].duration_ns);
+		CHECK_INT_EQ(name, f.from.unix_ns, good[i].from_unix_ns);
+		CHECK_STR_EQ(name, f.path ? f.path : "", good[i].path ? good[i].path : "");
 		CHECK_STR_EQ(name, f.choice, good[i].choice);
 		CHECK_INT_EQ(name, f.is_on, good[i].is_on);
 		CHECK_INT_EQ(name, f.is_other, good[i].is_other);

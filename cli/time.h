@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Clock times as people write and read them. The local zone is the client's matter:
+ * the daemon knows nanoseconds since 1970 alone.
+ */
+#pragma once
+
+#include <stdint.h>
+
+enum clock_note {
+	CLOCK_NOTE_NONE,
+	CLOCK_NOTE_TWICE,   /* the clocks were put back over this time: its first passing was taken */
+	CLOCK_NOTE_SKIPPED, /* the clocks were put forward over this time: the moment of that was taken */
+};
+
+struct clock_time {
+	uint64_t unix_ns; /* 0: none */
+	enum clock_note note;
+};
+
+/**
+ * clock_parse() - "now", "14:03", "14:03:21.5", "2026-01-31", "2026-01-31 14:03", with 'T' for the space;
+ * local unless "Z" or "+02:00" follows
+ * @now_unix_ns: what "now" is; a time without a date is the last one that is not ahead of it
+ * Return: 0; -EINVAL (not of these forms), -ERANGE (no such day or hour, or before 1970 or after 2500)
+ */
+int clock_parse(const char *text, uint64_t now_unix_ns, struct clock_time *ret_time);
+
+/** clock_now_unix_ns() - the wall clock */
+uint64_t clock_now_unix_ns(void);
+
+struct clock_text {
+	char text[64];
+};
+
+/** clock_text() - local: "14:02:51", with its date where that is not the local date of `near`: "2026-01-31 14:02:51" */
+struct clock_text clock_text(uint64_t unix_ns, uint64_t near_unix_ns);
+/** clock_text_exact() - local with microseconds and zone: "2026-01-31 14:02:51.123456 +01:00" */
+struct clock_text clock_text_exact(uint64_t unix_ns);
