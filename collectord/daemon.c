@@ -39,7 +39,7 @@ struct daemon {
 	uv_signal_t signals[2];
 	bool is_private;
 	bool is_stopping;
-	struct source *source; /* NULL where nothing can be captured */
+	struct source *source;	  /* NULL where nothing can be captured */
 	struct probe_set *probes; /* of the kernel half; NULL for a demo */
 	char probes_reason[512];
 	struct child *parser;
@@ -342,7 +342,9 @@ static int serve_start(struct daemon *d, const struct daemon_options *options)
 		.traces = d->traces,
 		.started_ns = clock_now_ns(),
 		.ring_bytes = ring_bytes(options),
+		.store_problem = "",
 		.refresh = context_refresh,
+		.settle = context_refresh,
 		.owner = d,
 	};
 	r = server_open(&d->loop, services, ARRAY_SIZE(services), &events, &d->context, &d->server);

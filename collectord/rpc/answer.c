@@ -16,6 +16,7 @@
 #include "rpc/access.h"
 #include "rpc/call.h"
 #include "rpc/context.h"
+#include "rpc/findings.h"
 
 /* Rows of one message: at about 300 bytes each well below the cap of 1 MiB. */
 #define PIECE_ROWS 1000
@@ -163,7 +164,7 @@ Ingero__V1__Blame *answer_blame(const struct rpc_context *context, struct arena 
 
 #define CLASS(number, field)                                                                                           \
 	do {                                                                                                           \
-		b->has_##field = source->ops->measures(source, number);                                          \
+		b->has_##field = source->ops->measures(source, number);                                                \
 		b->field = blame_ns[number];                                                                           \
 	} while (0)
 	b->has_on_cpu = source->ops->measures(source, BLAME_ON_CPU);
@@ -456,8 +457,7 @@ static int in_flight_fill(const struct rpc_context *context, const struct answer
 	return 0;
 }
 
-/* A neighbour is named exactly when the caller could read the name in /proc himself. */
-static bool may_name(const struct call_identity *identity, uint32_t uid)
+bool answer_may_name(const struct call_identity *identity, uint32_t uid)
 {
 	return identity->can_read_all || identity->uid == uid || !hidepid_is_on();
 }
@@ -494,7 +494,7 @@ static int behind_fill(const struct rpc_context *context, const struct answer_sc
 			row->uid = b->uid;
 			row->ns = ns;
 			row->victim_pid = p->tgid;
-			if (may_name(scope->identity, b->uid)) {
+			if (answer_may_name(scope->identity, b->uid)) {
 				row->pid = b->tgid;
 				row->comm = arena_copy_text(arena, b->comm);
 				if (!row->comm)
@@ -518,7 +518,8 @@ static void summary_init(Ingero__V1__Summary *piece, const struct rpc_context *c
 }
 
 int answer_summary(const struct rpc_context *context, const struct answer_scope *scope,
-		   const struct answer_since *since, uint64_t subscriber_slow, answer_piece_func func, void *data)
+		   const struct answer_since *since, uint64_t subscriber_slow, const struct findings_seen *seen,
+		   answer_piece_func func, void *data)
 {
 	CLEANUP(arena_done) struct arena arena = ARENA_INIT;
 	Ingero__V1__Operation **rows = ARENA_NEW_N(&arena, Ingero__V1__Operation *, PIECE_ROWS);
@@ -565,6 +566,8 @@ int answer_summary(const struct rpc_context *context, const struct answer_scope 
 	r = in_flight_fill(context, scope, &arena, &piece);
 	if (r == 0)
 		r = behind_fill(context, scope, since, &arena, &piece);
+	if (r == 0 && seen)
+		r = findings_fill(seen, context, scope->identity, &arena, &piece);
 	if (r == 0)
 		r = answer_libraries(context, &arena, scope->identity, &piece.libraries, &piece.n_libraries);
 	if (r < 0)
@@ -575,4 +578,15 @@ int answer_summary(const struct rpc_context *context, const struct answer_scope 
 		return -ENOMEM;
 	piece.lost->subscriber_slow = subscriber_slow;
 	return func(&piece, data);
+}
+
+Ingero__V1__Store *answer_store(const struct rpc_context *context, struct arena *arena)
+{
+	Ingero__V1__Store *message = ARENA_NEW(arena, Ingero__V1__Store);
+
+	if (!message)
+		return NULL;
+	ingero__v1__store__init(message);
+	message->problem = (char *)context->store_problem;
+	return message;
 }

@@ -15,6 +15,7 @@
 #include "ingero/v1/ingero.pb-c.h"
 
 struct call_identity;
+struct findings_seen;
 struct lease;
 struct rpc_context;
 struct target_library;
@@ -46,6 +47,8 @@ struct answer_since {
 int answer_since_take(const struct rpc_context *context, struct answer_since *ret_since);
 void answer_since_done(struct answer_since *since);
 
+/** answer_may_name() - whether a neighbour of that owner is named: exactly when the caller could read it in /proc */
+bool answer_may_name(const struct call_identity *identity, uint32_t uid);
 bool answer_sees(const struct answer_scope *scope, uint32_t tgid, uint32_t uid, bool mixed_ids);
 
 /**
@@ -72,7 +75,11 @@ typedef int (*answer_piece_func)(Ingero__V1__Summary *piece, void *data);
 /**
  * answer_summary() - figures of everything in scope
  * @subscriber_slow: events this caller did not read in time
+ * @seen: NULL: none
  * Return: 0, -ENOMEM, or what func returned
  */
 int answer_summary(const struct rpc_context *context, const struct answer_scope *scope,
-		   const struct answer_since *since, uint64_t subscriber_slow, answer_piece_func func, void *data);
+		   const struct answer_since *since, uint64_t subscriber_slow, const struct findings_seen *seen,
+		   answer_piece_func func, void *data);
+/** answer_store() - the database that is being written. Return: NULL without memory */
+Ingero__V1__Store *answer_store(const struct rpc_context *context, struct arena *arena);

@@ -11,23 +11,29 @@ struct figures;
 struct lease_set;
 struct probe_set;
 struct source;
+struct store;
 struct target_set;
 struct trace_hub;
 
 struct rpc_context {
 	uv_loop_t *loop;
-	struct source *source;	   /* NULL where nothing can be captured: see probes_reason */
+	struct source *source;	    /* NULL where nothing can be captured: see probes_reason */
 	uint64_t source_started_ns; /* on its clock */
-	struct figures *figures;   /* NULL without a source */
-	const char *probes_reason; /* why not, or why no better back end is used; "" if neither */
+	struct figures *figures;    /* NULL without a source */
+	const char *probes_reason;  /* why not, or why no better back end is used; "" if neither */
 	/* What only the kernel half has; NULL under another source. */
 	struct probe_set *probes;
 	struct target_set *targets;
 	struct lease_set *leases;
 	struct trace_hub *traces;
+	struct store *store;	   /* that is being written; NULL: nothing is kept, see store_problem */
+	const char *store_problem; /* why nothing is kept, or what was set aside; "" if neither */
+	const char *store_path;	   /* what questions are answered from; NULL: there is no database */
 	uint64_t started_ns;
 	uint64_t ring_bytes; /* of call records; fixed when the daemon starts */
 	/* Bring rings and figures up to now, before an answer is built from them. */
 	void (*refresh)(struct rpc_context *context);
+	/* The same, and what was found up to now is judged and, where something is kept, kept. */
+	void (*settle)(struct rpc_context *context);
 	void *owner;
 };

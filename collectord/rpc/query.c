@@ -49,7 +49,8 @@ void rpc_query_status(Ingero__V1__Query_Service *service, const Ingero__V1__Stat
 	}
 	reply.cost = answer_cost(context, &arena, &scope, NULL);
 	reply.lost = answer_lost(context, &arena, NULL);
-	if (!reply.cost || !reply.lost ||
+	reply.store = answer_store(context, &arena);
+	if (!reply.cost || !reply.lost || !reply.store ||
 	    answer_libraries(context, &arena, scope.identity, &reply.libraries, &reply.n_libraries) < 0 ||
 	    answer_families(context, &arena, &reply.families, &reply.n_families) < 0) {
 		call_fail(call, CALL_ERROR_INTERNAL, "out of memory");
@@ -85,7 +86,7 @@ void rpc_query_operations(Ingero__V1__Query_Service *service, const Ingero__V1__
 		scope.n_pids = request->n_pids;
 	}
 	context->refresh(context);
-	r = answer_summary(context, &scope, NULL, 0, piece_reply, call);
+	r = answer_summary(context, &scope, NULL, 0, NULL, piece_reply, call);
 	if (r == -E2BIG)
 		call_fail(call, CALL_ERROR_INVALID, "more processes than fit one answer: name some of them in 'pids'");
 	else if (r < 0)

@@ -29,6 +29,7 @@
 #include "rpc/answer.h"
 #include "rpc/call.h"
 #include "rpc/context.h"
+#include "rpc/findings.h"
 #include "rpc/handlers.h"
 #include "rpc/server.h"
 
@@ -53,6 +54,7 @@ struct trace {
 	size_t n_pieces_sent;	       /* of the summary */
 	uint64_t subscriber_slow;      /* events that found no room */
 	struct answer_since lost_sent; /* losses as last sent */
+	struct findings_seen findings;
 	uint64_t subscriber_slow_sent;
 	struct arena batch_arena;
 	Ingero__V1__Event **batch; /* BATCH_EVENTS */
@@ -89,6 +91,7 @@ static void trace_release(struct trace *t)
 	if (--t->n_references)
 		return;
 	answer_since_done(&t->since);
+	findings_done(&t->findings);
 	arena_done(&t->batch_arena);
 	free(t->batch);
 	free(t);
@@ -194,6 +197,12 @@ static void batch_send(struct trace *t)
 	arena_done(&t->batch_arena);
 }
 
+/* Under a source that has its processes already there is no lease. */
+static bool trace_covers(const struct trace *t, uint32_t tgid, uint32_t uid, uint64_t start_boot_ns)
+{
+	return !t->lease || lease_covers(t->lease, tgid, uid, start_boot_ns);
+}
+
 static void trace_call(struct trace *t, const struct call_record *c)
 {
 	struct answer_scope scope;
@@ -202,7 +211,8 @@ static void trace_call(struct trace *t, const struct call_record *c)
 	if (!t->wants_events || t->state != TRACE_RUNNING)
 		return;
 	scope = trace_scope(t);
-	if ((t->lease && !lease_covers(t->lease, c->tgid, c->uid, 0)) || !answer_sees(&scope, c->tgid, c->uid, false))
+	if (!trace_covers(t, c->tgid, c->uid, /* start_boot_ns= */ 0) ||
+	    !answer_sees(&scope, c->tgid, c->uid, false))
 		return;
 	if (!call_can_reply(t->call)) {
 		t->subscriber_slow++;
@@ -260,7 +270,7 @@ static void figures_fired(uv_timer_t *timer)
 	if (!call_can_reply(t->call))
 		return; /* a live table that lags is not shown late */
 	scope = trace_scope(t);
-	(void)answer_summary(t->context, &scope, &t->since, t->subscriber_slow, figures_piece, t);
+	(void)answer_summary(t->context, &scope, &t->since, t->subscriber_slow, NULL, figures_piece, t);
 }
 
 void trace_hub_library(struct trace_hub *hub, const struct target_library *library)
@@ -276,6 +286,27 @@ void trace_hub_library(struct trace_hub *hub, const struct target_library *libra
 		if (l)
 			(void)reply(t, INGERO__V1__TRACE_REPLY__BODY_LIBRARY, l); /* also in the summary */
 	}
+}
+
+static void trace_finding(struct trace *t, const struct finding *finding)
+{
+	CLEANUP(arena_done) struct arena arena = ARENA_INIT;
+	const struct process_identity *process = &finding->process;
+	Ingero__V1__Finding *message;
+
+	if (t->state != TRACE_RUNNING || !trace_covers(t, process->tgid, process->uid, process->start_boot_ns) ||
+	    !access_may_see(call_identity(t->call), process->uid, process->flags & PROCESS_MIXED_IDS))
+		return;
+	findings_note(&t->findings, finding);
+	message = findings_message(t->context, call_identity(t->call), &arena, finding);
+	if (message)
+		(void)reply(t, INGERO__V1__TRACE_REPLY__BODY_FINDING, message); /* also in the summary */
+}
+
+void trace_hub_finding(struct trace_hub *hub, const struct finding *finding)
+{
+	for (size_t i = 0; i < hub->traces.n; i++)
+		trace_finding(hub->traces.items[i], finding);
 }
 
 bool trace_hub_resume(struct trace_hub *hub, uint32_t tgid)
@@ -318,7 +349,7 @@ static void summary_send(struct trace *t)
 	struct summary_walk walk = { .trace = t };
 	struct answer_scope scope = trace_scope(t);
 	struct call *call = t->call;
-	int r = answer_summary(t->context, &scope, &t->since, t->subscriber_slow, summary_piece, &walk);
+	int r = answer_summary(t->context, &scope, &t->since, t->subscriber_slow, &t->findings, summary_piece, &walk);
 
 	if (r == -ENOBUFS)
 		return; /* the rest when the client has read some */
@@ -333,7 +364,7 @@ static void trace_finish(struct trace *t)
 {
 	if (t->state == TRACE_FINISHING || t->state == TRACE_OVER)
 		return;
-	t->context->refresh(t->context);
+	t->context->settle(t->context); /* its findings reach up to now */
 	batch_send(t);
 	loss_send(t);
 	t->state = TRACE_FINISHING;
@@ -399,6 +430,9 @@ static int start_send(struct trace *t)
 	r = answer_libraries(context, &arena, call_identity(t->call), &start.libraries, &start.n_libraries);
 	if (r == 0)
 		r = answer_families(context, &arena, &start.families, &start.n_families);
+	start.store = answer_store(context, &arena);
+	if (!start.store)
+		r = -ENOMEM;
 	return r < 0 ? r : reply(t, INGERO__V1__TRACE_REPLY__BODY_START, &start);
 }
 

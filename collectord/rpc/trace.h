@@ -9,6 +9,7 @@
 
 #include "bpf/record.h"
 
+struct finding;
 struct rpc_context;
 struct target_library;
 struct trace_hub;
@@ -19,6 +20,8 @@ void trace_hub_free(struct trace_hub *hub);
 void trace_hub_call(struct trace_hub *hub, const struct call_record *call);
 /** trace_hub_drained() - send what was gathered */
 void trace_hub_drained(struct trace_hub *hub);
+/** trace_hub_finding() - opened, changed or closed */
+void trace_hub_finding(struct trace_hub *hub, const struct finding *finding);
 void trace_hub_library(struct trace_hub *hub, const struct target_library *library);
 /** trace_hub_resume() - ask whoever had a process held to let it go on. Return: whether anybody was asked */
 bool trace_hub_resume(struct trace_hub *hub, uint32_t tgid);

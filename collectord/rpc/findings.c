@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rpc/findings.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "clock.h"
+#include "detect/finding_message.h"
+#include "rpc/answer.h"
+#include "rpc/call.h"
+#include "rpc/context.h"
+
+void findings_note(struct findings_seen *seen, const struct finding *finding)
+{
+	size_t least = 0;
+
+	for (size_t i = 0; i < seen->items.n; i++) {
+		if (seen->items.items[i].id == finding->id) {
+			seen->items.items[i] = *finding;
+			return;
+		}
+		if (seen->items.items[i].severity < seen->items.items[least].severity)
+			least = i;
+	}
+	if (seen->items.n < FINDINGS_SEEN_MAX && ARRAY_PUSH(&seen->items, *finding) == 0)
+		return;
+	seen->n_more++;
+	if (seen->items.n && seen->items.items[least].severity < finding->severity)
+		seen->items.items[least] = *finding;
+}
+
+void findings_done(struct findings_seen *seen)
+{
+	ARRAY_DONE(&seen->items);
+}
+
+static uint64_t clock_unix_ns(uint64_t monotonic_ns, void *data)
+{
+	(void)data;
+	return clock_to_unix_ns(monotonic_ns);
+}
+
+Ingero__V1__Finding *findings_message(const struct rpc_context *context, const struct call_identity *identity,
+				      struct arena *arena, const struct finding *finding)
+{
+	uint32_t boot = 0; /* nothing is kept yet */
+	Ingero__V1__Finding *message = finding_to_message(finding, boot, clock_unix_ns, NULL, arena);
+
+	(void)context;
+	if (message && message->cause && !answer_may_name(identity, message->cause->uid)) {
+		message->cause->pid = 0;
+		message->cause->comm = (char *)"";
+	}
+	return message;
+}
+
+static int by_severity(const void *a, const void *b)
+{
+	const struct finding *x = *(const struct finding *const *)a, *y = *(const struct finding *const *)b;
+
+	if (x->severity != y->severity)
+		return x->severity < y->severity ? 1 : -1;
+	if (x->lost_ns != y->lost_ns)
+		return x->lost_ns < y->lost_ns ? 1 : -1;
+	return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
+}
+
+int findings_fill(const struct findings_seen *seen, const struct rpc_context *context,
+		  const struct call_identity *identity, struct arena *arena, Ingero__V1__Summary *summary)
+{
+	size_t n = seen->items.n;
+	const struct finding **order;
+
+	if (n == 0)
+		return 0;
+	order = ARENA_NEW_N(arena, const struct finding *, n);
+	summary->findings = ARENA_NEW_N(arena, Ingero__V1__Finding *, n);
+	if (!order || !summary->findings)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++)
+		order[i] = &seen->items.items[i];
+	qsort(order, n, sizeof(*order), by_severity);
+	for (size_t i = 0; i < n; i++) {
+		Ingero__V1__Finding *message = findings_message(context, identity, arena, order[i]);
+
+		if (!message)
+			return -ENOMEM;
+		summary->findings[summary->n_findings++] = message;
+	}
+	return 0;
+}
