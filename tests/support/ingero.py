@@ -33,8 +33,9 @@ class Programs:
         return os.path.join(self.build, "standins", name)
 
     def environment(self, home):
-        own = {"HOME": home, "LC_ALL": "C.UTF-8"}
-        return {**os.environ, **own}
+        """A home and a database of the test's own, for whoever runs it: not for the one who typed sudo."""
+        own = {"HOME": home, "INGERO_DB": os.path.join(home, "ingero.db"), "LC_ALL": "C.UTF-8"}
+        return {**{name: value for name, value in os.environ.items() if not name.startswith("SUDO_")}, **own}
 
 
 # Dies with whoever started it, however that ends; under a name that a screen can show.
