@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/explain/finding.h"
+
+#include <string.h>
+
+#include "cli/caller.h"
+#include "cli/explain/bars.h"
+#include "cli/lost.h"
+#include "cli/time.h"
+#include "libingero/render/units.h"
+
+#define CLASSES_MOST 3u	  /* of a block in a list */
+#define ID_CHARS_LEAST 6u /* short enough to type, long enough to stay alone for a while */
+#define SURE_RATIO 0.995  /* shown as 100 % */
+
+/* Which class of time a cause takes, and how it is said. */
+static const struct {
+	const char *kind;
+	enum blame_view_class class;
+	const char *through;	 /* a process of somebody: "behind hog (...)" */
+	const char *through_own; /* the process itself; NULL: as others */
+	const char *nobody;	 /* no process is named; NULL: nothing is said */
+} causes[] = {
+	{ "cpu_contention", BLAME_VIEW_RUNNABLE, "behind", "behind its own other threads", NULL },
+	{ "cpu_quota", BLAME_VIEW_QUOTA, "through", "out of its CPU quota (cpu.max)",
+	  "out of its CPU quota (cpu.max)" },
+};
+
+static size_t cause_row(const Ingero__V1__Finding *f)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(causes); i++)
+		if (f->cause && f->cause->kind && strcmp(f->cause->kind, causes[i].kind) == 0)
+			break;
+	return i;
+}
+
+struct explain_cause explain_cause_text(const Ingero__V1__Finding *f)
+{
+	struct explain_cause out = { "" };
+	size_t row = cause_row(f);
+	const Ingero__V1__Cause *cause = f->cause;
+
+	if (!cause)
+		return out;
+	if (cause->pid && cause->pid == f->pid && row < ARRAY_SIZE(causes) && causes[row].through_own)
+		(void)snprintf(out.text, sizeof(out.text), "%s", causes[row].through_own);
+	else if (cause->pid && cause->pid != f->pid)
+		(void)snprintf(out.text, sizeof(out.text), "%s %.20s (pid %u, %s)",
+			       row < ARRAY_SIZE(causes) ? causes[row].through : "through", cause->comm, cause->pid,
+			       user_name(cause->uid).text);
+	else if (!cause->pid && row < ARRAY_SIZE(causes) && causes[row].nobody)
+		(void)snprintf(out.text, sizeof(out.text), "%s", causes[row].nobody);
+	else if (!cause->pid && row < ARRAY_SIZE(causes) && cause->share > 0)
+		(void)snprintf(out.text, sizeof(out.text), "%s another user's process (%s)", causes[row].through,
+			       user_name(cause->uid).text);
+	return out;
+}
+
+unsigned int explain_id_chars(Ingero__V1__Finding *const *findings, size_t n)
+{
+	unsigned int chars = ID_CHARS_LEAST;
+
+	for (size_t i = 0; i < n; i++) {
+		for (size_t k = i + 1; k < n; k++) {
+			unsigned int same = 0;
+
+			while (findings[i]->id[same] && findings[i]->id[same] == findings[k]->id[same])
+				same++;
+			chars = MAX(chars, same + 1);
+		}
+	}
+	return chars;
+}
+
+static struct explain_cause when_text(const struct explain_finding *e)
+{
+	const Ingero__V1__Finding *f = e->finding;
+	struct explain_cause out;
+
+	(void)snprintf(out.text, sizeof(out.text), "%s%s %s", f->end_unix_ns || e->goes_on ? "" : "since ",
+		       clock_text(f->start_unix_ns, e->now_unix_ns).text, f->end_unix_ns || e->goes_on ? "to " : "");
+	if (f->end_unix_ns)
+		strncat(out.text, clock_text(f->end_unix_ns, e->now_unix_ns).text,
+			sizeof(out.text) - 1 - strlen(out.text));
+	else if (e->goes_on)
+		strncat(out.text, "now", sizeof(out.text) - 1 - strlen(out.text));
+	else
+		out.text[strlen(out.text) - 1] = 0; /* its end was not seen */
+	return out;
+}
+
+static bool severity_is_loud(const Ingero__V1__Finding *f)
+{
+	return strcmp(f->severity, "HIGH") == 0 || strcmp(f->severity, "CRITICAL") == 0;
+}
+
+static const char *title_of(const Ingero__V1__Finding *f)
+{
+	return f->title && *f->title ? f->title : f->kind;
+}
+
+/* "1 HIGH  headline                     14:02:51 to now" */
+static void headline_append(const struct explain_finding *e, const struct text_style *style, struct buf *out)
+{
+	const Ingero__V1__Finding *f = e->finding;
+	struct explain_cause when = when_text(e);
+	char number[16] = "";
+	unsigned int used, room = style->columns;
+
+	if (e->number)
+		(void)snprintf(number, sizeof(number), "%zu ", e->number);
+	used = text_columns(number) + text_columns(f->severity) + 2 + text_columns(title_of(f));
+
+	text_tone(out, style, TEXT_BOLD);
+	(void)text_append(out, style, number, room);
+	text_tone(out, style, TEXT_PLAIN);
+	text_tone(out, style, severity_is_loud(f) ? TEXT_LOUD : TEXT_BOLD);
+	(void)text_append(out, style, f->severity, room);
+	text_tone(out, style, TEXT_PLAIN);
+	text_spaces(out, 2);
+	text_tone(out, style, TEXT_BOLD);
+	(void)text_append(out, style, title_of(f),
+			  room > used - text_columns(title_of(f)) ? room - (used - text_columns(title_of(f))) : 1);
+	text_tone(out, style, TEXT_PLAIN);
+	if (used + 2 + text_columns(when.text) <= room) {
+		text_spaces(out, MIN(room, 100) > used + text_columns(when.text)
+					 ? MIN(room, 100) - used - text_columns(when.text)
+					 : 2);
+		(void)text_append(out, style, when.text, room);
+		(void)buf_append_text(out, "\n");
+	} else {
+		(void)buf_append_text(out, "\n");
+		text_paragraph(out, style, "  when     ", when.text);
+	}
+}
+
+static void who_append(const Ingero__V1__Finding *f, const struct text_style *style, struct buf *out)
+{
+	CLEANUP(buf_done) struct buf text = BUF_INIT;
+
+	(void)buf_printf(&text, "%s (pid %u, %s)", f->process_name, f->pid, user_name(f->uid).text);
+	if (f->calls && f->slow_calls)
+		(void)buf_printf(&text, ": %s slow of %s %s", units_count(f->slow_calls).text,
+				 units_count(f->calls).text, f->calls == 1 ? "call" : "calls");
+	else if (f->calls)
+		(void)buf_printf(&text, ": %s %s", units_count(f->calls).text, f->calls == 1 ? "call" : "calls");
+	if (f->calls && f->op && *f->op && !strstr(title_of(f), f->op))
+		(void)buf_printf(&text, " of %s", f->op);
+	if (f->calls && f->p99_ns)
+		(void)buf_printf(&text, ", p99 %s", units_ns(f->p99_ns, 0).text);
+	if (f->calls && f->usual_ns)
+		(void)buf_printf(&text, ", usually %s", units_ns(f->usual_ns, 0).text);
+	text_paragraph(out, style, "  who      ", buf_text(&text));
+}
+
+static void lost_line_append(const Ingero__V1__Finding *f, const struct text_style *style, struct buf *out)
+{
+	CLEANUP(buf_done) struct buf text = BUF_INIT;
+
+	if (f->lost_ns == 0)
+		return;
+	(void)buf_append_text(&text, units_ns(f->lost_ns, 0).text);
+	if (f->present_ns && f->lost_ns <= f->present_ns)
+		(void)buf_printf(&text, " of the %s in which it was seen", units_ns(f->present_ns, 0).text);
+	else if (f->present_ns)
+		(void)buf_printf(&text, " of several threads in the %s in which it was seen",
+				 units_ns(f->present_ns, 0).text);
+	if (f->recurrence)
+		(void)buf_printf(&text, " · came back %s %s", units_count(f->recurrence).text,
+				 f->recurrence == 1 ? "time" : "times");
+	text_paragraph(out, style, "  lost     ", buf_text(&text));
+}
+
+static void where_append(const Ingero__V1__Finding *f, unsigned int most, const struct text_style *style,
+			 struct buf *out)
+{
+	size_t row = cause_row(f);
+	struct explain_cause cause = explain_cause_text(f);
+	struct blame_view view = blame_view_of(f->blame_ns);
+	char note[160] = "";
+	struct explain_bars bars = {
+		.blame = f->blame_ns,
+		.first = row < ARRAY_SIZE(causes) ? causes[row].class : BLAME_VIEW_COUNT,
+		.first_note = note,
+		.most = most,
+	};
+
+	if (cause.text[0] && f->cause->share > 0)
+		(void)snprintf(note, sizeof(note), "%s %s", units_ratio(f->cause->share, UNITS_TIGHT).text, cause.text);
+	else
+		(void)snprintf(note, sizeof(note), "%s", cause.text);
+	explain_bars_append(&bars, style, out);
+	if (note[0] && (bars.first == BLAME_VIEW_COUNT || view.ns[bars.first] == 0))
+		text_paragraph(out, style, "  cause    ", note);
+}
+
+static void advice_append(const Ingero__V1__Finding *f, size_t most, const struct text_style *style, struct buf *out)
+{
+	for (size_t i = 0; i < f->n_advice && i < most; i++)
+		text_paragraph(out, style, i ? "           " : "  do       ", f->advice[i]);
+}
+
+static void proof_append(const struct explain_finding *e, bool has_more, const struct text_style *style,
+			 struct buf *out)
+{
+	const Ingero__V1__Finding *f = e->finding;
+	uint64_t n_lost = lost_sum(e->lost, LOST_COUNTS) + lost_sum(e->lost, LOST_DETAIL);
+	CLEANUP(buf_done) struct buf text = BUF_INIT;
+
+	if (f->confidence >= SURE_RATIO)
+		(void)buf_append_text(&text, "measured on every call");
+	else
+		(void)buf_printf(&text, "sure to %s", units_ratio(f->confidence, UNITS_TIGHT).text);
+	if (!e->lost)
+		(void)buf_append_text(&text, "; what was lost meanwhile is not known");
+	else if (n_lost == 0)
+		(void)buf_append_text(&text, ", nothing lost");
+	else
+		(void)buf_append_text(&text, "; something was lost meanwhile: see the end");
+	if (has_more)
+		(void)buf_printf(&text, " · more: ingero explain %.*s", (int)e->id_chars, f->id);
+	text_paragraph(out, style, "  proof    ", buf_text(&text));
+}
+
+static void evidence_append(const Ingero__V1__Finding *f, const struct text_style *style, struct buf *out)
+{
+	for (size_t i = 0; i < f->n_evidence; i++) {
+		const Ingero__V1__Evidence *evidence = f->evidence[i];
+		uint64_t whole =
+			evidence->value > 0 && evidence->value < 1.8e19 ? (uint64_t)(evidence->value + 0.5) : 0;
+		char value[48];
+
+		if (strcmp(evidence->unit, "ns") == 0 && evidence->value >= 0)
+			(void)snprintf(value, sizeof(value), "%s", units_ns(whole, 0).text);
+		else if (strcmp(evidence->unit, "bytes") == 0 && evidence->value >= 0)
+			(void)snprintf(value, sizeof(value), "%s", units_bytes(whole).text);
+		else if (strcmp(evidence->unit, "count") == 0 && evidence->value >= 0)
+			(void)snprintf(value, sizeof(value), "%s", units_count(whole).text);
+		else if (strcmp(evidence->unit, "ratio") == 0 && evidence->value >= 0 && evidence->value <= 1)
+			(void)snprintf(value, sizeof(value), "%s", units_ratio(evidence->value, 0).text);
+		else
+			(void)snprintf(value, sizeof(value), "%g %s", evidence->value, evidence->unit);
+		text_line(out, style, TEXT_PLAIN, "%s%-28s %s", i ? "           " : "  facts    ", evidence->name,
+			  value);
+	}
+}
+
+static void examples_append(const struct explain_finding *e, const struct text_style *style, struct buf *out)
+{
+	const Ingero__V1__Finding *f = e->finding;
+
+	for (size_t i = 0; i < f->n_examples; i++) {
+		const Ingero__V1__ExampleCall *call = f->examples[i];
+		bool is_kept = call->id && *call->id;
+
+		text_line(out, style, TEXT_PLAIN, "%s%7s at %s, thread %u%s%s", i ? "           " : "  calls    ",
+			  units_ns(call->duration_ns, UNITS_TIGHT).text,
+			  clock_text(call->timestamp_unix_ns, e->now_unix_ns).text, call->tid,
+			  is_kept ? ": ingero explain " : ", not kept", is_kept ? call->id : "");
+	}
+}
+
+void explain_finding_append(const struct explain_finding *e, const struct text_style *style, struct buf *out)
+{
+	headline_append(e, style, out);
+	who_append(e->finding, style, out);
+	lost_line_append(e->finding, style, out);
+	where_append(e->finding, CLASSES_MOST, style, out);
+	advice_append(e->finding, 1, style, out);
+	proof_append(e, /* has_more= */ true, style, out);
+}
+
+void explain_finding_append_all(const struct explain_finding *e, const struct text_style *style, struct buf *out)
+{
+	const Ingero__V1__Finding *f = e->finding;
+
+	headline_append(e, style, out);
+	who_append(f, style, out);
+	lost_line_append(f, style, out);
+	where_append(f, BLAME_VIEW_COUNT, style, out);
+	advice_append(f, SIZE_MAX, style, out);
+	evidence_append(f, style, out);
+	examples_append(e, style, out);
+	proof_append(e, /* has_more= */ false, style, out);
+	text_line(out, style, TEXT_DIM, "  id       %s (%s)", f->id, f->kind);
+}
+
+void explain_finding_append_line(const struct explain_finding *e, const struct text_style *style, struct buf *out)
+{
+	const Ingero__V1__Finding *f = e->finding;
+	CLEANUP(buf_done) struct buf text = BUF_INIT;
+
+	(void)buf_printf(&text, "%.*s  %-8s  %s  %s, %s (pid %u)", (int)e->id_chars, f->id, f->severity,
+			 when_text(e).text, title_of(f), f->process_name, f->pid);
+	if (f->lost_ns)
+		(void)buf_printf(&text, ", lost %s", units_ns(f->lost_ns, 0).text);
+	text_line(out, style, TEXT_PLAIN, "%s", buf_text(&text));
+}

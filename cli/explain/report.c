@@ -1,0 +1,331 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/explain/report.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "cli/explain/call.h"
+#include "cli/explain/finding.h"
+#include "cli/lost.h"
+#include "cli/time.h"
+#include "cli/trace/rows.h"
+#include "libingero/render/units.h"
+
+#define GAPS_MOST 3u		  /* lines of a screen that are worth it */
+#define LINES_AROUND 7u		  /* of header and footer, usually */
+#define PRESSURE_LEAST_RATIO 0.01 /* below, memory and disks are at ease (guess: revisit with real traces) */
+#define TABLE_ROWS_LEAST 10u	  /* of --per-process on a terminal */
+
+static const char *const severities[] = { "CRITICAL", "HIGH", "MEDIUM", "LOW" };
+
+/* What a gap lacks; %s is how much. Reasons that Lost knows have their words there. */
+static const struct {
+	const char *reason;
+	const char *words;
+} gap_words[] = {
+	{ "store_queue", "calls found no room on their way to the file" },
+	{ "disk_full", "the disk was full" },
+	{ "damaged", "this part of the file is damaged" },
+	{ "retention", "calls of this time were removed (--max-db, age)" },
+	{ "set_aside", "the file that was kept before was set aside" },
+	{ "recorder_ended", "the recorder ended without finishing" },
+};
+
+static const char *gap_text(const char *reason)
+{
+	const struct lost_reason *row;
+
+	for (size_t i = 0; i < ARRAY_SIZE(gap_words); i++)
+		if (strcmp(gap_words[i].reason, reason) == 0)
+			return gap_words[i].words;
+	for (size_t i = 0; (row = lost_reason_get(i)); i++)
+		if (strcmp(row->field, reason) == 0)
+			return row->words;
+	return reason;
+}
+
+void explain_footer_append(const Ingero__V1__Lost *lost, Ingero__V1__Gap *const *gaps, size_t n_gaps,
+			   uint64_t now_unix_ns, const struct text_style *style, struct buf *out)
+{
+	CLEANUP(buf_done) struct buf text = BUF_INIT;
+
+	lost_append(&text, lost);
+	text_paragraph(out, style, "", buf_text(&text));
+	for (size_t i = 0; i < n_gaps && i < GAPS_MOST; i++) {
+		const Ingero__V1__Gap *gap = gaps[i];
+
+		buf_consume(&text, text.n);
+		(void)buf_printf(&text, "%s to %s: ",
+				 gap->from_unix_ns ? clock_text(gap->from_unix_ns, now_unix_ns).text : "the beginning",
+				 gap->to_unix_ns ? clock_text(gap->to_unix_ns, now_unix_ns).text : "now");
+		if (gap->count)
+			(void)buf_printf(&text, "%s missing: ", units_count(gap->count).text);
+		(void)buf_append_text(&text, gap_text(gap->reason));
+		text_paragraph(out, style, "▲ ", buf_text(&text));
+	}
+	if (n_gaps > GAPS_MOST)
+		text_line(out, style, TEXT_PLAIN, "  and %zu more gaps; '--json' lists them", n_gaps - GAPS_MOST);
+}
+
+static uint64_t from_of(const struct explain_question *q, const Ingero__V1__ExplainReply *reply)
+{
+	return reply->window && reply->window->from_unix_ns ? reply->window->from_unix_ns : q->from_unix_ns;
+}
+
+static uint64_t to_of(const struct explain_question *q, const Ingero__V1__ExplainReply *reply)
+{
+	if (reply->window && reply->window->to_unix_ns)
+		return reply->window->to_unix_ns;
+	return q->to_unix_ns ? q->to_unix_ns : q->now_unix_ns;
+}
+
+/* "14:02:51 to 14:07:51" */
+static void span_append(const struct explain_question *q, uint64_t from_unix_ns, uint64_t to_unix_ns, struct buf *out)
+{
+	(void)buf_printf(out, "%s to %s",
+			 from_unix_ns ? clock_text(from_unix_ns, q->now_unix_ns).text : "the beginning",
+			 clock_text(to_unix_ns, q->now_unix_ns).text);
+}
+
+/* "ingero-collectord 0.1.0 (session)" */
+static void recorder_append(const Ingero__V1__ExplainReply *reply, struct buf *out)
+{
+	const Ingero__V1__Session *last = reply->n_sessions ? reply->sessions[reply->n_sessions - 1] : NULL;
+
+	if (!last)
+		return;
+	if (strcmp(last->back_end, "import") == 0)
+		(void)buf_append_text(out, ", recorded by Ingero");
+	else if (strcmp(last->back_end, "demo") == 0)
+		(void)buf_append_text(out, ", made up by a demo");
+	else
+		(void)buf_printf(out, ", recorded by ingero-collectord %s (%s)", last->version, last->back_end);
+	if (reply->n_sessions > 1)
+		(void)buf_printf(out, " in %zu runs", reply->n_sessions);
+}
+
+static bool something_is_missing(const Ingero__V1__ExplainReply *reply)
+{
+	return !reply->lost || reply->n_gaps ||
+	       lost_sum(reply->lost, LOST_COUNTS) + lost_sum(reply->lost, LOST_DETAIL) > 0;
+}
+
+/* Nothing was recorded in the window: why, and where there is something. */
+static void unrecorded_append(const struct explain_question *q, const Ingero__V1__ExplainReply *reply,
+			      const struct text_style *style, struct buf *out)
+{
+	CLEANUP(buf_done) struct buf text = BUF_INIT;
+
+	if (!q->kept_to_unix_ns) {
+		(void)buf_printf(&text,
+				 "nothing to tell: nothing is kept of any process %s yet; 'sudo ingero trace' records",
+				 q->whose);
+	} else {
+		(void)buf_append_text(&text, "nothing was recorded from ");
+		span_append(q, from_of(q, reply), to_of(q, reply), &text);
+		(void)buf_append_text(&text, "; what is kept goes from ");
+		span_append(q, q->kept_from_unix_ns, q->kept_to_unix_ns, &text);
+		(void)buf_printf(&text, ": ask with --from '%s'",
+				 clock_text(q->kept_from_unix_ns, q->now_unix_ns).text);
+	}
+	text_paragraph(out, style, "", buf_text(&text));
+}
+
+static void nothing_append(const struct explain_question *q, const Ingero__V1__ExplainReply *reply,
+			   const struct text_style *style, struct buf *out)
+{
+	const Ingero__V1__Window *window = reply->window;
+	uint64_t from_unix_ns = from_of(q, reply), to_unix_ns = to_of(q, reply);
+	CLEANUP(buf_done) struct buf text = BUF_INIT;
+
+	if (!reply->n_sessions && (!window || !window->calls)) {
+		unrecorded_append(q, reply, style, out);
+		return;
+	}
+	if (!window || !window->calls)
+		(void)buf_printf(&text, "nothing to tell: no process %s made a CUDA call from ", q->whose);
+	else
+		(void)buf_printf(&text, "nothing to tell: %u %s %s made %s %s and lost no time worth naming, from ",
+				 window->processes, window->processes == 1 ? "process" : "processes", q->whose,
+				 units_count(window->calls).text, window->calls == 1 ? "call" : "calls");
+	span_append(q, from_unix_ns, to_unix_ns, &text);
+	if (to_unix_ns > from_unix_ns && from_unix_ns)
+		(void)buf_printf(&text, " (%s)", units_ns(to_unix_ns - from_unix_ns, 0).text);
+	if (q->words)
+		(void)buf_printf(&text, ", %s", q->words);
+	recorder_append(reply, &text);
+	text_paragraph(out, style, "", buf_text(&text));
+	if (something_is_missing(reply))
+		explain_footer_append(reply->lost, reply->gaps, reply->n_gaps, q->now_unix_ns, style, out);
+}
+
+static void header_append(const struct explain_question *q, const Ingero__V1__ExplainReply *reply,
+			  const struct text_style *style, struct buf *out)
+{
+	const Ingero__V1__Session *last = reply->n_sessions ? reply->sessions[reply->n_sessions - 1] : NULL;
+	CLEANUP(buf_done) struct buf text = BUF_INIT;
+
+	if (last && last->node && *last->node)
+		(void)buf_printf(&text, "%.*s · ", (int)strcspn(last->node, "."), last->node);
+	span_append(q, from_of(q, reply), to_of(q, reply), &text);
+	if (q->words)
+		(void)buf_printf(&text, ", %s", q->words);
+	if (reply->window)
+		(void)buf_printf(&text, " · %s %s of %u %s", units_count(reply->window->calls).text,
+				 reply->window->calls == 1 ? "call" : "calls", reply->window->processes,
+				 reply->window->processes == 1 ? "process" : "processes");
+	for (size_t i = 0; i < ARRAY_SIZE(severities); i++) {
+		size_t n = 0;
+
+		for (size_t k = 0; k < reply->n_findings; k++)
+			n += strcmp(reply->findings[k]->severity, severities[i]) == 0;
+		if (n)
+			(void)buf_printf(&text, " · %zu %s", n, severities[i]);
+	}
+	text_tone(out, style, TEXT_BOLD);
+	text_paragraph(out, style, "", buf_text(&text));
+	text_tone(out, style, TEXT_PLAIN);
+}
+
+static void pressure_append(struct buf *text, const char *what, double ratio, bool always)
+{
+	if (always || ratio >= PRESSURE_LEAST_RATIO)
+		(void)buf_printf(text, " · %s pressure %s", what, units_ratio(ratio, UNITS_TIGHT).text);
+}
+
+static void machine_line_append(const Ingero__V1__ExplainReply *reply, const struct text_style *style, struct buf *out)
+{
+	const Ingero__V1__SystemSample *peak = reply->system_peak;
+	CLEANUP(buf_done) struct buf text = BUF_INIT;
+
+	if (!peak)
+		return;
+	(void)buf_printf(&text, "machine at its worst: cpu %s", units_ratio(peak->cpu_ratio, UNITS_TIGHT).text);
+	if (peak->memory_bytes && peak->available_bytes <= peak->memory_bytes)
+		(void)buf_printf(
+			&text, " · mem %s",
+			units_ratio(1 - (double)peak->available_bytes / (double)peak->memory_bytes, UNITS_TIGHT).text);
+	(void)buf_printf(&text, " · load %.1f", peak->load_1min);
+	if (peak->swap_used_bytes)
+		(void)buf_printf(&text, " · swap %s", units_bytes(peak->swap_used_bytes).text);
+	if (peak->has_pressure) {
+		pressure_append(&text, "cpu", peak->pressure_cpu, /* always= */ true);
+		pressure_append(&text, "memory", peak->pressure_memory, /* always= */ false);
+		pressure_append(&text, "io", peak->pressure_io, /* always= */ false);
+	}
+	text_paragraph(out, style, "", buf_text(&text));
+}
+
+static unsigned int lines_of(struct buf *text)
+{
+	unsigned int n = 0;
+
+	for (const char *p = buf_text(text); *p; p++)
+		n += *p == '\n';
+	return n;
+}
+
+static struct explain_finding finding_of(const struct explain_question *q, const Ingero__V1__ExplainReply *reply,
+					 size_t i)
+{
+	return (struct explain_finding){
+		.finding = reply->findings[i],
+		.lost = reply->lost,
+		.id_chars = explain_id_chars(reply->findings, reply->n_findings),
+		.now_unix_ns = q->now_unix_ns,
+		.goes_on = reply->is_recording,
+	};
+}
+
+/* Blocks as long as the screen has room for one more, then a line each. */
+static void findings_append(const struct explain_question *q, const Ingero__V1__ExplainReply *reply,
+			    const struct text_style *style, struct buf *out)
+{
+	unsigned int room = style->rows > LINES_AROUND ? style->rows - LINES_AROUND : 0, used = 0;
+	size_t i;
+
+	for (i = 0; i < reply->n_findings && !q->is_list; i++) {
+		CLEANUP(buf_done) struct buf block = BUF_INIT;
+		struct explain_finding e = finding_of(q, reply, i);
+
+		e.number = i + 1;
+		text_line(&block, style, TEXT_PLAIN, "%s", "");
+		explain_finding_append(&e, style, &block);
+		used += lines_of(&block);
+		/* The first is always whole: it is what one came for. */
+		if (i > 0 && style->rows && used + (reply->n_findings - i - 1) > room)
+			break;
+		(void)buf_append_text(out, buf_text(&block));
+	}
+	if (i < reply->n_findings)
+		text_line(out, style, TEXT_PLAIN, "%s", "");
+	if (i > 0 && i < reply->n_findings)
+		text_line(out, style, TEXT_DIM, "%zu more; 'ingero explain ID' tells of one", reply->n_findings - i);
+	for (; i < reply->n_findings; i++) {
+		struct explain_finding e = finding_of(q, reply, i);
+
+		explain_finding_append_line(&e, style, out);
+	}
+	if (reply->more_findings)
+		text_line(out, style, TEXT_DIM, "and %u more that are not listed: a shorter time, or --pid, shows them",
+			  reply->more_findings);
+}
+
+static int table_append(const struct explain_question *q, const Ingero__V1__ExplainReply *reply,
+			const struct text_style *style, struct buf *out)
+{
+	CLEANUP(trace_rows_done) struct trace_rows rows = TRACE_ROWS_INIT;
+	Ingero__V1__Summary summary = INGERO__V1__SUMMARY__INIT;
+	uint64_t from_unix_ns = from_of(q, reply), to_unix_ns = to_of(q, reply);
+	int r;
+
+	summary.operations = reply->operations;
+	summary.n_operations = reply->n_operations;
+	summary.window_ns = to_unix_ns > from_unix_ns ? to_unix_ns - from_unix_ns : 1;
+	r = trace_rows_build(&summary, NULL, &rows);
+	if (r < 0 || rows.rows.n == 0)
+		return r;
+	text_line(out, style, TEXT_PLAIN, "%s", "");
+	return trace_rows_append(&rows, style, style->rows ? MAX(style->rows, TABLE_ROWS_LEAST) : SIZE_MAX, out);
+}
+
+static void one_append(const struct explain_question *q, const Ingero__V1__ExplainReply *reply,
+		       const struct text_style *style, struct buf *out)
+{
+	if (reply->call)
+		explain_call_append(reply->call, style, out);
+	for (size_t i = 0; i < reply->n_findings; i++) {
+		struct explain_finding e = finding_of(q, reply, i);
+
+		if (i > 0 || reply->call)
+			text_line(out, style, TEXT_PLAIN, "%s", "");
+		explain_finding_append_all(&e, style, out);
+	}
+	if (something_is_missing(reply)) {
+		text_line(out, style, TEXT_PLAIN, "%s", "");
+		explain_footer_append(reply->lost, reply->gaps, reply->n_gaps, q->now_unix_ns, style, out);
+	}
+}
+
+int explain_report_append(const struct explain_question *q, const Ingero__V1__ExplainReply *reply,
+			  const struct text_style *style, struct buf *out)
+{
+	int r = 0;
+
+	if (q->is_one && (reply->n_findings || reply->call)) {
+		one_append(q, reply, style, out);
+		return out->failed ? -ENOMEM : 0;
+	}
+	if (reply->n_findings == 0) {
+		nothing_append(q, reply, style, out);
+	} else {
+		header_append(q, reply, style, out);
+		machine_line_append(reply, style, out);
+		findings_append(q, reply, style, out);
+		text_line(out, style, TEXT_PLAIN, "%s", "");
+		explain_footer_append(reply->lost, reply->gaps, reply->n_gaps, q->now_unix_ns, style, out);
+	}
+	if (q->is_per_process)
+		r = table_append(q, reply, style, out);
+	return r < 0 ? r : out->failed ? -ENOMEM : 0;
+}
