@@ -27,6 +27,8 @@
 
 /* Processes that are gone and whose figures are kept, at most; older ones are forgotten first. */
 #define GONE_MAX 10000
+/* Every demo is the same each time. */
+#define DEMO_SEED 1
 
 /* A process that the kernel half stopped until its libraries are attached. */
 struct held_process {
@@ -322,6 +324,20 @@ static int capture_start(struct daemon *d, const struct daemon_options *options)
 	return 0;
 }
 
+/* A demo needs neither the kernel half nor any privilege. */
+static int demo_start(struct daemon *d, const struct daemon_options *options)
+{
+	struct privilege_need need = { .nothing = true };
+	int r = privilege_seal(&need);
+
+	if (r < 0)
+		return log_err(r, "cannot give up privilege");
+	r = figures_new(&d->figures);
+	if (r == 0)
+		r = demo_open(&d->loop, options->demo, options->demo_speed, DEMO_SEED, &source_sinks, d, &d->source);
+	return r < 0 ? log_err(r, "cannot play '%s'", options->demo) : 0;
+}
+
 static int serve_start(struct daemon *d, const struct daemon_options *options)
 {
 	static Ingero__V1__Query_Service query = INGERO__V1__QUERY__INIT(rpc_query_);
@@ -416,7 +432,7 @@ int daemon_run(const struct daemon_options *options)
 	}
 	r = trace_hub_new(&d->traces);
 	if (r == 0)
-		r = capture_start(d, options);
+		r = options->demo ? demo_start(d, options) : capture_start(d, options);
 	if (r == 0)
 		r = serve_start(d, options);
 	if (r == 0)

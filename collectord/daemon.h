@@ -20,6 +20,8 @@ struct daemon_options {
 	struct store_options db; /* path NULL: nothing is kept */
 	const char *read_path;	 /* answer from this file and capture nothing; NULL: capture */
 	uint64_t ring_bytes;	 /* 0: default */
+	const char *demo;	 /* play this scenario instead of capturing; NULL: capture */
+	double demo_speed;
 };
 
 /** daemon_run() - serve until told to stop or, privately, until the client is gone. Return: 0 or -errno, logged */

@@ -6,12 +6,14 @@
 #include <getopt.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
 #include "base/parse.h"
 #include "children/child.h"
 #include "daemon.h"
+#include "events/source.h"
 
 #define SOCKET_PATH "/run/ingero.sock"
 #define MAX_DB_LEAST (4ull << 20) /* a seal, its log and some history */
@@ -32,6 +34,7 @@ static const char usage[] = "usage: ingero-collectord [--socket PATH] [--back-en
 			    "  --capture WHOM        everyone: always; leases: what callers ask for (default)\n"
 			    "  --record WHICH        of everyone's single calls: slow (default), all, none\n"
 			    "  --read-db FILE        capture nothing, answer from what was kept there\n"
+			    "  --demo NAME[:SPEED]   play a demo ('ingero demo' lists them), capture nothing\n"
 			    "  --debug               say more on stderr\n"
 			    "  --private FD          serve one connected socket and end with it\n"
 			    "  --db-owner UID:GID    whose --db is: opened with no more than that user may\n"
@@ -50,6 +53,7 @@ enum {
 	OPTION_READ_DB,
 	OPTION_CAPTURE,
 	OPTION_RECORD,
+	OPTION_DEMO,
 	OPTION_DEBUG,
 	OPTION_VERSION,
 	OPTION_HELP
@@ -67,6 +71,7 @@ static const struct option options_long[] = {
 	{ "read-db", required_argument, NULL, OPTION_READ_DB },
 	{ "capture", required_argument, NULL, OPTION_CAPTURE },
 	{ "record", required_argument, NULL, OPTION_RECORD },
+	{ "demo", required_argument, NULL, OPTION_DEMO },
 	{ "debug", no_argument, NULL, OPTION_DEBUG },
 	{ "version", no_argument, NULL, OPTION_VERSION },
 	{ "help", no_argument, NULL, OPTION_HELP },
@@ -114,6 +119,24 @@ static void db_default(struct daemon_options *o)
 	}
 	if (o->db.path && strcmp(o->db.path, "none") == 0)
 		o->db.path = NULL;
+}
+
+/* "incident" or "incident:2.5" */
+static bool demo_parse(char *text, struct daemon_options *o)
+{
+	char *colon = strchr(text, ':');
+
+	o->demo = text;
+	o->demo_speed = 1;
+	if (colon) {
+		char *end;
+
+		o->demo_speed = strtod(colon + 1, &end);
+		if (end == colon + 1 || *end || !(o->demo_speed >= DEMO_SPEED_MIN && o->demo_speed <= DEMO_SPEED_MAX))
+			return false;
+		*colon = 0;
+	}
+	return demo_exists(text);
 }
 
 /* Return: -1 to go on, else the exit status. */
@@ -167,6 +190,10 @@ static int options_parse(int argc, char **argv, struct daemon_options *o)
 		case OPTION_RECORD:
 			if (!record_parse(optarg, o))
 				return misused("--record", optarg, "none of slow, all, none");
+			break;
+		case OPTION_DEMO:
+			if (!demo_parse(optarg, o))
+				return misused("--demo", optarg, "not NAME or NAME:SPEED of a demo, see --help");
 			break;
 		case OPTION_DEBUG:
 			log_init("ingero-collectord", LOG_STYLE_PLAIN, LOG_LEVEL_DEBUG);

@@ -28,6 +28,8 @@ static uint64_t mask_of(const struct privilege_need *need)
 {
 	uint64_t mask = 0;
 
+	if (need->nothing)
+		return 0;
 	for (size_t i = 0; i < ARRAY_SIZE(kept); i++)
 		mask |= 1ull << kept[i];
 	if (need->late_perf)

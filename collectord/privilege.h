@@ -6,6 +6,7 @@
 struct privilege_need {
 	bool late_perf; /* perf events are opened later: only CAP_SYS_ADMIN may */
 	bool continues; /* processes of any user and session are let go on after a hold */
+	bool nothing;	/* nothing is captured: no capability at all */
 };
 
 /**

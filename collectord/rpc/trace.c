@@ -211,8 +211,7 @@ static void trace_call(struct trace *t, const struct call_record *c)
 	if (!t->wants_events || t->state != TRACE_RUNNING)
 		return;
 	scope = trace_scope(t);
-	if (!trace_covers(t, c->tgid, c->uid, /* start_boot_ns= */ 0) ||
-	    !answer_sees(&scope, c->tgid, c->uid, false))
+	if (!trace_covers(t, c->tgid, c->uid, /* start_boot_ns= */ 0) || !answer_sees(&scope, c->tgid, c->uid, false))
 		return;
 	if (!call_can_reply(t->call)) {
 		t->subscriber_slow++;

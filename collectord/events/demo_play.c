@@ -1,0 +1,340 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "events/demo_play.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "events/op.h"
+#include "figures/histogram.h"
+
+#define DEMO_CELLS 16 /* more than any scenario has operations */
+
+/* ---- chance ---- */
+
+/* splitmix64 (Steele, Lea, Flood 2014): every seed will do, also 0. */
+static uint64_t random_next(struct demo_play *p)
+{
+	uint64_t z = p->random += 0x9e3779b97f4a7c15u;
+
+	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+	z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+	return z ^ z >> 31;
+}
+
+/* Evenly between so many percent less and more. */
+static uint64_t spread_ns(struct demo_play *p, uint64_t usual_ns, uint32_t percent)
+{
+	uint64_t width_ns = usual_ns / 100 * percent * 2;
+
+	return usual_ns - width_ns / 2 + (width_ns ? random_next(p) % width_ns : 0);
+}
+
+/* ---- what comes next ---- */
+
+static const struct op *op_find(const char *name)
+{
+	for (uint32_t id = 1; id < OP_ID_MAX; id++) {
+		const struct op *op = op_get(id);
+
+		if (op && strcmp(op->name, name) == 0)
+			return op;
+	}
+	return NULL;
+}
+
+static uint64_t phase_end_ns(const struct demo_play *p, uint32_t phase)
+{
+	uint64_t end_ns = p->start_ns;
+
+	for (uint32_t i = 0; i <= phase && i < p->scenario->n_phases; i++)
+		end_ns += p->scenario->phases[i].length_ns;
+	return end_ns;
+}
+
+/* The step after this one, or what the next phase has; sleeping moves *at_ns. Return: whether there is one */
+static bool step_next(const struct demo_play *p, struct demo_thread *t, uint64_t *at_ns)
+{
+	size_t thread = (size_t)(t - p->threads);
+
+	t->call = t->repeat = 0;
+	for (t->step++; t->phase < p->scenario->n_phases; t->phase++, t->step = 0) {
+		const struct demo_phase *phase = &p->scenario->phases[t->phase];
+		uint64_t end_ns = phase_end_ns(p, t->phase);
+
+		if (*at_ns < end_ns && phase->steps[thread].calls && !(phase->once && t->step))
+			return true;
+		*at_ns = MAX(*at_ns, end_ns);
+	}
+	return false;
+}
+
+/* The call after this one, due at *at_ns or later. Return: it, or NULL at the end */
+static const struct demo_call *call_next(const struct demo_play *p, struct demo_thread *t, uint64_t *at_ns)
+{
+	for (;;) {
+		const struct demo_step *step = &p->scenario->phases[t->phase].steps[t - p->threads];
+
+		for (; t->call < step->n_calls; t->call++, t->repeat = 0) {
+			const struct demo_call *call = &step->calls[t->call];
+
+			if (t->repeat < call->times && (!call->every || t->step % call->every == 0)) {
+				t->repeat++;
+				return call;
+			}
+		}
+		if (!step_next(p, t, at_ns))
+			return NULL;
+	}
+}
+
+static void turn_next(struct demo_play *p, struct demo_thread *t, uint64_t at_ns)
+{
+	const struct demo_call *call = call_next(p, t, &at_ns);
+	struct demo_turn *turn = &t->turn;
+	uint64_t duration_ns;
+
+	*turn = (struct demo_turn){ .call = call };
+	if (!call)
+		return;
+	turn->op = op_find(call->op);
+	duration_ns = spread_ns(p, call->usual_ns, call->spread);
+	for (int i = BLAME_ON_CPU + 1; i < BLAME_COUNT; i++)
+		turn->blame_ns[i] = duration_ns / 100 * call->percent[i];
+	if (call->rare_every && random_next(p) % call->rare_every == 0) {
+		uint64_t rare_ns = spread_ns(p, call->rare_ns, call->spread);
+
+		turn->blame_ns[BLAME_RUNNABLE] += rare_ns;
+		duration_ns += rare_ns;
+	}
+	turn->start_ns = at_ns;
+	turn->end_ns = at_ns + duration_ns;
+}
+
+/* ---- a call that is over ---- */
+
+static struct figure_cell *cell_of(struct demo_play *p, const struct op *op)
+{
+	for (uint32_t i = 1; i < p->cells_used; i++)
+		if (p->cells[i].slot == DEMO_SLOT && p->cells[i].op == op->id)
+			return &p->cells[i];
+	p->cells[p->cells_used].op = op->id;
+	p->cells[p->cells_used].slot = DEMO_SLOT;
+	return &p->cells[p->cells_used++];
+}
+
+static void arguments_fill(const struct demo_turn *turn, struct call_record *c)
+{
+	static const uint64_t values[OP_MEANING_COUNT] = {
+		[OP_MEANING_POINTER] = 0x7f3a40000000,
+		[OP_MEANING_FUNCTION] = 0x55d0c2a04710,
+		[OP_MEANING_STREAM] = 0x55d0c4b1e2f0,
+		[OP_MEANING_COPY_KIND] = 1, /* host to device */
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(c->args); i++)
+		c->args[i] =
+			turn->op->meaning[i] == OP_MEANING_BYTES ? turn->call->bytes : values[turn->op->meaning[i]];
+}
+
+/* By the rule of the kernel half: bpf/call.bpf.c. */
+static uint32_t reason_of(const struct demo_play *p, struct demo_thread *t, const struct figure_cell *cell,
+			  uint64_t duration_ns)
+{
+	const struct op *op = t->turn.op;
+	uint32_t reason = 0;
+
+	if (!p->records_any)
+		return 0;
+	if (cell->slow_ns && duration_ns > cell->slow_ns)
+		reason |= RECORD_REASON_SLOW;
+	if (op->flags & OP_SYNC)
+		reason |= RECORD_REASON_SYNC;
+	if (op->flags & OP_ALLOC)
+		reason |= RECORD_REASON_ALLOC;
+	if (p->records_all)
+		reason |= RECORD_REASON_ALL;
+	if (p->sample_every && ++t->sample >= p->sample_every) {
+		t->sample = 0;
+		reason |= RECORD_REASON_SAMPLE;
+	}
+	return reason;
+}
+
+/* Parts that add up to the whole: what rounding leaves is the first one's. */
+static void behind_add(struct demo_play *p, uint64_t runnable_ns)
+{
+	uint64_t left_ns = runnable_ns;
+
+	for (int i = DEMO_HOGS - 1; i > 0; i--) {
+		uint64_t part_ns = runnable_ns / 100 * p->scenario->hogs[i].percent;
+
+		p->behind_ns[i] += part_ns;
+		left_ns -= part_ns;
+	}
+	if (p->scenario->hogs[0].tgid)
+		p->behind_ns[0] += left_ns;
+}
+
+static void turn_finish(struct demo_play *p, struct demo_thread *t)
+{
+	const struct process_slot *slot = &p->slots[DEMO_SLOT];
+	const struct demo_turn *turn = &t->turn;
+	struct figure_cell *cell = cell_of(p, turn->op);
+	uint64_t duration_ns = turn->end_ns - turn->start_ns;
+	uint32_t reason = reason_of(p, t, cell, duration_ns);
+	struct call_record c = {
+		.start_ns = turn->start_ns,
+		.duration_ns = duration_ns,
+		.raw_ns = duration_ns, /* nothing was traced, so nothing is to be taken out */
+		.tgid = slot->tgid,
+		.tid = t->tid,
+		.uid = slot->uid,
+		.slot = DEMO_SLOT,
+		.type = RECORD_CALL,
+		.op = turn->op->id,
+		.reason = (uint8_t)reason,
+	};
+
+	cell->total_ns += duration_ns;
+	cell->raw_ns += duration_ns;
+	cell->max_ns = MAX(cell->max_ns, duration_ns);
+	if (turn->op->meaning[0] == OP_MEANING_BYTES)
+		cell->bytes += turn->call->bytes;
+	cell->buckets[histogram_bucket_of(duration_ns)]++;
+	for (int i = BLAME_ON_CPU + 1; i < BLAME_COUNT; i++)
+		cell->blame_ns[i - 1] += turn->blame_ns[i];
+	behind_add(p, turn->blame_ns[BLAME_RUNNABLE]);
+
+	if (reason) {
+		arguments_fill(turn, &c);
+		for (int i = BLAME_ON_CPU + 1; i < BLAME_COUNT; i++)
+			c.blame_ns[i] = turn->blame_ns[i];
+		memcpy(c.comm, slot->comm, sizeof(c.comm));
+		p->on_call(&c, p->data);
+	}
+	turn_next(p, t, turn->end_ns + spread_ns(p, turn->call->after_ns, turn->call->spread));
+}
+
+/* ---- the play ---- */
+
+static struct demo_thread *thread_earliest(struct demo_play *p)
+{
+	struct demo_thread *first = NULL;
+
+	for (size_t i = 0; i < DEMO_THREADS; i++) {
+		struct demo_thread *t = &p->threads[i];
+
+		if (t->turn.call && (!first || t->turn.end_ns < first->turn.end_ns))
+			first = t;
+	}
+	return first;
+}
+
+uint64_t demo_play_length_ns(const struct demo_scenario *scenario)
+{
+	uint64_t length_ns = 0;
+
+	for (size_t i = 0; i < scenario->n_phases; i++)
+		length_ns += scenario->phases[i].length_ns;
+	return length_ns;
+}
+
+int demo_play_init(struct demo_play *p, const struct demo_scenario *scenario, uint64_t seed)
+{
+	*p = (struct demo_play){ .scenario = scenario, .random = seed, .cells_used = 1 };
+	p->slots = calloc(PROCESS_SLOTS, sizeof(p->slots[0]));
+	p->cells = calloc(DEMO_CELLS, sizeof(p->cells[0]));
+	if (p->slots && p->cells)
+		return 0;
+	demo_play_done(p);
+	return -ENOMEM;
+}
+
+void demo_play_done(struct demo_play *p)
+{
+	free(p->slots);
+	free(p->cells);
+	p->slots = NULL;
+	p->cells = NULL;
+}
+
+void demo_play_begin(struct demo_play *p, uint64_t start_ns, uint64_t start_boot_ns, uint32_t uid)
+{
+	p->start_ns = p->now_ns = start_ns;
+	p->slots[DEMO_SLOT] = (struct process_slot){
+		.start_boot_ns = start_boot_ns,
+		.first_call_ns = start_ns,
+		.tgid = DEMO_TGID,
+		.uid = uid,
+		.state = PROCESS_SLOT_LIVE,
+		.comm = "python",
+	};
+	for (uint32_t i = 0; i < DEMO_THREADS; i++) {
+		p->threads[i].tid = DEMO_TGID + i;
+		turn_next(p, &p->threads[i], start_ns);
+	}
+}
+
+bool demo_play_until(struct demo_play *p, uint64_t until_ns)
+{
+	struct demo_thread *t;
+
+	while ((t = thread_earliest(p)) && t->turn.end_ns <= until_ns) {
+		p->now_ns = t->turn.end_ns;
+		turn_finish(p, t);
+	}
+	if (t) {
+		p->now_ns = until_ns;
+		return true;
+	}
+	p->slots[DEMO_SLOT].gone_ns = p->now_ns;
+	p->slots[DEMO_SLOT].state = PROCESS_SLOT_GONE;
+	return false;
+}
+
+int demo_play_release(struct demo_play *p, uint32_t slot)
+{
+	if (slot != DEMO_SLOT || p->slots[slot].state != PROCESS_SLOT_GONE)
+		return -EINVAL;
+	p->slots[slot].state = PROCESS_SLOT_FREE;
+	memset(p->cells, 0, DEMO_CELLS * sizeof(p->cells[0]));
+	p->cells_used = 1;
+	return 0;
+}
+
+/* Waits so far: as the whole splits, so does every part of it. */
+static struct in_flight_record in_flight_of(const struct demo_play *p, const struct demo_thread *t)
+{
+	const struct demo_turn *turn = &t->turn;
+	double ratio = (double)(p->now_ns - turn->start_ns) / (double)(turn->end_ns - turn->start_ns);
+	struct in_flight_record r = {
+		.start_ns = turn->start_ns,
+		.now_ns = p->now_ns,
+		.tgid = DEMO_TGID,
+		.tid = t->tid,
+		.slot = DEMO_SLOT,
+		.op = turn->op->id,
+	};
+
+	for (int i = BLAME_ON_CPU + 1; i < BLAME_COUNT; i++)
+		r.blame_ns[i] = (uint64_t)((double)turn->blame_ns[i] * ratio);
+	return r;
+}
+
+size_t demo_play_in_flight(const struct demo_play *p, struct in_flight_record *ret, size_t room)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < DEMO_THREADS; i++) {
+		const struct demo_thread *t = &p->threads[i];
+
+		if (!t->turn.call || t->turn.start_ns >= p->now_ns)
+			continue;
+		if (n < room)
+			ret[n] = in_flight_of(p, t);
+		n++;
+	}
+	return n;
+}

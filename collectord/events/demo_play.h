@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The process of a demo: what it does next, its cells, its slot. Knows no loop and no
+ * clock; it is played up to the time it is told.
+ *
+ * Each thread has one call in progress or to come. Playing up to a time finishes those
+ * that end by then, the earliest first, and begins the next; so records come in the order
+ * in which the kernel half would write them, whatever the pace, and what is in progress
+ * at any moment is known. Chance comes from the seed alone.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "bpf/record.h"
+#include "events/demo_scenarios.h"
+
+struct op;
+
+#define DEMO_SLOT 1
+#define DEMO_TGID DEMO_PID(4711)
+
+struct demo_turn {
+	const struct demo_call *call; /* NULL: this thread is done */
+	const struct op *op;
+	uint64_t start_ns;
+	uint64_t end_ns;
+	uint64_t blame_ns[BLAME_COUNT]; /* ON_CPU 0 */
+};
+
+struct demo_thread {
+	uint32_t tid;
+	uint32_t sample; /* calls since the last one that was kept as a sample */
+	uint32_t phase;
+	uint32_t step;	 /* of the phase */
+	uint32_t call;	 /* of the step */
+	uint32_t repeat; /* of the call */
+	struct demo_turn turn;
+};
+
+struct demo_play {
+	const struct demo_scenario *scenario;
+	uint64_t random;
+	uint64_t start_ns;
+	uint64_t now_ns; /* up to here it was played */
+	struct demo_thread threads[DEMO_THREADS];
+	struct process_slot *slots; /* PROCESS_SLOTS */
+	struct figure_cell *cells;
+	uint32_t cells_used;
+	uint64_t behind_ns[DEMO_HOGS];
+	/* Which calls become records: may be changed at any time. */
+	bool records_any;
+	bool records_all;
+	uint32_t sample_every;
+	void (*on_call)(const struct call_record *call, void *data);
+	void *data;
+};
+
+/** demo_play_length_ns() - how long a scenario takes; its last step may take a little longer */
+uint64_t demo_play_length_ns(const struct demo_scenario *scenario);
+/** demo_play_init() - Return: 0 or -ENOMEM */
+int demo_play_init(struct demo_play *p, const struct demo_scenario *scenario, uint64_t seed);
+void demo_play_done(struct demo_play *p);
+/** demo_play_begin() - the process starts; @start_boot_ns: the same moment by CLOCK_BOOTTIME */
+void demo_play_begin(struct demo_play *p, uint64_t start_ns, uint64_t start_boot_ns, uint32_t uid);
+/** demo_play_until() - Return: whether there is more; if not its slot is gone since now_ns */
+bool demo_play_until(struct demo_play *p, uint64_t until_ns);
+/** demo_play_release() - give the slot and its cells back once gone. Return: 0 or -EINVAL */
+int demo_play_release(struct demo_play *p, uint32_t slot);
+/** demo_play_in_flight() - Return: how many calls are in progress; the first `room` are written */
+size_t demo_play_in_flight(const struct demo_play *p, struct in_flight_record *ret, size_t room);
