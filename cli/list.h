@@ -14,12 +14,12 @@
 #endif
 
 COMMAND(trace)
+COMMAND(explain)
 COMMAND(status)
 COMMAND(version)
 COMMAND(help)
 
 ABSENT(check, "'ingero status' says what can be measured here and what not")
-ABSENT(explain, "'ingero trace' ends with what its figures mean")
 ABSENT(query, "'ingero trace --json' prints every kept call and the exact figures")
 ABSENT(demo, "'sudo ingero trace -- PROGRAM' traces a program of yours")
 ABSENT(mcp, "'ingero trace --json' is made to be read by programs")

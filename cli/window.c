@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/window.h"
+
+#include "cli/output.h"
+
+bool window_is_given(const struct window_wish *wish)
+{
+	return wish->since_ns || wish->from.unix_ns || wish->to.unix_ns;
+}
+
+const char *window_contradicts(const struct window_wish *wish)
+{
+	if (wish->since_ns && wish->from.unix_ns)
+		return "take either '--since' or '--from', not both";
+	if (wish->since_ns && wish->to.unix_ns)
+		return "'--since' reaches to now; with '--to' give '--from'";
+	if (wish->from.unix_ns && wish->to.unix_ns && wish->from.unix_ns >= wish->to.unix_ns)
+		return "'--from' is not before '--to': nothing lies between them";
+	return NULL;
+}
+
+static void note_say(const char *option, const struct clock_time *time)
+{
+	switch (time->note) {
+	case CLOCK_NOTE_NONE:
+		break;
+	case CLOCK_NOTE_TWICE:
+		output_error("'--%s' exists twice that day: the first is taken, %s", option,
+			     clock_text_exact(time->unix_ns).text);
+		break;
+	case CLOCK_NOTE_SKIPPED:
+		output_error("'--%s' does not exist that day, for the clocks were put forward: taken is %s", option,
+			     clock_text_exact(time->unix_ns).text);
+		break;
+	}
+}
+
+Ingero__V1__Span window_resolve(const struct window_wish *wish, uint64_t default_ns, uint64_t now_unix_ns)
+{
+	Ingero__V1__Span span = INGERO__V1__SPAN__INIT;
+	uint64_t back_ns = wish->since_ns ? wish->since_ns : default_ns;
+
+	note_say("from", &wish->from);
+	note_say("to", &wish->to);
+	span.from_unix_ns = wish->from.unix_ns;
+	span.to_unix_ns = wish->to.unix_ns;
+	if (wish->since_ns || (!window_is_given(wish) && back_ns))
+		span.from_unix_ns = now_unix_ns > back_ns ? now_unix_ns - back_ns : 0;
+	return span;
+}
