@@ -20,7 +20,8 @@
 
 /*
  * One call as the file keeps it. Of `call` tgid, uid, comm, exec_gen and slot are the
- * process's (row of table process) and not packed; type and pad mean nothing.
+ * process's (row of table process) and not packed; type and pad mean nothing, call.op follows
+ * from op.
  */
 struct stored_event {
 	struct call_record call;
@@ -37,7 +38,8 @@ struct stored_event {
 int tail_append(struct buf *row, const struct stored_event *previous, const struct stored_event *event);
 /** typedef codec_event_func - Return: 0 to go on, else what the decoder returns */
 typedef int (*codec_event_func)(const struct stored_event *event, void *data);
-/** tail_decode() - each event of a row, in order. Return: 0, -EBADMSG for damage, or what func returned */
+/** tail_decode() - each event of a row, in order. Return: 0, -EBADMSG for damage, -ENOTSUP for a newer format, or what
+ * func returned; members that are not packed are 0, call.op is op where that is below OP_ID_MAX */
 int tail_decode(const void *data, size_t n, codec_event_func func, void *func_data);
 
 /* ---- blocks ---- */
@@ -58,7 +60,7 @@ struct block_head {
 /**
  * block_encode() - pack events of one owner, in order of entry
  * @out: appended to
- * Return: 0; -E2BIG (more than BLOCK_EVENTS_MAX); -EINVAL (none, or not in order); -ENOMEM
+ * Return: 0; -E2BIG (more than BLOCK_EVENTS_MAX); -EINVAL (none, or not in order); -ENOMEM; `out` as it was on failure
  */
 struct block_encoder; /* compression context and scratch, kept between blocks */
 int block_encoder_new(struct block_encoder **ret_encoder);
@@ -129,7 +131,8 @@ int figures_blob_add(struct figures_blob *blob, const struct stored_figures *fig
 int figures_blob_add_behind(struct figures_blob *blob, const struct stored_behind *behind);
 /** figures_blob_merge() - add all of another, as a bucket that contains it does. Return: 0 or -ENOMEM */
 int figures_blob_merge(struct figures_blob *blob, const struct figures_blob *other);
-/** figures_blob_encode() - @out: appended to; @ret_crc: for the row. Return: 0 or -ENOMEM */
+/** figures_blob_encode() - @out: appended to; @ret_crc: for the row. Return: 0, -E2BIG (over 262 144 rows) or -ENOMEM
+ */
 int figures_blob_encode(const struct figures_blob *blob, struct buf *out, uint32_t *ret_crc);
 /** figures_blob_decode() - Return: 0, -EBADMSG for damage, -ENOTSUP, -ENOMEM */
 int figures_blob_decode(const void *data, size_t n, uint32_t crc, struct figures_blob *ret_blob);

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * A time and its parts by class, without what follows from the rest.
+ *
+ * One class is left out: its part is the whole minus the others, so it cannot fail to add
+ * up. That is the largest, as the largest takes the most bits; what the CPU had is the
+ * remainder of all and never stored, unless it stands in for the one left out. All sums are
+ * modulo 2^64: parts that add up to more than the whole come back as they were.
+ */
+#pragma once
+
+#include <stdint.h>
+
+#include "bpf/record.h"
+
+/* Bits 0-9: a part is stored for this class (0: for something that is not the remainder); from 10: class left out. */
+#define BLAME_SHAPE_CLASSES ((1u << BLAME_COUNT) - 1)
+#define BLAME_SHAPE_MAX (((BLAME_COUNT - 1u) << BLAME_COUNT) | BLAME_SHAPE_CLASSES)
+
+/**
+ * blame_parts_pack() - @blame_ns: [BLAME_ON_CPU]: what is there instead of the remainder, mostly 0
+ * @ret_parts: room for BLAME_COUNT; one for each bit of the shape, none is 0
+ * Return: the shape
+ */
+uint16_t blame_parts_pack(const __u64 *blame_ns, uint64_t whole_ns, uint64_t *ret_parts);
+/** blame_parts_count() - of a shape */
+static inline uint32_t blame_parts_count(uint64_t shape)
+{
+	return (uint32_t)__builtin_popcount((uint32_t)shape & BLAME_SHAPE_CLASSES);
+}
+/** blame_parts_unpack() - @shape: at most BLAME_SHAPE_MAX. Return: behind the parts of this one */
+const uint64_t *blame_parts_unpack(uint64_t shape, const uint64_t *parts, uint64_t whole_ns, __u64 *ret_blame_ns);

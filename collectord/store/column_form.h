@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+/* How a column is written down: between the file that packs and the one that unpacks. */
+#pragma once
+
+#include <stdint.h>
+
+enum column_form { COLUMN_CONSTANT, COLUMN_DICTIONARY, COLUMN_BITS, COLUMN_VARINTS };
+
+#define COLUMN_FORM_MASK 0x0fu
+#define COLUMN_ZSTD 0x10u /* its bytes are compressed (COLUMN_BITS: the length bytes alone) */
+
+#define COLUMN_DICTIONARY_MAX 256
