@@ -15,12 +15,12 @@
 
 COMMAND(trace)
 COMMAND(explain)
+COMMAND(query)
 COMMAND(status)
 COMMAND(version)
 COMMAND(help)
 
 ABSENT(check, "'ingero status' says what can be measured here and what not")
-ABSENT(query, "'ingero trace --json' prints every kept call and the exact figures")
 ABSENT(demo, "'sudo ingero trace -- PROGRAM' traces a program of yours")
 ABSENT(mcp, "'ingero trace --json' is made to be read by programs")
 ABSENT(dashboard, "'ingero trace' shows the live table in a terminal")

@@ -61,7 +61,12 @@ static void double_append(struct buf *out, double value, int digits, int most_di
 	(void)buf_append_text(out, text);
 }
 
-static void bytes_append(struct buf *out, const ProtobufCBinaryData *bytes)
+void pb_json_number(struct buf *out, double value)
+{
+	double_append(out, value, 15, 17);
+}
+
+void pb_json_bytes(struct buf *out, const ProtobufCBinaryData *bytes)
 {
 	(void)buf_append_text(out, "\"");
 	for (size_t i = 0; i < bytes->len; i++)
@@ -123,7 +128,7 @@ static void value_append(struct buf *out, const ProtobufCFieldDescriptor *field,
 		*ret_size = sizeof(float);
 		break;
 	case PROTOBUF_C_TYPE_DOUBLE:
-		double_append(out, *(const double *)at, 15, 17);
+		pb_json_number(out, *(const double *)at);
 		*ret_size = sizeof(double);
 		break;
 	case PROTOBUF_C_TYPE_BOOL:
@@ -140,7 +145,7 @@ static void value_append(struct buf *out, const ProtobufCFieldDescriptor *field,
 		*ret_size = sizeof(char *);
 		break;
 	case PROTOBUF_C_TYPE_BYTES:
-		bytes_append(out, at);
+		pb_json_bytes(out, at);
 		*ret_size = sizeof(ProtobufCBinaryData);
 		break;
 	case PROTOBUF_C_TYPE_MESSAGE:

@@ -17,6 +17,11 @@
 /** pb_json_string() - quoted and escaped; bytes that are not UTF-8 become U+FFFD; NULL is the empty string */
 void pb_json_string(struct buf *out, const char *text, size_t n);
 
+/** pb_json_number() - the shortest text that reads back as the same number; null for what is none */
+void pb_json_number(struct buf *out, double value);
+/** pb_json_bytes() - hexadecimal text */
+void pb_json_bytes(struct buf *out, const ProtobufCBinaryData *bytes);
+
 /** pb_json_append() - one compact object; check out->failed */
 void pb_json_append(struct buf *out, const ProtobufCMessage *message);
 

@@ -34,7 +34,7 @@ BAD_VALUES = [
     ["--pid", "1", "--user", "root"], ["--pid", "1", "--", "true"], ["--all", "--", "true"], ["--user", "root", "--", "true"],
     ["--"], ["--", ""], ["python"],
 ]
-UNKNOWN_COMMANDS = ["explain", "check", "query", "mcp", "dashboard", "demo", "merge", "export", "fleet-push",
+UNKNOWN_COMMANDS = ["check", "mcp", "dashboard", "demo", "merge", "fleet-push",
                     "trcae", "Trace", "", " ", "--frobnicate", "-x", "\x1b[31m", "a" * 5000, "stats\nus"]
 
 

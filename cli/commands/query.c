@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * `ingero query`: kept calls that match, or the caller's own SELECT. What comes is
+ * written as it comes; nothing is collected.
+ */
+#include <errno.h>
+#include <string.h>
+#include <strings.h>
+
+#include "cli/command.h"
+#include "cli/connect.h"
+#include "cli/output.h"
+#include "cli/query/calls.h"
+#include "cli/query/rows.h"
+#include "cli/stream.h"
+#include "cli/window.h"
+#include "libingero/render/units.h"
+
+#define SINCE_DEFAULT_NS (3600 * NSEC_PER_SEC) /* Ingero's */
+
+struct query_fields {
+	struct option_ids pids;
+	struct window_wish window;
+	const char *sql;
+	const char *op;
+	const char *db_path;
+	uint64_t limit;
+	uint64_t min_duration_ns;
+	uint64_t time_limit_ns;
+	bool is_json;
+	bool no_color;
+};
+
+#define FIELD(member) .field = offsetof(struct query_fields, member)
+static const struct option query_options[] = {
+	{ .name = "sql",
+	  .kind = OPTION_TEXT,
+	  .value = "TEXT",
+	  FIELD(sql),
+	  .help = "One SELECT on what is kept; a text that begins with SELECT, WITH or EXPLAIN needs no --sql" },
+	WINDOW_OPTIONS(struct query_fields, window, "1h, with --db everything"),
+	{ .name = "pid",
+	  .letter = 'p',
+	  .kind = OPTION_PIDS,
+	  .value = "PID[,PID...]",
+	  FIELD(pids),
+	  .help = "Only calls of these processes" },
+	{ .name = "op",
+	  .kind = OPTION_TEXT,
+	  .value = "NAME",
+	  FIELD(op),
+	  .help = "Only this operation, such as cudaMalloc" },
+	{ .name = "min-duration",
+	  .kind = OPTION_DURATION,
+	  .value = "TIME",
+	  FIELD(min_duration_ns),
+	  .help = "Only calls that took as long, such as 10ms" },
+	{ .name = "limit",
+	  .kind = OPTION_NUMBER,
+	  .value = "N",
+	  FIELD(limit),
+	  .help = "The newest N calls, or the first N rows; default: 10000" },
+	{ .name = "timeout",
+	  .kind = OPTION_DURATION,
+	  .value = "TIME",
+	  FIELD(time_limit_ns),
+	  .help = "How long a SELECT may take; default: 30s" },
+	{ .name = "json",
+	  .kind = OPTION_FLAG,
+	  FIELD(is_json),
+	  .help = "One JSON object a line: calls as docs/schema/trace-event.schema.json, rows by the names of their "
+		  "columns" },
+	{ .name = "db",
+	  .kind = OPTION_TEXT,
+	  .value = "FILE",
+	  FIELD(db_path),
+	  .help = "Read this database, of ours or recorded by Ingero; default: the service's, else INGERO_DB, else "
+		  "~/.ingero/ingero.db" },
+	{ .name = "no-color", .kind = OPTION_FLAG, FIELD(no_color), .help = "No colours, as with NO_COLOR set" },
+};
+#undef FIELD
+
+struct query {
+	const struct query_fields *fields;
+	const char *sql; /* NULL: calls */
+	struct output out;
+	struct rows rows;
+	struct calls calls;
+	bool has_footer;
+};
+
+static bool text_is_sql(const char *text)
+{
+	static const char *const beginnings[] = { "select", "with", "explain" };
+
+	text += strspn(text, " \t\r\n(");
+	for (size_t i = 0; i < ARRAY_SIZE(beginnings); i++) {
+		size_t n = strlen(beginnings[i]);
+
+		/* No letter follows: "selection" is none. */
+		if (strncasecmp(text, beginnings[i], n) == 0 && (!text[n] || strchr(" \t\r\n(*'\"-+/", text[n])))
+			return true;
+	}
+	return false;
+}
+
+static const char *contradiction(const struct query_fields *f, const char *word)
+{
+	if (f->sql && word)
+		return "give the SELECT once: behind '--sql' or alone, not both";
+	if (word && !text_is_sql(word))
+		return "what query takes is one SELECT in quotes, beginning with SELECT, WITH or EXPLAIN; calls are "
+		       "chosen by "
+		       "options, such as '--op cudaMalloc'";
+	if ((f->sql || word) && (window_is_given(&f->window) || f->pids.n || f->op || f->min_duration_ns))
+		return "a SELECT chooses in its WHERE; leave out the time, '--pid', '--op' and '--min-duration'";
+	if (!f->sql && !word && f->time_limit_ns)
+		return "'--timeout' belongs to a SELECT; calls are limited by '--limit' and by time";
+	return window_contradicts(&f->window);
+}
+
+static int rows_reply(const ProtobufCMessage *reply, void *data)
+{
+	struct query *q = data;
+	int r = rows_take(&q->rows, (const Ingero__V1__SqlReply *)reply, &q->out.buf);
+
+	return r < 0 ? r : output_flush(&q->out);
+}
+
+static void footer_write(struct query *q, const Ingero__V1__EventsEnd *end)
+{
+	CLEANUP(output_done) struct output err = OUTPUT_INIT(STDERR_FILENO);
+	struct text_style style = output_style(STDERR_FILENO, q->fields->no_color);
+
+	calls_footer_append(&q->calls, end, &style, &err.buf);
+	(void)output_flush(&err); /* stderr may be gone; there is nowhere else to say so */
+	q->has_footer = true;
+}
+
+static int calls_reply(const ProtobufCMessage *message, void *data)
+{
+	const Ingero__V1__EventsReply *reply = (const Ingero__V1__EventsReply *)message;
+	struct query *q = data;
+	int r = calls_take(&q->calls, reply, &q->out.buf);
+
+	if (r == 0)
+		r = output_flush(&q->out);
+	if (r == 0 && reply->end)
+		footer_write(q, reply->end);
+	return r;
+}
+
+static int sql_ask(struct query *q, struct ingero *ingero)
+{
+	Ingero__V1__SqlRequest request = INGERO__V1__SQL_REQUEST__INIT;
+	int r;
+
+	request.sql = (char *)(uintptr_t)q->sql; /* the message only lends it */
+	request.rows_max = q->fields->limit;
+	request.time_limit_ns = q->fields->time_limit_ns;
+	r = stream_read(ingero, "ingero.v1.Query.Sql", &request.base, rows_reply, q);
+	if (r == 0)
+		r = rows_end(&q->rows, &q->out.buf);
+	if (r == 0)
+		r = output_flush(&q->out);
+	if (r == 0 && q->rows.is_cut)
+		output_error("these are the first %s rows, there are more: '--limit' takes a larger number",
+			     units_count(q->rows.n).text);
+	return r;
+}
+
+static int calls_ask(struct query *q, struct ingero *ingero)
+{
+	const struct query_fields *f = q->fields;
+	Ingero__V1__Span span = window_resolve(&f->window, f->db_path ? 0 : SINCE_DEFAULT_NS, q->calls.now_unix_ns);
+	Ingero__V1__EventsRequest request = INGERO__V1__EVENTS_REQUEST__INIT;
+
+	if (span.from_unix_ns || span.to_unix_ns)
+		request.span = &span;
+	request.n_pids = f->pids.n;
+	request.pids = f->pids.items;
+	if (f->op)
+		request.op = (char *)(uintptr_t)f->op;
+	request.limit = f->limit;
+	request.min_duration_ns = f->min_duration_ns;
+	return stream_read(ingero, "ingero.v1.Query.Events", &request.base, calls_reply, q);
+}
+
+static int query_run(const void *fields, const struct options_rest *rest)
+{
+	const struct query_fields *f = fields;
+	const char *word = rest->argc ? rest->argv[0] : NULL, *sentence = contradiction(f, word);
+	struct connect_wish wish = { .command = "query", .kind = CONNECT_READ, .db_path = f->db_path };
+	enum rows_form form = f->is_json ? ROWS_JSON : output_is_terminal(STDOUT_FILENO) ? ROWS_TABLE : ROWS_LINES;
+	struct text_style style = output_style(STDOUT_FILENO, f->no_color);
+	struct query q = {
+		.fields = f,
+		.sql = f->sql ? f->sql : word,
+		.out = OUTPUT_INIT(STDOUT_FILENO),
+		.rows = { .form = form, .style = style },
+		.calls = { .form = form, .style = style, .now_unix_ns = clock_now_unix_ns() },
+	};
+	struct caller caller = caller_get();
+	struct ingero *ingero = NULL;
+	int r;
+
+	if (sentence)
+		return command_refuse(sentence);
+	r = connect_open(&wish, &caller, &ingero, NULL);
+	if (r < 0)
+		return COMMAND_FAILED; /* it said why */
+
+	r = q.sql ? sql_ask(&q, ingero) : calls_ask(&q, ingero);
+	if (r < 0)
+		output_error("%s", *ingero_last_error(ingero) ? ingero_last_error(ingero) : strerror(-r));
+	ingero_close(ingero);
+	rows_done(&q.rows);
+	output_done(&q.out);
+	return r < 0 ? COMMAND_FAILED : COMMAND_OK;
+}
+
+static const char *const query_paragraphs[] = {
+	"Without SQL: kept calls, oldest first; on stderr how many there are of how many that were counted. With SQL: "
+	"one "
+	"SELECT on the tables events, operations, processes, findings and others; your own rows, read-only, limited in "
+	"time and memory.",
+	"On a terminal rows are a table. Elsewhere they are lines with tabs between, the names of the columns first; "
+	"tabs, line feeds and backslashes in texts are written \\t, \\n and \\\\, and NULL is \\N.",
+	WINDOW_PARAGRAPH,
+	NULL,
+};
+
+const struct command command_query = {
+	.name = "query",
+	.summary = "show kept calls, or ask with SQL",
+	.usage = "[options] [SELECT...]",
+	.paragraphs = query_paragraphs,
+	.options = { .command = "query", .rows = query_options, .n = ARRAY_SIZE(query_options), .takes = "SELECT" },
+	.fields_bytes = sizeof(struct query_fields),
+	.run = query_run,
+};

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Rows of a SELECT as they come: an aligned table for people, tab-separated lines for
+ * other programs, or JSON. No row is kept: a table is as wide as its first message.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+#include "base/array.h"
+#include "ingero/v1/ingero.pb-c.h"
+#include "libingero/render/text.h"
+
+enum rows_form {
+	ROWS_TABLE,
+	ROWS_LINES, /* names first; \t \n \r \\ are written so, NULL as \N */
+	ROWS_JSON,  /* one object a row; names that come twice get _2, _3 ... */
+};
+
+struct rows_column {
+	char *name;
+	unsigned int width;
+	bool is_number;
+};
+
+struct rows {
+	enum rows_form form;
+	struct text_style style;
+	ARRAY(struct rows_column) columns;
+	uint64_t n;
+	bool has_titles; /* shown */
+	bool is_cut;	 /* there were more than asked for */
+};
+
+#define ROWS_INIT(how)                                                                                                 \
+	{                                                                                                              \
+		.form = (how)                                                                                          \
+	}
+
+void rows_done(struct rows *rows);
+/** rows_take() - what one message brings. Return: 0, -ENOMEM, or -EPROTO (rows that do not fit their columns) */
+int rows_take(struct rows *rows, const Ingero__V1__SqlReply *reply, struct buf *out);
+/** rows_end() - titles of an answer without rows */
+int rows_end(struct rows *rows, struct buf *out);
