@@ -1,0 +1,328 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/trace/session.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/command.h"
+#include "cli/terminal.h"
+#include "cli/trace/child.h"
+
+#define STATUS_SIGINT (128 + SIGINT)
+
+struct trace {
+	const struct trace_wish *wish;
+
+	/* The daemon. */
+	struct ingero *ingero;
+	struct ingero_stream *stream; /* NULL before the start and after the end */
+	bool has_ended;
+	int end_r; /* why, once it has */
+	struct trace_show show;
+
+	/* Everything else that the loop waits for. */
+	struct trace_child child;
+	int signal_fd;
+	sigset_t mask_before;
+	bool is_stopping; /* the daemon was asked to finish */
+	bool gave_up;	  /* asked to end while it was finishing */
+};
+
+/* ---- what comes ---- */
+
+static void program_hear(struct trace *t, const Ingero__V1__TraceReply *reply)
+{
+	if (reply->body_case == INGERO__V1__TRACE_REPLY__BODY_RESUME)
+		trace_child_resume(&t->child, (pid_t)reply->resume->pid);
+	if (reply->body_case != INGERO__V1__TRACE_REPLY__BODY_START || !t->child.pid || t->child.is_released ||
+	    t->is_stopping)
+		return;
+	int r = trace_child_release(&t->child);
+
+	if (r < 0)
+		output_error("cannot run %s: %s", option_quote(t->wish->program[0]).text, strerror(-r));
+}
+
+static void on_reply(struct ingero_stream *stream, const ProtobufCMessage *message, void *data)
+{
+	const Ingero__V1__TraceReply *reply = (const Ingero__V1__TraceReply *)message;
+	struct trace *t = data;
+	int r = trace_show_reply(&t->show, reply);
+
+	(void)stream;
+	if (r == 0)
+		r = output_flush(&t->show.out); /* before the program starts, so that `start` is the first line */
+	if (r == 0 || r == -EPIPE || r == -EINTR)
+		program_hear(t, reply);
+	if (r < 0 && r != -EPIPE && r != -EINTR)
+		output_error("an answer could not be shown: %s", strerror(-r));
+}
+
+static void on_end(struct ingero_stream *stream, int r, void *data)
+{
+	struct trace *t = data;
+
+	(void)stream;
+	t->stream = NULL;
+	t->has_ended = true;
+	t->end_r = r;
+	if (r < 0)
+		trace_child_resume(&t->child, 0); /* whoever held it may be gone */
+}
+
+static int stream_open(struct trace *t)
+{
+	Ingero__V1__TraceRequest request = *t->wish->request;
+	uint32_t child = (uint32_t)t->child.pid;
+
+	if (child) {
+		request.pids = &child;
+		request.n_pids = 1;
+		request.n_uids = 0;
+		request.hold = true;
+	}
+	return ingero_stream_start(t->ingero, "ingero.v1.Trace.Trace", &request.base, on_reply, on_end, t, &t->stream);
+}
+
+/* ---- signals, keys, readers that leave ---- */
+
+static void stop(struct trace *t)
+{
+	if (t->is_stopping && !t->has_ended) {
+		t->gave_up = true;
+		return;
+	}
+	t->is_stopping = true;
+	if (t->stream && ingero_stream_stop(t->stream) < 0)
+		t->gave_up = true; /* the connection is over: nothing more will come */
+}
+
+/* Ctrl-Z: the shell gets its terminal as it was; the rest happens when we are continued. */
+static void screen_suspend(struct trace *t)
+{
+	terminal_leave();
+	(void)raise(SIGSTOP);
+	trace_show_terminal(&t->show);
+}
+
+static void signal_take(struct trace *t, const struct signalfd_siginfo *info)
+{
+	bool has_program = t->child.pid && !t->child.has_ended;
+
+	switch (info->ssi_signo) {
+	case SIGCHLD:
+		trace_child_reap(&t->child);
+		if (t->child.has_ended && !t->is_stopping)
+			stop(t);
+		break;
+	case SIGWINCH:
+		trace_show_resize(&t->show);
+		break;
+	case SIGTSTP:
+		screen_suspend(t);
+		break;
+	default:
+		if (has_program && t->child.is_released)
+			trace_child_signal(&t->child, (int)info->ssi_signo, info->ssi_code);
+		else
+			stop(t); /* once: finish, however slow the reader; twice: nobody takes what we still have */
+		break;
+	}
+}
+
+static void keys_take(struct trace *t)
+{
+	char keys[64];
+	ssize_t n = read(STDIN_FILENO, keys, sizeof(keys));
+
+	for (ssize_t i = 0; i < n; i++)
+		if (keys[i] == 'q' || keys[i] == 'Q')
+			stop(t);
+}
+
+/* Blocked, and read in the loop: those that end us, those that are passed on, those that change the screen. */
+static int signals_open(struct trace *t)
+{
+	static const int always[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGCHLD };
+	sigset_t mask;
+
+	(void)sigemptyset(&mask);
+	for (size_t i = 0; i < ARRAY_SIZE(always); i++)
+		(void)sigaddset(&mask, always[i]);
+	if (t->show.view == TRACE_VIEW_PROGRAM || t->show.view == TRACE_VIEW_JSON) {
+		(void)sigaddset(&mask, SIGUSR1);
+		(void)sigaddset(&mask, SIGUSR2);
+	}
+	if (t->show.view == TRACE_VIEW_SCREEN) {
+		(void)sigaddset(&mask, SIGWINCH);
+		(void)sigaddset(&mask, SIGTSTP);
+	}
+	if (sigprocmask(SIG_BLOCK, &mask, &t->mask_before) < 0)
+		return -errno;
+	t->signal_fd = signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK);
+	t->show.out.wake_fd = t->signal_fd;
+	return t->signal_fd < 0 ? -errno : 0;
+}
+
+/* A pipe or socket whose reader leaves is an error on our end, seen without writing. */
+static bool stdout_has_reader_to_lose(void)
+{
+	struct stat st;
+
+	return fstat(STDOUT_FILENO, &st) == 0 && (S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode));
+}
+
+static bool is_done(const struct trace *t)
+{
+	bool has_program = t->child.pid && t->child.is_released && !t->child.has_ended;
+
+	/* A program that we started is never left behind, whatever became of the trace. */
+	return !has_program && (t->has_ended || t->gave_up);
+}
+
+static void loop(struct trace *t)
+{
+	enum { DAEMON, SIGNALS, KEYS, READER, COUNT };
+	bool watches_reader = t->show.view != TRACE_VIEW_PROGRAM && stdout_has_reader_to_lose();
+
+	while (!is_done(t)) {
+		bool has_daemon = !t->has_ended && !t->gave_up;
+		struct pollfd fds[COUNT] = {
+			[DAEMON] = { .fd = has_daemon ? ingero_fd(t->ingero) : -1,
+				     .events = has_daemon ? ingero_events(t->ingero) : 0 },
+			[SIGNALS] = { .fd = t->signal_fd, .events = POLLIN },
+			[KEYS] = { .fd = t->show.view == TRACE_VIEW_SCREEN ? STDIN_FILENO : -1, .events = POLLIN },
+			[READER] = { .fd = watches_reader && !t->show.out.is_gone ? STDOUT_FILENO : -1 },
+		};
+		struct signalfd_siginfo info;
+
+		if (poll(fds, COUNT, -1) < 0 && errno != EINTR) {
+			t->gave_up = true;
+			break;
+		}
+		while (read(t->signal_fd, &info, sizeof(info)) == (ssize_t)sizeof(info))
+			signal_take(t, &info);
+		if (fds[KEYS].revents & POLLIN)
+			keys_take(t);
+		if (fds[READER].revents & POLLERR)
+			t->show.out.is_gone = true;
+		if (t->show.out.is_gone && !t->is_stopping)
+			stop(t);
+		if (has_daemon && fds[DAEMON].revents && ingero_process(t->ingero) < 0 && !t->has_ended)
+			on_end(NULL, -EPIPE, t);
+	}
+}
+
+/* ---- the way through ---- */
+
+enum trace_view trace_view_choose(bool is_json, bool has_program)
+{
+	if (is_json)
+		return TRACE_VIEW_JSON;
+	if (has_program)
+		return TRACE_VIEW_PROGRAM; /* the program has the terminal */
+	return output_is_terminal(STDOUT_FILENO) ? TRACE_VIEW_SCREEN : TRACE_VIEW_LINES;
+}
+
+/* After the loop: the summary, or why there is none. Return: exit status as far as tracing goes */
+static int finish(struct trace *t)
+{
+	struct trace_show *show = &t->show;
+	int r;
+
+	if (show->view == TRACE_VIEW_PROGRAM) {
+		show->out.fd = STDERR_FILENO;
+		show->style = output_style(STDERR_FILENO, show->no_color);
+	}
+	if (show->view == TRACE_VIEW_PROGRAM && t->child.has_failed)
+		return COMMAND_FAILED; /* program_hear() said why; figures of nothing say nothing */
+	if (show->out.is_stuck && t->gave_up)
+		return STATUS_SIGINT;
+	r = trace_show_end(show);
+	if (r == 0)
+		r = output_flush(&show->out);
+	if (r == -EINTR)
+		return STATUS_SIGINT;
+	if (r < 0 && r != -EPIPE)
+		output_error("the summary could not be written: %s", strerror(-r));
+
+	if (show->summary.is_whole || show->out.is_gone)
+		return r < 0 && r != -EPIPE ? COMMAND_FAILED : COMMAND_OK;
+	if (t->gave_up)
+		return STATUS_SIGINT;
+	if (t->end_r == -EREMOTEIO || *ingero_last_error(t->ingero))
+		output_error("%s", ingero_last_error(t->ingero));
+	else
+		output_error("ingero-collectord ended before its summary; its messages say why");
+	return COMMAND_FAILED;
+}
+
+static int session(struct trace *t)
+{
+	char **program = t->wish->program;
+	int r = signals_open(t);
+
+	if (r == 0 && program)
+		r = trace_child_start(&t->child, program, t->wish->caller, t->show.view == TRACE_VIEW_JSON,
+				      &t->mask_before);
+	if (r < 0) {
+		output_error("cannot start %s: %s", program ? option_quote(program[0]).text : "tracing", strerror(-r));
+		return COMMAND_FAILED;
+	}
+	r = stream_open(t);
+	if (r < 0) {
+		output_error("cannot trace: %s",
+			     *ingero_last_error(t->ingero) ? ingero_last_error(t->ingero) : strerror(-r));
+		return COMMAND_FAILED;
+	}
+
+	if (t->show.view == TRACE_VIEW_SCREEN)
+		trace_show_terminal(&t->show);
+	loop(t);
+	terminal_leave();
+	return finish(t);
+}
+
+struct trace_result trace_session_run(struct ingero **ingero, const struct trace_wish *wish)
+{
+	struct trace t = { .wish = wish, .ingero = *ingero, .signal_fd = -1, .child = TRACE_CHILD_INIT };
+	struct trace_result result = { .status = COMMAND_OK };
+
+	trace_show_init(&t.show, wish->view, wish->no_color, wish->scope, wish->kept);
+	(void)signal(SIGPIPE, SIG_IGN); /* who writes to whom is known here: seen as -EPIPE, after which we clean up */
+	result.status = session(&t);
+	trace_child_done(&t.child);
+	if (t.child.has_ended && t.child.is_released)
+		result.status = t.child.exit_status;
+	else
+		result.is_gone = t.show.out.is_gone;
+	result.is_interrupted = t.is_stopping;
+
+	if (!t.has_ended || t.end_r < 0) {
+		ingero_close(*ingero); /* here, where what its callbacks are given still lives */
+		*ingero = NULL;
+	}
+	if (t.signal_fd >= 0) {
+		(void)close(t.signal_fd);
+		/* What asked for the end is not to kill us on the way there. */
+		if (!t.is_stopping)
+			(void)sigprocmask(SIG_SETMASK, &t.mask_before, NULL);
+	}
+	trace_show_done(&t.show);
+	return result;
+}
+
+void trace_session_leave(const struct trace_result *result)
+{
+	if (!result->is_gone)
+		return;
+	/* Quietly, by the signal that we held off to clean up. */
+	(void)signal(SIGPIPE, SIG_DFL);
+	(void)raise(SIGPIPE);
+}

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/trace/show.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cli/libraries.h"
+#include "cli/terminal.h"
+#include "cli/trace/json.h"
+#include "cli/trace/screen.h"
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * NSEC_PER_SEC + (uint64_t)now.tv_nsec;
+}
+
+static struct trace_screen screen_of(struct trace_show *s, char *clock, size_t room)
+{
+	time_t seconds = time(NULL);
+	struct tm local;
+
+	if (!localtime_r(&seconds, &local) || strftime(clock, room, "%H:%M:%S", &local) == 0)
+		clock[0] = 0;
+	return (struct trace_screen){
+		.setting = &s->setting,
+		.figures = s->figures.is_whole ? &s->figures.view : NULL,
+		.previous = s->previous.is_whole ? &s->previous.view : NULL,
+		.machine = &s->machine,
+		.host = s->host,
+		.clock = clock,
+	};
+}
+
+static void screen_draw(struct trace_show *s)
+{
+	CLEANUP(buf_done) struct buf lines = BUF_INIT;
+	struct trace_screen screen;
+	char clock[16];
+
+	if (s->view != TRACE_VIEW_SCREEN)
+		return;
+	screen = screen_of(s, clock, sizeof(clock));
+	if (trace_screen_append(&screen, &s->style, &lines) < 0)
+		return; /* no memory for a frame: the one before stays */
+	terminal_frame(&s->out.buf, buf_text(&lines), s->style.rows ? s->style.rows : 24);
+	(void)output_flush(&s->out); /* a reader that is gone is seen by the loop */
+}
+
+static void machine_update(struct trace_show *s)
+{
+	struct machine_sample sample = machine_sample_read(s->proc_fd, now_ns());
+
+	s->machine = machine_load_between(&s->machine_before, &sample);
+	s->machine_before = sample;
+}
+
+static int start_keep(struct trace_show *s, const Ingero__V1__Start *start)
+{
+	size_t n = ingero__v1__start__get_packed_size(start);
+	CLEANUP(freep) uint8_t *packed = malloc(n + 1);
+
+	if (!packed || s->start)
+		return packed ? 0 : -ENOMEM;
+	(void)ingero__v1__start__pack(start, packed);
+	s->start = ingero__v1__start__unpack(NULL, n, packed);
+	if (!s->start)
+		return -ENOMEM;
+	s->setting.start = s->start;
+	return 0;
+}
+
+static void library_count(struct trace_show *s, const Ingero__V1__Library *library)
+{
+	s->n_libraries += !library->reason || !*library->reason;
+	s->setting.n_libraries = s->n_libraries;
+}
+
+static int start_take(struct trace_show *s, const Ingero__V1__Start *start)
+{
+	int r = start_keep(s, start);
+
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < start->n_libraries; i++)
+		library_count(s, start->libraries[i]);
+	if (s->view == TRACE_VIEW_LINES)
+		trace_report_start(&s->setting, &s->style, &s->out.buf);
+	return 0;
+}
+
+static int summary_take(struct trace_show *s, const Ingero__V1__Summary *piece, bool is_last)
+{
+	int r = trace_summary_add(&s->arriving, piece);
+
+	if (r < 0 || !s->arriving.is_whole)
+		return r;
+	if (is_last) {
+		trace_summary_take(&s->summary, &s->arriving);
+		return 0;
+	}
+	trace_summary_take(&s->previous, &s->figures);
+	trace_summary_take(&s->figures, &s->arriving);
+	machine_update(s);
+	screen_draw(s);
+	return 0;
+}
+
+int trace_show_reply(struct trace_show *s, const Ingero__V1__TraceReply *reply)
+{
+	int r = s->view == TRACE_VIEW_JSON ? trace_json_reply(&s->out.buf, reply) : 0;
+
+	if (r < 0)
+		return r;
+	switch (reply->body_case) {
+	case INGERO__V1__TRACE_REPLY__BODY_START:
+		return start_take(s, reply->start);
+	case INGERO__V1__TRACE_REPLY__BODY_LIBRARY:
+		library_count(s, reply->library);
+		if (s->view == TRACE_VIEW_LINES)
+			library_append(&s->out.buf, &s->style, "  ", reply->library);
+		return 0;
+	case INGERO__V1__TRACE_REPLY__BODY_FIGURES:
+		return summary_take(s, reply->figures, /* is_last= */ false);
+	case INGERO__V1__TRACE_REPLY__BODY_SUMMARY:
+		return summary_take(s, reply->summary, /* is_last= */ true);
+	case INGERO__V1__TRACE_REPLY__BODY_FINDING:
+	case INGERO__V1__TRACE_REPLY__BODY_EVENTS: /* lines of their own only as JSON */
+	case INGERO__V1__TRACE_REPLY__BODY_LOSS:   /* in the footer, from the summary */
+	case INGERO__V1__TRACE_REPLY__BODY_RESUME:
+	case INGERO__V1__TRACE_REPLY__BODY__NOT_SET:
+	default: /* bodies of later versions */
+		return 0;
+	}
+}
+
+void trace_show_terminal(struct trace_show *s)
+{
+	s->style = output_style(STDOUT_FILENO, s->no_color);
+	if (terminal_enter(STDIN_FILENO, STDOUT_FILENO) < 0)
+		s->view = TRACE_VIEW_LINES; /* a terminal that takes no text takes no screen either */
+	screen_draw(s);
+}
+
+void trace_show_resize(struct trace_show *s)
+{
+	s->style = output_style(STDOUT_FILENO, s->no_color);
+	screen_draw(s);
+}
+
+int trace_show_end(struct trace_show *s)
+{
+	const Ingero__V1__Summary *last = s->summary.is_whole ? &s->summary.view : NULL;
+
+	if (!last && s->figures.is_whole && !s->out.is_gone)
+		last = &s->figures.view;
+	if (!last)
+		return 0;
+	if (s->view == TRACE_VIEW_JSON)
+		return s->summary.is_whole ? trace_json_summary(&s->out.buf, last) : 0;
+	return trace_report_summary(&s->setting, last, /* is_cut= */ !s->summary.is_whole, &s->style, &s->out.buf);
+}
+
+void trace_show_init(struct trace_show *s, enum trace_view view, bool no_color, const char *scope, const char *kept)
+{
+	*s = (struct trace_show){
+		.view = view,
+		.no_color = no_color,
+		.out = OUTPUT_INIT(STDOUT_FILENO),
+		.style = output_style(STDOUT_FILENO, no_color),
+		.setting = { .scope = scope, .kept = kept },
+		.machine = { -1, -1, -1, -1 },
+		.proc_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC),
+	};
+	if (gethostname(s->host, sizeof(s->host)) < 0)
+		s->host[0] = 0;
+	s->host[sizeof(s->host) - 1] = 0;
+	s->host[strcspn(s->host, ".")] = 0;
+	machine_update(s);
+}
+
+void trace_show_done(struct trace_show *s)
+{
+	trace_summary_done(&s->arriving);
+	trace_summary_done(&s->figures);
+	trace_summary_done(&s->previous);
+	trace_summary_done(&s->summary);
+	if (s->start)
+		ingero__v1__start__free_unpacked(s->start, NULL);
+	if (s->proc_fd >= 0)
+		(void)close(s->proc_fd);
+	output_done(&s->out);
+}

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * What a Trace call said so far, and how it is shown: a live screen, plain lines, JSON.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+#include "cli/machine.h"
+#include "cli/output.h"
+#include "cli/trace/report.h"
+#include "cli/trace/summary.h"
+
+/* PROGRAM: lines, but a program has the terminal until it ends. */
+enum trace_view { TRACE_VIEW_JSON, TRACE_VIEW_LINES, TRACE_VIEW_SCREEN, TRACE_VIEW_PROGRAM };
+
+struct trace_show {
+	enum trace_view view;
+	bool no_color;
+	struct output out;
+	struct text_style style;
+	struct trace_setting setting;
+
+	/* What was said. */
+	Ingero__V1__Start *start; /* owned copy */
+	struct trace_summary arriving;
+	struct trace_summary figures;
+	struct trace_summary previous;
+	struct trace_summary summary;
+	size_t n_libraries;
+
+	/* The machine, for the head of the screen. */
+	char host[64];
+	int proc_fd;
+	struct machine_sample machine_before;
+	struct machine_load machine;
+};
+
+/** trace_show_init() - @scope, @kept: as in struct trace_setting */
+void trace_show_init(struct trace_show *s, enum trace_view view, bool no_color, const char *scope, const char *kept);
+void trace_show_done(struct trace_show *s);
+
+/**
+ * trace_show_reply() - take in what came, and append to s->out what is to be seen of it
+ * Return: 0 or -ENOMEM
+ */
+int trace_show_reply(struct trace_show *s, const Ingero__V1__TraceReply *reply);
+/** trace_show_terminal() - take the terminal for the screen; one that takes none gets lines */
+void trace_show_terminal(struct trace_show *s);
+/** trace_show_resize() - the terminal has another size */
+void trace_show_resize(struct trace_show *s);
+/**
+ * trace_show_end() - append the summary, or the last figures where there is none
+ * Return: 0 or -ENOMEM
+ */
+int trace_show_end(struct trace_show *s);
