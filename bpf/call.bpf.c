@@ -106,34 +106,41 @@ VERIFIED_ALONE int thread_claim(void)
 	return 1;
 }
 
-/* Counted, but nobody will see it return. */
-VERIFIED_ALONE int call_untimed(struct thread_state *t, __u64 sp, __u64 ip, __u64 link, __u32 op)
+/* An entry whose return is not trapped costs the call around it, too. */
+static __always_inline void kids_refused(struct thread_state *t)
 {
-	struct figure_cell *cell;
-	__u64 address = 0;
-	__u32 depth;
+	__u32 depth = t->depth;
 
-	if (!t)
-		return 0;
-	/*
-	 * An export that jumps to another export of its operation shows the same return
-	 * address at the same height. Calls of one place through a pointer look alike,
-	 * but do not alternate between two exports of one operation.
-	 */
-	(void)entry_return_address(sp, link, &address);
-	if (t->untimed_sp == sp && t->untimed_op == op && t->untimed_ip != ip && t->untimed_return == address)
-		return 0;
-	t->untimed_sp = sp;
-	t->untimed_ip = ip;
-	t->untimed_op = op;
-	t->untimed_return = address;
-
-	cell = cell_of(t->slot, op);
-	if (cell)
-		__sync_fetch_and_add(&cell->untimed, 1);
-	depth = t->depth;
 	if (depth && depth <= CALL_DEPTH_MAX)
 		t->frames[(depth - 1) & (CALL_DEPTH_MAX - 1)].kids_ns += nested_refused_ns;
+}
+
+/* Counted, but nobody will see it return, nor whether it failed: its bytes are those that were asked for. */
+VERIFIED_ALONE int call_untimed(struct thread_state *t, const struct entry *entry)
+{
+	const volatile struct op_argument *argument;
+	struct figure_cell *cell;
+	__u64 address = 0, index;
+
+	if (!t || !entry)
+		return 0;
+	kids_refused(t);
+	if (entry_continues(t, entry->sp, entry->ip, entry->link, entry->op))
+		return 0;
+	(void)entry_return_address(entry->sp, entry->link, &address);
+	t->untimed_sp = entry->sp;
+	t->untimed_ip = entry->ip;
+	t->untimed_op = entry->op;
+	t->untimed_return = address;
+
+	cell = cell_of(t->slot, entry->op);
+	if (!cell)
+		return 0;
+	__sync_fetch_and_add(&cell->untimed, 1);
+	argument = &op_table[entry->op & (OP_ID_MAX - 1)].args[0];
+	index = argument->index;
+	if (argument->meaning == OP_MEANING_BYTES && index < ABI_ARGUMENTS)
+		__sync_fetch_and_add(&cell->bytes, entry->args[index]);
 	return 0;
 }
 
@@ -150,6 +157,7 @@ static __always_inline bool call_enter(struct pt_regs *ctx, __u64 cookie, __u64 
 	struct thread_state *t = bpf_task_storage_get(&threads, task, 0, 0);
 	__u64 sp = regs_sp(ctx), ip = regs_ip(ctx);
 	__u32 op = COOKIE_OP(cookie) & (OP_ID_MAX - 1), depth;
+	int kind = ENTRY_CALL;
 	struct call_frame *f;
 
 	if (is_inert)
@@ -167,18 +175,22 @@ static __always_inline bool call_enter(struct pt_regs *ctx, __u64 cookie, __u64 
 	}
 
 	if (t->depth) {
-		int kind = entry_resolve(t, sp, ip, regs_link(ctx), op);
-
-		if (kind == ENTRY_SAME)
-			t->frames[(t->depth - 1) & (CALL_DEPTH_MAX - 1)].kids_ns += nested_refused_ns;
-		else if (kind == ENTRY_ELSEWHERE)
-			call_untimed(t, sp, ip, regs_link(ctx), op);
-		if (kind != ENTRY_CALL)
+		kind = entry_resolve(t, sp, ip, regs_link(ctx), op);
+		if (kind == ENTRY_SAME) {
+			kids_refused(t);
 			return false;
+		}
 	}
 	depth = t->depth;
-	if (depth >= CALL_DEPTH_MAX || (cookie & COOKIE_ENTRY_ONLY)) {
-		call_untimed(t, sp, ip, regs_link(ctx), op);
+	if (kind == ENTRY_ELSEWHERE || depth >= CALL_DEPTH_MAX || (cookie & COOKIE_ENTRY_ONLY)) {
+		struct entry entry = { .sp = sp, .ip = ip, .link = regs_link(ctx), .op = op };
+
+		regs_arguments(ctx, entry.args);
+		call_untimed(t, &entry);
+		return false;
+	}
+	if (t->untimed_op == op && entry_continues(t, sp, ip, regs_link(ctx), op)) {
+		kids_refused(t);
 		return false;
 	}
 
@@ -186,6 +198,7 @@ static __always_inline bool call_enter(struct pt_regs *ctx, __u64 cookie, __u64 
 	f->start_ns = 0;
 	f->op = op;
 	f->head = COOKIE_HEAD(cookie);
+	f->attach = COOKIE_ATTACH_NUMBER(cookie);
 	f->sp = sp;
 	f->ip = ip;
 	f->kids_ns = 0;
@@ -480,5 +493,10 @@ int call_return(struct pt_regs *ctx)
 	/* Calls that were refused at entry return here as well. */
 	if (index == CALL_DEPTH_MAX)
 		return 0;
+	/* Of a library that is as good as detached, and may have been counted as never returned. */
+	if (attach_off[t->frames[index & (CALL_DEPTH_MAX - 1)].attach]) {
+		frames_drop(t, index);
+		return 0;
+	}
 	return call_finish(ctx, task, t, index, now);
 }

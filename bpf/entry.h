@@ -12,6 +12,14 @@
 /* The kernel leaves at least this much below a process's first stack to that stack alone (mmap_base). */
 #define STACK_MAIN_BYTES (128ull << 20)
 
+/* What an entry brings, for those who are not on the fast path. */
+struct entry {
+	__u64 sp, ip, link;
+	__u64 args[ABI_ARGUMENTS];
+	__u32 op;
+	__u32 pad;
+};
+
 struct home_search {
 	__u64 at, low;
 };
@@ -160,4 +168,54 @@ VERIFIED_ALONE int entry_resolve(struct thread_state *t, __u64 sp, __u64 ip, __u
 	for (i = 0; i < CALL_DEPTH_MAX; i++)
 		is_forwarded |= frame_forwards(&t->frames[i], i, depth, op, ip);
 	return is_forwarded ? ENTRY_SAME : ENTRY_CALL;
+}
+
+struct mapping_search {
+	__u64 low, high;
+};
+
+static long mapping_found(struct task_struct *task, struct vm_area_struct *vma, struct mapping_search *search)
+{
+	(void)task;
+	search->low = vma->vm_start;
+	search->high = vma->vm_end;
+	return 0;
+}
+
+/* Whether two addresses lie in one mapping. Not to know, as when the mappings change just now, is yes. */
+static __always_inline bool is_one_mapping(__u64 a, __u64 b)
+{
+	struct mapping_search search = {};
+
+	if (bpf_find_vma(bpf_get_current_task_btf(), a, mapping_found, &search, 0) || !search.high)
+		return true;
+	return b >= search.low && b < search.high;
+}
+
+/*
+ * Whether an entry continues the last call whose return is not trapped: of one operation,
+ * through another export. An export that jumps to the other shows the same return address
+ * at the same height. (Calls of one place through a pointer look alike, but do not
+ * alternate between two exports of one operation.) One that calls the other is still
+ * there below, its return address where it was, and what calls is in its own library: a
+ * function of the program's that was called from the same place is not. The address may
+ * be the kernel's trampoline, when somebody else traps this return.
+ */
+VERIFIED_ALONE int entry_continues(struct thread_state *t, __u64 sp, __u64 ip, __u64 link, __u32 op)
+{
+	__u64 address = 0, trampoline;
+
+	if (!t || t->untimed_op != op || t->untimed_ip == ip)
+		return 0;
+	if (sp > t->untimed_sp || t->untimed_sp - sp >= STACK_NEAR)
+		return 0;
+	(void)entry_return_address(sp, link, &address);
+	trampoline = trampoline_address(bpf_get_current_task_btf());
+	if (sp == t->untimed_sp)
+		return address == t->untimed_return || (trampoline && address == trampoline);
+	if (!frame_returns_to(t->untimed_sp, t->untimed_return) && !frame_returns_to(t->untimed_sp, trampoline)) {
+		t->untimed_op = 0; /* it is over */
+		return 0;
+	}
+	return is_one_mapping(t->untimed_ip, address);
 }

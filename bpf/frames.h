@@ -19,17 +19,25 @@ VERIFIED_ALONE int frame_clean(struct call_frame *f)
 	return 0;
 }
 
-/* The frame is not open any more: its last words to its cell. */
-VERIFIED_ALONE int frame_abandon(struct call_frame *f, __u32 slot)
+/* The call never returns: said once, whoever finds out. */
+VERIFIED_ALONE int frame_give_up(struct call_frame *f, __u64 start_ns, __u32 slot)
 {
 	struct figure_cell *cell;
 
-	if (!f)
+	if (!f || !start_ns || __sync_val_compare_and_swap(&f->start_ns, start_ns, 0) != start_ns)
 		return 0;
 	cell = cell_of(slot, f->op);
-	f->start_ns = 0;
 	if (cell)
 		__sync_fetch_and_add(&cell->abandoned, 1);
+	return 0;
+}
+
+/* The frame is not open any more. */
+VERIFIED_ALONE int frame_abandon(struct call_frame *f, __u32 slot)
+{
+	if (!f)
+		return 0;
+	frame_give_up(f, READ_ONCE(f->start_ns), slot);
 	if (f->is_dirty)
 		frame_clean(f);
 	return 0;

@@ -2,9 +2,11 @@
 /*
  * Calls in progress, written when the daemon reads: every open frame of every thread,
  * its blame so far and the wait that is going on. Per thread of the machine one failed
- * lookup; nothing is changed. The thread may run meanwhile: a record is a snapshot, and
- * may show a call that has just ended.
+ * lookup. The thread may run meanwhile: a record is a snapshot, and may show a call that
+ * has just ended. All that is changed are frames of libraries that are not attached any
+ * more: nobody will see them return.
  */
+#include "frames.h"
 #include "off.h"
 
 struct in_flight_wait {
@@ -68,6 +70,7 @@ int in_flight(struct bpf_iter__task *ctx)
 	struct in_flight_record r = {};
 	struct thread_state *t;
 	struct call_frame *f;
+	__u64 start_ns;
 	__u32 i;
 
 	if (!task)
@@ -84,8 +87,14 @@ int in_flight(struct bpf_iter__task *ctx)
 		f = &t->frames[i];
 		if (i >= t->depth)
 			break;
-		if (!f->start_ns)
+		/* Before whose it is: should another call take the frame meanwhile, this one is not given up. */
+		start_ns = READ_ONCE(f->start_ns);
+		if (!start_ns)
 			continue;
+		if (attach_off[READ_ONCE(f->attach)]) {
+			frame_give_up(f, start_ns, t->slot);
+			continue;
+		}
 		frame_write(&r, f, &wait);
 		r.depth = i;
 		bpf_seq_write(seq, &r, sizeof(r));

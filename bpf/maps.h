@@ -43,7 +43,7 @@ SHARED __u32 calls_woken = 0; /* the daemon was woken for the fill that is going
 #define ABI_ARGUMENTS 6 /* in registers, on every machine we know */
 
 struct call_frame {
-	__u64 start_ns; /* 0 until the entry program is through */
+	__u64 start_ns; /* 0 until the entry program is through, and again once it is counted as never returned */
 	__u64 sp;	/* at entry */
 	__u64 ip;	/* of the probe: tells exports of one operation apart */
 	__u64 args[ABI_ARGUMENTS];
@@ -58,7 +58,8 @@ struct call_frame {
 	__u8 op;
 	__u8 head;     /* enum call_head */
 	__u8 is_dirty; /* blame_ns is not all zero */
-	__u8 pad[5];
+	__u8 attach;   /* number of the attach that its probe belongs to */
+	__u8 pad[4];
 };
 
 /*
@@ -66,7 +67,9 @@ struct call_frame {
  * switch hook that runs on its behalf; the hook may interrupt a program, never the
  * other way round. So: the hook touches frames below `depth` only, a program takes
  * what was noted at switch-out by compare-and-swap on out_clock, and blame grows by
- * atomic adds.
+ * atomic adds. Whoever reads the calls in progress counts those of detached libraries
+ * as never returned, from another CPU: a frame is given up by compare-and-swap on its
+ * start_ns.
  */
 struct thread_state {
 	__u32 policy; /* decision below was made under this one */

@@ -46,12 +46,12 @@ enum record_reason {
 
 /* Everything that can be lost, each counted per CPU by the kernel half. */
 enum loss_reason {
-	LOSS_RING_FULL,	      /* call records that found no room */
-	LOSS_LIFE_FULL,	      /* records of process life that found no room */
-	LOSS_THREAD_STATE,    /* calls not counted: no state could be made for the thread */
-	LOSS_PROCESS_SLOTS,   /* calls not counted: more processes than slots */
-	LOSS_CELLS,	      /* calls counted in the process's overflow cell: no cell was free */
-	LOSS_DEPTH,	      /* calls not counted: nested deeper than CALL_DEPTH_MAX */
+	LOSS_RING_FULL,	    /* call records that found no room */
+	LOSS_LIFE_FULL,	    /* records of process life that found no room */
+	LOSS_THREAD_STATE,  /* calls not counted: no state could be made for the thread */
+	LOSS_PROCESS_SLOTS, /* calls not counted: more processes than slots */
+	LOSS_CELLS, /* calls counted in the process's overflow cell: no cell was free, or for want of one, nowhere */
+	LOSS_DEPTH, /* calls not counted: nested deeper than CALL_DEPTH_MAX */
 	LOSS_SWITCH_UNSEEN,   /* the scheduler counted a switch in a call that no hook saw */
 	LOSS_RETURN_UNPAIRED, /* returns without an entry: the call began before the attach */
 	LOSS_COUNT
@@ -113,10 +113,10 @@ _Static_assert(sizeof(struct life_record) == 72, "life_record is ABI between bot
 #define HISTOGRAM_BUCKETS (HISTOGRAM_OCTAVES << HISTOGRAM_SUB_BITS)
 
 struct figure_cell {
-	__u64 total_ns; /* corrected durations */
-	__u64 raw_ns;	/* as measured */
-	__u64 max_ns;	/* corrected */
-	__u64 bytes;
+	__u64 total_ns;			 /* corrected durations */
+	__u64 raw_ns;			 /* as measured */
+	__u64 max_ns;			 /* corrected */
+	__u64 bytes;			 /* of calls that succeeded, and of all untimed ones */
 	__u64 slow_ns;			 /* written by the daemon: longer calls are recorded; 0: none is slow */
 	__u64 blame_ns[BLAME_COUNT - 1]; /* without BLAME_ON_CPU: index class - 1 */
 	__u32 errors;

@@ -5,9 +5,12 @@
  */
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <linux/membarrier.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "probes/probe_set_state.h"
@@ -127,13 +130,28 @@ int probe_set_attach_library(struct probe_set *set, int path_fd, const struct pr
 	return r;
 }
 
+/*
+ * Nobody sees the open calls of a detached library return: reading the calls in progress
+ * counts them as such. Perf events go on running their programs, which give up such calls
+ * themselves as soon as they see that they are switched off; those that did not see it
+ * yet are waited for.
+ */
+static void calls_give_up(struct probe_set *set)
+{
+	if (set->back_end == PROBE_BACK_END_PERF)
+		(void)syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0);
+	(void)probe_set_in_flight(set, NULL, 0);
+}
+
 void probe_set_detach_library(struct probe_set *set, struct probe_library *library)
 {
 	if (!library)
 		return;
 	if (library->n_family == &set->n_libraries)
-		set->bpf->bss->attach_off[library->number] = 1;
+		__atomic_store_n(&set->bpf->bss->attach_off[library->number], 1, __ATOMIC_SEQ_CST);
 	attach_close(library->attach);
+	if (library->n_family == &set->n_libraries)
+		calls_give_up(set);
 	--*library->n_family;
 	(void)probe_set_hooks_update(set); /* only takes hooks away here, which cannot fail */
 	free(library);

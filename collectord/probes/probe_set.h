@@ -76,6 +76,7 @@ struct probe_site {
  */
 int probe_set_attach_library(struct probe_set *set, int path_fd, const struct probe_site *sites, size_t n_sites,
 			     struct probe_library **ret_library);
+/** probe_set_detach_library() - calls that are open are counted as never returned; NULL is fine */
 void probe_set_detach_library(struct probe_set *set, struct probe_library *library);
 /**
  * probe_set_attach_loader() - hear of libraries loaded later, from one dynamic loader file

@@ -88,6 +88,27 @@ static int run_longjmp_inside(void *data)
 	return subject_call(func_jump_inside, NULL);
 }
 
+static int func_deep_jump(void *data)
+{
+	return --depth_left > 0 ? subject_call(func_deep_jump, data) : func_jump(data);
+}
+
+/* Out of as many calls as are followed, from further down. */
+static int run_longjmp_all(void *data)
+{
+	volatile int i;
+
+	(void)data;
+	for (i = 0; i < TIMES; i++) {
+		depth_left = CALL_DEPTH_MAX;
+		if (sigsetjmp(jump_to, 0) == 0)
+			subject_call(func_deep_jump, NULL);
+		if (subject_empty() != 0)
+			return 1;
+	}
+	return 0;
+}
+
 static void on_signal(int signal_number)
 {
 	(void)signal_number;
@@ -509,6 +530,12 @@ static const struct exact_case {
 	{ "longjmp inside a call",
 	  run_longjmp_inside,
 	  { { RIG_CALL, 1, 0 }, { RIG_DRIVER, 1, 1 }, { RIG_EMPTY, 1, 0 } },
+	  0,
+	  0,
+	  false },
+	{ "longjmp out of all that are followed",
+	  run_longjmp_all,
+	  { { RIG_CALL, TIMES *CALL_DEPTH_MAX, TIMES *CALL_DEPTH_MAX }, { RIG_EMPTY, TIMES, 0 } },
 	  0,
 	  0,
 	  false },
