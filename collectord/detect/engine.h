@@ -9,6 +9,7 @@
 #pragma once
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "detect/finding.h"
 #include "figures/tick.h"
@@ -20,8 +21,21 @@ enum engine_change { ENGINE_OPENED, ENGINE_UPDATED, ENGINE_CLOSED };
 /** typedef engine_finding_func - @finding: borrowed; UPDATED comes when something people see has changed */
 typedef void (*engine_finding_func)(const struct finding *finding, enum engine_change change, void *data);
 
+/* How it is doing. */
+struct engine_counts {
+	size_t processes;	      /* remembered now */
+	uint64_t open;		      /* findings that go on */
+	uint64_t found;		      /* ever */
+	uint64_t forgotten_processes; /* no room: the one quiet for longest went */
+	uint64_t forgotten_findings;  /* over, and too many in one process: would not be known again */
+	uint64_t refused_findings;    /* in ticks: too many at once in one process */
+};
+
 int engine_new(engine_finding_func func, void *data, struct engine **ret_engine);
 void engine_free(struct engine *engine);
+/** engine_set_cpus() - how many CPUs the machine has, for advice; 0, or never called: not known */
+void engine_set_cpus(struct engine *engine, uint32_t n_cpus);
+void engine_counts(const struct engine *engine, struct engine_counts *ret_counts);
 /** engine_call() - a kept call; those that ended before a tick come before it */
 void engine_call(struct engine *engine, const struct event *event);
 /** engine_tick() - Return: 0 or -ENOMEM (that tick is not looked at) */

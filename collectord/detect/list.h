@@ -3,4 +3,16 @@
  * The names of all detectors: the only registration. Order carries no meaning.
  *
  * DETECTOR(name): detector_NAME in detect/NAME.c, with its page docs/detectors/NAME.md and its test.
+ *
+ * No include guard: included wherever something is derived.
  */
+#ifndef DETECTOR
+#define DETECTOR(name)
+#endif
+
+DETECTOR(alloc_spike)
+DETECTOR(cold_start)
+DETECTOR(cpu_contention)
+DETECTOR(cpu_quota)
+DETECTOR(hung_call)
+DETECTOR(memcpy_share)

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The first calls of a process cost far more than later ones: contexts are made, modules
+ * loaded, code compiled.
+ *
+ * Known only once the same operations were called in a steady way, so a process that is
+ * merely short has none. Told once.
+ */
+#include "base/cleanup.h"
+#include "detect/detector.h"
+#include "events/op.h"
+
+/* Judged when this much time with calls has passed since the last slow first tick, and given up later. (Guesses.) */
+#define STEADY_NS (2 * NSEC_PER_SEC)
+#define GIVE_UP_NS (60 * NSEC_PER_SEC)
+/* First seen so long after its start, a process was running already: its first calls were not seen. Start
+ * is by a clock that is ahead of ours by what was suspended, so the age is never overrated. (Guess.) */
+#define RUNNING_NS (300 * NSEC_PER_SEC)
+/* So many calls of the process afterwards show that it runs. (Guess.) */
+#define STEADY_CALLS 50
+/* So many of the operation tell what it takes later. (Guess.) */
+#define OP_STEADY_CALLS 5
+/* First calls are far above later ones: Ingero's scenario has 50 to 200 times; a tick mixes both kinds. (Guess.) */
+#define FIRST_TIMES 5
+
+/* What the first ticks of one operation cost above what it costs later. */
+struct excess {
+	uint64_t ns;
+	uint64_t calls;
+	uint64_t end_ns;    /* of the last such tick; 0: none */
+	uint64_t steady_ns; /* of a call, later */
+};
+
+/* A call's cost later: by the last half of the ticks; where it was not called later, by the middle of the last. */
+static double steady_call_ns(const struct op_memory *m, double *ret_byte_ns)
+{
+	size_t from = (m->n_early + 1) / 2;
+	uint64_t calls = 0, own_ns = 0, bytes = 0;
+
+	for (size_t i = from; i < m->n_early; i++) {
+		calls += m->early[i].calls;
+		own_ns += m->early[i].own_ns;
+		bytes += m->early[i].bytes;
+	}
+	*ret_byte_ns = bytes ? (double)own_ns / (double)bytes : 0;
+	if (calls >= OP_STEADY_CALLS)
+		return (double)own_ns / (double)calls;
+	if (m->n_early && m->early[m->n_early - 1].calls >= OP_STEADY_CALLS)
+		return (double)m->early[m->n_early - 1].median_ns;
+	return -1;
+}
+
+static struct excess excess_of(const struct op_memory *m)
+{
+	struct excess e = { .ns = 0 };
+	double byte_ns, call_ns = steady_call_ns(m, &byte_ns);
+
+	if (call_ns < 0)
+		return e;
+	e.steady_ns = (uint64_t)call_ns;
+	for (size_t i = 0; i < m->n_early; i++) {
+		const struct early_tick *t = &m->early[i];
+		/* Copies that carry more take longer, first or not. */
+		double expected_ns = MAX((double)t->calls * call_ns, (double)t->bytes * byte_ns);
+
+		if ((double)t->own_ns <= FIRST_TIMES * expected_ns)
+			break;
+		e.ns += t->own_ns - (uint64_t)expected_ns;
+		e.calls += t->calls;
+		e.end_ns = t->to_ns;
+	}
+	return e;
+}
+
+/* Calls in the ticks after a time, as far as they are remembered. */
+static uint64_t calls_after(const struct op_memory *m, uint64_t after_ns)
+{
+	uint64_t calls = 0;
+
+	for (size_t i = 0; i < m->n_early; i++)
+		if (m->early[i].from_ns >= after_ns)
+			calls += m->early[i].calls;
+	return calls;
+}
+
+static size_t check(const struct detector_view *view, struct condition *ret, size_t room)
+{
+	struct condition c = { .confidence = 1, .start_ns = view->first_call_ns };
+	enum op_layer layer = OP_LAYER_RUNTIME;
+	uint64_t sums[OP_LAYER_COUNT] = { 0 }, calls = 0;
+
+	(void)room;
+	if (view->to_ns > view->first_call_ns + GIVE_UP_NS)
+		return 0;
+	if (view->process->start_boot_ns && view->first_call_ns > view->process->start_boot_ns + RUNNING_NS)
+		return 0;
+	for (size_t i = 0; i < view->memory->n; i++)
+		sums[view->memory->items[i].op->layer] += excess_of(&view->memory->items[i]).ns;
+	if (sums[OP_LAYER_DRIVER] > sums[OP_LAYER_RUNTIME])
+		layer = OP_LAYER_DRIVER;
+
+	for (size_t i = 0; i < view->memory->n; i++) {
+		const struct op_memory *m = &view->memory->items[i];
+		struct excess e = excess_of(m);
+
+		if (m->op->layer != layer)
+			continue;
+		c.op_lost_ns[m->op->id] = e.ns;
+		c.lost_ns += e.ns;
+		c.extra[0] += e.calls;
+		c.end_ns = MAX(c.end_ns, e.end_ns);
+	}
+	if (!c.lost_ns || view->to_ns < c.end_ns + STEADY_NS)
+		return 0;
+	for (size_t i = 0; i < view->memory->n; i++)
+		if (view->memory->items[i].op->layer == layer)
+			calls += calls_after(&view->memory->items[i], c.end_ns);
+	if (calls < STEADY_CALLS)
+		return 0;
+	*ret = c;
+	return 1;
+}
+
+static uint64_t call_ns(const struct event *event)
+{
+	return event->op->flags & OP_SYNC ? 0 : detect_call_own_ns(event->call);
+}
+
+static void tell(const struct detector_sums *s, const struct detector_facts *facts, struct finding *f)
+{
+	(void)facts;
+	f->calls = s->extra[0];
+	f->max_ns = f->n_calls ? f->call[0].duration_ns : 0;
+	detector_title(f, "was slow at the start of the process");
+	detector_evidence(f, "start_ns", (double)s->lost_ns, FINDING_UNIT_NS);
+	detector_evidence(f, "first_calls", (double)s->extra[0], FINDING_UNIT_COUNT);
+	detector_advise(f, "call each kernel and allocate once before anybody waits for the result");
+	detector_advise(f, "keep the process running, or load modules before they are used: CUDA_MODULE_LOADING=EAGER");
+}
+
+const struct detector detector_cold_start = {
+	.name = "cold_start",
+	.is_once = true,
+	.open_lost_ns = 100 * NSEC_PER_MSEC, /* guess: less is not felt */
+	.bands = {			     /* guess: it is over when it is told, so never worse */
+		[FINDING_MEDIUM] = { 0.001, 2 * NSEC_PER_SEC },
+	},
+	.check = check,
+	.call_ns = call_ns,
+	.tell = tell,
+};

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Calls were ready to run and their control group had used up its CPU time.
+ */
+#include "base/cleanup.h"
+#include "detect/detector.h"
+#include "events/op.h"
+
+static size_t check(const struct detector_view *view, struct condition *ret, size_t room)
+{
+	struct condition c = { .confidence = 1 };
+
+	(void)room;
+	for (size_t i = 0; i < view->n_ops; i++) {
+		const struct op *op = view->ops[i].op;
+		uint64_t quota_ns = view->ops[i].figures.blame_ns[BLAME_QUOTA];
+
+		if (!op || op->layer != view->layer)
+			continue;
+		c.op_lost_ns[op->id] = quota_ns;
+		c.lost_ns += quota_ns;
+	}
+	if (!c.lost_ns)
+		return 0;
+	*ret = c;
+	return 1;
+}
+
+static uint64_t call_ns(const struct event *event)
+{
+	return event->call->blame_ns[BLAME_QUOTA];
+}
+
+static void tell(const struct detector_sums *s, const struct detector_facts *facts, struct finding *f)
+{
+	(void)facts;
+	detector_title(f, "was stopped by the CPU quota");
+	detector_evidence(f, "quota_ns", (double)s->lost_ns, FINDING_UNIT_NS);
+	detector_evidence(f, "throttled_ratio", s->calls_ns ? (double)s->lost_ns / (double)s->calls_ns : 0,
+			  FINDING_UNIT_RATIO);
+	detector_evidence(f, "lost_ratio", s->time_ns ? (double)s->lost_ns / (double)s->time_ns : 0,
+			  FINDING_UNIT_RATIO);
+	detector_advise(f, "raise cpu.max of its control group (kubernetes: limits.cpu, docker: --cpus)");
+	detector_advise(f, "or start fewer threads: all threads of the group share one quota");
+}
+
+const struct detector detector_cpu_quota = {
+	.name = "cpu_quota",
+	.needs = MEASURED(BLAME_QUOTA),
+	.is_disturbing = true,
+	.is_outside_too = true,
+	/* A throttled group is throttled by a setting, never by chance: there is no noise to speak of. What
+	 * remains is the odd period in which a burst just touched its limit. (Guess.) */
+	.noise_ratio = 0.002,
+	.open_lost_ns = 100 * NSEC_PER_MSEC,	 /* guess: one period of the usual quota (kernel: 100 ms) */
+	.open_present_ns = 1500 * NSEC_PER_MSEC, /* guess: more than one tick */
+	.quiet_ns = 10 * NSEC_PER_SEC,		 /* guess */
+	.bands = {				 /* as cpu_contention: the same time is lost */
+		[FINDING_MEDIUM] = { 0.075, 500 * NSEC_PER_MSEC },
+		[FINDING_HIGH] = { 0.25, 1500 * NSEC_PER_MSEC },
+		[FINDING_CRITICAL] = { 0.6, 10 * NSEC_PER_SEC },
+	},
+	.check = check,
+	.call_ns = call_ns,
+	.tell = tell,
+};

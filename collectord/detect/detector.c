@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "detect/detector.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "events/op.h"
+
+#define DETECTOR(name) [DETECTOR_NUMBER_##name] = &detector_##name,
+static const struct detector *const detectors[DETECTOR_COUNT] = {
+#include "detect/list.h"
+};
+#undef DETECTOR
+
+const struct detector *detector_get(enum detector_number number)
+{
+	return detectors[number];
+}
+
+/* ---- what a detector looks at ---- */
+
+static int u64_compare(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+uint64_t op_memory_usual(const struct op_memory *m)
+{
+	uint64_t sorted[USUAL_TICKS];
+	size_t n = MIN(m->n_usual, (uint32_t)USUAL_TICKS);
+
+	if (!n)
+		return 0;
+	memcpy(sorted, m->usual_ns, n * sizeof(*sorted));
+	qsort(sorted, n, sizeof(*sorted), u64_compare);
+	return sorted[(n - 1) / 2];
+}
+
+const struct op_memory *detector_view_memory(const struct detector_view *view, const struct op *op)
+{
+	for (size_t i = 0; i < view->memory->n; i++)
+		if (view->memory->items[i].op == op)
+			return &view->memory->items[i];
+	return NULL;
+}
+
+enum op_layer detector_view_layer(const struct detector_view *view, detect_op_func is_kind)
+{
+	uint64_t sums[OP_LAYER_COUNT] = { 0 };
+	enum op_layer most = OP_LAYER_RUNTIME;
+
+	for (size_t i = 0; i < view->n_ops; i++)
+		if (view->ops[i].op && is_kind(view->ops[i].op))
+			sums[view->ops[i].op->layer] += view->ops[i].figures.raw_ns;
+	for (int layer = OP_LAYER_RUNTIME; layer < OP_LAYER_COUNT; layer++)
+		if (sums[layer] > sums[most])
+			most = (enum op_layer)layer;
+	return most;
+}
+
+uint64_t detect_own_ns(const struct op_figures *f)
+{
+	uint64_t waited_ns = f->blame_ns[BLAME_RUNNABLE] + f->blame_ns[BLAME_QUOTA];
+
+	return f->raw_ns > waited_ns ? f->raw_ns - waited_ns : 0;
+}
+
+uint64_t detect_call_own_ns(const struct call_record *call)
+{
+	uint64_t waited_ns = call->blame_ns[BLAME_RUNNABLE] + call->blame_ns[BLAME_QUOTA];
+
+	return call->raw_ns > waited_ns ? call->raw_ns - waited_ns : 0;
+}
+
+/* ---- what it says ---- */
+
+void detector_evidence(struct finding *f, const char *name, double value, enum finding_unit unit)
+{
+	if (f->n_evidence < FINDING_EVIDENCE_MAX)
+		f->evidence[f->n_evidence++] = (struct finding_evidence){ .name = name, .value = value, .unit = unit };
+}
+
+void detector_advise(struct finding *f, const char *format, ...)
+{
+	va_list arguments;
+
+	if (f->n_advice == FINDING_ADVICE_MAX)
+		return;
+	va_start(arguments, format);
+	(void)vsnprintf(f->advice[f->n_advice++], FINDING_ADVICE_BYTES, format, arguments);
+	va_end(arguments);
+}
+
+void detector_title(struct finding *f, const char *what)
+{
+	(void)snprintf(f->title, sizeof(f->title), "%s %s", f->op ? f->op->name : "calls", what);
+}

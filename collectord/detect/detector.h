@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The row that a detector fills in, and what it is given to look at.
+ *
+ * A detector is a pure function: it looks at one process in one tick and says which
+ * conditions hold and what they cost. It takes no time, no files, no randomness. Whether
+ * a condition is a finding, since when, how bad and whether it came back is the engine's.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/array.h"
+#include "detect/finding.h"
+#include "figures/tick.h"
+
+/* Ticks with quiet calls whose medians make up what is usual. */
+#define USUAL_TICKS 16
+/* Ticks with calls of an operation that are remembered from its beginning. */
+#define EARLY_TICKS 12
+
+/* The first ticks in which an operation was called. */
+struct early_tick {
+	uint64_t from_ns;
+	uint64_t to_ns;
+	uint64_t calls;
+	uint64_t own_ns; /* as detect_own_ns(); of OP_SYNC operations without the wait for the device */
+	uint64_t bytes;
+	uint64_t median_ns;
+};
+
+/* What is remembered of one operation of one process; everything before the tick that is looked at. */
+struct op_memory {
+	const struct op *op;
+	uint64_t calls;
+	uint64_t max_ns; /* longest call that returned and was no hung one */
+	uint64_t usual_ns[USUAL_TICKS];
+	uint32_t n_usual;		      /* ever; index modulo USUAL_TICKS */
+	double quiet_own_ns;		      /* own time per second of quiet ticks, recent ones weigh more */
+	uint64_t quiet_wall_ns;		      /* how long that was watched */
+	struct early_tick early[EARLY_TICKS]; /* this tick included */
+	size_t n_early;
+};
+
+/** op_memory_usual() - median of the medians of its quiet ticks, 0 when not known */
+uint64_t op_memory_usual(const struct op_memory *memory);
+
+typedef ARRAY(struct op_memory) op_memories;
+
+/* One process in one tick. */
+struct detector_view {
+	uint64_t from_ns;
+	uint64_t to_ns;
+	uint64_t wall_ns; /* to_ns - from_ns, at least 1 */
+	const struct process_identity *process;
+	uint64_t first_call_ns;	   /* of the process */
+	const struct tick_op *ops; /* what it called in this tick; none in a quiet one */
+	size_t n_ops;
+	enum op_layer layer; /* that counts: calls of the other one are mostly inside its own */
+	uint64_t calls_ns;   /* raw time of all calls of that layer */
+	uint64_t calls;	     /* how many */
+	const op_memories *memory;
+	const struct in_flight_record *const *in_flight; /* of this process, outermost calls alone */
+	size_t n_in_flight;
+	const struct system_sample *system; /* NULL: not known */
+	uint16_t measured;
+};
+
+/** detector_view_memory() - of an operation, NULL when it was never called */
+const struct op_memory *detector_view_memory(const struct detector_view *view, const struct op *op);
+/** typedef detect_op_func - whether an operation is of some kind */
+typedef bool (*detect_op_func)(const struct op *op);
+/** detector_view_layer() - the layer that spent more time in operations of a kind: the other's calls are inside */
+enum op_layer detector_view_layer(const struct detector_view *view, detect_op_func is_kind);
+/** detect_own_ns() - raw time without waits for a CPU: those are cpu_contention's and cpu_quota's, not the call's */
+uint64_t detect_own_ns(const struct op_figures *figures);
+/** detect_call_own_ns() - the same of one call */
+uint64_t detect_call_own_ns(const struct call_record *call);
+
+#define CONDITION_EXTRA 4
+
+/* What a detector says of one tick. */
+struct condition {
+	const struct op *op;		 /* of detectors with .is_per_op; else NULL: that which lost most */
+	uint64_t lost_ns;		 /* in this tick */
+	uint64_t lost_total_ns;		 /* instead, since it began */
+	uint64_t op_lost_ns[OP_ID_MAX];	 /* of lost_ns, by operation */
+	uint64_t start_ns;		 /* 0: with this tick */
+	uint64_t end_ns;		 /* not 0: it is over */
+	enum finding_severity severity;	 /* 0: by the row's bands */
+	double confidence;		 /* beside what losses do to it */
+	uint64_t extra[CONDITION_EXTRA]; /* sums that .tell gets back */
+	struct finding_call example;	 /* start_ns 0: none but kept calls */
+	__u64 blame_ns[BLAME_COUNT];	 /* with .has_blame: of the calls concerned; else that of op's figures */
+	bool has_blame;
+};
+
+/* Sums over the ticks in which a finding was present. */
+struct detector_sums {
+	uint64_t present_ns;
+	uint64_t time_ns;  /* the larger of the wall clock and of calls_ns, tick by tick: several threads have more */
+	uint64_t calls_ns; /* raw time of the process's calls */
+	uint64_t calls;	   /* of the process */
+	uint64_t lost_ns;
+	uint64_t extra[CONDITION_EXTRA];
+	uint64_t culprit_ns;	  /* of the cause's process */
+	uint32_t n_culprits;	  /* that made up a twentieth each, at least */
+	double machine_cpu_ratio; /* busy share of all CPUs, the highest seen; negative: not known. Coincidence, no
+				     proof */
+};
+
+/* How much it takes. Severity is the highest whose both values are reached. */
+struct severity_band {
+	double ratio;	  /* share of the time that is being lost: see the engine */
+	uint64_t lost_ns; /* in all */
+};
+
+struct detector_facts {
+	uint32_t n_cpus; /* 0: not known */
+};
+
+struct detector {
+	const char *name;
+	uint16_t needs;		  /* MEASURED(): without these classes it cannot tell */
+	uint16_t sharpened_by;	  /* MEASURED(): each that is missing makes it less sure */
+	bool is_per_op;		  /* conditions of several operations stand beside each other */
+	bool is_once;		  /* once for each process */
+	bool is_disturbing;	  /* while it goes on nothing is learned about what is usual */
+	bool has_culprits;	  /* who ran meanwhile is its cause */
+	bool is_outside_too;	  /* what happens in calls happens as much outside of them, where nothing is measured */
+	double noise_ratio;	  /* up to this share of the time is nothing */
+	uint64_t open_lost_ns;	  /* above the noise, before it is a finding */
+	uint64_t open_present_ns; /* and for so long, or four times as much lost */
+	uint64_t quiet_ns;	  /* over when it was not seen for so long */
+	struct severity_band bands[FINDING_CRITICAL + 1]; /* by enum finding_severity; ratio 0: not that bad */
+	/* Return: how many conditions hold, at most room */
+	size_t (*check)(const struct detector_view *view, struct condition *ret, size_t room);
+	/* Nanoseconds of a kept call that this is about: those with most are its examples; NULL: none */
+	uint64_t (*call_ns)(const struct event *event);
+	/* Fills evidence, title and advice. */
+	void (*tell)(const struct detector_sums *sums, const struct detector_facts *facts, struct finding *finding);
+};
+
+#define CONDITIONS_MAX 8 /* of one detector in one process and tick */
+
+/** detector_evidence() - add one figure; more than fit are left out */
+void detector_evidence(struct finding *finding, const char *name, double value, enum finding_unit unit);
+/** detector_advise() - add one command or step; more than fit are left out */
+void detector_advise(struct finding *finding, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/** detector_title() - OP and what happened to it */
+void detector_title(struct finding *finding, const char *what);
+
+#define DETECTOR(name) extern const struct detector detector_##name;
+#include "detect/list.h"
+#undef DETECTOR
+
+enum detector_number {
+#define DETECTOR(name) DETECTOR_NUMBER_##name,
+#include "detect/list.h"
+#undef DETECTOR
+	DETECTOR_COUNT
+};
+
+/** detector_get() - row by number, below DETECTOR_COUNT */
+const struct detector *detector_get(enum detector_number number);

@@ -1,0 +1,516 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "detect/engine.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "detect/memory.h"
+#include "detect/track.h"
+#include "events/op.h"
+
+/* The same coming back within this time is the same finding. (Guess.) */
+#define RECURRENCE_NS (300 * NSEC_PER_SEC)
+/* As many processes as the kernel half has slots. */
+#define PROCESSES_MAX PROCESS_SLOTS
+/* Of one process, those that are over and may come back included. */
+#define TRACKS_MAX 24
+/* Each tells something else than what a call would: a wait that no hook saw may be of any class. (Guess.) */
+#define UNSEEN_WEIGHT 0.5
+/* What it costs to be without a class that would sharpen the picture. (Guess.) */
+#define UNMEASURED_CONFIDENCE 0.8
+
+struct engine {
+	engine_finding_func func;
+	void *data;
+	struct memory *memory;
+	struct detector_facts facts;
+	struct engine_counts counts;
+	const struct tick *tick; /* while it is looked at */
+	uint64_t counted;	 /* calls of all processes in it */
+	int result;		 /* of it so far */
+};
+
+int engine_new(engine_finding_func func, void *data, struct engine **ret_engine)
+{
+	struct engine *e = calloc(1, sizeof(*e));
+	int r;
+
+	if (!e)
+		return -ENOMEM;
+	e->func = func;
+	e->data = data;
+	r = memory_new(&e->memory);
+	if (r < 0) {
+		free(e);
+		return r;
+	}
+	*ret_engine = e;
+	return 0;
+}
+
+void engine_free(struct engine *e)
+{
+	if (!e)
+		return;
+	memory_free(e->memory);
+	free(e);
+}
+
+void engine_set_cpus(struct engine *e, uint32_t n_cpus)
+{
+	e->facts.n_cpus = n_cpus;
+}
+
+void engine_counts(const struct engine *e, struct engine_counts *ret_counts)
+{
+	*ret_counts = e->counts;
+	ret_counts->processes = memory_count(e->memory);
+}
+
+/* ---- calls ---- */
+
+static void examples_add(struct examples *to, const struct event *event, uint64_t ns)
+{
+	size_t at = to->n;
+
+	if (to->n < EXAMPLES_MAX)
+		to->n++;
+	else if (to->items[--at].ns >= ns)
+		return;
+	to->items[at].call = (struct finding_call){
+		.start_ns = event->call->start_ns,
+		.duration_ns = event->call->duration_ns,
+		.tid = event->call->tid,
+	};
+	to->items[at].op = event->op;
+	to->items[at].ns = ns;
+	for (; at && to->items[at].ns > to->items[at - 1].ns; at--) {
+		__typeof__(to->items[0]) more = to->items[at];
+
+		to->items[at] = to->items[at - 1];
+		to->items[at - 1] = more;
+	}
+}
+
+void engine_call(struct engine *e, const struct event *event)
+{
+	struct process_memory *p;
+
+	if (!event->op)
+		return;
+	p = memory_take(e->memory, event->process);
+	if (!p)
+		return; /* without memory: a finding has fewer examples, and nothing else changes */
+
+	for (int i = 0; i < DETECTOR_COUNT; i++) {
+		const struct detector *d = detector_get((enum detector_number)i);
+		uint64_t ns = d->call_ns && !(d->is_once && (p->done & (1u << i))) ? d->call_ns(event) : 0;
+
+		if (ns)
+			examples_add(&p->examples[i], event, ns);
+	}
+}
+
+/* ---- findings ---- */
+
+static void tell(struct engine *e, const struct track *t, enum engine_change change)
+{
+	e->func(&t->finding, change, e->data);
+}
+
+static void track_end(struct engine *e, struct track *t, uint64_t end_ns)
+{
+	track_close(t, end_ns, &e->facts);
+	tell(e, t, ENGINE_CLOSED);
+	e->counts.open--;
+}
+
+static void track_remove(struct process_memory *p, struct track *t)
+{
+	for (size_t i = 0; i < p->tracks.n; i++)
+		if (p->tracks.items[i] == t) {
+			ARRAY_REMOVE_SWAP(&p->tracks, i);
+			break;
+		}
+	track_free(t);
+}
+
+/* The one that gathers or is open. */
+static struct track *track_find(const struct process_memory *p, enum detector_number number, const struct op *key)
+{
+	for (size_t i = 0; i < p->tracks.n; i++) {
+		struct track *t = p->tracks.items[i];
+
+		if (t->number == number && t->key == key && t->state != TRACK_CLOSED)
+			return t;
+	}
+	return NULL;
+}
+
+/* Room for one more track: the oldest that is over goes first. */
+static bool make_room(struct engine *e, struct process_memory *p)
+{
+	struct track *oldest = NULL;
+
+	if (p->tracks.n < TRACKS_MAX)
+		return true;
+	for (size_t i = 0; i < p->tracks.n; i++) {
+		struct track *t = p->tracks.items[i];
+
+		if (t->state == TRACK_CLOSED && (!oldest || t->last_ns < oldest->last_ns))
+			oldest = t;
+	}
+	if (!oldest)
+		return false;
+	track_remove(p, oldest);
+	e->counts.forgotten_findings++;
+	return true;
+}
+
+static int track_begin(struct engine *e, struct process_memory *p, enum detector_number number, const struct op *key,
+		       uint64_t from_ns, struct track **ret_track)
+{
+	struct track *t;
+	int r;
+
+	*ret_track = NULL;
+	if (!make_room(e, p)) {
+		e->counts.refused_findings++;
+		return 0;
+	}
+	r = track_new(number, key, from_ns, &t);
+	if (r < 0)
+		return r;
+	r = ARRAY_PUSH(&p->tracks, t);
+	if (r < 0) {
+		track_free(t);
+		return r;
+	}
+	*ret_track = t;
+	return 0;
+}
+
+/* A track has become a finding: an earlier one that comes back, or a new one. */
+static int opens(struct engine *e, struct process_memory *p, struct track *t, const struct track_tick *tick)
+{
+	struct track *back = NULL;
+	int r = 0;
+
+	track_identify(t, tick);
+	for (size_t i = 0; i < p->tracks.n && !back; i++) {
+		struct track *closed = p->tracks.items[i];
+
+		if (closed->state == TRACK_CLOSED && track_is_same(t, closed) &&
+		    t->from_ns < closed->finding.end_ns + RECURRENCE_NS)
+			back = closed;
+	}
+	if (back) {
+		r = track_reopen(back, t, tick);
+		if (r < 0)
+			return r;
+		track_remove(p, t);
+		t = back;
+	} else {
+		track_open(t, tick);
+		e->counts.found++;
+	}
+	e->counts.open++;
+	tell(e, t, ENGINE_OPENED);
+	if (t->detector->is_once)
+		p->done |= 1u << t->number;
+	if (tick->condition->end_ns)
+		track_end(e, t, tick->condition->end_ns);
+	return 0;
+}
+
+static int advance(struct engine *e, struct process_memory *p, struct track *t, const struct track_tick *tick)
+{
+	int r = track_advance(t, tick);
+
+	if (r < 0)
+		return r;
+	switch ((enum track_step)r) {
+	case TRACK_NOTHING:
+		break;
+	case TRACK_DRAINED:
+		track_remove(p, t);
+		break;
+	case TRACK_OPENS:
+		return opens(e, p, t, tick);
+	case TRACK_CHANGED:
+		tell(e, t, ENGINE_UPDATED);
+		break;
+	case TRACK_CLOSES:
+		track_end(e, t, t->last_ns);
+		break;
+	case TRACK_ANOTHER: {
+		enum detector_number number = t->number;
+		struct track *next;
+
+		track_end(e, t, tick->view->from_ns);
+		r = track_begin(e, p, number, t->key, tick->view->from_ns, &next);
+		if (r < 0 || !next)
+			return r;
+		return advance(e, p, next, tick);
+	}
+	}
+	return 0;
+}
+
+/* ---- one process in one tick ---- */
+
+static bool is_any(const struct op *op)
+{
+	(void)op;
+	return true;
+}
+
+static struct detector_view view_of(const struct process_memory *p, const struct tick *tick)
+{
+	struct detector_view view = {
+		.from_ns = tick->from_ns,
+		.to_ns = tick->to_ns,
+		.wall_ns = tick->to_ns > tick->from_ns ? tick->to_ns - tick->from_ns : 1,
+		.process = &p->identity,
+		.first_call_ns = p->first_call_ns,
+		.ops = p->in_tick ? p->in_tick->ops.items : NULL,
+		.n_ops = p->in_tick ? p->in_tick->ops.n : 0,
+		.memory = &p->ops,
+		.in_flight = p->in_flight.items,
+		.n_in_flight = p->in_flight.n,
+		.system = tick->system,
+		.measured = tick->measured,
+	};
+
+	view.layer = detector_view_layer(&view, is_any);
+	for (size_t i = 0; i < view.n_ops; i++) {
+		if (!view.ops[i].op || view.ops[i].op->layer != view.layer)
+			continue;
+		view.calls_ns += view.ops[i].figures.raw_ns;
+		view.calls += op_figures_count(&view.ops[i].figures);
+	}
+	return view;
+}
+
+/* What is left of confidence when calls were not counted, or not timed, or a wait was not seen. */
+static double quality_of(const struct detector_view *view, const struct tick *tick, uint64_t counted)
+{
+	uint64_t untimed = 0, not_counted, unseen;
+	double quality = 1;
+
+	for (size_t i = 0; i < view->n_ops; i++)
+		if (view->ops[i].op && view->ops[i].op->layer == view->layer)
+			untimed += view->ops[i].figures.untimed;
+
+	not_counted = tick->losses[LOSS_THREAD_STATE] + tick->losses[LOSS_PROCESS_SLOTS] + tick->losses[LOSS_CELLS] +
+		      tick->losses[LOSS_DEPTH];
+	unseen = tick->losses[LOSS_SWITCH_UNSEEN];
+	if (not_counted)
+		quality *= (double)counted / (double)(counted + not_counted);
+	if (unseen)
+		quality *= 1 - UNSEEN_WEIGHT * (double)MIN(unseen, counted) / (double)MAX(counted, 1);
+	if (untimed && view->calls)
+		quality *= (double)(view->calls - MIN(untimed, view->calls)) / (double)view->calls;
+	return quality;
+}
+
+static double sharpness_of(const struct detector *d, uint16_t measured)
+{
+	double confidence = 1;
+
+	for (int class = 0; class < BLAME_COUNT; class ++)
+		if (d->sharpened_by & MEASURED(class) & ~measured)
+			confidence *= UNMEASURED_CONFIDENCE;
+	return confidence;
+}
+
+/* One detector looks, and its tracks go on. */
+static int look(struct engine *e, struct process_memory *p, enum detector_number number, struct track_tick *tick,
+		double quality)
+{
+	const struct detector *d = detector_get(number);
+	struct condition conditions[CONDITIONS_MAX];
+	size_t n = 0, n_tracks;
+	int r = 0;
+
+	if (d->is_once && (p->done & (1u << number)))
+		return 0;
+	if ((tick->view->measured & d->needs) == d->needs)
+		n = d->check(tick->view, conditions, ARRAY_SIZE(conditions));
+	tick->quality = quality * sharpness_of(d, tick->view->measured);
+
+	/* Those that do not hold any more, before others take their place. */
+	for (size_t i = p->tracks.n; i-- > 0 && r == 0;) {
+		struct track *t = p->tracks.items[i];
+		bool holds = false;
+
+		if (t->number != number || t->state == TRACK_CLOSED)
+			continue;
+		for (size_t k = 0; k < n; k++)
+			holds = holds || conditions[k].op == t->key;
+		tick->condition = NULL;
+		if (!holds)
+			r = advance(e, p, t, tick);
+	}
+	n_tracks = n;
+	for (size_t k = 0; k < n_tracks && r == 0; k++) {
+		struct track *t = track_find(p, number, conditions[k].op);
+
+		tick->condition = &conditions[k];
+		if (!t) {
+			r = track_begin(e, p, number, conditions[k].op, tick->view->from_ns, &t);
+			if (r < 0 || !t)
+				continue;
+		}
+		r = advance(e, p, t, tick);
+	}
+	return r;
+}
+
+static bool is_disturbed(const struct process_memory *p)
+{
+	for (size_t i = 0; i < p->tracks.n; i++)
+		if (p->tracks.items[i]->detector->is_disturbing && p->tracks.items[i]->state != TRACK_CLOSED)
+			return true;
+	return false;
+}
+
+/* Findings that are over for so long that they will not come back. */
+static void tracks_expire(struct process_memory *p, uint64_t now_ns)
+{
+	for (size_t i = p->tracks.n; i-- > 0;) {
+		struct track *t = p->tracks.items[i];
+
+		if (t->state == TRACK_CLOSED && now_ns > t->finding.end_ns + RECURRENCE_NS)
+			track_remove(p, t);
+	}
+}
+
+static void process_end(struct engine *e, struct process_memory *p, uint64_t end_ns)
+{
+	for (size_t i = 0; i < p->tracks.n; i++)
+		if (p->tracks.items[i]->state == TRACK_OPEN)
+			track_end(e, p->tracks.items[i], MIN(p->tracks.items[i]->last_ns, end_ns));
+}
+
+static void process_look(struct process_memory *p, void *data)
+{
+	struct engine *e = data;
+	const struct tick *tick = e->tick;
+	bool was_disturbed = is_disturbed(p);
+	bool has_news = p->in_tick || p->in_flight.n;
+	struct detector_view view;
+	struct track_tick step;
+	double quality;
+
+	if (has_news)
+		p->seen_ns = tick->to_ns;
+	if (!has_news && !p->tracks.n)
+		return;
+
+	view = view_of(p, tick);
+	quality = quality_of(&view, tick, e->counted);
+	step = (struct track_tick){ .view = &view, .process = p, .facts = &e->facts };
+	for (int i = 0; i < DETECTOR_COUNT; i++) {
+		int r = look(e, p, (enum detector_number)i, &step, quality);
+
+		if (r < 0)
+			e->result = r;
+		if (!detector_get((enum detector_number)i)->is_once)
+			p->examples[i].n = 0;
+	}
+	process_memory_learn(p, tick, !was_disturbed && !is_disturbed(p));
+	tracks_expire(p, tick->to_ns);
+
+	if (p->in_tick && p->in_tick->gone_ns) {
+		process_end(e, p, p->in_tick->gone_ns);
+		memory_forget(e->memory, p);
+		return;
+	}
+	p->in_tick = NULL;
+	p->in_flight.n = 0;
+}
+
+/* ---- ticks ---- */
+
+static void process_clear(struct process_memory *p, void *data)
+{
+	(void)data;
+	p->in_tick = NULL;
+	p->in_flight.n = 0;
+}
+
+/* Everything that needs memory before anything is looked at. */
+static int tick_place(struct engine *e, const struct tick *tick)
+{
+	for (size_t i = 0; i < tick->processes.n; i++) {
+		const struct tick_process *in_tick = &tick->processes.items[i];
+		struct process_memory *p = memory_take(e->memory, &in_tick->identity);
+		int r;
+
+		if (!p)
+			return -ENOMEM;
+		p->first_call_ns = in_tick->first_call_ns;
+		p->seen_ns = tick->to_ns;
+		p->in_tick = in_tick;
+		r = process_memory_early(p, tick);
+		if (r < 0)
+			return r;
+	}
+	for (size_t i = 0; i < tick->n_in_flight; i++) {
+		const struct in_flight_record *record = &tick->in_flight[i];
+		struct process_memory *p = record->depth == 0 ? memory_find_pid(e->memory, record->tgid) : NULL;
+
+		if (p && ARRAY_PUSH(&p->in_flight, record) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+int engine_tick(struct engine *e, const struct tick *tick)
+{
+	int r = tick_place(e, tick);
+
+	if (r < 0) {
+		memory_each(e->memory, process_clear, NULL);
+		return r;
+	}
+	e->tick = tick;
+	e->result = 0;
+	e->counted = 0;
+	for (size_t i = 0; i < tick->processes.n; i++)
+		for (size_t k = 0; k < tick->processes.items[i].ops.n; k++)
+			e->counted += op_figures_count(&tick->processes.items[i].ops.items[k].figures);
+	memory_each(e->memory, process_look, e);
+	e->tick = NULL;
+
+	while (memory_count(e->memory) > PROCESSES_MAX) {
+		struct process_memory *quietest = memory_quietest(e->memory);
+
+		process_end(e, quietest, tick->to_ns);
+		memory_forget(e->memory, quietest);
+		e->counts.forgotten_processes++;
+	}
+	return e->result;
+}
+
+struct ending {
+	struct engine *engine;
+	uint64_t now_ns;
+};
+
+static void process_finish(struct process_memory *p, void *data)
+{
+	const struct ending *ending = data;
+
+	process_end(ending->engine, p, ending->now_ns);
+}
+
+void engine_finish(struct engine *e, uint64_t now_ns)
+{
+	struct ending ending = { .engine = e, .now_ns = now_ns };
+
+	memory_each(e->memory, process_finish, &ending);
+}

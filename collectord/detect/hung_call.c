@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * A call does not come back.
+ *
+ * What is long depends on the operation: a synchronise waits as long as its kernel runs,
+ * and nobody but its author knows how long that is meant to be. A launch, an allocation, a
+ * copy that is in progress for minutes has no such excuse.
+ */
+#include <inttypes.h>
+
+#include "base/cleanup.h"
+#include "detect/detector.h"
+#include "events/op.h"
+
+/* Younger calls are left alone, and those not so many times older than the longest that returned. (Guesses.) */
+#define HUNG_NS (10 * NSEC_PER_SEC)
+#define HUNG_TIMES 20
+/* Of a wait for the device, whose length is the kernel's: with fewer returned calls nothing is known. (Guess.) */
+#define KNOWN_CALLS 100
+#define UNKNOWN_CONFIDENCE 0.3
+#define DEVICE_CONFIDENCE 0.6
+/* Ages from which it is worse, for a call that should be short and for a wait for the device. (Guesses.) */
+static const uint64_t short_ages_ns[] = {
+	[FINDING_MEDIUM] = 30 * NSEC_PER_SEC,
+	[FINDING_HIGH] = 60 * NSEC_PER_SEC,
+	[FINDING_CRITICAL] = 600 * NSEC_PER_SEC,
+};
+static const uint64_t device_ages_ns[] = {
+	[FINDING_MEDIUM] = 60 * NSEC_PER_SEC,
+	[FINDING_HIGH] = 600 * NSEC_PER_SEC,
+	[FINDING_CRITICAL] = 3600 * NSEC_PER_SEC,
+};
+
+static uint64_t age_ns(const struct in_flight_record *call)
+{
+	return call->now_ns > call->start_ns ? call->now_ns - call->start_ns : 0;
+}
+
+/* The wait so far is for the device, or the CPU asks it again and again. */
+static bool waits_for_device(const struct in_flight_record *call, const struct op *op)
+{
+	uint64_t waited_ns = 0, on_cpu_ns;
+
+	for (int i = BLAME_ON_CPU + 1; i < BLAME_COUNT; i++)
+		waited_ns += call->blame_ns[i];
+	on_cpu_ns = age_ns(call) > waited_ns ? age_ns(call) - waited_ns : 0;
+	return (op->flags & OP_SYNC) && 2 * (call->blame_ns[BLAME_DEVICE] + on_cpu_ns) > age_ns(call);
+}
+
+static void judge(const struct in_flight_record *call, const struct op *op, const struct op_memory *memory,
+		  struct condition *c)
+{
+	bool for_device = waits_for_device(call, op), is_known = memory && memory->calls >= KNOWN_CALLS;
+	const uint64_t *ages_ns = for_device ? device_ages_ns : short_ages_ns;
+
+	c->severity = FINDING_LOW;
+	for (int i = FINDING_MEDIUM; i <= FINDING_CRITICAL; i++)
+		if (age_ns(call) >= ages_ns[i])
+			c->severity = (enum finding_severity)i;
+	c->confidence = for_device ? DEVICE_CONFIDENCE : 1;
+	if (is_known)
+		return;
+	c->confidence = MIN(c->confidence, for_device ? UNKNOWN_CONFIDENCE : DEVICE_CONFIDENCE);
+	if (for_device)
+		c->severity = MIN(c->severity, FINDING_MEDIUM);
+}
+
+static void condition_fill(const struct detector_view *view, const struct in_flight_record *call, const struct op *op,
+			   const struct op_memory *memory, struct condition *c)
+{
+	uint64_t longest_ns = memory ? memory->max_ns : 0, waited_ns = 0;
+
+	*c = (struct condition){
+		.op = op,
+		.lost_ns = view->wall_ns,
+		.lost_total_ns = age_ns(call) - longest_ns,
+		.start_ns = call->start_ns,
+		.example = { .start_ns = call->start_ns, .duration_ns = age_ns(call), .tid = call->tid },
+		.has_blame = true,
+	};
+	for (int i = BLAME_ON_CPU + 1; i < BLAME_COUNT; i++) {
+		c->blame_ns[i] = call->blame_ns[i];
+		waited_ns += call->blame_ns[i];
+	}
+	c->blame_ns[BLAME_ON_CPU] = age_ns(call) > waited_ns ? age_ns(call) - waited_ns : 0;
+	judge(call, op, memory, c);
+}
+
+static size_t check(const struct detector_view *view, struct condition *ret, size_t room)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < view->n_in_flight; i++) {
+		const struct in_flight_record *call = view->in_flight[i];
+		const struct op *op = op_get(call->op);
+		const struct op_memory *memory = op ? detector_view_memory(view, op) : NULL;
+		uint64_t longest_ns = memory ? memory->max_ns : 0;
+		size_t at = 0;
+
+		if (!op || age_ns(call) < MAX(HUNG_NS, HUNG_TIMES * longest_ns))
+			continue;
+		while (at < n && ret[at].op != op)
+			at++;
+		if (at == room)
+			continue;
+		if (at == n)
+			ret[n++] = (struct condition){ .op = op };
+		/* The oldest of its operation is told; the others are counted by the answer of calls in progress. */
+		if (age_ns(call) > ret[at].example.duration_ns)
+			condition_fill(view, call, op, memory, &ret[at]);
+	}
+	return n;
+}
+
+static void tell(const struct detector_sums *s, const struct detector_facts *facts, struct finding *f)
+{
+	(void)s;
+	(void)facts;
+	detector_title(f, f->end_ns ? "was in progress for long" : "does not return");
+	detector_evidence(f, "age_ns", f->n_calls ? (double)f->call[0].duration_ns : 0, FINDING_UNIT_NS);
+	if (f->blame_ns[BLAME_LOCK] > f->blame_ns[BLAME_DEVICE]) {
+		detector_advise(f,
+				"another thread holds what it waits for: gdb -p %" PRIu32
+				" -batch -ex 'thread apply all bt'",
+				f->process.tgid);
+		return;
+	}
+	detector_advise(f, "look where its threads are: gdb -p %" PRIu32 " -batch -ex 'thread apply all bt'",
+			f->process.tgid);
+	detector_advise(f, "look whether the device works: nvidia-smi -q -d UTILIZATION,ECC; dmesg | grep Xid");
+}
+
+const struct detector detector_hung_call = {
+	.name = "hung_call",
+	.is_per_op = true,
+	.is_disturbing = true,
+	.check = check,
+	.tell = tell,
+};

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "detect/memory.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "detect/track.h"
+#include "events/op.h"
+
+#define BUCKETS 256u /* a power of two */
+
+/* How fast what is usual is forgotten: a rate of the last minute, so that bursts average out. (Guess.) */
+#define QUIET_MEMORY_NS (60 * NSEC_PER_SEC)
+
+struct memory {
+	struct process_memory *buckets[BUCKETS]; /* by process id; the newest incarnation first */
+	ARRAY(struct process_memory *) all;	 /* in order of first sight */
+};
+
+static struct process_memory **bucket_of(struct memory *m, uint32_t tgid)
+{
+	return &m->buckets[tgid & (BUCKETS - 1)];
+}
+
+int memory_new(struct memory **ret_memory)
+{
+	struct memory *m = calloc(1, sizeof(*m));
+
+	if (!m)
+		return -ENOMEM;
+	*ret_memory = m;
+	return 0;
+}
+
+static void process_memory_free(struct process_memory *p)
+{
+	for (size_t i = 0; i < p->tracks.n; i++)
+		track_free(p->tracks.items[i]);
+	ARRAY_DONE(&p->tracks);
+	ARRAY_DONE(&p->ops);
+	ARRAY_DONE(&p->in_flight);
+	free(p);
+}
+
+void memory_free(struct memory *m)
+{
+	if (!m)
+		return;
+	for (size_t i = 0; i < m->all.n; i++)
+		process_memory_free(m->all.items[i]);
+	ARRAY_DONE(&m->all);
+	free(m);
+}
+
+struct process_memory *memory_take(struct memory *m, const struct process_identity *identity)
+{
+	struct process_memory **bucket = bucket_of(m, identity->tgid), *p;
+
+	for (p = *bucket; p; p = p->next)
+		if (process_identity_equal(&p->identity, identity))
+			return p;
+
+	p = calloc(1, sizeof(*p));
+	if (!p)
+		return NULL;
+	p->identity = *identity;
+	if (ARRAY_PUSH(&m->all, p) < 0) {
+		free(p);
+		return NULL;
+	}
+	p->next = *bucket;
+	*bucket = p;
+	return p;
+}
+
+struct process_memory *memory_find_pid(struct memory *m, uint32_t tgid)
+{
+	struct process_memory *p = *bucket_of(m, tgid);
+
+	while (p && p->identity.tgid != tgid)
+		p = p->next;
+	return p;
+}
+
+void memory_forget(struct memory *m, struct process_memory *process)
+{
+	struct process_memory **at;
+
+	if (!process)
+		return;
+	for (at = bucket_of(m, process->identity.tgid); *at != process; at = &(*at)->next)
+		;
+	*at = process->next;
+	for (size_t i = 0; i < m->all.n; i++) {
+		if (m->all.items[i] != process)
+			continue;
+		m->all.n--;
+		memmove(&m->all.items[i], &m->all.items[i + 1], (m->all.n - i) * sizeof(*m->all.items));
+		break;
+	}
+	process_memory_free(process);
+}
+
+size_t memory_count(const struct memory *m)
+{
+	return m->all.n;
+}
+
+struct process_memory *memory_quietest(struct memory *m)
+{
+	struct process_memory *quietest = NULL;
+
+	for (size_t i = 0; i < m->all.n; i++)
+		if (!quietest || m->all.items[i]->seen_ns < quietest->seen_ns)
+			quietest = m->all.items[i];
+	return quietest;
+}
+
+void memory_each(struct memory *m, memory_func func, void *data)
+{
+	for (size_t i = 0; i < m->all.n;) {
+		struct process_memory *p = m->all.items[i];
+
+		func(p, data);
+		if (i < m->all.n && m->all.items[i] == p)
+			i++;
+	}
+}
+
+/* ---- operations ---- */
+
+struct op_memory *process_memory_op(struct process_memory *p, const struct op *op)
+{
+	for (size_t i = 0; i < p->ops.n; i++)
+		if (p->ops.items[i].op == op)
+			return &p->ops.items[i];
+	if (ARRAY_PUSH(&p->ops, ((struct op_memory){ .op = op })) < 0)
+		return NULL;
+	return &p->ops.items[p->ops.n - 1];
+}
+
+static uint64_t median_ns(const struct op_figures *f)
+{
+	return histogram_quantile(&f->durations, 0.5, f->max_ns ? f->max_ns : UINT64_MAX);
+}
+
+int process_memory_early(struct process_memory *p, const struct tick *tick)
+{
+	for (size_t i = 0; i < p->in_tick->ops.n; i++) {
+		const struct tick_op *in_tick = &p->in_tick->ops.items[i];
+		const struct op_figures *f = &in_tick->figures;
+		struct op_memory *m = in_tick->op ? process_memory_op(p, in_tick->op) : NULL;
+		struct early_tick *early;
+
+		if (!in_tick->op)
+			continue;
+		if (!m)
+			return -ENOMEM;
+		if (m->n_early == EARLY_TICKS || !f->durations.sum)
+			continue;
+		early = &m->early[m->n_early++];
+		*early = (struct early_tick){
+			.from_ns = tick->from_ns,
+			.to_ns = tick->to_ns,
+			.calls = f->durations.sum,
+			.own_ns = detect_own_ns(f),
+			.bytes = f->bytes,
+			.median_ns = median_ns(f),
+		};
+		if (in_tick->op->flags & OP_SYNC)
+			early->own_ns -= MIN(early->own_ns, f->blame_ns[BLAME_DEVICE]);
+	}
+	return 0;
+}
+
+void process_memory_learn(struct process_memory *p, const struct tick *tick, bool is_quiet)
+{
+	uint64_t wall_ns = tick->to_ns > tick->from_ns ? tick->to_ns - tick->from_ns : 1;
+	double keep = (double)QUIET_MEMORY_NS / (double)(QUIET_MEMORY_NS + wall_ns);
+
+	for (size_t i = 0; i < p->ops.n; i++) {
+		struct op_memory *m = &p->ops.items[i];
+		const struct op_figures *f = NULL;
+
+		for (size_t k = 0; p->in_tick && k < p->in_tick->ops.n && !f; k++)
+			if (p->in_tick->ops.items[k].op == m->op)
+				f = &p->in_tick->ops.items[k].figures;
+		if (is_quiet) {
+			double own_ratio = f ? (double)detect_own_ns(f) / (double)wall_ns : 0;
+
+			/* The first tick is all there is; later ones weigh what they last. */
+			keep = m->quiet_wall_ns ? keep : 0;
+			m->quiet_own_ns = m->quiet_own_ns * keep + own_ratio * (1 - keep) * (double)NSEC_PER_SEC;
+			m->quiet_wall_ns += wall_ns;
+		}
+		if (!f)
+			continue;
+		m->calls += op_figures_count(f);
+		if (is_quiet) {
+			m->max_ns = MAX(m->max_ns, f->max_ns);
+			if (f->durations.sum)
+				m->usual_ns[m->n_usual++ % USUAL_TICKS] = median_ns(f);
+		}
+	}
+}

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * What the engine remembers of processes: the incarnations that are there, what their
+ * operations usually take, and what is being found in them. Bounded: when it is full the
+ * process that was quiet for longest is forgotten.
+ */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "detect/detector.h"
+
+struct track;
+
+#define EXAMPLES_MAX FINDING_CALLS_MAX
+
+/* The kept calls of a tick that a detector could show, those with most of what it is about first. */
+struct examples {
+	struct {
+		struct finding_call call;
+		const struct op *op;
+		uint64_t ns;
+	} items[EXAMPLES_MAX];
+	size_t n;
+};
+
+struct process_memory {
+	struct process_memory *next; /* in its bucket */
+	struct process_identity identity;
+	uint64_t first_call_ns;
+	uint64_t seen_ns; /* end of the last tick with something of it */
+	uint32_t done;	  /* detectors with .is_once that have spoken: 1 << number */
+	op_memories ops;
+	ARRAY(struct track *) tracks;
+	struct examples examples[DETECTOR_COUNT];
+	ARRAY(const struct in_flight_record *) in_flight; /* of this tick; borrowed from it */
+	const struct tick_process *in_tick;		  /* borrowed; NULL when the tick has nothing of it */
+};
+
+struct memory;
+
+int memory_new(struct memory **ret_memory);
+/** memory_free() - tracks are freed, too */
+void memory_free(struct memory *memory);
+/** memory_take() - of an incarnation, made when it is new. Return: NULL without memory */
+struct process_memory *memory_take(struct memory *memory, const struct process_identity *identity);
+/** memory_find_pid() - the newest incarnation with that process id, NULL if none */
+struct process_memory *memory_find_pid(struct memory *memory, uint32_t tgid);
+/** memory_forget() - NULL is fine */
+void memory_forget(struct memory *memory, struct process_memory *process);
+size_t memory_count(const struct memory *memory);
+/** memory_quietest() - the one that was not seen for longest; NULL when there is none */
+struct process_memory *memory_quietest(struct memory *memory);
+
+typedef void (*memory_func)(struct process_memory *process, void *data);
+/** memory_each() - func may forget the process it is given; the order is that of first sight */
+void memory_each(struct memory *memory, memory_func func, void *data);
+
+/** process_memory_op() - made when it is new. Return: NULL without memory; valid until the next is made */
+struct op_memory *process_memory_op(struct process_memory *process, const struct op *op);
+/** process_memory_early() - note the first ticks of each operation, before detectors look. Return: 0 or -ENOMEM */
+int process_memory_early(struct process_memory *process, const struct tick *tick);
+/** process_memory_learn() - @is_quiet: nothing disturbs it, so that this tick says what is usual */
+void process_memory_learn(struct process_memory *process, const struct tick *tick, bool is_quiet);

@@ -1,0 +1,534 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "detect/track.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "events/op.h"
+#include "procs/system_sample.h"
+
+/* What is going on now, for severity and for who is to blame: ticks lose their weight over this time. (Guess.) */
+#define RECENT_NS (5 * NSEC_PER_SEC)
+/* Below this share of the time nothing is worse than LOW, whatever part of the calls it is: without any
+ * neighbour up to 0.22 % was measured (docs/measurements/blame.md, "behind / wall, without a hog"). */
+#define SMALL_RATIO 0.01
+/* One process is named when it made up half of the wait; the rest is a group. (Guess.) */
+#define CULPRIT_RATIO 0.5
+/* What is blamed changes when it has lost most of its part and something else has taken over. (Guess.) */
+#define STALE_RATIO 0.2
+/* One of a group, if at least so much of it is its. */
+#define GROUP_RATIO 0.05
+/* A long finding is told anew every so often, a young one in every tick. */
+#define TOLD_YOUNG_NS (60 * NSEC_PER_SEC)
+#define TOLD_EVERY_NS (10 * NSEC_PER_SEC)
+/* A few calls are no proof: confidence grows to full with this many. (Guess.) */
+#define FEW_CALLS 10
+/* Slow is twice what is usual: as figures.c says of kept calls. */
+#define SLOW_MEDIANS 2
+
+int track_new(enum detector_number number, const struct op *key, uint64_t from_ns, struct track **ret_track)
+{
+	struct track *t = calloc(1, sizeof(*t));
+
+	if (!t)
+		return -ENOMEM;
+	t->number = number;
+	t->detector = detector_get(number);
+	t->key = key;
+	t->from_ns = t->last_ns = from_ns;
+	t->sums.machine_cpu_ratio = -1;
+	*ret_track = t;
+	return 0;
+}
+
+void track_free(struct track *t)
+{
+	if (!t)
+		return;
+	for (size_t i = 0; i < t->ops.n; i++)
+		op_figures_done(&t->ops.items[i].figures);
+	ARRAY_DONE(&t->ops);
+	free(t);
+}
+
+/* ---- sums ---- */
+
+static int figures_add(struct op_figures *to, const struct op_figures *from)
+{
+	for (uint32_t i = from->durations.first; i < from->durations.first + from->durations.n; i++) {
+		uint64_t n = histogram_count(&from->durations, i);
+		int r = n ? histogram_add(&to->durations, i, n) : 0;
+
+		if (r < 0)
+			return r;
+	}
+	to->total_ns += from->total_ns;
+	to->raw_ns += from->raw_ns;
+	to->max_ns = MAX(to->max_ns, from->max_ns);
+	to->bytes += from->bytes;
+	for (int i = 0; i < BLAME_COUNT; i++)
+		to->blame_ns[i] += from->blame_ns[i];
+	to->errors += from->errors;
+	to->abandoned += from->abandoned;
+	to->untimed += from->untimed;
+	return 0;
+}
+
+static struct track_op *op_find(struct track *t, const struct op *op)
+{
+	for (size_t i = 0; i < t->ops.n; i++)
+		if (t->ops.items[i].op == op)
+			return &t->ops.items[i];
+	return NULL;
+}
+
+static struct track_op *op_take(struct track *t, const struct op *op)
+{
+	struct track_op *known = op_find(t, op);
+
+	if (known)
+		return known;
+	if (ARRAY_PUSH(&t->ops, ((struct track_op){ .op = op })) < 0)
+		return NULL;
+	return &t->ops.items[t->ops.n - 1];
+}
+
+static int ops_add(struct track *t, const struct track_tick *tick)
+{
+	const struct detector_view *view = tick->view;
+
+	for (uint32_t id = 1; id < OP_ID_MAX; id++) {
+		struct track_op *mine;
+
+		if (!tick->condition->op_lost_ns[id])
+			continue;
+		mine = op_take(t, op_get(id));
+		if (!mine)
+			return -ENOMEM;
+		mine->lost_ns += tick->condition->op_lost_ns[id];
+		mine->recent_lost_ns += (double)tick->condition->op_lost_ns[id];
+	}
+	/* Of what is over, this tick's figures say nothing. */
+	for (size_t i = 0; i < view->n_ops && !tick->condition->end_ns; i++) {
+		struct track_op *mine = view->ops[i].op ? op_find(t, view->ops[i].op) : NULL;
+		int r = mine ? figures_add(&mine->figures, &view->ops[i].figures) : 0;
+
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+static void culprit_add(struct track *t, const struct tick_behind *who)
+{
+	size_t least = 0;
+
+	t->behind_ns += who->ns;
+	for (size_t i = 0; i < t->n_culprits; i++) {
+		if (t->culprits[i].who.tgid == who->tgid) {
+			t->culprits[i].who.ns += who->ns;
+			t->culprits[i].recent_ns += (double)who->ns;
+			return;
+		}
+		if (t->culprits[i].recent_ns < t->culprits[least].recent_ns)
+			least = i;
+	}
+	if (t->n_culprits < TRACK_CULPRITS_MAX)
+		least = t->n_culprits++;
+	else if (t->culprits[least].recent_ns >= (double)who->ns || t->culprits[least].who.tgid == t->finding.cause.pid)
+		return; /* its time stays in behind_ns: part of the group */
+	t->culprits[least] = (struct track_culprit){ .who = *who, .recent_ns = (double)who->ns };
+}
+
+static void recent_decay(struct track *t, uint64_t wall_ns)
+{
+	double keep = (double)RECENT_NS / (double)(RECENT_NS + wall_ns);
+
+	t->recent_lost_ns *= keep;
+	t->recent_time_ns *= keep;
+	t->recent_calls_ns *= keep;
+	for (size_t i = 0; i < t->ops.n; i++)
+		t->ops.items[i].recent_lost_ns *= keep;
+	for (size_t i = 0; i < t->n_culprits; i++)
+		t->culprits[i].recent_ns *= keep;
+}
+
+static int sums_add(struct track *t, const struct track_tick *tick)
+{
+	const struct detector_view *view = tick->view;
+	const struct condition *c = tick->condition;
+	struct detector_sums *s = &t->sums;
+
+	s->present_ns += c->end_ns ? c->end_ns - t->from_ns : view->wall_ns;
+	s->time_ns += MAX(view->wall_ns, view->calls_ns);
+	s->calls_ns += view->calls_ns;
+	s->calls += view->calls;
+	if (c->lost_total_ns)
+		s->lost_ns = MAX(s->lost_ns, t->base_lost_ns + c->lost_total_ns);
+	else
+		s->lost_ns += c->lost_ns;
+	for (size_t i = 0; i < CONDITION_EXTRA; i++)
+		s->extra[i] += c->extra[i];
+	if (view->system)
+		s->machine_cpu_ratio = MAX(s->machine_cpu_ratio, view->system->cpu_ratio);
+	t->confidence_ns += c->confidence * tick->quality * (double)c->lost_ns;
+	t->weight_ns += (double)c->lost_ns;
+	t->recent_lost_ns += (double)c->lost_ns;
+	if (t->detector->has_culprits && tick->process->in_tick)
+		for (size_t i = 0; i < tick->process->in_tick->behind.n; i++)
+			culprit_add(t, &tick->process->in_tick->behind.items[i]);
+	return ops_add(t, tick);
+}
+
+/* ---- who and what ---- */
+
+/* The one process that made up most of the recent wait; NULL: a group, or nobody. */
+static const struct track_culprit *culprit_most(const struct track *t)
+{
+	const struct track_culprit *most = NULL;
+	double all = 0;
+
+	for (size_t i = 0; i < t->n_culprits; i++) {
+		all += t->culprits[i].recent_ns;
+		if (!most || t->culprits[i].recent_ns > most->recent_ns)
+			most = &t->culprits[i];
+	}
+	return most && most->recent_ns >= CULPRIT_RATIO * all && all > 0 ? most : NULL;
+}
+
+static const struct track_op *op_most(const struct track *t)
+{
+	const struct track_op *most = NULL;
+
+	for (size_t i = 0; i < t->ops.n; i++)
+		if (!most || t->ops.items[i].recent_lost_ns > most->recent_lost_ns)
+			most = &t->ops.items[i];
+	return most;
+}
+
+void track_identify(struct track *t, const struct track_tick *tick)
+{
+	const struct track_culprit *culprit = culprit_most(t);
+	const struct track_op *op = op_most(t);
+	struct finding *f = &t->finding;
+
+	f->kind = f->cause.kind = t->detector->name;
+	f->process = *tick->view->process;
+	f->op = t->key ? t->key : op ? op->op : NULL;
+	if (!culprit)
+		return;
+	f->cause.pid = culprit->who.tgid;
+	f->cause.uid = culprit->who.uid;
+	memcpy(f->cause.comm, culprit->who.comm, sizeof(f->cause.comm));
+}
+
+bool track_is_same(const struct track *t, const struct track *earlier)
+{
+	return t->number == earlier->number && t->finding.op == earlier->finding.op &&
+	       t->finding.cause.pid == earlier->finding.cause.pid;
+}
+
+/* Whether another operation or process has taken over for good. */
+static bool blames_another(const struct track *t)
+{
+	const struct track_culprit *most = culprit_most(t);
+	const struct track_op *op = op_most(t), *mine = NULL;
+	double all = 0, recent = 0, ops_all = 0;
+
+	for (size_t i = 0; i < t->n_culprits; i++) {
+		all += t->culprits[i].recent_ns;
+		if (t->culprits[i].who.tgid == t->finding.cause.pid)
+			recent = t->culprits[i].recent_ns;
+	}
+	if (t->finding.cause.pid && recent < STALE_RATIO * all)
+		return true;
+	/* A group, of which one process has become nearly all. */
+	if (t->detector->has_culprits && !t->finding.cause.pid && most && most->recent_ns > (1 - STALE_RATIO) * all)
+		return true;
+
+	for (size_t i = 0; i < t->ops.n; i++) {
+		ops_all += t->ops.items[i].recent_lost_ns;
+		if (t->ops.items[i].op == t->finding.op)
+			mine = &t->ops.items[i];
+	}
+	return op && mine && mine->recent_lost_ns < STALE_RATIO * ops_all &&
+	       op->recent_lost_ns > CULPRIT_RATIO * ops_all;
+}
+
+/* ---- the finding ---- */
+
+/*
+ * The share of the time that is being lost: of the wall clock, or of the time in calls
+ * where several threads have more of it. A program that is seldom in a call waits for a
+ * CPU as much outside of them, where nothing is measured; the geometric mean with the
+ * share of its calls' time stands for that.
+ */
+static double lost_ratio(const struct track *t)
+{
+	double of_time = t->recent_time_ns > 0 ? t->recent_lost_ns / t->recent_time_ns : 0;
+	double of_calls = t->recent_calls_ns > 0 ? t->recent_lost_ns / t->recent_calls_ns : 0;
+
+	if (!t->detector->is_outside_too || of_time < SMALL_RATIO || of_calls < of_time)
+		return MIN(of_time, 1);
+	return sqrt(MIN(of_time, 1) * MIN(of_calls, 1));
+}
+
+static enum finding_severity severity_now(const struct track *t)
+{
+	double ratio = lost_ratio(t);
+	enum finding_severity severity = FINDING_LOW;
+
+	for (int i = FINDING_MEDIUM; i <= FINDING_CRITICAL; i++) {
+		const struct severity_band *band = &t->detector->bands[i];
+
+		if (band->ratio > 0 && ratio >= band->ratio && t->sums.lost_ns >= band->lost_ns)
+			severity = (enum finding_severity)i;
+	}
+	return severity;
+}
+
+static void example_add(struct finding *f, const struct finding_call *call)
+{
+	size_t at = f->n_calls;
+
+	for (size_t i = 0; i < f->n_calls; i++)
+		if (f->call[i].start_ns == call->start_ns && f->call[i].tid == call->tid)
+			at = i;
+	if (at == f->n_calls && f->n_calls < FINDING_CALLS_MAX)
+		f->n_calls++;
+	else if (at == f->n_calls && f->call[--at].duration_ns >= call->duration_ns)
+		return;
+	f->call[at] = *call;
+	for (; at && f->call[at].duration_ns > f->call[at - 1].duration_ns; at--) {
+		struct finding_call longer = f->call[at];
+
+		f->call[at] = f->call[at - 1];
+		f->call[at - 1] = longer;
+	}
+}
+
+static void examples_fill(struct track *t, const struct track_tick *tick)
+{
+	const struct examples *from = &tick->process->examples[t->number];
+
+	if (tick->condition && tick->condition->example.start_ns)
+		example_add(&t->finding, &tick->condition->example);
+	for (size_t i = 0; i < from->n; i++)
+		if (from->items[i].op == t->finding.op)
+			example_add(&t->finding, &from->items[i].call);
+}
+
+static uint64_t slow_calls(const struct histogram *h, uint64_t usual_ns)
+{
+	uint64_t n = 0;
+
+	for (uint32_t i = h->first; i < h->first + h->n; i++)
+		if (histogram_bucket_low_ns(i) >= usual_ns * SLOW_MEDIANS)
+			n += histogram_count(h, i);
+	return n;
+}
+
+static void op_fill(struct track *t, const struct track_tick *tick)
+{
+	struct finding *f = &t->finding;
+	const struct track_op *op = f->op ? op_find(t, f->op) : NULL;
+	const struct op_memory *memory = f->op ? detector_view_memory(tick->view, f->op) : NULL;
+
+	if (memory)
+		f->usual_ns = op_memory_usual(memory);
+	if (!op)
+		return;
+	f->calls = op_figures_count(&op->figures);
+	f->max_ns = op->figures.max_ns;
+	f->p99_ns = histogram_quantile(&op->figures.durations, 0.99, f->max_ns ? f->max_ns : UINT64_MAX);
+	f->slow_calls =
+		slow_calls(&op->figures.durations,
+			   f->usual_ns ? f->usual_ns : histogram_quantile(&op->figures.durations, 0.5, UINT64_MAX));
+	memcpy(f->blame_ns, op->figures.blame_ns, sizeof(f->blame_ns));
+}
+
+static void cause_fill(struct track *t)
+{
+	struct finding *f = &t->finding;
+	struct detector_sums *s = &t->sums;
+
+	if (!t->detector->has_culprits) {
+		f->cause.share = 1;
+		return;
+	}
+	s->culprit_ns = f->cause.pid ? 0 : t->behind_ns;
+	s->n_culprits = 0;
+	for (size_t i = 0; i < t->n_culprits; i++) {
+		const struct tick_behind *who = &t->culprits[i].who;
+
+		if (who->tgid == f->cause.pid)
+			s->culprit_ns = who->ns;
+		s->n_culprits += (double)who->ns >= GROUP_RATIO * (double)t->behind_ns;
+	}
+	f->cause.share = s->lost_ns ? MIN((double)s->culprit_ns / (double)s->lost_ns, 1) : 0;
+}
+
+static void tell(struct track *t, const struct detector_facts *facts)
+{
+	t->finding.n_evidence = t->finding.n_advice = 0;
+	t->detector->tell(&t->sums, facts, &t->finding);
+}
+
+static void fill(struct track *t, const struct track_tick *tick)
+{
+	struct finding *f = &t->finding;
+	uint64_t n_calls;
+
+	f->start_ns = t->from_ns;
+	f->present_ns = t->sums.present_ns;
+	f->lost_ns = t->sums.lost_ns;
+	f->measured = tick->condition && tick->condition->end_ns ? 0 : tick->view->measured;
+	op_fill(t, tick);
+	cause_fill(t);
+	examples_fill(t, tick);
+	if (tick->condition) {
+		enum finding_severity severity =
+			tick->condition->severity ? tick->condition->severity : severity_now(t);
+
+		f->severity = MAX(f->severity, severity);
+		if (tick->condition->has_blame)
+			memcpy(f->blame_ns, tick->condition->blame_ns, sizeof(f->blame_ns));
+	}
+	n_calls = t->detector->is_per_op ? FEW_CALLS : t->sums.calls;
+	f->confidence = t->weight_ns > 0 ? t->confidence_ns / t->weight_ns : 0;
+	if (n_calls < FEW_CALLS)
+		f->confidence *= 0.5 + 0.5 * (double)n_calls / FEW_CALLS;
+	f->confidence = MIN(f->confidence, 1);
+
+	tell(t, tick->facts);
+}
+
+static uint64_t id_of(const struct finding *f)
+{
+	const uint64_t numbers[] = { f->process.start_boot_ns, f->process.tgid, f->process.exec_gen,
+				     f->op ? f->op->id : 0,    f->cause.pid,	f->start_ns };
+	const unsigned char *bytes = (const unsigned char *)numbers;
+	uint64_t hash = 0xcbf29ce484222325ull; /* FNV-1a, 64 bits */
+
+	for (const char *c = f->kind; *c; c++)
+		hash = (hash ^ (unsigned char)*c) * 0x100000001b3ull;
+	for (size_t i = 0; i < sizeof(numbers); i++)
+		hash = (hash ^ bytes[i]) * 0x100000001b3ull;
+	return hash ? hash : 1;
+}
+
+void track_open(struct track *t, const struct track_tick *tick)
+{
+	t->state = TRACK_OPEN;
+	t->told_ns = tick->view->to_ns;
+	t->finding.start_ns = t->from_ns;
+	t->finding.id = id_of(&t->finding);
+	fill(t, tick);
+}
+
+int track_reopen(struct track *t, const struct track *again, const struct track_tick *tick)
+{
+	for (size_t i = 0; i < again->ops.n; i++) {
+		struct track_op *mine = op_take(t, again->ops.items[i].op);
+		int r = mine ? figures_add(&mine->figures, &again->ops.items[i].figures) : -ENOMEM;
+
+		if (r < 0)
+			return r;
+		mine->lost_ns += again->ops.items[i].lost_ns;
+		mine->recent_lost_ns = again->ops.items[i].recent_lost_ns;
+	}
+	for (size_t i = 0; i < t->n_culprits; i++)
+		t->culprits[i].recent_ns = 0;
+	for (size_t i = 0; i < again->n_culprits; i++)
+		culprit_add(t, &again->culprits[i].who);
+	t->behind_ns += again->behind_ns;
+	for (size_t i = 0; i < again->n_culprits; i++)
+		t->behind_ns -= again->culprits[i].who.ns; /* culprit_add() has counted them */
+	t->base_lost_ns = t->sums.lost_ns;
+	t->sums.present_ns += again->sums.present_ns;
+	t->sums.time_ns += again->sums.time_ns;
+	t->sums.calls_ns += again->sums.calls_ns;
+	t->sums.calls += again->sums.calls;
+	t->sums.lost_ns += again->sums.lost_ns;
+	t->sums.machine_cpu_ratio = MAX(t->sums.machine_cpu_ratio, again->sums.machine_cpu_ratio);
+	for (size_t i = 0; i < CONDITION_EXTRA; i++)
+		t->sums.extra[i] += again->sums.extra[i];
+	t->confidence_ns += again->confidence_ns;
+	t->weight_ns += again->weight_ns;
+	t->recent_lost_ns = again->recent_lost_ns;
+	t->recent_time_ns = again->recent_time_ns;
+	t->recent_calls_ns = again->recent_calls_ns;
+	t->bucket_ns = again->bucket_ns;
+	t->last_ns = again->last_ns;
+	t->told_ns = tick->view->to_ns;
+	t->state = TRACK_OPEN;
+	t->finding.end_ns = 0;
+	t->finding.recurrence++;
+	fill(t, tick);
+	return 0;
+}
+
+void track_close(struct track *t, uint64_t end_ns, const struct detector_facts *facts)
+{
+	t->state = TRACK_CLOSED;
+	t->finding.end_ns = MAX(end_ns, t->finding.start_ns);
+	tell(t, facts);
+}
+
+/* ---- one tick ---- */
+
+static bool is_full(const struct track *t)
+{
+	const struct detector *d = t->detector;
+	double open_ns = (double)d->open_lost_ns;
+
+	if (t->bucket_ns < open_ns)
+		return false;
+	return t->sums.present_ns >= d->open_present_ns || t->bucket_ns >= 4 * open_ns;
+}
+
+int track_advance(struct track *t, const struct track_tick *tick)
+{
+	const struct detector_view *view = tick->view;
+	double time_ns = (double)MAX(view->wall_ns, view->calls_ns);
+	double noise_ns = t->detector->noise_ratio * time_ns;
+	double lost_ns = tick->condition ? (double)tick->condition->lost_ns : 0;
+	bool is_present = tick->condition && lost_ns > noise_ns;
+	enum finding_severity before = t->finding.severity;
+	int r;
+
+	recent_decay(t, view->wall_ns);
+	t->recent_time_ns += time_ns;
+	t->recent_calls_ns += (double)view->calls_ns;
+	t->bucket_ns = MAX(0, t->bucket_ns + lost_ns - noise_ns);
+
+	if (!is_present) {
+		if (t->state == TRACK_GATHERING)
+			return t->bucket_ns <= 0 || view->to_ns - t->last_ns > t->detector->quiet_ns ? TRACK_DRAINED
+												     : TRACK_NOTHING;
+		return view->to_ns - t->last_ns >= t->detector->quiet_ns ? TRACK_CLOSES : TRACK_NOTHING;
+	}
+
+	if (!t->sums.present_ns)
+		t->from_ns = tick->condition->start_ns ? tick->condition->start_ns : view->from_ns;
+	t->last_ns = view->to_ns;
+	r = sums_add(t, tick);
+	if (r < 0)
+		return r;
+	if (t->state == TRACK_GATHERING && is_full(t))
+		return TRACK_OPENS;
+	if (t->state == TRACK_GATHERING) /* what is over does not become more by being told again */
+		return tick->condition->end_ns ? TRACK_DRAINED : TRACK_NOTHING;
+	if (blames_another(t))
+		return TRACK_ANOTHER;
+
+	fill(t, tick);
+	if (t->finding.severity == before && t->sums.present_ns > TOLD_YOUNG_NS &&
+	    view->to_ns - t->told_ns < TOLD_EVERY_NS)
+		return TRACK_NOTHING;
+	t->told_ns = view->to_ns;
+	return TRACK_CHANGED;
+}

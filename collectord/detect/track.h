@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The life of one finding: conditions of ticks gather until they are one, it opens, is
+ * updated, is quiet, closes, and comes back.
+ *
+ * Lost time fills a bucket that drains at the rate of noise; a track that is drained
+ * before it was full never was a finding.
+ */
+#pragma once
+
+#include "base/array.h"
+#include "detect/detector.h"
+#include "detect/memory.h"
+
+#define TRACK_CULPRITS_MAX 16
+
+enum track_state { TRACK_GATHERING, TRACK_OPEN, TRACK_CLOSED };
+
+/* What was lost in one operation while it was present. */
+struct track_op {
+	const struct op *op;
+	uint64_t lost_ns;
+	double recent_lost_ns;
+	struct op_figures figures; /* of the ticks in which it was present */
+};
+
+struct track_culprit {
+	struct tick_behind who; /* .ns: in all */
+	double recent_ns;
+};
+
+struct track {
+	const struct detector *detector;
+	enum detector_number number;
+	const struct op *key; /* of a detector with .is_per_op */
+	enum track_state state;
+	double bucket_ns;
+	uint64_t from_ns;      /* where it began */
+	uint64_t last_ns;      /* end of the last tick in which it was present */
+	uint64_t told_ns;      /* when it was last updated */
+	double recent_lost_ns; /* of the last few seconds, as are the next two */
+	double recent_time_ns;
+	double recent_calls_ns;
+	double confidence_ns; /* sum of confidence times lost time; the sum of the latter: */
+	double weight_ns;
+	uint64_t base_lost_ns; /* lost_ns when it opened again, where it is told in total */
+	struct detector_sums sums;
+	ARRAY(struct track_op) ops;
+	struct track_culprit culprits[TRACK_CULPRITS_MAX];
+	size_t n_culprits;
+	uint64_t behind_ns; /* of all culprits, those for which there was no room included */
+	struct finding finding;
+};
+
+/* What a tick brings for one track. */
+struct track_tick {
+	const struct detector_view *view;
+	const struct process_memory *process;
+	const struct condition *condition; /* NULL: does not hold in this tick */
+	double quality;			   /* what losses leave of confidence, 0...1 */
+	const struct detector_facts *facts;
+};
+
+enum track_step {
+	TRACK_NOTHING,
+	TRACK_DRAINED, /* it never was a finding: free it */
+	TRACK_OPENS,   /* track_open() it */
+	TRACK_CHANGED,
+	TRACK_ANOTHER, /* the same detector now blames another operation or process: close this, begin a new one */
+	TRACK_CLOSES,
+};
+
+/** track_new() - Return: 0 or -ENOMEM */
+int track_new(enum detector_number number, const struct op *key, uint64_t from_ns, struct track **ret_track);
+void track_free(struct track *track);
+/** track_advance() - one tick further. Return: enum track_step, or -ENOMEM with something of the tick not counted */
+int track_advance(struct track *track, const struct track_tick *tick);
+/** track_identify() - name cause and operation, before it is opened */
+void track_identify(struct track *track, const struct track_tick *tick);
+/** track_is_same() - whether it is what an earlier one was */
+bool track_is_same(const struct track *track, const struct track *earlier);
+/** track_open() - it is a finding from here on */
+void track_open(struct track *track, const struct track_tick *tick);
+/** track_reopen() - an earlier finding comes back: takes over what `again` gathered. Return: 0 or -ENOMEM */
+int track_reopen(struct track *track, const struct track *again, const struct track_tick *tick);
+/** track_close() - the finding's last word */
+void track_close(struct track *track, uint64_t end_ns, const struct detector_facts *facts);

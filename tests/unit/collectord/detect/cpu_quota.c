@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * A quota is named first where it takes more than anybody else, and grows with what it takes.
+ */
+#include "play.h"
+
+static const struct {
+	const char *name;
+	double quota; /* share of the time that it takes away */
+	double hog;
+	const char *first;
+	enum finding_severity severity;
+	size_t n;
+} cases[] = {
+	{ "none", 0, 0, "", 0, 0 },
+	{ "touched now and then", 0.001, 0, "", 0, 0 },
+	{ "5 %", 0.05, 0, "cpu_quota", FINDING_LOW, 1 },
+	{ "20 %", 0.2, 0, "cpu_quota", FINDING_MEDIUM, 1 },
+	{ "half", 0.5, 0, "cpu_quota", FINDING_HIGH, 1 },
+	{ "quota of 40 %", 0.62, 0, "cpu_quota", FINDING_CRITICAL, 1 },
+	{ "quota of 5 %", 0.95, 0, "cpu_quota", FINDING_CRITICAL, 1 },
+	{ "with a weaker hog", 0.4, 0.2, "cpu_quota", FINDING_HIGH, 2 },
+	{ "with a stronger hog", 0.2, 0.5, "cpu_contention", FINDING_HIGH, 2 },
+};
+
+int main(void)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		for (uint64_t seed = 0; seed < 10; seed++) {
+			struct play *p = malloc(sizeof(*p));
+			const struct finding *f;
+
+			play_begin(p, seed);
+			for (int second = 0; second < 35; second++) {
+				play_training(p, second < 5 ? 0 : cases[i].hog, second < 5 ? 0 : cases[i].quota);
+				CHECK_INT_EQ(cases[i].name, play_tick(p, S), 0);
+			}
+			f = play_first(p);
+			CHECK_STR_EQ(cases[i].name, f ? f->kind : "", cases[i].first);
+			CHECK_INT_EQ(cases[i].name, f ? f->severity : 0, cases[i].severity);
+			CHECK_INT_EQ(cases[i].name, p->n_findings, cases[i].n);
+			f = play_find(p, "cpu_quota");
+			if (f) {
+				CHECK_INT_EQ(cases[i].name, f->cause.pid, 0);
+				CHECK(cases[i].name, play_evidence(f, "throttled_ratio") > 0.95 * cases[i].quota);
+				CHECK(cases[i].name, strstr(f->advice[0], "cpu.max") != NULL);
+			}
+			play_end(p);
+			free(p);
+		}
+	}
+	return check_result();
+}

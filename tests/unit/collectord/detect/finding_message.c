@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The message has everything of a finding, and what was not measured is absent from it.
+ */
+#include "detect/finding_message.h"
+
+#include "play.h"
+
+static uint64_t unix_clock(uint64_t monotonic_ns, void *data)
+{
+	return monotonic_ns + *(const uint64_t *)data;
+}
+
+static struct finding sample(void)
+{
+	struct finding f = {
+		.id = 0x8f3a2c,
+		.kind = "cpu_contention",
+		.severity = FINDING_HIGH,
+		.confidence = 0.75,
+		.process = { .tgid = 4711,
+			     .uid = 1000,
+			     .exec_gen = 2,
+			     .start_unix_ns = 77,
+			     .comm = "sixteen letters!" },
+		.op = play_find_op("cudaStreamSynchronize"),
+		.start_ns = 5,
+		.present_ns = 8,
+		.recurrence = 3,
+		.lost_ns = 6,
+		.calls = 10,
+		.slow_calls = 4,
+		.usual_ns = 1,
+		.p99_ns = 2,
+		.max_ns = 3,
+		.blame_ns = { 11, 12, 13 },
+		.measured = MEASURED(BLAME_ON_CPU) | MEASURED(BLAME_RUNNABLE),
+		.cause = { .kind = "cpu_contention", .pid = 6603, .uid = 1, .comm = "logrotate", .share = 0.5 },
+		.evidence = { { "runnable_ns", 6, FINDING_UNIT_NS }, { "lost_ratio", 0.25, FINDING_UNIT_RATIO } },
+		.n_evidence = 2,
+		.call = { { .start_ns = 7, .duration_ns = 2, .tid = 4712 } },
+		.n_calls = 1,
+		.title = "cudaStreamSynchronize waited for the CPU",
+		.advice = { "renice" },
+		.n_advice = 1,
+	};
+
+	return f;
+}
+
+static void check_all(void)
+{
+	CLEANUP(arena_done) struct arena arena = ARENA_INIT;
+	struct finding f = sample();
+	uint64_t offset_ns = 1000;
+	Ingero__V1__Finding *m = finding_to_message(&f, 9, unix_clock, &offset_ns, &arena);
+
+	memset(&f, 0xff, sizeof(f)); /* the message owns what it says */
+	CHECK_STR_EQ("id", m->id, "00000000008f3a2c");
+	CHECK_STR_EQ("kind", m->kind, "cpu_contention");
+	CHECK_STR_EQ("severity", m->severity, "HIGH");
+	CHECK("confidence", m->confidence == 0.75);
+	CHECK_INT_EQ("pid", m->pid, 4711);
+	CHECK_STR_EQ("process_name", m->process_name, "sixteen letters!");
+	CHECK_INT_EQ("uid", m->uid, 1000);
+	CHECK_INT_EQ("start of the process", m->start_time_unix_ns, 77);
+	CHECK_INT_EQ("exec_generation", m->exec_generation, 2);
+	CHECK_STR_EQ("source", m->source, "cuda");
+	CHECK_STR_EQ("op", m->op, "cudaStreamSynchronize");
+	CHECK_INT_EQ("start", m->start_unix_ns, 1005);
+	CHECK_INT_EQ("goes on", m->end_unix_ns, 0);
+	CHECK_INT_EQ("present", m->present_ns, 8);
+	CHECK_INT_EQ("recurrence", m->recurrence, 3);
+	CHECK_INT_EQ("lost", m->lost_ns, 6);
+	CHECK_INT_EQ("calls", m->calls, 10);
+	CHECK_INT_EQ("slow_calls", m->slow_calls, 4);
+	CHECK_INT_EQ("usual", m->usual_ns, 1);
+	CHECK_INT_EQ("p99", m->p99_ns, 2);
+	CHECK_INT_EQ("max", m->max_ns, 3);
+	CHECK_STR_EQ("cause", m->cause->kind, "cpu_contention");
+	CHECK_STR_EQ("cause", m->cause->comm, "logrotate");
+	CHECK_INT_EQ("cause", m->cause->pid, 6603);
+	CHECK_INT_EQ("cause", m->cause->uid, 1);
+	CHECK("cause", m->cause->share == 0.5);
+	CHECK_INT_EQ("blame", m->blame_ns->on_cpu, 11);
+	CHECK_INT_EQ("blame", m->blame_ns->runnable, 12);
+	CHECK("measured", m->blame_ns->has_runnable);
+	CHECK("not measured", !m->blame_ns->has_quota && !m->blame_ns->has_other);
+	CHECK_INT_EQ("evidence", m->n_evidence, 2);
+	CHECK_STR_EQ("evidence", m->evidence[1]->name, "lost_ratio");
+	CHECK_STR_EQ("evidence", m->evidence[0]->unit, "ns");
+	CHECK_STR_EQ("evidence", m->evidence[1]->unit, "ratio");
+	CHECK("evidence", m->evidence[1]->value == 0.25);
+	CHECK_STR_EQ("advice", m->advice[0], "renice");
+	CHECK_INT_EQ("advice", m->n_advice, 1);
+	CHECK_STR_EQ("title", m->title, "cudaStreamSynchronize waited for the CPU");
+	CHECK_INT_EQ("examples", m->n_examples, 1);
+	CHECK_STR_EQ("examples", m->examples[0]->id, "9.7.4712");
+	CHECK_INT_EQ("examples", m->examples[0]->timestamp_unix_ns, 1007);
+	CHECK_INT_EQ("examples", m->examples[0]->duration_ns, 2);
+}
+
+static void check_absent(void)
+{
+	CLEANUP(arena_done) struct arena arena = ARENA_INIT;
+	struct finding f = {
+		.id = 1, .kind = "k", .severity = FINDING_LOW, .cause.kind = "k", .n_calls = 1, .end_ns = 4
+	};
+	uint64_t offset_ns = 1000;
+	Ingero__V1__Finding *m = finding_to_message(&f, 0, unix_clock, &offset_ns, &arena);
+
+	CHECK_STR_EQ("no operation", m->op, "");
+	CHECK_STR_EQ("no operation", m->source, "");
+	CHECK_STR_EQ("kept nowhere", m->examples[0]->id, "");
+	CHECK_INT_EQ("over", m->end_unix_ns, 1004);
+}
+
+int main(void)
+{
+	check_all();
+	check_absent();
+	return check_result();
+}

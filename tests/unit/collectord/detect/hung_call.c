@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * A call that does not return grows worse with its age; a long wait for a kernel is no alarm.
+ */
+#include "play.h"
+
+static const struct {
+	const char *name;
+	const char *op;
+	uint64_t known_calls;	/* that returned before, in a second of their own */
+	uint64_t longest_ns;	/* of them */
+	enum blame_class waits; /* of the call that hangs */
+	int seconds;		/* it lasts */
+	enum finding_severity severity;
+	double confidence; /* at most */
+} cases[] = {
+	{ "young", "cudaLaunchKernel", 200, 10 * US, BLAME_DEVICE, 9, 0, 0 },
+	{ "a launch", "cudaLaunchKernel", 200, 10 * US, BLAME_DEVICE, 12, FINDING_LOW, 1 },
+	{ "older", "cudaLaunchKernel", 200, 10 * US, BLAME_LOCK, 40, FINDING_MEDIUM, 1 },
+	{ "older still", "cudaLaunchKernel", 200, 10 * US, BLAME_LOCK, 100, FINDING_HIGH, 1 },
+	{ "forever", "cudaLaunchKernel", 200, 10 * US, BLAME_ON_CPU, 700, FINDING_CRITICAL, 1 },
+	{ "the first of its kind", "cudaMalloc", 0, 0, BLAME_DEVICE, 100, FINDING_HIGH, 0.6 },
+	{ "a kernel like others before", "cudaStreamSynchronize", 200, 30 * S, BLAME_DEVICE, 500, 0, 0 },
+	{ "a long kernel, nothing known", "cudaStreamSynchronize", 3, 1 * MS, BLAME_DEVICE, 500, FINDING_MEDIUM, 0.3 },
+	{ "a long kernel, spinning", "cudaStreamSynchronize", 3, 1 * MS, BLAME_ON_CPU, 500, FINDING_MEDIUM, 0.3 },
+	{ "a wait for the device, always short", "cudaStreamSynchronize", 200, 20 * MS, BLAME_DEVICE, 700, FINDING_HIGH,
+	  0.6 },
+	{ "a synchronise behind a lock", "cudaStreamSynchronize", 200, 20 * MS, BLAME_LOCK, 100, FINDING_HIGH, 1 },
+};
+
+int main(void)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct play *p = malloc(sizeof(*p));
+		enum finding_severity before = 0;
+		const struct finding *f;
+		uint64_t start_ns;
+
+		play_begin(p, i);
+		play_calls(p, "cudaFree", 1, US, BLAME_ON_CPU);
+		if (cases[i].known_calls) {
+			play_calls(p, cases[i].op, cases[i].known_calls, 5 * US, BLAME_ON_CPU);
+			play_op(p, cases[i].op)->max_ns = cases[i].longest_ns;
+		}
+		CHECK_INT_EQ(cases[i].name, play_tick(p, S), 0);
+		start_ns = p->now_ns;
+		for (int second = 0; second < cases[i].seconds; second++) {
+			play_in_flight(p, cases[i].op, 5000, start_ns, cases[i].waits);
+			p->in_flight[p->tick.n_in_flight] = p->in_flight[0];
+			p->in_flight[p->tick.n_in_flight++].depth = 1; /* the driver's call inside it */
+			CHECK_INT_EQ(cases[i].name, play_tick(p, S), 0);
+			f = play_find(p, "hung_call");
+			CHECK(cases[i].name, !f || f->severity >= before);
+			before = f ? f->severity : before;
+			CHECK(cases[i].name, !f || f->end_ns == 0);
+		}
+		f = play_find(p, "hung_call");
+		CHECK_INT_EQ(cases[i].name, f ? f->severity : 0, cases[i].severity);
+		CHECK_INT_EQ(cases[i].name, p->n_findings, cases[i].severity ? 1 : 0);
+		if (f) {
+			CHECK_INT_EQ(cases[i].name, f->start_ns, start_ns);
+			CHECK_STR_EQ(cases[i].name, f->op->name, cases[i].op);
+			CHECK(cases[i].name,
+			      f->confidence <= cases[i].confidence && f->confidence > cases[i].confidence - 0.01);
+			CHECK_INT_EQ(cases[i].name, f->call[0].tid, 5000);
+		}
+
+		/* It returns, and has a length: that is no usual one. */
+		play_calls(p, cases[i].op, 1, (uint64_t)cases[i].seconds * S, cases[i].waits);
+		CHECK_INT_EQ(cases[i].name, play_tick(p, S), 0);
+		CHECK_INT_EQ(cases[i].name, p->n_closed, cases[i].severity ? 1 : 0);
+		if (f) {
+			CHECK_INT_EQ(cases[i].name, f->end_ns, p->now_ns - S);
+			CHECK_INT_EQ(cases[i].name, f->lost_ns, (uint64_t)cases[i].seconds * S - cases[i].longest_ns);
+			CHECK_INT_EQ(cases[i].name, play_evidence(f, "age_ns"), (uint64_t)cases[i].seconds * S);
+			CHECK_INT_EQ(cases[i].name, f->blame_ns[cases[i].waits], (uint64_t)cases[i].seconds * S);
+			CHECK_STR_EQ(cases[i].name, f->title + strlen(f->title) - 8, "for long");
+		}
+		play_end(p);
+		free(p);
+	}
+	return check_result();
+}
