@@ -7,10 +7,16 @@
  * Then how true reported durations are: calls of 0, 5 and 50 us, one traced call inside
  * another, against the program's own clock in untraced rounds between the traced ones.
  *
- *   bench_call [BACK_END [ROUNDS [CALLS]]]
+ * Perf events are closed slowly, by a process of their own, and slow down every call until they
+ * are gone: each step waits for its end.
+ *
+ *   bench_call [BACK_END [ROUNDS [CALLS [VARIANT]]]]   VARIANT: one row's name, and no durations
+ *   bench_call --list                                  names of the rows
  */
 #include <fcntl.h>
 #include <sched.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
 
 #include "base/cleanup.h"
 #include "base/parse.h"
@@ -70,6 +76,13 @@ static double quantile(double *values, size_t n, unsigned int percent)
 {
 	qsort(values, n, sizeof(*values), compare_double);
 	return values[(n - 1) * percent / 100];
+}
+
+/* Processes that close probes are ours to wait for: main() makes us the one that inherits them. */
+static void probes_gone(void)
+{
+	while (waitpid(-1, NULL, 0) > 0 || errno == EINTR)
+		;
 }
 
 static double time_call(int (*call)(void), unsigned int n_calls)
@@ -186,6 +199,7 @@ static void durations(struct rig *rig, int fd, uint64_t n_rounds)
 			for (k = 0; k < 200; k++)
 				(void)subject_runtime(func_spin, NULL);
 			probe_set_detach_library(rig->set, library);
+			probes_gone();
 		}
 		p50 = quantile(own, n, 50);
 		p95 = quantile(own, n, 95);
@@ -199,95 +213,148 @@ static void durations(struct rig *rig, int fd, uint64_t n_rounds)
 	}
 }
 
+struct bench {
+	struct rig rig;
+	struct floor *floor;
+	int path_fd;
+	uint64_t n_rounds;
+	unsigned int n_calls;
+};
+
+static double time_floor(struct bench *b, const struct probe_site *sites, size_t n_sites, int (*call)(void))
+{
+	struct probe_site plain[2];
+	double ns;
+
+	/* The floor always sees both ends: that is what ours is compared with. */
+	for (size_t k = 0; k < n_sites; k++) {
+		plain[k] = sites[k];
+		plain[k].cookie &= ~COOKIE_ENTRY_ONLY;
+	}
+	if (floor_attach(b->floor, b->path_fd, plain, n_sites) < 0)
+		return -1;
+	ns = time_call(call, b->n_calls);
+	floor_detach(b->floor);
+	probes_gone();
+	return ns;
+}
+
+static double time_ours(struct bench *b, const struct probe_site *sites, size_t n_sites, int (*call)(void))
+{
+	struct probe_library *library;
+	double ns;
+
+	if (probe_set_attach_library(b->rig.set, b->path_fd, sites, n_sites, &library) < 0)
+		return -1;
+	ns = time_call(call, b->n_calls);
+	probe_set_detach_library(b->rig.set, library);
+	probes_gone();
+	return ns;
+}
+
+static int variant_run(struct bench *b, size_t i)
+{
+	static double untraced[ROUNDS_MAX], floors[ROUNDS_MAX], full[ROUNDS_MAX], ratios[ROUNDS_MAX];
+	struct probe_recording recording = { .is_on = cases[i].record_all, .all = cases[i].record_all };
+	struct probe_site sites[2];
+	size_t n_sites = 0;
+
+	for (size_t k = 0; k < 2 && cases[i].at[k]; k++) {
+		sites[n_sites].offset = rig_offset((const void *)cases[i].at[k]) + cases[i].delta;
+		sites[n_sites++].cookie = COOKIE(RIG_EMPTY + (unsigned int)k, CALL_HEAD_PLAIN) | cases[i].cookie_bits;
+	}
+	if (cases[i].is_target)
+		rig_target(&b->rig, 0, 0);
+	else
+		(void)probe_set_target_remove(b->rig.set, (uint32_t)getpid());
+	probe_set_recording(b->rig.set, &recording);
+	for (size_t round = 0; round < b->n_rounds; round++) {
+		double floor_ns = 0, ours_ns = 0;
+
+		untraced[round] = time_call(cases[i].call, b->n_calls);
+		/* In turns, which of the two comes first. */
+		for (size_t step = 0; step < 2; step++) {
+			if ((step ^ round) & 1)
+				floor_ns = time_floor(b, sites, n_sites, cases[i].call);
+			else
+				ours_ns = time_ours(b, sites, n_sites, cases[i].call);
+		}
+		if (floor_ns < 0 || ours_ns < 0) {
+			fprintf(stderr, "%s: cannot be attached\n", cases[i].name);
+			return 1;
+		}
+		floors[round] = floor_ns - untraced[round];
+		full[round] = ours_ns - untraced[round];
+		ratios[round] = full[round] / floors[round];
+	}
+	printf("%-32s %9.1f %9.0f %9.0f   %.2f (%.2f-%.2f)\n", cases[i].name, quantile(untraced, b->n_rounds, 50),
+	       quantile(floors, b->n_rounds, 50), quantile(full, b->n_rounds, 50), quantile(ratios, b->n_rounds, 50),
+	       quantile(ratios, b->n_rounds, 25), quantile(ratios, b->n_rounds, 75));
+	(void)fflush(stdout);
+	return 0;
+}
+
+static int list(void)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+		puts(cases[i].name);
+	return 0;
+}
+
+/* Return: whether it is the name of a row, or NULL */
+static bool variant_is_known(const char *variant)
+{
+	bool is_known = !variant;
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+		is_known |= variant && strcmp(variant, cases[i].name) == 0;
+	return is_known;
+}
+
 int main(int argc, char **argv)
 {
-	enum probe_back_end back_end = rig_back_end(argc, argv);
-	static double untraced[ROUNDS_MAX], floors[ROUNDS_MAX], full[ROUNDS_MAX], ratios[ROUNDS_MAX];
-	uint64_t n_rounds = 21, n_calls = 4000;
-	CLEANUP(closep) int fd = -1;
-	struct probe_recording recording = {};
-	struct floor *floor = NULL;
-	struct rig rig;
+	const char *variant = argc > 4 ? argv[4] : NULL;
+	const struct probe_recording none = { .is_on = false };
+	struct bench b = { .n_rounds = 21, .path_fd = -1 };
+	enum probe_back_end back_end;
+	uint64_t n_calls = 4000;
 	cpu_set_t cpus;
-	size_t i, k, round;
 	int r;
 
-	if ((argc > 2 && parse_u64(argv[2], ROUNDS_MAX, &n_rounds) < 0) || n_rounds == 0 ||
-	    (argc > 3 && parse_u64(argv[3], 1u << 20, &n_calls) < 0)) {
-		fprintf(stderr, "usage: bench_call [BACK_END [ROUNDS [CALLS]]]\n");
+	if (argc == 2 && strcmp(argv[1], "--list") == 0)
+		return list();
+	back_end = rig_back_end(argc, argv);
+	if ((argc > 2 && parse_u64(argv[2], ROUNDS_MAX, &b.n_rounds) < 0) || b.n_rounds == 0 ||
+	    (argc > 3 && parse_u64(argv[3], 1u << 20, &n_calls) < 0) || !variant_is_known(variant)) {
+		fprintf(stderr, "usage: bench_call [BACK_END [ROUNDS [CALLS [VARIANT]]]] | --list\n");
 		return 2;
 	}
+	b.n_calls = (unsigned int)n_calls;
 	CPU_ZERO(&cpus);
 	CPU_SET(0, &cpus);
 	(void)sched_setaffinity(0, sizeof(cpus), &cpus);
-	rig_open(&rig, back_end, 0);
-	back_end = probe_set_back_end(rig.set);
-	r = floor_open(back_end, &floor);
+	(void)prctl(PR_SET_CHILD_SUBREAPER, 1);
+	rig_open_bare(&b.rig, back_end, 0);
+	back_end = probe_set_back_end(b.rig.set);
+	r = floor_open(back_end, &b.floor);
 	if (r < 0) {
 		fprintf(stderr, "empty programs: %s\n", strerror(-r));
 		return 1;
 	}
-	fd = rig_path_fd();
+	b.path_fd = rig_path_fd();
 	printf("%s back end, %ju rounds of %ju calls; ns added to a call, medians; ratio to the floor: median "
 	       "(quartiles)\n",
-	       probe_back_end_to_string(back_end), (uintmax_t)n_rounds, (uintmax_t)n_calls);
+	       probe_back_end_to_string(back_end), (uintmax_t)b.n_rounds, (uintmax_t)n_calls);
 	printf("%-32s %9s %9s %9s   %s\n", "", "untraced", "floor", "ours", "ratio");
-	probe_set_detach_library(rig.set, rig.library);
-	rig.library = NULL;
-	for (i = 0; i < ARRAY_SIZE(cases); i++) {
-		struct probe_site sites[2];
-		size_t n_sites = 0;
-
-		for (k = 0; k < 2 && cases[i].at[k]; k++) {
-			sites[n_sites].offset = rig_offset((const void *)cases[i].at[k]) + cases[i].delta;
-			sites[n_sites++].cookie =
-				COOKIE(RIG_EMPTY + (unsigned int)k, CALL_HEAD_PLAIN) | cases[i].cookie_bits;
-		}
-		if (cases[i].is_target)
-			rig_target(&rig, 0, 0);
-		else
-			(void)probe_set_target_remove(rig.set, (uint32_t)getpid());
-		recording.is_on = recording.all = cases[i].record_all;
-		probe_set_recording(rig.set, &recording);
-		for (round = 0; round < n_rounds; round++) {
-			size_t step;
-
-			untraced[round] = time_call(cases[i].call, (unsigned int)n_calls);
-			/* In turns, which of the two comes first. */
-			for (step = 0; step < 2; step++) {
-				if ((step ^ round) & 1) {
-					/* The floor always sees both ends: that is what ours is compared with. */
-					struct probe_site plain[2];
-
-					for (k = 0; k < n_sites; k++) {
-						plain[k] = sites[k];
-						plain[k].cookie &= ~COOKIE_ENTRY_ONLY;
-					}
-					if (floor_attach(floor, fd, plain, n_sites) < 0)
-						return 1;
-					floors[round] =
-						time_call(cases[i].call, (unsigned int)n_calls) - untraced[round];
-					floor_detach(floor);
-				} else {
-					struct probe_library *library;
-
-					if (probe_set_attach_library(rig.set, fd, sites, n_sites, &library) < 0)
-						return 1;
-					full[round] = time_call(cases[i].call, (unsigned int)n_calls) - untraced[round];
-					probe_set_detach_library(rig.set, library);
-				}
-			}
-			ratios[round] = full[round] / floors[round];
-		}
-		printf("%-32s %9.1f %9.0f %9.0f   %.2f (%.2f-%.2f)\n", cases[i].name, quantile(untraced, n_rounds, 50),
-		       quantile(floors, n_rounds, 50), quantile(full, n_rounds, 50), quantile(ratios, n_rounds, 50),
-		       quantile(ratios, n_rounds, 25), quantile(ratios, n_rounds, 75));
-		(void)fflush(stdout);
-	}
-	floor_close(floor);
-	recording.is_on = recording.all = false;
-	probe_set_recording(rig.set, &recording);
-	durations(&rig, fd, n_rounds);
-	rig_close(&rig);
-	return 0;
+	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(cases); i++)
+		if (!variant || strcmp(variant, cases[i].name) == 0)
+			r = variant_run(&b, i);
+	floor_close(b.floor);
+	probe_set_recording(b.rig.set, &none);
+	if (r == 0 && !variant)
+		durations(&b.rig, b.path_fd, b.n_rounds);
+	rig_close(&b.rig);
+	probes_gone(); /* whoever measures next finds none of ours */
+	closep(&b.path_fd);
+	return r;
 }

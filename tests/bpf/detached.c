@@ -170,9 +170,7 @@ int main(int argc, char **argv)
 {
 	struct rig rig;
 
-	rig_open(&rig, rig_back_end(argc, argv), 0);
-	probe_set_detach_library(rig.set, rig.library);
-	rig.library = NULL;
+	rig_open_bare(&rig, rig_back_end(argc, argv), 0);
 	for (size_t k = 0; k < ARRAY_SIZE(cases); k++)
 		check_case(&rig, k);
 	rig_close(&rig);

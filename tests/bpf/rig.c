@@ -97,13 +97,10 @@ size_t rig_sites(struct probe_site ret_sites[RIG_SITES_MAX])
 	return ARRAY_SIZE(sites);
 }
 
-void rig_open_cookie(struct rig *rig, enum probe_back_end back_end, uint64_t ring_bytes, uint64_t bits)
+void rig_open_bare(struct rig *rig, enum probe_back_end back_end, uint64_t ring_bytes)
 {
 	const struct probe_set_options options = { .back_end = back_end, .ring_bytes = ring_bytes };
-	struct probe_site probes[RIG_SITES_MAX];
-	CLEANUP(closep) int fd = -1;
 	char why[256];
-	size_t i, n;
 	int r;
 
 	log_init("test", LOG_STYLE_PLAIN, getenv("RIG_DEBUG") ? LOG_LEVEL_DEBUG : LOG_LEVEL_WARNING);
@@ -117,6 +114,16 @@ void rig_open_cookie(struct rig *rig, enum probe_back_end back_end, uint64_t rin
 		fprintf(stderr, "%s\n", why);
 		rig_die("probe_set_open", r);
 	}
+}
+
+void rig_open_cookie(struct rig *rig, enum probe_back_end back_end, uint64_t ring_bytes, uint64_t bits)
+{
+	struct probe_site probes[RIG_SITES_MAX];
+	CLEANUP(closep) int fd = -1;
+	size_t i, n;
+	int r;
+
+	rig_open_bare(rig, back_end, ring_bytes);
 	fd = rig_path_fd();
 	n = rig_sites(probes);
 	for (i = 0; i < n; i++)

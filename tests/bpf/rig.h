@@ -47,6 +47,8 @@ enum probe_back_end rig_back_end(int argc, char **argv);
 void rig_open(struct rig *rig, enum probe_back_end back_end, uint64_t ring_bytes);
 /** rig_open_cookie() - likewise, with bits set in every cookie */
 void rig_open_cookie(struct rig *rig, enum probe_back_end back_end, uint64_t ring_bytes, uint64_t bits);
+/** rig_open_bare() - with nothing attached */
+void rig_open_bare(struct rig *rig, enum probe_back_end back_end, uint64_t ring_bytes);
 void rig_close(struct rig *rig);
 /** rig_target() - trace a process; 0 is our own */
 void rig_target(struct rig *rig, pid_t pid, uint32_t flags);

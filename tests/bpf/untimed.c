@@ -203,8 +203,7 @@ int main(int argc, char **argv)
 	const char *only = argc > 2 ? argv[2] : NULL;
 	struct rig rig;
 
-	rig_open(&rig, back_end, 0);
-	probe_set_detach_library(rig.set, rig.library);
+	rig_open_bare(&rig, back_end, 0);
 	for (size_t k = 0; k < ARRAY_SIZE(cases); k++) {
 		const char *name = cases[k].name;
 		struct probe_library *library = NULL;
@@ -226,7 +225,6 @@ int main(int argc, char **argv)
 		}
 		probe_set_detach_library(rig.set, library);
 	}
-	rig.library = NULL;
 	rig_close(&rig);
 	return check_result();
 }
