@@ -16,12 +16,12 @@
 COMMAND(trace)
 COMMAND(explain)
 COMMAND(query)
+COMMAND(demo)
 COMMAND(status)
 COMMAND(version)
 COMMAND(help)
 
 ABSENT(check, "'ingero status' says what can be measured here and what not")
-ABSENT(demo, "'sudo ingero trace -- PROGRAM' traces a program of yours")
 ABSENT(mcp, "'ingero trace --json' is made to be read by programs")
 ABSENT(dashboard, "'ingero trace' shows the live table in a terminal")
 ABSENT(export, "'ingero trace --json' writes one object a line, to be converted from")

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/demo.h"
 #include "base/log.h"
 #include "base/parse.h"
 #include "children/child.h"

@@ -198,8 +198,7 @@ static int trace_run(const void *fields, const struct options_rest *rest)
 		.request = &request,
 		.view = trace_view_choose(f->is_json, rest->argc > 0),
 		.no_color = f->no_color,
-		.scope = t.scope,
-		.kept = t.kept,
+		.setting = { .scope = t.scope, .kept = t.kept },
 		.program = rest->argc ? rest->argv : NULL,
 	};
 	const char *sentence = contradiction(f, rest);

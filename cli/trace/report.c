@@ -19,6 +19,14 @@ void trace_report_start(const struct trace_setting *setting, const struct text_s
 	bool has_reason = start->back_end_reason && *start->back_end_reason;
 	CLEANUP(buf_done) struct buf text = BUF_INIT;
 
+	if (setting->demo) {
+		(void)buf_printf(&text,
+				 "demo %s: a process that does not exist, played through all of ingero; no GPU and no "
+				 "probe is used · Ctrl-C ends with the summary",
+				 setting->demo);
+		text_paragraph(out, style, "", buf_text(&text));
+		return;
+	}
 	(void)buf_printf(&text, "watching processes %s · back end %s%s%s%s · Ctrl-C ends with the summary",
 			 setting->scope, start->back_end, has_reason ? " (" : "",
 			 has_reason ? start->back_end_reason : "", has_reason ? ")" : "");
@@ -39,6 +47,8 @@ void trace_report_footer(const struct trace_setting *setting, const Ingero__V1__
 	if (untimed)
 		(void)buf_printf(out, " · %s counted but not timed", units_count(untimed).text);
 	(void)buf_printf(out, " · kept: %s", setting->kept);
+	if (setting->demo)
+		(void)buf_append_text(out, " · a demo, nothing here is real");
 }
 
 static void title_append(const struct trace_setting *setting, const Ingero__V1__Summary *summary,
@@ -53,7 +63,11 @@ static void title_append(const struct trace_setting *setting, const Ingero__V1__
 			user_name(rows->rows.items[0].op->uid).text);
 	else
 		(void)snprintf(who, sizeof(who), "%zu processes %s", rows->n_processes, setting->scope);
-	text_line(out, style, TEXT_BOLD, "%s, watched for %s", who, units_ns(summary->window_ns, 0).text);
+	if (setting->demo)
+		text_line(out, style, TEXT_BOLD, "demo %s: %s, played for %s", setting->demo, who,
+			  units_ns(summary->window_ns, 0).text);
+	else
+		text_line(out, style, TEXT_BOLD, "%s, watched for %s", who, units_ns(summary->window_ns, 0).text);
 }
 
 static void cost_append(const struct trace_setting *setting, const Ingero__V1__Summary *summary,
@@ -109,7 +123,8 @@ int trace_report_summary(const struct trace_setting *setting, const Ingero__V1__
 		text_line(out, style, TEXT_PLAIN, "%s", "");
 		trace_report_footer(setting, summary, &footer);
 		text_paragraph(out, style, "", buf_text(&footer));
-		cost_append(setting, summary, style, out);
+		if (!setting->demo)
+			cost_append(setting, summary, style, out);
 		text_line(out, style, TEXT_PLAIN, "%s", "");
 		text_line(out, style, TEXT_BOLD, "what it means");
 	}

@@ -11,6 +11,7 @@ struct trace_setting {
 	const char *kept;		/* which single calls are kept: "slow calls and 1 in 64" */
 	const Ingero__V1__Start *start; /* NULL before the daemon answered */
 	size_t n_libraries;		/* attached so far */
+	const char *demo;		/* name of the demo that is played; NULL: this is real */
 };
 
 /** trace_report_start() - what is watched and by which back end, then a line for each library */

@@ -37,7 +37,10 @@ static void header_append(const struct trace_screen *screen, const struct trace_
 {
 	const Ingero__V1__Summary *figures = screen->figures;
 	char who[128] = "", cost[48] = "", elapsed[32] = "";
-	const char *parts[] = { "ingero", screen->host, screen->clock, who, elapsed, cost };
+	const char *demo = screen->setting->demo;
+	const char *parts[] = {
+		"ingero", demo ? "demo" : screen->host, demo ? demo : screen->clock, who, elapsed, cost
+	};
 
 	if (rows->n_processes == 1)
 		(void)snprintf(
@@ -48,7 +51,7 @@ static void header_append(const struct trace_screen *screen, const struct trace_
 		(void)snprintf(who, sizeof(who), "%zu processes %s", rows->n_processes, screen->setting->scope);
 	if (figures)
 		(void)snprintf(elapsed, sizeof(elapsed), "%s", units_ns(figures->window_ns, 0).text);
-	if (figures && figures->cost)
+	if (figures && figures->cost && !demo)
 		(void)snprintf(cost, sizeof(cost), "cost %s", units_ratio(figures->cost->probe_ratio, 0).text);
 	parts_append(out, style, TEXT_BOLD, "  ", parts, ARRAY_SIZE(parts));
 }
@@ -155,7 +158,9 @@ static void waiting_append(const struct trace_screen *screen, const struct text_
 	const struct trace_setting *setting = screen->setting;
 	CLEANUP(buf_done) struct buf text = BUF_INIT;
 
-	if (!setting->start)
+	if (setting->demo)
+		(void)buf_append_text(&text, "the demo begins ...");
+	else if (!setting->start)
 		(void)buf_append_text(&text, "attaching ...");
 	else if (setting->n_libraries == 0)
 		(void)buf_printf(

@@ -294,7 +294,7 @@ struct trace_result trace_session_run(struct ingero **ingero, const struct trace
 	struct trace t = { .wish = wish, .ingero = *ingero, .signal_fd = -1, .child = TRACE_CHILD_INIT };
 	struct trace_result result = { .status = COMMAND_OK };
 
-	trace_show_init(&t.show, wish->view, wish->no_color, wish->scope, wish->kept);
+	trace_show_init(&t.show, wish->view, wish->no_color, &wish->setting);
 	(void)signal(SIGPIPE, SIG_IGN); /* who writes to whom is known here: seen as -EPIPE, after which we clean up */
 	result.status = session(&t);
 	trace_child_done(&t.child);
@@ -303,6 +303,7 @@ struct trace_result trace_session_run(struct ingero **ingero, const struct trace
 	else
 		result.is_gone = t.show.out.is_gone;
 	result.is_interrupted = t.is_stopping;
+	result.start_unix_ns = t.show.start ? t.show.start->timestamp_unix_ns : 0;
 
 	if (!t.has_ended || t.end_r < 0) {
 		ingero_close(*ingero); /* here, where what its callbacks are given still lives */

@@ -21,15 +21,15 @@ struct trace_wish {
 	const Ingero__V1__TraceRequest *request; /* for a program: all but whom to watch */
 	enum trace_view view;
 	bool no_color;
-	const char *scope; /* as in struct trace_setting */
-	const char *kept;
-	char **program; /* NULL: none */
+	struct trace_setting setting; /* as far as it is known before the start */
+	char **program;		      /* NULL: none */
 };
 
 struct trace_result {
-	int status;	     /* exit status */
-	bool is_gone;	     /* whoever read our output has left */
-	bool is_interrupted; /* somebody asked for the end, or the program that was started ended */
+	int status;		/* exit status */
+	bool is_gone;		/* whoever read our output has left */
+	bool is_interrupted;	/* somebody asked for the end, or the program that was started ended */
+	uint64_t start_unix_ns; /* as the daemon says; 0: it never began */
 };
 
 /** trace_view_choose() - how stdout is served */

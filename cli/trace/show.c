@@ -7,10 +7,14 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cli/explain/finding.h"
 #include "cli/libraries.h"
 #include "cli/terminal.h"
+#include "cli/time.h"
 #include "cli/trace/json.h"
 #include "cli/trace/screen.h"
+
+#define FINDING_ID_CHARS 6 /* others may come: as many as explain shows at least */
 
 static uint64_t now_ns(void)
 {
@@ -31,7 +35,7 @@ static struct trace_screen screen_of(struct trace_show *s, char *clock, size_t r
 		.setting = &s->setting,
 		.figures = s->figures.is_whole ? &s->figures.view : NULL,
 		.previous = s->previous.is_whole ? &s->previous.view : NULL,
-		.machine = &s->machine,
+		.machine = s->setting.demo ? NULL : &s->machine, /* what is played is not done by it */
 		.host = s->host,
 		.clock = clock,
 	};
@@ -111,6 +115,18 @@ static int summary_take(struct trace_show *s, const Ingero__V1__Summary *piece, 
 	return 0;
 }
 
+static void finding_append(struct trace_show *s, const Ingero__V1__Finding *finding)
+{
+	struct explain_finding line = {
+		.finding = finding,
+		.id_chars = FINDING_ID_CHARS,
+		.now_unix_ns = clock_now_unix_ns(),
+		.goes_on = true,
+	};
+
+	explain_finding_append_line(&line, &s->style, &s->out.buf);
+}
+
 int trace_show_reply(struct trace_show *s, const Ingero__V1__TraceReply *reply)
 {
 	int r = s->view == TRACE_VIEW_JSON ? trace_json_reply(&s->out.buf, reply) : 0;
@@ -130,6 +146,9 @@ int trace_show_reply(struct trace_show *s, const Ingero__V1__TraceReply *reply)
 	case INGERO__V1__TRACE_REPLY__BODY_SUMMARY:
 		return summary_take(s, reply->summary, /* is_last= */ true);
 	case INGERO__V1__TRACE_REPLY__BODY_FINDING:
+		if (s->view == TRACE_VIEW_LINES)
+			finding_append(s, reply->finding);
+		return 0;
 	case INGERO__V1__TRACE_REPLY__BODY_EVENTS: /* lines of their own only as JSON */
 	case INGERO__V1__TRACE_REPLY__BODY_LOSS:   /* in the footer, from the summary */
 	case INGERO__V1__TRACE_REPLY__BODY_RESUME:
@@ -166,14 +185,14 @@ int trace_show_end(struct trace_show *s)
 	return trace_report_summary(&s->setting, last, /* is_cut= */ !s->summary.is_whole, &s->style, &s->out.buf);
 }
 
-void trace_show_init(struct trace_show *s, enum trace_view view, bool no_color, const char *scope, const char *kept)
+void trace_show_init(struct trace_show *s, enum trace_view view, bool no_color, const struct trace_setting *setting)
 {
 	*s = (struct trace_show){
 		.view = view,
 		.no_color = no_color,
 		.out = OUTPUT_INIT(STDOUT_FILENO),
 		.style = output_style(STDOUT_FILENO, no_color),
-		.setting = { .scope = scope, .kept = kept },
+		.setting = *setting,
 		.machine = { -1, -1, -1, -1 },
 		.proc_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC),
 	};

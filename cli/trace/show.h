@@ -36,8 +36,8 @@ struct trace_show {
 	struct machine_load machine;
 };
 
-/** trace_show_init() - @scope, @kept: as in struct trace_setting */
-void trace_show_init(struct trace_show *s, enum trace_view view, bool no_color, const char *scope, const char *kept);
+/** trace_show_init() - @setting: what is known before the start; its texts are borrowed */
+void trace_show_init(struct trace_show *s, enum trace_view view, bool no_color, const struct trace_setting *setting);
 void trace_show_done(struct trace_show *s);
 
 /**

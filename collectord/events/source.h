@@ -59,15 +59,11 @@ struct source_sinks {
 	void (*on_second)(void *data); /* figures are due: a second has passed on its clock */
 };
 
-/* How much faster than life a demo may be asked to play; slower makes no sense beyond a tenth. */
-#define DEMO_SPEED_MIN 0.1
-#define DEMO_SPEED_MAX 1000.0
-
 /** demo_exists() - whether there is a scenario of this name (base/demos.def) */
 bool demo_exists(const char *name);
 /**
  * demo_open() - a source that plays a scenario (base/demos.def), no privilege needed
- * @speed: 1: as fast as it would happen; more: that many times faster
+ * @speed: 1: as fast as it would happen; more: that many times faster; within base/demo.h's limits
  * @sinks: on_life with RECORD_EXIT of its process tells the end
  * Return: 0; -ENOENT for an unknown scenario; -errno
  */

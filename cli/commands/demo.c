@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * `ingero demo`: a made-up process, played by a private daemon through everything that
+ * a real one's data goes through, and shown as `ingero trace` shows it.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/demo.h"
+#include "cli/command.h"
+#include "cli/connect.h"
+#include "cli/demo_file.h"
+#include "cli/explain/report.h"
+#include "cli/output.h"
+#include "cli/time.h"
+#include "cli/trace/session.h"
+
+#define EXPLAIN_DEADLINE_MS 60000
+
+struct demo_fields {
+	const char *speed;
+	const char *db_path;
+	bool is_json;
+	bool no_color;
+};
+
+static const struct demo_fields demo_defaults = { .speed = "1" };
+
+#define FIELD(member) .field = offsetof(struct demo_fields, member)
+static const struct option demo_options[] = {
+	{ .name = "speed",
+	  .kind = OPTION_TEXT,
+	  .value = "X",
+	  FIELD(speed),
+	  .help = "So many times faster than life, such as 5 or 0.5; what is found stays the same" },
+	{ .name = "json",
+	  .kind = OPTION_FLAG,
+	  FIELD(is_json),
+	  .help = "Print one JSON object a line, as 'ingero trace --json' does" },
+	{ .name = "db",
+	  .kind = OPTION_TEXT,
+	  .value = "FILE",
+	  FIELD(db_path),
+	  .help = "Keep what was played in this database, to try explain and query on; default: a temporary file that "
+		  "is removed at the end" },
+	{ .name = "no-color", .kind = OPTION_FLAG, FIELD(no_color), .help = "No colours, as with NO_COLOR set" },
+};
+#undef FIELD
+
+/* ---- the scenarios ---- */
+
+struct demo_row {
+	const char *name;
+	const char *aliases;
+	const char *sentence; /* NULL: not in this version */
+};
+
+static const struct demo_row rows[] = {
+#define DEMO(name_, aliases_, sentence_) { .name = (name_), .aliases = (aliases_), .sentence = (sentence_) },
+#define DEMO_LATER(name_, aliases_) { .name = (name_), .aliases = (aliases_) },
+#include "base/demos.def"
+};
+
+static bool is_alias(const char *aliases, const char *name)
+{
+	size_t n = strlen(name);
+
+	for (const char *p = aliases; n && *p; p += strspn(p, " ")) {
+		size_t word = strcspn(p, " ");
+
+		if (word == n && memcmp(p, name, n) == 0)
+			return true;
+		p += word;
+	}
+	return false;
+}
+
+static const struct demo_row *row_find(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		if (strcmp(rows[i].name, name) == 0 || is_alias(rows[i].aliases, name))
+			return &rows[i];
+	return NULL;
+}
+
+/* "incident, cold-start and cpu-contention" */
+static void names_append(struct buf *out)
+{
+	size_t n = 0, at = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		n += rows[i].sentence != NULL;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		if (rows[i].sentence && ++at)
+			(void)buf_printf(out, "%s%s", at == 1 ? "" : at == n ? " and " : ", ", rows[i].name);
+}
+
+static int refuse_name(const char *name, const struct demo_row *row)
+{
+	CLEANUP(buf_done) struct buf text = BUF_INIT;
+	const char *names[ARRAY_SIZE(rows)], *near;
+
+	if (row) {
+		(void)buf_printf(&text, "the demo %s is not in this version; there are ", option_quote(name).text);
+	} else {
+		for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+			names[i] = rows[i].sentence ? rows[i].name : NULL;
+		near = option_nearest(name, names, ARRAY_SIZE(names));
+		(void)buf_printf(&text, "there is no demo %s", option_quote(name).text);
+		if (near)
+			(void)buf_printf(&text, "; did you mean '%s'?", near);
+		(void)buf_append_text(&text, near ? " There are " : "; there are ");
+	}
+	names_append(&text);
+	return command_refuse(buf_text(&text));
+}
+
+static int list_show(bool no_color)
+{
+	CLEANUP(output_done) struct output out = OUTPUT_INIT(STDOUT_FILENO);
+	struct text_style style = output_style(STDOUT_FILENO, no_color);
+
+	text_paragraph(&out.buf, &style, "",
+		       "Made-up processes, played through all of ingero as real ones are: no GPU, no root.");
+	text_line(&out.buf, &style, TEXT_PLAIN, "%s", "");
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		if (rows[i].sentence)
+			text_line(&out.buf, &style, TEXT_PLAIN, "  %-16s%s", rows[i].name, rows[i].sentence);
+	text_line(&out.buf, &style, TEXT_PLAIN, "%s", "");
+	text_paragraph(&out.buf, &style, "",
+		       "'ingero demo incident' plays one, 'ingero demo all' one after the other; '--speed 5' is for "
+		       "those in a hurry.");
+	return output_flush(&out) < 0 ? COMMAND_FAILED : COMMAND_OK;
+}
+
+/* ---- one of them ---- */
+
+/* What the database says of it, as `ingero explain` would; where none is kept the summary has told what it means. */
+static void explain(struct ingero *ingero, const struct trace_result *result, bool no_color)
+{
+	CLEANUP(output_done) struct output out = OUTPUT_INIT(STDOUT_FILENO);
+	struct text_style style = output_style(STDOUT_FILENO, no_color);
+	Ingero__V1__ExplainRequest request = INGERO__V1__EXPLAIN_REQUEST__INIT;
+	Ingero__V1__Span span = INGERO__V1__SPAN__INIT;
+	struct explain_question question = { .now_unix_ns = clock_now_unix_ns(), .whose = "of this demo" };
+	ProtobufCMessage *reply = NULL;
+
+	span.from_unix_ns = result->start_unix_ns;
+	request.span = &span;
+	if (ingero_call(ingero, "ingero.v1.Query.Explain", &request.base, EXPLAIN_DEADLINE_MS, &reply) < 0)
+		return;
+	text_line(&out.buf, &style, TEXT_PLAIN, "%s", "");
+	(void)explain_report_append(&question, (Ingero__V1__ExplainReply *)reply, &style, &out.buf);
+	(void)output_flush(&out);
+	ingero__v1__explain_reply__free_unpacked((Ingero__V1__ExplainReply *)reply, NULL);
+}
+
+static struct trace_result play(const struct demo_fields *f, const struct demo_row *row, const struct caller *caller)
+{
+	static char record[] = "slow";
+	CLEANUP(demo_file_done) struct demo_file file = DEMO_FILE_INIT;
+	char scenario[64];
+	const char *args[] = { "--demo", scenario, NULL, NULL, NULL };
+	struct connect_wish connect = {
+		.command = "demo", .kind = CONNECT_DEMO, .db_path = f->db_path, .daemon_args = args
+	};
+	Ingero__V1__TraceRequest request = INGERO__V1__TRACE_REQUEST__INIT;
+	uint32_t own = caller->uid;
+	struct trace_wish wish = {
+		.caller = caller,
+		.request = &request,
+		.view = trace_view_choose(f->is_json, /* has_program= */ false),
+		.no_color = f->no_color,
+		.setting = { .scope = "of this demo", .kept = "slow calls and 1 in 64", .demo = row->name },
+	};
+	struct trace_result result = { .status = COMMAND_FAILED, .is_interrupted = true };
+	struct ingero *ingero;
+
+	(void)snprintf(scenario, sizeof(scenario), "%s:%s", row->name, f->speed);
+	if (!f->db_path) {
+		int r = demo_file_make(&file, caller);
+
+		if (r < 0) {
+			output_error("cannot make a temporary file in '%s': %s", file.directory, strerror(-r));
+			return result;
+		}
+		args[2] = "--db";
+		args[3] = file.path;
+	}
+	if (connect_open(&connect, caller, &ingero, NULL) < 0)
+		return result; /* it said why */
+
+	request.uids = &own;
+	request.n_uids = 1;
+	request.events = f->is_json;
+	request.record = record;
+	request.figures_period_ns = f->is_json ? 0 : TRACE_FIGURES_PERIOD_NS;
+	result = trace_session_run(&ingero, &wish);
+	if (ingero && !f->is_json && !result.is_gone)
+		explain(ingero, &result, f->no_color);
+	ingero_close(ingero);
+	return result;
+}
+
+static void farewell(const struct demo_fields *f)
+{
+	CLEANUP(output_done) struct output out = OUTPUT_INIT(STDOUT_FILENO);
+	struct text_style style = output_style(STDOUT_FILENO, f->no_color);
+	CLEANUP(buf_done) struct buf text = BUF_INIT;
+
+	text_line(&out.buf, &style, TEXT_PLAIN, "%s", "");
+	if (f->db_path)
+		(void)buf_printf(&text, "This was a demo. It is kept: 'ingero explain --db %s'.",
+				 option_quote(f->db_path).text);
+	else
+		(void)buf_append_text(&text, "This was a demo: nothing of it was kept but a temporary file, which is "
+					     "removed; '--db FILE' keeps it to try explain and query on.");
+	text_paragraph(&out.buf, &style, "", buf_text(&text));
+	(void)output_flush(&out);
+}
+
+static bool is_speed(const char *text)
+{
+	char *end;
+	double speed = strtod(text, &end);
+
+	return end != text && !*end && strlen(text) < 24 && speed >= DEMO_SPEED_MIN && speed <= DEMO_SPEED_MAX;
+}
+
+static int demo_run(const void *fields, const struct options_rest *rest)
+{
+	const struct demo_fields *f = fields;
+	const char *name = rest->argc ? rest->argv[0] : NULL;
+	bool is_all = name && strcmp(name, "all") == 0;
+	const struct demo_row *row = name && !is_all ? row_find(name) : NULL;
+	struct caller caller = caller_get();
+	struct trace_result result = { .status = COMMAND_OK };
+
+	if (!is_speed(f->speed))
+		return command_refuse("'--speed' takes a number from 0.1 to 1000, such as 5: so many times faster than "
+				      "life");
+	if (!name && f->is_json)
+		return command_refuse("'--json' needs to know which demo, such as 'ingero demo incident --json'");
+	if (!name)
+		return list_show(f->no_color);
+	if (!is_all && (!row || !row->sentence))
+		return refuse_name(name, row);
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		if (!rows[i].sentence || (row && row != &rows[i]))
+			continue;
+		result = play(f, &rows[i], &caller);
+		if (result.status != COMMAND_OK || result.is_gone || result.is_interrupted)
+			break;
+	}
+	if (!f->is_json && result.status == COMMAND_OK && !result.is_gone)
+		farewell(f);
+	trace_session_leave(&result);
+	return result.status;
+}
+
+static const char *const demo_paragraphs[] = {
+	"Plays a process that does not exist through all that a real one's calls go through, and shows it as 'ingero "
+	"trace' does; then says what was found. Needs no GPU and no root, traces nobody and ends by itself. Without a "
+	"name the demos are listed.",
+	NULL,
+};
+
+const struct command command_demo = {
+	.name = "demo",
+	.summary = "play an invented process and see what ingero tells of it; no GPU, no root",
+	.usage = "[options] [SCENARIO|all]",
+	.paragraphs = demo_paragraphs,
+	.options = { .command = "demo", .rows = demo_options, .n = ARRAY_SIZE(demo_options), .takes = "SCENARIO" },
+	.fields_bytes = sizeof(struct demo_fields),
+	.defaults = &demo_defaults,
+	.run = demo_run,
+};
