@@ -109,6 +109,19 @@ CREATE TABLE block_data (
 	data BLOB NOT NULL
 );
 
+-- Packed rows whose checksum is wrong, out of the way of who reads; a gap row tells of each.
+CREATE TABLE damaged (
+	id INTEGER PRIMARY KEY,
+	was TEXT NOT NULL, -- tail, block, figures
+	uid INTEGER NOT NULL,
+	boot INTEGER NOT NULL,
+	t0 INTEGER NOT NULL,
+	t1 INTEGER NOT NULL,
+	n INTEGER NOT NULL,
+	crc INTEGER NOT NULL,
+	data BLOB
+);
+
 -- Figures of every process and operation of one owner between two readings. level: length that
 -- was aimed at, seconds (10, 60, 3600); t0, t1: the readings themselves, at wall-clock multiples
 -- of it as near as they were.

@@ -24,17 +24,27 @@ struct system_sample;
 
 #define STORE_MAX_BYTES (10ull << 30) /* --max-db when nobody says otherwise */
 
+/* Where times come from: the machine (clock.h), or who replays. */
+struct store_clock {
+	uint64_t (*now_ns)(void *data);
+	uint64_t (*to_unix_ns)(uint64_t monotonic_ns, void *data);
+	void *data;
+};
+
 struct store_options {
 	const char *path;
-	bool is_own_place;	/* a path nobody typed: what is there and is no database of ours is renamed; else left alone */
-	bool has_owner;		/* open every file with this user's credentials alone, so that it is his */
+	bool is_own_place; /* a path nobody typed: what is there and is no database of ours is renamed; else left alone
+			    */
+	bool has_owner;	   /* open every file with this user's credentials alone, so that it is his */
 	uint32_t owner_uid;
 	uint32_t owner_gid;
-	uint64_t max_bytes;	/* oldest first is deleted beyond; 0: no limit */
-	uint64_t max_age_ns;	/* 0: none */
-	const char *version;	/* of the recorder */
-	const char *kernel;	/* release */
-	const char *back_end;	/* what table session says */
+	uint64_t max_bytes;		 /* oldest first is deleted beyond; 0: no limit */
+	uint64_t max_age_ns;		 /* 0: none */
+	const char *version;		 /* of the recorder */
+	const char *kernel;		 /* release */
+	const char *back_end;		 /* what table session says */
+	const char *boot_id;		 /* NULL: this machine's, now */
+	const struct store_clock *clock; /* NULL: this machine's; copied; asked on the caller's thread alone */
 };
 
 /**
@@ -62,13 +72,13 @@ void store_gap(struct store *store, uint64_t from_ns, uint64_t to_ns, const char
 /* How it is doing, for status and for every answer. */
 struct store_state {
 	const char *path;
-	bool is_failing;	/* the last commit failed; what comes is queued, then lost */
-	char problem[256];	/* one sentence, "" when none */
-	uint64_t bytes;		/* of the files */
+	bool is_failing;	 /* the last commit failed; what comes is queued, then lost */
+	char problem[256];	 /* one sentence, "" when none */
+	uint64_t bytes;		 /* of the files */
 	uint64_t oldest_unix_ns; /* how far back events go; 0: none */
-	uint64_t events;	/* kept since open */
-	uint64_t lost_events;	/* since open: no room in the queue */
-	uint64_t cpu_ns;	/* of the thread, since open */
+	uint64_t events;	 /* kept since open */
+	uint64_t lost_events;	 /* since open: no room in the queue */
+	uint64_t cpu_ns;	 /* of the thread, since open */
 };
 void store_state(struct store *store, struct store_state *ret_state);
 /** store_boot() - number of this boot in the file: the first part of a call's public id */

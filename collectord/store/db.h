@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The writing connection: settings, statements prepared once, transactions, checkpoints.
+ *
+ * Used by the writing thread alone. SQLite's errors end here: above, everything is a
+ * negative errno, -EBADMSG for damage and -ENOSPC for a full disk.
+ */
+#pragma once
+
+#include <sqlite3.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/cleanup.h"
+
+#define DB_CHECKPOINT_PAGES 1000      /* of the log; 4 000 write half as much into the file, but stop for 48 ms */
+#define DB_LOG_BYTES_MAX (64ll << 20) /* the log shrinks to this once a reader no longer holds it */
+
+enum db_statement {
+	DB_BEGIN,
+	DB_COMMIT,
+	DB_ROLLBACK,
+	DB_PUT_CLOCK,
+	DB_PUT_PROCESS,
+	DB_PUT_TAIL,
+	DB_PUT_FIGURES,
+	DB_PUT_FINDING,
+	DB_PUT_GAP,
+	DB_PUT_SNAPSHOT,
+	DB_SEEN_SESSION,
+	DB_END_SESSION,
+	DB_GET_TAILS,
+	DB_DELETE_TAIL,
+	DB_PUT_BLOCK,
+	DB_PUT_BLOCK_DATA,
+	DB_OLDEST_BLOCK,
+	DB_DELETE_BLOCK,
+	DB_DELETE_BLOCK_DATA,
+	DB_SET_ASIDE,
+	DB_DROP_FINER,
+	DB_CLOCK_AT,
+	DB_CLOCK_FIRST,
+	DB_SCRUB_BLOCKS,
+	DB_PAGES,
+	DB_FREE_PAGES,
+	DB_STATEMENT_COUNT
+};
+
+struct db {
+	sqlite3 *handle;
+	sqlite3_stmt *statements[DB_STATEMENT_COUNT];
+	int log_pages; /* of the write-ahead log after the last commit */
+};
+
+#define DB_INIT                                                                                                        \
+	{                                                                                                              \
+		.handle = NULL                                                                                         \
+	}
+
+/** errno_from_sqlite() - @db: NULL where there is none. Return: 0 or -errno */
+int errno_from_sqlite(sqlite3 *db, int code);
+
+/** db_open() - connect, without reading anything yet. Return: 0 or -errno; db_close() in any case */
+int db_open(struct db *db, const char *path);
+/** db_configure() - journal, cache and the rest, on a file of ours. Return: 0 or -errno */
+int db_configure(struct db *db);
+/** db_prepare() - every statement, once the tables exist. Return: 0 or -errno */
+int db_prepare(struct db *db);
+/** db_close() - after a last checkpoint, if anything was prepared; half-open ones are fine */
+void db_close(struct db *db);
+/** db_abandon() - without changing anything any more */
+void db_abandon(struct db *db);
+
+/** db_exec() - statements without results. Return: 0 or -errno */
+int db_exec(struct db *db, const char *sql);
+/** db_get_int() - first column of the first row. Return: 1, 0 when there is no row or it is NULL, -errno */
+int db_get_int(struct db *db, const char *sql, int64_t *ret_value);
+/** db_statement() - one to bind; run or reset it in the same function */
+sqlite3_stmt *db_statement(struct db *db, enum db_statement which);
+/** db_step() - Return: 1 for a row, 0 at the end, -errno */
+int db_step(struct db *db, sqlite3_stmt *statement);
+/** db_run() - step to the end and reset. Return: 0 or -errno */
+int db_run(struct db *db, sqlite3_stmt *statement);
+
+int db_begin(struct db *db);
+int db_commit(struct db *db);
+/** db_rollback() - whatever is left of a failed transaction: SQLite may have rolled back by itself */
+void db_rollback(struct db *db);
+/** db_checkpoint() - move the log into the file when it is long; never waits for readers. Return: 0 or -errno */
+int db_checkpoint(struct db *db);
+/** db_used_pages() - pages that hold something. Return: 0 or -errno */
+int db_used_pages(struct db *db, uint64_t *ret_pages);
+
+static inline void statement_finalizep(sqlite3_stmt **statement)
+{
+	(void)sqlite3_finalize(*statement); /* says again what its last step said */
+}
+
+static inline void statement_resetp(sqlite3_stmt **statement)
+{
+	(void)sqlite3_reset(*statement); /* says again what its last step said */
+}

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "store/intake.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "detect/finding.h"
+#include "detect/finding_message.h"
+#include "events/op.h"
+#include "figures/tick.h"
+
+#define BUCKET_NS (10 * NSEC_PER_SEC)
+#define CLOCK_MOVED_NS ((int64_t)NSEC_PER_MSEC) /* less than people can see; slewing clocks pass it once in minutes */
+
+/* As fields of message Lost. */
+static const char *const loss_names[LOSS_COUNT] = {
+	[LOSS_RING_FULL] = "ring_full",
+	[LOSS_LIFE_FULL] = "life_full",
+	[LOSS_THREAD_STATE] = "thread_state",
+	[LOSS_PROCESS_SLOTS] = "process_slots",
+	[LOSS_CELLS] = "cells",
+	[LOSS_DEPTH] = "depth",
+	[LOSS_SWITCH_UNSEEN] = "switch_unseen",
+	[LOSS_RETURN_UNPAIRED] = "return_unpaired",
+};
+
+void intake_done(struct intake *intake)
+{
+	batch_free(intake->batch);
+	intake->batch = NULL;
+	known_done(&intake->known);
+}
+
+/* Row number of a process; 0 without memory. */
+static uint32_t process_row(struct intake *intake, const struct process_identity *identity, uint64_t first_ns)
+{
+	struct known_process *found = known_find(&intake->known, identity);
+	struct known_process made = { .start_boot_ns = identity->start_boot_ns,
+				      .first_ns = first_ns,
+				      .tgid = identity->tgid,
+				      .exec_gen = identity->exec_gen,
+				      .id = intake->known.next_id };
+
+	if (found)
+		return found->id;
+	if (batch_set_process(intake->batch, &(struct batch_process){
+						     .id = made.id, .identity = *identity, .first_ns = first_ns }) < 0)
+		return 0;
+	intake->known.next_id++; /* even if it is forgotten at once: its row is in the batch */
+	(void)known_add(&intake->known, &made);
+	return made.id;
+}
+
+static void process_gone(struct intake *intake, const struct tick_process *p)
+{
+	struct known_process *known = known_find(&intake->known, &p->identity);
+	struct batch_process row = { .identity = p->identity, .gone_ns = p->gone_ns };
+
+	if (!known || known->gone_ns)
+		return;
+	row.id = known->id;
+	row.first_ns = known->first_ns;
+	if (batch_set_process(intake->batch, &row) == 0)
+		known->gone_ns = p->gone_ns; /* else again with the next tick that tells */
+}
+
+void intake_gap(struct intake *intake, uint64_t from_ns, uint64_t to_ns, const char *reason, uint64_t count,
+		uint32_t uid)
+{
+	struct batch_gap gap = { .t0_ns = from_ns, .t1_ns = to_ns, .count = count, .uid = uid };
+
+	(void)snprintf(gap.reason, sizeof(gap.reason), "%s", reason);
+	(void)batch_add_gap(intake->batch, &gap); /* without memory for it there is none to tell of it either */
+}
+
+static void call_lost(struct intake *intake, const struct event *event)
+{
+	uint64_t start_ns = event->call->start_ns;
+
+	intake->n_lost++;
+	intake_gap(intake, start_ns, start_ns + event->call->raw_ns, intake->loss_reason, 1, event->process->uid);
+}
+
+static int call_pack(struct batch *batch, const struct stored_event *stored, uint32_t uid)
+{
+	struct batch_tail *tail = batch_tail(batch, uid);
+	size_t before;
+	int r;
+
+	if (!tail)
+		return -ENOMEM;
+	before = tail->data.n;
+	r = tail_append(&tail->data, tail->n ? &tail->last : NULL, stored);
+	if (r < 0) {
+		tail->data.n = before;
+		tail->data.failed = false;
+		return r;
+	}
+	batch->bytes += tail->data.n - before;
+	tail->last = *stored;
+	tail->n++;
+	tail->t0_ns = MIN(tail->t0_ns, stored->call.start_ns);
+	tail->t1_ns = MAX(tail->t1_ns, stored->call.start_ns + stored->call.duration_ns);
+	batch->n_events++;
+	return 0;
+}
+
+void intake_call(struct intake *intake, const struct event *event)
+{
+	struct stored_event stored = { .call = *event->call, .measured = event->measured };
+
+	if (intake->batch->bytes >= INTAKE_BYTES_MAX) {
+		call_lost(intake, event);
+		return;
+	}
+	stored.process = process_row(intake, event->process, event->call->start_ns);
+	stored.op = event->op ? event->op->id : 0;
+	if (!stored.process || call_pack(intake->batch, &stored, event->process->uid) < 0)
+		call_lost(intake, event);
+}
+
+/* Return: 0 or -ENOMEM */
+static int figures_add(struct intake *intake, struct batch_figures *bucket, const struct tick *tick,
+		       const struct tick_process *p)
+{
+	uint32_t row = process_row(intake, &p->identity, p->first_call_ns);
+	struct figures_blob *blob = row ? batch_owner(bucket, p->identity.uid) : NULL;
+	int r = 0;
+
+	if (!blob)
+		return -ENOMEM;
+	for (size_t i = 0; r == 0 && i < p->ops.n; i++) {
+		const struct tick_op *o = &p->ops.items[i];
+		struct stored_figures stored = {
+			.process = row, .op = o->op ? o->op->id : 0, .measured = tick->measured, .figures = o->figures
+		};
+
+		r = figures_blob_add(blob, &stored);
+	}
+	for (size_t i = 0; r == 0 && i < p->behind.n; i++) {
+		const struct tick_behind *b = &p->behind.items[i];
+		struct stored_behind stored = { .process = row, .tgid = b->tgid, .uid = b->uid, .ns = b->ns };
+
+		memcpy(stored.comm, b->comm, sizeof(stored.comm));
+		r = figures_blob_add_behind(blob, &stored);
+	}
+	return r;
+}
+
+static void clock_follow(struct intake *intake, uint64_t now_ns)
+{
+	uint64_t unix_ns = intake->clock.to_unix_ns(now_ns, intake->clock.data);
+	int64_t offset_ns = (int64_t)(unix_ns - now_ns), moved_ns = offset_ns - intake->offset_ns;
+
+	intake->batch->now_ns = now_ns;
+	intake->batch->now_unix_ns = unix_ns;
+	if (moved_ns >= -CLOCK_MOVED_NS && moved_ns <= CLOCK_MOVED_NS)
+		return;
+	if (ARRAY_PUSH(&intake->batch->clocks, ((struct batch_clock){ .mono_ns = now_ns, .unix_ns = unix_ns })) == 0)
+		intake->offset_ns = offset_ns; /* else with the next tick */
+}
+
+void intake_tick(struct intake *intake, const struct tick *tick)
+{
+	struct batch_figures *bucket;
+	uint64_t middle_ns;
+	bool is_kept = true;
+
+	clock_follow(intake, tick->to_ns);
+	/* Which bucket: the reading nearest to a bound is the bound, so the middle of a tick decides. */
+	middle_ns = tick->from_ns + (tick->to_ns - tick->from_ns) / 2 + (uint64_t)intake->offset_ns;
+	bucket = batch_figures(intake->batch, (int64_t)(middle_ns / BUCKET_NS), tick->from_ns, tick->to_ns);
+	for (size_t i = 0; i < tick->processes.n; i++) {
+		const struct tick_process *p = &tick->processes.items[i];
+
+		if ((p->ops.n || p->behind.n) && (!bucket || figures_add(intake, bucket, tick, p) < 0))
+			is_kept = false;
+		if (p->gone_ns)
+			process_gone(intake, p);
+	}
+	if (!is_kept)
+		intake_gap(intake, tick->from_ns, tick->to_ns, "store_queue", 0, UINT32_MAX);
+	for (size_t i = 0; i < LOSS_COUNT; i++)
+		if (tick->losses[i])
+			intake_gap(intake, tick->from_ns, tick->to_ns, loss_names[i], tick->losses[i], UINT32_MAX);
+	if (tick->system)
+		(void)batch_add_sample(intake->batch, tick->system); /* one of many: the next second has another */
+}
+
+static uint64_t clock_map(uint64_t monotonic_ns, void *data)
+{
+	const struct intake *intake = data;
+
+	return monotonic_ns + (uint64_t)intake->offset_ns;
+}
+
+static int finding_pack(struct intake *intake, const struct finding *finding, struct buf *out)
+{
+	struct arena arena = ARENA_INIT;
+	Ingero__V1__Finding *message = finding_to_message(finding, intake->boot, clock_map, intake, &arena);
+	size_t n = message ? ingero__v1__finding__get_packed_size(message) : 0;
+	uint8_t *room = message ? buf_reserve(out, n) : NULL;
+
+	if (room)
+		out->n += ingero__v1__finding__pack(message, room);
+	arena_done(&arena);
+	return room ? 0 : -ENOMEM;
+}
+
+void intake_finding(struct intake *intake, const struct finding *finding)
+{
+	struct batch_finding row = { .id = finding->id,
+				     .uid = finding->process.uid,
+				     .severity = (int)finding->severity,
+				     .start_ns = finding->start_ns,
+				     .end_ns = finding->end_ns,
+				     .data = BUF_INIT };
+
+	(void)snprintf(row.kind, sizeof(row.kind), "%s", finding->kind);
+	row.process = process_row(intake, &finding->process, finding->start_ns);
+	if (!row.process || finding_pack(intake, finding, &row.data) < 0 ||
+	    batch_take_finding(intake->batch, &row) < 0) {
+		buf_done(&row.data);
+		intake_gap(intake, finding->start_ns, MAX(finding->end_ns, finding->start_ns), "store_queue", 0,
+			   finding->process.uid);
+	}
+}

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Row numbers of the processes of this boot, so that packed events can name them.
+ */
+#pragma once
+
+#include <stdint.h>
+
+#include "base/array.h"
+#include "events/event.h"
+
+#define KNOWN_MAX 65536 /* most; the longest gone are forgotten beyond: 4 MiB */
+
+struct known_process {
+	uint64_t start_boot_ns;
+	uint64_t gone_ns; /* 0: lives */
+	uint64_t first_ns;
+	uint32_t tgid;
+	uint32_t exec_gen;
+	uint32_t id;
+};
+
+struct known {
+	ARRAY(struct known_process) processes;
+	uint32_t *slots; /* hash: index + 1; 0: empty */
+	size_t n_slots;	 /* power of two */
+	size_t last;	 /* index found last */
+	uint32_t next_id;
+};
+
+void known_done(struct known *known);
+/** known_find() - Return: borrowed until the next add, or NULL */
+struct known_process *known_find(struct known *known, const struct process_identity *identity);
+/** known_add() - one that known_find() does not find. Return: 0 or -ENOMEM */
+int known_add(struct known *known, const struct known_process *process);

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "store/schema.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "store/db.h"
+
+static const char creation[] = {
+#include "schema.sql.inc"
+};
+
+static int create(struct db *db)
+{
+	return db_exec(db, creation);
+}
+
+/* Step i makes version i + 1 of version i. */
+static int (*const migrations[])(struct db *db) = {
+	create,
+};
+_Static_assert(ARRAY_SIZE(migrations) == SCHEMA_VERSION, "a version is the number of steps to it");
+
+/* https://www.sqlite.org/fileformat.html, 1.3: the database header */
+#define HEADER_BYTES 100
+#define HEADER_USER_VERSION 60
+#define HEADER_APPLICATION_ID 68
+
+static uint32_t big_endian(const uint8_t *p)
+{
+	return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
+}
+
+int schema_look(const char *path)
+{
+	CLEANUP(closep) int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	uint8_t header[HEADER_BYTES];
+	ssize_t n;
+
+	if (fd < 0)
+		return -errno;
+	n = pread(fd, header, sizeof(header), 0);
+	if (n < 0)
+		return -errno;
+	if (n == 0)
+		return SCHEMA_EMPTY;
+	if (n < HEADER_BYTES || memcmp(header, "SQLite format 3", 16) != 0)
+		return SCHEMA_GARBAGE;
+	if (big_endian(header + HEADER_APPLICATION_ID) != SCHEMA_APPLICATION_ID)
+		return SCHEMA_FOREIGN;
+	return big_endian(header + HEADER_USER_VERSION) > SCHEMA_VERSION ? SCHEMA_NEWER : SCHEMA_OURS;
+}
+
+static int step(struct db *db, int64_t from)
+{
+	char text[128];
+	int r = db_exec(db, "BEGIN IMMEDIATE");
+
+	if (r < 0)
+		return r;
+	r = migrations[from](db);
+	if (r == 0) {
+		(void)snprintf(text, sizeof(text), "PRAGMA application_id = %d; PRAGMA user_version = %lld; COMMIT",
+			       SCHEMA_APPLICATION_ID, (long long)from + 1);
+		r = db_exec(db, text);
+	}
+	if (r < 0 && !sqlite3_get_autocommit(db->handle))
+		(void)db_exec(db, "ROLLBACK"); /* the first error counts */
+	return r;
+}
+
+int schema_migrate(struct db *db)
+{
+	int64_t version = 0;
+	int r = db_get_int(db, "PRAGMA user_version", &version);
+
+	if (r < 0)
+		return r;
+	if (version < 0 || version > SCHEMA_VERSION)
+		return -EINVAL;
+	for (r = 0; r == 0 && version < SCHEMA_VERSION; version++)
+		r = step(db, version);
+	return r;
+}

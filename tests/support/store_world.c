@@ -1,0 +1,343 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/support/store_world.h"
+
+#include <ftw.h>
+#include <sqlite3.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "events/op.h"
+#include "figures/tick.h"
+#include "store/codec.h"
+#include "tests/support/check.h"
+
+static uint64_t world_now_ns(void *data)
+{
+	return ((struct store_world *)data)->now_ns;
+}
+
+static uint64_t world_to_unix_ns(uint64_t monotonic_ns, void *data)
+{
+	return monotonic_ns + (uint64_t)((struct store_world *)data)->offset_ns;
+}
+
+void store_world_init(struct store_world *world)
+{
+	*world = (struct store_world){ .now_ns = WORLD_FIRST_NS,
+				       .ticked_ns = WORLD_FIRST_NS,
+				       .offset_ns = (int64_t)(WORLD_UNIX_NS - WORLD_FIRST_NS) };
+	(void)snprintf(world->directory, sizeof(world->directory), "%s/ingero-store-XXXXXX",
+		       access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
+	if (!mkdtemp(world->directory)) {
+		perror("mkdtemp");
+		exit(1);
+	}
+	(void)snprintf(world->path, sizeof(world->path), "%s/ingero.db", world->directory);
+	world->clock = (struct store_clock){ .now_ns = world_now_ns, .to_unix_ns = world_to_unix_ns, .data = world };
+	world->options = (struct store_options){ .path = world->path,
+						 .is_own_place = true,
+						 .version = "test",
+						 .kernel = "test",
+						 .back_end = "demo",
+						 .boot_id = "boot-a",
+						 .clock = &world->clock };
+}
+
+static int remove_one(const char *path, const struct stat *st, int kind, struct FTW *ftw)
+{
+	(void)st;
+	(void)kind;
+	(void)ftw;
+	(void)remove(path);
+	return 0;
+}
+
+void store_world_done(struct store_world *world)
+{
+	(void)nftw(world->directory, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+}
+
+struct store *store_world_open(struct store_world *world)
+{
+	struct store *store = NULL;
+	char why[512] = "";
+	int r = store_open(&world->options, why, sizeof(why), &store);
+
+	if (r < 0) {
+		fprintf(stderr, "store_open: %d: %s\n", r, why);
+		exit(1);
+	}
+	return store;
+}
+
+/* Which process makes call number i: the first makes most, the last two almost none. */
+static uint32_t process_of(uint32_t i)
+{
+	return i % 3 == 2 ? 1 : i % 97 == 0 ? 2 + i % 4 : 0;
+}
+
+static void identity_fill(uint32_t process, struct process_identity *ret)
+{
+	*ret = (struct process_identity){ .start_boot_ns = 1000 + process,
+					  .start_unix_ns = 5000 + process,
+					  .tgid = 100 + process,
+					  .uid = 1000 + process % 2,
+					  .exec_gen = process };
+	(void)snprintf(ret->comm, sizeof(ret->comm), "train%u", process);
+}
+
+static void call_fill(uint32_t i, struct call_record *ret)
+{
+	uint64_t raw_ns = 2000 + (i * 2654435761u) % 900000;
+	struct process_identity identity;
+
+	identity_fill(process_of(i), &identity);
+	*ret = (struct call_record){ .start_ns = WORLD_FIRST_NS + i * WORLD_GAP_NS,
+				     .duration_ns = raw_ns - 100,
+				     .raw_ns = raw_ns,
+				     .args = { i, i % 7 },
+				     .tgid = identity.tgid,
+				     .tid = identity.tgid + i % 3,
+				     .uid = identity.uid,
+				     .exec_gen = identity.exec_gen,
+				     .op = (uint8_t)(1 + i % 5),
+				     .reason = i % 2 ? RECORD_REASON_SLOW : RECORD_REASON_SAMPLE,
+				     .type = RECORD_CALL };
+	ret->blame_ns[BLAME_RUNNABLE] = raw_ns / 3;
+	ret->blame_ns[BLAME_DEVICE] = i % 4 ? raw_ns / 5 : 0;
+}
+
+void store_world_calls(struct store_world *world, struct store *store, uint32_t n)
+{
+	for (uint32_t end = world->n_calls + n; world->n_calls < end; world->n_calls++) {
+		struct process_identity identity;
+		struct call_record call;
+		struct event event = { .call = &call,
+				       .process = &identity,
+				       .measured = MEASURED(BLAME_ON_CPU) | MEASURED(BLAME_RUNNABLE) |
+						   MEASURED(BLAME_DEVICE) };
+
+		identity_fill(process_of(world->n_calls), &identity);
+		call_fill(world->n_calls, &call);
+		event.op = op_get(call.op);
+		world->now_ns = call.start_ns + WORLD_GAP_NS;
+		store_call(store, &event);
+	}
+}
+
+static void tick_fill(const struct store_world *world, struct tick *tick)
+{
+	for (uint32_t p = 0; p < WORLD_PROCESSES; p++) {
+		struct tick_process process = { .first_call_ns = WORLD_FIRST_NS };
+		struct tick_op op = { .op = op_get(1) };
+
+		identity_fill(p, &process.identity);
+		for (uint32_t i = world->n_ticked; i < world->n_calls; i++) {
+			struct call_record call;
+
+			call_fill(i, &call);
+			if (process_of(i) != p)
+				continue;
+			op.figures.total_ns += call.duration_ns;
+			op.figures.raw_ns += call.raw_ns;
+			op.figures.max_ns = MAX(op.figures.max_ns, call.duration_ns);
+			(void)histogram_add(&op.figures.durations, histogram_bucket_of(call.duration_ns), 1);
+		}
+		if (!op_figures_count(&op.figures))
+			continue;
+		(void)ARRAY_PUSH(&process.ops, op);
+		(void)ARRAY_PUSH(&tick->processes, process);
+	}
+}
+
+void store_world_tick(struct store_world *world, struct store *store)
+{
+	struct tick tick = { .from_ns = world->ticked_ns, .to_ns = world->now_ns };
+
+	tick_fill(world, &tick);
+	store_tick(store, &tick);
+	tick_done(&tick);
+	world->ticked_ns = world->now_ns;
+	world->n_ticked = world->n_calls;
+}
+
+static void finalizep(sqlite3_stmt **s)
+{
+	(void)sqlite3_finalize(*s);
+}
+
+static void closep_db(sqlite3 **db)
+{
+	if (*db)
+		(void)sqlite3_db_config(*db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
+	(void)sqlite3_close(*db);
+}
+
+int64_t store_world_sql(const struct store_world *world, const char *sql)
+{
+	CLEANUP(closep_db) sqlite3 *db = NULL;
+	CLEANUP(finalizep) sqlite3_stmt *s = NULL;
+	int code;
+
+	if (sqlite3_open_v2(world->path, &db, SQLITE_OPEN_READWRITE, NULL) != SQLITE_OK ||
+	    sqlite3_prepare_v2(db, sql, -1, &s, NULL) != SQLITE_OK)
+		return -1;
+	code = sqlite3_step(s);
+	return code == SQLITE_ROW ? sqlite3_column_int64(s, 0) : code == SQLITE_DONE ? 0 : -1;
+}
+
+/* ---- books ---- */
+
+struct reading {
+	sqlite3 *db;
+	uint8_t *seen; /* times each call was found */
+	uint32_t n;
+	uint32_t uid; /* of the row that is read */
+	struct store_books *books;
+};
+
+/* A row of table process says which of ours it is. */
+static uint32_t process_by_row(struct reading *reading, uint32_t row)
+{
+	CLEANUP(finalizep) sqlite3_stmt *s = NULL;
+
+	if (sqlite3_prepare_v2(reading->db, "SELECT exec_gen FROM process WHERE id = ?1", -1, &s, NULL) != SQLITE_OK)
+		return UINT32_MAX;
+	(void)sqlite3_bind_int64(s, 1, row);
+	return sqlite3_step(s) == SQLITE_ROW ? (uint32_t)sqlite3_column_int64(s, 0) : UINT32_MAX;
+}
+
+static int event_book(const struct stored_event *e, void *data)
+{
+	static uint32_t last_row, last_process;
+	struct reading *reading = data;
+	uint64_t i = e->call.args[0];
+	struct call_record want;
+
+	reading->books->n_events++;
+	if (i >= reading->n) {
+		reading->books->n_wrong++;
+		return 0;
+	}
+	if (e->process != last_row) {
+		last_row = e->process;
+		last_process = process_by_row(reading, e->process);
+	}
+	reading->seen[i] += reading->seen[i] < 255;
+	call_fill((uint32_t)i, &want);
+	if (e->call.start_ns != want.start_ns || e->call.duration_ns != want.duration_ns ||
+	    e->call.raw_ns != want.raw_ns || e->call.tid != want.tid || e->op != want.op || e->call.op != want.op ||
+	    e->call.reason != want.reason || e->call.args[1] != want.args[1] ||
+	    memcmp(e->call.blame_ns, want.blame_ns, sizeof(want.blame_ns)) != 0 || reading->uid != want.uid ||
+	    last_process != process_of((uint32_t)i))
+		reading->books->n_wrong++;
+	return 0;
+}
+
+static void blocks_book(struct reading *reading)
+{
+	CLEANUP(finalizep) sqlite3_stmt *s = NULL;
+	struct stored_event *events = calloc(BLOCK_EVENTS_MAX, sizeof(*events));
+	struct block_decoder *decoder = NULL;
+	int code;
+
+	(void)sqlite3_prepare_v2(reading->db, "SELECT uid, crc, data FROM block JOIN block_data USING (id)", -1, &s, NULL);
+	if (!s || !events || block_decoder_new(&decoder) < 0)
+		reading->books->is_intact = false;
+	while (s && (code = sqlite3_step(s)) != SQLITE_DONE) {
+		size_t n = 0;
+
+		if (code != SQLITE_ROW) {
+			reading->books->is_intact = false;
+			break;
+		}
+		reading->uid = (uint32_t)sqlite3_column_int64(s, 0);
+		reading->books->n_blocks++;
+		if (block_decode(decoder, sqlite3_column_blob(s, 2), (size_t)sqlite3_column_bytes(s, 2),
+				 (uint32_t)sqlite3_column_int64(s, 1), BLOCK_ALL_COLUMNS, events, &n) < 0)
+			reading->books->n_damaged++;
+		else
+			for (size_t i = 0; i < n; i++)
+				(void)event_book(&events[i], reading);
+	}
+	block_decoder_free(decoder);
+	free(events);
+}
+
+static void tails_book(struct reading *reading)
+{
+	CLEANUP(finalizep) sqlite3_stmt *s = NULL;
+	int code;
+
+	(void)sqlite3_prepare_v2(reading->db, "SELECT uid, crc, data FROM tail", -1, &s, NULL);
+	while (s && (code = sqlite3_step(s)) != SQLITE_DONE) {
+		const void *data = code == SQLITE_ROW ? sqlite3_column_blob(s, 2) : NULL;
+		size_t n = data ? (size_t)sqlite3_column_bytes(s, 2) : 0;
+
+		if (code != SQLITE_ROW) {
+			reading->books->is_intact = false;
+			break;
+		}
+		reading->uid = (uint32_t)sqlite3_column_int64(s, 0);
+		reading->books->n_tails++;
+		if (codec_crc(data, n) != (uint32_t)sqlite3_column_int64(s, 1) ||
+		    tail_decode(data, n, event_book, reading) < 0)
+			reading->books->n_damaged++;
+	}
+}
+
+static void figures_book(struct reading *reading)
+{
+	static const int64_t levels[] = { 10, 60, 3600 };
+	CLEANUP(finalizep) sqlite3_stmt *s = NULL;
+
+	(void)sqlite3_prepare_v2(reading->db, "SELECT level, crc, data FROM figures", -1, &s, NULL);
+	while (s && sqlite3_step(s) == SQLITE_ROW) {
+		struct figures_blob blob = { 0 };
+
+		if (figures_blob_decode(sqlite3_column_blob(s, 2), (size_t)sqlite3_column_bytes(s, 2),
+					(uint32_t)sqlite3_column_int64(s, 1), &blob) < 0) {
+			reading->books->n_damaged++;
+			continue;
+		}
+		for (size_t level = 0; level < ARRAY_SIZE(levels); level++)
+			for (size_t i = 0; levels[level] == sqlite3_column_int64(s, 0) && i < blob.figures.n; i++)
+				reading->books->n_counted[level] += op_figures_count(&blob.figures.items[i].figures);
+		figures_blob_done(&blob);
+	}
+}
+
+static bool is_intact(sqlite3 *db)
+{
+	CLEANUP(finalizep) sqlite3_stmt *s = NULL;
+
+	return sqlite3_prepare_v2(db, "PRAGMA integrity_check", -1, &s, NULL) == SQLITE_OK &&
+	       sqlite3_step(s) == SQLITE_ROW && strcmp((const char *)sqlite3_column_text(s, 0), "ok") == 0;
+}
+
+void store_books_read(const char *path, uint32_t n, struct store_books *ret_books)
+{
+	CLEANUP(closep_db) sqlite3 *db = NULL;
+	CLEANUP(freep) uint8_t *seen = calloc(n + 1, 1);
+	struct reading reading = { .seen = seen, .n = n, .books = ret_books };
+	CLEANUP(finalizep) sqlite3_stmt *s = NULL;
+
+	*ret_books = (struct store_books){ .first_missing = UINT32_MAX };
+	if (!seen || sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE, NULL) != SQLITE_OK ||
+	    sqlite3_prepare_v2(db, "SELECT count(*) FROM gap", -1, &s, NULL) != SQLITE_OK ||
+	    sqlite3_step(s) != SQLITE_ROW)
+		return;
+	reading.db = db;
+	ret_books->is_open = true;
+	ret_books->n_gaps = (uint32_t)sqlite3_column_int64(s, 0);
+	ret_books->is_intact = is_intact(db);
+	blocks_book(&reading);
+	tails_book(&reading);
+	figures_book(&reading);
+	for (uint32_t i = 0; i < n; i++) {
+		ret_books->n_doubled += seen[i] > 1;
+		ret_books->n_missing += seen[i] == 0;
+		if (!seen[i] && ret_books->first_missing == UINT32_MAX)
+			ret_books->first_missing = i;
+	}
+}
