@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "cli/caller.h"
 #include "cli/explain/call.h"
 #include "cli/explain/finding.h"
 #include "cli/lost.h"
@@ -14,11 +15,12 @@
 #define GAPS_MOST 3u		  /* lines of a screen that are worth it */
 #define LINES_AROUND 7u		  /* of header and footer, usually */
 #define PRESSURE_LEAST_RATIO 0.01 /* below, memory and disks are at ease (guess: revisit with real traces) */
-#define TABLE_ROWS_LEAST 10u	  /* of --per-process on a terminal */
+#define PROCESS_COLUMNS 24u
+#define TABLE_ROWS_LEAST 10u /* of --per-process on a terminal */
 
 static const char *const severities[] = { "CRITICAL", "HIGH", "MEDIUM", "LOW" };
 
-/* What a gap lacks; %s is how much. Reasons that Lost knows have their words there. */
+/* Why something is missing. Reasons that Lost knows have their words there. */
 static const struct {
 	const char *reason;
 	const char *words;
@@ -31,17 +33,23 @@ static const struct {
 	{ "recorder_ended", "the recorder ended without finishing" },
 };
 
-static const char *gap_text(const char *reason)
+static void gap_append(const Ingero__V1__Gap *gap, struct buf *out)
 {
+	const char *words = gap->reason; /* one of a later version says itself */
 	const struct lost_reason *row;
 
+	for (size_t i = 0; (row = lost_reason_get(i)); i++) {
+		if (strcmp(row->field, gap->reason) != 0)
+			continue;
+		(void)buf_printf(out, "%s %s", gap->count ? units_count(gap->count).text : "some", row->words);
+		return;
+	}
 	for (size_t i = 0; i < ARRAY_SIZE(gap_words); i++)
-		if (strcmp(gap_words[i].reason, reason) == 0)
-			return gap_words[i].words;
-	for (size_t i = 0; (row = lost_reason_get(i)); i++)
-		if (strcmp(row->field, reason) == 0)
-			return row->words;
-	return reason;
+		if (strcmp(gap_words[i].reason, gap->reason) == 0)
+			words = gap_words[i].words;
+	(void)buf_append_text(out, words);
+	if (gap->count)
+		(void)buf_printf(out, ", %s missing", units_count(gap->count).text);
 }
 
 void explain_footer_append(const Ingero__V1__Lost *lost, Ingero__V1__Gap *const *gaps, size_t n_gaps,
@@ -58,13 +66,12 @@ void explain_footer_append(const Ingero__V1__Lost *lost, Ingero__V1__Gap *const 
 		(void)buf_printf(&text, "%s to %s: ",
 				 gap->from_unix_ns ? clock_text(gap->from_unix_ns, now_unix_ns).text : "the beginning",
 				 gap->to_unix_ns ? clock_text(gap->to_unix_ns, now_unix_ns).text : "now");
-		if (gap->count)
-			(void)buf_printf(&text, "%s missing: ", units_count(gap->count).text);
-		(void)buf_append_text(&text, gap_text(gap->reason));
+		gap_append(gap, &text);
 		text_paragraph(out, style, "▲ ", buf_text(&text));
 	}
 	if (n_gaps > GAPS_MOST)
-		text_line(out, style, TEXT_PLAIN, "  and %zu more gaps; '--json' lists them", n_gaps - GAPS_MOST);
+		text_line(out, style, TEXT_PLAIN, "  and %zu more %s; '--json' lists them", n_gaps - GAPS_MOST,
+			  n_gaps - GAPS_MOST == 1 ? "gap" : "gaps");
 }
 
 static uint64_t from_of(const struct explain_question *q, const Ingero__V1__ExplainReply *reply)
@@ -286,6 +293,13 @@ static int table_append(const struct explain_question *q, const Ingero__V1__Expl
 	if (r < 0 || rows.rows.n == 0)
 		return r;
 	text_line(out, style, TEXT_PLAIN, "%s", "");
+	if (rows.n_processes == 1) { /* whose the table is then is not in it */
+		const Ingero__V1__Operation *op = rows.rows.items[0].op;
+
+		text_line(out, style, TEXT_BOLD, "%s of %s",
+			  trace_process_label(op->process_name, op->pid, PROCESS_COLUMNS).text,
+			  user_name(op->uid).text);
+	}
 	return trace_rows_append(&rows, style, style->rows ? MAX(style->rows, TABLE_ROWS_LEAST) : SIZE_MAX, out);
 }
 

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * `ingero export`: the caller's rows as a file of another format. The daemon makes the
+ * bytes; here they become a file that is whole or not there.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+
+#include "cli/command.h"
+#include "cli/connect.h"
+#include "cli/export_file.h"
+#include "cli/output.h"
+#include "cli/stream.h"
+#include "cli/window.h"
+#include "libingero/render/units.h"
+
+struct export_fields {
+	struct option_ids pids;
+	struct window_wish window;
+	const char *format;
+	const char *path;
+	const char *db_path;
+	bool is_forced;
+};
+
+static const struct export_fields export_defaults = { .format = "db" };
+static const char *const format_choices[] = { "db", NULL };
+
+#define FIELD(member) .field = offsetof(struct export_fields, member)
+static const struct option export_options[] = {
+	{ .name = "format",
+	  .kind = OPTION_CHOICE,
+	  .value = "db",
+	  FIELD(format),
+	  .choices = format_choices,
+	  .help = "db: an SQLite file with Ingero's tables, for the sqlite3 shell and other tools; default: db" },
+	{ .name = "output",
+	  .letter = 'o',
+	  .kind = OPTION_TEXT,
+	  .value = "FILE",
+	  FIELD(path),
+	  .help = "Where to; - is standard output, for a pipe" },
+	{ .name = "force", .kind = OPTION_FLAG, FIELD(is_forced), .help = "Overwrite FILE" },
+	WINDOW_OPTIONS(struct export_fields, window, "everything"),
+	{ .name = "pid",
+	  .letter = 'p',
+	  .kind = OPTION_PIDS,
+	  .value = "PID[,PID...]",
+	  FIELD(pids),
+	  .help = "Only these processes" },
+	{ .name = "db",
+	  .kind = OPTION_TEXT,
+	  .value = "FILE",
+	  FIELD(db_path),
+	  .help = "Read this database, of ours or recorded by Ingero; default: the service's, else INGERO_DB, else "
+		  "~/.ingero/ingero.db" },
+};
+#undef FIELD
+
+struct exporting {
+	struct export_file file;
+	uint64_t n_bytes;
+	uint64_t n_events;
+	bool is_file_at_fault; /* and not the daemon */
+};
+
+/* What a signal that ends us has to remove; set while it exists. */
+static const char *volatile partial_path;
+
+static void on_signal(int number)
+{
+	const char *path = partial_path;
+
+	if (path)
+		(void)unlink(path);
+	(void)signal(number, SIG_DFL);
+	(void)raise(number);
+}
+
+static int data_take(const ProtobufCMessage *message, void *data)
+{
+	const Ingero__V1__ExportReply *reply = (const Ingero__V1__ExportReply *)message;
+	struct exporting *exporting = data;
+	int r = export_file_write(&exporting->file, reply->data.data, reply->data.len);
+
+	if (r < 0) {
+		exporting->is_file_at_fault = true;
+		return r;
+	}
+	exporting->n_bytes += reply->data.len;
+	exporting->n_events += reply->events;
+	return 0;
+}
+
+static int ask(struct exporting *exporting, struct ingero *ingero, const struct export_fields *f)
+{
+	Ingero__V1__Span span = window_resolve(&f->window, 0, clock_now_unix_ns());
+	Ingero__V1__ExportRequest request = INGERO__V1__EXPORT_REQUEST__INIT;
+
+	request.format = (char *)(uintptr_t)f->format; /* the message only lends it */
+	if (span.from_unix_ns || span.to_unix_ns)
+		request.span = &span;
+	request.n_pids = f->pids.n;
+	request.pids = f->pids.items;
+	return stream_read(ingero, "ingero.v1.Query.Export", &request.base, data_take, exporting);
+}
+
+static int export_run(const void *fields, const struct options_rest *rest)
+{
+	const struct export_fields *f = fields;
+	struct connect_wish wish = { .command = "export", .kind = CONNECT_READ, .db_path = f->db_path };
+	const char *sentence = window_contradicts(&f->window);
+	struct caller caller = caller_get();
+	struct exporting exporting = { .file = EXPORT_FILE_INIT };
+	char error[EXPORT_FILE_ERROR_BYTES];
+	struct ingero *ingero = NULL;
+	int r;
+
+	(void)rest;
+	if (!f->path)
+		return command_refuse("where to is missing: '-o FILE', or '-o -' for a pipe");
+	if (sentence)
+		return command_refuse(sentence);
+	r = connect_open(&wish, &caller, &ingero, NULL);
+	if (r < 0)
+		return COMMAND_FAILED; /* it said why */
+	r = export_file_open(f->path, f->is_forced, error, &exporting.file);
+	if (r < 0) {
+		output_error("%s", error);
+		ingero_close(ingero);
+		return COMMAND_FAILED;
+	}
+	partial_path = exporting.file.partial;
+	(void)signal(SIGINT, on_signal);
+	(void)signal(SIGTERM, on_signal);
+	(void)signal(SIGHUP, on_signal);
+
+	r = ask(&exporting, ingero, f);
+	if (r < 0 && !exporting.is_file_at_fault)
+		output_error("%s", *ingero_last_error(ingero) ? ingero_last_error(ingero) : strerror(-r));
+	if (r == 0) {
+		r = export_file_finish(&exporting.file, caller.is_sudo ? caller.uid : (uid_t)-1, caller.gid);
+		exporting.is_file_at_fault = r < 0;
+	}
+	if (exporting.is_file_at_fault)
+		output_error("cannot write %s: %s", option_quote(f->path).text, strerror(-r));
+	else if (r == 0)
+		output_error("%s %s, %s in all", units_count(exporting.n_events).text,
+			     exporting.n_events == 1 ? "call" : "calls", units_bytes(exporting.n_bytes).text);
+	partial_path = NULL;
+	export_file_done(&exporting.file);
+	ingero_close(ingero);
+	return r < 0 ? COMMAND_FAILED : COMMAND_OK;
+}
+
+static const char *const export_paragraphs[] = {
+	"Writes your own rows; the file grows as FILE.partial and takes its name when it is whole. What was counted, "
+	"and "
+	"how much was lost, is in it as well.",
+	WINDOW_PARAGRAPH,
+	NULL,
+};
+
+const struct command command_export = {
+	.name = "export",
+	.summary = "write what is kept as a file for other tools",
+	.usage = "[options] -o FILE",
+	.paragraphs = export_paragraphs,
+	.options = { .command = "export", .rows = export_options, .n = ARRAY_SIZE(export_options) },
+	.fields_bytes = sizeof(struct export_fields),
+	.defaults = &export_defaults,
+	.run = export_run,
+};
