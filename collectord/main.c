@@ -122,7 +122,7 @@ static void db_default(struct daemon_options *o)
 		o->db.path = NULL;
 }
 
-/* "incident" or "incident:2.5" */
+/* "cold-start" or "cold-start:2.5" */
 static bool demo_parse(char *text, struct daemon_options *o)
 {
 	char *colon = strchr(text, ':');
