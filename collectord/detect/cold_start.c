@@ -87,7 +87,7 @@ static size_t check(const struct detector_view *view, struct condition *ret, siz
 {
 	struct condition c = { .confidence = 1, .start_ns = view->first_call_ns };
 	enum op_layer layer = OP_LAYER_RUNTIME;
-	uint64_t sums[OP_LAYER_COUNT] = { 0 }, calls = 0;
+	uint64_t sums[OP_LAYER_COUNT] = { 0 }, calls = 0, most_ns = 0;
 
 	(void)room;
 	if (view->to_ns > view->first_call_ns + GIVE_UP_NS)
@@ -106,8 +106,11 @@ static size_t check(const struct detector_view *view, struct condition *ret, siz
 		if (m->op->layer != layer)
 			continue;
 		c.op_lost_ns[m->op->id] = e.ns;
+		if (e.ns > most_ns) {
+			most_ns = e.ns;
+			c.extra[0] = e.calls;
+		}
 		c.lost_ns += e.ns;
-		c.extra[0] += e.calls;
 		c.end_ns = MAX(c.end_ns, e.end_ns);
 	}
 	if (!c.lost_ns || view->to_ns < c.end_ns + STEADY_NS)

@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "detect/memory.h"
 #include "detect/track.h"
+#include "detect/view.h"
 #include "events/op.h"
 
 /* The same coming back within this time is the same finding. (Guess.) */
@@ -16,11 +17,6 @@
 #define PROCESSES_MAX PROCESS_SLOTS
 /* Of one process, those that are over and may come back included. */
 #define TRACKS_MAX 24
-/* Each tells something else than what a call would: a wait that no hook saw may be of any class. (Guess.) */
-#define UNSEEN_WEIGHT 0.5
-/* What it costs to be without a class that would sharpen the picture. (Guess.) */
-#define UNMEASURED_CONFIDENCE 0.8
-
 struct engine {
 	engine_finding_func func;
 	void *data;
@@ -261,71 +257,6 @@ static int advance(struct engine *e, struct process_memory *p, struct track *t, 
 
 /* ---- one process in one tick ---- */
 
-static bool is_any(const struct op *op)
-{
-	(void)op;
-	return true;
-}
-
-static struct detector_view view_of(const struct process_memory *p, const struct tick *tick)
-{
-	struct detector_view view = {
-		.from_ns = tick->from_ns,
-		.to_ns = tick->to_ns,
-		.wall_ns = tick->to_ns > tick->from_ns ? tick->to_ns - tick->from_ns : 1,
-		.process = &p->identity,
-		.first_call_ns = p->first_call_ns,
-		.ops = p->in_tick ? p->in_tick->ops.items : NULL,
-		.n_ops = p->in_tick ? p->in_tick->ops.n : 0,
-		.memory = &p->ops,
-		.in_flight = p->in_flight.items,
-		.n_in_flight = p->in_flight.n,
-		.system = tick->system,
-		.measured = tick->measured,
-	};
-
-	view.layer = detector_view_layer(&view, is_any);
-	for (size_t i = 0; i < view.n_ops; i++) {
-		if (!view.ops[i].op || view.ops[i].op->layer != view.layer)
-			continue;
-		view.calls_ns += view.ops[i].figures.raw_ns;
-		view.calls += op_figures_count(&view.ops[i].figures);
-	}
-	return view;
-}
-
-/* What is left of confidence when calls were not counted, or not timed, or a wait was not seen. */
-static double quality_of(const struct detector_view *view, const struct tick *tick, uint64_t counted)
-{
-	uint64_t untimed = 0, not_counted, unseen;
-	double quality = 1;
-
-	for (size_t i = 0; i < view->n_ops; i++)
-		if (view->ops[i].op && view->ops[i].op->layer == view->layer)
-			untimed += view->ops[i].figures.untimed;
-
-	not_counted = tick->losses[LOSS_THREAD_STATE] + tick->losses[LOSS_PROCESS_SLOTS] + tick->losses[LOSS_CELLS] +
-		      tick->losses[LOSS_DEPTH];
-	unseen = tick->losses[LOSS_SWITCH_UNSEEN];
-	if (not_counted)
-		quality *= (double)counted / (double)(counted + not_counted);
-	if (unseen)
-		quality *= 1 - UNSEEN_WEIGHT * (double)MIN(unseen, counted) / (double)MAX(counted, 1);
-	if (untimed && view->calls)
-		quality *= (double)(view->calls - MIN(untimed, view->calls)) / (double)view->calls;
-	return quality;
-}
-
-static double sharpness_of(const struct detector *d, uint16_t measured)
-{
-	double confidence = 1;
-
-	for (int class = 0; class < BLAME_COUNT; class ++)
-		if (d->sharpened_by & MEASURED(class) & ~measured)
-			confidence *= UNMEASURED_CONFIDENCE;
-	return confidence;
-}
-
 /* One detector looks, and its tracks go on. */
 static int look(struct engine *e, struct process_memory *p, enum detector_number number, struct track_tick *tick,
 		double quality)
@@ -339,7 +270,7 @@ static int look(struct engine *e, struct process_memory *p, enum detector_number
 		return 0;
 	if ((tick->view->measured & d->needs) == d->needs)
 		n = d->check(tick->view, conditions, ARRAY_SIZE(conditions));
-	tick->quality = quality * sharpness_of(d, tick->view->measured);
+	tick->quality = quality * view_sharpness(tick->view, d);
 
 	/* Those that do not hold any more, before others take their place. */
 	for (size_t i = p->tracks.n; i-- > 0 && r == 0;) {
@@ -411,7 +342,7 @@ static void process_look(struct process_memory *p, void *data)
 		return;
 
 	view = view_of(p, tick);
-	quality = quality_of(&view, tick, e->counted);
+	quality = view_quality(&view, tick, e->counted);
 	step = (struct track_tick){ .view = &view, .process = p, .facts = &e->facts };
 	for (int i = 0; i < DETECTOR_COUNT; i++) {
 		int r = look(e, p, (enum detector_number)i, &step, quality);

@@ -2,7 +2,6 @@
 #include "detect/track.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,23 +11,9 @@
 
 /* What is going on now, for severity and for who is to blame: ticks lose their weight over this time. (Guess.) */
 #define RECENT_NS (5 * NSEC_PER_SEC)
-/* Below this share of the time nothing is worse than LOW, whatever part of the calls it is: without any
- * neighbour up to 0.22 % was measured (docs/measurements/blame.md, "behind / wall, without a hog"). */
-#define SMALL_RATIO 0.01
-/* One process is named when it made up half of the wait; the rest is a group. (Guess.) */
-#define CULPRIT_RATIO 0.5
-/* What is blamed changes when it has lost most of its part and something else has taken over. (Guess.) */
-#define STALE_RATIO 0.2
-/* One of a group, if at least so much of it is its. */
-#define GROUP_RATIO 0.05
 /* A long finding is told anew every so often, a young one in every tick. */
 #define TOLD_YOUNG_NS (60 * NSEC_PER_SEC)
 #define TOLD_EVERY_NS (10 * NSEC_PER_SEC)
-/* A few calls are no proof: confidence grows to full with this many. (Guess.) */
-#define FEW_CALLS 10
-/* Slow is twice what is usual: as figures.c says of kept calls. */
-#define SLOW_MEDIANS 2
-
 int track_new(enum detector_number number, const struct op *key, uint64_t from_ns, struct track **ret_track)
 {
 	struct track *t = calloc(1, sizeof(*t));
@@ -77,7 +62,7 @@ static int figures_add(struct op_figures *to, const struct op_figures *from)
 	return 0;
 }
 
-static struct track_op *op_find(struct track *t, const struct op *op)
+struct track_op *track_op(const struct track *t, const struct op *op)
 {
 	for (size_t i = 0; i < t->ops.n; i++)
 		if (t->ops.items[i].op == op)
@@ -87,7 +72,7 @@ static struct track_op *op_find(struct track *t, const struct op *op)
 
 static struct track_op *op_take(struct track *t, const struct op *op)
 {
-	struct track_op *known = op_find(t, op);
+	struct track_op *known = track_op(t, op);
 
 	if (known)
 		return known;
@@ -113,7 +98,7 @@ static int ops_add(struct track *t, const struct track_tick *tick)
 	}
 	/* Of what is over, this tick's figures say nothing. */
 	for (size_t i = 0; i < view->n_ops && !tick->condition->end_ns; i++) {
-		struct track_op *mine = view->ops[i].op ? op_find(t, view->ops[i].op) : NULL;
+		struct track_op *mine = view->ops[i].op ? track_op(t, view->ops[i].op) : NULL;
 		int r = mine ? figures_add(&mine->figures, &view->ops[i].figures) : 0;
 
 		if (r < 0)
@@ -183,228 +168,7 @@ static int sums_add(struct track *t, const struct track_tick *tick)
 	return ops_add(t, tick);
 }
 
-/* ---- who and what ---- */
-
-/* The one process that made up most of the recent wait; NULL: a group, or nobody. */
-static const struct track_culprit *culprit_most(const struct track *t)
-{
-	const struct track_culprit *most = NULL;
-	double all = 0;
-
-	for (size_t i = 0; i < t->n_culprits; i++) {
-		all += t->culprits[i].recent_ns;
-		if (!most || t->culprits[i].recent_ns > most->recent_ns)
-			most = &t->culprits[i];
-	}
-	return most && most->recent_ns >= CULPRIT_RATIO * all && all > 0 ? most : NULL;
-}
-
-static const struct track_op *op_most(const struct track *t)
-{
-	const struct track_op *most = NULL;
-
-	for (size_t i = 0; i < t->ops.n; i++)
-		if (!most || t->ops.items[i].recent_lost_ns > most->recent_lost_ns)
-			most = &t->ops.items[i];
-	return most;
-}
-
-void track_identify(struct track *t, const struct track_tick *tick)
-{
-	const struct track_culprit *culprit = culprit_most(t);
-	const struct track_op *op = op_most(t);
-	struct finding *f = &t->finding;
-
-	f->kind = f->cause.kind = t->detector->name;
-	f->process = *tick->view->process;
-	f->op = t->key ? t->key : op ? op->op : NULL;
-	if (!culprit)
-		return;
-	f->cause.pid = culprit->who.tgid;
-	f->cause.uid = culprit->who.uid;
-	memcpy(f->cause.comm, culprit->who.comm, sizeof(f->cause.comm));
-}
-
-bool track_is_same(const struct track *t, const struct track *earlier)
-{
-	return t->number == earlier->number && t->finding.op == earlier->finding.op &&
-	       t->finding.cause.pid == earlier->finding.cause.pid;
-}
-
-/* Whether another operation or process has taken over for good. */
-static bool blames_another(const struct track *t)
-{
-	const struct track_culprit *most = culprit_most(t);
-	const struct track_op *op = op_most(t), *mine = NULL;
-	double all = 0, recent = 0, ops_all = 0;
-
-	for (size_t i = 0; i < t->n_culprits; i++) {
-		all += t->culprits[i].recent_ns;
-		if (t->culprits[i].who.tgid == t->finding.cause.pid)
-			recent = t->culprits[i].recent_ns;
-	}
-	if (t->finding.cause.pid && recent < STALE_RATIO * all)
-		return true;
-	/* A group, of which one process has become nearly all. */
-	if (t->detector->has_culprits && !t->finding.cause.pid && most && most->recent_ns > (1 - STALE_RATIO) * all)
-		return true;
-
-	for (size_t i = 0; i < t->ops.n; i++) {
-		ops_all += t->ops.items[i].recent_lost_ns;
-		if (t->ops.items[i].op == t->finding.op)
-			mine = &t->ops.items[i];
-	}
-	return op && mine && mine->recent_lost_ns < STALE_RATIO * ops_all &&
-	       op->recent_lost_ns > CULPRIT_RATIO * ops_all;
-}
-
 /* ---- the finding ---- */
-
-/*
- * The share of the time that is being lost: of the wall clock, or of the time in calls
- * where several threads have more of it. A program that is seldom in a call waits for a
- * CPU as much outside of them, where nothing is measured; the geometric mean with the
- * share of its calls' time stands for that.
- */
-static double lost_ratio(const struct track *t)
-{
-	double of_time = t->recent_time_ns > 0 ? t->recent_lost_ns / t->recent_time_ns : 0;
-	double of_calls = t->recent_calls_ns > 0 ? t->recent_lost_ns / t->recent_calls_ns : 0;
-
-	if (!t->detector->is_outside_too || of_time < SMALL_RATIO || of_calls < of_time)
-		return MIN(of_time, 1);
-	return sqrt(MIN(of_time, 1) * MIN(of_calls, 1));
-}
-
-static enum finding_severity severity_now(const struct track *t)
-{
-	double ratio = lost_ratio(t);
-	enum finding_severity severity = FINDING_LOW;
-
-	for (int i = FINDING_MEDIUM; i <= FINDING_CRITICAL; i++) {
-		const struct severity_band *band = &t->detector->bands[i];
-
-		if (band->ratio > 0 && ratio >= band->ratio && t->sums.lost_ns >= band->lost_ns)
-			severity = (enum finding_severity)i;
-	}
-	return severity;
-}
-
-static void example_add(struct finding *f, const struct finding_call *call)
-{
-	size_t at = f->n_calls;
-
-	for (size_t i = 0; i < f->n_calls; i++)
-		if (f->call[i].start_ns == call->start_ns && f->call[i].tid == call->tid)
-			at = i;
-	if (at == f->n_calls && f->n_calls < FINDING_CALLS_MAX)
-		f->n_calls++;
-	else if (at == f->n_calls && f->call[--at].duration_ns >= call->duration_ns)
-		return;
-	f->call[at] = *call;
-	for (; at && f->call[at].duration_ns > f->call[at - 1].duration_ns; at--) {
-		struct finding_call longer = f->call[at];
-
-		f->call[at] = f->call[at - 1];
-		f->call[at - 1] = longer;
-	}
-}
-
-static void examples_fill(struct track *t, const struct track_tick *tick)
-{
-	const struct examples *from = &tick->process->examples[t->number];
-
-	if (tick->condition && tick->condition->example.start_ns)
-		example_add(&t->finding, &tick->condition->example);
-	for (size_t i = 0; i < from->n; i++)
-		if (from->items[i].op == t->finding.op)
-			example_add(&t->finding, &from->items[i].call);
-}
-
-static uint64_t slow_calls(const struct histogram *h, uint64_t usual_ns)
-{
-	uint64_t n = 0;
-
-	for (uint32_t i = h->first; i < h->first + h->n; i++)
-		if (histogram_bucket_low_ns(i) >= usual_ns * SLOW_MEDIANS)
-			n += histogram_count(h, i);
-	return n;
-}
-
-static void op_fill(struct track *t, const struct track_tick *tick)
-{
-	struct finding *f = &t->finding;
-	const struct track_op *op = f->op ? op_find(t, f->op) : NULL;
-	const struct op_memory *memory = f->op ? detector_view_memory(tick->view, f->op) : NULL;
-
-	if (memory)
-		f->usual_ns = op_memory_usual(memory);
-	if (!op)
-		return;
-	f->calls = op_figures_count(&op->figures);
-	f->max_ns = op->figures.max_ns;
-	f->p99_ns = histogram_quantile(&op->figures.durations, 0.99, f->max_ns ? f->max_ns : UINT64_MAX);
-	f->slow_calls =
-		slow_calls(&op->figures.durations,
-			   f->usual_ns ? f->usual_ns : histogram_quantile(&op->figures.durations, 0.5, UINT64_MAX));
-	memcpy(f->blame_ns, op->figures.blame_ns, sizeof(f->blame_ns));
-}
-
-static void cause_fill(struct track *t)
-{
-	struct finding *f = &t->finding;
-	struct detector_sums *s = &t->sums;
-
-	if (!t->detector->has_culprits) {
-		f->cause.share = 1;
-		return;
-	}
-	s->culprit_ns = f->cause.pid ? 0 : t->behind_ns;
-	s->n_culprits = 0;
-	for (size_t i = 0; i < t->n_culprits; i++) {
-		const struct tick_behind *who = &t->culprits[i].who;
-
-		if (who->tgid == f->cause.pid)
-			s->culprit_ns = who->ns;
-		s->n_culprits += (double)who->ns >= GROUP_RATIO * (double)t->behind_ns;
-	}
-	f->cause.share = s->lost_ns ? MIN((double)s->culprit_ns / (double)s->lost_ns, 1) : 0;
-}
-
-static void tell(struct track *t, const struct detector_facts *facts)
-{
-	t->finding.n_evidence = t->finding.n_advice = 0;
-	t->detector->tell(&t->sums, facts, &t->finding);
-}
-
-static void fill(struct track *t, const struct track_tick *tick)
-{
-	struct finding *f = &t->finding;
-	uint64_t n_calls;
-
-	f->start_ns = t->from_ns;
-	f->present_ns = t->sums.present_ns;
-	f->lost_ns = t->sums.lost_ns;
-	f->measured = tick->condition && tick->condition->end_ns ? 0 : tick->view->measured;
-	op_fill(t, tick);
-	cause_fill(t);
-	examples_fill(t, tick);
-	if (tick->condition) {
-		enum finding_severity severity =
-			tick->condition->severity ? tick->condition->severity : severity_now(t);
-
-		f->severity = MAX(f->severity, severity);
-		if (tick->condition->has_blame)
-			memcpy(f->blame_ns, tick->condition->blame_ns, sizeof(f->blame_ns));
-	}
-	n_calls = t->detector->is_per_op ? FEW_CALLS : t->sums.calls;
-	f->confidence = t->weight_ns > 0 ? t->confidence_ns / t->weight_ns : 0;
-	if (n_calls < FEW_CALLS)
-		f->confidence *= 0.5 + 0.5 * (double)n_calls / FEW_CALLS;
-	f->confidence = MIN(f->confidence, 1);
-
-	tell(t, tick->facts);
-}
 
 static uint64_t id_of(const struct finding *f)
 {
@@ -426,7 +190,7 @@ void track_open(struct track *t, const struct track_tick *tick)
 	t->told_ns = tick->view->to_ns;
 	t->finding.start_ns = t->from_ns;
 	t->finding.id = id_of(&t->finding);
-	fill(t, tick);
+	track_fill(t, tick);
 }
 
 int track_reopen(struct track *t, const struct track *again, const struct track_tick *tick)
@@ -467,7 +231,7 @@ int track_reopen(struct track *t, const struct track *again, const struct track_
 	t->state = TRACK_OPEN;
 	t->finding.end_ns = 0;
 	t->finding.recurrence++;
-	fill(t, tick);
+	track_fill(t, tick);
 	return 0;
 }
 
@@ -475,7 +239,7 @@ void track_close(struct track *t, uint64_t end_ns, const struct detector_facts *
 {
 	t->state = TRACK_CLOSED;
 	t->finding.end_ns = MAX(end_ns, t->finding.start_ns);
-	tell(t, facts);
+	track_tell(t, facts);
 }
 
 /* ---- one tick ---- */
@@ -522,10 +286,10 @@ int track_advance(struct track *t, const struct track_tick *tick)
 		return TRACK_OPENS;
 	if (t->state == TRACK_GATHERING) /* what is over does not become more by being told again */
 		return tick->condition->end_ns ? TRACK_DRAINED : TRACK_NOTHING;
-	if (blames_another(t))
+	if (track_blames_another(t))
 		return TRACK_ANOTHER;
 
-	fill(t, tick);
+	track_fill(t, tick);
 	if (t->finding.severity == before && t->sums.present_ns > TOLD_YOUNG_NS &&
 	    view->to_ns - t->told_ns < TOLD_EVERY_NS)
 		return TRACK_NOTHING;

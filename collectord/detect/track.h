@@ -77,6 +77,14 @@ void track_free(struct track *track);
 int track_advance(struct track *track, const struct track_tick *tick);
 /** track_identify() - name cause and operation, before it is opened */
 void track_identify(struct track *track, const struct track_tick *tick);
+/** track_blames_another() - another operation or process has taken over for good */
+bool track_blames_another(const struct track *track);
+/** track_fill() - everything in its finding, as it is now */
+void track_fill(struct track *track, const struct track_tick *tick);
+/** track_tell() - title, advice and evidence again */
+void track_tell(struct track *track, const struct detector_facts *facts);
+/** track_op() - its figures of an operation, NULL if it has none */
+struct track_op *track_op(const struct track *track, const struct op *op);
 /** track_is_same() - whether it is what an earlier one was */
 bool track_is_same(const struct track *track, const struct track *earlier);
 /** track_open() - it is a finding from here on */

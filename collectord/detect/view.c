@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "detect/view.h"
+
+#include "base/cleanup.h"
+#include "events/op.h"
+
+/* Each tells something else than what a call would: a wait that no hook saw may be of any class. (Guess.) */
+#define UNSEEN_WEIGHT 0.5
+/* What it costs to be without a class that would sharpen the picture. (Guess.) */
+#define UNMEASURED_CONFIDENCE 0.8
+
+static bool is_any(const struct op *op)
+{
+	(void)op;
+	return true;
+}
+
+struct detector_view view_of(const struct process_memory *p, const struct tick *tick)
+{
+	struct detector_view view = {
+		.from_ns = tick->from_ns,
+		.to_ns = tick->to_ns,
+		.wall_ns = tick->to_ns > tick->from_ns ? tick->to_ns - tick->from_ns : 1,
+		.process = &p->identity,
+		.first_call_ns = p->first_call_ns,
+		.ops = p->in_tick ? p->in_tick->ops.items : NULL,
+		.n_ops = p->in_tick ? p->in_tick->ops.n : 0,
+		.memory = &p->ops,
+		.in_flight = p->in_flight.items,
+		.n_in_flight = p->in_flight.n,
+		.system = tick->system,
+		.measured = tick->measured,
+	};
+
+	view.layer = detector_view_layer(&view, is_any);
+	for (size_t i = 0; i < view.n_ops; i++) {
+		if (!view.ops[i].op || view.ops[i].op->layer != view.layer)
+			continue;
+		view.calls_ns += view.ops[i].figures.raw_ns;
+		view.calls += op_figures_count(&view.ops[i].figures);
+	}
+	return view;
+}
+
+double view_quality(const struct detector_view *view, const struct tick *tick, uint64_t counted)
+{
+	uint64_t untimed = 0, not_counted, unseen;
+	double quality = 1;
+
+	for (size_t i = 0; i < view->n_ops; i++)
+		if (view->ops[i].op && view->ops[i].op->layer == view->layer)
+			untimed += view->ops[i].figures.untimed;
+
+	not_counted = tick->losses[LOSS_THREAD_STATE] + tick->losses[LOSS_PROCESS_SLOTS] + tick->losses[LOSS_CELLS] +
+		      tick->losses[LOSS_DEPTH];
+	unseen = tick->losses[LOSS_SWITCH_UNSEEN];
+	if (not_counted)
+		quality *= (double)counted / (double)(counted + not_counted);
+	if (unseen)
+		quality *= 1 - UNSEEN_WEIGHT * (double)MIN(unseen, counted) / (double)MAX(counted, 1);
+	if (untimed && view->calls)
+		quality *= (double)(view->calls - MIN(untimed, view->calls)) / (double)view->calls;
+	return quality;
+}
+
+double view_sharpness(const struct detector_view *view, const struct detector *d)
+{
+	double confidence = 1;
+
+	for (int class = 0; class < BLAME_COUNT; class ++)
+		if (d->sharpened_by & MEASURED(class) & ~view->measured)
+			confidence *= UNMEASURED_CONFIDENCE;
+	return confidence;
+}

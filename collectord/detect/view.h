@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * What detectors are given of one process in one tick, and how far it can be trusted.
+ */
+#pragma once
+
+#include "detect/detector.h"
+#include "detect/memory.h"
+
+/** view_of() - borrows from both */
+struct detector_view view_of(const struct process_memory *process, const struct tick *tick);
+/**
+ * view_quality() - what is left of confidence when calls were not counted, or not timed, or a wait was not seen
+ * @counted: calls of all processes in the tick
+ * Return: 0...1
+ */
+double view_quality(const struct detector_view *view, const struct tick *tick, uint64_t counted);
+/** view_sharpness() - what is left of a detector's confidence without classes that would sharpen it. Return: 0...1 */
+double view_sharpness(const struct detector_view *view, const struct detector *detector);
