@@ -7,10 +7,10 @@
 
 #include "base/cleanup.h"
 #include "detect/finding.h"
+#include "events/call_id.h"
 #include "events/op.h"
 
 #define FINDING_ID_TEXT_BYTES 17 /* 16 hexadecimal digits */
-#define CALL_ID_TEXT_BYTES 48	 /* BOOT.START.TID */
 
 static const char *const unit_names[] = {
 	[FINDING_UNIT_NS] = "ns",
@@ -99,14 +99,14 @@ static bool examples_fill(const struct finding *f, uint32_t boot, finding_clock_
 	for (size_t i = 0; i < f->n_calls; i++) {
 		const struct finding_call *call = &f->call[i];
 		Ingero__V1__ExampleCall *e = m->examples[i] = ARENA_NEW(arena, Ingero__V1__ExampleCall);
-		char id[CALL_ID_TEXT_BYTES] = "";
+		char id[CALL_ID_BYTES] = "";
 
 		if (!e)
 			return false;
 		ingero__v1__example_call__init(e);
 		if (boot)
-			(void)snprintf(id, sizeof(id), "%" PRIu32 ".%" PRIu64 ".%" PRIu32, boot, call->start_ns,
-				       call->tid);
+			call_id_format(&(struct call_id){ .boot = boot, .start_ns = call->start_ns, .tid = call->tid },
+				       id);
 		e->id = arena_copy_text(arena, id);
 		e->timestamp_unix_ns = clock(call->start_ns, data);
 		e->duration_ns = call->duration_ns;

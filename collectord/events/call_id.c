@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "store/call_id.h"
+#include "events/call_id.h"
 
 #include <errno.h>
 #include <inttypes.h>
