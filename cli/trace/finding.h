@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Findings while tracing: one line each as they come, the worst on the live screen,
+ * all of them before the summary.
+ */
+#pragma once
+
+#include "ingero/v1/ingero.pb-c.h"
+#include "libingero/render/text.h"
+
+/**
+ * trace_finding_append() - one line
+ *
+ * "▲ HIGH cudaStreamSynchronize waited for the CPU behind hog (pid 42, root): 1.3 s lost so far · ingero explain
+ * 8f3a2c", broken where the terminal ends.
+ */
+void trace_finding_append(const Ingero__V1__Finding *finding, const struct text_style *style, struct buf *out);
+/** trace_finding_append_one() - the same cut to one line, as a screen wants it */
+void trace_finding_append_one(const Ingero__V1__Finding *finding, const struct text_style *style, struct buf *out);
+/** trace_findings_append() - those of a summary, worst first, as many as a screen bears; nothing when there are none */
+void trace_findings_append(const Ingero__V1__Summary *summary, const struct text_style *style, struct buf *out);
+/** trace_finding_worst() - of those that go on; NULL when none does */
+const Ingero__V1__Finding *trace_finding_worst(const Ingero__V1__Summary *summary);

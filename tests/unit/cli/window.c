@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Which time is meant by --since, --from and --to together, and what they cannot mean. */
+#include "cli/window.h"
+
+#include "base/cleanup.h"
+#include "tests/support/check.h"
+
+#define NOW (1000 * NSEC_PER_SEC)
+
+static const struct {
+	const char *name;
+	uint64_t since_ns, from_unix_ns, to_unix_ns, default_ns;
+	const char *sentence; /* NULL: fine */
+	uint64_t want_from, want_to;
+} cases[] = {
+	{ "nothing, no default", 0, 0, 0, 0, NULL, 0, 0 },
+	{ "nothing", 0, 0, 0, 300 * NSEC_PER_SEC, NULL, 700 * NSEC_PER_SEC, 0 },
+	{ "since", 10 * NSEC_PER_SEC, 0, 0, 300 * NSEC_PER_SEC, NULL, 990 * NSEC_PER_SEC, 0 },
+	{ "longer than there was time", UINT64_MAX, 0, 0, 0, NULL, 0, 0 },
+	{ "from", 0, 5, 0, 300 * NSEC_PER_SEC, NULL, 5, 0 },
+	{ "to", 0, 0, 7, 300 * NSEC_PER_SEC, NULL, 0, 7 },
+	{ "both", 0, 5, 7, 300 * NSEC_PER_SEC, NULL, 5, 7 },
+	{ "since and from", 1, 5, 0, 0, "take either '--since' or '--from', not both", 0, 0 },
+	{ "since and to", 1, 0, 7, 0, "'--since' reaches to now; with '--to' give '--from'", 0, 0 },
+	{ "backwards", 0, 7, 5, 0, "'--from' is not before '--to': nothing lies between them", 0, 0 },
+	{ "the same", 0, 7, 7, 0, "'--from' is not before '--to': nothing lies between them", 0, 0 },
+};
+
+int main(void)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct window_wish wish = { .since_ns = cases[i].since_ns,
+					    .from.unix_ns = cases[i].from_unix_ns,
+					    .to.unix_ns = cases[i].to_unix_ns };
+		const char *sentence = window_contradicts(&wish);
+		Ingero__V1__Span span = window_resolve(&wish, cases[i].default_ns, NOW);
+
+		CHECK_STR_EQ(cases[i].name, sentence ? sentence : "", cases[i].sentence ? cases[i].sentence : "");
+		if (cases[i].sentence)
+			continue;
+		CHECK_INT_EQ(cases[i].name, span.from_unix_ns, cases[i].want_from);
+		CHECK_INT_EQ(cases[i].name, span.to_unix_ns, cases[i].want_to);
+	}
+	return check_result();
+}
