@@ -15,6 +15,7 @@
 
 #include "base/arena.h"
 #include "base/array.h"
+#include "store/ingero_names.h"
 #include "store/read_source.h"
 
 struct sqlite3;
@@ -31,20 +32,6 @@ struct sqlite3_stmt;
 #define FOREIGN_STACKS_MAX 1048576
 #define FOREIGN_FRAMES_MAX 512
 #define FOREIGN_NODES_MAX 1024
-
-/* Numbers of events.source that mean something to us. */
-enum foreign_layer {
-	FOREIGN_CUDA = 1,
-	FOREIGN_HOST = 3,
-	FOREIGN_DRIVER = 4,
-	FOREIGN_IO = 5,
-	FOREIGN_TCP = 6,
-	FOREIGN_NET = 7,
-	FOREIGN_GRAPH = 8,
-	FOREIGN_NCCL = 9,
-};
-
-enum foreign_host_op { FOREIGN_EXEC = 5, FOREIGN_EXIT = 6, FOREIGN_FORK = 7 };
 
 /* Tables that may be there. */
 enum foreign_table {

@@ -3,7 +3,7 @@
  * Operations of a foreign file: (source, op) numbers to names.
  *
  * The file's own lookup tables come first, but they lack operations that its writer knew
- * (graphs, 2D and peer copies, summaries), so there is a table here, too. What neither
+ * (graphs, 2D and peer copies, summaries), so ingero_names.c has a table, too. What neither
  * knows is called by its number. An operation that bpf/ops.def has gets its id there and its full
  * name; all others get ids from OP_ID_MAX on.
  */
@@ -15,84 +15,12 @@
 #include <strings.h>
 
 #include "events/op.h"
-
-static const struct {
-	int64_t source;
-	const char *name;
-	const char *prefix; /* of operations known by number alone */
-} source_names[] = {
-	{ FOREIGN_CUDA, "cuda", "" },
-	{ FOREIGN_HOST, "host", "host_" },
-	{ FOREIGN_DRIVER, "driver", "driver_" },
-	{ FOREIGN_IO, "io", "io_" },
-	{ FOREIGN_TCP, "tcp", "tcp_" },
-	{ FOREIGN_NET, "net", "net_" },
-	{ FOREIGN_GRAPH, "cuda_graph", "graph_" },
-	{ FOREIGN_NCCL, "nccl", "nccl_" },
-};
+#include "store/ingero_names.h"
 
 /* Operations that are no row of ops.def and whose first argument is a number of bytes. */
 static const char *const byte_ops[] = { "cudaMemcpy",	     "cudaMallocManaged", "cudaMemcpy2D",
 					"cudaMemcpy2DAsync", "cudaMemcpyPeer",	  "cudaMemcpyPeerAsync",
 					"cuMemcpy",	     "cuMemAllocManaged", "mm_page_alloc" };
-
-static const struct {
-	int64_t source, number;
-	const char *name;
-} op_names[] = {
-	{ FOREIGN_CUDA, 1, "cudaMalloc" },
-	{ FOREIGN_CUDA, 2, "cudaFree" },
-	{ FOREIGN_CUDA, 3, "cudaLaunchKernel" },
-	{ FOREIGN_CUDA, 4, "cudaMemcpy" },
-	{ FOREIGN_CUDA, 5, "cudaStreamSync" },
-	{ FOREIGN_CUDA, 6, "cudaDeviceSync" },
-	{ FOREIGN_CUDA, 7, "cudaMemcpyAsync" },
-	{ FOREIGN_CUDA, 8, "cudaMallocManaged" },
-	{ FOREIGN_CUDA, 9, "cudaMemcpy2D" },
-	{ FOREIGN_CUDA, 10, "cudaMemcpy2DAsync" },
-	{ FOREIGN_CUDA, 11, "cudaMemcpyPeer" },
-	{ FOREIGN_CUDA, 12, "cudaMemcpyPeerAsync" },
-	{ FOREIGN_HOST, 1, "sched_switch" },
-	{ FOREIGN_HOST, 2, "sched_wakeup" },
-	{ FOREIGN_HOST, 3, "mm_page_alloc" },
-	{ FOREIGN_HOST, 4, "oom_kill" },
-	{ FOREIGN_HOST, FOREIGN_EXEC, "process_exec" },
-	{ FOREIGN_HOST, FOREIGN_EXIT, "process_exit" },
-	{ FOREIGN_HOST, FOREIGN_FORK, "process_fork" },
-	{ FOREIGN_HOST, 10, "pod_restart" },
-	{ FOREIGN_HOST, 11, "pod_eviction" },
-	{ FOREIGN_HOST, 12, "pod_oom_kill" },
-	{ FOREIGN_HOST, 20, "mm_page_alloc_summary" },
-	{ FOREIGN_HOST, 21, "sched_switch_summary" },
-	{ FOREIGN_DRIVER, 1, "cuLaunchKernel" },
-	{ FOREIGN_DRIVER, 2, "cuMemcpy" },
-	{ FOREIGN_DRIVER, 3, "cuMemcpyAsync" },
-	{ FOREIGN_DRIVER, 4, "cuCtxSynchronize" },
-	{ FOREIGN_DRIVER, 5, "cuMemAlloc" },
-	{ FOREIGN_DRIVER, 6, "cuMemAllocManaged" },
-	{ FOREIGN_IO, 1, "block_read" },
-	{ FOREIGN_IO, 2, "block_write" },
-	{ FOREIGN_IO, 3, "block_discard" },
-	{ FOREIGN_TCP, 1, "tcp_retransmit" },
-	{ FOREIGN_NET, 1, "net_send" },
-	{ FOREIGN_NET, 2, "net_recv" },
-	{ FOREIGN_GRAPH, 1, "graphBeginCapture" },
-	{ FOREIGN_GRAPH, 2, "graphEndCapture" },
-	{ FOREIGN_GRAPH, 3, "graphInstantiate" },
-	{ FOREIGN_GRAPH, 4, "graphLaunch" },
-	{ FOREIGN_GRAPH, 5, "graphDestroy" },
-	{ FOREIGN_GRAPH, 6, "graphExecUpdate" },
-	{ FOREIGN_GRAPH, 7, "graphExecDestroy" },
-	{ FOREIGN_NCCL, 1, "ncclCommInitRank" },
-	{ FOREIGN_NCCL, 2, "ncclCommDestroy" },
-	{ FOREIGN_NCCL, 3, "ncclAllReduce" },
-	{ FOREIGN_NCCL, 4, "ncclAllGather" },
-	{ FOREIGN_NCCL, 5, "ncclReduceScatter" },
-	{ FOREIGN_NCCL, 6, "ncclBcast" },
-	{ FOREIGN_NCCL, 7, "ncclSend" },
-	{ FOREIGN_NCCL, 8, "ncclRecv" },
-	{ FOREIGN_NCCL, 9, "ncclCommInitAll" },
-};
 
 /* Names of operations that had another one in some releases. */
 static const struct {
@@ -103,9 +31,9 @@ static const char *source_name(struct foreign_source *f, int64_t source)
 {
 	char text[FOREIGN_NAME_BYTES];
 
-	for (size_t i = 0; i < ARRAY_SIZE(source_names); i++)
-		if (source_names[i].source == source)
-			return source_names[i].name;
+	for (size_t i = 0; i < ingero_source_count; i++)
+		if (ingero_sources[i].id == source)
+			return ingero_sources[i].name;
 	snprintf(text, sizeof(text), "unknown(%lld)", (long long)source);
 	return arena_copy_text(&f->texts, text);
 }
@@ -113,9 +41,9 @@ static const char *source_name(struct foreign_source *f, int64_t source)
 /* The row of ops.def that a file's operation is: NULL if none. */
 static const struct op *own_op(int64_t source, const char *name)
 {
-	enum op_layer layer = source == FOREIGN_CUDA	 ? OP_LAYER_RUNTIME
-			      : source == FOREIGN_DRIVER ? OP_LAYER_DRIVER
-							 : OP_LAYER_NONE;
+	enum op_layer layer = source == INGERO_CUDA	? OP_LAYER_RUNTIME
+			      : source == INGERO_DRIVER ? OP_LAYER_DRIVER
+							: OP_LAYER_NONE;
 
 	for (uint32_t id = 1; id < OP_ID_MAX; id++) {
 		const struct op *op = op_get(id);
@@ -141,7 +69,7 @@ static int op_add(struct foreign_source *f, int64_t source, int64_t number, cons
 	entry->source = source;
 	entry->number = number;
 	entry->is_call =
-		source == FOREIGN_CUDA || source == FOREIGN_DRIVER || source == FOREIGN_GRAPH || source == FOREIGN_NCCL;
+		source == INGERO_CUDA || source == INGERO_DRIVER || source == INGERO_GRAPH || source == INGERO_NCCL;
 	entry->has_bytes = own && own->meaning[0] == OP_MEANING_BYTES;
 	for (size_t i = 0; i < ARRAY_SIZE(byte_ops); i++)
 		entry->has_bytes |= !strcmp(name, byte_ops[i]);
@@ -189,9 +117,9 @@ int foreign_ops_load(struct foreign_source *f)
 {
 	int r = file_names_load(f);
 
-	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(op_names); i++)
-		if (!op_known(f, op_names[i].source, op_names[i].number))
-			r = op_add(f, op_names[i].source, op_names[i].number, op_names[i].name);
+	for (size_t i = 0; r == 0 && i < ingero_op_count; i++)
+		if (!op_known(f, ingero_ops[i].source, ingero_ops[i].id))
+			r = op_add(f, ingero_ops[i].source, ingero_ops[i].id, ingero_ops[i].name);
 	return r;
 }
 
@@ -203,9 +131,9 @@ const struct foreign_op *foreign_op_find(struct foreign_source *f, int64_t sourc
 
 	if (known || f->ops.n >= FOREIGN_OPS_MAX)
 		return known;
-	for (size_t i = 0; i < ARRAY_SIZE(source_names); i++)
-		if (source_names[i].source == source)
-			prefix = source_names[i].prefix;
+	for (size_t i = 0; i < ingero_source_count; i++)
+		if (ingero_sources[i].id == source)
+			prefix = ingero_sources[i].prefix;
 	snprintf(text, sizeof(text), "%sop(%lld)", prefix, (long long)number);
 	name = arena_copy_text(&f->texts, text);
 	if (!name || op_add(f, source, number, name) < 0)

@@ -95,20 +95,20 @@ static int life_row(struct foreign_source *f, uint32_t node, const struct foreig
 	int r = 0;
 
 	switch (row->number) {
-	case FOREIGN_EXIT:
+	case INGERO_EXIT:
 		if (row->tid != row->pid)
 			break;
 		if (!p)
 			p = process_add(f, node, row->pid, 0, &r);
 		end(p, row->start_unix_ns);
 		break;
-	case FOREIGN_EXEC:
+	case INGERO_EXEC:
 		end(p, row->start_unix_ns);
 		p = process_add(f, node, row->pid, row->start_unix_ns, &r);
 		if (p)
 			p->process.exec_gen = exec_gen + 1;
 		break;
-	case FOREIGN_FORK:
+	case INGERO_FORK:
 		if (!child || child > INT32_MAX || child == row->pid)
 			break;
 		end(foreign_process_find(f, node, (uint32_t)child, row->start_unix_ns), row->start_unix_ns);
@@ -145,7 +145,7 @@ static int life_load(struct foreign_source *f)
 
 static bool is_call(int64_t source)
 {
-	return source == FOREIGN_CUDA || source == FOREIGN_DRIVER || source == FOREIGN_GRAPH || source == FOREIGN_NCCL;
+	return source == INGERO_CUDA || source == INGERO_DRIVER || source == INGERO_GRAPH || source == INGERO_NCCL;
 }
 
 /* The incarnation of a row; added where the file does not tell of its begin. */

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * What a reader may see as a plain SQLite file of Ingero's tables (user_version 10), for the
+ * sqlite3 shell and other tools. Runs in the reader child.
+ */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct sqlite3;
+struct store_reader;
+
+struct export_request {
+	uint64_t from_unix_ns; /* entry of the call; 0: from the beginning */
+	uint64_t to_unix_ns;   /* exclusive; 0: to the end */
+	const uint32_t *pids;  /* NULL: all */
+	size_t n_pids;
+};
+
+/**
+ * export_db() - fill an empty database
+ * @out: writable; its journal may be off, as a file that failed is thrown away
+ * @ret_events: calls written
+ * Return: 0; -ENOSPC, -ETIME (interrupted), -errno
+ */
+int export_db(struct store_reader *reader, const struct export_request *request, struct sqlite3 *out,
+	      uint64_t *ret_events);
