@@ -8,6 +8,7 @@
 
 #define FINDINGS_MOST 5u /* lines before a summary; explain has the others */
 #define ID_CHARS 6
+#define TOLD_MOST 1024u /* far more than anybody reads; further ones are told each time */
 
 static unsigned int severity_rank(const Ingero__V1__Finding *f)
 {
@@ -17,6 +18,30 @@ static unsigned int severity_rank(const Ingero__V1__Finding *f)
 		if (strcmp(f->severity, names[i]) == 0)
 			return i + 1;
 	return 0;
+}
+
+void trace_told_done(struct trace_told *told)
+{
+	ARRAY_DONE(&told->findings);
+}
+
+bool trace_finding_is_news(struct trace_told *told, const Ingero__V1__Finding *f)
+{
+	struct trace_told_one now = { .severity = severity_rank(f), .is_over = f->end_unix_ns != 0 };
+
+	(void)snprintf(now.id, sizeof(now.id), "%s", f->id);
+	for (size_t i = 0; i < told->findings.n; i++) {
+		struct trace_told_one *before = &told->findings.items[i];
+		bool is_news = now.severity > before->severity || now.is_over != before->is_over;
+
+		if (strcmp(before->id, now.id) != 0)
+			continue;
+		*before = now;
+		return is_news;
+	}
+	if (told->findings.n < TOLD_MOST)
+		(void)ARRAY_PUSH(&told->findings, now); /* without memory it is told twice */
+	return true;
 }
 
 static bool is_worse(const Ingero__V1__Finding *a, const Ingero__V1__Finding *b)

@@ -5,8 +5,25 @@
  */
 #pragma once
 
+#include <stdbool.h>
+
+#include "base/array.h"
 #include "ingero/v1/ingero.pb-c.h"
 #include "libingero/render/text.h"
+
+/* What was told of each finding: an update that says nothing new is no line. */
+struct trace_told {
+	ARRAY(struct trace_told_one {
+		char id[17];
+		unsigned int severity;
+		bool is_over;
+	})
+	findings;
+};
+
+void trace_told_done(struct trace_told *told);
+/** trace_finding_is_news() - first heard of, worse than before, over, or back again; remembers it */
+bool trace_finding_is_news(struct trace_told *told, const Ingero__V1__Finding *finding);
 
 /**
  * trace_finding_append() - one line

@@ -222,7 +222,7 @@ int trace_meaning_append(const Ingero__V1__Summary *summary, const char *scope, 
 	}
 	in_flight_append(summary, style, out);
 	failures_append(&rows, style, out);
-	if (out->n == before)
+	if (out->n == before && summary->n_findings == 0)
 		nothing_append(summary, &rows, scope, style, out);
 	return out->failed ? -ENOMEM : 0;
 }

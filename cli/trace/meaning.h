@@ -9,7 +9,8 @@
 #include "libingero/render/text.h"
 
 /**
- * trace_meaning_append() - paragraphs, most important first; one line when there is nothing to tell
+ * trace_meaning_append() - paragraphs, most important first; one line when there is nothing to tell;
+ * beside findings nothing rather than that
  * @scope: whose processes were watched, to follow "processes": "of alice"
  * Return: 0 or -ENOMEM
  */

@@ -6,6 +6,7 @@
 #include "cli/caller.h"
 #include "cli/libraries.h"
 #include "cli/lost.h"
+#include "cli/trace/finding.h"
 #include "cli/trace/meaning.h"
 #include "cli/trace/rows.h"
 #include "libingero/render/units.h"
@@ -106,6 +107,7 @@ int trace_report_summary(const struct trace_setting *setting, const Ingero__V1__
 {
 	CLEANUP(trace_rows_done) struct trace_rows rows = TRACE_ROWS_INIT;
 	CLEANUP(buf_done) struct buf footer = BUF_INIT;
+	CLEANUP(buf_done) struct buf meaning = BUF_INIT;
 	int r = trace_rows_build(summary, NULL, &rows);
 
 	if (r < 0)
@@ -114,6 +116,10 @@ int trace_report_summary(const struct trace_setting *setting, const Ingero__V1__
 	if (is_cut)
 		text_paragraph(out, style, "",
 			       "The daemon went away: these are the last figures that came, not the final ones.");
+	trace_findings_append(summary, style, out);
+	r = trace_meaning_append(summary, setting->scope, style, &meaning);
+	if (r < 0)
+		return r;
 	if (rows.rows.n > 0) {
 		title_append(setting, summary, &rows, style, out);
 		text_line(out, style, TEXT_PLAIN, "%s", "");
@@ -125,8 +131,11 @@ int trace_report_summary(const struct trace_setting *setting, const Ingero__V1__
 		text_paragraph(out, style, "", buf_text(&footer));
 		if (!setting->demo)
 			cost_append(setting, summary, style, out);
-		text_line(out, style, TEXT_PLAIN, "%s", "");
-		text_line(out, style, TEXT_BOLD, "what it means");
+		if (meaning.n) {
+			text_line(out, style, TEXT_PLAIN, "%s", "");
+			text_line(out, style, TEXT_BOLD, "what it means");
+		}
 	}
-	return trace_meaning_append(summary, setting->scope, style, out);
+	(void)buf_append_text(out, buf_text(&meaning));
+	return out->failed ? -ENOMEM : 0;
 }

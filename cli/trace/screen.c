@@ -6,6 +6,7 @@
 
 #include "cli/caller.h"
 #include "cli/trace/behind.h"
+#include "cli/trace/finding.h"
 #include "cli/trace/rows.h"
 #include "libingero/render/units.h"
 
@@ -197,6 +198,8 @@ static void notes_append(const struct trace_screen *screen, const struct trace_r
 	}
 	(void)buf_append_text(&footer, "q ends");
 	text_paragraph(out, style, "", buf_text(&footer));
+	if (screen->figures && trace_finding_worst(screen->figures))
+		trace_finding_append_one(trace_finding_worst(screen->figures), style, out);
 }
 
 int trace_screen_append(const struct trace_screen *screen, const struct text_style *style, struct buf *out)

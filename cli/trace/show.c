@@ -7,14 +7,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cli/explain/finding.h"
 #include "cli/libraries.h"
 #include "cli/terminal.h"
-#include "cli/time.h"
 #include "cli/trace/json.h"
 #include "cli/trace/screen.h"
-
-#define FINDING_ID_CHARS 6 /* others may come: as many as explain shows at least */
 
 static uint64_t now_ns(void)
 {
@@ -115,18 +111,6 @@ static int summary_take(struct trace_show *s, const Ingero__V1__Summary *piece, 
 	return 0;
 }
 
-static void finding_append(struct trace_show *s, const Ingero__V1__Finding *finding)
-{
-	struct explain_finding line = {
-		.finding = finding,
-		.id_chars = FINDING_ID_CHARS,
-		.now_unix_ns = clock_now_unix_ns(),
-		.goes_on = true,
-	};
-
-	explain_finding_append_line(&line, &s->style, &s->out.buf);
-}
-
 int trace_show_reply(struct trace_show *s, const Ingero__V1__TraceReply *reply)
 {
 	int r = s->view == TRACE_VIEW_JSON ? trace_json_reply(&s->out.buf, reply) : 0;
@@ -146,8 +130,8 @@ int trace_show_reply(struct trace_show *s, const Ingero__V1__TraceReply *reply)
 	case INGERO__V1__TRACE_REPLY__BODY_SUMMARY:
 		return summary_take(s, reply->summary, /* is_last= */ true);
 	case INGERO__V1__TRACE_REPLY__BODY_FINDING:
-		if (s->view == TRACE_VIEW_LINES)
-			finding_append(s, reply->finding);
+		if (s->view == TRACE_VIEW_LINES && trace_finding_is_news(&s->told, reply->finding))
+			trace_finding_append(reply->finding, &s->style, &s->out.buf);
 		return 0;
 	case INGERO__V1__TRACE_REPLY__BODY_EVENTS: /* lines of their own only as JSON */
 	case INGERO__V1__TRACE_REPLY__BODY_LOSS:   /* in the footer, from the summary */
@@ -209,6 +193,7 @@ void trace_show_done(struct trace_show *s)
 	trace_summary_done(&s->figures);
 	trace_summary_done(&s->previous);
 	trace_summary_done(&s->summary);
+	trace_told_done(&s->told);
 	if (s->start)
 		ingero__v1__start__free_unpacked(s->start, NULL);
 	if (s->proc_fd >= 0)

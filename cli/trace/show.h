@@ -8,6 +8,7 @@
 
 #include "cli/machine.h"
 #include "cli/output.h"
+#include "cli/trace/finding.h"
 #include "cli/trace/report.h"
 #include "cli/trace/summary.h"
 
@@ -28,6 +29,7 @@ struct trace_show {
 	struct trace_summary previous;
 	struct trace_summary summary;
 	size_t n_libraries;
+	struct trace_told told;
 
 	/* The machine, for the head of the screen. */
 	char host[64];

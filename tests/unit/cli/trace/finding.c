@@ -5,6 +5,7 @@
 #include <locale.h>
 
 #include "../explain/replies.h"
+#include "cli/trace/report.h"
 #include "tests/support/check.h"
 
 static const struct text_style plain = { .is_utf8 = true, .columns = 200 };
@@ -98,10 +99,64 @@ static void order_test(void)
 	}
 }
 
+/* A healthy table beside a finding: the finding comes first, and nothing says that there is nothing. */
+static void summary_test(void)
+{
+	static const struct figures_op ops[] = { { .pid = 4711,
+						   .process = "python",
+						   .op = "cudaFree",
+						   .count = 10,
+						   .blame_ns = { [BLAME_VIEW_ON_CPU] = 10 * US } },
+						 { 0 } };
+	static struct figures figures;
+	struct trace_setting setting = { .scope = "of root", .kept = "every call" };
+	CLEANUP(buf_done) struct buf out = BUF_INIT;
+
+	(void)reply_hog(&reply);
+	(void)figures_build(&figures, 60 * S, ops, NULL, NULL);
+	CHECK_INT_EQ("without", trace_report_summary(&setting, &figures.summary, false, &plain, &out), 0);
+	CHECK("without", strstr(buf_text(&out), "nothing to tell"));
+	buf_consume(&out, out.n);
+	figures.summary.findings = reply.finding_list;
+	figures.summary.n_findings = 1;
+	CHECK_INT_EQ("with", trace_report_summary(&setting, &figures.summary, false, &plain, &out), 0);
+	CHECK("first",
+	      strncmp(buf_text(&out), "▲ HIGH cudaStreamSynchronize", strlen("▲ HIGH cudaStreamSynchronize")) == 0);
+	CHECK("table", strstr(buf_text(&out), "cudaFree"));
+	CHECK("with", !strstr(buf_text(&out), "nothing to tell") && !strstr(buf_text(&out), "what it means"));
+}
+
+static void news_test(void)
+{
+	static const struct {
+		const char *name, *id, *severity;
+		bool is_over, want;
+	} steps[] = {
+		{ "first", "1111111111111111", "LOW", false, true },
+		{ "the same again", "1111111111111111", "LOW", false, false },
+		{ "another", "1111111111111112", "LOW", false, true },
+		{ "worse", "1111111111111111", "HIGH", false, true },
+		{ "no worse", "1111111111111111", "HIGH", false, false },
+		{ "over", "1111111111111111", "HIGH", true, true },
+		{ "still over", "1111111111111111", "HIGH", true, false },
+		{ "back", "1111111111111111", "HIGH", false, true },
+		{ "the other is still known", "1111111111111112", "LOW", false, false },
+	};
+	CLEANUP(trace_told_done) struct trace_told told = { .findings.n = 0 };
+
+	for (size_t i = 0; i < ARRAY_SIZE(steps); i++) {
+		(void)reply_calm(&reply);
+		reply_finding(&reply, steps[i].id, "x", steps[i].severity, "y")->end_unix_ns = steps[i].is_over;
+		CHECK_INT_EQ(steps[i].name, trace_finding_is_news(&told, &reply.finding[0]), steps[i].want);
+	}
+}
+
 int main(void)
 {
 	(void)setlocale(LC_CTYPE, "C.UTF-8");
 	line_test();
 	order_test();
+	summary_test();
+	news_test();
 	return check_result();
 }
