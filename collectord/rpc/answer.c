@@ -17,6 +17,7 @@
 #include "rpc/call.h"
 #include "rpc/context.h"
 #include "rpc/findings.h"
+#include "store/store.h"
 
 /* Rows of one message: at about 300 bytes each well below the cap of 1 MiB. */
 #define PIECE_ROWS 1000
@@ -583,10 +584,19 @@ int answer_summary(const struct rpc_context *context, const struct answer_scope 
 Ingero__V1__Store *answer_store(const struct rpc_context *context, struct arena *arena)
 {
 	Ingero__V1__Store *message = ARENA_NEW(arena, Ingero__V1__Store);
+	struct store_state state;
 
 	if (!message)
 		return NULL;
 	ingero__v1__store__init(message);
 	message->problem = (char *)context->store_problem;
-	return message;
+	if (!context->store)
+		return message;
+	store_state(context->store, &state);
+	message->path = arena_copy_text(arena, state.path);
+	message->problem = arena_copy_text(arena, state.problem[0] ? state.problem : context->store_problem);
+	message->bytes = state.bytes;
+	message->oldest_unix_ns = state.oldest_unix_ns;
+	message->lost_events = state.lost_events;
+	return message->path && message->problem ? message : NULL;
 }

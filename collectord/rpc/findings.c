@@ -9,6 +9,7 @@
 #include "rpc/answer.h"
 #include "rpc/call.h"
 #include "rpc/context.h"
+#include "store/store.h"
 
 void findings_note(struct findings_seen *seen, const struct finding *finding)
 {
@@ -43,10 +44,9 @@ static uint64_t clock_unix_ns(uint64_t monotonic_ns, void *data)
 Ingero__V1__Finding *findings_message(const struct rpc_context *context, const struct call_identity *identity,
 				      struct arena *arena, const struct finding *finding)
 {
-	uint32_t boot = 0; /* nothing is kept yet */
+	uint32_t boot = context->store ? store_boot(context->store) : 0;
 	Ingero__V1__Finding *message = finding_to_message(finding, boot, clock_unix_ns, NULL, arena);
 
-	(void)context;
 	if (message && message->cause && !answer_may_name(identity, message->cause->uid)) {
 		message->cause->pid = 0;
 		message->cause->comm = (char *)"";

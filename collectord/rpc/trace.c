@@ -18,6 +18,7 @@
 #include "base/array.h"
 #include "base/parse.h"
 #include "clock.h"
+#include "events/call_id.h"
 #include "events/op.h"
 #include "events/source.h"
 #include "figures/figures.h"
@@ -32,6 +33,7 @@
 #include "rpc/findings.h"
 #include "rpc/handlers.h"
 #include "rpc/server.h"
+#include "store/store.h"
 
 /* Records beside slow ones, unless asked otherwise: one call in this many. */
 #define SAMPLE_EVERY_DEFAULT 64
@@ -153,6 +155,7 @@ static Ingero__V1__Event *event_new(struct trace *t, const struct call_record *c
 	struct arena *arena = &t->batch_arena;
 	Ingero__V1__Event *e = ARENA_NEW(arena, Ingero__V1__Event);
 	const struct op *op = op_get(c->op);
+	char id_text[CALL_ID_BYTES] = "";
 
 	if (!e)
 		return NULL;
@@ -169,9 +172,15 @@ static Ingero__V1__Event *event_new(struct trace *t, const struct call_record *c
 	e->uid = c->uid;
 	e->depth = c->depth;
 
+	if (t->context->store) {
+		struct call_id id = { .boot = store_boot(t->context->store), .tid = c->tid, .start_ns = c->start_ns };
+
+		call_id_format(&id, id_text);
+	}
+	e->id = arena_copy_text(arena, id_text);
 	e->args = ARENA_NEW_N(arena, uint64_t, 2);
 	e->reasons = ARENA_NEW_N(arena, char *, ARRAY_SIZE(reason_names));
-	if (!e->process_name || !e->args || !e->reasons)
+	if (!e->process_name || !e->id || !e->args || !e->reasons)
 		return NULL;
 	for (size_t i = 0; i < 2 && op->meaning[i] != OP_MEANING_NONE; i++)
 		e->args[e->n_args++] = c->args[i];

@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: Apache-2.0
+#define LOG_TOPIC "pipeline"
+#include "pipeline.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "clock.h"
+#include "events/op.h"
+#include "events/source.h"
+#include "figures/figures.h"
+#include "figures/tick.h"
+#include "procs/system_sample.h"
+#include "store/store.h"
+
+/* Processes that are gone and whose figures are kept while somebody watches, at most; older ones are forgotten first.
+ */
+#define GONE_MAX 10000
+#define IN_FLIGHT_ROOM 64 /* calls in progress at first; more are asked for when there are more */
+#define IN_FLIGHT_MOST 65536
+
+struct pipeline {
+	struct source *source;
+	struct store *store;
+	struct figures *figures;
+	struct ticker *ticker;
+	struct engine *engine;
+	struct system_sampler *sampler;
+	int proc_fd;
+	engine_finding_func on_finding;
+	void *data;
+	uint16_t measured;
+	bool was_watched;
+	ARRAY(struct in_flight_record) in_flight;
+	struct process_identity identities[PROCESS_SLOTS]; /* as last seen in a slot */
+};
+
+static void pipeline_freep(struct pipeline **p)
+{
+	pipeline_free(*p);
+}
+
+/* ---- findings ---- */
+
+static void finding_changed(const struct finding *finding, enum engine_change change, void *data)
+{
+	struct pipeline *p = data;
+
+	if (p->store)
+		store_finding(p->store, finding);
+	p->on_finding(finding, change, p->data);
+}
+
+/* ---- making and ending ---- */
+
+int pipeline_new(const struct pipeline_options *options, struct pipeline **ret_pipeline)
+{
+	CLEANUP(pipeline_freep) struct pipeline *p = calloc(1, sizeof(*p));
+	int r;
+
+	if (!p)
+		return -ENOMEM;
+	p->source = options->source;
+	p->store = options->store;
+	p->on_finding = options->on_finding;
+	p->data = options->data;
+	for (int i = 0; i < BLAME_COUNT; i++)
+		if (i == BLAME_ON_CPU || p->source->ops->measures(p->source, (enum blame_class)i))
+			p->measured |= MEASURED(i);
+
+	p->proc_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (p->proc_fd < 0)
+		return -errno;
+	r = figures_new(&p->figures);
+	if (r == 0)
+		r = ticker_new(&p->ticker);
+	if (r == 0)
+		r = engine_new(finding_changed, p, &p->engine);
+	if (r == 0)
+		r = system_sampler_new(p->proc_fd, &p->sampler);
+	if (r < 0)
+		return r;
+	*ret_pipeline = TAKE_PTR(p);
+	return 0;
+}
+
+void pipeline_free(struct pipeline *p)
+{
+	if (!p)
+		return;
+	engine_free(p->engine);
+	ticker_free(p->ticker);
+	figures_free(p->figures);
+	system_sampler_free(p->sampler);
+	ARRAY_DONE(&p->in_flight);
+	closep(&p->proc_fd);
+	free(p);
+}
+
+struct figures *pipeline_figures(struct pipeline *p)
+{
+	return p->figures;
+}
+
+/* ---- calls ---- */
+
+/*
+ * Whose call it is. A slot is given to another process only after it was read as gone
+ * and every record before that was fetched; should that ever fail, the record knows
+ * enough to be kept apart.
+ */
+static const struct process_identity *identity_of(struct pipeline *p, const struct call_record *call)
+{
+	const struct process_slot *slot = &p->source->ops->slots(p->source)[call->slot % PROCESS_SLOTS];
+	struct process_identity *identity = &p->identities[call->slot % PROCESS_SLOTS];
+	bool is_slot = slot->tgid == call->tgid && slot->exec_gen == call->exec_gen;
+	uint64_t start_boot_ns = is_slot ? slot->start_boot_ns : 0;
+	const struct process_figures *known;
+
+	if (identity->tgid == call->tgid && identity->exec_gen == call->exec_gen &&
+	    (!is_slot || identity->start_boot_ns == start_boot_ns))
+		return identity;
+
+	*identity = (struct process_identity){
+		.start_boot_ns = start_boot_ns, .tgid = call->tgid, .uid = call->uid, .exec_gen = call->exec_gen
+	};
+	memcpy(identity->comm, is_slot ? slot->comm : call->comm, sizeof(identity->comm));
+	identity->comm[sizeof(identity->comm) - 1] = 0;
+	if (!is_slot)
+		return identity;
+	identity->uid = slot->uid;
+	identity->flags = slot->flags;
+	known = figures_find_slot(p->figures, call->slot);
+	identity->start_unix_ns = known && known->tgid == call->tgid && known->exec_gen == call->exec_gen
+					  ? known->start_unix_ns
+					  : clock_boot_to_unix_ns(start_boot_ns);
+	return identity;
+}
+
+void pipeline_call(struct pipeline *p, const struct call_record *call)
+{
+	struct event event = { .call = call, .op = op_get(call->op), .measured = p->measured };
+
+	event.process = identity_of(p, call);
+	engine_call(p->engine, &event);
+	if (p->store)
+		store_call(p->store, &event);
+}
+
+/* ---- figures ---- */
+
+static void slot_release(uint32_t slot, void *data)
+{
+	struct pipeline *p = data;
+
+	(void)p->source->ops->slot_release(p->source, slot);
+}
+
+static void behind_note(const struct behind_key *key, const struct behind_value *value, void *data)
+{
+	struct pipeline *p = data;
+
+	(void)figures_behind(p->figures, key, value);
+}
+
+void pipeline_collect(struct pipeline *p)
+{
+	const struct source_ops *ops = p->source->ops;
+	struct figures_source source = { .slots = ops->slots(p->source), .cells = ops->cells(p->source) };
+	int r;
+
+	ops->drain(p->source); /* before slots are given back: records name their process by slot */
+	source.n_cells = ops->cells_used(p->source);
+	r = figures_collect(p->figures, &source);
+	if (r < 0)
+		(void)log_warning(r, "cannot keep all figures, reading them again later");
+	(void)ops->behind(p->source, behind_note, p);
+	figures_release_gone(p->figures, &source, slot_release, p);
+}
+
+/* Return: how many are in p->in_flight */
+static size_t in_flight_read(struct pipeline *p)
+{
+	size_t room = MAX(p->in_flight.room, IN_FLIGHT_ROOM);
+
+	for (;;) {
+		int n;
+
+		if (room > p->in_flight.room) {
+			void *grown = realloc(p->in_flight.items, room * sizeof(*p->in_flight.items));
+
+			if (!grown)
+				return 0;
+			p->in_flight.items = grown;
+			p->in_flight.room = room;
+		}
+		n = p->source->ops->in_flight(p->source, p->in_flight.items, p->in_flight.room);
+		if (n < 0)
+			return 0;
+		if ((size_t)n <= p->in_flight.room || p->in_flight.room >= IN_FLIGHT_MOST)
+			return MIN((size_t)n, p->in_flight.room);
+		room = MIN((size_t)n + IN_FLIGHT_ROOM, IN_FLIGHT_MOST);
+	}
+}
+
+/* @is_last: nobody watches any more: what is open is closed, and kept with the rest of the second. */
+static void tick(struct pipeline *p, bool is_last)
+{
+	uint64_t losses[LOSS_COUNT];
+	struct system_sample sample;
+	struct tick tick;
+	uint64_t now_ns;
+	int r;
+
+	pipeline_collect(p);
+	now_ns = p->source->ops->now_ns(p->source);
+	p->source->ops->losses(p->source, losses);
+	r = ticker_take(p->ticker, p->figures, now_ns, losses, &tick);
+	if (r < 0) {
+		(void)log_warning(r, "cannot look at the last second, it comes with the next");
+		return;
+	}
+	tick.measured = p->measured;
+	tick.n_in_flight = in_flight_read(p);
+	tick.in_flight = p->in_flight.items;
+	if (system_sampler_take(p->sampler, now_ns, &sample) == 0)
+		tick.system = &sample;
+
+	r = engine_tick(p->engine, &tick);
+	if (r < 0)
+		(void)log_warning(r, "cannot judge the last second");
+	if (is_last)
+		engine_finish(p->engine, now_ns);
+	if (p->store)
+		store_tick(p->store, &tick);
+	tick_done(&tick);
+}
+
+void pipeline_tick(struct pipeline *p, bool is_watched)
+{
+	if (is_watched || p->was_watched)
+		tick(p, !is_watched);
+	else
+		pipeline_collect(p);
+	p->was_watched = is_watched;
+	(void)figures_forget_gone(p->figures, is_watched ? 0 : UINT64_MAX, is_watched ? GONE_MAX : 0);
+}
+
+void pipeline_finish(struct pipeline *p)
+{
+	if (p->was_watched)
+		tick(p, /* is_last= */ true);
+	p->was_watched = false;
+}
