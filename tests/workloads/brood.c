@@ -4,7 +4,6 @@
  * none and reports, as JSON lines, every child's pid and how it ended.
  */
 #include <errno.h>
-#include <getopt.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -17,16 +16,8 @@
 #include "base/cleanup.h"
 #include "base/parse.h"
 #include "cuda_calls.h"
+#include "options.h"
 #include "program.h"
-
-static const char help[] = "brood: many short processes\n"
-			   "  --processes N     199\n"
-			   "  --calls N         launches of each, 11\n"
-			   "  --rate N          started a second; 0, the default, is as fast as they end\n"
-			   "  --at-once N       alive at most, 4\n"
-			   "  --linger TIME     each lives on so long after its calls\n"
-			   "  --no-exec         forked alone, instead of started as a program\n"
-			   "  --wait-for-stdin  prints 'ready PID', reads a line before the first\n";
 
 struct options {
 	uint64_t n_processes, n_calls, rate, at_once, linger_ns;
@@ -101,61 +92,27 @@ static int run(const struct options *options)
 
 int main(int argc, char **argv)
 {
-	static const struct option longs[] = {
-		{ "processes", required_argument, NULL, 'p' },
-		{ "calls", required_argument, NULL, 'c' },
-		{ "rate", required_argument, NULL, 'r' },
-		{ "at-once", required_argument, NULL, 'a' },
-		{ "linger", required_argument, NULL, 'l' },
-		{ "no-exec", no_argument, NULL, 'n' },
-		{ "wait-for-stdin", no_argument, NULL, 's' },
-		{ "help", no_argument, NULL, 'h' },
-		{ NULL, 0, NULL, 0 },
-	};
 	struct options options = { .n_processes = 199, .n_calls = 11, .at_once = 4 };
+	const struct workload_option table[] = {
+		{ "processes", "N", "199", options_take_count, &options.n_processes, 0, 1000000 },
+		{ "calls", "N", "launches of each, 11", options_take_count, &options.n_calls, 0, UINT64_MAX },
+		{ "rate", "N", "started a second; 0, the default, is as fast as they end", options_take_count,
+		  &options.rate, 0, 1000000 },
+		{ "at-once", "N", "alive at most, 4", options_take_count, &options.at_once, 1, 10000 },
+		{ "linger", "TIME", "each lives on so long after its calls", options_take_duration, &options.linger_ns,
+		  0, 0 },
+		{ "no-exec", NULL, "forked alone, instead of started as a program", options_take_flag,
+		  &options.is_forked_only, 0, 0 },
+		{ "wait-for-stdin", NULL, "prints 'ready PID', reads a line before the first", options_take_flag,
+		  &options.waits, 0, 0 },
+	};
 	uint64_t n = 0, linger_ns = 0;
-	int option, at = 0, r = 0;
 
 	if (argc == 4 && strcmp(argv[1], "--one") == 0)
 		return parse_u64(argv[2], UINT64_MAX, &n) < 0 || parse_duration(argv[3], &linger_ns) < 0
 			       ? 2
 			       : live_and_die(n, linger_ns);
-
-	while ((option = getopt_long(argc, argv, "", longs, &at)) != -1) {
-		switch (option) {
-		case 'p':
-			r = parse_u64(optarg, 1000000, &options.n_processes);
-			break;
-		case 'c':
-			r = parse_u64(optarg, UINT64_MAX, &options.n_calls);
-			break;
-		case 'r':
-			r = parse_u64(optarg, 1000000, &options.rate);
-			break;
-		case 'a':
-			r = parse_u64(optarg, 10000, &options.at_once);
-			break;
-		case 'l':
-			r = parse_duration(optarg, &options.linger_ns);
-			break;
-		case 'n':
-			options.is_forked_only = true;
-			break;
-		case 's':
-			options.waits = true;
-			break;
-		case 'h':
-			fputs(help, stdout);
-			return 0;
-		default:
-			return 2;
-		}
-		if (r < 0 || options.at_once == 0) {
-			fprintf(stderr, "brood: --%s: cannot use '%s'; --help lists what is known\n", longs[at].name,
-				optarg);
-			return 2;
-		}
-	}
+	options_parse("brood: many short processes", NULL, table, ARRAY_SIZE(table), argc, argv);
 	if (options.waits) {
 		program_ready();
 		program_wait_for_line();

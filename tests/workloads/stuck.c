@@ -4,7 +4,6 @@
  * stdout, a line each: 'ready PID', 'inside TID NS' when it is about to enter (its
  * CLOCK_MONOTONIC), and 'outside TID NS' when the call has returned.
  */
-#include <getopt.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -12,18 +11,11 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/parse.h"
 #include "cuda_calls.h"
+#include "options.h"
 #include "program.h"
 #include "standin/control.h"
 #include "standin/how.h"
-
-static const char help[] = "stuck: a call that does not come back for long\n"
-			   "  --duration TIME   10s\n"
-			   "  --for-ever        instead\n"
-			   "  --how HOW         block, the default; spin, poll, sleep, yield\n"
-			   "  --in FUNCTION     cuStreamSynchronize, the default, or cudaStreamSynchronize\n"
-			   "  --wait-for-stdin  reads a line before the first call\n";
 
 static void say(const char *what, uint64_t at_ns)
 {
@@ -31,52 +23,34 @@ static void say(const char *what, uint64_t at_ns)
 	fflush(stdout);
 }
 
+static int take_for_ever(const struct workload_option *option, char *text)
+{
+	(void)text;
+	*(uint64_t *)option->into = INGERO_STANDIN_FOR_EVER;
+	return 0;
+}
+
+static int take_how(const struct workload_option *option, char *text)
+{
+	return how_parse(text, option->into);
+}
+
 int main(int argc, char **argv)
 {
-	static const struct option longs[] = {
-		{ "duration", required_argument, NULL, 'd' },
-		{ "for-ever", no_argument, NULL, 'e' },
-		{ "how", required_argument, NULL, 'w' },
-		{ "in", required_argument, NULL, 'i' },
-		{ "wait-for-stdin", no_argument, NULL, 's' },
-		{ "help", no_argument, NULL, 'h' },
-		{ NULL, 0, NULL, 0 },
-	};
 	enum ingero_standin_how how = INGERO_STANDIN_BLOCK;
 	uint64_t duration_ns = 10 * NSEC_PER_SEC;
 	const char *function = "cuStreamSynchronize";
 	bool waits = false;
-	int option, at = 0;
+	const struct workload_option table[] = {
+		{ "duration", "TIME", "10s", options_take_duration, &duration_ns, 0, 0 },
+		{ "for-ever", NULL, "instead", take_for_ever, &duration_ns, 0, 0 },
+		{ "how", "HOW", "block, the default; spin, poll, sleep, yield", take_how, &how, 0, 0 },
+		{ "in", "FUNCTION", "cuStreamSynchronize, the default, or cudaStreamSynchronize", options_take_text,
+		  &function, 0, 0 },
+		{ "wait-for-stdin", NULL, "reads a line before the first call", options_take_flag, &waits, 0, 0 },
+	};
 
-	while ((option = getopt_long(argc, argv, "", longs, &at)) != -1) {
-		switch (option) {
-		case 'd':
-			if (parse_duration(optarg, &duration_ns) == 0)
-				break;
-			fprintf(stderr, "stuck: --duration: cannot use '%s': want a time such as 10s\n", optarg);
-			return 2;
-		case 'e':
-			duration_ns = INGERO_STANDIN_FOR_EVER;
-			break;
-		case 'w':
-			if (how_parse(optarg, &how) == 0)
-				break;
-			fprintf(stderr, "stuck: --how: cannot use '%s': want " HOW_WORDS "\n", optarg);
-			return 2;
-		case 'i':
-			function = optarg;
-			break;
-		case 's':
-			waits = true;
-			break;
-		case 'h':
-			fputs(help, stdout);
-			return 0;
-		default:
-			return 2;
-		}
-	}
-
+	options_parse("stuck: a call that does not come back for long", NULL, table, ARRAY_SIZE(table), argc, argv);
 	program_ready();
 	if (waits)
 		program_wait_for_line();

@@ -131,6 +131,7 @@ class Programs(unittest.TestCase):
                                  ("cudaload", "--runtime", "elsewhere"), ("cudaload-dlopen", "--driver", "nosuch.so"),
                                  ("hog", "--nice", "x"), ("hog", "--bursts", "1ms"), ("stuck", "--how", "hop"),
                                  ("stuck", "--in", "nosuch"), ("brood", "--at-once", "0"), ("harm", "nosuch"),
+                                 ("brood", "extra"), ("hog", "extra"), ("stuck", "extra"), ("hog", "--duration"),
                                  ("harm-cxx", "nosuch")):
             with self.subTest(name=name, arguments=arguments):
                 run(name, *arguments, code=2)
