@@ -28,8 +28,6 @@
 #define LOG_TOPIC "children"
 #include "base/log.h"
 
-/* Guess: a parse takes milliseconds. A process that used half of it ends between two questions. */
-#define CPU_LIMIT_S 20
 #define MEMORY_LIMIT_BYTES (512ull << 20) /* guess: three times what a parse maps */
 
 static int capabilities_drop(void)
@@ -70,17 +68,18 @@ static int standard_drop(void)
 	return 0;
 }
 
-static int limits_set(void)
+static int limits_set(const struct child_role *role)
 {
-	static const struct {
+	const struct {
 		__rlimit_resource_t resource;
 		rlim_t value;
 	} rows[] = {
-		{ RLIMIT_CPU, CPU_LIMIT_S },
+		{ RLIMIT_CPU, role->cpu_limit_s ? role->cpu_limit_s : CHILD_CPU_LIMIT_S },
 		{ RLIMIT_CORE, 0 },
-		{ RLIMIT_NOFILE, CHILD_SOCKET_FD + 1 + FD_PASS_MAX },
+		{ RLIMIT_NOFILE,
+		  role->descriptors_max ? (rlim_t)role->descriptors_max : CHILD_SOCKET_FD + 1 + FD_PASS_MAX },
 #ifndef INGERO_SANITIZED /* reports may go to a file, and shadow memory is terabytes of addresses */
-		{ RLIMIT_FSIZE, 0 },
+		{ RLIMIT_FSIZE, role->file_bytes_max },
 		{ RLIMIT_AS, MEMORY_LIMIT_BYTES },
 #endif
 	};
@@ -100,7 +99,25 @@ static void filter_freep(scmp_filter_ctx *filter)
 		seccomp_release(*filter);
 }
 
-static int filter_build(scmp_filter_ctx *ret_filter)
+static int filter_grant(scmp_filter_ctx filter, const struct child_role *role)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < role->n_grants && r == 0; i++) {
+		const struct child_grant *g = &role->grants[i];
+
+		if (g->last_fd < 0)
+			r = seccomp_rule_add(filter, SCMP_ACT_ALLOW, g->call, 0);
+		for (int fd = g->first_fd; fd <= g->last_fd && r == 0; fd++)
+			r = seccomp_rule_add(filter, SCMP_ACT_ALLOW, g->call, 1, SCMP_A0_32(SCMP_CMP_EQ, (uint32_t)fd));
+	}
+	if (r == 0 && role->maps_files)
+		r = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(mmap), 1,
+				     SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0));
+	return r;
+}
+
+static int filter_build(const struct child_role *role, scmp_filter_ctx *ret_filter)
 {
 	static const int plain[] = {
 		SCMP_SYS(pread64),	   SCMP_SYS(close),	     SCMP_SYS(brk),
@@ -137,6 +154,8 @@ static int filter_build(scmp_filter_ctx *ret_filter)
 		r = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(mmap), 2,
 				     SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0),
 				     SCMP_A3(SCMP_CMP_MASKED_EQ, MAP_ANONYMOUS, MAP_ANONYMOUS));
+	if (r == 0)
+		r = filter_grant(filter, role);
 	if (r < 0)
 		return r;
 	*ret_filter = filter;
@@ -145,27 +164,26 @@ static int filter_build(scmp_filter_ctx *ret_filter)
 }
 
 /* Once limits are set and the standard descriptors gone, a failure can only be told by the exit status. */
-static int seal(const char *role)
+static int seal(const struct child_role *role)
 {
 	CLEANUP(filter_freep) scmp_filter_ctx filter = NULL;
 	int r;
 
-	(void)prctl(PR_SET_NAME, role);
-	descriptors_close();
+	(void)prctl(PR_SET_NAME, role->name);
 	r = capabilities_drop();
 	if (r < 0)
 		return log_err(r, "cannot drop capabilities");
 	/* After the capabilities: a change of those resets dumpability and the signal. */
 	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
 	    prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
-		return log_err(-errno, "cannot make the %s process undumpable", role);
+		return log_err(-errno, "cannot make the %s process undumpable", role->name);
 	if (prctl(PR_GET_SECCOMP, 0, 0, 0, 0) < 0)
 		return log_err(-errno, "cannot restrict system calls: this kernel was built without seccomp");
-	r = filter_build(&filter);
+	r = filter_build(role, &filter);
 	if (r < 0)
 		return log_err(r, "cannot build the list of allowed system calls");
 
-	r = limits_set();
+	r = limits_set(role);
 	if (r == 0)
 		r = standard_drop();
 	if (r == 0)
@@ -173,11 +191,12 @@ static int seal(const char *role)
 	return r;
 }
 
+/* A process that used half of its time ends between two questions. */
 static bool is_worn(void)
 {
 	struct timespec used;
 
-	return clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used) == 0 && used.tv_sec >= CPU_LIMIT_S / 2;
+	return clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used) == 0 && used.tv_sec >= CHILD_CPU_LIMIT_S / 2;
 }
 
 /* Return: exit status; 0 when the daemon hung up or this process has used its time. */
@@ -206,10 +225,13 @@ int child_main(const char *role)
 	for (size_t i = 0; child_roles[i]; i++) {
 		if (strcmp(child_roles[i]->name, role) != 0)
 			continue;
-		if (seal(role) < 0)
+		descriptors_close();
+		if (child_roles[i]->prepare && child_roles[i]->prepare() < 0)
+			return 1;
+		if (seal(child_roles[i]) < 0)
 			return 1;
 		/* Not exit(): what others registered to run there was written for a process that may do things. */
-		_exit(answer_all(child_roles[i]));
+		_exit(child_roles[i]->serve ? child_roles[i]->serve() : answer_all(child_roles[i]));
 	}
 	return log_err(1, "there is no child process '%s'", role);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Who may call which service, and what he may see: one row per service, one function
+ * Who may call which service, and what he may see: one row per service or method, one function
  * for every row of data.
  */
 #pragma once
@@ -22,6 +22,9 @@ struct access_service {
 
 /** access_find_service() - row of a service by its full name, or NULL */
 const struct access_service *access_find_service(const char *name);
+
+/** access_find_method() - row of a method by its full name: its own, else its service's; NULL if neither */
+const struct access_service *access_find_method(const char *method);
 
 /** access_may_call() - whether this caller may call this service at all */
 bool access_may_call(const struct access_service *service, const struct call_identity *identity);

@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/arena.h"
 #include "base/cleanup.h"
@@ -164,15 +165,17 @@ bool call_can_reply(const struct call *call)
 	return false;
 }
 
-static int call_append_reply(struct call *call, const ProtobufCMessage *message)
+/* Either of a message and n packed bytes. */
+static int call_append_reply(struct call *call, const ProtobufCMessage *message, const void *bytes, size_t n)
 {
 	struct peer *peer = call->peer;
-	size_t before, n;
+	size_t before;
 	uint8_t *p;
 
 	if (!call_can_reply(call))
 		return -ENOBUFS;
-	n = protobuf_c_message_get_packed_size(message);
+	if (message)
+		n = protobuf_c_message_get_packed_size(message);
 	if (n > FRAME_SERVER_BODY_MAX) {
 		(void)log_debug("'%s' made a message of %zu bytes, which is not sent", call->method, n);
 		return -EMSGSIZE;
@@ -182,23 +185,36 @@ static int call_append_reply(struct call *call, const ProtobufCMessage *message)
 	p = frame_reserve(&peer->out, FRAME_REPLY, call->stream, n);
 	if (!p)
 		return -ENOMEM;
-	(void)protobuf_c_message_pack(message, p);
+	if (message)
+		(void)protobuf_c_message_pack(message, p);
+	else if (n)
+		memcpy(p, bytes, n);
 	call->credit_bytes -= (int64_t)n;
 	peer_queued(peer, peer->out.n - before);
 	return 0;
 }
 
-int call_reply(struct call *call, const ProtobufCMessage *message)
+static int call_reply_any(struct call *call, const ProtobufCMessage *message, const void *bytes, size_t n)
 {
 	int r;
 
 	assert(!call->is_over); /* a handler answers once */
 	if (!call->peer)
 		return -EPIPE;
-	r = call_append_reply(call, message);
+	r = call_append_reply(call, message, bytes, n);
 	if (r == 0 && call->access->replies == ACCESS_REPLIES_ONE)
 		call_end(call);
 	return r;
+}
+
+int call_reply(struct call *call, const ProtobufCMessage *message)
+{
+	return call_reply_any(call, message, NULL, 0);
+}
+
+int call_reply_packed(struct call *call, const void *bytes, size_t n)
+{
+	return call_reply_any(call, NULL, bytes, n);
 }
 
 /* What the generated code knows as the closure: it cannot tell its caller, so it answers with the error. */

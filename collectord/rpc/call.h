@@ -2,8 +2,8 @@
 /*
  * One call of one client, as its handler sees it.
  *
- * A handler replies or fails exactly once; in Trace it replies any number of times
- * and then ends or fails. Handlers have the prototypes that protoc-c generates for
+ * A handler replies or fails exactly once; where access.c says so it replies any number
+ * of times and then ends or fails. Handlers have the prototypes that protoc-c generates for
  * the services; `closure` is call_reply() in disguise and `closure_data` the call.
  *
  * A handler may answer later: it keeps the call and returns. The request itself is
@@ -31,7 +31,7 @@ const struct call_identity *call_identity(const struct call *call);
 /**
  * call_reply() - send one message
  *
- * Outside Trace the call is over when this returns 0. With an error nothing was queued and
+ * A method with one reply is over when this returns 0. With an error nothing was queued and
  * the call goes on: fail it, or try again. (The closure fails it by itself.)
  *
  * Return: 0, -ENOBUFS (no credit or no room: call_on_drain() tells when to try again),
@@ -39,6 +39,9 @@ const struct call_identity *call_identity(const struct call *call);
  * gone, and this handler did not ask to hear of it with call_on_close())
  */
 int call_reply(struct call *call, const ProtobufCMessage *message);
+/** call_reply_packed() - the same with a message that is packed already, of the method's type. Return: as call_reply()
+ */
+int call_reply_packed(struct call *call, const void *bytes, size_t n);
 /** call_end() - a streaming call is over, successfully */
 void call_end(struct call *call);
 /** call_fail() - the call is over; the text is one sentence for people */

@@ -4,12 +4,14 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <uv.h>
 
 struct figures;
 struct lease_set;
 struct probe_set;
+struct read_hub;
 struct source;
 struct store;
 struct target_set;
@@ -29,6 +31,8 @@ struct rpc_context {
 	struct store *store;	   /* that is being written; NULL: nothing is kept, see store_problem */
 	const char *store_problem; /* why nothing is kept, or what was set aside; "" if neither */
 	const char *store_path;	   /* what questions are answered from; NULL: there is no database */
+	struct read_hub *reads;	   /* questions to it under way */
+	bool is_private;	   /* of the client that started this daemon: what it may open it may see all of */
 	uint64_t started_ns;
 	uint64_t ring_bytes; /* of call records; fixed when the daemon starts */
 	/* Bring rings and figures up to now, before an answer is built from them. */

@@ -2,46 +2,380 @@
 /*
  * Handlers that read the database.
  */
-#include "rpc/call.h"
-#include "rpc/handlers.h"
+#include "rpc/read.h"
 
-static void unavailable(void *closure_data)
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/queue.h>
+#include <unistd.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "children/reader.h"
+#include "children/stream.h"
+#include "clock.h"
+#include "ingero/v1/ingero.pb-c.h"
+#include "procs/hidepid.h"
+#include "rpc/answer.h"
+#include "rpc/call.h"
+#include "rpc/context.h"
+#include "rpc/handlers.h"
+#include "rpc/server.h"
+
+#define LIMIT_NS (30 * NSEC_PER_SEC) /* of a question that names none */
+#define LIMIT_MAX_NS (600 * NSEC_PER_SEC)
+#define GRACE_NS (2 * NSEC_PER_SEC) /* beyond its limit until a process that did not notice is killed */
+
+struct read {
+	TAILQ_ENTRY(read) link; /* in the hub, in the order they came */
+	struct read_hub *hub;
+	const struct rpc_context *context;
+	struct call *call;
+	struct stream *stream; /* NULL while it waits */
+	uint32_t uid;
+	uint64_t limit_ns;
+	struct buf question; /* while it waits */
+	struct buf more;     /* packed fields that the daemon adds to the one reply */
+	struct buf pending;  /* a reply that found no room */
+	bool has_pending;
+	bool is_only_reply;
+};
+
+struct read_hub {
+	TAILQ_HEAD(, read) reads;
+};
+
+int read_hub_new(struct read_hub **ret_hub)
 {
-	call_fail(closure_data, CALL_ERROR_UNAVAILABLE, "this daemon has no database: give one with '--db FILE'");
+	struct read_hub *hub = calloc(1, sizeof(*hub));
+
+	if (!hub)
+		return -ENOMEM;
+	TAILQ_INIT(&hub->reads);
+	*ret_hub = hub;
+	return 0;
+}
+
+void read_hub_free(struct read_hub *hub)
+{
+	free(hub);
+}
+
+static void read_free(struct read *read)
+{
+	buf_done(&read->question);
+	buf_done(&read->more);
+	buf_done(&read->pending);
+	free(read);
+}
+
+static void read_freep(struct read **read)
+{
+	if (*read)
+		read_free(*read);
+}
+
+static void hub_pump(struct read_hub *hub);
+
+/* The call is over or about to be, by who calls this. */
+static void read_over(struct read *read)
+{
+	struct read_hub *hub = read->hub;
+
+	TAILQ_REMOVE(&hub->reads, read, link);
+	stream_close(read->stream);
+	read_free(read);
+	hub_pump(hub);
+}
+
+static void read_fail(struct read *read, enum call_error code, const char *text)
+{
+	struct call *call = read->call;
+
+	read_over(read);
+	call_fail(call, code, "%s", text);
+}
+
+/* ---- what the process says ---- */
+
+/* Return: 0, -ENOBUFS (no room: later), or 1: the read is over and gone */
+static int read_reply(struct read *read, const void *bytes, size_t n)
+{
+	bool is_only_reply = read->is_only_reply;
+	int r = call_reply_packed(read->call, bytes, n);
+
+	if (r == -ENOBUFS)
+		return r;
+	if (r)
+		read_fail(read, CALL_ERROR_INTERNAL, "the answer could not be sent for want of memory");
+	else if (is_only_reply) /* and with it the call is over */
+		read_over(read);
+	return r || is_only_reply;
+}
+
+static int on_reply(const void *bytes, size_t n, void *data)
+{
+	struct read *read = data;
+	int r;
+
+	if (read->more.n) {
+		if (buf_append(&read->pending, bytes, n) < 0 ||
+		    buf_append(&read->pending, read->more.data, read->more.n) < 0) {
+			read_fail(read, CALL_ERROR_INTERNAL, "out of memory");
+			return 1;
+		}
+		bytes = read->pending.data;
+		n = read->pending.n;
+	}
+	r = read_reply(read, bytes, n);
+	if (r == -ENOBUFS) {
+		read->has_pending = true;
+		if (bytes != read->pending.data && buf_append(&read->pending, bytes, n) < 0)
+			read_fail(read, CALL_ERROR_INTERNAL, "out of memory");
+		return 1;
+	}
+	return r || !call_can_reply(read->call);
+}
+
+static void on_end(int r, uint8_t code, const char *why, void *data)
+{
+	struct read *read = data;
+	struct call *call = read->call;
+	char text[128];
+
+	switch (-r) {
+	case 0:
+		read_over(read);
+		call_end(call);
+		return;
+	case EREMOTEIO:
+		read_fail(read, code > CALL_OK && code <= CALL_ERROR_RATE ? (enum call_error)code : CALL_ERROR_INTERNAL,
+			  why);
+		return;
+	case ETIMEDOUT:
+		(void)snprintf(text, sizeof(text), "this did not end within its limit of %.3g s and was stopped",
+			       (double)read->limit_ns / 1e9);
+		read_fail(read, CALL_ERROR_DEADLINE, text);
+		return;
+	default:
+		read_fail(
+			read, CALL_ERROR_INTERNAL,
+			"the process that answered this ended unexpectedly, for want of memory or time: ask for less");
+	}
+}
+
+static const struct stream_events stream_events = { .reply = on_reply, .end = on_end };
+
+static void on_drain(struct call *call, void *data)
+{
+	struct read *read = data;
+
+	(void)call;
+	if (read->has_pending) {
+		if (read_reply(read, read->pending.data, read->pending.n))
+			return; /* no room yet after all, or it has failed */
+		read->has_pending = false;
+		read->pending.n = 0;
+	}
+	if (read->stream)
+		stream_resume(read->stream);
+}
+
+static void on_close(struct call *call, void *data)
+{
+	(void)call;
+	read_over(data);
+}
+
+/* ---- whose turn it is ---- */
+
+static unsigned int count(const struct read_hub *hub, bool is_running, const uint32_t *uid)
+{
+	const struct read *read;
+	unsigned int n = 0;
+
+	TAILQ_FOREACH(read, &hub->reads, link)
+	{
+		if ((read->stream != NULL) == is_running && (!uid || read->uid == *uid) && (uid || read->uid != 0))
+			n++;
+	}
+	return n;
+}
+
+static bool may_run(const struct read_hub *hub, const struct read *read)
+{
+	return count(hub, true, &read->uid) < READ_USER_RUNNING &&
+	       (read->uid == 0 || count(hub, true, NULL) < READ_TOTAL_RUNNING);
+}
+
+static int read_run(struct read *read)
+{
+	const char *path = read->context->store_path;
+	const struct stream_question questions[] = { { path, strlen(path) },
+						     { read->question.data, read->question.n } };
+
+	return stream_open(read->context->loop, "reader", questions, ARRAY_SIZE(questions), READER_REPLY_MAX,
+			   read->limit_ns + GRACE_NS, &stream_events, read, &read->stream);
+}
+
+static void hub_pump(struct read_hub *hub)
+{
+	struct read *read = TAILQ_FIRST(&hub->reads);
+
+	while (read) {
+		struct read *next = TAILQ_NEXT(read, link);
+
+		if (!read->stream && may_run(hub, read)) {
+			if (read_run(read) < 0) {
+				read_fail(read, CALL_ERROR_INTERNAL,
+					  "cannot start the process that reads the database");
+				return; /* which has pumped the rest */
+			}
+			buf_done(&read->question);
+		}
+		read = next;
+	}
+}
+
+/* ---- asking ---- */
+
+static int question_pack(struct read *read, enum reader_method method, const struct call_identity *identity,
+			 const ProtobufCMessage *request)
+{
+	struct reader_question q = {
+		.limit_ns = read->limit_ns,
+		.now_unix_ns = clock_to_unix_ns(clock_now_ns()),
+		.method = method,
+		.uid = identity->uid,
+		.all = identity->can_read_all || (read->context->is_private && identity->uid == getuid()),
+		.names_hidden = !identity->can_read_all && hidepid_is_on(),
+	};
+	size_t n = protobuf_c_message_get_packed_size(request);
+	uint8_t *p;
+
+	if (n > READER_REQUEST_MAX)
+		return -EMSGSIZE;
+	if (buf_append(&read->question, &q, sizeof(q)) < 0 || !(p = buf_reserve(&read->question, n + 1)))
+		return -ENOMEM;
+	read->question.n += protobuf_c_message_pack(request, p);
+	return 0;
+}
+
+/* Takes the call: it is answered, now or later. Return: the read that waits or runs, or NULL */
+static struct read *read_new(struct call *call, enum reader_method method, const ProtobufCMessage *request,
+			     uint64_t limit_ns)
+{
+	CLEANUP(read_freep) struct read *read = NULL;
+	struct rpc_context *context = call_context(call);
+	const struct call_identity *identity = call_identity(call);
+	uint32_t uid = identity->uid;
+
+	if (!context->store_path) {
+		call_fail(call, CALL_ERROR_UNAVAILABLE, "%s%sthis daemon has no database: give one with '--db FILE'",
+			  context->store_problem, context->store_problem[0] ? "; " : "");
+		return NULL;
+	}
+	if (count(context->reads, false, &uid) >= READ_USER_WAITING ||
+	    (uid && count(context->reads, false, NULL) >= READ_TOTAL_WAITING)) {
+		call_fail(call, CALL_ERROR_QUOTA,
+			  "too many questions to the database are waiting already: wait for some to be answered");
+		return NULL;
+	}
+	read = calloc(1, sizeof(*read));
+	if (!read) {
+		call_fail(call, CALL_ERROR_INTERNAL, "out of memory");
+		return NULL;
+	}
+	read->hub = context->reads;
+	read->context = context;
+	read->call = call;
+	read->uid = uid;
+	read->limit_ns = MIN(limit_ns ? limit_ns : LIMIT_NS, LIMIT_MAX_NS);
+	if (question_pack(read, method, identity, request) < 0) {
+		call_fail(call, CALL_ERROR_INVALID, "the question is too long, or there is no memory for it");
+		return NULL;
+	}
+	/* What is known up to now should be in the answer. */
+	if (context->source)
+		context->settle(context);
+	return TAKE_PTR(read);
+}
+
+static void read_start(struct read *read)
+{
+	call_on_close(read->call, on_close, read);
+	call_on_drain(read->call, on_drain, read);
+	TAILQ_INSERT_TAIL(&read->hub->reads, read, link);
+	hub_pump(read->hub);
+}
+
+/*
+ * What this daemon costs, which the process cannot know. Packed messages of one type put one
+ * behind another are their union.
+ */
+static int explain_more(struct read *read)
+{
+	CLEANUP(arena_done) struct arena arena = ARENA_INIT;
+	struct answer_scope scope = { .identity = call_identity(read->call) };
+	Ingero__V1__ExplainReply more = INGERO__V1__EXPLAIN_REPLY__INIT;
+	uint8_t *p;
+
+	if (!read->context->source)
+		return 0;
+	more.cost = answer_cost(read->context, &arena, &scope, NULL);
+	p = more.cost ? buf_reserve(&read->more, ingero__v1__explain_reply__get_packed_size(&more) + 1) : NULL;
+	if (!p)
+		return -ENOMEM;
+	read->more.n = ingero__v1__explain_reply__pack(&more, p);
+	return 0;
 }
 
 void rpc_query_explain(Ingero__V1__Query_Service *service, const Ingero__V1__ExplainRequest *request,
 		       Ingero__V1__ExplainReply_Closure closure, void *closure_data)
 {
+	struct read *read = read_new(closure_data, READER_EXPLAIN, &request->base, 0);
+
 	(void)service;
-	(void)request;
 	(void)closure;
-	unavailable(closure_data);
+	if (!read)
+		return;
+	read->is_only_reply = true;
+	(void)explain_more(read); /* without memory the cost is left out */
+	read_start(read);
 }
 
 void rpc_query_events(Ingero__V1__Query_Service *service, const Ingero__V1__EventsRequest *request,
 		      Ingero__V1__EventsReply_Closure closure, void *closure_data)
 {
+	struct read *read = read_new(closure_data, READER_EVENTS, &request->base, 0);
+
 	(void)service;
-	(void)request;
 	(void)closure;
-	unavailable(closure_data);
+	if (read)
+		read_start(read);
 }
 
 void rpc_query_sql(Ingero__V1__Query_Service *service, const Ingero__V1__SqlRequest *request,
 		   Ingero__V1__SqlReply_Closure closure, void *closure_data)
 {
+	struct read *read = read_new(closure_data, READER_SQL, &request->base, request->time_limit_ns);
+
 	(void)service;
-	(void)request;
 	(void)closure;
-	unavailable(closure_data);
+	if (read)
+		read_start(read);
 }
 
 void rpc_query_export(Ingero__V1__Query_Service *service, const Ingero__V1__ExportRequest *request,
 		      Ingero__V1__ExportReply_Closure closure, void *closure_data)
 {
+	struct read *read = read_new(closure_data, READER_EXPORT, &request->base, LIMIT_MAX_NS);
+
 	(void)service;
-	(void)request;
 	(void)closure;
-	unavailable(closure_data);
+	if (read)
+		read_start(read);
 }

@@ -29,7 +29,6 @@ struct server {
 	void *context;
 	struct {
 		const ProtobufCService *service;
-		const struct access_service *access;
 	} services[SERVICES_MAX];
 	size_t n_services;
 	struct access_groups groups;
@@ -84,7 +83,7 @@ const ProtobufCService *server_find_method(const struct server *server, const ch
 		if (!found)
 			return NULL;
 		*ret_index = (unsigned int)(found - descriptor->methods);
-		*ret_access = server->services[i].access;
+		*ret_access = access_find_method(method);
 		return server->services[i].service;
 	}
 	return NULL;
@@ -397,8 +396,7 @@ int server_open(uv_loop_t *loop, ProtobufCService *const *services, size_t n_ser
 		return -EINVAL;
 	for (size_t i = 0; i < n_services; i++) {
 		server->services[i].service = services[i];
-		server->services[i].access = access_find_service(services[i]->descriptor->name);
-		if (!server->services[i].access)
+		if (!access_find_service(services[i]->descriptor->name))
 			return log_err(-EINVAL, "service '%s' has no row in access.c", services[i]->descriptor->name);
 	}
 	server->n_services = n_services;

@@ -190,6 +190,8 @@ int store_reader_snapshots(struct store_reader *reader, uint64_t from_unix_ns, u
 typedef int (*read_session_func)(const Ingero__V1__Session *session, void *data);
 int store_reader_sessions(struct store_reader *reader, read_session_func func, void *data);
 
+/** store_reader_unix() - wall-clock time of a monotonic time of a boot, as in a call's public id */
+uint64_t store_reader_unix(struct store_reader *reader, uint32_t boot, uint64_t mono_ns);
 /** store_reader_span() - first and last moment of anything in scope; both 0 when there is nothing. Return: 0 or -errno
  */
 int store_reader_span(struct store_reader *reader, uint64_t *ret_from_unix_ns, uint64_t *ret_to_unix_ns);

@@ -61,6 +61,8 @@ struct read_source_ops {
 	int (*snapshots)(struct read_source *source, uint64_t from_unix_ns, uint64_t to_unix_ns,
 			 read_snapshot_func func, void *data);
 	int (*sessions)(struct read_source *source, read_session_func func, void *data);
+	/* NULL where calls have no other time than the wall clock's. */
+	uint64_t (*unix_of)(struct read_source *source, uint32_t boot, uint64_t mono_ns);
 	int (*span)(struct read_source *source, uint64_t *ret_from_unix_ns, uint64_t *ret_to_unix_ns);
 };
 

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "children/process.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "children/child_role.h"
+
+struct process {
+	process_readable_func func; /* NULL once it was told to end */
+	void *data;
+	uv_poll_t socket_poll;
+	uv_poll_t exit_poll;
+	int socket_fd;
+	int pid_fd;
+	pid_t pid;
+	int n_handles; /* open on the loop */
+};
+
+static void on_handle_close(uv_handle_t *handle)
+{
+	struct process *p = handle->data;
+
+	if (--p->n_handles)
+		return;
+	closep(&p->socket_fd);
+	closep(&p->pid_fd);
+	free(p);
+}
+
+static void on_exit_readable(uv_poll_t *handle, int status, int events)
+{
+	struct process *p = handle->data;
+	siginfo_t info = { 0 };
+
+	(void)status;
+	(void)events;
+	if (waitid(P_PIDFD, (id_t)p->pid_fd, &info, WEXITED | WNOHANG) == 0 && info.si_pid == 0)
+		return; /* not yet: asked again while readable */
+	/* What it said last may still lie in the socket, whose end comes behind it: nothing more to do here. */
+	uv_close((uv_handle_t *)&p->exit_poll, on_handle_close);
+}
+
+static void on_socket_readable(uv_poll_t *handle, int status, int events)
+{
+	struct process *p = handle->data;
+
+	(void)events;
+	p->func(status, p->data);
+}
+
+void process_end(struct process *p)
+{
+	p->func = NULL;
+	(void)syscall(SYS_pidfd_send_signal, p->pid_fd, SIGKILL, NULL, 0); /* fails only when it is gone already */
+	uv_close((uv_handle_t *)&p->socket_poll, on_handle_close);
+}
+
+void process_pause(struct process *p)
+{
+	(void)uv_poll_stop(&p->socket_poll); /* cannot fail */
+}
+
+int process_resume(struct process *p)
+{
+	return uv_poll_start(&p->socket_poll, UV_READABLE, on_socket_readable);
+}
+
+int process_socket(const struct process *p)
+{
+	return p->socket_fd;
+}
+
+uint32_t process_pid(const struct process *p)
+{
+	return (uint32_t)p->pid;
+}
+
+/* Puts a started process on the loop. On failure it is killed and reaped by the caller: it has done nothing yet. */
+static int process_watch(struct process *p, uv_loop_t *loop)
+{
+	int r;
+
+	r = uv_poll_init(loop, &p->socket_poll, p->socket_fd);
+	if (r < 0)
+		return r;
+	p->socket_poll.data = p;
+	p->n_handles = 1;
+	r = uv_poll_init(loop, &p->exit_poll, p->pid_fd);
+	if (r < 0)
+		return r;
+	p->exit_poll.data = p;
+	p->n_handles = 2;
+	r = process_resume(p);
+	if (r < 0)
+		return r;
+	return uv_poll_start(&p->exit_poll, UV_READABLE, on_exit_readable);
+}
+
+static int process_spawn(const char *role, int socket_fd, pid_t *ret_pid)
+{
+	char *const argv[] = { (char *)"ingero-collectord", (char *)"--child", (char *)role, NULL };
+#ifdef INGERO_SANITIZED
+	char **env = environ; /* how to report */
+#else
+	char *const env[] = { NULL }; /* it may hold secrets */
+#endif
+	posix_spawn_file_actions_t actions;
+	posix_spawnattr_t attr;
+	sigset_t none, all;
+	int r;
+
+	r = posix_spawn_file_actions_init(&actions);
+	if (r)
+		return -r;
+	r = posix_spawnattr_init(&attr);
+	if (r) {
+		posix_spawn_file_actions_destroy(&actions);
+		return -r;
+	}
+
+	(void)sigemptyset(&none);
+	(void)sigfillset(&all);
+	(void)posix_spawnattr_setsigmask(&attr, &none);
+	(void)posix_spawnattr_setsigdefault(&attr, &all);
+	/* Its own session: the interrupt key of our terminal is not meant for it. */
+	(void)posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSID);
+	r = posix_spawn_file_actions_adddup2(&actions, socket_fd, CHILD_SOCKET_FD);
+	if (r == 0)
+		r = posix_spawn(ret_pid, "/proc/self/exe", &actions, &attr, argv, env);
+
+	posix_spawnattr_destroy(&attr);
+	posix_spawn_file_actions_destroy(&actions);
+	return -r;
+}
+
+static void process_kill_and_wait(pid_t pid)
+{
+	(void)kill(pid, SIGKILL);
+	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+		;
+}
+
+int process_start(uv_loop_t *loop, const char *role, process_readable_func func, void *data,
+		  struct process **ret_process)
+{
+	CLEANUP(freep) struct process *p = calloc(1, sizeof(*p));
+	CLEANUP(closep) int ours = -1, theirs = -1, pid_fd = -1;
+	int pair[2], r;
+	pid_t pid;
+
+	if (!p)
+		return -ENOMEM;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+		return -errno;
+	ours = pair[0];
+	theirs = pair[1];
+	if (fcntl(ours, F_SETFL, O_NONBLOCK) < 0)
+		return -errno;
+
+	r = process_spawn(role, theirs, &pid);
+	if (r < 0)
+		return r;
+	pid_fd = (int)syscall(SYS_pidfd_open, pid, 0);
+	if (pid_fd < 0) {
+		r = -errno;
+		process_kill_and_wait(pid);
+		return r;
+	}
+
+	*p = (struct process){ .socket_fd = ours, .pid_fd = pid_fd, .pid = pid, .func = func, .data = data };
+	r = process_watch(p, loop);
+	if (r < 0 && p->n_handles == 0) {
+		process_kill_and_wait(pid);
+		return r;
+	}
+	ours = pid_fd = -1; /* the handles' now */
+	if (r < 0) {	    /* the loop holds part of it: only its close callbacks may free */
+		process_kill_and_wait(pid);
+		if (p->n_handles == 2)
+			uv_close((uv_handle_t *)&p->exit_poll, on_handle_close);
+		uv_close((uv_handle_t *)&p->socket_poll, on_handle_close);
+		p = NULL;
+		return r;
+	}
+	*ret_process = TAKE_PTR(p);
+	return 0;
+}

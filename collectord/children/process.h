@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * One process of a child on the loop: started from the daemon's own executable, spoken
+ * to over a seqpacket socket, killed, reaped.
+ *
+ * A process that was told to end lives on until the kernel says it is gone (its pidfd
+ * becomes readable) and is reaped then; nobody waits for it.
+ */
+#pragma once
+
+#include <stdint.h>
+#include <uv.h>
+
+struct process;
+
+/** typedef process_readable_func - the socket can be read, or has ended: @status is negative when the loop says so */
+typedef void (*process_readable_func)(int status, void *data);
+
+/**
+ * process_start() - start one as `--child ROLE` and watch its socket
+ * Return: 0 or -errno
+ */
+int process_start(uv_loop_t *loop, const char *role, process_readable_func func, void *data,
+		  struct process **ret_process);
+/** process_end() - kill it; nothing is heard of it any more, memory goes in the loop's turn */
+void process_end(struct process *process);
+/** process_socket() - our end, not blocking, borrowed */
+int process_socket(const struct process *process);
+uint32_t process_pid(const struct process *process);
+/** process_pause() - do not watch the socket until process_resume(): what it says waits, and then it does */
+void process_pause(struct process *process);
+int process_resume(struct process *process);

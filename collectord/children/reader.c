@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The child that looks into the database for one caller.
+ *
+ * It opens the file as nobody in particular, begins its one transaction and touches what
+ * SQLite opens late, and is then sealed. Everything of the caller's comes after that.
+ */
+#include "children/reader.h"
+
+#include <errno.h>
+#include <sqlite3.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+
+#include "base/cleanup.h"
+#include "children/child_role.h"
+#include "children/reader/job.h"
+#include "children/stream.h"
+#include "children/temporary.h"
+
+/* Opcodes between two looks at the clock: no cost was measurable even at one (storage-facts, 2026). */
+#define PROGRESS_OPCODES 1000
+
+static sqlite3 *db; /* opened by prepare(), before there is anything to hand it over in */
+
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * NSEC_PER_SEC + (uint64_t)t.tv_nsec;
+}
+
+bool reader_is_late(const struct reader_job *job)
+{
+	return now_ns() >= job->deadline_ns;
+}
+
+void reader_set_limit(struct reader_job *job, uint64_t limit_ns)
+{
+	if (!limit_ns || limit_ns >= job->limit_ns)
+		return;
+	job->deadline_ns -= job->limit_ns - limit_ns;
+	job->limit_ns = limit_ns;
+}
+
+int reader_reply(struct reader_job *job, const ProtobufCMessage *message)
+{
+	size_t n = protobuf_c_message_get_packed_size(message);
+	uint64_t before_ns = now_ns();
+	uint8_t *p;
+	int r;
+
+	if (n > READER_REPLY_MAX)
+		return -EMSGSIZE;
+	job->packed.n = 0;
+	p = buf_reserve(&job->packed, n + 1);
+	if (!p)
+		return -ENOMEM;
+	(void)protobuf_c_message_pack(message, p);
+	r = stream_send(p, n);
+	job->deadline_ns += now_ns() - before_ns;
+	return r;
+}
+
+int reader_fail(enum call_error code, const char *fmt, ...)
+{
+	char text[STREAM_WHY_BYTES];
+	va_list ap;
+
+	va_start(ap, fmt);
+	(void)vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	stream_fail((uint8_t)code, "%s", text);
+	return 1;
+}
+
+int reader_fail_errno(const struct reader_job *job, int r)
+{
+	switch (-r) {
+	case ETIME:
+		return reader_fail(CALL_ERROR_DEADLINE,
+				   "this took longer than its limit of %.3g s: ask about a shorter time or fewer "
+				   "processes, or give it longer",
+				   (double)job->limit_ns / 1e9);
+	case EBADMSG:
+		return reader_fail(CALL_ERROR_UNAVAILABLE, "the database is damaged: %s", sqlite3_errmsg(job->db));
+	case ENOMEM:
+		return reader_fail(CALL_ERROR_QUOTA,
+				   "this takes more memory than a question may: ask about a shorter time or fewer "
+				   "processes");
+	case EPIPE:
+		return 1; /* nobody listens */
+	default:
+		return reader_fail(CALL_ERROR_UNAVAILABLE, "the database cannot be read: %s", strerror(-r));
+	}
+}
+
+/* ---- before the seal ---- */
+
+static int step_all(const char *sql)
+{
+	return sqlite3_exec(db, sql, NULL, NULL, NULL);
+}
+
+/* One transaction from here to the end: one state of the file, and nothing to be opened or locked again. */
+static int database_prime(void)
+{
+	static const char *const steps[] = { "PRAGMA query_only=1",
+					     "PRAGMA mmap_size=0",
+					     "PRAGMA cache_size=-2048",
+					     "PRAGMA temp_store=1",
+					     "BEGIN",
+					     "SELECT count(*) FROM sqlite_schema" };
+	int r = SQLITE_OK;
+
+	for (size_t i = 0; i < ARRAY_SIZE(steps) && r == SQLITE_OK; i++)
+		r = step_all(steps[i]);
+	return r;
+}
+
+static int database_open(const char *path, const char *more)
+{
+	CLEANUP(freep) char *uri = malloc(strlen(path) * 3 + strlen(more) + sizeof("file:"));
+	char *p = uri;
+	int r;
+
+	if (!uri)
+		return SQLITE_NOMEM;
+	p += sprintf(p, "file:");
+	for (const char *c = path; *c; c++) /* what means something in a URI */
+		p += sprintf(p, strchr("%?#", *c) ? "%%%02X" : "%c", (unsigned char)*c);
+	strcpy(p, more);
+	r = sqlite3_open_v2(uri, &db,
+			    SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE,
+			    NULL);
+	if (r == SQLITE_OK) {
+		(void)sqlite3_busy_timeout(db, 2000);
+		r = database_prime();
+	}
+	return r;
+}
+
+/* Whether there is nothing in the log beside a database, so that the file alone tells everything. */
+static bool has_no_log(const char *path)
+{
+	CLEANUP(freep) char *log = malloc(strlen(path) + sizeof("-wal"));
+	struct stat st;
+
+	if (!log)
+		return false;
+	(void)sprintf(log, "%s-wal", path);
+	return stat(log, &st) < 0 ? errno == ENOENT : st.st_size == 0;
+}
+
+static int path_fail(const char *path, int result)
+{
+	int error = sqlite3_system_errno(db);
+
+	switch (result & 0xff) {
+	case SQLITE_NOTADB:
+		return reader_fail(CALL_ERROR_UNAVAILABLE, "'%s' is not a database", path);
+	case SQLITE_CORRUPT:
+		return reader_fail(CALL_ERROR_UNAVAILABLE, "the database '%s' is damaged: %s", path,
+				   sqlite3_errmsg(db));
+	case SQLITE_CANTOPEN:
+		if (error == ENOENT)
+			return reader_fail(CALL_ERROR_UNAVAILABLE,
+					   "there is no database '%s' yet: record one with 'ingero trace'", path);
+		return reader_fail(CALL_ERROR_UNAVAILABLE, "cannot open the database '%s': %s", path,
+				   error ? strerror(error) : sqlite3_errmsg(db));
+	default:
+		return reader_fail(CALL_ERROR_UNAVAILABLE, "cannot read the database '%s': %s", path,
+				   sqlite3_errmsg(db));
+	}
+}
+
+/* SQLite opens or reads these late: once sealed it could not. */
+static void late_prime(void)
+{
+	uint64_t random;
+	time_t now = time(NULL);
+	struct tm tm;
+
+	sqlite3_randomness(sizeof(random), &random);
+	(void)localtime_r(&now, &tm);
+}
+
+static int reader_prepare(void)
+{
+	static char path[READER_PATH_MAX + 1];
+	struct stat st;
+	ssize_t n;
+	int r;
+
+	r = temporary_prepare();
+	if (r < 0)
+		return reader_fail(CALL_ERROR_INTERNAL, "cannot make temporary files: %s", strerror(-r)), r;
+	n = stream_receive(path, sizeof(path) - 1);
+	if (n <= 0)
+		return -ECANCELED;
+	path[n] = '\0';
+	if (stat(path, &st) == 0 &&
+	    st.st_size == 0) /* an empty file is an empty database to SQLite, to people it is not */
+		return reader_fail(CALL_ERROR_UNAVAILABLE, "'%s' is empty: nothing was recorded there", path), -EINVAL;
+	r = database_open(path, "");
+	if (((r & 0xff) == SQLITE_CANTOPEN || (r & 0xff) == SQLITE_READONLY) && stat(path, &st) == 0 &&
+	    has_no_log(path)) { /* in a place where no lock can be made: nobody writes there either */
+		(void)sqlite3_close(db);
+		r = database_open(path, "?immutable=1");
+	}
+	if (r != SQLITE_OK) {
+		(void)path_fail(path, r);
+		return -EIO;
+	}
+	late_prime();
+	temporary_seal();
+	return 0;
+}
+
+/* ---- sealed ---- */
+
+static int on_progress(void *data)
+{
+	return reader_is_late(data);
+}
+
+static const reader_method_func methods[] = {
+	[READER_EXPLAIN] = reader_explain,
+	[READER_EVENTS] = reader_events,
+};
+_Static_assert(ARRAY_SIZE(methods) <= READER_METHOD_COUNT, "every method is numbered");
+
+static int question_answer(const struct reader_question *q, const uint8_t *request, size_t n)
+{
+	struct reader_job job = {
+		.db = db,
+		.scope = { .all = q->all, .uid = q->uid, .names_hidden = q->names_hidden },
+		.now_unix_ns = q->now_unix_ns,
+		.limit_ns = q->limit_ns,
+		.deadline_ns = now_ns() + q->limit_ns,
+		.request = request,
+		.request_bytes = n,
+	};
+	char why[READ_WHY_BYTES];
+	int r;
+
+	sqlite3_progress_handler(db, PROGRESS_OPCODES, on_progress, &job);
+	r = store_reader_open(db, &job.scope, why, &job.reader);
+	if (r == -ETIME)
+		return reader_fail_errno(&job, r);
+	if (r < 0)
+		return reader_fail(CALL_ERROR_UNAVAILABLE, "%s", why);
+	if (methods[q->method](&job))
+		return 0; /* said already */
+	return stream_finish() < 0;
+}
+
+/* Return: exit status. Nothing is released: the process is the scope. */
+static int reader_serve(void)
+{
+	static _Alignas(max_align_t) uint8_t message[sizeof(struct reader_question) + READER_REQUEST_MAX];
+	struct reader_question q;
+	ssize_t n = stream_receive(message, sizeof(message));
+
+	if (n < (ssize_t)sizeof(q))
+		return 1;
+	memcpy(&q, message, sizeof(q));
+	if (q.method >= ARRAY_SIZE(methods) || !methods[q.method])
+		return 1;
+	return question_answer(&q, message + sizeof(q), (size_t)n - sizeof(q));
+}
+
+#define ANY_FD .last_fd = -1
+
+static const struct child_grant grants[] = {
+	{ SYS_pwrite64, TEMPORARY_FIRST_FD, TEMPORARY_LAST_FD },
+	{ SYS_ftruncate, TEMPORARY_FIRST_FD, TEMPORARY_LAST_FD },
+	{ SYS_fcntl, ANY_FD }, /* locks of the file that is read */
+	{ SYS_fstat, ANY_FD },
+#ifdef SYS_newfstatat
+	{ SYS_newfstatat, ANY_FD }, /* what the C library makes of fstat() */
+#endif
+	{ SYS_getpid, ANY_FD },		 /* of the owner of a lock */
+	{ SYS_clock_nanosleep, ANY_FD }, /* between two tries to get one */
+};
+
+const struct child_role reader_role = {
+	.name = "reader",
+	.prepare = reader_prepare,
+	.serve = reader_serve,
+	.grants = grants,
+	.n_grants = ARRAY_SIZE(grants),
+	.maps_files = true, /* the index of the log, as it grows */
+	.descriptors_max = 64,
+	.file_bytes_max = TEMPORARY_BYTES_MAX,
+	.cpu_limit_s = 660, /* no question may take longer than 600 s */
+};

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Questions to the database: each is answered by a sealed process of its own, whose
+ * replies are handed on unread.
+ *
+ * Few run at once, of one user and in all; others wait their turn.
+ */
+#pragma once
+
+/* All are guesses: revisit with real dashboards. One process may use a CPU and 64 MiB. */
+#define READ_USER_RUNNING 4
+#define READ_TOTAL_RUNNING 16 /* without root's, who must always get in */
+#define READ_USER_WAITING 32
+#define READ_TOTAL_WAITING 256
+
+struct read_hub;
+
+int read_hub_new(struct read_hub **ret_hub);
+/** read_hub_free() - after every call is over; NULL is fine */
+void read_hub_free(struct read_hub *hub);
