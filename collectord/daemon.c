@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/utsname.h>
 #include <uv.h>
 
 #include "base/array.h"
@@ -15,7 +16,7 @@
 #include "clock.h"
 #include "events/kernel.h"
 #include "events/source.h"
-#include "figures/figures.h"
+#include "pipeline.h"
 #include "privilege.h"
 #include "probes/lease.h"
 #include "probes/probe_set.h"
@@ -25,9 +26,12 @@
 #include "rpc/read.h"
 #include "rpc/server.h"
 #include "rpc/trace.h"
+#include "store/store.h"
 
-/* Processes that are gone and whose figures are kept, at most; older ones are forgotten first. */
-#define GONE_MAX 10000
+/* Answers that come close together are of the same moment: no more ticks and commits than this, nanoseconds apart. */
+#define SETTLE_NS 200000000ull
+/* What becomes a record beside slow calls, when everybody is captured: one call in this many of each thread. */
+#define POLICY_SAMPLE_EVERY 64
 /* Every demo is the same each time. */
 #define DEMO_SEED 1
 
@@ -49,7 +53,11 @@ struct daemon {
 	uint32_t parser_pid; /* as last told to the kernel half */
 	struct target_set *targets;
 	struct lease_set *leases;
-	struct figures *figures;
+	struct lease *policy; /* the daemon's own; NULL: only what callers ask for is captured */
+	struct store *store;  /* NULL: nothing is kept */
+	char store_problem[512];
+	struct pipeline *pipeline; /* NULL without a source */
+	uint64_t settled_ns;
 	struct trace_hub *traces;
 	struct read_hub *reads;
 	struct server *server;
@@ -58,20 +66,6 @@ struct daemon {
 };
 
 /* ---- figures ---- */
-
-static void slot_release(uint32_t slot, void *data)
-{
-	struct daemon *d = data;
-
-	(void)d->source->ops->slot_release(d->source, slot);
-}
-
-static void behind_note(const struct behind_key *key, const struct behind_value *value, void *data)
-{
-	struct daemon *d = data;
-
-	(void)figures_behind(d->figures, key, value);
-}
 
 /* The parser comes and goes; whichever runs is never traced and never named. */
 static void parser_note(struct daemon *d)
@@ -87,38 +81,48 @@ static void parser_note(struct daemon *d)
 	d->parser_pid = pid;
 }
 
-static void collect(struct daemon *d)
+/* A demo is watched as long as it plays. */
+static bool is_watched(const struct daemon *d)
 {
-	const struct source_ops *ops = d->source->ops;
-	struct figures_source source = {
-		.slots = ops->slots(d->source),
-		.cells = ops->cells(d->source),
-		.n_cells = ops->cells_used(d->source),
-	};
-	int r = figures_collect(d->figures, &source);
-
-	if (r < 0)
-		(void)log_warning(r, "cannot keep all figures, reading them again later");
-	(void)ops->behind(d->source, behind_note, d);
-	figures_release_gone(d->figures, &source, slot_release, d);
-	parser_note(d);
-	if (d->leases && lease_set_count(d->leases) == 0)
-		(void)figures_forget_gone(d->figures, UINT64_MAX, 0);
-	else
-		(void)figures_forget_gone(d->figures, 0, GONE_MAX);
+	return !d->leases || lease_set_count(d->leases) > 0;
 }
 
 static void source_second(void *data)
 {
-	collect(data);
+	struct daemon *d = data;
+
+	pipeline_tick(d->pipeline, is_watched(d));
+	parser_note(d);
 }
 
 static void context_refresh(struct rpc_context *context)
 {
 	struct daemon *d = context->owner;
 
-	d->source->ops->drain(d->source);
-	collect(d);
+	if (d->pipeline)
+		pipeline_collect(d->pipeline);
+	parser_note(d);
+}
+
+static void context_settle(struct rpc_context *context)
+{
+	struct daemon *d = context->owner;
+	uint64_t now_ns = clock_now_ns();
+
+	if (!d->pipeline || now_ns - d->settled_ns < SETTLE_NS)
+		return;
+	source_second(d);
+	if (d->store)
+		(void)store_flush(d->store); /* what failed is in its state */
+	d->settled_ns = now_ns;
+}
+
+static void finding_changed(const struct finding *finding, enum engine_change change, void *data)
+{
+	struct daemon *d = data;
+
+	(void)change;
+	trace_hub_finding(d->traces, finding);
 }
 
 /* ---- records ---- */
@@ -127,6 +131,7 @@ static void source_call(const struct call_record *call, void *data)
 {
 	struct daemon *d = data;
 
+	pipeline_call(d->pipeline, call);
 	trace_hub_call(d->traces, call);
 }
 
@@ -285,6 +290,62 @@ static uint64_t ring_bytes(const struct daemon_options *options)
 	return options->ring_bytes ? options->ring_bytes : PROBE_RING_BYTES;
 }
 
+static uint64_t store_now_ns(void *data)
+{
+	const struct source *source = data;
+
+	return source->ops->now_ns(source);
+}
+
+static uint64_t store_unix_ns(uint64_t monotonic_ns, void *data)
+{
+	(void)data;
+	return clock_to_unix_ns(monotonic_ns);
+}
+
+/* Whatever is wrong with the file, capture and the live view go on, and say so. */
+static void keep_start(struct daemon *d, const struct daemon_options *options, const char *back_end)
+{
+	struct store_options store = options->db;
+	struct store_clock clock = { store_now_ns, store_unix_ns, d->source };
+	struct utsname names = { .release = "" };
+	int r;
+
+	if (!store.path)
+		return;
+	(void)uname(&names);
+	store.kernel = names.release;
+	store.back_end = back_end;
+	if (d->source)
+		store.clock = &clock;
+	r = store_open(&store, d->store_problem, sizeof(d->store_problem), &d->store);
+	if (r < 0)
+		d->store = NULL;
+	if (d->store_problem[0] && !d->is_private) /* a private one's client says it */
+		(void)log_warning(r, "%s", d->store_problem);
+}
+
+static int pipeline_start(struct daemon *d)
+{
+	struct pipeline_options options = {
+		.source = d->source, .store = d->store, .on_finding = finding_changed, .data = d
+	};
+
+	return pipeline_new(&options, &d->pipeline);
+}
+
+static int policy_start(struct daemon *d, const struct daemon_options *options)
+{
+	struct lease_wish wish = {
+		.all = true,
+		.recording = { .is_on = !options->record_none,
+			       .all = options->record_all,
+			       .sample_every = POLICY_SAMPLE_EVERY },
+	};
+
+	return options->captures_everyone ? lease_add(d->leases, &wish, &d->policy) : 0;
+}
+
 /*
  * Everything that needs the kernel half. Where it cannot be had the daemon serves all
  * the same and says why: a service that died here would only be started again.
@@ -302,21 +363,25 @@ static int capture_start(struct daemon *d, const struct daemon_options *options)
 		return 0;
 	}
 	(void)probe_set_tracer_add(d->probes, (uint32_t)getpid());
+	/* Its thread takes the identity of the file's owner, for which it needs what is given up next. */
+	keep_start(d, options, probe_back_end_to_string(probe_set_back_end(d->probes)));
 	need.late_perf = probe_set_back_end(d->probes) == PROBE_BACK_END_PERF;
 	need.continues = d->is_private;
 	r = privilege_seal(&need);
 	if (r < 0)
 		return log_err(r, "cannot give up privilege");
 
-	r = figures_new(&d->figures);
-	if (r == 0)
-		r = lease_set_new(d->probes, &d->leases);
+	r = lease_set_new(d->probes, &d->leases);
 	if (r == 0)
 		r = child_open(&d->loop, "parser", &d->parser);
 	if (r == 0)
 		r = target_set_open(&d->loop, d->parser, d->probes, library_found, d, &d->targets);
 	if (r == 0)
 		r = kernel_open(&d->loop, d->probes, ring_bytes(options), &source_sinks, d, &d->source);
+	if (r == 0)
+		r = pipeline_start(d);
+	if (r == 0)
+		r = policy_start(d, options);
 	if (r < 0)
 		return log_err(r, "cannot start to capture");
 
@@ -330,14 +395,28 @@ static int capture_start(struct daemon *d, const struct daemon_options *options)
 static int demo_start(struct daemon *d, const struct daemon_options *options)
 {
 	struct privilege_need need = { .nothing = true };
+	int r = demo_open(&d->loop, options->demo, options->demo_speed, DEMO_SEED, &source_sinks, d, &d->source);
+
+	if (r < 0)
+		return log_err(r, "cannot play '%s'", options->demo);
+	keep_start(d, options, d->source->ops->name(d->source));
+	r = privilege_seal(&need);
+	if (r < 0)
+		return log_err(r, "cannot give up privilege");
+	r = pipeline_start(d);
+	return r < 0 ? log_err(r, "cannot play '%s'", options->demo) : 0;
+}
+
+/* Answers from a file that was recorded before: no source, and nothing that needs privilege. */
+static int read_start(struct daemon *d, const struct daemon_options *options)
+{
+	struct privilege_need need = { .nothing = true };
 	int r = privilege_seal(&need);
 
 	if (r < 0)
 		return log_err(r, "cannot give up privilege");
-	r = figures_new(&d->figures);
-	if (r == 0)
-		r = demo_open(&d->loop, options->demo, options->demo_speed, DEMO_SEED, &source_sinks, d, &d->source);
-	return r < 0 ? log_err(r, "cannot play '%s'", options->demo) : 0;
+	(void)snprintf(d->probes_reason, sizeof(d->probes_reason), "this daemon only reads '%s'", options->read_path);
+	return 0;
 }
 
 static int serve_start(struct daemon *d, const struct daemon_options *options)
@@ -356,15 +435,17 @@ static int serve_start(struct daemon *d, const struct daemon_options *options)
 		.probes_reason = d->probes_reason,
 		.targets = d->targets,
 		.leases = d->leases,
-		.figures = d->figures,
+		.figures = d->pipeline ? pipeline_figures(d->pipeline) : NULL,
 		.traces = d->traces,
 		.started_ns = clock_now_ns(),
 		.ring_bytes = ring_bytes(options),
-		.store_problem = "",
+		.store = d->store,
+		.store_problem = d->store_problem,
+		.store_path = options->read_path ? options->read_path : d->store ? options->db.path : NULL,
 		.reads = d->reads,
 		.is_private = d->is_private,
 		.refresh = context_refresh,
-		.settle = context_refresh,
+		.settle = context_settle,
 		.owner = d,
 	};
 	r = server_open(&d->loop, services, ARRAY_SIZE(services), &events, &d->context, &d->server);
@@ -397,6 +478,10 @@ static void daemon_stop(struct daemon *d)
 	d->targets = NULL;
 	child_close(d->parser);
 	d->parser = NULL;
+	if (d->pipeline)
+		pipeline_finish(d->pipeline);
+	store_close(d->store); /* asks the source for the time */
+	d->store = NULL;
 	if (d->source)
 		d->source->ops->close(d->source);
 	d->source = NULL;
@@ -412,8 +497,9 @@ static void daemon_done(struct daemon *d)
 		(void)log_err(0, "something still holds the loop");
 	trace_hub_free(d->traces);
 	read_hub_free(d->reads);
+	pipeline_free(d->pipeline);
+	lease_remove(d->leases, d->policy);
 	lease_set_free(d->leases);
-	figures_free(d->figures);
 	probe_set_close(d->probes);
 	ARRAY_DONE(&d->held);
 }
@@ -439,7 +525,9 @@ int daemon_run(const struct daemon_options *options)
 	if (r == 0)
 		r = read_hub_new(&d->reads);
 	if (r == 0)
-		r = options->demo ? demo_start(d, options) : capture_start(d, options);
+		r = options->demo	? demo_start(d, options) :
+		    options->read_path	? read_start(d, options) :
+					  capture_start(d, options);
 	if (r == 0)
 		r = serve_start(d, options);
 	if (r == 0)
