@@ -136,7 +136,8 @@ struct op_memory *process_memory_op(struct process_memory *p, const struct op *o
 	for (size_t i = 0; i < p->ops.n; i++)
 		if (p->ops.items[i].op == op)
 			return &p->ops.items[i];
-	if (ARRAY_PUSH(&p->ops, ((struct op_memory){ .op = op })) < 0)
+	/* So far it cost nothing, and that was watched, too. */
+	if (ARRAY_PUSH(&p->ops, ((struct op_memory){ .op = op, .quiet_wall_ns = p->quiet_wall_ns })) < 0)
 		return NULL;
 	return &p->ops.items[p->ops.n - 1];
 }
@@ -180,6 +181,8 @@ void process_memory_learn(struct process_memory *p, const struct tick *tick, boo
 	uint64_t wall_ns = tick->to_ns > tick->from_ns ? tick->to_ns - tick->from_ns : 1;
 	double keep = (double)QUIET_MEMORY_NS / (double)(QUIET_MEMORY_NS + wall_ns);
 
+	if (is_quiet)
+		p->quiet_wall_ns += wall_ns;
 	for (size_t i = 0; i < p->ops.n; i++) {
 		struct op_memory *m = &p->ops.items[i];
 		const struct op_figures *f = NULL;

@@ -29,8 +29,9 @@ struct process_memory {
 	struct process_memory *next; /* in its bucket */
 	struct process_identity identity;
 	uint64_t first_call_ns;
-	uint64_t seen_ns; /* end of the last tick with something of it */
-	uint32_t done;	  /* detectors with .is_once that have spoken: 1 << number */
+	uint64_t seen_ns;	/* end of the last tick with something of it */
+	uint64_t quiet_wall_ns; /* how long it was watched undisturbed */
+	uint32_t done;		/* detectors with .is_once that have spoken: 1 << number */
 	op_memories ops;
 	ARRAY(struct track *) tracks;
 	struct examples examples[DETECTOR_COUNT];

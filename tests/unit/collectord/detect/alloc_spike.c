@@ -21,6 +21,7 @@ static const struct {
 	{ "dear in the loop", 100, 100, 2 * MS, 0, 0, 0, FINDING_MEDIUM },
 	{ "very dear in the loop", 100, 100, 6 * MS, 0, 0, 0, FINDING_HIGH },
 	{ "a spike", 10, 10, 100 * US, 10, 25 * MS, 0, FINDING_MEDIUM },
+	{ "the first ever, late", 0, 0, 0, 10, 25 * MS, 0, FINDING_MEDIUM },
 	{ "a small spike", 10, 10, 100 * US, 10, 5 * MS, 0, 0 },
 	{ "as dear as ever", 10, 10, 5 * MS, 10, 6 * MS, 0, 0 },
 	{ "a spike of waiting for the CPU", 10, 10, 100 * US, 10, 100 * US, 25 * MS, 0 },

@@ -98,6 +98,38 @@ static void check_ends(void)
 	play_free(p);
 }
 
+/* A finding is as bad as it was at its worst. */
+static void check_worst(void)
+{
+	struct play *p = play_new(1);
+
+	seconds_of(p, 10, 0.5);
+	CHECK_INT_EQ("at its worst", p->findings[0].severity, FINDING_HIGH);
+	seconds_of(p, 60, 0.02);
+	CHECK_INT_EQ("weaker", p->n_findings, 1);
+	CHECK_INT_EQ("weaker", p->findings[0].severity, FINDING_HIGH);
+	CHECK_INT_EQ("weaker", p->findings[0].end_ns, 0);
+	play_free(p);
+}
+
+/* Two incarnations of one process id in one tick: what one does is not the other's. */
+static void check_incarnations(void)
+{
+	struct play *p = play_new(1);
+
+	for (int second = 0; second < 10; second++) {
+		p->identity.exec_gen = 1;
+		play_training(p, 0.5, 0);
+		p->identity.exec_gen = 2;
+		play_training(p, 0, 0);
+		CHECK_INT_EQ("incarnations", play_tick(p, S), 0);
+	}
+	CHECK_INT_EQ("incarnations", p->n_findings, 1);
+	CHECK_INT_EQ("incarnations", p->findings[0].process.exec_gen, 1);
+	CHECK_INT_IN("incarnations", p->findings[0].lost_ns, 9 * S / 2, 5 * S);
+	play_free(p);
+}
+
 /* Whoever takes over is another finding. */
 static void check_takes_over(void)
 {
@@ -202,6 +234,8 @@ int main(void)
 {
 	check_lives();
 	check_ends();
+	check_worst();
+	check_incarnations();
 	check_takes_over();
 	check_losses();
 	check_same();
