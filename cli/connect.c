@@ -35,9 +35,10 @@ static int line_add(struct daemon_line *line, const char *arg)
 /* What a daemon that captures keeps is its caller's, also when it runs as root. */
 static int line_add_database(struct daemon_line *line, const struct connect_wish *wish, const struct caller *caller)
 {
-	int r = database_find(wish->db_path, caller, &line->database);
+	bool keeps_nothing = wish->kind == CONNECT_CAPTURE && wish->db_path && strcmp(wish->db_path, "none") == 0;
+	int r = keeps_nothing ? 0 : database_find(wish->db_path, caller, &line->database);
 
-	if (r < 0)
+	if (r < 0 || keeps_nothing)
 		return r;
 	r = line_add(line, wish->kind == CONNECT_READ ? "--read-db" : "--db");
 	if (r == 0)

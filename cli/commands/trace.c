@@ -13,7 +13,9 @@
 #include "cli/output.h"
 #include "cli/trace/session.h"
 
-#define RINGBUF_LEAST 4096ull /* a page: the kernel's own limit */
+#define RINGBUF_LEAST 4096ull	     /* a page: the kernel's own limit */
+#define MAX_DB_DEFAULT (10ull << 30) /* the daemon's, store.h */
+#define MAX_DB_LEAST (4ull << 20)
 #define RINGBUF_MOST (1ull << 30)
 
 struct trace_fields {
@@ -22,14 +24,18 @@ struct trace_fields {
 	uint64_t duration_ns;
 	uint64_t sample_every;
 	uint64_t ringbuf_bytes;
+	uint64_t max_db_bytes;
 	const char *record;
+	const char *db_path;
 	const char *back_end;
 	bool is_all;
 	bool is_json;
 	bool no_color;
 };
 
-static const struct trace_fields trace_defaults = { .record = "slow", .back_end = "auto" };
+static const struct trace_fields trace_defaults = { .record = "slow",
+						    .back_end = "auto",
+						    .max_db_bytes = MAX_DB_DEFAULT };
 
 static const char *const record_choices[] = { "slow", "all", "none", NULL };
 static const char *const back_end_choices[] = { "auto", "session", "multi", "perf", NULL };
@@ -88,6 +94,18 @@ static const struct option trace_options[] = {
 	  .min = RINGBUF_LEAST,
 	  .max = RINGBUF_MOST,
 	  .help = "Room for kept calls in the kernel, a power of two such as 8m (administrators only)" },
+	{ .name = "db",
+	  .kind = OPTION_TEXT,
+	  .value = "FILE",
+	  FIELD(db_path),
+	  .help = "Keep what is seen in this database; needs a daemon of its own (root). Default: the service's, else "
+		  "INGERO_DB, else ~/.ingero/ingero.db; 'none': keep nothing" },
+	{ .name = "max-db",
+	  .kind = OPTION_SIZE,
+	  .value = "SIZE",
+	  FIELD(max_db_bytes),
+	  .help = "Delete the oldest beyond this size, such as 500m; 0: never; default: 10g. Not for the service's "
+		  "database" },
 	{ .name = "back-end",
 	  .kind = OPTION_CHOICE,
 	  .value = "auto|session|multi|perf",
@@ -156,20 +174,24 @@ static const char *contradiction(const struct trace_fields *f, const struct opti
 		return "trace takes either '--pid' or '--user', not both";
 	if (f->ringbuf_bytes & (f->ringbuf_bytes - 1))
 		return "'--ringbuf-size' takes a power of two, such as 256k, 8m or 64m";
+	if (f->max_db_bytes && f->max_db_bytes < MAX_DB_LEAST)
+		return "'--max-db' takes 4m or more, or 0 for no limit";
 	return NULL;
 }
 
 static int daemon_open(const struct trace *t, struct ingero **ret_ingero)
 {
 	const struct trace_fields *f = t->fields;
-	char bytes[24];
-	const char *args[5] = { NULL };
+	char ring_bytes[24], db_bytes[24];
+	const char *args[7] = { NULL };
 	bool is_forced = strcmp(f->back_end, "auto") != 0;
+	bool is_limited = f->max_db_bytes != MAX_DB_DEFAULT;
 	struct connect_wish wish = {
 		.command = "trace",
 		.acts_as_root = f->is_all || f->uids.n > 0,
-		.needs_private = is_forced,
-		.needs_private_why = "--back-end",
+		.needs_private = is_forced || is_limited,
+		.needs_private_why = is_forced ? "--back-end" : "--max-db",
+		.db_path = f->db_path,
 		.daemon_args = args,
 	};
 	size_t n = 0;
@@ -179,9 +201,14 @@ static int daemon_open(const struct trace *t, struct ingero **ret_ingero)
 		args[n++] = f->back_end;
 	}
 	if (f->ringbuf_bytes) {
-		(void)snprintf(bytes, sizeof(bytes), "%" PRIu64, f->ringbuf_bytes);
+		(void)snprintf(ring_bytes, sizeof(ring_bytes), "%" PRIu64, f->ringbuf_bytes);
 		args[n++] = "--ringbuf-size";
-		args[n++] = bytes;
+		args[n++] = ring_bytes;
+	}
+	if (is_limited) {
+		(void)snprintf(db_bytes, sizeof(db_bytes), "%" PRIu64, f->max_db_bytes);
+		args[n++] = "--max-db";
+		args[n++] = db_bytes;
 	}
 	return connect_open(&wish, &t->caller, ret_ingero, NULL);
 }

@@ -616,7 +616,8 @@ static int lease_take(struct trace *t, const Ingero__V1__TraceRequest *request, 
 		.all = request->all,
 		.hold = request->hold,
 		.recording = {
-			.is_on = request->events && strcmp(request->record, "none") != 0,
+			/* Also where none are streamed: they are kept, and detectors show some of them. */
+			.is_on = strcmp(request->record, "none") != 0,
 			.all = strcmp(request->record, "all") == 0,
 			.sample_every = request->sample_every ? request->sample_every : SAMPLE_EVERY_DEFAULT,
 		},
