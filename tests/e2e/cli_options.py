@@ -18,6 +18,12 @@ RIGHT = [
     ["trace", "--ringbuf-size=8m"],
     ["trace", "--back-end", "multi", "--", "true"],
     ["status", "--json"],
+    ["explain", "--since", "1h30m", "-p", "4711"],
+    ["explain", "--json", "8f3a2c"],
+    ["query", "--from", "2026-01-31 14:03", "--to=now", "--limit", "5"],
+    ["query", "SELECT 1"],
+    ["export", "-o", "/nowhere/x.db", "--force"],
+    ["demo", "cold-start", "--speed", "20"],
     ["version"],
     ["version", "--json"],
     ["help", "trace"],
@@ -34,7 +40,18 @@ BAD_VALUES = [
     ["--pid", "1", "--user", "root"], ["--pid", "1", "--", "true"], ["--all", "--", "true"], ["--user", "root", "--", "true"],
     ["--"], ["--", ""], ["python"],
 ]
-UNKNOWN_COMMANDS = ["check", "mcp", "dashboard", "demo", "merge", "fleet-push",
+BAD_READS = [
+    ["explain", "--since", "5"], ["explain", "--since", "yesterday"], ["explain", "--from", "5m"], ["explain", "--from", "25:00"],
+    ["explain", "--from", "2026-02-30"], ["explain", "--to", "14"], ["explain", "--from=14:03 "], ["explain", "--from", "\u0661\u0664:03"],
+    ["explain", "--from", "2026-01-31", "--to", "2026-01-30"], ["explain", "--since", "5m", "--from", "10:00"],
+    ["explain", "--last", "0"], ["explain", "--last", "5", "--since", "5m"], ["explain", "xyz"], ["explain", ""],
+    ["explain", "8f3a2c", "--since", "5m"], ["explain", "8f3a2c", "8f3a2d"], ["explain", "--db="],
+    ["query", "DROP TABLE events"], ["query", "selection"], ["query", "--sql", "SELECT 1", "SELECT 2"], ["query", "--sql="],
+    ["query", "SELECT 1", "--pid", "1"], ["query", "--timeout", "5s"], ["query", "--limit", "-1"], ["query", "--min-duration", "5"],
+    ["export"], ["export", "-o"], ["export", "-o", "x", "--format", "perfetto"], ["export", "-o", "x", "y"],
+    ["export", "-o", "x", "--since", "1h", "--to", "now"],
+]
+UNKNOWN_COMMANDS = ["check", "mcp", "dashboard", "merge", "fleet-push",
                     "trcae", "Trace", "", " ", "--frobnicate", "-x", "\x1b[31m", "a" * 5000, "stats\nus"]
 
 
@@ -49,7 +66,7 @@ def broken(choose):
             option = "--nothing"
         line.insert(choose.randrange(1, 2), option)
     elif kind == 2:
-        line = ["trace"] + choose.choice(BAD_VALUES)
+        line = choose.choice([["trace"] + choose.choice(BAD_VALUES), list(choose.choice(BAD_READS))])
     else:
         # a random word where none belongs
         word = "".join(choose.choice("abcdefgh\u00e9\u25b2%$\\'\"\t") for _ in range(choose.randrange(1, 40)))

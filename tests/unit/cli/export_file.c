@@ -14,8 +14,6 @@
 #include "base/fd.h"
 #include "tests/support/check.h"
 
-static char directory[] = "/tmp/ingero-export-XXXXXX";
-
 static const char *text_of(const char *path)
 {
 	static char text[64];
@@ -139,6 +137,11 @@ static void end_test(void)
 
 int main(void)
 {
+	const char *temporary = getenv("TMPDIR");
+	char directory[512];
+
+	(void)snprintf(directory, sizeof(directory), "%s/unit_cli_export_file_XXXXXX",
+		       temporary ? temporary : P_tmpdir);
 	if (!mkdtemp(directory) || chdir(directory) < 0)
 		return 1;
 	place_test();
