@@ -1,0 +1,114 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""
+demo.py BUILD: each demo plays and ends by itself for a user without any privilege, says
+what is valid and true, keeps nothing, and whatever cannot be played is refused by name.
+
+Under root it plays as nobody, where nobody may run the build.
+"""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+BUILD = pathlib.Path(sys.argv[1]).resolve()
+INGERO = str(BUILD / "bin" / "ingero-cli")
+VALIDATE = str(pathlib.Path(__file__).resolve().parent / "validate_json.py")
+DEMOS = ["incident", "cold-start", "cpu-contention"]
+LATER = ["gpu-steal", "gpu-contention", "contention", "memcpy-bottleneck", "periodic-spike"]
+PID_MAX_LIMIT = 4 << 20  # include/linux/threads.h on 64 bits: no live process has such a pid
+NOBODY = 65534
+AS_NOBODY = ["setpriv", "--reuid", str(NOBODY), "--regid", str(NOBODY), "--clear-groups"]
+
+failed = []
+
+
+def expect(what, is_true, *shown):
+    if not is_true:
+        failed.append(what)
+        print(f"{what}: {' '.join(str(s)[-600:] for s in shown)}", file=sys.stderr)
+
+
+def drop():
+    """The command that takes every privilege away, or nothing where there is none or it cannot be done."""
+    if os.geteuid() != 0:
+        return []
+    done = subprocess.run([*AS_NOBODY, INGERO, "version"], capture_output=True, check=False)
+    return AS_NOBODY if done.returncode == 0 else []
+
+
+def run(home, *arguments):
+    environment = {"PATH": os.environ["PATH"], "HOME": home, "TMPDIR": home, "LC_ALL": "C.UTF-8"}
+    done = subprocess.run([*PREFIX, INGERO, "demo", *arguments], env=environment, cwd="/", stdin=subprocess.DEVNULL,
+                          capture_output=True, check=False)
+    return done.returncode, done.stdout.decode(), done.stderr.decode()
+
+
+def check_json(home, name):
+    status, out, error = run(home, name, "--speed", "20", "--json")
+    expect(f"{name}: ends well", status == 0 and not error, status, error)
+    valid = subprocess.run([sys.executable, VALIDATE], input=out.encode(), capture_output=True, check=False)
+    expect(f"{name}: valid lines", valid.returncode in (0, 77), valid.stderr.decode())
+    lines = [json.loads(line) for line in out.splitlines()]
+    kinds = [line["type"] for line in lines]
+    expect(f"{name}: start first, summary last", kinds[:1] == ["start"] and kinds[-1:] == ["summary"], kinds[:1], kinds[-1:])
+    if kinds[-1:] != ["summary"]:
+        return
+    start, summary = lines[0], lines[-1]
+    uid = NOBODY if PREFIX else os.getuid()
+    expect(f"{name}: says that it is a demo", start["back_end"] == "demo" and not start["libraries"], start)
+    expect(f"{name}: of the caller, of no live process",
+           {(row["pid"] >= PID_MAX_LIMIT, row["uid"]) for row in summary["operations"]} == {(True, uid)}, summary["operations"])
+    expect(f"{name}: the whole of it", 8e9 < summary["window_ns"] < 16e9, summary["window_ns"])
+    expect(f"{name}: nothing lost", not any(summary["lost"].values()), summary["lost"])
+    for row in summary["operations"]:
+        expect(f"{name}: {row['op']} adds up", sum(row["blame_ns"].values()) == row["total_raw_ns"], row)
+    counted = {row["op"]: row["count"] for row in summary["operations"]}
+    events = [line for line in lines if line["type"] == "event"]
+    waits = sum(event["op"] == "cudaStreamSynchronize" for event in events)
+    expect(f"{name}: each wait is a record", waits == counted["cudaStreamSynchronize"] > 0, waits, counted)
+    expect(f"{name}: fewer records than calls", len(events) < sum(counted.values()), len(events), counted)
+    return summary["operations"], [{key: event[key] for key in ("op", "tid", "duration_ns")} for event in events
+                                   if "sync" in event["reasons"]]
+
+
+def check_lines(home):
+    status, out, error = run(home, "all", "--speed", "100")
+    expect("all: ends well", status == 0 and not error, status, error)
+    heads = [line for line in out.splitlines() if line.startswith("demo ") and " played for " in line]
+    expect("all: each in turn", [head.split()[1].rstrip(":") for head in heads] == DEMOS, heads)
+    expect("all: says that nothing is real", out.count("nothing here is real") == len(DEMOS) or
+           " ".join(out.split()).count("nothing here is real") == len(DEMOS), out)
+    expect("all: names who is to blame", "logrotate" in out and "ffmpeg" in out, out)
+    expect("all: says what was kept", "temporary file" in " ".join(out.split()), out)
+
+
+def check_refusals(home):
+    status, out, error = run(home)
+    expect("list: each by name", status == 0 and not error and all(f"  {name} " in out for name in DEMOS), out, error)
+    expect("list: no more", not any(f"  {name} " in out for name in LATER), out)
+    for name in LATER:
+        status, out, error = run(home, name)
+        expect(f"{name}: refused by name", status == 2 and not out and error.count("\n") == 1 and name in error and
+               all(demo in error for demo in DEMOS) and "version" in error, status, out, error)
+    for arguments in (["nope"], [""], ["inciden"], ["incident", "--speed", "0"], ["incident", "--speed", "fast"],
+                      ["incident", "--speed", "nan"], ["incident", "--speed", "1e9"], ["incident", "cold-start"], ["--json"],
+                      ["incident", "--db="], ["incident", "--duration", "5s"]):
+        status, out, error = run(home, *arguments)
+        expect(f"{arguments}: one line", status == 2 and not out and error.count("\n") == 1, status, out, error)
+
+
+with tempfile.TemporaryDirectory() as directory:
+    PREFIX = drop()
+    if PREFIX:
+        os.chown(directory, NOBODY, NOBODY)
+    for demo in DEMOS:
+        first, second = check_json(directory, demo), check_json(directory, demo)
+        expect(f"{demo}: the same each time", first and second and first[1] == second[1])
+    check_lines(directory)
+    check_refusals(directory)
+    expect("nothing is left", not os.listdir(directory), os.listdir(directory))
+print(f"{len(DEMOS)} demos, {len(failed)} failed{'' if PREFIX else ', as ourselves'}")
+sys.exit(1 if failed else 0)
