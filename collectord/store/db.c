@@ -41,7 +41,7 @@ static const char *const statement_texts[DB_STATEMENT_COUNT] = {
 	[DB_PUT_BLOCK] =
 		"INSERT INTO block(id, uid, boot, process, t0, t1, n, max_ns, slow, ops, processes, format, crc)"
 		" VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
-	[DB_PUT_BLOCK_DATA] = "INSERT INTO block_data(id, data) VALUES(?1, ?2)",
+	[DB_PUT_BLOCK_DATA] = "INSERT INTO block_data(id, data, data_crc) VALUES(?1, ?2, ?3)",
 	[DB_OLDEST_BLOCK] = "SELECT id, boot, t0, t1, n FROM block WHERE uid = ?1 ORDER BY boot, t1 LIMIT 1",
 	[DB_DELETE_BLOCK] = "DELETE FROM block WHERE id = ?1",
 	[DB_DELETE_BLOCK_DATA] = "DELETE FROM block_data WHERE id = ?1",

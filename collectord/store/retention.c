@@ -180,8 +180,6 @@ int retention_delete_some(struct writer *writer, int n)
 	int r = db_begin(&writer->db);
 
 	r = r ? r : delete_blocks(writer, n);
-	if (r == -ENOENT)
-		r = delete_others(writer);
 	r = r ? r : db_commit(&writer->db);
 	if (r < 0) {
 		db_rollback(&writer->db);

@@ -56,7 +56,7 @@ static int put_row(struct copy *copy, sqlite3_stmt *row)
 	int n = sqlite3_column_count(row);
 
 	if (!copy->put) {
-		char sql[256];
+		char sql[256]; /* of columns as many as the damaged file has */
 		int at = snprintf(sql, sizeof(sql), "INSERT OR IGNORE INTO %s VALUES(?", tables[copy->table].table);
 
 		for (int i = 1; i < n && i < COLUMNS_MAX; i++)
@@ -183,6 +183,7 @@ int salvage(struct writer *writer, const char *damaged_path)
 		r = copy_table(&copy);
 	if (r == 0 && (copy.n_lost || code != SQLITE_OK))
 		r = lost_gap(&copy);
+	r = r ? r : salvage_heads(writer);
 	/* Headers without contents would be answered as damage again and again. */
 	r = r ? r : db_exec(&writer->db, "DELETE FROM block WHERE id NOT IN (SELECT id FROM block_data)");
 	r = r ? r : db_exec(&writer->db, "DELETE FROM block_data WHERE id NOT IN (SELECT id FROM block)");

@@ -106,7 +106,8 @@ CREATE TABLE block (
 CREATE INDEX block_time ON block (uid, boot, t1);
 CREATE TABLE block_data (
 	id INTEGER PRIMARY KEY,
-	data BLOB NOT NULL
+	data BLOB NOT NULL,
+	data_crc INTEGER -- crc of block: a header that is lost is made again from contents that are whole
 );
 
 -- Packed rows whose checksum is wrong, out of the way of who reads; a gap row tells of each.

@@ -15,7 +15,6 @@
 #define PASS_EVENTS (2 * SEAL_EVENTS) /* decoded at once at most: 24 MiB, only after sealing failed for long */
 #define BLOCK_EVENTS 4096	      /* within 2 % of the bytes of larger ones */
 #define OWN_BLOCK_EVENTS 512	      /* processes with fewer share blocks */
-#define PROCESSES_LISTED 64
 #define RADIX_BITS 11
 #define RADIX (1u << RADIX_BITS)
 
@@ -170,71 +169,11 @@ static int sort(struct seal *seal)
 	return 0;
 }
 
-/* The processes of a block, ascending, each once; -1: more than are listed. */
-static int processes_of(const struct stored_event *events, size_t n, uint8_t *ret_list)
-{
-	uint32_t ids[PROCESSES_LISTED];
-	size_t n_ids = 0;
-
-	for (size_t i = 0; i < n; i++) {
-		size_t at = 0;
-
-		while (at < n_ids && ids[at] < events[i].process)
-			at++;
-		if (at < n_ids && ids[at] == events[i].process)
-			continue;
-		if (n_ids == PROCESSES_LISTED)
-			return -1;
-		memmove(ids + at + 1, ids + at, (n_ids - at) * sizeof(*ids));
-		ids[at] = events[i].process;
-		n_ids++;
-	}
-	for (size_t i = 0; i < n_ids; i++)
-		for (int byte = 0; byte < 4; byte++)
-			ret_list[i * 4 + (size_t)byte] = (uint8_t)(ids[i] >> (8 * byte));
-	return (int)n_ids;
-}
-
-static int block_write(struct seal *seal, size_t n)
-{
-	struct writer *writer = seal->writer;
-	sqlite3_stmt *s = db_statement(&writer->db, DB_PUT_BLOCK);
-	uint8_t list[PROCESSES_LISTED * 4];
-	struct block_head head;
-	int n_processes = processes_of(seal->block, n, list), r;
-
-	seal->data.n = 0;
-	r = block_encode(writer->encoder, seal->block, n, &seal->data, &head);
-	if (r < 0)
-		return r;
-	(void)sqlite3_bind_int64(s, 1, writer->next_block);
-	(void)sqlite3_bind_int64(s, 2, seal->uid);
-	(void)sqlite3_bind_int64(s, 3, seal->boot);
-	(void)sqlite3_bind_int64(s, 4, head.process);
-	(void)sqlite3_bind_int64(s, 5, (int64_t)head.t0_ns);
-	(void)sqlite3_bind_int64(s, 6, (int64_t)head.t1_ns);
-	(void)sqlite3_bind_int64(s, 7, head.n);
-	(void)sqlite3_bind_int64(s, 8, (int64_t)head.max_ns);
-	(void)sqlite3_bind_int64(s, 9, head.slow);
-	(void)sqlite3_bind_blob(s, 10, head.ops, sizeof(head.ops), SQLITE_STATIC);
-	(void)sqlite3_bind_blob(s, 11, list, MAX(n_processes, 0) * 4, SQLITE_STATIC);
-	(void)sqlite3_bind_int64(s, 12, BLOCK_FORMAT);
-	(void)sqlite3_bind_int64(s, 13, head.crc);
-	r = db_run(&writer->db, s);
-	if (r < 0)
-		return r;
-
-	s = db_statement(&writer->db, DB_PUT_BLOCK_DATA);
-	(void)sqlite3_bind_int64(s, 1, writer->next_block);
-	(void)sqlite3_bind_blob64(s, 2, seal->data.data, seal->data.n, SQLITE_STATIC);
-	writer->next_block++; /* never used twice, even if this transaction fails */
-	return db_run(&writer->db, s);
-}
-
 /* @numbers: of events, in order; `n` of them, in blocks of nearly equal size. */
 static int blocks_write(struct seal *seal, const uint32_t *numbers, size_t n)
 {
 	size_t n_blocks = (n + BLOCK_EVENTS - 1) / BLOCK_EVENTS;
+	struct block_head head;
 	int r = 0;
 
 	for (size_t b = 0; r == 0 && b < n_blocks; b++) {
@@ -242,7 +181,15 @@ static int blocks_write(struct seal *seal, const uint32_t *numbers, size_t n)
 
 		for (size_t i = from; i < to; i++)
 			seal->block[i - from] = seal->events.items[numbers[i]];
-		r = block_write(seal, to - from);
+		seal->data.n = 0;
+		r = block_encode(seal->writer->encoder, seal->block, to - from, &seal->data, &head);
+		r = r ? r
+		      : writer_put_block(seal->writer, &(struct writer_block){ .id = seal->writer->next_block++,
+									       .uid = seal->uid,
+									       .boot = seal->boot,
+									       .head = &head,
+									       .events = seal->block,
+									       .data = &seal->data });
 	}
 	return r;
 }

@@ -41,8 +41,9 @@ struct store {
 	struct batch *handed; /* waits for the thread */
 	bool is_busy;	      /* the thread writes one */
 	bool is_open;	      /* the answer to store_open() is there */
-	bool stops;
-	int result; /* of opening, then of the last commit */
+	bool stops;	      /* nothing is tried twice any more */
+	bool ends;	      /* nothing comes any more */
+	int result;	      /* of opening, then of the last commit */
 	struct store_state state;
 
 	/* the thread's */
@@ -120,7 +121,7 @@ static void batch_write(struct store *store)
 {
 	uint64_t n_events = store->handed->n_events;
 	struct batch *batch = TAKE_PTR(store->handed);
-	bool is_last;
+	bool is_last, is_again = false;
 	int r;
 
 	store->is_busy = true;
@@ -131,7 +132,7 @@ static void batch_write(struct store *store)
 		is_last = store->stops;
 		(void)pthread_mutex_unlock(&store->lock);
 		r = writer_write(&store->writer);
-		if (r == -ENOSPC && writer_make_room(&store->writer) == 0)
+		if (r == -ENOSPC && is_again && writer_make_room(&store->writer) == 0)
 			r = writer_write(&store->writer);
 		if (r == -EBADMSG)
 			r = writer_repair(&store->writer);
@@ -139,6 +140,7 @@ static void batch_write(struct store *store)
 		state_fill(store, r, r == 0 ? n_events : 0);
 		if (r == 0 || is_last)
 			break;
+		is_again = true; /* somebody else may have needed the space for a moment: nothing is deleted for that */
 		(void)pthread_cond_broadcast(&store->done);
 		wait_for_retry(store);
 	}
@@ -170,7 +172,7 @@ static void *thread_main(void *data)
 		state_fill(store, 0, 0);
 	store->is_open = true;
 	(void)pthread_cond_broadcast(&store->done);
-	while (r == 0 && (!store->stops || store->handed)) {
+	while (r == 0 && (!store->ends || store->handed)) {
 		if (store->handed)
 			batch_write(store);
 		else
@@ -359,13 +361,24 @@ int store_flush(struct store *store)
 	return r;
 }
 
+/* Under the lock. */
+static void wait_until_idle(struct store *store)
+{
+	while (store->handed || store->is_busy)
+		(void)pthread_cond_wait(&store->done, &store->lock);
+}
+
 void store_close(struct store *store)
 {
 	if (!store)
 		return;
-	(void)store_flush(store); /* what fails now is tried once more below */
 	(void)pthread_mutex_lock(&store->lock);
 	store->stops = true;
+	(void)pthread_cond_broadcast(&store->work);
+	wait_until_idle(store);
+	hand_over(store);
+	wait_until_idle(store);
+	store->ends = true;
 	(void)pthread_cond_broadcast(&store->work);
 	(void)pthread_mutex_unlock(&store->lock);
 	(void)pthread_join(store->thread, NULL); /* fails for a bad thread alone */

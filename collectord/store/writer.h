@@ -100,6 +100,17 @@ int writer_unix_ns(struct writer *writer, int64_t boot, uint64_t mono_ns, uint64
 /** writer_find_oldest() - how far back events go. Return: 0 or -errno */
 int writer_find_oldest(struct writer *writer);
 
+struct writer_block {
+	int64_t id;
+	uint32_t uid;
+	int64_t boot;
+	const struct block_head *head;
+	const struct stored_event *events; /* head->n */
+	const struct buf *data;
+};
+/** writer_put_block() - header and contents within the running transaction. Return: 0 or -errno */
+int writer_put_block(struct writer *writer, const struct writer_block *block);
+
 /** seal_owner() - the tail of one owner and boot into blocks, in transactions of its own. Return: 0 or -errno */
 int seal_owner(struct writer *writer, uint32_t uid, int64_t boot);
 /** seal_all() - whatever the table holds. Return: 0 or -errno */
@@ -118,5 +129,8 @@ int retention_delete_some(struct writer *writer, int n);
 int recover_previous(struct writer *writer);
 /** scrub_some() - verify checksums of some blocks. Return: 0 or -errno */
 int scrub_some(struct writer *writer);
+/** salvage_heads() - headers of blocks of which only the contents are left, within the running transaction. Return: 0
+ * or -errno */
+int salvage_heads(struct writer *writer);
 /** salvage() - copy whatever can be read of a damaged file into this one, which is empty. Return: 0 or -errno */
 int salvage(struct writer *writer, const char *damaged_path);

@@ -229,8 +229,9 @@ static int event_book(const struct stored_event *e, void *data)
 	    e->call.raw_ns != want.raw_ns || e->call.tid != want.tid || e->op != want.op || e->call.op != want.op ||
 	    e->call.reason != want.reason || e->call.args[1] != want.args[1] ||
 	    memcmp(e->call.blame_ns, want.blame_ns, sizeof(want.blame_ns)) != 0 || reading->uid != want.uid ||
-	    last_process != process_of((uint32_t)i))
+	    (last_process != UINT32_MAX && last_process != process_of((uint32_t)i)))
 		reading->books->n_wrong++;
+	reading->books->n_nameless += last_process == UINT32_MAX;
 	return 0;
 }
 
@@ -241,7 +242,8 @@ static void blocks_book(struct reading *reading)
 	struct block_decoder *decoder = NULL;
 	int code;
 
-	(void)sqlite3_prepare_v2(reading->db, "SELECT uid, crc, data FROM block JOIN block_data USING (id)", -1, &s, NULL);
+	(void)sqlite3_prepare_v2(reading->db, "SELECT uid, crc, data FROM block JOIN block_data USING (id)", -1, &s,
+				 NULL);
 	if (!s || !events || block_decoder_new(&decoder) < 0)
 		reading->books->is_intact = false;
 	while (s && (code = sqlite3_step(s)) != SQLITE_DONE) {

@@ -12,9 +12,9 @@
 #include "store/store.h"
 
 #define WORLD_PROCESSES 6
-#define WORLD_FIRST_NS (1000 * 1000000000ull)		 /* monotonic, when a world begins */
-#define WORLD_UNIX_NS (1700000000ull * 1000000000ull)	 /* its wall clock then */
-#define WORLD_GAP_NS 1000000ull				 /* between two calls */
+#define WORLD_FIRST_NS (1000 * 1000000000ull)	      /* monotonic, when a world begins */
+#define WORLD_UNIX_NS (1700000000ull * 1000000000ull) /* its wall clock then */
+#define WORLD_GAP_NS 1000000ull			      /* between two calls */
 
 struct store_world {
 	char directory[64];
@@ -42,17 +42,18 @@ int64_t store_world_sql(const struct store_world *world, const char *sql);
 
 /* What the file holds of the calls numbered below `n`. */
 struct store_books {
-	bool is_open;	     /* SQLite could read it */
-	bool is_intact;	     /* integrity_check */
+	bool is_open;	/* SQLite could read it */
+	bool is_intact; /* integrity_check */
 	uint32_t n_events;
-	uint32_t n_blocks;   /* rows */
+	uint32_t n_blocks; /* rows */
 	uint32_t n_tails;
 	uint32_t n_missing;
 	uint32_t n_doubled;
-	uint32_t n_wrong;    /* other contents than were given, or of another owner */
-	uint32_t n_damaged;  /* rows whose checksum is wrong: a reader refuses them */
+	uint32_t n_wrong;	/* other contents than were given, or of another owner */
+	uint32_t n_nameless;	/* whose process's row is not there */
+	uint32_t n_damaged;	/* rows whose checksum is wrong: a reader refuses them */
 	uint32_t first_missing; /* UINT32_MAX: none */
-	uint64_t n_counted[3]; /* calls in figures of each level */
+	uint64_t n_counted[3];	/* calls in figures of each level */
 	uint32_t n_gaps;
 };
 void store_books_read(const char *path, uint32_t n, struct store_books *ret_books);

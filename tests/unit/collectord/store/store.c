@@ -28,6 +28,7 @@ static void books_are_whole(const char *name, const struct store_world *world)
 	CHECK_INT_EQ(name, books.n_missing, 0);
 	CHECK_INT_EQ(name, books.n_doubled, 0);
 	CHECK_INT_EQ(name, books.n_wrong, 0);
+	CHECK_INT_EQ(name, books.n_nameless, 0);
 	CHECK_INT_EQ(name, books.n_damaged, 0);
 	CHECK_INT_EQ(name, books.n_counted[0], world->n_ticked);
 }
