@@ -50,8 +50,10 @@ enum foreign_table {
 struct foreign_op {
 	int64_t source; /* as the file numbers them */
 	int64_t number;
-	bool is_call;	/* of the program; else something the machine did: a task switch, a disk request */
-	bool has_bytes; /* arg0 is a number of bytes */
+	bool is_call;	   /* of the program; else something the machine did: a task switch, a disk request */
+	bool has_bytes;	   /* arg0 is a number of bytes */
+	bool has_callers;  /* only_pid was looked for */
+	uint32_t only_pid; /* the one process that called it; 0: several, or none is known */
 	struct read_op op;
 };
 

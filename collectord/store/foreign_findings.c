@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/parse.h"
 #include "detect/finding.h"
 #include "store/foreign_json.h"
 
@@ -54,6 +55,7 @@ struct chain {
 	Ingero__V1__Evidence *evidences[CHAIN_EVIDENCE_MAX];
 	char *advice[FINDING_ADVICE_MAX];
 	const char *node;
+	struct foreign_op *op; /* NULL: none, or not known */
 	uint64_t last_unix_ns;
 	uint64_t n_rows;
 	enum finding_severity severity;
@@ -208,13 +210,15 @@ static void op_name(struct chains *c, struct chain *chain, const char *source, c
 {
 	chain->message.op = op;
 	chain->message.source = (char *)source;
+	chain->op = NULL;
 	for (size_t i = 0; *op && i < c->file->ops.n; i++) {
-		const struct foreign_op *known = c->file->ops.items[i];
+		struct foreign_op *known = c->file->ops.items[i];
 
 		if (known->is_call && !strcmp(known->op.short_name, op) &&
 		    (!*source || !strcmp(known->op.source, source))) {
 			chain->message.op = (char *)known->op.name;
 			chain->message.source = (char *)known->op.source;
+			chain->op = known;
 			return;
 		}
 	}
@@ -322,6 +326,91 @@ static int row_add(struct chains *c)
 	return 0;
 }
 
+/* Notes a process that called. Return: whether it is still the only one */
+static bool caller_note(struct foreign_op *op, uint64_t pid)
+{
+	if (op->only_pid && op->only_pid != pid) {
+		op->only_pid = 0;
+		return false;
+	}
+	op->only_pid = (uint32_t)pid;
+	return true;
+}
+
+static int callers_find(const struct foreign_source *f, struct foreign_op *op)
+{
+	static const enum foreign_table tables[] = { FOREIGN_EVENTS, FOREIGN_AGGREGATES };
+	bool is_one = true;
+	int r = 0;
+
+	op->has_callers = true;
+	for (size_t i = 0; r == 0 && is_one && i < ARRAY_SIZE(tables); i++) {
+		CLEANUP(foreign_finalizep) struct sqlite3_stmt *statement = NULL;
+		uint64_t pid;
+
+		if (!foreign_has_column(f, tables[i], "pid"))
+			continue;
+		r = foreign_select(f, tables[i], "pid", "WHERE source = ?1 AND op = ?2 GROUP BY pid LIMIT 2",
+				   &statement);
+		if (r == 0) {
+			sqlite3_bind_int64(statement, 1, op->source);
+			sqlite3_bind_int64(statement, 2, op->number);
+		}
+		while (r == 0 && is_one && (r = foreign_step(statement)) > 0) {
+			r = 0;
+			if (foreign_u64(statement, 0, INT32_MAX, &pid) && pid)
+				is_one = caller_note(op, pid);
+		}
+	}
+	return r;
+}
+
+/* The one process that was traced, where the recorder was told to trace one. 0: another number of them. */
+static int filter_find(const struct foreign_source *f, uint32_t *ret_pid)
+{
+	CLEANUP(foreign_finalizep) struct sqlite3_stmt *statement = NULL;
+	char text[FOREIGN_NAME_BYTES];
+	uint64_t pid;
+	int r;
+
+	*ret_pid = 0;
+	if (!f->has[FOREIGN_SESSIONS] || f->nodes.n > 1)
+		return 0;
+	r = foreign_select(f, FOREIGN_SESSIONS, "pid_filter=''", "GROUP BY pid_filter LIMIT 2", &statement);
+	if (r == 0)
+		r = foreign_step(statement);
+	if (r > 0 && parse_u64(foreign_text(statement, 0, text, sizeof(text)), INT32_MAX, &pid) == 0)
+		*ret_pid = (uint32_t)pid;
+	if (r > 0 && (r = foreign_step(statement)) > 0)
+		*ret_pid = 0; /* sessions differ */
+	return MIN(r, 0);
+}
+
+/* Chains do not say whose calls were slow. */
+static int process_name(struct chains *c, struct chain *chain)
+{
+	const struct foreign_process *p = NULL;
+	uint32_t pid = 0;
+	int r = 0;
+
+	if (chain->op && !chain->op->has_callers)
+		r = callers_find(c->file, chain->op);
+	if (r == 0 && chain->op)
+		pid = chain->op->only_pid;
+	if (r == 0 && !pid)
+		r = filter_find(c->file, &pid);
+	for (uint32_t node = 0; pid && node < c->file->nodes.n && !p; node++)
+		if (!*chain->node || !strcmp(c->file->nodes.items[node], chain->node))
+			p = foreign_process_find(c->file, node, pid, chain->message.start_unix_ns);
+	if (r == 0 && p) {
+		chain->message.pid = pid;
+		chain->message.process_name = (char *)p->process.comm;
+		chain->message.exec_generation = p->process.exec_gen;
+		chain->message.start_time_unix_ns = p->process.start_unix_ns;
+	}
+	return r;
+}
+
 /* FNV-1a of what makes it this finding and no other, as its id has to be the same each time the file is read. */
 static int chain_finish(struct chains *c, struct chain *chain)
 {
@@ -375,6 +464,8 @@ int foreign_findings(struct read_source *source, uint64_t from_unix_ns, uint64_t
 		    chain->last_unix_ns < from_unix_ns)
 			continue;
 		r = chain_finish(c, chain);
+		if (r == 0)
+			r = process_name(c, chain);
 		if (r == 0)
 			r = func(&chain->message, data);
 	}
