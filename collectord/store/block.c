@@ -24,6 +24,7 @@ _Static_assert(BLOCK_COLUMN_COUNT <= 32 && COLUMN_BLAME_PARTS < COLUMN_IDS, "col
 struct block_encoder {
 	struct column_packer *packer;
 	uint64_t values[BLOCK_EVENTS_MAX];
+	uint8_t groups[BLOCK_EVENTS_MAX];
 	struct buf parts;  /* uint64_t each, blame of all events */
 	struct buf bounds; /* byte each */
 };
@@ -34,9 +35,38 @@ struct block_decoder {
 	uint64_t values[BLOCK_EVENTS_MAX];
 	uint64_t duration_ns[BLOCK_EVENTS_MAX];
 	uint64_t raw_ns[BLOCK_EVENTS_MAX];
+	uint8_t groups[BLOCK_EVENTS_MAX]; /* of the block under way, if has_groups */
+	bool has_groups;
 	struct buf parts;
 	struct buf bounds;
 };
+
+/* What follows from the operation for the most part, or may. */
+#define COLUMNS_BY_OP                                                                                                  \
+	(BLOCK_COLUMN(BLOCK_OVERHEAD) | BLOCK_COLUMN(BLOCK_ARG0) | BLOCK_COLUMN(BLOCK_ARG1) |                          \
+	 BLOCK_COLUMN(BLOCK_REASON) | BLOCK_COLUMN(BLOCK_DEPTH) | BLOCK_COLUMN(BLOCK_RET) |                            \
+	 BLOCK_COLUMN(BLOCK_STACK) | BLOCK_COLUMN(BLOCK_MEASURED))
+
+/* Numbers the operations that occur, from 0. Return: 0, or -ERANGE when one is too large to be one of few */
+static int groups_of(const uint64_t *ops, size_t n, uint8_t *ret_groups)
+{
+	uint8_t is_seen[256] = { 0 }, numbers[256], number = 0;
+	uint64_t most = 0;
+
+	for (size_t i = 0; i < n; i++)
+		most = MAX(most, ops[i]);
+	if (most > UINT8_MAX)
+		return -ERANGE;
+	for (size_t i = 0; i < n; i++)
+		is_seen[ops[i]] = 1;
+	for (size_t i = 0; i <= most; i++) {
+		numbers[i] = number;
+		number = (uint8_t)(number + is_seen[i]);
+	}
+	for (size_t i = 0; i < n; i++)
+		ret_groups[i] = numbers[ops[i]];
+	return 0;
+}
 
 /* ---- packing ---- */
 
@@ -143,8 +173,10 @@ static void gather(enum block_column id, const struct stored_event *events, size
 	}
 }
 
-static int pack_blame(struct block_encoder *encoder, const struct stored_event *events, size_t n, struct buf *out)
+static int pack_blame(struct block_encoder *encoder, const struct stored_event *events, size_t n,
+		      const struct column_context *by_op, struct buf *out)
 {
+	struct column_context context = { .bounds = NULL };
 	size_t n_parts = 0;
 	int r;
 
@@ -167,17 +199,18 @@ static int pack_blame(struct block_encoder *encoder, const struct stored_event *
 			return r;
 		n_parts += n_here;
 	}
-	r = column_pack(encoder->packer, BLOCK_BLAME, encoder->values, n, NULL, out);
+	r = column_pack(encoder->packer, BLOCK_BLAME, encoder->values, n, by_op, out);
+	context.bounds = encoder->bounds.data;
 	if (r == 0 && n_parts)
 		r = column_pack(encoder->packer, COLUMN_BLAME_PARTS,
-				(const uint64_t *)(const void *)encoder->parts.data, n_parts, encoder->bounds.data,
-				out);
+				(const uint64_t *)(const void *)encoder->parts.data, n_parts, &context, out);
 	return r;
 }
 
 static int pack_columns(struct block_encoder *encoder, const struct stored_event *events, size_t n, struct buf *out)
 {
 	uint8_t *begin = buf_reserve(out, sizeof(magic) + 1 + 2 * VARINT_BYTES_MAX), *at = begin;
+	struct column_context by_op = { .groups = NULL };
 
 	if (!begin)
 		return -ENOMEM;
@@ -188,14 +221,19 @@ static int pack_columns(struct block_encoder *encoder, const struct stored_event
 	at = varint_put(at, events[0].call.start_ns);
 	out->n += (size_t)(at - begin);
 
+	gather(BLOCK_OP, events, n, encoder->values);
+	if (groups_of(encoder->values, n, encoder->groups) == 0)
+		by_op.groups = encoder->groups;
+
 	for (uint32_t id = BLOCK_TIME; id < BLOCK_COLUMN_COUNT; id++) {
 		int r;
 
 		if (id == BLOCK_BLAME) {
-			r = pack_blame(encoder, events, n, out);
+			r = pack_blame(encoder, events, n, &by_op, out);
 		} else {
 			gather(id, events, n, encoder->values);
-			r = column_pack(encoder->packer, (uint8_t)id, encoder->values, n, NULL, out);
+			r = column_pack(encoder->packer, (uint8_t)id, encoder->values, n,
+					COLUMNS_BY_OP & BLOCK_COLUMN(id) ? &by_op : NULL, out);
 		}
 		if (r < 0)
 			return r;
@@ -267,9 +305,35 @@ static const uint64_t column_most[BLOCK_COLUMN_COUNT] = {
 	[BLOCK_STACK] = UINT32_MAX,	 [BLOCK_MEASURED] = UINT16_MAX,
 };
 
+/* Return: as column_unpack() */
 static int unpack(struct block_decoder *d, uint32_t id, uint64_t *values, size_t n)
 {
-	return column_unpack(d->unpacker, &d->index, (uint8_t)id, NULL, column_most[id], values, n);
+	struct column_context context = { .groups = d->has_groups ? d->groups : NULL };
+
+	return column_unpack(d->unpacker, &d->index, (uint8_t)id, &context, column_most[id], values, n);
+}
+
+#define NEEDS_RAW (BLOCK_COLUMN(BLOCK_OVERHEAD) | BLOCK_COLUMN(BLOCK_BLAME))
+
+/* Operations, where they are wanted or another column that is needs them. */
+static int unpack_ops(struct block_decoder *d, uint32_t columns, size_t n)
+{
+	bool is_needed = columns & BLOCK_COLUMN(BLOCK_OP);
+	int r;
+
+	if (columns & NEEDS_RAW)
+		columns |= BLOCK_COLUMN(BLOCK_OVERHEAD) | BLOCK_COLUMN(BLOCK_DURATION);
+	for (uint32_t id = BLOCK_TIME; id < BLOCK_COLUMN_COUNT; id++)
+		is_needed = is_needed || (columns & BLOCK_COLUMN(id) && column_needs_groups(&d->index, (uint8_t)id));
+
+	d->has_groups = false;
+	if (!is_needed)
+		return 0;
+	r = unpack(d, BLOCK_OP, d->values, n);
+	if (r < 0)
+		return r;
+	d->has_groups = groups_of(d->values, n, d->groups) == 0;
+	return 0;
 }
 
 /* Return: 0, or -EBADMSG when time would pass its end */
@@ -289,6 +353,7 @@ static int unpack_times(uint64_t base_ns, const uint64_t *values, struct stored_
 /* Needs raw_ns. */
 static int unpack_blame(struct block_decoder *d, struct stored_event *events, size_t n)
 {
+	struct column_context context = { .bounds = NULL };
 	const uint64_t *parts;
 	uint64_t *room;
 	uint8_t *bounds;
@@ -311,7 +376,8 @@ static int unpack_blame(struct block_decoder *d, struct stored_event *events, si
 		memset(bounds, varint_bits(d->raw_ns[i]), n_here);
 		bounds += n_here;
 	}
-	r = column_unpack(d->unpacker, &d->index, COLUMN_BLAME_PARTS, d->bounds.data, UINT64_MAX, room, n_parts);
+	context.bounds = d->bounds.data;
+	r = column_unpack(d->unpacker, &d->index, COLUMN_BLAME_PARTS, &context, UINT64_MAX, room, n_parts);
 	if (r < 0)
 		return r;
 
@@ -362,8 +428,6 @@ static void scatter(enum block_column id, const uint64_t *values, size_t n, stru
 	}
 }
 
-#define NEEDS_RAW (BLOCK_COLUMN(BLOCK_OVERHEAD) | BLOCK_COLUMN(BLOCK_BLAME))
-
 /* Duration, what was measured, and blame, which is of what was measured. */
 static int unpack_durations(struct block_decoder *d, uint32_t columns, struct stored_event *events, size_t n)
 {
@@ -391,8 +455,12 @@ static int unpack_durations(struct block_decoder *d, uint32_t columns, struct st
 static int unpack_columns(struct block_decoder *d, uint64_t base_ns, uint32_t columns, struct stored_event *events,
 			  size_t n)
 {
-	int r = 0;
+	int r = unpack_ops(d, columns, n);
 
+	if (r < 0)
+		return r;
+	if (columns & BLOCK_COLUMN(BLOCK_OP))
+		scatter(BLOCK_OP, d->values, n, events);
 	if (columns & BLOCK_COLUMN(BLOCK_TIME)) {
 		r = unpack(d, BLOCK_TIME, d->values, n);
 		if (r == 0)
@@ -401,7 +469,7 @@ static int unpack_columns(struct block_decoder *d, uint64_t base_ns, uint32_t co
 	if (r == 0 && columns & (BLOCK_COLUMN(BLOCK_DURATION) | NEEDS_RAW))
 		r = unpack_durations(d, columns, events, n);
 	for (uint32_t id = BLOCK_BLAME + 1; r == 0 && id < BLOCK_COLUMN_COUNT; id++) {
-		if (!(columns & BLOCK_COLUMN(id)))
+		if (!(columns & BLOCK_COLUMN(id)) || id == BLOCK_OP)
 			continue;
 		r = unpack(d, id, d->values, n);
 		if (r == 0)
@@ -413,12 +481,16 @@ static int unpack_columns(struct block_decoder *d, uint64_t base_ns, uint32_t co
 int block_decode(struct block_decoder *decoder, const void *data, size_t n, uint32_t crc, uint32_t columns,
 		 struct stored_event *events, size_t *ret_n)
 {
-	struct varint_reader reader = { .p = data, .end = (const uint8_t *)data + n };
-	const uint8_t *head = varint_get_bytes(&reader, sizeof(magic) + 1);
+	struct varint_reader reader = { .p = data, .end = data };
+	const uint8_t *head;
 	uint64_t n_events, base_ns;
 	int r;
 
-	if (codec_crc(data, n) != crc || !head || memcmp(head, magic, sizeof(magic)) != 0 || head[sizeof(magic)] == 0)
+	if (n <= sizeof(magic) || codec_crc(data, n) != crc)
+		return -EBADMSG;
+	reader.end += n;
+	head = varint_get_bytes(&reader, sizeof(magic) + 1);
+	if (memcmp(head, magic, sizeof(magic)) != 0 || head[sizeof(magic)] == 0)
 		return -EBADMSG;
 	if (head[sizeof(magic)] > BLOCK_FORMAT)
 		return -ENOTSUP;

@@ -7,13 +7,13 @@
  *
  *   constant    the number
  *   dictionary  up to 256 numbers, ascending; an index byte for each value
+ *   ranks       values that follow from another column, as flags do from the operation: for each
+ *               group of that, the numbers seen in it; a byte for each value says which
  *   bits        a length byte for each value (its significant bits), then the bits below the
  *               top one, densely: what is random costs what it must, no more
  *   varints     for few values
  *
- * Index and length bytes, and varints, pass zstd where that saves 3 %. Values that are
- * bounded by something the reader has already, as a part is by its whole, have the
- * difference to the bound's significant bits as length.
+ * All but constants and bits pass zstd where that saves 3 %.
  */
 #pragma once
 
@@ -22,6 +22,13 @@
 #include <stdint.h>
 
 #include "base/buf.h"
+
+/* What the reader of a column has of others already, for each value; NULL: nothing. */
+struct column_context {
+	/* Significant bits of a bound, or of a guess, as the whole is of a part: lengths are kept as the difference. */
+	const uint8_t *bounds;
+	const uint8_t *groups; /* numbered from 0 */
+};
 
 struct column_packer;
 int column_packer_new(struct column_packer **ret_packer);
@@ -33,14 +40,14 @@ static inline void column_packer_freep(struct column_packer **packer)
 
 /**
  * column_pack() - append a column
- * @bounds: significant bits of each value's bound (a guess is as good), NULL: none
+ * @context: NULL: none
  *
  * Nothing is appended when all values are 0.
  *
  * Return: 0 or -ENOMEM, with `out` as it was
  */
-int column_pack(struct column_packer *packer, uint8_t id, const uint64_t *values, size_t n, const uint8_t *bounds,
-		struct buf *out);
+int column_pack(struct column_packer *packer, uint8_t id, const uint64_t *values, size_t n,
+		const struct column_context *context, struct buf *out);
 
 /* Where the columns of a block lie. */
 #define COLUMN_IDS 64
@@ -56,6 +63,9 @@ struct column_index {
 /** column_find() - look through columns. Return: 0, or -EBADMSG when one is cut short or there twice */
 int column_find(const uint8_t *data, size_t n, struct column_index *ret_index);
 
+/** column_needs_groups() - whether a column was packed by groups */
+bool column_needs_groups(const struct column_index *index, uint8_t id);
+
 struct column_unpacker;
 int column_unpacker_new(struct column_unpacker **ret_unpacker);
 void column_unpacker_free(struct column_unpacker *unpacker);
@@ -66,11 +76,11 @@ static inline void column_unpacker_freep(struct column_unpacker **unpacker)
 
 /**
  * column_unpack() - the values of a column
- * @bounds:     as packed with
+ * @context:    as packed with
  * @most:       largest value that is not damage
  * @ret_values: room for n; may be written on failure, too
  *
  * Return: 0, -EBADMSG for damage, or -ENOMEM
  */
-int column_unpack(struct column_unpacker *unpacker, const struct column_index *index, uint8_t id, const uint8_t *bounds,
-		  uint64_t most, uint64_t *ret_values, size_t n);
+int column_unpack(struct column_unpacker *unpacker, const struct column_index *index, uint8_t id,
+		  const struct column_context *context, uint64_t most, uint64_t *ret_values, size_t n);

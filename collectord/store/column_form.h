@@ -4,9 +4,11 @@
 
 #include <stdint.h>
 
-enum column_form { COLUMN_CONSTANT, COLUMN_DICTIONARY, COLUMN_BITS, COLUMN_VARINTS };
+enum column_form { COLUMN_CONSTANT, COLUMN_DICTIONARY, COLUMN_BITS, COLUMN_VARINTS, COLUMN_RANKS };
 
 #define COLUMN_FORM_MASK 0x0fu
 #define COLUMN_ZSTD 0x10u /* its bytes are compressed (COLUMN_BITS: the length bytes alone) */
 
 #define COLUMN_DICTIONARY_MAX 256
+#define COLUMN_GROUPS_MAX 256
+#define COLUMN_WORDS_MAX 1024 /* of all groups; of one COLUMN_DICTIONARY_MAX */

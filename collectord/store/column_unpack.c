@@ -59,6 +59,11 @@ int column_find(const uint8_t *data, size_t n, struct column_index *ret_index)
 	return 0;
 }
 
+bool column_needs_groups(const struct column_index *index, uint8_t id)
+{
+	return index->columns[id].bytes && (index->columns[id].form & COLUMN_FORM_MASK) == COLUMN_RANKS;
+}
+
 /* The next n_bytes of the column, decompressed to n of them if they are compressed; NULL: damage or no memory. */
 static const uint8_t *plain_bytes(struct column_unpacker *u, struct varint_reader *reader, uint8_t form,
 				  uint64_t n_bytes, uint64_t n, int *ret_r)
@@ -109,6 +114,51 @@ static int unpack_dictionary(struct column_unpacker *u, struct varint_reader *re
 	return 0;
 }
 
+/* Numbers of each group: where they begin, how many. Return: 0 or -EBADMSG */
+static int words_get(struct varint_reader *reader, uint64_t *words, uint16_t *offsets, uint16_t *counts)
+{
+	uint64_t n_groups = varint_get(reader), n = 0;
+
+	if (n_groups > COLUMN_GROUPS_MAX)
+		return -EBADMSG;
+	for (uint64_t i = 0; i < n_groups; i++) {
+		uint64_t count = varint_get(reader), value = 0;
+
+		if (count > COLUMN_DICTIONARY_MAX || n + count > COLUMN_WORDS_MAX)
+			return -EBADMSG;
+		offsets[i] = (uint16_t)n;
+		counts[i] = (uint16_t)count;
+		while (count--) {
+			value += varint_unfold(varint_get(reader));
+			words[n++] = value;
+		}
+	}
+	return 0;
+}
+
+static int unpack_ranks(struct column_unpacker *u, struct varint_reader *reader, uint8_t form, const uint8_t *groups,
+			uint64_t *values, size_t n)
+{
+	uint16_t offsets[COLUMN_GROUPS_MAX] = { 0 }, counts[COLUMN_GROUPS_MAX] = { 0 };
+	uint64_t words[COLUMN_WORDS_MAX + COLUMN_DICTIONARY_MAX]; /* any rank of any group lies inside */
+	const uint8_t *ranks;
+	bool is_bad = false;
+	int r;
+
+	memset(words, 0, sizeof(words));
+	if (!groups || words_get(reader, words, offsets, counts) < 0)
+		return -EBADMSG;
+	ranks = plain_bytes(u, reader, form, (uint64_t)(reader->end - reader->p), n, &r);
+	if (!ranks)
+		return r;
+
+	for (size_t i = 0; i < n; i++) {
+		values[i] = words[offsets[groups[i]] + ranks[i]];
+		is_bad |= ranks[i] >= counts[groups[i]];
+	}
+	return is_bad ? -EBADMSG : 0;
+}
+
 /* Up to 63 bits from a bit position; the bytes behind the end are 0. */
 static uint64_t bits_at(const uint8_t *bytes, size_t n_bytes, size_t position)
 {
@@ -152,16 +202,17 @@ static int unpack_bits(struct column_unpacker *u, struct varint_reader *reader, 
 
 	bytes = varint_get_bytes(reader, n_bytes);
 	for (size_t i = 0; i < n; i++) {
-		uint8_t length = bounds ? (uint8_t)(bounds[i] - lengths[i]) : lengths[i];
-		uint64_t top;
+		unsigned int length = bounds ? (uint8_t)(bounds[i] - lengths[i]) : lengths[i];
+		uint64_t top = length ? 1ull << (length - 1) : 0, low;
 
-		if (length == 0) {
-			values[i] = 0;
-			continue;
+		if (length > 57 || position / 8 + sizeof(low) > n_bytes) {
+			low = bits_at(bytes, n_bytes, position);
+		} else {
+			memcpy(&low, bytes + position / 8, sizeof(low));
+			low >>= position % 8;
 		}
-		top = 1ull << (length - 1);
-		values[i] = top | (bits_at(bytes, n_bytes, position) & (top - 1));
-		position += length - 1u;
+		values[i] = length ? top | (low & (top - 1)) : 0;
+		position += length - (length > 0);
 	}
 	return 0;
 }
@@ -188,12 +239,12 @@ static int unpack_varints(struct column_unpacker *u, struct varint_reader *reade
 	return plain.failed || plain.p != plain.end ? -EBADMSG : 0;
 }
 
-static int unpack_form(struct column_unpacker *u, struct varint_reader *reader, uint8_t form, const uint8_t *bounds,
-		       uint64_t *values, size_t n)
+static int unpack_form(struct column_unpacker *u, struct varint_reader *reader, uint8_t form,
+		       const struct column_context *context, uint64_t *values, size_t n)
 {
 	uint64_t value;
 
-	switch (form & ~COLUMN_ZSTD) {
+	switch (form & (uint8_t)~COLUMN_ZSTD) {
 	case COLUMN_CONSTANT:
 		value = varint_get(reader);
 		for (size_t i = 0; i < n; i++)
@@ -202,16 +253,19 @@ static int unpack_form(struct column_unpacker *u, struct varint_reader *reader, 
 	case COLUMN_DICTIONARY:
 		return unpack_dictionary(u, reader, form, values, n);
 	case COLUMN_BITS:
-		return unpack_bits(u, reader, form, bounds, values, n);
+		return unpack_bits(u, reader, form, context->bounds, values, n);
 	case COLUMN_VARINTS:
 		return unpack_varints(u, reader, form, values, n);
+	case COLUMN_RANKS:
+		return unpack_ranks(u, reader, form, context->groups, values, n);
 	}
 	return -EBADMSG;
 }
 
-int column_unpack(struct column_unpacker *u, const struct column_index *index, uint8_t id, const uint8_t *bounds,
-		  uint64_t most, uint64_t *ret_values, size_t n)
+int column_unpack(struct column_unpacker *u, const struct column_index *index, uint8_t id,
+		  const struct column_context *context, uint64_t most, uint64_t *ret_values, size_t n)
 {
+	static const struct column_context nothing;
 	struct varint_reader reader = { .p = index->columns[id].bytes };
 	uint64_t all = 0;
 	int r;
@@ -221,7 +275,7 @@ int column_unpack(struct column_unpacker *u, const struct column_index *index, u
 		return 0;
 	}
 	reader.end = reader.p + index->columns[id].n_bytes;
-	r = unpack_form(u, &reader, index->columns[id].form, bounds, ret_values, n);
+	r = unpack_form(u, &reader, index->columns[id].form, context ? context : &nothing, ret_values, n);
 	if (r < 0)
 		return r;
 	if (reader.failed || reader.p != reader.end)

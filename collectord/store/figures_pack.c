@@ -41,8 +41,8 @@ static void figures_packer_done(struct figures_packer *p)
 /* Appends p->values as a column and empties them. */
 static int pack_values(struct figures_packer *p, enum figures_column id)
 {
-	int r = column_pack(p->columns, (uint8_t)id, p->values.items, p->values.n,
-			    p->bounds.n == p->values.n ? p->bounds.data : NULL, p->out);
+	struct column_context context = { .bounds = p->bounds.n ? p->bounds.data : NULL };
+	int r = column_pack(p->columns, (uint8_t)id, p->values.items, p->values.n, &context, p->out);
 
 	p->values.n = p->bounds.n = 0;
 	return r;
@@ -132,6 +132,7 @@ static int pack_totals(struct figures_packer *p, const struct figures_blob *blob
 
 static int pack_blame(struct figures_packer *p, const struct figures_blob *blob)
 {
+	struct column_context context = { .bounds = NULL };
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < blob->figures.n; i++) {
@@ -159,8 +160,9 @@ static int pack_blame(struct figures_packer *p, const struct figures_blob *blob)
 	}
 	if (r == 0)
 		r = column_pack(p->columns, FIGURES_BLAME, p->values.items, p->values.n, NULL, p->out);
+	context.bounds = p->bounds.data;
 	if (r == 0)
-		r = column_pack(p->columns, FIGURES_BLAME_PARTS, p->more.items, p->more.n, p->bounds.data, p->out);
+		r = column_pack(p->columns, FIGURES_BLAME_PARTS, p->more.items, p->more.n, &context, p->out);
 	p->values.n = p->more.n = p->bounds.n = 0;
 	return r;
 }

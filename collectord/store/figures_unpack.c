@@ -168,6 +168,7 @@ static int unpack_histograms(struct figures_unpacker *u)
 
 static int unpack_totals(struct figures_unpacker *u)
 {
+	struct column_context context = { .bounds = NULL };
 	int r;
 
 	UNPACK_FIGURES(FIGURES_MAX, UINT64_MAX,
@@ -178,12 +179,13 @@ static int unpack_totals(struct figures_unpacker *u)
 	for (size_t i = 0; i < u->n; i++)
 		u->bounds[i] = figures_total_bound(u->figures[i].figures.durations.sum, u->figures[i].figures.max_ns);
 
-	r = column_unpack(u->columns, &u->index, FIGURES_TOTAL, u->bounds, UINT64_MAX, u->values, u->n);
+	context.bounds = u->bounds;
+	r = column_unpack(u->columns, &u->index, FIGURES_TOTAL, &context, UINT64_MAX, u->values, u->n);
 	if (r < 0)
 		return r;
 	for (size_t i = 0; i < u->n; i++)
 		u->figures[i].figures.total_ns = u->values[i];
-	r = column_unpack(u->columns, &u->index, FIGURES_OVERHEAD, u->bounds, UINT64_MAX, u->values, u->n);
+	r = column_unpack(u->columns, &u->index, FIGURES_OVERHEAD, &context, UINT64_MAX, u->values, u->n);
 	if (r < 0)
 		return r;
 	for (size_t i = 0; i < u->n; i++)
@@ -193,6 +195,7 @@ static int unpack_totals(struct figures_unpacker *u)
 
 static int unpack_blame(struct figures_unpacker *u)
 {
+	struct column_context context = { .bounds = NULL };
 	const uint64_t *parts;
 	size_t n_parts = 0;
 	int r = unpack(u, FIGURES_BLAME, BLAME_SHAPE_MAX, u->values, u->n);
@@ -211,7 +214,8 @@ static int unpack_blame(struct figures_unpacker *u)
 	for (size_t i = 0; i < u->n; i++)
 		for (uint32_t n = blame_parts_count(u->values[i]); n; n--)
 			u->bounds[n_parts++] = varint_bits(u->figures[i].figures.raw_ns);
-	r = column_unpack(u->columns, &u->index, FIGURES_BLAME_PARTS, u->bounds, UINT64_MAX, u->more, n_parts);
+	context.bounds = u->bounds;
+	r = column_unpack(u->columns, &u->index, FIGURES_BLAME_PARTS, &context, UINT64_MAX, u->more, n_parts);
 	if (r < 0)
 		return r;
 
@@ -269,13 +273,17 @@ static int unpack_behind(struct figures_unpacker *u)
 
 int figures_blob_decode(const void *data, size_t n, uint32_t crc, struct figures_blob *ret_blob)
 {
-	struct varint_reader reader = { .p = data, .end = (const uint8_t *)data + n };
+	struct varint_reader reader = { .p = data, .end = data };
 	CLEANUP(figures_unpacker_done) struct figures_unpacker u = { 0 };
-	const uint8_t *format = varint_get_bytes(&reader, 1);
+	const uint8_t *format;
 	uint64_t n_figures, n_behind;
 	int r;
 
-	if (codec_crc(data, n) != crc || !format || *format == 0)
+	if (n == 0 || codec_crc(data, n) != crc)
+		return -EBADMSG;
+	reader.end += n;
+	format = varint_get_bytes(&reader, 1);
+	if (*format == 0)
 		return -EBADMSG;
 	if (*format > FIGURES_FORMAT)
 		return -ENOTSUP;

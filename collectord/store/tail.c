@@ -144,12 +144,13 @@ static int event_get(struct varint_reader *reader, uint64_t *members, struct sto
 
 int tail_decode(const void *data, size_t n, codec_event_func func, void *func_data)
 {
-	struct varint_reader reader = { .p = data, .end = (const uint8_t *)data + n };
+	struct varint_reader reader = { .p = data };
 	struct stored_event event = { .call.type = RECORD_CALL };
 	uint64_t members[TAIL_MEMBER_COUNT] = { 0 };
 
 	if (n == 0)
 		return 0;
+	reader.end = reader.p + n;
 	if (*reader.p++ != TAIL_FORMAT)
 		return reader.p[-1] > TAIL_FORMAT ? -ENOTSUP : -EBADMSG;
 	while (reader.p < reader.end) {
