@@ -190,8 +190,10 @@ static void library_look(struct daemon *d, const struct life_record *life)
 /* Nobody has to be told to stop watching a demo: when its process ends, so does every Trace call. */
 static void demo_life(struct daemon *d, const struct life_record *life)
 {
-	if (life->type == RECORD_EXIT)
-		trace_hub_finish(d->traces);
+	if (life->type != RECORD_EXIT)
+		return;
+	pipeline_finish(d->pipeline);
+	trace_hub_finish(d->traces);
 }
 
 static void source_life(const struct life_record *life, void *data)

@@ -228,7 +228,7 @@ static void tick(struct pipeline *p, bool is_last)
 	tick.measured = p->measured;
 	tick.n_in_flight = in_flight_read(p);
 	tick.in_flight = p->in_flight.items;
-	if (system_sampler_take(p->sampler, now_ns, &sample) == 0)
+	if (!p->source->ops->is_invented && system_sampler_take(p->sampler, now_ns, &sample) == 0)
 		tick.system = &sample;
 
 	r = engine_tick(p->engine, &tick);

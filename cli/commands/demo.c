@@ -136,7 +136,7 @@ static int list_show(bool no_color)
 
 /* ---- one of them ---- */
 
-/* What the database says of it, as `ingero explain` would; where none is kept the summary has told what it means. */
+/* What the database says of it, as `ingero explain` would. */
 static void explain(struct ingero *ingero, const struct trace_result *result, bool no_color)
 {
 	CLEANUP(output_done) struct output out = OUTPUT_INIT(STDOUT_FILENO);
@@ -148,8 +148,10 @@ static void explain(struct ingero *ingero, const struct trace_result *result, bo
 
 	span.from_unix_ns = result->start_unix_ns;
 	request.span = &span;
-	if (ingero_call(ingero, "ingero.v1.Query.Explain", &request.base, EXPLAIN_DEADLINE_MS, &reply) < 0)
+	if (ingero_call(ingero, "ingero.v1.Query.Explain", &request.base, EXPLAIN_DEADLINE_MS, &reply) < 0) {
+		output_error("cannot explain what was played: %s", ingero_last_error(ingero));
 		return;
+	}
 	text_line(&out.buf, &style, TEXT_PLAIN, "%s", "");
 	(void)explain_report_append(&question, (Ingero__V1__ExplainReply *)reply, &style, &out.buf);
 	(void)output_flush(&out);

@@ -81,13 +81,12 @@ static void second_tell(const struct demo *d)
 		d->sinks.on_second(d->data);
 }
 
-/* Figures are read for the last time before anybody hears of the end. */
+/* The second that it ends in is short: whoever hears of the end reads the last figures. */
 static void finish(struct demo *d)
 {
 	d->is_over = true;
 	(void)uv_timer_stop(&d->timer);
 	d->sinks.ring.on_drained(d->data);
-	second_tell(d);
 	if (!d->is_closed)
 		life_tell(d, RECORD_EXIT);
 }
@@ -195,7 +194,13 @@ static bool demo_measures(const struct source *source, enum blame_class class)
 
 static uint64_t demo_now_ns(const struct source *source)
 {
-	return demo_of(source)->play.now_ns;
+	struct demo *d = demo_of(source);
+
+	if (!d->real_start_ns) {
+		time_set(d); /* it is about to begin */
+		d->play.now_ns = d->start_ns;
+	}
+	return d->play.now_ns;
 }
 
 static void demo_record(struct source *source, bool is_on, bool all, uint32_t sample_every)
@@ -235,6 +240,7 @@ static void demo_close(struct source *source)
 }
 
 static const struct source_ops demo_ops = {
+	.is_invented = true,
 	.name = demo_name,
 	.slots = demo_slots,
 	.cells = demo_cells,

@@ -44,6 +44,7 @@ struct source_ops {
 	void (*record)(struct source *source, bool is_on, bool all, uint32_t sample_every);
 	/* Fetch every record there is now, into the sinks. */
 	void (*drain)(struct source *source);
+	bool is_invented; /* what it tells did not happen on this machine, whose state explains nothing of it */
 	/* No more records after this; memory goes in the loop's turn. */
 	void (*close)(struct source *source);
 };
