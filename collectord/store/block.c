@@ -12,6 +12,7 @@
 
 #include "base/cleanup.h"
 #include "store/blame_parts.h"
+#include "store/block_groups.h"
 #include "store/column.h"
 #include "store/varint.h"
 
@@ -46,27 +47,6 @@ struct block_decoder {
 	(BLOCK_COLUMN(BLOCK_OVERHEAD) | BLOCK_COLUMN(BLOCK_ARG0) | BLOCK_COLUMN(BLOCK_ARG1) |                          \
 	 BLOCK_COLUMN(BLOCK_REASON) | BLOCK_COLUMN(BLOCK_DEPTH) | BLOCK_COLUMN(BLOCK_RET) |                            \
 	 BLOCK_COLUMN(BLOCK_STACK) | BLOCK_COLUMN(BLOCK_MEASURED))
-
-/* Numbers the operations that occur, from 0. Return: 0, or -ERANGE when one is too large to be one of few */
-static int groups_of(const uint64_t *ops, size_t n, uint8_t *ret_groups)
-{
-	uint8_t is_seen[256] = { 0 }, numbers[256], number = 0;
-	uint64_t most = 0;
-
-	for (size_t i = 0; i < n; i++)
-		most = MAX(most, ops[i]);
-	if (most > UINT8_MAX)
-		return -ERANGE;
-	for (size_t i = 0; i < n; i++)
-		is_seen[ops[i]] = 1;
-	for (size_t i = 0; i <= most; i++) {
-		numbers[i] = number;
-		number = (uint8_t)(number + is_seen[i]);
-	}
-	for (size_t i = 0; i < n; i++)
-		ret_groups[i] = numbers[ops[i]];
-	return 0;
-}
 
 /* ---- packing ---- */
 
@@ -222,7 +202,7 @@ static int pack_columns(struct block_encoder *encoder, const struct stored_event
 	out->n += (size_t)(at - begin);
 
 	gather(BLOCK_OP, events, n, encoder->values);
-	if (groups_of(encoder->values, n, encoder->groups) == 0)
+	if (block_groups_of(encoder->values, n, encoder->groups) == 0)
 		by_op.groups = encoder->groups;
 
 	for (uint32_t id = BLOCK_TIME; id < BLOCK_COLUMN_COUNT; id++) {
@@ -332,7 +312,7 @@ static int unpack_ops(struct block_decoder *d, uint32_t columns, size_t n)
 	r = unpack(d, BLOCK_OP, d->values, n);
 	if (r < 0)
 		return r;
-	d->has_groups = groups_of(d->values, n, d->groups) == 0;
+	d->has_groups = block_groups_of(d->values, n, d->groups) == 0;
 	return 0;
 }
 

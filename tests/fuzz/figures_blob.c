@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Any bytes as figures of a bucket, with a checksum that fits. What is understood is in order, is
+ * packed again and comes back the same, and can be added to itself.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "store/codec.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
+
+#define REQUIRE(condition)                                                                                             \
+	do {                                                                                                           \
+		if (!(condition))                                                                                      \
+			abort();                                                                                       \
+	} while (0)
+
+static void check_same(const struct figures_blob *a, const struct figures_blob *b)
+{
+	REQUIRE(a->figures.n == b->figures.n && a->behind.n == b->behind.n);
+	for (size_t i = 0; i < a->figures.n; i++) {
+		const struct stored_figures *x = &a->figures.items[i], *y = &b->figures.items[i];
+
+		REQUIRE(x->process == y->process && x->op == y->op && x->measured == y->measured);
+		REQUIRE(memcmp(&x->figures, &y->figures, offsetof(struct op_figures, durations)) == 0);
+		REQUIRE(x->figures.durations.sum == y->figures.durations.sum);
+		for (uint32_t k = 0; k < HISTOGRAM_BUCKETS; k++)
+			REQUIRE(histogram_count(&x->figures.durations, k) == histogram_count(&y->figures.durations, k));
+	}
+	for (size_t i = 0; i < a->behind.n; i++)
+		REQUIRE(memcmp(&a->behind.items[i], &b->behind.items[i], sizeof(a->behind.items[i])) == 0);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
+{
+	CLEANUP(figures_blob_done) struct figures_blob blob = { 0 }, again = { 0 };
+	CLEANUP(buf_done) struct buf out = BUF_INIT;
+	uint32_t crc;
+
+	if (figures_blob_decode(data, n, codec_crc(data, n), &blob) < 0)
+		return 0;
+	REQUIRE(figures_blob_encode(&blob, &out, &crc) == 0);
+	REQUIRE(figures_blob_decode(out.data, out.n, crc, &again) == 0);
+	check_same(&blob, &again);
+
+	REQUIRE(figures_blob_merge(&blob, &again) == 0);
+	REQUIRE(blob.figures.n == again.figures.n && blob.behind.n == again.behind.n);
+	return 0;
+}
