@@ -83,16 +83,18 @@ int calibrate_jump(void);
 int calibrate_stepped(void);
 int calibrate_outer(void);
 
+#define ROW(op) (CALIBRATE_OP_##op - CALIBRATE_OP_PLAIN)
+
 static const struct calibrate_row {
 	int (*call)(void);
 	uint32_t delta;
 	enum call_head head;
 	unsigned int n_calls;
 } rows[CALIBRATE_SITES] = {
-	[CALIBRATE_OP_PLAIN - CALIBRATE_OP_PLAIN] = { calibrate_plain, 0, CALL_HEAD_PLAIN, CALLS },
-	[CALIBRATE_OP_JUMP - CALIBRATE_OP_PLAIN] = { calibrate_jump, JUMP_DELTA, CALL_HEAD_JUMP, CALLS },
-	[CALIBRATE_OP_STEPPED - CALIBRATE_OP_PLAIN] = { calibrate_stepped, 0, CALL_HEAD_STEPPED, CALLS_STEPPED },
-	[CALIBRATE_OP_OUTER - CALIBRATE_OP_PLAIN] = { calibrate_outer, 0, CALL_HEAD_PLAIN, CALLS },
+	[ROW(PLAIN)] = { calibrate_plain, 0, CALL_HEAD_PLAIN, CALLS },
+	[ROW(JUMP)] = { calibrate_jump, JUMP_DELTA, CALL_HEAD_JUMP, CALLS },
+	[ROW(STEPPED)] = { calibrate_stepped, 0, CALL_HEAD_STEPPED, CALLS_STEPPED },
+	[ROW(OUTER)] = { calibrate_outer, 0, CALL_HEAD_PLAIN, CALLS },
 };
 
 /* What one untraced call takes, nanoseconds, as calibrate_run_untraced() found. */

@@ -86,7 +86,7 @@ static void widths_fit(const struct table *t, size_t n_rows, unsigned int room, 
 		}
 	}
 
-	while ((sum = widths_sum(t, widths)) > room) {
+	while (widths_sum(t, widths) > room) {
 		size_t drop = column_to_drop(t, widths);
 
 		if (drop == t->n_columns)

@@ -427,8 +427,8 @@ static void seal_check(void)
 
 	CHECK_INT_EQ("seal", uv_loop_init(&loop), 0);
 	CHECK_INT_EQ("seal", child_open(&loop, "tester", &child), 0);
-	for (uint8_t i = 0; i < ARRAY_SIZE(reaches); i++) {
-		const uint8_t question[] = { 'f', i };
+	for (size_t i = 0; i < ARRAY_SIZE(reaches); i++) {
+		const uint8_t question[] = { 'f', (uint8_t)i };
 		struct told told = ask(&loop, child, question, sizeof(question), fd, 1, FAR_NS);
 #ifdef INGERO_SANITIZED
 		long error = 0;

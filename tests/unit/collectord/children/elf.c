@@ -106,7 +106,7 @@ static void library_check(size_t row)
 
 		CHECK(s->name, list_has(libraries[row].symbols, 8, s->name));
 		CHECK(s->name, loaded && s->n_head > 0 && (s->n_head <= s->size_bytes || s->size_bytes == 0));
-		CHECK(s->name, memcmp(loaded, s->head, s->n_head) == 0);
+		CHECK(s->name, loaded && memcmp(loaded, s->head, s->n_head) == 0);
 		CHECK_INT_EQ(s->name, pread(fd, in_file, s->n_head, (off_t)s->offset), s->n_head);
 		CHECK(s->name, memcmp(in_file, s->head, s->n_head) == 0);
 		CHECK(s->name, i == 0 || s->offset > answer.symbols[i - 1].offset);

@@ -89,6 +89,8 @@ static int subject_main(int argc, char **argv)
 
 	while (read(STDIN_FILENO, &command, 1) == 1) {
 		for (int i = 0; i < command; i++) {
+			if (!release || !launch)
+				abort();
 			(void)release();
 			(void)launch();
 		}
