@@ -213,7 +213,7 @@ static void farewell(const struct demo_fields *f)
 
 	text_line(&out.buf, &style, TEXT_PLAIN, "%s", "");
 	if (f->db_path)
-		(void)buf_printf(&text, "This was a demo. It is kept: 'ingero explain --db %s'.",
+		(void)buf_printf(&text, "This was a demo. It is kept; to ask again: ingero explain --db %s",
 				 option_quote(f->db_path).text);
 	else
 		(void)buf_append_text(&text, "This was a demo: nothing of it was kept but a temporary file, which is "
