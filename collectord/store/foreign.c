@@ -156,7 +156,7 @@ int foreign_sessions(struct read_source *source, read_session_func func, void *d
 	CLEANUP(foreign_finalizep) struct sqlite3_stmt *statement = NULL;
 	int r;
 
-	if (!f->has[FOREIGN_SESSIONS])
+	if (!foreign_has_column(f, FOREIGN_SESSIONS, "started_at"))
 		return 0;
 	r = foreign_select(f, FOREIGN_SESSIONS,
 			   "started_at=NULL stopped_at cpu_cores mem_total kernel='' ingero_ver='' node=''",

@@ -62,7 +62,7 @@ struct foreign_process {
 	uint64_t since_unix_ns; /* its calls begin here at the earliest; 0: the first of its pid */
 	uint32_t node;		/* index */
 	bool is_guess;		/* its begin is that of its first call: the file tells only that the one before ended */
-	uint64_t n_rows;	/* or aggregates */
+	uint64_t n_rows;	/* 1 also where there are aggregates alone */
 	char comm[RECORD_COMM_BYTES];
 };
 

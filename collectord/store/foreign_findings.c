@@ -348,7 +348,8 @@ static int callers_find(const struct foreign_source *f, struct foreign_op *op)
 		CLEANUP(foreign_finalizep) struct sqlite3_stmt *statement = NULL;
 		uint64_t pid;
 
-		if (!foreign_has_column(f, tables[i], "pid"))
+		if (!foreign_has_column(f, tables[i], "pid") || !foreign_has_column(f, tables[i], "source") ||
+		    !foreign_has_column(f, tables[i], "op"))
 			continue;
 		r = foreign_select(f, tables[i], "pid", "WHERE source = ?1 AND op = ?2 GROUP BY pid LIMIT 2",
 				   &statement);
@@ -374,7 +375,7 @@ static int filter_find(const struct foreign_source *f, uint32_t *ret_pid)
 	int r;
 
 	*ret_pid = 0;
-	if (!f->has[FOREIGN_SESSIONS] || f->nodes.n > 1)
+	if (!foreign_has_column(f, FOREIGN_SESSIONS, "pid_filter") || f->nodes.n > 1)
 		return 0;
 	r = foreign_select(f, FOREIGN_SESSIONS, "pid_filter=''", "GROUP BY pid_filter LIMIT 2", &statement);
 	if (r == 0)

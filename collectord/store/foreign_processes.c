@@ -259,7 +259,7 @@ static int aggregates_count(struct foreign_source *f)
 	CLEANUP(foreign_finalizep) struct sqlite3_stmt *statement = NULL;
 	int r;
 
-	if (!f->has[FOREIGN_AGGREGATES])
+	if (!foreign_has_column(f, FOREIGN_AGGREGATES, "bucket"))
 		return 0;
 	r = foreign_select(f, FOREIGN_AGGREGATES, "pid=NULL bucket=NULL", "ORDER BY bucket", &statement);
 	while (r == 0 && (r = foreign_step(statement)) > 0) {
@@ -275,8 +275,10 @@ static int aggregates_count(struct foreign_source *f)
 			p = foreign_process_find(f, node, (uint32_t)pid, UINT64_MAX);
 		if (!p)
 			p = process_add(f, 0, (uint32_t)pid, 0, &r);
-		if (p && !p->n_rows++)
+		if (p && !p->n_rows) {
+			p->n_rows = 1; /* something is known of it */
 			p->process.first_unix_ns = unix_ns;
+		}
 	}
 	return r;
 }

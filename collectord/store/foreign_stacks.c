@@ -19,7 +19,7 @@ int foreign_stacks_load(struct foreign_source *f)
 	CLEANUP(foreign_finalizep) struct sqlite3_stmt *statement = NULL;
 	int r;
 
-	if (f->has_stacks || !f->has[FOREIGN_STACK_TRACES]) {
+	if (f->has_stacks || !foreign_has_column(f, FOREIGN_STACK_TRACES, "hash")) {
 		f->has_stacks = true;
 		return 0;
 	}
