@@ -105,11 +105,11 @@ const struct detector detector_cpu_contention = {
 	.is_disturbing = true,
 	.is_outside_too = true,
 	.has_culprits = true,
-	/* Without any neighbour 0.005 % is usual and 0.22 % the most that was seen
-	 * (docs/measurements/blame.md, "behind / wall, without a hog"); ordinary daemons on a shared
-	 * machine take more. (Guess above that.) */
-	.noise_ratio = 0.01,
-	.open_lost_ns = 100 * NSEC_PER_MSEC,	 /* guess: a tenth of a second is felt */
+	/* Twice what was the most without any neighbour: 0.22 %, 0.005 % is usual (docs/measurements/blame.md,
+	 * "behind / wall, without a hog"). A hog on the core of a program that mostly blocks costs it no more
+	 * than 1.5 %: the scheduler lets go first who slept. */
+	.noise_ratio = 0.005,
+	.open_lost_ns = 50 * NSEC_PER_MSEC, /* guess: that hog is told after five seconds */
 	.open_present_ns = 1500 * NSEC_PER_MSEC, /* guess: more than one tick */
 	.quiet_ns = 10 * NSEC_PER_SEC,		 /* guess: bursts every few seconds are one finding */
 	.bands = {				 /* guess: revisit with real traces */

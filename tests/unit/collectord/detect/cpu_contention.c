@@ -35,7 +35,8 @@ static const struct {
 	enum finding_severity severity;
 } cases[] = {
 	{ "nothing", 0, 0, S, "", 0 },
-	{ "noise", 0.008, 0, S, "", 0 },
+	{ "noise", 0.0045, 0, S, "", 0 },
+	{ "a program that blocks", 0.015, 0, S, "cpu_contention", FINDING_LOW },
 	{ "2 %", 0.02, 0, S, "cpu_contention", FINDING_LOW },
 	{ "10 %", 0.10, 0, S, "cpu_contention", FINDING_MEDIUM },
 	{ "30 %", 0.30, 0, S, "cpu_contention", FINDING_HIGH },
