@@ -19,8 +19,9 @@
 
 #define BATCH_REASON_BYTES 24
 #define BATCH_KIND_BYTES 32
-#define BATCH_GAP_JOIN_NS (2 * NSEC_PER_SEC) /* losses this near to each other are one gap: ticks are a second apart   \
-					      */
+#define BATCH_GAP_JOIN_NS                                                                                              \
+	(2 * NSEC_PER_SEC) /* losses this near to each other are one gap: ticks are a second apart                     \
+			    */
 
 struct batch_tail {
 	uint32_t uid;

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * What is kept and for how long: figures by time, sizes, ages, clocks, losses.
+ */
+#include <errno.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "figures/tick.h"
+#include "store/store.h"
+#include "tests/support/check.h"
+#include "tests/support/fault_vfs.h"
+#include "tests/support/store_world.h"
+
+#define MINUTE_NS (60 * NSEC_PER_SEC)
+
+static void tick_after(struct store_world *world, struct store *store, uint64_t ns)
+{
+	world->now_ns = MAX(world->now_ns, world->ticked_ns + ns);
+	store_world_tick(world, store);
+	CHECK_INT_EQ("commit", store_flush(store), 0);
+}
+
+/* Ten-second rows for an hour, minutes behind them, hours behind those: each adds up to everything. */
+static void figures_by_time(void)
+{
+	struct store_world world;
+	struct store_books books;
+	struct store *store;
+
+	store_world_init(&world);
+	store = store_world_open(&world);
+	for (int i = 0; i < 9 * 60; i++) {
+		store_world_calls(&world, store, 7);
+		tick_after(&world, store, 20 * NSEC_PER_SEC);
+	}
+	store_close(store);
+	store_books_read(world.path, world.n_calls, &books);
+	CHECK_INT_EQ("minutes are all", books.n_counted[1], world.n_calls);
+	CHECK_INT_EQ("hours are all", books.n_counted[2], world.n_calls);
+	CHECK("ten seconds are of about the last hour", books.n_counted[0] < world.n_calls / 2);
+	CHECK("ten seconds are of about the last hour", books.n_counted[0] > world.n_calls / 4);
+	CHECK_INT_EQ("no older one",
+		     store_world_sql(&world, "SELECT count(*) FROM figures WHERE level = 10 AND t1 <"
+					     " (SELECT max(t1) FROM figures) - 4600 * 1000000000"),
+		     0);
+	CHECK_INT_EQ("finer rows lie within coarser ones",
+		     store_world_sql(&world,
+				     "SELECT count(*) FROM figures f WHERE level < 3600 AND NOT EXISTS (SELECT 1 FROM"
+				     " figures c WHERE c.uid = f.uid AND c.level > f.level AND c.t0 <= f.t0 AND"
+				     " c.t1 >= f.t1)"),
+		     0);
+	CHECK_INT_EQ("bounds are whole minutes of the wall clock",
+		     store_world_sql(&world,
+				     "SELECT count(*) FROM figures WHERE level = 60 AND abs((t1 - 1000000000000 +"
+				     " 1700000000000000000) % 60000000000 - 30000000000) < 10000000000"),
+		     0);
+	store_world_done(&world);
+}
+
+/* The noisy one pays. */
+static void size_limit(void)
+{
+	struct store_world world;
+	struct store_books books;
+	struct store *store;
+
+	store_world_init(&world);
+	world.options.max_bytes = 1200 * 1024;
+	store = store_world_open(&world);
+	for (int i = 0; i < 60; i++) {
+		store_world_calls(&world, store, 3001);
+		tick_after(&world, store, 3 * MINUTE_NS);
+	}
+	store_close(store);
+	store_books_read(world.path, world.n_calls, &books);
+	CHECK("something had to go", books.n_missing > 0);
+	CHECK_INT_EQ("what is missing is told",
+		     store_world_sql(&world, "SELECT sum(count) FROM gap WHERE reason = 'retention'"), books.n_missing);
+	CHECK_INT_IN("one gap an owner", store_world_sql(&world, "SELECT count(*) FROM gap WHERE reason = 'retention'"),
+		     1, 2);
+	CHECK("within the limit",
+	      store_world_sql(&world,
+			      "SELECT page_count - freelist_count FROM pragma_page_count, pragma_freelist_count") *
+			      4096 <=
+		      1200 * 1024);
+	CHECK("an equal share for the quiet one",
+	      store_world_sql(&world,
+			      "SELECT abs(sum(CASE uid WHEN 1000 THEN n ELSE -n END)) * 10 < sum(n) * 4 FROM block") ==
+		      1);
+	CHECK_INT_EQ("intact", books.is_intact, true);
+	CHECK_INT_EQ("the newest is there",
+		     store_world_sql(&world, "SELECT max(t1) FROM block") > 0 && books.n_doubled == 0, true);
+	store_world_done(&world);
+}
+
+static void age_limit(void)
+{
+	struct store_world world;
+	struct store *store;
+
+	store_world_init(&world);
+	world.options.max_age_ns = 60 * MINUTE_NS;
+	store = store_world_open(&world);
+	store_world_calls(&world, store, 1009);
+	tick_after(&world, store, NSEC_PER_SEC);
+	for (int i = 0; i < 6; i++)
+		tick_after(&world, store, 20 * MINUTE_NS);
+	store_close(store);
+	CHECK_INT_EQ("too old", store_world_sql(&world, "SELECT count(*) FROM block"), 0);
+	CHECK_INT_EQ("too old", store_world_sql(&world, "SELECT count(*) FROM block_data"), 0);
+	CHECK_INT_EQ("too old", store_world_sql(&world, "SELECT count(*) FROM figures"), 0);
+	store_world_done(&world);
+}
+
+/* A step of the wall clock, a second boot. */
+static void clocks(void)
+{
+	struct store_world world;
+	struct store *store;
+
+	store_world_init(&world);
+	store = store_world_open(&world);
+	CHECK_INT_EQ("first boot", store_boot(store), 1);
+	store_world_calls(&world, store, 3);
+	tick_after(&world, store, NSEC_PER_SEC);
+	world.offset_ns += (int64_t)NSEC_PER_MSEC / 2; /* slewing */
+	tick_after(&world, store, NSEC_PER_SEC);
+	CHECK_INT_EQ("as it was at the start", store_world_sql(&world, "SELECT count(*) FROM clock"), 1);
+	world.offset_ns -= 3600ll * (int64_t)NSEC_PER_SEC;
+	store_world_calls(&world, store, 3);
+	tick_after(&world, store, NSEC_PER_SEC);
+	CHECK_INT_EQ("a step", store_world_sql(&world, "SELECT count(*) FROM clock"), 2);
+	store_close(store);
+	world.options.boot_id = "boot-b";
+	world.now_ns = world.ticked_ns = NSEC_PER_SEC;
+	store = store_world_open(&world);
+	CHECK_INT_EQ("second boot", store_boot(store), 2);
+	store_close(store);
+	world.options.boot_id = "boot-a";
+	store = store_world_open(&world);
+	CHECK_INT_EQ("a boot that is known", store_boot(store), 1);
+	store_close(store);
+	CHECK_INT_EQ("processes once", store_world_sql(&world, "SELECT count(*) FROM process"), 3);
+	store_world_done(&world);
+}
+
+/* One row while a loss goes on, another after a rest. */
+static void losses(void)
+{
+	static const uint64_t counts[] = { 5, 7, 0, 0, 0, 0, 11 };
+	struct store_world world;
+	struct store *store;
+
+	store_world_init(&world);
+	store = store_world_open(&world);
+	for (size_t i = 0; i < ARRAY_SIZE(counts); i++) {
+		struct tick tick = { .from_ns = world.now_ns, .to_ns = world.now_ns + NSEC_PER_SEC };
+
+		tick.losses[LOSS_RING_FULL] = counts[i];
+		store_tick(store, &tick);
+		CHECK_INT_EQ("commit", store_flush(store), 0);
+		world.now_ns += NSEC_PER_SEC;
+	}
+	store_close(store);
+	CHECK_INT_EQ("losses", store_world_sql(&world, "SELECT count(*) FROM gap WHERE reason = 'ring_full'"), 2);
+	CHECK_INT_EQ("losses", store_world_sql(&world, "SELECT count FROM gap ORDER BY t0 LIMIT 1"), 12);
+	CHECK_INT_EQ("losses", store_world_sql(&world, "SELECT t1 - t0 FROM gap ORDER BY t0 LIMIT 1"),
+		     2 * NSEC_PER_SEC);
+	store_world_done(&world);
+}
+
+/* The disk stays full: what does not fit the queue is counted, and told when there is space again. */
+static void full_for_long(void)
+{
+	struct store_world world;
+	struct store_books books;
+	struct store_state state;
+	struct store *store;
+
+	store_world_init(&world);
+	store = store_world_open(&world);
+	fault_vfs_set(FAULT_FULL_FOREVER, 1);
+	store_world_calls(&world, store, 3);
+	world.now_ns += NSEC_PER_SEC;
+	store_world_tick(&world, store);
+	CHECK_INT_EQ("no space", store_flush(store), -ENOSPC);
+	store_state(store, &state);
+	CHECK("no space", state.is_failing && strstr(state.problem, "no space"));
+	while (store_state(store, &state), state.lost_events < 1009) {
+		store_world_calls(&world, store, 1009);
+		store_world_tick(&world, store);
+	}
+	fault_vfs_set(FAULT_NONE, 0);
+	store_close(store);
+	store_books_read(world.path, world.n_calls, &books);
+	CHECK_INT_EQ("what is missing is what was counted", books.n_missing, state.lost_events);
+	CHECK_INT_EQ("what is missing is told",
+		     store_world_sql(&world, "SELECT sum(count) FROM gap WHERE reason = 'disk_full'"),
+		     state.lost_events);
+	CHECK_INT_EQ("figures are whole", books.n_counted[0], world.n_ticked);
+	CHECK("intact", books.is_intact && !books.n_doubled && !books.n_wrong);
+	store_world_done(&world);
+}
+
+int main(void)
+{
+	fault_vfs_install();
+	figures_by_time();
+	size_limit();
+	age_limit();
+	clocks();
+	losses();
+	full_for_long();
+	return check_result();
+}
