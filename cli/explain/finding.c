@@ -7,9 +7,11 @@
 #include "cli/explain/bars.h"
 #include "cli/lost.h"
 #include "cli/time.h"
+#include "cli/trace/rows.h"
 #include "libingero/render/units.h"
 
-#define CLASSES_MOST 3u	  /* of a block in a list */
+#define CLASSES_MOST 3u /* of a block in a list */
+#define PROCESS_COLUMNS 16u
 #define ID_CHARS_LEAST 6u /* short enough to type, long enough to stay alone for a while */
 #define SURE_RATIO 0.995  /* shown as 100 % */
 
@@ -255,10 +257,11 @@ static void examples_append(const struct explain_finding *e, const struct text_s
 		const Ingero__V1__ExampleCall *call = f->examples[i];
 		bool is_kept = call->id && *call->id;
 
-		text_line(out, style, TEXT_PLAIN, "%s%7s at %s, thread %u%s%s", i ? "           " : "  calls    ",
+		/* The id is there to be copied: it comes before what a narrow terminal may cut. */
+		text_line(out, style, TEXT_PLAIN, "%s%7s  %s  %s%s", i ? "           " : "  calls    ",
 			  units_ns(call->duration_ns, UNITS_TIGHT).text,
-			  clock_text(call->timestamp_unix_ns, e->now_unix_ns).text, call->tid,
-			  is_kept ? ": ingero explain " : ", not kept", is_kept ? call->id : "");
+			  clock_text(call->timestamp_unix_ns, e->now_unix_ns).text,
+			  is_kept ? "ingero explain " : "not kept", is_kept ? call->id : "");
 	}
 }
 
@@ -292,9 +295,9 @@ void explain_finding_append_line(const struct explain_finding *e, const struct t
 	const Ingero__V1__Finding *f = e->finding;
 	CLEANUP(buf_done) struct buf text = BUF_INIT;
 
-	(void)buf_printf(&text, "%.*s  %-8s  %s  %s, %s (pid %u)", (int)e->id_chars, f->id, f->severity,
-			 when_text(e).text, title_of(f), f->process_name, f->pid);
-	if (f->lost_ns)
-		(void)buf_printf(&text, ", lost %s", units_ns(f->lost_ns, 0).text);
+	(void)buf_printf(&text, "%.*s  %-8s  %6s  %s  %s", (int)e->id_chars, f->id, f->severity,
+			 f->lost_ns ? units_ns(f->lost_ns, UNITS_TIGHT).text : "-", when_text(e).text,
+			 trace_process_label(f->process_name, f->pid, PROCESS_COLUMNS).text);
+	(void)buf_printf(&text, "  %s", title_of(f));
 	text_line(out, style, TEXT_PLAIN, "%s", buf_text(&text));
 }

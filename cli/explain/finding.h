@@ -23,7 +23,7 @@ struct explain_finding {
 void explain_finding_append(const struct explain_finding *e, const struct text_style *style, struct buf *out);
 /** explain_finding_append_all() - the same with every class, all evidence, examples */
 void explain_finding_append_all(const struct explain_finding *e, const struct text_style *style, struct buf *out);
-/** explain_finding_append_line() - severity, headline, who, how to ask for it: one line */
+/** explain_finding_append_line() - how to ask for it, severity, time lost, when, who, headline: one line */
 void explain_finding_append_line(const struct explain_finding *e, const struct text_style *style, struct buf *out);
 
 /** explain_id_chars() - how many characters tell the ids of these findings apart; at least 6 */

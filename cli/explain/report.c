@@ -207,7 +207,7 @@ static void machine_line_append(const Ingero__V1__ExplainReply *reply, const str
 
 	if (!peak)
 		return;
-	(void)buf_printf(&text, "machine at its worst: cpu %s", units_ratio(peak->cpu_ratio, UNITS_TIGHT).text);
+	(void)buf_printf(&text, "at its worst: cpu %s", units_ratio(peak->cpu_ratio, UNITS_TIGHT).text);
 	if (peak->memory_bytes && peak->available_bytes <= peak->memory_bytes)
 		(void)buf_printf(
 			&text, " · mem %s",

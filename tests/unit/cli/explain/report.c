@@ -181,7 +181,7 @@ static const struct {
 } cases[] = {
 	{ "a hog", hog, &usual,
 	  "node-7 · 14:00:00 to 14:05:00 · 422 712 calls of 2 processes · 1 HIGH\n"
-	  "machine at its worst: cpu 78 % · mem 41 % · load 6.1 · cpu pressure 31 %\n"
+	  "at its worst: cpu 78 % · mem 41 % · load 6.1 · cpu pressure 31 %\n"
 	  "\n"
 	  "1 HIGH  cudaStreamSynchronize waited for the CPU                 14:02:51 to now\n"
 	  "  who      python (pid 4711, root): 213 slow of 9 829 calls, p99 142 ms, usually\n"
@@ -206,8 +206,8 @@ static const struct {
 	  "           renice 19 6603 lets python go first\n"
 	  "  facts    runnable_ns                  18.4 s\n"
 	  "           runnable_ratio               67 %\n"
-	  "  calls      143ms at 14:02:52, thread 4712: ingero explain 1.7301223498.4712\n"
-	  "              90ms at 14:02:53, thread 4713, not kept\n"
+	  "  calls      143ms  14:02:52  ingero explain 1.7301223498.4712\n"
+	  "              90ms  14:02:53  not kept\n"
 	  "  proof    measured on every call, nothing lost\n"
 	  "  id       8f3a2c0000000001 (cpu_contention)\n" },
 	{ "a quota, several threads, losses", quota, &usual,
@@ -366,7 +366,8 @@ static void screen_test(void)
 	CHECK_INT_IN("fits", lines_of(text), 1, 24);
 	list.is_list = true;
 	text = report(&list, &style);
-	CHECK("a line each", !strstr(text, "proof") && strstr(text, "8f3a2c0000000001  HIGH      14:02:51 to now"));
+	CHECK("a line each", !strstr(text, "proof") &&
+				     strstr(text, "8f3a2c0000000001  HIGH       18.4s  14:02:51 to now  python 4711"));
 
 	for (unsigned int columns = 1; columns <= 200; columns += columns < 90 ? 1 : 37) {
 		for (unsigned int rows = 0; rows < 60; rows += 7) {
