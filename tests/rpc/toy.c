@@ -274,7 +274,7 @@ static void toy_idle(void *data)
 /* The toy has no database. */
 #define TOY_UNAVAILABLE(name, Request, Reply)                                                                          \
 	static void toy_query_##name(Ingero__V1__Query_Service *service, const Ingero__V1__##Request *request,         \
-				     Ingero__V1__##Reply##_Closure closure, void *closure_data)                       \
+				     Ingero__V1__##Reply##_Closure closure, void *closure_data)                        \
 	{                                                                                                              \
 		(void)service;                                                                                         \
 		(void)request;                                                                                         \

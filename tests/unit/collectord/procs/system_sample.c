@@ -14,11 +14,13 @@
 #include "base/fd.h"
 #include "tests/support/check.h"
 
-#define MEMINFO "MemTotal:        1000 kB\nMemFree: 5 kB\nMemAvailable:     250 kB\nSwapTotal: 100 kB\nSwapFree:  60 kB\n"
+#define MEMINFO                                                                                                        \
+	"MemTotal:        1000 kB\nMemFree: 5 kB\nMemAvailable:     250 kB\nSwapTotal: 100 kB\nSwapFree:  60 kB\n"
 #define LOAD "6.10 0.48 1.24 2/96 14872\n"
 
 enum { STAT, MEMORY, LOADAVG, VMSTAT, CPU, PSI_MEMORY, IO, FILE_COUNT };
-static const char *const names[] = { "stat", "meminfo", "loadavg", "vmstat", "pressure/cpu", "pressure/memory", "pressure/io" };
+static const char *const names[] = { "stat",	     "meminfo",		"loadavg",    "vmstat",
+				     "pressure/cpu", "pressure/memory", "pressure/io" };
 
 struct row {
 	const char *name;
@@ -33,17 +35,27 @@ struct row {
 
 static const struct row rows[] = {
 	{ "a busy second",
-	  { "cpu  100 0 100 800 0 0 0 0 0 0\ncpu0 1\n", MEMINFO, LOAD, "x 1\npgmajfault 10\npgmajfault_a 9\n", PSI, PSI, PSI },
+	  { "cpu  100 0 100 800 0 0 0 0 0 0\ncpu0 1\n", MEMINFO, LOAD, "x 1\npgmajfault 10\npgmajfault_a 9\n", PSI, PSI,
+	    PSI },
 	  { NULL },
 	  0,
-	  { .load_1min = 6.1, .memory_bytes = 1024000, .available_bytes = 256000, .swap_used_bytes = 40960,
+	  { .load_1min = 6.1,
+	    .memory_bytes = 1024000,
+	    .available_bytes = 256000,
+	    .swap_used_bytes = 40960,
 	    .has_pressure = true } },
 	{ "shares of the time since",
 	  { "cpu  100 0 100 800 0 0 0 0 0 0\ncpu0 1\n", MEMINFO, LOAD, "pgmajfault 10\n", PSI, PSI, PSI },
 	  { [STAT] = "cpu  160 5 110 810 10 2 2 1 7 7\ncpu0 1\n", [VMSTAT] = "pgmajfault 17\n", [CPU] = PSI_LATER },
 	  0,
-	  { .cpu_ratio = 0.8, .load_1min = 6.1, .memory_bytes = 1024000, .available_bytes = 256000,
-	    .swap_used_bytes = 40960, .major_faults = 7, .has_pressure = true, .pressure_cpu = 0.25 } },
+	  { .cpu_ratio = 0.8,
+	    .load_1min = 6.1,
+	    .memory_bytes = 1024000,
+	    .available_bytes = 256000,
+	    .swap_used_bytes = 40960,
+	    .major_faults = 7,
+	    .has_pressure = true,
+	    .pressure_cpu = 0.25 } },
 	{ "a kernel without pressure",
 	  { "cpu  100 0 100 800\n", MEMINFO, LOAD, "pgmajfault 10\n", NULL, NULL, NULL },
 	  { NULL },
@@ -53,7 +65,10 @@ static const struct row rows[] = {
 	  { "cpu  100 0 100 800 50 0 0 0 0 0\n", MEMINFO, LOAD, "pgmajfault 10\n", PSI, PSI, PSI },
 	  { [STAT] = "cpu  100 0 100 800 20 0 0 0 0 0\n", [VMSTAT] = "pgmajfault 3\n" },
 	  0,
-	  { .load_1min = 6.1, .memory_bytes = 1024000, .available_bytes = 256000, .swap_used_bytes = 40960,
+	  { .load_1min = 6.1,
+	    .memory_bytes = 1024000,
+	    .available_bytes = 256000,
+	    .swap_used_bytes = 40960,
 	    .has_pressure = true } },
 	{ "no memory line",
 	  { "cpu  100 0 100 800\n", "MemTotal: 5 kB\n", LOAD, "pgmajfault 10\n", PSI, PSI, PSI },
