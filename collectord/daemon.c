@@ -443,7 +443,9 @@ static int serve_start(struct daemon *d, const struct daemon_options *options)
 		.ring_bytes = ring_bytes(options),
 		.store = d->store,
 		.store_problem = d->store_problem,
-		.store_path = options->read_path ? options->read_path : d->store ? options->db.path : NULL,
+		.store_path = options->read_path ? options->read_path
+			      : d->store	 ? options->db.path
+						 : NULL,
 		.reads = d->reads,
 		.is_private = d->is_private,
 		.refresh = context_refresh,
@@ -527,9 +529,9 @@ int daemon_run(const struct daemon_options *options)
 	if (r == 0)
 		r = read_hub_new(&d->reads);
 	if (r == 0)
-		r = options->demo	? demo_start(d, options) :
-		    options->read_path	? read_start(d, options) :
-					  capture_start(d, options);
+		r = options->demo	 ? demo_start(d, options)
+		    : options->read_path ? read_start(d, options)
+					 : capture_start(d, options);
 	if (r == 0)
 		r = serve_start(d, options);
 	if (r == 0)
