@@ -233,6 +233,7 @@ static int on_progress(void *data)
 static const reader_method_func methods[] = {
 	[READER_EXPLAIN] = reader_explain,
 	[READER_EVENTS] = reader_events,
+	[READER_SQL] = reader_sql,
 	[READER_EXPORT] = reader_export,
 };
 _Static_assert(ARRAY_SIZE(methods) <= READER_METHOD_COUNT, "every method is numbered");

@@ -4,18 +4,17 @@
  * one finding, or one call.
  */
 #include <errno.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/arena.h"
 #include "base/array.h"
 #include "base/cleanup.h"
-#include "base/parse.h"
 #include "children/reader/findings.h"
 #include "children/reader/job.h"
 #include "children/reader/message.h"
 #include "children/reader/newest.h"
+#include "events/call_id.h"
 #include "ingero/v1/ingero.pb-c.h"
 
 #define FINDINGS_DEFAULT 100
@@ -245,37 +244,17 @@ static int surroundings_set(struct explain *e)
 
 struct call_search {
 	struct explain *e;
-	uint32_t boot;
-	uint32_t tid;
-	uint64_t start_ns;
+	struct call_id id;
 	uint32_t pid; /* found */
 };
-
-/* BOOT.START.TID, as reader_event() writes it. */
-static bool call_id_parse(const char *text, struct call_search *ret)
-{
-	char boot[16], start[24], tid[16];
-	uint64_t value;
-
-	if (sscanf(text, "%15[0-9].%23[0-9a-f].%15[0-9]", boot, start, tid) != 3 ||
-	    strlen(boot) + strlen(start) + strlen(tid) + 2 != strlen(text))
-		return false;
-	if (parse_u64(boot, UINT32_MAX, &value) < 0)
-		return false;
-	ret->boot = (uint32_t)value;
-	if (parse_u64_hex(start, &ret->start_ns) < 0 || parse_u64(tid, UINT32_MAX, &value) < 0)
-		return false;
-	ret->tid = (uint32_t)value;
-	return true;
-}
 
 static int call_match(const struct read_event *event, void *data)
 {
 	struct call_search *search = data;
 	struct explain *e = search->e;
 
-	if (event->boot != search->boot || event->event->call.start_ns != search->start_ns ||
-	    event->event->call.tid != search->tid)
+	if (event->boot != search->id.boot || event->event->call.start_ns != search->id.start_ns ||
+	    event->event->call.tid != search->id.tid)
 		return 0;
 	e->reply.call = reader_event(&e->arena, e->job->reader, event);
 	if (!e->reply.call)
@@ -294,12 +273,12 @@ static int call_find(struct explain *e, const char *id)
 	uint32_t *pid;
 	int r;
 
-	if (!call_id_parse(id, &search))
+	if (call_id_parse(id, &search.id) < 0)
 		return reader_fail(CALL_ERROR_INVALID,
 				   "'%.64s' is neither the id of a finding (hexadecimal digits) "
 				   "nor of a call (BOOT.START.TID)",
 				   id);
-	filter.from_unix_ns = store_reader_unix(e->job->reader, search.boot, search.start_ns);
+	filter.from_unix_ns = store_reader_unix(e->job->reader, search.id.boot, search.id.start_ns);
 	filter.to_unix_ns = filter.from_unix_ns + 1;
 	r = store_reader_events(e->job->reader, &filter, call_match, &search);
 	if (r < 0)

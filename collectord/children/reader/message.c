@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "children/reader/message.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "events/call_id.h"
 #include "events/event.h"
 #include "events/op.h"
-
-#define ID_BYTES 48
 
 Ingero__V1__Blame *reader_blame(struct arena *arena, const __u64 blame_ns[BLAME_COUNT], uint16_t measured,
 				uint64_t whole_ns)
@@ -75,7 +72,8 @@ Ingero__V1__Event *reader_event(struct arena *arena, struct store_reader *reader
 	const struct call_record *c = &stored->call;
 	const struct read_op *op = store_reader_op(reader, stored->op);
 	Ingero__V1__Event *e = ARENA_NEW(arena, Ingero__V1__Event);
-	char *id = arena_alloc(arena, ID_BYTES);
+	const struct call_id parts = { .boot = event->boot, .tid = c->tid, .start_ns = c->start_ns };
+	char *id = arena_alloc(arena, CALL_ID_BYTES);
 
 	if (!e || !id)
 		return NULL;
@@ -91,7 +89,7 @@ Ingero__V1__Event *reader_event(struct arena *arena, struct store_reader *reader
 	e->ret_code = c->ret;
 	e->uid = event->process->uid;
 	e->depth = c->depth;
-	(void)snprintf(id, ID_BYTES, "%" PRIu32 ".%" PRIx64 ".%" PRIu32, event->boot, (uint64_t)c->start_ns, c->tid);
+	call_id_format(&parts, id);
 	e->id = id;
 	e->blame_ns = reader_blame(arena, c->blame_ns, stored->measured, c->raw_ns);
 	if (!e->blame_ns || event_args(arena, stored, e) < 0 || event_reasons(arena, c->reason, e) < 0)

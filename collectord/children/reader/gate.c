@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "children/reader/gate.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <sqlite3.h>
+#include <stdbool.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+
+/*
+ * Functions whose result is no longer than what they are given and whose time follows from
+ * it. Not printf, format, zeroblob, randomblob, replace, hex, quote, group_concat, char:
+ * the first few build gigabytes within one call, in which no deadline is looked at.
+ */
+static const char *const functions[] = {
+	"abs",	      "avg",	    "ceil",   "ceiling",      "coalesce", "count",     "cume_dist", "date",
+	"datetime",   "dense_rank", "exp",    "first_value",  "floor",	  "glob",      "ifnull",    "iif",
+	"instr",      "julianday",  "lag",    "last_value",   "lead",	  "length",    "like",	    "ln",
+	"log",	      "log10",	    "log2",   "lower",	      "ltrim",	  "max",       "min",	    "mod",
+	"nth_value",  "ntile",	    "nullif", "percent_rank", "pow",	  "power",     "rank",	    "round",
+	"row_number", "rtrim",	    "sign",   "sqrt",	      "strftime", "substr",    "substring", "sum",
+	"time",	      "total",	    "trim",   "trunc",	      "typeof",	  "unixepoch", "upper",
+};
+
+/* What is refused by its kind. */
+static const struct {
+	int action;
+	const char *what;
+} actions[] = {
+	{ SQLITE_INSERT, "INSERT" },
+	{ SQLITE_UPDATE, "UPDATE" },
+	{ SQLITE_DELETE, "DELETE" },
+	{ SQLITE_CREATE_TABLE, "CREATE TABLE" },
+	{ SQLITE_CREATE_TEMP_TABLE, "CREATE TEMP TABLE" },
+	{ SQLITE_CREATE_INDEX, "CREATE INDEX" },
+	{ SQLITE_CREATE_TEMP_INDEX, "CREATE INDEX" },
+	{ SQLITE_CREATE_VIEW, "CREATE VIEW" },
+	{ SQLITE_CREATE_TEMP_VIEW, "CREATE TEMP VIEW" },
+	{ SQLITE_CREATE_TRIGGER, "CREATE TRIGGER" },
+	{ SQLITE_CREATE_TEMP_TRIGGER, "CREATE TEMP TRIGGER" },
+	{ SQLITE_CREATE_VTABLE, "CREATE VIRTUAL TABLE" },
+	{ SQLITE_DROP_TABLE, "DROP TABLE" },
+	{ SQLITE_DROP_VIEW, "DROP VIEW" },
+	{ SQLITE_DROP_VTABLE, "DROP TABLE" },
+	{ SQLITE_DROP_INDEX, "DROP INDEX" },
+	{ SQLITE_DROP_TRIGGER, "DROP TRIGGER" },
+	{ SQLITE_ALTER_TABLE, "ALTER TABLE" },
+	{ SQLITE_ATTACH, "ATTACH" },
+	{ SQLITE_DETACH, "DETACH" },
+	{ SQLITE_TRANSACTION, "BEGIN, COMMIT or ROLLBACK" },
+	{ SQLITE_SAVEPOINT, "SAVEPOINT" },
+	{ SQLITE_PRAGMA, "PRAGMA" },
+	{ SQLITE_REINDEX, "REINDEX" },
+	{ SQLITE_ANALYZE, "ANALYZE" },
+};
+
+static int refuse(struct gate *gate, const char *fmt, ...) PRINTF_LIKE(2, 3);
+
+static int refuse(struct gate *gate, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	(void)vsnprintf(gate->why, sizeof(gate->why), fmt, ap);
+	va_end(ap);
+	return SQLITE_DENY;
+}
+
+static bool is_listed(const char *const *list, size_t n, const char *name)
+{
+	for (size_t i = 0; i < n && list[i]; i++)
+		if (sqlite3_stricmp(list[i], name) == 0)
+			return true;
+	return false;
+}
+
+static int authorize_function(struct gate *gate, const char *name)
+{
+	if (is_listed(functions, ARRAY_SIZE(functions), name))
+		return SQLITE_OK;
+	return refuse(gate, "the function %.64s() is not offered here; docs/sql.md lists those that are", name);
+}
+
+/*
+ * Names of common table expressions are asked for like tables', so one that is not ours is
+ * no reason to refuse: no other table exists. What SQLite itself brings does.
+ */
+static int authorize_read(struct gate *gate, const char *table)
+{
+	if (is_listed(gate->tables, SIZE_MAX, table))
+		return SQLITE_OK;
+	if (sqlite3_strnicmp(table, "sqlite_", 7) == 0 || sqlite3_strnicmp(table, "pragma_", 7) == 0)
+		return refuse(gate, "'%.64s' is not a table to read from; docs/sql.md lists those that are", table);
+	return SQLITE_OK;
+}
+
+static int authorize(void *data, int action, const char *a, const char *b, const char *database, const char *via)
+{
+	struct gate *gate = data;
+
+	(void)database;
+	(void)via;
+	switch (action) {
+	case SQLITE_SELECT:
+	case SQLITE_RECURSIVE:
+		return SQLITE_OK;
+	case SQLITE_READ:
+		return authorize_read(gate, a ? a : "");
+	case SQLITE_FUNCTION:
+		return authorize_function(gate, b ? b : "");
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(actions); i++)
+		if (actions[i].action == action)
+			return refuse(gate, "%s is refused: a query may only read", actions[i].what);
+	return refuse(gate, "this kind of statement is refused: a query may only read");
+}
+
+int gate_close_in(struct gate *gate, struct sqlite3 *db)
+{
+	static const struct {
+		int id, value;
+	} limits[] = {
+		{ SQLITE_LIMIT_LENGTH, GATE_VALUE_BYTES_MAX },
+		{ SQLITE_LIMIT_SQL_LENGTH, GATE_SQL_BYTES_MAX },
+		{ SQLITE_LIMIT_COLUMN, 200 },
+		{ SQLITE_LIMIT_EXPR_DEPTH, 100 },
+		{ SQLITE_LIMIT_COMPOUND_SELECT, 10 },
+		{ SQLITE_LIMIT_VDBE_OP, 25000 },
+		{ SQLITE_LIMIT_FUNCTION_ARG, 32 },
+		{ SQLITE_LIMIT_ATTACHED, 0 },
+		{ SQLITE_LIMIT_LIKE_PATTERN_LENGTH, 256 },
+		{ SQLITE_LIMIT_VARIABLE_NUMBER, 0 },
+		{ SQLITE_LIMIT_TRIGGER_DEPTH, 0 },
+		{ SQLITE_LIMIT_WORKER_THREADS, 0 },
+	};
+	static const struct {
+		int id, value;
+	} configs[] = {
+		{ SQLITE_DBCONFIG_DEFENSIVE, 1 },
+		{ SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0 },
+		{ SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0 },
+		{ SQLITE_DBCONFIG_ENABLE_FTS3_TOKENIZER, 0 },
+		{ SQLITE_DBCONFIG_ENABLE_TRIGGER, 0 },
+		{ SQLITE_DBCONFIG_ENABLE_VIEW, 0 },
+		{ SQLITE_DBCONFIG_DQS_DML, 0 },
+		{ SQLITE_DBCONFIG_DQS_DDL, 0 },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(limits); i++)
+		(void)sqlite3_limit(db, limits[i].id, limits[i].value); /* gives back the old value */
+	for (size_t i = 0; i < ARRAY_SIZE(configs); i++)
+		if (sqlite3_db_config(db, configs[i].id, configs[i].value, NULL) != SQLITE_OK)
+			return -ENOTSUP;
+	(void)sqlite3_hard_heap_limit64(GATE_HEAP_BYTES);
+	return sqlite3_set_authorizer(db, authorize, gate) == SQLITE_OK ? 0 : -ENOMEM;
+}
+
+/* Whether nothing but blanks, comments and semicolons is left. */
+static bool is_blank(const char *p, const char *end)
+{
+	while (p < end) {
+		if (isspace((unsigned char)*p) || *p == ';') {
+			p++;
+		} else if (end - p >= 2 && p[0] == '-' && p[1] == '-') {
+			while (p < end && *p != '\n')
+				p++;
+		} else if (end - p >= 2 && p[0] == '/' && p[1] == '*') {
+			for (p += 2; p < end && !(end - p >= 2 && p[0] == '*' && p[1] == '/'); p++)
+				;
+			p = end - p >= 2 ? p + 2 : end;
+		} else {
+			return false;
+		}
+	}
+	return true;
+}
+
+static int explain_failure(struct gate *gate, struct sqlite3 *db, int result)
+{
+	if (gate->why[0]) /* SQLite's own word for it may be another than SQLITE_AUTH */
+		return -EACCES;
+	switch (result) {
+	case SQLITE_AUTH:
+		(void)refuse(gate, "this statement is refused: a query may only read");
+		return -EACCES;
+	case SQLITE_TOOBIG:
+		(void)refuse(gate, "the statement, or a text in it, is longer than %d bytes", GATE_SQL_BYTES_MAX);
+		return -EINVAL;
+	case SQLITE_NOMEM:
+		(void)refuse(gate, "the statement takes more than %lld MiB of memory", GATE_HEAP_BYTES >> 20);
+		return -EINVAL;
+	default:
+		(void)refuse(gate, "the statement cannot be understood: %.300s", sqlite3_errmsg(db));
+		return -EINVAL;
+	}
+}
+
+int gate_prepare(struct gate *gate, struct sqlite3 *db, const char *sql, size_t n, struct sqlite3_stmt **ret_statement)
+{
+	struct sqlite3_stmt *statement = NULL;
+	const char *tail = sql;
+	int r;
+
+	gate->why[0] = '\0';
+	if (memchr(sql, '\0', n)) {
+		(void)refuse(gate, "the statement has a NUL in it");
+		return -EINVAL;
+	}
+	if (n > GATE_SQL_BYTES_MAX) {
+		(void)refuse(gate, "the statement is longer than %d bytes", GATE_SQL_BYTES_MAX);
+		return -EINVAL;
+	}
+	r = sqlite3_prepare_v3(db, sql, (int)n, 0, &statement, &tail);
+	if (r != SQLITE_OK)
+		return explain_failure(gate, db, r & 0xff);
+
+	r = -EINVAL;
+	if (!statement)
+		(void)refuse(gate, "there is no statement: ask with SELECT, WITH or EXPLAIN");
+	else if (!is_blank(tail, sql + n))
+		(void)refuse(gate, "one statement at a time: there is another one behind the first");
+	else if (!sqlite3_stmt_readonly(statement) || sqlite3_column_count(statement) == 0)
+		(void)refuse(gate, "this statement is refused: a query may only read, with SELECT, WITH or EXPLAIN");
+	else
+		r = 0;
+	if (r) {
+		(void)sqlite3_finalize(statement);
+		return r;
+	}
+	*ret_statement = statement;
+	return 0;
+}

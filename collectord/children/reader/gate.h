@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * What a caller's statement may do: read the tables that are offered, with functions of a
+ * list, within limits; nothing else, and each refusal has a sentence of its own.
+ */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct sqlite3;
+struct sqlite3_stmt;
+
+#define GATE_WHY_BYTES 400
+#define GATE_HEAP_BYTES (64ll << 20) /* of SQLite in this process */
+#define GATE_VALUE_BYTES_MAX 1000000 /* of one text or blob */
+#define GATE_SQL_BYTES_MAX 65536
+
+struct gate {
+	const char *const *tables; /* offered; ends in NULL */
+	char why[GATE_WHY_BYTES];  /* of the last refusal */
+};
+
+/**
+ * gate_close_in() - lower limits and deny everything but reading; last, after every table was touched
+ * Return: 0 or -errno
+ */
+int gate_close_in(struct gate *gate, struct sqlite3 *db);
+/**
+ * gate_prepare() - a caller's text to a statement that only reads
+ * Return: 0; -EACCES, -EINVAL: gate->why says what is wrong with it
+ */
+int gate_prepare(struct gate *gate, struct sqlite3 *db, const char *sql, size_t n, struct sqlite3_stmt **ret_statement);
