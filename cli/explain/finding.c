@@ -108,7 +108,7 @@ static void headline_append(const struct explain_finding *e, const struct text_s
 {
 	const Ingero__V1__Finding *f = e->finding;
 	struct explain_cause when = when_text(e);
-	char number[16] = "";
+	char number[24] = "";
 	unsigned int used, room = style->columns;
 
 	if (e->number)

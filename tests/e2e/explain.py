@@ -1,0 +1,89 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""
+explain.py BUILD: what a demo recorded, asked in every way: the report names its cause, JSON fits its
+schema and says the same, kept calls come in three forms, an export is a plain SQLite file and whole.
+"""
+import json
+import os
+import pathlib
+import sqlite3
+import subprocess
+import sys
+import tempfile
+
+problems = []
+
+
+def check(name, is_ok, shown=""):
+    if not is_ok:
+        problems.append(name)
+        print(f"{name}: {shown!r}", file=sys.stderr)
+
+
+def main(build):
+    ingero = os.path.join(build, "bin", "ingero")
+    validate = pathlib.Path(__file__).with_name("validate_json.py")
+    with tempfile.TemporaryDirectory(prefix="ingero-explain-") as home:
+        db = os.path.join(home, "demo.db")
+        environment = {**os.environ, "HOME": home, "TZ": "UTC", "LC_ALL": "C.UTF-8"}
+
+        def run(*arguments, **more):
+            return subprocess.run([ingero, *arguments], env=environment, capture_output=True, text=True, check=False, **more)
+
+        def out(*arguments):
+            done = run(*arguments)
+            check(f"{arguments[0]} ends with 0", done.returncode == 0, done.stderr)
+            return done.stdout
+
+        def fits(name, text):
+            done = subprocess.run([sys.executable, validate], input=text, capture_output=True, text=True, check=False)
+            check(f"{name}: schema", done.returncode in (0, 77), done.stderr)
+
+        done = run("demo", "cpu-contention", "--speed", "10", "--db", db)
+        check("the demo plays", done.returncode == 0, done.stderr)
+
+        report = out("explain", "--db", db)
+        check("the cause is named", "behind ffmpeg (pid " in report, report)
+        check("80 columns", max(map(len, report.splitlines())) <= 80, report)
+        text = out("explain", "--db", db, "--json")
+        fits("explain", text)
+        answer = json.loads(text)
+        worst = answer["findings"][0]
+        check("the kind", worst["kind"] == worst["cause"]["kind"] == "cpu_contention", worst)
+        check("the same again", json.loads(out("explain", "--db", db, "--json"))["findings"] == answer["findings"])
+        check("one finding", f"id       {worst['id']}" in out("explain", "--db", db, worst["id"][:8]))
+        check("a line each", out("explain", "--db", db, "--chains").count(worst["id"][:6]) == 1)
+        check("not there", out("explain", "--db", db, "-p", "1").startswith("nothing to tell: no process of pid 1 "))
+        check("before it", out("explain", "--db", db, "--from", "2001-01-01", "--to", "2001-01-02").startswith("nothing was recorded"))
+        done = run("explain", "--db", db, "0000000000000000")
+        check("no such finding", done.returncode == 1 and done.stderr.count("\n") == 1, done.stderr)
+
+        lines = out("query", "--db", db, "--json", "--limit", "100000").splitlines()
+        fits("query", "\n".join(lines))
+        check("all that are kept", len(lines) == answer["window"]["events"], len(lines))
+        times = [json.loads(line)["timestamp"] for line in lines]
+        check("in order", times == sorted(times))
+        rows = out("query", "--db", db, "--limit", "5").splitlines()
+        check("lines with tabs", len(rows) == 6 and rows[0].startswith("timestamp\tpid\t"), rows)
+        check("the newest", [row.split("\t")[0] for row in rows[1:]] == times[-5:], rows)
+
+        copy = os.path.join(home, "copy.db")
+        out("export", "--db", db, "-o", copy)
+        done = run("export", "--db", db, "-o", copy)
+        check("not overwritten", done.returncode == 1 and "--force" in done.stderr, done.stderr)
+        out("export", "--db", db, "-o", copy, "--force")
+        with sqlite3.connect(copy) as connection:
+            count = connection.execute("SELECT count(*) FROM events").fetchone()[0]
+            check("whole", connection.execute("PRAGMA integrity_check").fetchone() == ("ok",))
+        check("every kept call is in it", count == len(lines), count)
+        check("nothing left behind", not os.path.exists(copy + ".partial"))
+        piped = subprocess.run([ingero, "export", "--db", db, "-o", "-"], env=environment, capture_output=True, check=False)
+        check("into a pipe", piped.stdout.startswith(b"SQLite format 3\0"), piped.stderr)
+
+    print(f"{len(problems)} problems")
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1]))
