@@ -5,16 +5,19 @@
 
 uint16_t blame_parts_pack(const __u64 *blame_ns, uint64_t whole_ns, uint64_t *ret_parts)
 {
-	uint64_t on_cpu_ns = whole_ns, most_ns = 0;
+	uint64_t on_cpu_ns = whole_ns, most_ns = 0, all = blame_ns[BLAME_ON_CPU];
 	uint32_t shape = 0, left_out = 0, n = 0;
 
 	for (uint32_t i = BLAME_ON_CPU + 1; i < BLAME_COUNT; i++) {
 		on_cpu_ns -= blame_ns[i];
+		all |= blame_ns[i];
 		if (blame_ns[i] > most_ns) {
 			most_ns = blame_ns[i];
 			left_out = i;
 		}
 	}
+	if (!all)
+		return 0;
 	if (most_ns <= on_cpu_ns)
 		left_out = BLAME_ON_CPU;
 

@@ -26,7 +26,12 @@ uint16_t blame_parts_pack(const __u64 *blame_ns, uint64_t whole_ns, uint64_t *re
 /** blame_parts_count() - of a shape */
 static inline uint32_t blame_parts_count(uint64_t shape)
 {
-	return (uint32_t)__builtin_popcount((uint32_t)shape & BLAME_SHAPE_CLASSES);
+	uint32_t pairs = (uint32_t)shape & BLAME_SHAPE_CLASSES;
+
+	/* by hand: not every CPU we are compiled for has an instruction for it, and the library's is a call */
+	pairs -= pairs >> 1 & 0x5555;
+	pairs = (pairs & 0x3333) + (pairs >> 2 & 0x3333);
+	return (pairs & 0xf) + (pairs >> 4 & 0xf) + (pairs >> 8);
 }
 /** blame_parts_unpack() - @shape: at most BLAME_SHAPE_MAX. Return: behind the parts of this one */
 const uint64_t *blame_parts_unpack(uint64_t shape, const uint64_t *parts, uint64_t whole_ns, __u64 *ret_blame_ns);

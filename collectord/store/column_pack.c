@@ -171,7 +171,6 @@ static int try_dictionary(struct column_packer *p, const uint64_t *values, size_
 {
 	struct dictionary *d = &p->dictionary;
 	uint8_t moved[COLUMN_DICTIONARY_MAX], *indexes, *at;
-	uint32_t index = 0;
 
 	d->n = 0;
 	memset(d->slots, 0, sizeof(d->slots));
@@ -182,8 +181,8 @@ static int try_dictionary(struct column_packer *p, const uint64_t *values, size_
 		return -ENOMEM;
 
 	for (size_t i = 0; i < n; i++) {
-		if (i == 0 || values[i] != values[i - 1])
-			index = dictionary_add(d, values[i]);
+		uint32_t index = dictionary_add(d, values[i]);
+
 		if (index == COLUMN_DICTIONARY_MAX)
 			return 0;
 		indexes[i] = (uint8_t)index;
