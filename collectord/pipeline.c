@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/array.h"
 #include "base/cleanup.h"
@@ -85,6 +86,7 @@ int pipeline_new(const struct pipeline_options *options, struct pipeline **ret_p
 		r = system_sampler_new(p->proc_fd, &p->sampler);
 	if (r < 0)
 		return r;
+	engine_set_cpus(p->engine, (uint32_t)MAX(sysconf(_SC_NPROCESSORS_ONLN), 0));
 	*ret_pipeline = TAKE_PTR(p);
 	return 0;
 }

@@ -11,6 +11,7 @@
 /* What a process had at the last take. */
 struct taken_process {
 	uint64_t id;
+	bool was_told; /* in a tick: from its first sight on it is known */
 	bool was_gone;
 	struct op_figures *ops[OP_ID_MAX];
 	ARRAY(struct behind_figures) behind;
@@ -177,7 +178,7 @@ static int process_take(const struct process_figures *now, const struct taken_pr
 		r = op_take(now, before, id, &process);
 	if (r == 0)
 		r = behind_take(now, before, &process);
-	if (r == 0 && (process.ops.n || process.behind.n || (now->gone_ns && !before->was_gone)))
+	if (r == 0 && (process.ops.n || process.behind.n || !before->was_told || now->gone_ns))
 		r = ARRAY_PUSH(&tick->processes, process);
 	else
 		tick_process_done(&process);
@@ -195,6 +196,7 @@ static int taken_prepare(const struct process_figures *now, const struct taken_p
 	int r = 0;
 
 	next->id = now->id;
+	next->was_told = true;
 	next->was_gone = now->gone_ns != 0;
 	for (int i = 0; i < OP_ID_MAX && r == 0 && !next->was_gone; i++) {
 		const struct op_figures *then = before->ops[i];
@@ -223,6 +225,7 @@ static void taken_exchange(struct taken_process *before, struct taken_process *n
 	before->behind.items = TAKE_PTR(next->behind.items);
 	before->behind.n = next->behind.n;
 	before->behind.room = next->behind.room;
+	before->was_told = next->was_told;
 	before->was_gone = next->was_gone;
 }
 

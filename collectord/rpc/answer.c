@@ -597,6 +597,6 @@ Ingero__V1__Store *answer_store(const struct rpc_context *context, struct arena 
 	message->problem = arena_copy_text(arena, state.problem[0] ? state.problem : context->store_problem);
 	message->bytes = state.bytes;
 	message->oldest_unix_ns = state.oldest_unix_ns;
-	message->lost_events = state.lost_events;
+	message->not_kept = state.not_kept;
 	return message->path && message->problem ? message : NULL;
 }

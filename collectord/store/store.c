@@ -302,7 +302,7 @@ static void hand_over(struct store *store)
 {
 	struct batch *next;
 
-	store->state.lost_events = store->intake.n_lost;
+	store->state.not_kept = store->intake.n_lost;
 	store->is_failing = store->state.is_failing;
 	store->intake.loss_reason = store->result == -ENOSPC ? "disk_full" : "store_queue";
 	if (store->handed || store->is_busy || batch_new(&next) < 0)
@@ -388,7 +388,7 @@ void store_close(struct store *store)
 void store_state(struct store *store, struct store_state *ret_state)
 {
 	(void)pthread_mutex_lock(&store->lock);
-	store->state.lost_events = store->intake.n_lost;
+	store->state.not_kept = store->intake.n_lost;
 	*ret_state = store->state;
 	(void)pthread_mutex_unlock(&store->lock);
 }

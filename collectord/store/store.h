@@ -77,7 +77,7 @@ struct store_state {
 	uint64_t bytes;		 /* of the files */
 	uint64_t oldest_unix_ns; /* how far back events go; 0: none */
 	uint64_t events;	 /* kept since open */
-	uint64_t lost_events;	 /* since open: no room in the queue */
+	uint64_t not_kept;	 /* since open: no room in the queue */
 	uint64_t cpu_ns;	 /* of the thread, since open */
 };
 void store_state(struct store *store, struct store_state *ret_state);

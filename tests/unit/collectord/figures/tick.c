@@ -167,6 +167,20 @@ static void a_process_goes_once(void)
 	tick_done(&tick);
 }
 
+/* Its first call may never return: it is in no figure, and still somebody has to know the process. */
+static void a_process_is_told_at_first_sight(void)
+{
+	CLEANUP(world_freep) struct world *w = world_new();
+	struct tick tick = take(w);
+
+	CHECK_INT_EQ("no call has ended", calls_in(&tick), 0);
+	CHECK_INT_EQ("it is there", tick.processes.n, 1);
+	tick_done(&tick);
+	tick = take(w);
+	CHECK_INT_EQ("told once", tick.processes.n, 0);
+	tick_done(&tick);
+}
+
 static void neighbours_and_losses_are_differences(void)
 {
 	CLEANUP(world_freep) struct world *w = world_new();
@@ -200,6 +214,7 @@ int main(void)
 	each_call_is_in_one_tick();
 	readings_in_between_lose_nothing();
 	a_process_goes_once();
+	a_process_is_told_at_first_sight();
 	neighbours_and_losses_are_differences();
 	return check_result();
 }

@@ -187,17 +187,17 @@ static void full_for_long(void)
 	CHECK_INT_EQ("no space", store_flush(store), -ENOSPC);
 	store_state(store, &state);
 	CHECK("no space", state.is_failing && strstr(state.problem, "no space"));
-	while (store_state(store, &state), state.lost_events < 1009) {
+	while (store_state(store, &state), state.not_kept < 1009) {
 		store_world_calls(&world, store, 1009);
 		store_world_tick(&world, store);
 	}
 	fault_vfs_set(FAULT_NONE, 0);
 	store_close(store);
 	store_books_read(world.path, world.n_calls, &books);
-	CHECK_INT_EQ("what is missing is what was counted", books.n_missing, state.lost_events);
+	CHECK_INT_EQ("what is missing is what was counted", books.n_missing, state.not_kept);
 	CHECK_INT_EQ("what is missing is told",
 		     store_world_sql(&world, "SELECT sum(count) FROM gap WHERE reason = 'disk_full'"),
-		     state.lost_events);
+		     state.not_kept);
 	CHECK_INT_EQ("figures are whole", books.n_counted[0], world.n_ticked);
 	CHECK("intact", books.is_intact && !books.n_doubled && !books.n_wrong);
 	store_world_done(&world);

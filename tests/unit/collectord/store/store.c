@@ -68,7 +68,7 @@ static void round_trip(void)
 		store_state(store, &state);
 		CHECK(cases[i].name, !state.is_failing);
 		CHECK_INT_EQ(cases[i].name, state.events, world.n_calls);
-		CHECK_INT_EQ(cases[i].name, state.lost_events, 0);
+		CHECK_INT_EQ(cases[i].name, state.not_kept, 0);
 		CHECK(cases[i].name, state.bytes > 4096);
 		CHECK_INT_EQ(cases[i].name, state.oldest_unix_ns, world.n_calls ? WORLD_UNIX_NS : 0);
 		if (cases[i].closes)
