@@ -292,10 +292,7 @@ static int aggregates_write(struct export *e)
 				  " sum_dur = sum_dur + excluded.sum_dur, min_dur = min(min_dur, excluded.min_dur),"
 				  " max_dur = max(max_dur, excluded.max_dur), sum_arg0 = sum_arg0 + excluded.sum_arg0");
 
-	return r < 0 ? r
-		     : store_reader_buckets(e->reader, e->request.from_unix_ns,
-					    e->request.to_unix_ns ? e->request.to_unix_ns : UINT64_MAX, bucket_write,
-					    e);
+	return r < 0 ? r : store_reader_buckets(e->reader, e->from_unix_ns, e->to_unix_ns, bucket_write, e);
 }
 
 static void export_done(struct export *e)
@@ -333,7 +330,13 @@ int export_db(struct store_reader *reader, const struct export_request *request,
 	/* Where no session says what the machine is called. */
 	snprintf(e.node_text, sizeof(e.node_text), "node");
 	e.node = e.node_text;
-	r = tables_write(&e);
+	r = store_reader_span(reader, &e.from_unix_ns, &e.to_unix_ns);
+	if (request->from_unix_ns)
+		e.from_unix_ns = request->from_unix_ns;
+	if (request->to_unix_ns)
+		e.to_unix_ns = request->to_unix_ns;
+	if (r == 0)
+		r = tables_write(&e);
 	if (r == 0)
 		*ret_events = e.n_events;
 	return r;

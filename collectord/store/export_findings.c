@@ -123,7 +123,5 @@ int export_findings(struct export *e)
 	int r = export_prepare(e, "INSERT OR REPLACE INTO causal_chains VALUES"
 				  " (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)");
 
-	return r < 0 ? r
-		     : store_reader_findings(e->reader, e->request.from_unix_ns, e->request.to_unix_ns, finding_write,
-					     e);
+	return r < 0 ? r : store_reader_findings(e->reader, e->from_unix_ns, e->to_unix_ns, finding_write, e);
 }

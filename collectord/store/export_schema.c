@@ -78,12 +78,16 @@ const char export_schema[] =
 	" ('comm_note', 'the process''s name');";
 
 const char export_finish[] =
-	/* Calls whose figures are in no bucket of the window still count as what is there. */
-	"INSERT INTO event_aggregates SELECT timestamp - timestamp % 60000000000 AS b, source, op, pid, count(*), "
-	"count(*),"
-	" sum(duration), min(duration), max(duration), 0 FROM events WHERE true GROUP BY b, source, op, pid"
-	" ON CONFLICT DO UPDATE SET stored = excluded.stored, count = max(count, excluded.count),"
-	" sum_dur = max(sum_dur, excluded.sum_dur), max_dur = max(max_dur, excluded.max_dur);"
+	"INSERT INTO event_aggregates SELECT timestamp - timestamp % 60000000000 AS b, source, op, pid, 0, count(*),"
+	" 0, min(duration), max(duration), 0 FROM events WHERE true GROUP BY b, source, op, pid"
+	" ON CONFLICT DO UPDATE SET stored = excluded.stored;"
+	/* Figures are read a little after the full minute: calls that were kept in this one were counted in the one
+	 * before. The sum over all minutes stays what was counted. */
+	"UPDATE event_aggregates AS a SET count = max(a.stored, a.count - b.stored + b.count) FROM event_aggregates AS "
+	"b"
+	" WHERE b.bucket = a.bucket + 60000000000 AND b.source = a.source AND b.op = a.op AND b.pid = a.pid"
+	" AND b.stored > b.count;"
+	"UPDATE event_aggregates SET count = stored WHERE count < stored;"
 	"CREATE INDEX idx_events_timestamp ON events(timestamp);"
 	"CREATE INDEX idx_events_pid ON events(pid);"
 	"CREATE INDEX idx_events_source_op_stack ON events(source, op, stack_hash);"

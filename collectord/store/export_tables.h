@@ -30,8 +30,9 @@ struct export
 	struct store_reader *reader;
 	struct export_request request;
 	struct sqlite3 *out;
-	struct sqlite3_stmt *statement; /* of the table being filled */
-	const char *node;		/* of the newest session */
+	struct sqlite3_stmt *statement;	   /* of the table being filled */
+	uint64_t from_unix_ns, to_unix_ns; /* as asked for, else those of the file */
+	const char *node;		   /* of the newest session */
 	char node_text[64];
 	uint64_t n_events;
 	ARRAY(struct export_op) ops;	   /* by id */
