@@ -266,6 +266,7 @@ static void test_damage(void)
 		{ "too many", { 1, 0x81, 0x80, 0x10, 0 }, 5, -EBADMSG },
 		{ "a bucket beyond the last", { 1, 1, 0, 13, 0, 1, 1, 14, 0, 2, 0xe0, 3 }, 12, -EBADMSG },
 		{ "the last bucket", { 1, 1, 0, 13, 0, 1, 1, 14, 0, 2, 0xdf, 3 }, 12, 0 },
+		{ "the second beyond the last", { 1, 1, 0, 13, 0, 1, 2, 14, 0, 2, 0xdf, 3 }, 12, -EBADMSG },
 		{ "a bucket twice", { 1, 1, 0, 13, 0, 1, 2 }, 7, -EBADMSG },
 	};
 	CLEANUP(figures_blob_done) struct figures_blob blob = { 0 };

@@ -113,10 +113,41 @@ static void test_ends(void)
 	CHECK_INT_EQ("no format", tail_decode(row.data, row.n, see, &seen), -EBADMSG);
 }
 
+/* By hand: format, which members follow (two bytes), time, duration, members. */
+static void test_by_hand(void)
+{
+	static const struct {
+		const char *name;
+		uint8_t data[16];
+		size_t n;
+		int want;
+	} cases[] = {
+		{ "nothing but time", { 1, 0, 0, 4, 5 }, 5, 0 },
+		{ "depth", { 1, 0x80, 0, 4, 5, 0xff, 1 }, 7, 0 },
+		{ "depth too large", { 1, 0x80, 0, 4, 5, 0x80, 2 }, 7, -EBADMSG },
+		{ "thread", { 1, 8, 0, 4, 5, 0xff, 0xff, 0xff, 0xff, 0xf }, 10, 0 },
+		{ "thread too large", { 1, 8, 0, 4, 5, 0xff, 0xff, 0xff, 0xff, 0x1f }, 10, -EBADMSG },
+		{ "blame", { 1, 0, 8, 4, 5, 2, 9 }, 7, 0 },
+		{ "a class of blame that is none", { 1, 0, 8, 4, 5, 0x80, 8, 9 }, 8, -EBADMSG },
+		{ "a member that is none", { 1, 0, 0x10, 4, 5, 1 }, 6, -EBADMSG },
+		{ "a duration of 65 bits",
+		  { 1, 0, 0, 4, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 2 },
+		  14,
+		  -EBADMSG },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct seen seen = { .want = NULL };
+
+		CHECK_INT_EQ(cases[i].name, tail_decode(cases[i].data, cases[i].n, see, &seen), cases[i].want);
+	}
+}
+
 int main(void)
 {
 	test_round_trip();
 	test_mixed();
 	test_ends();
+	test_by_hand();
 	return check_result();
 }
