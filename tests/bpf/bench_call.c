@@ -2,7 +2,8 @@
 /*
  * What a traced call costs, in interleaved rounds: untraced, empty programs at the same
  * place (the floor), all of ours. Prints the median of the rounds and the ratio to the
- * floor of the same round with its quartiles. One thread, thread CPU time, CPU 0.
+ * floor of the same round with its quartiles. One thread, thread CPU time, CPU 0; where caches
+ * are swept before each call, the median of the calls by the clock.
  *
  * Then how true reported durations are: calls of 0, 5 and 50 us, one traced call inside
  * another, against the program's own clock in untraced rounds between the traced ones.
@@ -53,14 +54,30 @@ static const struct {
 	uint64_t cookie_bits;
 	bool is_target;
 	bool record_all;
+	bool is_swept; /* caches, before each call */
 } cases[] = {
-	{ "push head", subject_empty, { (func)subject_empty, NULL }, 0, 0, true, false },
-	{ "jump head", subject_jump_head, { (func)subject_jump_head, NULL }, JUMP_DELTA, 0, true, false },
-	{ "jump head at the symbol", subject_jump_head, { (func)subject_jump_head, NULL }, 0, 0, true, false },
-	{ "nested, two traced calls", call_nested, { (func)subject_runtime, (func)subject_driver }, 0, 0, true, false },
-	{ "push head, every call recorded", subject_empty, { (func)subject_empty, NULL }, 0, 0, true, true },
-	{ "entry only", call_refused, { (func)subject_empty, NULL }, 0, COOKIE_ENTRY_ONLY, true, false },
-	{ "bystander", call_refused, { (func)subject_empty, NULL }, 0, 0, false, false },
+	{ "push head", subject_empty, { (func)subject_empty, NULL }, 0, 0, true, false, false },
+	{ "jump head", subject_jump_head, { (func)subject_jump_head, NULL }, JUMP_DELTA, 0, true, false, false },
+	{ "jump head at the symbol", subject_jump_head, { (func)subject_jump_head, NULL }, 0, 0, true, false, false },
+	{ "nested, two traced calls",
+	  call_nested,
+	  { (func)subject_runtime, (func)subject_driver },
+	  0,
+	  0,
+	  true,
+	  false,
+	  false },
+	{ "nested, caches swept",
+	  call_nested,
+	  { (func)subject_runtime, (func)subject_driver },
+	  0,
+	  0,
+	  true,
+	  false,
+	  true },
+	{ "push head, every call recorded", subject_empty, { (func)subject_empty, NULL }, 0, 0, true, true, false },
+	{ "entry only", call_refused, { (func)subject_empty, NULL }, 0, COOKIE_ENTRY_ONLY, true, false, false },
+	{ "bystander", call_refused, { (func)subject_empty, NULL }, 0, 0, false, false, false },
 };
 
 static int compare_double(const void *a, const void *b)
@@ -96,6 +113,32 @@ static double time_call(int (*call)(void), unsigned int n_calls)
 	for (i = 0; i < n_calls; i++)
 		(void)call();
 	return (double)(rig_thread_cpu_ns() - begin) / n_calls;
+}
+
+#define SWEEP_BYTES (4u << 20) /* more than a core's own caches */
+#define SWEPT_CALLS 400
+
+/* Of a program that works between its calls: each is timed by itself, the median of them counts. */
+static double time_swept(int (*call)(void))
+{
+	static volatile char memory[SWEEP_BYTES];
+	static double ns[SWEPT_CALLS];
+
+	for (size_t i = 0; i < SWEPT_CALLS; i++) {
+		uint64_t begin;
+
+		for (size_t k = 0; k < SWEEP_BYTES; k += 64)
+			memory[k]++;
+		begin = rig_now_ns();
+		(void)call();
+		ns[i] = (double)(rig_now_ns() - begin);
+	}
+	return quantile(ns, SWEPT_CALLS, 50);
+}
+
+static double time_case(size_t i, unsigned int n_calls)
+{
+	return cases[i].is_swept ? time_swept(cases[i].call) : time_call(cases[i].call, n_calls);
 }
 
 #define SAMPLES_MAX (ROUNDS_MAX * 200)
@@ -221,7 +264,7 @@ struct bench {
 	unsigned int n_calls;
 };
 
-static double time_floor(struct bench *b, const struct probe_site *sites, size_t n_sites, int (*call)(void))
+static double time_floor(struct bench *b, const struct probe_site *sites, size_t n_sites, size_t i)
 {
 	struct probe_site plain[2];
 	double ns;
@@ -233,20 +276,20 @@ static double time_floor(struct bench *b, const struct probe_site *sites, size_t
 	}
 	if (floor_attach(b->floor, b->path_fd, plain, n_sites) < 0)
 		return -1;
-	ns = time_call(call, b->n_calls);
+	ns = time_case(i, b->n_calls);
 	floor_detach(b->floor);
 	probes_gone();
 	return ns;
 }
 
-static double time_ours(struct bench *b, const struct probe_site *sites, size_t n_sites, int (*call)(void))
+static double time_ours(struct bench *b, const struct probe_site *sites, size_t n_sites, size_t i)
 {
 	struct probe_library *library;
 	double ns;
 
 	if (probe_set_attach_library(b->rig.set, b->path_fd, sites, n_sites, &library) < 0)
 		return -1;
-	ns = time_call(call, b->n_calls);
+	ns = time_case(i, b->n_calls);
 	probe_set_detach_library(b->rig.set, library);
 	probes_gone();
 	return ns;
@@ -271,13 +314,13 @@ static int variant_run(struct bench *b, size_t i)
 	for (size_t round = 0; round < b->n_rounds; round++) {
 		double floor_ns = 0, ours_ns = 0;
 
-		untraced[round] = time_call(cases[i].call, b->n_calls);
+		untraced[round] = time_case(i, b->n_calls);
 		/* In turns, which of the two comes first. */
 		for (size_t step = 0; step < 2; step++) {
 			if ((step ^ round) & 1)
-				floor_ns = time_floor(b, sites, n_sites, cases[i].call);
+				floor_ns = time_floor(b, sites, n_sites, i);
 			else
-				ours_ns = time_ours(b, sites, n_sites, cases[i].call);
+				ours_ns = time_ours(b, sites, n_sites, i);
 		}
 		if (floor_ns < 0 || ours_ns < 0) {
 			fprintf(stderr, "%s: cannot be attached\n", cases[i].name);
