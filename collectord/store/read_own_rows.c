@@ -9,6 +9,7 @@
 
 #include "base/arena.h"
 #include "base/cleanup.h"
+#include "events/call_id.h"
 #include "store/read_own.h"
 #include "store/varint.h"
 
@@ -125,6 +126,23 @@ static void finding_mask(Ingero__V1__Finding *f)
 	f->n_advice = 0;
 }
 
+/* What it says of times by the wall clock is told again from the moments it is about: the clock may have been set right
+ * since. */
+static void finding_tell_times(struct own_source *own, sqlite3_stmt *s, const struct own_boot *boot,
+			       Ingero__V1__Finding *f)
+{
+	const struct read_process *process = own_process(&own->base, (uint32_t)column_u64(s, 0));
+	struct call_id id;
+
+	f->start_unix_ns = own_unix(boot, column_u64(s, 2));
+	f->end_unix_ns = sqlite3_column_type(s, 3) == SQLITE_NULL ? 0 : own_unix(boot, column_u64(s, 3));
+	if (process && process->pid == f->pid)
+		f->start_time_unix_ns = process->start_unix_ns;
+	for (size_t i = 0; i < f->n_examples; i++)
+		if (call_id_parse(f->examples[i]->id, &id) == 0 && own_boot(own, id.boot))
+			f->examples[i]->timestamp_unix_ns = own_unix(own_boot(own, id.boot), id.start_ns);
+}
+
 static int finding_give(struct own_source *own, sqlite3_stmt *s, read_finding_func func, void *data)
 {
 	const struct own_boot *boot = own_boot(own, (uint32_t)column_u64(s, 1));
@@ -139,8 +157,7 @@ static int finding_give(struct own_source *own, sqlite3_stmt *s, read_finding_fu
 		return own_damaged(own, 'x', (int64_t)own->damage.n, (uint32_t)column_u64(s, 1), column_u64(s, 2),
 				   goes_on ? column_u64(s, 2) : column_u64(s, 3), 1);
 
-	f->start_unix_ns = own_unix(boot, column_u64(s, 2));
-	f->end_unix_ns = goes_on ? 0 : own_unix(boot, column_u64(s, 3));
+	finding_tell_times(own, s, boot, f);
 	n_advice = f->n_advice;
 	if (own->scope.names_hidden && !own->scope.all && f->cause && f->cause->pid && f->cause->uid != own->scope.uid)
 		finding_mask(f);

@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: Apache-2.0
+"""
+What was kept, asked as a user asks: a directory with a home and a database of its own, a daemon that
+listens where only the test's clients look, and the questions.
+"""
+import contextlib
+import datetime
+import json
+import os
+import re
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+
+import ingero
+
+DAY_NS = 86400 * 10**9
+NOBODY = 65534
+# Clients look for the service in one place alone; this puts another directory there, for one command.
+AT_RUN = 'mount --bind "$0" /run && exec "$@"'
+TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{9}Z")
+
+
+def skip(reason):
+    print(f"skipped: {reason}", file=sys.stderr)
+    sys.exit(77)
+
+
+def wait_for(condition, what, limit_s=60):
+    """Polls until the condition is true; returns its value."""
+    end = time.monotonic() + limit_s
+    while True:
+        value = condition()
+        if value:
+            return value
+        if time.monotonic() > end:
+            raise ingero.Failed(f"{what} did not come within {limit_s} s")
+        time.sleep(0.01)
+
+
+def unix_ns(text):
+    """Of a time as JSON has it."""
+    whole, fraction = text.rstrip("Z").split(".")
+    seconds = datetime.datetime.fromisoformat(whole + "+00:00").timestamp()
+    return int(seconds) * 10**9 + int(fraction)
+
+
+def time_text(ns):
+    return datetime.datetime.fromtimestamp(ns // 10**9, datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%S") + f".{ns % 10**9:09d}Z"
+
+
+def shifted(value, by_ns):
+    """The same JSON, every time in it moved."""
+    text = TIME.sub(lambda match: time_text(unix_ns(match.group()) + by_ns), json.dumps(value))
+    return json.loads(text)
+
+
+class Checks:
+    """Names of what is not as it should be, each said with what was seen."""
+
+    def __init__(self):
+        self.failed = []
+
+    def __call__(self, name, is_true, *shown):
+        if not is_true:
+            self.failed.append(name)
+            print(f"{name}: {' | '.join(str(one)[-1500:] for one in shown)}", file=sys.stderr, flush=True)
+        return bool(is_true)
+
+    def same(self, name, one, other):
+        """Of two JSON objects, say where they differ."""
+        if one != other and isinstance(one, dict) and isinstance(other, dict):
+            for key in sorted(one.keys() | other.keys()):
+                self.same(f"{name}, {key}", one.get(key), other.get(key))
+        elif one != other and isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
+            first = next(i for i, (a, b) in enumerate(zip(one, other)) if a != b)
+            self.same(f"{name}[{first}]", one[first], other[first])
+        else:
+            self(name, one == other, one, other)
+
+
+class Kept:
+    """A directory of one's own, and Ingero's commands in it."""
+
+    def __init__(self, build):
+        self.programs = ingero.Programs(build)
+        self._directory = tempfile.TemporaryDirectory(prefix="ingero-kept-")
+        self.directory = self._directory.name
+        os.chmod(self.directory, 0o755)
+        self.db = self.path("ingero.db")
+        self.environment = {**self.programs.environment(self.directory), "TZ": "UTC", "INGERO_STANDIN_QUIET": "1"}
+        self.prefix = []
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self._directory.cleanup()
+
+    def path(self, name):
+        return os.path.join(self.directory, name)
+
+    def run(self, *arguments, prefix=None, environment=None, **more):
+        """One command to its end; answers with status, output and errors as text."""
+        command = [*(self.prefix if prefix is None else prefix), self.programs.path("ingero"), *map(str, arguments)]
+        more.setdefault("stdin", subprocess.DEVNULL)
+        return subprocess.run(command, env={**self.environment, **(environment or {})}, capture_output=True, text=True, check=False,
+                              cwd="/", **more)
+
+    def answer(self, *arguments, **more):
+        done = self.run(*arguments, **more)
+        if done.returncode:
+            raise ingero.Failed(f"ingero {' '.join(map(str, arguments))}: exit status {done.returncode}: {done.stderr[-1000:]}")
+        return done.stdout
+
+    def explain(self, *arguments, **more):
+        return json.loads(self.answer("explain", "--json", *arguments, **more))
+
+    def sql(self, text, *arguments, **more):
+        """Rows, each by the names of its columns."""
+        return [json.loads(line) for line in self.answer("query", "--json", *arguments, "--sql", text, **more).splitlines()]
+
+    def load(self, *arguments):
+        """A command that calls exactly so much, and where it reports."""
+        report = self.path("report")
+        return [self.programs.path("cudaload"), *map(str, arguments), "--report", report], report
+
+    def copy(self, name):
+        """Of the database when nobody writes it."""
+        for suffix in ("", "-wal"):
+            if os.path.exists(self.db + suffix):
+                shutil.copyfile(self.db + suffix, self.path(name) + suffix)
+        return self.path(name)
+
+
+@contextlib.contextmanager
+def tables(path):
+    """The file's own tables, to turn its clock; nobody else may have it open."""
+    connection = sqlite3.connect(path)
+    try:
+        yield connection
+        connection.commit()
+    finally:
+        connection.close()
+
+
+def turn_clock(path, by_ns):
+    """The same file as if it had been recorded so much later: everything in it is told by these rows."""
+    with tables(path) as connection:
+        connection.execute("UPDATE clock SET unix_ns = unix_ns + ?", (by_ns,))
+        connection.execute("UPDATE process SET start_unix_ns = start_unix_ns + ?", (by_ns,))
+
+
+class Service:
+    """A daemon that listens for the clients of one directory alone; the context ends it."""
+
+    def __init__(self, kept, *options):
+        self.kept = kept
+        self._run = kept.path("run")
+        os.makedirs(self._run, exist_ok=True)
+        self._error = open(kept.path("collectord.log"), "w+", encoding="utf-8")  # noqa: SIM115
+        self.process = subprocess.Popen(
+            [kept.programs.path("ingero-collectord"), "--socket", os.path.join(self._run, "ingero.sock"), *map(str, options)],
+            env=kept.environment, stdin=subprocess.DEVNULL, stdout=self._error, stderr=self._error)
+
+    def __enter__(self):
+        def is_there():
+            if self.process.poll() is not None:
+                raise ingero.Failed(f"ingero-collectord ended with {self.process.returncode}: {self.said()}")
+            return os.path.exists(os.path.join(self._run, "ingero.sock"))
+
+        wait_for(is_there, "the daemon's socket")
+        # a database that is named is read by a daemon of one's own: here the service is to answer
+        self.kept.prefix = ["unshare", "--mount", "--propagation", "private", "sh", "-c", AT_RUN, self._run,
+                            "env", "-u", "INGERO_DB"]
+        return self
+
+    def __exit__(self, *_):
+        self.kept.prefix = []
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+            self.process.wait()
+        self._error.close()
+
+    def said(self):
+        with open(self._error.name, encoding="utf-8") as file:
+            return file.read()
