@@ -6,6 +6,7 @@
 
 #include <fcntl.h>
 #include <ftw.h>
+#include <limits.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -77,11 +78,13 @@ static const struct listed_process *find(const process_list *list, uint32_t pid)
 
 static void test_directory(void)
 {
-	char root[] = "/tmp/ingero-process-list-XXXXXX";
+	const char *temporary = getenv("TMPDIR");
 	CLEANUP(closep) int proc_fd = -1;
 	process_list list = { .items = NULL };
+	char root[PATH_MAX];
 	size_t n = 0;
 
+	(void)snprintf(root, sizeof(root), "%s/process_list_XXXXXX", temporary ? temporary : P_tmpdir);
 	if (!mkdtemp(root))
 		abort();
 	proc_fd = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
