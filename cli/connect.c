@@ -106,7 +106,7 @@ static int file_look(const struct connect_wish *wish, const struct daemon_line *
 			     "'ingero demo incident' shows what it would tell",
 			     path);
 	else
-		output_error("cannot read '%s': %s", option_quote(path).text, strerror(errno));
+		output_error("cannot read %s: %s", option_quote(path).text, strerror(errno));
 	return -ENOENT;
 }
 

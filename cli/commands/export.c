@@ -103,7 +103,7 @@ static int ask(struct exporting *exporting, struct ingero *ingero, const struct 
 		request.span = &span;
 	request.n_pids = f->pids.n;
 	request.pids = f->pids.items;
-	return stream_read(ingero, "ingero.v1.Query.Export", &request.base, data_take, exporting);
+	return stream_read(ingero, "ingero.v1.Query.ExportRows", &request.base, data_take, exporting);
 }
 
 static int export_run(const void *fields, const struct options_rest *rest)

@@ -16,7 +16,7 @@ static const struct access_service services[] = {
 	{ "ingero.v1.Query", ACCESS_EVERYBODY, ACCESS_REPLIES_ONE },
 	{ "ingero.v1.Query.Events", ACCESS_EVERYBODY, ACCESS_REPLIES_MANY },
 	{ "ingero.v1.Query.Sql", ACCESS_EVERYBODY, ACCESS_REPLIES_MANY },
-	{ "ingero.v1.Query.Export", ACCESS_EVERYBODY, ACCESS_REPLIES_MANY },
+	{ "ingero.v1.Query.ExportRows", ACCESS_EVERYBODY, ACCESS_REPLIES_MANY },
 	{ "ingero.v1.Trace", ACCESS_EVERYBODY, ACCESS_REPLIES_MANY },
 	{ "ingero.v1.Control", ACCESS_ADMIN, ACCESS_REPLIES_ONE },
 };

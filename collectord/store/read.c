@@ -133,21 +133,15 @@ int store_reader_events(struct store_reader *reader, const struct read_filter *f
 {
 	struct read_cursor *cursor = NULL;
 	struct read_batch batch;
-	int r = store_reader_cursor_open(reader, filter, &cursor);
+	int r = store_reader_cursor_open(reader, filter, &cursor), stop = 0;
 
 	if (r)
 		return r;
-	while ((r = read_cursor_next(cursor, &batch)) == 1) {
-		for (size_t i = 0; i < batch.n && r == 1; i++) {
-			int stop = func(&batch.events[i], data);
-
-			r = stop ? stop : 1;
-		}
-		if (r != 1)
-			break;
-	}
+	while (!stop && (r = read_cursor_next(cursor, &batch)) == 1)
+		for (size_t i = 0; i < batch.n && !stop; i++)
+			stop = func(&batch.events[i], data);
 	read_cursor_close(cursor);
-	return r;
+	return stop ? stop : r;
 }
 
 int store_reader_buckets(struct store_reader *reader, uint64_t from_unix_ns, uint64_t to_unix_ns, read_bucket_func func,

@@ -284,7 +284,7 @@ static void toy_idle(void *data)
 TOY_UNAVAILABLE(explain, ExplainRequest, ExplainReply)
 TOY_UNAVAILABLE(events, EventsRequest, EventsReply)
 TOY_UNAVAILABLE(sql, SqlRequest, SqlReply)
-TOY_UNAVAILABLE(export, ExportRequest, ExportReply)
+TOY_UNAVAILABLE(export_rows, ExportRequest, ExportReply)
 
 static Ingero__V1__Query_Service query = INGERO__V1__QUERY__INIT(toy_query_);
 static Ingero__V1__Trace_Service trace = INGERO__V1__TRACE__INIT(toy_trace_);
