@@ -17,6 +17,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 			abort();                                                                                       \
 	} while (0)
 
+#define ROWS_MAX 2000 /* a few bytes can be many rows that are all alike: no use to compare them all */
+
 static void check_same(const struct figures_blob *a, const struct figures_blob *b)
 {
 	REQUIRE(a->figures.n == b->figures.n && a->behind.n == b->behind.n);
@@ -40,6 +42,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	uint32_t crc;
 
 	if (figures_blob_decode(data, n, codec_crc(data, n), &blob) < 0)
+		return 0;
+	if (blob.figures.n > ROWS_MAX || blob.behind.n > ROWS_MAX)
 		return 0;
 	REQUIRE(figures_blob_encode(&blob, &out, &crc) == 0);
 	REQUIRE(figures_blob_decode(out.data, out.n, crc, &again) == 0);
