@@ -7,7 +7,6 @@
  */
 #include "rpc/trace.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -16,7 +15,6 @@
 
 #include "base/arena.h"
 #include "base/array.h"
-#include "base/parse.h"
 #include "clock.h"
 #include "events/call_id.h"
 #include "events/op.h"
@@ -25,6 +23,7 @@
 #include "ingero/v1/ingero.pb-c.h"
 #include "probes/lease.h"
 #include "probes/target.h"
+#include "procs/process_list.h"
 #include "procs/procfs.h"
 #include "rpc/access.h"
 #include "rpc/answer.h"
@@ -476,47 +475,8 @@ static void scan(struct trace *t, uint32_t tgid)
 	(void)target_set_scan(t->context->targets, tgid, 0, scan_done, t); /* done is called in any case */
 }
 
-/* One process as /proc lists it. */
-struct listed_process {
-	uint32_t pid;
-	uint32_t ppid;
-	uint32_t uid;
-};
-
-typedef ARRAY(struct listed_process) listed_processes;
-
-static int processes_list(listed_processes *list)
-{
-	DIR *dir = opendir("/proc");
-	struct dirent *entry;
-	int r = 0;
-
-	if (!dir)
-		return -errno;
-	while (r == 0 && (entry = readdir(dir))) {
-		struct procfs_status status;
-		struct procfs_stat stat;
-		uint64_t pid;
-		int process_fd;
-
-		if (parse_u64(entry->d_name, UINT32_MAX, &pid) < 0)
-			continue;
-		process_fd = procfs_open_process(dirfd(dir), (uint32_t)pid);
-		if (process_fd < 0)
-			continue; /* gone */
-		if (procfs_stat_read(process_fd, &stat) == 0 && procfs_status_read(process_fd, &status) == 0) {
-			struct listed_process p = { (uint32_t)pid, stat.ppid, status.uids[0] };
-
-			r = ARRAY_PUSH(list, p);
-		}
-		(void)close(process_fd);
-	}
-	(void)closedir(dir);
-	return r;
-}
-
 /* Descendants that were there before the lease; later ones the kernel half follows. */
-static int descendants_follow(struct trace *t, const listed_processes *list)
+static int descendants_follow(struct trace *t, const process_list *list)
 {
 	bool found = true;
 
@@ -540,12 +500,13 @@ static int descendants_follow(struct trace *t, const listed_processes *list)
 
 static int processes_look(struct trace *t)
 {
-	listed_processes list = { .items = NULL };
+	CLEANUP(closep) int proc_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	process_list list = { .items = NULL };
 	int r;
 
 	if (!t->lease)
 		return 0; /* a source that has its processes already */
-	r = processes_list(&list);
+	r = proc_fd < 0 ? -errno : process_list_read(proc_fd, &list);
 	if (r == 0)
 		r = descendants_follow(t, &list);
 	for (size_t i = 0; r == 0 && i < list.n; i++)

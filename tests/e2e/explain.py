@@ -63,6 +63,9 @@ def main(build):
         fits("query", "\n".join(lines))
         check("all that are kept", len(lines) == answer["window"]["events"], len(lines))
         times = [json.loads(line)["timestamp"] for line in lines]
+        call = json.loads(lines[len(lines) // 2])
+        shown = json.loads(out("explain", "--db", db, "--json", call["id"]))["call"]
+        check("one call by its id", shown == {key: value for key, value in call.items() if key != "type"}, shown)
         check("in order", times == sorted(times))
         rows = out("query", "--db", db, "--limit", "5").splitlines()
         check("lines with tabs", len(rows) == 6 and rows[0].startswith("timestamp\tpid\t"), rows)

@@ -97,13 +97,15 @@ static bool near(double a, double b)
 
 static void row_check(const struct row *row)
 {
-	char path[] = "/tmp/ingero-sample-XXXXXX";
+	const char *temporary = getenv("TMPDIR");
+	char path[256];
 	const struct system_sample *want = &row->want;
 	struct system_sample got = { .time_ns = 0 };
 	struct system_sampler *sampler;
 	CLEANUP(closep) int dir_fd = -1;
 	int r;
 
+	(void)snprintf(path, sizeof(path), "%s/system_sample_XXXXXX", temporary ? temporary : P_tmpdir);
 	if (!mkdtemp(path))
 		CHECK_SKIP("no temporary directory");
 	dir_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
