@@ -97,19 +97,16 @@ int place_create(struct place *place)
 
 	if (fd < 0)
 		return -errno;
-	place->is_new = true;
 	return 0;
 }
 
-static int look(struct place *place, char *why, size_t why_bytes)
+/* Return: 0; -ENOENT when there is nothing; -ELOOP, -EEXIST, -errno */
+static int look(const struct place *place, char *why, size_t why_bytes)
 {
 	struct stat st;
 
-	if (lstat(place->path, &st) < 0) {
-		if (errno == ENOENT)
-			return place_create(place);
+	if (lstat(place->path, &st) < 0)
 		return -errno;
-	}
 	if (S_ISLNK(st.st_mode)) {
 		(void)snprintf(why, why_bytes, "'%s' is a link, which is not followed; name the file itself with --db",
 			       place->path);
@@ -122,6 +119,17 @@ static int look(struct place *place, char *why, size_t why_bytes)
 	return 0;
 }
 
+static int prepare(struct place *place, char *why, size_t why_bytes)
+{
+	int r = look(place, why, why_bytes); /* before anything is put beside it */
+
+	if (r == 0 || r == -ENOENT)
+		r = lock(place, why, why_bytes);
+	if (r == 0)
+		r = look(place, why, why_bytes);
+	return r == -ENOENT ? place_create(place) : r;
+}
+
 int place_open(struct place *place, const char *path, bool makes_directory, char *why, size_t why_bytes)
 {
 	int r;
@@ -129,9 +137,7 @@ int place_open(struct place *place, const char *path, bool makes_directory, char
 	why[0] = '\0';
 	r = resolve(place, path, makes_directory);
 	if (r == 0)
-		r = lock(place, why, why_bytes);
-	if (r == 0)
-		r = look(place, why, why_bytes);
+		r = prepare(place, why, why_bytes);
 	if (r < 0 && !why[0])
 		(void)snprintf(why, why_bytes, "cannot write '%s': %s; name another file with --db", path,
 			       strerror(-r));

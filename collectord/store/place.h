@@ -13,7 +13,6 @@
 struct place {
 	char path[PATH_MAX]; /* directory without links, and the name */
 	int lock_fd;
-	bool is_new; /* made by place_open() */
 };
 
 #define PLACE_INIT                                                                                                     \

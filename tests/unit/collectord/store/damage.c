@@ -66,7 +66,7 @@ static void one_page(uint32_t round)
 	struct store *store = NULL;
 	char name[64], sql[128], why[512] = "";
 	int64_t pages, used_page;
-	bool is_branch; /* of a table's tree: what is below it cannot be found any more */
+	bool is_branch; /* of a tree, or of the list of them: what is below it is not found again */
 
 	store_world_init(&world);
 	live_and_die(&world);
@@ -78,7 +78,9 @@ static void one_page(uint32_t round)
 	if (round < 2)
 		used_page = round; /* the header, and the next one, which says which pages are whose */
 	(void)snprintf(name, sizeof(name), "page %d of %d", (int)used_page + 1, (int)pages);
-	(void)snprintf(sql, sizeof(sql), "SELECT count(*) FROM dbstat WHERE pageno = %d AND pagetype = 'internal'",
+	(void)snprintf(sql, sizeof(sql),
+		       "SELECT count(*) FROM dbstat WHERE pageno = %d AND (pagetype = 'internal'"
+		       " OR name = 'sqlite_schema')",
 		       (int)used_page + 1);
 	is_branch = store_world_sql(&world, sql) > 0;
 	CHECK_INT_EQ(name, overwrite(world.path, (uint32_t)used_page, round), 0);

@@ -196,8 +196,7 @@ static void full_for_long(void)
 	store_books_read(world.path, world.n_calls, &books);
 	CHECK_INT_EQ("what is missing is what was counted", books.n_missing, state.not_kept);
 	CHECK_INT_EQ("what is missing is told",
-		     store_world_sql(&world, "SELECT sum(count) FROM gap WHERE reason = 'disk_full'"),
-		     state.not_kept);
+		     store_world_sql(&world, "SELECT sum(count) FROM gap WHERE reason = 'disk_full'"), state.not_kept);
 	CHECK_INT_EQ("figures are whole", books.n_counted[0], world.n_ticked);
 	CHECK("intact", books.is_intact && !books.n_doubled && !books.n_wrong);
 	store_world_done(&world);

@@ -139,6 +139,8 @@ static void places(void)
 	(void)snprintf(path, sizeof(path), "%s", world.directory);
 	world.options.is_own_place = false;
 	refuses("a directory", &world, -EEXIST, "no regular file");
+	(void)snprintf(other, sizeof(other), "%s.lock", world.directory);
+	CHECK("nothing is put beside it", access(other, F_OK) < 0);
 	(void)snprintf(path, sizeof(path), "%s/not/there.db", world.directory);
 	refuses("no directory", &world, -ENOENT, "No such");
 	world.options.is_own_place = true;

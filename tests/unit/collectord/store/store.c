@@ -63,6 +63,7 @@ static void round_trip(void)
 			store_world_calls(&world, store, cases[i].calls);
 			world.now_ns = MAX(world.now_ns, WORLD_FIRST_NS + (t + 1) * NSEC_PER_SEC * 101 / 100);
 			store_world_tick(&world, store);
+			CHECK_INT_EQ(cases[i].name, store_flush(store), 0);
 		}
 		CHECK_INT_EQ(cases[i].name, store_flush(store), 0);
 		store_state(store, &state);
