@@ -1,0 +1,497 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * SQL by a stranger, against the real daemon: whatever he tries is refused or stopped with a
+ * sentence of its own, nothing of another owner's comes out, and others are answered all the while.
+ *
+ * Under root the caller is another user than the daemon's; else the same, who sees no more.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sqlite3.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "ingero/ingero.h"
+#include "proto/frame.h"
+#include "tests/support/check.h"
+#include "tests/support/read_world.h"
+
+#define SQL "ingero.v1.Query.Sql"
+#define STATUS "ingero.v1.Query.Status"
+#define SECOND 1000000000ull
+#define UNIX 1700000000000000000ull
+#define LIMIT_NS (SECOND / 4) /* of what runs on for ever */
+#define CALLER_UID 54321      /* when the test is root: nobody of this machine */
+
+enum { LAUNCH = 3, WAIT = 5 }; /* of ops.def */
+
+static uid_t caller;
+static uid_t neighbour;
+
+/* ---- the file ---- */
+
+static void file_make(const char *path)
+{
+	struct sqlite3 *db = world_create(path);
+	struct figures_blob mine = { .figures = { .items = NULL } }, his = { .figures = { .items = NULL } };
+	struct stored_event e[2000];
+
+	world_boot(db, 1, 0, UNIX);
+	world_process(db, 1, 1, 11, caller, 0, "mine", SECOND);
+	world_process(db, 2, 1, 21, neighbour, 0, "secret", SECOND);
+	for (unsigned int i = 0; i < 2000; i++)
+		e[i] = world_event(1, i % 2 ? LAUNCH : WAIT, 11, (i + 1) * SECOND, 1000 + i);
+	(void)world_block(db, caller, 1, 1, e, 2000);
+	for (unsigned int i = 0; i < 777; i++)
+		e[i] = world_event(2, LAUNCH, 21, (i + 1) * SECOND, 1000000 + i);
+	(void)world_block(db, neighbour, 1, 2, e, 777);
+	world_count(&mine, 1, LAUNCH, 5000, 1500);
+	world_count(&his, 2, LAUNCH, 9000, 1000000);
+	world_figures(db, 10, caller, 1, SECOND, 11 * SECOND, &mine);
+	world_figures(db, 10, neighbour, 1, SECOND, 11 * SECOND, &his);
+	world_finding(db, "00000000000000aa", caller, 1, 1, 11, FINDING_HIGH, SECOND, SECOND, 2 * SECOND, 0, 0, "");
+	world_finding(db, "00000000000000bb", neighbour, 1, 2, 21, FINDING_HIGH, SECOND, SECOND, 2 * SECOND, 0, 0, "");
+	world_exec(db, "INSERT INTO frame VALUES (1, 'open', 'a.c', 1, 0), (2, 'hidden', 'b.c', 2, 0)");
+	world_exec(db, "INSERT INTO stack VALUES (1, 54321, x'01', 1), (2, 54322, x'02', 1)");
+	world_exec(db, "UPDATE stack SET uid = (SELECT uid FROM process WHERE process.id = stack.id)");
+	figures_blob_done(&mine);
+	figures_blob_done(&his);
+	CHECK_INT_EQ("the file", sqlite3_close(db), SQLITE_OK);
+	CHECK_INT_EQ("its mode", chmod(path, 0600), 0);
+}
+
+/* ---- asking ---- */
+
+struct answer {
+	bool is_over;
+	int r;
+	uint32_t code;
+	char text[1100];
+	size_t n_rows;
+	bool is_cut;
+	struct buf first; /* of each row, its first value, in words, one behind another */
+};
+
+static void on_reply(struct ingero_stream *stream, const ProtobufCMessage *message, void *data)
+{
+	const Ingero__V1__SqlReply *reply = (const Ingero__V1__SqlReply *)message;
+	struct answer *a = data;
+
+	(void)stream;
+	for (size_t i = 0; i < reply->n_rows; i++) {
+		const Ingero__V1__SqlValue *v = reply->rows[i]->n_values ? reply->rows[i]->values[0] : NULL;
+
+		if (a->first.n > 200 || !v)
+			continue;
+		buf_append_text(&a->first, a->first.n ? " " : "");
+		if (v->value_case == INGERO__V1__SQL_VALUE__VALUE_INTEGER)
+			buf_printf(&a->first, "%lld", (long long)v->integer);
+		else if (v->value_case == INGERO__V1__SQL_VALUE__VALUE_REAL)
+			buf_printf(&a->first, "%g", v->real);
+		else if (v->value_case == INGERO__V1__SQL_VALUE__VALUE_TEXT)
+			buf_printf(&a->first, "%.60s", v->text);
+		else
+			buf_append_text(&a->first, "NULL");
+	}
+	a->n_rows += reply->n_rows;
+	a->is_cut |= reply->is_cut;
+}
+
+static struct ingero *connection;
+
+static void on_end(struct ingero_stream *stream, int r, void *data)
+{
+	struct answer *a = data;
+
+	(void)stream;
+	a->is_over = true;
+	a->r = r;
+	a->code = r == -EREMOTEIO ? ingero_last_code(connection) : 0;
+	(void)snprintf(a->text, sizeof(a->text), "%s", r ? ingero_last_error(connection) : "");
+}
+
+static void turn(struct ingero *ingero)
+{
+	struct pollfd p = { .fd = ingero_fd(ingero), .events = ingero_events(ingero) };
+
+	(void)poll(&p, 1, -1);
+	if (ingero_process(ingero) < 0) {
+		fprintf(stderr, "the daemon is gone\n");
+		exit(1);
+	}
+}
+
+static struct ingero_stream *sql_start(const char *sql, uint64_t rows_max, uint64_t limit_ns, struct answer *ret)
+{
+	Ingero__V1__SqlRequest request = INGERO__V1__SQL_REQUEST__INIT;
+	struct ingero_stream *stream = NULL;
+
+	*ret = (struct answer){ .first = BUF_INIT };
+	request.sql = (char *)(uintptr_t)sql;
+	request.rows_max = rows_max;
+	request.time_limit_ns = limit_ns;
+	CHECK_INT_EQ(sql, ingero_stream_start(connection, SQL, &request.base, on_reply, on_end, ret, &stream), 0);
+	return stream;
+}
+
+static void sql_run(const char *sql, uint64_t rows_max, uint64_t limit_ns, struct answer *ret)
+{
+	if (!sql_start(sql, rows_max, limit_ns, ret))
+		return;
+	while (!ret->is_over)
+		turn(connection);
+}
+
+/* ---- what is answered ---- */
+
+#define FOR_EVER "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) "
+
+static const struct {
+	const char *name;
+	const char *sql;
+	const char *want; /* first values */
+} answered[] = {
+	{ "own calls", "SELECT count(*) FROM events", "2000" },
+	{ "only own owners", "SELECT count(DISTINCT uid) FROM events", "1" },
+	{ "asked for others", "SELECT count(*) FROM events WHERE uid <> (SELECT min(uid) FROM processes)", "0" },
+	{ "always true", "SELECT count(*) FROM events WHERE uid > 0 OR 1", "2000" },
+	{ "his pid", "SELECT count(*) FROM events WHERE pid = 21", "0" },
+	{ "an expression that fails on his rows alone",
+	  "SELECT count(*) FROM events WHERE abs(-9223372036854775807 - (duration >= 1000000)) > 0", "2000" },
+	{ "a name of a table as a name of his own", "WITH process AS (SELECT 1 AS id) SELECT count(*) FROM process",
+	  "1" },
+	{ "joined with itself", "SELECT count(*) FROM processes a, processes b WHERE a.uid <> b.uid", "0" },
+	{ "row numbers tell of nobody else", "SELECT max(rowid) FROM events", "2000" },
+	{ "own figures", "SELECT count FROM operations", "5000" },
+	{ "own buckets", "SELECT sum(count) FROM event_aggregates", "5000" },
+	{ "own processes", "SELECT name FROM processes", "mine" },
+	{ "own names", "SELECT name FROM process_names", "mine" },
+	{ "own findings", "SELECT id FROM findings", "00000000000000aa" },
+	{ "the same by their other name", "SELECT id FROM causal_chains", "00000000000000aa" },
+	{ "own stacks", "SELECT hash FROM stack_traces", "1" },
+	{ "his stack by its number", "SELECT count(*) FROM stack_traces WHERE hash = 2", "0" },
+	{ "a window",
+	  "SELECT count(*) FROM events WHERE timestamp >= 1700000000000000000 + 11000000000 AND timestamp < "
+	  "1700000000000000000 + 21000000000",
+	  "10" },
+	{ "one moment", "SELECT duration FROM events WHERE timestamp = 1700000000000000000 + 11000000000", "1010" },
+	{ "a fraction of a moment", "SELECT count(*) FROM events WHERE duration > 2998.5", "1" },
+	{ "not a number", "SELECT count(*) FROM events WHERE pid = 'eleven'", "0" },
+	{ "a number as a text", "SELECT count(*) FROM events WHERE pid = '11'", "2000" },
+	{ "an operation by its short name", "SELECT count(*) FROM events WHERE op_name = 'cudaStreamSync'", "0" },
+	{ "an operation by its name", "SELECT count(*) FROM events WHERE op_name = 'cudaStreamSynchronize'", "1000" },
+	{ "joined with names, as Ingero's users do",
+	  "SELECT count(*) FROM events e JOIN ops o ON e.source = o.source_id AND e.op = o.op_id "
+	  "WHERE o.name = 'cudaStreamSync'",
+	  "1000" },
+	{ "the newest", "SELECT duration FROM events ORDER BY timestamp DESC LIMIT 3", "2999 2998 2997" },
+	{ "the oldest", "SELECT duration FROM events ORDER BY timestamp LIMIT 2 OFFSET 1", "1001 1002" },
+	{ "a list", "SELECT count(*) FROM events WHERE op_name IN ('cudaLaunchKernel', 'cudaMalloc')", "1000" },
+	{ "grouped, through the sorter", "SELECT op_name FROM events GROUP BY op_name, duration ORDER BY 1 LIMIT 1",
+	  "cudaLaunchKernel" },
+	{ "times in words", "SELECT datetime(min(timestamp) / 1000000000, 'unixepoch') FROM events",
+	  "2023-11-14 22:13:21" },
+	{ "local times", "SELECT length(datetime(0, 'unixepoch', 'localtime'))", "19" },
+	{ "a window function", "SELECT max(n) FROM (SELECT row_number() OVER (ORDER BY duration) n FROM events)",
+	  "2000" },
+	{ "blame adds up", "SELECT count(*) FROM events WHERE on_cpu + runnable <> duration_raw", "0" },
+	{ "what is not measured is not zero", "SELECT count(device) FROM events", "0" },
+	{ "a plan", "EXPLAIN QUERY PLAN SELECT 1", "" },
+	{ "a comment behind it", "SELECT 1; -- that is all", "1" },
+};
+
+static void answered_test(void)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(answered); i++) {
+		struct answer a;
+
+		sql_run(answered[i].sql, 0, 0, &a);
+		CHECK_INT_EQ(answered[i].name, a.r, 0);
+		CHECK_STR_EQ(answered[i].name, a.text, "");
+		if (answered[i].want[0])
+			CHECK_STR_EQ(answered[i].name, buf_text(&a.first), answered[i].want);
+		buf_done(&a.first);
+	}
+}
+
+/* ---- what is refused ---- */
+
+static const struct {
+	const char *name;
+	const char *sql;
+	uint32_t code;
+	const char *text; /* in the sentence */
+} refused[] = {
+	{ "writing", "INSERT INTO events (pid) VALUES (1)", 0, "" },
+	{ "changing", "UPDATE events SET pid = 1", 0, "" },
+	{ "deleting", "DELETE FROM events", 0, "" },
+	{ "writing behind WITH", "WITH x AS (SELECT 1)\tINSERT INTO events (pid) SELECT * FROM x", 0, "" },
+	{ "a table", "CREATE TABLE t (a)", CALL_ERROR_NOT_ALLOWED, "" },
+	{ "a temporary table", "CREATE TEMP TABLE t (a)", CALL_ERROR_NOT_ALLOWED, "" },
+	{ "a table of the answer", "CREATE TABLE t AS SELECT * FROM events", CALL_ERROR_NOT_ALLOWED, "" },
+	{ "a view", "CREATE VIEW v AS SELECT 1", CALL_ERROR_NOT_ALLOWED, "" },
+	{ "a temporary view", "CREATE TEMP VIEW v AS SELECT * FROM events", CALL_ERROR_NOT_ALLOWED, "" },
+	{ "a trigger", "CREATE TEMP TRIGGER t AFTER INSERT ON events BEGIN SELECT 1; END", 0, "" },
+	{ "a virtual table", "CREATE VIRTUAL TABLE t USING fts5(a)", CALL_ERROR_NOT_ALLOWED, "" },
+	{ "one of ours", "CREATE VIRTUAL TABLE t USING events", CALL_ERROR_NOT_ALLOWED, "" },
+	{ "dropping", "DROP TABLE events", 0, "" },
+	{ "altering", "ALTER TABLE events RENAME TO e", 0, "" },
+	{ "the file", "ATTACH '/var/lib/ingero/ingero.db' AS d", CALL_ERROR_NOT_ALLOWED, "ATTACH" },
+	{ "the file by its address", "ATTACH 'file:/etc/passwd?mode=ro' AS d", CALL_ERROR_NOT_ALLOWED, "ATTACH" },
+	{ "detaching", "DETACH main", CALL_ERROR_NOT_ALLOWED, "DETACH" },
+	{ "a copy", "VACUUM INTO '/tmp/stolen.db'", 0, "only read" },
+	{ "packing", "VACUUM", 0, "only read" },
+	{ "statistics", "ANALYZE", CALL_ERROR_NOT_ALLOWED, "" },
+	{ "an index", "REINDEX", 0, "only read" },
+	{ "a setting", "PRAGMA query_only = 0", CALL_ERROR_NOT_ALLOWED, "PRAGMA" },
+	{ "a harmless setting", "PRAGMA user_version", CALL_ERROR_NOT_ALLOWED, "PRAGMA" },
+	{ "a setting as a table", "SELECT * FROM pragma_database_list", CALL_ERROR_NOT_ALLOWED, "" },
+	{ "a list of tables", "SELECT * FROM pragma_table_list", CALL_ERROR_NOT_ALLOWED, "" },
+	{ "a transaction", "BEGIN", CALL_ERROR_NOT_ALLOWED, "BEGIN" },
+	{ "an end of ours", "COMMIT", CALL_ERROR_NOT_ALLOWED, "COMMIT" },
+	{ "a mark", "SAVEPOINT s", CALL_ERROR_NOT_ALLOWED, "SAVEPOINT" },
+	{ "the schema", "SELECT * FROM sqlite_master", CALL_ERROR_NOT_ALLOWED, "sqlite_master" },
+	{ "the schema by its other name", "SELECT * FROM sqlite_schema", CALL_ERROR_NOT_ALLOWED, "" },
+	{ "the temporary schema", "SELECT * FROM sqlite_temp_master", CALL_ERROR_NOT_ALLOWED, "" },
+	{ "tables of the file", "SELECT * FROM block_data", CALL_ERROR_INVALID, "no such table" },
+	{ "with their database", "SELECT * FROM main.process", CALL_ERROR_INVALID, "no such table" },
+	{ "pages", "SELECT * FROM dbstat", CALL_ERROR_INVALID, "no such table" },
+	{ "statements", "SELECT * FROM sqlite_stmt", 0, "" },
+	{ "JSON as a table", "SELECT * FROM json_each('[1,2]')", CALL_ERROR_INVALID, "" },
+	{ "full text", "SELECT fts5('x')", 0, "" },
+	{ "a library", "SELECT load_extension('/tmp/x.so')", 0, "load_extension" },
+	{ "a tokenizer", "SELECT fts3_tokenizer('simple')", 0, "fts3_tokenizer" },
+	{ "a pointer of ours", "SELECT sqlite_log(1, 'x')", 0, "" },
+	{ "a name of ours", "SELECT sqlite_source_id()", CALL_ERROR_NOT_ALLOWED, "sqlite_source_id" },
+	{ "a file", "SELECT readfile('/etc/shadow')", CALL_ERROR_INVALID, "readfile" },
+	{ "gigabytes by format", "SELECT length(printf('%.*c', 900000000, 'x'))", CALL_ERROR_NOT_ALLOWED, "printf" },
+	{ "the same by its other name", "SELECT format('%900000000d', 1)", CALL_ERROR_NOT_ALLOWED, "format" },
+	{ "gigabytes of zeros", "SELECT zeroblob(900000000)", CALL_ERROR_NOT_ALLOWED, "zeroblob" },
+	{ "gigabytes of noise", "SELECT randomblob(900000000)", CALL_ERROR_NOT_ALLOWED, "randomblob" },
+	{ "twice as much", "SELECT hex('x')", CALL_ERROR_NOT_ALLOWED, "hex" },
+	{ "many times as much", "SELECT replace('aa', 'a', 'bb')", CALL_ERROR_NOT_ALLOWED, "replace" },
+	{ "all of it in one text", "SELECT group_concat(id) FROM events", CALL_ERROR_NOT_ALLOWED, "group_concat" },
+	{ "quoted", "SELECT quote('x')", CALL_ERROR_NOT_ALLOWED, "quote" },
+	{ "characters", "SELECT char(65)", CALL_ERROR_NOT_ALLOWED, "char" },
+	{ "two statements", "SELECT 1; SELECT 2", CALL_ERROR_INVALID, "one statement" },
+	{ "a second one that writes", "SELECT 1; DROP TABLE events", CALL_ERROR_INVALID, "one statement" },
+	{ "a second one behind a comment", "SELECT 1; /* x */ ATTACH 'a' AS b", CALL_ERROR_INVALID, "one statement" },
+	{ "none", "", CALL_ERROR_INVALID, "no statement" },
+	{ "blanks", "  -- nothing", CALL_ERROR_INVALID, "no statement" },
+	{ "nonsense", "SELEKT 1", CALL_ERROR_INVALID, "syntax" },
+	{ "a column in double quotes that is none", "SELECT \"no such column\"", CALL_ERROR_INVALID, "no such column" },
+	{ "a parameter", "SELECT ?1", CALL_ERROR_INVALID, "" },
+	{ "itself", "WITH events AS (SELECT * FROM events) SELECT * FROM events", CALL_ERROR_INVALID, "circular" },
+	{ "an overflow", "SELECT abs(-9223372036854775807 - 1)", CALL_ERROR_INVALID, "overflow" },
+	{ "a long pattern",
+	  "SELECT 1 FROM events WHERE comm LIKE "
+	  "'%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%"
+	  "a"
+	  "%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%"
+	  "a%a"
+	  "%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%a%"
+	  "a%a'",
+	  CALL_ERROR_INVALID, "pattern" },
+	{ "too many columns in one",
+	  "SELECT * FROM events a, events b, events c, events d, events e, events f, events g", CALL_ERROR_INVALID,
+	  "" },
+	{ "eleven selects in one",
+	  "SELECT 1 UNION SELECT 2 UNION SELECT 3 UNION SELECT 4 UNION SELECT 5 UNION SELECT 6 UNION SELECT 7 UNION "
+	  "SELECT 8 UNION SELECT 9 UNION SELECT 10 UNION SELECT 11",
+	  CALL_ERROR_INVALID, "compound" },
+	/* Stopped: */
+	{ "recursion without an end", FOR_EVER "SELECT count(*) FROM c", CALL_ERROR_DEADLINE,
+	  "the statement took longer than its limit of 0.25 s" },
+	{ "recursion that gives rows for ever", FOR_EVER "SELECT x FROM c WHERE x < 0", CALL_ERROR_DEADLINE,
+	  "stopped" },
+	{ "everything with everything", "SELECT count(*) FROM events a, events b, events c", CALL_ERROR_DEADLINE,
+	  "stopped" },
+	{ "everything with everything, sorted",
+	  "SELECT max(a.duration + b.duration) FROM events a, events b, events c "
+	  "GROUP BY a.id, b.id ORDER BY 1",
+	  CALL_ERROR_DEADLINE, "stopped" },
+	{ "figures with figures", "SELECT count(*) FROM event_aggregates a, events b, events c, events d",
+	  CALL_ERROR_DEADLINE, "stopped" },
+	{ "patterns", "SELECT count(*) FROM events a, events b WHERE a.id LIKE '%1%2%3%4%5%6%7%8%9%' || b.id",
+	  CALL_ERROR_DEADLINE, "stopped" },
+	{ "a text that doubles",
+	  "WITH RECURSIVE d(t) AS (SELECT 'xxxxxxxxxxxxxxxx' UNION ALL SELECT t || t FROM d) SELECT length(t) FROM d",
+	  CALL_ERROR_QUOTA, "1000000 bytes" },
+	{ "a queue without an end",
+	  "WITH RECURSIVE d(n, t) AS (SELECT 1, substr('" /* 64 */
+	  "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx', 1) UNION ALL SELECT n + 1, t || t FROM d "
+	  "WHERE n < 15) SELECT count(*) FROM d a, d b, d c, d d1, d e, d f ORDER BY a.t || b.t || c.t",
+	  0, "" },
+};
+
+static void refused_test(struct ingero *second)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(refused); i++) {
+		Ingero__V1__StatusRequest request = INGERO__V1__STATUS_REQUEST__INIT;
+		ProtobufCMessage *reply = NULL;
+		struct answer a;
+
+		sql_run(refused[i].sql, 0, LIMIT_NS, &a);
+		if (!refused[i].code && a.r == 0) { /* may be answered, if that is within its limits */
+			CHECK(refused[i].name, strstr(refused[i].sql, "d1") != NULL);
+			buf_done(&a.first);
+			continue;
+		}
+		CHECK_INT_EQ(refused[i].name, a.r, -EREMOTEIO);
+		if (refused[i].code)
+			CHECK_INT_EQ(refused[i].name, a.code, refused[i].code);
+		CHECK(refused[i].name, a.code != CALL_ERROR_INTERNAL); /* the process answered: it was not killed */
+		CHECK(refused[i].name, a.text[0] && !strchr(a.text, '\n'));
+		if (!strstr(a.text, refused[i].text))
+			CHECK_STR_EQ(refused[i].name, a.text, refused[i].text);
+		buf_done(&a.first);
+		CHECK_INT_EQ(refused[i].name, ingero_call(second, STATUS, &request.base, 0, &reply), 0);
+		if (reply)
+			protobuf_c_message_free_unpacked(reply, NULL);
+	}
+}
+
+/* ---- how much ---- */
+
+static void rows_test(void)
+{
+	static const struct {
+		const char *name;
+		const char *sql;
+		uint64_t rows_max;
+		size_t n_rows;
+		bool is_cut;
+	} cases[] = {
+		{ "fewer than asked for", "SELECT id FROM events", 3000, 2000, false },
+		{ "just as many", "SELECT id FROM events", 2000, 2000, false },
+		{ "one less", "SELECT id FROM events", 1999, 1999, true },
+		{ "unless asked: ten thousand", FOR_EVER "SELECT x FROM c", 0, 10000, true },
+		{ "more than fits the way",
+		  FOR_EVER "SELECT x, 'a text of some length, so that it fills the way' FROM c", 200000, 200000, true },
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct answer a;
+
+		sql_run(cases[i].sql, cases[i].rows_max, 0, &a);
+		CHECK_STR_EQ(cases[i].name, a.text, "");
+		CHECK_INT_EQ(cases[i].name, a.n_rows, cases[i].n_rows);
+		CHECK_INT_EQ(cases[i].name, a.is_cut, cases[i].is_cut);
+		buf_done(&a.first);
+	}
+}
+
+/* As many as one user may run at once, all for ever: another one's question waits until one of them is stopped. */
+static void waiting_test(void)
+{
+	struct ingero_stream *streams[4];
+	struct answer busy[4], last;
+
+	for (size_t i = 0; i < 4; i++)
+		streams[i] = sql_start(FOR_EVER "SELECT count(*) FROM c", 0, 500 * SECOND, &busy[i]);
+	(void)sql_start("SELECT 7", 0, 0, &last);
+	CHECK_INT_EQ("stopped", ingero_stream_stop(streams[2]), 0);
+	while (!last.is_over || !busy[2].is_over)
+		turn(connection);
+	CHECK_STR_EQ("its turn came", buf_text(&last.first), "7");
+	CHECK("only the one that was stopped ended", !busy[0].is_over && !busy[1].is_over && !busy[3].is_over);
+	for (size_t i = 0; i < 4; i++) {
+		if (!busy[i].is_over)
+			CHECK_INT_EQ("stopped, too", ingero_stream_stop(streams[i]), 0);
+		while (!busy[i].is_over)
+			turn(connection);
+		CHECK("cancelled", busy[i].r == -ECANCELED || busy[i].code == CALL_ERROR_CANCELLED);
+		buf_done(&busy[i].first);
+	}
+	buf_done(&last.first);
+}
+
+/* ---- the daemon ---- */
+
+static pid_t daemon_start(const char *socket_path, const char *db)
+{
+	const char *const argv[] = { INGERO_COLLECTORD, "--socket", socket_path, "--read-db", db, NULL };
+	pid_t pid = 0;
+
+	CHECK_INT_EQ("the daemon", posix_spawn(&pid, argv[0], NULL, NULL, (char *const *)(uintptr_t)argv, environ), 0);
+	return pid;
+}
+
+static struct ingero *connect_to(const char *socket_path, pid_t daemon)
+{
+	struct ingero_options options = { .socket_path = socket_path, .program = "test" };
+	struct ingero *ingero = NULL;
+	char error[512];
+	int r;
+
+	while ((r = ingero_open(&options, error, sizeof(error), &ingero)) == -ENOENT || r == -ECONNREFUSED) {
+		if (kill(daemon, 0) < 0 && errno == ESRCH)
+			break;
+		(void)poll(NULL, 0, 10); /* until it listens */
+	}
+	if (r) {
+		fprintf(stderr, "no connection: %s\n", error);
+		exit(1);
+	}
+	return ingero;
+}
+
+/* As the caller, in a process of its own: its checks count through its exit status. */
+static int be_caller(const char *socket_path, pid_t daemon)
+{
+	struct ingero *second;
+
+	if (geteuid() == 0 && (setgid(caller) || setuid(caller)))
+		return 1;
+	connection = connect_to(socket_path, daemon);
+	second = connect_to(socket_path, daemon);
+	answered_test();
+	refused_test(second);
+	rows_test();
+	waiting_test();
+	ingero_close(second);
+	ingero_close(connection);
+	return check_result();
+}
+
+int main(void)
+{
+	char dir[] = "/tmp/ingero-test-XXXXXX", db[64], socket_path[64], name[96];
+	pid_t daemon, child;
+	int status = 0;
+
+	caller = geteuid() == 0 ? CALLER_UID : getuid();
+	neighbour = caller + 1;
+	if (!mkdtemp(dir) || chmod(dir, 0711))
+		return 1;
+	(void)snprintf(db, sizeof(db), "%s/db", dir);
+	(void)snprintf(socket_path, sizeof(socket_path), "%s/socket", dir);
+	file_make(db);
+	daemon = daemon_start(socket_path, db);
+	child = fork();
+	if (child == 0)
+		_exit(be_caller(socket_path, daemon));
+	CHECK_INT_EQ("the caller", waitpid(child, &status, 0), child);
+	CHECK_INT_EQ("the caller's checks", status, 0);
+
+	CHECK_INT_EQ("the daemon lives", kill(daemon, SIGTERM), 0);
+	CHECK_INT_EQ("and ends", waitpid(daemon, &status, 0), daemon);
+	CHECK_INT_EQ("well", status, 0);
+	for (size_t i = 0; i < 4; i++) {
+		static const char *const ends[] = { "", "-wal", "-shm", "-journal" };
+
+		(void)snprintf(name, sizeof(name), "%s%s", db, ends[i]);
+		(void)unlink(name);
+	}
+	(void)unlink(socket_path);
+	CHECK_INT_EQ("nothing else is left", rmdir(dir), 0);
+	return check_result();
+}
