@@ -44,8 +44,8 @@ static void help_test(const struct command *command, unsigned int columns)
 
 int main(void)
 {
-	static const char *const absent[] = { "check",	  "mcp",     "dashboard", "export",	"merge",
-					      "annotate", "migrate", "rates",	  "completion", "fleet-push" };
+	static const char *const absent[] = { "check",	 "mcp",	  "dashboard",	"merge",     "annotate",
+					      "migrate", "rates", "completion", "fleet-push" };
 	CLEANUP(buf_done) struct buf manual = BUF_INIT;
 
 	(void)setlocale(LC_CTYPE, "C.UTF-8");

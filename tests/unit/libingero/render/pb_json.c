@@ -47,6 +47,7 @@ static void event_test(void)
 	event.reasons = reasons;
 	event.n_reasons = ARRAY_SIZE(reasons);
 	event.blame_ns = &blame;
+	event.id = "1.2a.7";
 
 	CHECK_INT_EQ("event", pb_json_line(&out, "event", &event.base, NULL), 0);
 	CHECK_STR_EQ("event", buf_text(&out),
@@ -54,7 +55,7 @@ static void event_test(void)
 		     "\"process_name\":\"py\\\"thon\",\"source\":\"\",\"op\":\"cudaMalloc\","
 		     "\"duration_ns\":9007199254740993,\"duration_raw_ns\":0,\"args\":[0,18446744073709551615],"
 		     "\"ret_code\":-2,\"uid\":0,\"reasons\":[\"slow\",\"sync\"],\"depth\":0,"
-		     "\"blame_ns\":{\"on_cpu\":7,\"quota\":0}}\n");
+		     "\"blame_ns\":{\"on_cpu\":7,\"quota\":0},\"id\":\"1.2a.7\"}\n");
 }
 
 static void summary_test(void)
@@ -86,7 +87,7 @@ static void summary_test(void)
 	buf_done(&out);
 	CHECK_INT_EQ("not a number", pb_json_line(&out, "summary", &summary.base, NULL), 0);
 	CHECK("not a number", strstr(buf_text(&out), "\"probe_ratio\":null,"));
-	CHECK("not skipped", strstr(buf_text(&out), "\"more\":false}"));
+	CHECK("not skipped", strstr(buf_text(&out), "\"more\":false,"));
 }
 
 /* Of a choice only the chosen one is there. */
