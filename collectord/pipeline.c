@@ -86,6 +86,7 @@ int pipeline_new(const struct pipeline_options *options, struct pipeline **ret_p
 		r = system_sampler_new(p->proc_fd, &p->sampler);
 	if (r < 0)
 		return r;
+	ticker_begin(p->ticker, p->source->ops->now_ns(p->source));
 	engine_set_cpus(p->engine, (uint32_t)MAX(sysconf(_SC_NPROCESSORS_ONLN), 0));
 	*ret_pipeline = TAKE_PTR(p);
 	return 0;
@@ -243,12 +244,19 @@ static void tick(struct pipeline *p, bool is_last)
 	tick_done(&tick);
 }
 
+/* Nobody watches: the next second that is judged and kept begins no earlier than here. */
+static void pass(struct pipeline *p)
+{
+	pipeline_collect(p);
+	ticker_begin(p->ticker, p->source->ops->now_ns(p->source));
+}
+
 void pipeline_tick(struct pipeline *p, bool is_watched)
 {
 	if (is_watched || p->was_watched)
 		tick(p, !is_watched);
 	else
-		pipeline_collect(p);
+		pass(p);
 	p->was_watched = is_watched;
 	(void)figures_forget_gone(p->figures, is_watched ? 0 : UINT64_MAX, is_watched ? GONE_MAX : 0);
 }

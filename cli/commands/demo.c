@@ -11,6 +11,7 @@
 #include "cli/command.h"
 #include "cli/connect.h"
 #include "cli/demo_file.h"
+#include "cli/explain/finding.h"
 #include "cli/explain/report.h"
 #include "cli/output.h"
 #include "cli/time.h"
@@ -137,13 +138,15 @@ static int list_show(bool no_color)
 /* ---- one of them ---- */
 
 /* What the database says of it, as `ingero explain` would. */
-static void explain(struct ingero *ingero, const struct trace_result *result, bool no_color)
+static void explain(struct ingero *ingero, const struct trace_result *result, const char *db_path, bool no_color)
 {
 	CLEANUP(output_done) struct output out = OUTPUT_INIT(STDOUT_FILENO);
 	struct text_style style = output_style(STDOUT_FILENO, no_color);
 	Ingero__V1__ExplainRequest request = INGERO__V1__EXPLAIN_REQUEST__INIT;
 	Ingero__V1__Span span = INGERO__V1__SPAN__INIT;
-	struct explain_question question = { .now_unix_ns = clock_now_unix_ns(), .whose = "of this demo" };
+	struct explain_question question = {
+		.now_unix_ns = clock_now_unix_ns(), .whose = "of this demo", .db = db_path, .is_forgotten = !db_path
+	};
 	ProtobufCMessage *reply = NULL;
 
 	span.from_unix_ns = result->start_unix_ns;
@@ -162,6 +165,7 @@ static struct trace_result play(const struct demo_fields *f, const struct demo_r
 {
 	static char record[] = "slow";
 	CLEANUP(demo_file_done) struct demo_file file = DEMO_FILE_INIT;
+	struct explain_command command = explain_command(f->db_path);
 	char scenario[64];
 	const char *args[] = { "--demo", scenario, NULL, NULL, NULL };
 	struct connect_wish connect = {
@@ -174,7 +178,10 @@ static struct trace_result play(const struct demo_fields *f, const struct demo_r
 		.request = &request,
 		.view = trace_view_choose(f->is_json, /* has_program= */ false),
 		.no_color = f->no_color,
-		.setting = { .scope = "of this demo", .kept = "slow calls and 1 in 64", .demo = row->name },
+		.setting = { .scope = "of this demo",
+			     .kept = "slow calls and 1 in 64",
+			     .demo = row->name,
+			     .explain = f->db_path ? command.text : NULL },
 	};
 	struct trace_result result = { .status = COMMAND_FAILED, .is_interrupted = true };
 	struct ingero *ingero;
@@ -200,7 +207,7 @@ static struct trace_result play(const struct demo_fields *f, const struct demo_r
 	request.figures_period_ns = f->is_json ? 0 : TRACE_FIGURES_PERIOD_NS;
 	result = trace_session_run(&ingero, &wish);
 	if (ingero && !f->is_json && !result.is_gone)
-		explain(ingero, &result, f->no_color);
+		explain(ingero, &result, f->db_path, f->no_color);
 	ingero_close(ingero);
 	return result;
 }
@@ -213,8 +220,8 @@ static void farewell(const struct demo_fields *f)
 
 	text_line(&out.buf, &style, TEXT_PLAIN, "%s", "");
 	if (f->db_path)
-		(void)buf_printf(&text, "This was a demo. It is kept; to ask again: ingero explain --db %s",
-				 option_quote(f->db_path).text);
+		(void)buf_printf(&text, "This was a demo. It is kept; to ask again: %s",
+				 explain_command(f->db_path).text);
 	else
 		(void)buf_append_text(&text, "This was a demo: nothing of it was kept but a temporary file, which is "
 					     "removed; '--db FILE' keeps it to try explain and query on.");

@@ -192,7 +192,7 @@ static int explain_run(const void *fields, const struct options_rest *rest)
 			     .id = rest->argc ? rest->argv[0] : NULL,
 			     .now_unix_ns = clock_now_unix_ns() };
 	struct connect_wish wish = { .command = "explain", .kind = CONNECT_READ, .db_path = e.fields->db_path };
-	struct explain_question question = { .now_unix_ns = e.now_unix_ns, .is_one = e.id };
+	struct explain_question question = { .now_unix_ns = e.now_unix_ns, .is_one = e.id, .db = e.fields->db_path };
 	const char *sentence = contradiction(e.fields, e.id);
 	struct caller caller = caller_get();
 	CLEANUP(reply_freep) Ingero__V1__ExplainReply *reply = NULL;

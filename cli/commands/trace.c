@@ -10,6 +10,7 @@
 #include "base/buf.h"
 #include "cli/command.h"
 #include "cli/connect.h"
+#include "cli/explain/finding.h"
 #include "cli/output.h"
 #include "cli/trace/session.h"
 
@@ -217,6 +218,7 @@ static int trace_run(const void *fields, const struct options_rest *rest)
 {
 	struct trace t = { .fields = fields, .caller = caller_get() };
 	const struct trace_fields *f = fields;
+	struct explain_command command = explain_command(f->db_path);
 	bool has_scope = f->pids.n || f->uids.n || f->is_all;
 	uint32_t own = t.caller.uid;
 	Ingero__V1__TraceRequest request = INGERO__V1__TRACE_REQUEST__INIT;
@@ -225,7 +227,7 @@ static int trace_run(const void *fields, const struct options_rest *rest)
 		.request = &request,
 		.view = trace_view_choose(f->is_json, rest->argc > 0),
 		.no_color = f->no_color,
-		.setting = { .scope = t.scope, .kept = t.kept },
+		.setting = { .scope = t.scope, .kept = t.kept, .explain = command.text },
 		.program = rest->argc ? rest->argv : NULL,
 	};
 	const char *sentence = contradiction(f, rest);

@@ -6,6 +6,7 @@
 #include "cli/caller.h"
 #include "cli/explain/bars.h"
 #include "cli/lost.h"
+#include "cli/options.h"
 #include "cli/time.h"
 #include "cli/trace/rows.h"
 #include "libingero/render/units.h"
@@ -204,6 +205,18 @@ static void advice_append(const Ingero__V1__Finding *f, size_t most, const struc
 		text_paragraph(out, style, i ? "           " : "  do       ", f->advice[i]);
 }
 
+struct explain_command explain_command(const char *db)
+{
+	struct explain_command command = { .text = "ingero explain" };
+
+	if (db && strlen(db) < sizeof(command.text) / 2)
+		(void)snprintf(command.text, sizeof(command.text), "ingero explain --db %s",
+			       strpbrk(db, " \t'\"\\$&;*?#()<>|`") ? option_quote(db).text : db);
+	else if (db)
+		(void)snprintf(command.text, sizeof(command.text), "ingero explain --db FILE");
+	return command;
+}
+
 static void proof_append(const struct explain_finding *e, bool has_more, const struct text_style *style,
 			 struct buf *out)
 {
@@ -221,8 +234,8 @@ static void proof_append(const struct explain_finding *e, bool has_more, const s
 		(void)buf_append_text(&text, ", nothing lost");
 	else
 		(void)buf_append_text(&text, "; something was lost meanwhile: see the end");
-	if (has_more)
-		(void)buf_printf(&text, " · more: ingero explain %.*s", (int)e->id_chars, f->id);
+	if (has_more && !e->is_forgotten)
+		(void)buf_printf(&text, " · more: %s %.*s", explain_command(e->db).text, (int)e->id_chars, f->id);
 	text_paragraph(out, style, "  proof    ", buf_text(&text));
 }
 
@@ -252,7 +265,9 @@ static void evidence_append(const Ingero__V1__Finding *f, const struct text_styl
 static void examples_append(const struct explain_finding *e, const struct text_style *style, struct buf *out)
 {
 	const Ingero__V1__Finding *f = e->finding;
+	char command[sizeof(struct explain_command) + 1];
 
+	(void)snprintf(command, sizeof(command), "%s ", explain_command(e->db).text);
 	for (size_t i = 0; i < f->n_examples; i++) {
 		const Ingero__V1__ExampleCall *call = f->examples[i];
 		bool is_kept = call->id && *call->id;
@@ -260,8 +275,8 @@ static void examples_append(const struct explain_finding *e, const struct text_s
 		/* The id is there to be copied: it comes before what a narrow terminal may cut. */
 		text_line(out, style, TEXT_PLAIN, "%s%7s  %s  %s%s", i ? "           " : "  calls    ",
 			  units_ns(call->duration_ns, UNITS_TIGHT).text,
-			  clock_text(call->timestamp_unix_ns, e->now_unix_ns).text,
-			  is_kept ? "ingero explain " : "not kept", is_kept ? call->id : "");
+			  clock_text(call->timestamp_unix_ns, e->now_unix_ns).text, is_kept ? command : "not kept",
+			  is_kept ? call->id : "");
 	}
 }
 

@@ -16,8 +16,16 @@ struct explain_finding {
 	size_t number;			    /* in the list, from 1; 0: alone */
 	unsigned int id_chars;		    /* of its id, so that it is told from the others */
 	uint64_t now_unix_ns;
-	bool goes_on; /* somebody still records: what has no end lasts */
+	bool goes_on;	   /* somebody still records: what has no end lasts */
+	const char *db;	   /* to ask again: --db; NULL: not needed */
+	bool is_forgotten; /* it cannot be asked again */
 };
+
+struct explain_command {
+	char text[160];
+};
+/** explain_command() - "ingero explain", or with --db and that file; FILE where its name is too long for a line */
+struct explain_command explain_command(const char *db);
 
 /** explain_finding_append() - the block of a report */
 void explain_finding_append(const struct explain_finding *e, const struct text_style *style, struct buf *out);

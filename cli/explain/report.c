@@ -241,6 +241,8 @@ static struct explain_finding finding_of(const struct explain_question *q, const
 		.id_chars = explain_id_chars(reply->findings, reply->n_findings),
 		.now_unix_ns = q->now_unix_ns,
 		.goes_on = reply->is_recording,
+		.db = q->db,
+		.is_forgotten = q->is_forgotten,
 	};
 }
 
@@ -266,8 +268,11 @@ static void findings_append(const struct explain_question *q, const Ingero__V1__
 	}
 	if (i < reply->n_findings)
 		text_line(out, style, TEXT_PLAIN, "%s", "");
-	if (i > 0 && i < reply->n_findings)
-		text_line(out, style, TEXT_DIM, "%zu more; 'ingero explain ID' tells of one", reply->n_findings - i);
+	if (i > 0 && i < reply->n_findings && q->is_forgotten)
+		text_line(out, style, TEXT_DIM, "%zu more", reply->n_findings - i);
+	else if (i > 0 && i < reply->n_findings)
+		text_line(out, style, TEXT_DIM, "%zu more; '%s ID' tells of one", reply->n_findings - i,
+			  explain_command(q->db).text);
 	for (; i < reply->n_findings; i++) {
 		struct explain_finding e = finding_of(q, reply, i);
 

@@ -22,6 +22,8 @@ struct explain_question {
 	bool is_one;	     /* one finding or call */
 	bool is_list;	     /* findings as lines: --chains */
 	bool is_per_process; /* with the table of operations */
+	const char *db;	     /* --db, to ask again; NULL: not given */
+	bool is_forgotten;   /* the database is removed after this answer */
 };
 
 /**

@@ -52,7 +52,7 @@ static bool is_worse(const Ingero__V1__Finding *a, const Ingero__V1__Finding *b)
 }
 
 /* Without the mark and the severity, which have their own tone. */
-static void sentence_append(const Ingero__V1__Finding *f, bool has_process, struct buf *text)
+static void sentence_append(const Ingero__V1__Finding *f, bool has_process, const char *explain, struct buf *text)
 {
 	struct explain_cause cause = explain_cause_text(f);
 
@@ -65,26 +65,29 @@ static void sentence_append(const Ingero__V1__Finding *f, bool has_process, stru
 		(void)buf_printf(text, ": %s lost%s", units_ns(f->lost_ns, 0).text, f->end_unix_ns ? "" : " so far");
 	if (f->end_unix_ns)
 		(void)buf_printf(text, "%s over after %s", f->lost_ns ? "," : ":", units_ns(f->present_ns, 0).text);
-	(void)buf_printf(text, " · ingero explain %.*s", ID_CHARS, f->id);
+	if (explain)
+		(void)buf_printf(text, " · %s %.*s", explain, ID_CHARS, f->id);
 }
 
-void trace_finding_append(const Ingero__V1__Finding *f, const struct text_style *style, struct buf *out)
+void trace_finding_append(const Ingero__V1__Finding *f, const char *explain, const struct text_style *style,
+			  struct buf *out)
 {
 	CLEANUP(buf_done) struct buf text = BUF_INIT;
 	char first[32];
 
-	sentence_append(f, /* has_process= */ true, &text);
+	sentence_append(f, /* has_process= */ true, explain, &text);
 	(void)snprintf(first, sizeof(first), "▲ %s ", f->severity);
 	text_tone(out, style, f->end_unix_ns ? TEXT_PLAIN : TEXT_LOUD);
 	text_paragraph(out, style, first, buf_text(&text));
 	text_tone(out, style, TEXT_PLAIN);
 }
 
-void trace_finding_append_one(const Ingero__V1__Finding *f, const struct text_style *style, struct buf *out)
+void trace_finding_append_one(const Ingero__V1__Finding *f, const char *explain, const struct text_style *style,
+			      struct buf *out)
 {
 	CLEANUP(buf_done) struct buf text = BUF_INIT;
 
-	sentence_append(f, /* has_process= */ false, &text);
+	sentence_append(f, /* has_process= */ false, explain, &text);
 	text_line(out, style, TEXT_LOUD, "▲ %s %s", f->severity, buf_text(&text));
 }
 
@@ -98,13 +101,18 @@ const Ingero__V1__Finding *trace_finding_worst(const Ingero__V1__Summary *summar
 	return worst;
 }
 
-void trace_findings_append(const Ingero__V1__Summary *summary, const struct text_style *style, struct buf *out)
+void trace_findings_append(const Ingero__V1__Summary *summary, struct trace_told *told, const char *explain,
+			   const struct text_style *style, struct buf *out)
 {
 	const Ingero__V1__Finding *most[FINDINGS_MOST] = { NULL };
+	size_t n = 0;
 
 	for (size_t i = 0; i < summary->n_findings; i++) {
 		const Ingero__V1__Finding *next = summary->findings[i];
 
+		if (told && next->end_unix_ns && !trace_finding_is_news(told, next))
+			continue;
+		n++;
 		for (size_t k = 0; k < FINDINGS_MOST && next; k++) {
 			const Ingero__V1__Finding *here = most[k];
 
@@ -115,10 +123,11 @@ void trace_findings_append(const Ingero__V1__Summary *summary, const struct text
 		}
 	}
 	for (size_t k = 0; k < FINDINGS_MOST && most[k]; k++)
-		trace_finding_append(most[k], style, out);
-	if (summary->n_findings > FINDINGS_MOST)
-		text_line(out, style, TEXT_PLAIN, "and %zu more; 'ingero explain' shows all",
-			  summary->n_findings - FINDINGS_MOST);
-	if (summary->n_findings)
+		trace_finding_append(most[k], explain, style, out);
+	if (n > FINDINGS_MOST && explain)
+		text_line(out, style, TEXT_PLAIN, "and %zu more; '%s' shows all", n - FINDINGS_MOST, explain);
+	else if (n > FINDINGS_MOST)
+		text_line(out, style, TEXT_PLAIN, "and %zu more", n - FINDINGS_MOST);
+	if (n)
 		text_line(out, style, TEXT_PLAIN, "%s", "");
 }

@@ -29,12 +29,18 @@ bool trace_finding_is_news(struct trace_told *told, const Ingero__V1__Finding *f
  * trace_finding_append() - one line
  *
  * "▲ HIGH cudaStreamSynchronize waited for the CPU behind hog (pid 42, root): 1.3 s lost so far · ingero explain
- * 8f3a2c", broken where the terminal ends.
+ * 8f3a2c", broken where the terminal ends. @explain: the command that asks for more, here and below; NULL: none does
  */
-void trace_finding_append(const Ingero__V1__Finding *finding, const struct text_style *style, struct buf *out);
+void trace_finding_append(const Ingero__V1__Finding *finding, const char *explain, const struct text_style *style,
+			  struct buf *out);
 /** trace_finding_append_one() - the same cut to one line, as a screen wants it */
-void trace_finding_append_one(const Ingero__V1__Finding *finding, const struct text_style *style, struct buf *out);
-/** trace_findings_append() - those of a summary, worst first, as many as a screen bears; nothing when there are none */
-void trace_findings_append(const Ingero__V1__Summary *summary, const struct text_style *style, struct buf *out);
+void trace_finding_append_one(const Ingero__V1__Finding *finding, const char *explain, const struct text_style *style,
+			      struct buf *out);
+/**
+ * trace_findings_append() - those of a summary, worst first, as many as a screen bears; nothing when there are none
+ * @told: what had its line already; of these, whatever is over is not repeated. NULL: nothing was told
+ */
+void trace_findings_append(const Ingero__V1__Summary *summary, struct trace_told *told, const char *explain,
+			   const struct text_style *style, struct buf *out);
 /** trace_finding_worst() - of those that go on; NULL when none does */
 const Ingero__V1__Finding *trace_finding_worst(const Ingero__V1__Summary *summary);

@@ -2,6 +2,7 @@
 #include "cli/trace/report.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "cli/caller.h"
 #include "cli/libraries.h"
@@ -13,6 +14,36 @@
 
 #define LINES_AROUND 14u /* of title, losses and meaning, usually */
 #define ROWS_LEAST 10u
+
+bool trace_report_is_kept(const Ingero__V1__Store *store)
+{
+	return !store || (store->path && *store->path);
+}
+
+const char *trace_report_explain(const struct trace_setting *setting)
+{
+	bool is_kept = !setting->start || trace_report_is_kept(setting->start->store);
+
+	return is_kept ? setting->explain : NULL;
+}
+
+/* In the words of the daemon, which knows the way out. */
+void trace_report_problem(const Ingero__V1__Store *store, const struct text_style *style, struct buf *out)
+{
+	if (!store || !store->problem || !*store->problem)
+		return;
+	text_tone(out, style, TEXT_LOUD);
+	text_paragraph(out, style, trace_report_is_kept(store) ? "▲ " : "▲ nothing is kept: ", store->problem);
+	text_tone(out, style, TEXT_PLAIN);
+}
+
+static bool is_told(const struct trace_setting *setting, const Ingero__V1__Store *store)
+{
+	const Ingero__V1__Store *told = setting->start ? setting->start->store : NULL;
+
+	return setting->told && told && store && told->problem && store->problem &&
+	       strcmp(told->problem, store->problem) == 0;
+}
 
 void trace_report_start(const struct trace_setting *setting, const struct text_style *style, struct buf *out)
 {
@@ -36,6 +67,7 @@ void trace_report_start(const struct trace_setting *setting, const struct text_s
 		library_append(out, style, "  ", start->libraries[i]);
 	if (start->n_libraries == 0)
 		text_paragraph(out, style, "  ", "no process maps a CUDA library yet");
+	trace_report_problem(start->store, style, out);
 }
 
 void trace_report_footer(const struct trace_setting *setting, const Ingero__V1__Summary *summary, struct buf *out)
@@ -47,7 +79,10 @@ void trace_report_footer(const struct trace_setting *setting, const Ingero__V1__
 	lost_append(out, summary->lost);
 	if (untimed)
 		(void)buf_printf(out, " · %s counted but not timed", units_count(untimed).text);
-	(void)buf_printf(out, " · kept: %s", setting->kept);
+	if (trace_report_is_kept(summary->store))
+		(void)buf_printf(out, " · kept: %s", setting->kept);
+	else
+		(void)buf_append_text(out, " · nothing is kept");
 	if (setting->demo)
 		(void)buf_append_text(out, " · a demo, nothing here is real");
 }
@@ -116,7 +151,8 @@ int trace_report_summary(const struct trace_setting *setting, const Ingero__V1__
 	if (is_cut)
 		text_paragraph(out, style, "",
 			       "The daemon went away: these are the last figures that came, not the final ones.");
-	trace_findings_append(summary, style, out);
+	if (!setting->demo)
+		trace_findings_append(summary, setting->told, trace_report_explain(setting), style, out);
 	r = trace_meaning_append(summary, setting->scope, style, &meaning);
 	if (r < 0)
 		return r;
@@ -131,6 +167,12 @@ int trace_report_summary(const struct trace_setting *setting, const Ingero__V1__
 		text_paragraph(out, style, "", buf_text(&footer));
 		if (!setting->demo)
 			cost_append(setting, summary, style, out);
+	}
+	if (!is_told(setting, summary->store))
+		trace_report_problem(summary->store, style, out);
+	if (setting->demo) /* explain tells it */
+		return out->failed ? -ENOMEM : 0;
+	if (rows.rows.n > 0) {
 		if (meaning.n) {
 			text_line(out, style, TEXT_PLAIN, "%s", "");
 			text_line(out, style, TEXT_BOLD, "what it means");

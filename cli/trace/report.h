@@ -5,6 +5,8 @@
 #include "ingero/v1/ingero.pb-c.h"
 #include "libingero/render/text.h"
 
+struct trace_told;
+
 /* What is known beside the figures. All borrowed. */
 struct trace_setting {
 	const char *scope;		/* whose processes are watched, to follow "processes": "of alice" */
@@ -12,8 +14,16 @@ struct trace_setting {
 	const Ingero__V1__Start *start; /* NULL before the daemon answered */
 	size_t n_libraries;		/* attached so far */
 	const char *demo;		/* name of the demo that is played; NULL: this is real */
+	struct trace_told *told;	/* what was shown as it came, after trace_report_start(); NULL: nothing was */
+	const char *explain;		/* the command that asks what was kept; NULL: there is none */
 };
 
+/** trace_report_is_kept() - what is seen goes into a database */
+bool trace_report_is_kept(const Ingero__V1__Store *store);
+/** trace_report_explain() - the command to ask again with; NULL: nothing is kept that could be asked */
+const char *trace_report_explain(const struct trace_setting *setting);
+/** trace_report_problem() - what is wrong with the database, loud; nothing when all is well */
+void trace_report_problem(const Ingero__V1__Store *store, const struct text_style *style, struct buf *out);
 /** trace_report_start() - what is watched and by which back end, then a line for each library */
 void trace_report_start(const struct trace_setting *setting, const struct text_style *style, struct buf *out);
 /**

@@ -199,7 +199,9 @@ static void notes_append(const struct trace_screen *screen, const struct trace_r
 	(void)buf_append_text(&footer, "q ends");
 	text_paragraph(out, style, "", buf_text(&footer));
 	if (screen->figures && trace_finding_worst(screen->figures))
-		trace_finding_append_one(trace_finding_worst(screen->figures), style, out);
+		trace_finding_append_one(trace_finding_worst(screen->figures), trace_report_explain(screen->setting),
+					 style, out);
+	trace_report_problem(screen->figures ? screen->figures->store : NULL, style, out);
 }
 
 int trace_screen_append(const struct trace_screen *screen, const struct text_style *style, struct buf *out)

@@ -89,8 +89,10 @@ static int start_take(struct trace_show *s, const Ingero__V1__Start *start)
 		return r;
 	for (size_t i = 0; i < start->n_libraries; i++)
 		library_count(s, start->libraries[i]);
-	if (s->view == TRACE_VIEW_LINES)
+	if (s->view == TRACE_VIEW_LINES) {
 		trace_report_start(&s->setting, &s->style, &s->out.buf);
+		s->setting.told = &s->told;
+	}
 	return 0;
 }
 
@@ -131,7 +133,7 @@ int trace_show_reply(struct trace_show *s, const Ingero__V1__TraceReply *reply)
 		return summary_take(s, reply->summary, /* is_last= */ true);
 	case INGERO__V1__TRACE_REPLY__BODY_FINDING:
 		if (s->view == TRACE_VIEW_LINES && trace_finding_is_news(&s->told, reply->finding))
-			trace_finding_append(reply->finding, &s->style, &s->out.buf);
+			trace_finding_append(reply->finding, trace_report_explain(&s->setting), &s->style, &s->out.buf);
 		return 0;
 	case INGERO__V1__TRACE_REPLY__BODY_EVENTS: /* lines of their own only as JSON */
 	case INGERO__V1__TRACE_REPLY__BODY_LOSS:   /* in the footer, from the summary */

@@ -229,6 +229,11 @@ static void taken_exchange(struct taken_process *before, struct taken_process *n
 	before->was_gone = next->was_gone;
 }
 
+void ticker_begin(struct ticker *t, uint64_t now_ns)
+{
+	t->at_ns = now_ns;
+}
+
 int ticker_take(struct ticker *t, struct figures *figures, uint64_t now_ns, const uint64_t losses[LOSS_COUNT],
 		struct tick *ret_tick)
 {

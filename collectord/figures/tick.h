@@ -55,6 +55,12 @@ struct ticker;
 int ticker_new(struct ticker **ret_ticker);
 void ticker_free(struct ticker *ticker);
 /**
+ * ticker_begin() - nothing was watched before this moment: what is taken next began here
+ *
+ * Else the first tick would have no length, and one after a pause the pause's.
+ */
+void ticker_begin(struct ticker *ticker, uint64_t now_ns);
+/**
  * ticker_take() - everything since the last take
  * @now_ns: when figures were collected
  * @figures: their recent_max_ns is taken, too

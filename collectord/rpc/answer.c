@@ -575,7 +575,8 @@ int answer_summary(const struct rpc_context *context, const struct answer_scope 
 		return r;
 	piece.lost = answer_lost(context, &arena, since);
 	piece.cost = answer_cost(context, &arena, scope, since);
-	if (!piece.lost || !piece.cost)
+	piece.store = answer_store(context, &arena);
+	if (!piece.lost || !piece.cost || !piece.store)
 		return -ENOMEM;
 	piece.lost->subscriber_slow = subscriber_slow;
 	return func(&piece, data);

@@ -30,6 +30,20 @@ def skip(reason):
     sys.exit(77)
 
 
+def in_own_mounts(why):
+    """Starts the test again where what it mounts is seen by nobody else."""
+    if os.geteuid() != 0:
+        skip(why)
+    if "INGERO_TEST_MOUNTS" not in os.environ:
+        os.environ["INGERO_TEST_MOUNTS"] = "1"
+        os.execvp("unshare", ["unshare", "--mount", "--propagation", "private", sys.executable, *sys.argv])
+
+
+def words_of(text):
+    """Without the line ends that a narrow terminal puts in."""
+    return " ".join(text.split())
+
+
 def wait_for(condition, what, limit_s=60):
     """Polls until the condition is true; returns its value."""
     end = time.monotonic() + limit_s

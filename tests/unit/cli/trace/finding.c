@@ -12,14 +12,16 @@ static const struct text_style plain = { .is_utf8 = true, .columns = 200 };
 static const struct text_style narrow = { .is_utf8 = true, .columns = 80 };
 
 static struct reply reply;
+static const char *explain = "ingero explain";
 
-static const char *line(void (*append)(const Ingero__V1__Finding *, const struct text_style *, struct buf *),
+static const char *line(void (*append)(const Ingero__V1__Finding *, const char *, const struct text_style *,
+				       struct buf *),
 			const struct text_style *style)
 {
 	static struct buf out;
 
 	buf_consume(&out, out.n);
-	append(&reply.finding[0], style, &out);
+	append(&reply.finding[0], explain, style, &out);
 	return buf_text(&out);
 }
 
@@ -45,6 +47,10 @@ static void line_test(void)
 	reply.finding[0].title = figures_text("");
 	CHECK_STR_EQ("little known", line(trace_finding_append, &plain),
 		     "▲ HIGH cpu_contention in python (pid 4711): over after 1 min 0 s · ingero explain 8f3a2c\n");
+	explain = NULL;
+	CHECK_STR_EQ("not to be asked again", line(trace_finding_append, &plain),
+		     "▲ HIGH cpu_contention in python (pid 4711): over after 1 min 0 s\n");
+	explain = "ingero explain";
 }
 
 static const struct {
@@ -93,7 +99,7 @@ static void order_test(void)
 		summary.n_findings = reply.reply.n_findings;
 		worst = trace_finding_worst(&summary);
 		CHECK_INT_EQ(cases[i].name, worst ? worst - reply.finding : -1, cases[i].worst);
-		trace_findings_append(&summary, &plain, &out);
+		trace_findings_append(&summary, NULL, explain, &plain, &out);
 		CHECK(cases[i].name, strncmp(buf_text(&out), cases[i].first, strlen(cases[i].first)) == 0);
 		CHECK(cases[i].name, !strstr(buf_text(&out), "more;") == (summary.n_findings <= 5));
 	}

@@ -209,8 +209,31 @@ static void neighbours_and_losses_are_differences(void)
 	tick_done(&tick);
 }
 
+/* Calls of a program that is shorter than a tick happened in some time, not in none; a pause belongs to no tick. */
+static void a_tick_has_a_length(void)
+{
+	CLEANUP(world_freep) struct world *w = world_new();
+	struct tick tick;
+
+	ticker_begin(w->ticker, w->now_ns);
+	call_ends(&w->cells[1], 500);
+	tick = take(w);
+	CHECK_INT_EQ("the first one's calls", calls_in(&tick), 1);
+	CHECK_INT_EQ("the first one's beginning", tick.from_ns, 1000);
+	CHECK_INT_EQ("and end", tick.to_ns, 2000);
+	tick_done(&tick);
+
+	w->now_ns = 900000;
+	ticker_begin(w->ticker, w->now_ns);
+	call_ends(&w->cells[1], 500);
+	tick = take(w);
+	CHECK_INT_EQ("after a pause", tick.from_ns, 900000);
+	tick_done(&tick);
+}
+
 int main(void)
 {
+	a_tick_has_a_length();
 	each_call_is_in_one_tick();
 	readings_in_between_lose_nothing();
 	a_process_goes_once();
