@@ -180,15 +180,22 @@ static int path_fail(const char *path, int result)
 	}
 }
 
-/* SQLite opens or reads these late: once sealed it could not. */
+static int bytes_compare(const void *a, const void *b)
+{
+	return memcmp(a, b, 1);
+}
+
+/* SQLite and the C library open or ask these late: once sealed they could not. */
 static void late_prime(void)
 {
+	char sorted[4096] = { 0 }; /* qsort(3) asks how much memory there is when it sorts more than a little */
 	uint64_t random;
 	time_t now = time(NULL);
 	struct tm tm;
 
 	sqlite3_randomness(sizeof(random), &random);
 	(void)localtime_r(&now, &tm);
+	qsort(sorted, sizeof(sorted), 1, bytes_compare);
 }
 
 static int reader_prepare(void)

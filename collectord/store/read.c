@@ -150,6 +150,14 @@ int store_reader_buckets(struct store_reader *reader, uint64_t from_unix_ns, uin
 	return reader->source->ops->buckets(reader->source, from_unix_ns, to_unix_ns, func, data);
 }
 
+int store_reader_sums(struct store_reader *reader, uint64_t from_unix_ns, uint64_t to_unix_ns, read_bucket_func func,
+		      void *data)
+{
+	const struct read_source_ops *ops = reader->source->ops;
+
+	return (ops->sums ? ops->sums : ops->buckets)(reader->source, from_unix_ns, to_unix_ns, func, data);
+}
+
 int store_reader_findings(struct store_reader *reader, uint64_t from_unix_ns, uint64_t to_unix_ns,
 			  read_finding_func func, void *data)
 {

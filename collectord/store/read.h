@@ -176,6 +176,10 @@ typedef int (*read_bucket_func)(const struct read_bucket *bucket, void *data);
 int store_reader_buckets(struct store_reader *reader, uint64_t from_unix_ns, uint64_t to_unix_ns, read_bucket_func func,
 			 void *data);
 
+/** store_reader_sums() - the same in as few rows as there are, for who adds them all up */
+int store_reader_sums(struct store_reader *reader, uint64_t from_unix_ns, uint64_t to_unix_ns, read_bucket_func func,
+		      void *data);
+
 typedef int (*read_finding_func)(const Ingero__V1__Finding *finding, void *data);
 /** store_reader_findings() - those that overlap the window, with their times by the wall clock. Return: as func */
 int store_reader_findings(struct store_reader *reader, uint64_t from_unix_ns, uint64_t to_unix_ns,

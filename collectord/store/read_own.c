@@ -451,6 +451,7 @@ const struct read_source_ops read_own_source = {
 	.cursor_close = own_cursor_close,
 	.count = own_count,
 	.buckets = own_buckets,
+	.sums = own_sums,
 	.findings = own_findings,
 	.gaps = own_gaps,
 	.snapshots = own_snapshots,

@@ -86,6 +86,7 @@ int own_count(struct read_source *source, const struct read_filter *filter, uint
 
 int own_buckets(struct read_source *source, uint64_t from_unix_ns, uint64_t to_unix_ns, read_bucket_func func,
 		void *data);
+int own_sums(struct read_source *source, uint64_t from_unix_ns, uint64_t to_unix_ns, read_bucket_func func, void *data);
 
 int own_stacks(struct read_source *source, uint32_t only_id, read_stack_func func, void *data);
 int own_findings(struct read_source *source, uint64_t from_unix_ns, uint64_t to_unix_ns, read_finding_func func,

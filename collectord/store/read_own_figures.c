@@ -89,64 +89,112 @@ static int level_load(struct own_source *own, int64_t level, uint64_t from_unix_
 	return r;
 }
 
-/* Puts the coarse rows among the fine ones, of which some are thereby replaced. Both by boot, owner, time. */
-static int coarse_merge(struct pieces *fine, const struct pieces *coarse)
+static bool is_before(const struct piece *a, const struct piece *b)
+{
+	return a->boot != b->boot ? a->boot < b->boot : a->uid != b->uid ? a->uid < b->uid : a->t1 <= b->t0;
+}
+
+static bool overlaps(const struct piece *a, const struct piece *b)
+{
+	return a->boot == b->boot && a->uid == b->uid && a->t0 < b->t1 && b->t0 < a->t1;
+}
+
+static void replaced_drop(struct pieces *list)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < list->n; i++)
+		if (!list->items[i].is_replaced)
+			list->items[n++] = list->items[i];
+	list->n = n;
+	if (n)
+		qsort(list->items, n, sizeof(*list->items), piece_compare);
+}
+
+enum replace {
+	REPLACE_INCOMPLETE, /* fine rows that do not cover the coarse one */
+	REPLACE_COMPLETE,   /* those that do, and are nothing beside it */
+};
+
+/* Puts coarse rows into the place of fine ones. Both by boot, owner, time. */
+static int coarse_merge(struct pieces *fine, const struct pieces *coarse, enum replace which)
 {
 	size_t n_fine = fine->n, low = 0;
 	int r = 0;
 
 	for (size_t i = 0; i < coarse->n && r == 0; i++) {
 		const struct piece *c = &coarse->items[i];
+		bool is_within = true;
 		uint64_t covered = 0;
-		size_t k;
+		size_t end;
 
-		while (low < n_fine && (fine->items[low].boot < c->boot ||
-					(fine->items[low].boot == c->boot &&
-					 (fine->items[low].uid < c->uid ||
-					  (fine->items[low].uid == c->uid && fine->items[low].t1 <= c->t0)))))
+		while (low < n_fine && is_before(&fine->items[low], c))
 			low++;
-		for (k = low; k < n_fine; k++) {
-			const struct piece *f = &fine->items[k];
+		for (end = low; end < n_fine && overlaps(&fine->items[end], c); end++) {
+			const struct piece *f = &fine->items[end];
 
-			if (f->boot != c->boot || f->uid != c->uid || f->t0 >= c->t1)
-				break;
 			covered += MIN(f->t1, c->t1) - MAX(f->t0, c->t0);
+			is_within = is_within && f->t0 >= c->t0 && f->t1 <= c->t1;
 		}
-		if (covered >= c->t1 - c->t0)
+		if (which == REPLACE_COMPLETE ? covered != c->t1 - c->t0 || !is_within || !covered
+					      : covered >= c->t1 - c->t0)
 			continue;
-		for (size_t m = low; m < k; m++)
-			fine->items[m].is_replaced = true;
+		for (size_t k = low; k < end; k++)
+			fine->items[k].is_replaced = true;
 		r = ARRAY_PUSH(fine, *c);
 	}
-
-	n_fine = 0;
-	for (size_t i = 0; i < fine->n; i++)
-		if (!fine->items[i].is_replaced)
-			fine->items[n_fine++] = fine->items[i];
-	fine->n = n_fine;
+	replaced_drop(fine);
 	return r;
 }
 
-static int pieces_choose(struct own_source *own, uint64_t from_unix_ns, uint64_t to_unix_ns, struct pieces *list)
+/* The bounds of what is answered are the ones nearest to what was asked: a row belongs to where its middle lies. */
+static bool is_inside(const struct piece *p, uint64_t from_unix_ns, uint64_t to_unix_ns)
 {
-	static const int64_t levels[] = { 10, 60, 3600 }; /* schema.sql */
-	const uint64_t margin = 3600 * NSEC_PER_SEC;	  /* a coarse row over an edge is judged by all its time */
+	uint64_t middle = p->from_unix + (p->to_unix - p->from_unix) / 2;
+
+	return middle >= from_unix_ns && (!to_unix_ns || middle < to_unix_ns);
+}
+
+static void outside_drop(struct pieces *list, uint64_t from_unix_ns, uint64_t to_unix_ns)
+{
+	bool is_any = false;
+
+	for (size_t i = 0; i < list->n && !is_any; i++)
+		is_any = is_inside(&list->items[i], from_unix_ns, to_unix_ns);
+	for (size_t i = 0; i < list->n; i++) {
+		struct piece *p = &list->items[i];
+
+		/* In a window shorter than the rows: those it lies in. */
+		p->is_replaced = is_any ? !is_inside(p, from_unix_ns, to_unix_ns)
+					: p->to_unix <= from_unix_ns || (to_unix_ns && p->from_unix >= to_unix_ns);
+	}
+	replaced_drop(list);
+}
+
+static const int64_t levels[] = { 10, 60, 3600 }; /* schema.sql */
+
+/* Rows for a window: the finest there are, or, for who wants only their sum, the coarsest. */
+static int pieces_choose(struct own_source *own, uint64_t from_unix_ns, uint64_t to_unix_ns, bool coarsely,
+			 struct pieces *list)
+{
+	const uint64_t margin = 3600 * NSEC_PER_SEC; /* a coarse row over an edge is judged by all its time */
 	uint64_t from = from_unix_ns > margin ? from_unix_ns - margin : 0;
 	uint64_t to = to_unix_ns ? to_unix_ns + margin : 0;
+	struct pieces rows[ARRAY_SIZE(levels)] = { { .items = NULL } };
 	int r = 0;
 
 	for (size_t i = 0; i < ARRAY_SIZE(levels) && r == 0; i++) {
-		struct pieces coarse = { .items = NULL };
-
-		r = level_load(own, levels[i], from, to, &coarse);
-		if (r == 0 && coarse.n) {
-			qsort(coarse.items, coarse.n, sizeof(*coarse.items), piece_compare);
-			r = coarse_merge(list, &coarse);
-			if (list->n)
-				qsort(list->items, list->n, sizeof(*list->items), piece_compare);
-		}
-		ARRAY_DONE(&coarse);
+		r = level_load(own, levels[i], from, to, &rows[i]);
+		if (rows[i].n)
+			qsort(rows[i].items, rows[i].n, sizeof(*rows[i].items), piece_compare);
+		if (r == 0)
+			r = coarse_merge(list, &rows[i], REPLACE_INCOMPLETE);
 	}
+	outside_drop(list, from_unix_ns, to_unix_ns);
+	for (size_t i = 1; i < ARRAY_SIZE(levels) && coarsely && r == 0; i++)
+		r = coarse_merge(list, &rows[i], REPLACE_COMPLETE);
+	for (size_t i = 0; i < ARRAY_SIZE(levels); i++)
+		ARRAY_DONE(&rows[i]);
 	return r;
 }
 
@@ -223,39 +271,32 @@ static int piece_read(struct own_source *own, sqlite3_stmt *s, const struct piec
 	return r;
 }
 
-/* The bounds of what is answered are the ones nearest to what was asked: a row belongs to where its middle lies. */
-static bool is_inside(const struct piece *p, uint64_t from_unix_ns, uint64_t to_unix_ns)
+static int pieces_read(struct own_source *own, uint64_t from_unix_ns, uint64_t to_unix_ns, bool coarsely,
+		       read_bucket_func func, void *data)
 {
-	uint64_t middle = p->from_unix + (p->to_unix - p->from_unix) / 2;
+	CLEANUP(own_finalizep) sqlite3_stmt *s = NULL;
+	CLEANUP(bucket_rows_done) struct bucket_rows rows = { .figures = { .items = NULL } };
+	struct pieces list = { .items = NULL };
+	int r;
 
-	return middle >= from_unix_ns && (!to_unix_ns || middle < to_unix_ns);
+	r = own_prepare(own->db, "SELECT data FROM figures WHERE id = ?", &s);
+	if (r == 0)
+		r = pieces_choose(own, from_unix_ns, to_unix_ns, coarsely, &list);
+	if (list.n)
+		qsort(list.items, list.n, sizeof(*list.items), piece_compare_time);
+	for (size_t i = 0; i < list.n && r == 0; i++)
+		r = piece_read(own, s, &list.items[i], &rows, func, data);
+	ARRAY_DONE(&list);
+	return r;
 }
 
 int own_buckets(struct read_source *source, uint64_t from_unix_ns, uint64_t to_unix_ns, read_bucket_func func,
 		void *data)
 {
-	struct own_source *own = (struct own_source *)source;
-	CLEANUP(own_finalizep) sqlite3_stmt *s = NULL;
-	CLEANUP(bucket_rows_done) struct bucket_rows rows = { .figures = { .items = NULL } };
-	struct pieces list = { .items = NULL };
-	bool is_any = false;
-	int r;
+	return pieces_read((struct own_source *)source, from_unix_ns, to_unix_ns, false, func, data);
+}
 
-	r = own_prepare(own->db, "SELECT data FROM figures WHERE id = ?", &s);
-	if (r == 0)
-		r = pieces_choose(own, from_unix_ns, to_unix_ns, &list);
-	if (list.n)
-		qsort(list.items, list.n, sizeof(*list.items), piece_compare_time);
-	for (size_t i = 0; i < list.n && !is_any; i++)
-		is_any = is_inside(&list.items[i], from_unix_ns, to_unix_ns);
-	for (size_t i = 0; i < list.n && r == 0; i++) {
-		const struct piece *p = &list.items[i];
-		/* A window shorter than the rows: those it lies in. */
-		bool overlaps = p->to_unix > from_unix_ns && (!to_unix_ns || p->from_unix < to_unix_ns);
-
-		if (is_any ? is_inside(p, from_unix_ns, to_unix_ns) : overlaps)
-			r = piece_read(own, s, p, &rows, func, data);
-	}
-	ARRAY_DONE(&list);
-	return r;
+int own_sums(struct read_source *source, uint64_t from_unix_ns, uint64_t to_unix_ns, read_bucket_func func, void *data)
+{
+	return pieces_read((struct own_source *)source, from_unix_ns, to_unix_ns, true, func, data);
 }

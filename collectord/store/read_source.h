@@ -54,6 +54,10 @@ struct read_source_ops {
 	int (*buckets)(struct read_source *source, uint64_t from_unix_ns, uint64_t to_unix_ns, read_bucket_func func,
 		       void *data);
 
+	/* The same figures in as few rows as there are: each moment once, but coarsely. NULL: buckets does. */
+	int (*sums)(struct read_source *source, uint64_t from_unix_ns, uint64_t to_unix_ns, read_bucket_func func,
+		    void *data);
+
 	int (*findings)(struct read_source *source, uint64_t from_unix_ns, uint64_t to_unix_ns, read_finding_func func,
 			void *data);
 	int (*gaps)(struct read_source *source, uint64_t from_unix_ns, uint64_t to_unix_ns, read_gap_func func,

@@ -96,7 +96,7 @@ int store_reader_window(struct store_reader *reader, uint64_t from_unix_ns, uint
 	struct sum sum = { .pids = pids, .n_pids = n_pids, .from_unix_ns = UINT64_MAX };
 	int r;
 
-	r = store_reader_buckets(reader, from_unix_ns, to_unix_ns, bucket_add, &sum);
+	r = store_reader_sums(reader, from_unix_ns, to_unix_ns, bucket_add, &sum);
 	if (r == 0)
 		r = window_take(reader, &sum, &window);
 	figures_blob_done(&sum.blob);
