@@ -10,6 +10,7 @@ import os
 import re
 import shutil
 import signal
+import socket
 import sqlite3
 import subprocess
 import sys
@@ -185,7 +186,8 @@ class Service:
         def is_there():
             if self.process.poll() is not None:
                 raise ingero.Failed(f"ingero-collectord ended with {self.process.returncode}: {self.said()}")
-            return os.path.exists(os.path.join(self._run, "ingero.sock"))
+            with socket.socket(socket.AF_UNIX) as one:  # a killed one leaves its socket, where nobody answers
+                return one.connect_ex(os.path.join(self._run, "ingero.sock")) == 0
 
         wait_for(is_there, "the daemon's socket")
         # a database that is named is read by a daemon of one's own: here the service is to answer
