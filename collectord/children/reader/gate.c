@@ -78,6 +78,11 @@ static bool is_listed(const char *const *list, size_t n, const char *name)
 	return false;
 }
 
+const char *gate_function(size_t i)
+{
+	return i < ARRAY_SIZE(functions) ? functions[i] : NULL;
+}
+
 static int authorize_function(struct gate *gate, const char *name)
 {
 	if (is_listed(functions, ARRAY_SIZE(functions), name))

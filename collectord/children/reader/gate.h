@@ -26,6 +26,8 @@ struct gate {
  * Return: 0 or -errno
  */
 int gate_close_in(struct gate *gate, struct sqlite3 *db);
+/** gate_function() - the i-th function that may be called, NULL behind the last */
+const char *gate_function(size_t i);
 /**
  * gate_prepare() - a caller's text to a statement that only reads
  * Return: 0; -EACCES, -EINVAL: gate->why says what is wrong with it

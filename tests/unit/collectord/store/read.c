@@ -304,6 +304,52 @@ static void half_gone_test(void)
 	sqlite3_close(db);
 }
 
+/* Who was silent for a part of a minute has no rows of it: the rest is exact all the same. */
+static void pause_test(void)
+{
+	static const struct {
+		const char *name;
+		uint64_t from, to;
+		bool is_damaged; /* a row of the silence was one, and its checksum wrong */
+		uint64_t calls;
+	} cases[] = {
+		{ "a minute with a pause", 60, 120, false, 20 },
+		{ "what was before the pause", 60, 80, false, 10 },
+		{ "what was behind it", 90, 120, false, 10 },
+		{ "a row that was set aside: the minute has its calls", 60, 120, true, 20 },
+		{ "over minutes", 60, 180, false, 80 },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct sqlite3 *db = world_create(":memory:");
+		struct read_window window;
+		struct store_reader *reader;
+		uint64_t calls = 0;
+
+		world_boot(db, 1, 0, UNIX);
+		world_process(db, ALICE_TRAIN, 1, 11, ALICE, 0, "train", 0);
+		rows_add(db, 60, ALICE, ALICE_TRAIN, 60, 120, 60, 20);
+		rows_add(db, 60, ALICE, ALICE_TRAIN, 120, 180, 60, 60);
+		rows_add(db, 10, ALICE, ALICE_TRAIN, 60, 70, 10, 10);
+		rows_add(db, 10, ALICE, ALICE_TRAIN, 110, 120, 10, cases[i].is_damaged ? 5 : 10);
+		rows_add(db, 10, ALICE, ALICE_TRAIN, 120, 180, 10, 10);
+		if (cases[i].is_damaged)
+			world_exec(db, "INSERT INTO gap(boot, t0, t1, reason, count, uid) VALUES(1, 80000000000,"
+				       " 90000000000, 'damaged', 1, 1000)");
+		reader = open_as(db, false, ALICE, false);
+		CHECK_INT_EQ(
+			cases[i].name,
+			store_reader_window(reader, UNIX + at(cases[i].from), UNIX + at(cases[i].to), NULL, 0, &window),
+			0);
+		for (size_t k = 0; k < window.figures.n; k++)
+			calls += op_figures_count(&window.figures.items[k].figures);
+		CHECK_INT_EQ(cases[i].name, calls, cases[i].calls);
+		read_window_done(&window);
+		store_reader_close(reader);
+		sqlite3_close(db);
+	}
+}
+
 /* ---- findings ---- */
 
 struct found {
@@ -409,6 +455,7 @@ int main(void)
 	damage_test();
 	window_test();
 	half_gone_test();
+	pause_test();
 	findings_test();
 	refusal_test();
 	return check_result();
