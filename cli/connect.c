@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -110,6 +111,27 @@ static int file_look(const struct connect_wish *wish, const struct daemon_line *
 	return -ENOENT;
 }
 
+/*
+ * Whoever only reads or plays needs nothing of root's: it is done as sudo's caller, and what
+ * root asks of somebody's file, as that one, since root without its capabilities may not open it.
+ */
+static void reader_user_set(const struct connect_wish *wish, const struct caller *caller,
+			    const struct daemon_line *line, struct ingero_options *options)
+{
+	struct stat st;
+
+	options->daemon_uid = caller->uid;
+	options->daemon_gid = caller->gid;
+	options->has_daemon_user = caller->is_sudo && (wish->kind == CONNECT_READ || wish->kind == CONNECT_DEMO);
+	if (wish->kind == CONNECT_READ && caller->is_root && !caller->is_sudo && stat(line->database.path, &st) == 0 &&
+	    S_ISREG(st.st_mode) && st.st_uid != 0 && !(st.st_mode & S_IROTH)) {
+		options->has_daemon_user = true;
+		options->daemon_uid = st.st_uid;
+		options->daemon_gid = st.st_gid;
+	}
+	options->has_on_behalf_of &= !options->has_daemon_user;
+}
+
 int connect_open(const struct connect_wish *wish, const struct caller *caller, struct ingero **ret_ingero,
 		 bool *ret_is_private)
 {
@@ -136,11 +158,7 @@ int connect_open(const struct connect_wish *wish, const struct caller *caller, s
 			return r;
 		options.private_daemon = true;
 		options.daemon_args = line.args;
-		/* Whoever only reads or plays needs nothing of root's. */
-		options.has_daemon_user = caller->is_sudo && (wish->kind == CONNECT_READ || wish->kind == CONNECT_DEMO);
-		options.daemon_uid = caller->uid;
-		options.daemon_gid = caller->gid;
-		options.has_on_behalf_of &= !options.has_daemon_user;
+		reader_user_set(wish, caller, &line, &options);
 		error[0] = 0;
 		r = ingero_open(&options, error, sizeof(error), ret_ingero);
 	}
