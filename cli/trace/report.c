@@ -151,6 +151,8 @@ int trace_report_summary(const struct trace_setting *setting, const Ingero__V1__
 	if (is_cut)
 		text_paragraph(out, style, "",
 			       "The daemon went away: these are the last figures that came, not the final ones.");
+	if (setting->told && setting->told->findings.n)
+		text_line(out, style, TEXT_PLAIN, "%s", "");
 	if (!setting->demo)
 		trace_findings_append(summary, setting->told, trace_report_explain(setting), style, out);
 	r = trace_meaning_append(summary, setting->scope, style, &meaning);
