@@ -3,8 +3,9 @@
  * Which rows of figures make up a time, so that each call is counted once.
  *
  * The same calls are in rows of 10 s, of a minute and of an hour, as long as each kind
- * is kept. Finer rows are taken where they cover a coarser one wholly; else the coarser
- * one is, and what finer ones there are of its time are left out.
+ * is kept. Finer rows are taken where they reach from the beginning of a coarser one to its
+ * end: in between, nobody called where there are none, unless some were damaged. Else the
+ * coarser one is, and what finer ones there are of its time are left out.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -111,13 +112,48 @@ static void replaced_drop(struct pieces *list)
 		qsort(list->items, n, sizeof(*list->items), piece_compare);
 }
 
+/* Times of which rows are missing. */
+static int damaged_load(struct own_source *own, struct pieces *list)
+{
+	CLEANUP(own_finalizep) sqlite3_stmt *s = NULL;
+	int r = own_prepare(own->db, "SELECT boot, coalesce(uid, ?1), t0, t1 FROM gap WHERE reason = 'damaged'", &s);
+
+	if (r == 0)
+		(void)sqlite3_bind_int64(s, 1, UINT32_MAX);
+	while (r == 0) {
+		struct piece p = { .id = 0 };
+		int step = sqlite3_step(s);
+
+		if (step != SQLITE_ROW)
+			return own_errno(step);
+		p.boot = (uint32_t)sqlite3_column_int64(s, 0);
+		p.uid = (uint32_t)sqlite3_column_int64(s, 1);
+		p.t0 = (uint64_t)sqlite3_column_int64(s, 2);
+		p.t1 = (uint64_t)sqlite3_column_int64(s, 3);
+		r = ARRAY_PUSH(list, p);
+	}
+	return r;
+}
+
+static bool is_damaged_in(const struct pieces *damaged, const struct piece *p)
+{
+	for (size_t i = 0; i < damaged->n; i++) {
+		const struct piece *d = &damaged->items[i];
+
+		if (d->boot == p->boot && (d->uid == p->uid || d->uid == UINT32_MAX) && d->t0 < p->t1 && d->t1 > p->t0)
+			return true;
+	}
+	return false;
+}
+
 enum replace {
 	REPLACE_INCOMPLETE, /* fine rows that do not cover the coarse one */
 	REPLACE_COMPLETE,   /* those that do, and are nothing beside it */
 };
 
 /* Puts coarse rows into the place of fine ones. Both by boot, owner, time. */
-static int coarse_merge(struct pieces *fine, const struct pieces *coarse, enum replace which)
+static int coarse_merge(struct pieces *fine, const struct pieces *coarse, const struct pieces *damaged,
+			enum replace which)
 {
 	size_t n_fine = fine->n, low = 0;
 	int r = 0;
@@ -125,7 +161,7 @@ static int coarse_merge(struct pieces *fine, const struct pieces *coarse, enum r
 	for (size_t i = 0; i < coarse->n && r == 0; i++) {
 		const struct piece *c = &coarse->items[i];
 		bool is_within = true;
-		uint64_t covered = 0;
+		uint64_t covered = 0, reached = 0;
 		size_t end;
 
 		while (low < n_fine && is_before(&fine->items[low], c))
@@ -134,10 +170,15 @@ static int coarse_merge(struct pieces *fine, const struct pieces *coarse, enum r
 			const struct piece *f = &fine->items[end];
 
 			covered += MIN(f->t1, c->t1) - MAX(f->t0, c->t0);
+			reached = MAX(reached, f->t1);
 			is_within = is_within && f->t0 >= c->t0 && f->t1 <= c->t1;
 		}
 		if (which == REPLACE_COMPLETE ? covered != c->t1 - c->t0 || !is_within || !covered
 					      : covered >= c->t1 - c->t0)
+			continue;
+		/* From end to end: in between nobody called where there are none, unless some were damaged. */
+		if (which == REPLACE_INCOMPLETE && end > low && fine->items[low].t0 <= c->t0 && reached >= c->t1 &&
+		    !is_damaged_in(damaged, c))
 			continue;
 		for (size_t k = low; k < end; k++)
 			fine->items[k].is_replaced = true;
@@ -181,20 +222,22 @@ static int pieces_choose(struct own_source *own, uint64_t from_unix_ns, uint64_t
 	uint64_t from = from_unix_ns > margin ? from_unix_ns - margin : 0;
 	uint64_t to = to_unix_ns ? to_unix_ns + margin : 0;
 	struct pieces rows[ARRAY_SIZE(levels)] = { { .items = NULL } };
-	int r = 0;
+	struct pieces damaged = { .items = NULL };
+	int r = damaged_load(own, &damaged);
 
 	for (size_t i = 0; i < ARRAY_SIZE(levels) && r == 0; i++) {
 		r = level_load(own, levels[i], from, to, &rows[i]);
 		if (rows[i].n)
 			qsort(rows[i].items, rows[i].n, sizeof(*rows[i].items), piece_compare);
 		if (r == 0)
-			r = coarse_merge(list, &rows[i], REPLACE_INCOMPLETE);
+			r = coarse_merge(list, &rows[i], &damaged, REPLACE_INCOMPLETE);
 	}
 	outside_drop(list, from_unix_ns, to_unix_ns);
 	for (size_t i = 1; i < ARRAY_SIZE(levels) && coarsely && r == 0; i++)
-		r = coarse_merge(list, &rows[i], REPLACE_COMPLETE);
+		r = coarse_merge(list, &rows[i], &damaged, REPLACE_COMPLETE);
 	for (size_t i = 0; i < ARRAY_SIZE(levels); i++)
 		ARRAY_DONE(&rows[i]);
+	ARRAY_DONE(&damaged);
 	return r;
 }
 
