@@ -249,7 +249,7 @@ static const struct {
 	{ "the file", "ATTACH '/var/lib/ingero/ingero.db' AS d", CALL_ERROR_NOT_ALLOWED, "ATTACH" },
 	{ "the file by its address", "ATTACH 'file:/etc/passwd?mode=ro' AS d", CALL_ERROR_NOT_ALLOWED, "ATTACH" },
 	{ "detaching", "DETACH main", CALL_ERROR_NOT_ALLOWED, "DETACH" },
-	{ "a copy", "VACUUM INTO '/tmp/stolen.db'", 0, "only read" },
+	{ "a copy", "VACUUM INTO '/var/tmp/stolen.db'", 0, "only read" },
 	{ "packing", "VACUUM", 0, "only read" },
 	{ "statistics", "ANALYZE", CALL_ERROR_NOT_ALLOWED, "" },
 	{ "an index", "REINDEX", 0, "only read" },
@@ -269,7 +269,7 @@ static const struct {
 	{ "statements", "SELECT * FROM sqlite_stmt", 0, "" },
 	{ "JSON as a table", "SELECT * FROM json_each('[1,2]')", CALL_ERROR_INVALID, "" },
 	{ "full text", "SELECT fts5('x')", 0, "" },
-	{ "a library", "SELECT load_extension('/tmp/x.so')", 0, "load_extension" },
+	{ "a library", "SELECT load_extension('/var/lib/x.so')", 0, "load_extension" },
 	{ "a tokenizer", "SELECT fts3_tokenizer('simple')", 0, "fts3_tokenizer" },
 	{ "a pointer of ours", "SELECT sqlite_log(1, 'x')", 0, "" },
 	{ "a name of ours", "SELECT sqlite_source_id()", CALL_ERROR_NOT_ALLOWED, "sqlite_source_id" },
@@ -465,12 +465,13 @@ static int be_caller(const char *socket_path, pid_t daemon)
 
 int main(void)
 {
-	char dir[] = "/tmp/ingero-test-XXXXXX", db[64], socket_path[64], name[96];
+	char dir[64], db[80], socket_path[80], name[96];
 	pid_t daemon, child;
 	int status = 0;
 
 	caller = geteuid() == 0 ? CALLER_UID : getuid();
 	neighbour = caller + 1;
+	(void)snprintf(dir, sizeof(dir), "%s/ingero-sql-XXXXXX", P_tmpdir);
 	if (!mkdtemp(dir) || chmod(dir, 0711))
 		return 1;
 	(void)snprintf(db, sizeof(db), "%s/db", dir);
