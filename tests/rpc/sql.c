@@ -249,7 +249,7 @@ static const struct {
 	{ "the file", "ATTACH '/var/lib/ingero/ingero.db' AS d", CALL_ERROR_NOT_ALLOWED, "ATTACH" },
 	{ "the file by its address", "ATTACH 'file:/etc/passwd?mode=ro' AS d", CALL_ERROR_NOT_ALLOWED, "ATTACH" },
 	{ "detaching", "DETACH main", CALL_ERROR_NOT_ALLOWED, "DETACH" },
-	{ "a copy", "VACUUM INTO '/var/tmp/stolen.db'", 0, "only read" },
+	{ "a copy", "VACUUM INTO '/srv/stolen.db'", 0, "only read" },
 	{ "packing", "VACUUM", 0, "only read" },
 	{ "statistics", "ANALYZE", CALL_ERROR_NOT_ALLOWED, "" },
 	{ "an index", "REINDEX", 0, "only read" },
