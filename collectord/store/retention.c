@@ -283,9 +283,12 @@ int retention_by_age(struct writer *writer)
 		if (r == 0 && writer->options.max_age_ns)
 			r = old_blocks(writer, boot, cutoff(writer, boot, writer->options.max_age_ns));
 	}
+	/* Sealing looks at the size, but where no call is kept nothing is sealed. */
+	r = r ? r : retention_by_size(writer);
 	r = r ? r : db_commit(&writer->db);
 	if (r < 0) {
 		db_rollback(&writer->db);
+		(void)retention_load(writer); /* what it had counted was taken back */
 		return r;
 	}
 	writer->retained_ns = writer->now_ns;

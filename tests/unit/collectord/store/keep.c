@@ -94,6 +94,30 @@ static void size_limit(void)
 	store_world_done(&world);
 }
 
+/* Where no call is recorded, figures alone fill a file, and there is nothing to seal. */
+static void size_limit_of_figures(void)
+{
+	struct store_world world;
+	struct store *store;
+
+	store_world_init(&world);
+	world.options.max_bytes = 200 * 1024;
+	store = store_world_open(&world);
+	for (int i = 0; i < 2500; i++) {
+		world.n_calls += 7; /* counted, none of them kept */
+		tick_after(&world, store, 30 * MINUTE_NS);
+	}
+	store_close(store);
+	CHECK_INT_EQ("no call", store_world_sql(&world, "SELECT count(*) FROM block"), 0);
+	CHECK("within the limit",
+	      store_world_sql(&world,
+			      "SELECT page_count - freelist_count FROM pragma_page_count, pragma_freelist_count") *
+			      4096 <=
+		      200 * 1024);
+	CHECK("the newest is there", store_world_sql(&world, "SELECT count(*) FROM figures WHERE level = 10") > 0);
+	store_world_done(&world);
+}
+
 static void age_limit(void)
 {
 	struct store_world world;
@@ -207,6 +231,7 @@ int main(void)
 	fault_vfs_install();
 	figures_by_time();
 	size_limit();
+	size_limit_of_figures();
 	age_limit();
 	clocks();
 	losses();
