@@ -132,6 +132,18 @@ static bool advice_fill(const struct finding *f, struct arena *arena, Ingero__V1
 	return true;
 }
 
+void finding_message_hide_cause(Ingero__V1__Finding *message)
+{
+	Ingero__V1__Cause *cause = message->cause;
+
+	if (cause->comm[0] && strstr(message->title, cause->comm))
+		message->title[0] = '\0';
+	if (cause->comm[0])
+		cause->comm[0] = '\0';
+	cause->pid = 0;
+	message->n_advice = 0;
+}
+
 Ingero__V1__Finding *finding_to_message(const struct finding *f, uint32_t boot, finding_clock_func clock, void *data,
 					struct arena *arena)
 {

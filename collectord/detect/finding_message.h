@@ -25,3 +25,9 @@ typedef uint64_t (*finding_clock_func)(uint64_t monotonic_ns, void *data);
  */
 Ingero__V1__Finding *finding_to_message(const struct finding *finding, uint32_t boot, finding_clock_func clock,
 					void *data, struct arena *arena);
+/**
+ * finding_message_hide_cause() - for who may not know which process it is: neither it nor what to do about it is named
+ *
+ * Advice is left out by its number alone: whoever has to free it remembers that number.
+ */
+void finding_message_hide_cause(Ingero__V1__Finding *message);

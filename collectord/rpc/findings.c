@@ -47,10 +47,8 @@ Ingero__V1__Finding *findings_message(const struct rpc_context *context, const s
 	uint32_t boot = context->store ? store_boot(context->store) : 0;
 	Ingero__V1__Finding *message = finding_to_message(finding, boot, clock_unix_ns, NULL, arena);
 
-	if (message && message->cause && !answer_may_name(identity, message->cause->uid)) {
-		message->cause->pid = 0;
-		message->cause->comm = (char *)"";
-	}
+	if (message && message->cause->pid && !answer_may_name(identity, message->cause->uid))
+		finding_message_hide_cause(message);
 	return message;
 }
 

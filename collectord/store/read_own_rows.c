@@ -9,6 +9,7 @@
 
 #include "base/arena.h"
 #include "base/cleanup.h"
+#include "detect/finding_message.h"
 #include "events/call_id.h"
 #include "store/read_own.h"
 #include "store/varint.h"
@@ -113,19 +114,6 @@ int own_stacks(struct read_source *source, uint32_t only_id, read_stack_func fun
 
 /* ---- findings ---- */
 
-/* The neighbour that the caller may not know: neither he nor what to do about him is named. */
-static void finding_mask(Ingero__V1__Finding *f)
-{
-	Ingero__V1__Cause *cause = f->cause;
-
-	if (strstr(f->title, cause->comm) && cause->comm[0])
-		f->title[0] = '\0';
-	if (cause->comm[0])
-		cause->comm[0] = '\0';
-	cause->pid = 0;
-	f->n_advice = 0;
-}
-
 /* What it says of times by the wall clock is told again from the moments it is about: the clock may have been set right
  * since. */
 static void finding_tell_times(struct own_source *own, sqlite3_stmt *s, const struct own_boot *boot,
@@ -160,7 +148,7 @@ static int finding_give(struct own_source *own, sqlite3_stmt *s, read_finding_fu
 	finding_tell_times(own, s, boot, f);
 	n_advice = f->n_advice;
 	if (own->scope.names_hidden && !own->scope.all && f->cause && f->cause->pid && f->cause->uid != own->scope.uid)
-		finding_mask(f);
+		finding_message_hide_cause(f);
 	r = func(f, data);
 	f->n_advice = n_advice; /* all of it is the message's to free */
 	ingero__v1__finding__free_unpacked(f, NULL);

@@ -115,9 +115,41 @@ static void check_absent(void)
 	CHECK_INT_EQ("over", m->end_unix_ns, 1004);
 }
 
+/* The advice names a process as much as the cause does. */
+static void check_hidden(void)
+{
+	static const struct {
+		const char *name, *title, *comm, *want_title;
+	} cases[] = {
+		{ "who it was is told nowhere", "cudaMalloc waited for the CPU", "logrotate",
+		  "cudaMalloc waited for the CPU" },
+		{ "in the title", "cudaMalloc waited behind logrotate", "logrotate", "" },
+		{ "nobody", "cudaMalloc waited", "", "cudaMalloc waited" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		CLEANUP(arena_done) struct arena arena = ARENA_INIT;
+		struct finding f = sample();
+		uint64_t offset_ns = 1000;
+		Ingero__V1__Finding *m;
+
+		(void)snprintf(f.title, sizeof(f.title), "%s", cases[i].title);
+		memset(f.cause.comm, 0, sizeof(f.cause.comm));
+		memcpy(f.cause.comm, cases[i].comm, strlen(cases[i].comm));
+		m = finding_to_message(&f, 9, unix_clock, &offset_ns, &arena);
+		finding_message_hide_cause(m);
+		CHECK_INT_EQ(cases[i].name, m->cause->pid, 0);
+		CHECK_STR_EQ(cases[i].name, m->cause->comm, "");
+		CHECK_INT_EQ(cases[i].name, m->n_advice, 0);
+		CHECK_STR_EQ(cases[i].name, m->title, cases[i].want_title);
+		CHECK_INT_EQ(cases[i].name, m->pid, 4711);
+	}
+}
+
 int main(void)
 {
 	check_all();
+	check_hidden();
 	check_absent();
 	return check_result();
 }
