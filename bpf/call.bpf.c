@@ -120,7 +120,7 @@ VERIFIED_ALONE int call_untimed(struct thread_state *t, const struct entry *entr
 {
 	const volatile struct op_argument *argument;
 	struct figure_cell *cell;
-	__u64 address = 0, index;
+	__u64 address = 0;
 
 	if (!t || !entry)
 		return 0;
@@ -138,9 +138,8 @@ VERIFIED_ALONE int call_untimed(struct thread_state *t, const struct entry *entr
 		return 0;
 	__sync_fetch_and_add(&cell->untimed, 1);
 	argument = &op_table[entry->op & (OP_ID_MAX - 1)].args[0];
-	index = argument->index;
-	if (argument->meaning == OP_MEANING_BYTES && index < ABI_ARGUMENTS)
-		__sync_fetch_and_add(&cell->bytes, entry->args[index]);
+	if (argument->meaning == OP_MEANING_BYTES)
+		__sync_fetch_and_add(&cell->bytes, op_argument_value(argument, entry->args));
 	return 0;
 }
 
@@ -256,7 +255,7 @@ VERIFIED_ALONE int call_record(struct thread_state *t, const struct call_end *en
 	for (i = 0; i < 2; i++) {
 		value = 0;
 		if (row->args[i].kind == OP_ARG_REGISTER)
-			value = frame_argument(f, row->args[i].index);
+			value = op_argument_value(&row->args[i], f->args);
 		else if (row->args[i].kind == OP_ARG_OUT && end->ret == 0)
 			(void)bpf_probe_read_user(&value, sizeof(value), (void *)frame_argument(f, row->args[i].index));
 		r->args[i] = value;
@@ -417,7 +416,7 @@ static __always_inline int call_finish(struct pt_regs *ctx, struct task_struct *
 		if (end.ret)
 			__sync_fetch_and_add(&cell->errors, 1);
 		else if (row->args[0].meaning == OP_MEANING_BYTES)
-			__sync_fetch_and_add(&cell->bytes, frame_argument(f, row->args[0].index));
+			__sync_fetch_and_add(&cell->bytes, op_argument_value(&row->args[0], f->args));
 		if (f->is_dirty)
 			cell_blame(cell, f);
 	}

@@ -130,6 +130,7 @@ static void arguments_fill(const struct demo_turn *turn, struct call_record *c)
 		[OP_MEANING_POINTER] = 0x7f3a40000000,
 		[OP_MEANING_FUNCTION] = 0x55d0c2a04710,
 		[OP_MEANING_STREAM] = 0x55d0c4b1e2f0,
+		[OP_MEANING_EVENT] = 0x55d0c4b20a80,
 		[OP_MEANING_COPY_KIND] = 1, /* host to device */
 	};
 

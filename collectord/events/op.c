@@ -5,6 +5,8 @@
 
 #define ARG(index, meaning) OP_MEANING_##meaning
 #define OUT(index, meaning) OP_MEANING_##meaning
+#define ELEMENTS(index, log2, meaning) OP_MEANING_##meaning
+#define AREA(index, by, meaning) OP_MEANING_##meaning
 #define NONE OP_MEANING_NONE
 #define OP(number, in_layer, symbol, alias, arg_a, arg_b, bits)                                                        \
 	[number] = {                                                                                                   \

@@ -18,9 +18,8 @@
 #include "store/ingero_names.h"
 
 /* Operations that are no row of ops.def and whose first argument is a number of bytes. */
-static const char *const byte_ops[] = { "cudaMemcpy",	     "cudaMallocManaged", "cudaMemcpy2D",
-					"cudaMemcpy2DAsync", "cudaMemcpyPeer",	  "cudaMemcpyPeerAsync",
-					"cuMemcpy",	     "cuMemAllocManaged", "mm_page_alloc" };
+static const char *const byte_ops[] = { "cudaMemcpy2D", "cudaMemcpy2DAsync", "cudaMemcpyPeer", "cudaMemcpyPeerAsync",
+					"mm_page_alloc" };
 
 /* Names of operations that had another one in some releases. */
 static const struct {

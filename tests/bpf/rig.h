@@ -22,10 +22,10 @@ enum rig_op {
 	RIG_SYNC = 5,	 /* cudaStreamSynchronize: OP_SYNC */
 	RIG_DRIVER = 18, /* cuLaunchKernel */
 	RIG_CALL = 23,	 /* cuStreamSynchronize */
-	RIG_EMPTY = 40,	 /* these are not in ops.def: plain calls */
-	RIG_JUMP_HEAD = 41,
-	RIG_FAIL = 42,
-	RIG_TAIL = 43,
+	RIG_EMPTY = 56,	 /* these are not in ops.def: plain calls */
+	RIG_JUMP_HEAD = 57,
+	RIG_FAIL = 58,
+	RIG_TAIL = 59,
 };
 
 struct rig {

@@ -20,13 +20,19 @@ struct call_args {
 	uint64_t pointer; /* of an allocation: what came back */
 	uint64_t function;
 	uint64_t stream;
+	uint64_t event;
 	uint64_t copy_kind;
 };
+#define CALL_NO_ARGS                                                                                                   \
+	{                                                                                                              \
+		CALL_NO_ARG, CALL_NO_ARG, CALL_NO_ARG, CALL_NO_ARG, CALL_NO_ARG, CALL_NO_ARG                           \
+	}
 
 /* Who calls: a thread with a stream, two device buffers and one on the host, and what it has allocated. */
 struct caller {
 	size_t n_bytes; /* of a copy or an allocation */
 	cudaStream_t stream;
+	cudaEvent_t event; /* made when first needed */
 	void *on_device[2];
 	void *on_host;
 	void *pool[CALLS_POOL];

@@ -86,7 +86,7 @@ static void keep_times(struct worker *worker, const struct call *call, uint64_t 
 /* Clocks are read next to the call, the thread's CPU clock outermost: it is the dearer one. */
 static void make_one(struct worker *worker, const struct call *call)
 {
-	struct call_args args = { CALL_NO_ARG, CALL_NO_ARG, CALL_NO_ARG, CALL_NO_ARG, CALL_NO_ARG };
+	struct call_args args = CALL_NO_ARGS;
 	struct tally *tally = &worker->tallies[call - calls];
 	uint64_t cpu_ns = 0, start_ns = 0, end_ns;
 	int r;
@@ -144,14 +144,14 @@ static void make_calls(struct worker *worker)
 static void make_each(struct worker *worker)
 {
 	for (size_t i = 0; i < n_calls; i++) {
-		struct call_args args = { CALL_NO_ARG, CALL_NO_ARG, CALL_NO_ARG, CALL_NO_ARG, CALL_NO_ARG };
+		struct call_args args = CALL_NO_ARGS;
 		int r = calls[i].make(&worker->caller, &args);
 		const struct {
 			const char *name;
 			uint64_t value;
 		} fields[] = {
-			{ "bytes", args.bytes },   { "pointer", args.pointer },	    { "function", args.function },
-			{ "stream", args.stream }, { "copy_kind", args.copy_kind },
+			{ "bytes", args.bytes },   { "pointer", args.pointer }, { "function", args.function },
+			{ "stream", args.stream }, { "event", args.event },	{ "copy_kind", args.copy_kind },
 		};
 
 		worker->tallies[i].n++;

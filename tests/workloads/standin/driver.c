@@ -434,6 +434,19 @@ int driver_mem_alloc_managed(device_ptr *ret_ptr, size_t n, unsigned int flags)
 	return driver_mem_alloc(ret_ptr, n);
 }
 
+/* Rows of an aligned length, as a copy of rectangles likes them. */
+int driver_mem_alloc_pitch(device_ptr *ret_ptr, size_t *ret_pitch, size_t width, size_t height, unsigned int element)
+{
+	size_t pitch = (width + MEMORY_ALIGN - 1) / MEMORY_ALIGN * MEMORY_ALIGN, n;
+
+	if (!ret_pitch || (element != 4 && element != 8 && element != 16))
+		return INVALID_VALUE;
+	if (pitch < width || __builtin_mul_overflow(pitch, height, &n))
+		return OUT_OF_MEMORY;
+	*ret_pitch = pitch;
+	return driver_mem_alloc(ret_ptr, n);
+}
+
 int driver_mem_alloc_async(device_ptr *ret_ptr, size_t n, struct stream *handle)
 {
 	(void)handle;
@@ -521,41 +534,46 @@ int driver_copy_async_ptsz(void *to, const void *from, size_t n, struct stream *
 	return copy(to, from, n, handle, true, true);
 }
 
-static int set(void *to, unsigned char value, size_t n, struct stream *handle, bool is_per_thread, bool is_async)
+/* n elements, each of so many bytes of the value; the lowest first, as everywhere here */
+static int set(void *to, const void *value, size_t element_bytes, size_t n, struct stream *handle, bool is_per_thread,
+	       bool is_async)
 {
 	struct stream *stream = stream_find(handle, is_per_thread);
 
 	if (!stream)
 		return INVALID_HANDLE;
-	if (n && !to)
+	if ((n && !to) || (uintptr_t)to % element_bytes)
 		return INVALID_VALUE;
-	if (n)
-		memset(to, value, n);
-	give_work(stream, copy_ns(n));
+	for (size_t i = 0; i < n; i++)
+		memcpy((char *)to + i * element_bytes, value, element_bytes);
+	give_work(stream, copy_ns(n * element_bytes));
 	if (!is_async)
 		wait_for(&stream->finish_ns, false);
 	return SUCCESS;
 }
 
-int driver_set(void *to, unsigned char value, size_t n)
-{
-	return set(to, value, n, NULL, false, false);
-}
+/* The four forms of each: in the legacy stream and the thread's own, at once and in a stream. */
+#define SET(name, type)                                                                                                \
+	int name(void *to, type value, size_t n)                                                                       \
+	{                                                                                                              \
+		return set(to, &value, sizeof(value), n, NULL, false, false);                                          \
+	}                                                                                                              \
+	int name##_ptsz(void *to, type value, size_t n)                                                                \
+	{                                                                                                              \
+		return set(to, &value, sizeof(value), n, NULL, true, false);                                           \
+	}                                                                                                              \
+	int name##_async(void *to, type value, size_t n, struct stream *handle)                                        \
+	{                                                                                                              \
+		return set(to, &value, sizeof(value), n, handle, false, true);                                         \
+	}                                                                                                              \
+	int name##_async_ptsz(void *to, type value, size_t n, struct stream *handle)                                   \
+	{                                                                                                              \
+		return set(to, &value, sizeof(value), n, handle, true, true);                                          \
+	}
 
-int driver_set_ptsz(void *to, unsigned char value, size_t n)
-{
-	return set(to, value, n, NULL, true, false);
-}
-
-int driver_set_async(void *to, unsigned char value, size_t n, struct stream *handle)
-{
-	return set(to, value, n, handle, false, true);
-}
-
-int driver_set_async_ptsz(void *to, unsigned char value, size_t n, struct stream *handle)
-{
-	return set(to, value, n, handle, true, true);
-}
+SET(driver_set, unsigned char)
+SET(driver_set_16, unsigned short)
+SET(driver_set_32, unsigned int)
 
 /* Launches */
 
@@ -597,16 +615,27 @@ struct launch_config {
 	unsigned int n_attributes;
 };
 
+static int launch_ex(const struct launch_config *config, const void *function, bool is_per_thread)
+{
+	if (!config)
+		return INVALID_VALUE;
+	for (size_t i = 0; i < ARRAY_SIZE(config->grid); i++) {
+		if (!config->grid[i] || !config->block[i])
+			return INVALID_VALUE;
+	}
+	return launch(function, config->stream, is_per_thread);
+}
+
 int driver_launch_ex(const struct launch_config *config, const void *function, void **params, void **extra)
 {
 	(void)params, (void)extra;
-	return config ? launch(function, config->stream, false) : INVALID_VALUE;
+	return launch_ex(config, function, false);
 }
 
 int driver_launch_ex_ptsz(const struct launch_config *config, const void *function, void **params, void **extra)
 {
 	(void)params, (void)extra;
-	return config ? launch(function, config->stream, true) : INVALID_VALUE;
+	return launch_ex(config, function, true);
 }
 
 /* Streams */

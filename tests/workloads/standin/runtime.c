@@ -51,6 +51,17 @@ typedef int free_async_fn(void *ptr, struct stream *stream);
 typedef int launch_fn(const void *function, unsigned int grid_x, unsigned int grid_y, unsigned int grid_z,
 		      unsigned int block_x, unsigned int block_y, unsigned int block_z, unsigned int shared_bytes,
 		      struct stream *stream, void **params, void **extra);
+/* The driver's form of a launch's settings; the runtime's own is struct launch_config. */
+struct driver_launch_config {
+	unsigned int grid_x, grid_y, grid_z;
+	unsigned int block_x, block_y, block_z;
+	unsigned int shared_bytes;
+	struct stream *stream;
+	void *attributes;
+	unsigned int n_attributes;
+};
+
+typedef int launch_ex_fn(const struct driver_launch_config *config, const void *function, void **params, void **extra);
 typedef int stream_fn(struct stream *stream);
 typedef int stream_event_fn(struct stream *stream, struct event *event, unsigned int flags);
 typedef int event_stream_fn(struct event *event, struct stream *stream);
@@ -71,6 +82,7 @@ typedef int event_stream_fn(struct event *event, struct stream *stream);
 	ENTRY(mem_alloc, int (*)(void **ret_ptr, size_t n), "cuMemAlloc")                                              \
 	ENTRY(mem_alloc_managed, int (*)(void **ret_ptr, size_t n, unsigned int flags), "cuMemAllocManaged")           \
 	ENTRY(mem_alloc_host, int (*)(void **ret_ptr, size_t n), "cuMemAllocHost")                                     \
+	ENTRY(mem_host_alloc, int (*)(void **ret_ptr, size_t n, unsigned int flags), "cuMemHostAlloc")                 \
 	ENTRY(mem_free, int (*)(void *ptr), "cuMemFree")                                                               \
 	ENTRY(mem_free_host, int (*)(void *ptr), "cuMemFreeHost")                                                      \
 	ENTRY(mem_get_info, int (*)(size_t * ret_free, size_t * ret_total), "cuMemGetInfo")                            \
@@ -94,6 +106,7 @@ typedef int event_stream_fn(struct event *event, struct stream *stream);
 	PAIR(set, set_fn *, "cuMemsetD8")                                                                              \
 	PAIR(set_async, set_async_fn *, "cuMemsetD8Async")                                                             \
 	PAIR(launch, launch_fn *, "cuLaunchKernel")                                                                    \
+	PAIR(launch_ex, launch_ex_fn *, "cuLaunchKernelEx")                                                            \
 	PAIR(stream_query, stream_fn *, "cuStreamQuery")                                                               \
 	PAIR(stream_synchronize, stream_fn *, "cuStreamSynchronize")                                                   \
 	PAIR(stream_wait_event, stream_event_fn *, "cuStreamWaitEvent")                                                \
@@ -282,6 +295,11 @@ int runtime_malloc_managed(void **ret_ptr, size_t n, unsigned int flags)
 	FORWARD(mem_alloc_managed(ret_ptr, n, flags));
 }
 
+int runtime_host_alloc(void **ret_ptr, size_t n, unsigned int flags)
+{
+	FORWARD(mem_host_alloc(ret_ptr, n, flags));
+}
+
 int runtime_malloc_host(void **ret_ptr, size_t n)
 {
 	FORWARD(mem_alloc_host(ret_ptr, n));
@@ -426,6 +444,54 @@ int runtime_launch_ptsz(const void *function, struct dim3 grid, struct dim3 bloc
 		return keep_error(INVALID_DEVICE_FUNCTION);
 	FORWARD(launch_ptsz(function, grid.x, grid.y, grid.z, block.x, block.y, block.z, (unsigned int)shared_bytes,
 			    stream, args, NULL));
+}
+
+struct launch_config {
+	struct dim3 grid, block;
+	size_t shared_bytes;
+	struct stream *stream;
+	void *attributes;
+	unsigned int n_attributes;
+};
+
+static struct driver_launch_config for_driver(const struct launch_config *c)
+{
+	return (struct driver_launch_config){
+		.grid_x = c->grid.x,
+		.grid_y = c->grid.y,
+		.grid_z = c->grid.z,
+		.block_x = c->block.x,
+		.block_y = c->block.y,
+		.block_z = c->block.z,
+		.shared_bytes = (unsigned int)c->shared_bytes,
+		.stream = c->stream,
+		.attributes = c->attributes,
+		.n_attributes = c->n_attributes,
+	};
+}
+
+int runtime_launch_ex(const struct launch_config *config, const void *function, void **args)
+{
+	struct driver_launch_config c;
+
+	if (!config)
+		return keep_error(INVALID_VALUE);
+	if (!function)
+		return keep_error(INVALID_DEVICE_FUNCTION);
+	c = for_driver(config);
+	FORWARD(launch_ex(&c, function, args, NULL));
+}
+
+int runtime_launch_ex_ptsz(const struct launch_config *config, const void *function, void **args)
+{
+	struct driver_launch_config c;
+
+	if (!config)
+		return keep_error(INVALID_VALUE);
+	if (!function)
+		return keep_error(INVALID_DEVICE_FUNCTION);
+	c = for_driver(config);
+	FORWARD(launch_ex_ptsz(&c, function, args, NULL));
 }
 
 int runtime_get_kernel(const void **ret_kernel, const void *function)

@@ -24,7 +24,7 @@ FUNCTION(cudaStreamSynchronize_spt, 1007)
 /* one function, two names of one operation */
 extern __typeof(cudaMalloc) cudaMalloc_v9 __attribute__((alias("cudaMalloc"), visibility("default")));
 /* none of ours */
-FUNCTION(cudaMallocManaged, 1)
+FUNCTION(cudaMallocPitch, 1)
 FUNCTION(cudaMalloc_v1, 2)
 FUNCTION(cudaMalloc_v10, 3)
 FUNCTION(cudaMalloc_ptsz_v2, 4)

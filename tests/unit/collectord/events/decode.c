@@ -21,7 +21,7 @@ int main(void)
 		{ "cut short", sizeof(good) - 1, RECORD_CALL, 3, false, DECODE_SHORT },
 		{ "nothing", 0, RECORD_CALL, 3, false, DECODE_SHORT },
 		{ "of the other ring", sizeof(good), RECORD_EXIT, 3, false, DECODE_UNKNOWN_TYPE },
-		{ "no such operation", sizeof(good), RECORD_CALL, 15, false, DECODE_UNKNOWN_OP },
+		{ "no such operation", sizeof(good), RECORD_CALL, OP_ID_MAX - 1, false, DECODE_UNKNOWN_OP },
 		{ "operation out of range", sizeof(good), RECORD_CALL, 255, false, DECODE_UNKNOWN_OP },
 		{ "name without end", sizeof(good), RECORD_CALL, 3, true, DECODE_NOT_TEXT },
 	};

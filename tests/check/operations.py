@@ -1,0 +1,79 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""docs/operations.md lists the operations of bpf/ops.def: operations.py ROOT [--rewrite]."""
+import os
+import re
+import sys
+
+import tree
+
+PAGE = "docs/operations.md"
+ROW = re.compile(r'^OP\((\d+), (\w+), (\w+), "(\w+)", (.*), ([\w |]+)\)$', re.M)
+KEPT = re.compile(r"(ARG|OUT|ELEMENTS|AREA)\((\d), (?:(\d), )?(\w+)\)")
+LIBRARIES = (("RUNTIME", "libcudart", "cuda"), ("DRIVER", "libcuda", "driver"))
+TITLE = """# Operations
+
+Generated from `bpf/ops.def` by `tests/check/operations.py . --rewrite`; the check of the same name fails when
+it is not up to date.
+
+An operation is a family of exports: the name, then at most one of `_v2`, `_v3` ..., then at most one of
+`_ptsz`, `_ptds`, `_spt`. A call that goes from one export of a family to another is counted once, and so is
+one by `__cudaLaunchKernel`, which jumps to `cudaLaunchKernel`. A call of the runtime and the call of the driver
+inside it are two operations, of two sources.
+
+`args` of an event are the kept arguments in this order. The first argument of a C function is 1; *out* is
+what the call stored where that argument points, 0 when it failed. Bytes are summed over the calls that
+succeeded. Copy kinds are CUDA's: 0 host to host, 1 host to device, 2 device to host, 3 device to device,
+4 by the addresses. `sync` waits for the device, `alloc` changes memory: such calls are always recorded.
+"""
+HEADER = "\n## {0}, source `{1}`\n\n| op | Ingero's name | kept | flags | id |\n| --- | --- | --- | --- | --- |\n"
+
+
+def kept(form, index, other, meaning):
+    what, first = meaning.lower().replace("_", " "), int(index) + 1
+    return {
+        "ARG": f"{what}: {first}",
+        "OUT": f"{what}: out {first}",
+        "ELEMENTS": f"{what}: {first} × {1 << int(other or 0)}",
+        "AREA": f"{what}: {first} × {int(other or 0) + 1}",
+    }[form]
+
+
+def page(text):
+    rows = ROW.findall(text)
+    out = TITLE
+    for layer, library, source in LIBRARIES:
+        out += HEADER.format(library, source)
+        for number, of, name, short_name, arguments, flags in rows:
+            if of == layer:
+                words = ", ".join(kept(*found) for found in KEPT.findall(arguments))
+                flag_words = ", ".join(flag.lower() for flag in re.findall(r"OP_(\w+)", flags))
+                out += f"| `{name}` | {'' if short_name == name else f'`{short_name}`'} | {words} | {flag_words} | {number} |\n"
+    return out
+
+
+def check(files_tree):
+    text = files_tree.text("bpf/ops.def")
+    problems = []
+    if len(ROW.findall(text)) != len(re.findall(r"^OP\(", text, re.M)):
+        problems.append("bpf/ops.def: a row is not of the shape that this check reads")
+    there = files_tree.text(PAGE) if os.path.exists(files_tree.path(PAGE)) else ""
+    if there != page(text):
+        stale = sorted(set(page(text).splitlines()) ^ set(there.splitlines()))
+        problems.append(f"{PAGE} is not up to date: run tests/check/operations.py . --rewrite; "
+                        f"first difference: {stale[0] if stale else 'order'}")
+    return problems
+
+
+if sys.argv[-1] == "--rewrite":
+    FILES = tree.Tree(sys.argv[1])
+    with open(FILES.path(PAGE), "w", encoding="utf-8") as page_file:
+        page_file.write(page(FILES.text("bpf/ops.def")))
+    sys.exit(0)
+ONE = 'OP(1, DRIVER, cuA, "cuA", AREA(2, 3, BYTES), OUT(0, POINTER), OP_ALLOC)\n'
+tree.run(check, [
+    ("a row that the page lacks", {"bpf/ops.def": ONE, PAGE: page("")}, "bytes: 3 × 4, pointer: out 1 | alloc | 1"),
+    ("no page", {"bpf/ops.def": ONE}, "not up to date"),
+    ("a row of another shape", {"bpf/ops.def": "OP(1, DRIVER, cuA)\n", PAGE: page("")}, "shape"),
+    ("up to date", {"bpf/ops.def": ONE, PAGE: page(ONE)}, None),
+])
