@@ -234,6 +234,18 @@ uint64_t clock_now_unix_ns(void)
 	return (uint64_t)now.tv_sec * NSEC_PER_SEC + (uint64_t)now.tv_nsec;
 }
 
+/* The clocks are put back over it: the other passing of the same reading exists. */
+static bool is_twice(time_t seconds, const struct tm *tm)
+{
+	struct tm other = *tm, again;
+	time_t at;
+
+	other.tm_isdst = !tm->tm_isdst;
+	at = mktime(&other);
+	return at != (time_t)-1 && at != seconds && localtime_r(&at, &again) && again.tm_mday == tm->tm_mday &&
+	       again.tm_hour == tm->tm_hour && again.tm_min == tm->tm_min && again.tm_sec == tm->tm_sec;
+}
+
 struct clock_text clock_text(uint64_t unix_ns, uint64_t near_unix_ns)
 {
 	time_t seconds = (time_t)(unix_ns / NSEC_PER_SEC), near = (time_t)(near_unix_ns / NSEC_PER_SEC);
@@ -244,7 +256,20 @@ struct clock_text clock_text(uint64_t unix_ns, uint64_t near_unix_ns)
 	(void)localtime_r(&seconds, &tm);
 	(void)localtime_r(&near, &today);
 	is_today = tm.tm_year == today.tm_year && tm.tm_yday == today.tm_yday;
-	(void)strftime(out.text, sizeof(out.text), is_today ? "%H:%M:%S" : "%Y-%m-%d %H:%M:%S", &tm);
+	if (is_twice(seconds, &tm))
+		(void)strftime(out.text, sizeof(out.text), is_today ? "%H:%M:%S %Z" : "%Y-%m-%d %H:%M:%S %Z", &tm);
+	else
+		(void)strftime(out.text, sizeof(out.text), is_today ? "%H:%M:%S" : "%Y-%m-%d %H:%M:%S", &tm);
+	return out;
+}
+
+struct clock_span_text clock_span_text(uint64_t from_unix_ns, uint64_t to_unix_ns, uint64_t now_unix_ns)
+{
+	struct clock_span_text out;
+
+	(void)snprintf(out.text, sizeof(out.text), "%s to %s",
+		       from_unix_ns ? clock_text(from_unix_ns, now_unix_ns).text : "the beginning",
+		       to_unix_ns ? clock_text(to_unix_ns, from_unix_ns ? from_unix_ns : now_unix_ns).text : "now");
 	return out;
 }
 

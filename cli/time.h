@@ -33,7 +33,19 @@ struct clock_text {
 	char text[64];
 };
 
-/** clock_text() - local: "14:02:51", with its date where that is not the local date of `near`: "2026-01-31 14:02:51" */
+/**
+ * clock_text() - local: "14:02:51", with its date where that is not the local date of `near`: "2026-01-31 14:02:51",
+ * with its zone where the clocks are put back and the same reading comes twice: "02:30:00 CEST"
+ */
 struct clock_text clock_text(uint64_t unix_ns, uint64_t near_unix_ns);
+struct clock_span_text {
+	char text[140];
+};
+/**
+ * clock_span_text() - "2026-01-30 23:59:51 to 2026-01-31 00:02:51", the second date only where it is another
+ * @from_unix_ns: 0: "the beginning"
+ * @to_unix_ns: 0: "now"
+ */
+struct clock_span_text clock_span_text(uint64_t from_unix_ns, uint64_t to_unix_ns, uint64_t now_unix_ns);
 /** clock_text_exact() - local with microseconds and zone: "2026-01-31 14:02:51.123456 +01:00" */
 struct clock_text clock_text_exact(uint64_t unix_ns);

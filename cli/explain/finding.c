@@ -85,7 +85,7 @@ static struct explain_cause when_text(const struct explain_finding *e)
 	(void)snprintf(out.text, sizeof(out.text), "%s%s %s", f->end_unix_ns || e->goes_on ? "" : "since ",
 		       clock_text(f->start_unix_ns, e->now_unix_ns).text, f->end_unix_ns || e->goes_on ? "to " : "");
 	if (f->end_unix_ns)
-		strncat(out.text, clock_text(f->end_unix_ns, e->now_unix_ns).text,
+		strncat(out.text, clock_text(f->end_unix_ns, f->start_unix_ns).text,
 			sizeof(out.text) - 1 - strlen(out.text));
 	else if (e->goes_on)
 		strncat(out.text, "now", sizeof(out.text) - 1 - strlen(out.text));

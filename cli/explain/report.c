@@ -63,9 +63,7 @@ void explain_footer_append(const Ingero__V1__Lost *lost, Ingero__V1__Gap *const 
 		const Ingero__V1__Gap *gap = gaps[i];
 
 		buf_consume(&text, text.n);
-		(void)buf_printf(&text, "%s to %s: ",
-				 gap->from_unix_ns ? clock_text(gap->from_unix_ns, now_unix_ns).text : "the beginning",
-				 gap->to_unix_ns ? clock_text(gap->to_unix_ns, now_unix_ns).text : "now");
+		(void)buf_printf(&text, "%s: ", clock_span_text(gap->from_unix_ns, gap->to_unix_ns, now_unix_ns).text);
 		gap_append(gap, &text);
 		text_paragraph(out, style, "▲ ", buf_text(&text));
 	}
@@ -89,9 +87,7 @@ static uint64_t to_of(const struct explain_question *q, const Ingero__V1__Explai
 /* "14:02:51 to 14:07:51" */
 static void span_append(const struct explain_question *q, uint64_t from_unix_ns, uint64_t to_unix_ns, struct buf *out)
 {
-	(void)buf_printf(out, "%s to %s",
-			 from_unix_ns ? clock_text(from_unix_ns, q->now_unix_ns).text : "the beginning",
-			 clock_text(to_unix_ns, q->now_unix_ns).text);
+	(void)buf_append_text(out, clock_span_text(from_unix_ns, to_unix_ns, q->now_unix_ns).text);
 }
 
 /* "ingero-collectord 0.1.0 (session)" */

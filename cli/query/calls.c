@@ -23,17 +23,18 @@ static void padded_append(struct buf *out, const struct text_style *style, const
 	text_spaces(out, columns - used + 2);
 }
 
-/* Dates stand above the calls of their day, where that is not today. */
+#define DATE_CHARS 10 /* 2026-01-31 */
+
+/* Dates stand above the calls of their day, where that is not today; zones, where the clocks were changed. */
 static void day_append(struct calls *calls, uint64_t unix_ns, struct buf *out)
 {
 	uint64_t before = calls->day_unix_ns ? calls->day_unix_ns : calls->now_unix_ns;
-	char day[16];
+	struct clock_text exact = clock_text_exact(unix_ns), last = clock_text_exact(before);
+	const char *zone = strrchr(exact.text, ' '), *last_zone = strrchr(last.text, ' ');
+	bool is_changed = calls->day_unix_ns && zone && last_zone && strcmp(zone, last_zone) != 0;
 
-	/* A text with its date is one of another day. */
-	if (strlen(clock_text(unix_ns, before).text) > strlen("00:00:00")) {
-		(void)snprintf(day, sizeof(day), "%.10s", clock_text_exact(unix_ns).text);
-		text_line(out, &calls->style, TEXT_DIM, "%s", day);
-	}
+	if (strncmp(exact.text, last.text, DATE_CHARS) != 0 || is_changed)
+		text_line(out, &calls->style, TEXT_DIM, "%.*s%s", DATE_CHARS, exact.text, is_changed ? zone : "");
 	calls->day_unix_ns = unix_ns;
 }
 
@@ -125,8 +126,8 @@ void calls_footer_append(const struct calls *calls, const Ingero__V1__EventsEnd 
 		(void)buf_printf(&text, "%s kept %s", units_count(calls->n).text, calls->n == 1 ? "call" : "calls");
 	(void)buf_printf(&text, " of %s that were counted", units_count(end->counted).text);
 	if (window && window->to_unix_ns)
-		(void)buf_printf(&text, ", %s to %s", clock_text(window->from_unix_ns, calls->now_unix_ns).text,
-				 clock_text(window->to_unix_ns, calls->now_unix_ns).text);
+		(void)buf_printf(&text, ", %s",
+				 clock_span_text(window->from_unix_ns, window->to_unix_ns, calls->now_unix_ns).text);
 	if (calls->n < end->matched)
 		(void)buf_append_text(&text, "; '--limit' shows more");
 	text_paragraph(out, style, "", buf_text(&text));

@@ -47,6 +47,13 @@ static int piece_compare_time(const void *a, const void *b)
 	return (x->from_unix > y->from_unix) - (x->from_unix < y->from_unix);
 }
 
+/* Across a step of the clock, or a sleep: as long as it was, where the clock says that it ended. */
+static void end_only(const struct own_boot *boot, struct piece *p)
+{
+	p->to_unix = own_unix(boot, p->t1);
+	p->from_unix = p->to_unix - MIN(p->t1 - p->t0, p->to_unix);
+}
+
 static int level_load(struct own_source *own, int64_t level, uint64_t from_unix_ns, uint64_t to_unix_ns,
 		      struct pieces *list)
 {
@@ -82,6 +89,8 @@ static int level_load(struct own_source *own, int64_t level, uint64_t from_unix_
 			p.t1 = (uint64_t)sqlite3_column_int64(s, 3);
 			p.crc = (uint32_t)sqlite3_column_int64(s, 4);
 			own_unix_range(boot, p.t0, p.t1, &p.from_unix, &p.to_unix);
+			if (p.t1 > p.t0 && p.to_unix - p.from_unix > p.t1 - p.t0)
+				end_only(boot, &p);
 			r = ARRAY_PUSH(list, p);
 		}
 		if (r == 0)

@@ -92,6 +92,10 @@ static const struct {
 	{ "day before", BERLIN, 1769813999, "2026-01-30 23:59:59", "2026-01-30 23:59:59.000000 +01:00" },
 	{ "same day here, another there", NEW_YORK, 1769835599, "2026-01-30 23:59:59",
 	  "2026-01-30 23:59:59.000000 -05:00" },
+	{ "the first of two", BERLIN, 1792889999, "2026-10-25 02:59:59 CEST", "2026-10-25 02:59:59.000000 +02:00" },
+	{ "the second of two", BERLIN, 1792890000, "2026-10-25 02:00:00 CET", "2026-10-25 02:00:00.000000 +01:00" },
+	{ "there is one again", BERLIN, 1792893600, "2026-10-25 03:00:00", "2026-10-25 03:00:00.000000 +01:00" },
+	{ "after a skipped hour", BERLIN, 1774746000, "2026-03-29 03:00:00", "2026-03-29 03:00:00.000000 +02:00" },
 	{ "half an hour", LORD_HOWE, 1752000000, "2025-07-09 05:10:00", "2025-07-09 05:10:00.000000 +10:30" },
 };
 
@@ -119,5 +123,16 @@ int main(void)
 			     texts[i].clock);
 		CHECK_STR_EQ(texts[i].name, clock_text_exact(texts[i].s * NSEC_PER_SEC).text, texts[i].exact);
 	}
+	zone_set(BERLIN);
+	CHECK_STR_EQ("span",
+		     clock_span_text(1769864601 * NSEC_PER_SEC, 1769864602 * NSEC_PER_SEC, NOW * NSEC_PER_SEC).text,
+		     "14:03:21 to 14:03:22");
+	CHECK_STR_EQ("span of another day",
+		     clock_span_text(1769813990 * NSEC_PER_SEC, 1769813999 * NSEC_PER_SEC, NOW * NSEC_PER_SEC).text,
+		     "2026-01-30 23:59:50 to 23:59:59");
+	CHECK_STR_EQ("span over midnight",
+		     clock_span_text(1769813999 * NSEC_PER_SEC, 1769864601 * NSEC_PER_SEC, NOW * NSEC_PER_SEC).text,
+		     "2026-01-30 23:59:59 to 2026-01-31 14:03:21");
+	CHECK_STR_EQ("span without bounds", clock_span_text(0, 0, NOW * NSEC_PER_SEC).text, "the beginning to now");
 	return check_result();
 }

@@ -261,7 +261,8 @@ static const struct {
 	  "records\n" },
 	{ "nothing at that time", nothing, &empty_old,
 	  "nothing was recorded from 14:03:20 to 14:04:10; what is kept goes from\n"
-	  "2026-01-30 14:00:00 to 14:01:40: ask with --from '2026-01-30 14:00:00'\n" },
+	  "2026-01-30 14:00:00 to 2026-01-31 14:01:40: ask with --from '2026-01-30\n"
+	  "14:00:00'\n" },
 	{ "holes", holes, &usual,
 	  "nothing to tell: 2 processes of root made 422 712 calls and lost no time worth\n"
 	  "naming, from 14:00:00 to 14:05:00 (5 min 0 s), recorded by ingero-collectord\n"
