@@ -10,7 +10,7 @@ import ingero
 import programs
 
 SEEDS = 10
-SECONDS = 8
+SECONDS = 5
 SEVERITIES = ("LOW", "MEDIUM", "HIGH", "CRITICAL")
 RHYTHM = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../workloads/rhythm.py")
 CPU, OTHER_CPU = 0, 1
