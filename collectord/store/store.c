@@ -23,6 +23,8 @@
 #define BATCH_EVENTS 10000	    /* handed over at once */
 #define IDLE_NS (10 * NSEC_PER_SEC) /* between commits while nobody calls */
 #define RETRY_NS NSEC_PER_SEC
+/* An answer lacks its last second rather than being this late: the caller's thread has others to serve. */
+#define FLUSH_NS (3 * NSEC_PER_SEC)
 
 struct store {
 	struct store_options options; /* texts are ours */
@@ -41,6 +43,7 @@ struct store {
 	struct batch *handed; /* waits for the thread */
 	bool is_busy;	      /* the thread writes one */
 	bool is_open;	      /* the answer to store_open() is there */
+	bool is_stalled;      /* what is being written takes too long to wait for */
 	bool stops;	      /* nothing is tried twice any more */
 	bool ends;	      /* nothing comes any more */
 	int result;	      /* of opening, then of the last commit */
@@ -106,12 +109,19 @@ static void state_fill(struct store *store, int r, uint64_t n_events)
 	store->state.cpu_ns = thread_cpu_ns();
 }
 
+static struct timespec time_after(uint64_t ns)
+{
+	struct timespec t;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &t); /* cannot fail for this clock */
+	t.tv_sec += (time_t)(ns / NSEC_PER_SEC);
+	return t;
+}
+
 static void wait_for_retry(struct store *store)
 {
-	struct timespec until;
+	struct timespec until = time_after(RETRY_NS);
 
-	(void)clock_gettime(CLOCK_MONOTONIC, &until); /* cannot fail for this clock */
-	until.tv_sec += (time_t)(RETRY_NS / NSEC_PER_SEC);
 	while (!store->stops && pthread_cond_timedwait(&store->work, &store->lock, &until) == 0)
 		;
 }
@@ -156,7 +166,7 @@ static void batch_write(struct store *store)
 		if (r < 0)
 			describe(store, r, "tidy up");
 	}
-	store->is_busy = false;
+	store->is_busy = store->is_stalled = false;
 	(void)pthread_cond_broadcast(&store->done);
 }
 
@@ -345,18 +355,23 @@ void store_gap(struct store *store, uint64_t from_ns, uint64_t to_ns, const char
 	intake_gap(&store->intake, from_ns, to_ns, reason, count, uid);
 }
 
+/* Under the lock. What fails is not waited for; what stalls is once, not by every question. */
+static void wait_until_written(struct store *store, const struct timespec *until)
+{
+	while ((store->handed || store->is_busy) && !store->state.is_failing && !store->is_stalled)
+		store->is_stalled = pthread_cond_timedwait(&store->done, &store->lock, until) == ETIMEDOUT;
+}
+
 int store_flush(struct store *store)
 {
+	struct timespec until = time_after(FLUSH_NS);
 	int r;
 
 	(void)pthread_mutex_lock(&store->lock);
-	/* The one before first; a failing one is not waited for. */
-	while ((store->handed || store->is_busy) && !store->state.is_failing)
-		(void)pthread_cond_wait(&store->done, &store->lock);
+	wait_until_written(store, &until); /* the one before first */
 	hand_over(store);
-	while ((store->handed || store->is_busy) && !store->state.is_failing)
-		(void)pthread_cond_wait(&store->done, &store->lock);
-	r = store->result;
+	wait_until_written(store, &until);
+	r = store->is_stalled ? -ETIMEDOUT : store->result;
 	(void)pthread_mutex_unlock(&store->lock);
 	return r;
 }

@@ -83,5 +83,8 @@ struct store_state {
 void store_state(struct store *store, struct store_state *ret_state);
 /** store_boot() - number of this boot in the file: the first part of a call's public id */
 uint32_t store_boot(const struct store *store);
-/** store_flush() - wait until everything handed over so far is committed or has failed. Return: 0 or -errno */
+/**
+ * store_flush() - wait until everything handed over so far is committed or has failed
+ * Return: 0; -ETIMEDOUT: the disk is slow, it is still being written; -errno
+ */
 int store_flush(struct store *store);

@@ -33,6 +33,7 @@ struct fault_trace {
 
 static struct {
 	pthread_mutex_t lock;
+	pthread_cond_t is_set;
 	sqlite3_vfs vfs;
 	sqlite3_vfs *below;
 	enum fault_kind kind;
@@ -40,7 +41,7 @@ static struct {
 	uint32_t n_writes;
 	bool is_hit;
 	struct fault_trace *trace;
-} fault = { .lock = PTHREAD_MUTEX_INITIALIZER };
+} fault = { .lock = PTHREAD_MUTEX_INITIALIZER, .is_set = PTHREAD_COND_INITIALIZER };
 
 struct file {
 	sqlite3_file base;
@@ -92,6 +93,8 @@ static int fault_write(sqlite3_file *f, const void *data, int n, sqlite3_int64 o
 
 	(void)pthread_mutex_lock(&fault.lock);
 	fault.n_writes++;
+	while (fault.kind == FAULT_STALL)
+		(void)pthread_cond_wait(&fault.is_set, &fault.lock);
 	if (fault.kind != FAULT_NONE && fault.n_writes >= fault.at_write) {
 		if (fault.kind == FAULT_KILL) {
 			int part = (int)((fault.n_writes * 2654435761u) % (uint32_t)(n + 1));
@@ -253,6 +256,7 @@ void fault_vfs_set(enum fault_kind kind, uint32_t at_write)
 	fault.at_write = at_write;
 	fault.n_writes = 0;
 	fault.is_hit = false;
+	(void)pthread_cond_broadcast(&fault.is_set);
 	(void)pthread_mutex_unlock(&fault.lock);
 }
 

@@ -15,6 +15,7 @@ enum fault_kind {
 	FAULT_KILL, /* part of it is done, then the process ends without another word */
 	FAULT_FULL, /* it finds no space, once */
 	FAULT_FULL_FOREVER,
+	FAULT_STALL, /* it does not come back until another kind is set */
 };
 
 /** fault_vfs_install() - becomes SQLite's default for this process */

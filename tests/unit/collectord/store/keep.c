@@ -226,6 +226,30 @@ static void full_for_long(void)
 	store_world_done(&world);
 }
 
+/* A disk that does not answer: who asks is not kept waiting for it, and nothing is lost. */
+static void stalled(void)
+{
+	struct store_world world;
+	struct store_books books;
+	struct store *store;
+
+	store_world_init(&world);
+	store = store_world_open(&world);
+	fault_vfs_set(FAULT_STALL, 1);
+	for (int i = 0; i < 20; i++) {
+		store_world_calls(&world, store, 3);
+		world.now_ns += NSEC_PER_SEC;
+		store_world_tick(&world, store);
+		CHECK_INT_EQ("it is being written", store_flush(store), -ETIMEDOUT);
+	}
+	fault_vfs_set(FAULT_NONE, 0);
+	store_close(store);
+	store_books_read(world.path, world.n_calls, &books);
+	CHECK_INT_EQ("all is there", books.n_missing, 0);
+	CHECK("intact", books.is_intact && !books.n_doubled && !books.n_wrong);
+	store_world_done(&world);
+}
+
 int main(void)
 {
 	fault_vfs_install();
@@ -236,5 +260,6 @@ int main(void)
 	clocks();
 	losses();
 	full_for_long();
+	stalled();
 	return check_result();
 }
