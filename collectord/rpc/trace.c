@@ -211,6 +211,15 @@ static bool trace_covers(const struct trace *t, uint32_t tgid, uint32_t uid, uin
 	return !t->lease || lease_covers(t->lease, tgid, uid, start_boot_ns);
 }
 
+/* A traced process may have become another user's program by exec: a lease on its pid follows it there. */
+static bool has_mixed_ids(const struct trace *t, const struct call_record *c)
+{
+	struct source *source = t->context->source;
+	const struct process_slot *slot = &source->ops->slots(source)[c->slot % PROCESS_SLOTS];
+
+	return slot->tgid == c->tgid && slot->exec_gen == c->exec_gen && slot->flags & PROCESS_MIXED_IDS;
+}
+
 static void trace_call(struct trace *t, const struct call_record *c)
 {
 	struct answer_scope scope;
@@ -219,7 +228,8 @@ static void trace_call(struct trace *t, const struct call_record *c)
 	if (!t->wants_events || t->state != TRACE_RUNNING)
 		return;
 	scope = trace_scope(t);
-	if (!trace_covers(t, c->tgid, c->uid, /* start_boot_ns= */ 0) || !answer_sees(&scope, c->tgid, c->uid, false))
+	if (!trace_covers(t, c->tgid, c->uid, /* start_boot_ns= */ 0) ||
+	    !answer_sees(&scope, c->tgid, c->uid, has_mixed_ids(t, c)))
 		return;
 	if (!call_can_reply(t->call)) {
 		t->subscriber_slow++;
