@@ -192,3 +192,11 @@ int store_reader_span(struct store_reader *reader, uint64_t *ret_from_unix_ns, u
 {
 	return reader->source->ops->span(reader->source, ret_from_unix_ns, ret_to_unix_ns);
 }
+
+int store_reader_seen(struct store_reader *reader, uint64_t *ret_unix_ns)
+{
+	const struct read_source_ops *ops = reader->source->ops;
+
+	*ret_unix_ns = 0;
+	return ops->seen ? ops->seen(reader->source, ret_unix_ns) : 0;
+}

@@ -199,3 +199,5 @@ uint64_t store_reader_unix(struct store_reader *reader, uint32_t boot, uint64_t 
 /** store_reader_span() - first and last moment of anything in scope; both 0 when there is nothing. Return: 0 or -errno
  */
 int store_reader_span(struct store_reader *reader, uint64_t *ret_from_unix_ns, uint64_t *ret_to_unix_ns);
+/** store_reader_seen() - last commit of recorders that have not ended; 0: there is none. Return: 0 or -errno */
+int store_reader_seen(struct store_reader *reader, uint64_t *ret_unix_ns);

@@ -458,4 +458,5 @@ const struct read_source_ops read_own_source = {
 	.sessions = own_sessions,
 	.unix_of = own_unix_of,
 	.span = own_span,
+	.seen = own_seen,
 };

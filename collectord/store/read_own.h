@@ -96,3 +96,4 @@ int own_snapshots(struct read_source *source, uint64_t from_unix_ns, uint64_t to
 		  void *data);
 int own_sessions(struct read_source *source, read_session_func func, void *data);
 int own_span(struct read_source *source, uint64_t *ret_from_unix_ns, uint64_t *ret_to_unix_ns);
+int own_seen(struct read_source *source, uint64_t *ret_unix_ns);

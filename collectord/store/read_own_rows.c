@@ -367,3 +367,22 @@ int own_span(struct read_source *source, uint64_t *ret_from_unix_ns, uint64_t *r
 	*ret_to_unix_ns = from == UINT64_MAX ? 0 : to;
 	return 0;
 }
+
+int own_seen(struct read_source *source, uint64_t *ret_unix_ns)
+{
+	struct own_source *own = (struct own_source *)source;
+	CLEANUP(own_finalizep) sqlite3_stmt *s = NULL;
+	int r = own_prepare(own->db, "SELECT boot, seen_ns FROM session WHERE end_ns IS NULL", &s);
+
+	*ret_unix_ns = 0;
+	while (r == 0) {
+		int step = sqlite3_step(s);
+		uint64_t seen;
+
+		if (step != SQLITE_ROW)
+			return own_errno(step);
+		seen = own_unix(own_boot(own, (uint32_t)column_u64(s, 0)), column_u64(s, 1));
+		*ret_unix_ns = MAX(*ret_unix_ns, seen);
+	}
+	return r;
+}

@@ -68,6 +68,7 @@ struct read_source_ops {
 	/* NULL where calls have no other time than the wall clock's. */
 	uint64_t (*unix_of)(struct read_source *source, uint32_t boot, uint64_t mono_ns);
 	int (*span)(struct read_source *source, uint64_t *ret_from_unix_ns, uint64_t *ret_to_unix_ns);
+	int (*seen)(struct read_source *source, uint64_t *ret_unix_ns); /* NULL: nobody writes such a file */
 };
 
 extern const struct read_source_ops read_own_source;	 /* schema.sql */

@@ -24,7 +24,8 @@
 #define BEHIND_MAX 20
 #define SESSIONS_MAX 100
 #define LAST_CALLS_MAX 10000000
-/* A recorder commits once a second: what reaches this near to now goes on. Guess: revisit on slow disks. */
+/* A recorder commits once a second, or every ten when nobody calls: one that did so lately goes on. Guess: revisit on
+ * slow disks. */
 #define RECORDING_NS (15 * NSEC_PER_SEC)
 
 struct explain {
@@ -38,7 +39,6 @@ struct explain {
 	Ingero__V1__Window window;
 	Ingero__V1__Lost lost;
 	Ingero__V1__SystemSample peak;
-	bool goes_on; /* a recorder has not ended, as far as its session tells */
 	ARRAY(Ingero__V1__Gap *) gaps;
 	ARRAY(Ingero__V1__Session *) sessions;
 	struct findings findings;
@@ -168,8 +168,6 @@ static int session_add(const Ingero__V1__Session *session, void *data)
 	struct explain *e = data;
 	Ingero__V1__Session *copy;
 
-	if (!session->end_unix_ns)
-		e->goes_on = true;
 	if ((e->to_unix_ns && session->start_unix_ns >= e->to_unix_ns) ||
 	    (session->end_unix_ns && session->end_unix_ns < e->from_unix_ns) || e->sessions.n == SESSIONS_MAX)
 		return 0;
@@ -210,13 +208,13 @@ static int snapshot_add(const Ingero__V1__SystemSample *s, void *data)
 
 static int is_recording_set(struct explain *e)
 {
-	uint64_t first = 0, last = 0;
+	uint64_t seen = 0;
 	int r;
 
-	if (!e->goes_on || (e->to_unix_ns && e->to_unix_ns < e->job->now_unix_ns))
+	if (e->to_unix_ns && e->to_unix_ns < e->job->now_unix_ns)
 		return 0;
-	r = store_reader_span(e->job->reader, &first, &last);
-	e->reply.is_recording = r == 0 && last + RECORDING_NS >= e->job->now_unix_ns;
+	r = store_reader_seen(e->job->reader, &seen);
+	e->reply.is_recording = r == 0 && seen && seen + RECORDING_NS >= e->job->now_unix_ns;
 	return r;
 }
 

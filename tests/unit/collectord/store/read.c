@@ -445,6 +445,36 @@ static void refusal_test(void)
 	}
 }
 
+/* A recorder to which nobody calls commits all the same; who may see what does not matter for that. */
+static void seen_test(void)
+{
+	static const struct {
+		const char *name, *sql;
+		uint64_t want;
+	} cases[] = {
+		{ "never", "DELETE FROM session", 0 },
+		{ "ended", "UPDATE session SET end_ns = seen_ns", 0 },
+		{ "records", "SELECT 1", UNIX + 60 * SECOND },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct sqlite3 *db = world_create(":memory:");
+		struct store_reader *reader;
+		uint64_t seen = 4711;
+
+		world_boot(db, 1, at(1000), UNIX);
+		world_exec(db,
+			   "INSERT INTO session(boot, start_ns, version, kernel, back_end, cpus, memory_bytes, node,"
+			   " seen_ns) VALUES(1, 1000000000000, '', '', '', 1, 1, '', 1060000000000)");
+		world_exec(db, cases[i].sql);
+		reader = open_as(db, false, ALICE, false);
+		CHECK_INT_EQ(cases[i].name, store_reader_seen(reader, &seen), 0);
+		CHECK_INT_EQ(cases[i].name, seen, cases[i].want);
+		store_reader_close(reader);
+		sqlite3_close(db);
+	}
+}
+
 int main(void)
 {
 	struct sqlite3 *db = make();
@@ -458,5 +488,6 @@ int main(void)
 	pause_test();
 	findings_test();
 	refusal_test();
+	seen_test();
 	return check_result();
 }
