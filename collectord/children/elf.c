@@ -446,13 +446,22 @@ static enum parser_result build_id_read(const struct elf_file *f, struct parser_
 	return PARSER_OK;
 }
 
-static int match_compare(const void *a_, const void *b_)
+static bool match_is_before(const struct elf_match *a, const struct elf_match *b)
 {
-	const struct elf_match *a = a_, *b = b_;
+	return a->offset != b->offset ? a->offset < b->offset : strcmp(a->name, b->name) < 0;
+}
 
-	if (a->offset != b->offset)
-		return a->offset < b->offset ? -1 : 1;
-	return strcmp(a->name, b->name);
+/* By insertion: qsort(3) asks how much memory there is when it sorts more than a little, and whoever asks is ended. */
+static void matches_sort(struct elf_matches *m)
+{
+	for (size_t i = 1; i < m->n; i++) {
+		struct elf_match item = m->items[i];
+		size_t at = i;
+
+		for (; at && match_is_before(&item, &m->items[at - 1]); at--)
+			m->items[at] = m->items[at - 1];
+		m->items[at] = item;
+	}
 }
 
 /*
@@ -464,7 +473,7 @@ static void matches_fold(struct elf_matches *m)
 {
 	size_t n = 0;
 
-	qsort(m->items, m->n, sizeof(m->items[0]), match_compare);
+	matches_sort(m);
 	for (size_t i = 0; i < m->n; i++) {
 		if (n && m->items[n - 1].offset == m->items[i].offset) {
 			m->items[n - 1].is_ambiguous |= m->items[n - 1].op != m->items[i].op;
