@@ -61,6 +61,11 @@ static void file_make(const char *path)
 	world_figures(db, 10, neighbour, 1, SECOND, 11 * SECOND, &his);
 	world_finding(db, "00000000000000aa", caller, 1, 1, 11, FINDING_HIGH, SECOND, SECOND, 2 * SECOND, 0, 0, "");
 	world_finding(db, "00000000000000bb", neighbour, 1, 2, 21, FINDING_HIGH, SECOND, SECOND, 2 * SECOND, 0, 0, "");
+	world_exec(db,
+		   "INSERT INTO session(boot, start_ns, end_ns, version, kernel, back_end, cpus, memory_bytes, node,"
+		   " seen_ns) VALUES(1, 0, 60000000000, '', '', '', 1, 1, '', 60000000000)");
+	world_exec(db, "INSERT INTO snapshot(boot, t, cpu_ratio, load_1min, memory_bytes, available_bytes,"
+		       " swap_used_bytes, major_faults) VALUES(1, 5000000000, 0.5, 1, 2, 1, 0, 0)");
 	world_exec(db, "INSERT INTO frame VALUES (1, 'open', 'a.c', 1, 0), (2, 'hidden', 'b.c', 2, 0)");
 	world_exec(db, "INSERT INTO stack VALUES (1, 54321, x'01', 1), (2, 54322, x'02', 1)");
 	world_exec(db, "UPDATE stack SET uid = (SELECT uid FROM process WHERE process.id = stack.id)");
@@ -194,6 +199,7 @@ static const struct {
 	  "SELECT count(*) FROM events e JOIN ops o ON e.source = o.source_id AND e.op = o.op_id "
 	  "WHERE o.name = 'cudaStreamSync'",
 	  "1000" },
+	{ "a time far ahead", "SELECT count(*) FROM system_snapshots WHERE timestamp < 9000000000000000000", "1" },
 	{ "the newest", "SELECT duration FROM events ORDER BY timestamp DESC LIMIT 3", "2999 2998 2997" },
 	{ "the oldest", "SELECT duration FROM events ORDER BY timestamp LIMIT 2 OFFSET 1", "1001 1002" },
 	{ "a list", "SELECT count(*) FROM events WHERE op_name IN ('cudaLaunchKernel', 'cudaMalloc')", "1000" },

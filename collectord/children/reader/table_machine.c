@@ -67,30 +67,34 @@ static int snapshot_add(const Ingero__V1__SystemSample *sample, void *data)
 	return list_row(list);
 }
 
-static int first_take(const Ingero__V1__Session *session, void *data)
+/* From the first session to the last one's end: there is nothing beyond, however far somebody asks. */
+static int bounds_take(const Ingero__V1__Session *session, void *data)
 {
-	uint64_t *first = data;
+	struct sliced *s = data;
 
-	*first = MIN(*first, session->start_unix_ns);
+	s->slice_to = MIN(s->slice_to, session->start_unix_ns);
+	s->to_unix_ns = MAX(s->to_unix_ns, MAX(session->start_unix_ns, session->end_unix_ns) + SLICE_NS);
 	return 0;
 }
 
 static int snapshots_start(struct table_cursor *c)
 {
 	struct sliced *s = calloc(1, sizeof(*s));
-	uint64_t from = UINT64_MAX;
+	uint64_t seen = 0;
 	int r;
 
 	if (!s)
 		return -ENOMEM;
 	c->state = s;
 	s->list.n_columns = (int)c->table->n_columns;
-	s->to_unix_ns = c->limits.to_unix_ns ? c->limits.to_unix_ns : c->job->now_unix_ns + SLICE_NS;
-	/* They begin with the first session, whatever was recorded in it. */
-	r = store_reader_sessions(c->job->reader, first_take, &from);
-	if (from == UINT64_MAX)
-		from = s->to_unix_ns;
-	s->slice_to = MAX(from, c->limits.from_unix_ns);
+	s->slice_to = UINT64_MAX;
+	r = store_reader_sessions(c->job->reader, bounds_take, s);
+	if (r == 0)
+		r = store_reader_seen(c->job->reader, &seen);
+	s->to_unix_ns = MAX(s->to_unix_ns, MAX(seen, c->job->now_unix_ns) + SLICE_NS);
+	if (c->limits.to_unix_ns)
+		s->to_unix_ns = MIN(s->to_unix_ns, c->limits.to_unix_ns);
+	s->slice_to = MAX(s->slice_to, c->limits.from_unix_ns);
 	return r;
 }
 
