@@ -37,6 +37,18 @@ void trace_report_problem(const Ingero__V1__Store *store, const struct text_styl
 	text_tone(out, style, TEXT_PLAIN);
 }
 
+/* Where to ask again. */
+static void where_append(const struct trace_setting *setting, const Ingero__V1__Store *store,
+			 const struct text_style *style, struct buf *out)
+{
+	CLEANUP(buf_done) struct buf text = BUF_INIT;
+
+	if (!store || !trace_report_is_kept(store) || setting->demo || !setting->explain)
+		return;
+	(void)buf_printf(&text, "kept in %s: '%s' asks it", store->path, setting->explain);
+	text_paragraph(out, style, "", buf_text(&text));
+}
+
 static bool is_told(const struct trace_setting *setting, const Ingero__V1__Store *store)
 {
 	const Ingero__V1__Store *told = setting->start ? setting->start->store : NULL;
@@ -181,5 +193,7 @@ int trace_report_summary(const struct trace_setting *setting, const Ingero__V1__
 		}
 	}
 	(void)buf_append_text(out, buf_text(&meaning));
+	if (rows.rows.n > 0)
+		where_append(setting, summary->store, style, out);
 	return out->failed ? -ENOMEM : 0;
 }

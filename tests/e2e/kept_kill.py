@@ -20,7 +20,7 @@ sys.path.insert(0, str(HERE.parent / "support"))
 import ingero  # noqa: E402
 import kept  # noqa: E402
 
-POINTS = 5
+POINTS = 3
 BPFTOOL_PATH = os.environ["PATH"] + ":/usr/sbin:/sbin"
 
 
@@ -62,7 +62,7 @@ def shown(home, *options):
 def one_point(check, home, i):
     """Until so much is shown; then at any moment."""
     name = f"point {i}"
-    least = random.randrange(1, 4000)
+    least = random.randrange(1, 3000)
     command, _ = home.load("--duration", "3600s", "--rate", 2000, "--pin", 0)
     with kept.Service(home, "--db", home.db) as service:
         before, _ = shown(home) if i else ({"window": {"events": 0}}, None)

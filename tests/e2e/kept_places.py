@@ -107,9 +107,10 @@ def in_the_way(check, name, home):
     shown = trace_text(home, "--db", own)
     check(f"{name}: named, told in words", "nothing is kept: " in shown and said in shown and "--db" in shown, shown)
     check(f"{name}: named, left alone", digest(own) == before and not list(pathlib.Path(own).parent.glob("ingero.db.*-2*")))
-    trace, _ = trace_json(check, f"{name}, named", home, "--db", own)
-    check(f"{name}: named, told as JSON", said in trace.start["store"]["problem"] and not trace.start["store"]["path"], trace.start["store"])
-    check(f"{name}: named, still left alone", digest(own) == before)
+    if name == "foreign":
+        trace, _ = trace_json(check, f"{name}, named", home, "--db", own)
+        check(f"{name}: named, told as JSON", said in trace.start["store"]["problem"] and not trace.start["store"]["path"], trace.start["store"])
+        check(f"{name}: named, still left alone", digest(own) == before)
 
     trace, made = trace_json(check, name, home, **default)
     check(f"{name}: told", said in trace.start["store"]["problem"] and "a new one was begun" in trace.start["store"]["problem"] and
@@ -168,11 +169,13 @@ def test_cut(check, home):
     check("cut: the new calls", home.explain(**default)["window"]["events"] >= sum(made.values()), made)
 
 
-def refused(check, name, home, path, *said, **more):
+def refused(check, name, home, path, *said, counts=True, **more):
     """Nothing can be kept there: told in words and as JSON, everything else goes on."""
     shown = trace_text(home, "--db", path, **more)
     check(f"{name}: in words", "nothing is kept: " in shown and "--db" in shown and all(one in shown for one in (path, *said)), shown)
     check(f"{name}: not as if it was", "kept: slow" not in shown, shown)
+    if not counts:
+        return None
     trace, _ = trace_json(check, name, home, "--db", path, **more)
     store = trace.start["store"]
     check(f"{name}: as JSON", not store["path"] and all(one in store["problem"] for one in (path, *said)), store)
@@ -217,9 +220,9 @@ def test_odd(check, home):
     os.mkfifo(home.path("pipe.db"))
     before = digest("/etc/passwd")
     refused(check, "a directory", home, home.path("directory.db"), "no regular file")
-    refused(check, "a link", home, home.path("link.db"), "is a link")
-    refused(check, "a pipe", home, home.path("pipe.db"), "no regular file")
-    refused(check, "no such directory", home, home.path("nowhere/kept.db"), "No such file or directory")
+    refused(check, "a link", home, home.path("link.db"), "is a link", counts=False)
+    refused(check, "a pipe", home, home.path("pipe.db"), "no regular file", counts=False)
+    refused(check, "no such directory", home, home.path("nowhere/kept.db"), "No such file or directory", counts=False)
     check("the link's end", digest("/etc/passwd") == before)
 
 

@@ -14,12 +14,12 @@
 #include "tests/support/check.h"
 #include "tests/support/store_world.h"
 
-#define RUNS 2
+#define RUNS 1
 #define TICKS 5200 /* of about a second: more than an hour, so that there are minutes without their ten seconds */
 #define PROCESSES 3
 #define OPS 2
 #define CALLS_MOST 6 /* of an operation in a tick */
-#define WINDOWS 40
+#define WINDOWS 60
 #define SECOND NSEC_PER_SEC
 #define DAY_NS (86400 * SECOND)
 
