@@ -3,10 +3,22 @@
 
 #include <inttypes.h>
 
+#include "base/cuda_error.h"
 #include "cli/caller.h"
 #include "cli/explain/bars.h"
 #include "cli/time.h"
 #include "libingero/render/units.h"
+
+static void returned_append(const Ingero__V1__Event *call, const struct text_style *style, struct buf *out)
+{
+	const char *name = cuda_error_name(call->source, call->ret_code);
+
+	if (name)
+		text_line(out, style, TEXT_LOUD, "  returned %" PRId32 ", %s: it failed", call->ret_code, name);
+	else
+		text_line(out, style, call->ret_code ? TEXT_LOUD : TEXT_PLAIN, "  returned %" PRId32 "%s",
+			  call->ret_code, call->ret_code ? ": it failed" : "");
+}
 
 static void sum_append(const Ingero__V1__Event *call, const struct text_style *style, struct buf *out)
 {
@@ -51,8 +63,7 @@ void explain_call_append(const Ingero__V1__Event *call, const struct text_style 
 		(void)buf_printf(&text, "%s%" PRIu64, i ? ", " : "", call->args[i]);
 	if (call->n_args)
 		text_paragraph(out, style, "  args     ", buf_text(&text));
-	text_line(out, style, call->ret_code ? TEXT_LOUD : TEXT_PLAIN, "  returned %" PRId32 "%s", call->ret_code,
-		  call->ret_code ? ": it failed" : "");
+	returned_append(call, style, out);
 	buf_consume(&text, text.n);
 	for (size_t i = 0; i < call->n_reasons; i++)
 		(void)buf_printf(&text, "%s%s", i ? ", " : "", call->reasons[i]);

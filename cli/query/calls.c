@@ -6,6 +6,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/cuda_error.h"
 #include "cli/explain/report.h"
 #include "cli/time.h"
 #include "cli/trace/rows.h"
@@ -38,6 +39,17 @@ static void day_append(struct calls *calls, uint64_t unix_ns, struct buf *out)
 	calls->day_unix_ns = unix_ns;
 }
 
+/* What CUDA calls it says that it is an error. */
+static void error_append(const Ingero__V1__Event *event, struct buf *out)
+{
+	const char *name = cuda_error_name(event->source, event->ret_code);
+
+	if (name)
+		(void)buf_append_text(out, name);
+	else
+		(void)buf_printf(out, "error %" PRId32, event->ret_code);
+}
+
 static void table_append(struct calls *calls, const Ingero__V1__Event *event, struct buf *out)
 {
 	struct blame_view blame = blame_view_of(event->blame_ns);
@@ -60,7 +72,7 @@ static void table_append(struct calls *calls, const Ingero__V1__Event *event, st
 	padded_append(out, &calls->style, units_ns(event->duration_ns, UNITS_TIGHT).text,
 		      text_columns(units_ns(event->duration_ns, UNITS_TIGHT).text));
 	if (event->ret_code)
-		(void)buf_printf(out, "error %" PRId32, event->ret_code);
+		error_append(event, out);
 	else if (class != BLAME_VIEW_COUNT)
 		(void)buf_printf(out, "%s %s", blame_view_label(class),
 				 units_ratio((double)blame.ns[class] / (double)blame.sum_ns, UNITS_TIGHT).text);

@@ -141,6 +141,7 @@ static void one_call(void)
 	call.pid = 4711;
 	call.tid = 4712;
 	call.process_name = figures_text("python");
+	call.source = figures_text("cuda");
 	call.op = figures_text("cudaMemcpy");
 	call.duration_raw_ns = 14000123 + 97000456 + 31000789 + 5;
 	call.duration_ns = call.duration_raw_ns - 1200;
@@ -290,7 +291,7 @@ static const struct {
 	  "  tracing            1 200 ns  the tracer's own share\n"
 	  "  without      142 000 173 ns  the program's own time\n"
 	  "  args     140000, 4096, 1\n"
-	  "  returned 700: it failed\n"
+	  "  returned 700, cudaErrorIllegalAddress: it failed\n"
 	  "  kept as  slow, sync\n"
 	  "  inside   1 other traced call\n" },
 	{ "a call without blame", foreign_call, &one,

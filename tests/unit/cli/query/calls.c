@@ -90,12 +90,13 @@ int main(void)
 	(void)setlocale(LC_CTYPE, "C.UTF-8");
 	(void)setenv("TZ", "CET-1CEST,M3.5.0,M10.5.0/3", 1);
 	tzset();
-	form_test(ROWS_TABLE, "time             process             operation              took  most of it\n"
-			      "2026-01-30\n"
-			      "23:59:59.999999  python 4711         cudaStreamSync        100ms  \n"
-			      "2026-01-31\n"
-			      "14:00:00.123456  python 4711         cudaStreamSync        100ms  runnable 68 %\n"
-			      "14:00:01.000000  a?b??[2J 4711       cudaMalloc            100ms  error 2\n");
+	form_test(ROWS_TABLE,
+		  "time             process             operation              took  most of it\n"
+		  "2026-01-30\n"
+		  "23:59:59.999999  python 4711         cudaStreamSync        100ms  \n"
+		  "2026-01-31\n"
+		  "14:00:00.123456  python 4711         cudaStreamSync        100ms  runnable 68 %\n"
+		  "14:00:01.000000  a?b??[2J 4711       cudaMalloc            100ms  cudaErrorMemoryAllocation\n");
 	form_test(ROWS_LINES,
 		  "timestamp\tpid\ttid\tprocess_name\tsource\top\tduration_ns\tret_code\tid\n"
 		  "2026-01-30T22:59:59.999999999Z\t4711\t4712\tpython\tcuda\tcudaStreamSynchronize\t100000000\t0"
