@@ -32,6 +32,7 @@ static const char usage[] = "usage: ingero-collectord [--socket PATH] [--back-en
 			    "  --db FILE             keep what is captured there; 'none': nowhere. On the\n"
 			    "                        default socket: " DB_PATH "\n"
 			    "  --max-db SIZE         delete the oldest beyond this, e.g. 10g (default); 0: never\n"
+			    "  --max-age TIME        delete what is older, e.g. 30d; default: whatever its age\n"
 			    "  --capture WHOM        everyone: always; leases: what callers ask for (default)\n"
 			    "  --record WHICH        of everyone's single calls: slow (default), all, none\n"
 			    "  --read-db FILE        capture nothing, answer from what was kept there\n"
@@ -51,6 +52,7 @@ enum {
 	OPTION_DB_OWNER,
 	OPTION_DB_OWN_PLACE,
 	OPTION_MAX_DB,
+	OPTION_MAX_AGE,
 	OPTION_READ_DB,
 	OPTION_CAPTURE,
 	OPTION_RECORD,
@@ -69,6 +71,7 @@ static const struct option options_long[] = {
 	{ "db-owner", required_argument, NULL, OPTION_DB_OWNER },
 	{ "db-own-place", no_argument, NULL, OPTION_DB_OWN_PLACE },
 	{ "max-db", required_argument, NULL, OPTION_MAX_DB },
+	{ "max-age", required_argument, NULL, OPTION_MAX_AGE },
 	{ "read-db", required_argument, NULL, OPTION_READ_DB },
 	{ "capture", required_argument, NULL, OPTION_CAPTURE },
 	{ "record", required_argument, NULL, OPTION_RECORD },
@@ -179,6 +182,10 @@ static int options_parse(int argc, char **argv, struct daemon_options *o)
 			if (parse_size(optarg, &o->db.max_bytes) < 0 ||
 			    (o->db.max_bytes && o->db.max_bytes < MAX_DB_LEAST))
 				return misused("--max-db", optarg, "not a size of 4m or more, nor 0");
+			break;
+		case OPTION_MAX_AGE:
+			if (parse_duration(optarg, &o->db.max_age_ns) < 0)
+				return misused("--max-age", optarg, "not a time with its unit such as 12h or 30d");
 			break;
 		case OPTION_READ_DB:
 			o->read_path = optarg;

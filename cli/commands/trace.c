@@ -26,6 +26,7 @@ struct trace_fields {
 	uint64_t sample_every;
 	uint64_t ringbuf_bytes;
 	uint64_t max_db_bytes;
+	uint64_t max_age_ns;
 	const char *record;
 	const char *db_path;
 	const char *back_end;
@@ -107,6 +108,11 @@ static const struct option trace_options[] = {
 	  FIELD(max_db_bytes),
 	  .help = "Delete the oldest beyond this size, such as 500m; 0: never; default: 10g. Not for the service's "
 		  "database" },
+	{ .name = "max-age",
+	  .kind = OPTION_DURATION,
+	  .value = "TIME",
+	  FIELD(max_age_ns),
+	  .help = "Delete what is older, such as 30d; default: whatever its age. Not for the service's database" },
 	{ .name = "back-end",
 	  .kind = OPTION_CHOICE,
 	  .value = "auto|session|multi|perf",
@@ -183,15 +189,17 @@ static const char *contradiction(const struct trace_fields *f, const struct opti
 static int daemon_open(const struct trace *t, struct ingero **ret_ingero)
 {
 	const struct trace_fields *f = t->fields;
-	char ring_bytes[24], db_bytes[24];
-	const char *args[7] = { NULL };
+	char ring_bytes[24], db_bytes[24], age[24];
+	const char *args[9] = { NULL };
 	bool is_forced = strcmp(f->back_end, "auto") != 0;
 	bool is_limited = f->max_db_bytes != MAX_DB_DEFAULT;
 	struct connect_wish wish = {
 		.command = "trace",
 		.acts_as_root = f->is_all || f->uids.n > 0,
-		.needs_private = is_forced || is_limited,
-		.needs_private_why = is_forced ? "--back-end" : "--max-db",
+		.needs_private = is_forced || is_limited || f->max_age_ns,
+		.needs_private_why = is_forced	  ? "--back-end"
+				     : is_limited ? "--max-db"
+						  : "--max-age",
 		.db_path = f->db_path,
 		.daemon_args = args,
 	};
@@ -210,6 +218,11 @@ static int daemon_open(const struct trace *t, struct ingero **ret_ingero)
 		(void)snprintf(db_bytes, sizeof(db_bytes), "%" PRIu64, f->max_db_bytes);
 		args[n++] = "--max-db";
 		args[n++] = db_bytes;
+	}
+	if (f->max_age_ns) {
+		(void)snprintf(age, sizeof(age), "%" PRIu64 "ns", f->max_age_ns);
+		args[n++] = "--max-age";
+		args[n++] = age;
 	}
 	return connect_open(&wish, &t->caller, ret_ingero, NULL);
 }
