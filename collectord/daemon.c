@@ -474,21 +474,22 @@ static void daemon_stop(struct daemon *d)
 		trace_hub_finish(d->traces);
 	server_close(d->server);
 	d->server = NULL;
+	/* What the source still has goes to all that is open: it ends before any of that. */
+	if (d->pipeline)
+		pipeline_finish(d->pipeline);
 	while (d->held.n) {
 		d->held.items[0].n = 1;
 		held_continue(d, d->held.items[0].tgid);
 	}
-	target_set_close(d->targets);
-	d->targets = NULL;
-	child_close(d->parser);
-	d->parser = NULL;
-	if (d->pipeline)
-		pipeline_finish(d->pipeline);
 	store_close(d->store); /* asks the source for the time */
 	d->store = NULL;
 	if (d->source)
 		d->source->ops->close(d->source);
 	d->source = NULL;
+	target_set_close(d->targets);
+	d->targets = NULL;
+	child_close(d->parser);
+	d->parser = NULL;
 	for (size_t i = 0; i < ARRAY_SIZE(d->signals); i++)
 		uv_close((uv_handle_t *)&d->signals[i], NULL);
 }
