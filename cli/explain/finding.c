@@ -143,7 +143,10 @@ static void who_append(const Ingero__V1__Finding *f, const struct text_style *st
 {
 	CLEANUP(buf_done) struct buf text = BUF_INIT;
 
-	(void)buf_printf(&text, "%s (pid %u, %s)", f->process_name, f->pid, user_name(f->uid).text);
+	(void)buf_printf(&text, "%s (pid %u", f->process_name, f->pid);
+	if (f->uid != UINT32_MAX) /* files recorded by Ingero do not tell */
+		(void)buf_printf(&text, ", %s", user_name(f->uid).text);
+	(void)buf_append_text(&text, ")");
 	if (f->calls && f->slow_calls)
 		(void)buf_printf(&text, ": %s slow of %s %s", units_count(f->slow_calls).text,
 				 units_count(f->calls).text, f->calls == 1 ? "call" : "calls");

@@ -28,7 +28,8 @@ static const struct {
 	{ "store_queue", "calls found no room on their way to the file" },
 	{ "disk_full", "the disk was full" },
 	{ "damaged", "this part of the file is damaged" },
-	{ "retention", "calls of this time were removed (--max-db, age)" },
+	{ "retention", "calls of this time were removed (--max-db, --max-age)" },
+	{ "not_kept", "calls were counted and not kept one by one" },
 	{ "set_aside", "the file that was kept before was set aside" },
 	{ "recorder_ended", "the recorder ended without finishing" },
 };

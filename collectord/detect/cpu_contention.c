@@ -73,7 +73,8 @@ static void advise(const struct detector_facts *facts, struct finding *f)
 				"other");
 		return;
 	}
-	if (f->cause.pid && !is_kernel_thread(&f->cause)) {
+	/* Nobody moves the first process: everything else hangs on it. */
+	if (f->cause.pid > 1 && !is_kernel_thread(&f->cause)) {
 		if (facts->n_cpus > 1)
 			advise_apart(facts, f);
 		detector_advise(f, "renice -n 19 -p %" PRIu32, f->cause.pid);

@@ -159,7 +159,7 @@ CREATE TABLE gap (
 	boot INTEGER NOT NULL,
 	t0 INTEGER NOT NULL,
 	t1 INTEGER NOT NULL,
-	reason TEXT NOT NULL, -- a field of message Lost, or store_queue, disk_full, damaged, retention, set_aside, recorder_ended
+	reason TEXT NOT NULL, -- a field of message Lost, or store_queue, disk_full, damaged, retention, set_aside, recorder_ended, not_kept
 	count INTEGER NOT NULL, -- what was lost, in the reason's unit; 0: not known
 	uid INTEGER -- NULL: concerns everybody
 );
