@@ -220,14 +220,31 @@ static int answer_all(const struct child_role *role)
 	return 0;
 }
 
+/*
+ * Until the daemon hangs up: a socket that is closed while a question lies in it, or is
+ * still to come, tells the daemon of that instead of what was said last.
+ */
+static void hang_on(void)
+{
+	static uint8_t question[CHILD_QUESTION_MAX];
+	int fds[FD_PASS_MAX];
+	size_t n_fds = 0;
+
+	while (fd_receive(CHILD_SOCKET_FD, question, sizeof(question), fds, &n_fds) > 0)
+		for (size_t i = 0; i < n_fds; i++)
+			(void)close(fds[i]);
+}
+
 int child_main(const char *role)
 {
 	for (size_t i = 0; child_roles[i]; i++) {
 		if (strcmp(child_roles[i]->name, role) != 0)
 			continue;
 		descriptors_close();
-		if (child_roles[i]->prepare && child_roles[i]->prepare() < 0)
+		if (child_roles[i]->prepare && child_roles[i]->prepare() < 0) {
+			hang_on();
 			return 1;
+		}
 		if (seal(child_roles[i]) < 0)
 			return 1;
 		/* Not exit(): what others registered to run there was written for a process that may do things. */
