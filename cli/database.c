@@ -47,8 +47,7 @@ int database_find(const char *typed, const struct caller *caller, struct databas
 		n = snprintf(database.path, sizeof(database.path), "%s/%s", home, DATABASE_IN_HOME);
 	}
 	if ((size_t)n >= sizeof(database.path)) {
-		output_error("the database's name is longer than a path may be: %s",
-			     option_quote(database.path).text);
+		output_error("the database's name is longer than a path may be: %s", option_quote(database.path).text);
 		return -ENAMETOOLONG;
 	}
 	*ret_database = database;

@@ -22,4 +22,4 @@ void rpc_query_events(Ingero__V1__Query_Service *service, const Ingero__V1__Even
 void rpc_query_sql(Ingero__V1__Query_Service *service, const Ingero__V1__SqlRequest *request,
 		   Ingero__V1__SqlReply_Closure closure, void *closure_data);
 void rpc_query_export_rows(Ingero__V1__Query_Service *service, const Ingero__V1__ExportRequest *request,
-		      Ingero__V1__ExportReply_Closure closure, void *closure_data);
+			   Ingero__V1__ExportReply_Closure closure, void *closure_data);

@@ -370,7 +370,7 @@ void rpc_query_sql(Ingero__V1__Query_Service *service, const Ingero__V1__SqlRequ
 }
 
 void rpc_query_export_rows(Ingero__V1__Query_Service *service, const Ingero__V1__ExportRequest *request,
-		      Ingero__V1__ExportReply_Closure closure, void *closure_data)
+			   Ingero__V1__ExportReply_Closure closure, void *closure_data)
 {
 	struct read *read = read_new(closure_data, READER_EXPORT, &request->base, LIMIT_MAX_NS);
 
