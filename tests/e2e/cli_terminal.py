@@ -58,6 +58,20 @@ class Workload:
     def options(self):
         return ["--pid", str(self.process.pid)]
 
+    def _waits(self):
+        """Times that its threads gave up the CPU: they do between two calls, which are paced."""
+        waits = 0
+        for path in pathlib.Path(f"/proc/{self.process.pid}/task").glob("*/status"):
+            waits += sum(int(line.split()[1]) for line in path.read_text(encoding="ascii").splitlines()
+                         if line.startswith("voluntary_ctxt_switches"))
+        return waits
+
+    def goes_on(self, calls=100):
+        """Returns when it has made about so many calls more: for when nothing on the terminal tells."""
+        end = self._waits() + calls
+        while self._waits() < end:
+            expect(self.process.poll() is None, "the workload ended")
+
 
 def live(home, options, rows=24, columns=80, **changes):
     return Terminal([INGERO, "trace", *options], environment(home, **changes), rows, columns)
@@ -76,7 +90,7 @@ def restored(terminal, what):
 
 def ended_with_summary(terminal, what):
     restored(terminal, what)
-    expect("what it means" in terminal.screen.normal and "aunchKernel" in terminal.screen.normal,
+    expect("what it means" in terminal.screen.normal and "cudaLaunchKernel" in terminal.screen.normal,
            f"{what}: no summary on the normal screen", terminal.screen.normal)
 
 
@@ -161,6 +175,7 @@ def test_dumb(home):
     """TERM=dumb: plain lines and no control sequence, on a terminal all the same."""
     with Workload() as workload, live(home, workload.options(), TERM="dumb") as terminal:
         terminal.until(lambda screen: "libcudart.so.12" in screen.normal, "the library's line")
+        workload.goes_on()
         terminal.type("\x03")
         expect(terminal.wait() == 0, f"exit status {terminal.status}")
         expect(b"\x1b" not in terminal.raw, f"control sequences: {terminal.raw[:400]!r}")
