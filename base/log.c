@@ -9,13 +9,19 @@ static struct {
 	const char *program;
 	enum log_style style;
 	enum log_level max;
-} log_state = { "ingero", LOG_STYLE_PLAIN, LOG_LEVEL_WARNING };
+	log_sink_func sink;
+} log_state = { "ingero", LOG_STYLE_PLAIN, LOG_LEVEL_WARNING, NULL };
 
 void log_init(const char *program, enum log_style style, enum log_level max)
 {
 	log_state.program = program;
 	log_state.style = style;
 	log_state.max = max;
+}
+
+void log_set_sink(log_sink_func sink)
+{
+	log_state.sink = sink;
 }
 
 bool log_is_on(enum log_level level)
@@ -28,7 +34,7 @@ int log_print(enum log_level level, const char *topic, int r, const char *fmt, .
 	/* One buffer, one write: lines of several processes do not mix. */
 	char line[1024];
 	int saved = errno;
-	size_t n;
+	size_t n, begin;
 	va_list ap;
 
 	if (!log_is_on(level))
@@ -38,6 +44,7 @@ int log_print(enum log_level level, const char *topic, int r, const char *fmt, .
 		n = (size_t)snprintf(line, sizeof(line), "<%d>%s: ", (int)level, topic);
 	else
 		n = (size_t)snprintf(line, sizeof(line), "%s: ", log_state.program);
+	begin = n;
 
 	va_start(ap, fmt);
 	(void)vsnprintf(line + n, sizeof(line) - n - 1, fmt, ap);
@@ -48,8 +55,10 @@ int log_print(enum log_level level, const char *topic, int r, const char *fmt, .
 		(void)snprintf(line + n, sizeof(line) - n - 1, ": %s", strerror(-r));
 		n = strlen(line);
 	}
-	line[n++] = '\n';
-	(void)!write(STDERR_FILENO, line, n); /* stderr may be gone; there is nowhere else to say so */
+	if (!log_state.sink || !log_state.sink(level, topic, r, line + begin)) {
+		line[n++] = '\n';
+		(void)!write(STDERR_FILENO, line, n); /* stderr may be gone; there is nowhere else to say so */
+	}
 	errno = saved;
 	return r;
 }

@@ -31,6 +31,16 @@ enum log_style { LOG_STYLE_PLAIN, LOG_STYLE_JOURNAL };
  */
 void log_init(const char *program, enum log_style style, enum log_level max);
 
+/**
+ * typedef log_sink_func - where a line goes instead of stderr
+ * @r:    the error that the line is about, negative errno, or 0
+ * @text: without the line's end; ends in the reason when r is negative
+ * Return: whether it got there; if not, the line is printed as without a sink
+ */
+typedef bool (*log_sink_func)(enum log_level level, const char *topic, int r, const char *text);
+/** log_set_sink() - NULL: none */
+void log_set_sink(log_sink_func sink);
+
 /** log_is_on() - whether a level would be printed, to skip costly arguments */
 bool log_is_on(enum log_level level);
 
