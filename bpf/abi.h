@@ -53,6 +53,14 @@ static __always_inline void regs_arguments(const struct pt_regs *ctx, __u64 args
 	args[5] = ctx->r9;
 }
 
+/* Those that follow: on the stack, above the return address. */
+static __always_inline void stack_arguments(const struct pt_regs *ctx, __u64 more[CALL_ARGUMENTS_MORE])
+{
+	if (bpf_probe_read_user(more, CALL_ARGUMENTS_MORE * sizeof(*more),
+				(void *)(ctx->sp + ABI_RETURN_ADDRESS_BYTES)))
+		more[0] = more[1] = more[2] = 0;
+}
+
 static __always_inline __u64 regs_link(const struct pt_regs *ctx)
 {
 	(void)ctx;
@@ -180,6 +188,15 @@ static __always_inline void regs_arguments(const struct pt_regs *ctx, __u64 args
 	args[3] = ctx->regs[3];
 	args[4] = ctx->regs[4];
 	args[5] = ctx->regs[5];
+}
+
+/* Those that follow: two more registers, then the stack. */
+static __always_inline void stack_arguments(const struct pt_regs *ctx, __u64 more[CALL_ARGUMENTS_MORE])
+{
+	more[0] = ctx->regs[6];
+	more[1] = ctx->regs[7];
+	if (bpf_probe_read_user(&more[2], sizeof(*more), (void *)ctx->sp))
+		more[2] = 0;
 }
 
 static __always_inline __u64 regs_link(const struct pt_regs *ctx)

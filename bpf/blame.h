@@ -79,6 +79,9 @@ VERIFIED_ALONE int behind_add(__u32 slot, __u64 from, __u64 until)
 		return 0;
 	walk.next = walk.ring->head;
 	bpf_loop(RAN_ENTRIES, behind_step, &walk, 0);
+	/* Of a ring that was never full nothing is gone: who ran before the hook was there is nobody's wait. */
+	if (walk.until > walk.from && walk.ring->head > RAN_ENTRIES)
+		counter_add(LOSS_BEHIND, 1);
 	return 0;
 }
 

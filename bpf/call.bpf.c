@@ -64,19 +64,24 @@ VERIFIED_ALONE __u32 slot_claim(__u32 tgid)
 }
 
 /* Not one of our threads yet, or decided under an older policy. Return: whether it is traced and has state */
-VERIFIED_ALONE int thread_claim(void)
+VERIFIED_ALONE int thread_claim(__u32 op)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	__u32 tgid = task->tgid, slot;
+	__u32 decided = READ_ONCE(policy); /* first: a change that comes now is seen at the next call */
 	bool is_calibrating = tgid == calibrating_tgid;
+	struct process_wish wish = { .flags = WISH_TRACED };
 	const struct cred *cred = task->cred;
 	struct thread_state *t;
 
+	/* Another tracer that runs the same file: its calibration is no program's call. */
+	if (op >= OP_CALIBRATION && !is_calibrating)
+		return 0;
 	if (!is_calibrating && !is_traced(task, tgid)) {
 		t = bpf_task_storage_get(&threads, task, 0, 0);
 		if (t) {
-			t->policy = policy;
-			t->is_refused = 1;
+			t->policy = decided;
+			t->wants = 0;
 		}
 		counter_add(COUNTER_BYSTANDER, 1);
 		return 0;
@@ -101,8 +106,11 @@ VERIFIED_ALONE int thread_claim(void)
 		t->exec_gen = entry ? entry->exec_gen : 0;
 		bpf_probe_read_kernel(t->comm, sizeof(t->comm), task->comm);
 	}
-	t->is_refused = 0;
-	t->policy = policy;
+	if (!is_calibrating)
+		wish_of(task, tgid, &wish);
+	t->sample_every = wish.sample_every;
+	t->wants = wish.flags | WISH_TRACED; /* a wish that was withdrawn just now ends with the next call */
+	t->policy = decided;
 	return 1;
 }
 
@@ -118,7 +126,6 @@ static __always_inline void kids_refused(struct thread_state *t)
 /* Counted, but nobody will see it return, nor whether it failed: its bytes are those that were asked for. */
 VERIFIED_ALONE int call_untimed(struct thread_state *t, const struct entry *entry)
 {
-	const volatile struct op_argument *argument;
 	struct figure_cell *cell;
 	__u64 address = 0;
 
@@ -137,9 +144,8 @@ VERIFIED_ALONE int call_untimed(struct thread_state *t, const struct entry *entr
 	if (!cell)
 		return 0;
 	__sync_fetch_and_add(&cell->untimed, 1);
-	argument = &op_table[entry->op & (OP_ID_MAX - 1)].args[0];
-	if (argument->meaning == OP_MEANING_BYTES)
-		__sync_fetch_and_add(&cell->bytes, op_argument_value(argument, entry->args));
+	if (!entry->no_arguments)
+		__sync_fetch_and_add(&cell->bytes, op_bytes(entry->op, entry->args));
 	return 0;
 }
 
@@ -154,7 +160,7 @@ static __always_inline bool call_enter(struct pt_regs *ctx, __u64 cookie, __u64 
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct thread_state *t = bpf_task_storage_get(&threads, task, 0, 0);
-	__u64 sp = regs_sp(ctx), ip = regs_ip(ctx);
+	__u64 sp = regs_sp(ctx), ip = regs_ip(ctx), at;
 	__u32 op = COOKIE_OP(cookie) & (OP_ID_MAX - 1), depth;
 	int kind = ENTRY_CALL;
 	struct call_frame *f;
@@ -162,13 +168,13 @@ static __always_inline bool call_enter(struct pt_regs *ctx, __u64 cookie, __u64 
 	if (is_inert)
 		return false;
 	if (!t || t->policy != policy) {
-		if (!thread_claim())
+		if (!thread_claim(op))
 			return false;
 		t = bpf_task_storage_get(&threads, task, 0, 0);
 		if (!t)
 			return false;
 	}
-	if (t->is_refused) {
+	if (!t->wants) {
 		counter_add(COUNTER_BYSTANDER, 1);
 		return false;
 	}
@@ -184,7 +190,10 @@ static __always_inline bool call_enter(struct pt_regs *ctx, __u64 cookie, __u64 
 	if (kind == ENTRY_ELSEWHERE || depth >= CALL_DEPTH_MAX || (cookie & COOKIE_ENTRY_ONLY)) {
 		struct entry entry = { .sp = sp, .ip = ip, .link = regs_link(ctx), .op = op };
 
+		entry.no_arguments = !!(cookie & COOKIE_NO_ARGUMENTS);
 		regs_arguments(ctx, entry.args);
+		if (cookie & COOKIE_STACK)
+			stack_arguments(ctx, &entry.args[ABI_ARGUMENTS]);
 		call_untimed(t, &entry);
 		return false;
 	}
@@ -193,7 +202,9 @@ static __always_inline bool call_enter(struct pt_regs *ctx, __u64 cookie, __u64 
 		return false;
 	}
 
-	f = &t->frames[depth & (CALL_DEPTH_MAX - 1)];
+	at = depth;
+	keep(at); /* or its bound is known of 32 bits alone, which is not enough for Linux 6.1 */
+	f = &t->frames[at & (CALL_DEPTH_MAX - 1)];
 	f->start_ns = 0;
 	f->op = op;
 	f->head = COOKIE_HEAD(cookie);
@@ -202,7 +213,10 @@ static __always_inline bool call_enter(struct pt_regs *ctx, __u64 cookie, __u64 
 	f->ip = ip;
 	f->kids_ns = 0;
 	f->seq = ++t->seq;
+	f->no_arguments = !!(cookie & COOKIE_NO_ARGUMENTS);
 	regs_arguments(ctx, f->args);
+	if (cookie & COOKIE_STACK)
+		stack_arguments(ctx, &f->args[ABI_ARGUMENTS]);
 	*ret_token = TOKEN(t, f, depth);
 	if (!depth)
 		WRITE_ONCE(t->out_clock, 0);
@@ -229,21 +243,39 @@ struct call_end {
 
 static __always_inline __u64 frame_argument(const struct call_frame *f, __u32 index)
 {
-	return index < ABI_ARGUMENTS ? f->args[index] : 0;
+	return index < CALL_ARGUMENTS ? f->args[index] : 0;
+}
+
+/* What is kept of a call, in order. */
+static __always_inline __u64 kept_argument(const struct call_frame *f, const struct call_end *end, __u32 which)
+{
+	const volatile struct op_row *row = &op_table[f->op & (OP_ID_MAX - 1)];
+	const volatile struct op_argument *argument = &row->args[which];
+	__u64 value = 0;
+
+	if (f->no_arguments)
+		return 0;
+	if (argument->kind == OP_ARG_CALL)
+		return op_argument_value(argument, f->args);
+	if (argument->kind == OP_ARG_BOX)
+		return op_box_value(f->op, which, frame_argument(f, argument->index));
+	if (argument->kind == OP_ARG_OUT && end->ret == 0)
+		(void)bpf_probe_read_user(&value, sizeof(value), (void *)frame_argument(f, argument->index));
+	return value;
 }
 
 VERIFIED_ALONE int call_record(struct thread_state *t, const struct call_end *end, __u32 index)
 {
-	const volatile struct op_row *row;
+	__u64 flags = BPF_RB_NO_WAKEUP, first, second;
 	struct call_record *r;
 	struct call_frame *f;
-	__u64 flags = BPF_RB_NO_WAKEUP, value;
 	__u32 i;
 
 	if (!t || !end || index >= CALL_DEPTH_MAX)
 		return 0;
 	f = &t->frames[index];
-	row = &op_table[f->op & (OP_ID_MAX - 1)];
+	first = kept_argument(f, end, 0);
+	second = kept_argument(f, end, 1);
 	r = bpf_ringbuf_reserve(&calls, sizeof(*r), 0);
 	if (!r) {
 		counter_add(LOSS_RING_FULL, 1);
@@ -252,14 +284,8 @@ VERIFIED_ALONE int call_record(struct thread_state *t, const struct call_end *en
 	r->start_ns = f->start_ns;
 	r->duration_ns = end->duration_ns;
 	r->raw_ns = end->raw_ns;
-	for (i = 0; i < 2; i++) {
-		value = 0;
-		if (row->args[i].kind == OP_ARG_REGISTER)
-			value = op_argument_value(&row->args[i], f->args);
-		else if (row->args[i].kind == OP_ARG_OUT && end->ret == 0)
-			(void)bpf_probe_read_user(&value, sizeof(value), (void *)frame_argument(f, row->args[i].index));
-		r->args[i] = value;
-	}
+	r->args[0] = first;
+	r->args[1] = second;
 	if (f->is_dirty) {
 		for (i = 0; i < BLAME_COUNT; i++)
 			r->blame_ns[i] = f->blame_ns[i];
@@ -306,9 +332,9 @@ static __always_inline __u32 reason_of(struct thread_state *t, const struct figu
 		reason |= RECORD_REASON_SYNC;
 	if (op_flags & OP_ALLOC)
 		reason |= RECORD_REASON_ALLOC;
-	if (record_all)
+	if (t->wants & WISH_EVERY_CALL)
 		reason |= RECORD_REASON_ALL;
-	if (record_every && ++t->sample >= record_every) {
+	if (t->sample_every && ++t->sample >= t->sample_every) {
 		t->sample = 0;
 		reason |= RECORD_REASON_SAMPLE;
 	}
@@ -415,16 +441,16 @@ static __always_inline int call_finish(struct pt_regs *ctx, struct task_struct *
 		cell_add(cell, end.duration_ns, end.raw_ns);
 		if (end.ret)
 			__sync_fetch_and_add(&cell->errors, 1);
-		else if (row->args[0].meaning == OP_MEANING_BYTES)
-			__sync_fetch_and_add(&cell->bytes, op_argument_value(&row->args[0], f->args));
+		else if (row->args[0].meaning == OP_MEANING_BYTES && !f->no_arguments)
+			__sync_fetch_and_add(&cell->bytes, op_bytes(op, f->args));
 		if (f->is_dirty)
 			cell_blame(cell, f);
 	}
 	kids += nested_ns[f->head & 3];
-	if (record_on) {
+	if (t->wants & WISH_RECORDS) {
 		end.reason = reason_of(t, cell, row->flags, &end);
-		if (end.reason && call_record(t, &end, index))
-			kids += nested_record_ns;
+		if (end.reason)
+			(void)call_record(t, &end, index);
 	}
 	if (f->is_dirty)
 		frame_clean(f);

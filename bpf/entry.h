@@ -15,9 +15,9 @@
 /* What an entry brings, for those who are not on the fast path. */
 struct entry {
 	__u64 sp, ip, link;
-	__u64 args[ABI_ARGUMENTS];
+	__u64 args[CALL_ARGUMENTS];
 	__u32 op;
-	__u32 pad;
+	__u32 no_arguments;
 };
 
 struct home_search {

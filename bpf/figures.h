@@ -42,6 +42,20 @@ static __always_inline __u32 cell_install(__u32 *place, __u32 idx, __u32 slot, _
 	return idx;
 }
 
+/* Return: index of a cell of that operation's own, 0 where none is free */
+static __always_inline __u32 cell_take(struct slot_row *row, __u32 slot, __u32 op)
+{
+	__u32 idx = 0, got;
+
+	op &= OP_ID_MAX - 1;
+	if (bpf_map_pop_elem(&free_cells, &idx))
+		return 0;
+	got = cell_install(&row->cell[op], idx, slot, op);
+	if (got != idx)
+		bpf_map_push_elem(&free_cells, &idx, BPF_ANY);
+	return got;
+}
+
 /* First use of an operation by a process. Return: index of its cell or of the process's overflow cell, 0 for none */
 VERIFIED_ALONE __u32 cell_claim(__u32 slot, __u32 op)
 {
@@ -50,14 +64,9 @@ VERIFIED_ALONE __u32 cell_claim(__u32 slot, __u32 op)
 
 	if (!row)
 		return 0;
-	op &= OP_ID_MAX - 1;
-	if (bpf_map_pop_elem(&free_cells, &idx) == 0) {
-		got = cell_install(&row->cell[op], idx, slot, op);
-		if (got != idx)
-			bpf_map_push_elem(&free_cells, &idx, BPF_ANY);
+	got = cell_take(row, slot, op);
+	if (got)
 		return got;
-	}
-
 	counter_add(LOSS_CELLS, 1);
 	if (row->cell[0])
 		return row->cell[0];
@@ -69,7 +78,18 @@ VERIFIED_ALONE __u32 cell_claim(__u32 slot, __u32 op)
 	return got;
 }
 
-static __always_inline struct figure_cell *cell_of(__u32 slot, __u32 op)
+/* What is no call has a cell of its own or none: the overflow cell counts calls. */
+VERIFIED_ALONE __u32 cell_claim_event(__u32 slot, __u32 op)
+{
+	struct slot_row *row = bpf_map_lookup_elem(&slot_rows, &slot);
+	__u32 idx = row ? cell_take(row, slot, op) : 0;
+
+	if (!idx)
+		counter_add(LOSS_MEMORY, 1);
+	return idx;
+}
+
+static __always_inline struct figure_cell *cell_find(__u32 slot, __u32 op, bool is_call)
 {
 	struct slot_row *row = bpf_map_lookup_elem(&slot_rows, &slot);
 	__u32 idx;
@@ -78,8 +98,18 @@ static __always_inline struct figure_cell *cell_of(__u32 slot, __u32 op)
 		return NULL;
 	idx = row->cell[op & (OP_ID_MAX - 1)];
 	if (!idx)
-		idx = cell_claim(slot, op);
+		idx = is_call ? cell_claim(slot, op) : cell_claim_event(slot, op);
 	return idx ? cell_at(idx) : NULL;
+}
+
+static __always_inline struct figure_cell *cell_of(__u32 slot, __u32 op)
+{
+	return cell_find(slot, op, true);
+}
+
+static __always_inline struct figure_cell *cell_of_event(__u32 slot, __u32 op)
+{
+	return cell_find(slot, op, false);
 }
 
 /* log2 of 1 to 255. */

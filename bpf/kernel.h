@@ -97,9 +97,35 @@ struct path {
 	struct dentry *dentry;
 };
 
+struct super_block {
+	__u32 s_dev;
+};
+
+struct timespec64 {
+	__s64 tv_sec;
+	long tv_nsec;
+};
+
 struct inode {
 	__u16 i_mode;
 	__u32 i_rdev;
+	struct super_block *i_sb;
+	unsigned long i_ino;
+	__s64 i_size;
+};
+
+/* The change time has moved twice: 6.6, 6.11. */
+struct inode___plain {
+	struct timespec64 i_ctime;
+};
+
+struct inode___hidden {
+	struct timespec64 __i_ctime;
+};
+
+struct inode___split {
+	__s64 i_ctime_sec;
+	__u32 i_ctime_nsec;
 };
 
 struct file {
@@ -124,9 +150,34 @@ struct uprobes_state {
 	struct xol_area *xol_area;
 };
 
+struct percpu_counter {
+	__s64 count;
+};
+
+/* Which pages a process has: files', its own, swapped out, shared. */
+#define RSS_FILE 0
+#define RSS_ANON 1
+#define RSS_SHMEM 3
+
+typedef struct {
+	__s64 counter;
+} atomic64_t;
+
+typedef atomic64_t atomic_long_t;
+
 struct mm_struct {
 	unsigned long start_stack;
 	struct uprobes_state uprobes_state;
+	struct percpu_counter rss_stat[4]; /* from 6.2 */
+};
+
+/* Until 6.1, which is asked, too: Debian's mark_victim tells of the task. */
+struct mm_rss_stat {
+	atomic_long_t count[4];
+};
+
+struct mm_struct___atomic {
+	struct mm_rss_stat rss_stat;
 };
 
 typedef struct {
@@ -142,6 +193,8 @@ struct signal_struct {
 struct vm_area_struct {
 	unsigned long vm_start;
 	unsigned long vm_end;
+	unsigned long vm_flags;
+	struct file *vm_file;
 };
 
 struct return_instance {
@@ -197,6 +250,12 @@ struct bpf_iter_meta {
 struct bpf_iter__task {
 	struct bpf_iter_meta *meta;
 	struct task_struct *task;
+};
+
+struct bpf_iter__task_vma {
+	struct bpf_iter_meta *meta;
+	struct task_struct *task;
+	struct vm_area_struct *vma;
 };
 
 #pragma clang attribute pop

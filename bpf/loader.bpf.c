@@ -8,10 +8,10 @@
  * distance from that function to the loader's list head (_r_debug).
  */
 #include "abi.h"
+#include "file.h"
 #include "policy.h"
 
-#define TARGET_HOLD 0x1u /* PROBE_TARGET_HOLD */
-#define LINKS_MAX 8192	 /* objects in one process; a list that is longer is damaged */
+#define LINKS_MAX 8192 /* objects in one process; a list that is longer is damaged */
 #define NAME_PIECE 64
 #define NAME_PIECES 64 /* 4096 bytes, PATH_MAX */
 
@@ -73,7 +73,11 @@ static long name_step(__u32 i, struct name_match *match)
 
 VERIFIED_ALONE int is_wanted(__u64 name)
 {
-	struct name_match match = { .at = name };
+	struct name_match match = {
+		.at = name,
+		.matched = (__s32)READ_ONCE(zero_unknown),
+		.is_done = (__u32)READ_ONCE(zero_unknown),
+	};
 
 	bpf_loop(NAME_PIECES, name_step, &match, 0);
 	return match.matched == WANTED_BYTES;
@@ -113,7 +117,11 @@ static long dynamic_step(__u32 i, struct dynamic_walk *walk)
 /* What a library calls itself, whatever its file is called: 3 us for each object loaded. */
 VERIFIED_ALONE int is_wanted_soname(__u64 dynamic)
 {
-	struct dynamic_walk walk = { .next = dynamic };
+	struct dynamic_walk walk = {
+		.next = dynamic,
+		.strings = READ_ONCE(zero_unknown),
+		.soname = READ_ONCE(zero_unknown),
+	};
 
 	bpf_loop(DYNAMIC_MAX, dynamic_step, &walk, 0);
 	return walk.strings && walk.soname ? is_wanted(walk.strings + walk.soname) : 0;
@@ -123,18 +131,28 @@ struct link_walk {
 	__u64 next; /* object to look at */
 	__u64 tail; /* last one seen */
 	__u32 tgid;
-	__u32 flags; /* of the target */
+	__u32 flags; /* WISH_*, of the target */
 	__u32 is_silent;
 	__u32 pad;
 };
+
+static long library_vma(struct task_struct *task, struct vm_area_struct *vma, struct file_identity *file)
+{
+	(void)task;
+	file_identity_fill(vma, file);
+	return 0;
+}
 
 VERIFIED_ALONE int library_tell(__u64 base, __u32 tgid, __u32 flags)
 {
 	struct task_struct *task = bpf_get_current_task_btf(), *leader = task->group_leader;
 	const struct cred *cred = task->cred;
 	struct process_entry *entry;
+	struct file_identity file = {};
 	struct life_record *r;
 
+	/* Fails while another thread changes the mappings: the daemon finds out by itself then. */
+	(void)bpf_find_vma(task, base, library_vma, &file, 0);
 	r = bpf_ringbuf_reserve(&life, sizeof(*r), 0);
 	if (!r) {
 		counter_add(LOSS_LIFE_FULL, 1);
@@ -144,6 +162,7 @@ VERIFIED_ALONE int library_tell(__u64 base, __u32 tgid, __u32 flags)
 	r->time_ns = bpf_ktime_get_ns();
 	r->start_boot_ns = leader ? leader->start_boottime : 0;
 	r->library_base = base;
+	r->file = file;
 	r->tgid = tgid;
 	r->tid = task->pid;
 	r->uid = cred ? cred->uid.val : 0;
@@ -155,7 +174,7 @@ VERIFIED_ALONE int library_tell(__u64 base, __u32 tgid, __u32 flags)
 	r->type = RECORD_LIBRARY;
 	bpf_probe_read_kernel(r->comm, sizeof(r->comm), leader ? leader->comm : task->comm);
 	/* It stops on its way back from this probe. Without the record nobody would let it go on. */
-	if (flags & TARGET_HOLD)
+	if (flags & WISH_HOLD)
 		r->is_held = bpf_send_signal(SIGSTOP) == 0;
 	bpf_ringbuf_submit(r, BPF_RB_FORCE_WAKEUP);
 	return 0;
@@ -185,7 +204,8 @@ int loader_changed(struct pt_regs *ctx)
 	struct loader_debug debug = {};
 	struct loader_link link = {};
 	struct link_walk walk = {};
-	__u32 tgid = task->tgid, *flags;
+	struct process_wish *wish;
+	__u32 tgid = task->tgid;
 
 	if (is_inert || !is_traced(task, tgid))
 		return 0;
@@ -206,9 +226,9 @@ int loader_changed(struct pt_regs *ctx)
 	}
 	if (debug.state != LOADER_CONSISTENT)
 		return 0;
-	flags = bpf_map_lookup_elem(&targets, &tgid);
+	wish = bpf_map_lookup_elem(&targets, &tgid);
 	walk.tgid = tgid;
-	walk.flags = flags ? *flags : 0;
+	walk.flags = wish ? wish->flags : 0;
 	walk.next = debug.map;
 	if (entry->link_tail && entry->is_link_stale) {
 		walk.is_silent = 1; /* nothing is new after an unload */

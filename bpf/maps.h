@@ -15,24 +15,28 @@ SHARED const volatile bool has_task_throttled = false; /* task_struct.throttled,
 SHARED const volatile bool has_throttle_count = false; /* cfs_rq.throttle_count, with CFS_BANDWIDTH */
 SHARED const volatile bool has_switch_state = false;   /* sched_switch carries prev_state, 5.18 */
 SHARED const volatile bool has_sched = false;	       /* sched_info and the run-queue clock can be read */
-SHARED const volatile __u64 ring_wake_bytes = 0;       /* wake the daemon once when this much waits in `calls` */
+SHARED const volatile __u32 page_shift = 12;
+SHARED const volatile __u64 ring_wake_bytes = 0; /* wake the daemon once when this much waits in `calls` */
 
 /* Settings that the daemon changes while we run. */
-SHARED __u32 policy = 1;			  /* moves on whenever targets, users or trace_all change */
+SHARED __u32 policy = 1;			  /* moves on whenever targets, users or everyone change */
 SHARED __u32 is_inert = 0;			  /* set before slow detaching: programs return at once */
 SHARED __u8 attach_off[COOKIE_ATTACH_COUNT] = {}; /* likewise, by number of the attach */
-SHARED __u32 trace_all = 0;
+SHARED struct process_wish everyone = {};
 SHARED __u32 n_users = 0;
-SHARED __u32 record_on = 0;
-SHARED __u32 record_all = 0;
-SHARED __u32 record_every = 0;
 SHARED __u32 calibrating_tgid = 0;     /* its calls go to CALIBRATION_SLOT */
 SHARED __u64 attached_boot_ns = ~0ull; /* end of the last attach, CLOCK_BOOTTIME */
 /* The tracer's share, nanoseconds (calibrate.c). By enum call_head, one unused. */
 SHARED __u64 share_ns[4] = {};	    /* inside a call's own duration */
 SHARED __u64 nested_ns[4] = {};	    /* of a traced call, inside the duration of the call around it */
-SHARED __u64 nested_record_ns = 0;  /* besides, when that call was recorded */
 SHARED __u64 nested_refused_ns = 0; /* of a call whose return is not trapped */
+
+/*
+ * Always 0, and the verifier does not know it. Before 6.7 it follows a callback of bpf_loop()
+ * once: what one round cannot bring about from known beginnings, and several can, it takes
+ * for impossible, and removes the code for it. What rounds add up begins with this.
+ */
+SHARED __u64 zero_unknown = 0;
 
 /* Written by us. */
 SHARED __u32 cells_high = 0;  /* highest cell ever given out */
@@ -40,13 +44,15 @@ SHARED __u32 calls_woken = 0; /* the daemon was woken for the fill that is going
 
 #define CALIBRATION_SLOT (PROCESS_SLOTS - 1) /* never given to a process */
 
-#define ABI_ARGUMENTS 6 /* in registers, on every machine we know */
+#define ABI_ARGUMENTS 6	      /* in registers, on every machine we know */
+#define CALL_ARGUMENTS_MORE 3 /* of those behind them, what some operations keep */
+#define CALL_ARGUMENTS (ABI_ARGUMENTS + CALL_ARGUMENTS_MORE)
 
 struct call_frame {
 	__u64 start_ns; /* 0 until the entry program is through, and again once it is counted as never returned */
 	__u64 sp;	/* at entry */
 	__u64 ip;	/* of the probe: tells exports of one operation apart */
-	__u64 args[ABI_ARGUMENTS];
+	__u64 args[CALL_ARGUMENTS];  /* those behind the registers only if the operation keeps one of them */
 	__u64 kids_ns;		     /* the tracer's cost of traced calls inside this one */
 	__u64 pcount;		     /* of the task, at entry */
 	__u64 run_delay;	     /* likewise */
@@ -56,10 +62,11 @@ struct call_frame {
 	__u32 switches;		     /* of the thread state, at entry */
 	__u32 seq;		     /* of the thread's calls: tells uses of this frame apart */
 	__u8 op;
-	__u8 head;     /* enum call_head */
-	__u8 is_dirty; /* blame_ns is not all zero */
-	__u8 attach;   /* number of the attach that its probe belongs to */
-	__u8 pad[4];
+	__u8 head;	   /* enum call_head */
+	__u8 is_dirty;	   /* blame_ns is not all zero */
+	__u8 attach;	   /* number of the attach that its probe belongs to */
+	__u8 no_arguments; /* none is kept */
+	__u8 pad[3];
 };
 
 /*
@@ -79,7 +86,7 @@ struct thread_state {
 	__u32 tid;
 	__u32 uid;
 	__u32 exec_gen;
-	__u32 is_refused;
+	__u32 wants; /* WISH_*; 0: it is not traced */
 	__u32 seq;
 	__u32 switches;	 /* switch-outs noted inside calls */
 	__u32 sample;	 /* calls since the last sampled one */
@@ -89,8 +96,9 @@ struct thread_state {
 	__u64 out_run_delay;
 	__u64 home_low, home_high;		      /* the thread's own stack; high 0: not looked up */
 	__u64 untimed_sp, untimed_ip, untimed_return; /* last call whose return is not trapped */
-	__u32 untimed_op;
-	__u32 pad;
+	__u16 untimed_op;
+	__u16 is_reclaiming; /* the kernel frees memory for it before it goes on */
+	__u32 sample_every;  /* as wanted, with WISH_RECORDS */
 	char comm[RECORD_COMM_BYTES];
 	struct call_frame frames[CALL_DEPTH_MAX];
 };
@@ -102,6 +110,15 @@ struct process_entry {
 	__u64 link_tail;     /* last link_map seen in its dynamic loader's list; 0: none yet */
 	__u32 is_link_stale; /* a library was unloaded: find the tail again */
 	__u32 was_in_call;   /* a thread ended inside a call */
+	__u32 was_oom_told;  /* its threads are marked one by one, its end is told once */
+	__u32 pad;
+};
+
+/* A thread that reclaims memory, or last did. */
+struct reclaim_entry {
+	__u64 start_ns; /* 0: over */
+	__u32 scope;	/* enum oom_scope: whose memory was full */
+	__u32 pad;
 };
 
 struct slot_row {
@@ -146,8 +163,8 @@ SHARED struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 16384);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__type(key, __u32);   /* tgid */
-	__type(value, __u32); /* PROBE_TARGET_* */
+	__type(key, __u32); /* tgid */
+	__type(value, struct process_wish);
 } targets SEC(".maps");
 
 SHARED struct {
@@ -155,7 +172,7 @@ SHARED struct {
 	__uint(max_entries, 1024);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__type(key, __u32); /* uid */
-	__type(value, __u32);
+	__type(value, struct process_wish);
 } users SEC(".maps");
 
 SHARED struct {
@@ -215,6 +232,14 @@ SHARED struct {
 	__type(value, struct behind_value);
 } behind SEC(".maps");
 
+/* Memory is what is short here, so all of it is there from the beginning. */
+SHARED struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 4096);
+	__type(key, __u32); /* tid */
+	__type(value, struct reclaim_entry);
+} reclaims SEC(".maps");
+
 SHARED struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);
@@ -236,7 +261,8 @@ SHARED struct {
 
 SHARED struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 256 << 10);
+	__uint(max_entries,
+	       512 << 10); /* 5 000 records: a quarter of a second of nothing but fork and exit on 8 CPUs */
 } life SEC(".maps");
 
 /* Atomic: on kernels that preempt, a program may be interrupted by another on the same CPU. */

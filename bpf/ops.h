@@ -5,12 +5,35 @@
  */
 #pragma once
 
-#define OP_ID_MAX 64 /* ids are below this; width of the per-process index of cells */
+#define OP_ID_MAX 128		       /* ids are below this; width of the per-process index of cells */
+#define OP_CALIBRATION (OP_ID_MAX - 4) /* from here on: a tracer's own (collectord/probes/calibrate.h) */
 
 #define OP_SYNC 0x01u
 #define OP_ALLOC 0x02u
+#define OP_FIGURES 0x04u
+#define OP_STACK 0x08u
+#define OP_V2 0x10u
 
-enum op_layer { OP_LAYER_NONE, OP_LAYER_RUNTIME, OP_LAYER_DRIVER, OP_LAYER_COUNT };
+/* Below OP_LAYER_CALLS_END: exports of libraries. HOST: what the kernel did to a process or for it. */
+enum op_layer {
+	OP_LAYER_NONE,
+	OP_LAYER_RUNTIME,
+	OP_LAYER_DRIVER,
+	OP_LAYER_CALLS_END,
+	OP_LAYER_HOST = OP_LAYER_CALLS_END,
+	OP_LAYER_COUNT
+};
+
+/* Ids of what is no call: OP_EVENT_oom_kill ... */
+#define OP(...)
+#define EVENT(id, layer, name, ...) OP_EVENT_##name = (id),
+enum op_event {
+#include "ops.def"
+};
+#undef OP
+
+/* Whose memory an oom_kill was about. */
+enum oom_scope { OOM_SCOPE_UNKNOWN, OOM_SCOPE_GROUP, OOM_SCOPE_MACHINE, OOM_SCOPE_COUNT };
 
 enum op_meaning {
 	OP_MEANING_NONE,
@@ -20,10 +43,12 @@ enum op_meaning {
 	OP_MEANING_STREAM,
 	OP_MEANING_EVENT,
 	OP_MEANING_COPY_KIND,
+	OP_MEANING_PROCESS, /* a process id */
+	OP_MEANING_ZERO,    /* nothing; keeps the place of what follows */
 	OP_MEANING_COUNT
 };
 
-enum op_arg_kind { OP_ARG_NONE, OP_ARG_REGISTER, OP_ARG_OUT };
+enum op_arg_kind { OP_ARG_NONE, OP_ARG_CALL, OP_ARG_OUT, OP_ARG_BOX };
 
 /* Calls of one export cost and behave alike, whatever their operation. */
 enum call_head {
@@ -35,11 +60,14 @@ enum call_head {
 
 /*
  * The attach cookie. Bits 0-7: operation id; 8-9: enum call_head; 10: entry
- * only, no return trap; 16-23: number of the attach, set by probe_set.c, by
+ * only, no return trap; 11: arguments on the stack are kept; 12: a form whose
+ * arguments are not kept; 16-23: number of the attach, set by probe_set.c, by
  * which probes that are slow to close are switched off.
  */
 #define COOKIE(op, head) ((unsigned long long)(op) | ((unsigned long long)(head) << 8))
 #define COOKIE_ENTRY_ONLY (1ull << 10)
+#define COOKIE_STACK (1ull << 11)
+#define COOKIE_NO_ARGUMENTS (1ull << 12)
 #define COOKIE_ATTACH(number) ((unsigned long long)(number) << 16)
 #define COOKIE_ATTACH_COUNT 256
 #define COOKIE_ATTACH_NUMBER(c) ((unsigned int)((c) >> 16) & (COOKIE_ATTACH_COUNT - 1))

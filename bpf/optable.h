@@ -16,7 +16,11 @@ struct op_argument {
 	__u8 meaning; /* enum op_meaning */
 	__u8 factor;  /* index of what multiplies it; OP_NO_FACTOR and beyond: nothing */
 	__u8 shift;   /* and then by that power of two */
+	__u8 offset;  /* OP_ARG_BOX: bytes into what the argument points at */
+	__u8 words;   /* OP_ARG_BOX: so many, multiplied: 1 ... OP_BOX_WORDS */
 };
+
+#define OP_BOX_WORDS 3
 
 struct op_row {
 	struct op_argument args[2];
@@ -24,48 +28,76 @@ struct op_row {
 	__u8 is_known;
 };
 
-#define ARG(index, meaning)                                                                                            \
+#define OP_ARGUMENT(...)                                                                                               \
 	{                                                                                                              \
-		OP_ARG_REGISTER, index, OP_MEANING_##meaning, OP_NO_FACTOR, 0                                          \
+		__VA_ARGS__                                                                                            \
 	}
-#define OUT(index, meaning)                                                                                            \
-	{                                                                                                              \
-		OP_ARG_OUT, index, OP_MEANING_##meaning, OP_NO_FACTOR, 0                                               \
-	}
-#define ELEMENTS(index, log2, meaning)                                                                                 \
-	{                                                                                                              \
-		OP_ARG_REGISTER, index, OP_MEANING_##meaning, OP_NO_FACTOR, log2                                       \
-	}
-#define AREA(index, by, meaning)                                                                                       \
-	{                                                                                                              \
-		OP_ARG_REGISTER, index, OP_MEANING_##meaning, by, 0                                                    \
-	}
-#define NONE                                                                                                           \
-	{                                                                                                              \
-		OP_ARG_NONE, 0, OP_MEANING_NONE, OP_NO_FACTOR, 0                                                       \
-	}
+#define ARG(index, meaning) OP_ARGUMENT(OP_ARG_CALL, index, OP_MEANING_##meaning, OP_NO_FACTOR, 0, 0, 0)
+#define OUT(index, meaning) OP_ARGUMENT(OP_ARG_OUT, index, OP_MEANING_##meaning, OP_NO_FACTOR, 0, 0, 0)
+#define ELEMENTS(index, log2, meaning) OP_ARGUMENT(OP_ARG_CALL, index, OP_MEANING_##meaning, OP_NO_FACTOR, log2, 0, 0)
+#define AREA(index, by, log2, meaning) OP_ARGUMENT(OP_ARG_CALL, index, OP_MEANING_##meaning, by, log2, 0, 0)
+#define BOX(index, offset, words, meaning)                                                                             \
+	OP_ARGUMENT(OP_ARG_BOX, index, OP_MEANING_##meaning, OP_NO_FACTOR, 0, offset, words)
+#define NONE OP_ARGUMENT(OP_ARG_NONE, 0, OP_MEANING_NONE, OP_NO_FACTOR, 0, 0, 0)
 #define OP(id, layer, name, short_name, arg_a, arg_b, flags) [id] = { { arg_a, arg_b }, flags, 1 },
 static const volatile struct op_row op_table[OP_ID_MAX] = {
 #include "ops.def"
 };
 #undef OP
 #undef NONE
+#undef BOX
 #undef AREA
 #undef ELEMENTS
 #undef OUT
 #undef ARG
+#undef OP_ARGUMENT
 
-/* One argument as it is reported, from the registers at entry. */
+/* One argument as it is reported, from what was kept at entry. */
 static __always_inline __u64 op_argument_value(const volatile struct op_argument *argument, const __u64 *args)
 {
 	__u64 index = argument->index, factor = argument->factor, shift = argument->shift, value;
 
 	keep(index);
 	keep(factor);
-	value = index < ABI_ARGUMENTS ? args[index] : 0;
-	if (factor < ABI_ARGUMENTS)
+	value = index < CALL_ARGUMENTS ? args[index] : 0;
+	if (factor < CALL_ARGUMENTS)
 		value *= args[factor];
 	if (argument->meaning == OP_MEANING_COPY_KIND)
 		value = (__u32)value; /* an enum: callers may leave anything above */
 	return value << (shift & 63);
+}
+
+/*
+ * The product of a few words of the structure that an argument points at. Callers pass such
+ * structures as const, so that at the return they are still what they were at entry.
+ */
+VERIFIED_ALONE __u64 op_box_value(__u32 op, __u32 which, __u64 address)
+{
+	const volatile struct op_row *row = &op_table[op & (OP_ID_MAX - 1)];
+	const volatile struct op_argument *argument = which ? &row->args[1] : &row->args[0];
+	__u64 at = address + argument->offset, product = 1, word;
+	__u32 i;
+
+	for (i = 0; i < OP_BOX_WORDS; i++) {
+		if (i >= argument->words)
+			break;
+		if (bpf_probe_read_user(&word, sizeof(word), (void *)(at + i * sizeof(word))))
+			return 0;
+		product *= word;
+	}
+	return argument->meaning == OP_MEANING_COPY_KIND ? (__u32)product : product;
+}
+
+/* Bytes of the call, when its first argument says so. */
+static __always_inline __u64 op_bytes(__u32 op, const __u64 *args)
+{
+	const volatile struct op_argument *argument = &op_table[op & (OP_ID_MAX - 1)].args[0];
+	__u64 index = argument->index;
+
+	if (argument->meaning != OP_MEANING_BYTES)
+		return 0;
+	if (argument->kind != OP_ARG_BOX)
+		return op_argument_value(argument, args);
+	keep(index);
+	return op_box_value(op, 0, index < CALL_ARGUMENTS ? args[index] : 0);
 }

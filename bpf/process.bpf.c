@@ -3,28 +3,11 @@
  * Life of traced processes: exec, fork, exit. Never sampled, on a ring of their own that
  * wakes the daemon. Per event: two or three hash lookups for a process that is not ours.
  */
-#include "frames.h"
+#include "life.h"
 
-static __always_inline struct life_record *life_new(struct task_struct *task, __u32 type)
+static __always_inline __u32 is_named(__u32 tgid)
 {
-	struct task_struct *leader = task->group_leader;
-	const struct cred *cred = task->cred;
-	struct life_record *r;
-
-	r = bpf_ringbuf_reserve(&life, sizeof(*r), 0);
-	if (!r) {
-		counter_add(LOSS_LIFE_FULL, 1);
-		return NULL;
-	}
-	__builtin_memset(r, 0, sizeof(*r));
-	r->time_ns = bpf_ktime_get_ns();
-	r->start_boot_ns = leader ? leader->start_boottime : 0;
-	r->tgid = task->tgid;
-	r->tid = task->pid;
-	r->uid = cred ? cred->uid.val : 0;
-	r->type = type;
-	bpf_probe_read_kernel(r->comm, sizeof(r->comm), leader ? leader->comm : task->comm);
-	return r;
+	return bpf_map_lookup_elem(&targets, &tgid) ? LIFE_NAMED : 0;
 }
 
 static __always_inline void slot_end(__u32 slot, __u32 exit_code)
@@ -46,7 +29,7 @@ int process_exec(__u64 *ctx)
 	struct process_entry *entry, fresh = {};
 	struct thread_state *t;
 	struct life_record *r;
-	__u32 tgid = task->tgid, slot = 0, exec_gen = 0;
+	__u32 tgid = task->tgid, slot = 0, exec_gen = 0, named = 0;
 
 	t = bpf_task_storage_get(&threads, task, 0, 0);
 	if (t) {
@@ -73,12 +56,14 @@ int process_exec(__u64 *ctx)
 		entry->was_in_call = 0;
 		exec_gen = ++entry->exec_gen;
 	}
+	named = is_named(tgid);
 	/* Last, and left at once without it: 6.1 loses sight of a record across other conditions. */
 	r = life_new(task, RECORD_EXEC);
 	if (!r)
 		return 0;
 	r->slot = slot;
 	r->exec_gen = exec_gen;
+	r->flags |= named;
 	bpf_ringbuf_submit(r, BPF_RB_FORCE_WAKEUP);
 	return 0;
 }
@@ -87,15 +72,16 @@ SEC("tp_btf/sched_process_fork")
 int process_fork(__u64 *ctx)
 {
 	struct task_struct *parent = (struct task_struct *)ctx[0], *child = (struct task_struct *)ctx[1];
-	__u32 tgid = parent->tgid, child_tgid = child->tgid, *flags;
+	__u32 tgid = parent->tgid, child_tgid = child->tgid;
+	struct process_wish *wish;
 	struct process_entry *entry;
 	struct life_record *r;
 
 	if (tgid == child_tgid || !is_traced(parent, tgid))
 		return 0;
-	flags = bpf_map_lookup_elem(&targets, &tgid);
-	if (flags) {
-		__u32 copy = *flags;
+	wish = bpf_map_lookup_elem(&targets, &tgid);
+	if (wish) {
+		struct process_wish copy = *wish;
 
 		if (bpf_map_update_elem(&targets, &child_tgid, &copy, BPF_ANY))
 			counter_add(LOSS_PROCESS_SLOTS, 1);
@@ -105,6 +91,7 @@ int process_fork(__u64 *ctx)
 		return 0;
 	entry = bpf_map_lookup_elem(&processes, &tgid);
 	r->child = child_tgid;
+	r->flags |= wish ? LIFE_NAMED : 0;
 	if (entry) {
 		r->slot = entry->slot;
 		r->exec_gen = entry->exec_gen;
@@ -120,7 +107,7 @@ int process_exit(__u64 *ctx)
 	struct task_struct *task = (struct task_struct *)ctx[0], *leader = task->group_leader;
 	struct signal_struct *signal = task->signal;
 	struct thread_state *t = bpf_task_storage_get(&threads, task, 0, 0);
-	__u32 tgid = task->tgid, slot = 0, exec_gen = 0, code;
+	__u32 tgid = task->tgid, slot = 0, exec_gen = 0, named = 0, code;
 	struct process_entry *entry;
 	struct life_record *r;
 	bool was_traced;
@@ -148,6 +135,7 @@ int process_exit(__u64 *ctx)
 	} else if (!was_traced) {
 		return 0;
 	}
+	named = is_named(tgid);
 	(void)bpf_map_delete_elem(&targets, &tgid);
 	r = life_new(task, RECORD_EXIT);
 	if (!r)
@@ -156,6 +144,7 @@ int process_exit(__u64 *ctx)
 	r->exec_gen = exec_gen;
 	r->exit_code = code;
 	r->was_in_call = was_in_call;
+	r->flags |= named;
 	bpf_ringbuf_submit(r, BPF_RB_FORCE_WAKEUP);
 	return 0;
 }

@@ -44,20 +44,33 @@ enum record_reason {
 	RECORD_REASON_ALL = 32,	   /* every call was asked for */
 };
 
-/* Everything that can be lost, each counted per CPU by the kernel half. */
 enum loss_reason {
-	LOSS_RING_FULL,	    /* call records that found no room */
-	LOSS_LIFE_FULL,	    /* records of process life that found no room */
-	LOSS_THREAD_STATE,  /* calls not counted: no state could be made for the thread */
-	LOSS_PROCESS_SLOTS, /* calls not counted: more processes than slots */
-	LOSS_CELLS, /* calls counted in the process's overflow cell: no cell was free, or for want of one, nowhere */
-	LOSS_DEPTH, /* calls not counted: nested deeper than CALL_DEPTH_MAX */
-	LOSS_SWITCH_UNSEEN,   /* the scheduler counted a switch in a call that no hook saw */
-	LOSS_RETURN_UNPAIRED, /* returns without an entry: the call began before the attach */
+#define LOSS(reason, field) LOSS_##reason,
+#include "losses.def"
+#undef LOSS
 	LOSS_COUNT
 };
 
-enum record_type { RECORD_CALL = 1, RECORD_EXEC, RECORD_FORK, RECORD_EXIT, RECORD_LIBRARY };
+/* What is wanted of a process: by process, by user, and of everybody. */
+#define WISH_TRACED 0x1u
+#define WISH_HOLD 0x2u	     /* stop it while a CUDA library that it just loaded is being attached; by process alone */
+#define WISH_RECORDS 0x4u    /* single calls: slow ones, failed ones, those that synchronise or allocate */
+#define WISH_EVERY_CALL 0x8u /* all of them; with WISH_RECORDS */
+
+struct process_wish {
+	__u32 flags;	    /* WISH_*; 0: nothing */
+	__u32 sample_every; /* with WISH_RECORDS: besides, one call in N of each thread; 0: none */
+};
+
+/* Both are to be met. */
+static inline void process_wish_add(struct process_wish *wish, const struct process_wish *more)
+{
+	wish->flags |= more->flags;
+	if (more->sample_every && (!wish->sample_every || more->sample_every < wish->sample_every))
+		wish->sample_every = more->sample_every;
+}
+
+enum record_type { RECORD_CALL = 1, RECORD_EXEC, RECORD_FORK, RECORD_EXIT, RECORD_LIBRARY, RECORD_OOM };
 
 /* On the ring `calls`: one finished call. */
 struct call_record {
@@ -81,11 +94,32 @@ struct call_record {
 };
 _Static_assert(sizeof(struct call_record) == 168, "call_record is ABI between both halves");
 
+/* What the kernel knows a file by. On an overlay: the file below, which is one for all who are on that layer. */
+struct file_identity {
+	__u64 device; /* major << 32 | minor */
+	__u64 inode;
+	__u64 bytes;
+	__s64 change_s; /* wall clock: tells a file that was written to from what it was */
+	__u32 change_ns;
+	__u32 pad;
+};
+
+/* One executable mapping of a file, as the iterator over a process writes it. */
+struct mapped_record {
+	__u64 start;
+	struct file_identity file;
+};
+_Static_assert(sizeof(struct mapped_record) == 48, "mapped_record is ABI between both halves");
+
 /* On the ring `life`: never sampled, wakes the daemon at once. */
 struct life_record {
 	__u64 time_ns;
 	__u64 start_boot_ns; /* start of the process, CLOCK_BOOTTIME */
-	__u64 library_base;  /* RECORD_LIBRARY: load address (l_addr) of the new library */
+	union {
+		__u64 library_base; /* RECORD_LIBRARY: load address (l_addr) of the new library */
+		__u64 rss_bytes;    /* RECORD_OOM: memory that the process had, as the kernel's log says */
+	};
+	struct file_identity file; /* RECORD_LIBRARY: what is mapped there; inode 0: not known */
 	__u32 tgid;
 	__u32 tid;
 	__u32 uid;
@@ -97,10 +131,20 @@ struct life_record {
 	__u8 is_held; /* RECORD_LIBRARY: the process was stopped and waits for SIGCONT */
 	/* RECORD_EXIT: a thread was inside a call whose return is trapped. With SIGABRT: a C++ exception? */
 	__u8 was_in_call;
-	__u8 pad[3];
+	__u8 flags;	/* LIFE_* */
+	__u8 oom_scope; /* RECORD_OOM: enum oom_scope */
+	__u8 pad;
+	/* RECORD_OOM: whose demand for memory set it off; 0: nobody's, or the victim's own */
+	__u32 by_tgid;
+	__u32 by_uid;
 	char comm[RECORD_COMM_BYTES];
+	char by_comm[RECORD_COMM_BYTES];
 };
-_Static_assert(sizeof(struct life_record) == 72, "life_record is ABI between both halves");
+_Static_assert(sizeof(struct life_record) == 136, "life_record is ABI between both halves");
+
+#define LIFE_MIXED_IDS 0x1u /* real, effective and saved uid differ */
+#define LIFE_NAMED 0x2u	    /* named by a lease itself, or descends from such a process */
+#define LIFE_UNKNOWN 0x4u   /* an old kernel names the process by id alone: uid, comm and start are not known */
 
 /*
  * Figures of one operation in one process. Shared by all CPUs, changed by atomic

@@ -50,14 +50,16 @@ static __always_inline enum blame_class file_class(struct task_struct *task, __u
 	return starts_with_nvidia(name) ? BLAME_DEVICE : BLAME_OTHER;
 }
 
-/* In order of capture-core.md: ready first, then faults, then disks, then what the system call says. */
-static __noinline int wait_class(struct task_struct *task, __u64 is_ready)
+/* In order of capture-core.md: ready first, then memory, then faults, then disks, then what the system call says. */
+static __noinline int wait_class(struct task_struct *task, __u64 is_ready, __u64 is_reclaiming)
 {
 	const struct pt_regs *regs;
 	int nr;
 
 	if (is_ready)
 		return is_throttled(task) ? BLAME_QUOTA : BLAME_RUNNABLE;
+	if (is_reclaiming)
+		return BLAME_MEMORY;
 	regs = (const struct pt_regs *)bpf_task_pt_regs(task);
 	nr = user_syscall(regs);
 	if (nr == -1)
@@ -121,7 +123,7 @@ int sched_switch(__u64 *ctx)
 	/* By now another CPU may have woken it; the argument says what it was. */
 	state = has_switch_state ? (__u32)ctx[3] : prev->__state;
 	t->switches++;
-	t->out_class = wait_class(prev, is_preempted || state == TASK_RUNNING);
+	t->out_class = wait_class(prev, is_preempted || state == TASK_RUNNING, t->is_reclaiming);
 	t->out_run_delay = prev->sched_info.run_delay;
 	t->out_ns = bpf_ktime_get_ns();
 	WRITE_ONCE(t->out_clock, clock);
