@@ -324,6 +324,8 @@ static int greet(struct ingero *ingero, const struct ingero_options *options)
 	request.program = (char *)(options->program ? options->program : "libingero " INGERO_VERSION);
 	request.has_on_behalf_of = options->has_on_behalf_of;
 	request.on_behalf_of_uid = options->on_behalf_of;
+	request.on_behalf_of_gids = (uint32_t *)(uintptr_t)options->on_behalf_of_gids; /* the message only lends it */
+	request.n_on_behalf_of_gids = options->n_on_behalf_of_gids;
 	r = ingero_call(ingero, FRAME_HELLO_METHOD, &request.base, ingero->daemon.pid ? PRIVATE_HELLO_MS : HELLO_MS,
 			&reply);
 	if (r == -EREMOTEIO || (r == -EPIPE && ingero->code))

@@ -176,6 +176,22 @@ static int start_child(const struct ingero_options *options, const char *path, c
 	return 0;
 }
 
+static int say_not_found(int r, char *error, size_t error_bytes)
+{
+	(void)snprintf(error, error_bytes,
+		       "cannot find %s beside this program, in %s or in %s; install it, or build all of it",
+		       DAEMON_NAME, INGERO_LIBEXECDIR, INGERO_SBINDIR);
+	return r;
+}
+
+int ingero_find_daemon(char *path, size_t path_bytes, char *error, size_t error_bytes)
+{
+	const struct ingero_options none = { .daemon_path = NULL };
+	int r = find_daemon(&none, path, path_bytes);
+
+	return r ? say_not_found(r, error, error_bytes) : 0;
+}
+
 int private_start(const struct ingero_options *options, char *error, size_t error_bytes, int *ret_fd,
 		  struct private_daemon *ret_daemon)
 {
@@ -186,12 +202,8 @@ int private_start(const struct ingero_options *options, char *error, size_t erro
 	int fds[2], r;
 
 	r = find_daemon(options, path, sizeof(path));
-	if (r) {
-		(void)snprintf(error, error_bytes,
-			       "cannot find %s beside this program, in %s or in %s; install it, or build all of it",
-			       DAEMON_NAME, INGERO_LIBEXECDIR, INGERO_SBINDIR);
-		return r;
-	}
+	if (r)
+		return say_not_found(r, error, error_bytes);
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds)) {
 		r = -errno;
 		(void)snprintf(error, error_bytes, "cannot make a socket pair: %s", strerror(-r));

@@ -36,10 +36,19 @@ struct ingero_options {
 	bool has_daemon_user;
 	uid_t daemon_uid;
 	gid_t daemon_gid;
-	bool has_on_behalf_of; /* root acts for this user */
+	/* root acts for this user, and sees what that user in these groups sees; administration stays root's */
+	bool has_on_behalf_of;
 	uid_t on_behalf_of;
+	const gid_t *on_behalf_of_gids;
+	size_t n_on_behalf_of_gids;
 	const char *program; /* name and version of the client */
 };
+
+/**
+ * ingero_find_daemon() - the executable that a private daemon is started from
+ * Return: 0; -ENOENT with one sentence in error; -ENAMETOOLONG
+ */
+INGERO_PUBLIC int ingero_find_daemon(char *path, size_t path_bytes, char *error, size_t error_bytes);
 
 /**
  * ingero_open() - connect and say hello
