@@ -18,6 +18,11 @@ uint64_t clock_now_ns(void)
 	return clock_read_ns(CLOCK_MONOTONIC);
 }
 
+uint64_t clock_spent_ns(void)
+{
+	return clock_read_ns(CLOCK_THREAD_CPUTIME_ID);
+}
+
 /*
  * Offset of another clock from the monotonic one. The two cannot be read at the same
  * instant: of several pairs the one read fastest is nearest to the truth.

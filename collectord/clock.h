@@ -11,6 +11,8 @@
 #define CLOCK_REMAP_NS 1000000000ull
 
 uint64_t clock_now_ns(void);
+/** clock_spent_ns() - CPU time of the calling thread: what something cost, however busy the machine is */
+uint64_t clock_spent_ns(void);
 /** clock_to_unix_ns() - wall-clock time of a monotonic time, as the mapping is now */
 uint64_t clock_to_unix_ns(uint64_t monotonic_ns);
 /** clock_boot_to_unix_ns() - the same of a CLOCK_BOOTTIME time, as process start times are */

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #define LOG_TOPIC "daemon"
-#include "daemon.h"
+#include "daemon_state.h"
 
 #include <errno.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -11,18 +12,22 @@
 #include <uv.h>
 
 #include "base/array.h"
+#include "base/cleanup.h"
 #include "base/log.h"
 #include "children/child.h"
 #include "clock.h"
+#include "daemon_life.h"
+#include "events/host.h"
 #include "events/kernel.h"
+#include "events/op.h"
 #include "events/source.h"
 #include "pipeline.h"
 #include "privilege.h"
 #include "probes/lease.h"
 #include "probes/probe_set.h"
 #include "probes/target.h"
-#include "rpc/context.h"
-#include "rpc/handlers.h"
+#include "rpc/answer.h"
+#include "rpc/call.h"
 #include "rpc/read.h"
 #include "rpc/server.h"
 #include "rpc/trace.h"
@@ -30,40 +35,11 @@
 
 /* Answers that come close together are of the same moment: no more ticks and commits than this, nanoseconds apart. */
 #define SETTLE_NS 200000000ull
-/* What becomes a record beside slow calls, when everybody is captured: one call in this many of each thread. */
-#define POLICY_SAMPLE_EVERY 64
-/* Every demo is the same each time. */
-#define DEMO_SEED 1
-
-/* A process that the kernel half stopped until its libraries are attached. */
-struct held_process {
-	uint32_t tgid;
-	uint32_t n; /* scans that must end before it goes on */
-};
-
-struct daemon {
-	uv_loop_t loop;
-	uv_signal_t signals[2];
-	bool is_private;
-	bool is_stopping;
-	struct source *source;	  /* NULL where nothing can be captured */
-	struct probe_set *probes; /* of the kernel half; NULL for a demo */
-	char probes_reason[512];
-	struct child *parser;
-	uint32_t parser_pid; /* as last told to the kernel half */
-	struct target_set *targets;
-	struct lease_set *leases;
-	struct lease *policy; /* the daemon's own; NULL: only what callers ask for is captured */
-	struct store *store;  /* NULL: nothing is kept */
-	char store_problem[512];
-	struct pipeline *pipeline; /* NULL without a source */
-	uint64_t settled_ns;
-	struct trace_hub *traces;
-	struct read_hub *reads;
-	struct server *server;
-	struct rpc_context context;
-	ARRAY(struct held_process) held;
-};
+/* What recording costs is kept so often: a kill loses no more of it. */
+#define COST_NS (10 * NSEC_PER_SEC)
+/* Of the loop, for somebody who waits at the socket: accepted, read, written to. */
+#define TURNS_BEFORE_LOAD 3
+#define TURNS_AFTER_LOAD 1 /* written to */
 
 /* ---- figures ---- */
 
@@ -87,12 +63,23 @@ static bool is_watched(const struct daemon *d)
 	return !d->leases || lease_set_count(d->leases) > 0;
 }
 
+static void cost_keep(struct daemon *d)
+{
+	answer_cost_keep(&d->context);
+	d->cost_kept_ns = clock_now_ns();
+}
+
 static void source_second(void *data)
 {
 	struct daemon *d = data;
 
 	pipeline_tick(d->pipeline, is_watched(d));
+	if (d->host && !is_watched(d))
+		host_clear(d->host);
+	if (is_watched(d) && clock_now_ns() - d->cost_kept_ns >= COST_NS)
+		cost_keep(d);
 	parser_note(d);
+	daemon_find_second(&d->find);
 }
 
 static void context_refresh(struct rpc_context *context)
@@ -104,25 +91,48 @@ static void context_refresh(struct rpc_context *context)
 	parser_note(d);
 }
 
+static bool context_wait(struct rpc_context *context, struct call *call)
+{
+	struct daemon *d = context->owner;
+
+	if (!d->is_loading)
+		return false;
+	if (!call_park(call))
+		call_fail(call, CALL_ERROR_INTERNAL, "out of memory");
+	daemon_capture_soon(d);
+	return true;
+}
+
 static void context_settle(struct rpc_context *context)
 {
 	struct daemon *d = context->owner;
 	uint64_t now_ns = clock_now_ns();
 
-	if (!d->pipeline || now_ns - d->settled_ns < SETTLE_NS)
+	if (!d->pipeline)
 		return;
+	if (now_ns - d->settled_ns < SETTLE_NS) {
+		context_refresh(context); /* the figures of an answer are of now in any case */
+		return;
+	}
 	source_second(d);
 	if (d->store)
 		(void)store_flush(d->store); /* what failed is in its state */
 	d->settled_ns = now_ns;
 }
 
-static void finding_changed(const struct finding *finding, enum engine_change change, void *data)
+void daemon_finding(const struct finding *finding, enum engine_change change, void *data)
 {
 	struct daemon *d = data;
 
 	(void)change;
 	trace_hub_finding(d->traces, finding);
+}
+
+void daemon_forget(const struct process_figures *process, void *data)
+{
+	struct daemon *d = data;
+
+	trace_hub_forget(d->traces, process);
 }
 
 /* ---- records ---- */
@@ -142,51 +152,6 @@ static void source_drained(void *data)
 	trace_hub_drained(d->traces);
 }
 
-static struct held_process *held_find(struct daemon *d, uint32_t tgid)
-{
-	for (size_t i = 0; i < d->held.n; i++)
-		if (d->held.items[i].tgid == tgid)
-			return &d->held.items[i];
-	return NULL;
-}
-
-static void held_continue(struct daemon *d, uint32_t tgid)
-{
-	struct held_process *held = held_find(d, tgid);
-
-	if (!held || --held->n)
-		return;
-	ARRAY_REMOVE_SWAP(&d->held, (size_t)(held - d->held.items));
-	/* The service has no right to signal; whoever started the program has. */
-	if (kill((pid_t)tgid, SIGCONT) < 0 && errno != ESRCH && !trace_hub_resume(d->traces, tgid))
-		(void)log_err(-errno, "cannot let process %u go on, continue it with 'kill -CONT %u'", tgid, tgid);
-}
-
-static void held_scanned(uint32_t tgid, void *data)
-{
-	held_continue(data, tgid);
-}
-
-static void library_look(struct daemon *d, const struct life_record *life)
-{
-	struct held_process fresh = { .tgid = life->tgid };
-	struct held_process *held;
-
-	if (!life->is_held) {
-		(void)target_set_scan(d->targets, life->tgid, life->library_base, NULL, NULL);
-		return;
-	}
-	held = held_find(d, life->tgid);
-	if (!held && ARRAY_PUSH(&d->held, fresh) == 0)
-		held = &d->held.items[d->held.n - 1];
-	if (!held) {
-		(void)kill((pid_t)life->tgid, SIGCONT); /* without memory it goes on untraced */
-		return;
-	}
-	held->n++;
-	(void)target_set_scan(d->targets, life->tgid, life->library_base, held_scanned, d);
-}
-
 /* Nobody has to be told to stop watching a demo: when its process ends, so does every Trace call. */
 static void demo_life(struct daemon *d, const struct life_record *life)
 {
@@ -194,6 +159,24 @@ static void demo_life(struct daemon *d, const struct life_record *life)
 		return;
 	pipeline_finish(d->pipeline);
 	trace_hub_finish(d->traces);
+}
+
+static void host_tell(struct daemon *d, const struct life_record *told)
+{
+	struct life_record whole = *told, *life = &whole;
+	struct host_event host;
+	struct event event = { .call = &host.call, .process = &host.process, .life = life };
+	int r = life->flags & LIFE_UNKNOWN ? daemon_life_complete(life, d->source, d->leases) : 1;
+
+	if (r < 0)
+		probe_set_loss_add(d->probes, LOSS_LIFE_FULL, 1);
+	if (r <= 0)
+		return;
+	if (!host_life(d->host, life, clock_boot_to_unix_ns(life->start_boot_ns), &host))
+		return;
+	event.op = op_get(host.call.op);
+	pipeline_host(d->pipeline, &event);
+	trace_hub_host(d->traces, &event);
 }
 
 static void source_life(const struct life_record *life, void *data)
@@ -205,64 +188,38 @@ static void source_life(const struct life_record *life, void *data)
 		return;
 	}
 
+	host_tell(d, life);
 	switch ((enum record_type)life->type) {
 	case RECORD_FORK:
 		lease_set_fork(d->leases, life->tgid, life->child);
 		return;
 	case RECORD_EXIT:
 		lease_set_exit(d->leases, life->tgid, life->start_boot_ns);
+		target_set_forget(d->targets, life->tgid);
 		return;
 	case RECORD_EXEC: /* perhaps with a loader not seen before */
-		(void)target_set_scan(d->targets, life->tgid, 0, NULL, NULL);
+		target_set_exec(d->targets, life->tgid, life->time_ns);
 		return;
 	case RECORD_LIBRARY:
-		library_look(d, life);
+		daemon_hold_library(&d->hold, life);
 		return;
 	case RECORD_CALL:
+	case RECORD_OOM:
 		return;
 	}
 }
 
-static void library_found(const struct target_library *library, void *data)
+void daemon_library(const struct target_library *library, void *data)
 {
 	struct daemon *d = data;
 
 	trace_hub_library(d->traces, library);
 }
 
-static const struct source_sinks source_sinks = {
+const struct source_sinks daemon_sinks = {
 	.ring = { .on_call = source_call, .on_life = source_life, .on_drained = source_drained },
 	.on_second = source_second,
 };
-
-/* ---- clients ---- */
-
-static void daemon_stop(struct daemon *d);
-
-static void peer_open(uint32_t pid, void *data)
-{
-	struct rpc_context *context = data;
-
-	if (context->probes)
-		(void)probe_set_tracer_add(context->probes, pid);
-}
-
-static void peer_close(uint32_t pid, void *data)
-{
-	struct rpc_context *context = data;
-
-	if (context->probes)
-		(void)probe_set_tracer_remove(context->probes, pid);
-}
-
-static void peers_gone(void *data)
-{
-	struct rpc_context *context = data;
-	struct daemon *d = context->owner;
-
-	if (d->is_private)
-		daemon_stop(d);
-}
 
 static void signal_fired(uv_signal_t *signal, int number)
 {
@@ -278,7 +235,9 @@ static int loop_start(struct daemon *d)
 	int r = uv_loop_init(&d->loop);
 
 	if (r < 0)
-		return log_err(r, "cannot make a loop");
+		return daemon_failed(d, r, "cannot make a loop");
+	(void)uv_timer_init(&d->loop, &d->load_timer);
+	d->load_timer.data = d;
 	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++) {
 		(void)uv_signal_init(&d->loop, &d->signals[i]);
 		d->signals[i].data = d;
@@ -287,160 +246,55 @@ static int loop_start(struct daemon *d)
 	return 0;
 }
 
-static uint64_t ring_bytes(const struct daemon_options *options)
+static int user_start(struct daemon *d, const struct daemon_options *options)
 {
-	return options->ring_bytes ? options->ring_bytes : PROBE_RING_BYTES;
-}
-
-static uint64_t store_now_ns(void *data)
-{
-	const struct source *source = data;
-
-	return source->ops->now_ns(source);
-}
-
-static uint64_t store_unix_ns(uint64_t monotonic_ns, void *data)
-{
-	(void)data;
-	return clock_to_unix_ns(monotonic_ns);
-}
-
-/* Whatever is wrong with the file, capture and the live view go on, and say so. */
-static void keep_start(struct daemon *d, const struct daemon_options *options, const char *back_end)
-{
-	struct store_options store = options->db;
-	struct store_clock clock = { store_now_ns, store_unix_ns, d->source };
-	struct utsname names = { .release = "" };
 	int r;
 
-	if (!store.path)
-		return;
-	(void)uname(&names);
-	store.kernel = names.release;
-	store.back_end = back_end;
-	if (d->source)
-		store.clock = &clock;
-	r = store_open(&store, d->store_problem, sizeof(d->store_problem), &d->store);
-	if (r < 0)
-		d->store = NULL;
-	if (d->store_problem[0] && !d->is_private) /* a private one's client says it */
-		(void)log_warning(r, "%s", d->store_problem);
-}
-
-static int pipeline_start(struct daemon *d)
-{
-	struct pipeline_options options = {
-		.source = d->source, .store = d->store, .on_finding = finding_changed, .data = d
-	};
-
-	return pipeline_new(&options, &d->pipeline);
-}
-
-static int policy_start(struct daemon *d, const struct daemon_options *options)
-{
-	struct lease_wish wish = {
-		.all = true,
-		.recording = { .is_on = !options->record_none,
-			       .all = options->record_all,
-			       .sample_every = POLICY_SAMPLE_EVERY },
-	};
-
-	return options->captures_everyone ? lease_add(d->leases, &wish, &d->policy) : 0;
-}
-
-/*
- * Everything that needs the kernel half. Where it cannot be had the daemon serves all
- * the same and says why: a service that died here would only be started again.
- */
-static int capture_start(struct daemon *d, const struct daemon_options *options)
-{
-	struct probe_set_options probes = { .back_end = options->back_end, .ring_bytes = options->ring_bytes };
-	struct privilege_need need = { .late_perf = false };
-	int r;
-
-	r = probe_set_open(&probes, d->probes_reason, sizeof(d->probes_reason), &d->probes);
-	if (r < 0) {
-		(void)log_warning(r, "%s; serving without capture", d->probes_reason);
-		d->probes = NULL;
+	if (!options->user)
 		return 0;
+	r = privilege_become(options->user, options->db.is_own_place ? options->db.path : NULL);
+	if (r == -ENOENT)
+		return daemon_failed(d, r, "there is no user '%s' to serve as; 'useradd --system %s' makes it",
+				     options->user, options->user);
+	return r < 0 ? daemon_failed(d, r, "cannot serve as user '%s'", options->user) : 0;
+}
+
+static void turns_run(struct daemon *d, int n)
+{
+	for (int i = 0; i < n && !d->is_stopping; i++)
+		(void)uv_run(&d->loop, UV_RUN_NOWAIT);
+}
+
+/* Where everybody's or somebody's calls are recorded unasked, ready means that they are. */
+static int service_begin(struct daemon *d)
+{
+	int r = 0;
+
+	if (d->is_loading && (d->options->policy.everyone || d->options->policy.n_uids)) {
+		/* Who waits at the socket already is let in, read and answered first. */
+		turns_run(d, TURNS_BEFORE_LOAD);
+		if (!d->is_stopping)
+			r = daemon_capture_load(d);
+		turns_run(d, TURNS_AFTER_LOAD);
+		if (r == 0)
+			r = daemon_policy_begin(d);
 	}
-	(void)probe_set_tracer_add(d->probes, (uint32_t)getpid());
-	/* Its thread takes the identity of the file's owner, for which it needs what is given up next. */
-	keep_start(d, options, probe_back_end_to_string(probe_set_back_end(d->probes)));
-	need.late_perf = probe_set_back_end(d->probes) == PROBE_BACK_END_PERF;
-	need.continues = d->is_private;
-	r = privilege_seal(&need);
-	if (r < 0)
-		return log_err(r, "cannot give up privilege");
-
-	r = lease_set_new(d->probes, &d->leases);
-	if (r == 0)
-		r = child_open(&d->loop, "parser", &d->parser);
-	if (r == 0)
-		r = target_set_open(&d->loop, d->parser, d->probes, library_found, d, &d->targets);
-	if (r == 0)
-		r = kernel_open(&d->loop, d->probes, ring_bytes(options), &source_sinks, d, &d->source);
-	if (r == 0)
-		r = pipeline_start(d);
-	if (r == 0)
-		r = policy_start(d, options);
-	if (r < 0)
-		return log_err(r, "cannot start to capture");
-
-	r = target_set_scan_loader(d->targets);
-	if (r < 0)
-		(void)log_warning(r, "cannot watch the program loader, libraries loaded later are found late");
-	return 0;
-}
-
-/* A demo needs neither the kernel half nor any privilege. */
-static int demo_start(struct daemon *d, const struct daemon_options *options)
-{
-	struct privilege_need need = { .nothing = true };
-	int r = demo_open(&d->loop, options->demo, options->demo_speed, DEMO_SEED, &source_sinks, d, &d->source);
-
-	if (r < 0)
-		return log_err(r, "cannot play '%s'", options->demo);
-	keep_start(d, options, d->source->ops->name(d->source));
-	r = privilege_seal(&need);
-	if (r < 0)
-		return log_err(r, "cannot give up privilege");
-	r = pipeline_start(d);
-	return r < 0 ? log_err(r, "cannot play '%s'", options->demo) : 0;
-}
-
-/* Answers from a file that was recorded before: no source, and nothing that needs privilege. */
-static int read_start(struct daemon *d, const struct daemon_options *options)
-{
-	struct privilege_need need = { .nothing = true };
-	int r = privilege_seal(&need);
-
-	if (r < 0)
-		return log_err(r, "cannot give up privilege");
-	(void)snprintf(d->probes_reason, sizeof(d->probes_reason), "this daemon only reads '%s'", options->read_path);
-	return 0;
+	if (r == 0 && !d->is_stopping)
+		service_ready(&d->service);
+	return r;
 }
 
 static int serve_start(struct daemon *d, const struct daemon_options *options)
 {
-	static Ingero__V1__Query_Service query = INGERO__V1__QUERY__INIT(rpc_query_);
-	static Ingero__V1__Trace_Service trace = INGERO__V1__TRACE__INIT(rpc_trace_);
-	ProtobufCService *const services[] = { &query.base, &trace.base };
-	struct server_events events = { .on_peer_open = peer_open, .on_peer_close = peer_close, .on_idle = peers_gone };
 	int r;
 
 	d->context = (struct rpc_context){
 		.loop = &d->loop,
-		.source = d->source,
-		.source_started_ns = d->source ? d->source->ops->now_ns(d->source) : 0,
-		.probes = d->probes,
 		.probes_reason = d->probes_reason,
-		.targets = d->targets,
-		.leases = d->leases,
-		.figures = d->pipeline ? pipeline_figures(d->pipeline) : NULL,
 		.traces = d->traces,
+		.recorded = d->recorded,
 		.started_ns = clock_now_ns(),
-		.ring_bytes = ring_bytes(options),
+		.ring_bytes = daemon_ring_bytes(options),
 		.store = d->store,
 		.store_problem = d->store_problem,
 		.store_path = options->read_path ? options->read_path
@@ -448,28 +302,27 @@ static int serve_start(struct daemon *d, const struct daemon_options *options)
 						 : NULL,
 		.reads = d->reads,
 		.is_private = d->is_private,
+		.wait = context_wait,
 		.refresh = context_refresh,
 		.settle = context_settle,
 		.owner = d,
 	};
-	r = server_open(&d->loop, services, ARRAY_SIZE(services), &events, &d->context, &d->server);
-	if (r < 0)
-		return log_err(r, "cannot serve");
-	if (options->private_fd >= 0) {
-		r = server_adopt(d->server, options->private_fd);
-		return r < 0 ? log_err(r, "cannot serve the socket given") : 0;
-	}
-	r = server_listen(d->server, options->socket_path);
-	return r < 0 ? log_err(r, "cannot listen on '%s'", options->socket_path) : 0;
+	daemon_context_fill(d);
+	if (!d->is_private)
+		return service_begin(d);
+	r = server_adopt(d->server, options->private_fd);
+	return r < 0 ? daemon_failed(d, r, "cannot serve the socket given") : 0;
 }
 
 /* No new peers and summaries out first; what the loop holds goes in its last turns. */
-static void daemon_stop(struct daemon *d)
+void daemon_stop(struct daemon *d)
 {
 	if (d->is_stopping)
 		return;
 	d->is_stopping = true;
 
+	if (!d->is_private)
+		service_stop(&d->service);
 	if (d->traces)
 		trace_hub_finish(d->traces);
 	server_close(d->server);
@@ -477,19 +330,19 @@ static void daemon_stop(struct daemon *d)
 	/* What the source still has goes to all that is open: it ends before any of that. */
 	if (d->pipeline)
 		pipeline_finish(d->pipeline);
-	while (d->held.n) {
-		d->held.items[0].n = 1;
-		held_continue(d, d->held.items[0].tgid);
-	}
+	cost_keep(d);
+	daemon_hold_release(&d->hold);
 	store_close(d->store); /* asks the source for the time */
 	d->store = NULL;
 	if (d->source)
 		d->source->ops->close(d->source);
 	d->source = NULL;
+	daemon_find_close(&d->find);
 	target_set_close(d->targets);
 	d->targets = NULL;
 	child_close(d->parser);
 	d->parser = NULL;
+	uv_close((uv_handle_t *)&d->load_timer, NULL);
 	for (size_t i = 0; i < ARRAY_SIZE(d->signals); i++)
 		uv_close((uv_handle_t *)&d->signals[i], NULL);
 }
@@ -505,11 +358,12 @@ static void daemon_done(struct daemon *d)
 	pipeline_free(d->pipeline);
 	lease_remove(d->leases, d->policy);
 	lease_set_free(d->leases);
+	host_free(d->host);
 	probe_set_close(d->probes);
-	ARRAY_DONE(&d->held);
+	daemon_hold_done(&d->hold);
 }
 
-int daemon_run(const struct daemon_options *options)
+int daemon_run(const struct daemon_options *options, char *why, size_t why_bytes)
 {
 	struct daemon *d = calloc(1, sizeof(*d));
 	int r;
@@ -517,6 +371,10 @@ int daemon_run(const struct daemon_options *options)
 	if (!d)
 		return log_err(-ENOMEM, "cannot start");
 	d->is_private = options->private_fd >= 0;
+	d->options = options;
+	(void)snprintf(d->recorded, sizeof(d->recorded), "nobody");
+	d->why = why;
+	d->why_bytes = why_bytes;
 
 	/* Not for other processes of this user to look into or attach to. */
 	(void)prctl(PR_SET_DUMPABLE, 0);
@@ -526,17 +384,21 @@ int daemon_run(const struct daemon_options *options)
 		free(d);
 		return r;
 	}
-	r = trace_hub_new(&d->traces);
+	r = daemon_listen(d);
+	if (r == 0)
+		r = user_start(d, options);
+	if (r == 0)
+		r = trace_hub_new(&d->traces);
 	if (r == 0)
 		r = read_hub_new(&d->reads);
+	d->hold.traces = d->traces;
 	if (r == 0)
-		r = options->demo	 ? demo_start(d, options)
-		    : options->read_path ? read_start(d, options)
-					 : capture_start(d, options);
+		r = daemon_capture_start(d);
 	if (r == 0)
 		r = serve_start(d, options);
 	if (r == 0)
 		(void)uv_run(&d->loop, UV_RUN_DEFAULT);
+	r = r == 0 ? d->result : r;
 	daemon_done(d);
 	free(d);
 	return r;

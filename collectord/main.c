@@ -1,244 +1,410 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Arguments and exit status; nothing else.
+ * Options and exit status; nothing else.
  */
 #define LOG_TOPIC "main"
-#include <getopt.h>
-#include <limits.h>
+#include <fcntl.h>
+#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
+#include "base/array.h"
 #include "base/demo.h"
 #include "base/log.h"
 #include "base/parse.h"
 #include "children/child.h"
+#include "config.h"
 #include "daemon.h"
 #include "events/source.h"
+#include "notify.h"
+#include "privilege.h"
 
 #define SOCKET_PATH "/run/ingero.sock"
-#define MAX_DB_LEAST (4ull << 20) /* a seal, its log and some history */
 #define DB_PATH "/var/lib/ingero/ingero.db"
+#define USER "ingero"
 
-static const char usage[] = "usage: ingero-collectord [--socket PATH] [--back-end auto|session|multi|perf] "
-			    "[--ringbuf-size SIZE] [--debug]\n"
+static const char usage[] = "usage: ingero-collectord [options]\n"
 			    "\n"
 			    "Watches GPU calls and answers ingero-cli on a Unix socket. Needs root or the\n"
-			    "capabilities of its service unit.\n"
-			    "\n"
-			    "  --socket PATH         listen there instead of on " SOCKET_PATH "\n"
-			    "  --back-end NAME       how probes are attached; auto takes the best that works\n"
-			    "  --ringbuf-size SIZE   ring of single calls, a power of two from 4k, e.g. 4m\n"
-			    "  --db FILE             keep what is captured there; 'none': nowhere. On the\n"
-			    "                        default socket: " DB_PATH "\n"
-			    "  --max-db SIZE         delete the oldest beyond this, e.g. 10g (default); 0: never\n"
-			    "  --max-age TIME        delete what is older, e.g. 30d; default: whatever its age\n"
-			    "  --capture WHOM        everyone: always; leases: what callers ask for (default)\n"
-			    "  --record WHICH        of everyone's single calls: slow (default), all, none\n"
-			    "  --read-db FILE        capture nothing, answer from what was kept there\n"
-			    "  --demo NAME[:SPEED]   play a demo ('ingero demo' lists them), capture nothing\n"
-			    "  --debug               say more on stderr\n"
-			    "  --private FD          serve one connected socket and end with it\n"
-			    "  --db-owner UID:GID    whose --db is: opened with no more than that user may\n"
-			    "  --db-own-place        nobody typed --db: what is in its way is set aside\n"
-			    "  --version, --help\n";
+			    "capabilities of its service unit. Options are read from " CONFIG_PATH "\n"
+			    "first, and from the command line over it ('ingero config show').\n"
+			    "\n";
 
-enum {
-	OPTION_PRIVATE = 256,
-	OPTION_SOCKET,
-	OPTION_BACK_END,
-	OPTION_RING,
-	OPTION_DB,
-	OPTION_DB_OWNER,
-	OPTION_DB_OWN_PLACE,
-	OPTION_MAX_DB,
-	OPTION_MAX_AGE,
-	OPTION_READ_DB,
-	OPTION_CAPTURE,
-	OPTION_RECORD,
-	OPTION_DEMO,
-	OPTION_DEBUG,
-	OPTION_VERSION,
-	OPTION_HELP
+/* What options become, and what they are bound to. */
+struct setup {
+	struct config config;
+	struct daemon_options options;
+	ARRAY(uint32_t) uids;
+	char *demo;
+	char error[CONFIG_ERROR_BYTES];
+	int argc;
+	char **argv;
 };
 
-static const struct option options_long[] = {
-	{ "private", required_argument, NULL, OPTION_PRIVATE },
-	{ "socket", required_argument, NULL, OPTION_SOCKET },
-	{ "back-end", required_argument, NULL, OPTION_BACK_END },
-	{ "ringbuf-size", required_argument, NULL, OPTION_RING },
-	{ "db", required_argument, NULL, OPTION_DB },
-	{ "db-owner", required_argument, NULL, OPTION_DB_OWNER },
-	{ "db-own-place", no_argument, NULL, OPTION_DB_OWN_PLACE },
-	{ "max-db", required_argument, NULL, OPTION_MAX_DB },
-	{ "max-age", required_argument, NULL, OPTION_MAX_AGE },
-	{ "read-db", required_argument, NULL, OPTION_READ_DB },
-	{ "capture", required_argument, NULL, OPTION_CAPTURE },
-	{ "record", required_argument, NULL, OPTION_RECORD },
-	{ "demo", required_argument, NULL, OPTION_DEMO },
-	{ "debug", no_argument, NULL, OPTION_DEBUG },
-	{ "version", no_argument, NULL, OPTION_VERSION },
-	{ "help", no_argument, NULL, OPTION_HELP },
-	{ NULL, 0, NULL, 0 },
-};
-
-static int misused(const char *what, const char *value, const char *hint)
+static void setup_done(struct setup *s)
 {
-	(void)log_err(0, "%s '%s': %s", what, value, hint);
+	config_done(&s->config);
+	ARRAY_DONE(&s->uids);
+	free(s->demo);
+	*s = (struct setup){ .argc = s->argc, .argv = s->argv };
+}
+
+static int misused(const char *sentence)
+{
+	(void)log_err(0, "%s", sentence);
 	return 2;
 }
 
-static bool owner_parse(char *text, struct store_options *db)
-{
-	char *colon = strchr(text, ':');
-	uint64_t uid, gid;
-	bool is_number;
+/* ---- values that only the daemon understands ---- */
 
-	if (!colon)
-		return false;
-	*colon = 0;
-	is_number = parse_u64(text, UINT32_MAX - 1, &uid) == 0 && parse_u64(colon + 1, UINT32_MAX - 1, &gid) == 0;
-	*colon = ':'; /* a refusal shows what was typed */
-	if (!is_number)
-		return false;
+static int refuse(struct setup *s, enum config_id id, const char *hint)
+{
+	(void)snprintf(s->error, sizeof(s->error), "'--%s' takes %s, not '%s'", config_option_get(id)->option, hint,
+		       config_text(&s->config, id));
+	return -EINVAL;
+}
+
+static int owner_read(struct setup *s)
+{
+	const char *text = config_text(&s->config, CONFIG_DB_OWNER), *colon;
+	struct store_options *db = &s->options.db;
+	char first[16];
+	uint64_t uid, gid;
+
+	if (!text)
+		return 0;
+	colon = strchr(text, ':');
+	(void)snprintf(first, sizeof(first), "%.*s", colon ? (int)(colon - text) : 0, text);
+	if (!colon || parse_u64(first, UINT32_MAX - 1, &uid) < 0 || parse_u64(colon + 1, UINT32_MAX - 1, &gid) < 0)
+		return refuse(s, CONFIG_DB_OWNER, "a user and a group number, UID:GID");
 	db->has_owner = true;
 	db->owner_uid = (uint32_t)uid;
 	db->owner_gid = (uint32_t)gid;
-	return true;
-}
-
-static bool record_parse(const char *text, struct daemon_options *o)
-{
-	o->record_all = strcmp(text, "all") == 0;
-	o->record_none = strcmp(text, "none") == 0;
-	return o->record_all || o->record_none || strcmp(text, "slow") == 0;
-}
-
-/* The service has its place; a daemon of somebody's own keeps what it is told to. */
-static void db_default(struct daemon_options *o)
-{
-	if (!o->db.path && !o->read_path && o->private_fd < 0 && strcmp(o->socket_path, SOCKET_PATH) == 0) {
-		o->db.path = DB_PATH;
-		o->db.is_own_place = true;
-	}
-	if (o->db.path && strcmp(o->db.path, "none") == 0)
-		o->db.path = NULL;
+	return 0;
 }
 
 /* "cold-start" or "cold-start:2.5" */
-static bool demo_parse(char *text, struct daemon_options *o)
+static int demo_read(struct setup *s)
 {
-	char *colon = strchr(text, ':');
+	const char *text = config_text(&s->config, CONFIG_DEMO);
+	char *colon, *end;
 
-	o->demo = text;
-	o->demo_speed = 1;
+	if (!text)
+		return 0;
+	s->demo = strdup(text);
+	if (!s->demo)
+		return -ENOMEM;
+	s->options.demo = s->demo;
+	s->options.demo_speed = 1;
+	colon = strchr(s->demo, ':');
 	if (colon) {
-		char *end;
-
-		o->demo_speed = strtod(colon + 1, &end);
-		if (end == colon + 1 || *end || !(o->demo_speed >= DEMO_SPEED_MIN && o->demo_speed <= DEMO_SPEED_MAX))
-			return false;
 		*colon = 0;
+		s->options.demo_speed = strtod(colon + 1, &end);
+		if (end == colon + 1 || *end ||
+		    !(s->options.demo_speed >= DEMO_SPEED_MIN && s->options.demo_speed <= DEMO_SPEED_MAX))
+			return refuse(s, CONFIG_DEMO, "NAME or NAME:SPEED, the speed from 0.1 to 1000");
 	}
-	return demo_exists(text);
+	if (!demo_exists(s->demo))
+		return refuse(s, CONFIG_DEMO, "one of those that 'ingero demo' lists");
+	return 0;
 }
 
-/* Return: -1 to go on, else the exit status. */
-static int options_parse(int argc, char **argv, struct daemon_options *o)
+static int user_add(struct setup *s, const char *name)
 {
-	uint64_t value;
-	int c;
+	const struct passwd *user = getpwnam(name); /* a name may consist of digits */
+	uint64_t uid;
 
-	while ((c = getopt_long(argc, argv, "", options_long, NULL)) != -1) {
-		switch (c) {
-		case OPTION_PRIVATE:
-			if (parse_u64(optarg, INT_MAX, &value) < 0)
-				return misused("--private", optarg, "not a descriptor number");
-			o->private_fd = (int)value;
-			break;
-		case OPTION_SOCKET:
-			o->socket_path = optarg;
-			break;
-		case OPTION_BACK_END:
-			if (probe_back_end_parse(optarg, &o->back_end) < 0)
-				return misused("--back-end", optarg, "none of auto, session, multi, perf");
-			break;
-		case OPTION_RING:
-			if (parse_size(optarg, &value) < 0 || value < 4096 || value > 1u << 30 || (value & (value - 1)))
-				return misused("--ringbuf-size", optarg, "not a power of two from 4k to 1g");
-			o->ring_bytes = value;
-			break;
-		case OPTION_DB:
-			o->db.path = optarg;
-			break;
-		case OPTION_DB_OWNER:
-			if (!owner_parse(optarg, &o->db))
-				return misused("--db-owner", optarg, "not a user and a group number, UID:GID");
-			break;
-		case OPTION_DB_OWN_PLACE:
-			o->db.is_own_place = true;
-			break;
-		case OPTION_MAX_DB:
-			if (parse_size(optarg, &o->db.max_bytes) < 0 ||
-			    (o->db.max_bytes && o->db.max_bytes < MAX_DB_LEAST))
-				return misused("--max-db", optarg, "not a size of 4m or more, nor 0");
-			break;
-		case OPTION_MAX_AGE:
-			if (parse_duration(optarg, &o->db.max_age_ns) < 0)
-				return misused("--max-age", optarg, "not a time with its unit such as 12h or 30d");
-			break;
-		case OPTION_READ_DB:
-			o->read_path = optarg;
-			break;
-		case OPTION_CAPTURE:
-			if (strcmp(optarg, "everyone") != 0 && strcmp(optarg, "leases") != 0)
-				return misused("--capture", optarg, "none of everyone, leases");
-			o->captures_everyone = strcmp(optarg, "everyone") == 0;
-			break;
-		case OPTION_RECORD:
-			if (!record_parse(optarg, o))
-				return misused("--record", optarg, "none of slow, all, none");
-			break;
-		case OPTION_DEMO:
-			if (!demo_parse(optarg, o))
-				return misused("--demo", optarg, "not NAME or NAME:SPEED of a demo, see --help");
-			break;
-		case OPTION_DEBUG:
-			log_init("ingero-collectord", LOG_STYLE_PLAIN, LOG_LEVEL_DEBUG);
-			break;
-		case OPTION_VERSION:
-			printf("ingero-collectord %s\n", INGERO_VERSION);
-			return 0;
-		case OPTION_HELP:
-			fputs(usage, stdout);
-			return 0;
-		default:
-			return 2; /* getopt said why */
-		}
+	if (user)
+		uid = user->pw_uid;
+	else if (parse_u64(name, UINT32_MAX - 1, &uid) < 0) {
+		(void)snprintf(s->error, sizeof(s->error),
+			       "there is no user '%.64s' to record ('record.whom', '--capture')", name);
+		return -EINVAL;
 	}
-	if (optind < argc)
-		return misused("argument", argv[optind], "none is expected, see --help");
-	if (o->db.path && o->read_path)
-		return misused("--read-db", o->read_path, "nothing is captured then, so it takes no --db beside it");
-	db_default(o);
-	return -1;
+	return ARRAY_PUSH(&s->uids, (uint32_t)uid);
+}
+
+static int whom_read(struct setup *s)
+{
+	const char *text = config_text(&s->config, CONFIG_WHOM);
+	CLEANUP(freep) char *copy = strdup(text);
+	char *rest = copy, *name;
+	int r = 0;
+
+	if (!copy)
+		return -ENOMEM;
+	if (strcmp(text, "auto") == 0) {
+		CLEANUP(closep) int root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+		s->options.policy.everyone = notify_is_supervised() && root_fd >= 0 && notify_is_enabled(root_fd);
+	} else if (strcmp(text, "everyone") == 0) {
+		s->options.policy.everyone = true;
+	} else if (strcmp(text, "nobody") != 0) {
+		while (r == 0 && (name = strsep(&rest, ",")))
+			r = user_add(s, name);
+	}
+	s->options.policy.uids = s->uids.items;
+	s->options.policy.n_uids = s->uids.n;
+	return r;
+}
+
+/* The service has its place; a daemon of somebody's own keeps what it is told to. */
+static void db_read(struct setup *s)
+{
+	struct store_options *db = &s->options.db;
+	const char *path = config_text(&s->config, CONFIG_DB);
+
+	if (*path && strcmp(path, "none") != 0)
+		db->path = path;
+	if (!*path && s->options.is_service && !s->options.read_path) {
+		db->path = DB_PATH;
+		db->is_own_place = true;
+	}
+	db->is_own_place |= config_text(&s->config, CONFIG_DB_OWN_PLACE) != NULL;
+	db->max_bytes = config_number(&s->config, CONFIG_MAX_DB);
+	db->max_age_ns = config_number(&s->config, CONFIG_MAX_AGE);
+	db->version = INGERO_VERSION;
+}
+
+static int options_read(struct setup *s)
+{
+	const struct config *config = &s->config;
+	struct daemon_options *o = &s->options;
+	const char *calls = config_text(config, CONFIG_CALLS);
+	int r;
+
+	(void)probe_back_end_parse(config_text(config, CONFIG_BACK_END), &o->back_end); /* one of the choices */
+	o->read_path = config_text(config, CONFIG_READ_DB);
+	o->ring_bytes = config_number(config, CONFIG_RING);
+	o->idle_ns = config_number(config, CONFIG_IDLE);
+	o->policy.record_all = strcmp(calls, "all") == 0;
+	o->policy.record_none = strcmp(calls, "none") == 0;
+	if (o->read_path && *config_text(config, CONFIG_DB)) {
+		(void)snprintf(s->error, sizeof(s->error),
+			       "'--read-db' captures nothing, so it takes no '--db' beside it; leave one out");
+		return -EINVAL;
+	}
+	db_read(s);
+	r = owner_read(s);
+	if (r == 0)
+		r = demo_read(s);
+	return r == 0 ? whom_read(s) : r;
+}
+
+/* ---- the file ---- */
+
+/* A daemon on the machine's socket is the machine's; any other reads only what it is told to. */
+static int file_read(struct setup *s)
+{
+	const char *path = config_text(&s->config, CONFIG_FILE);
+	CLEANUP(closep) int fd = -1;
+	bool is_named = *path;
+
+	if (strcmp(path, "none") == 0 || (!is_named && !s->options.is_service))
+		return 0;
+	if (!is_named)
+		path = CONFIG_PATH;
+	fd = config_open(path, s->error);
+	if (fd == -ENOENT && !is_named)
+		return 0;
+	if (fd == -ENOENT)
+		(void)snprintf(s->error, sizeof(s->error), "there is no file '%s'", path);
+	if (fd < 0)
+		return -EINVAL;
+	return config_read_file(&s->config, fd, path, s->error);
+}
+
+static void log_read(const struct setup *s)
+{
+	static const struct {
+		const char *name;
+		enum log_level level;
+	} levels[] = {
+		{ "error", LOG_LEVEL_ERR }, { "warning", LOG_LEVEL_WARNING }, { "notice", LOG_LEVEL_NOTICE },
+		{ "info", LOG_LEVEL_INFO }, { "debug", LOG_LEVEL_DEBUG },
+	};
+	const char *text = config_text(&s->config, CONFIG_LOG);
+	/* A private one speaks on its client's terminal. */
+	enum log_level level = s->options.private_fd >= 0 && !config_is_given(&s->config, CONFIG_LOG)
+				       ? LOG_LEVEL_WARNING
+				       : LOG_LEVEL_NOTICE;
+
+	for (size_t i = 0; i < ARRAY_SIZE(levels); i++)
+		if (config_is_given(&s->config, CONFIG_LOG) && strcmp(levels[i].name, text) == 0)
+			level = levels[i].level;
+	if (config_text(&s->config, CONFIG_DEBUG))
+		level = LOG_LEVEL_DEBUG;
+	log_init("ingero-collectord", LOG_STYLE_PLAIN, level);
+}
+
+/* Return: 0; -EINVAL, -ENOMEM, with the sentence in s->error */
+static int line_read(struct setup *s)
+{
+	int r;
+
+	(void)snprintf(s->error, sizeof(s->error), "no memory for the options");
+	r = config_init(&s->config);
+	return r == 0 ? config_read_line(&s->config, s->argc, s->argv, s->error) : r;
+}
+
+/* Behind the command line. Return: as line_read() */
+static int setup_read(struct setup *s, int socket_fd)
+{
+	int r;
+
+	s->options = (struct daemon_options){ .private_fd = -1, .socket_fd = socket_fd };
+	if (config_text(&s->config, CONFIG_PRIVATE))
+		s->options.private_fd = (int)config_number(&s->config, CONFIG_PRIVATE);
+	s->options.socket_path = config_text(&s->config, CONFIG_SOCKET);
+	s->options.user = config_text(&s->config, CONFIG_FOREGROUND) ? USER : NULL;
+	s->options.is_service = s->options.private_fd < 0 && !config_text(&s->config, CONFIG_DEMO) &&
+				strcmp(s->options.socket_path, SOCKET_PATH) == 0;
+	r = file_read(s);
+	log_read(s);
+	return r < 0 ? r : options_read(s);
+}
+
+/* A reload: what is wrong leaves everything as it was. */
+static int policy_reload(struct daemon_policy *ret_policy, uint64_t *ret_idle_ns, void *data)
+{
+	struct setup *old = data;
+	struct setup s = { .argc = old->argc, .argv = old->argv };
+	int r = line_read(&s);
+
+	if (r == 0)
+		r = setup_read(&s, old->options.socket_fd);
+	if (r < 0) {
+		(void)log_err(0, "%s; going on as before", s.error);
+		setup_done(&s);
+		return r;
+	}
+	for (size_t i = 0; i < CONFIG_COUNT; i++) {
+		struct config_value *was = &old->config.values[i], *is = &s.config.values[i];
+		const struct config_option *o = config_option_get(i);
+		struct config_value swap = *was;
+
+		if (!o->key || strcmp(was->text, is->text) == 0)
+			continue;
+		if (!o->is_live) { /* parts of the daemon still point at it */
+			(void)log_notice("'%s' becomes '%s' at the next start", o->key, is->text);
+			continue;
+		}
+		*was = *is;
+		*is = swap;
+	}
+	ARRAY_DONE(&old->uids);
+	memcpy(&old->uids, &s.uids, sizeof(s.uids));
+	memset(&s.uids, 0, sizeof(s.uids));
+	*ret_policy = s.options.policy;
+	*ret_idle_ns = s.options.idle_ns;
+	setup_done(&s);
+	return 0;
+}
+
+/* ---- what is no daemon ---- */
+
+/* Somebody's file, from stdin: whoever reads it holds nothing. */
+static int config_look(struct setup *s)
+{
+	struct privilege_need nothing = { .nothing = true };
+	const char *shown = config_text(&s->config, CONFIG_SHOW);
+	const char *name = shown ? shown : config_text(&s->config, CONFIG_CHECK);
+	CLEANUP(buf_done) struct buf out = BUF_INIT;
+	struct config config;
+	struct stat st;
+	int r = privilege_seal(&nothing);
+
+	if (r < 0)
+		return log_err(1, "cannot give up privilege");
+	r = config_init(&config);
+	/* The service would not read its own place's if others could write it; anybody's is only looked at. */
+	if (r == 0 && strcmp(name, CONFIG_PATH) == 0 && fstat(STDIN_FILENO, &st) == 0 && S_ISREG(st.st_mode))
+		r = config_trust(STDIN_FILENO, name, s->error);
+	if (r == 0)
+		r = config_read_file(&config, STDIN_FILENO, name, s->error);
+	if (r == 0 && shown)
+		config_show_append(&config, name, &out);
+	config_done(&config);
+	if (r < 0) {
+		(void)fprintf(stderr, "ingero: %s\n", s->error);
+		return 2;
+	}
+	(void)fputs(buf_text(&out), stdout);
+	return 0;
+}
+
+static int text_print(const struct setup *s)
+{
+	CLEANUP(buf_done) struct buf out = BUF_INIT;
+
+	if (config_text(&s->config, CONFIG_VERSION)) {
+		printf("ingero-collectord %s\n", INGERO_VERSION);
+		return 0;
+	}
+	if (config_text(&s->config, CONFIG_MAN)) {
+		config_manual_append(&out);
+		(void)fputs(buf_text(&out), stdout);
+		return 0;
+	}
+	config_help_append(&out);
+	printf("%s%s", usage, buf_text(&out));
+	return 0;
+}
+
+/*
+ * Whoever restarts what fails would start a daemon that cannot work again and again, and its
+ * clients would wait for ever: it serves, says what is wrong, and leaves when nobody asks.
+ */
+static int serve_fault(struct setup *s, const char *why)
+{
+	s->options.fault = why;
+	s->options.idle_ns = config_number(&s->config, CONFIG_IDLE);
+	return daemon_run(&s->options, NULL, 0) < 0 ? 1 : 0;
+}
+
+static int serve(struct setup *s)
+{
+	char why[CONFIG_ERROR_BYTES] = "";
+	bool is_kept;
+	int r = line_read(s);
+
+	if (r < 0)
+		return misused(s->error);
+	if (config_text(&s->config, CONFIG_VERSION) || config_text(&s->config, CONFIG_HELP) ||
+	    config_text(&s->config, CONFIG_MAN))
+		return text_print(s);
+	if (config_text(&s->config, CONFIG_CHECK) || config_text(&s->config, CONFIG_SHOW))
+		return config_look(s);
+
+	r = setup_read(s, notify_socket());
+	is_kept = s->options.socket_fd >= 0;
+	if (r < 0 && !is_kept)
+		return misused(s->error);
+	if (r < 0) {
+		(void)log_err(0, "%s; serving without capture", s->error);
+		return serve_fault(s, s->error);
+	}
+	s->options.reload = policy_reload;
+	s->options.reload_data = s;
+	r = daemon_run(&s->options, why, sizeof(why));
+	if (r < 0 && is_kept)
+		return serve_fault(s, why);
+	return r < 0 ? 1 : 0;
 }
 
 int main(int argc, char **argv)
 {
-	struct daemon_options options = {
-		.private_fd = -1,
-		.socket_path = SOCKET_PATH,
-		.db = { .max_bytes = STORE_MAX_BYTES, .version = INGERO_VERSION },
-	};
+	struct setup setup = { .argc = argc - 1, .argv = argv + 1 };
 	int status;
 
 	log_init("ingero-collectord", LOG_STYLE_PLAIN, LOG_LEVEL_WARNING);
 	if (argc == 3 && strcmp(argv[1], "--child") == 0)
 		return child_main(argv[2]);
 
-	status = options_parse(argc, argv, &options);
-	if (status >= 0)
-		return status;
-	return daemon_run(&options) < 0 ? 1 : 0;
+	notify_log_start();
+	status = serve(&setup);
+	setup_done(&setup);
+	return status;
 }

@@ -34,9 +34,11 @@ struct pipeline {
 	struct system_sampler *sampler;
 	int proc_fd;
 	engine_finding_func on_finding;
+	figures_forget_func on_forget;
 	void *data;
 	uint16_t measured;
 	bool was_watched;
+	uint64_t refused; /* records that made no sense, until the last tick */
 	ARRAY(struct in_flight_record) in_flight;
 	struct process_identity identities[PROCESS_SLOTS]; /* as last seen in a slot */
 };
@@ -69,10 +71,9 @@ int pipeline_new(const struct pipeline_options *options, struct pipeline **ret_p
 	p->source = options->source;
 	p->store = options->store;
 	p->on_finding = options->on_finding;
+	p->on_forget = options->on_forget;
 	p->data = options->data;
-	for (int i = 0; i < BLAME_COUNT; i++)
-		if (i == BLAME_ON_CPU || p->source->ops->measures(p->source, (enum blame_class)i))
-			p->measured |= MEASURED(i);
+	p->measured = source_measured(p->source);
 
 	p->proc_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (p->proc_fd < 0)
@@ -155,6 +156,13 @@ void pipeline_call(struct pipeline *p, const struct call_record *call)
 		store_call(p->store, &event);
 }
 
+void pipeline_host(struct pipeline *p, const struct event *event)
+{
+	engine_host(p->engine, event);
+	if (p->store)
+		store_call(p->store, event);
+}
+
 /* ---- figures ---- */
 
 static void slot_release(uint32_t slot, void *data)
@@ -228,6 +236,8 @@ static void tick(struct pipeline *p, bool is_last)
 		(void)log_warning(r, "cannot look at the last second, it comes with the next");
 		return;
 	}
+	tick.refused = p->source->ops->refused(p->source) - p->refused;
+	p->refused += tick.refused;
 	tick.measured = p->measured;
 	tick.n_in_flight = in_flight_read(p);
 	tick.in_flight = p->in_flight.items;
@@ -244,11 +254,31 @@ static void tick(struct pipeline *p, bool is_last)
 	tick_done(&tick);
 }
 
+/* Those that will be forgotten, and whose end no tick tells. */
+static void gone_tell(struct pipeline *p)
+{
+	for (size_t i = 0; p->store && i < figures_count(p->figures); i++) {
+		const struct process_figures *f = figures_get(p->figures, i);
+		struct process_identity identity = { .start_boot_ns = f->start_boot_ns,
+						     .start_unix_ns = f->start_unix_ns,
+						     .tgid = f->tgid,
+						     .uid = f->uid,
+						     .exec_gen = f->exec_gen,
+						     .flags = f->flags };
+
+		memcpy(identity.comm, f->comm, sizeof(identity.comm));
+		if (f->gone_ns)
+			store_gone(p->store, &identity, f->gone_ns);
+	}
+}
+
 /* Nobody watches: the next second that is judged and kept begins no earlier than here. */
 static void pass(struct pipeline *p)
 {
 	pipeline_collect(p);
+	gone_tell(p);
 	ticker_begin(p->ticker, p->source->ops->now_ns(p->source));
+	p->refused = p->source->ops->refused(p->source);
 }
 
 void pipeline_tick(struct pipeline *p, bool is_watched)
@@ -258,7 +288,8 @@ void pipeline_tick(struct pipeline *p, bool is_watched)
 	else
 		pass(p);
 	p->was_watched = is_watched;
-	(void)figures_forget_gone(p->figures, is_watched ? 0 : UINT64_MAX, is_watched ? GONE_MAX : 0);
+	(void)figures_forget_gone(p->figures, is_watched ? 0 : UINT64_MAX, is_watched ? GONE_MAX : 0, p->on_forget,
+				  p->data);
 }
 
 void pipeline_finish(struct pipeline *p)

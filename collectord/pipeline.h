@@ -11,6 +11,7 @@
 #include "bpf/record.h"
 #include "detect/engine.h"
 
+struct event;
 struct figures;
 struct pipeline;
 struct source;
@@ -20,6 +21,7 @@ struct pipeline_options {
 	struct source *source;
 	struct store *store; /* NULL: nothing is kept */
 	engine_finding_func on_finding;
+	figures_forget_func on_forget; /* a process that ended, of which no answer tells from now on */
 	void *data;
 };
 
@@ -31,6 +33,8 @@ struct figures *pipeline_figures(struct pipeline *pipeline);
 
 /** pipeline_call() - a record that the source gave */
 void pipeline_call(struct pipeline *pipeline, const struct call_record *call);
+/** pipeline_host() - an event of the host: .process and .op are set, nothing is measured of it */
+void pipeline_host(struct pipeline *pipeline, const struct event *event);
 /** pipeline_collect() - bring records and figures up to now, for an answer; the tick goes on as it was */
 void pipeline_collect(struct pipeline *pipeline);
 /**

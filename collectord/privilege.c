@@ -2,10 +2,18 @@
 #include "privilege.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <limits.h>
 #include <linux/capability.h>
 #include <linux/securebits.h>
+#include <pwd.h>
+#include <seccomp.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -39,6 +47,148 @@ static uint64_t mask_of(const struct privilege_need *need)
 	return mask;
 }
 
+/*
+ * What the unit's filter leaves out that a process without CAP_SYS_ADMIN could still call: groups @clock,
+ * @cpu-emulation, @debug, @module, @mount, @obsolete, @raw-io, @reboot, @swap, @resources of systemd.exec(5), and
+ * changes of identity, name spaces and keys. A list of what is refused, since what libraries call differs between
+ * releases.
+ */
+static const int refused[] = {
+	SCMP_SYS(acct),
+	SCMP_SYS(add_key),
+	SCMP_SYS(adjtimex),
+	SCMP_SYS(chroot),
+	SCMP_SYS(clock_adjtime),
+	SCMP_SYS(clock_settime),
+	SCMP_SYS(delete_module),
+	SCMP_SYS(finit_module),
+	SCMP_SYS(fsconfig),
+	SCMP_SYS(fsmount),
+	SCMP_SYS(fsopen),
+	SCMP_SYS(init_module),
+	SCMP_SYS(ioperm),
+	SCMP_SYS(iopl),
+	SCMP_SYS(kcmp),
+	SCMP_SYS(kexec_file_load),
+	SCMP_SYS(kexec_load),
+	SCMP_SYS(keyctl),
+	SCMP_SYS(mbind),
+	SCMP_SYS(migrate_pages),
+	SCMP_SYS(modify_ldt),
+	SCMP_SYS(mount),
+	SCMP_SYS(mount_setattr),
+	SCMP_SYS(move_mount),
+	SCMP_SYS(move_pages),
+	SCMP_SYS(open_by_handle_at),
+	SCMP_SYS(open_tree),
+	SCMP_SYS(personality),
+	SCMP_SYS(pivot_root),
+	SCMP_SYS(process_vm_readv),
+	SCMP_SYS(process_vm_writev),
+	SCMP_SYS(quotactl),
+	SCMP_SYS(reboot),
+	SCMP_SYS(request_key),
+	SCMP_SYS(sched_setaffinity),
+	SCMP_SYS(sched_setattr),
+	SCMP_SYS(sched_setparam),
+	SCMP_SYS(sched_setscheduler),
+	SCMP_SYS(set_mempolicy),
+	SCMP_SYS(setdomainname),
+	SCMP_SYS(setfsgid),
+	SCMP_SYS(setfsuid),
+	SCMP_SYS(setgid),
+	SCMP_SYS(setgroups),
+	SCMP_SYS(sethostname),
+	SCMP_SYS(setns),
+	SCMP_SYS(setpriority),
+	SCMP_SYS(setregid),
+	SCMP_SYS(setresgid),
+	SCMP_SYS(setresuid),
+	SCMP_SYS(setreuid),
+	SCMP_SYS(settimeofday),
+	SCMP_SYS(setuid),
+	SCMP_SYS(swapoff),
+	SCMP_SYS(swapon),
+	SCMP_SYS(syslog),
+	SCMP_SYS(umount2),
+	SCMP_SYS(unshare),
+	SCMP_SYS(userfaultfd),
+	SCMP_SYS(vhangup),
+#ifndef INGERO_SANITIZED /* which looks for leaks with it */
+	SCMP_SYS(ptrace),
+#endif
+};
+
+static int filter_build(scmp_filter_ctx filter, bool late_perf)
+{
+	int r = seccomp_attr_set(filter, SCMP_FLTATR_CTL_TSYNC, 1); /* the writing thread, too */
+
+	for (size_t i = 0; i < ARRAY_SIZE(refused) && r == 0; i++) {
+		r = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), refused[i], 0);
+		if (r == -EDOM) /* this processor has no such call */
+			r = 0;
+	}
+	if (r == 0 && !late_perf)
+		r = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(perf_event_open), 0);
+	/* A socket of any family but this can reach beyond the machine, or the kernel. */
+	if (r == 0)
+		r = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EAFNOSUPPORT), SCMP_SYS(socket), 1,
+				     SCMP_A0(SCMP_CMP_NE, AF_UNIX));
+	return r == 0 ? seccomp_load(filter) : r;
+}
+
+static int filter_load(bool late_perf)
+{
+	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
+	int r = filter ? filter_build(filter, late_perf) : -ENOMEM;
+
+	if (filter)
+		seccomp_release(filter);
+	return r;
+}
+
+/* The directory of a file, made for its owner if it is missing; its parents are the administrator's. */
+static int directory_make(const char *file, uid_t uid, gid_t gid)
+{
+	char path[PATH_MAX];
+	const char *slash = strrchr(file, '/');
+
+	if (!slash || (size_t)(slash - file) >= sizeof(path))
+		return -EINVAL;
+	memcpy(path, file, (size_t)(slash - file));
+	path[slash - file] = 0;
+	if (mkdir(path, 0700) < 0)
+		return errno == EEXIST ? 0 : -errno;
+	return lchown(path, uid, gid) < 0 ? -errno : 0;
+}
+
+int privilege_become(const char *user, const char *file)
+{
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct data[2];
+	const struct passwd *found = getpwnam(user);
+	int r = 0;
+
+	if (!found)
+		return -ENOENT;
+	if (geteuid() != 0)
+		return geteuid() == found->pw_uid ? 0 : -EPERM;
+	if (file)
+		r = directory_make(file, found->pw_uid, found->pw_gid);
+	if (r < 0)
+		return r;
+	if (prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) < 0 || setgroups(0, NULL) < 0 ||
+	    setresgid(found->pw_gid, found->pw_gid, found->pw_gid) < 0 ||
+	    setresuid(found->pw_uid, found->pw_uid, found->pw_uid) < 0 || syscall(SYS_capget, &header, data) < 0)
+		return -errno;
+	/* What is permitted was kept; what is effective went with the user. */
+	for (int i = 0; i < 2; i++)
+		data[i].effective = data[i].permitted;
+	if (syscall(SYS_capset, &header, data) < 0)
+		return -errno;
+	return prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 ? -errno : 0;
+}
+
 int privilege_seal(const struct privilege_need *need)
 {
 	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
@@ -65,5 +215,7 @@ int privilege_seal(const struct privilege_need *need)
 		data[i].effective = data[i].permitted;
 		data[i].inheritable = 0;
 	}
-	return syscall(SYS_capset, &header, data) < 0 ? -errno : 0;
+	if (syscall(SYS_capset, &header, data) < 0)
+		return -errno;
+	return need->is_filtered ? filter_load(need->late_perf) : 0;
 }

@@ -4,9 +4,10 @@
 #include <stdbool.h>
 
 struct privilege_need {
-	bool late_perf; /* perf events are opened later: only CAP_SYS_ADMIN may */
-	bool continues; /* processes of any user and session are let go on after a hold */
-	bool nothing;	/* nothing is captured: no capability at all */
+	bool late_perf;	  /* perf events are opened later: only CAP_SYS_ADMIN may */
+	bool continues;	  /* processes of any user and session are let go on after a hold */
+	bool nothing;	  /* nothing is captured: no capability at all */
+	bool is_filtered; /* no more system calls than the unit's filter allows, where no unit does it */
 };
 
 /**
@@ -14,3 +15,9 @@ struct privilege_need {
  * Return: 0 or -errno
  */
 int privilege_seal(const struct privilege_need *need);
+/**
+ * privilege_become() - be this user and keep every capability until privilege_seal(), for all threads
+ * @file: one that the user is to keep below a directory that only root can make; NULL: none
+ * Return: 0; -ENOENT: there is no such user; -EPERM: not root; -errno
+ */
+int privilege_become(const char *user, const char *file);

@@ -189,6 +189,26 @@ static void child_pump(struct child *child)
 	}
 }
 
+/*
+ * Behind the last question about files of the same owner: each change of owner costs a
+ * fresh process. After so many answers it is others' turn.
+ */
+#define OWNER_ANSWERS_MAX 64
+
+static void question_queue(struct child *child, struct question *q)
+{
+	struct question **at = child->last;
+
+	if (child->first && !(child->first->owner == q->owner && child->n_answered >= OWNER_ANSWERS_MAX))
+		for (struct question *other = child->first; other; other = other->next)
+			if (other->owner == q->owner)
+				at = &other->next;
+	q->next = *at;
+	*at = q;
+	if (!q->next)
+		child->last = &q->next;
+}
+
 int child_ask(struct child *child, const void *question, size_t n, int fd, uint32_t owner, uint64_t limit_ns,
 	      child_answer_func func, void *data)
 {
@@ -217,8 +237,7 @@ int child_ask(struct child *child, const void *question, size_t n, int fd, uint3
 			return -errno;
 	}
 
-	*child->last = q;
-	child->last = &q->next;
+	question_queue(child, q);
 	child->n_questions++;
 	q = NULL; /* the queue's */
 	if (child->n_questions == 1)

@@ -39,6 +39,8 @@ struct elf_file {
 	int fd;
 	uint64_t bytes;
 	size_t n_segments;
+	uint64_t sections_offset;
+	size_t n_sections; /* 65535 at most */
 	Elf64_Phdr segments[ELF_SEGMENTS_MAX];
 	/* Names are read through this: bytes of the file from window_start on. */
 	uint64_t window_start;
@@ -149,6 +151,10 @@ static enum parser_result header_read(struct elf_file *f, struct parser_library 
 		return PARSER_DAMAGED;
 
 	library->machine = header.e_machine;
+	if (header.e_shentsize == sizeof(Elf64_Shdr)) {
+		f->sections_offset = header.e_shoff;
+		f->n_sections = header.e_shnum;
+	}
 	f->n_segments = header.e_phnum;
 	return file_read(f, header.e_phoff, f->segments, f->n_segments * sizeof(f->segments[0]));
 }
@@ -373,9 +379,10 @@ static enum parser_result symbol_look_at(struct elf_matches *m, struct elf_file 
 	return PARSER_OK;
 }
 
-/* Walks the dynamic symbols. The .symtab of an unstripped static runtime would be walked by this too. */
+/* Walks a table of symbols. Local ones count where a runtime was linked into something else. */
 static enum parser_result symbols_walk(struct elf_file *f, uint64_t symbols_offset, uint32_t n_symbols,
-				       uint64_t strings_offset, uint64_t strings_bytes, struct elf_matches *m)
+				       uint64_t strings_offset, uint64_t strings_bytes, bool with_local,
+				       struct elf_matches *m)
 {
 	Elf64_Sym chunk[SYMBOLS_AT_ONCE];
 	enum parser_result r;
@@ -392,7 +399,7 @@ static enum parser_result symbols_walk(struct elf_file *f, uint64_t symbols_offs
 
 			if (chunk[i].st_shndx == SHN_UNDEF || chunk[i].st_shndx >= SHN_LORESERVE)
 				continue;
-			if ((bind != STB_GLOBAL && bind != STB_WEAK) ||
+			if ((bind != STB_GLOBAL && bind != STB_WEAK && !(bind == STB_LOCAL && with_local)) ||
 			    (type != STT_FUNC && type != STT_NOTYPE && type != STT_OBJECT))
 				continue;
 			if (!name_read(f, strings_offset, strings_bytes, chunk[i].st_name, name, sizeof(name)))
@@ -544,19 +551,14 @@ static void loader_write(const struct elf_file *f, const struct elf_matches *m, 
 	library->is_loader = 1;
 }
 
-static enum parser_result library_read(struct elf_file *f, struct elf_matches *m, struct parser_library *library)
+/* What a file exports, and what it calls itself. */
+static enum parser_result exports_read(struct elf_file *f, struct elf_matches *m, struct parser_library *library)
 {
 	uint64_t symbols_offset, symbols_bytes, strings_offset, strings_bytes;
 	struct elf_dynamic d;
 	enum parser_result r;
 	uint32_t n_symbols;
 
-	r = header_read(f, library);
-	if (r != PARSER_OK)
-		return r;
-	r = build_id_read(f, library);
-	if (r != PARSER_OK)
-		return r;
 	r = dynamic_read(f, &d);
 	if (r != PARSER_OK)
 		return r;
@@ -573,10 +575,56 @@ static enum parser_result library_read(struct elf_file *f, struct elf_matches *m
 	    !name_read(f, strings_offset, d.strings_bytes, d.soname, library->soname, sizeof(library->soname)))
 		return PARSER_DAMAGED;
 
-	r = symbols_walk(f, symbols_offset, n_symbols, strings_offset, d.strings_bytes, m);
+	r = symbols_walk(f, symbols_offset, n_symbols, strings_offset, d.strings_bytes, /* with_local= */ false, m);
+	if (r == PARSER_OK)
+		loader_write(f, m, library);
+	return r;
+}
+
+/* A section that lies in the file. */
+static bool section_read(const struct elf_file *f, uint64_t i, Elf64_Shdr *ret_section)
+{
+	return i < f->n_sections && f->sections_offset <= f->bytes &&
+	       file_read(f, f->sections_offset + i * sizeof(*ret_section), ret_section, sizeof(*ret_section)) ==
+		       PARSER_OK &&
+	       ret_section->sh_offset <= f->bytes && ret_section->sh_size <= f->bytes - ret_section->sh_offset;
+}
+
+/*
+ * A runtime that was linked into a program or another library has its functions in .symtab, as
+ * local symbols, unless that was stripped. Linkers need this table and the kernel does not: where
+ * it is damaged or larger than we look at, the file is as if it had none.
+ */
+static void linked_read(struct elf_file *f, struct elf_matches *m)
+{
+	for (uint64_t i = 0; i < f->n_sections; i++) {
+		Elf64_Shdr table, strings;
+
+		if (!section_read(f, i, &table) || table.sh_type != SHT_SYMTAB)
+			continue;
+		if (table.sh_size / sizeof(Elf64_Sym) > ELF_LINKED_MAX || !section_read(f, table.sh_link, &strings) ||
+		    symbols_walk(f, table.sh_offset, (uint32_t)(table.sh_size / sizeof(Elf64_Sym)), strings.sh_offset,
+				 strings.sh_size, /* with_local= */ true, m) != PARSER_OK)
+			memset(m, 0, sizeof(*m));
+		return; /* there is one at most */
+	}
+}
+
+static enum parser_result library_read(struct elf_file *f, struct elf_matches *m, struct parser_library *library)
+{
+	enum parser_result r;
+
+	r = header_read(f, library);
 	if (r != PARSER_OK)
 		return r;
-	loader_write(f, m, library);
+	r = build_id_read(f, library);
+	if (r != PARSER_OK)
+		return r;
+	r = exports_read(f, m, library);
+	if (r != PARSER_OK)
+		return r;
+	if (m->n == 0 && !library->is_loader)
+		linked_read(f, m);
 	return symbols_write(f, m, library);
 }
 

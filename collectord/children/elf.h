@@ -12,6 +12,7 @@
 #include "children/parser.h"
 
 #define ELF_SYMBOLS_MAX 200000 /* libtriton.so, the largest table seen, has 126 279 */
+#define ELF_LINKED_MAX 1000000 /* symbols for linkers; libtorch_cpu.so, the largest table seen, has 393 112 */
 #define ELF_SEGMENTS_MAX 512
 #define ELF_DYNAMIC_MAX 4096
 #define ELF_HASH_BUCKETS_MAX 1000000
@@ -22,6 +23,7 @@
  * @file_bytes:  size of the file
  * @ret_library: with room for PARSER_SYMBOLS_MAX symbols; only `result` is valid unless that is PARSER_OK
  *
+ * A file that exports none of them may have them inside: those in its table for linkers (.symtab) are found then.
  * The operations kept are those of the layer that the soname tells, libcudart.so or
  * libcuda.so; of both layers when it tells neither and at least two exports match.
  */

@@ -8,6 +8,7 @@
 #include "children/reader.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <sqlite3.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -26,7 +27,9 @@
 /* Opcodes between two looks at the clock: no cost was measurable even at one (storage-facts, 2026). */
 #define PROGRESS_OPCODES 1000
 
-static sqlite3 *db; /* opened by prepare(), before there is anything to hand it over in */
+/* Found by prepare(), before there is anything to hand them over in. */
+static sqlite3 *db;
+static bool is_recorded;
 
 static uint64_t now_ns(void)
 {
@@ -158,6 +161,20 @@ static bool has_no_log(const char *path)
 	return stat(log, &st) < 0 ? errno == ENOENT : st.st_size == 0;
 }
 
+/* Whether somebody holds the recorder's lock (store/place.c): it ends with its process, however that ends. */
+static bool has_recorder(const char *path)
+{
+	struct flock whole = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+	CLEANUP(freep) char *lock = malloc(strlen(path) + sizeof(".lock"));
+	CLEANUP(closep) int fd = -1;
+
+	if (!lock)
+		return false;
+	(void)sprintf(lock, "%s.lock", path);
+	fd = open(lock, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+	return fd >= 0 && fcntl(fd, F_GETLK, &whole) == 0 && whole.l_type != F_UNLCK;
+}
+
 static int path_fail(const char *path, int result)
 {
 	int error = sqlite3_system_errno(db);
@@ -225,6 +242,7 @@ static int reader_prepare(void)
 		(void)path_fail(path, r);
 		return -EIO;
 	}
+	is_recorded = has_recorder(path);
 	late_prime();
 	temporary_seal();
 	return 0;
@@ -250,6 +268,8 @@ static int question_answer(const struct reader_question *q, const uint8_t *reque
 	struct reader_job job = {
 		.db = db,
 		.scope = { .all = q->all, .uid = q->uid, .names_hidden = q->names_hidden },
+		.is_recorded = is_recorded,
+		.has_cost = q->has_cost,
 		.now_unix_ns = q->now_unix_ns,
 		.limit_ns = q->limit_ns,
 		.deadline_ns = now_ns() + q->limit_ns,

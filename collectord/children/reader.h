@@ -23,7 +23,8 @@ struct reader_question {
 	uint32_t uid;	      /* of the caller */
 	uint8_t all;	      /* may read every owner's rows */
 	uint8_t names_hidden;
-	uint8_t pad[6];
+	uint8_t has_cost; /* the daemon captures, and says itself what that costs */
+	uint8_t pad[5];
 };
 
 struct child_role;

@@ -11,26 +11,11 @@
 
 #include "base/cleanup.h"
 #include "detect/detector.h"
-#include "events/op.h"
 
 static size_t check(const struct detector_view *view, struct condition *ret, size_t room)
 {
-	struct condition c = { .confidence = 1 };
-
 	(void)room;
-	for (size_t i = 0; i < view->n_ops; i++) {
-		const struct op *op = view->ops[i].op;
-		uint64_t runnable_ns = view->ops[i].figures.blame_ns[BLAME_RUNNABLE];
-
-		if (!op || op->layer != view->layer)
-			continue;
-		c.op_lost_ns[op->id] = runnable_ns;
-		c.lost_ns += runnable_ns;
-	}
-	if (!c.lost_ns)
-		return 0;
-	*ret = c;
-	return 1;
+	return detector_check_class(view, BLAME_RUNNABLE, ret);
 }
 
 static uint64_t call_ns(const struct event *event)

@@ -2,28 +2,12 @@
 /*
  * Calls were ready to run and their control group had used up its CPU time.
  */
-#include "base/cleanup.h"
 #include "detect/detector.h"
-#include "events/op.h"
 
 static size_t check(const struct detector_view *view, struct condition *ret, size_t room)
 {
-	struct condition c = { .confidence = 1 };
-
 	(void)room;
-	for (size_t i = 0; i < view->n_ops; i++) {
-		const struct op *op = view->ops[i].op;
-		uint64_t quota_ns = view->ops[i].figures.blame_ns[BLAME_QUOTA];
-
-		if (!op || op->layer != view->layer)
-			continue;
-		c.op_lost_ns[op->id] = quota_ns;
-		c.lost_ns += quota_ns;
-	}
-	if (!c.lost_ns)
-		return 0;
-	*ret = c;
-	return 1;
+	return detector_check_class(view, BLAME_QUOTA, ret);
 }
 
 static uint64_t call_ns(const struct event *event)

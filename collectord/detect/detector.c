@@ -57,7 +57,7 @@ enum op_layer detector_view_layer(const struct detector_view *view, detect_op_fu
 	for (size_t i = 0; i < view->n_ops; i++)
 		if (view->ops[i].op && is_kind(view->ops[i].op))
 			sums[view->ops[i].op->layer] += view->ops[i].figures.raw_ns;
-	for (int layer = OP_LAYER_RUNTIME; layer < OP_LAYER_COUNT; layer++)
+	for (int layer = OP_LAYER_RUNTIME; layer < OP_LAYER_CALLS_END; layer++)
 		if (sums[layer] > sums[most])
 			most = (enum op_layer)layer;
 	return most;
@@ -75,6 +75,25 @@ uint64_t detect_call_own_ns(const struct call_record *call)
 	uint64_t waited_ns = call->blame_ns[BLAME_RUNNABLE] + call->blame_ns[BLAME_QUOTA];
 
 	return call->raw_ns > waited_ns ? call->raw_ns - waited_ns : 0;
+}
+
+size_t detector_check_class(const struct detector_view *view, enum blame_class class, struct condition *ret)
+{
+	struct condition c = { .confidence = 1 };
+
+	for (size_t i = 0; i < view->n_ops; i++) {
+		const struct op *op = view->ops[i].op;
+		uint64_t lost_ns = view->ops[i].figures.blame_ns[class];
+
+		if (!op || op->layer != view->layer)
+			continue;
+		c.op_lost_ns[op->id] = lost_ns;
+		c.lost_ns += lost_ns;
+	}
+	if (!c.lost_ns)
+		return 0;
+	*ret = c;
+	return 1;
 }
 
 /* ---- what it says ---- */

@@ -65,6 +65,7 @@ struct detector_view {
 	const struct in_flight_record *const *in_flight; /* of this process, outermost calls alone */
 	size_t n_in_flight;
 	const struct system_sample *system; /* NULL: not known */
+	const struct life_record *oom;	    /* it was killed for want of memory; NULL: it was not */
 	uint16_t measured;
 };
 
@@ -95,6 +96,8 @@ struct condition {
 	struct finding_call example;	 /* start_ns 0: none but kept calls */
 	__u64 blame_ns[BLAME_COUNT];	 /* with .has_blame: of the calls concerned; else that of op's figures */
 	bool has_blame;
+	bool is_event;		    /* it happened: no time is lost that could be weighed against noise */
+	struct finding_cause cause; /* of an event: .pid, .uid, .comm of who set it off; pid 0: nobody else */
 };
 
 /* Sums over the ticks in which a finding was present. */
@@ -145,6 +148,9 @@ struct detector {
 
 #define CONDITIONS_MAX 8 /* of one detector in one process and tick */
 
+/** detector_check_class() - one condition: what all calls of the layer lost to this class. Return: 1, or 0 for nothing
+ */
+size_t detector_check_class(const struct detector_view *view, enum blame_class class, struct condition *ret);
 /** detector_evidence() - add one figure; more than fit are left out */
 void detector_evidence(struct finding *finding, const char *name, double value, enum finding_unit unit);
 /** detector_advise() - add one command or step; more than fit are left out */

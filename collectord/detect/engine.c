@@ -109,6 +109,19 @@ void engine_call(struct engine *e, const struct event *event)
 	}
 }
 
+void engine_host(struct engine *e, const struct event *event)
+{
+	struct process_memory *p;
+
+	if (event->life->type != RECORD_OOM)
+		return;
+	p = memory_take(e->memory, event->process);
+	if (!p)
+		return; /* the event itself is kept and shown */
+	p->oom = *event->life;
+	p->has_oom = true;
+}
+
 /* ---- findings ---- */
 
 static void tell(struct engine *e, const struct track *t, enum engine_change change)
@@ -331,7 +344,7 @@ static void process_look(struct process_memory *p, void *data)
 	struct engine *e = data;
 	const struct tick *tick = e->tick;
 	bool was_disturbed = is_disturbed(p);
-	bool has_news = p->in_tick || p->in_flight.n;
+	bool has_news = p->in_tick || p->in_flight.n || p->has_oom;
 	struct detector_view view;
 	struct track_tick step;
 	double quality;
@@ -360,6 +373,12 @@ static void process_look(struct process_memory *p, void *data)
 		memory_forget(e->memory, p);
 		return;
 	}
+	/* One that made no calls is in no tick, so none will tell its end. */
+	if (p->has_oom && !p->first_call_ns) {
+		memory_forget(e->memory, p);
+		return;
+	}
+	p->has_oom = false;
 	p->in_tick = NULL;
 	p->in_flight.n = 0;
 }

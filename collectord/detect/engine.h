@@ -38,6 +38,8 @@ void engine_set_cpus(struct engine *engine, uint32_t n_cpus);
 void engine_counts(const struct engine *engine, struct engine_counts *ret_counts);
 /** engine_call() - a kept call; those that ended before a tick come before it */
 void engine_call(struct engine *engine, const struct event *event);
+/** engine_host() - an event of the host; likewise */
+void engine_host(struct engine *engine, const struct event *event);
 /** engine_tick() - Return: 0 or -ENOMEM (that tick is not looked at) */
 int engine_tick(struct engine *engine, const struct tick *tick);
 /** engine_finish() - the source has ended: close what is open */

@@ -26,7 +26,9 @@ struct finding_cause {
 	uint32_t pid;	  /* 0: no single process */
 	uint32_t uid;
 	char comm[RECORD_COMM_BYTES];
-	double share; /* of lost_ns, 0...1 */
+	double share;	    /* of lost_ns, 0...1 */
+	uint32_t processes; /* that had a twentieth of it, at least; several with pid 0: none had most when it was found
+			     */
 };
 
 enum finding_unit { FINDING_UNIT_NS, FINDING_UNIT_BYTES, FINDING_UNIT_COUNT, FINDING_UNIT_RATIO };
@@ -67,8 +69,8 @@ struct finding {
 	uint64_t usual_ns; /* median of op without it; 0: not known */
 	uint64_t p99_ns;   /* of op, while it was present */
 	uint64_t max_ns;
-	uint64_t blame_ns[BLAME_COUNT]; /* of the calls concerned, while it was present; all classes, ON_CPU too */
-	uint16_t measured;		/* MEASURED(class) */
+	__u64 blame_ns[BLAME_COUNT]; /* of the calls concerned, while it was present; all classes, ON_CPU too */
+	uint16_t measured;	     /* MEASURED(class) */
 	struct finding_cause cause;
 	struct finding_evidence evidence[FINDING_EVIDENCE_MAX];
 	size_t n_evidence;

@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "detect/finding.h"
 #include "events/call_id.h"
+#include "events/event_message.h"
 #include "events/op.h"
 
 #define FINDING_ID_TEXT_BYTES 17 /* 16 hexadecimal digits */
@@ -28,32 +29,6 @@ static char *copy_comm(struct arena *arena, const char comm[RECORD_COMM_BYTES])
 	return arena_copy_text(arena, text);
 }
 
-static Ingero__V1__Blame *blame_fill(const struct finding *f, struct arena *arena)
-{
-	Ingero__V1__Blame *b = ARENA_NEW(arena, Ingero__V1__Blame);
-
-	if (!b)
-		return NULL;
-	ingero__v1__blame__init(b);
-#define CLASS(class, field)                                                                                            \
-	do {                                                                                                           \
-		b->has_##field = (f->measured & MEASURED(class)) != 0;                                                 \
-		b->field = f->blame_ns[class];                                                                         \
-	} while (0)
-	CLASS(BLAME_ON_CPU, on_cpu);
-	CLASS(BLAME_RUNNABLE, runnable);
-	CLASS(BLAME_QUOTA, quota);
-	CLASS(BLAME_DEVICE, device);
-	CLASS(BLAME_LOCK, lock);
-	CLASS(BLAME_BLOCK_IO, block_io);
-	CLASS(BLAME_MEMORY, memory);
-	CLASS(BLAME_NETWORK, network);
-	CLASS(BLAME_SLEEP, sleep);
-	CLASS(BLAME_OTHER, other);
-#undef CLASS
-	return b;
-}
-
 static Ingero__V1__Cause *cause_fill(const struct finding_cause *from, struct arena *arena)
 {
 	Ingero__V1__Cause *c = ARENA_NEW(arena, Ingero__V1__Cause);
@@ -66,6 +41,7 @@ static Ingero__V1__Cause *cause_fill(const struct finding_cause *from, struct ar
 	c->comm = copy_comm(arena, from->comm);
 	c->uid = from->uid;
 	c->share = from->share;
+	c->processes = from->processes;
 	return c->kind && c->comm ? c : NULL;
 }
 
@@ -176,7 +152,7 @@ Ingero__V1__Finding *finding_to_message(const struct finding *f, uint32_t boot, 
 	m->p99_ns = f->p99_ns;
 	m->max_ns = f->max_ns;
 	m->cause = cause_fill(&f->cause, arena);
-	m->blame_ns = blame_fill(f, arena);
+	m->blame_ns = blame_to_message(f->blame_ns, f->measured, arena);
 	m->title = arena_copy_text(arena, f->title);
 	if (!m->id || !m->kind || !m->process_name || !m->cause || !m->blame_ns || !m->title)
 		return NULL;

@@ -31,7 +31,9 @@ struct process_memory {
 	uint64_t first_call_ns;
 	uint64_t seen_ns;	/* end of the last tick with something of it */
 	uint64_t quiet_wall_ns; /* how long it was watched undisturbed */
-	uint32_t done;		/* detectors with .is_once that have spoken: 1 << number */
+	bool has_oom;		/* it was killed for want of memory since the last tick: */
+	struct life_record oom;
+	uint32_t done; /* detectors with .is_once that have spoken: 1 << number */
 	op_memories ops;
 	ARRAY(struct track *) tracks;
 	struct examples examples[DETECTOR_COUNT];

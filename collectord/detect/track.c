@@ -260,7 +260,8 @@ int track_advance(struct track *t, const struct track_tick *tick)
 	double time_ns = (double)MAX(view->wall_ns, view->calls_ns);
 	double noise_ns = t->detector->noise_ratio * time_ns;
 	double lost_ns = tick->condition ? (double)tick->condition->lost_ns : 0;
-	bool is_present = tick->condition && lost_ns > noise_ns;
+	bool is_event = tick->condition && tick->condition->is_event;
+	bool is_present = is_event || (tick->condition && lost_ns > noise_ns);
 	enum finding_severity before = t->finding.severity;
 	int r;
 
@@ -282,7 +283,7 @@ int track_advance(struct track *t, const struct track_tick *tick)
 	r = sums_add(t, tick);
 	if (r < 0)
 		return r;
-	if (t->state == TRACK_GATHERING && is_full(t))
+	if (t->state == TRACK_GATHERING && (is_event || is_full(t)))
 		return TRACK_OPENS;
 	if (t->state == TRACK_GATHERING) /* what is over does not become more by being told again */
 		return tick->condition->end_ns ? TRACK_DRAINED : TRACK_NOTHING;

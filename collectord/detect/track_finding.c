@@ -57,6 +57,11 @@ void track_identify(struct track *t, const struct track_tick *tick)
 	f->kind = f->cause.kind = t->detector->name;
 	f->process = *tick->view->process;
 	f->op = t->key ? t->key : op ? op->op : NULL;
+	if (tick->condition && tick->condition->is_event) {
+		f->cause.pid = tick->condition->cause.pid;
+		f->cause.uid = tick->condition->cause.uid;
+		memcpy(f->cause.comm, tick->condition->cause.comm, sizeof(f->cause.comm));
+	}
 	if (!culprit)
 		return;
 	f->cause.pid = culprit->who.tgid;
@@ -195,6 +200,7 @@ static void cause_fill(struct track *t)
 
 	if (!t->detector->has_culprits) {
 		f->cause.share = 1;
+		f->cause.processes = f->cause.pid != 0;
 		return;
 	}
 	s->culprit_ns = f->cause.pid ? 0 : t->behind_ns;
@@ -206,6 +212,7 @@ static void cause_fill(struct track *t)
 			s->culprit_ns = who->ns;
 		s->n_culprits += (double)who->ns >= GROUP_RATIO * (double)t->behind_ns;
 	}
+	f->cause.processes = s->n_culprits;
 	f->cause.share = s->lost_ns ? MIN((double)s->culprit_ns / (double)s->lost_ns, 1) : 0;
 }
 
@@ -237,7 +244,9 @@ void track_fill(struct track *t, const struct track_tick *tick)
 	}
 	n_calls = t->detector->is_per_op ? FEW_CALLS : t->sums.calls;
 	f->confidence = t->weight_ns > 0 ? t->confidence_ns / t->weight_ns : 0;
-	if (n_calls < FEW_CALLS)
+	if (tick->condition && tick->condition->is_event)
+		f->confidence = tick->condition->confidence; /* seen, not judged by calls */
+	else if (n_calls < FEW_CALLS)
 		f->confidence *= 0.5 + 0.5 * (double)n_calls / FEW_CALLS;
 	f->confidence = MIN(f->confidence, 1);
 

@@ -29,6 +29,7 @@ struct detector_view view_of(const struct process_memory *p, const struct tick *
 		.in_flight = p->in_flight.items,
 		.n_in_flight = p->in_flight.n,
 		.system = tick->system,
+		.oom = p->has_oom ? &p->oom : NULL,
 		.measured = tick->measured,
 	};
 

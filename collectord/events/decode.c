@@ -34,9 +34,9 @@ enum decode_result decode_life(const void *data, size_t n, const struct life_rec
 
 	if (n < sizeof(*l))
 		return DECODE_SHORT;
-	if (l->type != RECORD_EXEC && l->type != RECORD_FORK && l->type != RECORD_EXIT && l->type != RECORD_LIBRARY)
+	if (l->type < RECORD_EXEC || l->type > RECORD_OOM)
 		return DECODE_UNKNOWN_TYPE;
-	if (!is_text(l->comm))
+	if (!is_text(l->comm) || !is_text(l->by_comm))
 		return DECODE_NOT_TEXT;
 
 	*ret_life = l;

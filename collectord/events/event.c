@@ -5,3 +5,6 @@ bool process_identity_equal(const struct process_identity *a, const struct proce
 {
 	return a->start_boot_ns == b->start_boot_ns && a->tgid == b->tgid && a->exec_gen == b->exec_gen;
 }
+
+const char *const event_reason_names[EVENT_REASONS] = { "slow", "error", "sync", "alloc", "sample", "all" };
+_Static_assert(RECORD_REASON_ALL == 1 << (EVENT_REASONS - 1), "a name for each reason");

@@ -34,5 +34,10 @@ struct event {
 	const struct call_record *call; /* .slot and .pad mean nothing behind the source */
 	const struct process_identity *process;
 	const struct op *op;
-	uint16_t measured; /* MEASURED(class): what this source can tell; absent is not zero */
+	uint16_t measured;		/* MEASURED(class): what this source can tell; absent is not zero */
+	const struct life_record *life; /* of an event of the host; NULL: a call */
 };
+
+/* Why a call was kept, by the bit of enum record_reason: the lowest first. */
+#define EVENT_REASONS 6
+extern const char *const event_reason_names[EVENT_REASONS];

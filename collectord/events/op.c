@@ -6,7 +6,8 @@
 #define ARG(index, meaning) OP_MEANING_##meaning
 #define OUT(index, meaning) OP_MEANING_##meaning
 #define ELEMENTS(index, log2, meaning) OP_MEANING_##meaning
-#define AREA(index, by, meaning) OP_MEANING_##meaning
+#define AREA(index, by, log2, meaning) OP_MEANING_##meaning
+#define BOX(index, offset, words, meaning) OP_MEANING_##meaning
 #define NONE OP_MEANING_NONE
 #define OP(number, in_layer, symbol, alias, arg_a, arg_b, bits)                                                        \
 	[number] = {                                                                                                   \
@@ -15,6 +16,15 @@
 		.name = #symbol,                                                                                       \
 		.short_name = (alias),                                                                                 \
 		.meaning = { arg_a, arg_b },                                                                           \
+		.flags = (bits),                                                                                       \
+	},
+#define EVENT(number, in_layer, symbol, arg_a, arg_b, bits, result)                                                    \
+	[number] = {                                                                                                   \
+		.id = (number),                                                                                        \
+		.layer = OP_LAYER_##in_layer,                                                                          \
+		.name = #symbol,                                                                                       \
+		.short_name = #symbol,                                                                                 \
+		.meaning = { OP_MEANING_##arg_a, OP_MEANING_##arg_b },                                                 \
 		.flags = (bits),                                                                                       \
 	},
 
@@ -27,6 +37,11 @@ const struct op *op_get(uint32_t id)
 	return id < OP_ID_MAX && ops[id].name ? &ops[id] : NULL;
 }
 
+bool op_is_call(const struct op *op)
+{
+	return !op || op->layer < OP_LAYER_CALLS_END;
+}
+
 const char *op_layer_to_source(enum op_layer layer)
 {
 	switch (layer) {
@@ -34,9 +49,20 @@ const char *op_layer_to_source(enum op_layer layer)
 		return "cuda";
 	case OP_LAYER_DRIVER:
 		return "driver";
+	case OP_LAYER_HOST:
+		return "host";
 	case OP_LAYER_NONE:
 	case OP_LAYER_COUNT:
 		break;
 	}
 	return "";
+}
+
+size_t op_n_args(const struct op *op)
+{
+	size_t n = 0;
+
+	while (n < sizeof(op->meaning) / sizeof(op->meaning[0]) && op->meaning[n] != OP_MEANING_NONE)
+		n++;
+	return n;
 }

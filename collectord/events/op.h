@@ -4,6 +4,8 @@
  */
 #pragma once
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "bpf/ops.h"
@@ -14,10 +16,14 @@ struct op {
 	const char *name;	    /* exported name without suffix: `op` in every answer */
 	const char *short_name;	    /* as Ingero calls it */
 	enum op_meaning meaning[2]; /* of the kept arguments; OP_MEANING_NONE: none kept */
-	uint32_t flags;		    /* OP_SYNC, OP_ALLOC */
+	uint32_t flags;		    /* OP_SYNC, OP_ALLOC, OP_FIGURES */
 };
 
 /** op_get() - row of an id, NULL if there is none */
 const struct op *op_get(uint32_t id);
-/** op_layer_to_source() - "cuda" (runtime), "driver": `source` in every answer */
+/** op_is_call() - a call of the program's; else an event of the host. NULL, of which no cell told, is a call */
+bool op_is_call(const struct op *op);
+/** op_layer_to_source() - "cuda" (runtime), "driver", "host": `source` in every answer */
 const char *op_layer_to_source(enum op_layer layer);
+/** op_n_args() - how many arguments are kept of its calls */
+size_t op_n_args(const struct op *op);

@@ -54,6 +54,9 @@ struct source {
 	const struct source_ops *ops;
 };
 
+/** source_measured() - MEASURED(class) of every blame class that it can tell: the others are absent, not zero */
+uint16_t source_measured(const struct source *source);
+
 /* What a source tells; NULL members are not told. */
 struct source_sinks {
 	struct ring_sinks ring;

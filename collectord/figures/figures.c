@@ -24,6 +24,7 @@ struct figures {
 	uint32_t gone[PROCESS_SLOTS];			/* slots seen gone by the last collect */
 	size_t n_gone;
 	uint64_t next_id;
+	struct figures_forgotten forgotten;
 };
 
 uint64_t op_figures_count(const struct op_figures *op)
@@ -301,7 +302,26 @@ const struct process_figures *figures_find_slot(const struct figures *f, uint32_
 	return slot < PROCESS_SLOTS ? f->by_slot[slot] : NULL;
 }
 
-size_t figures_forget_gone(struct figures *f, uint64_t before_ns, size_t most)
+static void forgotten_add(struct figures_forgotten *sums, const struct process_figures *p)
+{
+	uint64_t calls = 0;
+
+	for (int i = 0; i < OP_ID_MAX; i++) {
+		if (!p->ops[i])
+			continue;
+		calls += op_figures_count(p->ops[i]);
+		sums->removed_ns += p->ops[i]->raw_ns - p->ops[i]->total_ns;
+	}
+	sums->calls += calls;
+	sums->busiest_calls = MAX(sums->busiest_calls, calls);
+}
+
+struct figures_forgotten figures_forgotten(const struct figures *f)
+{
+	return f->forgotten;
+}
+
+size_t figures_forget_gone(struct figures *f, uint64_t before_ns, size_t most, figures_forget_func func, void *data)
 {
 	size_t n_gone = 0, n_kept = 0, n_forgotten = 0;
 
@@ -312,6 +332,9 @@ size_t figures_forget_gone(struct figures *f, uint64_t before_ns, size_t most)
 		struct process_figures *p = f->processes.items[i];
 
 		if (p->gone_ns && (p->gone_ns < before_ns || n_gone > most)) {
+			forgotten_add(&f->forgotten, p);
+			if (func)
+				func(p, data);
 			process_free(p);
 			n_gone--;
 			n_forgotten++;

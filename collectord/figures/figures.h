@@ -96,5 +96,19 @@ const struct process_figures *figures_get(const struct figures *figures, size_t 
 void figures_restart_max(struct figures *figures);
 /** figures_find_slot() - live process in a slot, NULL if none */
 const struct process_figures *figures_find_slot(const struct figures *figures, uint32_t slot);
-/** figures_forget_gone() - drop processes gone before a time; keeps at most `most` of those gone later */
-size_t figures_forget_gone(struct figures *figures, uint64_t before_ns, size_t most);
+typedef void (*figures_forget_func)(const struct process_figures *process, void *data);
+/**
+ * figures_forget_gone() - drop processes gone before a time; keeps at most `most` of those gone later
+ * @func: told of each before it is dropped; NULL: nobody
+ * Return: how many were dropped
+ */
+size_t figures_forget_gone(struct figures *figures, uint64_t before_ns, size_t most, figures_forget_func func,
+			   void *data);
+
+/* Of all that were forgotten. */
+struct figures_forgotten {
+	uint64_t calls;
+	uint64_t busiest_calls; /* of one process */
+	uint64_t removed_ns;	/* the tracer's share that was taken out of durations */
+};
+struct figures_forgotten figures_forgotten(const struct figures *figures);

@@ -109,10 +109,13 @@ uint64_t histogram_quantile(const struct histogram *h, double ratio, uint64_t ma
 	double rank = ratio * (double)h->sum, below = 0;
 
 	for (uint32_t i = 0; i < h->n; i++) {
-		double in = (double)h->counts[i];
 		uint64_t low_ns, high_ns, ns;
+		double in;
 
-		if (in == 0 || below + in < rank) {
+		if (!h->counts[i])
+			continue;
+		in = (double)h->counts[i];
+		if (below + in < rank) {
 			below += in;
 			continue;
 		}

@@ -29,7 +29,10 @@ static void tick_process_done(struct tick_process *p)
 {
 	for (size_t i = 0; i < p->ops.n; i++)
 		op_figures_done(&p->ops.items[i].figures);
+	for (size_t i = 0; i < p->host.n; i++)
+		op_figures_done(&p->host.items[i].figures);
 	ARRAY_DONE(&p->ops);
+	ARRAY_DONE(&p->host);
 	ARRAY_DONE(&p->behind);
 }
 
@@ -129,7 +132,7 @@ static int op_take(const struct process_figures *now, const struct taken_process
 	if (then)
 		op_figures_subtract(&fresh.figures, then);
 	fresh.figures.max_ns = now->recent_max_ns[id];
-	r = ARRAY_PUSH(&process->ops, fresh);
+	r = op_is_call(fresh.op) ? ARRAY_PUSH(&process->ops, fresh) : ARRAY_PUSH(&process->host, fresh);
 	if (r < 0)
 		op_figures_done(&fresh.figures);
 	return r;
@@ -178,7 +181,7 @@ static int process_take(const struct process_figures *now, const struct taken_pr
 		r = op_take(now, before, id, &process);
 	if (r == 0)
 		r = behind_take(now, before, &process);
-	if (r == 0 && (process.ops.n || process.behind.n || !before->was_told || now->gone_ns))
+	if (r == 0 && (process.ops.n || process.host.n || process.behind.n || !before->was_told || now->gone_ns))
 		r = ARRAY_PUSH(&tick->processes, process);
 	else
 		tick_process_done(&process);

@@ -34,6 +34,7 @@ struct tick_process {
 	uint64_t first_call_ns; /* since boot, monotonic, as all times here */
 	uint64_t gone_ns;	/* 0 while it lives */
 	ARRAY(struct tick_op) ops;
+	ARRAY(struct tick_op) host; /* what the kernel did for it: no calls, and not measured by class */
 	ARRAY(struct tick_behind) behind;
 };
 
@@ -46,6 +47,7 @@ struct tick {
 	size_t n_in_flight;
 	const struct system_sample *system; /* the machine at to_ns, borrowed; NULL where not known */
 	uint64_t losses[LOSS_COUNT];	    /* in this tick */
+	uint64_t refused;		    /* records in this tick that made no sense */
 };
 
 void tick_done(struct tick *tick);

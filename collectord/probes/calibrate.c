@@ -11,8 +11,7 @@
 /* 2 000 calls of 1 us each keep the start short and the median within 10 ns (capture-core.md). */
 #define CALLS 2000
 #define CALLS_STEPPED 200 /* they cost ten times as much */
-#define CHUNK 50	  /* calls between two looks at the clock */
-#define CHUNKS_MAX (CALLS / CHUNK)
+#define CHUNKS 40	  /* looks at the clock: enough that those which others interrupt are few of them */
 
 /* Heads as in the real libraries (place.h); the probe goes on the marked instruction. */
 #if defined(__x86_64__)
@@ -99,6 +98,8 @@ static const struct calibrate_row {
 
 /* What one untraced call takes, nanoseconds, as calibrate_run_untraced() found. */
 static uint64_t untraced_ns;
+/* What tracing adds to one call, by its head, as calibrate_run_traced() found. */
+static uint64_t added_ns[CALL_HEAD_COUNT];
 
 struct own_search {
 	uintptr_t address;
@@ -166,17 +167,17 @@ static int compare_u64(const void *a, const void *b)
 /* Median time of one call over chunks: an interrupt spoils its chunk only. */
 static uint64_t time_calls(int (*call)(void), unsigned int n_calls)
 {
-	uint64_t chunks[CHUNKS_MAX], begin;
-	unsigned int i, k, n = MIN(n_calls / CHUNK, CHUNKS_MAX);
+	uint64_t chunks[CHUNKS], begin;
+	unsigned int i, k, n = n_calls / CHUNKS;
 
-	for (i = 0; i < n; i++) {
+	for (i = 0; i < CHUNKS; i++) {
 		begin = now_ns();
-		for (k = 0; k < CHUNK; k++)
+		for (k = 0; k < n; k++)
 			(void)call();
 		chunks[i] = now_ns() - begin;
 	}
-	qsort(chunks, n, sizeof(chunks[0]), compare_u64);
-	return chunks[n / 2] / CHUNK;
+	qsort(chunks, CHUNKS, sizeof(chunks[0]), compare_u64);
+	return chunks[CHUNKS / 2] / n;
 }
 
 /* Value below which a share of the calls lie, linear inside its bucket. */
@@ -206,9 +207,19 @@ static uint64_t minus(uint64_t a, uint64_t b)
 	return a > b ? a - b : 0;
 }
 
+/*
+ * As empty as the others, and never probed: those may still be, by another daemon that runs this same
+ * file, or by one that is gone and whose perf events the kernel has not closed yet.
+ */
+static __attribute__((noinline)) int calibrate_untouched(void)
+{
+	__asm__ volatile("" ::: "memory");
+	return 0;
+}
+
 void calibrate_run_untraced(void)
 {
-	untraced_ns = time_calls(calibrate_plain, CALLS);
+	untraced_ns = time_calls(calibrate_untouched, CALLS);
 }
 
 int calibrate_run_traced(const struct figure_cell *(*cell_of)(unsigned int op, void *data), void *data,
@@ -230,8 +241,9 @@ int calibrate_run_traced(const struct figure_cell *(*cell_of)(unsigned int op, v
 		if (CALIBRATE_OP_PLAIN + i == CALIBRATE_OP_OUTER)
 			break;
 		shares.share_ns[rows[i].head] = cell_quantile(cell, 50);
+		added_ns[rows[i].head] = minus(call_ns, untraced_ns);
 		if (rows[i].head == CALL_HEAD_PLAIN) {
-			cost.per_call_ns = minus(call_ns, untraced_ns);
+			cost.per_call_ns = added_ns[CALL_HEAD_PLAIN];
 			cost.share_ns = shares.share_ns[CALL_HEAD_PLAIN];
 			cost.share_spread_ns = minus(cell_quantile(cell, 90), cell_quantile(cell, 10));
 		}
@@ -245,6 +257,11 @@ int calibrate_run_traced(const struct figure_cell *(*cell_of)(unsigned int op, v
 	*ret_shares = shares;
 	*ret_cost = cost;
 	return 0;
+}
+
+uint64_t calibrate_added_ns(enum call_head head)
+{
+	return added_ns[head];
 }
 
 uint64_t calibrate_run_bystander(void)

@@ -13,7 +13,7 @@
 
 /* Operations of the calibration's own calls; ops.def must not use them. */
 enum calibrate_op {
-	CALIBRATE_OP_PLAIN = OP_ID_MAX - 4,
+	CALIBRATE_OP_PLAIN = OP_CALIBRATION,
 	CALIBRATE_OP_JUMP,
 	CALIBRATE_OP_STEPPED,
 	CALIBRATE_OP_OUTER, /* plain head, calls the PLAIN one */
@@ -42,5 +42,7 @@ void calibrate_run_untraced(void);
  */
 int calibrate_run_traced(const struct figure_cell *(*cell_of)(unsigned int op, void *data), void *data,
 			 struct calibrate_shares *ret_shares, struct probe_cost *ret_cost);
+/** calibrate_added_ns() - what tracing adds to one call with that head, nanoseconds; 0 before calibrate_run_traced() */
+uint64_t calibrate_added_ns(enum call_head head);
 /** calibrate_run_bystander() - attached, but our process not traced. Return: nanoseconds added to a call */
 uint64_t calibrate_run_bystander(void);

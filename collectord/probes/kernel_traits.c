@@ -5,7 +5,19 @@
 #include <errno.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
+
+#include "base/cleanup.h"
+
+static const char *const optional_tracepoints[] = {
+	"mark_victim",
+	"mm_page_alloc",
+	"mm_vmscan_direct_reclaim_begin",
+	"mm_vmscan_direct_reclaim_end",
+	"mm_vmscan_memcg_reclaim_begin", /* CONFIG_MEMCG */
+	"mm_vmscan_memcg_reclaim_end",
+};
 
 /* The running kernel's own types: what is there decides what the programs read. */
 static const struct btf_type *btf_struct(const struct btf *btf, const char *name)
@@ -26,17 +38,37 @@ static bool btf_has_field(const struct btf *btf, const char *type, const char *f
 	return false;
 }
 
-/* Number of arguments of a tracepoint, 0 when it is unknown. */
-static unsigned int btf_tracepoint_args(const struct btf *btf, const char *name)
+static const struct btf_type *btf_tracepoint(const struct btf *btf, const char *name)
 {
-	int id = btf__find_by_name_kind(btf, name, BTF_KIND_TYPEDEF);
-	const struct btf_type *t = id < 0 ? NULL : btf__type_by_id(btf, (uint32_t)id);
+	char type[64];
+	const struct btf_type *t;
+	int id;
 
+	(void)snprintf(type, sizeof(type), "btf_trace_%s", name);
+	id = btf__find_by_name_kind(btf, type, BTF_KIND_TYPEDEF);
+	t = id < 0 ? NULL : btf__type_by_id(btf, (uint32_t)id);
 	if (t)
 		t = btf__type_by_id(btf, t->type);
 	if (t && btf_is_ptr(t))
 		t = btf__type_by_id(btf, t->type);
-	return t && btf_is_func_proto(t) ? btf_vlen(t) - 1u : 0;
+	return t && btf_is_func_proto(t) ? t : NULL;
+}
+
+/* Number of arguments of a tracepoint, 0 when it is unknown. */
+static unsigned int btf_tracepoint_args(const struct btf *btf, const char *name)
+{
+	const struct btf_type *t = btf_tracepoint(btf, name);
+
+	return t ? btf_vlen(t) - 1u : 0;
+}
+
+/* Whether its first argument is a pointer. */
+static bool btf_tracepoint_points(const struct btf *btf, const char *name)
+{
+	const struct btf_type *t = btf_tracepoint(btf, name);
+
+	t = t && btf_vlen(t) > 1 ? btf__type_by_id(btf, btf_params(t)[1].type) : NULL;
+	return t && btf_is_ptr(t);
 }
 
 int kernel_traits_read(struct kernel_traits *ret_traits)
@@ -48,10 +80,22 @@ int kernel_traits_read(struct kernel_traits *ret_traits)
 		return -errno;
 	t.has_sched = btf_has_field(btf, "sched_info", "run_delay") && btf_has_field(btf, "sched_entity", "cfs_rq") &&
 		      btf_has_field(btf, "cfs_rq", "rq") && btf_has_field(btf, "rq", "clock");
-	t.has_switch_state = btf_tracepoint_args(btf, "btf_trace_sched_switch") >= 4;
+	t.has_switch_state = btf_tracepoint_args(btf, "sched_switch") >= 4;
 	t.has_task_throttled = btf_has_field(btf, "task_struct", "throttled");
 	t.has_throttle_count = btf_has_field(btf, "cfs_rq", "throttle_count");
+	t.has_oom_task = btf_tracepoint_points(btf, "mark_victim");
+	for (size_t i = 0; i < ARRAY_SIZE(optional_tracepoints); i++)
+		if (!btf_tracepoint(btf, optional_tracepoints[i]))
+			t.missing |= 1u << i;
 	btf__free(btf);
 	*ret_traits = t;
 	return 0;
+}
+
+bool kernel_traits_has_tracepoint(const struct kernel_traits *traits, const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(optional_tracepoints); i++)
+		if (strcmp(optional_tracepoints[i], name) == 0)
+			return !(traits->missing & 1u << i);
+	return true;
 }

@@ -20,14 +20,15 @@ struct lease {
 	ARRAY(struct gone_process) gone;
 	size_t gone_next; /* once full: the oldest */
 	ARRAY(uint32_t) uids;
-	struct probe_recording recording;
+	struct process_wish each;
 	bool all;
-	bool hold;
 };
 
 struct lease_set {
 	struct probe_set *probes;
 	ARRAY(struct lease *) leases;
+	void (*on_change)(void *data);
+	void *data;
 };
 
 static void lease_free(struct lease *lease)
@@ -103,72 +104,106 @@ bool lease_covers(const struct lease *lease, uint32_t tgid, uint32_t uid, uint64
 	return lease->all || names_uid(lease, uid) || names_pid(lease, tgid) || named_gone(lease, tgid, start_boot_ns);
 }
 
-bool lease_holds(const struct lease *lease, uint32_t tgid)
+bool lease_set_covers(const struct lease_set *set, uint32_t tgid, uint32_t uid)
 {
-	return lease->hold && names_pid(lease, tgid);
-}
-
-/* The union of what the leases say of everybody at once. */
-static void union_apply(struct lease_set *set)
-{
-	struct probe_recording recording = { .is_on = false };
-	bool all = false;
-
 	for (size_t i = 0; i < set->leases.n; i++) {
 		const struct lease *lease = set->leases.items[i];
-		const struct probe_recording *wish = &lease->recording;
 
-		all |= lease->all;
-		if (!wish->is_on)
-			continue;
-		recording.is_on = true;
-		recording.all |= wish->all;
-		if (wish->sample_every && (!recording.sample_every || wish->sample_every < recording.sample_every))
-			recording.sample_every = wish->sample_every;
+		if (lease->all || names_uid(lease, uid) || names_pid(lease, tgid))
+			return true;
 	}
-	probe_set_trace_all(set->probes, all);
-	probe_set_recording(set->probes, &recording);
+	return false;
 }
 
-/* Takes back what a lease named and no other does. The lease is no longer in the set. */
-static void names_withdraw(struct lease_set *set, const struct lease *lease)
+bool lease_holds(const struct lease *lease, uint32_t tgid)
 {
-	for (size_t i = 0; i < lease->pids.n; i++) {
-		bool is_named = false;
+	return (lease->each.flags & WISH_HOLD) && names_pid(lease, tgid);
+}
 
-		for (size_t k = 0; k < set->leases.n; k++)
-			is_named |= names_pid(set->leases.items[k], lease->pids.items[i]);
-		if (!is_named)
-			(void)probe_set_target_remove(set->probes, lease->pids.items[i]); /* may be gone already */
+/* What becomes of the kernel's filter where several leases name the same: each has its wish, nobody else has. */
+
+static int pid_apply(struct lease_set *set, uint32_t tgid)
+{
+	struct process_wish wish = {};
+
+	for (size_t i = 0; i < set->leases.n; i++)
+		if (names_pid(set->leases.items[i], tgid))
+			process_wish_add(&wish, &set->leases.items[i]->each);
+	return wish.flags ? probe_set_target_add(set->probes, tgid, wish) : probe_set_target_remove(set->probes, tgid);
+}
+
+static int uid_apply(struct lease_set *set, uint32_t uid)
+{
+	struct process_wish wish = {};
+
+	for (size_t i = 0; i < set->leases.n; i++)
+		if (names_uid(set->leases.items[i], uid))
+			process_wish_add(&wish, &set->leases.items[i]->each);
+	return wish.flags ? probe_set_user_add(set->probes, uid, wish) : probe_set_user_remove(set->probes, uid);
+}
+
+static void everyone_apply(struct lease_set *set)
+{
+	struct process_wish wish = {};
+
+	for (size_t i = 0; i < set->leases.n; i++)
+		if (set->leases.items[i]->all)
+			process_wish_add(&wish, &set->leases.items[i]->each);
+	if (wish.flags)
+		probe_set_everyone_add(set->probes, wish);
+	else
+		probe_set_everyone_remove(set->probes);
+}
+
+/* After the lease came or went. Return: 0, or the first error, with the rest applied all the same */
+static int names_apply(struct lease_set *set, const struct lease *lease)
+{
+	int result = 0, r;
+
+	for (size_t i = 0; i < lease->pids.n; i++) {
+		r = pid_apply(set, lease->pids.items[i]);
+		result = result < 0 ? result : r;
 	}
 	for (size_t i = 0; i < lease->uids.n; i++) {
-		bool is_named = false;
-
-		for (size_t k = 0; k < set->leases.n; k++)
-			is_named |= names_uid(set->leases.items[k], lease->uids.items[i]);
-		if (!is_named)
-			(void)probe_set_user_remove(set->probes, lease->uids.items[i]);
+		r = uid_apply(set, lease->uids.items[i]);
+		result = result < 0 ? result : r;
 	}
+	if (lease->all)
+		everyone_apply(set);
+	return result;
 }
 
-static int names_add(struct lease_set *set, struct lease *lease, const struct lease_wish *wish)
+void lease_set_watch(struct lease_set *set, void (*func)(void *data), void *data)
 {
-	int r;
+	set->on_change = func;
+	set->data = data;
+}
 
-	for (size_t i = 0; i < wish->n_pids; i++) {
-		r = lease_follow(set, lease, wish->pids[i]);
-		if (r < 0)
-			return r;
-	}
-	for (size_t i = 0; i < wish->n_uids; i++) {
-		r = ARRAY_PUSH(&lease->uids, wish->uids[i]);
-		if (r < 0)
-			return r;
-		r = probe_set_user_add(set->probes, wish->uids[i]);
-		if (r < 0)
-			return r;
-	}
-	return 0;
+static void set_changed(struct lease_set *set)
+{
+	if (set->on_change)
+		set->on_change(set->data);
+}
+
+static int names_copy(struct lease *lease, const struct lease_wish *wish)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < wish->n_pids; i++)
+		if (!names_pid(lease, wish->pids[i]))
+			r = ARRAY_PUSH(&lease->pids, wish->pids[i]);
+	for (size_t i = 0; r == 0 && i < wish->n_uids; i++)
+		if (!names_uid(lease, wish->uids[i]))
+			r = ARRAY_PUSH(&lease->uids, wish->uids[i]);
+	return r;
+}
+
+static void lease_withdraw(struct lease_set *set, const struct lease *lease)
+{
+	for (size_t i = 0; i < set->leases.n; i++)
+		if (set->leases.items[i] == lease)
+			ARRAY_REMOVE_SWAP(&set->leases, i);
+	(void)names_apply(set, lease); /* a process may be gone already */
 }
 
 int lease_add(struct lease_set *set, const struct lease_wish *wish, struct lease **ret_lease)
@@ -179,17 +214,21 @@ int lease_add(struct lease_set *set, const struct lease_wish *wish, struct lease
 	if (!lease)
 		return -ENOMEM;
 	lease->all = wish->all;
-	lease->hold = wish->hold;
-	lease->recording = wish->recording;
+	lease->each = wish->each;
 
-	r = names_add(set, lease, wish);
+	lease->each.flags |= WISH_TRACED;
+
+	r = names_copy(lease, wish);
 	if (r == 0)
 		r = ARRAY_PUSH(&set->leases, lease);
+	if (r < 0)
+		return r;
+	r = names_apply(set, lease);
 	if (r < 0) {
-		names_withdraw(set, lease);
+		lease_withdraw(set, lease);
 		return r;
 	}
-	union_apply(set);
+	set_changed(set);
 	*ret_lease = TAKE_PTR(lease);
 	return 0;
 }
@@ -198,11 +237,8 @@ void lease_remove(struct lease_set *set, struct lease *lease)
 {
 	if (!lease)
 		return;
-	for (size_t i = 0; i < set->leases.n; i++)
-		if (set->leases.items[i] == lease)
-			ARRAY_REMOVE_SWAP(&set->leases, i);
-	names_withdraw(set, lease);
-	union_apply(set);
+	lease_withdraw(set, lease);
+	set_changed(set);
 	lease_free(lease);
 }
 
@@ -215,7 +251,7 @@ int lease_follow(struct lease_set *set, struct lease *lease, uint32_t tgid)
 	r = ARRAY_PUSH(&lease->pids, tgid);
 	if (r < 0)
 		return r;
-	return probe_set_target_add(set->probes, tgid, lease->hold ? PROBE_TARGET_HOLD : 0);
+	return pid_apply(set, tgid);
 }
 
 void lease_set_fork(struct lease_set *set, uint32_t parent, uint32_t child)

@@ -24,12 +24,22 @@ struct lease_wish {
 	const uint32_t *uids;
 	size_t n_uids;
 	bool all;
-	bool hold; /* stop named processes while a library of theirs is being attached */
-	struct probe_recording recording;
+	struct process_wish each; /* of each process; WISH_HOLD: of those named by their id */
 };
+
+/** process_wish_of() - @sample_every: besides, one call in N of each thread; 0: none */
+static inline struct process_wish process_wish_of(bool records, bool every_call, uint32_t sample_every)
+{
+	if (!records)
+		return (struct process_wish){ .flags = WISH_TRACED };
+	return (struct process_wish){ .flags = WISH_TRACED | WISH_RECORDS | (every_call ? WISH_EVERY_CALL : 0),
+				      .sample_every = sample_every };
+}
 
 int lease_set_new(struct probe_set *probes, struct lease_set **ret_leases);
 void lease_set_free(struct lease_set *leases);
+/** lease_set_watch() - be told after each lease that is taken or ends */
+void lease_set_watch(struct lease_set *leases, void (*func)(void *data), void *data);
 size_t lease_set_count(const struct lease_set *leases);
 
 /** lease_add() - Return: 0, or -errno with the kernel's filter as before */
@@ -41,6 +51,8 @@ void lease_remove(struct lease_set *leases, struct lease *lease);
  * @start_boot_ns: tells a process that is gone from a later one with its number; 0: either
  */
 bool lease_covers(const struct lease *lease, uint32_t tgid, uint32_t uid, uint64_t start_boot_ns);
+/** lease_set_covers() - whether any lease covers a process that is alive; @uid: UINT32_MAX: nobody's by its owner */
+bool lease_set_covers(const struct lease_set *leases, uint32_t tgid, uint32_t uid);
 /** lease_holds() - whether the lease had a process held while its libraries are attached */
 bool lease_holds(const struct lease *lease, uint32_t tgid);
 /** lease_follow() - a process that descends from a named one belongs to the lease. Return: 0 or -errno */

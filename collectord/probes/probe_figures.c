@@ -210,14 +210,20 @@ void probe_set_losses(const struct probe_set *set, uint64_t ret_losses[LOSS_COUN
 	uint32_t i;
 
 	for (i = 0; i < LOSS_COUNT; i++)
-		ret_losses[i] = probe_set_counter(set, i) - set->losses_before[i];
+		ret_losses[i] = probe_set_counter(set, i) - set->losses_before[i] + set->losses_found[i];
 }
 
-int probe_set_in_flight(struct probe_set *set, struct in_flight_record *ret, size_t room)
+void probe_set_loss_add(struct probe_set *set, enum loss_reason reason, uint64_t n)
 {
-	CLEANUP(closep) int fd = bpf_iter_create(bpf_link__fd(set->in_flight));
-	size_t n_bytes = 0, room_bytes = room * sizeof(*ret);
-	char beyond[sizeof(*ret)];
+	set->losses_found[reason] += n;
+}
+
+/* Records of an iterator. Return: how many there are (the first `room` are written), or -errno */
+static int iterator_read(struct bpf_link *link, void *ret, size_t record_bytes, size_t room)
+{
+	CLEANUP(closep) int fd = bpf_iter_create(bpf_link__fd(link));
+	size_t n_bytes = 0, room_bytes = room * record_bytes;
+	char beyond[4096];
 	ssize_t n;
 
 	if (fd < 0)
@@ -226,14 +232,41 @@ int probe_set_in_flight(struct probe_set *set, struct in_flight_record *ret, siz
 		if (n_bytes < room_bytes)
 			n = read(fd, (char *)ret + n_bytes, room_bytes - n_bytes);
 		else
-			n = read(fd, beyond, sizeof(beyond));
+			n = read(fd, beyond, sizeof(beyond) / record_bytes * record_bytes);
 		if (n == 0)
-			return (int)(n_bytes / sizeof(*ret));
+			return (int)(n_bytes / record_bytes);
 		if (n > 0)
 			n_bytes += (size_t)n;
 		else if (errno != EINTR && errno != EAGAIN)
 			return -errno;
 	}
+}
+
+int probe_set_in_flight(struct probe_set *set, struct in_flight_record *ret, size_t room)
+{
+	return iterator_read(set->in_flight, ret, sizeof(*ret), room);
+}
+
+int probe_set_mapped(struct probe_set *set, uint32_t tgid, struct mapped_record *ret, size_t room)
+{
+	union bpf_iter_link_info which;
+	struct bpf_iter_attach_opts opts;
+	struct bpf_link *link;
+	int r;
+
+	/* All of both: initializers leave padding and other members to chance, and libbpf and the kernel look at it. */
+	memset(&which, 0, sizeof(which));
+	memset(&opts, 0, sizeof(opts));
+	which.task.tid = tgid;
+	opts.sz = sizeof(opts);
+	opts.link_info = &which;
+	opts.link_info_len = sizeof(which);
+	link = bpf_program__attach_iter(set->bpf->progs.mapped, &opts);
+	if (!link)
+		return errno == EINVAL ? -EOPNOTSUPP : -errno;
+	r = iterator_read(link, ret, sizeof(*ret), room);
+	(void)bpf_link__destroy(link);
+	return r;
 }
 
 int probe_set_behind(struct probe_set *set, probe_behind_func func, void *data)

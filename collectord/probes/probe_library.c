@@ -54,38 +54,6 @@ int probe_set_call_attach(struct probe_set *set, int path_fd, const struct probe
 	return r;
 }
 
-/* Life of processes is told from the first target on; switches cost everybody, so only while libraries are attached. */
-int probe_set_hooks_update(struct probe_set *set)
-{
-	const struct bpf_program *programs[] = {
-		set->bpf->progs.process_exec,
-		set->bpf->progs.process_fork,
-		set->bpf->progs.process_exit,
-	};
-	size_t i;
-
-	_Static_assert(ARRAY_SIZE(programs) == ARRAY_SIZE(((struct probe_set *)NULL)->process), "one link each");
-	for (i = 0; i < ARRAY_SIZE(programs); i++) {
-		if (set->process[i])
-			continue;
-		set->process[i] = bpf_program__attach(programs[i]);
-		if (!set->process[i])
-			return -errno;
-	}
-	if (set->sched_reason[0])
-		return 0;
-	if (set->n_libraries && !set->sched) {
-		set->sched = bpf_program__attach(set->bpf->progs.sched_switch);
-		if (!set->sched)
-			return -errno;
-	}
-	if (!set->n_libraries && set->sched) {
-		(void)bpf_link__destroy(set->sched);
-		set->sched = NULL;
-	}
-	return 0;
-}
-
 static int library_new(struct attach **attach, size_t *n_family, unsigned int number,
 		       struct probe_library **ret_library)
 {
@@ -118,14 +86,14 @@ int probe_set_attach_library(struct probe_set *set, int path_fd, const struct pr
 	set->bpf->bss->attach_off[number] = 0;
 	/* The hooks first: a call must not wait before anybody looks. */
 	set->n_libraries++;
-	r = probe_set_hooks_update(set);
+	r = hooks_update(set);
 	if (r == 0)
 		r = probe_set_call_attach(set, path_fd, numbered, n_sites, &attach);
 	if (r == 0)
 		r = library_new(&attach, &set->n_libraries, number, ret_library);
 	if (r < 0) {
 		set->n_libraries--;
-		(void)probe_set_hooks_update(set);
+		(void)hooks_update(set);
 	}
 	return r;
 }
@@ -153,7 +121,7 @@ void probe_set_detach_library(struct probe_set *set, struct probe_library *libra
 	if (library->n_family == &set->n_libraries)
 		calls_give_up(set);
 	--*library->n_family;
-	(void)probe_set_hooks_update(set); /* only takes hooks away here, which cannot fail */
+	(void)hooks_update(set); /* only takes hooks away here, which cannot fail */
 	free(library);
 }
 
@@ -169,7 +137,7 @@ int probe_set_attach_loader(struct probe_set *set, int path_fd, uint64_t debug_s
 	CLEANUP(attach_closep) struct attach *attach = NULL;
 	int r;
 
-	r = probe_set_hooks_update(set);
+	r = hooks_update(set);
 	if (r == 0)
 		r = attach_open(set->back_end, &programs, path_fd, &site, 1, &attach);
 	if (r == 0)

@@ -20,6 +20,12 @@ static int number_put(struct bpf_map *map, uint32_t key, uint32_t value)
 	return bpf_map_update_elem(bpf_map__fd(map), &key, &value, BPF_ANY) ? -errno : 0;
 }
 
+static int wish_put(struct bpf_map *map, uint32_t key, struct process_wish wish)
+{
+	wish.flags |= WISH_TRACED;
+	return bpf_map_update_elem(bpf_map__fd(map), &key, &wish, BPF_ANY) ? -errno : 0;
+}
+
 static int number_remove(struct bpf_map *map, uint32_t key)
 {
 	if (bpf_map_delete_elem(bpf_map__fd(map), &key) && errno != ENOENT)
@@ -27,12 +33,12 @@ static int number_remove(struct bpf_map *map, uint32_t key)
 	return 0;
 }
 
-int probe_set_target_add(struct probe_set *set, uint32_t tgid, uint32_t flags)
+int probe_set_target_add(struct probe_set *set, uint32_t tgid, struct process_wish wish)
 {
-	int r = probe_set_hooks_update(set);
+	int r = hooks_update(set);
 
 	if (r == 0)
-		r = number_put(set->bpf->maps.targets, tgid, flags);
+		r = wish_put(set->bpf->maps.targets, tgid, wish);
 	probe_set_policy_changed(set);
 	return r;
 }
@@ -60,12 +66,12 @@ static void users_count(struct probe_set *set)
 	probe_set_policy_changed(set);
 }
 
-int probe_set_user_add(struct probe_set *set, uint32_t uid)
+int probe_set_user_add(struct probe_set *set, uint32_t uid, struct process_wish wish)
 {
-	int r = probe_set_hooks_update(set);
+	int r = hooks_update(set);
 
 	if (r == 0)
-		r = number_put(set->bpf->maps.users, uid, 1);
+		r = wish_put(set->bpf->maps.users, uid, wish);
 	users_count(set);
 	return r;
 }
@@ -78,13 +84,27 @@ int probe_set_user_remove(struct probe_set *set, uint32_t uid)
 	return r;
 }
 
-void probe_set_trace_all(struct probe_set *set, bool on)
+static void everyone_set(struct probe_set *set, struct process_wish wish)
 {
-	if (on && probe_set_hooks_update(set) < 0)
+	struct ingero__bss *bss = set->bpf->bss;
+
+	__atomic_store_n(&bss->everyone.sample_every, wish.sample_every, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&bss->everyone.flags, wish.flags, __ATOMIC_SEQ_CST);
+	probe_set_policy_changed(set);
+}
+
+void probe_set_everyone_add(struct probe_set *set, struct process_wish wish)
+{
+	if (hooks_update(set) < 0)
 		(void)log_warning(0,
 				  "cannot follow exec, fork and exit; processes are told apart by their calls alone");
-	__atomic_store_n(&set->bpf->bss->trace_all, on, __ATOMIC_SEQ_CST);
-	probe_set_policy_changed(set);
+	wish.flags |= WISH_TRACED;
+	everyone_set(set, wish);
+}
+
+void probe_set_everyone_remove(struct probe_set *set)
+{
+	everyone_set(set, (struct process_wish){});
 }
 
 int probe_set_tracer_add(struct probe_set *set, uint32_t tgid)
@@ -101,13 +121,4 @@ int probe_set_tracer_remove(struct probe_set *set, uint32_t tgid)
 
 	probe_set_policy_changed(set);
 	return r;
-}
-
-void probe_set_recording(struct probe_set *set, const struct probe_recording *recording)
-{
-	struct ingero__bss *bss = set->bpf->bss;
-
-	__atomic_store_n(&bss->record_every, recording->sample_every, __ATOMIC_SEQ_CST);
-	__atomic_store_n(&bss->record_all, recording->all, __ATOMIC_SEQ_CST);
-	__atomic_store_n(&bss->record_on, recording->is_on, __ATOMIC_SEQ_CST);
 }

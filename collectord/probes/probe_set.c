@@ -8,10 +8,12 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -75,12 +77,13 @@ static int object_load(struct probe_set *set, enum probe_back_end back_end, cons
 	bpf->rodata->has_throttle_count = traits->has_throttle_count;
 	bpf->rodata->has_switch_state = traits->has_switch_state;
 	bpf->rodata->has_sched = traits->has_sched;
+	bpf->rodata->page_shift = (uint32_t)__builtin_ctzl((unsigned long)sysconf(_SC_PAGESIZE));
 	bpf->rodata->ring_wake_bytes = ring_bytes / 4;
 	(void)bpf_map__set_max_entries(bpf->maps.calls, (uint32_t)ring_bytes);
 	(void)bpf_program__set_autoload(bpf->progs.call_session, is_session);
 	(void)bpf_program__set_autoload(bpf->progs.call_entry, !is_session);
 	(void)bpf_program__set_autoload(bpf->progs.call_return, !is_session);
-	(void)bpf_program__set_autoload(bpf->progs.sched_switch, traits->has_sched);
+	hooks_select(set, traits);
 	if (is_session)
 		(void)bpf_program__set_expected_attach_type(bpf->progs.call_session,
 							    (enum bpf_attach_type)ATTACH_TYPE_UPROBE_SESSION);
@@ -159,9 +162,23 @@ static void measures_note(struct probe_set *set, const struct kernel_traits *tra
 	for (i = BLAME_RUNNABLE; i < BLAME_COUNT; i++)
 		set->measures[i] = traits->has_sched;
 	set->measures[BLAME_QUOTA] = traits->has_sched && (traits->has_task_throttled || traits->has_throttle_count);
-	if (!traits->has_sched)
-		(void)snprintf(set->sched_reason, sizeof(set->sched_reason),
-			       "this kernel keeps no scheduling delays (CONFIG_SCHED_INFO, CONFIG_FAIR_GROUP_SCHED)");
+}
+
+/*
+ * Linux since 6.13 frees what it keeps of a session twice when a process forks inside a call that has been traced by
+ * two sessions before: the copy of its pending return shares the list of consumers. One tracer at a time takes session
+ * links; a lock tells it of the other, on a file that is there for whoever can trace at all, in whatever confinement.
+ */
+static int session_claim(struct probe_set *set)
+{
+	CLEANUP(closep) int fd = open("/sys/kernel/btf/vmlinux", O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return 0; /* nobody else could hold it either */
+	if (flock(fd, LOCK_EX | LOCK_NB) < 0)
+		return errno == EWOULDBLOCK ? -EBUSY : -errno;
+	set->session_fd = TAKE_FD(fd);
+	return 0;
 }
 
 /* Everything below this is one back end; on failure what is there is closed by the caller. */
@@ -173,6 +190,12 @@ static int set_try(struct probe_set *set, enum probe_back_end back_end, const st
 	int r;
 
 	set->back_end = back_end;
+	if (back_end == PROBE_BACK_END_SESSION) {
+		*ret_step = "be the only tracer with it";
+		r = session_claim(set);
+		if (r < 0)
+			return r;
+	}
 	*ret_step = "load";
 	r = object_load(set, back_end, traits, ring_bytes);
 	if (r < 0)
@@ -190,17 +213,13 @@ static int set_try(struct probe_set *set, enum probe_back_end back_end, const st
 
 static void set_unload(struct probe_set *set)
 {
-	size_t i;
-
-	for (i = 0; i < ARRAY_SIZE(set->process); i++)
-		(void)bpf_link__destroy(set->process[i]);
-	(void)bpf_link__destroy(set->sched);
+	hooks_close(set);
 	(void)bpf_link__destroy(set->in_flight);
 	attach_close(set->calibration);
 	probe_set_memory_unmap(set);
 	ingero__destroy(set->bpf);
-	memset(set->process, 0, sizeof(set->process));
-	set->sched = set->in_flight = NULL;
+	closep(&set->session_fd); /* after the links */
+	set->in_flight = NULL;
 	set->calibration = NULL;
 	set->bpf = NULL;
 }
@@ -226,6 +245,9 @@ static const char *open_advice(int r)
 		return "; run as root, or give CAP_BPF, CAP_PERFMON and for perf events CAP_SYS_ADMIN";
 	if (r == -ENOMEM)
 		return "; free some memory";
+	if (r == -EBUSY)
+		return "; two in one process can stop the kernel: end the other, or '--back-end auto' takes another "
+		       "one";
 	return "";
 }
 
@@ -246,10 +268,12 @@ static int set_open_any(struct probe_set *set, const struct probe_set_options *o
 	}
 	r = kernel_traits_read(&traits);
 	if (r < 0) {
-		(void)snprintf(why, why_bytes,
-			       "this kernel does not describe its types (/sys/kernel/btf/vmlinux: %s); "
-			       "use one built with CONFIG_DEBUG_INFO_BTF",
-			       strerror(-r));
+		/* -ESRCH is the library's, for a file that is not there. */
+		(void)snprintf(
+			why, why_bytes,
+			"this kernel does not describe its types (/sys/kernel/btf/vmlinux: %s); "
+			"use one built with CONFIG_DEBUG_INFO_BTF, and in a container let it see /sys/kernel/btf",
+			strerror(r == -ESRCH ? ENOENT : -r));
 		return r;
 	}
 	if (first == PROBE_BACK_END_AUTO) {
@@ -287,6 +311,7 @@ int probe_set_open(const struct probe_set_options *options, char *why, size_t wh
 	why[0] = '\0';
 	if (!set)
 		return -ENOMEM;
+	set->session_fd = -1;
 	(void)libbpf_set_print(print_libbpf);
 	set->n_cpus = libbpf_num_possible_cpus();
 	if (set->n_cpus < 1)
@@ -324,18 +349,20 @@ enum probe_back_end probe_set_back_end(const struct probe_set *set)
 
 size_t probe_set_families(const struct probe_set *set, struct probe_family_state *ret, size_t room)
 {
-	const struct probe_family_state families[] = {
-		{ "call", set->n_libraries ? "on" : "off", "" },
-		{ "sched",
-		  set->sched_reason[0] ? "absent"
-		  : set->sched	       ? "on"
-				       : "off",
-		  set->sched_reason },
-		{ "process", set->process[0] ? "on" : "off", "" },
-		{ "loader", set->n_loaders ? "on" : "off", "" },
+	struct probe_family_state families[] = {
+		{ "call", "loading", "" },   { "sched", "loading", "" }, { "process", "loading", "" },
+		{ "loader", "loading", "" }, { "oom", "loading", "" },	 { "memory", "loading", "" },
 	};
 	size_t i;
 
+	if (set) {
+		families[0].state = set->n_libraries ? "on" : "off";
+		families[1] = hooks_state(set, HOOK_FAMILY_SCHED);
+		families[2] = hooks_state(set, HOOK_FAMILY_PROCESS);
+		families[3].state = set->n_loaders ? "on" : "off";
+		families[4] = hooks_state(set, HOOK_FAMILY_OOM);
+		families[5] = hooks_state(set, HOOK_FAMILY_MEMORY);
+	}
 	for (i = 0; i < ARRAY_SIZE(families) && i < room; i++)
 		ret[i] = families[i];
 	return ARRAY_SIZE(families);

@@ -54,10 +54,11 @@ void probe_set_close(struct probe_set *set);
 enum probe_back_end probe_set_back_end(const struct probe_set *set);
 
 struct probe_family_state {
-	const char *name;   /* call, sched, process, loader */
-	const char *state;  /* on, off, absent */
+	const char *name;   /* call, sched, process, loader, oom, memory */
+	const char *state;  /* on, off, absent, loading */
 	const char *reason; /* "" unless absent */
 };
+/** probe_set_families() - NULL: one that is not there yet, every family loading. Return: how many there are */
 size_t probe_set_families(const struct probe_set *set, struct probe_family_state *ret, size_t room);
 /** probe_set_measures() - whether a blame class can be told on this kernel */
 bool probe_set_measures(const struct probe_set *set, enum blame_class class);
@@ -86,24 +87,20 @@ void probe_set_detach_library(struct probe_set *set, struct probe_library *libra
 int probe_set_attach_loader(struct probe_set *set, int path_fd, uint64_t debug_state_offset, int64_t r_debug_delta,
 			    struct probe_library **ret_library);
 
-/* Whom to trace. Adding twice is fine; children of targets follow by themselves. */
-#define PROBE_TARGET_HOLD 0x1u /* stop the process while a CUDA library it just loaded is being attached */
-int probe_set_target_add(struct probe_set *set, uint32_t tgid, uint32_t flags);
+/*
+ * Whom to trace, and what becomes a record of it: WISH_TRACED goes without saying. The later wish takes the place of an
+ * earlier one of the same process, user or everybody; a process has those of all three. Children of targets follow by
+ * themselves.
+ */
+int probe_set_target_add(struct probe_set *set, uint32_t tgid, struct process_wish wish);
 int probe_set_target_remove(struct probe_set *set, uint32_t tgid);
-int probe_set_user_add(struct probe_set *set, uint32_t uid);
+int probe_set_user_add(struct probe_set *set, uint32_t uid, struct process_wish wish);
 int probe_set_user_remove(struct probe_set *set, uint32_t uid);
-void probe_set_trace_all(struct probe_set *set, bool on);
+void probe_set_everyone_add(struct probe_set *set, struct process_wish wish);
+void probe_set_everyone_remove(struct probe_set *set);
 /** probe_set_tracer_add() - a process of ours: never traced, never named in `behind` */
 int probe_set_tracer_add(struct probe_set *set, uint32_t tgid);
 int probe_set_tracer_remove(struct probe_set *set, uint32_t tgid);
-
-/* What becomes a record. */
-struct probe_recording {
-	bool is_on;	       /* false: figures alone */
-	bool all;	       /* every call */
-	uint32_t sample_every; /* besides, one call in N of each thread; 0: none */
-};
-void probe_set_recording(struct probe_set *set, const struct probe_recording *recording);
 
 /* Reading. Memory is shared with the kernel half and changes while it is read. */
 const struct process_slot *probe_set_slots(const struct probe_set *set); /* PROCESS_SLOTS, index 0 unused */
@@ -114,8 +111,16 @@ uint32_t probe_set_cells_used(struct probe_set *set); /* cells at or above this 
 int probe_set_slot_release(struct probe_set *set, uint32_t slot);
 /** probe_set_losses() - totals since open */
 void probe_set_losses(const struct probe_set *set, uint64_t ret_losses[LOSS_COUNT]);
+/** probe_set_loss_add() - what the daemon finds out to be lost */
+void probe_set_loss_add(struct probe_set *set, enum loss_reason reason, uint64_t n);
 /** probe_set_in_flight() - calls in progress now. Return: how many (the first `room` are written), or -errno */
 int probe_set_in_flight(struct probe_set *set, struct in_flight_record *ret, size_t room);
+
+/**
+ * probe_set_mapped() - the files that a process maps executable, below overlays; in order of address
+ * Return: how many (the first `room` are written); -EOPNOTSUPP before 6.1; -errno
+ */
+int probe_set_mapped(struct probe_set *set, uint32_t tgid, struct mapped_record *ret, size_t room);
 
 typedef void (*probe_behind_func)(const struct behind_key *key, const struct behind_value *value, void *data);
 int probe_set_behind(struct probe_set *set, probe_behind_func func, void *data);

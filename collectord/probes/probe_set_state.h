@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * A probe set as its own files see it: probe_set.c loads and opens, probe_library.c
- * attaches, probe_policy.c says whom to trace, probe_figures.c reads. Nobody else
+ * attaches, hooks.c the hooks, probe_policy.c says whom to trace, probe_figures.c reads. Nobody else
  * includes this.
  */
 #pragma once
@@ -10,9 +10,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "ingero.skel.h"
 #include "probes/attach.h"
+#include "probes/hooks.h"
 #include "probes/probe_set.h"
+
+#include "ingero.skel.h" /* last: it uses the ABI's types */
 
 #define CALIBRATION_SLOT (PROCESS_SLOTS - 1) /* bpf/maps.h */
 #define COUNTER_BYSTANDER LOSS_COUNT	     /* bpf/maps.h */
@@ -25,10 +27,11 @@ struct slot_row {
 struct probe_set {
 	struct ingero *bpf;
 	enum probe_back_end back_end;
+	int session_fd;		    /* the lock that goes with session links; -1: not held */
 	struct attach *calibration; /* stays attached: closing it takes longer than measuring */
 	struct bpf_link *in_flight;
-	struct bpf_link *sched;
-	struct bpf_link *process[3];
+	struct bpf_link *hooks[HOOK_COUNT];			 /* in the order of hooks.c */
+	char hook_reasons[HOOK_FAMILY_COUNT][HOOK_REASON_BYTES]; /* why it is absent, "" unless it is */
 	struct process_slot *slots;
 	struct slot_row *slot_rows;
 	struct figure_cell *cells; /* PROCESS_CELLS reserved, n_cells_mapped there */
@@ -41,10 +44,10 @@ struct probe_set {
 	int n_cpus;
 	uint64_t *cpu_values; /* n_cpus, room for reading one counter */
 	bool measures[BLAME_COUNT];
-	char sched_reason[96];
 	struct probe_cost cost;
 	uint64_t bystanders_before; /* of the calibration */
 	uint64_t losses_before[LOSS_COUNT];
+	uint64_t losses_found[LOSS_COUNT]; /* by the daemon */
 };
 
 /* probe_library.c */
@@ -52,8 +55,6 @@ struct probe_set {
 /** probe_set_call_attach() - the call programs alone, without bookkeeping. Return: 0 or -errno */
 int probe_set_call_attach(struct probe_set *set, int path_fd, const struct probe_site *sites, size_t n_sites,
 			  struct attach **ret_attach);
-/** probe_set_hooks_update() - attach the hooks that are needed now, detach those that are not. Return: 0 or -errno */
-int probe_set_hooks_update(struct probe_set *set);
 
 /* probe_policy.c */
 

@@ -18,19 +18,27 @@
 #include "base/cleanup.h"
 #include "children/child.h"
 #include "children/parser.h"
+#include "clock.h"
 #include "probes/target_candidate.h"
 #include "probes/target_file.h"
+#include "probes/target_late.h"
 #include "probes/target_library.h"
+#include "probes/target_process.h"
 #include "procs/procfs.h"
 
 #define LOG_TOPIC "targets"
 #include "base/log.h"
 
 #define ASKING_MAX 16			  /* files open and with the parser at once */
+#define ASKING_UNNAMED_MAX 2		  /* of these, such that nothing says they matter: others wait behind them */
 #define PARSE_LIMIT_NS (5 * NSEC_PER_SEC) /* guess: the largest library takes 30 ms */
+
+#define UNUSED_LIMIT_NS (60 * NSEC_PER_SEC) /* guess: what starts every minute finds it attached */
+#define UNUSED_LOOK_NS (10 * NSEC_PER_SEC)
 
 struct awaited {
 	struct target_file *file; /* borrowed from the set, which keeps it while it is not settled */
+	size_t i_candidate;	  /* whose file it is */
 	bool is_wanted;
 };
 
@@ -41,6 +49,8 @@ struct scan {
 	int process_fd;
 	target_done_func done;
 	void *data;
+	struct target_load load; /* that it is for; time_ns 0: none, or the process does not go on meanwhile */
+	uint64_t started_ns;
 	bool is_told;  /* done was called */
 	size_t i_next; /* candidate to look at next */
 	struct target_candidates candidates;
@@ -55,7 +65,10 @@ struct ask {
 };
 
 struct target_set {
-	struct child *parser; /* borrowed */
+	struct target_lates lates;
+	uint64_t looked_ns;    /* for files that nobody maps any more */
+	ARRAY(uint32_t) later; /* processes to look at within a second, if they live so long */
+	struct child *parser;  /* borrowed */
 	target_found_func found;
 	void *data;
 	int proc_fd;
@@ -65,6 +78,7 @@ struct target_set {
 	struct ask *asks;
 	size_t n_asking;
 	struct target_files files;
+	struct target_processes processes;
 	bool is_full_told;
 	bool is_pumping;
 	bool is_pumped_again; /* a callback started another scan meanwhile */
@@ -72,27 +86,72 @@ struct target_set {
 
 static void set_pump(struct target_set *set);
 
+/* Whether the process has a loader that tells of what it loads. */
+static bool scan_has_loader(const struct target_set *set, const struct scan *scan)
+{
+	for (size_t i = 0; i < scan->candidates.all.n; i++) {
+		const struct target_candidate *c = &scan->candidates.all.items[i];
+		const struct target_file *file = c->is_loader ? target_files_find(&set->files, &c->file) : NULL;
+
+		if (file && file->loader)
+			return true;
+	}
+	return false;
+}
+
+/* The process of a scan maps a file that matters. Without memory, or when it is gone, nothing is told of it. */
+static void file_note(struct target_set *set, const struct scan *scan, const struct target_candidate *c,
+		      struct target_file *file)
+{
+	struct target_sighting sighting = {
+		.path = c->path, .device = c->device, .inode = c->inode, .is_deleted = c->is_deleted
+	};
+
+	while (file->same)
+		file = file->same;
+	if (!file->is_listed)
+		return;
+	sighting.file = file;
+	(void)target_processes_note(&set->processes, scan->tgid, scan->process_fd, &sighting);
+	if (file->is_turned_away)
+		target_lates_turned_away(&set->lates, scan->tgid, file);
+	if (scan->load.time_ns && (c->is_base || c->is_program || (scan->is_told && scan->done)))
+		target_lates_judge(&set->lates, &scan->load, file, scan_has_loader(set, scan));
+}
+
+/* Whoever waited for this file waits no more. */
+static void file_unawait(struct target_set *set, struct target_file *file)
+{
+	for (struct scan *scan = set->scans; scan; scan = scan->next) {
+		for (size_t i = scan->awaited.n; i-- > 0;) {
+			if (scan->awaited.items[i].file != file)
+				continue;
+			file_note(set, scan, &scan->candidates.all.items[scan->awaited.items[i].i_candidate], file);
+			ARRAY_REMOVE_SWAP(&scan->awaited, i);
+		}
+	}
+}
+
 /* Nothing more will be found out about this file: list it if it matters. */
 static void file_settle(struct target_set *set, struct target_file *file)
 {
+	bool is_new = false;
+
 	closep(&file->path_fd);
 	file->path_fd = -1;
 	file->is_settled = true;
-	for (struct scan *scan = set->scans; scan; scan = scan->next)
-		for (size_t i = scan->awaited.n; i-- > 0;)
-			if (scan->awaited.items[i].file == file)
-				ARRAY_REMOVE_SWAP(&scan->awaited, i);
 
-	if (file->is_same || (!file->is_named && !file->library.n_symbols && !*file->library.reason))
-		return;
-	if (target_files_list(&set->files, file) < 0) {
-		if (!set->is_full_told)
-			log_warning(0, "too many library files of user %" PRIu32 ", '%s' and later ones are not traced",
-				    file->library.owner_uid, file->library.path);
-		set->is_full_told = true;
-		return;
+	if (!file->same && (file->is_named || file->library.n_symbols || *file->library.reason)) {
+		is_new = target_files_list(&set->files, file) == 0;
+		if (!is_new)
+			target_lates_count(&set->lates);
+		if (file->is_turned_away && !set->is_full_told)
+			log_warning(0, "'%s' %s", file->library.path, file->library.reason);
+		set->is_full_told |= file->is_turned_away;
 	}
-	set->found(&file->library, set->data);
+	file_unawait(set, file);
+	if (is_new)
+		set->found(&file->library, set->data);
 }
 
 static void on_answer(int r, const void *answer, size_t n, void *data)
@@ -114,16 +173,16 @@ static void on_answer(int r, const void *answer, size_t n, void *data)
 	set_pump(set);
 }
 
-static int scan_await(struct scan *scan, struct target_file *file, bool is_wanted)
+static int scan_await(struct scan *scan, struct target_file *file, const struct target_candidate *c)
 {
-	struct awaited a = { file, is_wanted };
+	struct awaited a = { file, (size_t)(c - scan->candidates.all.items), c->is_wanted };
 
 	return ARRAY_PUSH(&scan->awaited, a);
 }
 
 static int file_ask(struct target_set *set, struct target_file *file, uint32_t uid)
 {
-	struct parser_question question = { .kind = PARSER_ASK_LIBRARY, .file_bytes = file->id.bytes };
+	struct parser_question question = { .kind = PARSER_ASK_LIBRARY, .file_bytes = file->bytes };
 	CLEANUP(freep) struct ask *ask = calloc(1, sizeof(*ask));
 	CLEANUP(closep) int fd = -1;
 	char name[32];
@@ -146,7 +205,7 @@ static int file_ask(struct target_set *set, struct target_file *file, uint32_t u
 	return 0;
 }
 
-static struct target_file *candidate_add(struct target_set *set, const struct file_id *id,
+static struct target_file *candidate_add(struct target_set *set, const struct file_identity *id,
 					 const struct target_candidate *c, uint32_t uid)
 {
 	struct target_file *file = target_files_add(&set->files, id, c->path, uid);
@@ -162,23 +221,31 @@ static struct target_file *candidate_add(struct target_set *set, const struct fi
 /* A file by the name of a CUDA library that cannot even be opened is told of once, by what maps says it is. */
 static void candidate_refuse(struct target_set *set, struct scan *scan, const struct target_candidate *c, int r)
 {
-	struct file_id id = { .device = c->device, .inode = c->inode };
+	struct file_identity id =
+		c->file.inode ? c->file : (struct file_identity){ .device = c->device, .inode = c->inode };
 	struct procfs_stat stat;
 	struct target_file *file;
 
 	/* Gone, or as good as: nothing is left to trace. */
 	if (!c->is_named || r == -ESRCH || procfs_stat_read(scan->process_fd, &stat) < 0 || stat.state == 'Z')
 		return;
-	if (target_files_find(&set->files, &id))
+	file = target_files_find(&set->files, &id);
+	if (file) {
+		file_note(set, scan, c, file);
 		return;
+	}
 	file = candidate_add(set, &id, c, scan->uid);
 	if (!file)
 		return;
+	(void)scan_await(scan, file, c);
 	if (r == -EREMOTEIO)
 		target_file_refuse(file,
 				   "lies on a file system that its user serves, and is left alone; copy it elsewhere");
 	else if (r == -EINVAL)
 		target_file_refuse(file, "is no regular file");
+	else if (r == -ESTALE)
+		target_file_refuse(file, "was changed in its container since it was loaded, and cannot be reached; "
+					 "start the program again");
 	else
 		target_file_refuse(file, "cannot be opened: %s", strerror(-r));
 	file_settle(set, file);
@@ -187,20 +254,24 @@ static void candidate_refuse(struct target_set *set, struct scan *scan, const st
 static void candidate_look_at(struct target_set *set, struct scan *scan, const struct target_candidate *c)
 {
 	CLEANUP(closep) int path_fd = -1;
-	struct target_file *file;
-	struct file_id id;
+	struct target_file *file = c->file.inode ? target_files_find(&set->files, &c->file) : NULL;
+	struct file_identity id;
+	uint64_t bytes = 0;
 	int r;
 
-	path_fd = target_candidate_open(set->proc_fd, scan->process_fd, set->memory_device, c, &id);
-	if (path_fd < 0) {
-		candidate_refuse(set, scan, c, path_fd);
-		return;
+	if (!file) {
+		path_fd = target_candidate_open(set->proc_fd, scan->process_fd, set->memory_device, c, &id, &bytes);
+		if (path_fd < 0) {
+			candidate_refuse(set, scan, c, path_fd);
+			return;
+		}
+		file = target_files_find(&set->files, &id);
 	}
-	file = target_files_find(&set->files, &id);
 	if (!file) {
 		file = candidate_add(set, &id, c, scan->uid);
 		if (!file)
 			return;
+		file->bytes = bytes;
 		file->path_fd = TAKE_FD(path_fd);
 		r = file_ask(set, file, scan->uid);
 		if (r < 0) {
@@ -210,8 +281,10 @@ static void candidate_look_at(struct target_set *set, struct scan *scan, const s
 		}
 	}
 	file->last_scan = set->n_scans;
-	if (!file->is_settled)
-		(void)scan_await(scan, file, c->is_wanted); /* without memory the scan is merely done too early */
+	if (file->is_settled)
+		file_note(set, scan, c, file);
+	else
+		(void)scan_await(scan, file, c); /* without memory the scan is merely done too early */
 }
 
 /* --- scans --- */
@@ -231,8 +304,14 @@ static void scan_freep(struct scan **scan)
 	scan_free(*scan);
 }
 
+/* Files whose names say nothing are waited for as well, for a while: a program such as PyTorch maps 500 of them. */
+#define UNNAMED_LIMIT_NS                                                                                               \
+	(2 * NSEC_PER_SEC) /* guess: a person waits for a start; those with names are counted by then */
+
 static bool scan_is_settled(const struct scan *scan)
 {
+	if (clock_now_ns() - scan->started_ns < UNNAMED_LIMIT_NS)
+		return scan->i_next == scan->candidates.all.n && scan->awaited.n == 0;
 	if (scan->i_next < scan->candidates.n_wanted)
 		return false;
 	for (size_t i = 0; i < scan->awaited.n; i++)
@@ -252,6 +331,11 @@ static void scans_finish(struct target_set *set)
 		if (!scan->is_told && scan_is_settled(scan)) {
 			scan->is_told = true;
 			if (scan->done) {
+				/* What is found from now on was late for whoever was told that all is there. */
+				if (!scan->load.base)
+					scan->load = (struct target_load){ .tgid = scan->tgid,
+									   .time_ns = clock_now_ns(),
+									   .is_told = true };
 				scan->done(scan->tgid, scan->data);
 				at = &set->scans; /* the list may have changed */
 				continue;
@@ -266,12 +350,17 @@ static void scans_finish(struct target_set *set)
 	}
 }
 
-static void scans_advance(struct target_set *set, bool only_wanted)
+/* What comes first: files whose names say something, then others of processes that have such, then all others. */
+enum advance { ADVANCE_WANTED, ADVANCE_CUDA, ADVANCE_ALL };
+
+static void scans_advance(struct target_set *set, enum advance advance)
 {
 	for (struct scan *scan = set->scans; scan; scan = scan->next) {
-		size_t n = only_wanted ? scan->candidates.n_wanted : scan->candidates.all.n;
+		bool is_all = advance == ADVANCE_ALL || (advance == ADVANCE_CUDA && scan->candidates.is_cuda);
+		size_t n = is_all ? scan->candidates.all.n : scan->candidates.n_wanted;
 
-		while (scan->i_next < n && set->n_asking < ASKING_MAX)
+		while (scan->i_next < n &&
+		       set->n_asking < (scan->i_next < scan->candidates.n_wanted ? ASKING_MAX : ASKING_UNNAMED_MAX))
 			candidate_look_at(set, scan, &scan->candidates.all.items[scan->i_next++]);
 	}
 }
@@ -286,8 +375,9 @@ static void set_pump(struct target_set *set)
 	set->is_pumping = true;
 	do {
 		set->is_pumped_again = false;
-		scans_advance(set, /* only_wanted= */ true);
-		scans_advance(set, /* only_wanted= */ false);
+		scans_advance(set, ADVANCE_WANTED);
+		scans_advance(set, ADVANCE_CUDA);
+		scans_advance(set, ADVANCE_ALL);
 		scans_finish(set);
 	} while (set->is_pumped_again);
 	set->is_pumping = false;
@@ -313,29 +403,171 @@ static int scan_new(struct target_set *set, uint32_t tgid, uint64_t library_base
 	r = target_candidates_read(scan->process_fd, library_base, &scan->candidates);
 	if (r < 0)
 		return r;
+	target_candidates_identify(&scan->candidates, set->files.probes, tgid);
 	*ret_scan = TAKE_PTR(scan);
 	return 0;
 }
 
-int target_set_scan(struct target_set *set, uint32_t tgid, uint64_t library_base, target_done_func done, void *data)
+/* Return: 0; -ESRCH when the process is gone; -errno. done is called in any case. */
+static int scan_start(struct target_set *set, uint32_t tgid, const struct target_load *load, target_done_func done,
+		      void *data)
 {
 	struct scan *scan = NULL;
 	int r;
 
 	set->n_scans++;
-	r = scan_new(set, tgid, library_base, &scan);
+	r = scan_new(set, tgid, load ? load->base : 0, &scan);
 	if (r < 0) {
 		if (done)
 			done(tgid, data);
-		return r == -ENOENT || r == -ESRCH ? 0 : r;
+		return r == -ENOENT ? -ESRCH : r;
 	}
 
+	if (load && !load->is_held)
+		scan->load = *load;
+	scan->started_ns = clock_now_ns();
 	scan->done = done;
 	scan->data = data;
 	scan->next = set->scans;
 	set->scans = scan;
 	set_pump(set);
 	return 0;
+}
+
+int target_set_scan(struct target_set *set, uint32_t tgid, uint64_t library_base, target_done_func done, void *data)
+{
+	const struct target_load load = { .tgid = tgid, .base = library_base };
+	int r = scan_start(set, tgid, &load, done, data);
+
+	return r == -ESRCH ? 0 : r;
+}
+
+void target_set_exec(struct target_set *set, uint32_t tgid, uint64_t time_ns)
+{
+	const struct target_load load = { .tgid = tgid, .time_ns = time_ns, .is_told = true };
+
+	target_set_forget(set, tgid);
+	(void)scan_start(set, tgid, &load, NULL, NULL); /* gone is gone */
+}
+
+static void scan_later(struct target_set *set, uint32_t tgid)
+{
+	for (size_t i = set->later.n; i-- > 0;)
+		if (set->later.items[i] == tgid)
+			return;
+	(void)ARRAY_PUSH(&set->later, tgid); /* without memory it is only not told of */
+}
+
+static void file_forget(struct target_set *set, struct target_file *file)
+{
+	target_processes_forget_file(&set->processes, file);
+	target_files_forget(&set->files, file);
+}
+
+void target_set_load(struct target_set *set, const struct target_load *load, target_done_func done, void *data)
+{
+	struct target_file *file = target_files_find_load(&set->files, &load->file);
+	bool is_known = file && file->is_settled;
+
+	if (load->is_told)
+		target_lates_told(&set->lates, load);
+	while (file && file->same)
+		file = file->same;
+	if (is_known && file->is_turned_away && target_files_make_room(&set->files, file->library.owner_uid)) {
+		file_forget(set, file);
+		is_known = false;
+	}
+	if (is_known) {
+		if (file->is_listed) {
+			file->used_ns = file->loaded_ns = clock_now_ns();
+			if (!load->is_held)
+				target_lates_judge(&set->lates, load, file, /* has_loader= */ true);
+			scan_later(set, load->tgid);
+		}
+		if (done)
+			done(load->tgid, data);
+		return;
+	}
+	/* Gone before anybody knew what it had loaded. */
+	if (scan_start(set, load->tgid, load, done, data) == -ESRCH && load->is_told && !load->is_held)
+		target_lates_count(&set->lates);
+}
+
+/*
+ * Probes keep a file on its disk and its file system from being unmounted, and everybody who maps
+ * the file later pays for them: what no process has mapped for a while is let go of.
+ */
+static void files_let_go(struct target_set *set, uint64_t now_ns)
+{
+	target_files_see(&set->files, now_ns);
+	for (size_t i = set->files.listed.n; i-- > 0;) {
+		struct target_file *file = set->files.listed.items[i];
+
+		if (file->used_ns == now_ns || file->loader)
+			continue;
+		if (file->is_turned_away || now_ns - file->used_ns > UNUSED_LIMIT_NS)
+			target_files_forget(&set->files, file);
+	}
+}
+
+/* What was turned away is asked about again as far as there is room by now. */
+static void files_readmit(struct target_set *set)
+{
+	bool is_any = false;
+
+	for (size_t n = set->files.listed.n; n-- > 0;) {
+		/* Whoever makes room moves the list up. */
+		size_t i = MIN(n, set->files.listed.n - 1);
+		struct target_file *file = set->files.listed.items[i];
+
+		if (!file->is_turned_away || file->is_retried)
+			continue;
+		is_any = true;
+		file->is_retried = target_files_make_room(&set->files, file->library.owner_uid);
+	}
+	set->is_full_told &= is_any;
+}
+
+/* What could not be attached a moment ago: forgotten, and looked at again with those who map it. */
+static void files_retry(struct target_set *set)
+{
+	bool is_loader = false;
+
+	for (size_t i = set->files.listed.n; i-- > 0;) {
+		struct target_file *file = set->files.listed.items[i];
+
+		if (!file->is_retried)
+			continue;
+		for (size_t k = 0; k < set->processes.all.n; k++)
+			if (target_process_maps(set->processes.all.items[k], file))
+				scan_later(set, set->processes.all.items[k]->tgid);
+		is_loader |= file->is_loader;
+		file_forget(set, file);
+	}
+	if (is_loader)
+		(void)target_set_scan_loader(set);
+}
+
+void target_set_second(struct target_set *set)
+{
+	uint64_t now_ns = clock_now_ns();
+	uint32_t *tgids;
+	size_t n;
+
+	if (now_ns - set->looked_ns > UNUSED_LOOK_NS) {
+		set->looked_ns = now_ns;
+		files_let_go(set, now_ns);
+		files_readmit(set);
+	}
+	files_retry(set);
+	tgids = set->later.items;
+	n = set->later.n;
+	set->later.items = NULL;
+	set->later.n = set->later.room = 0;
+	for (size_t i = 0; i < n; i++)
+		(void)target_set_scan(set, tgids[i], 0, NULL, NULL);
+	free(tgids);
+	target_lates_second(&set->lates, now_ns);
 }
 
 int target_set_scan_loader(struct target_set *set)
@@ -370,7 +602,9 @@ int target_set_open(uv_loop_t *loop, struct child *parser, struct probe_set *pro
 		return -errno;
 	set->memory_device = target_memory_device();
 	set->parser = parser;
-	set->files.probes = probes;
+	set->files.probes = set->lates.probes = probes;
+	set->files.processes = &set->processes;
+	set->files.proc_fd = set->proc_fd;
 	set->found = found;
 	set->data = data;
 	*ret_targets = TAKE_PTR(set);
@@ -391,6 +625,9 @@ void target_set_close(struct target_set *set)
 			scan->done(scan->tgid, scan->data);
 		scan_free(scan);
 	}
+	ARRAY_DONE(&set->later);
+	target_lates_done(&set->lates);
+	target_processes_done(&set->processes);
 	target_files_done(&set->files);
 	closep(&set->proc_fd);
 	free(set);
@@ -404,4 +641,70 @@ size_t target_set_count(const struct target_set *set)
 const struct target_library *target_set_get(const struct target_set *set, size_t i)
 {
 	return &set->files.listed.items[i]->library;
+}
+
+void target_set_forget(struct target_set *set, uint32_t tgid)
+{
+	target_processes_forget(&set->processes, tgid);
+	for (size_t i = set->later.n; i-- > 0;)
+		if (set->later.items[i] == tgid)
+			ARRAY_REMOVE_SWAP(&set->later, i);
+}
+
+const struct target_processes *target_set_processes(const struct target_set *set)
+{
+	return &set->processes;
+}
+
+void target_set_refresh(struct target_set *set)
+{
+	target_processes_refresh(&set->processes, set->proc_fd);
+}
+
+const struct target_library *target_mapped_library(const struct target_mapped *mapped)
+{
+	return mapped->file ? &mapped->file->library : NULL;
+}
+
+enum call_head target_set_head(const struct target_set *set, uint32_t tgid, uint32_t op)
+{
+	const struct target_process *process = target_processes_find(&set->processes, tgid);
+	const struct target_library *library;
+	int head = -1;
+
+	for (size_t i = 0; process && i < process->mapped.n; i++) {
+		library = target_mapped_library(&process->mapped.items[i]);
+		if (library && library->ops[op])
+			head = MAX(head, library->heads[op]);
+	}
+	if (head >= 0)
+		return (enum call_head)head;
+	for (size_t i = 0; i < set->files.listed.n; i++) {
+		library = &set->files.listed.items[i]->library;
+		if (library->ops[op])
+			head = MAX(head, library->heads[op]);
+	}
+	return head < 0 ? CALL_HEAD_PLAIN : (enum call_head)head;
+}
+
+/* What a look takes note of: files by the name of a CUDA library that no scan has told of. */
+int target_set_look(struct target_set *set, uint32_t tgid)
+{
+	CLEANUP(target_candidates_done) struct target_candidates candidates = { .n_wanted = 0 };
+	CLEANUP(closep) int process_fd = procfs_open_process(set->proc_fd, tgid);
+	int r;
+
+	if (process_fd < 0)
+		return process_fd;
+	r = target_candidates_read(process_fd, 0, &candidates);
+	for (size_t i = 0; r == 0 && i < candidates.all.n; i++) {
+		const struct target_candidate *c = &candidates.all.items[i];
+		struct target_sighting sighting = {
+			.path = c->path, .device = c->device, .inode = c->inode, .is_deleted = c->is_deleted
+		};
+
+		if (c->is_named)
+			r = target_processes_note(&set->processes, tgid, process_fd, &sighting);
+	}
+	return r;
 }

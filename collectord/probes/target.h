@@ -16,9 +16,12 @@
 #include <uv.h>
 
 #include "bpf/ops.h"
+#include "bpf/record.h"
 #include "probes/probe_set.h"
 
 struct child;
+struct target_mapped;
+struct target_processes;
 struct target_set;
 
 struct target_library {
@@ -30,8 +33,11 @@ struct target_library {
 	uint32_t n_symbols;	      /* attached */
 	uint32_t n_stepped;	      /* of these, single-stepped */
 	bool ops[OP_ID_MAX];	      /* operations attached */
+	uint8_t heads[OP_ID_MAX];     /* of those, enum call_head: of several exports the dearest */
 	char *reason;		      /* why it is not attached, "" when it is */
 	uint64_t attach_ns;	      /* time the attach took */
+	uint64_t attached_ns;	      /* when it was done, CLOCK_MONOTONIC */
+	uint64_t late_ns;	      /* longest that a process ran with it before that; 0: none did */
 	struct probe_library *probes; /* NULL while not attached */
 };
 
@@ -60,8 +66,50 @@ typedef void (*target_done_func)(uint32_t tgid, void *data);
  */
 int target_set_scan(struct target_set *targets, uint32_t tgid, uint64_t library_base, target_done_func done,
 		    void *data);
+/* A file that a process has just mapped. */
+struct target_load {
+	uint32_t tgid;
+	bool is_told;		   /* by the loader, by the name of a CUDA library, before any code of it ran */
+	bool is_held;		   /* the process waits until it is attached */
+	uint64_t base;		   /* address of a part of it */
+	uint64_t time_ns;	   /* CLOCK_MONOTONIC */
+	struct file_identity file; /* inode 0: not known; without bytes and times: whatever its state */
+};
+
+/**
+ * target_set_exec() - a process has become a program: look at its loader, and at what is linked into itself
+ * @time_ns: when, CLOCK_MONOTONIC
+ */
+void target_set_exec(struct target_set *targets, uint32_t tgid, uint64_t time_ns);
+/**
+ * target_set_load() - a process has mapped a file: look at it unless it is known
+ * @done: as for target_set_scan()
+ * A process that has run with a library before that was attached is counted in LOSS_LATE_LOAD.
+ */
+void target_set_load(struct target_set *targets, const struct target_load *load, target_done_func done, void *data);
+/** target_set_second() - once a second: what need not be at once */
+void target_set_second(struct target_set *targets);
 /** target_set_scan_loader() - attach the loader that this machine's own programs use, before any target starts */
 int target_set_scan_loader(struct target_set *targets);
 
 size_t target_set_count(const struct target_set *targets);
 const struct target_library *target_set_get(const struct target_set *targets, size_t i);
+
+/** target_set_processes() - who maps which file, as last looked at; valid until the next call into the set */
+const struct target_processes *target_set_processes(const struct target_set *targets);
+/** target_set_refresh() - look again at the processes that map something of interest */
+void target_set_refresh(struct target_set *targets);
+/** target_mapped_library() - what is known of the file, NULL when nobody asked about it */
+const struct target_library *target_mapped_library(const struct target_mapped *mapped);
+/**
+ * target_set_head() - the head of an operation's functions in what a process maps, of several the dearest
+ * Of a process that is gone: in any library that is attached.
+ */
+enum call_head target_set_head(const struct target_set *targets, uint32_t tgid, uint32_t op);
+/**
+ * target_set_look() - note which files by the name of a CUDA library a process maps, and do nothing about them
+ * For who asks what could be traced. Return: 0, or -errno when the process cannot be read
+ */
+int target_set_look(struct target_set *targets, uint32_t tgid);
+/** target_set_forget() - a process is gone, or has become another program */
+void target_set_forget(struct target_set *targets, uint32_t tgid);

@@ -17,6 +17,7 @@
 #include "procs/procfs.h"
 
 #define CANDIDATES_MAX 4096 /* of one process */
+#define MAPPED_MAX 16384    /* executable mappings of one process */
 
 /* The descriptor names the file and cannot read it: no file system of a user's own is asked anything by this. */
 static int candidate_open_mapped(int process_fd, const struct target_candidate *c)
@@ -91,7 +92,7 @@ static uint64_t device_number(dev_t device)
 }
 
 int target_candidate_open(int proc_fd, int process_fd, uint64_t memory_device, const struct target_candidate *c,
-			  struct file_id *ret_id)
+			  struct file_identity *ret_id, uint64_t *ret_bytes)
 {
 	CLEANUP(closep) int fd = candidate_open_mapped(process_fd, c);
 	bool is_overlay = false;
@@ -114,22 +115,29 @@ int target_candidate_open(int proc_fd, int process_fd, uint64_t memory_device, c
 	if (!S_ISREG(st.st_mode))
 		return -EINVAL;
 
-	*ret_id = (struct file_id){
+	*ret_bytes = (uint64_t)st.st_size;
+	*ret_id = (struct file_identity){
 		.device = device_number(st.st_dev),
 		.inode = st.st_ino,
 		.change_s = st.st_ctim.tv_sec,
-		.change_ns = st.st_ctim.tv_nsec,
+		.change_ns = (uint32_t)st.st_ctim.tv_nsec,
 		.bytes = (uint64_t)st.st_size,
 	};
-	/*
-	 * Each overlay has a device of its own, but one file below several of them is one
-	 * place for probes. Older kernels tell its own device in maps; where they do not,
-	 * its inode and times, which an overlay passes through, must do.
-	 */
-	if (is_overlay)
+	if (c->file.inode) {
+		/* Changed through the overlay: others go on with the file below, which has no name there any more. */
+		if (is_overlay && (c->file.change_s != ret_id->change_s || c->file.change_ns != ret_id->change_ns ||
+				   c->file.bytes != ret_id->bytes))
+			return -ESTALE;
+		*ret_id = c->file;
+	} else if (is_overlay) {
+		/*
+		 * Each overlay has a device of its own, but one file below several of them is one
+		 * place for probes: its inode and times, which an overlay passes through, must do.
+		 */
 		ret_id->device = TARGET_DEVICE_OVERLAY;
-	else if (major(st.st_dev) == 0 && c->device >> 32 != 0)
-		ret_id->device = c->device;
+	} else if (major(st.st_dev) == 0 && c->device >> 32 != 0) {
+		ret_id->device = c->device; /* a file system that has several devices has them in stat(2) alone */
+	}
 	return TAKE_FD(fd);
 }
 
@@ -138,6 +146,7 @@ struct collect {
 	uint64_t library_base;
 	uint64_t base_device;
 	uint64_t base_inode; /* 0: not met */
+	char program[4096];  /* as the kernel names it */
 };
 
 static bool name_is_cuda(const char *name)
@@ -181,6 +190,7 @@ static int on_mapping(const struct procfs_mapping *m, void *data)
 		.inode = m->inode,
 		.device = device,
 		.is_deleted = m->is_deleted,
+		.is_program = strcmp(m->path, collect->program) == 0,
 		.is_named = name_is_cuda(name),
 		.is_loader = name_is_loader(name),
 		.path = strdup(m->path),
@@ -192,27 +202,21 @@ static int on_mapping(const struct procfs_mapping *m, void *data)
 	return 0;
 }
 
-/*
- * Puts the wanted candidates first. A look for one new library leaves the rest out; if
- * that library was not found, or no name said anything, all of them are wanted.
- */
+/* Puts the wanted candidates first. A look for one new library leaves the rest out, if that was found. */
 static void candidates_order(struct target_candidates *candidates, const struct collect *collect)
 {
-	bool is_base_met = false, is_named_met = false;
+	bool is_base_met = false;
 	size_t n = 0;
 
 	for (size_t i = 0; i < candidates->all.n; i++) {
 		struct target_candidate *c = &candidates->all.items[i];
-		bool is_base =
-			collect->base_inode && c->inode == collect->base_inode && c->device == collect->base_device;
 
-		c->is_wanted = is_base || c->is_named || c->is_loader;
-		is_base_met |= is_base;
-		is_named_met |= c->is_named;
+		c->is_base =
+			collect->base_inode && c->inode == collect->base_inode && c->device == collect->base_device;
+		c->is_wanted = c->is_base || c->is_named || c->is_loader;
+		is_base_met |= c->is_base;
+		candidates->is_cuda |= c->is_named;
 	}
-	if (!is_base_met && !is_named_met)
-		for (size_t i = 0; i < candidates->all.n; i++)
-			candidates->all.items[i].is_wanted = true;
 
 	for (size_t i = 0; i < candidates->all.n; i++) {
 		struct target_candidate c = candidates->all.items[i];
@@ -230,16 +234,42 @@ static void candidates_order(struct target_candidates *candidates, const struct 
 	}
 }
 
+static int record_compare(const void *a, const void *b)
+{
+	uint64_t x = ((const struct mapped_record *)a)->start, y = ((const struct mapped_record *)b)->start;
+
+	return x < y ? -1 : x > y;
+}
+
 int target_candidates_read(int process_fd, uint64_t library_base, struct target_candidates *ret_candidates)
 {
 	struct collect collect = { .candidates = ret_candidates, .library_base = library_base };
+	ssize_t n = readlinkat(process_fd, "exe", collect.program, sizeof(collect.program) - 1);
 	int r;
+
+	collect.program[MAX(n, (ssize_t)0)] = '\0'; /* without it no candidate is the program */
 
 	*ret_candidates = (struct target_candidates){ .n_wanted = 0 };
 	r = procfs_maps_read(process_fd, on_mapping, &collect);
 	if (r == 0)
 		candidates_order(ret_candidates, &collect);
 	return r;
+}
+
+/* The records are in order of address; wanted candidates were moved to the front. */
+void target_candidates_identify(struct target_candidates *candidates, struct probe_set *probes, uint32_t tgid)
+{
+	CLEANUP(freep) struct mapped_record *records = calloc(MAPPED_MAX, sizeof(*records));
+	int n = records ? probe_set_mapped(probes, tgid, records, MAPPED_MAX) : 0;
+
+	n = MIN(n, MAPPED_MAX);
+	for (size_t i = 0; n > 0 && i < candidates->all.n; i++) {
+		const struct mapped_record key = { .start = candidates->all.items[i].start }, *found;
+
+		found = bsearch(&key, records, (size_t)n, sizeof(*records), record_compare);
+		if (found)
+			candidates->all.items[i].file = found->file;
+	}
 }
 
 void target_candidates_keep_loaders(struct target_candidates *candidates)

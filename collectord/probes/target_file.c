@@ -1,15 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "probes/target_file.h"
 
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/fd.h"
+#include "clock.h"
+#include "probes/target_process.h"
 
 #define FILES_MAX 4096		  /* remembered; those of no interest are forgotten first */
 #define LIBRARIES_MAX 1024	  /* listed, attached or not */
 #define LIBRARIES_OF_USER_MAX 256 /* of these, first met in processes of one user */
+
+#define LOADED_NOTED_NS (2 * NSEC_PER_SEC) /* who has loaded a known file is noted within a second */
+#define SEEN_LIMIT_NS NSEC_PER_SEC	   /* guess: 256 processes are looked at in 20 ms */
 
 static void file_free(struct target_file *file, struct probe_set *probes)
 {
@@ -26,23 +32,38 @@ static void file_free(struct target_file *file, struct probe_set *probes)
 	free(file);
 }
 
-static size_t bucket_of(const struct file_id *id)
+static size_t bucket_of(const struct file_identity *id)
 {
 	return (id->inode ^ id->device * 31) % TARGET_FILE_BUCKETS;
 }
 
-static bool id_equal(const struct file_id *a, const struct file_id *b)
+static bool id_equal(const struct file_identity *a, const struct file_identity *b)
 {
 	return a->device == b->device && a->inode == b->inode && a->change_s == b->change_s &&
 	       a->change_ns == b->change_ns && a->bytes == b->bytes;
 }
 
-struct target_file *target_files_find(const struct target_files *files, const struct file_id *id)
+struct target_file *target_files_find(const struct target_files *files, const struct file_identity *id)
 {
 	for (struct target_file *file = files->buckets[bucket_of(id)]; file; file = file->next)
 		if (id_equal(&file->id, id))
 			return file;
 	return NULL;
+}
+
+struct target_file *target_files_find_load(const struct target_files *files, const struct file_identity *id)
+{
+	struct target_file *found = NULL;
+
+	if (!id->inode)
+		return NULL;
+	if (id->change_s || id->bytes)
+		return target_files_find(files, id);
+	for (struct target_file *file = files->buckets[bucket_of(id)]; file; file = file->next)
+		if (file->id.device == id->device && file->id.inode == id->inode &&
+		    (!found || file->library.probes || file->last_scan > found->last_scan))
+			found = file;
+	return found;
 }
 
 /* Forgets the file of no interest that was not met for longest. */
@@ -64,7 +85,7 @@ static void file_forget_one(struct target_files *files)
 	}
 }
 
-struct target_file *target_files_add(struct target_files *files, const struct file_id *id, const char *path,
+struct target_file *target_files_add(struct target_files *files, const struct file_identity *id, const char *path,
 				     uint32_t uid)
 {
 	struct target_file *file = calloc(1, sizeof(*file)), **bucket = &files->buckets[bucket_of(id)];
@@ -121,23 +142,146 @@ struct target_file *target_files_find_attached(const struct target_files *files,
 	return NULL;
 }
 
-bool target_files_has_room(const struct target_files *files, uint32_t uid)
+void target_files_see(struct target_files *files, uint64_t now_ns)
 {
-	size_t n = 0;
-
+	target_processes_refresh(files->processes, files->proc_fd);
 	for (size_t i = 0; i < files->listed.n; i++)
-		n += files->listed.items[i]->library.owner_uid == uid;
-	return files->listed.n < LIBRARIES_MAX && n < LIBRARIES_OF_USER_MAX;
+		if (target_processes_map(files->processes, files->listed.items[i]))
+			files->listed.items[i]->used_ns = now_ns;
+	files->seen_ns = now_ns;
+}
+
+enum room { ROOM, ROOM_OF_USER_FULL, ROOM_FULL };
+
+/* Those that were turned away take none of it, until they are asked about again. */
+static bool takes_room(const struct target_file *file)
+{
+	return !file->is_turned_away || file->is_retried;
+}
+
+static enum room room_find(const struct target_files *files, uint32_t uid)
+{
+	size_t n = 0, n_of_user = 0;
+
+	for (size_t i = 0; i < files->listed.n; i++) {
+		const struct target_file *file = files->listed.items[i];
+
+		n += takes_room(file);
+		n_of_user += takes_room(file) && file->library.owner_uid == uid;
+	}
+	if (n_of_user >= LIBRARIES_OF_USER_MAX)
+		return ROOM_OF_USER_FULL;
+	return n < LIBRARIES_MAX ? ROOM : ROOM_FULL;
+}
+
+/* The one that no process has mapped for longest, as last looked at; NULL: all are in use. */
+static struct target_file *unused_find(const struct target_files *files, enum room room, uint32_t uid, uint64_t now_ns)
+{
+	struct target_file *found = NULL;
+
+	for (size_t i = 0; i < files->listed.n; i++) {
+		struct target_file *file = files->listed.items[i];
+
+		if (file->loader || file->is_turned_away ||
+		    (room == ROOM_OF_USER_FULL && file->library.owner_uid != uid) ||
+		    now_ns - file->loaded_ns < LOADED_NOTED_NS || (found && file->used_ns >= found->used_ns))
+			continue;
+		if (!target_processes_map(files->processes, file))
+			found = file;
+	}
+	return found;
+}
+
+/* A user who has all of them in use has his processes looked at once a second, not with each further copy. */
+bool target_files_make_room(struct target_files *files, uint32_t uid)
+{
+	enum room room = room_find(files, uid);
+	uint64_t now_ns = clock_now_ns();
+	struct target_file *unused;
+
+	if (room == ROOM)
+		return true;
+	if (now_ns - files->seen_ns > SEEN_LIMIT_NS)
+		target_files_see(files, now_ns);
+	unused = unused_find(files, room, uid, now_ns);
+	if (!unused)
+		return false;
+	target_files_forget(files, unused);
+	return true;
+}
+
+bool target_files_admit(struct target_files *files, struct target_file *file)
+{
+	uint32_t uid = file->library.owner_uid;
+
+	if (target_files_make_room(files, uid))
+		return true;
+	file->is_turned_away = true;
+	if (room_find(files, uid) == ROOM_FULL)
+		target_file_refuse(
+			file,
+			"is not traced: %d other copies of CUDA libraries are in use; it will be when programs "
+			"with others end, or let them share one",
+			LIBRARIES_MAX);
+	else
+		target_file_refuse(file,
+				   "is not traced: user %" PRIu32
+				   " has %d other copies of CUDA libraries in use; it will "
+				   "be when programs with others end, or let them share one",
+				   uid, LIBRARIES_OF_USER_MAX);
+	return false;
+}
+
+/* As many again, so that there is word of what is not traced. */
+static bool can_turn_away(const struct target_files *files, uint32_t uid)
+{
+	size_t n = 0, n_of_user = 0;
+
+	for (size_t i = 0; i < files->listed.n; i++) {
+		const struct target_file *file = files->listed.items[i];
+
+		n += file->is_turned_away;
+		n_of_user += file->is_turned_away && file->library.owner_uid == uid;
+	}
+	return n < LIBRARIES_MAX && n_of_user < LIBRARIES_OF_USER_MAX;
 }
 
 int target_files_list(struct target_files *files, struct target_file *file)
 {
-	if (!target_files_has_room(files, file->library.owner_uid))
+	if (!file->is_turned_away)
+		(void)target_files_admit(files, file);
+	if (file->is_turned_away && !can_turn_away(files, file->library.owner_uid))
 		return -E2BIG;
 	if (ARRAY_PUSH(&files->listed, file) < 0)
 		return -ENOMEM;
+	file->used_ns = clock_now_ns();
 	file->is_listed = true;
 	return 0;
+}
+
+void target_files_forget(struct target_files *files, struct target_file *file)
+{
+	for (size_t i = 0; i < files->listed.n; i++) {
+		if (files->listed.items[i] != file)
+			continue;
+		memmove(&files->listed.items[i], &files->listed.items[i + 1],
+			(files->listed.n - i - 1) * sizeof(files->listed.items[0]));
+		files->listed.n--;
+		break;
+	}
+	for (size_t i = 0; i < TARGET_FILE_BUCKETS; i++) {
+		for (struct target_file **f = &files->buckets[i]; *f;) {
+			struct target_file *other = *f;
+
+			if (other != file && other->same != file) {
+				f = &other->next;
+				continue;
+			}
+			*f = other->next;
+			files->n--;
+			file_free(other, files->probes);
+		}
+	}
 }
 
 void target_files_done(struct target_files *files)

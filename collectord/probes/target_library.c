@@ -15,6 +15,15 @@ static const enum op_layer layers[OP_ID_MAX] = {
 #undef OP
 };
 
+static const struct {
+	const char *name;
+	unsigned int flags;
+} ops[OP_ID_MAX] = {
+#define OP(id, layer, name, short_name, arg_a, arg_b, flags) [id] = { #name, flags },
+#include "bpf/ops.def"
+#undef OP
+};
+
 static const char *const result_reasons[PARSER_RESULT_COUNT] = {
 	[PARSER_OK] = "",
 	[PARSER_NOT_ELF] = "is no library of this machine",
@@ -82,6 +91,14 @@ static int library_describe(struct target_library *library, const struct parser_
 	return 0;
 }
 
+/* What of its arguments may be kept. */
+static uint64_t arguments_of(const struct parser_symbol *s)
+{
+	if ((ops[s->op].flags & OP_V2) && strcmp(s->name, ops[s->op].name) == 0)
+		return COOKIE_NO_ARGUMENTS;
+	return ops[s->op].flags & OP_STACK ? COOKIE_STACK : 0;
+}
+
 /* One site for each function, in order of offset. */
 static void sites_place(const struct parser_library *a, struct probe_site *sites)
 {
@@ -92,7 +109,7 @@ static void sites_place(const struct parser_library *a, struct probe_site *sites
 		/* A function that begins inside the head of this one: leave the shared instruction to it. */
 		if (i + 1 < a->n_symbols && s->offset + place.delta >= a->symbols[i + 1].offset)
 			place = (struct place){ 0, CALL_HEAD_STEPPED };
-		sites[i] = (struct probe_site){ s->offset + place.delta, COOKIE(s->op, place.head) };
+		sites[i] = (struct probe_site){ s->offset + place.delta, COOKIE(s->op, place.head) | arguments_of(s) };
 	}
 }
 
@@ -101,8 +118,11 @@ static void library_count(struct target_library *library, const struct probe_sit
 {
 	library->n_symbols = n;
 	for (uint32_t i = 0; i < n; i++) {
-		library->ops[COOKIE_OP(sites[i].cookie)] = true;
-		library->n_stepped += COOKIE_HEAD(sites[i].cookie) == CALL_HEAD_STEPPED;
+		uint32_t op = COOKIE_OP(sites[i].cookie), head = COOKIE_HEAD(sites[i].cookie);
+
+		library->ops[op] = true;
+		library->heads[op] = (uint8_t)MAX(library->heads[op], head);
+		library->n_stepped += head == CALL_HEAD_STEPPED;
 	}
 }
 
@@ -112,7 +132,14 @@ static void library_detach(struct target_files *files, struct target_file *file)
 	file->library.probes = NULL;
 	file->library.n_symbols = file->library.n_stepped = 0;
 	memset(file->library.ops, 0, sizeof(file->library.ops));
+	memset(file->library.heads, 0, sizeof(file->library.heads));
 	target_file_refuse(file, "was changed since");
+}
+
+/* The kernel writes into every process that maps the file, and gives up when one of them has no memory for it. */
+static bool may_pass(int r)
+{
+	return r == -ENOMEM || r == -EAGAIN || r == -EINTR || r == -EBUSY;
 }
 
 static void library_attach(struct target_files *files, struct target_file *file, const struct parser_library *a)
@@ -130,19 +157,19 @@ static void library_attach(struct target_files *files, struct target_file *file,
 	}
 	sites_place(a, sites);
 	if (before && before->library.n_symbols == n && memcmp(before->sites, sites, n * sizeof(*sites)) == 0) {
-		file->is_same = true; /* touched: nothing to do, and no call to miss */
+		file->same = before; /* touched: nothing to do, and no call to miss */
 		return;
 	}
 	if (before)
 		library_detach(files, before);
-	if (!target_files_has_room(files, library->owner_uid)) {
-		target_file_refuse(file, "is one of too many of this user");
+	if (!target_files_admit(files, file))
 		return;
-	}
 
 	r = probe_set_attach_library(files->probes, file->path_fd, sites, n, &library->probes);
-	library->attach_ns = clock_now_ns() - start_ns;
+	library->attached_ns = clock_now_ns();
+	library->attach_ns = library->attached_ns - start_ns;
 	if (r < 0) {
+		file->is_retried = may_pass(r);
 		target_file_refuse(file, "cannot be attached: %s", strerror(-r));
 		return;
 	}
@@ -158,7 +185,7 @@ void target_library_take(struct target_files *files, struct target_file *file, i
 		target_file_refuse(file, "took the parser too long");
 	} else if (r < 0) {
 		target_file_refuse(file, "ended the parser");
-	} else if (!answer_is_sound(a, n, file->id.bytes)) {
+	} else if (!answer_is_sound(a, n, file->bytes)) {
 		target_file_refuse(file, "made the parser say what cannot be");
 	} else if (a->result != PARSER_OK) {
 		if (file->is_named || file->is_loader)
@@ -180,6 +207,7 @@ void target_library_take(struct target_files *files, struct target_file *file, i
 	} else {
 		r = probe_set_attach_loader(files->probes, file->path_fd, a->debug_state_offset, a->r_debug_delta,
 					    &file->loader);
+		file->is_retried |= may_pass(r);
 		if (r < 0)
 			target_file_refuse(file,
 					   "is a dynamic loader that cannot be attached, libraries loaded later may be "

@@ -31,6 +31,12 @@ bool hidepid_is_on(void)
 {
 	char mounts[65536];
 
+	/*
+	 * As the machine's first process sees it: a service has a /proc of its own that hides what
+	 * users may well see. Who may not ask for that has the /proc of whoever asks him.
+	 */
+	if (fd_read_file_at(AT_FDCWD, "/proc/1/mounts", mounts, sizeof(mounts)) > 0)
+		return hidepid_in_mounts(mounts);
 	/* Not to know is to hide. */
 	return fd_read_file_at(AT_FDCWD, "/proc/mounts", mounts, sizeof(mounts)) < 0 || hidepid_in_mounts(mounts);
 }

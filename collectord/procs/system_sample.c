@@ -2,7 +2,6 @@
 #include "procs/system_sample.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/fd.h"
 
 #define TEXT_BYTES 16384 /* vmstat, the longest, has about 5 KiB; of stat the first line is enough */
 
@@ -41,22 +41,9 @@ void system_sampler_free(struct system_sampler *s)
 /* The beginning of a file, with a NUL behind it. */
 static int text_read(int proc_fd, const char *name, char text[TEXT_BYTES])
 {
-	CLEANUP(closep) int fd = openat(proc_fd, name, O_RDONLY | O_CLOEXEC);
-	size_t n = 0;
+	ssize_t n = fd_read_file_at(proc_fd, name, text, TEXT_BYTES);
 
-	if (fd < 0)
-		return -errno;
-	while (n < TEXT_BYTES - 1) {
-		ssize_t got = read(fd, text + n, TEXT_BYTES - 1 - n);
-
-		if (got < 0)
-			return -errno;
-		if (got == 0)
-			break;
-		n += (size_t)got;
-	}
-	text[n] = 0;
-	return 0;
+	return n < 0 ? (int)n : 0;
 }
 
 /* The number behind a word at the beginning of a line. */

@@ -95,6 +95,15 @@ struct call_identity access_grant(uint32_t uid, uint32_t pid, const gid_t *gids,
 	};
 }
 
+struct call_identity access_act_for(const struct call_identity *identity, uint32_t uid, const gid_t *gids,
+				    size_t n_gids, const struct access_groups *groups)
+{
+	struct call_identity acting = access_grant(uid, identity->peer_pid, gids, n_gids, groups);
+
+	acting.is_admin |= identity->is_admin;
+	return acting;
+}
+
 /* Supplementary groups at connect, with the first group put in front of them. */
 static int peer_groups(int fd, gid_t first, gid_t **ret_gids, size_t *ret_n)
 {
@@ -117,25 +126,26 @@ static int peer_groups(int fd, gid_t first, gid_t **ret_gids, size_t *ret_n)
 	}
 }
 
-int access_identify(int fd, const struct access_groups *groups, struct call_identity *ret_identity,
-		    uint32_t *ret_peer_uid)
+int access_credentials(int fd, struct ucred *ret_cred)
+{
+	socklen_t bytes = sizeof(*ret_cred);
+
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, ret_cred, &bytes))
+		return -errno;
+	/* A socket of another family answers with nobody's credentials. */
+	return ret_cred->uid == (uid_t)-1 ? -ENOTCONN : 0;
+}
+
+int access_identify(int fd, const struct ucred *cred, const struct access_groups *groups,
+		    struct call_identity *ret_identity)
 {
 	CLEANUP(freep) gid_t *gids = NULL;
-	struct ucred cred;
-	socklen_t bytes = sizeof(cred);
 	size_t n_gids = 0;
 	int r;
 
-	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &bytes))
-		return -errno;
-	/* A socket of another family answers with nobody's credentials. */
-	if (cred.uid == (uid_t)-1)
-		return -ENOTCONN;
-	r = peer_groups(fd, cred.gid, &gids, &n_gids);
+	r = peer_groups(fd, cred->gid, &gids, &n_gids);
 	if (r)
 		return r;
-
-	*ret_identity = access_grant(cred.uid, (uint32_t)cred.pid, gids, n_gids, groups);
-	*ret_peer_uid = cred.uid;
+	*ret_identity = access_grant(cred->uid, (uint32_t)cred->pid, gids, n_gids, groups);
 	return 0;
 }

@@ -47,13 +47,24 @@ struct access_groups {
 /** access_groups_find() - the groups of this machine */
 struct access_groups access_groups_find(void);
 
+struct ucred; /* of sys/socket.h, with _GNU_SOURCE */
+/** access_credentials() - uid, first group and pid at the other end of a connected Unix socket. Return: 0 or -errno */
+int access_credentials(int fd, struct ucred *ret_cred);
 /**
- * access_identify() - who is at the other end of a connected Unix socket, from the kernel
- * @ret_peer_uid: uid of the peer itself, whoever it may later act for
+ * access_identify() - who that is, with all his groups, from the kernel
+ * @cred: from access_credentials(); its uid is the peer's own, whoever it may later act for
  * Return: 0 or -errno
  */
-int access_identify(int fd, const struct access_groups *groups, struct call_identity *ret_identity,
-		    uint32_t *ret_peer_uid);
+int access_identify(int fd, const struct ucred *cred, const struct access_groups *groups,
+		    struct call_identity *ret_identity);
+/**
+ * access_act_for() - the identity of root who acts for a user: sees what that user sees, and may still change what root
+ * may
+ * @identity: root's, from access_identify()
+ * @gids:     that user's groups; root's word is taken for them
+ */
+struct call_identity access_act_for(const struct call_identity *identity, uint32_t uid, const gid_t *gids,
+				    size_t n_gids, const struct access_groups *groups);
 /** access_grant() - what a user with these groups may do; access_identify() without the socket */
 struct call_identity access_grant(uint32_t uid, uint32_t pid, const gid_t *gids, size_t n_gids,
 				  const struct access_groups *groups);

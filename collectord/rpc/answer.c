@@ -7,8 +7,10 @@
 
 #include "base/fd.h"
 #include "clock.h"
+#include "events/event_message.h"
 #include "events/op.h"
 #include "events/source.h"
+#include "probes/calibrate.h"
 #include "probes/lease.h"
 #include "probes/probe_set.h"
 #include "probes/target.h"
@@ -16,6 +18,7 @@
 #include "rpc/access.h"
 #include "rpc/call.h"
 #include "rpc/context.h"
+#include "rpc/coverage.h"
 #include "rpc/findings.h"
 #include "store/store.h"
 
@@ -97,7 +100,8 @@ static int process_since_take(const struct process_figures *p, struct answer_sin
 	return 0;
 }
 
-int answer_since_take(const struct rpc_context *context, struct answer_since *ret_since)
+int answer_since_take(const struct rpc_context *context, const struct call_identity *identity,
+		      struct answer_since *ret_since)
 {
 	struct source *source = context->source;
 	struct answer_since since = { .since_ns = source->ops->now_ns(source), .daemon_cpu_ns = daemon_cpu_ns() };
@@ -108,8 +112,13 @@ int answer_since_take(const struct rpc_context *context, struct answer_since *re
 		return -ENOMEM;
 
 	for (size_t i = 0; i < n; i++) {
-		int r = process_since_take(figures_get(context->figures, i), &since, i);
+		const struct process_figures *p = figures_get(context->figures, i);
+		int r;
 
+		/* What is never told needs no room: there may be a hundred such calls, of somebody who sees little. */
+		if (!access_may_see(identity, p->uid, p->flags & PROCESS_MIXED_IDS))
+			continue;
+		r = process_since_take(p, &since, since.n_processes);
 		if (r < 0) {
 			answer_since_done(&since);
 			return r;
@@ -153,103 +162,16 @@ static size_t since_find(const struct answer_since *since, uint64_t id)
 Ingero__V1__Blame *answer_blame(const struct rpc_context *context, struct arena *arena,
 				const __u64 blame_ns[BLAME_COUNT], uint64_t whole_ns)
 {
-	const struct source *source = context->source;
-	Ingero__V1__Blame *b = ARENA_NEW(arena, Ingero__V1__Blame);
-	uint64_t waited_ns = 0;
-
-	if (!b)
-		return NULL;
-	ingero__v1__blame__init(b);
-	for (int i = BLAME_ON_CPU + 1; i < BLAME_COUNT; i++)
-		waited_ns += blame_ns[i];
-
-#define CLASS(number, field)                                                                                           \
-	do {                                                                                                           \
-		b->has_##field = source->ops->measures(source, number);                                                \
-		b->field = blame_ns[number];                                                                           \
-	} while (0)
-	b->has_on_cpu = source->ops->measures(source, BLAME_ON_CPU);
-	b->on_cpu = whole_ns > waited_ns ? whole_ns - waited_ns : 0;
-	CLASS(BLAME_RUNNABLE, runnable);
-	CLASS(BLAME_QUOTA, quota);
-	CLASS(BLAME_DEVICE, device);
-	CLASS(BLAME_LOCK, lock);
-	CLASS(BLAME_BLOCK_IO, block_io);
-	CLASS(BLAME_MEMORY, memory);
-	CLASS(BLAME_NETWORK, network);
-	CLASS(BLAME_SLEEP, sleep);
-	CLASS(BLAME_OTHER, other);
-#undef CLASS
-	return b;
-}
-
-static int library_operations(struct arena *arena, const struct target_library *from, Ingero__V1__Library *l)
-{
-	l->operations = ARENA_NEW_N(arena, char *, OP_ID_MAX);
-	l->missing = ARENA_NEW_N(arena, char *, OP_ID_MAX);
-	if (!l->operations || !l->missing)
-		return -ENOMEM;
-
-	for (uint32_t id = 0; id < OP_ID_MAX; id++) {
-		const struct op *op = op_get(id);
-
-		if (!op || op->layer != from->layer)
-			continue;
-		if (from->ops[id])
-			l->operations[l->n_operations++] = (char *)op->name;
-		else
-			l->missing[l->n_missing++] = (char *)op->name;
-	}
-	return 0;
-}
-
-Ingero__V1__Library *answer_library(const struct rpc_context *context, struct arena *arena,
-				    const struct call_identity *identity, const struct target_library *from)
-{
-	Ingero__V1__Library *l = ARENA_NEW(arena, Ingero__V1__Library);
-
-	if (!l)
-		return NULL;
-	ingero__v1__library__init(l);
-	if (library_operations(arena, from, l) < 0)
-		return NULL;
-	if (access_may_see(identity, from->owner_uid, false))
-		l->path = arena_copy_text(arena, from->path);
-	l->soname = arena_copy_text(arena, from->soname);
-	l->layer = (char *)op_layer_to_source(from->layer);
-	l->build_id = arena_copy_text(arena, from->build_id);
-	if (from->probes)
-		l->back_end = (char *)probe_back_end_to_string(probe_set_back_end(context->probes));
-	l->symbols = from->n_symbols;
-	l->stepped = from->n_stepped;
-	l->reason = arena_copy_text(arena, from->reason);
-	l->attach_ns = from->attach_ns;
-	return l->path && l->soname && l->build_id && l->reason ? l : NULL;
-}
-
-int answer_libraries(const struct rpc_context *context, struct arena *arena, const struct call_identity *identity,
-		     Ingero__V1__Library ***ret_items, size_t *ret_n)
-{
-	size_t n = context->targets ? target_set_count(context->targets) : 0;
-	Ingero__V1__Library **items = ARENA_NEW_N(arena, Ingero__V1__Library *, n ? n : 1);
-
-	if (!items)
-		return -ENOMEM;
-	for (size_t i = 0; i < n; i++) {
-		items[i] = answer_library(context, arena, identity, target_set_get(context->targets, i));
-		if (!items[i])
-			return -ENOMEM;
-	}
-	*ret_items = items;
-	*ret_n = n;
-	return 0;
+	return blame_to_message_of(whole_ns, blame_ns, source_measured(context->source), arena);
 }
 
 int answer_families(const struct rpc_context *context, struct arena *arena, Ingero__V1__ProbeFamily ***ret_items,
 		    size_t *ret_n)
 {
 	struct probe_family_state states[16];
-	size_t n = context->probes ? probe_set_families(context->probes, states, ARRAY_SIZE(states)) : 0;
+	size_t n = context->probes || context->is_loading
+			   ? probe_set_families(context->probes, states, ARRAY_SIZE(states))
+			   : 0;
 	Ingero__V1__ProbeFamily **items = ARENA_NEW_N(arena, Ingero__V1__ProbeFamily *, n ? n : 1);
 
 	if (!items)
@@ -286,23 +208,24 @@ Ingero__V1__Lost *answer_lost(const struct rpc_context *context, struct arena *a
 	source->ops->losses(source, now);
 	for (int i = 0; since && i < LOSS_COUNT; i++)
 		now[i] -= since->losses[i];
-	lost->ring_full = now[LOSS_RING_FULL];
-	lost->life_full = now[LOSS_LIFE_FULL];
-	lost->thread_state = now[LOSS_THREAD_STATE];
-	lost->process_slots = now[LOSS_PROCESS_SLOTS];
-	lost->cells = now[LOSS_CELLS];
-	lost->depth = now[LOSS_DEPTH];
-	lost->switch_unseen = now[LOSS_SWITCH_UNSEEN];
-	lost->return_unpaired = now[LOSS_RETURN_UNPAIRED];
+#define LOSS(reason, field) lost->field = now[LOSS_##reason];
+#include "bpf/losses.def"
+#undef LOSS
 	lost->decode = source->ops->refused(source) - (since ? since->refused : 0);
 	return lost;
+}
+
+/* Figures of one operation of the process at `at` as they were then; NULL: it had none, or there is no then. */
+static const struct op_figures *op_then(const struct answer_since *since, size_t at, int op)
+{
+	return since && at < since->n_processes ? since->processes[at].ops[op] : NULL;
 }
 
 /* Figures of one operation since then; *ret borrows or owns, op_figures_done() only when owned. */
 static int op_since(const struct process_figures *p, const struct answer_since *since, size_t at, int op,
 		    struct op_figures *ret, bool *ret_owned)
 {
-	const struct op_figures *then = since && at < since->n_processes ? since->processes[at].ops[op] : NULL;
+	const struct op_figures *then = op_then(since, at, op);
 	int r;
 
 	if (!then) {
@@ -342,7 +265,8 @@ static int operation_fill(const struct rpc_context *context, struct arena *arena
 	row->p95_ns = histogram_quantile(&figures->durations, 0.95, figures->max_ns);
 	row->p99_ns = histogram_quantile(&figures->durations, 0.99, figures->max_ns);
 	row->bytes = figures->bytes;
-	row->blame_ns = answer_blame(context, arena, figures->blame_ns, figures->raw_ns);
+	row->blame_ns = blame_to_message_of(figures->raw_ns, figures->blame_ns,
+					    op_is_call(op) ? source_measured(context->source) : 0, arena);
 	row->abandoned = figures->abandoned;
 	row->untimed = figures->untimed;
 	row->exec_generation = p->exec_gen;
@@ -352,37 +276,75 @@ static int operation_fill(const struct rpc_context *context, struct arena *arena
 	return 0;
 }
 
+/* Calls of one operation since then. */
+static uint64_t calls_since(const struct process_figures *p, const struct answer_since *since, size_t at, int op)
+{
+	const struct op_figures *now = p->ops[op], *then;
+
+	if (!now || !op_is_call(op_get((uint32_t)op)))
+		return 0;
+	then = op_then(since, at, op);
+	return op_figures_count(now) - (then ? op_figures_count(then) : 0);
+}
+
+uint64_t answer_calls(const struct answer_scope *scope, const struct process_figures *p,
+		      const struct answer_since *since)
+{
+	size_t at;
+	uint64_t calls = 0;
+
+	if (!sees_process(scope, p))
+		return 0;
+	at = since_find(since, p->id);
+	for (int op = 0; op < OP_ID_MAX; op++)
+		calls += calls_since(p, since, at, op);
+	return calls;
+}
+
 /* Sums over everything in scope, for the cost. */
 struct cost_sums {
-	uint64_t calls;
-	uint64_t busiest_calls; /* of one process */
+	uint64_t probe_ns;
+	uint64_t busiest_ns; /* of one process */
 	uint64_t removed_ns;
 };
+
+/* What tracing adds to one call: a function without a cheap place for the probe costs ten times one that has it. */
+static uint64_t added_ns(const struct rpc_context *context, uint32_t tgid, uint32_t op)
+{
+	return calibrate_added_ns(context->targets ? target_set_head(context->targets, tgid, op) : CALL_HEAD_PLAIN);
+}
 
 static struct cost_sums cost_sum(const struct rpc_context *context, const struct answer_scope *scope,
 				 const struct answer_since *since)
 {
+	struct figures_forgotten forgotten = figures_forgotten(context->figures);
 	struct cost_sums sums = { 0 };
 
+	/* Whose those were is forgotten, too: they count for who may see everybody's. */
+	if (!since && !scope->lease && !scope->pids && scope->identity->can_read_all)
+		sums = (struct cost_sums){ .probe_ns = forgotten.calls * calibrate_added_ns(CALL_HEAD_PLAIN),
+					   .busiest_ns = forgotten.busiest_calls * calibrate_added_ns(CALL_HEAD_PLAIN),
+					   .removed_ns = forgotten.removed_ns };
 	for (size_t i = 0; i < figures_count(context->figures); i++) {
 		const struct process_figures *p = figures_get(context->figures, i);
 		size_t at = since_find(since, p->id);
-		uint64_t calls = 0;
+		uint64_t process_ns = 0, calls;
 
 		if (!sees_process(scope, p))
 			continue;
 		for (int op = 0; op < OP_ID_MAX; op++) {
 			const struct op_figures *now = p->ops[op], *then;
 
-			if (!now)
+			calls = calls_since(p, since, at, op);
+			if (!calls)
 				continue;
-			then = since && at < since->n_processes ? since->processes[at].ops[op] : NULL;
-			calls += op_figures_count(now) - (then ? op_figures_count(then) : 0);
+			then = op_then(since, at, op);
+			process_ns += calls * added_ns(context, p->tgid, (uint32_t)op);
 			sums.removed_ns += now->raw_ns - now->total_ns;
 			sums.removed_ns -= then ? then->raw_ns - then->total_ns : 0;
 		}
-		sums.calls += calls;
-		sums.busiest_calls = MAX(sums.busiest_calls, calls);
+		sums.probe_ns += process_ns;
+		sums.busiest_ns = MAX(sums.busiest_ns, process_ns);
 	}
 	return sums;
 }
@@ -409,12 +371,26 @@ Ingero__V1__Cost *answer_cost(const struct rpc_context *context, struct arena *a
 	cost->share_ns = calibrated.share_ns;
 	cost->share_spread_ns = calibrated.share_spread_ns;
 	cost->removed_ns = sums.removed_ns;
-	cost->probe_ns = sums.calls * calibrated.per_call_ns;
-	cost->probe_ratio = window_ns ? (double)(sums.busiest_calls * calibrated.per_call_ns) / (double)window_ns : 0;
-	cost->bystander_calls = probe_set_bystander_calls(context->probes) - (since ? since->bystander_calls : 0);
+	cost->probe_ns = sums.probe_ns;
+	cost->probe_ratio = window_ns ? (double)sums.busiest_ns / (double)window_ns : 0;
+	if (scope->identity->can_read_all) /* whose they are is not known */
+		cost->bystander_calls =
+			probe_set_bystander_calls(context->probes) - (since ? since->bystander_calls : 0);
 	cost->bystander_ns = cost->bystander_calls * calibrated.bystander_ns;
 	cost->kernel_bytes = probe_set_kernel_bytes(context->probes);
 	return cost;
+}
+
+void answer_cost_keep(const struct rpc_context *context)
+{
+	static const struct call_identity everybody = { .can_read_all = true };
+	const struct answer_scope scope = { .identity = &everybody };
+	CLEANUP(arena_done) struct arena arena = ARENA_INIT;
+	Ingero__V1__Cost *cost = context->store ? answer_cost(context, &arena, &scope, NULL) : NULL;
+	uint8_t *packed = cost ? arena_alloc(&arena, ingero__v1__cost__get_packed_size(cost) + 1) : NULL;
+
+	if (packed) /* else what was kept before stays */
+		store_cost(context->store, packed, ingero__v1__cost__pack(cost, packed));
 }
 
 /* ---- the summary ---- */
@@ -518,9 +494,22 @@ static void summary_init(Ingero__V1__Summary *piece, const struct rpc_context *c
 	piece->operations = rows;
 }
 
+static Ingero__V1__Life *life_new(struct arena *arena, const uint64_t counts[OP_ID_MAX])
+{
+	Ingero__V1__Life *life = ARENA_NEW(arena, Ingero__V1__Life);
+
+	if (!life)
+		return NULL;
+	ingero__v1__life__init(life);
+	life->execs = counts[OP_EVENT_process_exec];
+	life->forks = counts[OP_EVENT_process_fork];
+	life->exits = counts[OP_EVENT_process_exit];
+	life->oom_kills = counts[OP_EVENT_oom_kill];
+	return life;
+}
+
 int answer_summary(const struct rpc_context *context, const struct answer_scope *scope,
-		   const struct answer_since *since, uint64_t subscriber_slow, const struct findings_seen *seen,
-		   answer_piece_func func, void *data)
+		   const struct answer_since *since, const struct answer_seen *seen, answer_piece_func func, void *data)
 {
 	CLEANUP(arena_done) struct arena arena = ARENA_INIT;
 	Ingero__V1__Operation **rows = ARENA_NEW_N(&arena, Ingero__V1__Operation *, PIECE_ROWS);
@@ -567,18 +556,21 @@ int answer_summary(const struct rpc_context *context, const struct answer_scope 
 	r = in_flight_fill(context, scope, &arena, &piece);
 	if (r == 0)
 		r = behind_fill(context, scope, since, &arena, &piece);
-	if (r == 0 && seen)
-		r = findings_fill(seen, context, scope->identity, &arena, &piece);
+	if (r == 0 && seen->findings)
+		r = findings_fill(seen->findings, context, scope->identity, &arena, &piece);
 	if (r == 0)
-		r = answer_libraries(context, &arena, scope->identity, &piece.libraries, &piece.n_libraries);
+		r = coverage_libraries(context, &arena, scope->identity, &piece.libraries, &piece.n_libraries);
 	if (r < 0)
 		return r;
 	piece.lost = answer_lost(context, &arena, since);
 	piece.cost = answer_cost(context, &arena, scope, since);
 	piece.store = answer_store(context, &arena);
-	if (!piece.lost || !piece.cost || !piece.store)
+	if (seen->life)
+		piece.life = life_new(&arena, seen->life);
+	if (!piece.lost || !piece.cost || !piece.store || (seen->life && !piece.life))
 		return -ENOMEM;
-	piece.lost->subscriber_slow = subscriber_slow;
+	piece.lost->subscriber_slow = seen->subscriber_slow;
+	piece.lost->forgotten = seen->forgotten;
 	return func(&piece, data);
 }
 

@@ -18,7 +18,6 @@ struct call_identity;
 struct findings_seen;
 struct lease;
 struct rpc_context;
-struct target_library;
 
 /* What one answer is about. */
 struct answer_scope {
@@ -43,8 +42,9 @@ struct answer_since {
 	uint64_t daemon_cpu_ns;
 };
 
-/** answer_since_take() - remember now. Return: 0 or -ENOMEM */
-int answer_since_take(const struct rpc_context *context, struct answer_since *ret_since);
+/** answer_since_take() - remember now, of processes that the identity may see. Return: 0 or -ENOMEM */
+int answer_since_take(const struct rpc_context *context, const struct call_identity *identity,
+		      struct answer_since *ret_since);
 void answer_since_done(struct answer_since *since);
 
 /** answer_may_name() - whether a neighbour of that owner is named: exactly when the caller could read it in /proc */
@@ -58,11 +58,6 @@ bool answer_sees(const struct answer_scope *scope, uint32_t tgid, uint32_t uid, 
  */
 Ingero__V1__Blame *answer_blame(const struct rpc_context *context, struct arena *arena,
 				const __u64 blame_ns[BLAME_COUNT], uint64_t whole_ns);
-Ingero__V1__Library *answer_library(const struct rpc_context *context, struct arena *arena,
-				    const struct call_identity *identity, const struct target_library *library);
-/** answer_libraries() - all that were looked at. Return: 0 or -ENOMEM */
-int answer_libraries(const struct rpc_context *context, struct arena *arena, const struct call_identity *identity,
-		     Ingero__V1__Library ***ret_items, size_t *ret_n);
 int answer_families(const struct rpc_context *context, struct arena *arena, Ingero__V1__ProbeFamily ***ret_items,
 		    size_t *ret_n);
 /** answer_lost() - @since: NULL: since the daemon started */
@@ -70,16 +65,28 @@ Ingero__V1__Lost *answer_lost(const struct rpc_context *context, struct arena *a
 Ingero__V1__Cost *answer_cost(const struct rpc_context *context, struct arena *arena, const struct answer_scope *scope,
 			      const struct answer_since *since);
 
+/** answer_calls() - of a process since then, NULL: since it began; 0 when it is out of scope */
+uint64_t answer_calls(const struct answer_scope *scope, const struct process_figures *process,
+		      const struct answer_since *since);
+
+/** answer_cost_keep() - hand the store what recording has cost up to now, of everybody; without one nothing is done */
+void answer_cost_keep(const struct rpc_context *context);
+
 /** typedef answer_piece_func - a summary too large for one message comes in several. Return: 0 or -errno to stop */
 typedef int (*answer_piece_func)(Ingero__V1__Summary *piece, void *data);
+/* What the caller's own stream has seen. */
+struct answer_seen {
+	uint64_t subscriber_slow;	      /* events it did not read in time */
+	uint64_t forgotten;		      /* calls of processes whose figures are gone */
+	const struct findings_seen *findings; /* NULL: none */
+	const uint64_t *life;		      /* OP_ID_MAX, events of the host by operation; NULL: not followed */
+};
 /**
  * answer_summary() - figures of everything in scope
- * @subscriber_slow: events this caller did not read in time
- * @seen: NULL: none
  * Return: 0, -ENOMEM, or what func returned
  */
 int answer_summary(const struct rpc_context *context, const struct answer_scope *scope,
-		   const struct answer_since *since, uint64_t subscriber_slow, const struct findings_seen *seen,
-		   answer_piece_func func, void *data);
+		   const struct answer_since *since, const struct answer_seen *seen, answer_piece_func func,
+		   void *data);
 /** answer_store() - the database that is being written. Return: NULL without memory */
 Ingero__V1__Store *answer_store(const struct rpc_context *context, struct arena *arena);

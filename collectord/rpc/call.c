@@ -20,6 +20,12 @@
 #define DEADLINE_DEFAULT_NS (30 * NSEC_PER_SEC) /* of a request that names none and has one reply */
 #define DEADLINE_MAX_NS (600 * NSEC_PER_SEC)
 
+/* A request that is looked at again: what its handler needs is not there yet. */
+struct parked {
+	size_t n;
+	uint8_t bytes[];
+};
+
 struct call {
 	LIST_ENTRY(call) link; /* in the peer */
 	struct peer *peer;     /* NULL: the client is gone and the handler does not know */
@@ -34,6 +40,11 @@ struct call {
 	bool is_starting;     /* its handler is being called: keep the memory */
 	bool is_stopping;     /* the client asked it to finish */
 	bool is_waiting;      /* found no credit or no room, and was not told of any since */
+	bool has_lease;	      /* charged with one */
+	const ProtobufCService *service;
+	unsigned int method_index;
+	const struct frame_request *request; /* only while its handler is being called */
+	struct parked *parked;		     /* NULL: it is not */
 
 	call_close_func on_close;
 	void *on_close_data;
@@ -65,6 +76,9 @@ static void call_detach(struct call *call)
 	if (!call->peer)
 		return;
 	LIST_REMOVE(call, link);
+	if (call->has_lease)
+		quota_end_lease(call->peer->quota_user);
+	call->has_lease = false;
 	quota_end_call(call->peer->quota_user);
 	call->peer = NULL;
 }
@@ -277,6 +291,30 @@ void call_add_credit(struct call *call, uint32_t n_bytes)
 	call->credit_bytes = MIN(call->credit_bytes + n_bytes, (int64_t)FRAME_CREDIT_MAX);
 }
 
+/* ---- what it costs ---- */
+
+bool call_begin_lease(struct call *call)
+{
+	if (call->has_lease || !call->peer || !quota_begin_lease(call->peer->quota_user))
+		return call->has_lease;
+	call->has_lease = true;
+	return true;
+}
+
+bool call_must_wait(const struct call *call)
+{
+	uint64_t resume_ns;
+
+	return call->peer &&
+	       quota_must_wait(server_quota(call->peer->server), call->peer->quota_user, clock_now_ns(), &resume_ns);
+}
+
+void call_charge(struct call *call, uint64_t since_ns)
+{
+	if (call->peer)
+		quota_take_time(call->peer->quota_user, clock_spent_ns() - since_ns, clock_now_ns());
+}
+
 /* ---- from outside ---- */
 
 struct call *call_find(struct peer *peer, uint32_t stream)
@@ -341,15 +379,91 @@ static uint64_t find_deadline_ns(const struct access_service *access, uint32_t d
 	return access->replies == ACCESS_REPLIES_ONE ? clock_now_ns() + DEADLINE_DEFAULT_NS : UINT64_MAX;
 }
 
+static void parked_closed(struct call *call, void *data)
+{
+	(void)data;
+	free(call->parked);
+	call->parked = NULL;
+}
+
+bool call_park(struct call *call)
+{
+	const struct frame_request *request = call->request;
+	struct parked *parked = malloc(sizeof(*parked) + request->message_bytes);
+
+	if (!parked)
+		return false;
+	parked->n = request->message_bytes;
+	if (parked->n)
+		memcpy(parked->bytes, request->message, parked->n);
+	call->parked = parked;
+	call_on_close(call, parked_closed, NULL);
+	return true;
+}
+
+static struct call *find_parked(struct peer *peer)
+{
+	struct call *call, *oldest = NULL;
+
+	LIST_FOREACH(call, &peer->calls, link)
+	{
+		if (call->parked)
+			oldest = call; /* the newest is first */
+	}
+	return oldest;
+}
+
+bool call_is_any_working(const struct peer *peer)
+{
+	struct call *call;
+
+	LIST_FOREACH(call, &peer->calls, link)
+	{
+		if (!call->parked)
+			return true;
+	}
+	return false;
+}
+
 /* Calls the handler; the call may be over, or its client gone, when it returns. */
-static void call_invoke(struct call *call, const ProtobufCService *service, unsigned int method_index,
-			const ProtobufCMessage *input)
+static void call_invoke(struct call *call, const struct frame_request *request, const ProtobufCMessage *input)
 {
 	call->is_starting = true;
-	service->invoke((ProtobufCService *)service, method_index, input, call_closure, call);
+	call->request = request;
+	call->service->invoke((ProtobufCService *)call->service, call->method_index, input, call_closure, call);
 	call->is_starting = false;
+	call->request = NULL;
 	if (call->is_over)
 		free(call);
+}
+
+static void call_resume(struct call *call)
+{
+	CLEANUP(arena_done) struct arena arena = ARENA_INIT;
+	CLEANUP(freep) struct parked *parked = TAKE_PTR(call->parked);
+	const struct frame_request request = { .message = parked->bytes, .message_bytes = parked->n };
+	char why[BODY_WHY_BYTES];
+	ProtobufCMessage *input;
+	enum call_error code;
+
+	call_on_close(call, NULL, NULL);
+	code = body_unpack(call->service->descriptor->methods[call->method_index].input, parked->bytes, parked->n,
+			   &arena, why, &input);
+	if (code)
+		call_fail(call, code, "%s: %s", call->method, why);
+	else
+		call_invoke(call, &request, input);
+}
+
+void call_resume_all(struct peer *peer)
+{
+	uint64_t before_ns = clock_now_ns();
+	struct call *call;
+
+	/* A handler may end any call from within, so the list is looked at afresh each time. */
+	while (!peer->is_closed && (call = find_parked(peer)))
+		call_resume(call);
+	quota_take_time(peer->quota_user, clock_now_ns() - before_ns, clock_now_ns());
 }
 
 void call_start(struct peer *peer, uint32_t stream, const struct frame_request *request)
@@ -406,5 +520,7 @@ void call_start(struct peer *peer, uint32_t stream, const struct frame_request *
 	LIST_INSERT_HEAD(&peer->calls, call, link);
 	if (call->deadline_ns != UINT64_MAX)
 		server_due(peer->server, call->deadline_ns);
-	call_invoke(call, service, method_index, input);
+	call->service = service;
+	call->method_index = method_index;
+	call_invoke(call, request, input);
 }

@@ -68,3 +68,20 @@ bool call_can_reply(const struct call *call);
 /** call_on_drain() - hear each time that becomes true again */
 typedef void (*call_drain_func)(struct call *call, void *data);
 void call_on_drain(struct call *call, call_drain_func func, void *data);
+
+/**
+ * call_park() - from the handler, at once: it is called again with the same request by server_resume()
+ * Meanwhile the call can be cancelled, and its deadline goes on.
+ * Return: false without memory
+ */
+bool call_park(struct call *call);
+
+/** call_begin_lease() - charge its user with a lease, until the call is over. Return: whether he may have one more */
+bool call_begin_lease(struct call *call);
+/**
+ * call_must_wait() - whether its user has had more than his share of the loop's time while others are there
+ * For work that comes by timers; requests wait by themselves.
+ */
+bool call_must_wait(const struct call *call);
+/** call_charge() - the same user pays for what was spent since since_ns, by clock_spent_ns(), outside of a request */
+void call_charge(struct call *call, uint64_t since_ns);

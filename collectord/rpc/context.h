@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <uv.h>
 
+struct call;
 struct figures;
 struct lease_set;
 struct probe_set;
@@ -23,11 +24,13 @@ struct rpc_context {
 	uint64_t source_started_ns; /* on its clock */
 	struct figures *figures;    /* NULL without a source */
 	const char *probes_reason;  /* why not, or why no better back end is used; "" if neither */
+	bool is_loading;	    /* there is no source yet: see wait */
 	/* What only the kernel half has; NULL under another source. */
 	struct probe_set *probes;
 	struct target_set *targets;
 	struct lease_set *leases;
 	struct trace_hub *traces;
+	const char *recorded;	   /* whose calls are captured though nobody asks */
 	struct store *store;	   /* that is being written; NULL: nothing is kept, see store_problem */
 	const char *store_problem; /* why nothing is kept, or what was set aside; "" if neither */
 	const char *store_path;	   /* what questions are answered from; NULL: there is no database */
@@ -35,6 +38,11 @@ struct rpc_context {
 	bool is_private;	   /* of the client that started this daemon: what it may open it may see all of */
 	uint64_t started_ns;
 	uint64_t ring_bytes; /* of call records; fixed when the daemon starts */
+	/*
+	 * For handlers that need to know what is captured, first of all: while that is being found out the call is
+	 * taken and its handler called again later. Return: whether it was.
+	 */
+	bool (*wait)(struct rpc_context *context, struct call *call);
 	/* Bring rings and figures up to now, before an answer is built from them. */
 	void (*refresh)(struct rpc_context *context);
 	/* The same, and what was found up to now is judged and, where something is kept, kept. */

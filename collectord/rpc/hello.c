@@ -5,6 +5,7 @@
  */
 #include <unistd.h>
 
+#include "rpc/access.h"
 #include "rpc/call.h"
 #include "rpc/handlers.h"
 #include "rpc/peer.h"
@@ -33,9 +34,9 @@ void rpc_query_hello(Ingero__V1__Query_Service *service, const Ingero__V1__Hello
 		return;
 	}
 
-	/* Root stays root: it only says whose processes are meant when nobody says `all`. */
 	if (input->has_on_behalf_of)
-		peer->identity.uid = input->on_behalf_of_uid;
+		peer->identity = access_act_for(&peer->identity, input->on_behalf_of_uid, input->on_behalf_of_gids,
+						input->n_on_behalf_of_gids, server_groups(peer->server));
 	peer->is_greeted = true;
 	peer->due_ns = 0;
 

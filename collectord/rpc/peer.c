@@ -129,6 +129,7 @@ void peer_end(struct peer *peer, enum call_error code, const char *fmt, ...)
 	log_debug("closing connection of pid %u: %s", peer->identity.peer_pid, text);
 
 	peer->is_ending = true;
+	peer->rest_due_ns = 0;
 	peer->due_ns = clock_now_ns() + PEER_LINGER_NS;
 	server_due(peer->server, peer->due_ns);
 	call_drop_all(peer);
@@ -164,6 +165,7 @@ static void peer_request(struct peer *peer, const struct frame *frame, enum quot
 			 FRAME_HELLO_METHOD);
 		return;
 	}
+	peer->has_asked |= !is_hello;
 	call_start(peer, frame->stream, &request);
 }
 
@@ -206,20 +208,36 @@ static void peer_pause(struct peer *peer, uint64_t resume_ns)
 	server_due(peer->server, resume_ns);
 }
 
-/* Handles every whole frame that was read, as long as the peer may be read from at all. */
-static void peer_process(struct peer *peer)
+/* Half a frame may not wait for ever: it holds what it has sent, and the connection. */
+static void peer_expect_rest(struct peer *peer)
+{
+	if (!peer->in.n || !peer_may_read(peer)) {
+		peer->rest_due_ns = 0;
+	} else if (!peer->rest_due_ns) {
+		peer->rest_due_ns = clock_now_ns() + PEER_FRAME_NS;
+		server_due(peer->server, peer->rest_due_ns);
+	}
+}
+
+/* Handles every whole frame that was read, as long as the peer may be read from at all. Return: bytes of them */
+static size_t peer_process(struct peer *peer, const uint8_t *data, size_t n_data)
 {
 	size_t used = 0;
 
-	while (!peer->is_closed && peer_may_read(peer) && used < peer->in.n) {
+	while (!peer->is_closed && peer_may_read(peer) && used < n_data) {
 		uint64_t resume_ns = 0;
 		enum quota_rate rate;
 		struct frame frame;
 		size_t n;
 
-		switch (frame_decode(peer->in.data + used, peer->in.n - used, FRAME_CLIENT_BODY_MAX, &frame, &n)) {
+		if (quota_must_wait(server_quota(peer->server), peer->quota_user, clock_now_ns(), &resume_ns)) {
+			peer_pause(peer, resume_ns);
+			break;
+		}
+		switch (frame_decode(data + used, n_data - used, FRAME_CLIENT_BODY_MAX, &frame, &n)) {
 		case FRAME_OK:
 			used += n;
+			peer->rest_due_ns = 0;
 			rate = quota_take_frame(peer->quota_user, clock_now_ns(), &resume_ns);
 			if (rate == QUOTA_RATE_PAUSE)
 				peer_pause(peer, resume_ns);
@@ -237,40 +255,75 @@ static void peer_process(struct peer *peer)
 		}
 		break;
 	}
+	return used;
+}
+
+/* What was kept, once it may be looked at again. */
+static void peer_process_kept(struct peer *peer)
+{
+	size_t used = peer_process(peer, peer->in.data, peer->in.n);
+
 	if (used == peer->in.n)
 		buf_done(&peer->in);
 	else
 		buf_consume(&peer->in, used);
+	peer_expect_rest(peer);
 }
 
-/* Return: 1 when something was read, 0 when nothing was there, -errno, or -ENODATA at the end */
+/*
+ * Reads once and handles what came. A connection keeps no more memory than the bytes of a frame
+ * that has not come whole: the rest is read into room that all of them share.
+ * Return: 0, -errno, -ENODATA at the end, or -EPROTO when descriptors came
+ */
 static int peer_read(struct peer *peer)
 {
-	uint8_t *p = buf_reserve(&peer->in, READ_BYTES);
+	static uint8_t shared[READ_BYTES]; /* of the loop's thread */
+	struct iovec part = { .iov_base = shared, .iov_len = sizeof(shared) };
+	struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1 };
+	size_t used = 0;
 	ssize_t n;
 
-	if (!p)
-		return -ENOMEM;
-	n = recv(peer->fd, p, READ_BYTES, MSG_DONTWAIT);
+	n = recvmsg(peer->fd, &message, MSG_DONTWAIT);
 	if (n < 0)
 		return errno == EAGAIN || errno == EINTR ? 0 : -errno;
 	if (n == 0)
 		return -ENODATA;
-	peer->in.n += (size_t)n;
-	return 1;
+	if (message.msg_flags & MSG_CTRUNC) /* closed by the kernel: there was nowhere to put them */
+		return -EPROTO;
+
+	if (!peer->in.n)
+		used = peer_process(peer, shared, (size_t)n);
+	if (peer->is_closed)
+		return 0;
+	if (used < (size_t)n && buf_append(&peer->in, shared + used, (size_t)n - used))
+		return -ENOMEM;
+	peer_process_kept(peer);
+	return 0;
+}
+
+static int peer_flush(struct peer *peer)
+{
+	int r = peer_write(peer);
+
+	if (r)
+		return r;
+	call_wake_waiting(peer);
+	if (!peer->is_closed && peer->has_asked && !peer_pending_bytes(peer) && !call_is_any_working(peer))
+		server_answered(peer->server);
+	return 0;
 }
 
 static int peer_turn(struct peer *peer, int status, int events)
 {
+	bool had_pending = peer_pending_bytes(peer) != 0;
 	int r;
 
 	if (status < 0)
 		return status;
 	if (events & UV_WRITABLE) {
-		r = peer_write(peer);
+		r = peer_flush(peer);
 		if (r)
 			return r;
-		call_wake_waiting(peer);
 	}
 	if (peer->is_closed)
 		return 0;
@@ -279,21 +332,27 @@ static int peer_turn(struct peer *peer, int status, int events)
 	if (peer->is_ending)
 		return peer_pending_bytes(peer) ? 0 : -ENODATA;
 
-	if ((events & UV_READABLE) && peer_may_read(peer)) {
-		r = peer_read(peer);
-		if (r < 0)
-			return r;
+	if (!(events & UV_READABLE) || !peer_may_read(peer)) {
+		peer_process_kept(peer);
+		return 0;
 	}
-	peer_process(peer);
+	r = peer_read(peer);
+	if (r == 0 && !peer->is_closed && !peer->is_ending && !had_pending && peer_pending_bytes(peer))
+		return peer_flush(peer); /* not in the next turn: others may have much to do in between */
+	if (r != -EPROTO)
+		return r;
+	peer_end(peer, CALL_ERROR_PROTOCOL, "descriptors were sent, and no request takes any");
 	return 0;
 }
 
 static void peer_on_poll(uv_poll_t *poll, int status, int events)
 {
 	struct peer *peer = poll->data;
+	uint64_t before_ns = clock_spent_ns();
 
 	if (peer_turn(peer, status, events))
 		peer_close(peer);
+	quota_take_time(peer->quota_user, clock_spent_ns() - before_ns, clock_now_ns());
 	if (!peer->is_closed)
 		peer_watch(peer);
 }
@@ -310,9 +369,11 @@ uint64_t peer_check(struct peer *peer, uint64_t now_ns)
 		}
 		peer_end(peer, CALL_ERROR_DEADLINE, "no %s came in time", FRAME_HELLO_METHOD);
 	}
+	if (peer->rest_due_ns && peer->rest_due_ns <= now_ns && !peer->is_ending)
+		peer_end(peer, CALL_ERROR_DEADLINE, "the rest of a frame did not come in time");
 	if (peer->resume_ns && peer->resume_ns <= now_ns) {
 		peer->resume_ns = 0;
-		peer_process(peer);
+		peer_process_kept(peer);
 	}
 	/* Handlers may end any call while they hear of one, so the list is looked at afresh each time. */
 	while (!peer->is_closed && (call = call_find_due(peer, now_ns, &next_ns)))
@@ -326,6 +387,8 @@ uint64_t peer_check(struct peer *peer, uint64_t now_ns)
 		next_ns = MIN(next_ns, peer->due_ns);
 	if (peer->resume_ns)
 		next_ns = MIN(next_ns, peer->resume_ns);
+	if (peer->rest_due_ns)
+		next_ns = MIN(next_ns, peer->rest_due_ns);
 	return next_ns;
 }
 

@@ -23,6 +23,7 @@ struct server;
 /* Above this many bytes waiting for a client, nothing more is queued, and nothing more is read from it. */
 #define PEER_QUEUE_BYTES (1024u * 1024)
 #define PEER_HELLO_NS 10000000000ull /* a connection that has not said Hello by then is closed */
+#define PEER_FRAME_NS 10000000000ull /* from the first bytes of a frame to its last */
 #define PEER_LINGER_NS 2000000000ull /* how long a last word may take to be read */
 
 struct peer {
@@ -35,12 +36,15 @@ struct peer {
 	uint32_t peer_uid; /* of the process at the other end, whoever it acts for */
 
 	bool is_greeted;
+	bool has_asked;	    /* for more than a greeting */
 	bool is_ending;	    /* the last word is queued: nothing is read any more */
 	bool is_closed;	    /* waits for the loop only */
 	uint64_t due_ns;    /* Hello, or the end of an ending connection, is due; 0: nothing is */
-	uint64_t resume_ns; /* reading pauses until then, by the user's rate; 0: it does not */
+	uint64_t resume_ns; /* reading pauses until then, by the user's rate or time; 0: it does not */
 
-	struct buf in;	/* bytes read, not yet a whole frame */
+	uint64_t rest_due_ns; /* of half a frame; 0: there is none, or it is not read on */
+
+	struct buf in;	/* bytes read, not yet a whole frame, or not yet to be looked at */
 	struct buf out; /* frames not yet written, from out_start on; charged to the user */
 	size_t out_start;
 
@@ -71,6 +75,10 @@ void call_refuse(struct peer *peer, uint32_t stream, enum call_error code, const
 	__attribute__((format(printf, 4, 5)));
 struct call *call_find(struct peer *peer, uint32_t stream);
 void call_add_credit(struct call *call, uint32_t n_bytes);
+/** call_is_any_working() - whether a call is under way that is not parked */
+bool call_is_any_working(const struct peer *peer);
+/** call_resume_all() - the parked ones, oldest first. peer may be closed then */
+void call_resume_all(struct peer *peer);
 /** call_cancel() - first: ask to finish, where the handler listens; else and again: end it */
 void call_cancel(struct call *call, uint64_t now_ns);
 /** call_find_due() - a call whose deadline has passed, or NULL with *next_ns lowered to the next one */
@@ -89,10 +97,13 @@ const ProtobufCService *server_find_method(const struct server *server, const ch
 uv_loop_t *server_loop(const struct server *server);
 struct quota *server_quota(struct server *server);
 void *server_context(const struct server *server);
+const struct access_groups *server_groups(const struct server *server);
 /** server_due() - have everything checked at this time, at the latest */
 void server_due(struct server *server, uint64_t at_ns);
 /** server_peer_gone() - forget a closed peer */
 void server_peer_gone(struct server *server, struct peer *peer);
+/** server_answered() - a peer has been sent all it asked for */
+void server_answered(struct server *server);
 /** server_room_back() - a user or everybody may queue again */
 void server_room_back(struct server *server);
 /** server_handle_closed() - the loop has let go of a peer */

@@ -11,13 +11,14 @@
 #include "events/source.h"
 #include "figures/figures.h"
 #include "ingero/v1/ingero.pb-c.h"
-#include "probes/lease.h"
 #include "rpc/access.h"
 #include "rpc/answer.h"
 #include "rpc/call.h"
 #include "rpc/context.h"
+#include "rpc/coverage.h"
 #include "rpc/handlers.h"
 #include "rpc/server.h"
+#include "rpc/trace.h"
 
 void rpc_query_status(Ingero__V1__Query_Service *service, const Ingero__V1__StatusRequest *request,
 		      Ingero__V1__StatusReply_Closure closure, void *closure_data)
@@ -27,21 +28,30 @@ void rpc_query_status(Ingero__V1__Query_Service *service, const Ingero__V1__Stat
 	struct rpc_context *context = call_context(call);
 	struct answer_scope scope = { .identity = call_identity(call) };
 	Ingero__V1__StatusReply reply = INGERO__V1__STATUS_REPLY__INIT;
+	struct coverage_processes processes = { .n = 0 };
 	struct utsname names = { .release = "" };
 
 	(void)service;
-	(void)request;
+	if (request->look && context->wait(context, call))
+		return;
 	(void)uname(&names);
 	reply.version = (char *)INGERO_VERSION;
 	reply.pid = (uint32_t)getpid();
 	reply.uptime_ns = clock_now_ns() - context->started_ns;
 	reply.kernel = names.release;
-	reply.back_end = (char *)(context->source ? context->source->ops->name(context->source) : "none");
+	reply.back_end = (char *)(context->source	? context->source->ops->name(context->source)
+				  : context->is_loading ? "loading"
+							: "none");
 	reply.back_end_reason = (char *)context->probes_reason;
-	reply.leases = context->leases ? (uint32_t)lease_set_count(context->leases) : 0;
+	reply.leases = trace_hub_count(context->traces, scope.identity);
+	reply.recorded = (char *)context->recorded;
 
 	if (context->source)
 		context->refresh(context);
+	if (request->look && context->targets && coverage_look(context, scope.identity) < 0) {
+		call_fail(call, CALL_ERROR_INTERNAL, "the processes could not be listed");
+		return;
+	}
 	for (size_t i = 0; context->figures && i < figures_count(context->figures); i++) {
 		const struct process_figures *p = figures_get(context->figures, i);
 
@@ -51,11 +61,15 @@ void rpc_query_status(Ingero__V1__Query_Service *service, const Ingero__V1__Stat
 	reply.lost = answer_lost(context, &arena, NULL);
 	reply.store = answer_store(context, &arena);
 	if (!reply.cost || !reply.lost || !reply.store ||
-	    answer_libraries(context, &arena, scope.identity, &reply.libraries, &reply.n_libraries) < 0 ||
+	    coverage_libraries(context, &arena, scope.identity, &reply.libraries, &reply.n_libraries) < 0 ||
+	    coverage_processes(context, &arena, scope.identity, NULL, &processes) < 0 ||
 	    answer_families(context, &arena, &reply.families, &reply.n_families) < 0) {
 		call_fail(call, CALL_ERROR_INTERNAL, "out of memory");
 		return;
 	}
+	reply.cuda_processes = processes.items;
+	reply.n_cuda_processes = processes.n;
+	reply.more_cuda_processes = processes.more;
 	closure(&reply, closure_data);
 }
 
@@ -77,6 +91,8 @@ void rpc_query_operations(Ingero__V1__Query_Service *service, const Ingero__V1__
 
 	(void)service;
 	(void)closure;
+	if (context->wait(context, call))
+		return;
 	if (!context->source) {
 		call_fail(call, CALL_ERROR_UNAVAILABLE, "nothing is captured here: %s", context->probes_reason);
 		return;
@@ -86,7 +102,7 @@ void rpc_query_operations(Ingero__V1__Query_Service *service, const Ingero__V1__
 		scope.n_pids = request->n_pids;
 	}
 	context->refresh(context);
-	r = answer_summary(context, &scope, NULL, 0, NULL, piece_reply, call);
+	r = answer_summary(context, &scope, NULL, &(struct answer_seen){ .life = NULL }, piece_reply, call);
 	if (r == -E2BIG)
 		call_fail(call, CALL_ERROR_INVALID, "more processes than fit one answer: name some of them in 'pids'");
 	else if (r < 0)

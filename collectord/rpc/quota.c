@@ -14,8 +14,10 @@ struct quota_user {
 	uint32_t uid;
 	unsigned int n_connections;
 	unsigned int n_calls;
+	unsigned int n_leases;
 	size_t queued_bytes;
-	uint64_t paid_until_ns; /* each frame moves it on by FRAME_NS */
+	uint64_t paid_until_ns;	  /* each frame moves it on by FRAME_NS */
+	uint64_t worked_until_ns; /* each nanosecond of the loop's moves it on by QUOTA_USER_TIME_SHARE */
 };
 
 void quota_done(struct quota *quota)
@@ -32,7 +34,7 @@ static void quota_forget(struct quota *quota, uint64_t now_ns)
 	for (size_t i = 0; i < quota->n_users;) {
 		struct quota_user *user = quota->users[i];
 
-		if (user->n_connections == 0 && user->paid_until_ns <= now_ns) {
+		if (user->n_connections == 0 && user->paid_until_ns <= now_ns && user->worked_until_ns <= now_ns) {
 			free(user);
 			quota->users[i] = quota->users[--quota->n_users];
 		} else {
@@ -50,6 +52,13 @@ static struct quota_user *quota_find(struct quota *quota, uint32_t uid)
 	return NULL;
 }
 
+static void frames_charge(struct quota_user *user, uint64_t now_ns, unsigned int n)
+{
+	if (user->paid_until_ns < now_ns)
+		user->paid_until_ns = now_ns;
+	user->paid_until_ns += n * FRAME_NS;
+}
+
 int quota_connect(struct quota *quota, uint32_t uid, uint64_t now_ns, struct quota_user **ret_user)
 {
 	struct quota_user *user = quota_find(quota, uid);
@@ -59,6 +68,9 @@ int quota_connect(struct quota *quota, uint32_t uid, uint64_t now_ns, struct quo
 		return -EDQUOT;
 	if (user && user->n_connections >= QUOTA_USER_CONNECTIONS)
 		return -EDQUOT;
+
+	if (user && user->paid_until_ns > now_ns + QUOTA_USER_FRAMES_BURST * FRAME_NS)
+		return -EBUSY;
 
 	if (!user) {
 		CLEANUP(freep) struct quota_user *fresh = calloc(1, sizeof(*fresh));
@@ -73,6 +85,8 @@ int quota_connect(struct quota *quota, uint32_t uid, uint64_t now_ns, struct quo
 		user = TAKE_PTR(fresh);
 		quota->users[quota->n_users++] = user;
 	}
+	frames_charge(user, now_ns, QUOTA_CONNECT_FRAMES);
+	quota->n_present += user->n_connections == 0;
 	user->n_connections++;
 	quota->n_connections++;
 	*ret_user = user;
@@ -84,7 +98,8 @@ void quota_disconnect(struct quota *quota, struct quota_user *user)
 	assert(user->n_connections && quota->n_connections);
 	user->n_connections--;
 	quota->n_connections--;
-	assert(user->n_connections || (!user->n_calls && !user->queued_bytes));
+	quota->n_present -= user->n_connections == 0;
+	assert(user->n_connections || (!user->n_calls && !user->n_leases && !user->queued_bytes));
 }
 
 bool quota_begin_call(struct quota_user *user)
@@ -101,8 +116,24 @@ void quota_end_call(struct quota_user *user)
 	user->n_calls--;
 }
 
+bool quota_begin_lease(struct quota_user *user)
+{
+	if (user->n_leases >= QUOTA_USER_LEASES)
+		return false;
+	user->n_leases++;
+	return true;
+}
+
+void quota_end_lease(struct quota_user *user)
+{
+	assert(user->n_leases);
+	user->n_leases--;
+}
+
 bool quota_has_room(const struct quota *quota, const struct quota_user *user)
 {
+	if (user->queued_bytes < QUOTA_USER_RESERVED_BYTES)
+		return true;
 	return user->queued_bytes < QUOTA_USER_QUEUED_BYTES && quota->queued_bytes < QUOTA_TOTAL_QUEUED_BYTES;
 }
 
@@ -127,9 +158,7 @@ enum quota_rate quota_take_frame(struct quota_user *user, uint64_t now_ns, uint6
 	const uint64_t burst_ns = QUOTA_USER_FRAMES_BURST * FRAME_NS;
 	uint64_t ahead_ns;
 
-	if (user->paid_until_ns < now_ns)
-		user->paid_until_ns = now_ns;
-	user->paid_until_ns += FRAME_NS;
+	frames_charge(user, now_ns, 1);
 	ahead_ns = user->paid_until_ns - now_ns;
 	if (ahead_ns <= burst_ns)
 		return QUOTA_RATE_OK;
@@ -139,4 +168,22 @@ enum quota_rate quota_take_frame(struct quota_user *user, uint64_t now_ns, uint6
 	/* Answering refusals costs as much as answering: who ignores them has to wait. */
 	*ret_resume_ns = now_ns + burst_ns;
 	return QUOTA_RATE_PAUSE;
+}
+
+void quota_take_time(struct quota_user *user, uint64_t spent_ns, uint64_t now_ns)
+{
+	if (user->worked_until_ns < now_ns)
+		user->worked_until_ns = now_ns;
+	user->worked_until_ns = MIN(user->worked_until_ns + spent_ns * QUOTA_USER_TIME_SHARE,
+				    now_ns + QUOTA_USER_TIME_BURST_NS + QUOTA_USER_TIME_WAIT_NS);
+}
+
+bool quota_must_wait(const struct quota *quota, const struct quota_user *user, uint64_t now_ns, uint64_t *ret_resume_ns)
+{
+	if (quota->n_present < 2 || user->worked_until_ns <= now_ns + QUOTA_USER_TIME_BURST_NS)
+		return false;
+
+	/* Until the half of it is there again: he would else come back for every single frame. */
+	*ret_resume_ns = user->worked_until_ns - QUOTA_USER_TIME_BURST_NS / 2;
+	return true;
 }

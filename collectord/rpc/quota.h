@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What one user may hold: connections, calls in flight, bytes queued, frames in a
- * second. Counted per uid, so that opening more connections gains nothing, and in
+ * What one user may hold: connections, calls in flight, leases, bytes queued, frames in a
+ * second, time of the loop. Counted per uid, so that opening more connections gains nothing, and in
  * total, since one user can command many uids (user namespaces). Every charge has
  * its refund.
  */
@@ -11,6 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/cleanup.h" /* NSEC_PER_MSEC */
+
 struct quota_user;
 
 /* All are guesses: revisit with real dashboards. */
@@ -19,14 +21,25 @@ struct quota_user;
 #define QUOTA_USER_QUEUED_BYTES (8u * 1024 * 1024)
 #define QUOTA_USER_FRAMES_PER_S 2000
 #define QUOTA_USER_FRAMES_BURST 4000
-#define QUOTA_TOTAL_CONNECTIONS 512 /* of all users but root, who must always get in */
+#define QUOTA_CONNECT_FRAMES 10 /* a connection costs what so many frames do */
+#define QUOTA_USER_LEASES 16	/* each remembers the figures it began with, up to some MiB */
+/*
+ * Of the time of the loop one user may take a quarter, as soon as another is there: what a frame costs
+ * differs a hundredfold. The rest is for capture and for others; two who take all they may leave half.
+ */
+#define QUOTA_USER_TIME_SHARE 4
+#define QUOTA_USER_TIME_BURST_NS (250 * NSEC_PER_MSEC)
+#define QUOTA_USER_TIME_WAIT_NS (2 * NSEC_PER_SEC) /* nobody waits longer, whatever one request took */
+#define QUOTA_TOTAL_CONNECTIONS 512		   /* of all users but root, who must always get in */
 #define QUOTA_TOTAL_QUEUED_BYTES (32u * 1024 * 1024)
+#define QUOTA_USER_RESERVED_BYTES (64u * 1024) /* has every user, whatever the others have queued */
 
 struct quota {
 	struct quota_user **users; /* owned; those without connections stay until their rate has recovered */
 	size_t n_users;
 	size_t room;
 	unsigned int n_connections;
+	unsigned int n_present; /* users that have a connection */
 	size_t queued_bytes;
 };
 
@@ -39,7 +52,7 @@ void quota_done(struct quota *quota);
 /**
  * quota_connect() - charge one connection of a user
  * @ret_user: borrowed until the matching quota_disconnect()
- * Return: 0, -EDQUOT, or -ENOMEM
+ * Return: 0; -EDQUOT; -EBUSY (more connections and frames than in his rate); -ENOMEM
  */
 int quota_connect(struct quota *quota, uint32_t uid, uint64_t now_ns, struct quota_user **ret_user);
 void quota_disconnect(struct quota *quota, struct quota_user *user);
@@ -47,6 +60,10 @@ void quota_disconnect(struct quota *quota, struct quota_user *user);
 /** quota_begin_call() - charge one call in flight. Return: whether the user may have it */
 bool quota_begin_call(struct quota_user *user);
 void quota_end_call(struct quota_user *user);
+
+/** quota_begin_lease() - charge one lease. Return: whether the user may have it */
+bool quota_begin_lease(struct quota_user *user);
+void quota_end_lease(struct quota_user *user);
 
 /** quota_has_room() - whether another message of this user may be queued; the last one may overshoot */
 bool quota_has_room(const struct quota *quota, const struct quota_user *user);
@@ -61,3 +78,12 @@ enum quota_rate {
 };
 /** quota_take_frame() - charge one frame against the user's rate */
 enum quota_rate quota_take_frame(struct quota_user *user, uint64_t now_ns, uint64_t *ret_resume_ns);
+
+/** quota_take_time() - charge time that the loop spent on a user */
+void quota_take_time(struct quota_user *user, uint64_t spent_ns, uint64_t now_ns);
+/**
+ * quota_must_wait() - whether the user has had more than his share of the loop, and others are there
+ * @ret_resume_ns: when he has waited long enough; untouched when he need not
+ */
+bool quota_must_wait(const struct quota *quota, const struct quota_user *user, uint64_t now_ns,
+		     uint64_t *ret_resume_ns);

@@ -217,8 +217,12 @@ static int read_run(struct read *read)
 	const struct stream_question questions[] = { { path, strlen(path) },
 						     { read->question.data, read->question.n } };
 
-	return stream_open(read->context->loop, "reader", questions, ARRAY_SIZE(questions), READER_REPLY_MAX,
-			   read->limit_ns + GRACE_NS, &stream_events, read, &read->stream);
+	uint64_t before_ns = clock_spent_ns();
+	int r = stream_open(read->context->loop, "reader", questions, ARRAY_SIZE(questions), READER_REPLY_MAX,
+			    read->limit_ns + GRACE_NS, &stream_events, read, &read->stream);
+
+	call_charge(read->call, before_ns); /* whose turn it is may come while another asks */
+	return r;
 }
 
 static void hub_pump(struct read_hub *hub)
@@ -252,6 +256,7 @@ static int question_pack(struct read *read, enum reader_method method, const str
 		.uid = identity->uid,
 		.all = identity->can_read_all || (read->context->is_private && identity->uid == getuid()),
 		.names_hidden = !identity->can_read_all && hidepid_is_on(),
+		.has_cost = read->context->source != NULL,
 	};
 	size_t n = protobuf_c_message_get_packed_size(request);
 	uint8_t *p;

@@ -20,8 +20,18 @@
 
 #define SERVICES_MAX 8
 #define BACKLOG 128
-#define ACCEPTS_PER_TURN 16
+/*
+ * Who connects without end fills the queue in which the others wait too, and who it is is not known before
+ * he is accepted. Those who are turned away cost some 5 us each, those who are let in 20 us: so many of them
+ * leave time for who is there already.
+ */
+#define ADMITTED_PER_TURN 4
+#define TURNED_AWAY_PER_TURN 16
 #define NEVER UINT64_MAX
+
+#ifndef SO_PASSRIGHTS
+#define SO_PASSRIGHTS 83 /* Linux 6.16, not yet in the distributions' headers */
+#endif
 
 struct server {
 	uv_loop_t *loop;
@@ -65,6 +75,16 @@ struct quota *server_quota(struct server *server)
 void *server_context(const struct server *server)
 {
 	return server->context;
+}
+
+unsigned int server_count(const struct server *server)
+{
+	return server ? server->n_peers : 0;
+}
+
+const struct access_groups *server_groups(const struct server *server)
+{
+	return &server->groups;
 }
 
 const ProtobufCService *server_find_method(const struct server *server, const char *method, unsigned int *ret_index,
@@ -117,6 +137,30 @@ void server_due(struct server *server, uint64_t at_ns)
 void server_room_back(struct server *server)
 {
 	server_due(server, 0); /* not from here: this may be the middle of another peer's turn */
+}
+
+void server_answered(struct server *server)
+{
+	if (server->events.on_answered)
+		server->events.on_answered(server->context);
+}
+
+void server_each(struct server *server, void (*func)(uint32_t pid, void *data))
+{
+	struct peer *peer;
+
+	LIST_FOREACH(peer, &server->peers, link)
+	func(peer->identity.peer_pid, server->context);
+}
+
+void server_resume(struct server *server)
+{
+	struct peer *peer;
+
+	for (peer = LIST_FIRST(&server->peers); peer; peer = server->next_peer) {
+		server->next_peer = LIST_NEXT(peer, link);
+		call_resume_all(peer);
+	}
 }
 
 void server_check(struct server *server)
@@ -173,6 +217,18 @@ void server_peer_gone(struct server *server, struct peer *peer)
 
 /* ---- clients that come ---- */
 
+/*
+ * No request takes descriptors. Where the kernel can, who sends some is refused by it and we never
+ * hold them, not even unread; elsewhere the connection ends when they are met (peer.c). Sockets that
+ * are accepted have it from the one that listens.
+ */
+static void take_no_descriptors(int fd)
+{
+	const int off = 0;
+
+	(void)setsockopt(fd, SOL_SOCKET, SO_PASSRIGHTS, &off, sizeof(off));
+}
+
 /* Says why without holding anything for it: what does not fit into a fresh socket is not said. */
 static void turn_away(int fd, enum call_error code, const char *text)
 {
@@ -184,21 +240,29 @@ static void turn_away(int fd, enum call_error code, const char *text)
 
 static int server_add(struct server *server, int fd)
 {
+	uint64_t before_ns = clock_spent_ns();
 	struct call_identity identity;
 	struct quota_user *user;
 	struct peer *peer;
-	uint32_t peer_uid;
+	struct ucred cred;
 	int r;
 
-	r = access_identify(fd, &server->groups, &identity, &peer_uid);
+	/* First what decides whether he is let in, and nothing else: who is turned away must cost next to nothing. */
+	r = access_credentials(fd, &cred);
 	if (r)
 		return r;
-	r = quota_connect(&server->quota, peer_uid, clock_now_ns(), &user);
+	r = quota_connect(&server->quota, cred.uid, clock_now_ns(), &user);
+	if (r == -EBUSY) {
+		turn_away(fd, CALL_ERROR_RATE, "too many connections in a short time; try again in a second");
+		return r;
+	}
 	if (r) {
 		turn_away(fd, CALL_ERROR_QUOTA, "too many connections are open; close some and try again");
 		return r;
 	}
-	r = peer_open(server, fd, &identity, peer_uid, user, &peer);
+	r = access_identify(fd, &cred, &server->groups, &identity);
+	if (r == 0)
+		r = peer_open(server, fd, &identity, cred.uid, user, &peer);
 	if (r) {
 		quota_disconnect(&server->quota, user);
 		return r;
@@ -210,6 +274,7 @@ static int server_add(struct server *server, int fd)
 	if (server->events.on_peer_open)
 		server->events.on_peer_open(identity.peer_pid, server->context);
 	peer_start(peer);
+	quota_take_time(user, clock_spent_ns() - before_ns, clock_now_ns());
 	return 0;
 }
 
@@ -219,6 +284,7 @@ int server_adopt(struct server *server, int fd)
 
 	if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) || fcntl(fd, F_SETFD, FD_CLOEXEC))
 		return -errno;
+	take_no_descriptors(fd);
 	return server_add(server, fd);
 }
 
@@ -242,12 +308,12 @@ static void refuse_one(struct server *server)
 	server->spare_fd = open_spare();
 }
 
-static void server_on_connect(uv_poll_t *poll, int status, int events)
+void server_accept(struct server *server)
 {
-	struct server *server = poll->data;
+	int n_admitted = 0, n_turned_away = 0;
 
-	(void)events;
-	for (int i = 0; status == 0 && i < ACCEPTS_PER_TURN && !server->is_closing; i++) {
+	while (n_admitted < ADMITTED_PER_TURN && n_turned_away < TURNED_AWAY_PER_TURN && !server->is_closing &&
+	       server->listen_fd >= 0) {
 		CLEANUP(closep) int fd = accept4(server->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 		int r;
 
@@ -256,11 +322,21 @@ static void server_on_connect(uv_poll_t *poll, int status, int events)
 		if (fd < 0)
 			return; /* nobody is left, or whoever was has gone */
 		r = server_add(server, fd);
-		if (r == 0)
+		if (r == 0) {
 			(void)TAKE_FD(fd);
-		else
+			n_admitted++;
+		} else {
 			(void)log_debug("a client was turned away: error %d", -r);
+			n_turned_away++;
+		}
 	}
+}
+
+static void server_on_connect(uv_poll_t *poll, int status, int events)
+{
+	(void)events;
+	if (status == 0)
+		server_accept(poll->data);
 }
 
 /* ---- listening ---- */
@@ -320,6 +396,7 @@ int server_listen_fd(struct server *server, int fd)
 		return -EINVAL;
 	if (fcntl(fd, F_SETFL, flags | O_NONBLOCK) || fcntl(fd, F_SETFD, FD_CLOEXEC))
 		return -errno;
+	take_no_descriptors(fd);
 	r = uv_poll_init(server->loop, &server->listen_poll, fd);
 	if (r)
 		return r;

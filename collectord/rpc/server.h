@@ -16,7 +16,8 @@ struct server;
 struct server_events {
 	void (*on_peer_open)(uint32_t pid, void *data); /* a client connected (its pid is a tracer's) */
 	void (*on_peer_close)(uint32_t pid, void *data);
-	void (*on_idle)(void *data); /* the last connection is gone; not called while the server closes */
+	void (*on_answered)(void *data); /* a client has been sent all that it asked for, beyond the greeting */
+	void (*on_idle)(void *data);	 /* the last connection is gone; not called while the server closes */
 };
 
 /**
@@ -39,6 +40,14 @@ int server_listen(struct server *server, const char *path);
 int server_listen_fd(struct server *server, int fd);
 /** server_adopt() - serve one connected socket; takes the descriptor on success */
 int server_adopt(struct server *server, int fd);
+/** server_accept() - let in whoever waits now; for those who want to know before they leave */
+void server_accept(struct server *server);
+/** server_count() - connections that are open; NULL has none */
+unsigned int server_count(const struct server *server);
+/** server_each() - process ids of all who are connected; func gets the server's context */
+void server_each(struct server *server, void (*func)(uint32_t pid, void *data));
+/** server_resume() - calls that were parked go on; not from a handler */
+void server_resume(struct server *server);
 /** server_close() - end every call and connection; memory goes when the loop has run; NULL is fine */
 void server_close(struct server *server);
 

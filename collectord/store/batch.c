@@ -36,9 +36,11 @@ void batch_free(struct batch *batch)
 		buf_done(&batch->findings.items[i].data);
 	ARRAY_DONE(&batch->findings);
 	ARRAY_DONE(&batch->processes);
+	number_map_done(&batch->process_at);
 	ARRAY_DONE(&batch->gaps);
 	ARRAY_DONE(&batch->clocks);
 	ARRAY_DONE(&batch->samples);
+	buf_done(&batch->cost);
 	free(batch);
 }
 
@@ -81,12 +83,19 @@ int batch_add_gap(struct batch *batch, const struct batch_gap *gap)
 
 int batch_set_process(struct batch *batch, const struct batch_process *process)
 {
-	for (size_t i = 0; i < batch->processes.n; i++)
-		if (batch->processes.items[i].id == process->id) {
-			batch->processes.items[i] = *process;
-			return 0;
-		}
-	return ARRAY_PUSH(&batch->processes, *process);
+	uint32_t at = number_map_get(&batch->process_at, process->id);
+	int r;
+
+	if (at != NUMBER_NONE) {
+		batch->processes.items[at] = *process;
+		return 0;
+	}
+	r = ARRAY_PUSH(&batch->processes, *process);
+	if (r == 0) {
+		r = number_map_put(&batch->process_at, process->id, (uint32_t)batch->processes.n - 1);
+		batch->processes.n -= r < 0;
+	}
+	return r;
 }
 
 int batch_take_finding(struct batch *batch, struct batch_finding *finding)

@@ -15,7 +15,8 @@
 #include "base/buf.h"
 #include "events/event.h"
 #include "procs/system_sample.h"
-#include "store/codec.h"
+#include "store/codec/codec.h"
+#include "store/number_map.h"
 
 #define BATCH_REASON_BYTES 24
 #define BATCH_KIND_BYTES 32
@@ -78,11 +79,14 @@ struct batch {
 	size_t bytes; /* packed */
 	ARRAY(struct batch_tail) tails;
 	ARRAY(struct batch_process) processes;
+	struct number_map process_at; /* by id */
 	ARRAY(struct batch_figures) figures;
 	ARRAY(struct batch_gap) gaps;
 	ARRAY(struct batch_clock) clocks;
 	ARRAY(struct batch_finding) findings;
 	ARRAY(struct system_sample) samples;
+	struct buf cost;      /* packed, of the session so far; empty: as it was */
+	const char *back_end; /* static, of the session; NULL: as it was */
 };
 
 int batch_new(struct batch **ret_batch);

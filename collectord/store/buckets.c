@@ -3,7 +3,9 @@
 
 #include <errno.h>
 
-const uint32_t bucket_level_s[BUCKET_LEVELS] = { 10, 60, 3600 };
+const uint32_t bucket_level_s[BUCKET_LEVELS] = { 1, 10, 60, 3600 };
+
+#define LEVEL_SUMS (BUCKET_PARTS + 1)
 
 void buckets_written(struct buckets *buckets)
 {
@@ -21,18 +23,24 @@ void buckets_done(struct buckets *buckets)
 	}
 	buckets_written(buckets);
 	ARRAY_DONE(&buckets->rows);
+	figures_encoder_free(buckets->encoder);
+	buckets->encoder = NULL;
 }
 
-static int row_push(struct buckets *buckets, int level, const struct bucket *b)
+static int row_push(struct buckets *buckets, int level, uint32_t uid, uint64_t t0_ns, uint64_t t1_ns,
+		    const struct figures_blob *blob)
 {
 	struct bucket_row row = { .level_s = bucket_level_s[level],
-				  .uid = b->uid,
-				  .n = (uint32_t)b->blob.figures.n,
-				  .t0_ns = b->t0_ns,
-				  .t1_ns = b->t1_ns,
+				  .uid = uid,
+				  .n = (uint32_t)blob->figures.n,
+				  .t0_ns = t0_ns,
+				  .t1_ns = t1_ns,
 				  .data = BUF_INIT };
-	int r = figures_blob_encode(&b->blob, &row.data, &row.crc);
+	int r = buckets->encoder ? 0 : figures_encoder_new(&buckets->encoder);
 
+	if (r == 0)
+		figures_encoder_set_plain(buckets->encoder, level == BUCKET_PARTS);
+	r = r ? r : figures_encode(buckets->encoder, blob, &row.data, &row.crc);
 	if (r == 0)
 		r = ARRAY_PUSH(&buckets->rows, row);
 	if (r < 0)
@@ -43,7 +51,7 @@ static int row_push(struct buckets *buckets, int level, const struct bucket *b)
 static int bucket_close(struct buckets *buckets, int level, size_t i)
 {
 	struct bucket b = buckets->open[level].items[i];
-	int r = b.is_dirty ? row_push(buckets, level, &b) : 0;
+	int r = row_push(buckets, level, b.uid, b.t0_ns, b.t1_ns, &b.blob);
 
 	ARRAY_REMOVE_SWAP(&buckets->open[level], i);
 	if (r == 0 && level + 1 < BUCKET_LEVELS)
@@ -63,7 +71,7 @@ int buckets_add_row(struct buckets *buckets, int level, uint32_t uid, int64_t nu
 	for (size_t i = 0; i < buckets->open[level].n; i++)
 		if (buckets->open[level].items[i].uid == uid)
 			b = &buckets->open[level].items[i];
-	if (b && b->number != number) {
+	if (b && (b->number != number || b->blob.figures.n + blob->figures.n > BUCKET_FIGURES_MAX)) {
 		r = bucket_close(buckets, level, (size_t)(b - buckets->open[level].items));
 		b = NULL;
 	}
@@ -75,7 +83,6 @@ int buckets_add_row(struct buckets *buckets, int level, uint32_t uid, int64_t nu
 	if (r < 0)
 		return r;
 	b->t1_ns = MAX(b->t1_ns, t1_ns);
-	b->is_dirty = true;
 	return figures_blob_merge(&b->blob, blob);
 }
 
@@ -84,8 +91,8 @@ static int close_over(struct buckets *buckets, int64_t number)
 {
 	int r = 0;
 
-	for (int level = 0; level < BUCKET_LEVELS; level++) {
-		int64_t now = number / (bucket_level_s[level] / bucket_level_s[0]);
+	for (int level = LEVEL_SUMS; level < BUCKET_LEVELS; level++) {
+		int64_t now = number / (bucket_level_s[level] / bucket_level_s[LEVEL_SUMS]);
 
 		for (size_t i = buckets->open[level].n; i-- > 0;)
 			if (buckets->open[level].items[i].number != now) {
@@ -103,25 +110,11 @@ int buckets_add(struct buckets *buckets, const struct batch_figures *figures)
 
 	for (size_t i = 0; i < figures->owners.n; i++) {
 		const struct owner_figures *o = &figures->owners.items[i];
-		int one =
-			buckets_add_row(buckets, 0, o->uid, figures->bucket, figures->t0_ns, figures->t1_ns, &o->blob);
+		int part = row_push(buckets, BUCKET_PARTS, o->uid, figures->t0_ns, figures->t1_ns, &o->blob);
+		int sum = buckets_add_row(buckets, LEVEL_SUMS, o->uid, figures->bucket, figures->t0_ns, figures->t1_ns,
+					  &o->blob);
 
-		r = r ? r : one;
-	}
-	return r;
-}
-
-int buckets_pack(struct buckets *buckets)
-{
-	int r = 0;
-
-	for (size_t i = 0; i < buckets->open[0].n; i++) {
-		struct bucket *b = &buckets->open[0].items[i];
-		int one = b->is_dirty ? row_push(buckets, 0, b) : 0;
-
-		if (one == 0)
-			b->is_dirty = false;
-		r = r ? r : one;
+		r = r ? r : part ? part : sum;
 	}
 	return r;
 }

@@ -15,17 +15,16 @@ static const char *const statement_texts[DB_STATEMENT_COUNT] = {
 	[DB_COMMIT] = "COMMIT",
 	[DB_ROLLBACK] = "ROLLBACK",
 	[DB_PUT_CLOCK] = "INSERT OR REPLACE INTO clock(boot, mono_ns, unix_ns) VALUES(?1, ?2, ?3)",
-	/* The same incarnation under another id: it was forgotten as long gone, and called again. */
 	[DB_PUT_PROCESS] =
 		"INSERT INTO process(id, boot, pid, start_boot_ns, start_unix_ns, exec_gen, uid, flags, comm,"
 		" first_ns, gone_ns) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)"
 		" ON CONFLICT(id) DO UPDATE SET gone_ns = excluded.gone_ns, flags = excluded.flags,"
-		" first_ns = min(first_ns, excluded.first_ns) ON CONFLICT DO NOTHING",
+		" first_ns = min(first_ns, excluded.first_ns)",
 	[DB_PUT_TAIL] = "INSERT OR REPLACE INTO tail(id, uid, boot, t0, t1, n, crc, data)"
 			" VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
-	[DB_PUT_FIGURES] = "INSERT INTO figures(level, uid, boot, t0, t1, n, crc, data)"
-			   " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) ON CONFLICT(level, uid, boot, t0)"
-			   " DO UPDATE SET t1 = excluded.t1, n = excluded.n, crc = excluded.crc, data = excluded.data",
+	[DB_PUT_FIGURES] = "INSERT OR REPLACE INTO figures(id, level, uid, boot, t0, t1, n, crc, data)"
+			   " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+	[DB_DELETE_PARTS] = "DELETE FROM figures WHERE level = ?1 AND uid = ?2 AND boot = ?3 AND t0 >= ?4 AND t0 < ?5",
 	[DB_PUT_FINDING] =
 		"INSERT OR REPLACE INTO finding(id, uid, boot, process, kind, severity, start_ns, end_ns, crc,"
 		" data) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
@@ -36,6 +35,8 @@ static const char *const statement_texts[DB_STATEMENT_COUNT] = {
 			    " pressure_io) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
 	[DB_SEEN_SESSION] = "UPDATE session SET seen_ns = ?2 WHERE id = ?1",
 	[DB_END_SESSION] = "UPDATE session SET seen_ns = ?2, end_ns = ?2 WHERE id = ?1",
+	[DB_COST_SESSION] = "UPDATE session SET cost = ?2 WHERE id = ?1",
+	[DB_BACK_END_SESSION] = "UPDATE session SET back_end = ?2 WHERE id = ?1",
 	[DB_GET_TAILS] = "SELECT id, t0, t1, n, crc, data FROM tail WHERE uid = ?1 AND boot = ?2 ORDER BY id",
 	[DB_DELETE_TAIL] = "DELETE FROM tail WHERE id = ?1",
 	[DB_PUT_BLOCK] =

@@ -15,14 +15,9 @@
 
 /* As fields of message Lost. */
 static const char *const loss_names[LOSS_COUNT] = {
-	[LOSS_RING_FULL] = "ring_full",
-	[LOSS_LIFE_FULL] = "life_full",
-	[LOSS_THREAD_STATE] = "thread_state",
-	[LOSS_PROCESS_SLOTS] = "process_slots",
-	[LOSS_CELLS] = "cells",
-	[LOSS_DEPTH] = "depth",
-	[LOSS_SWITCH_UNSEEN] = "switch_unseen",
-	[LOSS_RETURN_UNPAIRED] = "return_unpaired",
+#define LOSS(reason, field) [LOSS_##reason] = #field,
+#include "bpf/losses.def"
+#undef LOSS
 };
 
 void intake_done(struct intake *intake)
@@ -30,6 +25,18 @@ void intake_done(struct intake *intake)
 	batch_free(intake->batch);
 	intake->batch = NULL;
 	known_done(&intake->known);
+	ARRAY_DONE(&intake->host);
+}
+
+/* One that was taken for gone while nobody recorded (gone.c). Return: 0 or -ENOMEM */
+static int is_back(struct intake *intake, struct known_process *known, const struct process_identity *identity)
+{
+	struct batch_process row = { .id = known->id, .identity = *identity, .first_ns = known->first_ns };
+	int r = batch_set_process(intake->batch, &row);
+
+	if (r == 0)
+		known->gone_ns = 0;
+	return r;
 }
 
 /* Row number of a process; 0 without memory. */
@@ -42,6 +49,8 @@ static uint32_t process_row(struct intake *intake, const struct process_identity
 				      .exec_gen = identity->exec_gen,
 				      .id = intake->known.next_id };
 
+	if (found && found->gone_ns && first_ns > found->gone_ns && is_back(intake, found, identity) < 0)
+		return 0;
 	if (found)
 		return found->id;
 	if (batch_set_process(intake->batch, &(struct batch_process){
@@ -52,17 +61,17 @@ static uint32_t process_row(struct intake *intake, const struct process_identity
 	return made.id;
 }
 
-static void process_gone(struct intake *intake, const struct tick_process *p)
+void intake_gone(struct intake *intake, const struct process_identity *identity, uint64_t gone_ns)
 {
-	struct known_process *known = known_find(&intake->known, &p->identity);
-	struct batch_process row = { .identity = p->identity, .gone_ns = p->gone_ns };
+	struct known_process *known = known_find(&intake->known, identity);
+	struct batch_process row = { .identity = *identity, .gone_ns = gone_ns };
 
 	if (!known || known->gone_ns)
 		return;
 	row.id = known->id;
 	row.first_ns = known->first_ns;
 	if (batch_set_process(intake->batch, &row) == 0)
-		known->gone_ns = p->gone_ns; /* else again with the next tick that tells */
+		known->gone_ns = gone_ns; /* else again with the next tick that tells */
 }
 
 void intake_gap(struct intake *intake, uint64_t from_ns, uint64_t to_ns, const char *reason, uint64_t count,
@@ -106,6 +115,20 @@ static int call_pack(struct batch *batch, const struct stored_event *stored, uin
 	return 0;
 }
 
+/* Return: 0 or -ENOMEM */
+static int host_count(struct intake *intake, const struct stored_event *stored, uint32_t uid)
+{
+	struct intake_host fresh = { .process = stored->process, .op = stored->op, .uid = uid, .n = 1 };
+
+	/* A process that forks often does so again and again; others are few in a second. */
+	for (size_t i = intake->host.n; i-- > 0;)
+		if (intake->host.items[i].process == fresh.process && intake->host.items[i].op == fresh.op) {
+			intake->host.items[i].n++;
+			return 0;
+		}
+	return ARRAY_PUSH(&intake->host, fresh);
+}
+
 void intake_call(struct intake *intake, const struct event *event)
 {
 	struct stored_event stored = { .call = *event->call, .measured = event->measured };
@@ -116,8 +139,12 @@ void intake_call(struct intake *intake, const struct event *event)
 	}
 	stored.process = process_row(intake, event->process, event->call->start_ns);
 	stored.op = event->op ? event->op->id : 0;
-	if (!stored.process || call_pack(intake->batch, &stored, event->process->uid) < 0)
+	if (stored.process && event->life && host_count(intake, &stored, event->process->uid) < 0)
 		call_lost(intake, event);
+	else if (!stored.process || call_pack(intake->batch, &stored, event->process->uid) < 0)
+		call_lost(intake, event);
+	if (stored.process && event->life && event->life->type == RECORD_EXIT)
+		intake_gone(intake, event->process, event->life->time_ns);
 }
 
 /* Return: 0 or -ENOMEM */
@@ -138,6 +165,12 @@ static int figures_add(struct intake *intake, struct batch_figures *bucket, cons
 
 		r = figures_blob_add(blob, &stored);
 	}
+	for (size_t i = 0; r == 0 && i < p->host.n; i++) {
+		const struct tick_op *o = &p->host.items[i];
+		struct stored_figures stored = { .process = row, .op = o->op->id, .figures = o->figures };
+
+		r = figures_blob_add(blob, &stored);
+	}
 	for (size_t i = 0; r == 0 && i < p->behind.n; i++) {
 		const struct tick_behind *b = &p->behind.items[i];
 		struct stored_behind stored = { .process = row, .tgid = b->tgid, .uid = b->uid, .ns = b->ns };
@@ -146,6 +179,15 @@ static int figures_add(struct intake *intake, struct batch_figures *bucket, cons
 		r = figures_blob_add_behind(blob, &stored);
 	}
 	return r;
+}
+
+/* Return: 0 or -ENOMEM */
+static int host_add(struct batch_figures *bucket, const struct intake_host *host)
+{
+	struct figures_blob *blob = batch_owner(bucket, host->uid);
+	struct stored_figures stored = { .process = host->process, .op = host->op, .figures.untimed = host->n };
+
+	return blob ? figures_blob_add(blob, &stored) : -ENOMEM;
 }
 
 static void clock_follow(struct intake *intake, uint64_t now_ns)
@@ -174,16 +216,22 @@ void intake_tick(struct intake *intake, const struct tick *tick)
 	for (size_t i = 0; i < tick->processes.n; i++) {
 		const struct tick_process *p = &tick->processes.items[i];
 
-		if ((p->ops.n || p->behind.n) && (!bucket || figures_add(intake, bucket, tick, p) < 0))
+		if ((p->ops.n || p->host.n || p->behind.n) && (!bucket || figures_add(intake, bucket, tick, p) < 0))
 			is_kept = false;
 		if (p->gone_ns)
-			process_gone(intake, p);
+			intake_gone(intake, &p->identity, p->gone_ns);
 	}
+	for (size_t i = 0; i < intake->host.n; i++)
+		if (!bucket || host_add(bucket, &intake->host.items[i]) < 0)
+			is_kept = false;
+	intake->host.n = 0;
 	if (!is_kept)
 		intake_gap(intake, tick->from_ns, tick->to_ns, "store_queue", 0, UINT32_MAX);
 	for (size_t i = 0; i < LOSS_COUNT; i++)
 		if (tick->losses[i])
 			intake_gap(intake, tick->from_ns, tick->to_ns, loss_names[i], tick->losses[i], UINT32_MAX);
+	if (tick->refused)
+		intake_gap(intake, tick->from_ns, tick->to_ns, "decode", tick->refused, UINT32_MAX);
 	if (tick->system)
 		(void)batch_add_sample(intake->batch, tick->system); /* one of many: the next second has another */
 }

@@ -20,7 +20,8 @@
 #define LOG_TOPIC "store"
 
 #define BOOT_ID_BYTES 64
-#define LOST_PROCESS_IDS (1 << 20) /* left out after damage: events may name processes whose rows are gone */
+#define CHECK_WHOLE_PAGES (64 << 8) /* 64 MiB: larger files are not checked from end to end at once */
+#define LOST_PROCESS_IDS (1 << 20)  /* left out after damage: events may name processes whose rows are gone */
 
 static const struct {
 	const char *word; /* in the new name */
@@ -126,6 +127,7 @@ static int counters_load(struct writer *writer, struct known *known)
 		"SELECT max(coalesce((SELECT max(id) FROM block), 0), coalesce((SELECT max(id) FROM block_data), 0))",
 		"SELECT max(id) FROM gap",
 		"SELECT max(id) FROM process",
+		"SELECT max(id) FROM figures",
 	};
 	int64_t last[ARRAY_SIZE(texts)] = { 0 };
 
@@ -139,32 +141,62 @@ static int counters_load(struct writer *writer, struct known *known)
 	writer->next_block = last[1] + 1;
 	writer->next_gap = last[2] + 1;
 	known->next_id = (uint32_t)last[3] + 1;
+	writer->next_figures = last[4] + 1;
 	return 0;
 }
 
 static int known_load(struct writer *writer, struct known *known)
 {
-	static const char text[] =
-		"SELECT id, pid, start_boot_ns, exec_gen, first_ns, gone_ns FROM process WHERE boot = ?1";
+	static const char text[] = "SELECT id, pid, start_boot_ns, exec_gen, first_ns, gone_ns, start_unix_ns, uid, "
+				   "flags, comm FROM process"
+				   " WHERE boot = ?1";
 	CLEANUP(statement_finalizep) sqlite3_stmt *s = NULL;
 	int r = errno_from_sqlite(writer->db.handle, sqlite3_prepare_v2(writer->db.handle, text, -1, &s, NULL));
 
 	(void)sqlite3_bind_int64(s, 1, writer->boot);
-	while (r == 0 && (r = db_step(&writer->db, s)) > 0)
-		r = known_add(known, &(struct known_process){ .id = (uint32_t)sqlite3_column_int64(s, 0),
-							      .tgid = (uint32_t)sqlite3_column_int64(s, 1),
-							      .start_boot_ns = (uint64_t)sqlite3_column_int64(s, 2),
-							      .exec_gen = (uint32_t)sqlite3_column_int64(s, 3),
-							      .first_ns = (uint64_t)sqlite3_column_int64(s, 4),
-							      .gone_ns = (uint64_t)sqlite3_column_int64(s, 5) });
+	while (r == 0 && (r = db_step(&writer->db, s)) > 0) {
+		struct batch_process p = { .id = (uint32_t)sqlite3_column_int64(s, 0),
+					   .identity = { .tgid = (uint32_t)sqlite3_column_int64(s, 1),
+							 .start_boot_ns = (uint64_t)sqlite3_column_int64(s, 2),
+							 .exec_gen = (uint32_t)sqlite3_column_int64(s, 3),
+							 .start_unix_ns = (uint64_t)sqlite3_column_int64(s, 6),
+							 .uid = (uint32_t)sqlite3_column_int64(s, 7),
+							 .flags = (uint32_t)sqlite3_column_int64(s, 8) },
+					   .first_ns = (uint64_t)sqlite3_column_int64(s, 4),
+					   .gone_ns = (uint64_t)sqlite3_column_int64(s, 5) };
+		const char *comm = (const char *)sqlite3_column_text(s, 9);
+
+		(void)snprintf(p.identity.comm, sizeof(p.identity.comm), "%s", comm ? comm : "");
+		names_set(&writer->names, &p);
+		r = known_add(known, &(struct known_process){ .id = p.id,
+							      .tgid = p.identity.tgid,
+							      .start_boot_ns = p.identity.start_boot_ns,
+							      .exec_gen = p.identity.exec_gen,
+							      .first_ns = p.first_ns,
+							      .gone_ns = p.gone_ns });
+	}
+	return r;
+}
+
+/* After damage: whoever has no row any more. */
+static int names_restore(struct writer *writer, const struct names *names)
+{
+	int r = db_begin(&writer->db);
+
+	for (size_t i = 0; r == 0 && i < names->items.n; i++)
+		r = writer_put_process(writer, &names->items.items[i]);
+	r = r ? r : db_commit(&writer->db);
+	db_rollback(&writer->db);
+	for (size_t i = 0; r == 0 && i < names->items.n; i++)
+		names_set(&writer->names, &names->items.items[i]);
 	return r;
 }
 
 /* Return: 0; -EBADMSG for damage */
-static int check(struct db *db)
+static int check_run(struct db *db, const char *sql)
 {
 	CLEANUP(statement_finalizep) sqlite3_stmt *s = NULL;
-	int r = errno_from_sqlite(db->handle, sqlite3_prepare_v2(db->handle, "PRAGMA quick_check(1)", -1, &s, NULL));
+	int r = errno_from_sqlite(db->handle, sqlite3_prepare_v2(db->handle, sql, -1, &s, NULL));
 	const char *told;
 
 	r = r ? r : db_step(db, s);
@@ -172,6 +204,34 @@ static int check(struct db *db)
 		return r;
 	told = (const char *)sqlite3_column_text(s, 0);
 	return told && strcmp(told, "ok") == 0 ? 0 : -EBADMSG;
+}
+
+/*
+ * A check reads every page of what it checks. A large file's is so long that nothing would be
+ * recorded meanwhile: its bulk, of which every row has a checksum, is left to scrub_some(), which
+ * walks all of it between commits.
+ */
+static int check(struct db *db)
+{
+	static const char others[] = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT IN"
+				     " ('block_data', 'figures', 'damaged')";
+	CLEANUP(statement_finalizep) sqlite3_stmt *s = NULL;
+	int64_t pages = 0;
+	int r = db_get_int(db, "PRAGMA page_count", &pages);
+
+	if (r < 0)
+		return r;
+	if (pages <= CHECK_WHOLE_PAGES)
+		return check_run(db, "PRAGMA quick_check(1)");
+	r = errno_from_sqlite(db->handle, sqlite3_prepare_v2(db->handle, others, -1, &s, NULL));
+	while (r == 0 && (r = db_step(db, s)) > 0) {
+		char sql[96];
+
+		(void)snprintf(sql, sizeof(sql), "PRAGMA quick_check('%.40s')",
+			       (const char *)sqlite3_column_text(s, 0));
+		r = check_run(db, sql);
+	}
+	return r;
 }
 
 /* Connects, makes or migrates the tables, looks for damage where the last run did not end well. */
@@ -320,9 +380,11 @@ int writer_open(struct writer *writer, const struct store_options *options, uint
 
 int writer_repair(struct writer *writer)
 {
+	struct names names = writer->names; /* before the damaged file's, or less, are in their place */
 	struct known known = { 0 };
 	char why[WRITER_WHY_BYTES];
-	int64_t tail = writer->next_tail, block = writer->next_block, gap = writer->next_gap;
+	int64_t tail = writer->next_tail, block = writer->next_block, gap = writer->next_gap,
+		figures = writer->next_figures;
 	int r;
 
 	if (!writer->options.is_own_place)
@@ -331,11 +393,20 @@ int writer_repair(struct writer *writer)
 		writer->owners.items[i].tail_events = 0; /* sealed below */
 	writer->tail_events = 0;
 	writer->tail_since_ns = 0;
+	writer->names = (struct names){ .at = { .slots = NULL } };
 	r = begin_after_damage(writer, &known, why);
 	known_done(&known); /* the loop has them */
+	r = r ? r : names_restore(writer, &names);
+	if (r < 0) { /* whoever tries again needs them */
+		names_done(&writer->names);
+		writer->names = names;
+	} else {
+		names_done(&names);
+	}
 	writer->next_tail = MAX(tail, writer->next_tail);
 	writer->next_block = MAX(block, writer->next_block);
 	writer->next_gap = MAX(gap, writer->next_gap);
+	writer->next_figures = MAX(figures, writer->next_figures);
 	if (r < 0)
 		return log_err(r, "cannot go on after damage to '%s'", writer->place.path);
 	log_warning(0, "%s", why);

@@ -32,91 +32,9 @@ static int close_sessions(struct writer *writer)
 	return r ? r : db_exec(&writer->db, "UPDATE session SET end_ns = seen_ns WHERE end_ns IS NULL");
 }
 
-/* ---- minutes and hours ---- */
+/* ---- damage ---- */
 
-/* Takes over the finer row under the statement; a damaged one goes out of the way. */
-static int roll_up_row(struct writer *writer, struct buckets *buckets, int level, int64_t boot, sqlite3_stmt *row)
-{
-	CLEANUP(figures_blob_done) struct figures_blob blob = { 0 };
-	uint64_t t0_ns = (uint64_t)sqlite3_column_int64(row, 2), t1_ns = (uint64_t)sqlite3_column_int64(row, 3);
-	uint64_t middle_unix_ns = t0_ns;
-	int r = figures_blob_decode(sqlite3_column_blob(row, 6), (size_t)sqlite3_column_bytes(row, 6),
-				    (uint32_t)sqlite3_column_int64(row, 5), &blob);
-
-	if (r == -EBADMSG)
-		return 0; /* scrub_some() sets it aside */
-	if (r == 0)
-		r = writer_unix_ns(writer, boot, t0_ns + (t1_ns - t0_ns) / 2, &middle_unix_ns);
-	if (r < 0 && r != -ENODATA)
-		return r;
-	return buckets_add_row(buckets, level, (uint32_t)sqlite3_column_int64(row, 1),
-			       (int64_t)(middle_unix_ns / NSEC_PER_SEC / bucket_level_s[level]), t0_ns, t1_ns, &blob);
-}
-
-static int rows_write(struct writer *writer, struct buckets *buckets, int64_t boot, uint32_t level_s)
-{
-	int r = 0;
-
-	for (size_t i = 0; r == 0 && i < buckets->rows.n; i++) {
-		const struct bucket_row *row = &buckets->rows.items[i];
-		sqlite3_stmt *s = db_statement(&writer->db, DB_PUT_FIGURES);
-
-		if (row->level_s != level_s)
-			continue;
-		(void)sqlite3_bind_int64(s, 1, row->level_s);
-		(void)sqlite3_bind_int64(s, 2, row->uid);
-		(void)sqlite3_bind_int64(s, 3, boot);
-		(void)sqlite3_bind_int64(s, 4, (int64_t)row->t0_ns);
-		(void)sqlite3_bind_int64(s, 5, (int64_t)row->t1_ns);
-		(void)sqlite3_bind_int64(s, 6, row->n);
-		(void)sqlite3_bind_int64(s, 7, row->crc);
-		(void)sqlite3_bind_blob64(s, 8, row->data.data, row->data.n, SQLITE_STATIC);
-		r = db_run(&writer->db, s);
-	}
-	return r;
-}
-
-/* Finer rows behind the last coarser one of their owner, of one boot. */
-static int roll_up(struct writer *writer, int level, int64_t boot)
-{
-	static const char text[] =
-		"SELECT f.id, f.uid, f.t0, f.t1, f.n, f.crc, f.data FROM figures f WHERE f.level = ?1"
-		" AND f.boot = ?3 AND f.t0 >= coalesce((SELECT max(c.t1) FROM figures c WHERE"
-		" c.level = ?2 AND c.uid = f.uid AND c.boot = ?3), 0) ORDER BY f.uid, f.t0";
-	CLEANUP(statement_finalizep) sqlite3_stmt *s = NULL;
-	struct buckets buckets = { 0 };
-	int r = errno_from_sqlite(writer->db.handle, sqlite3_prepare_v2(writer->db.handle, text, -1, &s, NULL));
-
-	(void)sqlite3_bind_int64(s, 1, bucket_level_s[level - 1]);
-	(void)sqlite3_bind_int64(s, 2, bucket_level_s[level]);
-	(void)sqlite3_bind_int64(s, 3, boot);
-	while (r == 0 && (r = db_step(&writer->db, s)) > 0)
-		r = roll_up_row(writer, &buckets, level, boot, s);
-	(void)sqlite3_finalize(TAKE_PTR(s)); /* read to its end, or failed: r says so */
-	if (r == 0)
-		r = buckets_close(&buckets);
-	r = r ? r : rows_write(writer, &buckets, boot, bucket_level_s[level]);
-	buckets_done(&buckets);
-	return r;
-}
-
-int recover_previous(struct writer *writer)
-{
-	int64_t last = 0;
-	int r = db_begin(&writer->db), one;
-
-	r = r ? r : close_sessions(writer);
-	one = r ? r : db_get_int(&writer->db, "SELECT max(id) FROM boot", &last);
-	r = one < 0 ? one : 0;
-	for (int64_t boot = 1; r == 0 && boot <= last; boot++)
-		for (int level = 1; r == 0 && level < BUCKET_LEVELS; level++)
-			r = roll_up(writer, level, boot);
-	r = r ? r : db_commit(&writer->db);
-	db_rollback(&writer->db);
-	return r ? r : seal_all(writer);
-}
-
-/* ---- checksums ---- */
+typedef ARRAY(int64_t) id_list;
 
 static int set_aside(struct writer *writer, const char *was, sqlite3_stmt *row, const void *data, int n)
 {
@@ -147,6 +65,87 @@ static int delete_rows(struct writer *writer, const int64_t *ids, size_t n, cons
 	}
 	return r;
 }
+
+/* ---- sums ---- */
+
+/* Takes over the finer row under the statement; a damaged one goes out of the way. */
+static int roll_up_row(struct writer *writer, struct buckets *buckets, int level, sqlite3_stmt *row, id_list *bad)
+{
+	CLEANUP(figures_blob_done) struct figures_blob blob = { 0 };
+	const void *data = sqlite3_column_blob(row, 7);
+	int64_t boot = sqlite3_column_int64(row, 2);
+	uint64_t t0_ns = (uint64_t)sqlite3_column_int64(row, 3), t1_ns = (uint64_t)sqlite3_column_int64(row, 4);
+	uint64_t middle_unix_ns = t0_ns;
+	int n = sqlite3_column_bytes(row, 7), r;
+
+	r = figures_blob_decode(data, (size_t)n, (uint32_t)sqlite3_column_int64(row, 6), &blob);
+	if (r == -EBADMSG) {
+		r = set_aside(writer, "figures", row, data, n);
+		return r ? r : ARRAY_PUSH(bad, sqlite3_column_int64(row, 0));
+	}
+	if (r == 0)
+		r = writer_unix_ns(writer, boot, t0_ns + (t1_ns - t0_ns) / 2, &middle_unix_ns);
+	if (r < 0 && r != -ENODATA)
+		return r;
+	return buckets_add_row(buckets, level, (uint32_t)sqlite3_column_int64(row, 1),
+			       (int64_t)(middle_unix_ns / NSEC_PER_SEC / bucket_level_s[level]), t0_ns, t1_ns, &blob);
+}
+
+static int rows_write(struct writer *writer, struct buckets *buckets, int64_t boot, uint32_t level_s)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < buckets->rows.n; i++)
+		if (buckets->rows.items[i].level_s == level_s)
+			r = writer_put_figures(writer, boot, &buckets->rows.items[i]);
+	return r;
+}
+
+/* Finer rows behind the last coarser one of their owner, of one boot. */
+static int roll_up(struct writer *writer, int level, int64_t boot)
+{
+	static const char text[] =
+		"SELECT f.id, f.uid, f.boot, f.t0, f.t1, f.n, f.crc, f.data FROM figures f WHERE f.level = ?1"
+		" AND f.boot = ?3 AND f.t0 >= coalesce((SELECT max(c.t1) FROM figures c WHERE"
+		" c.level = ?2 AND c.uid = f.uid AND c.boot = ?3), 0) ORDER BY f.uid, f.t0";
+	CLEANUP(statement_finalizep) sqlite3_stmt *s = NULL;
+	struct buckets buckets = { 0 };
+	id_list bad = { 0 };
+	int r = errno_from_sqlite(writer->db.handle, sqlite3_prepare_v2(writer->db.handle, text, -1, &s, NULL));
+
+	(void)sqlite3_bind_int64(s, 1, bucket_level_s[level - 1]);
+	(void)sqlite3_bind_int64(s, 2, bucket_level_s[level]);
+	(void)sqlite3_bind_int64(s, 3, boot);
+	while (r == 0 && (r = db_step(&writer->db, s)) > 0)
+		r = roll_up_row(writer, &buckets, level, s, &bad);
+	(void)sqlite3_finalize(TAKE_PTR(s)); /* read to its end, or failed: r says so */
+	r = r ? r : delete_rows(writer, bad.items, bad.n, "figures");
+	if (r == 0)
+		r = buckets_close(&buckets);
+	r = r ? r : rows_write(writer, &buckets, boot, bucket_level_s[level]);
+	buckets_done(&buckets);
+	ARRAY_DONE(&bad);
+	return r;
+}
+
+int recover_previous(struct writer *writer)
+{
+	int64_t last = 0;
+	int r = db_begin(&writer->db), one;
+
+	r = r ? r : close_sessions(writer);
+	r = r ? r : recover_gone(writer);
+	one = r ? r : db_get_int(&writer->db, "SELECT max(id) FROM boot", &last);
+	r = one < 0 ? one : 0;
+	for (int64_t boot = 1; r == 0 && boot <= last; boot++)
+		for (int level = 1; r == 0 && level < BUCKET_LEVELS; level++)
+			r = roll_up(writer, level, boot);
+	r = r ? r : db_commit(&writer->db);
+	db_rollback(&writer->db);
+	return r ? r : seal_all(writer);
+}
+
+/* ---- checksums ---- */
 
 static int scrub_blocks(struct writer *writer)
 {
@@ -183,7 +182,7 @@ static int scrub_blocks(struct writer *writer)
 static int scrub_figures(struct writer *writer)
 {
 	CLEANUP(statement_finalizep) sqlite3_stmt *s = NULL;
-	ARRAY(int64_t) bad = { 0 };
+	id_list bad = { 0 };
 	int r = errno_from_sqlite(writer->db.handle,
 				  sqlite3_prepare_v2(writer->db.handle,
 						     "SELECT id, uid, boot, t0, t1, n, crc, data FROM figures", -1, &s,

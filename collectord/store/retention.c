@@ -13,6 +13,7 @@
 
 #define KEEP_RATIO_PERCENT 90
 #define LOOK_EVERY 8				  /* blocks deleted between two looks at the size */
+#define PARTS_NS (60 * NSEC_PER_SEC)		  /* parts of 10 s that were not taken away with these */
 #define FINE_NS (3600 * NSEC_PER_SEC)		  /* 10-s figures */
 #define MINUTES_NS (7 * 24 * 3600 * NSEC_PER_SEC) /* figures by the minute, and system snapshots */
 
@@ -262,8 +263,9 @@ static int old_figures(struct writer *writer, int64_t boot)
 	while (r == 0 && (r = db_step(&writer->db, s)) > 0)
 		r = ARRAY_PUSH(&uids, (uint32_t)sqlite3_column_int64(s, 0));
 	for (size_t i = 0; r == 0 && i < uids.n; i++) {
-		r = drop_finer(writer, 0, uids.items[i], boot, FINE_NS);
-		r = r ? r : drop_finer(writer, 1, uids.items[i], boot, MINUTES_NS);
+		r = drop_finer(writer, 0, uids.items[i], boot, PARTS_NS);
+		r = r ? r : drop_finer(writer, 1, uids.items[i], boot, FINE_NS);
+		r = r ? r : drop_finer(writer, 2, uids.items[i], boot, MINUTES_NS);
 	}
 	ARRAY_DONE(&uids);
 	return r ? r

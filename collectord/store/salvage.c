@@ -51,21 +51,37 @@ struct copy {
 	uint64_t t0_ns, t1_ns; /* of what was lost */
 };
 
+/* By the names of the damaged file's columns: it may be of an older version. Return: 0 or -errno */
+static int put_prepare(struct copy *copy, sqlite3_stmt *row)
+{
+	CLEANUP(buf_done) struct buf sql = BUF_INIT;
+	int n = MIN(sqlite3_column_count(row), COLUMNS_MAX);
+
+	buf_printf(&sql, "INSERT OR IGNORE INTO %s(", tables[copy->table].table);
+	for (int i = 0; i < n; i++) {
+		buf_append_text(&sql, i ? ",\"" : "\"");
+		for (const char *c = sqlite3_column_name(row, i); c && *c; c++)
+			buf_printf(&sql, *c == '"' ? "\"\"" : "%c", *c);
+		buf_append_text(&sql, "\"");
+	}
+	buf_append_text(&sql, ") VALUES(?");
+	for (int i = 1; i < n; i++)
+		buf_append_text(&sql, ",?");
+	buf_append_text(&sql, ")");
+	if (sql.failed)
+		return -ENOMEM;
+	return sqlite3_prepare_v2(copy->writer->db.handle, buf_text(&sql), -1, &copy->put, NULL) == SQLITE_OK
+		       ? 0
+		       : -EBADMSG;
+}
+
 static int put_row(struct copy *copy, sqlite3_stmt *row)
 {
-	int n = sqlite3_column_count(row);
+	int r = copy->put ? 0 : put_prepare(copy, row);
 
-	if (!copy->put) {
-		char sql[256]; /* of columns as many as the damaged file has */
-		int at = snprintf(sql, sizeof(sql), "INSERT OR IGNORE INTO %s VALUES(?", tables[copy->table].table);
-
-		for (int i = 1; i < n && i < COLUMNS_MAX; i++)
-			at += snprintf(sql + at, sizeof(sql) - (size_t)at, ",?");
-		(void)snprintf(sql + at, sizeof(sql) - (size_t)at, ")");
-		if (sqlite3_prepare_v2(copy->writer->db.handle, sql, -1, &copy->put, NULL) != SQLITE_OK)
-			return -EBADMSG;
-	}
-	for (int i = 0; i < n; i++)
+	if (r < 0)
+		return r;
+	for (int i = 0; i < MIN(sqlite3_column_count(row), COLUMNS_MAX); i++)
 		(void)sqlite3_bind_value(copy->put, i + 1, sqlite3_column_value(row, i));
 	return db_run(&copy->writer->db, copy->put);
 }

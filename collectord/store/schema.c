@@ -13,16 +13,20 @@ static const char creation[] = {
 #include "schema.sql.inc"
 };
 
-static int create(struct db *db)
-{
-	return db_exec(db, creation);
-}
-
-/* Step i makes version i + 1 of version i. */
-static int (*const migrations[])(struct db *db) = {
-	create,
+/* Step i makes version i + 2 of version i + 1; a new file begins with the last. */
+static const char *const steps[] = {
+	"DROP INDEX figures_time; CREATE INDEX figures_time ON figures (level, uid, boot, t0, t1, crc);"
+	"ALTER TABLE session ADD COLUMN cost BLOB;"
+	"CREATE TABLE process_2 (id INTEGER PRIMARY KEY, boot INTEGER NOT NULL, pid INTEGER NOT NULL, start_boot_ns "
+	"INTEGER"
+	" NOT NULL, start_unix_ns INTEGER NOT NULL, exec_gen INTEGER NOT NULL, uid INTEGER NOT NULL, flags INTEGER NOT "
+	"NULL,"
+	" comm TEXT NOT NULL, first_ns INTEGER NOT NULL, gone_ns INTEGER);"
+	"INSERT INTO process_2 SELECT id, boot, pid, start_boot_ns, start_unix_ns, exec_gen, uid, flags, comm, "
+	"first_ns,"
+	" gone_ns FROM process; DROP TABLE process; ALTER TABLE process_2 RENAME TO process",
 };
-_Static_assert(ARRAY_SIZE(migrations) == SCHEMA_VERSION, "a version is the number of steps to it");
+_Static_assert(ARRAY_SIZE(steps) == SCHEMA_VERSION - 1, "each version but the first has the step to it");
 
 /* https://www.sqlite.org/fileformat.html, 1.3: the database header */
 #define HEADER_BYTES 100
@@ -54,17 +58,18 @@ int schema_look(const char *path)
 	return big_endian(header + HEADER_USER_VERSION) > SCHEMA_VERSION ? SCHEMA_NEWER : SCHEMA_OURS;
 }
 
-static int step(struct db *db, int64_t from)
+/* One transaction: with all of it the file is of another version, or nothing has changed. */
+static int make(struct db *db, const char *sql, int64_t version)
 {
 	char text[128];
 	int r = db_exec(db, "BEGIN IMMEDIATE");
 
 	if (r < 0)
 		return r;
-	r = migrations[from](db);
+	r = db_exec(db, sql);
 	if (r == 0) {
 		(void)snprintf(text, sizeof(text), "PRAGMA application_id = %d; PRAGMA user_version = %lld; COMMIT",
-			       SCHEMA_APPLICATION_ID, (long long)from + 1);
+			       SCHEMA_APPLICATION_ID, (long long)version);
 		r = db_exec(db, text);
 	}
 	if (r < 0 && !sqlite3_get_autocommit(db->handle))
@@ -81,7 +86,9 @@ int schema_migrate(struct db *db)
 		return r;
 	if (version < 0 || version > SCHEMA_VERSION)
 		return -EINVAL;
+	if (version == 0)
+		return make(db, creation, SCHEMA_VERSION);
 	for (r = 0; r == 0 && version < SCHEMA_VERSION; version++)
-		r = step(db, version);
+		r = make(db, steps[version - 1], version + 1);
 	return r;
 }

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- The tables of a database, version 1 (PRAGMA user_version). Times are CLOCK_MONOTONIC
+-- The tables of a database, version 2 (PRAGMA user_version). Times are CLOCK_MONOTONIC
 -- nanoseconds of the boot in column `boot`; table clock maps them to the wall clock.
 -- Every row that belongs to somebody carries its owner in `uid`.
 
@@ -30,7 +30,8 @@ CREATE TABLE session (
 	cpus INTEGER NOT NULL,
 	memory_bytes INTEGER NOT NULL,
 	node TEXT NOT NULL,
-	seen_ns INTEGER NOT NULL -- last commit: how far an ended run is known to reach
+	seen_ns INTEGER NOT NULL, -- last commit: how far an ended run is known to reach
+	cost BLOB -- message ingero.v1.Cost, of all who were traced; NULL: not known
 );
 
 CREATE TABLE process (
@@ -44,8 +45,8 @@ CREATE TABLE process (
 	flags INTEGER NOT NULL, -- PROCESS_MIXED_IDS
 	comm TEXT NOT NULL,
 	first_ns INTEGER NOT NULL,
-	gone_ns INTEGER, -- NULL: not seen to end
-	UNIQUE (boot, start_boot_ns, pid, exec_gen)
+	gone_ns INTEGER -- NULL: not seen to end; of one that ended while nobody recorded: when somebody last did
+	-- an incarnation that was forgotten as long gone, and calls again, has a second row
 );
 
 -- Operations by the numbers used in packed columns; those of ops.def keep theirs.
@@ -124,8 +125,8 @@ CREATE TABLE damaged (
 );
 
 -- Figures of every process and operation of one owner between two readings. level: length that
--- was aimed at, seconds (10, 60, 3600); t0, t1: the readings themselves, at wall-clock multiples
--- of it as near as they were.
+-- was aimed at, seconds (1, 10, 60, 3600); t0, t1: the readings themselves, at wall-clock multiples
+-- of it as near as they were. Rows of level 1 are the parts of 10 s that are not over: one per commit.
 CREATE TABLE figures (
 	id INTEGER PRIMARY KEY,
 	level INTEGER NOT NULL,
@@ -137,7 +138,8 @@ CREATE TABLE figures (
 	crc INTEGER NOT NULL,
 	data BLOB NOT NULL
 );
-CREATE UNIQUE INDEX figures_time ON figures (level, uid, boot, t0);
+-- All that is looked at to choose rows: their contents lie between them in the table.
+CREATE INDEX figures_time ON figures (level, uid, boot, t0, t1, crc);
 
 CREATE TABLE finding (
 	id TEXT PRIMARY KEY, -- 16 hexadecimal digits
@@ -153,7 +155,8 @@ CREATE TABLE finding (
 ) WITHOUT ROWID;
 CREATE INDEX finding_time ON finding (uid, boot, start_ns);
 
--- Times of which something is missing, and why.
+-- Times of which something is missing, and why. subscriber_slow of message Lost is never here: those
+-- calls are in the file, it was one reader of the live stream who did not get them.
 CREATE TABLE gap (
 	id INTEGER PRIMARY KEY,
 	boot INTEGER NOT NULL,

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "store/number_map.h"
 #include "store/writer.h"
 
 #define PASS_EVENTS (2 * SEAL_EVENTS) /* decoded at once at most: 24 MiB, only after sealing failed for long */
@@ -37,6 +38,7 @@ struct seal {
 	ARRAY(struct stored_event) events;
 	ARRAY(int64_t) read; /* tail rows to delete */
 	ARRAY(struct group) groups;
+	struct number_map group_at; /* by process */
 	struct order *order, *scratch;
 	struct stored_event *block; /* BLOCK_EVENTS in order */
 	struct buf data;
@@ -47,6 +49,7 @@ static void seal_done(struct seal *seal)
 	ARRAY_DONE(&seal->events);
 	ARRAY_DONE(&seal->read);
 	ARRAY_DONE(&seal->groups);
+	number_map_done(&seal->group_at);
 	free(seal->order);
 	free(seal->scratch);
 	free(seal->block);
@@ -113,9 +116,12 @@ static int group_of(struct seal *seal, uint32_t process, uint32_t *last)
 {
 	if (*last < seal->groups.n && seal->groups.items[*last].process == process)
 		return 0;
-	for (*last = 0; *last < seal->groups.n; (*last)++)
-		if (seal->groups.items[*last].process == process)
-			return 0;
+	*last = number_map_get(&seal->group_at, process);
+	if (*last != NUMBER_NONE)
+		return 0;
+	*last = (uint32_t)seal->groups.n;
+	if (number_map_put(&seal->group_at, process, *last) < 0)
+		return -ENOMEM;
 	return ARRAY_PUSH(&seal->groups, ((struct group){ .process = process }));
 }
 

@@ -23,6 +23,7 @@
 #define BATCH_EVENTS 10000	    /* handed over at once */
 #define IDLE_NS (10 * NSEC_PER_SEC) /* between commits while nobody calls */
 #define RETRY_NS NSEC_PER_SEC
+#define SIZE_NS (10 * NSEC_PER_SEC) /* between two looks at how large the files are: as long as a tenth of a commit */
 /* An answer lacks its last second rather than being this late: the caller's thread has others to serve. */
 #define FLUSH_NS (3 * NSEC_PER_SEC)
 
@@ -53,6 +54,7 @@ struct store {
 	pthread_t thread;
 	struct writer writer;
 	struct known known;	      /* found at open: the loop's from then on */
+	uint64_t sized_ns;	      /* when the files were last measured */
 	uint64_t now_ns, now_unix_ns; /* when it was opened */
 	char why[WRITER_WHY_BYTES];
 };
@@ -104,7 +106,6 @@ static void state_fill(struct store *store, int r, uint64_t n_events)
 	else
 		store->state.problem[0] = '\0';
 	store->state.events += n_events;
-	store->state.bytes = place_bytes(&store->writer.place);
 	store->state.oldest_unix_ns = store->writer.oldest_unix_ns;
 	store->state.cpu_ns = thread_cpu_ns();
 }
@@ -159,9 +160,14 @@ static void batch_write(struct store *store)
 	} else {
 		(void)pthread_mutex_unlock(&store->lock);
 		r = writer_tidy(&store->writer);
+		if (r == -EBADMSG) /* what nobody has read since it was written */
+			r = writer_repair(&store->writer);
 		(void)pthread_mutex_lock(&store->lock);
 		store->state.oldest_unix_ns = store->writer.oldest_unix_ns;
-		store->state.bytes = place_bytes(&store->writer.place);
+		if (store->writer.now_ns - store->sized_ns >= SIZE_NS) {
+			store->state.bytes = place_bytes(&store->writer.place);
+			store->sized_ns = store->writer.now_ns;
+		}
 		store->state.cpu_ns = thread_cpu_ns();
 		if (r < 0)
 			describe(store, r, "tidy up");
@@ -178,8 +184,10 @@ static void *thread_main(void *data)
 
 	(void)pthread_mutex_lock(&store->lock);
 	store->result = r;
-	if (r == 0)
+	if (r == 0) {
 		state_fill(store, 0, 0);
+		store->state.bytes = place_bytes(&store->writer.place);
+	}
 	store->is_open = true;
 	(void)pthread_cond_broadcast(&store->done);
 	while (r == 0 && (!store->ends || store->handed)) {
@@ -348,6 +356,24 @@ void store_tick(struct store *store, const struct tick *tick)
 void store_finding(struct store *store, const struct finding *finding)
 {
 	intake_finding(&store->intake, finding);
+}
+
+void store_cost(struct store *store, const void *message, size_t n)
+{
+	struct buf *cost = &store->intake.batch->cost;
+
+	cost->n = 0;
+	(void)buf_append(cost, message, n); /* else what was said before stays */
+}
+
+void store_back_end(struct store *store, const char *name)
+{
+	store->intake.batch->back_end = name;
+}
+
+void store_gone(struct store *store, const struct process_identity *identity, uint64_t gone_ns)
+{
+	intake_gone(&store->intake, identity, gone_ns);
 }
 
 void store_gap(struct store *store, uint64_t from_ns, uint64_t to_ns, const char *reason, uint64_t count, uint32_t uid)

@@ -66,6 +66,12 @@ void store_call(struct store *store, const struct event *event);
 void store_tick(struct store *store, const struct tick *tick);
 /** store_finding() - as it is now; replaces what was kept under its id */
 void store_finding(struct store *store, const struct finding *finding);
+/** store_cost() - message ingero.v1.Cost, packed: what recording has cost up to now; kept with the next commit */
+void store_cost(struct store *store, const void *message, size_t n);
+/** store_back_end() - @name: static; what table session says from the next commit on */
+void store_back_end(struct store *store, const char *name);
+/** store_gone() - a process has ended, in a second that no tick tells of; of unknown ones nothing is noted */
+void store_gone(struct store *store, const struct process_identity *identity, uint64_t gone_ns);
 /** store_gap() - @reason: as table gap says; @uid: UINT32_MAX: concerns everybody */
 void store_gap(struct store *store, uint64_t from_ns, uint64_t to_ns, const char *reason, uint64_t count, uint32_t uid);
 

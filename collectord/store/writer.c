@@ -136,29 +136,32 @@ static int put_clocks(struct writer *writer)
 	return r;
 }
 
+int writer_put_process(struct writer *writer, const struct batch_process *p)
+{
+	sqlite3_stmt *s = db_statement(&writer->db, DB_PUT_PROCESS);
+
+	(void)sqlite3_bind_int64(s, 1, p->id);
+	(void)sqlite3_bind_int64(s, 2, writer->boot);
+	(void)sqlite3_bind_int64(s, 3, p->identity.tgid);
+	(void)sqlite3_bind_int64(s, 4, (int64_t)p->identity.start_boot_ns);
+	(void)sqlite3_bind_int64(s, 5, (int64_t)p->identity.start_unix_ns);
+	(void)sqlite3_bind_int64(s, 6, p->identity.exec_gen);
+	(void)sqlite3_bind_int64(s, 7, p->identity.uid);
+	(void)sqlite3_bind_int64(s, 8, p->identity.flags);
+	(void)sqlite3_bind_text(s, 9, p->identity.comm, (int)strnlen(p->identity.comm, RECORD_COMM_BYTES),
+				SQLITE_STATIC);
+	(void)sqlite3_bind_int64(s, 10, (int64_t)p->first_ns);
+	if (p->gone_ns)
+		(void)sqlite3_bind_int64(s, 11, (int64_t)p->gone_ns);
+	return db_run(&writer->db, s);
+}
+
 static int put_processes(struct writer *writer)
 {
 	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < writer->batch->processes.n; i++) {
-		const struct batch_process *p = &writer->batch->processes.items[i];
-		sqlite3_stmt *s = db_statement(&writer->db, DB_PUT_PROCESS);
-
-		(void)sqlite3_bind_int64(s, 1, p->id);
-		(void)sqlite3_bind_int64(s, 2, writer->boot);
-		(void)sqlite3_bind_int64(s, 3, p->identity.tgid);
-		(void)sqlite3_bind_int64(s, 4, (int64_t)p->identity.start_boot_ns);
-		(void)sqlite3_bind_int64(s, 5, (int64_t)p->identity.start_unix_ns);
-		(void)sqlite3_bind_int64(s, 6, p->identity.exec_gen);
-		(void)sqlite3_bind_int64(s, 7, p->identity.uid);
-		(void)sqlite3_bind_int64(s, 8, p->identity.flags);
-		(void)sqlite3_bind_text(s, 9, p->identity.comm, (int)strnlen(p->identity.comm, RECORD_COMM_BYTES),
-					SQLITE_STATIC);
-		(void)sqlite3_bind_int64(s, 10, (int64_t)p->first_ns);
-		if (p->gone_ns)
-			(void)sqlite3_bind_int64(s, 11, (int64_t)p->gone_ns);
-		r = db_run(&writer->db, s);
-	}
+	for (size_t i = 0; r == 0 && i < writer->batch->processes.n; i++)
+		r = writer_put_process(writer, &writer->batch->processes.items[i]);
 	return r;
 }
 
@@ -185,24 +188,46 @@ static int put_tails(struct writer *writer)
 	return r;
 }
 
+static int parts_delete(struct writer *writer, int64_t boot, const struct bucket_row *row)
+{
+	sqlite3_stmt *s = db_statement(&writer->db, DB_DELETE_PARTS);
+
+	(void)sqlite3_bind_int64(s, 1, bucket_level_s[BUCKET_PARTS]);
+	(void)sqlite3_bind_int64(s, 2, row->uid);
+	(void)sqlite3_bind_int64(s, 3, boot);
+	(void)sqlite3_bind_int64(s, 4, (int64_t)row->t0_ns);
+	(void)sqlite3_bind_int64(s, 5, (int64_t)row->t1_ns);
+	return db_run(&writer->db, s);
+}
+
+int writer_put_figures(struct writer *writer, int64_t boot, struct bucket_row *row)
+{
+	sqlite3_stmt *s = db_statement(&writer->db, DB_PUT_FIGURES);
+	int r;
+
+	if (!row->id)
+		row->id = writer->next_figures++;
+	(void)sqlite3_bind_int64(s, 1, row->id);
+	(void)sqlite3_bind_int64(s, 2, row->level_s);
+	(void)sqlite3_bind_int64(s, 3, row->uid);
+	(void)sqlite3_bind_int64(s, 4, boot);
+	(void)sqlite3_bind_int64(s, 5, (int64_t)row->t0_ns);
+	(void)sqlite3_bind_int64(s, 6, (int64_t)row->t1_ns);
+	(void)sqlite3_bind_int64(s, 7, row->n);
+	(void)sqlite3_bind_int64(s, 8, row->crc);
+	(void)sqlite3_bind_blob64(s, 9, row->data.data, row->data.n, SQLITE_STATIC);
+	r = db_run(&writer->db, s);
+	if (r == 0 && row->level_s == bucket_level_s[BUCKET_PARTS + 1])
+		r = parts_delete(writer, boot, row);
+	return r;
+}
+
 static int put_figures(struct writer *writer)
 {
 	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < writer->buckets.rows.n; i++) {
-		const struct bucket_row *row = &writer->buckets.rows.items[i];
-		sqlite3_stmt *s = db_statement(&writer->db, DB_PUT_FIGURES);
-
-		(void)sqlite3_bind_int64(s, 1, row->level_s);
-		(void)sqlite3_bind_int64(s, 2, row->uid);
-		(void)sqlite3_bind_int64(s, 3, writer->boot);
-		(void)sqlite3_bind_int64(s, 4, (int64_t)row->t0_ns);
-		(void)sqlite3_bind_int64(s, 5, (int64_t)row->t1_ns);
-		(void)sqlite3_bind_int64(s, 6, row->n);
-		(void)sqlite3_bind_int64(s, 7, row->crc);
-		(void)sqlite3_bind_blob64(s, 8, row->data.data, row->data.n, SQLITE_STATIC);
-		r = db_run(&writer->db, s);
-	}
+	for (size_t i = 0; r == 0 && i < writer->buckets.rows.n; i++)
+		r = writer_put_figures(writer, writer->boot, &writer->buckets.rows.items[i]);
 	return r;
 }
 
@@ -293,6 +318,28 @@ static int put_session(struct writer *writer, enum db_statement which)
 	return db_run(&writer->db, s);
 }
 
+static int put_cost(struct writer *writer)
+{
+	sqlite3_stmt *s = db_statement(&writer->db, DB_COST_SESSION);
+
+	if (!writer->batch->cost.n)
+		return 0;
+	(void)sqlite3_bind_int64(s, 1, writer->session);
+	(void)sqlite3_bind_blob64(s, 2, writer->batch->cost.data, writer->batch->cost.n, SQLITE_STATIC);
+	return db_run(&writer->db, s);
+}
+
+static int put_back_end(struct writer *writer)
+{
+	sqlite3_stmt *s = db_statement(&writer->db, DB_BACK_END_SESSION);
+
+	if (!writer->batch->back_end)
+		return 0;
+	(void)sqlite3_bind_int64(s, 1, writer->session);
+	(void)sqlite3_bind_text(s, 2, writer->batch->back_end, -1, SQLITE_STATIC);
+	return db_run(&writer->db, s);
+}
+
 static void written(struct writer *writer)
 {
 	for (size_t i = 0; writer->batch && i < writer->batch->tails.n; i++) {
@@ -305,6 +352,8 @@ static void written(struct writer *writer)
 		if (t->n && !writer->tail_since_ns)
 			writer->tail_since_ns = writer->now_ns;
 	}
+	for (size_t i = 0; writer->batch && i < writer->batch->processes.n; i++)
+		names_set(&writer->names, &writer->batch->processes.items[i]);
 	batch_free(writer->batch);
 	writer->batch = NULL;
 	buckets_written(&writer->buckets);
@@ -317,16 +366,16 @@ static void written(struct writer *writer)
 
 int writer_write(struct writer *writer)
 {
-	int r = buckets_pack(&writer->buckets);
+	int r = db_begin(&writer->db);
 
-	if (r == 0)
-		r = db_begin(&writer->db);
 	if (r == 0 && writer->batch) {
 		r = put_clocks(writer);
 		r = r ? r : put_processes(writer);
 		r = r ? r : put_tails(writer);
 		r = r ? r : put_findings(writer);
 		r = r ? r : put_samples(writer);
+		r = r ? r : put_cost(writer);
+		r = r ? r : put_back_end(writer);
 	}
 	r = r ? r : put_figures(writer);
 	r = r ? r : put_gaps(writer);
@@ -409,6 +458,7 @@ int writer_close(struct writer *writer)
 	ARRAY_DONE(&writer->gaps);
 	ARRAY_DONE(&writer->retention_gaps);
 	ARRAY_DONE(&writer->owners);
+	names_done(&writer->names);
 	block_encoder_free(writer->encoder);
 	db_close(&writer->db);
 	place_close(&writer->place);

@@ -13,9 +13,10 @@
 
 #include "store/batch.h"
 #include "store/buckets.h"
-#include "store/codec.h"
+#include "store/codec/codec.h"
 #include "store/db.h"
 #include "store/known.h"
+#include "store/names.h"
 #include "store/place.h"
 #include "store/store.h"
 
@@ -44,7 +45,7 @@ struct writer {
 	struct store_options options; /* borrowed texts */
 	int64_t boot;
 	int64_t session;
-	int64_t next_tail, next_block, next_gap;
+	int64_t next_tail, next_block, next_gap, next_figures;
 	uint64_t now_ns; /* of the last batch */
 	uint64_t now_unix_ns;
 	struct batch *batch; /* taken, not yet committed; owned */
@@ -53,6 +54,7 @@ struct writer {
 	ARRAY(struct writer_gap) gaps;
 	ARRAY(struct writer_gap) retention_gaps; /* how far blocks were deleted, by owner and boot */
 	ARRAY(struct writer_owner) owners;
+	struct names names; /* of this boot's processes */
 	struct block_encoder *encoder;
 	uint64_t tail_events;
 	uint64_t tail_since_ns;	       /* 0: the tail is empty */
@@ -93,8 +95,16 @@ int writer_close(struct writer *writer);
 
 /** writer_owner() - Return: borrowed until the next one, NULL without memory */
 struct writer_owner *writer_owner(struct writer *writer, uint32_t uid);
+/** writer_put_process() - one row within the running transaction. Return: 0 or -errno */
+int writer_put_process(struct writer *writer, const struct batch_process *process);
 /** writer_put_gap() - one row within the running transaction. Return: 0 or -errno */
 int writer_put_gap(struct writer *writer, int64_t id, int64_t boot, const struct batch_gap *gap);
+/**
+ * writer_put_figures() - one row within the running transaction; a sum goes into the place of its parts
+ * @row: gets its number
+ * Return: 0 or -errno
+ */
+int writer_put_figures(struct writer *writer, int64_t boot, struct bucket_row *row);
 /** writer_unix_ns() - by the file's clock rows. Return: 0, or -errno (-ENODATA: none of that boot) */
 int writer_unix_ns(struct writer *writer, int64_t boot, uint64_t mono_ns, uint64_t *ret_unix_ns);
 /** writer_find_oldest() - how far back events go. Return: 0 or -errno */
@@ -127,6 +137,8 @@ int retention_delete_some(struct writer *writer, int n);
 
 /** recover_previous() - sessions that ended without saying so, tails, figures. Return: 0 or -errno */
 int recover_previous(struct writer *writer);
+/** recover_gone() - processes that ended meanwhile, within the running transaction. Return: 0 or -errno */
+int recover_gone(struct writer *writer);
 /** scrub_some() - verify checksums of some blocks. Return: 0 or -errno */
 int scrub_some(struct writer *writer);
 /** salvage_heads() - headers of blocks of which only the contents are left, within the running transaction. Return: 0

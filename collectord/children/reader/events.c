@@ -10,20 +10,27 @@
 #include "children/reader/job.h"
 #include "children/reader/message.h"
 #include "children/reader/newest.h"
+#include "events/op.h"
 #include "ingero/v1/ingero.pb-c.h"
-#include "store/read_order.h"
+#include "store/read/order.h"
 
 #define LIMIT_DEFAULT 10000
-#define LIMIT_MAX 10000000 /* eight bytes each are held to find where they begin */
-#define BATCH_EVENTS 400   /* of one message: at about 250 bytes each, beyond what one socket message holds */
-#define OPS_MAX 64	   /* sources that have an operation of one name */
+#define LIMIT_MAX 10000000
+#define BATCH_EVENTS 400 /* of one message: at about 250 bytes each, beyond what one socket message holds */
+#define HELD_MAX 10000	 /* calls, 250 bytes each: more are gone through twice instead */
+#define OPS_MAX 64	 /* sources that have an operation of one name */
+
+/* A call by itself: what it was read from is gone when it is sent. */
+struct held {
+	struct stored_event stored;
+	struct read_event event;
+};
 
 struct events {
 	struct reader_job *job;
 	const Ingero__V1__EventsRequest *request;
 	struct read_filter filter;
 	uint32_t ops[OPS_MAX];
-	uint64_t surplus; /* oldest ones to leave out */
 	uint64_t matched;
 	struct arena arena;
 	Ingero__V1__Event *batch[BATCH_EVENTS];
@@ -54,27 +61,80 @@ static int batch_add(struct events *e, const struct read_event *event)
 	return e->n_batch == BATCH_EVENTS ? batch_send(e, NULL) : 0;
 }
 
-static int events_send(struct events *e)
+/* typedef: Return: 0, or -errno */
+typedef int (*call_func)(struct events *e, const struct read_event *event, void *data);
+
+/* Each call of the filter in order, `most` at most. Return: 0 or -errno */
+static int calls_walk(struct events *e, uint64_t most, call_func func, void *data)
 {
 	struct read_order *order = NULL;
 	struct read_event event;
 	int r = read_order_open(e->job->reader, &e->filter, &order);
 
-	while (r == 0) {
+	for (uint64_t n = 0; r == 0 && n < most;) {
 		r = read_order_next(order, &event);
 		if (r == 0)
 			break;
-		if (r == 1 && e->surplus) {
-			e->surplus--;
-			r = 0;
-		} else if (r == 1) {
-			r = batch_add(e, &event);
-		} else if (r == -EAGAIN) {
+		if (r == -EAGAIN) {
 			r = reader_is_late(e->job) ? -ETIME : 0;
+		} else if (r == 1) {
+			n++;
+			r = func(e, &event, data);
 		}
 	}
 	read_order_close(order);
 	return r;
+}
+
+static int call_hold(struct events *e, const struct read_event *event, void *data)
+{
+	struct held **next = data;
+
+	(void)e;
+	(*next)->stored = *event->event;
+	(*next)->event = *event;
+	(*next)++;
+	return 0;
+}
+
+/* The newest are the first that are found, and the last that are sent. */
+static int newest_send(struct events *e, uint64_t limit)
+{
+	CLEANUP(freep) struct held *held = calloc(limit, sizeof(*held));
+	struct held *next = held;
+	int r;
+
+	if (!held)
+		return -ENOMEM;
+	e->filter.newest_first = true;
+	r = calls_walk(e, limit, call_hold, &next);
+	while (r == 0 && next-- > held) {
+		next->event.event = &next->stored;
+		r = batch_add(e, &next->event);
+	}
+	return r;
+}
+
+static int call_send(struct events *e, const struct read_event *event, void *data)
+{
+	uint64_t *surplus = data; /* oldest ones to leave out */
+
+	if (!*surplus)
+		return batch_add(e, event);
+	--*surplus;
+	return 0;
+}
+
+static int events_send(struct events *e, uint64_t limit)
+{
+	uint64_t surplus = 0;
+	int r = 0;
+
+	if (limit <= HELD_MAX)
+		return newest_send(e, MIN(limit, e->matched + 1));
+	if (e->matched > limit)
+		r = reader_newest(e->job, &e->filter, limit, &e->filter.since, &surplus);
+	return r ? r : calls_walk(e, UINT64_MAX, call_send, &surplus);
 }
 
 /* ---- the end ---- */
@@ -99,42 +159,109 @@ static int gap_add(const Ingero__V1__Gap *gap, void *data)
 
 static bool is_wanted_op(const struct events *e, const struct read_op *op)
 {
+	const struct op *known = op && op->id < OP_ID_MAX ? op_get(op->id) : NULL;
+
 	for (size_t i = 0; i < e->filter.n_ops; i++)
 		if (op && op->id == e->filter.ops[i])
 			return true;
-	return !e->filter.ops;
+	/* What is never kept one by one would not match whatever was asked for. */
+	return !e->filter.ops && !(known && known->flags & OP_FIGURES);
+}
+
+/* What was counted: the sums of figures alone, which is a tenth of adding their histograms up. */
+struct counted {
+	const struct events *e;
+	Ingero__V1__Window window;
+	uint64_t n;		   /* of the operations that were asked for */
+	ARRAY(uint32_t) processes; /* rows; the first n_once are ascending, each once */
+	size_t n_once;
+};
+
+static int number_compare(const void *a, const void *b)
+{
+	const uint32_t *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+static void processes_once(struct counted *counted)
+{
+	uint32_t *ids = counted->processes.items;
+	size_t n = 0;
+
+	if (counted->processes.n)
+		qsort(ids, counted->processes.n, sizeof(*ids), number_compare);
+	for (size_t i = 0; i < counted->processes.n; i++)
+		if (!n || ids[i] != ids[n - 1])
+			ids[n++] = ids[i];
+	counted->processes.n = counted->n_once = n;
+}
+
+/* Sorted now and then, so that memory and time are those of processes, not of rows. */
+static int process_count(struct counted *counted, uint32_t id)
+{
+	if (counted->processes.n > 2 * counted->n_once + 4096)
+		processes_once(counted);
+	return ARRAY_PUSH(&counted->processes, id);
+}
+
+static bool is_wanted_pid(const struct read_filter *f, uint32_t pid)
+{
+	for (size_t i = 0; i < f->n_pids; i++)
+		if (f->pids[i] == pid)
+			return true;
+	return !f->pids;
+}
+
+static int bucket_count(const struct read_bucket *bucket, void *data)
+{
+	struct counted *counted = data;
+	Ingero__V1__Window *window = &counted->window;
+	const struct read_process *last = NULL;
+	int r = 0;
+
+	for (size_t i = 0; i < bucket->n_figures && r == 0; i++) {
+		const struct read_figures *f = &bucket->figures[i];
+		uint64_t n = op_figures_count(&f->figures);
+
+		if (!is_wanted_pid(&counted->e->filter, f->process->pid))
+			continue;
+		if (is_wanted_op(counted->e, f->op))
+			counted->n += n;
+		if (!read_op_is_call(f->op))
+			continue;
+		window->calls += n;
+		if (f->process != last)
+			r = process_count(counted, f->process->id);
+		last = f->process;
+	}
+	if (!window->to_unix_ns || bucket->from_unix_ns < window->from_unix_ns)
+		window->from_unix_ns = bucket->from_unix_ns;
+	window->to_unix_ns = MAX(window->to_unix_ns, bucket->to_unix_ns);
+	return r;
 }
 
 static int events_end(struct events *e)
 {
-	CLEANUP(read_window_done) struct read_window window = { .from_unix_ns = 0 };
+	struct counted counted = { .e = e, .window = INGERO__V1__WINDOW__INIT };
+	uint64_t from = e->request->span ? e->request->span->from_unix_ns : 0;
+	uint64_t to = e->request->span ? e->request->span->to_unix_ns : 0;
 	Ingero__V1__EventsEnd end = INGERO__V1__EVENTS_END__INIT;
-	Ingero__V1__Window about = INGERO__V1__WINDOW__INIT;
 	Ingero__V1__Lost lost = INGERO__V1__LOST__INIT;
 	struct gap_list list = { .arena = &e->arena, .end = &end };
-	int r;
+	int r = store_reader_sums(e->job->reader, from, to, bucket_count, &counted);
 
-	r = store_reader_window(e->job->reader, e->request->span ? e->request->span->from_unix_ns : 0,
-				e->request->span ? e->request->span->to_unix_ns : 0, e->filter.pids, e->filter.n_pids,
-				&window);
+	processes_once(&counted);
+	counted.window.processes = (uint32_t)counted.processes.n;
+	counted.window.events = e->matched;
+	ARRAY_DONE(&counted.processes);
 	if (r)
 		return r;
-	for (size_t i = 0; i < window.figures.n; i++) {
-		uint64_t n = op_figures_count(&window.figures.items[i].figures);
-
-		about.calls += n;
-		about.processes += i == 0 || window.figures.items[i].process != window.figures.items[i - 1].process;
-		if (is_wanted_op(e, window.figures.items[i].op))
-			end.counted += n;
-	}
-	about.from_unix_ns = window.from_unix_ns;
-	about.to_unix_ns = window.to_unix_ns;
-	about.events = e->matched;
+	end.counted = counted.n;
 	end.matched = e->matched;
-	end.window = &about;
+	end.window = &counted.window;
 	end.lost = &lost;
-	r = store_reader_gaps(e->job->reader, e->request->span ? e->request->span->from_unix_ns : 0,
-			      e->request->span ? e->request->span->to_unix_ns : 0, gap_add, &list);
+	r = store_reader_gaps(e->job->reader, from, to, gap_add, &list);
 	end.gaps = list.gaps.items;
 	end.n_gaps = list.gaps.n;
 	if (r == 0)
@@ -178,7 +305,7 @@ static int filter_set(struct events *e)
 int reader_events(struct reader_job *job)
 {
 	struct events *e = calloc(1, sizeof(*e));
-	uint64_t limit, from = 0;
+	uint64_t limit;
 	int r;
 
 	if (!e)
@@ -192,12 +319,8 @@ int reader_events(struct reader_job *job)
 
 	limit = e->request->limit ? e->request->limit : LIMIT_DEFAULT;
 	r = store_reader_count(job->reader, &e->filter, &e->matched);
-	if (r == 0 && e->matched > limit)
-		r = reader_newest(job, &e->filter, limit, &from, &e->surplus);
-	if (from)
-		e->filter.from_unix_ns = from;
 	if (r == 0)
-		r = events_send(e);
+		r = events_send(e, limit);
 	if (r == 0)
 		r = events_end(e);
 	return r ? reader_fail_errno(job, r) : 0;

@@ -24,9 +24,6 @@
 #define BEHIND_MAX 20
 #define SESSIONS_MAX 100
 #define LAST_CALLS_MAX 10000000
-/* A recorder commits once a second, or every ten when nobody calls: one that did so lately goes on. Guess: revisit on
- * slow disks. */
-#define RECORDING_NS (15 * NSEC_PER_SEC)
 
 struct explain {
 	struct reader_job *job;
@@ -39,6 +36,7 @@ struct explain {
 	Ingero__V1__Window window;
 	Ingero__V1__Lost lost;
 	Ingero__V1__SystemSample peak;
+	Ingero__V1__Cost cost;
 	ARRAY(Ingero__V1__Gap *) gaps;
 	ARRAY(Ingero__V1__Session *) sessions;
 	struct findings findings;
@@ -61,8 +59,10 @@ static int operations_set(struct explain *e, const struct read_window *window)
 
 	if (!order)
 		return -ENOMEM;
-	for (size_t i = 0; i < n; i++)
-		order[i] = &window->figures.items[i];
+	n = 0;
+	for (size_t i = 0; i < window->figures.n; i++)
+		if (e->request->per_process || read_op_is_call(window->figures.items[i].op))
+			order[n++] = &window->figures.items[i];
 	qsort(order, n, sizeof(*order), compare_total);
 
 	n = MIN(n, most);
@@ -117,6 +117,37 @@ static int behind_set(struct explain *e, const struct read_window *window)
 	return e->reply.behind ? 0 : -ENOMEM;
 }
 
+struct host_ops {
+	uint32_t ids[OP_ID_MAX];
+	size_t n;
+};
+
+static int host_op_add(const struct read_op *op, void *data)
+{
+	struct host_ops *ops = data;
+
+	if (!read_op_is_call(op) && ops->n < ARRAY_SIZE(ops->ids))
+		ops->ids[ops->n++] = op->id;
+	return 0;
+}
+
+/* All that is kept, less the few events of the host: blocks say by their headers whether they have any. */
+static int calls_kept(struct store_reader *reader, struct read_filter *filter, uint64_t *ret_n)
+{
+	struct host_ops host = { .n = 0 };
+	uint64_t n_all = 0, n_host = 0;
+	int r = store_reader_count(reader, filter, &n_all);
+
+	if (r == 0)
+		r = store_reader_ops(reader, host_op_add, &host);
+	filter->ops = host.ids;
+	filter->n_ops = host.n;
+	if (r == 0 && host.n)
+		r = store_reader_count(reader, filter, &n_host);
+	*ret_n = n_all - n_host;
+	return r;
+}
+
 static int window_set(struct explain *e, const struct read_window *window)
 {
 	struct read_filter filter = {
@@ -125,13 +156,9 @@ static int window_set(struct explain *e, const struct read_window *window)
 
 	e->window.from_unix_ns = window->from_unix_ns;
 	e->window.to_unix_ns = window->to_unix_ns;
-	for (size_t i = 0; i < window->figures.n; i++) {
-		e->window.calls += op_figures_count(&window->figures.items[i].figures);
-		e->window.processes +=
-			i == 0 || window->figures.items[i].process != window->figures.items[i - 1].process;
-	}
+	reader_calls_count(window, &e->window);
 	e->reply.window = &e->window;
-	return store_reader_count(e->job->reader, &filter, &e->window.events);
+	return calls_kept(e->job->reader, &filter, &e->window.events);
 }
 
 static int figures_set(struct explain *e)
@@ -214,8 +241,20 @@ static int is_recording_set(struct explain *e)
 	if (e->to_unix_ns && e->to_unix_ns < e->job->now_unix_ns)
 		return 0;
 	r = store_reader_seen(e->job->reader, &seen);
-	e->reply.is_recording = r == 0 && seen && seen + RECORDING_NS >= e->job->now_unix_ns;
+	e->reply.is_recording = r == 0 && seen && e->job->is_recorded;
 	return r;
+}
+
+static int cost_set(struct explain *e)
+{
+	int r;
+
+	if (e->job->has_cost)
+		return 0;
+	r = store_reader_cost(e->job->reader, e->from_unix_ns, e->to_unix_ns, &e->cost);
+	if (r > 0)
+		e->reply.cost = &e->cost;
+	return MIN(r, 0);
 }
 
 static int surroundings_set(struct explain *e)
@@ -230,6 +269,8 @@ static int surroundings_set(struct explain *e)
 		r = store_reader_gaps(reader, e->from_unix_ns, e->to_unix_ns, gap_add, e);
 	if (r == 0)
 		r = is_recording_set(e);
+	if (r == 0)
+		r = cost_set(e);
 	e->reply.lost = &e->lost;
 	e->reply.gaps = e->gaps.items;
 	e->reply.n_gaps = e->gaps.n;
@@ -320,8 +361,9 @@ static int finding_find(struct explain *e, const char *id)
 
 static int last_calls_set(struct explain *e)
 {
-	struct read_filter filter = { .pids = e->pids, .n_pids = e->n_pids };
+	struct read_filter filter = { .pids = e->pids, .n_pids = e->n_pids, .by_wall_clock = true };
 	uint64_t matched = 0, surplus, n = e->request->last_calls;
+	struct read_time since = { .boot = 0 };
 	int r;
 
 	if (n > LAST_CALLS_MAX)
@@ -329,7 +371,8 @@ static int last_calls_set(struct explain *e)
 				   LAST_CALLS_MAX);
 	r = store_reader_count(e->job->reader, &filter, &matched);
 	if (r == 0 && matched > n)
-		r = reader_newest(e->job, &filter, n, &e->from_unix_ns, &surplus);
+		r = reader_newest(e->job, &filter, n, &since, &surplus);
+	e->from_unix_ns = since.ns;
 	return r;
 }
 
@@ -388,7 +431,8 @@ int reader_explain(struct reader_job *job)
 			       .reply = INGERO__V1__EXPLAIN_REPLY__INIT,
 			       .window = INGERO__V1__WINDOW__INIT,
 			       .lost = INGERO__V1__LOST__INIT,
-			       .peak = INGERO__V1__SYSTEM_SAMPLE__INIT };
+			       .peak = INGERO__V1__SYSTEM_SAMPLE__INIT,
+			       .cost = INGERO__V1__COST__INIT };
 	e->request = ingero__v1__explain_request__unpack(NULL, job->request_bytes, job->request);
 	if (!e->request)
 		return reader_fail(CALL_ERROR_PROTOCOL, "this is no question about findings");

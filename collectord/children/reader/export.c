@@ -3,7 +3,7 @@
  * Method Export: the caller's rows as a file of another format, made in a nameless file and
  * sent in pieces.
  */
-#include "store/export.h"
+#include "store/export/export.h"
 
 #include <errno.h>
 #include <sqlite3.h>

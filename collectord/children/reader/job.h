@@ -13,7 +13,7 @@
 #include "base/buf.h"
 #include "children/reader.h"
 #include "proto/frame.h" /* enum call_error */
-#include "store/read.h"
+#include "store/read/read.h"
 
 struct sqlite3;
 
@@ -21,6 +21,8 @@ struct reader_job {
 	struct sqlite3 *db;	     /* the file's, read-only, in one transaction from before the seal */
 	struct store_reader *reader; /* bound to the caller */
 	struct read_scope scope;
+	bool is_recorded; /* a recorder has the file, just now */
+	bool has_cost;	  /* what recording costs is in the answer already */
 	uint64_t now_unix_ns;
 	uint64_t limit_ns;
 	uint64_t deadline_ns; /* monotonic; moves with the time in which nobody reads */

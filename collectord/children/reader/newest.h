@@ -7,14 +7,15 @@
 #include <stdint.h>
 
 struct read_filter;
+struct read_time;
 struct reader_job;
 
 /**
- * reader_newest() - start of the n-th newest call that matches
- * @n:           at least 1, and no more than match: eight bytes are held for each
- * @ret_unix_ns: 0 when there are fewer after all
- * @ret_surplus: how many of those that start at this very moment are beyond the n
+ * reader_newest() - where the n-th newest call that matches stands, in the order that the filter asks for
+ * @n:           at least 1
+ * @ret_since:   0 when there are fewer after all
+ * @ret_surplus: how many of those that stand at this very moment are beyond the n
  * Return: 0, -ETIME or -errno
  */
-int reader_newest(struct reader_job *job, const struct read_filter *filter, uint64_t n, uint64_t *ret_unix_ns,
+int reader_newest(struct reader_job *job, const struct read_filter *filter, uint64_t n, struct read_time *ret_since,
 		  uint64_t *ret_surplus);

@@ -11,7 +11,8 @@
 #include "children/reader/job.h"
 #include "children/reader/tables.h"
 #include "events/call_id.h"
-#include "store/read_order.h"
+#include "events/event.h"
+#include "store/read/order.h"
 
 enum column {
 	COLUMN_ID,
@@ -117,6 +118,7 @@ static int events_start(struct table_cursor *c)
 		.has_uid = limits->has_uid,
 		.uid = limits->uid,
 		.columns = c->need,
+		.by_wall_clock = true, /* which is what the column says */
 		.newest_first = c->order == ORDER_DESCENDING,
 	};
 	if (limits->has_pid) {
@@ -184,15 +186,14 @@ static void result_id(const struct read_event *e, sqlite3_context *result)
 
 static void result_reasons(uint8_t reason, sqlite3_context *result)
 {
-	static const char *const names[] = { "slow", "error", "sync", "alloc", "sample", "all" };
 	char text[64] = "";
 
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+	for (size_t i = 0; i < EVENT_REASONS; i++) {
 		if (!(reason & 1u << i))
 			continue;
 		if (text[0])
 			strcat(text, " ");
-		strcat(text, names[i]);
+		strcat(text, event_reason_names[i]);
 	}
 	table_result_text(result, text);
 }

@@ -251,7 +251,8 @@ enum aggregates_column {
 
 static const struct table_column aggregates_columns[] = {
 	[AGGREGATES_BUCKET] =
-		COLUMN("bucket", "INTEGER", "where it begins, ns since 1970; 10 s, a minute or an hour long",
+		COLUMN("bucket", "INTEGER",
+		       "where it begins, ns since 1970; 10 s, a minute or an hour long; of the last 10 s, a second",
 		       .push = PUSH_TIME),
 	[AGGREGATES_SOURCE] = COLUMN("source", "INTEGER", "sources.id", .push = PUSH_SOURCE),
 	[AGGREGATES_OP] = COLUMN("op", "INTEGER", "ops.op_id, together with source", .push = PUSH_OP),

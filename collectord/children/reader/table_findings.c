@@ -10,7 +10,7 @@
 #include "base/cleanup.h"
 #include "children/reader/job.h"
 #include "children/reader/table_list.h"
-#include "store/export_tables.h"
+#include "store/export/tables.h"
 
 struct finding_list {
 	struct table_cursor *cursor;

@@ -11,7 +11,7 @@
 #include "base/cleanup.h"
 #include "children/reader/job.h"
 #include "children/reader/table_list.h"
-#include "store/export_tables.h"
+#include "store/export/tables.h"
 
 #define MIB (1024.0 * 1024.0)
 

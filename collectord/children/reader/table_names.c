@@ -10,7 +10,7 @@
 #include "base/cleanup.h"
 #include "children/reader/job.h"
 #include "children/reader/table_list.h"
-#include "store/ingero_names.h"
+#include "store/foreign/ingero_names.h"
 
 /* ---- sources ---- */
 
@@ -114,7 +114,8 @@ static const struct table_column processes_columns[] = {
 	COLUMN("uid", "INTEGER", "owner", .push = PUSH_UID),
 	COLUMN("name", "TEXT", "of the process"),
 	COLUMN("seen_at", "INTEGER", "its first call, ns since 1970"),
-	COLUMN("gone_at", "INTEGER", "ns since 1970; NULL: not seen to end"),
+	COLUMN("gone_at", "INTEGER",
+	       "ns since 1970; NULL: not seen to end; of one that ended while nobody recorded: when somebody last did"),
 };
 
 struct process_list {

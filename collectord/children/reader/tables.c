@@ -13,7 +13,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "children/reader/job.h"
-#include "store/ingero_names.h"
+#include "store/foreign/ingero_names.h"
 
 #define OWN_OP_BASE 1000 /* numbers of operations that Ingero has none for, as in an exported file */
 

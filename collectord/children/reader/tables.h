@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 #include "base/array.h"
-#include "store/read.h"
+#include "store/read/read.h"
 
 struct reader_job;
 struct table_cursor;

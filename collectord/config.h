@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Options: the file first, the command line over it. config.def has them all.
+ *
+ * The file belongs to root, or to whoever runs the daemon: nobody else's is read by a
+ * daemon that holds privilege. What is wrong is one sentence that names the place, the
+ * thing and the way out.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+
+#define CONFIG_PATH "/etc/ingero/ingero.yaml"
+#define CONFIG_FILE_BYTES 65536 /* most that a file may have */
+#define CONFIG_ERROR_BYTES 512
+#define CONFIG_CHOICES_MAX 8
+
+enum config_kind {
+	CONFIG_KIND_FLAG,     /* no value on the command line */
+	CONFIG_KIND_TEXT,     /* as it was written, but not empty */
+	CONFIG_KIND_CHOICE,   /* one of .choices */
+	CONFIG_KIND_NUMBER,   /* .number */
+	CONFIG_KIND_SIZE,     /* .number, bytes */
+	CONFIG_KIND_DURATION, /* .number, nanoseconds */
+	CONFIG_KIND_WHOM,     /* everyone, nobody, auto, or names and numbers of users with commas between */
+};
+
+struct config_option {
+	const char *key;    /* in the file, "section.name"; NULL: the command line alone */
+	const char *option; /* on the command line, without dashes */
+	enum config_kind kind;
+	const char *value;   /* what --help calls the value */
+	const char *initial; /* NULL: absent */
+	const char *example; /* of a right value, for refusals */
+	uint64_t min, max;   /* of numbers; max 0: no limit */
+	bool zero_is_none;   /* 0 is right, too, whatever the least is */
+	bool is_power_of_two;
+	bool is_live; /* a reload takes it; others wait for the next start */
+	const char *choices[CONFIG_CHOICES_MAX];
+	const char *help; /* without the final stop */
+};
+
+enum config_id {
+#define OPTION(id, ...) CONFIG_##id,
+#include "config.def"
+	CONFIG_COUNT
+};
+
+enum config_origin { CONFIG_FROM_DEFAULT, CONFIG_FROM_FILE, CONFIG_FROM_COMMAND_LINE };
+
+struct config_value {
+	char *text; /* owned; NULL: absent */
+	uint64_t number;
+	enum config_origin origin;
+	unsigned int line; /* in the file; 0: not from there */
+};
+
+struct config {
+	struct config_value values[CONFIG_COUNT];
+};
+
+/* Where in a file something is, from 1 on; bytes. */
+struct config_place {
+	const char *file;
+	unsigned int line;
+	unsigned int column;
+};
+
+/** config_init() - every option as it is when nobody says otherwise. Return: 0 or -ENOMEM */
+int config_init(struct config *config);
+void config_done(struct config *config);
+
+const struct config_option *config_option_get(size_t id);
+/** config_text() - value as it was written, NULL when absent; a flag that is given is "yes" */
+const char *config_text(const struct config *config, enum config_id id);
+/** config_number() - of NUMBER, SIZE, DURATION */
+uint64_t config_number(const struct config *config, enum config_id id);
+bool config_is_given(const struct config *config, enum config_id id);
+
+/**
+ * config_set() - one value; a later origin wins whichever comes first
+ * @place: in the file; NULL: on the command line
+ * @error: CONFIG_ERROR_BYTES, one sentence on failure
+ * Return: 0, -EINVAL, -ENOMEM
+ */
+int config_set(struct config *config, enum config_id id, const char *text, const struct config_place *place,
+	       char *error);
+/** config_read_line() - the command line. Return: 0, -EINVAL with the sentence, -ENOMEM */
+int config_read_line(struct config *config, int argc, char *const *argv, char *error);
+/**
+ * config_read_file() - a whole file
+ * @fd:   read to its end
+ * @name: what sentences call it
+ * Return: 0, -EINVAL with the sentence, -errno with the sentence
+ */
+int config_read_file(struct config *config, int fd, const char *name, char *error);
+/** config_trust() - whether nobody but root and this process's user can write it. Return: 0; -errno with the sentence
+ */
+int config_trust(int fd, const char *path, char *error);
+/**
+ * config_open() - a file that may be trusted
+ * Return: descriptor, -ENOENT, -EPERM, -errno; but for -ENOENT with the sentence
+ */
+int config_open(const char *path, char *error);
+
+/** config_help_append() - the options as --help shows them */
+void config_help_append(struct buf *out);
+/** config_manual_append() - the manual page, for troff */
+void config_manual_append(struct buf *out);
+/** config_show_append() - a file that would say the same: every key, what it is for, its value; defaults as comments */
+void config_show_append(const struct config *config, const char *name, struct buf *out);

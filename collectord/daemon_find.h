@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * How libraries are found beside what a process tells by itself: mappings that the kernel
+ * tells of, and a look at everybody when something was not told.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <uv.h>
+
+struct lease_set;
+struct mapping_watch;
+struct probe_set;
+struct target_set;
+
+struct daemon_find {
+	struct probe_set *probes;   /* borrowed, as are the next two */
+	struct target_set *targets; /* NULL until daemon_find_open() and after daemon_find_close() */
+	struct lease_set *leases;
+	struct mapping_watch *mappings; /* NULL where this kernel does not tell */
+	int mappings_error;		/* why */
+	uint64_t life_full;		/* losses of life records, as last seen */
+	int proc_fd;			/* valid while targets is set */
+	bool must_look;			/* something was not told */
+};
+
+/** daemon_find_prepare() - what needs a privilege that is given up before the probes are there */
+void daemon_find_prepare(struct daemon_find *find, uv_loop_t *loop);
+/** daemon_find_open() - Return: 0 or -errno; without word of mappings it goes on */
+int daemon_find_open(struct daemon_find *find, struct probe_set *probes, struct target_set *targets,
+		     struct lease_set *leases);
+/** daemon_find_second() - once a second */
+void daemon_find_second(struct daemon_find *find);
+/** daemon_find_close() - before the targets; fine when it was never opened, nor prepared */
+void daemon_find_close(struct daemon_find *find);

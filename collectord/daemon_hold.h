@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Processes that the kernel half stopped until the libraries they loaded are attached.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <uv.h>
+
+#include "base/array.h"
+
+struct life_record;
+struct source;
+struct target_set;
+struct trace_hub;
+
+struct held_process {
+	uint32_t tgid;
+	uint32_t n; /* scans that must end before it goes on */
+	uint32_t n_looks;
+	bool is_still; /* it was seen to stand still, so it has told of everything */
+};
+
+struct daemon_hold {
+	struct target_set *targets; /* borrowed */
+	struct trace_hub *traces;   /* borrowed */
+	struct source **source;	    /* borrowed, where the loop's owner keeps it; NULL until it is opened */
+	uv_timer_t timer;
+	ARRAY(struct held_process) held;
+};
+
+/** daemon_hold_open() - @source: of the records that tell of libraries; there by the time that one comes */
+void daemon_hold_open(struct daemon_hold *hold, uv_loop_t *loop, struct target_set *targets, struct source **source);
+/** daemon_hold_library() - a process has loaded a library: look at it, and let the process go on then if it is held */
+void daemon_hold_library(struct daemon_hold *hold, const struct life_record *life);
+/** daemon_hold_release() - everybody goes on now; fine when it was never opened */
+void daemon_hold_release(struct daemon_hold *hold);
+void daemon_hold_done(struct daemon_hold *hold);

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#define LOG_TOPIC "daemon"
+#include "daemon_life.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "bpf/record.h"
+#include "events/source.h"
+#include "probes/lease.h"
+#include "procs/procfs.h"
+
+static bool from_slot(struct life_record *life, const struct source *source)
+{
+	const struct process_slot *slot = &source->ops->slots(source)[life->slot % PROCESS_SLOTS];
+
+	if (!life->slot || slot->tgid != life->tgid || slot->exec_gen != life->exec_gen)
+		return false;
+	life->uid = slot->uid;
+	life->start_boot_ns = slot->start_boot_ns;
+	life->flags |= slot->flags & PROCESS_MIXED_IDS ? LIFE_MIXED_IDS : 0;
+	memcpy(life->comm, slot->comm, sizeof(life->comm));
+	return true;
+}
+
+/* It is dying, and there until its parent has waited for it. */
+static bool from_proc(struct life_record *life)
+{
+	CLEANUP(closep) int proc_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	CLEANUP(closep) int process_fd = proc_fd < 0 ? -1 : procfs_open_process(proc_fd, life->tgid);
+	struct procfs_status status;
+	struct procfs_stat stat;
+	uint64_t ticks_per_s = (uint64_t)sysconf(_SC_CLK_TCK);
+
+	if (process_fd < 0 || procfs_status_read(process_fd, &status) < 0 || procfs_stat_read(process_fd, &stat) < 0)
+		return false;
+	life->uid = status.uids[0];
+	life->start_boot_ns = stat.start_ticks * (NSEC_PER_SEC / ticks_per_s);
+	if (status.uids[0] != status.uids[1] || status.uids[0] != status.uids[2])
+		life->flags |= LIFE_MIXED_IDS;
+	(void)snprintf(life->comm, sizeof(life->comm), "%.*s", (int)sizeof(life->comm) - 1, stat.comm);
+	return true;
+}
+
+int daemon_life_complete(struct life_record *life, const struct source *source, const struct lease_set *leases)
+{
+	if (!from_slot(life, source) && !from_proc(life))
+		return log_warning(-ESRCH,
+				   "process %u was killed for want of memory, and gone before its owner could be read",
+				   life->tgid);
+	life->flags &= (uint8_t)~LIFE_UNKNOWN;
+	return lease_set_covers(leases, life->tgid, life->uid);
+}

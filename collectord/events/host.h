@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Records of process life as the events that people see: exec, fork, exit, kills for want of memory.
+ *
+ * The kernel half tells of every process that a lease covers. Shown are those that the leases are about: named ones,
+ * those that made traced calls, and whatever descends from either. A user's shells and compilers are not.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "bpf/record.h"
+#include "events/event.h"
+
+struct host;
+
+struct host_event {
+	struct call_record call; /* what an event of a call has: time, process, operation, arguments, ret */
+	struct process_identity process;
+};
+
+/** host_new() - Return: 0 or -ENOMEM */
+int host_new(struct host **ret_host);
+void host_free(struct host *host);
+/** host_clear() - nobody watches any more: who descends from whom is forgotten */
+void host_clear(struct host *host);
+/**
+ * host_life() - what a record of life means to people; every record goes through here, in order
+ * @start_unix_ns: wall-clock time of the record's start_boot_ns
+ * Return: whether there is an event to show
+ */
+bool host_life(struct host *host, const struct life_record *life, uint64_t start_unix_ns, struct host_event *ret_event);

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The hooks of the kernel beside the probes in libraries: which program, for whom, and whether it can be had.
+ *
+ * Life of processes is told from the first target on; switches and pages cost everybody, so only while
+ * libraries are attached.
+ */
+#include "probes/hooks.h"
+
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "probes/kernel_traits.h"
+#include "probes/probe_set_state.h"
+
+struct hook {
+	enum hook_family family;
+	size_t program; /* offset in the skeleton */
+	const char *tracepoint;
+};
+
+#define HOOK(of, name, where)                                                                                          \
+	{                                                                                                              \
+		.family = HOOK_FAMILY_##of, .program = offsetof(struct ingero, progs.name), .tracepoint = (where)      \
+	}
+
+static const struct hook hooks[] = {
+	HOOK(PROCESS, process_exec, "sched_process_exec"),
+	HOOK(PROCESS, process_fork, "sched_process_fork"),
+	HOOK(PROCESS, process_exit, "sched_process_exit"),
+	HOOK(OOM, oom_kill, "mark_victim"),
+	HOOK(OOM, oom_kill_by_id, "mark_victim"),
+	HOOK(SCHED, sched_switch, "sched_switch"),
+	HOOK(MEMORY, page_alloc, "mm_page_alloc"),
+	HOOK(MEMORY, reclaim_machine_begin, "mm_vmscan_direct_reclaim_begin"),
+	HOOK(MEMORY, reclaim_machine_end, "mm_vmscan_direct_reclaim_end"),
+	HOOK(MEMORY, reclaim_group_begin, "mm_vmscan_memcg_reclaim_begin"),
+	HOOK(MEMORY, reclaim_group_end, "mm_vmscan_memcg_reclaim_end"),
+};
+_Static_assert(ARRAY_SIZE(hooks) == HOOK_COUNT, "a link for each");
+
+static const struct {
+	const char *name;
+	bool is_required;      /* nothing is captured without it */
+	bool is_for_libraries; /* only while libraries are attached */
+} families[HOOK_FAMILY_COUNT] = {
+	[HOOK_FAMILY_PROCESS] = { "process", true, false },
+	[HOOK_FAMILY_OOM] = { "oom", false, false },
+	[HOOK_FAMILY_SCHED] = { "sched", true, true },
+	[HOOK_FAMILY_MEMORY] = { "memory", false, true },
+};
+
+static struct bpf_program *hook_program(const struct probe_set *set, const struct hook *hook)
+{
+	struct bpf_program *program;
+
+	memcpy(&program, (const char *)set->bpf + hook->program, sizeof(program));
+	return program;
+}
+
+/* The first reason is told. */
+static void __attribute__((format(printf, 3, 4)))
+family_lacks(struct probe_set *set, enum hook_family family, const char *format, ...)
+{
+	char *reason = set->hook_reasons[family];
+	va_list arguments;
+
+	if (reason[0])
+		return;
+	va_start(arguments, format);
+	(void)vsnprintf(reason, HOOK_REASON_BYTES, format, arguments);
+	va_end(arguments);
+}
+
+void hooks_select(struct probe_set *set, const struct kernel_traits *traits)
+{
+	const struct bpf_program *not_here =
+		traits->has_oom_task ? set->bpf->progs.oom_kill_by_id : set->bpf->progs.oom_kill;
+
+	memset(set->hook_reasons, 0, sizeof(set->hook_reasons));
+	if (!traits->has_sched)
+		family_lacks(set, HOOK_FAMILY_SCHED,
+			     "this kernel keeps no scheduling delays (CONFIG_SCHED_INFO, CONFIG_FAIR_GROUP_SCHED)");
+	for (size_t i = 0; i < ARRAY_SIZE(hooks); i++)
+		if (!kernel_traits_has_tracepoint(traits, hooks[i].tracepoint))
+			family_lacks(set, hooks[i].family, "this kernel has no tracepoint %s", hooks[i].tracepoint);
+	for (size_t i = 0; i < ARRAY_SIZE(hooks); i++) {
+		struct bpf_program *program = hook_program(set, &hooks[i]);
+		bool is_absent = set->hook_reasons[hooks[i].family][0];
+
+		(void)bpf_program__set_autoload(program, !is_absent && program != not_here);
+	}
+}
+
+static int hook_attach(struct probe_set *set, size_t i)
+{
+	struct bpf_program *program = hook_program(set, &hooks[i]);
+
+	if (set->hooks[i] || !bpf_program__autoload(program))
+		return 0;
+	set->hooks[i] = bpf_program__attach(program);
+	return set->hooks[i] ? 0 : -errno;
+}
+
+static void family_detach(struct probe_set *set, enum hook_family family)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(hooks); i++) {
+		if (hooks[i].family != family)
+			continue;
+		(void)bpf_link__destroy(set->hooks[i]);
+		set->hooks[i] = NULL;
+	}
+}
+
+static int family_attach(struct probe_set *set, enum hook_family family)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(hooks) && r == 0; i++)
+		if (hooks[i].family == family)
+			r = hook_attach(set, i);
+	if (r == 0 || families[family].is_required)
+		return r;
+	family_detach(set, family);
+	family_lacks(set, family, "its hooks cannot be attached: %s", strerror(-r));
+	return 0;
+}
+
+int hooks_update(struct probe_set *set)
+{
+	for (int i = 0; i < HOOK_FAMILY_COUNT; i++) {
+		int r;
+
+		if (set->hook_reasons[i][0])
+			continue;
+		if (families[i].is_for_libraries && !set->n_libraries) {
+			family_detach(set, (enum hook_family)i);
+			continue;
+		}
+		r = family_attach(set, (enum hook_family)i);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+void hooks_close(struct probe_set *set)
+{
+	for (int i = 0; i < HOOK_FAMILY_COUNT; i++)
+		family_detach(set, (enum hook_family)i);
+}
+
+struct probe_family_state hooks_state(const struct probe_set *set, enum hook_family family)
+{
+	struct probe_family_state state = { families[family].name, "off", set->hook_reasons[family] };
+
+	for (size_t i = 0; i < ARRAY_SIZE(hooks); i++)
+		if (hooks[i].family == family && set->hooks[i])
+			state.state = "on";
+	if (state.reason[0])
+		state.state = "absent";
+	return state;
+}

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Libraries that ran in a process before they were attached: their calls until then are
+ * missing, which is counted as LOSS_LATE_LOAD, once for each process and file. So are those
+ * that are not attached for want of room.
+ *
+ * A mapping that the kernel told of may be seen before the loader tells of the same load,
+ * which has not run any code then, and may still be stopped for it. So where there is
+ * such a loader, it is waited for.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/array.h"
+#include "probes/target.h"
+
+struct target_file;
+
+#define TARGET_LATES_TOLD 256 /* remembered, so that none is counted twice */
+
+/* A process and a file. */
+struct target_late_pair {
+	uint64_t device;
+	uint64_t inode;
+	uint32_t tgid;
+};
+
+struct target_suspect {
+	struct target_late_pair pair;
+	uint64_t seen_ns;
+};
+
+struct target_lates {
+	struct probe_set *probes; /* borrowed */
+	ARRAY(struct target_suspect) suspects;
+	struct target_late_pair counted[TARGET_LATES_TOLD];
+	size_t n_counted;
+	struct target_late_pair told[TARGET_LATES_TOLD];
+	size_t n_told;
+};
+
+void target_lates_done(struct target_lates *lates);
+/** target_lates_told() - the loader has told of a load: what the mapping made suspect is no longer */
+void target_lates_told(struct target_lates *lates, const struct target_load *load);
+/** target_lates_judge() - a file was found that a process has loaded. @has_loader: that tells of loads by itself */
+void target_lates_judge(struct target_lates *lates, const struct target_load *load, struct target_file *file,
+			bool has_loader);
+/** target_lates_turned_away() - a process runs with a file that there is no room to attach */
+void target_lates_turned_away(struct target_lates *lates, uint32_t tgid, const struct target_file *file);
+/** target_lates_count() - one that nobody will know more of */
+void target_lates_count(struct target_lates *lates);
+/** target_lates_second() - count suspects of which no loader told */
+void target_lates_second(struct target_lates *lates, uint64_t now_ns);

@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rpc/coverage.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "events/op.h"
+#include "probes/lease.h"
+#include "probes/probe_set.h"
+#include "probes/target.h"
+#include "probes/target_process.h"
+#include "procs/process_list.h"
+#include "procs/procfs.h"
+#include "rpc/access.h"
+#include "rpc/call.h"
+#include "rpc/context.h"
+
+#define PIDS_MAX 64	  /* of one file */
+#define PROCESSES_MAX 256 /* of one answer: at about 1 KiB each a quarter of the cap */
+
+static const char not_traced[] = "nobody traces this process now";
+
+static bool sees(const struct call_identity *identity, const struct target_process *process)
+{
+	return access_may_see(identity, process->uid, process->mixed_ids);
+}
+
+/* ---- files ---- */
+
+static int library_operations(struct arena *arena, const struct target_library *from, Ingero__V1__Library *l)
+{
+	l->operations = ARENA_NEW_N(arena, char *, OP_ID_MAX);
+	l->missing = ARENA_NEW_N(arena, char *, OP_ID_MAX);
+	if (!l->operations || !l->missing)
+		return -ENOMEM;
+
+	for (uint32_t id = 0; id < OP_ID_MAX; id++) {
+		const struct op *op = op_get(id);
+
+		if (!op || op->layer != from->layer)
+			continue;
+		if (from->ops[id])
+			l->operations[l->n_operations++] = (char *)op->name;
+		else
+			l->missing[l->n_missing++] = (char *)op->name;
+	}
+	return 0;
+}
+
+/* How a process calls the file, NULL: it does not map it. */
+static const char *mapped_path(const struct target_process *process, const struct target_library *library)
+{
+	for (size_t i = 0; i < process->mapped.n; i++)
+		if (target_mapped_library(&process->mapped.items[i]) == library)
+			return process->mapped.items[i].path;
+	return NULL;
+}
+
+/*
+ * How the caller knows the file: as the process that was met with it first calls it, where that was
+ * his, else as one that maps it now. NULL: only others have to do with it, and it is theirs to know.
+ */
+static const char *library_path(const struct call_identity *identity, const struct target_processes *processes,
+				const struct target_library *library)
+{
+	const char *path = NULL;
+
+	if (access_may_see(identity, library->owner_uid, false))
+		return library->path;
+	for (size_t i = 0; i < processes->all.n && !path; i++)
+		if (sees(identity, processes->all.items[i]))
+			path = mapped_path(processes->all.items[i], library);
+	return path;
+}
+
+/* Processes of the caller's that map the file. */
+static int library_processes(struct arena *arena, const struct call_identity *identity,
+			     const struct target_processes *processes, const struct target_library *from,
+			     Ingero__V1__Library *l)
+{
+	l->pids = ARENA_NEW_N(arena, uint32_t, PIDS_MAX);
+	if (!l->pids)
+		return -ENOMEM;
+	for (size_t i = 0; i < processes->all.n; i++) {
+		const struct target_process *process = processes->all.items[i];
+
+		if (!sees(identity, process) || !mapped_path(process, from))
+			continue;
+		if (l->n_pids < PIDS_MAX)
+			l->pids[l->n_pids++] = process->tgid;
+		l->processes++;
+	}
+	return 0;
+}
+
+static Ingero__V1__Library *library_fill(const struct rpc_context *context, struct arena *arena,
+					 const struct call_identity *identity, const struct target_processes *processes,
+					 const struct target_library *from, const char *path)
+{
+	Ingero__V1__Library *l = ARENA_NEW(arena, Ingero__V1__Library);
+
+	if (!l)
+		return NULL;
+	ingero__v1__library__init(l);
+	if (library_operations(arena, from, l) < 0 || library_processes(arena, identity, processes, from, l) < 0)
+		return NULL;
+	l->path = arena_copy_text(arena, path);
+	l->soname = arena_copy_text(arena, from->soname);
+	l->layer = (char *)op_layer_to_source(from->layer);
+	l->build_id = arena_copy_text(arena, from->build_id);
+	if (from->probes)
+		l->back_end = (char *)probe_back_end_to_string(probe_set_back_end(context->probes));
+	l->symbols = from->n_symbols;
+	l->stepped = from->n_stepped;
+	l->reason = arena_copy_text(arena, from->reason);
+	l->attach_ns = from->attach_ns;
+	l->late_ns = from->late_ns;
+	return l->path && l->soname && l->build_id && l->reason ? l : NULL;
+}
+
+Ingero__V1__Library *coverage_library(const struct rpc_context *context, struct arena *arena,
+				      const struct call_identity *identity, const struct target_library *library)
+{
+	const struct target_processes *processes = target_set_processes(context->targets);
+	const char *path = library_path(identity, processes, library);
+
+	return path ? library_fill(context, arena, identity, processes, library, path) : NULL;
+}
+
+int coverage_libraries(const struct rpc_context *context, struct arena *arena, const struct call_identity *identity,
+		       Ingero__V1__Library ***ret_items, size_t *ret_n)
+{
+	size_t n = context->targets ? target_set_count(context->targets) : 0;
+	const struct target_processes *processes = n ? target_set_processes(context->targets) : NULL;
+	Ingero__V1__Library **items = ARENA_NEW_N(arena, Ingero__V1__Library *, n ? n : 1);
+	size_t n_seen = 0;
+
+	if (!items)
+		return -ENOMEM;
+	if (n)
+		target_set_refresh(context->targets);
+	for (size_t i = 0; i < n; i++) {
+		const struct target_library *library = target_set_get(context->targets, i);
+		const char *path = library_path(identity, processes, library);
+
+		if (!path)
+			continue;
+		items[n_seen] = library_fill(context, arena, identity, processes, library, path);
+		if (!items[n_seen++])
+			return -ENOMEM;
+	}
+	*ret_items = items;
+	*ret_n = n_seen;
+	return 0;
+}
+
+/* ---- processes ---- */
+
+static Ingero__V1__MappedLibrary *mapped_fill(struct arena *arena, const struct target_mapped *mapped)
+{
+	const struct target_library *library = target_mapped_library(mapped);
+	Ingero__V1__MappedLibrary *l = ARENA_NEW(arena, Ingero__V1__MappedLibrary);
+
+	if (!l)
+		return NULL;
+	ingero__v1__mapped_library__init(l);
+	l->path = arena_copy_text(arena, mapped->path);
+	l->is_deleted = mapped->is_deleted;
+	l->soname = arena_copy_text(arena, library ? library->soname : "");
+	l->reason = arena_copy_text(arena, library ? library->reason : not_traced);
+	if (library && library->layer != OP_LAYER_NONE)
+		l->layer = (char *)op_layer_to_source(library->layer);
+	l->is_attached = library && library->probes;
+	return l->path && l->soname && l->reason ? l : NULL;
+}
+
+/* "NAME REASON; NAME REASON": of each file that is not attached. */
+static char *reason_join(struct arena *arena, const Ingero__V1__CudaProcess *p)
+{
+	CLEANUP(buf_done) struct buf text = BUF_INIT;
+
+	for (size_t i = 0; i < p->n_libraries; i++) {
+		const Ingero__V1__MappedLibrary *l = p->libraries[i];
+		const char *slash = strrchr(l->path, '/');
+
+		if (!*l->reason)
+			continue;
+		(void)buf_printf(&text, "%s%s %s", text.n ? "; " : "", slash ? slash + 1 : l->path, l->reason);
+	}
+	return arena_copy_text(arena, text.n ? buf_text(&text) : "");
+}
+
+static Ingero__V1__CudaProcess *process_fill(const struct rpc_context *context, struct arena *arena,
+					     const struct target_process *process)
+{
+	bool is_traced =
+		lease_set_covers(context->leases, process->tgid, process->mixed_ids ? UINT32_MAX : process->uid);
+	Ingero__V1__CudaProcess *p = ARENA_NEW(arena, Ingero__V1__CudaProcess);
+	size_t n_attached = 0;
+
+	if (!p)
+		return NULL;
+	ingero__v1__cuda_process__init(p);
+	p->pid = process->tgid;
+	p->uid = process->uid;
+	p->process_name = arena_copy_text(arena, process->comm);
+	p->libraries = ARENA_NEW_N(arena, Ingero__V1__MappedLibrary *, process->mapped.n + 1);
+	if (!p->process_name || !p->libraries)
+		return NULL;
+	for (size_t i = 0; i < process->mapped.n; i++) {
+		Ingero__V1__MappedLibrary *l = p->libraries[i] = mapped_fill(arena, &process->mapped.items[i]);
+
+		if (!l)
+			return NULL;
+		p->n_libraries++;
+		n_attached += l->is_attached && !*l->reason;
+	}
+	if (!is_traced) {
+		p->coverage = (char *)"none";
+		p->reason = (char *)not_traced;
+		return p;
+	}
+	p->coverage = (char *)(n_attached == p->n_libraries ? "full" : n_attached ? "partial" : "none");
+	p->reason = reason_join(arena, p);
+	return p->reason ? p : NULL;
+}
+
+static bool is_full(const Ingero__V1__CudaProcess *p)
+{
+	return !*p->reason;
+}
+
+int coverage_processes(const struct rpc_context *context, struct arena *arena, const struct call_identity *identity,
+		       const struct lease *lease, struct coverage_processes *ret)
+{
+	const struct target_processes *processes = context->targets ? target_set_processes(context->targets) : NULL;
+	size_t n = processes ? processes->all.n : 0, n_first = 0;
+
+	*ret = (struct coverage_processes){ .items = ARENA_NEW_N(arena, Ingero__V1__CudaProcess *, PROCESSES_MAX) };
+	if (!ret->items)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++) {
+		const struct target_process *process = processes->all.items[i];
+		Ingero__V1__CudaProcess *p;
+
+		if (!sees(identity, process) ||
+		    (lease && !lease_covers(lease, process->tgid, process->mixed_ids ? UINT32_MAX : process->uid, 0)))
+			continue;
+		p = process_fill(context, arena, process);
+		if (!p)
+			return -ENOMEM;
+		ret->more += ret->n == PROCESSES_MAX;
+		if (!is_full(p) && n_first < PROCESSES_MAX) { /* to the front, the last covered one makes room */
+			if (ret->n < PROCESSES_MAX)
+				ret->n++;
+			ret->items[ret->n - 1] = ret->items[n_first];
+			ret->items[n_first++] = p;
+		} else if (ret->n < PROCESSES_MAX) {
+			ret->items[ret->n++] = p;
+		}
+	}
+	return 0;
+}
+
+int coverage_look(const struct rpc_context *context, const struct call_identity *identity)
+{
+	CLEANUP(closep) int proc_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	process_list list = { .items = NULL };
+	int r = proc_fd < 0 ? -errno : process_list_read(proc_fd, &list);
+
+	for (size_t i = 0; r == 0 && i < list.n; i++)
+		if (access_may_see(identity, list.items[i].uid, false))
+			(void)target_set_look(context->targets, list.items[i].pid); /* gone, or not ours to read */
+	ARRAY_DONE(&list);
+	return r;
+}

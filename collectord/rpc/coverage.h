@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * What is covered, by which file, and why one is not. As answer.h: from the caller's
+ * arena, and only what the caller may see.
+ */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "ingero/v1/ingero.pb-c.h"
+
+struct call_identity;
+struct lease;
+struct rpc_context;
+struct target_library;
+
+/** coverage_library() - one file. Return: NULL without memory, or where only others' processes have to do with it */
+Ingero__V1__Library *coverage_library(const struct rpc_context *context, struct arena *arena,
+				      const struct call_identity *identity, const struct target_library *library);
+/** coverage_libraries() - all that were looked at for a process of the caller's. Return: 0 or -ENOMEM */
+int coverage_libraries(const struct rpc_context *context, struct arena *arena, const struct call_identity *identity,
+		       Ingero__V1__Library ***ret_items, size_t *ret_n);
+
+struct coverage_processes {
+	Ingero__V1__CudaProcess **items;
+	size_t n;
+	uint32_t more; /* that found no room */
+};
+
+/**
+ * coverage_processes() - processes that map CUDA libraries, those that are not wholly covered first
+ * @lease: only what it covers; NULL: everything the identity may see
+ * Return: 0 or -ENOMEM
+ */
+int coverage_processes(const struct rpc_context *context, struct arena *arena, const struct call_identity *identity,
+		       const struct lease *lease, struct coverage_processes *ret_processes);
+/**
+ * coverage_look() - note the CUDA libraries of all processes that the identity may see
+ * Return: 0, or -errno when the processes cannot be listed
+ */
+int coverage_look(const struct rpc_context *context, const struct call_identity *identity);

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What a Trace call asks for: whether it may, its lease, and the processes that are there already. */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "events/source.h"
+#include "probes/lease.h"
+#include "probes/target.h"
+#include "procs/process_list.h"
+#include "procs/procfs.h"
+#include "rpc/access.h"
+#include "rpc/call.h"
+#include "rpc/context.h"
+#include "rpc/server.h"
+#include "rpc/trace_state.h"
+
+#define PID_OF_NONE INT32_MAX /* above what the kernel gives */
+/* Each is looked at while everybody waits: a few milliseconds. */
+#define PIDS_MAX 256
+/* Records beside slow ones, unless asked otherwise: one call in this many. */
+#define SAMPLE_EVERY_DEFAULT 64
+
+enum seen { SEEN_NONE, SEEN_OTHER, SEEN_OWN };
+
+static enum seen process_see(int proc_fd, const struct call_identity *identity, uint32_t pid)
+{
+	CLEANUP(closep) int process_fd = procfs_open_process(proc_fd, pid);
+	struct procfs_status status;
+
+	if (process_fd < 0 || procfs_status_read(process_fd, &status) < 0)
+		return SEEN_NONE;
+	return access_may_see(identity, status.uids[0],
+			      status.uids[0] != status.uids[1] || status.uids[0] != status.uids[2])
+		       ? SEEN_OWN
+		       : SEEN_OTHER;
+}
+
+/*
+ * To look at a process takes longer than to find none, and that would tell who asks long enough
+ * which pids there are. So a refusal always takes both: one that is there, one that is not.
+ */
+static bool is_own_process(int proc_fd, const struct call_identity *identity, uint32_t pid)
+{
+	enum seen seen = process_see(proc_fd, identity, pid);
+
+	if (seen != SEEN_OWN)
+		(void)process_see(proc_fd, identity, seen == SEEN_NONE ? (uint32_t)getpid() : PID_OF_NONE);
+	return seen == SEEN_OWN;
+}
+
+/* Return: whether the request may be granted; if not it was refused with a sentence. */
+bool trace_request_check(struct call *call, const Ingero__V1__TraceRequest *request)
+{
+	const struct call_identity *identity = call_identity(call);
+	const struct rpc_context *context = call_context(call);
+	CLEANUP(closep) int proc_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (strcmp(request->record, "") != 0 && strcmp(request->record, "slow") != 0 &&
+	    strcmp(request->record, "all") != 0 && strcmp(request->record, "none") != 0) {
+		call_fail(call, CALL_ERROR_INVALID, "record: '%s' is none of slow, all, none", request->record);
+		return false;
+	}
+	if (request->ringbuf_bytes && request->ringbuf_bytes != context->ring_bytes) {
+		if (!identity->is_admin)
+			call_fail(call, CALL_ERROR_NOT_ALLOWED,
+				  "only root and members of ingero-admin may change the ring's size");
+		else
+			call_fail(call, CALL_ERROR_UNAVAILABLE,
+				  "the ring has %" PRIu64
+				  " bytes as long as this daemon runs: start it with '--ringbuf-size'",
+				  context->ring_bytes);
+		return false;
+	}
+	if (request->all && !identity->can_read_all) {
+		call_fail(call, CALL_ERROR_NOT_ALLOWED,
+			  "only root and members of ingero-read may trace everybody's processes");
+		return false;
+	}
+	for (size_t i = 0; i < request->n_uids; i++)
+		if (!access_may_see(identity, request->uids[i], false)) {
+			call_fail(call, CALL_ERROR_NOT_ALLOWED,
+				  "only root and members of ingero-read may trace another user's processes");
+			return false;
+		}
+	if (request->n_pids > PIDS_MAX) {
+		call_fail(call, CALL_ERROR_INVALID, "pids: more than %d processes: name their user instead", PIDS_MAX);
+		return false;
+	}
+	for (size_t i = 0; i < request->n_pids; i++)
+		if (!is_own_process(proc_fd, identity, request->pids[i])) {
+			call_fail(call, CALL_ERROR_NOT_FOUND,
+				  "no process %u of yours; '--all' beside '--pid' takes other users', for those who "
+				  "may see them",
+				  request->pids[i]);
+			return false;
+		}
+	return true;
+}
+
+/* Beside the kernel half nobody captures for a lease: whoever may see the source's processes sees them. */
+int trace_lease_take(struct trace *t, const Ingero__V1__TraceRequest *request, uint32_t own_uid)
+{
+	struct source *source = t->context->source;
+	bool default_scope = !request->all && !request->n_pids && !request->n_uids;
+	struct lease_wish wish = {
+		.pids = request->pids,
+		.n_pids = request->n_pids,
+		.uids = default_scope ? &own_uid : request->uids,
+		.n_uids = default_scope ? 1 : request->n_uids,
+		.all = request->all,
+	};
+	/* Also where none are streamed: they are kept, and detectors show some of them. */
+	bool records = strcmp(request->record, "none") != 0, every = strcmp(request->record, "all") == 0;
+	uint32_t sample_every = request->sample_every ? request->sample_every : SAMPLE_EVERY_DEFAULT;
+
+	wish.each = process_wish_of(records, every, sample_every);
+	if (request->hold)
+		wish.each.flags |= WISH_HOLD;
+
+	if (t->context->leases)
+		return lease_add(t->context->leases, &wish, &t->lease);
+	source->ops->record(source, records, every, sample_every);
+	return 0;
+}
+
+/* Descendants that were there before the lease; later ones the kernel half follows. */
+static int descendants_follow(struct trace *t, const process_list *list)
+{
+	bool found = true;
+
+	while (found) {
+		found = false;
+		for (size_t i = 0; i < list->n; i++) {
+			const struct listed_process *p = &list->items[i];
+			int r;
+
+			if (lease_covers(t->lease, p->pid, UINT32_MAX, 0) ||
+			    !lease_covers(t->lease, p->ppid, UINT32_MAX, 0))
+				continue;
+			r = lease_follow(t->context->leases, t->lease, p->pid);
+			if (r < 0)
+				return r;
+			found = true;
+		}
+	}
+	return 0;
+}
+
+static void scan_done(uint32_t tgid, void *data)
+{
+	struct trace *t = data;
+
+	(void)tgid;
+	t->n_looking--;
+	trace_looking_done(t);
+	trace_release(t);
+}
+
+static void scan(struct trace *t, uint32_t tgid)
+{
+	t->n_looking++;
+	t->n_references++;
+	(void)target_set_scan(t->context->targets, tgid, 0, scan_done, t); /* done is called in any case */
+}
+
+int trace_processes_look(struct trace *t)
+{
+	CLEANUP(closep) int proc_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	process_list list = { .items = NULL };
+	int r;
+
+	if (!t->lease)
+		return 0; /* a source that has its processes already */
+	r = proc_fd < 0 ? -errno : process_list_read(proc_fd, &list);
+	if (r == 0)
+		r = descendants_follow(t, &list);
+	for (size_t i = 0; r == 0 && i < list.n; i++)
+		if (lease_covers(t->lease, list.items[i].pid, list.items[i].uid, 0))
+			scan(t, list.items[i].pid);
+	ARRAY_DONE(&list);
+	return r;
+}

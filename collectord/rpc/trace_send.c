@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What a running Trace call sends before its end, and how the daemon feeds it. */
+#include <errno.h>
+#include <string.h>
+#include <sys/utsname.h>
+
+#include "clock.h"
+#include "events/event.h"
+#include "events/event_message.h"
+#include "events/op.h"
+#include "events/source.h"
+#include "probes/lease.h"
+#include "rpc/access.h"
+#include "rpc/call.h"
+#include "rpc/context.h"
+#include "rpc/coverage.h"
+#include "rpc/trace.h"
+#include "rpc/trace_state.h"
+#include "store/store.h"
+
+struct answer_scope trace_scope(const struct trace *t)
+{
+	return (struct answer_scope){ .identity = call_identity(t->call), .lease = t->lease };
+}
+
+int trace_reply(struct trace *t, Ingero__V1__TraceReply__BodyCase which, void *body)
+{
+	Ingero__V1__TraceReply message = INGERO__V1__TRACE_REPLY__INIT;
+
+	message.body_case = which;
+	message.start = body; /* all members of the union are pointers to messages */
+	return call_reply(t->call, &message.base);
+}
+
+int trace_start_send(struct trace *t)
+{
+	CLEANUP(arena_done) struct arena arena = ARENA_INIT;
+	static const struct {
+		enum blame_class class;
+		const char *name;
+	} classes[] = {
+		{ BLAME_ON_CPU, "on_cpu" }, { BLAME_RUNNABLE, "runnable" }, { BLAME_QUOTA, "quota" },
+		{ BLAME_DEVICE, "device" }, { BLAME_LOCK, "lock" },	    { BLAME_BLOCK_IO, "block_io" },
+		{ BLAME_MEMORY, "memory" }, { BLAME_NETWORK, "network" },   { BLAME_SLEEP, "sleep" },
+		{ BLAME_OTHER, "other" },
+	};
+	char *missing[ARRAY_SIZE(classes)];
+	Ingero__V1__Start start = INGERO__V1__START__INIT;
+	struct coverage_processes processes = { .n = 0 };
+	struct rpc_context *context = t->context;
+	struct utsname names = { .release = "" };
+	int r;
+
+	(void)uname(&names);
+	start.timestamp_unix_ns = clock_to_unix_ns(context->source->ops->now_ns(context->source));
+	start.version = (char *)INGERO_VERSION;
+	start.kernel = names.release;
+	start.back_end = (char *)context->source->ops->name(context->source);
+	start.back_end_reason = (char *)context->probes_reason;
+	start.not_measured = missing;
+	for (size_t i = 0; i < ARRAY_SIZE(classes); i++)
+		if (!context->source->ops->measures(context->source, classes[i].class))
+			missing[start.n_not_measured++] = (char *)classes[i].name;
+
+	r = coverage_libraries(context, &arena, call_identity(t->call), &start.libraries, &start.n_libraries);
+	if (r == 0)
+		r = coverage_processes(context, &arena, call_identity(t->call), t->lease, &processes);
+	start.cuda_processes = processes.items;
+	start.n_cuda_processes = processes.n;
+	start.more_cuda_processes = processes.more;
+	if (r == 0)
+		r = answer_families(context, &arena, &start.families, &start.n_families);
+	start.store = answer_store(context, &arena);
+	if (!start.store)
+		r = -ENOMEM;
+	return r < 0 ? r : trace_reply(t, INGERO__V1__TRACE_REPLY__BODY_START, &start);
+}
+
+static Ingero__V1__Event *event_new(struct trace *t, const struct call_record *c)
+{
+	const struct op *op = op_get(c->op);
+	const struct event_about about = {
+		.process_name = arena_copy_text(&t->batch_arena, c->comm),
+		.source = op_layer_to_source(op->layer),
+		.op = op->name,
+		.start_unix_ns = clock_to_unix_ns(c->start_ns),
+		.pid = c->tgid,
+		.uid = c->uid,
+		.boot = t->context->store ? store_boot(t->context->store) : 0,
+		.measured = op_is_call(op) ? source_measured(t->context->source) : 0,
+		.n_args = op_n_args(op),
+	};
+
+	return about.process_name ? event_to_message(c, &about, &t->batch_arena) : NULL;
+}
+
+void trace_batch_send(struct trace *t)
+{
+	Ingero__V1__EventBatch batch = INGERO__V1__EVENT_BATCH__INIT;
+
+	if (!t->n_batch)
+		return;
+	batch.events = t->batch;
+	batch.n_events = t->n_batch;
+	if (trace_reply(t, INGERO__V1__TRACE_REPLY__BODY_EVENTS, &batch) < 0)
+		t->subscriber_slow += t->n_batch;
+	t->n_batch = 0;
+	arena_done(&t->batch_arena);
+}
+
+/* Under a source that has its processes already there is no lease. */
+static bool trace_covers(const struct trace *t, uint32_t tgid, uint32_t uid, uint64_t start_boot_ns)
+{
+	return !t->lease || lease_covers(t->lease, tgid, uid, start_boot_ns);
+}
+
+/* A traced process may have become another user's program by exec: a lease on its pid follows it there. */
+static bool has_mixed_ids(const struct trace *t, const struct call_record *c)
+{
+	struct source *source = t->context->source;
+	const struct process_slot *slot = &source->ops->slots(source)[c->slot % PROCESS_SLOTS];
+
+	return slot->tgid == c->tgid && slot->exec_gen == c->exec_gen && slot->flags & PROCESS_MIXED_IDS;
+}
+
+static bool trace_sees(const struct trace *t, const struct call_record *c, uint64_t start_boot_ns, bool mixed_ids)
+{
+	struct answer_scope scope;
+
+	if (t->state != TRACE_RUNNING)
+		return false;
+	scope = trace_scope(t);
+	return trace_covers(t, c->tgid, c->uid, start_boot_ns) && answer_sees(&scope, c->tgid, c->uid, mixed_ids);
+}
+
+static void event_add(struct trace *t, const struct call_record *c)
+{
+	Ingero__V1__Event *e;
+
+	if (!call_can_reply(t->call)) {
+		t->subscriber_slow++;
+		return;
+	}
+	e = event_new(t, c);
+	if (!e) {
+		t->subscriber_slow++;
+		return;
+	}
+	t->batch[t->n_batch++] = e;
+	if (t->n_batch == TRACE_BATCH_EVENTS)
+		trace_batch_send(t);
+}
+
+static void trace_call(struct trace *t, const struct call_record *c)
+{
+	if (t->wants_events && trace_sees(t, c, /* start_boot_ns= */ 0, has_mixed_ids(t, c)))
+		event_add(t, c);
+}
+
+static void trace_host(struct trace *t, const struct event *event)
+{
+	const struct process_identity *p = event->process;
+
+	if (!trace_sees(t, event->call, p->start_boot_ns, p->flags & PROCESS_MIXED_IDS))
+		return;
+	t->life[event->call->op % OP_ID_MAX]++;
+	if (t->wants_events)
+		event_add(t, event->call);
+}
+
+void trace_loss_send(struct trace *t)
+{
+	CLEANUP(arena_done) struct arena arena = ARENA_INIT;
+	Ingero__V1__Loss loss = INGERO__V1__LOSS__INIT;
+	uint64_t slow = t->subscriber_slow - t->subscriber_slow_sent, forgotten = t->forgotten - t->forgotten_sent, sum;
+
+	loss.lost = answer_lost(t->context, &arena, &t->lost_sent);
+	if (!loss.lost)
+		return;
+	loss.lost->subscriber_slow = slow;
+	loss.lost->forgotten = forgotten;
+	sum = slow + forgotten + loss.lost->decode;
+#define LOSS(reason, field) sum += loss.lost->field;
+#include "bpf/losses.def"
+#undef LOSS
+	if (!sum)
+		return;
+	loss.timestamp_unix_ns = clock_to_unix_ns(t->context->source->ops->now_ns(t->context->source));
+	if (trace_reply(t, INGERO__V1__TRACE_REPLY__BODY_LOSS, &loss) < 0)
+		return; /* said next time */
+	t->context->source->ops->losses(t->context->source, t->lost_sent.losses);
+	t->lost_sent.refused += loss.lost->decode;
+	t->subscriber_slow_sent = t->subscriber_slow;
+	t->forgotten_sent = t->forgotten;
+}
+
+static void trace_finding(struct trace *t, const struct finding *finding)
+{
+	CLEANUP(arena_done) struct arena arena = ARENA_INIT;
+	const struct process_identity *process = &finding->process;
+	Ingero__V1__Finding *message;
+
+	if (t->state != TRACE_RUNNING || !trace_covers(t, process->tgid, process->uid, process->start_boot_ns) ||
+	    !access_may_see(call_identity(t->call), process->uid, process->flags & PROCESS_MIXED_IDS))
+		return;
+	findings_note(&t->findings, finding);
+	message = findings_message(t->context, call_identity(t->call), &arena, finding);
+	if (message)
+		(void)trace_reply(t, INGERO__V1__TRACE_REPLY__BODY_FINDING, message); /* also in the summary */
+}
+
+/* ---- fed by the daemon ---- */
+
+void trace_hub_call(struct trace_hub *hub, const struct call_record *call)
+{
+	for (size_t i = 0; i < hub->traces.n; i++)
+		trace_call(hub->traces.items[i], call);
+}
+
+void trace_hub_host(struct trace_hub *hub, const struct event *event)
+{
+	for (size_t i = 0; i < hub->traces.n; i++)
+		trace_host(hub->traces.items[i], event);
+}
+
+void trace_hub_drained(struct trace_hub *hub)
+{
+	for (size_t i = 0; i < hub->traces.n; i++)
+		if (hub->traces.items[i]->state == TRACE_RUNNING)
+			trace_batch_send(hub->traces.items[i]);
+}
+
+void trace_hub_forget(struct trace_hub *hub, const struct process_figures *process)
+{
+	for (size_t i = 0; i < hub->traces.n; i++) {
+		struct trace *t = hub->traces.items[i];
+		struct answer_scope scope;
+
+		if (t->state != TRACE_RUNNING)
+			continue;
+		scope = trace_scope(t);
+		t->forgotten += answer_calls(&scope, process, &t->since);
+	}
+}
+
+void trace_hub_library(struct trace_hub *hub, const struct target_library *library)
+{
+	for (size_t i = 0; i < hub->traces.n; i++) {
+		CLEANUP(arena_done) struct arena arena = ARENA_INIT;
+		struct trace *t = hub->traces.items[i];
+		Ingero__V1__Library *l;
+
+		if (t->state != TRACE_RUNNING)
+			continue; /* it will be in the start */
+		l = coverage_library(t->context, &arena, call_identity(t->call), library);
+		if (l)
+			(void)trace_reply(t, INGERO__V1__TRACE_REPLY__BODY_LIBRARY, l); /* also in the summary */
+	}
+}
+
+void trace_hub_finding(struct trace_hub *hub, const struct finding *finding)
+{
+	for (size_t i = 0; i < hub->traces.n; i++)
+		trace_finding(hub->traces.items[i], finding);
+}
+
+bool trace_hub_resume(struct trace_hub *hub, uint32_t tgid)
+{
+	bool is_asked = false;
+
+	for (size_t i = 0; i < hub->traces.n; i++) {
+		Ingero__V1__Resume resume = INGERO__V1__RESUME__INIT;
+		struct trace *t = hub->traces.items[i];
+
+		resume.pid = tgid;
+		if (t->state == TRACE_RUNNING && t->lease && lease_holds(t->lease, tgid))
+			is_asked |= trace_reply(t, INGERO__V1__TRACE_REPLY__BODY_RESUME, &resume) == 0;
+	}
+	return is_asked;
+}

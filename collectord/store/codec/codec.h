@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * How events and figures are packed: rows of the tail, column blocks, blobs of figures.
+ *
+ * Pure functions over bytes. What is decoded comes from a file that may be damaged or
+ * hostile: every length, count, index, width and sum is checked, and a checksum
+ * before all. Released formats stay decodable; a new column is a new column id,
+ * which old readers skip.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/array.h"
+#include "base/buf.h"
+#include "bpf/record.h"
+#include "figures/figures.h"
+
+/*
+ * One call as the file keeps it. Of `call` tgid, uid, comm, exec_gen and slot are the
+ * process's (row of table process) and not packed; type and pad mean nothing, call.op follows
+ * from op.
+ */
+struct stored_event {
+	struct call_record call;
+	uint32_t process;  /* row of table process */
+	uint32_t op;	   /* row of table op; that of ops.def below OP_ID_MAX */
+	uint32_t stack;	   /* row of table stack; 0: none was taken */
+	uint16_t measured; /* MEASURED(class) */
+};
+
+/* ---- tail: one commit's events of one owner ---- */
+
+/** tail_append() - add one event to a tail row under way; @previous: the event before it in this row, NULL: the first.
+ * Return: 0 or -ENOMEM */
+int tail_append(struct buf *row, const struct stored_event *previous, const struct stored_event *event);
+/** typedef codec_event_func - Return: 0 to go on, else what the decoder returns */
+typedef int (*codec_event_func)(const struct stored_event *event, void *data);
+/** tail_decode() - each event of a row, in order. Return: 0, -EBADMSG for damage, -ENOTSUP for a newer format, or what
+ * func returned; members that are not packed are 0, call.op is op where that is below OP_ID_MAX */
+int tail_decode(const void *data, size_t n, codec_event_func func, void *func_data);
+
+/* ---- blocks ---- */
+
+#define BLOCK_FORMAT 1
+#define BLOCK_EVENTS_MAX 6144 /* 4 096 pack within 2 % of larger ones; scans skip by block */
+
+struct block_head {
+	uint64_t t0_ns, t1_ns; /* entry of the first call, end of the last that ended */
+	uint64_t max_ns;       /* longest duration */
+	uint32_t n;
+	uint32_t slow;	  /* events with RECORD_REASON_SLOW */
+	uint32_t process; /* 0: several */
+	uint32_t crc;	  /* of the packed columns */
+	uint8_t ops[32];  /* bit per op below 255; bit 255: some op from 255 on */
+};
+
+/**
+ * block_encode() - pack events of one owner, in order of entry
+ * @out: appended to
+ * Return: 0; -E2BIG (more than BLOCK_EVENTS_MAX); -EINVAL (none, or not in order); -ENOMEM; `out` as it was on failure
+ */
+struct block_encoder; /* compression context and scratch, kept between blocks */
+int block_encoder_new(struct block_encoder **ret_encoder);
+void block_encoder_free(struct block_encoder *encoder);
+int block_encode(struct block_encoder *encoder, const struct stored_event *events, size_t n, struct buf *out,
+		 struct block_head *ret_head);
+
+/* Columns, so that a reader decodes only what it looks at. Ids are for ever. */
+enum block_column {
+	BLOCK_TIME = 1,
+	BLOCK_DURATION,
+	BLOCK_OVERHEAD, /* raw_ns minus duration_ns */
+	BLOCK_BLAME,
+	BLOCK_ARG0,
+	BLOCK_ARG1,
+	BLOCK_TID,
+	BLOCK_OP,
+	BLOCK_PROCESS,
+	BLOCK_REASON,
+	BLOCK_DEPTH,
+	BLOCK_RET,
+	BLOCK_STACK,
+	BLOCK_MEASURED,
+	BLOCK_COLUMN_COUNT
+};
+#define BLOCK_COLUMN(id) (1u << (id))
+#define BLOCK_ALL_COLUMNS (~0u)
+
+struct block_decoder;
+int block_decoder_new(struct block_decoder **ret_decoder);
+void block_decoder_free(struct block_decoder *decoder);
+/**
+ * block_open() - check a block and find its columns
+ * @data:  must stay for block_columns()
+ * @crc:   from the header row; checked before anything else
+ * @ret_n: how many events it holds, up to BLOCK_EVENTS_MAX
+ * Return: 0, -EBADMSG for damage, -ENOTSUP for a newer format
+ */
+int block_open(struct block_decoder *decoder, const void *data, size_t n, uint32_t crc, size_t *ret_n);
+/**
+ * block_columns() - unpack some columns of some events of the block that was opened last
+ * @columns: BLOCK_COLUMN() of those wanted; members of the others are left as they are
+ * @from, @to: positions of the first event and behind the last
+ * @events:  room for to - from
+ * Return: 0, -EBADMSG for damage, -ENOMEM
+ */
+int block_columns(struct block_decoder *decoder, uint32_t columns, size_t from, size_t to, struct stored_event *events);
+/** block_decode() - both, of all events: @events has room for BLOCK_EVENTS_MAX. Return: as both */
+int block_decode(struct block_decoder *decoder, const void *data, size_t n, uint32_t crc, uint32_t columns,
+		 struct stored_event *events, size_t *ret_n);
+
+/* ---- figures of one bucket and owner ---- */
+
+struct stored_figures {
+	uint32_t process;
+	uint32_t op; /* 0: calls for which no cell was free */
+	uint16_t measured;
+	struct op_figures figures; /* max_ns: longest call of the bucket */
+};
+
+struct stored_behind {
+	uint32_t process; /* whose calls waited */
+	uint32_t tgid;	  /* who ran */
+	uint32_t uid;
+	uint64_t ns;
+	char comm[RECORD_COMM_BYTES];
+};
+
+/* Release with figures_blob_done(). */
+struct figures_blob {
+	ARRAY(struct stored_figures) figures; /* by process, op: each once */
+	ARRAY(struct stored_behind) behind;   /* by process, tgid, uid, comm: each once */
+};
+void figures_blob_done(struct figures_blob *blob);
+/** figures_blob_add() - add one row's figures to those of the same process and op. Return: 0 or -ENOMEM */
+int figures_blob_add(struct figures_blob *blob, const struct stored_figures *figures);
+int figures_blob_add_behind(struct figures_blob *blob, const struct stored_behind *behind);
+/** figures_blob_merge() - add all of another, as a bucket that contains it does. Return: 0 or -ENOMEM */
+int figures_blob_merge(struct figures_blob *blob, const struct figures_blob *other);
+struct figures_encoder; /* compression context and scratch, kept between blobs */
+int figures_encoder_new(struct figures_encoder **ret_encoder);
+void figures_encoder_free(struct figures_encoder *encoder);
+/** figures_encoder_set_plain() - from now on quickly rather than small */
+void figures_encoder_set_plain(struct figures_encoder *encoder, bool is_plain);
+/** figures_encode() - @out: appended to; @ret_crc: for the row. Return: 0, -E2BIG (over 262 144 rows) or -ENOMEM */
+int figures_encode(struct figures_encoder *encoder, const struct figures_blob *blob, struct buf *out,
+		   uint32_t *ret_crc);
+/** figures_blob_encode() - the same with an encoder of its own */
+int figures_blob_encode(const struct figures_blob *blob, struct buf *out, uint32_t *ret_crc);
+/** figures_blob_decode() - Return: 0, -EBADMSG for damage, -ENOTSUP, -ENOMEM */
+int figures_blob_decode(const void *data, size_t n, uint32_t crc, struct figures_blob *ret_blob);
+
+/** codec_crc() - checksum of every row that is packed (crc32 of zlib) */
+uint32_t codec_crc(const void *data, size_t n);

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Where in an array each number is: a hash without removal.
+ */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct number_slot {
+	uint32_t number;
+	uint32_t at; /* index + 1; 0: empty */
+};
+
+/* All zero: empty. */
+struct number_map {
+	struct number_slot *slots;
+	size_t n_slots; /* power of two */
+	size_t n;
+};
+
+#define NUMBER_NONE UINT32_MAX
+
+void number_map_done(struct number_map *map);
+/** number_map_get() - Return: index, or NUMBER_NONE */
+uint32_t number_map_get(const struct number_map *map, uint32_t number);
+/** number_map_put() - a number that is not there yet. Return: 0 or -ENOMEM */
+int number_map_put(struct number_map *map, uint32_t number, uint32_t at);
