@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/caller.h"
 
+#include <errno.h>
+#include <grp.h>
 #include <pwd.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -10,7 +12,9 @@
 #include "base/cleanup.h"
 #include "base/parse.h"
 
-#define NAMES_KEPT 64 /* users on one screen; more are looked up each time */
+#define GROUPS_GUESS 64
+#define GROUPS_MOST 4096 /* entries of one field of a request */
+#define NAMES_KEPT 64	 /* users on one screen; more are looked up each time */
 
 static bool id_from_environment(const char *variable, uint32_t *ret_id)
 {
@@ -36,6 +40,29 @@ struct caller caller_get(void)
 		caller.gid = gid;
 	}
 	return caller;
+}
+
+int caller_groups(const struct caller *caller, gid_t **ret_gids, size_t *ret_n)
+{
+	const struct passwd *user = getpwuid(caller->uid);
+	int n = GROUPS_GUESS;
+
+	for (;;) {
+		CLEANUP(freep) gid_t *gids = calloc((size_t)n, sizeof(gids[0]));
+		int room = n;
+
+		if (!gids)
+			return -ENOMEM;
+		gids[0] = caller->gid;
+		if (!user)
+			n = 1;
+		else if (getgrouplist(user->pw_name, caller->gid, gids, &n) < 0 && n > room && n <= GROUPS_MOST)
+			continue;
+		/* What does not fit any more can only take rights away. */
+		*ret_n = (size_t)(n < room ? n : room);
+		*ret_gids = TAKE_PTR(gids);
+		return 0;
+	}
 }
 
 struct user_name user_name(uid_t uid)

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <sys/types.h>
 
 struct caller {
@@ -16,6 +17,13 @@ struct caller {
 
 /** caller_get() - from the process's ids, and where those are root's from SUDO_UID and SUDO_GID */
 struct caller caller_get(void);
+
+/**
+ * caller_groups() - groups of the user whom sudo acts for, as the list of groups has them
+ * @ret_gids: allocated; gid alone for a user without a name
+ * Return: 0 or -ENOMEM
+ */
+int caller_groups(const struct caller *caller, gid_t **ret_gids, size_t *ret_n);
 
 struct user_name {
 	char text[40];

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/nearest.h"
 #include "cli/output.h"
 
 #define COMMAND(name) extern const struct command command_##name;
@@ -79,7 +80,7 @@ static int unknown_refuse(const char *name)
 
 	for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
 		names[i] = commands[i]->name;
-	nearest = option_nearest(name, names, ARRAY_SIZE(names));
+	nearest = name_nearest(name, names, ARRAY_SIZE(names));
 
 	if (way_out)
 		(void)snprintf(text, sizeof(text), "%s is not built in this version; %s", option_quote(name).text,

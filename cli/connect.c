@@ -90,7 +90,9 @@ static int private_refuse(const struct connect_wish *wish, const struct caller *
 	else
 		output_error(
 			"ingero-collectord is not running here; start it with 'systemctl start ingero-collectord', "
-			"or trace without it: 'sudo ingero %s'",
+			"or go without it: 'sudo ingero %s'; 'ingero demo', 'ingero check' and 'ingero explain' of "
+			"what "
+			"was recorded need neither",
 			wish->command);
 	return is_asked ? -EPERM : -ENOENT;
 }
@@ -132,20 +134,74 @@ static void reader_user_set(const struct connect_wish *wish, const struct caller
 	options->has_on_behalf_of &= !options->has_daemon_user;
 }
 
-int connect_open(const struct connect_wish *wish, const struct caller *caller, struct ingero **ret_ingero,
-		 bool *ret_is_private)
+/* Under sudo the client acts for the one who typed it. Return: 0 or -ENOMEM; gids: what the options borrow */
+static int options_set(const struct caller *caller, bool acts_for_caller, gid_t **gids,
+		       struct ingero_options *ret_options)
 {
 	struct ingero_options options = {
 		.program = "ingero-cli " INGERO_VERSION,
-		.has_on_behalf_of = caller->is_sudo && !wish->acts_as_root,
+		.has_on_behalf_of = caller->is_sudo && acts_for_caller,
 		.on_behalf_of = caller->uid,
 	};
+	int r = options.has_on_behalf_of ? caller_groups(caller, gids, &options.n_on_behalf_of_gids) : 0;
+
+	options.on_behalf_of_gids = *gids;
+	*ret_options = options;
+	return r;
+}
+
+/* Who asks the service for everybody's has to be somebody; of a file, whoever may read it may see all. */
+static int all_refuse(const char *command, bool is_all, char *error, size_t error_bytes, const struct ingero *ingero)
+{
+	if (!is_all || ingero_hello(ingero)->can_read_all)
+		return 0;
+	(void)snprintf(error, error_bytes,
+		       "'--all' is for root and members of ingero-read; leave it out, or try 'sudo ingero %s --all'",
+		       command);
+	return -EPERM;
+}
+
+int connect_look(const char *command, const struct caller *caller, bool is_all, char *error, size_t error_bytes,
+		 struct ingero **ret_ingero, bool *ret_is_private)
+{
+	CLEANUP(freep) gid_t *gids = NULL;
+	struct ingero_options options;
+	int r = options_set(caller, !is_all, &gids, &options);
+
+	if (r < 0) {
+		(void)snprintf(error, error_bytes, "%s", strerror(-r));
+		return r;
+	}
+	r = ingero_open(&options, error, error_bytes, ret_ingero);
+	options.private_daemon = r == -ENOENT && caller->is_root;
+	if (options.private_daemon)
+		r = ingero_open(&options, error, error_bytes, ret_ingero);
+	if (r == 0) {
+		r = all_refuse(command, is_all && !options.private_daemon, error, error_bytes, *ret_ingero);
+		if (r < 0)
+			ingero_close(*ret_ingero);
+	}
+	*ret_is_private = options.private_daemon;
+	return r;
+}
+
+int connect_open(const struct connect_wish *wish, const struct caller *caller, struct ingero **ret_ingero,
+		 bool *ret_is_private)
+{
+	CLEANUP(freep) gid_t *gids = NULL;
+	struct ingero_options options;
 	bool is_asked = wish->needs_private || wish->db_path || wish->kind == CONNECT_DEMO ||
 			(wish->kind == CONNECT_READ && names_file(wish));
 	struct daemon_line line = { .n = 0 };
 	char error[ERROR_BYTES] = "";
-	int r = -ENOENT;
+	int r;
 
+	r = options_set(caller, !wish->acts_as_root && !wish->is_all, &gids, &options);
+	if (r < 0) {
+		output_error("%s", strerror(-r));
+		return r;
+	}
+	r = -ENOENT;
 	if (!is_asked)
 		r = ingero_open(&options, error, sizeof(error), ret_ingero);
 	if (r == -ENOENT) {
@@ -167,6 +223,12 @@ int connect_open(const struct connect_wish *wish, const struct caller *caller, s
 		return r;
 	}
 
+	r = all_refuse(wish->command, wish->is_all && !options.private_daemon, error, sizeof(error), *ret_ingero);
+	if (r < 0) {
+		output_error("%s", error);
+		ingero_close(*ret_ingero);
+		return r;
+	}
 	if (ret_is_private)
 		*ret_is_private = options.private_daemon;
 	return 0;

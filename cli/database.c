@@ -24,32 +24,40 @@ static const char *home_of(const struct caller *caller)
 	return user && user->pw_dir[0] == '/' ? user->pw_dir : NULL;
 }
 
-int database_find(const char *typed, const struct caller *caller, struct database *ret_database)
+int database_look(const struct caller *caller, struct database *ret_database)
 {
-	const char *named = typed ? typed : getenv("INGERO_DB");
+	const char *named = getenv("INGERO_DB");
 	struct database database = { .is_named = named && named[0] };
-	const char *home;
+	const char *home = database.is_named ? NULL : home_of(caller);
 	int n;
 
-	if (typed && !typed[0]) {
-		output_error("'--db' needs the name of a file");
-		return -EINVAL;
-	}
-	if (database.is_named) {
-		n = snprintf(database.path, sizeof(database.path), "%s", named);
-	} else {
-		home = home_of(caller);
-		if (!home) {
-			output_error("%s has no home directory to keep a database in: name a file with '--db'",
-				     user_name(caller->uid).text);
-			return -ENOENT;
-		}
-		n = snprintf(database.path, sizeof(database.path), "%s/%s", home, DATABASE_IN_HOME);
-	}
-	if ((size_t)n >= sizeof(database.path)) {
-		output_error("the database's name is longer than a path may be: %s", option_quote(database.path).text);
+	if (!database.is_named && !home)
+		return -ENOENT;
+	n = database.is_named ? snprintf(database.path, sizeof(database.path), "%s", named)
+			      : snprintf(database.path, sizeof(database.path), "%s/%s", home, DATABASE_IN_HOME);
+	if ((size_t)n >= sizeof(database.path))
 		return -ENAMETOOLONG;
-	}
 	*ret_database = database;
 	return 0;
+}
+
+int database_find(const char *typed, const struct caller *caller, struct database *ret_database)
+{
+	struct database database = { .is_named = true };
+	int r = 0;
+
+	if (!typed)
+		r = database_look(caller, &database);
+	else if ((size_t)snprintf(database.path, sizeof(database.path), "%s", typed) >= sizeof(database.path))
+		r = -ENAMETOOLONG;
+
+	if (r == -ENOENT)
+		output_error("%s has no home directory to keep a database in: name a file with '--db'",
+			     user_name(caller->uid).text);
+	else if (r < 0)
+		output_error("the database's name is longer than a path may be: %s",
+			     option_quote(typed ? typed : getenv("INGERO_DB")).text);
+	else
+		*ret_database = database;
+	return r;
 }

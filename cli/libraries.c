@@ -38,7 +38,30 @@ void library_append(struct buf *out, const struct text_style *style, const char 
 		if (library->n_missing)
 			(void)buf_printf(&text, ", %zu operations it does not have", library->n_missing);
 	}
+	if (library->processes)
+		(void)buf_printf(&text, ", in %u %s", library->processes,
+				 library->processes == 1 ? "process" : "processes");
 	if (*text_or(library->path, ""))
 		(void)buf_printf(&text, ": %s", library->path);
+	text_paragraph(out, style, first, buf_text(&text));
+}
+
+void coverage_append(struct buf *out, const struct text_style *style, const char *first,
+		     const Ingero__V1__CudaProcess *process)
+{
+	CLEANUP(buf_done) struct buf text = BUF_INIT;
+	size_t n_attached = 0;
+
+	for (size_t i = 0; i < process->n_libraries; i++)
+		n_attached += process->libraries[i]->is_attached;
+	(void)buf_printf(&text, "%s (pid %u) ", text_or(process->process_name, "a process"), process->pid);
+	if (strcmp(text_or(process->coverage, ""), "full") == 0)
+		(void)buf_printf(&text, "is covered: %zu CUDA %s", n_attached,
+				 n_attached == 1 ? "library" : "libraries");
+	else if (strcmp(text_or(process->coverage, ""), "partial") == 0)
+		(void)buf_printf(&text, "is covered in part, %zu of %zu CUDA libraries: %s", n_attached,
+				 process->n_libraries, text_or(process->reason, "no reason given"));
+	else
+		(void)buf_printf(&text, "is not covered: %s", text_or(process->reason, "no reason given"));
 	text_paragraph(out, style, first, buf_text(&text));
 }

@@ -9,3 +9,7 @@
 /** library_append() - one line: "libcudart.so.12 (cuda): 5 operations by session links ...", or why not */
 void library_append(struct buf *out, const struct text_style *style, const char *first,
 		    const Ingero__V1__Library *library);
+
+/** coverage_append() - one process: "python 4711 of alice: all of its 2 CUDA libraries", or which not and why */
+void coverage_append(struct buf *out, const struct text_style *style, const char *first,
+		     const Ingero__V1__CudaProcess *process);

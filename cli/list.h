@@ -19,10 +19,12 @@ COMMAND(query)
 COMMAND(export)
 COMMAND(demo)
 COMMAND(status)
+COMMAND(config)
+COMMAND(check)
+COMMAND(completion)
 COMMAND(version)
 COMMAND(help)
 
-ABSENT(check, "'ingero status' says what can be measured here and what not")
 ABSENT(mcp, "'ingero trace --json' is made to be read by programs")
 ABSENT(dashboard, "'ingero trace' shows the live table in a terminal")
 ABSENT(merge, "'ingero export --format db' writes files that sqlite3 can attach and join")
@@ -30,7 +32,6 @@ ABSENT(annotate, "put labels beside the lines of 'ingero trace --json'")
 ABSENT(migrate, "databases of older versions are brought up to date when they are opened")
 ABSENT(fleet_push, "outputs of 'ingero trace --json' can be sent by any program that reads lines")
 ABSENT(rates, "this version knows no prices")
-ABSENT(completion, "'ingero help' lists all commands and options")
 
 #undef COMMAND
 #undef ABSENT

@@ -1,24 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/manual.h"
 
-#include <string.h>
-
+#include "base/troff.h"
 #include "cli/command.h"
-
-/* Text as troff takes it: dashes that can be copied, no line that looks like a request. */
-static void text_escape(struct buf *out, const char *text)
-{
-	for (const char *p = text; *p; p++) {
-		if (*p == '-')
-			(void)buf_append_text(out, "\\-");
-		else if (*p == '\\')
-			(void)buf_append_text(out, "\\e");
-		else if ((*p == '.' || *p == '\'') && p == text)
-			(void)buf_printf(out, "\\&%c", *p);
-		else
-			(void)buf_append(out, p, 1);
-	}
-}
 
 static void option_append(struct buf *out, const struct option *row)
 {
@@ -26,34 +10,34 @@ static void option_append(struct buf *out, const struct option *row)
 	if (row->letter)
 		(void)buf_printf(out, "\\-%c\\fR, \\fB", row->letter);
 	(void)buf_append_text(out, "\\-\\-");
-	text_escape(out, row->name);
+	troff_append(out, row->name);
 	(void)buf_append_text(out, "\\fR");
 	if (row->value) {
 		(void)buf_append_text(out, " \\fI");
-		text_escape(out, row->value);
+		troff_append(out, row->value);
 		(void)buf_append_text(out, "\\fR");
 	}
 	(void)buf_append_text(out, "\n");
-	text_escape(out, row->help);
+	troff_append(out, row->help);
 	(void)buf_append_text(out, ".\n");
 }
 
 static void command_append(struct buf *out, const struct command *command)
 {
 	(void)buf_append_text(out, ".SS \"ingero ");
-	text_escape(out, command->name);
+	troff_append(out, command->name);
 	if (*command->usage) {
 		(void)buf_append_text(out, " ");
-		text_escape(out, command->usage);
+		troff_append(out, command->usage);
 	}
 	(void)buf_append_text(out, "\"\n");
-	text_escape(out, command->summary);
+	troff_append(out, command->summary);
 	(void)buf_append_text(out, ".\n");
 	for (size_t i = 0; i < command->options.n; i++)
 		option_append(out, &command->options.rows[i]);
 	for (size_t i = 0; command->paragraphs && command->paragraphs[i]; i++) {
 		(void)buf_append_text(out, ".PP\n");
-		text_escape(out, command->paragraphs[i]);
+		troff_append(out, command->paragraphs[i]);
 		(void)buf_append_text(out, "\n");
 	}
 }

@@ -7,13 +7,14 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "base/nearest.h"
 #include "base/parse.h"
+#include "cli/absent.h"
 #include "libingero/render/units.h"
 
-#define PID_MAX 4194304u  /* proc(5): the most that pid_max may be on 64-bit kernels */
-#define NAME_MAX_BYTES 64 /* names longer than this are not compared */
-#define HELP_COLUMNS 30	  /* where the help of an option begins */
-#define OPTIONS_MAX 64	  /* rows of one table that --help and suggestions look at */
+#define PID_MAX 4194304u /* proc(5): the most that pid_max may be on 64-bit kernels */
+#define HELP_COLUMNS 30	 /* where the help of an option begins */
+#define OPTIONS_MAX 64	 /* rows of one table that --help and suggestions look at */
 
 static const struct option help_row = { .name = "help", .letter = 'h', .kind = OPTION_FLAG, .help = "Show this text" };
 
@@ -26,52 +27,6 @@ struct option_quote option_quote(const char *text)
 	(void)text_append(&clean, &style, text, style.columns);
 	(void)snprintf(quote.text, sizeof(quote.text), "'%s'", buf_text(&clean));
 	return quote;
-}
-
-/* Edits between two names; a swap of neighbours is one. Both are shorter than NAME_MAX_BYTES. */
-static unsigned int name_distance(const char *a, const char *b)
-{
-	unsigned int d[NAME_MAX_BYTES + 1][NAME_MAX_BYTES + 1];
-	size_t n = strlen(a), m = strlen(b);
-
-	for (size_t i = 0; i <= n; i++)
-		d[i][0] = (unsigned int)i;
-	for (size_t k = 0; k <= m; k++)
-		d[0][k] = (unsigned int)k;
-	for (size_t i = 1; i <= n; i++) {
-		for (size_t k = 1; k <= m; k++) {
-			unsigned int best = d[i - 1][k - 1] + (a[i - 1] != b[k - 1]);
-
-			best = MIN(best, d[i - 1][k] + 1);
-			best = MIN(best, d[i][k - 1] + 1);
-			if (i > 1 && k > 1 && a[i - 1] == b[k - 2] && a[i - 2] == b[k - 1])
-				best = MIN(best, d[i - 2][k - 2] + 1);
-			d[i][k] = best;
-		}
-	}
-	return d[n][m];
-}
-
-const char *option_nearest(const char *typed, const char *const *names, size_t n)
-{
-	const char *found = NULL;
-	unsigned int best = 0;
-
-	if (strlen(typed) > NAME_MAX_BYTES || strlen(typed) < 2)
-		return NULL;
-	for (size_t i = 0; i < n; i++) {
-		unsigned int distance;
-
-		if (!names[i] || strlen(names[i]) > NAME_MAX_BYTES)
-			continue;
-		/* The beginning of a name is as good as a slip of the finger. */
-		distance = strncmp(names[i], typed, strlen(typed)) == 0 ? 1 : name_distance(typed, names[i]);
-		if (distance <= MAX(1, strlen(names[i]) / 3) && (!found || distance < best)) {
-			found = names[i];
-			best = distance;
-		}
-	}
-	return found;
 }
 
 static void refuse(char *error, const char *fmt, ...) PRINTF_LIKE(2, 3);
@@ -103,15 +58,20 @@ static const struct option *row_find(const struct option_table *table, const cha
 
 static void refuse_unknown(const struct option_table *table, const char *argument, char *error)
 {
-	const char *names[OPTIONS_MAX] = { NULL }, *nearest;
+	const char *names[OPTIONS_MAX] = { NULL }, *nearest, *way_out = NULL;
 	char typed[NAME_MAX_BYTES + 2];
 
 	(void)snprintf(typed, sizeof(typed), "%.*s", (int)MIN(strcspn(argument, "="), sizeof(typed) - 1), argument);
 	for (size_t i = 0; i <= table->n && i < OPTIONS_MAX; i++)
 		names[i] = row_get(table, i)->name;
-	nearest = strncmp(typed, "--", 2) == 0 ? option_nearest(typed + 2, names, OPTIONS_MAX) : NULL;
+	nearest = strncmp(typed, "--", 2) == 0 ? name_nearest(typed + 2, names, OPTIONS_MAX) : NULL;
 
-	if (nearest)
+	if (strncmp(typed, "--", 2) == 0)
+		way_out = option_absent(table->command, typed + 2, strlen(typed + 2));
+
+	if (way_out)
+		refuse(error, "%s is not built in this version; %s", option_quote(typed).text, way_out);
+	else if (nearest)
 		refuse(error, "unknown option %s for %s; did you mean '--%s'?", option_quote(typed).text,
 		       table->command, nearest);
 	else
@@ -369,13 +329,16 @@ static enum options_result word_read(struct reader *reader, struct options_rest 
 		       reader->table->command, option_quote(word).text, reader->table->command, "PROGRAM");
 		return OPTIONS_MISUSED;
 	}
-	if (!reader->table->takes || rest->argc > 0) {
+	/* Words stand together, so that they are a part of argv. */
+	if (!reader->table->takes || rest->argc >= MAX(reader->table->takes_most, 1) ||
+	    (rest->argc && rest->argv + rest->argc != &reader->argv[reader->at - 1])) {
 		refuse(reader->error, "%s takes no argument %s; 'ingero help %s' shows what it takes",
 		       reader->table->command, option_quote(word).text, reader->table->command);
 		return OPTIONS_MISUSED;
 	}
-	rest->argv = &reader->argv[reader->at - 1];
-	rest->argc = 1;
+	if (!rest->argc)
+		rest->argv = &reader->argv[reader->at - 1];
+	rest->argc++;
 	return OPTIONS_OK;
 }
 

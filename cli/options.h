@@ -53,12 +53,13 @@ struct option_table {
 	const char *command; /* in sentences: "trace" */
 	const struct option *rows;
 	size_t n;
-	const char *takes; /* arguments beside options: "program", taken behind --; NULL: none; "topic": one word */
+	const char *takes; /* arguments beside options: "program", taken behind --; NULL: none; "topic": a word */
+	size_t takes_most; /* so many words; 0: one */
 	bool takes_program;
 };
 
 struct options_rest {
-	char **argv; /* borrowed from the caller's argv: the program behind --, or the word */
+	char **argv; /* borrowed from the caller's argv: the program behind --, or the words */
 	size_t argc;
 };
 
@@ -85,10 +86,3 @@ struct option_quote {
 
 /** option_quote() - what a user typed, in quotes, without control characters, cut when long */
 struct option_quote option_quote(const char *text);
-
-/**
- * option_nearest() - the name a user may have meant
- * @names: n names; NULL entries are passed over
- * Return: one of them, or NULL when none is near
- */
-const char *option_nearest(const char *typed, const char *const *names, size_t n);

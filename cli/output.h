@@ -8,6 +8,7 @@
 #include <stdbool.h>
 
 #include "base/buf.h"
+#include "cli/options.h"
 #include "libingero/render/text.h"
 
 struct output {
@@ -32,6 +33,12 @@ void output_done(struct output *out);
 int output_flush(struct output *out);
 /** output_error() - "ingero: sentence" on stderr */
 void output_error(const char *fmt, ...) PRINTF_LIKE(1, 2);
+/* The row of commands that colour, bound to a bool of their fields. */
+#define NO_COLOR_OPTION(fields, member)                                                                                \
+	{                                                                                                              \
+		.name = "no-color", .kind = OPTION_FLAG, .field = offsetof(fields, member),                            \
+		.help = "No colours, as with NO_COLOR set"                                                             \
+	}
 /** output_style() - what the terminal behind a descriptor can show; 80 columns where there is none */
 struct text_style output_style(int fd, bool no_color);
 /** output_is_terminal() - a terminal on which the cursor can be moved */

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/demo.h"
+#include "base/nearest.h"
 #include "cli/command.h"
 #include "cli/connect.h"
 #include "cli/demo_file.h"
@@ -45,7 +46,7 @@ static const struct option demo_options[] = {
 	  FIELD(db_path),
 	  .help = "Keep what was played in this database, to try explain and query on; default: a temporary file that "
 		  "is removed at the end" },
-	{ .name = "no-color", .kind = OPTION_FLAG, FIELD(no_color), .help = "No colours, as with NO_COLOR set" },
+	NO_COLOR_OPTION(struct demo_fields, no_color),
 };
 #undef FIELD
 
@@ -107,7 +108,7 @@ static int refuse_name(const char *name, const struct demo_row *row)
 	} else {
 		for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
 			names[i] = rows[i].sentence ? rows[i].name : NULL;
-		near = option_nearest(name, names, ARRAY_SIZE(names));
+		near = name_nearest(name, names, ARRAY_SIZE(names));
 		(void)buf_printf(&text, "there is no demo %s", option_quote(name).text);
 		if (near)
 			(void)buf_printf(&text, "; did you mean '%s'?", near);

@@ -10,6 +10,7 @@
 
 #include "cli/command.h"
 #include "cli/connect.h"
+#include "cli/database.h"
 #include "cli/explain/json.h"
 #include "cli/explain/report.h"
 #include "cli/output.h"
@@ -27,6 +28,7 @@ struct explain_fields {
 	const char *db_path;
 	bool is_per_process;
 	bool is_list;
+	bool is_all;
 	bool is_json;
 	bool no_color;
 };
@@ -59,13 +61,9 @@ static const struct option explain_options[] = {
 	  .kind = OPTION_FLAG,
 	  FIELD(is_json),
 	  .help = "Print one JSON object (docs/schema/explain.schema.json)" },
-	{ .name = "db",
-	  .kind = OPTION_TEXT,
-	  .value = "FILE",
-	  FIELD(db_path),
-	  .help = "Read this database, of ours or recorded by Ingero; default: the service's, else INGERO_DB, else "
-		  "~/.ingero/ingero.db" },
-	{ .name = "no-color", .kind = OPTION_FLAG, FIELD(no_color), .help = "No colours, as with NO_COLOR set" },
+	ALL_OPTION(struct explain_fields, is_all),
+	DATABASE_READ_OPTION(struct explain_fields, db_path),
+	NO_COLOR_OPTION(struct explain_fields, no_color),
 };
 #undef FIELD
 
@@ -191,7 +189,9 @@ static int explain_run(const void *fields, const struct options_rest *rest)
 	struct explain e = { .fields = fields,
 			     .id = rest->argc ? rest->argv[0] : NULL,
 			     .now_unix_ns = clock_now_unix_ns() };
-	struct connect_wish wish = { .command = "explain", .kind = CONNECT_READ, .db_path = e.fields->db_path };
+	struct connect_wish wish = {
+		.command = "explain", .kind = CONNECT_READ, .is_all = e.fields->is_all, .db_path = e.fields->db_path
+	};
 	struct explain_question question = { .now_unix_ns = e.now_unix_ns, .is_one = e.id, .db = e.fields->db_path };
 	const char *sentence = contradiction(e.fields, e.id);
 	struct caller caller = caller_get();

@@ -9,6 +9,7 @@
 
 #include "cli/command.h"
 #include "cli/connect.h"
+#include "cli/database.h"
 #include "cli/export_file.h"
 #include "cli/output.h"
 #include "cli/stream.h"
@@ -22,6 +23,7 @@ struct export_fields {
 	const char *path;
 	const char *db_path;
 	bool is_forced;
+	bool is_all;
 };
 
 static const struct export_fields export_defaults = { .format = "db" };
@@ -49,12 +51,8 @@ static const struct option export_options[] = {
 	  .value = "PID[,PID...]",
 	  FIELD(pids),
 	  .help = "Only these processes" },
-	{ .name = "db",
-	  .kind = OPTION_TEXT,
-	  .value = "FILE",
-	  FIELD(db_path),
-	  .help = "Read this database, of ours or recorded by Ingero; default: the service's, else INGERO_DB, else "
-		  "~/.ingero/ingero.db" },
+	ALL_OPTION(struct export_fields, is_all),
+	DATABASE_READ_OPTION(struct export_fields, db_path),
 };
 #undef FIELD
 
@@ -109,7 +107,9 @@ static int ask(struct exporting *exporting, struct ingero *ingero, const struct 
 static int export_run(const void *fields, const struct options_rest *rest)
 {
 	const struct export_fields *f = fields;
-	struct connect_wish wish = { .command = "export", .kind = CONNECT_READ, .db_path = f->db_path };
+	struct connect_wish wish = {
+		.command = "export", .kind = CONNECT_READ, .is_all = f->is_all, .db_path = f->db_path
+	};
 	const char *sentence = window_contradicts(&f->window);
 	struct caller caller = caller_get();
 	struct exporting exporting = { .file = EXPORT_FILE_INIT };

@@ -5,11 +5,13 @@
 #include <string.h>
 
 #include "cli/command.h"
+#include "cli/help_json.h"
 #include "cli/manual.h"
 #include "cli/output.h"
 
 struct help_fields {
 	bool is_manual;
+	bool is_json;
 };
 
 static const struct option help_options[] = {
@@ -17,6 +19,10 @@ static const struct option help_options[] = {
 	  .kind = OPTION_FLAG,
 	  .help = "Print the manual page (troff)",
 	  .field = offsetof(struct help_fields, is_manual) },
+	{ .name = "json",
+	  .kind = OPTION_FLAG,
+	  .help = "Print all commands and options as one JSON object (docs/schema/help.schema.json)",
+	  .field = offsetof(struct help_fields, is_json) },
 };
 
 static void overview_append(const struct text_style *style, struct buf *out)
@@ -58,6 +64,12 @@ static int help_run(const void *fields, const struct options_rest *rest)
 				       option_quote(rest->argv[0]).text);
 		return command_refuse(error);
 	}
+	if (help->is_json && help_json_append(&out.buf) < 0) {
+		output_error("no memory for the help");
+		return COMMAND_FAILED;
+	}
+	if (help->is_json)
+		return output_flush(&out) < 0 ? COMMAND_FAILED : COMMAND_OK;
 	if (help->is_manual)
 		manual_append(&out.buf);
 	else if (command)

@@ -9,6 +9,7 @@
 
 #include "cli/command.h"
 #include "cli/connect.h"
+#include "cli/database.h"
 #include "cli/output.h"
 #include "cli/query/calls.h"
 #include "cli/query/rows.h"
@@ -27,6 +28,7 @@ struct query_fields {
 	uint64_t limit;
 	uint64_t min_duration_ns;
 	uint64_t time_limit_ns;
+	bool is_all;
 	bool is_json;
 	bool no_color;
 };
@@ -70,13 +72,9 @@ static const struct option query_options[] = {
 	  FIELD(is_json),
 	  .help = "One JSON object a line: calls as docs/schema/trace-event.schema.json, rows by the names of their "
 		  "columns" },
-	{ .name = "db",
-	  .kind = OPTION_TEXT,
-	  .value = "FILE",
-	  FIELD(db_path),
-	  .help = "Read this database, of ours or recorded by Ingero; default: the service's, else INGERO_DB, else "
-		  "~/.ingero/ingero.db" },
-	{ .name = "no-color", .kind = OPTION_FLAG, FIELD(no_color), .help = "No colours, as with NO_COLOR set" },
+	ALL_OPTION(struct query_fields, is_all),
+	DATABASE_READ_OPTION(struct query_fields, db_path),
+	NO_COLOR_OPTION(struct query_fields, no_color),
 };
 #undef FIELD
 
@@ -190,7 +188,9 @@ static int query_run(const void *fields, const struct options_rest *rest)
 {
 	const struct query_fields *f = fields;
 	const char *word = rest->argc ? rest->argv[0] : NULL, *sentence = contradiction(f, word);
-	struct connect_wish wish = { .command = "query", .kind = CONNECT_READ, .db_path = f->db_path };
+	struct connect_wish wish = {
+		.command = "query", .kind = CONNECT_READ, .is_all = f->is_all, .db_path = f->db_path
+	};
 	enum rows_form form = f->is_json ? ROWS_JSON : output_is_terminal(STDOUT_FILENO) ? ROWS_TABLE : ROWS_LINES;
 	struct text_style style = output_style(STDOUT_FILENO, f->no_color);
 	struct query q = {

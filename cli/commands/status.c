@@ -13,10 +13,12 @@
 #include "libingero/render/units.h"
 
 struct status_fields {
+	bool is_all;
 	bool is_json;
 };
 
 static const struct option status_options[] = {
+	ALL_OPTION(struct status_fields, is_all),
 	{ .name = "json",
 	  .kind = OPTION_FLAG,
 	  .help = "Print one JSON object (docs/schema/status.schema.json)",
@@ -24,6 +26,7 @@ static const struct option status_options[] = {
 };
 
 #define FIRST "           " /* under the first word of each paragraph */
+#define COVERAGE_ROWS 20    /* of processes; --json has more */
 
 static void families_append(const Ingero__V1__StatusReply *status, const struct text_style *style, struct buf *out)
 {
@@ -37,6 +40,17 @@ static void families_append(const Ingero__V1__StatusReply *status, const struct 
 			(void)buf_printf(&text, " (%s)", family->reason);
 	}
 	text_paragraph(out, style, "probes     ", status->n_families ? buf_text(&text) : "none");
+}
+
+static void coverages_append(const Ingero__V1__StatusReply *status, const struct text_style *style, struct buf *out)
+{
+	size_t n = MIN(status->n_cuda_processes, (size_t)COVERAGE_ROWS);
+	size_t n_more = status->n_cuda_processes - n + status->more_cuda_processes;
+
+	for (size_t i = 0; i < n; i++)
+		coverage_append(out, style, i ? FIRST : "covered    ", status->cuda_processes[i]);
+	if (n_more)
+		text_line(out, style, TEXT_PLAIN, FIRST "and %zu more", n_more);
 }
 
 static void cost_append(const Ingero__V1__Cost *cost, const struct text_style *style, struct buf *out)
@@ -70,13 +84,18 @@ void status_append(const Ingero__V1__StatusReply *status, bool is_private, const
 		  status->back_end_reason && *status->back_end_reason ? ": " : "",
 		  status->back_end_reason ? status->back_end_reason : "");
 	families_append(status, style, out);
+	if (!is_private)
+		text_paragraph(out, style, "recorded   ",
+			       strcmp(status->recorded, "nobody") == 0 ? "nobody who does not ask for it"
+								       : status->recorded);
 	text_line(out, style, TEXT_PLAIN, "watched    %u %s in your scope, %u running %s", status->processes,
 		  status->processes == 1 ? "process" : "processes", status->leases,
 		  status->leases == 1 ? "trace" : "traces");
 	for (size_t i = 0; i < status->n_libraries; i++)
 		library_append(out, style, i ? FIRST : "libraries  ", status->libraries[i]);
 	if (status->n_libraries == 0)
-		text_paragraph(out, style, "libraries  ", "none: no process maps a CUDA library now");
+		text_paragraph(out, style, "libraries  ", "none: nobody traces a process that maps a CUDA library");
+	coverages_append(status, style, out);
 	cost_append(status->cost, style, out);
 	lost_append(&lost, status->lost);
 	text_paragraph(out, style, "lost       ", buf_text(&lost));
@@ -85,7 +104,7 @@ void status_append(const Ingero__V1__StatusReply *status, bool is_private, const
 static int status_run(const void *fields, const struct options_rest *rest)
 {
 	const struct status_fields *wish = fields;
-	struct connect_wish connect = { .command = "status", .kind = CONNECT_LOOK };
+	struct connect_wish connect = { .command = "status", .kind = CONNECT_LOOK, .is_all = wish->is_all };
 	struct caller caller = caller_get();
 	CLEANUP(output_done) struct output out = OUTPUT_INIT(STDOUT_FILENO);
 	struct text_style style = output_style(STDOUT_FILENO, /* no_color= */ false);
@@ -96,6 +115,7 @@ static int status_run(const void *fields, const struct options_rest *rest)
 	int r;
 
 	(void)rest;
+	request.look = true;
 	r = connect_open(&connect, &caller, &ingero, &is_private);
 	if (r < 0)
 		return COMMAND_FAILED;

@@ -120,7 +120,7 @@ static const struct option trace_options[] = {
 	  .choices = back_end_choices,
 	  .help = "How calls are intercepted; auto takes the best that the kernel has. Another needs a daemon of its "
 		  "own (root)" },
-	{ .name = "no-color", .kind = OPTION_FLAG, FIELD(no_color), .help = "No colours, as with NO_COLOR set" },
+	NO_COLOR_OPTION(struct trace_fields, no_color),
 };
 #undef FIELD
 
@@ -195,7 +195,8 @@ static int daemon_open(const struct trace *t, struct ingero **ret_ingero)
 	bool is_limited = f->max_db_bytes != MAX_DB_DEFAULT;
 	struct connect_wish wish = {
 		.command = "trace",
-		.acts_as_root = f->is_all || f->uids.n > 0,
+		.acts_as_root = f->uids.n > 0,
+		.is_all = f->is_all,
 		.needs_private = is_forced || is_limited || f->max_age_ns,
 		.needs_private_why = is_forced	  ? "--back-end"
 				     : is_limited ? "--max-db"

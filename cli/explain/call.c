@@ -6,6 +6,7 @@
 #include "base/cuda_error.h"
 #include "cli/caller.h"
 #include "cli/explain/bars.h"
+#include "cli/host.h"
 #include "cli/time.h"
 #include "libingero/render/units.h"
 
@@ -35,6 +36,20 @@ static void sum_append(const Ingero__V1__Event *call, const struct text_style *s
 	text_line(out, style, TEXT_PLAIN, "  without  %18s  the program's own time", value);
 }
 
+static void host_append(const Ingero__V1__Event *event, const struct text_style *style, struct buf *out)
+{
+	CLEANUP(buf_done) struct buf text = BUF_INIT;
+
+	text_line(out, style, TEXT_BOLD, "%s", event->op);
+	text_line(out, style, TEXT_PLAIN, "  when     %s", clock_text_exact(event->timestamp_unix_ns).text);
+	(void)buf_printf(&text, "%s (pid %u, %s)", event->process_name, event->pid, user_name(event->uid).text);
+	text_paragraph(out, style, "  who      ", buf_text(&text));
+	buf_consume(&text, text.n);
+	host_event_append(&text, event);
+	if (text.n)
+		text_paragraph(out, style, "  what     ", buf_text(&text));
+}
+
 void explain_call_append(const Ingero__V1__Event *call, const struct text_style *style, struct buf *out)
 {
 	struct explain_bars bars = {
@@ -46,6 +61,10 @@ void explain_call_append(const Ingero__V1__Event *call, const struct text_style 
 	};
 	CLEANUP(buf_done) struct buf text = BUF_INIT;
 
+	if (host_is_source(call->source)) {
+		host_append(call, style, out);
+		return;
+	}
 	text_line(out, style, TEXT_BOLD, "%s took %s", call->op, units_ns(call->duration_ns, 0).text);
 	text_line(out, style, TEXT_PLAIN, "  when     %s", clock_text_exact(call->timestamp_unix_ns).text);
 	(void)buf_printf(&text, "%s (pid %u, thread %u, %s)", call->process_name, call->pid, call->tid,

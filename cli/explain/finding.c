@@ -55,6 +55,9 @@ struct explain_cause explain_cause_text(const Ingero__V1__Finding *f)
 			       user_name(cause->uid).text);
 	else if (!cause->pid && row < ARRAY_SIZE(causes) && causes[row].nobody)
 		(void)snprintf(out.text, sizeof(out.text), "%s", causes[row].nobody);
+	else if (!cause->pid && row < ARRAY_SIZE(causes) && cause->share > 0 && cause->processes > 1)
+		(void)snprintf(out.text, sizeof(out.text), "%s %u processes together", causes[row].through,
+			       cause->processes);
 	else if (!cause->pid && row < ARRAY_SIZE(causes) && cause->share > 0)
 		(void)snprintf(out.text, sizeof(out.text), "%s another user's process (%s)", causes[row].through,
 			       user_name(cause->uid).text);

@@ -8,6 +8,7 @@
 
 #include "base/cuda_error.h"
 #include "cli/explain/report.h"
+#include "cli/host.h"
 #include "cli/time.h"
 #include "cli/trace/rows.h"
 #include "libingero/render/blame.h"
@@ -55,28 +56,34 @@ static void table_append(struct calls *calls, const Ingero__V1__Event *event, st
 	struct blame_view blame = blame_view_of(event->blame_ns);
 	enum blame_view_class class = blame_view_largest(&blame, 0);
 	struct clock_text exact = clock_text_exact(event->timestamp_unix_ns);
+	bool is_host = host_is_source(event->source);
+	bool is_bad = is_host ? host_event_is_bad(event) : event->ret_code != 0;
+	struct units_text took = units_ns(event->duration_ns, UNITS_TIGHT);
 	char clock[16];
 
+	if (is_host)
+		took = (struct units_text){ .text = "-" };
 	if (calls->n == 0)
 		text_line(out, &calls->style, TEXT_BOLD, "%-15s  %-*s  %-*s  %7s  %s", "time", (int)PROCESS_COLUMNS,
 			  "process", (int)OP_COLUMNS, "operation", "took", "most of it");
 	day_append(calls, event->timestamp_unix_ns, out);
 	(void)snprintf(clock, sizeof(clock), "%.15s", exact.text + strlen("2026-01-31 "));
-	if (event->ret_code)
+	if (is_bad)
 		text_tone(out, &calls->style, TEXT_LOUD);
 	padded_append(out, &calls->style, clock, 15);
 	padded_append(out, &calls->style, trace_process_label(event->process_name, event->pid, PROCESS_COLUMNS).text,
 		      PROCESS_COLUMNS);
 	padded_append(out, &calls->style, trace_op_label(event->op).text, OP_COLUMNS);
-	text_spaces(out, 7 - MIN(text_columns(units_ns(event->duration_ns, UNITS_TIGHT).text), 7));
-	padded_append(out, &calls->style, units_ns(event->duration_ns, UNITS_TIGHT).text,
-		      text_columns(units_ns(event->duration_ns, UNITS_TIGHT).text));
-	if (event->ret_code)
+	text_spaces(out, 7 - MIN(text_columns(took.text), 7));
+	padded_append(out, &calls->style, took.text, text_columns(took.text));
+	if (is_host)
+		host_event_append(out, event);
+	else if (event->ret_code)
 		error_append(event, out);
 	else if (class != BLAME_VIEW_COUNT)
 		(void)buf_printf(out, "%s %s", blame_view_label(class),
 				 units_ratio((double)blame.ns[class] / (double)blame.sum_ns, UNITS_TIGHT).text);
-	if (event->ret_code)
+	if (is_bad)
 		text_tone(out, &calls->style, TEXT_PLAIN);
 	(void)buf_append_text(out, "\n");
 }

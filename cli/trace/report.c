@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cli/caller.h"
+#include "cli/host.h"
 #include "cli/libraries.h"
 #include "cli/lost.h"
 #include "cli/trace/finding.h"
@@ -87,7 +88,7 @@ void trace_report_footer(const struct trace_setting *setting, const Ingero__V1__
 	uint64_t untimed = 0;
 
 	for (size_t i = 0; i < summary->n_operations; i++)
-		untimed += summary->operations[i]->untimed;
+		untimed += host_is_source(summary->operations[i]->source) ? 0 : summary->operations[i]->untimed;
 	lost_append(out, summary->lost);
 	if (untimed)
 		(void)buf_printf(out, " · %s counted but not timed", units_count(untimed).text);
@@ -177,6 +178,7 @@ int trace_report_summary(const struct trace_setting *setting, const Ingero__V1__
 		if (r < 0)
 			return r;
 		text_line(out, style, TEXT_PLAIN, "%s", "");
+		host_life_append(out, style, summary);
 		trace_report_footer(setting, summary, &footer);
 		text_paragraph(out, style, "", buf_text(&footer));
 		if (!setting->demo)

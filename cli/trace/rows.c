@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "cli/host.h"
 #include "libingero/render/table.h"
 #include "libingero/render/units.h"
 
@@ -92,6 +93,8 @@ int trace_rows_build(const Ingero__V1__Summary *figures, const Ingero__V1__Summa
 		uint64_t waits_ns = blame_view_waits_for_cpu_ns(&row.blame);
 		bool is_new = true;
 
+		if (host_is_source(op->source))
+			continue; /* a line of totals says it: host_life_append() */
 		for (size_t k = 0; k < rows.rows.n && is_new; k++)
 			is_new = !process_is_same(rows.rows.items[k].op, op);
 		rows.n_processes += is_new;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "cli/host.h"
 #include "cli/trace/screen.h"
 
 #include <errno.h>
@@ -193,6 +194,7 @@ static void notes_append(const struct trace_screen *screen, const struct trace_r
 	if (screen->figures) {
 		behind_append(screen, rows, style, out);
 		in_flight_append(screen, style, out);
+		host_life_append(out, style, screen->figures);
 		trace_report_footer(screen->setting, screen->figures, &footer);
 		(void)buf_append_text(&footer, " · ");
 	}

@@ -75,6 +75,8 @@ static int view_build(struct trace_summary *s)
 			s->view.lost = piece->lost;
 		if (piece->cost)
 			s->view.cost = piece->cost;
+		if (piece->life)
+			s->view.life = piece->life;
 		if (piece->store)
 			s->view.store = piece->store;
 	}

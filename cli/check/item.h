@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+/* For the functions behind the lines of cli/check/list.h: how they read and how they speak. */
+#pragma once
+
+#include <stdarg.h>
+
+#include "cli/check/check.h"
+
+#define CHECK_ITEM(name, need) void check_##name(const struct check_world *world, struct check_result *result);
+#include "cli/check/list.h"
+
+/** check_say() - the result: its level, the way out (NULL: none) and the value as with printf() */
+void check_say(struct check_result *result, enum check_level level, const char *way_out, const char *fmt, ...)
+	PRINTF_LIKE(4, 5);
+/**
+ * check_read_line() - first line of a small file, without its end and the blanks before that
+ * @path: below world->root, without a slash in front
+ * Return: 0 or -errno
+ */
+int check_read_line(const struct check_world *world, const char *path, char *line, size_t room);
+/** check_read() - a whole file, up to CHECK_FILE_BYTES of it. Return: 0 or -errno */
+int check_read(const struct check_world *world, const char *path, struct buf *text);
+#define CHECK_FILE_BYTES (8u << 20)

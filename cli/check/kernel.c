@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What the kernel is, has and allows. */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <linux/capability.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "cli/check/item.h"
+
+#define KERNEL_MAJOR_LEAST 5
+#define KERNEL_MINOR_LEAST 15
+#define BTF_MAGIC "\x9f\xeb" /* as every processor that runs the daemon writes it: little-endian */
+
+void check_kernel(const struct check_world *world, struct check_result *result)
+{
+	char release[128];
+	unsigned int major, minor;
+	int r = check_read_line(world, "proc/sys/kernel/osrelease", release, sizeof(release));
+
+	if (r < 0)
+		check_say(result, CHECK_LEVEL_FAIL, "mount proc: 'mount -t proc proc /proc'",
+			  "not known: /proc says nothing (%s)", strerror(-r));
+	else if (sscanf(release, "%u.%u", &major, &minor) != 2)
+		check_say(result, CHECK_LEVEL_WARN, "check by hand that it is Linux 5.15 or newer", "%s", release);
+	else if (major * 1000 + minor < KERNEL_MAJOR_LEAST * 1000 + KERNEL_MINOR_LEAST)
+		check_say(result, CHECK_LEVEL_FAIL, "boot Linux 5.15 or newer; Debian 12 has 6.1", "%s", release);
+	else
+		check_say(result, CHECK_LEVEL_OK, NULL, "%s", release);
+}
+
+void check_kernel_types(const struct check_world *world, struct check_result *result)
+{
+	CLEANUP(closep) int fd = openat(world->root, "sys/kernel/btf/vmlinux", O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	char magic[2];
+
+	if (fd < 0)
+		check_say(result, CHECK_LEVEL_FAIL,
+			  "boot a kernel built with CONFIG_DEBUG_INFO_BTF, as Debian's are, and have sysfs mounted on "
+			  "/sys",
+			  "/sys/kernel/btf/vmlinux: %s", strerror(errno));
+	else if (read(fd, magic, sizeof(magic)) != sizeof(magic) || memcmp(magic, BTF_MAGIC, sizeof(magic)) != 0)
+		check_say(result, CHECK_LEVEL_FAIL, "boot a kernel built with CONFIG_DEBUG_INFO_BTF, as Debian's are",
+			  "/sys/kernel/btf/vmlinux holds no BTF");
+	else
+		check_say(result, CHECK_LEVEL_OK, NULL, "BTF in /sys/kernel/btf/vmlinux");
+}
+
+/* The service may what the caller may not. */
+static bool service_captures(const struct check_world *world)
+{
+	return world->daemon.error == 0 && !world->daemon.is_private;
+}
+
+void check_bpf(const struct check_world *world, struct check_result *result)
+{
+	char unprivileged[16];
+	bool has_setting = check_read_line(world, "proc/sys/kernel/unprivileged_bpf_disabled", unprivileged,
+					   sizeof(unprivileged)) == 0;
+	const char *setting = has_setting ? unprivileged : "not there";
+
+	if (world->bpf_error == ENOSYS)
+		check_say(result, CHECK_LEVEL_FAIL, "boot a kernel built with CONFIG_BPF_SYSCALL, as Debian's are",
+			  "the kernel has no bpf system call");
+	else if (world->bpf_error == 0)
+		check_say(result, CHECK_LEVEL_OK, NULL, "may be used (unprivileged_bpf_disabled: %s)", setting);
+	else if (world->is_root)
+		check_say(result, service_captures(world) ? CHECK_LEVEL_OK : CHECK_LEVEL_FAIL,
+			  service_captures(world)
+				  ? NULL
+				  : "in a container allow the system calls bpf and perf_event_open, and add "
+				    "the capabilities that are named below",
+			  "refused here, to root, too: %s", strerror(world->bpf_error));
+	else
+		check_say(result, CHECK_LEVEL_OK, NULL,
+			  "for root and the service, not for you (unprivileged_bpf_disabled: %s), which is as it "
+			  "should be",
+			  setting);
+}
+
+void check_lockdown(const struct check_world *world, struct check_result *result)
+{
+	char line[128];
+	int r = check_read_line(world, "sys/kernel/security/lockdown", line, sizeof(line));
+
+	if (r == -ENOENT)
+		check_say(result, CHECK_LEVEL_OK, NULL, "not there");
+	else if (r < 0)
+		check_say(result, CHECK_LEVEL_WARN, "'sudo ingero check' may read it", "not known: %s", strerror(-r));
+	else if (strstr(line, "[confidentiality]"))
+		check_say(result, CHECK_LEVEL_FAIL,
+			  "boot with lockdown=integrity or without: programs may not read kernel memory now",
+			  "confidentiality");
+	else
+		check_say(result, CHECK_LEVEL_OK, NULL, "%s",
+			  strstr(line, "[integrity]") ? "integrity, which hinders nothing" : "none");
+}
+
+struct capability {
+	unsigned int bit;
+	const char *name;
+	bool is_of_admin; /* CAP_SYS_ADMIN stands for it, too */
+};
+
+/* What capture needs, as the service has it. */
+static const struct capability capabilities[] = {
+	{ CAP_BPF, "CAP_BPF", true },
+	{ CAP_PERFMON, "CAP_PERFMON", true },
+	{ CAP_SYS_PTRACE, "CAP_SYS_PTRACE", false },
+	{ CAP_DAC_READ_SEARCH, "CAP_DAC_READ_SEARCH", false },
+	{ CAP_CHECKPOINT_RESTORE, "CAP_CHECKPOINT_RESTORE", true },
+};
+
+void check_capabilities(const struct check_world *world, struct check_result *result)
+{
+	CLEANUP(buf_done) struct buf status = BUF_INIT, missing = BUF_INIT;
+	int r = check_read(world, "proc/self/status", &status);
+	const char *field = r == 0 ? strstr(buf_text(&status), "\nCapEff:") : NULL;
+	uint64_t held;
+
+	if (service_captures(world)) {
+		check_say(result, CHECK_LEVEL_OK, NULL, "none needed: the service captures");
+		return;
+	}
+	if (!field || sscanf(field, "\nCapEff: %" SCNx64, &held) != 1) {
+		check_say(result, CHECK_LEVEL_WARN, "mount proc: 'mount -t proc proc /proc'",
+			  "not known: /proc/self/status says nothing");
+		return;
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(capabilities); i++) {
+		const struct capability *c = &capabilities[i];
+
+		if (!(held >> c->bit & 1) && !(c->is_of_admin && held >> CAP_SYS_ADMIN & 1))
+			(void)buf_printf(&missing, "%s%s", missing.n ? ", " : "", c->name);
+	}
+	if (!missing.n)
+		check_say(result, CHECK_LEVEL_OK, NULL, "all that capture needs");
+	else if (world->is_root)
+		check_say(result, CHECK_LEVEL_FAIL, "give the container or unit these capabilities", "root lacks %s",
+			  buf_text(&missing));
+	else
+		check_say(result, CHECK_LEVEL_WARN,
+			  "'sudo ingero trace' captures, and so does the service: 'systemctl start ingero-collectord'",
+			  "you have none, and no service runs: databases and demos only");
+}
+
+void check_ptrace_scope(const struct check_world *world, struct check_result *result)
+{
+	char line[16];
+	int r = check_read_line(world, "proc/sys/kernel/yama/ptrace_scope", line, sizeof(line));
+
+	/* Nothing is traced with ptrace(2), and all that is read of a process goes without it. */
+	if (r == -ENOENT)
+		check_say(result, CHECK_LEVEL_OK, NULL, "Yama is not there");
+	else if (r < 0)
+		check_say(result, CHECK_LEVEL_WARN, "it hinders nothing, whatever it is", "not known: %s",
+			  strerror(-r));
+	else
+		check_say(result, CHECK_LEVEL_OK, NULL, "%s, which hinders nothing", line);
+}
+
+void check_perf_event_paranoid(const struct check_world *world, struct check_result *result)
+{
+	char line[16];
+	int r = check_read_line(world, "proc/sys/kernel/perf_event_paranoid", line, sizeof(line));
+
+	if (r == -ENOENT)
+		check_say(result, CHECK_LEVEL_WARN, "boot a kernel built with CONFIG_PERF_EVENTS, as Debian's are",
+			  "the kernel has no perf events");
+	else if (r < 0)
+		check_say(result, CHECK_LEVEL_WARN, "'sudo ingero check' may read it", "not known: %s", strerror(-r));
+	else
+		check_say(result, CHECK_LEVEL_OK, NULL, "%s, which hinders nobody who has CAP_SYS_ADMIN", line);
+}

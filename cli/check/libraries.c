@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+/* CUDA's libraries: which are installed, and which process maps which. */
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <fnmatch.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/array.h"
+#include "base/cleanup.h"
+#include "cli/caller.h"
+#include "cli/check/item.h"
+
+#define SHOWN_MOST 32 /* lines of detail */
+
+/* What is traced; of a name only what stands before ".so" is told apart, and hashes of wheels may follow it. */
+static const char *const names[] = { "libcudart.so*", "libcudart-*.so*", "libcuda.so*", "libnccl.so*" };
+/* Where they are besides what the dynamic linker's cache tells of. */
+static const char *const places[] = { "usr/local/cuda/lib64", "usr/lib/wsl/lib", "opt/cuda/lib64" };
+
+static bool is_cuda(const char *path)
+{
+	const char *base = strrchr(path, '/');
+
+	base = base ? base + 1 : path;
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (fnmatch(names[i], base, 0) == 0)
+			return true;
+	return false;
+}
+
+struct library_file {
+	char *path;
+	dev_t device;
+	ino_t inode;
+};
+typedef ARRAY(struct library_file) library_files;
+
+static void files_done(library_files *files)
+{
+	for (size_t i = 0; i < files->n; i++)
+		free(files->items[i].path);
+	ARRAY_DONE(files);
+}
+
+/* Links to one file are one library. */
+static void file_add(const struct check_world *world, library_files *files, const char *path)
+{
+	struct library_file file = { .path = NULL };
+	struct stat st;
+
+	if (fstatat(world->root, path, &st, 0) || !S_ISREG(st.st_mode))
+		return;
+	for (size_t i = 0; i < files->n; i++)
+		if (files->items[i].device == st.st_dev && files->items[i].inode == st.st_ino)
+			return;
+	file.device = st.st_dev;
+	file.inode = st.st_ino;
+	file.path = strdup(path);
+	if (file.path && ARRAY_PUSH(files, file) < 0)
+		free(file.path);
+}
+
+/* Its paths are texts that end in a zero byte; root alone writes it, and nothing else of it is looked at. */
+static void cache_read(const struct check_world *world, library_files *files)
+{
+	CLEANUP(buf_done) struct buf cache = BUF_INIT;
+	const char *text, *end;
+
+	if (check_read(world, "etc/ld.so.cache", &cache) < 0 || !cache.n)
+		return;
+	text = buf_text(&cache);
+	end = text + cache.n;
+	while (text < end) {
+		size_t n = strnlen(text, (size_t)(end - text));
+		const char *slash = memchr(text, '/', n);
+
+		/* The first one follows numbers without a zero between. */
+		if (slash && is_cuda(slash))
+			file_add(world, files, slash + 1);
+		text += n + 1;
+	}
+}
+
+static void place_read(const struct check_world *world, const char *place, library_files *files)
+{
+	int fd = openat(world->root, place, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	const struct dirent *entry;
+	char path[1024];
+
+	if (!dir) {
+		closep(&fd);
+		return;
+	}
+	while ((entry = readdir(dir))) {
+		if (!is_cuda(entry->d_name))
+			continue;
+		(void)snprintf(path, sizeof(path), "%s/%s", place, entry->d_name);
+		file_add(world, files, path);
+	}
+	(void)closedir(dir);
+}
+
+void check_cuda_libraries(const struct check_world *world, struct check_result *result)
+{
+	CLEANUP(files_done) library_files files = { .items = NULL };
+
+	cache_read(world, &files);
+	for (size_t i = 0; i < ARRAY_SIZE(places); i++)
+		place_read(world, places[i], &files);
+	if (!files.n) {
+		check_say(result, CHECK_LEVEL_WARN, "programs that bring their own are traced just as well",
+			  "none is installed for everybody");
+		return;
+	}
+	check_say(result, CHECK_LEVEL_OK, NULL, "%zu installed for everybody", files.n);
+	for (size_t i = 0; i < files.n && i < SHOWN_MOST; i++)
+		(void)buf_printf(&result->detail, "/%s\n", files.items[i].path);
+	if (files.n > SHOWN_MOST)
+		(void)buf_printf(&result->detail, "and %zu more\n", files.n - SHOWN_MOST);
+}
+
+/* ---- which process maps which ---- */
+
+static const char *base_of(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+/* As the daemon has it, with what is attached. */
+static void coverage_say(const Ingero__V1__StatusReply *status, struct check_result *result)
+{
+	size_t n = status->n_cuda_processes, n_open = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		const Ingero__V1__CudaProcess *process = status->cuda_processes[i];
+
+		if (i < SHOWN_MOST) {
+			(void)buf_printf(&result->detail, "%s %u of %s: ", process->process_name, process->pid,
+					 user_name(process->uid).text);
+			for (size_t k = 0; k < process->n_libraries; k++)
+				(void)buf_printf(&result->detail, "%s%s", k ? ", " : "",
+						 base_of(process->libraries[k]->path));
+			(void)buf_printf(&result->detail, "%s%s\n", *process->reason ? "; " : "", process->reason);
+		}
+		n_open += strcmp(process->coverage, "full") != 0;
+	}
+	if (n > SHOWN_MOST)
+		(void)buf_printf(&result->detail, "and %zu more\n", n - SHOWN_MOST);
+	if (!n)
+		check_say(result, CHECK_LEVEL_OK, NULL, "no process in your scope maps a CUDA library now");
+	else if (n_open)
+		check_say(result, CHECK_LEVEL_WARN, "the reason stands with each",
+			  "%zu %s CUDA libraries, %zu not captured in full", n + status->more_cuda_processes,
+			  n == 1 ? "process maps" : "processes map", n_open);
+	else
+		check_say(result, CHECK_LEVEL_OK, NULL, "%zu %s CUDA libraries", n + status->more_cuda_processes,
+			  n == 1 ? "process maps" : "processes map");
+}
+
+/* Names of the CUDA libraries in one maps file, each once. Return: how many */
+static size_t maps_names(char *maps, struct buf *out)
+{
+	const char *last = "";
+	char *rest = NULL;
+	size_t n = 0;
+
+	for (char *line = strtok_r(maps, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
+		const char *path = strchr(line, '/');
+
+		/* The parts of a file follow each other. */
+		if (!path || strcmp(path, last) == 0 || !is_cuda(path))
+			continue;
+		last = path;
+		(void)buf_printf(out, "%s%s", n++ ? ", " : "", base_of(path));
+	}
+	return n;
+}
+
+static void own_look(const struct check_world *world, struct check_result *result)
+{
+	int fd = openat(world->root, "proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	const struct dirent *entry;
+	size_t n = 0, n_closed = 0;
+
+	if (!dir) {
+		closep(&fd);
+		check_say(result, CHECK_LEVEL_WARN, "mount proc: 'mount -t proc proc /proc'",
+			  "not known: there is no /proc");
+		return;
+	}
+	while ((entry = readdir(dir))) {
+		CLEANUP(buf_done) struct buf maps = BUF_INIT, mapped = BUF_INIT;
+		char path[300], comm[64];
+		int r;
+
+		if (!isdigit((unsigned char)entry->d_name[0]))
+			continue;
+		(void)snprintf(path, sizeof(path), "proc/%s/maps", entry->d_name);
+		r = check_read(world, path, &maps);
+		n_closed += r == -EACCES || r == -EPERM;
+		if (r < 0 || buf_append(&maps, "", 1) < 0 || !maps_names((char *)maps.data, &mapped) ||
+		    ++n > SHOWN_MOST)
+			continue;
+		(void)snprintf(path, sizeof(path), "proc/%s/comm", entry->d_name);
+		if (check_read_line(world, path, comm, sizeof(comm)) < 0)
+			comm[0] = 0;
+		(void)buf_printf(&result->detail, "%s %s: %s\n", comm, entry->d_name, buf_text(&mapped));
+	}
+	(void)closedir(dir);
+	if (n > SHOWN_MOST)
+		(void)buf_printf(&result->detail, "and %zu more\n", n - SHOWN_MOST);
+	check_say(result, CHECK_LEVEL_OK, NULL, "%zu of your processes %s CUDA libraries%s", n, n == 1 ? "maps" : "map",
+		  n_closed ? "; others' are not looked at" : "");
+}
+
+void check_cuda_processes(const struct check_world *world, struct check_result *result)
+{
+	if (world->daemon.status)
+		coverage_say(world->daemon.status, result);
+	else
+		own_look(world, result);
+}

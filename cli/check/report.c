@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Results for people, and for programs. */
+#include <string.h>
+
+#include "cli/check/check.h"
+#include "libingero/render/pb_json.h"
+
+#define VALUE_COLUMN "                           " /* under the values */
+
+static const enum text_tone tones[] = { TEXT_PLAIN, TEXT_BOLD, TEXT_LOUD };
+
+static size_t level_count(const struct check_result *results, size_t n, enum check_level level)
+{
+	size_t n_of_it = 0;
+
+	for (size_t i = 0; i < n; i++)
+		n_of_it += results[i].level == level;
+	return n_of_it;
+}
+
+static void lines_append(struct buf *out, const struct text_style *style, const char *lines)
+{
+	while (*lines) {
+		CLEANUP(buf_done) struct buf line = BUF_INIT;
+		size_t n = strcspn(lines, "\n");
+
+		(void)buf_append(&line, lines, n);
+		text_paragraph(out, style, VALUE_COLUMN, buf_text(&line));
+		lines += n + (lines[n] == '\n');
+	}
+}
+
+void check_report_append(struct check_result *results, size_t n, const struct text_style *style, struct buf *out)
+{
+	size_t n_fail = level_count(results, n, CHECK_LEVEL_FAIL), n_warn = level_count(results, n, CHECK_LEVEL_WARN);
+
+	for (size_t i = 0; i < n; i++) {
+		struct check_result *result = &results[i];
+		char first[64];
+
+		(void)snprintf(first, sizeof(first), "%-5s%-*s", check_level_name(result->level),
+			       (int)strlen(VALUE_COLUMN) - 5, result->name);
+		text_tone(out, style, tones[result->level]);
+		text_paragraph(out, style, first, buf_text(&result->value));
+		text_tone(out, style, TEXT_PLAIN);
+		lines_append(out, style, buf_text(&result->detail));
+		if (result->way_out.n)
+			text_paragraph(out, style, VALUE_COLUMN "→ ", buf_text(&result->way_out));
+	}
+	if (n_fail)
+		text_line(out, style, TEXT_LOUD,
+			  "%zu of %zu fail: what says 'fail' has to be mended before everything works", n_fail, n);
+	else if (n_warn)
+		text_line(out, style, TEXT_PLAIN, "nothing fails; %zu of %zu to look at", n_warn, n);
+	else
+		text_line(out, style, TEXT_PLAIN, "all is well");
+}
+
+static void json_text(struct buf *out, const char *key, struct buf *text)
+{
+	(void)buf_printf(out, ",\"%s\":", key);
+	pb_json_string(out, buf_text(text), strlen(buf_text(text)));
+}
+
+void check_json_append(struct check_result *results, size_t n, struct buf *out)
+{
+	(void)buf_printf(out, "{\"type\":\"check\",\"all_passed\":%s,\"checks\":[",
+			 level_count(results, n, CHECK_LEVEL_FAIL) ? "false" : "true");
+	for (size_t i = 0; i < n; i++) {
+		struct check_result *result = &results[i];
+
+		(void)buf_printf(out, "%s{\"name\":\"%s\",\"level\":\"%s\",\"pass\":%s,\"optional\":%s", i ? "," : "",
+				 result->name, check_level_name(result->level),
+				 result->level == CHECK_LEVEL_OK ? "true" : "false",
+				 result->is_optional ? "true" : "false");
+		json_text(out, "value", &result->value);
+		json_text(out, "detail", &result->detail);
+		json_text(out, "recommendation", &result->way_out);
+		(void)buf_append_text(out, "}");
+	}
+	(void)buf_append_text(out, "]}\n");
+}

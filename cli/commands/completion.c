@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+/* `ingero completion SHELL`: a script for the shell, from the rows. */
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/command.h"
+#include "cli/completion.h"
+#include "cli/output.h"
+
+static int completion_run(const void *fields, const struct options_rest *rest)
+{
+	CLEANUP(output_done) struct output out = OUTPUT_INIT(STDOUT_FILENO);
+	char error[OPTIONS_ERROR_BYTES];
+
+	(void)fields;
+	if (!rest->argc)
+		return command_refuse("completion needs the name of a shell: bash, zsh or fish");
+	for (size_t i = 0; completion_shells[i]; i++) {
+		if (strcmp(completion_shells[i], rest->argv[0]) != 0)
+			continue;
+		completion_append(completion_shells[i], &out.buf);
+		return output_flush(&out) < 0 ? COMMAND_FAILED : COMMAND_OK;
+	}
+	(void)snprintf(error, sizeof(error), "there is no completion for %s, only for bash, zsh and fish",
+		       option_quote(rest->argv[0]).text);
+	return command_refuse(error);
+}
+
+static const char *const completion_paragraphs[] = {
+	"In bash: source <(ingero completion bash). In zsh, behind compinit: source <(ingero completion zsh). In fish: "
+	"ingero completion fish | source.",
+	NULL,
+};
+
+const struct command command_completion = {
+	.name = "completion",
+	.summary = "print a script that completes command lines in bash, zsh or fish",
+	.usage = "SHELL",
+	.paragraphs = completion_paragraphs,
+	.options = { .command = "completion", .takes = "shell" },
+	.run = completion_run,
+};

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+/* `ingero config check|show [FILE]`: what the service would make of its configuration. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/cleanup.h"
+#include "cli/command.h"
+#include "cli/config_reader.h"
+#include "cli/output.h"
+
+/* A file that nobody wrote says nothing, and that is right. */
+static int file_open(const char *path, bool is_named, int *ret_fd)
+{
+	int fd = config_reader_open(path);
+
+	if (fd == -ENOENT && !is_named)
+		fd = config_reader_open("/dev/null");
+	if (fd < 0) {
+		output_error("cannot read %s: %s", option_quote(path).text, strerror(-fd));
+		return fd;
+	}
+	*ret_fd = fd;
+	return 0;
+}
+
+static int config_run(const void *fields, const struct options_rest *rest)
+{
+	const char *what = rest->argc ? rest->argv[0] : "", *path = rest->argc > 1 ? rest->argv[1] : CONFIG_PATH;
+	bool is_check = strcmp(what, "check") == 0;
+	CLEANUP(closep) int fd = -1;
+	char error[512];
+	struct stat st;
+	int status;
+
+	(void)fields;
+	if (!is_check && strcmp(what, "show") != 0) {
+		(void)snprintf(error, sizeof(error), "config takes check or show, and then a file, not %s",
+			       option_quote(what).text);
+		return command_refuse(error);
+	}
+	if (!*path)
+		return command_refuse("config takes the name of a file, not ''");
+	if (file_open(path, rest->argc > 1, &fd) < 0)
+		return COMMAND_FAILED;
+	status = config_reader_run(is_check ? "--config-check" : "--config-show", path, fd, NULL, 0);
+	if (is_check && status == COMMAND_OK)
+		printf("%s: %s\n", path,
+		       rest->argc < 2 && fstat(fd, &st) == 0 && S_ISCHR(st.st_mode)
+			       ? "there is no such file, every option has its default"
+			       : "right");
+	return status;
+}
+
+static const char *const config_paragraphs[] = {
+	"check says what is wrong, with line and column, and exits 1 then. show prints every option with its value and "
+	"what it is for, in the form of the file; what the file does not say is a comment. Without FILE: "
+	"/etc/ingero/ingero.yaml, which the service reads when it starts and at 'systemctl reload ingero-collectord'.",
+	NULL,
+};
+
+const struct command command_config = {
+	.name = "config",
+	.summary = "check the configuration of the service, or show it",
+	.usage = "check|show [FILE]",
+	.paragraphs = config_paragraphs,
+	.options = { .command = "config", .takes = "check or show", .takes_most = 2 },
+	.run = config_run,
+};

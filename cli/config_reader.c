@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/config_reader.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/fd.h"
+#include "cli/caller.h"
+#include "cli/command.h"
+#include "cli/output.h"
+#include "ingero/ingero.h"
+
+#define NOBODY 65534 /* the uid that owns nothing */
+
+/* Root reads its own file as itself; another's, as the one who typed sudo, or as nobody. */
+static bool user_become(const struct caller *caller, uid_t owner)
+{
+	uid_t uid = caller->is_sudo ? caller->uid : NOBODY;
+	gid_t gid = caller->is_sudo ? caller->gid : NOBODY;
+
+	return geteuid() != 0 || (owner == 0 && !caller->is_sudo) ||
+	       (setgroups(0, NULL) == 0 && setresgid(gid, gid, gid) == 0 && setresuid(uid, uid, uid) == 0);
+}
+
+__attribute__((noreturn)) static void daemon_run(const char *daemon, const char *option, const char *name, int fd,
+						 int error_fd, uid_t owner)
+{
+	struct caller caller = caller_get();
+
+	if ((error_fd < 0 || dup2(error_fd, STDERR_FILENO) >= 0) && dup2(fd, STDIN_FILENO) >= 0 &&
+	    user_become(&caller, owner))
+		(void)execl(daemon, "ingero-collectord", option, name, NULL);
+	output_error("cannot start '%s': %s", daemon, strerror(errno));
+	_exit(COMMAND_FAILED);
+}
+
+static int daemon_wait(pid_t pid)
+{
+	int status;
+
+	while (waitpid(pid, &status, 0) < 0)
+		if (errno != EINTR)
+			return COMMAND_FAILED;
+	return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? COMMAND_OK : COMMAND_FAILED;
+}
+
+/* Its first line, without the program's name in front: whoever asked says it in words of his own. */
+static void line_take(int fd, char *said, size_t room)
+{
+	static const char prefix[] = "ingero: ";
+	size_t n = 0;
+	ssize_t got;
+
+	while (n + 1 < room && ((got = read(fd, said + n, room - 1 - n)) > 0 || (got < 0 && errno == EINTR)))
+		n += got > 0 ? (size_t)got : 0;
+	said[n] = 0;
+	said[strcspn(said, "\n")] = 0;
+	if (strncmp(said, prefix, strlen(prefix)) == 0)
+		memmove(said, said + strlen(prefix), strlen(said + strlen(prefix)) + 1);
+}
+
+int config_reader_open(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+
+	return fd < 0 ? -errno : fd;
+}
+
+int config_reader_run(const char *option, const char *name, int fd, char *said, size_t room)
+{
+	CLEANUP(closep) int ours = -1, theirs = -1;
+	char daemon[PATH_MAX], error[512] = "";
+	int ends[2];
+	struct stat st;
+	pid_t pid;
+
+	if (fstat(fd, &st) < 0)
+		(void)snprintf(error, sizeof(error), "cannot read '%s': %s", name, strerror(errno));
+	else if (ingero_find_daemon(daemon, sizeof(daemon), error, sizeof(error)) == 0 && said &&
+		 pipe2(ends, O_CLOEXEC) < 0)
+		(void)snprintf(error, sizeof(error), "cannot make a pipe: %s", strerror(errno));
+	if (error[0]) {
+		if (said)
+			(void)snprintf(said, room, "%s", error);
+		else
+			output_error("%s", error);
+		return COMMAND_FAILED;
+	}
+	if (said) {
+		ours = ends[0];
+		theirs = ends[1];
+	}
+	pid = fork();
+	if (pid == 0)
+		daemon_run(daemon, option, name, fd, theirs, st.st_uid);
+	closep(&theirs);
+	theirs = -1;
+	if (said)
+		line_take(ours, said, room);
+	return pid < 0 ? COMMAND_FAILED : daemon_wait(pid);
+}
