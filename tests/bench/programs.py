@@ -80,8 +80,12 @@ def go(process):
 
 
 def attached(tracing):
-    """Waits until the trace says what it is attached to."""
-    wait_for(lambda: any(line["type"] == "start" for line in tracing.lines()), 60, "the first line of the trace")
+    """Waits until the trace says what it is attached to. Perf events of an earlier one may be closed first: 0.1 s each."""
+    try:
+        ingero.wait_for(lambda: any(line["type"] == "start" for line in tracing.lines()), "the first line of the trace", limit_s=240)
+    except ingero.Failed:
+        tracing.process.kill()
+        raise
     return tracing
 
 
@@ -186,18 +190,6 @@ def daemon_of(tracing, limit_s=30):
             break
         time.sleep(0.01)
     raise ingero.Failed("the client started no daemon of its own")
-
-
-def wait_for(condition, limit_s, what):
-    """Polls until the condition is true; returns its value."""
-    end = time.monotonic() + limit_s
-    while True:
-        value = condition()
-        if value:
-            return value
-        if time.monotonic() > end:
-            raise ingero.Failed(f"{what} did not come within {limit_s} s")
-        time.sleep(0.002)
 
 
 def kill(process, number=signal.SIGKILL):

@@ -32,7 +32,7 @@ def shown(bench):
 
 def killed(bench):
     process, tracing, _ = stuck(bench)
-    programs.wait_for(lambda: programs.is_asleep(process.pid), 10, "the call")
+    ingero.wait_for(lambda: programs.is_asleep(process.pid), "the call", 10)
     programs.kill(process)
     trace = tracing.stop()
     rows = trace.operations(op=SYNC)

@@ -222,7 +222,7 @@ static void durations(struct rig *rig, int fd, uint64_t n_rounds)
 
 	printf("\nreported duration of nested calls minus the program's own, ns\n%-12s %10s %10s %16s %16s\n", "",
 	       "own p50", "own p95", "outer p50 / p95", "inner p50 / p95");
-	rig_target(rig, 0, 0);
+	rig_target(rig, 0, RIG_NO_CALL);
 	for (i = 0; i < ARRAY_SIZE(lengths_ns); i++) {
 		double p50, p95, error[2][2];
 
@@ -298,7 +298,7 @@ static double time_ours(struct bench *b, const struct probe_site *sites, size_t 
 static int variant_run(struct bench *b, size_t i)
 {
 	static double untraced[ROUNDS_MAX], floors[ROUNDS_MAX], full[ROUNDS_MAX], ratios[ROUNDS_MAX];
-	struct probe_recording recording = { .is_on = cases[i].record_all, .all = cases[i].record_all };
+	struct process_wish wish = cases[i].record_all ? RIG_EVERY_CALL : RIG_NO_CALL;
 	struct probe_site sites[2];
 	size_t n_sites = 0;
 
@@ -307,10 +307,9 @@ static int variant_run(struct bench *b, size_t i)
 		sites[n_sites++].cookie = COOKIE(RIG_EMPTY + (unsigned int)k, CALL_HEAD_PLAIN) | cases[i].cookie_bits;
 	}
 	if (cases[i].is_target)
-		rig_target(&b->rig, 0, 0);
+		rig_target(&b->rig, 0, wish);
 	else
 		(void)probe_set_target_remove(b->rig.set, (uint32_t)getpid());
-	probe_set_recording(b->rig.set, &recording);
 	for (size_t round = 0; round < b->n_rounds; round++) {
 		double floor_ns = 0, ours_ns = 0;
 
@@ -357,7 +356,6 @@ static bool variant_is_known(const char *variant)
 int main(int argc, char **argv)
 {
 	const char *variant = argc > 4 ? argv[4] : NULL;
-	const struct probe_recording none = { .is_on = false };
 	struct bench b = { .n_rounds = 21, .path_fd = -1 };
 	enum probe_back_end back_end;
 	uint64_t n_calls = 4000;
@@ -393,7 +391,7 @@ int main(int argc, char **argv)
 		if (!variant || strcmp(variant, cases[i].name) == 0)
 			r = variant_run(&b, i);
 	floor_close(b.floor);
-	probe_set_recording(b.rig.set, &none);
+	(void)probe_set_target_remove(b.rig.set, (uint32_t)getpid());
 	if (r == 0 && !variant)
 		durations(&b.rig, b.path_fd, b.n_rounds);
 	rig_close(&b.rig);

@@ -75,7 +75,7 @@ int main(int argc, char **argv)
 		CHECK_INT_EQ("not traced", rig_figures(&rig, 0, expected[k].op).count, 0);
 	CHECK_INT_EQ("not traced: calls of bystanders", probe_set_bystander_calls(rig.set), 2 * 100 * 6);
 
-	rig_target(&rig, 0, 0);
+	rig_target(&rig, 0, RIG_NO_CALL);
 	for (i = 0; i < ARRAY_SIZE(cases); i++) {
 		uint64_t calls = (uint64_t)cases[i].n_threads * cases[i].n_calls;
 

@@ -132,7 +132,7 @@ static void check_case(struct rig *rig, size_t k)
 	pid = child_start(cases[k].calls_inside ? r : NULL);
 	attach(rig, false, &outer);
 	attach(rig, true, &inner);
-	rig_target(rig, pid, 0);
+	rig_target(rig, pid, RIG_NO_CALL);
 	tell(to_child[1]);
 	hear(to_parent[0]);
 	CHECK_INT_EQ(name, probe_set_in_flight(rig->set, r, ARRAY_SIZE(r)), 2);

@@ -87,19 +87,19 @@ static int call_copy(int i)
 static const struct {
 	const char *name;
 	int (*call)(int i);
-	struct probe_recording recording;
+	struct process_wish wish;
 	uint64_t slow_ns; /* of RIG_DRIVER */
 	unsigned int n, n_slow, n_error, n_sync, n_alloc, n_sample, n_all;
 } cases[] = {
-	{ "off", call_alloc, { false, true, 1 }, 0, 0, 0, 0, 0, 0, 0, 0 },
-	{ "nothing about them", call_plain, { true, false, 0 }, 0, 0, 0, 0, 0, 0, 0, 0 },
-	{ "slow", call_slow, { true, false, 0 }, 10000, TIMES, TIMES, 0, 0, 0, 0, 0 },
-	{ "not slow", call_slow, { true, false, 0 }, NSEC_PER_SEC * 10, 0, 0, 0, 0, 0, 0, 0 },
-	{ "errors", call_fail_half, { true, false, 0 }, 0, TIMES / 2, 0, TIMES / 2, 0, 0, 0, 0 },
-	{ "synchronising", call_sync, { true, false, 0 }, 0, TIMES, 0, 0, TIMES, 0, 0, 0 },
-	{ "allocating", call_alloc, { true, false, 0 }, 0, TIMES, 0, 0, 0, TIMES, 0, 0 },
-	{ "one in ten", call_plain, { true, false, 10 }, 0, TIMES / 10, 0, 0, 0, 0, TIMES / 10, 0 },
-	{ "all", call_copy, { true, true, 0 }, 0, TIMES, 0, 0, 0, 0, 0, TIMES },
+	{ "off", call_alloc, { WISH_EVERY_CALL, 0 }, 0, 0, 0, 0, 0, 0, 0, 0 },
+	{ "nothing about them", call_plain, { WISH_RECORDS, 0 }, 0, 0, 0, 0, 0, 0, 0, 0 },
+	{ "slow", call_slow, { WISH_RECORDS, 0 }, 10000, TIMES, TIMES, 0, 0, 0, 0, 0 },
+	{ "not slow", call_slow, { WISH_RECORDS, 0 }, NSEC_PER_SEC * 10, 0, 0, 0, 0, 0, 0, 0 },
+	{ "errors", call_fail_half, { WISH_RECORDS, 0 }, 0, TIMES / 2, 0, TIMES / 2, 0, 0, 0, 0 },
+	{ "synchronising", call_sync, { WISH_RECORDS, 0 }, 0, TIMES, 0, 0, TIMES, 0, 0, 0 },
+	{ "allocating", call_alloc, { WISH_RECORDS, 0 }, 0, TIMES, 0, 0, 0, TIMES, 0, 0 },
+	{ "one in ten", call_plain, { WISH_RECORDS, 10 }, 0, TIMES / 10, 0, 0, 0, 0, TIMES / 10, 0 },
+	{ "all", call_copy, { WISH_RECORDS | WISH_EVERY_CALL, 0 }, 0, TIMES, 0, 0, 0, 0, 0, TIMES },
 };
 
 static void slow_set(struct rig *rig, uint64_t slow_ns)
@@ -114,10 +114,9 @@ static void slow_set(struct rig *rig, uint64_t slow_ns)
 
 static void check_contents(struct rig *rig, struct ring_buffer *ring, struct drained *d)
 {
-	static const struct probe_recording all = { true, true, 0 };
 	void *p = NULL;
 
-	probe_set_recording(rig->set, &all);
+	rig_target(rig, 0, RIG_EVERY_CALL);
 	(void)subject_alloc(&p, 12345);
 	drain(ring, d);
 	CHECK_INT_EQ("contents", d->last.op, RIG_ALLOC);
@@ -140,16 +139,14 @@ static void check_contents(struct rig *rig, struct ring_buffer *ring, struct dra
 /* Nobody drains a ring that holds 23 of them: the rest is lost, counted, and in the figures all the same. */
 static void check_loss(enum probe_back_end back_end)
 {
-	static const struct probe_recording all = { true, true, 0 };
 	struct ring_buffer *ring;
 	struct drained d;
 	struct rig rig;
 	int i;
 
 	rig_open(&rig, back_end, RING_SMALL);
-	rig_target(&rig, 0, 0);
+	rig_target(&rig, 0, RIG_EVERY_CALL);
 	ring = ring_buffer__new(probe_set_calls_fd(rig.set), on_record, &d, NULL);
-	probe_set_recording(rig.set, &all);
 	for (i = 0; i < TIMES; i++)
 		(void)subject_empty();
 	drain(ring, &d);
@@ -171,13 +168,13 @@ int main(int argc, char **argv)
 	int k;
 
 	rig_open(&rig, back_end, 0);
-	rig_target(&rig, 0, 0);
+	rig_target(&rig, 0, RIG_NO_CALL);
 	ring = ring_buffer__new(probe_set_calls_fd(rig.set), on_record, &d, NULL);
 	CHECK("ring", ring != NULL);
 	(void)subject_driver(NULL, NULL); /* its cell is there from now on */
 	for (i = 0; i < ARRAY_SIZE(cases); i++) {
 		slow_set(&rig, cases[i].slow_ns);
-		probe_set_recording(rig.set, &cases[i].recording);
+		rig_target(&rig, 0, cases[i].wish);
 		for (k = 0; k < TIMES; k++)
 			(void)cases[i].call(k);
 		drain(ring, &d);

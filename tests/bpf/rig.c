@@ -144,9 +144,9 @@ void rig_close(struct rig *rig)
 	probe_set_close(rig->set);
 }
 
-void rig_target(struct rig *rig, pid_t pid, uint32_t flags)
+void rig_target(struct rig *rig, pid_t pid, struct process_wish wish)
 {
-	int r = probe_set_target_add(rig->set, (uint32_t)(pid ? pid : getpid()), flags);
+	int r = probe_set_target_add(rig->set, (uint32_t)(pid ? pid : getpid()), wish);
 
 	if (r < 0)
 		rig_die("probe_set_target_add", r);
@@ -237,7 +237,7 @@ int rig_child(struct rig *rig, int (*func)(void *data), void *data, pid_t *ret_p
 		_exit(func(data));
 	}
 	(void)close(gate[0]);
-	rig_target(rig, pid, 0);
+	rig_target(rig, pid, rig->wish);
 	if (write(gate[1], &go, 1) != 1)
 		rig_die("write", -errno);
 	(void)close(gate[1]);

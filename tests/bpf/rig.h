@@ -15,22 +15,23 @@
 
 /* Operations under which the subject's exports are attached; ids of ops.def, for their flags and arguments. */
 enum rig_op {
-	RIG_ALLOC = 1,	 /* cudaMalloc: OP_ALLOC, bytes in argument 1, pointer out */
-	RIG_FREE = 2,	 /* cudaFree: OP_ALLOC */
-	RIG_RUNTIME = 3, /* cudaLaunchKernel: no flags */
-	RIG_COPY = 4,	 /* cudaMemcpyAsync: bytes in argument 2 */
-	RIG_SYNC = 5,	 /* cudaStreamSynchronize: OP_SYNC */
-	RIG_DRIVER = 18, /* cuLaunchKernel */
-	RIG_CALL = 23,	 /* cuStreamSynchronize */
-	RIG_EMPTY = 56,	 /* these are not in ops.def: plain calls */
-	RIG_JUMP_HEAD = 57,
-	RIG_FAIL = 58,
-	RIG_TAIL = 59,
+	RIG_ALLOC = 1,		    /* cudaMalloc: OP_ALLOC, bytes in argument 1, pointer out */
+	RIG_FREE = 2,		    /* cudaFree: OP_ALLOC */
+	RIG_RUNTIME = 3,	    /* cudaLaunchKernel: no flags */
+	RIG_COPY = 4,		    /* cudaMemcpyAsync: bytes in argument 2 */
+	RIG_SYNC = 5,		    /* cudaStreamSynchronize: OP_SYNC */
+	RIG_DRIVER = 18,	    /* cuLaunchKernel */
+	RIG_CALL = 23,		    /* cuStreamSynchronize */
+	RIG_EMPTY = OP_ID_MAX - 12, /* these are not in ops.def: plain calls */
+	RIG_JUMP_HEAD,
+	RIG_FAIL,
+	RIG_TAIL,
 };
 
 struct rig {
 	struct probe_set *set;
 	struct probe_library *library;
+	struct process_wish wish; /* what is wanted of rig_child() besides its figures */
 };
 
 /* Sum over all slots of one process, or of all of them. */
@@ -50,8 +51,11 @@ void rig_open_cookie(struct rig *rig, enum probe_back_end back_end, uint64_t rin
 /** rig_open_bare() - with nothing attached */
 void rig_open_bare(struct rig *rig, enum probe_back_end back_end, uint64_t ring_bytes);
 void rig_close(struct rig *rig);
+/* What becomes a record. */
+#define RIG_NO_CALL ((struct process_wish){})
+#define RIG_EVERY_CALL ((struct process_wish){ .flags = WISH_RECORDS | WISH_EVERY_CALL })
 /** rig_target() - trace a process; 0 is our own */
-void rig_target(struct rig *rig, pid_t pid, uint32_t flags);
+void rig_target(struct rig *rig, pid_t pid, struct process_wish wish);
 struct rig_figures rig_figures(const struct rig *rig, pid_t pid, unsigned int op);
 uint64_t rig_loss(const struct rig *rig, enum loss_reason reason);
 /** rig_slot() - the process's newest slot, 0 when it has none */

@@ -7,6 +7,7 @@ import re
 import tree
 
 OP = re.compile(r"^OP\((\d+),\s*(\w+),\s*(\w+)\s*,\s*\"(\w+)\"", re.M)
+EVENT = re.compile(r"^EVENT\((\d+), (\w+), (\w+),", re.M)  # the shape of the rest is operations.py's matter
 
 
 def check_lists(files_tree):
@@ -39,7 +40,7 @@ def check_operations(files_tree):
     if len(rows) != len(re.findall(r"^OP\(", text, re.M)):
         yield "bpf/ops.def: a row is not of the shape OP(id, LAYER, name, \"short name\", ...)"
     ids, names = set(), set()
-    for number, layer, name, _ in rows:
+    for number, name in [(row[0], row[2]) for row in rows + EVENT.findall(text)]:
         number = int(number)
         if not 1 <= number < limit:
             yield f"bpf/ops.def: id {number} of {name} is not between 1 and {limit - 1}"
@@ -78,6 +79,7 @@ tree.run(check, [
     ("a detector without its page", PAGES, "needs docs/a.md"),
     ("a file beside the rows", {**PAGES, "docs/a.md": "", "detect/engine.c": ""}, None),
     ("an id twice", {**OPS, "bpf/ops.def": 'OP(1, A, x, "x", NONE)\nOP(1, A, y, "y", NONE)\n'}, "given twice"),
+    ("an event's id twice", {**OPS, "bpf/ops.def": 'OP(1, A, x, "x", NONE)\nEVENT(1, HOST, y, NONE)\n'}, "given twice"),
     ("an id too high", {**OPS, "bpf/ops.def": 'OP(8, A, x, "x", NONE)\n'}, "not between"),
     ("a name twice", {**OPS, "bpf/ops.def": 'OP(1, A, x, "x", NONE)\nOP(2, A, x, "y", NONE)\n'}, "two rows"),
     ("a row of another shape", {**OPS, "bpf/ops.def": "OP(ONE, A, x, NONE)\n"}, "shape"),

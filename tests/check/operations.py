@@ -9,7 +9,8 @@ import tree
 
 PAGE = "docs/operations.md"
 ROW = re.compile(r'^OP\((\d+), (\w+), (\w+), "(\w+)", (.*), ([\w |]+)\)$', re.M)
-KEPT = re.compile(r"(ARG|OUT|ELEMENTS|AREA)\((\d), (?:(\d), )?(\w+)\)")
+EVENT = re.compile(r'^EVENT\((\d+), (\w+), (\w+), (\w+), (\w+), (\w+), "(.*)"\)$', re.M)
+KEPT = re.compile(r"(ARG|OUT|ELEMENTS|AREA|BOX)\((\d)((?:, \d+)*), (\w+)\)")
 LIBRARIES = (("RUNTIME", "libcudart", "cuda"), ("DRIVER", "libcuda", "driver"))
 TITLE = """# Operations
 
@@ -22,21 +23,41 @@ one by `__cudaLaunchKernel`, which jumps to `cudaLaunchKernel`. A call of the ru
 inside it are two operations, of two sources.
 
 `args` of an event are the kept arguments in this order. The first argument of a C function is 1; *out* is
-what the call stored where that argument points, 0 when it failed. Bytes are summed over the calls that
+what the call stored where that argument points, 0 when it failed; *in* is read from the structure that it
+points at. Of calls in the forms from before CUDA 3.2, with 32-bit sizes (`v2`: the export without `_v2`), no
+arguments are kept. Copies between arrays that count in elements keep no bytes; the driver's operation inside
+them does. Bytes are summed over the calls that
 succeeded. Copy kinds are CUDA's: 0 host to host, 1 host to device, 2 device to host, 3 device to device,
 4 by the addresses. `sync` waits for the device, `alloc` changes memory: such calls are always recorded.
+"""
+EVENTS = """
+## The kernel, source `host`
+
+What happens to processes that are traced, to those that descend from them, and what the kernel does for them; no calls.
+Each is told by process, never by thread. `exec`, `fork`, `exit` and kills are kept one by one, all of them. Allocations
+of pages and reclaim are figures of processes that made a traced call: `count`, for pages `bytes`, for reclaim the
+times, too; pages that an interrupt takes while the process runs are among them. Reclaim is the time in which the
+kernel frees memory before the process may go on; inside a call, what it waits meanwhile is blamed on `memory`.
+
+| event | args | ret_code | kept | id |
+| --- | --- | --- | --- | --- |
 """
 HEADER = "\n## {0}, source `{1}`\n\n| op | Ingero's name | kept | flags | id |\n| --- | --- | --- | --- | --- |\n"
 
 
-def kept(form, index, other, meaning):
+def kept(form, index, numbers, meaning):
     what, first = meaning.lower().replace("_", " "), int(index) + 1
-    return {
-        "ARG": f"{what}: {first}",
-        "OUT": f"{what}: out {first}",
-        "ELEMENTS": f"{what}: {first} × {1 << int(other or 0)}",
-        "AREA": f"{what}: {first} × {int(other or 0) + 1}",
-    }[form]
+    numbers = [int(number) for number in numbers.split(", ")[1:]]
+    if form == "OUT":
+        return f"{what}: out {first}"
+    if form == "BOX":
+        return f"{what}: in {first}"
+    factors = [first]
+    if form == "AREA":
+        factors.append(numbers[0] + 1)
+    if numbers and numbers[-1]:
+        factors.append(1 << numbers[-1])
+    return f"{what}: {' × '.join(map(str, factors))}"
 
 
 def page(text):
@@ -47,15 +68,20 @@ def page(text):
         for number, of, name, short_name, arguments, flags in rows:
             if of == layer:
                 words = ", ".join(kept(*found) for found in KEPT.findall(arguments))
-                flag_words = ", ".join(flag.lower() for flag in re.findall(r"OP_(\w+)", flags))
+                flag_words = ", ".join(flag.lower() for flag in re.findall(r"OP_(\w+)", flags) if flag != "STACK")
                 out += f"| `{name}` | {'' if short_name == name else f'`{short_name}`'} | {words} | {flag_words} | {number} |\n"
+    out += EVENTS
+    for number, _, name, arg_a, arg_b, flags, result in EVENT.findall(text):
+        words = ", ".join(word.lower() for word in (arg_a, arg_b) if word != "NONE")
+        out += f"| `{name}` | {words} | {result} | {'figures' if flags == 'OP_FIGURES' else 'each'} | {number} |\n"
     return out
 
 
 def check(files_tree):
     text = files_tree.text("bpf/ops.def")
     problems = []
-    if len(ROW.findall(text)) != len(re.findall(r"^OP\(", text, re.M)):
+    if (len(ROW.findall(text)) != len(re.findall(r"^OP\(", text, re.M)) or
+            len(EVENT.findall(text)) != len(re.findall(r"^EVENT\(", text, re.M))):
         problems.append("bpf/ops.def: a row is not of the shape that this check reads")
     there = files_tree.text(PAGE) if os.path.exists(files_tree.path(PAGE)) else ""
     if there != page(text):
@@ -70,9 +96,12 @@ if sys.argv[-1] == "--rewrite":
     with open(FILES.path(PAGE), "w", encoding="utf-8") as page_file:
         page_file.write(page(FILES.text("bpf/ops.def")))
     sys.exit(0)
-ONE = 'OP(1, DRIVER, cuA, "cuA", AREA(2, 3, BYTES), OUT(0, POINTER), OP_ALLOC)\n'
+ONE = 'OP(1, DRIVER, cuA, "cuA", AREA(2, 3, 0, BYTES), OUT(0, POINTER), OP_ALLOC)\n'
 tree.run(check, [
     ("a row that the page lacks", {"bpf/ops.def": ONE, PAGE: page("")}, "bytes: 3 × 4, pointer: out 1 | alloc | 1"),
+    ("an event that the page lacks",
+     {"bpf/ops.def": ONE + 'EVENT(2, HOST, oom, BYTES, PROCESS, 0, "1: why")\n', PAGE: page(ONE)}, "not up to date"),
+    ("an event of another shape", {"bpf/ops.def": ONE + "EVENT(2, HOST, oom)\n", PAGE: page(ONE)}, "shape"),
     ("no page", {"bpf/ops.def": ONE}, "not up to date"),
     ("a row of another shape", {"bpf/ops.def": "OP(1, DRIVER, cuA)\n", PAGE: page("")}, "shape"),
     ("up to date", {"bpf/ops.def": ONE, PAGE: page(ONE)}, None),

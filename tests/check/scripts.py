@@ -15,7 +15,7 @@ def check(files_tree):
             continue
         with open(files_tree.path(name), "rb") as file:
             start = file.read(64).split(b"\n")[0].decode(errors="replace")
-        if name.endswith(".py"):
+        if name.endswith(".py") or "python" in start:
             try:
                 ast.parse(files_tree.text(name))
             except SyntaxError as error:
@@ -35,5 +35,6 @@ tree.run(check, [
     ("shell that does not parse", {"a": "#!/bin/bash\nset -euo pipefail\nif\n"}, "a: "),
     ("shell that goes on after errors", {"a.sh": "#!/bin/bash\necho\n"}, "pipefail"),
     ("Python that does not parse", {"a.py": "def f(:\n"}, "a.py:1"),
+    ("Python by its first line alone", {"a": "#!/usr/bin/env python3\ndef f(:\n"}, "a:2"),
     ("both well", {"a.py": "#!/usr/bin/env python3\n", "b": "#!/bin/bash\nset -euo pipefail\n"}, None),
 ])

@@ -14,8 +14,8 @@ sys.path.insert(0, os.path.join(HERE, "../support"))
 import books_of  # noqa: E402
 import ingero  # noqa: E402
 
-OP = re.compile(r'^OP\(\d+, (\w+), (\w+), "\w+", (.*), \S+\)$', re.M)
-MEANING = re.compile(r"(?:ARG|OUT|ELEMENTS|AREA)\((?:\d, )+(\w+)\)")
+OP = re.compile(r'^OP\(\d+, (\w+), (\w+), "\w+", (.*), [\w |]+\)$', re.M)
+MEANING = re.compile(r"(?:ARG|OUT|ELEMENTS|AREA|BOX)\((?:\d+, )+(\w+)\)")
 # what caller_init() calls before the rows of calls.c: its two buffers on the device
 BEFORE = 2
 # exports that are the operation under another name
@@ -70,7 +70,7 @@ def check(trace, lines, known):
         yield f"{len(wanted)} calls were made, {len(made) - BEFORE} reported"
     if missing := known.keys() - {event["op"] for event in events}:
         yield f"never called: {sorted(missing)}"
-    for row in trace.summary["operations"]:
+    for row in trace.operations():
         own = [event for event in events if event["op"] == row["op"]]
         if row["count"] != len(own):
             yield f"{row['op']}: {row['count']} in the summary, {len(own)} events"

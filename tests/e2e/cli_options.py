@@ -1,46 +1,36 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """
-cli_options.py INGERO: a thousand wrong command lines, each a right one with one thing
-broken; each must end with status 2, one line on stderr and nothing on stdout.
+cli_options.py INGERO: a thousand wrong command lines, most of them made from the tables of options, each with one thing
+wrong; each must end with status 2, one line on stderr and nothing on stdout.
 """
+import json
+import os
 import random
+import shutil
 import subprocess
 import sys
+import tempfile
 
 LINES = 1000
-RIGHT = [
-    ["trace", "--duration", "5s"],
-    ["trace", "-p", "4711", "--json"],
-    ["trace", "--pid=1,2,3", "--record", "all"],
-    ["trace", "--user", "root", "--no-color"],
-    ["trace", "--sampling-rate", "64", "--all"],
-    ["trace", "--ringbuf-size=8m"],
-    ["trace", "--back-end", "multi", "--", "true"],
-    ["status", "--json"],
-    ["explain", "--since", "1h30m", "-p", "4711"],
-    ["explain", "--json", "8f3a2c"],
-    ["query", "--from", "2026-01-31 14:03", "--to=now", "--limit", "5"],
-    ["query", "SELECT 1"],
-    ["export", "-o", "/nowhere/x.db", "--force"],
-    ["demo", "cold-start", "--speed", "20"],
-    ["version"],
-    ["version", "--json"],
-    ["help", "trace"],
-]
-UNKNOWN_OPTIONS = ["--dration", "--Json", "--", "-Z", "--pid-", "--\x1b[2J", "--\u25b2", "--a b", "--=", "---", "-\n", "--help=1"]
-BAD_VALUES = [
-    ["--duration", "30"], ["--duration=-1s"], ["--duration", "5 s"], ["--duration="], ["-d", "99999999999999w"],
-    ["--pid", "x"], ["--pid", "0"], ["--pid=1,,2"], ["--pid", "99999999999999999999"], ["-p", "-1"], ["-p", "\u0663"],
-    ["--user", "no-such-user-here"], ["--user="], ["--user", "4294967295"],
-    ["--record", "everything"], ["--record="], ["--record-all=yes"],
-    ["--sampling-rate", "1.5"], ["--sampling-rate", "4294967296"], ["--sampling-rate", "-3"],
-    ["--ringbuf-size", "3m"], ["--ringbuf-size", "1"], ["--ringbuf-size", "1t"], ["--ringbuf-size", "big"],
-    ["--back-end", "ebpf"], ["--back-end"], ["--json=1"], ["--no-color=x"],
-    ["--pid", "1", "--user", "root"], ["--pid", "1", "--", "true"], ["--all", "--", "true"], ["--user", "root", "--", "true"],
-    ["--"], ["--", ""], ["python"],
-]
-BAD_READS = [
+# What no value of a kind looks like, with the option's own limits beside it.
+BAD_VALUES = {
+    "number": ["", "x", "1.5", "-3", "0x10", "99999999999999999999", " 5", "5 ", "\u0663"],
+    "size": ["", "big", "-1m", "5q", "1 m", "99999999999999999999g"],
+    "duration": ["", "30", "-1s", "5 s", "99999999999999w", "1h30", "m", "5m3"],
+    "time": ["", "25:00", "2026-02-30", "14", "5m", "yesterday", "14:03 ", "\u0661\u0664:03"],
+    "text": [""],
+    "pids": ["", "x", "0", "1,,2", "99999999999999999999", "-1", "\u0663"],
+    "users": ["", "no-such-user-here", "root,", "4294967295"],
+    "choice": ["", "everything", "Slow"],
+}
+UNKNOWN_OPTIONS = ["--dration", "--Json", "-Z", "--pid-", "--\x1b[2J", "--\u25b2", "--a b", "--=", "---", "-\n", "--help=1"]
+# Right by their form and refused for what they mean together.
+BAD_TOGETHER = [
+    ["trace", "--ringbuf-size", "3m"], ["trace", "--pid", "1", "--user", "root"], ["trace", "--pid", "1", "--", "true"],
+    ["trace", "--all", "--", "true"], ["trace", "--user", "root", "--", "true"], ["trace", "--"], ["trace", "--", ""], ["trace", "python"],
+    ["trace", "--stack"], ["trace", "--inference-warmup", "3"], ["explain", "--nodes=a"], ["query", "--include-rolled"],
+    ["completion"], ["completion", "tcsh"], ["help", "frobnicate"],
     ["explain", "--since", "5"], ["explain", "--since", "yesterday"], ["explain", "--from", "5m"], ["explain", "--from", "25:00"],
     ["explain", "--from", "2026-02-30"], ["explain", "--to", "14"], ["explain", "--from=14:03 "], ["explain", "--from", "\u0661\u0664:03"],
     ["explain", "--from", "2026-01-31", "--to", "2026-01-30"], ["explain", "--since", "5m", "--from", "10:00"],
@@ -51,44 +41,68 @@ BAD_READS = [
     ["export"], ["export", "-o"], ["export", "-o", "x", "--format", "perfetto"], ["export", "-o", "x", "y"],
     ["export", "-o", "x", "--since", "1h", "--to", "now"],
 ]
-UNKNOWN_COMMANDS = ["check", "mcp", "dashboard", "merge", "fleet-push",
+UNKNOWN_COMMANDS = ["mcp", "dashboard", "merge", "fleet-push",
                     "trcae", "Trace", "", " ", "--frobnicate", "-x", "\x1b[31m", "a" * 5000, "stats\nus"]
 
 
-def broken(choose):
-    line = list(choose.choice(RIGHT))
-    kind = choose.randrange(4)
+def broken_value(choose, command):
+    """An option of the command with a value that is none of its kind, or with one too many, or without one."""
+    option = choose.choice(command["options"])
+    name = "--" + option["name"]
+    if option["kind"] == "flag":
+        return [name + "=" + choose.choice(["1", "yes", "", "\u25b2"])]
+    bad = list(BAD_VALUES[option["kind"]])
+    if option["min"]:
+        bad.append(str(option["min"] - 1))
+    if option["max"]:
+        bad.append(str(option["max"] + 1))
+    value = choose.choice(bad + [None])
+    if value is None:
+        return [name]  # the last word: nothing follows
+    if option["letter"] and value and choose.random() < 0.3:
+        return ["-" + option["letter"], value]
+    return [name + "=" + value] if choose.random() < 0.5 else [name, value]
+
+
+def broken(choose, commands):
+    kind = choose.randrange(5)
+    command = choose.choice([command for command in commands if command["options"]])
     if kind == 0:
-        line[0] = choose.choice(UNKNOWN_COMMANDS)
-    elif kind == 1:
-        option = choose.choice(UNKNOWN_OPTIONS)
-        if option == "--" and line[0] == "trace":
-            option = "--nothing"
-        line.insert(choose.randrange(1, 2), option)
-    elif kind == 2:
-        line = choose.choice([["trace"] + choose.choice(BAD_VALUES), list(choose.choice(BAD_READS))])
-    else:
-        # a random word where none belongs
-        word = "".join(choose.choice("abcdefgh\u00e9\u25b2%$\\'\"\t") for _ in range(choose.randrange(1, 40)))
-        line = [choose.choice(["trace", "status", "version"]), word]
-    return line
+        return [choose.choice(UNKNOWN_COMMANDS)]
+    if kind == 1:
+        return [command["name"], choose.choice(UNKNOWN_OPTIONS)]
+    if kind == 2:
+        return [command["name"]] + broken_value(choose, command)
+    if kind == 3:
+        return list(choose.choice(BAD_TOGETHER))
+    # a random word where none belongs
+    word = "".join(choose.choice("abcdefgh\u00e9\u25b2%$\\'\"\t") for _ in range(choose.randrange(1, 40)))
+    return [choose.choice([command["name"] for command in commands if not command["takes"]]), word]
 
 
 def main(ingero):
     choose = random.Random(20260101)  # the same lines each time
+    commands = json.loads(subprocess.run([ingero, "help", "--json"], capture_output=True, check=True).stdout)["commands"]
     problems = 0
+    home = tempfile.mkdtemp()
+    environment = {**os.environ, "HOME": home}
     for number in range(LINES):
-        line = broken(choose)
-        done = subprocess.run([ingero, *line], stdin=subprocess.DEVNULL, capture_output=True, check=False)
+        line = broken(choose, commands)
+        done = subprocess.run([ingero, *line], stdin=subprocess.DEVNULL, capture_output=True, check=False, cwd=home, env=environment)
         text = done.stderr.decode(errors="replace")
         if done.returncode != 2 or done.stdout or text.count("\n") != 1 or not text.startswith("ingero: ") or \
                 any(ord(c) < 32 for c in text[:-1]):
             problems += 1
             print(f"line {number} {line!r}: status {done.returncode}, stdout {done.stdout[:200]!r}, stderr {text[:400]!r}",
                   file=sys.stderr)
+    written = os.listdir(home)
+    shutil.rmtree(home)
+    if written:
+        problems += 1
+        print(f"written: {written}", file=sys.stderr)
     print(f"{LINES} wrong command lines, {problems} problems")
     return 1 if problems else 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1]))
+    sys.exit(main(os.path.abspath(sys.argv[1])))

@@ -36,8 +36,8 @@ def main(build):
             check(f"{arguments[0]} ends with 0", done.returncode == 0, done.stderr)
             return done.stdout
 
-        def fits(name, text):
-            done = subprocess.run([sys.executable, validate], input=text, capture_output=True, text=True, check=False)
+        def fits(name, text, *schema):
+            done = subprocess.run([sys.executable, validate, *schema], input=text, capture_output=True, text=True, check=False)
             check(f"{name}: schema", done.returncode in (0, 77), done.stderr)
 
         done = run("demo", "cpu-contention", "--speed", "10", "--db", db)
@@ -67,6 +67,9 @@ def main(build):
         shown = json.loads(out("explain", "--db", db, "--json", call["id"]))["call"]
         check("one call by its id", shown == {key: value for key, value in call.items() if key != "type"}, shown)
         check("in order", times == sorted(times))
+        for sql in ("SELECT 1 a, 1.5 b, 'x' c, NULL d, x'00ff' e, 9e999 f, 2 a", "SELECT * FROM operations", "SELECT * FROM events LIMIT 9",
+                    "SELECT * FROM processes", "SELECT * FROM findings"):
+            fits(sql, out("query", "--db", db, "--json", sql), "--schema", "query-row")
         rows = out("query", "--db", db, "--limit", "5").splitlines()
         check("lines with tabs", len(rows) == 6 and rows[0].startswith("timestamp\tpid\t"), rows)
         check("the newest", [row.split("\t")[0] for row in rows[1:]] == times[-5:], rows)

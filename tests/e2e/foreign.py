@@ -35,12 +35,19 @@ CASES = [
 
 def compare(trace, runs):
     got = {}
-    for row in trace.summary["operations"]:
+    for row in trace.operations():
         sums = got.setdefault(row["op"], [0, 0, 0])
         for i, key in enumerate(("count", "errors", "bytes")):
             sums[i] += row[key]
     return [f"{op}: {tuple(got.get(op, ()))}, want {tuple(n * runs for n in want)}" for op, want in EXPECTED.items()
             if tuple(got.get(op, ())) != tuple(n * runs for n in want)]
+
+
+def compare_cost(trace):
+    """Their driver's functions have no cheap place for a probe: what tracing them took is no less than what was taken out of their durations."""
+    inside_ns = sum(row["total_raw_ns"] - row["total_ns"] for row in trace.operations(source="driver"))
+    told_ns = trace.summary["cost"]["probe_ns"]
+    return [] if told_ns >= inside_ns > 0 else [f"tracing took {told_ns} ns, it says, which is less than the {inside_ns} taken out of calls"]
 
 
 def late(programs, directory, back_end):
@@ -55,7 +62,8 @@ def late(programs, directory, back_end):
     tracing.send_signal(signal.SIGINT)
     said += tracing.stdout.read()  # not communicate(), which knows nothing of what readline() read ahead
     tracing.wait()
-    return compare(ingero.Trace(said), 1)
+    trace = ingero.Trace(said)
+    return compare(trace, 1) + compare_cost(trace)
 
 
 def main():
@@ -80,6 +88,7 @@ def main():
                 wrong.append(f"exit status {trace.status}, want {status}: {trace.stderr[-300:]}")
             if trace.lost():
                 wrong.append(f"lost {trace.lost()}")
+            wrong += compare_cost(trace)
             for text in wrong:
                 print(f"[{case}] {text}")
             failed += bool(wrong)

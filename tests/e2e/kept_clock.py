@@ -92,7 +92,12 @@ def stepped(check, name, home, by_ns):
     step(home.db, middle, by_ns)
     calls = calls_of(home, *LAST_OF_ALL)
     times = [kept.unix_ns(call["timestamp"]) for call in calls]
-    check(f"{name}: in the order of their times", times == sorted(times))
+    in_order(check, name, calls, len(before))
+    newest = calls_of(home, *LAST_OF_ALL, "--limit", len(before) // 4)
+    in_order(check, f"{name}, the newest", newest, len(before) // 4)
+    check(f"{name}: the newest are the last that were made", newest == calls[-len(newest):], newest[:1], newest[-1:])
+    rows = home.sql("SELECT timestamp FROM events ORDER BY timestamp")
+    check(f"{name}: SQL is asked for another order", [row["timestamp"] for row in rows] == sorted(times), len(rows))
     expected = {was["id"]: kept.unix_ns(was["timestamp"]) + (by_ns if starts([was])[0][1] >= middle else 0) for was in before}
     check(f"{name}: each once, at the time it was", {call["id"]: at for call, at in zip(calls, times)} == expected and
           len(calls) == len(before), len(calls), len(before))
@@ -102,7 +107,8 @@ def stepped(check, name, home, by_ns):
 def test_step_on(check, home):
     """Set forward by an hour: as after a suspend, nothing was in between."""
     before, calls = stepped(check, "on", home, HOUR_NS)
-    in_order(check, "on", calls, len(before))
+    times = [kept.unix_ns(call["timestamp"]) for call in calls]
+    check("on: in the order of their times", times == sorted(times))
     first, last = kept.unix_ns(before[0]["timestamp"]), kept.unix_ns(before[-1]["timestamp"])
     between = (kept.time_text(last + 60 * 10**9), kept.time_text(first + HOUR_NS - 60 * 10**9))
     asleep = home.explain("--from", between[0], "--to", between[1])
@@ -113,8 +119,9 @@ def test_step_on(check, home):
 
 
 def test_step_back(check, home):
-    """Set back by an hour: two hours of the same name, and each call once."""
-    before, _ = stepped(check, "back", home, -HOUR_NS)
+    """Set back by an hour: two hours of the same name, each call once, and those behind the step come last."""
+    before, calls = stepped(check, "back", home, -HOUR_NS)
+    check("back: behind the step it is earlier", calls[0]["timestamp"] > calls[-1]["timestamp"], calls[:1], calls[-1:])
     whole = home.explain(*LAST_OF_ALL)
     check("back: each call once", whole["window"]["events"] == len(before), whole["window"])
     last = home.explain("--last", 10)

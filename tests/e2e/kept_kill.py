@@ -70,9 +70,10 @@ def one_point(check, home, i):
         trace = subprocess.Popen([*home.prefix, home.programs.path("ingero"), "trace", "--record", "all", "--json", "--pid", str(program.pid)],
                                  env=home.environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
         try:
-            kept.wait_for(lambda: shown(home)[0]["window"]["events"] >= before["window"]["events"] + least, f"{name}: {least} calls")
+            ingero.wait_for(lambda: shown(home)[0]["window"]["events"] >= before["window"]["events"] + least, f"{name}: {least} calls")
             answer, findings = shown(home)
             ids, children = kernel_ids(service.process.pid), family(service.process.pid)
+            check(f"{name}: it records", answer["is_recording"] is True, answer["is_recording"])
             check(f"{name}: it holds something", len(ids) > 10 and children, ids, children)
             service.process.send_signal(signal.SIGKILL)
             service.process.wait()
@@ -80,8 +81,8 @@ def one_point(check, home, i):
             said = trace.stderr.read().decode()
             check(f"{name}: the client says so", trace.returncode == 1 and said.count("\n") == 1, trace.returncode, said)
             check(f"{name}: the program goes on", program.poll() is None, program.returncode)
-            kept.wait_for(lambda: not still_there(ids), f"{name}: the end of {len(ids)} programs, maps and links")
-            kept.wait_for(lambda: not any(os.path.exists(f"/proc/{child}") for child in children), f"{name}: the end of its children")
+            ingero.wait_for(lambda: not still_there(ids), f"{name}: the end of {len(ids)} programs, maps and links")
+            ingero.wait_for(lambda: not any(os.path.exists(f"/proc/{child}") for child in children), f"{name}: the end of its children")
         finally:
             for process in (program, trace):
                 process.kill()
@@ -89,6 +90,7 @@ def one_point(check, home, i):
             trace.stderr.close()
 
     after, found = shown(home, "--db", home.db)
+    check(f"{name}: nobody records", after["is_recording"] is False, after["is_recording"])
     for key in ("events", "calls"):
         check(f"{name}: no {key} lost", after["window"][key] >= answer["window"][key], answer["window"], after["window"])
     check(f"{name}: no finding lost", findings.keys() <= found.keys(), findings, found)
@@ -125,8 +127,4 @@ def main(build):
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main(sys.argv[1]))
-    except (ingero.Failed, subprocess.SubprocessError) as error:
-        print(error, file=sys.stderr)
-        sys.exit(1)
+    kept.run(main)

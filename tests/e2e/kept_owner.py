@@ -62,14 +62,15 @@ def test_his_own(check, home):
         check(f"{path}: nobody else's", stat.S_IMODE(about.st_mode) == (0o700 if is_directory else 0o600), oct(about.st_mode))
 
     plain = home.explain("--from", "2001-01-01", **as_user(USER, "first", home))
-    counted = {row["op"]: row["count"] for row in home.explain("--per-process", "--from", "2001-01-01", **as_user(USER, "first", home))["operations"]}
+    counted = {row["op"]: row["count"] for row in
+               books_of.calls(home.explain("--per-process", "--from", "2001-01-01", **as_user(USER, "first", home))["operations"])}
     check("plain explain counts what was called", counted == made, counted, made)
     sudo = home.explain("--from", "2001-01-01", **under_sudo(USER, "first"))
     check.same("explain under sudo", {key: value for key, value in sudo.items() if key != "cost"},
                {key: value for key, value in plain.items() if key != "cost"})
     check("the text, too", "of ingero-first" in home.answer("explain", **as_user(USER, "first", home)) or
           "nothing to tell" in home.answer("explain", **as_user(USER, "first", home)))
-    kept_calls = home.answer("query", "--json", **as_user(USER, "first", home)).splitlines()
+    kept_calls = books_of.calls(map(json.loads, home.answer("query", "--json", **as_user(USER, "first", home)).splitlines()))
     check("query, too", len(kept_calls) == sum(made.values()), len(kept_calls), made)
 
     # the next one goes on in the same file
@@ -134,8 +135,4 @@ def main(build):
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main(sys.argv[1]))
-    except (ingero.Failed, subprocess.SubprocessError) as error:
-        print(error, file=sys.stderr)
-        sys.exit(1)
+    kept.run(main)

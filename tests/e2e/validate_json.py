@@ -5,6 +5,7 @@ Validates lines of JSON, each by its `type`, against docs/schema.
 
   validate_json.py < lines                     lines of `ingero ... --json`
   validate_json.py -- PROGRAM [ARGUMENT...]    what a program prints
+  --schema NAME  every line by docs/schema/NAME.schema.json: for lines whose keys their reader chose
   --every-key   besides, every key of every schema must occur in some line, and
                 texts may be any text (for lines that a test filled in)
 
@@ -39,11 +40,12 @@ def load():
     validators = {}
     for schema in store.values():
         jsonschema.Draft202012Validator.check_schema(schema)
-        if "type" not in schema.get("properties", {}):
-            continue  # parts that others share
-        kind = schema["properties"]["type"]["const"]
         resolver = jsonschema.RefResolver(schema["$id"], schema, store=store)
-        validators[kind] = jsonschema.Draft202012Validator(schema, resolver=resolver)
+        validator = jsonschema.Draft202012Validator(schema, resolver=resolver)
+        if "type" in schema.get("properties", {}):
+            validators[schema["properties"]["type"]["const"]] = validator
+        else:
+            validators[schema["$id"].rsplit("/", 1)[1]] = validator  # parts that others share, and --schema
     return validators, store
 
 
@@ -56,7 +58,8 @@ def undocumented(store):
                     yield f"{name}: '{child}' has no description"
                 if child.endswith(("_ns", "_bytes", "_ratio")) and "$ref" not in schema and "unit" not in schema:
                     yield f"{name}: '{child}' has no unit"
-            if node.get("type") == "object" and node.get("additionalProperties") is not False:
+            more = node.get("additionalProperties")
+            if node.get("type") == "object" and more is not False and "description" not in (more or {}):
                 yield f"{name}: an object at '{key}' takes any key"
             for child, schema in node.items():
                 yield from walk(name, schema, child)
@@ -101,6 +104,7 @@ def main(arguments):
     validators, store = load()
     problems = list(undocumented(store))
     every_key = "--every-key" in arguments
+    name = arguments[arguments.index("--schema") + 1] + ".schema.json" if "--schema" in arguments else None
 
     if "--" in arguments:
         command = arguments[arguments.index("--") + 1:]
@@ -116,7 +120,7 @@ def main(arguments):
     for number, raw in enumerate(text.decode().splitlines(), 1):
         try:
             line = json.loads(raw)
-            kind = line["type"]
+            kind = name or line["type"]
             validator = validators[kind]
         except (ValueError, KeyError, TypeError) as error:
             problems.append(f"line {number}: {type(error).__name__} {error}: {raw[:200]}")

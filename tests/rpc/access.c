@@ -29,7 +29,7 @@ static void test_may_see(void)
 		{ "root's with privilege, in ingero-read", { .uid = 1000, .can_read_all = true }, 0, true, true },
 		{ "an administrator who may not read", { .uid = 1000, .is_admin = true }, 1001, false, false },
 		{ "an administrator's own", { .uid = 1000, .is_admin = true }, 1000, false, true },
-		{ "root acting for a user", { .uid = 1000, .is_admin = true, .can_read_all = true }, 1001, true, true },
+		{ "root acting for a user", { .uid = 1000, .is_admin = true }, 1001, false, false },
 		{ "uid 0 in a table does not read all by itself", { .uid = 0 }, 1000, false, false },
 	};
 
@@ -73,6 +73,38 @@ static void test_grant(void)
 	}
 }
 
+/* Root acting for a user: that user's eyes, root's hand. */
+static void test_act_for(void)
+{
+	static const struct access_groups both = { .admin = 50, .read = 60 };
+	static const struct {
+		const char *name;
+		uint32_t uid;
+		gid_t gids[2];
+		bool can_read_all;
+		bool sees_own, sees_other, sees_mixed; /* processes of 1000, of 1001, of 1000 with privilege */
+	} cases[] = {
+		{ "a user", 1000, { 1000, 27 }, false, true, false, false },
+		{ "a user in ingero-read", 1000, { 1000, 60 }, true, true, true, true },
+		{ "a user in ingero-admin", 1000, { 1000, 50 }, false, true, false, false },
+		{ "root itself", 0, { 0, 0 }, true, true, true, true },
+	};
+	struct call_identity root = access_grant(0, 4711, NULL, 0, &both);
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct call_identity identity =
+			access_act_for(&root, cases[i].uid, cases[i].gids, ARRAY_SIZE(cases[i].gids), &both);
+
+		CHECK_INT_EQ(cases[i].name, identity.uid, cases[i].uid);
+		CHECK_INT_EQ(cases[i].name, identity.peer_pid, 4711);
+		CHECK_INT_EQ(cases[i].name, identity.is_admin, true);
+		CHECK_INT_EQ(cases[i].name, identity.can_read_all, cases[i].can_read_all);
+		CHECK_INT_EQ(cases[i].name, access_may_see(&identity, 1000, false), cases[i].sees_own);
+		CHECK_INT_EQ(cases[i].name, access_may_see(&identity, 1001, false), cases[i].sees_other);
+		CHECK_INT_EQ(cases[i].name, access_may_see(&identity, 1000, true), cases[i].sees_mixed);
+	}
+}
+
 /* Every service of the protocol has its row, and Control's says who. */
 static void test_services(void)
 {
@@ -108,14 +140,15 @@ static void test_identify(void)
 {
 	struct access_groups groups = { .admin = ACCESS_NO_GROUP, .read = getgid() };
 	struct call_identity identity = { 0 };
-	uint32_t peer_uid = 0;
+	struct ucred cred;
 	gid_t gids[200];
 	int fds[2];
 
 	CHECK_INT_EQ("pair", socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds), 0);
-	CHECK_INT_EQ("own end", access_identify(fds[0], &groups, &identity, &peer_uid), 0);
+	CHECK_INT_EQ("own end", access_credentials(fds[0], &cred), 0);
+	CHECK_INT_EQ("own end", cred.uid, getuid());
+	CHECK_INT_EQ("own end", access_identify(fds[0], &cred, &groups, &identity), 0);
 	CHECK_INT_EQ("own end", identity.uid, getuid());
-	CHECK_INT_EQ("own end", peer_uid, getuid());
 	CHECK_INT_EQ("own end", identity.peer_pid, getpid());
 	CHECK_INT_EQ("own first group", identity.can_read_all, true);
 	(void)close(fds[0]);
@@ -131,7 +164,8 @@ static void test_identify(void)
 	CHECK_INT_EQ("many groups", setgroups(ARRAY_SIZE(gids), gids), 0);
 	CHECK_INT_EQ("many groups", setresuid(12345, 12345, 0), 0);
 	CHECK_INT_EQ("pair", socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds), 0);
-	CHECK_INT_EQ("many groups", access_identify(fds[0], &groups, &identity, &peer_uid), 0);
+	CHECK_INT_EQ("many groups", access_credentials(fds[0], &cred), 0);
+	CHECK_INT_EQ("many groups", access_identify(fds[0], &cred, &groups, &identity), 0);
 	CHECK_INT_EQ("the last of many groups", identity.can_read_all, true);
 	CHECK_INT_EQ("the last of many groups", identity.is_admin, false);
 	(void)close(fds[0]);
@@ -143,19 +177,20 @@ static void test_no_unix_socket(void)
 {
 	struct access_groups groups = { .admin = ACCESS_NO_GROUP, .read = ACCESS_NO_GROUP };
 	struct call_identity identity = { .uid = 42 };
-	uint32_t peer_uid = 42;
+	struct ucred cred = { .uid = 42 };
 	int fds[2];
 
 	CHECK_INT_EQ("pipe", pipe(fds), 0);
-	CHECK_INT_EQ("no socket", access_identify(fds[0], &groups, &identity, &peer_uid), -ENOTSOCK);
+	CHECK_INT_EQ("no socket", access_credentials(fds[0], &cred), -ENOTSOCK);
+	CHECK_INT_EQ("untouched", cred.uid, 42);
+	CHECK_INT_EQ("no socket", access_identify(fds[0], &cred, &groups, &identity), -ENOTSOCK);
 	CHECK_INT_EQ("untouched", identity.uid, 42);
-	CHECK_INT_EQ("untouched", peer_uid, 42);
 	(void)close(fds[0]);
 	(void)close(fds[1]);
 
 	/* A socket that is connected to nobody has nobody's credentials. */
 	fds[0] = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	CHECK_INT_EQ("not connected", access_identify(fds[0], &groups, &identity, &peer_uid), -ENOTCONN);
+	CHECK_INT_EQ("not connected", access_credentials(fds[0], &cred), -ENOTCONN);
 	(void)close(fds[0]);
 }
 
@@ -163,6 +198,7 @@ int main(void)
 {
 	test_may_see();
 	test_grant();
+	test_act_for();
 	test_services();
 	test_identify();
 	test_no_unix_socket();

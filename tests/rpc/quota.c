@@ -36,7 +36,7 @@ static void test_many_uids(void)
 	CHECK_INT_EQ("root", quota_connect(&quota, 0, NOW_NS, &root), 0);
 	for (uint32_t i = 0; i < QUOTA_TOTAL_CONNECTIONS; i++)
 		quota_disconnect(&quota, users[i]);
-	CHECK_INT_EQ("a place", quota_connect(&quota, 200000, NOW_NS, &more), 0);
+	CHECK_INT_EQ("a place", quota_connect(&quota, 200000, NOW_NS + NSEC_PER_SEC, &more), 0);
 	CHECK_INT_EQ("who is gone is forgotten", quota.n_users, 2);
 }
 
@@ -75,7 +75,8 @@ static void test_bytes(void)
 	CHECK("all together have too much", !quota_has_room(&quota, users[0]));
 	for (uint32_t i = 1; i < ARRAY_SIZE(users); i++)
 		n_back += quota_unqueue(&quota, users[i], QUOTA_USER_QUEUED_BYTES - 1);
-	CHECK_INT_EQ("room comes back for all, once", n_back, 1);
+	/* To each his part at once, and with the fourth to all. */
+	CHECK_INT_EQ("room comes back", n_back, 4);
 	CHECK("room comes back for all", quota_has_room(&quota, users[0]));
 	CHECK("all is refunded but what is still queued", quota.queued_bytes == QUOTA_USER_QUEUED_BYTES - 11);
 }
@@ -104,7 +105,7 @@ static void test_rate(void)
 		struct quota_user *user;
 		uint64_t resume_ns = 0;
 
-		CHECK_INT_EQ(cases[i].name, quota_connect(&quota, 1000, NOW_NS, &user), 0);
+		CHECK_INT_EQ(cases[i].name, quota_connect(&quota, 1000, NOW_NS - NSEC_PER_SEC, &user), 0);
 		for (unsigned int k = 0; k < cases[i].n_frames; k++)
 			(void)quota_take_frame(user, NOW_NS, &resume_ns);
 		resume_ns = 0;
@@ -121,7 +122,7 @@ static void test_rate_survives(void)
 	struct quota_user *user, *other;
 	uint64_t resume_ns;
 
-	CHECK_INT_EQ("connect", quota_connect(&quota, 1000, NOW_NS, &user), 0);
+	CHECK_INT_EQ("connect", quota_connect(&quota, 1000, NOW_NS - NSEC_PER_SEC, &user), 0);
 	for (int i = 0; i < QUOTA_USER_FRAMES_BURST; i++)
 		(void)quota_take_frame(user, NOW_NS, &resume_ns);
 	quota_disconnect(&quota, user);
@@ -130,8 +131,104 @@ static void test_rate_survives(void)
 	CHECK_INT_EQ("back", quota_take_frame(user, NOW_NS, &resume_ns), QUOTA_RATE_REFUSE);
 }
 
+static void test_leases(void)
+{
+	CLEANUP(quota_done) struct quota quota = QUOTA_INIT;
+	struct quota_user *alice, *bob;
+
+	CHECK_INT_EQ("connect", quota_connect(&quota, 1000, NOW_NS, &alice), 0);
+	CHECK_INT_EQ("connect", quota_connect(&quota, 1001, NOW_NS, &bob), 0);
+	for (int i = 0; i < QUOTA_USER_LEASES; i++)
+		CHECK("within", quota_begin_lease(alice));
+	CHECK("one too many", !quota_begin_lease(alice));
+	CHECK("bob's first", quota_begin_lease(bob));
+	quota_end_lease(alice);
+	CHECK("one having ended", quota_begin_lease(alice));
+}
+
+/* Who has queued little may always queue, and so be answered, though others have filled all there is. */
+static void test_reserved_bytes(void)
+{
+	CLEANUP(quota_done) struct quota quota = QUOTA_INIT;
+	struct quota_user *users[5];
+
+	for (uint32_t i = 0; i < ARRAY_SIZE(users); i++)
+		CHECK_INT_EQ("connect", quota_connect(&quota, 1000 + i, NOW_NS, &users[i]), 0);
+	for (uint32_t i = 0; i < 4; i++)
+		quota_queue(&quota, users[i], QUOTA_TOTAL_QUEUED_BYTES / 4);
+	CHECK("who has filled it", !quota_has_room(&quota, users[0]));
+	CHECK("who has nothing there", quota_has_room(&quota, users[4]));
+	quota_queue(&quota, users[4], QUOTA_USER_RESERVED_BYTES);
+	CHECK("who has had his part", !quota_has_room(&quota, users[4]));
+}
+
+static void test_time(void)
+{
+	static const struct {
+		const char *name;
+		uint64_t spent_ns, wait_ns;
+		bool others, waits;
+	} cases[] = {
+		{ "nothing spent", 0, 0, true, false },
+		{ "all of the burst", QUOTA_USER_TIME_BURST_NS / QUOTA_USER_TIME_SHARE, 0, true, false },
+		{ "more", QUOTA_USER_TIME_BURST_NS / QUOTA_USER_TIME_SHARE + 1, 0, true, true },
+		{ "more, and nobody else is there", QUOTA_USER_TIME_BURST_NS, 0, false, false },
+		{ "more, and waited", QUOTA_USER_TIME_BURST_NS, QUOTA_USER_TIME_BURST_NS * (QUOTA_USER_TIME_SHARE - 1),
+		  true, false },
+		{ "more, and not waited enough", QUOTA_USER_TIME_BURST_NS,
+		  QUOTA_USER_TIME_BURST_NS * (QUOTA_USER_TIME_SHARE - 1) - 1, true, true },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		CLEANUP(quota_done) struct quota quota = QUOTA_INIT;
+		struct quota_user *alice, *again, *bob = NULL;
+		uint64_t resume_ns = 0;
+
+		CHECK_INT_EQ(cases[i].name, quota_connect(&quota, 1000, NOW_NS, &alice), 0);
+		CHECK_INT_EQ(cases[i].name, quota_connect(&quota, 1000, NOW_NS, &again), 0);
+		if (cases[i].others)
+			CHECK_INT_EQ(cases[i].name, quota_connect(&quota, 1001, NOW_NS, &bob), 0);
+		quota_take_time(alice, cases[i].spent_ns, NOW_NS);
+		CHECK_INT_EQ(cases[i].name, quota_must_wait(&quota, alice, NOW_NS + cases[i].wait_ns, &resume_ns),
+			     cases[i].waits);
+		CHECK_INT_EQ(cases[i].name, resume_ns > NOW_NS + cases[i].wait_ns, cases[i].waits);
+		if (!bob)
+			continue;
+		CHECK("bob need not", !quota_must_wait(&quota, bob, NOW_NS, &resume_ns));
+		/* Until then, and once the other has gone. */
+		if (cases[i].waits)
+			CHECK(cases[i].name, !quota_must_wait(&quota, alice, resume_ns, &resume_ns));
+		quota_disconnect(&quota, bob);
+		CHECK(cases[i].name, !quota_must_wait(&quota, alice, NOW_NS, &resume_ns));
+	}
+}
+
+/* Connecting without end is a rate like any other; whoever comes back in time is let in. */
+static void test_connect_rate(void)
+{
+	CLEANUP(quota_done) struct quota quota = QUOTA_INIT;
+	struct quota_user *user;
+	unsigned int n = 0;
+
+	while (quota_connect(&quota, 1000, NOW_NS, &user) == 0) {
+		quota_disconnect(&quota, user);
+		n++;
+	}
+	CHECK_INT_EQ("at once", n, QUOTA_USER_FRAMES_BURST / QUOTA_CONNECT_FRAMES + 1);
+	CHECK_INT_EQ("one more", quota_connect(&quota, 1000, NOW_NS, &user), -EBUSY);
+	CHECK_INT_EQ("another user", quota_connect(&quota, 1001, NOW_NS, &user), 0);
+	CHECK_INT_EQ("in time",
+		     quota_connect(&quota, 1000, NOW_NS + QUOTA_CONNECT_FRAMES * NSEC_PER_SEC / QUOTA_USER_FRAMES_PER_S,
+				   &user),
+		     0);
+}
+
 int main(void)
 {
+	test_connect_rate();
+	test_leases();
+	test_reserved_bytes();
+	test_time();
 	test_connections();
 	test_many_uids();
 	test_calls();

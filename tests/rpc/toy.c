@@ -292,7 +292,9 @@ static Ingero__V1__Trace_Service trace = INGERO__V1__TRACE__INIT(toy_trace_);
 void toy_open(struct toy *toy)
 {
 	ProtobufCService *services[] = { &query.base, &trace.base };
-	struct server_events events = { toy_peer_open, toy_peer_close, toy_idle };
+	struct server_events events = { .on_peer_open = toy_peer_open,
+					.on_peer_close = toy_peer_close,
+					.on_idle = toy_idle };
 
 	memset(toy, 0, sizeof(*toy));
 	if (uv_loop_init(&toy->loop) ||

@@ -2,14 +2,18 @@
 /*
  * What the server makes of every kind of client but a good one.
  */
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/fd.h"
 #include "ingero/v1/ingero.pb-c.h"
 #include "raw.h"
 #include "rpc/peer.h"
@@ -203,6 +207,87 @@ static void test_byte_by_byte(void)
 	}
 	raw_expect_reply("byte by byte", &raw, 2);
 	raw_expect_end("byte by byte", &raw, 2, CALL_OK);
+	raw_close(&raw);
+	toy_close(&toy);
+}
+
+/* A frame that never ends costs its sender the connection, however slowly it goes on. */
+static void test_slow_frame(void)
+{
+	static const char *const bytes = "\x40\0\0\0\1\0\0\0\2\0\0\0";
+	struct toy toy;
+	struct raw raw;
+
+	toy_open(&toy);
+	raw_open_greeted(&raw, &toy);
+	for (int i = 0; i < 10; i++) {
+		raw_send(&raw, bytes + i, 1);
+		raw_settle(&raw);
+		raw_expect_nothing("a byte a second", &raw);
+		raw_now_ns += PEER_FRAME_NS / 10;
+		if (i < 9)
+			server_check(toy.server);
+		raw_settle(&raw);
+	}
+	server_check(toy.server);
+	raw_settle(&raw);
+	raw_expect_end("a frame that takes too long", &raw, 0, CALL_ERROR_DEADLINE);
+	raw_expect_closed("a frame that takes too long", &raw);
+	raw_close(&raw);
+	toy_close(&toy);
+}
+
+/* Whole frames in time are no reason, how long ever the connection lives. */
+static void test_slow_frames(void)
+{
+	struct toy toy;
+	struct raw raw;
+
+	toy_open(&toy);
+	raw_open_greeted(&raw, &toy);
+	for (uint32_t i = 0; i < 5; i++) {
+		raw_send(&raw, "\0\0", 2); /* half of a CREDIT of nothing for a stream that is over */
+		raw_settle(&raw);
+		raw_now_ns += PEER_FRAME_NS - 1;
+		server_check(toy.server);
+		raw_send(&raw, "\0\0\5\0\0\0\1\0\0\0", 10);
+		raw_settle(&raw);
+		raw_now_ns += PEER_FRAME_NS;
+		server_check(toy.server);
+		raw_settle(&raw);
+		raw_expect_nothing("slow, and in time", &raw);
+	}
+	raw_close(&raw);
+	toy_close(&toy);
+}
+
+/* Whatever is sent along: refused by the kernel, or met and answered by the end; none is ever held. */
+static void test_descriptors(void)
+{
+	int fds[FD_PASS_MAX];
+	struct toy toy;
+	struct raw raw;
+	int r, lowest;
+
+	for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
+		fds[i] = STDERR_FILENO;
+	toy_open(&toy);
+	raw_open_greeted(&raw, &toy);
+	lowest = dup(STDERR_FILENO);
+	(void)close(lowest);
+	r = fd_send(raw.fd, "\0", 1, fds, ARRAY_SIZE(fds));
+	raw_settle(&raw);
+	CHECK_INT_EQ("no descriptor was taken", dup(STDERR_FILENO), lowest);
+	(void)close(lowest);
+	if (r == 0) {
+		raw_expect_end("descriptors", &raw, 0, CALL_ERROR_PROTOCOL);
+		raw_expect_closed("descriptors", &raw);
+	} else {
+		CHECK_INT_EQ("refused by the kernel", r, -EPERM);
+		raw_send_operation(&raw, 2, 0, TOY_REPLY);
+		raw_settle(&raw);
+		raw_expect_reply("after refused descriptors", &raw, 2);
+	}
 	raw_close(&raw);
 	toy_close(&toy);
 }
@@ -672,6 +757,82 @@ static void test_connection_quota(void)
 	toy_close(&toy);
 }
 
+/* What is there when the loop looks is answered in that turn: the next one may be long. */
+static void test_answered_at_once(void)
+{
+	struct frame frame;
+	struct toy toy;
+	struct raw raw;
+
+	toy_open(&toy);
+	raw_open_greeted(&raw, &toy);
+	raw_send_operation(&raw, 2, 0, TOY_REPLY);
+	(void)uv_run(&toy.loop, UV_RUN_NOWAIT);
+	server_close(toy.server); /* which sends nothing any more */
+	toy.server = NULL;
+	raw_settle(&raw);
+	CHECK_INT_EQ("the reply", raw_next(&raw, &frame), RAW_FRAME);
+	CHECK_INT_EQ("the reply", frame.type, FRAME_REPLY);
+	raw_close(&raw);
+	toy_close(&toy);
+}
+
+#define TURNED_AWAY 100
+#define TURNS_MOST 8
+
+static int dial(const struct sockaddr_un *address)
+{
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+	if (fd < 0 || connect(fd, (const struct sockaddr *)address, sizeof(*address)))
+		abort();
+	return fd;
+}
+
+/* A user who has all the connections he may have queues up for more, and then another comes. */
+static void test_behind_a_crowd(void)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	char directory[64] = P_tmpdir "/ingero-wire-XXXXXX";
+	int fds[QUOTA_USER_CONNECTIONS + TURNED_AWAY], turns = 0;
+	struct toy toy;
+	pid_t pid;
+
+	if (getuid() != 0) {
+		printf("not tried without root: another user behind a crowd\n");
+		return;
+	}
+	if (!mkdtemp(directory) || chmod(directory, 0755))
+		abort();
+	(void)snprintf(address.sun_path, sizeof(address.sun_path), "%s/socket", directory);
+	toy_open(&toy);
+	CHECK_INT_EQ("listens", server_listen(toy.server, address.sun_path), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(fds); i++) {
+		fds[i] = dial(&address);
+		while (i < QUOTA_USER_CONNECTIONS && toy.n_peers_opened <= i)
+			(void)uv_run(&toy.loop, UV_RUN_NOWAIT);
+	}
+	(void)fflush(NULL);
+	pid = fork();
+	if (pid == 0) {
+		if (setresuid(54399, 54399, 54399))
+			_exit(1);
+		(void)dial(&address);
+		_exit(0);
+	}
+	(void)waitpid(pid, NULL, 0);
+	while (toy.n_peers_opened == QUOTA_USER_CONNECTIONS && turns < 1000) {
+		(void)uv_run(&toy.loop, UV_RUN_NOWAIT);
+		turns++;
+	}
+	CHECK_INT_EQ("the other one is let in", toy.n_peers_opened, QUOTA_USER_CONNECTIONS + 1);
+	CHECK_INT_IN("without waiting long for the crowd", turns, 1, TURNS_MOST);
+	for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
+		(void)close(fds[i]);
+	toy_close(&toy);
+	(void)rmdir(directory);
+}
+
 static void test_call_quota(void)
 {
 	struct raw raws[2];
@@ -721,7 +882,8 @@ static void test_rate(void)
 		n_ok += end.code == CALL_ERROR_UNKNOWN_METHOD;
 		n_refused += end.code == CALL_ERROR_RATE;
 	}
-	CHECK_INT_EQ("answered at once", n_ok, QUOTA_USER_FRAMES_BURST - 1); /* the greeting was one, too */
+	/* the greeting was one, too */
+	CHECK_INT_EQ("answered at once", n_ok, QUOTA_USER_FRAMES_BURST - QUOTA_CONNECT_FRAMES - 1);
 	CHECK_INT_EQ("refused, then no longer read", n_refused, QUOTA_USER_FRAMES_BURST + 1);
 	raw_expect_nothing("no longer read", &raw);
 
@@ -733,7 +895,7 @@ static void test_rate(void)
 		CHECK_INT_EQ("answered later", frame_end_parse(&frame, &end), FRAME_OK);
 		CHECK_INT_EQ("answered later", end.code, CALL_ERROR_UNKNOWN_METHOD);
 	}
-	CHECK_INT_EQ("answered later", n_ok, 100);
+	CHECK_INT_EQ("answered later", n_ok, 100 + QUOTA_CONNECT_FRAMES);
 	raw_close(&raw);
 	toy_close(&toy);
 }
@@ -789,7 +951,8 @@ static void test_on_behalf_of(void)
 		int result; /* code, or 100 + uid for who reads all, or 200 + uid for who does not */
 	} cases[] = {
 		{ "root", 0, false, 0, 100 },
-		{ "root for a user", 0, true, 42, 142 },
+		{ "root for a user sees what the user sees", 0, true, 42, 242 },
+		{ "root for root", 0, true, 0, 100 },
 		{ "nobody", 65534, false, 0, 200 + 65534 % 50 },
 		{ "nobody for root", 65534, true, 0, CALL_ERROR_NOT_ALLOWED },
 		{ "nobody for a user", 65534, true, 42, CALL_ERROR_NOT_ALLOWED },
@@ -823,6 +986,9 @@ int main(void)
 	test_bad_bytes();
 	test_random_bytes();
 	test_byte_by_byte();
+	test_slow_frame();
+	test_slow_frames();
+	test_descriptors();
 	test_refusals();
 	test_handler_answers();
 	test_later_answer();
@@ -834,7 +1000,9 @@ int main(void)
 	test_user_queue_cap();
 	test_request_flood();
 	test_vanishing();
+	test_answered_at_once();
 	test_connection_quota();
+	test_behind_a_crowd();
 	test_call_quota();
 	test_rate();
 	test_on_behalf_of();

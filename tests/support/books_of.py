@@ -11,6 +11,11 @@ def known_operations(path):
         return set(re.findall(r"^OP\(\d+,\s*\w+,\s*(\w+)", file.read(), re.M))
 
 
+def calls(rows):
+    """Without what the kernel did: rows of figures or events of the program's own calls."""
+    return [row for row in rows if row.get("source", row.get("source_name")) != "host"]
+
+
 def operations(books, known):
     """{operation: entries}, for the operations that are known; books: rows of cudaload's report."""
     made = {}

@@ -39,6 +39,7 @@ static struct {
 	enum fault_kind kind;
 	uint32_t at_write;
 	uint32_t n_writes;
+	uint64_t n_reads;
 	bool is_hit;
 	struct fault_trace *trace;
 } fault = { .lock = PTHREAD_MUTEX_INITIALIZER, .is_set = PTHREAD_COND_INITIALIZER };
@@ -144,6 +145,9 @@ static int fault_close(sqlite3_file *f)
 }
 static int fault_read(sqlite3_file *f, void *data, int n, sqlite3_int64 offset)
 {
+	(void)pthread_mutex_lock(&fault.lock);
+	fault.n_reads++;
+	(void)pthread_mutex_unlock(&fault.lock);
 	return below(f)->pMethods->xRead(below(f), data, n, offset);
 }
 static int fault_size(sqlite3_file *f, sqlite3_int64 *ret)
@@ -263,6 +267,11 @@ void fault_vfs_set(enum fault_kind kind, uint32_t at_write)
 uint32_t fault_vfs_writes(void)
 {
 	return fault.n_writes;
+}
+
+uint64_t fault_vfs_reads(void)
+{
+	return fault.n_reads;
 }
 
 bool fault_vfs_is_hit(void)

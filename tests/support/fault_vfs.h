@@ -24,6 +24,8 @@ void fault_vfs_install(void);
 void fault_vfs_set(enum fault_kind kind, uint32_t at_write);
 /** fault_vfs_writes() - so far */
 uint32_t fault_vfs_writes(void);
+/** fault_vfs_reads() - since the start of the process */
+uint64_t fault_vfs_reads(void);
 /** fault_vfs_is_hit() - whether the accident has happened */
 bool fault_vfs_is_hit(void);
 

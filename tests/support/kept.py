@@ -15,7 +15,6 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
-import time
 
 import ingero
 
@@ -40,21 +39,18 @@ def in_own_mounts(why):
         os.execvp("unshare", ["unshare", "--mount", "--propagation", "private", sys.executable, *sys.argv])
 
 
+def run(main):
+    """The whole of a test: main(BUILD) returns the exit status; what it could not do is one sentence and status 1."""
+    try:
+        sys.exit(main(sys.argv[1]))
+    except (ingero.Failed, subprocess.SubprocessError) as error:
+        print(error, file=sys.stderr)
+        sys.exit(1)
+
+
 def words_of(text):
     """Without the line ends that a narrow terminal puts in."""
     return " ".join(text.split())
-
-
-def wait_for(condition, what, limit_s=60):
-    """Polls until the condition is true; returns its value."""
-    end = time.monotonic() + limit_s
-    while True:
-        value = condition()
-        if value:
-            return value
-        if time.monotonic() > end:
-            raise ingero.Failed(f"{what} did not come within {limit_s} s")
-        time.sleep(0.01)
 
 
 def unix_ns(text):
@@ -123,7 +119,8 @@ class Kept:
         """One command to its end; answers with status, output and errors as text."""
         command = [*(self.prefix if prefix is None else prefix), self.programs.path("ingero"), *map(str, arguments)]
         more.setdefault("stdin", subprocess.DEVNULL)
-        return subprocess.run(command, env={**self.environment, **(environment or {})}, capture_output=True, text=True, check=False,
+        more.setdefault("text", True)
+        return subprocess.run(command, env={**self.environment, **(environment or {})}, capture_output=True, check=False,
                               cwd="/", **more)
 
     def answer(self, *arguments, **more):
@@ -170,6 +167,16 @@ def turn_clock(path, by_ns):
         connection.execute("UPDATE process SET start_unix_ns = start_unix_ns + ?", (by_ns,))
 
 
+@contextlib.contextmanager
+def lists_given_back():
+    """Ends what was mounted over the lists of users and groups."""
+    try:
+        yield
+    finally:
+        for name in ("passwd", "group"):
+            subprocess.run(["umount", f"/etc/{name}"], check=False)
+
+
 class Service:
     """A daemon that listens for the clients of one directory alone; the context ends it."""
 
@@ -189,7 +196,7 @@ class Service:
             with socket.socket(socket.AF_UNIX) as one:  # a killed one leaves its socket, where nobody answers
                 return one.connect_ex(os.path.join(self._run, "ingero.sock")) == 0
 
-        wait_for(is_there, "the daemon's socket")
+        ingero.wait_for(is_there, "the daemon's socket")
         # a database that is named is read by a daemon of one's own: here the service is to answer
         self.kept.prefix = ["unshare", "--mount", "--propagation", "private", "sh", "-c", AT_RUN, self._run,
                             "env", "-u", "INGERO_DB"]

@@ -64,7 +64,7 @@ struct sqlite3 *world_create(const char *path)
 	must(sqlite3_open(path, &db) == SQLITE_OK, path, db);
 	world_exec(db, "PRAGMA auto_vacuum=INCREMENTAL; PRAGMA journal_mode=WAL; PRAGMA synchronous=OFF");
 	world_exec(db, sql);
-	world_exec(db, "PRAGMA user_version=1");
+	world_exec(db, "PRAGMA user_version=2");
 	for (uint32_t id = 1; id < OP_ID_MAX; id++) {
 		const struct op *op = op_get(id);
 

@@ -8,23 +8,24 @@ directory of its own, removed at the end; whatever way it ends, nothing stays be
 """
 import argparse
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import tempfile
+import textwrap
 
 import ingero
+import set_ups
 
 # Launches, and synchronises that spin for 2 ms as the runtime does by default: it wants more than half of the CPU.
 WORKLOAD = ("--mix", "launch=8,sync=1", "--rate", "5000", "--sync", "spin", "--sync-us", "2000", "--inside-us", "10")
-TEXT = """\
-
-On CPU {cpu} a CUDA program launches kernels and waits for them: cudaload, pid {program}.
-Somebody else's job computes on the same CPU: hog, pid {hog}.
-Ingero watches the program for {seconds} s; nobody tells it about the hog.
-"""
+TRAIN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "workloads", "torch", "train.py")
+TEXT = ("On CPU {cpu}: {what}, pid {program}.", "Somebody else's job computes on the same CPU: hog, pid {hog}.",
+        "Ingero watches the program for {seconds} s; nobody tells it about the hog.")
 END = """
-The hog was started here, to be found; it is gone. Your own programs:
+The hog was started here, to be found; it is gone, and so is what was kept.
+Your own programs:
   sudo {ingero} trace -- PROGRAM    or    trace --pid PID
 """
 
@@ -44,12 +45,45 @@ def leave(number, _frame):
     sys.exit(128 + number)
 
 
+def bundled(programs):
+    """What it is, the command, and its environment."""
+    return ("a CUDA program launches kernels and waits for them: cudaload", [programs.path("cudaload"), *WORKLOAD],
+            {"INGERO_STANDIN_QUIET": "1"})
+
+
+def training(programs, name, over):
+    python = set_ups.find(name)
+    if not python:
+        raise ingero.Failed(set_ups.why_not(name))
+    command = [python, TRAIN, "plain", "--wait-for-stdin"]
+    if over == "device":
+        return "PyTorch 2 trains a small network on the GPU: python", command, {}
+    if set_ups.SET_UPS[name].runtime:
+        command.append("--without-blas")
+    # a kernel that takes its time: the loop then waits for the device as one on a GPU does
+    device = {"INGERO_STANDIN_KERNEL": "60us"}
+    return (f"{set_ups.SET_UPS[name].what}, trains a small network without a GPU: python", command,
+            {**set_ups.environment(name, os.path.join(programs.build, "standins")), **device})
+
+
+def say(text):
+    """A paragraph, no wider than the terminal."""
+    width = min(shutil.get_terminal_size((80, 24)).columns, 100)
+    print(textwrap.fill(text, width, break_long_words=False, break_on_hyphens=False), flush=True)
+
+
+def until(seconds, is_torch):
+    return ("--seconds", str(seconds)) if is_torch else ("--duration", f"{seconds}s")
+
+
 def main():
     parser = argparse.ArgumentParser(prog="./dev run", description="trace the bundled CUDA workload beside a CPU hog")
     parser.add_argument("--build", required=True, help=argparse.SUPPRESS)
     parser.add_argument("--user", type=int, default=0, help=argparse.SUPPRESS)
     parser.add_argument("--group", type=int, default=0, help=argparse.SUPPRESS)
     parser.add_argument("--seconds", type=int, default=12, help="how long to watch (default 12)")
+    parser.add_argument("--torch", action="store_true", help="train a small network with real PyTorch, instead of the bundled program")
+    parser.add_argument("--set-up", nargs=2, metavar=("NAME", "OVER"), help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     programs = ingero.Programs(arguments.build)
     cpu = max(os.sched_getaffinity(0))
@@ -63,12 +97,25 @@ def main():
     with tempfile.TemporaryDirectory(prefix="ingero-") as home:
         try:
             hog = ingero.start_hog(cpu, **who)
-            program = subprocess.Popen([*outlives_not("KILL"), programs.path("cudaload"), *WORKLOAD, "--pin", str(cpu), "--duration", f"{arguments.seconds + 60}s"],
-                                       stdin=subprocess.DEVNULL, env={**os.environ, "INGERO_STANDIN_QUIET": "1"}, **who)
-            print(TEXT.format(program=program.pid, hog=hog.pid, cpu=cpu, seconds=arguments.seconds), flush=True)
-            trace = subprocess.Popen([*outlives_not("INT"), programs.path("ingero"), "trace", "--pid", str(program.pid), "--duration", f"{arguments.seconds}s"],
-                                     env={**os.environ, "HOME": home})
+            what, command, environment = training(programs, *(arguments.set_up or set_ups.choose())) if arguments.torch else bundled(programs)
+            program = subprocess.Popen([*outlives_not("KILL"), *command, "--pin", str(cpu), *until(arguments.seconds + 60, arguments.torch)],
+                                       stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env={**os.environ, **environment}, **who)
+            if arguments.torch:
+                print("\nStarting PyTorch ...", flush=True)
+                if program.stdout.readline() != "ready\n":
+                    raise ingero.Failed("PyTorch did not start: see above")
+                program.stdin.write("go\n")
+                program.stdin.flush()
+            print()
+            for text in TEXT:
+                say(text.format(what=what, program=program.pid, hog=hog.pid, cpu=cpu, seconds=arguments.seconds))
+            print(flush=True)
+            database = ["--db", os.path.join(home, "seen.db")]
+            trace = subprocess.Popen([*outlives_not("INT"), programs.path("ingero"), "trace", "--pid", str(program.pid),
+                                      "--duration", f"{arguments.seconds}s", *database], env={**os.environ, "HOME": home})
             status = trace.wait()
+            print("\nAnd what 'ingero explain' makes of what was kept:\n", flush=True)
+            subprocess.run([programs.path("ingero"), "explain", "--all", *database], env={**os.environ, "HOME": home}, check=False)
         finally:
             end(program)
             end(hog)

@@ -18,6 +18,7 @@ MAGIC = b"INGBOOK1"
 HEADER = struct.Struct("<8sIIIIIiIIQ16s")
 BLOCK = struct.Struct("<QIIQQ")
 CELL = struct.Struct("<QQ")
+BOUNDARY_CELL = struct.Struct("<120sQ")
 
 
 def read_file(path):
@@ -72,6 +73,19 @@ def total(books, pid=None):
                 sum_[0] += entries
                 sum_[1] += returns
     return sums
+
+
+def read_boundary(path):
+    """name -> calls into real libraries, as boundary.c counted them; functions of one name in several objects are summed."""
+    counts = {}
+    with open(path, "rb") as f:
+        data = f.read()
+    for name, count in BOUNDARY_CELL.iter_unpack(data):
+        if not name[0]:
+            break
+        name = name.split(b"\0")[0].decode()
+        counts[name] = counts.get(name, 0) + count
+    return counts
 
 
 def main():

@@ -10,6 +10,7 @@
 
 #include "base/cleanup.h"
 #include "calls.h"
+#include "calls_wide.h"
 
 #define RUNTIME_FUNCTIONS(X)                                                                                           \
 	X(cudaMalloc)                                                                                                  \
@@ -660,5 +661,8 @@ const struct call calls[] = {
 	CALL(cuMemsetD32Async_ptsz, make_cuMemsetD32Async_ptsz),
 	CALL(cuCtxSynchronize, make_driver_context_sync),
 	CALL(cuEventSynchronize, make_driver_event_sync),
+#define WIDE(export, said, ...) CALL(export, calls_wide_##export),
+#include "calls_wide.def"
+#undef WIDE
 };
 const size_t n_calls = ARRAY_SIZE(calls);

@@ -7,7 +7,9 @@
 #include <stdlib.h>
 
 #include "base/array.h"
+#include "cli/check/check.h"
 #include "cli/explain/json.h"
+#include "cli/help_json.h"
 #include "cli/trace/json.h"
 #include "libingero/render/pb_json.h"
 #include "tests/support/check.h"
@@ -98,6 +100,14 @@ static void reply_print(struct buf *out, Ingero__V1__TraceReply__BodyCase body, 
 		exit(1);
 }
 
+static void check_print(struct buf *out)
+{
+	struct check_result result = { .name = "kernel", .level = CHECK_LEVEL_WARN };
+
+	check_json_append(&result, 1, out);
+	check_result_done(&result);
+}
+
 int main(void)
 {
 	CLEANUP(buf_done) struct buf out = BUF_INIT;
@@ -107,10 +117,12 @@ int main(void)
 	reply_print(&out, INGERO__V1__TRACE_REPLY__BODY_EVENTS, &ingero__v1__event__descriptor);
 	reply_print(&out, INGERO__V1__TRACE_REPLY__BODY_LOSS, &ingero__v1__loss__descriptor);
 	reply_print(&out, INGERO__V1__TRACE_REPLY__BODY_FINDING, &ingero__v1__finding__descriptor);
+	check_print(&out);
 	if (trace_json_summary(&out, (const Ingero__V1__Summary *)message_fill(&ingero__v1__summary__descriptor)) < 0 ||
 	    pb_json_line(&out, "status", message_fill(&ingero__v1__status_reply__descriptor), NULL) < 0 ||
 	    explain_json_append(
-		    &out, (const Ingero__V1__ExplainReply *)message_fill(&ingero__v1__explain_reply__descriptor)) < 0)
+		    &out, (const Ingero__V1__ExplainReply *)message_fill(&ingero__v1__explain_reply__descriptor)) < 0 ||
+	    help_json_append(&out) < 0)
 		return 1;
 	return fwrite(out.data, 1, out.n, stdout) == out.n ? 0 : 1;
 }

@@ -171,12 +171,44 @@ class Books(unittest.TestCase):
         self.assertEqual((launch["count"], launch["errors"]), (101, 11))  # 10 of the driver's 100, and the first
         self.assertEqual(books.total(books.read(self.prefix))["cuLaunchKernel"], [100, 100])
 
+    def test_log(self):
+        """A line for each call, in the order in which a thread made them."""
+        log = self.prefix + ".log"
+        run(self.prefix, program("cudaload"), "--op", "launch", "--threads", "2", "--calls", "101", INGERO_STANDIN_LOG=log)
+        threads, functions = {}, {}
+        with open(log, encoding="ascii") as f:
+            for line in f:
+                at_ns, _pid, tid, function = line.split()
+                self.assertLessEqual(threads.get(tid, 0), int(at_ns))
+                threads[tid] = int(at_ns)
+                functions[function] = functions.get(function, 0) + 1
+        self.assertEqual(functions, {f: entries for f, (entries, _) in books.total(books.read(self.prefix)).items()})
+
+    def test_boundary(self):
+        """The linker's auditor counts what crosses into a library, as that library's own books do."""
+        auditor = os.path.join(STANDINS, "libingero-boundary.so")
+        if not os.path.exists(auditor):
+            self.skipTest("the auditor is for x86-64")
+        for command in ((program("cudaload-dlopen"), "--threads", "2", "--calls", "1009"), (program("brood"), "--no-exec", "--processes", "5", "--calls", "11")):
+            with self.subTest(command=command), tempfile.TemporaryDirectory() as directory:
+                prefix, counts = os.path.join(directory, "books"), os.path.join(directory, "boundary")
+                run(prefix, *command, LD_AUDIT=auditor, LD_BIND_NOW="1", INGERO_BOUNDARY=counts, INGERO_BOUNDARY_LIBRARIES="libcudart")
+                made = {}
+                for book in books.read(prefix):
+                    for thread in book["threads"]:
+                        for (name, library), (entries, _) in thread["calls"].items():
+                            if library.startswith("libcudart"):
+                                made[name] = made.get(name, 0) + entries
+                self.assertTrue(made)
+                self.assertEqual({name: n for name, n in books.read_boundary(counts).items() if n}, made)
+
     def test_environment_is_read_strictly(self):
         for variable, value in (("INGERO_STANDIN_FAIL", "cuLaunchKernel"), ("INGERO_STANDIN_FAIL", "nosuch=1:nth:1"),
                                 ("INGERO_STANDIN_INSIDE", "cuInit=5"), ("INGERO_STANDIN_INSIDE", "cuInit=5us:hop"),
                                 ("INGERO_STANDIN_WAIT", "hop"), ("INGERO_STANDIN_KERNEL", "5"),
                                 ("INGERO_STANDIN_BANDWIDTH", "0"), ("INGERO_STANDIN_MEMORY", "much"),
-                                ("INGERO_STANDIN_UNLISTED", "x")):
+                                ("INGERO_STANDIN_UNLISTED", "x"), ("INGERO_STANDIN_CAPABILITY", "7"),
+                                ("INGERO_STANDIN_LOG", "/no/such")):
             with self.subTest(variable=variable, value=value):
                 run(self.prefix, program("cudaload"), code=2, **{variable: value})
 

@@ -16,7 +16,7 @@ import unittest
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.join(HERE, "..", "..", "..")
 PROGRAMS = ""
-OP = re.compile(r'^OP\(\d+, (\w+), (\w+), "\w+", (.*?), (NONE|(?:ARG|OUT|ELEMENTS|AREA)\(.*?\)), ', re.M)
+OP = re.compile(r'^OP\(\d+, (\w+), (\w+), "\w+", (.*?), (NONE|(?:ARG|OUT|ELEMENTS|AREA|BOX)\(.*?\)), ', re.M)
 # how a meaning of ops.def is called in the lines of cudaload --each
 MEANINGS = {"BYTES": "bytes", "POINTER": "pointer", "FUNCTION": "function", "STREAM": "stream",
             "EVENT": "event", "COPY_KIND": "copy_kind"}
@@ -45,7 +45,7 @@ class Programs(unittest.TestCase):
                 family = re.compile(rf"^{name}(_v\d+)?(_ptsz|_ptds|_spt)?$")
                 calls = [call for call in made if family.match(call["op"])]
                 self.assertTrue(calls, "no row of calls.c makes it")
-                for meaning in re.findall(r"\((?:\d, )+(\w+)\)", first + second):
+                for meaning in re.findall(r"\((?:\d+, )+(\w+)\)", first + second):
                     for call in calls:
                         self.assertIn(MEANINGS[meaning], call)
         for call in made:

@@ -358,7 +358,7 @@ static void test_hooks(void)
 /* Stack arguments, and a function that no table names, pass the common path. */
 static void test_unlisted_is_counted(void)
 {
-	static const char *const names[] = { "cudaGraphCreate", "cuGraphCreate", "cudbgReportDriverApiError" };
+	static const char *const names[] = { "cudaGraphClone", "cuGraphClone", "cudbgReportDriverApiError" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		int (*function)(void *a, unsigned int b);

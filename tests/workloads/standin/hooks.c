@@ -7,6 +7,7 @@
  * word, and a test that changes them while calls run gets some calls of each kind.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/futex.h>
 #include <poll.h>
 #include <sched.h>
@@ -43,8 +44,10 @@ struct hook {
 
 #define ATTENTION_HOOKS 1u
 #define ATTENTION_PID 2u
+#define ATTENTION_LOG 4u
 
 static struct hook hooks[STANDIN_N_FUNCTIONS];
+static int log_fd = -1; /* for good, inherited by fork */
 unsigned int standin_attention;
 struct standin_device standin_device = {
 	.kernel_ns = KERNEL_NS_DEFAULT,
@@ -135,10 +138,24 @@ static int run_hook(struct hook *hook, int *ret_code)
 	return 0;
 }
 
+/* One line, one write: those of several processes do not mix. */
+static void log_entry(unsigned int number)
+{
+	int saved_errno = errno, n;
+	char line[160];
+
+	n = snprintf(line, sizeof(line), "%llu %d %d %s\n", (unsigned long long)standin_now_ns(), (int)getpid(),
+		     (int)gettid(), books_name(number));
+	(void)!write(log_fd, line, (size_t)n);
+	errno = saved_errno;
+}
+
 int standin_enter(unsigned int number, int *ret_code)
 {
 	struct books_cell *cells;
 
+	if (standin_attention & ATTENTION_LOG)
+		log_entry(number);
 	if (!(standin_attention & ATTENTION_PID) || !books_of_child(number, /* is_return= */ 0)) {
 		cells = standin_cells ? standin_cells : books_thread()->cells;
 		__atomic_add_fetch(&cells[number].entries, 1, __ATOMIC_RELAXED);
@@ -371,6 +388,7 @@ __attribute__((constructor)) static void read_environment(void)
 {
 	const char *kernel = getenv("INGERO_STANDIN_KERNEL"), *how = getenv("INGERO_STANDIN_WAIT");
 	const char *bandwidth = getenv("INGERO_STANDIN_BANDWIDTH"), *unlisted = getenv("INGERO_STANDIN_UNLISTED");
+	const char *log = getenv("INGERO_STANDIN_LOG");
 	uint64_t bytes_per_s = 0, code = 0;
 
 	if (kernel && parse_duration(kernel, &standin_device.kernel_ns) < 0)
@@ -386,6 +404,12 @@ __attribute__((constructor)) static void read_environment(void)
 	standin_device.unlisted_code = (int)code;
 	read_list("INGERO_STANDIN_INSIDE", set_inside, "want FUNCTION=TIME[:HOW], as cudaMalloc=5us:sleep");
 	read_list("INGERO_STANDIN_FAIL", set_fail, "want FUNCTION=CODE:nth:N or FUNCTION=CODE:every:N");
+	if (log) {
+		log_fd = open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+		if (log_fd < 0)
+			refuse("INGERO_STANDIN_LOG", log, "want a file that can be written");
+		__atomic_fetch_or(&standin_attention, ATTENTION_LOG, __ATOMIC_RELEASE);
+	}
 	if (getenv("INGERO_STANDIN_CHECK_PID"))
 		ingero_standin_check_pid(1);
 }

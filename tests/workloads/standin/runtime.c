@@ -9,117 +9,16 @@
  */
 #include <dlfcn.h>
 #include <pthread.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "standin.h"
-
-/* Called from generated assembly alone, by the names in runtime.def. */
-#pragma GCC diagnostic ignored "-Wmissing-prototypes"
+#include "runtime.h"
 
 #ifndef RUNTIME_VERSION
 #error "say which version this library reports, as 12090"
 #endif
 
-enum {
-	SUCCESS = 0,
-	INVALID_VALUE = 1,
-	INSUFFICIENT_DRIVER = 35,
-	INVALID_DEVICE_FUNCTION = 98,
-	INVALID_DEVICE = 101,
-};
-
-enum copy_kind { COPY_HOST_TO_HOST, COPY_HOST_TO_DEVICE, COPY_DEVICE_TO_HOST, COPY_DEVICE_TO_DEVICE, COPY_DEFAULT };
-
-struct dim3 {
-	unsigned int x, y, z;
-};
-
-struct stream;
-struct event;
-struct context;
-
-typedef int copy_fn(void *to, const void *from, size_t n);
-typedef int copy_async_fn(void *to, const void *from, size_t n, struct stream *stream);
-typedef int set_fn(void *to, unsigned char value, size_t n);
-typedef int set_async_fn(void *to, unsigned char value, size_t n, struct stream *stream);
-typedef int alloc_async_fn(void **ret_ptr, size_t n, struct stream *stream);
-typedef int free_async_fn(void *ptr, struct stream *stream);
-typedef int launch_fn(const void *function, unsigned int grid_x, unsigned int grid_y, unsigned int grid_z,
-		      unsigned int block_x, unsigned int block_y, unsigned int block_z, unsigned int shared_bytes,
-		      struct stream *stream, void **params, void **extra);
-/* The driver's form of a launch's settings; the runtime's own is struct launch_config. */
-struct driver_launch_config {
-	unsigned int grid_x, grid_y, grid_z;
-	unsigned int block_x, block_y, block_z;
-	unsigned int shared_bytes;
-	struct stream *stream;
-	void *attributes;
-	unsigned int n_attributes;
-};
-
-typedef int launch_ex_fn(const struct driver_launch_config *config, const void *function, void **params, void **extra);
-typedef int stream_fn(struct stream *stream);
-typedef int stream_event_fn(struct stream *stream, struct event *event, unsigned int flags);
-typedef int event_stream_fn(struct event *event, struct stream *stream);
-
-#define PER_THREAD 2u /* flag of cuGetProcAddress */
-
-/* ENTRY(member, type, name in the driver); PAIR adds member_ptsz for the per-thread form. */
-#define DRIVER_ENTRIES(ENTRY, PAIR)                                                                                    \
-	ENTRY(init, int (*)(unsigned int flags), "cuInit")                                                             \
-	ENTRY(get_version, int (*)(int *ret_version), "cuDriverGetVersion")                                            \
-	ENTRY(get_error_name, int (*)(int code, const char **ret_name), "cuGetErrorName")                              \
-	ENTRY(get_error_string, int (*)(int code, const char **ret_text), "cuGetErrorString")                          \
-	ENTRY(device_count, int (*)(int *ret_n), "cuDeviceGetCount")                                                   \
-	ENTRY(context_retain, int (*)(struct context * *ret_context, int device), "cuDevicePrimaryCtxRetain")          \
-	ENTRY(context_set_flags, int (*)(int device, unsigned int flags), "cuDevicePrimaryCtxSetFlags")                \
-	ENTRY(context_set_current, int (*)(struct context * context), "cuCtxSetCurrent")                               \
-	ENTRY(context_synchronize, int (*)(void), "cuCtxSynchronize")                                                  \
-	ENTRY(mem_alloc, int (*)(void **ret_ptr, size_t n), "cuMemAlloc")                                              \
-	ENTRY(mem_alloc_managed, int (*)(void **ret_ptr, size_t n, unsigned int flags), "cuMemAllocManaged")           \
-	ENTRY(mem_alloc_host, int (*)(void **ret_ptr, size_t n), "cuMemAllocHost")                                     \
-	ENTRY(mem_host_alloc, int (*)(void **ret_ptr, size_t n, unsigned int flags), "cuMemHostAlloc")                 \
-	ENTRY(mem_free, int (*)(void *ptr), "cuMemFree")                                                               \
-	ENTRY(mem_free_host, int (*)(void *ptr), "cuMemFreeHost")                                                      \
-	ENTRY(mem_get_info, int (*)(size_t * ret_free, size_t * ret_total), "cuMemGetInfo")                            \
-	ENTRY(stream_create, int (*)(struct stream * *ret_stream, unsigned int flags), "cuStreamCreate")               \
-	ENTRY(stream_destroy, stream_fn *, "cuStreamDestroy")                                                          \
-	ENTRY(event_create, int (*)(struct event * *ret_event, unsigned int flags), "cuEventCreate")                   \
-	ENTRY(event_destroy, int (*)(struct event * event), "cuEventDestroy")                                          \
-	ENTRY(event_query, int (*)(struct event * event), "cuEventQuery")                                              \
-	ENTRY(event_synchronize, int (*)(struct event * event), "cuEventSynchronize")                                  \
-	ENTRY(event_elapsed, int (*)(float *ret_ms, struct event *start, struct event *end), "cuEventElapsedTime")     \
-	PAIR(mem_alloc_async, alloc_async_fn *, "cuMemAllocAsync")                                                     \
-	PAIR(mem_free_async, free_async_fn *, "cuMemFreeAsync")                                                        \
-	PAIR(copy, copy_fn *, "cuMemcpy")                                                                              \
-	PAIR(copy_to_device, copy_fn *, "cuMemcpyHtoD")                                                                \
-	PAIR(copy_to_host, copy_fn *, "cuMemcpyDtoH")                                                                  \
-	PAIR(copy_on_device, copy_fn *, "cuMemcpyDtoD")                                                                \
-	PAIR(copy_async, copy_async_fn *, "cuMemcpyAsync")                                                             \
-	PAIR(copy_to_device_async, copy_async_fn *, "cuMemcpyHtoDAsync")                                               \
-	PAIR(copy_to_host_async, copy_async_fn *, "cuMemcpyDtoHAsync")                                                 \
-	PAIR(copy_on_device_async, copy_async_fn *, "cuMemcpyDtoDAsync")                                               \
-	PAIR(set, set_fn *, "cuMemsetD8")                                                                              \
-	PAIR(set_async, set_async_fn *, "cuMemsetD8Async")                                                             \
-	PAIR(launch, launch_fn *, "cuLaunchKernel")                                                                    \
-	PAIR(launch_ex, launch_ex_fn *, "cuLaunchKernelEx")                                                            \
-	PAIR(stream_query, stream_fn *, "cuStreamQuery")                                                               \
-	PAIR(stream_synchronize, stream_fn *, "cuStreamSynchronize")                                                   \
-	PAIR(stream_wait_event, stream_event_fn *, "cuStreamWaitEvent")                                                \
-	PAIR(event_record, event_stream_fn *, "cuEventRecord")
-
-#define MEMBER(member, type, name) __typeof__(type) member;
-#define MEMBERS(member, type, name)                                                                                    \
-	__typeof__(type) member;                                                                                       \
-	__typeof__(type) member##_ptsz;
-
-static struct {
-	DRIVER_ENTRIES(MEMBER, MEMBERS)
-} driver;
+struct runtime_driver driver;
 
 #define ENTRY_ROW(member, type, name) { name, offsetof(__typeof__(driver), member), 0 },
 #define PAIR_ROWS(member, type, name)                                                                                  \
@@ -158,7 +57,7 @@ int standin_unlisted(void)
 
 static void find_driver(void)
 {
-	int (*get_proc_address)(const char *name, void **ret_address, int version, uint64_t flags, int *ret_status);
+	proc_address_fn *get_proc_address;
 	void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
 
 	start.result = INSUFFICIENT_DRIVER;
@@ -180,15 +79,14 @@ static void find_driver(void)
 		start.result = driver.context_retain(&start.context, 0);
 }
 
-static int keep_error(int r)
+int keep_error(int r)
 {
 	if (r != SUCCESS)
 		thread.last_error = r;
 	return r;
 }
 
-/* First in every function: the driver is there, and this thread has its context. */
-static int ready(void)
+int ready(void)
 {
 	if (__builtin_expect(thread.is_started, true))
 		return SUCCESS;
@@ -198,13 +96,6 @@ static int ready(void)
 	thread.is_started = true;
 	return keep_error(driver.context_set_current(start.context));
 }
-
-/* The whole body of a function that only forwards. */
-#define FORWARD(call)                                                                                                  \
-	do {                                                                                                           \
-		int ready_ = ready();                                                                                  \
-		return ready_ != SUCCESS ? ready_ : keep_error(driver.call);                                           \
-	} while (0)
 
 /* Device, errors */
 
@@ -534,6 +425,21 @@ int runtime_stream_create_with_flags(struct stream **ret_stream, unsigned int fl
 	FORWARD(stream_create(ret_stream, flags));
 }
 
+int runtime_stream_create_with_priority(struct stream **ret_stream, unsigned int flags, int priority)
+{
+	FORWARD(stream_create_with_priority(ret_stream, flags, priority));
+}
+
+int runtime_stream_get_priority(struct stream *stream, int *ret_priority)
+{
+	FORWARD(stream_get_priority(stream, ret_priority));
+}
+
+int runtime_stream_priority_range(int *ret_least, int *ret_greatest)
+{
+	FORWARD(stream_priority_range(ret_least, ret_greatest));
+}
+
 int runtime_stream_destroy(struct stream *stream)
 {
 	FORWARD(stream_destroy(stream));
@@ -592,6 +498,12 @@ int runtime_event_record(struct event *event, struct stream *stream)
 int runtime_event_record_ptsz(struct event *event, struct stream *stream)
 {
 	FORWARD(event_record_ptsz(event, stream));
+}
+
+int runtime_event_record_with_flags(struct event *event, struct stream *stream, unsigned int flags)
+{
+	(void)flags;
+	FORWARD(event_record(event, stream));
 }
 
 int runtime_event_query(struct event *event)

@@ -73,6 +73,15 @@ static void unnamed(void)
 	reply.cause[0].uid = 4294900000u;
 }
 
+/* The same, of several that are all known. */
+static void several(void)
+{
+	unnamed();
+	reply.cause[0].uid = 0;
+	reply.cause[0].share = 1;
+	reply.cause[0].processes = 4;
+}
+
 /* Nothing of CPUs: a cause of its own line; somebody stopped recording before it ended. */
 static void other_cause(void)
 {
@@ -232,6 +241,18 @@ static const struct {
 	  "  who      python (pid 4711, root)\n"
 	  "  where      10.0s  runnable ▇▇▇\n"
 	  "                    50 % behind another user's process (uid 4294900000)\n"
+	  "             40.0s  device   ▇▇▇▇▇▇▇▇▇▇\n"
+	  "              3.0s  cpu      ▇\n"
+	  "              3.0s  the rest ▇\n"
+	  "  proof    measured on every call, nothing lost · more: ingero explain 012345\n"
+	  "\n"
+	  "every call counted · nothing lost\n" },
+	{ "behind several", several, &usual,
+	  "node-7 · 14:00:00 to 14:05:00 · 422 712 calls of 2 processes · 1 MEDIUM\n"
+	  "\n"
+	  "1 MEDIUM  cudaMemcpy waited for the CPU                     14:02:51 to 14:03:20\n"
+	  "  who      python (pid 4711, root)\n"
+	  "  where      10.0s  runnable ▇▇▇         100 % behind 4 processes together\n"
 	  "             40.0s  device   ▇▇▇▇▇▇▇▇▇▇\n"
 	  "              3.0s  cpu      ▇\n"
 	  "              3.0s  the rest ▇\n"

@@ -350,6 +350,13 @@ static void status_test(void)
 	Ingero__V1__ProbeFamily families[] = { INGERO__V1__PROBE_FAMILY__INIT, INGERO__V1__PROBE_FAMILY__INIT };
 	Ingero__V1__ProbeFamily *family_list[] = { &families[0], &families[1] };
 	Ingero__V1__Library library = INGERO__V1__LIBRARY__INIT, *library_list[] = { &library };
+	char full[] = "full", partial[] = "partial", none[] = "none", renamed[] = "libcudart-1.so is damaged";
+	char untraced[] = "nobody traces this process now", python[] = "python";
+	Ingero__V1__MappedLibrary mapped[] = { INGERO__V1__MAPPED_LIBRARY__INIT, INGERO__V1__MAPPED_LIBRARY__INIT };
+	Ingero__V1__MappedLibrary *mapped_list[] = { &mapped[0], &mapped[1] };
+	Ingero__V1__CudaProcess processes[] = { INGERO__V1__CUDA_PROCESS__INIT, INGERO__V1__CUDA_PROCESS__INIT,
+						INGERO__V1__CUDA_PROCESS__INIT };
+	Ingero__V1__CudaProcess *process_list[] = { &processes[0], &processes[1], &processes[2] };
 	Ingero__V1__Lost lost = INGERO__V1__LOST__INIT;
 	Ingero__V1__Cost cost = INGERO__V1__COST__INIT;
 	Ingero__V1__StatusReply status = INGERO__V1__STATUS_REPLY__INIT;
@@ -369,6 +376,23 @@ static void status_test(void)
 	library.symbols = 19;
 	library.stepped = 1;
 	library.attach_ns = 258 * US;
+	library.processes = 2;
+	mapped[0].is_attached = true;
+	for (size_t i = 0; i < ARRAY_SIZE(processes); i++) {
+		processes[i].pid = 4711 + (uint32_t)i;
+		processes[i].process_name = python;
+		processes[i].libraries = mapped_list;
+		processes[i].n_libraries = 2;
+	}
+	processes[0].coverage = none;
+	processes[0].reason = untraced;
+	processes[1].coverage = partial;
+	processes[1].reason = renamed;
+	processes[2].coverage = full;
+	processes[2].n_libraries = 1;
+	status.cuda_processes = process_list;
+	status.n_cuda_processes = ARRAY_SIZE(process_list);
+	status.more_cuda_processes = 4;
 	status.version = version;
 	status.pid = 77;
 	status.uptime_ns = 3725 * S;
@@ -394,7 +418,13 @@ static void status_test(void)
 		     "probes     call on · sched absent (no BTF)\n"
 		     "watched    1 process in your scope, 2 running traces\n"
 		     "libraries  libcuda.so.1 (driver) 8 operations, 19 exports, multi, attached in\n"
-		     "           258 µs, 1 of them single-stepped (slower): /usr/lib/libcuda.so.1\n"
+		     "           258 µs, 1 of them single-stepped (slower), in 2 processes:\n"
+		     "           /usr/lib/libcuda.so.1\n"
+		     "covered    python (pid 4711) is not covered: nobody traces this process now\n"
+		     "           python (pid 4712) is covered in part, 1 of 2 CUDA libraries:\n"
+		     "           libcudart-1.so is damaged\n"
+		     "           python (pid 4713) is covered: 1 CUDA library\n"
+		     "           and 4 more\n"
 		     "cost       0 % of the busiest traced process's time, 1.7 µs a call; daemon: 0 ns\n"
 		     "           of CPU time, 0 B, kernel side 0 B; processes that are not traced paid\n"
 		     "           for 3 calls, 0 ns\n"

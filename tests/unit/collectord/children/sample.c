@@ -24,7 +24,7 @@ FUNCTION(cudaStreamSynchronize_spt, 1007)
 /* one function, two names of one operation */
 extern __typeof(cudaMalloc) cudaMalloc_v9 __attribute__((alias("cudaMalloc"), visibility("default")));
 /* none of ours */
-FUNCTION(cudaMallocPitch, 1)
+FUNCTION(cudaMallocPitched, 1)
 FUNCTION(cudaMalloc_v1, 2)
 FUNCTION(cudaMalloc_v10, 3)
 FUNCTION(cudaMalloc_ptsz_v2, 4)
@@ -51,7 +51,7 @@ FUNCTION(cuMemAlloc_v2, 2001)
 FUNCTION(cuMemFree_v2, 2002)
 FUNCTION(cuLaunchKernel, 2003)
 FUNCTION(cuStreamSynchronize_ptsz, 2004)
-FUNCTION(cuInit, 11)
+FUNCTION(cuDeviceGet, 11)
 #endif
 
 #ifdef SAMPLE_ONE

@@ -114,6 +114,7 @@ static void check_groups(void)
 		CHECK_INT_EQ(groups[i].name, p->n_findings, 1);
 		CHECK_INT_EQ(groups[i].name, p->findings[0].cause.pid, groups[i].pid);
 		CHECK_INT_EQ(groups[i].name, play_evidence(&p->findings[0], "culprits"), groups[i].n_culprits);
+		CHECK_INT_EQ(groups[i].name, p->findings[0].cause.processes, groups[i].n_culprits);
 		CHECK(groups[i].name,
 		      strncmp(p->findings[0].advice[0], groups[i].advice, strlen(groups[i].advice)) == 0);
 		play_end(p);

@@ -35,7 +35,12 @@ static struct finding sample(void)
 		.max_ns = 3,
 		.blame_ns = { 11, 12, 13 },
 		.measured = MEASURED(BLAME_ON_CPU) | MEASURED(BLAME_RUNNABLE),
-		.cause = { .kind = "cpu_contention", .pid = 6603, .uid = 1, .comm = "logrotate", .share = 0.5 },
+		.cause = { .kind = "cpu_contention",
+			   .pid = 6603,
+			   .uid = 1,
+			   .comm = "logrotate",
+			   .share = 0.5,
+			   .processes = 3 },
 		.evidence = { { "runnable_ns", 6, FINDING_UNIT_NS }, { "lost_ratio", 0.25, FINDING_UNIT_RATIO } },
 		.n_evidence = 2,
 		.call = { { .start_ns = 7, .duration_ns = 2, .tid = 4712 } },
@@ -82,6 +87,7 @@ static void check_all(void)
 	CHECK_INT_EQ("cause", m->cause->pid, 6603);
 	CHECK_INT_EQ("cause", m->cause->uid, 1);
 	CHECK("cause", m->cause->share == 0.5);
+	CHECK_INT_EQ("cause", m->cause->processes, 3);
 	CHECK_INT_EQ("blame", m->blame_ns->on_cpu, 11);
 	CHECK_INT_EQ("blame", m->blame_ns->runnable, 12);
 	CHECK("measured", m->blame_ns->has_runnable);

@@ -43,11 +43,19 @@ int main(void)
 	for (int type = 0; type < 256; type++) {
 		struct life_record record = life;
 		const struct life_record *got;
-		bool known = type >= RECORD_EXEC && type <= RECORD_LIBRARY;
+		bool known = type >= RECORD_EXEC && type <= RECORD_OOM;
 
 		record.type = (uint8_t)type;
 		CHECK_INT_EQ("life by type", decode_life(&record, sizeof(record), &got),
 			     known ? DECODE_OK : DECODE_UNKNOWN_TYPE);
+	}
+	{
+		struct life_record record = life;
+		const struct life_record *got;
+
+		memset(record.by_comm, 'x', sizeof(record.by_comm));
+		CHECK_INT_EQ("name without end", decode_life(&record, sizeof(record), &got), DECODE_NOT_TEXT);
+		CHECK_INT_EQ("cut short", decode_life(&life, sizeof(life) - 1, &got), DECODE_SHORT);
 	}
 	return check_result();
 }

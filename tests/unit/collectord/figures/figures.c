@@ -126,9 +126,17 @@ static void counters_wrap(void)
 	CHECK_INT_EQ("errors likewise", figures_get(w->figures, 0)->ops[1]->errors, sum);
 }
 
+static void forget(const struct process_figures *process, void *data)
+{
+	uint64_t *told = data;
+
+	*told = process->start_boot_ns;
+}
+
 static void incarnations_stay_apart(void)
 {
 	CLEANUP(world_freep) struct world *w = world_new();
+	uint64_t told = 0;
 
 	process_begins(w, 2, 77, 1);
 	w->cells[1] = (struct figure_cell){ .slot = 2, .op = 4 };
@@ -152,7 +160,11 @@ static void incarnations_stay_apart(void)
 	CHECK_INT_EQ("the second began anew", op_figures_count(figures_get(w->figures, 1)->ops[4]), 1);
 	CHECK_INT_EQ("gone when", figures_get(w->figures, 0)->gone_ns, 999);
 
-	CHECK_INT_EQ("forgets the gone one", figures_forget_gone(w->figures, UINT64_MAX, 0), 1);
+	CHECK_INT_EQ("nothing is forgotten yet", figures_forgotten(w->figures).calls, 0);
+	CHECK_INT_EQ("forgets the gone one", figures_forget_gone(w->figures, UINT64_MAX, 0, forget, &told), 1);
+	CHECK_INT_EQ("and says which", told, 1);
+	CHECK_INT_EQ("but not how much it called", figures_forgotten(w->figures).calls, 2);
+	CHECK_INT_EQ("nor how much one did at most", figures_forgotten(w->figures).busiest_calls, 2);
 	CHECK_INT_EQ("not the living", figures_get(w->figures, 0)->start_boot_ns, 2);
 }
 

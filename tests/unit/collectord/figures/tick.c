@@ -156,7 +156,7 @@ static void a_process_goes_once(void)
 	tick_done(&tick);
 
 	/* another one in its slot, and the first forgotten */
-	(void)figures_forget_gone(w->figures, UINT64_MAX, 0);
+	(void)figures_forget_gone(w->figures, UINT64_MAX, 0, NULL, NULL);
 	w->slots[1] = (struct process_slot){ .tgid = 4712, .start_boot_ns = 9, .state = PROCESS_SLOT_LIVE };
 	w->cells[1] = (struct figure_cell){ .slot = 1, .op = 3 };
 	call_ends(&w->cells[1], 30);

@@ -7,6 +7,7 @@
  */
 #include "probes/target.h"
 
+#include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -24,18 +25,27 @@
 #include "base/cleanup.h"
 #include "base/fd.h"
 #include "children/child.h"
+#include "probes/target_process.h"
 #include "tests/support/check.h"
 
 enum { OP_FREE = 2, OP_LAUNCH = 3 }; /* ids of ops.def */
 
 /* --- the processes that are looked at --- */
 
+static void *first_map;
+static size_t first_bytes;
+
 static void *file_map(int fd)
 {
-	void *at = mmap(NULL, (size_t)lseek(fd, 0, SEEK_END), PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
+	size_t n = (size_t)lseek(fd, 0, SEEK_END);
+	void *at = mmap(NULL, n, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
 
 	if (at == MAP_FAILED)
 		abort();
+	if (!first_map) {
+		first_map = at;
+		first_bytes = n;
+	}
 	return at;
 }
 
@@ -49,11 +59,30 @@ static void file_copy(const char *from, int to_fd, size_t most_bytes)
 		abort();
 }
 
+static void *directory_map(const char *path)
+{
+	DIR *directory = opendir(path);
+	struct dirent *entry;
+	void *at = NULL;
+
+	if (!directory)
+		abort();
+	while ((entry = readdir(directory))) {
+		CLEANUP(closep) int fd = openat(dirfd(directory), entry->d_name, O_RDONLY | O_CLOEXEC);
+
+		if (entry->d_type == DT_REG)
+			at = file_map(fd);
+	}
+	(void)closedir(directory);
+	return at;
+}
+
 /*
- * Maps what its arguments say, tells where, and then makes calls as long as it is told to:
+ * Maps what its arguments say, tells where, and then makes calls as long as it is told to (0: lets go of the first):
  *   PATH       the whole file, executable
  *   load:PATH  as a library; its cudaFree and cudaLaunchKernel are what is called
  *   memory:PATH  a copy of it that has no name
+ *   all:PATH   every file in that directory
  */
 static int subject_main(int argc, char **argv)
 {
@@ -75,6 +104,8 @@ static int subject_main(int argc, char **argv)
 
 			file_copy(argv[i] + 7, fd, SIZE_MAX);
 			at = file_map(fd);
+		} else if (strncmp(argv[i], "all:", 4) == 0) {
+			at = directory_map(argv[i] + 4);
 		} else {
 			int fd = open(argv[i], O_RDONLY | O_CLOEXEC);
 
@@ -88,6 +119,8 @@ static int subject_main(int argc, char **argv)
 	(void)fflush(stdout);
 
 	while (read(STDIN_FILENO, &command, 1) == 1) {
+		if (!command)
+			(void)munmap(first_map, first_bytes);
 		for (int i = 0; i < command; i++) {
 			if (!release || !launch)
 				abort();
@@ -327,8 +360,8 @@ static void links_check(void)
 		abort();
 	subject_start(&a, first);
 	subject_start(&b, second);
-	(void)probe_set_target_add(world.probes, (uint32_t)a.pid, 0);
-	(void)probe_set_target_add(world.probes, (uint32_t)b.pid, 0);
+	(void)probe_set_target_add(world.probes, (uint32_t)a.pid, (struct process_wish){});
+	(void)probe_set_target_add(world.probes, (uint32_t)b.pid, (struct process_wish){});
 	n_before = world.n_found;
 	scan(name, a.pid, 0);
 	scan(name, b.pid, 0);
@@ -436,12 +469,15 @@ static void overlay_check(void)
 	const char *const first[] = { load_of("merged1/libcudart.so.12"), NULL };
 	const char *const second[] = { load_of("merged2/libcudart.so.12"), NULL };
 	char options[4 * PATH_MAX];
-	struct subject a, b;
+	const char *const left_behind[] = { path_of("merged2/libcuda.so.1"), NULL };
+	const char *const below[] = { load_of("lower/libcudart.so.12"), NULL };
+	struct subject a, b, host;
 	size_t n_before = world.n_found;
 
 	for (size_t i = 0; i < ARRAY_SIZE(dirs); i++)
 		(void)mkdir(path_of(dirs[i]), 0755);
 	make("sample_runtime.so", "lower/libcudart.so.12", SIZE_MAX);
+	make("sample_driver.so", "lower/libcuda.so.1", SIZE_MAX);
 	for (int i = 1; i <= 2; i++) {
 		char name[16];
 
@@ -455,8 +491,8 @@ static void overlay_check(void)
 	}
 	subject_start(&a, first);
 	subject_start(&b, second);
-	(void)probe_set_target_add(world.probes, (uint32_t)a.pid, 0);
-	(void)probe_set_target_add(world.probes, (uint32_t)b.pid, 0);
+	(void)probe_set_target_add(world.probes, (uint32_t)a.pid, (struct process_wish){});
+	(void)probe_set_target_add(world.probes, (uint32_t)b.pid, (struct process_wish){});
 	scan("overlay", a.pid, 0);
 	scan("overlay", b.pid, 0);
 	CHECK_INT_EQ("overlay", world.n_found - n_before, 1);
@@ -464,24 +500,108 @@ static void overlay_check(void)
 	subject_call(&b, 4);
 	CHECK_INT_EQ("overlay", calls_counted(a.pid, OP_FREE), 3);
 	CHECK_INT_EQ("overlay", calls_counted(b.pid, OP_FREE), 4);
+
+	/* The file below them itself, mapped outside of any container: still one place. */
+	subject_start(&host, below);
+	(void)probe_set_target_add(world.probes, (uint32_t)host.pid, (struct process_wish){});
+	scan("below the overlays", host.pid, 0);
+	CHECK_INT_EQ("below the overlays", world.n_found - n_before, 1);
+	subject_call(&host, 6);
+	CHECK_INT_EQ("below the overlays", calls_counted(host.pid, OP_FREE), 6);
+	subject_call(&b, 1);
+	CHECK_INT_EQ("overlay beside it", calls_counted(b.pid, OP_FREE), 5);
+	subject_end(&host);
 	subject_end(&a);
 
 	/* Changed in one container: there it is a file of its own now. */
 	if (chmod(path_of("merged1/libcudart.so.12"), 0700) < 0)
 		abort();
 	subject_start(&a, first);
-	(void)probe_set_target_add(world.probes, (uint32_t)a.pid, 0);
+	(void)probe_set_target_add(world.probes, (uint32_t)a.pid, (struct process_wish){});
 	scan("copied up", a.pid, 0);
 	CHECK_INT_EQ("copied up", world.n_found - n_before, 2);
 	subject_call(&a, 5);
 	subject_call(&b, 1);
 	CHECK_INT_EQ("copied up", calls_counted(a.pid, OP_FREE), 5);
-	CHECK_INT_EQ("copied up", calls_counted(b.pid, OP_FREE), 5);
+	CHECK_INT_EQ("copied up", calls_counted(b.pid, OP_FREE), 6);
 	subject_end(&a);
 	subject_end(&b);
+
+	/* Changed before anybody looked: the name leads to the copy, and not to what is mapped. */
+	subject_start(&a, left_behind);
+	if (chmod(left_behind[0], 0700) < 0)
+		abort();
+	scan("left behind", a.pid, 0);
+	CHECK_STR_EQ(
+		"left behind", library_find("libcuda.so.1")->reason,
+		"was changed in its container since it was loaded, and cannot be reached; start the program again");
+	subject_end(&a);
+	subject_start(&a, left_behind);
+	scan("started again", a.pid, 0);
+	CHECK_STR_EQ("started again", library_find("libcuda.so.1")->reason, "");
+	subject_end(&a);
 	/* Lazily: probes keep the mount they were attached through. */
 	(void)umount2(path_of("merged1"), MNT_DETACH);
 	(void)umount2(path_of("merged2"), MNT_DETACH);
+}
+
+/* The files of interest that a process maps, as last looked at; "-" for one nobody asked about. */
+static void mapped_expect(const char *name, pid_t pid, const char *const *expected)
+{
+	const struct target_process *process;
+	size_t n = 0;
+
+	target_set_refresh(world.targets);
+	process = target_processes_find(target_set_processes(world.targets), (uint32_t)pid);
+	for (; expected[n]; n++) {
+		const char *file = expected[n] + (*expected[n] == '-');
+		bool is_met = false;
+
+		for (size_t i = 0; process && i < process->mapped.n; i++) {
+			const struct target_mapped *mapped = &process->mapped.items[i];
+			const char *slash = strrchr(mapped->path, '/');
+
+			if (!slash || strcmp(slash + 1, file) != 0)
+				continue;
+			is_met = true;
+			CHECK_INT_EQ(expected[n], target_mapped_library(mapped) == NULL, *expected[n] == '-');
+			CHECK_INT_EQ(expected[n], mapped->is_deleted, strstr(file, "gone") != NULL);
+		}
+		CHECK(expected[n], is_met);
+	}
+	CHECK_INT_EQ(name, process ? process->mapped.n : 0, n);
+}
+
+/* Who maps what: each process its own files, under its own names, until it lets go of them. */
+static void processes_check(void)
+{
+	const char *const first[] = { path_of("libcudart.so.who"), path_of("libcuda.so.who"), path_of("anyone"), NULL };
+	const char *const second[] = { path_of("libcudart.so.who"), path_of("libcuda.so.gone"), NULL };
+	struct subject a, b;
+
+	make("sample_runtime.so", "libcudart.so.who", SIZE_MAX);
+	make("sample_driver.so", "libcuda.so.who", SIZE_MAX);
+	make("sample_one.so", "anyone", SIZE_MAX);
+	make("sample_driver_nameless.so", "libcuda.so.gone", SIZE_MAX);
+	subject_start(&a, first);
+	subject_start(&b, second);
+	(void)unlink(path_of("libcuda.so.gone"));
+	mapped_expect("nobody looked", a.pid, (const char *const[]){ NULL });
+	CHECK_INT_EQ("look", target_set_look(world.targets, (uint32_t)a.pid), 0);
+	mapped_expect("looked at", a.pid, (const char *const[]){ "-libcudart.so.who", "-libcuda.so.who", NULL });
+	scan("who maps", a.pid, 0);
+	scan("who maps", b.pid, 0);
+	mapped_expect("scanned", a.pid, (const char *const[]){ "libcudart.so.who", "libcuda.so.who", NULL });
+	mapped_expect("scanned", b.pid, (const char *const[]){ "libcudart.so.who", "libcuda.so.gone", NULL });
+	subject_call(&a, 0); /* lets go of what it mapped first */
+	mapped_expect("unmapped", a.pid, (const char *const[]){ "libcuda.so.who", NULL });
+	mapped_expect("unmapped by another", b.pid,
+		      (const char *const[]){ "libcudart.so.who", "libcuda.so.gone", NULL });
+	subject_end(&a);
+	mapped_expect("ended", a.pid, (const char *const[]){ NULL });
+	target_set_forget(world.targets, (uint32_t)b.pid);
+	CHECK("forgotten", !target_processes_find(target_set_processes(world.targets), (uint32_t)b.pid));
+	subject_end(&b);
 }
 
 /* The kernel tells who reads the file: the parser does, we never do. */
@@ -535,6 +655,93 @@ static void loader_check(void)
 	CHECK_INT_EQ("loader", target_set_scan_loader(world.targets), 0);
 	scan("nothing of interest", getpid(), 0);
 	CHECK_INT_EQ("loader", world.n_found - n_before, 0);
+}
+
+/* --- more copies than one user may have --- */
+
+enum { COPIES_OF_USER = 256 };
+
+/* Copies below that directory: how many are listed, and how many of these are attached. */
+static void copies_expect(const char *name, const char *directory, size_t n, size_t n_attached)
+{
+	size_t n_found = 0, n_probes = 0;
+
+	for (size_t i = 0; i < target_set_count(world.targets); i++) {
+		const struct target_library *library = target_set_get(world.targets, i);
+
+		if (strncmp(library->path, path_of(directory), strlen(path_of(directory))) != 0)
+			continue;
+		n_found++;
+		n_probes += library->probes != NULL;
+		CHECK_INT_EQ(name, library->probes == NULL,
+			     strstr(library->reason, "copies of CUDA libraries in use") != NULL);
+	}
+	CHECK_INT_EQ(name, n_found, n);
+	CHECK_INT_EQ(name, n_probes, n_attached);
+}
+
+static uint64_t late_loads(void)
+{
+	uint64_t losses[LOSS_COUNT];
+
+	probe_set_losses(world.probes, losses);
+	return losses[LOSS_LATE_LOAD];
+}
+
+static void copies_start(struct subject *subject, const char *directory, unsigned int n)
+{
+	char file[64], all[PATH_MAX + 128];
+	const char *const argv[] = { all, NULL };
+
+	(void)mkdir(path_of(directory), 0755);
+	for (unsigned int i = 0; i < n; i++) {
+		(void)snprintf(file, sizeof(file), "%s/libcuda.so.%u", directory, i);
+		make("sample_driver.so", file, SIZE_MAX);
+	}
+	(void)snprintf(all, sizeof(all), "all:%s", path_of(directory));
+	subject_start(subject, argv);
+	scan(directory, subject->pid, 0);
+}
+
+/* As the daemon hears of it. */
+static void copies_end(struct subject *subject)
+{
+	subject_end(subject);
+	target_set_forget(world.targets, (uint32_t)subject->pid);
+}
+
+/* What nobody maps makes room at once, the longest unused first; only what finds all in use is turned away. */
+static void room_check(void)
+{
+	struct subject a, b, c, d;
+	uint64_t late = late_loads();
+
+	copies_start(&a, "room-a", COPIES_OF_USER / 2);
+	copies_start(&b, "room-b", COPIES_OF_USER / 2);
+	copies_expect("those before made room", "room-a", COPIES_OF_USER / 2, COPIES_OF_USER / 2);
+	copies_expect("those before made room", "room-b", COPIES_OF_USER / 2, COPIES_OF_USER / 2);
+	CHECK_INT_EQ("nobody maps those", target_set_count(world.targets), COPIES_OF_USER);
+	copies_end(&a);
+	copies_start(&c, "room-c", 10);
+	copies_expect("unused ones made room", "room-a", COPIES_OF_USER / 2 - 10, COPIES_OF_USER / 2 - 10);
+	copies_expect("used ones did not", "room-b", COPIES_OF_USER / 2, COPIES_OF_USER / 2);
+	copies_expect("there was room", "room-c", 10, 10);
+	CHECK_INT_EQ("none is missed", late_loads(), late);
+
+	copies_start(&d, "room-d", COPIES_OF_USER / 2 + 4);
+	copies_expect("all unused ones made room", "room-a", 0, 0);
+	copies_expect("used ones did not", "room-b", COPIES_OF_USER / 2, COPIES_OF_USER / 2);
+	copies_expect("used ones did not", "room-c", 10, 10);
+	copies_expect("the rest was turned away", "room-d", COPIES_OF_USER / 2 + 4, COPIES_OF_USER / 2 - 10);
+	CHECK_INT_EQ("and is counted", late_loads() - late, 14);
+
+	copies_end(&c);
+	target_set_second(world.targets);
+	scan("asked about again", d.pid, 0);
+	copies_expect("as many as were let go", "room-d", COPIES_OF_USER / 2 + 4, COPIES_OF_USER / 2);
+	copies_expect("those are gone", "room-c", 0, 0);
+	copies_end(&b);
+	copies_end(&d);
 }
 
 /* Scans under way when the set closes are told they are over, and the answer that comes late harms nobody. */
@@ -593,7 +800,9 @@ int main(int argc, char **argv)
 	base_check();
 	rewritten_check();
 	overlay_check();
+	processes_check();
 	reader_check();
+	room_check();
 	close_check();
 	child_close(world.parser);
 	probe_set_close(world.probes);

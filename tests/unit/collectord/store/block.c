@@ -3,7 +3,7 @@
  * Whatever is packed into a block comes back bit for bit, a column alone touches its own members
  * alone, and damage is told from events.
  */
-#include "store/codec.h"
+#include "store/codec/codec.h"
 
 #include <errno.h>
 

@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "store/store.h"
 #include "tests/support/check.h"
+#include "tests/support/fault_vfs.h"
 #include "tests/support/store_world.h"
 
 #define PAGE 4096
@@ -155,6 +156,93 @@ static void one_row(void)
 	}
 }
 
+/* Damage that only sealing meets: it is repaired there, and does not come again with every commit. */
+static void damage_of_tail(void)
+{
+	struct store_world world;
+	struct store_books books;
+	struct store *store;
+	int64_t page;
+
+	store_world_init(&world);
+	store = store_world_open(&world);
+	for (int i = 0; i < 3; i++) {
+		store_world_calls(&world, store, 1000);
+		store_world_tick(&world, store);
+		CHECK_INT_EQ("kept", store_flush(store), 0);
+	}
+	/* The writer's own copies of pages are given up as somebody else has written. */
+	CHECK_INT_EQ("written", store_world_sql(&world, "UPDATE session SET node = 'other'"), 0);
+	CHECK_INT_EQ("in the file", store_world_sql(&world, "PRAGMA wal_checkpoint(TRUNCATE)"), 0);
+	page = store_world_sql(&world, "SELECT min(pageno) FROM dbstat WHERE name = 'tail' AND pagetype = 'overflow'");
+	CHECK("has long rows", page > 0);
+	CHECK_INT_EQ("damaged", overwrite(world.path, (uint32_t)page - 1, 1), 0);
+	page = store_world_sql(&world, "SELECT pageno FROM dbstat WHERE name = 'process' AND pagetype = 'leaf'");
+	CHECK("has a page of names", page > 0);
+	CHECK_INT_EQ("damaged", overwrite(world.path, (uint32_t)page - 1, 2), 0);
+	world.now_ns += 16 * 60 * NSEC_PER_SEC;
+	store_world_tick(&world, store);
+	CHECK_INT_EQ("kept", store_flush(store), 0);
+	store_world_tick(&world, store);
+	CHECK_INT_EQ("kept", store_flush(store), 0);
+	store_close(store);
+	store_books_read(world.path, world.n_calls, &books);
+	CHECK("intact", books.is_open && books.is_intact && !books.n_doubled && !books.n_wrong && !books.n_damaged);
+	CHECK_INT_EQ("once", store_world_sql(&world, "SELECT count(*) FROM gap WHERE reason = 'set_aside'"), 1);
+	CHECK_INT_EQ("nothing waits", books.n_tails, 0);
+	CHECK("what lay elsewhere is there", books.n_missing < 1000);
+	CHECK_INT_EQ("with its names", books.n_nameless, 0);
+	store_world_done(&world);
+}
+
+/* A large file is not read from end to end before recording begins: its bulk is looked at later, piece by piece. */
+static void large_file(void)
+{
+	static const struct {
+		const char *name;
+		const char *page; /* that is damaged */
+		bool is_bulk;
+	} cases[] = {
+		{ "names", "SELECT pageno FROM dbstat WHERE name = 'process' AND pagetype = 'leaf'", false },
+		{ "contents of a block",
+		  "SELECT min(pageno) FROM dbstat WHERE name = 'block_data' AND pagetype = 'overflow'", true },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct store_world world;
+		struct store_books books;
+		struct store *store = NULL;
+		char why[512] = "";
+		uint64_t n_reads;
+		int64_t page;
+
+		store_world_init(&world);
+		live_and_die(&world);
+		CHECK_INT_EQ(cases[i].name,
+			     store_world_sql(&world, "WITH RECURSIVE k(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM k"
+						     " LIMIT 72) INSERT INTO damaged SELECT i, 'block', 0, 1, 0, 0, 0,"
+						     " 0, zeroblob(1 << 20) FROM k"),
+			     0);
+		CHECK_INT_EQ(cases[i].name, store_world_sql(&world, "PRAGMA wal_checkpoint(TRUNCATE)"), 0);
+		page = store_world_sql(&world, cases[i].page);
+		CHECK(cases[i].name, page > 0);
+		CHECK_INT_EQ(cases[i].name, overwrite(world.path, (uint32_t)page - 1, 3), 0);
+		n_reads = fault_vfs_reads();
+		CHECK_INT_EQ(cases[i].name, store_open(&world.options, why, sizeof(why), &store), 0);
+		CHECK_INT_EQ(cases[i].name, strstr(why, "is damaged") != NULL, !cases[i].is_bulk);
+		if (cases[i].is_bulk)
+			CHECK_INT_IN("reads of 18 000 pages", fault_vfs_reads() - n_reads, 10, 3000);
+		world.now_ns += TICK_NS;
+		store_world_tick(&world, store);
+		store_close(store); /* waits as long as that takes, where a flush gives up */
+		store_books_read(world.path, world.n_calls, &books);
+		CHECK(cases[i].name, books.is_intact && !books.n_doubled && !books.n_wrong && !books.n_damaged);
+		CHECK_INT_IN(cases[i].name, books.n_missing, cases[i].is_bulk, BLOCK_SHARE);
+		CHECK(cases[i].name, store_world_sql(&world, "SELECT count(*) FROM gap WHERE reason = 'damaged'") > 0);
+		store_world_done(&world);
+	}
+}
+
 /* A file that somebody named is left alone. */
 static void named_file(void)
 {
@@ -176,9 +264,12 @@ int main(int argc, char **argv)
 {
 	if (argc > 1)
 		rounds = (unsigned int)strtoul(argv[1], NULL, 10);
+	fault_vfs_install();
 	for (uint32_t round = 0; round < rounds; round++)
 		one_page(round);
 	one_row();
+	damage_of_tail();
+	large_file();
 	named_file();
 	return check_result();
 }

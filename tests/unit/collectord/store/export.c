@@ -3,12 +3,12 @@
  * What is exported is what was read: rows, names, durations, counts, findings, in tables that
  * Ingero's readers and the sqlite3 shell know; and nothing outside the window.
  */
-#include "store/export.h"
+#include "store/export/export.h"
 
 #include <errno.h>
 #include <sqlite3.h>
 
-#include "store/read.h"
+#include "store/read/read.h"
 #include "tests/support/check.h"
 #include "tests/support/ingero_db.h"
 

@@ -2,7 +2,7 @@
 /*
  * Figures of a bucket add up in any order, come back bit for bit, and damage is told from figures.
  */
-#include "store/codec.h"
+#include "store/codec/codec.h"
 
 #include <errno.h>
 

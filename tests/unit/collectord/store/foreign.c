@@ -2,7 +2,7 @@
 /*
  * Databases recorded by Ingero itself are read whole: rows, names, incarnations, stacks, chains, figures.
  */
-#include "store/foreign.h"
+#include "store/foreign/foreign.h"
 
 #include <errno.h>
 #include <sqlite3.h>

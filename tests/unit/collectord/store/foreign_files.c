@@ -5,8 +5,8 @@
 #include <errno.h>
 #include <sqlite3.h>
 
-#include "store/foreign.h"
-#include "store/foreign_json.h"
+#include "store/foreign/foreign.h"
+#include "store/foreign/json.h"
 #include "tests/support/check.h"
 #include "tests/support/ingero_db.h"
 
@@ -98,7 +98,7 @@ static const struct {
 struct text {
 	char text[1024];
 	const struct foreign_source *file;
-	size_t counts[128];
+	size_t counts[2 * OP_ID_MAX];
 };
 
 static int process_tell(const struct read_process *process, void *data)

@@ -3,10 +3,13 @@
  * What is kept and for how long: figures by time, sizes, ages, clocks, losses.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "events/op.h"
 #include "figures/tick.h"
+#include "procs/procfs.h"
 #include "store/store.h"
 #include "tests/support/check.h"
 #include "tests/support/fault_vfs.h"
@@ -182,14 +185,19 @@ static void losses(void)
 		struct tick tick = { .from_ns = world.now_ns, .to_ns = world.now_ns + NSEC_PER_SEC };
 
 		tick.losses[LOSS_RING_FULL] = counts[i];
+		tick.refused = i == 1 ? 3 : 0;
 		store_tick(store, &tick);
 		CHECK_INT_EQ("commit", store_flush(store), 0);
 		world.now_ns += NSEC_PER_SEC;
 	}
 	store_close(store);
 	CHECK_INT_EQ("losses", store_world_sql(&world, "SELECT count(*) FROM gap WHERE reason = 'ring_full'"), 2);
-	CHECK_INT_EQ("losses", store_world_sql(&world, "SELECT count FROM gap ORDER BY t0 LIMIT 1"), 12);
-	CHECK_INT_EQ("losses", store_world_sql(&world, "SELECT t1 - t0 FROM gap ORDER BY t0 LIMIT 1"),
+	CHECK_INT_EQ("made no sense", store_world_sql(&world, "SELECT sum(count) FROM gap WHERE reason = 'decode'"), 3);
+	CHECK_INT_EQ("losses",
+		     store_world_sql(&world, "SELECT count FROM gap WHERE reason = 'ring_full' ORDER BY t0 LIMIT 1"),
+		     12);
+	CHECK_INT_EQ("losses",
+		     store_world_sql(&world, "SELECT t1 - t0 FROM gap WHERE reason = 'ring_full' ORDER BY t0 LIMIT 1"),
 		     2 * NSEC_PER_SEC);
 	store_world_done(&world);
 }
@@ -250,6 +258,125 @@ static void stalled(void)
 	store_world_done(&world);
 }
 
+#define MANY_PROCESSES 70000 /* more than are known at once */
+#define MANY_AT_ONCE 35000
+
+/* One call of each of n processes, after which they are gone. */
+static void calls_of(struct store_world *world, struct store *store, uint32_t first, uint32_t n)
+{
+	struct tick tick = { .from_ns = world->now_ns };
+
+	for (uint32_t i = first; i < first + n; i++) {
+		struct process_identity identity = {
+			.start_boot_ns = 1 + i, .tgid = 1 + i, .uid = 1000, .comm = "many"
+		};
+		struct call_record call = {
+			.type = RECORD_CALL, .op = 1, .start_ns = world->now_ns, .duration_ns = 1, .raw_ns = 1
+		};
+		struct event event = { .call = &call, .process = &identity, .op = op_get(1) };
+		struct tick_process process = { .identity = identity, .gone_ns = world->now_ns + 1 };
+
+		store_call(store, &event);
+		world->now_ns += 1000;
+		CHECK_INT_EQ("memory", ARRAY_PUSH(&tick.processes, process), 0);
+	}
+	tick.to_ns = world->now_ns;
+	store_tick(store, &tick);
+	tick_done(&tick);
+	world->now_ns += 16 * 60 * NSEC_PER_SEC; /* and they are sealed */
+}
+
+/* Whoever was forgotten as long gone, and calls once more, has a name nonetheless. */
+static void forgotten_process(void)
+{
+	struct store_world world;
+	struct store *store;
+
+	store_world_init(&world);
+	store = store_world_open(&world);
+	for (uint32_t i = 0; i < MANY_PROCESSES; i += MANY_AT_ONCE) {
+		calls_of(&world, store, i, MANY_AT_ONCE);
+		CHECK_INT_EQ("kept", store_flush(store), 0);
+	}
+	calls_of(&world, store, 0, 1);
+	store_close(store);
+	CHECK_INT_EQ("a row each, and one more", store_world_sql(&world, "SELECT count(*) FROM process"),
+		     MANY_PROCESSES + 1);
+	CHECK_INT_EQ("seen to end in the same second",
+		     store_world_sql(&world, "SELECT count(*) FROM process WHERE gone_ns > first_ns"),
+		     MANY_PROCESSES + 1);
+	CHECK_INT_EQ("every call", store_world_sql(&world, "SELECT sum(n) FROM block"), MANY_PROCESSES + 1);
+	CHECK_INT_EQ("who called last has a row",
+		     store_world_sql(&world,
+				     "SELECT p.pid FROM process p JOIN block b ON b.t1 = (SELECT max(t1) FROM block)"
+				     " WHERE p.id = (SELECT max(id) FROM process)"),
+		     1);
+	store_world_done(&world);
+}
+
+static void call_by(struct store_world *world, struct store *store, const struct process_identity *identity)
+{
+	struct call_record call = {
+		.type = RECORD_CALL, .op = 1, .start_ns = world->now_ns, .duration_ns = 1, .raw_ns = 1
+	};
+	struct event event = { .call = &call, .process = identity, .op = op_get(1) };
+
+	store_call(store, &event);
+	tick_after(world, store, NSEC_PER_SEC);
+}
+
+/* Who ended while nobody recorded is gone when somebody does again: by boot, by pid, by start. */
+static void ended_unwatched(void)
+{
+	static const char seen[] = "SELECT max(seen_ns) FROM session WHERE id = 1";
+	struct process_identity self = { .tgid = (uint32_t)getpid(), .uid = 1000, .comm = "self" };
+	struct process_identity reused = self, nobody = { .tgid = 1u << 30, .start_boot_ns = 7, .comm = "nobody" };
+	struct store_world world;
+	struct store *store;
+	struct procfs_stat stat;
+	int fd = open("/proc/self", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	int64_t seen_ns;
+
+	CHECK_INT_EQ("own start", procfs_stat_read(fd, &stat), 0);
+	(void)close(fd);
+	self.start_boot_ns = stat.start_ticks * (NSEC_PER_SEC / (uint64_t)sysconf(_SC_CLK_TCK)) + 1234;
+	reused.start_boot_ns = self.start_boot_ns - NSEC_PER_SEC;
+	store_world_init(&world);
+	store = store_world_open(&world);
+	call_by(&world, store, &self);
+	call_by(&world, store, &reused);
+	call_by(&world, store, &nobody);
+	store_close(store);
+	CHECK_INT_EQ("nobody was seen to end",
+		     store_world_sql(&world, "SELECT count(*) FROM process WHERE gone_ns IS NULL"), 3);
+	seen_ns = store_world_sql(&world, seen);
+
+	world.now_ns += MINUTE_NS;
+	store = store_world_open(&world);
+	CHECK_INT_EQ("it lives",
+		     store_world_sql(&world, "SELECT gone_ns IS NULL FROM process WHERE comm = 'self' AND id = 1"), 1);
+	CHECK_INT_EQ("another one has its pid", store_world_sql(&world, "SELECT gone_ns FROM process WHERE id = 2"),
+		     seen_ns);
+	CHECK_INT_EQ("nobody has its pid", store_world_sql(&world, "SELECT gone_ns FROM process WHERE id = 3"),
+		     seen_ns);
+	call_by(&world, store, &nobody);
+	CHECK_INT_EQ("it calls: it was somewhere else",
+		     store_world_sql(&world, "SELECT gone_ns IS NULL FROM process WHERE id = 3"), 1);
+	store_gone(store, &nobody, world.now_ns);
+	CHECK_INT_EQ("without a tick", store_flush(store), 0);
+	CHECK_INT_EQ("it ended while nobody watched what was recorded",
+		     store_world_sql(&world, "SELECT gone_ns FROM process WHERE id = 3"), (int64_t)world.now_ns);
+	store_close(store);
+
+	world.options.boot_id = "boot-b";
+	store = store_world_open(&world);
+	CHECK_INT_EQ("nobody outlives a boot",
+		     store_world_sql(&world, "SELECT count(*) FROM process WHERE gone_ns IS NULL"), 0);
+	store_close(store);
+	CHECK_INT_EQ("a row each", store_world_sql(&world, "SELECT count(*) FROM process"), 3);
+	store_world_done(&world);
+}
+
 int main(void)
 {
 	fault_vfs_install();
@@ -261,5 +388,7 @@ int main(void)
 	losses();
 	full_for_long();
 	stalled();
+	forgotten_process();
+	ended_unwatched();
 	return check_result();
 }

@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-#include "store/codec.h"
+#include "store/codec/codec.h"
 
 struct made_kind {
 	const char *name;

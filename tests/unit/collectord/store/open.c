@@ -101,7 +101,7 @@ static void what_is_there(void)
 			store_world_calls(&world, store, 3);
 			store_world_tick(&world, store);
 			store_close(store);
-			CHECK_INT_EQ(cases[i].name, store_world_sql(&world, "PRAGMA user_version"), 1);
+			CHECK_INT_EQ(cases[i].name, store_world_sql(&world, "PRAGMA user_version"), 2);
 			CHECK_INT_EQ(cases[i].name, store_world_sql(&world, "SELECT sum(n) FROM block"), 3);
 			CHECK_INT_EQ(cases[i].name,
 				     store_world_sql(&world, "SELECT count(*) FROM gap WHERE reason = 'set_aside'"),
@@ -110,6 +110,61 @@ static void what_is_there(void)
 		if (cases[i].sql && strstr(cases[i].sql, "early"))
 			CHECK_INT_EQ(cases[i].name, store_world_sql(&world, "SELECT count(*) FROM early"), 0);
 		store_world_done(&world);
+	}
+}
+
+/* ---- older versions ---- */
+
+/* One line: what the tables have, apart from how their text is written. */
+static void describe(const char *path, char *ret_text, size_t room)
+{
+	static const char text[] =
+		"SELECT group_concat(line, ';') FROM (SELECT m.name || '.' || c.name || ' ' || c.type || ' ' ||"
+		" c.\"notnull\" || ' ' || c.pk AS line FROM sqlite_schema m, pragma_table_info(m.name) c"
+		" WHERE m.type = 'table' UNION ALL SELECT m.name || '/' || i.name || ' ' || x.\"unique\" FROM"
+		" sqlite_schema m, pragma_index_info(m.name) i, pragma_index_list(m.tbl_name) x"
+		" WHERE m.type = 'index' AND x.name = m.name ORDER BY 1)";
+	sqlite3_stmt *s = NULL;
+	sqlite3 *db = NULL;
+
+	ret_text[0] = '\0';
+	if (sqlite3_open(path, &db) == SQLITE_OK && sqlite3_prepare_v2(db, text, -1, &s, NULL) == SQLITE_OK &&
+	    sqlite3_step(s) == SQLITE_ROW)
+		(void)snprintf(ret_text, room, "%s", (const char *)sqlite3_column_text(s, 0));
+	(void)sqlite3_finalize(s);
+	(void)sqlite3_close(db);
+}
+
+/* What each version made, with a session, a call's figures and a finding in it. */
+static const char *const old_versions[] = { INGERO_SCHEMAS "/schema_1.sql" };
+
+static void migration(void)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(old_versions); i++) {
+		static char sql[65536], fresh[65536], migrated[65536];
+		const char *name = old_versions[i];
+		struct store_world world, other;
+		FILE *f = fopen(name, "re");
+		size_t n = f ? fread(sql, 1, sizeof(sql) - 1, f) : 0;
+
+		CHECK(name, n > 0);
+		sql[n] = '\0';
+		if (f)
+			(void)fclose(f);
+		store_world_init(&other);
+		store_close(store_world_open(&other));
+		describe(other.path, fresh, sizeof(fresh));
+		store_world_init(&world);
+		make(world.path, sql, NULL);
+		store_close(store_world_open(&world));
+		describe(world.path, migrated, sizeof(migrated));
+		CHECK(name, fresh[0] && strcmp(fresh, migrated) == 0);
+		CHECK_INT_EQ(name, store_world_sql(&world, "PRAGMA user_version"),
+			     store_world_sql(&other, "PRAGMA user_version"));
+		CHECK_INT_EQ(name, store_world_sql(&world, "SELECT count(*) FROM session WHERE node = 'before'"), 1);
+		CHECK_INT_EQ(name, store_world_sql(&world, "SELECT count(*) FROM figures WHERE data = x'0102'"), 1);
+		store_world_done(&world);
+		store_world_done(&other);
 	}
 }
 
@@ -228,6 +283,7 @@ static void owner(void)
 int main(void)
 {
 	what_is_there();
+	migration();
 	places();
 	one_writer();
 	owner();

@@ -3,14 +3,15 @@
  * What is read from a file is what was put there: for its owner alone, each call once,
  * in order of time, and nothing of what is damaged.
  */
-#include "store/read.h"
+#include "store/read/read.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <sqlite3.h>
 
 #include "tests/support/check.h"
 #include "tests/support/read_world.h"
-#include "store/read_order.h"
+#include "store/read/order.h"
 
 #define SECOND 1000000000ull
 #define UNIX 1700000000000000000ull /* at second 1000 of the first boot */
@@ -145,31 +146,70 @@ static void calls_test(struct sqlite3 *db)
 	}
 }
 
+static const struct {
+	const char *name;
+	struct read_filter filter;
+} orders[] = {
+	{ "oldest first", { .columns = BLOCK_ALL_COLUMNS } },
+	{ "newest first", { .columns = BLOCK_ALL_COLUMNS, .newest_first = true } },
+	{ "by the wall clock, oldest first", { .columns = BLOCK_ALL_COLUMNS, .by_wall_clock = true } },
+	{ "by the wall clock, newest first",
+	  { .columns = BLOCK_ALL_COLUMNS, .by_wall_clock = true, .newest_first = true } },
+};
+
+/* As the order asked for has it, whatever place the reader itself gave it. */
+static struct read_time place_of(const struct read_event *event, bool by_wall_clock)
+{
+	return by_wall_clock ? (struct read_time){ .ns = event->start_unix_ns }
+			     : (struct read_time){ .boot = event->process->boot, .ns = event->event->call.start_ns };
+}
+
+/* Walks `most` calls. Return: how many there were; those out of order or without their columns in ret_wrong */
+static unsigned int order_walk(struct store_reader *reader, const struct read_filter *filter, unsigned int most,
+			       unsigned int *ret_wrong, struct read_time *ret_last)
+{
+	struct read_order *order = NULL;
+	struct read_event event;
+	unsigned int n = 0;
+	int r;
+
+	*ret_wrong = 0;
+	CHECK_INT_EQ("order", read_order_open(reader, filter, &order), 0);
+	while (n < most && ((r = read_order_next(order, &event)) == 1 || r == -EAGAIN)) {
+		struct read_time at;
+
+		if (r == -EAGAIN)
+			continue;
+		at = place_of(&event, filter->by_wall_clock);
+		*ret_wrong += n && (filter->newest_first ? read_time_is_before(ret_last, &at)
+							 : read_time_is_before(&at, ret_last));
+		*ret_wrong += event.event->call.duration_ns == 0 || event.event->call.tid == 0;
+		*ret_last = at;
+		n++;
+	}
+	CHECK("order", n == most || r == 0);
+	read_order_close(order);
+	return n;
+}
+
 static void order_test(struct sqlite3 *db)
 {
-	for (int newest_first = 0; newest_first < 2; newest_first++) {
-		const char *name = newest_first ? "newest first" : "oldest first";
-		struct read_filter filter = { .newest_first = newest_first, .columns = BLOCK_ALL_COLUMNS };
+	for (size_t i = 0; i < sizeof(orders) / sizeof(orders[0]); i++) {
 		struct store_reader *reader = open_as(db, true, 0, false);
-		struct read_order *order = NULL;
-		struct read_event event;
-		uint64_t last = newest_first ? UINT64_MAX : 0;
-		unsigned int n = 0, n_wrong = 0;
-		int r;
+		struct read_filter filter = orders[i].filter;
+		unsigned int n_wrong, n_before;
+		struct read_time last;
 
-		CHECK_INT_EQ(name, read_order_open(reader, &filter, &order), 0);
-		while ((r = read_order_next(order, &event)) == 1 || r == -EAGAIN) {
-			if (r == -EAGAIN)
-				continue;
-			n_wrong += newest_first ? event.start_unix_ns > last : event.start_unix_ns < last;
-			n_wrong += event.event->call.duration_ns == 0 || event.event->call.tid == 0;
-			last = event.start_unix_ns;
-			n++;
+		CHECK_INT_EQ(orders[i].name, order_walk(reader, &filter, UINT_MAX, &n_wrong, &last), 220);
+		CHECK_INT_EQ(orders[i].name, n_wrong, 0);
+		/* From where a walk stopped the rest goes on: twice are the calls of that very moment alone. */
+		n_before = order_walk(reader, &filter, 150, &n_wrong, &filter.since);
+		if (!filter.newest_first) {
+			unsigned int n_after = order_walk(reader, &filter, UINT_MAX, &n_wrong, &last);
+
+			CHECK(orders[i].name, n_before + n_after > 220 && n_before + n_after < 225);
+			CHECK_INT_EQ(orders[i].name, n_wrong, 0);
 		}
-		CHECK_INT_EQ(name, r, 0);
-		CHECK_INT_EQ(name, n, 220);
-		CHECK_INT_EQ(name, n_wrong, 0);
-		read_order_close(order);
 		store_reader_close(reader);
 	}
 }

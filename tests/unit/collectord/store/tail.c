@@ -3,7 +3,7 @@
  * Events of a tail row come back bit for bit, in any order of time; a row that was cut gives those
  * before the cut, or damage.
  */
-#include "store/codec.h"
+#include "store/codec/codec.h"
 
 #include <errno.h>
 

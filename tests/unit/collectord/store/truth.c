@@ -10,7 +10,7 @@
 #include "base/cleanup.h"
 #include "events/op.h"
 #include "figures/tick.h"
-#include "store/read.h"
+#include "store/read/read.h"
 #include "tests/support/check.h"
 #include "tests/support/store_world.h"
 

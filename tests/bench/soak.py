@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""
+Whether anything grows while processes and libraries of one user come and go: maps, links, descriptors, memory, children; 30 minutes unless --seconds says otherwise.
+"""
+import os
+import shutil
+import subprocess
+import tempfile
+import time
+
+import ingero
+import programs
+
+SECONDS = 1800
+ROUND_PAUSE_S = 0.2
+USER = 54331  # nobody's, as a rule: others are left alone
+AS_USER = ["setpriv", "--reuid", str(USER), "--regid", str(USER), "--clear-groups"]
+
+
+def owned(kind, pid):
+    """Maps or programs or links that the daemon holds, by its descriptors."""
+    n = 0
+    for fd in os.listdir(f"/proc/{pid}/fd"):
+        try:
+            n += f"bpf-{kind}" in os.readlink(f"/proc/{pid}/fd/{fd}") or f"bpf_{kind}" in os.readlink(f"/proc/{pid}/fd/{fd}")
+        except OSError:
+            pass
+    return n
+
+
+def children(pid):
+    with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
+        return len(file.read().split())
+
+
+def sample(pid):
+    return {
+        "descriptors": len(os.listdir(f"/proc/{pid}/fd")),
+        "maps": owned("map", pid),
+        "links": owned("link", pid),
+        "children": children(pid),
+        "memory": programs.rss_bytes(pid) / 2 ** 20,
+    }
+
+
+def visit(bench, directory, number):
+    """One round: new copies that nobody saw before, opened and closed twice, forks; copies are gone afterwards."""
+    copy = os.path.join(directory, f"round{number}")
+    os.mkdir(copy)
+    os.chmod(copy, 0o755)
+    for name in ("libcudart.so.12", "libcuda.so.1"):
+        shutil.copy(os.path.join(bench.programs.build, "tests/foreign", name), copy)
+    visitor = subprocess.Popen([*AS_USER, bench.programs.path("foreign-visitor")], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                               env={**os.environ, "LD_LIBRARY_PATH": copy})
+    path = os.path.join(copy, "libcudart.so.12")
+    words = [f"open {path}", "call 3", "fork 2", "close", f"open {path}", "call 5", "fork 2", "close"]
+    if number % 3 == 0:
+        words.insert(1, f"fork {number % 7 + 1}")
+    out, _ = visitor.communicate("\n".join(words) + "\n", timeout=60)
+    shutil.rmtree(copy)
+    return "wrong" not in out
+
+
+def measure(bench):
+    seconds = bench.seconds or SECONDS
+    samples, rounds = [], 0
+    with tempfile.TemporaryDirectory(prefix="ingero-soak-") as directory:
+        os.chmod(directory, 0o755)
+        tracing = ingero.Tracing(bench.programs, "--user", str(USER), "--record", "none")
+        try:
+            while not tracing.lines():
+                time.sleep(0.05)
+            daemon = programs.daemon_of(tracing)
+            end, next_sample = time.monotonic() + seconds, time.monotonic()
+            while time.monotonic() < end:
+                if not visit(bench, directory, rounds):
+                    raise ingero.Failed(f"round {rounds} did not do what it was told")
+                rounds += 1
+                if rounds % 10 == 0:
+                    subprocess.run([*AS_USER, bench.programs.path("brood"), "--processes", "50", "--calls", "10"], check=True, capture_output=True,
+                                   env={**os.environ, "INGERO_STANDIN_QUIET": "1"})
+                if time.monotonic() >= next_sample:
+                    samples.append(sample(daemon))
+                    next_sample += max(seconds / 60, 1)
+                time.sleep(ROUND_PAUSE_S)
+        finally:
+            trace = tracing.stop()
+    bench.row("rounds: new copies, opened twice, forks", rounds, "rounds")
+    bench.row("launches counted of that user", trace.counts(op="cudaLaunchKernel").get("cudaLaunchKernel", 0), "calls", least=1)
+    bench.row("lost for another reason than being late", sum(n for reason, n in trace.lost().items() if reason != "late_load"), "losses", limit=0)
+    # libraries are let go of a minute after they were last mapped: what is there by then is the level
+    warm = samples[len(samples) // 3: 2 * len(samples) // 3]
+    last = samples[2 * len(samples) // 3:]
+    for what in samples[0] if warm else ():
+        before, after = max(row[what] for row in warm), max(row[what] for row in last)
+        bench.row(f"{what}, most in the last third over the middle one", after / max(before, 1), "times", limit=1.1,
+                  note=f"{before:.0f} then {after:.0f}")

@@ -1,0 +1,115 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""
+install.py BUILD: `cmake --install` puts everything in place and nothing else: what systemd needs names what is there,
+an administrator's configuration is left alone, and programs run from where they are.
+"""
+import fnmatch
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "support"))
+import kept  # noqa: E402
+
+# Below the prefix; * stands for the processor's directory and for versions.
+FILES = """
+bin/ingero
+bin/ingero-cli
+lib*/libingero.so.0
+lib*/libingero.so.0.*
+lib/ingero/10-perf.conf
+lib/systemd/system/ingero-collectord.service
+lib/systemd/system/ingero-collectord.socket
+lib/systemd/system-generators/ingero-generator
+lib/systemd/system-preset/80-ingero.preset
+lib/sysusers.d/ingero.conf
+lib/tmpfiles.d/ingero.conf
+sbin/ingero-collectord
+share/man/man1/ingero-cli.1
+share/man/man8/ingero-collectord.8
+""".split()
+
+
+def install(build, root):
+    return subprocess.run(["cmake", "--install", build], env={**os.environ, "DESTDIR": root}, capture_output=True, text=True, check=False)
+
+
+def test_unit(check, root, prefix):
+    unit = pathlib.Path(root + prefix, "lib/systemd/system/ingero-collectord.service").read_text(encoding="utf-8")
+    program = re.search(r"^ExecStart=(\S+)", unit, re.M).group(1)
+    check("the unit starts what is there", os.access(root + program, os.X_OK), program)
+    generator = pathlib.Path(root + prefix, "lib/systemd/system-generators/ingero-generator").read_text(encoding="utf-8")
+    linked = re.search(r'ln -sf "(\S+)"', generator).group(1)
+    check("the generator links what is there", os.path.exists(root + linked), linked)
+    if shutil.which("systemd-analyze"):
+        done = subprocess.run(["systemd-analyze", "verify", "--man=no", f"--root={root}", "ingero-collectord.service"], capture_output=True,
+                              text=True, check=False)
+        # that other units are not below that root is no news; a line of ours that it does not understand is
+        said = [line for line in (done.stdout + done.stderr).splitlines() if re.search(r"ingero\S*:\d+: ", line)]
+        check("systemd understands every line", not said, *said)
+
+
+def test_generator(check, root, prefix):
+    """Which kernel this is decides whether the drop-in is there; either way it does not fail."""
+    path = root + prefix + "/lib/systemd/system-generators/ingero-generator"
+    target = os.path.join(root, "generated")
+    os.mkdir(target)
+    done = subprocess.run(["bash", path, target, target, target], capture_output=True, text=True, check=False)
+    with open("/sys/kernel/btf/vmlinux", "rb") as file:
+        has_multi = b"bpf_uprobe_multi_link" in file.read()
+    is_there = os.path.lexists(os.path.join(target, "ingero-collectord.service.d/10-perf.conf"))
+    check("the generator ends well", done.returncode == 0 and not done.stderr, done.stderr)
+    check("the drop-in is where uprobe_multi is not", is_there != has_multi, is_there, has_multi)
+    shutil.rmtree(target)
+
+
+def main(build):
+    check = kept.Checks()
+    cache = pathlib.Path(build, "CMakeCache.txt").read_text(encoding="utf-8")
+    prefix = re.search(r"^CMAKE_INSTALL_PREFIX:PATH=(.*)$", cache, re.M).group(1)
+    with tempfile.TemporaryDirectory(prefix="ingero-install-") as root:
+        done = install(build, root)
+        check("installs", done.returncode == 0, done.stderr)
+        there = sorted(os.path.join(directory, name)[len(root):] for directory, _, names in os.walk(root) for name in names)
+        wanted = [*(f"{prefix}/{name}" for name in FILES), "/etc/ingero/ingero.yaml"]
+        for name in wanted:
+            check(f"{name} is there", fnmatch.filter(there, name), there)
+        strangers = [name for name in there if not any(fnmatch.fnmatch(name, pattern) for pattern in wanted)]
+        check("nothing else is", not strangers, strangers)
+
+        test_unit(check, root, prefix)
+        if os.path.exists("/sys/kernel/btf/vmlinux"):
+            test_generator(check, root, prefix)
+
+        config = os.path.join(root, "etc/ingero/ingero.yaml")
+        daemon = f"{root}{prefix}/sbin/ingero-collectord"
+        with open(config, encoding="utf-8") as file:
+            sample = file.read()
+        done = subprocess.run([daemon, "--config-check", "sample"], input=sample, capture_output=True, text=True, check=False)
+        check("the sample is right", done.returncode == 0 and not done.stderr, done.stderr)
+        # each line of it that says a value is right, too
+        spoken = re.sub(r"^  #(?=[a-z-]+: [^'])", "  ", sample, flags=re.M)
+        done = subprocess.run([daemon, "--config-check", "sample"], input=spoken, capture_output=True, text=True, check=False)
+        check("so are its values", spoken != sample and done.returncode == 0, done.stderr)
+        with open(config, "w", encoding="utf-8") as file:
+            file.write("# mine\n")
+        check("installs again", install(build, root).returncode == 0)
+        with open(config, encoding="utf-8") as file:
+            check("and leaves what is the administrator's", file.read() == "# mine\n")
+
+        for name in ("ingero", "ingero-cli"):
+            done = subprocess.run([f"{root}{prefix}/bin/{name}", "version"], env={**os.environ, "LD_LIBRARY_PATH": os.path.dirname(
+                root + next(one for one in there if "libingero.so.0" in one))}, capture_output=True, text=True, check=False)
+            check(f"{name} runs", done.returncode == 0 and done.stdout.startswith("ingero "), done.stderr)
+    print(f"{len(check.failed)} failed")
+    return 1 if check.failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1]))

@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: Apache-2.0
+"""
+What bpf/ops.def and base/cuda_errors.def say of CUDA is what the vendor's headers of three generations say: every
+kept argument lies where it is looked for and is what it is taken for, in every form of every operation, and codes
+of errors have their numbers and names: real_headers.py.
+"""
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.join(HERE, "../..")
+sys.path.insert(0, os.path.join(HERE, "../support"))
+import real_libraries  # noqa: E402
+
+OP = re.compile(r'^OP\(\d+, (\w+), (\w+), "\w+", (.*), ([\w |]+)\)$', re.M)
+KEPT = re.compile(r"(ARG|OUT|ELEMENTS|AREA|BOX)\(([\d, ]+), (\w+)\)")
+SUFFIX = re.compile(r"(_v[2-9])?(_ptsz|_ptds|_spt)?$")
+DECLARED = re.compile(r"\b(?:cudaError_t|CUresult)\s+(_{0,2}cu\w+)\s*\(([^()]*)\)\s*(?:__attribute__\(\(.*?\)\)\s*)?;")
+ENUMERATOR = re.compile(r"\b(cudaError[A-Z]\w*|CUDA_ERROR_\w+)\s*=\s*(\d+)")
+ERROR = re.compile(r"^CUDA_ERROR(?:_(RUNTIME|DRIVER))?\((\d+), (\w+)(?:, (\w+))?\)", re.M)
+# What the wheels leave to the compiler's package: none of it changes a declaration.
+STUB = "".join(f"#define {name}\n" for name in ("CUDARTAPI", "__device_builtin__", "__cudart_builtin__", "__host__", "__device__",
+                                                "CUDARTAPI_CDECL", "__dv(x)", "__location__(x)", "__align__(n) __attribute__((aligned(n)))",
+                                                "__builtin_align__(n) __align__(n)"))
+# Words that a structure passed by value takes of the registers and slots of integers; larger ones than two take none.
+BY_VALUE = {"dim3": 2, "struct cudaExtent": 0, "struct cudaPitchedPtr": 0, "struct cudaPos": 0}
+STREAMS = {"cudaStream_t", "CUstream"}
+EVENTS = {"cudaEvent_t", "CUevent"}
+HANDLES = {"CUdeviceptr", "CUarray", "cudaArray_t", "CUmemGenericAllocationHandle"}
+
+
+def text_of(path):
+    with open(os.path.join(ROOT, path), encoding="utf-8") as file:
+        return file.read()
+
+
+def run(command):
+    return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=True, encoding="utf-8", errors="replace").stdout
+
+
+class Headers:
+    """Declarations of one version; forms that a define hides are declared under their own names."""
+
+    def __init__(self, directory, scratch):
+        os.makedirs(os.path.join(scratch, "crt"), exist_ok=True)
+        with open(os.path.join(scratch, "crt/host_defines.h"), "w", encoding="ascii") as file:
+            file.write(STUB)
+        self.include = ["-I", directory, "-I", scratch]
+        self.scratch = scratch
+        self.known_offsets = {}
+        text = "".join(run(["cc", "-E", "-P", "-w", "-D__CUDA_API_VERSION_INTERNAL", *self.include, os.path.join(directory, header)])
+                       for header in ("cuda.h", "cuda_runtime_api.h"))
+        self.functions = {name: [self._type(part) for part in parameters.split(",") if part.strip() not in ("", "void")]
+                          for name, parameters in DECLARED.findall(text)}
+        self.errors = {name: int(code) for name, code in ENUMERATOR.findall(text)}
+
+    @staticmethod
+    def _type(parameter):
+        """(type, name) of a parameter, the type with one space between its words."""
+        parameter = re.sub(r"=.*", "", parameter).strip()
+        match = re.match(r"(.*?)(\w+)\s*(\[\])?$", parameter)
+        words = re.sub(r"\s*\*\s*", " * ", match.group(1)).split()
+        return " ".join(words), match.group(2)
+
+    def words(self, name):
+        """(type, name) of each word that an integer or a pointer travels in, in order."""
+        return [found for found in self.functions[name] for _ in range(BY_VALUE.get(found[0], 1))]
+
+    def offsets(self, structure, members):
+        """Where these members lie; None for one that there is not."""
+        header = "cuda.h" if structure.startswith("CU") else "driver_types.h"
+        found = []
+        for member in members:
+            if (structure, member) in self.known_offsets:
+                found.append(self.known_offsets[structure, member])
+                continue
+            source = os.path.join(self.scratch, "offset.c")
+            with open(source, "w", encoding="ascii") as file:
+                file.write(f"#include <stddef.h>\n#include <stdio.h>\n#include <{header}>\n"
+                           f'int main(void) {{ printf("%zu", offsetof({structure}, {member})); }}\n')
+            try:
+                run(["cc", "-w", *self.include, source, "-o", source + ".out"])
+                found.append(int(run([source + ".out"])))
+            except subprocess.CalledProcessError:
+                found.append(None)
+            self.known_offsets[structure, member] = found[-1]
+        return found
+
+
+def is_meant(meaning, form, found):
+    kind, name = found
+    plain = kind.replace("const ", "").strip()
+    if form == "OUT":
+        return plain in ("void * *", "cudaPitchedPtr *", "struct cudaPitchedPtr *") or plain in {handle + " *" for handle in HANDLES}
+    return {
+        "BYTES": plain == "size_t",
+        "POINTER": plain in HANDLES or plain == "void *" and name not in ("func", "stream"),
+        "FUNCTION": plain == "CUfunction" or plain in ("void *", "char *") and name == "func",
+        "STREAM": plain in STREAMS,
+        "EVENT": plain in EVENTS,
+        "COPY_KIND": plain in ("enum cudaMemcpyKind", "cudaMemcpyKind"),
+    }[meaning]
+
+
+def check_box(headers, export, structure, numbers, meaning):
+    _, offset, n_words = numbers
+    structure = structure.replace("const ", "").replace("*", "").strip()
+    members = ("kind",) if meaning == "COPY_KIND" else ("WidthInBytes", "Height", "Depth")[:n_words]
+    found = headers.offsets(structure, members)
+    if found != [offset + 8 * number for number in range(n_words)]:
+        yield f"{export}: {', '.join(members)} of {structure} lie at {found}, not from {offset} on"
+    if meaning == "BYTES" and n_words == 2 and headers.offsets(structure, ("Depth",)) != [None]:
+        yield f"{export}: {structure} has a depth"
+
+
+def check_argument(headers, export, form, numbers, meaning):
+    words = headers.words(export)
+    looked_at = numbers[:2] if form == "AREA" else numbers[:1]
+    for index in looked_at:
+        if index >= len(words):
+            yield f"{export}: has no argument {index}"
+        elif form == "BOX":
+            if "*" not in words[index][0]:
+                yield f"{export}: argument {index}, {words[index]}, is no pointer"
+            else:
+                yield from check_box(headers, export, words[index][0], numbers, meaning)
+        elif not is_meant(meaning, form, words[index]):
+            yield f"{export}: argument {index}, {words[index]}, is no {meaning} ({form})"
+
+
+def check_operation(headers, name, kept, flags):
+    exports = [export for export in headers.functions if SUFFIX.sub("", export) == name]
+    for export in exports:
+        arguments = KEPT.findall(kept)
+        if "OP_V2" in flags and export == name:
+            if not any("_v1" in kind or kind == "unsigned int" for kind, _ in headers.functions[export]):
+                yield f"{export}: is no form with 32-bit sizes"
+            continue
+        most = max([int(number) for form, numbers, _ in arguments for number in numbers.split(", ")[:1]] +
+                   [int(numbers.split(", ")[1]) for form, numbers, _ in arguments if form == "AREA"] + [0])
+        if (most >= 6) != ("OP_STACK" in flags):
+            yield f"{export}: keeps argument {most}, and {'has' if most < 6 else 'lacks'} OP_STACK"
+        for form, numbers, meaning in arguments:
+            yield from check_argument(headers, export, form, [int(number) for number in numbers.split(", ")], meaning)
+
+
+def check_errors(headers, is_newest):
+    known = {}
+    for only, code, first, second in ERROR.findall(text_of("base/cuda_errors.def")):
+        if only in ("", "RUNTIME"):
+            known["cudaError" + first] = int(code)
+        if only in ("", "DRIVER"):
+            known["CUDA_ERROR_" + (second or first)] = int(code)
+    for name, code in headers.errors.items():
+        if code and code < 1000 and known.get(name) != code and code not in known.values():
+            yield f"the header has {name} = {code}, base/cuda_errors.def has not"
+        elif name in known and known[name] != code:
+            yield f"{name} is {code}, base/cuda_errors.def says {known[name]}"
+    if is_newest:
+        for name in sorted(known.keys() - headers.errors.keys()):
+            yield f"base/cuda_errors.def names {name}, which no header does"
+
+
+def main():
+    wrong, declared = [], set()
+    operations = OP.findall(text_of("bpf/ops.def"))
+    try:
+        versions = [(library, real_libraries.headers(library)) for library in real_libraries.LIBRARIES if library.headers]
+    except real_libraries.Unreachable as error:
+        return real_libraries.skip(error)
+    for number, (library, directory) in enumerate(versions):
+        with tempfile.TemporaryDirectory(prefix="ingero-headers-") as scratch:
+            headers = Headers(directory, scratch)
+            found = {SUFFIX.sub("", export) for export in headers.functions} & {name for _, name, _, _ in operations}
+            declared |= found
+            problems = [line for _, name, kept, flags in operations for line in check_operation(headers, name, kept, flags)]
+            problems += check_errors(headers, number == len(versions) - 1)
+        print(f"headers of {library.name}: {len(headers.functions)} functions, {len(found)} operations, {len(headers.errors)} errors")
+        wrong += [f"{library.name}: {line}" for line in problems]
+    wrong += [f"declared nowhere: {name}" for _, name, _, _ in operations if name not in declared]
+    for line in wrong:
+        print(line)
+    print(f"{len(operations)} operations, {len(wrong)} wrong")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,223 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""
+service.py BUILD: the daemon behind a socket that is passed to it: no request is lost while it leaves and comes back, nor before
+its probes are there; it says how it is, takes a new configuration, and serves what is wrong instead of dying of it.
+"""
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "support"))
+import activate  # noqa: E402
+import books_of  # noqa: E402
+import ingero  # noqa: E402
+import kept  # noqa: E402
+
+CLIENTS = 60
+# StatusRequest.look
+LOOK = b"\x08\x01"
+# The command finds the directory's socket where the machine's is.
+AS_THE_MACHINES = ["unshare", "--mount", "--propagation", "private", "sh", "-c", 'mount --bind "$0" /run && exec "$@"']
+
+
+def answered(service, client):
+    service.supervise(lambda: client.status() is not None or client.is_lost, "an answer")
+    return client.status() is not None
+
+
+def test_comes_and_goes(check, programs, directory):
+    """60 clients in a row, each at another moment of leaving: at once, when it says that it leaves, when it has left."""
+    with activate.Activated(programs, directory, "--config", "none", "--idle-exit", "50ms") as service:
+        lost = []
+        for i in range(CLIENTS):
+            if i % 3 == 1:
+                said = len(service.said)
+                service.wait_for_line("STOPPING=1", said)
+            if i % 3 == 2:
+                service.wait_for_exit()
+            client = activate.Client(service.path)
+            if not answered(service, client):
+                lost.append(i)
+            client.close()
+        check("no request is lost", not lost, lost, service.log())
+        check("it left and came back", service.n_started > CLIENTS // 3, service.n_started)
+        check("it leaves in peace", service.wait_for_exit() == 0, service.process.returncode, service.log())
+
+
+def test_slow_start(check, programs, directory):
+    """Five that came before the daemon did."""
+    with activate.Activated(programs, directory, "--config", "none") as service:
+        clients = [activate.Client(service.path) for _ in range(5)]
+        check("all five are answered", all(answered(service, client) for client in clients), service.log())
+        check("by one daemon", service.n_started == 1, service.n_started)
+        for client in clients:
+            client.close()
+
+
+def test_before_probes(check, programs, directory):
+    """What needs no probes is answered before they are there; what needs them waits, and loses nothing."""
+    database = os.path.join(directory, "ingero.db")
+    with activate.Activated(programs, directory, "--config", "none", "--db", database) as service:
+        early = activate.Client(service.path)
+        check("answered", answered(service, early), service.log())
+        # field 5, with the length behind it; and field 2 of each family
+        check("which says that they come", b"\x2a\x07loading" in early.status() and early.status().count(b"\x12\x07loading") == 6, early.status())
+        early.ask(3, "Query.Status", LOOK)
+        look = service.supervise(lambda: early.reply(3) or early.end(3), "an answer that had to wait")
+        check("who looks waits for them", b"loading" not in look, look)
+        early.close()
+
+
+def test_waiting_for_probes(check, programs, directory):
+    """Asked before they are there: answered once by the same daemon, or not at all where nobody waits any more."""
+    database = os.path.join(directory, "ingero.db")
+    with activate.Activated(programs, directory, "--config", "none", "--db", database) as service:
+        client = activate.Client(service.path)
+        for stream, method in ((3, "Query.Operations"), (4, "Query.Explain"), (5, "Trace.Trace")):
+            client.ask(stream, method)
+        gone = activate.Client(service.path)
+        gone.ask(3, "Trace.Trace")
+        gone.close()  # while its request waits
+        cancelled = activate.Client(service.path)
+        cancelled.ask(3, "Trace.Trace")
+        cancelled.cancel(3)
+        service.supervise(lambda: cancelled.end(3) is not None, "the end of what was cancelled")
+        check("all three at once: answered", service.supervise(lambda: all(client.reply(i) is not None or client.end(i) is not None for i in (3, 4, 5)),
+                                                               "three answers"), service.log())
+        check("by one daemon", service.n_started == 1 and service.process.poll() is None, service.n_started, service.log())
+        cancelled.close()
+        client.close()
+
+
+def test_trace_at_once(check, programs, directory):
+    """The first that a daemon hears of is a trace: not one call of the program is missing."""
+    if os.geteuid() != 0:
+        return  # may neither mount nor, most likely, trace
+    report = os.path.join(directory, "report")
+    with activate.Activated(programs, directory, "--config", "none", "--db", "none") as service:
+        environment = {**{name: value for name, value in programs.environment(directory).items() if name != "INGERO_DB"}, "LD_LIBRARY_PATH": os.path.join(programs.build, "standins"), "INGERO_STANDIN_QUIET": "1"}
+        with open(os.path.join(directory, "out"), "w+", encoding="utf-8") as out, open(os.path.join(directory, "err"), "w+", encoding="utf-8") as error:
+            process = subprocess.Popen([*AS_THE_MACHINES, directory, programs.path("ingero-cli"), "trace", "--json", "--", programs.path("cudaload"),
+                                        "--calls", "503", "--report", report], env=environment, stdin=subprocess.DEVNULL, stdout=out, stderr=error)
+            service.supervise(lambda: process.poll() is not None, "the end of the trace")
+            out.seek(0)
+            error.seek(0)
+            said, why = out.read(), error.read()
+        if "cannot capture" in why:
+            check("says why not", process.returncode == 2, why)
+            return
+        trace = ingero.Trace(said, process.returncode, why)
+        with open(report, encoding="utf-8") as file:
+            books = json.load(file)["books"]
+        made = books_of.operations(books, books_of.known_operations(HERE.parent.parent / "bpf" / "ops.def"))
+        check("to the call", trace.counts() == made and not trace.lost(), trace.counts(), made, trace.lost(), why)
+        check("by one daemon", service.n_started == 1, service.n_started)
+
+
+def test_stays(check, programs, directory):
+    """As long as one is connected it does not leave, whatever the limit."""
+    with activate.Activated(programs, directory, "--config", "none", "--idle-exit", "1ms") as service:
+        client = activate.Client(service.path)
+        check("answered", answered(service, client), service.log())
+        for _ in range(20):
+            other = activate.Client(service.path)
+            check("another, too", answered(service, other), service.log())
+            other.close()
+        check("by the same daemon", service.n_started == 1 and service.process.poll() is None, service.n_started)
+        client.close()
+        check("then it leaves", service.wait_for_exit() == 0, service.log())
+
+
+def test_supervised(check, programs, directory):
+    """Ready, alive, told to read its file again, told to stop."""
+    config = os.path.join(directory, "ingero.yaml")
+
+    def write(text):
+        with open(config, "w", encoding="utf-8") as file:
+            file.write(text)
+        os.chmod(config, 0o644)
+
+    write("record:\n  whom: nobody\nservice:\n  idle-exit: 0\n")
+    with activate.Activated(programs, directory, "--config", config, watchdog_us=200000) as service:
+        service.start()
+        service.wait_for_line("READY=1")
+        status = service.wait_for_line("STATUS=")
+        check("a status line", "Recording nobody unasked" in status or "Nothing is captured" in status, status)
+        for _ in range(3):
+            said = len(service.said)
+            service.wait_for_line("WATCHDOG=1", said)
+
+        write("record:\n  whom: everyone\nprobes:\n  ring-size: 2m\n")
+        said = len(service.said)
+        service.process.send_signal(signal.SIGHUP)
+        service.wait_for_line("READY=1", said)
+        behind = service.said[said:]
+        check("says that it reloads", behind.index("RELOADING=1") < behind.index("READY=1") and
+              any(line.startswith("MONOTONIC_USEC=") for line in behind), behind)
+        check("records as it says now", any("Recording everyone" in line or "Nothing is captured" in line for line in behind), behind)
+        check("what waits for the next start is named", "'probes.ring-size' becomes '2m' at the next start" in service.log(), service.log())
+
+        write("record:\n  whoom: nobody\n")
+        said = len(service.said)
+        service.process.send_signal(signal.SIGHUP)
+        service.wait_for_line("READY=1", said)
+        check("a wrong file changes nothing", f"{config}:2:3: unknown key 'whoom' in 'record'; did you mean 'whom'?" in service.log() and
+              not any("nobody" in line for line in service.said[said:]), service.log(), service.said[said:])
+
+        service.process.send_signal(signal.SIGTERM)
+        service.wait_for_line("STOPPING=1")
+        check("stops in peace", service.wait_for_exit() == 0, service.log())
+
+
+def test_fault(check, programs, directory):
+    """What is wrong for good is the answer, not a reason to die and be started again."""
+    config = os.path.join(directory, "wrong.yaml")
+    with open(config, "w", encoding="utf-8") as file:
+        file.write("database:\n  max-size: plenty\n")
+    os.chmod(config, 0o644)
+    with activate.Activated(programs, directory, "--config", config, "--idle-exit", "50ms") as service:
+        client = activate.Client(service.path)
+        check("answered", answered(service, client), service.log())
+        sentence = f"{config}:2:13: 'database.max-size' takes a size such as 10g, 4m or more, or 0, not 'plenty'"
+        check("with what is wrong", sentence.encode() in (client.status() or b""), client.status(), service.log())
+        service.wait_for_line("READY=1")
+        check("which the status line says, too", sentence in service.wait_for_line("STATUS="), service.said)
+        client.close()
+        check("then it leaves in peace", service.wait_for_exit() == 0 and service.n_started == 1, service.n_started, service.log())
+
+
+def test_crash(check, programs, directory):
+    """Killed under a client: he sees the end, the next one is served."""
+    with activate.Activated(programs, directory, "--config", "none") as service:
+        first = activate.Client(service.path)
+        check("answered", answered(service, first), service.log())
+        service.process.kill()
+        service.process.wait()
+        service.supervise(lambda: (first.status(), first.is_lost)[1], "the end of the connection")
+        second = activate.Client(service.path)
+        check("the next is served", answered(service, second) and service.n_started == 2, service.n_started, service.log())
+        second.close()
+
+
+def main(build):
+    check = kept.Checks()
+    programs = ingero.Programs(build)
+    for test in (test_comes_and_goes, test_slow_start, test_before_probes, test_waiting_for_probes, test_trace_at_once, test_stays, test_supervised, test_fault, test_crash):
+        with tempfile.TemporaryDirectory(prefix="ingero-service-") as directory:
+            test(check, programs, directory)
+    print(f"{len(check.failed)} failed")
+    return 1 if check.failed else 0
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main(sys.argv[1]))
+    except ingero.Failed as error:
+        print(error, file=sys.stderr)
+        sys.exit(1)

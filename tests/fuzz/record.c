@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Any bytes as a record of either ring. What is let through can be relied on: its operation is one
+ * there is, its names end where they say.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "events/decode.h"
+#include "events/op.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
+
+#define REQUIRE(condition)                                                                                             \
+	do {                                                                                                           \
+		if (!(condition))                                                                                      \
+			abort();                                                                                       \
+	} while (0)
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
+{
+	uint64_t *copy = malloc(n + sizeof(*copy)); /* aligned, as a ring gives it */
+	const struct call_record *call;
+	const struct life_record *life;
+
+	REQUIRE(copy);
+	if (n)
+		memcpy(copy, data, n);
+	if (decode_call(copy, n, &call) == DECODE_OK) {
+		REQUIRE((const void *)call == copy && n >= sizeof(*call));
+		REQUIRE(op_get(call->op) && memchr(call->comm, 0, sizeof(call->comm)));
+	}
+	if (decode_life(copy, n, &life) == DECODE_OK) {
+		REQUIRE((const void *)life == copy && n >= sizeof(*life));
+		REQUIRE(memchr(life->comm, 0, sizeof(life->comm)) && memchr(life->by_comm, 0, sizeof(life->by_comm)));
+	}
+	free(copy);
+	return 0;
+}

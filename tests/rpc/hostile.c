@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Hostile clients of one user, of every kind, while another user asks: he is answered, and the
+ * daemon lives, in bounded memory and with few descriptors.
+ *
+ * hostile: each attack until it has done what it can do. hostile --measure ATTACK PAIRS: how long the
+ * other user waits, without and beside it in turns, a line each: what MEDIAN_NS MEDIAN_NS_BESIDE.
+ */
+#include <dirent.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "attacks.h"
+#include "base/cleanup.h"
+#include "mutation.h"
+#include "questions.h"
+#include "tests/support/check.h"
+#include "tests/support/tenants.h"
+
+#define RSS_MAX (96ull << 20)
+#define DESCRIPTORS_MAX 700 /* its own some 100, 64 of each user, and of processes that answer */
+#define ASKED 100	    /* times a round of a measurement, on one connection; with the next within a user's rate */
+#define GREETED 30	    /* the same, on new ones */
+
+static struct tenants tenants;
+
+static unsigned int descriptors_count(void)
+{
+	char path[64];
+	unsigned int n = 0;
+	DIR *dir;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/fd", tenants.daemon);
+	dir = opendir(path);
+	while (dir && readdir(dir))
+		n++;
+	if (dir)
+		(void)closedir(dir);
+	return n;
+}
+
+static void ask_status(const char *name, struct wire *wire)
+{
+	Ingero__V1__StatusRequest request = INGERO__V1__STATUS_REQUEST__INIT;
+	struct wire_answer answer;
+
+	wire_ask(wire, STATUS, &request.base, &answer);
+	CHECK_INT_EQ(name, answer.code, CALL_OK);
+	CHECK_INT_EQ(name, answer.n_replies, 1);
+	wire_answer_done(&answer);
+}
+
+static void ask_rows(const char *name, struct wire *wire)
+{
+	Ingero__V1__SqlRequest request = INGERO__V1__SQL_REQUEST__INIT;
+	struct wire_answer answer;
+
+	request.sql = (char *)(uintptr_t) "SELECT count(*) FROM operations";
+	wire_ask(wire, SQL, &request.base, &answer);
+	CHECK_INT_EQ(name, answer.code, CALL_OK);
+	wire_answer_done(&answer);
+}
+
+/* While it goes on: bob's old connection, a new one, a question that takes a process. */
+static void check_served(const char *name, struct wire *old)
+{
+	struct wire fresh;
+
+	ask_status(name, old);
+	tenants_greet(&tenants, TENANT_BOB, &fresh);
+	ask_status(name, &fresh);
+	ask_rows(name, &fresh);
+	wire_close(&fresh);
+	CHECK(name, tenants_daemon_lives(&tenants));
+	CHECK_INT_IN(name, descriptors_count(), 1, DESCRIPTORS_MAX);
+#ifndef INGERO_SANITIZED /* whose freed memory is kept for a while */
+	CHECK_INT_IN(name, tenants_daemon_rss_bytes(&tenants), 1, RSS_MAX);
+#endif
+}
+
+static void test_attacks(void)
+{
+	struct wire old;
+
+	tenants_greet(&tenants, TENANT_BOB, &old);
+	for (size_t i = 0; i < n_attacks; i++) {
+		char byte;
+		int done;
+		pid_t pid = attack_start(&attacks[i], &tenants, TENANT_ALICE, &done);
+
+		ask_status(attacks[i].name, &old);
+		CHECK_INT_EQ(attacks[i].name, read(done, &byte, 1), 1);
+		check_served(attacks[i].name, &old);
+		attack_stop(pid, done);
+		check_served(attacks[i].name, &old);
+	}
+	wire_close(&old);
+}
+
+/* ---- measuring ---- */
+
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * NSEC_PER_SEC + (uint64_t)t.tv_nsec;
+}
+
+static int compare(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+static uint64_t median(uint64_t *values, size_t n)
+{
+	qsort(values, n, sizeof(*values), compare);
+	return values[n / 2];
+}
+
+struct waits {
+	uint64_t status_ns, greeting_ns, rows_ns;
+};
+
+static struct waits waits_measure(struct wire *wire)
+{
+	uint64_t values[ASKED];
+	struct waits w;
+
+	for (size_t i = 0; i < ASKED; i++) {
+		uint64_t before = now_ns();
+
+		ask_status("measured", wire);
+		values[i] = now_ns() - before;
+	}
+	w.status_ns = median(values, ASKED);
+	for (size_t i = 0; i < GREETED; i++) {
+		struct wire fresh;
+		uint64_t before;
+		int fd;
+
+		/* Who connects is a process of bob's, which takes a time of its own; the rest is the daemon's. */
+		fd = tenants_connect(&tenants, TENANT_BOB);
+		before = now_ns();
+		CHECK("let in", wire_open(&fresh, fd));
+		values[i] = now_ns() - before;
+		wire_close(&fresh);
+	}
+	w.greeting_ns = median(values, GREETED);
+	for (size_t i = 0; i < 20; i++) {
+		uint64_t before = now_ns();
+
+		ask_rows("measured", wire);
+		values[i] = now_ns() - before;
+	}
+	w.rows_ns = median(values, 20);
+	return w;
+}
+
+static int measure(const char *name, int pairs)
+{
+	const struct attack *attack = NULL;
+	uint64_t rss = 0;
+	struct wire wire;
+
+	for (size_t i = 0; i < n_attacks; i++)
+		if (strcmp(attacks[i].name, name) == 0)
+			attack = &attacks[i];
+	if (!attack) {
+		fprintf(stderr, "there is no attack '%s'\n", name);
+		return 2;
+	}
+	tenants_greet(&tenants, TENANT_BOB, &wire);
+	for (int i = 0; i < pairs; i++) {
+		struct waits quiet = waits_measure(&wire), beside;
+		char byte;
+		int done;
+		pid_t pid = attack_start(attack, &tenants, TENANT_ALICE, &done);
+
+		CHECK_INT_EQ(name, read(done, &byte, 1), 1);
+		beside = waits_measure(&wire);
+		rss = MAX(rss, tenants_daemon_rss_bytes(&tenants));
+		attack_stop(pid, done);
+		printf("status %" PRIu64 " %" PRIu64 "\ngreeting %" PRIu64 " %" PRIu64 "\nrows %" PRIu64 " %" PRIu64
+		       "\n",
+		       quiet.status_ns, beside.status_ns, quiet.greeting_ns, beside.greeting_ns, quiet.rows_ns,
+		       beside.rows_ns);
+	}
+	printf("rss %" PRIu64 " %" PRIu64 "\n", rss, rss);
+	wire_close(&wire);
+	CHECK("the daemon lives", tenants_daemon_lives(&tenants));
+	return check_state.n_failed != 0;
+}
+
+int main(int argc, char **argv)
+{
+	char db[96];
+	const char *const arguments[] = { "--db", db, NULL };
+	int status = 0;
+
+	(void)signal(SIGPIPE, SIG_IGN);
+	tenants_open(&tenants);
+	(void)snprintf(db, sizeof(db), "%s/ingero.db", tenants.directory);
+	tenants_start_daemon(&tenants, arguments);
+	tenants_start_program(&tenants, TENANT_ALICE);
+	tenants_start_program(&tenants, TENANT_BOB);
+	if (argc == 4 && strcmp(argv[1], "--measure") == 0) {
+		status = measure(argv[2], atoi(argv[3]));
+		tenants_close(&tenants);
+		return status;
+	}
+	if (argc == 2 && strcmp(argv[1], "--list") == 0) {
+		for (size_t i = 0; i < n_attacks; i++)
+			puts(attacks[i].name);
+		tenants_close(&tenants);
+		return 0;
+	}
+	test_attacks();
+	tenants_close(&tenants);
+	return check_result();
+}

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Which records of life are shown: those of processes that call, that were named, and of their descendants. */
+#include "events/host.h"
+
+#include "base/cleanup.h"
+#include "bpf/ops.h"
+#include "tests/support/check.h"
+
+enum { CALLER = 100, NAMED = 200, SHELL = 300, CHILD = 400, GRANDCHILD = 401 };
+
+static const struct {
+	const char *name;
+	enum record_type type;
+	uint32_t tgid, child;
+	uint16_t slot;
+	uint8_t flags;
+	uint8_t op; /* that is shown; 0: nothing */
+} steps[] = {
+	{ "a shell of the same user", RECORD_FORK, SHELL, CHILD, 0, 0, 0 },
+	{ "its child is nobody's either", RECORD_EXEC, CHILD, 0, 0, 0, 0 },
+	{ "and ends unseen", RECORD_EXIT, CHILD, 0, 0, 0, 0 },
+	{ "one that calls", RECORD_FORK, CALLER, CHILD, 7, 0, OP_EVENT_process_fork },
+	{ "its child", RECORD_EXEC, CHILD, 0, 0, 0, OP_EVENT_process_exec },
+	{ "that has one", RECORD_FORK, CHILD, GRANDCHILD, 0, 0, OP_EVENT_process_fork },
+	{ "the child ends first", RECORD_EXIT, CHILD, 0, 0, 0, OP_EVENT_process_exit },
+	{ "its number is given to a stranger", RECORD_EXEC, CHILD, 0, 0, 0, 0 },
+	{ "the grandchild is still there", RECORD_EXEC, GRANDCHILD, 0, 0, 0, OP_EVENT_process_exec },
+	{ "and ends", RECORD_EXIT, GRANDCHILD, 0, 0, 0, OP_EVENT_process_exit },
+	{ "one that called becomes another program", RECORD_EXEC, CALLER, 0, 7, 0, OP_EVENT_process_exec },
+	{ "which is followed", RECORD_FORK, CALLER, CHILD, 0, 0, OP_EVENT_process_fork },
+	{ "to its end", RECORD_EXIT, CALLER, 0, 0, 0, OP_EVENT_process_exit },
+	{ "one that a lease names", RECORD_EXEC, NAMED, 0, 0, LIFE_NAMED, OP_EVENT_process_exec },
+	{ "a kill is always shown", RECORD_OOM, SHELL, 0, 0, 0, OP_EVENT_oom_kill },
+	{ "a library is the daemon's business", RECORD_LIBRARY, NAMED, 0, 7, LIFE_NAMED, 0 },
+};
+
+static void check_members(struct host *host)
+{
+	struct life_record life = { .type = RECORD_OOM,
+				    .time_ns = 5,
+				    .start_boot_ns = 3,
+				    .tgid = NAMED,
+				    .tid = NAMED + 1,
+				    .uid = 1000,
+				    .exec_gen = 2,
+				    .rss_bytes = 4096,
+				    .oom_scope = OOM_SCOPE_GROUP,
+				    .flags = LIFE_MIXED_IDS,
+				    .comm = "train" };
+	struct host_event got;
+
+	CHECK("kill", host_life(host, &life, 77, &got));
+	CHECK_INT_EQ("kill", got.call.start_ns, 5);
+	CHECK_INT_EQ("kill: held", got.call.args[0], 4096);
+	CHECK_INT_EQ("kill: victim", got.call.args[1], NAMED);
+	CHECK_INT_EQ("kill: scope", got.call.ret, OOM_SCOPE_GROUP);
+	CHECK_INT_EQ("kill", got.call.uid, 1000);
+	CHECK_STR_EQ("kill", got.call.comm, "train");
+	CHECK_STR_EQ("kill", got.process.comm, "train");
+	CHECK_INT_EQ("kill", got.process.start_boot_ns, 3);
+	CHECK_INT_EQ("kill", got.process.start_unix_ns, 77);
+	CHECK_INT_EQ("kill", got.process.exec_gen, 2);
+	CHECK_INT_EQ("kill", got.process.flags, PROCESS_MIXED_IDS);
+	life.type = RECORD_EXIT;
+	life.flags = LIFE_NAMED;
+	life.exit_code = 2 << 8;
+	CHECK("exit", host_life(host, &life, 77, &got));
+	CHECK_INT_EQ("exit: status", got.call.ret, 512);
+	CHECK_INT_EQ("exit", got.process.flags, 0);
+	life.type = RECORD_FORK;
+	life.child = CHILD;
+	CHECK("fork", host_life(host, &life, 77, &got));
+	CHECK_INT_EQ("fork: child", got.call.args[1], CHILD);
+	CHECK_INT_EQ("fork", got.call.ret, 0);
+}
+
+int main(void)
+{
+	struct life_record exec = { .type = RECORD_EXEC, .tgid = CHILD };
+	struct host_event got;
+	struct host *host;
+
+	CHECK_INT_EQ("new", host_new(&host), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(steps); i++) {
+		struct life_record life = { .type = (uint8_t)steps[i].type,
+					    .tgid = steps[i].tgid,
+					    .child = steps[i].child,
+					    .slot = steps[i].slot,
+					    .flags = steps[i].flags };
+		bool is_shown = host_life(host, &life, 0, &got);
+
+		CHECK_INT_EQ(steps[i].name, is_shown ? got.call.op : 0, steps[i].op);
+	}
+	CHECK("before nobody watched", host_life(host, &exec, 0, &got));
+	host_clear(host);
+	CHECK("who was whose is forgotten", !host_life(host, &exec, 0, &got));
+	check_members(host);
+	host_free(host);
+	host_free(NULL);
+	return check_result();
+}

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+/* See calls_wide.h. */
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "calls_wide.h"
+
+#define WIDE_MAX 9 /* arguments: the most that any of them has */
+
+/* Values that no two arguments share by chance. */
+#define LEFT_THERE 0x5eed00a110cull
+#define HANDLE 0x5eed0baddull
+#define GRID 0x300000005ull
+#define BLOCK 2
+#define WIDTH 97ull
+#define HEIGHT 13ull
+#define AREA (WIDTH * HEIGHT)
+#define PITCH 128ull
+/* of an enum's word only the lower half is the argument */
+#define UNCLEAN 0x5eed00000000ull
+#define SIZE caller->n_bytes
+#define STREAM (uint64_t) caller->stream
+#define DEVICE (uint64_t) caller->on_device[0]
+#define HOST (uint64_t) caller->on_host
+#define KERNEL (uint64_t) calls_wide_find
+#define OUT_POINTER                                                                                                    \
+	(uint64_t)(uint64_t[4])                                                                                        \
+	{                                                                                                              \
+		LEFT_THERE                                                                                             \
+	}
+/*
+ * CUDA_MEMCPY2D, 16 words: the type, host address, device address and pitch of the source from its third word on,
+ * those of the other end seven words later, then the area. CUDA_MEMCPY3D and its form for peers end with their size.
+ */
+#define PLAIN(width, height)                                                                                           \
+	(uint64_t)(uint64_t[16])                                                                                       \
+	{                                                                                                              \
+		[2] = 1, [3] = HOST, [6] = (width), [9] = 2, [11] = DEVICE, [13] = (width), [14] = (width), (height)   \
+	}
+#define VOLUME(width, height, depth)                                                                                   \
+	(uint64_t)(uint64_t[25])                                                                                       \
+	{                                                                                                              \
+		[22] = (width), (height), (depth)                                                                      \
+	}
+/* cudaMemcpy3DParms: the kind is the last of 20 words */
+#define RUNTIME_VOLUME(kind)                                                                                           \
+	(uint64_t)(uint64_t[20])                                                                                       \
+	{                                                                                                              \
+		[16] = WIDTH, HEIGHT, 3, UNCLEAN | (kind)                                                              \
+	}
+
+typedef int wide_func(uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t e, uint64_t f, uint64_t g, uint64_t h,
+		      uint64_t i);
+
+void *calls_wide_find(const char *name)
+{
+	void *function = dlsym(RTLD_DEFAULT, name);
+
+	if (!function) {
+		fprintf(stderr, "no library here has '%s'\n", name);
+		exit(2);
+	}
+	return function;
+}
+
+static int wide_call(const char *name, const uint64_t a[WIDE_MAX])
+{
+	wide_func *function = (wide_func *)(uintptr_t)calls_wide_find(name);
+
+	return function(a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7], a[8]);
+}
+
+#define WIDE(export, said, ...)                                                                                        \
+	int calls_wide_##export(struct caller * caller, struct call_args * args)                                       \
+	{                                                                                                              \
+		(void)caller;                                                                                          \
+		args->said;                                                                                            \
+		return wide_call(#export, (const uint64_t[WIDE_MAX]){ __VA_ARGS__ });                                  \
+	}
+#include "calls_wide.def"
