@@ -120,6 +120,13 @@ static void context_settle(struct rpc_context *context)
 	d->settled_ns = now_ns;
 }
 
+static void context_let_go(struct rpc_context *context, const struct lease *lease)
+{
+	struct daemon *d = context->owner;
+
+	daemon_hold_end(&d->hold, lease);
+}
+
 void daemon_finding(const struct finding *finding, enum engine_change change, void *data)
 {
 	struct daemon *d = data;
@@ -305,6 +312,7 @@ static int serve_start(struct daemon *d, const struct daemon_options *options)
 		.wait = context_wait,
 		.refresh = context_refresh,
 		.settle = context_settle,
+		.let_go = context_let_go,
 		.owner = d,
 	};
 	daemon_context_fill(d);

@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "bpf/record.h"
 #include "events/source.h"
+#include "probes/lease.h"
 #include "probes/target.h"
 #include "procs/procfs.h"
 #include "rpc/trace.h"
@@ -26,14 +27,32 @@ static struct held_process *held_find(struct daemon_hold *hold, uint32_t tgid)
 #define STOP_LOOK_MS 1
 #define STOP_LOOKS_MAX 100 /* somebody else may have let it go on meanwhile */
 
+/*
+ * Nothing that is waited for takes as long, whatever it is that goes wrong: a program is late then, and that is
+ * counted, but it does not stand still for good. Turns of the loop are counted: while it is attaching, slowly, none
+ * comes.
+ */
+#define HELD_SECONDS_MAX 10
+#define SECOND_MS 1000
+
+/* Return: whether it was told to. The service has no right to signal; whoever started the program has. */
+static bool process_continue(struct daemon_hold *hold, uint32_t tgid)
+{
+	return kill((pid_t)tgid, SIGCONT) == 0 || errno == ESRCH || trace_hub_resume(hold->traces, tgid);
+}
+
+/* @i: of whom nothing is to be waited for any more */
 static void held_continue(struct daemon_hold *hold, size_t i)
 {
-	uint32_t tgid = hold->held.items[i].tgid;
+	struct held_process *held = &hold->held.items[i];
 
-	ARRAY_REMOVE_SWAP(&hold->held, i);
-	/* The service has no right to signal; whoever started the program has. */
-	if (kill((pid_t)tgid, SIGCONT) < 0 && errno != ESRCH && !trace_hub_resume(hold->traces, tgid))
-		(void)log_err(-errno, "cannot let process %u go on, continue it with 'kill -CONT %u'", tgid, tgid);
+	if (process_continue(hold, held->tgid)) {
+		ARRAY_REMOVE_SWAP(&hold->held, i);
+		return;
+	}
+	if (!held->is_let_go)
+		(void)log_warning(0, "cannot let process %u go on yet, 'kill -CONT %u' does", held->tgid, held->tgid);
+	held->is_let_go = true;
 }
 
 /* Return: whether it is still on its way to where it stops */
@@ -84,12 +103,53 @@ static void held_scanned(uint32_t tgid, void *data)
 		(void)uv_timer_start(&hold->timer, hold_look, 0, 0);
 }
 
+void daemon_hold_second(struct daemon_hold *hold)
+{
+	for (size_t i = hold->held.n; i-- > 0;) {
+		struct held_process *held = &hold->held.items[i];
+
+		if (++held->n_seconds < HELD_SECONDS_MAX && !held->is_let_go)
+			continue;
+		if (held->n && held->n_seconds == HELD_SECONDS_MAX) {
+			(void)log_warning(0, "process %u was held for %d s and goes on before all of it is attached",
+					  held->tgid, HELD_SECONDS_MAX);
+			target_set_let_go(hold->targets, held->tgid);
+		}
+		held_continue(hold, i);
+	}
+	if (!hold->held.n)
+		(void)uv_timer_stop(&hold->second_timer);
+}
+
+static void second_fired(uv_timer_t *timer)
+{
+	daemon_hold_second(timer->data);
+}
+
 void daemon_hold_open(struct daemon_hold *hold, uv_loop_t *loop, struct target_set *targets, struct source **source)
 {
 	hold->targets = targets;
 	hold->source = source;
 	(void)uv_timer_init(loop, &hold->timer);
-	hold->timer.data = hold;
+	(void)uv_timer_init(loop, &hold->second_timer);
+	hold->timer.data = hold->second_timer.data = hold;
+}
+
+/* Return: the record of a process that has stopped; NULL without memory, or at the end */
+static struct held_process *held_take(struct daemon_hold *hold, uint32_t tgid)
+{
+	struct held_process fresh = { .tgid = tgid };
+	struct held_process *held = hold->source ? held_find(hold, tgid) : NULL;
+
+	if (!held && hold->source && ARRAY_PUSH(&hold->held, fresh) == 0)
+		held = &hold->held.items[hold->held.n - 1];
+	if (!held)
+		return NULL;
+	if (held->is_let_go) /* somebody else let it go on meanwhile, and here it stops again */
+		*held = fresh;
+	if (!uv_is_active((uv_handle_t *)&hold->second_timer))
+		(void)uv_timer_start(&hold->second_timer, second_fired, SECOND_MS, SECOND_MS);
+	return held;
 }
 
 void daemon_hold_library(struct daemon_hold *hold, const struct life_record *life)
@@ -102,30 +162,37 @@ void daemon_hold_library(struct daemon_hold *hold, const struct life_record *lif
 		.time_ns = life->time_ns,
 		.file = life->file,
 	};
-	struct held_process fresh = { .tgid = life->tgid };
 	struct held_process *held;
 
 	if (!life->is_held) {
 		target_set_load(hold->targets, &load, NULL, NULL);
 		return;
 	}
-	held = hold->source ? held_find(hold, life->tgid) : NULL;
-	if (!held && hold->source && ARRAY_PUSH(&hold->held, fresh) == 0)
-		held = &hold->held.items[hold->held.n - 1];
+	held = held_take(hold, life->tgid);
 	if (!held) {
-		(void)kill((pid_t)life->tgid, SIGCONT); /* without memory, or at the end, it goes on untraced */
+		(void)process_continue(hold, life->tgid); /* untraced */
 		return;
 	}
 	held->n++;
 	target_set_load(hold->targets, &load, held_scanned, hold);
 }
 
+void daemon_hold_end(struct daemon_hold *hold, const struct lease *lease)
+{
+	for (size_t i = hold->held.n; i-- > 0;)
+		if (lease_holds(lease, hold->held.items[i].tgid))
+			held_continue(hold, i);
+}
+
 void daemon_hold_release(struct daemon_hold *hold)
 {
-	while (hold->held.n)
-		held_continue(hold, 0);
-	if (hold->source)
+	for (size_t i = hold->held.n; i-- > 0;)
+		held_continue(hold, i);
+	hold->held.n = 0;
+	if (hold->source) {
 		uv_close((uv_handle_t *)&hold->timer, NULL);
+		uv_close((uv_handle_t *)&hold->second_timer, NULL);
+	}
 	hold->source = NULL;
 }
 

@@ -72,8 +72,7 @@ static void on_end(struct ingero_stream *stream, int r, void *data)
 	t->stream = NULL;
 	t->has_ended = true;
 	t->end_r = r;
-	if (r < 0)
-		trace_child_resume(&t->child, 0); /* whoever held it may be gone */
+	trace_child_resume(&t->child, 0); /* whoever held it does so no more */
 }
 
 static int stream_open(struct trace *t)

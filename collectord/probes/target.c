@@ -332,7 +332,7 @@ static void scans_finish(struct target_set *set)
 			scan->is_told = true;
 			if (scan->done) {
 				/* What is found from now on was late for whoever was told that all is there. */
-				if (!scan->load.base)
+				if (!scan->load.time_ns)
 					scan->load = (struct target_load){ .tgid = scan->tgid,
 									   .time_ns = clock_now_ns(),
 									   .is_told = true };
@@ -423,8 +423,10 @@ static int scan_start(struct target_set *set, uint32_t tgid, const struct target
 		return r == -ENOENT ? -ESRCH : r;
 	}
 
-	if (load && !load->is_held)
+	if (load)
 		scan->load = *load;
+	if (load && load->is_held)
+		scan->load.time_ns = 0;
 	scan->started_ns = clock_now_ns();
 	scan->done = done;
 	scan->data = data;
@@ -491,6 +493,13 @@ void target_set_load(struct target_set *set, const struct target_load *load, tar
 	/* Gone before anybody knew what it had loaded. */
 	if (scan_start(set, load->tgid, load, done, data) == -ESRCH && load->is_told && !load->is_held)
 		target_lates_count(&set->lates);
+}
+
+void target_set_let_go(struct target_set *set, uint32_t tgid)
+{
+	for (struct scan *scan = set->scans; scan; scan = scan->next)
+		if (scan->tgid == tgid && scan->load.is_held && !scan->is_told)
+			scan->load.time_ns = clock_now_ns();
 }
 
 /*
@@ -567,6 +576,7 @@ void target_set_second(struct target_set *set)
 	for (size_t i = 0; i < n; i++)
 		(void)target_set_scan(set, tgids[i], 0, NULL, NULL);
 	free(tgids);
+	set_pump(set); /* who waited for files whose names say nothing waits no longer than so many seconds */
 	target_lates_second(&set->lates, now_ns);
 }
 

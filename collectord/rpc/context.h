@@ -10,6 +10,7 @@
 
 struct call;
 struct figures;
+struct lease;
 struct lease_set;
 struct probe_set;
 struct read_hub;
@@ -47,5 +48,7 @@ struct rpc_context {
 	void (*refresh)(struct rpc_context *context);
 	/* The same, and what was found up to now is judged and, where something is kept, kept. */
 	void (*settle)(struct rpc_context *context);
+	/* A lease ends: programs that are held for it go on, while its call can still ask the caller to let them. */
+	void (*let_go)(struct rpc_context *context, const struct lease *lease);
 	void *owner;
 };

@@ -62,6 +62,8 @@ static void trace_over(struct trace *t)
 {
 	struct trace_hub *hub = t->context->traces;
 
+	if (t->lease)
+		t->context->let_go(t->context, t->lease);
 	t->state = TRACE_OVER;
 	t->call = NULL;
 	if (t->lease)
@@ -158,6 +160,8 @@ static void trace_finish(struct trace *t)
 	if (t->state == TRACE_FINISHING || t->state == TRACE_OVER)
 		return;
 	t->context->settle(t->context); /* its findings reach up to now */
+	if (t->lease)
+		t->context->let_go(t->context, t->lease);
 	trace_batch_send(t);
 	trace_loss_send(t);
 	t->state = TRACE_FINISHING;

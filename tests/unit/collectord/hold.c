@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Programs that stand still until what they loaded is attached: each way in which they go on, and that none stays. */
+#include "daemon_hold.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "bpf/record.h"
+#include "events/source.h"
+#include "probes/lease.h"
+#include "probes/target.h"
+#include "rpc/trace.h"
+#include "tests/support/check.h"
+
+#define SECONDS_MAX 30
+#define NOBODY 65534
+
+/* The daemon's other parts, as far as they are asked. */
+static struct world {
+	target_done_func done; /* of the library that is being looked at; NULL: of none */
+	void *data;
+	uint32_t tgid;
+	bool is_attached_at_once;
+	bool caller_answers;
+	unsigned int n_let_go, n_asked;
+	struct lease *lease; /* which holds it */
+} world;
+
+void target_set_load(struct target_set *targets, const struct target_load *load, target_done_func done, void *data)
+{
+	(void)targets;
+	world.done = done;
+	world.data = data;
+	world.tgid = load->tgid;
+	if (world.is_attached_at_once)
+		done(load->tgid, data);
+}
+
+void target_set_let_go(struct target_set *targets, uint32_t tgid)
+{
+	(void)targets;
+	(void)tgid;
+	world.n_let_go++;
+}
+
+bool lease_holds(const struct lease *lease, uint32_t tgid)
+{
+	(void)tgid;
+	return lease == world.lease;
+}
+
+static void identity_take(uid_t uid)
+{
+	CHECK_INT_EQ("identity", setresuid(uid, uid, 0), 0); /* root, kept aside, is what gives it back */
+}
+
+bool trace_hub_resume(struct trace_hub *hub, uint32_t tgid)
+{
+	(void)hub;
+	world.n_asked++;
+	if (!world.caller_answers)
+		return false;
+	/* The caller has the right to. */
+	identity_take(0);
+	(void)kill((pid_t)tgid, SIGCONT);
+	identity_take(NOBODY);
+	return true;
+}
+
+static void source_drain(struct source *source)
+{
+	(void)source;
+}
+
+static pid_t stopped_child(void)
+{
+	pid_t pid = fork();
+	int status;
+
+	if (pid == 0) {
+		(void)setsid(); /* within one, anybody may */
+		(void)raise(SIGSTOP);
+		(void)pause(); /* until it is killed: that it went on is forgotten once it ends */
+		_exit(0);
+	}
+	(void)waitpid(pid, &status, WUNTRACED);
+	return pid;
+}
+
+static bool is_stopped(pid_t pid)
+{
+	siginfo_t info = { 0 };
+
+	/* WNOWAIT: the stop stays there to be seen until it goes on. */
+	return waitid(P_PID, (id_t)pid, &info, WCONTINUED | WNOHANG | WNOWAIT) == 0 && info.si_pid == 0;
+}
+
+enum happening { LATER, NEVER, LEASE_ENDS, OTHER_LEASE_ENDS, RELEASED };
+
+static const struct row {
+	const char *name;
+	bool is_attached_at_once;
+	bool is_service;	 /* without the right to signal */
+	unsigned int n_refusals; /* of its caller, before it lets the program go on */
+	enum happening happening;
+	unsigned int seconds;	  /* after which it goes on */
+	unsigned int n_let_go;	  /* told that it goes on before all is attached */
+	unsigned int n_asked_min; /* its caller */
+} rows[] = {
+	{ "attached at once", true, false, 0, NEVER, 0, 0, 0 },
+	{ "attached later", false, false, 0, LATER, 0, 0, 0 },
+	{ "never attached", false, false, 0, NEVER, 10, 1, 0 },
+	{ "its lease ends", false, false, 0, LEASE_ENDS, 0, 0, 0 },
+	{ "another lease ends", false, false, 0, OTHER_LEASE_ENDS, 10, 1, 0 },
+	{ "the daemon ends", false, false, 0, RELEASED, 0, 0, 0 },
+	{ "by its caller", true, true, 0, NEVER, 0, 0, 1 },
+	{ "by its caller, who has no room at first", true, true, 3, NEVER, 3, 0, 4 },
+	{ "by its caller, never attached", false, true, 0, NEVER, 10, 1, 1 },
+};
+
+static void make_happen(struct daemon_hold *hold, enum happening happening)
+{
+	switch (happening) {
+	case LATER:
+		world.done(world.tgid, world.data);
+		break;
+	case LEASE_ENDS:
+		daemon_hold_end(hold, world.lease);
+		break;
+	case OTHER_LEASE_ENDS:
+		daemon_hold_end(hold, NULL);
+		break;
+	case RELEASED:
+		daemon_hold_release(hold);
+		break;
+	case NEVER:
+		break;
+	}
+}
+
+static void check_row(const struct row *row, uv_loop_t *loop, struct source *source, struct lease *lease)
+{
+	struct daemon_hold hold = { .targets = NULL };
+	struct life_record life = { .type = RECORD_LIBRARY, .is_held = true };
+	unsigned int seconds = 0;
+	pid_t pid = stopped_child();
+
+	world = (struct world){ .is_attached_at_once = row->is_attached_at_once,
+				.caller_answers = row->n_refusals == 0,
+				.lease = lease };
+	if (row->is_service)
+		identity_take(NOBODY);
+	life.tgid = (uint32_t)pid;
+	daemon_hold_open(&hold, loop, NULL, &source);
+	daemon_hold_library(&hold, &life);
+	make_happen(&hold, row->happening);
+	while (uv_is_active((uv_handle_t *)&hold.timer))
+		(void)uv_run(loop, UV_RUN_NOWAIT);
+	while (is_stopped(pid) && seconds < SECONDS_MAX) {
+		world.caller_answers = world.n_asked >= row->n_refusals;
+		daemon_hold_second(&hold);
+		seconds++;
+	}
+	CHECK_INT_EQ(row->name, seconds, row->seconds);
+	CHECK_INT_EQ(row->name, world.n_let_go, row->n_let_go);
+	CHECK(row->name, world.n_asked >= row->n_asked_min);
+	CHECK_INT_EQ(row->name, hold.held.n, 0);
+
+	daemon_hold_release(&hold);
+	(void)uv_run(loop, UV_RUN_DEFAULT);
+	daemon_hold_done(&hold);
+	identity_take(0);
+	(void)kill(pid, SIGKILL);
+	(void)waitpid(pid, NULL, 0);
+}
+
+int main(void)
+{
+	const struct source_ops ops = { .drain = source_drain };
+	struct source source = { &ops };
+	struct lease *lease = (struct lease *)&world; /* never looked into */
+	uv_loop_t loop;
+
+	if (geteuid() != 0)
+		CHECK_SKIP("needs root, who can do without its rights");
+	CHECK_INT_EQ("loop", uv_loop_init(&loop), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		check_row(&rows[i], &loop, &source, lease);
+	CHECK_INT_EQ("loop", uv_loop_close(&loop), 0);
+	return check_result();
+}
