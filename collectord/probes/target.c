@@ -1,445 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * A scan reads the mappings of a process once, into candidates, and then works through
- * them a few at a time: open without reading, ask the kernel what file it is, and if
- * that one is new hand it to the parser. What is known already costs an open and a stat.
- * Candidates by name come first; a scan is done when those are settled, and goes on in
- * the background with files whose name says nothing, since a copy may be called anything.
+ * What is known of files and of who maps them: kept as processes load, become other programs and end. Looks at
+ * processes are target_scan.c's.
  */
 #include "probes/target.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
-#include <string.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "base/array.h"
 #include "base/cleanup.h"
-#include "children/child.h"
-#include "children/parser.h"
 #include "clock.h"
-#include "probes/target_candidate.h"
-#include "probes/target_file.h"
-#include "probes/target_late.h"
-#include "probes/target_library.h"
-#include "probes/target_process.h"
+#include "probes/target_state.h"
 #include "procs/procfs.h"
-
-#define LOG_TOPIC "targets"
-#include "base/log.h"
-
-#define ASKING_MAX 16			  /* files open and with the parser at once */
-#define ASKING_UNNAMED_MAX 2		  /* of these, such that nothing says they matter: others wait behind them */
-#define PARSE_LIMIT_NS (5 * NSEC_PER_SEC) /* guess: the largest library takes 30 ms */
 
 #define UNUSED_LIMIT_NS (60 * NSEC_PER_SEC) /* guess: what starts every minute finds it attached */
 #define UNUSED_LOOK_NS (10 * NSEC_PER_SEC)
 
-struct awaited {
-	struct target_file *file; /* borrowed from the set, which keeps it while it is not settled */
-	size_t i_candidate;	  /* whose file it is */
-	bool is_wanted;
-};
-
-struct scan {
-	struct scan *next;
-	uint32_t tgid;
-	uint32_t uid;
-	int process_fd;
-	target_done_func done;
-	void *data;
-	struct target_load load; /* that it is for; time_ns 0: none, or the process does not go on meanwhile */
-	uint64_t started_ns;
-	bool is_told;  /* done was called */
-	size_t i_next; /* candidate to look at next */
-	struct target_candidates candidates;
-	ARRAY(struct awaited) awaited;
-};
-
-/* A question on its way; outlives the set if that closes first. */
-struct ask {
-	struct ask *next;
-	struct target_set *set; /* NULL once that is closed */
-	struct target_file *file;
-};
-
-struct target_set {
-	struct target_lates lates;
-	uint64_t looked_ns;    /* for files that nobody maps any more */
-	ARRAY(uint32_t) later; /* processes to look at within a second, if they live so long */
-	struct child *parser;  /* borrowed */
-	target_found_func found;
-	void *data;
-	int proc_fd;
-	uint64_t memory_device; /* as target_memory_device() says */
-	uint64_t n_scans;
-	struct scan *scans;
-	struct ask *asks;
-	size_t n_asking;
-	struct target_files files;
-	struct target_processes processes;
-	bool is_full_told;
-	bool is_pumping;
-	bool is_pumped_again; /* a callback started another scan meanwhile */
-};
-
-static void set_pump(struct target_set *set);
-
-/* Whether the process has a loader that tells of what it loads. */
-static bool scan_has_loader(const struct target_set *set, const struct scan *scan)
-{
-	for (size_t i = 0; i < scan->candidates.all.n; i++) {
-		const struct target_candidate *c = &scan->candidates.all.items[i];
-		const struct target_file *file = c->is_loader ? target_files_find(&set->files, &c->file) : NULL;
-
-		if (file && file->loader)
-			return true;
-	}
-	return false;
-}
-
-/* The process of a scan maps a file that matters. Without memory, or when it is gone, nothing is told of it. */
-static void file_note(struct target_set *set, const struct scan *scan, const struct target_candidate *c,
-		      struct target_file *file)
-{
-	struct target_sighting sighting = {
-		.path = c->path, .device = c->device, .inode = c->inode, .is_deleted = c->is_deleted
-	};
-
-	while (file->same)
-		file = file->same;
-	if (!file->is_listed)
-		return;
-	sighting.file = file;
-	(void)target_processes_note(&set->processes, scan->tgid, scan->process_fd, &sighting);
-	if (file->is_turned_away)
-		target_lates_turned_away(&set->lates, scan->tgid, file);
-	if (scan->load.time_ns && (c->is_base || c->is_program || (scan->is_told && scan->done)))
-		target_lates_judge(&set->lates, &scan->load, file, scan_has_loader(set, scan));
-}
-
-/* Whoever waited for this file waits no more. */
-static void file_unawait(struct target_set *set, struct target_file *file)
-{
-	for (struct scan *scan = set->scans; scan; scan = scan->next) {
-		for (size_t i = scan->awaited.n; i-- > 0;) {
-			if (scan->awaited.items[i].file != file)
-				continue;
-			file_note(set, scan, &scan->candidates.all.items[scan->awaited.items[i].i_candidate], file);
-			ARRAY_REMOVE_SWAP(&scan->awaited, i);
-		}
-	}
-}
-
-/* Nothing more will be found out about this file: list it if it matters. */
-static void file_settle(struct target_set *set, struct target_file *file)
-{
-	bool is_new = false;
-
-	closep(&file->path_fd);
-	file->path_fd = -1;
-	file->is_settled = true;
-
-	if (!file->same && (file->is_named || file->library.n_symbols || *file->library.reason)) {
-		is_new = target_files_list(&set->files, file) == 0;
-		if (!is_new)
-			target_lates_count(&set->lates);
-		if (file->is_turned_away && !set->is_full_told)
-			log_warning(0, "'%s' %s", file->library.path, file->library.reason);
-		set->is_full_told |= file->is_turned_away;
-	}
-	file_unawait(set, file);
-	if (is_new)
-		set->found(&file->library, set->data);
-}
-
-static void on_answer(int r, const void *answer, size_t n, void *data)
-{
-	CLEANUP(freep) struct ask *ask = data;
-	struct target_set *set = ask->set;
-
-	if (!set)
-		return;
-	for (struct ask **a = &set->asks; *a; a = &(*a)->next) {
-		if (*a == ask) {
-			*a = ask->next;
-			break;
-		}
-	}
-	set->n_asking--;
-	target_library_take(&set->files, ask->file, r, answer, n);
-	file_settle(set, ask->file);
-	set_pump(set);
-}
-
-static int scan_await(struct scan *scan, struct target_file *file, const struct target_candidate *c)
-{
-	struct awaited a = { file, (size_t)(c - scan->candidates.all.items), c->is_wanted };
-
-	return ARRAY_PUSH(&scan->awaited, a);
-}
-
-static int file_ask(struct target_set *set, struct target_file *file, uint32_t uid)
-{
-	struct parser_question question = { .kind = PARSER_ASK_LIBRARY, .file_bytes = file->bytes };
-	CLEANUP(freep) struct ask *ask = calloc(1, sizeof(*ask));
-	CLEANUP(closep) int fd = -1;
-	char name[32];
-	int r;
-
-	if (!ask)
-		return -ENOMEM;
-	/* O_NONBLOCK: a lease on the file must not hold us up. */
-	(void)snprintf(name, sizeof(name), "self/fd/%d", file->path_fd);
-	fd = openat(set->proc_fd, name, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-
-	*ask = (struct ask){ .next = set->asks, .set = set, .file = file };
-	r = child_ask(set->parser, &question, sizeof(question), fd, uid, PARSE_LIMIT_NS, on_answer, ask);
-	if (r < 0)
-		return r;
-	set->asks = TAKE_PTR(ask);
-	set->n_asking++;
-	return 0;
-}
-
-static struct target_file *candidate_add(struct target_set *set, const struct file_identity *id,
-					 const struct target_candidate *c, uint32_t uid)
-{
-	struct target_file *file = target_files_add(&set->files, id, c->path, uid);
-
-	if (!file)
-		return NULL;
-	file->is_named = c->is_named;
-	file->is_loader = c->is_loader;
-	file->is_deleted = c->is_deleted;
-	return file;
-}
-
-/* A file by the name of a CUDA library that cannot even be opened is told of once, by what maps says it is. */
-static void candidate_refuse(struct target_set *set, struct scan *scan, const struct target_candidate *c, int r)
-{
-	struct file_identity id =
-		c->file.inode ? c->file : (struct file_identity){ .device = c->device, .inode = c->inode };
-	struct procfs_stat stat;
-	struct target_file *file;
-
-	/* Gone, or as good as: nothing is left to trace. */
-	if (!c->is_named || r == -ESRCH || procfs_stat_read(scan->process_fd, &stat) < 0 || stat.state == 'Z')
-		return;
-	file = target_files_find(&set->files, &id);
-	if (file) {
-		file_note(set, scan, c, file);
-		return;
-	}
-	file = candidate_add(set, &id, c, scan->uid);
-	if (!file)
-		return;
-	(void)scan_await(scan, file, c);
-	if (r == -EREMOTEIO)
-		target_file_refuse(file,
-				   "lies on a file system that its user serves, and is left alone; copy it elsewhere");
-	else if (r == -EINVAL)
-		target_file_refuse(file, "is no regular file");
-	else if (r == -ESTALE)
-		target_file_refuse(file, "was changed in its container since it was loaded, and cannot be reached; "
-					 "start the program again");
-	else
-		target_file_refuse(file, "cannot be opened: %s", strerror(-r));
-	file_settle(set, file);
-}
-
-static void candidate_look_at(struct target_set *set, struct scan *scan, const struct target_candidate *c)
-{
-	CLEANUP(closep) int path_fd = -1;
-	struct target_file *file = c->file.inode ? target_files_find(&set->files, &c->file) : NULL;
-	struct file_identity id;
-	uint64_t bytes = 0;
-	int r;
-
-	if (!file) {
-		path_fd = target_candidate_open(set->proc_fd, scan->process_fd, set->memory_device, c, &id, &bytes);
-		if (path_fd < 0) {
-			candidate_refuse(set, scan, c, path_fd);
-			return;
-		}
-		file = target_files_find(&set->files, &id);
-	}
-	if (!file) {
-		file = candidate_add(set, &id, c, scan->uid);
-		if (!file)
-			return;
-		file->bytes = bytes;
-		file->path_fd = TAKE_FD(path_fd);
-		r = file_ask(set, file, scan->uid);
-		if (r < 0) {
-			if (c->is_wanted)
-				target_file_refuse(file, "cannot be given to the parser: %s", strerror(-r));
-			file_settle(set, file);
-		}
-	}
-	file->last_scan = set->n_scans;
-	if (file->is_settled)
-		file_note(set, scan, c, file);
-	else
-		(void)scan_await(scan, file, c); /* without memory the scan is merely done too early */
-}
-
-/* --- scans --- */
-
-static void scan_free(struct scan *scan)
-{
-	if (!scan)
-		return;
-	target_candidates_done(&scan->candidates);
-	ARRAY_DONE(&scan->awaited);
-	closep(&scan->process_fd);
-	free(scan);
-}
-
-static void scan_freep(struct scan **scan)
-{
-	scan_free(*scan);
-}
-
-/* Files whose names say nothing are waited for as well, for a while: a program such as PyTorch maps 500 of them. */
-#define UNNAMED_LIMIT_NS                                                                                               \
-	(2 * NSEC_PER_SEC) /* guess: a person waits for a start; those with names are counted by then */
-
-static bool scan_is_settled(const struct scan *scan)
-{
-	if (clock_now_ns() - scan->started_ns < UNNAMED_LIMIT_NS)
-		return scan->i_next == scan->candidates.all.n && scan->awaited.n == 0;
-	if (scan->i_next < scan->candidates.n_wanted)
-		return false;
-	for (size_t i = 0; i < scan->awaited.n; i++)
-		if (scan->awaited.items[i].is_wanted)
-			return false;
-	return true;
-}
-
-/* Tells of scans that are settled and drops those that are over. `done` may start another scan. */
-static void scans_finish(struct target_set *set)
-{
-	struct scan **at = &set->scans;
-
-	while (*at) {
-		struct scan *scan = *at;
-
-		if (!scan->is_told && scan_is_settled(scan)) {
-			scan->is_told = true;
-			if (scan->done) {
-				/* What is found from now on was late for whoever was told that all is there. */
-				if (!scan->load.time_ns)
-					scan->load = (struct target_load){ .tgid = scan->tgid,
-									   .time_ns = clock_now_ns(),
-									   .is_told = true };
-				scan->done(scan->tgid, scan->data);
-				at = &set->scans; /* the list may have changed */
-				continue;
-			}
-		}
-		if (scan->is_told && scan->i_next == scan->candidates.all.n && scan->awaited.n == 0) {
-			*at = scan->next;
-			scan_free(scan);
-			continue;
-		}
-		at = &scan->next;
-	}
-}
-
-/* What comes first: files whose names say something, then others of processes that have such, then all others. */
-enum advance { ADVANCE_WANTED, ADVANCE_CUDA, ADVANCE_ALL };
-
-static void scans_advance(struct target_set *set, enum advance advance)
-{
-	for (struct scan *scan = set->scans; scan; scan = scan->next) {
-		bool is_all = advance == ADVANCE_ALL || (advance == ADVANCE_CUDA && scan->candidates.is_cuda);
-		size_t n = is_all ? scan->candidates.all.n : scan->candidates.n_wanted;
-
-		while (scan->i_next < n &&
-		       set->n_asking < (scan->i_next < scan->candidates.n_wanted ? ASKING_MAX : ASKING_UNNAMED_MAX))
-			candidate_look_at(set, scan, &scan->candidates.all.items[scan->i_next++]);
-	}
-}
-
-/* Everything that can be done now. Callbacks from in here may start scans, which wait for the next round. */
-static void set_pump(struct target_set *set)
-{
-	if (set->is_pumping) {
-		set->is_pumped_again = true;
-		return;
-	}
-	set->is_pumping = true;
-	do {
-		set->is_pumped_again = false;
-		scans_advance(set, ADVANCE_WANTED);
-		scans_advance(set, ADVANCE_CUDA);
-		scans_advance(set, ADVANCE_ALL);
-		scans_finish(set);
-	} while (set->is_pumped_again);
-	set->is_pumping = false;
-}
-
-/* Reads what the process maps now. Return: 0 with a scan; -errno, -ESRCH or -ENOENT when it is gone */
-static int scan_new(struct target_set *set, uint32_t tgid, uint64_t library_base, struct scan **ret_scan)
-{
-	CLEANUP(scan_freep) struct scan *scan = calloc(1, sizeof(*scan));
-	struct procfs_status status;
-	int r;
-
-	if (!scan)
-		return -ENOMEM;
-	scan->tgid = tgid;
-	scan->process_fd = procfs_open_process(set->proc_fd, tgid);
-	if (scan->process_fd < 0)
-		return scan->process_fd;
-	r = procfs_status_read(scan->process_fd, &status);
-	if (r < 0)
-		return r;
-	scan->uid = status.uids[0];
-	r = target_candidates_read(scan->process_fd, library_base, &scan->candidates);
-	if (r < 0)
-		return r;
-	target_candidates_identify(&scan->candidates, set->files.probes, tgid);
-	*ret_scan = TAKE_PTR(scan);
-	return 0;
-}
-
-/* Return: 0; -ESRCH when the process is gone; -errno. done is called in any case. */
-static int scan_start(struct target_set *set, uint32_t tgid, const struct target_load *load, target_done_func done,
-		      void *data)
-{
-	struct scan *scan = NULL;
-	int r;
-
-	set->n_scans++;
-	r = scan_new(set, tgid, load ? load->base : 0, &scan);
-	if (r < 0) {
-		if (done)
-			done(tgid, data);
-		return r == -ENOENT ? -ESRCH : r;
-	}
-
-	if (load)
-		scan->load = *load;
-	if (load && load->is_held)
-		scan->load.time_ns = 0;
-	scan->started_ns = clock_now_ns();
-	scan->done = done;
-	scan->data = data;
-	scan->next = set->scans;
-	set->scans = scan;
-	set_pump(set);
-	return 0;
-}
-
 int target_set_scan(struct target_set *set, uint32_t tgid, uint64_t library_base, target_done_func done, void *data)
 {
 	const struct target_load load = { .tgid = tgid, .base = library_base };
-	int r = scan_start(set, tgid, &load, done, data);
+	int r = target_scan_start(set, tgid, &load, done, data);
 
 	return r == -ESRCH ? 0 : r;
 }
@@ -449,7 +32,7 @@ void target_set_exec(struct target_set *set, uint32_t tgid, uint64_t time_ns)
 	const struct target_load load = { .tgid = tgid, .time_ns = time_ns, .is_told = true };
 
 	target_set_forget(set, tgid);
-	(void)scan_start(set, tgid, &load, NULL, NULL); /* gone is gone */
+	(void)target_scan_start(set, tgid, &load, NULL, NULL); /* gone is gone */
 }
 
 static void scan_later(struct target_set *set, uint32_t tgid)
@@ -491,7 +74,7 @@ void target_set_load(struct target_set *set, const struct target_load *load, tar
 		return;
 	}
 	/* Gone before anybody knew what it had loaded. */
-	if (scan_start(set, load->tgid, load, done, data) == -ESRCH && load->is_told && !load->is_held)
+	if (target_scan_start(set, load->tgid, load, done, data) == -ESRCH && load->is_told && !load->is_held)
 		target_lates_count(&set->lates);
 }
 
@@ -576,27 +159,8 @@ void target_set_second(struct target_set *set)
 	for (size_t i = 0; i < n; i++)
 		(void)target_set_scan(set, tgids[i], 0, NULL, NULL);
 	free(tgids);
-	set_pump(set); /* who waited for files whose names say nothing waits no longer than so many seconds */
+	target_scan_pump(set); /* who waited for files whose names say nothing waits no longer than so many seconds */
 	target_lates_second(&set->lates, now_ns);
-}
-
-int target_set_scan_loader(struct target_set *set)
-{
-	struct scan *scan = NULL;
-	size_t n = 0;
-	int r;
-
-	set->n_scans++;
-	r = scan_new(set, (uint32_t)getpid(), 0, &scan);
-	if (r < 0)
-		return r;
-
-	target_candidates_keep_loaders(&scan->candidates); /* of ourselves nothing else is of interest */
-	n = scan->candidates.n_wanted;
-	scan->next = set->scans;
-	set->scans = scan;
-	set_pump(set);
-	return n ? 0 : -ENOENT;
 }
 
 int target_set_open(uv_loop_t *loop, struct child *parser, struct probe_set *probes, target_found_func found,
@@ -625,16 +189,7 @@ void target_set_close(struct target_set *set)
 {
 	if (!set)
 		return;
-	for (struct ask *ask = set->asks; ask; ask = ask->next)
-		ask->set = NULL;
-	while (set->scans) {
-		struct scan *scan = set->scans;
-
-		set->scans = scan->next;
-		if (!scan->is_told && scan->done)
-			scan->done(scan->tgid, scan->data);
-		scan_free(scan);
-	}
+	target_scan_close(set);
 	ARRAY_DONE(&set->later);
 	target_lates_done(&set->lates);
 	target_processes_done(&set->processes);
