@@ -2,13 +2,15 @@
 #define LOG_TOPIC "events"
 #include "events/ring.h"
 
-#include <bpf/libbpf.h>
+#include <bpf/bpf.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
 
+#include "base/cleanup.h"
 #include "base/log.h"
 #include "events/decode.h"
+#include "events/ring_map.h"
 
 /*
  * Timer periods and the fill at which the short one starts: at 100 ms the reader costs
@@ -21,9 +23,12 @@
 /* Most records of one turn: about 5 ms of work, so that clients get theirs. */
 #define TURN_RECORDS 50000
 
+_Static_assert(sizeof(struct call_record) <= RING_MAP_RECORD_MAX && sizeof(struct life_record) <= RING_MAP_RECORD_MAX,
+	       "records are told whole");
+
 struct ring {
-	struct ring_buffer *calls;
-	struct ring_buffer *life;
+	struct ring_map *calls;
+	struct ring_map *life;
 	uv_poll_t calls_poll;
 	uv_poll_t life_poll;
 	uv_timer_t timer;
@@ -34,6 +39,7 @@ struct ring {
 	 * fire again for every record that follows. Edge-triggered it fires per wake-up.
 	 */
 	int calls_edge_fd;
+	int life_level_fd; /* lasts as long as its poll, which the map's own descriptor need not */
 	uint64_t ring_bytes;
 	uint64_t n_refused;
 	uint32_t left; /* records this turn may still take */
@@ -41,24 +47,24 @@ struct ring {
 	int n_handles; /* open loop handles: the last one closed frees */
 };
 
-static int calls_sample(void *ctx, void *data, size_t n)
+static int calls_sample(void *data, const void *record, size_t n)
 {
-	struct ring *ring = ctx;
+	struct ring *ring = data;
 	const struct call_record *call;
 
-	if (decode_call(data, n, &call) == DECODE_OK)
+	if (decode_call(record, n, &call) == DECODE_OK)
 		ring->sinks.on_call(call, ring->data);
 	else
 		ring->n_refused++;
 	return --ring->left == 0 ? -EAGAIN : 0; /* the sample is taken; the rest waits for the next turn */
 }
 
-static int life_sample(void *ctx, void *data, size_t n)
+static int life_sample(void *data, const void *record, size_t n)
 {
-	struct ring *ring = ctx;
+	struct ring *ring = data;
 	const struct life_record *life;
 
-	if (decode_life(data, n, &life) == DECODE_OK)
+	if (decode_life(record, n, &life) == DECODE_OK)
 		ring->sinks.on_life(life, ring->data);
 	else
 		ring->n_refused++;
@@ -73,9 +79,9 @@ static void turn(struct ring *ring)
 	uint64_t bytes;
 	bool more;
 
-	(void)ring_buffer__consume(ring->life);
+	(void)ring_map_consume(ring->life, life_sample, ring);
 	ring->left = TURN_RECORDS;
-	(void)ring_buffer__consume(ring->calls);
+	(void)ring_map_consume(ring->calls, calls_sample, ring);
 	n_taken = TURN_RECORDS - ring->left;
 	more = ring->left == 0;
 
@@ -131,9 +137,10 @@ uint64_t ring_refused(const struct ring *ring)
 
 static void ring_free(struct ring *ring)
 {
-	ring_buffer__free(ring->calls);
-	ring_buffer__free(ring->life);
+	ring_map_close(ring->calls);
+	ring_map_close(ring->life);
 	closep(&ring->calls_edge_fd);
+	closep(&ring->life_level_fd);
 	free(ring);
 }
 
@@ -161,11 +168,24 @@ void ring_close(struct ring *ring)
 	handle_close(ring, &ring->life_poll);
 }
 
+/* Maps a ring, and gets a descriptor that is readable as `events` has it. Return: 0 or -errno */
+static int map_open(int fd, uint32_t events, struct ring_map **ret_map, int *ret_epoll_fd)
+{
+	struct epoll_event event = { .events = events };
+	struct bpf_map_info info = { 0 };
+	uint32_t n = sizeof(info);
+
+	*ret_epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	if (*ret_epoll_fd < 0 || epoll_ctl(*ret_epoll_fd, EPOLL_CTL_ADD, fd, &event) < 0 ||
+	    bpf_obj_get_info_by_fd(fd, &info, &n) < 0)
+		return -errno;
+	return ring_map_open(fd, info.max_entries, ret_map);
+}
+
 int ring_open(uv_loop_t *loop, int calls_fd, int life_fd, uint64_t ring_bytes, const struct ring_sinks *sinks,
 	      void *data, struct ring **ret_ring)
 {
 	struct ring *ring = calloc(1, sizeof(*ring));
-	struct epoll_event edge = { .events = EPOLLIN | EPOLLET };
 	int r;
 
 	if (!ring)
@@ -173,12 +193,12 @@ int ring_open(uv_loop_t *loop, int calls_fd, int life_fd, uint64_t ring_bytes, c
 	ring->sinks = *sinks;
 	ring->data = data;
 	ring->ring_bytes = ring_bytes;
+	ring->calls_edge_fd = ring->life_level_fd = -1;
 
-	ring->calls_edge_fd = epoll_create1(EPOLL_CLOEXEC);
-	ring->calls = ring_buffer__new(calls_fd, calls_sample, ring, NULL);
-	ring->life = ring->calls ? ring_buffer__new(life_fd, life_sample, ring, NULL) : NULL;
-	if (!ring->life || epoll_ctl(ring->calls_edge_fd, EPOLL_CTL_ADD, calls_fd, &edge) < 0) {
-		r = -errno;
+	r = map_open(calls_fd, EPOLLIN | EPOLLET, &ring->calls, &ring->calls_edge_fd);
+	if (r == 0)
+		r = map_open(life_fd, EPOLLIN, &ring->life, &ring->life_level_fd);
+	if (r < 0) {
 		ring_free(ring);
 		return log_err(r, "cannot map the rings");
 	}
@@ -186,7 +206,7 @@ int ring_open(uv_loop_t *loop, int calls_fd, int life_fd, uint64_t ring_bytes, c
 	/* Initialising handles cannot fail for descriptors that epoll takes, as ring epolls are. */
 	(void)uv_timer_init(loop, &ring->timer);
 	(void)uv_poll_init(loop, &ring->calls_poll, ring->calls_edge_fd);
-	(void)uv_poll_init(loop, &ring->life_poll, ring_buffer__epoll_fd(ring->life));
+	(void)uv_poll_init(loop, &ring->life_poll, ring->life_level_fd);
 	ring->timer.data = ring->calls_poll.data = ring->life_poll.data = ring;
 	period_set(ring, DRAIN_SLOW_MS);
 	(void)uv_poll_start(&ring->calls_poll, UV_READABLE, calls_fired);

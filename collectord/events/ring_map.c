@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "events/ring_map.h"
+
+#include <errno.h>
+#include <linux/bpf.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "base/cleanup.h"
+
+struct ring_map {
+	size_t page_bytes;
+	size_t bytes;
+	unsigned long *consumed;     /* a page of its own, the only one that is written here */
+	const unsigned char *memory; /* a page that begins with what was produced, then the data */
+};
+
+static unsigned long load(const unsigned long *value)
+{
+	return __atomic_load_n(value, __ATOMIC_ACQUIRE);
+}
+
+int ring_map_open(int fd, size_t bytes, struct ring_map **ret_map)
+{
+	CLEANUP(freep) struct ring_map *map = calloc(1, sizeof(*map));
+	void *p;
+	int r;
+
+	if (!map)
+		return -ENOMEM;
+	map->page_bytes = (size_t)sysconf(_SC_PAGESIZE);
+	map->bytes = bytes;
+	p = mmap(NULL, map->page_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (p == MAP_FAILED)
+		return -errno;
+	map->consumed = p;
+	p = mmap(NULL, map->page_bytes + bytes, PROT_READ, MAP_SHARED, fd, (off_t)map->page_bytes);
+	if (p == MAP_FAILED) {
+		r = -errno;
+		(void)munmap(map->consumed, map->page_bytes);
+		return r;
+	}
+	map->memory = p;
+	*ret_map = TAKE_PTR(map);
+	return 0;
+}
+
+void ring_map_close(struct ring_map *map)
+{
+	if (!map)
+		return;
+	(void)munmap(map->consumed, map->page_bytes);
+	(void)munmap((void *)(uintptr_t)map->memory, map->page_bytes + map->bytes);
+	free(map);
+}
+
+/* One record, in one part. */
+static int hand_over(const struct ring_map *map, size_t at, size_t n, ring_map_func func, void *data)
+{
+	const unsigned char *ring = map->memory + map->page_bytes;
+	size_t until_end = map->bytes - at, kept = MIN(n, (size_t)RING_MAP_RECORD_MAX);
+	/* What is in a record is 8 bytes wide at most. */
+	uint64_t whole[RING_MAP_RECORD_MAX / sizeof(uint64_t)] = { 0 };
+
+	if (n <= until_end)
+		return func(data, ring + at, n);
+	memcpy(whole, ring + at, MIN(kept, until_end));
+	if (kept > until_end)
+		memcpy((unsigned char *)whole + until_end, ring, kept - until_end);
+	return func(data, whole, n);
+}
+
+int ring_map_consume(struct ring_map *map, ring_map_func func, void *data)
+{
+	const unsigned char *ring = map->memory + map->page_bytes;
+	unsigned long position = load(map->consumed);
+	int n_records = 0, r = 0;
+
+	while (r >= 0 && position < load((const unsigned long *)map->memory)) {
+		/* Headers are 8 bytes wide and so aligned: never in two parts. */
+		const uint32_t *header = (const uint32_t *)(ring + (position & (map->bytes - 1)));
+		uint32_t length = __atomic_load_n(header, __ATOMIC_ACQUIRE), n;
+
+		if (length & BPF_RINGBUF_BUSY_BIT)
+			break;
+		n = length & ~BPF_RINGBUF_DISCARD_BIT;
+		if (!(length & BPF_RINGBUF_DISCARD_BIT)) {
+			r = hand_over(map, (position + BPF_RINGBUF_HDR_SZ) & (map->bytes - 1), n, func, data);
+			n_records++;
+		}
+		position += (BPF_RINGBUF_HDR_SZ + (unsigned long)n + 7) & ~7ul;
+		__atomic_store_n(map->consumed, position, __ATOMIC_RELEASE);
+	}
+	return r < 0 ? r : n_records;
+}
