@@ -212,7 +212,6 @@ SHARED struct {
 SHARED struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, PROCESS_SLOTS);
-	__uint(map_flags, BPF_F_MMAPABLE);
 	__type(key, __u32);
 	__type(value, struct slot_row);
 } slot_rows SEC(".maps");

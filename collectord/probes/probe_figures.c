@@ -92,8 +92,6 @@ int probe_set_memory_map(struct probe_set *set)
 
 	r = map_memory(set->bpf->maps.slots, PROCESS_SLOTS * sizeof(*set->slots), &set->slots);
 	if (r == 0)
-		r = map_memory(set->bpf->maps.slot_rows, PROCESS_SLOTS * sizeof(*set->slot_rows), &set->slot_rows);
-	if (r == 0)
 		r = cells_reserve(set);
 	if (r == 0)
 		r = pools_fill(set);
@@ -104,12 +102,9 @@ void probe_set_memory_unmap(struct probe_set *set)
 {
 	if (set->slots)
 		(void)munmap(set->slots, PROCESS_SLOTS * sizeof(*set->slots));
-	if (set->slot_rows)
-		(void)munmap(set->slot_rows, PROCESS_SLOTS * sizeof(*set->slot_rows));
 	if (set->cells)
 		(void)munmap(set->cells, PROCESS_CELLS * sizeof(*set->cells));
 	set->slots = NULL;
-	set->slot_rows = NULL;
 	set->cells = NULL;
 }
 
@@ -125,17 +120,27 @@ uint64_t probe_set_counter(const struct probe_set *set, uint32_t index)
 	return sum;
 }
 
+/* Rows are not mapped: half a MiB would be the daemon's own for what it reads of a process once, when that is gone. */
+int probe_set_slot_row(const struct probe_set *set, uint32_t slot, struct slot_row *ret_row)
+{
+	return bpf_map_lookup_elem(bpf_map__fd(set->bpf->maps.slot_rows), &slot, ret_row) ? -errno : 0;
+}
+
 /* Take back what a slot holds: its row first, so that nobody finds a cell that is being emptied. */
 int probe_set_slot_empty(struct probe_set *set, uint32_t slot)
 {
-	struct slot_row *row = &set->slot_rows[slot];
-	uint32_t cells[OP_ID_MAX];
+	static const struct slot_row empty;
+	struct slot_row row;
 	unsigned int i;
+	int r;
 
-	memcpy(cells, row->cell, sizeof(cells));
-	memset(row, 0, sizeof(*row));
+	r = probe_set_slot_row(set, slot, &row);
+	if (r < 0)
+		return r;
+	if (bpf_map_update_elem(bpf_map__fd(set->bpf->maps.slot_rows), &slot, &empty, BPF_ANY))
+		return -errno;
 	for (i = 0; i < OP_ID_MAX; i++) {
-		uint32_t idx = cells[i];
+		uint32_t idx = row.cell[i];
 		struct bpf_map *pool = set->bpf->maps.free_cells;
 
 		if (idx == 0 || idx >= PROCESS_CELLS)

@@ -9,11 +9,13 @@
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -105,7 +107,8 @@ static int object_load(struct probe_set *set, enum probe_back_end back_end, cons
 static const struct figure_cell *calibration_cell(unsigned int op, void *data)
 {
 	struct probe_set *set = data;
-	uint32_t idx = set->slot_rows[CALIBRATION_SLOT].cell[op];
+	struct slot_row row = { 0 };
+	uint32_t idx = probe_set_slot_row(set, CALIBRATION_SLOT, &row) == 0 ? row.cell[op] : 0;
 
 	return idx && idx < PROCESS_CELLS && probe_set_cells_map(set, idx + 1) == 0 ? &set->cells[idx] : NULL;
 }
@@ -301,6 +304,24 @@ static int set_open_any(struct probe_set *set, const struct probe_set_options *o
 	return 0;
 }
 
+#define HEAP_SPARE_BYTES (256 << 10) /* guess: what an answer to everybody takes and gives back */
+
+/* What loading alone needs is most of what the daemon touches before anybody asks: the kernel's types, the object. */
+static void loading_forget(const struct probe_set *set)
+{
+	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+	uintptr_t first = (uintptr_t)set->bpf->skeleton->data, end = first + set->bpf->skeleton->data_sz;
+
+	/* Types of a kernel are 5 MiB, and having freed them the C library would keep twice that at hand for ever. */
+	(void)mallopt(M_TRIM_THRESHOLD, HEAP_SPARE_BYTES);
+	(void)malloc_trim(0);
+	/* Pages of our own executable: whoever reads there again gets them from the file. */
+	first = (first + page - 1) / page * page;
+	end = end / page * page;
+	if (first < end)
+		(void)madvise((void *)first, end - first, MADV_DONTNEED);
+}
+
 int probe_set_open(const struct probe_set_options *options, char *why, size_t why_bytes, struct probe_set **ret_set)
 {
 	CLEANUP(set_freep) struct probe_set *set = calloc(1, sizeof(*set));
@@ -330,6 +351,7 @@ int probe_set_open(const struct probe_set_options *options, char *why, size_t wh
 		(void)snprintf(why, why_bytes, "calls in progress cannot be listed: %s", strerror(-r));
 		return r;
 	}
+	loading_forget(set);
 	*ret_set = TAKE_PTR(set);
 	return 0;
 }

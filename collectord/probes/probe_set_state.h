@@ -33,7 +33,6 @@ struct probe_set {
 	struct bpf_link *hooks[HOOK_COUNT];			 /* in the order of hooks.c */
 	char hook_reasons[HOOK_FAMILY_COUNT][HOOK_REASON_BYTES]; /* why it is absent, "" unless it is */
 	struct process_slot *slots;
-	struct slot_row *slot_rows;
 	struct figure_cell *cells; /* PROCESS_CELLS reserved, n_cells_mapped there */
 	uint32_t n_cells_mapped;
 	struct behind_key *behind_keys;
@@ -69,6 +68,8 @@ int probe_set_memory_map(struct probe_set *set);
 void probe_set_memory_unmap(struct probe_set *set);
 /** probe_set_cells_map() - the first n cells. Return: 0 or -errno */
 int probe_set_cells_map(struct probe_set *set, uint32_t n);
+/** probe_set_slot_row() - where the figures of a slot's operations are. Return: 0 or -errno */
+int probe_set_slot_row(const struct probe_set *set, uint32_t slot, struct slot_row *ret_row);
 /** probe_set_slot_empty() - give back the cells of a slot. Return: 0 or -errno */
 int probe_set_slot_empty(struct probe_set *set, uint32_t slot);
 /** probe_set_counter() - sum over all CPUs, since loading */
