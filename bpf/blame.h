@@ -25,7 +25,6 @@ static __always_inline __u64 rq_clock(struct task_struct *task)
 }
 
 struct behind_walk {
-	struct ran_ring *ring;
 	__u64 next;  /* entry to look at, counted from the ring's beginning */
 	__u64 until; /* what came later is attributed already */
 	__u64 from;  /* the wait began here */
@@ -39,12 +38,16 @@ static long behind_step(__u32 i, struct behind_walk *walk)
 	struct behind_key key = {};
 	struct ran_entry *entry;
 	__u64 begin, ns;
+	__u32 at;
 
 	(void)i;
 	if (!walk->next)
 		return 1;
 	walk->next--;
-	entry = &walk->ring->entries[walk->next & (RAN_ENTRIES - 1)];
+	at = walk->next & (ran_entries - 1);
+	entry = bpf_map_lookup_elem(&ran, &at);
+	if (!entry)
+		return 1;
 	begin = entry->clock;
 	if (begin >= walk->until)
 		return 0; /* the thread's own arrival */
@@ -73,14 +76,15 @@ VERIFIED_ALONE int behind_add(__u32 slot, __u64 from, __u64 until)
 {
 	struct behind_walk walk = { .until = until, .from = from, .slot = slot };
 	__u32 zero = 0;
+	__u64 *head;
 
-	walk.ring = bpf_map_lookup_elem(&ran, &zero);
-	if (!walk.ring)
+	head = bpf_map_lookup_elem(&ran_head, &zero);
+	if (!head)
 		return 0;
-	walk.next = walk.ring->head;
-	bpf_loop(RAN_ENTRIES, behind_step, &walk, 0);
+	walk.next = *head;
+	bpf_loop(ran_entries, behind_step, &walk, 0);
 	/* Of a ring that was never full nothing is gone: who ran before the hook was there is nobody's wait. */
-	if (walk.until > walk.from && walk.ring->head > RAN_ENTRIES)
+	if (walk.until > walk.from && *head > ran_entries)
 		counter_add(LOSS_BEHIND, 1);
 	return 0;
 }

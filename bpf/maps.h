@@ -16,7 +16,8 @@ SHARED const volatile bool has_throttle_count = false; /* cfs_rq.throttle_count,
 SHARED const volatile bool has_switch_state = false;   /* sched_switch carries prev_state, 5.18 */
 SHARED const volatile bool has_sched = false;	       /* sched_info and the run-queue clock can be read */
 SHARED const volatile __u32 page_shift = 12;
-SHARED const volatile __u64 ring_wake_bytes = 0; /* wake the daemon once when this much waits in `calls` */
+SHARED const volatile __u32 ran_entries = RAN_ENTRIES_MAX; /* a power of two */
+SHARED const volatile __u64 ring_wake_bytes = 0;	   /* wake the daemon once when this much waits in `calls` */
 
 /* Settings that the daemon changes while we run. */
 SHARED __u32 policy = 1;			  /* moves on whenever targets, users or everyone change */
@@ -125,21 +126,14 @@ struct slot_row {
 	__u32 cell[OP_ID_MAX]; /* 0: none yet; [0]: overflow cell */
 };
 
-/* Who got the CPU, newest last. */
-#define RAN_ENTRIES                                                                                                    \
-	512 /* a power of two; enough for 10 ms at 50 000 switches a second; 128 lost a fifth under a build */
-
+/* Who got the CPU. */
 struct ran_entry {
 	__u64 clock; /* run-queue clock when it was switched in */
 	__u32 tgid;
 	__u32 uid;
 	char comm[RECORD_COMM_BYTES];
 };
-
-struct ran_ring {
-	__u64 head; /* entries written so far */
-	struct ran_entry entries[RAN_ENTRIES];
-};
+_Static_assert(sizeof(struct ran_entry) == RAN_ENTRY_BYTES, "the daemon knows its size");
 
 /* Counters of each CPU: losses by reason, then these. */
 enum counter_index { COUNTER_BYSTANDER = LOSS_COUNT, COUNTER_COUNT };
@@ -241,10 +235,17 @@ SHARED struct {
 
 SHARED struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, RAN_ENTRIES_MAX); /* ran_entries, when loaded: a ring of each CPU */
+	__type(key, __u32);
+	__type(value, struct ran_entry);
+} ran SEC(".maps");
+
+SHARED struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);
 	__type(key, __u32);
-	__type(value, struct ran_ring);
-} ran SEC(".maps");
+	__type(value, __u64); /* entries written so far */
+} ran_head SEC(".maps");
 
 SHARED struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);

@@ -207,6 +207,17 @@ struct behind_value {
 	char comm[RECORD_COMM_BYTES];
 };
 
+/*
+ * Who ran last on each CPU, so that a wait can be blamed. 512 entries are enough for 10 ms at 50 000 switches a
+ * second. Beside a build of six compilers on two CPUs, of the time that calls were ready 512 leave nobody's name
+ * for 0.0 %, 256 for 0.8 %, 128 for 5 % (one run of 35 s, the three at once); what is lost is counted. All CPUs
+ * together take no more than RAN_BYTES_MAX: beyond 128 CPUs each has fewer.
+ */
+#define RAN_ENTRIES_MAX 512 /* a power of two, as is the next */
+#define RAN_ENTRIES_MIN 128
+#define RAN_ENTRY_BYTES 32
+#define RAN_BYTES_MAX (2 << 20)
+
 /* A call in progress, as the task iterator writes it. */
 #define CALL_DEPTH_MAX 8
 

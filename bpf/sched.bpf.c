@@ -89,21 +89,24 @@ static __noinline int wait_class(struct task_struct *task, __u64 is_ready, __u64
 
 static __always_inline void ran_add(struct task_struct *next, __u64 clock)
 {
-	struct ran_entry *entry;
 	const struct cred *cred;
-	struct ran_ring *ring;
-	__u32 zero = 0;
+	struct ran_entry *entry;
+	__u32 zero = 0, at;
+	__u64 *head;
 
-	ring = bpf_map_lookup_elem(&ran, &zero);
-	if (!ring)
+	head = bpf_map_lookup_elem(&ran_head, &zero);
+	if (!head)
 		return;
-	entry = &ring->entries[ring->head & (RAN_ENTRIES - 1)];
+	at = *head & (ran_entries - 1);
+	entry = bpf_map_lookup_elem(&ran, &at);
+	if (!entry)
+		return;
 	entry->clock = clock;
 	entry->tgid = next->tgid;
 	cred = next->cred;
 	entry->uid = cred ? cred->uid.val : 0;
 	__builtin_memcpy(entry->comm, next->comm, sizeof(entry->comm));
-	ring->head++;
+	++*head;
 }
 
 SEC("tp_btf/sched_switch")

@@ -65,6 +65,16 @@ static int print_libbpf(enum libbpf_print_level level, const char *fmt, va_list 
 	return 0;
 }
 
+/* Entries of each CPU's ring: all of them within one bound, however many CPUs there can be. */
+static uint32_t ran_entries(int n_cpus)
+{
+	uint32_t n = RAN_ENTRIES_MAX;
+
+	while (n > RAN_ENTRIES_MIN && (uint64_t)n * RAN_ENTRY_BYTES * (uint64_t)n_cpus > RAN_BYTES_MAX)
+		n /= 2;
+	return n;
+}
+
 static int object_load(struct probe_set *set, enum probe_back_end back_end, const struct kernel_traits *traits,
 		       uint64_t ring_bytes)
 {
@@ -81,6 +91,8 @@ static int object_load(struct probe_set *set, enum probe_back_end back_end, cons
 	bpf->rodata->has_sched = traits->has_sched;
 	bpf->rodata->page_shift = (uint32_t)__builtin_ctzl((unsigned long)sysconf(_SC_PAGESIZE));
 	bpf->rodata->ring_wake_bytes = ring_bytes / 4;
+	bpf->rodata->ran_entries = ran_entries(set->n_cpus);
+	(void)bpf_map__set_max_entries(bpf->maps.ran, bpf->rodata->ran_entries);
 	(void)bpf_map__set_max_entries(bpf->maps.calls, (uint32_t)ring_bytes);
 	(void)bpf_program__set_autoload(bpf->progs.call_session, is_session);
 	(void)bpf_program__set_autoload(bpf->progs.call_entry, !is_session);

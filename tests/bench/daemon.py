@@ -2,6 +2,7 @@
 """What the daemon costs: CPU time per million calls over idle, resident and kernel memory, idle and under load."""
 import json
 import os
+import re
 import subprocess
 import time
 
@@ -14,14 +15,29 @@ LOAD_MIB = 96
 PER_MILLION_S = 0.1
 
 
+def ran_bytes(cpus):
+    """Who ran last on each of so many CPUs: its size is bounded, as ran_entries() in probe_set.c has it."""
+    with open(os.path.join(os.path.dirname(__file__), "../../bpf/record.h"), encoding="utf-8") as file:
+        text = file.read()
+
+    def value(name):
+        factors = re.search(rf"#define {name} \(?(\d+)(?: << (\d+)\))?", text).groups("0")
+        return int(factors[0]) << int(factors[1])
+
+    entries = value("RAN_ENTRIES_MAX")
+    while entries > value("RAN_ENTRIES_MIN") and entries * value("RAN_ENTRY_BYTES") * cpus > value("RAN_BYTES_MAX"):
+        entries //= 2
+    return entries * (8 + value("RAN_ENTRY_BYTES") * cpus)  # a pointer to each
+
+
 def bpf_objects():
-    """Maps and programs there are, by kind and id: (type, bytes)."""
+    """Maps and programs there are, by kind and id: (type, name, bytes)."""
     found = {}
     for kind in ("map", "prog"):
         out = subprocess.run(["bpftool", "-j", kind, "show"], capture_output=True, text=True, check=True,
                              env={**os.environ, "PATH": os.environ["PATH"] + ":/usr/sbin:/sbin"}).stdout
         for entry in json.loads(out or "[]"):
-            found[kind, entry["id"]] = (entry.get("type", ""), int(entry.get("bytes_memlock", 0)))
+            found[kind, entry["id"]] = (entry.get("type", ""), entry.get("name"), int(entry.get("bytes_memlock", 0)))
     return found
 
 
@@ -29,8 +45,12 @@ def kernel_bytes(before, cpus):
     """Of what was loaded since, on a machine with so many CPUs: what exists once for each CPU grows with them."""
     here = os.cpu_count()
     total = 0
-    for key, (kind, size) in bpf_objects().items():
-        if key not in before:
+    for key, (kind, name, size) in bpf_objects().items():
+        if key in before:
+            continue
+        if name == "ran":
+            total += size if cpus == here else ran_bytes(cpus)
+        else:
             total += size * cpus // here if "percpu" in kind else size
     return total
 
