@@ -2,20 +2,13 @@
 #include "children/elf.h"
 
 #include <elf.h>
-#include <errno.h>
 #include <string.h>
 
 #include "bpf/ops.h"
-
-#if defined(__x86_64__)
-#define ELF_MACHINE_HERE EM_X86_64
-#elif defined(__aarch64__)
-#define ELF_MACHINE_HERE EM_AARCH64
-#endif
+#include "children/elf_file.h"
 
 #define EXPORTS_WITHOUT_SONAME_MIN 2 /* one name may be chance; two say what a file is */
 #define SYMBOLS_AT_ONCE 512
-#define WINDOW_BYTES 4096
 
 static const struct {
 	const char *name;
@@ -35,30 +28,6 @@ static const struct {
 	{ "libcuda.so", OP_LAYER_DRIVER },
 };
 
-struct elf_file {
-	int fd;
-	uint64_t bytes;
-	size_t n_segments;
-	uint64_t sections_offset;
-	size_t n_sections; /* 65535 at most */
-	Elf64_Phdr segments[ELF_SEGMENTS_MAX];
-	/* Names are read through this: bytes of the file from window_start on. */
-	uint64_t window_start;
-	size_t n_window;
-	char window[WINDOW_BYTES];
-};
-
-/* Tables that the dynamic segment points at: addresses as linked, 0 when absent. */
-struct elf_dynamic {
-	uint64_t symbols;
-	uint64_t strings;
-	uint64_t strings_bytes;
-	uint64_t hash;
-	uint64_t gnu_hash;
-	uint64_t soname; /* index into strings */
-	bool has_soname;
-};
-
 struct elf_match {
 	uint64_t offset;
 	uint64_t size_bytes;
@@ -75,256 +44,6 @@ struct elf_matches {
 	size_t n;
 	struct elf_match items[PARSER_SYMBOLS_MAX];
 };
-
-/* Exactly n bytes, or a result that says why not. */
-static enum parser_result file_read(const struct elf_file *f, uint64_t offset, void *data, size_t n)
-{
-	char *to = data;
-
-	if (offset > f->bytes || n > f->bytes - offset)
-		return PARSER_DAMAGED;
-
-	while (n) {
-		ssize_t got = pread(f->fd, to, n, (off_t)offset);
-
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got <= 0) /* a directory, a pipe, or cut short since it was measured */
-			return PARSER_UNREADABLE;
-		to += got;
-		offset += (uint64_t)got;
-		n -= (size_t)got;
-	}
-	return PARSER_OK;
-}
-
-/*
- * Where an address as linked lies in the file, and how many of the bytes there belong to its segment.
- * Return: false when no segment holds it.
- */
-static bool address_find(const struct elf_file *f, uint64_t address, uint32_t flags, uint64_t *ret_offset,
-			 uint64_t *ret_bytes)
-{
-	for (size_t i = 0; i < f->n_segments; i++) {
-		const Elf64_Phdr *p = &f->segments[i];
-		uint64_t into = address - p->p_vaddr;
-
-		if (p->p_type != PT_LOAD || address < p->p_vaddr || into >= p->p_filesz ||
-		    (p->p_flags & flags) != flags)
-			continue;
-		if (p->p_offset > f->bytes || into >= f->bytes - p->p_offset)
-			continue;
-		*ret_offset = p->p_offset + into;
-		*ret_bytes = MIN(p->p_filesz - into, f->bytes - *ret_offset);
-		return true;
-	}
-	return false;
-}
-
-static enum parser_result address_read(const struct elf_file *f, uint64_t address, void *data, size_t n)
-{
-	uint64_t offset, bytes;
-
-	if (!address_find(f, address, 0, &offset, &bytes) || n > bytes)
-		return PARSER_DAMAGED;
-	return file_read(f, offset, data, n);
-}
-
-static enum parser_result header_read(struct elf_file *f, struct parser_library *library)
-{
-	enum parser_result r;
-	Elf64_Ehdr header;
-
-	if (f->bytes < sizeof(header))
-		return PARSER_NOT_ELF;
-	r = file_read(f, 0, &header, sizeof(header));
-	if (r != PARSER_OK)
-		return r;
-	if (memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_ident[EI_CLASS] != ELFCLASS64 ||
-	    header.e_ident[EI_DATA] != ELFDATA2LSB || header.e_machine != ELF_MACHINE_HERE)
-		return PARSER_NOT_ELF;
-	if (header.e_type != ET_DYN && header.e_type != ET_EXEC)
-		return PARSER_NOT_ELF;
-	if (header.e_phnum > ELF_SEGMENTS_MAX)
-		return PARSER_TOO_LARGE;
-	if (header.e_phnum == 0 || header.e_phentsize != sizeof(Elf64_Phdr))
-		return PARSER_DAMAGED;
-
-	library->machine = header.e_machine;
-	if (header.e_shentsize == sizeof(Elf64_Shdr)) {
-		f->sections_offset = header.e_shoff;
-		f->n_sections = header.e_shnum;
-	}
-	f->n_segments = header.e_phnum;
-	return file_read(f, header.e_phoff, f->segments, f->n_segments * sizeof(f->segments[0]));
-}
-
-static enum parser_result dynamic_read(const struct elf_file *f, struct elf_dynamic *ret_dynamic)
-{
-	struct elf_dynamic d = { 0 };
-
-	for (size_t i = 0; i < f->n_segments; i++) {
-		const Elf64_Phdr *p = &f->segments[i];
-		uint64_t n = p->p_filesz / sizeof(Elf64_Dyn);
-
-		if (p->p_type != PT_DYNAMIC)
-			continue;
-		if (n > ELF_DYNAMIC_MAX)
-			return PARSER_TOO_LARGE;
-		for (uint64_t k = 0; k < n; k++) {
-			Elf64_Dyn entry;
-			enum parser_result r;
-
-			if (p->p_offset > f->bytes)
-				return PARSER_DAMAGED;
-			r = file_read(f, p->p_offset + k * sizeof(entry), &entry, sizeof(entry));
-			if (r != PARSER_OK)
-				return r;
-			if (entry.d_tag == DT_NULL)
-				break;
-			switch (entry.d_tag) {
-			case DT_SYMTAB:
-				d.symbols = entry.d_un.d_ptr;
-				break;
-			case DT_STRTAB:
-				d.strings = entry.d_un.d_ptr;
-				break;
-			case DT_STRSZ:
-				d.strings_bytes = entry.d_un.d_val;
-				break;
-			case DT_HASH:
-				d.hash = entry.d_un.d_ptr;
-				break;
-			case DT_GNU_HASH:
-				d.gnu_hash = entry.d_un.d_ptr;
-				break;
-			case DT_SONAME:
-				d.soname = entry.d_un.d_val;
-				d.has_soname = true;
-				break;
-			case DT_SYMENT:
-				if (entry.d_un.d_val != sizeof(Elf64_Sym))
-					return PARSER_DAMAGED;
-				break;
-			default:
-				break;
-			}
-		}
-		break; /* loaders look at one */
-	}
-	*ret_dynamic = d;
-	return PARSER_OK;
-}
-
-/*
- * Number of symbols, which only the hash tables tell. The GNU one gives for each bucket
- * the first symbol of its chain; the chain of the highest bucket is the last, and its
- * end, marked by the low bit, is the end of the table.
- */
-static enum parser_result gnu_hash_count(const struct elf_file *f, uint64_t address, uint32_t *ret_n)
-{
-	struct {
-		uint32_t n_buckets;
-		uint32_t first_symbol;
-		uint32_t n_bloom; /* 64-bit words */
-		uint32_t shift;
-	} header;
-	uint32_t chunk[1024], last = 0;
-	uint64_t at, chains;
-	enum parser_result r = address_read(f, address, &header, sizeof(header));
-
-	if (r != PARSER_OK)
-		return r;
-	if (header.n_buckets > ELF_HASH_BUCKETS_MAX || header.n_bloom > ELF_HASH_BUCKETS_MAX ||
-	    header.first_symbol > ELF_SYMBOLS_MAX)
-		return PARSER_TOO_LARGE;
-
-	at = address + sizeof(header) + (uint64_t)header.n_bloom * sizeof(uint64_t);
-	chains = at + (uint64_t)header.n_buckets * sizeof(uint32_t);
-	for (uint32_t done = 0; done < header.n_buckets;) {
-		uint32_t n = MIN(header.n_buckets - done, (uint32_t)ARRAY_SIZE(chunk));
-
-		r = address_read(f, at + (uint64_t)done * sizeof(uint32_t), chunk, n * sizeof(uint32_t));
-		if (r != PARSER_OK)
-			return r;
-		for (uint32_t i = 0; i < n; i++)
-			last = MAX(last, chunk[i]);
-		done += n;
-	}
-	if (last < header.first_symbol) { /* every bucket is empty: only imports */
-		*ret_n = header.first_symbol;
-		return PARSER_OK;
-	}
-
-	for (; last < ELF_SYMBOLS_MAX; last++) {
-		uint32_t value;
-
-		r = address_read(f, chains + (uint64_t)(last - header.first_symbol) * sizeof(value), &value,
-				 sizeof(value));
-		if (r != PARSER_OK)
-			return r;
-		if (value & 1) {
-			*ret_n = last + 1;
-			return PARSER_OK;
-		}
-	}
-	return PARSER_TOO_LARGE;
-}
-
-static enum parser_result symbols_count(const struct elf_file *f, const struct elf_dynamic *d, uint32_t *ret_n)
-{
-	uint32_t sizes[2]; /* buckets, chains; a chain for each symbol */
-	enum parser_result r;
-
-	if (!d->symbols || !d->strings) {
-		*ret_n = 0;
-		return PARSER_OK;
-	}
-	if (d->gnu_hash)
-		return gnu_hash_count(f, d->gnu_hash, ret_n);
-	if (!d->hash) { /* then the loader finds nothing either */
-		*ret_n = 0;
-		return PARSER_OK;
-	}
-
-	r = address_read(f, d->hash, sizes, sizeof(sizes));
-	if (r != PARSER_OK)
-		return r;
-	if (sizes[1] > ELF_SYMBOLS_MAX)
-		return PARSER_TOO_LARGE;
-	*ret_n = sizes[1];
-	return PARSER_OK;
-}
-
-/*
- * A name of at most room - 1 characters; longer ones are none of ours and read as "".
- * Return: false when the name lies outside the table of names.
- */
-static bool name_read(struct elf_file *f, uint64_t strings_offset, uint64_t strings_bytes, uint64_t at, char *name,
-		      size_t room)
-{
-	uint64_t offset = strings_offset + at;
-	size_t n;
-	const char *from;
-
-	if (at >= strings_bytes)
-		return false;
-	if (offset < f->window_start || offset + room > f->window_start + f->n_window) {
-		f->n_window = 0;
-		if (file_read(f, offset, f->window, (size_t)MIN((uint64_t)WINDOW_BYTES, f->bytes - offset)) !=
-		    PARSER_OK)
-			return false;
-		f->window_start = offset;
-		f->n_window = (size_t)MIN((uint64_t)WINDOW_BYTES, f->bytes - offset);
-	}
-
-	from = f->window + (offset - f->window_start);
-	n = (size_t)MIN(MIN((uint64_t)room, strings_bytes - at), f->n_window - (offset - f->window_start));
-	memset(name, 0, room);
-	if (memchr(from, 0, n))
-		memcpy(name, from, strlen(from));
-	return true;
-}
 
 /* name is one of the family: base, then at most one of _v2 ... _v9, then at most one of _ptsz _ptds _spt. */
 static bool family_matches(const char *base, const char *name)
@@ -349,7 +68,7 @@ static enum parser_result match_add(struct elf_matches *m, const struct elf_file
 	struct elf_match match = { .size_bytes = symbol->st_size, .op = families[family].id };
 
 	/* Not in a segment that is executed: data, whatever its type says. */
-	if (!address_find(f, symbol->st_value, PF_X, &match.offset, &match.room_bytes))
+	if (!elf_file_find(f, symbol->st_value, PF_X, &match.offset, &match.room_bytes))
 		return PARSER_OK;
 	if (m->n == ARRAY_SIZE(m->items))
 		return PARSER_TOO_LARGE;
@@ -390,7 +109,7 @@ static enum parser_result symbols_walk(struct elf_file *f, uint64_t symbols_offs
 	for (uint32_t done = 0; done < n_symbols;) {
 		uint32_t n = MIN(n_symbols - done, (uint32_t)ARRAY_SIZE(chunk));
 
-		r = file_read(f, symbols_offset + (uint64_t)done * sizeof(chunk[0]), chunk, n * sizeof(chunk[0]));
+		r = elf_file_read(f, symbols_offset + (uint64_t)done * sizeof(chunk[0]), chunk, n * sizeof(chunk[0]));
 		if (r != PARSER_OK)
 			return r;
 		for (uint32_t i = 0; i < n; i++) {
@@ -402,7 +121,7 @@ static enum parser_result symbols_walk(struct elf_file *f, uint64_t symbols_offs
 			if ((bind != STB_GLOBAL && bind != STB_WEAK && !(bind == STB_LOCAL && with_local)) ||
 			    (type != STT_FUNC && type != STT_NOTYPE && type != STT_OBJECT))
 				continue;
-			if (!name_read(f, strings_offset, strings_bytes, chunk[i].st_name, name, sizeof(name)))
+			if (!elf_file_read_name(f, strings_offset, strings_bytes, chunk[i].st_name, name, sizeof(name)))
 				return PARSER_DAMAGED;
 			r = symbol_look_at(m, f, &chunk[i], name);
 			if (r != PARSER_OK)
@@ -426,7 +145,7 @@ static enum parser_result build_id_read(const struct elf_file *f, struct parser_
 		if (p->p_type != PT_NOTE || n > ELF_NOTE_BYTES_MAX)
 			continue;
 		n = MIN(n, (uint64_t)sizeof(notes)); /* the build-id comes first or nearly so */
-		r = file_read(f, p->p_offset, notes, (size_t)n);
+		r = elf_file_read(f, p->p_offset, notes, (size_t)n);
 		if (r != PARSER_OK)
 			return r;
 		while (n - at >= sizeof(Elf64_Nhdr)) {
@@ -529,7 +248,7 @@ static enum parser_result symbols_write(const struct elf_file *f, struct elf_mat
 			n_head = MIN(n_head, from->size_bytes);
 
 		*to = (struct parser_symbol){ .offset = from->offset, .size_bytes = from->size_bytes, .op = from->op };
-		r = file_read(f, from->offset, to->head, (size_t)n_head);
+		r = elf_file_read(f, from->offset, to->head, (size_t)n_head);
 		if (r != PARSER_OK)
 			return r;
 		to->n_head = (uint8_t)n_head;
@@ -545,7 +264,7 @@ static void loader_write(const struct elf_file *f, const struct elf_matches *m, 
 
 	if (!m->debug_state_address || !m->r_debug_address)
 		return;
-	if (!address_find(f, m->debug_state_address, PF_X, &library->debug_state_offset, &bytes))
+	if (!elf_file_find(f, m->debug_state_address, PF_X, &library->debug_state_offset, &bytes))
 		return;
 	library->r_debug_delta = (int64_t)(m->r_debug_address - m->debug_state_address);
 	library->is_loader = 1;
@@ -559,35 +278,26 @@ static enum parser_result exports_read(struct elf_file *f, struct elf_matches *m
 	enum parser_result r;
 	uint32_t n_symbols;
 
-	r = dynamic_read(f, &d);
+	r = elf_file_read_dynamic(f, &d);
 	if (r != PARSER_OK)
 		return r;
-	r = symbols_count(f, &d, &n_symbols);
+	r = elf_file_count_symbols(f, &d, &n_symbols);
 	if (r != PARSER_OK || n_symbols == 0)
 		return r;
 
-	if (!address_find(f, d.symbols, 0, &symbols_offset, &symbols_bytes) ||
-	    !address_find(f, d.strings, 0, &strings_offset, &strings_bytes))
+	if (!elf_file_find(f, d.symbols, 0, &symbols_offset, &symbols_bytes) ||
+	    !elf_file_find(f, d.strings, 0, &strings_offset, &strings_bytes))
 		return PARSER_DAMAGED;
 	if ((uint64_t)n_symbols * sizeof(Elf64_Sym) > symbols_bytes || d.strings_bytes > strings_bytes)
 		return PARSER_DAMAGED;
 	if (d.has_soname &&
-	    !name_read(f, strings_offset, d.strings_bytes, d.soname, library->soname, sizeof(library->soname)))
+	    !elf_file_read_name(f, strings_offset, d.strings_bytes, d.soname, library->soname, sizeof(library->soname)))
 		return PARSER_DAMAGED;
 
 	r = symbols_walk(f, symbols_offset, n_symbols, strings_offset, d.strings_bytes, /* with_local= */ false, m);
 	if (r == PARSER_OK)
 		loader_write(f, m, library);
 	return r;
-}
-
-/* A section that lies in the file. */
-static bool section_read(const struct elf_file *f, uint64_t i, Elf64_Shdr *ret_section)
-{
-	return i < f->n_sections && f->sections_offset <= f->bytes &&
-	       file_read(f, f->sections_offset + i * sizeof(*ret_section), ret_section, sizeof(*ret_section)) ==
-		       PARSER_OK &&
-	       ret_section->sh_offset <= f->bytes && ret_section->sh_size <= f->bytes - ret_section->sh_offset;
 }
 
 /*
@@ -600,9 +310,10 @@ static void linked_read(struct elf_file *f, struct elf_matches *m)
 	for (uint64_t i = 0; i < f->n_sections; i++) {
 		Elf64_Shdr table, strings;
 
-		if (!section_read(f, i, &table) || table.sh_type != SHT_SYMTAB)
+		if (!elf_file_read_section(f, i, &table) || table.sh_type != SHT_SYMTAB)
 			continue;
-		if (table.sh_size / sizeof(Elf64_Sym) > ELF_LINKED_MAX || !section_read(f, table.sh_link, &strings) ||
+		if (table.sh_size / sizeof(Elf64_Sym) > ELF_LINKED_MAX ||
+		    !elf_file_read_section(f, table.sh_link, &strings) ||
 		    symbols_walk(f, table.sh_offset, (uint32_t)(table.sh_size / sizeof(Elf64_Sym)), strings.sh_offset,
 				 strings.sh_size, /* with_local= */ true, m) != PARSER_OK)
 			memset(m, 0, sizeof(*m));
@@ -614,7 +325,7 @@ static enum parser_result library_read(struct elf_file *f, struct elf_matches *m
 {
 	enum parser_result r;
 
-	r = header_read(f, library);
+	r = elf_file_read_header(f, &library->machine);
 	if (r != PARSER_OK)
 		return r;
 	r = build_id_read(f, library);
