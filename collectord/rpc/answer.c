@@ -24,6 +24,8 @@
 
 /* Rows of one message: at about 300 bytes each well below the cap of 1 MiB. */
 #define PIECE_ROWS 1000
+#define FIELD_BYTES 8		 /* number and length of a message in a list */
+#define PIECE_BYTES (768 * 1024) /* of the lists beside them, with those rows */
 /* Calls in progress that one answer shows; deeper ones are the same stuck program again. */
 #define IN_FLIGHT_MAX 1024
 
@@ -508,6 +510,65 @@ static Ingero__V1__Life *life_new(struct arena *arena, const uint64_t counts[OP_
 	return life;
 }
 
+/* Lists of a summary that are made whole, and told in as many pieces as they take. */
+static const struct {
+	size_t items;
+	size_t n;
+} summary_lists[] = {
+#define LIST(list)                                                                                                     \
+	{                                                                                                              \
+		offsetof(Ingero__V1__Summary, list), offsetof(Ingero__V1__Summary, n_##list)                           \
+	}
+	LIST(in_flight),
+	LIST(behind),
+	LIST(findings),
+	LIST(libraries),
+#undef LIST
+};
+
+static ProtobufCMessage ***list_items(Ingero__V1__Summary *piece, size_t i)
+{
+	return (ProtobufCMessage ***)((char *)piece + summary_lists[i].items);
+}
+
+static size_t *list_n(Ingero__V1__Summary *piece, size_t i)
+{
+	return (size_t *)((char *)piece + summary_lists[i].n);
+}
+
+/* Tells of all but the last piece, which is left in @piece. */
+static int summary_split(const struct rpc_context *context, const struct answer_since *since,
+			 Ingero__V1__Summary *piece, answer_piece_func func, void *data)
+{
+	Ingero__V1__Summary whole = *piece;
+	size_t bytes;
+
+	for (size_t i = 0; i < ARRAY_SIZE(summary_lists); i++)
+		*list_n(piece, i) = 0;
+	bytes = ingero__v1__summary__get_packed_size(piece);
+	for (size_t i = 0; i < ARRAY_SIZE(summary_lists); i++) {
+		for (size_t k = 0; k < *list_n(&whole, i); k++) {
+			size_t n = protobuf_c_message_get_packed_size((*list_items(&whole, i))[k]) + FIELD_BYTES;
+
+			if (bytes + n > PIECE_BYTES) {
+				int r;
+
+				piece->more = true;
+				r = func(piece, data);
+				if (r < 0)
+					return r;
+				summary_init(piece, context, since, piece->operations);
+				bytes = 0;
+			}
+			if (!*list_n(piece, i))
+				*list_items(piece, i) = &(*list_items(&whole, i))[k];
+			(*list_n(piece, i))++;
+			bytes += n;
+		}
+	}
+	return 0;
+}
+
 int answer_summary(const struct rpc_context *context, const struct answer_scope *scope,
 		   const struct answer_since *since, const struct answer_seen *seen, answer_piece_func func, void *data)
 {
@@ -560,6 +621,8 @@ int answer_summary(const struct rpc_context *context, const struct answer_scope 
 		r = findings_fill(seen->findings, context, scope->identity, &arena, &piece);
 	if (r == 0)
 		r = coverage_libraries(context, &arena, scope->identity, &piece.libraries, &piece.n_libraries);
+	if (r == 0)
+		r = summary_split(context, since, &piece, func, data);
 	if (r < 0)
 		return r;
 	piece.lost = answer_lost(context, &arena, since);
