@@ -110,6 +110,10 @@ static void context_settle(struct rpc_context *context)
 
 	if (!d->pipeline)
 		return;
+	if (d->targets) {
+		d->source->ops->drain(d->source); /* of what was loaded until now */
+		target_set_settle(d->targets);
+	}
 	if (now_ns - d->settled_ns < SETTLE_NS) {
 		context_refresh(context); /* the figures of an answer are of now in any case */
 		return;

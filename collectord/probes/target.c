@@ -63,6 +63,8 @@ void target_set_load(struct target_set *set, const struct target_load *load, tar
 		is_known = false;
 	}
 	if (is_known) {
+		if (file->is_turned_away)
+			target_lates_turned_away(&set->lates, load->tgid, file);
 		if (file->is_listed) {
 			file->used_ns = file->loaded_ns = clock_now_ns();
 			if (!load->is_held)
@@ -75,7 +77,7 @@ void target_set_load(struct target_set *set, const struct target_load *load, tar
 	}
 	/* Gone before anybody knew what it had loaded. */
 	if (target_scan_start(set, load->tgid, load, done, data) == -ESRCH && load->is_told && !load->is_held)
-		target_lates_count(&set->lates);
+		target_lates_missed(&set->lates, load);
 }
 
 void target_set_let_go(struct target_set *set, uint32_t tgid)

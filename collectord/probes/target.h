@@ -89,6 +89,9 @@ void target_set_exec(struct target_set *targets, uint32_t tgid, uint64_t time_ns
 void target_set_load(struct target_set *targets, const struct target_load *load, target_done_func done, void *data);
 /** target_set_let_go() - a process that was held goes on now: what is attached later is late for it */
 void target_set_let_go(struct target_set *targets, uint32_t tgid);
+/** target_set_settle() - before losses are told: count the loads that are looked at, whose calls are missed meanwhile
+ */
+void target_set_settle(struct target_set *targets);
 /** target_set_second() - once a second: what need not be at once */
 void target_set_second(struct target_set *targets);
 /** target_set_scan_loader() - attach the loader that this machine's own programs use, before any target starts */

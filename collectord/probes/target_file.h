@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <time.h>
 
 #include "base/array.h"
 #include "base/cleanup.h"
@@ -19,7 +20,8 @@
 struct target_file {
 	struct target_file *next; /* of its bucket */
 	struct file_identity id;
-	uint64_t bytes; /* of the file that path_fd names */
+	uint64_t bytes;		 /* of the file that path_fd names */
+	struct timespec written; /* when it was last, as the parser was asked */
 	struct target_library library;
 	struct probe_library *loader; /* attached as a loader */
 	struct probe_site *sites;     /* n_symbols, while attached */

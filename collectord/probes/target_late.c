@@ -53,6 +53,16 @@ void target_lates_turned_away(struct target_lates *lates, uint32_t tgid, const s
 	pair_count(lates, &pair);
 }
 
+void target_lates_missed(struct target_lates *lates, const struct target_load *load)
+{
+	const struct target_late_pair pair = { load->file.device, load->file.inode, load->tgid };
+
+	if (pair.inode)
+		pair_count(lates, &pair);
+	else
+		target_lates_count(lates); /* the kernel does not say what file it was */
+}
+
 void target_lates_told(struct target_lates *lates, const struct target_load *load)
 {
 	const struct target_late_pair pair = { load->file.device, load->file.inode, load->tgid };
@@ -72,6 +82,10 @@ void target_lates_judge(struct target_lates *lates, const struct target_load *lo
 		.seen_ns = clock_now_ns(),
 	};
 
+	if (file->is_retried) { /* will be attached, perhaps; until then it runs unseen */
+		pair_count(lates, &suspect.pair);
+		return;
+	}
 	if (!library->probes || library->attached_ns <= load->time_ns)
 		return;
 	if (load->is_told || !has_loader) {

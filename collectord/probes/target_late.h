@@ -50,6 +50,8 @@ void target_lates_judge(struct target_lates *lates, const struct target_load *lo
 			bool has_loader);
 /** target_lates_turned_away() - a process runs with a file that there is no room to attach */
 void target_lates_turned_away(struct target_lates *lates, uint32_t tgid, const struct target_file *file);
+/** target_lates_missed() - what a loader told of could not be looked at any more */
+void target_lates_missed(struct target_lates *lates, const struct target_load *load);
 /** target_lates_count() - one that nobody will know more of */
 void target_lates_count(struct target_lates *lates);
 /** target_lates_second() - count suspects of which no loader told */

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "children/parser.h"
 #include "clock.h"
@@ -142,6 +143,25 @@ static bool may_pass(int r)
 	return r == -ENOMEM || r == -EAGAIN || r == -EINTR || r == -EBUSY;
 }
 
+/* Whether what the parser read may be there no more. Clocks of files tick some hundred times a second. */
+static bool file_is_written(const struct target_file *file)
+{
+	struct stat st;
+
+	return fstat(file->path_fd, &st) < 0 || (uint64_t)st.st_size != file->bytes ||
+	       st.st_mtim.tv_sec != file->written.tv_sec || st.st_mtim.tv_nsec != file->written.tv_nsec;
+}
+
+/* Places found in another state of the file are none: it is looked at again. */
+static void library_refuse_written(struct target_files *files, struct target_file *file)
+{
+	if (file->library.probes)
+		probe_set_detach_library(files->probes, file->library.probes);
+	file->library.probes = NULL;
+	file->is_retried = true;
+	target_file_refuse(file, "was written to while it was looked at; it is looked at again");
+}
+
 static void library_attach(struct target_files *files, struct target_file *file, const struct parser_library *a)
 {
 	CLEANUP(freep) struct probe_site *sites = calloc(a->n_symbols, sizeof(*sites));
@@ -165,12 +185,20 @@ static void library_attach(struct target_files *files, struct target_file *file,
 	if (!target_files_admit(files, file))
 		return;
 
+	if (file_is_written(file)) {
+		library_refuse_written(files, file);
+		return;
+	}
 	r = probe_set_attach_library(files->probes, file->path_fd, sites, n, &library->probes);
 	library->attached_ns = clock_now_ns();
 	library->attach_ns = library->attached_ns - start_ns;
 	if (r < 0) {
 		file->is_retried = may_pass(r);
 		target_file_refuse(file, "cannot be attached: %s", strerror(-r));
+		return;
+	}
+	if (file_is_written(file)) {
+		library_refuse_written(files, file);
 		return;
 	}
 	library_count(library, sites, n);

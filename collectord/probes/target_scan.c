@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/array.h"
@@ -42,7 +43,7 @@ static bool scan_has_loader(const struct target_set *set, const struct scan *sca
 }
 
 /* The process of a scan maps a file that matters. Without memory, or when it is gone, nothing is told of it. */
-static void file_note(struct target_set *set, const struct scan *scan, const struct target_candidate *c,
+static void file_note(struct target_set *set, struct scan *scan, const struct target_candidate *c,
 		      struct target_file *file)
 {
 	struct target_sighting sighting = {
@@ -51,12 +52,13 @@ static void file_note(struct target_set *set, const struct scan *scan, const str
 
 	while (file->same)
 		file = file->same;
+	scan->is_judged |= c->is_base;
+	if (file->is_turned_away)
+		target_lates_turned_away(&set->lates, scan->tgid, file);
 	if (!file->is_listed)
 		return;
 	sighting.file = file;
 	(void)target_processes_note(&set->processes, scan->tgid, scan->process_fd, &sighting);
-	if (file->is_turned_away)
-		target_lates_turned_away(&set->lates, scan->tgid, file);
 	if (scan->load.time_ns && (c->is_base || c->is_program || (scan->is_told && scan->done)))
 		target_lates_judge(&set->lates, &scan->load, file, scan_has_loader(set, scan));
 }
@@ -85,7 +87,7 @@ static void file_settle(struct target_set *set, struct target_file *file)
 
 	if (!file->same && (file->is_named || file->library.n_symbols || *file->library.reason)) {
 		is_new = target_files_list(&set->files, file) == 0;
-		if (!is_new)
+		if (!is_new && !file->is_turned_away)
 			target_lates_count(&set->lates);
 		if (file->is_turned_away && !set->is_full_told)
 			log_warning(0, "'%s' %s", file->library.path, file->library.reason);
@@ -127,11 +129,15 @@ static int file_ask(struct target_set *set, struct target_file *file, uint32_t u
 	struct parser_question question = { .kind = PARSER_ASK_LIBRARY, .file_bytes = file->bytes };
 	CLEANUP(freep) struct ask *ask = calloc(1, sizeof(*ask));
 	CLEANUP(closep) int fd = -1;
+	struct stat st;
 	char name[32];
 	int r;
 
 	if (!ask)
 		return -ENOMEM;
+	if (fstat(file->path_fd, &st) < 0)
+		return -errno;
+	file->written = st.st_mtim;
 	/* O_NONBLOCK: a lease on the file must not hold us up. */
 	(void)snprintf(name, sizeof(name), "self/fd/%d", file->path_fd);
 	fd = openat(set->proc_fd, name, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
@@ -262,6 +268,12 @@ static bool scan_is_settled(const struct scan *scan)
 	return true;
 }
 
+/* Whether a loader told of a library that nobody has met since, and whose process does not wait. */
+static bool scan_is_missed(const struct scan *scan)
+{
+	return scan->load.is_told && scan->load.base && scan->load.time_ns && !scan->is_judged;
+}
+
 /* Tells of scans that are settled and drops those that are over. `done` may start another scan. */
 static void scans_finish(struct target_set *set)
 {
@@ -285,6 +297,8 @@ static void scans_finish(struct target_set *set)
 		}
 		if (scan->is_told && scan->i_next == scan->candidates.all.n && scan->awaited.n == 0) {
 			*at = scan->next;
+			if (scan_is_missed(scan)) /* it was gone, with its process or before, when its turn came */
+				target_lates_missed(&set->lates, &scan->load);
 			scan_free(scan);
 			continue;
 		}
@@ -394,6 +408,17 @@ int target_set_scan_loader(struct target_set *set)
 	set->scans = scan;
 	target_scan_pump(set);
 	return n ? 0 : -ENOENT;
+}
+
+/* What comes of a load that is still looked at is not known; that calls were missed by now is. */
+void target_set_settle(struct target_set *set)
+{
+	for (struct scan *scan = set->scans; scan; scan = scan->next) {
+		if (!scan_is_missed(scan))
+			continue;
+		target_lates_missed(&set->lates, &scan->load);
+		scan->is_judged = !scan->load.file.inode; /* else it is known again, and counted once */
+	}
 }
 
 void target_scan_close(struct target_set *set)

@@ -31,8 +31,9 @@ struct scan {
 	void *data;
 	struct target_load load; /* that it is for; time_ns 0: none, or the process does not go on meanwhile */
 	uint64_t started_ns;
-	bool is_told;  /* done was called */
-	size_t i_next; /* candidate to look at next */
+	bool is_told;	/* done was called */
+	bool is_judged; /* what was loaded was met: whether that was late is known */
+	size_t i_next;	/* candidate to look at next */
 	struct target_candidates candidates;
 	ARRAY(struct awaited) awaited;
 };

@@ -124,7 +124,7 @@ class Traced:
 
     def __init__(self, world, *options):
         self.world = world
-        self.tracing = ingero.Tracing(world.programs, "--all", *(options or ["--record", "all"]))
+        self.tracing = ingero.Tracing(world.programs, *(() if "--user" in options else ("--all",)), *(options or ["--record", "all"]))
 
     def __enter__(self):
         self.wait(lambda lines: any(line["type"] == "start" for line in lines), "the start")
@@ -368,6 +368,47 @@ def case_short(world):
     wrong = {pid: traced.calls.get((pid, "cudaLaunchKernel"), 0) for pid in warm if traced.calls.get((pid, "cudaLaunchKernel"), 0) != 10}
     expect(len(warm) == 401 and not wrong, f"{len(wrong)} of {len(warm)} later processes are not exact", wrong)
     expect(set(traced.trace.lost()) <= {"late_load"}, "nothing else is lost", traced.trace.lost())
+
+
+def case_strangers(world):
+    """Short-lived processes that each bring a copy of their own, as a recorded user's may: whatever is missed of them is counted, also of those that end before anybody looks."""
+    uid = 61000 + os.getpid() % 1000  # nobody else's: what is lost of others is not told apart
+    brood = world.copy(world.programs.path("brood"), "brood")
+    copies = [os.path.join(world.base, f"copy{number}") for number in range(41)]
+    for copy in copies:
+        for name in ("libcudart.so.12", "libcuda.so.1", "libingero-standin.so"):
+            world.copy(os.path.join(world.programs.build, "standins", name), copy, name)
+    with Traced(world, "--user", str(uid), "--record", "none") as traced:
+        made = [subprocess.Popen([brood, "--one", "10", "0ns"], user=uid, group=uid, extra_groups=[],
+                                 env={"LD_LIBRARY_PATH": copy, "INGERO_STANDIN_QUIET": "1"}) for copy in copies]
+        expect(not any([process.wait() for process in made]), "they did what they were told")
+    calls = [traced.calls.get((process.pid, op), 0) for process in made for op in ("cudaLaunchKernel", "cuLaunchKernel")]
+    missed, late = sum(n != 10 for n in calls), traced.trace.summary["lost"]["late_load"]
+    expect(max(calls) <= 10 and missed <= late <= len(calls), f"of {len(calls)} loads {missed} lost calls, {late} were counted as late")
+    # calls are under way while their library is attached: of some the return alone is seen
+    expect(set(traced.trace.lost()) <= {"late_load", "return_unpaired"}, "nothing else is lost", traced.trace.lost())
+
+
+MAPS = """
+import mmap, os, sys
+maps = []
+for name in sorted(os.listdir(sys.argv[1])):
+    with open(os.path.join(sys.argv[1], name), "rb") as file:
+        maps.append(mmap.mmap(file.fileno(), 0, flags=mmap.MAP_PRIVATE, prot=mmap.PROT_READ | mmap.PROT_EXEC))
+print("ready", flush=True)
+sys.stdin.read()
+"""
+
+
+def case_long(world):
+    """As many copies as a user may have, with names as long as can be: more to say than one message holds."""
+    directory = os.path.join(world.base, *["d" * 250] * 15)
+    paths = [world.copy(world.driver, directory, f"libcuda.so.{number}") for number in range(240)]
+    with Traced(world, "--record", "none") as traced:
+        Visitor(world, command=[sys.executable, "-c", MAPS, directory])
+        traced.wait_attached(*paths)
+    attached = {library["path"] for library in traced.attached()}
+    expect(attached == set(paths), f"{len(attached)} of {len(paths)} copies are in the summary")
 
 
 CASES = {name[5:]: value for name, value in globals().items() if name.startswith("case_")}

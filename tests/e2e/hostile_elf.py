@@ -12,6 +12,7 @@ import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.join(HERE, "../support"), os.path.join(HERE, "../support/exports")]
+import file_use  # noqa: E402
 import ingero  # noqa: E402
 import make  # noqa: E402
 
@@ -196,6 +197,16 @@ def check(trace, good):
         yield f"exit status {trace.status}, lost {trace.lost()}: {trace.stderr}"
 
 
+def check_use(use, n_files):
+    """The daemon opened each file, and none to read it itself."""
+    said = use.said()
+    unseen = [os.path.basename(path) for path, ways in said["opened"].items() if not ways]
+    if len(said["opened"]) != n_files or unseen:
+        yield f"not seen to be opened by the daemon: {unseen}"
+    for call, path in said["used"]:
+        yield f"the daemon itself calls {call} on {os.path.basename(path)}"
+
+
 def main():
     if os.geteuid() != 0:
         print("skipped: needs root to trace")
@@ -204,26 +215,34 @@ def main():
     good = programs.library("libcuda.so.1")
     with tempfile.TemporaryDirectory(prefix="ingero-hostile-") as directory:
         make_files(directory, good)
-        watch = Watch([os.path.join(directory, name) for name in os.listdir(directory)])
+        watched = [os.path.join(directory, name) for name in os.listdir(directory)]
+        watch = Watch(watched)
         # reads of the program itself come before: it is started when the daemon is known
         command = [sys.executable, "-c", TARGET, directory, good, str(CALLS)]
         os.mkfifo(directory + ".go")
         tracing = ingero.Tracing(programs, command=["sh", "-c", 'read -r _ <"$0"; exec "$@"', directory + ".go", *command],
                                  environment={"INGERO_STANDIN_QUIET": "1"})
-        daemon = None
+        daemon = use = None
         try:
             while daemon is None and tracing.process.poll() is None:
                 daemon = daemon_of(tracing)
+            use = file_use.FileUse(daemon, watched)
             with open(directory + ".go", "w", encoding="ascii") as go:
                 go.write("\n")
             trace = tracing.wait(300)
         finally:
             os.unlink(directory + ".go")
+            if sys.exc_info()[0] and use:
+                use.end()
         wrong = list(check(trace, good))
         if not watch.is_there:
             print("who reads: left out, no fanotify")
         elif daemon in (readers := watch.readers()) or not readers:
             wrong.append(f"read by {readers}, the daemon is {daemon}")
+        if use.is_there:
+            wrong.extend(check_use(use, len(watched)))
+        else:
+            print(f"what the daemon does with them: left out, it cannot be traced: {use.reason}")
     for text in wrong:
         print(text)
     print(f"{len(HOSTILE) + len(REPLACED)} files, {len(wrong)} wrong")

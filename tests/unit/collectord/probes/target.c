@@ -308,6 +308,83 @@ static void rewritten_check(void)
 	subject_end(&subject);
 }
 
+/* Clocks of files stand still for so long. */
+static void file_tick_wait(void)
+{
+	(void)nanosleep(&(struct timespec){ .tv_nsec = 30000000 }, NULL);
+}
+
+static void become_rewritten(const char *file)
+{
+	make("sample_runtime.so", file, SIZE_MAX);
+}
+
+static void become_another(const char *file)
+{
+	make("sample_driver.so", "fresh", SIZE_MAX);
+	if (rename(path_of("fresh"), path_of(file)) < 0)
+		abort();
+}
+
+static void become_link(const char *file)
+{
+	(void)unlink(path_of(file));
+	if (symlink("/etc/shadow", path_of(file)) < 0)
+		abort();
+}
+
+static void become_fifo(const char *file)
+{
+	(void)unlink(path_of(file));
+	if (mkfifo(path_of(file), 0600) < 0)
+		abort();
+}
+
+/* What becomes of a file while the parser is asked about it: what is mapped counts, if it is still what was read. */
+static const struct {
+	const char *name;
+	const char *file;
+	void (*become)(const char *file);
+	uint32_t n_symbols;
+	const char *reason;
+} between[] = {
+	{ "written to between look and attach", "libcudart.so.written", become_rewritten, 0,
+	  "was written to while it was looked at; it is looked at again" },
+	{ "replaced between look and attach", "libcudart.so.replaced", become_another, 7, "" },
+	{ "a link out between look and attach", "libcudart.so.link", become_link, 7, "" },
+	{ "a FIFO between look and attach", "libcudart.so.fifo", become_fifo, 7, "" },
+};
+
+static void between_check(void)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(between); i++) {
+		const char *name = between[i].name, *const argv[] = { path_of(between[i].file), NULL };
+		const struct target_library *library;
+		unsigned int before = world.n_done;
+		struct subject subject;
+
+		make("sample_runtime.so", between[i].file, SIZE_MAX);
+		subject_start(&subject, argv);
+		CHECK_INT_EQ(name, target_set_scan(world.targets, (uint32_t)subject.pid, 0, on_done, NULL), 0);
+		CHECK_INT_EQ(name, world.n_done, before); /* the parser was asked, its answer not yet taken */
+		file_tick_wait();
+		between[i].become(between[i].file);
+		while (world.n_done == before)
+			(void)uv_run(&world.loop, UV_RUN_ONCE);
+		library = library_find(between[i].file);
+		CHECK(name, library);
+		CHECK_STR_EQ(name, library ? library->reason : "", between[i].reason);
+		CHECK_INT_EQ(name, library ? library->n_symbols : 0, between[i].n_symbols);
+
+		target_set_second(world.targets); /* when what may pass is tried again */
+		target_set_second(world.targets);
+		while (!library_find(between[i].file) || !library_find(between[i].file)->probes)
+			(void)uv_run(&world.loop, UV_RUN_ONCE);
+		CHECK_INT_EQ(name, library_find(between[i].file)->n_symbols, 7);
+		subject_end(&subject);
+	}
+}
+
 /* Two containers on one lower file: two devices to look at, one place for probes. */
 static void overlay_check(void)
 {
@@ -645,6 +722,7 @@ int main(int argc, char **argv)
 	nameless_check();
 	base_check();
 	rewritten_check();
+	between_check();
 	overlay_check();
 	processes_check();
 	reader_check();
