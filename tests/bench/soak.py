@@ -12,6 +12,8 @@ import ingero
 import programs
 
 SECONDS = 1800
+KEPT = 10000  # processes that are gone and kept by a trace, and with them what the store keeps of an hour: memory grows until then
+SETTLED = 1.5 * KEPT  # ... with allowance for those that it had not yet met
 ROUND_PAUSE_S = 0.2
 USER = 54331  # nobody's, as a rule: others are left alone
 AS_USER = ["setpriv", "--reuid", str(USER), "--regid", str(USER), "--clear-groups"]
@@ -44,7 +46,7 @@ def sample(pid):
 
 
 def visit(bench, directory, number):
-    """One round: new copies that nobody saw before, opened and closed twice, forks; copies are gone afterwards."""
+    """One round: new copies that nobody saw before, opened and closed twice, forks; copies are gone afterwards. Returns the processes it took, 0 if one failed."""
     copy = os.path.join(directory, f"round{number}")
     os.mkdir(copy)
     os.chmod(copy, 0o755)
@@ -58,12 +60,12 @@ def visit(bench, directory, number):
         words.insert(1, f"fork {number % 7 + 1}")
     out, _ = visitor.communicate("\n".join(words) + "\n", timeout=60)
     shutil.rmtree(copy)
-    return "wrong" not in out
+    return 0 if "wrong" in out else 1 + sum(int(word.split()[1]) for word in words if word.startswith("fork"))
 
 
 def measure(bench):
     seconds = bench.seconds or SECONDS
-    samples, rounds = [], 0
+    samples, rounds, made = [], 0, 0
     with tempfile.TemporaryDirectory(prefix="ingero-soak-") as directory:
         os.chmod(directory, 0o755)
         tracing = ingero.Tracing(bench.programs, "--user", str(USER), "--record", "none")
@@ -73,14 +75,17 @@ def measure(bench):
             daemon = programs.daemon_of(tracing)
             end, next_sample = time.monotonic() + seconds, time.monotonic()
             while time.monotonic() < end:
-                if not visit(bench, directory, rounds):
+                n = visit(bench, directory, rounds)
+                if not n:
                     raise ingero.Failed(f"round {rounds} did not do what it was told")
+                made += n
                 rounds += 1
                 if rounds % 10 == 0:
                     subprocess.run([*AS_USER, bench.programs.path("brood"), "--processes", "50", "--calls", "10"], check=True, capture_output=True,
                                    env={**os.environ, "INGERO_STANDIN_QUIET": "1"})
+                    made += 50
                 if time.monotonic() >= next_sample:
-                    samples.append(sample(daemon))
+                    samples.append((made, sample(daemon)))
                     next_sample += max(seconds / 60, 1)
                 time.sleep(ROUND_PAUSE_S)
         finally:
@@ -88,10 +93,15 @@ def measure(bench):
     bench.row("rounds: new copies, opened twice, forks", rounds, "rounds")
     bench.row("launches counted of that user", trace.counts(op="cudaLaunchKernel").get("cudaLaunchKernel", 0), "calls", least=1)
     bench.row("lost for another reason than being late", sum(n for reason, n in trace.lost().items() if reason != "late_load"), "losses", limit=0)
-    # libraries are let go of a minute after they were last mapped: what is there by then is the level
-    warm = samples[len(samples) // 3: 2 * len(samples) // 3]
-    last = samples[2 * len(samples) // 3:]
-    for what in samples[0] if warm else ():
-        before, after = max(row[what] for row in warm), max(row[what] for row in last)
-        bench.row(f"{what}, most in the last third over the middle one", after / max(before, 1), "times", limit=1.1,
-                  note=f"{before:.0f} then {after:.0f}")
+    # Libraries are let go of a minute after they were last mapped: what is there by then is the level.
+    settled = [row for n, row in samples if n >= SETTLED]
+    bench.row(f"processes; from {SETTLED:.0f} on all that is bounded is full", made, "processes", least=SETTLED)
+    bench.row("of the time, how long it was", len(settled) / max(len(samples), 1), "ratio")
+    at_full = next((row for n, row in samples if n >= KEPT), None)
+    if at_full:
+        bench.row("memory until then, for each process that is kept", (at_full["memory"] - samples[0][1]["memory"]) * 2 ** 10 / KEPT, "KiB")
+    before, after = settled[:len(settled) // 2], settled[len(settled) // 2:]
+    for what in before[0] if before else ():
+        first, last = max(row[what] for row in before), max(row[what] for row in after)
+        bench.row(f"{what}, most in the second half of that time over the first", last / max(first, 1), "times", limit=1.1,
+                  note=f"{first:.0f} then {last:.0f}")
