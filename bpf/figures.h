@@ -12,27 +12,46 @@
 #include "policy.h"
 
 #define CAS_TRIES 16
+#define ROW_TRIES 4
 
 static __always_inline struct figure_cell *cell_at(__u32 idx)
 {
 	return bpf_map_lookup_elem(&cells, &idx);
 }
 
-static __always_inline __u32 cell_install(__u32 *place, __u32 idx, __u32 slot, __u32 op)
+/* Its place in the row, unless there is a cell already. Return: index of the one that is there now, 0 for none */
+static __always_inline __u32 row_put(union slot_row *row, __u32 op, __u32 idx)
+{
+	__u32 *word = &row->words[op >> 1], shift = (op & 1) * 16, before, there, i;
+
+	/* The other half of the word is written once at most while the process lives. */
+	for (i = 0; i < ROW_TRIES; i++) {
+		before = READ_ONCE(*word);
+		there = before >> shift & 0xffff;
+		if (there)
+			return there;
+		if (__sync_val_compare_and_swap(word, before, before | idx << shift) == before)
+			return idx;
+	}
+	return 0;
+}
+
+/* Return: what is in that place now: `idx`, or another one that came before */
+static __always_inline __u32 cell_install(union slot_row *row, __u32 idx, __u32 slot, __u32 op)
 {
 	struct figure_cell *cell = cell_at(idx);
-	__u32 before, high;
+	__u32 there, high;
 	__u32 i;
 
 	if (!cell)
 		return 0;
 	cell->slot = slot;
 	cell->op = op;
-	before = __sync_val_compare_and_swap(place, 0, idx);
-	if (before) {
+	there = row_put(row, op, idx);
+	if (there != idx) {
 		cell->slot = 0;
 		cell->op = 0;
-		return before;
+		return there;
 	}
 	for (i = 0; i < CAS_TRIES; i++) {
 		high = READ_ONCE(cells_high);
@@ -43,14 +62,14 @@ static __always_inline __u32 cell_install(__u32 *place, __u32 idx, __u32 slot, _
 }
 
 /* Return: index of a cell of that operation's own, 0 where none is free */
-static __always_inline __u32 cell_take(struct slot_row *row, __u32 slot, __u32 op)
+static __always_inline __u32 cell_take(union slot_row *row, __u32 slot, __u32 op)
 {
 	__u32 idx = 0, got;
 
-	op &= OP_ID_MAX - 1;
+	op &= OP_ID_ROOM - 1;
 	if (bpf_map_pop_elem(&free_cells, &idx))
 		return 0;
-	got = cell_install(&row->cell[op], idx, slot, op);
+	got = cell_install(row, idx, slot, op);
 	if (got != idx)
 		bpf_map_push_elem(&free_cells, &idx, BPF_ANY);
 	return got;
@@ -59,7 +78,7 @@ static __always_inline __u32 cell_take(struct slot_row *row, __u32 slot, __u32 o
 /* First use of an operation by a process. Return: index of its cell or of the process's overflow cell, 0 for none */
 VERIFIED_ALONE __u32 cell_claim(__u32 slot, __u32 op)
 {
-	struct slot_row *row = bpf_map_lookup_elem(&slot_rows, &slot);
+	union slot_row *row = bpf_map_lookup_elem(&slot_rows, &slot);
 	__u32 idx = 0, got;
 
 	if (!row)
@@ -72,7 +91,7 @@ VERIFIED_ALONE __u32 cell_claim(__u32 slot, __u32 op)
 		return row->cell[0];
 	if (bpf_map_pop_elem(&spare_cells, &idx))
 		return 0;
-	got = cell_install(&row->cell[0], idx, slot, 0);
+	got = cell_install(row, idx, slot, 0);
 	if (got != idx)
 		bpf_map_push_elem(&spare_cells, &idx, BPF_ANY);
 	return got;
@@ -81,7 +100,7 @@ VERIFIED_ALONE __u32 cell_claim(__u32 slot, __u32 op)
 /* What is no call has a cell of its own or none: the overflow cell counts calls. */
 VERIFIED_ALONE __u32 cell_claim_event(__u32 slot, __u32 op)
 {
-	struct slot_row *row = bpf_map_lookup_elem(&slot_rows, &slot);
+	union slot_row *row = bpf_map_lookup_elem(&slot_rows, &slot);
 	__u32 idx = row ? cell_take(row, slot, op) : 0;
 
 	if (!idx)
@@ -91,12 +110,12 @@ VERIFIED_ALONE __u32 cell_claim_event(__u32 slot, __u32 op)
 
 static __always_inline struct figure_cell *cell_find(__u32 slot, __u32 op, bool is_call)
 {
-	struct slot_row *row = bpf_map_lookup_elem(&slot_rows, &slot);
+	union slot_row *row = bpf_map_lookup_elem(&slot_rows, &slot);
 	__u32 idx;
 
 	if (!row)
 		return NULL;
-	idx = row->cell[op & (OP_ID_MAX - 1)];
+	idx = row->cell[op & (OP_ID_ROOM - 1)];
 	if (!idx)
 		idx = is_call ? cell_claim(slot, op) : cell_claim_event(slot, op);
 	return idx ? cell_at(idx) : NULL;

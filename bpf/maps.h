@@ -122,10 +122,6 @@ struct reclaim_entry {
 	__u32 pad;
 };
 
-struct slot_row {
-	__u32 cell[OP_ID_MAX]; /* 0: none yet; [0]: overflow cell */
-};
-
 /* Who got the CPU. */
 struct ran_entry {
 	__u64 clock; /* run-queue clock when it was switched in */
@@ -207,7 +203,7 @@ SHARED struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, PROCESS_SLOTS);
 	__type(key, __u32);
-	__type(value, struct slot_row);
+	__type(value, union slot_row);
 } slot_rows SEC(".maps");
 
 SHARED struct {

@@ -5,7 +5,8 @@
  */
 #pragma once
 
-#define OP_ID_MAX 128		       /* ids are below this; width of the per-process index of cells */
+#define OP_ID_MAX 160		       /* ids are below this */
+#define OP_ID_ROOM 256		       /* of the kernel half's tables, by id: any id that a cookie or a record can hold */
 #define OP_CALIBRATION (OP_ID_MAX - 4) /* from here on: a tracer's own (collectord/probes/calibrate.h) */
 
 #define OP_SYNC 0x01u

@@ -176,6 +176,17 @@ _Static_assert(sizeof(struct figure_cell) == 2048, "figure_cell is ABI between b
 #define PROCESS_SLOTS 1024
 #define PROCESS_CELLS 4096
 
+/*
+ * The cells of a process, by operation; 0: none yet; [0]: its overflow cell. Two share a word, since words are what the
+ * kernel half can exchange: on the machines that we know the even one is its lower half.
+ */
+union slot_row {
+	__u16 cell[OP_ID_ROOM];
+	__u32 words[OP_ID_ROOM / 2];
+};
+_Static_assert(sizeof(union slot_row) == 512, "slot_row is ABI between both halves");
+_Static_assert(PROCESS_CELLS <= 1 << 16, "slot_row holds 16 bits of a cell's index");
+
 enum process_slot_state { PROCESS_SLOT_FREE, PROCESS_SLOT_LIVE, PROCESS_SLOT_GONE };
 
 #define PROCESS_MIXED_IDS 0x1u /* real, effective and saved uid differ */

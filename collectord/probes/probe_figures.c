@@ -121,7 +121,7 @@ uint64_t probe_set_counter(const struct probe_set *set, uint32_t index)
 }
 
 /* Rows are not mapped: half a MiB would be the daemon's own for what it reads of a process once, when that is gone. */
-int probe_set_slot_row(const struct probe_set *set, uint32_t slot, struct slot_row *ret_row)
+int probe_set_slot_row(const struct probe_set *set, uint32_t slot, union slot_row *ret_row)
 {
 	return bpf_map_lookup_elem(bpf_map__fd(set->bpf->maps.slot_rows), &slot, ret_row) ? -errno : 0;
 }
@@ -129,8 +129,8 @@ int probe_set_slot_row(const struct probe_set *set, uint32_t slot, struct slot_r
 /* Take back what a slot holds: its row first, so that nobody finds a cell that is being emptied. */
 int probe_set_slot_empty(struct probe_set *set, uint32_t slot)
 {
-	static const struct slot_row empty;
-	struct slot_row row;
+	static const union slot_row empty;
+	union slot_row row;
 	unsigned int i;
 	int r;
 
@@ -139,7 +139,7 @@ int probe_set_slot_empty(struct probe_set *set, uint32_t slot)
 		return r;
 	if (bpf_map_update_elem(bpf_map__fd(set->bpf->maps.slot_rows), &slot, &empty, BPF_ANY))
 		return -errno;
-	for (i = 0; i < OP_ID_MAX; i++) {
+	for (i = 0; i < ARRAY_SIZE(row.cell); i++) {
 		uint32_t idx = row.cell[i];
 		struct bpf_map *pool = set->bpf->maps.free_cells;
 

@@ -119,7 +119,7 @@ static int object_load(struct probe_set *set, enum probe_back_end back_end, cons
 static const struct figure_cell *calibration_cell(unsigned int op, void *data)
 {
 	struct probe_set *set = data;
-	struct slot_row row = { 0 };
+	union slot_row row = { .words = { 0 } };
 	uint32_t idx = probe_set_slot_row(set, CALIBRATION_SLOT, &row) == 0 ? row.cell[op] : 0;
 
 	return idx && idx < PROCESS_CELLS && probe_set_cells_map(set, idx + 1) == 0 ? &set->cells[idx] : NULL;

@@ -100,9 +100,13 @@ int main(int argc, char **argv)
 	before[0] = rig_figures(&rig, getpid(), RIG_EMPTY);
 	run(2, 100);
 	CHECK_INT_EQ("no target any more", rig_figures(&rig, getpid(), RIG_EMPTY).count - before[0].count, 0);
-	for (k = 0; k < LOSS_COUNT; k++)
+	for (k = 0; k < LOSS_COUNT; k++) {
+		char name[32];
+
+		(void)snprintf(name, sizeof(name), "nothing is lost: reason %zu", k);
 		if (k != LOSS_SWITCH_UNSEEN)
-			CHECK_INT_EQ("nothing is lost", rig_loss(&rig, (enum loss_reason)k), 0);
+			CHECK_INT_EQ(name, rig_loss(&rig, (enum loss_reason)k), 0);
+	}
 	rig_close(&rig);
 	return check_result();
 }

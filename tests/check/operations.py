@@ -20,7 +20,9 @@ it is not up to date.
 An operation is a family of exports: the name, then at most one of `_v2`, `_v3` ..., then at most one of
 `_ptsz`, `_ptds`, `_spt`. A call that goes from one export of a family to another is counted once, and so is
 one by `__cudaLaunchKernel`, which jumps to `cudaLaunchKernel`. A call of the runtime and the call of the driver
-inside it are two operations, of two sources.
+inside it are two operations, of two sources. `cudaGetLastError` and `cudaPeekAtLastError` have the code that they
+return, which is that of a call before them: its error is counted there as well. A launch of a graph is one call, whatever
+is in the graph.
 
 `args` of an event are the kept arguments in this order. The first argument of a C function is 1; *out* is
 what the call stored where that argument points, 0 when it failed; *in* is read from the structure that it

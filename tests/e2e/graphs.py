@@ -33,6 +33,11 @@ def main(build):
     check("it captured, and launched what it had captured", called.get("cudaGraphLaunch", 0) > 0 and called.get("cuStreamBeginCapture_v2", 0) > 0, called)
     wrong = books_of.differences(made, trace.counts())
     check("each call once, captured or not", made and not wrong, wrong)
+    counted = trace.counts()
+    check("making a graph ready and launching it are calls of either layer", all(
+        any(op.startswith(layer + what) for op in counted) for layer in ("cuda", "cu") for what in ("GraphInstantiate", "GraphLaunch")), counted)
+    failed = [event for event in trace.events if event["op"] == "cuGraphLaunch" and event["ret_code"]]
+    check("one that is refused has its error", failed and not any(event["ret_code"] not in (1, 400) for event in failed), failed)
     refused = [event for event in trace.events if event["op"] == "cudaStreamSynchronize" and event["ret_code"]]
     check("one that a capture refuses has its error", refused and all(event["ret_code"] == 900 for event in refused), refused)
     check("nothing lost", not trace.lost(), trace.lost())

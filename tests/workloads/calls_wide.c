@@ -24,6 +24,17 @@
 #define DEVICE (uint64_t) caller->on_device[0]
 #define HOST (uint64_t) caller->on_host
 #define KERNEL (uint64_t) calls_wide_find
+#define NAME (uint64_t) "cuInit"
+/* Of the driver's private tables one that every one of its versions has. */
+#define TABLE (uint64_t) "\x42\xd8\x5a\x81\x23\xf6\xcb\x47\x82\x98\xf6\xe7\x8a\x3a\xec\xdc"
+#define EXEC_POINTER (uint64_t) & exec
+#define EXEC exec
+#define GRAPH graph()
+#define NO_FLAGS                                                                                                       \
+	(uint64_t)(uint64_t[4])                                                                                        \
+	{                                                                                                              \
+		0                                                                                                      \
+	}
 #define OUT_POINTER                                                                                                    \
 	(uint64_t)(uint64_t[4])                                                                                        \
 	{                                                                                                              \
@@ -53,6 +64,8 @@
 typedef int wide_func(uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t e, uint64_t f, uint64_t g, uint64_t h,
 		      uint64_t i);
 
+static uint64_t exec; /* the graph that was made ready last */
+
 void *calls_wide_find(const char *name)
 {
 	void *function = dlsym(RTLD_DEFAULT, name);
@@ -71,11 +84,23 @@ static int wide_call(const char *name, const uint64_t a[WIDE_MAX])
 	return function(a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7], a[8]);
 }
 
+/* An empty one, in the handles of both layers; made by a call that is no operation. */
+static uint64_t graph(void)
+{
+	static uint64_t handle;
+
+	if (!handle)
+		(void)wide_call("cuGraphCreate", (const uint64_t[WIDE_MAX]){ (uint64_t)&handle });
+	return handle;
+}
+
 #define WIDE(export, said, ...)                                                                                        \
 	int calls_wide_##export(struct caller * caller, struct call_args * args)                                       \
 	{                                                                                                              \
+		int r = wide_call(#export, (const uint64_t[WIDE_MAX]){ __VA_ARGS__ });                                 \
+                                                                                                                       \
 		(void)caller;                                                                                          \
 		args->said;                                                                                            \
-		return wide_call(#export, (const uint64_t[WIDE_MAX]){ __VA_ARGS__ });                                  \
+		return r;                                                                                              \
 	}
 #include "calls_wide.def"
