@@ -97,15 +97,12 @@ VERIFIED_ALONE __u32 cell_claim(__u32 slot, __u32 op)
 	return got;
 }
 
-/* What is no call has a cell of its own or none: the overflow cell counts calls. */
+/* What is no call has a cell of its own or none, which the caller counts as lost: the overflow cell counts calls. */
 VERIFIED_ALONE __u32 cell_claim_event(__u32 slot, __u32 op)
 {
 	union slot_row *row = bpf_map_lookup_elem(&slot_rows, &slot);
-	__u32 idx = row ? cell_take(row, slot, op) : 0;
 
-	if (!idx)
-		counter_add(LOSS_MEMORY, 1);
-	return idx;
+	return row ? cell_take(row, slot, op) : 0;
 }
 
 static __always_inline struct figure_cell *cell_find(__u32 slot, __u32 op, bool is_call)

@@ -100,6 +100,12 @@ struct thread_state {
 	__u16 untimed_op;
 	__u16 is_reclaiming; /* the kernel frees memory for it before it goes on */
 	__u32 sample_every;  /* as wanted, with WISH_RECORDS */
+	/* Off the CPU outside of any call (away.h). */
+	__u64 away_clock; /* run-queue clock when it left; 0: nothing to count */
+	__u64 away_run_delay;
+	__u64 away_pcount; /* of the task: the next arrival is one more */
+	__u32 away_class;  /* enum blame_class */
+	__u32 pad;
 	char comm[RECORD_COMM_BYTES];
 	struct call_frame frames[CALL_DEPTH_MAX];
 };

@@ -21,8 +21,10 @@ int page_alloc(__u64 *ctx)
 	if (!entry || !entry->slot || !ctx[0])
 		return 0;
 	cell = cell_of_event(entry->slot, OP_EVENT_mm_page_alloc);
-	if (!cell)
+	if (!cell) {
+		counter_add(LOSS_MEMORY, 1);
 		return 0;
+	}
 	__sync_fetch_and_add(&cell->untimed, 1);
 	__sync_fetch_and_add(&cell->bytes, 1ull << ((order + page_shift) & 63));
 	return 0;
@@ -65,8 +67,10 @@ static __always_inline int reclaim_end(void)
 		return 0;
 	}
 	cell = cell_of_event(process->slot, OP_EVENT_mm_reclaim);
-	if (!cell)
+	if (!cell) {
+		counter_add(LOSS_MEMORY, 1);
 		return 0;
+	}
 	ns = bpf_ktime_get_ns() - start_ns;
 	cell_add(cell, ns, ns);
 	return 0;

@@ -5,8 +5,8 @@
  */
 #pragma once
 
-#define OP_ID_MAX 160		       /* ids are below this */
-#define OP_ID_ROOM 256		       /* of the kernel half's tables, by id: any id that a cookie or a record can hold */
+#define OP_ID_MAX 160  /* ids are below this */
+#define OP_ID_ROOM 256 /* of the kernel half's tables, by id: any id that a cookie or a record can hold */
 #define OP_CALIBRATION (OP_ID_MAX - 4) /* from here on: a tracer's own (collectord/probes/calibrate.h) */
 
 #define OP_SYNC 0x01u
@@ -14,6 +14,7 @@
 #define OP_FIGURES 0x04u
 #define OP_STACK 0x08u
 #define OP_V2 0x10u
+#define OP_WAITS (0x20u | OP_FIGURES)
 
 /* Below OP_LAYER_CALLS_END: exports of libraries. HOST: what the kernel did to a process or for it. */
 enum op_layer {

@@ -3,6 +3,7 @@
  * Life of traced processes: exec, fork, exit. Never sampled, on a ring of their own that
  * wakes the daemon. Per event: two or three hash lookups for a process that is not ours.
  */
+#include "away.h"
 #include "life.h"
 
 static __always_inline __u32 is_named(__u32 tgid)
@@ -21,6 +22,14 @@ static __always_inline void slot_end(__u32 slot, __u32 exit_code)
 	WRITE_ONCE(s->state, PROCESS_SLOT_GONE);
 }
 
+/* From now on nothing that this thread waits for is its process's. */
+static __always_inline void thread_leave(struct thread_state *t, struct task_struct *task)
+{
+	if (t->away_clock)
+		away_end(t, task->sched_info.last_arrival, task->sched_info.run_delay, task->sched_info.pcount);
+	t->slot = 0;
+}
+
 /* Only the thread that called exec is left by now, and it has the process's id. */
 SEC("tp_btf/sched_process_exec")
 int process_exec(__u64 *ctx)
@@ -34,7 +43,7 @@ int process_exec(__u64 *ctx)
 	t = bpf_task_storage_get(&threads, task, 0, 0);
 	if (t) {
 		frames_drop(t, 0);
-		t->slot = 0;
+		thread_leave(t, task);
 		t->policy = 0; /* decided anew at the next call */
 		t->home_high = 0;
 		t->out_clock = 0;
@@ -119,6 +128,8 @@ int process_exit(__u64 *ctx)
 		if (entry)
 			entry->was_in_call = 1;
 	}
+	if (t)
+		thread_leave(t, task);
 	if (!signal || !leader || signal->live.counter > 0)
 		return 0;
 	was_traced = is_traced(task, tgid);

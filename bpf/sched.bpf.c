@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Task switches: what a thread inside a traced call waits for, and who runs meanwhile.
+ * Task switches: what a thread that makes traced calls waits for, and who runs while it is in one.
  *
  * Per switch: one entry into this CPU's ring and one failed lookup (about 100 ns); 50 ns
  * more for a thread in a call. Attached only while something is traced.
  */
+#include "away.h"
 #include "blame.h"
 
 #define TASK_RUNNING 0
@@ -51,8 +52,10 @@ static __always_inline enum blame_class file_class(struct task_struct *task, __u
 }
 
 /* In order of capture-core.md: ready first, then memory, then faults, then disks, then what the system call says. */
-static __noinline int wait_class(struct task_struct *task, __u64 is_ready, __u64 is_reclaiming)
+static __noinline int wait_class(struct task_struct *task, __u64 is_ready, __u64 is_reclaiming, __u64 is_in_call)
 {
+	/* In a call of the driver it is the device that is polled for. */
+	enum blame_class polled = is_in_call ? BLAME_DEVICE : BLAME_OTHER;
 	const struct pt_regs *regs;
 	int nr;
 
@@ -76,11 +79,11 @@ static __noinline int wait_class(struct task_struct *task, __u64 is_ready, __u64
 	case WAIT_NETWORK:
 		return BLAME_NETWORK;
 	case WAIT_POLL_A: /* number of descriptors comes first */
-		return user_argument(regs, 0) ? BLAME_DEVICE : BLAME_SLEEP;
+		return user_argument(regs, 0) ? polled : BLAME_SLEEP;
 	case WAIT_POLL_B: /* second */
-		return user_argument(regs, 1) ? BLAME_DEVICE : BLAME_SLEEP;
+		return user_argument(regs, 1) ? polled : BLAME_SLEEP;
 	case WAIT_EPOLL:
-		return BLAME_DEVICE;
+		return polled;
 	case WAIT_FILE:
 		return file_class(task, user_argument(regs, 0));
 	}
@@ -116,17 +119,32 @@ int sched_switch(__u64 *ctx)
 	struct task_struct *prev = (struct task_struct *)ctx[1], *next = (struct task_struct *)ctx[2];
 	__u64 clock = rq_clock(prev);
 	struct thread_state *t;
-	__u32 state;
+	__u32 state, class;
+	bool is_in_call;
 
 	ran_add(next, clock);
 	t = bpf_task_storage_get(&threads, prev, 0, 0);
-	if (!t || !t->depth)
+	if (!t)
 		return 0;
-	settle(t, prev->sched_info.last_arrival, prev->sched_info.run_delay, 0);
+	if (t->away_clock)
+		away_end(t, prev->sched_info.last_arrival, prev->sched_info.run_delay, prev->sched_info.pcount);
+	is_in_call = t->depth;
+	if (is_in_call)
+		settle(t, prev->sched_info.last_arrival, prev->sched_info.run_delay, 0);
+	else if (!away_is_wanted(t, prev))
+		return 0;
 	/* By now another CPU may have woken it; the argument says what it was. */
 	state = has_switch_state ? (__u32)ctx[3] : prev->__state;
+	class = wait_class(prev, is_preempted || state == TASK_RUNNING, t->is_reclaiming, is_in_call);
+	if (!is_in_call) {
+		t->away_class = class;
+		t->away_run_delay = prev->sched_info.run_delay;
+		t->away_pcount = prev->sched_info.pcount;
+		t->away_clock = clock;
+		return 0;
+	}
 	t->switches++;
-	t->out_class = wait_class(prev, is_preempted || state == TASK_RUNNING, t->is_reclaiming);
+	t->out_class = class;
 	t->out_run_delay = prev->sched_info.run_delay;
 	t->out_ns = bpf_ktime_get_ns();
 	WRITE_ONCE(t->out_clock, clock);

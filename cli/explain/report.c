@@ -10,6 +10,7 @@
 #include "cli/lost.h"
 #include "cli/time.h"
 #include "cli/trace/rows.h"
+#include "cli/trace/waits.h"
 #include "libingero/render/units.h"
 
 #define GAPS_MOST 3u		  /* lines of a screen that are worth it */
@@ -341,6 +342,9 @@ int explain_report_append(const struct explain_question *q, const Ingero__V1__Ex
 		text_line(out, style, TEXT_PLAIN, "%s", "");
 		explain_footer_append(reply->lost, reply->gaps, reply->n_gaps, q->now_unix_ns, style, out);
 	}
+	for (size_t i = 0; i < reply->n_waits; i++)
+		if (reply->waits[i]->operation)
+			trace_wait_tell(out, style, reply->waits[i]->operation, reply->waits[i]->span_ns);
 	if (q->is_per_process)
 		r = table_append(q, reply, style, out);
 	return r < 0 ? r : out->failed ? -ENOMEM : 0;

@@ -7,6 +7,7 @@
 #include "cli/lost.h"
 #include "cli/trace/behind.h"
 #include "cli/trace/rows.h"
+#include "cli/trace/waits.h"
 #include "libingero/render/units.h"
 
 /* A loss below this share of the time that was watched is not worth a sentence (guess: revisit with real traces). */
@@ -224,5 +225,6 @@ int trace_meaning_append(const Ingero__V1__Summary *summary, const char *scope, 
 	failures_append(&rows, style, out);
 	if (out->n == before && summary->n_findings == 0)
 		nothing_append(summary, &rows, scope, style, out);
+	trace_waits_meaning(out, style, summary);
 	return out->failed ? -ENOMEM : 0;
 }

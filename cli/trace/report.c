@@ -11,6 +11,7 @@
 #include "cli/trace/finding.h"
 #include "cli/trace/meaning.h"
 #include "cli/trace/rows.h"
+#include "cli/trace/waits.h"
 #include "libingero/render/units.h"
 
 #define LINES_AROUND 14u /* of title, losses and meaning, usually */
@@ -178,6 +179,7 @@ int trace_report_summary(const struct trace_setting *setting, const Ingero__V1__
 		if (r < 0)
 			return r;
 		text_line(out, style, TEXT_PLAIN, "%s", "");
+		trace_waits_append(out, style, summary);
 		host_life_append(out, style, summary);
 		trace_report_footer(setting, summary, &footer);
 		text_paragraph(out, style, "", buf_text(&footer));

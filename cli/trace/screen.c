@@ -9,6 +9,7 @@
 #include "cli/trace/behind.h"
 #include "cli/trace/finding.h"
 #include "cli/trace/rows.h"
+#include "cli/trace/waits.h"
 #include "libingero/render/units.h"
 
 #define ROWS_DEFAULT 24u
@@ -194,6 +195,7 @@ static void notes_append(const struct trace_screen *screen, const struct trace_r
 	if (screen->figures) {
 		behind_append(screen, rows, style, out);
 		in_flight_append(screen, style, out);
+		trace_waits_append(out, style, screen->figures);
 		host_life_append(out, style, screen->figures);
 		trace_report_footer(screen->setting, screen->figures, &footer);
 		(void)buf_append_text(&footer, " · ");

@@ -132,7 +132,7 @@ struct detector {
 	bool is_once;		  /* once for each process */
 	bool is_disturbing;	  /* while it goes on nothing is learned about what is usual */
 	bool has_culprits;	  /* who ran meanwhile is its cause */
-	bool is_outside_too;	  /* what happens in calls happens as much outside of them, where nothing is measured */
+	bool is_outside_too;	  /* what happens in calls happens as much outside of them, where nobody is blamed */
 	double noise_ratio;	  /* up to this share of the time is nothing */
 	uint64_t open_lost_ns;	  /* above the noise, before it is a finding */
 	uint64_t open_present_ns; /* and for so long, or four times as much lost */

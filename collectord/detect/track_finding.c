@@ -106,7 +106,7 @@ bool track_blames_another(const struct track *t)
 /*
  * The share of the time that is being lost, squared: of the wall clock, or of the time in calls
  * where several threads have more of it. A program that is seldom in a call waits for a
- * CPU as much outside of them, where nothing is measured; the geometric mean with the
+ * CPU as much outside of them, where who ran is not asked; the geometric mean with the
  * share of its calls' time stands for that.
  */
 static double lost_ratio_squared(const struct track *t)

@@ -42,6 +42,11 @@ bool op_is_call(const struct op *op)
 	return !op || op->layer < OP_LAYER_CALLS_END;
 }
 
+bool op_is_measured(const struct op *op)
+{
+	return op_is_call(op) || (op->flags & OP_WAITS) == OP_WAITS;
+}
+
 const char *op_layer_to_source(enum op_layer layer)
 {
 	switch (layer) {

@@ -16,13 +16,15 @@ struct op {
 	const char *name;	    /* exported name without suffix: `op` in every answer */
 	const char *short_name;	    /* as Ingero calls it */
 	enum op_meaning meaning[2]; /* of the kept arguments; OP_MEANING_NONE: none kept */
-	uint32_t flags;		    /* OP_SYNC, OP_ALLOC, OP_FIGURES */
+	uint32_t flags;		    /* OP_SYNC, OP_ALLOC, OP_FIGURES, OP_WAITS */
 };
 
 /** op_get() - row of an id, NULL if there is none */
 const struct op *op_get(uint32_t id);
 /** op_is_call() - a call of the program's; else an event of the host. NULL, of which no cell told, is a call */
 bool op_is_call(const struct op *op);
+/** op_is_measured() - its time is split by class: calls, and waits outside of them */
+bool op_is_measured(const struct op *op);
 /** op_layer_to_source() - "cuda" (runtime), "driver", "host": `source` in every answer */
 const char *op_layer_to_source(enum op_layer layer);
 /** op_n_args() - how many arguments are kept of its calls */

@@ -34,7 +34,7 @@ struct tick_process {
 	uint64_t first_call_ns; /* since boot, monotonic, as all times here */
 	uint64_t gone_ns;	/* 0 while it lives */
 	ARRAY(struct tick_op) ops;
-	ARRAY(struct tick_op) host; /* what the kernel did for it: no calls, and not measured by class */
+	ARRAY(struct tick_op) host; /* what the kernel did for it, and waits outside of calls: no calls */
 	ARRAY(struct tick_behind) behind;
 };
 

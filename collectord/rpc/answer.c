@@ -268,7 +268,7 @@ static int operation_fill(const struct rpc_context *context, struct arena *arena
 	row->p99_ns = histogram_quantile(&figures->durations, 0.99, figures->max_ns);
 	row->bytes = figures->bytes;
 	row->blame_ns = blame_to_message_of(figures->raw_ns, figures->blame_ns,
-					    op_is_call(op) ? source_measured(context->source) : 0, arena);
+					    op_is_measured(op) ? source_measured(context->source) : 0, arena);
 	row->abandoned = figures->abandoned;
 	row->untimed = figures->untimed;
 	row->exec_generation = p->exec_gen;

@@ -167,7 +167,10 @@ static int figures_add(struct intake *intake, struct batch_figures *bucket, cons
 	}
 	for (size_t i = 0; r == 0 && i < p->host.n; i++) {
 		const struct tick_op *o = &p->host.items[i];
-		struct stored_figures stored = { .process = row, .op = o->op->id, .figures = o->figures };
+		struct stored_figures stored = { .process = row,
+						 .op = o->op->id,
+						 .measured = op_is_measured(o->op) ? tick->measured : 0,
+						 .figures = o->figures };
 
 		r = figures_blob_add(blob, &stored);
 	}

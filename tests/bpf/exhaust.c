@@ -53,14 +53,17 @@ static uint64_t counted(const struct rig *rig)
 	return sum;
 }
 
-/* Cells that are taken for what the kernel did for the processes: how many depends on when a page was needed. */
+/* Cells that are taken for what is no call: how many depends on when a page was needed, or the CPU. */
 static uint64_t host_cells(const struct rig *rig)
 {
+	static const uint16_t events[] = { OP_EVENT_mm_page_alloc, OP_EVENT_mm_reclaim, OP_EVENT_wait_main,
+					   OP_EVENT_wait_threads };
 	const struct figure_cell *cells = probe_set_cells(rig->set);
 	uint64_t n = 0;
 
 	for (uint32_t i = 1; i < probe_set_cells_used(rig->set); i++)
-		n += cells[i].slot && (cells[i].op == OP_EVENT_mm_page_alloc || cells[i].op == OP_EVENT_mm_reclaim);
+		for (size_t k = 0; cells[i].slot && k < ARRAY_SIZE(events); k++)
+			n += cells[i].op == events[k];
 	return n;
 }
 

@@ -41,6 +41,14 @@ of pages and reclaim are figures of processes that made a traced call: `count`, 
 times, too; pages that an interrupt takes while the process runs are among them. Reclaim is the time in which the
 kernel frees memory before the process may go on; inside a call, what it waits meanwhile is blamed on `memory`.
 
+`wait_main` and `wait_threads` are the times that threads which make traced calls were off the CPU outside of them: the
+process's main thread, and all others added up. From its first call to its end, `count` is how often such a thread left the
+CPU, the durations how long until it ran again, and `blame_ns` why, as for calls, with one difference: `poll`, `select`
+and `epoll_wait` for descriptors are `other` here, as it need not be the device that is waited for. A call that is not
+traced is no call here. A wait is counted when the thread leaves the CPU the next time, or ends; one that goes on is not
+there yet. A training loop that waits for its batches shows it in `wait_main`; threads that only wait for work, as that of
+PyTorch's autograd, fill `wait_threads`.
+
 | event | args | ret_code | kept | id |
 | --- | --- | --- | --- | --- |
 """
@@ -75,7 +83,7 @@ def page(text):
     out += EVENTS
     for number, _, name, arg_a, arg_b, flags, result in EVENT.findall(text):
         words = ", ".join(word.lower() for word in (arg_a, arg_b) if word != "NONE")
-        out += f"| `{name}` | {words} | {result} | {'figures' if flags == 'OP_FIGURES' else 'each'} | {number} |\n"
+        out += f"| `{name}` | {words} | {result} | {'figures' if flags in ('OP_FIGURES', 'OP_WAITS') else 'each'} | {number} |\n"
     return out
 
 

@@ -129,7 +129,7 @@ def train_step(model):
 
 
 def train(model, args, result):
-    start = time.monotonic()
+    start, start_cpu = time.monotonic(), time.thread_time()
     n = 0
     while n < args.steps if not args.seconds else time.monotonic() - start < args.seconds:
         train_step(model)
@@ -139,6 +139,7 @@ def train(model, args, result):
     model.close()
     result["steps"] = n
     result["seconds"] = time.monotonic() - start
+    result["cpu_seconds"] = time.thread_time() - start_cpu
     result["counts"] = model.counts
 
 

@@ -14,6 +14,7 @@
 #include "children/reader/job.h"
 #include "children/reader/message.h"
 #include "children/reader/newest.h"
+#include "children/reader/waits.h"
 #include "events/call_id.h"
 #include "ingero/v1/ingero.pb-c.h"
 
@@ -173,6 +174,8 @@ static int figures_set(struct explain *e)
 		r = operations_set(e, &window);
 	if (r == 0)
 		r = behind_set(e, &window);
+	if (r == 0)
+		r = reader_waits(&e->arena, &window, &e->reply.waits, &e->reply.n_waits);
 	return r;
 }
 

@@ -19,6 +19,7 @@ struct figures_op {
 	uint32_t pid;
 	uint32_t uid;
 	const char *process;
+	const char *source; /* NULL: cuda */
 	const char *op;
 	uint64_t count, errors, abandoned, untimed;
 	uint64_t p50_ns, p95_ns, p99_ns, max_ns;
@@ -95,7 +96,7 @@ static inline const Ingero__V1__Summary *figures_build(struct figures *f, uint64
 		to->uid = from->uid;
 		to->process_name = figures_text(from->process);
 		to->op = figures_text(from->op);
-		to->source = figures_text("cuda");
+		to->source = figures_text(from->source ? from->source : "cuda");
 		to->count = from->count;
 		to->errors = from->errors;
 		to->abandoned = from->abandoned;

@@ -121,11 +121,17 @@ def workers(arguments, ready):
                                          num_workers=arguments.workers, persistent_workers=False)
     ready()
     limit = Limit(arguments)
-    for batch, labels in loader:
-        if not limit.more():
+    rest, waits_ns = iter(loader), []
+    while limit.more():
+        asked_ns = time.monotonic_ns()
+        found = next(rest, None)
+        if found is None:
             break
+        waits_ns.append(time.monotonic_ns() - asked_ns)
+        batch, labels = found
         model.step(batch.cuda(), labels.cuda()).item()
         limit.done += 1
+    arguments.said["batch_wait_ns"] = sum(waits_ns)
     return limit.done
 
 
@@ -218,6 +224,7 @@ def main():
     if arguments.pin is not None:
         os.sched_setaffinity(0, {arguments.pin})
     report = {"loop": arguments.loop, "pid": os.getpid(), "torch": torch.__version__}
+    arguments.said = report
 
     def ready():
         if arguments.wait_for_stdin:

@@ -100,6 +100,30 @@ static const struct figures_op futex_ops[] = {
 	{ 0 },
 };
 
+/* Waits for its batches, outside of its calls. */
+static const struct figures_op waiting_ops[] = {
+	{ .pid = 10,
+	  .process = "python",
+	  .op = "cudaFree",
+	  .count = 10,
+	  .p50_ns = 1 * US,
+	  .p95_ns = 1 * US,
+	  .p99_ns = 1 * US,
+	  .max_ns = 1 * US,
+	  .blame_ns = { [BLAME_VIEW_ON_CPU] = 10 * US } },
+	{ .pid = 10,
+	  .process = "python",
+	  .source = "host",
+	  .op = "wait_main",
+	  .count = 90,
+	  .p50_ns = 100 * MS,
+	  .p95_ns = 110 * MS,
+	  .p99_ns = 120 * MS,
+	  .max_ns = 130 * MS,
+	  .blame_ns = { [BLAME_VIEW_RUNNABLE] = 100 * MS, [BLAME_VIEW_OTHER] = 8900 * MS } },
+	{ 0 },
+};
+
 static const struct figures_op lock_ops[] = {
 	{ .pid = 10,
 	  .process = "python",
@@ -178,6 +202,18 @@ static const struct {
 	  "nothing to tell: 1 process of alice made 1 000 calls in 10.0 s, and none of them\n"
 	  "lost time worth naming. Most time was in cudaStreamSynchronize, 98 % of it\n"
 	  "waiting for another thread (futex).\n" },
+	{ "waiting between calls", waiting_ops, NULL, NULL, 10 * S,
+	  "nothing to tell: 1 process of alice made 10 calls in 10.0 s, and none of them\n"
+	  "lost time worth naming. Most time was in cudaFree, 100 % of it running on the\n"
+	  "CPU.\n"
+	  "The main thread of python (pid 10) was in no CUDA call and waited for 9.0 s of\n"
+	  "10.0 s, 99 % of it blocked for a reason that is not told apart: 90 times, half\n"
+	  "of them longer than 100 ms. If it is what feeds the device, that and not CUDA\n"
+	  "sets the pace.\n" },
+	{ "not for most of the time", waiting_ops, NULL, NULL, 20 * S,
+	  "nothing to tell: 1 process of alice made 10 calls in 20.0 s, and none of them\n"
+	  "lost time worth naming. Most time was in cudaFree, 100 % of it running on the\n"
+	  "CPU.\n" },
 	{ "no call", NULL, NULL, NULL, 10 * S,
 	  "nothing to tell: no process of alice made a CUDA call in the 10.0 s that were\n"
 	  "watched.\n" },

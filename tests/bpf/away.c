@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * What threads that make calls wait for outside of them, between two witnesses: not less than they asked to wait, and
+ * not more than the wall clock around the whole process without the CPU time that the thread had by its own clock.
+ */
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+
+#include "base/cleanup.h"
+#include "rig.h"
+#include "tests/support/check.h"
+
+#define CALLS 20
+#define WAIT_NS (5 * NSEC_PER_MSEC)
+#define ASKED_NS (CALLS * WAIT_NS)
+/* Between asking for it and leaving the CPU there are some microseconds, or a hypervisor's pause. */
+#define LEAST_NS (ASKED_NS - ASKED_NS / 10)
+
+static const struct timespec wait_time = { .tv_nsec = (long)WAIT_NS };
+
+static void wait_sleep(void)
+{
+	(void)clock_nanosleep(CLOCK_MONOTONIC, 0, &wait_time, NULL);
+}
+
+/* As a queue of another process is waited for. */
+static void wait_poll(void)
+{
+	struct pollfd p = { .events = POLLIN };
+	int ends[2];
+
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return;
+	p.fd = ends[0];
+	(void)ppoll(&p, 1, &wait_time, NULL);
+	(void)close(ends[0]);
+	(void)close(ends[1]);
+}
+
+static void wait_futex(void)
+{
+	static uint32_t word;
+
+	(void)syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, 0, &wait_time, NULL, 0);
+}
+
+static void wait_spin(void)
+{
+	uint64_t until = rig_thread_cpu_ns() + WAIT_NS;
+
+	while (rig_thread_cpu_ns() < until)
+		;
+}
+
+static int func_sleep(void *data)
+{
+	(void)data;
+	wait_sleep();
+	return 0;
+}
+
+static void call_sleep(void)
+{
+	(void)subject_call(func_sleep, NULL);
+}
+
+enum who { MAIN, THREAD };
+
+static const struct scenario {
+	const char *name;
+	void (*wait)(void);
+	enum who who;
+	enum blame_class class; /* of what is waited for; BLAME_ON_CPU: nothing is, outside of calls */
+	uint64_t inside_ns;	/* asked for inside of calls */
+} scenarios[] = {
+	{ "sleeps", wait_sleep, MAIN, BLAME_SLEEP, 0 },
+	{ "polls a pipe", wait_poll, MAIN, BLAME_OTHER, 0 },
+	{ "waits for a lock", wait_futex, MAIN, BLAME_LOCK, 0 },
+	{ "computes", wait_spin, MAIN, BLAME_ON_CPU, 0 },
+	{ "sleeps in its calls", call_sleep, MAIN, BLAME_ON_CPU, LEAST_NS },
+	{ "another thread sleeps", wait_sleep, THREAD, BLAME_SLEEP, 0 },
+	{ "another thread computes", wait_spin, THREAD, BLAME_ON_CPU, 0 },
+};
+
+/* Shared with the child. */
+struct shared {
+	const struct scenario *scenario;
+	uint64_t cpu_ns; /* that the calling thread had between its first call and its last */
+};
+
+static void *calls(void *data)
+{
+	struct shared *shared = data;
+	uint64_t cpu;
+
+	(void)subject_empty();
+	cpu = rig_thread_cpu_ns();
+	for (int i = 0; i < CALLS; i++) {
+		shared->scenario->wait();
+		(void)subject_empty();
+	}
+	shared->cpu_ns = rig_thread_cpu_ns() - cpu;
+	return NULL;
+}
+
+static int run(void *data)
+{
+	const struct shared *shared = data;
+	pthread_t thread;
+
+	if (shared->scenario->who == MAIN)
+		(void)calls(data);
+	else if (pthread_create(&thread, NULL, calls, data) || pthread_join(thread, NULL))
+		return 1;
+	return 0;
+}
+
+static void check_scenario(struct rig *rig, struct shared *shared, const struct scenario *s)
+{
+	static const unsigned int ops[] = { [MAIN] = OP_EVENT_wait_main, [THREAD] = OP_EVENT_wait_threads };
+	struct rig_figures f, nobody;
+	uint64_t wall, sum = 0;
+	pid_t pid;
+
+	*shared = (struct shared){ .scenario = s };
+	wall = rig_now_ns();
+	CHECK_INT_EQ(s->name, rig_child(rig, run, shared, &pid), 0);
+	wall = rig_now_ns() - wall;
+	f = rig_figures(rig, pid, ops[s->who]);
+	nobody = rig_figures(rig, pid, ops[!s->who]);
+
+	CHECK_INT_EQ(s->name, rig_figures(rig, pid, RIG_EMPTY).count, CALLS + 1);
+	CHECK_INT_IN(s->name, f.total_ns, s->class == BLAME_ON_CPU ? 0 : LEAST_NS,
+		     wall - shared->cpu_ns - s->inside_ns);
+	CHECK_INT_EQ(s->name, f.total_ns, f.raw_ns);
+	CHECK_INT_EQ(s->name, f.count, f.timed);
+	if (s->class != BLAME_ON_CPU) {
+		CHECK_INT_IN(s->name, f.blame_ns[s->class], LEAST_NS, f.total_ns);
+		CHECK("at least one for each wait", f.count >= CALLS);
+	}
+	for (int class = BLAME_ON_CPU + 1; class < BLAME_COUNT; class ++)
+		sum += f.blame_ns[class];
+	CHECK_INT_EQ("its parts are the whole", sum, f.total_ns);
+	CHECK_INT_EQ("nobody else makes calls", nobody.count, 0);
+}
+
+int main(int argc, char **argv)
+{
+	struct shared *shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	struct rig rig;
+
+	if (shared == MAP_FAILED)
+		CHECK_SKIP("no memory to share");
+	rig_open(&rig, rig_back_end(argc, argv), 0);
+	if (!probe_set_measures(rig.set, BLAME_RUNNABLE))
+		CHECK_SKIP("this kernel does not tell of task switches");
+	for (size_t i = 0; i < ARRAY_SIZE(scenarios); i++)
+		check_scenario(&rig, shared, &scenarios[i]);
+	CHECK_INT_EQ("no wait is missing", rig_loss(&rig, LOSS_SWITCH_UNSEEN), 0);
+	rig_close(&rig);
+	return check_result();
+}
