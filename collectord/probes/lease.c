@@ -115,6 +115,14 @@ bool lease_set_covers(const struct lease_set *set, uint32_t tgid, uint32_t uid)
 	return false;
 }
 
+bool lease_set_is_by_owner(const struct lease_set *set)
+{
+	for (size_t i = 0; i < set->leases.n; i++)
+		if (set->leases.items[i]->all || set->leases.items[i]->uids.n)
+			return true;
+	return false;
+}
+
 bool lease_holds(const struct lease *lease, uint32_t tgid)
 {
 	return (lease->each.flags & WISH_HOLD) && names_pid(lease, tgid);

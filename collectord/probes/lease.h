@@ -53,6 +53,8 @@ void lease_remove(struct lease_set *leases, struct lease *lease);
 bool lease_covers(const struct lease *lease, uint32_t tgid, uint32_t uid, uint64_t start_boot_ns);
 /** lease_set_covers() - whether any lease covers a process that is alive; @uid: UINT32_MAX: nobody's by its owner */
 bool lease_set_covers(const struct lease_set *leases, uint32_t tgid, uint32_t uid);
+/** lease_set_is_by_owner() - whether any lease covers more than processes that it names: then an owner matters */
+bool lease_set_is_by_owner(const struct lease_set *leases);
 /** lease_holds() - whether the lease had a process held while its libraries are attached */
 bool lease_holds(const struct lease *lease, uint32_t tgid);
 /** lease_follow() - a process that descends from a named one belongs to the lease. Return: 0 or -errno */

@@ -316,7 +316,7 @@ static int set_open_any(struct probe_set *set, const struct probe_set_options *o
 	return 0;
 }
 
-#define HEAP_SPARE_BYTES (256 << 10) /* guess: what an answer to everybody takes and gives back */
+#define HEAP_SPARE_BYTES (512 << 10) /* guess: what an answer to everybody takes and gives back */
 
 /* What loading alone needs is most of what the daemon touches before anybody asks: the kernel's types, the object. */
 static void loading_forget(const struct probe_set *set)

@@ -148,6 +148,14 @@ static struct lease *lease_take(struct lease_set *set, size_t i, size_t k, const
 	return lease;
 }
 
+static bool is_by_owner(size_t i)
+{
+	for (size_t k = 0; k < LEASES_MAX; k++)
+		if (cases[i].leases[k].whom == USER || cases[i].leases[k].whom == EVERYBODY)
+			return true;
+	return false;
+}
+
 int main(int argc, char **argv)
 {
 	enum probe_back_end back_end = rig_back_end(argc, argv);
@@ -167,6 +175,7 @@ int main(int argc, char **argv)
 		for (size_t k = 0; k < LEASES_MAX; k++)
 			if (cases[i].leases[k].whom != NOBODY)
 				leases[k] = lease_take(set, i, k, &other);
+		CHECK_INT_EQ(cases[i].name, lease_set_is_by_owner(set), is_by_owner(i));
 		check_calls(cases[i].name, &rig, ring, &records, &other, &cases[i].all);
 		lease_remove(set, leases[0]);
 		check_calls(cases[i].name, &rig, ring, &records, &other, &cases[i].without_first);
