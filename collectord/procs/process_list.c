@@ -19,12 +19,11 @@ static void closedirp(DIR **dir)
 static int process_look(int proc_fd, uint32_t pid, struct listed_process *ret_process)
 {
 	CLEANUP(closep) int process_fd = procfs_open_process(proc_fd, pid);
-	struct procfs_status status;
-	struct procfs_stat stat;
+	struct procfs_status status; /* one file has it all: each costs as much as all else that is done here */
 
-	if (process_fd < 0 || procfs_stat_read(process_fd, &stat) < 0 || procfs_status_read(process_fd, &status) < 0)
+	if (process_fd < 0 || procfs_status_read(process_fd, &status) < 0)
 		return 0;
-	*ret_process = (struct listed_process){ .pid = pid, .ppid = stat.ppid, .uid = status.uids[0] };
+	*ret_process = (struct listed_process){ .pid = pid, .ppid = status.ppid, .uid = status.uids[0] };
 	return 1;
 }
 

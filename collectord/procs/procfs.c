@@ -322,13 +322,16 @@ static const char *status_find(const char *text, const char *name)
 int procfs_status_parse(const char *text, struct procfs_status *ret_status)
 {
 	const char *uids = status_find(text, "Uid"), *tgid = status_find(text, "Tgid");
-	const char *ns_pids = status_find(text, "NSpid");
+	const char *ppid = status_find(text, "PPid"), *ns_pids = status_find(text, "NSpid");
 	struct procfs_status s = { 0 };
 	uint64_t value;
 
 	if (!uids || !tgid || number_take(&tgid, &value) < 0 || value > UINT32_MAX)
 		return -EINVAL;
 	s.tgid = s.ns_pid = (uint32_t)value;
+	if (!ppid || number_take(&ppid, &value) < 0 || value > UINT32_MAX)
+		return -EINVAL;
+	s.ppid = (uint32_t)value;
 	for (size_t i = 0; i < PROCFS_UID_COUNT; i++) {
 		if (number_take(&uids, &value) < 0 || value > UINT32_MAX)
 			return -EINVAL;

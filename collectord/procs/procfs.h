@@ -42,6 +42,7 @@ struct procfs_status {
 	uint32_t uids[PROCFS_UID_COUNT]; /* real, effective, saved */
 	uint32_t tgid;
 	uint32_t ns_pid; /* as the process sees itself, in its innermost namespace */
+	uint32_t ppid;
 };
 
 /* One line of /proc/PID/mountinfo. */

@@ -132,14 +132,22 @@ static const struct {
 	int r;
 	struct procfs_status want;
 } statuses[] = {
-	{ "plain", "Name:\tx\nTgid:\t42\nPid:\t43\nUid:\t1\t2\t3\t4\nNSpid:\t42\t7\t1\n", 0, { { 1, 2, 3 }, 42, 1 } },
-	{ "no namespaces", "Name:\tx\nTgid:\t42\nUid:\t0\t0\t0\t0\n", 0, { { 0, 0, 0 }, 42, 42 } },
-	{ "largest uid", "Tgid:\t42\nUid:\t4294967295\t0\t0\t0\n", 0, { { UINT32_MAX, 0, 0 }, 42, 42 } },
-	{ "name that looks like a line", "Name:\tUid:\t9\nTgid:\t42\nUid:\t5\t5\t5\t5\n", 0, { { 5, 5, 5 }, 42, 42 } },
-	{ "empty", "", -EINVAL, { { 0 }, 0, 0 } },
-	{ "no uid", "Name:\tx\nTgid:\t42\n", -EINVAL, { { 0 }, 0, 0 } },
-	{ "two uids", "Tgid:\t42\nUid:\t0\t0\n", -EINVAL, { { 0 }, 0, 0 } },
-	{ "uid too large", "Tgid:\t42\nUid:\t4294967296\t0\t0\t0\n", -EINVAL, { { 0 }, 0, 0 } },
+	{ "plain",
+	  "Name:\tx\nTgid:\t42\nPid:\t43\nPPid:\t7\nUid:\t1\t2\t3\t4\nNSpid:\t42\t7\t1\n",
+	  0,
+	  { { 1, 2, 3 }, 42, 1, 7 } },
+	{ "no namespaces", "Name:\tx\nTgid:\t42\nPPid:\t1\nUid:\t0\t0\t0\t0\n", 0, { { 0, 0, 0 }, 42, 42, 1 } },
+	{ "largest uid", "Tgid:\t42\nPPid:\t1\nUid:\t4294967295\t0\t0\t0\n", 0, { { UINT32_MAX, 0, 0 }, 42, 42, 1 } },
+	{ "name that looks like a line",
+	  "Name:\tUid:\t9\nTgid:\t42\nPPid:\t1\nUid:\t5\t5\t5\t5\n",
+	  0,
+	  { { 5, 5, 5 }, 42, 42, 1 } },
+	{ "empty", "", -EINVAL, { { 0 }, 0, 0, 0 } },
+	{ "no uid", "Name:\tx\nTgid:\t42\n", -EINVAL, { { 0 }, 0, 0, 0 } },
+	{ "two uids", "Tgid:\t42\nPPid:\t1\nUid:\t0\t0\n", -EINVAL, { { 0 }, 0, 0, 0 } },
+	{ "uid too large", "Tgid:\t42\nPPid:\t1\nUid:\t4294967296\t0\t0\t0\n", -EINVAL, { { 0 }, 0, 0, 0 } },
+	{ "no parent", "Name:\tx\nTgid:\t42\nUid:\t0\t0\t0\t0\n", -EINVAL, { { 0 }, 0, 0, 0 } },
+	{ "a parent that is no number", "Tgid:\t42\nPPid:\tx\nUid:\t0\t0\t0\t0\n", -EINVAL, { { 0 }, 0, 0, 0 } },
 };
 
 static void statuses_check(void)
@@ -156,6 +164,7 @@ static void statuses_check(void)
 			CHECK_INT_EQ(statuses[i].name, got.uids[k], statuses[i].want.uids[k]);
 		CHECK_INT_EQ(statuses[i].name, got.tgid, statuses[i].want.tgid);
 		CHECK_INT_EQ(statuses[i].name, got.ns_pid, statuses[i].want.ns_pid);
+		CHECK_INT_EQ(statuses[i].name, got.ppid, statuses[i].want.ppid);
 	}
 }
 
