@@ -14,6 +14,7 @@
 
 #include "base/cleanup.h"
 #include "base/fd.h"
+#include "clock.h"
 #include "probes/probe_set_state.h"
 
 #define CELLS_SPARE 128 /* kept for overflow cells of processes that come when all others are taken */
@@ -308,14 +309,20 @@ static uint64_t fdinfo_bytes(int fd)
 	return bytes;
 }
 
-uint64_t probe_set_kernel_bytes(const struct probe_set *set)
+/* Some 80 files are read for it, half of what an answer about the daemon's state takes. */
+uint64_t probe_set_kernel_bytes(struct probe_set *set)
 {
+	uint64_t now_ns = clock_now_ns(), sum = 0;
 	struct bpf_program *program;
 	struct bpf_map *map;
-	uint64_t sum = 0;
+
+	if (set->kernel_bytes_ns && now_ns - set->kernel_bytes_ns < NSEC_PER_SEC)
+		return set->kernel_bytes;
 
 	bpf_object__for_each_map(map, set->bpf->obj) sum += fdinfo_bytes(bpf_map__fd(map));
 	bpf_object__for_each_program(program, set->bpf->obj) sum += fdinfo_bytes(bpf_program__fd(program));
+	set->kernel_bytes = sum;
+	set->kernel_bytes_ns = now_ns;
 	return sum;
 }
 

@@ -125,9 +125,9 @@ int probe_set_mapped(struct probe_set *set, uint32_t tgid, struct mapped_record 
 typedef void (*probe_behind_func)(const struct behind_key *key, const struct behind_value *value, void *data);
 int probe_set_behind(struct probe_set *set, probe_behind_func func, void *data);
 
-int probe_set_calls_fd(const struct probe_set *set);	      /* ring map of call_record */
-int probe_set_life_fd(const struct probe_set *set);	      /* ring map of life_record */
-uint64_t probe_set_kernel_bytes(const struct probe_set *set); /* maps and programs, as their fdinfo say */
+int probe_set_calls_fd(const struct probe_set *set);	/* ring map of call_record */
+int probe_set_life_fd(const struct probe_set *set);	/* ring map of life_record */
+uint64_t probe_set_kernel_bytes(struct probe_set *set); /* maps and programs, as their fdinfo said this second */
 
 /* What tracing costs here, nanoseconds per call, measured at open; docs/architecture.md says how. */
 struct probe_cost {

@@ -40,7 +40,8 @@ struct probe_set {
 	uint64_t *cpu_values; /* n_cpus, room for reading one counter */
 	bool measures[BLAME_COUNT];
 	struct probe_cost cost;
-	uint64_t bystanders_before; /* of the calibration */
+	uint64_t bystanders_before;		/* of the calibration */
+	uint64_t kernel_bytes, kernel_bytes_ns; /* as they were then; 0: not asked yet */
 	uint64_t losses_before[LOSS_COUNT];
 	uint64_t losses_found[LOSS_COUNT]; /* by the daemon */
 };

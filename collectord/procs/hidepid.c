@@ -5,7 +5,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/fd.h"
+#include "clock.h"
+
+/* An answer asks for each of its rows; nobody can ask before and after a mount within that. */
+#define LOOK_NS (10 * NSEC_PER_MSEC)
 
 bool hidepid_in_mounts(const char *mounts)
 {
@@ -27,7 +32,7 @@ bool hidepid_in_mounts(const char *mounts)
 	return is_on;
 }
 
-bool hidepid_is_on(void)
+static bool hidepid_look(void)
 {
 	char mounts[65536];
 
@@ -39,4 +44,17 @@ bool hidepid_is_on(void)
 		return hidepid_in_mounts(mounts);
 	/* Not to know is to hide. */
 	return fd_read_file_at(AT_FDCWD, "/proc/mounts", mounts, sizeof(mounts)) < 0 || hidepid_in_mounts(mounts);
+}
+
+bool hidepid_is_on(void)
+{
+	static uint64_t looked_ns; /* 0: never */
+	static bool is_on;
+	uint64_t now_ns = clock_now_ns();
+
+	if (!looked_ns || now_ns - looked_ns >= LOOK_NS) {
+		is_on = hidepid_look();
+		looked_ns = now_ns;
+	}
+	return is_on;
 }
