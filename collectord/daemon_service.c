@@ -18,6 +18,7 @@
 #include "probes/target.h"
 #include "procs/process_list.h"
 #include "rpc/handlers.h"
+#include "rpc/read.h"
 #include "rpc/server.h"
 
 /* What becomes a record beside slow calls, when everybody is captured: one call in this many of each thread. */
@@ -62,6 +63,13 @@ static void peer_close(uint32_t pid, void *data)
 }
 
 /* Whoever asked once may ask for more: probes are there by then. */
+static bool peers_looked(void *data)
+{
+	const struct rpc_context *context = data;
+
+	return context->reads && read_hub_start(context->reads);
+}
+
 static void peer_answered(void *data)
 {
 	struct rpc_context *context = data;
@@ -215,6 +223,7 @@ int daemon_listen(struct daemon *d)
 	struct server_events events = { .on_peer_open = peer_open,
 					.on_peer_close = peer_close,
 					.on_answered = peer_answered,
+					.on_turn = peers_looked,
 					.on_idle = peers_gone };
 	CLEANUP(closep) int fd = -1;
 	int r = server_open(&d->loop, services, ARRAY_SIZE(services), &events, &d->context, &d->server);

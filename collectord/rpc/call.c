@@ -312,7 +312,8 @@ bool call_must_wait(const struct call *call)
 void call_charge(struct call *call, uint64_t since_ns)
 {
 	if (call->peer)
-		quota_take_time(call->peer->quota_user, clock_spent_ns() - since_ns, clock_now_ns());
+		quota_take_time(server_quota(call->peer->server), call->peer->quota_user, clock_spent_ns() - since_ns,
+				clock_now_ns());
 }
 
 /* ---- from outside ---- */
@@ -463,7 +464,7 @@ void call_resume_all(struct peer *peer)
 	/* A handler may end any call from within, so the list is looked at afresh each time. */
 	while (!peer->is_closed && (call = find_parked(peer)))
 		call_resume(call);
-	quota_take_time(peer->quota_user, clock_now_ns() - before_ns, clock_now_ns());
+	quota_take_time(server_quota(peer->server), peer->quota_user, clock_now_ns() - before_ns, clock_now_ns());
 }
 
 void call_start(struct peer *peer, uint32_t stream, const struct frame_request *request)

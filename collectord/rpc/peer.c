@@ -33,13 +33,19 @@ static bool peer_may_read(const struct peer *peer)
 
 static void peer_on_poll(uv_poll_t *poll, int status, int events);
 
-/* Waits for what can be used now; a peer that is not read from is still watched for leaving. */
+/*
+ * Waits for what can be used now; a peer that is not read from is still watched for leaving. The loop asks the kernel
+ * two things for each change, which is as much as a small request takes otherwise.
+ */
 static void peer_watch(struct peer *peer)
 {
 	int events = peer_may_read(peer) ? UV_READABLE : UV_DISCONNECT;
 
 	if (peer_pending_bytes(peer))
 		events |= UV_WRITABLE;
+	if (events == peer->watched || peer->is_in_turn)
+		return;
+	peer->watched = events;
 	if (uv_poll_start(&peer->poll, events, peer_on_poll))
 		peer_close(peer);
 }
@@ -230,6 +236,10 @@ static size_t peer_process(struct peer *peer, const uint8_t *data, size_t n_data
 		struct frame frame;
 		size_t n;
 
+		if (used && clock_now_ns() >= peer->until_ns) {
+			peer_pause(peer, clock_now_ns() + PEER_YIELD_NS);
+			break;
+		}
 		if (quota_must_wait(server_quota(peer->server), peer->quota_user, clock_now_ns(), &resume_ns)) {
 			peer_pause(peer, resume_ns);
 			break;
@@ -345,16 +355,51 @@ static int peer_turn(struct peer *peer, int status, int events)
 	return 0;
 }
 
+/* Return: whether its user has time left in this turn of the loop */
+static bool peer_turn_begin(struct peer *peer)
+{
+	uint64_t left_ns = quota_turn_left_ns(server_quota(peer->server), peer->quota_user);
+
+	peer->until_ns = clock_now_ns() + left_ns;
+	return left_ns != 0;
+}
+
+static void peer_turn_end(struct peer *peer, uint64_t before_ns)
+{
+	quota_take_time(server_quota(peer->server), peer->quota_user, clock_spent_ns() - before_ns, clock_now_ns());
+}
+
 static void peer_on_poll(uv_poll_t *poll, int status, int events)
 {
 	struct peer *peer = poll->data;
-	uint64_t before_ns = clock_spent_ns();
+	uint64_t before_ns;
 
+	if (!peer_turn_begin(peer))
+		return; /* whatever there is to do, the loop tells of it in the next turn again */
+	before_ns = clock_spent_ns();
+	peer->is_in_turn = true;
 	if (peer_turn(peer, status, events))
 		peer_close(peer);
-	quota_take_time(peer->quota_user, clock_spent_ns() - before_ns, clock_now_ns());
+	peer->is_in_turn = false;
+	peer_turn_end(peer, before_ns);
 	if (!peer->is_closed)
 		peer_watch(peer);
+	server_looked(peer->server);
+}
+
+/* It was not looked at for a while. */
+static void peer_go_on(struct peer *peer, uint64_t now_ns)
+{
+	uint64_t before_ns;
+
+	if (!peer_turn_begin(peer)) {
+		peer->resume_ns = now_ns + PEER_YIELD_NS;
+		return;
+	}
+	before_ns = clock_spent_ns();
+	peer->resume_ns = 0;
+	peer_process_kept(peer);
+	peer_turn_end(peer, before_ns);
 }
 
 uint64_t peer_check(struct peer *peer, uint64_t now_ns)
@@ -371,10 +416,8 @@ uint64_t peer_check(struct peer *peer, uint64_t now_ns)
 	}
 	if (peer->rest_due_ns && peer->rest_due_ns <= now_ns && !peer->is_ending)
 		peer_end(peer, CALL_ERROR_DEADLINE, "the rest of a frame did not come in time");
-	if (peer->resume_ns && peer->resume_ns <= now_ns) {
-		peer->resume_ns = 0;
-		peer_process_kept(peer);
-	}
+	if (peer->resume_ns && peer->resume_ns <= now_ns)
+		peer_go_on(peer, now_ns);
 	/* Handlers may end any call while they hear of one, so the list is looked at afresh each time. */
 	while (!peer->is_closed && (call = call_find_due(peer, now_ns, &next_ns)))
 		call_expire(call);

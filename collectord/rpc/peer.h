@@ -24,6 +24,7 @@ struct server;
 #define PEER_QUEUE_BYTES (1024u * 1024)
 #define PEER_HELLO_NS 10000000000ull /* a connection that has not said Hello by then is closed */
 #define PEER_FRAME_NS 10000000000ull /* from the first bytes of a frame to its last */
+#define PEER_YIELD_NS NSEC_PER_MSEC  /* the loop turns before a timer of so long, and not before one of less */
 #define PEER_LINGER_NS 2000000000ull /* how long a last word may take to be read */
 
 struct peer {
@@ -39,6 +40,9 @@ struct peer {
 	bool has_asked;	    /* for more than a greeting */
 	bool is_ending;	    /* the last word is queued: nothing is read any more */
 	bool is_closed;	    /* waits for the loop only */
+	bool is_in_turn;    /* peer_on_poll() watches when it ends, once */
+	int watched;	    /* events that the loop waits for */
+	uint64_t until_ns;  /* the end of its user's time in this turn of the loop */
 	uint64_t due_ns;    /* Hello, or the end of an ending connection, is due; 0: nothing is */
 	uint64_t resume_ns; /* reading pauses until then, by the user's rate or time; 0: it does not */
 
@@ -102,6 +106,8 @@ const struct access_groups *server_groups(const struct server *server);
 void server_due(struct server *server, uint64_t at_ns);
 /** server_peer_gone() - forget a closed peer */
 void server_peer_gone(struct server *server, struct peer *peer);
+/** server_looked() - requests were looked at, of one peer or several */
+void server_looked(struct server *server);
 /** server_answered() - a peer has been sent all it asked for */
 void server_answered(struct server *server);
 /** server_room_back() - a user or everybody may queue again */

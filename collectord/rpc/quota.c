@@ -18,6 +18,8 @@ struct quota_user {
 	size_t queued_bytes;
 	uint64_t paid_until_ns;	  /* each frame moves it on by FRAME_NS */
 	uint64_t worked_until_ns; /* each nanosecond of the loop's moves it on by QUOTA_USER_TIME_SHARE */
+	uint64_t turn;		  /* in which turn_spent_ns were spent */
+	uint64_t turn_spent_ns;
 };
 
 void quota_done(struct quota *quota)
@@ -170,12 +172,23 @@ enum quota_rate quota_take_frame(struct quota_user *user, uint64_t now_ns, uint6
 	return QUOTA_RATE_PAUSE;
 }
 
-void quota_take_time(struct quota_user *user, uint64_t spent_ns, uint64_t now_ns)
+void quota_take_time(const struct quota *quota, struct quota_user *user, uint64_t spent_ns, uint64_t now_ns)
 {
+	if (user->turn != quota->turn)
+		user->turn_spent_ns = 0;
+	user->turn = quota->turn;
+	user->turn_spent_ns += spent_ns;
 	if (user->worked_until_ns < now_ns)
 		user->worked_until_ns = now_ns;
 	user->worked_until_ns = MIN(user->worked_until_ns + spent_ns * QUOTA_USER_TIME_SHARE,
 				    now_ns + QUOTA_USER_TIME_BURST_NS + QUOTA_USER_TIME_WAIT_NS);
+}
+
+uint64_t quota_turn_left_ns(const struct quota *quota, const struct quota_user *user)
+{
+	if (user->turn != quota->turn)
+		return QUOTA_USER_TURN_NS;
+	return user->turn_spent_ns < QUOTA_USER_TURN_NS ? QUOTA_USER_TURN_NS - user->turn_spent_ns : 0;
 }
 
 bool quota_must_wait(const struct quota *quota, const struct quota_user *user, uint64_t now_ns, uint64_t *ret_resume_ns)

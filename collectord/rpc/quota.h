@@ -30,7 +30,12 @@ struct quota_user;
 #define QUOTA_USER_TIME_SHARE 4
 #define QUOTA_USER_TIME_BURST_NS (250 * NSEC_PER_MSEC)
 #define QUOTA_USER_TIME_WAIT_NS (2 * NSEC_PER_SEC) /* nobody waits longer, whatever one request took */
-#define QUOTA_TOTAL_CONNECTIONS 512		   /* of all users but root, who must always get in */
+/*
+ * In one turn of the loop, all his connections together: whoever asks meanwhile is looked at after that much
+ * for each user who is there. Guess: ten requests of the dearer kind.
+ */
+#define QUOTA_USER_TURN_NS (2 * NSEC_PER_MSEC)
+#define QUOTA_TOTAL_CONNECTIONS 512 /* of all users but root, who must always get in */
 #define QUOTA_TOTAL_QUEUED_BYTES (32u * 1024 * 1024)
 #define QUOTA_USER_RESERVED_BYTES (64u * 1024) /* has every user, whatever the others have queued */
 
@@ -41,6 +46,7 @@ struct quota {
 	unsigned int n_connections;
 	unsigned int n_present; /* users that have a connection */
 	size_t queued_bytes;
+	uint64_t turn; /* of the loop, counted by the server */
 };
 
 #define QUOTA_INIT                                                                                                     \
@@ -80,7 +86,9 @@ enum quota_rate {
 enum quota_rate quota_take_frame(struct quota_user *user, uint64_t now_ns, uint64_t *ret_resume_ns);
 
 /** quota_take_time() - charge time that the loop spent on a user */
-void quota_take_time(struct quota_user *user, uint64_t spent_ns, uint64_t now_ns);
+void quota_take_time(const struct quota *quota, struct quota_user *user, uint64_t spent_ns, uint64_t now_ns);
+/** quota_turn_left_ns() - of the time that the user has in this turn of the loop */
+uint64_t quota_turn_left_ns(const struct quota *quota, const struct quota_user *user);
 /**
  * quota_must_wait() - whether the user has had more than his share of the loop, and others are there
  * @ret_resume_ns: when he has waited long enough; untouched when he need not

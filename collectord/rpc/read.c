@@ -46,6 +46,7 @@ struct read {
 
 struct read_hub {
 	TAILQ_HEAD(, read) reads;
+	bool is_looked_for; /* one may be waiting that may run */
 };
 
 int read_hub_new(struct read_hub **ret_hub)
@@ -78,17 +79,21 @@ static void read_freep(struct read **read)
 		read_free(*read);
 }
 
-static void hub_pump(struct read_hub *hub);
+static void read_remove(struct read *read)
+{
+	read->hub->is_looked_for = true;
+	TAILQ_REMOVE(&read->hub->reads, read, link);
+	stream_close(read->stream);
+	read_free(read);
+}
 
-/* The call is over or about to be, by who calls this. */
+/* It was answered; the call is over or about to be, by who calls this. */
 static void read_over(struct read *read)
 {
 	struct read_hub *hub = read->hub;
 
-	TAILQ_REMOVE(&hub->reads, read, link);
-	stream_close(read->stream);
-	read_free(read);
-	hub_pump(hub);
+	read_remove(read);
+	(void)read_hub_start(hub);
 }
 
 static void read_fail(struct read *read, enum call_error code, const char *text)
@@ -184,10 +189,11 @@ static void on_drain(struct call *call, void *data)
 		stream_resume(read->stream);
 }
 
+/* Who cancels one may be about to cancel the next: that one waits for the end of this turn. */
 static void on_close(struct call *call, void *data)
 {
 	(void)call;
-	read_over(data);
+	read_remove(data);
 }
 
 /* ---- whose turn it is ---- */
@@ -225,23 +231,38 @@ static int read_run(struct read *read)
 	return r;
 }
 
-static void hub_pump(struct read_hub *hub)
+/* Return: the oldest question, of those that may run, of a user of whom fewest run; NULL: none may */
+static struct read *find_next(const struct read_hub *hub)
 {
-	struct read *read = TAILQ_FIRST(&hub->reads);
+	struct read *read, *found = NULL;
+	unsigned int n_found = READ_USER_RUNNING;
 
-	while (read) {
-		struct read *next = TAILQ_NEXT(read, link);
+	TAILQ_FOREACH(read, &hub->reads, link)
+	{
+		unsigned int n = read->stream ? READ_USER_RUNNING : count(hub, true, &read->uid);
 
-		if (!read->stream && may_run(hub, read)) {
-			if (read_run(read) < 0) {
-				read_fail(read, CALL_ERROR_INTERNAL,
-					  "cannot start the process that reads the database");
-				return; /* which has pumped the rest */
-			}
-			buf_done(&read->question);
+		if (n < n_found && may_run(hub, read)) {
+			found = read;
+			n_found = n;
 		}
-		read = next;
+		if (found && n_found == 0)
+			break;
 	}
+	return found;
+}
+
+bool read_hub_start(struct read_hub *hub)
+{
+	struct read *read = hub->is_looked_for ? find_next(hub) : NULL;
+
+	hub->is_looked_for = read != NULL;
+	if (!read)
+		return false;
+	if (read_run(read) < 0)
+		read_fail(read, CALL_ERROR_INTERNAL, "cannot start the process that reads the database");
+	else
+		buf_done(&read->question);
+	return hub->is_looked_for;
 }
 
 /* ---- asking ---- */
@@ -314,7 +335,7 @@ static void read_start(struct read *read)
 	call_on_close(read->call, on_close, read);
 	call_on_drain(read->call, on_drain, read);
 	TAILQ_INSERT_TAIL(&read->hub->reads, read, link);
-	hub_pump(read->hub);
+	read->hub->is_looked_for = true; /* at the end of this turn */
 }
 
 /*

@@ -22,11 +22,12 @@
 #define BACKLOG 128
 /*
  * Who connects without end fills the queue in which the others wait too, and who it is is not known before
- * he is accepted. Those who are turned away cost some 5 us each, those who are let in 20 us: so many of them
- * leave time for who is there already.
+ * he is accepted. Those who are turned away cost some 5 us each, those who are let in 20 us: the whole queue
+ * is turned away in one turn, and so many are let in, as long as that leaves time for who is there already.
  */
-#define ADMITTED_PER_TURN 4
-#define TURNED_AWAY_PER_TURN 16
+#define ADMITTED_PER_TURN 16
+#define TURNED_AWAY_PER_TURN BACKLOG
+#define ACCEPT_PER_TURN_NS NSEC_PER_MSEC
 #define NEVER UINT64_MAX
 
 #ifndef SO_PASSRIGHTS
@@ -48,7 +49,10 @@ struct server {
 	struct peer *next_peer; /* of the walk over all peers that is going on */
 	unsigned int n_peers;
 
-	uv_timer_t timer; /* looks again at due_ns */
+	uv_check_t turn; /* counts those of the loop */
+	uint64_t n_turns;
+	uint64_t checked_turn; /* in which the timer came last */
+	uv_timer_t timer;      /* looks again at due_ns */
 	uint64_t due_ns;
 	uv_poll_t listen_poll;
 	int listen_fd;
@@ -139,6 +143,12 @@ void server_room_back(struct server *server)
 	server_due(server, 0); /* not from here: this may be the middle of another peer's turn */
 }
 
+void server_looked(struct server *server)
+{
+	if (!server->is_closing && server->events.on_turn && server->events.on_turn(server->context))
+		server_due(server, clock_now_ns() + PEER_YIELD_NS);
+}
+
 void server_answered(struct server *server)
 {
 	if (server->events.on_answered)
@@ -161,6 +171,7 @@ void server_resume(struct server *server)
 		server->next_peer = LIST_NEXT(peer, link);
 		call_resume_all(peer);
 	}
+	server_looked(server);
 }
 
 void server_check(struct server *server)
@@ -169,6 +180,7 @@ void server_check(struct server *server)
 	struct peer *peer;
 
 	server->due_ns = NEVER;
+	server->quota.turn++;
 	for (peer = LIST_FIRST(&server->peers); peer; peer = server->next_peer) {
 		uint64_t next_ns;
 
@@ -176,13 +188,34 @@ void server_check(struct server *server)
 		next_ns = peer_check(peer, now_ns);
 		server->due_ns = MIN(server->due_ns, next_ns);
 	}
-	if (!server->is_closing)
-		server_arm(server);
+	if (server->is_closing)
+		return;
+	server_arm(server);
+	server_looked(server);
 }
 
+/*
+ * The loop calls timers that are due until none is, before it looks at anybody: what there is left to do of a
+ * user's may not keep it there.
+ */
 static void server_on_timer(uv_timer_t *timer)
 {
-	server_check(timer->data);
+	struct server *server = timer->data;
+
+	if (server->checked_turn == server->n_turns) {
+		(void)uv_timer_start(timer, server_on_timer, 1, 0);
+		return;
+	}
+	server->checked_turn = server->n_turns;
+	server_check(server);
+}
+
+static void server_on_turn(uv_check_t *check)
+{
+	struct server *server = check->data;
+
+	server->n_turns++;
+	server->quota.turn++;
 }
 
 static void server_free(struct server *server)
@@ -240,9 +273,9 @@ static void turn_away(int fd, enum call_error code, const char *text)
 
 static int server_add(struct server *server, int fd)
 {
-	uint64_t before_ns = clock_spent_ns();
 	struct call_identity identity;
 	struct quota_user *user;
+	uint64_t before_ns;
 	struct peer *peer;
 	struct ucred cred;
 	int r;
@@ -260,6 +293,7 @@ static int server_add(struct server *server, int fd)
 		turn_away(fd, CALL_ERROR_QUOTA, "too many connections are open; close some and try again");
 		return r;
 	}
+	before_ns = clock_spent_ns();
 	r = access_identify(fd, &cred, &server->groups, &identity);
 	if (r == 0)
 		r = peer_open(server, fd, &identity, cred.uid, user, &peer);
@@ -274,7 +308,7 @@ static int server_add(struct server *server, int fd)
 	if (server->events.on_peer_open)
 		server->events.on_peer_open(identity.peer_pid, server->context);
 	peer_start(peer);
-	quota_take_time(user, clock_spent_ns() - before_ns, clock_now_ns());
+	quota_take_time(&server->quota, user, clock_spent_ns() - before_ns, clock_now_ns());
 	return 0;
 }
 
@@ -310,10 +344,11 @@ static void refuse_one(struct server *server)
 
 void server_accept(struct server *server)
 {
+	const uint64_t until_ns = clock_now_ns() + ACCEPT_PER_TURN_NS;
 	int n_admitted = 0, n_turned_away = 0;
 
-	while (n_admitted < ADMITTED_PER_TURN && n_turned_away < TURNED_AWAY_PER_TURN && !server->is_closing &&
-	       server->listen_fd >= 0) {
+	while (n_admitted < ADMITTED_PER_TURN && n_turned_away < TURNED_AWAY_PER_TURN && clock_now_ns() < until_ns &&
+	       !server->is_closing && server->listen_fd >= 0) {
 		CLEANUP(closep) int fd = accept4(server->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 		int r;
 
@@ -490,7 +525,11 @@ int server_open(uv_loop_t *loop, ProtobufCService *const *services, size_t n_ser
 		return r;
 
 	server->timer.data = server;
-	server->n_handles = 1;
+	(void)uv_check_init(loop, &server->turn); /* cannot fail */
+	server->turn.data = server;
+	(void)uv_check_start(&server->turn, server_on_turn);
+	uv_unref((uv_handle_t *)&server->turn);
+	server->n_handles = 2;
 	*ret_server = TAKE_PTR(server);
 	return 0;
 }
@@ -506,4 +545,5 @@ void server_close(struct server *server)
 		peer_close(LIST_FIRST(&server->peers));
 	(void)uv_timer_stop(&server->timer);
 	uv_close((uv_handle_t *)&server->timer, server_on_handle_closed);
+	uv_close((uv_handle_t *)&server->turn, server_on_handle_closed);
 }

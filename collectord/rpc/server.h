@@ -7,6 +7,7 @@
 #pragma once
 
 #include <protobuf-c/protobuf-c.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <uv.h>
@@ -17,7 +18,10 @@ struct server_events {
 	void (*on_peer_open)(uint32_t pid, void *data); /* a client connected (its pid is a tracer's) */
 	void (*on_peer_close)(uint32_t pid, void *data);
 	void (*on_answered)(void *data); /* a client has been sent all that it asked for, beyond the greeting */
-	void (*on_idle)(void *data);	 /* the last connection is gone; not called while the server closes */
+	/* Requests were looked at. Return: whether there is more to do: then it is called again after others had a turn
+	 */
+	bool (*on_turn)(void *data);
+	void (*on_idle)(void *data); /* the last connection is gone; not called while the server closes */
 };
 
 /**

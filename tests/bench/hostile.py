@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How long one user waits while another's clients are hostile, of every kind, beside how long he waits without."""
+"""How long one user waits while another's clients are hostile, of every kind, beside how long he waits without, and how long
+while they attack a listener that has nothing to do with the daemon: what they burn themselves is taken from everybody."""
 import statistics
 import subprocess
 
@@ -13,22 +14,28 @@ def attacks(program):
     return subprocess.run([program, "--list"], capture_output=True, text=True, check=True).stdout.split()
 
 
+def measure_attack(bench, program, attack, everything):
+    run = subprocess.run([program, "--measure", attack, str(bench.pairs)], capture_output=True, text=True, check=False)
+    if run.returncode:
+        raise ingero.Failed(f"{attack}: exit status {run.returncode}: {run.stderr[-500:]}")
+    figures = {}
+    for line in run.stdout.splitlines():
+        what, *values = line.split()
+        figures.setdefault(what, []).append([int(value) for value in values])
+    for what, told in ASKED.items():
+        quiet_us = statistics.median(quiet for quiet, _, _ in figures[what]) / 1000
+        ratios = {"as without": [beside / quiet for quiet, _, beside in figures[what]],
+                  "as beside the same elsewhere": [beside / elsewhere for _, elsewhere, beside in figures[what]]}
+        for base, values in ratios.items():
+            everything.setdefault((told, base), []).append(statistics.median(values))
+            bench.row(f"{attack}: {told}, times {base}", values, "ratio", limit=2, note=f"{quiet_us:.0f} us without")
+    bench.row(f"{attack}: memory of the daemon", max(beside for _, _, beside in figures["rss"]) / 2**20, "MiB", limit=RSS_LIMIT_MIB)
+
+
 def measure(bench):
     program = bench.programs.path("test_rpc_hostile")
-    everything = {what: [] for what in ASKED}
+    everything = {}
     for attack in attacks(program):
-        run = subprocess.run([program, "--measure", attack, str(bench.pairs)], capture_output=True, text=True, check=False)
-        if run.returncode:
-            raise ingero.Failed(f"{attack}: exit status {run.returncode}: {run.stderr[-500:]}")
-        figures = {}
-        for line in run.stdout.splitlines():
-            what, quiet, beside = line.split()
-            figures.setdefault(what, []).append((int(quiet), int(beside)))
-        for what, told in ASKED.items():
-            ratios = [beside / quiet for quiet, beside in figures[what]]
-            everything[what].append(statistics.median(ratios))
-            bench.row(f"{attack}: {told}", ratios, "ratio", limit=2,
-                      note=f"{statistics.median(quiet for quiet, _ in figures[what]) / 1000:.0f} us without")
-        bench.row(f"{attack}: memory of the daemon", figures["rss"][0][0] / 2**20, "MiB", limit=RSS_LIMIT_MIB)
-    for what, told in ASKED.items():
-        bench.row(f"all attacks: {told}", everything[what], "ratio", limit=2)
+        measure_attack(bench, program, attack, everything)
+    for (told, base), values in everything.items():
+        bench.row(f"all attacks: {told}, times {base}", values, "ratio", limit=2)

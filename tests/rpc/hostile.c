@@ -3,10 +3,13 @@
  * Hostile clients of one user, of every kind, while another user asks: he is answered, and the
  * daemon lives, in bounded memory and with few descriptors.
  *
- * hostile: each attack until it has done what it can do. hostile --measure ATTACK PAIRS: how long the
- * other user waits, without and beside it in turns, a line each: what MEDIAN_NS MEDIAN_NS_BESIDE.
+ * hostile: each attack until it has done what it can do. hostile --measure ATTACK ROUNDS: how long the other user
+ * waits for the daemon, in turns: while nothing else happens, while the same clients attack a listener that has
+ * nothing to do with it, and while they attack the daemon. A line each: what NS_QUIET NS_ELSEWHERE NS_BESIDE.
  */
 #include <dirent.h>
+#include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,8 +18,10 @@
 
 #include "attacks.h"
 #include "base/cleanup.h"
+#include "base/fd.h"
 #include "mutation.h"
 #include "questions.h"
+#include "sink.h"
 #include "tests/support/check.h"
 #include "tests/support/tenants.h"
 
@@ -79,6 +84,55 @@ static void check_served(const char *name, struct wire *old)
 #ifndef INGERO_SANITIZED /* whose freed memory is kept for a while */
 	CHECK_INT_IN(name, tenants_daemon_rss_bytes(&tenants), 1, RSS_MAX);
 #endif
+}
+
+/* Page faults of processes of the daemon's that have ended: each has hundreds. */
+static unsigned long long faults_of_children(void)
+{
+	char path[64], text[1024], *rest;
+	unsigned long long n = 0;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/stat", tenants.daemon);
+	if (fd_read_file_at(AT_FDCWD, path, text, sizeof(text)) < 0 || !(rest = strrchr(text, ')')) ||
+	    sscanf(rest, ") %*c %*d %*d %*d %*d %*d %*u %*u %llu", &n) != 1)
+		abort();
+	return n;
+}
+
+static void send_cancelled(struct wire *wire)
+{
+	CLEANUP(buf_done) struct buf out = BUF_INIT;
+
+	for (int i = 0; i < 20; i++) {
+		size_t n = frame_request_bytes(EVENTS);
+		uint8_t *p = frame_reserve(&out, FRAME_REQUEST, ++wire->stream, n);
+
+		(void)frame_request_write(p, EVENTS, 0);
+		/* The one before: there is always one that could begin meanwhile. */
+		if (i)
+			(void)frame_append(&out, FRAME_CANCEL, wire->stream - 1, NULL, 0);
+	}
+	(void)frame_append(&out, FRAME_CANCEL, wire->stream, NULL, 0);
+	CHECK("sent", wire_send(wire, out.data, out.n));
+}
+
+/* Questions that are taken back in the same breath take no process; a few where the loop looks at others in between. */
+static void test_taken_back(void)
+{
+	unsigned long long before, after;
+	struct wire wire;
+
+	tenants_greet(&tenants, TENANT_ALICE, &wire);
+	ask_rows("a question that is answered", &wire);
+	while ((before = faults_of_children()) == 0) /* until that has been waited for */
+		(void)poll(NULL, 0, 10);
+	send_cancelled(&wire);
+	ask_status("those that are not", &wire);
+	(void)poll(NULL, 0,
+		   300); /* for what would have been started to have ended: nothing tells of what did not happen */
+	after = faults_of_children();
+	CHECK_INT_IN("take next to none", after - before, 0, 4 * before);
+	wire_close(&wire);
 }
 
 static void test_attacks(void)
@@ -162,11 +216,31 @@ static struct waits waits_measure(struct wire *wire)
 	return w;
 }
 
-static int measure(const char *name, int pairs)
+/* While alice attacks whoever listens on that socket. */
+static struct waits waits_beside(const struct attack *attack, const struct tenants *attacked, struct wire *wire)
+{
+	struct waits w;
+	char byte;
+	int done;
+	pid_t pid = attack_start(attack, attacked, TENANT_ALICE, &done);
+
+	CHECK_INT_EQ(attack->name, read(done, &byte, 1), 1);
+	w = waits_measure(wire);
+	attack_stop(pid, done);
+	return w;
+}
+
+static void print_waits(const char *what, uint64_t quiet_ns, uint64_t elsewhere_ns, uint64_t beside_ns)
+{
+	printf("%s %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", what, quiet_ns, elsewhere_ns, beside_ns);
+}
+
+static int measure(const char *name, int rounds)
 {
 	const struct attack *attack = NULL;
-	uint64_t rss = 0;
+	struct tenants elsewhere = tenants;
 	struct wire wire;
+	pid_t sink;
 
 	for (size_t i = 0; i < n_attacks; i++)
 		if (strcmp(attacks[i].name, name) == 0)
@@ -175,23 +249,24 @@ static int measure(const char *name, int pairs)
 		fprintf(stderr, "there is no attack '%s'\n", name);
 		return 2;
 	}
+	(void)snprintf(elsewhere.socket, sizeof(elsewhere.socket), "%s/sink", tenants.directory);
+	sink = sink_start(elsewhere.socket);
 	tenants_greet(&tenants, TENANT_BOB, &wire);
-	for (int i = 0; i < pairs; i++) {
-		struct waits quiet = waits_measure(&wire), beside;
-		char byte;
-		int done;
-		pid_t pid = attack_start(attack, &tenants, TENANT_ALICE, &done);
+	for (int i = 0; i < rounds; i++) {
+		struct waits quiet = waits_measure(&wire), away, beside;
+		bool is_away_first = i % 2 == 0;
 
-		CHECK_INT_EQ(name, read(done, &byte, 1), 1);
-		beside = waits_measure(&wire);
-		rss = MAX(rss, tenants_daemon_rss_bytes(&tenants));
-		attack_stop(pid, done);
-		printf("status %" PRIu64 " %" PRIu64 "\ngreeting %" PRIu64 " %" PRIu64 "\nrows %" PRIu64 " %" PRIu64
-		       "\n",
-		       quiet.status_ns, beside.status_ns, quiet.greeting_ns, beside.greeting_ns, quiet.rows_ns,
-		       beside.rows_ns);
+		if (is_away_first)
+			away = waits_beside(attack, &elsewhere, &wire);
+		beside = waits_beside(attack, &tenants, &wire);
+		if (!is_away_first)
+			away = waits_beside(attack, &elsewhere, &wire);
+		print_waits("status", quiet.status_ns, away.status_ns, beside.status_ns);
+		print_waits("greeting", quiet.greeting_ns, away.greeting_ns, beside.greeting_ns);
+		print_waits("rows", quiet.rows_ns, away.rows_ns, beside.rows_ns);
+		print_waits("rss", 0, 0, tenants_daemon_rss_bytes(&tenants));
 	}
-	printf("rss %" PRIu64 " %" PRIu64 "\n", rss, rss);
+	sink_stop(sink);
 	wire_close(&wire);
 	CHECK("the daemon lives", tenants_daemon_lives(&tenants));
 	return check_state.n_failed != 0;
@@ -220,6 +295,7 @@ int main(int argc, char **argv)
 		tenants_close(&tenants);
 		return 0;
 	}
+	test_taken_back();
 	test_attacks();
 	tenants_close(&tenants);
 	return check_result();

@@ -188,7 +188,7 @@ static void test_time(void)
 		CHECK_INT_EQ(cases[i].name, quota_connect(&quota, 1000, NOW_NS, &again), 0);
 		if (cases[i].others)
 			CHECK_INT_EQ(cases[i].name, quota_connect(&quota, 1001, NOW_NS, &bob), 0);
-		quota_take_time(alice, cases[i].spent_ns, NOW_NS);
+		quota_take_time(&quota, alice, cases[i].spent_ns, NOW_NS);
 		CHECK_INT_EQ(cases[i].name, quota_must_wait(&quota, alice, NOW_NS + cases[i].wait_ns, &resume_ns),
 			     cases[i].waits);
 		CHECK_INT_EQ(cases[i].name, resume_ns > NOW_NS + cases[i].wait_ns, cases[i].waits);
@@ -201,6 +201,24 @@ static void test_time(void)
 		quota_disconnect(&quota, bob);
 		CHECK(cases[i].name, !quota_must_wait(&quota, alice, NOW_NS, &resume_ns));
 	}
+}
+
+/* In one turn of the loop; the next one is another. */
+static void test_turn(void)
+{
+	CLEANUP(quota_done) struct quota quota = QUOTA_INIT;
+	struct quota_user *alice, *bob;
+
+	CHECK_INT_EQ("alice", quota_connect(&quota, 1000, NOW_NS, &alice), 0);
+	CHECK_INT_EQ("bob", quota_connect(&quota, 1001, NOW_NS, &bob), 0);
+	CHECK_INT_EQ("all of it", quota_turn_left_ns(&quota, alice), QUOTA_USER_TURN_NS);
+	quota_take_time(&quota, alice, QUOTA_USER_TURN_NS - 1, NOW_NS);
+	CHECK_INT_EQ("the rest", quota_turn_left_ns(&quota, alice), 1);
+	quota_take_time(&quota, alice, 10, NOW_NS);
+	CHECK_INT_EQ("nothing", quota_turn_left_ns(&quota, alice), 0);
+	CHECK_INT_EQ("another has his own", quota_turn_left_ns(&quota, bob), QUOTA_USER_TURN_NS);
+	quota.turn++;
+	CHECK_INT_EQ("the next turn", quota_turn_left_ns(&quota, alice), QUOTA_USER_TURN_NS);
 }
 
 /* Connecting without end is a rate like any other; whoever comes back in time is let in. */
@@ -229,6 +247,7 @@ int main(void)
 	test_leases();
 	test_reserved_bytes();
 	test_time();
+	test_turn();
 	test_connections();
 	test_many_uids();
 	test_calls();

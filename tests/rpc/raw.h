@@ -21,8 +21,8 @@ struct raw {
 	bool holds_reading; /* leave what the server sends in the socket */
 };
 
-/* The clock of the server under test, turned by the test. */
-extern uint64_t raw_now_ns;
+/* The clocks of the server under test, turned by the test: the time, and what the loop has spent of it. */
+extern uint64_t raw_now_ns, raw_spent_ns;
 
 /* raw_open() - a connected client that has not said anything */
 void raw_open(struct raw *raw, struct toy *toy);

@@ -70,6 +70,9 @@ static void toy_query_operations(Ingero__V1__Query_Service *service, const Inger
 	struct call *call = closure_data;
 
 	(void)service;
+	toy->n_operations++;
+	if (toy->on_operation)
+		toy->on_operation(toy);
 	switch (input->n_pids ? input->pids[0] : TOY_REPLY) {
 	case TOY_NEVER:
 	case TOY_LATER:

@@ -51,8 +51,10 @@ struct toy {
 	unsigned int n_peers_closed;
 	unsigned int n_idle;
 	uint32_t last_peer_pid;
-	bool stops_when_idle; /* uv_stop() then */
-	bool does_not_die;    /* TOY_DIE fails instead */
+	bool stops_when_idle;		       /* uv_stop() then */
+	bool does_not_die;		       /* TOY_DIE fails instead */
+	void (*on_operation)(struct toy *toy); /* NULL, or called for each Query.Operations */
+	unsigned int n_operations;
 };
 
 void toy_open(struct toy *toy);
