@@ -32,9 +32,9 @@ struct quota_user;
 #define QUOTA_USER_TIME_WAIT_NS (2 * NSEC_PER_SEC) /* nobody waits longer, whatever one request took */
 /*
  * In one turn of the loop, all his connections together: whoever asks meanwhile is looked at after that much
- * for each user who is there. Guess: ten requests of the dearer kind.
+ * for each user who is there. Guess: five requests of the dearer kind.
  */
-#define QUOTA_USER_TURN_NS (2 * NSEC_PER_MSEC)
+#define QUOTA_USER_TURN_NS (1 * NSEC_PER_MSEC)
 #define QUOTA_TOTAL_CONNECTIONS 512 /* of all users but root, who must always get in */
 #define QUOTA_TOTAL_QUEUED_BYTES (32u * 1024 * 1024)
 #define QUOTA_USER_RESERVED_BYTES (64u * 1024) /* has every user, whatever the others have queued */
