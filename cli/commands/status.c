@@ -93,6 +93,8 @@ void status_append(const Ingero__V1__StatusReply *status, bool is_private, const
 		  status->leases == 1 ? "trace" : "traces");
 	for (size_t i = 0; i < status->n_libraries; i++)
 		library_append(out, style, i ? FIRST : "libraries  ", status->libraries[i]);
+	if (status->more_libraries)
+		text_line(out, style, TEXT_PLAIN, FIRST "and %u more", status->more_libraries);
 	if (status->n_libraries == 0)
 		text_paragraph(out, style, "libraries  ", "none: nobody traces a process that maps a CUDA library");
 	coverages_append(status, style, out);

@@ -2,6 +2,7 @@
 #include "cli/trace/report.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <string.h>
 
 #include "cli/caller.h"
@@ -79,6 +80,8 @@ void trace_report_start(const struct trace_setting *setting, const struct text_s
 	text_paragraph(out, style, "", buf_text(&text));
 	for (size_t i = 0; i < start->n_libraries; i++)
 		library_append(out, style, "  ", start->libraries[i]);
+	if (start->more_libraries)
+		text_line(out, style, TEXT_PLAIN, "  and %" PRIu32 " more files", start->more_libraries);
 	if (start->n_libraries == 0)
 		text_paragraph(out, style, "  ", "no process maps a CUDA library yet");
 	trace_report_problem(start->store, style, out);

@@ -89,6 +89,8 @@ static int start_take(struct trace_show *s, const Ingero__V1__Start *start)
 		return r;
 	for (size_t i = 0; i < start->n_libraries; i++)
 		library_count(s, start->libraries[i]);
+	s->n_libraries += start->more_libraries;
+	s->setting.n_libraries = s->n_libraries;
 	if (s->view == TRACE_VIEW_LINES) {
 		trace_report_start(&s->setting, &s->style, &s->out.buf);
 		s->setting.told = &s->told;

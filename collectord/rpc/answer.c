@@ -540,9 +540,10 @@ static size_t *list_n(Ingero__V1__Summary *piece, size_t i)
 static int summary_split(const struct rpc_context *context, const struct answer_since *since,
 			 Ingero__V1__Summary *piece, answer_piece_func func, void *data)
 {
-	Ingero__V1__Summary whole = *piece;
+	Ingero__V1__Summary whole;
 	size_t bytes;
 
+	memcpy(&whole, piece, sizeof(whole));
 	for (size_t i = 0; i < ARRAY_SIZE(summary_lists); i++)
 		*list_n(piece, i) = 0;
 	bytes = ingero__v1__summary__get_packed_size(piece);
@@ -574,6 +575,7 @@ int answer_summary(const struct rpc_context *context, const struct answer_scope 
 {
 	CLEANUP(arena_done) struct arena arena = ARENA_INIT;
 	Ingero__V1__Operation **rows = ARENA_NEW_N(&arena, Ingero__V1__Operation *, PIECE_ROWS);
+	struct coverage_libraries libraries = { .n = 0 };
 	Ingero__V1__Summary piece;
 	int r;
 
@@ -620,7 +622,9 @@ int answer_summary(const struct rpc_context *context, const struct answer_scope 
 	if (r == 0 && seen->findings)
 		r = findings_fill(seen->findings, context, scope->identity, &arena, &piece);
 	if (r == 0)
-		r = coverage_libraries(context, &arena, scope->identity, &piece.libraries, &piece.n_libraries);
+		r = coverage_libraries(context, &arena, scope->identity, SIZE_MAX, &libraries);
+	piece.libraries = libraries.items;
+	piece.n_libraries = libraries.n;
 	if (r == 0)
 		r = summary_split(context, since, &piece, func, data);
 	if (r < 0)

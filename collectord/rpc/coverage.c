@@ -19,7 +19,8 @@
 #include "rpc/context.h"
 
 #define PIDS_MAX 64	  /* of one file */
-#define PROCESSES_MAX 256 /* of one answer: at about 1 KiB each a quarter of the cap */
+#define PROCESSES_MAX 256 /* of one answer: usually 1 KiB each */
+#define FIELD_BYTES 8	  /* number and length of a message in a list */
 
 static const char not_traced[] = "nobody traces this process now";
 
@@ -130,30 +131,49 @@ Ingero__V1__Library *coverage_library(const struct rpc_context *context, struct 
 	return path ? library_fill(context, arena, identity, processes, library, path) : NULL;
 }
 
-int coverage_libraries(const struct rpc_context *context, struct arena *arena, const struct call_identity *identity,
-		       Ingero__V1__Library ***ret_items, size_t *ret_n)
+/* Of a list no more than the first that fit. Return: how many */
+static size_t fitting(ProtobufCMessage *const *items, size_t n, size_t most_bytes)
 {
-	size_t n = context->targets ? target_set_count(context->targets) : 0;
-	const struct target_processes *processes = n ? target_set_processes(context->targets) : NULL;
-	Ingero__V1__Library **items = ARENA_NEW_N(arena, Ingero__V1__Library *, n ? n : 1);
-	size_t n_seen = 0;
+	size_t bytes = 0;
 
-	if (!items)
+	for (size_t i = 0; i < n; i++) {
+		bytes += protobuf_c_message_get_packed_size(items[i]) + FIELD_BYTES;
+		if (bytes > most_bytes)
+			return i;
+	}
+	return n;
+}
+
+int coverage_libraries(const struct rpc_context *context, struct arena *arena, const struct call_identity *identity,
+		       size_t most_bytes, struct coverage_libraries *ret)
+{
+	size_t n = context->targets ? target_set_count(context->targets) : 0, n_mapped = 0;
+	const struct target_processes *processes = n ? target_set_processes(context->targets) : NULL;
+
+	*ret = (struct coverage_libraries){ .items = ARENA_NEW_N(arena, Ingero__V1__Library *, n ? n : 1) };
+	if (!ret->items)
 		return -ENOMEM;
 	if (n)
 		target_set_refresh(context->targets);
 	for (size_t i = 0; i < n; i++) {
 		const struct target_library *library = target_set_get(context->targets, i);
 		const char *path = library_path(identity, processes, library);
+		Ingero__V1__Library *l;
 
 		if (!path)
 			continue;
-		items[n_seen] = library_fill(context, arena, identity, processes, library, path);
-		if (!items[n_seen++])
+		l = library_fill(context, arena, identity, processes, library, path);
+		if (!l)
 			return -ENOMEM;
+		ret->items[ret->n++] = l;
+		if (l->processes) { /* to the front */
+			ret->items[ret->n - 1] = ret->items[n_mapped];
+			ret->items[n_mapped++] = l;
+		}
 	}
-	*ret_items = items;
-	*ret_n = n_seen;
+	n = ret->n;
+	ret->n = fitting((ProtobufCMessage *const *)ret->items, n, most_bytes);
+	ret->more = (uint32_t)(n - ret->n);
 	return 0;
 }
 
@@ -262,6 +282,9 @@ int coverage_processes(const struct rpc_context *context, struct arena *arena, c
 			ret->items[ret->n++] = p;
 		}
 	}
+	n = ret->n;
+	ret->n = fitting((ProtobufCMessage *const *)ret->items, n, COVERAGE_BYTES);
+	ret->more += (uint32_t)(n - ret->n);
 	return 0;
 }
 

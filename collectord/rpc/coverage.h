@@ -19,9 +19,22 @@ struct target_library;
 /** coverage_library() - one file. Return: NULL without memory, or where only others' processes have to do with it */
 Ingero__V1__Library *coverage_library(const struct rpc_context *context, struct arena *arena,
 				      const struct call_identity *identity, const struct target_library *library);
-/** coverage_libraries() - all that were looked at for a process of the caller's. Return: 0 or -ENOMEM */
+
+#define COVERAGE_BYTES (384 * 1024) /* of one list in an answer of one message: two fit beside all else */
+
+struct coverage_libraries {
+	Ingero__V1__Library **items;
+	size_t n;
+	uint32_t more; /* that found no room */
+};
+
+/**
+ * coverage_libraries() - all that were looked at for a process of the caller's, those that are mapped now first
+ * @most_bytes: of the list in a message; SIZE_MAX: it is told in as many as it takes
+ * Return: 0 or -ENOMEM
+ */
 int coverage_libraries(const struct rpc_context *context, struct arena *arena, const struct call_identity *identity,
-		       Ingero__V1__Library ***ret_items, size_t *ret_n);
+		       size_t most_bytes, struct coverage_libraries *ret_libraries);
 
 struct coverage_processes {
 	Ingero__V1__CudaProcess **items;
@@ -31,6 +44,7 @@ struct coverage_processes {
 
 /**
  * coverage_processes() - processes that map CUDA libraries, those that are not wholly covered first
+ * At most 256, and no more than COVERAGE_BYTES.
  * @lease: only what it covers; NULL: everything the identity may see
  * Return: 0 or -ENOMEM
  */

@@ -28,6 +28,7 @@ void rpc_query_status(Ingero__V1__Query_Service *service, const Ingero__V1__Stat
 	struct rpc_context *context = call_context(call);
 	struct answer_scope scope = { .identity = call_identity(call) };
 	Ingero__V1__StatusReply reply = INGERO__V1__STATUS_REPLY__INIT;
+	struct coverage_libraries libraries = { .n = 0 };
 	struct coverage_processes processes = { .n = 0 };
 	struct utsname names = { .release = "" };
 
@@ -61,12 +62,15 @@ void rpc_query_status(Ingero__V1__Query_Service *service, const Ingero__V1__Stat
 	reply.lost = answer_lost(context, &arena, NULL);
 	reply.store = answer_store(context, &arena);
 	if (!reply.cost || !reply.lost || !reply.store ||
-	    coverage_libraries(context, &arena, scope.identity, &reply.libraries, &reply.n_libraries) < 0 ||
+	    coverage_libraries(context, &arena, scope.identity, COVERAGE_BYTES, &libraries) < 0 ||
 	    coverage_processes(context, &arena, scope.identity, NULL, &processes) < 0 ||
 	    answer_families(context, &arena, &reply.families, &reply.n_families) < 0) {
 		call_fail(call, CALL_ERROR_INTERNAL, "out of memory");
 		return;
 	}
+	reply.libraries = libraries.items;
+	reply.n_libraries = libraries.n;
+	reply.more_libraries = libraries.more;
 	reply.cuda_processes = processes.items;
 	reply.n_cuda_processes = processes.n;
 	reply.more_cuda_processes = processes.more;
@@ -104,7 +108,7 @@ void rpc_query_operations(Ingero__V1__Query_Service *service, const Ingero__V1__
 	context->refresh(context);
 	r = answer_summary(context, &scope, NULL, &(struct answer_seen){ .life = NULL }, piece_reply, call);
 	if (r == -E2BIG)
-		call_fail(call, CALL_ERROR_INVALID, "more processes than fit one answer: name some of them in 'pids'");
+		call_fail(call, CALL_ERROR_INVALID, "more than fits one answer: name some of the processes in 'pids'");
 	else if (r < 0)
 		call_fail(call, CALL_ERROR_INTERNAL, "the answer could not be built (%s)", strerror(-r));
 }

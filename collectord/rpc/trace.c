@@ -198,10 +198,16 @@ static void call_drained(struct call *call, void *data)
 
 void trace_looking_done(struct trace *t)
 {
+	int r;
+
 	if (t->state != TRACE_LOOKING || t->n_looking)
 		return;
-	if (trace_start_send(t) < 0) {
-		trace_fail(t, CALL_ERROR_INTERNAL, "the start could not be sent");
+	r = trace_start_send(t);
+	if (r < 0) {
+		struct call *call = t->call;
+
+		trace_over(t);
+		call_fail(call, CALL_ERROR_INTERNAL, "the start could not be sent (%s)", strerror(-r));
 		return;
 	}
 	t->state = TRACE_RUNNING;

@@ -46,6 +46,7 @@ int trace_start_send(struct trace *t)
 	};
 	char *missing[ARRAY_SIZE(classes)];
 	Ingero__V1__Start start = INGERO__V1__START__INIT;
+	struct coverage_libraries libraries = { .n = 0 };
 	struct coverage_processes processes = { .n = 0 };
 	struct rpc_context *context = t->context;
 	struct utsname names = { .release = "" };
@@ -62,7 +63,10 @@ int trace_start_send(struct trace *t)
 		if (!context->source->ops->measures(context->source, classes[i].class))
 			missing[start.n_not_measured++] = (char *)classes[i].name;
 
-	r = coverage_libraries(context, &arena, call_identity(t->call), &start.libraries, &start.n_libraries);
+	r = coverage_libraries(context, &arena, call_identity(t->call), COVERAGE_BYTES, &libraries);
+	start.libraries = libraries.items;
+	start.n_libraries = libraries.n;
+	start.more_libraries = libraries.more;
 	if (r == 0)
 		r = coverage_processes(context, &arena, call_identity(t->call), t->lease, &processes);
 	start.cuda_processes = processes.items;

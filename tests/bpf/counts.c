@@ -104,7 +104,8 @@ int main(int argc, char **argv)
 		char name[32];
 
 		(void)snprintf(name, sizeof(name), "nothing is lost: reason %zu", k);
-		if (k != LOSS_SWITCH_UNSEEN)
+		/* A wait behind more switches than are remembered has no name: on a busy machine it comes to that. */
+		if (k != LOSS_SWITCH_UNSEEN && k != LOSS_BEHIND)
 			CHECK_INT_EQ(name, rig_loss(&rig, (enum loss_reason)k), 0);
 	}
 	rig_close(&rig);

@@ -409,6 +409,13 @@ def case_long(world):
         traced.wait_attached(*paths)
     attached = {library["path"] for library in traced.attached()}
     expect(attached == set(paths), f"{len(attached)} of {len(paths)} copies are in the summary")
+    with Traced(world, "--record", "none") as traced:  # of what is there already there is as much to say
+        pass
+    start = traced.trace.start
+    told = len(start["libraries"]) + start["more_libraries"]
+    expect(start["more_libraries"] and told >= len(paths), f"the start tells of {told} copies, {start['more_libraries']} of them by number alone")
+    attached = {library["path"] for library in traced.attached()}
+    expect(attached == set(paths), f"{len(attached)} of {len(paths)} copies are in the second summary")
 
 
 CASES = {name[5:]: value for name, value in globals().items() if name.startswith("case_")}

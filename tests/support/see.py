@@ -95,6 +95,8 @@ def main():
     signal.signal(signal.SIGHUP, leave)
     program = hog = trace = None
     with tempfile.TemporaryDirectory(prefix="ingero-") as home:
+        if who:  # what is kept is the caller's, who typed sudo
+            os.chown(home, arguments.user, arguments.group)
         try:
             hog = ingero.start_hog(cpu, **who)
             what, command, environment = training(programs, *(arguments.set_up or set_ups.choose())) if arguments.torch else bundled(programs)
@@ -115,7 +117,8 @@ def main():
                                       "--duration", f"{arguments.seconds}s", *database], env={**os.environ, "HOME": home})
             status = trace.wait()
             print("\nAnd what 'ingero explain' makes of what was kept:\n", flush=True)
-            subprocess.run([programs.path("ingero"), "explain", "--all", *database], env={**os.environ, "HOME": home}, check=False)
+            explained = subprocess.run([programs.path("ingero"), "explain", "--all", *database], env={**os.environ, "HOME": home}, check=False)
+            status = status or explained.returncode
         finally:
             end(program)
             end(hog)
