@@ -367,7 +367,8 @@ def case_short(world):
     expect(len(cold) == 101 and len(wrong) <= late, f"{len(wrong)} of the first {len(cold)} processes are not exact, {late} loads were late", wrong)
     wrong = {pid: traced.calls.get((pid, "cudaLaunchKernel"), 0) for pid in warm if traced.calls.get((pid, "cudaLaunchKernel"), 0) != 10}
     expect(len(warm) == 401 and not wrong, f"{len(wrong)} of {len(warm)} later processes are not exact", wrong)
-    expect(set(traced.trace.lost()) <= {"late_load"}, "nothing else is lost", traced.trace.lost())
+    # calls of the first are under way while their library is attached: of some the return alone is seen
+    expect(set(traced.trace.lost()) <= {"late_load", "return_unpaired"}, "nothing else is lost", traced.trace.lost())
 
 
 def case_strangers(world):

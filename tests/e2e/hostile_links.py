@@ -14,6 +14,7 @@ import hostile_elf  # noqa: E402
 import ingero  # noqa: E402
 
 CALLS = 37
+UID = 61000 + os.getpid() % 1000  # nobody else's: a daemon that is stopped at each call could not follow what a busy machine starts
 NAMES = ("libcudart.so.12", "libcuda.so.1")
 
 
@@ -37,7 +38,7 @@ def contain(world, way, when):
     """A visitor in a root, a pid and a mount namespace of its own, whose libraries are links out as soon as it has them open."""
     root = world.root(f"{when}/{way.__name__}")
     visitor = discovery.Visitor(world, directory="/lib", command=[
-        "unshare", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc", "--root", root, "/lib/visitor"])
+        "unshare", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc", "--root", root, "--setgid", str(UID), "--setuid", str(UID), "/lib/visitor"])
     visitor.tell("open", "/lib/libcudart.so.12")
     visitor.what = f"{way.__name__} link, {when}"
     visitor.files = [os.path.join(root, "lib", name) for name in NAMES]
@@ -61,10 +62,10 @@ def check_use(use, secrets, runtime):
 def check(world):
     secrets = [os.path.join(world.outside, name) for name in NAMES]
     visitors = [contain(world, way, "there before") for way in WAYS]
-    with discovery.Traced(world) as traced:
+    with discovery.Traced(world, "--user", str(UID), "--record", "none") as traced:
         use = file_use.FileUse(hostile_elf.daemon_of(traced.tracing), [*secrets, world.runtime])
         visitors += [contain(world, way, "later") for way in WAYS]
-        plain = discovery.Visitor(world)
+        plain = discovery.Visitor(world, uid=UID)
         plain.tell("open", world.runtime)
         traced.wait_attached(world.runtime, *(path for visitor in visitors for path in visitor.files))
         for number, visitor in enumerate([*visitors, plain]):
