@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "probes/target_late.h"
 
+#include <errno.h>
+#include <signal.h>
+
 #include "base/cleanup.h"
 #include "clock.h"
 #include "probes/target_file.h"
@@ -93,6 +96,18 @@ void target_lates_judge(struct target_lates *lates, const struct target_load *lo
 		pair_count(lates, &suspect.pair);
 	} else if (!pairs_have(lates->told, lates->n_told, &suspect.pair)) {
 		(void)ARRAY_PUSH(&lates->suspects, suspect); /* without memory it is not counted */
+	}
+}
+
+void target_lates_settle(struct target_lates *lates)
+{
+	for (size_t i = lates->suspects.n; i-- > 0;) {
+		struct target_suspect suspect = lates->suspects.items[i];
+
+		if (kill((pid_t)suspect.pair.tgid, 0) == 0 || errno != ESRCH)
+			continue;
+		ARRAY_REMOVE_SWAP(&lates->suspects, i);
+		pair_count(lates, &suspect.pair);
 	}
 }
 

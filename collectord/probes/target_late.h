@@ -54,5 +54,7 @@ void target_lates_turned_away(struct target_lates *lates, uint32_t tgid, const s
 void target_lates_missed(struct target_lates *lates, const struct target_load *load);
 /** target_lates_count() - one that nobody will know more of */
 void target_lates_count(struct target_lates *lates);
+/** target_lates_settle() - count suspects whose process is gone: no loader will tell of them any more */
+void target_lates_settle(struct target_lates *lates);
 /** target_lates_second() - count suspects of which no loader told */
 void target_lates_second(struct target_lates *lates, uint64_t now_ns);

@@ -174,8 +174,9 @@ static void candidate_refuse(struct target_set *set, struct scan *scan, const st
 	struct procfs_stat stat;
 	struct target_file *file;
 
-	/* Gone, or as good as: nothing is left to trace. */
-	if (!c->is_named || r == -ESRCH || procfs_stat_read(scan->process_fd, &stat) < 0 || stat.state == 'Z')
+	/* Gone, or as good as, or let go of the mapping: nothing is left to trace. */
+	if (!c->is_named || r == -ESRCH || r == -ENOENT || procfs_stat_read(scan->process_fd, &stat) < 0 ||
+	    stat.state == 'Z')
 		return;
 	file = target_files_find(&set->files, &id);
 	if (file) {
@@ -419,6 +420,7 @@ void target_set_settle(struct target_set *set)
 		target_lates_missed(&set->lates, &scan->load);
 		scan->is_judged = !scan->load.file.inode; /* else it is known again, and counted once */
 	}
+	target_lates_settle(&set->lates);
 }
 
 void target_scan_close(struct target_set *set)

@@ -92,7 +92,10 @@ def measure(bench):
             trace = tracing.stop()
     bench.row("rounds: new copies, opened twice, forks", rounds, "rounds")
     bench.row("launches counted of that user", trace.counts(op="cudaLaunchKernel").get("cudaLaunchKernel", 0), "calls", least=1)
-    bench.row("lost for another reason than being late", sum(n for reason, n in trace.lost().items() if reason != "late_load"), "losses", limit=0)
+    lost = trace.lost()
+    bench.row("calls of processes that are forgotten, which the summary counts and does not list", lost.pop("forgotten", 0), "calls")
+    lost.pop("late_load", 0)
+    bench.row("lost for another reason than being late", sum(lost.values()), "losses", limit=0, note=", ".join(f"{n} {reason}" for reason, n in lost.items()))
     # Libraries are let go of a minute after they were last mapped: what is there by then is the level.
     settled = [row for n, row in samples if n >= SETTLED]
     bench.row(f"processes; from {SETTLED:.0f} on all that is bounded is full", made, "processes", least=SETTLED)

@@ -385,7 +385,8 @@ def case_strangers(world):
         expect(not any([process.wait() for process in made]), "they did what they were told")
     calls = [traced.calls.get((process.pid, op), 0) for process in made for op in ("cudaLaunchKernel", "cuLaunchKernel")]
     missed, late = sum(n != 10 for n in calls), traced.trace.summary["lost"]["late_load"]
-    expect(max(calls) <= 10 and missed <= late <= len(calls), f"of {len(calls)} loads {missed} lost calls, {late} were counted as late")
+    expect(max(calls) <= 10 and missed <= late <= len(calls), f"of {len(calls)} loads {missed} lost calls, {late} were counted as late",
+           [library["reason"] for library in traced.trace.libraries if library["reason"]])
     # calls are under way while their library is attached: of some the return alone is seen
     expect(set(traced.trace.lost()) <= {"late_load", "return_unpaired"}, "nothing else is lost", traced.trace.lost())
 
