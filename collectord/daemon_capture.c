@@ -102,7 +102,7 @@ static int parts_start(struct daemon *d)
 	if (r < 0)
 		return daemon_failed(d, r, "cannot start to capture");
 
-	r = target_set_scan_loader(d->targets);
+	r = target_set_scan_loader(d->targets, NULL, NULL);
 	if (r < 0)
 		(void)log_warning(r, "cannot watch the program loader, libraries loaded later are found late");
 	return 0;

@@ -76,7 +76,7 @@ void target_set_load(struct target_set *set, const struct target_load *load, tar
 		return;
 	}
 	/* Gone before anybody knew what it had loaded. */
-	if (target_scan_start(set, load->tgid, load, done, data) == -ESRCH && load->is_told && !load->is_held)
+	if (target_scan_start(set, load->tgid, load, done, data) < 0 && load->is_told && !load->is_held)
 		target_lates_missed(&set->lates, load);
 }
 
@@ -139,7 +139,7 @@ static void files_retry(struct target_set *set)
 		file_forget(set, file);
 	}
 	if (is_loader)
-		(void)target_set_scan_loader(set);
+		(void)target_set_scan_loader(set, NULL, NULL);
 }
 
 void target_set_second(struct target_set *set)
@@ -212,6 +212,8 @@ const struct target_library *target_set_get(const struct target_set *set, size_t
 
 void target_set_forget(struct target_set *set, uint32_t tgid)
 {
+	if (set->is_full_told)
+		set->looked_ns = 0; /* there may be room now for what was turned away */
 	target_processes_forget(&set->processes, tgid);
 	for (size_t i = set->later.n; i-- > 0;)
 		if (set->later.items[i] == tgid)

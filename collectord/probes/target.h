@@ -94,8 +94,11 @@ void target_set_let_go(struct target_set *targets, uint32_t tgid);
 void target_set_settle(struct target_set *targets);
 /** target_set_second() - once a second: what need not be at once */
 void target_set_second(struct target_set *targets);
-/** target_set_scan_loader() - attach the loader that this machine's own programs use, before any target starts */
-int target_set_scan_loader(struct target_set *targets);
+/**
+ * target_set_scan_loader() - attach the loader that this machine's own programs use, before any target starts
+ * @done: called once when it is attached or cannot be, possibly before this returns; may be NULL
+ */
+int target_set_scan_loader(struct target_set *targets, target_done_func done, void *data);
 
 size_t target_set_count(const struct target_set *targets);
 const struct target_library *target_set_get(const struct target_set *targets, size_t i);

@@ -392,19 +392,26 @@ int target_scan_start(struct target_set *set, uint32_t tgid, const struct target
 	return 0;
 }
 
-int target_set_scan_loader(struct target_set *set)
+int target_set_scan_loader(struct target_set *set, target_done_func done, void *data)
 {
+	uint32_t tgid = (uint32_t)getpid();
 	struct scan *scan = NULL;
 	size_t n = 0;
 	int r;
 
 	set->n_scans++;
-	r = scan_new(set, (uint32_t)getpid(), 0, &scan);
-	if (r < 0)
+	r = scan_new(set, tgid, 0, &scan);
+	if (r < 0) {
+		if (done)
+			done(tgid, data);
 		return r;
+	}
 
 	target_candidates_keep_loaders(&scan->candidates); /* of ourselves nothing else is of interest */
 	n = scan->candidates.n_wanted;
+	scan->started_ns = clock_now_ns();
+	scan->done = done;
+	scan->data = data;
 	scan->next = set->scans;
 	set->scans = scan;
 	target_scan_pump(set);

@@ -166,6 +166,14 @@ static void scan(struct trace *t, uint32_t tgid)
 	(void)target_set_scan(t->context->targets, tgid, 0, scan_done, t); /* done is called in any case */
 }
 
+/* Who starts when the start was told is told of by it. */
+static void scan_loader(struct trace *t)
+{
+	t->n_looking++;
+	t->n_references++;
+	(void)target_set_scan_loader(t->context->targets, scan_done, t);
+}
+
 int trace_processes_look(struct trace *t)
 {
 	CLEANUP(closep) int proc_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -177,6 +185,8 @@ int trace_processes_look(struct trace *t)
 	r = proc_fd < 0 ? -errno : process_list_read(proc_fd, &list);
 	if (r == 0)
 		r = descendants_follow(t, &list);
+	if (r == 0)
+		scan_loader(t);
 	for (size_t i = 0; r == 0 && i < list.n; i++)
 		if (lease_covers(t->lease, list.items[i].pid, list.items[i].uid, 0))
 			scan(t, list.items[i].pid);

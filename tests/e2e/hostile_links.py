@@ -82,6 +82,7 @@ def main():
     if os.geteuid() != 0:
         print("skipped: needs root to trace")
         return 77
+    file_use.prepare()
     with discovery.World(ingero.Programs(sys.argv[1])) as world:
         world.outside = os.path.join(world.directory, "outside")
         for path in (world.runtime, world.driver):

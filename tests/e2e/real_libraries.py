@@ -30,8 +30,9 @@ CODES = range(1, 1100)
 SOURCES = {"RUNTIME": "cuda", "DRIVER": "driver"}
 # Of a real runtime beside a real driver, without a device: what its calls return, and what it is told by the driver inside them.
 # The runtime of 13.5 finds even the newest driver too old, and asks it no more.
-BESIDE = (("libcudart-12.9", "libcuda-550", 100, {"cuDriverGetVersion": {0}, "cuInit": {100}}),
-          ("libcudart-13.5", "libcuda-550", 35, {"cuDriverGetVersion": {0}}))
+LOOKED_UP = {"cuGetProcAddress": {0}, "cuGetExportTable": {1}}  # by later runtimes, before they ask for a device
+BESIDE = (("libcudart-12.9", "libcuda-550", 100, {"cuDriverGetVersion": {0}, **LOOKED_UP, "cuInit": {100}}),
+          ("libcudart-13.5", "libcuda-550", 35, {"cuDriverGetVersion": {0}, **LOOKED_UP}))
 
 
 def text_of(path):

@@ -11,6 +11,13 @@ import json
 import sys
 
 
+# Those that want something better; cuGetProcAddress_v2 writes where it is told to, whatever it finds.
+ARGUMENTS = {
+    "cuInit": [ctypes.c_uint(0)],
+    "cuGetProcAddress_v2": [b"cuMemFree", ctypes.create_string_buffer(8), ctypes.c_int(12000), ctypes.c_uint64(0), None],
+}
+
+
 def main():
     path, times, names = sys.argv[1], int(sys.argv[2]), sys.argv[3:]
     library = ctypes.CDLL(path)
@@ -19,7 +26,7 @@ def main():
         function = getattr(library, name)
         # a page for each: some answer without a device, and write what they answer
         nothing = [ctypes.create_string_buffer(4096)] + [ctypes.c_void_p(None)] * 11
-        arguments = [ctypes.c_uint(0)] if name == "cuInit" else nothing
+        arguments = ARGUMENTS.get(name, nothing)
         codes = {function(*arguments) for _ in range(times)}
         if len(codes) != 1:
             sys.exit(f"{name} returned {sorted(codes)}")

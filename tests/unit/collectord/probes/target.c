@@ -575,7 +575,7 @@ static void loader_check(void)
 {
 	size_t n_before = world.n_found;
 
-	CHECK_INT_EQ("loader", target_set_scan_loader(world.targets), 0);
+	CHECK_INT_EQ("loader", target_set_scan_loader(world.targets, NULL, NULL), 0);
 	scan("nothing of interest", getpid(), 0);
 	CHECK_INT_EQ("loader", world.n_found - n_before, 0);
 }
