@@ -79,12 +79,13 @@ static void trace_over(struct trace *t)
 	trace_release(t);
 }
 
-static void trace_fail(struct trace *t, enum call_error code, const char *text)
+/* @what: "the start could not be sent", @r: -errno, why */
+static void trace_fail(struct trace *t, const char *what, int r)
 {
 	struct call *call = t->call;
 
 	trace_over(t);
-	call_fail(call, code, "%s", text);
+	call_fail(call, CALL_ERROR_INTERNAL, "%s (%s)", what, strerror(-r));
 }
 
 /* ---- figures, each period ---- */
@@ -139,20 +140,22 @@ static void summary_send(struct trace *t)
 {
 	struct summary_walk walk = { .trace = t };
 	struct answer_scope scope = trace_scope(t);
-	struct call *call = t->call;
 	const struct answer_seen seen = { .subscriber_slow = t->subscriber_slow,
 					  .forgotten = t->forgotten,
 					  .findings = &t->findings,
 					  .life = t->life };
 	int r = answer_summary(t->context, &scope, &t->since, &seen, summary_piece, &walk);
+	struct call *call;
 
 	if (r == -ENOBUFS)
 		return; /* the rest when the client has read some */
+	if (r < 0) {
+		trace_fail(t, "the summary could not be built", r);
+		return;
+	}
+	call = t->call;
 	trace_over(t);
-	if (r < 0)
-		call_fail(call, CALL_ERROR_INTERNAL, "the summary could not be built (%s)", strerror(-r));
-	else
-		call_end(call);
+	call_end(call);
 }
 
 static void trace_finish(struct trace *t)
@@ -204,10 +207,7 @@ void trace_looking_done(struct trace *t)
 		return;
 	r = trace_start_send(t);
 	if (r < 0) {
-		struct call *call = t->call;
-
-		trace_over(t);
-		call_fail(call, CALL_ERROR_INTERNAL, "the start could not be sent (%s)", strerror(-r));
+		trace_fail(t, "the start could not be sent", r);
 		return;
 	}
 	t->state = TRACE_RUNNING;
@@ -279,8 +279,7 @@ void rpc_trace_trace(Ingero__V1__Trace_Service *service, const Ingero__V1__Trace
 	t->n_references = 1;
 	r = trace_start(t, request);
 	if (r < 0) {
-		trace_over(t);
-		call_fail(call, CALL_ERROR_INTERNAL, "the lease could not be taken (%s)", strerror(-r));
+		trace_fail(t, "the lease could not be taken", r);
 		return;
 	}
 	(void)uv_timer_init(context->loop, &t->figures_timer);
@@ -296,7 +295,7 @@ void rpc_trace_trace(Ingero__V1__Trace_Service *service, const Ingero__V1__Trace
 	r = trace_processes_look(t);
 	t->n_looking--;
 	if (r < 0) {
-		trace_fail(t, CALL_ERROR_INTERNAL, "the processes could not be listed");
+		trace_fail(t, "the processes could not be listed", r);
 		return;
 	}
 	trace_looking_done(t);
