@@ -3,59 +3,19 @@
  * What threads that make calls wait for outside of them, between two witnesses: not less than they asked to wait, and
  * not more than the wall clock around the whole process without the CPU time that the thread had by its own clock.
  */
-#include <fcntl.h>
-#include <linux/futex.h>
-#include <poll.h>
 #include <pthread.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <time.h>
 
 #include "base/cleanup.h"
 #include "rig.h"
 #include "tests/support/check.h"
+#include "waits.h"
 
 #define CALLS 20
-#define WAIT_NS (5 * NSEC_PER_MSEC)
 #define ASKED_NS (CALLS * WAIT_NS)
 /* Between asking for it and leaving the CPU there are some microseconds, or a hypervisor's pause. */
 #define LEAST_NS (ASKED_NS - ASKED_NS / 10)
-
-static const struct timespec wait_time = { .tv_nsec = (long)WAIT_NS };
-
-static void wait_sleep(void)
-{
-	(void)clock_nanosleep(CLOCK_MONOTONIC, 0, &wait_time, NULL);
-}
-
-/* As a queue of another process is waited for. */
-static void wait_poll(void)
-{
-	struct pollfd p = { .events = POLLIN };
-	int ends[2];
-
-	if (pipe2(ends, O_CLOEXEC) < 0)
-		return;
-	p.fd = ends[0];
-	(void)ppoll(&p, 1, &wait_time, NULL);
-	(void)close(ends[0]);
-	(void)close(ends[1]);
-}
-
-static void wait_futex(void)
-{
-	static uint32_t word;
-
-	(void)syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, 0, &wait_time, NULL, 0);
-}
-
-static void wait_spin(void)
-{
-	uint64_t until = rig_thread_cpu_ns() + WAIT_NS;
-
-	while (rig_thread_cpu_ns() < until)
-		;
-}
 
 static int func_sleep(void *data)
 {

@@ -7,7 +7,6 @@
  * and what other programs did right outside the call.
  */
 #include <fcntl.h>
-#include <linux/futex.h>
 #include <linux/userfaultfd.h>
 #include <poll.h>
 #include <pthread.h>
@@ -26,9 +25,9 @@
 #include "base/fd.h"
 #include "rig.h"
 #include "tests/support/check.h"
+#include "waits.h"
 
 #define CALLS 20
-#define WAIT_NS (5 * NSEC_PER_MSEC)
 #define HOGS_MAX 3
 
 struct witness {
@@ -46,44 +45,9 @@ static void pin(int cpu)
 		CHECK_SKIP("cannot be bound to a CPU");
 }
 
-static void spin(uint64_t ns)
-{
-	uint64_t until = rig_thread_cpu_ns() + ns;
-
-	while (rig_thread_cpu_ns() < until)
-		;
-}
-
-static const struct timespec wait_time = { .tv_nsec = (long)WAIT_NS };
-
-static void wait_sleep(void)
-{
-	(void)clock_nanosleep(CLOCK_MONOTONIC, 0, &wait_time, NULL);
-}
-
 static void wait_poll_nothing(void)
 {
 	(void)ppoll(NULL, 0, &wait_time, NULL);
-}
-
-static void wait_poll(void)
-{
-	int ends[2];
-	struct pollfd p = { .events = POLLIN };
-
-	if (pipe(ends) < 0)
-		return;
-	p.fd = ends[0];
-	(void)ppoll(&p, 1, &wait_time, NULL);
-	(void)close(ends[0]);
-	(void)close(ends[1]);
-}
-
-static void wait_futex(void)
-{
-	static uint32_t word;
-
-	(void)syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, 0, &wait_time, NULL, 0);
 }
 
 /* What comes is of no interest, only when. */
@@ -243,11 +207,6 @@ static void quota_end(void)
 	(void)snprintf(path, sizeof(path), "%.*s", (int)(end - group), group);
 	(void)group_write(path, "cgroup.procs", "0");
 	(void)rmdir(group);
-}
-
-static void wait_spin(void)
-{
-	spin(WAIT_NS);
 }
 
 static void wait_mixed(void)
