@@ -179,18 +179,28 @@ static void behind_note(const struct behind_key *key, const struct behind_value 
 	(void)figures_behind(p->figures, key, value);
 }
 
+static uint32_t cells_used(void *data)
+{
+	struct source *source = data;
+
+	return source->ops->cells_used(source);
+}
+
 void pipeline_collect(struct pipeline *p)
 {
 	const struct source_ops *ops = p->source->ops;
-	struct figures_source source = { .slots = ops->slots(p->source), .cells = ops->cells(p->source) };
+	struct figures_source source = { .slots = ops->slots(p->source),
+					 .cells = ops->cells(p->source),
+					 .cells_used = cells_used,
+					 .data = p->source };
 	int r;
 
-	ops->drain(p->source); /* before slots are given back: records name their process by slot */
-	source.n_cells = ops->cells_used(p->source);
+	ops->drain(p->source); /* what a record tells of is in the figures, too */
 	r = figures_collect(p->figures, &source);
 	if (r < 0)
 		(void)log_warning(r, "cannot keep all figures, reading them again later");
 	(void)ops->behind(p->source, behind_note, p);
+	ops->drain(p->source); /* records name their process by slot, also the last one before it was seen gone */
 	figures_release_gone(p->figures, &source, slot_release, p);
 }
 

@@ -26,7 +26,7 @@ struct source_ops {
 	/* Cells and slots of figures, as the kernel half lays them out: see struct figures_source. */
 	const struct process_slot *(*slots)(const struct source *source);
 	struct figure_cell *(*cells)(const struct source *source);
-	uint32_t (*cells_used)(struct source *source);
+	uint32_t (*cells_used)(struct source *source); /* 0: what was used cannot be read now */
 	int (*slot_release)(struct source *source, uint32_t slot);
 	int (*behind)(struct source *source, source_behind_func func, void *data);
 	/* Return: how many (the first `room` are written), or -errno */

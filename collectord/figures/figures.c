@@ -202,11 +202,12 @@ static bool slot_is_new(const struct process_figures *p, const struct process_sl
 
 int figures_collect(struct figures *f, const struct figures_source *source)
 {
+	uint32_t n_cells;
 	int r = 0, worst = 0;
 
 	f->n_gone = 0;
 
-	/* States before cells: what was gone before its cells are read has written its last. */
+	/* States before cells and how many there are: what was gone by then has claimed and written its last. */
 	for (uint32_t i = 1; i < PROCESS_SLOTS; i++) {
 		const struct process_slot *slot = &source->slots[i];
 		uint32_t state = __atomic_load_n(&slot->state, __ATOMIC_ACQUIRE);
@@ -224,7 +225,10 @@ int figures_collect(struct figures *f, const struct figures_source *source)
 			f->gone[f->n_gone++] = i;
 	}
 
-	for (uint32_t i = 1; i < source->n_cells; i++) {
+	n_cells = source->cells_used(source->data);
+	if (n_cells == 0)
+		worst = -ENOMEM;
+	for (uint32_t i = 1; i < n_cells; i++) {
 		struct figure_cell *cell = &source->cells[i];
 		uint32_t slot = __atomic_load_n(&cell->slot, __ATOMIC_ACQUIRE);
 

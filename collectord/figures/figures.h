@@ -70,7 +70,12 @@ struct figures;
 struct figures_source {
 	const struct process_slot *slots; /* PROCESS_SLOTS */
 	struct figure_cell *cells;	  /* slow_ns and max_ns are written */
-	uint32_t n_cells;		  /* cells from here on were never used */
+	/*
+	 * Cells from the returned index on were never used; 0: what is there cannot be read now. Asked once the states
+	 * of slots are known: a process that has ended by then has claimed its last cell.
+	 */
+	uint32_t (*cells_used)(void *data);
+	void *data;
 };
 
 int figures_new(struct figures **ret_figures);
@@ -78,7 +83,7 @@ void figures_free(struct figures *figures);
 /**
  * figures_collect() - read what changed
  * Also sets each cell's threshold of a slow call and takes its maximum away, to know the next one's.
- * Return: 0, or -ENOMEM (what could not be kept is read again next time)
+ * Return: 0, or -ENOMEM (what could not be read or kept is read again next time)
  */
 int figures_collect(struct figures *figures, const struct figures_source *source);
 /** figures_behind() - note one entry of the kernel's map, after figures_collect(). Return: 0 or -ENOMEM */

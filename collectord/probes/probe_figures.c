@@ -170,10 +170,9 @@ struct figure_cell *probe_set_cells(const struct probe_set *set)
 uint32_t probe_set_cells_used(struct probe_set *set)
 {
 	uint32_t high = __atomic_load_n(&set->bpf->bss->cells_high, __ATOMIC_SEQ_CST);
+	uint32_t n = MIN(high + 1, (uint32_t)PROCESS_CELLS);
 
-	/* What cannot be mapped now is read later; the kernel half counts on. */
-	(void)probe_set_cells_map(set, MIN(high + 1, (uint32_t)PROCESS_CELLS));
-	return MIN(high + 1, set->n_cells_mapped);
+	return probe_set_cells_map(set, n) < 0 ? 0 : n;
 }
 
 static size_t behind_read(struct probe_set *set)

@@ -105,8 +105,9 @@ int probe_set_tracer_remove(struct probe_set *set, uint32_t tgid);
 /* Reading. Memory is shared with the kernel half and changes while it is read. */
 const struct process_slot *probe_set_slots(const struct probe_set *set); /* PROCESS_SLOTS, index 0 unused */
 struct figure_cell *
-probe_set_cells(const struct probe_set *set);	      /* PROCESS_CELLS, index 0 unused; slow_ns may be written */
-uint32_t probe_set_cells_used(struct probe_set *set); /* cells at or above this index were never used */
+probe_set_cells(const struct probe_set *set); /* PROCESS_CELLS, index 0 unused; slow_ns may be written */
+/** probe_set_cells_used() - maps them, too. Return: cells at or above this index were never used; 0 without memory */
+uint32_t probe_set_cells_used(struct probe_set *set);
 /** probe_set_slot_release() - give a gone process's slot and cells back, after they were read */
 int probe_set_slot_release(struct probe_set *set, uint32_t slot);
 /** probe_set_losses() - totals since open */

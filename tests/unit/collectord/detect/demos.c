@@ -28,11 +28,18 @@ static void on_call(const struct call_record *call, void *data)
 	engine_call(s->engine, &event);
 }
 
+static uint32_t cells_used(void *data)
+{
+	struct stage *s = data;
+
+	return s->demo.cells_used;
+}
+
 static void take(struct stage *s, const char *name)
 {
-	struct figures_source source = { .slots = s->demo.slots,
-					 .cells = s->demo.cells,
-					 .n_cells = s->demo.cells_used };
+	struct figures_source source = {
+		.slots = s->demo.slots, .cells = s->demo.cells, .cells_used = cells_used, .data = s
+	};
 	const uint64_t losses[LOSS_COUNT] = { 0 };
 	struct in_flight_record in_flight[DEMO_THREADS];
 	struct tick tick;

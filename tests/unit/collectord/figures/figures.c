@@ -18,11 +18,18 @@ struct world {
 	size_t n_released;
 };
 
+static uint32_t all_cells(void *data)
+{
+	struct world *w = data;
+
+	return ARRAY_SIZE(w->cells);
+}
+
 static struct world *world_new(void)
 {
 	struct world *w = calloc(1, sizeof(*w));
 
-	w->source = (struct figures_source){ .slots = w->slots, .cells = w->cells, .n_cells = ARRAY_SIZE(w->cells) };
+	w->source = (struct figures_source){ .slots = w->slots, .cells = w->cells, .cells_used = all_cells, .data = w };
 	(void)figures_new(&w->figures);
 	return w;
 }

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * What a process does at the last moment, at each moment of a collect: what it counted and
+ * recorded is read before its slot is given to another.
+ */
+#include "pipeline.h"
+
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "clock.h"
+#include "events/source.h"
+#include "figures/figures.h"
+#include "tests/support/check.h"
+
+#define SLOT 5
+#define TGID 4711
+#define OP_EARLY 3
+#define OP_LATE 4
+
+enum moment { AFTER_DRAIN, AFTER_CELLS_USED, AFTER_BEHIND };
+
+struct world {
+	struct source source;
+	struct process_slot slots[PROCESS_SLOTS];
+	struct figure_cell cells[4];
+	uint32_t n_cells;
+	enum moment end_at;
+	bool has_ended, is_record_waiting;
+	unsigned int n_released;
+	struct pipeline *pipeline;
+	const char *name;
+};
+
+static struct world *world_of(const struct source *source)
+{
+	return (struct world *)(uintptr_t)source; /* its first member */
+}
+
+static void call_ends(struct world *w, uint32_t op)
+{
+	struct figure_cell *cell = &w->cells[w->n_cells++];
+
+	cell->slot = SLOT;
+	cell->op = op;
+	cell->total_ns = cell->raw_ns = 1000;
+	cell->buckets[histogram_bucket_of(1000)] = 1;
+}
+
+static void moment_is(struct world *w, enum moment moment)
+{
+	if (w->has_ended || moment != w->end_at)
+		return;
+	w->has_ended = true;
+	call_ends(w, OP_LATE);
+	w->is_record_waiting = true;
+	w->slots[SLOT].gone_ns = clock_now_ns();
+	w->slots[SLOT].state = PROCESS_SLOT_GONE;
+}
+
+static const char *fake_name(const struct source *source)
+{
+	(void)source;
+	return "fake";
+}
+
+static const struct process_slot *fake_slots(const struct source *source)
+{
+	return world_of(source)->slots;
+}
+
+static struct figure_cell *fake_cells(const struct source *source)
+{
+	return world_of(source)->cells;
+}
+
+static uint32_t fake_cells_used(struct source *source)
+{
+	uint32_t n = world_of(source)->n_cells;
+
+	moment_is(world_of(source), AFTER_CELLS_USED);
+	return n;
+}
+
+static int fake_slot_release(struct source *source, uint32_t slot)
+{
+	struct world *w = world_of(source);
+
+	CHECK(w->name, !w->is_record_waiting);
+	w->slots[slot] = (struct process_slot){ .state = PROCESS_SLOT_FREE };
+	w->n_released++;
+	return 0;
+}
+
+static int fake_behind(struct source *source, source_behind_func func, void *data)
+{
+	(void)func;
+	(void)data;
+	moment_is(world_of(source), AFTER_BEHIND);
+	return 0;
+}
+
+static bool fake_measures(const struct source *source, enum blame_class class)
+{
+	(void)source;
+	(void)class;
+	return true;
+}
+
+static uint64_t fake_now_ns(const struct source *source)
+{
+	(void)source;
+	return clock_now_ns();
+}
+
+static void fake_drain(struct source *source)
+{
+	struct world *w = world_of(source);
+	struct call_record record = {
+		.type = RECORD_CALL, .tgid = TGID, .slot = SLOT, .op = OP_LATE, .duration_ns = 1000
+	};
+
+	if (w->is_record_waiting)
+		pipeline_call(w->pipeline, &record);
+	w->is_record_waiting = false;
+	moment_is(w, AFTER_DRAIN);
+}
+
+static const struct source_ops fake_ops = {
+	.name = fake_name,
+	.slots = fake_slots,
+	.cells = fake_cells,
+	.cells_used = fake_cells_used,
+	.slot_release = fake_slot_release,
+	.behind = fake_behind,
+	.measures = fake_measures,
+	.now_ns = fake_now_ns,
+	.drain = fake_drain,
+};
+
+static void nothing_found(const struct finding *finding, enum engine_change change, void *data)
+{
+	(void)finding;
+	(void)change;
+	(void)data;
+}
+
+static void ends_while_read(const char *name, enum moment end_at)
+{
+	CLEANUP(freep) struct world *w = calloc(1, sizeof(*w));
+	const struct pipeline_options options = { .source = &w->source, .on_finding = nothing_found };
+	const struct process_figures *p;
+
+	w->source.ops = &fake_ops;
+	w->name = name;
+	w->end_at = end_at;
+	w->n_cells = 1;
+	w->slots[SLOT] = (struct process_slot){ .tgid = TGID, .state = PROCESS_SLOT_LIVE, .comm = "train" };
+	call_ends(w, OP_EARLY);
+	CHECK_INT_EQ(name, pipeline_new(&options, &w->pipeline), 0);
+
+	pipeline_collect(w->pipeline);
+	pipeline_collect(w->pipeline);
+	CHECK_INT_EQ(name, w->n_released, 1);
+	CHECK_INT_EQ(name, figures_count(pipeline_figures(w->pipeline)), 1);
+	p = figures_get(pipeline_figures(w->pipeline), 0);
+	CHECK(name, p->ops[OP_EARLY] && op_figures_count(p->ops[OP_EARLY]) == 1);
+	CHECK(name, p->ops[OP_LATE] && op_figures_count(p->ops[OP_LATE]) == 1);
+	CHECK(name, p->gone_ns != 0);
+	pipeline_free(w->pipeline);
+}
+
+int main(void)
+{
+	ends_while_read("ends once records were fetched", AFTER_DRAIN);
+	ends_while_read("ends once cells were counted", AFTER_CELLS_USED);
+	ends_while_read("ends once cells were read", AFTER_BEHIND);
+	return check_result();
+}
