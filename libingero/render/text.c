@@ -177,6 +177,38 @@ void text_line(struct buf *out, const struct text_style *style, enum text_tone t
 	(void)buf_append_text(out, "\n");
 }
 
+static bool char_is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+/* Whether the word at `next`, behind one that ends in a digit, is the rest of its number, or its unit. */
+static bool word_goes_on(const char *next)
+{
+	static const char *const units[] = { "ns", "µs",  "ms",	 "s",	"min", "h",   "d",  "%",
+					     "B",  "KiB", "MiB", "GiB", "TiB", "PiB", "EiB" };
+	size_t n = strcspn(next, " "), n_digits = strspn(next, "0123456789");
+
+	while (n > 0 && strchr(",.;:)", next[n - 1]))
+		n--;
+	if (n_digits == 3 && n_digits == n)
+		return true; /* a group: "9 829" */
+	for (size_t i = 0; i < ARRAY_SIZE(units); i++)
+		if (strlen(units[i]) == n && memcmp(units[i], next, n) == 0)
+			return true;
+	return false;
+}
+
+/* Bytes of what is not broken: a word, or a number with its groups and its unit. */
+static size_t piece_bytes(const char *text)
+{
+	size_t n = strcspn(text, " ");
+
+	while (n > 0 && char_is_digit(text[n - 1]) && text[n] == ' ' && word_goes_on(text + n + 1))
+		n += 1 + strcspn(text + n + 1, " ");
+	return n;
+}
+
 void text_paragraph(struct buf *out, const struct text_style *style, const char *first, const char *text)
 {
 	unsigned int indent = text_columns(first), room = style->columns > indent + 20 ? style->columns - indent : 20;
@@ -185,7 +217,7 @@ void text_paragraph(struct buf *out, const struct text_style *style, const char 
 
 	(void)text_append(out, style, first, indent);
 	while (*text) {
-		size_t n = strcspn(text, " ");
+		size_t n = piece_bytes(text);
 		unsigned int width;
 
 		(void)snprintf(word, sizeof(word), "%.*s", (int)n, text);

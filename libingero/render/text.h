@@ -55,7 +55,7 @@ void text_line(struct buf *out, const struct text_style *style, enum text_tone t
 	PRINTF_LIKE(4, 5);
 
 /**
- * text_paragraph() - a sentence broken at spaces to the terminal's width
+ * text_paragraph() - a sentence broken at spaces to the terminal's width, a number never from its unit
  * @first: in front of the first line; the others are indented by as many columns
  */
 void text_paragraph(struct buf *out, const struct text_style *style, const char *first, const char *text);

@@ -51,6 +51,9 @@ static const struct {
 } paragraphs[] = {
 	{ "one line", 40, "  ", "all is well", "  all is well\n" },
 	{ "broken at spaces", 24, "- ", "one two three four five six", "- one two three four\n  five six\n" },
+	{ "unit", 22, "", "it lasted about 142 ms, then", "it lasted about\n142 ms, then\n" },
+	{ "groups and unit", 24, "", "of which there were 1 234 567 h", "of which there were\n1 234 567 h\n" },
+	{ "no unit", 22, "", "it was the call 142 maybe", "it was the call 142\nmaybe\n" },
 	{ "word too long", 22, "", "x aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", "x\naaaaaaaaaaaaaaaaaaaaa…\n" },
 };
 
