@@ -102,8 +102,12 @@ static bool text_is_sql(const char *text)
 	return false;
 }
 
-static const char *contradiction(const struct query_fields *f, const char *word)
+static const char *contradiction(const struct query_fields *f, const struct options_rest *rest)
 {
+	const char *word = rest->argc ? rest->argv[0] : NULL;
+
+	if (rest->argc > 1)
+		return "a SELECT is one word to the shell only in quotes: ingero query 'SELECT ...'";
 	if (f->sql && word)
 		return "give the SELECT once: behind '--sql' or alone, not both";
 	if (word && !text_is_sql(word))
@@ -187,7 +191,7 @@ static int calls_ask(struct query *q, struct ingero *ingero)
 static int query_run(const void *fields, const struct options_rest *rest)
 {
 	const struct query_fields *f = fields;
-	const char *word = rest->argc ? rest->argv[0] : NULL, *sentence = contradiction(f, word);
+	const char *word = rest->argc ? rest->argv[0] : NULL, *sentence = contradiction(f, rest);
 	struct connect_wish wish = {
 		.command = "query", .kind = CONNECT_READ, .is_all = f->is_all, .db_path = f->db_path
 	};
@@ -224,7 +228,8 @@ static const char *const query_paragraphs[] = {
 	"one "
 	"SELECT on the tables events, operations, processes, findings and others; your own rows, read-only, limited in "
 	"time and memory.",
-	"On a terminal rows are a table. Elsewhere they are lines with tabs between, the names of the columns first; "
+	"On a terminal rows are a table, and one that is wider than the terminal has a line for each value. Elsewhere "
+	"they are lines with tabs between, the names of the columns first; "
 	"tabs, line feeds and backslashes in texts are written \\t, \\n and \\\\, and NULL is \\N.",
 	WINDOW_PARAGRAPH,
 	NULL,
@@ -233,9 +238,13 @@ static const char *const query_paragraphs[] = {
 const struct command command_query = {
 	.name = "query",
 	.summary = "show kept calls, or ask with SQL",
-	.usage = "[options] [SELECT...]",
+	.usage = "[options] ['SELECT ...']",
 	.paragraphs = query_paragraphs,
-	.options = { .command = "query", .rows = query_options, .n = ARRAY_SIZE(query_options), .takes = "SELECT" },
+	.options = { .command = "query",
+		     .rows = query_options,
+		     .n = ARRAY_SIZE(query_options),
+		     .takes = "SELECT",
+		     .takes_most = SIZE_MAX }, /* what a shell makes of one without quotes: refused with the way out */
 	.fields_bytes = sizeof(struct query_fields),
 	.run = query_run,
 };

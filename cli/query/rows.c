@@ -111,6 +111,36 @@ static void cell_append(const struct rows *rows, size_t i, const char *text, str
 	text_spaces(out, GAP + (column->is_number ? 0 : pad));
 }
 
+static bool table_fits(const struct rows *rows)
+{
+	uint64_t columns = 0;
+
+	for (size_t i = 0; i < rows->columns.n; i++)
+		columns += rows->columns.items[i].width + (i ? GAP : 0);
+	return columns <= rows->style.columns;
+}
+
+static void tall_append(const struct rows *rows, const Ingero__V1__SqlRow *row, struct buf *out)
+{
+	unsigned int width = 0;
+
+	for (size_t i = 0; i < rows->columns.n; i++)
+		width = MAX(width, MIN(text_columns(rows->columns.items[i].name), CELL_MOST));
+	for (size_t i = 0; i < row->n_values; i++) {
+		CLEANUP(buf_done) struct buf text = BUF_INIT;
+		unsigned int used;
+
+		value_text(row->values[i], "", &text);
+		text_tone(out, &rows->style, TEXT_BOLD);
+		used = text_append(out, &rows->style, rows->columns.items[i].name, width);
+		text_tone(out, &rows->style, TEXT_PLAIN);
+		text_spaces(out, text.n ? width - used + GAP : 0);
+		(void)text_append(out, &rows->style, buf_text(&text), UINT32_MAX);
+		(void)buf_append_text(out, "\n");
+	}
+	(void)buf_append_text(out, "\n");
+}
+
 static void line_cell_append(const char *text, size_t n, struct buf *out)
 {
 	static const char special[] = "\t\n\r\\", written[] = "tnr\\";
@@ -173,6 +203,10 @@ static void row_append(struct rows *rows, const Ingero__V1__SqlRow *row, struct 
 		object_append(rows, row, out);
 		return;
 	}
+	if (rows->is_tall) {
+		tall_append(rows, row, out);
+		return;
+	}
 	for (size_t i = 0; i < row->n_values; i++) {
 		const Ingero__V1__SqlValue *value = row->values[i];
 		bool is_null = value->value_case == INGERO__V1__SQL_VALUE__VALUE__NOT_SET;
@@ -202,9 +236,13 @@ int rows_take(struct rows *rows, const Ingero__V1__SqlReply *reply, struct buf *
 			return -EPROTO;
 
 	if (reply->n_rows > 0 && !rows->has_titles) {
-		if (rows->form == ROWS_TABLE)
+		if (rows->form == ROWS_TABLE) {
 			widths_find(rows, reply);
-		titles_append(rows, out);
+			rows->is_tall = rows->columns.n > 1 && !table_fits(rows);
+		}
+		if (!rows->is_tall)
+			titles_append(rows, out);
+		rows->has_titles = true;
 	}
 	for (size_t i = 0; i < reply->n_rows; i++)
 		row_append(rows, reply->rows[i], out);

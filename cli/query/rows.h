@@ -12,7 +12,7 @@
 #include "libingero/render/text.h"
 
 enum rows_form {
-	ROWS_TABLE,
+	ROWS_TABLE, /* a line for each value where a row is wider than the terminal */
 	ROWS_LINES, /* names first; \t \n \r \\ are written so, NULL as \N */
 	ROWS_JSON,  /* one object a row; names that come twice get _2, _3 ... */
 };
@@ -29,6 +29,7 @@ struct rows {
 	ARRAY(struct rows_column) columns;
 	uint64_t n;
 	bool has_titles; /* shown */
+	bool is_tall;	 /* a line for each value: the table is wider than the terminal */
 	bool is_cut;	 /* there were more than asked for */
 };
 

@@ -157,6 +157,29 @@ static void form_test(size_t i, enum rows_form form, const char *want)
 	CHECK_INT_EQ(cases[i].name, rows.n, cases[i].n_rows);
 }
 
+/* A table that a terminal would break anywhere is none. */
+static void narrow_test(void)
+{
+	static const struct {
+		unsigned int columns;
+		const char *want;
+	} narrow[] = {
+		{ 25, "op              n  last\ncudaMalloc      7  x\ncuInit      12345  longer\n" },
+		{ 24, "op    cudaMalloc\nn     7\nlast  x\n\nop    cuInit\nn     12345\nlast  longer\n\n" },
+	};
+
+	for (size_t k = 0; k < ARRAY_SIZE(narrow); k++) {
+		CLEANUP(buf_done) struct buf out = BUF_INIT;
+		CLEANUP(rows_done) struct rows rows = ROWS_INIT(ROWS_TABLE);
+		static struct message m;
+
+		rows.style = (struct text_style){ .is_utf8 = true, .columns = narrow[k].columns };
+		CHECK_INT_EQ("narrow", rows_take(&rows, message_make(&m, 0, true, 0, 2), &out), 0);
+		CHECK_INT_EQ("narrow", rows_end(&rows, &out), 0);
+		CHECK_STR_EQ("narrow", buf_text(&out), narrow[k].want);
+	}
+}
+
 static void pieces_test(void)
 {
 	CLEANUP(buf_done) struct buf out = BUF_INIT;
@@ -186,6 +209,7 @@ int main(void)
 		form_test(i, ROWS_LINES, cases[i].lines);
 		form_test(i, ROWS_JSON, cases[i].json);
 	}
+	narrow_test();
 	pieces_test();
 	return check_result();
 }
