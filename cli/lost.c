@@ -6,25 +6,37 @@
 #include "libingero/render/units.h"
 
 static const struct lost_reason reasons[] = {
-	{ "thread_state", LOST_COUNTS, "calls not counted (no room for their threads)" },
-	{ "process_slots", LOST_COUNTS, "calls not counted (too many processes)" },
-	{ "depth", LOST_COUNTS, "calls not counted (nested too deep)" },
-	{ "late_load", LOST_COUNTS, "libraries ran before they were attached (first calls not counted)" },
-	{ "forgotten", LOST_COUNTS, "calls not told (over 10 000 processes have ended after theirs)" },
-	{ "cells", LOST_COUNTS, "calls counted without their operation" },
-	{ "ring_full", LOST_DETAIL, "single calls not kept (ring full: try a larger '--ringbuf-size')" },
-	{ "subscriber_slow", LOST_DETAIL, "single calls not shown (this output is too slow for them)" },
-	{ "life_full", LOST_DETAIL, "starts and ends of processes unseen" },
-	{ "switch_unseen", LOST_DETAIL, "waits of unknown cause" },
-	{ "behind", LOST_DETAIL, "waits for a CPU too long to know everybody who ran meanwhile" },
-	{ "memory", LOST_DETAIL, "pages or reclaims of memory not counted" },
-	{ "decode", LOST_DETAIL, "records that made no sense" },
-	{ "return_unpaired", LOST_BEFORE, "calls had begun before" },
+	{ "thread_state", LOST_COUNTS, "call not counted (no room for its thread)",
+	  "calls not counted (no room for their threads)" },
+	{ "process_slots", LOST_COUNTS, "call not counted (too many processes)",
+	  "calls not counted (too many processes)" },
+	{ "depth", LOST_COUNTS, "call not counted (nested too deep)", "calls not counted (nested too deep)" },
+	{ "late_load", LOST_COUNTS, "library ran before it was attached (first calls not counted)",
+	  "libraries ran before they were attached (first calls not counted)" },
+	{ "forgotten", LOST_COUNTS, "call not told (over 10 000 processes have ended after its own)",
+	  "calls not told (over 10 000 processes have ended after theirs)" },
+	{ "cells", LOST_COUNTS, "call counted without its operation", "calls counted without their operation" },
+	{ "ring_full", LOST_DETAIL, "single call not kept (ring full: try a larger '--ringbuf-size')",
+	  "single calls not kept (ring full: try a larger '--ringbuf-size')" },
+	{ "subscriber_slow", LOST_DETAIL, "single call not shown (this output is too slow for it)",
+	  "single calls not shown (this output is too slow for them)" },
+	{ "life_full", LOST_DETAIL, "start or end of a process unseen", "starts and ends of processes unseen" },
+	{ "switch_unseen", LOST_DETAIL, "wait of unknown cause", "waits of unknown cause" },
+	{ "behind", LOST_DETAIL, "wait for a CPU too long to know everybody who ran meanwhile",
+	  "waits for a CPU too long to know everybody who ran meanwhile" },
+	{ "memory", LOST_DETAIL, "page or reclaim of memory not counted", "pages or reclaims of memory not counted" },
+	{ "decode", LOST_DETAIL, "record that made no sense", "records that made no sense" },
+	{ "return_unpaired", LOST_BEFORE, "call had begun before", "calls had begun before" },
 };
 
 const struct lost_reason *lost_reason_get(size_t i)
 {
 	return i < ARRAY_SIZE(reasons) ? &reasons[i] : NULL;
+}
+
+const char *lost_words(const struct lost_reason *reason, uint64_t n)
+{
+	return n == 1 ? reason->one : reason->many;
 }
 
 uint64_t lost_count(const Ingero__V1__Lost *lost, const struct lost_reason *reason)
@@ -66,7 +78,8 @@ void lost_append(struct buf *out, const Ingero__V1__Lost *lost)
 
 		if (n == 0)
 			continue;
-		(void)buf_printf(out, "%s%s %s", is_first ? "" : " · ", units_count(n).text, reasons[i].words);
+		(void)buf_printf(out, "%s%s %s", is_first ? "" : " · ", units_count(n).text,
+				 lost_words(&reasons[i], n));
 		is_first = false;
 	}
 }

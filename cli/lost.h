@@ -18,11 +18,14 @@ enum lost_kind {
 struct lost_reason {
 	const char *field; /* of the message */
 	enum lost_kind kind;
-	const char *words; /* follow a number: "calls not counted (...)" */
+	const char *one;  /* follows a 1: "call not counted (...)" */
+	const char *many; /* follows any other number */
 };
 
 /** lost_reason_get() - the i-th reason, or NULL behind the last */
 const struct lost_reason *lost_reason_get(size_t i);
+/** lost_words() - what follows the number n */
+const char *lost_words(const struct lost_reason *reason, uint64_t n);
 /** lost_count() - how many of one reason; 0 for a NULL message */
 uint64_t lost_count(const Ingero__V1__Lost *lost, const struct lost_reason *reason);
 /** lost_sum() - of all reasons of a kind */

@@ -267,6 +267,10 @@ struct clock_span_text clock_span_text(uint64_t from_unix_ns, uint64_t to_unix_n
 {
 	struct clock_span_text out;
 
+	if (from_unix_ns && from_unix_ns / NSEC_PER_SEC == to_unix_ns / NSEC_PER_SEC) {
+		(void)snprintf(out.text, sizeof(out.text), "%s", clock_text(from_unix_ns, now_unix_ns).text);
+		return out;
+	}
 	(void)snprintf(out.text, sizeof(out.text), "%s to %s",
 		       from_unix_ns ? clock_text(from_unix_ns, now_unix_ns).text : "the beginning",
 		       to_unix_ns ? clock_text(to_unix_ns, from_unix_ns ? from_unix_ns : now_unix_ns).text : "now");

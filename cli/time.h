@@ -42,7 +42,8 @@ struct clock_span_text {
 	char text[140];
 };
 /**
- * clock_span_text() - "2026-01-30 23:59:51 to 2026-01-31 00:02:51", the second date only where it is another
+ * clock_span_text() - "2026-01-30 23:59:51 to 2026-01-31 00:02:51", the second date only where it is another;
+ * "23:59:51" where both are in that second
  * @from_unix_ns: 0: "the beginning"
  * @to_unix_ns: 0: "now"
  */

@@ -14,7 +14,9 @@
 #define CLASSES_MOST 3u /* of a block in a list */
 #define PROCESS_COLUMNS 16u
 #define ID_CHARS_LEAST 6u /* short enough to type, long enough to stay alone for a while */
-#define SURE_RATIO 0.995  /* shown as 100 % */
+#define SPAN_COLUMNS 20	  /* of "14:02:51 to 14:03:20" */
+#define LINE_COLUMNS_MOST 1000u
+#define SURE_RATIO 0.995 /* shown as 100 % */
 
 /* Which class of time a cause takes, and how it is said. */
 static const struct {
@@ -85,15 +87,13 @@ static struct explain_cause when_text(const struct explain_finding *e)
 	const Ingero__V1__Finding *f = e->finding;
 	struct explain_cause out;
 
-	(void)snprintf(out.text, sizeof(out.text), "%s%s %s", f->end_unix_ns || e->goes_on ? "" : "since ",
-		       clock_text(f->start_unix_ns, e->now_unix_ns).text, f->end_unix_ns || e->goes_on ? "to " : "");
 	if (f->end_unix_ns)
-		strncat(out.text, clock_text(f->end_unix_ns, f->start_unix_ns).text,
-			sizeof(out.text) - 1 - strlen(out.text));
-	else if (e->goes_on)
-		strncat(out.text, "now", sizeof(out.text) - 1 - strlen(out.text));
+		(void)snprintf(out.text, sizeof(out.text), "%.127s",
+			       clock_span_text(f->start_unix_ns, f->end_unix_ns, e->now_unix_ns).text);
 	else
-		out.text[strlen(out.text) - 1] = 0; /* its end was not seen */
+		(void)snprintf(out.text, sizeof(out.text),
+			       e->goes_on ? "%s to now" : "since %s", /* or its end unseen */
+			       clock_text(f->start_unix_ns, e->now_unix_ns).text);
 	return out;
 }
 
@@ -311,14 +311,46 @@ void explain_finding_append_all(const struct explain_finding *e, const struct te
 	text_line(out, style, TEXT_DIM, "  id       %s (%s)", f->id, f->kind);
 }
 
-void explain_finding_append_line(const struct explain_finding *e, const struct text_style *style, struct buf *out)
+/* The title with its operation as tables name it: "cudaStreamSync waited for the CPU". */
+static void title_append_short(const Ingero__V1__Finding *f, struct buf *text)
+{
+	const char *title = title_of(f);
+	size_t n = f->op ? strlen(f->op) : 0;
+
+	if (n && strncmp(title, f->op, n) == 0)
+		(void)buf_printf(text, "%s%s", trace_op_label(f->op).text, title + n);
+	else
+		(void)buf_append_text(text, title);
+}
+
+static void line_compose(const struct explain_finding *e, bool is_short, struct buf *text)
 {
 	const Ingero__V1__Finding *f = e->finding;
+
+	(void)buf_printf(text, "%.*s  %-8s  %6s  ", (int)e->id_chars, f->id, f->severity,
+			 f->lost_ns ? units_ns(f->lost_ns, UNITS_TIGHT).text : "-");
+	if (is_short)
+		(void)buf_append_text(text, clock_text(f->start_unix_ns, e->now_unix_ns).text);
+	else
+		(void)buf_printf(text, "%-*s", SPAN_COLUMNS, when_text(e).text);
+	(void)buf_printf(text, "  %s  ", trace_process_label(f->process_name, f->pid, PROCESS_COLUMNS).text);
+	if (is_short)
+		title_append_short(f, text);
+	else
+		(void)buf_append_text(text, title_of(f));
+}
+
+void explain_finding_append_line(const struct explain_finding *e, const struct text_style *style, struct buf *out)
+{
+	struct text_style line = *style;
 	CLEANUP(buf_done) struct buf text = BUF_INIT;
 
-	(void)buf_printf(&text, "%.*s  %-8s  %6s  %s  %s", (int)e->id_chars, f->id, f->severity,
-			 f->lost_ns ? units_ns(f->lost_ns, UNITS_TIGHT).text : "-", when_text(e).text,
-			 trace_process_label(f->process_name, f->pid, PROCESS_COLUMNS).text);
-	(void)buf_printf(&text, "  %s", title_of(f));
-	text_line(out, style, TEXT_PLAIN, "%s", buf_text(&text));
+	if (style->rows == 0)
+		line.columns = LINE_COLUMNS_MOST; /* nobody looks: whoever searches it wants it whole */
+	line_compose(e, /* is_short= */ false, &text);
+	if (text_columns(buf_text(&text)) > line.columns) {
+		buf_consume(&text, text.n);
+		line_compose(e, /* is_short= */ true, &text);
+	}
+	text_line(out, &line, TEXT_PLAIN, "%s", buf_text(&text));
 }

@@ -17,6 +17,7 @@
 #define LINES_AROUND 7u		  /* of header and footer, usually */
 #define PRESSURE_LEAST_RATIO 0.01 /* below, memory and disks are at ease (guess: revisit with real traces) */
 #define PROCESS_COLUMNS 24u
+#define LIST_LEAST 5u	     /* lines of findings that have no block, on a terminal that is too low for them */
 #define TABLE_ROWS_LEAST 10u /* of --per-process on a terminal */
 
 static const char *const severities[] = { "CRITICAL", "HIGH", "MEDIUM", "LOW" };
@@ -43,7 +44,8 @@ static void gap_append(const Ingero__V1__Gap *gap, struct buf *out)
 	for (size_t i = 0; (row = lost_reason_get(i)); i++) {
 		if (strcmp(row->field, gap->reason) != 0)
 			continue;
-		(void)buf_printf(out, "%s %s", gap->count ? units_count(gap->count).text : "some", row->words);
+		(void)buf_printf(out, "%s %s", gap->count ? units_count(gap->count).text : "some",
+				 lost_words(row, gap->count));
 		return;
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(gap_words); i++)
@@ -150,9 +152,9 @@ static void nothing_append(const struct explain_question *q, const Ingero__V1__E
 	if (!window || !window->calls)
 		(void)buf_printf(&text, "nothing to tell: no process %s made a CUDA call from ", q->whose);
 	else
-		(void)buf_printf(&text, "nothing to tell: %u %s %s made %s %s and lost no time worth naming, from ",
-				 window->processes, window->processes == 1 ? "process" : "processes", q->whose,
-				 units_count(window->calls).text, window->calls == 1 ? "call" : "calls");
+		(void)buf_printf(&text, "nothing to tell: %s %s %s made %s %s and lost no time worth naming, from ",
+				 units_count(window->processes).text, window->processes == 1 ? "process" : "processes",
+				 q->whose, units_count(window->calls).text, window->calls == 1 ? "call" : "calls");
 	span_append(q, from_unix_ns, to_unix_ns, &text);
 	if (to_unix_ns > from_unix_ns && from_unix_ns)
 		(void)buf_printf(&text, " (%s)", units_ns(to_unix_ns - from_unix_ns, 0).text);
@@ -176,8 +178,9 @@ static void header_append(const struct explain_question *q, const Ingero__V1__Ex
 	if (q->words)
 		(void)buf_printf(&text, ", %s", q->words);
 	if (reply->window)
-		(void)buf_printf(&text, " · %s %s of %u %s", units_count(reply->window->calls).text,
-				 reply->window->calls == 1 ? "call" : "calls", reply->window->processes,
+		(void)buf_printf(&text, " · %s %s of %s %s", units_count(reply->window->calls).text,
+				 reply->window->calls == 1 ? "call" : "calls",
+				 units_count(reply->window->processes).text,
 				 reply->window->processes == 1 ? "process" : "processes");
 	for (size_t i = 0; i < ARRAY_SIZE(severities); i++) {
 		size_t n = 0;
@@ -244,12 +247,12 @@ static struct explain_finding finding_of(const struct explain_question *q, const
 	};
 }
 
-/* Blocks as long as the screen has room for one more, then a line each. */
+/* Blocks as long as the screen has room for one more, then a line each, as many as it has room for. */
 static void findings_append(const struct explain_question *q, const Ingero__V1__ExplainReply *reply,
 			    const struct text_style *style, struct buf *out)
 {
 	unsigned int room = style->rows > LINES_AROUND ? style->rows - LINES_AROUND : 0, used = 0;
-	size_t i;
+	size_t i, most;
 
 	for (i = 0; i < reply->n_findings && !q->is_list; i++) {
 		CLEANUP(buf_done) struct buf block = BUF_INIT;
@@ -258,10 +261,10 @@ static void findings_append(const struct explain_question *q, const Ingero__V1__
 		e.number = i + 1;
 		text_line(&block, style, TEXT_PLAIN, "%s", "");
 		explain_finding_append(&e, style, &block);
-		used += lines_of(&block);
 		/* The first is always whole: it is what one came for. */
-		if (i > 0 && style->rows && used + (reply->n_findings - i - 1) > room)
+		if (i > 0 && style->rows && used + lines_of(&block) + (reply->n_findings - i - 1) > room)
 			break;
+		used += lines_of(&block);
 		(void)buf_append_text(out, buf_text(&block));
 	}
 	if (i < reply->n_findings)
@@ -271,11 +274,15 @@ static void findings_append(const struct explain_question *q, const Ingero__V1__
 	else if (i > 0 && i < reply->n_findings)
 		text_line(out, style, TEXT_DIM, "%zu more; '%s ID' tells of one", reply->n_findings - i,
 			  explain_command(q->db).text);
-	for (; i < reply->n_findings; i++) {
+	most = q->is_list || !style->rows ? SIZE_MAX : MAX(room > used ? room - used : 0, LIST_LEAST);
+	for (; i < reply->n_findings && most; i++, most--) {
 		struct explain_finding e = finding_of(q, reply, i);
 
 		explain_finding_append_line(&e, style, out);
 	}
+	if (i < reply->n_findings)
+		text_line(out, style, TEXT_DIM, "and %zu more%s", reply->n_findings - i,
+			  q->is_forgotten ? "" : "; '--chains' lists all");
 	if (reply->more_findings)
 		text_line(out, style, TEXT_DIM, "and %u more that are not listed: a shorter time, or --pid, shows them",
 			  reply->more_findings);

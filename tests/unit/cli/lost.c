@@ -18,13 +18,16 @@ static void set(Ingero__V1__Lost *lost, const char *field, uint64_t value)
 static const struct {
 	const char *name;
 	const char *field;
+	uint64_t n;
 	const char *want;
 } cases[] = {
-	{ "nothing", NULL, "every call counted · nothing lost" },
-	{ "records", "ring_full",
+	{ "nothing", NULL, 0, "every call counted · nothing lost" },
+	{ "records", "ring_full", 1234,
 	  "every call counted · 1 234 single calls not kept (ring full: try a larger '--ringbuf-size')" },
-	{ "counts", "depth", "1 234 calls not counted (nested too deep)" },
-	{ "before", "return_unpaired", "every call counted · nothing lost · 1 234 calls had begun before" },
+	{ "counts", "depth", 1234, "1 234 calls not counted (nested too deep)" },
+	{ "before", "return_unpaired", 1234, "every call counted · nothing lost · 1 234 calls had begun before" },
+	{ "one", "return_unpaired", 1, "every call counted · nothing lost · 1 call had begun before" },
+	{ "one library", "late_load", 1, "1 library ran before it was attached (first calls not counted)" },
 };
 
 int main(void)
@@ -52,7 +55,7 @@ int main(void)
 		CLEANUP(buf_done) struct buf out = BUF_INIT;
 
 		if (cases[i].field)
-			set(&lost, cases[i].field, 1234);
+			set(&lost, cases[i].field, cases[i].n);
 		lost_append(&out, &lost);
 		CHECK_STR_EQ(cases[i].name, buf_text(&out), cases[i].want);
 	}

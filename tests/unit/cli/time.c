@@ -133,6 +133,9 @@ int main(void)
 	CHECK_STR_EQ("span over midnight",
 		     clock_span_text(1769813999 * NSEC_PER_SEC, 1769864601 * NSEC_PER_SEC, NOW * NSEC_PER_SEC).text,
 		     "2026-01-30 23:59:59 to 2026-01-31 14:03:21");
+	CHECK_STR_EQ("span within a second",
+		     clock_span_text(1769864601 * NSEC_PER_SEC, 1769864601 * NSEC_PER_SEC + 5, NOW * NSEC_PER_SEC).text,
+		     "14:03:21");
 	CHECK_STR_EQ("span without bounds", clock_span_text(0, 0, NOW * NSEC_PER_SEC).text, "the beginning to now");
 	return check_result();
 }

@@ -389,8 +389,25 @@ static void screen_test(void)
 	CHECK_INT_IN("fits", lines_of(text), 1, 24);
 	list.is_list = true;
 	text = report(&list, &style);
-	CHECK("a line each", !strstr(text, "proof") &&
-				     strstr(text, "8f3a2c0000000001  HIGH       18.4s  14:02:51 to now  python 4711"));
+	CHECK("a line each",
+	      !strstr(text, "proof") &&
+		      strstr(text, "\n8f3a2c0000000001  HIGH       18.4s  14:02:51  python 4711  cudaStreamSync"));
+	style.columns = 120;
+	text = report(&list, &style);
+	CHECK("with its end where there is room",
+	      strstr(text,
+		     "\n8f3a2c0000000001  HIGH       18.4s  14:02:51 to now       python 4711  cudaStreamSynchronize "
+		     "waited for the CPU\n"));
+	style = (struct text_style){ .is_utf8 = true, .columns = 80 };
+	text = report(&list, &style);
+	CHECK("nothing is cut where nobody looks",
+	      strstr(text, "14:02:51 to now       python 4711  cudaStreamSynchronize waited for the CPU\n"));
+
+	many_make(REPLY_MAX - 1);
+	style.rows = 20;
+	text = report(&usual, &style);
+	CHECK("no more lines than the screen has room for", strstr(text, "; '--chains' lists all\n"));
+	CHECK("all of them where they were asked for", !strstr(report(&list, &style), "'--chains' lists all"));
 
 	for (unsigned int columns = 1; columns <= 200; columns += columns < 90 ? 1 : 37) {
 		for (unsigned int rows = 0; rows < 60; rows += 7) {
