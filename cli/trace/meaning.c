@@ -140,8 +140,8 @@ static void nothing_append(const Ingero__V1__Summary *summary, const struct trac
 		text_paragraph(out, style, "", buf_text(&text));
 		return;
 	}
-	(void)buf_printf(&text, "nothing to tell: %zu %s %s made %s %s in %s, and none of them lost time worth naming.",
-			 rows->n_processes, rows->n_processes == 1 ? "process" : "processes", scope,
+	(void)buf_printf(&text, "nothing to tell: %s %s %s made %s %s in %s, and none of them lost time worth naming.",
+			 units_count(rows->n_processes).text, rows->n_processes == 1 ? "process" : "processes", scope,
 			 units_count(rows->n_calls).text, calls_word(rows->n_calls),
 			 units_ns(summary->window_ns, 0).text);
 	class = blame_view_largest(&rows->rows.items[0].blame, 0);

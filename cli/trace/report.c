@@ -17,6 +17,7 @@
 
 #define LINES_AROUND 14u /* of title, losses and meaning, usually */
 #define ROWS_LEAST 10u
+#define LIBRARIES_MOST ((size_t)6) /* lines before the first figures: a service has those of everybody attached */
 
 bool trace_report_is_kept(const Ingero__V1__Store *store)
 {
@@ -60,11 +61,29 @@ static bool is_told(const struct trace_setting *setting, const Ingero__V1__Store
 	       strcmp(told->problem, store->problem) == 0;
 }
 
+/* Those that are traced, or those that are not, at most so many. Return: how many */
+static size_t libraries_append(const Ingero__V1__Start *start, bool are_traced, size_t most,
+			       const struct text_style *style, struct buf *out)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < start->n_libraries && n < most; i++) {
+		const Ingero__V1__Library *library = start->libraries[i];
+
+		if (are_traced != (library->reason && *library->reason)) {
+			library_append(out, style, "  ", library);
+			n++;
+		}
+	}
+	return n;
+}
+
 void trace_report_start(const struct trace_setting *setting, const struct text_style *style, struct buf *out)
 {
 	const Ingero__V1__Start *start = setting->start;
 	bool has_reason = start->back_end_reason && *start->back_end_reason;
 	CLEANUP(buf_done) struct buf text = BUF_INIT;
+	size_t n_told, n_more;
 
 	if (setting->demo) {
 		(void)buf_printf(&text,
@@ -78,10 +97,12 @@ void trace_report_start(const struct trace_setting *setting, const struct text_s
 			 setting->scope, start->back_end, has_reason ? " (" : "",
 			 has_reason ? start->back_end_reason : "", has_reason ? ")" : "");
 	text_paragraph(out, style, "", buf_text(&text));
-	for (size_t i = 0; i < start->n_libraries; i++)
-		library_append(out, style, "  ", start->libraries[i]);
-	if (start->more_libraries)
-		text_line(out, style, TEXT_PLAIN, "  and %" PRIu32 " more files", start->more_libraries);
+	n_told = libraries_append(start, /* are_traced= */ false, LIBRARIES_MOST, style, out);
+	n_told += libraries_append(start, /* are_traced= */ true, LIBRARIES_MOST - n_told, style, out);
+	n_more = start->n_libraries - n_told + start->more_libraries;
+	if (n_more)
+		text_line(out, style, TEXT_PLAIN, "  and %zu more %s; 'ingero status' and --json list them", n_more,
+			  n_more == 1 ? "library" : "libraries");
 	if (start->n_libraries == 0)
 		text_paragraph(out, style, "  ", "no process maps a CUDA library yet");
 	trace_report_problem(start->store, style, out);
@@ -115,7 +136,8 @@ static void title_append(const struct trace_setting *setting, const Ingero__V1__
 			trace_process_label(rows->rows.items[0].op->process_name, rows->rows.items[0].op->pid, 24).text,
 			user_name(rows->rows.items[0].op->uid).text);
 	else
-		(void)snprintf(who, sizeof(who), "%zu processes %s", rows->n_processes, setting->scope);
+		(void)snprintf(who, sizeof(who), "%s processes %s", units_count(rows->n_processes).text,
+			       setting->scope);
 	if (setting->demo)
 		text_line(out, style, TEXT_BOLD, "demo %s: %s, played for %s", setting->demo, who,
 			  units_ns(summary->window_ns, 0).text);

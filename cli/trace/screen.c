@@ -51,7 +51,8 @@ static void header_append(const struct trace_screen *screen, const struct trace_
 			trace_process_label(rows->rows.items[0].op->process_name, rows->rows.items[0].op->pid, 22).text,
 			user_name(rows->rows.items[0].op->uid).text);
 	else if (rows->n_processes > 1)
-		(void)snprintf(who, sizeof(who), "%zu processes %s", rows->n_processes, screen->setting->scope);
+		(void)snprintf(who, sizeof(who), "%s processes %s", units_count(rows->n_processes).text,
+			       screen->setting->scope);
 	if (figures)
 		(void)snprintf(elapsed, sizeof(elapsed), "%s", units_ns(figures->window_ns, 0).text);
 	if (figures && figures->cost && !demo)

@@ -547,6 +547,39 @@ static void sizes_test(void)
 	}
 }
 
+/* Where a service has everybody's libraries attached, those that are not traced go first and the rest is counted. */
+static void start_test(void)
+{
+	struct text_style style = { .is_utf8 = true, .columns = 80 };
+	static char name[] = "libcuda.so.1", traced[] = "", untraced[] = "it is no ELF file";
+	static Ingero__V1__Library libraries[9], *list[ARRAY_SIZE(libraries)];
+	Ingero__V1__Start many = start;
+	struct trace_setting setting = { .scope = "of alice", .start = &many };
+
+	for (size_t i = 0; i < ARRAY_SIZE(libraries); i++) {
+		libraries[i] = (Ingero__V1__Library)INGERO__V1__LIBRARY__INIT;
+		libraries[i].soname = name;
+		libraries[i].reason = i + 1 == ARRAY_SIZE(libraries) ? untraced : traced;
+		list[i] = &libraries[i];
+	}
+	many.libraries = list;
+	for (size_t n = 0; n <= ARRAY_SIZE(libraries); n++) {
+		CLEANUP(buf_done) struct buf out = BUF_INIT;
+		size_t lines = 0;
+		char more[64];
+
+		many.n_libraries = n;
+		trace_report_start(&setting, &style, &out);
+		for (const char *p = buf_text(&out); *p; p++)
+			lines += *p == '\n';
+		CHECK_INT_IN("lines", lines, 1, 9);
+		(void)snprintf(more, sizeof(more), "and %zu more %s;", n > 6 ? n - 6 : 0,
+			       n == 7 ? "library" : "libraries");
+		CHECK(more, !strstr(buf_text(&out), more) == (n <= 6));
+		CHECK("untraced", !strstr(buf_text(&out), untraced) == (n < ARRAY_SIZE(libraries)));
+	}
+}
+
 int main(void)
 {
 	if (!setlocale(LC_CTYPE, "C.UTF-8"))
@@ -555,6 +588,7 @@ int main(void)
 	meaning_test();
 	screen_test();
 	report_test();
+	start_test();
 	status_test();
 	sizes_test();
 	return check_result();
