@@ -61,7 +61,10 @@ int command_refuse(const char *sentence)
 
 void command_help_append(const struct command *command, const struct text_style *style, struct buf *out)
 {
-	text_line(out, style, TEXT_PLAIN, "ingero %s: %s", command->name, command->summary);
+	char first[64];
+
+	(void)snprintf(first, sizeof(first), "ingero %s: ", command->name);
+	text_paragraph(out, style, first, command->summary);
 	text_line(out, style, TEXT_PLAIN, "%s", "");
 	text_line(out, style, TEXT_PLAIN, "usage: ingero %s%s%s", command->name, *command->usage ? " " : "",
 		  command->usage);

@@ -101,13 +101,24 @@ static int private_refuse(const struct connect_wish *wish, const struct caller *
 static int file_look(const struct connect_wish *wish, const struct daemon_line *line)
 {
 	const char *path = line->database.path;
+	struct stat st;
 
-	if (wish->kind != CONNECT_READ || access(path, F_OK) == 0)
+	if (wish->kind != CONNECT_READ)
 		return 0;
+	if (stat(path, &st) == 0) {
+		if (!S_ISDIR(st.st_mode))
+			return 0;
+		output_error("%s is a directory: name a database in it", option_quote(path).text);
+		return -EISDIR;
+	}
 	if (errno == ENOENT && !line->database.is_named)
 		output_error("nothing was recorded yet: there is no '%s'; 'sudo ingero trace' makes it, "
 			     "'ingero demo incident' shows what it would tell",
 			     path);
+	else if (errno == ENOENT)
+		output_error("cannot read %s: %s; 'sudo ingero trace --db FILE' records one, 'ingero demo incident "
+			     "--db FILE' makes one up",
+			     option_quote(path).text, strerror(errno));
 	else
 		output_error("cannot read %s: %s", option_quote(path).text, strerror(errno));
 	return -ENOENT;

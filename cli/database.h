@@ -15,7 +15,7 @@
 #define DATABASE_READ_OPTION(fields, member)                                                                           \
 	{                                                                                                              \
 		.name = "db", .kind = OPTION_TEXT, .value = "FILE", .field = offsetof(fields, member),                 \
-		.help = "Read this database, of ours or recorded by Ingero; default: the service's, else INGERO_DB, "  \
+		.help = "Read this database, of ours or recorded by Ingero; default: INGERO_DB, else the service's, "  \
 			"else ~/.ingero/ingero.db"                                                                     \
 	}
 

@@ -58,7 +58,16 @@ void manual_append(struct buf *out)
 		"128 and the signal's number when a signal killed it, 127 when it was not found, 126 when it "
 		"could not be started. When the reader of its output goes away, a command ends as SIGPIPE would "
 		"end it.\n"
-		".SH ENVIRONMENT\n.TP\n\\fBNO_COLOR\\fR\nSet and not empty: no colours.\n"
+		".SH FILES\n.TP\n\\fI~/.ingero/ingero.db\\fR\nWhat was recorded where no service runs.\n"
+		".TP\n\\fI/var/lib/ingero/ingero.db\\fR\nWhat the service recorded; 'ingero explain' and 'ingero "
+		"query' "
+		"ask the service for it.\n"
+		".TP\n\\fI/etc/ingero/ingero.yaml\\fR\nThe configuration of the service; 'ingero config show' prints "
+		"it.\n"
+		".SH ENVIRONMENT\n.TP\n\\fBINGERO_DB\\fR\nThe database to read, before the service's; where no service "
+		"runs also "
+		"the one to keep. \\fB\\-\\-db\\fR goes before it.\n.TP\n\\fBNO_COLOR\\fR\nSet and not empty: no "
+		"colours.\n"
 		".TP\n\\fBSUDO_UID\\fR, \\fBSUDO_GID\\fR\nWho asks, when root runs a command through sudo.\n"
 		".SH SEE ALSO\nThe schemas of the output with \\-\\-json are in docs/schema.\n");
 }

@@ -183,6 +183,9 @@ static int number_parse(const struct option *row, const char *text, uint64_t *fi
 		if (row->kind == OPTION_SIZE)
 			refuse(error, "'--%s' takes %s to %s, not %s", row->name, units_bytes(row->min).text,
 			       units_bytes(max).text, option_quote(text).text);
+		else if (!row->max)
+			refuse(error, "'--%s' takes %" PRIu64 " or more, not %s", row->name, row->min,
+			       option_quote(text).text);
 		else
 			refuse(error, "'--%s' takes %" PRIu64 " to %" PRIu64 ", not %s", row->name, row->min, max,
 			       option_quote(text).text);

@@ -76,7 +76,12 @@ void output_error(const char *fmt, ...)
 	(void)vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
 
-	text_line(&out.buf, &style, TEXT_PLAIN, "ingero: %s", text);
+	if (isatty(STDERR_FILENO)) { /* elsewhere it stays one line, for whoever looks for it */
+		style.columns = output_style(STDERR_FILENO, /* no_color= */ true).columns;
+		text_paragraph(&out.buf, &style, "ingero: ", text);
+	} else {
+		text_line(&out.buf, &style, TEXT_PLAIN, "ingero: %s", text);
+	}
 	(void)output_flush(&out); /* stderr may be gone; there is nowhere else to say so */
 }
 

@@ -36,6 +36,8 @@ static int config_run(const void *fields, const struct options_rest *rest)
 	int status;
 
 	(void)fields;
+	if (!rest->argc)
+		return command_refuse("config takes check or show, and then a file if it is not " CONFIG_PATH);
 	if (!is_check && strcmp(what, "show") != 0) {
 		(void)snprintf(error, sizeof(error), "config takes check or show, and then a file, not %s",
 			       option_quote(what).text);

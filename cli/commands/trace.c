@@ -55,7 +55,7 @@ static const struct option trace_options[] = {
 	  .kind = OPTION_USERS,
 	  .value = "NAME[,NAME...]",
 	  FIELD(uids),
-	  .help = "Processes of these users (others than yourself: root only)" },
+	  .help = "Processes of these users (others than yourself: root and members of ingero-read)" },
 	{ .name = "all",
 	  .kind = OPTION_FLAG,
 	  FIELD(is_all),

@@ -36,7 +36,7 @@ BAD_TOGETHER = [
     ["explain", "--from", "2026-01-31", "--to", "2026-01-30"], ["explain", "--since", "5m", "--from", "10:00"],
     ["explain", "--last", "0"], ["explain", "--last", "5", "--since", "5m"], ["explain", "xyz"], ["explain", ""],
     ["explain", "8f3a2c", "--since", "5m"], ["explain", "8f3a2c", "8f3a2d"], ["explain", "--db="],
-    ["query", "DROP TABLE events"], ["query", "selection"], ["query", "--sql", "SELECT 1", "SELECT 2"], ["query", "--sql="],
+    ["query", "DROP TABLE events"], ["query", "SELECT", "op", "FROM", "operations"], ["config"], ["config", "show", ""], ["query", "selection"], ["query", "--sql", "SELECT 1", "SELECT 2"], ["query", "--sql="],
     ["query", "SELECT 1", "--pid", "1"], ["query", "--timeout", "5s"], ["query", "--limit", "-1"], ["query", "--min-duration", "5"],
     ["export"], ["export", "-o"], ["export", "-o", "x", "--format", "perfetto"], ["export", "-o", "x", "y"],
     ["export", "-o", "x", "--since", "1h", "--to", "now"],

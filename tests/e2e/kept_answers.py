@@ -34,6 +34,7 @@ def test_no_database(check, home):
         one_line(check, f"no database {options}", home.run("explain", *options, environment={"INGERO_DB": ""}), "nothing was recorded yet",
                  "sudo ingero trace", "ingero demo")
     one_line(check, "no such file", home.run("explain", "--db", home.path("none.db")), "none.db", "No such file")
+    one_line(check, "a directory", home.run("explain", "--db", home.directory), "is a directory", "name a database in it")
     check("nothing was made", os.listdir(home.directory) == [], os.listdir(home.directory))
 
 
