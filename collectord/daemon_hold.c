@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdlib.h>
 
 #include "base/cleanup.h"
 #include "base/log.h"
@@ -14,6 +15,12 @@
 #include "probes/target.h"
 #include "procs/procfs.h"
 #include "rpc/trace.h"
+
+/* A look at what a process loaded: of one stop, also when that is over, and the process stopped again, before it is. */
+struct hold_scan {
+	struct daemon_hold *hold;
+	uint64_t stop;
+};
 
 static struct held_process *held_find(struct daemon_hold *hold, uint32_t tgid)
 {
@@ -96,10 +103,13 @@ static void hold_look(uv_timer_t *timer)
 
 static void held_scanned(uint32_t tgid, void *data)
 {
-	struct daemon_hold *hold = data;
+	CLEANUP(freep) struct hold_scan *scan = data;
+	struct daemon_hold *hold = scan->hold;
 	struct held_process *held = held_find(hold, tgid);
 
-	if (held && !--held->n && !uv_is_active((uv_handle_t *)&hold->timer))
+	if (!held || held->stop != scan->stop)
+		return;
+	if (!--held->n && !uv_is_active((uv_handle_t *)&hold->timer))
 		(void)uv_timer_start(&hold->timer, hold_look, 0, 0);
 }
 
@@ -138,8 +148,8 @@ void daemon_hold_open(struct daemon_hold *hold, uv_loop_t *loop, struct target_s
 /* Return: the record of a process that has stopped; NULL without memory, or at the end */
 static struct held_process *held_take(struct daemon_hold *hold, uint32_t tgid)
 {
-	struct held_process fresh = { .tgid = tgid };
 	struct held_process *held = hold->source ? held_find(hold, tgid) : NULL;
+	struct held_process fresh = { .tgid = tgid };
 
 	if (!held && hold->source && ARRAY_PUSH(&hold->held, fresh) == 0)
 		held = &hold->held.items[hold->held.n - 1];
@@ -147,6 +157,8 @@ static struct held_process *held_take(struct daemon_hold *hold, uint32_t tgid)
 		return NULL;
 	if (held->is_let_go) /* somebody else let it go on meanwhile, and here it stops again */
 		*held = fresh;
+	if (!held->stop)
+		held->stop = ++hold->n_stops;
 	if (!uv_is_active((uv_handle_t *)&hold->second_timer))
 		(void)uv_timer_start(&hold->second_timer, second_fired, SECOND_MS, SECOND_MS);
 	return held;
@@ -162,19 +174,22 @@ void daemon_hold_library(struct daemon_hold *hold, const struct life_record *lif
 		.time_ns = life->time_ns,
 		.file = life->file,
 	};
+	CLEANUP(freep) struct hold_scan *scan = NULL;
 	struct held_process *held;
 
 	if (!life->is_held) {
 		target_set_load(hold->targets, &load, NULL, NULL);
 		return;
 	}
-	held = held_take(hold, life->tgid);
-	if (!held) {
+	scan = malloc(sizeof(*scan));
+	held = scan ? held_take(hold, life->tgid) : held_find(hold, life->tgid);
+	if (!held)
 		(void)process_continue(hold, life->tgid); /* untraced */
-		return;
-	}
+	if (!held || !scan)
+		return; /* that other looks wait for goes on when they end */
 	held->n++;
-	target_set_load(hold->targets, &load, held_scanned, hold);
+	*scan = (struct hold_scan){ .hold = hold, .stop = held->stop };
+	target_set_load(hold->targets, &load, held_scanned, TAKE_PTR(scan));
 }
 
 void daemon_hold_end(struct daemon_hold *hold, const struct lease *lease)

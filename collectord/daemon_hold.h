@@ -19,7 +19,8 @@ struct trace_hub;
 
 struct held_process {
 	uint32_t tgid;
-	uint32_t n; /* scans that must end before it goes on */
+	uint64_t stop; /* that it stands still since: no two are the same */
+	uint32_t n;    /* scans of this stop that must end before it goes on */
 	uint32_t n_looks;
 	uint32_t n_seconds; /* turns of the loop, a second apart, that it was held for */
 	bool is_still;	    /* it was seen to stand still, so it has told of everything */
@@ -33,6 +34,7 @@ struct daemon_hold {
 	uv_timer_t timer;
 	uv_timer_t second_timer; /* while any is held */
 	ARRAY(struct held_process) held;
+	uint64_t n_stops; /* until now */
 };
 
 /** daemon_hold_open() - @source: of the records that tell of libraries; there by the time that one comes */

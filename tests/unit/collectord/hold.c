@@ -16,27 +16,41 @@
 #include "tests/support/check.h"
 
 #define SECONDS_MAX 30
+#define LIMIT_SECONDS 10
 #define NOBODY 65534
+
+/* A library that is being looked at. */
+struct scan {
+	target_done_func done; /* NULL once it was called */
+	void *data;
+	uint32_t tgid;
+};
 
 /* The daemon's other parts, as far as they are asked. */
 static struct world {
-	target_done_func done; /* of the library that is being looked at; NULL: of none */
-	void *data;
-	uint32_t tgid;
+	struct scan scans[4];
+	size_t n_scans;
 	bool is_attached_at_once;
 	bool caller_answers;
 	unsigned int n_let_go, n_asked;
 	struct lease *lease; /* which holds it */
 } world;
 
+static void scan_end(size_t i)
+{
+	struct scan scan = world.scans[i];
+
+	world.scans[i].done = NULL;
+	if (scan.done)
+		scan.done(scan.tgid, scan.data);
+}
+
 void target_set_load(struct target_set *targets, const struct target_load *load, target_done_func done, void *data)
 {
 	(void)targets;
-	world.done = done;
-	world.data = data;
-	world.tgid = load->tgid;
+	world.scans[world.n_scans++] = (struct scan){ done, data, load->tgid };
 	if (world.is_attached_at_once)
-		done(load->tgid, data);
+		scan_end(world.n_scans - 1);
 }
 
 void target_set_let_go(struct target_set *targets, uint32_t tgid)
@@ -83,11 +97,21 @@ static pid_t stopped_child(void)
 	if (pid == 0) {
 		(void)setsid(); /* within one, anybody may */
 		(void)raise(SIGSTOP);
-		(void)pause(); /* until it is killed: that it went on is forgotten once it ends */
-		_exit(0);
+		for (;;)
+			(void)pause(); /* until it is killed: that it went on is forgotten once it ends */
 	}
 	(void)waitpid(pid, &status, WUNTRACED);
 	return pid;
+}
+
+/* It went on, and stops once more. */
+static void child_stop_again(pid_t pid)
+{
+	int status;
+
+	(void)waitpid(pid, &status, WCONTINUED); /* of the first time */
+	(void)kill(pid, SIGSTOP);
+	(void)waitpid(pid, &status, WUNTRACED);
 }
 
 static bool is_stopped(pid_t pid)
@@ -125,7 +149,7 @@ static void make_happen(struct daemon_hold *hold, enum happening happening)
 {
 	switch (happening) {
 	case LATER:
-		world.done(world.tgid, world.data);
+		scan_end(0);
 		break;
 	case LEASE_ENDS:
 		daemon_hold_end(hold, world.lease);
@@ -139,6 +163,25 @@ static void make_happen(struct daemon_hold *hold, enum happening happening)
 	case NEVER:
 		break;
 	}
+}
+
+static void loop_settle(const struct daemon_hold *hold, uv_loop_t *loop)
+{
+	while (uv_is_active((uv_handle_t *)&hold->timer))
+		(void)uv_run(loop, UV_RUN_NOWAIT);
+}
+
+/* As at the daemon's end: looks that are under way are told that they are done. */
+static void world_end(struct daemon_hold *hold, uv_loop_t *loop, pid_t pid)
+{
+	daemon_hold_release(hold);
+	for (size_t i = 0; i < world.n_scans; i++)
+		scan_end(i);
+	(void)uv_run(loop, UV_RUN_DEFAULT);
+	daemon_hold_done(hold);
+	identity_take(0);
+	(void)kill(pid, SIGKILL);
+	(void)waitpid(pid, NULL, 0);
 }
 
 static void check_row(const struct row *row, uv_loop_t *loop, struct source *source, struct lease *lease)
@@ -157,8 +200,7 @@ static void check_row(const struct row *row, uv_loop_t *loop, struct source *sou
 	daemon_hold_open(&hold, loop, NULL, &source);
 	daemon_hold_library(&hold, &life);
 	make_happen(&hold, row->happening);
-	while (uv_is_active((uv_handle_t *)&hold.timer))
-		(void)uv_run(loop, UV_RUN_NOWAIT);
+	loop_settle(&hold, loop);
 	while (is_stopped(pid) && seconds < SECONDS_MAX) {
 		world.caller_answers = world.n_asked >= row->n_refusals;
 		daemon_hold_second(&hold);
@@ -168,13 +210,70 @@ static void check_row(const struct row *row, uv_loop_t *loop, struct source *sou
 	CHECK_INT_EQ(row->name, world.n_let_go, row->n_let_go);
 	CHECK(row->name, world.n_asked >= row->n_asked_min);
 	CHECK_INT_EQ(row->name, hold.held.n, 0);
+	world_end(&hold, loop, pid);
+}
 
-	daemon_hold_release(&hold);
-	(void)uv_run(loop, UV_RUN_DEFAULT);
-	daemon_hold_done(&hold);
+/*
+ * A program is held, its library is looked at for longer than the limit, it goes on, and stops at another library.
+ * Looks end in any order: what was looked at for the first stop lets nobody go on from the second.
+ */
+enum { FIRST_STOP, SECOND_STOP, N_STOPS };
+
+static const struct again_row {
+	const char *name;
+	bool is_service;	 /* nobody can let it go on at the limit: somebody else does, later */
+	unsigned int n_ends;	 /* looks that end, */
+	size_t ends[N_STOPS];	 /* in this order */
+	unsigned int n_to_go_on; /* of these, until it goes on; 0: at the limit */
+} again_rows[] = {
+	{ "again: the earlier look ends first", false, 2, { FIRST_STOP, SECOND_STOP }, 2 },
+	{ "again: the later look ends first", false, 2, { SECOND_STOP, FIRST_STOP }, 1 },
+	{ "again: only the earlier look ends", false, 1, { FIRST_STOP }, 0 },
+	{ "again by others: the earlier look ends first", true, 2, { FIRST_STOP, SECOND_STOP }, 2 },
+	{ "again by others: the later look ends first", true, 2, { SECOND_STOP, FIRST_STOP }, 1 },
+	{ "again by others: only the earlier look ends", true, 1, { FIRST_STOP }, 0 },
+};
+
+/* The process stops, and nothing lets it go on before the limit. */
+static void hold_to_the_limit(struct daemon_hold *hold, const struct life_record *life)
+{
+	daemon_hold_library(hold, life);
+	for (unsigned int i = 0; i < LIMIT_SECONDS; i++)
+		daemon_hold_second(hold);
+}
+
+static void check_again(const struct again_row *row, uv_loop_t *loop, struct source *source)
+{
+	struct daemon_hold hold = { .targets = NULL };
+	struct life_record life = { .type = RECORD_LIBRARY, .is_held = true };
+	unsigned int n = 0, seconds = 0;
+	pid_t pid = stopped_child();
+
+	world = (struct world){ .lease = NULL };
+	if (row->is_service)
+		identity_take(NOBODY);
+	life.tgid = (uint32_t)pid;
+	daemon_hold_open(&hold, loop, NULL, &source);
+	hold_to_the_limit(&hold, &life);
+	CHECK_INT_EQ(row->name, world.n_let_go, 1);
 	identity_take(0);
-	(void)kill(pid, SIGKILL);
-	(void)waitpid(pid, NULL, 0);
+	if (row->is_service)
+		(void)kill(pid, SIGCONT);
+	child_stop_again(pid);
+
+	daemon_hold_library(&hold, &life);
+	while (n < row->n_ends && is_stopped(pid)) {
+		scan_end(row->ends[n++]);
+		loop_settle(&hold, loop);
+	}
+	CHECK_INT_EQ(row->name, is_stopped(pid), row->n_to_go_on == 0);
+	CHECK_INT_EQ(row->name, n, row->n_to_go_on ? row->n_to_go_on : row->n_ends);
+	while (is_stopped(pid) && seconds++ < SECONDS_MAX)
+		daemon_hold_second(&hold);
+	CHECK_INT_EQ(row->name, seconds, row->n_to_go_on ? 0 : LIMIT_SECONDS);
+	CHECK_INT_EQ(row->name, world.n_let_go, row->n_to_go_on ? 1 : 2);
+	CHECK_INT_EQ(row->name, hold.held.n, 0);
+	world_end(&hold, loop, pid);
 }
 
 int main(void)
@@ -189,6 +288,8 @@ int main(void)
 	CHECK_INT_EQ("loop", uv_loop_init(&loop), 0);
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
 		check_row(&rows[i], &loop, &source, lease);
+	for (size_t i = 0; i < ARRAY_SIZE(again_rows); i++)
+		check_again(&again_rows[i], &loop, &source);
 	CHECK_INT_EQ("loop", uv_loop_close(&loop), 0);
 	return check_result();
 }
