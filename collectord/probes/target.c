@@ -83,7 +83,8 @@ void target_set_load(struct target_set *set, const struct target_load *load, tar
 void target_set_let_go(struct target_set *set, uint32_t tgid)
 {
 	for (struct scan *scan = set->scans; scan; scan = scan->next)
-		if (scan->tgid == tgid && scan->load.is_held && !scan->is_told)
+		/* That it was let go on once already is an earlier stop's: it has run since. */
+		if (scan->tgid == tgid && scan->load.is_held && !scan->is_told && !scan->load.time_ns)
 			scan->load.time_ns = clock_now_ns();
 }
 

@@ -22,6 +22,7 @@
 #include "base/cleanup.h"
 #include "base/fd.h"
 #include "children/child.h"
+#include "clock.h"
 #include "probes/target_process.h"
 #include "tests/support/check.h"
 #include "tests/unit/collectord/probes/subject.h"
@@ -667,6 +668,38 @@ static void room_check(void)
 	copies_end(&d);
 }
 
+/* A process that was let go on before all was attached is late by the time since then, also when it is held again. */
+static void let_go_check(void)
+{
+	const char *const argv[] = { path_of("libcudart.so.let-go"), NULL };
+	struct target_load load = { .is_told = true, .is_held = true };
+	const struct target_library *library;
+	unsigned int before = world.n_done;
+	struct subject subject;
+	uint64_t let_go_ns;
+
+	make("sample_runtime.so", "libcudart.so.let-go", SIZE_MAX);
+	subject_start(&subject, argv);
+	load.tgid = (uint32_t)subject.pid;
+	load.base = subject.bases[0];
+	load.time_ns = clock_now_ns();
+	target_set_load(world.targets, &load, on_done, NULL);
+	target_set_let_go(world.targets, load.tgid);
+	let_go_ns = clock_now_ns();
+	while (clock_now_ns() == let_go_ns)
+		;
+	target_set_let_go(world.targets, load.tgid); /* of another stop */
+	while (world.n_done == before)
+		(void)uv_run(&world.loop, UV_RUN_ONCE);
+	library = library_find("libcudart.so.let-go");
+	CHECK("let go: attached", library && library->probes);
+	if (library)
+		CHECK("let go: late since the first time",
+		      library->late_ns && library->attached_ns - library->late_ns <= let_go_ns);
+	subject_end(&subject);
+	target_set_forget(world.targets, load.tgid);
+}
+
 /* Scans under way when the set closes are told they are over, and the answer that comes late harms nobody. */
 static void close_check(void)
 {
@@ -727,6 +760,7 @@ int main(int argc, char **argv)
 	processes_check();
 	reader_check();
 	room_check();
+	let_go_check();
 	close_check();
 	child_close(world.parser);
 	probe_set_close(world.probes);
