@@ -304,6 +304,7 @@ static int serve_start(struct daemon *d, const struct daemon_options *options)
 		.probes_reason = d->probes_reason,
 		.traces = d->traces,
 		.recorded = d->recorded,
+		.record_whom = d->record_whom,
 		.started_ns = clock_now_ns(),
 		.ring_bytes = daemon_ring_bytes(options),
 		.store = d->store,

@@ -235,7 +235,7 @@ int daemon_policy_begin(struct daemon *d)
 	int r = 0;
 
 	if (!d->policy && !d->is_stopping)
-		r = daemon_policy_apply(d, &d->policy_wish);
+		r = daemon_policy_apply(d);
 	return r < 0 ? daemon_failed(d, r, "cannot start to capture") : 0;
 }
 
@@ -324,7 +324,7 @@ int daemon_capture_start(struct daemon *d)
 {
 	const struct daemon_options *options = d->options;
 
-	d->policy_wish = options->policy;
+	daemon_policy_wish(d, &options->policy);
 	if (options->fault)
 		return fault_start(d, options);
 	if (options->demo)

@@ -120,12 +120,24 @@ static void policy_describe(const struct daemon_policy *policy, char *text, size
 		(void)snprintf(text, bytes, "nobody");
 }
 
+void daemon_policy_wish(struct daemon *d, const struct daemon_policy *policy)
+{
+	d->policy_wish = *policy;
+	policy_describe(policy, d->record_whom, sizeof(d->record_whom));
+}
+
 static void service_describe(char *text, size_t bytes, void *data)
 {
 	const struct daemon *d = data;
+	const struct daemon_policy *wish = &d->policy_wish;
+	bool is_wished = wish->everyone || wish->n_uids;
 
-	if (d->is_loading) {
+	if (d->is_loading && !is_wished) {
 		(void)snprintf(text, bytes, "Recording nobody unasked; probes are loaded when somebody asks");
+		return;
+	}
+	if (d->is_loading || (is_wished && d->source && !d->policy)) {
+		(void)snprintf(text, bytes, "Recording nobody yet, %s once the probes are there", d->record_whom);
 		return;
 	}
 	if (!d->source) {
@@ -153,8 +165,9 @@ static void policy_look(struct daemon *d)
 }
 
 /* The new lease comes before the old one goes: what both name is not let go meanwhile. */
-int daemon_policy_apply(struct daemon *d, const struct daemon_policy *policy)
+int daemon_policy_apply(struct daemon *d)
 {
+	const struct daemon_policy *policy = &d->policy_wish;
 	struct lease_wish wish = {
 		.all = policy->everyone,
 		.uids = policy->uids,
@@ -187,7 +200,7 @@ static void service_reload(void *data)
 
 	if (!d->options->reload || d->options->reload(&policy, &idle_ns, d->options->reload_data) < 0)
 		return;
-	d->policy_wish = policy;
+	daemon_policy_wish(d, &policy);
 	if (policy.everyone || policy.n_uids) {
 		r = daemon_capture_load(d);
 		if (r < 0) {
@@ -196,7 +209,7 @@ static void service_reload(void *data)
 			return;
 		}
 	}
-	r = daemon_policy_apply(d, &policy);
+	r = daemon_policy_apply(d);
 	if (r < 0)
 		(void)log_err(r, "cannot record as the configuration says, going on as before");
 	service_idle_after(&d->service, idle_ns);

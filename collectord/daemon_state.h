@@ -49,6 +49,7 @@ struct daemon {
 	struct daemon_policy policy_wish; /* what the configuration says, for when the probes are there */
 	struct lease *policy;		  /* the daemon's own; NULL: only what callers ask for is captured */
 	char recorded[32];		  /* whom it names, for people */
+	char record_whom[32];		  /* whom the configuration names */
 	struct store *store;		  /* NULL: nothing is kept */
 	char store_problem[512];
 	struct pipeline *pipeline; /* NULL without a source */
@@ -96,5 +97,7 @@ int daemon_listen(struct daemon *d);
  * before. Return: 0, also when it was begun; -errno, said
  */
 int daemon_policy_begin(struct daemon *d);
-/** daemon_policy_apply() - capture whom the policy names from now on. Return: 0, or -errno with all as it was */
-int daemon_policy_apply(struct daemon *d, const struct daemon_policy *policy);
+/** daemon_policy_wish() - whom the configuration names: captured once that is applied */
+void daemon_policy_wish(struct daemon *d, const struct daemon_policy *policy);
+/** daemon_policy_apply() - capture whom it names from now on. Return: 0, or -errno with all as it was */
+int daemon_policy_apply(struct daemon *d);

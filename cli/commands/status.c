@@ -42,6 +42,30 @@ static void families_append(const Ingero__V1__StatusReply *status, const struct 
 	text_paragraph(out, style, "probes     ", status->n_families ? buf_text(&text) : "none");
 }
 
+/* Whom the configuration names, and whose calls are recorded: two things before the probes are there, or without any.
+ */
+static void recorded_append(const Ingero__V1__StatusReply *status, const struct text_style *style, struct buf *out)
+{
+	CLEANUP(buf_done) struct buf text = BUF_INIT;
+	const char *whom = status->record_whom ? status->record_whom : ""; /* an older daemon does not say */
+
+	if (*whom && strcmp(whom, status->recorded) != 0)
+		(void)buf_printf(&text, "%s now; the configuration names %s", status->recorded, whom);
+	else if (strcmp(status->recorded, "nobody") == 0)
+		(void)buf_append_text(&text, "nobody who does not ask for it");
+	else
+		(void)buf_append_text(&text, status->recorded);
+	text_paragraph(out, style, "recorded   ", buf_text(&text));
+}
+
+static bool is_any_traced(const Ingero__V1__StatusReply *status)
+{
+	for (size_t i = 0; i < status->n_cuda_processes; i++)
+		if (status->cuda_processes[i]->is_traced)
+			return true;
+	return false;
+}
+
 static void coverages_append(const Ingero__V1__StatusReply *status, const struct text_style *style, struct buf *out)
 {
 	size_t n = MIN(status->n_cuda_processes, (size_t)COVERAGE_ROWS);
@@ -85,9 +109,7 @@ void status_append(const Ingero__V1__StatusReply *status, bool is_private, const
 		  status->back_end_reason ? status->back_end_reason : "");
 	families_append(status, style, out);
 	if (!is_private)
-		text_paragraph(out, style, "recorded   ",
-			       strcmp(status->recorded, "nobody") == 0 ? "nobody who does not ask for it"
-								       : status->recorded);
+		recorded_append(status, style, out);
 	text_line(out, style, TEXT_PLAIN, "watched    %u %s in your scope, %u running %s", status->processes,
 		  status->processes == 1 ? "process" : "processes", status->leases,
 		  status->leases == 1 ? "trace" : "traces");
@@ -96,7 +118,9 @@ void status_append(const Ingero__V1__StatusReply *status, bool is_private, const
 	if (status->more_libraries)
 		text_line(out, style, TEXT_PLAIN, FIRST "and %u more", status->more_libraries);
 	if (status->n_libraries == 0)
-		text_paragraph(out, style, "libraries  ", "none: nobody traces a process that maps a CUDA library");
+		text_paragraph(out, style, "libraries  ",
+			       is_any_traced(status) ? "none yet: those of traced processes are being looked at"
+						     : "none: nobody traces a process that maps a CUDA library");
 	coverages_append(status, style, out);
 	cost_append(status->cost, style, out);
 	lost_append(&lost, status->lost);

@@ -402,13 +402,13 @@ bool call_park(struct call *call)
 	return true;
 }
 
-static struct call *find_parked(struct peer *peer)
+static struct call *find_parked(struct peer *peer, enum access_replies replies)
 {
 	struct call *call, *oldest = NULL;
 
 	LIST_FOREACH(call, &peer->calls, link)
 	{
-		if (call->parked)
+		if (call->parked && call->access->replies == replies)
 			oldest = call; /* the newest is first */
 	}
 	return oldest;
@@ -456,13 +456,13 @@ static void call_resume(struct call *call)
 		call_invoke(call, &request, input);
 }
 
-void call_resume_all(struct peer *peer)
+void call_resume_all(struct peer *peer, enum access_replies replies)
 {
 	uint64_t before_ns = clock_now_ns();
 	struct call *call;
 
 	/* A handler may end any call from within, so the list is looked at afresh each time. */
-	while (!peer->is_closed && (call = find_parked(peer)))
+	while (!peer->is_closed && (call = find_parked(peer, replies)))
 		call_resume(call);
 	quota_take_time(server_quota(peer->server), peer->quota_user, clock_now_ns() - before_ns, clock_now_ns());
 }

@@ -22,7 +22,8 @@
 #define PROCESSES_MAX 256 /* of one answer: usually 1 KiB each */
 #define FIELD_BYTES 8	  /* number and length of a message in a list */
 
-static const char not_traced[] = "nobody traces this process now";
+/* Whether somebody wants a process traced, and whether it is, are two things: a trace that begins looks first. */
+static const char not_traced[] = "nobody traces this process now", not_looked_at[] = "was not looked at yet";
 
 static bool sees(const struct call_identity *identity, const struct target_process *process)
 {
@@ -179,7 +180,7 @@ int coverage_libraries(const struct rpc_context *context, struct arena *arena, c
 
 /* ---- processes ---- */
 
-static Ingero__V1__MappedLibrary *mapped_fill(struct arena *arena, const struct target_mapped *mapped)
+static Ingero__V1__MappedLibrary *mapped_fill(struct arena *arena, const struct target_mapped *mapped, bool is_traced)
 {
 	const struct target_library *library = target_mapped_library(mapped);
 	Ingero__V1__MappedLibrary *l = ARENA_NEW(arena, Ingero__V1__MappedLibrary);
@@ -190,7 +191,7 @@ static Ingero__V1__MappedLibrary *mapped_fill(struct arena *arena, const struct 
 	l->path = arena_copy_text(arena, mapped->path);
 	l->is_deleted = mapped->is_deleted;
 	l->soname = arena_copy_text(arena, library ? library->soname : "");
-	l->reason = arena_copy_text(arena, library ? library->reason : not_traced);
+	l->reason = arena_copy_text(arena, library ? library->reason : is_traced ? not_looked_at : not_traced);
 	if (library && library->layer != OP_LAYER_NONE)
 		l->layer = (char *)op_layer_to_source(library->layer);
 	l->is_attached = library && library->probes;
@@ -226,12 +227,14 @@ static Ingero__V1__CudaProcess *process_fill(const struct rpc_context *context, 
 	ingero__v1__cuda_process__init(p);
 	p->pid = process->tgid;
 	p->uid = process->uid;
+	p->is_traced = is_traced;
 	p->process_name = arena_copy_text(arena, process->comm);
 	p->libraries = ARENA_NEW_N(arena, Ingero__V1__MappedLibrary *, process->mapped.n + 1);
 	if (!p->process_name || !p->libraries)
 		return NULL;
 	for (size_t i = 0; i < process->mapped.n; i++) {
-		Ingero__V1__MappedLibrary *l = p->libraries[i] = mapped_fill(arena, &process->mapped.items[i]);
+		Ingero__V1__MappedLibrary *l = p->libraries[i] =
+			mapped_fill(arena, &process->mapped.items[i], is_traced);
 
 		if (!l)
 			return NULL;

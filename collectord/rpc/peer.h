@@ -81,8 +81,8 @@ struct call *call_find(struct peer *peer, uint32_t stream);
 void call_add_credit(struct call *call, uint32_t n_bytes);
 /** call_is_any_working() - whether a call is under way that is not parked */
 bool call_is_any_working(const struct peer *peer);
-/** call_resume_all() - the parked ones, oldest first. peer may be closed then */
-void call_resume_all(struct peer *peer);
+/** call_resume_all() - the parked ones that may have so many replies, oldest first. peer may be closed then */
+void call_resume_all(struct peer *peer, enum access_replies replies);
 /** call_cancel() - first: ask to finish, where the handler listens; else and again: end it */
 void call_cancel(struct call *call, uint64_t now_ns);
 /** call_find_due() - a call whose deadline has passed, or NULL with *next_ns lowered to the next one */

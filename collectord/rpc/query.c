@@ -46,6 +46,7 @@ void rpc_query_status(Ingero__V1__Query_Service *service, const Ingero__V1__Stat
 	reply.back_end_reason = (char *)context->probes_reason;
 	reply.leases = trace_hub_count(context->traces, scope.identity);
 	reply.recorded = (char *)context->recorded;
+	reply.record_whom = (char *)context->record_whom;
 
 	if (context->source)
 		context->refresh(context);

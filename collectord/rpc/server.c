@@ -163,14 +163,21 @@ void server_each(struct server *server, void (*func)(uint32_t pid, void *data))
 	func(peer->identity.peer_pid, server->context);
 }
 
-void server_resume(struct server *server)
+static void peers_resume(struct server *server, enum access_replies replies)
 {
 	struct peer *peer;
 
 	for (peer = LIST_FIRST(&server->peers); peer; peer = server->next_peer) {
 		server->next_peer = LIST_NEXT(peer, link);
-		call_resume_all(peer);
+		call_resume_all(peer, replies);
 	}
+}
+
+/* Traces first: who asks what is traced hears of those that waited like him, as far as they have come. */
+void server_resume(struct server *server)
+{
+	peers_resume(server, ACCESS_REPLIES_MANY);
+	peers_resume(server, ACCESS_REPLIES_ONE);
 	server_looked(server);
 }
 

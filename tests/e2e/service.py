@@ -4,6 +4,8 @@
 service.py BUILD: the daemon behind a socket that is passed to it: no request is lost while it leaves and comes back, nor before
 its probes are there; it says how it is, takes a new configuration, and serves what is wrong instead of dying of it.
 """
+import contextlib
+import itertools
 import json
 import os
 import pathlib
@@ -22,6 +24,9 @@ import kept  # noqa: E402
 CLIENTS = 60
 # StatusRequest.look
 LOOK = b"\x08\x01"
+# Fields of StatusReply and of CudaProcess, by their names.
+BACK_END, LEASES, CUDA_PROCESSES, RECORDED, RECORD_WHOM = 5, 9, 14, 16, 18
+PID, COVERAGE, REASON, IS_TRACED = 1, 4, 5, 7
 # The command finds the directory's socket where the machine's is.
 AS_THE_MACHINES = ["unshare", "--mount", "--propagation", "private", "sh", "-c", 'mount --bind "$0" /run && exec "$@"']
 
@@ -120,6 +125,64 @@ def test_trace_at_once(check, programs, directory):
         check("by one daemon", service.n_started == 1, service.n_started)
 
 
+@contextlib.contextmanager
+def waiting_program(programs, directory):
+    """A CUDA program that has loaded its libraries and makes no call."""
+    environment = {**programs.environment(directory), "LD_LIBRARY_PATH": os.path.join(programs.build, "standins"), "INGERO_STANDIN_QUIET": "1"}
+    with subprocess.Popen([programs.path("cudaload"), "--wait-for-stdin"], env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        process.stdout.readline()
+        yield process.pid
+        process.kill()
+
+
+def test_trace_beside_status(check, programs, directory):
+    """Who asks for the status while a trace begins hears of that trace, and of no process of it that nobody traces it."""
+    if os.geteuid() != 0:
+        return
+    with waiting_program(programs, directory) as pid, activate.Activated(programs, directory, "--config", "none", "--db", "none") as service:
+        tracer, asker = activate.Client(service.path), activate.Client(service.path)
+        # TraceRequest.pids
+        tracer.ask(3, "Trace.Trace", b"\x0a" + activate.message(activate.varint(pid)))
+        asker.ask(3, "Query.Status", LOOK)
+        look = activate.fields(service.supervise(lambda: asker.reply(3) or asker.end(3), "an answer that had to wait"))
+        if look[BACK_END] == [b"none"]:
+            return  # this machine cannot do it
+        check("the trace is there", look.get(LEASES) == [1], look.get(LEASES))
+        process = next((one for one in map(activate.fields, look.get(CUDA_PROCESSES, [])) if one[PID] == [pid]), {})
+        check("its process is traced", process.get(IS_TRACED) == [1], process)
+        check("nobody says otherwise", b"nobody" not in process.get(REASON, [b""])[0], process)
+
+        for stream in itertools.count(4):
+            asker.ask(stream, "Query.Status", LOOK)
+            reply = activate.fields(service.supervise(lambda stream=stream: asker.reply(stream) or asker.end(stream), "another answer"))
+            if [one[COVERAGE] for one in map(activate.fields, reply[CUDA_PROCESSES]) if one[PID] == [pid]] == [[b"full"]]:
+                break
+        asker.close()
+        tracer.close()
+
+
+def test_whom(check, programs, directory):
+    """Whom the configuration names is told apart from whose calls are recorded, until both are the same."""
+    config = os.path.join(directory, "ingero.yaml")
+    with open(config, "w", encoding="utf-8") as file:
+        file.write("record:\n  whom: everyone\n")
+    os.chmod(config, 0o644)
+    with activate.Activated(programs, directory, "--config", config, "--db", "none") as service:
+        client = activate.Client(service.path)
+        client.ask(3, "Query.Status", LOOK)
+        early = activate.fields(service.supervise(client.status, "an answer"))
+        look = activate.fields(service.supervise(lambda: client.reply(3), "an answer that had to wait"))
+        service.wait_for_line("READY=1")
+        client.ask(4, "Query.Status", LOOK)
+        ready = activate.fields(service.supervise(lambda: client.reply(4), "an answer when it is ready"))
+        can_record = ready[BACK_END] != [b"none"]
+        for name, reply, whom in (("before the probes", early, b"nobody"), ("with the probes", look, None), ("ready", ready, b"everyone" if can_record else b"nobody")):
+            check(f"{name}: the configuration names everyone", reply.get(RECORD_WHOM) == [b"everyone"], reply.get(RECORD_WHOM))
+            check(f"{name}: recorded", whom is None or reply.get(RECORDED) == [whom], reply.get(RECORDED), whom)
+        check("the supervisor hears of no other configuration", not any("nobody unasked" in line for line in service.said), service.said)
+        client.close()
+
+
 def test_stays(check, programs, directory):
     """As long as one is connected it does not leave, whatever the limit."""
     with activate.Activated(programs, directory, "--config", "none", "--idle-exit", "1ms") as service:
@@ -208,7 +271,7 @@ def test_crash(check, programs, directory):
 def main(build):
     check = kept.Checks()
     programs = ingero.Programs(build)
-    for test in (test_comes_and_goes, test_slow_start, test_before_probes, test_waiting_for_probes, test_trace_at_once, test_stays, test_supervised, test_fault, test_crash):
+    for test in (test_comes_and_goes, test_slow_start, test_before_probes, test_waiting_for_probes, test_trace_at_once, test_trace_beside_status, test_whom, test_stays, test_supervised, test_fault, test_crash):
         with tempfile.TemporaryDirectory(prefix="ingero-service-") as directory:
             test(check, programs, directory)
     print(f"{len(check.failed)} failed")

@@ -128,6 +128,46 @@ class Activated:
             return file.read()
 
 
+def varint(value):
+    said = b""
+    while value > 0x7f:
+        said += bytes([value & 0x7f | 0x80])
+        value >>= 7
+    return said + bytes([value])
+
+
+def message(body):
+    """The body of a field that has a length."""
+    return varint(len(body)) + body
+
+
+def fields(body):
+    """What a message of the protocol says: all values of each field, by its number; text and messages as bytes."""
+    said, at = {}, 0
+
+    def number():
+        nonlocal at
+        value, shift = 0, 0
+        while True:
+            byte = body[at]
+            at += 1
+            value |= (byte & 0x7f) << shift
+            if byte < 0x80:
+                return value
+            shift += 7
+
+    while at < len(body):
+        key = number()
+        if key & 7 == 0:
+            value = number()
+        else:
+            size = {1: 8, 5: 4}.get(key & 7) or number()
+            value = body[at:at + size]
+            at += size
+        said.setdefault(key >> 3, []).append(value)
+    return said
+
+
 def frame(kind, stream, body):
     return struct.pack("<IBBHI", len(body), kind, 0, 0, stream) + body
 

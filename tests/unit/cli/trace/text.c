@@ -467,6 +467,51 @@ static void status_test(void)
 		     "lost       every call counted · nothing lost\n");
 }
 
+/* Who is wanted, and who is recorded by now. */
+static void wanted_test(void)
+{
+	static const struct {
+		const char *name;
+		const char *recorded, *record_whom;
+		bool has_process, is_traced;
+		const char *line;
+	} rows[] = {
+		{ "nobody", "nobody", "nobody", false, false, "recorded   nobody who does not ask for it\n" },
+		{ "everyone", "everyone", "everyone", false, false, "recorded   everyone\n" },
+		{ "not yet", "nobody", "everyone", false, false,
+		  "recorded   nobody now; the configuration names everyone\n" },
+		{ "not any more", "everyone", "2 users", false, false,
+		  "recorded   everyone now; the configuration names 2 users\n" },
+		{ "an older daemon", "everyone", "", false, false, "recorded   everyone\n" },
+		{ "no program", "nobody", "nobody", false, false,
+		  "libraries  none: nobody traces a process that maps a CUDA library\n" },
+		{ "a program of nobody's interest", "nobody", "nobody", true, false,
+		  "libraries  none: nobody traces a process that maps a CUDA library\n" },
+		{ "a trace begins", "nobody", "nobody", true, true,
+		  "libraries  none yet: those of traced processes are being looked at\n" },
+	};
+	char none[] = "none", version[] = "0.1.0", kernel[] = "6.1.0", multi[] = "multi";
+	struct text_style style = { .is_utf8 = true, .columns = 80 };
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		Ingero__V1__CudaProcess process = INGERO__V1__CUDA_PROCESS__INIT, *list[] = { &process };
+		Ingero__V1__StatusReply status = INGERO__V1__STATUS_REPLY__INIT;
+		CLEANUP(buf_done) struct buf out = BUF_INIT;
+
+		process.coverage = none;
+		process.is_traced = rows[i].is_traced;
+		status.version = version;
+		status.kernel = kernel;
+		status.back_end = multi;
+		status.recorded = (char *)rows[i].recorded;
+		status.record_whom = (char *)rows[i].record_whom;
+		status.cuda_processes = list;
+		status.n_cuda_processes = rows[i].has_process;
+		status_append(&status, /* is_private= */ false, &style, &out);
+		CHECK(rows[i].name, strstr(buf_text(&out), rows[i].line));
+	}
+}
+
 /* Figures that no terminal expects: long and hostile names, all the numbers there are. */
 static void sizes_test(void)
 {
@@ -590,6 +635,7 @@ int main(void)
 	report_test();
 	start_test();
 	status_test();
+	wanted_test();
 	sizes_test();
 	return check_result();
 }
