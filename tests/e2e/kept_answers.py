@@ -58,6 +58,8 @@ def test_healthy(check, home):
     if not answer["findings"]:
         check("says so", text.startswith("nothing to tell: 1 process") and "lost no time worth naming" in text, text)
         check("and what it watched", f"made {answer['window']['calls']:,} calls".replace(",", " ") in text and "recorded by" in text, text)
+    last = home.explain("--last", 1)["window"]
+    check("the last call, not the end of its process behind it", last["events"] >= 1, last)
     pid = answer["operations"][0]["pid"]
     check("gone, and still known", not os.path.exists(f"/proc/{pid}"))
     of_pid = home.explain("-p", pid)

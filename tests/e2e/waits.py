@@ -64,6 +64,10 @@ def main(build):
         with open(report, encoding="utf-8") as file:
             (thread,) = json.load(file)["threads"]
         check_waits(check, "another thread", trace, "wait_threads", thread["end_ns"] - thread["start_ns"] - thread["cpu_ns"])
+
+        ingero.trace(programs, "--db", place.path("short.db"), environment={"INGERO_STANDIN_QUIET": "1"}, command=[
+            sys.executable, str(HERE.parent / "workloads" / "cudaload.py"), "--libraries", libraries, "--rate", "10", "--steps", "5", "--report", report])
+        check("a short life says nothing of its pace", place.explain("--db", place.path("short.db"))["waits"] == [])
     return 1 if check.failed else 0
 
 

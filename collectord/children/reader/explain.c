@@ -118,16 +118,18 @@ static int behind_set(struct explain *e, const struct read_window *window)
 	return e->reply.behind ? 0 : -ENOMEM;
 }
 
-struct host_ops {
+/* Operations that are calls, or those that are events of the host. */
+struct some_ops {
+	bool are_calls;
 	uint32_t ids[OP_ID_MAX];
 	size_t n;
 };
 
-static int host_op_add(const struct read_op *op, void *data)
+static int some_op_add(const struct read_op *op, void *data)
 {
-	struct host_ops *ops = data;
+	struct some_ops *ops = data;
 
-	if (!read_op_is_call(op) && ops->n < ARRAY_SIZE(ops->ids))
+	if (read_op_is_call(op) == ops->are_calls && ops->n < ARRAY_SIZE(ops->ids))
 		ops->ids[ops->n++] = op->id;
 	return 0;
 }
@@ -135,12 +137,12 @@ static int host_op_add(const struct read_op *op, void *data)
 /* All that is kept, less the few events of the host: blocks say by their headers whether they have any. */
 static int calls_kept(struct store_reader *reader, struct read_filter *filter, uint64_t *ret_n)
 {
-	struct host_ops host = { .n = 0 };
+	struct some_ops host = { .are_calls = false };
 	uint64_t n_all = 0, n_host = 0;
 	int r = store_reader_count(reader, filter, &n_all);
 
 	if (r == 0)
-		r = store_reader_ops(reader, host_op_add, &host);
+		r = store_reader_ops(reader, some_op_add, &host);
 	filter->ops = host.ids;
 	filter->n_ops = host.n;
 	if (r == 0 && host.n)
@@ -365,6 +367,7 @@ static int finding_find(struct explain *e, const char *id)
 static int last_calls_set(struct explain *e)
 {
 	struct read_filter filter = { .pids = e->pids, .n_pids = e->n_pids, .by_wall_clock = true };
+	struct some_ops calls = { .are_calls = true };
 	uint64_t matched = 0, surplus, n = e->request->last_calls;
 	struct read_time since = { .boot = 0 };
 	int r;
@@ -372,7 +375,12 @@ static int last_calls_set(struct explain *e)
 	if (n > LAST_CALLS_MAX)
 		return reader_fail(CALL_ERROR_INVALID, "more than the last %d calls: name a time instead",
 				   LAST_CALLS_MAX);
-	r = store_reader_count(e->job->reader, &filter, &matched);
+	/* The ends of processes that came behind the last call are none. */
+	r = store_reader_ops(e->job->reader, some_op_add, &calls);
+	filter.ops = calls.ids;
+	filter.n_ops = calls.n;
+	if (r == 0)
+		r = store_reader_count(e->job->reader, &filter, &matched);
 	if (r == 0 && matched > n)
 		r = reader_newest(e->job, &filter, n, &since, &surplus);
 	e->from_unix_ns = since.ns;

@@ -9,6 +9,8 @@
 #include "children/reader/message.h"
 
 #define WAITS_MOST 5u
+/* Figures come once a second: of a shorter life it is not known how much of it they cover. */
+#define SPAN_LEAST_NS NSEC_PER_SEC
 
 /* How long the process was seen in the window, from its first call on. */
 static uint64_t span_ns(const struct read_window *window, const struct read_process *process)
@@ -22,9 +24,12 @@ static uint64_t span_ns(const struct read_window *window, const struct read_proc
 
 static bool is_most_of_it(const struct read_window *window, const struct read_figures *f)
 {
+	uint64_t span;
+
 	if (!f->op || read_op_is_call(f->op) || strcmp(f->op->name, "wait_main") != 0)
 		return false;
-	return f->figures.total_ns > span_ns(window, f->process) / 2;
+	span = span_ns(window, f->process);
+	return span >= SPAN_LEAST_NS && f->figures.total_ns > span / 2;
 }
 
 static int compare_total(const void *a, const void *b)
