@@ -27,7 +27,9 @@ void trace_told_done(struct trace_told *told)
 
 bool trace_finding_is_news(struct trace_told *told, const Ingero__V1__Finding *f)
 {
-	struct trace_told_one now = { .severity = severity_rank(f), .is_over = f->end_unix_ns != 0 };
+	struct trace_told_one now = { .severity = severity_rank(f),
+				      .is_over = f->end_unix_ns != 0,
+				      .lost_ns = f->lost_ns };
 
 	(void)snprintf(now.id, sizeof(now.id), "%s", f->id);
 	for (size_t i = 0; i < told->findings.n; i++) {
@@ -36,12 +38,27 @@ bool trace_finding_is_news(struct trace_told *told, const Ingero__V1__Finding *f
 
 		if (strcmp(before->id, now.id) != 0)
 			continue;
+		if (!is_news)
+			now.lost_ns = before->lost_ns;
 		*before = now;
 		return is_news;
 	}
 	if (told->findings.n < TOLD_MOST)
 		(void)ARRAY_PUSH(&told->findings, now); /* without memory it is told twice */
 	return true;
+}
+
+/* Whether its line would be the last one that it had, to the letter. */
+static bool is_told(const struct trace_told *told, const Ingero__V1__Finding *f)
+{
+	for (size_t i = 0; told && i < told->findings.n; i++) {
+		const struct trace_told_one *before = &told->findings.items[i];
+
+		if (strcmp(before->id, f->id) == 0)
+			return before->severity == severity_rank(f) && before->is_over == (f->end_unix_ns != 0) &&
+			       before->lost_ns == f->lost_ns;
+	}
+	return false;
 }
 
 static bool is_worse(const Ingero__V1__Finding *a, const Ingero__V1__Finding *b)
@@ -110,7 +127,7 @@ void trace_findings_append(const Ingero__V1__Summary *summary, struct trace_told
 	for (size_t i = 0; i < summary->n_findings; i++) {
 		const Ingero__V1__Finding *next = summary->findings[i];
 
-		if (told && next->end_unix_ns && !trace_finding_is_news(told, next))
+		if (is_told(told, next) || (told && next->end_unix_ns && !trace_finding_is_news(told, next)))
 			continue;
 		n++;
 		for (size_t k = 0; k < FINDINGS_MOST && next; k++) {

@@ -17,6 +17,7 @@ struct trace_told {
 		char id[17];
 		unsigned int severity;
 		bool is_over;
+		uint64_t lost_ns; /* of its last line */
 	})
 	findings;
 };
@@ -38,7 +39,7 @@ void trace_finding_append_one(const Ingero__V1__Finding *finding, const char *ex
 			      struct buf *out);
 /**
  * trace_findings_append() - those of a summary, worst first, as many as a screen bears; nothing when there are none
- * @told: what had its line already; of these, whatever is over is not repeated. NULL: nothing was told
+ * @told: what had its line already; of these, whatever is over or the same is not repeated. NULL: nothing was told
  */
 void trace_findings_append(const Ingero__V1__Summary *summary, struct trace_told *told, const char *explain,
 			   const struct text_style *style, struct buf *out);

@@ -82,10 +82,12 @@ void trace_wait_tell(struct buf *out, const struct text_style *style, const Inge
 		(void)buf_printf(&text, ", %s of it %s",
 				 units_ratio(ratio_of(blame.ns[class], op->total_ns), UNITS_TIGHT).text,
 				 blame_view_phrase(class));
-	(void)buf_printf(&text,
-			 ": %s times, half of them longer than %s. If it is what feeds the device, that and not CUDA "
-			 "sets the pace.",
-			 units_count(op->count).text, units_ns(op->p50_ns, 0).text);
+	if (op->count == 1)
+		(void)buf_append_text(&text, ", at once");
+	else
+		(void)buf_printf(&text, ": %s times, half of them longer than %s", units_count(op->count).text,
+				 units_ns(op->p50_ns, 0).text);
+	(void)buf_append_text(&text, ". If it is what feeds the device, that and not CUDA sets the pace.");
 	text_paragraph(out, style, "", buf_text(&text));
 }
 

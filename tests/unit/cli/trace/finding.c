@@ -157,6 +157,36 @@ static void news_test(void)
 	}
 }
 
+/* What had its line is repeated before the summary where it says more by then. */
+static void told_test(void)
+{
+	static const struct {
+		const char *name;
+		uint64_t lost_ns;
+		bool is_over, want;
+	} ends[] = {
+		{ "the same", 1 * S, false, false },
+		{ "more lost", 2 * S, false, true },
+		{ "over", 1 * S, true, true },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(ends); i++) {
+		CLEANUP(trace_told_done) struct trace_told told = { .findings.n = 0 };
+		Ingero__V1__Summary summary = INGERO__V1__SUMMARY__INIT;
+		CLEANUP(buf_done) struct buf out = BUF_INIT;
+
+		(void)reply_calm(&reply);
+		reply_finding(&reply, "8f3a2c0000000001", "x", "LOW", "y")->lost_ns = 1 * S;
+		(void)trace_finding_is_news(&told, &reply.finding[0]);
+		reply.finding[0].lost_ns = ends[i].lost_ns;
+		reply.finding[0].end_unix_ns = ends[i].is_over ? AT(200) : 0;
+		summary.findings = reply.finding_list;
+		summary.n_findings = 1;
+		trace_findings_append(&summary, &told, explain, &plain, &out);
+		CHECK_INT_EQ(ends[i].name, out.n > 0, ends[i].want);
+	}
+}
+
 int main(void)
 {
 	(void)setlocale(LC_CTYPE, "C.UTF-8");
@@ -164,5 +194,6 @@ int main(void)
 	order_test();
 	summary_test();
 	news_test();
+	told_test();
 	return check_result();
 }
