@@ -58,16 +58,21 @@ void check_probes(const struct check_world *world, struct check_result *result)
 {
 	const Ingero__V1__StatusReply *status = world->daemon.status;
 	CLEANUP(buf_done) struct buf text = BUF_INIT;
-	bool is_absent = false;
+	bool is_absent = false, are_off = status && status->n_families;
 
+	for (size_t i = 0; are_off && i < status->n_families; i++)
+		are_off = strcmp(status->families[i]->state, "off") == 0;
 	for (size_t i = 0; status && i < status->n_families; i++) {
 		const Ingero__V1__ProbeFamily *family = status->families[i];
 
-		(void)buf_printf(&text, "%s%s %s", i ? ", " : "", family->name, family->state);
+		(void)buf_printf(&text, "%s%s%s%s", i ? ", " : "", family->name, are_off ? "" : " ",
+				 are_off ? "" : family->state);
 		if (*family->reason)
 			(void)buf_printf(&text, " (%s)", family->reason);
 		is_absent |= strcmp(family->state, "absent") == 0;
 	}
+	if (are_off)
+		(void)buf_append_text(&text, ": off, for nobody traces now");
 	if (!status)
 		check_say(result, CHECK_LEVEL_WARN,
 			  "'sudo ingero check' asks a daemon of its own, or start the service", "not tried");

@@ -122,6 +122,8 @@ static const struct {
 	{ "back end not tried", "back_end", .level = CHECK_LEVEL_WARN, .value = "not tried",
 	  .way_out = "sudo ingero check" },
 	{ "probes", "probes", .daemon = SERVICE, .family_state = "on", .value = "sched on" },
+	{ "probes while nobody traces", "probes", .daemon = OWN, .family_state = "off",
+	  .value = "sched: off, for nobody traces now" },
 	{ "a probe that cannot be", "probes", .daemon = SERVICE, .family_state = "absent", .level = CHECK_LEVEL_WARN,
 	  .value = "sched absent (why)", .way_out = ANY },
 	{ "probes not tried", "probes", .level = CHECK_LEVEL_WARN, .value = "not tried", .way_out = "sudo" },
