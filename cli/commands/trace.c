@@ -95,7 +95,9 @@ static const struct option trace_options[] = {
 	  FIELD(ringbuf_bytes),
 	  .min = RINGBUF_LEAST,
 	  .max = RINGBUF_MOST,
-	  .help = "Room for kept calls in the kernel, a power of two such as 8m (administrators only)" },
+	  .help = "Room for kept calls in the kernel, a power of two such as 8m; the service has its own "
+		  "(probes.ring-size "
+		  "of its configuration)" },
 	{ .name = "db",
 	  .kind = OPTION_TEXT,
 	  .value = "FILE",

@@ -66,12 +66,15 @@ bool trace_request_check(struct call *call, const Ingero__V1__TraceRequest *requ
 	if (request->ringbuf_bytes && request->ringbuf_bytes != context->ring_bytes) {
 		if (!identity->is_admin)
 			call_fail(call, CALL_ERROR_NOT_ALLOWED,
-				  "only root and members of ingero-admin may change the ring's size");
+				  "only root and members of ingero-admin may change the ring's size; leave out "
+				  "'--ringbuf-size'");
 		else
-			call_fail(call, CALL_ERROR_UNAVAILABLE,
-				  "the ring has %" PRIu64
-				  " bytes as long as this daemon runs: start it with '--ringbuf-size'",
-				  context->ring_bytes);
+			call_fail(
+				call, CALL_ERROR_UNAVAILABLE,
+				"the service's ring has %" PRIu64
+				" KiB as long as it runs; probes.ring-size in /etc/ingero/ingero.yaml is read when it "
+				"starts again",
+				context->ring_bytes >> 10);
 		return false;
 	}
 	if (request->all && !identity->can_read_all) {
@@ -81,8 +84,10 @@ bool trace_request_check(struct call *call, const Ingero__V1__TraceRequest *requ
 	}
 	for (size_t i = 0; i < request->n_uids; i++)
 		if (!access_may_see(identity, request->uids[i], false)) {
-			call_fail(call, CALL_ERROR_NOT_ALLOWED,
-				  "only root and members of ingero-read may trace another user's processes");
+			call_fail(
+				call, CALL_ERROR_NOT_ALLOWED,
+				"only root and members of ingero-read may trace another user's processes; use sudo, or "
+				"leave out '--user'");
 			return false;
 		}
 	if (request->n_pids > PIDS_MAX) {
