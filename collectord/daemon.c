@@ -26,8 +26,8 @@
 #include "probes/lease.h"
 #include "probes/probe_set.h"
 #include "probes/target.h"
-#include "rpc/answer.h"
 #include "rpc/call.h"
+#include "rpc/cost.h"
 #include "rpc/read.h"
 #include "rpc/server.h"
 #include "rpc/trace.h"
@@ -63,9 +63,9 @@ static bool is_watched(const struct daemon *d)
 	return !d->leases || lease_set_count(d->leases) > 0;
 }
 
-static void cost_keep(struct daemon *d)
+static void cost_keep_now(struct daemon *d)
 {
-	answer_cost_keep(&d->context);
+	cost_keep(&d->context);
 	d->cost_kept_ns = clock_now_ns();
 }
 
@@ -77,7 +77,7 @@ static void source_second(void *data)
 	if (d->host && !is_watched(d))
 		host_clear(d->host);
 	if (is_watched(d) && clock_now_ns() - d->cost_kept_ns >= COST_NS)
-		cost_keep(d);
+		cost_keep_now(d);
 	parser_note(d);
 	daemon_find_second(&d->find);
 }
@@ -343,7 +343,7 @@ void daemon_stop(struct daemon *d)
 	/* What the source still has goes to all that is open: it ends before any of that. */
 	if (d->pipeline)
 		pipeline_finish(d->pipeline);
-	cost_keep(d);
+	cost_keep_now(d);
 	daemon_hold_release(&d->hold);
 	store_close(d->store); /* asks the source for the time */
 	d->store = NULL;

@@ -10,46 +10,17 @@
 #include <stdint.h>
 
 #include "base/arena.h"
-#include "base/array.h"
 #include "figures/figures.h"
 #include "ingero/v1/ingero.pb-c.h"
 
 struct call_identity;
 struct findings_seen;
-struct lease;
 struct rpc_context;
-
-/* What one answer is about. */
-struct answer_scope {
-	const struct call_identity *identity;
-	const struct lease *lease; /* NULL: everything the identity may see */
-	const uint32_t *pids;	   /* besides, only these; NULL: all */
-	size_t n_pids;
-};
-
-/* State at the start of a lease, taken away from what is there at its end. */
-struct answer_since {
-	uint64_t since_ns;
-	struct {
-		uint64_t id;
-		struct op_figures *ops[OP_ID_MAX];
-		ARRAY(struct behind_figures) behind;
-	} * processes;
-	size_t n_processes;
-	uint64_t losses[LOSS_COUNT];
-	uint64_t refused;
-	uint64_t bystander_calls;
-	uint64_t daemon_cpu_ns;
-};
-
-/** answer_since_take() - remember now, of processes that the identity may see. Return: 0 or -ENOMEM */
-int answer_since_take(const struct rpc_context *context, const struct call_identity *identity,
-		      struct answer_since *ret_since);
-void answer_since_done(struct answer_since *since);
+struct scope;
+struct since;
 
 /** answer_may_name() - whether a neighbour of that owner is named: exactly when the caller could read it in /proc */
 bool answer_may_name(const struct call_identity *identity, uint32_t uid);
-bool answer_sees(const struct answer_scope *scope, uint32_t tgid, uint32_t uid, bool mixed_ids);
 
 /**
  * answer_blame() - how a time splits
@@ -61,16 +32,7 @@ Ingero__V1__Blame *answer_blame(const struct rpc_context *context, struct arena 
 int answer_families(const struct rpc_context *context, struct arena *arena, Ingero__V1__ProbeFamily ***ret_items,
 		    size_t *ret_n);
 /** answer_lost() - @since: NULL: since the daemon started */
-Ingero__V1__Lost *answer_lost(const struct rpc_context *context, struct arena *arena, const struct answer_since *since);
-Ingero__V1__Cost *answer_cost(const struct rpc_context *context, struct arena *arena, const struct answer_scope *scope,
-			      const struct answer_since *since);
-
-/** answer_calls() - of a process since then, NULL: since it began; 0 when it is out of scope */
-uint64_t answer_calls(const struct answer_scope *scope, const struct process_figures *process,
-		      const struct answer_since *since);
-
-/** answer_cost_keep() - hand the store what recording has cost up to now, of everybody; without one nothing is done */
-void answer_cost_keep(const struct rpc_context *context);
+Ingero__V1__Lost *answer_lost(const struct rpc_context *context, struct arena *arena, const struct since *since);
 
 /** typedef answer_piece_func - a summary too large for one message comes in several. Return: 0 or -errno to stop */
 typedef int (*answer_piece_func)(Ingero__V1__Summary *piece, void *data);
@@ -85,8 +47,7 @@ struct answer_seen {
  * answer_summary() - figures of everything in scope
  * Return: 0, -ENOMEM, or what func returned
  */
-int answer_summary(const struct rpc_context *context, const struct answer_scope *scope,
-		   const struct answer_since *since, const struct answer_seen *seen, answer_piece_func func,
-		   void *data);
+int answer_summary(const struct rpc_context *context, const struct scope *scope, const struct since *since,
+		   const struct answer_seen *seen, answer_piece_func func, void *data);
 /** answer_store() - the database that is being written. Return: NULL without memory */
 Ingero__V1__Store *answer_store(const struct rpc_context *context, struct arena *arena);

@@ -15,8 +15,10 @@
 #include "rpc/answer.h"
 #include "rpc/call.h"
 #include "rpc/context.h"
+#include "rpc/cost.h"
 #include "rpc/coverage.h"
 #include "rpc/handlers.h"
+#include "rpc/scope.h"
 #include "rpc/server.h"
 #include "rpc/trace.h"
 
@@ -26,7 +28,7 @@ void rpc_query_status(Ingero__V1__Query_Service *service, const Ingero__V1__Stat
 	CLEANUP(arena_done) struct arena arena = ARENA_INIT;
 	struct call *call = closure_data;
 	struct rpc_context *context = call_context(call);
-	struct answer_scope scope = { .identity = call_identity(call) };
+	struct scope scope = { .identity = call_identity(call) };
 	Ingero__V1__StatusReply reply = INGERO__V1__STATUS_REPLY__INIT;
 	struct coverage_libraries libraries = { .n = 0 };
 	struct coverage_processes processes = { .n = 0 };
@@ -57,9 +59,9 @@ void rpc_query_status(Ingero__V1__Query_Service *service, const Ingero__V1__Stat
 	for (size_t i = 0; context->figures && i < figures_count(context->figures); i++) {
 		const struct process_figures *p = figures_get(context->figures, i);
 
-		reply.processes += !p->gone_ns && answer_sees(&scope, p->tgid, p->uid, p->flags & PROCESS_MIXED_IDS);
+		reply.processes += !p->gone_ns && scope_sees(&scope, p->tgid, p->uid, p->flags & PROCESS_MIXED_IDS);
 	}
-	reply.cost = answer_cost(context, &arena, &scope, NULL);
+	reply.cost = cost_message(context, &arena, &scope, NULL);
 	reply.lost = answer_lost(context, &arena, NULL);
 	reply.store = answer_store(context, &arena);
 	if (!reply.cost || !reply.lost || !reply.store ||
@@ -91,7 +93,7 @@ void rpc_query_operations(Ingero__V1__Query_Service *service, const Ingero__V1__
 {
 	struct call *call = closure_data;
 	struct rpc_context *context = call_context(call);
-	struct answer_scope scope = { .identity = call_identity(call) };
+	struct scope scope = { .identity = call_identity(call) };
 	int r;
 
 	(void)service;

@@ -19,10 +19,11 @@
 #include "clock.h"
 #include "ingero/v1/ingero.pb-c.h"
 #include "procs/hidepid.h"
-#include "rpc/answer.h"
 #include "rpc/call.h"
 #include "rpc/context.h"
+#include "rpc/cost.h"
 #include "rpc/handlers.h"
+#include "rpc/scope.h"
 #include "rpc/server.h"
 
 #define LIMIT_NS (30 * NSEC_PER_SEC) /* of a question that names none */
@@ -345,13 +346,13 @@ static void read_start(struct read *read)
 static int explain_more(struct read *read)
 {
 	CLEANUP(arena_done) struct arena arena = ARENA_INIT;
-	struct answer_scope scope = { .identity = call_identity(read->call) };
+	struct scope scope = { .identity = call_identity(read->call) };
 	Ingero__V1__ExplainReply more = INGERO__V1__EXPLAIN_REPLY__INIT;
 	uint8_t *p;
 
 	if (!read->context->source)
 		return 0;
-	more.cost = answer_cost(read->context, &arena, &scope, NULL);
+	more.cost = cost_message(read->context, &arena, &scope, NULL);
 	p = more.cost ? buf_reserve(&read->more, ingero__v1__explain_reply__get_packed_size(&more) + 1) : NULL;
 	if (!p)
 		return -ENOMEM;

@@ -14,6 +14,7 @@
 #include "clock.h"
 #include "probes/lease.h"
 #include "rpc/access.h"
+#include "rpc/answer.h"
 #include "rpc/call.h"
 #include "rpc/context.h"
 #include "rpc/handlers.h"
@@ -45,7 +46,7 @@ void trace_release(struct trace *t)
 {
 	if (--t->n_references)
 		return;
-	answer_since_done(&t->since);
+	since_done(&t->since);
 	findings_done(&t->findings);
 	arena_done(&t->batch_arena);
 	free(t->batch);
@@ -99,7 +100,7 @@ static void figures_fired(uv_timer_t *timer)
 {
 	struct trace *t = timer->data;
 	uint64_t before_ns = clock_spent_ns();
-	struct answer_scope scope;
+	struct scope scope;
 
 	if (t->state != TRACE_RUNNING || call_must_wait(t->call))
 		return;
@@ -139,7 +140,7 @@ static int summary_piece(Ingero__V1__Summary *piece, void *data)
 static void summary_send(struct trace *t)
 {
 	struct summary_walk walk = { .trace = t };
-	struct answer_scope scope = trace_scope(t);
+	struct scope scope = trace_scope(t);
 	const struct answer_seen seen = { .subscriber_slow = t->subscriber_slow,
 					  .forgotten = t->forgotten,
 					  .findings = &t->findings,
@@ -231,7 +232,7 @@ static int trace_start(struct trace *t, const Ingero__V1__TraceRequest *request)
 		return -ENOMEM;
 
 	t->context->refresh(t->context);
-	r = answer_since_take(t->context, call_identity(t->call), &t->since);
+	r = since_take(t->context, call_identity(t->call), &t->since);
 	if (r < 0)
 		return r;
 	memcpy(t->lost_sent.losses, t->since.losses, sizeof(t->since.losses));

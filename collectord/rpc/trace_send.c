@@ -11,6 +11,7 @@
 #include "events/source.h"
 #include "probes/lease.h"
 #include "rpc/access.h"
+#include "rpc/answer.h"
 #include "rpc/call.h"
 #include "rpc/context.h"
 #include "rpc/coverage.h"
@@ -18,9 +19,9 @@
 #include "rpc/trace_state.h"
 #include "store/store.h"
 
-struct answer_scope trace_scope(const struct trace *t)
+struct scope trace_scope(const struct trace *t)
 {
-	return (struct answer_scope){ .identity = call_identity(t->call), .lease = t->lease };
+	return (struct scope){ .identity = call_identity(t->call), .lease = t->lease };
 }
 
 int trace_reply(struct trace *t, Ingero__V1__TraceReply__BodyCase which, void *body)
@@ -129,12 +130,12 @@ static bool has_mixed_ids(const struct trace *t, const struct call_record *c)
 
 static bool trace_sees(const struct trace *t, const struct call_record *c, uint64_t start_boot_ns, bool mixed_ids)
 {
-	struct answer_scope scope;
+	struct scope scope;
 
 	if (t->state != TRACE_RUNNING)
 		return false;
 	scope = trace_scope(t);
-	return trace_covers(t, c->tgid, c->uid, start_boot_ns) && answer_sees(&scope, c->tgid, c->uid, mixed_ids);
+	return trace_covers(t, c->tgid, c->uid, start_boot_ns) && scope_sees(&scope, c->tgid, c->uid, mixed_ids);
 }
 
 static void event_add(struct trace *t, const struct call_record *c)
@@ -238,12 +239,13 @@ void trace_hub_forget(struct trace_hub *hub, const struct process_figures *proce
 {
 	for (size_t i = 0; i < hub->traces.n; i++) {
 		struct trace *t = hub->traces.items[i];
-		struct answer_scope scope;
+		struct scope scope;
 
 		if (t->state != TRACE_RUNNING)
 			continue;
 		scope = trace_scope(t);
-		t->forgotten += answer_calls(&scope, process, &t->since);
+		if (scope_sees_process(&scope, process))
+			t->forgotten += since_calls(process, &t->since);
 	}
 }
 

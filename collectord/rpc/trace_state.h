@@ -13,8 +13,9 @@
 #include "base/arena.h"
 #include "base/array.h"
 #include "ingero/v1/ingero.pb-c.h"
-#include "rpc/answer.h"
 #include "rpc/findings.h"
+#include "rpc/scope.h"
+#include "rpc/since.h"
 
 struct call;
 struct lease;
@@ -29,16 +30,16 @@ struct trace {
 	struct rpc_context *context;
 	struct call *call; /* NULL once over */
 	struct lease *lease;
-	struct answer_since since;
+	struct since since;
 	enum trace_state state;
 	bool wants_events;
 	bool has_timers;
 	uint64_t figures_period_ms;
 	uint64_t duration_ms;
-	size_t n_looking;	       /* processes whose libraries are being found */
-	size_t n_pieces_sent;	       /* of the summary */
-	uint64_t subscriber_slow;      /* events that found no room */
-	struct answer_since lost_sent; /* losses as last sent */
+	size_t n_looking;	  /* processes whose libraries are being found */
+	size_t n_pieces_sent;	  /* of the summary */
+	uint64_t subscriber_slow; /* events that found no room */
+	struct since lost_sent;	  /* losses as last sent */
 	struct findings_seen findings;
 	uint64_t life[OP_ID_MAX]; /* events of the host since it runs, by operation */
 	uint64_t subscriber_slow_sent;
@@ -73,7 +74,7 @@ int trace_processes_look(struct trace *t);
 /* trace_send.c */
 
 /** trace_scope() - what its caller sees of it */
-struct answer_scope trace_scope(const struct trace *t);
+struct scope trace_scope(const struct trace *t);
 /** trace_reply() - one message: body is one of the union's. Return: 0; -ENOBUFS, the client has not read; -errno */
 int trace_reply(struct trace *t, Ingero__V1__TraceReply__BodyCase which, void *body);
 /** trace_start_send() - Return: 0 or -errno */

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rpc/since.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "events/op.h"
+#include "events/source.h"
+#include "probes/probe_set.h"
+#include "rpc/access.h"
+#include "rpc/call.h"
+#include "rpc/context.h"
+#include "rpc/cost.h"
+
+static int process_since_take(const struct process_figures *p, struct since *since, size_t i)
+{
+	since->processes[i].id = p->id;
+	since->n_processes = i + 1;
+
+	for (int op = 0; op < OP_ID_MAX; op++) {
+		int r;
+
+		if (!p->ops[op])
+			continue;
+		since->processes[i].ops[op] = calloc(1, sizeof(struct op_figures));
+		if (!since->processes[i].ops[op])
+			return -ENOMEM;
+		r = op_figures_copy(p->ops[op], since->processes[i].ops[op]);
+		if (r < 0)
+			return r;
+	}
+	for (size_t k = 0; k < p->behind.n; k++) {
+		int r = ARRAY_PUSH(&since->processes[i].behind, p->behind.items[k]);
+
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+int since_take(const struct rpc_context *context, const struct call_identity *identity, struct since *ret_since)
+{
+	struct source *source = context->source;
+	struct since since = { .since_ns = source->ops->now_ns(source), .daemon_cpu_ns = cost_daemon_cpu_ns() };
+	size_t n = figures_count(context->figures);
+
+	since.processes = n ? calloc(n, sizeof(*since.processes)) : NULL;
+	if (n && !since.processes)
+		return -ENOMEM;
+
+	for (size_t i = 0; i < n; i++) {
+		const struct process_figures *p = figures_get(context->figures, i);
+		int r;
+
+		/* What is never told needs no room: there may be a hundred such calls, of somebody who sees little. */
+		if (!access_may_see(identity, p->uid, p->flags & PROCESS_MIXED_IDS))
+			continue;
+		r = process_since_take(p, &since, since.n_processes);
+		if (r < 0) {
+			since_done(&since);
+			return r;
+		}
+	}
+	source->ops->losses(source, since.losses);
+	since.refused = source->ops->refused(source);
+	if (context->probes)
+		since.bystander_calls = probe_set_bystander_calls(context->probes);
+	*ret_since = since;
+	return 0;
+}
+
+void since_done(struct since *since)
+{
+	for (size_t i = 0; i < since->n_processes; i++) {
+		for (int op = 0; op < OP_ID_MAX; op++) {
+			if (since->processes[i].ops[op])
+				op_figures_done(since->processes[i].ops[op]);
+			free(since->processes[i].ops[op]);
+		}
+		ARRAY_DONE(&since->processes[i].behind);
+	}
+	free(since->processes);
+	*since = (struct since){ .processes = NULL };
+}
+
+const struct since_process *since_find(const struct since *since, uint64_t id)
+{
+	for (size_t i = 0; since && i < since->n_processes; i++)
+		if (since->processes[i].id == id)
+			return &since->processes[i];
+	return NULL;
+}
+
+const struct op_figures *since_op(const struct since_process *then, int op)
+{
+	return then ? then->ops[op] : NULL;
+}
+
+int since_op_figures(const struct process_figures *p, const struct since_process *then, int op, struct op_figures *ret,
+		     bool *ret_owned)
+{
+	const struct op_figures *before = since_op(then, op);
+	int r;
+
+	if (!before) {
+		*ret = *p->ops[op];
+		*ret_owned = false;
+		return 0;
+	}
+	r = op_figures_copy(p->ops[op], ret);
+	if (r < 0)
+		return r;
+	op_figures_subtract(ret, before);
+	*ret_owned = true;
+	return 0;
+}
+
+uint64_t since_op_calls(const struct process_figures *p, const struct since_process *then, int op)
+{
+	const struct op_figures *now = p->ops[op], *before;
+
+	if (!now || !op_is_call(op_get((uint32_t)op)))
+		return 0;
+	before = since_op(then, op);
+	return op_figures_count(now) - (before ? op_figures_count(before) : 0);
+}
+
+uint64_t since_calls(const struct process_figures *p, const struct since *since)
+{
+	const struct since_process *then = since_find(since, p->id);
+	uint64_t calls = 0;
+
+	for (int op = 0; op < OP_ID_MAX; op++)
+		calls += since_op_calls(p, then, op);
+	return calls;
+}

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * How things stood when a lease began: taken away from what is there later, it leaves what happened since.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/array.h"
+#include "figures/figures.h"
+
+struct call_identity;
+struct rpc_context;
+
+struct since_process {
+	uint64_t id;
+	struct op_figures *ops[OP_ID_MAX];
+	ARRAY(struct behind_figures) behind;
+};
+
+struct since {
+	uint64_t since_ns;
+	struct since_process *processes;
+	size_t n_processes;
+	uint64_t losses[LOSS_COUNT];
+	uint64_t refused;
+	uint64_t bystander_calls;
+	uint64_t daemon_cpu_ns;
+};
+
+/** since_take() - remember now, of processes that the identity may see. Return: 0 or -ENOMEM */
+int since_take(const struct rpc_context *context, const struct call_identity *identity, struct since *ret_since);
+void since_done(struct since *since);
+
+/** since_find() - a process as it was then. Return: NULL when it came later, or @since is NULL */
+const struct since_process *since_find(const struct since *since, uint64_t id);
+/** since_op() - one operation of it as it was then. Return: NULL when it had none, or @then is NULL */
+const struct op_figures *since_op(const struct since_process *then, int op);
+/**
+ * since_op_figures() - of one operation since then; NULL: since it began
+ * @ret: borrows, or where *ret_owned owns: op_figures_done() then
+ * Return: 0 or -ENOMEM
+ */
+int since_op_figures(const struct process_figures *p, const struct since_process *then, int op, struct op_figures *ret,
+		     bool *ret_owned);
+/** since_op_calls() - of one operation since then; 0 of what is no call */
+uint64_t since_op_calls(const struct process_figures *p, const struct since_process *then, int op);
+/** since_calls() - of a process since then, NULL: since it began */
+uint64_t since_calls(const struct process_figures *p, const struct since *since);
