@@ -136,7 +136,9 @@ enum column {
 };
 
 static const struct table_column columns[COLUMN_COUNT] = {
-	[COLUMN_PROCESS] = { .title = "process", .max = PROCESS_COLUMNS },
+	[COLUMN_PROCESS] = { .title = "process",
+			     .max = PROCESS_COLUMNS,
+			     .narrows_last = true } /* its pid is at the end */,
 	[COLUMN_OPERATION] = { .title = "operation", .min = 14, .max = 28 },
 	[COLUMN_CALLS] = { .title = "calls", .align = TABLE_RIGHT, .min = 7 },
 	[COLUMN_FAILED] = { .title = "failed", .align = TABLE_RIGHT },

@@ -4,7 +4,8 @@
 #include <stdarg.h>
 #include <string.h>
 
-#define REST_MIN 12u /* a rest narrower than this says nothing: guess, try on real screens */
+#define REST_MIN 12u	 /* a rest narrower than this says nothing: guess, try on real screens */
+#define NARROW_LEAST 12u /* "cudaLaunchK…" still says something: guess, try on real screens */
 
 void table_done(struct table *t)
 {
@@ -73,6 +74,24 @@ static size_t column_to_drop(const struct table *t, const unsigned int *widths)
 	return found;
 }
 
+/* The column to make narrower next, or n when none can be. */
+static size_t column_to_narrow(const struct table *t, const unsigned int *widths)
+{
+	static const unsigned int least[] = { NARROW_LEAST, 1 };
+
+	for (size_t pass = 0; pass < ARRAY_SIZE(least); pass++) {
+		size_t widest = t->n_columns;
+
+		for (size_t i = 0; i < t->n_columns; i++)
+			if (widths[i] > least[pass] && (pass > 0 || !t->columns[i].narrows_last) &&
+			    (widest == t->n_columns || widths[i] > widths[widest]))
+				widest = i;
+		if (widest < t->n_columns)
+			return widest;
+	}
+	return t->n_columns;
+}
+
 static void widths_fit(const struct table *t, size_t n_rows, unsigned int room, unsigned int *widths)
 {
 	size_t rest = t->n_columns, widest;
@@ -94,11 +113,8 @@ static void widths_fit(const struct table *t, size_t n_rows, unsigned int room, 
 		widths[drop] = 0;
 	}
 	while ((sum = widths_sum(t, widths)) > room) {
-		widest = 0;
-		for (size_t i = 1; i < t->n_columns; i++)
-			if (widths[i] > widths[widest])
-				widest = i;
-		if (widths[widest] <= 1)
+		widest = column_to_narrow(t, widths);
+		if (widest == t->n_columns)
 			break;
 		widths[widest]--;
 	}

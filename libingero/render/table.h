@@ -19,6 +19,7 @@ struct table_column {
 	unsigned int min;  /* columns; keeps a table that is redrawn from trembling */
 	unsigned int max;  /* columns; longer cells are cut; 0: no limit */
 	unsigned int drop; /* where room lacks the column with the highest number goes first; 0: never */
+	bool narrows_last; /* its end is what matters: others give way down to NARROW_LEAST columns first */
 	bool takes_rest;   /* at most one: gets what the others leave, at least min unless nothing is left to drop */
 };
 

@@ -51,6 +51,33 @@ static const struct {
 	  "python 4711    9 829  142ms  1.2ms  device 61 · runnable 34 ▲\n" },
 };
 
+/* What ends in a pid keeps it while there is a name to cut. */
+static void last_test(void)
+{
+	static const struct table_column two[] = { { .title = "process", .narrows_last = true },
+						   { .title = "operation" } };
+	static const struct {
+		unsigned int columns;
+		const char *want;
+	} narrow[] = {
+		{ 32, "process         operation\nlong name 4711  cudaLaunchKernel\n" },
+		{ 29, "process         operation\nlong name 4711  cudaLaunchKe…\n" },
+		{ 28, "process         operation\nlong name 4711  cudaLaunchK…\n" },
+		{ 27, "process        operation\nlong name 47…  cudaLaunchK…\n" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(narrow); i++) {
+		CLEANUP(table_done) struct table t = TABLE_INIT(two);
+		struct text_style style = { .is_utf8 = true, .columns = narrow[i].columns };
+		CLEANUP(buf_done) struct buf out = BUF_INIT;
+
+		table_add(&t, TEXT_PLAIN, "long name 4711");
+		table_add(&t, TEXT_PLAIN, "cudaLaunchKernel");
+		CHECK_INT_EQ("narrow", table_render(&t, &style, 1, &out), 0);
+		CHECK_STR_EQ("narrow", buf_text(&out), narrow[i].want);
+	}
+}
+
 int main(void)
 {
 	CLEANUP(table_done) struct table t = TABLE_INIT(columns);
@@ -70,6 +97,8 @@ int main(void)
 		CHECK_INT_EQ(cases[i].name, table_render(&t, &style, cases[i].max_rows, &out), 0);
 		CHECK_STR_EQ(cases[i].name, buf_text(&out), cases[i].want);
 	}
+
+	last_test();
 
 	/* However narrow, no line is wider than the terminal and nothing crashes. */
 	for (unsigned int n = 8; n < 120; n++) {
