@@ -138,8 +138,8 @@ static int list_show(bool no_color)
 
 /* ---- one of them ---- */
 
-/* What the database says of it, as `ingero explain` would. */
-static void explain(struct ingero *ingero, const struct trace_result *result, const char *db_path, bool no_color)
+/* What the database says of it, as `ingero explain` would. Return: exit status */
+static int explain(struct ingero *ingero, const struct trace_result *result, const char *db_path, bool no_color)
 {
 	CLEANUP(output_done) struct output out = OUTPUT_INIT(STDOUT_FILENO);
 	struct text_style style = output_style(STDOUT_FILENO, no_color);
@@ -154,12 +154,13 @@ static void explain(struct ingero *ingero, const struct trace_result *result, co
 	request.span = &span;
 	if (ingero_call(ingero, "ingero.v1.Query.Explain", &request.base, EXPLAIN_DEADLINE_MS, &reply) < 0) {
 		output_error("cannot explain what was played: %s", ingero_last_error(ingero));
-		return;
+		return COMMAND_FAILED;
 	}
 	text_line(&out.buf, &style, TEXT_PLAIN, "%s", "");
 	(void)explain_report_append(&question, (Ingero__V1__ExplainReply *)reply, &style, &out.buf);
 	(void)output_flush(&out);
 	ingero__v1__explain_reply__free_unpacked((Ingero__V1__ExplainReply *)reply, NULL);
+	return COMMAND_OK;
 }
 
 static struct trace_result play(const struct demo_fields *f, const struct demo_row *row, const struct caller *caller)
@@ -207,8 +208,8 @@ static struct trace_result play(const struct demo_fields *f, const struct demo_r
 	request.record = record;
 	request.figures_period_ns = f->is_json ? 0 : TRACE_FIGURES_PERIOD_NS;
 	result = trace_session_run(&ingero, &wish);
-	if (ingero && !f->is_json && !result.is_gone)
-		explain(ingero, &result, f->db_path, f->no_color);
+	if (ingero && !f->is_json && !result.is_gone && explain(ingero, &result, f->db_path, f->no_color) != COMMAND_OK)
+		result.status = COMMAND_FAILED;
 	ingero_close(ingero);
 	return result;
 }

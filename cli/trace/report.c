@@ -91,6 +91,7 @@ void trace_report_start(const struct trace_setting *setting, const struct text_s
 				 "probe is used · Ctrl-C ends with the summary",
 				 setting->demo);
 		text_paragraph(out, style, "", buf_text(&text));
+		trace_report_problem(start->store, style, out);
 		return;
 	}
 	(void)buf_printf(&text, "watching processes %s · back end %s%s%s%s · Ctrl-C ends with the summary",

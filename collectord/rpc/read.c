@@ -301,8 +301,9 @@ static struct read *read_new(struct call *call, enum reader_method method, const
 	uint32_t uid = identity->uid;
 
 	if (!context->store_path) {
-		call_fail(call, CALL_ERROR_UNAVAILABLE, "%s%sthis daemon has no database: give one with '--db FILE'",
-			  context->store_problem, context->store_problem[0] ? "; " : "");
+		call_fail(call, CALL_ERROR_UNAVAILABLE, "%s",
+			  context->store_problem[0] ? context->store_problem
+						    : "this daemon has no database: give one with '--db FILE'");
 		return NULL;
 	}
 	if (count(context->reads, false, &uid) >= READ_USER_WAITING ||

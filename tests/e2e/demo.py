@@ -113,6 +113,12 @@ def check_refusals(home):
         expect(f"{arguments}: one line", status == 2 and not out and error.count("\n") == 1, status, out, error)
 
 
+def check_not_kept(home):
+    status, out, error = run(home, "incident", "--speed", "1000", "--db", home)
+    expect("not kept: says why, once", status == 1 and error.count("\n") == 1 and "no regular file" in error and error.count("--db") == 1, status, error)
+    expect("not kept: does not say that it is", "nothing is kept" in " ".join(out.split()) and "It is kept" not in out, out)
+
+
 with tempfile.TemporaryDirectory() as directory:
     PREFIX = drop()
     if PREFIX:
@@ -122,6 +128,7 @@ with tempfile.TemporaryDirectory() as directory:
         expect(f"{demo}: the same each time", first and first == second, first, second)
     check_lines(directory)
     check_refusals(directory)
+    check_not_kept(directory)
     expect("nothing is left", not os.listdir(directory), os.listdir(directory))
 print(f"{len(DEMOS)} demos, {len(failed)} failed{'' if PREFIX else ', as ourselves'}")
 sys.exit(1 if failed else 0)
