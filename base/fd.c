@@ -9,6 +9,18 @@
 
 #include "base/cleanup.h"
 
+void fd_fill_standard(void)
+{
+	static const int modes[] = {
+		[STDIN_FILENO] = O_RDONLY, [STDOUT_FILENO] = O_RDONLY, [STDERR_FILENO] = O_WRONLY
+	};
+
+	/* Upwards: open() gives the lowest number that is free. */
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) < 0)
+			(void)open("/dev/null", modes[fd]); /* inherited on purpose */
+}
+
 int fd_read_full(int fd, void *data, size_t n)
 {
 	char *p = data;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Whole reads and writes on descriptors, and descriptors sent beside bytes.
- * Everything made here is close-on-exec.
+ * Everything made here is close-on-exec, but for what fd_fill_standard() opens.
  */
 #pragma once
 
@@ -10,6 +10,13 @@
 
 #define FD_PASS_MAX 8 /* most descriptors one message carries */
 
+/**
+ * fd_fill_standard() - opens those of 0, 1 and 2 that a program was started without (">&-" in a shell)
+ *
+ * Else the first socket or file that is opened gets such a number, and what is meant for people goes there.
+ * What replaces standard output refuses to be written; input is at its end, errors vanish.
+ */
+void fd_fill_standard(void);
 /** fd_read_full() - read exactly n bytes. Return: 0, -errno, or -ENODATA when the end came first */
 int fd_read_full(int fd, void *data, size_t n);
 /** fd_write_full() - write all n bytes; a vanished peer is -EPIPE and no signal on sockets. Return: 0 or -errno */

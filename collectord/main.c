@@ -12,6 +12,7 @@
 
 #include "base/array.h"
 #include "base/demo.h"
+#include "base/fd.h"
 #include "base/log.h"
 #include "base/parse.h"
 #include "children/child.h"
@@ -403,6 +404,7 @@ int main(int argc, char **argv)
 	if (argc == 3 && strcmp(argv[1], "--child") == 0)
 		return child_main(argv[2]);
 
+	fd_fill_standard();
 	notify_log_start();
 	status = serve(&setup);
 	setup_done(&setup);

@@ -119,6 +119,15 @@ def check_not_kept(home):
     expect("not kept: does not say that it is", "nothing is kept" in " ".join(out.split()) and "It is kept" not in out, out)
 
 
+def check_closed(home):
+    """Started without standard output, or without errors: what is meant for people goes nowhere else."""
+    for how, status, said in ((">&-", 1, "Bad file descriptor"), ("2>&-", 0, "")):
+        done = subprocess.run([*PREFIX, "sh", "-c", f'exec "$0" demo incident --speed 1000 {how}', INGERO], cwd="/", stdin=subprocess.DEVNULL,
+                              env={"PATH": os.environ["PATH"], "HOME": home, "TMPDIR": home}, capture_output=True, check=False)
+        expect(f"closed {how}: status", done.returncode == status, done)
+        expect(f"closed {how}: said", said in done.stderr.decode() and bool(done.stdout) == (how == "2>&-"), done)
+
+
 with tempfile.TemporaryDirectory() as directory:
     PREFIX = drop()
     if PREFIX:
@@ -129,6 +138,7 @@ with tempfile.TemporaryDirectory() as directory:
     check_lines(directory)
     check_refusals(directory)
     check_not_kept(directory)
+    check_closed(directory)
     expect("nothing is left", not os.listdir(directory), os.listdir(directory))
 print(f"{len(DEMOS)} demos, {len(failed)} failed{'' if PREFIX else ', as ourselves'}")
 sys.exit(1 if failed else 0)

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 
 #include "base/cleanup.h"
 #include "tests/support/check.h"
@@ -61,9 +62,30 @@ static void whole_reads(void)
 	(void)close(pipes[0]);
 }
 
+/* In a child, for this program needs its own. */
+static void standard_is_filled(void)
+{
+	int status = -1;
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+			(void)close(fd);
+		fd_fill_standard();
+		_exit(fcntl(STDERR_FILENO, F_GETFD) == 0 && read(STDIN_FILENO, &status, 1) == 0 &&
+				      write(STDOUT_FILENO, "x", 1) < 0 && errno == EBADF &&
+				      write(STDERR_FILENO, "x", 1) == 1 && open("/", O_PATH) > STDERR_FILENO
+			      ? 0
+			      : 1);
+	}
+	CHECK_INT_EQ("child", waitpid(pid, &status, 0), pid);
+	CHECK_INT_EQ("none was open", status, 0);
+}
+
 int main(void)
 {
 	descriptors_travel();
 	whole_reads();
+	standard_is_filled();
 	return check_result();
 }
