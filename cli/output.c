@@ -38,10 +38,22 @@ static ssize_t room_wait(const struct output *out)
 	return fstat(out->fd, &st) == 0 && S_ISFIFO(st.st_mode) ? PIPE_BUF : SSIZE_MAX;
 }
 
+/* Said once: a full disk refuses every line of a trace. Return: r */
+static int failure_tell(struct output *out, int r)
+{
+	static bool is_told;
+
+	if (!is_told && out->fd != STDERR_FILENO)
+		output_error("cannot write the output: %s", strerror(-r));
+	is_told = is_told || out->fd != STDERR_FILENO;
+	out->has_failed = true;
+	return r;
+}
+
 int output_flush(struct output *out)
 {
 	if (out->buf.failed)
-		return -ENOMEM;
+		return failure_tell(out, -ENOMEM);
 
 	out->is_stuck = false;
 	while (out->buf.n > 0 && !out->is_gone) {
@@ -58,7 +70,7 @@ int output_flush(struct output *out)
 		else if (errno == EPIPE)
 			out->is_gone = true;
 		else if (errno != EINTR && errno != EAGAIN) /* others may have made our terminal non-blocking */
-			return -errno;
+			return failure_tell(out, -errno);
 	}
 	if (out->is_gone)
 		buf_consume(&out->buf, out->buf.n);

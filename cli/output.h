@@ -13,10 +13,11 @@
 
 struct output {
 	int fd;
-	struct buf buf; /* renderers append here */
-	bool is_gone;	/* nobody reads any more: what is written is dropped */
-	int wake_fd;	/* readable: stop waiting for a reader that does not read; -1: none */
-	bool is_stuck;	/* that happened, and what was appended is still here */
+	struct buf buf;	 /* renderers append here */
+	bool is_gone;	 /* nobody reads any more: what is written is dropped */
+	int wake_fd;	 /* readable: stop waiting for a reader that does not read; -1: none */
+	bool has_failed; /* a write did, and it was said */
+	bool is_stuck;	 /* that happened, and what was appended is still here */
 };
 
 #define OUTPUT_INIT(descriptor)                                                                                        \
@@ -28,7 +29,7 @@ void output_done(struct output *out);
 /**
  * output_flush() - write what was appended, in one go where that cannot block
  * Return: 0; -EPIPE when nobody reads any more (also ever after); -EINTR when wake_fd
- * became readable first: what was not written is kept; -errno
+ * became readable first: what was not written is kept; -errno: said already, the first time
  */
 int output_flush(struct output *out);
 /** output_error() - "ingero: sentence" on stderr */

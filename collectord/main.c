@@ -3,6 +3,7 @@
  * Options and exit status; nothing else.
  */
 #define LOG_TOPIC "main"
+#include <errno.h>
 #include <fcntl.h>
 #include <pwd.h>
 #include <stdio.h>
@@ -306,6 +307,15 @@ static int policy_reload(struct daemon_policy *ret_policy, uint64_t *ret_idle_ns
 
 /* ---- what is no daemon ---- */
 
+/* Return: exit status */
+static int print(const char *text)
+{
+	if (fputs(text, stdout) >= 0 && fflush(stdout) == 0)
+		return 0;
+	(void)fprintf(stderr, "ingero: cannot write the output: %s\n", strerror(errno));
+	return 1;
+}
+
 /* Somebody's file, from stdin: whoever reads it holds nothing. */
 static int config_look(struct setup *s)
 {
@@ -332,26 +342,22 @@ static int config_look(struct setup *s)
 		(void)fprintf(stderr, "ingero: %s\n", s->error);
 		return 2;
 	}
-	(void)fputs(buf_text(&out), stdout);
-	return 0;
+	return print(buf_text(&out));
 }
 
 static int text_print(const struct setup *s)
 {
 	CLEANUP(buf_done) struct buf out = BUF_INIT;
 
-	if (config_text(&s->config, CONFIG_VERSION)) {
-		printf("ingero-collectord %s\n", INGERO_VERSION);
-		return 0;
-	}
+	if (config_text(&s->config, CONFIG_VERSION))
+		return print("ingero-collectord " INGERO_VERSION "\n");
 	if (config_text(&s->config, CONFIG_MAN)) {
 		config_manual_append(&out);
-		(void)fputs(buf_text(&out), stdout);
-		return 0;
+		return print(buf_text(&out));
 	}
+	(void)buf_append_text(&out, usage);
 	config_help_append(&out);
-	printf("%s%s", usage, buf_text(&out));
-	return 0;
+	return print(buf_text(&out));
 }
 
 /*

@@ -30,6 +30,7 @@ static int config_run(const void *fields, const struct options_rest *rest)
 {
 	const char *what = rest->argc ? rest->argv[0] : "", *path = rest->argc > 1 ? rest->argv[1] : CONFIG_PATH;
 	bool is_check = strcmp(what, "check") == 0;
+	CLEANUP(output_done) struct output out = OUTPUT_INIT(STDOUT_FILENO);
 	CLEANUP(closep) int fd = -1;
 	char error[512];
 	struct stat st;
@@ -48,12 +49,13 @@ static int config_run(const void *fields, const struct options_rest *rest)
 	if (file_open(path, rest->argc > 1, &fd) < 0)
 		return COMMAND_FAILED;
 	status = config_reader_run(is_check ? "--config-check" : "--config-show", path, fd, NULL, 0);
-	if (is_check && status == COMMAND_OK)
-		printf("%s: %s\n", path,
-		       rest->argc < 2 && fstat(fd, &st) == 0 && S_ISCHR(st.st_mode)
-			       ? "there is no such file, every option has its default"
-			       : "right");
-	return status;
+	if (!is_check || status != COMMAND_OK)
+		return status;
+	(void)buf_printf(&out.buf, "%s: %s\n", path,
+			 rest->argc < 2 && fstat(fd, &st) == 0 && S_ISCHR(st.st_mode)
+				 ? "there is no such file, every option has its default"
+				 : "right");
+	return output_flush(&out) < 0 ? COMMAND_FAILED : COMMAND_OK;
 }
 
 static const char *const config_paragraphs[] = {

@@ -158,9 +158,8 @@ static int explain(struct ingero *ingero, const struct trace_result *result, con
 	}
 	text_line(&out.buf, &style, TEXT_PLAIN, "%s", "");
 	(void)explain_report_append(&question, (Ingero__V1__ExplainReply *)reply, &style, &out.buf);
-	(void)output_flush(&out);
 	ingero__v1__explain_reply__free_unpacked((Ingero__V1__ExplainReply *)reply, NULL);
-	return COMMAND_OK;
+	return output_flush(&out) < 0 ? COMMAND_FAILED : COMMAND_OK;
 }
 
 static struct trace_result play(const struct demo_fields *f, const struct demo_row *row, const struct caller *caller)

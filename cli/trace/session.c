@@ -60,7 +60,7 @@ static void on_reply(struct ingero_stream *stream, const ProtobufCMessage *messa
 		r = output_flush(&t->show.out); /* before the program starts, so that `start` is the first line */
 	if (r == 0 || r == -EPIPE || r == -EINTR)
 		program_hear(t, reply);
-	if (r < 0 && r != -EPIPE && r != -EINTR)
+	if (r < 0 && r != -EPIPE && r != -EINTR && !t->show.out.has_failed)
 		output_error("an answer could not be shown: %s", strerror(-r));
 }
 
@@ -248,7 +248,7 @@ static int finish(struct trace *t)
 		r = output_flush(&show->out);
 	if (r == -EINTR)
 		return STATUS_SIGINT;
-	if (r < 0 && r != -EPIPE)
+	if (r < 0 && r != -EPIPE && !show->out.has_failed)
 		output_error("the summary could not be written: %s", strerror(-r));
 
 	if (show->summary.is_whole || show->out.is_gone)

@@ -119,6 +119,23 @@ def check_not_kept(home):
     expect("not kept: does not say that it is", "nothing is kept" in " ".join(out.split()) and "It is kept" not in out, out)
 
 
+def check_full(home):
+    """A disk without room: whatever was to be written, one sentence says so."""
+    for line in ("help", "help trace", "help --man", "help --json", "version", "completion zsh", "config show", "config check", "demo",
+                 "demo incident --speed 1000", "demo incident --speed 1000 --json", f"explain --db {home}/full.db", f"query --db {home}/full.db",
+                 f"query --db {home}/full.db --json", f"explain --db {home}/full.db --json"):
+        if "full.db" in line and not os.path.exists(f"{home}/full.db"):
+            run(home, "incident", "--speed", "1000", "--db", f"{home}/full.db")
+        with open("/dev/full", "wb") as full:
+            done = subprocess.run([*PREFIX, INGERO, *line.split()], env={"PATH": os.environ["PATH"], "HOME": home, "TMPDIR": home}, cwd="/",
+                                  stdin=subprocess.DEVNULL, stdout=full, stderr=subprocess.PIPE, check=False)
+        said = done.stderr.decode()
+        expect(f"no room, {line}: one sentence", done.returncode == 1 and said.count("\n") == 1 and "No space left" in said, done.returncode, said)
+    for name in os.listdir(home):
+        if name.startswith("full.db"):
+            os.remove(os.path.join(home, name))
+
+
 def check_closed(home):
     """Started without standard output, or without errors: what is meant for people goes nowhere else."""
     for how, status, said in ((">&-", 1, "Bad file descriptor"), ("2>&-", 0, "")):
@@ -139,6 +156,7 @@ with tempfile.TemporaryDirectory() as directory:
     check_refusals(directory)
     check_not_kept(directory)
     check_closed(directory)
+    check_full(directory)
     expect("nothing is left", not os.listdir(directory), os.listdir(directory))
 print(f"{len(DEMOS)} demos, {len(failed)} failed{'' if PREFIX else ', as ourselves'}")
 sys.exit(1 if failed else 0)
