@@ -46,6 +46,22 @@ static void message_freep(ProtobufCMessage **message)
 		protobuf_c_message_free_unpacked(*message, NULL);
 }
 
+/* Who is silent: a daemon of our own, the service, or whatever listens in its place. Return: r */
+static int silence_say(struct ingero *ingero, int r)
+{
+	if (ingero->daemon.pid > 0)
+		return conn_say(ingero, r, "the private ingero-collectord (pid %d) does not answer",
+				(int)ingero->daemon.pid);
+	if (ingero->hello)
+		return conn_say(
+			ingero, r,
+			"ingero-collectord (pid %d) does not answer; 'systemctl restart ingero-collectord' starts "
+			"it anew",
+			(int)ingero_daemon_pid(ingero));
+	return conn_say(ingero, r,
+			"ingero-collectord does not answer; 'systemctl restart ingero-collectord' starts it anew");
+}
+
 int ingero_call(struct ingero *ingero, const char *method, const ProtobufCMessage *request, uint32_t deadline_ms,
 		ProtobufCMessage **ret_reply)
 {
@@ -67,8 +83,7 @@ int ingero_call(struct ingero *ingero, const char *method, const ProtobufCMessag
 		stream->sync = NULL;
 		(void)ingero_stream_stop(stream);
 		stream_end(stream, r); /* what still comes for it is dropped */
-		return conn_say(ingero, r, "%s: ingero-collectord (pid %d) does not answer", method,
-				ingero->hello ? (int)ingero_daemon_pid(ingero) : (int)ingero->daemon.pid);
+		return silence_say(ingero, r);
 	}
 	if (r == -EREMOTEIO && ingero->code == CALL_ERROR_DEADLINE)
 		return -ETIMEDOUT;

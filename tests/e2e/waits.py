@@ -65,6 +65,10 @@ def main(build):
             (thread,) = json.load(file)["threads"]
         check_waits(check, "another thread", trace, "wait_threads", thread["end_ns"] - thread["start_ns"] - thread["cpu_ns"])
 
+        place.answer("export", "--db", place.path("other.db"), "-o", place.path("exported.db"))
+        counted = [place.run("query", "--db", place.path(name)).stderr.split(" that were counted")[0] for name in ("other.db", "exported.db")]
+        check("waits are no calls that were counted, exported neither", counted[0] == counted[1] and " of " in counted[0], counted)
+
         ingero.trace(programs, "--db", place.path("short.db"), environment={"INGERO_STANDIN_QUIET": "1"}, command=[
             sys.executable, str(HERE.parent / "workloads" / "cudaload.py"), "--libraries", libraries, "--rate", "10", "--steps", "5", "--report", report])
         check("a short life says nothing of its pace", place.explain("--db", place.path("short.db"))["waits"] == [])

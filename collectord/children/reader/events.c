@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/arena.h"
 #include "base/cleanup.h"
@@ -157,15 +158,31 @@ static int gap_add(const Ingero__V1__Gap *gap, void *data)
 	return copy ? ARRAY_PUSH(&list->gaps, copy) : -ENOMEM;
 }
 
+/* In a database of Ingero's form operations have numbers of their own. */
+static bool is_figures_only(const struct read_op *op)
+{
+	const struct op *known;
+
+	if (read_op_is_call(op))
+		return false;
+	known = op->id < OP_ID_MAX ? op_get(op->id) : NULL;
+	if (known && strcmp(known->name, op->name) == 0)
+		return known->flags & OP_FIGURES;
+	for (uint32_t id = 0; id < OP_ID_MAX; id++) {
+		known = op_get(id);
+		if (known && known->flags & OP_FIGURES && strcmp(known->name, op->name) == 0)
+			return true;
+	}
+	return false;
+}
+
 static bool is_wanted_op(const struct events *e, const struct read_op *op)
 {
-	const struct op *known = op && op->id < OP_ID_MAX ? op_get(op->id) : NULL;
-
 	for (size_t i = 0; i < e->filter.n_ops; i++)
 		if (op && op->id == e->filter.ops[i])
 			return true;
 	/* What is never kept one by one would not match whatever was asked for. */
-	return !e->filter.ops && !(known && known->flags & OP_FIGURES);
+	return !e->filter.ops && !is_figures_only(op);
 }
 
 /* What was counted: the sums of figures alone, which is a tenth of adding their histograms up. */
