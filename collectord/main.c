@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include "base/array.h"
@@ -371,6 +372,20 @@ static int serve_fault(struct setup *s, const char *why)
 	return daemon_run(&s->options, NULL, 0) < 0 ? 1 : 0;
 }
 
+/*
+ * A login is given 1024 open files, for the sake of programs that call select(2); perf events take four for each
+ * function of a library. Where it may not be raised the unit has said how many there are.
+ */
+static void descriptors_allow(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur == limit.rlim_max)
+		return;
+	limit.rlim_cur = limit.rlim_max;
+	(void)setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 static int serve(struct setup *s)
 {
 	char why[CONFIG_ERROR_BYTES] = "";
@@ -395,6 +410,7 @@ static int serve(struct setup *s)
 	}
 	s->options.reload = policy_reload;
 	s->options.reload_data = s;
+	descriptors_allow();
 	r = daemon_run(&s->options, why, sizeof(why));
 	if (r < 0 && is_kept)
 		return serve_fault(s, why);

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include "children/parser.h"
@@ -162,6 +163,20 @@ static void library_refuse_written(struct target_files *files, struct target_fil
 	target_file_refuse(file, "was written to while it was looked at; it is looked at again");
 }
 
+static void attach_refuse(struct target_file *file, int r)
+{
+	struct rlimit limit;
+
+	if (r == -EMFILE && getrlimit(RLIMIT_NOFILE, &limit) == 0)
+		target_file_refuse(
+			file,
+			"cannot be attached: its probes take more than the daemon may have, which is %llu open files; "
+			"give it more ('ulimit -Hn' of who starts it, LimitNOFILE= of the service)",
+			(unsigned long long)limit.rlim_cur);
+	else
+		target_file_refuse(file, "cannot be attached: %s", strerror(-r));
+}
+
 static void library_attach(struct target_files *files, struct target_file *file, const struct parser_library *a)
 {
 	CLEANUP(freep) struct probe_site *sites = calloc(a->n_symbols, sizeof(*sites));
@@ -194,7 +209,7 @@ static void library_attach(struct target_files *files, struct target_file *file,
 	library->attach_ns = library->attached_ns - start_ns;
 	if (r < 0) {
 		file->is_retried = may_pass(r);
-		target_file_refuse(file, "cannot be attached: %s", strerror(-r));
+		attach_refuse(file, r);
 		return;
 	}
 	if (file_is_written(file)) {

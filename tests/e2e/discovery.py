@@ -2,6 +2,7 @@
 """Every process and every copy of a CUDA library is found, now and later, by whatever way it came: discovery.py BUILD [CASE]..."""
 import json
 import os
+import resource
 import shutil
 import subprocess
 import sys
@@ -122,9 +123,9 @@ class World:
 class Traced:
     """Everybody is traced while the context lasts; what was said is there afterwards."""
 
-    def __init__(self, world, *options):
+    def __init__(self, world, *options, open_files=None):
         self.world = world
-        self.tracing = ingero.Tracing(world.programs, *(() if "--user" in options else ("--all",)), *(options or ["--record", "all"]))
+        self.tracing = ingero.Tracing(world.programs, *(() if "--user" in options else ("--all",)), *(options or ["--record", "all"]), open_files=open_files)
 
     def __enter__(self):
         self.wait(lambda lines: any(line["type"] == "start" for line in lines), "the start")
@@ -369,6 +370,26 @@ def case_short(world):
     expect(len(warm) == 401 and not wrong, f"{len(wrong)} of {len(warm)} later processes are not exact", wrong)
     # calls of the first are under way while their library is attached: of some the return alone is seen
     expect(set(traced.trace.lost()) <= {"late_load", "return_unpaired"}, "nothing else is lost", traced.trace.lost())
+
+
+def case_descriptors(world):
+    """With as many open files as a login is given every library is attached; where they do not suffice that is said, and the way out."""
+    def reasons(*open_files):
+        with Traced(world, "--back-end", "perf", "--record", "none", open_files=open_files) as traced:
+            there = subprocess.Popen([world.programs.path("brood"), "--one", "10", "1h"],
+                                     env={**os.environ, "INGERO_STANDIN_QUIET": "1", "LD_LIBRARY_PATH": world.standins})
+            traced.wait(lambda lines: len({line["path"] for line in lines if line["type"] == "library" and world.standins in line["path"]}) == 2, "two libraries")
+            there.kill()
+            there.wait()
+        return {os.path.basename(library["path"]): library["reason"] for library in traced.trace.summary["libraries"]
+                if world.standins in library["path"]}
+
+    world.standins = os.path.join(world.base, "standins")
+    shutil.copytree(os.path.join(world.programs.build, "standins"), world.standins, symlinks=True)
+    got = reasons(250, 250)
+    expect(all("which is 250 open files" in reason and "ulimit -Hn" in reason for reason in got.values()), "a limit that cannot be raised is told", got)
+    got = reasons(1024, resource.getrlimit(resource.RLIMIT_NOFILE)[1])
+    expect(got == {"libcudart.so.12": "", "libcuda.so.1": ""}, "a login's limit is none", got)
 
 
 def case_strangers(world):

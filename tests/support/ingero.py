@@ -6,6 +6,7 @@ Everything runs in a private home directory, so no test meets another's database
 """
 import json
 import os
+import resource
 import subprocess
 import sys
 import tempfile
@@ -127,9 +128,12 @@ def finish(process, name, timeout_s=None):
 
 
 class Tracing:
-    """A running `ingero trace --json`; the context waits until it is attached, and ends it."""
+    """
+    A running `ingero trace --json`; the context waits until it is attached, and ends it.
+    open_files: how many it may have, and how many at most
+    """
 
-    def __init__(self, programs, *options, command=(), environment=None):
+    def __init__(self, programs, *options, command=(), environment=None, open_files=None):
         self._home = tempfile.TemporaryDirectory(prefix="ingero-")
         arguments = [programs.path("ingero-cli"), "trace", "--json", *options]
         if command:
@@ -137,7 +141,8 @@ class Tracing:
         # to files: nobody reads while the caller does something else
         self._out = tempfile.TemporaryFile("w+", encoding="utf-8")
         self._error = tempfile.TemporaryFile("w+", encoding="utf-8")
-        self.process = subprocess.Popen(arguments, stdin=subprocess.DEVNULL, stdout=self._out, stderr=self._error,
+        limit = open_files and (lambda: resource.setrlimit(resource.RLIMIT_NOFILE, open_files))
+        self.process = subprocess.Popen(arguments, preexec_fn=limit, stdin=subprocess.DEVNULL, stdout=self._out, stderr=self._error,
                                         env={**programs.environment(self._home.name), **(environment or {})})
 
     def wait(self, timeout_s=None):
