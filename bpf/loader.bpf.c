@@ -47,15 +47,18 @@ static const volatile char wanted_name[8] = "libcuda"; /* libcuda.so.1, libcudar
 static long character_step(__u32 i, struct name_match *match)
 {
 	char c = match->piece[i & (NAME_PIECE - 1)];
+	__s32 matched = match->matched;
 
 	if (!c) {
 		match->is_done = 1;
 		return 1;
 	}
 	if (c == '/')
-		match->matched = 0;
-	else if (match->matched >= 0 && match->matched < WANTED_BYTES)
-		match->matched = c == wanted_name[match->matched & 7] ? match->matched + 1 : -1;
+		matched = 0;
+	else if (matched >= 0 && matched < WANTED_BYTES)
+		matched = c == wanted_name[matched & 7] ? matched + 1 : -1;
+	/* Not a number that the verifier knows: it would follow each from character to character. */
+	match->matched = matched + (__s32)READ_ONCE(zero_unknown);
 	return 0;
 }
 
