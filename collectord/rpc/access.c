@@ -14,6 +14,7 @@
 /* A service, or a method of it that is not like the others: the longer name counts. */
 static const struct access_service services[] = {
 	{ "ingero.v1.Query", ACCESS_EVERYBODY, ACCESS_REPLIES_ONE },
+	{ "ingero.v1.Query.Operations", ACCESS_EVERYBODY, ACCESS_REPLIES_MANY },
 	{ "ingero.v1.Query.Events", ACCESS_EVERYBODY, ACCESS_REPLIES_MANY },
 	{ "ingero.v1.Query.Sql", ACCESS_EVERYBODY, ACCESS_REPLIES_MANY },
 	{ "ingero.v1.Query.ExportRows", ACCESS_EVERYBODY, ACCESS_REPLIES_MANY },

@@ -25,6 +25,7 @@
 #define PIECE_BYTES (768 * 1024) /* of the lists beside them, with those rows */
 /* Calls in progress that one answer shows; deeper ones are the same stuck program again. */
 #define IN_FLIGHT_MAX 1024
+#define ALL_PROCESSES UINT64_MAX /* ids are counted up from 1 */
 
 /* ---- pieces of answers ---- */
 
@@ -261,9 +262,10 @@ static size_t *list_n(Ingero__V1__Summary *piece, size_t i)
 }
 
 /* Tells of all but the last piece, which is left in @piece. */
-static int summary_split(const struct rpc_context *context, const struct since *since, Ingero__V1__Summary *piece,
-			 answer_piece_func func, void *data)
+static int summary_split(const struct rpc_context *context, const struct since *since, struct answer_position *told,
+			 Ingero__V1__Summary *piece, answer_piece_func func, void *data)
 {
+	const struct answer_position from = *told;
 	Ingero__V1__Summary whole;
 	size_t bytes;
 
@@ -271,8 +273,8 @@ static int summary_split(const struct rpc_context *context, const struct since *
 	for (size_t i = 0; i < ARRAY_SIZE(summary_lists); i++)
 		*list_n(piece, i) = 0;
 	bytes = ingero__v1__summary__get_packed_size(piece);
-	for (size_t i = 0; i < ARRAY_SIZE(summary_lists); i++) {
-		for (size_t k = 0; k < *list_n(&whole, i); k++) {
+	for (size_t i = from.list; i < ARRAY_SIZE(summary_lists); i++) {
+		for (size_t k = i == from.list ? from.at : 0; k < *list_n(&whole, i); k++) {
 			size_t n = protobuf_c_message_get_packed_size((*list_items(&whole, i))[k]) + FIELD_BYTES;
 
 			if (bytes + n > PIECE_BYTES) {
@@ -282,6 +284,7 @@ static int summary_split(const struct rpc_context *context, const struct since *
 				r = func(piece, data);
 				if (r < 0)
 					return r;
+				*told = (struct answer_position){ .process = ALL_PROCESSES, .list = i, .at = k };
 				summary_init(piece, context, since, piece->operations);
 				bytes = 0;
 			}
@@ -299,6 +302,7 @@ int answer_summary(const struct rpc_context *context, const struct scope *scope,
 {
 	CLEANUP(arena_done) struct arena arena = ARENA_INIT;
 	Ingero__V1__Operation **rows = ARENA_NEW_N(&arena, Ingero__V1__Operation *, PIECE_ROWS);
+	struct answer_position beginning = { .process = 0 }, *told = seen->told ? seen->told : &beginning;
 	struct coverage_libraries libraries = { .n = 0 };
 	Ingero__V1__Summary piece;
 	int r;
@@ -311,7 +315,10 @@ int answer_summary(const struct rpc_context *context, const struct scope *scope,
 		const struct process_figures *p = figures_get(context->figures, i);
 		const struct since_process *then = since_find(since, p->id);
 
-		for (int op = 0; scope_sees_process(scope, p) && op < OP_ID_MAX; op++) {
+		if (p->id < told->process)
+			continue;
+		for (int op = p->id == told->process ? told->op : 0; scope_sees_process(scope, p) && op < OP_ID_MAX;
+		     op++) {
 			struct op_figures figures;
 			bool owned;
 
@@ -322,6 +329,7 @@ int answer_summary(const struct rpc_context *context, const struct scope *scope,
 				r = func(&piece, data);
 				if (r < 0)
 					return r;
+				*told = (struct answer_position){ .process = p->id, .op = op };
 				summary_init(&piece, context, since, rows);
 			}
 			r = since_op_figures(p, then, op, &figures, &owned);
@@ -350,7 +358,7 @@ int answer_summary(const struct rpc_context *context, const struct scope *scope,
 	piece.libraries = libraries.items;
 	piece.n_libraries = libraries.n;
 	if (r == 0)
-		r = summary_split(context, since, &piece, func, data);
+		r = summary_split(context, since, told, &piece, func, data);
 	if (r < 0)
 		return r;
 	piece.lost = answer_lost(context, &arena, since);

@@ -36,15 +36,27 @@ Ingero__V1__Lost *answer_lost(const struct rpc_context *context, struct arena *a
 
 /** typedef answer_piece_func - a summary too large for one message comes in several. Return: 0 or -errno to stop */
 typedef int (*answer_piece_func)(Ingero__V1__Summary *piece, void *data);
+/*
+ * How far a summary was told. Rows of operations are told once each, whatever else happens between two pieces:
+ * processes come at the end. The lists behind them are made anew for each piece that waited; of those what was told is
+ * skipped.
+ */
+struct answer_position {
+	uint64_t process; /* its rows from this operation on are left; all of earlier ones were told */
+	int op;
+	size_t list; /* what is left of the lists: from this one on, */
+	size_t at;   /* and of it, from this item on */
+};
 /* What the caller's own stream has seen. */
 struct answer_seen {
-	uint64_t subscriber_slow;	      /* events it did not read in time */
-	uint64_t forgotten;		      /* calls of processes whose figures are gone */
+	struct answer_position *told; /* goes on there, and notes each piece that was taken; NULL: from the beginning */
+	uint64_t subscriber_slow;     /* events it did not read in time */
+	uint64_t forgotten;	      /* calls of processes whose figures are gone */
 	const struct findings_seen *findings; /* NULL: none */
 	const uint64_t *life;		      /* OP_ID_MAX, events of the host by operation; NULL: not followed */
 };
 /**
- * answer_summary() - figures of everything in scope
+ * answer_summary() - figures of everything in scope, or what is left of it
  * Return: 0, -ENOMEM, or what func returned
  */
 int answer_summary(const struct rpc_context *context, const struct scope *scope, const struct since *since,

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Handlers of the service Query: one question, one reply, within the caller's scope.
+ * Handlers of the service Query: questions about now, within the caller's scope.
  */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
 
 #include "base/arena.h"
+#include "base/array.h"
 #include "clock.h"
 #include "events/source.h"
 #include "figures/figures.h"
@@ -80,12 +82,87 @@ void rpc_query_status(Ingero__V1__Query_Service *service, const Ingero__V1__Stat
 	closure(&reply, closure_data);
 }
 
-static int piece_reply(Ingero__V1__Summary *piece, void *data)
+/* ---- operations, in as many pieces as they take ---- */
+
+struct operations {
+	struct call *call;
+	struct answer_position told;
+	bool is_all;	      /* in scope; else: */
+	ARRAY(uint32_t) pids; /* those asked about that are there: who asks about many more makes nothing grow */
+};
+
+static void operations_free(struct operations *o)
 {
-	/* Operations is answered by one message: its rows are few enough, or the caller narrows them by pid. */
-	if (piece->more)
-		return -E2BIG;
+	ARRAY_DONE(&o->pids);
+	free(o);
+}
+
+static int operations_new(struct call *call, const Ingero__V1__OperationsRequest *request, struct operations **ret)
+{
+	const struct rpc_context *context = call_context(call);
+	const struct scope asked = { .identity = call_identity(call),
+				     .pids = request->pids,
+				     .n_pids = request->n_pids };
+	struct operations *o = calloc(1, sizeof(*o));
+	int r = o ? 0 : -ENOMEM;
+
+	if (r < 0)
+		return r;
+	o->call = call;
+	o->is_all = request->n_pids == 0;
+	for (size_t i = 0; !o->is_all && r == 0 && i < figures_count(context->figures); i++) {
+		const struct process_figures *p = figures_get(context->figures, i);
+
+		if (scope_sees_process(&asked, p))
+			r = ARRAY_PUSH(&o->pids, p->tgid);
+	}
+	if (r < 0)
+		operations_free(o);
+	else
+		*ret = o;
+	return r;
+}
+
+static int operations_piece(Ingero__V1__Summary *piece, void *data)
+{
 	return call_reply(data, &piece->base);
+}
+
+/* The rest, or as much of it as the client has room for: more when it has read that. */
+static void operations_send(struct operations *o, bool is_charged)
+{
+	struct call *call = o->call;
+	static const uint32_t none;
+	const struct scope scope = { .identity = call_identity(call),
+				     .pids = o->is_all	 ? NULL
+					     : o->pids.n ? o->pids.items
+							 : &none,
+				     .n_pids = o->pids.n };
+	const struct answer_seen seen = { .told = &o->told };
+	uint64_t before_ns = clock_spent_ns();
+	int r = answer_summary(call_context(call), &scope, NULL, &seen, operations_piece, call);
+
+	if (is_charged)
+		call_charge(call, before_ns);
+	if (r == -ENOBUFS)
+		return;
+	if (r < 0)
+		call_fail(call, CALL_ERROR_INTERNAL, "the answer could not be built (%s)", strerror(-r));
+	else
+		call_end(call);
+	operations_free(o);
+}
+
+static void operations_drained(struct call *call, void *data)
+{
+	(void)call;
+	operations_send(data, /* is_charged= */ true);
+}
+
+static void operations_closed(struct call *call, void *data)
+{
+	(void)call;
+	operations_free(data);
 }
 
 void rpc_query_operations(Ingero__V1__Query_Service *service, const Ingero__V1__OperationsRequest *request,
@@ -93,8 +170,7 @@ void rpc_query_operations(Ingero__V1__Query_Service *service, const Ingero__V1__
 {
 	struct call *call = closure_data;
 	struct rpc_context *context = call_context(call);
-	struct scope scope = { .identity = call_identity(call) };
-	int r;
+	struct operations *o;
 
 	(void)service;
 	(void)closure;
@@ -104,14 +180,12 @@ void rpc_query_operations(Ingero__V1__Query_Service *service, const Ingero__V1__
 		call_fail(call, CALL_ERROR_UNAVAILABLE, "nothing is captured here: %s", context->probes_reason);
 		return;
 	}
-	if (request->n_pids) {
-		scope.pids = request->pids;
-		scope.n_pids = request->n_pids;
-	}
 	context->refresh(context);
-	r = answer_summary(context, &scope, NULL, &(struct answer_seen){ .life = NULL }, piece_reply, call);
-	if (r == -E2BIG)
-		call_fail(call, CALL_ERROR_INVALID, "more than fits one answer: name some of the processes in 'pids'");
-	else if (r < 0)
-		call_fail(call, CALL_ERROR_INTERNAL, "the answer could not be built (%s)", strerror(-r));
+	if (operations_new(call, request, &o) < 0) {
+		call_fail(call, CALL_ERROR_INTERNAL, "out of memory");
+		return;
+	}
+	call_on_drain(call, operations_drained, o);
+	call_on_close(call, operations_closed, o);
+	operations_send(o, /* is_charged= */ false); /* by the request itself */
 }

@@ -173,7 +173,7 @@ static void peers_resume(struct server *server, enum access_replies replies)
 	}
 }
 
-/* Traces first: who asks what is traced hears of those that waited like him, as far as they have come. */
+/* Streams first, traces among them: who asks what is traced hears of those that waited like him. */
 void server_resume(struct server *server)
 {
 	peers_resume(server, ACCESS_REPLIES_MANY);

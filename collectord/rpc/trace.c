@@ -119,33 +119,20 @@ static void figures_fired(uv_timer_t *timer)
 
 /* ---- the end ---- */
 
-struct summary_walk {
-	struct trace *trace;
-	size_t at;
-};
-
 static int summary_piece(Ingero__V1__Summary *piece, void *data)
 {
-	struct summary_walk *walk = data;
-	int r;
-
-	if (walk->at++ < walk->trace->n_pieces_sent)
-		return 0;
-	r = trace_reply(walk->trace, INGERO__V1__TRACE_REPLY__BODY_SUMMARY, piece);
-	if (r == 0)
-		walk->trace->n_pieces_sent++;
-	return r;
+	return trace_reply(data, INGERO__V1__TRACE_REPLY__BODY_SUMMARY, piece);
 }
 
 static void summary_send(struct trace *t)
 {
-	struct summary_walk walk = { .trace = t };
 	struct scope scope = trace_scope(t);
-	const struct answer_seen seen = { .subscriber_slow = t->subscriber_slow,
+	const struct answer_seen seen = { .told = &t->told,
+					  .subscriber_slow = t->subscriber_slow,
 					  .forgotten = t->forgotten,
 					  .findings = &t->findings,
 					  .life = t->life };
-	int r = answer_summary(t->context, &scope, &t->since, &seen, summary_piece, &walk);
+	int r = answer_summary(t->context, &scope, &t->since, &seen, summary_piece, t);
 	struct call *call;
 
 	if (r == -ENOBUFS)

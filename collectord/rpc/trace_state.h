@@ -13,6 +13,7 @@
 #include "base/arena.h"
 #include "base/array.h"
 #include "ingero/v1/ingero.pb-c.h"
+#include "rpc/answer.h"
 #include "rpc/findings.h"
 #include "rpc/scope.h"
 #include "rpc/since.h"
@@ -36,10 +37,10 @@ struct trace {
 	bool has_timers;
 	uint64_t figures_period_ms;
 	uint64_t duration_ms;
-	size_t n_looking;	  /* processes whose libraries are being found */
-	size_t n_pieces_sent;	  /* of the summary */
-	uint64_t subscriber_slow; /* events that found no room */
-	struct since lost_sent;	  /* losses as last sent */
+	size_t n_looking;	     /* processes whose libraries are being found */
+	struct answer_position told; /* of the summary */
+	uint64_t subscriber_slow;    /* events that found no room */
+	struct since lost_sent;	     /* losses as last sent */
 	struct findings_seen findings;
 	uint64_t life[OP_ID_MAX]; /* events of the host since it runs, by operation */
 	uint64_t subscriber_slow_sent;

@@ -89,6 +89,10 @@ int ingero_call(struct ingero *ingero, const char *method, const ProtobufCMessag
 		return -ETIMEDOUT;
 	if (r)
 		return r;
+	if (sync.n_replies > 1)
+		return conn_say(ingero, -EMSGSIZE,
+				"%s: the answer comes in several messages; ask for less, or take it as a stream",
+				method);
 	if (!reply)
 		return conn_say(ingero, -EPROTO, "%s: ingero-collectord ended the call without an answer", method);
 	*ret_reply = TAKE_PTR(reply);

@@ -55,7 +55,8 @@ struct ingero_stream {
 
 /* A call that somebody waits for. */
 struct sync_call {
-	ProtobufCMessage *reply;
+	ProtobufCMessage *reply; /* the last of them */
+	unsigned int n_replies;
 	bool is_over;
 	int r;
 };

@@ -94,6 +94,7 @@ static int stream_reply(struct ingero_stream *stream, const struct frame *frame)
 		stream->taken_bytes = 0;
 
 	if (stream->sync) {
+		stream->sync->n_replies++;
 		if (stream->sync->reply)
 			protobuf_c_message_free_unpacked(stream->sync->reply, NULL);
 		stream->sync->reply = message;

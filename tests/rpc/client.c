@@ -27,6 +27,7 @@
 
 #define STATUS "ingero.v1.Query.Status"
 #define OPERATIONS "ingero.v1.Query.Operations"
+#define PIECES OPERATIONS ": the answer comes in several messages; ask for less, or take it as a stream"
 #define TRACE "ingero.v1.Trace.Trace"
 
 /* ---- the test as daemon ---- */
@@ -129,6 +130,8 @@ static void test_calls(void)
 		{ "a reply of nearly 1 MiB", TOY_LARGE, 0, 0, 0, "" },
 		{ "refusal", TOY_FAIL, 0, -EREMOTEIO, CALL_ERROR_NOT_FOUND, "no process 4711 of yours" },
 		{ "after a refusal", TOY_REPLY, 0, 0, 0, "no process 4711 of yours" },
+		{ "an answer in pieces", TOY_PIECES, 0, -EMSGSIZE, 0, PIECES },
+		{ "after an answer in pieces", TOY_LARGE, 0, 0, 0, PIECES },
 		{ "no answer in time", TOY_NEVER, 20, -ETIMEDOUT, CALL_ERROR_DEADLINE,
 		  "the time given for this call has passed" },
 	};

@@ -38,7 +38,20 @@ static void toy_later_closed(struct call *call, void *data)
 		toy->later = NULL;
 }
 
-static void reply_with_text(struct call *call, Ingero__V1__Summary_Closure closure, size_t n_bytes)
+/* Operations may come in pieces; here they are one. */
+static void reply_and_end(struct call *call, const Ingero__V1__Summary *summary)
+{
+	int r = call_reply(call, &summary->base);
+
+	if (r == -ENOBUFS)
+		call_fail(call, CALL_ERROR_QUOTA, "too many answers are waiting to be read; read them first");
+	else if (r)
+		call_fail(call, CALL_ERROR_INTERNAL, "it could not be sent");
+	else
+		call_end(call);
+}
+
+static void reply_with_text(struct call *call, size_t n_bytes)
 {
 	CLEANUP(freep) char *text = malloc(n_bytes + 1);
 	Ingero__V1__Operation operation = INGERO__V1__OPERATION__INIT, *operations[] = { &operation };
@@ -49,10 +62,10 @@ static void reply_with_text(struct call *call, Ingero__V1__Summary_Closure closu
 	operation.op = text;
 	summary.operations = operations;
 	summary.n_operations = 1;
-	closure(&summary, call);
+	reply_and_end(call, &summary);
 }
 
-static void reply_rows(struct call *call, Ingero__V1__Summary_Closure closure, size_t n)
+static void reply_rows(struct call *call, size_t n)
 {
 	Ingero__V1__Operation operation = INGERO__V1__OPERATION__INIT, *operations[64];
 	Ingero__V1__Summary summary = INGERO__V1__SUMMARY__INIT;
@@ -60,16 +73,18 @@ static void reply_rows(struct call *call, Ingero__V1__Summary_Closure closure, s
 	for (size_t i = 0; i < n && i < ARRAY_SIZE(operations); i++)
 		operations[summary.n_operations++] = &operation;
 	summary.operations = operations;
-	closure(&summary, call);
+	reply_and_end(call, &summary);
 }
 
 static void toy_query_operations(Ingero__V1__Query_Service *service, const Ingero__V1__OperationsRequest *input,
 				 Ingero__V1__Summary_Closure closure, void *closure_data)
 {
+	Ingero__V1__Summary piece = INGERO__V1__SUMMARY__INIT;
 	struct toy *toy = call_context(closure_data);
 	struct call *call = closure_data;
 
 	(void)service;
+	(void)closure;
 	toy->n_operations++;
 	if (toy->on_operation)
 		toy->on_operation(toy);
@@ -88,10 +103,16 @@ static void toy_query_operations(Ingero__V1__Query_Service *service, const Inger
 		call_fail(call, CALL_ERROR_NOT_FOUND, "no process %u of yours", 4711);
 		return;
 	case TOY_TOO_LARGE:
-		reply_with_text(call, closure, FRAME_SERVER_BODY_MAX + 1);
+		reply_with_text(call, FRAME_SERVER_BODY_MAX + 1);
 		return;
 	case TOY_LARGE:
-		reply_with_text(call, closure, FRAME_SERVER_BODY_MAX - 64);
+		reply_with_text(call, FRAME_SERVER_BODY_MAX - 64);
+		return;
+	case TOY_PIECES:
+		if (call_reply(call, &piece.base) == 0)
+			reply_rows(call, 1);
+		else
+			call_fail(call, CALL_ERROR_INTERNAL, "it could not be sent");
 		return;
 	case TOY_DIE:
 		if (!toy->does_not_die)
@@ -99,7 +120,7 @@ static void toy_query_operations(Ingero__V1__Query_Service *service, const Inger
 		call_fail(call, CALL_ERROR_INTERNAL, "not dying");
 		return;
 	default:
-		reply_rows(call, closure, input->n_pids);
+		reply_rows(call, input->n_pids);
 	}
 }
 
@@ -108,8 +129,7 @@ void toy_answer_later(struct toy *toy)
 	Ingero__V1__Summary summary = INGERO__V1__SUMMARY__INIT;
 	struct call *call = TAKE_PTR(toy->later);
 
-	if (call_reply(call, &summary.base))
-		call_fail(call, CALL_ERROR_INTERNAL, "it could not be sent");
+	reply_and_end(call, &summary);
 }
 
 /* What one Trace of the toy is doing. */

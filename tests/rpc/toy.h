@@ -25,6 +25,7 @@ enum toy_operation {
 	TOY_FAIL,      /* NOT_FOUND */
 	TOY_TOO_LARGE, /* a message larger than a frame */
 	TOY_LARGE,     /* just below it */
+	TOY_PIECES,    /* two, and the end */
 	TOY_DIE,       /* the whole process, in the middle of the call */
 };
 

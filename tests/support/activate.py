@@ -193,8 +193,12 @@ class Client:
     def close(self):
         self._socket.close()
 
-    def ask(self, stream, method, message=b""):
-        self._socket.sendall(request(stream, f"ingero.v1.{method}", message) + frame(CREDIT, stream, struct.pack("<I", 1 << 20)))
+    def ask(self, stream, method, message=b"", credit=1 << 20):
+        """credit: bytes of replies that are welcome beside the 1 MiB of every stream."""
+        self._socket.sendall(request(stream, f"ingero.v1.{method}", message) + (frame(CREDIT, stream, struct.pack("<I", credit)) if credit else b""))
+
+    def credit(self, stream, n_bytes):
+        self._socket.sendall(frame(CREDIT, stream, struct.pack("<I", n_bytes)))
 
     def cancel(self, stream):
         self._socket.sendall(frame(CANCEL, stream, b""))
@@ -210,8 +214,12 @@ class Client:
 
     def reply(self, stream):
         """Bytes of the first reply of a stream; None: there is none."""
+        return next(iter(self.replies(stream)), None)
+
+    def replies(self, stream):
+        """Bytes of each reply of a stream until now."""
         self._read()
-        return next((body for kind, of, body in self.frames if (kind, of) == (REPLY, stream)), None)
+        return [body for kind, of, body in self.frames if (kind, of) == (REPLY, stream)]
 
     def _read(self):
         with contextlib.suppress(BlockingIOError):

@@ -78,7 +78,8 @@ INGERO_PUBLIC const char *ingero_last_error(const struct ingero *ingero);
  * @deadline_ms: 0: 10 s
  * @ret_reply: free with protobuf_c_message_free_unpacked()
  * Return: 0; -EREMOTEIO when the daemon refused (the sentence is in ingero_last_error(),
- * the code in ingero_last_code()); -ETIMEDOUT; -EPIPE when it is gone; -errno
+ * the code in ingero_last_code()); -EMSGSIZE when the answer comes in several messages, which ingero_stream_start()
+ * takes; -ETIMEDOUT; -EPIPE when it is gone; -errno
  */
 INGERO_PUBLIC int ingero_call(struct ingero *ingero, const char *method, const ProtobufCMessage *request,
 			      uint32_t deadline_ms, ProtobufCMessage **ret_reply);
