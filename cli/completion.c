@@ -62,6 +62,12 @@ static void commands_append(struct buf *out)
 		(void)buf_printf(out, "%s%s", i ? " " : "", command_get(i)->name);
 }
 
+static void words_append(struct buf *out, const char *const *words)
+{
+	for (size_t i = 0; words[i]; i++)
+		(void)buf_printf(out, "%s%s", i ? " " : "", words[i]);
+}
+
 /* What takes the place of a word that is no option. */
 static bool takes_command(const struct command *command)
 {
@@ -113,17 +119,22 @@ static void bash_options_append(struct buf *out, const struct command *command)
 	(void)buf_append_text(out, "' ");
 	if (takes_command(command))
 		(void)buf_append_text(out, "names=$commands ");
+	if (command->options.words) {
+		(void)buf_append_text(out, "names='");
+		words_append(out, command->options.words);
+		(void)buf_printf(out, "' words_most=%zu ", MAX(command->options.takes_most, 1));
+	}
 	(void)buf_append_text(out, ";;\n");
 }
 
 static void bash_append(struct buf *out)
 {
-	(void)buf_append_text(
-		out, "# bash completion for ingero: ingero completion bash > "
-		     "/etc/bash_completion.d/ingero, or source it\n"
-		     "_ingero()\n{\n"
-		     "\tlocal cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} command i words= names= "
-		     "commands='");
+	(void)buf_append_text(out, "# bash completion for ingero: ingero completion bash > "
+				   "/etc/bash_completion.d/ingero, or source it\n"
+				   "_ingero()\n{\n"
+				   "\tlocal cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} command i "
+				   "words= names= words_most=1 "
+				   "commands='");
 	commands_append(out);
 	(void)buf_append_text(out, "'\n"
 				   "\tCOMPREPLY=()\n"
@@ -159,6 +170,11 @@ static void bash_append(struct buf *out)
 	(void)buf_append_text(out, "\tesac\n"
 				   "\tcase $cur in\n"
 				   "\t-*) COMPREPLY=($(compgen -W \"$words\" -- \"$cur\")) ;;\n"
+				   "\t*) if [ \"$words_most\" -gt 1 ] && [ \"$COMP_CWORD\" -gt 2 ]; then\n"
+				   "\t\tcompopt -o filenames\n"
+				   "\t\tCOMPREPLY=($(compgen -f -- \"$cur\"))\n"
+				   "\t\treturn\n"
+				   "\tfi ;;&\n"
 				   "\t*) COMPREPLY=($(compgen -W \"${names:-$words}\" -- \"$cur\")) ;;\n"
 				   "\tesac ;;\n"
 				   "\tesac\n"
@@ -237,6 +253,13 @@ static void zsh_append(struct buf *out)
 			(void)buf_append_text(out, " \\\n\t\t'*::program:_normal'");
 		if (takes_command(command))
 			(void)buf_append_text(out, " \\\n\t\t'1:command:->help'");
+		if (command->options.words) {
+			(void)buf_append_text(out, " \\\n\t\t'1:word:(");
+			words_append(out, command->options.words);
+			(void)buf_append_text(out, ")'");
+		}
+		if (command->options.words && command->options.takes_most > 1)
+			(void)buf_append_text(out, " \\\n\t\t'2:file:_files'");
 		(void)buf_append_text(out, " ;;\n");
 	}
 	(void)buf_append_text(out, "\t\tesac\n"
@@ -301,6 +324,12 @@ static void fish_append(struct buf *out)
 			(void)buf_printf(out, "complete -c ingero -n '__fish_seen_subcommand_from %s' -a '",
 					 command->name);
 			commands_append(out);
+			(void)buf_append_text(out, "'\n");
+		}
+		if (command->options.words) {
+			(void)buf_printf(out, "complete -c ingero -n '__fish_seen_subcommand_from %s'%s -a '",
+					 command->name, command->options.takes_most > 1 ? " -F" : "");
+			words_append(out, command->options.words);
 			(void)buf_append_text(out, "'\n");
 		}
 	}

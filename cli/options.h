@@ -55,6 +55,7 @@ struct option_table {
 	size_t n;
 	const char *takes; /* arguments beside options: "program", taken behind --; NULL: none; "topic": a word */
 	size_t takes_most; /* so many words; 0: one */
+	const char *const *words; /* what the first may be, NULL-terminated; a file may follow; NULL: anything */
 	bool takes_program;
 };
 

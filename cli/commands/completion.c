@@ -37,6 +37,6 @@ const struct command command_completion = {
 	.summary = "print a script that completes command lines in bash, zsh or fish",
 	.usage = "SHELL",
 	.paragraphs = completion_paragraphs,
-	.options = { .command = "completion", .takes = "shell" },
+	.options = { .command = "completion", .takes = "shell", .words = completion_shells },
 	.run = completion_run,
 };

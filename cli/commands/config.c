@@ -58,6 +58,8 @@ static int config_run(const void *fields, const struct options_rest *rest)
 	return output_flush(&out) < 0 ? COMMAND_FAILED : COMMAND_OK;
 }
 
+static const char *const config_words[] = { "check", "show", NULL };
+
 static const char *const config_paragraphs[] = {
 	"check says what is wrong, with line and column, and exits 1 then. show prints every option with its value and "
 	"what it is for, in the form of the file; what the file does not say is a comment. Without FILE: "
@@ -70,6 +72,6 @@ const struct command command_config = {
 	.summary = "check the configuration of the service, or show it",
 	.usage = "check|show [FILE]",
 	.paragraphs = config_paragraphs,
-	.options = { .command = "config", .takes = "check or show", .takes_most = 2 },
+	.options = { .command = "config", .takes = "check or show", .takes_most = 2, .words = config_words },
 	.run = config_run,
 };

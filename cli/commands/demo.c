@@ -270,6 +270,14 @@ static int demo_run(const void *fields, const struct options_rest *rest)
 	return result.status;
 }
 
+static const char *const demo_words[] = {
+#define DEMO(name_, aliases_, sentence_) name_,
+#define DEMO_LATER(name_, aliases_)
+#include "base/demos.def"
+	"all",
+	NULL,
+};
+
 static const char *const demo_paragraphs[] = {
 	"Plays a process that does not exist through all that a real one's calls go through, and shows it as 'ingero "
 	"trace' does; then says what was found. Needs no GPU and no root, traces nobody and ends by itself. Without a "
@@ -282,7 +290,11 @@ const struct command command_demo = {
 	.summary = "play an invented process and see what ingero tells of it; no GPU, no root",
 	.usage = "[options] [SCENARIO|all]",
 	.paragraphs = demo_paragraphs,
-	.options = { .command = "demo", .rows = demo_options, .n = ARRAY_SIZE(demo_options), .takes = "SCENARIO" },
+	.options = { .command = "demo",
+		     .rows = demo_options,
+		     .n = ARRAY_SIZE(demo_options),
+		     .takes = "SCENARIO",
+		     .words = demo_words },
 	.fields_bytes = sizeof(struct demo_fields),
 	.defaults = &demo_defaults,
 	.run = demo_run,

@@ -24,6 +24,10 @@ CASES = [
     ("ingero trace --record ", {"slow", "all", "none"}, {"--json"}),
     ("ingero explain --per-", {"--per-process"}, {"--pid"}),
     ("ingero help ex", {"explain", "export"}, {"trace"}),
+    ("ingero config ", {"check", "show"}, {"--help"}),
+    ("ingero config check /etc/host", {"/etc/hostname", "/etc/hosts"}, {"show"}),
+    ("ingero demo co", {"cold-start"}, {"--speed"}),
+    ("ingero completion ", {"bash", "fish", "zsh"}, {"--help"}),
     ("ingero trace --user roo", {"root"}, {"slow"}),
     ("ingero query --db /etc/host", {"/etc/hostname", "/etc/hosts"}, {"--db"}),
 ]
