@@ -195,12 +195,14 @@ void pipeline_collect(struct pipeline *p)
 					 .data = p->source };
 	int r;
 
-	ops->drain(p->source); /* what a record tells of is in the figures, too */
+	ops->drain(p->source); /* what a record tells of is in the figures, too, but for what ends meanwhile */
 	r = figures_collect(p->figures, &source);
 	if (r < 0)
 		(void)log_warning(r, "cannot keep all figures, reading them again later");
 	(void)ops->behind(p->source, behind_note, p);
-	ops->drain(p->source); /* records name their process by slot, also the last one before it was seen gone */
+	/* Records name their process by slot, also the last one before it was seen gone. */
+	if (figures_gone(p->figures))
+		ops->drain(p->source);
 	figures_release_gone(p->figures, &source, slot_release, p);
 }
 

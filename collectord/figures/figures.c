@@ -285,6 +285,11 @@ int figures_behind(struct figures *f, const struct behind_key *key, const struct
 	return 0;
 }
 
+size_t figures_gone(const struct figures *f)
+{
+	return f->n_gone;
+}
+
 size_t figures_count(const struct figures *f)
 {
 	return f->processes.n;

@@ -94,6 +94,8 @@ typedef void (*figures_release_func)(uint32_t slot, void *data);
 void figures_release_gone(struct figures *figures, const struct figures_source *source, figures_release_func release,
 			  void *data);
 
+/** figures_gone() - how many those are */
+size_t figures_gone(const struct figures *figures);
 size_t figures_count(const struct figures *figures);
 /** figures_get() - processes in the order they were first seen; borrowed until the next collect or forget */
 const struct process_figures *figures_get(const struct figures *figures, size_t i);

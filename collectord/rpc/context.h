@@ -31,9 +31,9 @@ struct rpc_context {
 	struct target_set *targets;
 	struct lease_set *leases;
 	struct trace_hub *traces;
-	const char *recorded;	   /* whose calls are captured though nobody asks */
-	const char *record_whom;   /* whose should be: others only until that is applied, or where it cannot be */
-	struct store *store;	   /* that is being written; NULL: nothing is kept, see store_problem */
+	const char *recorded;	 /* whose calls are captured though nobody asks */
+	const char *record_whom; /* whose should be: `recorded` differs until that is applied, and where it cannot be */
+	struct store *store;	 /* that is being written; NULL: nothing is kept, see store_problem */
 	const char *store_problem; /* why nothing is kept, or what was set aside; "" if neither */
 	const char *store_path;	   /* what questions are answered from; NULL: there is no database */
 	struct read_hub *reads;	   /* questions to it under way */

@@ -209,21 +209,40 @@ static size_t piece_bytes(const char *text)
 	return n;
 }
 
+#define PART_BYTES 256
+
+/* The first characters of n bytes that fit into so many columns, at least one. Return: how many bytes they are */
+static size_t word_part(const char *text, size_t n, unsigned int room, char ret_part[PART_BYTES],
+			unsigned int *ret_columns)
+{
+	size_t used = 0;
+
+	*ret_columns = 0;
+	while (used < n) {
+		uint32_t code;
+		size_t taken = text_decode(text + used, n - used, &code);
+
+		if (used > 0 && (*ret_columns + code_width(code) > room || used + taken >= PART_BYTES))
+			break;
+		used += taken;
+		*ret_columns += code_width(code);
+	}
+	memcpy(ret_part, text, used);
+	ret_part[used] = 0;
+	return used;
+}
+
 void text_paragraph(struct buf *out, const struct text_style *style, const char *first, const char *text)
 {
 	unsigned int indent = text_columns(first), room = style->columns > indent + 20 ? style->columns - indent : 20;
-	char word[256];
-	unsigned int at = 0;
+	unsigned int at = 0, columns;
+	char part[PART_BYTES];
 
 	(void)text_append(out, style, first, indent);
 	while (*text) {
-		size_t n = piece_bytes(text);
-		unsigned int width;
+		size_t n = piece_bytes(text), left = n, taken = word_part(text, n, room, part, &columns);
 
-		(void)snprintf(word, sizeof(word), "%.*s", (int)n, text);
-		text += n + strspn(text + n, " ");
-		width = text_columns(word);
-		if (at > 0 && at + 1 + width > room) {
+		if (at > 0 && (taken < n || at + 1 + columns > room)) {
 			(void)buf_append_text(out, "\n");
 			text_spaces(out, indent);
 			at = 0;
@@ -231,7 +250,19 @@ void text_paragraph(struct buf *out, const struct text_style *style, const char 
 			text_spaces(out, 1);
 			at++;
 		}
-		at += text_append(out, style, word, room);
+		/* A word that is wider than a line, such as a path, goes on in the next one: nothing of it is lost. */
+		for (;;) {
+			at += text_append(out, style, part, columns);
+			text += taken;
+			left -= taken;
+			if (left == 0)
+				break;
+			(void)buf_append_text(out, "\n");
+			text_spaces(out, indent);
+			at = 0;
+			taken = word_part(text, left, room, part, &columns);
+		}
+		text += strspn(text, " ");
 	}
 	(void)buf_append_text(out, "\n");
 }

@@ -388,7 +388,11 @@ def case_descriptors(world):
     shutil.copytree(os.path.join(world.programs.build, "standins"), world.standins, symlinks=True)
     got = reasons(250, 250)
     expect(all("which is 250 open files" in reason and "ulimit -Hn" in reason for reason in got.values()), "a limit that cannot be raised is told", got)
-    got = reasons(1024, resource.getrlimit(resource.RLIMIT_NOFILE)[1])
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    if 0 <= hard < 4096:
+        print(f"of {hard} open files at most two libraries cannot be had")
+        return
+    got = reasons(1024, hard)
     expect(got == {"libcudart.so.12": "", "libcuda.so.1": ""}, "a login's limit is none", got)
 
 

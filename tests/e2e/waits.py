@@ -70,7 +70,7 @@ def main(build):
         check("waits are no calls that were counted, exported neither", counted[0] == counted[1] and " of " in counted[0], counted)
 
         ingero.trace(programs, "--db", place.path("short.db"), environment={"INGERO_STANDIN_QUIET": "1"}, command=[
-            sys.executable, str(HERE.parent / "workloads" / "cudaload.py"), "--libraries", libraries, "--rate", "10", "--steps", "5", "--report", report])
+            sys.executable, str(HERE.parent / "workloads" / "cudaload.py"), "--libraries", libraries, "--rate", "10", "--steps", "2", "--report", report])
         check("a short life says nothing of its pace", place.explain("--db", place.path("short.db"))["waits"] == [])
     return 1 if check.failed else 0
 

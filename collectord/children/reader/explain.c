@@ -121,33 +121,32 @@ static int behind_set(struct explain *e, const struct read_window *window)
 /* Operations that are calls, or those that are events of the host. */
 struct some_ops {
 	bool are_calls;
-	uint32_t ids[OP_ID_MAX];
-	size_t n;
+	ARRAY(uint32_t) ids;
 };
 
 static int some_op_add(const struct read_op *op, void *data)
 {
 	struct some_ops *ops = data;
 
-	if (read_op_is_call(op) == ops->are_calls && ops->n < ARRAY_SIZE(ops->ids))
-		ops->ids[ops->n++] = op->id;
-	return 0;
+	return read_op_is_call(op) == ops->are_calls ? ARRAY_PUSH(&ops->ids, op->id) : 0;
 }
 
 /* All that is kept, less the few events of the host: blocks say by their headers whether they have any. */
-static int calls_kept(struct store_reader *reader, struct read_filter *filter, uint64_t *ret_n)
+static int calls_kept(struct store_reader *reader, const struct read_filter *filter, uint64_t *ret_n)
 {
-	struct some_ops host = { .are_calls = false };
+	struct some_ops ops = { .are_calls = false };
+	struct read_filter host = *filter;
 	uint64_t n_all = 0, n_host = 0;
 	int r = store_reader_count(reader, filter, &n_all);
 
 	if (r == 0)
-		r = store_reader_ops(reader, some_op_add, &host);
-	filter->ops = host.ids;
-	filter->n_ops = host.n;
-	if (r == 0 && host.n)
-		r = store_reader_count(reader, filter, &n_host);
+		r = store_reader_ops(reader, some_op_add, &ops);
+	host.ops = ops.ids.items;
+	host.n_ops = ops.ids.n;
+	if (r == 0 && host.n_ops)
+		r = store_reader_count(reader, &host, &n_host);
 	*ret_n = n_all - n_host;
+	ARRAY_DONE(&ops.ids);
 	return r;
 }
 
@@ -376,14 +375,15 @@ static int last_calls_set(struct explain *e)
 		return reader_fail(CALL_ERROR_INVALID, "more than the last %d calls: name a time instead",
 				   LAST_CALLS_MAX);
 	/* The ends of processes that came behind the last call are none. */
-	r = store_reader_ops(e->job->reader, some_op_add, &calls);
-	filter.ops = calls.ids;
-	filter.n_ops = calls.n;
+	r = calls_kept(e->job->reader, &filter, &matched);
 	if (r == 0)
-		r = store_reader_count(e->job->reader, &filter, &matched);
+		r = store_reader_ops(e->job->reader, some_op_add, &calls);
+	filter.ops = calls.ids.items;
+	filter.n_ops = calls.ids.n;
 	if (r == 0 && matched > n)
 		r = reader_newest(e->job, &filter, n, &since, &surplus);
 	e->from_unix_ns = since.ns;
+	ARRAY_DONE(&calls.ids);
 	return r;
 }
 

@@ -54,7 +54,10 @@ static const struct {
 	{ "unit", 22, "", "it lasted about 142 ms, then", "it lasted about\n142 ms, then\n" },
 	{ "groups and unit", 24, "", "of which there were 1 234 567 h", "of which there were\n1 234 567 h\n" },
 	{ "no unit", 22, "", "it was the call 142 maybe", "it was the call 142\nmaybe\n" },
-	{ "word too long", 22, "", "x aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", "x\naaaaaaaaaaaaaaaaaaaaa…\n" },
+	{ "word too long", 22, "", "x aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", "x\naaaaaaaaaaaaaaaaaaaaaa\naaaaaaaaa\n" },
+	{ "and one behind it", 22, "- ", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa b",
+	  "- aaaaaaaaaaaaaaaaaaaa\n  aaaaaaaaaaa b\n" },
+	{ "no character is parted", 22, "", "ääääääääääääääääääääääääää", "ääääääääääääääääääääää\nääää\n" },
 };
 
 int main(void)
