@@ -20,6 +20,7 @@ PROGRAMS = 160  # each calls some 100 operations: together some 1.5 MiB
 # Fields of Summary and of Operation, by their names.
 OPERATIONS, LOST, COST, MORE = 3, 6, 7, 9
 PID, OP = 1, 6
+CANCELLED = 9  # a code of docs/protocol.md
 # TraceReply.summary
 SUMMARY = 5
 # TraceRequest.hold
@@ -71,7 +72,7 @@ class World:
         self.n_asked = 3
         self.pids = [self.first.pid]
         pids = activate.varint(self.first.pid) + activate.varint(self._shell.pid)
-        self.client.ask(3, "Trace.Trace", b"\x0a" + activate.message(pids) + HOLD, credit=0)
+        self.client.ask(3, "Trace.Trace", b"\x0a" + activate.message(pids) + HOLD, credit=0, deadline_ms=0)
         service.supervise(lambda: self.client.reply(3) or self.client.end(3), "the start of the trace")
         self.can_capture = self.client.reply(3) is not None
 
@@ -107,8 +108,12 @@ def rows(pieces):
     return [(row[PID][0], row[OP][0]) for piece in pieces for row in map(activate.fields, piece.get(OPERATIONS, []))]
 
 
+def code(end):
+    return int.from_bytes(end[:4], "little")
+
+
 def is_well(end):
-    return end[:4] == bytes(4)  # no code, no sentence
+    return code(end) == 0
 
 
 def test_pieces(check, world):
@@ -155,6 +160,7 @@ def test_summary(check, world):
     """The summary at the end of the trace has the same rows, in pieces as well, and waits for its reader as well."""
     stream = world.ask(world.pids)
     world.end(stream)
+    check("summary: the trace still runs", world.client.end(3) is None, world.client.end(3))
     world.client.cancel(3)
     world.service.supervise(lambda: len(world.summary()) > 1, "what there is credit for")
     check("summary: the rest waits", world.client.end(3) is None, world.client.end(3))
@@ -164,15 +170,27 @@ def test_summary(check, world):
     check("summary: the same rows", sorted(rows(world.summary())) == sorted(rows(world.pieces(stream))), len(rows(world.summary())), len(rows(world.pieces(stream))))
 
 
-def test_gone(world):
+def answered_after(world, stream):
+    """Whether an answer is complete though the daemon was given time for it: another that was asked for later is."""
+    world.end(world.ask([world.first.pid]))
+    return world.client.end(stream)
+
+
+def test_gone(check, world):
     """Who does not wait for the rest leaves nothing behind: the daemon's end would tell."""
     stream = world.ask(world.pids, credit=0)
     world.service.supervise(lambda: world.client.replies(stream), "a piece")
+    end = answered_after(world, stream)
+    check("gone: the rest waits", end is None, end)
     world.client.cancel(stream)
-    world.end(stream)
+    end = world.end(stream)
+    check("gone: it is cancelled", code(end) == CANCELLED, end)
     other = activate.Client(world.service.path)
     other.ask(3, "Query.Operations", credit=0)
     world.service.supervise(lambda: other.reply(3), "a piece")
+    other.ask(4, "Query.Status")
+    world.service.supervise(lambda: other.end(4), "the end of another answer")
+    check("gone: the rest waits for the other as well", other.end(3) is None, other.end(3))
     other.close()
 
 
@@ -193,8 +211,8 @@ def main(build):
             world.run_each()
         test_pieces(check, world)
         test_slow_reader(check, world)
+        test_gone(check, world)
         test_summary(check, world)
-        test_gone(world)
         world.close()
         service.end()
         check("it ends in peace", service.process.returncode == 0, service.log())

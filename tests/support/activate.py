@@ -172,8 +172,9 @@ def frame(kind, stream, body):
     return struct.pack("<IBBHI", len(body), kind, 0, 0, stream) + body
 
 
-def request(stream, method, message=b""):
-    return frame(REQUEST, stream, struct.pack("<IB", PATIENCE_S * 1000, len(method)) + method.encode() + message)
+def request(stream, method, message=b"", deadline_ms=PATIENCE_S * 1000):
+    """deadline_ms: 0: the daemon's own, which is none for a stream."""
+    return frame(REQUEST, stream, struct.pack("<IB", deadline_ms, len(method)) + method.encode() + message)
 
 
 class Client:
@@ -193,9 +194,9 @@ class Client:
     def close(self):
         self._socket.close()
 
-    def ask(self, stream, method, message=b"", credit=1 << 20):
-        """credit: bytes of replies that are welcome beside the 1 MiB of every stream."""
-        self._socket.sendall(request(stream, f"ingero.v1.{method}", message) + (frame(CREDIT, stream, struct.pack("<I", credit)) if credit else b""))
+    def ask(self, stream, method, message=b"", credit=1 << 20, **options):
+        """credit: bytes of replies that are welcome beside the 1 MiB of every stream; options: of request()."""
+        self._socket.sendall(request(stream, f"ingero.v1.{method}", message, **options) + (frame(CREDIT, stream, struct.pack("<I", credit)) if credit else b""))
 
     def credit(self, stream, n_bytes):
         self._socket.sendall(frame(CREDIT, stream, struct.pack("<I", n_bytes)))
