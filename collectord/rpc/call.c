@@ -286,6 +286,11 @@ void call_wake_waiting(struct peer *peer)
 	}
 }
 
+bool call_is_any_to_wake(struct peer *peer)
+{
+	return !peer->is_closed && find_waiting(peer);
+}
+
 void call_add_credit(struct call *call, uint32_t n_bytes)
 {
 	call->credit_bytes = MIN(call->credit_bytes + n_bytes, (int64_t)FRAME_CREDIT_MAX);

@@ -396,6 +396,19 @@ static void peer_on_poll(uv_poll_t *poll, int status, int events)
 	server_looked(peer->server);
 }
 
+/* Outside of its turn, which is charged as a whole. */
+static void peer_wake(struct peer *peer)
+{
+	uint64_t began_ns, before_ns;
+
+	if (!call_is_any_to_wake(peer))
+		return;
+	began_ns = clock_now_ns();
+	before_ns = clock_spent_ns();
+	call_wake_waiting(peer);
+	peer_turn_end(peer, began_ns, before_ns);
+}
+
 /* It was not looked at for a while. */
 static void peer_go_on(struct peer *peer, uint64_t now_ns)
 {
@@ -431,7 +444,7 @@ uint64_t peer_check(struct peer *peer, uint64_t now_ns)
 	/* Handlers may end any call while they hear of one, so the list is looked at afresh each time. */
 	while (!peer->is_closed && (call = call_find_due(peer, now_ns, &next_ns)))
 		call_expire(call);
-	call_wake_waiting(peer);
+	peer_wake(peer);
 	if (peer->is_closed)
 		return UINT64_MAX;
 

@@ -93,6 +93,8 @@ void call_expire(struct call *call);
 void call_drop_all(struct peer *peer);
 /** call_wake_waiting() - tell each call that asked and can reply again */
 void call_wake_waiting(struct peer *peer);
+/** call_is_any_to_wake() - whether there is one */
+bool call_is_any_to_wake(struct peer *peer);
 struct peer *call_peer(struct call *call);
 
 /* Of the server, for the above. */

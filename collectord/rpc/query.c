@@ -129,7 +129,7 @@ static int operations_piece(Ingero__V1__Summary *piece, void *data)
 }
 
 /* The rest, or as much of it as the client has room for: more when it has read that. */
-static void operations_send(struct operations *o, bool is_charged)
+static void operations_send(struct operations *o)
 {
 	struct call *call = o->call;
 	static const uint32_t none;
@@ -139,11 +139,8 @@ static void operations_send(struct operations *o, bool is_charged)
 							 : &none,
 				     .n_pids = o->pids.n };
 	const struct answer_seen seen = { .told = &o->told };
-	uint64_t before_ns = clock_spent_ns();
 	int r = answer_summary(call_context(call), &scope, NULL, &seen, operations_piece, call);
 
-	if (is_charged)
-		call_charge(call, before_ns);
 	if (r == -ENOBUFS)
 		return;
 	if (r < 0)
@@ -156,7 +153,7 @@ static void operations_send(struct operations *o, bool is_charged)
 static void operations_drained(struct call *call, void *data)
 {
 	(void)call;
-	operations_send(data, /* is_charged= */ true);
+	operations_send(data);
 }
 
 static void operations_closed(struct call *call, void *data)
@@ -187,5 +184,5 @@ void rpc_query_operations(Ingero__V1__Query_Service *service, const Ingero__V1__
 	}
 	call_on_drain(call, operations_drained, o);
 	call_on_close(call, operations_closed, o);
-	operations_send(o, /* is_charged= */ false); /* by the request itself */
+	operations_send(o);
 }

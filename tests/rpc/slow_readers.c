@@ -11,6 +11,7 @@
 #include "raw.h"
 #include "rpc/peer.h"
 #include "rpc/quota.h"
+#include "rpc/server.h"
 #include "tests/support/check.h"
 
 #define METHOD_OPERATIONS "ingero.v1.Query.Operations"
@@ -135,11 +136,19 @@ static void test_queue_cap(void)
 	toy_close(&toy);
 }
 
+static void spend(struct toy *toy)
+{
+	(void)toy;
+	raw_spent_ns += QUOTA_USER_TURN_NS / 2;
+	raw_now_ns += QUOTA_USER_TURN_NS / 2;
+}
+
 /* What one user has waiting is limited over all his connections, and room that comes back is told to all of them. */
 static void test_user_queue_cap(void)
 {
 	enum { PEERS = 12, PIECE_BYTES = 100000 };
 	struct raw raws[PEERS];
+	const struct quota *quota;
 	struct toy toy;
 	uint64_t queued;
 
@@ -159,8 +168,17 @@ static void test_user_queue_cap(void)
 	for (size_t i = 0; i < PEERS - 1; i++)
 		raw_close(&raws[i]);
 	raws[PEERS - 1].holds_reading = true;
-	raw_settle(&raws[PEERS - 1]);
+	toy.on_drain = spend;
+	(void)uv_run(&toy.loop, UV_RUN_NOWAIT);
+	CHECK_INT_EQ("others are gone", toy.n_peers_closed, PEERS - 1);
+	CHECK_INT_EQ("nobody hears of it in their turns", toy.n_drains, 0);
+	server_check(toy.server);
 	CHECK_INT_IN("who was refused hears of it", toy.n_drains, 1, PEERS);
+	quota = server_quota(toy.server);
+	CHECK_INT_EQ("and pays for what is done then", quota_turn_left_ns(quota, quota->users[0]),
+		     QUOTA_USER_TURN_NS - MIN(toy.n_drains * QUOTA_USER_TURN_NS / 2, QUOTA_USER_TURN_NS));
+	toy.on_drain = NULL;
+	raw_settle(&raws[PEERS - 1]);
 	toy_close(&toy);
 	raw_close(&raws[PEERS - 1]);
 }

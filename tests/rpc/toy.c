@@ -212,6 +212,8 @@ static void toy_trace_drained(struct call *call, void *data)
 	struct toy_stream *stream = data;
 
 	stream->toy->n_drains++;
+	if (stream->toy->on_drain)
+		stream->toy->on_drain(stream->toy);
 	toy_go_on(call, stream);
 }
 

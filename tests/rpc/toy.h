@@ -56,6 +56,7 @@ struct toy {
 	bool does_not_die;		       /* TOY_DIE fails instead */
 	void (*on_operation)(struct toy *toy); /* NULL, or called for each Query.Operations */
 	unsigned int n_operations;
+	void (*on_drain)(struct toy *toy); /* NULL, or called for each drain */
 };
 
 void toy_open(struct toy *toy);
