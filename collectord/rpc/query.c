@@ -87,6 +87,7 @@ void rpc_query_status(Ingero__V1__Query_Service *service, const Ingero__V1__Stat
 struct operations {
 	struct call *call;
 	struct answer_position told;
+	bool in_pieces;	      /* its reader knows of them */
 	bool is_all;	      /* in scope; else: */
 	ARRAY(uint32_t) pids; /* those asked about that are there: who asks about many more makes nothing grow */
 };
@@ -109,6 +110,7 @@ static int operations_new(struct call *call, const Ingero__V1__OperationsRequest
 	if (r < 0)
 		return r;
 	o->call = call;
+	o->in_pieces = request->in_pieces;
 	o->is_all = request->n_pids == 0;
 	for (size_t i = 0; !o->is_all && r == 0 && i < figures_count(context->figures); i++) {
 		const struct process_figures *p = figures_get(context->figures, i);
@@ -123,27 +125,42 @@ static int operations_new(struct call *call, const Ingero__V1__OperationsRequest
 	return r;
 }
 
+static struct scope operations_scope(const struct operations *o)
+{
+	static const uint32_t none;
+
+	return (struct scope){ .identity = call_identity(o->call),
+			       .pids = o->is_all   ? NULL
+				       : o->pids.n ? o->pids.items
+						   : &none,
+			       .n_pids = o->pids.n };
+}
+
 static int operations_piece(Ingero__V1__Summary *piece, void *data)
 {
-	return call_reply(data, &piece->base);
+	const struct operations *o = data;
+
+	/* Who waits for one reply would take the last for all of them. */
+	if (piece->more && !o->in_pieces)
+		return -E2BIG;
+	return call_reply(o->call, &piece->base);
 }
 
 /* The rest, or as much of it as the client has room for: more when it has read that. */
 static void operations_send(struct operations *o)
 {
 	struct call *call = o->call;
-	static const uint32_t none;
-	const struct scope scope = { .identity = call_identity(call),
-				     .pids = o->is_all	 ? NULL
-					     : o->pids.n ? o->pids.items
-							 : &none,
-				     .n_pids = o->pids.n };
+	const struct scope scope = operations_scope(o);
 	const struct answer_seen seen = { .told = &o->told };
-	int r = answer_summary(call_context(call), &scope, NULL, &seen, operations_piece, call);
+	int r = answer_summary(call_context(call), &scope, NULL, &seen, operations_piece, o);
 
 	if (r == -ENOBUFS)
 		return;
-	if (r < 0)
+	if (r == -E2BIG)
+		call_fail(call, CALL_ERROR_INVALID,
+			  "more than fits one message: name some of the processes in 'pids', or ask for it with "
+			  "'in_pieces'");
+	else if (r < 0)
 		call_fail(call, CALL_ERROR_INTERNAL, "the answer could not be built (%s)", strerror(-r));
 	else
 		call_end(call);

@@ -20,7 +20,9 @@ PROGRAMS = 160  # each calls some 100 operations: together some 1.5 MiB
 # Fields of Summary and of Operation, by their names.
 OPERATIONS, LOST, COST, MORE = 3, 6, 7, 9
 PID, OP = 1, 6
-CANCELLED = 9  # a code of docs/protocol.md
+# OperationsRequest.in_pieces
+IN_PIECES = b"\x10\x01"
+INVALID, CANCELLED = 6, 9  # codes of docs/protocol.md
 # TraceReply.summary
 SUMMARY = 5
 # TraceRequest.hold
@@ -88,9 +90,9 @@ class World:
         self.end(self.ask([pid]))  # it is read, and makes room in the kernel half for the next
         return pid
 
-    def ask(self, pids, **options):
+    def ask(self, pids, more=IN_PIECES, **options):
         self.n_asked += 1
-        self.client.ask(self.n_asked, "Query.Operations", b"\x0a" + activate.message(b"".join(map(activate.varint, pids))), **options)
+        self.client.ask(self.n_asked, "Query.Operations", b"\x0a" + activate.message(b"".join(map(activate.varint, pids))) + more, **options)
         return self.n_asked
 
     def end(self, stream):
@@ -131,6 +133,19 @@ def test_pieces(check, world):
         check("one of them: a single piece", is_well(end) and len(world.pieces(stream)) == 1, end)
         one_by_one += rows(world.pieces(stream))
     check("the rows of each", sorted(rows(pieces)) == sorted(one_by_one) and len(one_by_one) > 1000, len(rows(pieces)), len(one_by_one))
+
+
+def test_one_message(check, world):
+    """Who does not know of pieces would take the last for the whole: he is told, and has not got it in part."""
+    stream = world.ask(world.pids, more=b"")
+    end = world.end(stream)
+    check("one message: refused", code(end) == INVALID, end)
+    check("one message: and what to do", b"'pids'" in end and b"'in_pieces'" in end, end)
+    check("one message: no part of it", not world.pieces(stream), len(world.pieces(stream)))
+    for pid in world.pids[:3]:
+        stream, other = world.ask([pid], more=b""), world.ask([pid])
+        check("one message: what fits", is_well(world.end(stream)) and is_well(world.end(other)), world.end(stream))
+        check("one message: is the same", rows(world.pieces(stream)) == rows(world.pieces(other)) != [], rows(world.pieces(stream)))
 
 
 def test_slow_reader(check, world):
@@ -186,7 +201,7 @@ def test_gone(check, world):
     end = world.end(stream)
     check("gone: it is cancelled", code(end) == CANCELLED, end)
     other = activate.Client(world.service.path)
-    other.ask(3, "Query.Operations", credit=0)
+    other.ask(3, "Query.Operations", IN_PIECES, credit=0)
     world.service.supervise(lambda: other.reply(3), "a piece")
     other.ask(4, "Query.Status")
     world.service.supervise(lambda: other.end(4), "the end of another answer")
@@ -210,6 +225,7 @@ def main(build):
         for _ in range(PROGRAMS):
             world.run_each()
         test_pieces(check, world)
+        test_one_message(check, world)
         test_slow_reader(check, world)
         test_gone(check, world)
         test_summary(check, world)

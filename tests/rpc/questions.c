@@ -49,6 +49,12 @@ static void operations_fill(union question_request *q, const struct subject *sub
 	pids_set(&q->operations.pids, &q->operations.n_pids, subject);
 }
 
+static void pieces_fill(union question_request *q, const struct subject *subject)
+{
+	operations_fill(q, subject);
+	q->operations.in_pieces = true;
+}
+
 static void explain_fill(union question_request *q, const struct subject *subject)
 {
 	pids_set(&q->explain.pids, &q->explain.n_pids, subject);
@@ -175,6 +181,7 @@ const struct question questions[] = {
 	{ .method = STATUS, .name = "look", .fill = look_fill, .shows = SHOWS_SCOPE },
 	{ .method = OPERATIONS, .name = "of all", .shows = SHOWS_SCOPE },
 	{ .method = OPERATIONS, .name = "of one", .fill = operations_fill, .shows = SHOWS_SUBJECT },
+	{ .method = OPERATIONS, .name = "in pieces", .fill = pieces_fill, .shows = SHOWS_SUBJECT },
 	{ .method = EXPLAIN, .name = "of all", .fill = explain_all_fill, .shows = SHOWS_SCOPE },
 	{ .method = EXPLAIN, .name = "of one", .fill = explain_fill, .shows = SHOWS_SUBJECT },
 	{ .method = EXPLAIN, .name = "last calls", .fill = explain_last_fill, .shows = SHOWS_SUBJECT },
@@ -250,6 +257,7 @@ static const char *const known_fields[] = {
 	HELLO " on_behalf_of_gids",
 	STATUS " look",
 	OPERATIONS " pids",
+	OPERATIONS " in_pieces",
 	EXPLAIN " span",
 	EXPLAIN " pids",
 	EXPLAIN " last_calls",

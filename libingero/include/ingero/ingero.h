@@ -79,7 +79,7 @@ INGERO_PUBLIC const char *ingero_last_error(const struct ingero *ingero);
  * @ret_reply: free with protobuf_c_message_free_unpacked()
  * Return: 0; -EREMOTEIO when the daemon refused (the sentence is in ingero_last_error(),
  * the code in ingero_last_code()); -EMSGSIZE when the answer comes in several messages, which ingero_stream_start()
- * takes; -ETIMEDOUT; -EPIPE when it is gone; -errno
+ * takes (those of Operations come to a request with in_pieces alone); -ETIMEDOUT; -EPIPE when it is gone; -errno
  */
 INGERO_PUBLIC int ingero_call(struct ingero *ingero, const char *method, const ProtobufCMessage *request,
 			      uint32_t deadline_ms, ProtobufCMessage **ret_reply);
