@@ -28,6 +28,7 @@
 #include "probes/target.h"
 #include "rpc/call.h"
 #include "rpc/cost.h"
+#include "rpc/handlers.h"
 #include "rpc/read.h"
 #include "rpc/server.h"
 #include "rpc/trace.h"
@@ -144,6 +145,7 @@ void daemon_forget(const struct process_figures *process, void *data)
 	struct daemon *d = data;
 
 	trace_hub_forget(d->traces, process);
+	rpc_operations_forget(&d->context, process);
 }
 
 /* ---- records ---- */

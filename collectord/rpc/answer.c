@@ -373,6 +373,14 @@ int answer_summary(const struct rpc_context *context, const struct scope *scope,
 	return func(&piece, data);
 }
 
+uint64_t answer_untold_calls(const struct answer_position *told, const struct process_figures *p,
+			     const struct since *since)
+{
+	if (p->id < told->process)
+		return 0;
+	return since_calls(p, since, p->id == told->process ? told->op : 0);
+}
+
 Ingero__V1__Store *answer_store(const struct rpc_context *context, struct arena *arena)
 {
 	Ingero__V1__Store *message = ARENA_NEW(arena, Ingero__V1__Store);

@@ -47,6 +47,9 @@ struct answer_position {
 	size_t list; /* what is left of the lists: from this one on, */
 	size_t at;   /* and of it, from this item on */
 };
+/** answer_untold_calls() - of a process, those that are not in what was told; @since: NULL: since it began */
+uint64_t answer_untold_calls(const struct answer_position *told, const struct process_figures *p,
+			     const struct since *since);
 /* What the caller's own stream has seen. */
 struct answer_seen {
 	struct answer_position *told; /* goes on there, and notes each piece that was taken; NULL: from the beginning */

@@ -6,12 +6,14 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/queue.h>
 #include <uv.h>
 
 struct call;
 struct figures;
 struct lease;
 struct lease_set;
+struct operations;
 struct probe_set;
 struct read_hub;
 struct source;
@@ -40,6 +42,8 @@ struct rpc_context {
 	bool is_private;	   /* of the client that started this daemon: what it may open it may see all of */
 	uint64_t started_ns;
 	uint64_t ring_bytes; /* of call records; fixed when the daemon starts */
+	/* Answers of Query.Operations under way. */
+	LIST_HEAD(, operations) operations;
 	/*
 	 * For handlers that need to know what is captured, first of all: while that is being found out the call is
 	 * taken and its handler called again later. Return: whether it was.

@@ -7,6 +7,9 @@
 
 #include "ingero/v1/ingero.pb-c.h"
 
+struct process_figures;
+struct rpc_context;
+
 void rpc_query_hello(Ingero__V1__Query_Service *service, const Ingero__V1__HelloRequest *request,
 		     Ingero__V1__HelloReply_Closure closure, void *closure_data);
 void rpc_query_status(Ingero__V1__Query_Service *service, const Ingero__V1__StatusRequest *request,
@@ -23,3 +26,6 @@ void rpc_query_sql(Ingero__V1__Query_Service *service, const Ingero__V1__SqlRequ
 		   Ingero__V1__SqlReply_Closure closure, void *closure_data);
 void rpc_query_export_rows(Ingero__V1__Query_Service *service, const Ingero__V1__ExportRequest *request,
 			   Ingero__V1__ExportReply_Closure closure, void *closure_data);
+
+/** rpc_operations_forget() - the figures of a process that ended go: answers that wait for their reader lack it */
+void rpc_operations_forget(struct rpc_context *context, const struct process_figures *process);

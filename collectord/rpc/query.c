@@ -85,8 +85,10 @@ void rpc_query_status(Ingero__V1__Query_Service *service, const Ingero__V1__Stat
 /* ---- operations, in as many pieces as they take ---- */
 
 struct operations {
+	LIST_ENTRY(operations) link;
 	struct call *call;
 	struct answer_position told;
+	uint64_t forgotten;   /* calls of processes whose figures went before they were told */
 	bool in_pieces;	      /* its reader knows of them */
 	bool is_all;	      /* in scope; else: */
 	ARRAY(uint32_t) pids; /* those asked about that are there: who asks about many more makes nothing grow */
@@ -94,13 +96,14 @@ struct operations {
 
 static void operations_free(struct operations *o)
 {
+	LIST_REMOVE(o, link);
 	ARRAY_DONE(&o->pids);
 	free(o);
 }
 
 static int operations_new(struct call *call, const Ingero__V1__OperationsRequest *request, struct operations **ret)
 {
-	const struct rpc_context *context = call_context(call);
+	struct rpc_context *context = call_context(call);
 	const struct scope asked = { .identity = call_identity(call),
 				     .pids = request->pids,
 				     .n_pids = request->n_pids };
@@ -109,6 +112,7 @@ static int operations_new(struct call *call, const Ingero__V1__OperationsRequest
 
 	if (r < 0)
 		return r;
+	LIST_INSERT_HEAD(&context->operations, o, link);
 	o->call = call;
 	o->in_pieces = request->in_pieces;
 	o->is_all = request->n_pids == 0;
@@ -151,7 +155,7 @@ static void operations_send(struct operations *o)
 {
 	struct call *call = o->call;
 	const struct scope scope = operations_scope(o);
-	const struct answer_seen seen = { .told = &o->told };
+	const struct answer_seen seen = { .told = &o->told, .forgotten = o->forgotten };
 	int r = answer_summary(call_context(call), &scope, NULL, &seen, operations_piece, o);
 
 	if (r == -ENOBUFS)
@@ -177,6 +181,19 @@ static void operations_closed(struct call *call, void *data)
 {
 	(void)call;
 	operations_free(data);
+}
+
+void rpc_operations_forget(struct rpc_context *context, const struct process_figures *process)
+{
+	struct operations *o;
+
+	LIST_FOREACH(o, &context->operations, link)
+	{
+		const struct scope scope = operations_scope(o);
+
+		if (scope_sees_process(&scope, process))
+			o->forgotten += answer_untold_calls(&o->told, process, NULL);
+	}
 }
 
 void rpc_query_operations(Ingero__V1__Query_Service *service, const Ingero__V1__OperationsRequest *request,

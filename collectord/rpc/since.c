@@ -125,12 +125,12 @@ uint64_t since_op_calls(const struct process_figures *p, const struct since_proc
 	return op_figures_count(now) - (before ? op_figures_count(before) : 0);
 }
 
-uint64_t since_calls(const struct process_figures *p, const struct since *since)
+uint64_t since_calls(const struct process_figures *p, const struct since *since, int first)
 {
 	const struct since_process *then = since_find(since, p->id);
 	uint64_t calls = 0;
 
-	for (int op = 0; op < OP_ID_MAX; op++)
+	for (int op = first; op < OP_ID_MAX; op++)
 		calls += since_op_calls(p, then, op);
 	return calls;
 }

@@ -47,5 +47,5 @@ int since_op_figures(const struct process_figures *p, const struct since_process
 		     bool *ret_owned);
 /** since_op_calls() - of one operation since then; 0 of what is no call */
 uint64_t since_op_calls(const struct process_figures *p, const struct since_process *then, int op);
-/** since_calls() - of a process since then, NULL: since it began */
-uint64_t since_calls(const struct process_figures *p, const struct since *since);
+/** since_calls() - of a process since then, NULL: since it began; of the operations from @first on */
+uint64_t since_calls(const struct process_figures *p, const struct since *since, int first);

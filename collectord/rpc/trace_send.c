@@ -241,11 +241,11 @@ void trace_hub_forget(struct trace_hub *hub, const struct process_figures *proce
 		struct trace *t = hub->traces.items[i];
 		struct scope scope;
 
-		if (t->state != TRACE_RUNNING)
+		if (t->state != TRACE_RUNNING && t->state != TRACE_FINISHING)
 			continue;
 		scope = trace_scope(t);
 		if (scope_sees_process(&scope, process))
-			t->forgotten += since_calls(process, &t->since);
+			t->forgotten += answer_untold_calls(&t->told, process, &t->since);
 	}
 }
 

@@ -19,7 +19,9 @@ import kept  # noqa: E402
 PROGRAMS = 160  # each calls some 100 operations: together some 1.5 MiB
 # Fields of Summary and of Operation, by their names.
 OPERATIONS, LOST, COST, MORE = 3, 6, 7, 9
-PID, OP = 1, 6
+PID, SOURCE, OP, COUNT = 1, 5, 6, 7
+# Lost.forgotten
+FORGOTTEN = 14
 # OperationsRequest.in_pieces
 IN_PIECES = b"\x10\x01"
 INVALID, CANCELLED = 6, 9  # codes of docs/protocol.md
@@ -108,6 +110,11 @@ class World:
 
 def rows(pieces):
     return [(row[PID][0], row[OP][0]) for piece in pieces for row in map(activate.fields, piece.get(OPERATIONS, []))]
+
+
+def calls(pieces):
+    """How many they tell of; the host's events are none."""
+    return sum(row[COUNT][0] for piece in pieces for row in map(activate.fields, piece.get(OPERATIONS, [])) if row[SOURCE][0] != b"host" and COUNT in row)
 
 
 def code(end):
@@ -209,6 +216,29 @@ def test_gone(check, world):
     other.close()
 
 
+def test_forgotten(check, world, whole, stream):
+    """
+    The trace is over, and programs that have ended are forgotten: calls that a waiting answer had not come to are
+    counted, and no others.
+    """
+    end = world.client.end(stream)
+    check("forgotten: the rest waits", end is None, end)
+
+    def is_forgotten():
+        one = world.ask(world.pids[-1:])
+        world.end(one)
+        return not rows(world.pieces(one))
+
+    world.service.supervise(is_forgotten, "forgetting")
+    world.client.credit(stream, 4 << 20)
+    end = world.end(stream)
+    n_calls, told, pieces = calls(world.pieces(whole)), calls(world.pieces(stream)), world.pieces(stream)
+    forgotten = activate.fields(pieces[-1][LOST][0]).get(FORGOTTEN, [0])[0]
+    check("forgotten: it is answered", is_well(end), end)
+    check("forgotten: some of it", 0 < told < n_calls, told, n_calls)
+    check("forgotten: and the rest is counted", told + forgotten == n_calls, told, forgotten, n_calls)
+
+
 def main(build):
     if os.geteuid() != 0:
         print("needs root, to trace")
@@ -228,7 +258,10 @@ def main(build):
         test_one_message(check, world)
         test_slow_reader(check, world)
         test_gone(check, world)
+        whole, waiting = world.ask(world.pids), world.ask(world.pids, credit=0)
+        world.end(whole)
         test_summary(check, world)
+        test_forgotten(check, world, whole, waiting)
         world.close()
         service.end()
         check("it ends in peace", service.process.returncode == 0, service.log())
