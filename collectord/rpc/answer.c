@@ -261,9 +261,15 @@ static size_t *list_n(Ingero__V1__Summary *piece, size_t i)
 	return (size_t *)((char *)piece + summary_lists[i].n);
 }
 
+/* Return: 0, or -ENOBUFS: a piece made now would be refused, and what it took wasted */
+static int piece_begin(const struct answer_seen *seen)
+{
+	return seen->call && !call_can_reply(seen->call) ? -ENOBUFS : 0;
+}
+
 /* Tells of all but the last piece, which is left in @piece. */
-static int summary_split(const struct rpc_context *context, const struct since *since, struct answer_position *told,
-			 Ingero__V1__Summary *piece, answer_piece_func func, void *data)
+static int summary_split(const struct rpc_context *context, const struct since *since, const struct answer_seen *seen,
+			 struct answer_position *told, Ingero__V1__Summary *piece, answer_piece_func func, void *data)
 {
 	const struct answer_position from = *told;
 	Ingero__V1__Summary whole;
@@ -285,6 +291,9 @@ static int summary_split(const struct rpc_context *context, const struct since *
 				if (r < 0)
 					return r;
 				*told = (struct answer_position){ .process = ALL_PROCESSES, .list = i, .at = k };
+				r = piece_begin(seen);
+				if (r < 0)
+					return r;
 				summary_init(piece, context, since, piece->operations);
 				bytes = 0;
 			}
@@ -301,24 +310,28 @@ int answer_summary(const struct rpc_context *context, const struct scope *scope,
 		   const struct answer_seen *seen, answer_piece_func func, void *data)
 {
 	CLEANUP(arena_done) struct arena arena = ARENA_INIT;
-	Ingero__V1__Operation **rows = ARENA_NEW_N(&arena, Ingero__V1__Operation *, PIECE_ROWS);
+	Ingero__V1__Operation **rows;
 	struct answer_position beginning = { .process = 0 }, *told = seen->told ? seen->told : &beginning;
 	struct coverage_libraries libraries = { .n = 0 };
 	Ingero__V1__Summary piece;
 	int r;
 
+	r = piece_begin(seen);
+	if (r < 0)
+		return r;
+	rows = ARENA_NEW_N(&arena, Ingero__V1__Operation *, PIECE_ROWS);
 	if (!rows)
 		return -ENOMEM;
 	summary_init(&piece, context, since, rows);
 
 	for (size_t i = 0; i < figures_count(context->figures); i++) {
 		const struct process_figures *p = figures_get(context->figures, i);
-		const struct since_process *then = since_find(since, p->id);
+		const struct since_process *then;
 
-		if (p->id < told->process)
+		if (p->id < told->process || !scope_sees_process(scope, p))
 			continue;
-		for (int op = p->id == told->process ? told->op : 0; scope_sees_process(scope, p) && op < OP_ID_MAX;
-		     op++) {
+		then = since_find(since, p->id);
+		for (int op = p->id == told->process ? told->op : 0; op < OP_ID_MAX; op++) {
 			struct op_figures figures;
 			bool owned;
 
@@ -330,6 +343,9 @@ int answer_summary(const struct rpc_context *context, const struct scope *scope,
 				if (r < 0)
 					return r;
 				*told = (struct answer_position){ .process = p->id, .op = op };
+				r = piece_begin(seen);
+				if (r < 0)
+					return r;
 				summary_init(&piece, context, since, rows);
 			}
 			r = since_op_figures(p, then, op, &figures, &owned);
@@ -358,7 +374,7 @@ int answer_summary(const struct rpc_context *context, const struct scope *scope,
 	piece.libraries = libraries.items;
 	piece.n_libraries = libraries.n;
 	if (r == 0)
-		r = summary_split(context, since, told, &piece, func, data);
+		r = summary_split(context, since, seen, told, &piece, func, data);
 	if (r < 0)
 		return r;
 	piece.lost = answer_lost(context, &arena, since);

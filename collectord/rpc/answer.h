@@ -13,6 +13,7 @@
 #include "figures/figures.h"
 #include "ingero/v1/ingero.pb-c.h"
 
+struct call;
 struct call_identity;
 struct findings_seen;
 struct rpc_context;
@@ -52,6 +53,7 @@ uint64_t answer_untold_calls(const struct answer_position *told, const struct pr
 			     const struct since *since);
 /* What the caller's own stream has seen. */
 struct answer_seen {
+	const struct call *call;      /* asked for room before a piece is begun, which is work; NULL: there is */
 	struct answer_position *told; /* goes on there, and notes each piece that was taken; NULL: from the beginning */
 	uint64_t subscriber_slow;     /* events it did not read in time */
 	uint64_t forgotten;	      /* calls of processes whose figures are gone */
@@ -60,7 +62,7 @@ struct answer_seen {
 };
 /**
  * answer_summary() - figures of everything in scope, or what is left of it
- * Return: 0, -ENOMEM, or what func returned
+ * Return: 0, -ENOBUFS (seen->call has no room; it hears when it has), -ENOMEM, or what func returned
  */
 int answer_summary(const struct rpc_context *context, const struct scope *scope, const struct since *since,
 		   const struct answer_seen *seen, answer_piece_func func, void *data);

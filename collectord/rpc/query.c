@@ -155,7 +155,7 @@ static void operations_send(struct operations *o)
 {
 	struct call *call = o->call;
 	const struct scope scope = operations_scope(o);
-	const struct answer_seen seen = { .told = &o->told, .forgotten = o->forgotten };
+	const struct answer_seen seen = { .call = call, .told = &o->told, .forgotten = o->forgotten };
 	int r = answer_summary(call_context(call), &scope, NULL, &seen, operations_piece, o);
 
 	if (r == -ENOBUFS)

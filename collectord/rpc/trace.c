@@ -110,7 +110,8 @@ static void figures_fired(uv_timer_t *timer)
 		return; /* a live table that lags is not shown late */
 	scope = trace_scope(t);
 	(void)answer_summary(t->context, &scope, &t->since,
-			     &(struct answer_seen){ .subscriber_slow = t->subscriber_slow,
+			     &(struct answer_seen){ .call = t->call,
+						    .subscriber_slow = t->subscriber_slow,
 						    .forgotten = t->forgotten,
 						    .life = t->life },
 			     figures_piece, t);
@@ -127,7 +128,8 @@ static int summary_piece(Ingero__V1__Summary *piece, void *data)
 static void summary_send(struct trace *t)
 {
 	struct scope scope = trace_scope(t);
-	const struct answer_seen seen = { .told = &t->told,
+	const struct answer_seen seen = { .call = t->call,
+					  .told = &t->told,
 					  .subscriber_slow = t->subscriber_slow,
 					  .forgotten = t->forgotten,
 					  .findings = &t->findings,
