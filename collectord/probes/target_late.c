@@ -11,6 +11,9 @@
 /* Between the mapping of a library and word of it by the loader; guess: all that one dlopen() maps comes in between. */
 #define LOADER_LIMIT_NS (3 * NSEC_PER_SEC)
 
+/* From where a library begins to its code; guess: several times that of the largest. */
+#define LIBRARY_BYTES_MAX (1ull << 28)
+
 static bool pair_equal(const struct target_late_pair *a, const struct target_late_pair *b)
 {
 	return a->tgid == b->tgid && a->inode == b->inode && a->device == b->device;
@@ -49,6 +52,53 @@ static void pair_count(struct target_lates *lates, const struct target_late_pair
 	target_lates_count(lates);
 }
 
+/*
+ * The kernel half does not know the file of a load while our own probes are being put into that process. The mapping
+ * of the same library is known all the same: the next one above the address that its loader tells.
+ */
+static bool place_is_of(const struct target_late_place *told, uint32_t tgid, uint64_t base)
+{
+	return told->tgid == tgid && tgid && base >= told->base && base - told->base < LIBRARY_BYTES_MAX;
+}
+
+/* Should this load have been counted before its file was known, it is known to be counted from now on. */
+static void blind_take(struct target_lates *lates, const struct target_late_pair *pair, uint64_t base)
+{
+	struct target_late_place *nearest = NULL;
+
+	for (size_t i = 0; i < MIN(lates->n_blind, (size_t)TARGET_LATES_TOLD); i++) {
+		struct target_late_place *b = &lates->blind[i];
+
+		if (place_is_of(b, pair->tgid, base) && (!nearest || b->base > nearest->base))
+			nearest = b;
+	}
+	if (!nearest)
+		return;
+	nearest->tgid = 0;
+	pairs_add(lates->counted, &lates->n_counted, pair);
+}
+
+/* A load of which only the place is known. */
+static void place_count(struct target_lates *lates, const struct target_late_place *place)
+{
+	struct target_suspect *nearest = NULL, found;
+
+	for (size_t i = 0; i < lates->suspects.n; i++) {
+		struct target_suspect *s = &lates->suspects.items[i];
+
+		if (place_is_of(place, s->pair.tgid, s->base) && (!nearest || s->base < nearest->base))
+			nearest = s;
+	}
+	if (nearest) {
+		found = *nearest;
+		ARRAY_REMOVE_SWAP(&lates->suspects, (size_t)(nearest - lates->suspects.items));
+		pair_count(lates, &found.pair);
+		return;
+	}
+	lates->blind[lates->n_blind++ % TARGET_LATES_TOLD] = *place;
+	target_lates_count(lates);
+}
+
 void target_lates_turned_away(struct target_lates *lates, uint32_t tgid, const struct target_file *file)
 {
 	const struct target_late_pair pair = { file->id.device, file->id.inode, tgid };
@@ -59,11 +109,12 @@ void target_lates_turned_away(struct target_lates *lates, uint32_t tgid, const s
 void target_lates_missed(struct target_lates *lates, const struct target_load *load)
 {
 	const struct target_late_pair pair = { load->file.device, load->file.inode, load->tgid };
+	const struct target_late_place place = { load->tgid, load->base };
 
 	if (pair.inode)
 		pair_count(lates, &pair);
 	else
-		target_lates_count(lates); /* the kernel does not say what file it was */
+		place_count(lates, &place);
 }
 
 void target_lates_told(struct target_lates *lates, const struct target_load *load)
@@ -82,9 +133,11 @@ void target_lates_judge(struct target_lates *lates, const struct target_load *lo
 	struct target_library *library = &file->library;
 	struct target_suspect suspect = {
 		.pair = { file->id.device, file->id.inode, load->tgid },
+		.base = load->base,
 		.seen_ns = clock_now_ns(),
 	};
 
+	blind_take(lates, &suspect.pair, load->base);
 	if (file->is_retried) { /* will be attached, perhaps; until then it runs unseen */
 		pair_count(lates, &suspect.pair);
 		return;

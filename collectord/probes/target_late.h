@@ -28,8 +28,15 @@ struct target_late_pair {
 	uint32_t tgid;
 };
 
+/* A process and where something of a library lies in it: all that is known of some loads. */
+struct target_late_place {
+	uint32_t tgid;
+	uint64_t base;
+};
+
 struct target_suspect {
 	struct target_late_pair pair;
+	uint64_t base; /* of the mapping that made it one */
 	uint64_t seen_ns;
 };
 
@@ -40,6 +47,9 @@ struct target_lates {
 	size_t n_counted;
 	struct target_late_pair told[TARGET_LATES_TOLD];
 	size_t n_told;
+	struct target_late_place
+		blind[TARGET_LATES_TOLD]; /* counted, of which file is not known; tgid 0: it is by now */
+	size_t n_blind;
 };
 
 void target_lates_done(struct target_lates *lates);

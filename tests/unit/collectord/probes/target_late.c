@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Loads that ran unseen, as the loader tells of them and as the mapping shows them, in any order and also where the
+ * kernel does not say what file it was: each counts once.
+ */
+#include "probes/target_late.h"
+
+#include "base/cleanup.h"
+#include "clock.h"
+#include "probes/probe_set.h"
+#include "probes/target_file.h"
+#include "tests/support/check.h"
+
+#define GONE 0x7ffffffe /* no process: beyond every limit */
+
+static uint64_t n_lost;
+
+void probe_set_loss_add(struct probe_set *set, enum loss_reason reason, uint64_t n)
+{
+	(void)set;
+	n_lost += reason == LOSS_LATE_LOAD ? n : 0;
+}
+
+enum step { END, TOLD_MISSED, TOLD_BLIND_MISSED, TOLD_BLIND_FOUND, TOLD_FOUND, MAPPED };
+
+static const struct {
+	const char *name;
+	struct {
+		enum step step;
+		uint64_t inode, base;
+	} steps[5];
+	uint64_t want;
+} cases[] = {
+	{ "told of", { { TOLD_MISSED, 1, 0x10000 } }, 1 },
+	{ "mapped, and no loader told of it", { { MAPPED, 1, 0x11000 } }, 1 },
+	{ "told of, then mapped", { { TOLD_MISSED, 1, 0x10000 }, { MAPPED, 1, 0x11000 } }, 1 },
+	{ "mapped, then told of", { { MAPPED, 1, 0x11000 }, { TOLD_FOUND, 1, 0x10000 } }, 1 },
+	{ "told of blindly", { { TOLD_BLIND_MISSED, 1, 0x10000 } }, 1 },
+	{ "told of blindly, then mapped", { { TOLD_BLIND_MISSED, 1, 0x10000 }, { MAPPED, 1, 0x11000 } }, 1 },
+	{ "mapped, then told of blindly", { { MAPPED, 1, 0x11000 }, { TOLD_BLIND_MISSED, 1, 0x10000 } }, 1 },
+	{ "told of blindly, and found after it was counted",
+	  { { TOLD_BLIND_MISSED, 1, 0x10000 }, { TOLD_BLIND_FOUND, 1, 0x10000 } },
+	  1 },
+	{ "two of which one is told of blindly",
+	  { { MAPPED, 1, 0x11000 },
+	    { MAPPED, 2, 0x21000 },
+	    { TOLD_BLIND_MISSED, 2, 0x20000 },
+	    { TOLD_FOUND, 1, 0x10000 } },
+	  2 },
+	{ "two that are told of blindly",
+	  { { TOLD_BLIND_MISSED, 1, 0x10000 },
+	    { MAPPED, 2, 0x21000 },
+	    { TOLD_BLIND_MISSED, 2, 0x20000 },
+	    { MAPPED, 1, 0x11000 } },
+	  2 },
+	{ "another's mapping below", { { MAPPED, 1, 0x11000 }, { TOLD_BLIND_MISSED, 2, 0x20000 } }, 2 },
+	{ "another's mapping far above", { { MAPPED, 1, 1ull << 40 }, { TOLD_BLIND_MISSED, 2, 0x20000 } }, 2 },
+};
+
+static void step_take(struct target_lates *lates, enum step step, uint64_t inode, uint64_t base)
+{
+	bool is_blind = step == TOLD_BLIND_MISSED || step == TOLD_BLIND_FOUND;
+	struct target_load load = { .tgid = GONE, .base = base, .time_ns = clock_now_ns(), .is_told = step != MAPPED };
+	struct target_file file = { .id = { .inode = inode } };
+
+	load.file.inode = is_blind ? 0 : inode;
+	file.library.probes = (struct probe_library *)&file; /* there are some */
+	file.library.attached_ns = load.time_ns + 1;
+	if (load.is_told)
+		target_lates_told(lates, &load);
+	if (step == TOLD_MISSED || step == TOLD_BLIND_MISSED)
+		target_lates_missed(lates, &load);
+	else
+		target_lates_judge(lates, &load, &file, /* has_loader= */ true);
+}
+
+int main(void)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct target_lates lates = { .n_told = 0 };
+
+		n_lost = 0;
+		for (size_t k = 0; k < ARRAY_SIZE(cases[i].steps) && cases[i].steps[k].step != END; k++)
+			step_take(&lates, cases[i].steps[k].step, cases[i].steps[k].inode, cases[i].steps[k].base);
+		target_lates_settle(&lates);
+		CHECK_INT_EQ(cases[i].name, n_lost, cases[i].want);
+		CHECK_INT_EQ(cases[i].name, lates.suspects.n, 0);
+		target_lates_done(&lates);
+	}
+	return check_result();
+}
