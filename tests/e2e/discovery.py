@@ -128,7 +128,11 @@ class Traced:
         self.tracing = ingero.Tracing(world.programs, *(() if "--user" in options else ("--all",)), *(options or ["--record", "all"]), open_files=open_files)
 
     def __enter__(self):
-        self.wait(lambda lines: any(line["type"] == "start" for line in lines), "the start")
+        try:
+            self.wait(lambda lines: any(line["type"] == "start" for line in lines), "the start")
+        except ingero.Failed:
+            self.__exit__(ingero.Failed)
+            raise
         return self
 
     def wait(self, is_there, what):
