@@ -15,7 +15,7 @@ import set_ups
 HERE = os.path.dirname(os.path.abspath(__file__))
 TRAIN = os.path.join(HERE, "..", "workloads", "torch", "train.py")
 KNOWN = books_of.known_operations(os.path.join(HERE, "..", "..", "bpf", "ops.def"))
-PAUSE_MS = 6  # with about 60 traced calls a step: less than 10 000 a second of either thread
+PAUSE_MS = 6  # with about 90 traced calls a step: less than 10 000 a second of either thread
 SMALL_LOSS = 0.02
 SECONDS = 2  # of a run, beside what PyTorch takes to start
 
