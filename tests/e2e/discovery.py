@@ -15,6 +15,7 @@ import ingero  # noqa: E402
 
 NOBODY = 65534
 SECOND = 10 ** 9
+PATIENCE_S = 240  # perf events of a tracer before this one are closed one by one, and until then a new one waits
 failures = []
 
 
@@ -136,7 +137,7 @@ class Traced:
         return self
 
     def wait(self, is_there, what):
-        end = time.monotonic() + 60
+        end = time.monotonic() + PATIENCE_S
         while not is_there(self.tracing.lines()):
             if time.monotonic() > end:
                 raise ingero.Failed(f"waited in vain for {what}")
