@@ -179,9 +179,12 @@ static int behind_fill(const struct rpc_context *context, const struct scope *sc
 
 	for (size_t i = 0; i < figures_count(context->figures); i++) {
 		const struct process_figures *p = figures_get(context->figures, i);
-		const struct since_process *then = since_find(since, p->id);
+		const struct since_process *then;
 
-		for (size_t k = 0; scope_sees_process(scope, p) && k < p->behind.n; k++) {
+		if (!p->behind.n || !scope_sees_process(scope, p))
+			continue;
+		then = since_find(since, p->id);
+		for (size_t k = 0; k < p->behind.n; k++) {
 			const struct behind_figures *b = &p->behind.items[k];
 			uint64_t ns = b->ns;
 			Ingero__V1__Behind *row;
