@@ -270,8 +270,4 @@ def main(build):
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main(sys.argv[1]))
-    except ingero.Failed as error:
-        print(error, file=sys.stderr)
-        sys.exit(1)
+    kept.run(main)

@@ -175,12 +175,18 @@ def test_trace_beside_status(check, programs, directory):
                     break
 
 
+def configuration(directory, text):
+    """A file that the daemon trusts. Returns its path."""
+    path = os.path.join(directory, "ingero.yaml")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
+    os.chmod(path, 0o644)
+    return path
+
+
 def test_whom(check, programs, directory):
     """Whom the configuration names is told apart from whose calls are recorded, until both are the same."""
-    config = os.path.join(directory, "ingero.yaml")
-    with open(config, "w", encoding="utf-8") as file:
-        file.write("record:\n  whom: everyone\n")
-    os.chmod(config, 0o644)
+    config = configuration(directory, "record:\n  whom: everyone\n")
     with activate.Activated(programs, directory, "--config", config, "--db", "none") as service:
         client = activate.Client(service.path)
         client.ask(3, "Query.Status", LOOK)
@@ -213,14 +219,7 @@ def test_stays(check, programs, directory):
 
 def test_supervised(check, programs, directory):
     """Ready, alive, told to read its file again, told to stop."""
-    config = os.path.join(directory, "ingero.yaml")
-
-    def write(text):
-        with open(config, "w", encoding="utf-8") as file:
-            file.write(text)
-        os.chmod(config, 0o644)
-
-    write("record:\n  whom: nobody\nservice:\n  idle-exit: 0\n")
+    config = configuration(directory, "record:\n  whom: nobody\nservice:\n  idle-exit: 0\n")
     with activate.Activated(programs, directory, "--config", config, watchdog_us=200000) as service:
         service.start()
         service.wait_for_line("READY=1")
@@ -230,7 +229,7 @@ def test_supervised(check, programs, directory):
             said = len(service.said)
             service.wait_for_line("WATCHDOG=1", said)
 
-        write("record:\n  whom: everyone\nprobes:\n  ring-size: 2m\n")
+        configuration(directory, "record:\n  whom: everyone\nprobes:\n  ring-size: 2m\n")
         said = len(service.said)
         service.process.send_signal(signal.SIGHUP)
         service.wait_for_line("READY=1", said)
@@ -240,7 +239,7 @@ def test_supervised(check, programs, directory):
         check("records as it says now", any("Recording everyone" in line or "Nothing is captured" in line for line in behind), behind)
         check("what waits for the next start is named", "'probes.ring-size' becomes '2m' at the next start" in service.log(), service.log())
 
-        write("record:\n  whoom: nobody\n")
+        configuration(directory, "record:\n  whoom: nobody\n")
         said = len(service.said)
         service.process.send_signal(signal.SIGHUP)
         service.wait_for_line("READY=1", said)
@@ -254,10 +253,7 @@ def test_supervised(check, programs, directory):
 
 def test_fault(check, programs, directory):
     """What is wrong for good is the answer, not a reason to die and be started again."""
-    config = os.path.join(directory, "wrong.yaml")
-    with open(config, "w", encoding="utf-8") as file:
-        file.write("database:\n  max-size: plenty\n")
-    os.chmod(config, 0o644)
+    config = configuration(directory, "database:\n  max-size: plenty\n")
     with activate.Activated(programs, directory, "--config", config, "--idle-exit", "50ms") as service:
         client = activate.Client(service.path)
         check("answered", answered(service, client), service.log())
@@ -293,8 +289,4 @@ def main(build):
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main(sys.argv[1]))
-    except ingero.Failed as error:
-        print(error, file=sys.stderr)
-        sys.exit(1)
+    kept.run(main)
