@@ -11,12 +11,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "mutation.h"
 #include "tests/support/check.h"
+#include "tests/support/now.h"
 #include "world.h"
 
 #define SECONDS_DEFAULT 8
@@ -29,14 +29,6 @@ static struct {
 	uint64_t n_codes[CALL_ERROR_RATE + 1];
 	uint64_t rss_max_bytes;
 } told;
-
-static uint64_t now_s(void)
-{
-	struct timespec t;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec;
-}
 
 /* Everything that alice was sent on a connection, with the frames' headers, as it came. */
 struct session {
@@ -202,16 +194,16 @@ static void neighbour_check(void)
 int main(int argc, char **argv)
 {
 	uint64_t seconds = argc > 1 ? strtoull(argv[1], NULL, 10) : SECONDS_DEFAULT;
-	uint64_t end_s;
+	uint64_t end_ns;
 
 	(void)signal(SIGPIPE, SIG_IGN);
 	mutation_seed(argc > 2 ? strtoull(argv[2], NULL, 10) : 0);
 	world_start();
-	end_s = now_s() + seconds;
+	end_ns = now_ns() + seconds * NSEC_PER_SEC;
 	do {
 		session_run();
 		neighbour_check();
-	} while (now_s() < end_s && tenants_daemon_lives(&tenants) && !check_state.n_failed);
+	} while (now_ns() < end_ns && tenants_daemon_lives(&tenants) && !check_state.n_failed);
 	CHECK("the daemon lives", tenants_daemon_lives(&tenants));
 #ifndef INGERO_SANITIZED /* whose freed memory is kept for a while */
 	CHECK_INT_IN("memory of the daemon", told.rss_max_bytes, 1, RSS_MAX);

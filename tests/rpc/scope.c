@@ -14,7 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -22,6 +21,7 @@
 #include "alike.h"
 #include "questions.h"
 #include "tests/support/check.h"
+#include "tests/support/now.h"
 #include "tests/support/tenants.h"
 #include "world.h"
 
@@ -49,7 +49,7 @@ static void ask(const struct question *q, enum tenant_id caller, const struct su
 
 	question_pack(q, subject, &request);
 	if (strcmp(q->method, HELLO) == 0)
-		wire.fd = tenants_connect(&tenants, caller);
+		wire.fd = tenants_connect(&tenants, caller, NULL);
 	else
 		tenants_greet(&tenants, caller, &wire);
 	wire_collect(&wire, wire_request(&wire, q->method, request.data, request.n), ret_answer);
@@ -248,14 +248,6 @@ static void test_secrets(void)
 }
 
 /* ---- how long it takes ---- */
-
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * NSEC_PER_SEC + (uint64_t)t.tv_nsec;
-}
 
 /*
  * Alice asks about bob's, about one that is gone and about another that is gone, in turns: a line

@@ -21,6 +21,7 @@
 #include "base/cleanup.h"
 #include "base/fd.h"
 #include "tests/support/check.h"
+#include "tests/support/now.h"
 
 #define GROUP_READ 54390
 #define GROUP_ADMIN 54391
@@ -318,11 +319,11 @@ bool tenants_become(const struct tenant *tenant)
 }
 
 /* The kernel notes who connects, so that has to be a process which is that user; the socket comes back from it. */
-int tenants_connect(const struct tenants *t, enum tenant_id id)
+int tenants_connect(const struct tenants *t, enum tenant_id id, uint64_t *ret_took_ns)
 {
 	int pair[2], fds[FD_PASS_MAX] = { -1 }, status;
+	uint64_t took_ns = 0;
 	size_t n_fds = 0;
-	char byte;
 	pid_t pid;
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
@@ -332,20 +333,25 @@ int tenants_connect(const struct tenants *t, enum tenant_id id)
 	if (pid < 0)
 		die("fork");
 	if (pid == 0) {
-		int fd = tenants_become(&t->of[id]) ? connect_here(t->socket) : -1;
+		bool is_he = tenants_become(&t->of[id]);
+		uint64_t before_ns = now_ns();
+		int fd = is_he ? connect_here(t->socket) : -1;
 
-		_exit(fd < 0 || fd_send(pair[1], "", 1, &fd, 1) < 0);
+		took_ns = now_ns() - before_ns;
+		_exit(fd < 0 || fd_send(pair[1], &took_ns, sizeof(took_ns), &fd, 1) < 0);
 	}
 	(void)close(pair[1]);
-	(void)fd_receive(pair[0], &byte, 1, fds, &n_fds);
+	(void)fd_receive(pair[0], &took_ns, sizeof(took_ns), fds, &n_fds);
 	(void)close(pair[0]);
 	(void)waitpid(pid, &status, 0);
+	if (ret_took_ns)
+		*ret_took_ns = took_ns;
 	return n_fds == 1 ? fds[0] : -1;
 }
 
 void tenants_greet(const struct tenants *t, enum tenant_id id, struct wire *ret_wire)
 {
-	int fd = tenants_connect(t, id);
+	int fd = tenants_connect(t, id, NULL);
 
 	if (fd < 0 || !wire_open(ret_wire, fd)) {
 		fprintf(stderr, "%s was not let in\n", t->of[id].name);

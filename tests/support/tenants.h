@@ -65,8 +65,12 @@ void tenants_start_program(struct tenants *tenants, enum tenant_id id);
 
 /** tenants_become() - this process is that user from now on, with his groups, for good. Return: whether it worked */
 bool tenants_become(const struct tenant *tenant);
-/** tenants_connect() - a socket that was connected by a process of that user. Return: descriptor, or -1 */
-int tenants_connect(const struct tenants *tenants, enum tenant_id id);
+/**
+ * tenants_connect() - a socket that was connected by a process of that user
+ * @ret_took_ns: how long connect(2) took him, or NULL
+ * Return: descriptor, or -1
+ */
+int tenants_connect(const struct tenants *tenants, enum tenant_id id, uint64_t *ret_took_ns);
 /** tenants_greet() - the same with Hello answered; else the test ends as failed */
 void tenants_greet(const struct tenants *tenants, enum tenant_id id, struct wire *ret_wire);
 
