@@ -377,9 +377,8 @@ static void peer_turn_end(struct peer *peer, uint64_t began_ns, uint64_t before_
 			now_ns);
 }
 
-static void peer_on_poll(uv_poll_t *poll, int status, int events)
+static void peer_take_turn(struct peer *peer, int status, int events)
 {
-	struct peer *peer = poll->data;
 	uint64_t began_ns, before_ns;
 
 	if (!peer_turn_begin(peer))
@@ -394,6 +393,11 @@ static void peer_on_poll(uv_poll_t *poll, int status, int events)
 	if (!peer->is_closed)
 		peer_watch(peer);
 	server_looked(peer->server);
+}
+
+static void peer_on_poll(uv_poll_t *poll, int status, int events)
+{
+	peer_take_turn(poll->data, status, events);
 }
 
 /* Outside of its turn, which is charged as a whole. */
@@ -486,4 +490,9 @@ void peer_start(struct peer *peer)
 	peer->due_ns = clock_now_ns() + PEER_HELLO_NS;
 	server_due(peer->server, peer->due_ns);
 	peer_watch(peer);
+}
+
+void peer_look(struct peer *peer)
+{
+	peer_take_turn(peer, 0, UV_READABLE);
 }

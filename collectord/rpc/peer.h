@@ -61,6 +61,8 @@ int peer_open(struct server *server, int fd, const struct call_identity *identit
 	      struct quota_user *quota_user, struct peer **ret_peer);
 /** peer_start() - begin to read, once the server knows the peer */
 void peer_start(struct peer *peer);
+/** peer_look() - a turn of it now, not when the loop tells that it has something to say */
+void peer_look(struct peer *peer);
 /** peer_close() - at once; closing twice is harmless */
 void peer_close(struct peer *peer);
 /** peer_end() - say why, end all calls, and close when that was read */

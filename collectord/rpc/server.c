@@ -19,14 +19,14 @@
 #include "rpc/peer.h"
 
 #define SERVICES_MAX 8
-#define BACKLOG 128
 /*
  * Who connects without end fills the queue in which the others wait too, and who it is is not known before
- * he is accepted. Those who are turned away cost some 5 us each, those who are let in 20 us: the whole queue
- * is turned away in one turn, and so many are let in, as long as that leaves time for who is there already.
+ * he is accepted. Those who are turned away cost some 5 us each, those who are let in 20 us: so many may wait that the
+ * whole queue can be turned away in one turn, after those who are let in, as long as that leaves time for who is there
+ * already. Whoever finds it full waits in connect(2), or is told EAGAIN there.
  */
+#define BACKLOG 32
 #define ADMITTED_PER_TURN 16
-#define TURNED_AWAY_PER_TURN BACKLOG
 #define ACCEPT_PER_TURN_NS NSEC_PER_MSEC
 #define NEVER UINT64_MAX
 
@@ -269,16 +269,38 @@ static void take_no_descriptors(int fd)
 	(void)setsockopt(fd, SOL_SOCKET, SO_PASSRIGHTS, &off, sizeof(off));
 }
 
-/* Says why without holding anything for it: what does not fit into a fresh socket is not said. */
-static void turn_away(int fd, enum call_error code, const char *text)
+/*
+ * Says why without holding anything for it: what does not fit into a fresh socket is not said.
+ * @reason: of server_add(), or -EMFILE
+ */
+static void turn_away(int fd, int reason)
 {
 	CLEANUP(buf_done) struct buf out = BUF_INIT;
+	enum call_error code = CALL_ERROR_QUOTA;
+	const char *text;
 
+	switch (reason) {
+	case -EBUSY:
+		code = CALL_ERROR_RATE;
+		text = "too many connections in a short time; try again in a second";
+		break;
+	case -EDQUOT:
+		text = "too many connections are open; close some and try again";
+		break;
+	case -EMFILE:
+		text = "ingero-collectord has no descriptor left; try again later";
+		break;
+	default:
+		text = "ingero-collectord could not take this connection; try again later";
+		break;
+	}
+	(void)log_debug("a client is turned away: %s", text);
 	if (frame_append_end(&out, 0, code, text) == 0)
 		(void)send(fd, out.data, out.n, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-static int server_add(struct server *server, int fd)
+/* Return: 0; -EBUSY or -EDQUOT (quota_connect()); another error */
+static int server_add(struct server *server, int fd, struct peer **ret_peer)
 {
 	struct call_identity identity;
 	struct quota_user *user;
@@ -292,14 +314,8 @@ static int server_add(struct server *server, int fd)
 	if (r)
 		return r;
 	r = quota_connect(&server->quota, cred.uid, clock_now_ns(), &user);
-	if (r == -EBUSY) {
-		turn_away(fd, CALL_ERROR_RATE, "too many connections in a short time; try again in a second");
+	if (r)
 		return r;
-	}
-	if (r) {
-		turn_away(fd, CALL_ERROR_QUOTA, "too many connections are open; close some and try again");
-		return r;
-	}
 	before_ns = clock_spent_ns();
 	r = access_identify(fd, &cred, &server->groups, &identity);
 	if (r == 0)
@@ -316,17 +332,23 @@ static int server_add(struct server *server, int fd)
 		server->events.on_peer_open(identity.peer_pid, server->context);
 	peer_start(peer);
 	quota_take_time(&server->quota, user, clock_spent_ns() - before_ns, clock_now_ns());
+	*ret_peer = peer;
 	return 0;
 }
 
 int server_adopt(struct server *server, int fd)
 {
 	int flags = fcntl(fd, F_GETFL);
+	struct peer *peer;
+	int r;
 
 	if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) || fcntl(fd, F_SETFD, FD_CLOEXEC))
 		return -errno;
 	take_no_descriptors(fd);
-	return server_add(server, fd);
+	r = server_add(server, fd, &peer);
+	if (r)
+		turn_away(fd, r);
+	return r;
 }
 
 static int open_spare(void)
@@ -343,7 +365,7 @@ static void refuse_one(struct server *server)
 		(void)close(TAKE_FD(server->spare_fd));
 	fd = accept4(server->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 	if (fd >= 0)
-		turn_away(fd, CALL_ERROR_QUOTA, "ingero-collectord has no descriptor left; try again later");
+		turn_away(fd, -EMFILE);
 	closep(&fd);
 	fd = -1;
 	server->spare_fd = open_spare();
@@ -352,25 +374,32 @@ static void refuse_one(struct server *server)
 void server_accept(struct server *server)
 {
 	const uint64_t until_ns = clock_now_ns() + ACCEPT_PER_TURN_NS;
-	int n_admitted = 0, n_turned_away = 0;
+	struct {
+		int fd, reason;
+	} turned_away[BACKLOG];
+	unsigned int n_admitted = 0, n_turned_away = 0;
 
-	while (n_admitted < ADMITTED_PER_TURN && n_turned_away < TURNED_AWAY_PER_TURN && clock_now_ns() < until_ns &&
+	while (n_admitted < ADMITTED_PER_TURN && n_turned_away < BACKLOG && clock_now_ns() < until_ns &&
 	       !server->is_closing && server->listen_fd >= 0) {
-		CLEANUP(closep) int fd = accept4(server->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-		int r;
+		struct peer *peer;
+		int r, fd = accept4(server->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
 		if (fd < 0 && (errno == EMFILE || errno == ENFILE))
 			refuse_one(server);
 		if (fd < 0)
-			return; /* nobody is left, or whoever was has gone */
-		r = server_add(server, fd);
+			break; /* nobody is left, or whoever was has gone */
+		r = server_add(server, fd, &peer);
 		if (r == 0) {
-			(void)TAKE_FD(fd);
+			peer_look(peer); /* Hello is there already, most often */
 			n_admitted++;
 		} else {
-			(void)log_debug("a client was turned away: error %d", -r);
-			n_turned_away++;
+			turned_away[n_turned_away].fd = fd;
+			turned_away[n_turned_away++].reason = r;
 		}
+	}
+	for (unsigned int i = 0; i < n_turned_away; i++) {
+		turn_away(turned_away[i].fd, turned_away[i].reason);
+		(void)close(turned_away[i].fd);
 	}
 }
 

@@ -173,8 +173,8 @@ static void test_turn_of_many(void)
 	toy_close(&toy);
 }
 
-#define TURNED_AWAY 100
-#define TURNS_MOST 2
+#define TURNED_AWAY 30 /* with the other, as many as may wait */
+#define TURNS_MOST 1
 
 static int dial(const struct sockaddr_un *address)
 {
@@ -185,12 +185,53 @@ static int dial(const struct sockaddr_un *address)
 	return fd;
 }
 
+/* A toy that listens under a name. */
+struct place {
+	char directory[64];
+	struct sockaddr_un address;
+};
+
+static void place_open(struct place *place, struct toy *toy)
+{
+	*place = (struct place){ .directory = P_tmpdir "/ingero-wire-XXXXXX", .address.sun_family = AF_UNIX };
+	if (!mkdtemp(place->directory) || chmod(place->directory, 0755))
+		abort();
+	(void)snprintf(place->address.sun_path, sizeof(place->address.sun_path), "%s/socket", place->directory);
+	toy_open(toy);
+	CHECK_INT_EQ("listens", server_listen(toy->server, place->address.sun_path), 0);
+}
+
+static void place_close(struct place *place, struct toy *toy)
+{
+	toy_close(toy);
+	(void)rmdir(place->directory);
+}
+
+/* What was said before the connection was taken is answered in the turn that takes it: others may wait behind it. */
+static void test_greeted_at_once(void)
+{
+	struct place place;
+	struct toy toy;
+	struct raw raw;
+
+	place_open(&place, &toy);
+	raw = (struct raw){ .toy = &toy, .fd = dial(&place.address) };
+	raw_send_hello(&raw, FRAME_PROTOCOL_MAJOR);
+	(void)uv_run(&toy.loop, UV_RUN_NOWAIT);
+	server_close(toy.server); /* which sends nothing any more */
+	toy.server = NULL;
+	raw_settle(&raw);
+	raw_expect_reply("greeting", &raw, 1);
+	raw_expect_end("greeting", &raw, 1, CALL_OK);
+	raw_close(&raw);
+	place_close(&place, &toy);
+}
+
 /* A user who has all the connections he may have queues up for more, and then another comes. */
 static void test_behind_a_crowd(void)
 {
-	struct sockaddr_un address = { .sun_family = AF_UNIX };
-	char directory[64] = P_tmpdir "/ingero-wire-XXXXXX";
 	int fds[QUOTA_USER_CONNECTIONS + TURNED_AWAY], turns = 0;
+	struct place place;
 	struct toy toy;
 	pid_t pid;
 
@@ -198,13 +239,9 @@ static void test_behind_a_crowd(void)
 		printf("not tried without root: another user behind a crowd\n");
 		return;
 	}
-	if (!mkdtemp(directory) || chmod(directory, 0755))
-		abort();
-	(void)snprintf(address.sun_path, sizeof(address.sun_path), "%s/socket", directory);
-	toy_open(&toy);
-	CHECK_INT_EQ("listens", server_listen(toy.server, address.sun_path), 0);
+	place_open(&place, &toy);
 	for (size_t i = 0; i < ARRAY_SIZE(fds); i++) {
-		fds[i] = dial(&address);
+		fds[i] = dial(&place.address);
 		while (i < QUOTA_USER_CONNECTIONS && toy.n_peers_opened <= i)
 			(void)uv_run(&toy.loop, UV_RUN_NOWAIT);
 	}
@@ -213,7 +250,7 @@ static void test_behind_a_crowd(void)
 	if (pid == 0) {
 		if (setresuid(54399, 54399, 54399))
 			_exit(1);
-		(void)dial(&address);
+		(void)dial(&place.address);
 		_exit(0);
 	}
 	(void)waitpid(pid, NULL, 0);
@@ -225,8 +262,7 @@ static void test_behind_a_crowd(void)
 	CHECK_INT_IN("without waiting long for the crowd", turns, 1, TURNS_MOST);
 	for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
 		(void)close(fds[i]);
-	toy_close(&toy);
-	(void)rmdir(directory);
+	place_close(&place, &toy);
 }
 
 static void test_call_quota(void)
@@ -301,6 +337,7 @@ int main(void)
 	/* What started the test may have had it ignored. */
 	(void)signal(SIGPIPE, SIG_DFL);
 	test_answered_at_once();
+	test_greeted_at_once();
 	test_connection_quota();
 	test_behind_a_crowd();
 	test_turn_of_one();

@@ -15,7 +15,7 @@
 
 #include "base/cleanup.h"
 
-#define BACKLOG 128 /* as the daemon has it */
+#define BACKLOG 32 /* as the daemon has it */
 
 static void sink_take(int epoll, int listener)
 {
