@@ -22,7 +22,7 @@ sys.path[:0] = [HERE, os.path.join(HERE, "../support"), os.path.join(HERE, "../w
 
 import ingero  # noqa: E402 (needs the path above)
 
-NOT_BENCHMARKS = ("bench", "programs")
+NOT_BENCHMARKS = ("bench", "floor", "programs")
 BUSY_RATIO = 0.10  # of all CPUs; guess: below it medians of five pairs did not move
 HIDDEN = "-"
 

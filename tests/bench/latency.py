@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What tracing adds to an application: 2 000 launches a second with synchronises that block for 1 ms."""
+"""What tracing adds to an application: 2 000 launches a second with synchronises that block for 1 ms. Beside it what programs that
+do nothing add at the same places: the kernel's own traps, below which no tracer with uprobes comes."""
+import os
+
+import floor
 import programs
 
 PER_SECOND = 2000
@@ -12,18 +16,30 @@ def measure(bench):
     # the rate is of all calls
     arguments = ("--rate", PER_SECOND * (LAUNCHES_PER_SYNCHRONIZE + 1) // LAUNCHES_PER_SYNCHRONIZE, "--duration", f"{seconds:g}s",
                  "--mix", f"launch={LAUNCHES_PER_SYNCHRONIZE},sync=1", "--sync", "block", "--sync-us", 1000, "--measure", "wall")
+    standins = os.path.join(bench.programs.build, "standins")
+
+    def empty():
+        with floor.empty_probes(bench.programs, [os.path.join(standins, name) for name in ("libcudart.so.12", "libcuda.so.1")]):
+            return programs.Load(bench, *arguments).run()
+
     runs = bench.in_turns(
         untraced=lambda: programs.Load(bench, *arguments).run(),
+        empty=empty,
         traced=lambda: programs.Load(bench, *arguments).run_traced()[0])
 
-    def added(figure):
-        return [figure(traced) - figure(untraced) for traced, untraced in zip(runs["traced"], runs["untraced"])]
+    def added(figure, way="traced", before="untraced"):
+        return [figure(a) - figure(b) for a, b in zip(runs[way], runs[before])]
 
     for name, figures in runs.items():
         for key in ("p50_ns", "p99_ns"):
             bench.row(f"launch {key[:3]}, {name}", [run.ops[LAUNCH][key] / 1000 for run in figures], "us")
-    bench.row("launch p50, added", added(lambda run: run.ops[LAUNCH]["p50_ns"] / 1000), "us", limit=3)
-    bench.row("launch p99, added", added(lambda run: run.ops[LAUNCH]["p99_ns"] / 1000), "us", limit=6)
+    for key, limit in (("p50_ns", 3), ("p99_ns", 6)):
+        def figure(run, key=key):
+            return run.ops[LAUNCH][key] / 1000
+
+        bench.row(f"launch {key[:3]}, added", added(figure), "us", limit=limit)
+        bench.row(f"launch {key[:3]}, added by empty programs", added(figure, "empty"), "us")
+        bench.row(f"launch {key[:3]}, added beyond empty programs", added(figure, "traced", "empty"), "us")
     bench.row("involuntary switches, added", added(lambda run: run.sum("involuntary") / run.seconds()), "1/s", limit=20)
     bench.row("launches kept up with, traced", [run.ops[LAUNCH]["count"] / run.seconds() for run in runs["traced"]], "1/s",
               least=PER_SECOND * 0.99)

@@ -7,14 +7,12 @@ import os
 import subprocess
 import tempfile
 
-import books_of
-import heads
+import floor
 import ingero
 import set_ups
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 TRAIN = os.path.join(HERE, "..", "workloads", "torch", "train.py")
-KNOWN = books_of.known_operations(os.path.join(HERE, "..", "..", "bpf", "ops.def"))
 PAUSE_MS = 6  # with about 90 traced calls a step: less than 10 000 a second of either thread
 SMALL_LOSS = 0.02
 SECONDS = 2  # of a run, beside what PyTorch takes to start
@@ -44,31 +42,12 @@ class Loop:
             if way == "traced":
                 trace = ingero.trace(self.bench.programs, "--db", os.path.join(directory, "x.db"), command=command, timeout_s=300)
             else:
-                with empty_probes(self.bench.programs, self.libraries) if way == "empty" else contextlib.nullcontext():
+                with floor.empty_probes(self.bench.programs, self.libraries) if way == "empty" else contextlib.nullcontext():
                     subprocess.run(command, check=True, stdin=subprocess.DEVNULL)
             with open(report, encoding="utf-8") as file:
                 said = json.load(file)
         said["seconds"] = (said["end_ns"] - said["start_ns"]) / 1e9
         return said, trace
-
-
-def places(programs, path):
-    """Offsets at which the tracer puts its probes: of the traced operations, one for each function."""
-    heads.use(programs)
-    library = heads.make.Library(path)
-    addresses = {address for name, address in library.exports() if books_of.SUFFIX.sub("", name, count=1) in KNOWN}
-    return sorted(library.offset_of(address) + heads.place(head).delta for address, head in heads.of(path, addresses).items())
-
-
-@contextlib.contextmanager
-def empty_probes(programs, libraries):
-    """Programs that do nothing, at the same places, by the same back end."""
-    words = [word for path in libraries for word in (path, *map(str, places(programs, path)))]
-    with subprocess.Popen([programs.path("empty_probes"), "session", *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
-        if process.stdout.readline() != "ready\n":
-            raise ingero.Failed("empty probes could not be attached: they need Linux 6.13")
-        yield
-        process.stdin.close()
 
 
 def steps_a_second(said):

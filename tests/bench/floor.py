@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the kernel itself takes for a probe: programs that do nothing, where the tracer puts its own."""
+import contextlib
+import os
+import subprocess
+
+import books_of
+import heads
+import ingero
+
+KNOWN = books_of.known_operations(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "bpf", "ops.def"))
+
+
+def places(programs, path):
+    """Offsets at which the tracer puts its probes: of the traced operations, one for each function."""
+    heads.use(programs)
+    library = heads.make.Library(path)
+    addresses = {address for name, address in library.exports() if books_of.SUFFIX.sub("", name, count=1) in KNOWN}
+    return sorted(library.offset_of(address) + heads.place(head).delta for address, head in heads.of(path, addresses).items())
+
+
+@contextlib.contextmanager
+def empty_probes(programs, libraries):
+    """Programs that do nothing, at the same places, by the same back end."""
+    words = [word for path in libraries for word in (path, *map(str, places(programs, path)))]
+    with subprocess.Popen([programs.path("empty_probes"), "session", *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        if process.stdout.readline() != "ready\n":
+            raise ingero.Failed("empty probes could not be attached: they need Linux 6.13")
+        yield
+        process.stdin.close()
