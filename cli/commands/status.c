@@ -28,6 +28,20 @@ static const struct option status_options[] = {
 #define FIRST "           " /* under the first word of each paragraph */
 #define COVERAGE_ROWS 20    /* of processes; --json has more */
 
+static void daemon_append(const Ingero__V1__StatusReply *status, const struct text_style *style, struct buf *out)
+{
+	CLEANUP(buf_done) struct buf text = BUF_INIT;
+
+	(void)buf_printf(&text, "ingero-collectord %s, pid %u, for %s, kernel %s", status->version, status->pid,
+			 units_ns(status->uptime_ns, 0).text, status->kernel);
+	text_paragraph(out, style, "daemon     ", buf_text(&text));
+	buf_done(&text);
+	(void)buf_append_text(&text, status->back_end);
+	if (status->back_end_reason && *status->back_end_reason)
+		(void)buf_printf(&text, ": %s", status->back_end_reason);
+	text_paragraph(out, style, "back end   ", buf_text(&text));
+}
+
 static void families_append(const Ingero__V1__StatusReply *status, const struct text_style *style, struct buf *out)
 {
 	CLEANUP(buf_done) struct buf text = BUF_INIT;
@@ -102,11 +116,7 @@ void status_append(const Ingero__V1__StatusReply *status, bool is_private, const
 	if (is_private)
 		text_paragraph(out, style, "service    ",
 			       "none runs here; this is what a private daemon says, as 'sudo ingero trace' starts one");
-	text_line(out, style, TEXT_PLAIN, "daemon     ingero-collectord %s, pid %u, for %s, kernel %s", status->version,
-		  status->pid, units_ns(status->uptime_ns, 0).text, status->kernel);
-	text_line(out, style, TEXT_PLAIN, "back end   %s%s%s", status->back_end,
-		  status->back_end_reason && *status->back_end_reason ? ": " : "",
-		  status->back_end_reason ? status->back_end_reason : "");
+	daemon_append(status, style, out);
 	families_append(status, style, out);
 	if (!is_private)
 		recorded_append(status, style, out);

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What people see, to the character: the live screen, the report, what it means,
- * status. Then the same on terminals of every size: never wider, never taller.
+ * What people see, to the character: the live screen, the report, what it means.
+ * Then the same on terminals of every size: never wider, never taller.
  */
 #include <locale.h>
 
 #include "../figures.h"
-#include "cli/commands/status.h"
 #include "cli/trace/meaning.h"
 #include "cli/trace/report.h"
 #include "cli/trace/screen.h"
@@ -378,140 +377,6 @@ static void report_test(void)
 	CHECK("cut says so", strstr(buf_text(&cut), "The daemon went away: these are the last figures"));
 }
 
-static void status_test(void)
-{
-	char version[] = "0.1.0", kernel[] = "6.1.0", multi[] = "multi", why[] = "this kernel has no session links";
-	char call[] = "call", on[] = "on", sched[] = "sched", off[] = "absent", reason[] = "no BTF";
-	char path[] = "/usr/lib/libcuda.so.1", soname[] = "libcuda.so.1", layer[] = "driver";
-	Ingero__V1__ProbeFamily families[] = { INGERO__V1__PROBE_FAMILY__INIT, INGERO__V1__PROBE_FAMILY__INIT };
-	Ingero__V1__ProbeFamily *family_list[] = { &families[0], &families[1] };
-	Ingero__V1__Library library = INGERO__V1__LIBRARY__INIT, *library_list[] = { &library };
-	char full[] = "full", partial[] = "partial", none[] = "none", renamed[] = "libcudart-1.so is damaged";
-	char untraced[] = "nobody traces this process now", python[] = "python";
-	Ingero__V1__MappedLibrary mapped[] = { INGERO__V1__MAPPED_LIBRARY__INIT, INGERO__V1__MAPPED_LIBRARY__INIT };
-	Ingero__V1__MappedLibrary *mapped_list[] = { &mapped[0], &mapped[1] };
-	Ingero__V1__CudaProcess processes[] = { INGERO__V1__CUDA_PROCESS__INIT, INGERO__V1__CUDA_PROCESS__INIT,
-						INGERO__V1__CUDA_PROCESS__INIT };
-	Ingero__V1__CudaProcess *process_list[] = { &processes[0], &processes[1], &processes[2] };
-	Ingero__V1__Lost lost = INGERO__V1__LOST__INIT;
-	Ingero__V1__Cost cost = INGERO__V1__COST__INIT;
-	Ingero__V1__StatusReply status = INGERO__V1__STATUS_REPLY__INIT;
-	struct text_style style = { .is_utf8 = true, .columns = 80 };
-	CLEANUP(buf_done) struct buf out = BUF_INIT;
-
-	families[0].name = call;
-	families[0].state = on;
-	families[1].name = sched;
-	families[1].state = off;
-	families[1].reason = reason;
-	library.path = path;
-	library.soname = soname;
-	library.layer = layer;
-	library.back_end = multi;
-	library.n_operations = 8;
-	library.symbols = 19;
-	library.stepped = 1;
-	library.attach_ns = 258 * US;
-	library.processes = 2;
-	mapped[0].is_attached = true;
-	for (size_t i = 0; i < ARRAY_SIZE(processes); i++) {
-		processes[i].pid = 4711 + (uint32_t)i;
-		processes[i].process_name = python;
-		processes[i].libraries = mapped_list;
-		processes[i].n_libraries = 2;
-	}
-	processes[0].coverage = none;
-	processes[0].reason = untraced;
-	processes[1].coverage = partial;
-	processes[1].reason = renamed;
-	processes[2].coverage = full;
-	processes[2].n_libraries = 1;
-	status.cuda_processes = process_list;
-	status.n_cuda_processes = ARRAY_SIZE(process_list);
-	status.more_cuda_processes = 4;
-	status.version = version;
-	status.pid = 77;
-	status.uptime_ns = 3725 * S;
-	status.kernel = kernel;
-	status.back_end = multi;
-	status.back_end_reason = why;
-	status.families = family_list;
-	status.n_families = ARRAY_SIZE(family_list);
-	status.libraries = library_list;
-	status.n_libraries = 1;
-	status.processes = 1;
-	status.leases = 2;
-	cost.per_call_ns = 1700;
-	cost.bystander_calls = 3;
-	status.cost = &cost;
-	status.lost = &lost;
-	status_append(&status, /* is_private= */ true, &style, &out);
-	CHECK_STR_EQ("status", buf_text(&out),
-		     "service    none runs here; this is what a private daemon says, as 'sudo ingero\n"
-		     "           trace' starts one\n"
-		     "daemon     ingero-collectord 0.1.0, pid 77, for 1 h 2 min, kernel 6.1.0\n"
-		     "back end   multi: this kernel has no session links\n"
-		     "probes     call on · sched absent (no BTF)\n"
-		     "watched    1 process in your scope, 2 running traces\n"
-		     "libraries  libcuda.so.1 (driver) 8 operations, 19 exports, multi, attached in\n"
-		     "           258 µs, 1 of them single-stepped (slower), in 2 processes:\n"
-		     "           /usr/lib/libcuda.so.1\n"
-		     "covered    python (pid 4711) is not covered: nobody traces this process now\n"
-		     "           python (pid 4712) is covered in part, 1 of 2 CUDA libraries:\n"
-		     "           libcudart-1.so is damaged\n"
-		     "           python (pid 4713) is covered: 1 CUDA library\n"
-		     "           and 4 more\n"
-		     "cost       0 % of the busiest traced process's time, 1.7 µs a call; daemon: 0 ns\n"
-		     "           of CPU time, 0 B, kernel side 0 B; processes that are not traced paid\n"
-		     "           for 3 calls, 0 ns\n"
-		     "lost       every call counted · nothing lost\n");
-}
-
-/* Who is wanted, and who is recorded by now. */
-static void wanted_test(void)
-{
-	static const struct {
-		const char *name;
-		const char *recorded, *record_whom;
-		bool has_process, is_traced;
-		const char *line;
-	} rows[] = {
-		{ "nobody", "nobody", "nobody", false, false, "recorded   nobody who does not ask for it\n" },
-		{ "everyone", "everyone", "everyone", false, false, "recorded   everyone\n" },
-		{ "not yet", "nobody", "everyone", false, false,
-		  "recorded   nobody now; the configuration names everyone\n" },
-		{ "not any more", "everyone", "2 users", false, false,
-		  "recorded   everyone now; the configuration names 2 users\n" },
-		{ "an older daemon", "everyone", "", false, false, "recorded   everyone\n" },
-		{ "no program", "nobody", "nobody", false, false,
-		  "libraries  none: nobody traces a process that maps a CUDA library\n" },
-		{ "a program of nobody's interest", "nobody", "nobody", true, false,
-		  "libraries  none: nobody traces a process that maps a CUDA library\n" },
-		{ "a trace begins", "nobody", "nobody", true, true,
-		  "libraries  none yet: those of traced processes are being looked at\n" },
-	};
-	char none[] = "none", version[] = "0.1.0", kernel[] = "6.1.0", multi[] = "multi";
-	struct text_style style = { .is_utf8 = true, .columns = 80 };
-
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		Ingero__V1__CudaProcess process = INGERO__V1__CUDA_PROCESS__INIT, *list[] = { &process };
-		Ingero__V1__StatusReply status = INGERO__V1__STATUS_REPLY__INIT;
-		CLEANUP(buf_done) struct buf out = BUF_INIT;
-
-		process.coverage = none;
-		process.is_traced = rows[i].is_traced;
-		status.version = version;
-		status.kernel = kernel;
-		status.back_end = multi;
-		status.recorded = (char *)rows[i].recorded;
-		status.record_whom = (char *)rows[i].record_whom;
-		status.cuda_processes = list;
-		status.n_cuda_processes = rows[i].has_process;
-		status_append(&status, /* is_private= */ false, &style, &out);
-		CHECK(rows[i].name, strstr(buf_text(&out), rows[i].line));
-	}
-}
-
 /* Figures that no terminal expects: long and hostile names, all the numbers there are. */
 static void sizes_test(void)
 {
@@ -634,8 +499,6 @@ int main(void)
 	screen_test();
 	report_test();
 	start_test();
-	status_test();
-	wanted_test();
 	sizes_test();
 	return check_result();
 }
