@@ -37,8 +37,10 @@ void subject_copy(const char *from, int to_fd, size_t most_bytes)
 	CLEANUP(freep) char *bytes = malloc(1 << 20);
 	ssize_t n = read(fd, bytes, MIN(most_bytes, (size_t)1 << 20));
 
-	if (n < 0 || pwrite(to_fd, bytes, (size_t)n, 0) != n || ftruncate(to_fd, n) < 0)
+	if (n < 0 || pwrite(to_fd, bytes, (size_t)n, 0) != n || ftruncate(to_fd, n) < 0) {
+		perror(from);
 		abort();
+	}
 }
 
 static void *directory_map(const char *path)

@@ -157,7 +157,7 @@ static const struct {
 	{ "cut", "sample_runtime.so", 5000, "libcudart.so.cut", 0, "is damaged: it points outside itself", 0, "" },
 	{ "only a header", "sample_runtime.so", 64, "libcuda.so.cut", 0, "is damaged: it points outside itself", 0,
 	  "" },
-	{ "text", "/etc/services", 300, "libcuda.so.txt", 0, "is no library of this machine", 0, "" },
+	{ "text", "/etc/passwd", 300, "libcuda.so.txt", 0, "is no library of this machine", 0, "" },
 	{ "exports nothing of interest", "sample_loader.so", SIZE_MAX, "libcuda.so.other", 0,
 	  "exports none of the traced operations", 0, "ld-sample.so.2" },
 	{ "is not meant", "sample_one.so", SIZE_MAX, "one.so", 0, NULL, 0, "" },
