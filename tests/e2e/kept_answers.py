@@ -78,6 +78,18 @@ def test_healthy(check, home):
     check("backwards: refused", backwards.returncode in (1, 2) and backwards.stderr.count("\n") == 1, backwards.stderr)
 
 
+def test_last_of_each(check, home):
+    """Asked for its last call, each of those that came one after the other is told of, whoever called behind it."""
+    command, _ = home.load("--duration", "370ms", "--rate", 200)
+    home.answer("trace", "--json", "--", "sh", "-c", " && ".join([" ".join(command)] * 6))
+    pids = {operation["pid"] for operation in home.explain("--per-process")["operations"] if operation["op"].startswith("cuda")}
+    check("six processes", len(pids) == 6, pids)
+    for pid in pids:
+        last = home.explain("--last", 1, "-p", pid)
+        check("the last call of one", last["window"]["events"] >= 1 and last["window"]["calls"] >= 1 and
+              {operation["pid"] for operation in last["operations"]} == {pid}, pid, last["window"], last["operations"])
+
+
 def test_losses(check, home):
     """More than a small ring bears: counts stay exact, and what was lost is said wherever it matters."""
     command, _ = home.load("--calls", 150000, "--threads", 2)

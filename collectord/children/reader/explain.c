@@ -363,6 +363,18 @@ static int finding_find(struct explain *e, const char *id)
 
 /* ---- the question ---- */
 
+/*
+ * The figures around those calls begin with the row in which the first of them lies: the one nearest to it may be the
+ * next, in which only others called.
+ */
+static int begin_with(const struct read_bucket *bucket, void *data)
+{
+	struct explain *e = data;
+
+	e->from_unix_ns = MIN(e->from_unix_ns, bucket->from_unix_ns);
+	return 0;
+}
+
 static int last_calls_set(struct explain *e)
 {
 	struct read_filter filter = { .pids = e->pids, .n_pids = e->n_pids, .by_wall_clock = true };
@@ -383,6 +395,8 @@ static int last_calls_set(struct explain *e)
 	if (r == 0 && matched > n)
 		r = reader_newest(e->job, &filter, n, &since, &surplus);
 	e->from_unix_ns = since.ns;
+	if (r == 0 && since.ns)
+		r = store_reader_buckets(e->job->reader, since.ns, since.ns + 1, begin_with, e);
 	ARRAY_DONE(&calls.ids);
 	return r;
 }
