@@ -20,14 +20,14 @@
 
 #define SERVICES_MAX 8
 /*
- * Who connects without end fills the queue in which the others wait too, and who it is is not known before
- * he is accepted. Those who are turned away cost some 5 us each, those who are let in 20 us: so many may wait that the
- * whole queue can be turned away in one turn, after those who are let in, as long as that leaves time for who is there
- * already. Whoever finds it full waits in connect(2), or is told EAGAIN there.
+ * Who connects without end fills the queue in which the others wait too, and who it is is not known before he is
+ * accepted. Turning somebody away costs some 5 us, letting him in and greeting him ten times that: whoever comes last
+ * into a queue of so many waits for less than his own greeting takes. Whoever finds it full waits in connect(2), or is
+ * told EAGAIN there.
  */
 #define BACKLOG 32
-#define ADMITTED_PER_TURN 16
-#define ACCEPT_PER_TURN_NS NSEC_PER_MSEC
+/* Who is there already asks meanwhile, and waits for no more than so many who come. */
+#define ACCEPTED_PER_TURN 2
 #define NEVER UINT64_MAX
 
 #ifndef SO_PASSRIGHTS
@@ -373,33 +373,22 @@ static void refuse_one(struct server *server)
 
 void server_accept(struct server *server)
 {
-	const uint64_t until_ns = clock_now_ns() + ACCEPT_PER_TURN_NS;
-	struct {
-		int fd, reason;
-	} turned_away[BACKLOG];
-	unsigned int n_admitted = 0, n_turned_away = 0;
-
-	while (n_admitted < ADMITTED_PER_TURN && n_turned_away < BACKLOG && clock_now_ns() < until_ns &&
-	       !server->is_closing && server->listen_fd >= 0) {
+	for (int i = 0; i < ACCEPTED_PER_TURN && !server->is_closing && server->listen_fd >= 0; i++) {
+		CLEANUP(closep) int fd = accept4(server->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 		struct peer *peer;
-		int r, fd = accept4(server->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+		int r;
 
 		if (fd < 0 && (errno == EMFILE || errno == ENFILE))
 			refuse_one(server);
 		if (fd < 0)
-			break; /* nobody is left, or whoever was has gone */
+			return; /* nobody is left, or whoever was has gone */
 		r = server_add(server, fd, &peer);
-		if (r == 0) {
-			peer_look(peer); /* Hello is there already, most often */
-			n_admitted++;
-		} else {
-			turned_away[n_turned_away].fd = fd;
-			turned_away[n_turned_away++].reason = r;
+		if (r) {
+			turn_away(fd, r);
+			continue;
 		}
-	}
-	for (unsigned int i = 0; i < n_turned_away; i++) {
-		turn_away(turned_away[i].fd, turned_away[i].reason);
-		(void)close(turned_away[i].fd);
+		(void)TAKE_FD(fd);
+		peer_look(peer); /* Hello is there already, most often */
 	}
 }
 

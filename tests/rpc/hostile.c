@@ -27,8 +27,9 @@
 
 #define RSS_MAX (96ull << 20)
 #define DESCRIPTORS_MAX 700 /* its own some 100, 64 of each user, and of processes that answer */
-#define ASKED 100	    /* times a round of a measurement, on one connection; with the next within a user's rate */
+#define ASKED 100	    /* times a round of a measurement, on one connection */
 #define GREETED 30	    /* the same, on new ones */
+#define PAUSE_MS 300	    /* before a round: all of them are more than a user's rate otherwise */
 
 static struct tenants tenants;
 
@@ -178,6 +179,7 @@ static struct waits waits_measure(struct wire *wire)
 	uint64_t values[ASKED];
 	struct waits w;
 
+	(void)poll(NULL, 0, PAUSE_MS);
 	for (size_t i = 0; i < ASKED; i++) {
 		uint64_t before = now_ns();
 
