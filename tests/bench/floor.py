@@ -19,6 +19,11 @@ def places(programs, path):
     return sorted(library.offset_of(address) + heads.place(head).delta for address, head in heads.of(path, addresses).items())
 
 
+def standins(programs):
+    """The libraries that cudaload maps."""
+    return [os.path.join(programs.build, "standins", name) for name in ("libcudart.so.12", "libcuda.so.1")]
+
+
 @contextlib.contextmanager
 def empty_probes(programs, libraries):
     """Programs that do nothing, at the same places, by the same back end."""

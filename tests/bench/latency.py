@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What tracing adds to an application: 2 000 launches a second with synchronises that block for 1 ms. Beside it what programs that
 do nothing add at the same places: the kernel's own traps, below which no tracer with uprobes comes."""
-import os
-
 import floor
 import programs
 
@@ -16,10 +14,9 @@ def measure(bench):
     # the rate is of all calls
     arguments = ("--rate", PER_SECOND * (LAUNCHES_PER_SYNCHRONIZE + 1) // LAUNCHES_PER_SYNCHRONIZE, "--duration", f"{seconds:g}s",
                  "--mix", f"launch={LAUNCHES_PER_SYNCHRONIZE},sync=1", "--sync", "block", "--sync-us", 1000, "--measure", "wall")
-    standins = os.path.join(bench.programs.build, "standins")
 
     def empty():
-        with floor.empty_probes(bench.programs, [os.path.join(standins, name) for name in ("libcudart.so.12", "libcuda.so.1")]):
+        with floor.empty_probes(bench.programs, floor.standins(bench.programs)):
             return programs.Load(bench, *arguments).run()
 
     runs = bench.in_turns(

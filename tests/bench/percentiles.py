@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reported p50 and p95 against the program's own clock untraced: nested calls that take 0, 5 and 50 microseconds."""
+"""Reported p50 and p95 against the program's own clock untraced: nested calls that take 0, 5 and 50 microseconds. Beside it how
+much wider programs that do nothing make the calls' own times: what the kernel's traps take is taken off as the figure that they
+took when the trace began, and their spread stays."""
+import floor
 import programs
 
 WORK_US = (0, 5, 50)
@@ -16,8 +19,17 @@ def measure(bench):
             _, trace = programs.Load(bench, *arguments).run_traced()
             return trace.operations(op="cudaLaunchKernel")[0]
 
-        runs = bench.in_turns(own=lambda: programs.Load(bench, *arguments, "--measure", "wall").run().ops["cudaLaunchKernel"],
-                              reported=reported)
+        def untraced():
+            return programs.Load(bench, *arguments, "--measure", "wall").run().ops["cudaLaunchKernel"]
+
+        def empty():
+            with floor.empty_probes(bench.programs, floor.standins(bench.programs)):
+                return untraced()
+
+        def spread(run):
+            return run["p95_ns"] - run["p50_ns"]
+
+        runs = bench.in_turns(own=untraced, empty=empty, reported=reported)
         for key in ("p50_ns", "p95_ns"):
             own = [run[key] for run in runs["own"]]
             told = [run[key] for run in runs["reported"]]
@@ -25,3 +37,5 @@ def measure(bench):
             bench.row(f"{work_us} us of work, {key[:3]}, reported", told, "ns")
             bench.row(f"{work_us} us of work, {key[:3]}, error / allowed",
                       [abs(a - b) / max(ABSOLUTE_NS, RELATIVE * b) for a, b in zip(told, own)], "ratio", limit=1)
+        bench.row(f"{work_us} us of work, p95 - p50, added by empty programs",
+                  [spread(a) - spread(b) for a, b in zip(runs["empty"], runs["own"])], "ns")
