@@ -47,8 +47,16 @@ struct read {
 
 struct read_hub {
 	TAILQ_HEAD(, read) reads;
-	bool is_looked_for; /* one may be waiting that may run */
+	unsigned int user_running; /* of one user, at most */
+	bool is_looked_for;	   /* one may be waiting that may run */
 };
+
+static unsigned int user_running(void)
+{
+	long n = MIN(sysconf(_SC_NPROCESSORS_ONLN) - 1, READ_USER_RUNNING);
+
+	return (unsigned int)MAX(n, READ_USER_RUNNING_MIN);
+}
 
 int read_hub_new(struct read_hub **ret_hub)
 {
@@ -57,6 +65,7 @@ int read_hub_new(struct read_hub **ret_hub)
 	if (!hub)
 		return -ENOMEM;
 	TAILQ_INIT(&hub->reads);
+	hub->user_running = user_running();
 	*ret_hub = hub;
 	return 0;
 }
@@ -214,7 +223,7 @@ static unsigned int count(const struct read_hub *hub, bool is_running, const uin
 
 static bool may_run(const struct read_hub *hub, const struct read *read)
 {
-	return count(hub, true, &read->uid) < READ_USER_RUNNING &&
+	return count(hub, true, &read->uid) < hub->user_running &&
 	       (read->uid == 0 || count(hub, true, NULL) < READ_TOTAL_RUNNING);
 }
 
@@ -236,11 +245,11 @@ static int read_run(struct read *read)
 static struct read *find_next(const struct read_hub *hub)
 {
 	struct read *read, *found = NULL;
-	unsigned int n_found = READ_USER_RUNNING;
+	unsigned int n_found = hub->user_running;
 
 	TAILQ_FOREACH(read, &hub->reads, link)
 	{
-		unsigned int n = read->stream ? READ_USER_RUNNING : count(hub, true, &read->uid);
+		unsigned int n = read->stream ? hub->user_running : count(hub, true, &read->uid);
 
 		if (n < n_found && may_run(hub, read)) {
 			found = read;
