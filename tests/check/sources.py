@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Licence lines come first, and nothing in the tree belongs to one machine or one moment."""
+"""Licence lines come first, nothing in the tree belongs to one machine or one moment, and its rooms are known."""
 import re
 
 import tree
@@ -24,6 +24,10 @@ NOT_HERE = (
 )
 
 
+# what lies at the top; a directory that a test left there is none of them
+ROOMS = {"base", "bpf", "cli", "cmake", "collectord", "docs", "libingero", "proto", "systemd", "tests", ".ci"}
+
+
 def first_lines(files_tree, name):
     return files_tree.lines(name)[:2]
 
@@ -41,6 +45,9 @@ def check(files_tree):
             lines = lines[1:]
         if not lines or want not in lines[0]:
             problems.append(f"{name}: the first line is not '{want}'")
+    for name in files_tree.files("*"):
+        if "/" in name and name.split("/")[0] not in ROOMS:
+            problems.append(f"{name}: '{name.split('/')[0]}' is no room of the tree")
     patterns = [(re.compile(pattern, re.I if "clau" in pattern else 0), why) for pattern, why in NOT_HERE]
     for name in files_tree.files(*TEXT):
         if name in data or name == "LICENSE":
@@ -54,6 +61,7 @@ def check(files_tree):
 
 SPDX = "// SPDX-License-" + "Identifier: Apache-2.0\n"
 tree.run(check, [
+    ("left by a test", {"target-XY/lib.so": ""}, "target-XY/lib.so: 'target-XY' is no room"),
     ("no licence", {"base/a.c": "int a;\n"}, "base/a.c: the first line"),
     ("wrong licence for the kernel side", {"bpf/a.h": SPDX}, "bpf/a.h: the first line"),
     ("licence on line 2 of C", {"a.c": "\n" + SPDX}, "a.c: the first line"),

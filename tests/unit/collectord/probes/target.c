@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <libgen.h>
 #include <limits.h>
 #include <sched.h>
 #include <signal.h>
@@ -727,7 +728,7 @@ static void files_remove(void)
 int main(int argc, char **argv)
 {
 	const struct probe_set_options options = { .back_end = PROBE_BACK_END_AUTO };
-	char why[256], cwd[32];
+	char why[256], here[32], self[PATH_MAX];
 
 	if (argc == 3 && strcmp(argv[1], "--child") == 0)
 		return child_main(argv[2]);
@@ -740,8 +741,9 @@ int main(int argc, char **argv)
 		CHECK_SKIP("this machine cannot do it: %s", why);
 	if (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
 		fprintf(stderr, "without a mount namespace of its own\n");
-	(void)snprintf(cwd, sizeof(cwd), "%s", "target-XXXXXX");
-	if (!mkdtemp(cwd) || !realpath(cwd, world.dir))
+	/* Beside the samples, wherever it was started. */
+	(void)snprintf(here, sizeof(here), "%s", "target-XXXXXX");
+	if (!realpath("/proc/self/exe", self) || chdir(dirname(self)) < 0 || !mkdtemp(here) || !realpath(here, world.dir))
 		abort();
 
 	CHECK_INT_EQ("open", uv_loop_init(&world.loop), 0);
