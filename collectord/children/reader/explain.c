@@ -30,6 +30,7 @@ struct explain {
 	struct reader_job *job;
 	const Ingero__V1__ExplainRequest *request;
 	uint64_t from_unix_ns, to_unix_ns; /* 0: no bound */
+	uint64_t figures_from_unix_ns;	   /* of the figures, where they begin earlier; 0: as the rest */
 	const uint32_t *pids;
 	size_t n_pids;
 	struct arena arena;
@@ -168,7 +169,8 @@ static int figures_set(struct explain *e)
 	CLEANUP(read_window_done) struct read_window window = { .from_unix_ns = 0 };
 	int r;
 
-	r = store_reader_window(e->job->reader, e->from_unix_ns, e->to_unix_ns, e->pids, e->n_pids, &window);
+	r = store_reader_window(e->job->reader, e->figures_from_unix_ns ? e->figures_from_unix_ns : e->from_unix_ns,
+				e->to_unix_ns, e->pids, e->n_pids, &window);
 	if (r == 0)
 		r = window_set(e, &window);
 	if (r == 0)
@@ -363,6 +365,14 @@ static int finding_find(struct explain *e, const char *id)
 
 /* ---- the question ---- */
 
+static bool is_asked_for(const struct explain *e, uint32_t pid)
+{
+	for (size_t i = 0; i < e->n_pids; i++)
+		if (e->pids[i] == pid)
+			return true;
+	return e->n_pids == 0;
+}
+
 /*
  * The figures around those calls begin with the row in which the first of them lies: the one nearest to it may be the
  * next, in which only others called.
@@ -371,7 +381,9 @@ static int begin_with(const struct read_bucket *bucket, void *data)
 {
 	struct explain *e = data;
 
-	e->from_unix_ns = MIN(e->from_unix_ns, bucket->from_unix_ns);
+	for (size_t i = 0; i < bucket->n_figures; i++)
+		if (is_asked_for(e, bucket->figures[i].process->pid))
+			e->figures_from_unix_ns = MIN(e->figures_from_unix_ns, bucket->from_unix_ns);
 	return 0;
 }
 
@@ -394,7 +406,7 @@ static int last_calls_set(struct explain *e)
 	filter.n_ops = calls.ids.n;
 	if (r == 0 && matched > n)
 		r = reader_newest(e->job, &filter, n, &since, &surplus);
-	e->from_unix_ns = since.ns;
+	e->from_unix_ns = e->figures_from_unix_ns = since.ns;
 	if (r == 0 && since.ns)
 		r = store_reader_buckets(e->job->reader, since.ns, since.ns + 1, begin_with, e);
 	ARRAY_DONE(&calls.ids);
