@@ -30,6 +30,7 @@ struct trace {
 	struct trace_child child;
 	int signal_fd;
 	sigset_t mask_before;
+	bool has_keys;	  /* a terminal as stdin, as long as it gives any */
 	bool is_stopping; /* the daemon was asked to finish */
 	bool gave_up;	  /* asked to end while it was finishing */
 };
@@ -135,11 +136,14 @@ static void signal_take(struct trace *t, const struct signalfd_siginfo *info)
 	}
 }
 
-static void keys_take(struct trace *t)
+/* What hung up, or may not be read, is ready for ever: poll() would never wait again. */
+static void keys_take(struct trace *t, short revents)
 {
 	char keys[64];
-	ssize_t n = read(STDIN_FILENO, keys, sizeof(keys));
+	ssize_t n = revents & POLLIN ? read(STDIN_FILENO, keys, sizeof(keys)) : 0;
 
+	if ((revents & ~POLLIN) || (n < 0 && errno != EINTR && errno != EAGAIN))
+		t->has_keys = false;
 	for (ssize_t i = 0; i < n; i++)
 		if (keys[i] == 'q' || keys[i] == 'Q')
 			stop(t);
@@ -196,7 +200,7 @@ static void loop(struct trace *t)
 			[DAEMON] = { .fd = has_daemon ? ingero_fd(t->ingero) : -1,
 				     .events = has_daemon ? ingero_events(t->ingero) : 0 },
 			[SIGNALS] = { .fd = t->signal_fd, .events = POLLIN },
-			[KEYS] = { .fd = t->show.view == TRACE_VIEW_SCREEN ? STDIN_FILENO : -1, .events = POLLIN },
+			[KEYS] = { .fd = t->has_keys ? STDIN_FILENO : -1, .events = POLLIN },
 			[READER] = { .fd = watches_reader && !t->show.out.is_gone ? STDOUT_FILENO : -1 },
 		};
 		struct signalfd_siginfo info;
@@ -207,8 +211,8 @@ static void loop(struct trace *t)
 		}
 		while (read(t->signal_fd, &info, sizeof(info)) == (ssize_t)sizeof(info))
 			signal_take(t, &info);
-		if (fds[KEYS].revents & POLLIN)
-			keys_take(t);
+		if (fds[KEYS].revents)
+			keys_take(t, fds[KEYS].revents);
 		if (fds[READER].revents & POLLERR)
 			t->show.out.is_gone = true;
 		if (t->show.out.is_gone && !t->is_stopping)
@@ -283,6 +287,7 @@ static int session(struct trace *t)
 
 	if (t->show.view == TRACE_VIEW_SCREEN)
 		trace_show_terminal(&t->show);
+	t->has_keys = t->show.view == TRACE_VIEW_SCREEN && isatty(STDIN_FILENO);
 	loop(t);
 	terminal_leave();
 	return finish(t);

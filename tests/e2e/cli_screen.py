@@ -116,7 +116,7 @@ class Screen:
 class Terminal:
     """A program on a pseudo terminal of its own, as its session's foreground."""
 
-    def __init__(self, argv, environment, rows=24, columns=80, stdout=None):
+    def __init__(self, argv, environment, rows=24, columns=80, stdout=None, stdin=None):
         self.screen = Screen(rows, columns)
         self.raw = b""
         self.master, inner = pty.openpty()
@@ -129,6 +129,8 @@ class Terminal:
             fcntl.ioctl(inner, termios.TIOCSCTTY, 0)
             for fd in range(3):
                 os.dup2(inner, fd)
+            if stdin is not None:
+                os.dup2(stdin, 0)
             if stdout is not None:
                 os.dup2(stdout, 1)
             os.closerange(3, 256)

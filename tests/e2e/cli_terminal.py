@@ -73,8 +73,8 @@ class Workload:
             expect(self.process.poll() is None, "the workload ended")
 
 
-def live(home, options, rows=24, columns=80, **changes):
-    return Terminal([INGERO, "trace", *options], environment(home, **changes), rows, columns)
+def live(home, options, rows=24, columns=80, stdin=None, **changes):
+    return Terminal([INGERO, "trace", *options], environment(home, **changes), rows, columns, stdin=stdin)
 
 
 def has_table(screen):
@@ -115,6 +115,29 @@ def test_sigterm(home):
     ends(home, "SIGTERM", lambda terminal: os.kill(terminal.pid, signal.SIGTERM))
 
 
+def cpu_seconds(pid):
+    """Of the process itself, without the daemon, which is a child."""
+    fields = pathlib.Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def waits_without_keys(home):
+    """A screen without a keyboard: what is always readable and never says anything costs no CPU."""
+    ended, writer = os.pipe()
+    os.close(writer)
+    for what, stdin in (("/dev/null", os.open("/dev/null", os.O_RDONLY)), ("a pipe that ended", ended)):
+        with live(home, [], stdin=stdin, **NOBODY) as terminal:
+            terminal.until(lambda screen: screen.frames >= 1, "the first frame")
+            spent = cpu_seconds(terminal.pid)
+            terminal.until(lambda screen: screen.frames >= 4, "three seconds more, one frame each")
+            spent = cpu_seconds(terminal.pid) - spent
+            terminal.type("\x03")
+            expect(terminal.wait() == 0, f"{what}: exit status {terminal.status}")
+            restored(terminal, what)
+            expect(spent < 0.3, f"with {what} as stdin it took {spent:.2f} s of CPU to show three frames")
+        os.close(stdin)
+
+
 def test_waiting(home):
     """Nothing to trace: says what it waits for; afterwards that there is nothing to tell."""
     with live(home, [], **NOBODY) as terminal:
@@ -124,6 +147,7 @@ def test_waiting(home):
         expect(terminal.wait() == 0, f"exit status {terminal.status}")
         expect("nothing to tell" in terminal.screen.normal, "no last line", terminal.screen.normal)
         restored(terminal, "waiting")
+    waits_without_keys(home)
 
 
 def test_resize(home):
