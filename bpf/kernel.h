@@ -166,6 +166,7 @@ typedef struct {
 typedef atomic64_t atomic_long_t;
 
 struct mm_struct {
+	unsigned long exec_vm; /* pages that are mapped executable */
 	unsigned long start_stack;
 	struct uprobes_state uprobes_state;
 	struct percpu_counter rss_stat[4]; /* from 6.2 */

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * The files that one process maps executable, written when the daemon asks: /proc tells
- * of an overlay's file under a device of that overlay, which is not where its probes go.
+ * What processes map executable, written when the daemon asks: of one the files, since /proc tells
+ * of an overlay's file under a device of that overlay, which is not where its probes go; of all how much it is,
+ * which tells that something came.
  */
 #include "file.h"
 
@@ -22,5 +23,28 @@ int mapped(struct bpf_iter__task_vma *ctx)
 	file_identity_fill(vma, &r.file);
 	if (r.file.inode)
 		bpf_seq_write(seq, &r, sizeof(r));
+	return 0;
+}
+
+SEC("iter/task")
+int executable(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+	struct seq_file *seq = ctx->meta->seq;
+	struct executable_record r = {};
+	const struct cred *cred;
+
+	if (!task || task->pid != task->tgid)
+		return 0;
+	r.pages = task->mm ? task->mm->exec_vm : 0;
+	if (!r.pages)
+		return 0;
+	cred = task->cred;
+	r.uid = cred->uid.val;
+	if (r.uid != cred->euid.val || r.uid != cred->suid.val)
+		r.uid = ~0u;
+	r.tgid = task->tgid;
+	r.start_boot_ns = task->start_boottime;
+	bpf_seq_write(seq, &r, sizeof(r));
 	return 0;
 }

@@ -111,6 +111,15 @@ struct mapped_record {
 };
 _Static_assert(sizeof(struct mapped_record) == 48, "mapped_record is ABI between both halves");
 
+/* How much one process maps executable, as the iterator over processes writes it. */
+struct executable_record {
+	__u64 start_boot_ns;
+	__u64 pages;
+	__u32 tgid;
+	__u32 uid; /* UINT32_MAX: nobody's by its owner */
+};
+_Static_assert(sizeof(struct executable_record) == 24, "executable_record is ABI between both halves");
+
 /* On the ring `life`: never sampled, wakes the daemon at once. */
 struct life_record {
 	__u64 time_ns;

@@ -4,10 +4,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "probes/lease.h"
+#include "probes/mapping_look.h"
 #include "probes/mapping_watch.h"
 #include "probes/target.h"
 #include "procs/process_list.h"
@@ -45,19 +47,42 @@ static void mapping_lost(void *data)
 	find->must_look = true;
 }
 
-static void mappings_untold(int r)
+static void mappings_unlooked(int r)
 {
-	(void)log_warning(r, "the kernel does not tell of mappings; libraries that no program loader tells of are "
-			     "found when a trace starts");
+	(void)log_warning(r, "libraries that no program loader tells of are found when a trace starts");
+}
+
+/* The second best way: a second late instead of a tenth. */
+static void mappings_untold(struct daemon_find *find, int r)
+{
+	(void)log_info(
+		"the kernel does not tell of mappings (%s): libraries that no program loader tells of are looked "
+		"for once a second",
+		strerror(-r));
+	r = find->look ? 0 : mapping_look_new(find->probes, &find->look);
+	if (r < 0)
+		mappings_unlooked(r);
 }
 
 static void leases_changed(void *data)
 {
 	struct daemon_find *find = data;
-	int r = mapping_watch_set(find->mappings, lease_set_count(find->leases) > 0);
+	bool is_on = lease_set_count(find->leases) > 0;
+	int r = mapping_watch_set(find->mappings, is_on);
 
 	if (r < 0)
-		mappings_untold(r);
+		mappings_untold(find, r);
+	r = find->look ? mapping_look_set(find->look, is_on) : 0;
+	if (r < 0)
+		mappings_unlooked(r);
+}
+
+static void mapping_changed(uint32_t tgid, uint32_t uid, void *data)
+{
+	struct daemon_find *find = data;
+
+	if (lease_set_covers(find->leases, tgid, uid))
+		(void)target_set_scan(find->targets, tgid, 0, NULL, NULL);
 }
 
 void daemon_find_prepare(struct daemon_find *find, uv_loop_t *loop)
@@ -77,7 +102,7 @@ int daemon_find_open(struct daemon_find *find, struct probe_set *probes, struct 
 	find->leases = leases;
 	find->proc_fd = fd;
 	if (!find->mappings)
-		mappings_untold(find->mappings_error);
+		mappings_untold(find, find->mappings_error);
 	lease_set_watch(leases, leases_changed, find);
 	return 0;
 }
@@ -106,6 +131,8 @@ void daemon_find_second(struct daemon_find *find)
 	find->life_full = losses[LOSS_LIFE_FULL];
 	if (find->must_look)
 		processes_look(find);
+	if (find->look)
+		(void)mapping_look_again(find->look, mapping_changed, find);
 	target_set_second(find->targets);
 }
 
@@ -113,6 +140,8 @@ void daemon_find_close(struct daemon_find *find)
 {
 	mapping_watch_close(find->mappings);
 	find->mappings = NULL;
+	mapping_look_free(find->look);
+	find->look = NULL;
 	if (!find->targets)
 		return;
 	lease_set_watch(find->leases, NULL, NULL);

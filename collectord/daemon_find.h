@@ -10,6 +10,7 @@
 #include <uv.h>
 
 struct lease_set;
+struct mapping_look;
 struct mapping_watch;
 struct probe_set;
 struct target_set;
@@ -20,6 +21,7 @@ struct daemon_find {
 	struct lease_set *leases;
 	struct mapping_watch *mappings; /* NULL where this kernel does not tell */
 	int mappings_error;		/* why */
+	struct mapping_look *look;	/* then; or NULL */
 	uint64_t life_full;		/* losses of life records, as last seen */
 	int proc_fd;			/* valid while targets is set */
 	bool must_look;			/* something was not told */

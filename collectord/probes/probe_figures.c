@@ -274,6 +274,15 @@ int probe_set_mapped(struct probe_set *set, uint32_t tgid, struct mapped_record 
 	return r;
 }
 
+int probe_set_executable(struct probe_set *set, struct executable_record *ret, size_t room)
+{
+	if (!set->executable)
+		set->executable = bpf_program__attach_iter(set->bpf->progs.executable, NULL);
+	if (!set->executable)
+		return -errno;
+	return iterator_read(set->executable, ret, sizeof(*ret), room);
+}
+
 int probe_set_behind(struct probe_set *set, probe_behind_func func, void *data)
 {
 	size_t i, n = behind_read(set);

@@ -123,6 +123,12 @@ int probe_set_in_flight(struct probe_set *set, struct in_flight_record *ret, siz
  */
 int probe_set_mapped(struct probe_set *set, uint32_t tgid, struct mapped_record *ret, size_t room);
 
+/**
+ * probe_set_executable() - how much each process maps executable, in no order
+ * Return: how many (the first `room` are written), or -errno
+ */
+int probe_set_executable(struct probe_set *set, struct executable_record *ret, size_t room);
+
 typedef void (*probe_behind_func)(const struct behind_key *key, const struct behind_value *value, void *data);
 int probe_set_behind(struct probe_set *set, probe_behind_func func, void *data);
 

@@ -26,6 +26,7 @@ struct probe_set {
 	int session_fd;		    /* the lock that goes with session links; -1: not held */
 	struct attach *calibration; /* stays attached: closing it takes longer than measuring */
 	struct bpf_link *in_flight;
+	struct bpf_link *executable;				 /* NULL until it is asked for */
 	struct bpf_link *hooks[HOOK_COUNT];			 /* in the order of hooks.c */
 	char hook_reasons[HOOK_FAMILY_COUNT][HOOK_REASON_BYTES]; /* why it is absent, "" unless it is */
 	struct process_slot *slots;

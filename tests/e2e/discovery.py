@@ -121,12 +121,20 @@ class World:
         self.temporary.cleanup()
 
 
+def perf_events_of(client):
+    """How many the daemon of a client holds."""
+    with open(f"/proc/{client}/task/{client}/children", encoding="ascii") as file:
+        daemons = file.read().split()
+    links = [os.readlink(entry.path) for daemon in daemons for entry in os.scandir(f"/proc/{daemon}/fd")]
+    return sum(link == "anon_inode:[perf_event]" for link in links)
+
+
 class Traced:
     """Everybody is traced while the context lasts; what was said is there afterwards."""
 
-    def __init__(self, world, *options, open_files=None):
+    def __init__(self, world, *options, **how):
         self.world = world
-        self.tracing = ingero.Tracing(world.programs, *(() if "--user" in options else ("--all",)), *(options or ["--record", "all"]), open_files=open_files)
+        self.tracing = ingero.Tracing(world.programs, *(() if "--user" in options else ("--all",)), *(options or ["--record", "all"]), **how)
 
     def __enter__(self):
         try:
@@ -315,12 +323,13 @@ def case_static(world):
         traced.expect_exact(what, visitor, pid)
 
 
-def case_mapped(world):
+def case_mapped(world, **how):
     """A program that maps the library by itself, of which no loader tells."""
     symbols = subprocess.run(["nm", "-D", world.driver], capture_output=True, text=True, check=True).stdout
     at = next(int(line.split()[0], 16) for line in symbols.splitlines() if line.endswith(" cuMemFree_v2"))
     own = world.copy(world.driver, "own", "engine.bin")
-    with Traced(world) as traced:
+    with Traced(world, **how) as traced:
+        rings = perf_events_of(traced.tracing.process.pid)
         visitor = Visitor(world)
         visitor.tell("map", own, at)
         traced.wait_attached(own)
@@ -329,6 +338,12 @@ def case_mapped(world):
         traced.wait(lambda lines: any(line["type"] == "library" and line["path"] == own for line in lines), "word of it")
     got = traced.calls.get((pid, "cuMemFree"), 0)
     expect(got == 23, f"mapped by itself: {got} calls, made were 23")
+    expect(bool(rings) == ("refused" not in how), f"told by {rings} rings of perf events")
+
+
+def case_looked_for(world):
+    """The same where nobody tells of mappings: perf events are refused, as by the service's unit."""
+    case_mapped(world, refused="perf_event_open")
 
 
 def case_namespaces(world):

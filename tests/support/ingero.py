@@ -4,9 +4,12 @@ Ingero and its workloads as tests and benchmarks in Python use them: start, wait
 
 Everything runs in a private home directory, so no test meets another's database or the user's.
 """
+import ctypes
+import errno
 import json
 import os
 import resource
+import struct
 import subprocess
 import sys
 import tempfile
@@ -127,13 +130,31 @@ def finish(process, name, timeout_s=None):
     return out, error
 
 
+PR_SET_SECCOMP = 22
+CALLS = {"perf_event_open": {"x86_64": 298, "aarch64": 241}}
+
+
+def refuse_call(name):
+    """From here on, and for every program that is started, the kernel answers a system call with EPERM."""
+    class Program(ctypes.Structure):
+        _fields_ = [("n", ctypes.c_ushort), ("instructions", ctypes.c_char_p)]
+
+    load, equal, answer = 0x20, 0x15, 0x06  # struct sock_filter: code, then, else, value
+    code = b"".join(struct.pack("=HBBI", *row) for row in (
+        (load, 0, 0, 0), (equal, 0, 1, CALLS[name][os.uname().machine]), (answer, 0, 0, 0x00050000 | errno.EPERM), (answer, 0, 0, 0x7fff0000)))
+    program = Program(len(code) // 8, code)
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.prctl(PR_SET_SECCOMP, 2, ctypes.byref(program), 0, 0):
+        raise OSError(ctypes.get_errno(), "no filter of system calls")
+
+
 class Tracing:
     """
     A running `ingero trace --json`; the context waits until it is attached, and ends it.
-    open_files: how many it may have, and how many at most
+    open_files: how many it may have, and how many at most; refused: the name of a system call that it may not make
     """
 
-    def __init__(self, programs, *options, command=(), environment=None, open_files=None):
+    def __init__(self, programs, *options, command=(), environment=None, open_files=None, refused=None):
         self._home = tempfile.TemporaryDirectory(prefix="ingero-")
         arguments = [programs.path("ingero-cli"), "trace", "--json", *options]
         if command:
@@ -141,8 +162,13 @@ class Tracing:
         # to files: nobody reads while the caller does something else
         self._out = tempfile.TemporaryFile("w+", encoding="utf-8")
         self._error = tempfile.TemporaryFile("w+", encoding="utf-8")
-        limit = open_files and (lambda: resource.setrlimit(resource.RLIMIT_NOFILE, open_files))
-        self.process = subprocess.Popen(arguments, preexec_fn=limit, stdin=subprocess.DEVNULL, stdout=self._out, stderr=self._error,
+        def limit():
+            if open_files:
+                resource.setrlimit(resource.RLIMIT_NOFILE, open_files)
+            if refused:
+                refuse_call(refused)
+
+        self.process = subprocess.Popen(arguments, preexec_fn=limit if open_files or refused else None, stdin=subprocess.DEVNULL, stdout=self._out, stderr=self._error,
                                         env={**programs.environment(self._home.name), **(environment or {})})
 
     def wait(self, timeout_s=None):

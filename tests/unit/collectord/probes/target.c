@@ -743,7 +743,8 @@ int main(int argc, char **argv)
 		fprintf(stderr, "without a mount namespace of its own\n");
 	/* Beside the samples, wherever it was started. */
 	(void)snprintf(here, sizeof(here), "%s", "target-XXXXXX");
-	if (!realpath("/proc/self/exe", self) || chdir(dirname(self)) < 0 || !mkdtemp(here) || !realpath(here, world.dir))
+	if (!realpath("/proc/self/exe", self) || chdir(dirname(self)) < 0 || !mkdtemp(here) ||
+	    !realpath(here, world.dir))
 		abort();
 
 	CHECK_INT_EQ("open", uv_loop_init(&world.loop), 0);
