@@ -265,11 +265,10 @@ static int setup_read(struct setup *s, int socket_fd)
 	s->options.is_service = s->options.private_fd < 0 && !config_text(&s->config, CONFIG_DEMO) &&
 				strcmp(s->options.socket_path, SOCKET_PATH) == 0;
 	r = file_read(s);
-	log_read(s);
 	return r < 0 ? r : options_read(s);
 }
 
-/* A reload: what is wrong leaves everything as it was. */
+/* A reload: what is wrong leaves everything as it was, also which messages are written. */
 static int policy_reload(struct daemon_policy *ret_policy, uint64_t *ret_idle_ns, void *data)
 {
 	struct setup *old = data;
@@ -283,6 +282,7 @@ static int policy_reload(struct daemon_policy *ret_policy, uint64_t *ret_idle_ns
 		setup_done(&s);
 		return r;
 	}
+	log_read(&s);
 	for (size_t i = 0; i < CONFIG_COUNT; i++) {
 		struct config_value *was = &old->config.values[i], *is = &s.config.values[i];
 		const struct config_option *o = config_option_get(i);
@@ -401,6 +401,7 @@ static int serve(struct setup *s)
 		return config_look(s);
 
 	r = setup_read(s, notify_socket());
+	log_read(s); /* of a wrong file as much as was read */
 	is_kept = s->options.socket_fd >= 0;
 	if (r < 0 && !is_kept)
 		return misused(s->error);

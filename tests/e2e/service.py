@@ -251,6 +251,30 @@ def test_supervised(check, programs, directory):
         check("stops in peace", service.wait_for_exit() == 0, service.log())
 
 
+def test_log_level(check, programs, directory):
+    """A reload takes the level of a right file, and nothing of a wrong one: neither what it says before its mistake nor what it leaves out."""
+    config = configuration(directory, "service:\n  idle-exit: 0\n")
+    steps = (
+        ("wrong behind its level", "service:\n  log-level: debug\nrecord:\n  whoom: nobody\n", False),
+        ("a user who is not there", "service:\n  log-level: debug\nrecord:\n  whom: nobody-of-that-name\n", False),
+        ("right", "service:\n  log-level: debug\n", True),
+        ("wrong, and no level", "record:\n  whoom: nobody\n", True),
+    )
+    with activate.Activated(programs, directory, "--config", config) as service:
+        service.start()
+        service.wait_for_line("READY=1")
+        for name, text, is_debug in steps:
+            configuration(directory, text)
+            said, logged = len(service.said), len(service.log())
+            service.process.send_signal(signal.SIGHUP)
+            service.wait_for_line("READY=1", said)
+            client = activate.Client(service.path)
+            client.ask(1, "Query.Status")  # the stream of its Hello: a message for debugging says so
+            service.supervise(lambda: client.end(0), "the end of the connection")
+            check(f"{name}: messages for debugging", ("was used before" in service.log()[logged:]) == is_debug, is_debug, service.log()[logged:])
+            client.close()
+
+
 def test_fault(check, programs, directory):
     """What is wrong for good is the answer, not a reason to die and be started again."""
     config = configuration(directory, "database:\n  max-size: plenty\n")
@@ -281,7 +305,7 @@ def test_crash(check, programs, directory):
 def main(build):
     check = kept.Checks()
     programs = ingero.Programs(build)
-    for test in (test_comes_and_goes, test_slow_start, test_before_probes, test_waiting_for_probes, test_trace_at_once, test_trace_beside_status, test_whom, test_stays, test_supervised, test_fault, test_crash):
+    for test in (test_comes_and_goes, test_slow_start, test_before_probes, test_waiting_for_probes, test_trace_at_once, test_trace_beside_status, test_whom, test_stays, test_supervised, test_log_level, test_fault, test_crash):
         with tempfile.TemporaryDirectory(prefix="ingero-service-") as directory:
             test(check, programs, directory)
     print(f"{len(check.failed)} failed")
