@@ -61,12 +61,14 @@ static long behind_step(__u32 i, struct behind_walk *walk)
 		value = bpf_map_lookup_elem(&behind, &key);
 		if (!value) {
 			fresh.uid = entry->uid;
-			__builtin_memcpy(fresh.comm, entry->comm, sizeof(fresh.comm));
 			(void)bpf_map_update_elem(&behind, &key, &fresh, BPF_NOEXIST);
 			value = bpf_map_lookup_elem(&behind, &key);
 		}
-		if (value)
+		if (value) {
 			__sync_fetch_and_add(&value->ns, ns);
+			/* As it was called last: before exec(2) it had its parent's name. */
+			__builtin_memcpy(value->comm, entry->comm, sizeof(value->comm));
+		}
 	}
 	return begin <= walk->from;
 }
