@@ -5,7 +5,7 @@
 #include <stddef.h>
 
 /**
- * option_absent() - @name: without its dashes, n_name bytes
+ * option_absent() - @command: "" for what stands in front of one; @name: without its dashes, n_name bytes
  * Return: what to use instead, as the end of a sentence, or NULL when Ingero's command knows no such option either
  */
 const char *option_absent(const char *command, const char *name, size_t n_name);

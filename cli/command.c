@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/nearest.h"
+#include "cli/absent.h"
 #include "cli/output.h"
 
 #define COMMAND(name) extern const struct command command_##name;
@@ -79,14 +80,19 @@ void command_help_append(const struct command *command, const struct text_style 
 static int unknown_refuse(const char *name)
 {
 	const char *names[ARRAY_SIZE(commands)], *nearest, *way_out = command_absent(name);
-	char text[OPTIONS_ERROR_BYTES];
+	bool is_option = strncmp(name, "--", 2) == 0;
+	char text[OPTIONS_ERROR_BYTES], typed[NAME_MAX_BYTES + 2];
 
+	(void)snprintf(typed, sizeof(typed), "%.*s",
+		       (int)MIN(is_option ? strcspn(name, "=") : strlen(name), sizeof(typed) - 1), name);
+	if (is_option)
+		way_out = option_absent("", typed + 2, strlen(typed + 2));
 	for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
 		names[i] = commands[i]->name;
 	nearest = name_nearest(name, names, ARRAY_SIZE(names));
 
 	if (way_out)
-		(void)snprintf(text, sizeof(text), "%s is not built in this version; %s", option_quote(name).text,
+		(void)snprintf(text, sizeof(text), "%s is not built in this version; %s", option_quote(typed).text,
 			       way_out);
 	else if (name[0] == '-')
 		(void)snprintf(text, sizeof(text),

@@ -60,14 +60,15 @@ static void refuse_unknown(const struct option_table *table, const char *argumen
 {
 	const char *names[OPTIONS_MAX] = { NULL }, *nearest, *way_out = NULL;
 	char typed[NAME_MAX_BYTES + 2];
+	size_t dashes;
 
 	(void)snprintf(typed, sizeof(typed), "%.*s", (int)MIN(strcspn(argument, "="), sizeof(typed) - 1), argument);
 	for (size_t i = 0; i <= table->n && i < OPTIONS_MAX; i++)
 		names[i] = row_get(table, i)->name;
 	nearest = strncmp(typed, "--", 2) == 0 ? name_nearest(typed + 2, names, OPTIONS_MAX) : NULL;
 
-	if (strncmp(typed, "--", 2) == 0)
-		way_out = option_absent(table->command, typed + 2, strlen(typed + 2));
+	dashes = MIN(strspn(typed, "-"), 2);
+	way_out = option_absent(table->command, typed + dashes, strlen(typed + dashes));
 
 	if (way_out)
 		refuse(error, "%s is not built in this version; %s", option_quote(typed).text, way_out);
@@ -77,6 +78,21 @@ static void refuse_unknown(const struct option_table *table, const char *argumen
 	else
 		refuse(error, "unknown option %s for %s; 'ingero help %s' lists them", option_quote(typed).text,
 		       table->command, table->command);
+}
+
+/* A choice that Ingero's users know and this version does not have; `error` stays as it is for any other. */
+static void choice_absent_refuse(const struct option_table *table, const struct option *row, const char *text,
+				 char *error)
+{
+	CLEANUP(buf_done) struct buf typed = BUF_INIT;
+	const char *way_out;
+
+	(void)buf_printf(&typed, "--%s=%s", row->name, text);
+	if (typed.n < 2)
+		return; /* no memory: the other sentence is right, too */
+	way_out = option_absent(table->command, buf_text(&typed) + 2, typed.n - 2);
+	if (way_out)
+		refuse(error, "%s is not built in this version; %s", option_quote(buf_text(&typed)).text, way_out);
 }
 
 static bool id_is_listed(const struct option_ids *ids, uint32_t id)
@@ -278,7 +294,11 @@ static enum options_result value_take(struct reader *reader, const struct option
 		}
 		value = reader->argv[reader->at++];
 	}
-	return row_apply(row, value, reader->fields, reader->error) < 0 ? OPTIONS_MISUSED : OPTIONS_OK;
+	if (row_apply(row, value, reader->fields, reader->error) == 0)
+		return OPTIONS_OK;
+	if (row->kind == OPTION_CHOICE)
+		choice_absent_refuse(reader->table, row, value, reader->error);
+	return OPTIONS_MISUSED;
 }
 
 static enum options_result long_read(struct reader *reader, const char *argument)

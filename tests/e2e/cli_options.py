@@ -41,6 +41,16 @@ BAD_TOGETHER = [
     ["export"], ["export", "-o"], ["export", "-o", "x", "--format", "perfetto"], ["export", "-o", "x", "y"],
     ["export", "-o", "x", "--since", "1h", "--to", "now"],
 ]
+# What Ingero's users know and this version lacks: refused by name, with a way out behind the semicolon.
+ABSENT = [
+    (["check", "--support-bundle", "x"], "--support-bundle"), (["check", "--support-bundle=x"], "--support-bundle"),
+    (["trace", "-v"], "-v"), (["trace", "--verbose"], "--verbose"), (["demo", "-v"], "-v"), (["demo", "-d", "5s"], "-d"),
+    (["demo", "cold-start", "-d5s"], "-d"), (["export", "-d", "x"], "-d"), (["export", "-o", "x", "-d", "y"], "-d"),
+    (["--debug", "trace"], "--debug"), (["--config", "x", "trace"], "--config"), (["--config=x", "trace"], "--config"),
+    (["trace", "--config=x"], "--config"), (["--fleet-require-tls", "query"], "--fleet-require-tls"),
+    (["export", "-o", "x", "--format", "perfetto"], "--format=perfetto"), (["export", "--format=perfetto"], "--format=perfetto"),
+    (["explain", "--nodes=a"], "--nodes"), (["trace", "--nccl-lib", "x"], "--nccl-lib"), (["mcp"], "mcp"), (["fleet-push"], "fleet-push"),
+]
 UNKNOWN_COMMANDS = ["mcp", "dashboard", "merge", "fleet-push",
                     "trcae", "Trace", "", " ", "--frobnicate", "-x", "\x1b[31m", "a" * 5000, "stats\nus"]
 
@@ -80,27 +90,37 @@ def broken(choose, commands):
     return [choose.choice([command["name"] for command in commands if not command["takes"]]), word]
 
 
+def refused(ingero, line, home):
+    """Status, stdout and stderr, and whether it is one sentence and nothing else."""
+    done = subprocess.run([ingero, *line], stdin=subprocess.DEVNULL, capture_output=True, check=False, cwd=home, env={**os.environ, "HOME": home})
+    text = done.stderr.decode(errors="replace")
+    is_right = done.returncode == 2 and not done.stdout and text.count("\n") == 1 and text.startswith("ingero: ") and \
+        not any(ord(c) < 32 for c in text[:-1])
+    return is_right, f"status {done.returncode}, stdout {done.stdout[:200]!r}, stderr {text[:400]!r}", text
+
+
 def main(ingero):
     choose = random.Random(20260101)  # the same lines each time
     commands = json.loads(subprocess.run([ingero, "help", "--json"], capture_output=True, check=True).stdout)["commands"]
     problems = 0
     home = tempfile.mkdtemp()
-    environment = {**os.environ, "HOME": home}
     for number in range(LINES):
         line = broken(choose, commands)
-        done = subprocess.run([ingero, *line], stdin=subprocess.DEVNULL, capture_output=True, check=False, cwd=home, env=environment)
-        text = done.stderr.decode(errors="replace")
-        if done.returncode != 2 or done.stdout or text.count("\n") != 1 or not text.startswith("ingero: ") or \
-                any(ord(c) < 32 for c in text[:-1]):
+        is_right, said, _ = refused(ingero, line, home)
+        if not is_right:
             problems += 1
-            print(f"line {number} {line!r}: status {done.returncode}, stdout {done.stdout[:200]!r}, stderr {text[:400]!r}",
-                  file=sys.stderr)
+            print(f"line {number} {line!r}: {said}", file=sys.stderr)
+    for line, name in ABSENT:
+        is_right, said, text = refused(ingero, line, home)
+        if not is_right or not text.startswith(f"ingero: '{name}' is not built in this version; "):
+            problems += 1
+            print(f"{line!r}, which is known and absent: {said}", file=sys.stderr)
     written = os.listdir(home)
     shutil.rmtree(home)
     if written:
         problems += 1
         print(f"written: {written}", file=sys.stderr)
-    print(f"{LINES} wrong command lines, {problems} problems")
+    print(f"{LINES + len(ABSENT)} wrong command lines, {problems} problems")
     return 1 if problems else 0
 
 

@@ -94,6 +94,13 @@ static const struct {
 	{ "far off", { "--frobnicate" }, "unknown option '--frobnicate' for trace; 'ingero help trace' lists them" },
 	{ "letter", { "-z" }, "unknown option '-z' for trace; 'ingero help trace' lists them" },
 	{ "letter in a bundle", { "-oz" }, "unknown option '-z' for trace; 'ingero help trace' lists them" },
+	{ "absent letter in a bundle",
+	  { "-ov" },
+	  "'-v' is not built in this version; a wider terminal shows more columns, and 'ingero trace --json' prints "
+	  "all there is" },
+	{ "absent word with a value",
+	  { "--debug=3" },
+	  "'--debug' is not built in this version; 'ingero status' says what is attached and what is not, and why" },
 	{ "value missing", { "--duration" }, "'--duration' needs a value: --duration TIME" },
 	{ "value missing before program", { "-d", "--", "x" }, "'--duration' needs a value: --duration TIME" },
 	{ "value too much", { "--on=yes" }, "'--on' takes no value; leave out '=yes'" },
