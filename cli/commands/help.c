@@ -64,6 +64,8 @@ static int help_run(const void *fields, const struct options_rest *rest)
 				       option_quote(rest->argv[0]).text);
 		return command_refuse(error);
 	}
+	if (help->is_manual && help->is_json)
+		return command_refuse("'--man' and '--json' are two forms of the same; leave out one");
 	if (help->is_json && help_json_append(&out.buf) < 0) {
 		output_error("no memory for the help");
 		return COMMAND_FAILED;
