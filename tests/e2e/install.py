@@ -31,8 +31,14 @@ lib/systemd/system-preset/80-ingero.preset
 lib/sysusers.d/ingero.conf
 lib/tmpfiles.d/ingero.conf
 sbin/ingero-collectord
+share/bash-completion/completions/ingero
+share/bash-completion/completions/ingero-cli
+share/fish/vendor_completions.d/ingero-cli.fish
+share/fish/vendor_completions.d/ingero.fish
 share/man/man1/ingero-cli.1
+share/man/man1/ingero.1
 share/man/man8/ingero-collectord.8
+share/zsh/site-functions/_ingero
 """.split()
 
 
@@ -53,6 +59,30 @@ def test_unit(check, root, prefix):
         # that other units are not below that root is no news; a line of ours that it does not understand is
         said = [line for line in (done.stdout + done.stderr).splitlines() if re.search(r"ingero\S*:\d+: ", line)]
         check("systemd understands every line", not said, *said)
+
+
+def test_pages(check, root, prefix):
+    """What a page or the unit refers to is a page."""
+    pages = pathlib.Path(root + prefix, "share/man")
+    unit = pathlib.Path(root + prefix, "lib/systemd/system/ingero-collectord.service").read_text(encoding="utf-8")
+    named = re.findall(r"^Documentation=man:(\S+)\((\d)\)", unit, re.M)
+    check("the unit names its program's page", named == [("ingero-collectord", "8")], named)
+    for page in pages.glob("man*/*"):
+        text = page.read_text(encoding="utf-8").replace("\\-", "-")
+        named += re.findall(r"\b(ingero[a-z-]*)(?: ?\()(\d)\)", text)
+        for link in re.findall(r"^\.so (\S+)", text, re.M):
+            check(f"{page.name} is a page that is there", (pages / link).is_file(), link)
+    for name, section in named:
+        check(f"{name}({section}) is there", (pages / f"man{section}" / f"{name}.{section}").is_file())
+
+
+def test_completions(check, build, root, prefix):
+    """Each is what the program prints for that shell."""
+    for shell, path in (("bash", "bash-completion/completions/ingero"), ("zsh", "zsh/site-functions/_ingero"),
+                        ("fish", "fish/vendor_completions.d/ingero.fish")):
+        told = subprocess.run([os.path.join(build, "bin", "ingero"), "completion", shell], capture_output=True, text=True, check=True).stdout
+        file = pathlib.Path(root + prefix, "share", path)
+        check(f"completion for {shell}", file.is_file() and file.read_text(encoding="utf-8") == told)
 
 
 def test_generator(check, root, prefix):
@@ -84,6 +114,8 @@ def main(build):
         check("nothing else is", not strangers, strangers)
 
         test_unit(check, root, prefix)
+        test_pages(check, root, prefix)
+        test_completions(check, build, root, prefix)
         if os.path.exists("/sys/kernel/btf/vmlinux"):
             test_generator(check, root, prefix)
 
