@@ -14,6 +14,7 @@ import importlib
 import json
 import os
 import statistics
+import subprocess
 import sys
 import time
 
@@ -133,11 +134,31 @@ def other_tracers():
     return found
 
 
+def commit_of(directory):
+    """The short commit checked out there, with -dirty when files differ from it; empty where that is no checkout, or without git."""
+    if not os.path.exists(os.path.join(directory, ".git")):
+        return ""
+
+    def git(*arguments):
+        # under sudo the checkout is another user's, and its index stays his
+        command = ["git", "--no-optional-locks", "-c", f"safe.directory={directory}", "-C", directory, *arguments]
+        return subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=True).stdout.strip()
+
+    try:
+        # pages that were just written are not what is measured
+        is_dirty = git("status", "--porcelain", "--", ".", ":(exclude)docs/measurements")
+        return git("rev-parse", "--short", "HEAD") + ("-dirty" if is_dirty else "")
+    except (OSError, subprocess.CalledProcessError):
+        return ""
+
+
 def setup_text(busy):
     kernel = os.uname()
     with open("/proc/loadavg", encoding="ascii") as file:
         load = file.read().split()[0]
-    return (f"{time.strftime('%Y-%m-%d')}, {kernel.machine}, {os.cpu_count()} CPUs, Linux {kernel.release}, "
+    commit = commit_of(os.path.realpath(os.path.join(HERE, "../..")))
+    commit = f", commit {commit}" if commit else ""
+    return (f"{time.strftime('%Y-%m-%d')}{commit}, {kernel.machine}, {os.cpu_count()} CPUs, Linux {kernel.release}, "
             f"load {load}, {busy:.0%} of the CPUs in use by others before")
 
 

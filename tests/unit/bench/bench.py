@@ -1,0 +1,60 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""A page of figures names the commit that was measured, says whether files differed from it, and nothing where there is no checkout."""
+import importlib.util
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+TESTS = pathlib.Path(__file__).resolve().parents[2]
+SOURCE = "source.c"
+PAGE = "docs/measurements/page.md"
+# what is done to a checkout of one commit, and what follows the commit's name
+ROWS = (
+    ("as committed", None, "", ""),
+    ("changed", SOURCE, "changed", "-dirty"),
+    ("one more file", "other.c", "new", "-dirty"),
+    ("a page that was written", PAGE, "figures", ""),
+)
+
+
+def git(directory, *arguments):
+    command = ["git", "-c", "user.name=test", "-c", "user.email=test@localhost", "-C", directory, *arguments]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+
+
+def main():
+    if not shutil.which("git"):
+        print("skipped: no git", file=sys.stderr)
+        return 77
+    spec = importlib.util.spec_from_file_location("benchmarks", TESTS / "bench/bench.py")
+    bench = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(bench)
+    failed = []
+    for name, file, text, ending in ROWS:
+        with tempfile.TemporaryDirectory() as directory:
+            os.makedirs(os.path.join(directory, "docs/measurements"))
+            pathlib.Path(directory, SOURCE).write_text("committed", encoding="ascii")
+            git(directory, "init", "-q")
+            git(directory, "add", "-A")
+            git(directory, "commit", "-q", "-m", "first")
+            if file:
+                pathlib.Path(directory, file).write_text(text, encoding="ascii")
+            if os.geteuid() == 0:
+                os.chown(directory, 65534, 65534)  # as under sudo: another user's
+            wanted = git("/", "-c", f"safe.directory={directory}", "-C", directory, "rev-parse", "--short", "HEAD") + ending
+            if bench.commit_of(directory) != wanted:
+                failed.append(f"{name}: {bench.commit_of(directory)!r}, not {wanted!r}")
+    with tempfile.TemporaryDirectory() as directory:
+        if bench.commit_of(directory) != "":
+            failed.append(f"no checkout: {bench.commit_of(directory)!r}")
+    for line in failed:
+        print(line, file=sys.stderr)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
