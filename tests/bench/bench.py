@@ -22,6 +22,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.join(HERE, "../support"), os.path.join(HERE, "../workloads")]
 
 import ingero  # noqa: E402 (needs the path above)
+import programs  # noqa: E402
 
 NOT_BENCHMARKS = ("bench", "floor", "programs")
 BUSY_RATIO = 0.10  # of all CPUs; guess: below it medians of five pairs did not move
@@ -124,16 +125,6 @@ def busy_ratio(seconds=2.0):
     return 1 - (idle_after - idle) / max(1, total_after - total)
 
 
-def other_tracers():
-    """Processes that trace already: their probes are in every program that maps a CUDA library."""
-    found = []
-    for pid in filter(str.isdigit, os.listdir("/proc")):
-        with contextlib.suppress(OSError), open(f"/proc/{pid}/comm", encoding="utf-8", errors="replace") as file:
-            if file.read().startswith("ingero-collect"):
-                found.append(pid)
-    return found
-
-
 def commit_of(directory):
     """The short commit checked out there, with -dirty when files differ from it; empty where that is no checkout, or without git."""
     if not os.path.exists(os.path.join(directory, ".git")):
@@ -190,7 +181,7 @@ def main():
     if busy > BUSY_RATIO and not arguments.anyway:
         sys.exit(f"bench: something else uses {busy:.0%} of the CPUs, figures would mean nothing: stop it, or say --anyway")
 
-    tracers = other_tracers()
+    tracers = programs.tracers()
     if tracers and not arguments.anyway:
         sys.exit(f"bench: another ingero-collectord traces on this machine (pid {', '.join(tracers)}): end it, or say --anyway")
     everything, is_ok = {}, True

@@ -19,11 +19,12 @@ def measure(bench):
     target = programs.Load(bench, "--op", "launch", "--rate", 10, "--calls", 100000).start()
 
     def beside(back_end):
-        tracing = ingero.Tracing(bench.programs, "--pid", str(target.pid), "--back-end", back_end)
-        programs.attached(tracing)
-        time.sleep(0.5)
-        own = flat_out(bench)
-        return own, tracing.stop().summary
+        with programs.probes_gone():
+            tracing = ingero.Tracing(bench.programs, "--pid", str(target.pid), "--back-end", back_end)
+            programs.attached(tracing)
+            time.sleep(0.5)
+            own = flat_out(bench)
+            return own, tracing.stop().summary
 
     try:
         variants = {back_end: (lambda name=back_end: beside(name)) for back_end in programs.BACK_ENDS}

@@ -81,12 +81,37 @@ def go(process):
 
 def attached(tracing):
     """Waits until the trace says what it is attached to. Perf events of an earlier one may be closed first: 0.1 s each."""
+    def is_attached():
+        if any(line["type"] == "start" for line in tracing.lines()):
+            return True
+        if tracing.process.poll() is not None:
+            tracing.wait()  # raises, and says what it said
+        return False
+
     try:
-        ingero.wait_for(lambda: any(line["type"] == "start" for line in tracing.lines()), "the first line of the trace", limit_s=240)
+        ingero.wait_for(is_attached, "the first line of the trace", limit_s=240)
     except ingero.Failed:
         tracing.process.kill()
         raise
     return tracing
+
+
+def tracers():
+    """Processes that trace: their probes are in every program that maps a CUDA library, and in some until the process is gone."""
+    found = set()
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        with contextlib.suppress(OSError), open(f"/proc/{pid}/comm", encoding="utf-8", errors="replace") as file:
+            if file.read().startswith("ingero-collect"):
+                found.add(pid)
+    return found
+
+
+@contextlib.contextmanager
+def probes_gone():
+    """Waits at the end until who came meanwhile is gone: perf events are closed by a process that outlives the trace."""
+    before = tracers()
+    yield
+    ingero.wait_for(lambda: not tracers() - before, "the end of who closes the probes", limit_s=240)
 
 
 @contextlib.contextmanager
