@@ -3,18 +3,20 @@
 #include "daemon_state.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/utsname.h>
+#include <unistd.h>
 #include <uv.h>
 
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "children/child.h"
+#include "children/process.h"
 #include "clock.h"
 #include "daemon_life.h"
 #include "events/host.h"
@@ -33,6 +35,7 @@
 #include "rpc/server.h"
 #include "rpc/trace.h"
 #include "store/store.h"
+#include "tracers.h"
 
 /* Answers that come close together are of the same moment: no more ticks and commits than this, nanoseconds apart. */
 #define SETTLE_NS 200000000ull
@@ -43,20 +46,6 @@
 #define TURNS_AFTER_LOAD 1 /* written to */
 
 /* ---- figures ---- */
-
-/* The parser comes and goes; whichever runs is never traced and never named. */
-static void parser_note(struct daemon *d)
-{
-	uint32_t pid = d->parser ? child_pid(d->parser) : 0;
-
-	if (pid == d->parser_pid)
-		return;
-	if (d->parser_pid)
-		(void)probe_set_tracer_remove(d->probes, d->parser_pid);
-	if (pid)
-		(void)probe_set_tracer_add(d->probes, pid);
-	d->parser_pid = pid;
-}
 
 /* A demo is watched as long as it plays. */
 static bool is_watched(const struct daemon *d)
@@ -79,7 +68,7 @@ static void source_second(void *data)
 		host_clear(d->host);
 	if (is_watched(d) && clock_now_ns() - d->cost_kept_ns >= COST_NS)
 		cost_keep_now(d);
-	parser_note(d);
+	tracers_second(d->tracers, clock_now_ns());
 	daemon_find_second(&d->find);
 }
 
@@ -89,7 +78,6 @@ static void context_refresh(struct rpc_context *context)
 
 	if (d->pipeline)
 		pipeline_collect(d->pipeline);
-	parser_note(d);
 }
 
 static bool context_wait(struct rpc_context *context, struct call *call)
@@ -259,6 +247,26 @@ static int loop_start(struct daemon *d)
 	return 0;
 }
 
+static void child_changed(uint32_t pid, bool is_running, void *data)
+{
+	tracers_child(data, pid, is_running);
+}
+
+static int tracers_start(struct daemon *d)
+{
+	char path[PATH_MAX];
+	ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 1);
+	int r;
+
+	path[n < 0 ? 0 : n] = 0; /* without it no client is known as ours */
+	r = tracers_new(path, d->is_private, &d->tracers);
+	if (r < 0)
+		return daemon_failed(d, r, "cannot start");
+	tracers_child(d->tracers, (uint32_t)getpid(), true);
+	process_observe(child_changed, d->tracers);
+	return 0;
+}
+
 static int user_start(struct daemon *d, const struct daemon_options *options)
 {
 	int r;
@@ -374,6 +382,8 @@ static void daemon_done(struct daemon *d)
 	lease_remove(d->leases, d->policy);
 	lease_set_free(d->leases);
 	host_free(d->host);
+	process_observe(NULL, NULL);
+	tracers_free(d->tracers);
 	probe_set_close(d->probes);
 	daemon_hold_done(&d->hold);
 }
@@ -399,7 +409,9 @@ int daemon_run(const struct daemon_options *options, char *why, size_t why_bytes
 		free(d);
 		return r;
 	}
-	r = daemon_listen(d);
+	r = tracers_start(d);
+	if (r == 0)
+		r = daemon_listen(d);
 	if (r == 0)
 		r = user_start(d, options);
 	if (r == 0)

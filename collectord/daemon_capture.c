@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/utsname.h>
-#include <unistd.h>
 #include <uv.h>
 
 #include "base/log.h"
@@ -24,6 +23,7 @@
 #include "probes/target.h"
 #include "rpc/server.h"
 #include "store/store.h"
+#include "tracers.h"
 
 /* Every demo is the same each time. */
 #define DEMO_SEED 1
@@ -108,6 +108,16 @@ static int parts_start(struct daemon *d)
 	return 0;
 }
 
+static int tracer_add(uint32_t pid, void *data)
+{
+	return probe_set_tracer_add(data, pid);
+}
+
+static int tracer_remove(uint32_t pid, void *data)
+{
+	return probe_set_tracer_remove(data, pid);
+}
+
 /* Where they cannot be had the daemon serves all the same and says why. Return: whether they can */
 static bool probes_load(struct daemon *d)
 {
@@ -121,7 +131,7 @@ static bool probes_load(struct daemon *d)
 		d->probes = NULL;
 		return false;
 	}
-	(void)probe_set_tracer_add(d->probes, (uint32_t)getpid());
+	tracers_begin(d->tracers, &(struct tracers_sink){ tracer_add, tracer_remove, d->probes });
 	return true;
 }
 
@@ -199,13 +209,6 @@ static int capture_start_later(struct daemon *d)
 	return 0;
 }
 
-static void tracer_note(uint32_t pid, void *data)
-{
-	const struct rpc_context *context = data;
-
-	(void)probe_set_tracer_add(context->probes, pid);
-}
-
 int daemon_capture_load(struct daemon *d)
 {
 	int r = 0;
@@ -224,8 +227,6 @@ int daemon_capture_load(struct daemon *d)
 	if (d->store)
 		store_back_end(d->store, back_end(d));
 	daemon_context_fill(d);
-	if (d->probes)
-		server_each(d->server, tracer_note);
 	server_resume(d->server);
 	return 0;
 }

@@ -14,12 +14,12 @@
 #include "daemon_state.h"
 #include "events/source.h"
 #include "probes/lease.h"
-#include "probes/probe_set.h"
 #include "probes/target.h"
 #include "procs/process_list.h"
 #include "rpc/handlers.h"
 #include "rpc/read.h"
 #include "rpc/server.h"
+#include "tracers.h"
 
 /* What becomes a record beside slow calls, when everybody is captured: one call in this many of each thread. */
 #define POLICY_SAMPLE_EVERY 64
@@ -49,17 +49,18 @@ static void peer_open(uint32_t pid, void *data)
 {
 	struct rpc_context *context = data;
 
-	if (context->probes)
-		(void)probe_set_tracer_add(context->probes, pid);
-	peers_changed(context->owner);
+	struct daemon *d = context->owner;
+
+	tracers_peer(d->tracers, pid, true);
+	peers_changed(d);
 }
 
 static void peer_close(uint32_t pid, void *data)
 {
 	struct rpc_context *context = data;
+	struct daemon *d = context->owner;
 
-	if (context->probes)
-		(void)probe_set_tracer_remove(context->probes, pid);
+	tracers_peer(d->tracers, pid, false);
 }
 
 /* Whoever asked once may ask for more: probes are there by then. */

@@ -29,6 +29,7 @@ struct source_sinks;
 struct target_library;
 struct target_set;
 struct trace_hub;
+struct tracers;
 
 struct daemon {
 	uv_loop_t loop;
@@ -42,7 +43,6 @@ struct daemon {
 	struct probe_set *probes; /* of the kernel half; NULL for a demo */
 	char probes_reason[512];
 	struct child *parser;
-	uint32_t parser_pid; /* as last told to the kernel half */
 	struct target_set *targets;
 	struct daemon_find find;
 	struct lease_set *leases;
@@ -57,6 +57,7 @@ struct daemon {
 	struct host *host;
 	uint64_t cost_kept_ns;
 	struct trace_hub *traces;
+	struct tracers *tracers;
 	struct read_hub *reads;
 	struct server *server;
 	struct rpc_context context;

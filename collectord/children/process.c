@@ -25,6 +25,23 @@ struct process {
 	int n_handles; /* open on the loop */
 };
 
+static struct {
+	process_observe_func func;
+	void *data;
+} observer;
+
+void process_observe(process_observe_func func, void *data)
+{
+	observer.func = func;
+	observer.data = data;
+}
+
+static void observe(const struct process *p, bool is_running)
+{
+	if (observer.func)
+		observer.func((uint32_t)p->pid, is_running, observer.data);
+}
+
 static void on_handle_close(uv_handle_t *handle)
 {
 	struct process *p = handle->data;
@@ -45,6 +62,7 @@ static void on_exit_readable(uv_poll_t *handle, int status, int events)
 	(void)events;
 	if (waitid(P_PIDFD, (id_t)p->pid_fd, &info, WEXITED | WNOHANG) == 0 && info.si_pid == 0)
 		return; /* not yet: asked again while readable */
+	observe(p, false);
 	/* What it said last may still lie in the socket, whose end comes behind it: nothing more to do here. */
 	uv_close((uv_handle_t *)&p->exit_poll, on_handle_close);
 }
@@ -191,6 +209,7 @@ int process_start(uv_loop_t *loop, const char *role, process_readable_func func,
 		p = NULL;
 		return r;
 	}
+	observe(p, true);
 	*ret_process = TAKE_PTR(p);
 	return 0;
 }

@@ -8,6 +8,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <uv.h>
 
@@ -16,12 +17,20 @@ struct process;
 /** typedef process_readable_func - the socket can be read, or has ended: @status is negative when the loop says so */
 typedef void (*process_readable_func)(int status, void *data);
 
+/** typedef process_observe_func - what became of one */
+typedef void (*process_observe_func)(uint32_t pid, bool is_running, void *data);
+
 /**
  * process_start() - start one as `--child ROLE` and watch its socket
  * Return: 0 or -errno
  */
 int process_start(uv_loop_t *loop, const char *role, process_readable_func func, void *data,
 		  struct process **ret_process);
+/**
+ * process_observe() - be told when any of them has started, and when its number is free again
+ * For the whole program, on the loop; NULL: nobody is told
+ */
+void process_observe(process_observe_func func, void *data);
 /** process_end() - kill it; nothing is heard of it any more, memory goes in the loop's turn */
 void process_end(struct process *process);
 /** process_socket() - our end, not blocking, borrowed */

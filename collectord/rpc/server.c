@@ -155,14 +155,6 @@ void server_answered(struct server *server)
 		server->events.on_answered(server->context);
 }
 
-void server_each(struct server *server, void (*func)(uint32_t pid, void *data))
-{
-	struct peer *peer;
-
-	LIST_FOREACH(peer, &server->peers, link)
-	func(peer->identity.peer_pid, server->context);
-}
-
 static void peers_resume(struct server *server, enum access_replies replies)
 {
 	struct peer *peer;

@@ -15,7 +15,7 @@
 struct server;
 
 struct server_events {
-	void (*on_peer_open)(uint32_t pid, void *data); /* a client connected (its pid is a tracer's) */
+	void (*on_peer_open)(uint32_t pid, void *data); /* a client connected */
 	void (*on_peer_close)(uint32_t pid, void *data);
 	void (*on_answered)(void *data); /* a client has been sent all that it asked for, beyond the greeting */
 	/* Requests were looked at. Return: whether there is more to do: then it is called again after others had a turn
@@ -48,8 +48,6 @@ int server_adopt(struct server *server, int fd);
 void server_accept(struct server *server);
 /** server_count() - connections that are open; NULL has none */
 unsigned int server_count(const struct server *server);
-/** server_each() - process ids of all who are connected; func gets the server's context */
-void server_each(struct server *server, void (*func)(uint32_t pid, void *data));
 /** server_resume() - calls that were parked go on; not from a handler */
 void server_resume(struct server *server);
 /** server_close() - end every call and connection; memory goes when the loop has run; NULL is fine */

@@ -411,21 +411,23 @@ static const struct {
 	uint64_t least_ns;   /* of that class in each call: what was asked for, timers are never early */
 	bool (*begin)(void); /* false: cannot be had here */
 	void (*end)(void);
+	bool are_tracers; /* the hogs are ours: the wait is there, and nobody is named */
 } cases[] = {
-	{ "sleep", wait_sleep, BLAME_SLEEP, 0, WAIT_NS, NULL, NULL },
-	{ "poll of nothing", wait_poll_nothing, BLAME_SLEEP, 0, WAIT_NS, NULL, NULL },
-	{ "poll", wait_poll, BLAME_DEVICE, 0, WAIT_NS, NULL, NULL },
-	{ "futex", wait_futex, BLAME_LOCK, 0, WAIT_NS, NULL, NULL },
-	{ "socket", wait_socket, BLAME_NETWORK, 0, WAIT_NS, NULL, NULL },
-	{ "pipe", wait_pipe, BLAME_OTHER, 0, WAIT_NS, NULL, NULL },
-	{ "page fault", wait_fault, BLAME_MEMORY, 0, WAIT_NS, fault_begin, fault_end },
-	{ "disk", wait_disk, BLAME_BLOCK_IO, 0, 0, disk_open, NULL },
-	{ "quota", wait_spin, BLAME_QUOTA, 0, 0, quota_begin, quota_end },
-	{ "spin", wait_spin, BLAME_ON_CPU, 0, 0, NULL, NULL },
-	{ "spin and sleep", wait_mixed, BLAME_SLEEP, 0, WAIT_NS, NULL, NULL },
-	{ "one hog", wait_spin, BLAME_RUNNABLE, 1, 0, NULL, NULL },
-	{ "three hogs", wait_spin, BLAME_RUNNABLE, 3, 0, NULL, NULL },
-	{ "spin and sleep, one hog", wait_mixed, BLAME_SLEEP, 1, WAIT_NS, NULL, NULL },
+	{ "sleep", wait_sleep, BLAME_SLEEP, 0, WAIT_NS, NULL, NULL, false },
+	{ "poll of nothing", wait_poll_nothing, BLAME_SLEEP, 0, WAIT_NS, NULL, NULL, false },
+	{ "poll", wait_poll, BLAME_DEVICE, 0, WAIT_NS, NULL, NULL, false },
+	{ "futex", wait_futex, BLAME_LOCK, 0, WAIT_NS, NULL, NULL, false },
+	{ "socket", wait_socket, BLAME_NETWORK, 0, WAIT_NS, NULL, NULL, false },
+	{ "pipe", wait_pipe, BLAME_OTHER, 0, WAIT_NS, NULL, NULL, false },
+	{ "page fault", wait_fault, BLAME_MEMORY, 0, WAIT_NS, fault_begin, fault_end, false },
+	{ "disk", wait_disk, BLAME_BLOCK_IO, 0, 0, disk_open, NULL, false },
+	{ "quota", wait_spin, BLAME_QUOTA, 0, 0, quota_begin, quota_end, false },
+	{ "spin", wait_spin, BLAME_ON_CPU, 0, 0, NULL, NULL, false },
+	{ "spin and sleep", wait_mixed, BLAME_SLEEP, 0, WAIT_NS, NULL, NULL, false },
+	{ "one hog", wait_spin, BLAME_RUNNABLE, 1, 0, NULL, NULL, false },
+	{ "three hogs", wait_spin, BLAME_RUNNABLE, 3, 0, NULL, NULL, false },
+	{ "spin and sleep, one hog", wait_mixed, BLAME_SLEEP, 1, WAIT_NS, NULL, NULL, false },
+	{ "one hog, the tracer itself", wait_spin, BLAME_RUNNABLE, 1, 0, NULL, NULL, true },
 };
 
 int main(int argc, char **argv)
@@ -453,14 +455,20 @@ int main(int argc, char **argv)
 		lost_before = rig_loss(&rig, LOSS_BEHIND);
 		sums.slot = sums_before.slot = rig_slot(&rig, getpid());
 		(void)probe_set_behind(rig.set, behind_sum, &sums_before);
-		for (k = 0; k < cases[i].n_hogs; k++)
+		for (k = 0; k < cases[i].n_hogs; k++) {
 			sums.hogs[k] = hog_start(0, "hog");
+			if (cases[i].are_tracers)
+				CHECK_INT_EQ(name, probe_set_tracer_add(rig.set, (uint32_t)sums.hogs[k]), 0);
+		}
 		w = measure(cases[i].wait, &inside);
 		f = rig_figures(&rig, getpid(), RIG_CALL);
 		sums.slot = rig_slot(&rig, getpid());
 		(void)probe_set_behind(rig.set, behind_sum, &sums);
-		for (k = 0; k < cases[i].n_hogs; k++)
+		for (k = 0; k < cases[i].n_hogs; k++) {
+			if (cases[i].are_tracers)
+				CHECK_INT_EQ(name, probe_set_tracer_remove(rig.set, (uint32_t)sums.hogs[k]), 0);
 			hog_stop(sums.hogs[k]);
+		}
 		if (cases[i].end)
 			cases[i].end();
 
@@ -486,7 +494,10 @@ int main(int argc, char **argv)
 				CHECK_INT_IN(name, f.blame_ns[k], 0, w.wall_ns / 50);
 		for (k = 0; k < cases[i].n_hogs; k++)
 			hogs_ns += sums.hog_ns[k];
-		if (cases[i].n_hogs) {
+		if (cases[i].are_tracers) {
+			CHECK_INT_EQ(name, hogs_ns, 0);
+			CHECK("the tracer kept it waiting", runnable_ns > w.wall_ns / 10);
+		} else if (cases[i].n_hogs) {
 			uint64_t others = sums.others_ns - sums_before.others_ns;
 
 			/* on a machine with much else to do some waits are too long to know all of them */

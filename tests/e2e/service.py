@@ -100,15 +100,23 @@ def test_waiting_for_probes(check, programs, directory):
         client.close()
 
 
-def test_trace_at_once(check, programs, directory):
-    """The first that a daemon hears of is a trace: not one call of the program is missing."""
+# Becomes another program, and keeps its connection to the daemon as long as that runs.
+CONNECTED = ("import os, socket, sys\n"
+             "connection = socket.socket(socket.AF_UNIX)\n"
+             "connection.connect(sys.argv[1])\n"
+             "connection.set_inheritable(True)\n"
+             "os.execv(sys.argv[2], sys.argv[2:])\n")
+
+
+def trace_whole(check, programs, directory, *before):
+    """Of a program that `before` starts, not one call is missing."""
     if os.geteuid() != 0:
         return  # may neither mount nor, most likely, trace
     report = os.path.join(directory, "report")
     with activate.Activated(programs, directory, "--config", "none", "--db", "none") as service:
         environment = {**{name: value for name, value in programs.environment(directory).items() if name != "INGERO_DB"}, "LD_LIBRARY_PATH": os.path.join(programs.build, "standins"), "INGERO_STANDIN_QUIET": "1"}
         with open(os.path.join(directory, "out"), "w+", encoding="utf-8") as out, open(os.path.join(directory, "err"), "w+", encoding="utf-8") as error:
-            process = subprocess.Popen([*AS_THE_MACHINES, directory, programs.path("ingero-cli"), "trace", "--json", "--", programs.path("cudaload"),
+            process = subprocess.Popen([*AS_THE_MACHINES, directory, programs.path("ingero-cli"), "trace", "--json", "--", *before, programs.path("cudaload"),
                                         "--calls", "503", "--report", report], env=environment, stdin=subprocess.DEVNULL, stdout=out, stderr=error)
             service.supervise(lambda: process.poll() is not None, "the end of the trace")
             out.seek(0)
@@ -123,6 +131,16 @@ def test_trace_at_once(check, programs, directory):
         made = books_of.operations(books, books_of.known_operations(HERE.parent.parent / "bpf" / "ops.def"))
         check("to the call", trace.counts() == made and not trace.lost(), trace.counts(), made, trace.lost(), why)
         check("by one daemon", service.n_started == 1, service.n_started)
+
+
+def test_trace_at_once(check, programs, directory):
+    """The first that a daemon hears of is a trace: not one call of the program is missing."""
+    trace_whole(check, programs, directory)
+
+
+def test_trace_connected(check, programs, directory):
+    """A program that holds a connection to the daemon is traced like any other: only our own client is none of those."""
+    trace_whole(check, programs, directory, sys.executable, "-c", CONNECTED, "/run/ingero.sock")
 
 
 @contextlib.contextmanager
@@ -305,7 +323,7 @@ def test_crash(check, programs, directory):
 def main(build):
     check = kept.Checks()
     programs = ingero.Programs(build)
-    for test in (test_comes_and_goes, test_slow_start, test_before_probes, test_waiting_for_probes, test_trace_at_once, test_trace_beside_status, test_whom, test_stays, test_supervised, test_log_level, test_fault, test_crash):
+    for test in (test_comes_and_goes, test_slow_start, test_before_probes, test_waiting_for_probes, test_trace_at_once, test_trace_connected, test_trace_beside_status, test_whom, test_stays, test_supervised, test_log_level, test_fault, test_crash):
         with tempfile.TemporaryDirectory(prefix="ingero-service-") as directory:
             test(check, programs, directory)
     print(f"{len(check.failed)} failed")

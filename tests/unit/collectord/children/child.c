@@ -21,6 +21,7 @@
 #include "base/cleanup.h"
 #include "base/fd.h"
 #include "children/child_role.h"
+#include "children/process.h"
 #include "tests/support/check.h"
 
 #define FAR_NS (600 * NSEC_PER_SEC) /* a limit that is not meant to be met */
@@ -298,6 +299,48 @@ static void descriptor_check(void)
 	loop_finish("descriptor", &loop);
 }
 
+/* Who watches over all processes hears of each: when it starts, before it answers, and when it is gone. */
+static struct {
+	uint32_t pid; /* of the one that runs */
+	int n_started;
+	int n_ended;
+} observed;
+
+static void on_process(uint32_t pid, bool is_running, void *data)
+{
+	(void)data;
+	if (is_running) {
+		observed.pid = pid;
+		observed.n_started++;
+	} else {
+		observed.n_ended++;
+	}
+}
+
+static void observe_check(void)
+{
+	struct child *child;
+	struct told told;
+	uv_loop_t loop;
+
+	process_observe(on_process, NULL);
+	CHECK_INT_EQ("observed", uv_loop_init(&loop), 0);
+	CHECK_INT_EQ("observed", child_open(&loop, "tester", &child), 0);
+	CHECK_INT_EQ("observed: none yet", observed.n_started, 0);
+	told = ask(&loop, child, "e1", 2, -1, 1, FAR_NS);
+	CHECK_INT_EQ("observed", told.r, 0);
+	CHECK_INT_EQ("observed: started", observed.n_started, 1);
+	CHECK_INT_EQ("observed: its number", observed.pid, child_pid(child));
+	told = ask(&loop, child, "e2", 2, -1, 2, FAR_NS);
+	CHECK_INT_EQ("observed", told.r, 0);
+	CHECK_INT_EQ("observed: a second", observed.n_started, 2);
+	CHECK_INT_EQ("observed: its number", observed.pid, child_pid(child));
+	child_close(child);
+	loop_finish("observed", &loop);
+	CHECK_INT_EQ("observed: both ended", observed.n_ended, 2);
+	process_observe(NULL, NULL);
+}
+
 /* A process that ends between two questions is not noticed by who asks the second. */
 static void idle_death_check(void)
 {
@@ -501,6 +544,7 @@ int main(int argc, char **argv)
 	if (argc == 3 && strcmp(argv[1], "--child") == 0)
 		return child_main(argv[2]);
 	talk_check();
+	observe_check();
 	descriptor_check();
 	idle_death_check();
 	unasked_check();

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+#define LOG_TOPIC "tracers"
+#include "tracers.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/array.h"
+#include "base/cleanup.h"
+#include "base/log.h"
+
+#define CLIENT_NAME "ingero-cli"
+#define WRITTEN_BY_OTHERS (S_IWGRP | S_IWOTH)
+
+struct tracer {
+	uint32_t pid;
+	uint32_t n_connections;
+	bool is_child;
+	bool is_told;	  /* to the sink */
+	uint64_t gone_ns; /* when it was first seen without connection; 0: it is there */
+};
+
+struct tracers {
+	struct tracers_sink sink;
+	bool is_private;
+	char places[2][PATH_MAX]; /* where the client may be installed; "": nowhere */
+	struct statx daemon;	  /* its file; stx_mask 0: not known */
+	ARRAY(struct tracer) items;
+};
+
+/*
+ * Nothing is read or opened, and no file system is asked: one that a user serves himself could keep us waiting for its
+ * answer. What the kernel has of the file is enough, since which one it is never changes.
+ */
+static int look(const char *path, struct statx *ret)
+{
+	return statx(AT_FDCWD, path, AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT,
+		     STATX_INO | STATX_TYPE | STATX_MODE | STATX_UID, ret) < 0
+		       ? -errno
+		       : 0;
+}
+
+/* Whoever may write it could make anything of it. The daemon's own file is the measure: it runs as that. */
+static bool may_trust(const struct tracers *t, const struct statx *client)
+{
+	unsigned int writers = client->stx_mode & WRITTEN_BY_OTHERS;
+
+	return S_ISREG(client->stx_mode) && (client->stx_uid == 0 || client->stx_uid == t->daemon.stx_uid) &&
+	       !(writers & ~(unsigned int)t->daemon.stx_mode);
+}
+
+/* Looked up each time: an update puts another file there. */
+static bool is_client(const struct tracers *t, uint32_t pid)
+{
+	struct statx exe, client;
+	char path[32];
+
+	if (t->is_private)
+		return true;
+	if (!t->daemon.stx_mask)
+		return false;
+	(void)snprintf(path, sizeof(path), "/proc/%u/exe", pid);
+	if (look(path, &exe) < 0)
+		return false;
+	for (size_t i = 0; i < ARRAY_SIZE(t->places); i++)
+		if (t->places[i][0] && look(t->places[i], &client) == 0 && client.stx_ino == exe.stx_ino &&
+		    client.stx_dev_major == exe.stx_dev_major && client.stx_dev_minor == exe.stx_dev_minor)
+			return may_trust(t, &client);
+	return false;
+}
+
+static void tell(struct tracers *t, struct tracer *tracer, bool is_tracer)
+{
+	int r;
+
+	if (!t->sink.add || tracer->is_told == is_tracer)
+		return;
+	r = is_tracer ? t->sink.add(tracer->pid, t->sink.data) : t->sink.remove(tracer->pid, t->sink.data);
+	if (r < 0 && is_tracer)
+		(void)log_warning(r, "process %u of ours may appear among those that are traced", tracer->pid);
+	tracer->is_told = is_tracer && r == 0;
+}
+
+static struct tracer *tracer_find(struct tracers *t, uint32_t pid)
+{
+	for (size_t i = 0; i < t->items.n; i++)
+		if (t->items.items[i].pid == pid)
+			return &t->items.items[i];
+	return NULL;
+}
+
+static struct tracer *tracer_get(struct tracers *t, uint32_t pid)
+{
+	struct tracer *tracer = tracer_find(t, pid);
+
+	if (tracer)
+		return tracer;
+	if (ARRAY_PUSH(&t->items, ((struct tracer){ .pid = pid })) < 0)
+		return NULL; /* one of ours may be named: better than to name nobody */
+	return &t->items.items[t->items.n - 1];
+}
+
+static void tracer_gone(struct tracers *t, struct tracer *tracer)
+{
+	if (tracer->is_child || tracer->n_connections || tracer->is_told)
+		return;
+	ARRAY_REMOVE_SWAP(&t->items, (size_t)(tracer - t->items.items));
+}
+
+static void place_set(char *place, const char *directory, size_t n, const char *client)
+{
+	if (snprintf(place, PATH_MAX, "%.*s%s", (int)n, directory, client) >= PATH_MAX)
+		place[0] = 0;
+}
+
+int tracers_new(const char *daemon_path, bool is_private, struct tracers **ret_tracers)
+{
+	static const char sbin[] = "/sbin";
+	struct tracers *t = calloc(1, sizeof(*t));
+	const char *slash = strrchr(daemon_path, '/');
+	size_t n = slash ? (size_t)(slash - daemon_path) : 0;
+
+	if (!t)
+		return -ENOMEM;
+	t->is_private = is_private;
+	if (slash && look(daemon_path, &t->daemon) == 0) {
+		place_set(t->places[0], daemon_path, n, "/" CLIENT_NAME);
+		if (n >= sizeof(sbin) - 1 && memcmp(slash - (sizeof(sbin) - 1), sbin, sizeof(sbin) - 1) == 0)
+			place_set(t->places[1], daemon_path, n - (sizeof(sbin) - 1), "/bin/" CLIENT_NAME);
+	} else {
+		t->daemon.stx_mask = 0;
+	}
+	*ret_tracers = t;
+	return 0;
+}
+
+void tracers_free(struct tracers *t)
+{
+	if (t)
+		ARRAY_DONE(&t->items);
+	free(t);
+}
+
+void tracers_begin(struct tracers *t, const struct tracers_sink *sink)
+{
+	t->sink = *sink;
+	for (size_t i = 0; i < t->items.n; i++) {
+		struct tracer *tracer = &t->items.items[i];
+
+		tell(t, tracer, tracer->is_child || is_client(t, tracer->pid));
+	}
+}
+
+void tracers_child(struct tracers *t, uint32_t pid, bool is_running)
+{
+	struct tracer *tracer = is_running ? tracer_get(t, pid) : tracer_find(t, pid);
+
+	if (!tracer)
+		return;
+	tracer->is_child = is_running;
+	tracer->gone_ns = 0;
+	if (is_running)
+		tell(t, tracer, true);
+	else
+		tracer_gone(t, tracer);
+}
+
+void tracers_peer(struct tracers *t, uint32_t pid, bool is_connected)
+{
+	struct tracer *tracer = is_connected ? tracer_get(t, pid) : tracer_find(t, pid);
+
+	if (!tracer)
+		return;
+	tracer->gone_ns = 0;
+	if (!is_connected) {
+		if (tracer->n_connections)
+			tracer->n_connections--;
+		tracer_gone(t, tracer);
+		return;
+	}
+	tracer->n_connections++;
+	if (t->sink.add) /* else when there is somebody to tell: a look costs microseconds */
+		tell(t, tracer, tracer->is_child || is_client(t, pid));
+}
+
+static void tracer_second(struct tracers *t, struct tracer *tracer, uint64_t now_ns)
+{
+	if (tracer->is_child || !tracer->is_told)
+		return;
+	if (tracer->n_connections) {
+		tell(t, tracer, is_client(t, tracer->pid));
+		return;
+	}
+	if (!tracer->gone_ns)
+		tracer->gone_ns = now_ns;
+	if (now_ns - tracer->gone_ns < NSEC_PER_SEC)
+		return;
+	tell(t, tracer, false);
+	tracer_gone(t, tracer);
+}
+
+void tracers_second(struct tracers *t, uint64_t now_ns)
+{
+	for (size_t i = t->items.n; i-- > 0;) /* from behind: the last one takes the place of one that goes */
+		tracer_second(t, &t->items.items[i], now_ns);
+}

@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Who is the tracer itself: by the file that he runs, connection by connection; and that nobody else is who connects.
+ */
+#include "tracers.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/sendfile.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "tests/support/check.h"
+
+#define STRANGER 65533 /* a user who is neither root nor the daemon's owner */
+#define MARKED_MAX 16
+
+static char root[PATH_MAX];
+
+static const char *at(const char *path)
+{
+	static char texts[2][PATH_MAX + 64];
+	static int n;
+
+	n = !n;
+	(void)snprintf(texts[n], sizeof(texts[n]), "%s/%s", root, path);
+	return texts[n];
+}
+
+static void file_copy(const char *path)
+{
+	CLEANUP(closep) int from = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	CLEANUP(closep) int to = open(at(path), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0755);
+	struct stat st;
+
+	if (from < 0 || to < 0 || fstat(from, &st) < 0 || fchmod(to, 0755) < 0)
+		abort();
+	for (off_t n = 0; n < st.st_size;)
+		if (sendfile(to, from, &n, (size_t)(st.st_size - n)) <= 0)
+			abort();
+}
+
+struct program {
+	pid_t pid;
+	int to; /* a byte: become bin/other */
+};
+
+static void end_await(int fd)
+{
+	char byte;
+
+	while (read(fd, &byte, 1) < 0 && errno == EINTR)
+		;
+}
+
+/* Back once it runs that file: exec closes the pipe. */
+static struct program program_start(const char *path)
+{
+	int ends[2], gone[2];
+	struct program p;
+
+	if (pipe2(ends, O_CLOEXEC) < 0 || pipe2(gone, O_CLOEXEC) < 0)
+		abort();
+	p.pid = fork();
+	if (p.pid == 0) {
+		(void)dup2(ends[0], STDIN_FILENO);
+		(void)execl(path, path, "--stay", at("bin/other"), NULL);
+		_exit(1);
+	}
+	(void)close(ends[0]);
+	(void)close(gone[1]);
+	end_await(gone[0]);
+	(void)close(gone[0]);
+	p.to = ends[1];
+	return p;
+}
+
+static void program_end(struct program *p)
+{
+	(void)kill(p->pid, SIGKILL);
+	(void)waitpid(p->pid, NULL, 0);
+	closep(&p->to);
+}
+
+/* What the kernel half would know. */
+static struct {
+	uint32_t pids[MARKED_MAX];
+	int n;
+	int r; /* to be returned */
+} marked;
+
+static int mark_find(uint32_t pid)
+{
+	for (int i = 0; i < marked.n; i++)
+		if (marked.pids[i] == pid)
+			return i;
+	return -1;
+}
+
+static bool is_marked(pid_t pid)
+{
+	return mark_find((uint32_t)pid) >= 0;
+}
+
+static int mark_add(uint32_t pid, void *data)
+{
+	(void)data;
+	if (marked.r < 0)
+		return marked.r;
+	if (marked.n == MARKED_MAX || mark_find(pid) >= 0)
+		abort();
+	marked.pids[marked.n++] = pid;
+	return 0;
+}
+
+static int mark_remove(uint32_t pid, void *data)
+{
+	int i = mark_find(pid);
+
+	(void)data;
+	if (i < 0)
+		abort(); /* told twice */
+	marked.pids[i] = marked.pids[--marked.n];
+	return 0;
+}
+
+static const struct tracers_sink sink = { mark_add, mark_remove, NULL };
+
+static struct tracers *tracers_of(const char *daemon, bool is_private)
+{
+	struct tracers *t;
+
+	marked.n = 0;
+	if (tracers_new(at(daemon), is_private, &t) < 0)
+		abort();
+	return t;
+}
+
+static const struct {
+	const char *name;
+	const char *daemon; /* where it is installed */
+	const char *client; /* that is installed */
+	const char *runs;   /* the file of who connects */
+	mode_t mode;	    /* of the client */
+	uid_t uid;	    /* of the client; 0: as it is */
+	bool is_private;
+	bool is_tracer;
+} peers[] = {
+	{ "our client in the same directory", "bin/daemon", "bin/ingero-cli", "bin/ingero-cli", 0755, 0, false, true },
+	{ "our client in bin, the daemon in sbin", "sbin/daemon", "bin/ingero-cli", "bin/ingero-cli", 0755, 0, false,
+	  true },
+	{ "in sbin beside it", "sbin/daemon", "sbin/ingero-cli", "sbin/ingero-cli", 0755, 0, false, true },
+	{ "a daemon elsewhere knows no bin", "lib/daemon", "bin/ingero-cli", "bin/ingero-cli", 0755, 0, false, false },
+	{ "another program", "bin/daemon", "bin/ingero-cli", "bin/other", 0755, 0, false, false },
+	{ "a copy of our client", "bin/daemon", "bin/ingero-cli", "lib/ingero-cli", 0755, 0, false, false },
+	{ "no client is installed", "bin/daemon", NULL, "bin/other", 0755, 0, false, false },
+	{ "the group may write it", "bin/daemon", "bin/ingero-cli", "bin/ingero-cli", 0775, 0, false, false },
+	{ "everybody may write it", "bin/daemon", "bin/ingero-cli", "bin/ingero-cli", 0757, 0, false, false },
+	{ "a stranger's", "bin/daemon", "bin/ingero-cli", "bin/ingero-cli", 0755, STRANGER, false, false },
+	{ "who started a private daemon", "bin/daemon", NULL, "bin/other", 0755, 0, true, true },
+};
+
+static void peers_check(void)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(peers); i++) {
+		const char *name = peers[i].name;
+		struct program program;
+		struct tracers *t;
+
+		if (peers[i].uid && geteuid() != 0) {
+			fprintf(stderr, "skipped: [%s] without root\n", name);
+			continue;
+		}
+		(void)unlink(at("bin/ingero-cli"));
+		(void)unlink(at("sbin/ingero-cli"));
+		if (peers[i].client) {
+			file_copy(peers[i].client);
+			if (chmod(at(peers[i].client), peers[i].mode) < 0 ||
+			    (peers[i].uid && chown(at(peers[i].client), peers[i].uid, (gid_t)-1) < 0))
+				abort();
+		}
+		program = program_start(at(peers[i].runs));
+		t = tracers_of(peers[i].daemon, peers[i].is_private);
+		tracers_begin(t, &sink);
+		tracers_peer(t, (uint32_t)program.pid, true);
+		CHECK_INT_EQ(name, is_marked(program.pid), peers[i].is_tracer);
+		tracers_second(t, 1);
+		CHECK_INT_EQ(name, is_marked(program.pid), peers[i].is_tracer);
+		tracers_free(t);
+
+		/* he came before the probes */
+		t = tracers_of(peers[i].daemon, peers[i].is_private);
+		tracers_peer(t, (uint32_t)program.pid, true);
+		CHECK_INT_EQ(name, marked.n, 0);
+		tracers_begin(t, &sink);
+		CHECK_INT_EQ(name, is_marked(program.pid), peers[i].is_tracer);
+		tracers_free(t);
+		program_end(&program);
+	}
+}
+
+static void connections_check(void)
+{
+	struct tracers *t;
+	struct program program;
+
+	file_copy("bin/ingero-cli");
+	program = program_start(at("bin/ingero-cli"));
+	t = tracers_of("bin/daemon", false);
+	tracers_begin(t, &sink);
+	tracers_peer(t, (uint32_t)program.pid, true);
+	tracers_peer(t, (uint32_t)program.pid, true);
+	CHECK("two connections", is_marked(program.pid));
+	tracers_peer(t, (uint32_t)program.pid, false);
+	tracers_second(t, 1 * NSEC_PER_SEC);
+	tracers_second(t, 9 * NSEC_PER_SEC);
+	CHECK("one of two closes", is_marked(program.pid));
+	tracers_peer(t, (uint32_t)program.pid, false);
+	tracers_second(t, 10 * NSEC_PER_SEC);
+	CHECK("both: a wait may end after that", is_marked(program.pid));
+	tracers_second(t, 11 * NSEC_PER_SEC);
+	CHECK("and a second later", !is_marked(program.pid));
+	tracers_peer(t, (uint32_t)program.pid, true);
+	CHECK("comes back", is_marked(program.pid));
+
+	/* It becomes another program, and keeps the connection. */
+	if (write(program.to, "", 1) != 1)
+		abort();
+	for (char link[PATH_MAX] = "", exe[32]; !strstr(link, "bin/other"); (void)sched_yield()) {
+		(void)snprintf(exe, sizeof(exe), "/proc/%d/exe", program.pid);
+		if (readlink(exe, link, sizeof(link) - 1) < 0)
+			abort();
+	}
+	tracers_second(t, 12 * NSEC_PER_SEC);
+	CHECK("another program by now", !is_marked(program.pid));
+	program_end(&program);
+
+	/* What the kernel half has no room for is tried again. */
+	program = program_start(at("bin/ingero-cli"));
+	marked.r = -E2BIG;
+	tracers_peer(t, (uint32_t)program.pid, true);
+	CHECK("no room", !is_marked(program.pid));
+	marked.r = 0;
+	tracers_peer(t, (uint32_t)program.pid, true);
+	CHECK("room again", is_marked(program.pid));
+	tracers_peer(t, (uint32_t)program.pid, false);
+	tracers_peer(t, (uint32_t)program.pid, false);
+	tracers_free(t);
+	program_end(&program);
+}
+
+static void children_check(void)
+{
+	struct tracers *t = tracers_of("bin/daemon", false);
+
+	tracers_child(t, 11, true);
+	tracers_begin(t, &sink);
+	CHECK("ran already", is_marked(11));
+	tracers_child(t, 12, true);
+	CHECK("starts", is_marked(12));
+	tracers_second(t, 1 * NSEC_PER_SEC);
+	tracers_second(t, 3 * NSEC_PER_SEC);
+	CHECK("runs", is_marked(11) && is_marked(12));
+	tracers_child(t, 12, false);
+	tracers_second(t, 4 * NSEC_PER_SEC);
+	CHECK("ended: a wait may end after that", is_marked(12));
+	tracers_second(t, 5 * NSEC_PER_SEC);
+	CHECK("and a second later", !is_marked(12) && is_marked(11));
+	tracers_child(t, 13, false);
+	CHECK_INT_EQ("never heard of", marked.n, 1);
+	tracers_free(t);
+}
+
+int main(int argc, char **argv)
+{
+	static const char *const directories[] = { "bin", "sbin", "lib" };
+	static const char *const files[] = { "bin/daemon", "sbin/daemon", "lib/daemon", "bin/other", "lib/ingero-cli" };
+	const char *place = getenv("TMPDIR");
+
+	if (argc == 3 && strcmp(argv[1], "--stay") == 0) {
+		end_await(STDIN_FILENO);
+		(void)execl(argv[2], argv[2], "--stay", argv[2], NULL);
+		return 1;
+	}
+	(void)snprintf(root, sizeof(root), "%s/ingero-tracers-XXXXXX", place ? place : "/tmp");
+	if (!mkdtemp(root))
+		CHECK_SKIP("no directory of its own");
+	for (size_t i = 0; i < ARRAY_SIZE(directories); i++)
+		if (mkdir(at(directories[i]), 0755) < 0)
+			abort();
+	for (size_t i = 0; i < ARRAY_SIZE(files); i++)
+		file_copy(files[i]);
+
+	peers_check();
+	connections_check();
+	children_check();
+
+	for (size_t i = 0; i < ARRAY_SIZE(files); i++)
+		(void)unlink(at(files[i]));
+	(void)unlink(at("bin/ingero-cli"));
+	(void)unlink(at("sbin/ingero-cli"));
+	for (size_t i = 0; i < ARRAY_SIZE(directories); i++)
+		(void)rmdir(at(directories[i]));
+	(void)rmdir(root);
+	return check_result();
+}
