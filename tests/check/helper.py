@@ -1,14 +1,40 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """./dev says in 80 columns what it can do, can do what it says, and refuses the rest with one sentence."""
+import os
 import re
 import subprocess
+import tempfile
 
 import tree
 
+# What a machine lacks, told by programs that come first in PATH: what is called, its stand-ins, what the sentence says.
+# root's are not root's: nothing is installed and nothing is changed.
+NOTHING_INSTALLED = {"dpkg-query": "exit 1", "apt-get": "echo apt-get >&2; exit 1"}
+ROOT = {"id": "echo 0", "stat": "echo 0", "chown": "exit 1", **NOTHING_INSTALLED}
+OLD_KERNEL = {"uname": "echo 5.10.0-8-amd64"}
+ANOTHER = {"sed": 'case $2 in *VERSION*) echo 42 ;; *NAME*) echo "Another 42" ;; *) echo another ;; esac'}
+DEBIAN = {"sed": "case $2 in *VERSION*) echo 12 ;; *) echo debian ;; esac"}
+REFUSALS = [
+    (["run"], {"id": "echo 1000", **NOTHING_INSTALLED}, "sudo ./dev run"),
+    (["run"], {**ROOT, **OLD_KERNEL}, "5.15"),
+    (["test"], {**ROOT, **OLD_KERNEL}, "5.15"),  # before it installs anything
+    (["setup", "build"], {**ROOT, **ANOTHER}, "Another 42"),
+    (["setup", "build"], {**NOTHING_INSTALLED, **DEBIAN, "id": "echo 1000"}, "sudo ./dev setup build"),
+]
 
-def call(files_tree, *arguments):
-    return subprocess.run(["bash", files_tree.path("dev"), *arguments], capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
+
+def call(files_tree, *arguments, stand_ins=None):
+    with tempfile.TemporaryDirectory() as directory:
+        for name, script in (stand_ins or {}).items():
+            path = os.path.join(directory, name)
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(f"#!/bin/sh\n{script}\n")
+            os.chmod(path, 0o755)
+        environment = {name: value for name, value in os.environ.items() if not name.startswith("SUDO_")}
+        environment["PATH"] = f"{directory}:{environment['PATH']}"
+        return subprocess.run(["bash", files_tree.path("dev"), *arguments], capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL,
+                              env=environment, timeout=60)
 
 
 def check(files_tree):
@@ -24,12 +50,18 @@ def check(files_tree):
     refused = call(files_tree, "no-such-command")
     if refused.returncode != 2 or refused.stdout or len(refused.stderr.splitlines()) != 1:
         problems.append(f"dev no-such-command: exit status {refused.returncode}, said '{refused.stdout}{refused.stderr}'; wanted 2 and one sentence")
+    for arguments, stand_ins, part in REFUSALS:
+        refused = call(files_tree, *arguments, stand_ins=stand_ins)
+        if not refused.returncode or refused.stdout or len(refused.stderr.splitlines()) != 1 or part not in refused.stderr:
+            problems.append(f"dev {' '.join(arguments)}: exit status {refused.returncode}, said '{refused.stdout}{refused.stderr}'; "
+                            f"wanted one sentence with '{part}'")
     return problems
 
 
 DEV = '''case $1 in
 help) echo "  build  compiles"%s ;;
-*) echo "no" >&2; exit %d ;;
+test) %secho "5.15" >&2; exit 1 ;;
+*) echo "no: sudo ./dev run, sudo ./dev setup build, 5.15, Another 42" >&2; exit %d ;;
 esac
 %s()
 {
@@ -37,9 +69,10 @@ esac
 }
 '''
 tree.run(check, [
-    ("takes any word", {"dev": DEV % ("", 0, "command_build")}, "wanted 2"),
-    ("offers what it lacks", {"dev": DEV % ('; echo "  vm  boots"', 2, "command_build")}, "vm does not exist"),
-    ("hides what it has", {"dev": DEV % ("", 2, "command_lint") + "command_build()\n{\n\t:\n}\n"}, "lint is not in its help"),
-    ("too wide", {"dev": DEV % (f'; echo "{"x" * 81}"', 2, "command_build")}, "wider"),
-    ("as it should be", {"dev": DEV % ("", 2, "command_build")}, None),
+    ("takes any word", {"dev": DEV % ("", "", 0, "command_build")}, "wanted 2"),
+    ("offers what it lacks", {"dev": DEV % ('; echo "  vm  boots"', "", 2, "command_build")}, "vm does not exist"),
+    ("hides what it has", {"dev": DEV % ("", "", 2, "command_lint") + "command_build()\n{\n\t:\n}\n"}, "lint is not in its help"),
+    ("installs before it asks", {"dev": DEV % ("", "apt-get update; ", 2, "command_build")}, "dev test"),
+    ("too wide", {"dev": DEV % (f'; echo "{"x" * 81}"', "", 2, "command_build")}, "wider"),
+    ("as it should be", {"dev": DEV % ("", "", 2, "command_build")}, None),
 ])
