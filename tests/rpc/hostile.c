@@ -273,7 +273,7 @@ int main(int argc, char **argv)
 	int status = 0;
 
 	(void)signal(SIGPIPE, SIG_IGN);
-	tenants_open(&tenants);
+	tenants_open(&tenants, TENANTS_PROC_HIDES);
 	(void)snprintf(db, sizeof(db), "%s/ingero.db", tenants.directory);
 	tenants_start_daemon(&tenants, arguments);
 	tenants_start_program(&tenants, TENANT_ALICE);

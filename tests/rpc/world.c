@@ -79,7 +79,7 @@ void world_start(void)
 	char db[96];
 	const char *const arguments[] = { "--db", db, NULL };
 
-	tenants_open(&tenants);
+	tenants_open(&tenants, TENANTS_PROC_HIDES);
 	(void)snprintf(db, sizeof(db), "%s/ingero.db", tenants.directory);
 	tenants_start_daemon(&tenants, arguments);
 	for (enum tenant_id id = 0; id < TENANT_COUNT; id++) {

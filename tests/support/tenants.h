@@ -5,7 +5,7 @@
  * argument of its calls.
  *
  * Everything is private to the test, in a mount namespace of its own: the groups ingero-read and
- * ingero-admin, and a /proc that shows nobody another user's processes, so that no name may be told.
+ * ingero-admin, and a /proc that shows nobody another user's processes, so that no name may be told, or everybody's.
  */
 #pragma once
 
@@ -24,6 +24,7 @@ struct tenant {
 	gid_t gid; /* the one group besides its own, 0: none */
 	bool reads_all;
 	bool is_admin;
+	const char *variable; /* one more of its program's environment, NULL: none; set before that starts */
 	/* of its program, while that runs */
 	pid_t pid;
 	char comm[16];	     /* the name is the secret */
@@ -39,12 +40,16 @@ struct tenants {
 	struct tenant of[TENANT_COUNT];
 };
 
+enum tenants_proc { TENANTS_PROC_HIDES, TENANTS_PROC_SHOWS };
+
 /**
  * tenants_open() - ends the test as skipped where this cannot be had: without root, or without namespaces
  *
- * The group file and /proc are in place, nothing runs yet. One at a time in a process.
+ * @proc: whether /proc is mounted with hidepid
+ *
+ * The group file and /proc are in place, nothing runs yet. One in a process.
  */
-void tenants_open(struct tenants *tenants);
+void tenants_open(struct tenants *tenants, enum tenants_proc proc);
 /** tenants_close() - end whatever runs and remove the directory */
 void tenants_close(struct tenants *tenants);
 
