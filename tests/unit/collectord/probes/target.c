@@ -310,10 +310,18 @@ static void rewritten_check(void)
 	subject_end(&subject);
 }
 
-/* Clocks of files stand still for so long. */
-static void file_tick_wait(void)
+/* Clocks of files stand still for some milliseconds: touches one of its own until the next time is another. */
+static void file_clock_advance(void)
 {
-	(void)nanosleep(&(struct timespec){ .tv_nsec = 30000000 }, NULL);
+	CLEANUP(closep) int fd = open(path_of("clock"), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+	struct stat first, now;
+
+	if (fd < 0 || futimens(fd, NULL) < 0 || fstat(fd, &first) < 0)
+		abort();
+	do {
+		if (futimens(fd, NULL) < 0 || fstat(fd, &now) < 0)
+			abort();
+	} while (now.st_mtim.tv_sec == first.st_mtim.tv_sec && now.st_mtim.tv_nsec == first.st_mtim.tv_nsec);
 }
 
 static void become_rewritten(const char *file)
@@ -369,7 +377,7 @@ static void between_check(void)
 		subject_start(&subject, argv);
 		CHECK_INT_EQ(name, target_set_scan(world.targets, (uint32_t)subject.pid, 0, on_done, NULL), 0);
 		CHECK_INT_EQ(name, world.n_done, before); /* the parser was asked, its answer not yet taken */
-		file_tick_wait();
+		file_clock_advance();
 		between[i].become(between[i].file);
 		while (world.n_done == before)
 			(void)uv_run(&world.loop, UV_RUN_ONCE);
