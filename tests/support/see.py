@@ -45,6 +45,15 @@ def leave(number, _frame):
     sys.exit(128 + number)
 
 
+def asked_by(uid, gid, environment):
+    """
+    Whoever's the program is asks about it: of a checkout that belongs to another, who typed sudo is told nothing of what
+    its owner runs. root asks as root.
+    """
+    kept = {name: value for name, value in environment.items() if not name.startswith("SUDO_")}
+    return {**kept, "SUDO_UID": str(uid), "SUDO_GID": str(gid)} if uid else kept
+
+
 def bundled(programs):
     """What it is, the command, and its environment."""
     return ("a CUDA program launches kernels and waits for them: cudaload", [programs.path("cudaload"), *WORKLOAD],
@@ -112,12 +121,13 @@ def main():
             for text in TEXT:
                 say(text.format(what=what, program=program.pid, hog=hog.pid, cpu=cpu, seconds=arguments.seconds))
             print(flush=True)
+            asking = {**asked_by(arguments.user, arguments.group, os.environ), "HOME": home}
             database = ["--db", os.path.join(home, "seen.db")]
             trace = subprocess.Popen([*outlives_not("INT"), programs.path("ingero"), "trace", "--pid", str(program.pid),
-                                      "--duration", f"{arguments.seconds}s", *database], env={**os.environ, "HOME": home})
+                                      "--duration", f"{arguments.seconds}s", *database], env=asking)
             status = trace.wait()
             print("\nAnd what 'ingero explain' makes of what was kept:\n", flush=True)
-            explained = subprocess.run([programs.path("ingero"), "explain", "--all", *database], env={**os.environ, "HOME": home}, check=False)
+            explained = subprocess.run([programs.path("ingero"), "explain", "--all", *database], env=asking, check=False)
             status = status or explained.returncode
         finally:
             end(program)
