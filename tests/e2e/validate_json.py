@@ -16,37 +16,11 @@ import json
 import pathlib
 import subprocess
 import sys
-import warnings
 
-try:
-    import jsonschema
-except ImportError:
-    print("skipped: no python3-jsonschema", file=sys.stderr)
-    sys.exit(77)
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+import schemas  # noqa: E402 (needs the path above)
 
-# Debian 12 has 4.10, which knows no successor of RefResolver.
-warnings.filterwarnings("ignore", message=".*RefResolver.*", category=DeprecationWarning)
-
-SCHEMAS = pathlib.Path(__file__).resolve().parents[2] / "docs" / "schema"
 FREE_TEXT = ("enum", "pattern")  # what --every-key does not look at
-
-
-def load():
-    """The validator of each type, and all schemas by their $id."""
-    store = {}
-    for path in sorted(SCHEMAS.glob("*.schema.json")):
-        schema = json.loads(path.read_text())
-        store[schema["$id"]] = schema
-    validators = {}
-    for schema in store.values():
-        jsonschema.Draft202012Validator.check_schema(schema)
-        resolver = jsonschema.RefResolver(schema["$id"], schema, store=store)
-        validator = jsonschema.Draft202012Validator(schema, resolver=resolver)
-        if "type" in schema.get("properties", {}):
-            validators[schema["properties"]["type"]["const"]] = validator
-        else:
-            validators[schema["$id"].rsplit("/", 1)[1]] = validator  # parts that others share, and --schema
-    return validators, store
 
 
 def undocumented(store):
@@ -101,7 +75,10 @@ def missing_keys(store, lines):
 
 
 def main(arguments):
-    validators, store = load()
+    if schemas.jsonschema is None:
+        print("skipped: no python3-jsonschema", file=sys.stderr)
+        return 77
+    validators, store = schemas.load()
     problems = list(undocumented(store))
     every_key = "--every-key" in arguments
     name = arguments[arguments.index("--schema") + 1] + ".schema.json" if "--schema" in arguments else None
@@ -129,7 +106,7 @@ def main(arguments):
         counts[kind] = counts.get(kind, 0) + 1
         for error in validator.iter_errors(line):
             if not (every_key and error.validator in FREE_TEXT):
-                problems.append(f"line {number} ({kind}): {'.'.join(map(str, error.absolute_path))}: {error.message[:300]}")
+                problems.append(f"line {number} ({kind}): {schemas.problem_of(error)}")
     if not lines:
         problems.append("no lines at all")
     if every_key:

@@ -16,6 +16,7 @@ import tempfile
 import time
 
 import books_of
+import schemas
 
 
 class Failed(Exception):
@@ -86,8 +87,11 @@ class Trace:
         self.host = []
         self.losses = []
         self.libraries = []
-        for line in text.splitlines():
-            message = json.loads(line)
+        messages = [json.loads(line) for line in text.splitlines()]
+        invalid = schemas.problems(messages)
+        if invalid:
+            raise Failed("ingero trace --json: not as docs/schema says: " + "; ".join(invalid[:5]))
+        for message in messages:
             kind = message["type"]
             if kind == "event":
                 (self.host if message["source"] == "host" else self.events).append(message)

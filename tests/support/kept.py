@@ -17,6 +17,7 @@ import sys
 import tempfile
 
 import ingero
+import schemas
 
 DAY_NS = 86400 * 10**9
 NOBODY = 65534
@@ -127,6 +128,13 @@ class Kept:
         done = self.run(*arguments, **more)
         if done.returncode:
             raise ingero.Failed(f"ingero {' '.join(map(str, arguments))}: exit status {done.returncode}: {done.stderr[-1000:]}")
+        if "--json" in arguments:
+            lines = [json.loads(line) for line in done.stdout.splitlines()]
+            # calls have a type; of other rows the question says the keys
+            is_row = arguments[0] == "query" and ("--sql" in arguments or any("type" not in line for line in lines))
+            invalid = schemas.problems(lines, "query-row" if is_row else None)
+            if invalid:
+                raise ingero.Failed(f"ingero {' '.join(map(str, arguments))}: not as docs/schema says: {'; '.join(invalid[:5])}")
         return done.stdout
 
     def explain(self, *arguments, **more):

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The schemas of docs/schema, and whether lines of `ingero ... --json` are as they say."""
+import functools
+import json
+import pathlib
+import sys
+import warnings
+
+try:
+    import jsonschema
+except ImportError:
+    jsonschema = None
+
+# Debian 12 has 4.10, which knows no successor of RefResolver.
+warnings.filterwarnings("ignore", message=".*RefResolver.*", category=DeprecationWarning)
+
+SCHEMAS = pathlib.Path(__file__).resolve().parents[2] / "docs" / "schema"
+LINES_OF_A_TYPE = 200  # of a long trace; all of one type come from the same code
+
+
+@functools.lru_cache(maxsize=None)
+def load():
+    """The validator of each type, and all schemas by their $id."""
+    store = {}
+    for path in sorted(SCHEMAS.glob("*.schema.json")):
+        schema = json.loads(path.read_text())
+        store[schema["$id"]] = schema
+    validators = {}
+    for schema in store.values():
+        jsonschema.Draft202012Validator.check_schema(schema)
+        resolver = jsonschema.RefResolver(schema["$id"], schema, store=store)
+        validator = jsonschema.Draft202012Validator(schema, resolver=resolver)
+        if "type" in schema.get("properties", {}):
+            validators[schema["properties"]["type"]["const"]] = validator
+        else:
+            validators[schema["$id"].rsplit("/", 1)[1]] = validator  # parts that others share, and those named
+    return validators, store
+
+
+def problem_of(error):
+    return f"{'.'.join(map(str, error.absolute_path))}: {error.message[:300]}"
+
+
+@functools.lru_cache(maxsize=None)
+def say_unchecked():
+    print("JSON is not compared with its schema: no python3-jsonschema", file=sys.stderr, flush=True)
+
+
+def problems(lines, name=None):
+    """
+    What is not as docs/schema says, of the first lines of each type, one sentence each; without python3-jsonschema that is said.
+    lines: objects; name: of the schema, for lines whose keys their reader chose
+    """
+    if jsonschema is None:
+        say_unchecked()
+        return []
+    validators, _ = load()
+    found, seen = [], {}
+    for number, line in enumerate(lines, 1):
+        kind = f"{name}.schema.json" if name else line.get("type")
+        seen[kind] = seen.get(kind, 0) + 1
+        if seen[kind] > LINES_OF_A_TYPE:
+            continue
+        if kind not in validators:
+            found.append(f"line {number}: there is no schema of '{kind}'")
+            continue
+        found += [f"line {number} ({kind}): {problem_of(error)}" for error in validators[kind].iter_errors(line)]
+    return found
