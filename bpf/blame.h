@@ -60,13 +60,14 @@ static long behind_step(__u32 i, struct behind_walk *walk)
 	if (key.tgid && !bpf_map_lookup_elem(&tracers, &key.tgid)) {
 		value = bpf_map_lookup_elem(&behind, &key);
 		if (!value) {
-			fresh.uid = entry->uid;
 			(void)bpf_map_update_elem(&behind, &key, &fresh, BPF_NOEXIST);
 			value = bpf_map_lookup_elem(&behind, &key);
 		}
 		if (value) {
 			__sync_fetch_and_add(&value->ns, ns);
-			/* As it was called last: before exec(2) it had its parent's name. */
+			/* Who it was last: before exec(2) it had its parent's name, and a process before it may have
+			 * had its number. The one never without the other: whose it is says who is told its name. */
+			value->uid = entry->uid;
 			__builtin_memcpy(value->comm, entry->comm, sizeof(value->comm));
 		}
 	}

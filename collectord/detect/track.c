@@ -115,6 +115,8 @@ static void culprit_add(struct track *t, const struct tick_behind *who)
 	for (size_t i = 0; i < t->n_culprits; i++) {
 		if (t->culprits[i].who.tgid == who->tgid) {
 			t->culprits[i].who.ns += who->ns;
+			t->culprits[i].who.uid = who->uid;
+			memcpy(t->culprits[i].who.comm, who->comm, sizeof(who->comm));
 			t->culprits[i].recent_ns += (double)who->ns;
 			return;
 		}

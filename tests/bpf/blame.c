@@ -29,6 +29,7 @@
 
 #define CALLS 20
 #define HOGS_MAX 3
+#define HOG_UID 65534
 #define HOG_UNNAMED_NS (5 * NSEC_PER_MSEC)
 
 struct witness {
@@ -264,8 +265,10 @@ static struct witness measure(void (*wait)(void), struct witness *ret_inside)
 	return w;
 }
 
-/* Back once the hog has its name: it must not be met under ours. */
-/* It gets its name when it has run for a while, as a child of a shell does: what it is called last counts. */
+/*
+ * Back once it must not be met under our name. It gets its own, and another user's rights, when it has run for a while,
+ * as a child of a shell or of a login does: who it was last counts.
+ */
 static pid_t hog_start(int cpu, const char *name)
 {
 	pid_t parent = getpid(), pid;
@@ -289,6 +292,8 @@ static pid_t hog_start(int cpu, const char *name)
 	(void)close(ready[1]);
 	while (rig_thread_cpu_ns() < HOG_UNNAMED_NS)
 		;
+	if (setresuid(HOG_UID, HOG_UID, HOG_UID) < 0 || prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != parent)
+		_exit(1);
 	(void)prctl(PR_SET_NAME, name);
 	for (;;)
 		;
@@ -318,7 +323,7 @@ static void behind_sum(const struct behind_key *key, const struct behind_value *
 	for (i = 0; i < HOGS_MAX; i++) {
 		if (sums->hogs[i] && key->tgid == (uint32_t)sums->hogs[i]) {
 			sums->hog_ns[i] += value->ns;
-			sums->has_name |= strcmp(value->comm, "hog") == 0 && value->uid == 0;
+			sums->has_name |= strcmp(value->comm, "hog") == 0 && value->uid == HOG_UID;
 			return;
 		}
 	}
