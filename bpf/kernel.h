@@ -227,6 +227,7 @@ struct task_struct {
 	int tgid;
 	struct task_struct *group_leader;
 	__u64 start_boottime;
+	const struct cred *real_cred;
 	const struct cred *cred;
 	char comm[16];
 	struct files_struct *files;

@@ -39,7 +39,7 @@ int executable(struct bpf_iter__task *ctx)
 	r.pages = task->mm ? task->mm->exec_vm : 0;
 	if (!r.pages)
 		return 0;
-	cred = task->cred;
+	cred = task->real_cred; /* while it works on an overlay its other ones are another user's */
 	r.uid = cred->uid.val;
 	if (r.uid != cred->euid.val || r.uid != cred->suid.val)
 		r.uid = ~0u;

@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "clock.h"
 #include "probes/lease.h"
 #include "probes/mapping_look.h"
 #include "probes/mapping_watch.h"
@@ -77,12 +78,14 @@ static void leases_changed(void *data)
 		mappings_unlooked(r);
 }
 
-static void mapping_changed(uint32_t tgid, uint32_t uid, void *data)
+static bool mapping_changed(uint32_t tgid, uint32_t uid, void *data)
 {
 	struct daemon_find *find = data;
+	bool is_covered = lease_set_covers(find->leases, tgid, uid);
 
-	if (lease_set_covers(find->leases, tgid, uid))
+	if (is_covered)
 		(void)target_set_scan(find->targets, tgid, 0, NULL, NULL);
+	return is_covered;
 }
 
 void daemon_find_prepare(struct daemon_find *find, uv_loop_t *loop)
@@ -132,7 +135,7 @@ void daemon_find_second(struct daemon_find *find)
 	if (find->must_look)
 		processes_look(find);
 	if (find->look)
-		(void)mapping_look_again(find->look, mapping_changed, find);
+		(void)mapping_look_again(find->look, clock_now_ns(), mapping_changed, find);
 	target_set_second(find->targets);
 }
 

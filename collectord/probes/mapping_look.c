@@ -9,7 +9,9 @@
 #include "probes/probe_set.h"
 
 #define ROOM_FIRST 512
-#define ROOM_MOST (1u << 22) /* no machine has more processes */
+#define ROOM_MOST (1u << 22)	      /* no machine has more processes */
+#define LOOK_NS (900 * NSEC_PER_MSEC) /* who asks calls more often than the timer */
+#define CLOSE_LOOKS_MOST 16 /* a second; each some 100 us, of a process with ten thousands of mappings some ms */
 
 struct executable_list {
 	struct executable_record *items; /* by process */
@@ -20,6 +22,8 @@ struct executable_list {
 struct mapping_look {
 	struct probe_set *probes;
 	struct executable_list known;
+	uint64_t looked_ns;
+	uint32_t from_tgid; /* those before had their turn the last time */
 	bool is_on;
 };
 
@@ -36,23 +40,26 @@ static void list_done(struct executable_list *list)
 	*list = (struct executable_list){ .items = NULL };
 }
 
-static int list_read(struct probe_set *probes, struct executable_list *ret)
+static int list_read(struct probe_set *probes, size_t n_likely, struct executable_list *ret)
 {
-	CLEANUP(list_done) struct executable_list list = { .room = ROOM_FIRST };
+	CLEANUP(list_done) struct executable_list list = { .items = NULL };
 
-	for (; list.room <= ROOM_MOST; list.room *= 2) {
+	for (size_t room = MAX(ROOM_FIRST, n_likely + n_likely / 4); room <= ROOM_MOST;) {
 		int n;
 
 		free(list.items);
-		list.items = calloc(list.room, sizeof(*list.items));
+		list.items = calloc(room, sizeof(*list.items));
 		if (!list.items)
 			return -ENOMEM;
-		n = probe_set_executable(probes, list.items, list.room);
+		n = probe_set_executable(probes, list.items, room);
 		if (n < 0)
 			return n;
-		if ((size_t)n > list.room)
+		if ((size_t)n > room) {
+			room = (size_t)n + (size_t)n / 4;
 			continue;
+		}
 		list.n = (size_t)n;
+		list.room = room;
 		if (n)
 			qsort(list.items, list.n, sizeof(*list.items), compare);
 		*ret = list;
@@ -89,40 +96,70 @@ int mapping_look_set(struct mapping_look *look, bool is_on)
 		return 0;
 	list_done(&look->known);
 	if (is_on)
-		r = list_read(look->probes, &look->known);
+		r = list_read(look->probes, 0, &look->known);
 	look->is_on = is_on && r == 0;
 	return r;
 }
 
 static bool is_same(const struct executable_record *a, const struct executable_record *b)
 {
-	return a->tgid == b->tgid && a->start_boot_ns == b->start_boot_ns && a->pages == b->pages;
+	return a->tgid == b->tgid && a->start_boot_ns == b->start_boot_ns && a->pages == b->pages && a->uid == b->uid;
 }
 
-int mapping_look_again(struct mapping_look *look, mapping_changed_func func, void *data)
+/* Marks what is as it was before. */
+static void unchanged_mark(const struct executable_list *before, const struct executable_list *now, bool *is_unchanged)
 {
-	CLEANUP(list_done) struct executable_list before = { .items = NULL };
-	size_t k = 0;
+	for (size_t i = 0, k = 0; i < now->n; i++) {
+		while (k < before->n && before->items[k].tgid < now->items[i].tgid)
+			k++;
+		is_unchanged[i] = k < before->n && is_same(&before->items[k], &now->items[i]);
+	}
+}
+
+/* @is_unchanged: of each that is known. Those that have to wait are known with nothing, so that they differ again. */
+static void changed_tell(struct mapping_look *look, const bool *is_unchanged, mapping_changed_func func, void *data)
+{
+	const size_t n = look->known.n;
+	unsigned int n_looks = 0;
+	size_t first = 0;
+
+	while (first < n && look->known.items[first].tgid < look->from_tgid)
+		first++;
+	look->from_tgid = 0;
+	for (size_t i = 0; i < n && look->is_on && look->known.n == n; i++) {
+		struct executable_record *r = &look->known.items[(first + i) % n];
+
+		if (is_unchanged[(first + i) % n])
+			continue;
+		if (n_looks == CLOSE_LOOKS_MOST) {
+			look->from_tgid = look->from_tgid ? look->from_tgid : r->tgid;
+			r->pages = 0;
+		} else if (func(r->tgid, r->uid, data)) {
+			n_looks++;
+		}
+	}
+}
+
+int mapping_look_again(struct mapping_look *look, uint64_t now_ns, mapping_changed_func func, void *data)
+{
+	CLEANUP(list_done) struct executable_list now = { .items = NULL };
+	CLEANUP(freep) bool *is_unchanged = NULL;
+	struct executable_list before;
 	int r;
 
-	if (!look->is_on)
+	if (!look->is_on || now_ns - look->looked_ns < LOOK_NS)
 		return 0;
-	before = look->known;
-	look->known = (struct executable_list){ .items = NULL };
-	r = list_read(look->probes, &look->known);
-	if (r < 0) {
-		look->known = before; /* compared with the next time */
-		before = (struct executable_list){ .items = NULL };
+	look->looked_ns = now_ns;
+	r = list_read(look->probes, look->known.n, &now);
+	if (r < 0)
 		return r;
-	}
-	/* By index: whoever is told may turn it off. */
-	for (size_t i = 0; i < look->known.n; i++) {
-		const struct executable_record now = look->known.items[i];
-
-		while (k < before.n && before.items[k].tgid < now.tgid)
-			k++;
-		if (k == before.n || !is_same(&before.items[k], &now))
-			func(now.tgid, now.uid, data);
-	}
+	is_unchanged = calloc(now.n + 1, sizeof(*is_unchanged));
+	if (!is_unchanged)
+		return -ENOMEM; /* what is known stays, and is compared with the next time */
+	unchanged_mark(&look->known, &now, is_unchanged);
+	before = look->known;
+	look->known = now;
+	now = before;
+	changed_tell(look, is_unchanged, func, data);
 	return 0;
 }
