@@ -41,8 +41,8 @@
 #define SETTLE_NS 200000000ull
 /* What recording costs is kept so often: a kill loses no more of it. */
 #define COST_NS (10 * NSEC_PER_SEC)
-/* Of the loop, for somebody who waits at the socket: accepted, read, written to. */
-#define TURNS_BEFORE_LOAD 3
+/* Of the loop, for who waited at the socket and was let in: read, written to. */
+#define TURNS_BEFORE_LOAD 2
 #define TURNS_AFTER_LOAD 1 /* written to */
 
 /* ---- figures ---- */
@@ -293,6 +293,7 @@ static int service_begin(struct daemon *d)
 
 	if (d->is_loading && (d->options->policy.everyone || d->options->policy.n_uids)) {
 		/* Who waits at the socket already is let in, read and answered first. */
+		server_accept(d->server);
 		turns_run(d, TURNS_BEFORE_LOAD);
 		if (!d->is_stopping)
 			r = daemon_capture_load(d);

@@ -48,7 +48,6 @@ static void peers_changed(struct daemon *d)
 static void peer_open(uint32_t pid, void *data)
 {
 	struct rpc_context *context = data;
-
 	struct daemon *d = context->owner;
 
 	tracers_peer(d->tracers, pid, true);

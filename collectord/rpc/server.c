@@ -363,7 +363,8 @@ static void refuse_one(struct server *server)
 	server->spare_fd = open_spare();
 }
 
-void server_accept(struct server *server)
+/* Return: whether there may be more */
+static bool accept_some(struct server *server)
 {
 	for (int i = 0; i < ACCEPTED_PER_TURN && !server->is_closing && server->listen_fd >= 0; i++) {
 		CLEANUP(closep) int fd = accept4(server->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
@@ -373,7 +374,7 @@ void server_accept(struct server *server)
 		if (fd < 0 && (errno == EMFILE || errno == ENFILE))
 			refuse_one(server);
 		if (fd < 0)
-			return; /* nobody is left, or whoever was has gone */
+			return false; /* nobody is left, or whoever was has gone */
 		r = server_add(server, fd, &peer);
 		if (r) {
 			turn_away(fd, r);
@@ -382,13 +383,20 @@ void server_accept(struct server *server)
 		(void)TAKE_FD(fd);
 		peer_look(peer); /* Hello is there already, most often */
 	}
+	return !server->is_closing && server->listen_fd >= 0;
+}
+
+void server_accept(struct server *server)
+{
+	for (int i = 0; i < BACKLOG / ACCEPTED_PER_TURN + 1 && accept_some(server); i++)
+		;
 }
 
 static void server_on_connect(uv_poll_t *poll, int status, int events)
 {
 	(void)events;
 	if (status == 0)
-		server_accept(poll->data);
+		(void)accept_some(poll->data);
 }
 
 /* ---- listening ---- */

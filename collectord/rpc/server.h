@@ -44,7 +44,7 @@ int server_listen(struct server *server, const char *path);
 int server_listen_fd(struct server *server, int fd);
 /** server_adopt() - serve one connected socket; takes the descriptor on success */
 int server_adopt(struct server *server, int fd);
-/** server_accept() - let in whoever waits now; for those who want to know before they leave */
+/** server_accept() - let in whoever waits now; for those who are about to leave, or to work for long */
 void server_accept(struct server *server);
 /** server_count() - connections that are open; NULL has none */
 unsigned int server_count(const struct server *server);

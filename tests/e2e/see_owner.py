@@ -29,12 +29,12 @@ def main(build):
     failed = 0
     for uid in OWNERS:
         if not can_run(uid, python, os.path.join(build, "workloads", "cudaload")):
-            print(f"left out: user {uid} cannot reach {python} or {build}", file=sys.stderr)
-            continue
+            print(f"skipped: user {uid} cannot reach {python} or {build}", file=sys.stderr)
+            return 1 if failed else 77
         done = subprocess.run([python, SEE, "--build", build, "--user", str(uid), "--group", str(uid), "--seconds", "2"], env={**os.environ, **SUDO},
                               stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=300, check=False)
-        _, found, explained = done.stdout.partition("what 'ingero explain' makes")
-        is_right = done.returncode == 0 and found and "cudaload" in explained and "cudaload" in done.stdout.partition("about the hog.")[2]
+        traced, found, explained = done.stdout.partition("what 'ingero explain' makes")
+        is_right = done.returncode == 0 and found and "cudaload" in explained and "cudaload" in traced.partition("about the hog.")[2]
         failed += not is_right
         print(f"owner {uid}: {'ok' if is_right else f'status {done.returncode}: {done.stdout[-3000:]}{done.stderr[-3000:]}'}", flush=True)
     return 1 if failed else 0

@@ -190,7 +190,10 @@ struct read_bucket {
 	size_t n_behind;
 };
 typedef int (*read_bucket_func)(const struct read_bucket *bucket, void *data);
-/** store_reader_buckets() - those that begin in the window, each moment at its finest resolution, in order of time */
+/**
+ * store_reader_buckets() - those that lie in the window by their middle, each moment at its finest resolution, in order
+ * of time; of a window shorter than the rows, those it lies in
+ */
 int store_reader_buckets(struct store_reader *reader, uint64_t from_unix_ns, uint64_t to_unix_ns, read_bucket_func func,
 			 void *data);
 
