@@ -4,6 +4,7 @@ Ingero and its workloads as tests and benchmarks in Python use them: start, wait
 
 Everything runs in a private home directory, so no test meets another's database or the user's.
 """
+import contextlib
 import ctypes
 import errno
 import json
@@ -134,6 +135,19 @@ def finish(process, name, timeout_s=None):
     return out, error
 
 
+def what_they_do(pid):
+    """Of a process and all that it started, a sentence each: what it is and where it waits."""
+    for task in sorted(os.listdir(f"/proc/{pid}/task")):
+        with contextlib.suppress(OSError):
+            told = []
+            for name in ("comm", "wchan", "syscall", "children"):
+                with open(f"/proc/{pid}/task/{task}/{name}", encoding="utf-8") as file:
+                    told.append(file.read().strip())
+            yield f"{task} {told[0]} in {told[1]} ({told[2]})"
+            for child in told[3].split():
+                yield from what_they_do(child)
+
+
 PR_SET_SECCOMP = 22
 CALLS = {"perf_event_open": {"x86_64": 298, "aarch64": 241}}
 
@@ -179,9 +193,11 @@ class Tracing:
         try:
             status = self.process.wait(timeout_s)
         except subprocess.TimeoutExpired:
+            doing = "; ".join(what_they_do(self.process.pid))
+            said = self._text(self._out).splitlines()[-1:] + [self._text(self._error)[-2000:]]
             self.process.kill()
             self.process.wait()
-            raise Failed(f"ingero trace did not end within {timeout_s} s: {self._text(self._error)[-2000:]}") from None
+            raise Failed(f"ingero trace did not end within {timeout_s} s: {doing}: {said}") from None
         trace = Trace(self._text(self._out), status, self._text(self._error))
         self._home.cleanup()
         if trace.summary is None:
