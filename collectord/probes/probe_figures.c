@@ -223,8 +223,12 @@ void probe_set_loss_add(struct probe_set *set, enum loss_reason reason, uint64_t
 	set->losses_found[reason] += n;
 }
 
-/* Records of an iterator. Return: how many there are (the first `room` are written), or -errno */
-static int iterator_read(struct bpf_link *link, void *ret, size_t record_bytes, size_t room)
+/*
+ * Records of an iterator.
+ * @counts_rest: read on when there is no more room, only to know how many there are
+ * Return: how many there are (the first `room` are written), or -errno
+ */
+static int iterator_read(struct bpf_link *link, void *ret, size_t record_bytes, size_t room, bool counts_rest)
 {
 	CLEANUP(closep) int fd = bpf_iter_create(bpf_link__fd(link));
 	size_t n_bytes = 0, room_bytes = room * record_bytes;
@@ -236,6 +240,8 @@ static int iterator_read(struct bpf_link *link, void *ret, size_t record_bytes, 
 	for (;;) {
 		if (n_bytes < room_bytes)
 			n = read(fd, (char *)ret + n_bytes, room_bytes - n_bytes);
+		else if (!counts_rest)
+			return (int)room;
 		else
 			n = read(fd, beyond, sizeof(beyond) / record_bytes * record_bytes);
 		if (n == 0)
@@ -249,7 +255,16 @@ static int iterator_read(struct bpf_link *link, void *ret, size_t record_bytes, 
 
 int probe_set_in_flight(struct probe_set *set, struct in_flight_record *ret, size_t room)
 {
-	return iterator_read(set->in_flight, ret, sizeof(*ret), room);
+	return iterator_read(set->in_flight, ret, sizeof(*ret), room, /* counts_rest= */ true);
+}
+
+/* In order of address; where the walk begins anew, it is over. */
+static int mapped_first(const struct mapped_record *records, int n)
+{
+	for (int i = 1; i < n; i++)
+		if (records[i].start <= records[i - 1].start)
+			return i;
+	return n;
 }
 
 int probe_set_mapped(struct probe_set *set, uint32_t tgid, struct mapped_record *ret, size_t room)
@@ -269,9 +284,10 @@ int probe_set_mapped(struct probe_set *set, uint32_t tgid, struct mapped_record 
 	link = bpf_program__attach_iter(set->bpf->progs.mapped, &opts);
 	if (!link)
 		return errno == EINVAL ? -EOPNOTSUPP : -errno;
-	r = iterator_read(link, ret, sizeof(*ret), room);
+	/* Not to its end: that of a process that was stopped while it mapped was seen never to come (Linux 6.18). */
+	r = iterator_read(link, ret, sizeof(*ret), room, /* counts_rest= */ false);
 	(void)bpf_link__destroy(link);
-	return r;
+	return mapped_first(ret, r);
 }
 
 int probe_set_executable(struct probe_set *set, struct executable_record *ret, size_t room)
@@ -280,7 +296,7 @@ int probe_set_executable(struct probe_set *set, struct executable_record *ret, s
 		set->executable = bpf_program__attach_iter(set->bpf->progs.executable, NULL);
 	if (!set->executable)
 		return -errno;
-	return iterator_read(set->executable, ret, sizeof(*ret), room);
+	return iterator_read(set->executable, ret, sizeof(*ret), room, /* counts_rest= */ true);
 }
 
 int probe_set_behind(struct probe_set *set, probe_behind_func func, void *data)

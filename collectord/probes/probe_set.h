@@ -119,7 +119,7 @@ int probe_set_in_flight(struct probe_set *set, struct in_flight_record *ret, siz
 
 /**
  * probe_set_mapped() - the files that a process maps executable, below overlays; in order of address
- * Return: how many (the first `room` are written); -EOPNOTSUPP before 6.1; -errno
+ * Return: how many, `room` at most; -EOPNOTSUPP before 6.1; -errno
  */
 int probe_set_mapped(struct probe_set *set, uint32_t tgid, struct mapped_record *ret, size_t room);
 
