@@ -9,12 +9,14 @@
 
 #include <stdbool.h>
 
-/* All are guesses: revisit with real dashboards. One process may use a CPU and 64 MiB. */
-#define READ_USER_RUNNING                                                                                              \
-	4 /* or one less than the machine has CPUs: from three on one user leaves one to the others                    \
-	   */
-#define READ_USER_RUNNING_MIN 2 /* one may wait for its reader */
-#define READ_TOTAL_RUNNING 16	/* without root's, who must always get in */
+/*
+ * All are guesses: revisit with real dashboards. One process may use a CPU and 64 MiB. Of one user so many run, or one
+ * less than the machine has CPUs, so that from three on he leaves one to the others; but two, since one may wait for
+ * its reader.
+ */
+#define READ_USER_RUNNING 4
+#define READ_USER_RUNNING_MIN 2
+#define READ_TOTAL_RUNNING 16 /* without root's, who must always get in */
 #define READ_USER_WAITING 32
 #define READ_TOTAL_WAITING 256
 

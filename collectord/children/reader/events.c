@@ -222,14 +222,6 @@ static int process_count(struct counted *counted, uint32_t id)
 	return ARRAY_PUSH(&counted->processes, id);
 }
 
-static bool is_wanted_pid(const struct read_filter *f, uint32_t pid)
-{
-	for (size_t i = 0; i < f->n_pids; i++)
-		if (f->pids[i] == pid)
-			return true;
-	return !f->pids;
-}
-
 static int bucket_count(const struct read_bucket *bucket, void *data)
 {
 	struct counted *counted = data;
@@ -241,7 +233,7 @@ static int bucket_count(const struct read_bucket *bucket, void *data)
 		const struct read_figures *f = &bucket->figures[i];
 		uint64_t n = op_figures_count(&f->figures);
 
-		if (!is_wanted_pid(&counted->e->filter, f->process->pid))
+		if (!read_pid_is_wanted(counted->e->filter.pids, counted->e->filter.n_pids, f->process->pid))
 			continue;
 		if (is_wanted_op(counted->e, f->op))
 			counted->n += n;

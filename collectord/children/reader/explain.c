@@ -365,14 +365,6 @@ static int finding_find(struct explain *e, const char *id)
 
 /* ---- the question ---- */
 
-static bool is_asked_for(const struct explain *e, uint32_t pid)
-{
-	for (size_t i = 0; i < e->n_pids; i++)
-		if (e->pids[i] == pid)
-			return true;
-	return e->n_pids == 0;
-}
-
 /*
  * The figures around those calls begin with the row in which the first of them lies: the one nearest to it may be the
  * next, in which only others called.
@@ -382,7 +374,7 @@ static int begin_with(const struct read_bucket *bucket, void *data)
 	struct explain *e = data;
 
 	for (size_t i = 0; i < bucket->n_figures; i++)
-		if (is_asked_for(e, bucket->figures[i].process->pid))
+		if (read_pid_is_wanted(e->pids, e->n_pids, bucket->figures[i].process->pid))
 			e->figures_from_unix_ns = MIN(e->figures_from_unix_ns, bucket->from_unix_ns);
 	return 0;
 }

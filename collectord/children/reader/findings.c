@@ -68,10 +68,7 @@ static bool is_wanted(const struct collection *c, const Ingero__V1__Finding *f)
 {
 	if (c->id)
 		return strncmp(f->id, c->id, c->n_id) == 0;
-	for (size_t i = 0; i < c->n_pids; i++)
-		if (c->pids[i] == f->pid)
-			return true;
-	return c->n_pids == 0;
+	return read_pid_is_wanted(c->pids, c->n_pids, f->pid);
 }
 
 static int finding_add(const Ingero__V1__Finding *f, void *data)

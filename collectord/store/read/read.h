@@ -176,6 +176,8 @@ struct read_window {
 	ARRAY(struct read_behind) behind;
 };
 void read_window_done(struct read_window *window);
+/** read_pid_is_wanted() - whether a list names a process; an empty one names all */
+bool read_pid_is_wanted(const uint32_t *pids, size_t n_pids, uint32_t pid);
 /** store_reader_window() - Return: 0 (also when there is nothing), -errno */
 int store_reader_window(struct store_reader *reader, uint64_t from_unix_ns, uint64_t to_unix_ns, const uint32_t *pids,
 			size_t n_pids, struct read_window *ret_window);

@@ -16,12 +16,12 @@ struct sum {
 	uint64_t to_unix_ns;
 };
 
-static bool is_wanted(const struct sum *sum, const struct read_process *process)
+bool read_pid_is_wanted(const uint32_t *pids, size_t n_pids, uint32_t pid)
 {
-	for (size_t i = 0; i < sum->n_pids; i++)
-		if (sum->pids[i] == process->pid)
+	for (size_t i = 0; i < n_pids; i++)
+		if (pids[i] == pid)
 			return true;
-	return sum->n_pids == 0;
+	return n_pids == 0;
 }
 
 static int bucket_add(const struct read_bucket *bucket, void *data)
@@ -36,7 +36,7 @@ static int bucket_add(const struct read_bucket *bucket, void *data)
 					      .figures = f->figures };
 
 		row.op = f->op ? f->op->id : 0;
-		if (is_wanted(sum, f->process))
+		if (read_pid_is_wanted(sum->pids, sum->n_pids, f->process->pid))
 			r = figures_blob_add(&sum->blob, &row);
 	}
 	for (size_t i = 0; i < bucket->n_behind && r == 0; i++) {
@@ -45,7 +45,7 @@ static int bucket_add(const struct read_bucket *bucket, void *data)
 
 		for (size_t k = 0; k < sizeof(row.comm); k++)
 			row.comm[k] = b->comm[k];
-		if (is_wanted(sum, b->process))
+		if (read_pid_is_wanted(sum->pids, sum->n_pids, b->process->pid))
 			r = figures_blob_add_behind(&sum->blob, &row);
 	}
 	sum->from_unix_ns = MIN(sum->from_unix_ns, bucket->from_unix_ns);
