@@ -195,19 +195,11 @@ static int events_write(struct export *e)
 	return r < 0 ? r : store_reader_events(e->reader, &filter, event_write, e);
 }
 
-static bool is_wanted(const struct export *e, uint32_t pid)
-{
-	for (size_t i = 0; i < e->request.n_pids; i++)
-		if (e->request.pids[i] == pid)
-			return true;
-	return e->request.pids == NULL;
-}
-
 static int process_write(const struct read_process *process, void *data)
 {
 	struct export *e = data;
 
-	if (!*process->comm || !is_wanted(e, process->pid) ||
+	if (!*process->comm || !read_pid_is_wanted(e->request.pids, e->request.n_pids, process->pid) ||
 	    (process->gone_unix_ns && process->gone_unix_ns < e->request.from_unix_ns) ||
 	    (e->request.to_unix_ns && process->first_unix_ns >= e->request.to_unix_ns))
 		return 0;
@@ -269,7 +261,7 @@ static int bucket_write(const struct read_bucket *bucket, void *data)
 		const struct read_figures *f = &bucket->figures[i];
 		const struct export_op *op = f->op ? op_find(e, f->op->id) : NULL;
 
-		if (!is_wanted(e, f->process->pid))
+		if (!read_pid_is_wanted(e->request.pids, e->request.n_pids, f->process->pid))
 			continue;
 		export_bind_u64(e, 1, bucket->from_unix_ns - bucket->from_unix_ns % MINUTE_NS);
 		sqlite3_bind_int64(e->statement, 2, op ? op->source : 0);

@@ -14,7 +14,7 @@ struct store_reader;
 struct export_request {
 	uint64_t from_unix_ns; /* entry of the call; 0: from the beginning */
 	uint64_t to_unix_ns;   /* exclusive; 0: to the end */
-	const uint32_t *pids;  /* NULL: all */
+	const uint32_t *pids;  /* none: all */
 	size_t n_pids;
 };
 

@@ -88,12 +88,8 @@ static int finding_write(const Ingero__V1__Finding *f, void *data)
 	CLEANUP(buf_done) struct buf timeline = BUF_INIT;
 	struct export *e = data;
 
-	for (size_t i = 0; i < e->request.n_pids && f->pid; i++) {
-		if (e->request.pids[i] == f->pid)
-			break;
-		if (i + 1 == e->request.n_pids)
-			return 0;
-	}
+	if (f->pid && !read_pid_is_wanted(e->request.pids, e->request.n_pids, f->pid))
+		return 0;
 	buf_printf(&id, "%s:%s-%s", e->node, f->kind, f->id);
 	cause_make(&cause, f);
 	buf_printf(&text, "%s; confidence %.2f; lost %.6f s", f->title, f->confidence, (double)f->lost_ns / 1e9);
