@@ -196,6 +196,7 @@ static void source_life(const struct life_record *life, void *data)
 		return;
 	case RECORD_EXIT:
 		lease_set_exit(d->leases, life->tgid, life->start_boot_ns);
+		trace_hub_exit(d->traces);
 		target_set_forget(d->targets, life->tgid);
 		return;
 	case RECORD_EXEC: /* perhaps with a loader not seen before */

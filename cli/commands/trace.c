@@ -49,7 +49,7 @@ static const struct option trace_options[] = {
 	  .kind = OPTION_PIDS,
 	  .value = "PID[,PID...]",
 	  FIELD(pids),
-	  .help = "Only these processes and their children" },
+	  .help = "Only these processes and their children; ends with the last of them" },
 	{ .name = "user",
 	  .letter = 'u',
 	  .kind = OPTION_USERS,
@@ -65,7 +65,8 @@ static const struct option trace_options[] = {
 	  .kind = OPTION_DURATION,
 	  .value = "TIME",
 	  FIELD(duration_ns),
-	  .help = "Stop after this long, such as 30s or 5m; default: until Ctrl-C" },
+	  .help = "Stop after this long, such as 30s or 5m; default: until Ctrl-C, or the end of all that --pid "
+		  "names" },
 	{ .name = "json",
 	  .kind = OPTION_FLAG,
 	  FIELD(is_json),

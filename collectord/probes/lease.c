@@ -276,6 +276,11 @@ void lease_set_fork(struct lease_set *set, uint32_t parent, uint32_t child)
 	}
 }
 
+bool lease_is_over(const struct lease *lease)
+{
+	return !lease->all && lease->uids.n == 0 && lease->pids.n == 0;
+}
+
 static void gone_remember(struct lease *lease, uint32_t tgid, uint64_t start_boot_ns)
 {
 	struct gone_process gone = { .tgid = tgid, .start_boot_ns = start_boot_ns };

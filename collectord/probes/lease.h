@@ -55,6 +55,8 @@ bool lease_covers(const struct lease *lease, uint32_t tgid, uint32_t uid, uint64
 bool lease_set_covers(const struct lease_set *leases, uint32_t tgid, uint32_t uid);
 /** lease_set_is_by_owner() - whether any lease covers more than processes that it names: then an owner matters */
 bool lease_set_is_by_owner(const struct lease_set *leases);
+/** lease_is_over() - whether it named processes and nothing else, and they and their children are all gone */
+bool lease_is_over(const struct lease *lease);
 /** lease_holds() - whether the lease had a process held while its libraries are attached */
 bool lease_holds(const struct lease *lease, uint32_t tgid);
 /** lease_follow() - a process that descends from a named one belongs to the lease. Return: 0 or -errno */

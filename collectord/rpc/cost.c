@@ -94,6 +94,14 @@ static struct cost_sums cost_sum(const struct rpc_context *context, const struct
 	return sums;
 }
 
+static void tell_bystanders(Ingero__V1__Cost *cost, uint64_t calls, uint64_t ns_per_call)
+{
+	cost->bystander_calls_told_case = INGERO__V1__COST__BYSTANDER_CALLS_TOLD_BYSTANDER_CALLS;
+	cost->bystander_calls = calls;
+	cost->bystander_ns_told_case = INGERO__V1__COST__BYSTANDER_NS_TOLD_BYSTANDER_NS;
+	cost->bystander_ns = calls * ns_per_call;
+}
+
 Ingero__V1__Cost *cost_message(const struct rpc_context *context, struct arena *arena, const struct scope *scope,
 			       const struct since *since)
 {
@@ -119,9 +127,8 @@ Ingero__V1__Cost *cost_message(const struct rpc_context *context, struct arena *
 	cost->probe_ns = sums.probe_ns;
 	cost->probe_ratio = window_ns ? (double)sums.busiest_ns / (double)window_ns : 0;
 	if (scope->identity->can_read_all) /* whose they are is not known */
-		cost->bystander_calls =
-			probe_set_bystander_calls(context->probes) - (since ? since->bystander_calls : 0);
-	cost->bystander_ns = cost->bystander_calls * calibrated.bystander_ns;
+		tell_bystanders(cost, probe_set_bystander_calls(context->probes) - (since ? since->bystander_calls : 0),
+				calibrated.bystander_ns);
 	cost->kernel_bytes = probe_set_kernel_bytes(context->probes);
 	return cost;
 }

@@ -166,6 +166,22 @@ static void duration_fired(uv_timer_t *timer)
 	trace_finish(timer->data);
 }
 
+/* By the timer, never at once: whoever tells of the exit is reading what the end reads up to now. */
+static void end_set(struct trace *t)
+{
+	if (t->lease && lease_is_over(t->lease))
+		(void)uv_timer_start(&t->duration_timer, duration_fired, 0, 0);
+	else if (t->duration_ms && !uv_is_active((uv_handle_t *)&t->duration_timer))
+		(void)uv_timer_start(&t->duration_timer, duration_fired, t->duration_ms, 0);
+}
+
+void trace_hub_exit(struct trace_hub *hub)
+{
+	for (size_t i = 0; i < hub->traces.n; i++)
+		if (hub->traces.items[i]->state == TRACE_RUNNING)
+			end_set(hub->traces.items[i]);
+}
+
 static void call_stopped(struct call *call, void *data)
 {
 	(void)call;
@@ -203,8 +219,7 @@ void trace_looking_done(struct trace *t)
 	t->state = TRACE_RUNNING;
 	if (t->figures_period_ms)
 		(void)uv_timer_start(&t->figures_timer, figures_fired, t->figures_period_ms, t->figures_period_ms);
-	if (t->duration_ms)
-		(void)uv_timer_start(&t->duration_timer, duration_fired, t->duration_ms, 0);
+	end_set(t); /* or all that it is about went meanwhile */
 }
 
 static int trace_start(struct trace *t, const Ingero__V1__TraceRequest *request)

@@ -34,5 +34,7 @@ void trace_hub_forget(struct trace_hub *hub, const struct process_figures *proce
 void trace_hub_library(struct trace_hub *hub, const struct target_library *library);
 /** trace_hub_resume() - ask whoever had a process held to let it go on. Return: whether anybody was asked */
 bool trace_hub_resume(struct trace_hub *hub, uint32_t tgid);
+/** trace_hub_exit() - a process is gone: calls that watched nothing else finish soon */
+void trace_hub_exit(struct trace_hub *hub);
 /** trace_hub_finish() - the daemon stops: every call sends its summary and ends */
 void trace_hub_finish(struct trace_hub *hub);

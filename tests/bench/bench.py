@@ -181,7 +181,7 @@ def main():
     if busy > BUSY_RATIO and not arguments.anyway:
         sys.exit(f"bench: something else uses {busy:.0%} of the CPUs, figures would mean nothing: stop it, or say --anyway")
 
-    tracers = programs.tracers()
+    tracers = ingero.tracers()
     if tracers and not arguments.anyway:
         sys.exit(f"bench: another ingero-collectord traces on this machine (pid {', '.join(tracers)}): end it, or say --anyway")
     everything, is_ok = {}, True

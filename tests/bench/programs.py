@@ -89,29 +89,19 @@ def attached(tracing):
         return False
 
     try:
-        ingero.wait_for(is_attached, "the first line of the trace", limit_s=240)
+        ingero.wait_for(is_attached, "the first line of the trace", limit_s=ingero.CLOSERS_S)
     except ingero.Failed:
         tracing.process.kill()
         raise
     return tracing
 
 
-def tracers():
-    """Processes that trace: their probes are in every program that maps a CUDA library, and in some until the process is gone."""
-    found = set()
-    for pid in filter(str.isdigit, os.listdir("/proc")):
-        with contextlib.suppress(OSError), open(f"/proc/{pid}/comm", encoding="utf-8", errors="replace") as file:
-            if file.read().startswith("ingero-collect"):
-                found.add(pid)
-    return found
-
-
 @contextlib.contextmanager
 def probes_gone():
     """Waits at the end until who came meanwhile is gone: perf events are closed by a process that outlives the trace."""
-    before = tracers()
+    before = ingero.tracers()
     yield
-    ingero.wait_for(lambda: not tracers() - before, "the end of who closes the probes", limit_s=240)
+    ingero.wait_for(lambda: not ingero.tracers() - before, "the end of who closes the probes", limit_s=ingero.CLOSERS_S)
 
 
 @contextlib.contextmanager
@@ -197,16 +187,11 @@ def is_asleep(pid):
     return False
 
 
-def children(pid):
-    with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
-        return [int(child) for child in file.read().split()]
-
-
 def daemon_of(tracing, limit_s=30):
     """The private daemon of a running trace: the child of the client that is called so."""
     end = time.monotonic() + limit_s
     while time.monotonic() < end:
-        for child in children(tracing.process.pid):
+        for child in ingero.children(tracing.process.pid):
             with contextlib.suppress(OSError):
                 with open(f"/proc/{child}/comm", encoding="ascii") as file:
                     if file.read().startswith("ingero-collect"):

@@ -30,17 +30,12 @@ def owned(kind, pid):
     return n
 
 
-def children(pid):
-    with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
-        return len(file.read().split())
-
-
 def sample(pid):
     return {
         "descriptors": len(os.listdir(f"/proc/{pid}/fd")),
         "maps": owned("map", pid),
         "links": owned("link", pid),
-        "children": children(pid),
+        "children": len(ingero.children(pid)),
         "memory": programs.rss_bytes(pid) / 2 ** 20,
     }
 

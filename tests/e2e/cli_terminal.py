@@ -16,7 +16,9 @@ import sys
 import tempfile
 
 sys.dont_write_bytecode = True
-sys.path.insert(0, str(pathlib.Path(__file__).parent))
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parent / "support")]
+import ingero  # noqa: E402
 from cli_screen import Terminal, Unexpected, columns_of  # noqa: E402
 
 VALIDATE = str(pathlib.Path(__file__).parent / "validate_json.py")
@@ -222,9 +224,9 @@ def test_suspend(home):
 
 
 def child_named(pid, name):
-    for child in pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
+    for child in ingero.children(pid):
         if pathlib.Path(f"/proc/{child}/comm").read_text().strip().startswith(name):
-            return int(child)
+            return child
     raise Unexpected(f"process {pid} has no child '{name}'")
 
 
@@ -303,6 +305,32 @@ def test_json(home):
         events = sum(line["type"] == "event" and line["source"] == "cuda" for line in lines)
         lost = sum(lines[-1]["lost"].values())
         expect(events == made or lost, f"{events} single calls of {made} shown, nothing lost")
+
+
+def test_pid_ends(home):
+    """A trace of processes ends with the last of them and of their children, and all their calls are in its summary."""
+    load = [WORKLOAD, "--wait-for-stdin", "--calls", "101", "--threads", "2"]
+    rows = (
+        ("a process", load, ""),
+        ("one whose child goes on without it", ["sh", "-c", 'exec 3<&0; read x; "$@" <&3 & exit 0', "sh", *load], "begin\n"),
+    )
+    for name, command, begin in rows:
+        with subprocess.Popen(command, env=environment(home), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+            begin or process.stdout.readline()
+            trace = subprocess.Popen([INGERO, "trace", "--json", "--pid", str(process.pid)], env=environment(home),
+                                     stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
+            lines = [json.loads(trace.stdout.readline())]
+            process.stdin.write(begin)
+            process.stdin.flush()
+            while begin and sum(line["type"] == "library" for line in lines) < 2:
+                lines.append(json.loads(trace.stdout.readline()))
+            process.stdin.write("\n")
+            process.stdin.close()
+            lines += [json.loads(line) for line in trace.stdout]
+            trace.stdout.close()
+            expect(trace.wait() == 0, f"{name}: exit status {trace.returncode}")
+        made = sum(row["count"] for row in lines[-1]["operations"] if row["source"] == "cuda")
+        expect(made >= 202, f"{name}: {made} calls counted, 202 made in the loop alone", str(lines[-1]))
 
 
 def traced(home, options, program, **changes):

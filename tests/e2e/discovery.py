@@ -74,8 +74,7 @@ class Visitor:
             with open(f"/proc/{pid}/comm", encoding="ascii") as comm:
                 if comm.read().strip() not in ("unshare", "setsid", "sh", "setpriv"):
                     return pid
-            with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as children:
-                pid = int(children.read().split()[0])
+            pid = ingero.children(pid)[0]
 
     def end(self):
         self.process.stdin.close()
@@ -124,9 +123,7 @@ class World:
 
 def perf_events_of(client):
     """How many the daemon of a client holds."""
-    with open(f"/proc/{client}/task/{client}/children", encoding="ascii") as file:
-        daemons = file.read().split()
-    links = [os.readlink(entry.path) for daemon in daemons for entry in os.scandir(f"/proc/{daemon}/fd")]
+    links = [os.readlink(entry.path) for daemon in ingero.children(client) for entry in os.scandir(f"/proc/{daemon}/fd")]
     return sum(link == "anon_inode:[perf_event]" for link in links)
 
 
@@ -402,6 +399,7 @@ def case_descriptors(world):
     if 0 <= hard < 4096:
         print(f"of {hard} open files at most two libraries cannot be had")
         return
+    ingero.wait_for(lambda: not ingero.tracers(), "the end of who closes perf events", limit_s=ingero.CLOSERS_S)
     world.standins = os.path.join(world.base, "standins")
     shutil.copytree(os.path.join(world.programs.build, "standins"), world.standins, symlinks=True)
     there = subprocess.Popen([world.programs.path("brood"), "--one", "10", "1h"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,

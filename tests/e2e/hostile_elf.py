@@ -159,11 +159,10 @@ class Watch:
 
 def daemon_of(tracing):
     """The process that `ingero trace` started besides its command, before the watch ends."""
-    with open(f"/proc/{tracing.process.pid}/task/{tracing.process.pid}/children", encoding="ascii") as file:
-        for pid in file.read().split():
-            with open(f"/proc/{pid}/comm", encoding="ascii") as comm:
-                if comm.read().startswith("ingero-collecto"):
-                    return int(pid)
+    for pid in ingero.children(tracing.process.pid):
+        with open(f"/proc/{pid}/comm", encoding="ascii") as comm:
+            if comm.read().startswith("ingero-collecto"):
+                return pid
     return None
 
 

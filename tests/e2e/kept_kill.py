@@ -48,8 +48,8 @@ def family(pid):
     """Processes below this one."""
     found = set()
     with contextlib.suppress(OSError):
-        for child in pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii").split():
-            found |= {int(child)} | family(int(child))
+        for child in ingero.children(pid):
+            found |= {child} | family(child)
     return found
 
 

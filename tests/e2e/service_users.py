@@ -130,6 +130,9 @@ def test_scope(check, home):
     for name in ("first", "second"):
         check(f"reader: {name}'s", operations(said["reader"], reports[name]["pid"]) == made[name], said["reader"].stdout[-500:])
         check(f"admin: not {name}'s", not operations(said["admin"], reports[name]["pid"]))
+    for name in USERS:  # how much others called; not told is not zero
+        cost = json.loads(ask(home, name, "status", "--json").stdout)["cost"]
+        check(f"{name}: what bystanders paid", ("bystander_calls" in cost, "bystander_ns" in cost) == (name == "reader",) * 2, cost)
 
 
 def test_live(check, home):

@@ -76,6 +76,25 @@ def start_hog(cpu, prefix=(), **options):
     return subprocess.Popen([*prefix, sys.executable, "-S", "-c", HOG % cpu], stdin=subprocess.DEVNULL, **options)
 
 
+CLOSERS_S = 900  # four tracers' worth of perf events: each takes 0.1 to 0.7 s to close, one after the other on the whole machine
+
+
+def tracers():
+    """Processes that trace: their probes are in every program that maps a CUDA library, and in some until the process is gone."""
+    found = set()
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        with contextlib.suppress(OSError), open(f"/proc/{pid}/comm", encoding="utf-8", errors="replace") as file:
+            if file.read().startswith("ingero-collect"):
+                found.add(pid)
+    return found
+
+
+def children(pid):
+    """The processes that the first thread of this one started and that are still there; OSError when it is gone."""
+    with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
+        return [int(child) for child in file.read().split()]
+
+
 class Trace:
     """What one `ingero trace --json` said: one attribute for each type of line; events of the host apart from calls."""
 

@@ -325,8 +325,12 @@ static void cost_add(Ingero__V1__Cost *sum, const Ingero__V1__Cost *cost)
 {
 	sum->probe_ns += cost->probe_ns;
 	sum->removed_ns += cost->removed_ns;
-	sum->bystander_calls += cost->bystander_calls;
-	sum->bystander_ns += cost->bystander_ns;
+	if (cost->bystander_calls_told_case) {
+		sum->bystander_calls_told_case = cost->bystander_calls_told_case;
+		sum->bystander_calls += cost->bystander_calls;
+		sum->bystander_ns_told_case = cost->bystander_ns_told_case;
+		sum->bystander_ns += cost->bystander_ns;
+	}
 	sum->daemon_cpu_ns += cost->daemon_cpu_ns;
 	sum->probe_ratio = MAX(sum->probe_ratio, cost->probe_ratio);
 	sum->per_call_ns = MAX(sum->per_call_ns, cost->per_call_ns);

@@ -76,7 +76,9 @@ static ProtobufCMessage *message_fill(const ProtobufCMessageDescriptor *d)
 			continue;
 		}
 		value_fill(field, base + field->offset);
-		if (field->label == PROTOBUF_C_LABEL_OPTIONAL)
+		if (field->flags & PROTOBUF_C_FIELD_FLAG_ONEOF)
+			*(uint32_t *)(void *)(base + field->quantifier_offset) = field->id;
+		else if (field->label == PROTOBUF_C_LABEL_OPTIONAL)
 			*(protobuf_c_boolean *)(base + field->quantifier_offset) = 1;
 	}
 	return message;

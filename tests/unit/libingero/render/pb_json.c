@@ -103,6 +103,21 @@ static void oneof_test(void)
 	CHECK_STR_EQ("choice", buf_text(&out), "{\"loss\":{\"timestamp\":null}}\n");
 }
 
+/* What is not told is left out; a zero that is told is there. */
+static void told_test(void)
+{
+	Ingero__V1__Cost cost = INGERO__V1__COST__INIT;
+	CLEANUP(buf_done) struct buf out = BUF_INIT;
+
+	CHECK_INT_EQ("not told", pb_json_line(&out, NULL, &cost.base, NULL), 0);
+	CHECK("not told", !strstr(buf_text(&out), "bystander"));
+	cost.bystander_calls_told_case = INGERO__V1__COST__BYSTANDER_CALLS_TOLD_BYSTANDER_CALLS;
+	buf_done(&out);
+	CHECK_INT_EQ("zero that is told", pb_json_line(&out, NULL, &cost.base, NULL), 0);
+	CHECK("zero that is told", strstr(buf_text(&out), ",\"bystander_calls\":0,"));
+	CHECK("each for itself", !strstr(buf_text(&out), "bystander_ns"));
+}
+
 static void full_test(void)
 {
 	Ingero__V1__Event event = INGERO__V1__EVENT__INIT;
@@ -124,6 +139,7 @@ int main(void)
 	event_test();
 	summary_test();
 	oneof_test();
+	told_test();
 	full_test();
 	return check_result();
 }
