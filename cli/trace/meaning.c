@@ -90,11 +90,20 @@ static void loss_append(const struct loss *loss, const struct text_style *style,
 	text_paragraph(out, style, "▲ ", buf_text(&text));
 }
 
+#define NAMED_PART 100 /* of the time behind somebody: who had less than that is one of the others */
+
+static void who_append(struct buf *text, const char *before, const char *who, uint64_t ns, uint64_t sum_ns)
+{
+	(void)buf_printf(text, "%s%s for %s (%s)", before, who, units_ns(ns, 0).text,
+			 units_ratio((double)ns / (double)sum_ns, 0).text);
+}
+
 static void behind_append(const Ingero__V1__Summary *summary, const struct loss *loss, const struct text_style *style,
 			  struct buf *out)
 {
 	struct trace_behind behind = trace_behind_of(summary, loss->row->op->pid);
 	const Ingero__V1__Behind *first = behind.most[0];
+	uint64_t rest_ns = behind.sum_ns;
 	CLEANUP(buf_done) struct buf text = BUF_INIT;
 
 	if (!first || behind.sum_ns == 0) {
@@ -102,10 +111,14 @@ static void behind_append(const Ingero__V1__Summary *summary, const struct loss 
 		return;
 	}
 	(void)buf_append_text(&text, "While calls of this process waited, the CPU ran");
-	for (size_t i = 0; i < TRACE_BEHIND_MOST && behind.most[i]; i++)
-		(void)buf_printf(&text, "%s %s for %s (%s)", i ? "," : "", trace_who(behind.most[i]).text,
-				 units_ns(behind.most[i]->ns, 0).text,
-				 units_ratio((double)behind.most[i]->ns / (double)behind.sum_ns, 0).text);
+	for (size_t i = 0; i < TRACE_BEHIND_MOST && behind.most[i]; i++) {
+		if (i > 0 && behind.most[i]->ns < behind.sum_ns / NAMED_PART)
+			break;
+		who_append(&text, i ? ", " : " ", trace_who(behind.most[i]).text, behind.most[i]->ns, behind.sum_ns);
+		rest_ns -= behind.most[i]->ns;
+	}
+	if (rest_ns >= behind.sum_ns / NAMED_PART)
+		who_append(&text, ", ", "others", rest_ns, behind.sum_ns);
 	(void)buf_append_text(&text, ".");
 	if (first->pid == first->victim_pid)
 		(void)buf_printf(&text, " Fewer threads, or more CPUs, free up to %s.", units_ns(first->ns, 0).text);

@@ -161,6 +161,17 @@ static const struct figures_in_flight stuck[] = {
 	{ 0 },
 };
 
+static const struct figures_behind crowd[] = {
+	{ 4711, 10, 0, "a", 5000 * MS }, { 4711, 11, 0, "b", 4000 * MS }, { 4711, 12, 0, "c", 3000 * MS },
+	{ 4711, 13, 0, "d", 2000 * MS }, { 4711, 14, 0, "e", 1000 * MS }, { 0 },
+};
+static const struct figures_behind crumbs[] = {
+	{ 4711, 10, 0, "a", 10000 * MS },
+	{ 4711, 11, 0, "kworker/1:2", 2 * MS },
+	{ 4711, 12, 0, "kworker/1:1H", 1 * MS },
+	{ 0 },
+};
+
 static const struct {
 	const char *name;
 	const struct figures_op *ops;
@@ -178,6 +189,23 @@ static const struct {
 	  "  15.4 s (88 %), another user's process (uid 4294900000) for 1.9 s (11 %), its\n"
 	  "  own other threads for 200 ms (1.1 %). Keeping logrotate on other CPUs, with\n"
 	  "  'taskset -cp CPUS 6603', frees up to 15.4 s.\n" },
+	{ "behind more than can be named", hog_ops, NULL, crowd, 72 * S,
+	  "▲ cudaStreamSynchronize in python (pid 4711) lost 17.4 s, 34 % of its time,\n"
+	  "  ready to run while another task had the CPU. Another 61 % it was waiting in\n"
+	  "  the GPU driver. Half of its 9 829 calls took more than 1.2 ms, one in 100 more\n"
+	  "  than 142 ms.\n"
+	  "  While calls of this process waited, the CPU ran a (pid 10, root) for 5.0 s\n"
+	  "  (33 %), b (pid 11, root) for 4.0 s (27 %), c (pid 12, root) for 3.0 s (20 %),\n"
+	  "  others for 3.0 s (20 %). Keeping a on other CPUs, with 'taskset -cp CPUS 10',\n"
+	  "  frees up to 5.0 s.\n" },
+	{ "behind one, and crumbs", hog_ops, NULL, crumbs, 72 * S,
+	  "▲ cudaStreamSynchronize in python (pid 4711) lost 17.4 s, 34 % of its time,\n"
+	  "  ready to run while another task had the CPU. Another 61 % it was waiting in\n"
+	  "  the GPU driver. Half of its 9 829 calls took more than 1.2 ms, one in 100 more\n"
+	  "  than 142 ms.\n"
+	  "  While calls of this process waited, the CPU ran a (pid 10, root) for 10.0 s\n"
+	  "  (99 %). Keeping a on other CPUs, with 'taskset -cp CPUS 10', frees up to\n"
+	  "  10.0 s.\n" },
 	{ "nobody known", hog_ops, NULL, NULL, 72 * S,
 	  "▲ cudaStreamSynchronize in python (pid 4711) lost 17.4 s, 34 % of its time,\n"
 	  "  ready to run while another task had the CPU. Another 61 % it was waiting in\n"
