@@ -88,7 +88,6 @@ static int object_load(struct probe_set *set, enum probe_back_end back_end, cons
 	bpf->rodata->has_task_throttled = traits->has_task_throttled;
 	bpf->rodata->has_throttle_count = traits->has_throttle_count;
 	bpf->rodata->has_switch_state = traits->has_switch_state;
-	bpf->rodata->has_sched = traits->has_sched;
 	bpf->rodata->page_shift = (uint32_t)__builtin_ctzl((unsigned long)sysconf(_SC_PAGESIZE));
 	bpf->rodata->ring_wake_bytes = ring_bytes / 4;
 	bpf->rodata->ran_entries = ran_entries(set->n_cpus);

@@ -3,7 +3,8 @@
  * What a traced call costs, in interleaved rounds: untraced, empty programs at the same
  * place (the floor), all of ours. Prints the median of the rounds and the ratio to the
  * floor of the same round with its quartiles. One thread, thread CPU time, CPU 0; where caches
- * are swept before each call, the median of the calls by the clock.
+ * are swept before each call, the median of the calls by the clock. Task switches: of two threads that
+ * take turns on that CPU, by the clock; an empty program in a call has no part in them.
  *
  * Then how true reported durations are: calls of 0, 5 and 50 us, one traced call inside
  * another, against the program's own clock in untraced rounds between the traced ones.
@@ -15,6 +16,7 @@
  *   bench_call --list                                  names of the rows
  */
 #include <fcntl.h>
+#include <pthread.h>
 #include <sched.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -45,6 +47,14 @@ static int call_refused(void)
 
 typedef void (*func)(void);
 
+enum turns {
+	NO_TURNS,      /* calls are timed */
+	TURNS_IN_CALL, /* task switches of a thread inside a traced call */
+	TURNS_ALONE,   /* of threads that never made one */
+};
+
+#define NESTED (func) subject_runtime, (func)subject_driver
+
 /* One round: the floor, ours, and nothing, one after the other at the same offsets. */
 static const struct {
 	const char *name;
@@ -55,29 +65,22 @@ static const struct {
 	bool is_target;
 	bool record_all;
 	bool is_swept; /* caches, before each call */
+	enum turns turns;
 } cases[] = {
-	{ "push head", subject_empty, { (func)subject_empty, NULL }, 0, 0, true, false, false },
-	{ "jump head", subject_jump_head, { (func)subject_jump_head, NULL }, JUMP_DELTA, 0, true, false, false },
-	{ "jump head at the symbol", subject_jump_head, { (func)subject_jump_head, NULL }, 0, 0, true, false, false },
-	{ "nested, two traced calls",
-	  call_nested,
-	  { (func)subject_runtime, (func)subject_driver },
-	  0,
-	  0,
-	  true,
-	  false,
-	  false },
-	{ "nested, caches swept",
-	  call_nested,
-	  { (func)subject_runtime, (func)subject_driver },
-	  0,
-	  0,
-	  true,
-	  false,
-	  true },
-	{ "push head, every call recorded", subject_empty, { (func)subject_empty, NULL }, 0, 0, true, true, false },
-	{ "entry only", call_refused, { (func)subject_empty, NULL }, 0, COOKIE_ENTRY_ONLY, true, false, false },
-	{ "bystander", call_refused, { (func)subject_empty, NULL }, 0, 0, false, false, false },
+	{ "push head", subject_empty, { (func)subject_empty }, .is_target = true },
+	{ "jump head", subject_jump_head, { (func)subject_jump_head }, .delta = JUMP_DELTA, .is_target = true },
+	{ "jump head at the symbol", subject_jump_head, { (func)subject_jump_head }, .is_target = true },
+	{ "nested, two traced calls", call_nested, { NESTED }, .is_target = true },
+	{ "nested, caches swept", call_nested, { NESTED }, .is_target = true, .is_swept = true },
+	{ "push head, every call recorded",
+	  subject_empty,
+	  { (func)subject_empty },
+	  .is_target = true,
+	  .record_all = true },
+	{ "entry only", call_refused, { (func)subject_empty }, .cookie_bits = COOKIE_ENTRY_ONLY, .is_target = true },
+	{ "bystander", call_refused, { (func)subject_empty }, .turns = NO_TURNS },
+	{ "task switch in a call", NULL, { NESTED }, .is_target = true, .turns = TURNS_IN_CALL },
+	{ "task switch, no call", NULL, { NESTED }, .is_target = true, .turns = TURNS_ALONE },
 };
 
 static int compare_double(const void *a, const void *b)
@@ -136,8 +139,66 @@ static double time_swept(int (*call)(void))
 	return quantile(ns, SWEPT_CALLS, 50);
 }
 
+struct turns_of {
+	int there[2], back[2]; /* pipes */
+	unsigned int n;
+	enum turns turns;
+	double ns; /* of one switch */
+};
+
+static int func_turns(void *data)
+{
+	struct turns_of *t = data;
+	char byte = 0;
+
+	for (unsigned int i = 0; i < t->n; i++)
+		if (write(t->there[1], &byte, 1) != 1 || read(t->back[0], &byte, 1) != 1)
+			abort();
+	return 0;
+}
+
+static void *thread_first(void *data)
+{
+	struct turns_of *t = data;
+	uint64_t begin = rig_now_ns();
+
+	(void)(t->turns == TURNS_IN_CALL ? subject_runtime(func_turns, t) : func_turns(t));
+	t->ns = (double)(rig_now_ns() - begin) / (2.0 * t->n);
+	return NULL;
+}
+
+static void *thread_second(void *data)
+{
+	const struct turns_of *t = data;
+	char byte;
+
+	for (unsigned int i = 0; i < t->n; i++)
+		if (read(t->there[0], &byte, 1) != 1 || write(t->back[1], &byte, 1) != 1)
+			abort();
+	return NULL;
+}
+
+static double time_turns(enum turns turns, unsigned int n)
+{
+	struct turns_of t = { .n = n, .turns = turns };
+	pthread_t first, second;
+
+	if (pipe2(t.there, O_CLOEXEC) < 0 || pipe2(t.back, O_CLOEXEC) < 0 ||
+	    pthread_create(&second, NULL, thread_second, &t) || pthread_create(&first, NULL, thread_first, &t))
+		abort();
+	(void)pthread_join(first, NULL);
+	(void)pthread_join(second, NULL);
+	for (size_t i = 0; i < 2; i++) {
+		(void)close(t.there[i]);
+		(void)close(t.back[i]);
+	}
+	return t.ns;
+}
+
 static double time_case(size_t i, unsigned int n_calls)
 {
+	if (cases[i].turns)
+		return time_turns(cases[i].turns, n_calls);
 	return cases[i].is_swept ? time_swept(cases[i].call) : time_call(cases[i].call, n_calls);
 }
 
