@@ -30,21 +30,20 @@ def off_cpu(blame):
 
 
 def run_one(bench, how, n_hogs, quota_us):
-    """One traced run on CPU 0: the program's report, the trace, the CPU time of each hog meanwhile by pid, time throttled."""
+    """One traced run on CPU 0: the program's report, the trace, the CPU time of each hog meanwhile by pid."""
     calls = CALLS // (1 + n_hogs)
     program = programs.Load(bench, "--op", "sync", "--calls", calls, "--pin", 0, "--measure", "cpu", *programs.EVERY_CALL,
                             standin={"INSIDE": f"cuStreamSynchronize={WORK_US}us:{how}"})
     with contextlib.ExitStack() as stack:
-        group = None
         if quota_us:
             group = programs.Group(quota_us, 100000)
             stack.callback(group.remove)
-            program.command = group.command(program.command)
+            program.command = group.command([*program.command, "--group-stat", group.stat()])
         pids = stack.enter_context(programs.hogs(n_hogs, 0))
         before = {pid: programs.cpu_ns(pid) for pid in pids}
         report, trace = program.run_traced("--record", "all")
         hogs_ns = {pid: programs.cpu_ns(pid) - before[pid] for pid in pids}
-        return report, trace, hogs_ns, group.throttled_ns() if group else 0
+        return report, trace, hogs_ns
 
 
 def errors_of(calls, events):
@@ -63,7 +62,7 @@ def measure(bench):
     for name, (how, n_hogs, quota_us, expected) in CONDITIONS.items():
         totals_on, totals_off, within, others, delays, quotas, expecteds, shares, of_cpu, sums, strangers = ([] for _ in range(11))
         for _ in range(bench.pairs):
-            report, trace, hogs_ns, throttled_ns = run_one(bench, how, n_hogs, quota_us)
+            report, trace, hogs_ns = run_one(bench, how, n_hogs, quota_us)
             wall = sum(call["wall_ns"] for call in report.calls)
             cpu = sum(call["cpu_ns"] for call in report.calls)
             events = [event for event in trace.events if event["op"] == SYNC]
@@ -83,8 +82,9 @@ def measure(bench):
             between_calls = report.sum("end_ns") - report.sum("start_ns") - report.sum("cpu_ns") - (wall - cpu)
             delays.append((waited - (report.sum("run_delay_ns") - between_calls)) / wall)
             if quota_us:
-                # reading a thread's CPU clock makes the kernel settle its account, and throttle it there: between two calls
-                quotas.append(abs(blame.get("quota", 0) - (throttled_ns - between_calls)) / wall)
+                # read by the program, since its start is throttled, too. Reading a thread's CPU clock makes the kernel settle its
+                # account, and throttle it there: between two calls
+                quotas.append(abs(blame.get("quota", 0) - (report.sum("throttled_ns") - between_calls)) / wall)
             if expected:
                 expecteds.append(blame.get(expected, 0) / max(1, wall - cpu))
             behind = {row["pid"]: row["ns"] for row in trace.summary["behind"]}

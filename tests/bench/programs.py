@@ -67,7 +67,7 @@ class Report:
         self.calls = report["slow"]  # each {tid op start_ns wall_ns cpu_ns}, where --keep-over-us asked for them
 
     def sum(self, key):
-        """Of all threads: cpu_ns, run_delay_ns, voluntary, involuntary."""
+        """Of all threads: cpu_ns, run_delay_ns, throttled_ns (with --group-stat), voluntary, involuntary."""
         return sum(thread[key] for thread in self.threads)
 
     def seconds(self):
@@ -116,13 +116,13 @@ def hogs(n, cpu):
             process.wait()
 
 
-# where a quota is said and read, by version of the control groups; the first that the machine has
+# where a quota is said, by version of the control groups; the first that the machine has
 GROUPS = (
-    {"at": "/sys/fs/cgroup", "sign": "cgroup.controllers", "stat": "throttled_usec", "unit_ns": 1000,
+    {"at": "/sys/fs/cgroup", "sign": "cgroup.controllers",
      "limits": lambda quota_us, period_us: (("cpu.max", f"{quota_us} {period_us}"),)},
-    {"at": "/sys/fs/cgroup/cpu", "sign": "cpu.cfs_quota_us", "stat": "throttled_time", "unit_ns": 1,
+    {"at": "/sys/fs/cgroup/cpu", "sign": "cpu.cfs_quota_us",
      "limits": lambda quota_us, period_us: (("cpu.cfs_period_us", str(period_us)), ("cpu.cfs_quota_us", str(quota_us)))},
-    {"at": "/sys/fs/cgroup/cpu,cpuacct", "sign": "cpu.shares", "stat": "throttled_time", "unit_ns": 1,
+    {"at": "/sys/fs/cgroup/cpu,cpuacct", "sign": "cpu.shares",
      "limits": lambda quota_us, period_us: (("cpu.cfs_period_us", str(period_us)), ("cpu.cfs_quota_us", str(quota_us)))},
 )
 
@@ -151,10 +151,8 @@ class Group:
         """The same command, started inside."""
         return ["sh", "-c", f'echo $$ >"{self.path}/cgroup.procs" && exec "$0" "$@"', *command]
 
-    def throttled_ns(self):
-        with open(self.path + "/cpu.stat", encoding="ascii") as file:
-            stat = dict(line.split() for line in file)
-        return int(stat[self.kind["stat"]]) * self.kind["unit_ns"]
+    def stat(self):
+        return self.path + "/cpu.stat"
 
     def remove(self):
         os.rmdir(self.path)

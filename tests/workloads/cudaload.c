@@ -28,22 +28,42 @@
 static pthread_barrier_t lined_up;
 static bool is_over; /* atomic: the time is up */
 
+/* Return: whether there was anything; else the text is empty. */
+static bool file_read(const char *path, char *text, size_t bytes)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, text, bytes - 1);
+
+	if (fd >= 0)
+		(void)close(fd);
+	text[MAX(n, 0)] = '\0';
+	return n > 0;
+}
+
+/* Version 2 of control groups counts microseconds, version 1 nanoseconds. */
+static uint64_t throttled_ns(void)
+{
+	char text[1024];
+	const char *at;
+	uint64_t n;
+
+	if (!options.group_stat || !file_read(options.group_stat, text, sizeof(text)))
+		return 0;
+	at = strstr(text, "throttled_usec ");
+	if (at && sscanf(at, "%*s %" SCNu64, &n) == 1)
+		return n * 1000;
+	at = strstr(text, "throttled_time ");
+	return at && sscanf(at, "%*s %" SCNu64, &n) == 1 ? n : 0;
+}
+
 static uint64_t run_delay_ns(void)
 {
 	char path[64], text[128];
 	uint64_t delay = 0;
-	ssize_t n;
-	int fd;
 
 	snprintf(path, sizeof(path), "/proc/self/task/%d/schedstat", gettid());
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
+	if (!file_read(path, text, sizeof(text)))
 		return 0;
-	n = read(fd, text, sizeof(text) - 1);
-	(void)close(fd);
-	if (n <= 0)
-		return 0;
-	text[n] = '\0';
 	return sscanf(text, "%*u %" SCNu64, &delay) == 1 ? delay : 0;
 }
 
@@ -55,6 +75,7 @@ static struct accounts read_accounts(void)
 	(void)getrusage(RUSAGE_THREAD, &usage);
 	a.n_voluntary = usage.ru_nvcsw;
 	a.n_involuntary = usage.ru_nivcsw;
+	a.throttled_ns = throttled_ns();
 	a.run_delay_ns = run_delay_ns();
 	a.cpu_ns = program_clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	a.at_ns = program_clock_ns(CLOCK_MONOTONIC);

@@ -40,6 +40,7 @@ struct load_options {
 	uint64_t keep_over_us, keep_max;
 	bool waits_for_stdin, waits_at_end, is_each, uses_default_stream;
 	const char *report;
+	const char *group_stat;	      /* cpu.stat of the control group */
 	const char *runtime, *driver; /* files to open, where this build opens them */
 };
 
@@ -56,9 +57,9 @@ struct kept {
 	uint64_t start_ns, wall_ns, cpu_ns;
 };
 
-/* The thread's own accounts at a moment. */
+/* The thread's own accounts at a moment, and how long its control group was throttled. */
 struct accounts {
-	uint64_t at_ns, cpu_ns, run_delay_ns;
+	uint64_t at_ns, cpu_ns, run_delay_ns, throttled_ns;
 	int64_t n_voluntary, n_involuntary;
 };
 

@@ -101,6 +101,7 @@ enum option_id {
 	OPTION_DEFAULT_STREAM,
 	OPTION_COMM,
 	OPTION_REPORT,
+	OPTION_GROUP_STAT,
 	OPTION_RUNTIME,
 	OPTION_DRIVER,
 	OPTION_HELP,
@@ -130,6 +131,7 @@ static const char help[] =
 	"  --keep-over-us N     report each call that took longer, with its times\n"
 	"  --keep-max N         at most so many a thread, 4093\n"
 	"  --report FILE        JSON at the end; - is stdout\n"
+	"  --group-stat FILE    cpu.stat of its control group: time throttled, for the report\n"
 	"  --wait-for-stdin     prints 'ready PID', reads a line before the first call\n"
 	"  --wait-at-end        prints 'done', reads a line before it exits\n"
 	"  --runtime FILE, --driver FILE   libraries to open (cudaload-dlopen alone)\n";
@@ -159,6 +161,7 @@ static const struct option longs[] = {
 	{ "default-stream", no_argument, NULL, OPTION_DEFAULT_STREAM },
 	{ "comm", required_argument, NULL, OPTION_COMM },
 	{ "report", required_argument, NULL, OPTION_REPORT },
+	{ "group-stat", required_argument, NULL, OPTION_GROUP_STAT },
 	{ "runtime", required_argument, NULL, OPTION_RUNTIME },
 	{ "driver", required_argument, NULL, OPTION_DRIVER },
 	{ "help", no_argument, NULL, OPTION_HELP },
@@ -234,6 +237,9 @@ static int parse_option(enum option_id option, char *text)
 		return prctl(PR_SET_NAME, text) < 0 ? -errno : 0;
 	case OPTION_REPORT:
 		options.report = text;
+		return 0;
+	case OPTION_GROUP_STAT:
+		options.group_stat = text;
 		return 0;
 	case OPTION_RUNTIME:
 		options.runtime = text;

@@ -87,11 +87,12 @@ static void print_threads(FILE *out, const struct worker *workers)
 
 		fprintf(out,
 			"%s\n  {\"tid\":%d,\"start_ns\":%" PRIu64 ",\"end_ns\":%" PRIu64 ",\"cpu_ns\":%" PRIu64
-			",\"run_delay_ns\":%" PRIu64 ",\"voluntary\":%" PRId64 ",\"involuntary\":%" PRId64
-			",\"slow_not_kept\":%" PRIu64 "}",
+			",\"run_delay_ns\":%" PRIu64 ",\"throttled_ns\":%" PRIu64 ",\"voluntary\":%" PRId64
+			",\"involuntary\":%" PRId64 ",\"slow_not_kept\":%" PRIu64 "}",
 			i ? "," : "", w->tid, w->before.at_ns, w->after.at_ns, w->after.cpu_ns - w->before.cpu_ns,
-			w->after.run_delay_ns - w->before.run_delay_ns, w->after.n_voluntary - w->before.n_voluntary,
-			w->after.n_involuntary - w->before.n_involuntary, w->n_not_kept);
+			w->after.run_delay_ns - w->before.run_delay_ns, w->after.throttled_ns - w->before.throttled_ns,
+			w->after.n_voluntary - w->before.n_voluntary, w->after.n_involuntary - w->before.n_involuntary,
+			w->n_not_kept);
 	}
 	fprintf(out, "],\n\"slow\":[");
 	for (unsigned int i = 0, n = 0; i < options.n_threads; i++) {
