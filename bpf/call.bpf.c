@@ -93,7 +93,16 @@ VERIFIED_ALONE int thread_claim(__u32 op)
 	}
 	t = bpf_task_storage_get(&threads, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (!t || !cred) {
+		struct figure_cell *cell = cell_of(slot, op);
+
+		/*
+		 * No memory; or, where the kernel preempts, another task was put aside on this CPU while it made a
+		 * state, and until it goes on nobody makes one here. A function that forwards to another export of its
+		 * operation is counted twice if that one finds a state.
+		 */
 		counter_add(LOSS_THREAD_STATE, 1);
+		if (cell)
+			__sync_fetch_and_add(&cell->untimed, 1);
 		return 0;
 	}
 	if (t->slot != slot) {

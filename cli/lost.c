@@ -6,8 +6,6 @@
 #include "libingero/render/units.h"
 
 static const struct lost_reason reasons[] = {
-	{ "thread_state", LOST_COUNTS, "call not counted (no room for its thread)",
-	  "calls not counted (no room for their threads)" },
 	{ "process_slots", LOST_COUNTS, "call not counted (too many processes)",
 	  "calls not counted (too many processes)" },
 	{ "depth", LOST_COUNTS, "call not counted (nested too deep)", "calls not counted (nested too deep)" },
@@ -20,6 +18,8 @@ static const struct lost_reason reasons[] = {
 	  "single calls not kept (ring full: try a larger '--ringbuf-size')" },
 	{ "subscriber_slow", LOST_DETAIL, "single call not shown (this output is too slow for it)",
 	  "single calls not shown (this output is too slow for them)" },
+	{ "thread_state", LOST_DETAIL, "call counted without its time (no room for its thread)",
+	  "calls counted without their times (no room for their threads)" },
 	{ "life_full", LOST_DETAIL, "start or end of a process unseen", "starts and ends of processes unseen" },
 	{ "switch_unseen", LOST_DETAIL, "wait of unknown cause", "waits of unknown cause" },
 	{ "behind", LOST_DETAIL, "wait for a CPU too long to know everybody who ran meanwhile",

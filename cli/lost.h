@@ -10,7 +10,7 @@
 
 enum lost_kind {
 	LOST_COUNTS, /* figures lack these calls */
-	LOST_DETAIL, /* figures are exact; records of single calls, or causes, are missing */
+	LOST_DETAIL, /* counts are exact; records of single calls, times or causes are missing */
 	LOST_BEFORE, /* began before anything was attached: nobody could have seen them */
 	LOST_KIND_COUNT
 };

@@ -155,7 +155,7 @@ static const struct {
 } losses[] = {
 	{ "nothing lost", LOSS_RING_FULL, 0, 1, 1 },
 	{ "records alone", LOSS_RING_FULL, 1000, 1, 1 },
-	{ "calls not counted", LOSS_THREAD_STATE, 2000, 0.3, 0.8 },
+	{ "calls not counted", LOSS_PROCESS_SLOTS, 2000, 0.3, 0.8 },
 	{ "waits not seen", LOSS_SWITCH_UNSEEN, 1000, 0.4, 0.95 },
 };
 
