@@ -315,8 +315,8 @@ struct trace_result trace_session_run(struct ingero **ingero, const struct trace
 	}
 	if (t.signal_fd >= 0) {
 		(void)close(t.signal_fd);
-		/* What asked for the end is not to kill us on the way there. */
-		if (!t.is_stopping)
+		/* What asked for the end, or comes when it is there already, is not to kill us on the way. */
+		if (!t.is_stopping && !t.has_ended)
 			(void)sigprocmask(SIG_SETMASK, &t.mask_before, NULL);
 	}
 	trace_show_done(&t.show);

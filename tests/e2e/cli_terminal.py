@@ -326,7 +326,10 @@ def test_pid_ends(home):
                 lines.append(json.loads(trace.stdout.readline()))
             process.stdin.write("\n")
             process.stdin.close()
-            lines += [json.loads(line) for line in trace.stdout]
+            while lines[-1]["type"] != "summary":
+                lines.append(json.loads(trace.stdout.readline()))
+            if trace.poll() is None:
+                trace.send_signal(signal.SIGINT)  # Ctrl-C that comes too late takes nothing back
             trace.stdout.close()
             expect(trace.wait() == 0, f"{name}: exit status {trace.returncode}")
         made = sum(row["count"] for row in lines[-1]["operations"] if row["source"] == "cuda")
