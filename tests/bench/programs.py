@@ -189,11 +189,9 @@ def daemon_of(tracing, limit_s=30):
     """The private daemon of a running trace: the child of the client that is called so."""
     end = time.monotonic() + limit_s
     while time.monotonic() < end:
-        for child in ingero.children(tracing.process.pid):
-            with contextlib.suppress(OSError):
-                with open(f"/proc/{child}/comm", encoding="ascii") as file:
-                    if file.read().startswith("ingero-collect"):
-                        return child
+        daemon = ingero.child_named(tracing.process.pid, "ingero-collect")
+        if daemon:
+            return daemon
         if tracing.process.poll() is not None:
             break
         time.sleep(0.01)

@@ -224,10 +224,9 @@ def test_suspend(home):
 
 
 def child_named(pid, name):
-    for child in ingero.children(pid):
-        if pathlib.Path(f"/proc/{child}/comm").read_text().strip().startswith(name):
-            return child
-    raise Unexpected(f"process {pid} has no child '{name}'")
+    child = ingero.child_named(pid, name)
+    expect(child, f"process {pid} has no child '{name}'")
+    return child
 
 
 def test_daemon_dies(home):

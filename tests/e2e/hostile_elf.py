@@ -159,11 +159,7 @@ class Watch:
 
 def daemon_of(tracing):
     """The process that `ingero trace` started besides its command, before the watch ends."""
-    for pid in ingero.children(tracing.process.pid):
-        with open(f"/proc/{pid}/comm", encoding="ascii") as comm:
-            if comm.read().startswith("ingero-collecto"):
-                return pid
-    return None
+    return ingero.child_named(tracing.process.pid, "ingero-collecto")
 
 
 def make_files(directory, good):

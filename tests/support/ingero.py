@@ -95,6 +95,15 @@ def children(pid):
         return [int(child) for child in file.read().split()]
 
 
+def child_named(pid, name):
+    """The first child of a process whose name begins so; None."""
+    for child in children(pid):
+        with contextlib.suppress(OSError), open(f"/proc/{child}/comm", encoding="ascii") as file:
+            if file.read().startswith(name):
+                return child
+    return None
+
+
 class Trace:
     """What one `ingero trace --json` said: one attribute for each type of line; events of the host apart from calls."""
 

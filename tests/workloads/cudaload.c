@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/fd.h"
 #include "cudaload.h"
 #include "program.h"
 
@@ -28,18 +29,6 @@
 static pthread_barrier_t lined_up;
 static bool is_over; /* atomic: the time is up */
 
-/* Return: whether there was anything; else the text is empty. */
-static bool file_read(const char *path, char *text, size_t bytes)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? -1 : read(fd, text, bytes - 1);
-
-	if (fd >= 0)
-		(void)close(fd);
-	text[MAX(n, 0)] = '\0';
-	return n > 0;
-}
-
 /* Version 2 of control groups counts microseconds, version 1 nanoseconds. */
 static uint64_t throttled_ns(void)
 {
@@ -47,7 +36,7 @@ static uint64_t throttled_ns(void)
 	const char *at;
 	uint64_t n;
 
-	if (!options.group_stat || !file_read(options.group_stat, text, sizeof(text)))
+	if (!options.group_stat || fd_read_file_at(AT_FDCWD, options.group_stat, text, sizeof(text)) <= 0)
 		return 0;
 	at = strstr(text, "throttled_usec ");
 	if (at && sscanf(at, "%*s %" SCNu64, &n) == 1)
@@ -62,7 +51,7 @@ static uint64_t run_delay_ns(void)
 	uint64_t delay = 0;
 
 	snprintf(path, sizeof(path), "/proc/self/task/%d/schedstat", gettid());
-	if (!file_read(path, text, sizeof(text)))
+	if (fd_read_file_at(AT_FDCWD, path, text, sizeof(text)) <= 0)
 		return 0;
 	return sscanf(text, "%*u %" SCNu64, &delay) == 1 ? delay : 0;
 }

@@ -76,6 +76,12 @@ static void files_check(void)
 	}
 }
 
+static void start_traced(struct subject *subject, const char *const *argv)
+{
+	subject_start(subject, argv);
+	(void)probe_set_target_add(world.probes, (uint32_t)subject->pid, (struct process_wish){});
+}
+
 /* Two processes, two names, one file: attached once, and each call counted once. */
 static void links_check(void)
 {
@@ -88,10 +94,8 @@ static void links_check(void)
 	make("sample_runtime.so", "libcudart.so.two", SIZE_MAX);
 	if (link(path_of("libcudart.so.two"), path_of("other.so")) < 0)
 		abort();
-	subject_start(&a, first);
-	subject_start(&b, second);
-	(void)probe_set_target_add(world.probes, (uint32_t)a.pid, (struct process_wish){});
-	(void)probe_set_target_add(world.probes, (uint32_t)b.pid, (struct process_wish){});
+	start_traced(&a, first);
+	start_traced(&b, second);
 	n_before = world.n_found;
 	scan(name, a.pid, 0);
 	scan(name, b.pid, 0);
@@ -281,10 +285,8 @@ static void overlay_check(void)
 			return;
 		}
 	}
-	subject_start(&a, first);
-	subject_start(&b, second);
-	(void)probe_set_target_add(world.probes, (uint32_t)a.pid, (struct process_wish){});
-	(void)probe_set_target_add(world.probes, (uint32_t)b.pid, (struct process_wish){});
+	start_traced(&a, first);
+	start_traced(&b, second);
 	scan("overlay", a.pid, 0);
 	scan("overlay", b.pid, 0);
 	CHECK_INT_EQ("overlay", world.n_found - n_before, 1);
@@ -294,8 +296,7 @@ static void overlay_check(void)
 	CHECK_INT_EQ("overlay", calls_counted(b.pid, OP_FREE), 4);
 
 	/* The file below them itself, mapped outside of any container: still one place. */
-	subject_start(&host, below);
-	(void)probe_set_target_add(world.probes, (uint32_t)host.pid, (struct process_wish){});
+	start_traced(&host, below);
 	scan("below the overlays", host.pid, 0);
 	CHECK_INT_EQ("below the overlays", world.n_found - n_before, 1);
 	subject_call(&host, 6);
@@ -308,8 +309,7 @@ static void overlay_check(void)
 	/* Changed in one container: there it is a file of its own now. */
 	if (chmod(path_of("merged1/libcudart.so.12"), 0700) < 0)
 		abort();
-	subject_start(&a, first);
-	(void)probe_set_target_add(world.probes, (uint32_t)a.pid, (struct process_wish){});
+	start_traced(&a, first);
 	scan("copied up", a.pid, 0);
 	CHECK_INT_EQ("copied up", world.n_found - n_before, 2);
 	subject_call(&a, 5);
