@@ -13,13 +13,12 @@
 
 /* A service, or a method of it that is not like the others: the longer name counts. */
 static const struct access_service services[] = {
-	{ "ingero.v1.Query", ACCESS_EVERYBODY, ACCESS_REPLIES_ONE },
-	{ "ingero.v1.Query.Operations", ACCESS_EVERYBODY, ACCESS_REPLIES_MANY },
-	{ "ingero.v1.Query.Events", ACCESS_EVERYBODY, ACCESS_REPLIES_MANY },
-	{ "ingero.v1.Query.Sql", ACCESS_EVERYBODY, ACCESS_REPLIES_MANY },
-	{ "ingero.v1.Query.ExportRows", ACCESS_EVERYBODY, ACCESS_REPLIES_MANY },
-	{ "ingero.v1.Trace", ACCESS_EVERYBODY, ACCESS_REPLIES_MANY },
-	{ "ingero.v1.Control", ACCESS_ADMIN, ACCESS_REPLIES_ONE },
+	{ "ingero.v1.Query", ACCESS_REPLIES_ONE },
+	{ "ingero.v1.Query.Operations", ACCESS_REPLIES_MANY },
+	{ "ingero.v1.Query.Events", ACCESS_REPLIES_MANY },
+	{ "ingero.v1.Query.Sql", ACCESS_REPLIES_MANY },
+	{ "ingero.v1.Query.ExportRows", ACCESS_REPLIES_MANY },
+	{ "ingero.v1.Trace", ACCESS_REPLIES_MANY },
 };
 
 const struct access_service *access_find_service(const char *name)
@@ -47,11 +46,6 @@ const struct access_service *access_find_method(const char *method)
 	return found;
 }
 
-bool access_may_call(const struct access_service *service, const struct call_identity *identity)
-{
-	return service->need == ACCESS_EVERYBODY || identity->is_admin;
-}
-
 bool access_may_see(const struct call_identity *identity, uint32_t owner_uid, bool mixed_ids)
 {
 	return identity->can_read_all || (owner_uid == identity->uid && !mixed_ids);
@@ -69,7 +63,7 @@ static gid_t group_find(const char *name)
 
 struct access_groups access_groups_find(void)
 {
-	return (struct access_groups){ .admin = group_find("ingero-admin"), .read = group_find("ingero-read") };
+	return (struct access_groups){ .read = group_find("ingero-read") };
 }
 
 static bool is_member(gid_t gid, const gid_t *gids, size_t n_gids)
@@ -86,12 +80,9 @@ static bool is_member(gid_t gid, const gid_t *gids, size_t n_gids)
 struct call_identity access_grant(uint32_t uid, uint32_t pid, const gid_t *gids, size_t n_gids,
 				  const struct access_groups *groups)
 {
-	bool is_admin = uid == 0 || is_member(groups->admin, gids, n_gids);
-
 	return (struct call_identity){
 		.uid = uid,
 		.peer_pid = pid,
-		.is_admin = is_admin,
 		.can_read_all = uid == 0 || is_member(groups->read, gids, n_gids),
 	};
 }
@@ -99,10 +90,7 @@ struct call_identity access_grant(uint32_t uid, uint32_t pid, const gid_t *gids,
 struct call_identity access_act_for(const struct call_identity *identity, uint32_t uid, const gid_t *gids,
 				    size_t n_gids, const struct access_groups *groups)
 {
-	struct call_identity acting = access_grant(uid, identity->peer_pid, gids, n_gids, groups);
-
-	acting.is_admin |= identity->is_admin;
-	return acting;
+	return access_grant(uid, identity->peer_pid, gids, n_gids, groups);
 }
 
 /* Supplementary groups at connect, with the first group put in front of them. */

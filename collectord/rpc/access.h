@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Who may call which service, and what he may see: one row per service or method, one function
+ * What services there are, and what a caller may see: one row per service or method, one function
  * for every row of data.
  */
 #pragma once
@@ -11,12 +11,10 @@
 
 #include "rpc/call.h"
 
-enum access_need { ACCESS_EVERYBODY, ACCESS_ADMIN };
 enum access_replies { ACCESS_REPLIES_ONE, ACCESS_REPLIES_MANY };
 
 struct access_service {
 	const char *name;
-	enum access_need need;
 	enum access_replies replies;
 };
 
@@ -25,9 +23,6 @@ const struct access_service *access_find_service(const char *name);
 
 /** access_find_method() - row of a method by its full name: its own, else its service's; NULL if neither */
 const struct access_service *access_find_method(const char *method);
-
-/** access_may_call() - whether this caller may call this service at all */
-bool access_may_call(const struct access_service *service, const struct call_identity *identity);
 
 /**
  * access_may_see() - THE decision about every row of data that belongs to somebody
@@ -40,8 +35,7 @@ bool access_may_see(const struct call_identity *identity, uint32_t owner_uid, bo
 /* Groups that lift an ordinary user, looked up once; ACCESS_NO_GROUP where they do not exist. */
 #define ACCESS_NO_GROUP ((gid_t)-1)
 struct access_groups {
-	gid_t admin; /* ingero-admin */
-	gid_t read;  /* ingero-read */
+	gid_t read; /* ingero-read */
 };
 
 /** access_groups_find() - the groups of this machine */
@@ -58,13 +52,12 @@ int access_credentials(int fd, struct ucred *ret_cred);
 int access_identify(int fd, const struct ucred *cred, const struct access_groups *groups,
 		    struct call_identity *ret_identity);
 /**
- * access_act_for() - the identity of root who acts for a user: sees what that user sees, and may still change what root
- * may
+ * access_act_for() - the identity of root who acts for a user: sees what that user sees, and no more
  * @identity: root's, from access_identify()
  * @gids:     that user's groups; root's word is taken for them
  */
 struct call_identity access_act_for(const struct call_identity *identity, uint32_t uid, const gid_t *gids,
 				    size_t n_gids, const struct access_groups *groups);
-/** access_grant() - what a user with these groups may do; access_identify() without the socket */
+/** access_grant() - what a user with these groups may see; access_identify() without the socket */
 struct call_identity access_grant(uint32_t uid, uint32_t pid, const gid_t *gids, size_t n_gids,
 				  const struct access_groups *groups);

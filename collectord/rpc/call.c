@@ -491,11 +491,6 @@ void call_start(struct peer *peer, uint32_t stream, const struct frame_request *
 		return;
 	}
 	method = &service->descriptor->methods[method_index];
-	if (!access_may_call(access, &peer->identity)) {
-		call_refuse(peer, stream, CALL_ERROR_NOT_ALLOWED,
-			    "'%s' is for root and members of the group ingero-admin", request->method);
-		return;
-	}
 	if (!quota_begin_call(peer->quota_user)) {
 		call_refuse(peer, stream, CALL_ERROR_QUOTA,
 			    "uid %u has %u calls in flight, which is the limit; wait for one to end", peer->peer_uid,

@@ -23,7 +23,6 @@ struct call;
 struct call_identity {
 	uint32_t uid; /* whose processes are "own" */
 	uint32_t peer_pid;
-	bool is_admin; /* may change machine-wide settings */
 	bool can_read_all;
 };
 const struct call_identity *call_identity(const struct call *call);

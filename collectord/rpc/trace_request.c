@@ -64,17 +64,11 @@ bool trace_request_check(struct call *call, const Ingero__V1__TraceRequest *requ
 		return false;
 	}
 	if (request->ringbuf_bytes && request->ringbuf_bytes != context->ring_bytes) {
-		if (!identity->is_admin)
-			call_fail(call, CALL_ERROR_NOT_ALLOWED,
-				  "only root and members of ingero-admin may change the ring's size; leave out "
-				  "'--ringbuf-size'");
-		else
-			call_fail(
-				call, CALL_ERROR_UNAVAILABLE,
-				"the service's ring has %" PRIu64
-				" KiB as long as it runs; probes.ring-size in /etc/ingero/ingero.yaml is read when it "
-				"starts again",
-				context->ring_bytes >> 10);
+		call_fail(call, CALL_ERROR_UNAVAILABLE,
+			  "the service's ring has %" PRIu64
+			  " KiB as long as it runs; leave out '--ringbuf-size', or change probes.ring-size in "
+			  "/etc/ingero/ingero.yaml and restart the service",
+			  context->ring_bytes >> 10);
 		return false;
 	}
 	if (request->all && !identity->can_read_all) {

@@ -19,7 +19,7 @@ import ingero  # noqa: E402
 import kept  # noqa: E402
 import service_users  # noqa: E402
 
-CAPTURED, OTHER = ("first", "second"), "admin"
+CAPTURED, OTHER = ("first", "second"), "other"
 OPS = ("cudaLaunchKernel", "cuLaunchKernel")
 
 

@@ -25,8 +25,8 @@ import kept  # noqa: E402
 KNOWN = books_of.known_operations(HERE.parents[1] / "bpf" / "ops.def")
 CALLS = 500
 SERVICE = 54320
-USERS = {"first": 54321, "second": 54322, "reader": 54323, "admin": 54324}  # nobody's, as a rule
-GROUPS = {"ingero-read": (54330, "reader"), "ingero-admin": (54331, "admin")}
+USERS = {"first": 54321, "second": 54322, "reader": 54323, "other": 54324}  # nobody's, as a rule
+GROUPS = {"ingero-read": (54330, "reader")}
 # bpf, perfmon, sys_ptrace, dac_read_search, checkpoint_restore; sys_admin where probes are perf events
 CAPABILITIES = 1 << 39 | 1 << 38 | 1 << 19 | 1 << 2 | 1 << 40
 SYS_ADMIN = 1 << 21
@@ -129,7 +129,7 @@ def test_scope(check, home):
         check(f"{name}: nor by SQL", reports[other]["pid"] not in {row.get("pid") for row in rows} and rows, rows)
     for name in ("first", "second"):
         check(f"reader: {name}'s", operations(said["reader"], reports[name]["pid"]) == made[name], said["reader"].stdout[-500:])
-        check(f"admin: not {name}'s", not operations(said["admin"], reports[name]["pid"]))
+        check(f"other: not {name}'s", not operations(said["other"], reports[name]["pid"]))
     for name in USERS:  # how much others called; not told is not zero
         cost = json.loads(ask(home, name, "status", "--json").stdout)["cost"]
         check(f"{name}: what bystanders paid", ("bystander_calls" in cost, "bystander_ns" in cost) == (name == "reader",) * 2, cost)

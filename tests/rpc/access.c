@@ -27,9 +27,6 @@ static void test_may_see(void)
 		{ "root's", { .uid = 1000 }, 0, false, false },
 		{ "another's, in ingero-read", { .uid = 1000, .can_read_all = true }, 1001, false, true },
 		{ "root's with privilege, in ingero-read", { .uid = 1000, .can_read_all = true }, 0, true, true },
-		{ "an administrator who may not read", { .uid = 1000, .is_admin = true }, 1001, false, false },
-		{ "an administrator's own", { .uid = 1000, .is_admin = true }, 1000, false, true },
-		{ "root acting for a user", { .uid = 1000, .is_admin = true }, 1001, false, false },
 		{ "uid 0 in a table does not read all by itself", { .uid = 0 }, 1000, false, false },
 	};
 
@@ -40,26 +37,24 @@ static void test_may_see(void)
 
 static void test_grant(void)
 {
-	static const struct access_groups both = { .admin = 50, .read = 60 };
-	static const struct access_groups none = { .admin = ACCESS_NO_GROUP, .read = ACCESS_NO_GROUP };
+	static const struct access_groups some = { .read = 60 };
+	static const struct access_groups none = { .read = ACCESS_NO_GROUP };
 	static const struct {
 		const char *name;
 		uint32_t uid;
 		gid_t gids[4];
 		size_t n_gids;
 		const struct access_groups *groups;
-		bool is_admin, can_read_all;
+		bool can_read_all;
 	} cases[] = {
-		{ "root", 0, { 0 }, 1, &both, true, true },
-		{ "root without groups", 0, {}, 0, &none, true, true },
-		{ "user", 1000, { 1000, 27 }, 2, &both, false, false },
-		{ "group 0 is not root", 1000, { 0 }, 1, &both, false, false },
-		{ "ingero-read", 1000, { 1000, 27, 60 }, 3, &both, false, true },
-		{ "ingero-read as first group", 1000, { 60 }, 1, &both, false, true },
-		{ "ingero-admin", 1000, { 1000, 50 }, 2, &both, true, false },
-		{ "both", 1000, { 50, 60 }, 2, &both, true, true },
-		{ "groups that do not exist here", 1000, { 50, 60 }, 2, &none, false, false },
-		{ "a gid that looks like no group", 1000, { ACCESS_NO_GROUP }, 1, &none, false, false },
+		{ "root", 0, { 0 }, 1, &some, true },
+		{ "root without groups", 0, {}, 0, &none, true },
+		{ "user", 1000, { 1000, 27 }, 2, &some, false },
+		{ "group 0 is not root", 1000, { 0 }, 1, &some, false },
+		{ "ingero-read", 1000, { 1000, 27, 60 }, 3, &some, true },
+		{ "ingero-read as first group", 1000, { 60 }, 1, &some, true },
+		{ "a group that does not exist here", 1000, { 50, 60 }, 2, &none, false },
+		{ "a gid that looks like no group", 1000, { ACCESS_NO_GROUP }, 1, &none, false },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
@@ -68,15 +63,14 @@ static void test_grant(void)
 
 		CHECK_INT_EQ(cases[i].name, identity.uid, cases[i].uid);
 		CHECK_INT_EQ(cases[i].name, identity.peer_pid, 4711);
-		CHECK_INT_EQ(cases[i].name, identity.is_admin, cases[i].is_admin);
 		CHECK_INT_EQ(cases[i].name, identity.can_read_all, cases[i].can_read_all);
 	}
 }
 
-/* Root acting for a user: that user's eyes, root's hand. */
+/* Root acting for a user: what that user sees, and no more. */
 static void test_act_for(void)
 {
-	static const struct access_groups both = { .admin = 50, .read = 60 };
+	static const struct access_groups groups = { .read = 60 };
 	static const struct {
 		const char *name;
 		uint32_t uid;
@@ -86,18 +80,16 @@ static void test_act_for(void)
 	} cases[] = {
 		{ "a user", 1000, { 1000, 27 }, false, true, false, false },
 		{ "a user in ingero-read", 1000, { 1000, 60 }, true, true, true, true },
-		{ "a user in ingero-admin", 1000, { 1000, 50 }, false, true, false, false },
 		{ "root itself", 0, { 0, 0 }, true, true, true, true },
 	};
-	struct call_identity root = access_grant(0, 4711, NULL, 0, &both);
+	struct call_identity root = access_grant(0, 4711, NULL, 0, &groups);
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct call_identity identity =
-			access_act_for(&root, cases[i].uid, cases[i].gids, ARRAY_SIZE(cases[i].gids), &both);
+			access_act_for(&root, cases[i].uid, cases[i].gids, ARRAY_SIZE(cases[i].gids), &groups);
 
 		CHECK_INT_EQ(cases[i].name, identity.uid, cases[i].uid);
 		CHECK_INT_EQ(cases[i].name, identity.peer_pid, 4711);
-		CHECK_INT_EQ(cases[i].name, identity.is_admin, true);
 		CHECK_INT_EQ(cases[i].name, identity.can_read_all, cases[i].can_read_all);
 		CHECK_INT_EQ(cases[i].name, access_may_see(&identity, 1000, false), cases[i].sees_own);
 		CHECK_INT_EQ(cases[i].name, access_may_see(&identity, 1001, false), cases[i].sees_other);
@@ -105,31 +97,26 @@ static void test_act_for(void)
 	}
 }
 
-/* Every service of the protocol has its row, and Control's says who. */
+/* Every service of the protocol has its row, and nothing else has. */
 static void test_services(void)
 {
 	static const struct {
 		const char *name;
-		bool is_there, everybody, one_reply;
+		bool is_there, one_reply;
 	} cases[] = {
-		{ "ingero.v1.Query", true, true, true },
-		{ "ingero.v1.Trace", true, true, false },
-		{ "ingero.v1.Control", true, false, true },
-		{ "ingero.v1.Quer", false, false, false },
-		{ "", false, false, false },
+		{ "ingero.v1.Query", true, true },
+		{ "ingero.v1.Trace", true, false },
+		{ "ingero.v1.Control", false, false },
+		{ "ingero.v1.Quer", false, false },
+		{ "", false, false },
 	};
-	static const struct call_identity user = { .uid = 1000, .can_read_all = true };
-	static const struct call_identity admin = { .uid = 1000, .is_admin = true };
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		const struct access_service *row = access_find_service(cases[i].name);
 
 		CHECK_INT_EQ(cases[i].name, row != NULL, cases[i].is_there);
-		if (!row)
-			continue;
-		CHECK_INT_EQ(cases[i].name, access_may_call(row, &user), cases[i].everybody);
-		CHECK_INT_EQ(cases[i].name, access_may_call(row, &admin), true);
-		CHECK_INT_EQ(cases[i].name, row->replies == ACCESS_REPLIES_ONE, cases[i].one_reply);
+		if (row)
+			CHECK_INT_EQ(cases[i].name, row->replies == ACCESS_REPLIES_ONE, cases[i].one_reply);
 	}
 	CHECK("Query", access_find_service(ingero__v1__query__descriptor.name) != NULL);
 	CHECK("Trace", access_find_service(ingero__v1__trace__descriptor.name) != NULL);
@@ -138,7 +125,7 @@ static void test_services(void)
 /* More groups than the first guess of their number has room for. */
 static void test_identify(void)
 {
-	struct access_groups groups = { .admin = ACCESS_NO_GROUP, .read = getgid() };
+	struct access_groups groups = { .read = getgid() };
 	struct call_identity identity = { 0 };
 	struct ucred cred;
 	gid_t gids[200];
@@ -160,14 +147,13 @@ static void test_identify(void)
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(gids); i++)
 		gids[i] = 70000 + (gid_t)i;
-	groups = (struct access_groups){ .admin = ACCESS_NO_GROUP, .read = 70199 };
+	groups = (struct access_groups){ .read = 70199 };
 	CHECK_INT_EQ("many groups", setgroups(ARRAY_SIZE(gids), gids), 0);
 	CHECK_INT_EQ("many groups", setresuid(12345, 12345, 0), 0);
 	CHECK_INT_EQ("pair", socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds), 0);
 	CHECK_INT_EQ("many groups", access_credentials(fds[0], &cred), 0);
 	CHECK_INT_EQ("many groups", access_identify(fds[0], &cred, &groups, &identity), 0);
 	CHECK_INT_EQ("the last of many groups", identity.can_read_all, true);
-	CHECK_INT_EQ("the last of many groups", identity.is_admin, false);
 	(void)close(fds[0]);
 	(void)close(fds[1]);
 	CHECK_INT_EQ("back", setresuid(0, 0, 0), 0);
@@ -175,7 +161,7 @@ static void test_identify(void)
 
 static void test_no_unix_socket(void)
 {
-	struct access_groups groups = { .admin = ACCESS_NO_GROUP, .read = ACCESS_NO_GROUP };
+	struct access_groups groups = { .read = ACCESS_NO_GROUP };
 	struct call_identity identity = { .uid = 42 };
 	struct ucred cred = { .uid = 42 };
 	int fds[2];

@@ -41,7 +41,7 @@ struct session {
 
 static struct mutation_bait bait_pick(void)
 {
-	static const enum tenant_id others[] = { TENANT_BOB, TENANT_BOB, TENANT_ROOT, TENANT_READER, TENANT_ADMIN };
+	static const enum tenant_id others[] = { TENANT_BOB, TENANT_BOB, TENANT_ROOT, TENANT_READER };
 	static char name[sizeof(tenants.of[0].comm)];
 	enum tenant_id id = others[mutation_random(ARRAY_SIZE(others))];
 

@@ -49,7 +49,8 @@ enum question_shows {
 	SHOWS_NOTHING, /* of any process */
 };
 
-/* Who is answered at all; others are refused as NOT_ALLOWED, whoever the subject is. */
+/* Who is answered at all; others are refused as NOT_ALLOWED, whoever the subject is. NEED_RING: nobody, as UNAVAILABLE.
+ */
 enum question_need { NEED_NOTHING, NEED_READ_ALL, NEED_ROOT, NEED_RING };
 
 struct question {

@@ -102,7 +102,7 @@ static enum call_error code_wanted(const struct question *q, enum tenant_id call
 	if (!may_ask(q, caller))
 		return CALL_ERROR_NOT_ALLOWED;
 	if (q->need == NEED_RING)
-		return tenants.of[caller].is_admin ? CALL_ERROR_UNAVAILABLE : CALL_ERROR_NOT_ALLOWED;
+		return CALL_ERROR_UNAVAILABLE;
 	if (q->is_of_owner)
 		return sees ? CALL_OK : CALL_ERROR_NOT_ALLOWED;
 	if (q->is_refused && (!sees || subject->owner == TENANT_COUNT))

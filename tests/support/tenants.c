@@ -24,7 +24,6 @@
 #include "tests/support/now.h"
 
 #define GROUP_READ 54390
-#define GROUP_ADMIN 54391
 
 /* Sizes that nothing else in an answer is, of five bytes as a number on the wire. */
 static const struct tenant rows[TENANT_COUNT] = {
@@ -44,18 +43,7 @@ static const struct tenant rows[TENANT_COUNT] = {
 			    .reads_all = true,
 			    .comm = "qzreadjob",
 			    .size_bytes = 1234567833 },
-	[TENANT_ADMIN] = { .name = "a member of ingero-admin",
-			   .uid = 54324,
-			   .gid = GROUP_ADMIN,
-			   .is_admin = true,
-			   .comm = "qzadminjob",
-			   .size_bytes = 1234567844 },
-	[TENANT_ROOT] = { .name = "root",
-			  .uid = 0,
-			  .reads_all = true,
-			  .is_admin = true,
-			  .comm = "qzrootjob",
-			  .size_bytes = 1234567855 },
+	[TENANT_ROOT] = { .name = "root", .uid = 0, .reads_all = true, .comm = "qzrootjob", .size_bytes = 1234567855 },
 };
 
 static struct tenants *running; /* ended with the test, however that ends */
@@ -97,9 +85,9 @@ static void groups_make(const struct tenants *t)
 	if (!in || !out)
 		die(path);
 	while (fgets(line, sizeof(line), in))
-		if (strncmp(line, "ingero-read:", 12) != 0 && strncmp(line, "ingero-admin:", 13) != 0)
+		if (strncmp(line, "ingero-read:", 12) != 0)
 			fputs(line, out);
-	fprintf(out, "ingero-read:x:%d:\ningero-admin:x:%d:\n", GROUP_READ, GROUP_ADMIN);
+	fprintf(out, "ingero-read:x:%d:\n", GROUP_READ);
 	if (fflush(out))
 		die(path);
 	if (mount(path, "/etc/group", NULL, MS_BIND, NULL))

@@ -4,8 +4,8 @@
  * secrets planted in whatever others might come to see: its name, the path of its libraries, an
  * argument of its calls.
  *
- * Everything is private to the test, in a mount namespace of its own: the groups ingero-read and
- * ingero-admin, and a /proc that shows nobody another user's processes, so that no name may be told, or everybody's.
+ * Everything is private to the test, in a mount namespace of its own: the group ingero-read,
+ * and a /proc that shows nobody another user's processes, so that no name may be told, or everybody's.
  */
 #pragma once
 
@@ -16,14 +16,13 @@
 
 #include "tests/support/wire.h"
 
-enum tenant_id { TENANT_ALICE, TENANT_BOB, TENANT_READER, TENANT_ADMIN, TENANT_ROOT, TENANT_COUNT };
+enum tenant_id { TENANT_ALICE, TENANT_BOB, TENANT_READER, TENANT_ROOT, TENANT_COUNT };
 
 struct tenant {
 	const char *name;
 	uid_t uid; /* nobody of this machine, but for root */
 	gid_t gid; /* the one group besides its own, 0: none */
 	bool reads_all;
-	bool is_admin;
 	const char *variable; /* one more of its program's environment, NULL: none; set before that starts */
 	/* of its program, while that runs */
 	pid_t pid;
