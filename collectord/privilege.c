@@ -133,7 +133,7 @@ static int filter_build(scmp_filter_ctx filter, bool late_perf)
 	/* A socket of any family but this can reach beyond the machine, or the kernel. */
 	if (r == 0)
 		r = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EAFNOSUPPORT), SCMP_SYS(socket), 1,
-				     SCMP_A0(SCMP_CMP_NE, AF_UNIX));
+				     SCMP_A0(SCMP_CMP_NE, AF_UNIX, 0));
 	return r == 0 ? seccomp_load(filter) : r;
 }
 

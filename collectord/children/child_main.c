@@ -109,7 +109,8 @@ static int filter_grant(scmp_filter_ctx filter, const struct child_role *role)
 		if (g->last_fd < 0)
 			r = seccomp_rule_add(filter, SCMP_ACT_ALLOW, g->call, 0);
 		for (int fd = g->first_fd; fd <= g->last_fd && r == 0; fd++)
-			r = seccomp_rule_add(filter, SCMP_ACT_ALLOW, g->call, 1, SCMP_A0_32(SCMP_CMP_EQ, (uint32_t)fd));
+			r = seccomp_rule_add(filter, SCMP_ACT_ALLOW, g->call, 1,
+					     SCMP_A0_32(SCMP_CMP_EQ, (uint32_t)fd, 0));
 	}
 	if (r == 0 && role->maps_files)
 		r = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(mmap), 1,
@@ -146,10 +147,10 @@ static int filter_build(const struct child_role *role, scmp_filter_ctx *ret_filt
 		r = seccomp_rule_add(filter, SCMP_ACT_ALLOW, plain[i], 0);
 	if (r == 0)
 		r = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(recvmsg), 1,
-				     SCMP_A0_32(SCMP_CMP_EQ, CHILD_SOCKET_FD));
+				     SCMP_A0_32(SCMP_CMP_EQ, CHILD_SOCKET_FD, 0));
 	if (r == 0)
 		r = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(sendmsg), 1,
-				     SCMP_A0_32(SCMP_CMP_EQ, CHILD_SOCKET_FD));
+				     SCMP_A0_32(SCMP_CMP_EQ, CHILD_SOCKET_FD, 0));
 	if (r == 0) /* memory, and neither a file's nor executable */
 		r = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(mmap), 2,
 				     SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0),

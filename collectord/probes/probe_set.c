@@ -52,7 +52,7 @@ int probe_back_end_parse(const char *text, enum probe_back_end *ret_back_end)
 	return -EINVAL;
 }
 
-static int print_libbpf(enum libbpf_print_level level, const char *fmt, va_list args)
+static int PRINTF_LIKE(2, 0) print_libbpf(enum libbpf_print_level level, const char *fmt, va_list args)
 {
 	CLEANUP(freep) char *text = NULL;
 	char *line, *rest;

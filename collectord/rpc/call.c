@@ -201,7 +201,7 @@ static int call_append_reply(struct call *call, const ProtobufCMessage *message,
 		return -ENOMEM;
 	if (message)
 		(void)protobuf_c_message_pack(message, p);
-	else if (n)
+	else if (bytes)
 		memcpy(p, bytes, n);
 	call->credit_bytes -= (int64_t)n;
 	peer_queued(peer, peer->out.n - before);

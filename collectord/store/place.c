@@ -153,7 +153,7 @@ void place_close(struct place *place)
 /* Of what lies beside the file: first, so that a crash between leaves no log to a file that is not its own. */
 static int rename_beside(const struct place *place, const char *to)
 {
-	char from_path[PATH_MAX + 16], to_path[PATH_MAX + 16];
+	char from_path[PATH_MAX + 16], to_path[PATH_MAX + 80];
 
 	for (size_t i = 0; i < ARRAY_SIZE(beside); i++) {
 		(void)snprintf(from_path, sizeof(from_path), "%s%s", place->path, beside[i]);

@@ -143,8 +143,7 @@ static int delete_others(struct writer *writer)
 	static const char *const steps[] = {
 		"DELETE FROM damaged",
 		"DELETE FROM snapshot WHERE (boot, t) IN (SELECT boot, t FROM snapshot ORDER BY boot, t LIMIT 8192)",
-		"DELETE FROM figures WHERE id IN (SELECT id FROM figures WHERE level < 3600 ORDER BY boot, t0 LIMIT "
-		"64)",
+		"DELETE FROM figures WHERE id IN (SELECT id FROM figures WHERE level<3600 ORDER BY boot, t0 LIMIT 64)",
 		"DELETE FROM figures WHERE id IN (SELECT id FROM figures ORDER BY boot, t0 LIMIT 64)",
 	};
 

@@ -33,7 +33,7 @@ uint64_t conn_now_ns(void)
 	return (uint64_t)t.tv_sec * NSEC_PER_SEC + (uint64_t)t.tv_nsec;
 }
 
-static void say(struct ingero *ingero, const char *fmt, va_list ap)
+static void PRINTF_LIKE(2, 0) say(struct ingero *ingero, const char *fmt, va_list ap)
 {
 	(void)vsnprintf(ingero->error, sizeof(ingero->error), fmt, ap);
 }

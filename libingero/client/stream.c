@@ -144,7 +144,7 @@ int ingero_stream_start(struct ingero *ingero, const char *method, const Protobu
 			ingero_reply_func on_reply, ingero_end_func on_end, void *data,
 			struct ingero_stream **ret_stream)
 {
-	struct ingero_stream *stream;
+	struct ingero_stream *stream = NULL;
 	int r;
 
 	r = stream_open(ingero, method, request, 0, &stream);

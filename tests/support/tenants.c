@@ -236,7 +236,10 @@ static void libraries_make(const struct tenants *t, struct tenant *tenant)
 {
 	static const char *const names[] = { "libcudart.so.12", "libcuda.so.1", "libingero-standin.so" };
 
-	(void)snprintf(tenant->path, sizeof(tenant->path), "%s/%s", t->directory, tenant->path_part);
+	char path[sizeof(tenant->path)];
+
+	(void)snprintf(path, sizeof(path), "%s/%s", t->directory, tenant->path_part);
+	memcpy(tenant->path, path, sizeof(path));
 	if (mkdir(tenant->path, 0755) && errno != EEXIST)
 		die(tenant->path);
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {

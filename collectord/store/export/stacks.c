@@ -93,7 +93,7 @@ static int stack_write(const struct read_stack *stack, void *data)
 {
 	struct export *e = data;
 	const struct export_stack *noted = stack_find(e, stack->id);
-	CLEANUP(buf_done) struct buf frames = BUF_INIT, ips = BUF_INIT;
+	CLEANUP(buf_done) struct buf frames = BUF_INIT;
 
 	if (!noted || !noted->is_used)
 		return 0;

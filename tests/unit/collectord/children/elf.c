@@ -20,12 +20,10 @@
 #include "base/fd.h"
 #include "tests/support/check.h"
 
-struct answer {
+static union {
 	struct parser_library library;
-	struct parser_symbol symbols[PARSER_SYMBOLS_MAX];
-};
-
-static struct answer answer; /* of the last file read */
+	uint8_t room[sizeof(struct parser_library) + PARSER_SYMBOLS_MAX * sizeof(struct parser_symbol)];
+} answer; /* of the last file read */
 
 static enum parser_result read_descriptor(int fd, uint64_t bytes)
 {
@@ -100,7 +98,7 @@ static void library_check(size_t row)
 	CHECK_INT_EQ(file, answer.library.n_symbols, n_want);
 
 	for (uint32_t i = 0; i < answer.library.n_symbols; i++) {
-		const struct parser_symbol *s = &answer.symbols[i];
+		const struct parser_symbol *s = &answer.library.symbols[i];
 		const uint8_t *loaded = dlsym(handle, s->name);
 		uint8_t in_file[PARSER_HEAD_BYTES];
 
@@ -109,7 +107,7 @@ static void library_check(size_t row)
 		CHECK(s->name, loaded && memcmp(loaded, s->head, s->n_head) == 0);
 		CHECK_INT_EQ(s->name, pread(fd, in_file, s->n_head, (off_t)s->offset), s->n_head);
 		CHECK(s->name, memcmp(in_file, s->head, s->n_head) == 0);
-		CHECK(s->name, i == 0 || s->offset > answer.symbols[i - 1].offset);
+		CHECK(s->name, i == 0 || s->offset > answer.library.symbols[i - 1].offset);
 	}
 	(void)dlclose(handle);
 }
@@ -453,11 +451,11 @@ static void answer_check(const char *name, enum parser_result r, uint64_t bytes)
 	CHECK(name, answer.library.n_symbols <= PARSER_SYMBOLS_MAX);
 	CHECK(name, memchr(answer.library.soname, 0, sizeof(answer.library.soname)));
 	for (uint32_t i = 0; i < MIN(answer.library.n_symbols, (uint32_t)PARSER_SYMBOLS_MAX); i++) {
-		const struct parser_symbol *s = &answer.symbols[i];
+		const struct parser_symbol *s = &answer.library.symbols[i];
 
 		CHECK(name, s->offset < bytes && s->n_head <= bytes - s->offset);
 		CHECK(name, memchr(s->name, 0, sizeof(s->name)));
-		CHECK(name, i == 0 || s->offset > answer.symbols[i - 1].offset);
+		CHECK(name, i == 0 || s->offset > answer.library.symbols[i - 1].offset);
 	}
 }
 
