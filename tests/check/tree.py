@@ -60,8 +60,8 @@ def _wrong_samples(check, samples, arguments):
             for path, text in files.items():
                 path = os.path.join(directory, path)
                 os.makedirs(os.path.dirname(path), exist_ok=True)
-                with open(path, "w", encoding="utf-8") as file:
-                    file.write(text)
+                with open(path, "wb") as file:
+                    file.write(text if isinstance(text, bytes) else text.encode())
             problems = check(Tree(directory), *arguments)
         if expected is None and problems:
             wrong.append(f"sample '{name}' should pass: {problems}")
@@ -73,7 +73,7 @@ def _wrong_samples(check, samples, arguments):
 def run(check, samples):
     """
     check:   function (Tree, further arguments...) that returns sentences, one for each problem
-    samples: (name, {path: text}, part of the sentence that must come, or None for a good tree)
+    samples: (name, {path: text or bytes}, part of the sentence that must come, or None for a good tree)
 
     Arguments of the program: root of the tree, further arguments for the check.
     """

@@ -15,6 +15,7 @@ import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "support"))
+import elf_paths  # noqa: E402
 import kept  # noqa: E402
 
 # Below the prefix; * stands for the processor's directory and for versions.
@@ -99,6 +100,26 @@ def test_generator(check, root, prefix):
     shutil.rmtree(target)
 
 
+# A library that says that it was loaded, instead of what it is named for.
+FOREIGN = '#include <unistd.h>\n__attribute__((constructor)) static void loaded(void) { (void)!write(1, "FOREIGN\\n", 8); _exit(66); }\n'
+
+
+def test_foreign(check, root, programs):
+    """What lies in the current directory under the name of a library that a program needs is not loaded, built and installed alike."""
+    here = os.path.join(root, "foreign")
+    os.mkdir(here)
+    for program in programs:
+        told = subprocess.run(["readelf", "--dynamic", program], capture_output=True, text=True, check=True).stdout
+        for name in re.findall(r"\(NEEDED\).*\[(.*)\]", told):
+            if not os.path.exists(os.path.join(here, name)):
+                subprocess.run(["cc", "-shared", "-fPIC", "-nostdlib", "-x", "c", "-", "-o", os.path.join(here, name)], input=FOREIGN, text=True, check=True)
+    for program in programs:
+        done = subprocess.run([program, "--version"], cwd=here, capture_output=True, text=True, check=False)
+        check(f"{program} loads nothing from where it is called", done.returncode == 0 and "FOREIGN" not in done.stdout, done.returncode,
+              done.stdout, done.stderr)
+    shutil.rmtree(here)
+
+
 def main(build):
     check = kept.Checks()
     cache = pathlib.Path(build, "CMakeCache.txt").read_text(encoding="utf-8")
@@ -113,6 +134,10 @@ def main(build):
         strangers = [name for name in there if not any(fnmatch.fnmatch(name, pattern) for pattern in wanted)]
         check("nothing else is", not strangers, strangers)
 
+        problems, n = elf_paths.problems_below(root)
+        check("no library is looked for where strangers may put one", not problems and n == 3, n, *problems)
+        test_foreign(check, root, [f"{directory}/{name}" for directory in (f"{build}/bin", f"{root}{prefix}/bin") for name in ("ingero", "ingero-cli")]
+                     + [f"{build}/bin/ingero-collectord", f"{root}{prefix}/sbin/ingero-collectord"])
         test_unit(check, root, prefix)
         test_pages(check, root, prefix)
         test_completions(check, build, root, prefix)
@@ -136,8 +161,7 @@ def main(build):
             check("and leaves what is the administrator's", file.read() == "# mine\n")
 
         for name in ("ingero", "ingero-cli"):
-            done = subprocess.run([f"{root}{prefix}/bin/{name}", "version"], env={**os.environ, "LD_LIBRARY_PATH": os.path.dirname(
-                root + next(one for one in there if "libingero.so.0" in one))}, capture_output=True, text=True, check=False)
+            done = subprocess.run([f"{root}{prefix}/bin/{name}", "version"], capture_output=True, text=True, check=False)
             check(f"{name} runs", done.returncode == 0 and done.stdout.startswith("ingero "), done.stderr)
     print(f"{len(check.failed)} failed")
     return 1 if check.failed else 0
