@@ -80,6 +80,7 @@ static void call_detach(struct call *call)
 		quota_end_lease(call->peer->quota_user);
 	call->has_lease = false;
 	quota_end_call(call->peer->quota_user);
+	call->peer->asked_ns = clock_now_ns();
 	call->peer = NULL;
 }
 

@@ -142,6 +142,17 @@ void peer_end(struct peer *peer, enum call_error code, const char *fmt, ...)
 	call_refuse(peer, 0, code, "%s", text);
 }
 
+void peer_make_room(struct peer *peer)
+{
+	peer_end(
+		peer, CALL_ERROR_QUOTA,
+		"all connections are in use, and this one of uid %u was closed to let another client in; connect again",
+		peer->peer_uid);
+	if (!peer->is_closed)
+		(void)peer_write(peer); /* what does not fit is not said */
+	peer_close(peer);
+}
+
 /* ---- reading ---- */
 
 static void peer_request(struct peer *peer, const struct frame *frame, enum quota_rate rate)
@@ -149,6 +160,7 @@ static void peer_request(struct peer *peer, const struct frame *frame, enum quot
 	struct frame_request request;
 	bool is_hello;
 
+	peer->asked_ns = clock_now_ns();
 	/* A stream is taken even by a request that is refused, so that answers are never mixed up. */
 	if (frame->stream <= peer->last_stream) {
 		peer_end(peer, CALL_ERROR_PROTOCOL, "stream %u was used before; streams are numbered upwards from 1",
@@ -487,7 +499,8 @@ int peer_open(struct server *server, int fd, const struct call_identity *identit
 
 void peer_start(struct peer *peer)
 {
-	peer->due_ns = clock_now_ns() + PEER_HELLO_NS;
+	peer->asked_ns = clock_now_ns();
+	peer->due_ns = peer->asked_ns + PEER_HELLO_NS;
 	server_due(peer->server, peer->due_ns);
 	peer_watch(peer);
 }

@@ -42,6 +42,7 @@ struct peer {
 	bool is_closed;	    /* waits for the loop only */
 	bool is_in_turn;    /* peer_on_poll() watches when it ends, once */
 	int watched;	    /* events that the loop waits for */
+	uint64_t asked_ns;  /* when it last asked for something, or had an answer's end; it is idle since, if it is */
 	uint64_t until_ns;  /* the end of its user's time in this turn of the loop */
 	uint64_t due_ns;    /* Hello, or the end of an ending connection, is due; 0: nothing is */
 	uint64_t resume_ns; /* reading pauses until then, by the user's rate or time; 0: it does not */
@@ -67,6 +68,8 @@ void peer_look(struct peer *peer);
 void peer_close(struct peer *peer);
 /** peer_end() - say why, end all calls, and close when that was read */
 void peer_end(struct peer *peer, enum call_error code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+/** peer_make_room() - say that others need its place, and close at once */
+void peer_make_room(struct peer *peer);
 /** peer_check() - do what is due. Return: when to look again, UINT64_MAX for never */
 uint64_t peer_check(struct peer *peer, uint64_t now_ns);
 

@@ -45,7 +45,7 @@ static void quota_forget(struct quota *quota, uint64_t now_ns)
 	}
 }
 
-static struct quota_user *quota_find(struct quota *quota, uint32_t uid)
+static struct quota_user *quota_find(const struct quota *quota, uint32_t uid)
 {
 	for (size_t i = 0; i < quota->n_users; i++) {
 		if (quota->users[i]->uid == uid)
@@ -66,13 +66,12 @@ int quota_connect(struct quota *quota, uint32_t uid, uint64_t now_ns, struct quo
 	struct quota_user *user = quota_find(quota, uid);
 	int r;
 
-	if (uid != 0 && quota->n_connections >= QUOTA_TOTAL_CONNECTIONS)
-		return -EDQUOT;
 	if (user && user->n_connections >= QUOTA_USER_CONNECTIONS)
 		return -EDQUOT;
-
 	if (user && user->paid_until_ns > now_ns + QUOTA_USER_FRAMES_BURST * FRAME_NS)
 		return -EBUSY;
+	if (uid != 0 && quota->n_connections >= quota->connections_max)
+		return -EUSERS;
 
 	if (!user) {
 		CLEANUP(freep) struct quota_user *fresh = calloc(1, sizeof(*fresh));
@@ -90,18 +89,30 @@ int quota_connect(struct quota *quota, uint32_t uid, uint64_t now_ns, struct quo
 	frames_charge(user, now_ns, QUOTA_CONNECT_FRAMES);
 	quota->n_present += user->n_connections == 0;
 	user->n_connections++;
-	quota->n_connections++;
+	quota->n_connections += uid != 0;
 	*ret_user = user;
 	return 0;
 }
 
 void quota_disconnect(struct quota *quota, struct quota_user *user)
 {
-	assert(user->n_connections && quota->n_connections);
+	assert(user->n_connections && (!user->uid || quota->n_connections));
 	user->n_connections--;
-	quota->n_connections--;
+	quota->n_connections -= user->uid != 0;
 	quota->n_present -= user->n_connections == 0;
 	assert(user->n_connections || (!user->n_calls && !user->n_leases && !user->queued_bytes));
+}
+
+unsigned int quota_connections(const struct quota_user *user)
+{
+	return user->n_connections;
+}
+
+unsigned int quota_connections_of(const struct quota *quota, uint32_t uid)
+{
+	const struct quota_user *user = quota_find(quota, uid);
+
+	return user ? user->n_connections : 0;
 }
 
 bool quota_begin_call(struct quota_user *user)

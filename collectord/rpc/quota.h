@@ -35,7 +35,8 @@ struct quota_user;
  * for each user who is there. Guess: five requests of the dearer kind.
  */
 #define QUOTA_USER_TURN_NS (1 * NSEC_PER_MSEC)
-#define QUOTA_TOTAL_CONNECTIONS 512 /* of all users but root, who must always get in */
+#define QUOTA_TOTAL_CONNECTIONS 512 /* of all users but root, who must always get in; fewer where descriptors are few  \
+				     */
 #define QUOTA_TOTAL_QUEUED_BYTES (32u * 1024 * 1024)
 #define QUOTA_USER_RESERVED_BYTES (64u * 1024) /* has every user, whatever the others have queued */
 
@@ -43,25 +44,31 @@ struct quota {
 	struct quota_user **users; /* owned; those without connections stay until their rate has recovered */
 	size_t n_users;
 	size_t room;
-	unsigned int n_connections;
-	unsigned int n_present; /* users that have a connection */
+	unsigned int connections_max; /* of all users but root */
+	unsigned int n_connections;   /* likewise */
+	unsigned int n_present;	      /* users that have a connection */
 	size_t queued_bytes;
 	uint64_t turn; /* of the loop, counted by the server */
 };
 
 #define QUOTA_INIT                                                                                                     \
 	{                                                                                                              \
-		.users = NULL                                                                                          \
+		.connections_max = QUOTA_TOTAL_CONNECTIONS                                                             \
 	}
 void quota_done(struct quota *quota);
 
 /**
  * quota_connect() - charge one connection of a user
  * @ret_user: borrowed until the matching quota_disconnect()
- * Return: 0; -EDQUOT; -EBUSY (more connections and frames than in his rate); -ENOMEM
+ * Return: 0; -EDQUOT; -EBUSY (more connections and frames than in his rate); -EUSERS (all users together have as many
+ * as there may be: once another one is closed he may have this one); -ENOMEM
  */
 int quota_connect(struct quota *quota, uint32_t uid, uint64_t now_ns, struct quota_user **ret_user);
 void quota_disconnect(struct quota *quota, struct quota_user *user);
+/** quota_connections() - number of connections of a user */
+unsigned int quota_connections(const struct quota_user *user);
+/** quota_connections_of() - the same by uid; 0 for a user who is not there */
+unsigned int quota_connections_of(const struct quota *quota, uint32_t uid);
 
 /** quota_begin_call() - charge one call in flight. Return: whether the user may have it */
 bool quota_begin_call(struct quota_user *user);

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -17,6 +18,7 @@
 #include "base/log.h"
 #include "clock.h"
 #include "rpc/peer.h"
+#include "rpc/room.h"
 
 #define SERVICES_MAX 8
 /*
@@ -28,6 +30,9 @@
 #define BACKLOG 32
 /* Who is there already asks meanwhile, and waits for no more than so many who come. */
 #define ACCEPTED_PER_TURN 2
+#define TELL_FULL_NS (60 * NSEC_PER_SEC)
+#define DESCRIPTORS_SHARE 4 /* of all that there may be one in so many is a client's: probes and children need theirs  \
+			     */
 #define NEVER UINT64_MAX
 
 #ifndef SO_PASSRIGHTS
@@ -56,7 +61,8 @@ struct server {
 	uint64_t due_ns;
 	uv_poll_t listen_poll;
 	int listen_fd;
-	int spare_fd; /* given up to accept and turn away a client when descriptors have run out */
+	int spare_fd;	       /* given up to accept a client when descriptors have run out */
+	uint64_t tell_full_ns; /* not told again before that connections are closed for others */
 	char path[sizeof(((struct sockaddr_un *)0)->sun_path)]; /* what was bound, "" if nothing */
 	struct stat bound;					/* which file that was */
 
@@ -291,21 +297,52 @@ static void turn_away(int fd, int reason)
 		(void)send(fd, out.data, out.n, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-/* Return: 0; -EBUSY or -EDQUOT (quota_connect()); another error */
-static int server_add(struct server *server, int fd, struct peer **ret_peer)
+/* Closes a connection for another of this uid. Return: 0, or -EDQUOT: there is none that may go */
+static int make_room(struct server *server, uint32_t uid, unsigned int n_held)
+{
+	struct peer *goes = room_find(LIST_FIRST(&server->peers), uid, n_held);
+	uint64_t now_ns = clock_now_ns();
+
+	if (!goes)
+		return -EDQUOT;
+	if (now_ns >= server->tell_full_ns) {
+		(void)log_notice("all %u connections are in use, the most by uid %u (%u): those idle longest are "
+				 "closed when others come",
+				 server->n_peers, goes->peer_uid, quota_connections(goes->quota_user));
+		server->tell_full_ns = now_ns + TELL_FULL_NS;
+	}
+	peer_make_room(goes);
+	return 0;
+}
+
+/*
+ * @is_last: fd is the last descriptor there is
+ * Return: 0; -EBUSY or -EDQUOT (too many connections); another error
+ */
+static int server_add(struct server *server, int fd, bool is_last, struct peer **ret_peer)
 {
 	struct call_identity identity;
 	struct quota_user *user;
 	uint64_t before_ns;
 	struct peer *peer;
 	struct ucred cred;
+	unsigned int n_held;
 	int r;
 
 	/* First what decides whether he is let in, and nothing else: who is turned away must cost next to nothing. */
 	r = access_credentials(fd, &cred);
 	if (r)
 		return r;
+	n_held = cred.uid ? quota_connections_of(&server->quota, cred.uid) : 0;
 	r = quota_connect(&server->quota, cred.uid, clock_now_ns(), &user);
+	if (r == -EUSERS) {
+		r = make_room(server, cred.uid, n_held);
+		if (r == 0)
+			r = quota_connect(&server->quota, cred.uid, clock_now_ns(), &user);
+	} else if (r == 0 && is_last && make_room(server, cred.uid, n_held)) {
+		quota_disconnect(&server->quota, user);
+		r = -EMFILE;
+	}
 	if (r)
 		return r;
 	before_ns = clock_spent_ns();
@@ -337,7 +374,7 @@ int server_adopt(struct server *server, int fd)
 	if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) || fcntl(fd, F_SETFD, FD_CLOEXEC))
 		return -errno;
 	take_no_descriptors(fd);
-	r = server_add(server, fd, &peer);
+	r = server_add(server, fd, /* is_last= */ false, &peer);
 	if (r)
 		turn_away(fd, r);
 	return r;
@@ -348,40 +385,44 @@ static int open_spare(void)
 	return open("/dev/null", O_RDONLY | O_CLOEXEC);
 }
 
-/* Without a free descriptor the waiting client would keep the socket readable, and us busy, for ever. */
-static void refuse_one(struct server *server)
+/* Takes who waits, in any case, or he would keep the socket readable, and us busy, for ever. */
+static void server_take(struct server *server, int fd, bool is_last)
 {
-	CLEANUP(closep) int fd = -1;
+	struct peer *peer;
+	int r = server_add(server, fd, is_last, &peer);
 
-	if (server->spare_fd >= 0)
-		(void)close(TAKE_FD(server->spare_fd));
-	fd = accept4(server->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-	if (fd >= 0)
-		turn_away(fd, -EMFILE);
-	closep(&fd);
-	fd = -1;
-	server->spare_fd = open_spare();
+	if (r) {
+		turn_away(fd, r);
+		closep(&fd);
+	}
+	if (is_last)
+		server->spare_fd = open_spare(); /* in place of his, or of who had to go for him */
+	if (r == 0)
+		peer_look(peer); /* Hello is there already, most often */
+}
+
+static int server_accept_fd(struct server *server)
+{
+	return accept4(server->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 }
 
 /* Return: whether there may be more */
 static bool accept_some(struct server *server)
 {
 	for (int i = 0; i < ACCEPTED_PER_TURN && !server->is_closing && server->listen_fd >= 0; i++) {
-		CLEANUP(closep) int fd = accept4(server->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-		struct peer *peer;
-		int r;
+		int fd = server_accept_fd(server);
+		bool is_last = fd < 0 && (errno == EMFILE || errno == ENFILE) && server->spare_fd >= 0;
 
-		if (fd < 0 && (errno == EMFILE || errno == ENFILE))
-			refuse_one(server);
+		if (is_last) {
+			closep(&server->spare_fd);
+			server->spare_fd = -1;
+			fd = server_accept_fd(server);
+		}
+		if (fd < 0 && is_last)
+			server->spare_fd = open_spare();
 		if (fd < 0)
 			return false; /* nobody is left, or whoever was has gone */
-		r = server_add(server, fd, &peer);
-		if (r) {
-			turn_away(fd, r);
-			continue;
-		}
-		(void)TAKE_FD(fd);
-		peer_look(peer); /* Hello is there already, most often */
+		server_take(server, fd, is_last);
 	}
 	return !server->is_closing && server->listen_fd >= 0;
 }
@@ -521,6 +562,15 @@ static void server_stop_listening(struct server *server)
 
 /* ---- life ---- */
 
+static unsigned int connections_max(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+		return QUOTA_TOTAL_CONNECTIONS;
+	return (unsigned int)MIN((rlim_t)QUOTA_TOTAL_CONNECTIONS, limit.rlim_cur / DESCRIPTORS_SHARE);
+}
+
 int server_open(uv_loop_t *loop, ProtobufCService *const *services, size_t n_services,
 		const struct server_events *events, void *context, struct server **ret_server)
 {
@@ -543,6 +593,8 @@ int server_open(uv_loop_t *loop, ProtobufCService *const *services, size_t n_ser
 	server->context = context;
 	server->listen_fd = server->spare_fd = -1;
 	server->due_ns = NEVER;
+	server->quota = (struct quota)QUOTA_INIT;
+	server->quota.connections_max = connections_max();
 	server->groups = access_groups_find();
 	LIST_INIT(&server->peers);
 	r = uv_timer_init(loop, &server->timer);

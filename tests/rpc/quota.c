@@ -32,8 +32,11 @@ static void test_many_uids(void)
 
 	for (uint32_t i = 0; i < QUOTA_TOTAL_CONNECTIONS; i++)
 		CHECK_INT_EQ("one each", quota_connect(&quota, 100000 + i, NOW_NS, &users[i]), 0);
-	CHECK_INT_EQ("one too many", quota_connect(&quota, 200000, NOW_NS, &more), -EDQUOT);
+	CHECK_INT_EQ("one too many", quota_connect(&quota, 200000, NOW_NS, &more), -EUSERS);
 	CHECK_INT_EQ("root", quota_connect(&quota, 0, NOW_NS, &root), 0);
+	CHECK_INT_EQ("root's are not of those", quota.n_connections, QUOTA_TOTAL_CONNECTIONS);
+	CHECK_INT_EQ("one of them", quota_connections_of(&quota, 100000), 1);
+	CHECK_INT_EQ("nobody's", quota_connections_of(&quota, 200000), 0);
 	for (uint32_t i = 0; i < QUOTA_TOTAL_CONNECTIONS; i++)
 		quota_disconnect(&quota, users[i]);
 	CHECK_INT_EQ("a place", quota_connect(&quota, 200000, NOW_NS + NSEC_PER_SEC, &more), 0);
