@@ -10,8 +10,6 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/un.h>
 
 #include "base/cleanup.h"
 #include "base/fd.h"
@@ -19,6 +17,7 @@
 #include "clock.h"
 #include "rpc/peer.h"
 #include "rpc/room.h"
+#include "rpc/socket_file.h"
 
 #define SERVICES_MAX 8
 /*
@@ -31,8 +30,9 @@
 /* Who is there already asks meanwhile, and waits for no more than so many who come. */
 #define ACCEPTED_PER_TURN 2
 #define TELL_FULL_NS (60 * NSEC_PER_SEC)
-#define DESCRIPTORS_SHARE 4 /* of all that there may be one in so many is a client's: probes and children need theirs  \
-			     */
+#define DESCRIPTORS_SHARE                                                                                              \
+	4 /* of all that there may be one in so many is a client's: probes and children need theirs                    \
+	   */
 #define NEVER UINT64_MAX
 
 #ifndef SO_PASSRIGHTS
@@ -61,10 +61,9 @@ struct server {
 	uint64_t due_ns;
 	uv_poll_t listen_poll;
 	int listen_fd;
-	int spare_fd;	       /* given up to accept a client when descriptors have run out */
-	uint64_t tell_full_ns; /* not told again before that connections are closed for others */
-	char path[sizeof(((struct sockaddr_un *)0)->sun_path)]; /* what was bound, "" if nothing */
-	struct stat bound;					/* which file that was */
+	int spare_fd;		 /* given up to accept a client when descriptors have run out */
+	uint64_t tell_full_ns;	 /* not told again before that connections are closed for others */
+	struct socket_file file; /* none where the listening socket was passed */
 
 	unsigned int n_handles; /* the loop still holds */
 	bool is_closing;
@@ -442,48 +441,6 @@ static void server_on_connect(uv_poll_t *poll, int status, int events)
 
 /* ---- listening ---- */
 
-static int address_of(const char *path, struct sockaddr_un *ret_address)
-{
-	struct sockaddr_un address = { .sun_family = AF_UNIX };
-
-	if (strlen(path) >= sizeof(address.sun_path))
-		return -ENAMETOOLONG;
-	memcpy(address.sun_path, path, strlen(path));
-	*ret_address = address;
-	return 0;
-}
-
-/* A socket file whose server is gone refuses connections; so does any other file, which is not ours to remove. */
-static int remove_stale(const struct sockaddr_un *address)
-{
-	CLEANUP(closep) int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	struct stat st;
-
-	if (fd < 0)
-		return -errno;
-	if (lstat(address->sun_path, &st))
-		return errno == ENOENT ? 0 : -errno;
-	if (!S_ISSOCK(st.st_mode))
-		return -EADDRINUSE;
-	if (connect(fd, (const struct sockaddr *)address, sizeof(*address)) == 0 || errno != ECONNREFUSED)
-		return -EADDRINUSE;
-	return unlink(address->sun_path) ? -errno : 0;
-}
-
-static int bind_to(int fd, const struct sockaddr_un *address)
-{
-	int r;
-
-	if (bind(fd, (const struct sockaddr *)address, sizeof(*address)) == 0)
-		return 0;
-	if (errno != EADDRINUSE)
-		return -errno;
-	r = remove_stale(address);
-	if (r)
-		return r;
-	return bind(fd, (const struct sockaddr *)address, sizeof(*address)) ? -errno : 0;
-}
-
 int server_listen_fd(struct server *server, int fd)
 {
 	int is_listening = 0, flags = fcntl(fd, F_GETFL);
@@ -516,43 +473,23 @@ int server_listen_fd(struct server *server, int fd)
 
 int server_listen(struct server *server, const char *path)
 {
-	CLEANUP(closep) int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	struct sockaddr_un address;
-	int r;
+	int fd, r = socket_file_listen(path, BACKLOG, &server->file, &fd);
 
-	if (fd < 0)
-		return -errno;
-	r = address_of(path, &address);
 	if (r)
 		return r;
-	r = bind_to(fd, &address);
-	if (r)
-		return r;
-
-	/* Everybody may connect; who it is decides what he gets. Nobody can before listen(). */
-	if (chmod(path, 0666) || lstat(path, &server->bound) || listen(fd, BACKLOG))
-		r = -errno;
-	else
-		r = server_listen_fd(server, fd);
+	r = server_listen_fd(server, fd);
 	if (r) {
-		(void)unlink(path);
-		return r;
+		socket_file_remove(&server->file);
+		closep(&fd);
 	}
-	(void)TAKE_FD(fd);
-	memcpy(server->path, address.sun_path, sizeof(server->path));
-	return 0;
+	return r;
 }
 
 static void server_stop_listening(struct server *server)
 {
-	struct stat now;
-
 	if (server->listen_fd < 0)
 		return;
-	/* Another server may have put its own socket there since. */
-	if (server->path[0] && lstat(server->path, &now) == 0 && now.st_ino == server->bound.st_ino &&
-	    now.st_dev == server->bound.st_dev)
-		(void)unlink(server->path);
+	socket_file_remove(&server->file);
 	(void)uv_poll_stop(&server->listen_poll);
 	uv_close((uv_handle_t *)&server->listen_poll, server_on_handle_closed);
 	closep(&server->listen_fd);
