@@ -111,9 +111,8 @@ static const char *contradiction(const struct query_fields *f, const struct opti
 	if (f->sql && word)
 		return "give the SELECT once: behind '--sql' or alone, not both";
 	if (word && !text_is_sql(word))
-		return "what query takes is one SELECT in quotes, beginning with SELECT, WITH or EXPLAIN; calls are "
-		       "chosen by "
-		       "options, such as '--op cudaMalloc'";
+		return "what query takes is one SELECT in quotes, beginning with SELECT, WITH or EXPLAIN QUERY "
+		       "PLAN; calls are chosen by options, such as '--op cudaMalloc'";
 	if ((f->sql || word) && (window_is_given(&f->window) || f->pids.n || f->op || f->min_duration_ns))
 		return "a SELECT chooses in its WHERE; leave out the time, '--pid', '--op' and '--min-duration'";
 	if (!f->sql && !word && f->time_limit_ns)

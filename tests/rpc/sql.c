@@ -213,6 +213,7 @@ static const struct {
 	{ "blame adds up", "SELECT count(*) FROM events WHERE on_cpu + runnable <> duration_raw", "0" },
 	{ "what is not measured is not zero", "SELECT count(device) FROM events", "0" },
 	{ "a plan", "EXPLAIN QUERY PLAN SELECT 1", "" },
+	{ "a plan of a table", "EXPLAIN QUERY PLAN SELECT * FROM events WHERE pid = 11", "" },
 	{ "a comment behind it", "SELECT 1; -- that is all", "1" },
 };
 
@@ -295,6 +296,10 @@ static const struct {
 	{ "none", "", CALL_ERROR_INVALID, "no statement" },
 	{ "blanks", "  -- nothing", CALL_ERROR_INVALID, "no statement" },
 	{ "nonsense", "SELEKT 1", CALL_ERROR_INVALID, "syntax" },
+	/* The program of SQLite's machine has addresses of the reader's memory in it. */
+	{ "a plan with addresses", "EXPLAIN SELECT * FROM events", CALL_ERROR_NOT_ALLOWED, "EXPLAIN QUERY PLAN" },
+	{ "the same behind a comment", "/* x */ explain WITH x AS (SELECT 1) SELECT * FROM x", CALL_ERROR_NOT_ALLOWED,
+	  "EXPLAIN QUERY PLAN" },
 	{ "a column in double quotes that is none", "SELECT \"no such column\"", CALL_ERROR_INVALID, "no such column" },
 	{ "a parameter", "SELECT ?1", CALL_ERROR_INVALID, "" },
 	{ "itself", "WITH events AS (SELECT * FROM events) SELECT * FROM events", CALL_ERROR_INVALID, "circular" },

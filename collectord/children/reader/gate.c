@@ -26,6 +26,8 @@ static const char *const functions[] = {
 	"time",	      "total",	    "trim",   "trunc",	      "typeof",	  "unixepoch", "upper",
 };
 
+#define EXPLAIN_PROGRAM 1 /* of sqlite3_stmt_isexplain(); 2: EXPLAIN QUERY PLAN */
+
 /* What is refused by its kind. */
 static const struct {
 	int action;
@@ -223,13 +225,20 @@ int gate_prepare(struct gate *gate, struct sqlite3 *db, const char *sql, size_t 
 	if (r != SQLITE_OK)
 		return explain_failure(gate, db, r & 0xff);
 
+	/* Rows of plain EXPLAIN name tables by their addresses in this process. */
+	if (statement && sqlite3_stmt_isexplain(statement) == EXPLAIN_PROGRAM) {
+		(void)sqlite3_finalize(statement);
+		(void)refuse(gate, "EXPLAIN is refused; EXPLAIN QUERY PLAN shows how a statement is run");
+		return -EACCES;
+	}
 	r = -EINVAL;
 	if (!statement)
-		(void)refuse(gate, "there is no statement: ask with SELECT, WITH or EXPLAIN");
+		(void)refuse(gate, "there is no statement: ask with SELECT, WITH or EXPLAIN QUERY PLAN");
 	else if (!is_blank(tail, sql + n))
 		(void)refuse(gate, "one statement at a time: there is another one behind the first");
 	else if (!sqlite3_stmt_readonly(statement) || sqlite3_column_count(statement) == 0)
-		(void)refuse(gate, "this statement is refused: a query may only read, with SELECT, WITH or EXPLAIN");
+		(void)refuse(gate, "this statement is refused: a query may only read, with SELECT, WITH or "
+				   "EXPLAIN QUERY PLAN");
 	else
 		r = 0;
 	if (r) {
