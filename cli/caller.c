@@ -11,20 +11,55 @@
 
 #include "base/cleanup.h"
 #include "base/parse.h"
+#include "cli/output.h"
 
+#define UID_VARIABLE "SUDO_UID"
+#define GID_VARIABLE "SUDO_GID"
 #define GROUPS_GUESS 64
 #define GROUPS_MOST 4096 /* entries of one field of a request */
 #define NAMES_KEPT 64	 /* users on one screen; more are looked up each time */
 
-static bool id_from_environment(const char *variable, uint32_t *ret_id)
+/* Only root's word is taken for it: anybody can set variables. */
+static bool is_real_root(void)
+{
+	return getuid() == 0 && geteuid() == 0;
+}
+
+/* Return: 1 with an id, 0 where the variable is not set, -EINVAL where it holds none */
+static int id_from_environment(const char *variable, uint32_t *ret_id)
 {
 	const char *text = getenv(variable);
 	uint64_t id;
 
-	if (!text || parse_u64(text, UINT32_MAX - 1, &id) < 0)
-		return false;
+	if (!text)
+		return 0;
+	if (parse_u64(text, UINT32_MAX - 1, &id) < 0)
+		return -EINVAL;
 	*ret_id = (uint32_t)id;
-	return true;
+	return 1;
+}
+
+/* Return: 1 with both ids, 0 where nobody typed sudo, -EINVAL where one of them is missing or none */
+static int ids_from_sudo(uint32_t *ret_uid, uint32_t *ret_gid)
+{
+	int has_uid, has_gid;
+
+	if (!is_real_root())
+		return 0;
+	has_uid = id_from_environment(UID_VARIABLE, ret_uid);
+	has_gid = id_from_environment(GID_VARIABLE, ret_gid);
+	return has_uid == has_gid ? has_uid : -EINVAL;
+}
+
+int caller_check(void)
+{
+	uint32_t uid, gid;
+	int r = ids_from_sudo(&uid, &gid);
+
+	if (r < 0)
+		output_error("who typed sudo is not clear: " UID_VARIABLE " and " GID_VARIABLE
+			     " have to be a user's and a group's number; to ask as root, unset both");
+	return MIN(r, 0);
 }
 
 struct caller caller_get(void)
@@ -32,9 +67,7 @@ struct caller caller_get(void)
 	struct caller caller = { .uid = getuid(), .gid = getgid(), .is_root = geteuid() == 0 };
 	uint32_t uid, gid;
 
-	/* Only root's word is taken for it: anybody can set variables. */
-	if (caller.is_root && caller.uid == 0 && id_from_environment("SUDO_UID", &uid) &&
-	    id_from_environment("SUDO_GID", &gid)) {
+	if (ids_from_sudo(&uid, &gid) > 0) {
 		caller.is_sudo = uid != 0;
 		caller.uid = uid;
 		caller.gid = gid;

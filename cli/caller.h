@@ -15,7 +15,12 @@ struct caller {
 	bool is_root; /* this process may start a daemon that captures */
 };
 
-/** caller_get() - from the process's ids, and where those are root's from SUDO_UID and SUDO_GID */
+/**
+ * caller_check() - whether the environment says who asks: once, before anything is done for anybody
+ * Return: 0; -EINVAL: said why on stderr
+ */
+int caller_check(void);
+/** caller_get() - from the process's ids, and where those are root's from SUDO_UID and SUDO_GID, as checked */
 struct caller caller_get(void);
 
 /**

@@ -6,6 +6,7 @@
 
 #include "base/nearest.h"
 #include "cli/absent.h"
+#include "cli/caller.h"
 #include "cli/output.h"
 
 #define COMMAND(name) extern const struct command command_##name;
@@ -146,7 +147,7 @@ int command_run(int argc, char **argv)
 		break;
 	}
 	case OPTIONS_OK:
-		status = command->run(fields, &rest);
+		status = caller_check() < 0 ? COMMAND_MISUSED : command->run(fields, &rest);
 		break;
 	}
 	options_done(&command->options, fields);

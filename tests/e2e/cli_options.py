@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """
 cli_options.py INGERO: a thousand wrong command lines, most of them made from the tables of options, each with one thing
-wrong; each must end with status 2, one line on stderr and nothing on stdout.
+wrong; each must end with status 2, one line on stderr and nothing on stdout. So must right ones whose environment does not say who asks.
 """
 import json
 import os
@@ -51,6 +51,12 @@ ABSENT = [
     (["export", "-o", "x", "--format", "perfetto"], "--format=perfetto"), (["export", "--format=perfetto"], "--format=perfetto"),
     (["explain", "--nodes=a"], "--nodes"), (["trace", "--nccl-lib", "x"], "--nccl-lib"), (["mcp"], "mcp"), (["fleet-push"], "fleet-push"),
 ]
+# What root's environment may say of who typed sudo, and none of it is a user: no command takes root for him.
+UNCLEAR = [
+    {"SUDO_UID": "abc", "SUDO_GID": "100"}, {"SUDO_UID": "", "SUDO_GID": ""}, {"SUDO_UID": "1000", "SUDO_GID": "-1"},
+    {"SUDO_UID": "1000"}, {"SUDO_GID": "1000"}, {"SUDO_UID": "4294967295", "SUDO_GID": "1"}, {"SUDO_UID": " 0", "SUDO_GID": "0"},
+    {"SUDO_UID": "0x0", "SUDO_GID": "0"}, {"SUDO_UID": "99999999999999999999", "SUDO_GID": "0"},
+]
 UNKNOWN_COMMANDS = ["mcp", "dashboard", "merge", "fleet-push",
                     "trcae", "Trace", "", " ", "--frobnicate", "-x", "\x1b[31m", "a" * 5000, "stats\nus"]
 
@@ -90,9 +96,9 @@ def broken(choose, commands):
     return [choose.choice([command["name"] for command in commands if not command["takes"]]), word]
 
 
-def refused(ingero, line, home):
+def refused(ingero, line, home, sudo=None):
     """Status, stdout and stderr, and whether it is one sentence and nothing else."""
-    done = subprocess.run([ingero, *line], stdin=subprocess.DEVNULL, capture_output=True, check=False, cwd=home, env={**os.environ, "HOME": home})
+    done = subprocess.run([ingero, *line], stdin=subprocess.DEVNULL, capture_output=True, check=False, cwd=home, env={**os.environ, "HOME": home, **(sudo or {})})
     text = done.stderr.decode(errors="replace")
     is_right = done.returncode == 2 and not done.stdout and text.count("\n") == 1 and text.startswith("ingero: ") and \
         not any(ord(c) < 32 for c in text[:-1])
@@ -120,6 +126,12 @@ def main(ingero):
         if not is_right or not text.startswith(f"ingero: '{name}' is not built in this version; "):
             problems += 1
             print(f"{line!r}, which is known and absent: {said}", file=sys.stderr)
+    for sudo in UNCLEAR if os.geteuid() == 0 else ():
+        for command in ("trace", "--", "id", "-u"), ("explain",), ("status",), ("query", "SELECT 1"), ("config", "show"):
+            is_right, said, text = refused(ingero, command, home, sudo)
+            if not is_right or "SUDO_" not in text:
+                problems += 1
+                print(f"{sudo!r} {command!r}: {said}", file=sys.stderr)
     written = os.listdir(home)
     shutil.rmtree(home)
     if written:
