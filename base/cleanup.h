@@ -8,6 +8,7 @@
  */
 #pragma once
 
+#include <dirent.h>
 #include <errno.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -60,4 +61,10 @@ static inline void fclosep(FILE **f)
 {
 	if (*f)
 		(void)fclose(*f);
+}
+
+static inline void closedirp(DIR **dir)
+{
+	if (*dir)
+		(void)closedir(*dir);
 }

@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/fd.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/parse.h"
 
 void fd_fill_standard(void)
 {
@@ -19,6 +24,33 @@ void fd_fill_standard(void)
 	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
 		if (fcntl(fd, F_GETFD) < 0)
 			(void)open("/dev/null", modes[fd]); /* inherited on purpose */
+}
+
+static bool is_among(int fd, const int *fds, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (fds[i] == fd)
+			return true;
+	return false;
+}
+
+int fd_close_own(const int *kept, size_t n_kept)
+{
+	CLEANUP(closedirp) DIR *dir = opendir("/proc/self/fd");
+	struct dirent *entry;
+
+	if (!dir)
+		return -errno;
+	while ((errno = 0, entry = readdir(dir))) {
+		uint64_t fd;
+
+		if (parse_u64(entry->d_name, INT_MAX, &fd) < 0 || (int)fd == dirfd(dir) ||
+		    is_among((int)fd, kept, n_kept))
+			continue;
+		if (fcntl((int)fd, F_GETFD) & FD_CLOEXEC)
+			(void)close((int)fd);
+	}
+	return -errno;
 }
 
 int fd_read_full(int fd, void *data, size_t n)

@@ -17,6 +17,11 @@
  * What replaces standard output refuses to be written; input is at its end, errors vanish.
  */
 void fd_fill_standard(void);
+/**
+ * fd_close_own() - closes now what an exec would close, but for these; what a program is to inherit stays
+ * Return: 0, or -errno without /proc
+ */
+int fd_close_own(const int *kept, size_t n_kept);
 /** fd_read_full() - read exactly n bytes. Return: 0, -errno, or -ENODATA when the end came first */
 int fd_read_full(int fd, void *data, size_t n);
 /** fd_write_full() - write all n bytes; a vanished peer is -EPIPE and no signal on sockets. Return: 0 or -errno */

@@ -41,7 +41,10 @@ static int user_become(const struct caller *caller)
 	if (user && (setenv("HOME", user->pw_dir, 1) < 0 || setenv("USER", user->pw_name, 1) < 0 ||
 		     setenv("LOGNAME", user->pw_name, 1) < 0 || setenv("SHELL", user->pw_shell, 1) < 0))
 		return -errno;
-	/* Changing ids hid this process from its own user; the daemon must see whose it is. It holds no secret. */
+	/*
+	 * Changing ids hid this process from its own user; the daemon must see whose it is. From now on that user may
+	 * look into it: of the client's it holds no descriptor any more.
+	 */
 	(void)prctl(PR_SET_DUMPABLE, 1);
 	return 0;
 }
@@ -49,9 +52,12 @@ static int user_become(const struct caller *caller)
 static void __attribute__((noreturn)) child_main(int go_fd, int status_fd, char **argv, const struct caller *caller,
 						 bool stdout_to_stderr, const sigset_t *mask)
 {
+	const int kept[] = { go_fd, status_fd };
 	char go;
-	int r = user_become(caller);
+	int r = fd_close_own(kept, ARRAY_SIZE(kept)); /* root's connection is none of the user's business */
 
+	if (r == 0)
+		r = user_become(caller);
 	if (r == 0 && stdout_to_stderr && dup2(STDERR_FILENO, STDOUT_FILENO) < 0)
 		r = -errno;
 	status_write(status_fd, -r);

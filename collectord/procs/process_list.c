@@ -9,12 +9,6 @@
 #include "base/parse.h"
 #include "procs/procfs.h"
 
-static void closedirp(DIR **dir)
-{
-	if (*dir)
-		(void)closedir(*dir);
-}
-
 /* Return: 1 with a process, 0 when there is none any more */
 static int process_look(int proc_fd, uint32_t pid, struct listed_process *ret_process)
 {

@@ -95,6 +95,23 @@ static int call_operation(struct ingero *ingero, enum toy_operation operation, u
 	return r;
 }
 
+/* What the client opened, or was given, is nothing to a daemon that it starts: it would be open as long as that runs.
+ */
+static void test_descriptors(void)
+{
+	struct pollfd end = { .events = POLLIN };
+	struct ingero *ingero;
+	int ends[2];
+
+	CHECK_INT_EQ("descriptors", pipe(ends), 0); /* not close-on-exec */
+	ingero = open_private("descriptors");
+	(void)close(ends[1]);
+	end.fd = ends[0];
+	CHECK_INT_EQ("the pipe has ended", poll(&end, 1, 0), 1);
+	ingero_close(ingero);
+	(void)close(ends[0]);
+}
+
 /* ---- calls ---- */
 
 static void test_hello(void)
@@ -413,6 +430,7 @@ int main(int argc, char **argv)
 
 	/* What started the test may have had it ignored. */
 	(void)signal(SIGPIPE, SIG_DFL);
+	test_descriptors();
 	test_hello();
 	test_calls();
 	test_wrong_calls();

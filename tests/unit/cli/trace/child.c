@@ -3,12 +3,17 @@
 #include "cli/trace/child.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/fd.h"
 #include "tests/support/check.h"
 
 static const struct {
@@ -34,6 +39,25 @@ static void end_wait(struct trace_child *child)
 	while (poll(&end, 1, -1) < 0 && errno == EINTR)
 		;
 	trace_child_reap(child);
+}
+
+#define DESCRIPTORS_MOST 1024
+
+/* How many a process has that its exec closes; all: others, too. */
+static int descriptors_in(pid_t pid, bool all)
+{
+	int n = 0;
+
+	for (int fd = 0; fd < DESCRIPTORS_MOST; fd++) {
+		char path[64], text[1024], *flags;
+
+		(void)snprintf(path, sizeof(path), "/proc/%d/fdinfo/%d", pid, fd);
+		if (fd_read_file_at(AT_FDCWD, path, text, sizeof(text)) < 0)
+			continue;
+		flags = strstr(text, "flags:");
+		n += all || (flags && strtoul(flags + strlen("flags:"), NULL, 8) & O_CLOEXEC);
+	}
+	return n;
 }
 
 int main(void)
@@ -90,6 +114,26 @@ int main(void)
 			     trace_child_start(&child, (char **)(uintptr_t)argv, &caller, false, &before), 0);
 		trace_child_done(&child);
 		CHECK("never released", child.has_ended && waitpid(child.pid, NULL, WNOHANG) < 0 && errno == ECHILD);
+	}
+
+	/* Its user may look into one that waits: it holds its two pipes, what the program inherits, and nothing of
+	 * ours. */
+	{
+		struct trace_child child = TRACE_CHILD_INIT;
+		const char *argv[] = { "sh", "-c", "exit 0", NULL };
+		CLEANUP(closep) int own = open("/dev/zero", O_RDONLY | O_CLOEXEC);
+		CLEANUP(closep) int inherited = open("/dev/zero", O_RDONLY);
+		int n_inherited = descriptors_in(getpid(), true) - descriptors_in(getpid(), false);
+
+		CHECK("descriptors", own >= 0 && inherited >= 0);
+		CHECK_INT_EQ("descriptors",
+			     trace_child_start(&child, (char **)(uintptr_t)argv, &caller, false, &before), 0);
+		CHECK_INT_EQ("its pipes", descriptors_in(child.pid, false), 2);
+		CHECK_INT_EQ("all", descriptors_in(child.pid, true), 2 + n_inherited);
+		CHECK_INT_EQ("descriptors", trace_child_release(&child), 0);
+		end_wait(&child);
+		CHECK_INT_EQ("descriptors", child.exit_status, 0);
+		trace_child_done(&child);
 	}
 
 	/* The terminal's signals are not passed on twice; those sent to us alone are. */
