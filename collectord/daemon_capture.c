@@ -140,7 +140,6 @@ static int capture_seal(struct daemon *d, bool late_perf)
 	struct privilege_need need = {
 		.late_perf = late_perf,
 		.continues = d->is_private,
-		.is_filtered = d->options->user != NULL,
 	};
 	int r = privilege_seal(&need);
 

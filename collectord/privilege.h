@@ -4,14 +4,14 @@
 #include <stdbool.h>
 
 struct privilege_need {
-	bool late_perf;	  /* perf events are opened later: only CAP_SYS_ADMIN may */
-	bool continues;	  /* processes of any user and session are let go on after a hold */
-	bool nothing;	  /* nothing is captured: no capability at all */
-	bool is_filtered; /* no more system calls than the unit's filter allows, where no unit does it */
+	bool late_perf; /* perf events are opened later: only CAP_SYS_ADMIN may */
+	bool continues; /* processes of any user and session are let go on after a hold */
+	bool nothing;	/* nothing is captured: no capability at all */
 };
 
 /**
- * privilege_seal() - give up every capability but those of the service, for ever and for children too
+ * privilege_seal() - give up every capability but those of the service, and system calls that it has no use for
+ * For ever, for all threads, and for children, which get none of the capabilities.
  * Return: 0 or -errno
  */
 int privilege_seal(const struct privilege_need *need);

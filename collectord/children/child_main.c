@@ -35,7 +35,8 @@ static int capabilities_drop(void)
 	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
 	struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = { 0 };
 
-	/* Fails where the daemon has no right to: then it has nothing there to lose either, for want of CAP_SETPCAP. */
+	/* Empty already, or the unit's: those are out of reach of a process that no exec gives any, and cannot be
+	 * dropped. */
 	for (unsigned long cap = 0; prctl(PR_CAPBSET_READ, cap, 0, 0, 0) >= 0; cap++)
 		(void)prctl(PR_CAPBSET_DROP, cap, 0, 0, 0);
 	(void)prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
@@ -238,6 +239,7 @@ static void hang_on(void)
 
 int child_main(const char *role)
 {
+	(void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0); /* from now on; the seal makes sure of it */
 	for (size_t i = 0; child_roles[i]; i++) {
 		if (strcmp(child_roles[i]->name, role) != 0)
 			continue;

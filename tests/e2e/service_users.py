@@ -30,6 +30,7 @@ GROUPS = {"ingero-read": (54330, "reader")}
 # bpf, perfmon, sys_ptrace, dac_read_search, checkpoint_restore; sys_admin where probes are perf events
 CAPABILITIES = 1 << 39 | 1 << 38 | 1 << 19 | 1 << 2 | 1 << 40
 SYS_ADMIN = 1 << 21
+KILL = 1 << 5
 
 
 def add_people(home):
@@ -70,20 +71,50 @@ def status_of(path):
     return dict(line.split(":\t", 1) for line in pathlib.Path(path).read_text(encoding="utf-8").splitlines() if ":\t" in line)
 
 
-def test_power(check, service, back_end):
+def test_sealed(check, name, pid, capabilities):
     """Of every thread: what it can still do."""
+    for thread in os.listdir(f"/proc/{pid}/task"):
+        status = status_of(f"/proc/{pid}/task/{thread}/status")
+        for field in ("CapEff", "CapPrm"):
+            check(f"{name}, thread {thread}: {field}", int(status[field], 16) in (capabilities, 0), status[field])
+        for field in ("CapInh", "CapAmb", "CapBnd"):
+            check(f"{name}, thread {thread}: {field}", int(status[field], 16) == 0, status[field])
+        check(f"{name}, thread {thread}: sealed", status["NoNewPrivs"] == "1" and status["Seccomp"] == "2", status["NoNewPrivs"], status["Seccomp"])
+    check(f"{name}: its capabilities", int(status_of(f"/proc/{pid}/status")["CapEff"], 16) == capabilities)
+    check(f"{name}: not dumpable", os.stat(f"/proc/{pid}/mem").st_uid == 0)
+
+
+def test_children(check, name, pid):
+    children = ingero.children(pid)
+    check(f"{name}: has children", children)
+    for child in children:
+        ingero.wait_for(lambda pid=child: os.stat(f"/proc/{pid}/mem").st_uid == 0, "the seal of a child that was just started")
+        test_sealed(check, f"{name}, child {child}", child, 0)
+
+
+def test_power(check, service, back_end):
     pid = service.process.pid
-    capabilities = CAPABILITIES | (SYS_ADMIN if back_end == "perf" else 0)
+    test_sealed(check, "service", pid, CAPABILITIES | (SYS_ADMIN if back_end == "perf" else 0))
     for thread in os.listdir(f"/proc/{pid}/task"):
         status = status_of(f"/proc/{pid}/task/{thread}/status")
         check(f"thread {thread}: its user", set(status["Uid"].split()) == {str(SERVICE)} and set(status["Gid"].split()) == {str(SERVICE)}, status["Uid"])
         check(f"thread {thread}: no groups", not status["Groups"].split(), status["Groups"])
-        for name in ("CapEff", "CapPrm", "CapBnd"):
-            check(f"thread {thread}: {name}", int(status[name], 16) == capabilities, status[name])
-        for name in ("CapInh", "CapAmb"):
-            check(f"thread {thread}: {name}", int(status[name], 16) == 0, status[name])
-        check(f"thread {thread}: sealed", status["NoNewPrivs"] == "1" and status["Seccomp"] == "2", status["NoNewPrivs"], status["Seccomp"])
-    check("not dumpable", os.stat(f"/proc/{pid}/mem").st_uid == 0)
+
+
+def test_private(check, home, back_end):
+    """The daemon that root's trace starts, while it traces."""
+    command, _ = home.load("--calls", CALLS, "--wait-at-end")
+    trace = subprocess.Popen([home.programs.path("ingero"), "trace", "--", *command[:-2]], env=home.environment, stdin=subprocess.PIPE,
+                             stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    try:
+        while trace.stdout.readline().strip() not in ("done", ""):
+            pass
+        pid = ingero.child_named(trace.pid, "ingero-collect")
+        test_sealed(check, "private", pid, CAPABILITIES | KILL | (SYS_ADMIN if back_end == "perf" else 0))
+        test_children(check, "private", pid)
+    finally:
+        said = trace.communicate("\n")
+    check("private: traced", trace.returncode == 0, *said)
 
 
 def operations(said, pid):
@@ -178,10 +209,12 @@ def main(build):
                 about = os.stat(db)
                 check("the database is the service's", (about.st_uid, stat.S_IMODE(about.st_mode)) == (SERVICE, 0o600), about)
                 wait_for_libraries(home)
+                test_children(check, "service", service.process.pid)
                 test_scope(check, home)
                 test_live(check, home)
                 service.process.terminate()
                 check("ends in peace", service.process.wait() == 0, service.said())
+            test_private(check, home, back_end)
             shutil.rmtree(home.path("run"))
     print(f"{len(check.failed)} failed")
     return 1 if check.failed else 0

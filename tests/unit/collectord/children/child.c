@@ -10,6 +10,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>
+#include <linux/io_uring.h>
+#include <linux/sched.h>
+#include <sched.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -71,6 +74,30 @@ static long reach_clone(void)
 {
 	return syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
 }
+static long reach_user_namespace(void)
+{
+	return syscall(SYS_clone, CLONE_NEWUSER | SIGCHLD, 0, 0, 0, 0);
+}
+static long reach_clone_by_structure(void)
+{
+	struct clone_args args = { .flags = CLONE_NEWUSER, .exit_signal = SIGCHLD };
+
+	return syscall(SYS_clone3, &args, sizeof(args));
+}
+static long reach_unshare(void)
+{
+	return syscall(SYS_unshare, CLONE_NEWUSER);
+}
+static long reach_namespace(void)
+{
+	return syscall(SYS_setns, CHILD_SOCKET_FD, 0);
+}
+static long reach_ring(void)
+{
+	struct io_uring_params params = { 0 };
+
+	return syscall(SYS_io_uring_setup, 1, &params);
+}
 static long reach_limit(void)
 {
 	return syscall(SYS_prlimit64, 0, 7, NULL, NULL);
@@ -119,6 +146,11 @@ static const struct {
 	{ "read another's memory", reach_memory },
 	{ "execute", reach_execute },
 	{ "start a process", reach_clone },
+	{ "start one in a user namespace", reach_user_namespace },
+	{ "the same by a structure", reach_clone_by_structure },
+	{ "leave for a user namespace", reach_unshare },
+	{ "enter a namespace", reach_namespace },
+	{ "make an io_uring", reach_ring },
 	{ "change limits", reach_limit },
 	{ "use bpf", reach_bpf },
 	{ "become dumpable", reach_control },
