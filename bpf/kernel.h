@@ -81,8 +81,21 @@ typedef struct {
 	__u32 val;
 } kuid_t;
 
+struct user_namespace {
+	struct user_namespace *parent;
+	int level; /* 0: the initial one */
+	kuid_t owner;
+};
+
+/* Two words until 6.2, one from 6.3: the same bytes on the machines that we know. */
+typedef struct {
+	__u64 val;
+} kernel_cap_t;
+
 struct cred {
 	kuid_t uid, euid, suid;
+	kernel_cap_t cap_permitted;
+	struct user_namespace *user_ns;
 };
 
 struct qstr {
@@ -179,6 +192,19 @@ struct mm_rss_stat {
 
 struct mm_struct___atomic {
 	struct mm_rss_stat rss_stat;
+};
+
+/* Flags of an address space: a word until 6.17. */
+struct mm_struct___word {
+	unsigned long flags;
+};
+
+typedef struct {
+	unsigned long __mm_flags[1];
+} mm_flags_t;
+
+struct mm_struct___bitmap {
+	mm_flags_t flags;
 };
 
 typedef struct {

@@ -8,6 +8,7 @@
  * distance from that function to the loader's list head (_r_debug).
  */
 #include "abi.h"
+#include "credentials.h"
 #include "file.h"
 #include "policy.h"
 
@@ -131,10 +132,10 @@ VERIFIED_ALONE int is_wanted_soname(__u64 dynamic)
 }
 
 struct link_walk {
-	__u64 next; /* object to look at */
-	__u64 tail; /* last one seen */
+	__u64 next;		  /* object to look at */
+	__u64 tail;		  /* last one seen */
+	struct process_wish wish; /* of the target */
 	__u32 tgid;
-	__u32 flags; /* WISH_*, of the target */
 	__u32 is_silent;
 	__u32 pad;
 };
@@ -146,7 +147,14 @@ static long library_vma(struct task_struct *task, struct vm_area_struct *vma, st
 	return 0;
 }
 
-VERIFIED_ALONE int library_tell(__u64 base, __u32 tgid, __u32 flags)
+/* A process is stopped for its user alone, who may let it go on, whatever it has become since that was wished for. */
+static __always_inline bool may_hold(struct task_struct *task, const struct process_wish *wish)
+{
+	return wish && wish->flags & WISH_HOLD &&
+	       credentials_open_to(task, wish->hold_uid, credentials_capabilities(wish->hold_uid));
+}
+
+VERIFIED_ALONE int library_tell(__u64 base, __u32 tgid, const struct process_wish *wish)
 {
 	struct task_struct *task = bpf_get_current_task_btf(), *leader = task->group_leader;
 	const struct cred *cred = task->cred;
@@ -177,7 +185,7 @@ VERIFIED_ALONE int library_tell(__u64 base, __u32 tgid, __u32 flags)
 	r->type = RECORD_LIBRARY;
 	bpf_probe_read_kernel(r->comm, sizeof(r->comm), leader ? leader->comm : task->comm);
 	/* It stops on its way back from this probe. Without the record nobody would let it go on. */
-	if (flags & WISH_HOLD)
+	if (may_hold(task, wish))
 		r->is_held = bpf_send_signal(SIGSTOP) == 0;
 	bpf_ringbuf_submit(r, BPF_RB_FORCE_WAKEUP);
 	return 0;
@@ -195,7 +203,7 @@ static long link_step(__u32 i, struct link_walk *walk)
 	if (walk->is_silent)
 		return 0;
 	if ((link.name && is_wanted(link.name)) || (link.ld && is_wanted_soname(link.ld)))
-		library_tell(link.addr, walk->tgid, walk->flags);
+		library_tell(link.addr, walk->tgid, &walk->wish);
 	return 0;
 }
 
@@ -231,7 +239,8 @@ int loader_changed(struct pt_regs *ctx)
 		return 0;
 	wish = bpf_map_lookup_elem(&targets, &tgid);
 	walk.tgid = tgid;
-	walk.flags = wish ? wish->flags : 0;
+	if (wish)
+		walk.wish = *wish;
 	walk.next = debug.map;
 	if (entry->link_tail && entry->is_link_stale) {
 		walk.is_silent = 1; /* nothing is new after an unload */

@@ -116,8 +116,10 @@ int trace_lease_take(struct trace *t, const Ingero__V1__TraceRequest *request, u
 	uint32_t sample_every = request->sample_every ? request->sample_every : SAMPLE_EVERY_DEFAULT;
 
 	wish.each = process_wish_of(records, every, sample_every);
-	if (request->hold)
+	if (request->hold) {
 		wish.each.flags |= WISH_HOLD;
+		wish.each.hold_uid = own_uid;
+	}
 
 	if (t->context->leases)
 		return lease_add(t->context->leases, &wish, &t->lease);

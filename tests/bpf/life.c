@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Processes come and go: slots, calls in progress, life records, libraries that are loaded later. */
+/* Processes come and go: slots, calls in progress, life records. */
 #include <bpf/libbpf.h>
-#include <dlfcn.h>
+#include <errno.h>
 #include <fcntl.h>
-#include <link.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/wait.h>
 
-#include "base/cleanup.h"
+#include "base/array.h"
 #include "rig.h"
 #include "tests/support/check.h"
 
@@ -237,81 +236,6 @@ static void check_slots(struct rig *rig)
 	CHECK_INT_EQ("released twice", probe_set_slot_release(rig->set, slot), -EBUSY);
 }
 
-/* What the loader's file says, as the parser child would find it. */
-static bool loader_facts(int *ret_fd, uint64_t *ret_offset, int64_t *ret_delta)
-{
-	void *hook = dlsym(RTLD_DEFAULT, "_dl_debug_state");
-	const ElfW(Dyn) *dynamic = _DYNAMIC;
-	Dl_info info;
-
-	if (!hook || !dladdr(hook, &info))
-		return false;
-	/* Where the loader told our program that its _r_debug is; that symbol here may be a copy. */
-	while (dynamic->d_tag != DT_NULL && dynamic->d_tag != DT_DEBUG)
-		dynamic++;
-	if (dynamic->d_tag != DT_DEBUG)
-		return false;
-	*ret_fd = open(info.dli_fname, O_PATH | O_CLOEXEC);
-	*ret_offset = rig_offset(hook);
-	*ret_delta = (int64_t)(dynamic->d_un.d_ptr - (uintptr_t)hook);
-	return *ret_fd >= 0;
-}
-
-static char library_path[256];
-
-static int run_load(void *data)
-{
-	void *library;
-
-	(void)data;
-	library = dlopen(library_path, RTLD_NOW);
-	return library ? dlclose(library) : 1;
-}
-
-static void check_loader(struct rig *rig, struct ring_buffer *ring, struct lives *lives)
-{
-	struct probe_library *loader = NULL;
-	const struct life_record *r;
-	CLEANUP(closep) int fd = -1;
-	int64_t delta = 0;
-	uint64_t offset = 0;
-	int status;
-	pid_t pid;
-
-	if (!loader_facts(&fd, &offset, &delta)) {
-		fprintf(stderr, "skipped: this C library has no _dl_debug_state\n");
-		return;
-	}
-	CHECK_INT_EQ("loader", probe_set_attach_loader(rig->set, fd, offset, delta, &loader), 0);
-	lives->n = 0;
-	status = rig_child(rig, run_load, NULL, &pid);
-	(void)ring_buffer__consume(ring);
-	CHECK_INT_EQ("library loaded later", status, 0);
-	r = life_find(lives, RECORD_LIBRARY, pid);
-	CHECK("library loaded later", r != NULL);
-	if (r) {
-		CHECK("library loaded later", r->library_base != 0);
-		CHECK_INT_EQ("library loaded later", r->is_held, 0);
-	}
-
-	/* Held until it is told to go on. */
-	lives->n = 0;
-	pid = child_start(run_load);
-	CHECK_INT_EQ("held", probe_set_target_add(rig->set, (uint32_t)pid, (struct process_wish){ WISH_HOLD, 0 }), 0);
-	child_go();
-	CHECK_INT_EQ("held", waitpid(pid, &status, WUNTRACED), pid);
-	CHECK("held", WIFSTOPPED(status));
-	(void)ring_buffer__consume(ring);
-	r = life_find(lives, RECORD_LIBRARY, pid);
-	CHECK("held", r != NULL);
-	CHECK_INT_EQ("held", r ? r->is_held : 0, 1);
-	(void)kill(pid, SIGCONT);
-	(void)waitpid(pid, &status, 0);
-	CHECK_INT_EQ("held, and let go", status, 0);
-	child_end();
-	probe_set_detach_library(rig->set, loader);
-}
-
 static void check_policy(struct rig *rig)
 {
 	uint64_t before;
@@ -360,15 +284,11 @@ int main(int argc, char **argv)
 	struct rig rig;
 	size_t i, n;
 
-	if (argc > 2)
-		(void)snprintf(library_path, sizeof(library_path), "%s", argv[2]);
 	rig_open(&rig, rig_back_end(argc, argv), 0);
 	ring = ring_buffer__new(probe_set_life_fd(rig.set), on_life, &lives, NULL);
 	CHECK("ring", ring != NULL);
 	check_in_flight(&rig);
 	check_life(&rig, ring, &lives);
-	if (library_path[0])
-		check_loader(&rig, ring, &lives);
 	ring_buffer__free(ring);
 	check_slots(&rig);
 	check_policy(&rig);
@@ -376,7 +296,7 @@ int main(int argc, char **argv)
 	n = probe_set_families(rig.set, families, ARRAY_SIZE(families));
 	CHECK_INT_EQ("families", n, 6);
 	for (i = 0; i < n; i++)
-		if (strcmp(families[i].name, "loader") != 0) /* closed above, or never there */
+		if (strcmp(families[i].name, "loader") != 0) /* never there */
 			CHECK_STR_EQ(families[i].name, families[i].state, "on");
 	probe_set_cost(rig.set, &cost);
 	/* How they compare is for the bench: a busy machine may say anything. */

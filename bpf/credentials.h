@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Whether a user may look into a process and signal it: what ptrace(2) asks about the process, for a
+ * user without CAP_SYS_PTRACE. Everything is read at the moment of the call.
+ *
+ * Group ids are not compared: a set-group-ID program is not dumpable. Where the kernel's type
+ * information lacks a field, the answer is no.
+ */
+#pragma once
+
+#include "kernel.h"
+
+#define DUMPABLE_MASK 0x3ul /* MMF_DUMPABLE_MASK; include/linux/mm_types.h */
+#define DUMPABLE_USER 1ul   /* SUID_DUMP_USER */
+#define CAPABILITIES_NONE 0ull
+#define CAPABILITIES_ALL (~0ull)
+#define USER_NAMESPACE_DEPTH_MAX 33 /* kernel/user_namespace.c: levels above 32 are refused */
+
+static __always_inline bool credentials_are_dumpable(struct task_struct *task)
+{
+	struct mm_struct *mm = task->mm;
+	unsigned long flags = 0;
+
+	if (!mm)
+		return false;
+	if (bpf_core_field_exists(((struct mm_struct___bitmap *)0)->flags.__mm_flags))
+		bpf_probe_read_kernel(&flags, sizeof(flags), &((struct mm_struct___bitmap *)mm)->flags);
+	else if (bpf_core_field_exists(((struct mm_struct___word *)0)->flags))
+		bpf_probe_read_kernel(&flags, sizeof(flags), &((struct mm_struct___word *)mm)->flags);
+	return (flags & DUMPABLE_MASK) == DUMPABLE_USER;
+}
+
+/*
+ * In the initial user namespace a process may have no capability that the user lacks. In any other one its
+ * capabilities count there alone, and the user who made the outermost of these namespaces has them all.
+ */
+static __always_inline bool credentials_are_no_more(const struct cred *cred, __u32 uid, __u64 capabilities)
+{
+	struct user_namespace *space = cred->user_ns;
+	__u64 permitted = CAPABILITIES_ALL;
+
+	if (!space)
+		return false;
+	if (space->level == 0) {
+		bpf_probe_read_kernel(&permitted, sizeof(permitted), &cred->cap_permitted);
+		return !(permitted & ~capabilities);
+	}
+	for (int i = 0; i < USER_NAMESPACE_DEPTH_MAX && space->level > 1; i++) {
+		space = space->parent;
+		if (!space)
+			return false;
+	}
+	return space->level == 1 && (!uid || space->owner.val == uid);
+}
+
+/*
+ * credentials_open_to() - whether the process of a task is open to a user
+ * @uid:          the user; real, effective and saved uid of the task have to be this one
+ * @capabilities: the user's own, CAPABILITIES_NONE for an ordinary one
+ */
+static __always_inline bool credentials_open_to(struct task_struct *task, __u32 uid, __u64 capabilities)
+{
+	const struct cred *cred = task->real_cred;
+
+	return cred && cred->uid.val == uid && cred->euid.val == uid && cred->suid.val == uid &&
+	       credentials_are_dumpable(task) && credentials_are_no_more(cred, uid, capabilities);
+}
+
+/* Root has what root may have: what bounds it bounds all that it starts. */
+static __always_inline __u64 credentials_capabilities(__u32 uid)
+{
+	return uid ? CAPABILITIES_NONE : CAPABILITIES_ALL;
+}
