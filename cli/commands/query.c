@@ -51,7 +51,7 @@ static const struct option query_options[] = {
 	  .kind = OPTION_TEXT,
 	  .value = "NAME",
 	  FIELD(op),
-	  .help = "Only this operation, such as cudaMalloc" },
+	  .help = "Only this operation, such as cudaMalloc or cudaStreamSync, in any case" },
 	{ .name = "min-duration",
 	  .kind = OPTION_DURATION,
 	  .value = "TIME",
@@ -123,9 +123,14 @@ static const char *contradiction(const struct query_fields *f, const struct opti
 static int rows_reply(const ProtobufCMessage *reply, void *data)
 {
 	struct query *q = data;
-	int r = rows_take(&q->rows, (const Ingero__V1__SqlReply *)reply, &q->out.buf);
+	const Ingero__V1__SqlReply *sql = (const Ingero__V1__SqlReply *)reply;
+	int r = rows_take(&q->rows, sql, &q->out.buf);
 
-	return r < 0 ? r : output_flush(&q->out);
+	if (r == 0)
+		r = output_flush(&q->out);
+	if (r == 0 && *sql->note)
+		output_error("%s", sql->note);
+	return r;
 }
 
 static void footer_write(struct query *q, const Ingero__V1__EventsEnd *end)

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/op_name.h"
 #include "cli/host.h"
 #include "libingero/render/table.h"
 #include "libingero/render/units.h"
@@ -13,14 +14,9 @@
 
 struct trace_label trace_op_label(const char *op)
 {
-	static const char long_form[] = "Synchronize";
-	size_t n = strlen(op), n_tail = sizeof(long_form) - 1;
 	struct trace_label label;
 
-	if (n > n_tail && strcmp(op + n - n_tail, long_form) == 0)
-		(void)snprintf(label.text, sizeof(label.text), "%.*sSync", (int)MIN(n - n_tail, 40), op);
-	else
-		(void)snprintf(label.text, sizeof(label.text), "%.60s", op);
+	op_name_short(op, label.text, sizeof(label.text));
 	return label;
 }
 

@@ -74,6 +74,14 @@ def main(build):
         check("lines with tabs", len(rows) == 6 and rows[0].startswith("timestamp\tpid\t"), rows)
         check("the newest", [row.split("\t")[0] for row in rows[1:]] == times[-5:], rows)
 
+        named = [out("query", "--db", db, "--json", "--op", name, "--limit", "3")
+                 for name in ("cudaStreamSynchronize", "cudaStreamSync", "cudastreamsync", "CUDASTREAMSYNCHRONIZE")]
+        check("an operation by any of its names", named[0].count("\n") == 3 and len(set(named)) == 1, named)
+        done = run("query", "--db", db, "--op", "cudaStreamSnyc")
+        check("a name that is none", done.returncode == 1 and not done.stdout and "did you mean 'cudaStreamSync'?" in done.stderr, done.stderr)
+        done = run("query", "--db", db, "SELECT count(*) FROM operations WHERE op_name = 'cudaStreamSnyc'")
+        check("the same in SQL", done.stdout == "count(*)\n0\n" and done.stderr.count("did you mean 'cudaStreamSync'?") == 1, done)
+
         copy = os.path.join(home, "copy.db")
         out("export", "--db", db, "-o", copy)
         done = run("export", "--db", db, "-o", copy)

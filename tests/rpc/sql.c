@@ -84,6 +84,7 @@ struct answer {
 	char text[1100];
 	size_t n_rows;
 	bool is_cut;
+	char note[300];
 	struct buf first; /* of each row, its first value, in words, one behind another */
 };
 
@@ -110,6 +111,8 @@ static void on_reply(struct ingero_stream *stream, const ProtobufCMessage *messa
 	}
 	a->n_rows += reply->n_rows;
 	a->is_cut |= reply->is_cut;
+	if (reply->note[0])
+		(void)snprintf(a->note, sizeof(a->note), "%s", reply->note);
 }
 
 static struct ingero *connection;
@@ -193,7 +196,21 @@ static const struct {
 	{ "a fraction of a moment", "SELECT count(*) FROM events WHERE duration > 2998.5", "1" },
 	{ "not a number", "SELECT count(*) FROM events WHERE pid = 'eleven'", "0" },
 	{ "a number as a text", "SELECT count(*) FROM events WHERE pid = '11'", "2000" },
-	{ "an operation by its short name", "SELECT count(*) FROM events WHERE op_name = 'cudaStreamSync'", "0" },
+	{ "an operation by its short name", "SELECT count(*) FROM events WHERE op_name = 'cudaStreamSync'", "1000" },
+	{ "in any case", "SELECT count(*) FROM events WHERE op_name = 'CUDASTREAMSYNCHRONIZE'", "1000" },
+	{ "short, in any case, and printed long",
+	  "SELECT DISTINCT op_name FROM events WHERE op_name = 'cudastreamsync'", "cudaStreamSynchronize" },
+	{ "among others", "SELECT count(*) FROM events WHERE op_name IN ('cudamalloc', 'cudaStreamSync')", "1000" },
+	{ "all but it", "SELECT count(*) FROM events WHERE op_name <> 'cudaStreamSync'", "1000" },
+	{ "by the name of its table, either one", "SELECT name FROM ops WHERE name = 'CUDAStreamSynchronize'",
+	  "cudaStreamSync" },
+	{ "of figures", "SELECT count FROM operations WHERE op_name = 'cudalaunchkernel'", "5000" },
+	{ "of buckets", "SELECT sum(count) FROM event_aggregates WHERE op_name = 'CudaLaunchKernel'", "5000" },
+	{ "joined by name",
+	  "SELECT count(*) FROM events e JOIN ops o ON e.op_name = o.name WHERE o.name = 'cudaStreamSync'", "1000" },
+	{ "to the letter, who wants it so",
+	  "SELECT count(*) FROM events WHERE op_name = 'cudaStreamSync' COLLATE BINARY", "0" },
+	{ "grouped under one name", "SELECT count(DISTINCT op_name) FROM events", "2" },
 	{ "an operation by its name", "SELECT count(*) FROM events WHERE op_name = 'cudaStreamSynchronize'", "1000" },
 	{ "joined with names, as Ingero's users do",
 	  "SELECT count(*) FROM events e JOIN ops o ON e.source = o.source_id AND e.op = o.op_id "
@@ -227,6 +244,33 @@ static void answered_test(void)
 		CHECK_STR_EQ(answered[i].name, a.text, "");
 		if (answered[i].want[0])
 			CHECK_STR_EQ(answered[i].name, buf_text(&a.first), answered[i].want);
+		CHECK_STR_EQ(answered[i].name, a.note, "");
+		buf_done(&a.first);
+	}
+}
+
+/* Answered, and with a sentence on what was probably meant. */
+static const struct {
+	const char *sql;
+	const char *note;
+} noted[] = {
+	{ "SELECT count(*) FROM events WHERE op_name = 'CudaStreamSnyc'",
+	  "no operation is called 'CudaStreamSnyc' here; did you mean 'cudaStreamSync'?" },
+	{ "SELECT count(*) FROM operations WHERE op_name = 'x'",
+	  "no operation is called 'x' here; 'SELECT name FROM ops' lists the names" },
+	{ "SELECT count(*) FROM events WHERE op_name IN ('cudaMalloc', 'cudaMaloc')",
+	  "no operation is called 'cudaMaloc' here; did you mean 'cudaMalloc'?" },
+};
+
+static void noted_test(void)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(noted); i++) {
+		struct answer a;
+
+		sql_run(noted[i].sql, 0, 0, &a);
+		CHECK_INT_EQ(noted[i].sql, a.r, 0);
+		CHECK_STR_EQ(noted[i].sql, buf_text(&a.first), "0");
+		CHECK_STR_EQ(noted[i].sql, a.note, noted[i].note);
 		buf_done(&a.first);
 	}
 }
@@ -475,6 +519,7 @@ static int be_caller(const char *socket_path, pid_t daemon)
 	connection = connect_to(socket_path, daemon);
 	second = connect_to(socket_path, daemon);
 	answered_test();
+	noted_test();
 	refused_test(second);
 	rows_test();
 	waiting_test();

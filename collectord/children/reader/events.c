@@ -11,6 +11,7 @@
 #include "children/reader/job.h"
 #include "children/reader/message.h"
 #include "children/reader/newest.h"
+#include "children/reader/unknown_op.h"
 #include "events/op.h"
 #include "ingero/v1/ingero.pb-c.h"
 #include "store/read/order.h"
@@ -299,11 +300,12 @@ static int filter_set(struct events *e)
 	if (q->op[0]) {
 		e->filter.ops = e->ops;
 		e->filter.n_ops = store_reader_find_op(e->job->reader, q->op, e->ops, OPS_MAX);
-		if (!e->filter.n_ops)
-			return reader_fail(CALL_ERROR_INVALID,
-					   "no operation '%.64s' was ever recorded here; 'SELECT name FROM ops' lists "
-					   "those that were",
-					   q->op);
+		if (!e->filter.n_ops) {
+			char why[UNKNOWN_OP_BYTES];
+
+			unknown_op_say(e->job->reader, q->op, why);
+			return reader_fail(CALL_ERROR_INVALID, "%s", why);
+		}
 	}
 	if (q->limit > LIMIT_MAX)
 		return reader_fail(CALL_ERROR_INVALID, "a limit of more than %d calls: ask in pieces, or export them",

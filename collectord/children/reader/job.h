@@ -29,6 +29,7 @@ struct reader_job {
 	const uint8_t *request;
 	size_t request_bytes;
 	struct buf packed; /* room for replies, kept between them */
+	char note[256];	   /* on the caller's words, one sentence beside the answer; "": none */
 };
 
 #define READER_GAPS_MAX 1000 /* in one answer; what they lost is summed over all */

@@ -186,6 +186,7 @@ static int rows_send(struct sql *s, uint64_t most)
 	}
 	if (step != SQLITE_ROW && step != SQLITE_DONE)
 		return sql_failed(s, step);
+	s->reply.note = s->job->note;
 	return batch_send(s);
 }
 

@@ -71,8 +71,7 @@ static const struct table_column columns[] = {
 	[COLUMN_COMM] = COLUMN("comm", "TEXT", "name of the process"),
 	[COLUMN_UID] = COLUMN("uid", "INTEGER", "owner of the process", .push = PUSH_UID),
 	[COLUMN_SOURCE_NAME] = COLUMN("source_name", "TEXT", "cuda, driver, ...", .need = B(OP)),
-	[COLUMN_OP_NAME] = COLUMN("op_name", "TEXT", "name of the operation; in '=' Ingero's short name serves, too",
-				  .need = B(OP)),
+	[COLUMN_OP_NAME] = COLUMN("op_name", "TEXT", "name of the operation", .need = B(OP), .push = PUSH_OP_NAME),
 	[COLUMN_START_TIME] = COLUMN("start_time", "INTEGER", "start of the process, ns since 1970"),
 	[COLUMN_EXEC_GENERATION] = COLUMN("exec_generation", "INTEGER", "programs that the process had become before"),
 	[COLUMN_DURATION_RAW] =

@@ -143,7 +143,8 @@ static const struct table_column operations_columns[] = {
 	[OPERATIONS_SOURCE] = COLUMN("source", "INTEGER", "sources.id", .push = PUSH_SOURCE),
 	[OPERATIONS_OP] = COLUMN("op", "INTEGER", "ops.op_id, together with source", .push = PUSH_OP),
 	[OPERATIONS_SOURCE_NAME] = COLUMN("source_name", "TEXT", "cuda, driver, ..."),
-	[OPERATIONS_OP_NAME] = COLUMN("op_name", "TEXT", "name of the operation; NULL: counted without it"),
+	[OPERATIONS_OP_NAME] =
+		COLUMN("op_name", "TEXT", "name of the operation; NULL: counted without it", .push = PUSH_OP_NAME),
 	[OPERATIONS_COUNT] = COLUMN("count", "INTEGER", "calls, kept or not"),
 	[OPERATIONS_ERRORS] = COLUMN("errors", "INTEGER", "calls that returned an error"),
 	[OPERATIONS_SUM_DUR] = COLUMN("sum_dur", "INTEGER", "ns, the tracer's own share taken out"),
@@ -267,7 +268,8 @@ static const struct table_column aggregates_columns[] = {
 	[AGGREGATES_UID] = COLUMN("uid", "INTEGER", "owner of the process", .push = PUSH_UID),
 	[AGGREGATES_COMM] = COLUMN("comm", "TEXT", "name of the process"),
 	[AGGREGATES_SOURCE_NAME] = COLUMN("source_name", "TEXT", "cuda, driver, ..."),
-	[AGGREGATES_OP_NAME] = COLUMN("op_name", "TEXT", "name of the operation; NULL: counted without it"),
+	[AGGREGATES_OP_NAME] =
+		COLUMN("op_name", "TEXT", "name of the operation; NULL: counted without it", .push = PUSH_OP_NAME),
 	[AGGREGATES_ERRORS] = COLUMN("errors", "INTEGER", "calls that returned an error"),
 	[AGGREGATES_SUM_DUR_RAW] = COLUMN("sum_dur_raw", "INTEGER", "ns, with the tracer's share"),
 	[AGGREGATES_P50] =

@@ -51,8 +51,8 @@ const struct table table_sources = {
 static const struct table_column ops_columns[] = {
 	COLUMN("source_id", "INTEGER", "sources.id"),
 	COLUMN("op_id", "INTEGER", "as in events.op, together with source_id"),
-	COLUMN("name", "TEXT", "as Ingero calls it"),
-	COLUMN("description", "TEXT", "the exported name"),
+	COLUMN("name", "TEXT", "as Ingero calls it", .push = PUSH_OP_NAME),
+	COLUMN("description", "TEXT", "the exported name", .push = PUSH_OP_NAME),
 };
 
 static bool is_named(int64_t source, int64_t number)

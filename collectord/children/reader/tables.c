@@ -12,9 +12,12 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/op_name.h"
 #include "children/reader/job.h"
+#include "children/reader/unknown_op.h"
 #include "store/foreign/ingero_names.h"
 
+#define OP_NAME_COLLATION "operation"
 #define OWN_OP_BASE 1000 /* numbers of operations that Ingero has none for, as in an exported file */
 
 const struct table *const tables[] = {
@@ -110,6 +113,15 @@ static char plan_letter(enum table_push push, unsigned char op)
 	}
 }
 
+/* Whether a comparison finds no more than what operations are called by. */
+static bool is_by_name(sqlite3_index_info *info, int constraint)
+{
+	const char *collation = sqlite3_vtab_collation(info, constraint);
+
+	return sqlite3_stricmp(collation, OP_NAME_COLLATION) == 0 || sqlite3_stricmp(collation, "BINARY") == 0 ||
+	       sqlite3_stricmp(collation, "NOCASE") == 0;
+}
+
 /* Columns beyond the 63rd share the last bit of what is used. */
 static bool is_used(const sqlite3_index_info *info, size_t column)
 {
@@ -133,7 +145,7 @@ static int table_best_index(sqlite3_vtab *vtab, sqlite3_index_info *info)
 			continue;
 		push = table->columns[c->iColumn].push;
 		letter = push == PUSH_NONE ? '\0' : plan_letter(push, c->op);
-		if (!letter || n_plan + 3 > sizeof(plan))
+		if (!letter || n_plan + 3 > sizeof(plan) || (push == PUSH_OP_NAME && !is_by_name(info, i)))
 			continue;
 		plan[n_plan++] = (char)('a' + push);
 		plan[n_plan++] = letter;
@@ -220,6 +232,7 @@ struct op_wish {
 	int64_t source, number;
 	bool has_source, has_number;
 	const char *name;
+	bool name_is_known; /* some operation is called so */
 	struct table_limits *limits;
 };
 
@@ -229,8 +242,9 @@ static int op_match(const struct read_op *op, void *data)
 	int64_t source, number;
 
 	table_op_number(op, &source, &number);
+	wish->name_is_known |= wish->name && read_op_is_called(op, wish->name);
 	if ((wish->has_source && wish->source != source) || (wish->has_number && wish->number != number) ||
-	    (wish->name && strcmp(wish->name, op->name) != 0 && strcmp(wish->name, op->short_name) != 0))
+	    (wish->name && !read_op_is_called(op, wish->name)))
 		return 0;
 	return ARRAY_PUSH(&wish->limits->ops, op->id);
 }
@@ -239,6 +253,7 @@ static int limits_set(struct table_cursor *c, const char *plan, sqlite3_value **
 {
 	struct table_limits *limits = &c->limits;
 	struct op_wish wish = { .limits = limits };
+	int r;
 
 	for (int i = 0; plan[2 * i]; i++) {
 		enum table_push push = (enum table_push)(plan[2 * i] - 'a');
@@ -268,7 +283,10 @@ static int limits_set(struct table_cursor *c, const char *plan, sqlite3_value **
 			wish.has_number = true, wish.number = n;
 	}
 	limits->has_ops = wish.name || wish.has_source || wish.has_number;
-	return limits->has_ops ? store_reader_ops(c->job->reader, op_match, &wish) : 0;
+	r = limits->has_ops ? store_reader_ops(c->job->reader, op_match, &wish) : 0;
+	if (r == 0 && wish.name && !wish.name_is_known && !c->job->note[0])
+		unknown_op_say(c->job->reader, wish.name, c->job->note);
+	return r;
 }
 
 /* ---- walking ---- */
@@ -385,8 +403,9 @@ static int table_connect(sqlite3 *db, void *data, int argc, const char *const *a
 	(void)ret_error;
 	buf_append_text(&sql, "CREATE TABLE x(");
 	for (size_t i = 0; i < binding->table->n_columns; i++)
-		buf_printf(&sql, "%s\"%s\" %s", i ? ", " : "", binding->table->columns[i].name,
-			   binding->table->columns[i].type);
+		buf_printf(&sql, "%s\"%s\" %s%s", i ? ", " : "", binding->table->columns[i].name,
+			   binding->table->columns[i].type,
+			   binding->table->columns[i].push == PUSH_OP_NAME ? " COLLATE " OP_NAME_COLLATION : "");
 	buf_append_text(&sql, ")");
 	if (sql.failed)
 		return SQLITE_NOMEM;
@@ -443,12 +462,20 @@ static int table_touch(sqlite3 *db, const char *name)
 	return r == SQLITE_OK ? 0 : -ENOMEM;
 }
 
+/* All spellings of a name are one to comparisons, groups and order. */
+static int op_name_collate(void *data, int n_a, const void *a, int n_b, const void *b)
+{
+	(void)data;
+	return op_name_compare(a, (size_t)n_a, b, (size_t)n_b);
+}
+
 int tables_install(struct sqlite3 *db, struct reader_job *job)
 {
 	int r = 0;
 
 	/* What SQLite brings of its own: full-text search, JSON, statistics. */
-	if (sqlite3_drop_modules(db, NULL) != SQLITE_OK)
+	if (sqlite3_drop_modules(db, NULL) != SQLITE_OK ||
+	    sqlite3_create_collation_v2(db, OP_NAME_COLLATION, SQLITE_UTF8, NULL, op_name_collate, NULL) != SQLITE_OK)
 		return -ENOMEM;
 	for (size_t i = 0; tables[i] && r == 0; i++) {
 		struct table_binding *binding = malloc(sizeof(*binding));

@@ -27,7 +27,7 @@ enum table_push {
 	PUSH_UID,      /* = */
 	PUSH_SOURCE,   /* =, Ingero's number */
 	PUSH_OP,       /* =, Ingero's number */
-	PUSH_OP_NAME,  /* =, either name */
+	PUSH_OP_NAME,  /* =, in any spelling; such a column is compared that way */
 	PUSH_DURATION, /* =, <, <=, >, >= */
 	PUSH_STACK,    /* = */
 	PUSH_COUNT

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/op_name.h"
 #include "store/read/source.h"
 
 /* Kinds of file, asked in this order. */
@@ -82,12 +83,17 @@ static int op_match(const struct read_op *op, void *data)
 {
 	struct op_search *search = data;
 
-	if (strcmp(op->name, search->name) == 0 || strcmp(op->short_name, search->name) == 0) {
+	if (read_op_is_called(op, search->name)) {
 		if (search->n < search->room)
 			search->ids[search->n] = op->id;
 		search->n++;
 	}
 	return 0;
+}
+
+bool read_op_is_called(const struct read_op *op, const char *name)
+{
+	return op_name_is_same(op->name, name) || op_name_is_same(op->short_name, name);
 }
 
 bool read_op_is_call(const struct read_op *op)

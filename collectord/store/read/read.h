@@ -69,7 +69,9 @@ struct read_op {
 const struct read_op *store_reader_op(struct store_reader *reader, uint32_t id);
 /** read_op_is_call() - else an event of the host; NULL, of which no cell told, is a call */
 bool read_op_is_call(const struct read_op *op);
-/** store_reader_find_op() - by name or by Ingero's short name; every source that has it. Return: how many */
+/** read_op_is_called() - whether that is its name, in any spelling of base/op_name.h, or Ingero's for it */
+bool read_op_is_called(const struct read_op *op, const char *name);
+/** store_reader_find_op() - every operation that is called so, one of each source that has it. Return: how many */
 size_t store_reader_find_op(struct store_reader *reader, const char *name, uint32_t *ret_ids, size_t room);
 
 typedef int (*read_op_func)(const struct read_op *op, void *data);
