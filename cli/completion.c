@@ -6,7 +6,7 @@
 #include "cli/command.h"
 
 /* What a value may be, as far as a shell can know. */
-enum value_kind { VALUE_NONE, VALUE_ANY, VALUE_WORDS, VALUE_FILE, VALUE_PIDS, VALUE_USERS };
+enum value_kind { VALUE_NONE, VALUE_ANY, VALUE_WORDS, VALUE_FILE, VALUE_PIDS, VALUE_USERS, VALUE_OPS };
 
 static enum value_kind value_kind(const struct option *row)
 {
@@ -21,6 +21,8 @@ static enum value_kind value_kind(const struct option *row)
 	case OPTION_USERS:
 		return VALUE_USERS;
 	case OPTION_TEXT:
+		if (row->value && strcmp(row->value, "OPERATION") == 0)
+			return VALUE_OPS;
 		return row->value && strcmp(row->value, "FILE") == 0 ? VALUE_FILE : VALUE_ANY;
 	case OPTION_NUMBER:
 	case OPTION_DURATION:
@@ -29,6 +31,12 @@ static enum value_kind value_kind(const struct option *row)
 		return VALUE_ANY;
 	}
 	return VALUE_ANY;
+}
+
+/* The list that the program is asked for while somebody types. */
+static const char *candidates_of(enum value_kind kind)
+{
+	return kind == VALUE_OPS ? "ops" : "pids";
 }
 
 /* What stands beside a name in a list of candidates: a help as far as its first stop. */
@@ -96,7 +104,9 @@ static void bash_value_append(struct buf *out, const struct command *command, co
 		(void)buf_append_text(out, "compopt -o filenames; COMPREPLY=($(compgen -f -- \"$cur\")) ;;\n");
 		break;
 	case VALUE_PIDS:
-		(void)buf_append_text(out, "COMPREPLY=($(compgen -W \"$(cd /proc && echo [0-9]*)\" -- \"$cur\")) ;;\n");
+	case VALUE_OPS:
+		(void)buf_printf(out, "COMPREPLY=($(compgen -W \"$(_ingero_list %s)\" -- \"$cur\")) ;;\n",
+				 candidates_of(kind));
 		break;
 	case VALUE_USERS:
 		(void)buf_append_text(out, "COMPREPLY=($(compgen -u -- \"$cur\")) ;;\n");
@@ -131,6 +141,9 @@ static void bash_append(struct buf *out)
 {
 	(void)buf_append_text(out, "# bash completion for ingero: ingero completion bash > "
 				   "/etc/bash_completion.d/ingero, or source it\n"
+				   "_ingero_list()\n{\n"
+				   "\t\"${COMP_WORDS[0]}\" completion \"$1\" 2>/dev/null | cut -f 1\n"
+				   "}\n"
 				   "_ingero()\n{\n"
 				   "\tlocal cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} command i "
 				   "words= names= words_most=1 "
@@ -199,9 +212,7 @@ static void zsh_description_append(struct buf *out, const char *text)
 
 static void zsh_option_append(struct buf *out, const struct option *row)
 {
-	static const char *const actions[] = {
-		[VALUE_ANY] = " ", [VALUE_FILE] = "_files", [VALUE_PIDS] = "_pids", [VALUE_USERS] = "_users"
-	};
+	static const char *const actions[] = { [VALUE_ANY] = " ", [VALUE_FILE] = "_files", [VALUE_USERS] = "_users" };
 	enum value_kind kind = value_kind(row);
 	const char *equals = kind == VALUE_NONE ? "" : "=";
 
@@ -216,6 +227,8 @@ static void zsh_option_append(struct buf *out, const struct option *row)
 		(void)buf_append_text(out, ":value:(");
 		choices_append(out, row);
 		(void)buf_append_text(out, ")");
+	} else if (kind == VALUE_PIDS || kind == VALUE_OPS) {
+		(void)buf_printf(out, ":value: _ingero_list %s", candidates_of(kind));
 	} else if (kind != VALUE_NONE) {
 		(void)buf_printf(out, ":value:%s", actions[kind]);
 	}
@@ -227,8 +240,14 @@ static void zsh_append(struct buf *out)
 	(void)buf_append_text(out,
 			      "#compdef ingero ingero-cli\n"
 			      "# zsh completion for ingero: ingero completion zsh > a directory of $fpath/_ingero\n"
+			      "_ingero_list()\n{\n"
+			      "\tlocal -a found\n"
+			      "\tfound=(${(f)\"$($program completion $1 2>/dev/null)\"})\n"
+			      "\tfound=(${found//$'\\t'/:})\n"
+			      "\t_describe value found\n"
+			      "}\n"
 			      "_ingero()\n{\n"
-			      "\tlocal curcontext=$curcontext state line\n"
+			      "\tlocal curcontext=$curcontext state line program=$words[1]\n"
 			      "\tlocal -a commands\n"
 			      "\tcommands=(\n");
 	for (size_t i = 0; command_get(i); i++) {
@@ -295,7 +314,8 @@ static void fish_option_append(struct buf *out, const struct command *command, c
 		(void)buf_append_text(out, " -r -F");
 		break;
 	case VALUE_PIDS:
-		(void)buf_append_text(out, " -x -a '(__fish_complete_pids)'");
+	case VALUE_OPS:
+		(void)buf_printf(out, " -x -a '(ingero completion %s 2>/dev/null)'", candidates_of(value_kind(row)));
 		break;
 	case VALUE_USERS:
 		(void)buf_append_text(out, " -x -a '(__fish_complete_users)'");

@@ -21,3 +21,12 @@ int check_read_line(const struct check_world *world, const char *path, char *lin
 /** check_read() - a whole file, up to CHECK_FILE_BYTES of it. Return: 0 or -errno */
 int check_read(const struct check_world *world, const char *path, struct buf *text);
 #define CHECK_FILE_BYTES (8u << 20)
+
+/** typedef check_cuda_func - a process that maps CUDA libraries; @libraries: their names, with commas between */
+typedef void (*check_cuda_func)(const char *pid, const char *comm, const char *libraries, void *data);
+/**
+ * check_cuda_look() - each process whose mappings the caller may read and that maps a CUDA library
+ * @ret_closed: number of processes whose mappings the caller may not read
+ * Return: 0, or -ENOENT: no /proc
+ */
+int check_cuda_look(const struct check_world *world, check_cuda_func func, void *data, size_t *ret_closed);

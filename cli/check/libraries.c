@@ -184,18 +184,16 @@ static size_t maps_names(char *maps, struct buf *out)
 	return n;
 }
 
-static void own_look(const struct check_world *world, struct check_result *result)
+int check_cuda_look(const struct check_world *world, check_cuda_func func, void *data, size_t *ret_closed)
 {
 	int fd = openat(world->root, "proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
 	const struct dirent *entry;
-	size_t n = 0, n_closed = 0;
 
+	*ret_closed = 0;
 	if (!dir) {
 		closep(&fd);
-		check_say(result, CHECK_LEVEL_WARN, "mount proc: 'mount -t proc proc /proc'",
-			  "not known: there is no /proc");
-		return;
+		return -ENOENT;
 	}
 	while ((entry = readdir(dir))) {
 		CLEANUP(buf_done) struct buf maps = BUF_INIT, mapped = BUF_INIT;
@@ -206,20 +204,45 @@ static void own_look(const struct check_world *world, struct check_result *resul
 			continue;
 		(void)snprintf(path, sizeof(path), "proc/%s/maps", entry->d_name);
 		r = check_read(world, path, &maps);
-		n_closed += r == -EACCES || r == -EPERM;
-		if (r < 0 || buf_append(&maps, "", 1) < 0 || !maps_names((char *)maps.data, &mapped) ||
-		    ++n > SHOWN_MOST)
+		*ret_closed += r == -EACCES || r == -EPERM;
+		if (r < 0 || buf_append(&maps, "", 1) < 0 || !maps_names((char *)maps.data, &mapped))
 			continue;
 		(void)snprintf(path, sizeof(path), "proc/%s/comm", entry->d_name);
 		if (check_read_line(world, path, comm, sizeof(comm)) < 0)
 			comm[0] = 0;
-		(void)buf_printf(&result->detail, "%s %s: %s\n", comm, entry->d_name, buf_text(&mapped));
+		func(entry->d_name, comm, buf_text(&mapped), data);
 	}
 	(void)closedir(dir);
-	if (n > SHOWN_MOST)
-		(void)buf_printf(&result->detail, "and %zu more\n", n - SHOWN_MOST);
-	check_say(result, CHECK_LEVEL_OK, NULL, "%zu of your processes %s CUDA libraries%s", n, n == 1 ? "maps" : "map",
-		  n_closed ? "; others' are not looked at" : "");
+	return 0;
+}
+
+struct own_processes {
+	struct check_result *result;
+	size_t n;
+};
+
+static void own_process_say(const char *pid, const char *comm, const char *libraries, void *data)
+{
+	struct own_processes *own = data;
+
+	if (++own->n <= SHOWN_MOST)
+		(void)buf_printf(&own->result->detail, "%s %s: %s\n", comm, pid, libraries);
+}
+
+static void own_look(const struct check_world *world, struct check_result *result)
+{
+	struct own_processes own = { .result = result };
+	size_t n_closed;
+
+	if (check_cuda_look(world, own_process_say, &own, &n_closed) < 0) {
+		check_say(result, CHECK_LEVEL_WARN, "mount proc: 'mount -t proc proc /proc'",
+			  "not known: there is no /proc");
+		return;
+	}
+	if (own.n > SHOWN_MOST)
+		(void)buf_printf(&result->detail, "and %zu more\n", own.n - SHOWN_MOST);
+	check_say(result, CHECK_LEVEL_OK, NULL, "%zu of your processes %s CUDA libraries%s", own.n,
+		  own.n == 1 ? "maps" : "map", n_closed ? "; others' are not looked at" : "");
 }
 
 void check_cuda_processes(const struct check_world *world, struct check_result *result)

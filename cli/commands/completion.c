@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/candidates.h"
 #include "cli/command.h"
 #include "cli/completion.h"
 #include "cli/output.h"
@@ -15,6 +16,12 @@ static int completion_run(const void *fields, const struct options_rest *rest)
 	(void)fields;
 	if (!rest->argc)
 		return command_refuse("completion needs the name of a shell: bash, zsh or fish");
+	for (size_t i = 0; candidate_lists[i]; i++) {
+		if (strcmp(candidate_lists[i], rest->argv[0]) != 0)
+			continue;
+		candidates_append(candidate_lists[i], &out.buf);
+		return output_flush(&out) < 0 ? COMMAND_FAILED : COMMAND_OK;
+	}
 	for (size_t i = 0; completion_shells[i]; i++) {
 		if (strcmp(completion_shells[i], rest->argv[0]) != 0)
 			continue;
@@ -29,6 +36,8 @@ static int completion_run(const void *fields, const struct options_rest *rest)
 static const char *const completion_paragraphs[] = {
 	"In bash: source <(ingero completion bash). In zsh, behind compinit: source <(ingero completion zsh). In fish: "
 	"ingero completion fish | source.",
+	"The scripts ask for what changes: 'ingero completion ops' lists the operations, 'ingero completion pids' the "
+	"processes that map a CUDA library, as the service knows them, else your own.",
 	NULL,
 };
 

@@ -49,7 +49,7 @@ static const struct option query_options[] = {
 	  .help = "Only calls of these processes" },
 	{ .name = "op",
 	  .kind = OPTION_TEXT,
-	  .value = "NAME",
+	  .value = "OPERATION",
 	  FIELD(op),
 	  .help = "Only this operation, such as cudaMalloc or cudaStreamSync, in any case" },
 	{ .name = "min-duration",

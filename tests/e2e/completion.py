@@ -30,7 +30,18 @@ CASES = [
     ("ingero completion ", {"bash", "fish", "zsh"}, {"--help"}),
     ("ingero trace --user roo", {"root"}, {"slow"}),
     ("ingero query --db /etc/host", {"/etc/hostname", "/etc/hosts"}, {"--db"}),
+    ("ingero query --op cudaStreamS", {"cudaStreamSync", "cudaStreamSynchronize"}, {"cudaMalloc"}),
+    ("ingero trace --pid ", {"{cuda}"}, {"{other}"}),
+    ("ingero explain -p ", {"{cuda}"}, {"{other}"}),
 ]
+# Maps a file with the name of a CUDA library, and waits to be read to the end.
+CUDA = """
+import mmap, sys
+with open(sys.argv[1], "r+b") as file:
+    mapped = mmap.mmap(file.fileno(), 4096)
+print("mapped", flush=True)
+sys.stdin.read()
+"""
 
 BASH = r"""
 source "$1"
@@ -103,8 +114,15 @@ def main(ingero, shell):
         os.symlink(ingero, os.path.join(directory, "ingero"))
         os.environ["PATH"] = directory + ":" + os.environ["PATH"]
         os.environ["HOME"] = directory
+        library = os.path.join(directory, "libcudart.so.12")
+        with open(library, "wb") as file:
+            file.write(bytes(4096))
+        cuda = subprocess.Popen([sys.executable, "-c", CUDA, library], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        cuda.stdout.readline()
+        pids = {"cuda": cuda.pid, "other": os.getpid()}
         zsh = Zsh(script) if shell == "zsh" else None
-        for line, wanted, unwanted in CASES:
+        for line, *words in CASES:
+            wanted, unwanted = ({word.format(**pids) for word in some} for some in words)
             try:
                 if zsh:
                     # zsh lists files by their last part
@@ -127,6 +145,7 @@ def main(ingero, shell):
             if missing:
                 problems += 1
                 print(f"{shell}: '{line}' lacks {sorted(missing)}", file=sys.stderr)
+        cuda.communicate()
     print(f"{shell}: {len(CASES)} lines, {problems} problems")
     return 1 if problems else 0
 
