@@ -18,6 +18,7 @@
 #include "libingero/render/units.h"
 
 #define SINCE_DEFAULT_NS (3600 * NSEC_PER_SEC) /* Ingero's */
+#define TERMINAL_CALLS 30		       /* what somebody reads */
 
 struct query_fields {
 	struct option_ids pids;
@@ -61,7 +62,7 @@ static const struct option query_options[] = {
 	  .kind = OPTION_NUMBER,
 	  .value = "N",
 	  FIELD(limit),
-	  .help = "The newest N calls, or the first N rows; default: 10000" },
+	  .help = "The newest N calls, or the first N rows; default: 10000, of calls on a terminal 30" },
 	{ .name = "timeout",
 	  .kind = OPTION_DURATION,
 	  .value = "TIME",
@@ -187,7 +188,7 @@ static int calls_ask(struct query *q, struct ingero *ingero)
 	request.pids = f->pids.items;
 	if (f->op)
 		request.op = (char *)(uintptr_t)f->op;
-	request.limit = f->limit;
+	request.limit = f->limit || q->calls.form != ROWS_TABLE ? f->limit : TERMINAL_CALLS;
 	request.min_duration_ns = f->min_duration_ns;
 	return stream_read(ingero, "ingero.v1.Query.Events", &request.base, calls_reply, q);
 }
@@ -206,7 +207,7 @@ static int query_run(const void *fields, const struct options_rest *rest)
 		.sql = f->sql ? f->sql : word,
 		.out = OUTPUT_INIT(STDOUT_FILENO),
 		.rows = { .form = form, .style = style },
-		.calls = { .form = form, .style = style, .now_unix_ns = clock_now_unix_ns() },
+		.calls = { .form = form, .style = style, .now_unix_ns = clock_now_unix_ns(), .db = f->db_path },
 	};
 	struct caller caller = caller_get();
 	struct ingero *ingero = NULL;
@@ -232,7 +233,8 @@ static const char *const query_paragraphs[] = {
 	"one "
 	"SELECT on the tables events, operations, processes, findings and others; your own rows, read-only, limited in "
 	"time and memory.",
-	"On a terminal rows are a table, and one that is wider than the terminal has a line for each value. Elsewhere "
+	"On a terminal calls are a table that ends in the id that 'ingero explain ID' takes; rows are a table, too, "
+	"and one that is wider than the terminal has a line for each value. Elsewhere "
 	"they are lines with tabs between, the names of the columns first; "
 	"tabs, line feeds and backslashes in texts are written \\t, \\n and \\\\, and NULL is \\N.",
 	WINDOW_PARAGRAPH,

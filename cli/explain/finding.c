@@ -271,19 +271,20 @@ static void evidence_append(const Ingero__V1__Finding *f, const struct text_styl
 static void examples_append(const struct explain_finding *e, const struct text_style *style, struct buf *out)
 {
 	const Ingero__V1__Finding *f = e->finding;
-	char command[sizeof(struct explain_command) + 1];
+	size_t n_kept = 0;
 
-	(void)snprintf(command, sizeof(command), "%s ", explain_command(e->db).text);
 	for (size_t i = 0; i < f->n_examples; i++) {
 		const Ingero__V1__ExampleCall *call = f->examples[i];
 		bool is_kept = call->id && *call->id;
 
+		n_kept += is_kept;
 		/* The id is there to be copied: it comes before what a narrow terminal may cut. */
-		text_line(out, style, TEXT_PLAIN, "%s%7s  %s  %s%s", i ? "           " : "  calls    ",
-			  units_ns(call->duration_ns, UNITS_TIGHT).text,
-			  clock_text(call->timestamp_unix_ns, e->now_unix_ns).text, is_kept ? command : "not kept",
-			  is_kept ? call->id : "");
+		text_line(out, style, TEXT_PLAIN, "%s%7s  %s  %s", i ? "           " : "  calls    ",
+			  units_ns(call->duration_ns, UNITS_TIGHT).text, is_kept ? call->id : "not kept",
+			  clock_text(call->timestamp_unix_ns, e->now_unix_ns).text);
 	}
+	if (n_kept)
+		text_line(out, style, TEXT_DIM, "           %s ID shows one", explain_command(e->db).text);
 }
 
 void explain_finding_append(const struct explain_finding *e, const struct text_style *style, struct buf *out)

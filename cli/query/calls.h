@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include "cli/query/call_table.h"
 #include "cli/query/rows.h"
 
 struct calls {
@@ -13,6 +14,8 @@ struct calls {
 	uint64_t now_unix_ns;
 	uint64_t day_unix_ns; /* of the last line: its date was shown; 0: none */
 	uint64_t n;
+	const char *db; /* --db, to ask about one of them; NULL: not given */
+	struct call_table table;
 };
 
 /** calls_take() - what one message brings. Return: 0 or -ENOMEM */

@@ -12,6 +12,9 @@ import subprocess
 import sys
 import tempfile
 
+sys.dont_write_bytecode = True
+from cli_screen import Terminal  # noqa: E402
+
 problems = []
 
 
@@ -35,6 +38,13 @@ def main(build):
             done = run(*arguments)
             check(f"{arguments[0]} ends with 0", done.returncode == 0, done.stderr)
             return done.stdout
+
+        def on_screen(columns, rows, *arguments):
+            with Terminal([ingero, *arguments], {**environment, "TERM": "xterm", "NO_COLOR": "1"}, rows, columns) as terminal:
+                check(f"{arguments} on {columns}x{rows} ends with 0", terminal.wait() == 0, terminal.raw)
+                shown = terminal.raw.decode().replace("\r\n", "\n").splitlines()
+            check(f"{arguments} on {columns}x{rows}: no line wraps", all(len(line) <= columns for line in shown), shown)
+            return shown
 
         def fits(name, text, *schema):
             done = subprocess.run([sys.executable, validate, *schema], input=text, capture_output=True, text=True, check=False)
@@ -73,6 +83,16 @@ def main(build):
         rows = out("query", "--db", db, "--limit", "5").splitlines()
         check("lines with tabs", len(rows) == 6 and rows[0].startswith("timestamp\tpid\t"), rows)
         check("the newest", [row.split("\t")[0] for row in rows[1:]] == times[-5:], rows)
+
+        ids = [json.loads(line)["id"] for line in lines]
+        for columns, height in ((80, 24), (100, 30), (200, 50)):
+            shown = on_screen(columns, height, "query", "--db", db)
+            check(f"the newest 30 on {columns} columns, each with its id", [row.split()[-1] for row in shown[1:31]] == ids[-30:], shown)
+            check("says that there are more", f"the newest 30 of {len(lines):,} kept calls".replace(",", " ") in " ".join(shown[31:]), shown)
+        check("more where they are asked for", sum(row.split()[-1] in ids for row in on_screen(80, 24, "query", "--db", db, "--limit", "700")) == 700)
+        examples = on_screen(80, 24, "explain", "--db", db, worst["id"])
+        check("calls of a finding by their ids", sum(word in ids for row in examples for word in row.split()) ==
+              sum(bool(call.get("id")) for call in worst["examples"]) > 0, examples)
 
         named = [out("query", "--db", db, "--json", "--op", name, "--limit", "3")
                  for name in ("cudaStreamSynchronize", "cudaStreamSync", "cudastreamsync", "CUDASTREAMSYNCHRONIZE")]

@@ -216,8 +216,9 @@ static const struct {
 	  "           renice 19 6603 lets python go first\n"
 	  "  facts    runnable_ns                  18.4 s\n"
 	  "           runnable_ratio               67 %\n"
-	  "  calls      143ms  14:02:52  ingero explain 1.7301223498.4712\n"
-	  "              90ms  14:02:53  not kept\n"
+	  "  calls      143ms  1.7301223498.4712  14:02:52\n"
+	  "              90ms  not kept  14:02:53\n"
+	  "           ingero explain ID shows one\n"
 	  "  proof    measured on every call, nothing lost\n"
 	  "  id       8f3a2c0000000001 (cpu_contention)\n" },
 	{ "a quota, several threads, losses", quota, &usual,

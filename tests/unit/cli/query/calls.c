@@ -16,6 +16,7 @@
 static const struct text_style plain = { .is_utf8 = true, .columns = 80 };
 static Ingero__V1__Event events[3], *list[] = { &events[0], &events[1], &events[2] };
 static Ingero__V1__Blame blame;
+static const char *id = "1.2.3";
 
 static Ingero__V1__EventsReply reply_make(void)
 {
@@ -29,7 +30,7 @@ static Ingero__V1__EventsReply reply_make(void)
 		events[i].process_name = figures_text("python");
 		events[i].source = figures_text("cuda");
 		events[i].op = figures_text("cudaStreamSynchronize");
-		events[i].id = figures_text("1.2.3");
+		events[i].id = figures_text(id);
 		events[i].duration_ns = 100 * MS;
 	}
 	events[0].timestamp_unix_ns = AT(0) - 14 * 3600 * S - 1; /* the last nanosecond of the day before */
@@ -44,12 +45,36 @@ static Ingero__V1__EventsReply reply_make(void)
 	return reply;
 }
 
-static void form_test(enum rows_form form, const char *want)
+/* Never wider than the terminal, and each id whole at the end of its line. */
+static void wide_test(unsigned int columns)
+{
+	struct calls calls = { .form = ROWS_TABLE, .style = plain, .now_unix_ns = AT(300) };
+	Ingero__V1__EventsReply reply = reply_make();
+	CLEANUP(buf_done) struct buf out = BUF_INIT;
+	size_t n_ids = 0;
+
+	calls.style.columns = columns;
+	CHECK_INT_EQ("take", calls_take(&calls, &reply, &out), 0);
+	events[1].id = figures_text("12.112ba7e1856f.4204711"); /* of a later message: longer */
+	reply.n_events = 2;
+	CHECK_INT_EQ("take", calls_take(&calls, &reply, &out), 0);
+	for (char *rest = NULL, *line = strtok_r((char *)(uintptr_t)buf_text(&out), "\n", &rest); line;
+	     line = strtok_r(NULL, "\n", &rest)) {
+		size_t n = strlen(line);
+
+		CHECK(line, text_columns(line) <= columns);
+		n_ids += n > 8 && strcmp(line + n - 8, ".4204711") == 0;
+	}
+	CHECK_INT_EQ("ids", n_ids, 5);
+}
+
+static void form_test(enum rows_form form, unsigned int columns, const char *want)
 {
 	struct calls calls = { .form = form, .style = plain, .now_unix_ns = AT(300) };
 	Ingero__V1__EventsReply reply = reply_make();
 	CLEANUP(buf_done) struct buf out = BUF_INIT;
 
+	calls.style.columns = columns;
 	CHECK_INT_EQ("take", calls_take(&calls, &reply, &out), 0);
 	CHECK_STR_EQ("form", buf_text(&out), want);
 	CHECK_INT_EQ("form", calls.n, 3);
@@ -71,7 +96,8 @@ static void footer_test(void)
 	window.to_unix_ns = AT(300);
 	calls_footer_append(&calls, &end, &plain, &out);
 	CHECK_STR_EQ("all of them", buf_text(&out),
-		     "3 kept calls of 422 712 that were counted, 14:00:00 to 14:05:00\n"
+		     "3 kept calls of 422 712 that were counted, 14:00:00 to 14:05:00; 'ingero explain\n"
+		     "ID' shows one\n"
 		     "every call counted · nothing lost\n");
 
 	buf_consume(&out, out.n);
@@ -80,7 +106,7 @@ static void footer_test(void)
 	calls_footer_append(&calls, &end, &plain, &out);
 	CHECK_STR_EQ("some of them", buf_text(&out),
 		     "the newest 3 of 9 829 kept calls of 422 712 that were counted, 14:00:00 to\n"
-		     "14:05:00; '--limit' shows more\n"
+		     "14:05:00; '--limit' shows more; 'ingero explain ID' shows one\n"
 		     "every call counted · 5 single calls not kept (ring full: try a larger\n"
 		     "'--ringbuf-size')\n");
 }
@@ -90,14 +116,34 @@ int main(void)
 	(void)setlocale(LC_CTYPE, "C.UTF-8");
 	(void)setenv("TZ", "CET-1CEST,M3.5.0,M10.5.0/3", 1);
 	tzset();
-	form_test(ROWS_TABLE,
-		  "time             process             operation              took  most of it\n"
+	form_test(ROWS_TABLE, 100,
+		  "time             process        operation        took  most of it                 id\n"
 		  "2026-01-30\n"
-		  "23:59:59.999999  python 4711         cudaStreamSync        100ms  \n"
+		  "23:59:59.999999  python 4711    cudaStreamSync  100ms                             1.2.3\n"
 		  "2026-01-31\n"
-		  "14:00:00.123456  python 4711         cudaStreamSync        100ms  runnable 68 %\n"
-		  "14:00:01.000000  a?b??[2J 4711       cudaMalloc            100ms  cudaErrorMemoryAllocation\n");
-	form_test(ROWS_LINES,
+		  "14:00:00.123456  python 4711    cudaStreamSync  100ms  runnable 68 %              1.2.3\n"
+		  "14:00:01.000000  a?b??[2J 4711  cudaMalloc      100ms  cudaErrorMemoryAllocation  1.2.3\n");
+	id = "1.112ba7e1856.4204711";
+	form_test(ROWS_TABLE, 80,
+		  "time     process       operation       took most of it    id\n"
+		  "2026-01-30\n"
+		  "23:59:59 python 4711   cudaStreamSync 100ms               1.112ba7e1856.4204711\n"
+		  "2026-01-31\n"
+		  "14:00:00 python 4711   cudaStreamSync 100ms runnable 68 % 1.112ba7e1856.4204711\n"
+		  "14:00:01 a?b??[2J 4711 cudaMalloc     100ms               1.112ba7e1856.4204711\n"
+		  "         cudaErrorMemoryAllocation\n");
+	form_test(ROWS_TABLE, 60,
+		  "time     process  operation       took id\n"
+		  "2026-01-30\n"
+		  "23:59:59 py… 4711 cudaStreamSync 100ms 1.112ba7e1856.4204711\n"
+		  "2026-01-31\n"
+		  "14:00:00 py… 4711 cudaStreamSync 100ms 1.112ba7e1856.4204711\n"
+		  "14:00:01 a?… 4711 cudaMalloc     100ms 1.112ba7e1856.4204711\n"
+		  "         cudaErrorMemoryAllocation\n");
+	for (unsigned int columns = 60; columns < 200; columns++)
+		wide_test(columns);
+	id = "1.2.3";
+	form_test(ROWS_LINES, 80,
 		  "timestamp\tpid\ttid\tprocess_name\tsource\top\tduration_ns\tret_code\tid\n"
 		  "2026-01-30T22:59:59.999999999Z\t4711\t4712\tpython\tcuda\tcudaStreamSynchronize\t100000000\t0"
 		  "\t1.2.3\n"
