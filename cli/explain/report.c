@@ -7,17 +7,17 @@
 #include "cli/caller.h"
 #include "cli/explain/call.h"
 #include "cli/explain/finding.h"
+#include "cli/explain/waits.h"
 #include "cli/lost.h"
 #include "cli/time.h"
 #include "cli/trace/rows.h"
-#include "cli/trace/waits.h"
 #include "libingero/render/units.h"
 
 #define GAPS_MOST 3u		  /* lines of a screen that are worth it */
 #define LINES_AROUND 7u		  /* of header and footer, usually */
 #define PRESSURE_LEAST_RATIO 0.01 /* below, memory and disks are at ease (guess: revisit with real traces) */
 #define PROCESS_COLUMNS 24u
-#define LIST_LEAST 5u	     /* lines of findings that have no block, on a terminal that is too low for them */
+#define LIST_LEAST 2u	     /* lines of findings that have no block, on a terminal that is too low for them */
 #define TABLE_ROWS_LEAST 10u /* of --per-process on a terminal */
 
 static const char *const severities[] = { "CRITICAL", "HIGH", "MEDIUM", "LOW" };
@@ -224,11 +224,11 @@ static void machine_line_append(const Ingero__V1__ExplainReply *reply, const str
 	text_paragraph(out, style, "", buf_text(&text));
 }
 
-static unsigned int lines_of(struct buf *text)
+static unsigned int lines_of(struct buf *text, size_t from)
 {
 	unsigned int n = 0;
 
-	for (const char *p = buf_text(text); *p; p++)
+	for (const char *p = buf_text(text) + from; *p; p++)
 		n += *p == '\n';
 	return n;
 }
@@ -251,7 +251,8 @@ static struct explain_finding finding_of(const struct explain_question *q, const
 static void findings_append(const struct explain_question *q, const Ingero__V1__ExplainReply *reply,
 			    const struct text_style *style, struct buf *out)
 {
-	unsigned int room = style->rows > LINES_AROUND ? style->rows - LINES_AROUND : 0, used = 0;
+	unsigned int around = LINES_AROUND + (q->is_list || !reply->n_waits ? 0 : EXPLAIN_WAITS_LINES);
+	unsigned int room = style->rows > around ? style->rows - around : 0, used = 0;
 	size_t i, most;
 
 	for (i = 0; i < reply->n_findings && !q->is_list; i++) {
@@ -262,9 +263,9 @@ static void findings_append(const struct explain_question *q, const Ingero__V1__
 		text_line(&block, style, TEXT_PLAIN, "%s", "");
 		explain_finding_append(&e, style, &block);
 		/* The first is always whole: it is what one came for. */
-		if (i > 0 && style->rows && used + lines_of(&block) + (reply->n_findings - i - 1) > room)
+		if (i > 0 && style->rows && used + lines_of(&block, 0) + (reply->n_findings - i - 1) > room)
 			break;
-		used += lines_of(&block);
+		used += lines_of(&block, 0);
 		(void)buf_append_text(out, buf_text(&block));
 	}
 	if (i < reply->n_findings)
@@ -334,6 +335,8 @@ static void one_append(const struct explain_question *q, const Ingero__V1__Expla
 int explain_report_append(const struct explain_question *q, const Ingero__V1__ExplainReply *reply,
 			  const struct text_style *style, struct buf *out)
 {
+	size_t start = out->n;
+	unsigned int lines;
 	int r = 0;
 
 	if (q->is_one && (reply->n_findings || reply->call)) {
@@ -349,10 +352,14 @@ int explain_report_append(const struct explain_question *q, const Ingero__V1__Ex
 		text_line(out, style, TEXT_PLAIN, "%s", "");
 		explain_footer_append(reply->lost, reply->gaps, reply->n_gaps, q->now_unix_ns, style, out);
 	}
-	for (size_t i = 0; i < reply->n_waits; i++)
-		if (reply->waits[i]->operation)
-			trace_wait_tell(out, style, reply->waits[i]->operation, reply->waits[i]->span_ns);
-	if (q->is_per_process)
+	lines = lines_of(out, start) + 1; /* the prompt behind it */
+	if (!q->is_list)
+		r = explain_waits_append(reply, style,
+					 !style->rows	       ? UINT32_MAX
+					 : style->rows > lines ? style->rows - lines
+							       : 0,
+					 out);
+	if (q->is_per_process && r == 0)
 		r = table_append(q, reply, style, out);
 	return r < 0 ? r : out->failed ? -ENOMEM : 0;
 }

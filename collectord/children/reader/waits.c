@@ -8,7 +8,7 @@
 #include "base/cleanup.h"
 #include "children/reader/message.h"
 
-#define WAITS_MOST 5u
+#define WAITS_MOST 100u /* a line of a report each */
 /* Figures come once a second: of a shorter life it is not known how much of it they cover. */
 #define SPAN_LEAST_NS NSEC_PER_SEC
 

@@ -449,6 +449,59 @@ static void table_test(void)
 	CHECK("no table unless asked for", !strstr(report(&q, &plain), "operation  "));
 }
 
+/* What main threads wait for between calls: a line each, and findings stay on the screen. */
+static void waits_make(size_t n)
+{
+	static Ingero__V1__Wait waits[REPLY_MAX], *list[REPLY_MAX];
+	static Ingero__V1__Operation ops[REPLY_MAX];
+	static Ingero__V1__Blame blames[REPLY_MAX];
+	static const uint64_t ns[BLAME_VIEW_COUNT] = { [BLAME_VIEW_SLEEP] = 28 * S, [BLAME_VIEW_LOCK] = 1 * S };
+
+	for (size_t i = 0; i < n; i++) {
+		waits[i] = (Ingero__V1__Wait)INGERO__V1__WAIT__INIT;
+		ops[i] = (Ingero__V1__Operation)INGERO__V1__OPERATION__INIT;
+		ops[i].pid = (uint32_t)(4711 + i);
+		ops[i].process_name = figures_text("python3");
+		ops[i].op = figures_text("wait_main");
+		ops[i].source = figures_text("host");
+		ops[i].count = i ? 1204 : 1;
+		ops[i].total_ns = 29 * S;
+		ops[i].p50_ns = 95 * MS;
+		ops[i].blame_ns = figures_blame(&blames[i], ns);
+		waits[i].operation = &ops[i];
+		waits[i].span_ns = 30 * S;
+		list[i] = &waits[i];
+	}
+	reply.reply.waits = list;
+	reply.reply.n_waits = n;
+}
+
+static void waits_test(void)
+{
+	struct text_style style = { .is_utf8 = true, .columns = 80, .rows = 24 };
+	const char *text;
+
+	(void)reply_calm(&reply);
+	waits_make(2);
+	CHECK_STR_EQ("a line each", strstr(report(&usual, &plain), "\n\n"),
+		     "\n\nmain thread, between calls   waited  of the time  mostly  times  median\n"
+		     "python3 4711                  29.0s         97 %  sleep       1\n"
+		     "python3 4712                  29.0s         97 %  sleep   1 204    95ms\n"
+		     "if a main thread feeds the GPU, it is the bottleneck, not CUDA\n");
+	for (size_t n = 1; n < REPLY_MAX; n++) {
+		for (size_t findings = 1; findings < 4; findings++) {
+			many_make(findings);
+			reply.reply.more_findings = 0;
+			waits_make(n);
+			text = report(&usual, &style);
+			CHECK_INT_IN("one screen, findings first", lines_of(text), 1, 23);
+			CHECK("waits are told", strstr(text, "\npython3 4711 "));
+			if (n > 8)
+				CHECK("and how many are not", strstr(text, " more · if a main"));
+		}
+	}
+}
+
 int main(void)
 {
 	(void)setlocale(LC_CTYPE, "C.UTF-8");
@@ -458,5 +511,6 @@ int main(void)
 	colour_test();
 	screen_test();
 	table_test();
+	waits_test();
 	return check_result();
 }
