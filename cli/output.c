@@ -11,6 +11,7 @@
 #include <strings.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
+#include <termios.h>
 #include <unistd.h>
 
 #define COLUMNS_DEFAULT 80
@@ -75,6 +76,46 @@ int output_flush(struct output *out)
 	if (out->is_gone)
 		buf_consume(&out->buf, out->buf.n);
 	return out->is_gone ? -EPIPE : 0;
+}
+
+bool output_can_offer(int fd)
+{
+	struct pollfd room = { .fd = fd, .events = POLLOUT };
+	struct termios modes;
+
+	/* Who takes keys one by one, an editor or a prompt, arranges the screen by itself. */
+	if (tcgetattr(fd, &modes) == 0 && !(modes.c_lflag & ICANON))
+		return false;
+	return poll(&room, 1, 0) == 1 && room.revents == POLLOUT; /* a terminal that was told to stop takes nothing */
+}
+
+/*
+ * Nobody knows in which column a program has left the cursor. As many spaces as the terminal is wide end in the next
+ * line if that was not the first one, and in the same one if it was: a terminal wraps with the next character only.
+ */
+void output_line_begin(struct buf *out, int fd)
+{
+	if (!output_is_terminal(fd)) {
+		if (isatty(fd))
+			(void)buf_append_text(out, "\n"); /* who knows whether it wraps */
+		return;
+	}
+	text_spaces(out, output_style(fd, /* no_color= */ true).columns);
+	(void)buf_append_text(out, "\r");
+}
+
+void output_offer(int fd, struct buf *lines)
+{
+	CLEANUP(buf_done) struct buf out = BUF_INIT;
+	size_t n;
+
+	if (lines->n == 0)
+		return;
+	output_line_begin(&out, fd);
+	(void)buf_append(&out, lines->data, lines->n);
+	for (n = MIN(out.n, (size_t)PIPE_BUF); n > 0 && out.data[n - 1] != '\n';)
+		n--;
+	(void)!write(fd, out.data, n); /* gone, or in a hurry: there is no second try */
 }
 
 void output_error(const char *fmt, ...)

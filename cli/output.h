@@ -32,6 +32,15 @@ void output_done(struct output *out);
  * became readable first: what was not written is kept; -errno: said already, the first time
  */
 int output_flush(struct output *out);
+/** output_can_offer() - whether lines may be put between what a program writes to the same place, without waiting */
+bool output_can_offer(int fd);
+/** output_line_begin() - append what begins a line of its own, whatever a program has left on the terminal */
+void output_line_begin(struct buf *out, int fd);
+/**
+ * output_offer() - put them there, in one piece, begun on a line of their own
+ * Only after output_can_offer(). What is more than a pipe takes at once is dropped line by line.
+ */
+void output_offer(int fd, struct buf *lines);
 /** output_error() - "ingero: sentence" on stderr */
 void output_error(const char *fmt, ...) PRINTF_LIKE(1, 2);
 /* The row of commands that colour, bound to a bool of their fields. */

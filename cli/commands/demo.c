@@ -179,6 +179,7 @@ static struct trace_result play(const struct demo_fields *f, const struct demo_r
 		.request = &request,
 		.view = trace_view_choose(f->is_json, /* has_program= */ false),
 		.no_color = f->no_color,
+		.pace = TRACE_PACE_DEFAULT,
 		.setting = { .scope = "of this demo",
 			     .kept = "slow calls and 1 in 64",
 			     .demo = row->name,

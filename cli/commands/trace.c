@@ -18,6 +18,7 @@
 #define MAX_DB_DEFAULT (10ull << 30) /* the daemon's, store.h */
 #define MAX_DB_LEAST (4ull << 20)
 #define RINGBUF_MOST (1ull << 30)
+#define PERCENT_MOST 1000000
 
 struct trace_fields {
 	struct option_ids pids;
@@ -27,6 +28,7 @@ struct trace_fields {
 	uint64_t ringbuf_bytes;
 	uint64_t max_db_bytes;
 	uint64_t max_age_ns;
+	struct trace_pace pace;
 	const char *record;
 	const char *db_path;
 	const char *back_end;
@@ -35,9 +37,9 @@ struct trace_fields {
 	bool no_color;
 };
 
-static const struct trace_fields trace_defaults = { .record = "slow",
-						    .back_end = "auto",
-						    .max_db_bytes = MAX_DB_DEFAULT };
+static const struct trace_fields trace_defaults = {
+	.record = "slow", .back_end = "auto", .max_db_bytes = MAX_DB_DEFAULT, .pace = TRACE_PACE_DEFAULT
+};
 
 static const char *const record_choices[] = { "slow", "all", "none", NULL };
 static const char *const back_end_choices[] = { "auto", "session", "multi", "perf", NULL };
@@ -72,6 +74,25 @@ static const struct option trace_options[] = {
 	  FIELD(is_json),
 	  .help = "Print one JSON object a line (docs/schema/trace-*.schema.json); a program's output goes to stderr "
 		  "then" },
+	{ .name = "interval",
+	  .kind = OPTION_DURATION,
+	  .value = "TIME",
+	  FIELD(pace.interval_ns),
+	  .help = "Without a live screen or --json print a line of progress each interval, on stderr beside a program; "
+		  "0: none; default: 10s" },
+	{ .name = "deadband",
+	  .kind = OPTION_NUMBER,
+	  .value = "PERCENT",
+	  FIELD(pace.deadband_percent),
+	  .max = PERCENT_MOST,
+	  .help = "Leave out progress lines as long as rate, share of time and processes change by at most this many "
+		  "percent; default: only those without calls are left out" },
+	{ .name = "heartbeat",
+	  .kind = OPTION_DURATION,
+	  .value = "TIME",
+	  FIELD(pace.heartbeat_ns),
+	  .help = "Print a progress line at least this often, whatever is left out otherwise; 0: no such limit; "
+		  "default: 1m" },
 	{ .name = "record",
 	  .kind = OPTION_CHOICE,
 	  .value = "slow|all|none",
@@ -184,6 +205,8 @@ static const char *contradiction(const struct trace_fields *f, const struct opti
 		return "trace takes either '--pid' or '--user', not both";
 	if (f->ringbuf_bytes & (f->ringbuf_bytes - 1))
 		return "'--ringbuf-size' takes a power of two, such as 256k, 8m or 64m";
+	if (f->pace.interval_ns && f->pace.interval_ns < TRACE_FIGURES_PERIOD_NS)
+		return "'--interval' takes 1s or more, or 0 for no progress lines";
 	if (f->max_db_bytes && f->max_db_bytes < MAX_DB_LEAST)
 		return "'--max-db' takes 4m or more, or 0 for no limit";
 	return NULL;
@@ -244,6 +267,7 @@ static int trace_run(const void *fields, const struct options_rest *rest)
 		.request = &request,
 		.view = trace_view_choose(f->is_json, rest->argc > 0),
 		.no_color = f->no_color,
+		.pace = f->pace,
 		.setting = { .scope = t.scope, .kept = t.kept, .explain = command.text },
 		.program = rest->argc ? rest->argv : NULL,
 	};
@@ -279,10 +303,12 @@ static int trace_run(const void *fields, const struct options_rest *rest)
 static const char *const trace_paragraphs[] = {
 	"Watches the CUDA calls of your own processes: with exact counts, percentiles and where each call's time went. "
 	"On a "
-	"terminal the table is live; q or Ctrl-C ends it with the summary. Without a terminal there are plain lines.",
+	"terminal the table is live; q or Ctrl-C ends it with the summary. Without a terminal there are plain lines, "
+	"one of "
+	"progress every 10 seconds (--interval); intervals without calls are told once a minute (--heartbeat).",
 	"A program behind -- is started once everything is in place, as yourself also under sudo. It keeps the "
-	"terminal; the "
-	"summary comes on stderr when it has ended, and its exit status is passed on (128 and the signal's number when "
+	"terminal; progress lines "
+	"and the summary come on stderr, and its exit status is passed on (128 and the signal's number when "
 	"a signal "
 	"killed it, 127 not found, 126 not started). sudo drops variables such as LD_LIBRARY_PATH: give those behind "
 	"--, as in "

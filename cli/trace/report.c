@@ -57,7 +57,7 @@ static bool is_told(const struct trace_setting *setting, const Ingero__V1__Store
 {
 	const Ingero__V1__Store *told = setting->start ? setting->start->store : NULL;
 
-	return setting->told && told && store && told->problem && store->problem &&
+	return setting->is_start_shown && told && store && told->problem && store->problem &&
 	       strcmp(told->problem, store->problem) == 0;
 }
 

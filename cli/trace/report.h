@@ -14,7 +14,8 @@ struct trace_setting {
 	const Ingero__V1__Start *start; /* NULL before the daemon answered */
 	size_t n_libraries;		/* attached so far */
 	const char *demo;		/* name of the demo that is played; NULL: this is real */
-	struct trace_told *told;	/* what was shown as it came, after trace_report_start(); NULL: nothing was */
+	struct trace_told *told;	/* what was shown as it came; NULL: nothing was */
+	bool is_start_shown;		/* trace_report_start() was */
 	const char *explain;		/* the command that asks what was kept; NULL: there is none */
 };
 

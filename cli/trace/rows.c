@@ -38,7 +38,7 @@ void trace_rows_done(struct trace_rows *rows)
 	ARRAY_DONE(&rows->rows);
 }
 
-static bool op_is_same(const Ingero__V1__Operation *a, const Ingero__V1__Operation *b)
+bool trace_op_is_same(const Ingero__V1__Operation *a, const Ingero__V1__Operation *b)
 {
 	return a->pid == b->pid && a->start_time_unix_ns == b->start_time_unix_ns && strcmp(a->op, b->op) == 0 &&
 	       strcmp(a->source, b->source) == 0;
@@ -52,7 +52,7 @@ static double rate_of(const Ingero__V1__Operation *op, const Ingero__V1__Summary
 	if (previous && previous->window_ns < figures->window_ns) {
 		window_ns -= previous->window_ns;
 		for (size_t i = 0; i < previous->n_operations; i++)
-			if (op_is_same(op, previous->operations[i])) {
+			if (trace_op_is_same(op, previous->operations[i])) {
 				count -= MIN(count, previous->operations[i]->count);
 				break;
 			}
@@ -148,8 +148,7 @@ static const struct table_column columns[COLUMN_COUNT] = {
 	[COLUMN_BLAME] = { .title = "blame", .min = 22, .takes_rest = true },
 };
 
-/* "device 61 · runnable 34": the two classes with most time, in percent. */
-static void blame_append(struct buf *out, const struct blame_view *blame)
+void trace_blame_append(struct buf *out, const struct blame_view *blame)
 {
 	unsigned int except = 0;
 
@@ -216,7 +215,7 @@ static void cell_add(struct table *t, enum column column, const struct trace_row
 		table_add(t, TEXT_LOUD, "%s", row->waits_for_cpu ? "▲" : "");
 		break;
 	case COLUMN_BLAME:
-		blame_append(&text, &row->blame);
+		trace_blame_append(&text, &row->blame);
 		table_add(t, row->waits_for_cpu ? TEXT_LOUD : TEXT_PLAIN, "%s", buf_text(&text));
 		break;
 	case COLUMN_COUNT:

@@ -53,6 +53,11 @@ int trace_rows_build(const Ingero__V1__Summary *figures, const Ingero__V1__Summa
  */
 int trace_rows_append(const struct trace_rows *rows, const struct text_style *style, size_t max, struct buf *out);
 
+/** trace_blame_append() - "device 61 · runnable 34": the two classes with most time, in percent; nothing without any */
+void trace_blame_append(struct buf *out, const struct blame_view *blame);
+/** trace_op_is_same() - the same operation of the same process */
+bool trace_op_is_same(const Ingero__V1__Operation *a, const Ingero__V1__Operation *b);
+
 struct trace_label {
 	char text[64];
 };

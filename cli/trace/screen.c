@@ -17,24 +17,6 @@
 #define IN_FLIGHT_OLD_NS NSEC_PER_SEC
 #define NOTES_MOST 3u /* lines of one kind below the table */
 
-/* Parts of a line, from the most important on: what does not fit is left out whole. */
-static void parts_append(struct buf *out, const struct text_style *style, enum text_tone tone, const char *gap,
-			 const char *const *parts, size_t n)
-{
-	CLEANUP(buf_done) struct buf line = BUF_INIT;
-	unsigned int columns = 0;
-
-	for (size_t i = 0; i < n; i++) {
-		unsigned int width = text_columns(parts[i]) + (columns ? text_columns(gap) : 0);
-
-		if (!*parts[i] || (columns && columns + width > style->columns))
-			continue;
-		(void)buf_printf(&line, "%s%s", columns ? gap : "", parts[i]);
-		columns += width;
-	}
-	text_line(out, style, tone, "%s", buf_text(&line));
-}
-
 static void header_append(const struct trace_screen *screen, const struct trace_rows *rows,
 			  const struct text_style *style, struct buf *out)
 {
@@ -57,7 +39,7 @@ static void header_append(const struct trace_screen *screen, const struct trace_
 		(void)snprintf(elapsed, sizeof(elapsed), "%s", units_ns(figures->window_ns, 0).text);
 	if (figures && figures->cost && !demo)
 		(void)snprintf(cost, sizeof(cost), "cost %s", units_ratio(figures->cost->probe_ratio, 0).text);
-	parts_append(out, style, TEXT_BOLD, "  ", parts, ARRAY_SIZE(parts));
+	text_parts(out, style, TEXT_BOLD, "  ", parts, ARRAY_SIZE(parts));
 }
 
 struct bar {
@@ -90,7 +72,7 @@ static void machine_append(const struct machine_load *load, const struct text_st
 	if (load->pressure_ratio >= 0)
 		(void)snprintf(pressure, sizeof(pressure), "cpu pressure %s",
 			       units_ratio(load->pressure_ratio, UNITS_TIGHT).text);
-	parts_append(out, style, TEXT_PLAIN, "   ", parts, ARRAY_SIZE(parts));
+	text_parts(out, style, TEXT_PLAIN, "   ", parts, ARRAY_SIZE(parts));
 }
 
 /* Behind whom the marked rows wait: a line for each process and neighbour, most time first. */

@@ -247,6 +247,8 @@ static int finish(struct trace *t)
 		return COMMAND_FAILED; /* program_hear() said why; figures of nothing say nothing */
 	if (show->out.is_stuck && t->gave_up)
 		return STATUS_SIGINT;
+	if (show->view == TRACE_VIEW_PROGRAM)
+		output_line_begin(&show->out.buf, STDERR_FILENO);
 	r = trace_show_end(show);
 	if (r == 0)
 		r = output_flush(&show->out);
@@ -298,7 +300,7 @@ struct trace_result trace_session_run(struct ingero **ingero, const struct trace
 	struct trace t = { .wish = wish, .ingero = *ingero, .signal_fd = -1, .child = TRACE_CHILD_INIT };
 	struct trace_result result = { .status = COMMAND_OK };
 
-	trace_show_init(&t.show, wish->view, wish->no_color, &wish->setting);
+	trace_show_init(&t.show, wish->view, wish->no_color, &wish->setting, &wish->pace);
 	(void)signal(SIGPIPE, SIG_IGN); /* who writes to whom is known here: seen as -EPIPE, after which we clean up */
 	result.status = session(&t);
 	trace_child_done(&t.child);

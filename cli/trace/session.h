@@ -22,6 +22,7 @@ struct trace_wish {
 	enum trace_view view;
 	bool no_color;
 	struct trace_setting setting; /* as far as it is known before the start */
+	struct trace_pace pace;	      /* of progress lines */
 	char **program;		      /* NULL: none */
 };
 

@@ -94,8 +94,44 @@ static int start_take(struct trace_show *s, const Ingero__V1__Start *start)
 	if (s->view == TRACE_VIEW_LINES) {
 		trace_report_start(&s->setting, &s->style, &s->out.buf);
 		s->setting.told = &s->told;
+		s->setting.is_start_shown = true;
 	}
 	return 0;
+}
+
+/* Beside a program: on stderr, with what was found meanwhile. Whatever the terminal does not take now comes later. */
+static int program_progress_show(struct trace_show *s)
+{
+	const Ingero__V1__Summary *before = s->previous.is_whole ? &s->previous.view : NULL, *now = &s->figures.view;
+	CLEANUP(buf_done) struct buf lines = BUF_INIT;
+	struct text_style style;
+	int r;
+
+	if (!output_can_offer(STDERR_FILENO))
+		return 0;
+	style = output_style(STDERR_FILENO, s->no_color);
+	s->has_ended_interval = true;
+	r = trace_progress_append(&s->progress, now, before, "ingero", &style, &lines);
+	for (size_t i = 0; i < now->n_findings; i++)
+		if (trace_finding_is_news(&s->told, now->findings[i]))
+			trace_finding_append(now->findings[i], trace_report_explain(&s->setting), &style, &lines);
+	s->setting.told = &s->told;
+	output_offer(STDERR_FILENO, &lines);
+	return r;
+}
+
+static int progress_show(struct trace_show *s)
+{
+	const Ingero__V1__Summary *before = s->previous.is_whole ? &s->previous.view : NULL;
+
+	if (!trace_progress_is_due(&s->progress, s->figures.view.window_ns))
+		return 0;
+	if (s->view == TRACE_VIEW_PROGRAM)
+		return program_progress_show(s);
+	if (s->view != TRACE_VIEW_LINES)
+		return 0;
+	s->has_ended_interval = true;
+	return trace_progress_append(&s->progress, &s->figures.view, before, "", &s->style, &s->out.buf);
 }
 
 static int summary_take(struct trace_show *s, const Ingero__V1__Summary *piece, bool is_last)
@@ -108,11 +144,13 @@ static int summary_take(struct trace_show *s, const Ingero__V1__Summary *piece, 
 		trace_summary_take(&s->summary, &s->arriving);
 		return 0;
 	}
-	trace_summary_take(&s->previous, &s->figures);
+	if (s->view == TRACE_VIEW_SCREEN || s->has_ended_interval)
+		trace_summary_take(&s->previous, &s->figures);
 	trace_summary_take(&s->figures, &s->arriving);
+	s->has_ended_interval = false;
 	machine_update(s);
 	screen_draw(s);
-	return 0;
+	return progress_show(s);
 }
 
 int trace_show_reply(struct trace_show *s, const Ingero__V1__TraceReply *reply)
@@ -173,7 +211,8 @@ int trace_show_end(struct trace_show *s)
 	return trace_report_summary(&s->setting, last, /* is_cut= */ !s->summary.is_whole, &s->style, &s->out.buf);
 }
 
-void trace_show_init(struct trace_show *s, enum trace_view view, bool no_color, const struct trace_setting *setting)
+void trace_show_init(struct trace_show *s, enum trace_view view, bool no_color, const struct trace_setting *setting,
+		     const struct trace_pace *pace)
 {
 	*s = (struct trace_show){
 		.view = view,
@@ -181,6 +220,7 @@ void trace_show_init(struct trace_show *s, enum trace_view view, bool no_color, 
 		.out = OUTPUT_INIT(STDOUT_FILENO),
 		.style = output_style(STDOUT_FILENO, no_color),
 		.setting = *setting,
+		.progress = { .pace = *pace },
 		.machine = { -1, -1, -1, -1 },
 		.proc_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC),
 	};

@@ -9,6 +9,7 @@
 #include "cli/machine.h"
 #include "cli/output.h"
 #include "cli/trace/finding.h"
+#include "cli/trace/progress.h"
 #include "cli/trace/report.h"
 #include "cli/trace/summary.h"
 
@@ -26,10 +27,12 @@ struct trace_show {
 	Ingero__V1__Start *start; /* owned copy */
 	struct trace_summary arriving;
 	struct trace_summary figures;
-	struct trace_summary previous;
+	struct trace_summary previous; /* on a screen those before, else those that ended the last interval */
 	struct trace_summary summary;
 	size_t n_libraries;
 	struct trace_told told;
+	struct trace_progress progress;
+	bool has_ended_interval; /* the figures did */
 
 	/* The machine, for the head of the screen. */
 	char host[64];
@@ -39,7 +42,8 @@ struct trace_show {
 };
 
 /** trace_show_init() - @setting: what is known before the start; its texts are borrowed */
-void trace_show_init(struct trace_show *s, enum trace_view view, bool no_color, const struct trace_setting *setting);
+void trace_show_init(struct trace_show *s, enum trace_view view, bool no_color, const struct trace_setting *setting,
+		     const struct trace_pace *pace);
 void trace_show_done(struct trace_show *s);
 
 /**

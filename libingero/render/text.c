@@ -177,6 +177,23 @@ void text_line(struct buf *out, const struct text_style *style, enum text_tone t
 	(void)buf_append_text(out, "\n");
 }
 
+void text_parts(struct buf *out, const struct text_style *style, enum text_tone tone, const char *gap,
+		const char *const *parts, size_t n)
+{
+	CLEANUP(buf_done) struct buf line = BUF_INIT;
+	unsigned int columns = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		unsigned int width = text_columns(parts[i]) + (columns ? text_columns(gap) : 0);
+
+		if (!*parts[i] || (columns && columns + width > style->columns))
+			continue;
+		(void)buf_printf(&line, "%s%s", columns ? gap : "", parts[i]);
+		columns += width;
+	}
+	text_line(out, style, tone, "%s", buf_text(&line));
+}
+
 static bool char_is_digit(char c)
 {
 	return c >= '0' && c <= '9';

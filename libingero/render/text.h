@@ -55,6 +55,13 @@ void text_line(struct buf *out, const struct text_style *style, enum text_tone t
 	PRINTF_LIKE(4, 5);
 
 /**
+ * text_parts() - a line of n parts, the most important first: what does not fit is left out whole, as are empty ones
+ * @gap: between two parts
+ */
+void text_parts(struct buf *out, const struct text_style *style, enum text_tone tone, const char *gap,
+		const char *const *parts, size_t n);
+
+/**
  * text_paragraph() - a sentence broken at spaces to the terminal's width, a number never from its unit
  * @first: in front of the first line; the others are indented by as many columns
  */

@@ -9,6 +9,7 @@ Needs root (or it is skipped). Waits for what is to be seen, never for a time.
 import json
 import os
 import pathlib
+import re
 import select
 import signal
 import subprocess
@@ -251,6 +252,94 @@ def test_pipe(home):
         expect(run.wait() == 0, f"exit status {run.returncode}")
         expect(b"\x1b" not in seen, f"control sequences: {seen[:400]!r}")
         expect(b"watching processes from pid" in seen and b"what it means" in seen, "no header or no summary", seen.decode())
+
+
+PROGRESS = re.compile(r"^(ingero  )?\d\d:\d\d:\d\d  (.*)$", re.M)
+
+
+def progress_of(text):
+    return [found.group(2) for found in PROGRESS.finditer(text)]
+
+
+def until_progress(fd, number):
+    """What comes until there are so many progress lines."""
+    seen = b""
+    while len(progress_of(seen.decode(errors="replace"))) < number:
+        data = os.read(fd, 65536)
+        expect(data, f"ended before there were {number} progress lines", seen.decode(errors="replace"))
+        seen += data
+    return seen
+
+
+def test_progress(home):
+    """Not a terminal, or one that takes no screen: a line every interval, the default being 10 s."""
+    with Workload() as workload:
+        run = subprocess.Popen([INGERO, "trace", *workload.options()], env=environment(home), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
+        seen = until_progress(run.stdout.fileno(), 1)
+        run.send_signal(signal.SIGINT)
+        seen += run.stdout.read()
+        expect(run.wait() == 0, f"exit status {run.returncode}")
+        line = progress_of(seen.decode())[0]
+        expect(line.startswith(f"cudaload {workload.process.pid}  calls ") and "/s" in line and " %  " in line, "not what was seen", line)
+        with live(home, ["--interval", "1s", *workload.options()], TERM="dumb") as terminal:
+            terminal.until(lambda screen: len(progress_of(screen.normal)) >= 2, "two lines")
+            terminal.type("\x03")
+            expect(terminal.wait() == 0, f"exit status {terminal.status}")
+            expect(b"\x1b" not in terminal.raw, f"control sequences: {terminal.raw[:400]!r}")
+
+
+def test_progress_idle(home):
+    """What does nothing is told once, and again by the heartbeat."""
+    run = subprocess.Popen([INGERO, "trace", "--interval", "1s", "--heartbeat", "3s"], env=environment(home, **NOBODY), stdin=subprocess.DEVNULL,
+                           stdout=subprocess.PIPE)
+    seen = until_progress(run.stdout.fileno(), 3)
+    run.send_signal(signal.SIGINT)
+    expect(run.wait() == 0, f"exit status {run.returncode}")
+    run.stdout.close()
+    said = [float(line.rpartition(" ")[0].rpartition(" ")[2]) for line in progress_of(seen.decode()) if line.startswith("no calls yet, after ")]
+    expect(len(said) == 3 and said[1] - said[0] > 2 and said[2] - said[1] > 2, "not by the heartbeat", seen.decode())
+
+
+def rendered(text, columns):
+    """Lines as a terminal shows them: what is wider goes on in the next, and the last column waits for one more."""
+    lines, column = [""], 0
+    for c in text.replace("\r\n", "\n"):
+        if c == "\n":
+            lines.append("")
+            column = 0
+        elif c == "\r":
+            column = 0
+        else:
+            if column == columns:
+                lines.append("")
+                column = 0
+            line = lines[-1].ljust(column)
+            lines[-1] = line[:column] + c + line[column + 1:]
+            column += 1
+    return [line.rstrip() for line in lines]
+
+
+def test_progress_beside_program(home):
+    """A program that has begun a line keeps it whole: progress has lines of its own, on stderr, while the program runs."""
+    script = f"printf 'half a line'; exec {WORKLOAD} --duration 3600s --rate 5000 2>/dev/null"
+    with Terminal([INGERO, "trace", "--interval", "1s", "--", "sh", "-c", script], environment(home)) as terminal:
+        terminal.until(lambda screen: sum("ingero  " in line and "calls " in line for line in screen.normal.splitlines()) >= 3, "three lines")
+        shown = rendered(terminal.screen.normal, 80)
+        expect("half a line" in shown, "the program's own line is torn", *shown)
+        expect(sum(line.startswith("ingero  ") for line in shown) >= 3, "lines that do not begin where lines begin", *shown)
+        expect("" not in shown[shown.index("half a line"):-1], "lines without anything", *shown)
+        terminal.type("\x03")
+        terminal.wait()
+        expect("what it means" in terminal.screen.normal, "no summary", terminal.screen.normal)
+    run = subprocess.Popen([INGERO, "trace", "--interval", "1s", "--", WORKLOAD, "--duration", "3600s", "--rate", "5000"], env=environment(home),
+                           stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    seen = until_progress(run.stderr.fileno(), 2)
+    run.send_signal(signal.SIGINT)
+    out = run.stdout.read()
+    seen += run.stderr.read()
+    run.wait()
+    expect(not progress_of(out.decode()), "progress among the program's output", out.decode())
+    expect(b"\r" not in seen and b"\x1b" not in seen, f"made for a terminal: {seen!r}")
 
 
 def test_closed_pipe(home):
