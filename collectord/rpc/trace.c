@@ -113,6 +113,7 @@ static void figures_fired(uv_timer_t *timer)
 			     &(struct answer_seen){ .call = t->call,
 						    .subscriber_slow = t->subscriber_slow,
 						    .forgotten = t->forgotten,
+						    .findings = &t->findings,
 						    .life = t->life },
 			     figures_piece, t);
 	call_charge(t->call, before_ns);

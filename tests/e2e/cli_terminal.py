@@ -342,6 +342,14 @@ def test_progress_beside_program(home):
     expect(b"\r" not in seen and b"\x1b" not in seen, f"made for a terminal: {seen!r}")
 
 
+def test_live_finding(home):
+    """What was found is on the live screen while it goes on."""
+    with Terminal([INGERO, "demo", "cpu-contention", "--speed", "2"], environment(home)) as terminal:
+        terminal.until(lambda screen: any(line.startswith(("▲ MEDIUM", "▲ HIGH")) for line in screen.shown()) or "played for" in screen.normal,
+                       "a finding or the end")
+        expect("played for" not in terminal.screen.normal, "the demo was over before its finding was shown")
+
+
 def test_closed_pipe(home):
     """`| head -1`: ends quietly, as SIGPIPE would end it, without waiting for the next line."""
     for options in (["--json"], []):
