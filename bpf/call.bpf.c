@@ -75,7 +75,7 @@ VERIFIED_ALONE int thread_claim(__u32 op)
 	struct thread_state *t;
 
 	/* Another tracer that runs the same file: its calibration is no program's call. */
-	if (op >= OP_CALIBRATION && !is_calibrating)
+	if (op >= OP_CALIBRATION && op < OP_ID_MAX && !is_calibrating)
 		return 0;
 	if (!is_calibrating && !is_traced(task, tgid)) {
 		t = bpf_task_storage_get(&threads, task, 0, 0);
@@ -170,7 +170,7 @@ static __always_inline bool call_enter(struct pt_regs *ctx, __u64 cookie, __u64 
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct thread_state *t = bpf_task_storage_get(&threads, task, 0, 0);
 	__u64 sp = regs_sp(ctx), ip = regs_ip(ctx), at;
-	__u32 op = COOKIE_OP(cookie) & (OP_ID_ROOM - 1), depth;
+	__u32 op = COOKIE_OP(cookie), depth;
 	int kind = ENTRY_CALL;
 	struct call_frame *f;
 
@@ -258,7 +258,7 @@ static __always_inline __u64 frame_argument(const struct call_frame *f, __u32 in
 /* What is kept of a call, in order. */
 static __always_inline __u64 kept_argument(const struct call_frame *f, const struct call_end *end, __u32 which)
 {
-	const volatile struct op_row *row = &op_table[f->op & (OP_ID_ROOM - 1)];
+	const volatile struct op_row *row = op_row_of(f->op);
 	const volatile struct op_argument *argument = &row->args[which];
 	__u64 value = 0;
 
@@ -439,8 +439,8 @@ static __always_inline int call_finish(struct pt_regs *ctx, struct task_struct *
 	WRITE_ONCE(t->depth, index);
 	barrier();
 
-	op = f->op & (OP_ID_ROOM - 1);
-	row = &op_table[op];
+	op = f->op;
+	row = op_row_of(op);
 	kids = f->kids_ns;
 	end.raw_ns = end_ns - f->start_ns;
 	share = share_ns[f->head & 3] + kids;

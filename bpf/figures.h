@@ -12,42 +12,45 @@
 #include "policy.h"
 
 #define CAS_TRIES 16
-#define ROW_TRIES 4
 
 static __always_inline struct figure_cell *cell_at(__u32 idx)
 {
 	return bpf_map_lookup_elem(&cells, &idx);
 }
 
-/* Its place in the row, unless there is a cell already. Return: index of the one that is there now, 0 for none */
-static __always_inline __u32 row_put(union slot_row *row, __u32 op, __u32 idx)
+/*
+ * row_put() - give an operation a place in the row, unless it has one
+ * Return: index of the cell that is there now, `idx` or another one that came before; 0: all places are others'
+ */
+static __always_inline __u32 row_put(struct slot_row *row, __u32 op, __u32 idx)
 {
-	__u32 *word = &row->words[op >> 1], shift = (op & 1) * 16, before, there, i;
+	__u32 fresh = SLOT_ROW_ENTRY(op, idx), before, i;
 
-	/* The other half of the word is written once at most while the process lives. */
-	for (i = 0; i < ROW_TRIES; i++) {
-		before = READ_ONCE(*word);
-		there = before >> shift & 0xffff;
-		if (there)
-			return there;
-		if (__sync_val_compare_and_swap(word, before, before | idx << shift) == before)
+	for (i = 0; i < SLOT_ROW_TRIES; i++) {
+		before = __sync_val_compare_and_swap(&row->entries[(op + i) & (SLOT_ROW_ENTRIES - 1)], 0, fresh);
+		if (!before)
 			return idx;
+		if (SLOT_ROW_OP(before) == op)
+			return SLOT_ROW_CELL(before);
 	}
 	return 0;
 }
 
-/* Return: what is in that place now: `idx`, or another one that came before */
-static __always_inline __u32 cell_install(union slot_row *row, __u32 idx, __u32 slot, __u32 op)
+/* Return: what is in the row now: `idx`, another one that came before, or 0 where there was no place */
+static __always_inline __u32 cell_install(struct slot_row *row, __u32 idx, __u32 slot, __u32 op)
 {
 	struct figure_cell *cell = cell_at(idx);
-	__u32 there, high;
+	__u32 there = idx, high;
 	__u32 i;
 
 	if (!cell)
 		return 0;
 	cell->slot = slot;
 	cell->op = op;
-	there = row_put(row, op, idx);
+	if (op)
+		there = row_put(row, op, idx);
+	else if (__sync_val_compare_and_swap(&row->overflow, 0, idx))
+		there = READ_ONCE(row->overflow);
 	if (there != idx) {
 		cell->slot = 0;
 		cell->op = 0;
@@ -62,11 +65,12 @@ static __always_inline __u32 cell_install(union slot_row *row, __u32 idx, __u32 
 }
 
 /* Return: index of a cell of that operation's own, 0 where none is free */
-static __always_inline __u32 cell_take(union slot_row *row, __u32 slot, __u32 op)
+static __always_inline __u32 cell_take(struct slot_row *row, __u32 slot, __u32 op)
 {
-	__u32 idx = 0, got;
+	__u32 idx = slot_row_find(row, op), got;
 
-	op &= OP_ID_ROOM - 1;
+	if (idx)
+		return idx;
 	if (bpf_map_pop_elem(&free_cells, &idx))
 		return 0;
 	got = cell_install(row, idx, slot, op);
@@ -75,10 +79,11 @@ static __always_inline __u32 cell_take(union slot_row *row, __u32 slot, __u32 op
 	return got;
 }
 
-/* First use of an operation by a process. Return: index of its cell or of the process's overflow cell, 0 for none */
+/* An operation that is not at its first place. Return: index of its cell or of the process's overflow cell, 0 for none
+ */
 VERIFIED_ALONE __u32 cell_claim(__u32 slot, __u32 op)
 {
-	union slot_row *row = bpf_map_lookup_elem(&slot_rows, &slot);
+	struct slot_row *row = bpf_map_lookup_elem(&slot_rows, &slot);
 	__u32 idx = 0, got;
 
 	if (!row)
@@ -87,8 +92,8 @@ VERIFIED_ALONE __u32 cell_claim(__u32 slot, __u32 op)
 	if (got)
 		return got;
 	counter_add(LOSS_CELLS, 1);
-	if (row->cell[0])
-		return row->cell[0];
+	if (row->overflow)
+		return row->overflow;
 	if (bpf_map_pop_elem(&spare_cells, &idx))
 		return 0;
 	got = cell_install(row, idx, slot, 0);
@@ -100,20 +105,21 @@ VERIFIED_ALONE __u32 cell_claim(__u32 slot, __u32 op)
 /* What is no call has a cell of its own or none, which the caller counts as lost: the overflow cell counts calls. */
 VERIFIED_ALONE __u32 cell_claim_event(__u32 slot, __u32 op)
 {
-	union slot_row *row = bpf_map_lookup_elem(&slot_rows, &slot);
+	struct slot_row *row = bpf_map_lookup_elem(&slot_rows, &slot);
 
 	return row ? cell_take(row, slot, op) : 0;
 }
 
 static __always_inline struct figure_cell *cell_find(__u32 slot, __u32 op, bool is_call)
 {
-	union slot_row *row = bpf_map_lookup_elem(&slot_rows, &slot);
-	__u32 idx;
+	struct slot_row *row = bpf_map_lookup_elem(&slot_rows, &slot);
+	__u32 entry, idx;
 
 	if (!row)
 		return NULL;
-	idx = row->cell[op & (OP_ID_ROOM - 1)];
-	if (!idx)
+	entry = row->entries[op & (SLOT_ROW_ENTRIES - 1)];
+	idx = SLOT_ROW_CELL(entry);
+	if (SLOT_ROW_OP(entry) != op)
 		idx = is_call ? cell_claim(slot, op) : cell_claim_event(slot, op);
 	return idx ? cell_at(idx) : NULL;
 }

@@ -61,12 +61,12 @@ struct call_frame {
 	__u64 blame_ns[BLAME_COUNT]; /* zero in every frame that is not open */
 	__u32 switches;		     /* of the thread state, at entry */
 	__u32 seq;		     /* of the thread's calls: tells uses of this frame apart */
-	__u8 op;
+	__u16 op;
 	__u8 head;	   /* enum call_head */
 	__u8 is_dirty;	   /* blame_ns is not all zero */
 	__u8 attach;	   /* number of the attach that its probe belongs to */
 	__u8 no_arguments; /* none is kept */
-	__u8 pad[3];
+	__u8 pad[2];
 };
 
 /*
@@ -208,7 +208,7 @@ SHARED struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, PROCESS_SLOTS);
 	__type(key, __u32);
-	__type(value, union slot_row);
+	__type(value, struct slot_row);
 } slot_rows SEC(".maps");
 
 SHARED struct {

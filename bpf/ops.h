@@ -5,9 +5,12 @@
  */
 #pragma once
 
-#define OP_ID_MAX 160  /* ids are below this */
-#define OP_ID_ROOM 256 /* of the kernel half's tables, by id: any id that a cookie or a record can hold */
-#define OP_CALIBRATION (OP_ID_MAX - 4) /* from here on: a tracer's own (collectord/probes/calibrate.h) */
+/*
+ * Ids have 16 bits. Below OP_ID_MAX, a power of two: those of ops.def and, from OP_CALIBRATION on, a tracer's own
+ * (collectord/probes/calibrate.h). From OP_ID_MAX on: given when a library is attached; no argument of theirs is kept.
+ */
+#define OP_ID_MAX 512
+#define OP_CALIBRATION (OP_ID_MAX - 4)
 
 #define OP_SYNC 0x01u
 #define OP_ALLOC 0x02u
@@ -61,17 +64,17 @@ enum call_head {
 };
 
 /*
- * The attach cookie. Bits 0-7: operation id; 8-9: enum call_head; 10: entry
- * only, no return trap; 11: arguments on the stack are kept; 12: a form whose
- * arguments are not kept; 16-23: number of the attach, set by probe_set.c, by
+ * The attach cookie. Bits 0-15: operation id; 16-17: enum call_head; 18: entry
+ * only, no return trap; 19: arguments on the stack are kept; 20: a form whose
+ * arguments are not kept; 24-31: number of the attach, set by probe_set.c, by
  * which probes that are slow to close are switched off.
  */
-#define COOKIE(op, head) ((unsigned long long)(op) | ((unsigned long long)(head) << 8))
-#define COOKIE_ENTRY_ONLY (1ull << 10)
-#define COOKIE_STACK (1ull << 11)
-#define COOKIE_NO_ARGUMENTS (1ull << 12)
-#define COOKIE_ATTACH(number) ((unsigned long long)(number) << 16)
+#define COOKIE(op, head) ((unsigned long long)(op) | ((unsigned long long)(head) << 16))
+#define COOKIE_ENTRY_ONLY (1ull << 18)
+#define COOKIE_STACK (1ull << 19)
+#define COOKIE_NO_ARGUMENTS (1ull << 20)
+#define COOKIE_ATTACH(number) ((unsigned long long)(number) << 24)
 #define COOKIE_ATTACH_COUNT 256
-#define COOKIE_ATTACH_NUMBER(c) ((unsigned int)((c) >> 16) & (COOKIE_ATTACH_COUNT - 1))
-#define COOKIE_OP(c) ((unsigned int)((c)&0xff))
-#define COOKIE_HEAD(c) ((unsigned int)(((c) >> 8) & 0x3))
+#define COOKIE_ATTACH_NUMBER(c) ((unsigned int)((c) >> 24) & (COOKIE_ATTACH_COUNT - 1))
+#define COOKIE_OP(c) ((unsigned int)((c)&0xffff))
+#define COOKIE_HEAD(c) ((unsigned int)(((c) >> 16) & 0x3))

@@ -40,7 +40,7 @@ struct op_row {
 	OP_ARGUMENT(OP_ARG_BOX, index, OP_MEANING_##meaning, OP_NO_FACTOR, 0, offset, words)
 #define NONE OP_ARGUMENT(OP_ARG_NONE, 0, OP_MEANING_NONE, OP_NO_FACTOR, 0, 0, 0)
 #define OP(id, layer, name, short_name, arg_a, arg_b, flags) [id] = { { arg_a, arg_b }, flags, 1 },
-static const volatile struct op_row op_table[OP_ID_ROOM] = {
+static const volatile struct op_row op_table[OP_ID_MAX] = {
 #include "ops.def"
 };
 #undef OP
@@ -51,6 +51,15 @@ static const volatile struct op_row op_table[OP_ID_ROOM] = {
 #undef OUT
 #undef ARG
 #undef OP_ARGUMENT
+
+/* Of an id that was given at attach time the row of id 0: nothing is kept. */
+static __always_inline const volatile struct op_row *op_row_of(__u32 op)
+{
+	__u64 at = op < OP_ID_MAX ? op : 0;
+
+	keep(at);
+	return &op_table[at & (OP_ID_MAX - 1)];
+}
 
 /* One argument as it is reported, from what was kept at entry. */
 static __always_inline __u64 op_argument_value(const volatile struct op_argument *argument, const __u64 *args)
@@ -73,7 +82,7 @@ static __always_inline __u64 op_argument_value(const volatile struct op_argument
  */
 VERIFIED_ALONE __u64 op_box_value(__u32 op, __u32 which, __u64 address)
 {
-	const volatile struct op_row *row = &op_table[op & (OP_ID_ROOM - 1)];
+	const volatile struct op_row *row = op_row_of(op);
 	const volatile struct op_argument *argument = which ? &row->args[1] : &row->args[0];
 	__u64 at = address + argument->offset, product = 1, word;
 	__u32 i;
@@ -91,7 +100,7 @@ VERIFIED_ALONE __u64 op_box_value(__u32 op, __u32 which, __u64 address)
 /* Bytes of the call, when its first argument says so. */
 static __always_inline __u64 op_bytes(__u32 op, const __u64 *args)
 {
-	const volatile struct op_argument *argument = &op_table[op & (OP_ID_ROOM - 1)].args[0];
+	const volatile struct op_argument *argument = &op_row_of(op)->args[0];
 	__u64 index = argument->index;
 
 	if (argument->meaning != OP_MEANING_BYTES)

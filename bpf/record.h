@@ -88,11 +88,11 @@ struct call_record {
 	__s32 ret;
 	__u32 exec_gen; /* execs of this process seen so far */
 	__u16 slot;
-	__u8 type; /* RECORD_CALL */
-	__u8 op;
+	__u16 op;
+	__u8 type;   /* RECORD_CALL */
 	__u8 reason; /* bits of enum record_reason */
 	__u8 depth;  /* 0: outermost traced call of this thread */
-	__u8 pad[6];
+	__u8 pad[5];
 	char comm[RECORD_COMM_BYTES]; /* of the thread, when it first called */
 };
 _Static_assert(sizeof(struct call_record) == 168, "call_record is ABI between both halves");
@@ -189,15 +189,40 @@ _Static_assert(sizeof(struct figure_cell) == 2048, "figure_cell is ABI between b
 #define PROCESS_CELLS 4096
 
 /*
- * The cells of a process, by operation; 0: none yet; [0]: its overflow cell. Two share a word, since words are what the
- * kernel half can exchange: on the machines that we know the even one is its lower half.
+ * The cells of the operations that a process used: a hash table with open addressing, since words are what the kernel
+ * half can exchange. An entry is operation << 16 | index of its cell, 0 while free, and stays where it is as long as
+ * the process has its slot. An operation is at one of the SLOT_ROW_TRIES places from its id modulo SLOT_ROW_ENTRIES on;
+ * where all are others', it goes without a cell of its own. Fixed ids are dense, so nearly all are at their first
+ * place.
  */
-union slot_row {
-	__u16 cell[OP_ID_ROOM];
-	__u32 words[OP_ID_ROOM / 2];
+#define SLOT_ROW_ENTRIES 256 /* a power of two */
+#define SLOT_ROW_TRIES 16
+#define SLOT_ROW_ENTRY(op, cell) ((__u32)(op) << 16 | (cell))
+#define SLOT_ROW_OP(entry) ((entry) >> 16)
+#define SLOT_ROW_CELL(entry) ((entry)&0xffffu)
+
+struct slot_row {
+	__u32 entries[SLOT_ROW_ENTRIES];
+	__u32 overflow; /* index of the cell of operations without one, 0 while there is none */
+	__u32 pad;
 };
-_Static_assert(sizeof(union slot_row) == 512, "slot_row is ABI between both halves");
+_Static_assert(sizeof(struct slot_row) == 1032, "slot_row is ABI between both halves");
 _Static_assert(PROCESS_CELLS <= 1 << 16, "slot_row holds 16 bits of a cell's index");
+
+/* Return: index of the operation's cell, 0 where it has none */
+static inline __u32 slot_row_find(const struct slot_row *row, __u32 op)
+{
+	__u32 entry, i;
+
+	for (i = 0; i < SLOT_ROW_TRIES; i++) {
+		entry = *(const volatile __u32 *)&row->entries[(op + i) & (SLOT_ROW_ENTRIES - 1)];
+		if (SLOT_ROW_OP(entry) == op)
+			return SLOT_ROW_CELL(entry);
+		if (!entry)
+			break;
+	}
+	return 0;
+}
 
 enum process_slot_state { PROCESS_SLOT_FREE, PROCESS_SLOT_LIVE, PROCESS_SLOT_GONE };
 
@@ -251,8 +276,8 @@ struct in_flight_record {
 	__u32 tgid;
 	__u32 tid;
 	__u16 slot;
-	__u8 op;
+	__u16 op;
 	__u8 depth;
-	__u8 pad[4];
+	__u8 pad[3];
 };
 _Static_assert(sizeof(struct in_flight_record) == 112, "in_flight_record is ABI between both halves");

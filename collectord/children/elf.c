@@ -13,7 +13,7 @@
 static const struct {
 	const char *name;
 	enum op_layer layer;
-	uint8_t id;
+	uint16_t id;
 } families[] = {
 #define OP(id_, layer_, name_, short_name, arg_a, arg_b, flags) { #name_, OP_LAYER_##layer_, id_ },
 #include "bpf/ops.def"
@@ -32,7 +32,7 @@ struct elf_match {
 	uint64_t offset;
 	uint64_t size_bytes;
 	uint64_t room_bytes; /* from offset to the end of its segment in the file */
-	uint8_t op;
+	uint16_t op;
 	bool is_ambiguous; /* names of several operations at one address */
 	char name[PARSER_SYMBOL_BYTES];
 };
@@ -211,7 +211,7 @@ static void matches_fold(struct elf_matches *m)
 	m->n = n;
 }
 
-static enum op_layer op_layer_of(uint8_t op)
+static enum op_layer op_layer_of(uint32_t op)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(families); i++)
 		if (families[i].id == op)

@@ -38,9 +38,9 @@ enum parser_result {
 struct parser_symbol {
 	uint64_t offset;     /* of the function, bytes from the start of the file */
 	uint64_t size_bytes; /* as the symbol says, 0 if it does not */
-	uint8_t op;	     /* id of ops.def, < OP_ID_MAX */
+	uint16_t op;	     /* id of ops.def */
 	uint8_t n_head;	     /* valid bytes of head */
-	uint8_t pad[6];
+	uint8_t pad[5];
 	char name[PARSER_SYMBOL_BYTES];	 /* NUL-terminated, suffix included */
 	uint8_t head[PARSER_HEAD_BYTES]; /* first bytes of the function */
 };

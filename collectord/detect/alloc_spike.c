@@ -41,8 +41,7 @@ static size_t check(const struct detector_view *view, struct condition *ret, siz
 		memory = detector_view_memory(view, op);
 		usual_ns += memory ? memory->quiet_own_ns * (double)view->wall_ns / (double)NSEC_PER_SEC : 0;
 		watched_ns = MIN(watched_ns, memory ? memory->quiet_wall_ns : 0);
-		c.op_lost_ns[op->id] = detect_own_ns(f);
-		c.lost_ns += detect_own_ns(f);
+		condition_lose(&c, view, op, detect_own_ns(f));
 		c.extra[EXTRA_CALLS] += op_figures_count(f);
 		c.extra[EXTRA_BYTES] += f->bytes;
 	}

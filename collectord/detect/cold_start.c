@@ -105,12 +105,11 @@ static size_t check(const struct detector_view *view, struct condition *ret, siz
 
 		if (m->op->layer != layer)
 			continue;
-		c.op_lost_ns[m->op->id] = e.ns;
+		condition_lose(&c, view, m->op, e.ns);
 		if (e.ns > most_ns) {
 			most_ns = e.ns;
 			c.extra[0] = e.calls;
 		}
-		c.lost_ns += e.ns;
 		c.end_ns = MAX(c.end_ns, e.end_ns);
 	}
 	if (!c.lost_ns || view->to_ns < c.end_ns + STEADY_NS)

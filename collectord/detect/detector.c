@@ -77,18 +77,23 @@ uint64_t detect_call_own_ns(const struct call_record *call)
 	return call->raw_ns > waited_ns ? call->raw_ns - waited_ns : 0;
 }
 
+void condition_lose(struct condition *c, const struct detector_view *view, const struct op *op, uint64_t lost_ns)
+{
+	c->ops = view->lost;
+	c->ops[c->n_ops++] = (struct condition_op){ .op = op, .lost_ns = lost_ns };
+	c->lost_ns += lost_ns;
+}
+
 size_t detector_check_class(const struct detector_view *view, enum blame_class class, struct condition *ret)
 {
 	struct condition c = { .confidence = 1 };
 
 	for (size_t i = 0; i < view->n_ops; i++) {
 		const struct op *op = view->ops[i].op;
-		uint64_t lost_ns = view->ops[i].figures.blame_ns[class];
 
 		if (!op || op->layer != view->layer)
 			continue;
-		c.op_lost_ns[op->id] = lost_ns;
-		c.lost_ns += lost_ns;
+		condition_lose(&c, view, op, view->ops[i].figures.blame_ns[class]);
 	}
 	if (!c.lost_ns)
 		return 0;

@@ -62,6 +62,7 @@ struct detector_view {
 	uint64_t calls_ns;   /* raw time of all calls of that layer */
 	uint64_t calls;	     /* how many */
 	const op_memories *memory;
+	struct condition_op *lost; /* room for one condition: all operations of .memory, which has those of .ops */
 	const struct in_flight_record *const *in_flight; /* of this process, outermost calls alone */
 	size_t n_in_flight;
 	const struct system_sample *system; /* NULL: not known */
@@ -80,14 +81,21 @@ uint64_t detect_own_ns(const struct op_figures *figures);
 /** detect_call_own_ns() - the same of one call */
 uint64_t detect_call_own_ns(const struct call_record *call);
 
+/* What one operation lost. */
+struct condition_op {
+	const struct op *op;
+	uint64_t lost_ns;
+};
+
 #define CONDITION_EXTRA 4
 
 /* What a detector says of one tick. */
 struct condition {
-	const struct op *op;		 /* of detectors with .is_per_op; else NULL: that which lost most */
-	uint64_t lost_ns;		 /* in this tick */
-	uint64_t lost_total_ns;		 /* instead, since it began */
-	uint64_t op_lost_ns[OP_ID_MAX];	 /* of lost_ns, by operation */
+	const struct op *op;	  /* of detectors with .is_per_op; else NULL: that which lost most */
+	uint64_t lost_ns;	  /* in this tick */
+	uint64_t lost_total_ns;	  /* instead, since it began */
+	struct condition_op *ops; /* of lost_ns, by operation: in the view's room */
+	size_t n_ops;
 	uint64_t start_ns;		 /* 0: with this tick */
 	uint64_t end_ns;		 /* not 0: it is over */
 	enum finding_severity severity;	 /* 0: by the row's bands */
@@ -148,6 +156,9 @@ struct detector {
 
 #define CONDITIONS_MAX 8 /* of one detector in one process and tick */
 
+/** condition_lose() - an operation lost time in this tick: part of lost_ns; once for each operation */
+void condition_lose(struct condition *condition, const struct detector_view *view, const struct op *op,
+		    uint64_t lost_ns);
 /** detector_check_class() - one condition: what all calls of the layer lost to this class. Return: 1, or 0 for nothing
  */
 size_t detector_check_class(const struct detector_view *view, enum blame_class class, struct condition *ret);

@@ -23,9 +23,11 @@ struct engine {
 	struct memory *memory;
 	struct detector_facts facts;
 	struct engine_counts counts;
-	const struct tick *tick; /* while it is looked at */
-	uint64_t counted;	 /* calls of all processes in it */
-	int result;		 /* of it so far */
+	const struct tick *tick;   /* while it is looked at */
+	uint64_t counted;	   /* calls of all processes in it */
+	int result;		   /* of it so far */
+	struct condition_op *lost; /* one condition's at a time */
+	size_t n_lost;		   /* room in it: for the operations of every process */
 };
 
 int engine_new(engine_finding_func func, void *data, struct engine **ret_engine)
@@ -51,6 +53,7 @@ void engine_free(struct engine *e)
 	if (!e)
 		return;
 	memory_free(e->memory);
+	free(e->lost);
 	free(e);
 }
 
@@ -355,6 +358,7 @@ static void process_look(struct process_memory *p, void *data)
 		return;
 
 	view = view_of(p, tick);
+	view.lost = e->lost;
 	quality = view_quality(&view, tick, e->counted);
 	step = (struct track_tick){ .view = &view, .process = p, .facts = &e->facts };
 	for (int i = 0; i < DETECTOR_COUNT; i++) {
@@ -392,6 +396,21 @@ static void process_clear(struct process_memory *p, void *data)
 	p->in_flight.n = 0;
 }
 
+/* Return: 0; -ENOMEM: there is as much room as before */
+static int lost_reserve(struct engine *e, size_t n)
+{
+	struct condition_op *lost;
+
+	if (n <= e->n_lost)
+		return 0;
+	lost = reallocarray(e->lost, n, sizeof(*lost));
+	if (!lost)
+		return -ENOMEM;
+	e->lost = lost;
+	e->n_lost = n;
+	return 0;
+}
+
 /* Everything that needs memory before anything is looked at. */
 static int tick_place(struct engine *e, const struct tick *tick)
 {
@@ -406,6 +425,8 @@ static int tick_place(struct engine *e, const struct tick *tick)
 		p->seen_ns = tick->to_ns;
 		p->in_tick = in_tick;
 		r = process_memory_early(p, tick);
+		if (r == 0)
+			r = lost_reserve(e, p->ops.n); /* it has all operations of the tick, too */
 		if (r < 0)
 			return r;
 	}

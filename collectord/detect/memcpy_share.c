@@ -44,15 +44,12 @@ static size_t check(const struct detector_view *view, struct condition *ret, siz
 	for (size_t i = 0; i < view->n_ops; i++) {
 		const struct op_figures *f = &view->ops[i].figures;
 		const struct op *op = view->ops[i].op;
-		uint64_t ns;
 
 		if (op && op->layer == view->layer)
 			own_ns += detect_own_ns(f);
 		if (!op || !is_copy(op) || op->layer != layer)
 			continue;
-		ns = copying_ns(detect_own_ns(f), op_figures_count(f), f->bytes);
-		c.op_lost_ns[op->id] = ns;
-		c.lost_ns += ns;
+		condition_lose(&c, view, op, copying_ns(detect_own_ns(f), op_figures_count(f), f->bytes));
 		c.extra[EXTRA_BYTES] += f->bytes;
 		c.extra[EXTRA_CALLS] += op_figures_count(f);
 		c.extra[EXTRA_CALL_NS] += detect_own_ns(f);

@@ -85,16 +85,17 @@ static int ops_add(struct track *t, const struct track_tick *tick)
 {
 	const struct detector_view *view = tick->view;
 
-	for (uint32_t id = 1; id < OP_ID_MAX; id++) {
+	for (size_t i = 0; i < tick->condition->n_ops; i++) {
+		const struct condition_op *lost = &tick->condition->ops[i];
 		struct track_op *mine;
 
-		if (!tick->condition->op_lost_ns[id])
+		if (!lost->lost_ns)
 			continue;
-		mine = op_take(t, op_get(id));
+		mine = op_take(t, lost->op);
 		if (!mine)
 			return -ENOMEM;
-		mine->lost_ns += tick->condition->op_lost_ns[id];
-		mine->recent_lost_ns += (double)tick->condition->op_lost_ns[id];
+		mine->lost_ns += lost->lost_ns;
+		mine->recent_lost_ns += (double)lost->lost_ns;
 	}
 	/* Of what is over, this tick's figures say nothing. */
 	for (size_t i = 0; i < view->n_ops && !tick->condition->end_ns; i++) {

@@ -33,17 +33,6 @@ static uint64_t spread_ns(struct demo_play *p, uint64_t usual_ns, uint32_t perce
 
 /* ---- what comes next ---- */
 
-static const struct op *op_find(const char *name)
-{
-	for (uint32_t id = 1; id < OP_ID_MAX; id++) {
-		const struct op *op = op_get(id);
-
-		if (op && strcmp(op->name, name) == 0)
-			return op;
-	}
-	return NULL;
-}
-
 static uint64_t phase_end_ns(const struct demo_play *p, uint32_t phase)
 {
 	uint64_t end_ns = p->start_ns;

@@ -2,6 +2,9 @@
 #include "events/op.h"
 
 #include <stddef.h>
+#include <string.h>
+
+#include "base/cleanup.h"
 
 #define ARG(index, meaning) OP_MEANING_##meaning
 #define OUT(index, meaning) OP_MEANING_##meaning
@@ -10,7 +13,7 @@
 #define BOX(index, offset, words, meaning) OP_MEANING_##meaning
 #define NONE OP_MEANING_NONE
 #define OP(number, in_layer, symbol, alias, arg_a, arg_b, bits)                                                        \
-	[number] = {                                                                                                   \
+	{                                                                                                              \
 		.id = (number),                                                                                        \
 		.layer = OP_LAYER_##in_layer,                                                                          \
 		.name = #symbol,                                                                                       \
@@ -19,7 +22,7 @@
 		.flags = (bits),                                                                                       \
 	},
 #define EVENT(number, in_layer, symbol, arg_a, arg_b, bits, result)                                                    \
-	[number] = {                                                                                                   \
+	{                                                                                                              \
 		.id = (number),                                                                                        \
 		.layer = OP_LAYER_##in_layer,                                                                          \
 		.name = #symbol,                                                                                       \
@@ -28,13 +31,42 @@
 		.flags = (bits),                                                                                       \
 	},
 
-static const struct op ops[OP_ID_MAX] = {
+static const struct op ops[] = {
+#include "bpf/ops.def"
+};
+
+#undef OP
+#undef EVENT
+#define OP(number, ...) [number] = __COUNTER__ - FIRST_COUNTED,
+#define EVENT(number, ...) [number] = __COUNTER__ - FIRST_COUNTED,
+enum { FIRST_COUNTED = __COUNTER__ };
+
+/* Place of an id's row, counted from 1; 0: there is none. */
+static const uint16_t places[OP_ID_MAX] = {
 #include "bpf/ops.def"
 };
 
 const struct op *op_get(uint32_t id)
 {
-	return id < OP_ID_MAX && ops[id].name ? &ops[id] : NULL;
+	return id < OP_ID_MAX && places[id] ? &ops[places[id] - 1] : NULL;
+}
+
+size_t op_count(void)
+{
+	return ARRAY_SIZE(ops);
+}
+
+const struct op *op_at(size_t i)
+{
+	return &ops[i];
+}
+
+const struct op *op_find(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(ops); i++)
+		if (strcmp(ops[i].name, name) == 0)
+			return &ops[i];
+	return NULL;
 }
 
 bool op_is_call(const struct op *op)

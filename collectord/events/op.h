@@ -11,7 +11,7 @@
 #include "bpf/ops.h"
 
 struct op {
-	uint8_t id;
+	uint16_t id;
 	enum op_layer layer;
 	const char *name;	    /* exported name without suffix: `op` in every answer */
 	const char *short_name;	    /* as Ingero calls it */
@@ -21,6 +21,12 @@ struct op {
 
 /** op_get() - row of an id, NULL if there is none */
 const struct op *op_get(uint32_t id);
+/** op_count() - number of rows of ops.def */
+size_t op_count(void);
+/** op_at() - one of them, below op_count(), in the order of the table, which carries no meaning */
+const struct op *op_at(size_t i);
+/** op_find() - row by `name`, NULL if there is none */
+const struct op *op_find(const char *name);
 /** op_is_call() - a call of the program's; else an event of the host. NULL, of which no cell told, is a call */
 bool op_is_call(const struct op *op);
 /** op_is_measured() - its time is split by class: calls, and waits outside of them */

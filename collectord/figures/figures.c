@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "clock.h"
+#include "events/op.h"
 
 /*
  * A slow call is one above its operation's 99th percentile and above twice its
@@ -27,50 +28,11 @@ struct figures {
 	struct figures_forgotten forgotten;
 };
 
-uint64_t op_figures_count(const struct op_figures *op)
-{
-	return op->durations.sum + op->untimed;
-}
-
-int op_figures_copy(const struct op_figures *from, struct op_figures *ret)
-{
-	struct op_figures copy = *from;
-	int r = histogram_copy(&from->durations, &copy.durations);
-
-	if (r < 0)
-		return r;
-
-	*ret = copy;
-	return 0;
-}
-
-void op_figures_subtract(struct op_figures *op, const struct op_figures *earlier)
-{
-	op->total_ns -= earlier->total_ns;
-	op->raw_ns -= earlier->raw_ns;
-	op->bytes -= earlier->bytes;
-	for (int i = 0; i < BLAME_COUNT; i++)
-		op->blame_ns[i] -= earlier->blame_ns[i];
-	op->errors -= earlier->errors;
-	op->abandoned -= earlier->abandoned;
-	op->untimed -= earlier->untimed;
-	histogram_subtract(&op->durations, &earlier->durations);
-}
-
-void op_figures_done(struct op_figures *op)
-{
-	histogram_done(&op->durations);
-}
-
 static void process_free(struct process_figures *p)
 {
 	if (!p)
 		return;
-	for (int i = 0; i < OP_ID_MAX; i++) {
-		if (p->ops[i])
-			op_figures_done(p->ops[i]);
-		free(p->ops[i]);
-	}
+	op_list_done(&p->ops);
 	ARRAY_DONE(&p->behind);
 	free(p);
 }
@@ -160,18 +122,18 @@ static uint64_t slow_threshold_ns(const struct op_figures *op)
 
 static int cell_read(struct process_figures *p, struct figure_cell *cell)
 {
-	struct op_figures *op = p->ops[cell->op];
+	bool is_known = op_list_find(&p->ops, cell->op);
+	struct op_used *used = op_list_take(&p->ops, cell->op);
+	struct op_figures *op;
 	uint64_t raw_ns = __atomic_load_n(&cell->raw_ns, __ATOMIC_RELAXED), waited_ns = 0, max_ns;
 	int r;
 
-	if (!op) {
-		op = p->ops[cell->op] = calloc(1, sizeof(*op));
-		if (!op)
-			return -ENOMEM;
-	} else if (op->raw_ns == raw_ns && (uint32_t)op->abandoned == cell->abandoned &&
-		   (uint32_t)op->untimed == cell->untimed && !cell->max_ns) {
+	if (!used)
+		return -ENOMEM;
+	op = &used->figures;
+	if (is_known && op->raw_ns == raw_ns && (uint32_t)op->abandoned == cell->abandoned &&
+	    (uint32_t)op->untimed == cell->untimed && !cell->max_ns)
 		return 0;
-	}
 
 	r = durations_read(&op->durations, cell);
 	if (r < 0)
@@ -181,7 +143,7 @@ static int cell_read(struct process_figures *p, struct figure_cell *cell)
 	op->total_ns = __atomic_load_n(&cell->total_ns, __ATOMIC_RELAXED);
 	max_ns = __atomic_exchange_n(&cell->max_ns, 0, __ATOMIC_RELAXED);
 	op->max_ns = MAX(op->max_ns, max_ns);
-	p->recent_max_ns[cell->op] = MAX(p->recent_max_ns[cell->op], max_ns);
+	used->recent_ns = MAX(used->recent_ns, max_ns);
 	op->bytes = __atomic_load_n(&cell->bytes, __ATOMIC_RELAXED);
 	for (int i = 1; i < BLAME_COUNT; i++) {
 		op->blame_ns[i] = __atomic_load_n(&cell->blame_ns[i - 1], __ATOMIC_RELAXED);
@@ -232,7 +194,7 @@ int figures_collect(struct figures *f, const struct figures_source *source)
 		struct figure_cell *cell = &source->cells[i];
 		uint32_t slot = __atomic_load_n(&cell->slot, __ATOMIC_ACQUIRE);
 
-		if (slot == 0 || slot >= PROCESS_SLOTS || cell->op >= OP_ID_MAX || !f->by_slot[slot])
+		if (slot == 0 || slot >= PROCESS_SLOTS || !f->by_slot[slot] || (cell->op && !op_get(cell->op)))
 			continue;
 		r = cell_read(f->by_slot[slot], cell);
 		if (r < 0)
@@ -303,7 +265,8 @@ const struct process_figures *figures_get(const struct figures *f, size_t i)
 void figures_restart_max(struct figures *f)
 {
 	for (size_t i = 0; i < f->processes.n; i++)
-		memset(f->processes.items[i]->recent_max_ns, 0, sizeof(f->processes.items[i]->recent_max_ns));
+		for (size_t k = 0; k < f->processes.items[i]->ops.used.n; k++)
+			f->processes.items[i]->ops.used.items[k]->recent_ns = 0;
 }
 
 const struct process_figures *figures_find_slot(const struct figures *f, uint32_t slot)
@@ -315,11 +278,11 @@ static void forgotten_add(struct figures_forgotten *sums, const struct process_f
 {
 	uint64_t calls = 0;
 
-	for (int i = 0; i < OP_ID_MAX; i++) {
-		if (!p->ops[i])
-			continue;
-		calls += op_figures_count(p->ops[i]);
-		sums->removed_ns += p->ops[i]->raw_ns - p->ops[i]->total_ns;
+	for (size_t i = 0; i < p->ops.used.n; i++) {
+		const struct op_figures *op = &p->ops.used.items[i]->figures;
+
+		calls += op_figures_count(op);
+		sums->removed_ns += op->raw_ns - op->total_ns;
 	}
 	sums->calls += calls;
 	sums->busiest_calls = MAX(sums->busiest_calls, calls);

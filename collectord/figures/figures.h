@@ -14,28 +14,7 @@
 
 #include "base/array.h"
 #include "bpf/record.h"
-#include "figures/histogram.h"
-
-/* One operation of one process. */
-struct op_figures {
-	uint64_t total_ns; /* corrected */
-	uint64_t raw_ns;   /* as measured */
-	uint64_t max_ns;   /* corrected, since the process was first seen */
-	uint64_t bytes;
-	__u64 blame_ns[BLAME_COUNT]; /* of raw_ns; [BLAME_ON_CPU] is the remainder */
-	uint64_t errors;
-	uint64_t abandoned;
-	uint64_t untimed;
-	struct histogram durations;
-};
-
-/** op_figures_count() - calls, timed or not */
-uint64_t op_figures_count(const struct op_figures *op);
-/** op_figures_copy() - Return: 0 or -ENOMEM */
-int op_figures_copy(const struct op_figures *from, struct op_figures *ret);
-/** op_figures_subtract() - take an earlier copy away; max_ns stays, as the longest since then is not known */
-void op_figures_subtract(struct op_figures *op, const struct op_figures *earlier);
-void op_figures_done(struct op_figures *op);
+#include "figures/op_figures.h"
 
 /* Someone who ran while calls of this process were runnable. */
 struct behind_figures {
@@ -59,8 +38,7 @@ struct process_figures {
 	uint32_t flags; /* PROCESS_MIXED_IDS */
 	uint32_t slot;	/* 0 once given back */
 	char comm[RECORD_COMM_BYTES];
-	struct op_figures *ops[OP_ID_MAX]; /* NULL: never called; [0]: calls for which no cell was free */
-	uint64_t recent_max_ns[OP_ID_MAX]; /* longest call since figures_restart_max() */
+	struct op_list ops; /* recent_ns: longest call since figures_restart_max() */
 	ARRAY(struct behind_figures) behind;
 };
 
@@ -99,7 +77,7 @@ size_t figures_gone(const struct figures *figures);
 size_t figures_count(const struct figures *figures);
 /** figures_get() - processes in the order they were first seen; borrowed until the next collect or forget */
 const struct process_figures *figures_get(const struct figures *figures, size_t i);
-/** figures_restart_max() - from now on recent_max_ns is of later calls */
+/** figures_restart_max() - from now on the recent maxima are of later calls */
 void figures_restart_max(struct figures *figures);
 /** figures_find_slot() - live process in a slot, NULL if none */
 const struct process_figures *figures_find_slot(const struct figures *figures, uint32_t slot);

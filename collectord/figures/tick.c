@@ -13,7 +13,7 @@ struct taken_process {
 	uint64_t id;
 	bool was_told; /* in a tick: from its first sight on it is known */
 	bool was_gone;
-	struct op_figures *ops[OP_ID_MAX];
+	struct op_list ops;
 	ARRAY(struct behind_figures) behind;
 };
 
@@ -47,11 +47,7 @@ void tick_done(struct tick *tick)
 
 static void taken_free(struct taken_process *p)
 {
-	for (int i = 0; i < OP_ID_MAX; i++) {
-		if (p->ops[i])
-			op_figures_done(p->ops[i]);
-		free(p->ops[i]);
-	}
+	op_list_done(&p->ops);
 	ARRAY_DONE(&p->behind);
 	free(p);
 }
@@ -117,21 +113,20 @@ static bool op_is_same(const struct op_figures *a, const struct op_figures *b)
 	       a->abandoned == b->abandoned && a->errors == b->errors;
 }
 
-static int op_take(const struct process_figures *now, const struct taken_process *before, uint32_t id,
-		   struct tick_process *process)
+static int op_take(const struct op_used *now, const struct taken_process *before, struct tick_process *process)
 {
-	const struct op_figures *then = before->ops[id];
-	struct tick_op fresh = { .op = op_get(id) };
+	const struct op_figures *then = op_list_find(&before->ops, now->id);
+	struct tick_op fresh = { .op = op_get(now->id) };
 	int r;
 
-	if (!now->ops[id] || (then && op_is_same(now->ops[id], then) && !now->recent_max_ns[id]))
+	if (then && op_is_same(&now->figures, then) && !now->recent_ns)
 		return 0;
-	r = op_figures_copy(now->ops[id], &fresh.figures);
+	r = op_figures_copy(&now->figures, &fresh.figures);
 	if (r < 0)
 		return r;
 	if (then)
 		op_figures_subtract(&fresh.figures, then);
-	fresh.figures.max_ns = now->recent_max_ns[id];
+	fresh.figures.max_ns = now->recent_ns;
 	r = op_is_call(fresh.op) ? ARRAY_PUSH(&process->ops, fresh) : ARRAY_PUSH(&process->host, fresh);
 	if (r < 0)
 		op_figures_done(&fresh.figures);
@@ -177,8 +172,8 @@ static int process_take(const struct process_figures *now, const struct taken_pr
 	if (before->was_gone)
 		return 0; /* nothing is added any more */
 	memcpy(process.identity.comm, now->comm, sizeof(process.identity.comm));
-	for (uint32_t id = 0; id < OP_ID_MAX && r == 0; id++)
-		r = op_take(now, before, id, &process);
+	for (size_t i = 0; i < now->ops.used.n && r == 0; i++)
+		r = op_take(now->ops.used.items[i], before, &process);
 	if (r == 0)
 		r = behind_take(now, before, &process);
 	if (r == 0 && (process.ops.n || process.host.n || process.behind.n || !before->was_told || now->gone_ns))
@@ -192,22 +187,24 @@ static int process_take(const struct process_figures *now, const struct taken_pr
 
 /* ---- what will be there before ---- */
 
-/* Copies of what changed, made before anything is exchanged: a take is whole or was not. */
-static int taken_prepare(const struct process_figures *now, const struct taken_process *before,
-			 struct taken_process *next)
+/*
+ * Copies of what changed and places for them, made before anything is exchanged: a take is whole or was not.
+ * A place made for a take that failed says that nothing was called yet, as is true.
+ */
+static int taken_prepare(const struct process_figures *now, struct taken_process *before, struct taken_process *next)
 {
 	int r = 0;
 
 	next->id = now->id;
 	next->was_told = true;
 	next->was_gone = now->gone_ns != 0;
-	for (int i = 0; i < OP_ID_MAX && r == 0 && !next->was_gone; i++) {
-		const struct op_figures *then = before->ops[i];
+	for (size_t i = 0; i < now->ops.used.n && r == 0 && !next->was_gone; i++) {
+		const struct op_used *used = now->ops.used.items[i];
+		const struct op_figures *then = op_list_find(&before->ops, used->id);
 
-		if (!now->ops[i] || (then && op_is_same(now->ops[i], then)))
+		if (then && op_is_same(&used->figures, then))
 			continue;
-		next->ops[i] = calloc(1, sizeof(*next->ops[i]));
-		r = next->ops[i] ? op_figures_copy(now->ops[i], next->ops[i]) : -ENOMEM;
+		r = op_list_take(&before->ops, used->id) ? op_list_copy(&next->ops, used->id, &used->figures) : -ENOMEM;
 	}
 	for (size_t i = 0; i < now->behind.n && r == 0 && !next->was_gone; i++)
 		r = ARRAY_PUSH(&next->behind, now->behind.items[i]);
@@ -216,13 +213,14 @@ static int taken_prepare(const struct process_figures *now, const struct taken_p
 
 static void taken_exchange(struct taken_process *before, struct taken_process *next)
 {
-	for (int i = 0; i < OP_ID_MAX; i++) {
-		if (!next->ops[i] && !next->was_gone)
-			continue;
-		if (before->ops[i])
-			op_figures_done(before->ops[i]);
-		free(before->ops[i]);
-		before->ops[i] = TAKE_PTR(next->ops[i]);
+	if (next->was_gone)
+		op_list_done(&before->ops);
+	for (size_t i = 0; i < next->ops.used.n; i++) {
+		struct op_used *used = next->ops.used.items[i], *mine = op_list_take(&before->ops, used->id);
+		struct op_figures old = mine->figures; /* taken_prepare() has made its place */
+
+		mine->figures = used->figures;
+		used->figures = old;
 	}
 	ARRAY_DONE(&before->behind);
 	before->behind.items = TAKE_PTR(next->behind.items);

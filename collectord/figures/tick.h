@@ -65,7 +65,7 @@ void ticker_begin(struct ticker *ticker, uint64_t now_ns);
 /**
  * ticker_take() - everything since the last take
  * @now_ns: when figures were collected
- * @figures: their recent_max_ns is taken, too
+ * @figures: their recent maxima are taken, too
  * @losses: totals since the source was opened
  * @ret_tick: release with tick_done(); measured, in_flight and system are left for the caller to fill
  * Return: 0; -ENOMEM, and the next take gives it

@@ -121,18 +121,31 @@ uint64_t probe_set_counter(const struct probe_set *set, uint32_t index)
 	return sum;
 }
 
-/* Rows are not mapped: half a MiB would be the daemon's own for what it reads of a process once, when that is gone. */
-int probe_set_slot_row(const struct probe_set *set, uint32_t slot, union slot_row *ret_row)
+/* Rows are not mapped: one MiB would be the daemon's own for what it reads of a process once, when that is gone. */
+int probe_set_slot_row(const struct probe_set *set, uint32_t slot, struct slot_row *ret_row)
 {
 	return bpf_map_lookup_elem(bpf_map__fd(set->bpf->maps.slot_rows), &slot, ret_row) ? -errno : 0;
+}
+
+static int cell_give_back(struct probe_set *set, uint32_t idx)
+{
+	struct bpf_map *pool =
+		idx >= PROCESS_CELLS - CELLS_SPARE ? set->bpf->maps.spare_cells : set->bpf->maps.free_cells;
+
+	if (idx == 0 || idx >= PROCESS_CELLS)
+		return 0;
+	if (probe_set_cells_map(set, idx + 1) < 0)
+		return -ENOMEM;
+	memset(&set->cells[idx], 0, sizeof(set->cells[idx]));
+	return bpf_map_update_elem(bpf_map__fd(pool), NULL, &idx, BPF_ANY) ? -errno : 0;
 }
 
 /* Take back what a slot holds: its row first, so that nobody finds a cell that is being emptied. */
 int probe_set_slot_empty(struct probe_set *set, uint32_t slot)
 {
-	static const union slot_row empty;
-	union slot_row row;
-	unsigned int i;
+	static const struct slot_row empty;
+	struct slot_row row;
+	size_t i;
 	int r;
 
 	r = probe_set_slot_row(set, slot, &row);
@@ -140,21 +153,9 @@ int probe_set_slot_empty(struct probe_set *set, uint32_t slot)
 		return r;
 	if (bpf_map_update_elem(bpf_map__fd(set->bpf->maps.slot_rows), &slot, &empty, BPF_ANY))
 		return -errno;
-	for (i = 0; i < ARRAY_SIZE(row.cell); i++) {
-		uint32_t idx = row.cell[i];
-		struct bpf_map *pool = set->bpf->maps.free_cells;
-
-		if (idx == 0 || idx >= PROCESS_CELLS)
-			continue;
-		if (idx >= PROCESS_CELLS - CELLS_SPARE)
-			pool = set->bpf->maps.spare_cells;
-		if (probe_set_cells_map(set, idx + 1) < 0)
-			return -ENOMEM;
-		memset(&set->cells[idx], 0, sizeof(set->cells[idx]));
-		if (bpf_map_update_elem(bpf_map__fd(pool), NULL, &idx, BPF_ANY))
-			return -errno;
-	}
-	return 0;
+	for (i = 0; i < ARRAY_SIZE(row.entries) && r == 0; i++)
+		r = cell_give_back(set, SLOT_ROW_CELL(row.entries[i]));
+	return r == 0 ? cell_give_back(set, row.overflow) : r;
 }
 
 const struct process_slot *probe_set_slots(const struct probe_set *set)

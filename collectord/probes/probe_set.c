@@ -118,8 +118,8 @@ static int object_load(struct probe_set *set, enum probe_back_end back_end, cons
 static const struct figure_cell *calibration_cell(unsigned int op, void *data)
 {
 	struct probe_set *set = data;
-	union slot_row row = { .words = { 0 } };
-	uint32_t idx = probe_set_slot_row(set, CALIBRATION_SLOT, &row) == 0 ? row.cell[op] : 0;
+	struct slot_row row = { .overflow = 0 };
+	uint32_t idx = probe_set_slot_row(set, CALIBRATION_SLOT, &row) == 0 ? slot_row_find(&row, op) : 0;
 
 	return idx && idx < PROCESS_CELLS && probe_set_cells_map(set, idx + 1) == 0 ? &set->cells[idx] : NULL;
 }

@@ -67,7 +67,7 @@ void probe_set_memory_unmap(struct probe_set *set);
 /** probe_set_cells_map() - the first n cells. Return: 0 or -errno */
 int probe_set_cells_map(struct probe_set *set, uint32_t n);
 /** probe_set_slot_row() - where the figures of a slot's operations are. Return: 0 or -errno */
-int probe_set_slot_row(const struct probe_set *set, uint32_t slot, union slot_row *ret_row);
+int probe_set_slot_row(const struct probe_set *set, uint32_t slot, struct slot_row *ret_row);
 /** probe_set_slot_empty() - give back the cells of a slot. Return: 0 or -errno */
 int probe_set_slot_empty(struct probe_set *set, uint32_t slot);
 /** probe_set_counter() - sum over all CPUs, since loading */

@@ -239,20 +239,18 @@ const struct target_library *target_mapped_library(const struct target_mapped *m
 enum call_head target_set_head(const struct target_set *set, uint32_t tgid, uint32_t op)
 {
 	const struct target_process *process = target_processes_find(&set->processes, tgid);
-	const struct target_library *library;
+	const struct target_op *attached;
 	int head = -1;
 
 	for (size_t i = 0; process && i < process->mapped.n; i++) {
-		library = target_mapped_library(&process->mapped.items[i]);
-		if (library && library->ops[op])
-			head = MAX(head, library->heads[op]);
+		attached = target_library_op(target_mapped_library(&process->mapped.items[i]), op);
+		head = MAX(head, attached ? (int)attached->head : -1);
 	}
 	if (head >= 0)
 		return (enum call_head)head;
 	for (size_t i = 0; i < set->files.listed.n; i++) {
-		library = &set->files.listed.items[i]->library;
-		if (library->ops[op])
-			head = MAX(head, library->heads[op]);
+		attached = target_library_op(&set->files.listed.items[i]->library, op);
+		head = MAX(head, attached ? (int)attached->head : -1);
 	}
 	return head < 0 ? CALL_HEAD_PLAIN : (enum call_head)head;
 }

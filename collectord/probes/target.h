@@ -15,6 +15,7 @@
 #include <stdint.h>
 #include <uv.h>
 
+#include "base/array.h"
 #include "bpf/ops.h"
 #include "bpf/record.h"
 #include "probes/probe_set.h"
@@ -24,6 +25,12 @@ struct target_mapped;
 struct target_processes;
 struct target_set;
 
+/* An operation that is attached in a library. */
+struct target_op {
+	uint32_t id;
+	enum call_head head; /* of several exports the dearest */
+};
+
 struct target_library {
 	char *path; /* as the first process that maps it calls it */
 	char *soname;
@@ -32,8 +39,7 @@ struct target_library {
 	uint32_t owner_uid;	      /* of that first process */
 	uint32_t n_symbols;	      /* attached */
 	uint32_t n_stepped;	      /* of these, single-stepped */
-	bool ops[OP_ID_MAX];	      /* operations attached */
-	uint8_t heads[OP_ID_MAX];     /* of those, enum call_head: of several exports the dearest */
+	ARRAY(struct target_op) ops;  /* operations attached, in no order */
 	char *reason;		      /* why it is not attached, "" when it is */
 	uint64_t attach_ns;	      /* time the attach took */
 	uint64_t attached_ns;	      /* when it was done, CLOCK_MONOTONIC */
@@ -46,6 +52,9 @@ struct target_library {
  * Called on the loop, once per file.
  */
 typedef void (*target_found_func)(const struct target_library *library, void *data);
+
+/** target_library_op() - Return: NULL where the operation is not attached in it */
+const struct target_op *target_library_op(const struct target_library *library, uint32_t id);
 
 /** target_set_open() - @parser and @probes are borrowed and must outlive it */
 int target_set_open(uv_loop_t *loop, struct child *parser, struct probe_set *probes, target_found_func found,

@@ -25,6 +25,7 @@ static void file_free(struct target_file *file, struct probe_set *probes)
 		probe_set_detach_library(probes, file->loader);
 	closep(&file->path_fd);
 	free(file->sites);
+	ARRAY_DONE(&file->library.ops);
 	free(file->library.path);
 	free(file->library.soname);
 	free(file->library.build_id);

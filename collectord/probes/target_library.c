@@ -9,22 +9,8 @@
 
 #include "children/parser.h"
 #include "clock.h"
+#include "events/op.h"
 #include "probes/place.h"
-
-static const enum op_layer layers[OP_ID_MAX] = {
-#define OP(id, layer, name, short_name, arg_a, arg_b, flags) [id] = OP_LAYER_##layer,
-#include "bpf/ops.def"
-#undef OP
-};
-
-static const struct {
-	const char *name;
-	unsigned int flags;
-} ops[OP_ID_MAX] = {
-#define OP(id, layer, name, short_name, arg_a, arg_b, flags) [id] = { #name, flags },
-#include "bpf/ops.def"
-#undef OP
-};
 
 static const char *const result_reasons[PARSER_RESULT_COUNT] = {
 	[PARSER_OK] = "",
@@ -33,6 +19,13 @@ static const char *const result_reasons[PARSER_RESULT_COUNT] = {
 	[PARSER_TOO_LARGE] = "has more symbols than are looked at",
 	[PARSER_UNREADABLE] = "cannot be read",
 };
+
+static bool is_library_op(uint32_t id)
+{
+	const struct op *op = op_get(id);
+
+	return op && op_is_call(op);
+}
 
 /* Whatever turned the parser may have written this: every field is checked before anyone uses it. */
 static bool answer_is_sound(const struct parser_library *a, size_t n, uint64_t file_bytes)
@@ -51,9 +44,9 @@ static bool answer_is_sound(const struct parser_library *a, size_t n, uint64_t f
 	for (uint32_t i = 0; i < a->n_symbols; i++) {
 		const struct parser_symbol *s = &a->symbols[i];
 
-		if (s->offset >= file_bytes || (i && s->offset <= last) || s->op >= OP_ID_MAX ||
-		    layers[s->op] == OP_LAYER_NONE || s->n_head > PARSER_HEAD_BYTES ||
-		    s->n_head > file_bytes - s->offset || !memchr(s->name, 0, sizeof(s->name)))
+		if (s->offset >= file_bytes || (i && s->offset <= last) || !is_library_op(s->op) ||
+		    s->n_head > PARSER_HEAD_BYTES || s->n_head > file_bytes - s->offset ||
+		    !memchr(s->name, 0, sizeof(s->name)))
 			return false;
 		last = s->offset;
 	}
@@ -81,7 +74,7 @@ static int library_describe(struct target_library *library, const struct parser_
 	for (size_t i = 0; i < a->n_build_id; i++)
 		(void)snprintf(build_id + 2 * i, 3, "%02x", a->build_id[i]);
 	for (uint32_t i = 0; i < a->n_symbols; i++)
-		n_of_layer[layers[a->symbols[i].op]]++;
+		n_of_layer[op_get(a->symbols[i].op)->layer]++;
 	for (int i = 0; i < OP_LAYER_COUNT; i++)
 		if (n_of_layer[i] > n_of_layer[library->layer])
 			library->layer = (enum op_layer)i;
@@ -96,9 +89,11 @@ static int library_describe(struct target_library *library, const struct parser_
 /* What of its arguments may be kept. */
 static uint64_t arguments_of(const struct parser_symbol *s)
 {
-	if ((ops[s->op].flags & OP_V2) && strcmp(s->name, ops[s->op].name) == 0)
+	const struct op *op = op_get(s->op);
+
+	if ((op->flags & OP_V2) && strcmp(s->name, op->name) == 0)
 		return COOKIE_NO_ARGUMENTS;
-	return ops[s->op].flags & OP_STACK ? COOKIE_STACK : 0;
+	return op->flags & OP_STACK ? COOKIE_STACK : 0;
 }
 
 /* One site for each function, in order of offset. */
@@ -115,17 +110,36 @@ static void sites_place(const struct parser_library *a, struct probe_site *sites
 	}
 }
 
-/* What is attached, as people are told. */
-static void library_count(struct target_library *library, const struct probe_site *sites, uint32_t n)
+static struct target_op *attached_find(const struct target_library *library, uint32_t id)
 {
-	library->n_symbols = n;
-	for (uint32_t i = 0; i < n; i++) {
-		uint32_t op = COOKIE_OP(sites[i].cookie), head = COOKIE_HEAD(sites[i].cookie);
+	for (size_t i = 0; library && i < library->ops.n; i++)
+		if (library->ops.items[i].id == id)
+			return &library->ops.items[i];
+	return NULL;
+}
 
-		library->ops[op] = true;
-		library->heads[op] = (uint8_t)MAX(library->heads[op], head);
-		library->n_stepped += head == CALL_HEAD_STEPPED;
+const struct target_op *target_library_op(const struct target_library *library, uint32_t id)
+{
+	return attached_find(library, id);
+}
+
+/* What is attached, as people are told. Return: 0 or -ENOMEM */
+static int library_count(struct target_library *library, const struct probe_site *sites, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		struct target_op fresh = { .id = COOKIE_OP(sites[i].cookie),
+					   .head = (enum call_head)COOKIE_HEAD(sites[i].cookie) };
+		struct target_op *known = attached_find(library, fresh.id);
+		int r = known ? 0 : ARRAY_PUSH(&library->ops, fresh);
+
+		if (r < 0)
+			return r;
+		if (known)
+			known->head = MAX(known->head, fresh.head);
+		library->n_stepped += fresh.head == CALL_HEAD_STEPPED;
 	}
+	library->n_symbols = n;
+	return 0;
 }
 
 static void library_detach(struct target_files *files, struct target_file *file)
@@ -133,8 +147,7 @@ static void library_detach(struct target_files *files, struct target_file *file)
 	probe_set_detach_library(files->probes, file->library.probes);
 	file->library.probes = NULL;
 	file->library.n_symbols = file->library.n_stepped = 0;
-	memset(file->library.ops, 0, sizeof(file->library.ops));
-	memset(file->library.heads, 0, sizeof(file->library.heads));
+	ARRAY_DONE(&file->library.ops);
 	target_file_refuse(file, "was changed since");
 }
 
@@ -216,7 +229,12 @@ static void library_attach(struct target_files *files, struct target_file *file,
 		library_refuse_written(files, file);
 		return;
 	}
-	library_count(library, sites, n);
+	r = library_count(library, sites, n);
+	if (r < 0) {
+		library_detach(files, file);
+		attach_refuse(file, r);
+		return;
+	}
 	file->sites = TAKE_PTR(sites);
 }
 

@@ -86,9 +86,9 @@ Ingero__V1__Lost *answer_lost(const struct rpc_context *context, struct arena *a
 }
 
 static int operation_fill(const struct rpc_context *context, struct arena *arena, const struct process_figures *p,
-			  int id, const struct op_figures *figures, Ingero__V1__Operation **ret_row)
+			  uint32_t id, const struct op_figures *figures, Ingero__V1__Operation **ret_row)
 {
-	const struct op *op = op_get((uint32_t)id);
+	const struct op *op = op_get(id);
 	Ingero__V1__Operation *row = ARENA_NEW(arena, Ingero__V1__Operation);
 
 	if (!row)
@@ -224,20 +224,6 @@ static void summary_init(Ingero__V1__Summary *piece, const struct rpc_context *c
 	piece->operations = rows;
 }
 
-static Ingero__V1__Life *life_new(struct arena *arena, const uint64_t counts[OP_ID_MAX])
-{
-	Ingero__V1__Life *life = ARENA_NEW(arena, Ingero__V1__Life);
-
-	if (!life)
-		return NULL;
-	ingero__v1__life__init(life);
-	life->execs = counts[OP_EVENT_process_exec];
-	life->forks = counts[OP_EVENT_process_fork];
-	life->exits = counts[OP_EVENT_process_exit];
-	life->oom_kills = counts[OP_EVENT_oom_kill];
-	return life;
-}
-
 /* Lists of a summary that are made whole, and told in as many pieces as they take. */
 static const struct {
 	size_t items;
@@ -334,28 +320,29 @@ int answer_summary(const struct rpc_context *context, const struct scope *scope,
 		if (p->id < told->process || !scope_sees_process(scope, p))
 			continue;
 		then = since_find(since, p->id);
-		for (int op = p->id == told->process ? told->op : 0; op < OP_ID_MAX; op++) {
+		for (size_t k = 0; k < p->ops.used.n; k++) {
+			const struct op_used *used = p->ops.used.items[k];
 			struct op_figures figures;
 			bool owned;
 
-			if (!p->ops[op])
+			if (p->id == told->process && used->id < told->op)
 				continue;
 			if (piece.n_operations == PIECE_ROWS) {
 				piece.more = true;
 				r = func(&piece, data);
 				if (r < 0)
 					return r;
-				*told = (struct answer_position){ .process = p->id, .op = op };
+				*told = (struct answer_position){ .process = p->id, .op = used->id };
 				r = piece_begin(seen);
 				if (r < 0)
 					return r;
 				summary_init(&piece, context, since, rows);
 			}
-			r = since_op_figures(p, then, op, &figures, &owned);
+			r = since_op_figures(used, then, &figures, &owned);
 			if (r < 0)
 				return r;
 			r = op_figures_count(&figures) || figures.abandoned
-				    ? operation_fill(context, &arena, p, op, &figures, &rows[piece.n_operations])
+				    ? operation_fill(context, &arena, p, used->id, &figures, &rows[piece.n_operations])
 				    : -ENODATA;
 			if (owned)
 				op_figures_done(&figures);
@@ -383,9 +370,8 @@ int answer_summary(const struct rpc_context *context, const struct scope *scope,
 	piece.lost = answer_lost(context, &arena, since);
 	piece.cost = cost_message(context, &arena, scope, since);
 	piece.store = answer_store(context, &arena);
-	if (seen->life)
-		piece.life = life_new(&arena, seen->life);
-	if (!piece.lost || !piece.cost || !piece.store || (seen->life && !piece.life))
+	piece.life = (Ingero__V1__Life *)seen->life;
+	if (!piece.lost || !piece.cost || !piece.store)
 		return -ENOMEM;
 	piece.lost->subscriber_slow = seen->subscriber_slow;
 	piece.lost->forgotten = seen->forgotten;

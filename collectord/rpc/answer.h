@@ -44,7 +44,7 @@ typedef int (*answer_piece_func)(Ingero__V1__Summary *piece, void *data);
  */
 struct answer_position {
 	uint64_t process; /* its rows from this operation on are left; all of earlier ones were told */
-	int op;
+	uint32_t op;
 	size_t list; /* what is left of the lists: from this one on, */
 	size_t at;   /* and of it, from this item on */
 };
@@ -58,7 +58,7 @@ struct answer_seen {
 	uint64_t subscriber_slow;     /* events it did not read in time */
 	uint64_t forgotten;	      /* calls of processes whose figures are gone */
 	const struct findings_seen *findings; /* NULL: none */
-	const uint64_t *life;		      /* OP_ID_MAX, events of the host by operation; NULL: not followed */
+	const Ingero__V1__Life *life;	      /* NULL: not followed */
 };
 /**
  * answer_summary() - figures of everything in scope, or what is left of it

@@ -77,15 +77,16 @@ static struct cost_sums cost_sum(const struct rpc_context *context, const struct
 
 		if (!scope_sees_process(scope, p))
 			continue;
-		for (int op = 0; op < OP_ID_MAX; op++) {
-			const struct op_figures *now = p->ops[op], *before;
+		for (size_t k = 0; k < p->ops.used.n; k++) {
+			const struct op_used *now = p->ops.used.items[k];
+			const struct op_figures *before;
 
-			calls = since_op_calls(p, then, op);
+			calls = since_op_calls(now, then);
 			if (!calls)
 				continue;
-			before = since_op(then, op);
-			process_ns += calls * added_ns(context, p->tgid, (uint32_t)op);
-			sums.removed_ns += now->raw_ns - now->total_ns;
+			before = since_op(then, now->id);
+			process_ns += calls * added_ns(context, p->tgid, now->id);
+			sums.removed_ns += now->figures.raw_ns - now->figures.total_ns;
 			sums.removed_ns -= before ? before->raw_ns - before->total_ns : 0;
 		}
 		sums.probe_ns += process_ns;

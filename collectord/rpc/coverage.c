@@ -34,17 +34,17 @@ static bool sees(const struct call_identity *identity, const struct target_proce
 
 static int library_operations(struct arena *arena, const struct target_library *from, Ingero__V1__Library *l)
 {
-	l->operations = ARENA_NEW_N(arena, char *, OP_ID_MAX);
-	l->missing = ARENA_NEW_N(arena, char *, OP_ID_MAX);
+	l->operations = ARENA_NEW_N(arena, char *, op_count());
+	l->missing = ARENA_NEW_N(arena, char *, op_count());
 	if (!l->operations || !l->missing)
 		return -ENOMEM;
 
-	for (uint32_t id = 0; id < OP_ID_MAX; id++) {
-		const struct op *op = op_get(id);
+	for (size_t i = 0; i < op_count(); i++) {
+		const struct op *op = op_at(i);
 
-		if (!op || op->layer != from->layer)
+		if (op->layer != from->layer)
 			continue;
-		if (from->ops[id])
+		if (target_library_op(from, op->id))
 			l->operations[l->n_operations++] = (char *)op->name;
 		else
 			l->missing[l->n_missing++] = (char *)op->name;

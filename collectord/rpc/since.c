@@ -17,15 +17,10 @@ static int process_since_take(const struct process_figures *p, struct since *sin
 	since->processes[i].id = p->id;
 	since->n_processes = i + 1;
 
-	for (int op = 0; op < OP_ID_MAX; op++) {
-		int r;
+	for (size_t k = 0; k < p->ops.used.n; k++) {
+		const struct op_used *used = p->ops.used.items[k];
+		int r = op_list_copy(&since->processes[i].ops, used->id, &used->figures);
 
-		if (!p->ops[op])
-			continue;
-		since->processes[i].ops[op] = calloc(1, sizeof(struct op_figures));
-		if (!since->processes[i].ops[op])
-			return -ENOMEM;
-		r = op_figures_copy(p->ops[op], since->processes[i].ops[op]);
 		if (r < 0)
 			return r;
 	}
@@ -72,11 +67,7 @@ int since_take(const struct rpc_context *context, const struct call_identity *id
 void since_done(struct since *since)
 {
 	for (size_t i = 0; i < since->n_processes; i++) {
-		for (int op = 0; op < OP_ID_MAX; op++) {
-			if (since->processes[i].ops[op])
-				op_figures_done(since->processes[i].ops[op]);
-			free(since->processes[i].ops[op]);
-		}
+		op_list_done(&since->processes[i].ops);
 		ARRAY_DONE(&since->processes[i].behind);
 	}
 	free(since->processes);
@@ -91,23 +82,23 @@ const struct since_process *since_find(const struct since *since, uint64_t id)
 	return NULL;
 }
 
-const struct op_figures *since_op(const struct since_process *then, int op)
+const struct op_figures *since_op(const struct since_process *then, uint32_t op)
 {
-	return then ? then->ops[op] : NULL;
+	return then ? op_list_find(&then->ops, op) : NULL;
 }
 
-int since_op_figures(const struct process_figures *p, const struct since_process *then, int op, struct op_figures *ret,
+int since_op_figures(const struct op_used *now, const struct since_process *then, struct op_figures *ret,
 		     bool *ret_owned)
 {
-	const struct op_figures *before = since_op(then, op);
+	const struct op_figures *before = since_op(then, now->id);
 	int r;
 
 	if (!before) {
-		*ret = *p->ops[op];
+		*ret = now->figures;
 		*ret_owned = false;
 		return 0;
 	}
-	r = op_figures_copy(p->ops[op], ret);
+	r = op_figures_copy(&now->figures, ret);
 	if (r < 0)
 		return r;
 	op_figures_subtract(ret, before);
@@ -115,22 +106,23 @@ int since_op_figures(const struct process_figures *p, const struct since_process
 	return 0;
 }
 
-uint64_t since_op_calls(const struct process_figures *p, const struct since_process *then, int op)
+uint64_t since_op_calls(const struct op_used *now, const struct since_process *then)
 {
-	const struct op_figures *now = p->ops[op], *before;
+	const struct op_figures *before;
 
-	if (!now || !op_is_call(op_get((uint32_t)op)))
+	if (!op_is_call(op_get(now->id)))
 		return 0;
-	before = since_op(then, op);
-	return op_figures_count(now) - (before ? op_figures_count(before) : 0);
+	before = since_op(then, now->id);
+	return op_figures_count(&now->figures) - (before ? op_figures_count(before) : 0);
 }
 
-uint64_t since_calls(const struct process_figures *p, const struct since *since, int first)
+uint64_t since_calls(const struct process_figures *p, const struct since *since, uint32_t first)
 {
 	const struct since_process *then = since_find(since, p->id);
 	uint64_t calls = 0;
 
-	for (int op = first; op < OP_ID_MAX; op++)
-		calls += since_op_calls(p, then, op);
+	for (size_t i = 0; i < p->ops.used.n; i++)
+		if (p->ops.used.items[i]->id >= first)
+			calls += since_op_calls(p->ops.used.items[i], then);
 	return calls;
 }

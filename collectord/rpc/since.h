@@ -16,7 +16,7 @@ struct rpc_context;
 
 struct since_process {
 	uint64_t id;
-	struct op_figures *ops[OP_ID_MAX];
+	struct op_list ops;
 	ARRAY(struct behind_figures) behind;
 };
 
@@ -37,15 +37,15 @@ void since_done(struct since *since);
 /** since_find() - a process as it was then. Return: NULL when it came later, or @since is NULL */
 const struct since_process *since_find(const struct since *since, uint64_t id);
 /** since_op() - one operation of it as it was then. Return: NULL when it had none, or @then is NULL */
-const struct op_figures *since_op(const struct since_process *then, int op);
+const struct op_figures *since_op(const struct since_process *then, uint32_t op);
 /**
  * since_op_figures() - of one operation since then; NULL: since it began
  * @ret: borrows, or where *ret_owned owns: op_figures_done() then
  * Return: 0 or -ENOMEM
  */
-int since_op_figures(const struct process_figures *p, const struct since_process *then, int op, struct op_figures *ret,
+int since_op_figures(const struct op_used *now, const struct since_process *then, struct op_figures *ret,
 		     bool *ret_owned);
 /** since_op_calls() - of one operation since then; 0 of what is no call */
-uint64_t since_op_calls(const struct process_figures *p, const struct since_process *then, int op);
+uint64_t since_op_calls(const struct op_used *now, const struct since_process *then);
 /** since_calls() - of a process since then, NULL: since it began; of the operations from @first on */
-uint64_t since_calls(const struct process_figures *p, const struct since *since, int first);
+uint64_t since_calls(const struct process_figures *p, const struct since *since, uint32_t first);

@@ -114,7 +114,7 @@ static void figures_fired(uv_timer_t *timer)
 						    .subscriber_slow = t->subscriber_slow,
 						    .forgotten = t->forgotten,
 						    .findings = &t->findings,
-						    .life = t->life },
+						    .life = &t->life },
 			     figures_piece, t);
 	call_charge(t->call, before_ns);
 }
@@ -134,7 +134,7 @@ static void summary_send(struct trace *t)
 					  .subscriber_slow = t->subscriber_slow,
 					  .forgotten = t->forgotten,
 					  .findings = &t->findings,
-					  .life = t->life };
+					  .life = &t->life };
 	int r = answer_summary(t->context, &scope, &t->since, &seen, summary_piece, t);
 	struct call *call;
 
@@ -280,6 +280,7 @@ void rpc_trace_trace(Ingero__V1__Trace_Service *service, const Ingero__V1__Trace
 		call_fail(call, CALL_ERROR_INTERNAL, "out of memory");
 		return;
 	}
+	ingero__v1__life__init(&t->life);
 	t->context = context;
 	t->call = call;
 	t->n_references = 1;

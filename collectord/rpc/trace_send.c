@@ -162,13 +162,33 @@ static void trace_call(struct trace *t, const struct call_record *c)
 		event_add(t, c);
 }
 
+static void life_count(Ingero__V1__Life *life, uint32_t op)
+{
+	switch (op) {
+	case OP_EVENT_process_exec:
+		life->execs++;
+		break;
+	case OP_EVENT_process_fork:
+		life->forks++;
+		break;
+	case OP_EVENT_process_exit:
+		life->exits++;
+		break;
+	case OP_EVENT_oom_kill:
+		life->oom_kills++;
+		break;
+	default: /* figures alone */
+		break;
+	}
+}
+
 static void trace_host(struct trace *t, const struct event *event)
 {
 	const struct process_identity *p = event->process;
 
 	if (!trace_sees(t, event->call, p->start_boot_ns, p->flags & PROCESS_MIXED_IDS))
 		return;
-	t->life[event->call->op % OP_ID_MAX]++;
+	life_count(&t->life, event->call->op);
 	if (t->wants_events)
 		event_add(t, event->call);
 }

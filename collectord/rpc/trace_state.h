@@ -42,7 +42,7 @@ struct trace {
 	uint64_t subscriber_slow;    /* events that found no room */
 	struct since lost_sent;	     /* losses as last sent */
 	struct findings_seen findings;
-	uint64_t life[OP_ID_MAX]; /* events of the host since it runs, by operation */
+	Ingero__V1__Life life; /* events of the host since it runs */
 	uint64_t subscriber_slow_sent;
 	uint64_t forgotten; /* calls since it runs, of processes whose figures went */
 	uint64_t forgotten_sent;

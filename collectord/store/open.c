@@ -80,12 +80,10 @@ static int op_rows(struct writer *writer)
 	CLEANUP(statement_finalizep) sqlite3_stmt *s = NULL;
 	int r = errno_from_sqlite(writer->db.handle, sqlite3_prepare_v2(writer->db.handle, text, -1, &s, NULL));
 
-	for (uint32_t id = 0; r == 0 && id < OP_ID_MAX; id++) {
-		const struct op *op = op_get(id);
+	for (size_t i = 0; r == 0 && i < op_count(); i++) {
+		const struct op *op = op_at(i);
 
-		if (!op)
-			continue;
-		(void)sqlite3_bind_int64(s, 1, id);
+		(void)sqlite3_bind_int64(s, 1, op->id);
 		(void)sqlite3_bind_text(s, 2, op_layer_to_source(op->layer), -1, SQLITE_STATIC);
 		(void)sqlite3_bind_text(s, 3, op->name, -1, SQLITE_STATIC);
 		(void)sqlite3_bind_text(s, 4, op->short_name ? op->short_name : "", -1, SQLITE_STATIC);

@@ -65,12 +65,11 @@ struct sqlite3 *world_create(const char *path)
 	world_exec(db, "PRAGMA auto_vacuum=INCREMENTAL; PRAGMA journal_mode=WAL; PRAGMA synchronous=OFF");
 	world_exec(db, sql);
 	world_exec(db, "PRAGMA user_version=2");
-	for (uint32_t id = 1; id < OP_ID_MAX; id++) {
-		const struct op *op = op_get(id);
+	for (size_t i = 0; i < op_count(); i++) {
+		const struct op *op = op_at(i);
 
-		if (op)
-			insert(db, "INSERT INTO op VALUES (?, ?, ?, ?)", "ittt", U64(id), op_layer_to_source(op->layer),
-			       op->name, op->short_name);
+		insert(db, "INSERT INTO op VALUES (?, ?, ?, ?)", "ittt", U64(op->id), op_layer_to_source(op->layer),
+		       op->name, op->short_name);
 	}
 	return db;
 }

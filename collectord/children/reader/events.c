@@ -166,12 +166,12 @@ static bool is_figures_only(const struct read_op *op)
 
 	if (read_op_is_call(op))
 		return false;
-	known = op->id < OP_ID_MAX ? op_get(op->id) : NULL;
+	known = op_get(op->id);
 	if (known && strcmp(known->name, op->name) == 0)
 		return known->flags & OP_FIGURES;
-	for (uint32_t id = 0; id < OP_ID_MAX; id++) {
-		known = op_get(id);
-		if (known && known->flags & OP_FIGURES && strcmp(known->name, op->name) == 0)
+	for (size_t i = 0; i < op_count(); i++) {
+		known = op_at(i);
+		if (known->flags & OP_FIGURES && strcmp(known->name, op->name) == 0)
 			return true;
 	}
 	return false;

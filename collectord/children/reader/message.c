@@ -10,7 +10,7 @@
 /* Of an operation that this version does not know, what is not zero was kept for a reason. */
 static size_t kept_args(const struct stored_event *stored)
 {
-	const struct op *op = stored->op < OP_ID_MAX ? op_get(stored->op) : NULL;
+	const struct op *op = op_get(stored->op);
 	size_t n = 0;
 
 	if (op)

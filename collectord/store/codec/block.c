@@ -399,7 +399,7 @@ static void scatter(enum block_column id, const uint64_t *values, const struct b
 	case BLOCK_TID:
 		SCATTER(e->call.tid = (uint32_t)value);
 	case BLOCK_OP:
-		SCATTER(e->op = (uint32_t)value; e->call.op = value < OP_ID_MAX ? (uint8_t)value : 0);
+		SCATTER(e->op = (uint32_t)value; e->call.op = value <= UINT16_MAX ? (uint16_t)value : 0);
 	case BLOCK_PROCESS:
 		SCATTER(e->process = (uint32_t)value);
 	case BLOCK_REASON:

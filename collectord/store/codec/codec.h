@@ -26,7 +26,7 @@
 struct stored_event {
 	struct call_record call;
 	uint32_t process;  /* row of table process */
-	uint32_t op;	   /* row of table op; that of ops.def below OP_ID_MAX */
+	uint32_t op;	   /* row of table op; that of ops.def where it has the id */
 	uint32_t stack;	   /* row of table stack; 0: none was taken */
 	uint16_t measured; /* MEASURED(class) */
 };
@@ -39,7 +39,7 @@ int tail_append(struct buf *row, const struct stored_event *previous, const stru
 /** typedef codec_event_func - Return: 0 to go on, else what the decoder returns */
 typedef int (*codec_event_func)(const struct stored_event *event, void *data);
 /** tail_decode() - each event of a row, in order. Return: 0, -EBADMSG for damage, -ENOTSUP for a newer format, or what
- * func returned; members that are not packed are 0, call.op is op where that is below OP_ID_MAX */
+ * func returned; members that are not packed are 0, call.op is op where 16 bits hold it */
 int tail_decode(const void *data, size_t n, codec_event_func func, void *func_data);
 
 /* ---- blocks ---- */

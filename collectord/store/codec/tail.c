@@ -104,7 +104,7 @@ static void members_set(const uint64_t *members, struct stored_event *e)
 	e->call.raw_ns = e->call.duration_ns + varint_unfold(members[TAIL_OVERHEAD]);
 	e->process = (uint32_t)members[TAIL_PROCESS];
 	e->op = (uint32_t)members[TAIL_OP];
-	e->call.op = e->op < OP_ID_MAX ? (uint8_t)e->op : 0;
+	e->call.op = e->op <= UINT16_MAX ? (uint16_t)e->op : 0;
 	e->call.tid = (uint32_t)members[TAIL_TID];
 	e->stack = (uint32_t)members[TAIL_STACK];
 	e->measured = (uint16_t)members[TAIL_MEASURED];

@@ -44,10 +44,10 @@ static const struct op *own_op(int64_t source, const char *name)
 			      : source == INGERO_DRIVER ? OP_LAYER_DRIVER
 							: OP_LAYER_NONE;
 
-	for (uint32_t id = 1; id < OP_ID_MAX; id++) {
-		const struct op *op = op_get(id);
+	for (size_t i = 0; i < op_count(); i++) {
+		const struct op *op = op_at(i);
 
-		if (op && op->layer == layer && (!strcasecmp(op->short_name, name) || !strcasecmp(op->name, name)))
+		if (op->layer == layer && (!strcasecmp(op->short_name, name) || !strcasecmp(op->name, name)))
 			return op;
 	}
 	return NULL;

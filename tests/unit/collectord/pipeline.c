@@ -149,6 +149,7 @@ static void ends_while_read(const char *name, enum moment end_at)
 {
 	CLEANUP(freep) struct world *w = calloc(1, sizeof(*w));
 	const struct pipeline_options options = { .source = &w->source, .on_finding = nothing_found };
+	const struct op_figures *early, *late;
 	const struct process_figures *p;
 
 	w->source.ops = &fake_ops;
@@ -164,8 +165,10 @@ static void ends_while_read(const char *name, enum moment end_at)
 	CHECK_INT_EQ(name, w->n_released, 1);
 	CHECK_INT_EQ(name, figures_count(pipeline_figures(w->pipeline)), 1);
 	p = figures_get(pipeline_figures(w->pipeline), 0);
-	CHECK(name, p->ops[OP_EARLY] && op_figures_count(p->ops[OP_EARLY]) == 1);
-	CHECK(name, p->ops[OP_LATE] && op_figures_count(p->ops[OP_LATE]) == 1);
+	early = op_list_find(&p->ops, OP_EARLY);
+	late = op_list_find(&p->ops, OP_LATE);
+	CHECK(name, early && op_figures_count(early) == 1);
+	CHECK(name, late && op_figures_count(late) == 1);
 	CHECK(name, p->gone_ns != 0);
 	pipeline_free(w->pipeline);
 }

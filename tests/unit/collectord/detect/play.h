@@ -95,11 +95,12 @@ static inline struct tick_process *play_process(struct play *p)
 
 static inline const struct op *play_find_op(const char *name)
 {
-	for (uint32_t id = 0; id < OP_ID_MAX; id++)
-		if (op_get(id) && strcmp(op_get(id)->name, name) == 0)
-			return op_get(id);
-	CHECK(name, !"an operation of ops.def");
-	abort();
+	const struct op *op = op_find(name);
+
+	CHECK(name, op);
+	if (!op)
+		abort();
+	return op;
 }
 
 static inline struct op_figures *play_op(struct play *p, const char *name)

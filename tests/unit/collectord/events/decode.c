@@ -12,7 +12,7 @@ int main(void)
 		const char *name;
 		size_t n;
 		uint8_t type;
-		uint8_t op;
+		uint16_t op;
 		bool is_unterminated;
 		enum decode_result expect;
 	} calls[] = {

@@ -54,11 +54,8 @@ static struct demo_play play_whole(const char *name, uint64_t seed, uint64_t ste
 static void check_call(const char *name, const struct demo_call *call, bool *ret_waits)
 {
 	unsigned int percent = 0;
-	bool is_known = false;
 
-	for (uint32_t id = 1; id < OP_ID_MAX; id++)
-		is_known |= op_get(id) && strcmp(op_get(id)->name, call->op) == 0;
-	CHECK(call->op, is_known);
+	CHECK(call->op, op_find(call->op));
 	for (int i = 0; i < BLAME_COUNT; i++)
 		percent += call->percent[i];
 	CHECK_INT_IN(name, percent, 0, 100);

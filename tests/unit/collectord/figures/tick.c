@@ -136,7 +136,7 @@ static void readings_in_between_lose_nothing(void)
 	tick = take(w);
 	CHECK_INT_EQ("both calls", calls_in(&tick), 2);
 	CHECK_INT_EQ("the longest of both", tick.processes.items[0].ops.items[0].figures.max_ns, 70000);
-	CHECK_INT_EQ("since it was first seen", figures_get(w->figures, 0)->ops[3]->max_ns, 70000);
+	CHECK_INT_EQ("since it was first seen", op_list_find(&figures_get(w->figures, 0)->ops, 3)->max_ns, 70000);
 	tick_done(&tick);
 }
 

@@ -153,7 +153,7 @@ struct stored_event *made_events(const struct made_kind *kind, size_t n)
 		return NULL;
 	for (size_t i = 0; i < n; i++) {
 		kind->fill(&events[i], &seed);
-		events[i].call.op = events[i].op < OP_ID_MAX ? (uint8_t)events[i].op : 0;
+		events[i].call.op = events[i].op <= UINT16_MAX ? (uint16_t)events[i].op : 0;
 	}
 	qsort(events, n, sizeof(*events), compare_start);
 	return events;

@@ -67,7 +67,7 @@ static void test_mixed(void)
 
 	for (size_t i = 0; i < ARRAY_SIZE(events); i++) {
 		made_kinds[made_random(&seed) % n_made_kinds].fill(&events[i], &seed);
-		events[i].call.op = events[i].op < OP_ID_MAX ? (uint8_t)events[i].op : 0;
+		events[i].call.op = events[i].op <= UINT16_MAX ? (uint16_t)events[i].op : 0;
 	}
 	row_of(events, ARRAY_SIZE(events), &row);
 	CHECK_INT_EQ("all kinds in one row", tail_decode(row.data, row.n, see, &seen), 0);

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "figures/op_figures.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+
+uint64_t op_figures_count(const struct op_figures *op)
+{
+	return op->durations.sum + op->untimed;
+}
+
+int op_figures_copy(const struct op_figures *from, struct op_figures *ret)
+{
+	struct op_figures copy = *from;
+	int r = histogram_copy(&from->durations, &copy.durations);
+
+	if (r < 0)
+		return r;
+
+	*ret = copy;
+	return 0;
+}
+
+void op_figures_subtract(struct op_figures *op, const struct op_figures *earlier)
+{
+	op->total_ns -= earlier->total_ns;
+	op->raw_ns -= earlier->raw_ns;
+	op->bytes -= earlier->bytes;
+	for (int i = 0; i < BLAME_COUNT; i++)
+		op->blame_ns[i] -= earlier->blame_ns[i];
+	op->errors -= earlier->errors;
+	op->abandoned -= earlier->abandoned;
+	op->untimed -= earlier->untimed;
+	histogram_subtract(&op->durations, &earlier->durations);
+}
+
+void op_figures_done(struct op_figures *op)
+{
+	histogram_done(&op->durations);
+}
+
+/* Return: index of the first entry that does not come before @id */
+static size_t place_of(const struct op_list *list, uint32_t id)
+{
+	size_t low = 0, high = list->used.n;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (list->used.items[middle]->id < id)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static bool is_at(const struct op_list *list, size_t place, uint32_t id)
+{
+	return place < list->used.n && list->used.items[place]->id == id;
+}
+
+const struct op_figures *op_list_find(const struct op_list *list, uint32_t id)
+{
+	size_t place = place_of(list, id);
+
+	return is_at(list, place, id) ? &list->used.items[place]->figures : NULL;
+}
+
+struct op_used *op_list_take(struct op_list *list, uint32_t id)
+{
+	CLEANUP(freep) struct op_used *fresh = NULL;
+	size_t place = place_of(list, id);
+
+	if (is_at(list, place, id))
+		return list->used.items[place];
+	fresh = calloc(1, sizeof(*fresh));
+	if (!fresh || ARRAY_PUSH(&list->used, fresh) < 0)
+		return NULL;
+	fresh->id = id;
+	memmove(&list->used.items[place + 1], &list->used.items[place],
+		(list->used.n - 1 - place) * sizeof(list->used.items[0]));
+	list->used.items[place] = fresh;
+	return TAKE_PTR(fresh);
+}
+
+int op_list_copy(struct op_list *list, uint32_t id, const struct op_figures *figures)
+{
+	struct op_figures copy;
+	struct op_used *used;
+	int r = op_figures_copy(figures, &copy);
+
+	if (r < 0)
+		return r;
+	used = op_list_take(list, id);
+	if (!used) {
+		op_figures_done(&copy);
+		return -ENOMEM;
+	}
+	used->figures = copy;
+	return 0;
+}
+
+void op_list_done(struct op_list *list)
+{
+	for (size_t i = 0; i < list->used.n; i++) {
+		op_figures_done(&list->used.items[i]->figures);
+		free(list->used.items[i]);
+	}
+	ARRAY_DONE(&list->used);
+}

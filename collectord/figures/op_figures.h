@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Exact figures of one operation in one process, and the list of operations that a process used.
+ */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/array.h"
+#include "bpf/record.h"
+#include "figures/histogram.h"
+
+struct op_figures {
+	uint64_t total_ns; /* corrected */
+	uint64_t raw_ns;   /* as measured */
+	uint64_t max_ns;   /* corrected, since the process was first seen */
+	uint64_t bytes;
+	__u64 blame_ns[BLAME_COUNT]; /* of raw_ns; [BLAME_ON_CPU] is the remainder */
+	uint64_t errors;
+	uint64_t abandoned;
+	uint64_t untimed;
+	struct histogram durations;
+};
+
+/** op_figures_count() - calls, timed or not */
+uint64_t op_figures_count(const struct op_figures *op);
+/** op_figures_copy() - Return: 0 or -ENOMEM */
+int op_figures_copy(const struct op_figures *from, struct op_figures *ret);
+/** op_figures_subtract() - take an earlier copy away; max_ns stays, as the longest since then is not known */
+void op_figures_subtract(struct op_figures *op, const struct op_figures *earlier);
+void op_figures_done(struct op_figures *op);
+
+/* One operation that a process used. */
+struct op_used {
+	uint32_t id;	    /* of the operation; 0: calls for which no cell was free */
+	uint64_t recent_ns; /* longest call of late; its owner says since when */
+	struct op_figures figures;
+};
+
+/* The operations that a process used, ascending by id. Entries do not move while the list lives. */
+struct op_list {
+	ARRAY(struct op_used *) used;
+};
+
+/** op_list_find() - Return: figures of one operation, NULL where the process never used it */
+const struct op_figures *op_list_find(const struct op_list *list, uint32_t id);
+/**
+ * op_list_take() - entry of one operation, added with all figures 0 where there is none
+ * Return: NULL without memory
+ */
+struct op_used *op_list_take(struct op_list *list, uint32_t id);
+/** op_list_copy() - add a copy of the figures of an operation that is not in the list. Return: 0 or -ENOMEM */
+int op_list_copy(struct op_list *list, uint32_t id, const struct op_figures *figures);
+void op_list_done(struct op_list *list);
