@@ -19,14 +19,15 @@
 #define OP_V2 0x10u
 #define OP_WAITS (0x20u | OP_FIGURES)
 
-/* Below OP_LAYER_CALLS_END: exports of libraries. HOST: what the kernel did to a process or for it. */
+/* From OP_LAYER_CALLS on, below OP_LAYER_CALLS_END: calls of libraries; what comes after is none. */
 enum op_layer {
 	OP_LAYER_NONE,
-	OP_LAYER_RUNTIME,
-	OP_LAYER_DRIVER,
-	OP_LAYER_CALLS_END,
-	OP_LAYER_HOST = OP_LAYER_CALLS_END,
-	OP_LAYER_COUNT
+#define LAYER(layer, ...) OP_LAYER_##layer,
+#include "layers.def"
+#undef LAYER
+	OP_LAYER_COUNT,
+	OP_LAYER_CALLS = OP_LAYER_NONE + 1,
+	OP_LAYER_CALLS_END = OP_LAYER_HOST
 };
 
 /* Ids of what is no call: OP_EVENT_oom_kill ... */

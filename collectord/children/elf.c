@@ -24,8 +24,9 @@ static const struct {
 	const char *prefix;
 	enum op_layer layer;
 } sonames[] = {
-	{ "libcudart.so", OP_LAYER_RUNTIME },
-	{ "libcuda.so", OP_LAYER_DRIVER },
+#define LAYER(layer, source, library, ...) { library ".so", OP_LAYER_##layer },
+#include "bpf/layers.def"
+#undef LAYER
 };
 
 struct elf_match {

@@ -86,7 +86,7 @@ static uint64_t calls_after(const struct op_memory *m, uint64_t after_ns)
 static size_t check(const struct detector_view *view, struct condition *ret, size_t room)
 {
 	struct condition c = { .confidence = 1, .start_ns = view->first_call_ns };
-	enum op_layer layer = OP_LAYER_RUNTIME;
+	enum op_layer layer = OP_LAYER_CALLS;
 	uint64_t sums[OP_LAYER_COUNT] = { 0 }, calls = 0, most_ns = 0;
 
 	(void)room;
@@ -96,8 +96,9 @@ static size_t check(const struct detector_view *view, struct condition *ret, siz
 		return 0;
 	for (size_t i = 0; i < view->memory->n; i++)
 		sums[view->memory->items[i].op->layer] += excess_of(&view->memory->items[i]).ns;
-	if (sums[OP_LAYER_DRIVER] > sums[OP_LAYER_RUNTIME])
-		layer = OP_LAYER_DRIVER;
+	for (int other = OP_LAYER_CALLS; other < OP_LAYER_CALLS_END; other++)
+		if (sums[other] > sums[layer])
+			layer = (enum op_layer)other;
 
 	for (size_t i = 0; i < view->memory->n; i++) {
 		const struct op_memory *m = &view->memory->items[i];

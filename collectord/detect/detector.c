@@ -52,12 +52,12 @@ const struct op_memory *detector_view_memory(const struct detector_view *view, c
 enum op_layer detector_view_layer(const struct detector_view *view, detect_op_func is_kind)
 {
 	uint64_t sums[OP_LAYER_COUNT] = { 0 };
-	enum op_layer most = OP_LAYER_RUNTIME;
+	enum op_layer most = OP_LAYER_CALLS;
 
 	for (size_t i = 0; i < view->n_ops; i++)
 		if (view->ops[i].op && is_kind(view->ops[i].op))
 			sums[view->ops[i].op->layer] += view->ops[i].figures.raw_ns;
-	for (int layer = OP_LAYER_RUNTIME; layer < OP_LAYER_CALLS_END; layer++)
+	for (int layer = OP_LAYER_CALLS; layer < OP_LAYER_CALLS_END; layer++)
 		if (sums[layer] > sums[most])
 			most = (enum op_layer)layer;
 	return most;

@@ -81,18 +81,14 @@ bool op_is_measured(const struct op *op)
 
 const char *op_layer_to_source(enum op_layer layer)
 {
-	switch (layer) {
-	case OP_LAYER_RUNTIME:
-		return "cuda";
-	case OP_LAYER_DRIVER:
-		return "driver";
-	case OP_LAYER_HOST:
-		return "host";
-	case OP_LAYER_NONE:
-	case OP_LAYER_COUNT:
-		break;
-	}
-	return "";
+	static const char *const sources[OP_LAYER_COUNT] = {
+		[OP_LAYER_NONE] = "",
+#define LAYER(layer, source, ...) [OP_LAYER_##layer] = (source),
+#include "bpf/layers.def"
+#undef LAYER
+	};
+
+	return sources[layer];
 }
 
 size_t op_n_args(const struct op *op)

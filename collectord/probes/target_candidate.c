@@ -151,7 +151,16 @@ struct collect {
 
 static bool name_is_cuda(const char *name)
 {
-	return strstr(name, "libcuda");
+	static const char *const libraries[] = {
+#define LAYER(layer, source, library, ...) library,
+#include "bpf/layers.def"
+#undef LAYER
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(libraries); i++)
+		if (*libraries[i] && strstr(name, libraries[i]))
+			return true;
+	return false;
 }
 
 static bool name_is_loader(const char *name)

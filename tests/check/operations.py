@@ -11,7 +11,7 @@ PAGE = "docs/operations.md"
 ROW = re.compile(r'^OP\((\d+), (\w+), (\w+), "(\w+)", (.*), ([\w |]+)\)$', re.M)
 EVENT = re.compile(r'^EVENT\((\d+), (\w+), (\w+), (\w+), (\w+), (\w+), "(.*)"\)$', re.M)
 KEPT = re.compile(r"(ARG|OUT|ELEMENTS|AREA|BOX)\((\d)((?:, \d+)*), (\w+)\)")
-LIBRARIES = (("RUNTIME", "libcudart", "cuda"), ("DRIVER", "libcuda", "driver"))
+LAYER = re.compile(r'^LAYER\((\w+), "(\w+)", "(\w*)", "(.+)"\)$', re.M)
 TITLE = """# Operations
 
 Generated from `bpf/ops.def` by `tests/check/operations.py . --rewrite`; the check of the same name fails when
@@ -70,11 +70,13 @@ def kept(form, index, numbers, meaning):
     return f"{what}: {' × '.join(map(str, factors))}"
 
 
-def page(text):
+def page(text, layers):
     rows = ROW.findall(text)
     out = TITLE
-    for layer, library, source in LIBRARIES:
-        out += HEADER.format(library, source)
+    for layer, source, library, title in LAYER.findall(layers):
+        if not library:
+            continue
+        out += HEADER.format(title, source)
         for number, of, name, short_name, arguments, flags in rows:
             if of == layer:
                 words = ", ".join(kept(*found) for found in KEPT.findall(arguments))
@@ -88,14 +90,16 @@ def page(text):
 
 
 def check(files_tree):
-    text = files_tree.text("bpf/ops.def")
+    text, layers = files_tree.text("bpf/ops.def"), files_tree.text("bpf/layers.def")
     problems = []
+    if len(LAYER.findall(layers)) != len(re.findall(r"^LAYER\(", layers, re.M)):
+        problems.append("bpf/layers.def: a row is not of the shape that this check reads")
     if (len(ROW.findall(text)) != len(re.findall(r"^OP\(", text, re.M)) or
             len(EVENT.findall(text)) != len(re.findall(r"^EVENT\(", text, re.M))):
         problems.append("bpf/ops.def: a row is not of the shape that this check reads")
     there = files_tree.text(PAGE) if os.path.exists(files_tree.path(PAGE)) else ""
-    if there != page(text):
-        stale = sorted(set(page(text).splitlines()) ^ set(there.splitlines()))
+    if there != page(text, layers):
+        stale = sorted(set(page(text, layers).splitlines()) ^ set(there.splitlines()))
         problems.append(f"{PAGE} is not up to date: run tests/check/operations.py . --rewrite; "
                         f"first difference: {stale[0] if stale else 'order'}")
     return problems
@@ -104,15 +108,18 @@ def check(files_tree):
 if sys.argv[-1] == "--rewrite":
     FILES = tree.Tree(sys.argv[1])
     with open(FILES.path(PAGE), "w", encoding="utf-8") as page_file:
-        page_file.write(page(FILES.text("bpf/ops.def")))
+        page_file.write(page(FILES.text("bpf/ops.def"), FILES.text("bpf/layers.def")))
     sys.exit(0)
 ONE = 'OP(1, DRIVER, cuA, "cuA", AREA(2, 3, 0, BYTES), OUT(0, POINTER), OP_ALLOC)\n'
+LAYERS = 'LAYER(DRIVER, "driver", "libcuda", "libcuda")\nLAYER(HOST, "host", "", "The kernel")\n'
+FILES = {"bpf/ops.def": ONE, "bpf/layers.def": LAYERS, PAGE: page(ONE, LAYERS)}
 tree.run(check, [
-    ("a row that the page lacks", {"bpf/ops.def": ONE, PAGE: page("")}, "bytes: 3 × 4, pointer: out 1 | alloc | 1"),
-    ("an event that the page lacks",
-     {"bpf/ops.def": ONE + 'EVENT(2, HOST, oom, BYTES, PROCESS, 0, "1: why")\n', PAGE: page(ONE)}, "not up to date"),
-    ("an event of another shape", {"bpf/ops.def": ONE + "EVENT(2, HOST, oom)\n", PAGE: page(ONE)}, "shape"),
-    ("no page", {"bpf/ops.def": ONE}, "not up to date"),
-    ("a row of another shape", {"bpf/ops.def": "OP(1, DRIVER, cuA)\n", PAGE: page("")}, "shape"),
-    ("up to date", {"bpf/ops.def": ONE, PAGE: page(ONE)}, None),
+    ("a row that the page lacks", {**FILES, PAGE: page("", LAYERS)}, "bytes: 3 × 4, pointer: out 1 | alloc | 1"),
+    ("a layer that the page lacks", {**FILES, "bpf/layers.def": 'LAYER(NCCL, "nccl", "libnccl", "libnccl")\n' + LAYERS}, "not up to date"),
+    ("an event that the page lacks", {**FILES, "bpf/ops.def": ONE + 'EVENT(2, HOST, oom, BYTES, PROCESS, 0, "1: why")\n'}, "not up to date"),
+    ("an event of another shape", {**FILES, "bpf/ops.def": ONE + "EVENT(2, HOST, oom)\n"}, "shape"),
+    ("a layer of another shape", {**FILES, "bpf/layers.def": "LAYER(DRIVER)\n" + LAYERS}, "shape"),
+    ("no page", {"bpf/ops.def": ONE, "bpf/layers.def": LAYERS}, "not up to date"),
+    ("a row of another shape", {**FILES, "bpf/ops.def": "OP(1, DRIVER, cuA)\n"}, "shape"),
+    ("up to date", FILES, None),
 ])
