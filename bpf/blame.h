@@ -9,6 +9,7 @@
 
 #include "abi.h"
 #include "off.h"
+#include "repeat.h"
 
 #define BEHIND_FLOOR_NS 10000 /* shorter waits name nobody: a wake-up alone takes that long */
 #define SETTLE_TRIES 4
@@ -32,7 +33,8 @@ struct behind_walk {
 	__u32 pad;
 };
 
-static long behind_step(__u32 i, struct behind_walk *walk)
+/* Return: 1 when the wait is attributed as far as the ring goes. */
+VERIFIED_ALONE int behind_charge(struct behind_walk *walk)
 {
 	struct behind_value *value, fresh = {};
 	struct behind_key key = {};
@@ -40,8 +42,7 @@ static long behind_step(__u32 i, struct behind_walk *walk)
 	__u64 begin, ns;
 	__u32 at;
 
-	(void)i;
-	if (!walk->next)
+	if (!walk || !walk->next)
 		return 1;
 	walk->next--;
 	at = walk->next & (ran_entries - 1);
@@ -74,6 +75,12 @@ static long behind_step(__u32 i, struct behind_walk *walk)
 	return begin <= walk->from;
 }
 
+static long behind_step(__u32 i, struct behind_walk *walk)
+{
+	(void)i;
+	return behind_charge(walk) ? 1 : 0;
+}
+
 /* The ring is complete: nothing else is switched in on a CPU while the thread runs on it. */
 VERIFIED_ALONE int behind_add(__u32 slot, __u64 from, __u64 until)
 {
@@ -85,7 +92,7 @@ VERIFIED_ALONE int behind_add(__u32 slot, __u64 from, __u64 until)
 	if (!head)
 		return 0;
 	walk.next = *head;
-	bpf_loop(ran_entries, behind_step, &walk, 0);
+	repeat(ran_entries, RAN_ENTRIES_MAX, behind_step, &walk);
 	/* Of a ring that was never full nothing is gone: who ran before the hook was there is nobody's wait. */
 	if (walk.until > walk.from && *head > ran_entries)
 		counter_add(LOSS_BEHIND, 1);

@@ -12,6 +12,10 @@
 /* The kernel leaves at least this much below a process's first stack to that stack alone (mmap_base). */
 #define STACK_MAIN_BYTES (128ull << 20)
 
+/* Larger than the code of any CUDA library, smaller than what lies between it and a program that is placed where it
+ * links. */
+#define LIBRARY_NEAR (32ull << 20)
+
 /* What an entry brings, for those who are not on the fast path. */
 struct entry {
 	__u64 sp, ip, link;
@@ -52,7 +56,8 @@ static __always_inline void home_find(struct thread_state *t, struct task_struct
 		return;
 	}
 	search.at = thread_pointer(task);
-	if (bpf_find_vma(task, search.at, home_found, &search, 0) || !search.low)
+	/* Without it the stack stays unknown, and calls that may be on another one are counted without their time. */
+	if (!has_find_vma || bpf_find_vma(task, search.at, home_found, &search, 0) || !search.low)
 		return; /* busy: asked again when it matters again */
 	t->home_low = search.low;
 	t->home_high = search.at;
@@ -187,6 +192,8 @@ static __always_inline bool is_one_mapping(__u64 a, __u64 b)
 {
 	struct mapping_search search = {};
 
+	if (!has_find_vma)
+		return a - b + LIBRARY_NEAR < 2 * LIBRARY_NEAR;
 	if (bpf_find_vma(bpf_get_current_task_btf(), a, mapping_found, &search, 0) || !search.high)
 		return true;
 	return b >= search.low && b < search.high;

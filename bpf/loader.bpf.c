@@ -11,8 +11,10 @@
 #include "credentials.h"
 #include "file.h"
 #include "policy.h"
+#include "repeat.h"
 
-#define LINKS_MAX 8192 /* objects in one process; a list that is longer is damaged */
+#define LINKS_MAX 8192	    /* objects in one process; a list that is longer is damaged */
+#define LINKS_FOLLOWED 2048 /* at a time, before 5.17; the next change goes on behind them */
 #define NAME_PIECE 64
 #define NAME_PIECES 64 /* 4096 bytes, PATH_MAX */
 
@@ -44,12 +46,16 @@ struct name_match {
 static const volatile char wanted_name[8] = "libcuda"; /* libcuda.so.1, libcudart.so.12, libcudart-abcd.so ... */
 #define WANTED_BYTES 7
 
-/* A callback for each character: unrolled, its branches are more than the verifier follows. */
-static long character_step(__u32 i, struct name_match *match)
+/* Return: 1 at the end of the name. */
+VERIFIED_ALONE int character_match(__u32 i, struct name_match *match)
 {
-	char c = match->piece[i & (NAME_PIECE - 1)];
-	__s32 matched = match->matched;
+	__s32 matched;
+	char c;
 
+	if (!match)
+		return 1;
+	c = match->piece[i & (NAME_PIECE - 1)];
+	matched = match->matched;
 	if (!c) {
 		match->is_done = 1;
 		return 1;
@@ -58,9 +64,13 @@ static long character_step(__u32 i, struct name_match *match)
 		matched = 0;
 	else if (matched >= 0 && matched < WANTED_BYTES)
 		matched = c == wanted_name[matched & 7] ? matched + 1 : -1;
-	/* Not a number that the verifier knows: it would follow each from character to character. */
-	match->matched = matched + (__s32)READ_ONCE(zero_unknown);
+	match->matched = matched;
 	return 0;
+}
+
+static long character_step(__u32 i, struct name_match *match)
+{
+	return character_match(i, match) ? 1 : 0;
 }
 
 static long name_step(__u32 i, struct name_match *match)
@@ -70,7 +80,7 @@ static long name_step(__u32 i, struct name_match *match)
 		match->matched = -1;
 		return 1;
 	}
-	bpf_loop(NAME_PIECE - 1, character_step, match, 0);
+	repeat(NAME_PIECE - 1, NAME_PIECE - 1, character_step, match);
 	match->at += NAME_PIECE - 1;
 	return match->is_done ? 1 : 0;
 }
@@ -83,7 +93,7 @@ VERIFIED_ALONE int is_wanted(__u64 name)
 		.is_done = (__u32)READ_ONCE(zero_unknown),
 	};
 
-	bpf_loop(NAME_PIECES, name_step, &match, 0);
+	repeat(NAME_PIECES, NAME_PIECES, name_step, &match);
 	return match.matched == WANTED_BYTES;
 }
 
@@ -127,7 +137,7 @@ VERIFIED_ALONE int is_wanted_soname(__u64 dynamic)
 		.soname = READ_ONCE(zero_unknown),
 	};
 
-	bpf_loop(DYNAMIC_MAX, dynamic_step, &walk, 0);
+	repeat(DYNAMIC_MAX, DYNAMIC_MAX, dynamic_step, &walk);
 	return walk.strings && walk.soname ? is_wanted(walk.strings + walk.soname) : 0;
 }
 
@@ -163,7 +173,8 @@ VERIFIED_ALONE int library_tell(__u64 base, __u32 tgid, const struct process_wis
 	struct life_record *r;
 
 	/* Fails while another thread changes the mappings: the daemon finds out by itself then. */
-	(void)bpf_find_vma(task, base, library_vma, &file, 0);
+	if (has_find_vma)
+		(void)bpf_find_vma(task, base, library_vma, &file, 0);
 	r = bpf_ringbuf_reserve(&life, sizeof(*r), 0);
 	if (!r) {
 		counter_add(LOSS_LIFE_FULL, 1);
@@ -191,12 +202,12 @@ VERIFIED_ALONE int library_tell(__u64 base, __u32 tgid, const struct process_wis
 	return 0;
 }
 
-static long link_step(__u32 i, struct link_walk *walk)
+/* Return: 1 at the end of the list. */
+VERIFIED_ALONE int link_look(struct link_walk *walk)
 {
 	struct loader_link link = {};
 
-	(void)i;
-	if (!walk->next || bpf_probe_read_user(&link, sizeof(link), (void *)walk->next))
+	if (!walk || !walk->next || bpf_probe_read_user(&link, sizeof(link), (void *)walk->next))
 		return 1;
 	walk->tail = walk->next;
 	walk->next = link.next;
@@ -205,6 +216,12 @@ static long link_step(__u32 i, struct link_walk *walk)
 	if ((link.name && is_wanted(link.name)) || (link.ld && is_wanted_soname(link.ld)))
 		library_tell(link.addr, walk->tgid, &walk->wish);
 	return 0;
+}
+
+static long link_step(__u32 i, struct link_walk *walk)
+{
+	(void)i;
+	return link_look(walk) ? 1 : 0;
 }
 
 SEC("kprobe")
@@ -250,7 +267,7 @@ int loader_changed(struct pt_regs *ctx)
 			walk.tail = entry->link_tail;
 		}
 	}
-	bpf_loop(LINKS_MAX, link_step, &walk, 0);
+	repeat(LINKS_MAX, LINKS_FOLLOWED, link_step, &walk);
 	entry->link_tail = walk.tail;
 	entry->is_link_stale = 0;
 	return 0;

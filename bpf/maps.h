@@ -14,6 +14,8 @@
 SHARED const volatile bool has_task_throttled = false; /* task_struct.throttled, 6.18 */
 SHARED const volatile bool has_throttle_count = false; /* cfs_rq.throttle_count, with CFS_BANDWIDTH */
 SHARED const volatile bool has_switch_state = false;   /* sched_switch carries prev_state, 5.18 */
+SHARED const volatile bool has_loop = false;	       /* bpf_loop(), 5.17 */
+SHARED const volatile bool has_find_vma = false;       /* bpf_find_vma(), 5.17 */
 SHARED const volatile __u32 page_shift = 12;
 SHARED const volatile __u32 ran_entries = RAN_ENTRIES_MAX; /* a power of two */
 SHARED const volatile __u64 ring_wake_bytes = 0;	   /* wake the daemon once when this much waits in `calls` */

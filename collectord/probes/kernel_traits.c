@@ -71,6 +71,19 @@ static bool btf_tracepoint_points(const struct btf *btf, const char *name)
 	return t && btf_is_ptr(t);
 }
 
+/* Whether programs may call a helper: the kernel's own list has its name. */
+static bool btf_has_helper(const struct btf *btf, const char *name)
+{
+	int id = btf__find_by_name_kind(btf, "bpf_func_id", BTF_KIND_ENUM);
+	const struct btf_type *t = id < 0 ? NULL : btf__type_by_id(btf, (uint32_t)id);
+	uint16_t i;
+
+	for (i = 0; t && i < btf_vlen(t); i++)
+		if (strcmp(btf__name_by_offset(btf, btf_enum(t)[i].name_off), name) == 0)
+			return true;
+	return false;
+}
+
 int kernel_traits_read(struct kernel_traits *ret_traits)
 {
 	struct btf *btf = btf__load_vmlinux_btf();
@@ -83,6 +96,8 @@ int kernel_traits_read(struct kernel_traits *ret_traits)
 	t.has_switch_state = btf_tracepoint_args(btf, "sched_switch") >= 4;
 	t.has_task_throttled = btf_has_field(btf, "task_struct", "throttled");
 	t.has_throttle_count = btf_has_field(btf, "cfs_rq", "throttle_count");
+	t.has_loop = btf_has_helper(btf, "BPF_FUNC_loop");
+	t.has_find_vma = btf_has_helper(btf, "BPF_FUNC_find_vma");
 	t.has_oom_task = btf_tracepoint_points(btf, "mark_victim");
 	for (size_t i = 0; i < ARRAY_SIZE(optional_tracepoints); i++)
 		if (!btf_tracepoint(btf, optional_tracepoints[i]))

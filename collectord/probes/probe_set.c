@@ -88,6 +88,8 @@ static int object_load(struct probe_set *set, enum probe_back_end back_end, cons
 	bpf->rodata->has_task_throttled = traits->has_task_throttled;
 	bpf->rodata->has_throttle_count = traits->has_throttle_count;
 	bpf->rodata->has_switch_state = traits->has_switch_state;
+	bpf->rodata->has_loop = traits->has_loop;
+	bpf->rodata->has_find_vma = traits->has_find_vma;
 	bpf->rodata->page_shift = (uint32_t)__builtin_ctzl((unsigned long)sysconf(_SC_PAGESIZE));
 	bpf->rodata->ring_wake_bytes = ring_bytes / 4;
 	bpf->rodata->ran_entries = ran_entries(set->n_cpus);
@@ -291,6 +293,8 @@ static int set_open_any(struct probe_set *set, const struct probe_set_options *o
 			strerror(r == -ESRCH ? ENOENT : -r));
 		return r;
 	}
+	if (options->is_oldest)
+		traits.has_loop = traits.has_find_vma = traits.has_switch_state = false;
 	if (first == PROBE_BACK_END_AUTO) {
 		first = PROBE_BACK_END_SESSION;
 		last = PROBE_BACK_END_PERF;

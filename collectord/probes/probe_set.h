@@ -39,6 +39,7 @@ int probe_back_end_parse(const char *text, enum probe_back_end *ret_back_end);
 struct probe_set_options {
 	enum probe_back_end back_end; /* anything but AUTO is forced: no fall-back */
 	uint64_t ring_bytes;	      /* ring of call records, power of two >= 4096; 0: PROBE_RING_BYTES */
+	bool is_oldest;		      /* for tests: leave unused what Linux 5.15 does not have */
 };
 
 /**

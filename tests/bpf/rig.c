@@ -99,7 +99,11 @@ size_t rig_sites(struct probe_site ret_sites[RIG_SITES_MAX])
 
 void rig_open_bare(struct rig *rig, enum probe_back_end back_end, uint64_t ring_bytes)
 {
-	const struct probe_set_options options = { .back_end = back_end, .ring_bytes = ring_bytes };
+	const struct probe_set_options options = {
+		.back_end = back_end,
+		.ring_bytes = ring_bytes,
+		.is_oldest = getenv("RIG_OLDEST"),
+	};
 	char why[256];
 	int r;
 
