@@ -82,7 +82,7 @@ static _Noreturn void keeper_run(int daemon_fd, int dir_fd, const char *name)
 	(void)sigprocmask(SIG_BLOCK, &all, NULL);
 	(void)setsid();
 	(void)prctl(PR_SET_NAME, "ingero-socket");
-	(void)chdir("/");
+	(void)!chdir("/");
 	if (first)
 		(void)syscall(SYS_close_range, 0, first - 1, 0);
 	(void)syscall(SYS_close_range, first + 1, last - 1, 0);

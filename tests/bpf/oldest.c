@@ -42,6 +42,7 @@ static const struct {
 	{ "htab_", 420 },
 	{ "__htab_", 420 },
 	{ "array_", 420 },
+	{ "percpu_array_", 420 },
 	{ "queue_map_", 420 },
 	{ "queue_stack_map_", 420 },
 	{ "stack_map_", 420 },

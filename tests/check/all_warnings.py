@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """
-warnings.py BUILD [NAME...]: every C and C++ file of a configured build, compiled as each of CMake's optimised build types
+all_warnings.py BUILD [NAME...]: every C and C++ file of a configured build, compiled as each of CMake's optimised build types
 does it, by gcc and clang: neither may warn. NAME limits the run to files with one of these in their path.
 
 What gcc warns of at -O2 and -O3 it finds while optimising, so each file is compiled three times; of clang's warnings all but
