@@ -42,35 +42,58 @@ static struct held_process *held_find(struct daemon_hold *hold, uint32_t tgid)
 #define HELD_SECONDS_MAX 10
 #define SECOND_MS 1000
 
-/* Return: whether it was told to. The service has no right to signal; whoever started the program has. */
+/* The service has no right to signal; whoever started the program has. Return: whether anybody could be told */
 static bool process_continue(struct daemon_hold *hold, uint32_t tgid)
 {
 	return kill((pid_t)tgid, SIGCONT) == 0 || errno == ESRCH || trace_hub_resume(hold->traces, tgid);
 }
 
-/* @i: of whom nothing is to be waited for any more */
-static void held_continue(struct daemon_hold *hold, size_t i)
+/* What becomes of it is for /proc to say: that a signal was sent, or somebody asked to send it, is no proof. */
+static void held_let_go(struct daemon_hold *hold, struct held_process *held)
+{
+	bool is_told = process_continue(hold, held->tgid);
+
+	if (!is_told && !held->is_let_go)
+		(void)log_warning(0, "cannot let process %u go on yet, 'kill -CONT %u' does", held->tgid, held->tgid);
+	held->is_let_go = true;
+	held->n_looks = 0;
+}
+
+enum standing { ON_ITS_WAY, STILL, GONE };
+
+/* Where it cannot be read it counts as gone only when it is: who hides /proc hides no stop. */
+static enum standing process_standing(uint32_t tgid)
+{
+	CLEANUP(closep) int proc_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	CLEANUP(closep) int process_fd = proc_fd < 0 ? -1 : procfs_open_process(proc_fd, tgid);
+	struct procfs_stat stat;
+
+	if (process_fd < 0 || procfs_stat_read(process_fd, &stat) < 0)
+		return kill((pid_t)tgid, 0) < 0 && errno == ESRCH ? GONE : STILL;
+	if (stat.state == 'Z' || stat.state == 'X')
+		return GONE;
+	return stat.state == 'T' || stat.state == 't' ? STILL : ON_ITS_WAY;
+}
+
+/* Return: whether it has to be looked at again soon; one that goes on is forgotten */
+static bool let_go_look(struct daemon_hold *hold, size_t i)
 {
 	struct held_process *held = &hold->held.items[i];
 
-	if (process_continue(hold, held->tgid)) {
+	if (process_standing(held->tgid) != STILL) {
 		ARRAY_REMOVE_SWAP(&hold->held, i);
-		return;
+		return false;
 	}
-	if (!held->is_let_go)
-		(void)log_warning(0, "cannot let process %u go on yet, 'kill -CONT %u' does", held->tgid, held->tgid);
-	held->is_let_go = true;
+	return held->n_looks++ < STOP_LOOKS_MAX; /* then each second */
 }
 
-/* Return: whether it is still on its way to where it stops */
-static bool is_on_its_way(const struct held_process *held)
+/* Return: whether it has to be looked at again soon */
+static bool held_look(struct held_process *held)
 {
-	CLEANUP(closep) int proc_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	CLEANUP(closep) int process_fd = proc_fd < 0 ? -1 : procfs_open_process(proc_fd, held->tgid);
-	struct procfs_stat stat;
-
-	return process_fd >= 0 && procfs_stat_read(process_fd, &stat) == 0 && stat.state != 'T' && stat.state != 't' &&
-	       stat.state != 'Z' && stat.state != 'X';
+	if (held->n)
+		return false;
+	held->is_still = held->n_looks++ >= STOP_LOOKS_MAX || process_standing(held->tgid) != ON_ITS_WAY;
+	return !held->is_still;
 }
 
 /*
@@ -82,21 +105,17 @@ static void hold_look(uv_timer_t *timer)
 	struct daemon_hold *hold = timer->data;
 	bool is_waited_for = false;
 
+	for (size_t i = hold->held.n; i-- > 0;)
+		is_waited_for |= hold->held.items[i].is_let_go ? let_go_look(hold, i) : held_look(&hold->held.items[i]);
+	(*hold->source)->ops->drain(*hold->source);
 	for (size_t i = hold->held.n; i-- > 0;) {
 		struct held_process *held = &hold->held.items[i];
 
-		if (held->n)
+		if (!held->is_still || held->n || held->is_let_go)
 			continue;
-		if (held->n_looks++ < STOP_LOOKS_MAX && is_on_its_way(held)) {
-			is_waited_for = true;
-			continue;
-		}
-		held->is_still = true;
+		held_let_go(hold, held);
+		is_waited_for = true;
 	}
-	(*hold->source)->ops->drain(*hold->source);
-	for (size_t i = hold->held.n; i-- > 0;)
-		if (hold->held.items[i].is_still && !hold->held.items[i].n)
-			held_continue(hold, i);
 	if (is_waited_for)
 		(void)uv_timer_start(&hold->timer, hold_look, STOP_LOOK_MS, 0);
 }
@@ -118,6 +137,10 @@ void daemon_hold_second(struct daemon_hold *hold)
 	for (size_t i = hold->held.n; i-- > 0;) {
 		struct held_process *held = &hold->held.items[i];
 
+		if (held->is_let_go && process_standing(held->tgid) != STILL) {
+			ARRAY_REMOVE_SWAP(&hold->held, i);
+			continue;
+		}
 		if (++held->n_seconds < HELD_SECONDS_MAX && !held->is_let_go)
 			continue;
 		if (held->n && held->n_seconds == HELD_SECONDS_MAX) {
@@ -125,10 +148,12 @@ void daemon_hold_second(struct daemon_hold *hold)
 					  held->tgid, HELD_SECONDS_MAX);
 			target_set_let_go(hold->targets, held->tgid);
 		}
-		held_continue(hold, i);
+		held_let_go(hold, held);
 	}
 	if (!hold->held.n)
 		(void)uv_timer_stop(&hold->second_timer);
+	else if (!uv_is_active((uv_handle_t *)&hold->timer))
+		(void)uv_timer_start(&hold->timer, hold_look, 0, 0);
 }
 
 static void second_fired(uv_timer_t *timer)
@@ -196,13 +221,15 @@ void daemon_hold_end(struct daemon_hold *hold, const struct lease *lease)
 {
 	for (size_t i = hold->held.n; i-- > 0;)
 		if (lease_holds(lease, hold->held.items[i].tgid))
-			held_continue(hold, i);
+			held_let_go(hold, &hold->held.items[i]);
+	if (hold->held.n && !uv_is_active((uv_handle_t *)&hold->timer))
+		(void)uv_timer_start(&hold->timer, hold_look, STOP_LOOK_MS, 0);
 }
 
 void daemon_hold_release(struct daemon_hold *hold)
 {
 	for (size_t i = hold->held.n; i-- > 0;)
-		held_continue(hold, i);
+		held_let_go(hold, &hold->held.items[i]);
 	hold->held.n = 0;
 	if (hold->source) {
 		uv_close((uv_handle_t *)&hold->timer, NULL);

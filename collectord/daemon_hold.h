@@ -24,7 +24,7 @@ struct held_process {
 	uint32_t n_looks;
 	uint32_t n_seconds; /* turns of the loop, a second apart, that it was held for */
 	bool is_still;	    /* it was seen to stand still, so it has told of everything */
-	bool is_let_go;	    /* it should go on, and nobody could be told so yet */
+	bool is_let_go;	    /* somebody was told to let it go on; it is forgotten when /proc says that it does */
 };
 
 struct daemon_hold {
