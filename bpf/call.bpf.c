@@ -51,7 +51,7 @@ VERIFIED_ALONE __u32 slot_claim(__u32 tgid)
 	s->tgid = tgid;
 	s->uid = cred->uid.val;
 	s->exec_gen = entry->exec_gen;
-	s->flags = cred->uid.val == cred->euid.val && cred->uid.val == cred->suid.val ? 0 : PROCESS_MIXED_IDS;
+	s->flags = cred->uid.val == cred->euid.val && cred->uid.val == cred->suid.val ? 0 : PROCESS_GUARDED;
 	s->exit_code = 0;
 	bpf_probe_read_kernel(s->comm, sizeof(s->comm), leader->comm);
 	before = __sync_val_compare_and_swap(&entry->slot, 0, slot);

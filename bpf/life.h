@@ -27,7 +27,7 @@ static __always_inline struct life_record *life_new(struct task_struct *task, __
 		__u32 uid = cred->uid.val;
 
 		r->uid = uid;
-		r->flags = uid == cred->euid.val && uid == cred->suid.val ? 0 : LIFE_MIXED_IDS;
+		r->flags = uid == cred->euid.val && uid == cred->suid.val ? 0 : LIFE_GUARDED;
 	}
 	r->type = type;
 	bpf_probe_read_kernel(r->comm, sizeof(r->comm), leader ? leader->comm : task->comm);

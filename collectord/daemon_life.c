@@ -23,7 +23,7 @@ static bool from_slot(struct life_record *life, const struct source *source)
 		return false;
 	life->uid = slot->uid;
 	life->start_boot_ns = slot->start_boot_ns;
-	life->flags |= slot->flags & PROCESS_MIXED_IDS ? LIFE_MIXED_IDS : 0;
+	life->flags |= slot->flags & PROCESS_GUARDED ? LIFE_GUARDED : 0;
 	memcpy(life->comm, slot->comm, sizeof(life->comm));
 	return true;
 }
@@ -42,7 +42,7 @@ static bool from_proc(struct life_record *life)
 	life->uid = status.uids[0];
 	life->start_boot_ns = stat.start_ticks * (NSEC_PER_SEC / ticks_per_s);
 	if (status.uids[0] != status.uids[1] || status.uids[0] != status.uids[2])
-		life->flags |= LIFE_MIXED_IDS;
+		life->flags |= LIFE_GUARDED;
 	(void)snprintf(life->comm, sizeof(life->comm), "%.*s", (int)sizeof(life->comm) - 1, stat.comm);
 	return true;
 }

@@ -21,7 +21,7 @@ struct process_identity {
 	uint32_t tgid;
 	uint32_t uid; /* owner: real user id */
 	uint32_t exec_gen;
-	uint32_t flags; /* PROCESS_MIXED_IDS */
+	uint32_t flags; /* PROCESS_GUARDED */
 	char comm[RECORD_COMM_BYTES];
 };
 

@@ -108,7 +108,7 @@ bool host_life(struct host *host, const struct life_record *life, uint64_t start
 			.tgid = life->tgid,
 			.uid = life->uid,
 			.exec_gen = life->exec_gen,
-			.flags = life->flags & LIFE_MIXED_IDS ? PROCESS_MIXED_IDS : 0,
+			.flags = life->flags & LIFE_GUARDED ? PROCESS_GUARDED : 0,
 		},
 	};
 

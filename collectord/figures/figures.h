@@ -35,7 +35,7 @@ struct process_figures {
 	uint32_t tgid;
 	uint32_t uid;
 	uint32_t exec_gen;
-	uint32_t flags; /* PROCESS_MIXED_IDS */
+	uint32_t flags; /* PROCESS_GUARDED */
 	uint32_t slot;	/* 0 once given back */
 	char comm[RECORD_COMM_BYTES];
 	struct op_list ops; /* recent_ns: longest call since figures_restart_max() */

@@ -115,7 +115,7 @@ static int process_take(struct target_processes *processes, uint32_t tgid, int p
 	}
 	process->tgid = tgid;
 	process->uid = status.uids[0];
-	process->mixed_ids = status.uids[0] != status.uids[1] || status.uids[0] != status.uids[2];
+	process->is_guarded = status.uids[0] != status.uids[1] || status.uids[0] != status.uids[2];
 	process->start_ticks = stat.start_ticks;
 	_Static_assert(sizeof(process->comm) == sizeof(stat.comm), "a name fits");
 	memcpy(process->comm, stat.comm, sizeof(process->comm));

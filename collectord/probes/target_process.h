@@ -28,8 +28,8 @@ struct target_mapped {
 
 struct target_process {
 	uint32_t tgid;
-	uint32_t uid;	/* real */
-	bool mixed_ids; /* real, effective and saved uid differ */
+	uint32_t uid;	 /* real */
+	bool is_guarded; /* real, effective and saved uid differ */
 	uint64_t start_ticks;
 	char comm[TARGET_COMM_BYTES];
 	ARRAY(struct target_mapped) mapped;

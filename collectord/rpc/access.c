@@ -46,9 +46,9 @@ const struct access_service *access_find_method(const char *method)
 	return found;
 }
 
-bool access_may_see(const struct call_identity *identity, uint32_t owner_uid, bool mixed_ids)
+bool access_may_see(const struct call_identity *identity, uint32_t owner_uid, bool is_guarded)
 {
-	return identity->can_read_all || (owner_uid == identity->uid && !mixed_ids);
+	return identity->can_read_all || (owner_uid == identity->uid && !is_guarded);
 }
 
 static gid_t group_find(const char *name)

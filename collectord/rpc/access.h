@@ -27,10 +27,10 @@ const struct access_service *access_find_method(const char *method);
 /**
  * access_may_see() - THE decision about every row of data that belongs to somebody
  * @owner_uid: uid of the process the row is about
- * @mixed_ids: that process is not what ptrace(2) would grant to its user: its three
+ * @is_guarded: that process is not what ptrace(2) would grant to its user: its three
  *             uids differ, or it is not dumpable
  */
-bool access_may_see(const struct call_identity *identity, uint32_t owner_uid, bool mixed_ids);
+bool access_may_see(const struct call_identity *identity, uint32_t owner_uid, bool is_guarded);
 
 /* Groups that lift an ordinary user, looked up once; ACCESS_NO_GROUP where they do not exist. */
 #define ACCESS_NO_GROUP ((gid_t)-1)

@@ -27,7 +27,7 @@ static const char not_traced[] = "nobody traces this process now", not_looked_at
 
 static bool sees(const struct call_identity *identity, const struct target_process *process)
 {
-	return access_may_see(identity, process->uid, process->mixed_ids);
+	return access_may_see(identity, process->uid, process->is_guarded);
 }
 
 /* ---- files ---- */
@@ -218,7 +218,7 @@ static Ingero__V1__CudaProcess *process_fill(const struct rpc_context *context, 
 					     const struct target_process *process)
 {
 	bool is_traced =
-		lease_set_covers(context->leases, process->tgid, process->mixed_ids ? UINT32_MAX : process->uid);
+		lease_set_covers(context->leases, process->tgid, process->is_guarded ? UINT32_MAX : process->uid);
 	Ingero__V1__CudaProcess *p = ARENA_NEW(arena, Ingero__V1__CudaProcess);
 	size_t n_attached = 0;
 
@@ -270,7 +270,7 @@ int coverage_processes(const struct rpc_context *context, struct arena *arena, c
 		Ingero__V1__CudaProcess *p;
 
 		if (!sees(identity, process) ||
-		    (lease && !lease_covers(lease, process->tgid, process->mixed_ids ? UINT32_MAX : process->uid, 0)))
+		    (lease && !lease_covers(lease, process->tgid, process->is_guarded ? UINT32_MAX : process->uid, 0)))
 			continue;
 		p = process_fill(context, arena, process);
 		if (!p)

@@ -61,7 +61,7 @@ void rpc_query_status(Ingero__V1__Query_Service *service, const Ingero__V1__Stat
 	for (size_t i = 0; context->figures && i < figures_count(context->figures); i++) {
 		const struct process_figures *p = figures_get(context->figures, i);
 
-		reply.processes += !p->gone_ns && scope_sees(&scope, p->tgid, p->uid, p->flags & PROCESS_MIXED_IDS);
+		reply.processes += !p->gone_ns && scope_sees(&scope, p->tgid, p->uid, p->flags & PROCESS_GUARDED);
 	}
 	reply.cost = cost_message(context, &arena, &scope, NULL);
 	reply.lost = answer_lost(context, &arena, NULL);

@@ -5,9 +5,9 @@
 #include "probes/lease.h"
 #include "rpc/access.h"
 
-bool scope_sees(const struct scope *scope, uint32_t tgid, uint32_t uid, bool mixed_ids)
+bool scope_sees(const struct scope *scope, uint32_t tgid, uint32_t uid, bool is_guarded)
 {
-	if (!access_may_see(scope->identity, uid, mixed_ids))
+	if (!access_may_see(scope->identity, uid, is_guarded))
 		return false;
 	if (!scope->pids)
 		return true;
@@ -21,5 +21,5 @@ bool scope_sees_process(const struct scope *scope, const struct process_figures 
 {
 	if (scope->lease && !lease_covers(scope->lease, p->tgid, p->uid, p->start_boot_ns))
 		return false;
-	return scope_sees(scope, p->tgid, p->uid, p->flags & PROCESS_MIXED_IDS);
+	return scope_sees(scope, p->tgid, p->uid, p->flags & PROCESS_GUARDED);
 }

@@ -20,6 +20,6 @@ struct scope {
 };
 
 /** scope_sees() - whether a process is among the identity's, and the pids; the lease is not looked at */
-bool scope_sees(const struct scope *scope, uint32_t tgid, uint32_t uid, bool mixed_ids);
+bool scope_sees(const struct scope *scope, uint32_t tgid, uint32_t uid, bool is_guarded);
 /** scope_sees_process() - the same of one that has figures, and the lease has to cover it */
 bool scope_sees_process(const struct scope *scope, const struct process_figures *process);

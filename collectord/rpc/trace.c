@@ -313,7 +313,7 @@ unsigned int trace_hub_count(const struct trace_hub *hub, const struct call_iden
 	unsigned int n = 0;
 
 	for (size_t i = 0; i < hub->traces.n; i++)
-		n += access_may_see(identity, call_identity(hub->traces.items[i]->call)->uid, /* mixed_ids= */ false);
+		n += access_may_see(identity, call_identity(hub->traces.items[i]->call)->uid, /* is_guarded= */ false);
 	return n;
 }
 

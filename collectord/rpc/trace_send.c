@@ -120,22 +120,22 @@ static bool trace_covers(const struct trace *t, uint32_t tgid, uint32_t uid, uin
 }
 
 /* A traced process may have become another user's program by exec: a lease on its pid follows it there. */
-static bool has_mixed_ids(const struct trace *t, const struct call_record *c)
+static bool caller_is_guarded(const struct trace *t, const struct call_record *c)
 {
 	struct source *source = t->context->source;
 	const struct process_slot *slot = &source->ops->slots(source)[c->slot % PROCESS_SLOTS];
 
-	return slot->tgid == c->tgid && slot->exec_gen == c->exec_gen && slot->flags & PROCESS_MIXED_IDS;
+	return slot->tgid == c->tgid && slot->exec_gen == c->exec_gen && slot->flags & PROCESS_GUARDED;
 }
 
-static bool trace_sees(const struct trace *t, const struct call_record *c, uint64_t start_boot_ns, bool mixed_ids)
+static bool trace_sees(const struct trace *t, const struct call_record *c, uint64_t start_boot_ns, bool is_guarded)
 {
 	struct scope scope;
 
 	if (t->state != TRACE_RUNNING)
 		return false;
 	scope = trace_scope(t);
-	return trace_covers(t, c->tgid, c->uid, start_boot_ns) && scope_sees(&scope, c->tgid, c->uid, mixed_ids);
+	return trace_covers(t, c->tgid, c->uid, start_boot_ns) && scope_sees(&scope, c->tgid, c->uid, is_guarded);
 }
 
 static void event_add(struct trace *t, const struct call_record *c)
@@ -158,7 +158,7 @@ static void event_add(struct trace *t, const struct call_record *c)
 
 static void trace_call(struct trace *t, const struct call_record *c)
 {
-	if (t->wants_events && trace_sees(t, c, /* start_boot_ns= */ 0, has_mixed_ids(t, c)))
+	if (t->wants_events && trace_sees(t, c, /* start_boot_ns= */ 0, caller_is_guarded(t, c)))
 		event_add(t, c);
 }
 
@@ -186,7 +186,7 @@ static void trace_host(struct trace *t, const struct event *event)
 {
 	const struct process_identity *p = event->process;
 
-	if (!trace_sees(t, event->call, p->start_boot_ns, p->flags & PROCESS_MIXED_IDS))
+	if (!trace_sees(t, event->call, p->start_boot_ns, p->flags & PROCESS_GUARDED))
 		return;
 	life_count(&t->life, event->call->op);
 	if (t->wants_events)
@@ -226,7 +226,7 @@ static void trace_finding(struct trace *t, const struct finding *finding)
 	Ingero__V1__Finding *message;
 
 	if (t->state != TRACE_RUNNING || !trace_covers(t, process->tgid, process->uid, process->start_boot_ns) ||
-	    !access_may_see(call_identity(t->call), process->uid, process->flags & PROCESS_MIXED_IDS))
+	    !access_may_see(call_identity(t->call), process->uid, process->flags & PROCESS_GUARDED))
 		return;
 	findings_note(&t->findings, finding);
 	message = findings_message(t->context, call_identity(t->call), &arena, finding);

@@ -17,7 +17,7 @@ static void test_may_see(void)
 		const char *name;
 		struct call_identity identity;
 		uint32_t owner_uid;
-		bool mixed_ids;
+		bool is_guarded;
 		bool may;
 	} cases[] = {
 		{ "own", { .uid = 1000 }, 1000, false, true },
@@ -31,7 +31,7 @@ static void test_may_see(void)
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
-		CHECK_INT_EQ(cases[i].name, access_may_see(&cases[i].identity, cases[i].owner_uid, cases[i].mixed_ids),
+		CHECK_INT_EQ(cases[i].name, access_may_see(&cases[i].identity, cases[i].owner_uid, cases[i].is_guarded),
 			     cases[i].may);
 }
 

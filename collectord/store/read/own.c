@@ -185,7 +185,7 @@ static void process_read(struct own_source *own, sqlite3_stmt *s, struct own_pro
 		ret->row.gone_unix_ns = own_unix(boot, (uint64_t)sqlite3_column_int64(s, 10));
 	(void)snprintf(ret->comm, sizeof(ret->comm), "%s", comm ? comm : "");
 	ret->row.comm = ret->comm;
-	ret->is_visible = own->scope.all || (ret->row.uid == own->scope.uid && !(flags & PROCESS_MIXED_IDS));
+	ret->is_visible = own->scope.all || (ret->row.uid == own->scope.uid && !(flags & PROCESS_GUARDED));
 }
 
 #define PROCESS_COLUMNS "id, boot, pid, start_boot_ns, start_unix_ns, exec_gen, uid, flags, comm, first_ns, gone_ns"

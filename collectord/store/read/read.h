@@ -24,7 +24,7 @@ struct store_reader;
 
 struct read_scope {
 	bool all;	   /* may read every owner's rows */
-	uint32_t uid;	   /* else this owner's alone, without processes of PROCESS_MIXED_IDS */
+	uint32_t uid;	   /* else this owner's alone, without processes of PROCESS_GUARDED */
 	bool names_hidden; /* other users' processes are not named (hidepid), only their uid is */
 };
 

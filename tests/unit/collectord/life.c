@@ -19,7 +19,7 @@ static const struct process_slot slots[PROCESS_SLOTS] = {
 		.uid = 1234,
 		.exec_gen = 2,
 		.start_boot_ns = 99,
-		.flags = PROCESS_MIXED_IDS,
+		.flags = PROCESS_GUARDED,
 		.comm = "train" },
 };
 
@@ -54,7 +54,7 @@ int main(void)
 		const char *comm;
 		uint8_t flags;
 	} cases[] = {
-		{ "by its slot", SLOT_PID, 3, 2, 0, 1234, "train", LIFE_MIXED_IDS },
+		{ "by its slot", SLOT_PID, 3, 2, 0, 1234, "train", LIFE_GUARDED },
 		{ "by /proc", (uint32_t)getpid(), 0, 0, 0, getuid(), "unit_collectord", 0 },
 		{ "another's slot", (uint32_t)getpid(), 3, 2, 0, getuid(), "unit_collectord", 0 },
 		{ "a former program's slot", pid_of_nobody(), 3, 1, -ESRCH, 0, "", LIFE_UNKNOWN },

@@ -45,7 +45,7 @@ static void check_members(struct host *host)
 				    .exec_gen = 2,
 				    .rss_bytes = 4096,
 				    .oom_scope = OOM_SCOPE_GROUP,
-				    .flags = LIFE_MIXED_IDS,
+				    .flags = LIFE_GUARDED,
 				    .comm = "train" };
 	struct host_event got;
 
@@ -60,7 +60,7 @@ static void check_members(struct host *host)
 	CHECK_INT_EQ("kill", got.process.start_boot_ns, 3);
 	CHECK_INT_EQ("kill", got.process.start_unix_ns, 77);
 	CHECK_INT_EQ("kill", got.process.exec_gen, 2);
-	CHECK_INT_EQ("kill", got.process.flags, PROCESS_MIXED_IDS);
+	CHECK_INT_EQ("kill", got.process.flags, PROCESS_GUARDED);
 	life.type = RECORD_EXIT;
 	life.flags = LIFE_NAMED;
 	life.exit_code = 2 << 8;

@@ -45,7 +45,7 @@ static struct sqlite3 *make(void)
 	world_process(db, ALICE_TRAIN, 1, 11, ALICE, 0, "train", at(1000));
 	world_process(db, ALICE_SERVE, 1, 12, ALICE, 0, "serve", at(1000));
 	world_process(db, BOB_TRAIN, 1, 21, BOB, 0, "train", at(1000));
-	world_process(db, ALICE_MIXED, 1, 13, ALICE, PROCESS_MIXED_IDS, "sudo", at(1000));
+	world_process(db, ALICE_MIXED, 1, 13, ALICE, PROCESS_GUARDED, "sudo", at(1000));
 	world_process(db, ALICE_LATER, 2, 11, ALICE, 0, "later", at(10));
 
 	for (unsigned int i = 0; i < 100; i++) /* a call a second; each tenth long */
