@@ -3,7 +3,10 @@
 
 #include <string.h>
 
+#include "cli/caller.h"
 #include "libingero/render/units.h"
+
+#define OWNERS_NAMED ((size_t)3) /* of processes that are left out */
 
 /* protobuf-c never leaves a string of an unpacked message NULL, but messages built by hand may. */
 static const char *text_or(const char *text, const char *otherwise)
@@ -43,6 +46,31 @@ void library_append(struct buf *out, const struct text_style *style, const char 
 				 library->processes == 1 ? "process" : "processes");
 	if (*text_or(library->path, ""))
 		(void)buf_printf(&text, ": %s", library->path);
+	text_paragraph(out, style, first, buf_text(&text));
+}
+
+void not_shown_append(struct buf *out, const struct text_style *style, const char *first,
+		      Ingero__V1__NotShown *const *items, size_t n)
+{
+	CLEANUP(buf_done) struct buf text = BUF_INIT;
+	size_t n_named = n > OWNERS_NAMED ? OWNERS_NAMED : n;
+	uint64_t n_processes = 0;
+
+	if (n == 0)
+		return;
+	for (size_t i = 0; i < n; i++)
+		n_processes += items[i]->processes;
+	(void)buf_printf(&text, "%s CUDA %s of ", units_count(n_processes).text,
+			 n_processes == 1 ? "process" : "processes");
+	for (size_t i = 0; i < n_named; i++)
+		(void)buf_printf(&text, "%s%s",
+				 i == 0				  ? ""
+				 : i + 1 < n_named || n > n_named ? ", "
+								  : " and ",
+				 user_name(items[i]->uid).text);
+	if (n > n_named)
+		(void)buf_printf(&text, " and %zu more %s", n - n_named, n - n_named == 1 ? "user" : "users");
+	(void)buf_printf(&text, " %s not shown: '--all'", n_processes == 1 ? "is" : "are");
 	text_paragraph(out, style, first, buf_text(&text));
 }
 

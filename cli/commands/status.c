@@ -132,6 +132,7 @@ void status_append(const Ingero__V1__StatusReply *status, bool is_private, const
 			       is_any_traced(status) ? "none yet: those of traced processes are being looked at"
 						     : "none: nobody traces a process that maps a CUDA library");
 	coverages_append(status, style, out);
+	not_shown_append(out, style, "not shown  ", status->not_shown, status->n_not_shown);
 	cost_append(status->cost, style, out);
 	lost_append(&lost, status->lost);
 	text_paragraph(out, style, "lost       ", buf_text(&lost));

@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/buf.h"
 #include "cli/command.h"
@@ -51,17 +52,14 @@ static const struct option trace_options[] = {
 	  .kind = OPTION_PIDS,
 	  .value = "PID[,PID...]",
 	  FIELD(pids),
-	  .help = "Only these processes and their children; ends with the last of them" },
+	  .help = "Only these processes and their children, under sudo whosever they are; ends with the last of them" },
 	{ .name = "user",
 	  .letter = 'u',
 	  .kind = OPTION_USERS,
 	  .value = "NAME[,NAME...]",
 	  FIELD(uids),
 	  .help = "Processes of these users (others than yourself: root and members of ingero-read)" },
-	{ .name = "all",
-	  .kind = OPTION_FLAG,
-	  FIELD(is_all),
-	  .help = "Everybody's processes, not only your own; beside --pid: these, whosever they are" },
+	{ .name = "all", .kind = OPTION_FLAG, FIELD(is_all), .help = "Everybody's processes, not only your own" },
 	{ .name = "duration",
 	  .letter = 'd',
 	  .kind = OPTION_DURATION,
@@ -153,6 +151,7 @@ struct trace {
 	struct caller caller;
 	char scope[96];
 	char kept[64];
+	char explain[sizeof(struct explain_command)];
 };
 
 static void ids_append(struct buf *out, const struct option_ids *ids, bool are_users)
@@ -212,7 +211,37 @@ static const char *contradiction(const struct trace_fields *f, const struct opti
 	return NULL;
 }
 
-static int daemon_open(const struct trace *t, struct ingero **ret_ingero)
+static bool is_own_process(const struct trace *t, uint32_t pid)
+{
+	char path[32];
+	struct stat st;
+
+	(void)snprintf(path, sizeof(path), "/proc/%u", pid);
+	return stat(path, &st) < 0 || st.st_uid == t->caller.uid;
+}
+
+static bool is_of_others(const struct trace *t)
+{
+	const struct trace_fields *f = t->fields;
+	bool is_any = f->is_all;
+
+	for (size_t i = 0; i < f->uids.n; i++)
+		is_any |= f->uids.items[i] != t->caller.uid;
+	for (size_t i = 0; i < f->pids.n; i++)
+		is_any |= !is_own_process(t, f->pids.items[i]);
+	return is_any && t->caller.is_sudo;
+}
+
+/* The command that shows what was kept: of one's own file all of it, of a service's what sudo's caller may see. */
+static void explain_set(struct trace *t, bool is_private)
+{
+	bool needs_all = !is_private && is_of_others(t);
+
+	(void)snprintf(t->explain, sizeof(t->explain), "%s",
+		       needs_all ? "sudo ingero explain --all" : explain_command(t->fields->db_path).text);
+}
+
+static int daemon_open(const struct trace *t, struct ingero **ret_ingero, bool *ret_is_private)
 {
 	const struct trace_fields *f = t->fields;
 	char ring_bytes[24], db_bytes[24], age[24];
@@ -221,7 +250,7 @@ static int daemon_open(const struct trace *t, struct ingero **ret_ingero)
 	bool is_limited = f->max_db_bytes != MAX_DB_DEFAULT;
 	struct connect_wish wish = {
 		.command = "trace",
-		.acts_as_root = f->uids.n > 0,
+		.acts_as_root = f->uids.n > 0 || f->pids.n > 0, /* whoever is named is meant, whosever it is */
 		.is_all = f->is_all,
 		.needs_private = is_forced || is_limited || f->max_age_ns,
 		.needs_private_why = is_forced	  ? "--back-end"
@@ -251,14 +280,13 @@ static int daemon_open(const struct trace *t, struct ingero **ret_ingero)
 		args[n++] = "--max-age";
 		args[n++] = age;
 	}
-	return connect_open(&wish, &t->caller, ret_ingero, NULL);
+	return connect_open(&wish, &t->caller, ret_ingero, ret_is_private);
 }
 
 static int trace_run(const void *fields, const struct options_rest *rest)
 {
 	struct trace t = { .fields = fields, .caller = caller_get() };
 	const struct trace_fields *f = fields;
-	struct explain_command command = explain_command(f->db_path);
 	bool has_scope = f->pids.n || f->uids.n || f->is_all;
 	uint32_t own = t.caller.uid;
 	Ingero__V1__TraceRequest request = INGERO__V1__TRACE_REQUEST__INIT;
@@ -268,18 +296,23 @@ static int trace_run(const void *fields, const struct options_rest *rest)
 		.view = trace_view_choose(f->is_json, rest->argc > 0),
 		.no_color = f->no_color,
 		.pace = f->pace,
-		.setting = { .scope = t.scope, .kept = t.kept, .explain = command.text },
+		.setting = { .scope = t.scope,
+			     .kept = t.kept,
+			     .explain = t.explain,
+			     .names_processes = f->pids.n || rest->argc },
 		.program = rest->argc ? rest->argv : NULL,
 	};
 	const char *sentence = contradiction(f, rest);
 	struct trace_result result;
 	struct ingero *ingero;
+	bool is_private;
 
 	if (sentence)
 		return command_refuse(sentence);
 	words_set(&t, rest);
-	if (daemon_open(&t, &ingero) < 0)
+	if (daemon_open(&t, &ingero, &is_private) < 0)
 		return COMMAND_FAILED; /* connect_open() said why */
+	explain_set(&t, is_private);
 
 	request.n_pids = f->pids.n;
 	request.pids = f->pids.items;

@@ -106,6 +106,7 @@ void trace_report_start(const struct trace_setting *setting, const struct text_s
 			  n_more == 1 ? "library" : "libraries");
 	if (start->n_libraries == 0)
 		text_paragraph(out, style, "  ", "no process maps a CUDA library yet");
+	not_shown_append(out, style, "  ", start->not_shown, start->n_not_shown);
 	trace_report_problem(start->store, style, out);
 }
 
@@ -223,6 +224,8 @@ int trace_report_summary(const struct trace_setting *setting, const Ingero__V1__
 		}
 	}
 	(void)buf_append_text(out, buf_text(&meaning));
+	if (!setting->names_processes || rows.n_calls == 0)
+		not_shown_append(out, style, "", summary->not_shown, summary->n_not_shown);
 	if (rows.rows.n > 0)
 		where_append(setting, summary->store, style, out);
 	return out->failed ? -ENOMEM : 0;

@@ -12,6 +12,7 @@ struct trace_setting {
 	const char *scope;		/* whose processes are watched, to follow "processes": "of alice" */
 	const char *kept;		/* which single calls are kept: "slow calls and 1 in 64" */
 	const Ingero__V1__Start *start; /* NULL before the daemon answered */
+	bool names_processes;		/* only those that were named are watched, which leaves out others */
 	size_t n_libraries;		/* attached so far */
 	const char *demo;		/* name of the demo that is played; NULL: this is real */
 	struct trace_told *told;	/* what was shown as it came; NULL: nothing was */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cli/caller.h"
+#include "cli/libraries.h"
 #include "cli/trace/behind.h"
 #include "cli/trace/finding.h"
 #include "cli/trace/rows.h"
@@ -183,6 +184,9 @@ static void notes_append(const struct trace_screen *screen, const struct trace_r
 		trace_report_footer(screen->setting, screen->figures, &footer);
 		(void)buf_append_text(&footer, " · ");
 	}
+	if (screen->setting->start)
+		not_shown_append(out, style, "", screen->setting->start->not_shown,
+				 screen->setting->start->n_not_shown);
 	(void)buf_append_text(&footer, "q ends");
 	text_paragraph(out, style, "", buf_text(&footer));
 	if (screen->figures && trace_finding_worst(screen->figures))

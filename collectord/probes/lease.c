@@ -276,6 +276,11 @@ void lease_set_fork(struct lease_set *set, uint32_t parent, uint32_t child)
 	}
 }
 
+bool lease_names_owners(const struct lease *lease)
+{
+	return lease->uids.n && !lease->all;
+}
+
 bool lease_is_over(const struct lease *lease)
 {
 	return !lease->all && lease->uids.n == 0 && lease->pids.n == 0;

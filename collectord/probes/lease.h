@@ -55,6 +55,8 @@ bool lease_covers(const struct lease *lease, uint32_t tgid, uint32_t uid, uint64
 bool lease_set_covers(const struct lease_set *leases, uint32_t tgid, uint32_t uid);
 /** lease_set_is_by_owner() - whether any lease covers more than processes that it names: then an owner matters */
 bool lease_set_is_by_owner(const struct lease_set *leases);
+/** lease_names_owners() - whether it covers processes by their owner, but not everybody's */
+bool lease_names_owners(const struct lease *lease);
 /** lease_is_over() - whether it named processes and nothing else, and they and their children are all gone */
 bool lease_is_over(const struct lease *lease);
 /** lease_holds() - whether the lease had a process held while its libraries are attached */

@@ -80,17 +80,23 @@ static bool is_member(gid_t gid, const gid_t *gids, size_t n_gids)
 struct call_identity access_grant(uint32_t uid, uint32_t pid, const gid_t *gids, size_t n_gids,
 				  const struct access_groups *groups)
 {
+	bool can_read_all = uid == 0 || is_member(groups->read, gids, n_gids);
+
 	return (struct call_identity){
 		.uid = uid,
 		.peer_pid = pid,
-		.can_read_all = uid == 0 || is_member(groups->read, gids, n_gids),
+		.can_read_all = can_read_all,
+		.can_show_all = can_read_all,
 	};
 }
 
 struct call_identity access_act_for(const struct call_identity *identity, uint32_t uid, const gid_t *gids,
 				    size_t n_gids, const struct access_groups *groups)
 {
-	return access_grant(uid, identity->peer_pid, gids, n_gids, groups);
+	struct call_identity acting = access_grant(uid, identity->peer_pid, gids, n_gids, groups);
+
+	acting.can_show_all |= identity->can_show_all;
+	return acting;
 }
 
 /* Supplementary groups at connect, with the first group put in front of them. */

@@ -302,6 +302,7 @@ int answer_summary(const struct rpc_context *context, const struct scope *scope,
 	Ingero__V1__Operation **rows;
 	struct answer_position beginning = { .process = 0 }, *told = seen->told ? seen->told : &beginning;
 	struct coverage_libraries libraries = { .n = 0 };
+	struct coverage_not_shown not_shown = { .n = 0 };
 	Ingero__V1__Summary piece;
 	int r;
 
@@ -367,6 +368,12 @@ int answer_summary(const struct rpc_context *context, const struct scope *scope,
 		r = summary_split(context, since, seen, told, &piece, func, data);
 	if (r < 0)
 		return r;
+	if (seen->tells_not_shown)
+		r = coverage_not_shown(context, &arena, scope->identity, scope->lease, &not_shown);
+	if (r < 0)
+		return r;
+	piece.not_shown = not_shown.items;
+	piece.n_not_shown = not_shown.n;
 	piece.lost = answer_lost(context, &arena, since);
 	piece.cost = cost_message(context, &arena, scope, since);
 	piece.store = answer_store(context, &arena);

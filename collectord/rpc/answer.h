@@ -58,6 +58,7 @@ struct answer_seen {
 	uint64_t subscriber_slow;     /* events it did not read in time */
 	uint64_t forgotten;	      /* calls of processes whose figures are gone */
 	const struct findings_seen *findings; /* NULL: none */
+	bool tells_not_shown;		      /* who is left out; coverage_look() was just now */
 	const Ingero__V1__Life *life;	      /* NULL: not followed */
 };
 /**

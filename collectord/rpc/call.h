@@ -24,6 +24,7 @@ struct call_identity {
 	uint32_t uid; /* whose processes are "own" */
 	uint32_t peer_pid;
 	bool can_read_all;
+	bool can_show_all; /* may see everybody's with `--all`: so may hear how many of whom are left out */
 };
 const struct call_identity *call_identity(const struct call *call);
 

@@ -20,6 +20,7 @@
 
 #define PIDS_MAX 64	  /* of one file */
 #define PROCESSES_MAX 256 /* of one answer: usually 1 KiB each */
+#define OWNERS_MAX 64	  /* of processes that are left out: nobody reads more */
 #define FIELD_BYTES 8	  /* number and length of a message in a list */
 
 /* Whether somebody wants a process traced, and whether it is, are two things: a trace that begins looks first. */
@@ -291,6 +292,49 @@ int coverage_processes(const struct rpc_context *context, struct arena *arena, c
 	return 0;
 }
 
+/* Return: 0 or -ENOMEM */
+static int not_shown_add(struct arena *arena, struct coverage_not_shown *not_shown, uint32_t uid)
+{
+	Ingero__V1__NotShown *n;
+
+	for (size_t i = 0; i < not_shown->n; i++) {
+		if (not_shown->items[i]->uid == uid) {
+			not_shown->items[i]->processes++;
+			return 0;
+		}
+	}
+	if (not_shown->n == OWNERS_MAX)
+		return 0;
+	n = not_shown->items[not_shown->n] = ARENA_NEW(arena, Ingero__V1__NotShown);
+	if (!n)
+		return -ENOMEM;
+	ingero__v1__not_shown__init(n);
+	n->uid = uid;
+	n->processes = 1;
+	not_shown->n++;
+	return 0;
+}
+
+int coverage_not_shown(const struct rpc_context *context, struct arena *arena, const struct call_identity *identity,
+		       const struct lease *lease, struct coverage_not_shown *ret)
+{
+	const struct target_processes *processes = context->targets ? target_set_processes(context->targets) : NULL;
+	int r = 0;
+
+	*ret = (struct coverage_not_shown){ .items = ARENA_NEW_N(arena, Ingero__V1__NotShown *, OWNERS_MAX) };
+	if (!ret->items)
+		return -ENOMEM;
+	for (size_t i = 0; r == 0 && processes && identity->can_show_all && i < processes->all.n; i++) {
+		const struct target_process *process = processes->all.items[i];
+		uint32_t owner = process->is_guarded ? UINT32_MAX : process->uid;
+		bool is_shown = sees(identity, process) && (!lease || lease_covers(lease, process->tgid, owner, 0));
+
+		if (!is_shown)
+			r = not_shown_add(arena, ret, process->uid);
+	}
+	return r;
+}
+
 int coverage_look(const struct rpc_context *context, const struct call_identity *identity)
 {
 	CLEANUP(closep) int proc_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -298,8 +342,9 @@ int coverage_look(const struct rpc_context *context, const struct call_identity 
 	int r = proc_fd < 0 ? -errno : process_list_read(proc_fd, &list);
 
 	for (size_t i = 0; r == 0 && i < list.n; i++)
-		if (access_may_see(identity, list.items[i].uid, false))
+		if (identity->can_show_all || access_may_see(identity, list.items[i].uid, false))
 			(void)target_set_look(context->targets, list.items[i].pid); /* gone, or not ours to read */
 	ARRAY_DONE(&list);
+	target_set_refresh(context->targets);
 	return r;
 }

@@ -50,8 +50,21 @@ struct coverage_processes {
  */
 int coverage_processes(const struct rpc_context *context, struct arena *arena, const struct call_identity *identity,
 		       const struct lease *lease, struct coverage_processes *ret_processes);
+struct coverage_not_shown {
+	Ingero__V1__NotShown **items;
+	size_t n;
+};
+
 /**
- * coverage_look() - note the CUDA libraries of all processes that the identity may see
+ * coverage_not_shown() - how many processes of whom map CUDA libraries, and are left out, as last looked at
+ * None for an identity that cannot have them.
+ * @lease: what is shown; NULL: everything the identity may see
+ * Return: 0 or -ENOMEM
+ */
+int coverage_not_shown(const struct rpc_context *context, struct arena *arena, const struct call_identity *identity,
+		       const struct lease *lease, struct coverage_not_shown *ret_not_shown);
+/**
+ * coverage_look() - note the CUDA libraries of all processes that the identity may see, or hear of
  * Return: 0, or -errno when the processes cannot be listed
  */
 int coverage_look(const struct rpc_context *context, const struct call_identity *identity);

@@ -34,6 +34,7 @@ void rpc_query_status(Ingero__V1__Query_Service *service, const Ingero__V1__Stat
 	Ingero__V1__StatusReply reply = INGERO__V1__STATUS_REPLY__INIT;
 	struct coverage_libraries libraries = { .n = 0 };
 	struct coverage_processes processes = { .n = 0 };
+	struct coverage_not_shown not_shown = { .n = 0 };
 	struct utsname names = { .release = "" };
 
 	(void)service;
@@ -69,6 +70,7 @@ void rpc_query_status(Ingero__V1__Query_Service *service, const Ingero__V1__Stat
 	if (!reply.cost || !reply.lost || !reply.store ||
 	    coverage_libraries(context, &arena, scope.identity, COVERAGE_BYTES, &libraries) < 0 ||
 	    coverage_processes(context, &arena, scope.identity, NULL, &processes) < 0 ||
+	    coverage_not_shown(context, &arena, scope.identity, NULL, &not_shown) < 0 ||
 	    answer_families(context, &arena, &reply.families, &reply.n_families) < 0) {
 		call_fail(call, CALL_ERROR_INTERNAL, "out of memory");
 		return;
@@ -79,6 +81,8 @@ void rpc_query_status(Ingero__V1__Query_Service *service, const Ingero__V1__Stat
 	reply.cuda_processes = processes.items;
 	reply.n_cuda_processes = processes.n;
 	reply.more_cuda_processes = processes.more;
+	reply.not_shown = not_shown.items;
+	reply.n_not_shown = not_shown.n;
 	closure(&reply, closure_data);
 }
 

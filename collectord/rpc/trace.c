@@ -134,6 +134,7 @@ static void summary_send(struct trace *t)
 					  .subscriber_slow = t->subscriber_slow,
 					  .forgotten = t->forgotten,
 					  .findings = &t->findings,
+					  .tells_not_shown = true,
 					  .life = &t->life };
 	int r = answer_summary(t->context, &scope, &t->since, &seen, summary_piece, t);
 	struct call *call;
@@ -158,6 +159,7 @@ static void trace_finish(struct trace *t)
 		t->context->let_go(t->context, t->lease);
 	trace_batch_send(t);
 	trace_loss_send(t);
+	trace_left_out_look(t);
 	t->state = TRACE_FINISHING;
 	summary_send(t);
 }
@@ -299,6 +301,8 @@ void rpc_trace_trace(Ingero__V1__Trace_Service *service, const Ingero__V1__Trace
 	call_on_drain(call, call_drained, t);
 
 	t->n_looking = 1; /* until all were asked for */
+	if (t->lease && lease_names_owners(t->lease))
+		trace_left_out_look(t);
 	r = trace_processes_look(t);
 	t->n_looking--;
 	if (r < 0) {

@@ -14,6 +14,7 @@
 #include "rpc/access.h"
 #include "rpc/call.h"
 #include "rpc/context.h"
+#include "rpc/coverage.h"
 #include "rpc/server.h"
 #include "rpc/trace_state.h"
 
@@ -88,14 +89,17 @@ bool trace_request_check(struct call *call, const Ingero__V1__TraceRequest *requ
 		call_fail(call, CALL_ERROR_INVALID, "pids: more than %d processes: name their user instead", PIDS_MAX);
 		return false;
 	}
-	for (size_t i = 0; i < request->n_pids; i++)
-		if (!is_own_process(proc_fd, identity, request->pids[i])) {
+	for (size_t i = 0; i < request->n_pids; i++) {
+		if (is_own_process(proc_fd, identity, request->pids[i]))
+			continue;
+		if (identity->can_read_all)
+			call_fail(call, CALL_ERROR_NOT_FOUND, "there is no process %u", request->pids[i]);
+		else
 			call_fail(call, CALL_ERROR_NOT_FOUND,
-				  "no process %u of yours; '--all' beside '--pid' takes other users', for those who "
-				  "may see them",
-				  request->pids[i]);
-			return false;
-		}
+				  "no process %u of yours; 'sudo ingero trace --pid %u' takes another user's",
+				  request->pids[i], request->pids[i]);
+		return false;
+	}
 	return true;
 }
 
@@ -173,6 +177,14 @@ static void scan_loader(struct trace *t)
 	t->n_looking++;
 	t->n_references++;
 	(void)target_set_scan_loader(t->context->targets, scan_done, t);
+}
+
+void trace_left_out_look(struct trace *t)
+{
+	const struct call_identity *identity = call_identity(t->call);
+
+	if (t->context->targets && identity->can_show_all)
+		(void)coverage_look(t->context, identity); /* without it they are only not told of */
 }
 
 int trace_processes_look(struct trace *t)

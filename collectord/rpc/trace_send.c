@@ -49,6 +49,7 @@ int trace_start_send(struct trace *t)
 	Ingero__V1__Start start = INGERO__V1__START__INIT;
 	struct coverage_libraries libraries = { .n = 0 };
 	struct coverage_processes processes = { .n = 0 };
+	struct coverage_not_shown not_shown = { .n = 0 };
 	struct rpc_context *context = t->context;
 	struct utsname names = { .release = "" };
 	int r;
@@ -73,6 +74,10 @@ int trace_start_send(struct trace *t)
 	start.cuda_processes = processes.items;
 	start.n_cuda_processes = processes.n;
 	start.more_cuda_processes = processes.more;
+	if (r == 0 && t->lease && lease_names_owners(t->lease))
+		r = coverage_not_shown(context, &arena, call_identity(t->call), t->lease, &not_shown);
+	start.not_shown = not_shown.items;
+	start.n_not_shown = not_shown.n;
 	if (r == 0)
 		r = answer_families(context, &arena, &start.families, &start.n_families);
 	start.store = answer_store(context, &arena);

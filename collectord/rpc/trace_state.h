@@ -69,6 +69,8 @@ void trace_looking_done(struct trace *t);
 bool trace_request_check(struct call *call, const Ingero__V1__TraceRequest *request);
 /** trace_lease_take() - Return: 0 or -errno */
 int trace_lease_take(struct trace *t, const Ingero__V1__TraceRequest *request, uint32_t own_uid);
+/** trace_left_out_look() - note the CUDA libraries of processes that the trace does not show, where that may be told */
+void trace_left_out_look(struct trace *t);
 /** trace_processes_look() - find the libraries of all that the lease covers now. Return: 0 or -errno */
 int trace_processes_look(struct trace *t);
 

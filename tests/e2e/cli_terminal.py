@@ -350,6 +350,55 @@ def test_live_finding(home):
         expect("played for" not in terminal.screen.normal, "the demo was over before its finding was shown")
 
 
+def test_sudo_pid(home):
+    """Under sudo a process that is named is traced, whosever it is; and shown what was kept of it."""
+    with Workload() as workload:
+        os.chown(home, int(NOBODY["SUDO_UID"]), int(NOBODY["SUDO_GID"]))
+        run = subprocess.Popen([INGERO, "trace", "--interval", "1s", "--db", f"{home}/own.db", *workload.options()],
+                               env=environment(home, **NOBODY), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
+        seen = until_progress(run.stdout.fileno(), 1)
+        run.send_signal(signal.SIGINT)
+        seen += run.stdout.read()
+        expect(run.wait() == 0, f"exit status {run.returncode}")
+        expect(f"cudaload {workload.process.pid} of root" in seen.decode(), "not traced", seen.decode())
+        said = seen.decode()
+        expect(f"'ingero explain --db {home}/own.db'" in " ".join(said.split()), "no command that shows what was kept", said)
+        kept = subprocess.run([INGERO, "explain", "--db", f"{home}/own.db", "--json"], env=environment(home, **NOBODY), stdin=subprocess.DEVNULL,
+                              capture_output=True, check=False)
+        expect(str(workload.process.pid) in kept.stdout.decode(), "that command does not show it", kept.stdout.decode(), kept.stderr.decode())
+    gone = subprocess.run([INGERO, "trace", "--pid", str(workload.process.pid)], env=environment(home, **NOBODY), stdin=subprocess.DEVNULL,
+                          capture_output=True, check=False)
+    expect(gone.returncode == 1 and f"there is no process {workload.process.pid}" in gone.stderr.decode(), "a process that is gone", gone.stderr.decode())
+
+
+LEFT_OUT = re.compile(r"(?<!\d)([1-9]\d*) CUDA process(es)? of root(?: [^.]*)? (is|are) not shown: '--all'")
+
+
+def test_sudo_left_out(home):
+    """Under sudo only the caller's own are shown: how many others there are, whose, and the option that shows them."""
+    def is_told(text):
+        found = LEFT_OUT.search(" ".join(text.split()))
+        return bool(found) and (found.group(2, 3) == ((None, "is") if found.group(1) == "1" else ("es", "are")))
+
+    with Workload():
+        for options, want in (([], True), (["--all"], False)):
+            run = subprocess.Popen([INGERO, "trace", *options], env=environment(home, **NOBODY), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
+            seen = b""
+            while b"ends with the summary" not in b" ".join(seen.split()):
+                seen += os.read(run.stdout.fileno(), 65536)
+            run.send_signal(signal.SIGINT)
+            seen += run.stdout.read()
+            run.wait()
+            expect(is_told(seen.decode()) == want, f"trace {options}", seen.decode())
+            said = subprocess.run([INGERO, "status", *options], env=environment(home, **NOBODY), stdin=subprocess.DEVNULL, capture_output=True,
+                                  check=False).stdout.decode()
+            expect(is_told(said) == want, f"status {options}", said)
+        with live(home, [], **NOBODY) as terminal:
+            terminal.until(lambda screen: is_told("\n".join(screen.shown())), "who is left out")
+            terminal.type("q")
+            terminal.wait()
+
+
 def test_closed_pipe(home):
     """`| head -1`: ends quietly, as SIGPIPE would end it, without waiting for the next line."""
     for options in (["--json"], []):

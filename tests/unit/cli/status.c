@@ -4,10 +4,53 @@
 
 #include "base/cleanup.h"
 #include "cli/commands/status.h"
+#include "cli/libraries.h"
 #include "tests/support/check.h"
+
+#define NOBODY 4294900000u /* no account has such a number */
+
+/* One owner, several, more than are named; one process and several. */
+static void left_out_test(void)
+{
+	static const struct {
+		const char *name;
+		size_t n;
+		uint32_t processes;
+		const char *want;
+	} cases[] = {
+		{ "none", 0, 0, "" },
+		{ "one", 1, 1, "1 CUDA process of root is not shown: '--all'\n" },
+		{ "some of one", 1, 1200, "1 200 CUDA processes of root are not shown: '--all'\n" },
+		{ "of two", 2, 1, "2 CUDA processes of root and uid 4294900001 are not shown: '--all'\n" },
+		{ "of three", 3, 1,
+		  "3 CUDA processes of root, uid 4294900001 and uid 4294900002 are not shown:\n'--all'\n" },
+		{ "of four", 4, 1,
+		  "4 CUDA processes of root, uid 4294900001, uid 4294900002 and 1 more user are not\nshown: "
+		  "'--all'\n" },
+		{ "of five", 5, 1,
+		  "5 CUDA processes of root, uid 4294900001, uid 4294900002 and 2 more users are\nnot shown: "
+		  "'--all'\n" },
+	};
+	struct text_style style = { .is_utf8 = true, .columns = 80 };
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		Ingero__V1__NotShown owners[8], *list[ARRAY_SIZE(owners)];
+		CLEANUP(buf_done) struct buf out = BUF_INIT;
+
+		for (uint32_t k = 0; k < ARRAY_SIZE(owners); k++) {
+			owners[k] = (Ingero__V1__NotShown)INGERO__V1__NOT_SHOWN__INIT;
+			owners[k].uid = k ? NOBODY + k : 0;
+			owners[k].processes = cases[i].processes;
+			list[k] = &owners[k];
+		}
+		not_shown_append(&out, &style, "", list, cases[i].n);
+		CHECK_STR_EQ(cases[i].name, buf_text(&out), cases[i].want);
+	}
+}
 
 static void status_test(void)
 {
+	Ingero__V1__NotShown left_out = INGERO__V1__NOT_SHOWN__INIT, *left_out_list[] = { &left_out };
 	char version[] = "0.1.0", kernel[] = "6.1.0", multi[] = "multi", why[] = "this kernel has no session links";
 	char call[] = "call", on[] = "on", sched[] = "sched", off[] = "absent", reason[] = "no BTF";
 	char path[] = "/usr/lib/libcuda.so.1", soname[] = "libcuda.so.1", layer[] = "driver";
@@ -57,6 +100,9 @@ static void status_test(void)
 	status.cuda_processes = process_list;
 	status.n_cuda_processes = ARRAY_SIZE(process_list);
 	status.more_cuda_processes = 4;
+	left_out.processes = 1;
+	status.not_shown = left_out_list;
+	status.n_not_shown = 1;
 	status.version = version;
 	status.pid = 77;
 	status.uptime_ns = 3725 * NSEC_PER_SEC;
@@ -89,6 +135,7 @@ static void status_test(void)
 		     "           libcudart-1.so is damaged\n"
 		     "           python (pid 4713) is covered: 1 CUDA library\n"
 		     "           and 4 more\n"
+		     "not shown  1 CUDA process of root is not shown: '--all'\n"
 		     "cost       0 % of the busiest traced process's time, 1.7 µs a call; daemon: 0 ns\n"
 		     "           of CPU time, 0 B, kernel side 0 B; processes that are not traced paid\n"
 		     "           for 3 calls, 0 ns\n"
@@ -165,6 +212,7 @@ static void wanted_test(void)
 
 int main(void)
 {
+	left_out_test();
 	status_test();
 	long_test();
 	wanted_test();
