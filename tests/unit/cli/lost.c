@@ -27,7 +27,12 @@ static const struct {
 	{ "counts", "depth", 1234, "1 234 calls not counted (nested too deep)" },
 	{ "before", "return_unpaired", 1234, "every call counted · nothing lost · 1 234 calls had begun before" },
 	{ "one", "return_unpaired", 1, "every call counted · nothing lost · 1 call had begun before" },
-	{ "one library", "late_load", 1, "1 library ran before it was attached (first calls not counted)" },
+	{ "one library", "late_load", 1,
+	  "1 library was already in use; calls before the attach were not counted ('ingero trace -- PROGRAM' counts "
+	  "all)" },
+	{ "some libraries", "late_load", 8,
+	  "8 libraries were already in use; calls before the attach were not counted ('ingero trace -- PROGRAM' counts "
+	  "all)" },
 };
 
 int main(void)
