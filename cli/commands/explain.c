@@ -215,6 +215,7 @@ static int explain_run(const void *fields, const struct options_rest *rest)
 	} else {
 		whose_set(e.fields, e.ingero, &whose);
 		question.whose = buf_text(&whose);
+		question.is_chosen = window_is_given(&e.fields->window) || e.fields->last_calls;
 		question.is_list = e.fields->is_list;
 		question.is_per_process = e.fields->is_per_process;
 		r = explain_report_append(&question, reply, &style, &out.buf);

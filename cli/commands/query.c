@@ -207,7 +207,11 @@ static int query_run(const void *fields, const struct options_rest *rest)
 		.sql = f->sql ? f->sql : word,
 		.out = OUTPUT_INIT(STDOUT_FILENO),
 		.rows = { .form = form, .style = style },
-		.calls = { .form = form, .style = style, .now_unix_ns = clock_now_unix_ns(), .db = f->db_path },
+		.calls = { .form = form,
+			   .style = style,
+			   .now_unix_ns = clock_now_unix_ns(),
+			   .db = f->db_path,
+			   .is_chosen = window_is_given(&f->window) },
 	};
 	struct caller caller = caller_get();
 	struct ingero *ingero = NULL;

@@ -11,6 +11,7 @@
 #include "cli/lost.h"
 #include "cli/time.h"
 #include "cli/trace/rows.h"
+#include "cli/window.h"
 #include "libingero/render/units.h"
 
 #define GAPS_MOST 3u		  /* lines of a screen that are worth it */
@@ -138,6 +139,18 @@ static void unrecorded_append(const struct explain_question *q, const Ingero__V1
 	text_paragraph(out, style, "", buf_text(&text));
 }
 
+/* Where the window is not the one that was asked for. */
+static void widened_append(const struct explain_question *q, const Ingero__V1__ExplainReply *reply,
+			   const struct text_style *style, struct buf *out)
+{
+	CLEANUP(buf_done) struct buf text = BUF_INIT;
+
+	if (q->is_chosen)
+		window_widened_append(reply->window, q->now_unix_ns, &text);
+	if (text.n)
+		text_paragraph(out, style, "", buf_text(&text));
+}
+
 static void nothing_append(const struct explain_question *q, const Ingero__V1__ExplainReply *reply,
 			   const struct text_style *style, struct buf *out)
 {
@@ -162,6 +175,7 @@ static void nothing_append(const struct explain_question *q, const Ingero__V1__E
 		(void)buf_printf(&text, ", %s", q->words);
 	recorder_append(reply, &text);
 	text_paragraph(out, style, "", buf_text(&text));
+	widened_append(q, reply, style, out);
 	if (something_is_missing(reply))
 		explain_footer_append(reply->lost, reply->gaps, reply->n_gaps, q->now_unix_ns, style, out);
 }
@@ -347,6 +361,7 @@ int explain_report_append(const struct explain_question *q, const Ingero__V1__Ex
 		nothing_append(q, reply, style, out);
 	} else {
 		header_append(q, reply, style, out);
+		widened_append(q, reply, style, out);
 		machine_line_append(reply, style, out);
 		findings_append(q, reply, style, out);
 		text_line(out, style, TEXT_PLAIN, "%s", "");

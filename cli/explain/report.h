@@ -19,6 +19,7 @@ struct explain_question {
 	const char *words;	    /* how the window was chosen, for the header; NULL: as asked */
 	uint64_t kept_from_unix_ns; /* what there is at all, where the window is empty; 0: nothing, or not asked */
 	uint64_t kept_to_unix_ns;
+	bool is_chosen;	     /* the caller said which time: where figures reach beyond it, that is told */
 	bool is_one;	     /* one finding or call */
 	bool is_list;	     /* findings as lines: --chains */
 	bool is_per_process; /* with the table of operations */

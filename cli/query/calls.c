@@ -9,6 +9,7 @@
 #include "cli/explain/finding.h"
 #include "cli/explain/report.h"
 #include "cli/time.h"
+#include "cli/window.h"
 #include "libingero/render/pb_json.h"
 #include "libingero/render/units.h"
 
@@ -85,7 +86,7 @@ void calls_footer_append(const struct calls *calls, const Ingero__V1__EventsEnd 
 			 struct buf *out)
 {
 	const Ingero__V1__Window *window = end->window;
-	CLEANUP(buf_done) struct buf text = BUF_INIT;
+	CLEANUP(buf_done) struct buf text = BUF_INIT, wider = BUF_INIT;
 
 	if (calls->n < end->matched)
 		(void)buf_printf(&text, "the newest %s of %s kept calls", units_count(calls->n).text,
@@ -96,6 +97,10 @@ void calls_footer_append(const struct calls *calls, const Ingero__V1__EventsEnd 
 	if (window && window->to_unix_ns)
 		(void)buf_printf(&text, ", %s",
 				 clock_span_text(window->from_unix_ns, window->to_unix_ns, calls->now_unix_ns).text);
+	if (calls->is_chosen)
+		window_widened_append(window, calls->now_unix_ns, &wider);
+	if (wider.n)
+		(void)buf_printf(&text, ", %s", buf_text(&wider));
 	if (calls->n < end->matched)
 		(void)buf_append_text(&text, "; '--limit' shows more");
 	if (calls->n && calls->form == ROWS_TABLE)

@@ -14,6 +14,7 @@ struct calls {
 	uint64_t now_unix_ns;
 	uint64_t day_unix_ns; /* of the last line: its date was shown; 0: none */
 	uint64_t n;
+	bool is_chosen; /* the caller said which time */
 	const char *db; /* --db, to ask about one of them; NULL: not given */
 	struct call_table table;
 };

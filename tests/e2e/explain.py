@@ -4,9 +4,12 @@
 explain.py BUILD: what a demo recorded, asked in every way: the report names its cause, JSON fits its
 schema and says the same, kept calls come in three forms, an export is a plain SQLite file and whole.
 """
+import datetime
+import gzip
 import json
 import os
 import pathlib
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -15,6 +18,7 @@ import tempfile
 sys.dont_write_bytecode = True
 from cli_screen import Terminal  # noqa: E402
 
+DATA = pathlib.Path(__file__).resolve().parent.parent / "data" / "ingero-db"
 problems = []
 
 
@@ -83,6 +87,31 @@ def main(build):
         rows = out("query", "--db", db, "--limit", "5").splitlines()
         check("lines with tabs", len(rows) == 6 and rows[0].startswith("timestamp\tpid\t"), rows)
         check("the newest", [row.split("\t")[0] for row in rows[1:]] == times[-5:], rows)
+
+        # rows of figures are told whole: that is said, and nothing that touches them is hidden
+        first = datetime.datetime.fromisoformat(worst["start"][:26] + "+00:00")
+        asked = [(first + datetime.timedelta(seconds=seconds)).strftime("%Y-%m-%d %H:%M:%S") + "Z" for seconds in (1, 3)]
+        part = json.loads(out("explain", "--db", db, "--json", "--from", asked[0], "--to", asked[1]))["window"]
+        told = part.get("widened", {})
+        check("what was asked for", [told.get(key, "")[:19].replace("T", " ") + "Z" for key in ("asked_from", "asked_to")] == asked, part)
+        check("lies within what is told", part["from"] <= told["asked_from"] < told["asked_to"] <= part["to"], part)
+        said = f"wider than asked ({asked[0][11:19]} to {asked[1][11:19]}): figures of that time are stored in spans of {round(told['row_ns'] / 1e9)} s"
+        for command in (["explain"], ["query", "--limit", "1"]):
+            done = run(*command, "--db", db, "--from", asked[0], "--to", asked[1])
+            text = " ".join((done.stdout + done.stderr).split())
+            check(f"{command} says so", said in text, text)
+            done = run(*command, "--db", db)
+            check(f"{command} without a time is never wider", "wider" not in done.stdout + done.stderr, done)
+        for n in (1, 100, 1000, 2000, 3000, 4000, 6000, 8000):
+            last = json.loads(out("explain", "--db", db, "--json", "--last", str(n)))
+            touched = {f["id"] for f in answer["findings"] if f["start"] < last["window"]["to"] and f["end"] > last["window"]["from"]}
+            check(f"--last {n} hides nothing that touches its window", touched <= {f["id"] for f in last["findings"]}, last["window"])
+            check(f"--last {n}: as many", last["window"]["events"] == n <= last["window"]["calls"], last["window"])
+        recorded = os.path.join(home, "recorded.db")
+        with gzip.open(DATA / "sample-gpu-node-01.db.gz") as packed, open(recorded, "wb") as file:
+            shutil.copyfileobj(packed, file)
+        last = json.loads(out("explain", "--db", recorded, "--json", "--last", "1"))["window"]
+        check("the last call of a file of Ingero's, with the second around it", last["events"] == 1 < last["calls"], last)
 
         ids = [json.loads(line)["id"] for line in lines]
         for columns, height in ((80, 24), (100, 30), (200, 50)):

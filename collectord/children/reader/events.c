@@ -8,6 +8,7 @@
 
 #include "base/arena.h"
 #include "base/cleanup.h"
+#include "children/reader/bounds.h"
 #include "children/reader/job.h"
 #include "children/reader/message.h"
 #include "children/reader/newest.h"
@@ -254,13 +255,15 @@ static int bucket_count(const struct read_bucket *bucket, void *data)
 static int events_end(struct events *e)
 {
 	struct counted counted = { .e = e, .window = INGERO__V1__WINDOW__INIT };
-	uint64_t from = e->request->span ? e->request->span->from_unix_ns : 0;
-	uint64_t to = e->request->span ? e->request->span->to_unix_ns : 0;
+	struct reader_bounds bounds = { .from_unix_ns = e->filter.from_unix_ns, .to_unix_ns = e->filter.to_unix_ns };
 	Ingero__V1__EventsEnd end = INGERO__V1__EVENTS_END__INIT;
 	Ingero__V1__Lost lost = INGERO__V1__LOST__INIT;
 	struct gap_list list = { .arena = &e->arena, .end = &end };
-	int r = store_reader_sums(e->job->reader, from, to, bucket_count, &counted);
+	int r = reader_bounds_widen(e->job, e->filter.pids, e->filter.n_pids, &bounds);
 
+	if (r == 0)
+		r = store_reader_sums(e->job->reader, bounds.from_unix_ns, bounds.to_unix_ns, bucket_count, &counted);
+	reader_bounds_tell(&bounds, &counted.window);
 	processes_once(&counted);
 	counted.window.processes = (uint32_t)counted.processes.n;
 	counted.window.events = e->matched;
@@ -271,7 +274,7 @@ static int events_end(struct events *e)
 	end.matched = e->matched;
 	end.window = &counted.window;
 	end.lost = &lost;
-	r = store_reader_gaps(e->job->reader, from, to, gap_add, &list);
+	r = store_reader_gaps(e->job->reader, bounds.from_unix_ns, bounds.to_unix_ns, gap_add, &list);
 	end.gaps = list.gaps.items;
 	end.n_gaps = list.gaps.n;
 	if (r == 0)

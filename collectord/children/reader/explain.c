@@ -10,6 +10,7 @@
 #include "base/arena.h"
 #include "base/array.h"
 #include "base/cleanup.h"
+#include "children/reader/bounds.h"
 #include "children/reader/findings.h"
 #include "children/reader/job.h"
 #include "children/reader/message.h"
@@ -30,7 +31,8 @@ struct explain {
 	struct reader_job *job;
 	const Ingero__V1__ExplainRequest *request;
 	uint64_t from_unix_ns, to_unix_ns; /* 0: no bound */
-	uint64_t figures_from_unix_ns;	   /* of the figures, where they begin earlier; 0: as the rest */
+	uint64_t calls_from_unix_ns;	   /* of single calls, where the rest begins earlier; 0: as the rest */
+	struct reader_bounds figures;	   /* of figures, and of what was lost of them */
 	const uint32_t *pids;
 	size_t n_pids;
 	struct arena arena;
@@ -154,12 +156,16 @@ static int calls_kept(struct store_reader *reader, const struct read_filter *fil
 static int window_set(struct explain *e, const struct read_window *window)
 {
 	struct read_filter filter = {
-		.from_unix_ns = e->from_unix_ns, .to_unix_ns = e->to_unix_ns, .pids = e->pids, .n_pids = e->n_pids
+		.from_unix_ns = e->calls_from_unix_ns ? e->calls_from_unix_ns : e->from_unix_ns,
+		.to_unix_ns = e->to_unix_ns,
+		.pids = e->pids,
+		.n_pids = e->n_pids,
 	};
 
 	e->window.from_unix_ns = window->from_unix_ns;
 	e->window.to_unix_ns = window->to_unix_ns;
 	reader_calls_count(window, &e->window);
+	reader_bounds_tell(&e->figures, &e->window);
 	e->reply.window = &e->window;
 	return calls_kept(e->job->reader, &filter, &e->window.events);
 }
@@ -167,10 +173,9 @@ static int window_set(struct explain *e, const struct read_window *window)
 static int figures_set(struct explain *e)
 {
 	CLEANUP(read_window_done) struct read_window window = { .from_unix_ns = 0 };
-	int r;
+	int r = store_reader_window(e->job->reader, e->figures.from_unix_ns, e->figures.to_unix_ns, e->pids, e->n_pids,
+				    &window);
 
-	r = store_reader_window(e->job->reader, e->figures_from_unix_ns ? e->figures_from_unix_ns : e->from_unix_ns,
-				e->to_unix_ns, e->pids, e->n_pids, &window);
 	if (r == 0)
 		r = window_set(e, &window);
 	if (r == 0)
@@ -272,7 +277,7 @@ static int surroundings_set(struct explain *e)
 	if (r == 0)
 		r = store_reader_snapshots(reader, e->from_unix_ns, e->to_unix_ns, snapshot_add, e);
 	if (r == 0) /* after everything that may have found damage */
-		r = store_reader_gaps(reader, e->from_unix_ns, e->to_unix_ns, gap_add, e);
+		r = store_reader_gaps(reader, e->figures.from_unix_ns, e->figures.to_unix_ns, gap_add, e);
 	if (r == 0)
 		r = is_recording_set(e);
 	if (r == 0)
@@ -305,8 +310,8 @@ static int call_match(const struct read_event *event, void *data)
 	if (!e->reply.call)
 		return -ENOMEM;
 	search->pid = event->process->pid;
-	e->from_unix_ns = event->start_unix_ns;
-	e->to_unix_ns = event->start_unix_ns + MAX(event->event->call.duration_ns, 1);
+	e->from_unix_ns = e->figures.from_unix_ns = event->start_unix_ns;
+	e->to_unix_ns = e->figures.to_unix_ns = event->start_unix_ns + MAX(event->event->call.duration_ns, 1);
 	return 1;
 }
 
@@ -358,25 +363,24 @@ static int finding_find(struct explain *e, const char *id)
 	*pid = f->pid;
 	e->pids = pid;
 	e->n_pids = 1;
-	e->from_unix_ns = f->start_unix_ns;
-	e->to_unix_ns = f->end_unix_ns;
+	e->from_unix_ns = e->figures.from_unix_ns = f->start_unix_ns;
+	e->to_unix_ns = e->figures.to_unix_ns = f->end_unix_ns;
 	return 0;
 }
 
 /* ---- the question ---- */
 
-/*
- * The figures around those calls begin with the row in which the first of them lies: the one nearest to it may be the
- * next, in which only others called.
- */
-static int begin_with(const struct read_bucket *bucket, void *data)
+/* Figures are told of whole rows; of the last calls, so is all the rest, since nothing else was asked for. */
+static int figures_bounds_set(struct explain *e, bool is_all)
 {
-	struct explain *e = data;
+	int r;
 
-	for (size_t i = 0; i < bucket->n_figures; i++)
-		if (read_pid_is_wanted(e->pids, e->n_pids, bucket->figures[i].process->pid))
-			e->figures_from_unix_ns = MIN(e->figures_from_unix_ns, bucket->from_unix_ns);
-	return 0;
+	e->figures.from_unix_ns = e->from_unix_ns;
+	e->figures.to_unix_ns = e->to_unix_ns;
+	r = reader_bounds_widen(e->job, e->pids, e->n_pids, &e->figures);
+	if (is_all)
+		e->from_unix_ns = e->figures.from_unix_ns;
+	return r;
 }
 
 static int last_calls_set(struct explain *e)
@@ -398,11 +402,9 @@ static int last_calls_set(struct explain *e)
 	filter.n_ops = calls.ids.n;
 	if (r == 0 && matched > n)
 		r = reader_newest(e->job, &filter, n, &since, &surplus);
-	e->from_unix_ns = e->figures_from_unix_ns = since.ns;
-	if (r == 0 && since.ns)
-		r = store_reader_buckets(e->job->reader, since.ns, since.ns + 1, begin_with, e);
+	e->from_unix_ns = e->calls_from_unix_ns = since.ns;
 	ARRAY_DONE(&calls.ids);
-	return r;
+	return r ? r : figures_bounds_set(e, /* is_all= */ true);
 }
 
 /* Return: 0, 1 when the caller was told what is wrong, -errno */
@@ -424,7 +426,7 @@ static int scope_set(struct explain *e)
 	}
 	if (e->to_unix_ns && e->from_unix_ns >= e->to_unix_ns)
 		return reader_fail(CALL_ERROR_INVALID, "the window ends before it begins: exchange its bounds");
-	return 0;
+	return figures_bounds_set(e, /* is_all= */ false);
 }
 
 /* One message: what does not fit is cut from the end of the lists, the least important first. */

@@ -130,13 +130,22 @@ static int aggregate_apply(struct walk *w, const struct aggregate *a)
 	return 0;
 }
 
-/* Hands on the open bucket, if there is one and it begins in the window. Return: 0, -errno, or what func returned */
+/* Whether it begins in the window; in one shorter than itself, whether that lies in it. */
+static bool is_inside(const struct walk *w, const struct bucket *b)
+{
+	if (b->from_unix_ns >= w->from_unix_ns && b->from_unix_ns < w->to_unix_ns)
+		return true;
+	return w->to_unix_ns - w->from_unix_ns < b->to_unix_ns - b->from_unix_ns && b->from_unix_ns < w->to_unix_ns &&
+	       b->to_unix_ns > w->from_unix_ns;
+}
+
+/* Hands on the open bucket, if there is one and it is the window's. Return: 0, -errno, or what func returned */
 static int bucket_close(struct walk *w)
 {
 	struct bucket *b = &w->bucket;
 	int r = 0;
 
-	if (b->to_unix_ns && b->from_unix_ns >= w->from_unix_ns && b->from_unix_ns < w->to_unix_ns) {
+	if (b->to_unix_ns && is_inside(w, b)) {
 		for (size_t i = 0; r == 0 && i < b->aggregates.n; i++)
 			r = aggregate_apply(w, &b->aggregates.items[i]);
 		if (r == 0 && b->figures.n)
