@@ -67,7 +67,7 @@ void lost_append(struct buf *out, const Ingero__V1__Lost *lost)
 	bool is_first = true;
 
 	if (!lost) {
-		(void)buf_append_text(out, "what was lost is not known");
+		(void)buf_append_text(out, "the recording does not tell what it lost; calls may be missing");
 		return;
 	}
 	if (lost_sum(lost, LOST_COUNTS) == 0) {

@@ -146,10 +146,13 @@ static void who_append(const Ingero__V1__Finding *f, const struct text_style *st
 {
 	CLEANUP(buf_done) struct buf text = BUF_INIT;
 
-	(void)buf_printf(&text, "%s (pid %u", f->process_name, f->pid);
-	if (f->uid != UINT32_MAX) /* files recorded by Ingero do not tell */
-		(void)buf_printf(&text, ", %s", user_name(f->uid).text);
-	(void)buf_append_text(&text, ")");
+	/* Files recorded by Ingero do not tell the owner, and the process of some chains neither. */
+	if (!f->pid)
+		(void)buf_append_text(&text, "not recorded");
+	else if (f->uid == UINT32_MAX)
+		(void)buf_printf(&text, "%s (pid %u)", f->process_name, f->pid);
+	else
+		(void)buf_printf(&text, "%s (pid %u, %s)", f->process_name, f->pid, user_name(f->uid).text);
 	if (f->calls && f->slow_calls)
 		(void)buf_printf(&text, ": %s slow of %s %s", units_count(f->slow_calls).text,
 				 units_count(f->calls).text, f->calls == 1 ? "call" : "calls");
@@ -233,12 +236,10 @@ static void proof_append(const struct explain_finding *e, bool has_more, const s
 	if (f->confidence >= SURE_RATIO)
 		(void)buf_append_text(&text, "measured on every call");
 	else
-		(void)buf_printf(&text, "sure to %s", units_ratio(f->confidence, UNITS_TIGHT).text);
-	if (!e->lost)
-		(void)buf_append_text(&text, "; what was lost meanwhile is not known");
-	else if (n_lost == 0)
+		(void)buf_printf(&text, "confidence %s", units_ratio(f->confidence, UNITS_TIGHT).text);
+	if (e->lost && n_lost == 0)
 		(void)buf_append_text(&text, ", nothing lost");
-	else
+	else if (e->lost)
 		(void)buf_append_text(&text, "; something was lost meanwhile: see the end");
 	if (has_more && !e->is_forgotten)
 		(void)buf_printf(&text, " · more: %s %.*s", explain_command(e->db).text, (int)e->id_chars, f->id);
@@ -334,7 +335,8 @@ static void line_compose(const struct explain_finding *e, bool is_short, struct 
 		(void)buf_append_text(text, clock_text(f->start_unix_ns, e->now_unix_ns).text);
 	else
 		(void)buf_printf(text, "%-*s", SPAN_COLUMNS, when_text(e).text);
-	(void)buf_printf(text, "  %s  ", trace_process_label(f->process_name, f->pid, PROCESS_COLUMNS).text);
+	(void)buf_printf(text, "  %s  ",
+			 f->pid ? trace_process_label(f->process_name, f->pid, PROCESS_COLUMNS).text : "-");
 	if (is_short)
 		title_append_short(f, text);
 	else

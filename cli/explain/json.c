@@ -8,7 +8,6 @@
 int explain_json_append(struct buf *out, const Ingero__V1__ExplainReply *reply)
 {
 	static const Ingero__V1__Window no_window = INGERO__V1__WINDOW__INIT;
-	static const Ingero__V1__Lost no_losses = INGERO__V1__LOST__INIT;
 	CLEANUP(buf_done) struct buf rest = BUF_INIT;
 	size_t start = out->n;
 
@@ -19,9 +18,11 @@ int explain_json_append(struct buf *out, const Ingero__V1__ExplainReply *reply)
 		pb_json_append(out, &no_window.base);
 		(void)buf_append_text(out, ",");
 	}
-	(void)buf_append_text(out, "\"losses\":");
-	pb_json_append(out, reply->lost ? &reply->lost->base : &no_losses.base);
-	(void)buf_append_text(out, ",");
+	if (reply->lost) {
+		(void)buf_append_text(out, "\"losses\":");
+		pb_json_append(out, &reply->lost->base);
+		(void)buf_append_text(out, ",");
+	}
 	if (pb_json_line(&rest, NULL, &reply->base, "lost") == 0)
 		(void)buf_append(out, rest.data + 1, rest.n - 1); /* without its brace */
 

@@ -110,6 +110,14 @@ def main(build):
         recorded = os.path.join(home, "recorded.db")
         with gzip.open(DATA / "sample-gpu-node-01.db.gz") as packed, open(recorded, "wb") as file:
             shutil.copyfileobj(packed, file)
+        foreign = json.loads(out("explain", "--db", recorded, "--json"))
+        fits("explain of a file of Ingero's", json.dumps(foreign))
+        check("what it lost is not known", "losses" not in foreign, foreign.keys())
+        for words in (["explain"], ["explain", "-p", "1887"], ["explain", foreign["findings"][0]["id"]], ["query", "--limit", "1"]):
+            done = run(*words, "--db", recorded)
+            text = done.stdout + done.stderr
+            check(f"{words} claims nothing", done.returncode == 0 and "every call counted" not in text and "nothing lost" not in text and
+                  "does not tell what it lost" in text, text)
         last = json.loads(out("explain", "--db", recorded, "--json", "--last", "1"))["window"]
         check("the last call of a file of Ingero's, with the second around it", last["events"] == 1 < last["calls"], last)
 

@@ -153,7 +153,8 @@ static int gap_add(const Ingero__V1__Gap *gap, void *data)
 	struct gap_list *list = data;
 	Ingero__V1__Gap *copy;
 
-	(void)reader_lost_add(list->end->lost, gap->reason, gap->count);
+	if (list->end->lost)
+		(void)reader_lost_add(list->end->lost, gap->reason, gap->count);
 	if (list->gaps.n == READER_GAPS_MAX)
 		return 0;
 	copy = reader_gap_copy(list->arena, gap);
@@ -273,7 +274,7 @@ static int events_end(struct events *e)
 	end.counted = counted.n;
 	end.matched = e->matched;
 	end.window = &counted.window;
-	end.lost = &lost;
+	end.lost = store_reader_is_foreign(e->job->reader) ? NULL : &lost; /* the file does not tell */
 	r = store_reader_gaps(e->job->reader, bounds.from_unix_ns, bounds.to_unix_ns, gap_add, &list);
 	end.gaps = list.gaps.items;
 	end.n_gaps = list.gaps.n;

@@ -136,6 +136,29 @@ static void unknown_losses(void)
 
 static Ingero__V1__Event call;
 
+/* Recorded by Ingero itself: what its file does not say is not claimed. */
+static void foreign_chain(void)
+{
+	Ingero__V1__Finding *f;
+
+	(void)reply_calm(&reply);
+	f = reply_finding(&reply, "0123456789abcdef", "tail_latency", "HIGH", "cuMemAlloc p99=1ms (5.6x p50)");
+	f->pid = 0;
+	f->process_name = figures_text("");
+	f->uid = UINT32_MAX;
+	f->confidence = 0.2;
+	f->end_unix_ns = AT(200);
+	reply.session.back_end = figures_text("import");
+	reply.reply.lost = NULL;
+}
+
+static void foreign_calm(void)
+{
+	(void)reply_calm(&reply);
+	reply.session.back_end = figures_text("import");
+	reply.reply.lost = NULL;
+}
+
 static void one_call(void)
 {
 	static uint64_t args[] = { 140000, 4096, 1 };
@@ -230,7 +253,7 @@ static const struct {
 	  "           came back 2 times\n"
 	  "  where       9.0s  quota    ▇▇▇▇▇▇▇▇▇▇  100 % out of its CPU quota (cpu.max)\n"
 	  "              6.0s  cpu      ▇▇▇▇▇▇▇\n"
-	  "  proof    sure to 80 %; something was lost meanwhile: see the end · more:\n"
+	  "  proof    confidence 80 %; something was lost meanwhile: see the end · more:\n"
 	  "           ingero explain 012345\n"
 	  "\n"
 	  "every call counted · 12 single calls not kept (ring full: try a larger\n"
@@ -260,6 +283,18 @@ static const struct {
 	  "  proof    measured on every call, nothing lost · more: ingero explain 012345\n"
 	  "\n"
 	  "every call counted · nothing lost\n" },
+	{ "a chain without a process", foreign_chain, &usual,
+	  "node-7 · 14:00:00 to 14:05:00 · 422 712 calls of 2 processes · 1 HIGH\n"
+	  "\n"
+	  "1 HIGH  cuMemAlloc p99=1ms (5.6x p50)                       14:02:51 to 14:03:20\n"
+	  "  who      not recorded\n"
+	  "  proof    confidence 20 % · more: ingero explain 012345\n"
+	  "\n"
+	  "the recording does not tell what it lost; calls may be missing\n" },
+	{ "nothing in a file of Ingero's", foreign_calm, &usual,
+	  "nothing to tell: 2 processes of root made 422 712 calls and lost no time worth\n"
+	  "naming, from 14:00:00 to 14:05:00 (5 min 0 s), recorded by Ingero\n"
+	  "the recording does not tell what it lost; calls may be missing\n" },
 	{ "another cause, end unseen", other_cause, &usual,
 	  "node-7 · 14:00:00 to 14:05:00 · 422 712 calls of 2 processes · 1 LOW\n"
 	  "\n"
@@ -300,7 +335,7 @@ static const struct {
 	  "nothing to tell: 2 processes of root made 422 712 calls and lost no time worth\n"
 	  "naming, from 14:00:00 to 14:05:00 (5 min 0 s), recorded by ingero-collectord\n"
 	  "0.1.0 (session)\n"
-	  "what was lost is not known\n" },
+	  "the recording does not tell what it lost; calls may be missing\n" },
 	{ "one call adds up", one_call, &one,
 	  "cudaMemcpy took 142 ms\n"
 	  "  when     2026-01-31 14:02:52.123456 +01:00\n"
