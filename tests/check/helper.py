@@ -59,12 +59,16 @@ def check(files_tree):
         if not refused.returncode or refused.stdout or len(refused.stderr.splitlines()) != 1 or part not in refused.stderr:
             problems.append(f"dev {' '.join(arguments)}: exit status {refused.returncode}, said '{refused.stdout}{refused.stderr}'; "
                             f"wanted one sentence with '{part}'")
+    other = call(files_tree, "format", "--check", stand_ins={"python3": "exit 42", "clang-format": "exit 0", "dpkg-query": "echo installed"})
+    if other.returncode == 42:
+        problems.append("dev format --check: takes whatever python3 is first in PATH; the modules are the system's")
     return problems
 
 
 DEV = '''case $1 in
 help) echo "  build  compiles"%s ;;
 test) %secho "5.15, /sys/kernel/btf/vmlinux is missing" >&2; exit 1 ;;
+format) %s ;;
 *) echo "no: sudo ./dev run, sudo ./dev setup build, 5.15, Another 42, /sys/kernel/btf/vmlinux is missing" >&2; exit %d ;;
 esac
 %s()
@@ -73,10 +77,11 @@ esac
 }
 '''
 tree.run(check, [
-    ("takes any word", {"dev": DEV % ("", "", 0, "command_build")}, "wanted 2"),
-    ("offers what it lacks", {"dev": DEV % ('; echo "  vm  boots"', "", 2, "command_build")}, "vm does not exist"),
-    ("hides what it has", {"dev": DEV % ("", "", 2, "command_lint") + "command_build()\n{\n\t:\n}\n"}, "lint is not in its help"),
-    ("installs before it asks", {"dev": DEV % ("", "apt-get update; ", 2, "command_build")}, "dev test"),
-    ("too wide", {"dev": DEV % (f'; echo "{"x" * 81}"', "", 2, "command_build")}, "wider"),
-    ("as it should be", {"dev": DEV % ("", "", 2, "command_build")}, None),
+    ("takes any word", {"dev": DEV % ("", "", "", 0, "command_build")}, "wanted 2"),
+    ("offers what it lacks", {"dev": DEV % ('; echo "  vm  boots"', "", "", 2, "command_build")}, "vm does not exist"),
+    ("hides what it has", {"dev": DEV % ("", "", "", 2, "command_lint") + "command_build()\n{\n\t:\n}\n"}, "lint is not in its help"),
+    ("installs before it asks", {"dev": DEV % ("", "apt-get update; ", "", 2, "command_build")}, "dev test"),
+    ("too wide", {"dev": DEV % (f'; echo "{"x" * 81}"', "", "", 2, "command_build")}, "wider"),
+    ("any python", {"dev": DEV % ("", "", "python3 layout.py; exit", 2, "command_build")}, "whatever python3"),
+    ("as it should be", {"dev": DEV % ("", "", "", 2, "command_build")}, None),
 ])

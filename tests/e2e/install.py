@@ -47,6 +47,29 @@ def install(build, root):
     return subprocess.run(["cmake", "--install", build], env={**os.environ, "DESTDIR": root}, capture_output=True, text=True, check=False)
 
 
+def test_run_builds(check, build, there):
+    """What `./dev run` builds is all that an install needs: README's next command is that one."""
+    dev = (HERE.parents[1] / "dev").read_text(encoding="utf-8")
+    targets = re.search(r"^\tbuild release --target (.*)$", dev, re.M).group(1).split()
+    done = subprocess.run(["ninja", "-C", build, "-t", "commands", *targets], capture_output=True, text=True, check=False)
+    check("what ./dev run builds are targets", done.returncode == 0, done.stderr)
+    words = set(re.split(r"[\s=]+", done.stdout)) | set(re.split(r"[\s=]+", done.stdout.replace(build + "/", "")))
+    made = subprocess.run(["ninja", "-C", build, "-t", "targets", "all"], capture_output=True, text=True, check=True).stdout
+    made = {os.path.normpath(os.path.join(build, line.rsplit(":", 1)[0])) for line in made.splitlines()}
+    names = sorted(os.path.relpath(name, build) for name in there & made)
+    check("files that are built are installed", len(names) > 5, names)
+    for name in names:
+        check(f"./dev run builds {name}", name in words)
+
+
+def installed_from(build):
+    """Files of the build that `cmake --install` copies."""
+    for script in pathlib.Path(build).rglob("cmake_install.cmake"):
+        for files in re.findall(r"file\(INSTALL DESTINATION [^)]*?\sFILES\s([^)]*)\)", script.read_text(encoding="utf-8")):
+            yield from re.findall(r'"([^"]+)"', files)
+        yield from re.findall(r"file\(INSTALL \"([^\"]+)\"", script.read_text(encoding="utf-8"))
+
+
 def test_unit(check, root, prefix):
     unit = pathlib.Path(root + prefix, "lib/systemd/system/ingero-collectord.service").read_text(encoding="utf-8")
     program = re.search(r"^ExecStart=(\S+)", unit, re.M).group(1)
@@ -138,6 +161,7 @@ def main(build):
         check("no library is looked for where strangers may put one", not problems and n == 3, n, *problems)
         test_foreign(check, root, [f"{directory}/{name}" for directory in (f"{build}/bin", f"{root}{prefix}/bin") for name in ("ingero", "ingero-cli")]
                      + [f"{build}/bin/ingero-collectord", f"{root}{prefix}/sbin/ingero-collectord"])
+        test_run_builds(check, build, set(installed_from(build)))
         test_unit(check, root, prefix)
         test_pages(check, root, prefix)
         test_completions(check, build, root, prefix)
