@@ -98,6 +98,12 @@ int config_read_line(struct config *config, int argc, char *const *argv, char *e
  * Return: 0, -EINVAL with the sentence, -errno with the sentence
  */
 int config_read_file(struct config *config, int fd, const char *name, char *error);
+/**
+ * config_check_file() - a whole file, to its end
+ * @ret_errors: a line for every error, as config_read_file() says the first
+ * Return: 0, -EINVAL with lines, -errno with a line
+ */
+int config_check_file(struct config *config, int fd, const char *name, struct buf *ret_errors);
 /** config_trust() - whether nobody but root and this process's user can write it. Return: 0; -errno with the sentence
  */
 int config_trust(int fd, const char *path, char *error);

@@ -35,6 +35,9 @@ struct reader {
 	char list[LIST_BYTES];
 	bool is_seen[CONFIG_COUNT];
 	unsigned int n_documents;
+	struct buf *errors;   /* of the whole file; NULL: the first ends it */
+	unsigned int n_skips; /* nodes that belong to an error */
+	unsigned int depth;   /* inside the first of them */
 };
 
 static int refuse(struct reader *reader, const yaml_mark_t *mark, const char *fmt, ...) PRINTF_LIKE(3, 4);
@@ -196,6 +199,34 @@ static int list_begin(struct reader *reader, const yaml_event_t *event)
 	return 0;
 }
 
+static bool event_opens(const yaml_event_t *event)
+{
+	return event->type == YAML_MAPPING_START_EVENT || event->type == YAML_SEQUENCE_START_EVENT;
+}
+
+static void event_skip(struct reader *reader, const yaml_event_t *event)
+{
+	if (event_opens(event))
+		reader->depth++;
+	else if (event->type == YAML_MAPPING_END_EVENT || event->type == YAML_SEQUENCE_END_EVENT)
+		reader->depth--;
+	if (reader->depth == 0)
+		reader->n_skips--;
+}
+
+/* After an error: go on behind what it is about. @where: the event was expected to be this */
+static void error_skip(struct reader *reader, const yaml_event_t *event, enum where where)
+{
+	(void)buf_printf(reader->errors, "%s\n", reader->error);
+	reader->error[0] = 0;
+	reader->depth = event_opens(event);
+	reader->n_skips = reader->depth + (where == IN_FILE || where == IN_SECTION); /* with a key goes its value */
+	if (where == AT_SECTION)
+		reader->where = IN_FILE;
+	else if (where == AT_VALUE)
+		reader->where = IN_SECTION;
+}
+
 static int event_take(struct reader *reader, const yaml_event_t *event)
 {
 	switch (event->type) {
@@ -265,12 +296,12 @@ static void parser_done(yaml_parser_t **parser)
 	yaml_parser_delete(*parser);
 }
 
-int config_read_file(struct config *config, int fd, const char *name, char *error)
+static int file_take(struct config *config, int fd, const char *name, char *error, struct buf *errors)
 {
 	CLEANUP(freep) unsigned char *bytes = malloc(CONFIG_FILE_BYTES + 1);
 	CLEANUP(freep) struct reader *reader = calloc(1, sizeof(*reader));
 	yaml_parser_t parser;
-	bool is_over = false;
+	bool is_over = false, is_wrong = false;
 	ssize_t n;
 	int r = 0;
 
@@ -288,9 +319,10 @@ int config_read_file(struct config *config, int fd, const char *name, char *erro
 			(void)snprintf(error, CONFIG_ERROR_BYTES, "cannot read '%s': %s", name, strerror((int)-n));
 		return (int)n;
 	}
-	*reader = (struct reader){ .config = config, .name = name, .error = error };
+	*reader = (struct reader){ .config = config, .name = name, .error = error, .errors = errors };
 	yaml_parser_set_input_string(owned, bytes, (size_t)n);
 	while (r == 0 && !is_over) {
+		enum where where = reader->where;
 		yaml_event_t event;
 
 		if (!yaml_parser_parse(owned, &event)) {
@@ -300,8 +332,31 @@ int config_read_file(struct config *config, int fd, const char *name, char *erro
 				      parser.problem ? parser.problem : "out of memory");
 		}
 		is_over = event.type == YAML_STREAM_END_EVENT;
-		r = event_take(reader, &event);
+		if (reader->n_skips)
+			event_skip(reader, &event);
+		else
+			r = event_take(reader, &event);
+		if (r == -EINVAL && errors && event.type != YAML_DOCUMENT_START_EVENT) {
+			error_skip(reader, &event, where);
+			is_wrong = true;
+			r = 0;
+		}
 		yaml_event_delete(&event);
 	}
+	return r == 0 && is_wrong ? -EINVAL : r;
+}
+
+int config_read_file(struct config *config, int fd, const char *name, char *error)
+{
+	return file_take(config, fd, name, error, NULL);
+}
+
+int config_check_file(struct config *config, int fd, const char *name, struct buf *ret_errors)
+{
+	char error[CONFIG_ERROR_BYTES] = "";
+	int r = file_take(config, fd, name, error, ret_errors);
+
+	if (error[0]) /* it ended there */
+		(void)buf_printf(ret_errors, "%s\n", error);
 	return r;
 }

@@ -323,7 +323,7 @@ static int config_look(struct setup *s)
 	struct privilege_need nothing = { .nothing = true };
 	const char *shown = config_text(&s->config, CONFIG_SHOW);
 	const char *name = shown ? shown : config_text(&s->config, CONFIG_CHECK);
-	CLEANUP(buf_done) struct buf out = BUF_INIT;
+	CLEANUP(buf_done) struct buf out = BUF_INIT, errors = BUF_INIT;
 	struct config config;
 	struct stat st;
 	int r = privilege_seal(&nothing);
@@ -334,13 +334,16 @@ static int config_look(struct setup *s)
 	/* The service would not read its own place's if others could write it; anybody's is only looked at. */
 	if (r == 0 && strcmp(name, CONFIG_PATH) == 0 && fstat(STDIN_FILENO, &st) == 0 && S_ISREG(st.st_mode))
 		r = config_trust(STDIN_FILENO, name, s->error);
-	if (r == 0)
-		r = config_read_file(&config, STDIN_FILENO, name, s->error);
+	if (r < 0)
+		(void)buf_printf(&errors, "%s\n", s->error);
+	else
+		r = config_check_file(&config, STDIN_FILENO, name, &errors);
 	if (r == 0 && shown)
 		config_show_append(&config, name, &out);
 	config_done(&config);
 	if (r < 0) {
-		(void)fprintf(stderr, "ingero: %s\n", s->error);
+		for (const char *line = buf_text(&errors); *line; line += strcspn(line, "\n") + 1)
+			(void)fprintf(stderr, "ingero: %.*s\n", (int)strcspn(line, "\n"), line);
 		return 2;
 	}
 	return print(buf_text(&out));

@@ -53,15 +53,15 @@ static int config_run(const void *fields, const struct options_rest *rest)
 		return status;
 	(void)buf_printf(&out.buf, "%s: %s\n", path,
 			 rest->argc < 2 && fstat(fd, &st) == 0 && S_ISCHR(st.st_mode)
-				 ? "there is no such file, every option has its default"
-				 : "right");
+				 ? "no such file; every option has its default"
+				 : "valid");
 	return output_flush(&out) < 0 ? COMMAND_FAILED : COMMAND_OK;
 }
 
 static const char *const config_words[] = { "check", "show", NULL };
 
 static const char *const config_paragraphs[] = {
-	"check says what is wrong, with line and column, and exits 1 then. show prints every option with its value and "
+	"check tells every error, with line and column, and exits 1 then. show prints every option with its value and "
 	"what it is for, in the form of the file; what the file does not say is a comment. Without FILE: "
 	"/etc/ingero/ingero.yaml, which the service reads when it starts and at 'systemctl reload ingero-collectord'.",
 	NULL,

@@ -120,6 +120,58 @@ static void test_wrong(void)
 	}
 }
 
+/* Every error of a file, and nothing that is only the echo of one. */
+static const struct {
+	const char *name;
+	const char *text;
+	const char *errors;
+} many[] = {
+	{ "none", "record:\n  whom: nobody\n", "" },
+	{ "values", "record:\n  calls: some\n  whom: nobody\nprobes:\n  ring-size: 3m\n",
+	  NAME ":2:10: 'record.calls' takes slow, all or none, not 'some'\n" NAME
+	       ":5:14: 'probes.ring-size' takes a power of two such as 4m, from 4k to 1g, not '3m'\n" },
+	{ "a section, with its keys, and a key with its list",
+	  "recrod:\n  a: {b: [c, d]}\n  e: 1\nrecord:\n  whmo: [x, [y]]\n  calls: some\n",
+	  NAME ":1:1: unknown key 'recrod'; did you mean 'record'?\n" NAME
+	       ":5:3: unknown key 'whmo' in 'record'; did you mean 'whom'?\n" NAME
+	       ":6:10: 'record.calls' takes slow, all or none, not 'some'\n" },
+	{ "twice", "record:\n  whom: nobody\n  whom: [a]\n  calls: some\n",
+	  NAME ":3:3: 'record.whom' is there twice; keep one\n" NAME
+	       ":4:10: 'record.calls' takes slow, all or none, not 'some'\n" },
+	{ "of another kind",
+	  "record: everyone\nprobes: [a]\ndatabase:\n  file: {a: b}\n  max-size: [1]\nservice:\n  idle-exit: 30\n",
+	  NAME ":1:9: 'record' takes keys below it, indented\n" NAME ":2:9: no list is expected here\n" NAME
+	       ":4:9: one value is expected here, not keys\n" NAME ":5:13: no list is expected here\n" NAME
+	       ":7:14: 'service.idle-exit' takes a time with its unit such as 30s, or 0, not '30'\n" },
+	{ "in a list", "record:\n  whom: [[a], 'b,c', d]\n  calls: some\n",
+	  NAME ":2:10: no list is expected here\n" NAME ":2:15: 'record.whom' takes one user an item\n" NAME
+	       ":3:10: 'record.calls' takes slow, all or none, not 'some'\n" },
+	{ "keys that are no words",
+	  "? [a, b]\n: c\nrecord:\n  ? {d: e}\n  : [f]\n  &g calls: *h\n  whom: *h\n  calls: some\n",
+	  NAME ":1:3: no list is expected here\n" NAME ":4:5: one value is expected here, not keys\n" NAME
+	       ":6:3: no anchors are taken: write the value out\n" NAME
+	       ":7:9: no aliases are taken: write the value out\n" NAME
+	       ":8:10: 'record.calls' takes slow, all or none, not 'some'\n" },
+	{ "up to where it is no YAML", "record:\n  calls: some\n  whom: 'open\n",
+	  NAME ":2:10: 'record.calls' takes slow, all or none, not 'some'\n" NAME
+	       ":4:1: this is no YAML: found unexpected end of stream\n" },
+};
+
+static void test_many(void)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(many); i++) {
+		CLEANUP(closep) int fd = text_fd(many[i].text, strlen(many[i].text));
+		CLEANUP(buf_done) struct buf errors = BUF_INIT;
+		struct config config;
+
+		CHECK_INT_EQ(many[i].name, config_init(&config), 0);
+		CHECK_INT_EQ(many[i].name, config_check_file(&config, fd, NAME, &errors),
+			     *many[i].errors ? -EINVAL : 0);
+		CHECK_STR_EQ(many[i].name, buf_text(&errors), many[i].errors);
+		config_done(&config);
+	}
+}
+
 static void test_large(void)
 {
 	CLEANUP(freep) char *text = malloc(CONFIG_FILE_BYTES + 1);
@@ -211,6 +263,7 @@ int main(void)
 {
 	test_right();
 	test_wrong();
+	test_many();
 	test_large();
 	test_order();
 	test_show();
