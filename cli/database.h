@@ -14,7 +14,7 @@
 /* The row of commands that read, bound to a const char * of their fields. */
 #define DATABASE_READ_OPTION(fields, member)                                                                           \
 	{                                                                                                              \
-		.name = "db", .kind = OPTION_TEXT, .value = "FILE", .field = offsetof(fields, member),                 \
+		.name = "db", .letter = 'd', .kind = OPTION_TEXT, .value = "FILE", .field = offsetof(fields, member),  \
 		.help = "Read this database, of ours or recorded by Ingero; default: INGERO_DB, else the service's, "  \
 			"else ~/.ingero/ingero.db"                                                                     \
 	}

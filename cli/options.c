@@ -301,19 +301,38 @@ static enum options_result value_take(struct reader *reader, const struct option
 	return OPTIONS_MISUSED;
 }
 
+static const struct option *row_find_long(const struct option_table *table, const char *name)
+{
+	return row_find(table, name, strcspn(name, "="), /* letter= */ 0);
+}
+
+/* Whether the next argument can be the value of an option. */
+static bool is_value_next(const struct reader *reader)
+{
+	return reader->at < reader->argc && reader->argv[reader->at][0] != '-';
+}
+
 static enum options_result long_read(struct reader *reader, const char *argument)
 {
 	const char *name = argument + 2, *equals = strchr(name, '=');
-	const struct option *row =
-		row_find(reader->table, name, equals ? (size_t)(equals - name) : strlen(name), /* letter= */ 0);
+	const char *other = option_other(reader->table->command, name);
+	const struct option *row = row_find_long(reader->table, name);
 
+	if (other && (!row || equals || !is_value_next(reader))) {
+		if (!*other)
+			return OPTIONS_OK;
+		equals = strchr(other, '=');
+		row = row_find_long(reader->table, other);
+	}
 	if (!row) {
 		refuse_unknown(reader->table, argument, reader->error);
 		return OPTIONS_MISUSED;
 	}
 	if (row_has_value(row))
 		return value_take(reader, row, equals ? equals + 1 : NULL);
-	if (equals) {
+	if (equals && strcmp(equals, "=false") == 0)
+		return OPTIONS_OK;
+	if (equals && strcmp(equals, "=true") != 0) {
 		refuse(reader->error, "'--%s' takes no value; leave out %s", row->name, option_quote(equals).text);
 		return OPTIONS_MISUSED;
 	}

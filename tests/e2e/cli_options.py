@@ -29,7 +29,7 @@ UNKNOWN_OPTIONS = ["--dration", "--Json", "-Z", "--pid-", "--\x1b[2J", "--\u25b2
 BAD_TOGETHER = [
     ["trace", "--ringbuf-size", "3m"], ["trace", "--pid", "1", "--user", "root"], ["trace", "--pid", "1", "--", "true"],
     ["trace", "--all", "--", "true"], ["trace", "--user", "root", "--", "true"], ["trace", "--"], ["trace", "--", ""], ["trace", "python"],
-    ["trace", "--stack"], ["trace", "--inference-warmup", "3"], ["explain", "--nodes=a"], ["query", "--include-rolled"],
+    ["trace", "--stack"], ["trace", "--record", "--stack"], ["trace", "--record=no"], ["trace", "--json=no"], ["export", "-d"], ["trace", "--inference-warmup", "3"], ["explain", "--nodes=a"], ["query", "--include-rolled"],
     ["completion"], ["completion", "tcsh"], ["help", "frobnicate"], ["help", "--man", "--json"],
     ["explain", "--since", "5"], ["explain", "--since", "yesterday"], ["explain", "--from", "5m"], ["explain", "--from", "25:00"],
     ["explain", "--from", "2026-02-30"], ["explain", "--to", "14"], ["explain", "--from=14:03 "], ["explain", "--from", "\u0661\u0664:03"],
@@ -45,7 +45,7 @@ BAD_TOGETHER = [
 ABSENT = [
     (["check", "--support-bundle", "x"], "--support-bundle"), (["check", "--support-bundle=x"], "--support-bundle"),
     (["trace", "-v"], "-v"), (["trace", "--verbose"], "--verbose"), (["demo", "-v"], "-v"), (["demo", "-d", "5s"], "-d"),
-    (["demo", "cold-start", "-d5s"], "-d"), (["export", "-d", "x"], "-d"), (["export", "-o", "x", "-d", "y"], "-d"),
+    (["demo", "cold-start", "-d5s"], "-d"),
     (["--debug", "trace"], "--debug"), (["--config", "x", "trace"], "--config"), (["--config=x", "trace"], "--config"),
     (["trace", "--config=x"], "--config"), (["--fleet-require-tls", "query"], "--fleet-require-tls"),
     (["export", "-o", "x", "--format", "perfetto"], "--format=perfetto"), (["export", "--format=perfetto"], "--format=perfetto"),
