@@ -327,7 +327,7 @@ VERIFIED_ALONE int call_record(struct thread_state *t, const struct call_end *en
 	return 1;
 }
 
-static __always_inline __u32 reason_of(struct thread_state *t, const struct figure_cell *cell, __u32 op_flags,
+static __always_inline __u32 reason_of(struct thread_state *t, const struct figure_cell *cell, __u32 traits,
 				       const struct call_end *end)
 {
 	__u32 reason = 0;
@@ -337,9 +337,9 @@ static __always_inline __u32 reason_of(struct thread_state *t, const struct figu
 		reason |= RECORD_REASON_SLOW;
 	if (end->ret)
 		reason |= RECORD_REASON_ERROR;
-	if (op_flags & OP_SYNC)
+	if (traits & OP_SYNC)
 		reason |= RECORD_REASON_SYNC;
-	if (op_flags & OP_ALLOC)
+	if (traits & OP_MEMORY)
 		reason |= RECORD_REASON_ALLOC;
 	if (t->wants & WISH_EVERY_CALL)
 		reason |= RECORD_REASON_ALL;
@@ -457,7 +457,7 @@ static __always_inline int call_finish(struct pt_regs *ctx, struct task_struct *
 	}
 	kids += nested_ns[f->head & 3];
 	if (t->wants & WISH_RECORDS) {
-		end.reason = reason_of(t, cell, row->flags, &end);
+		end.reason = reason_of(t, cell, row->traits, &end);
 		if (end.reason)
 			(void)call_record(t, &end, index);
 	}

@@ -12,12 +12,25 @@
 #define OP_ID_MAX 512
 #define OP_CALIBRATION (OP_ID_MAX - 4)
 
+/* Traits of an operation: ops.def tells what each says. */
 #define OP_SYNC 0x01u
 #define OP_ALLOC 0x02u
 #define OP_FIGURES 0x04u
 #define OP_STACK 0x08u
 #define OP_V2 0x10u
 #define OP_WAITS (0x20u | OP_FIGURES)
+#define OP_FREE 0x40u
+#define OP_COPY 0x80u
+#define OP_FILL 0x100u
+#define OP_LAUNCH 0x200u
+#define OP_COLLECTIVE 0x400u
+#define OP_GRAPH 0x800u
+
+#define OP_MEMORY (OP_ALLOC | OP_FREE) /* changes what memory there is */
+
+enum op_tier { OP_TIER_ALWAYS, OP_TIER_AFFORDABLE, OP_TIER_REQUEST };
+
+#define OP_ARGS_MAX 2 /* kept of a call */
 
 /* From OP_LAYER_CALLS on, below OP_LAYER_CALLS_END: calls of libraries; what comes after is none. */
 enum op_layer {

@@ -23,9 +23,8 @@ struct op_argument {
 #define OP_BOX_WORDS 3
 
 struct op_row {
-	struct op_argument args[2];
-	__u8 flags;
-	__u8 is_known;
+	struct op_argument args[OP_ARGS_MAX];
+	__u16 traits;
 };
 
 #define OP_ARGUMENT(...)                                                                                               \
@@ -38,13 +37,13 @@ struct op_row {
 #define AREA(index, by, log2, meaning) OP_ARGUMENT(OP_ARG_CALL, index, OP_MEANING_##meaning, by, log2, 0, 0)
 #define BOX(index, offset, words, meaning)                                                                             \
 	OP_ARGUMENT(OP_ARG_BOX, index, OP_MEANING_##meaning, OP_NO_FACTOR, 0, offset, words)
-#define NONE OP_ARGUMENT(OP_ARG_NONE, 0, OP_MEANING_NONE, OP_NO_FACTOR, 0, 0, 0)
-#define OP(id, layer, name, short_name, arg_a, arg_b, flags) [id] = { { arg_a, arg_b }, flags, 1 },
+#define ARGS(...) OP_ARGUMENT(__VA_ARGS__)
+#define OP(id, layer, name, short_name, arguments, traits, tier) [id] = { arguments, traits },
 static const volatile struct op_row op_table[OP_ID_MAX] = {
 #include "ops.def"
 };
 #undef OP
-#undef NONE
+#undef ARGS
 #undef BOX
 #undef AREA
 #undef ELEMENTS

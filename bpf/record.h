@@ -39,7 +39,7 @@ enum record_reason {
 	RECORD_REASON_SLOW = 1,	   /* above its cell's slow_ns */
 	RECORD_REASON_ERROR = 2,   /* returned non-zero */
 	RECORD_REASON_SYNC = 4,	   /* OP_SYNC */
-	RECORD_REASON_ALLOC = 8,   /* OP_ALLOC */
+	RECORD_REASON_ALLOC = 8,   /* OP_MEMORY */
 	RECORD_REASON_SAMPLE = 16, /* one in N */
 	RECORD_REASON_ALL = 32,	   /* every call was asked for */
 };
@@ -80,7 +80,7 @@ struct call_record {
 	__u64 start_ns;		     /* entry, as the program would have seen it */
 	__u64 duration_ns;	     /* the program's own: the tracer's share is taken out */
 	__u64 raw_ns;		     /* as measured between the two probes */
-	__u64 args[2];		     /* as ops.def says */
+	__u64 args[OP_ARGS_MAX];     /* as ops.def says */
 	__u64 blame_ns[BLAME_COUNT]; /* [BLAME_ON_CPU] is 0: the remainder of raw_ns */
 	__u32 tgid;
 	__u32 tid;

@@ -68,6 +68,7 @@ void manual_append(struct buf *out)
 		"runs also "
 		"the one to keep. \\fB\\-\\-db\\fR goes before it.\n.TP\n\\fBNO_COLOR\\fR\nSet and not empty: no "
 		"colours.\n"
-		".TP\n\\fBSUDO_UID\\fR, \\fBSUDO_GID\\fR\nWho asks, when root runs a command through sudo: both or neither.\n"
+		".TP\n\\fBSUDO_UID\\fR, \\fBSUDO_GID\\fR\nWho asks, when root runs a command through sudo: both or "
+		"neither.\n"
 		".SH SEE ALSO\nThe schemas of the output with \\-\\-json are in docs/schema.\n");
 }

@@ -6,7 +6,7 @@
 #include "base/cleanup.h"
 #include "base/op_name.h"
 
-#define OP(id, layer, name, short_name, arg_a, arg_b, flags) { #name, short_name },
+#define OP(id, layer, name, short_name, arguments, traits, tier) { #name, short_name },
 static const char *const ops[][2] = {
 #include "bpf/ops.def"
 };

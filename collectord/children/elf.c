@@ -15,7 +15,7 @@ static const struct {
 	enum op_layer layer;
 	uint16_t id;
 } families[] = {
-#define OP(id_, layer_, name_, short_name, arg_a, arg_b, flags) { #name_, OP_LAYER_##layer_, id_ },
+#define OP(id_, layer_, name_, short_name, arguments, traits, tier) { #name_, OP_LAYER_##layer_, id_ },
 #include "bpf/ops.def"
 #undef OP
 };

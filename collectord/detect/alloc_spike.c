@@ -19,7 +19,7 @@ enum { EXTRA_CALLS, EXTRA_BYTES, EXTRA_USUAL_NS, EXTRA_WALL_NS };
 
 static bool is_alloc(const struct op *op)
 {
-	return (op->flags & OP_ALLOC) != 0;
+	return (op->traits & OP_MEMORY) != 0;
 }
 
 static size_t check(const struct detector_view *view, struct condition *ret, size_t room)

@@ -126,7 +126,7 @@ static size_t check(const struct detector_view *view, struct condition *ret, siz
 
 static uint64_t call_ns(const struct event *event)
 {
-	return event->op->flags & OP_SYNC ? 0 : detect_call_own_ns(event->call);
+	return event->op->traits & OP_SYNC ? 0 : detect_call_own_ns(event->call);
 }
 
 static void tell(const struct detector_sums *s, const struct detector_facts *facts, struct finding *f)

@@ -44,7 +44,7 @@ static bool waits_for_device(const struct in_flight_record *call, const struct o
 	for (int i = BLAME_ON_CPU + 1; i < BLAME_COUNT; i++)
 		waited_ns += call->blame_ns[i];
 	on_cpu_ns = age_ns(call) > waited_ns ? age_ns(call) - waited_ns : 0;
-	return (op->flags & OP_SYNC) && 2 * (call->blame_ns[BLAME_DEVICE] + on_cpu_ns) > age_ns(call);
+	return (op->traits & OP_SYNC) && 2 * (call->blame_ns[BLAME_DEVICE] + on_cpu_ns) > age_ns(call);
 }
 
 static void judge(const struct in_flight_record *call, const struct op *op, const struct op_memory *memory,

@@ -6,8 +6,6 @@
  * duration alone proves nothing: four bytes that "take" 20 ms are a wait for the device.
  * Only the time that the bytes explain is called copying.
  */
-#include <string.h>
-
 #include "base/cleanup.h"
 #include "detect/detector.h"
 #include "events/op.h"
@@ -24,7 +22,7 @@ enum { EXTRA_BYTES, EXTRA_CALLS, EXTRA_CALL_NS };
 
 static bool is_copy(const struct op *op)
 {
-	return strstr(op->name, "Memcpy") != NULL;
+	return op->traits & OP_COPY;
 }
 
 static uint64_t copying_ns(uint64_t own_ns, uint64_t calls, uint64_t bytes)

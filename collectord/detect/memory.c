@@ -170,7 +170,7 @@ int process_memory_early(struct process_memory *p, const struct tick *tick)
 			.bytes = f->bytes,
 			.median_ns = median_ns(f),
 		};
-		if (in_tick->op->flags & OP_SYNC)
+		if (in_tick->op->traits & OP_SYNC)
 			early->own_ns -= MIN(early->own_ns, f->blame_ns[BLAME_DEVICE]);
 	}
 	return 0;

@@ -139,9 +139,9 @@ static uint32_t reason_of(const struct demo_play *p, struct demo_thread *t, cons
 		return 0;
 	if (cell->slow_ns && duration_ns > cell->slow_ns)
 		reason |= RECORD_REASON_SLOW;
-	if (op->flags & OP_SYNC)
+	if (op->traits & OP_SYNC)
 		reason |= RECORD_REASON_SYNC;
-	if (op->flags & OP_ALLOC)
+	if (op->traits & OP_MEMORY)
 		reason |= RECORD_REASON_ALLOC;
 	if (p->records_all)
 		reason |= RECORD_REASON_ALL;

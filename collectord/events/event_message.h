@@ -21,7 +21,7 @@ struct event_about {
 	uint32_t uid;
 	uint32_t boot;	   /* number of the boot in the file that keeps it; 0: it is kept nowhere and has no id */
 	uint16_t measured; /* MEASURED(class) */
-	size_t n_args;	   /* arguments that were kept, 0 to 2 */
+	size_t n_args;	   /* arguments that were kept, 0 to OP_ARGS_MAX */
 };
 
 /** event_to_message() - Return: the message, or NULL without memory */

@@ -11,24 +11,29 @@
 #define ELEMENTS(index, log2, meaning) OP_MEANING_##meaning
 #define AREA(index, by, log2, meaning) OP_MEANING_##meaning
 #define BOX(index, offset, words, meaning) OP_MEANING_##meaning
-#define NONE OP_MEANING_NONE
-#define OP(number, in_layer, symbol, alias, arg_a, arg_b, bits)                                                        \
+#define WORD(meaning) OP_MEANING_##meaning
+#define ARGS(...)                                                                                                      \
+	{                                                                                                              \
+		__VA_ARGS__                                                                                            \
+	}
+#define OP(number, in_layer, symbol, alias, arguments, bits, worth)                                                    \
 	{                                                                                                              \
 		.id = (number),                                                                                        \
 		.layer = OP_LAYER_##in_layer,                                                                          \
 		.name = #symbol,                                                                                       \
 		.short_name = (alias),                                                                                 \
-		.meaning = { arg_a, arg_b },                                                                           \
-		.flags = (bits),                                                                                       \
+		.meaning = arguments,                                                                                  \
+		.traits = (bits),                                                                                      \
+		.tier = OP_TIER_##worth,                                                                               \
 	},
-#define EVENT(number, in_layer, symbol, arg_a, arg_b, bits, result)                                                    \
+#define EVENT(number, in_layer, symbol, arguments, bits, result)                                                       \
 	{                                                                                                              \
 		.id = (number),                                                                                        \
 		.layer = OP_LAYER_##in_layer,                                                                          \
 		.name = #symbol,                                                                                       \
 		.short_name = #symbol,                                                                                 \
-		.meaning = { OP_MEANING_##arg_a, OP_MEANING_##arg_b },                                                 \
-		.flags = (bits),                                                                                       \
+		.meaning = arguments,                                                                                  \
+		.traits = (bits),                                                                                      \
 	},
 
 static const struct op ops[] = {
@@ -76,7 +81,7 @@ bool op_is_call(const struct op *op)
 
 bool op_is_measured(const struct op *op)
 {
-	return op_is_call(op) || (op->flags & OP_WAITS) == OP_WAITS;
+	return op_is_call(op) || (op->traits & OP_WAITS) == OP_WAITS;
 }
 
 const char *op_layer_to_source(enum op_layer layer)
@@ -95,7 +100,7 @@ size_t op_n_args(const struct op *op)
 {
 	size_t n = 0;
 
-	while (n < sizeof(op->meaning) / sizeof(op->meaning[0]) && op->meaning[n] != OP_MEANING_NONE)
+	while (n < ARRAY_SIZE(op->meaning) && op->meaning[n] != OP_MEANING_NONE)
 		n++;
 	return n;
 }

@@ -13,10 +13,11 @@
 struct op {
 	uint16_t id;
 	enum op_layer layer;
-	const char *name;	    /* exported name without suffix: `op` in every answer */
-	const char *short_name;	    /* as Ingero calls it */
-	enum op_meaning meaning[2]; /* of the kept arguments; OP_MEANING_NONE: none kept */
-	uint32_t flags;		    /* OP_SYNC, OP_ALLOC, OP_FIGURES, OP_WAITS */
+	const char *name;		      /* exported name without suffix: `op` in every answer */
+	const char *short_name;		      /* as Ingero calls it */
+	enum op_meaning meaning[OP_ARGS_MAX]; /* of the kept arguments, OP_MEANING_NONE behind them */
+	uint32_t traits;		      /* OP_SYNC ... */
+	enum op_tier tier;
 };
 
 /** op_get() - row of an id, NULL if there is none */

@@ -91,9 +91,9 @@ static uint64_t arguments_of(const struct parser_symbol *s)
 {
 	const struct op *op = op_get(s->op);
 
-	if ((op->flags & OP_V2) && strcmp(s->name, op->name) == 0)
+	if ((op->traits & OP_V2) && strcmp(s->name, op->name) == 0)
 		return COOKIE_NO_ARGUMENTS;
-	return op->flags & OP_STACK ? COOKIE_STACK : 0;
+	return op->traits & OP_STACK ? COOKIE_STACK : 0;
 }
 
 /* One site for each function, in order of offset. */

@@ -16,7 +16,7 @@
 /* Operations under which the subject's exports are attached; ids of ops.def, for their flags and arguments. */
 enum rig_op {
 	RIG_ALLOC = 1,		    /* cudaMalloc: OP_ALLOC, bytes in argument 1, pointer out */
-	RIG_FREE = 2,		    /* cudaFree: OP_ALLOC */
+	RIG_FREE = 2,		    /* cudaFree: OP_FREE */
 	RIG_RUNTIME = 3,	    /* cudaLaunchKernel: no flags */
 	RIG_COPY = 4,		    /* cudaMemcpyAsync: bytes in argument 2 */
 	RIG_SYNC = 5,		    /* cudaStreamSynchronize: OP_SYNC */

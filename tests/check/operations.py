@@ -7,11 +7,10 @@ import sys
 
 import tree
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+import ops_def  # noqa: E402
+
 PAGE = "docs/operations.md"
-ROW = re.compile(r'^OP\((\d+), (\w+), (\w+), "(\w+)", (.*), ([\w |]+)\)$', re.M)
-EVENT = re.compile(r'^EVENT\((\d+), (\w+), (\w+), (\w+), (\w+), (\w+), "(.*)"\)$', re.M)
-KEPT = re.compile(r"(ARG|OUT|ELEMENTS|AREA|BOX)\((\d)((?:, \d+)*), (\w+)\)")
-LAYER = re.compile(r'^LAYER\((\w+), "(\w+)", "(\w*)", "(.+)"\)$', re.M)
 TITLE = """# Operations
 
 Generated from `bpf/ops.def` by `tests/check/operations.py . --rewrite`; the check of the same name fails when
@@ -30,7 +29,9 @@ points at. Of calls in the forms from before CUDA 3.2, with 32-bit sizes (`v2`: 
 arguments are kept. Copies between arrays that count in elements keep no bytes; the driver's operation inside
 them does. Bytes are summed over the calls that
 succeeded. Copy kinds are CUDA's: 0 host to host, 1 host to device, 2 device to host, 3 device to device,
-4 by the addresses. `sync` waits for the device, `alloc` changes memory: such calls are always recorded.
+4 by the addresses. `sync` waits for the device, `alloc` and `free` change what memory there is: such calls are always
+recorded. The tier says what an operation is worth to a diagnosis: `always`, `affordable` (rates and CPU time of many short
+calls), `request` (what it tells is told elsewhere, too). All tiers are traced today.
 """
 EVENTS = """
 ## The kernel, source `host`
@@ -52,12 +53,12 @@ PyTorch's autograd, fill `wait_threads`.
 | event | args | ret_code | kept | id |
 | --- | --- | --- | --- | --- |
 """
-HEADER = "\n## {0}, source `{1}`\n\n| op | Ingero's name | kept | flags | id |\n| --- | --- | --- | --- | --- |\n"
+HEADER = "\n## {0}, source `{1}`\n\n| op | Ingero's name | kept | traits | tier | id |\n| --- | --- | --- | --- | --- | --- |\n"
 
 
-def kept(form, index, numbers, meaning):
-    what, first = meaning.lower().replace("_", " "), int(index) + 1
-    numbers = [int(number) for number in numbers.split(", ")[1:]]
+def kept(form, numbers, meaning):
+    what, first = meaning.lower().replace("_", " "), numbers[0] + 1
+    numbers = numbers[1:]
     if form == "OUT":
         return f"{what}: out {first}"
     if form == "BOX":
@@ -71,31 +72,31 @@ def kept(form, index, numbers, meaning):
 
 
 def page(text, layers):
-    rows = ROW.findall(text)
     out = TITLE
-    for layer, source, library, title in LAYER.findall(layers):
-        if not library:
+    for layer in ops_def.layers(layers):
+        if not layer.library:
             continue
-        out += HEADER.format(title, source)
-        for number, of, name, short_name, arguments, flags in rows:
-            if of == layer:
-                words = ", ".join(kept(*found) for found in KEPT.findall(arguments))
-                flag_words = ", ".join(flag.lower() for flag in re.findall(r"OP_(\w+)", flags) if flag != "STACK")
-                out += f"| `{name}` | {'' if short_name == name else f'`{short_name}`'} | {words} | {flag_words} | {number} |\n"
+        out += HEADER.format(layer.title, layer.source)
+        for op in ops_def.ops(text):
+            if op.layer == layer.layer:
+                words = ", ".join(kept(*argument) for argument in ops_def.arguments(op))
+                traits = ", ".join(trait.lower() for trait in re.findall(r"OP_(\w+)", op.traits) if trait != "STACK")
+                out += (f"| `{op.name}` | {'' if op.short_name == op.name else f'`{op.short_name}`'} | {words} | {traits} |"
+                        f" {op.tier.lower()} | {op.id} |\n")
     out += EVENTS
-    for number, _, name, arg_a, arg_b, flags, result in EVENT.findall(text):
-        words = ", ".join(word.lower() for word in (arg_a, arg_b) if word != "NONE")
-        out += f"| `{name}` | {words} | {result} | {'figures' if flags in ('OP_FIGURES', 'OP_WAITS') else 'each'} | {number} |\n"
+    for event in ops_def.events(text):
+        words = ", ".join(word.lower() for word in ops_def.words(event))
+        how = "figures" if event.traits in ("OP_FIGURES", "OP_WAITS") else "each"
+        out += f"| `{event.name}` | {words} | {event.result} | {how} | {event.id} |\n"
     return out
 
 
 def check(files_tree):
     text, layers = files_tree.text("bpf/ops.def"), files_tree.text("bpf/layers.def")
     problems = []
-    if len(LAYER.findall(layers)) != len(re.findall(r"^LAYER\(", layers, re.M)):
+    if ops_def.misshapen(layers, "LAYER"):
         problems.append("bpf/layers.def: a row is not of the shape that this check reads")
-    if (len(ROW.findall(text)) != len(re.findall(r"^OP\(", text, re.M)) or
-            len(EVENT.findall(text)) != len(re.findall(r"^EVENT\(", text, re.M))):
+    if ops_def.misshapen(text, "OP") or ops_def.misshapen(text, "EVENT"):
         problems.append("bpf/ops.def: a row is not of the shape that this check reads")
     there = files_tree.text(PAGE) if os.path.exists(files_tree.path(PAGE)) else ""
     if there != page(text, layers):
@@ -110,13 +111,13 @@ if sys.argv[-1] == "--rewrite":
     with open(FILES.path(PAGE), "w", encoding="utf-8") as page_file:
         page_file.write(page(FILES.text("bpf/ops.def"), FILES.text("bpf/layers.def")))
     sys.exit(0)
-ONE = 'OP(1, DRIVER, cuA, "cuA", AREA(2, 3, 0, BYTES), OUT(0, POINTER), OP_ALLOC)\n'
+ONE = 'OP(1, DRIVER, cuA, "cuA", ARGS(AREA(2, 3, 0, BYTES), OUT(0, POINTER)), OP_ALLOC, ALWAYS)\n'
 LAYERS = 'LAYER(DRIVER, "driver", "libcuda", "libcuda")\nLAYER(HOST, "host", "", "The kernel")\n'
 FILES = {"bpf/ops.def": ONE, "bpf/layers.def": LAYERS, PAGE: page(ONE, LAYERS)}
 tree.run(check, [
-    ("a row that the page lacks", {**FILES, PAGE: page("", LAYERS)}, "bytes: 3 × 4, pointer: out 1 | alloc | 1"),
+    ("a row that the page lacks", {**FILES, PAGE: page("", LAYERS)}, "bytes: 3 × 4, pointer: out 1 | alloc | always | 1"),
     ("a layer that the page lacks", {**FILES, "bpf/layers.def": 'LAYER(NCCL, "nccl", "libnccl", "libnccl")\n' + LAYERS}, "not up to date"),
-    ("an event that the page lacks", {**FILES, "bpf/ops.def": ONE + 'EVENT(2, HOST, oom, BYTES, PROCESS, 0, "1: why")\n'}, "not up to date"),
+    ("an event that the page lacks", {**FILES, "bpf/ops.def": ONE + 'EVENT(2, HOST, oom, ARGS(WORD(BYTES), WORD(PROCESS)), 0, "1: why")\n'}, "not up to date"),
     ("an event of another shape", {**FILES, "bpf/ops.def": ONE + "EVENT(2, HOST, oom)\n"}, "shape"),
     ("a layer of another shape", {**FILES, "bpf/layers.def": "LAYER(DRIVER)\n" + LAYERS}, "shape"),
     ("no page", {"bpf/ops.def": ONE, "bpf/layers.def": LAYERS}, "not up to date"),

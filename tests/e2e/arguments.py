@@ -5,7 +5,6 @@ gave, its bytes are summed, and what it forwards to the driver is seen inside it
 """
 import json
 import os
-import re
 import sys
 import tempfile
 
@@ -13,9 +12,8 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "../support"))
 import books_of  # noqa: E402
 import ingero  # noqa: E402
+import ops_def  # noqa: E402
 
-OP = re.compile(r'^OP\(\d+, (\w+), (\w+), "\w+", (.*), [\w |]+\)$', re.M)
-MEANING = re.compile(r"(?:ARG|OUT|ELEMENTS|AREA|BOX)\((?:\d+, )+(\w+)\)")
 # what caller_init() calls before the rows of calls.c: its two buffers on the device
 BEFORE = 2
 # exports that are the operation under another name
@@ -24,8 +22,7 @@ ALIASES = {"__cudaLaunchKernel": "cudaLaunchKernel"}
 
 def meanings():
     """{operation: (layer, [field of cudaload's line for each kept argument])}"""
-    with open(os.path.join(HERE, "../../bpf/ops.def"), encoding="utf-8") as file:
-        return {name: (layer, [word.lower() for word in MEANING.findall(kept)]) for layer, name, kept in OP.findall(file.read())}
+    return {op.name: (op.layer, [meaning.lower() for _, _, meaning in ops_def.arguments(op)]) for op in ops_def.ops()}
 
 
 def expected(lines, known):

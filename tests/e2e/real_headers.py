@@ -13,10 +13,9 @@ import tempfile
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.join(HERE, "../..")
 sys.path.insert(0, os.path.join(HERE, "../support"))
+import ops_def  # noqa: E402
 import real_libraries  # noqa: E402
 
-OP = re.compile(r'^OP\(\d+, (\w+), (\w+), "\w+", (.*), ([\w |]+)\)$', re.M)
-KEPT = re.compile(r"(ARG|OUT|ELEMENTS|AREA|BOX)\(([\d, ]+), (\w+)\)")
 SUFFIX = re.compile(r"(_v[2-9])?(_ptsz|_ptds|_spt)?$")
 DECLARED = re.compile(r"\b(?:cudaError_t|CUresult)\s+(_{0,2}cu\w+)\s*\(([^()]*)\)\s*(?:__attribute__\(\(.*?\)\)\s*)?;")
 ENUMERATOR = re.compile(r"\b(cudaError[A-Z]\w*|CUDA_ERROR_\w+)\s*=\s*(\d+)")
@@ -131,20 +130,20 @@ def check_argument(headers, export, form, numbers, meaning):
             yield f"{export}: argument {index}, {words[index]}, is no {meaning} ({form})"
 
 
-def check_operation(headers, name, kept, flags):
-    exports = [export for export in headers.functions if SUFFIX.sub("", export) == name]
+def check_operation(headers, op):
+    exports = [export for export in headers.functions if SUFFIX.sub("", export) == op.name]
     for export in exports:
-        arguments = KEPT.findall(kept)
-        if "OP_V2" in flags and export == name:
+        arguments = ops_def.arguments(op)
+        if "OP_V2" in op.traits and export == op.name:
             if not any("_v1" in kind or kind == "unsigned int" for kind, _ in headers.functions[export]):
                 yield f"{export}: is no form with 32-bit sizes"
             continue
-        most = max([int(number) for form, numbers, _ in arguments for number in numbers.split(", ")[:1]] +
-                   [int(numbers.split(", ")[1]) for form, numbers, _ in arguments if form == "AREA"] + [0])
-        if (most >= 6) != ("OP_STACK" in flags):
+        most = max([numbers[0] for _, numbers, _ in arguments] +
+                   [numbers[1] for form, numbers, _ in arguments if form == "AREA"] + [0])
+        if (most >= 6) != ("OP_STACK" in op.traits):
             yield f"{export}: keeps argument {most}, and {'has' if most < 6 else 'lacks'} OP_STACK"
         for form, numbers, meaning in arguments:
-            yield from check_argument(headers, export, form, [int(number) for number in numbers.split(", ")], meaning)
+            yield from check_argument(headers, export, form, numbers, meaning)
 
 
 def check_errors(headers, is_newest):
@@ -166,7 +165,7 @@ def check_errors(headers, is_newest):
 
 def main():
     wrong, declared = [], set()
-    operations = OP.findall(text_of("bpf/ops.def"))
+    operations = ops_def.ops()
     try:
         versions = [(library, real_libraries.headers(library)) for library in real_libraries.LIBRARIES if library.headers]
     except real_libraries.Unreachable as error:
@@ -174,13 +173,13 @@ def main():
     for number, (library, directory) in enumerate(versions):
         with tempfile.TemporaryDirectory(prefix="ingero-headers-") as scratch:
             headers = Headers(directory, scratch)
-            found = {SUFFIX.sub("", export) for export in headers.functions} & {name for _, name, _, _ in operations}
+            found = {SUFFIX.sub("", export) for export in headers.functions} & {op.name for op in operations}
             declared |= found
-            problems = [line for _, name, kept, flags in operations for line in check_operation(headers, name, kept, flags)]
+            problems = [line for op in operations for line in check_operation(headers, op)]
             problems += check_errors(headers, number == len(versions) - 1)
         print(f"headers of {library.name}: {len(headers.functions)} functions, {len(found)} operations, {len(headers.errors)} errors")
         wrong += [f"{library.name}: {line}" for line in problems]
-    wrong += [f"declared nowhere: {name}" for _, name, _, _ in operations if name not in declared]
+    wrong += [f"declared nowhere: {op.name}" for op in operations if op.name not in declared]
     for line in wrong:
         print(line)
     print(f"{len(operations)} operations, {len(wrong)} wrong")

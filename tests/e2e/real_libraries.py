@@ -19,9 +19,9 @@ sys.path[:0] = [os.path.join(HERE, "../support"), os.path.join(HERE, "../support
 import heads  # noqa: E402
 import ingero  # noqa: E402
 import make  # noqa: E402
+import ops_def  # noqa: E402
 import real_libraries  # noqa: E402
 
-OP = re.compile(r"^OP\(\d+, (\w+), (\w+),", re.M)
 ERROR = re.compile(r"^CUDA_ERROR(?:_(RUNTIME|DRIVER))?\((\d+), (\w+)(?:, (\w+))?\)", re.M)
 SUFFIX = re.compile(r"(_v[2-9])?(_ptsz|_ptds|_spt)?$")
 ALIASES = {"__cudaLaunchKernel": "cudaLaunchKernel"}
@@ -41,7 +41,7 @@ def text_of(path):
 
 
 def operations(layer):
-    return {name for of, name in OP.findall(text_of("bpf/ops.def")) if of == layer}
+    return {op.name for op in ops_def.ops() if op.layer == layer}
 
 
 def error_names(layer):

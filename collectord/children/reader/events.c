@@ -170,10 +170,10 @@ static bool is_figures_only(const struct read_op *op)
 		return false;
 	known = op_get(op->id);
 	if (known && strcmp(known->name, op->name) == 0)
-		return known->flags & OP_FIGURES;
+		return known->traits & OP_FIGURES;
 	for (size_t i = 0; i < op_count(); i++) {
 		known = op_at(i);
-		if (known->flags & OP_FIGURES && strcmp(known->name, op->name) == 0)
+		if (known->traits & OP_FIGURES && strcmp(known->name, op->name) == 0)
 			return true;
 	}
 	return false;

@@ -16,7 +16,9 @@ import unittest
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.join(HERE, "..", "..", "..")
 PROGRAMS = ""
-OP = re.compile(r'^OP\(\d+, (\w+), (\w+), "\w+", (.*?), (NONE|(?:ARG|OUT|ELEMENTS|AREA|BOX)\(.*?\)), ', re.M)
+sys.path.insert(0, os.path.join(ROOT, "tests", "support"))
+import ops_def  # noqa: E402
+
 # how a meaning of ops.def is called in the lines of cudaload --each
 MEANINGS = {"BYTES": "bytes", "POINTER": "pointer", "FUNCTION": "function", "STREAM": "stream",
             "EVENT": "event", "COPY_KIND": "copy_kind"}
@@ -37,15 +39,14 @@ def counts(*arguments):
 class Programs(unittest.TestCase):
     def test_every_operation_has_a_caller(self):
         made = [json.loads(line) for line in run("cudaload", "--each").splitlines()]
-        with open(os.path.join(ROOT, "bpf", "ops.def"), encoding="utf-8") as f:
-            operations = OP.findall(f.read())
+        operations = ops_def.ops()
         self.assertTrue(operations)
-        for layer, name, first, second in operations:
-            with self.subTest(op=name):
-                family = re.compile(rf"^{name}(_v\d+)?(_ptsz|_ptds|_spt)?$")
+        for op in operations:
+            with self.subTest(op=op.name):
+                family = re.compile(rf"^{op.name}(_v\d+)?(_ptsz|_ptds|_spt)?$")
                 calls = [call for call in made if family.match(call["op"])]
                 self.assertTrue(calls, "no row of calls.c makes it")
-                for meaning in re.findall(r"\((?:\d+, )+(\w+)\)", first + second):
+                for _, _, meaning in ops_def.arguments(op):
                     for call in calls:
                         self.assertIn(MEANINGS[meaning], call)
         for call in made:

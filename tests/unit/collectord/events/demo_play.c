@@ -195,8 +195,8 @@ static void check_rule(const char *name)
 		struct call_record c = all.items[i];
 		const struct op *op = op_get(c.op);
 		bool is_sample = ++calls[(c.tid - c.tgid) % DEMO_THREADS] % 64 == 0;
-		uint8_t want = (uint8_t)((op->flags & OP_SYNC ? RECORD_REASON_SYNC : 0) |
-					 (op->flags & OP_ALLOC ? RECORD_REASON_ALLOC : 0) |
+		uint8_t want = (uint8_t)((op->traits & OP_SYNC ? RECORD_REASON_SYNC : 0) |
+					 (op->traits & OP_MEMORY ? RECORD_REASON_ALLOC : 0) |
 					 (is_sample ? RECORD_REASON_SAMPLE : 0));
 
 		CHECK_INT_EQ(name, c.reason, want | RECORD_REASON_ALL);

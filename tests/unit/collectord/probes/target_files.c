@@ -102,10 +102,10 @@ static void links_check(void)
 	CHECK_INT_EQ(name, world.n_found - n_before, 1);
 	subject_call(&a, 3);
 	subject_call(&b, 5);
-	CHECK_INT_EQ(name, calls_counted(a.pid, OP_FREE), 3);
-	CHECK_INT_EQ(name, calls_counted(a.pid, OP_LAUNCH), 3);
-	CHECK_INT_EQ(name, calls_counted(b.pid, OP_FREE), 5);
-	CHECK_INT_EQ(name, calls_counted(b.pid, OP_LAUNCH), 5);
+	CHECK_INT_EQ(name, calls_counted(a.pid, ID_FREE), 3);
+	CHECK_INT_EQ(name, calls_counted(a.pid, ID_LAUNCH), 3);
+	CHECK_INT_EQ(name, calls_counted(b.pid, ID_FREE), 5);
+	CHECK_INT_EQ(name, calls_counted(b.pid, ID_LAUNCH), 5);
 
 	/* Touched: another change time, the same places. Not attached again. */
 	if (chmod(path_of("other.so"), 0700) < 0)
@@ -113,7 +113,7 @@ static void links_check(void)
 	scan("touched", a.pid, 0);
 	CHECK_INT_EQ("touched", world.n_found - n_before, 1);
 	subject_call(&a, 7);
-	CHECK_INT_EQ("touched", calls_counted(a.pid, OP_FREE), 10);
+	CHECK_INT_EQ("touched", calls_counted(a.pid, ID_FREE), 10);
 
 	/* Without a name. */
 	(void)unlink(path_of("other.so"));
@@ -121,7 +121,7 @@ static void links_check(void)
 	scan("unlinked", a.pid, 0);
 	CHECK_INT_EQ("unlinked", world.n_found - n_before, 1);
 	subject_call(&a, 1);
-	CHECK_INT_EQ("unlinked", calls_counted(a.pid, OP_FREE), 11);
+	CHECK_INT_EQ("unlinked", calls_counted(a.pid, ID_FREE), 11);
 	subject_end(&a);
 	subject_end(&b);
 }
@@ -292,17 +292,17 @@ static void overlay_check(void)
 	CHECK_INT_EQ("overlay", world.n_found - n_before, 1);
 	subject_call(&a, 3);
 	subject_call(&b, 4);
-	CHECK_INT_EQ("overlay", calls_counted(a.pid, OP_FREE), 3);
-	CHECK_INT_EQ("overlay", calls_counted(b.pid, OP_FREE), 4);
+	CHECK_INT_EQ("overlay", calls_counted(a.pid, ID_FREE), 3);
+	CHECK_INT_EQ("overlay", calls_counted(b.pid, ID_FREE), 4);
 
 	/* The file below them itself, mapped outside of any container: still one place. */
 	start_traced(&host, below);
 	scan("below the overlays", host.pid, 0);
 	CHECK_INT_EQ("below the overlays", world.n_found - n_before, 1);
 	subject_call(&host, 6);
-	CHECK_INT_EQ("below the overlays", calls_counted(host.pid, OP_FREE), 6);
+	CHECK_INT_EQ("below the overlays", calls_counted(host.pid, ID_FREE), 6);
 	subject_call(&b, 1);
-	CHECK_INT_EQ("overlay beside it", calls_counted(b.pid, OP_FREE), 5);
+	CHECK_INT_EQ("overlay beside it", calls_counted(b.pid, ID_FREE), 5);
 	subject_end(&host);
 	subject_end(&a);
 
@@ -314,8 +314,8 @@ static void overlay_check(void)
 	CHECK_INT_EQ("copied up", world.n_found - n_before, 2);
 	subject_call(&a, 5);
 	subject_call(&b, 1);
-	CHECK_INT_EQ("copied up", calls_counted(a.pid, OP_FREE), 5);
-	CHECK_INT_EQ("copied up", calls_counted(b.pid, OP_FREE), 6);
+	CHECK_INT_EQ("copied up", calls_counted(a.pid, ID_FREE), 5);
+	CHECK_INT_EQ("copied up", calls_counted(b.pid, ID_FREE), 6);
 	subject_end(&a);
 	subject_end(&b);
 

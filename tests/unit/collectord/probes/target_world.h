@@ -14,7 +14,7 @@
 #include "probes/probe_set.h"
 #include "probes/target.h"
 
-enum { OP_FREE = 2, OP_LAUNCH = 3 }; /* ids of ops.def */
+enum { ID_FREE = 2, ID_LAUNCH = 3 }; /* ids of ops.def */
 
 extern struct target_world {
 	uv_loop_t loop;

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The rows of bpf/ops.def and bpf/layers.def, as checks and tests read them."""
+import collections
+import os
+import re
+
+ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
+Op = collections.namedtuple("Op", "id layer name short_name arguments traits tier")
+Event = collections.namedtuple("Event", "id layer name arguments traits result")
+Layer = collections.namedtuple("Layer", "layer source library title")
+OP = re.compile(r'^OP\((\d+), (\w+), (\w+), "(\w+)", ARGS\((.*)\), ([\w |]+), (\w+)\)$', re.M)
+EVENT = re.compile(r'^EVENT\((\d+), (\w+), (\w+), ARGS\(([\w, ()]*)\), (\w+), "(.*)"\)$', re.M)
+LAYER = re.compile(r'^LAYER\((\w+), "(\w+)", "(\w*)", "(.+)"\)$', re.M)
+ARGUMENT = re.compile(r"(ARG|OUT|ELEMENTS|AREA|BOX)\(([\d, ]+), (\w+)\)")
+
+
+def text_of(name):
+    with open(os.path.join(ROOT, "bpf", name), encoding="utf-8") as file:
+        return file.read()
+
+
+def ops(text=None):
+    return [Op(int(row[0]), *row[1:]) for row in OP.findall(text_of("ops.def") if text is None else text)]
+
+
+def events(text=None):
+    return [Event(int(row[0]), *row[1:]) for row in EVENT.findall(text_of("ops.def") if text is None else text)]
+
+
+def layers(text=None):
+    return [Layer(*row) for row in LAYER.findall(text_of("layers.def") if text is None else text)]
+
+
+def arguments(op):
+    """[(form, [number], meaning)] of what is kept of its calls."""
+    return [(form, [int(number) for number in numbers.split(", ")], meaning)
+            for form, numbers, meaning in ARGUMENT.findall(op.arguments)]
+
+
+def words(event):
+    """Meanings of what an event has."""
+    return re.findall(r"WORD\((\w+)\)", event.arguments)
+
+
+def misshapen(text, word):
+    """How many rows of a kind are of another shape than these expressions read."""
+    shape = {"OP": OP, "EVENT": EVENT, "LAYER": LAYER}[word]
+    return len(re.findall(rf"^{word}\(", text, re.M)) - len(shape.findall(text))
