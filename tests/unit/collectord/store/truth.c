@@ -141,6 +141,7 @@ static void window_check(const char *when, struct truth *t, struct store_reader 
 	CLEANUP(read_window_done) struct read_window window = { .from_unix_ns = 0 };
 
 	CHECK_INT_EQ(when, store_reader_window(reader, from, to, NULL, 0, &window), 0);
+	CHECK(when, window.to_unix_ns > 0); /* there are calls all the time */
 	if (from && window.from_unix_ns)
 		CHECK(when, window.from_unix_ns + off_ns >= from && window.from_unix_ns <= from + off_ns);
 	if (to && window.to_unix_ns)
@@ -187,6 +188,48 @@ static void file_check(const char *when, struct truth *t, uint64_t fine_from_uni
 	}
 }
 
+struct later {
+	struct truth *truth;
+	bool has_chosen; /* the reader knows which rows it will read */
+	bool is_later;
+};
+
+/* Between two statements of one answer rows of ten seconds go, as they do when they are old: minutes have their sums.
+ */
+static int statement_begins(unsigned int what, void *data, void *statement, void *text)
+{
+	CLEANUP(db_closep) sqlite3 *writer = NULL;
+	struct later *later = data;
+
+	(void)what;
+	(void)statement;
+	later->has_chosen |= strstr(text, "level = ?") != NULL;
+	if (later->has_chosen && !later->is_later && !strstr(text, "level = ?")) {
+		later->is_later = true;
+		CHECK_INT_EQ("deleted", sqlite3_open(later->truth->world.path, &writer), SQLITE_OK);
+		CHECK_INT_EQ("deleted", sqlite3_exec(writer, "DELETE FROM figures WHERE level = 10", NULL, NULL, NULL),
+			     SQLITE_OK);
+	}
+	return 0;
+}
+
+static void one_moment(struct truth *t)
+{
+	CLEANUP(db_closep) sqlite3 *db = NULL;
+	CLEANUP(reader_closep) struct store_reader *reader = NULL;
+	struct read_scope scope = { .all = true };
+	uint64_t last = t->moments[t->n - 1].to_unix_ns;
+	struct later later = { .truth = t };
+	char why[READ_WHY_BYTES];
+
+	CHECK_INT_EQ("one moment", sqlite3_open_v2(t->world.path, &db, SQLITE_OPEN_READWRITE, NULL), SQLITE_OK);
+	CHECK_INT_EQ("one moment", store_reader_open(db, &scope, why, &reader), 0);
+	(void)sqlite3_trace_v2(db, SQLITE_TRACE_STMT, statement_begins, &later);
+	if (reader)
+		window_check("one moment", t, reader, last - 1830 * SECOND, last - 1800 * SECOND, 7 * SECOND);
+	CHECK("they are gone", later.is_later);
+}
+
 static void run(uint64_t seed)
 {
 	struct truth t = { .moments = calloc(TICKS, sizeof(struct moment)), .seed = seed };
@@ -210,6 +253,7 @@ static void run(uint64_t seed)
 
 	t.world.now_ns += DAY_NS;
 	store_close(store_world_open(&t.world));
+	one_moment(&t);
 	file_check("a day later", &t, UINT64_MAX);
 	store_world_done(&t.world);
 	free(t.moments);
