@@ -91,15 +91,25 @@ static const struct {
 	uint64_t slow_ns; /* of RIG_DRIVER */
 	unsigned int n, n_slow, n_error, n_sync, n_alloc, n_sample, n_all;
 } cases[] = {
-	{ "off", call_alloc, { WISH_EVERY_CALL, 0, 0 }, 0, 0, 0, 0, 0, 0, 0, 0 },
-	{ "nothing about them", call_plain, { WISH_RECORDS, 0, 0 }, 0, 0, 0, 0, 0, 0, 0, 0 },
-	{ "slow", call_slow, { WISH_RECORDS, 0, 0 }, 10000, TIMES, TIMES, 0, 0, 0, 0, 0 },
-	{ "not slow", call_slow, { WISH_RECORDS, 0, 0 }, NSEC_PER_SEC * 10, 0, 0, 0, 0, 0, 0, 0 },
-	{ "errors", call_fail_half, { WISH_RECORDS, 0, 0 }, 0, TIMES / 2, 0, TIMES / 2, 0, 0, 0, 0 },
-	{ "synchronising", call_sync, { WISH_RECORDS, 0, 0 }, 0, TIMES, 0, 0, TIMES, 0, 0, 0 },
-	{ "allocating", call_alloc, { WISH_RECORDS, 0, 0 }, 0, TIMES, 0, 0, 0, TIMES, 0, 0 },
-	{ "one in ten", call_plain, { WISH_RECORDS, 10, 0 }, 0, TIMES / 10, 0, 0, 0, 0, TIMES / 10, 0 },
-	{ "all", call_copy, { WISH_RECORDS | WISH_EVERY_CALL, 0, 0 }, 0, TIMES, 0, 0, 0, 0, 0, TIMES },
+	{ "off", call_alloc, { .flags = WISH_EVERY_CALL }, 0, 0, 0, 0, 0, 0, 0, 0 },
+	{ "nothing about them", call_plain, { .flags = WISH_RECORDS }, 0, 0, 0, 0, 0, 0, 0, 0 },
+	{ "slow", call_slow, { .flags = WISH_RECORDS }, 10000, TIMES, TIMES, 0, 0, 0, 0, 0 },
+	{ "not slow", call_slow, { .flags = WISH_RECORDS }, NSEC_PER_SEC * 10, 0, 0, 0, 0, 0, 0, 0 },
+	{ "errors", call_fail_half, { .flags = WISH_RECORDS }, 0, TIMES / 2, 0, TIMES / 2, 0, 0, 0, 0 },
+	{ "synchronising", call_sync, { .flags = WISH_RECORDS }, 0, TIMES, 0, 0, TIMES, 0, 0, 0 },
+	{ "allocating", call_alloc, { .flags = WISH_RECORDS }, 0, TIMES, 0, 0, 0, TIMES, 0, 0 },
+	{ "one in ten",
+	  call_plain,
+	  { .flags = WISH_RECORDS, .sample_every = 10 },
+	  0,
+	  TIMES / 10,
+	  0,
+	  0,
+	  0,
+	  0,
+	  TIMES / 10,
+	  0 },
+	{ "all", call_copy, { .flags = WISH_RECORDS | WISH_EVERY_CALL }, 0, TIMES, 0, 0, 0, 0, 0, TIMES },
 };
 
 static void slow_set(struct rig *rig, uint64_t slow_ns)
