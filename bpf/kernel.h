@@ -45,8 +45,10 @@ typedef _Bool bool;
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_core_read.h>
 
+#define SIGCONT 18
 #define SIGSTOP 19
-#define SIGNAL_GROUP_EXIT 0x4u /* include/linux/sched/signal.h */
+#define SIGNAL_GROUP_EXIT 0x4u	    /* include/linux/sched/signal.h */
+#define TASK_STOPPED_OR_TRACED 0xcu /* include/linux/sched.h */
 #define S_IFMT 0170000
 #define S_IFSOCK 0140000
 #define S_IFCHR 0020000
@@ -215,6 +217,7 @@ struct signal_struct {
 	atomic_t live;
 	unsigned int flags;
 	int group_exit_code;
+	unsigned int is_child_subreaper : 1;
 };
 
 struct vm_area_struct {
@@ -248,9 +251,11 @@ struct task_struct {
 	struct sched_info sched_info;
 	struct mm_struct *mm;
 	int exit_code;
+	int pdeath_signal;
 	unsigned in_iowait : 1;
 	int pid;
 	int tgid;
+	struct task_struct *real_parent;
 	struct task_struct *group_leader;
 	__u64 start_boottime;
 	const struct cred *real_cred;

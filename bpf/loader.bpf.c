@@ -8,8 +8,8 @@
  * distance from that function to the loader's list head (_r_debug).
  */
 #include "abi.h"
-#include "credentials.h"
 #include "file.h"
+#include "hold.h"
 #include "policy.h"
 #include "repeat.h"
 
@@ -157,13 +157,6 @@ static long library_vma(struct task_struct *task, struct vm_area_struct *vma, st
 	return 0;
 }
 
-/* A process is stopped for its user alone, who may let it go on, whatever it has become since that was wished for. */
-static __always_inline bool may_hold(struct task_struct *task, const struct process_wish *wish)
-{
-	return wish && wish->flags & WISH_HOLD &&
-	       credentials_open_to(task, wish->hold_uid, credentials_capabilities(wish->hold_uid));
-}
-
 VERIFIED_ALONE int library_tell(__u64 base, __u32 tgid, const struct process_wish *wish)
 {
 	struct task_struct *task = bpf_get_current_task_btf(), *leader = task->group_leader;
@@ -196,7 +189,7 @@ VERIFIED_ALONE int library_tell(__u64 base, __u32 tgid, const struct process_wis
 	r->type = RECORD_LIBRARY;
 	bpf_probe_read_kernel(r->comm, sizeof(r->comm), leader ? leader->comm : task->comm);
 	/* It stops on its way back from this probe. Without the record nobody would let it go on. */
-	if (may_hold(task, wish))
+	if (wish && wish->flags & WISH_HOLD && wish->guardian && hold_is_guarded(wish->hold_uid, wish->guardian))
 		r->is_held = bpf_send_signal(SIGSTOP) == 0;
 	bpf_ringbuf_submit(r, BPF_RB_FORCE_WAKEUP);
 	return 0;

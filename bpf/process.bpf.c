@@ -4,6 +4,7 @@
  * wakes the daemon. Per event: two or three hash lookups for a process that is not ours.
  */
 #include "away.h"
+#include "hold.h"
 #include "life.h"
 
 static __always_inline __u32 is_named(__u32 tgid)
@@ -30,6 +31,16 @@ static __always_inline void thread_leave(struct thread_state *t, struct task_str
 	t->slot = 0;
 }
 
+/* A program that runs as somebody else is not to be stopped any more, nor is what it starts, whatever becomes of it. */
+static __always_inline void hold_review(struct task_struct *task, __u32 tgid)
+{
+	struct process_wish *wish = bpf_map_lookup_elem(&targets, &tgid);
+	__u32 uid = 0;
+
+	if (wish && wish->flags & WISH_HOLD && !hold_is_open(task, wish->hold_uid, &uid))
+		wish->flags &= ~WISH_HOLD;
+}
+
 /* Only the thread that called exec is left by now, and it has the process's id. */
 SEC("tp_btf/sched_process_exec")
 int process_exec(__u64 *ctx)
@@ -40,6 +51,7 @@ int process_exec(__u64 *ctx)
 	struct life_record *r;
 	__u32 tgid = task->tgid, slot = 0, exec_gen = 0, named = 0;
 
+	hold_review(task, tgid);
 	t = bpf_task_storage_get(&threads, task, 0, 0);
 	if (t) {
 		frames_drop(t, 0);

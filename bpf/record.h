@@ -60,14 +60,17 @@ enum loss_reason {
 struct process_wish {
 	__u32 flags;	    /* WISH_*; 0: nothing */
 	__u32 sample_every; /* with WISH_RECORDS: besides, one call in N of each thread; 0: none */
-	__u32 hold_uid;	    /* with WISH_HOLD: user whose processes alone are stopped */
+	__u32 hold_uid;	    /* with WISH_HOLD: user whose processes alone are stopped; root's wish: everybody's */
+	__u32 guardian;	    /* with WISH_HOLD: process of that user, below which alone processes are stopped */
 };
 
 /* Both are to be met; of two that hold, the first. */
 static inline void process_wish_add(struct process_wish *wish, const struct process_wish *more)
 {
-	if (more->flags & WISH_HOLD && !(wish->flags & WISH_HOLD))
+	if (more->flags & WISH_HOLD && !(wish->flags & WISH_HOLD)) {
 		wish->hold_uid = more->hold_uid;
+		wish->guardian = more->guardian;
+	}
 	wish->flags |= more->flags;
 	if (more->sample_every && (!wish->sample_every || more->sample_every < wish->sample_every))
 		wish->sample_every = more->sample_every;

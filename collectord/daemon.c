@@ -120,6 +120,13 @@ static void context_let_go(struct rpc_context *context, const struct lease *leas
 	daemon_hold_end(&d->hold, lease);
 }
 
+static void context_guard(struct rpc_context *context, uint32_t pid, bool begins)
+{
+	struct daemon *d = context->owner;
+
+	tracers_peer(d->tracers, pid, begins);
+}
+
 void daemon_finding(const struct finding *finding, enum engine_change change, void *data)
 {
 	struct daemon *d = data;
@@ -330,6 +337,7 @@ static int serve_start(struct daemon *d, const struct daemon_options *options)
 		.refresh = context_refresh,
 		.settle = context_settle,
 		.let_go = context_let_go,
+		.guard = context_guard,
 		.owner = d,
 	};
 	daemon_context_fill(d);

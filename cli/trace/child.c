@@ -4,19 +4,26 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <poll.h>
 #include <pwd.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/pidfd.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/fd.h"
+#include "cli/trace/descendants.h"
+#include "cli/trace/guardian.h"
 
 #define STATUS_NOT_FOUND 127 /* as shells have it */
 #define STATUS_NOT_STARTED 126
 #define STATUS_SIGNAL 128 /* plus the signal's number */
+#define GUARDIAN_END_MS 2000
 
 /* What the child writes: 0 when it waits, then an errno if it could not go on. */
 static void status_write(int fd, int error)
@@ -41,11 +48,6 @@ static int user_become(const struct caller *caller)
 	if (user && (setenv("HOME", user->pw_dir, 1) < 0 || setenv("USER", user->pw_name, 1) < 0 ||
 		     setenv("LOGNAME", user->pw_name, 1) < 0 || setenv("SHELL", user->pw_shell, 1) < 0))
 		return -errno;
-	/*
-	 * Changing ids hid this process from its own user; the daemon must see whose it is. From now on that user may
-	 * look into it: of the client's it holds no descriptor any more.
-	 */
-	(void)prctl(PR_SET_DUMPABLE, 1);
 	return 0;
 }
 
@@ -58,6 +60,10 @@ static void __attribute__((noreturn)) child_main(int go_fd, int status_fd, char 
 
 	if (r == 0)
 		r = user_become(caller);
+	/* Changing ids hid this process from its own user; the daemon must see whose it is. It holds no secret. */
+	(void)prctl(PR_SET_DUMPABLE, 1);
+	/* Should guardian, client and daemon all be killed at once, it goes on all the same. */
+	(void)prctl(PR_SET_PDEATHSIG, SIGCONT);
 	if (r == 0 && stdout_to_stderr && dup2(STDERR_FILENO, STDOUT_FILENO) < 0)
 		r = -errno;
 	status_write(status_fd, -r);
@@ -72,39 +78,105 @@ static void __attribute__((noreturn)) child_main(int go_fd, int status_fd, char 
 	_exit(r == ENOENT || r == ENOTDIR ? STATUS_NOT_FOUND : STATUS_NOT_STARTED);
 }
 
-int trace_child_start(struct trace_child *child, char **argv, const struct caller *caller, bool stdout_to_stderr,
-		      const sigset_t *mask)
+/* Pipes and sockets between us and what is forked: our end, theirs. */
+struct ends {
+	int go[2], status[2], guardian[2];
+};
+#define ENDS_INIT                                                                                                      \
+	{                                                                                                              \
+		{ -1, -1 }, { -1, -1 },                                                                                \
+		{                                                                                                      \
+			-1, -1                                                                                         \
+		}                                                                                                      \
+	}
+
+static void ends_done(struct ends *ends)
 {
-	int go[2], status[2], error = 0;
-	int r;
+	for (int i = 0; i < 2; i++) {
+		closep(&ends->go[i]);
+		closep(&ends->status[i]);
+		closep(&ends->guardian[i]);
+	}
+}
 
-	if (pipe2(go, O_CLOEXEC) < 0)
+static int ends_make(struct ends *ends)
+{
+	if (pipe2(ends->go, O_CLOEXEC) < 0 || pipe2(ends->status, O_CLOEXEC) < 0 ||
+	    socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends->guardian) < 0)
 		return -errno;
-	if (pipe2(status, O_CLOEXEC) < 0) {
-		r = -errno;
-		(void)close(go[0]);
-		(void)close(go[1]);
-		return r;
-	}
+	return 0;
+}
 
-	child->pid = fork();
-	if (child->pid == 0) {
-		(void)close(go[1]); /* else it would keep its own pipe open and never see us go */
-		(void)close(status[0]);
-		child_main(go[0], status[1], argv, caller, stdout_to_stderr, mask);
-	}
-	r = child->pid < 0 ? -errno : 0;
-	(void)close(go[0]);
-	(void)close(status[1]);
-	child->go_fd = go[1];
-	child->status_fd = status[0];
-	if (r < 0) {
-		child->pid = 0;
-		return r;
-	}
+struct program {
+	char **argv;
+	const struct caller *caller;
+	const sigset_t *mask;
+	bool stdout_to_stderr;
+};
 
-	r = fd_read_full(child->status_fd, &error, sizeof(error));
+__attribute__((noreturn)) static void guardian_main(struct ends *ends, struct guardian_start start,
+						    const struct program *program)
+{
+	bool is_ready = guardian_prepare();
+
+	(void)close(TAKE_FD(ends->go[1])); /* else it would keep its own pipe open and never see us go */
+	(void)close(TAKE_FD(ends->guardian[0]));
+	start.program = fork();
+	if (start.program == 0)
+		child_main(ends->go[0], ends->status[1], program->argv, program->caller, program->stdout_to_stderr,
+			   program->mask);
+	if (start.program < 0)
+		start.program = -errno;
+	start.can_guard = is_ready && start.daemon_fd >= 0 && user_become(program->caller) == 0;
+	guardian_run(&start);
+}
+
+/* What the guardian says of itself, and the child of itself. Return: 0, or -errno of the step that failed */
+static int child_greet(struct trace_child *child)
+{
+	struct guardian_hello hello = { .program = 0 };
+	int error = 0, r;
+
+	if (recv(child->guardian_fd, &hello, sizeof(hello), 0) != (ssize_t)sizeof(hello))
+		return -ESRCH;
+	if (hello.program < 0)
+		return hello.program;
+	child->pid = hello.program;
+	child->pidfd = pidfd_open(child->pid, 0);
+	child->is_guarded = hello.can_guard && child->pidfd >= 0;
+	r = guardian_tell(child->guardian_fd, GUARDIAN_START);
+	if (r == 0)
+		r = fd_read_full(child->status_fd, &error, sizeof(error));
 	return r < 0 ? r : -error;
+}
+
+int trace_child_start(struct trace_child *child, char **argv, const struct caller *caller, bool stdout_to_stderr,
+		      const sigset_t *mask, pid_t daemon)
+{
+	const struct program program = { argv, caller, mask, stdout_to_stderr };
+	CLEANUP(ends_done) struct ends ends = ENDS_INIT;
+	CLEANUP(closep) int daemon_fd = daemon > 0 ? pidfd_open(daemon, 0) : -1;
+	struct guardian_start start = { .daemon_fd = daemon_fd, .is_job = guardian_is_job() };
+	int r = ends_make(&ends);
+
+	if (r < 0)
+		return r;
+	(void)prctl(PR_SET_CHILD_SUBREAPER, 1); /* should the guardian be killed, the program is ours */
+	child->uid = caller->is_sudo ? caller->uid : getuid();
+	start.client_fd = ends.guardian[1];
+	child->guardian = fork();
+	if (child->guardian == 0)
+		guardian_main(&ends, start, &program);
+	if (child->guardian < 0) {
+		child->guardian = 0;
+		return -errno;
+	}
+	child->go_fd = TAKE_FD(ends.go[1]);
+	child->status_fd = TAKE_FD(ends.status[0]);
+	child->guardian_fd = TAKE_FD(ends.guardian[0]);
+	(void)close(TAKE_FD(ends.guardian[1])); /* so that its end is seen */
+	(void)close(TAKE_FD(ends.status[1]));
+	return child_greet(child);
 }
 
 int trace_child_release(struct trace_child *child)
@@ -123,39 +195,98 @@ int trace_child_release(struct trace_child *child)
 	return r == 0 ? -error : 0;
 }
 
-void trace_child_reap(struct trace_child *child)
+static void child_ended(struct trace_child *child, int status)
 {
-	int status;
-
-	/* Without WUNTRACED: the daemon stops and continues the program while it attaches, users do by Ctrl-Z. */
-	if (!child->pid || child->has_ended || waitpid(child->pid, &status, WNOHANG) != child->pid)
-		return;
 	child->has_ended = true;
 	child->exit_status = WIFSIGNALED(status) ? STATUS_SIGNAL + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
+/* It was killed, or has ended as it was told: by now the program is our child, or was reaped. */
+static void guardian_gone(struct trace_child *child)
+{
+	while (waitpid(child->guardian, NULL, 0) < 0 && errno == EINTR)
+		;
+	child->guardian = 0;
+	child->is_guarded = false;
+	(void)close(TAKE_FD(child->guardian_fd));
+}
+
+/* Return: whether there was something to learn */
+static bool child_learn(struct trace_child *child, bool waits)
+{
+	struct guardian_end end;
+	int status;
+	ssize_t n;
+
+	if (child->guardian) {
+		n = recv(child->guardian_fd, &end, sizeof(end), waits ? 0 : MSG_DONTWAIT);
+		if (n == (ssize_t)sizeof(end))
+			child_ended(child, end.status);
+		else if (n >= 0 || (errno != EAGAIN && errno != EINTR))
+			guardian_gone(child);
+		return n >= 0;
+	}
+	/* Without WUNTRACED: the daemon stops and continues the program while it attaches, users do by Ctrl-Z. */
+	if (waitpid(child->pid, &status, waits ? 0 : WNOHANG) != child->pid)
+		return false;
+	child_ended(child, status);
+	return true;
+}
+
+void trace_child_reap(struct trace_child *child)
+{
+	while (child->pid && !child->has_ended && child_learn(child, false))
+		;
+}
+
 void trace_child_resume(const struct trace_child *child, pid_t pid)
 {
-	if (child->pid && (pid || !child->has_ended))
-		(void)kill(pid ? pid : child->pid, SIGCONT); /* gone is as good */
+	if (child->pid)
+		(void)descendants_continue_one(child->uid, pid); /* gone is as good */
+}
+
+void trace_child_let_go(const struct trace_child *child)
+{
+	if (child->pid && (!child->guardian || guardian_tell(child->guardian_fd, GUARDIAN_LET_GO) < 0))
+		descendants_continue(child->uid, DESCENDANTS_NO_GROUP);
 }
 
 void trace_child_signal(const struct trace_child *child, int signal_number, int code)
 {
 	/* The terminal sends to the whole group: the program has it already. */
-	if (child->pid && !child->has_ended && code <= 0)
-		(void)kill(child->pid, signal_number); /* it may just have ended */
+	if (!child->pid || child->has_ended || code > 0)
+		return;
+	/* It may just have ended. */
+	if (child->pidfd >= 0)
+		(void)pidfd_send_signal(child->pidfd, signal_number, NULL, 0);
+	else
+		(void)kill(child->pid, signal_number);
 }
 
-void trace_child_done(struct trace_child *child)
+/* Its end is waited for, unless somebody has stopped it: it ends by itself as soon as it can. */
+static void guardian_end(struct trace_child *child, bool is_well)
+{
+	struct pollfd poll_fd = { .fd = child->guardian_fd, .events = POLLIN };
+
+	if (is_well)
+		(void)guardian_tell(child->guardian_fd, GUARDIAN_END);
+	(void)shutdown(child->guardian_fd, SHUT_WR);
+	if (poll(&poll_fd, 1, GUARDIAN_END_MS) > 0)
+		guardian_gone(child);
+	else
+		(void)close(TAKE_FD(child->guardian_fd));
+}
+
+void trace_child_done(struct trace_child *child, bool is_well)
 {
 	if (child->go_fd >= 0)
 		(void)close(TAKE_FD(child->go_fd));
 	if (child->status_fd >= 0)
 		(void)close(TAKE_FD(child->status_fd));
-	if (child->pid && !child->is_released && !child->has_ended) {
-		while (waitpid(child->pid, NULL, 0) < 0 && errno == EINTR)
-			;
-		child->has_ended = true;
-	}
+	while (child->pid && !child->is_released && !child->has_ended)
+		(void)child_learn(child, true);
+	if (child->guardian_fd >= 0)
+		guardian_end(child, is_well);
+	if (child->pidfd >= 0)
+		(void)close(TAKE_FD(child->pidfd));
 }

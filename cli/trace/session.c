@@ -73,7 +73,8 @@ static void on_end(struct ingero_stream *stream, int r, void *data)
 	t->stream = NULL;
 	t->has_ended = true;
 	t->end_r = r;
-	trace_child_resume(&t->child, 0); /* whoever held it does so no more */
+	if (r < 0)
+		trace_child_let_go(&t->child); /* else the daemon has */
 }
 
 static int stream_open(struct trace *t)
@@ -85,7 +86,8 @@ static int stream_open(struct trace *t)
 		request.pids = &child;
 		request.n_pids = 1;
 		request.n_uids = 0;
-		request.hold = true;
+		request.hold = t->child.is_guarded;
+		request.guardian = (uint32_t)t->child.guardian;
 	}
 	return ingero_stream_start(t->ingero, "ingero.v1.Trace.Trace", &request.base, on_reply, on_end, t, &t->stream);
 }
@@ -111,15 +113,20 @@ static void screen_suspend(struct trace *t)
 	trace_show_terminal(&t->show);
 }
 
+static void program_reap(struct trace *t)
+{
+	trace_child_reap(&t->child);
+	if (t->child.has_ended && !t->is_stopping)
+		stop(t);
+}
+
 static void signal_take(struct trace *t, const struct signalfd_siginfo *info)
 {
 	bool has_program = t->child.pid && !t->child.has_ended;
 
 	switch (info->ssi_signo) {
 	case SIGCHLD:
-		trace_child_reap(&t->child);
-		if (t->child.has_ended && !t->is_stopping)
-			stop(t);
+		program_reap(t);
 		break;
 	case SIGWINCH:
 		trace_show_resize(&t->show);
@@ -191,7 +198,7 @@ static bool is_done(const struct trace *t)
 
 static void loop(struct trace *t)
 {
-	enum { DAEMON, SIGNALS, KEYS, READER, COUNT };
+	enum { DAEMON, SIGNALS, KEYS, READER, PROGRAM, COUNT };
 	bool watches_reader = t->show.view != TRACE_VIEW_PROGRAM && stdout_has_reader_to_lose();
 
 	while (!is_done(t)) {
@@ -202,6 +209,7 @@ static void loop(struct trace *t)
 			[SIGNALS] = { .fd = t->signal_fd, .events = POLLIN },
 			[KEYS] = { .fd = t->has_keys ? STDIN_FILENO : -1, .events = POLLIN },
 			[READER] = { .fd = watches_reader && !t->show.out.is_gone ? STDOUT_FILENO : -1 },
+			[PROGRAM] = { .fd = t->child.has_ended ? -1 : t->child.guardian_fd, .events = POLLIN },
 		};
 		struct signalfd_siginfo info;
 
@@ -211,6 +219,8 @@ static void loop(struct trace *t)
 		}
 		while (read(t->signal_fd, &info, sizeof(info)) == (ssize_t)sizeof(info))
 			signal_take(t, &info);
+		if (fds[PROGRAM].revents)
+			program_reap(t);
 		if (fds[KEYS].revents)
 			keys_take(t, fds[KEYS].revents);
 		if (fds[READER].revents & POLLERR)
@@ -275,11 +285,14 @@ static int session(struct trace *t)
 
 	if (r == 0 && program)
 		r = trace_child_start(&t->child, program, t->wish->caller, t->show.view == TRACE_VIEW_JSON,
-				      &t->mask_before);
+				      &t->mask_before, ingero_daemon_pid(t->ingero));
 	if (r < 0) {
 		output_error("cannot start %s: %s", program ? option_quote(program[0]).text : "tracing", strerror(-r));
 		return COMMAND_FAILED;
 	}
+	if (program && !t->child.is_guarded)
+		output_error("calls before the attach are missed: the program is not stopped meanwhile, since this "
+			     "machine's /proc or kernel refuses what would make sure that it goes on");
 	r = stream_open(t);
 	if (r < 0) {
 		output_error("cannot trace: %s",
@@ -303,7 +316,7 @@ struct trace_result trace_session_run(struct ingero **ingero, const struct trace
 	trace_show_init(&t.show, wish->view, wish->no_color, &wish->setting, &wish->pace);
 	(void)signal(SIGPIPE, SIG_IGN); /* who writes to whom is known here: seen as -EPIPE, after which we clean up */
 	result.status = session(&t);
-	trace_child_done(&t.child);
+	trace_child_done(&t.child, t.has_ended && t.end_r == 0);
 	if (t.child.has_ended && t.child.is_released)
 		result.status = t.child.exit_status;
 	else

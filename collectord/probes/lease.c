@@ -22,6 +22,7 @@ struct lease {
 	ARRAY(uint32_t) uids;
 	struct process_wish each;
 	bool all;
+	bool may_hold; /* or might, before its end began */
 };
 
 struct lease_set {
@@ -125,7 +126,7 @@ bool lease_set_is_by_owner(const struct lease_set *set)
 
 bool lease_holds(const struct lease *lease, uint32_t tgid)
 {
-	return (lease->each.flags & WISH_HOLD) && names_pid(lease, tgid);
+	return lease->may_hold && names_pid(lease, tgid);
 }
 
 /* What becomes of the kernel's filter where several leases name the same: each has its wish, nobody else has. */
@@ -225,6 +226,7 @@ int lease_add(struct lease_set *set, const struct lease_wish *wish, struct lease
 	lease->each = wish->each;
 
 	lease->each.flags |= WISH_TRACED;
+	lease->may_hold = lease->each.flags & WISH_HOLD;
 
 	r = names_copy(lease, wish);
 	if (r == 0)
@@ -239,6 +241,14 @@ int lease_add(struct lease_set *set, const struct lease_wish *wish, struct lease
 	set_changed(set);
 	*ret_lease = TAKE_PTR(lease);
 	return 0;
+}
+
+void lease_hold_end(struct lease_set *set, struct lease *lease)
+{
+	if (!(lease->each.flags & WISH_HOLD))
+		return;
+	lease->each.flags &= ~WISH_HOLD;
+	(void)names_apply(set, lease); /* a process may be gone already */
 }
 
 void lease_remove(struct lease_set *set, struct lease *lease)

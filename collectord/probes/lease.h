@@ -44,6 +44,8 @@ size_t lease_set_count(const struct lease_set *leases);
 
 /** lease_add() - Return: 0, or -errno with the kernel's filter as before */
 int lease_add(struct lease_set *leases, const struct lease_wish *wish, struct lease **ret_lease);
+/** lease_hold_end() - the lease goes on, and has nobody stopped any more */
+void lease_hold_end(struct lease_set *leases, struct lease *lease);
 /** lease_remove() - NULL is fine */
 void lease_remove(struct lease_set *leases, struct lease *lease);
 /**

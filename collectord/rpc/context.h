@@ -55,5 +55,7 @@ struct rpc_context {
 	void (*settle)(struct rpc_context *context);
 	/* A lease ends: programs that are held for it go on, while its call can still ask the caller to let them. */
 	void (*let_go)(struct rpc_context *context, const struct lease *lease);
+	/* A process belongs to a client of ours as long as its lease lasts: the guardian of what is held for that. */
+	void (*guard)(struct rpc_context *context, uint32_t pid, bool begins);
 	void *owner;
 };

@@ -70,6 +70,8 @@ static void trace_over(struct trace *t)
 	if (t->lease)
 		lease_remove(t->context->leases, t->lease);
 	t->lease = NULL;
+	if (t->guardian)
+		t->context->guard(t->context, t->guardian, false);
 	for (size_t i = 0; i < hub->traces.n; i++)
 		if (hub->traces.items[i] == t)
 			ARRAY_REMOVE_SWAP(&hub->traces, i);
@@ -154,6 +156,9 @@ static void trace_finish(struct trace *t)
 {
 	if (t->state == TRACE_FINISHING || t->state == TRACE_OVER)
 		return;
+	/* Nobody is stopped from here on, so whoever is, is known when the rings have been read. */
+	if (t->lease)
+		lease_hold_end(t->context->leases, t->lease);
 	t->context->settle(t->context); /* its findings reach up to now */
 	if (t->lease)
 		t->context->let_go(t->context, t->lease);

@@ -120,9 +120,12 @@ int trace_lease_take(struct trace *t, const Ingero__V1__TraceRequest *request, u
 	uint32_t sample_every = request->sample_every ? request->sample_every : SAMPLE_EVERY_DEFAULT;
 
 	wish.each = process_wish_of(records, every, sample_every);
-	if (request->hold) {
+	if (request->hold && request->guardian) {
 		wish.each.flags |= WISH_HOLD;
 		wish.each.hold_uid = own_uid;
+		wish.each.guardian = request->guardian;
+		t->guardian = request->guardian;
+		t->context->guard(t->context, t->guardian, true);
 	}
 
 	if (t->context->leases)

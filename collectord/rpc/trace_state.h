@@ -31,6 +31,7 @@ struct trace {
 	struct rpc_context *context;
 	struct call *call; /* NULL once over */
 	struct lease *lease;
+	uint32_t guardian; /* of processes that are held; 0: none */
 	struct since since;
 	enum trace_state state;
 	bool wants_events;

@@ -26,7 +26,7 @@ struct told {
 	bool has_base, is_held;
 };
 
-static char library_path[64];
+static char library_path[128];
 
 static int on_life(void *context, void *data, size_t bytes)
 {
@@ -113,23 +113,56 @@ static int others_namespace(void)
 	return unshare(CLONE_NEWUSER);
 }
 
+/* ---- who is to let it go on; in the guardian, as root ---- */
+
+static int be_no_subreaper(uid_t uid)
+{
+	return setresuid(uid, uid, uid) || prctl(PR_SET_PDEATHSIG, SIGCONT);
+}
+
+static int be_guardian(uid_t uid)
+{
+	return prctl(PR_SET_CHILD_SUBREAPER, 1) || be_no_subreaper(uid);
+}
+
+static int be_others(uid_t uid)
+{
+	return be_guardian(uid + 1);
+}
+
+static int be_given_up(uid_t uid)
+{
+	return be_guardian(uid) || prctl(PR_SET_PDEATHSIG, 0);
+}
+
+enum named { ITSELF, NOBODY, SOMEBODY_ELSE };
+
 static const struct row {
 	const char *name;
 	int (*become)(void);
 	uid_t of; /* whose wish it is */
 	bool is_held;
+	int (*guard)(uid_t uid); /* NULL: be_guardian() */
+	enum named named;	 /* as guardian */
+	bool has_hidden_between; /* a process between the two that is not the user's */
 } rows[] = {
-	{ "root's", stay_root, 0, true },
-	{ "root's, not dumpable", root_hide, 0, false },
-	{ "a user's", be_user, USER, true },
-	{ "a user's, not dumpable", be_user_hidden, USER, false },
-	{ "another user's", be_other, USER, false },
-	{ "a user's, who was another", keep_saved_uid, USER, false },
-	{ "set-user-ID root", keep_real_uid, USER, false },
-	{ "a user's, with capabilities", keep_capabilities, USER, false },
-	{ "a user's, in a namespace of his", own_namespace, USER, true },
-	{ "a user's, for root", be_user, 0, false },
-	{ "root's, in a namespace of its own", others_namespace, 0, true },
+	{ "root's", stay_root, .of = 0, .is_held = true },
+	{ "root's, not dumpable", root_hide, .of = 0 },
+	{ "a user's", be_user, .of = USER, .is_held = true },
+	{ "a user's, not dumpable", be_user_hidden, .of = USER },
+	{ "another user's", be_other, .of = USER },
+	{ "a user's, who was another", keep_saved_uid, .of = USER },
+	{ "set-user-ID root", keep_real_uid, .of = USER },
+	{ "a user's, with capabilities", keep_capabilities, .of = USER },
+	{ "a user's, in a namespace of his", own_namespace, .of = USER, .is_held = true },
+	{ "a user's, for root", be_user, .of = 0 },
+	{ "root's, in a namespace of its own", others_namespace, .of = 0, .is_held = true },
+	{ "no guardian", be_user, .of = USER, .named = NOBODY },
+	{ "a guardian that is no ancestor", be_user, .of = USER, .named = SOMEBODY_ELSE },
+	{ "a guardian that orphans pass by", be_user, .of = USER, .guard = be_no_subreaper },
+	{ "a guardian that has given up", be_user, .of = USER, .guard = be_given_up },
+	{ "another user's guardian", be_user, .of = USER, .guard = be_others },
+	{ "another user's process between", be_user, .of = USER, .has_hidden_between = true },
 };
 
 static int load(void)
@@ -139,55 +172,128 @@ static int load(void)
 	return library ? dlclose(library) : 1;
 }
 
-/* Return: wait(2) status of the child, which has waited for the go */
-static int child_run(struct rig *rig, const struct row *row, const struct process_wish *wish, struct told *told,
-		     struct ring_buffer *ring)
-{
-	int gate[2], status = -1;
-	char byte = 1;
+/* Pipes of a row: its pids and the child's wait(2) statuses come up, the go goes down. */
+struct pipes {
+	int up[2], down[2];
+};
 
-	*told = (struct told){ .pid = -1 };
-	if (pipe2(gate, O_CLOEXEC) < 0)
-		return -1;
-	(void)fflush(NULL);
-	told->pid = fork();
-	if (told->pid == 0) {
-		if (row->become())
-			_exit(STATUS_UNCHANGED);
-		if (read(gate[0], &byte, 1) != 1)
-			_exit(99);
-		_exit(load());
+struct pids {
+	pid_t guardian, child;
+};
+
+__attribute__((noreturn)) static void child_main(const struct row *row, const struct pipes *pipes)
+{
+	struct pids pids = { .child = getpid() };
+	char byte;
+
+	if (row->become())
+		_exit(STATUS_UNCHANGED);
+	if (write(pipes->up[1], &pids, sizeof(pids)) != sizeof(pids) || read(pipes->down[0], &byte, 1) != 1)
+		_exit(99);
+	_exit(load());
+}
+
+/* Between the two stays root's. */
+static pid_t child_start(const struct row *row, const struct pipes *pipes)
+{
+	pid_t pid = fork();
+	int status = 0;
+
+	if (pid == 0 && row->has_hidden_between) {
+		pid = fork();
+		if (pid)
+			_exit(waitpid(pid, &status, 0) == pid ? WEXITSTATUS(status) : 99);
 	}
-	if (probe_set_target_add(rig->set, (uint32_t)told->pid, *wish) < 0 || write(gate[1], &byte, 1) != 1)
-		(void)kill(told->pid, SIGKILL);
-	(void)close(gate[0]);
-	(void)close(gate[1]);
-	(void)waitpid(told->pid, &status, WUNTRACED);
-	(void)ring_buffer__consume(ring);
+	if (pid == 0)
+		child_main(row, pipes);
+	return pid;
+}
+
+__attribute__((noreturn)) static void guardian_main(const struct row *row, const struct pipes *pipes)
+{
+	struct pids pids = { .guardian = getpid() };
+	int status = 0;
+	pid_t pid;
+
+	pid = child_start(row, pipes);
+	if ((row->guard ? row->guard : be_guardian)(row->of))
+		_exit(STATUS_UNCHANGED);
+	if (write(pipes->up[1], &pids, sizeof(pids)) != sizeof(pids))
+		_exit(99);
+	do {
+		if (waitpid(pid, &status, WUNTRACED) != pid || write(pipes->up[1], &status, sizeof(status)) < 0)
+			_exit(99);
+	} while (WIFSTOPPED(status));
+	_exit(0);
+}
+
+/* Both say that they are ready, in any order. */
+static struct pids pids_take(const struct pipes *pipes)
+{
+	struct pids pids = { 0 };
+
+	for (int i = 0; i < 2; i++) {
+		struct pids one = { 0 };
+
+		CHECK_INT_EQ("a pid", read(pipes->up[0], &one, sizeof(one)), sizeof(one));
+		pids.guardian += one.guardian;
+		pids.child += one.child;
+	}
+	return pids;
+}
+
+static int status_take(const struct pipes *pipes)
+{
+	int status = -1;
+
+	CHECK_INT_EQ("a status", read(pipes->up[0], &status, sizeof(status)), sizeof(status));
 	return status;
 }
 
 static void check_row(struct rig *rig, const struct row *row, struct told *told, struct ring_buffer *ring)
 {
-	const struct process_wish wish = { .flags = WISH_HOLD, .hold_uid = row->of };
-	int status = child_run(rig, row, &wish, told, ring);
+	struct process_wish wish = { .flags = WISH_HOLD, .hold_uid = row->of };
+	struct pipes pipes;
+	struct pids pids;
+	pid_t guardian;
+	int status;
 
+	if (pipe2(pipes.up, O_CLOEXEC) < 0 || pipe2(pipes.down, O_CLOEXEC) < 0)
+		exit(1);
+	(void)fflush(NULL);
+	guardian = fork();
+	if (guardian == 0)
+		guardian_main(row, &pipes);
+	pids = pids_take(&pipes);
+	*told = (struct told){ .pid = pids.child };
+	wish.guardian = row->named == NOBODY ? 0 : (uint32_t)(row->named == ITSELF ? guardian : getppid());
+	CHECK_INT_EQ(row->name, probe_set_target_add(rig->set, (uint32_t)pids.child, wish), 0);
+	CHECK_INT_EQ(row->name, write(pipes.down[1], "", 1), 1);
+	status = status_take(&pipes);
+	(void)ring_buffer__consume(ring);
 	CHECK_INT_EQ(row->name, WIFSTOPPED(status), row->is_held);
 	if (WIFSTOPPED(status)) {
-		(void)kill(told->pid, SIGCONT);
-		(void)waitpid(told->pid, &status, 0);
+		(void)kill(pids.child, SIGCONT);
+		status = status_take(&pipes);
 	}
 	CHECK_INT_EQ(row->name, status, 0);
 	CHECK_INT_EQ(row->name, told->n_libraries, 1);
 	CHECK(row->name, told->has_base);
 	CHECK_INT_EQ(row->name, told->is_held, row->is_held);
+	(void)waitpid(guardian, NULL, 0);
+	for (int i = 0; i < 2; i++) {
+		(void)close(pipes.up[i]);
+		(void)close(pipes.down[i]);
+	}
 }
 
 /* Everybody may read it there. */
-static void library_copy(const char *from, char *directory)
+static void library_copy(const char *from, char *directory, size_t room)
 {
+	const char *place = getenv("TMPDIR");
 	char command[512];
 
+	(void)snprintf(directory, room, "%s/ingero-hold-XXXXXX", place && *place ? place : "/tmp");
 	CHECK("a directory", mkdtemp(directory) != NULL);
 	(void)snprintf(library_path, sizeof(library_path), "%s/libcuda-of-a-test.so", directory);
 	(void)snprintf(command, sizeof(command), "chmod 755 %s && install -m 755 '%s' %s", directory, from,
@@ -197,7 +303,7 @@ static void library_copy(const char *from, char *directory)
 
 int main(int argc, char **argv)
 {
-	char directory[] = "/tmp/ingero-hold-XXXXXX";
+	char directory[64];
 	struct probe_library *loader = NULL;
 	CLEANUP(closep) int fd = -1;
 	struct ring_buffer *ring;
@@ -209,7 +315,7 @@ int main(int argc, char **argv)
 	if (argc < 3 || !loader_facts(&fd, &offset, &delta))
 		CHECK_SKIP("this C library has no _dl_debug_state");
 	rig_open_bare(&rig, rig_back_end(argc, argv), 0);
-	library_copy(argv[2], directory);
+	library_copy(argv[2], directory, sizeof(directory));
 	ring = ring_buffer__new(probe_set_life_fd(rig.set), on_life, &told, NULL);
 	CHECK("ring", ring != NULL);
 	CHECK_INT_EQ("loader", probe_set_attach_loader(rig.set, fd, offset, delta, &loader), 0);

@@ -4,8 +4,10 @@
 operations.py BUILD: the figures of many processes are more than one message may hold: they come in pieces, each row once,
 as fast as their reader takes them, also while more is called.
 """
+import ctypes
 import os
 import pathlib
+import signal
 import subprocess
 import sys
 import tempfile
@@ -27,8 +29,9 @@ IN_PIECES = b"\x10\x01"
 INVALID, CANCELLED = 6, 9  # codes of docs/protocol.md
 # TraceReply.summary
 SUMMARY = 5
-# TraceRequest.hold
-HOLD = b"\x20\x01"
+# TraceRequest.hold and .guardian
+HOLD = b"\x20\x01\x58" + activate.varint(os.getpid())
+PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
 # Calls one operation when it is told to, and others the next time.
 FIRST = """
 import ctypes, sys
@@ -76,6 +79,9 @@ class World:
         self.n_asked = 3
         self.pids = [self.first.pid]
         pids = activate.varint(self.first.pid) + activate.varint(self._shell.pid)
+        # a guardian: only below one is anybody held
+        ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1)
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGCONT)
         self.client.ask(3, "Trace.Trace", b"\x0a" + activate.message(pids) + HOLD, credit=0, deadline_ms=0)
         service.supervise(lambda: self.client.reply(3) or self.client.end(3), "the start of the trace")
         self.can_capture = self.client.reply(3) is not None

@@ -177,7 +177,7 @@ def what_they_do(pid):
 
 
 PR_SET_SECCOMP = 22
-CALLS = {"perf_event_open": {"x86_64": 298, "aarch64": 241}}
+CALLS = {"perf_event_open": {"x86_64": 298, "aarch64": 241}, "pidfd_open": {"x86_64": 434, "aarch64": 434}}
 
 
 def refuse_call(name):

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Programs that end, are killed, cannot be started; what a shell would say of them. */
+/* Programs that end, are killed, cannot be started; what a shell would say of them; and who lets go on one that is
+ * stopped. */
 #include "cli/trace/child.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -33,12 +34,29 @@ static const struct {
 /* Waits for the end by the kernel's word, not by the clock. */
 static void end_wait(struct trace_child *child)
 {
-	CLEANUP(closep) int pidfd = (int)syscall(SYS_pidfd_open, child->pid, 0);
-	struct pollfd end = { .fd = pidfd, .events = POLLIN };
+	while (!child->has_ended) {
+		struct pollfd end = { .fd = child->guardian_fd >= 0 ? child->guardian_fd : child->pidfd,
+				      .events = POLLIN };
 
-	while (poll(&end, 1, -1) < 0 && errno == EINTR)
-		;
-	trace_child_reap(child);
+		if (poll(&end, 1, -1) < 0 && errno != EINTR)
+			return;
+		trace_child_reap(child);
+	}
+}
+
+/* Its parent is the guardian, who alone could wait for that. */
+static void stop_wait(const struct trace_child *child)
+{
+	char path[32], text[512] = "";
+	const char *end = NULL;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/stat", (int)child->pid);
+	while (!end || end[2] != 'T') {
+		if (fd_read_file_at(AT_FDCWD, path, text, sizeof(text)) < 0)
+			return;
+		end = strrchr(text, ')');
+		(void)sched_yield();
+	}
 }
 
 #define DESCRIPTORS_MOST 1024
@@ -75,7 +93,7 @@ int main(void)
 
 		CHECK_INT_EQ(name,
 			     trace_child_start(&child, (char **)(uintptr_t)cases[i].argv, &caller,
-					       /* stdout_to_stderr= */ false, &before),
+					       /* stdout_to_stderr= */ false, &before, getpid()),
 			     0);
 		trace_child_reap(&child);
 		CHECK(name, !child.has_ended); /* it waits */
@@ -84,25 +102,65 @@ int main(void)
 		end_wait(&child);
 		CHECK(name, child.has_ended);
 		CHECK_INT_EQ(name, child.exit_status, cases[i].exit_status);
-		trace_child_done(&child);
+		trace_child_done(&child, true);
 	}
 
 	/* A stop is no end: the daemon stops programs while it attaches. */
 	{
 		struct trace_child child = TRACE_CHILD_INIT;
 		const char *argv[] = { "sh", "-c", "kill -STOP $$; exit 3", NULL };
-		siginfo_t info;
 
-		CHECK_INT_EQ("stopped", trace_child_start(&child, (char **)(uintptr_t)argv, &caller, false, &before),
-			     0);
+		CHECK_INT_EQ("stopped",
+			     trace_child_start(&child, (char **)(uintptr_t)argv, &caller, false, &before, getpid()), 0);
 		CHECK_INT_EQ("stopped", trace_child_release(&child), 0);
-		CHECK_INT_EQ("stopped", waitid(P_PID, (id_t)child.pid, &info, WSTOPPED | WNOWAIT), 0);
+		stop_wait(&child);
 		trace_child_reap(&child);
 		CHECK("stopped", !child.has_ended);
 		(void)kill(child.pid, SIGCONT);
 		end_wait(&child);
 		CHECK_INT_EQ("stopped", child.exit_status, 3);
-		trace_child_done(&child);
+		trace_child_done(&child, true);
+	}
+
+	/* Its guardian is killed: it goes on, and is ours to wait for. */
+	{
+		struct trace_child child = TRACE_CHILD_INIT;
+		const char *argv[] = { "sh", "-c", "kill -STOP $$; exit 3", NULL };
+
+		CHECK_INT_EQ("guardian killed",
+			     trace_child_start(&child, (char **)(uintptr_t)argv, &caller, false, &before, getpid()), 0);
+		CHECK("guardian killed", child.is_guarded && child.guardian > 0);
+		CHECK_INT_EQ("guardian killed", trace_child_release(&child), 0);
+		stop_wait(&child);
+		CHECK_INT_EQ("guardian killed", kill(child.guardian, SIGKILL), 0);
+		end_wait(&child);
+		CHECK("guardian killed", !child.is_guarded && child.guardian == 0);
+		CHECK_INT_EQ("guardian killed", child.exit_status, 3);
+		trace_child_done(&child, true);
+	}
+
+	/* Whatever of it is stopped goes on when nobody traces any more; as when whoever traces was killed. */
+	for (int is_killed = 0; is_killed < 2; is_killed++) {
+		struct trace_child child = TRACE_CHILD_INIT;
+		const char *argv[] = { "sh", "-c", "kill -STOP $$; exit 3", NULL };
+		pid_t daemon = fork();
+
+		if (daemon == 0)
+			for (;;)
+				(void)pause();
+		CHECK_INT_EQ("let go",
+			     trace_child_start(&child, (char **)(uintptr_t)argv, &caller, false, &before, daemon), 0);
+		CHECK_INT_EQ("let go", trace_child_release(&child), 0);
+		stop_wait(&child);
+		if (is_killed)
+			(void)kill(daemon, SIGKILL);
+		else
+			trace_child_let_go(&child);
+		end_wait(&child);
+		CHECK_INT_EQ("let go", child.exit_status, 3);
+		trace_child_done(&child, false);
+		(void)kill(daemon, SIGKILL);
+		(void)waitpid(daemon, NULL, 0);
 	}
 
 	/* One that is never released runs nothing and is gone afterwards. */
@@ -111,8 +169,8 @@ int main(void)
 		const char *argv[] = { "sh", "-c", "exit 9", NULL };
 
 		CHECK_INT_EQ("never released",
-			     trace_child_start(&child, (char **)(uintptr_t)argv, &caller, false, &before), 0);
-		trace_child_done(&child);
+			     trace_child_start(&child, (char **)(uintptr_t)argv, &caller, false, &before, getpid()), 0);
+		trace_child_done(&child, true);
 		CHECK("never released", child.has_ended && waitpid(child.pid, NULL, WNOHANG) < 0 && errno == ECHILD);
 	}
 
@@ -127,13 +185,13 @@ int main(void)
 
 		CHECK("descriptors", own >= 0 && inherited >= 0);
 		CHECK_INT_EQ("descriptors",
-			     trace_child_start(&child, (char **)(uintptr_t)argv, &caller, false, &before), 0);
+			     trace_child_start(&child, (char **)(uintptr_t)argv, &caller, false, &before, getpid()), 0);
 		CHECK_INT_EQ("its pipes", descriptors_in(child.pid, false), 2);
 		CHECK_INT_EQ("all", descriptors_in(child.pid, true), 2 + n_inherited);
 		CHECK_INT_EQ("descriptors", trace_child_release(&child), 0);
 		end_wait(&child);
 		CHECK_INT_EQ("descriptors", child.exit_status, 0);
-		trace_child_done(&child);
+		trace_child_done(&child, true);
 	}
 
 	/* The terminal's signals are not passed on twice; those sent to us alone are. */
@@ -141,14 +199,15 @@ int main(void)
 		struct trace_child child = TRACE_CHILD_INIT;
 		const char *argv[] = { "cat", NULL };
 
-		CHECK_INT_EQ("signals", trace_child_start(&child, (char **)(uintptr_t)argv, &caller, false, &before),
-			     0);
+		CHECK_INT_EQ("signals",
+			     trace_child_start(&child, (char **)(uintptr_t)argv, &caller, false, &before, getpid()), 0);
 		trace_child_signal(&child, SIGKILL, SI_KERNEL);
 		CHECK_INT_EQ("signals", kill(child.pid, 0), 0);
 		trace_child_signal(&child, SIGTERM, SI_USER);
 		end_wait(&child);
 		CHECK_INT_EQ("signals", child.exit_status, 128 + SIGTERM);
-		trace_child_done(&child);
+		trace_child_done(&child, true);
 	}
+	CHECK("nobody is left", waitpid(-1, NULL, WNOHANG) < 0 && errno == ECHILD);
 	return check_result();
 }

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/trace/guardian.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/membarrier.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/fd.h"
+#include "cli/trace/descendants.h"
+
+#define GUARDIAN_NAME "ingero-guardian"
+#define CLIENT_LOOK_MS 1000 /* whether the client was stopped */
+#define SETTLE_MS 20	    /* instead of the barrier, where a kernel or a filter refuses that */
+
+struct guardian {
+	pid_t client, client_group;
+	pid_t session; /* leader of the one that it shares with them; 0: it has one of its own */
+	pid_t program; /* 0: it has ended */
+	int client_fd, daemon_fd, signal_fd;
+	bool is_armed; /* the kernel half may stop what is below */
+	bool is_over;  /* it never may again */
+};
+
+bool guardian_prepare(void)
+{
+	return prctl(PR_SET_CHILD_SUBREAPER, 1) == 0 && descendants_can_be_found();
+}
+
+bool guardian_is_job(void)
+{
+	pid_t parent = getppid();
+
+	return parent > 0 && getsid(parent) == getsid(0) && getpgid(parent) != getpgrp();
+}
+
+static void arm(struct guardian *g, bool is_armed)
+{
+	g->is_armed = prctl(PR_SET_PDEATHSIG, is_armed ? SIGCONT : 0) == 0 && is_armed;
+}
+
+/*
+ * Programs of the kernel half run inside an RCU read side, which the barrier waits for: who is to be stopped has
+ * his signal by then, so one look finds all.
+ */
+static void disarm(struct guardian *g, pid_t except_group)
+{
+	arm(g, false);
+	if (syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0) < 0) {
+		descendants_continue(getuid(), except_group);
+		(void)poll(NULL, 0, SETTLE_MS);
+	}
+	descendants_continue(getuid(), except_group);
+}
+
+static bool is_client_stopped(const struct guardian *g)
+{
+	char path[32], text[512];
+	const char *end;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/stat", (int)g->client);
+	if (fd_read_file_at(AT_FDCWD, path, text, sizeof(text)) < 0)
+		return false;
+	end = strrchr(text, ')'); /* of its name */
+	return end && end[1] == ' ' && (end[2] == 'T' || end[2] == 't');
+}
+
+/*
+ * While the client stands still, too, its own process group is left alone: that goes on with it when the shell says
+ * so, as after Ctrl-Z.
+ */
+static void disarm_for_good(struct guardian *g)
+{
+	if (g->is_over)
+		return;
+	g->is_over = true;
+	disarm(g, is_client_stopped(g) ? g->client_group : DESCENDANTS_NO_GROUP);
+}
+
+/*
+ * Nobody is held meanwhile: a client that stands still cannot let go, and what has left its group would wait. Where
+ * its shell is gone, too, the kernel ends a stopped process group when we do not stand in between any more.
+ */
+static void client_look(struct guardian *g)
+{
+	bool is_stopped = is_client_stopped(g);
+
+	if (is_stopped && g->session && kill(g->session, 0) < 0 && errno == ESRCH) {
+		disarm_for_good(g);
+		_exit(0);
+	}
+
+	if (is_stopped && g->is_armed)
+		disarm(g, g->client_group);
+	else if (!is_stopped && !g->is_armed)
+		arm(g, true);
+}
+
+/* All that ended, orphans too. */
+static void children_reap(struct guardian *g)
+{
+	struct guardian_end end;
+	pid_t pid;
+
+	while ((pid = waitpid(-1, &end.status, WNOHANG)) > 0) {
+		if (pid != g->program)
+			continue;
+		g->program = 0;
+		(void)send(g->client_fd, &end, sizeof(end), MSG_NOSIGNAL);
+	}
+}
+
+/* Return: whether it said something */
+static bool client_hear(struct guardian *g, int flags)
+{
+	char word;
+	ssize_t n = recv(g->client_fd, &word, sizeof(word), flags);
+
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return false;
+	if (n != 1 || word == GUARDIAN_LET_GO)
+		disarm_for_good(g);
+	if (n != 1 || word == GUARDIAN_END)
+		_exit(0);
+	return true;
+}
+
+/* Everything from a descriptor on, but for those that are kept, in ascending order. */
+static void close_from(int fd, const int *kept, size_t n)
+{
+	for (size_t i = 0; i < n; fd = kept[i] + 1, i++)
+		if (kept[i] > fd)
+			(void)close_range((unsigned int)fd, (unsigned int)kept[i] - 1, 0);
+	(void)close_range((unsigned int)fd, ~0u, 0);
+}
+
+static int ascending(const void *a, const void *b)
+{
+	return *(const int *)a - *(const int *)b;
+}
+
+/* Nothing of the program's, of the terminal's or of the client's stays open here. */
+static void close_others(const struct guardian *g)
+{
+	int kept[] = { g->client_fd, g->daemon_fd, g->signal_fd };
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	for (int fd = STDIN_FILENO; null >= 0 && fd <= STDERR_FILENO; fd++)
+		(void)dup2(null, fd);
+	qsort(kept, ARRAY_SIZE(kept), sizeof(kept[0]), ascending);
+	close_from(STDERR_FILENO + 1, kept, ARRAY_SIZE(kept));
+}
+
+static int signals_open(void)
+{
+	sigset_t set;
+
+	(void)sigfillset(&set);
+	(void)sigprocmask(SIG_SETMASK, &set, NULL);
+	(void)sigemptyset(&set);
+	(void)sigaddset(&set, SIGCHLD);
+	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+__attribute__((noreturn)) static void guard(struct guardian *g)
+{
+	for (;;) {
+		enum { CLIENT, DAEMON, CHILDREN, COUNT };
+		struct pollfd fds[COUNT] = {
+			[CLIENT] = { .fd = g->client_fd, .events = POLLIN },
+			[DAEMON] = { .fd = g->daemon_fd, .events = POLLIN },
+			[CHILDREN] = { .fd = g->signal_fd, .events = POLLIN },
+		};
+		struct signalfd_siginfo info;
+
+		(void)poll(fds, COUNT, g->is_over ? -1 : CLIENT_LOOK_MS);
+		if (fds[DAEMON].revents) {
+			disarm_for_good(g);
+			(void)close(TAKE_FD(g->daemon_fd));
+		}
+		if (fds[CLIENT].revents)
+			(void)client_hear(g, MSG_DONTWAIT);
+		while (read(g->signal_fd, &info, sizeof(info)) == (ssize_t)sizeof(info))
+			;
+		children_reap(g);
+		if (!g->is_over)
+			client_look(g);
+	}
+}
+
+void guardian_run(const struct guardian_start *start)
+{
+	const struct guardian_hello hello = { .program = start->program, .can_guard = start->can_guard };
+	struct guardian g = { .client = getppid(),
+			      .client_group = getpgrp(),
+			      .program = start->program,
+			      .client_fd = start->client_fd,
+			      .daemon_fd = start->daemon_fd,
+			      .signal_fd = signals_open(),
+			      .is_over = !start->can_guard };
+
+	if (start->can_guard)
+		arm(&g, true);
+	(void)prctl(PR_SET_NAME, GUARDIAN_NAME);
+	(void)prctl(PR_SET_DUMPABLE, 0); /* nobody looks into it */
+	/*
+	 * A group that has a parent in another group of its session can be stopped by Ctrl-Z, and survives its client:
+	 * one that nobody would continue must not get such a parent, one that has it is not to lose it.
+	 */
+	if (start->is_job && setpgid(0, 0) == 0)
+		g.session = getsid(0);
+	else
+		(void)setsid();
+	(void)chdir("/");
+	close_others(&g);
+	if (g.signal_fd < 0 || send(g.client_fd, &hello, sizeof(hello), MSG_NOSIGNAL) < 0)
+		_exit(1);
+	/* Nobody is reaped before the client has its descriptor of the program. */
+	while (!client_hear(&g, 0))
+		;
+	guard(&g);
+}
+
+int guardian_tell(int fd, enum guardian_word word)
+{
+	const char text = (char)word;
+
+	return send(fd, &text, 1, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? -errno : 0;
+}
