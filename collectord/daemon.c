@@ -17,6 +17,7 @@
 #include "base/log.h"
 #include "children/child.h"
 #include "children/process.h"
+#include "children/reader.h"
 #include "clock.h"
 #include "daemon_life.h"
 #include "events/host.h"
@@ -125,6 +126,15 @@ static void context_guard(struct rpc_context *context, uint32_t pid, bool begins
 	struct daemon *d = context->owner;
 
 	tracers_peer(d->tracers, pid, begins);
+}
+
+/* Our user's process, somebody's question. */
+void daemon_behind(uint32_t tgid, struct behind_value *value, void *data)
+{
+	const struct daemon *d = data;
+
+	if (read_hub_asker(d->reads, tgid, value->comm, &value->uid))
+		(void)snprintf(value->comm, sizeof(value->comm), "%s", READER_TITLE);
 }
 
 void daemon_finding(const struct finding *finding, enum engine_change change, void *data)
@@ -255,9 +265,20 @@ static int loop_start(struct daemon *d)
 	return 0;
 }
 
-static void child_changed(uint32_t pid, bool is_running, void *data)
+/*
+ * What somebody asks of a service takes CPU time from others like any program of his, and is named to them. A private
+ * daemon's is its user's own.
+ */
+static void child_changed(const struct process_news *news, void *data)
 {
-	tracers_child(data, pid, is_running);
+	struct daemon *d = data;
+
+	if (!d->is_private && strcmp(news->role, READER_ROLE) == 0) {
+		if (!news->is_running)
+			read_hub_gone(d->reads, news->pid, news->cpu_ns);
+		return;
+	}
+	tracers_child(d->tracers, news->pid, news->is_running);
 }
 
 static int tracers_start(struct daemon *d)
@@ -271,7 +292,7 @@ static int tracers_start(struct daemon *d)
 	if (r < 0)
 		return daemon_failed(d, r, "cannot start");
 	tracers_child(d->tracers, (uint32_t)getpid(), true);
-	process_observe(child_changed, d->tracers);
+	process_observe(child_changed, d);
 	return 0;
 }
 
@@ -360,6 +381,7 @@ void daemon_stop(struct daemon *d)
 		trace_hub_finish(d->traces);
 	server_close(d->server);
 	d->server = NULL;
+	read_hub_stop(d->reads);
 	/* What the source still has goes to all that is open: it ends before any of that. */
 	if (d->pipeline)
 		pipeline_finish(d->pipeline);
@@ -427,7 +449,7 @@ int daemon_run(const struct daemon_options *options, char *why, size_t why_bytes
 	if (r == 0)
 		r = trace_hub_new(&d->traces);
 	if (r == 0)
-		r = read_hub_new(&d->reads);
+		r = read_hub_new(&d->loop, d->is_private ? 0 : options->query_cpu_ns, &d->reads);
 	d->hold.traces = d->traces;
 	if (r == 0)
 		r = daemon_capture_start(d);

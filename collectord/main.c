@@ -181,6 +181,7 @@ static int options_read(struct setup *s)
 	(void)probe_back_end_parse(config_text(config, CONFIG_BACK_END), &o->back_end); /* one of the choices */
 	o->read_path = config_text(config, CONFIG_READ_DB);
 	o->ring_bytes = config_number(config, CONFIG_RING);
+	o->query_cpu_ns = config_number(config, CONFIG_QUERY_CPU);
 	o->idle_ns = config_number(config, CONFIG_IDLE);
 	o->policy.record_all = strcmp(calls, "all") == 0;
 	o->policy.record_none = strcmp(calls, "none") == 0;

@@ -33,6 +33,7 @@ struct pipeline {
 	struct engine *engine;
 	struct system_sampler *sampler;
 	int proc_fd;
+	void (*on_behind)(uint32_t tgid, struct behind_value *value, void *data);
 	engine_finding_func on_finding;
 	figures_forget_func on_forget;
 	void *data;
@@ -70,6 +71,7 @@ int pipeline_new(const struct pipeline_options *options, struct pipeline **ret_p
 		return -ENOMEM;
 	p->source = options->source;
 	p->store = options->store;
+	p->on_behind = options->on_behind;
 	p->on_finding = options->on_finding;
 	p->on_forget = options->on_forget;
 	p->data = options->data;
@@ -175,8 +177,11 @@ static void slot_release(uint32_t slot, void *data)
 static void behind_note(const struct behind_key *key, const struct behind_value *value, void *data)
 {
 	struct pipeline *p = data;
+	struct behind_value whose = *value;
 
-	(void)figures_behind(p->figures, key, value);
+	if (p->on_behind)
+		p->on_behind(key->tgid, &whose, p->data);
+	(void)figures_behind(p->figures, key, &whose);
 }
 
 static uint32_t cells_used(void *data)

@@ -51,8 +51,8 @@ static uint64_t mask_of(const struct privilege_need *need)
 /*
  * What a process without CAP_SYS_ADMIN could still call and this one has no use for: groups @clock, @cpu-emulation,
  * @debug, @module, @mount, @obsolete, @raw-io, @reboot, @swap, @resources of systemd.exec(5), changes of identity,
- * name spaces and keys, and io_uring, whose requests no filter sees. A list of what is refused, since what libraries
- * call differs between releases.
+ * name spaces and keys, and io_uring, whose requests no filter sees; not setpriority, with which children are made to
+ * wait for others. A list of what is refused, since what libraries call differs between releases.
  */
 static const int refused[] = {
 	SCMP_SYS(acct),

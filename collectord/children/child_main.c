@@ -171,7 +171,6 @@ static int seal(const struct child_role *role)
 	CLEANUP(filter_freep) scmp_filter_ctx filter = NULL;
 	int r;
 
-	(void)prctl(PR_SET_NAME, role->name);
 	r = capabilities_drop();
 	if (r < 0)
 		return log_err(r, "cannot drop capabilities");
@@ -243,6 +242,7 @@ int child_main(const char *role)
 	for (size_t i = 0; child_roles[i]; i++) {
 		if (strcmp(child_roles[i]->name, role) != 0)
 			continue;
+		(void)prctl(PR_SET_NAME, child_roles[i]->title ? child_roles[i]->title : role);
 		descriptors_close();
 		if (child_roles[i]->prepare && child_roles[i]->prepare() < 0) {
 			hang_on();

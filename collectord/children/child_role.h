@@ -23,6 +23,7 @@ struct child_grant {
 
 struct child_role {
 	const char *name;
+	const char *title; /* that people see; NULL: the name */
 	/*
 	 * Runs before anything is given up, with no descriptor but the socket: to open what a sealed process cannot.
 	 * NULL: nothing. Return: 0; negative ends the child (it may say why on the socket).

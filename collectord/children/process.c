@@ -6,9 +6,11 @@
 #include <signal.h>
 #include <spawn.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -22,7 +24,9 @@ struct process {
 	int socket_fd;
 	int pid_fd;
 	pid_t pid;
-	int n_handles; /* open on the loop */
+	const char *role;
+	bool is_reaped; /* its number may be another's */
+	int n_handles;	/* open on the loop */
 };
 
 static struct {
@@ -36,10 +40,14 @@ void process_observe(process_observe_func func, void *data)
 	observer.data = data;
 }
 
-static void observe(const struct process *p, bool is_running)
+static void observe(const struct process *p, bool is_running, uint64_t cpu_ns)
 {
+	const struct process_news news = {
+		.pid = (uint32_t)p->pid, .role = p->role, .is_running = is_running, .cpu_ns = cpu_ns
+	};
+
 	if (observer.func)
-		observer.func((uint32_t)p->pid, is_running, observer.data);
+		observer.func(&news, observer.data);
 }
 
 static void on_handle_close(uv_handle_t *handle)
@@ -53,16 +61,23 @@ static void on_handle_close(uv_handle_t *handle)
 	free(p);
 }
 
+static uint64_t time_ns(const struct timeval *t)
+{
+	return (uint64_t)t->tv_sec * NSEC_PER_SEC + (uint64_t)t->tv_usec * 1000;
+}
+
 static void on_exit_readable(uv_poll_t *handle, int status, int events)
 {
 	struct process *p = handle->data;
 	siginfo_t info = { 0 };
+	struct rusage used = { 0 };
 
 	(void)status;
 	(void)events;
-	if (waitid(P_PIDFD, (id_t)p->pid_fd, &info, WEXITED | WNOHANG) == 0 && info.si_pid == 0)
+	if (syscall(SYS_waitid, P_PIDFD, p->pid_fd, &info, WEXITED | WNOHANG, &used) == 0 && info.si_pid == 0)
 		return; /* not yet: asked again while readable */
-	observe(p, false);
+	p->is_reaped = true;
+	observe(p, false, time_ns(&used.ru_utime) + time_ns(&used.ru_stime));
 	/* What it said last may still lie in the socket, whose end comes behind it: nothing more to do here. */
 	uv_close((uv_handle_t *)&p->exit_poll, on_handle_close);
 }
@@ -100,6 +115,22 @@ int process_socket(const struct process *p)
 uint32_t process_pid(const struct process *p)
 {
 	return (uint32_t)p->pid;
+}
+
+uint64_t process_cpu_ns(const struct process *p)
+{
+	struct timespec used;
+	clockid_t clock;
+
+	if (p->is_reaped || clock_getcpuclockid(p->pid, &clock) || clock_gettime(clock, &used))
+		return 0;
+	return (uint64_t)used.tv_sec * NSEC_PER_SEC + (uint64_t)used.tv_nsec;
+}
+
+void process_be_nice(const struct process *p, int nice_value)
+{
+	if (!p->is_reaped)
+		(void)setpriority(PRIO_PROCESS, (id_t)p->pid, nice_value); /* it may have ended meanwhile */
 }
 
 /* Puts a started process on the loop. On failure it is killed and reaped by the caller: it has done nothing yet. */
@@ -194,7 +225,9 @@ int process_start(uv_loop_t *loop, const char *role, process_readable_func func,
 		return r;
 	}
 
-	*p = (struct process){ .socket_fd = ours, .pid_fd = pid_fd, .pid = pid, .func = func, .data = data };
+	*p = (struct process){
+		.socket_fd = ours, .pid_fd = pid_fd, .pid = pid, .role = role, .func = func, .data = data
+	};
 	r = process_watch(p, loop);
 	if (r < 0 && p->n_handles == 0) {
 		process_kill_and_wait(pid);
@@ -209,7 +242,7 @@ int process_start(uv_loop_t *loop, const char *role, process_readable_func func,
 		p = NULL;
 		return r;
 	}
-	observe(p, true);
+	observe(p, true, 0);
 	*ret_process = TAKE_PTR(p);
 	return 0;
 }

@@ -17,8 +17,14 @@ struct process;
 /** typedef process_readable_func - the socket can be read, or has ended: @status is negative when the loop says so */
 typedef void (*process_readable_func)(int status, void *data);
 
-/** typedef process_observe_func - what became of one */
-typedef void (*process_observe_func)(uint32_t pid, bool is_running, void *data);
+/* What became of one: it runs now, or is gone and has used so much. */
+struct process_news {
+	uint32_t pid;
+	const char *role;
+	bool is_running;
+	uint64_t cpu_ns;
+};
+typedef void (*process_observe_func)(const struct process_news *news, void *data);
 
 /**
  * process_start() - start one as `--child ROLE` and watch its socket
@@ -36,6 +42,10 @@ void process_end(struct process *process);
 /** process_socket() - our end, not blocking, borrowed */
 int process_socket(const struct process *process);
 uint32_t process_pid(const struct process *process);
+/** process_cpu_ns() - CPU time that it has used until now; 0: it cannot be told any more */
+uint64_t process_cpu_ns(const struct process *process);
+/** process_be_nice() - let others go before it; what was given up does not come back */
+void process_be_nice(const struct process *process, int nice_value);
 /** process_pause() - do not watch the socket until process_resume(): what it says waits, and then it does */
 void process_pause(struct process *process);
 int process_resume(struct process *process);

@@ -320,7 +320,8 @@ static const struct child_grant grants[] = {
 };
 
 const struct child_role reader_role = {
-	.name = "reader",
+	.name = READER_ROLE,
+	.title = READER_TITLE,
 	.prepare = reader_prepare,
 	.serve = reader_serve,
 	.grants = grants,

@@ -14,6 +14,9 @@
 #define READER_REQUEST_MAX (64u * 1024) /* bytes of the packed request: what a client's frame may hold */
 #define READER_REPLY_MAX (960u * 1024)	/* bytes of one reply: a frame's, less what the daemon may add */
 
+#define READER_ROLE "reader"
+#define READER_TITLE "ingero query" /* as others see it who had to wait for it */
+
 enum reader_method { READER_EXPLAIN, READER_EVENTS, READER_SQL, READER_EXPORT, READER_METHOD_COUNT };
 
 struct reader_question {

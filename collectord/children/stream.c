@@ -157,6 +157,11 @@ int stream_open(uv_loop_t *loop, const char *role, const struct stream_question 
 	return 0;
 }
 
+const struct process *stream_process(const struct stream *s)
+{
+	return s->process;
+}
+
 void stream_resume(struct stream *s)
 {
 	if (!s->process || !s->is_paused)

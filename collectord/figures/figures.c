@@ -240,6 +240,8 @@ int figures_behind(struct figures *f, const struct behind_key *key, const struct
 		b = &p->behind.items[p->behind.n - 1];
 	}
 	b->ns += value->ns >= b->last_ns ? value->ns - b->last_ns : value->ns;
+	if (value->ns == b->last_ns)
+		return 0; /* who it was then stays known, whoever has its number now */
 	b->last_ns = value->ns;
 	b->uid = value->uid;
 	memcpy(b->comm, value->comm, sizeof(b->comm));

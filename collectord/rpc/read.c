@@ -5,6 +5,7 @@
 #include "rpc/read.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,11 +15,13 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "children/process.h"
 #include "children/reader.h"
 #include "children/stream.h"
 #include "clock.h"
 #include "ingero/v1/ingero.pb-c.h"
 #include "procs/hidepid.h"
+#include "rpc/askers.h"
 #include "rpc/call.h"
 #include "rpc/context.h"
 #include "rpc/cost.h"
@@ -43,12 +46,15 @@ struct read {
 	struct buf pending;  /* a reply that found no room */
 	bool has_pending;
 	bool is_only_reply;
+	bool is_nice;
 };
 
 struct read_hub {
 	TAILQ_HEAD(, read) reads;
 	unsigned int user_running; /* of one user, at most */
 	bool is_looked_for;	   /* one may be waiting that may run */
+	struct askers askers;
+	uv_timer_t timer; /* looks at those that run */
 };
 
 static unsigned int user_running(void)
@@ -58,20 +64,31 @@ static unsigned int user_running(void)
 	return (unsigned int)MAX(n, READ_USER_RUNNING_MIN);
 }
 
-int read_hub_new(struct read_hub **ret_hub)
+int read_hub_new(uv_loop_t *loop, uint64_t cpu_ns, struct read_hub **ret_hub)
 {
 	struct read_hub *hub = calloc(1, sizeof(*hub));
 
 	if (!hub)
 		return -ENOMEM;
+	(void)uv_timer_init(loop, &hub->timer); /* cannot fail */
+	hub->timer.data = hub;
+	hub->askers.budget.size_ns = cpu_ns;
 	TAILQ_INIT(&hub->reads);
 	hub->user_running = user_running();
 	*ret_hub = hub;
 	return 0;
 }
 
+void read_hub_stop(struct read_hub *hub)
+{
+	if (hub)
+		uv_close((uv_handle_t *)&hub->timer, NULL);
+}
+
 void read_hub_free(struct read_hub *hub)
 {
+	if (hub)
+		cpu_budget_done(&hub->askers.budget);
 	free(hub);
 }
 
@@ -206,6 +223,76 @@ static void on_close(struct call *call, void *data)
 	read_remove(data);
 }
 
+/* ---- what it costs ---- */
+
+void read_hub_gone(struct read_hub *hub, uint32_t pid, uint64_t cpu_ns)
+{
+	askers_gone(&hub->askers, pid, cpu_ns, clock_now_ns());
+}
+
+bool read_hub_asker(const struct read_hub *hub, uint32_t pid, const char *comm, uint32_t *ret_uid)
+{
+	return askers_find(&hub->askers, pid, strcmp(comm, READER_TITLE) == 0, clock_now_ns(), ret_uid);
+}
+
+static void read_fail_cost(struct read *read)
+{
+	const struct cpu_budget *budget = &read->hub->askers.budget;
+	uint64_t wait_ns = cpu_budget_wait_ns(budget, read->uid, clock_now_ns());
+	char text[256];
+
+	(void)snprintf(text, sizeof(text),
+		       "%suid %u has used its %.3g s of CPU time for questions to the database, of which a quarter of "
+		       "each second comes back; ask %s in %" PRIu64 " s",
+		       read->stream ? "stopped: " : "", read->uid, (double)budget->size_ns / (double)NSEC_PER_SEC,
+		       read->stream ? "for less," : "again",
+		       (uint64_t)MAX((wait_ns + NSEC_PER_SEC - 1) / NSEC_PER_SEC, 1));
+	read_fail(read, CALL_ERROR_QUOTA, text);
+}
+
+static void read_look(struct read *read, uint64_t now_ns)
+{
+	struct askers *askers = &read->hub->askers;
+	const struct process *process = stream_process(read->stream);
+	uint64_t cpu_ns = process ? process_cpu_ns(process) : 0;
+
+	if (!process)
+		return;
+	askers_charge(askers, process_pid(process), cpu_ns, now_ns);
+	if (read->is_nice || read->context->is_private ||
+	    (cpu_ns < READ_QUICK_NS && !cpu_budget_is_low(&askers->budget, read->uid, now_ns)))
+		return;
+	process_be_nice(process, READ_NICE);
+	read->is_nice = true;
+}
+
+static void on_look(uv_timer_t *timer)
+{
+	struct read_hub *hub = timer->data;
+	struct read *read, *used_up;
+	uint64_t now_ns = clock_now_ns();
+	bool is_any = false;
+
+	TAILQ_FOREACH(read, &hub->reads, link)
+	{
+		if (read->stream)
+			read_look(read, now_ns);
+		is_any |= read->stream != NULL;
+	}
+	do { /* others may begin, or go, when one ends */
+		used_up = NULL;
+		TAILQ_FOREACH(read, &hub->reads, link)
+		{
+			if (read->stream && cpu_budget_is_used(&hub->askers.budget, read->uid, now_ns))
+				used_up = read;
+		}
+		if (used_up)
+			read_fail_cost(used_up);
+	} while (used_up);
+	if (!is_any)
+		(void)uv_timer_stop(timer);
+}
+
 /* ---- whose turn it is ---- */
 
 static unsigned int count(const struct read_hub *hub, bool is_running, const uint32_t *uid)
@@ -234,11 +321,17 @@ static int read_run(struct read *read)
 						     { read->question.data, read->question.n } };
 
 	uint64_t before_ns = clock_spent_ns();
-	int r = stream_open(read->context->loop, "reader", questions, ARRAY_SIZE(questions), READER_REPLY_MAX,
+	int r = stream_open(read->context->loop, READER_ROLE, questions, ARRAY_SIZE(questions), READER_REPLY_MAX,
 			    read->limit_ns + GRACE_NS, &stream_events, read, &read->stream);
 
 	call_charge(read->call, before_ns); /* whose turn it is may come while another asks */
-	return r;
+	if (r < 0)
+		return r;
+	askers_begin(&read->hub->askers, process_pid(stream_process(read->stream)), read->uid);
+	read_look(read, clock_now_ns());
+	if (!uv_is_active((uv_handle_t *)&read->hub->timer))
+		(void)uv_timer_start(&read->hub->timer, on_look, READ_LOOK_MS, READ_LOOK_MS);
+	return 0;
 }
 
 /* Return: the oldest question, of those that may run, of a user of whom fewest run; NULL: none may */
@@ -268,7 +361,9 @@ bool read_hub_start(struct read_hub *hub)
 	hub->is_looked_for = read != NULL;
 	if (!read)
 		return false;
-	if (read_run(read) < 0)
+	if (cpu_budget_wait_ns(&hub->askers.budget, read->uid, clock_now_ns()))
+		read_fail_cost(read);
+	else if (read_run(read) < 0)
 		read_fail(read, CALL_ERROR_INTERNAL, "cannot start the process that reads the database");
 	else
 		buf_done(&read->question);

@@ -8,6 +8,10 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stdint.h>
+#include <uv.h>
+
+#include "base/cleanup.h" /* NSEC_PER_SEC */
 
 /*
  * All are guesses: revisit with real dashboards. One process may use a CPU and 64 MiB. Of one user so many run, or one
@@ -20,6 +24,11 @@
 #define READ_USER_WAITING 32
 #define READ_TOTAL_WAITING 256
 
+/* A question computes like any program for so long; then, or where its user has used half of his time, it is nice. */
+#define READ_QUICK_NS NSEC_PER_SEC
+#define READ_NICE 10
+#define READ_LOOK_MS 250 /* between two looks at what those that run have used */
+
 struct read_hub;
 
 /**
@@ -29,6 +38,13 @@ struct read_hub;
  * and a question that is cancelled at once needs none. Return: whether there may be another
  */
 bool read_hub_start(struct read_hub *hub);
-int read_hub_new(struct read_hub **ret_hub);
+/** read_hub_new() - @cpu_ns: that questions of one user may use at once (rpc/cpu_budget.h); 0: no limit */
+int read_hub_new(uv_loop_t *loop, uint64_t cpu_ns, struct read_hub **ret_hub);
+/** read_hub_gone() - a process that answered is gone */
+void read_hub_gone(struct read_hub *hub, uint32_t pid, uint64_t cpu_ns);
+/** read_hub_asker() - for whom a process of this name answers, or did a moment ago. Return: whether it does */
+bool read_hub_asker(const struct read_hub *hub, uint32_t pid, const char *comm, uint32_t *ret_uid);
+/** read_hub_stop() - nothing is asked any more; NULL is fine */
+void read_hub_stop(struct read_hub *hub);
 /** read_hub_free() - after every call is over; NULL is fine */
 void read_hub_free(struct read_hub *hub);

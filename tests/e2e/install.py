@@ -129,6 +129,7 @@ FOREIGN = '#include <unistd.h>\n__attribute__((constructor)) static void loaded(
 
 def test_foreign(check, root, programs):
     """What lies in the current directory under the name of a library that a program needs is not loaded, built and installed alike."""
+    programs = [os.path.abspath(program) for program in programs]
     here = os.path.join(root, "foreign")
     os.mkdir(here)
     for program in programs:

@@ -338,14 +338,16 @@ static struct {
 	int n_ended;
 } observed;
 
-static void on_process(uint32_t pid, bool is_running, void *data)
+static void on_process(const struct process_news *news, void *data)
 {
 	(void)data;
-	if (is_running) {
-		observed.pid = pid;
+	CHECK_STR_EQ("observed: what it is", news->role, "tester");
+	if (news->is_running) {
+		observed.pid = news->pid;
 		observed.n_started++;
 	} else {
 		observed.n_ended++;
+		CHECK("observed: what it has used", news->cpu_ns > 0);
 	}
 }
 

@@ -214,6 +214,7 @@ static void behind_adds_up(void)
 {
 	CLEANUP(world_freep) struct world *w = world_new();
 	const struct behind_key key = { .slot = 1, .tgid = 6603 };
+	struct behind_value other = { .comm = "another" };
 	static const uint64_t readings[] = { 100, 250, 40, 60 }; /* the third began anew */
 
 	process_begins(w, 1, 1, 1);
@@ -225,6 +226,14 @@ static void behind_adds_up(void)
 	}
 	CHECK_INT_EQ("one culprit", figures_get(w->figures, 0)->behind.n, 1);
 	CHECK_INT_EQ("its time", figures_get(w->figures, 0)->behind.items[0].ns, 310);
+
+	/* Nothing came: who has that number now kept nobody waiting. */
+	other.ns = readings[ARRAY_SIZE(readings) - 1];
+	CHECK_INT_EQ("note", figures_behind(w->figures, &key, &other), 0);
+	CHECK_STR_EQ("its name", figures_get(w->figures, 0)->behind.items[0].comm, "logrotate");
+	other.ns++;
+	CHECK_INT_EQ("note", figures_behind(w->figures, &key, &other), 0);
+	CHECK_STR_EQ("the other's", figures_get(w->figures, 0)->behind.items[0].comm, "another");
 }
 
 int main(void)

@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How long `ingero explain` takes of a service while others compute, two on each CPU, times as long as without them: all in one
+session, as jobs of one terminal; each in a session of its own; and in the control group of the service, where nothing but its nice
+value tells it from them, with that of every question and with that of one that has computed for long."""
+import contextlib
+import os
+import pathlib
+import signal
+import subprocess
+import time
+
+import ingero
+import kept
+
+PER_CPU = 2
+LIMIT = 5
+NICE = 10  # READ_NICE of collectord/rpc/read.h
+ASKED = 7  # in each round: the median is what a user knows
+
+
+# A session with so many in it.
+JOBS = 'n=$1; shift; while [ "$n" -gt 0 ]; do "$@" & n=$((n - 1)); done; wait'
+
+
+def grouped(group, command):
+    """The command in that control group from its beginning; None: wherever this is."""
+    return ["sh", "-c", 'echo $$ > "$0/cgroup.procs" && exec "$@"', group, *command] if group else list(command)
+
+
+@contextlib.contextmanager
+def hogs(bench, n_sessions, group=None):
+    """Two on each CPU, at nice 0."""
+    n = PER_CPU * os.cpu_count() // n_sessions
+    command = grouped(group, ["sh", "-c", JOBS, "sh", str(n), bench.programs.path("hog"), "--duration", "600s"])
+    running = [subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, start_new_session=True) for _ in range(n_sessions)]
+    try:
+        yield
+    finally:
+        for process in running:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+
+
+@contextlib.contextmanager
+def service_in_group(service, nice):
+    """The daemon and what it starts, in a group of their own, where sessions do not count; None where there are no groups."""
+    parent = next((place for place in ("/sys/fs/cgroup/cpu", "/sys/fs/cgroup") if os.path.exists(os.path.join(place, "cgroup.procs"))), None)
+    if not parent:
+        yield None
+        return
+    group = os.path.join(parent, f"ingero-bench-{os.getpid()}")
+    os.mkdir(group)
+    move(service.process.pid, group)
+    os.setpriority(os.PRIO_PROCESS, service.process.pid, nice)  # which its children begin with
+    try:
+        yield group
+    finally:
+        os.setpriority(os.PRIO_PROCESS, service.process.pid, 0)
+        move(service.process.pid, parent)
+        ingero.wait_for(lambda: not pathlib.Path(group, "cgroup.procs").read_text(encoding="utf-8"), "the end of what was in the group")
+        os.rmdir(group)
+
+
+def move(pid, group):
+    pathlib.Path(group, "cgroup.procs").write_text(str(pid), encoding="utf-8")
+
+
+def explain_ms(home, group=None):
+    """By a client in a session of its own, as another user's is."""
+    times = []
+    command = grouped(group, ["setsid", "--wait", home.programs.path("ingero-cli"), "explain", "--json", "--since", "10m"])
+    for _ in range(ASKED):
+        began = time.monotonic()
+        done = subprocess.run([*home.prefix, *command], env=home.environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+        times.append((time.monotonic() - began) * 1000)
+        if done.returncode:
+            raise ingero.Failed(f"ingero explain: exit status {done.returncode}: {done.stderr}")
+    return sorted(times)[len(times) // 2]
+
+
+def measure(bench):
+    n = PER_CPU * os.cpu_count()
+    conditions = {"compute in one session": LIMIT, "compute in a session each": LIMIT, "compute in its group": None, "compute in its group, nice": None}
+    with kept.Kept(bench.programs.build) as home:
+        subprocess.run([bench.programs.path("ingero-cli"), "demo", "--speed", "20", "--db", home.db], env=home.environment, stdout=subprocess.DEVNULL,
+                       stdin=subprocess.DEVNULL, check=True)
+        with kept.Service(home, "--config", "none", "--capture", "nobody", "--db", home.db, "--query-cpu", "0") as service:
+            def beside(n_sessions):
+                with hogs(bench, n_sessions):
+                    return explain_ms(home)
+
+            def in_group(nice):
+                with service_in_group(service, nice) as group, hogs(bench, n, group):
+                    return explain_ms(home, group)
+
+            waits = [lambda: beside(1), lambda: beside(n), lambda: in_group(0), lambda: in_group(NICE)]
+            results = bench.in_turns(idle=lambda: explain_ms(home), **dict(zip(conditions, waits)))
+    bench.row("explain, nobody else", results["idle"], "ms")
+    for told, limit in conditions.items():
+        bench.row(f"explain beside {n} that {told}, times as without", [value / idle for value, idle in zip(results[told], results["idle"])], "ratio",
+                  limit=limit)
