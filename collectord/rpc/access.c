@@ -3,9 +3,11 @@
 
 #include <errno.h>
 #include <grp.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 
 #include "base/cleanup.h"
 
@@ -96,6 +98,7 @@ struct call_identity access_act_for(const struct call_identity *identity, uint32
 	struct call_identity acting = access_grant(uid, identity->peer_pid, gids, n_gids, groups);
 
 	acting.can_show_all |= identity->can_show_all;
+	acting.is_elsewhere = identity->is_elsewhere;
 	return acting;
 }
 
@@ -131,6 +134,17 @@ int access_credentials(int fd, struct ucred *ret_cred)
 	return ret_cred->uid == (uid_t)-1 ? -ENOTCONN : 0;
 }
 
+/* Of a container, mostly. Not to know is to be elsewhere: it has gone, or is above our own name space. */
+static bool is_elsewhere(pid_t pid)
+{
+	struct stat ours, theirs;
+	char path[32];
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/ns/pid", (int)pid);
+	return stat(path, &theirs) || stat("/proc/self/ns/pid", &ours) || theirs.st_ino != ours.st_ino ||
+	       theirs.st_dev != ours.st_dev;
+}
+
 int access_identify(int fd, const struct ucred *cred, const struct access_groups *groups,
 		    struct call_identity *ret_identity)
 {
@@ -142,5 +156,6 @@ int access_identify(int fd, const struct ucred *cred, const struct access_groups
 	if (r)
 		return r;
 	*ret_identity = access_grant(cred->uid, (uint32_t)cred->pid, gids, n_gids, groups);
+	ret_identity->is_elsewhere = is_elsewhere(cred->pid);
 	return 0;
 }

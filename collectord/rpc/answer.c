@@ -161,9 +161,14 @@ static int in_flight_fill(const struct rpc_context *context, const struct scope 
 	return 0;
 }
 
+bool answer_hides_names(const struct call_identity *identity)
+{
+	return !identity->can_read_all && (identity->is_elsewhere || hidepid_is_on());
+}
+
 bool answer_may_name(const struct call_identity *identity, uint32_t uid)
 {
-	return identity->can_read_all || identity->uid == uid || !hidepid_is_on();
+	return identity->uid == uid || !answer_hides_names(identity);
 }
 
 static int behind_fill(const struct rpc_context *context, const struct scope *scope, const struct since *since,

@@ -20,6 +20,8 @@ struct rpc_context;
 struct scope;
 struct since;
 
+/** answer_hides_names() - whether neighbours of other owners are not named: the caller could not read that in /proc */
+bool answer_hides_names(const struct call_identity *identity);
 /** answer_may_name() - whether a neighbour of that owner is named: exactly when the caller could read it in /proc */
 bool answer_may_name(const struct call_identity *identity, uint32_t uid);
 

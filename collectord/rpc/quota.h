@@ -35,9 +35,8 @@ struct quota_user;
  * for each user who is there. Guess: five requests of the dearer kind.
  */
 #define QUOTA_USER_TURN_NS (1 * NSEC_PER_MSEC)
-#define QUOTA_TOTAL_CONNECTIONS                                                                                        \
-	512 /* of all users but root, who must always get in; fewer where descriptors are few                          \
-	     */
+/* Of all users but root, who must always get in; fewer where descriptors are few. */
+#define QUOTA_TOTAL_CONNECTIONS 512
 #define QUOTA_TOTAL_QUEUED_BYTES (32u * 1024 * 1024)
 #define QUOTA_USER_RESERVED_BYTES (64u * 1024) /* has every user, whatever the others have queued */
 

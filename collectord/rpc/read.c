@@ -20,7 +20,7 @@
 #include "children/stream.h"
 #include "clock.h"
 #include "ingero/v1/ingero.pb-c.h"
-#include "procs/hidepid.h"
+#include "rpc/answer.h"
 #include "rpc/askers.h"
 #include "rpc/call.h"
 #include "rpc/context.h"
@@ -381,7 +381,7 @@ static int question_pack(struct read *read, enum reader_method method, const str
 		.method = method,
 		.uid = identity->uid,
 		.all = identity->can_read_all || (read->context->is_private && identity->uid == getuid()),
-		.names_hidden = !identity->can_read_all && hidepid_is_on(),
+		.names_hidden = answer_hides_names(identity),
 		.has_cost = read->context->source != NULL,
 	};
 	size_t n = protobuf_c_message_get_packed_size(request);

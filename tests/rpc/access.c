@@ -3,8 +3,13 @@
 
 #include <errno.h>
 #include <grp.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -180,8 +185,60 @@ static void test_no_unix_socket(void)
 	(void)close(fds[0]);
 }
 
+/* Who has other processes in his /proc than the daemon in its own is not told their names; nor who cannot be looked at.
+ */
+static void test_elsewhere(void)
+{
+	static const struct {
+		const char *name;
+		bool is_elsewhere;
+	} cases[] = { { "a client beside the daemon", false }, { "one in a name space of process ids", true } };
+
+	if (getuid() != 0) {
+		printf("not tried without root: a client in a name space of process ids\n");
+		return;
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct sockaddr_un address = { .sun_family = AF_UNIX }; /* the kernel finds a name */
+		struct access_groups groups = { ACCESS_NO_GROUP, ACCESS_NO_GROUP };
+		socklen_t bytes = sizeof(address);
+		struct call_identity identity, acting;
+		struct ucred cred;
+		int fd, client_fd, listen_fd = socket(AF_UNIX, SOCK_STREAM, 0);
+		char byte;
+		pid_t pid;
+
+		if (bind(listen_fd, (struct sockaddr *)&address, sizeof(sa_family_t)) || listen(listen_fd, 1) ||
+		    getsockname(listen_fd, (struct sockaddr *)&address, &bytes))
+			abort();
+		pid = fork();
+		if (pid == 0) {
+			/* the one that connects is the one that is looked at */
+			if (cases[i].is_elsewhere && (unshare(CLONE_NEWPID) || fork() > 0))
+				_exit(0);
+			client_fd = socket(AF_UNIX, SOCK_STREAM, 0);
+			if (connect(client_fd, (struct sockaddr *)&address, bytes))
+				_exit(1);
+			(void)!write(client_fd, "c", 1);
+			(void)!read(client_fd, &byte, 1); /* until the test closes its end */
+			_exit(0);
+		}
+		fd = accept(listen_fd, NULL, NULL);
+		CHECK_INT_EQ(cases[i].name, read(fd, &byte, 1), 1);
+		CHECK_INT_EQ(cases[i].name, access_credentials(fd, &cred), 0);
+		CHECK_INT_EQ(cases[i].name, access_identify(fd, &cred, &groups, &identity), 0);
+		CHECK_INT_EQ(cases[i].name, identity.is_elsewhere, cases[i].is_elsewhere);
+		acting = access_act_for(&identity, 1000, NULL, 0, &groups);
+		CHECK_INT_EQ(cases[i].name, acting.is_elsewhere, cases[i].is_elsewhere);
+		(void)close(fd);
+		(void)close(listen_fd);
+		(void)waitpid(pid, NULL, 0);
+	}
+}
+
 int main(void)
 {
+	test_elsewhere();
 	test_may_see();
 	test_grant();
 	test_act_for();
