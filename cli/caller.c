@@ -98,6 +98,23 @@ int caller_groups(const struct caller *caller, gid_t **ret_gids, size_t *ret_n)
 	}
 }
 
+int caller_become(const struct caller *caller)
+{
+	CLEANUP(freep) gid_t *gids = NULL;
+	size_t n = 0;
+	int r;
+
+	if (!caller->is_sudo)
+		return 0;
+	r = caller_groups(caller, &gids, &n);
+	if (r < 0)
+		return r;
+	return setgroups(n, gids) || setresgid(caller->gid, caller->gid, caller->gid) ||
+			       setresuid(caller->uid, caller->uid, caller->uid)
+		       ? -errno
+		       : 0;
+}
+
 struct user_name user_name(uid_t uid)
 {
 	/* The live screen asks each second, and a directory service may take its time. */

@@ -30,6 +30,9 @@ struct caller caller_get(void);
  */
 int caller_groups(const struct caller *caller, gid_t **ret_gids, size_t *ret_n);
 
+/** caller_become() - under sudo, for good: whoever asked, with his groups and nothing of root's. Return: 0 or -errno */
+int caller_become(const struct caller *caller);
+
 struct user_name {
 	char text[40];
 };

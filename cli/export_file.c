@@ -100,12 +100,10 @@ int export_file_write(struct export_file *file, const void *data, size_t n)
 	return fd_write_full(file->fd, data, n);
 }
 
-int export_file_finish(struct export_file *file, uid_t uid, gid_t gid)
+int export_file_finish(struct export_file *file)
 {
 	if (!file->partial)
 		return 0;
-	if (uid != (uid_t)-1 && fchown(file->fd, uid, gid) < 0)
-		return -errno;
 	if (fsync(file->fd) < 0)
 		return -errno;
 	if (renameat2(AT_FDCWD, file->partial, AT_FDCWD, file->path, file->replaces ? 0 : RENAME_NOREPLACE) < 0)

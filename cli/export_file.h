@@ -36,9 +36,8 @@ int export_file_open(const char *path, bool replaces, char *error, struct export
 int export_file_write(struct export_file *file, const void *data, size_t n);
 /**
  * export_file_finish() - on the disk, and under its name
- * @uid, @gid: who is to own it, where we may decide that; (uid_t)-1: as it is
  * Return: 0; -EEXIST when a file took the name meanwhile, -errno
  */
-int export_file_finish(struct export_file *file, uid_t uid, gid_t gid);
+int export_file_finish(struct export_file *file);
 /** export_file_done() - what is not finished is removed */
 void export_file_done(struct export_file *file);

@@ -125,7 +125,13 @@ static int export_run(const void *fields, const struct options_rest *rest)
 	r = connect_open(&wish, &caller, &ingero, NULL);
 	if (r < 0)
 		return COMMAND_FAILED; /* it said why */
-	r = export_file_open(f->path, f->is_forced, error, &exporting.file);
+	/* What is written where he says is written with his rights: links may lead to what is root's. */
+	r = caller_become(&caller);
+	if (r < 0)
+		(void)snprintf(error, sizeof(error), "cannot write %s as uid %u: %s", option_quote(f->path).text,
+			       (unsigned int)caller.uid, strerror(-r));
+	else
+		r = export_file_open(f->path, f->is_forced, error, &exporting.file);
 	if (r < 0) {
 		output_error("%s", error);
 		ingero_close(ingero);
@@ -140,7 +146,7 @@ static int export_run(const void *fields, const struct options_rest *rest)
 	if (r < 0 && !exporting.is_file_at_fault)
 		output_error("%s", *ingero_last_error(ingero) ? ingero_last_error(ingero) : strerror(-r));
 	if (r == 0) {
-		r = export_file_finish(&exporting.file, caller.is_sudo ? caller.uid : (uid_t)-1, caller.gid);
+		r = export_file_finish(&exporting.file);
 		exporting.is_file_at_fault = r < 0;
 	}
 	if (exporting.is_file_at_fault)

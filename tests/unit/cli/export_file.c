@@ -98,7 +98,7 @@ static void place_test(void)
 		if (cases[i].open_r == 0) {
 			CHECK_INT_EQ(name, export_file_write(&file, "new", 3), 0);
 			CHECK_STR_EQ(name, text_of("x.db"), cases[i].place == PLACE_FILE ? "old" : "(none)");
-			CHECK_INT_EQ(name, export_file_finish(&file, (uid_t)-1, 0), 0);
+			CHECK_INT_EQ(name, export_file_finish(&file), 0);
 			CHECK_STR_EQ(name, text_of("x.db"), "new");
 			CHECK_STR_EQ(name, text_of("x.db.partial"), "(none)");
 		}
@@ -125,7 +125,7 @@ static void end_test(void)
 	CHECK_STR_EQ("two at once", error,
 		     "another export writes 'x.db.partial' now; wait for it, or name another file");
 	put("x.db", "came meanwhile");
-	CHECK_INT_EQ("name taken", export_file_finish(&file, (uid_t)-1, 0), -EEXIST);
+	CHECK_INT_EQ("name taken", export_file_finish(&file), -EEXIST);
 	export_file_done(&file);
 	CHECK_STR_EQ("name taken", text_of("x.db"), "came meanwhile");
 	CHECK_STR_EQ("name taken", text_of("x.db.partial"), "(none)");
