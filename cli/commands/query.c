@@ -40,7 +40,7 @@ static const struct option query_options[] = {
 	  .kind = OPTION_TEXT,
 	  .value = "TEXT",
 	  FIELD(sql),
-	  .help = "One SELECT on what is kept; a text that begins with SELECT, WITH or EXPLAIN needs no --sql" },
+	  .help = "One SELECT on what is kept; a text that begins with SELECT, WITH, EXPLAIN or .tables needs no --sql" },
 	WINDOW_OPTIONS(struct query_fields, window, "1h, with --db everything"),
 	{ .name = "pid",
 	  .letter = 'p',
@@ -90,14 +90,14 @@ struct query {
 
 static bool text_is_sql(const char *text)
 {
-	static const char *const beginnings[] = { "select", "with", "explain" };
+	static const char *const beginnings[] = { "select", "with", "explain", "pragma", ".tables", "values" };
 
 	text += strspn(text, " \t\r\n(");
 	for (size_t i = 0; i < ARRAY_SIZE(beginnings); i++) {
 		size_t n = strlen(beginnings[i]);
 
 		/* No letter follows: "selection" is none. */
-		if (strncasecmp(text, beginnings[i], n) == 0 && (!text[n] || strchr(" \t\r\n(*'\"-+/", text[n])))
+		if (strncasecmp(text, beginnings[i], n) == 0 && (!text[n] || strchr(" \t\r\n(*'\"-+/;", text[n])))
 			return true;
 	}
 	return false;
@@ -112,8 +112,8 @@ static const char *contradiction(const struct query_fields *f, const struct opti
 	if (f->sql && word)
 		return "give the SELECT once: behind '--sql' or alone, not both";
 	if (word && !text_is_sql(word))
-		return "what query takes is one SELECT in quotes, beginning with SELECT, WITH or EXPLAIN QUERY "
-		       "PLAN; calls are chosen by options, such as '--op cudaMalloc'";
+		return "query takes one SELECT in quotes, beginning with SELECT, WITH or EXPLAIN QUERY PLAN, or "
+		       ".tables; calls are chosen by options, such as '--op cudaMalloc'";
 	if ((f->sql || word) && (window_is_given(&f->window) || f->pids.n || f->op || f->min_duration_ns))
 		return "a SELECT chooses in its WHERE; leave out the time, '--pid', '--op' and '--min-duration'";
 	if (!f->sql && !word && f->time_limit_ns)

@@ -139,6 +139,14 @@ def main(build):
         done = run("query", "--db", db, "SELECT count(*) FROM operations WHERE op_name = 'cudaStreamSnyc'")
         check("the same in SQL", done.stdout == "count(*)\n0\n" and done.stderr.count("did you mean 'cudaStreamSync'?") == 1, done)
 
+        tables = out("query", "--db", db, ".tables").splitlines()
+        check("tables are listed", tables[0] == "name" and "operations" in tables, tables)
+        for table in tables[1:]:
+            columns = [row.split("\t")[1] for row in out("query", "--db", db, f"pragma table_info({table})").splitlines()[1:]]
+            check(f"columns of {table}", columns == out("query", "--db", db, "--limit", "1", f"SELECT * FROM {table}").splitlines()[0].split("\t"), columns)
+        done = run("query", "--db", db, "SELECT * FROM operatons")
+        check("no such table", done.returncode == 1 and "did you mean 'operations'? There are events, " in done.stderr and done.stderr.count("\n") == 1, done.stderr)
+
         copy = os.path.join(home, "copy.db")
         out("export", "--db", db, "-o", copy)
         done = run("export", "--db", db, "-o", copy)

@@ -200,7 +200,7 @@ static void test_elsewhere(void)
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct sockaddr_un address = { .sun_family = AF_UNIX }; /* the kernel finds a name */
-		struct access_groups groups = { ACCESS_NO_GROUP, ACCESS_NO_GROUP };
+		struct access_groups groups = { .read = ACCESS_NO_GROUP };
 		socklen_t bytes = sizeof(address);
 		struct call_identity identity, acting;
 		struct ucred cred;

@@ -9,21 +9,92 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/nearest.h"
+#include "children/reader/print.h"
 
 /*
- * Functions whose result is no longer than what they are given and whose time follows from
- * it. Not printf, format, zeroblob, randomblob, replace, hex, quote, group_concat, char:
- * the first few build gigabytes within one call, in which no deadline is looked at.
+ * Functions whose time follows from what they are given, and whose result from GATE_VALUE_BYTES_MAX: between two looks
+ * at the deadline they run some hundred times. Not replace, which compares a long text with itself at each of its
+ * places; nor zeroblob and randomblob, which are of no use here.
  */
 static const char *const functions[] = {
-	"abs",	      "avg",	    "ceil",   "ceiling",      "coalesce", "count",     "cume_dist", "date",
-	"datetime",   "dense_rank", "exp",    "first_value",  "floor",	  "glob",      "ifnull",    "iif",
-	"instr",      "julianday",  "lag",    "last_value",   "lead",	  "length",    "like",	    "ln",
-	"log",	      "log10",	    "log2",   "lower",	      "ltrim",	  "max",       "min",	    "mod",
-	"nth_value",  "ntile",	    "nullif", "percent_rank", "pow",	  "power",     "rank",	    "round",
-	"row_number", "rtrim",	    "sign",   "sqrt",	      "strftime", "substr",    "substring", "sum",
-	"time",	      "total",	    "trim",   "trunc",	      "typeof",	  "unixepoch", "upper",
+	"abs",
+	"avg",
+	"ceil",
+	"ceiling",
+	"char",
+	"coalesce",
+	"count",
+	"cume_dist",
+	"date",
+	"datetime",
+	"dense_rank",
+	"exp",
+	"first_value",
+	"floor",
+	"format",
+	"glob",
+	"group_concat",
+	"ifnull",
+	"iif",
+	"instr",
+	"json",
+	"json_array",
+	"json_array_length",
+	"json_extract",
+	"json_group_array",
+	"json_group_object",
+	"json_object",
+	"json_quote",
+	"json_type",
+	"json_valid",
+	"julianday",
+	"lag",
+	"last_value",
+	"lead",
+	"length",
+	"like",
+	"likely",
+	"ln",
+	"log",
+	"log10",
+	"log2",
+	"lower",
+	"ltrim",
+	"max",
+	"min",
+	"mod",
+	"nth_value",
+	"ntile",
+	"nullif",
+	"percent_rank",
+	"pow",
+	"power",
+	"printf",
+	"quote",
+	"rank",
+	"round",
+	"row_number",
+	"rtrim",
+	"sign",
+	"sqrt",
+	"strftime",
+	"substr",
+	"substring",
+	"sum",
+	"time",
+	"total",
+	"trim",
+	"trunc",
+	"typeof",
+	"unicode",
+	"unixepoch",
+	"unlikely",
+	"upper",
+	"->",
+	"->>",
 };
 
 #define EXPLAIN_PROGRAM 1 /* of sqlite3_stmt_isexplain(); 2: EXPLAIN QUERY PLAN */
@@ -55,7 +126,6 @@ static const struct {
 	{ SQLITE_DETACH, "DETACH" },
 	{ SQLITE_TRANSACTION, "BEGIN, COMMIT or ROLLBACK" },
 	{ SQLITE_SAVEPOINT, "SAVEPOINT" },
-	{ SQLITE_PRAGMA, "PRAGMA" },
 	{ SQLITE_REINDEX, "REINDEX" },
 	{ SQLITE_ANALYZE, "ANALYZE" },
 };
@@ -105,6 +175,17 @@ static int authorize_read(struct gate *gate, const char *table)
 	return SQLITE_OK;
 }
 
+/* What a table's columns are, which docs/sql.md says as well. */
+static int authorize_pragma(struct gate *gate, const char *name, const char *table)
+{
+	bool lists_columns = sqlite3_stricmp(name, "table_info") == 0 || sqlite3_stricmp(name, "table_xinfo") == 0;
+
+	if (lists_columns && table && is_listed(gate->tables, SIZE_MAX, table))
+		return SQLITE_OK;
+	return refuse(gate, "PRAGMA is refused, but for 'PRAGMA table_info(TABLE)', which lists the columns of one of "
+			    "our tables");
+}
+
 static int authorize(void *data, int action, const char *a, const char *b, const char *database, const char *via)
 {
 	struct gate *gate = data;
@@ -119,6 +200,8 @@ static int authorize(void *data, int action, const char *a, const char *b, const
 		return authorize_read(gate, a ? a : "");
 	case SQLITE_FUNCTION:
 		return authorize_function(gate, b ? b : "");
+	case SQLITE_PRAGMA:
+		return authorize_pragma(gate, a ? a : "", b);
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(actions); i++)
 		if (actions[i].action == action)
@@ -162,6 +245,8 @@ int gate_close_in(struct gate *gate, struct sqlite3 *db)
 	for (size_t i = 0; i < ARRAY_SIZE(configs); i++)
 		if (sqlite3_db_config(db, configs[i].id, configs[i].value, NULL) != SQLITE_OK)
 			return -ENOTSUP;
+	if (print_install(db) < 0)
+		return -ENOMEM;
 	(void)sqlite3_hard_heap_limit64(GATE_HEAP_BYTES);
 	return sqlite3_set_authorizer(db, authorize, gate) == SQLITE_OK ? 0 : -ENOMEM;
 }
@@ -186,6 +271,35 @@ static bool is_blank(const char *p, const char *end)
 	return true;
 }
 
+static const char *behind(const char *text, const char *beginning)
+{
+	size_t n = strlen(beginning);
+
+	return strncmp(text, beginning, n) == 0 ? text + n : NULL;
+}
+
+/* Names what was meant and what there is. */
+static void refuse_unknown(struct gate *gate, const char *error)
+{
+	const char *table = behind(error, "no such table: "), *near;
+	CLEANUP(buf_done) struct buf text = BUF_INIT;
+	size_t n = 0;
+
+	while (gate->tables[n])
+		n++;
+	near = table ? name_nearest(table, gate->tables, n) : NULL;
+	(void)buf_printf(&text, "invalid SQL: %.200s", error);
+	if (near)
+		(void)buf_printf(&text, "; did you mean '%s'? There are", near);
+	else if (table)
+		(void)buf_append_text(&text, "; there are");
+	for (size_t i = 0; table && i < n; i++)
+		(void)buf_printf(&text, "%s%s", i ? ", " : " ", gate->tables[i]);
+	if (behind(error, "no such column: "))
+		(void)buf_append_text(&text, "; 'PRAGMA table_info(TABLE)' lists a table's columns");
+	(void)refuse(gate, "%s", buf_text(&text));
+}
+
 static int explain_failure(struct gate *gate, struct sqlite3 *db, int result)
 {
 	if (gate->why[0]) /* SQLite's own word for it may be another than SQLITE_AUTH */
@@ -201,24 +315,56 @@ static int explain_failure(struct gate *gate, struct sqlite3 *db, int result)
 		(void)refuse(gate, "the statement takes more than %lld MiB of memory", GATE_HEAP_BYTES >> 20);
 		return -EINVAL;
 	default:
-		(void)refuse(gate, "the statement cannot be understood: %.300s", sqlite3_errmsg(db));
+		refuse_unknown(gate, sqlite3_errmsg(db));
 		return -EINVAL;
 	}
 }
 
+/* ".tables", as the sqlite3 shell has it. */
+static bool is_tables_command(const char *sql, size_t n)
+{
+	static const char word[] = ".tables";
+
+	while (n && isspace((unsigned char)*sql))
+		sql++, n--;
+	return n >= strlen(word) && memcmp(sql, word, strlen(word)) == 0 && is_blank(sql + strlen(word), sql + n);
+}
+
+static void tables_statement(const struct gate *gate, struct buf *out)
+{
+	(void)buf_append_text(out, "SELECT column1 AS name FROM (VALUES ");
+	for (size_t i = 0; gate->tables[i]; i++)
+		(void)buf_printf(out, "%s('%s')", i ? "," : "", gate->tables[i]);
+	(void)buf_append_text(out, ")");
+}
+
 int gate_prepare(struct gate *gate, struct sqlite3 *db, const char *sql, size_t n, struct sqlite3_stmt **ret_statement)
 {
+	CLEANUP(buf_done) struct buf tables = BUF_INIT;
 	struct sqlite3_stmt *statement = NULL;
 	const char *tail = sql;
 	int r;
 
 	gate->why[0] = '\0';
+	if (gate->tables[0] && is_tables_command(sql, n)) {
+		tables_statement(gate, &tables);
+		if (tables.failed)
+			return -ENOMEM;
+		sql = buf_text(&tables);
+		n = tables.n;
+	}
 	if (memchr(sql, '\0', n)) {
 		(void)refuse(gate, "the statement has a NUL in it");
 		return -EINVAL;
 	}
 	if (n > GATE_SQL_BYTES_MAX) {
 		(void)refuse(gate, "the statement is longer than %d bytes", GATE_SQL_BYTES_MAX);
+		return -EINVAL;
+	}
+	if (n && *sql == '.') {
+		(void)refuse(gate,
+			     "of the shell's commands '.tables' alone is known; 'PRAGMA table_info(TABLE)' lists a "
+			     "table's columns");
 		return -EINVAL;
 	}
 	r = sqlite3_prepare_v3(db, sql, (int)n, 0, &statement, &tail);

@@ -11,7 +11,7 @@
 struct sqlite3;
 struct sqlite3_stmt;
 
-#define GATE_WHY_BYTES 400
+#define GATE_WHY_BYTES 600
 #define GATE_HEAP_BYTES (64ll << 20) /* of SQLite in this process */
 #define GATE_VALUE_BYTES_MAX 1000000 /* of one text or blob */
 #define GATE_SQL_BYTES_MAX 65536

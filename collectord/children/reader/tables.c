@@ -471,10 +471,12 @@ static int op_name_collate(void *data, int n_a, const void *a, int n_b, const vo
 
 int tables_install(struct sqlite3 *db, struct reader_job *job)
 {
+	/* Of one text that they are given; their columns are read like a table's. */
+	static const char *kept_modules[] = { "json_each", "json_tree", NULL };
 	int r = 0;
 
-	/* What SQLite brings of its own: full-text search, JSON, statistics. */
-	if (sqlite3_drop_modules(db, NULL) != SQLITE_OK ||
+	/* What SQLite brings of its own: full-text search, statistics. */
+	if (sqlite3_drop_modules(db, kept_modules) != SQLITE_OK ||
 	    sqlite3_create_collation_v2(db, OP_NAME_COLLATION, SQLITE_UTF8, NULL, op_name_collate, NULL) != SQLITE_OK)
 		return -ENOMEM;
 	for (size_t i = 0; tables[i] && r == 0; i++) {
@@ -488,5 +490,7 @@ int tables_install(struct sqlite3 *db, struct reader_job *job)
 			return -ENOMEM;
 		r = table_touch(db, tables[i]->name);
 	}
+	for (size_t i = 0; kept_modules[i] && r == 0; i++)
+		r = table_touch(db, kept_modules[i]);
 	return r;
 }
