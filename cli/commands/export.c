@@ -42,7 +42,7 @@ static const struct option export_options[] = {
 	  .kind = OPTION_TEXT,
 	  .value = "FILE",
 	  FIELD(path),
-	  .help = "Where to; - is standard output, for a pipe" },
+	  .help = "Write to FILE; - is standard output, for a pipe" },
 	{ .name = "force", .kind = OPTION_FLAG, FIELD(is_forced), .help = "Overwrite FILE" },
 	WINDOW_OPTIONS(struct export_fields, window, "everything"),
 	{ .name = "pid",
@@ -152,8 +152,9 @@ static int export_run(const void *fields, const struct options_rest *rest)
 	if (exporting.is_file_at_fault)
 		output_error("cannot write %s: %s", option_quote(f->path).text, strerror(-r));
 	else if (r == 0)
-		output_error("%s %s, %s in all", units_count(exporting.n_events).text,
-			     exporting.n_events == 1 ? "call" : "calls", units_bytes(exporting.n_bytes).text);
+		output_error("wrote %s %s (%s) to %s", units_count(exporting.n_events).text,
+			     exporting.n_events == 1 ? "call" : "calls", units_bytes(exporting.n_bytes).text,
+			     strcmp(f->path, "-") == 0 ? "standard output" : option_quote(f->path).text);
 	partial_path = NULL;
 	export_file_done(&exporting.file);
 	ingero_close(ingero);

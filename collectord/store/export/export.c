@@ -14,7 +14,13 @@
 
 #define MIB (1ull << 20)
 #define MINUTE_NS (60 * NSEC_PER_SEC)
-#define OWN_OP_BASE 1000 /* numbers of operations that Ingero has none for */
+/*
+ * Numbers of operations that Ingero has none for: above its own, and in a byte, as it holds them. The last is
+ * shared by all that do not fit: names that only a file of Ingero's brings.
+ */
+#define OWN_OP_BASE 64
+#define OWN_OP_MOST 255
+_Static_assert(OWN_OP_BASE + OP_ID_MAX < OWN_OP_MOST, "every operation has its own number");
 
 static int error_of(int result)
 {
@@ -111,10 +117,15 @@ static int op_note(const struct read_op *op, void *data)
 	if (source_number(op->source, &noted.source) < 0)
 		noted.source = 0; /* "unknown(N)" of a foreign file */
 	for (size_t i = 0; i < ingero_op_count && !noted.number; i++)
-		if (ingero_ops[i].source == noted.source && !strcmp(ingero_ops[i].name, op->short_name))
+		/* Graphs are of the runtime, and to Ingero of a source of their own. */
+		if ((ingero_ops[i].source == noted.source ||
+		     (ingero_ops[i].source == INGERO_GRAPH && noted.source == INGERO_CUDA)) &&
+		    !strcmp(ingero_ops[i].name, op->short_name)) {
+			noted.source = ingero_ops[i].source;
 			noted.number = ingero_ops[i].id;
+		}
 	if (!noted.number) {
-		noted.number = OWN_OP_BASE + op->id;
+		noted.number = MIN(OWN_OP_BASE + op->id, OWN_OP_MOST);
 		sqlite3_bind_int64(e->statement, 1, noted.source);
 		sqlite3_bind_int64(e->statement, 2, noted.number);
 		export_bind_text(e, 3, op->short_name);
@@ -136,7 +147,7 @@ static int lookups_write(struct export *e)
 		r = export_step(e);
 	}
 	if (r == 0)
-		r = export_prepare(e, "INSERT INTO ops VALUES (?1, ?2, ?3, ?3)");
+		r = export_prepare(e, "INSERT OR IGNORE INTO ops VALUES (?1, ?2, ?3, ?3)");
 	for (size_t i = 0; r == 0 && i < ingero_op_count; i++) {
 		sqlite3_bind_int64(e->statement, 1, ingero_ops[i].source);
 		sqlite3_bind_int64(e->statement, 2, ingero_ops[i].id);

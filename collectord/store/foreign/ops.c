@@ -40,9 +40,9 @@ static const char *source_name(struct foreign_source *f, int64_t source)
 /* The row of ops.def that a file's operation is: NULL if none. */
 static const struct op *own_op(int64_t source, const char *name)
 {
-	enum op_layer layer = source == INGERO_CUDA	? OP_LAYER_RUNTIME
-			      : source == INGERO_DRIVER ? OP_LAYER_DRIVER
-							: OP_LAYER_NONE;
+	enum op_layer layer = source == INGERO_CUDA || source == INGERO_GRAPH ? OP_LAYER_RUNTIME
+			      : source == INGERO_DRIVER			      ? OP_LAYER_DRIVER
+									      : OP_LAYER_NONE;
 
 	for (size_t i = 0; i < op_count(); i++) {
 		const struct op *op = op_at(i);

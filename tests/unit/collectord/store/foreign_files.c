@@ -35,7 +35,7 @@ static const struct {
 	{ "the first columns alone", EVENTS_BEFORE ROWS "(1, 5, 7, 8, 1, 1, 9);", 0,
 	  "1 rows, 0 refused, 0 missing; 7:0::1 cudaMalloc=1" },
 	{ "operations without lookup rows", EVENTS_BEFORE ROWS "(1,5,7,8,1,9,9), (2,6,7,8,8,4,9), (3,7,7,8,3,21,9);", 0,
-	  "3 rows, 0 refused, 0 missing; 7:0::3 cudaMemcpy2D=1 sched_switch_summary=1 graphLaunch=1" },
+	  "3 rows, 0 refused, 0 missing; 7:0::3 cudaMemcpy2D=1 sched_switch_summary=1 cudaGraphLaunch=1" },
 	{ "numbers nobody knows", EVENTS_BEFORE ROWS "(1,5,7,8,1,77,9), (2,6,7,8,42,3,9), (3,6,7,8,3,55,9);", 0,
 	  "3 rows, 0 refused, 0 missing; 7:0::3 op(77)=1 op(3)=1 host_op(55)=1" },
 	{ "the file names it",
