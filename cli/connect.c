@@ -108,7 +108,7 @@ static int file_look(const struct connect_wish *wish, const struct daemon_line *
 	if (stat(path, &st) == 0) {
 		if (!S_ISDIR(st.st_mode))
 			return 0;
-		output_error("%s is a directory: name a database in it", option_quote(path).text);
+		output_error("%s is a directory; name a database in it", option_quote(path).text);
 		return -EISDIR;
 	}
 	if (errno == ENOENT && !line->database.is_named)

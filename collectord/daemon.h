@@ -31,7 +31,7 @@ struct daemon_options {
 	enum probe_back_end back_end;
 	struct daemon_policy policy;
 	uint64_t query_cpu_ns; /* that questions of one user may use at once; 0: no limit */
-	uint64_t idle_ns; /* with a socket passed and nothing to record: leave when idle for so long; 0: stay */
+	uint64_t idle_ns;      /* with a socket passed and nothing to record: leave when idle for so long; 0: stay */
 	daemon_reload_func reload; /* NULL: nothing to read again */
 	void *reload_data;
 	const char *fault;	 /* serve without capture and give this as the reason; NULL: capture */

@@ -77,6 +77,7 @@ struct explain {
 static const char *contradiction(const struct explain_fields *f, const char *id)
 {
 	const char *sentence = window_contradicts(&f->window);
+	static char no_id[OPTIONS_ERROR_BYTES];
 
 	if (sentence)
 		return sentence;
@@ -85,11 +86,12 @@ static const char *contradiction(const struct explain_fields *f, const char *id)
 	if (id && (window_is_given(&f->window) || f->last_calls || f->pids.n || f->is_list || f->is_per_process))
 		return "an id names one finding or call; leave out the time, '--last', '--pid', '--chains' and "
 		       "'--per-process'";
-	if (id && (!*id || strspn(id, ID_CHARACTERS) != strlen(id)))
-		return "ids are made of hexadecimal digits, as in 'ingero explain 8f3a2c'; 'ingero explain --chains' "
-		       "lists "
-		       "them";
-	return NULL;
+	if (!id || (*id && strspn(id, ID_CHARACTERS) == strlen(id)))
+		return NULL;
+	(void)snprintf(no_id, sizeof(no_id),
+		       "%s is no id: ids are hexadecimal, such as 8f3a2c; 'ingero explain --chains' lists them",
+		       option_quote(id).text);
+	return no_id;
 }
 
 static int ask(struct explain *e, Ingero__V1__Span *span, uint64_t last_calls, Ingero__V1__ExplainReply **ret_reply)

@@ -119,7 +119,7 @@ static int export_run(const void *fields, const struct options_rest *rest)
 
 	(void)rest;
 	if (!f->path)
-		return command_refuse("where to is missing: '-o FILE', or '-o -' for a pipe");
+		return command_refuse("output file missing; name it with '-o FILE', or '-o -' for a pipe");
 	if (sentence)
 		return command_refuse(sentence);
 	r = connect_open(&wish, &caller, &ingero, NULL);

@@ -40,7 +40,8 @@ static const struct option query_options[] = {
 	  .kind = OPTION_TEXT,
 	  .value = "TEXT",
 	  FIELD(sql),
-	  .help = "One SELECT on what is kept; a text that begins with SELECT, WITH, EXPLAIN or .tables needs no --sql" },
+	  .help = "One SELECT on what is kept; a text that begins with SELECT, WITH, EXPLAIN or .tables needs no "
+		  "--sql" },
 	WINDOW_OPTIONS(struct query_fields, window, "1h, with --db everything"),
 	{ .name = "pid",
 	  .letter = 'p',
@@ -106,14 +107,20 @@ static bool text_is_sql(const char *text)
 static const char *contradiction(const struct query_fields *f, const struct options_rest *rest)
 {
 	const char *word = rest->argc ? rest->argv[0] : NULL;
+	static char no_select[OPTIONS_ERROR_BYTES];
 
 	if (rest->argc > 1)
 		return "a SELECT is one word to the shell only in quotes: ingero query 'SELECT ...'";
 	if (f->sql && word)
 		return "give the SELECT once: behind '--sql' or alone, not both";
-	if (word && !text_is_sql(word))
-		return "query takes one SELECT in quotes, beginning with SELECT, WITH or EXPLAIN QUERY PLAN, or "
-		       ".tables; calls are chosen by options, such as '--op cudaMalloc'";
+	if (word && !text_is_sql(word)) {
+		(void)snprintf(no_select, sizeof(no_select),
+			       "query takes one SELECT in quotes or .tables, not %s; calls are chosen by options, such "
+			       "as '--op "
+			       "cudaMalloc'",
+			       option_quote(word).text);
+		return no_select;
+	}
 	if ((f->sql || word) && (window_is_given(&f->window) || f->pids.n || f->op || f->min_duration_ns))
 		return "a SELECT chooses in its WHERE; leave out the time, '--pid', '--op' and '--min-duration'";
 	if (!f->sql && !word && f->time_limit_ns)

@@ -181,7 +181,8 @@ static int path_fail(const char *path, int result)
 
 	switch (result & 0xff) {
 	case SQLITE_NOTADB:
-		return reader_fail(CALL_ERROR_UNAVAILABLE, "'%s' is not a database", path);
+		return reader_fail(CALL_ERROR_UNAVAILABLE, "'%s' is not a database; name another file with '--db'",
+				   path);
 	case SQLITE_CORRUPT:
 		return reader_fail(CALL_ERROR_UNAVAILABLE, "the database '%s' is damaged: %s", path,
 				   sqlite3_errmsg(db));
@@ -189,8 +190,9 @@ static int path_fail(const char *path, int result)
 		if (error == ENOENT)
 			return reader_fail(CALL_ERROR_UNAVAILABLE,
 					   "there is no database '%s' yet: record one with 'ingero trace'", path);
-		return reader_fail(CALL_ERROR_UNAVAILABLE, "cannot open the database '%s': %s", path,
-				   error ? strerror(error) : sqlite3_errmsg(db));
+		return reader_fail(CALL_ERROR_UNAVAILABLE,
+				   "cannot open the database '%s': %s; ask its owner, or name another file with '--db'",
+				   path, error ? strerror(error) : sqlite3_errmsg(db));
 	default:
 		return reader_fail(CALL_ERROR_UNAVAILABLE, "cannot read the database '%s': %s", path,
 				   sqlite3_errmsg(db));
@@ -231,7 +233,9 @@ static int reader_prepare(void)
 	path[n] = '\0';
 	if (stat(path, &st) == 0 &&
 	    st.st_size == 0) /* an empty file is an empty database to SQLite, to people it is not */
-		return reader_fail(CALL_ERROR_UNAVAILABLE, "'%s' is empty: nothing was recorded there", path), -EINVAL;
+		return reader_fail(CALL_ERROR_UNAVAILABLE,
+				   "'%s' is empty: nothing was recorded there; name another file with '--db'", path),
+		       -EINVAL;
 	r = database_open(path, "");
 	if (((r & 0xff) == SQLITE_CANTOPEN || (r & 0xff) == SQLITE_READONLY) && stat(path, &st) == 0 &&
 	    has_no_log(path)) { /* in a place where no lock can be made: nobody writes there either */
