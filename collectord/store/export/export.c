@@ -15,12 +15,11 @@
 #define MIB (1ull << 20)
 #define MINUTE_NS (60 * NSEC_PER_SEC)
 /*
- * Numbers of operations that Ingero has none for: above its own, and in a byte, as it holds them. The last is
- * shared by all that do not fit: names that only a file of Ingero's brings.
+ * Numbers of operations that Ingero has none for, in the order in which they are met: above its own, and in a byte, as
+ * it holds them. The last is shared by all that do not fit.
  */
 #define OWN_OP_BASE 64
 #define OWN_OP_MOST 255
-_Static_assert(OWN_OP_BASE + OP_ID_MAX < OWN_OP_MOST, "every operation has its own number");
 
 static int error_of(int result)
 {
@@ -125,7 +124,7 @@ static int op_note(const struct read_op *op, void *data)
 			noted.number = ingero_ops[i].id;
 		}
 	if (!noted.number) {
-		noted.number = MIN(OWN_OP_BASE + op->id, OWN_OP_MOST);
+		noted.number = MIN(OWN_OP_BASE + e->n_own_ops++, OWN_OP_MOST);
 		sqlite3_bind_int64(e->statement, 1, noted.source);
 		sqlite3_bind_int64(e->statement, 2, noted.number);
 		export_bind_text(e, 3, op->short_name);

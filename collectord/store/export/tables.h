@@ -35,6 +35,7 @@ struct export
 	const char *node;		   /* of the newest session */
 	char node_text[64];
 	uint64_t n_events;
+	uint32_t n_own_ops;		   /* that Ingero has no number for */
 	ARRAY(struct export_op) ops;	   /* by id */
 	ARRAY(struct export_stack) stacks; /* by id */
 };
