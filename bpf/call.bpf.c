@@ -51,7 +51,7 @@ VERIFIED_ALONE __u32 slot_claim(__u32 tgid)
 	s->tgid = tgid;
 	s->uid = cred->uid.val;
 	s->exec_gen = entry->exec_gen;
-	s->flags = cred->uid.val == cred->euid.val && cred->uid.val == cred->suid.val ? 0 : PROCESS_GUARDED;
+	s->flags = entry->is_guarded || !credentials_are_own(task) ? PROCESS_GUARDED : 0;
 	s->exit_code = 0;
 	bpf_probe_read_kernel(s->comm, sizeof(s->comm), leader->comm);
 	before = __sync_val_compare_and_swap(&entry->slot, 0, slot);
@@ -63,7 +63,32 @@ VERIFIED_ALONE __u32 slot_claim(__u32 tgid)
 	return slot;
 }
 
-/* Not one of our threads yet, or decided under an older policy. Return: whether it is traced and has state */
+/*
+ * A process that is not, or not any more, its user's own: said in its slot before anything more of it is counted there.
+ * Return: whether it is guarded
+ */
+VERIFIED_ALONE int process_guard(__u32 tgid)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct process_entry *entry = bpf_map_lookup_elem(&processes, &tgid);
+	const struct cred *cred = task->real_cred;
+	struct process_slot *s;
+	__u32 slot;
+
+	if (!entry || !cred)
+		return 1;
+	slot = entry->slot;
+	s = bpf_map_lookup_elem(&slots, &slot);
+	if (!slot || !s)
+		return 1;
+	if (!entry->is_guarded && s->uid == cred->uid.val && credentials_are_own(task))
+		return 0;
+	entry->is_guarded = 1;
+	WRITE_ONCE(s->flags, PROCESS_GUARDED);
+	return 1;
+}
+
+/* Not one of our threads yet, under an older policy, or with other ids. Return: whether it is traced and has state */
 VERIFIED_ALONE int thread_claim(__u32 op)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
@@ -80,8 +105,10 @@ VERIFIED_ALONE int thread_claim(__u32 op)
 	if (!is_calibrating && !is_traced(task, tgid)) {
 		t = bpf_task_storage_get(&threads, task, 0, 0);
 		if (t) {
+			(void)process_guard(tgid);
 			t->policy = decided;
 			t->wants = 0;
+			t->is_settled = 1;
 		}
 		counter_add(COUNTER_BYSTANDER, 1);
 		return 0;
@@ -115,6 +142,7 @@ VERIFIED_ALONE int thread_claim(__u32 op)
 		t->exec_gen = entry ? entry->exec_gen : 0;
 		bpf_probe_read_kernel(t->comm, sizeof(t->comm), task->comm);
 	}
+	t->is_settled = is_calibrating || process_guard(tgid);
 	if (!is_calibrating)
 		wish_of(task, tgid, &wish);
 	t->sample_every = wish.sample_every;
@@ -176,7 +204,7 @@ static __always_inline bool call_enter(struct pt_regs *ctx, __u64 cookie, __u64 
 
 	if (is_inert)
 		return false;
-	if (!t || t->policy != policy) {
+	if (!t || t->policy != policy || (!t->is_settled && credentials_have_changed(task, t->uid))) {
 		if (!thread_claim(op))
 			return false;
 		t = bpf_task_storage_get(&threads, task, 0, 0);

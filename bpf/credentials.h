@@ -24,9 +24,9 @@ static __always_inline bool credentials_are_dumpable(struct task_struct *task)
 	if (!mm)
 		return false;
 	if (bpf_core_field_exists(((struct mm_struct___bitmap *)0)->flags.__mm_flags))
-		bpf_probe_read_kernel(&flags, sizeof(flags), &((struct mm_struct___bitmap *)mm)->flags);
+		flags = ((struct mm_struct___bitmap *)mm)->flags.__mm_flags[0];
 	else if (bpf_core_field_exists(((struct mm_struct___word *)0)->flags))
-		bpf_probe_read_kernel(&flags, sizeof(flags), &((struct mm_struct___word *)mm)->flags);
+		flags = ((struct mm_struct___word *)mm)->flags;
 	return (flags & DUMPABLE_MASK) == DUMPABLE_USER;
 }
 
@@ -53,6 +53,11 @@ static __always_inline bool credentials_are_no_more(const struct cred *cred, __u
 	return space->level == 1 && (!uid || space->owner.val == uid);
 }
 
+static __always_inline bool credentials_are_of(const struct cred *cred, __u32 uid)
+{
+	return cred->uid.val == uid && cred->euid.val == uid && cred->suid.val == uid;
+}
+
 /*
  * credentials_open_to() - whether the process of a task is open to a user
  * @uid:          the user; real, effective and saved uid of the task have to be this one
@@ -62,12 +67,36 @@ static __always_inline bool credentials_open_to(struct task_struct *task, __u32 
 {
 	const struct cred *cred = task->real_cred;
 
-	return cred && cred->uid.val == uid && cred->euid.val == uid && cred->suid.val == uid &&
-	       credentials_are_dumpable(task) && credentials_are_no_more(cred, uid, capabilities);
+	return cred && credentials_are_of(cred, uid) && credentials_are_dumpable(task) &&
+	       credentials_are_no_more(cred, uid, capabilities);
 }
 
 /* Root has what root may have: what bounds it bounds all that it starts. */
 static __always_inline __u64 credentials_capabilities(__u32 uid)
 {
 	return uid ? CAPABILITIES_NONE : CAPABILITIES_ALL;
+}
+
+/*
+ * credentials_are_own() - whether a process is open to the user whose it is
+ * One that exits has no memory that could be dumped: its ids and capabilities decide.
+ */
+static __always_inline bool credentials_are_own(struct task_struct *task)
+{
+	const struct cred *cred = task->real_cred;
+	__u32 uid;
+
+	if (!cred)
+		return false;
+	uid = cred->uid.val;
+	return credentials_are_of(cred, uid) && (!task->mm || credentials_are_dumpable(task)) &&
+	       credentials_are_no_more(cred, uid, credentials_capabilities(uid));
+}
+
+/* For each call of a process that was its user's: capabilities alone never grow without a change of these. */
+static __always_inline bool credentials_have_changed(struct task_struct *task, __u32 uid)
+{
+	const struct cred *cred = task->real_cred;
+
+	return !cred || !credentials_are_of(cred, uid) || !credentials_are_dumpable(task);
 }

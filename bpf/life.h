@@ -4,13 +4,14 @@
  */
 #pragma once
 
+#include "credentials.h"
 #include "frames.h"
 
 /* Left at once without it: 6.1 loses sight of a record across other conditions. */
 static __always_inline struct life_record *life_new(struct task_struct *task, __u32 type)
 {
 	struct task_struct *leader = task->group_leader;
-	const struct cred *cred = task->cred;
+	const struct cred *cred = task->real_cred;
 	struct life_record *r;
 
 	r = bpf_ringbuf_reserve(&life, sizeof(*r), 0);
@@ -23,12 +24,8 @@ static __always_inline struct life_record *life_new(struct task_struct *task, __
 	r->start_boot_ns = leader ? leader->start_boottime : 0;
 	r->tgid = task->tgid;
 	r->tid = task->pid;
-	if (cred) {
-		__u32 uid = cred->uid.val;
-
-		r->uid = uid;
-		r->flags = uid == cred->euid.val && uid == cred->suid.val ? 0 : LIFE_GUARDED;
-	}
+	r->uid = cred ? cred->uid.val : 0;
+	r->flags = credentials_are_own(task) ? 0 : LIFE_GUARDED;
 	r->type = type;
 	bpf_probe_read_kernel(r->comm, sizeof(r->comm), leader ? leader->comm : task->comm);
 	return r;

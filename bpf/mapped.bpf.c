@@ -4,6 +4,7 @@
  * of an overlay's file under a device of that overlay, which is not where its probes go; of all how much it is,
  * which tells that something came.
  */
+#include "credentials.h"
 #include "file.h"
 
 #define VM_EXEC 0x4u /* include/linux/mm.h */
@@ -40,9 +41,7 @@ int executable(struct bpf_iter__task *ctx)
 	if (!r.pages)
 		return 0;
 	cred = task->real_cred; /* while it works on an overlay its other ones are another user's */
-	r.uid = cred->uid.val;
-	if (r.uid != cred->euid.val || r.uid != cred->suid.val)
-		r.uid = ~0u;
+	r.uid = cred && credentials_are_own(task) ? cred->uid.val : ~0u;
 	r.tgid = task->tgid;
 	r.start_boot_ns = task->start_boottime;
 	bpf_seq_write(seq, &r, sizeof(r));

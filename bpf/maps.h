@@ -106,7 +106,7 @@ struct thread_state {
 	__u64 away_run_delay;
 	__u64 away_pcount; /* of the task: the next arrival is one more */
 	__u32 away_class;  /* enum blame_class */
-	__u32 pad;
+	__u32 is_settled;  /* the process is guarded, or not captured: its credentials are not looked at again */
 	char comm[RECORD_COMM_BYTES];
 	struct call_frame frames[CALL_DEPTH_MAX];
 };
@@ -119,7 +119,7 @@ struct process_entry {
 	__u32 is_link_stale; /* a library was unloaded: find the tail again */
 	__u32 was_in_call;   /* a thread ended inside a call */
 	__u32 was_oom_told;  /* its threads are marked one by one, its end is told once */
-	__u32 pad;
+	__u32 is_guarded;    /* as process_slot has it: from its exec, or later, until the next */
 };
 
 /* A thread that reclaims memory, or last did. */

@@ -150,6 +150,7 @@ static __always_inline void oom_surroundings(struct life_record *r, __u32 tgid)
 	if (process) {
 		r->slot = process->slot;
 		r->exec_gen = process->exec_gen;
+		r->flags |= process->is_guarded ? LIFE_GUARDED : 0;
 	}
 	if (bpf_map_lookup_elem(&targets, &tgid))
 		r->flags |= LIFE_NAMED;

@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include "credentials.h"
 #include "maps.h"
 
 static __always_inline bool is_tracer(__u32 tgid)
@@ -11,16 +12,18 @@ static __always_inline bool is_tracer(__u32 tgid)
 	return bpf_map_lookup_elem(&tracers, &tgid) != NULL;
 }
 
-/* A user's processes are those that ptrace(2) would grant him: all three ids are his. */
+/* A user's processes are those that ptrace(2) would grant that user. */
 static __always_inline const struct process_wish *user_wish(struct task_struct *task)
 {
-	const struct cred *cred = n_users ? task->cred : NULL;
+	const struct cred *cred = n_users ? task->real_cred : NULL;
+	const struct process_wish *wish;
 	__u32 uid;
 
 	if (!cred)
 		return NULL;
 	uid = cred->uid.val;
-	return uid == cred->euid.val && uid == cred->suid.val ? bpf_map_lookup_elem(&users, &uid) : NULL;
+	wish = bpf_map_lookup_elem(&users, &uid);
+	return wish && credentials_are_own(task) ? wish : NULL;
 }
 
 /* Costs one hash lookup (35 ns) for a process that is nobody's target. */

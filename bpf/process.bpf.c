@@ -75,6 +75,7 @@ int process_exec(__u64 *ctx)
 		entry->link_tail = 0;
 		entry->is_link_stale = 0;
 		entry->was_in_call = 0;
+		entry->is_guarded = !credentials_are_own(task);
 		exec_gen = ++entry->exec_gen;
 	}
 	named = is_named(tgid);
@@ -116,6 +117,7 @@ int process_fork(__u64 *ctx)
 	if (entry) {
 		r->slot = entry->slot;
 		r->exec_gen = entry->exec_gen;
+		r->flags |= entry->is_guarded ? LIFE_GUARDED : 0;
 	}
 	bpf_ringbuf_submit(r, BPF_RB_FORCE_WAKEUP);
 	return 0;
@@ -132,7 +134,7 @@ int process_exit(__u64 *ctx)
 	struct process_entry *entry;
 	struct life_record *r;
 	bool was_traced;
-	__u8 was_in_call = 0;
+	__u8 was_in_call = 0, guarded = 0;
 
 	if (t && t->depth) {
 		frames_drop(t, 0);
@@ -151,6 +153,7 @@ int process_exit(__u64 *ctx)
 		slot = entry->slot;
 		exec_gen = entry->exec_gen;
 		was_in_call = entry->was_in_call;
+		guarded = entry->is_guarded ? LIFE_GUARDED : 0;
 		/* Two threads that leave together both see that none is left; one of them removes the entry. */
 		if (bpf_map_delete_elem(&processes, &tgid))
 			return 0;
@@ -167,7 +170,7 @@ int process_exit(__u64 *ctx)
 	r->exec_gen = exec_gen;
 	r->exit_code = code;
 	r->was_in_call = was_in_call;
-	r->flags |= named;
+	r->flags |= named | guarded;
 	bpf_ringbuf_submit(r, BPF_RB_FORCE_WAKEUP);
 	return 0;
 }

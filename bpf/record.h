@@ -157,7 +157,7 @@ struct life_record {
 };
 _Static_assert(sizeof(struct life_record) == 136, "life_record is ABI between both halves");
 
-#define LIFE_GUARDED 0x1u /* real, effective and saved uid differ */
+#define LIFE_GUARDED 0x1u /* as PROCESS_GUARDED */
 #define LIFE_NAMED 0x2u	  /* named by a lease itself, or descends from such a process */
 #define LIFE_UNKNOWN 0x4u /* an old kernel names the process by id alone: uid, comm and start are not known */
 
@@ -229,7 +229,11 @@ static inline __u32 slot_row_find(const struct slot_row *row, __u32 op)
 
 enum process_slot_state { PROCESS_SLOT_FREE, PROCESS_SLOT_LIVE, PROCESS_SLOT_GONE };
 
-#define PROCESS_GUARDED 0x1u /* real, effective and saved uid differ */
+/*
+ * It is root's to look into and not its user's, as ptrace(2) has it: another's ids or capabilities, or undumpable. Once
+ * it is, it stays so until its next exec.
+ */
+#define PROCESS_GUARDED 0x1u
 
 struct process_slot {
 	__u64 start_boot_ns; /* of the process, CLOCK_BOOTTIME */

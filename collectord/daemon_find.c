@@ -13,6 +13,7 @@
 #include "probes/mapping_look.h"
 #include "probes/mapping_watch.h"
 #include "probes/target.h"
+#include "procs/owner.h"
 #include "procs/process_list.h"
 #include "procs/procfs.h"
 
@@ -27,15 +28,15 @@ static void mapping_seen(const struct mapping_seen *seen, void *data)
 		.file = { .device = seen->device, .inode = seen->inode },
 	};
 	CLEANUP(closep) int process_fd = -1;
-	struct procfs_status status;
+	struct owner owner;
 
-	if (!lease_set_covers(find->leases, seen->tgid, UINT32_MAX)) {
+	if (!lease_set_covers(find->leases, seen->tgid, OWNER_NOBODY)) {
 		/* Beside a build this comes a thousand times a second, and asking costs 100 us. */
 		if (!lease_set_is_by_owner(find->leases))
 			return;
 		process_fd = procfs_open_process(find->proc_fd, seen->tgid);
-		if (process_fd < 0 || procfs_status_read(process_fd, &status) < 0 || status.uids[0] != status.uids[1] ||
-		    status.uids[0] != status.uids[2] || !lease_set_covers(find->leases, seen->tgid, status.uids[0]))
+		if (process_fd < 0 || owner_read(process_fd, &owner) < 0 ||
+		    !lease_set_covers(find->leases, seen->tgid, owner_uid(&owner)))
 			return;
 	}
 	target_set_load(find->targets, &load, NULL, NULL);

@@ -13,6 +13,7 @@
 #include "bpf/record.h"
 #include "events/source.h"
 #include "probes/lease.h"
+#include "procs/owner.h"
 #include "procs/procfs.h"
 
 static bool from_slot(struct life_record *life, const struct source *source)
@@ -33,15 +34,15 @@ static bool from_proc(struct life_record *life)
 {
 	CLEANUP(closep) int proc_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	CLEANUP(closep) int process_fd = proc_fd < 0 ? -1 : procfs_open_process(proc_fd, life->tgid);
-	struct procfs_status status;
 	struct procfs_stat stat;
+	struct owner owner;
 	uint64_t ticks_per_s = (uint64_t)sysconf(_SC_CLK_TCK);
 
-	if (process_fd < 0 || procfs_status_read(process_fd, &status) < 0 || procfs_stat_read(process_fd, &stat) < 0)
+	if (process_fd < 0 || owner_read(process_fd, &owner) < 0 || procfs_stat_read(process_fd, &stat) < 0)
 		return false;
-	life->uid = status.uids[0];
+	life->uid = owner.uid;
 	life->start_boot_ns = stat.start_ticks * (NSEC_PER_SEC / ticks_per_s);
-	if (status.uids[0] != status.uids[1] || status.uids[0] != status.uids[2])
+	if (owner.is_guarded)
 		life->flags |= LIFE_GUARDED;
 	(void)snprintf(life->comm, sizeof(life->comm), "%.*s", (int)sizeof(life->comm) - 1, stat.comm);
 	return true;

@@ -126,10 +126,11 @@ static const struct process_identity *identity_of(struct pipeline *p, const stru
 	struct process_identity *identity = &p->identities[call->slot % PROCESS_SLOTS];
 	bool is_slot = slot->tgid == call->tgid && slot->exec_gen == call->exec_gen;
 	uint64_t start_boot_ns = is_slot ? slot->start_boot_ns : 0;
+	uint32_t flags = is_slot ? __atomic_load_n(&slot->flags, __ATOMIC_RELAXED) : 0;
 	const struct process_figures *known;
 
 	if (identity->tgid == call->tgid && identity->exec_gen == call->exec_gen &&
-	    (!is_slot || identity->start_boot_ns == start_boot_ns))
+	    (!is_slot || (identity->start_boot_ns == start_boot_ns && identity->flags == flags)))
 		return identity;
 
 	*identity = (struct process_identity){
@@ -140,7 +141,7 @@ static const struct process_identity *identity_of(struct pipeline *p, const stru
 	if (!is_slot)
 		return identity;
 	identity->uid = slot->uid;
-	identity->flags = slot->flags;
+	identity->flags = flags;
 	known = figures_find_slot(p->figures, call->slot);
 	identity->start_unix_ns = known && known->tgid == call->tgid && known->exec_gen == call->exec_gen
 					  ? known->start_unix_ns

@@ -162,6 +162,15 @@ static bool slot_is_new(const struct process_figures *p, const struct process_sl
 	return !p || p->tgid != slot->tgid || p->exec_gen != slot->exec_gen || p->start_boot_ns != slot->start_boot_ns;
 }
 
+/* After the cells: what was counted before a process was guarded may be taken for later, never the other way round. */
+static void guarded_read(struct figures *f, const struct figures_source *source)
+{
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	for (uint32_t i = 1; i < PROCESS_SLOTS; i++)
+		if (f->by_slot[i])
+			f->by_slot[i]->flags = __atomic_load_n(&source->slots[i].flags, __ATOMIC_RELAXED);
+}
+
 int figures_collect(struct figures *f, const struct figures_source *source)
 {
 	uint32_t n_cells;
@@ -200,6 +209,7 @@ int figures_collect(struct figures *f, const struct figures_source *source)
 		if (r < 0)
 			worst = r;
 	}
+	guarded_read(f, source);
 	if (worst < 0)
 		f->n_gone = 0; /* they keep their slots until they were read whole */
 	return worst;

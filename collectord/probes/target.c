@@ -58,7 +58,7 @@ void target_set_load(struct target_set *set, const struct target_load *load, tar
 		target_lates_told(&set->lates, load);
 	while (file && file->same)
 		file = file->same;
-	if (is_known && file->is_turned_away && target_files_make_room(&set->files, file->library.owner_uid)) {
+	if (is_known && file->is_turned_away && target_files_make_room(&set->files, file->library.owner.uid)) {
 		file_forget(set, file);
 		is_known = false;
 	}
@@ -118,7 +118,7 @@ static void files_readmit(struct target_set *set)
 		if (!file->is_turned_away || file->is_retried)
 			continue;
 		is_any = true;
-		file->is_retried = target_files_make_room(&set->files, file->library.owner_uid);
+		file->is_retried = target_files_make_room(&set->files, file->library.owner.uid);
 	}
 	set->is_full_told &= is_any;
 }

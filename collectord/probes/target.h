@@ -19,6 +19,7 @@
 #include "bpf/ops.h"
 #include "bpf/record.h"
 #include "probes/probe_set.h"
+#include "procs/owner.h"
 
 struct child;
 struct target_mapped;
@@ -36,7 +37,7 @@ struct target_library {
 	char *soname;
 	char *build_id; /* hexadecimal, "" if none */
 	enum op_layer layer;
-	uint32_t owner_uid;	      /* of that first process */
+	struct owner owner;	      /* of that first process */
 	uint32_t n_symbols;	      /* attached */
 	uint32_t n_stepped;	      /* of these, single-stepped */
 	ARRAY(struct target_op) ops;  /* operations attached, in no order */

@@ -87,7 +87,7 @@ static void file_forget_one(struct target_files *files)
 }
 
 struct target_file *target_files_add(struct target_files *files, const struct file_identity *id, const char *path,
-				     uint32_t uid)
+				     const struct owner *owner)
 {
 	struct target_file *file = calloc(1, sizeof(*file)), **bucket = &files->buckets[bucket_of(id)];
 
@@ -95,7 +95,7 @@ struct target_file *target_files_add(struct target_files *files, const struct fi
 		return NULL;
 	file->path_fd = -1;
 	file->id = *id;
-	file->library.owner_uid = uid;
+	file->library.owner = *owner;
 	file->library.path = strdup(path);
 	file->library.soname = strdup("");
 	file->library.build_id = strdup("");
@@ -168,7 +168,7 @@ static enum room room_find(const struct target_files *files, uint32_t uid)
 		const struct target_file *file = files->listed.items[i];
 
 		n += takes_room(file);
-		n_of_user += takes_room(file) && file->library.owner_uid == uid;
+		n_of_user += takes_room(file) && file->library.owner.uid == uid;
 	}
 	if (n_of_user >= LIBRARIES_OF_USER_MAX)
 		return ROOM_OF_USER_FULL;
@@ -184,7 +184,7 @@ static struct target_file *unused_find(const struct target_files *files, enum ro
 		struct target_file *file = files->listed.items[i];
 
 		if (file->loader || file->is_turned_away ||
-		    (room == ROOM_OF_USER_FULL && file->library.owner_uid != uid) ||
+		    (room == ROOM_OF_USER_FULL && file->library.owner.uid != uid) ||
 		    now_ns - file->loaded_ns < LOADED_NOTED_NS || (found && file->used_ns >= found->used_ns))
 			continue;
 		if (!target_processes_map(files->processes, file))
@@ -213,7 +213,7 @@ bool target_files_make_room(struct target_files *files, uint32_t uid)
 
 bool target_files_admit(struct target_files *files, struct target_file *file)
 {
-	uint32_t uid = file->library.owner_uid;
+	uint32_t uid = file->library.owner.uid;
 
 	if (target_files_make_room(files, uid))
 		return true;
@@ -242,7 +242,7 @@ static bool can_turn_away(const struct target_files *files, uint32_t uid)
 		const struct target_file *file = files->listed.items[i];
 
 		n += file->is_turned_away;
-		n_of_user += file->is_turned_away && file->library.owner_uid == uid;
+		n_of_user += file->is_turned_away && file->library.owner.uid == uid;
 	}
 	return n < LIBRARIES_MAX && n_of_user < LIBRARIES_OF_USER_MAX;
 }
@@ -251,7 +251,7 @@ int target_files_list(struct target_files *files, struct target_file *file)
 {
 	if (!file->is_turned_away)
 		(void)target_files_admit(files, file);
-	if (file->is_turned_away && !can_turn_away(files, file->library.owner_uid))
+	if (file->is_turned_away && !can_turn_away(files, file->library.owner.uid))
 		return -E2BIG;
 	if (ARRAY_PUSH(&files->listed, file) < 0)
 		return -ENOMEM;

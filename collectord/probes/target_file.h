@@ -60,7 +60,7 @@ struct target_file *target_files_find_load(const struct target_files *files, con
 struct target_file *target_files_find_attached(const struct target_files *files, const struct target_file *file);
 /** target_files_add() - one that target_files_find() does not know. Return: NULL without memory */
 struct target_file *target_files_add(struct target_files *files, const struct file_identity *id, const char *path,
-				     uint32_t uid);
+				     const struct owner *owner);
 /**
  * target_files_make_room() - for another one of this user: nobody's copies leave no room for others'
  * Where there is none, the one goes that no process has mapped for longest.

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "procs/owner.h"
 #include "procs/procfs.h"
 
 static void process_empty(struct target_process *process)
@@ -93,12 +94,12 @@ static int process_take(struct target_processes *processes, uint32_t tgid, int p
 			struct target_process **ret_process)
 {
 	struct target_process *process = target_processes_find(processes, tgid);
-	struct procfs_status status;
+	struct owner owner;
 	struct procfs_stat stat;
 	int r = procfs_stat_read(process_fd, &stat);
 
 	if (r == 0)
-		r = procfs_status_read(process_fd, &status);
+		r = owner_read(process_fd, &owner);
 	if (r < 0)
 		return r;
 	if (process && process->start_ticks != stat.start_ticks)
@@ -114,8 +115,7 @@ static int process_take(struct target_processes *processes, uint32_t tgid, int p
 		}
 	}
 	process->tgid = tgid;
-	process->uid = status.uids[0];
-	process->is_guarded = status.uids[0] != status.uids[1] || status.uids[0] != status.uids[2];
+	process->owner = owner;
 	process->start_ticks = stat.start_ticks;
 	_Static_assert(sizeof(process->comm) == sizeof(stat.comm), "a name fits");
 	memcpy(process->comm, stat.comm, sizeof(process->comm));
@@ -179,7 +179,7 @@ static void process_refresh(struct target_process *process, int proc_fd)
 	int r;
 
 	if (process_fd < 0 || procfs_stat_read(process_fd, &stat) < 0 || stat.start_ticks != process->start_ticks ||
-	    stat.state == 'Z') {
+	    stat.state == 'Z' || owner_read(process_fd, &process->owner) < 0) {
 		process_empty(process);
 		return;
 	}

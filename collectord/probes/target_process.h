@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "base/array.h"
+#include "procs/owner.h"
 
 struct target_file;
 
@@ -28,8 +29,7 @@ struct target_mapped {
 
 struct target_process {
 	uint32_t tgid;
-	uint32_t uid;	 /* real */
-	bool is_guarded; /* real, effective and saved uid differ */
+	struct owner owner;
 	uint64_t start_ticks;
 	char comm[TARGET_COMM_BYTES];
 	ARRAY(struct target_mapped) mapped;

@@ -154,9 +154,9 @@ static int file_ask(struct target_set *set, struct target_file *file, uint32_t u
 }
 
 static struct target_file *candidate_add(struct target_set *set, const struct file_identity *id,
-					 const struct target_candidate *c, uint32_t uid)
+					 const struct target_candidate *c, const struct owner *owner)
 {
-	struct target_file *file = target_files_add(&set->files, id, c->path, uid);
+	struct target_file *file = target_files_add(&set->files, id, c->path, owner);
 
 	if (!file)
 		return NULL;
@@ -183,7 +183,7 @@ static void candidate_refuse(struct target_set *set, struct scan *scan, const st
 		file_note(set, scan, c, file);
 		return;
 	}
-	file = candidate_add(set, &id, c, scan->uid);
+	file = candidate_add(set, &id, c, &scan->owner);
 	if (!file)
 		return;
 	(void)scan_await(scan, file, c);
@@ -217,12 +217,12 @@ static void candidate_look_at(struct target_set *set, struct scan *scan, const s
 		file = target_files_find(&set->files, &id);
 	}
 	if (!file) {
-		file = candidate_add(set, &id, c, scan->uid);
+		file = candidate_add(set, &id, c, &scan->owner);
 		if (!file)
 			return;
 		file->bytes = bytes;
 		file->path_fd = TAKE_FD(path_fd);
-		r = file_ask(set, file, scan->uid);
+		r = file_ask(set, file, scan->owner.uid);
 		if (r < 0) {
 			if (c->is_wanted)
 				target_file_refuse(file, "cannot be given to the parser: %s", strerror(-r));
@@ -344,7 +344,6 @@ void target_scan_pump(struct target_set *set)
 static int scan_new(struct target_set *set, uint32_t tgid, uint64_t library_base, struct scan **ret_scan)
 {
 	CLEANUP(scan_freep) struct scan *scan = calloc(1, sizeof(*scan));
-	struct procfs_status status;
 	int r;
 
 	if (!scan)
@@ -353,10 +352,9 @@ static int scan_new(struct target_set *set, uint32_t tgid, uint64_t library_base
 	scan->process_fd = procfs_open_process(set->proc_fd, tgid);
 	if (scan->process_fd < 0)
 		return scan->process_fd;
-	r = procfs_status_read(scan->process_fd, &status);
+	r = owner_read(scan->process_fd, &scan->owner);
 	if (r < 0)
 		return r;
-	scan->uid = status.uids[0];
 	r = target_candidates_read(scan->process_fd, library_base, &scan->candidates);
 	if (r < 0)
 		return r;

@@ -25,7 +25,7 @@ struct awaited {
 struct scan {
 	struct scan *next;
 	uint32_t tgid;
-	uint32_t uid;
+	struct owner owner;
 	int process_fd;
 	target_done_func done;
 	void *data;

@@ -7,17 +7,20 @@
 
 #include "base/cleanup.h"
 #include "base/parse.h"
+#include "procs/owner.h"
 #include "procs/procfs.h"
 
 /* Return: 1 with a process, 0 when there is none any more */
 static int process_look(int proc_fd, uint32_t pid, struct listed_process *ret_process)
 {
 	CLEANUP(closep) int process_fd = procfs_open_process(proc_fd, pid);
-	struct procfs_status status; /* one file has it all: each costs as much as all else that is done here */
+	struct procfs_status status; /* one file has nearly all: each costs as much as all else that is done here */
+	struct owner owner;
 
 	if (process_fd < 0 || procfs_status_read(process_fd, &status) < 0)
 		return 0;
-	*ret_process = (struct listed_process){ .pid = pid, .ppid = status.ppid, .uid = status.uids[0] };
+	owner = owner_of(process_fd, &status);
+	*ret_process = (struct listed_process){ .pid = pid, .ppid = status.ppid, .uid = owner_uid(&owner) };
 	return 1;
 }
 

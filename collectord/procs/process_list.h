@@ -11,7 +11,7 @@
 struct listed_process {
 	uint32_t pid;
 	uint32_t ppid;
-	uint32_t uid; /* real */
+	uint32_t uid; /* who may look into it (owner_uid()) */
 };
 
 typedef ARRAY(struct listed_process) process_list;

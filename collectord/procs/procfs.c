@@ -319,10 +319,25 @@ static const char *status_find(const char *text, const char *name)
 	return NULL;
 }
 
+static int hex_take(const char *text, uint64_t *ret_value)
+{
+	char digits[24];
+	size_t n;
+
+	text += strspn(text, " \t");
+	n = strcspn(text, "\n");
+	if (n == 0 || n >= sizeof(digits))
+		return -EINVAL;
+	memcpy(digits, text, n);
+	digits[n] = 0;
+	return parse_u64_hex(digits, ret_value);
+}
+
 int procfs_status_parse(const char *text, struct procfs_status *ret_status)
 {
 	const char *uids = status_find(text, "Uid"), *tgid = status_find(text, "Tgid");
 	const char *ppid = status_find(text, "PPid"), *ns_pids = status_find(text, "NSpid");
+	const char *permitted = status_find(text, "CapPrm");
 	struct procfs_status s = { 0 };
 	uint64_t value;
 
@@ -337,6 +352,9 @@ int procfs_status_parse(const char *text, struct procfs_status *ret_status)
 			return -EINVAL;
 		s.uids[i] = (uint32_t)value;
 	}
+	s.has_memory = status_find(text, "VmSize") != NULL;
+	if (!permitted || hex_take(permitted, &s.permitted) < 0)
+		return -EINVAL;
 	while (ns_pids && number_take(&ns_pids, &value) == 0 && value <= UINT32_MAX) /* outermost first */
 		s.ns_pid = (uint32_t)value;
 
@@ -354,7 +372,7 @@ int procfs_stat_read(int process_fd, struct procfs_stat *ret_stat)
 
 int procfs_status_read(int process_fd, struct procfs_status *ret_status)
 {
-	char text[8192]; /* what we want is near the top; the list of groups behind it may be long */
+	char text[65536 + 4096]; /* what we want last, capabilities, is behind a list of groups that may be long */
 	ssize_t n = fd_read_file_at(process_fd, "status", text, sizeof(text));
 
 	return n < 0 ? (int)n : procfs_status_parse(text, ret_status);

@@ -43,6 +43,8 @@ struct procfs_status {
 	uint32_t tgid;
 	uint32_t ns_pid; /* as the process sees itself, in its innermost namespace */
 	uint32_t ppid;
+	uint64_t permitted; /* capabilities, a bit each */
+	bool has_memory;    /* not while it exits */
 };
 
 /* One line of /proc/PID/mountinfo. */

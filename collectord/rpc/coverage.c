@@ -28,7 +28,7 @@ static const char not_traced[] = "nobody traces this process now", not_looked_at
 
 static bool sees(const struct call_identity *identity, const struct target_process *process)
 {
-	return access_may_see(identity, process->uid, process->is_guarded);
+	return access_may_see(identity, process->owner.uid, process->owner.is_guarded);
 }
 
 /* ---- files ---- */
@@ -71,7 +71,7 @@ static const char *library_path(const struct call_identity *identity, const stru
 {
 	const char *path = NULL;
 
-	if (access_may_see(identity, library->owner_uid, false))
+	if (access_may_see(identity, library->owner.uid, library->owner.is_guarded))
 		return library->path;
 	for (size_t i = 0; i < processes->all.n && !path; i++)
 		if (sees(identity, processes->all.items[i]))
@@ -218,8 +218,7 @@ static char *reason_join(struct arena *arena, const Ingero__V1__CudaProcess *p)
 static Ingero__V1__CudaProcess *process_fill(const struct rpc_context *context, struct arena *arena,
 					     const struct target_process *process)
 {
-	bool is_traced =
-		lease_set_covers(context->leases, process->tgid, process->is_guarded ? UINT32_MAX : process->uid);
+	bool is_traced = lease_set_covers(context->leases, process->tgid, owner_uid(&process->owner));
 	Ingero__V1__CudaProcess *p = ARENA_NEW(arena, Ingero__V1__CudaProcess);
 	size_t n_attached = 0;
 
@@ -227,7 +226,7 @@ static Ingero__V1__CudaProcess *process_fill(const struct rpc_context *context, 
 		return NULL;
 	ingero__v1__cuda_process__init(p);
 	p->pid = process->tgid;
-	p->uid = process->uid;
+	p->uid = process->owner.uid;
 	p->is_traced = is_traced;
 	p->process_name = arena_copy_text(arena, process->comm);
 	p->libraries = ARENA_NEW_N(arena, Ingero__V1__MappedLibrary *, process->mapped.n + 1);
@@ -271,7 +270,7 @@ int coverage_processes(const struct rpc_context *context, struct arena *arena, c
 		Ingero__V1__CudaProcess *p;
 
 		if (!sees(identity, process) ||
-		    (lease && !lease_covers(lease, process->tgid, process->is_guarded ? UINT32_MAX : process->uid, 0)))
+		    (lease && !lease_covers(lease, process->tgid, owner_uid(&process->owner), 0)))
 			continue;
 		p = process_fill(context, arena, process);
 		if (!p)

@@ -9,6 +9,7 @@
 #include "events/source.h"
 #include "probes/lease.h"
 #include "probes/target.h"
+#include "procs/owner.h"
 #include "procs/process_list.h"
 #include "procs/procfs.h"
 #include "rpc/access.h"
@@ -29,14 +30,11 @@ enum seen { SEEN_NONE, SEEN_OTHER, SEEN_OWN };
 static enum seen process_see(int proc_fd, const struct call_identity *identity, uint32_t pid)
 {
 	CLEANUP(closep) int process_fd = procfs_open_process(proc_fd, pid);
-	struct procfs_status status;
+	struct owner owner;
 
-	if (process_fd < 0 || procfs_status_read(process_fd, &status) < 0)
+	if (process_fd < 0 || owner_read(process_fd, &owner) < 0)
 		return SEEN_NONE;
-	return access_may_see(identity, status.uids[0],
-			      status.uids[0] != status.uids[1] || status.uids[0] != status.uids[2])
-		       ? SEEN_OWN
-		       : SEEN_OTHER;
+	return access_may_see(identity, owner.uid, owner.is_guarded) ? SEEN_OWN : SEEN_OTHER;
 }
 
 /*

@@ -39,28 +39,6 @@ static int is_back(struct intake *intake, struct known_process *known, const str
 	return r;
 }
 
-/* Row number of a process; 0 without memory. */
-static uint32_t process_row(struct intake *intake, const struct process_identity *identity, uint64_t first_ns)
-{
-	struct known_process *found = known_find(&intake->known, identity);
-	struct known_process made = { .start_boot_ns = identity->start_boot_ns,
-				      .first_ns = first_ns,
-				      .tgid = identity->tgid,
-				      .exec_gen = identity->exec_gen,
-				      .id = intake->known.next_id };
-
-	if (found && found->gone_ns && first_ns > found->gone_ns && is_back(intake, found, identity) < 0)
-		return 0;
-	if (found)
-		return found->id;
-	if (batch_set_process(intake->batch, &(struct batch_process){
-						     .id = made.id, .identity = *identity, .first_ns = first_ns }) < 0)
-		return 0;
-	intake->known.next_id++; /* even if it is forgotten at once: its row is in the batch */
-	(void)known_add(&intake->known, &made);
-	return made.id;
-}
-
 void intake_gone(struct intake *intake, const struct process_identity *identity, uint64_t gone_ns)
 {
 	struct known_process *known = known_find(&intake->known, identity);
@@ -72,6 +50,40 @@ void intake_gone(struct intake *intake, const struct process_identity *identity,
 	row.first_ns = known->first_ns;
 	if (batch_set_process(intake->batch, &row) == 0)
 		known->gone_ns = gone_ns; /* else again with the next tick that tells */
+}
+
+/* Of one that is guarded from now on: what it was before is over. */
+static void former_end(struct intake *intake, const struct process_identity *identity, uint64_t now_ns)
+{
+	struct process_identity former = *identity;
+
+	former.flags &= ~PROCESS_GUARDED;
+	if (former.flags != identity->flags)
+		intake_gone(intake, &former, now_ns);
+}
+
+/* Row number of a process; 0 without memory. */
+static uint32_t process_row(struct intake *intake, const struct process_identity *identity, uint64_t first_ns)
+{
+	struct known_process *found = known_find(&intake->known, identity);
+	struct known_process made = { .start_boot_ns = identity->start_boot_ns,
+				      .first_ns = first_ns,
+				      .tgid = identity->tgid,
+				      .exec_gen = identity->exec_gen,
+				      .flags = identity->flags,
+				      .id = intake->known.next_id };
+
+	if (found && found->gone_ns && first_ns > found->gone_ns && is_back(intake, found, identity) < 0)
+		return 0;
+	if (found)
+		return found->id;
+	if (batch_set_process(intake->batch, &(struct batch_process){
+						     .id = made.id, .identity = *identity, .first_ns = first_ns }) < 0)
+		return 0;
+	former_end(intake, identity, first_ns);
+	intake->known.next_id++; /* even if it is forgotten at once: its row is in the batch */
+	(void)known_add(&intake->known, &made);
+	return made.id;
 }
 
 void intake_gap(struct intake *intake, uint64_t from_ns, uint64_t to_ns, const char *reason, uint64_t count,

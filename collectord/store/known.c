@@ -13,9 +13,9 @@ void known_done(struct known *known)
 	known->n_slots = 0;
 }
 
-static size_t hash(uint64_t start_boot_ns, uint32_t tgid, uint32_t exec_gen)
+static size_t hash(uint64_t start_boot_ns, uint32_t tgid, uint32_t exec_gen, uint32_t flags)
 {
-	uint64_t h = (start_boot_ns ^ (uint64_t)tgid << 32 ^ exec_gen) * 0x9e3779b97f4a7c15ull;
+	uint64_t h = (start_boot_ns ^ (uint64_t)tgid << 32 ^ exec_gen ^ (uint64_t)flags << 24) * 0x9e3779b97f4a7c15ull;
 
 	return (size_t)(h >> 20);
 }
@@ -23,7 +23,7 @@ static size_t hash(uint64_t start_boot_ns, uint32_t tgid, uint32_t exec_gen)
 static bool is_same(const struct known_process *p, const struct process_identity *identity)
 {
 	return p->start_boot_ns == identity->start_boot_ns && p->tgid == identity->tgid &&
-	       p->exec_gen == identity->exec_gen;
+	       p->exec_gen == identity->exec_gen && p->flags == identity->flags;
 }
 
 struct known_process *known_find(struct known *known, const struct process_identity *identity)
@@ -34,7 +34,7 @@ struct known_process *known_find(struct known *known, const struct process_ident
 		return NULL;
 	if (known->last < known->processes.n && is_same(&known->processes.items[known->last], identity))
 		return &known->processes.items[known->last];
-	at = hash(identity->start_boot_ns, identity->tgid, identity->exec_gen);
+	at = hash(identity->start_boot_ns, identity->tgid, identity->exec_gen, identity->flags);
 	for (;; at++) {
 		uint32_t slot = known->slots[at & (known->n_slots - 1)];
 
@@ -50,7 +50,7 @@ struct known_process *known_find(struct known *known, const struct process_ident
 static void slot_fill(struct known *known, size_t i)
 {
 	const struct known_process *p = &known->processes.items[i];
-	size_t at = hash(p->start_boot_ns, p->tgid, p->exec_gen);
+	size_t at = hash(p->start_boot_ns, p->tgid, p->exec_gen, p->flags);
 
 	while (known->slots[at & (known->n_slots - 1)])
 		at++;

@@ -17,6 +17,7 @@ struct known_process {
 	uint64_t first_ns;
 	uint32_t tgid;
 	uint32_t exec_gen;
+	uint32_t flags; /* one that becomes guarded has a row more: what was before stays whose it was */
 	uint32_t id;
 };
 

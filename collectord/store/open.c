@@ -170,6 +170,7 @@ static int known_load(struct writer *writer, struct known *known)
 							      .tgid = p.identity.tgid,
 							      .start_boot_ns = p.identity.start_boot_ns,
 							      .exec_gen = p.identity.exec_gen,
+							      .flags = p.identity.flags,
 							      .first_ns = p.first_ns,
 							      .gone_ns = p.gone_ns });
 	}

@@ -64,7 +64,7 @@ static void files_check(void)
 			CHECK_STR_EQ(files[i].name, library->reason, files[i].reason);
 			CHECK_INT_EQ(files[i].name, library->n_symbols, files[i].n_symbols);
 			CHECK_INT_EQ(files[i].name, library->probes != NULL, files[i].n_symbols != 0);
-			CHECK_INT_EQ(files[i].name, library->owner_uid, getuid());
+			CHECK_INT_EQ(files[i].name, library->owner.uid, getuid());
 			CHECK_STR_EQ(files[i].name, library->soname, files[i].soname);
 			CHECK_INT_EQ(files[i].name, library->layer, files[i].layer);
 			if (files[i].n_symbols)

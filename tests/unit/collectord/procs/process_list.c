@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * The list of processes holds those that a directory like /proc shows whole, and no others.
+ * (unit.collectord.procs.owner has whose they are.)
  */
 #include "procs/process_list.h"
 
@@ -11,9 +12,10 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "procs/owner.h"
 #include "tests/support/check.h"
 
-#define STATUS(ppid, uid) "Name:\tx\nTgid:\t1\nPPid:\t" ppid "\nUid:\t" uid "\nNSpid:\t1\n"
+#define STATUS(ppid, uid) "Name:\tx\nTgid:\t1\nPPid:\t" ppid "\nUid:\t" uid "\nNSpid:\t1\nCapPrm:\t0\n"
 
 static const struct entry {
 	const char *name;
@@ -21,8 +23,8 @@ static const struct entry {
 	struct listed_process want;
 } entries[] = {
 	{ "1", STATUS("0", "0\t0\t0\t0"), { 1, 0, 0 } },
-	{ "4711", STATUS("1", "1000\t0\t0\t0"), { 4711, 1, 1000 } },
-	{ "4194304", STATUS("4711", "7\t7\t7\t7"), { 4194304, 4711, 7 } },
+	{ "4711", STATUS("1", "1000\t0\t0\t0"), { 4711, 1, OWNER_NOBODY } },
+	{ "4194304", STATUS("4711", "7\t7\t7\t7"), { 4194304, 4711, OWNER_NOBODY } },
 	{ "23", NULL, { 0 } },
 	{ "24", STATUS("x", "7\t7\t7\t7"), { 0 } },
 	{ "25", "Name:\tx\n", { 0 } },
