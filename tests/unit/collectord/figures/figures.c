@@ -236,6 +236,23 @@ static void behind_adds_up(void)
 	CHECK_STR_EQ("the other's", figures_get(w->figures, 0)->behind.items[0].comm, "another");
 }
 
+/* The kernel half says it before it counts: what is read then is guarded. */
+static void becomes_guarded(void)
+{
+	CLEANUP(world_freep) struct world *w = world_new();
+
+	process_begins(w, 1, 11, 1);
+	process_begins(w, 2, 12, 1);
+	collect(w);
+	w->slots[1].flags = PROCESS_GUARDED;
+	collect(w);
+	CHECK_INT_EQ("guarded", figures_find_slot(w->figures, 1)->flags, PROCESS_GUARDED);
+	CHECK_INT_EQ("not the other", figures_find_slot(w->figures, 2)->flags, 0);
+	w->slots[1].state = PROCESS_SLOT_GONE;
+	collect(w);
+	CHECK_INT_EQ("and when it is gone", figures_get(w->figures, 0)->flags, PROCESS_GUARDED);
+}
+
 int main(void)
 {
 	counts_add_up();
@@ -245,5 +262,6 @@ int main(void)
 	garbage_is_left_alone();
 	slow_is_rare();
 	behind_adds_up();
+	becomes_guarded();
 	return check_result();
 }

@@ -377,6 +377,32 @@ static void ended_unwatched(void)
 	store_world_done(&world);
 }
 
+/* One that is guarded from some call on has a row more: calls before stay its user's. Also after the next start. */
+static void becomes_guarded(void)
+{
+	static const char marks[] = "SELECT sum(flags << id) FROM process",
+			  live[] = "SELECT id FROM process WHERE gone_ns IS NULL";
+	struct process_identity self = { .tgid = (uint32_t)getpid(), .uid = 1000, .comm = "self" };
+	struct store_world world;
+	struct store *store;
+
+	store_world_init(&world);
+	store = store_world_open(&world);
+	call_by(&world, store, &self);
+	self.flags = PROCESS_GUARDED;
+	call_by(&world, store, &self);
+	call_by(&world, store, &self);
+	CHECK_INT_EQ("the second row is guarded", store_world_sql(&world, marks), PROCESS_GUARDED << 2);
+	CHECK_INT_EQ("the first is over", store_world_sql(&world, live), 2);
+	store_close(store);
+	store = store_world_open(&world);
+	call_by(&world, store, &self);
+	CHECK_INT_EQ("the same rows", store_world_sql(&world, marks), PROCESS_GUARDED << 2);
+	CHECK_INT_EQ("the same lives", store_world_sql(&world, live), 2);
+	store_close(store);
+	store_world_done(&world);
+}
+
 int main(void)
 {
 	fault_vfs_install();
@@ -390,5 +416,6 @@ int main(void)
 	stalled();
 	forgotten_process();
 	ended_unwatched();
+	becomes_guarded();
 	return check_result();
 }
