@@ -8,12 +8,14 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/log.h"
 
 #define CLIENT_NAME "ingero-cli"
+#define CLIENT_CPU_SHARE 4 /* of its time it may compute one in so many; guess: a live screen takes a hundredth */
 #define WRITTEN_BY_OTHERS (S_IWGRP | S_IWOTH)
 
 struct tracer {
@@ -22,6 +24,9 @@ struct tracer {
 	bool is_child;
 	bool is_told;	  /* to the sink */
 	uint64_t gone_ns; /* when it was first seen without connection; 0: it is there */
+	bool is_busy;	  /* computes more than a client does */
+	uint64_t cpu_ns;  /* that it had used at looked_ns; 0: not looked at yet */
+	uint64_t looked_ns;
 };
 
 struct tracers {
@@ -71,6 +76,34 @@ static bool is_client(const struct tracers *t, uint32_t pid)
 		    client.stx_dev_major == exe.stx_dev_major && client.stx_dev_minor == exe.stx_dev_minor)
 			return may_trust(t, &client);
 	return false;
+}
+
+static uint64_t cpu_used_ns(uint32_t pid)
+{
+	struct timespec used;
+	clockid_t clock;
+
+	if (clock_getcpuclockid((pid_t)pid, &clock) || clock_gettime(clock, &used))
+		return 0;
+	return (uint64_t)used.tv_sec * NSEC_PER_SEC + (uint64_t)used.tv_nsec;
+}
+
+/*
+ * What file it runs does not say what else its user has loaded into it. Not more often than once a second, or who is
+ * looked at often would seem to compute little each time.
+ */
+static bool is_busy(const struct tracers *t, struct tracer *tracer, uint64_t now_ns)
+{
+	uint64_t used_ns;
+
+	if (t->is_private || tracer->is_busy || (tracer->looked_ns && now_ns - tracer->looked_ns < NSEC_PER_SEC))
+		return tracer->is_busy;
+	used_ns = cpu_used_ns(tracer->pid);
+	tracer->is_busy = tracer->looked_ns && used_ns > tracer->cpu_ns &&
+			  used_ns - tracer->cpu_ns > (now_ns - tracer->looked_ns) / CLIENT_CPU_SHARE;
+	tracer->cpu_ns = used_ns;
+	tracer->looked_ns = now_ns;
+	return tracer->is_busy;
 }
 
 static void tell(struct tracers *t, struct tracer *tracer, bool is_tracer)
@@ -184,7 +217,7 @@ void tracers_peer(struct tracers *t, uint32_t pid, bool is_connected)
 	}
 	tracer->n_connections++;
 	if (t->sink.add) /* else when there is somebody to tell: a look costs microseconds */
-		tell(t, tracer, tracer->is_child || is_client(t, pid));
+		tell(t, tracer, tracer->is_child || (!tracer->is_busy && is_client(t, pid)));
 }
 
 static void tracer_second(struct tracers *t, struct tracer *tracer, uint64_t now_ns)
@@ -192,7 +225,7 @@ static void tracer_second(struct tracers *t, struct tracer *tracer, uint64_t now
 	if (tracer->is_child || !tracer->is_told)
 		return;
 	if (tracer->n_connections) {
-		tell(t, tracer, is_client(t, tracer->pid));
+		tell(t, tracer, !is_busy(t, tracer, now_ns) && is_client(t, tracer->pid));
 		return;
 	}
 	if (!tracer->gone_ns)

@@ -11,6 +11,7 @@
 #include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -46,15 +47,18 @@ static void file_copy(const char *path)
 
 struct program {
 	pid_t pid;
-	int to; /* a byte: become bin/other */
+	int to; /* a byte: become bin/other, or with COMPUTE do nothing but that */
 };
 
-static void end_await(int fd)
+#define COMPUTE 'c'
+
+static char end_await(int fd)
 {
-	char byte;
+	char byte = 0;
 
 	while (read(fd, &byte, 1) < 0 && errno == EINTR)
 		;
+	return byte;
 }
 
 /* Back once it runs that file: exec closes the pipe. */
@@ -253,6 +257,60 @@ static void connections_check(void)
 	program_end(&program);
 }
 
+static uint64_t cpu_ns(pid_t pid)
+{
+	struct timespec used;
+	clockid_t clock;
+
+	if (clock_getcpuclockid(pid, &clock) || clock_gettime(clock, &used))
+		abort();
+	return (uint64_t)used.tv_sec * NSEC_PER_SEC + (uint64_t)used.tv_nsec;
+}
+
+/* The file that he runs says nothing about what else was loaded into it: who computes is named like everybody. */
+static void computing_check(void)
+{
+	static const struct {
+		const char *name;
+		bool is_private;
+		uint64_t window_ns; /* until the next look */
+		bool is_tracer;
+	} cases[] = {
+		{ "computes for more than a quarter of the time", false, NSEC_PER_SEC, false },
+		{ "for less", false, 3600 * NSEC_PER_SEC, true },
+		{ "looked at more often", false, NSEC_PER_MSEC, true },
+		{ "a private daemon's", true, NSEC_PER_SEC, true },
+	};
+
+	file_copy("bin/ingero-cli");
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct tracers *t = tracers_of("bin/daemon", cases[i].is_private);
+		struct program program = program_start(at("bin/ingero-cli"));
+		uint64_t before_ns;
+
+		tracers_begin(t, &sink);
+		tracers_peer(t, (uint32_t)program.pid, true);
+		tracers_second(t, 1 * NSEC_PER_SEC);
+		CHECK(cases[i].name, is_marked(program.pid));
+		before_ns = cpu_ns(program.pid);
+		if (write(program.to, &(char){ COMPUTE }, 1) != 1)
+			abort();
+		while (cpu_ns(program.pid) - before_ns < NSEC_PER_SEC / 2)
+			(void)sched_yield();
+		tracers_second(t, 1 * NSEC_PER_SEC + cases[i].window_ns);
+		CHECK_INT_EQ(cases[i].name, is_marked(program.pid), cases[i].is_tracer);
+		if (cases[i].window_ns < NSEC_PER_SEC) { /* does not begin anew by that */
+			tracers_second(t, 2 * NSEC_PER_SEC);
+			CHECK("then at last", !is_marked(program.pid));
+		}
+		tracers_peer(t, (uint32_t)program.pid, true);
+		CHECK_INT_EQ("another connection changes nothing", is_marked(program.pid),
+			     cases[i].is_tracer && cases[i].window_ns >= NSEC_PER_SEC);
+		tracers_free(t);
+		program_end(&program);
+	}
+}
+
 static void children_check(void)
 {
 	struct tracers *t = tracers_of("bin/daemon", false);
@@ -282,7 +340,9 @@ int main(int argc, char **argv)
 	const char *place = getenv("TMPDIR");
 
 	if (argc == 3 && strcmp(argv[1], "--stay") == 0) {
-		end_await(STDIN_FILENO);
+		if (end_await(STDIN_FILENO) == COMPUTE)
+			for (volatile int computes = 1; computes;)
+				;
 		(void)execl(argv[2], argv[2], "--stay", argv[2], NULL);
 		return 1;
 	}
@@ -297,6 +357,7 @@ int main(int argc, char **argv)
 
 	peers_check();
 	connections_check();
+	computing_check();
 	children_check();
 
 	for (size_t i = 0; i < ARRAY_SIZE(files); i++)
