@@ -312,9 +312,21 @@ bool tenants_become(const struct tenant *tenant)
 }
 
 /* The kernel notes who connects, so that has to be a process which is that user; the socket comes back from it. */
-int tenants_connect(const struct tenants *t, enum tenant_id id, uint64_t *ret_took_ns)
+/* A process that connects as this user, and stays until connector_end(): the daemon looks at who it is. */
+struct connector {
+	pid_t pid;
+	int fd;
+};
+
+static void connector_end(const struct connector *c)
 {
-	int pair[2], fds[FD_PASS_MAX] = { -1 }, status;
+	(void)close(c->fd);
+	(void)waitpid(c->pid, NULL, 0);
+}
+
+static int connector_start(const struct tenants *t, enum tenant_id id, uint64_t *ret_took_ns, struct connector *ret)
+{
+	int pair[2], fds[FD_PASS_MAX] = { -1 };
 	uint64_t took_ns = 0;
 	size_t n_fds = 0;
 	pid_t pid;
@@ -331,25 +343,38 @@ int tenants_connect(const struct tenants *t, enum tenant_id id, uint64_t *ret_to
 		int fd = is_he ? connect_here(t->socket) : -1;
 
 		took_ns = now_ns() - before_ns;
-		_exit(fd < 0 || fd_send(pair[1], &took_ns, sizeof(took_ns), &fd, 1) < 0);
+		(void)close(pair[0]);
+		if (fd >= 0 && fd_send(pair[1], &took_ns, sizeof(took_ns), &fd, 1) == 0)
+			(void)!read(pair[1], &took_ns, sizeof(took_ns));
+		_exit(0);
 	}
 	(void)close(pair[1]);
 	(void)fd_receive(pair[0], &took_ns, sizeof(took_ns), fds, &n_fds);
-	(void)close(pair[0]);
-	(void)waitpid(pid, &status, 0);
 	if (ret_took_ns)
 		*ret_took_ns = took_ns;
+	*ret = (struct connector){ .pid = pid, .fd = pair[0] };
 	return n_fds == 1 ? fds[0] : -1;
+}
+
+int tenants_connect(const struct tenants *t, enum tenant_id id, uint64_t *ret_took_ns)
+{
+	struct connector connector;
+	int fd = connector_start(t, id, ret_took_ns, &connector);
+
+	connector_end(&connector);
+	return fd;
 }
 
 void tenants_greet(const struct tenants *t, enum tenant_id id, struct wire *ret_wire)
 {
-	int fd = tenants_connect(t, id, NULL);
+	struct connector connector;
+	int fd = connector_start(t, id, NULL, &connector);
 
 	if (fd < 0 || !wire_open(ret_wire, fd)) {
 		fprintf(stderr, "%s was not let in\n", t->of[id].name);
 		exit(1);
 	}
+	connector_end(&connector);
 }
 
 bool tenants_may_see(const struct tenants *t, enum tenant_id caller, enum tenant_id owner)
