@@ -28,7 +28,7 @@ static bool ends_with(const char *name, size_t n, const char *what)
 
 static struct spelling spelling_of(const char *name, size_t n)
 {
-	struct spelling s = { .parts = { "cuda", name, LONG_END + strlen(SHORT_END) }, .bytes = { 0, n, 0 } };
+	struct spelling s = { .parts = { "cuda", name, &LONG_END[sizeof(SHORT_END) - 1] }, .bytes = { 0, n, 0 } };
 
 	if (begins_with(name, n, "graph"))
 		s.bytes[0] = strlen(s.parts[0]);
