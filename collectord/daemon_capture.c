@@ -80,6 +80,17 @@ static int pipeline_start(struct daemon *d)
 	return pipeline_new(&options, &d->pipeline);
 }
 
+/* A service's database has its list of libraries beside it; a private daemon's place is its user's, and has none. */
+static int libraries_remember(struct daemon *d)
+{
+	const struct store_options *db = &d->options->db;
+	CLEANUP(freep) char *path = NULL;
+
+	if (d->is_private || db->has_owner || !db->path)
+		return 0;
+	return asprintf(&path, "%s.libraries", db->path) < 0 ? -ENOMEM : target_set_remember(d->targets, path);
+}
+
 /* What is left of capture once the probes are there. */
 static int parts_start(struct daemon *d)
 {
@@ -92,6 +103,8 @@ static int parts_start(struct daemon *d)
 		r = child_open(&d->loop, "parser", &d->parser);
 	if (r == 0)
 		r = target_set_open(&d->loop, d->parser, d->probes, daemon_library, d, &d->targets);
+	if (r == 0)
+		r = libraries_remember(d);
 	if (r == 0)
 		daemon_hold_open(&d->hold, &d->loop, d->targets, &d->source);
 	if (r == 0)

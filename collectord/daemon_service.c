@@ -186,6 +186,7 @@ int daemon_policy_apply(struct daemon *d)
 	lease_remove(d->leases, d->policy);
 	d->policy = lease;
 	policy_describe(policy, d->recorded, sizeof(d->recorded));
+	target_set_keep(d->targets, policy->everyone);
 	if (lease)
 		policy_look(d);
 	return 0;

@@ -16,6 +16,9 @@
 #include "probes/target_state.h"
 #include "procs/procfs.h"
 
+#define LOG_TOPIC "targets"
+#include "base/log.h"
+
 #define UNUSED_LIMIT_NS (60 * NSEC_PER_SEC) /* guess: what starts every minute finds it attached */
 #define UNUSED_LOOK_NS (10 * NSEC_PER_SEC)
 
@@ -94,11 +97,18 @@ void target_set_let_go(struct target_set *set, uint32_t tgid)
  */
 static void files_let_go(struct target_set *set, uint64_t now_ns)
 {
+	uint64_t now_s = clock_to_unix_ns(now_ns) / NSEC_PER_SEC;
+
 	target_files_see(&set->files, now_ns);
 	for (size_t i = set->files.listed.n; i-- > 0;) {
 		struct target_file *file = set->files.listed.items[i];
 
+		if (file->used_ns == now_ns && file->is_remembered)
+			(void)target_memory_note(&set->memory, set->proc_fd, file->library.path, &file->id, now_s);
 		if (file->used_ns == now_ns || file->loader)
+			continue;
+		if (set->keeps && file->is_remembered &&
+		    target_memory_holds(&set->memory, set->proc_fd, &file->id, now_s))
 			continue;
 		if (file->is_turned_away || now_ns - file->used_ns > UNUSED_LIMIT_NS)
 			target_files_forget(&set->files, file);
@@ -143,6 +153,28 @@ static void files_retry(struct target_set *set)
 		(void)target_set_scan_loader(set, NULL, NULL);
 }
 
+static void memory_write(struct target_set *set)
+{
+	int r = target_memory_save(&set->memory);
+
+	if (r < 0)
+		(void)log_warning(r, "cannot remember which libraries are in use: they are attached late after a "
+				     "restart");
+}
+
+int target_set_remember(struct target_set *set, const char *list_path)
+{
+	return target_memory_load(&set->memory, list_path, clock_to_unix_ns(clock_now_ns()) / NSEC_PER_SEC);
+}
+
+void target_set_keep(struct target_set *set, bool is_on)
+{
+	/* Closing perf events takes up to 0.7 s a probe: none is attached that nobody needs. */
+	set->keeps = is_on && probe_set_back_end(set->files.probes) != PROBE_BACK_END_PERF;
+	set->i_recall = 0;
+	target_scan_recall(set);
+}
+
 void target_set_second(struct target_set *set)
 {
 	uint64_t now_ns = clock_now_ns();
@@ -153,7 +185,9 @@ void target_set_second(struct target_set *set)
 		set->looked_ns = now_ns;
 		files_let_go(set, now_ns);
 		files_readmit(set);
+		memory_write(set);
 	}
+	target_scan_recall(set);
 	files_retry(set);
 	tgids = set->later.items;
 	n = set->later.n;
@@ -195,6 +229,8 @@ void target_set_close(struct target_set *set)
 	target_scan_close(set);
 	ARRAY_DONE(&set->later);
 	target_lates_done(&set->lates);
+	memory_write(set);
+	target_memory_done(&set->memory);
 	target_processes_done(&set->processes);
 	target_files_done(&set->files);
 	closep(&set->proc_fd);

@@ -60,6 +60,17 @@ const struct target_op *target_library_op(const struct target_library *library, 
 /** target_set_open() - @parser and @probes are borrowed and must outlive it */
 int target_set_open(uv_loop_t *loop, struct child *parser, struct probe_set *probes, target_found_func found,
 		    void *data, struct target_set **ret_targets);
+/**
+ * target_set_remember() - from one run to the next, files that nobody but root can replace
+ * @list_path: where; its directory is the daemon's own
+ * Return: 0 or -ENOMEM
+ */
+int target_set_remember(struct target_set *targets, const char *list_path);
+/**
+ * target_set_keep() - attach what is remembered before anybody maps it, and leave it attached when nobody does
+ * For as long as everybody is recorded: else processes that nobody traces would pay for it.
+ */
+void target_set_keep(struct target_set *targets, bool is_on);
 /** target_set_close() - detach everything; scans under way are told they are done. Not from within its callbacks. */
 void target_set_close(struct target_set *targets);
 

@@ -149,7 +149,7 @@ struct collect {
 	char program[4096];  /* as the kernel names it */
 };
 
-static bool name_is_cuda(const char *name)
+bool target_name_is_cuda(const char *name)
 {
 	static const char *const libraries[] = {
 #define LAYER(layer, source, library, ...) library,
@@ -200,7 +200,7 @@ static int on_mapping(const struct procfs_mapping *m, void *data)
 		.device = device,
 		.is_deleted = m->is_deleted,
 		.is_program = strcmp(m->path, collect->program) == 0,
-		.is_named = name_is_cuda(name),
+		.is_named = target_name_is_cuda(name),
 		.is_loader = name_is_loader(name),
 		.path = strdup(m->path),
 	};

@@ -35,7 +35,8 @@ struct target_file {
 	bool is_turned_away; /* there was no room for it: listed all the same, and asked about again when there is */
 	bool is_named;	     /* by its name, a CUDA library */
 	bool is_loader;
-	bool is_deleted; /* had no name when it was first met */
+	bool is_remembered; /* stays attached when nobody maps it, target_set_keep() */
+	bool is_deleted;    /* had no name when it was first met */
 	/* The file whose probes serve this one: this is another state of it. NULL: none. */
 	struct target_file *same;
 };

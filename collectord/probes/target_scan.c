@@ -93,6 +93,9 @@ static void file_settle(struct target_set *set, struct target_file *file)
 			log_warning(0, "'%s' %s", file->library.path, file->library.reason);
 		set->is_full_told |= file->is_turned_away;
 	}
+	if (is_new && file->library.probes && !file->is_remembered)
+		file->is_remembered = target_memory_note(&set->memory, set->proc_fd, file->library.path, &file->id,
+							 clock_to_unix_ns(clock_now_ns()) / NSEC_PER_SEC);
 	file_unawait(set, file);
 	if (is_new)
 		set->found(&file->library, set->data);
@@ -234,6 +237,35 @@ static void candidate_look_at(struct target_set *set, struct scan *scan, const s
 		file_note(set, scan, c, file);
 	else
 		(void)scan_await(scan, file, c); /* without memory the scan is merely done too early */
+}
+
+static void file_recall(struct target_set *set, const struct target_memory_file *known)
+{
+	const char *slash = strrchr(known->path, '/');
+	struct target_candidate c = { .path = known->path, .is_named = target_name_is_cuda(slash + 1) };
+	CLEANUP(closep) int path_fd = target_memory_open_file(set->proc_fd, known->path, &known->id);
+	struct target_file *file;
+	int r;
+
+	if (path_fd < 0 || target_files_find(&set->files, &known->id))
+		return;
+	file = candidate_add(set, &known->id, &c, /* uid= */ 0);
+	if (!file)
+		return;
+	file->is_remembered = true;
+	file->bytes = known->id.bytes;
+	file->path_fd = TAKE_FD(path_fd);
+	r = file_ask(set, file, /* uid= */ 0);
+	if (r < 0) {
+		target_file_refuse(file, "cannot be given to the parser: %s", strerror(-r));
+		file_settle(set, file);
+	}
+}
+
+void target_scan_recall(struct target_set *set)
+{
+	while (set->keeps && set->i_recall < set->memory.files.n && set->n_asking < ASKING_MAX)
+		file_recall(set, &set->memory.files.items[set->i_recall++]);
 }
 
 /* --- scans --- */

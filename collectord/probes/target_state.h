@@ -14,6 +14,7 @@
 #include "probes/target_candidate.h"
 #include "probes/target_file.h"
 #include "probes/target_late.h"
+#include "probes/target_memory.h"
 #include "probes/target_process.h"
 
 struct awaited {
@@ -60,6 +61,9 @@ struct target_set {
 	size_t n_asking;
 	struct target_files files;
 	struct target_processes processes;
+	struct target_memory memory;
+	size_t i_recall; /* of what is remembered, the next to be attached */
+	bool keeps;	 /* what is remembered, whoever maps it */
 	bool is_full_told;
 	bool is_pumping;
 	bool is_pumped_again; /* a callback started another scan meanwhile */
@@ -76,5 +80,7 @@ int target_scan_start(struct target_set *set, uint32_t tgid, const struct target
 		      void *data);
 /** target_scan_pump() - everything that can be done now. Callbacks from in here may start scans. */
 void target_scan_pump(struct target_set *set);
+/** target_scan_recall() - attach files that are remembered, as many as the parser takes at once */
+void target_scan_recall(struct target_set *set);
 /** target_scan_close() - those under way are told they are done; what is asked is no more waited for */
 void target_scan_close(struct target_set *set);

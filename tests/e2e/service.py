@@ -8,6 +8,7 @@ import contextlib
 import json
 import os
 import pathlib
+import shutil
 import signal
 import subprocess
 import sys
@@ -27,6 +28,9 @@ LOOK = b"\x08\x01"
 # Fields of StatusReply and of CudaProcess, by their names.
 BACK_END, LEASES, CUDA_PROCESSES, RECORDED, RECORD_WHOM = 5, 9, 14, 16, 18
 PID, COVERAGE, REASON, IS_TRACED = 1, 4, 5, 7
+# Of StatusReply, and of its libraries.
+LIBRARIES = 7
+LIBRARY_PATH, LIBRARY_BACK_END, LIBRARY_PROCESSES, LIBRARY_LATE = 1, 5, 12, 14
 # The command finds the directory's socket where the machine's is.
 AS_THE_MACHINES = ["unshare", "--mount", "--propagation", "private", "sh", "-c", 'mount --bind "$0" /run && exec "$@"']
 
@@ -221,6 +225,64 @@ def test_whom(check, programs, directory):
         client.close()
 
 
+@contextlib.contextmanager
+def system_library(programs):
+    """A copy of runtime and driver that is root's, where only root can write."""
+    base = tempfile.mkdtemp(prefix="ingero-test-", dir="/var/lib")
+    try:
+        os.chmod(base, 0o755)
+        shutil.copytree(os.path.join(programs.build, "standins"), os.path.join(base, "lib"), symlinks=True)
+        yield os.path.join(base, "lib")
+    finally:
+        shutil.rmtree(base)
+
+
+def libraries_of(service, directory, stream, client):
+    client.ask(stream, "Query.Status")
+    reply = activate.fields(service.supervise(lambda: client.reply(stream) or client.end(stream), "an answer"))
+    return [one for one in map(activate.fields, reply.get(LIBRARIES, [])) if directory.encode() in one[LIBRARY_PATH][0] and one.get(LIBRARY_BACK_END)]
+
+
+def test_late_once(check, programs, directory):
+    """A library that was in use before a restart is attached before anybody maps it again; one that was changed since is not."""
+    if os.geteuid() != 0:
+        return
+    config = configuration(directory, "record:\n  whom: everyone\nservice:\n  idle-exit: 0\n")
+    with system_library(programs) as library:
+        database = os.path.join(directory, "ingero.db")
+        for turn, name in enumerate(("the first time", "after a restart", "changed since")):
+            if turn == 2:
+                os.utime(os.path.join(library, os.path.realpath(os.path.join(library, "libcudart.so.12"))))
+            own = os.path.join(directory, str(turn))
+            os.mkdir(own)
+            with activate.Activated(programs, own, "--config", config, "--db", database) as service:
+                service.start()
+                client = activate.Client(service.path)
+                client.ask(3, "Query.Status", LOOK)
+                look = activate.fields(service.supervise(lambda client=client: client.reply(3) or client.end(3), "an answer that had to wait"))
+                if look[BACK_END] not in ([b"session"], [b"multi"]):
+                    return  # what is not in use is not attached with perf events
+                service.wait_for_line("READY=1")
+                want, stream, found, end = (0, 2, 1)[turn], 4, [], time.monotonic() + 60
+                while len(found) < want and time.monotonic() < end:  # the parser answers when it can
+                    found = libraries_of(service, library, stream, client)
+                    stream += 1
+                found = libraries_of(service, library, stream, client)
+                check(f"{name}: attached before anybody maps them", len(found) == want and not any(one.get(LIBRARY_PROCESSES) for one in found), found, service.log())
+                load = subprocess.Popen([programs.path("cudaload"), "--wait-for-stdin"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        env={**programs.environment(directory), "LD_LIBRARY_PATH": library, "INGERO_STANDIN_QUIET": "1"})
+                load.stdout.readline()
+                while len(found) < 2 and time.monotonic() < end:
+                    stream += 1
+                    found = libraries_of(service, library, stream, client)
+                check(f"{name}: attached with whoever maps them", len(found) == 2, found, service.log())
+                check(f"{name}: late", turn != 1 or not any(one.get(LIBRARY_LATE) for one in found), found)
+                load.communicate(b"\n")
+                client.close()
+                service.process.send_signal(signal.SIGTERM)
+                check(f"{name}: ends in peace", service.wait_for_exit() == 0, service.log())
+
+
 def test_stays(check, programs, directory):
     """As long as one is connected it does not leave, whatever the limit."""
     with activate.Activated(programs, directory, "--config", "none", "--idle-exit", "1ms") as service:
@@ -323,7 +385,7 @@ def test_crash(check, programs, directory):
 def main(build):
     check = kept.Checks()
     programs = ingero.Programs(build)
-    for test in (test_comes_and_goes, test_slow_start, test_before_probes, test_waiting_for_probes, test_trace_at_once, test_trace_connected, test_trace_beside_status, test_whom, test_stays, test_supervised, test_log_level, test_fault, test_crash):
+    for test in (test_comes_and_goes, test_slow_start, test_before_probes, test_waiting_for_probes, test_trace_at_once, test_trace_connected, test_trace_beside_status, test_whom, test_late_once, test_stays, test_supervised, test_log_level, test_fault, test_crash):
         with tempfile.TemporaryDirectory(prefix="ingero-service-") as directory:
             test(check, programs, directory)
     print(f"{len(check.failed)} failed")
