@@ -325,11 +325,11 @@ int coverage_not_shown(const struct rpc_context *context, struct arena *arena, c
 		return -ENOMEM;
 	for (size_t i = 0; r == 0 && processes && identity->can_show_all && i < processes->all.n; i++) {
 		const struct target_process *process = processes->all.items[i];
-		uint32_t owner = process->is_guarded ? UINT32_MAX : process->uid;
-		bool is_shown = sees(identity, process) && (!lease || lease_covers(lease, process->tgid, owner, 0));
+		bool is_shown = sees(identity, process) &&
+				(!lease || lease_covers(lease, process->tgid, owner_uid(&process->owner), 0));
 
 		if (!is_shown)
-			r = not_shown_add(arena, ret, process->uid);
+			r = not_shown_add(arena, ret, process->owner.uid);
 	}
 	return r;
 }
