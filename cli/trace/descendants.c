@@ -5,18 +5,22 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/membarrier.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/pidfd.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/fd.h"
 
 #define STATUS_BYTES 8192
+#define SETTLE_MS 20	   /* instead of the barrier, where a kernel or a filter refuses that */
 #define ANCESTORS_MAX 4096 /* more than a machine has; the list may change while it is followed */
 #define TRIES_MAX 8	   /* to follow it, when an ancestor ended meanwhile */
 
@@ -170,15 +174,29 @@ int descendants_continue_one(uid_t uid, pid_t pid)
 	return proc_fd < 0 ? -errno : signal_if(proc_fd, pid, &choice);
 }
 
-void descendants_continue(uid_t uid, pid_t except_group)
+static void look(const struct choice *choice)
 {
-	const struct choice choice = { .uid = uid, .only_stopped = true, .except_group = except_group };
 	CLEANUP(closep) int proc_fd = proc_open();
 	DIR *proc = opendir("/proc");
 
 	for (const struct dirent *entry; proc && proc_fd >= 0 && (entry = readdir(proc));)
 		if (isdigit((unsigned char)entry->d_name[0]))
-			(void)signal_if(proc_fd, (pid_t)strtol(entry->d_name, NULL, 10), &choice);
+			(void)signal_if(proc_fd, (pid_t)strtol(entry->d_name, NULL, 10), choice);
 	if (proc)
 		(void)closedir(proc);
+}
+
+/*
+ * Programs of the kernel half run inside an RCU read side, which the barrier waits for: who was to be stopped has the
+ * signal by then, and one look finds all.
+ */
+void descendants_continue(uid_t uid, pid_t except_group)
+{
+	const struct choice choice = { .uid = uid, .only_stopped = true, .except_group = except_group };
+
+	if (syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0) < 0) {
+		look(&choice);
+		(void)poll(NULL, 0, SETTLE_MS);
+	}
+	look(&choice);
 }

@@ -15,7 +15,7 @@ bool descendants_can_be_found(void);
 /** descendants_continue_one() - a process that descends from this one, whatever its state. Return: 0 or -errno */
 int descendants_continue_one(uid_t uid, pid_t pid);
 /**
- * descendants_continue() - all that are stopped, or about to be
+ * descendants_continue() - all that are stopped, or about to be; from now on nobody is to be stopped any more
  * @except_group: process group that is left alone
  */
 void descendants_continue(uid_t uid, pid_t except_group);

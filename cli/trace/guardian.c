@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/membarrier.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -12,7 +11,6 @@
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -22,7 +20,6 @@
 
 #define GUARDIAN_NAME "ingero-guardian"
 #define CLIENT_LOOK_MS 1000 /* whether the client was stopped */
-#define SETTLE_MS 20	    /* instead of the barrier, where a kernel or a filter refuses that */
 
 struct guardian {
 	pid_t client, client_group;
@@ -50,17 +47,9 @@ static void arm(struct guardian *g, bool is_armed)
 	g->is_armed = prctl(PR_SET_PDEATHSIG, is_armed ? SIGCONT : 0) == 0 && is_armed;
 }
 
-/*
- * Programs of the kernel half run inside an RCU read side, which the barrier waits for: who is to be stopped has
- * his signal by then, so one look finds all.
- */
 static void disarm(struct guardian *g, pid_t except_group)
 {
 	arm(g, false);
-	if (syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0) < 0) {
-		descendants_continue(getuid(), except_group);
-		(void)poll(NULL, 0, SETTLE_MS);
-	}
 	descendants_continue(getuid(), except_group);
 }
 
@@ -136,12 +125,14 @@ static bool client_hear(struct guardian *g, int flags)
 	return true;
 }
 
-/* Everything from a descriptor on, but for those that are kept, in ascending order. */
+/* Everything from a descriptor on, but for those that are kept, in ascending order; -1: none. */
 static void close_from(int fd, const int *kept, size_t n)
 {
-	for (size_t i = 0; i < n; fd = kept[i] + 1, i++)
+	for (size_t i = 0; i < n; i++) {
 		if (kept[i] > fd)
 			(void)close_range((unsigned int)fd, (unsigned int)kept[i] - 1, 0);
+		fd = MAX(fd, kept[i] + 1);
+	}
 	(void)close_range((unsigned int)fd, ~0u, 0);
 }
 
@@ -222,7 +213,7 @@ void guardian_run(const struct guardian_start *start)
 		g.session = getsid(0);
 	else
 		(void)setsid();
-	(void)chdir("/");
+	(void)!chdir("/"); /* no file system is kept busy */
 	close_others(&g);
 	if (g.signal_fd < 0 || send(g.client_fd, &hello, sizeof(hello), MSG_NOSIGNAL) < 0)
 		_exit(1);

@@ -228,9 +228,13 @@ def test_unguarded(check, home, service, mode):
         with contextlib.suppress(ingero.Failed):
             ingero.wait_for(held.is_done, "unguarded", LIMIT_S)
         check(f"{mode}: unguarded, goes on", held.is_done(), stat_of(held.pid))
+        check(f"{mode}: unguarded, keeps nothing open", descriptors_of(held.guardian) <= {"null", "socket", "signalfd"}, descriptors_of(held.guardian))
         check(f"{mode}: unguarded, is said", "calls before the attach are missed" in held.said(), held.said())
     finally:
         held.end()
+    with contextlib.suppress(ingero.Failed):
+        ingero.wait_for(lambda: not stays_behind(held), "unguarded", LIMIT_S)
+    check(f"{mode}: unguarded, nothing stays behind", not stays_behind(held), stays_behind(held))
 
 
 @contextlib.contextmanager

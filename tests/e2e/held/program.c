@@ -6,7 +6,7 @@
  *
  * It writes its process id to DIRECTORY/pid, waits at the FIFO DIRECTORY/go, loads the library, makes DIRECTORY/done
  * and stays. An orphan does so in a session of its own, and its parents have ended; root is a set-user-ID program
- * that becomes root altogether.
+ * that becomes root altogether, in a session of its own: within one, anybody may send SIGCONT.
  */
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -46,7 +46,7 @@ int main(int argc, char **argv)
 
 	if (argc != 4 || chdir(argv[1]))
 		return 2;
-	if (strcmp(argv[3], "root") == 0 && setresuid(0, 0, 0))
+	if (strcmp(argv[3], "root") == 0 && (setsid() < 0 || setresuid(0, 0, 0)))
 		return 3;
 	if (strcmp(argv[3], "orphan") == 0 && !orphan_make())
 		for (;;)

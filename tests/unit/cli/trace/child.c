@@ -163,6 +163,29 @@ int main(void)
 		(void)waitpid(daemon, NULL, 0);
 	}
 
+	/* Where it is not known who traces nobody is to be stopped; the program runs all the same, and what it holds is
+	 * its own. */
+	{
+		struct trace_child child = TRACE_CHILD_INIT;
+		const char *argv[] = { "sh", "-c", "kill -STOP $$; exit 4", NULL };
+		int ends[2];
+		char byte;
+
+		CHECK_INT_EQ("unguarded", pipe2(ends, 0), 0);
+		CHECK_INT_EQ("unguarded",
+			     trace_child_start(&child, (char **)(uintptr_t)argv, &caller, false, &before, 0), 0);
+		(void)close(ends[1]);
+		CHECK("unguarded", !child.is_guarded);
+		CHECK_INT_EQ("unguarded", trace_child_release(&child), 0);
+		stop_wait(&child);
+		(void)kill(child.pid, SIGKILL);
+		CHECK_INT_EQ("unguarded: the guardian keeps no pipe of it open", read(ends[0], &byte, 1), 0);
+		end_wait(&child);
+		CHECK_INT_EQ("unguarded", child.exit_status, 128 + SIGKILL);
+		trace_child_done(&child, true);
+		(void)close(ends[0]);
+	}
+
 	/* One that is never released runs nothing and is gone afterwards. */
 	{
 		struct trace_child child = TRACE_CHILD_INIT;
