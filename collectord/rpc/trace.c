@@ -198,8 +198,11 @@ static void call_stopped(struct call *call, void *data)
 
 static void call_closed(struct call *call, void *data)
 {
+	struct trace *t = data;
+
 	(void)call;
-	trace_over(data);
+	t->call = NULL; /* nobody can be asked any more, not even to let a program go on */
+	trace_over(t);
 }
 
 static void call_drained(struct call *call, void *data)

@@ -304,7 +304,7 @@ bool trace_hub_resume(struct trace_hub *hub, uint32_t tgid)
 		struct trace *t = hub->traces.items[i];
 
 		resume.pid = tgid;
-		if ((t->state == TRACE_RUNNING || t->state == TRACE_FINISHING) && t->lease &&
+		if (t->call && (t->state == TRACE_RUNNING || t->state == TRACE_FINISHING) && t->lease &&
 		    lease_holds(t->lease, tgid))
 			is_asked |= trace_reply(t, INGERO__V1__TRACE_REPLY__BODY_RESUME, &resume) == 0;
 	}

@@ -64,8 +64,12 @@ def is_gone(pid):
 
 
 def descriptors_of(pid):
-    """What a process has open, in one word each; "dumpable" when its user may look into it."""
-    words = {re.search(r"(?:/|anon_inode:\[)?(\w+)(?:\]|:.*)?$", os.readlink(entry.path)).group(1) for entry in os.scandir(f"/proc/{pid}/fd")}
+    """What a process has open, in one word each, but for what it reads of /proc; "dumpable" when its user may look into it."""
+    links = []
+    for entry in os.scandir(f"/proc/{pid}/fd"):
+        with contextlib.suppress(FileNotFoundError):
+            links.append(os.readlink(entry.path))
+    words = {re.search(r"(?:/|anon_inode:\[)?(\w+)(?:\]|:.*)?$", link).group(1) for link in links if not link.startswith("/proc")}
     return words | ({"dumpable"} if os.stat(f"/proc/{pid}/environ").st_uid != 0 else set())
 
 
@@ -185,6 +189,9 @@ def test_case(check, home, service, case, number):
         held.end()
     with contextlib.suppress(ingero.Failed):
         ingero.wait_for(lambda: not stays_behind(held), what, LIMIT_S)
+    if service and not held.ends_daemon:
+        answer = home.run("status", prefix=home.prefix)
+        check(f"{what}: the daemon lives", answer.returncode == 0, answer.stderr, service.said()[-1000:])
     check(f"{what}: nothing stays behind", not stays_behind(held), [(pid, stat_of(pid)) for pid in stays_behind(held)])
 
 
