@@ -52,18 +52,21 @@ void intake_gone(struct intake *intake, const struct process_identity *identity,
 		known->gone_ns = gone_ns; /* else again with the next tick that tells */
 }
 
-/* Of one that is guarded from now on: what it was before is over. */
-static void former_end(struct intake *intake, const struct process_identity *identity, uint64_t now_ns)
+/* Of one that is guarded from now on: what it was before is over. Return: whether it was anything */
+static bool former_end(struct intake *intake, const struct process_identity *identity, uint64_t now_ns)
 {
 	struct process_identity former = *identity;
 
 	former.flags &= ~PROCESS_GUARDED;
-	if (former.flags != identity->flags)
-		intake_gone(intake, &former, now_ns);
+	if (former.flags == identity->flags || !known_find(&intake->known, &former))
+		return false;
+	intake_gone(intake, &former, now_ns);
+	return true;
 }
 
-/* Row number of a process; 0 without memory. */
-static uint32_t process_row(struct intake *intake, const struct process_identity *identity, uint64_t first_ns)
+/* Row number of a process, of which something is kept that was at now_ns; 0 without memory. */
+static uint32_t process_row(struct intake *intake, const struct process_identity *identity, uint64_t first_ns,
+			    uint64_t now_ns)
 {
 	struct known_process *found = known_find(&intake->known, identity);
 	struct known_process made = { .start_boot_ns = identity->start_boot_ns,
@@ -77,10 +80,12 @@ static uint32_t process_row(struct intake *intake, const struct process_identity
 		return 0;
 	if (found)
 		return found->id;
-	if (batch_set_process(intake->batch, &(struct batch_process){
-						     .id = made.id, .identity = *identity, .first_ns = first_ns }) < 0)
+	if (former_end(intake, identity, now_ns))
+		made.first_ns = now_ns;
+	if (batch_set_process(
+		    intake->batch,
+		    &(struct batch_process){ .id = made.id, .identity = *identity, .first_ns = made.first_ns }) < 0)
 		return 0;
-	former_end(intake, identity, first_ns);
 	intake->known.next_id++; /* even if it is forgotten at once: its row is in the batch */
 	(void)known_add(&intake->known, &made);
 	return made.id;
@@ -149,7 +154,7 @@ void intake_call(struct intake *intake, const struct event *event)
 		call_lost(intake, event);
 		return;
 	}
-	stored.process = process_row(intake, event->process, event->call->start_ns);
+	stored.process = process_row(intake, event->process, event->call->start_ns, event->call->start_ns);
 	stored.op = event->op ? event->op->id : 0;
 	if (stored.process && event->life && host_count(intake, &stored, event->process->uid) < 0)
 		call_lost(intake, event);
@@ -163,7 +168,7 @@ void intake_call(struct intake *intake, const struct event *event)
 static int figures_add(struct intake *intake, struct batch_figures *bucket, const struct tick *tick,
 		       const struct tick_process *p)
 {
-	uint32_t row = process_row(intake, &p->identity, p->first_call_ns);
+	uint32_t row = process_row(intake, &p->identity, p->first_call_ns, tick->from_ns);
 	struct figures_blob *blob = row ? batch_owner(bucket, p->identity.uid) : NULL;
 	int r = 0;
 
@@ -281,7 +286,7 @@ void intake_finding(struct intake *intake, const struct finding *finding)
 				     .data = BUF_INIT };
 
 	(void)snprintf(row.kind, sizeof(row.kind), "%s", finding->kind);
-	row.process = process_row(intake, &finding->process, finding->start_ns);
+	row.process = process_row(intake, &finding->process, finding->start_ns, finding->start_ns);
 	if (!row.process || finding_pack(intake, finding, &row.data) < 0 ||
 	    batch_take_finding(intake->batch, &row) < 0) {
 		buf_done(&row.data);

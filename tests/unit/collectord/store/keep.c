@@ -394,6 +394,12 @@ static void becomes_guarded(void)
 	call_by(&world, store, &self);
 	CHECK_INT_EQ("the second row is guarded", store_world_sql(&world, marks), PROCESS_GUARDED << 2);
 	CHECK_INT_EQ("the first is over", store_world_sql(&world, live), 2);
+	CHECK_INT_EQ(
+		"when the second begins",
+		store_world_sql(&world,
+				"SELECT a.gone_ns = b.first_ns AND b.first_ns > a.first_ns FROM process a, process b"
+				" WHERE a.id = 1 AND b.id = 2"),
+		1);
 	store_close(store);
 	store = store_world_open(&world);
 	call_by(&world, store, &self);
