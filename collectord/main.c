@@ -85,6 +85,7 @@ static int owner_read(struct setup *s)
 	db->has_owner = true;
 	db->owner_uid = (uint32_t)uid;
 	db->owner_gid = (uint32_t)gid;
+	db->skips_guarded = uid != 0;
 	return 0;
 }
 

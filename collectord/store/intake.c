@@ -64,6 +64,15 @@ static bool former_end(struct intake *intake, const struct process_identity *ide
 	return true;
 }
 
+/* What a user's own file is not to hold; what the process was before is over, and stays in it. */
+static bool is_skipped(struct intake *intake, const struct process_identity *identity, uint64_t now_ns)
+{
+	if (!intake->skips_guarded || !(identity->flags & PROCESS_GUARDED))
+		return false;
+	(void)former_end(intake, identity, now_ns);
+	return true;
+}
+
 /* Row number of a process, of which something is kept that was at now_ns; 0 without memory. */
 static uint32_t process_row(struct intake *intake, const struct process_identity *identity, uint64_t first_ns,
 			    uint64_t now_ns)
@@ -150,6 +159,8 @@ void intake_call(struct intake *intake, const struct event *event)
 {
 	struct stored_event stored = { .call = *event->call, .measured = event->measured };
 
+	if (is_skipped(intake, event->process, event->call->start_ns))
+		return;
 	if (intake->batch->bytes >= INTAKE_BYTES_MAX) {
 		call_lost(intake, event);
 		return;
@@ -236,6 +247,8 @@ void intake_tick(struct intake *intake, const struct tick *tick)
 	for (size_t i = 0; i < tick->processes.n; i++) {
 		const struct tick_process *p = &tick->processes.items[i];
 
+		if (is_skipped(intake, &p->identity, tick->from_ns))
+			continue;
 		if ((p->ops.n || p->host.n || p->behind.n) && (!bucket || figures_add(intake, bucket, tick, p) < 0))
 			is_kept = false;
 		if (p->gone_ns)
@@ -285,6 +298,8 @@ void intake_finding(struct intake *intake, const struct finding *finding)
 				     .end_ns = finding->end_ns,
 				     .data = BUF_INIT };
 
+	if (is_skipped(intake, &finding->process, finding->start_ns))
+		return;
 	(void)snprintf(row.kind, sizeof(row.kind), "%s", finding->kind);
 	row.process = process_row(intake, &finding->process, finding->start_ns, finding->start_ns);
 	if (!row.process || finding_pack(intake, finding, &row.data) < 0 ||

@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -27,6 +28,7 @@ struct intake {
 	struct known known;
 	struct store_clock clock;
 	uint32_t boot;		 /* in examples' ids */
+	bool skips_guarded;	 /* as store_options has it */
 	int64_t offset_ns;	 /* unix minus monotonic, as the newest clock row says */
 	const char *loss_reason; /* what a gap says when there is no room: store_queue, disk_full */
 	uint64_t n_lost;

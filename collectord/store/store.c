@@ -308,6 +308,7 @@ int store_open(const struct store_options *options, char *why, size_t why_bytes,
 	store->known = (struct known){ 0 };
 	store->intake.clock = store->clock;
 	store->intake.boot = (uint32_t)store->writer.boot;
+	store->intake.skips_guarded = store->writer.options.skips_guarded;
 	store->intake.offset_ns = (int64_t)(store->now_unix_ns - store->now_ns);
 	store->intake.loss_reason = "store_queue";
 	store->handed_ns = store->now_ns;

@@ -38,12 +38,13 @@ struct store_options {
 	bool has_owner;	   /* open every file with this user's credentials alone, so that it is his */
 	uint32_t owner_uid;
 	uint32_t owner_gid;
-	uint64_t max_bytes;		 /* oldest first is deleted beyond; 0: no limit */
-	uint64_t max_age_ns;		 /* 0: none */
-	const char *version;		 /* of the recorder */
-	const char *kernel;		 /* release */
-	const char *back_end;		 /* what table session says */
-	const char *boot_id;		 /* NULL: this machine's, now */
+	bool skips_guarded;   /* processes that a user may not look into are not kept: the file is a user's own */
+	uint64_t max_bytes;   /* oldest first is deleted beyond; 0: no limit */
+	uint64_t max_age_ns;  /* 0: none */
+	const char *version;  /* of the recorder */
+	const char *kernel;   /* release */
+	const char *back_end; /* what table session says */
+	const char *boot_id;  /* NULL: this machine's, now */
 	const struct store_clock *clock; /* NULL: this machine's; copied; asked on the caller's thread alone */
 };
 

@@ -316,6 +316,32 @@ def test_path(check, home, world):
         subject.end()
 
 
+def test_own_file(check, home, world):
+    """What sudo keeps in the user's own file: he may read that by any means."""
+    sudo = {"SUDO_UID": str(UID), "SUDO_GID": str(UID), "SUDO_USER": "first"}
+    told = f"call {BEFORE}\ndumpable 0\ncall {AFTER}\n"
+    for options in (), ("--all",):
+        shutil.rmtree(home.path("first/.ingero"), ignore_errors=True)
+        program = [world.plain, "-S", "-c", SUBJECT, world.library, world.script]
+        if options:  # who is traced with --all runs already
+            subject = Subject(world, world.plain, world.user)
+            subject.tell("dumpable", 0)
+            trace = subprocess.Popen([home.programs.path("ingero"), "trace", "--json", "--record", "all", "--all", "--duration", "1s"],
+                                     env={**home.environment, **sudo, "INGERO_DB": ""}, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
+            trace.stdout.readline()
+            subject.tell("call", AFTER)
+            said = trace.communicate()[0]
+            subject.end()
+            check("--all shows it", f'"pid":{subject.pid},' in said.replace(" ", ""), said[-500:])
+        else:
+            done = home.run("trace", "--json", "--record", "all", "--", *program, environment={**sudo, "INGERO_DB": ""}, input=told, stdin=None)
+            check("traced", done.returncode == 0, done.stderr)
+        file = home.path("first/.ingero/ingero.db")
+        rows = home.sql(f"SELECT count(*) AS n FROM events WHERE op_name = '{OP}'", "--db", file)
+        # calls that were just made when it became so go with it
+        check(f"his own file, {options}", rows[0]["n"] <= (0 if options else BEFORE), rows)
+
+
 def main(build):
     kept.in_own_mounts("users of a service need root")
     if not os.path.exists(PYTHON):
@@ -339,6 +365,9 @@ def main(build):
             if len(sys.argv) < 3:
                 test_path(check, home, world)
             check("nothing to complain of", not service.said(), service.said())
+            if len(sys.argv) < 3:
+                home.prefix = []
+                test_own_file(check, home, world)
     print(f"{len(check.failed)} failed")
     return 1 if check.failed else 0
 

@@ -409,6 +409,28 @@ static void becomes_guarded(void)
 	store_world_done(&world);
 }
 
+/* Whoever has a file sees all of it: in a user's own there is nothing of what is guarded. */
+static void skips_guarded(void)
+{
+	struct process_identity self = { .tgid = (uint32_t)getpid(), .uid = 1000, .comm = "self" };
+	struct store_world world;
+	struct store *store;
+
+	store_world_init(&world);
+	world.options.skips_guarded = true;
+	store = store_world_open(&world);
+	call_by(&world, store, &self);
+	self.flags = PROCESS_GUARDED;
+	call_by(&world, store, &self);
+	store_close(store);
+	CHECK_INT_EQ("one process", store_world_sql(&world, "SELECT count(*) FROM process WHERE comm = 'self'"), 1);
+	CHECK_INT_EQ("which is over",
+		     store_world_sql(&world, "SELECT gone_ns > first_ns FROM process WHERE comm = 'self'"), 1);
+	CHECK_INT_EQ("one call", store_world_sql(&world, "SELECT sum(n) FROM block"), 1);
+	CHECK_INT_EQ("nothing was lost", store_world_sql(&world, "SELECT count(*) FROM gap"), 0);
+	store_world_done(&world);
+}
+
 int main(void)
 {
 	fault_vfs_install();
@@ -423,5 +445,6 @@ int main(void)
 	forgotten_process();
 	ended_unwatched();
 	becomes_guarded();
+	skips_guarded();
 	return check_result();
 }
