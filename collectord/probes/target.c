@@ -162,6 +162,11 @@ static void memory_write(struct target_set *set)
 				     "restart");
 }
 
+uint64_t target_set_lates(const struct target_set *set, uint64_t from, target_sees_func sees, void *data)
+{
+	return target_lates_seen(&set->lates, from, sees, data);
+}
+
 int target_set_remember(struct target_set *set, const char *list_path)
 {
 	return target_memory_load(&set->memory, list_path, clock_to_unix_ns(clock_now_ns()) / NSEC_PER_SEC);
@@ -212,6 +217,7 @@ int target_set_open(uv_loop_t *loop, struct child *parser, struct probe_set *pro
 	if (set->proc_fd < 0)
 		return -errno;
 	set->memory_device = target_memory_device();
+	set->lates.proc_fd = set->proc_fd;
 	set->parser = parser;
 	set->files.probes = set->lates.probes = probes;
 	set->files.processes = &set->processes;

@@ -87,6 +87,12 @@ typedef void (*target_done_func)(uint32_t tgid, void *data);
  */
 int target_set_scan(struct target_set *targets, uint32_t tgid, uint64_t library_base, target_done_func done,
 		    void *data);
+/* Whose a process is. */
+struct target_owner {
+	struct owner of;
+	bool is_known;
+};
+
 /* A file that a process has just mapped. */
 struct target_load {
 	uint32_t tgid;
@@ -95,7 +101,17 @@ struct target_load {
 	uint64_t base;		   /* address of a part of it */
 	uint64_t time_ns;	   /* CLOCK_MONOTONIC */
 	struct file_identity file; /* inode 0: not known; without bytes and times: whatever its state */
+	struct target_owner owner; /* may not be known yet */
 };
+
+/** typedef target_sees_func - whether who asks sees this process. @owner: not known where it was gone too soon */
+typedef bool (*target_sees_func)(uint32_t tgid, const struct target_owner *owner, void *data);
+/**
+ * target_set_lates() - losses by LOSS_LATE_LOAD in processes that somebody sees
+ * @from: value of the counter from which on
+ * Those of which it is not known any more whose they were are everybody's.
+ */
+uint64_t target_set_lates(const struct target_set *targets, uint64_t from, target_sees_func sees, void *data);
 
 /**
  * target_set_exec() - a process has become a program: look at its loader, and at what is linked into itself

@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "clock.h"
 #include "probes/target_file.h"
+#include "procs/procfs.h"
 
 /* Between the mapping of a library and word of it by the loader; guess: all that one dlopen() maps comes in between. */
 #define LOADER_LIMIT_NS (3 * NSEC_PER_SEC)
@@ -39,17 +40,45 @@ void target_lates_done(struct target_lates *lates)
 	ARRAY_DONE(&lates->suspects);
 }
 
-void target_lates_count(struct target_lates *lates)
+static struct target_owner owner_now(const struct target_lates *lates, uint32_t tgid)
 {
+	CLEANUP(closep) int process_fd = tgid ? procfs_open_process(lates->proc_fd, tgid) : -1;
+	struct target_owner owner = { .is_known = false };
+
+	owner.is_known = process_fd >= 0 && owner_read(process_fd, &owner.of) == 0;
+	return owner;
+}
+
+void target_lates_count(struct target_lates *lates, uint32_t tgid, const struct target_owner *owner)
+{
+	lates->events[lates->n_events++ % TARGET_LATES_EVENTS] = (struct target_late_event){
+		.tgid = tgid,
+		.owner = owner && owner->is_known ? *owner : owner_now(lates, tgid),
+	};
 	probe_set_loss_add(lates->probes, LOSS_LATE_LOAD, 1);
 }
 
-static void pair_count(struct target_lates *lates, const struct target_late_pair *pair)
+uint64_t target_lates_seen(const struct target_lates *lates, uint64_t from, target_sees_func sees, void *data)
+{
+	uint64_t oldest = lates->n_events - MIN(lates->n_events, (uint64_t)TARGET_LATES_EVENTS);
+	uint64_t n = oldest - MIN(oldest, from);
+
+	for (uint64_t i = MAX(from, oldest); i < lates->n_events; i++) {
+		const struct target_late_event *event = &lates->events[i % TARGET_LATES_EVENTS];
+
+		n += sees(event->tgid, &event->owner, data);
+	}
+	return n;
+}
+
+/* @owner: NULL: as /proc says */
+static void pair_count(struct target_lates *lates, const struct target_late_pair *pair,
+		       const struct target_owner *owner)
 {
 	if (pairs_have(lates->counted, lates->n_counted, pair))
 		return;
 	pairs_add(lates->counted, &lates->n_counted, pair);
-	target_lates_count(lates);
+	target_lates_count(lates, pair->tgid, owner);
 }
 
 /*
@@ -79,7 +108,8 @@ static void blind_take(struct target_lates *lates, const struct target_late_pair
 }
 
 /* A load of which only the place is known. */
-static void place_count(struct target_lates *lates, const struct target_late_place *place)
+static void place_count(struct target_lates *lates, const struct target_late_place *place,
+			const struct target_owner *owner)
 {
 	struct target_suspect *nearest = NULL, found;
 
@@ -92,18 +122,18 @@ static void place_count(struct target_lates *lates, const struct target_late_pla
 	if (nearest) {
 		found = *nearest;
 		ARRAY_REMOVE_SWAP(&lates->suspects, (size_t)(nearest - lates->suspects.items));
-		pair_count(lates, &found.pair);
+		pair_count(lates, &found.pair, owner);
 		return;
 	}
 	lates->blind[lates->n_blind++ % TARGET_LATES_TOLD] = *place;
-	target_lates_count(lates);
+	target_lates_count(lates, place->tgid, owner);
 }
 
 void target_lates_turned_away(struct target_lates *lates, uint32_t tgid, const struct target_file *file)
 {
 	const struct target_late_pair pair = { file->id.device, file->id.inode, tgid };
 
-	pair_count(lates, &pair);
+	pair_count(lates, &pair, NULL);
 }
 
 void target_lates_missed(struct target_lates *lates, const struct target_load *load)
@@ -112,9 +142,9 @@ void target_lates_missed(struct target_lates *lates, const struct target_load *l
 	const struct target_late_place place = { load->tgid, load->base };
 
 	if (pair.inode)
-		pair_count(lates, &pair);
+		pair_count(lates, &pair, &load->owner);
 	else
-		place_count(lates, &place);
+		place_count(lates, &place, &load->owner);
 }
 
 void target_lates_told(struct target_lates *lates, const struct target_load *load)
@@ -139,14 +169,14 @@ void target_lates_judge(struct target_lates *lates, const struct target_load *lo
 
 	blind_take(lates, &suspect.pair, load->base);
 	if (file->is_retried) { /* will be attached, perhaps; until then it runs unseen */
-		pair_count(lates, &suspect.pair);
+		pair_count(lates, &suspect.pair, &load->owner);
 		return;
 	}
 	if (!library->probes || library->attached_ns <= load->time_ns)
 		return;
 	if (load->is_told || !has_loader) {
 		library->late_ns = MAX(library->late_ns, library->attached_ns - load->time_ns);
-		pair_count(lates, &suspect.pair);
+		pair_count(lates, &suspect.pair, &load->owner);
 	} else if (!pairs_have(lates->told, lates->n_told, &suspect.pair)) {
 		(void)ARRAY_PUSH(&lates->suspects, suspect); /* without memory it is not counted */
 	}
@@ -160,7 +190,7 @@ void target_lates_settle(struct target_lates *lates)
 		if (kill((pid_t)suspect.pair.tgid, 0) == 0 || errno != ESRCH)
 			continue;
 		ARRAY_REMOVE_SWAP(&lates->suspects, i);
-		pair_count(lates, &suspect.pair);
+		pair_count(lates, &suspect.pair, NULL);
 	}
 }
 
@@ -172,6 +202,6 @@ void target_lates_second(struct target_lates *lates, uint64_t now_ns)
 		if (now_ns - suspect.seen_ns < LOADER_LIMIT_NS)
 			continue;
 		ARRAY_REMOVE_SWAP(&lates->suspects, i);
-		pair_count(lates, &suspect.pair);
+		pair_count(lates, &suspect.pair, NULL);
 	}
 }

@@ -19,6 +19,7 @@
 
 struct target_file;
 
+#define TARGET_LATES_EVENTS 4096
 #define TARGET_LATES_TOLD 256 /* remembered, so that none is counted twice */
 
 /* A process and a file. */
@@ -40,8 +41,17 @@ struct target_suspect {
 	uint64_t seen_ns;
 };
 
+/* What was counted, in order. */
+struct target_late_event {
+	uint32_t tgid; /* 0: not known */
+	struct target_owner owner;
+};
+
 struct target_lates {
-	struct probe_set *probes; /* borrowed */
+	struct probe_set *probes;			      /* borrowed */
+	int proc_fd;					      /* borrowed */
+	struct target_late_event events[TARGET_LATES_EVENTS]; /* the oldest are forgotten */
+	uint64_t n_events;
 	ARRAY(struct target_suspect) suspects;
 	struct target_late_pair counted[TARGET_LATES_TOLD];
 	size_t n_counted;
@@ -62,8 +72,10 @@ void target_lates_judge(struct target_lates *lates, const struct target_load *lo
 void target_lates_turned_away(struct target_lates *lates, uint32_t tgid, const struct target_file *file);
 /** target_lates_missed() - what a loader told of could not be looked at any more */
 void target_lates_missed(struct target_lates *lates, const struct target_load *load);
-/** target_lates_count() - one that nobody will know more of */
-void target_lates_count(struct target_lates *lates);
+/** target_lates_count() - one that nobody will know more of. @owner: NULL: as /proc says; @tgid: 0: not known */
+void target_lates_count(struct target_lates *lates, uint32_t tgid, const struct target_owner *owner);
+/** target_lates_seen() - as target_set_lates() */
+uint64_t target_lates_seen(const struct target_lates *lates, uint64_t from, target_sees_func sees, void *data);
 /** target_lates_settle() - count suspects whose process is gone: no loader will tell of them any more */
 void target_lates_settle(struct target_lates *lates);
 /** target_lates_second() - count suspects of which no loader told */

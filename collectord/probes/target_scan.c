@@ -88,7 +88,7 @@ static void file_settle(struct target_set *set, struct target_file *file)
 	if (!file->same && (file->is_named || file->library.n_symbols || *file->library.reason)) {
 		is_new = target_files_list(&set->files, file) == 0;
 		if (!is_new && !file->is_turned_away)
-			target_lates_count(&set->lates);
+			target_lates_count(&set->lates, /* tgid= */ 0, NULL);
 		if (file->is_turned_away && !set->is_full_told)
 			log_warning(0, "'%s' %s", file->library.path, file->library.reason);
 		set->is_full_told |= file->is_turned_away;
@@ -322,7 +322,8 @@ static void scans_finish(struct target_set *set)
 				if (!scan->load.time_ns)
 					scan->load = (struct target_load){ .tgid = scan->tgid,
 									   .time_ns = clock_now_ns(),
-									   .is_told = true };
+									   .is_told = true,
+									   .owner = scan->load.owner };
 				scan->done(scan->tgid, scan->data);
 				at = &set->scans; /* the list may have changed */
 				continue;
@@ -373,7 +374,8 @@ void target_scan_pump(struct target_set *set)
 }
 
 /* Reads what the process maps now. Return: 0 with a scan; -errno, -ESRCH or -ENOENT when it is gone */
-static int scan_new(struct target_set *set, uint32_t tgid, uint64_t library_base, struct scan **ret_scan)
+static int scan_new(struct target_set *set, uint32_t tgid, uint64_t library_base, struct scan **ret_scan,
+		    struct target_owner *ret_owner)
 {
 	CLEANUP(scan_freep) struct scan *scan = calloc(1, sizeof(*scan));
 	int r;
@@ -387,6 +389,7 @@ static int scan_new(struct target_set *set, uint32_t tgid, uint64_t library_base
 	r = owner_read(scan->process_fd, &scan->owner);
 	if (r < 0)
 		return r;
+	*ret_owner = (struct target_owner){ .of = scan->owner, .is_known = true };
 	r = target_candidates_read(scan->process_fd, library_base, &scan->candidates);
 	if (r < 0)
 		return r;
@@ -398,11 +401,12 @@ static int scan_new(struct target_set *set, uint32_t tgid, uint64_t library_base
 int target_scan_start(struct target_set *set, uint32_t tgid, const struct target_load *load, target_done_func done,
 		      void *data)
 {
+	struct target_owner owner;
 	struct scan *scan = NULL;
 	int r;
 
 	set->n_scans++;
-	r = scan_new(set, tgid, load ? load->base : 0, &scan);
+	r = scan_new(set, tgid, load ? load->base : 0, &scan, &owner);
 	if (r < 0) {
 		if (done)
 			done(tgid, data);
@@ -411,6 +415,7 @@ int target_scan_start(struct target_set *set, uint32_t tgid, const struct target
 
 	if (load)
 		scan->load = *load;
+	scan->load.owner = owner;
 	if (load && load->is_held)
 		scan->load.time_ns = 0;
 	scan->started_ns = clock_now_ns();
@@ -425,12 +430,13 @@ int target_scan_start(struct target_set *set, uint32_t tgid, const struct target
 int target_set_scan_loader(struct target_set *set, target_done_func done, void *data)
 {
 	uint32_t tgid = (uint32_t)getpid();
+	struct target_owner owner;
 	struct scan *scan = NULL;
 	size_t n = 0;
 	int r;
 
 	set->n_scans++;
-	r = scan_new(set, tgid, 0, &scan);
+	r = scan_new(set, tgid, 0, &scan, &owner);
 	if (r < 0) {
 		if (done)
 			done(tgid, data);

@@ -8,7 +8,9 @@
 #include "events/event_message.h"
 #include "events/op.h"
 #include "events/source.h"
+#include "probes/lease.h"
 #include "probes/probe_set.h"
+#include "probes/target.h"
 #include "procs/hidepid.h"
 #include "rpc/call.h"
 #include "rpc/context.h"
@@ -63,7 +65,20 @@ int answer_families(const struct rpc_context *context, struct arena *arena, Inge
 	return 0;
 }
 
-Ingero__V1__Lost *answer_lost(const struct rpc_context *context, struct arena *arena, const struct since *since)
+/* One that ended too soon may have been the caller's. */
+static bool late_is_seen(uint32_t tgid, const struct target_owner *owner, void *data)
+{
+	const struct scope *scope = data;
+
+	if (!owner->is_known)
+		return true;
+	if (scope->lease && tgid && !lease_covers(scope->lease, tgid, owner_uid(&owner->of), 0))
+		return false;
+	return scope_sees(scope, tgid, owner->of.uid, owner->of.is_guarded);
+}
+
+Ingero__V1__Lost *answer_lost(const struct rpc_context *context, struct arena *arena, const struct scope *scope,
+			      const struct since *since)
 {
 	const struct source *source = context->source;
 	Ingero__V1__Lost *lost = ARENA_NEW(arena, Ingero__V1__Lost);
@@ -81,6 +96,9 @@ Ingero__V1__Lost *answer_lost(const struct rpc_context *context, struct arena *a
 #define LOSS(reason, field) lost->field = now[LOSS_##reason];
 #include "bpf/losses.def"
 #undef LOSS
+	if (context->targets)
+		lost->late_load = target_set_lates(context->targets, since ? since->losses[LOSS_LATE_LOAD] : 0,
+						   late_is_seen, (void *)(uintptr_t)scope);
 	lost->decode = source->ops->refused(source) - (since ? since->refused : 0);
 	return lost;
 }
@@ -379,7 +397,7 @@ int answer_summary(const struct rpc_context *context, const struct scope *scope,
 		return r;
 	piece.not_shown = not_shown.items;
 	piece.n_not_shown = not_shown.n;
-	piece.lost = answer_lost(context, &arena, since);
+	piece.lost = answer_lost(context, &arena, scope, since);
 	piece.cost = cost_message(context, &arena, scope, since);
 	piece.store = answer_store(context, &arena);
 	piece.life = (Ingero__V1__Life *)seen->life;

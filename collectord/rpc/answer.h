@@ -34,8 +34,12 @@ Ingero__V1__Blame *answer_blame(const struct rpc_context *context, struct arena 
 				const __u64 blame_ns[BLAME_COUNT], uint64_t whole_ns);
 int answer_families(const struct rpc_context *context, struct arena *arena, Ingero__V1__ProbeFamily ***ret_items,
 		    size_t *ret_n);
-/** answer_lost() - @since: NULL: since the daemon started */
-Ingero__V1__Lost *answer_lost(const struct rpc_context *context, struct arena *arena, const struct since *since);
+/**
+ * answer_lost() - what the machine lost; of libraries that were attached late, those in processes of the scope
+ * @since: NULL: since the daemon started
+ */
+Ingero__V1__Lost *answer_lost(const struct rpc_context *context, struct arena *arena, const struct scope *scope,
+			      const struct since *since);
 
 /** typedef answer_piece_func - a summary too large for one message comes in several. Return: 0 or -errno to stop */
 typedef int (*answer_piece_func)(Ingero__V1__Summary *piece, void *data);

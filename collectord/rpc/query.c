@@ -65,7 +65,7 @@ void rpc_query_status(Ingero__V1__Query_Service *service, const Ingero__V1__Stat
 		reply.processes += !p->gone_ns && scope_sees(&scope, p->tgid, p->uid, p->flags & PROCESS_GUARDED);
 	}
 	reply.cost = cost_message(context, &arena, &scope, NULL);
-	reply.lost = answer_lost(context, &arena, NULL);
+	reply.lost = answer_lost(context, &arena, &scope, NULL);
 	reply.store = answer_store(context, &arena);
 	if (!reply.cost || !reply.lost || !reply.store ||
 	    coverage_libraries(context, &arena, scope.identity, COVERAGE_BYTES, &libraries) < 0 ||

@@ -202,9 +202,10 @@ void trace_loss_send(struct trace *t)
 {
 	CLEANUP(arena_done) struct arena arena = ARENA_INIT;
 	Ingero__V1__Loss loss = INGERO__V1__LOSS__INIT;
+	const struct scope scope = trace_scope(t);
 	uint64_t slow = t->subscriber_slow - t->subscriber_slow_sent, forgotten = t->forgotten - t->forgotten_sent, sum;
 
-	loss.lost = answer_lost(t->context, &arena, &t->lost_sent);
+	loss.lost = answer_lost(t->context, &arena, &scope, &t->lost_sent);
 	if (!loss.lost)
 		return;
 	loss.lost->subscriber_slow = slow;

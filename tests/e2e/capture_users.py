@@ -116,6 +116,9 @@ def test_capture(check, home, world):
             check(f"{visitor.what}: every call", got == dict.fromkeys(visitor.ops, visitor.calls), got, visitor.calls)
         for visitor in others:
             check(f"{visitor.what}: none", not any(counted.get((pids[visitor], op)) for op in visitor.ops), counted)
+        late = {name: json.loads(service_users.ask(home, name, "status", "--json").stdout)["lost"]["late_load"] for name in service_users.USERS}
+        check("late libraries are told to whose processes loaded them", not late[OTHER] and all(late[name] for name in CAPTURED), late)
+        check("and all to who may read all", late["reader"] >= sum(late[name] for name in CAPTURED), late)
         check("nothing to complain of", not service.said(), service.said())
 
 

@@ -74,8 +74,53 @@ static void step_take(struct target_lates *lates, enum step step, uint64_t inode
 		target_lates_judge(lates, &load, &file, /* has_loader= */ true);
 }
 
+#define MANY (TARGET_LATES_EVENTS + 10ull)
+
+static bool is_of(uint32_t tgid, const struct target_owner *owner, void *data)
+{
+	(void)tgid;
+	return !owner->is_known || owner->of.uid == *(const uint32_t *)data;
+}
+
+/* Whose they were: each hears of his own, of those whose owner is not known, and of what is too long ago. */
+static void owners_test(void)
+{
+	static const struct {
+		const char *name;
+		uint64_t from;
+		uint32_t uid;
+		uint64_t want;
+	} asks[] = {
+		{ "of one", 0, 1000, 3 },	 { "of the other", 0, 1001, 2 },	{ "of somebody else", 0, 7, 1 },
+		{ "of one, later", 2, 1000, 2 }, { "of the other, later", 3, 1001, 1 }, { "none since", 4, 1000, 0 },
+	};
+	static const struct target_owner owners[] = {
+		{ .of.uid = 1000, .is_known = true },
+		{ .of.uid = 1001, .is_known = true },
+		{ .of.uid = 1000, .is_known = true },
+		{ .is_known = false },
+	};
+	static struct target_lates lates = { .proc_fd = -1 };
+
+	n_lost = 0;
+	for (uint32_t i = 0; i < ARRAY_SIZE(owners); i++)
+		target_lates_count(&lates, GONE - i, &owners[i]);
+	CHECK_INT_EQ("all of them are lost", n_lost, ARRAY_SIZE(owners));
+	for (size_t i = 0; i < ARRAY_SIZE(asks); i++) {
+		uint32_t uid = asks[i].uid;
+
+		CHECK_INT_EQ(asks[i].name, target_lates_seen(&lates, asks[i].from, is_of, &uid), asks[i].want);
+	}
+	for (uint64_t i = ARRAY_SIZE(owners); i < MANY; i++)
+		target_lates_count(&lates, GONE, &owners[1]);
+	CHECK_INT_EQ("forgotten ones are everybody's", target_lates_seen(&lates, 0, is_of, &(uint32_t){ 7 }),
+		     MANY - TARGET_LATES_EVENTS);
+	CHECK_INT_EQ("later ones are not", target_lates_seen(&lates, MANY - 1, is_of, &(uint32_t){ 7 }), 0);
+}
+
 int main(void)
 {
+	owners_test();
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct target_lates lates = { .n_told = 0 };
 
