@@ -15,7 +15,7 @@
 #include "libingero/render/units.h"
 
 #define GAPS_MOST 3u		  /* lines of a screen that are worth it */
-#define LINES_AROUND 7u		  /* of header and footer, usually */
+#define LIST_TITLE_LINES 2u	  /* a blank, and how many follow */
 #define PRESSURE_LEAST_RATIO 0.01 /* below, memory and disks are at ease (guess: revisit with real traces) */
 #define PROCESS_COLUMNS 24u
 #define LIST_LEAST 2u	     /* lines of findings that have no block, on a terminal that is too low for them */
@@ -263,10 +263,10 @@ static struct explain_finding finding_of(const struct explain_question *q, const
 
 /* Blocks as long as the screen has room for one more, then a line each, as many as it has room for. */
 static void findings_append(const struct explain_question *q, const Ingero__V1__ExplainReply *reply,
-			    const struct text_style *style, struct buf *out)
+			    const struct text_style *style, unsigned int around, struct buf *out)
 {
-	unsigned int around = LINES_AROUND + (q->is_list || !reply->n_waits ? 0 : EXPLAIN_WAITS_LINES);
 	unsigned int room = style->rows > around ? style->rows - around : 0, used = 0;
+	unsigned int left;
 	size_t i, most;
 
 	for (i = 0; i < reply->n_findings && !q->is_list; i++) {
@@ -277,7 +277,8 @@ static void findings_append(const struct explain_question *q, const Ingero__V1__
 		text_line(&block, style, TEXT_PLAIN, "%s", "");
 		explain_finding_append(&e, style, &block);
 		/* The first is always whole: it is what one came for. */
-		if (i > 0 && style->rows && used + lines_of(&block, 0) + (reply->n_findings - i - 1) > room)
+		left = (unsigned int)(reply->n_findings - i - 1);
+		if (i > 0 && style->rows && used + lines_of(&block, 0) + (left ? LIST_TITLE_LINES + left : 0) > room)
 			break;
 		used += lines_of(&block, 0);
 		(void)buf_append_text(out, buf_text(&block));
@@ -289,7 +290,10 @@ static void findings_append(const struct explain_question *q, const Ingero__V1__
 	else if (i > 0 && i < reply->n_findings)
 		text_line(out, style, TEXT_DIM, "%zu more; '%s ID' tells of one", reply->n_findings - i,
 			  explain_command(q->db).text);
+	used += LIST_TITLE_LINES;
 	most = q->is_list || !style->rows ? SIZE_MAX : MAX(room > used ? room - used : 0, LIST_LEAST);
+	if (most < reply->n_findings - i && most > LIST_LEAST)
+		most--; /* for how many there are beyond */
 	for (; i < reply->n_findings && most; i++, most--) {
 		struct explain_finding e = finding_of(q, reply, i);
 
@@ -349,6 +353,7 @@ static void one_append(const struct explain_question *q, const Ingero__V1__Expla
 int explain_report_append(const struct explain_question *q, const Ingero__V1__ExplainReply *reply,
 			  const struct text_style *style, struct buf *out)
 {
+	CLEANUP(buf_done) struct buf footer = BUF_INIT;
 	size_t start = out->n;
 	unsigned int lines;
 	int r = 0;
@@ -363,11 +368,15 @@ int explain_report_append(const struct explain_question *q, const Ingero__V1__Ex
 		header_append(q, reply, style, out);
 		widened_append(q, reply, style, out);
 		machine_line_append(reply, style, out);
-		findings_append(q, reply, style, out);
-		text_line(out, style, TEXT_PLAIN, "%s", "");
-		explain_footer_append(reply->lost, reply->gaps, reply->n_gaps, q->now_unix_ns, style, out);
+		text_line(&footer, style, TEXT_PLAIN, "%s", "");
+		explain_footer_append(reply->lost, reply->gaps, reply->n_gaps, q->now_unix_ns, style, &footer);
+		lines = lines_of(out, start) + lines_of(&footer, 0) + 1; /* the prompt behind it */
+		if (!q->is_list && reply->n_waits)
+			lines += EXPLAIN_WAITS_LINES;
+		findings_append(q, reply, style, lines, out);
+		(void)buf_append_text(out, buf_text(&footer));
 	}
-	lines = lines_of(out, start) + 1; /* the prompt behind it */
+	lines = lines_of(out, start) + 1;
 	if (!q->is_list)
 		r = explain_waits_append(reply, style,
 					 !style->rows	       ? UINT32_MAX
@@ -376,5 +385,5 @@ int explain_report_append(const struct explain_question *q, const Ingero__V1__Ex
 					 out);
 	if (q->is_per_process && r == 0)
 		r = table_append(q, reply, style, out);
-	return r < 0 ? r : out->failed ? -ENOMEM : 0;
+	return r < 0 ? r : out->failed || footer.failed ? -ENOMEM : 0;
 }

@@ -110,6 +110,10 @@ def main(build):
         recorded = os.path.join(home, "recorded.db")
         with gzip.open(DATA / "sample-gpu-node-01.db.gz") as packed, open(recorded, "wb") as file:
             shutil.copyfileobj(packed, file)
+        for path in (db, recorded):
+            for columns, height in ((80, 24), (100, 30), (200, 50)):
+                shown = on_screen(columns, height, "explain", "--db", path)
+                check(f"the first line and the first finding stay on {columns}x{height}", len(shown) < height and any(row.startswith("1 HIGH  ") for row in shown), shown)
         foreign = json.loads(out("explain", "--db", recorded, "--json"))
         fits("explain of a file of Ingero's", json.dumps(foreign))
         check("what it lost is not known", "losses" not in foreign, foreign.keys())
