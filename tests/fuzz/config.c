@@ -51,6 +51,28 @@ static void check_values(const struct config *config)
 	}
 }
 
+/* Read to its end: every line is such a sentence, and the first is the one that ended the reading before. */
+static void check_all(int fd, const char *error, int wanted)
+{
+	CLEANUP(buf_done) struct buf errors = BUF_INIT;
+	struct config config;
+	char *rest, *line;
+	int r;
+
+	if (lseek(fd, 0, SEEK_SET) != 0 || config_init(&config) < 0)
+		abort();
+	r = config_check_file(&config, fd, NAME, &errors);
+	if (r != wanted || (r == 0) != (errors.n == 0))
+		abort();
+	if (r < 0 &&
+	    (strncmp(buf_text(&errors), error, strlen(error)) != 0 || buf_text(&errors)[strlen(error)] != '\n'))
+		abort();
+	rest = (char *)(uintptr_t)buf_text(&errors);
+	while ((line = strsep(&rest, "\n")) && rest)
+		check_sentence(line, r);
+	config_done(&config);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
 	CLEANUP(closep) int fd = memfd_create("config", MFD_CLOEXEC);
@@ -66,5 +88,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	else
 		check_values(&config);
 	config_done(&config);
+	check_all(fd, error, r);
 	return 0;
 }
