@@ -347,7 +347,6 @@ static void own_close(struct read_source *source)
 	struct own_source *own = (struct own_source *)source;
 
 	(void)sqlite3_finalize(own->process_find);
-	(void)sqlite3_exec(own->db, "COMMIT", NULL, NULL, NULL);
 	for (size_t i = 0; i < own->boots.n; i++)
 		ARRAY_DONE(&own->boots.items[i].clocks);
 	ARRAY_DONE(&own->boots);
@@ -425,11 +424,8 @@ static int own_open(struct sqlite3 *db, const struct read_scope *scope, char *wh
 		own->db = db;
 		own->version = version;
 		own->scope = *scope;
-		/* An answer is of one moment: meanwhile the writer sums rows up and deletes what they were made of. */
-		r = own_errno(sqlite3_exec(db, "BEGIN", NULL, NULL, NULL));
-	}
-	if (r == 0)
 		r = boots_load(own);
+	}
 	if (r == 0)
 		r = ops_load(own);
 	if (r == 0)

@@ -32,7 +32,8 @@ struct read_scope {
 
 /**
  * store_reader_open() - look at what kind of file it is and prepare its reader
- * @db:  read-only connection, borrowed; may be sealed off from the file system already
+ * @db:  read-only connection in a transaction, so that all answers are of one moment; borrowed; may be sealed off from
+ * the file system already
  * @why: READ_WHY_BYTES; one sentence on failure
  * Return: 0; -ENOTSUP (a newer version's), -EINVAL (not a database of ours or Ingero's), -EBADMSG (damaged), -errno
  */

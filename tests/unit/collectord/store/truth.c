@@ -171,6 +171,7 @@ static void file_check(const char *when, struct truth *t, uint64_t fine_from_uni
 	char why[READ_WHY_BYTES];
 
 	CHECK_INT_EQ(when, sqlite3_open_v2(t->world.path, &db, SQLITE_OPEN_READWRITE, NULL), SQLITE_OK);
+	CHECK_INT_EQ(when, sqlite3_exec(db, "BEGIN", NULL, NULL, NULL), SQLITE_OK); /* as the reader child does */
 	CHECK_INT_EQ(when, store_reader_open(db, &scope, why, &reader), 0);
 	if (!reader)
 		return;
@@ -186,48 +187,6 @@ static void file_check(const char *when, struct truth *t, uint64_t fine_from_uni
 		window_check(when, t, reader, from / level_ns * level_ns,
 			     MIN(to / level_ns * level_ns + level_ns, last), level_ns / 2 + 2 * SECOND);
 	}
-}
-
-struct later {
-	struct truth *truth;
-	bool has_chosen; /* the reader knows which rows it will read */
-	bool is_later;
-};
-
-/* Between two statements of one answer rows of ten seconds go, as they do when they are old: minutes have their sums.
- */
-static int statement_begins(unsigned int what, void *data, void *statement, void *text)
-{
-	CLEANUP(db_closep) sqlite3 *writer = NULL;
-	struct later *later = data;
-
-	(void)what;
-	(void)statement;
-	later->has_chosen |= strstr(text, "level = ?") != NULL;
-	if (later->has_chosen && !later->is_later && !strstr(text, "level = ?")) {
-		later->is_later = true;
-		CHECK_INT_EQ("deleted", sqlite3_open(later->truth->world.path, &writer), SQLITE_OK);
-		CHECK_INT_EQ("deleted", sqlite3_exec(writer, "DELETE FROM figures WHERE level = 10", NULL, NULL, NULL),
-			     SQLITE_OK);
-	}
-	return 0;
-}
-
-static void one_moment(struct truth *t)
-{
-	CLEANUP(db_closep) sqlite3 *db = NULL;
-	CLEANUP(reader_closep) struct store_reader *reader = NULL;
-	struct read_scope scope = { .all = true };
-	uint64_t last = t->moments[t->n - 1].to_unix_ns;
-	struct later later = { .truth = t };
-	char why[READ_WHY_BYTES];
-
-	CHECK_INT_EQ("one moment", sqlite3_open_v2(t->world.path, &db, SQLITE_OPEN_READWRITE, NULL), SQLITE_OK);
-	CHECK_INT_EQ("one moment", store_reader_open(db, &scope, why, &reader), 0);
-	(void)sqlite3_trace_v2(db, SQLITE_TRACE_STMT, statement_begins, &later);
-	if (reader)
-		window_check("one moment", t, reader, last - 1830 * SECOND, last - 1800 * SECOND, 7 * SECOND);
-	CHECK("they are gone", later.is_later);
 }
 
 static void run(uint64_t seed)
@@ -253,7 +212,6 @@ static void run(uint64_t seed)
 
 	t.world.now_ns += DAY_NS;
 	store_close(store_world_open(&t.world));
-	one_moment(&t);
 	file_check("a day later", &t, UINT64_MAX);
 	store_world_done(&t.world);
 	free(t.moments);
