@@ -333,6 +333,18 @@ static int hex_take(const char *text, uint64_t *ret_value)
 	return parse_u64_hex(digits, ret_value);
 }
 
+/* A first thread that ended is a zombie, too, as long as others run. */
+static bool status_has_ended(const char *text)
+{
+	const char *state = status_find(text, "State"), *threads = status_find(text, "Threads");
+	uint64_t n;
+
+	if (!state || !threads || number_take(&threads, &n) < 0)
+		return false;
+	state += strspn(state, " \t");
+	return (*state == 'Z' || *state == 'X') && n <= 1;
+}
+
 int procfs_status_parse(const char *text, struct procfs_status *ret_status)
 {
 	const char *uids = status_find(text, "Uid"), *tgid = status_find(text, "Tgid");
@@ -353,6 +365,7 @@ int procfs_status_parse(const char *text, struct procfs_status *ret_status)
 		s.uids[i] = (uint32_t)value;
 	}
 	s.has_memory = status_find(text, "VmSize") != NULL;
+	s.has_ended = status_has_ended(text);
 	if (!permitted || hex_take(permitted, &s.permitted) < 0)
 		return -EINVAL;
 	while (ns_pids && number_take(&ns_pids, &value) == 0 && value <= UINT32_MAX) /* outermost first */

@@ -45,6 +45,7 @@ struct procfs_status {
 	uint32_t ppid;
 	uint64_t permitted; /* capabilities, a bit each */
 	bool has_memory;    /* not while it exits */
+	bool has_ended;	    /* all its threads have; its parent has not waited for it yet */
 };
 
 /* One line of /proc/PID/mountinfo. */

@@ -30,10 +30,12 @@ enum seen { SEEN_NONE, SEEN_OTHER, SEEN_OWN };
 static enum seen process_see(int proc_fd, const struct call_identity *identity, uint32_t pid)
 {
 	CLEANUP(closep) int process_fd = procfs_open_process(proc_fd, pid);
+	struct procfs_status status;
 	struct owner owner;
 
-	if (process_fd < 0 || owner_read(process_fd, &owner) < 0)
+	if (process_fd < 0 || procfs_status_read(process_fd, &status) < 0 || status.has_ended)
 		return SEEN_NONE;
+	owner = owner_of(process_fd, &status);
 	return access_may_see(identity, owner.uid, owner.is_guarded) ? SEEN_OWN : SEEN_OTHER;
 }
 

@@ -479,6 +479,11 @@ def test_pid_ends(home):
             expect(trace.wait() == 0, f"{name}: exit status {trace.returncode}")
         made = sum(row["count"] for row in lines[-1]["operations"] if row["source"] == "cuda")
         expect(made >= 202, f"{name}: {made} calls counted, 202 made in the loop alone", str(lines[-1]))
+    with subprocess.Popen(["true"]) as ended:  # nobody has waited for it: it has a pid, and will make no call
+        os.waitid(os.P_PID, ended.pid, os.WEXITED | os.WNOWAIT)
+        trace = subprocess.run([INGERO, "trace", "--pid", str(ended.pid), "--duration", "60s"], env=environment(home), stdin=subprocess.DEVNULL,
+                               capture_output=True, text=True, check=False)
+        expect(trace.returncode == 1 and f"no process {ended.pid}" in trace.stderr, f"one that has ended: {trace.returncode}", trace.stderr)
 
 
 def traced(home, options, program, **changes):

@@ -136,33 +136,44 @@ static const struct {
 	  "Name:\tx\nTgid:\t42\nPid:\t43\nPPid:\t7\nUid:\t1\t2\t3\t4\nNSpid:\t42\t7\t1\nGroups:\t1 2\nVmSize:\t 1 "
 	  "kB\nCapPrm:\t000001fffeffffff\n",
 	  0,
-	  { { 1, 2, 3 }, 42, 1, 7, 0x1fffeffffff, true } },
+	  { { 1, 2, 3 }, 42, 1, 7, 0x1fffeffffff, true, false } },
 	{ "no namespaces",
 	  "Name:\tx\nTgid:\t42\nPPid:\t1\nUid:\t0\t0\t0\t0\nCapPrm:\t0\n",
 	  0,
-	  { { 0, 0, 0 }, 42, 42, 1, 0, false } },
+	  { { 0, 0, 0 }, 42, 42, 1, 0, false, false } },
 	{ "largest uid",
 	  "Tgid:\t42\nPPid:\t1\nUid:\t4294967295\t0\t0\t0\nCapPrm:\t0\n",
 	  0,
-	  { { UINT32_MAX, 0, 0 }, 42, 42, 1, 0, false } },
+	  { { UINT32_MAX, 0, 0 }, 42, 42, 1, 0, false, false } },
 	{ "name that looks like a line",
 	  "Name:\tUid:\t9\nTgid:\t42\nPPid:\t1\nUid:\t5\t5\t5\t5\nCapPrm:\t0\n",
 	  0,
-	  { { 5, 5, 5 }, 42, 42, 1, 0, false } },
-	{ "empty", "", -EINVAL, { { 0 }, 0, 0, 0, 0, false } },
-	{ "no uid", "Name:\tx\nTgid:\t42\n", -EINVAL, { { 0 }, 0, 0, 0, 0, false } },
-	{ "two uids", "Tgid:\t42\nPPid:\t1\nUid:\t0\t0\n", -EINVAL, { { 0 }, 0, 0, 0, 0, false } },
-	{ "uid too large", "Tgid:\t42\nPPid:\t1\nUid:\t4294967296\t0\t0\t0\n", -EINVAL, { { 0 }, 0, 0, 0, 0, false } },
-	{ "no parent", "Name:\tx\nTgid:\t42\nUid:\t0\t0\t0\t0\n", -EINVAL, { { 0 }, 0, 0, 0, 0, false } },
-	{ "no capabilities", "Tgid:\t42\nPPid:\t1\nUid:\t0\t0\t0\t0\n", -EINVAL, { { 0 }, 0, 0, 0, 0, false } },
+	  { { 5, 5, 5 }, 42, 42, 1, 0, false, false } },
+	{ "one that has ended",
+	  "State:\tZ (zombie)\nTgid:\t42\nPPid:\t1\nUid:\t5\t5\t5\t5\nThreads:\t1\nCapPrm:\t0\n",
+	  0,
+	  { { 5, 5, 5 }, 42, 42, 1, 0, false, true } },
+	{ "one whose first thread alone has ended",
+	  "State:\tZ (zombie)\nTgid:\t42\nPPid:\t1\nUid:\t5\t5\t5\t5\nThreads:\t3\nCapPrm:\t0\n",
+	  0,
+	  { { 5, 5, 5 }, 42, 42, 1, 0, false, false } },
+	{ "empty", "", -EINVAL, { { 0 }, 0, 0, 0, 0, false, false } },
+	{ "no uid", "Name:\tx\nTgid:\t42\n", -EINVAL, { { 0 }, 0, 0, 0, 0, false, false } },
+	{ "two uids", "Tgid:\t42\nPPid:\t1\nUid:\t0\t0\n", -EINVAL, { { 0 }, 0, 0, 0, 0, false, false } },
+	{ "uid too large",
+	  "Tgid:\t42\nPPid:\t1\nUid:\t4294967296\t0\t0\t0\n",
+	  -EINVAL,
+	  { { 0 }, 0, 0, 0, 0, false, false } },
+	{ "no parent", "Name:\tx\nTgid:\t42\nUid:\t0\t0\t0\t0\n", -EINVAL, { { 0 }, 0, 0, 0, 0, false, false } },
+	{ "no capabilities", "Tgid:\t42\nPPid:\t1\nUid:\t0\t0\t0\t0\n", -EINVAL, { { 0 }, 0, 0, 0, 0, false, false } },
 	{ "capabilities that are no number",
 	  "Tgid:\t42\nPPid:\t1\nUid:\t0\t0\t0\t0\nCapPrm:\tx\n",
 	  -EINVAL,
-	  { { 0 }, 0, 0, 0, 0, false } },
+	  { { 0 }, 0, 0, 0, 0, false, false } },
 	{ "a parent that is no number",
 	  "Tgid:\t42\nPPid:\tx\nUid:\t0\t0\t0\t0\n",
 	  -EINVAL,
-	  { { 0 }, 0, 0, 0, 0, false } },
+	  { { 0 }, 0, 0, 0, 0, false, false } },
 };
 
 static void statuses_check(void)
@@ -182,6 +193,7 @@ static void statuses_check(void)
 		CHECK_INT_EQ(statuses[i].name, got.ppid, statuses[i].want.ppid);
 		CHECK_INT_EQ(statuses[i].name, got.permitted, statuses[i].want.permitted);
 		CHECK_INT_EQ(statuses[i].name, got.has_memory, statuses[i].want.has_memory);
+		CHECK_INT_EQ(statuses[i].name, got.has_ended, statuses[i].want.has_ended);
 	}
 }
 
