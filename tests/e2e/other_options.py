@@ -39,7 +39,7 @@ OPTIONS = {
 # Without a meaning here: refused, and the sentence names what to use instead.
 REFUSALS = {
     "check": {"--support-bundle"},
-    "trace": {"-v", "--verbose", "--stack", "--stack=true", "--stack-samples", "--db-rollover-size", "--db-rollover-keep", "--log", "--deadband", "--heartbeat",
+    "trace": {"-v", "--verbose", "--stack", "--stack=true", "--stack-samples", "--db-rollover-size", "--db-rollover-keep", "--log",
               "--nccl", "--nccl-lib", "--libnccl-discovery-interval", "--cuda-lib", "--py-walker", "--otlp", "--otlp-insecure",
               "--otlp-insecure-allow-non-loopback", "--prometheus", "--remediate", "--remediate-gid", "--annotate", "--annotate-socket-gid", "--node",
               "--cluster", "--fleet-workload-type", "--throttle-poll-interval", "--memfrag-poll-interval", "--enable-experimental-kprobes", "--debug",
