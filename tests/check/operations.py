@@ -32,6 +32,9 @@ succeeded. Copy kinds are CUDA's: 0 host to host, 1 host to device, 2 device to 
 4 by the addresses. `sync` waits for the device, `alloc` and `free` change what memory there is: such calls are always
 recorded. The tier says what an operation is worth to a diagnosis: `always`, `affordable` (rates and CPU time of many short
 calls), `request` (what it tells is told elsewhere, too). All tiers are traced today.
+
+Exports of the runtime 11 to 13 and of the drivers 470 to 550 that sound like an operation of these kinds and are none have
+their reasons in `tests/check/exports_without_row.txt`.
 """
 EVENTS = """
 ## The kernel, source `host`

@@ -28,7 +28,7 @@ STUB = "".join(f"#define {name}\n" for name in ("CUDARTAPI", "__device_builtin__
 BY_VALUE = {"dim3": 2, "struct cudaExtent": 0, "struct cudaPitchedPtr": 0, "struct cudaPos": 0}
 STREAMS = {"cudaStream_t", "CUstream"}
 EVENTS = {"cudaEvent_t", "CUevent"}
-HANDLES = {"CUdeviceptr", "CUarray", "cudaArray_t", "CUmemGenericAllocationHandle", "cudaGraphExec_t", "CUgraphExec"}
+HANDLES = {"CUdeviceptr", "CUarray", "CUmipmappedArray", "cudaArray_t", "cudaMipmappedArray_t", "CUmemGenericAllocationHandle", "cudaGraphExec_t", "CUgraphExec"}
 
 
 def text_of(path):
