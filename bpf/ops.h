@@ -30,7 +30,8 @@
 
 enum op_tier { OP_TIER_ALWAYS, OP_TIER_AFFORDABLE, OP_TIER_REQUEST };
 
-#define OP_ARGS_MAX 2 /* kept of a call */
+#define OP_ARGS_MAX 2	/* kept of a call */
+#define OP_SUM_MAX 4096 /* words that are summed: reading more would hold the call up */
 
 /* From OP_LAYER_CALLS on, below OP_LAYER_CALLS_END: calls of libraries; what comes after is none. */
 enum op_layer {
@@ -67,7 +68,7 @@ enum op_meaning {
 	OP_MEANING_COUNT
 };
 
-enum op_arg_kind { OP_ARG_NONE, OP_ARG_CALL, OP_ARG_OUT, OP_ARG_BOX };
+enum op_arg_kind { OP_ARG_NONE, OP_ARG_CALL, OP_ARG_OUT, OP_ARG_BOX, OP_ARG_SUM };
 
 /* Calls of one export cost and behave alike, whatever their operation. */
 enum call_head {

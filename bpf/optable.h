@@ -14,13 +14,14 @@ struct op_argument {
 	__u8 kind; /* enum op_arg_kind */
 	__u8 index;
 	__u8 meaning; /* enum op_meaning */
-	__u8 factor;  /* index of what multiplies it; OP_NO_FACTOR and beyond: nothing */
+	__u8 factor;  /* index of what multiplies it, OP_ARG_SUM: of the count; OP_NO_FACTOR and beyond: nothing */
 	__u8 shift;   /* and then by that power of two */
 	__u8 offset;  /* OP_ARG_BOX: bytes into what the argument points at */
 	__u8 words;   /* OP_ARG_BOX: so many, multiplied: 1 ... OP_BOX_WORDS */
 };
 
 #define OP_BOX_WORDS 3
+#define OP_SUM_WORDS 16 /* read at once; OP_SUM_MAX is a multiple */
 
 struct op_row {
 	struct op_argument args[OP_ARGS_MAX];
@@ -37,6 +38,7 @@ struct op_row {
 #define AREA(index, by, log2, meaning) OP_ARGUMENT(OP_ARG_CALL, index, OP_MEANING_##meaning, by, log2, 0, 0)
 #define BOX(index, offset, words, meaning)                                                                             \
 	OP_ARGUMENT(OP_ARG_BOX, index, OP_MEANING_##meaning, OP_NO_FACTOR, 0, offset, words)
+#define SUM(index, count, meaning) OP_ARGUMENT(OP_ARG_SUM, index, OP_MEANING_##meaning, count, 0, 0, 0)
 #define ARGS(...) OP_ARGUMENT(__VA_ARGS__)
 #define OP(id, layer, name, short_name, arguments, traits, tier) [id] = { arguments, traits },
 static const volatile struct op_row op_table[OP_ID_MAX] = {
@@ -44,6 +46,7 @@ static const volatile struct op_row op_table[OP_ID_MAX] = {
 };
 #undef OP
 #undef ARGS
+#undef SUM
 #undef BOX
 #undef AREA
 #undef ELEMENTS
@@ -96,16 +99,55 @@ VERIFIED_ALONE __u64 op_box_value(__u32 op, __u32 which, __u64 address)
 	return argument->meaning == OP_MEANING_COPY_KIND ? (__u32)product : product;
 }
 
+/* The sum of the words of an array. */
+VERIFIED_ALONE __u64 op_sum_value(__u64 address, __u64 count)
+{
+	__u64 words[OP_SUM_WORDS], sum = 0;
+	__u32 i, k;
+
+	if (count > OP_SUM_MAX)
+		return 0;
+	_Pragma("clang loop unroll(disable)") for (i = 0; i < OP_SUM_MAX / OP_SUM_WORDS; i++)
+	{
+		if (count < OP_SUM_WORDS)
+			break;
+		if (bpf_probe_read_user(words, sizeof(words), (void *)address))
+			return 0;
+		_Pragma("clang loop unroll(full)") for (k = 0; k < OP_SUM_WORDS; k++) sum += words[k];
+		address += sizeof(words);
+		count -= OP_SUM_WORDS;
+	}
+	_Pragma("clang loop unroll(disable)") for (i = 0; i < OP_SUM_WORDS; i++)
+	{
+		if (i >= count)
+			break;
+		if (bpf_probe_read_user(words, sizeof(words[0]), (void *)(address + i * sizeof(words[0]))))
+			return 0;
+		sum += words[0];
+	}
+	return sum;
+}
+
+/* What is read through an argument, a BOX or a SUM. */
+static __always_inline __u64 op_pointed_value(__u32 op, __u32 which, const __u64 *args)
+{
+	const volatile struct op_argument *argument = &op_row_of(op)->args[which];
+	__u64 index = argument->index, count = argument->factor, address;
+
+	keep(index);
+	keep(count);
+	address = index < CALL_ARGUMENTS ? args[index] : 0;
+	if (argument->kind == OP_ARG_BOX)
+		return op_box_value(op, which, address);
+	return op_sum_value(address, count < CALL_ARGUMENTS ? args[count] : 0);
+}
+
 /* Bytes of the call, when its first argument says so. */
 static __always_inline __u64 op_bytes(__u32 op, const __u64 *args)
 {
 	const volatile struct op_argument *argument = &op_row_of(op)->args[0];
-	__u64 index = argument->index;
 
 	if (argument->meaning != OP_MEANING_BYTES)
 		return 0;
-	if (argument->kind != OP_ARG_BOX)
-		return op_argument_value(argument, args);
-	keep(index);
-	return op_box_value(op, 0, index < CALL_ARGUMENTS ? args[index] : 0);
+	return argument->kind == OP_ARG_CALL ? op_argument_value(argument, args) : op_pointed_value(op, 0, args);
 }

@@ -11,6 +11,7 @@
 #define ELEMENTS(index, log2, meaning) OP_MEANING_##meaning
 #define AREA(index, by, log2, meaning) OP_MEANING_##meaning
 #define BOX(index, offset, words, meaning) OP_MEANING_##meaning
+#define SUM(index, count, meaning) OP_MEANING_##meaning
 #define WORD(meaning) OP_MEANING_##meaning
 #define ARGS(...)                                                                                                      \
 	{                                                                                                              \

@@ -117,7 +117,7 @@ def check_box(headers, export, structure, numbers, meaning):
 
 def check_argument(headers, export, form, numbers, meaning):
     words = headers.words(export)
-    looked_at = numbers[:2] if form == "AREA" else numbers[:1]
+    looked_at = numbers[:2] if form in ("AREA", "SUM") else numbers[:1]
     for index in looked_at:
         if index >= len(words):
             yield f"{export}: has no argument {index}"
@@ -126,6 +126,9 @@ def check_argument(headers, export, form, numbers, meaning):
                 yield f"{export}: argument {index}, {words[index]}, is no pointer"
             else:
                 yield from check_box(headers, export, words[index][0], numbers, meaning)
+        elif form == "SUM" and index == numbers[0]:
+            if words[index][0].replace("const ", "").strip() != "size_t *":
+                yield f"{export}: argument {index}, {words[index]}, is no array of sizes"
         elif not is_meant(meaning, form, words[index]):
             yield f"{export}: argument {index}, {words[index]}, is no {meaning} ({form})"
 
@@ -139,7 +142,7 @@ def check_operation(headers, op):
                 yield f"{export}: is no form with 32-bit sizes"
             continue
         most = max([numbers[0] for _, numbers, _ in arguments] +
-                   [numbers[1] for form, numbers, _ in arguments if form == "AREA"] + [0])
+                   [numbers[1] for form, numbers, _ in arguments if form in ("AREA", "SUM")] + [0])
         if (most >= 6) != ("OP_STACK" in op.traits):
             yield f"{export}: keeps argument {most}, and {'has' if most < 6 else 'lacks'} OP_STACK"
         for form, numbers, meaning in arguments:

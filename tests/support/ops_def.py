@@ -11,7 +11,7 @@ Layer = collections.namedtuple("Layer", "layer source library title")
 OP = re.compile(r'^OP\((\d+), (\w+), (\w+), "(\w+)", ARGS\((.*)\), ([\w |]+), (\w+)\)$', re.M)
 EVENT = re.compile(r'^EVENT\((\d+), (\w+), (\w+), ARGS\(([\w, ()]*)\), (\w+), "(.*)"\)$', re.M)
 LAYER = re.compile(r'^LAYER\((\w+), "(\w+)", "(\w*)", "(.+)"\)$', re.M)
-ARGUMENT = re.compile(r"(ARG|OUT|ELEMENTS|AREA|BOX)\(([\d, ]+), (\w+)\)")
+ARGUMENT = re.compile(r"(ARG|OUT|ELEMENTS|AREA|BOX|SUM)\(([\d, ]+), (\w+)\)")
 
 
 def text_of(name):

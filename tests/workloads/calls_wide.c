@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "calls_wide.h"
 
 #define WIDE_MAX 9 /* arguments: the most that any of them has */
@@ -30,6 +31,7 @@
 #define EXEC_POINTER (uint64_t) & exec
 #define EXEC exec
 #define GRAPH graph()
+#define SIZES sizes()
 #define NO_FLAGS                                                                                                       \
 	(uint64_t)(uint64_t[4])                                                                                        \
 	{                                                                                                              \
@@ -101,6 +103,31 @@ static uint64_t graph(void)
 	if (!handle)
 		(void)wide_call("cuGraphCreate", (const uint64_t[WIDE_MAX]){ (uint64_t)&handle });
 	return handle;
+}
+
+/* Of the copies of a batch: each another one. */
+static uint64_t size_of(uint64_t number)
+{
+	return number * number + 3;
+}
+
+static uint64_t sum_of(uint64_t n)
+{
+	uint64_t sum = 0;
+
+	for (uint64_t i = 0; i < n; i++)
+		sum += size_of(i);
+	return sum;
+}
+
+/* The first of them are summed; one that is read in spite of that shows in the sum. */
+static uint64_t sizes(void)
+{
+	static uint64_t all[4096];
+
+	for (uint64_t i = 0; i < ARRAY_SIZE(all); i++)
+		all[i] = size_of(i);
+	return (uint64_t)all;
 }
 
 #define WIDE(export, said, ...)                                                                                        \
