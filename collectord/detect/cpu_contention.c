@@ -52,14 +52,14 @@ static void advise_apart(const struct detector_facts *facts, struct finding *f)
 
 static void advise(const struct detector_facts *facts, struct finding *f)
 {
-	if (f->cause.pid == f->process.tgid) {
+	if (f->cause.pid == f->process.tgid && !f->cause.is_several) {
 		detector_advise(f,
 				"let the process have more CPUs or start fewer threads: its own threads wait for each "
 				"other");
 		return;
 	}
 	/* Nobody moves the first process: everything else hangs on it. */
-	if (f->cause.pid > 1 && !is_kernel_thread(&f->cause)) {
+	if (f->cause.pid > 1 && !f->cause.is_several && !is_kernel_thread(&f->cause)) {
 		if (facts->n_cpus > 1)
 			advise_apart(facts, f);
 		detector_advise(f, "renice -n 19 -p %" PRIu32, f->cause.pid);

@@ -3,7 +3,7 @@
  * A finding: what a detector says happened to one process, from when to when, how bad,
  * through what or whom, and the evidence.
  *
- * Its identity is what and whom: kind, process, operation, cause (kind and process).
+ * Its identity is what and whom: kind, process, operation, cause (kind and process; several are one).
  * Severity is no part of it. The same coming back soon is the same finding with a
  * higher recurrence; findings are updated and closed, never deleted.
  */
@@ -20,15 +20,26 @@ enum finding_severity { FINDING_LOW = 1, FINDING_MEDIUM, FINDING_HIGH, FINDING_C
 /** finding_severity_to_string() - "LOW" ... "CRITICAL" */
 const char *finding_severity_to_string(enum finding_severity severity);
 
+#define FINDING_OTHERS_MAX 2
+
+/* Another of several that are to blame. */
+struct finding_other {
+	uint32_t pid; /* 0: none */
+	uint32_t uid;
+	char comm[RECORD_COMM_BYTES];
+	double share; /* of lost_ns, 0...1 */
+};
+
 /* What or who is to blame, at the side of the evidence's figures. */
 struct finding_cause {
 	const char *kind; /* a detector's name: "cpu_contention"; static */
-	uint32_t pid;	  /* 0: no single process */
+	uint32_t pid;	  /* 0: no process, or none that is known */
 	uint32_t uid;
 	char comm[RECORD_COMM_BYTES];
 	double share;	    /* of lost_ns, 0...1 */
-	uint32_t processes; /* that had a twentieth of it, at least; several with pid 0: none had most when it was found
-			     */
+	uint32_t processes; /* that had a twentieth of it, at least */
+	bool is_several; /* none had most of it when it was found: .pid is the largest now, no part of the identity */
+	struct finding_other others[FINDING_OTHERS_MAX]; /* of several: the next largest, a twentieth each at least */
 };
 
 enum finding_unit { FINDING_UNIT_NS, FINDING_UNIT_BYTES, FINDING_UNIT_COUNT, FINDING_UNIT_RATIO };

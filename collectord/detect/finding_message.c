@@ -29,6 +29,28 @@ static char *copy_comm(struct arena *arena, const char comm[RECORD_COMM_BYTES])
 	return arena_copy_text(arena, text);
 }
 
+static bool others_fill(const struct finding_cause *from, struct arena *arena, Ingero__V1__Cause *c)
+{
+	c->others = ARENA_NEW_N(arena, Ingero__V1__Culprit *, FINDING_OTHERS_MAX);
+	if (!c->others)
+		return false;
+	for (size_t i = 0; i < FINDING_OTHERS_MAX && from->others[i].pid; i++) {
+		Ingero__V1__Culprit *other = c->others[i] = ARENA_NEW(arena, Ingero__V1__Culprit);
+
+		if (!other)
+			return false;
+		ingero__v1__culprit__init(other);
+		other->pid = from->others[i].pid;
+		other->comm = copy_comm(arena, from->others[i].comm);
+		other->uid = from->others[i].uid;
+		other->share = from->others[i].share;
+		if (!other->comm)
+			return false;
+		c->n_others++;
+	}
+	return true;
+}
+
 static Ingero__V1__Cause *cause_fill(const struct finding_cause *from, struct arena *arena)
 {
 	Ingero__V1__Cause *c = ARENA_NEW(arena, Ingero__V1__Cause);
@@ -42,7 +64,7 @@ static Ingero__V1__Cause *cause_fill(const struct finding_cause *from, struct ar
 	c->uid = from->uid;
 	c->share = from->share;
 	c->processes = from->processes;
-	return c->kind && c->comm ? c : NULL;
+	return c->kind && c->comm && others_fill(from, arena, c) ? c : NULL;
 }
 
 static bool evidence_fill(const struct finding *f, struct arena *arena, Ingero__V1__Finding *m)
@@ -108,16 +130,27 @@ static bool advice_fill(const struct finding *f, struct arena *arena, Ingero__V1
 	return true;
 }
 
-void finding_message_hide_cause(Ingero__V1__Finding *message)
+static void name_hide(Ingero__V1__Finding *message, uint32_t *pid, char *comm)
+{
+	if (comm[0] && strstr(message->title, comm))
+		message->title[0] = '\0';
+	if (comm[0])
+		comm[0] = '\0';
+	*pid = 0;
+	message->n_advice = 0;
+}
+
+void finding_message_hide(Ingero__V1__Finding *message, finding_may_name_func may_name, void *data)
 {
 	Ingero__V1__Cause *cause = message->cause;
 
-	if (cause->comm[0] && strstr(message->title, cause->comm))
-		message->title[0] = '\0';
-	if (cause->comm[0])
-		cause->comm[0] = '\0';
-	cause->pid = 0;
-	message->n_advice = 0;
+	if (!cause)
+		return;
+	if (cause->pid && !may_name(cause->uid, data))
+		name_hide(message, &cause->pid, cause->comm);
+	for (size_t i = 0; i < cause->n_others; i++)
+		if (cause->others[i]->pid && !may_name(cause->others[i]->uid, data))
+			name_hide(message, &cause->others[i]->pid, cause->others[i]->comm);
 }
 
 Ingero__V1__Finding *finding_to_message(const struct finding *f, uint32_t boot, finding_clock_func clock, void *data,

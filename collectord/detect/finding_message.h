@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/arena.h"
@@ -25,9 +26,12 @@ typedef uint64_t (*finding_clock_func)(uint64_t monotonic_ns, void *data);
  */
 Ingero__V1__Finding *finding_to_message(const struct finding *finding, uint32_t boot, finding_clock_func clock,
 					void *data, struct arena *arena);
+/** typedef finding_may_name_func - whether the reader may know processes of that user */
+typedef bool (*finding_may_name_func)(uint32_t uid, void *data);
 /**
- * finding_message_hide_cause() - for who may not know which process it is: neither it nor what to do about it is named
+ * finding_message_hide() - take out the processes to blame that the reader may not know, and the advice, which names
+ * them
  *
  * Advice is left out by its number alone: whoever has to free it remembers that number.
  */
-void finding_message_hide_cause(Ingero__V1__Finding *message);
+void finding_message_hide(Ingero__V1__Finding *message, finding_may_name_func may_name, void *data);

@@ -126,8 +126,8 @@ static void culprit_add(struct track *t, const struct tick_behind *who)
 	}
 	if (t->n_culprits < TRACK_CULPRITS_MAX)
 		least = t->n_culprits++;
-	else if (t->culprits[least].recent_ns >= (double)who->ns || t->culprits[least].who.tgid == t->finding.cause.pid)
-		return; /* its time stays in behind_ns: part of the group */
+	else if (t->culprits[least].recent_ns >= (double)who->ns || t->culprits[least].who.tgid == track_culprit_pid(t))
+		return; /* its time stays in behind_ns alone */
 	t->culprits[least] = (struct track_culprit){ .who = *who, .recent_ns = (double)who->ns };
 }
 
@@ -173,10 +173,10 @@ static int sums_add(struct track *t, const struct track_tick *tick)
 
 /* ---- the finding ---- */
 
-static uint64_t id_of(const struct finding *f)
+static uint64_t id_of(const struct finding *f, uint32_t culprit_pid)
 {
 	const uint64_t numbers[] = { f->process.start_boot_ns, f->process.tgid, f->process.exec_gen,
-				     f->op ? f->op->id : 0,    f->cause.pid,	f->start_ns };
+				     f->op ? f->op->id : 0,    culprit_pid,	f->start_ns };
 	const unsigned char *bytes = (const unsigned char *)numbers;
 	uint64_t hash = 0xcbf29ce484222325ull; /* FNV-1a, 64 bits */
 
@@ -192,7 +192,7 @@ void track_open(struct track *t, const struct track_tick *tick)
 	t->state = TRACK_OPEN;
 	t->told_ns = tick->view->to_ns;
 	t->finding.start_ns = t->from_ns;
-	t->finding.id = id_of(&t->finding);
+	t->finding.id = id_of(&t->finding, track_culprit_pid(t));
 	track_fill(t, tick);
 }
 
@@ -286,7 +286,7 @@ int track_advance(struct track *t, const struct track_tick *tick)
 	r = sums_add(t, tick);
 	if (r < 0)
 		return r;
-	if (t->state == TRACK_GATHERING && (is_event || is_full(t)))
+	if (t->state == TRACK_GATHERING && (is_event || (is_full(t) && track_is_worth_telling(t))))
 		return TRACK_OPENS;
 	if (t->state == TRACK_GATHERING) /* what is over does not become more by being told again */
 		return tick->condition->end_ns ? TRACK_DRAINED : TRACK_NOTHING;

@@ -77,6 +77,10 @@ void track_free(struct track *track);
 int track_advance(struct track *track, const struct track_tick *tick);
 /** track_identify() - name cause and operation, before it is opened */
 void track_identify(struct track *track, const struct track_tick *tick);
+/** track_culprit_pid() - the process that is part of its identity; 0: several, or nobody */
+uint32_t track_culprit_pid(const struct track *track);
+/** track_is_worth_telling() - whether it names somebody, or has lost much */
+bool track_is_worth_telling(const struct track *track);
 /** track_blames_another() - another operation or process has taken over for good */
 bool track_blames_another(const struct track *track);
 /** track_fill() - everything in its finding, as it is now */

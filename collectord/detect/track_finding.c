@@ -11,11 +11,11 @@
 /* Below this share of the time nothing is worse than LOW, whatever part of the calls it is: without any
  * neighbour up to 0.22 % was measured (docs/measurements/blame.md, "behind / wall, without a hog"). */
 #define SMALL_RATIO 0.01
-/* One process is named when it made up half of the wait; the rest is a group. (Guess.) */
+/* One process is to blame when it made up half of the wait; else it is several. (Guess.) */
 #define CULPRIT_RATIO 0.5
 /* What is blamed changes when it has lost most of its part and something else has taken over. (Guess.) */
 #define STALE_RATIO 0.2
-/* One of a group, if at least so much of it is its. */
+/* One of several, if at least so much of it is its. */
 #define GROUP_RATIO 0.05
 /* A few calls are no proof: confidence grows to full with this many. (Guess.) */
 #define FEW_CALLS 10
@@ -24,7 +24,7 @@
 
 /* ---- who and what ---- */
 
-/* The one process that made up most of the recent wait; NULL: a group, or nobody. */
+/* The one process that made up most of the recent wait; NULL: several, or nobody. */
 static const struct track_culprit *culprit_most(const struct track *t)
 {
 	const struct track_culprit *most = NULL;
@@ -48,6 +48,18 @@ static const struct track_op *op_most(const struct track *t)
 	return most;
 }
 
+static void cause_name(struct finding_cause *cause, const struct tick_behind *who)
+{
+	cause->pid = who->tgid;
+	cause->uid = who->uid;
+	memcpy(cause->comm, who->comm, sizeof(cause->comm));
+}
+
+uint32_t track_culprit_pid(const struct track *t)
+{
+	return t->finding.cause.is_several ? 0 : t->finding.cause.pid;
+}
+
 void track_identify(struct track *t, const struct track_tick *tick)
 {
 	const struct track_culprit *culprit = culprit_most(t);
@@ -62,17 +74,16 @@ void track_identify(struct track *t, const struct track_tick *tick)
 		f->cause.uid = tick->condition->cause.uid;
 		memcpy(f->cause.comm, tick->condition->cause.comm, sizeof(f->cause.comm));
 	}
-	if (!culprit)
-		return;
-	f->cause.pid = culprit->who.tgid;
-	f->cause.uid = culprit->who.uid;
-	memcpy(f->cause.comm, culprit->who.comm, sizeof(f->cause.comm));
+	if (culprit)
+		cause_name(&f->cause, &culprit->who);
+	else
+		f->cause.is_several = t->n_culprits > 0;
 }
 
 bool track_is_same(const struct track *t, const struct track *earlier)
 {
 	return t->number == earlier->number && t->finding.op == earlier->finding.op &&
-	       t->finding.cause.pid == earlier->finding.cause.pid;
+	       track_culprit_pid(t) == track_culprit_pid(earlier);
 }
 
 bool track_blames_another(const struct track *t)
@@ -80,16 +91,17 @@ bool track_blames_another(const struct track *t)
 	const struct track_culprit *most = culprit_most(t);
 	const struct track_op *op = op_most(t), *mine = NULL;
 	double all = 0, recent = 0, ops_all = 0;
+	uint32_t pid = track_culprit_pid(t);
 
 	for (size_t i = 0; i < t->n_culprits; i++) {
 		all += t->culprits[i].recent_ns;
-		if (t->culprits[i].who.tgid == t->finding.cause.pid)
+		if (t->culprits[i].who.tgid == pid)
 			recent = t->culprits[i].recent_ns;
 	}
-	if (t->finding.cause.pid && recent < STALE_RATIO * all)
+	if (pid && recent < STALE_RATIO * all)
 		return true;
-	/* A group, of which one process has become nearly all. */
-	if (t->detector->has_culprits && !t->finding.cause.pid && most && most->recent_ns > (1 - STALE_RATIO) * all)
+	/* Several, of which one has become nearly all. */
+	if (t->detector->has_culprits && !pid && most && most->recent_ns > (1 - STALE_RATIO) * all)
 		return true;
 
 	for (size_t i = 0; i < t->ops.n; i++) {
@@ -193,6 +205,48 @@ static void op_fill(struct track *t, const struct track_tick *tick)
 	memcpy(f->blame_ns, op->figures.blame_ns, sizeof(f->blame_ns));
 }
 
+bool track_is_worth_telling(const struct track *t)
+{
+	return !t->detector->has_culprits || t->n_culprits || severity_now(t) > FINDING_LOW;
+}
+
+static double share_of(const struct track *t, uint64_t ns)
+{
+	return t->sums.lost_ns ? MIN((double)ns / (double)t->sums.lost_ns, 1) : 0;
+}
+
+/* Of several: the largest, and those after it. */
+static void several_name(struct track *t)
+{
+	const struct tick_behind *order[FINDING_OTHERS_MAX + 1] = { NULL };
+	struct finding_cause *cause = &t->finding.cause;
+
+	for (size_t i = 0; i < t->n_culprits; i++) {
+		const struct tick_behind *next = &t->culprits[i].who;
+
+		for (size_t k = 0; k < ARRAY_SIZE(order) && next; k++) {
+			const struct tick_behind *here = order[k];
+
+			if (!here || next->ns > here->ns) {
+				order[k] = next;
+				next = here;
+			}
+		}
+	}
+	memset(cause->others, 0, sizeof(cause->others));
+	if (order[0])
+		cause_name(cause, order[0]);
+	for (size_t i = 0; i < FINDING_OTHERS_MAX; i++) {
+		const struct tick_behind *who = order[i + 1];
+
+		if (!who || (double)who->ns < GROUP_RATIO * (double)t->behind_ns)
+			break;
+		cause->others[i] =
+			(struct finding_other){ .pid = who->tgid, .uid = who->uid, .share = share_of(t, who->ns) };
+		memcpy(cause->others[i].comm, who->comm, sizeof(who->comm));
+	}
+}
+
 static void cause_fill(struct track *t)
 {
 	struct finding *f = &t->finding;
@@ -203,7 +257,9 @@ static void cause_fill(struct track *t)
 		f->cause.processes = f->cause.pid != 0;
 		return;
 	}
-	s->culprit_ns = f->cause.pid ? 0 : t->behind_ns;
+	if (f->cause.is_several)
+		several_name(t);
+	s->culprit_ns = 0;
 	s->n_culprits = 0;
 	for (size_t i = 0; i < t->n_culprits; i++) {
 		const struct tick_behind *who = &t->culprits[i].who;
@@ -213,7 +269,7 @@ static void cause_fill(struct track *t)
 		s->n_culprits += (double)who->ns >= GROUP_RATIO * (double)t->behind_ns;
 	}
 	f->cause.processes = s->n_culprits;
-	f->cause.share = s->lost_ns ? MIN((double)s->culprit_ns / (double)s->lost_ns, 1) : 0;
+	f->cause.share = share_of(t, s->culprit_ns);
 }
 
 void track_tell(struct track *t, const struct detector_facts *facts)

@@ -41,14 +41,19 @@ static uint64_t clock_unix_ns(uint64_t monotonic_ns, void *data)
 	return clock_to_unix_ns(monotonic_ns);
 }
 
+static bool may_name(uint32_t uid, void *identity)
+{
+	return answer_may_name(identity, uid);
+}
+
 Ingero__V1__Finding *findings_message(const struct rpc_context *context, const struct call_identity *identity,
 				      struct arena *arena, const struct finding *finding)
 {
 	uint32_t boot = context->store ? store_boot(context->store) : 0;
 	Ingero__V1__Finding *message = finding_to_message(finding, boot, clock_unix_ns, NULL, arena);
 
-	if (message && message->cause->pid && !answer_may_name(identity, message->cause->uid))
-		finding_message_hide_cause(message);
+	if (message)
+		finding_message_hide(message, may_name, (void *)(uintptr_t)identity);
 	return message;
 }
 

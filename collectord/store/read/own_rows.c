@@ -131,6 +131,13 @@ static void finding_tell_times(struct own_source *own, sqlite3_stmt *s, const st
 			f->examples[i]->timestamp_unix_ns = own_unix(own_boot(own, id.boot), id.start_ns);
 }
 
+static bool may_name(uint32_t uid, void *data)
+{
+	const struct own_source *own = data;
+
+	return !own->scope.names_hidden || own->scope.all || uid == own->scope.uid;
+}
+
 static int finding_give(struct own_source *own, sqlite3_stmt *s, read_finding_func func, void *data)
 {
 	const struct own_boot *boot = own_boot(own, (uint32_t)column_u64(s, 1));
@@ -147,8 +154,7 @@ static int finding_give(struct own_source *own, sqlite3_stmt *s, read_finding_fu
 
 	finding_tell_times(own, s, boot, f);
 	n_advice = f->n_advice;
-	if (own->scope.names_hidden && !own->scope.all && f->cause && f->cause->pid && f->cause->uid != own->scope.uid)
-		finding_message_hide_cause(f);
+	finding_message_hide(f, may_name, own);
 	r = func(f, data);
 	f->n_advice = n_advice; /* all of it is the message's to free */
 	ingero__v1__finding__free_unpacked(f, NULL);

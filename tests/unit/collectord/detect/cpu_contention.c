@@ -89,14 +89,23 @@ static const struct {
 	uint32_t tgids[6];
 	uint64_t tenths[6];
 	uint32_t pid;
+	unsigned int share; /* tenths */
+	uint32_t others[FINDING_OTHERS_MAX];
 	uint32_t n_culprits;
 	const char *advice;
 } groups[] = {
-	{ "one", { 7 }, { 10 }, 7, 1, "taskset -acp 0 7 && taskset -acp 1-15 4711" },
-	{ "most of it", { 7, 8, 9 }, { 2, 6, 2 }, 8, 3, "taskset -acp 0 8 && taskset -acp 1-15 4711" },
-	{ "a group", { 7, 8, 9, 10 }, { 3, 3, 2, 2 }, 0, 4, "give the process CPUs of its own" },
-	{ "its own threads", { PLAY_PID }, { 10 }, PLAY_PID, 1, "let the process have more CPUs" },
-	{ "nobody known", { 0 }, { 0 }, 0, 0, "give the process CPUs of its own" },
+	{ "one", { 7 }, { 10 }, 7, 10, { 0 }, 1, "taskset -acp 0 7 && taskset -acp 1-15 4711" },
+	{ "most of it", { 7, 8, 9 }, { 2, 6, 2 }, 8, 6, { 0 }, 3, "taskset -acp 0 8 && taskset -acp 1-15 4711" },
+	{ "a group, whose largest is named",
+	  { 7, 8, 9, 10 },
+	  { 2, 4, 3, 1 },
+	  8,
+	  4,
+	  { 9, 7 },
+	  4,
+	  "give the process CPUs of its own" },
+	{ "its own threads", { PLAY_PID }, { 10 }, PLAY_PID, 10, { 0 }, 1, "let the process have more CPUs" },
+	{ "nobody known", { 0 }, { 0 }, 0, 0, { 0 }, 0, "give the process CPUs of its own" },
 };
 
 static void check_groups(void)
@@ -113,6 +122,9 @@ static void check_groups(void)
 		}
 		CHECK_INT_EQ(groups[i].name, p->n_findings, 1);
 		CHECK_INT_EQ(groups[i].name, p->findings[0].cause.pid, groups[i].pid);
+		CHECK_INT_EQ(groups[i].name, (int)(p->findings[0].cause.share * 10 + 0.5), groups[i].share);
+		for (size_t k = 0; k < FINDING_OTHERS_MAX; k++)
+			CHECK_INT_EQ(groups[i].name, p->findings[0].cause.others[k].pid, groups[i].others[k]);
 		CHECK_INT_EQ(groups[i].name, play_evidence(&p->findings[0], "culprits"), groups[i].n_culprits);
 		CHECK_INT_EQ(groups[i].name, p->findings[0].cause.processes, groups[i].n_culprits);
 		CHECK(groups[i].name,
@@ -120,6 +132,57 @@ static void check_groups(void)
 		play_end(p);
 		free(p);
 	}
+}
+
+/* Little time behind nobody who is known tells people nothing that they could act on. */
+static void check_nobody(void)
+{
+	static const struct {
+		const char *name;
+		uint64_t each_ns; /* of 100 calls a second */
+		size_t n;
+		enum finding_severity severity;
+	} rows[] = {
+		{ "little, behind nobody known", 200 * US, 0, 0 },
+		{ "much, behind nobody known", 2 * MS, 1, FINDING_MEDIUM },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct play *p = malloc(sizeof(*p));
+
+		play_begin(p, i);
+		for (int second = 0; second < 20; second++) {
+			play_waits(p, "cudaStreamSynchronize", 100, 7 * MS, rows[i].each_ns, 0, BLAME_DEVICE);
+			CHECK_INT_EQ(rows[i].name, play_tick(p, S), 0);
+		}
+		CHECK_INT_EQ(rows[i].name, p->n_findings, rows[i].n);
+		CHECK_INT_EQ(rows[i].name, p->findings[0].severity, rows[i].severity);
+		play_end(p);
+		free(p);
+	}
+}
+
+/* Several stay one finding, whoever of them has most; one that becomes nearly all is another. */
+static void check_takes_over(void)
+{
+	struct play *p = malloc(sizeof(*p));
+
+	play_begin(p, 0);
+	for (int second = 0; second < 40; second++) {
+		play_waits(p, "cudaStreamSynchronize", 100, 4 * MS, 5 * MS, 0, BLAME_DEVICE);
+		for (uint32_t k = 0; k < 6 && second < 20; k++)
+			play_behind(p, 7 + k, "x", (k == (uint32_t)second % 6 ? 200 : 60) * MS);
+		if (second >= 20)
+			play_behind(p, 9, "x", 500 * MS);
+		CHECK_INT_EQ("takes over", play_tick(p, S), 0);
+		if (second == 19)
+			CHECK_INT_EQ("several", p->n_findings, 1);
+	}
+	CHECK_INT_EQ("takes over", p->n_findings, 2);
+	CHECK("takes over", p->findings[0].cause.is_several && !p->findings[1].cause.is_several);
+	CHECK_INT_EQ("takes over", p->findings[1].cause.pid, 9);
+	play_end(p);
+	free(p);
 }
 
 /* Not measured is not zero. */
@@ -149,6 +212,8 @@ int main(void)
 {
 	check_strength();
 	check_groups();
+	check_nobody();
+	check_takes_over();
 	check_unmeasured();
 	return check_result();
 }

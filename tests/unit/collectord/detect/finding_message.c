@@ -40,7 +40,8 @@ static struct finding sample(void)
 			   .uid = 1,
 			   .comm = "logrotate",
 			   .share = 0.5,
-			   .processes = 3 },
+			   .processes = 3,
+			   .others = { { .pid = 6604, .uid = 2, .comm = "updatedb", .share = 0.25 } } },
 		.evidence = { { "runnable_ns", 6, FINDING_UNIT_NS }, { "lost_ratio", 0.25, FINDING_UNIT_RATIO } },
 		.n_evidence = 2,
 		.call = { { .start_ns = 7, .duration_ns = 2, .tid = 4712 } },
@@ -88,6 +89,11 @@ static void check_all(void)
 	CHECK_INT_EQ("cause", m->cause->uid, 1);
 	CHECK("cause", m->cause->share == 0.5);
 	CHECK_INT_EQ("cause", m->cause->processes, 3);
+	CHECK_INT_EQ("others", m->cause->n_others, 1);
+	CHECK_INT_EQ("others", m->cause->others[0]->pid, 6604);
+	CHECK_INT_EQ("others", m->cause->others[0]->uid, 2);
+	CHECK_STR_EQ("others", m->cause->others[0]->comm, "updatedb");
+	CHECK("others", m->cause->others[0]->share == 0.25);
 	CHECK_INT_EQ("blame", m->blame_ns->on_cpu, 11);
 	CHECK_INT_EQ("blame", m->blame_ns->runnable, 12);
 	CHECK("measured", m->blame_ns->has_runnable);
@@ -121,31 +127,45 @@ static void check_absent(void)
 	CHECK_INT_EQ("over", m->end_unix_ns, 1004);
 }
 
+static bool is_this(uint32_t uid, void *this)
+{
+	return uid == *(const uint32_t *)this;
+}
+
 /* The advice names a process as much as the cause does. */
 static void check_hidden(void)
 {
 	static const struct {
-		const char *name, *title, *comm, *want_title;
+		const char *name;
+		uint32_t reader;
+		const char *title, *comm, *want_title;
+		uint32_t want_pid, want_other;
 	} cases[] = {
-		{ "who it was is told nowhere", "cudaMalloc waited for the CPU", "logrotate",
-		  "cudaMalloc waited for the CPU" },
-		{ "in the title", "cudaMalloc waited behind logrotate", "logrotate", "" },
-		{ "nobody", "cudaMalloc waited", "", "cudaMalloc waited" },
+		{ "who it was is told nowhere", 1000, "cudaMalloc waited for the CPU", "logrotate",
+		  "cudaMalloc waited for the CPU", 0, 0 },
+		{ "in the title", 1000, "cudaMalloc waited behind logrotate", "logrotate", "", 0, 0 },
+		{ "nobody", 1000, "cudaMalloc waited", "", "cudaMalloc waited", 0, 0 },
+		{ "the largest is the reader's", 1, "cudaMalloc waited behind updatedb", "logrotate", "", 6603, 0 },
+		{ "another is the reader's", 2, "cudaMalloc waited", "logrotate", "cudaMalloc waited", 0, 6604 },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		CLEANUP(arena_done) struct arena arena = ARENA_INIT;
 		struct finding f = sample();
 		uint64_t offset_ns = 1000;
+		uint32_t reader;
 		Ingero__V1__Finding *m;
 
 		(void)snprintf(f.title, sizeof(f.title), "%s", cases[i].title);
 		memset(f.cause.comm, 0, sizeof(f.cause.comm));
 		memcpy(f.cause.comm, cases[i].comm, strlen(cases[i].comm));
 		m = finding_to_message(&f, 9, unix_clock, &offset_ns, &arena);
-		finding_message_hide_cause(m);
-		CHECK_INT_EQ(cases[i].name, m->cause->pid, 0);
-		CHECK_STR_EQ(cases[i].name, m->cause->comm, "");
+		reader = cases[i].reader;
+		finding_message_hide(m, is_this, &reader);
+		CHECK_INT_EQ(cases[i].name, m->cause->pid, cases[i].want_pid);
+		CHECK_STR_EQ(cases[i].name, m->cause->comm, cases[i].want_pid ? cases[i].comm : "");
+		CHECK_INT_EQ(cases[i].name, m->cause->others[0]->pid, cases[i].want_other);
+		CHECK_STR_EQ(cases[i].name, m->cause->others[0]->comm, cases[i].want_other ? "updatedb" : "");
 		CHECK_INT_EQ(cases[i].name, m->n_advice, 0);
 		CHECK_STR_EQ(cases[i].name, m->title, cases[i].want_title);
 		CHECK_INT_EQ(cases[i].name, m->pid, 4711);
