@@ -49,7 +49,10 @@ static void line_append(const struct explain_bars *bars, const struct line *line
 			text_line(out, style, line->tone, "%s", buf_text(&text));
 			buf_consume(&text, text.n);
 			text_spaces(&text, EXPLAIN_LABEL_COLUMNS + columns + 2);
-			(void)buf_append_text(&text, line->note);
+			text_tone(out, style, line->tone);
+			text_paragraph(out, style, buf_text(&text), line->note);
+			text_tone(out, style, TEXT_PLAIN);
+			return;
 		}
 	}
 	text_line(out, style, line->tone, "%s", buf_text(&text));

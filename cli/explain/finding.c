@@ -22,13 +22,11 @@
 static const struct {
 	const char *kind;
 	enum blame_view_class class;
-	const char *through;	 /* a process of somebody: "behind hog (...)" */
-	const char *through_own; /* the process itself; NULL: as others */
-	const char *nobody;	 /* no process is named; NULL: nothing is said */
+	const char *through; /* a process: "behind hog (...)" */
+	const char *own;     /* no other process is concerned; NULL: as others */
 } causes[] = {
-	{ "cpu_contention", BLAME_VIEW_RUNNABLE, "behind", "behind its own other threads", NULL },
-	{ "cpu_quota", BLAME_VIEW_QUOTA, "through", "out of its CPU quota (cpu.max)",
-	  "out of its CPU quota (cpu.max)" },
+	{ "cpu_contention", BLAME_VIEW_RUNNABLE, "behind", NULL },
+	{ "cpu_quota", BLAME_VIEW_QUOTA, "through", "out of its CPU quota (cpu.max)" },
 };
 
 static size_t cause_row(const Ingero__V1__Finding *f)
@@ -41,28 +39,57 @@ static size_t cause_row(const Ingero__V1__Finding *f)
 	return i;
 }
 
-struct explain_cause explain_cause_text(const Ingero__V1__Finding *f)
+/* A process that had part of the time: of the victim itself, of somebody who is not named, or by name. */
+static void culprit_append(const Ingero__V1__Finding *f, uint32_t pid, const char *comm, uint32_t uid, struct buf *text)
 {
-	struct explain_cause out = { "" };
+	if (pid && pid == f->pid)
+		(void)buf_append_text(text, "its own other threads");
+	else if (pid)
+		(void)buf_printf(text, "%.20s (pid %u, %s)", comm, pid, user_name(uid).text);
+	else
+		(void)buf_printf(text, "another user's process (%s)", user_name(uid).text);
+}
+
+static void share_append(double share, bool has_shares, struct buf *text)
+{
+	if (has_shares && share > 0)
+		(void)buf_printf(text, "%s ", units_ratio(share, UNITS_TIGHT).text);
+}
+
+static void cause_append(const Ingero__V1__Finding *f, bool has_shares, struct buf *text)
+{
 	size_t row = cause_row(f);
 	const Ingero__V1__Cause *cause = f->cause;
+	const char *own = row < ARRAY_SIZE(causes) ? causes[row].own : NULL;
 
-	if (!cause)
-		return out;
-	if (cause->pid && cause->pid == f->pid && row < ARRAY_SIZE(causes) && causes[row].through_own)
-		(void)snprintf(out.text, sizeof(out.text), "%s", causes[row].through_own);
-	else if (cause->pid && cause->pid != f->pid)
-		(void)snprintf(out.text, sizeof(out.text), "%s %.20s (pid %u, %s)",
-			       row < ARRAY_SIZE(causes) ? causes[row].through : "through", cause->comm, cause->pid,
-			       user_name(cause->uid).text);
-	else if (!cause->pid && row < ARRAY_SIZE(causes) && causes[row].nobody)
-		(void)snprintf(out.text, sizeof(out.text), "%s", causes[row].nobody);
-	else if (!cause->pid && row < ARRAY_SIZE(causes) && cause->share > 0 && cause->processes > 1)
-		(void)snprintf(out.text, sizeof(out.text), "%s %u processes together", causes[row].through,
-			       cause->processes);
-	else if (!cause->pid && row < ARRAY_SIZE(causes) && cause->share > 0)
-		(void)snprintf(out.text, sizeof(out.text), "%s another user's process (%s)", causes[row].through,
-			       user_name(cause->uid).text);
+	if (!cause || (!cause->pid && !own && (row == ARRAY_SIZE(causes) || cause->share <= 0)) ||
+	    (cause->pid && cause->pid == f->pid && row == ARRAY_SIZE(causes)))
+		return;
+	share_append(cause->share, has_shares, text);
+	if (own && (!cause->pid || cause->pid == f->pid)) {
+		(void)buf_append_text(text, own);
+		return;
+	}
+	(void)buf_printf(text, "%s ", row < ARRAY_SIZE(causes) ? causes[row].through : "through");
+	culprit_append(f, cause->pid, cause->comm, cause->uid, text);
+	for (size_t i = 0; i < cause->n_others; i++) {
+		const Ingero__V1__Culprit *other = cause->others[i];
+
+		(void)buf_append_text(text, ", ");
+		share_append(other->share, has_shares, text);
+		culprit_append(f, other->pid, other->comm, other->uid, text);
+	}
+	if (cause->n_others && cause->processes > 1 + cause->n_others)
+		(void)buf_printf(text, " and %zu more", cause->processes - 1 - cause->n_others);
+}
+
+struct explain_cause explain_cause_text(const Ingero__V1__Finding *f)
+{
+	struct explain_cause out;
+	CLEANUP(buf_done) struct buf text = BUF_INIT;
+
+	cause_append(f, /* has_shares= */ false, &text);
+	(void)snprintf(out.text, sizeof(out.text), "%s", buf_text(&text));
 	return out;
 }
 
@@ -189,23 +216,19 @@ static void where_append(const Ingero__V1__Finding *f, unsigned int most, const 
 			 struct buf *out)
 {
 	size_t row = cause_row(f);
-	struct explain_cause cause = explain_cause_text(f);
+	CLEANUP(buf_done) struct buf note = BUF_INIT;
 	struct blame_view view = blame_view_of(f->blame_ns);
-	char note[160] = "";
 	struct explain_bars bars = {
 		.blame = f->blame_ns,
 		.first = row < ARRAY_SIZE(causes) ? causes[row].class : BLAME_VIEW_COUNT,
-		.first_note = note,
 		.most = most,
 	};
 
-	if (cause.text[0] && f->cause->share > 0)
-		(void)snprintf(note, sizeof(note), "%s %s", units_ratio(f->cause->share, UNITS_TIGHT).text, cause.text);
-	else
-		(void)snprintf(note, sizeof(note), "%s", cause.text);
+	cause_append(f, /* has_shares= */ true, &note);
+	bars.first_note = buf_text(&note);
 	explain_bars_append(&bars, style, out);
-	if (note[0] && (bars.first == BLAME_VIEW_COUNT || view.ns[bars.first] == 0))
-		text_paragraph(out, style, "  cause    ", note);
+	if (note.n && (bars.first == BLAME_VIEW_COUNT || view.ns[bars.first] == 0))
+		text_paragraph(out, style, "  cause    ", buf_text(&note));
 }
 
 static void advice_append(const Ingero__V1__Finding *f, size_t most, const struct text_style *style, struct buf *out)

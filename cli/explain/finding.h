@@ -38,8 +38,9 @@ void explain_finding_append_line(const struct explain_finding *e, const struct t
 unsigned int explain_id_chars(Ingero__V1__Finding *const *findings, size_t n);
 
 struct explain_cause {
-	char text[128];
+	char text[320]; /* three processes by name */
 };
 
-/** explain_cause_text() - "behind hog (pid 42, root)", "out of its CPU quota (cpu.max)", "" where nothing is named */
+/** explain_cause_text() - "behind hog (pid 42, root)", of several up to three, "out of its CPU quota (cpu.max)", ""
+ * where nothing is named */
 struct explain_cause explain_cause_text(const Ingero__V1__Finding *finding);

@@ -19,6 +19,7 @@ struct reply {
 	Ingero__V1__SystemSample peak;
 	Ingero__V1__Finding finding[REPLY_MAX], *finding_list[REPLY_MAX];
 	Ingero__V1__Cause cause[REPLY_MAX];
+	Ingero__V1__Culprit other[2], *other_list[2];
 	Ingero__V1__Blame blame[REPLY_MAX];
 	Ingero__V1__Gap gap[REPLY_MAX], *gap_list[REPLY_MAX];
 	Ingero__V1__Evidence evidence[2], *evidence_list[2];
@@ -85,6 +86,21 @@ static inline void reply_cause(struct reply *r, Ingero__V1__Finding *f, const ch
 	cause->comm = figures_text(comm);
 	cause->share = share;
 	f->cause = cause;
+}
+
+/* Of several that are to blame, one more beside the cause of the last finding. */
+static inline void reply_other(struct reply *r, uint32_t pid, uint32_t uid, const char *comm, double share)
+{
+	Ingero__V1__Cause *cause = &r->cause[r->reply.n_findings - 1];
+	Ingero__V1__Culprit *other = &r->other[cause->n_others];
+
+	*other = (Ingero__V1__Culprit)INGERO__V1__CULPRIT__INIT;
+	other->pid = pid;
+	other->uid = uid;
+	other->comm = figures_text(comm);
+	other->share = share;
+	r->other_list[cause->n_others++] = other;
+	cause->others = r->other_list;
 }
 
 static inline void reply_gap(struct reply *r, uint64_t from_s, uint64_t to_s, const char *reason, uint64_t count)

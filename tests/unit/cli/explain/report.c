@@ -77,9 +77,31 @@ static void unnamed(void)
 static void several(void)
 {
 	unnamed();
+	reply.cause[0].pid = 10;
+	reply.cause[0].comm = figures_text("ffmpeg");
 	reply.cause[0].uid = 0;
-	reply.cause[0].share = 1;
+	reply.cause[0].share = 0.4;
 	reply.cause[0].processes = 4;
+	reply_other(&reply, 4711, 0, "python", 0.3);
+	reply_other(&reply, 0, 4294900000u, "", 0.2);
+}
+
+/* One had most of it, and the reader may not know which: how many others there were makes it no group. */
+static void unnamed_of_more(void)
+{
+	unnamed();
+	reply.cause[0].processes = 3;
+}
+
+/* Little of it each, and no room for more than the largest. */
+static void many(void)
+{
+	unnamed();
+	reply.cause[0].pid = 10;
+	reply.cause[0].comm = figures_text("a");
+	reply.cause[0].uid = 0;
+	reply.cause[0].share = 0.04;
+	reply.cause[0].processes = 0;
 }
 
 /* Nothing of CPUs: a cause of its own line; somebody stopped recording before it ended. */
@@ -271,12 +293,40 @@ static const struct {
 	  "  proof    measured on every call, nothing lost · more: ingero explain 012345\n"
 	  "\n"
 	  "every call counted · nothing lost\n" },
+	{ "behind one of more who is not named", unnamed_of_more, &usual,
+	  "node-7 · 14:00:00 to 14:05:00 · 422 712 calls of 2 processes · 1 MEDIUM\n"
+	  "\n"
+	  "1 MEDIUM  cudaMemcpy waited for the CPU                     14:02:51 to 14:03:20\n"
+	  "  who      python (pid 4711, root)\n"
+	  "  where      10.0s  runnable ▇▇▇\n"
+	  "                    50 % behind another user's process (uid 4294900000)\n"
+	  "             40.0s  device   ▇▇▇▇▇▇▇▇▇▇\n"
+	  "              3.0s  cpu      ▇\n"
+	  "              3.0s  the rest ▇\n"
+	  "  proof    measured on every call, nothing lost · more: ingero explain 012345\n"
+	  "\n"
+	  "every call counted · nothing lost\n" },
+	{ "behind many", many, &usual,
+	  "node-7 · 14:00:00 to 14:05:00 · 422 712 calls of 2 processes · 1 MEDIUM\n"
+	  "\n"
+	  "1 MEDIUM  cudaMemcpy waited for the CPU                     14:02:51 to 14:03:20\n"
+	  "  who      python (pid 4711, root)\n"
+	  "  where      10.0s  runnable ▇▇▇         4 % behind a (pid 10, root)\n"
+	  "             40.0s  device   ▇▇▇▇▇▇▇▇▇▇\n"
+	  "              3.0s  cpu      ▇\n"
+	  "              3.0s  the rest ▇\n"
+	  "  proof    measured on every call, nothing lost · more: ingero explain 012345\n"
+	  "\n"
+	  "every call counted · nothing lost\n" },
 	{ "behind several", several, &usual,
 	  "node-7 · 14:00:00 to 14:05:00 · 422 712 calls of 2 processes · 1 MEDIUM\n"
 	  "\n"
 	  "1 MEDIUM  cudaMemcpy waited for the CPU                     14:02:51 to 14:03:20\n"
 	  "  who      python (pid 4711, root)\n"
-	  "  where      10.0s  runnable ▇▇▇         100 % behind 4 processes together\n"
+	  "  where      10.0s  runnable ▇▇▇\n"
+	  "                    40 % behind ffmpeg (pid 10, root), 30 % its own other\n"
+	  "                    threads, 20 % another user's process (uid 4294900000) and 1\n"
+	  "                    more\n"
 	  "             40.0s  device   ▇▇▇▇▇▇▇▇▇▇\n"
 	  "              3.0s  cpu      ▇\n"
 	  "              3.0s  the rest ▇\n"
