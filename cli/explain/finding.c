@@ -39,6 +39,13 @@ static size_t cause_row(const Ingero__V1__Finding *f)
 	return i;
 }
 
+enum blame_view_class explain_finding_class(const Ingero__V1__Finding *f)
+{
+	size_t row = cause_row(f);
+
+	return row < ARRAY_SIZE(causes) ? causes[row].class : BLAME_VIEW_COUNT;
+}
+
 /* A process that had part of the time: of the victim itself, of somebody who is not named, or by name. */
 static void culprit_append(const Ingero__V1__Finding *f, uint32_t pid, const char *comm, uint32_t uid, struct buf *text)
 {
@@ -215,12 +222,11 @@ static void lost_line_append(const Ingero__V1__Finding *f, const struct text_sty
 static void where_append(const Ingero__V1__Finding *f, unsigned int most, const struct text_style *style,
 			 struct buf *out)
 {
-	size_t row = cause_row(f);
 	CLEANUP(buf_done) struct buf note = BUF_INIT;
 	struct blame_view view = blame_view_of(f->blame_ns);
 	struct explain_bars bars = {
 		.blame = f->blame_ns,
-		.first = row < ARRAY_SIZE(causes) ? causes[row].class : BLAME_VIEW_COUNT,
+		.first = explain_finding_class(f),
 		.most = most,
 	};
 

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 
 #include "ingero/v1/ingero.pb-c.h"
+#include "libingero/render/blame.h"
 #include "libingero/render/text.h"
 
 struct explain_finding {
@@ -36,6 +37,9 @@ void explain_finding_append_line(const struct explain_finding *e, const struct t
 
 /** explain_id_chars() - how many characters tell the ids of these findings apart; at least 6 */
 unsigned int explain_id_chars(Ingero__V1__Finding *const *findings, size_t n);
+
+/** explain_finding_class() - class of time that its cause takes; BLAME_VIEW_COUNT: none by itself */
+enum blame_view_class explain_finding_class(const Ingero__V1__Finding *finding);
 
 struct explain_cause {
 	char text[320]; /* three processes by name */

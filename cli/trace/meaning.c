@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/advice.h"
+#include "cli/explain/finding.h"
 #include "cli/lost.h"
 #include "cli/trace/behind.h"
 #include "cli/trace/rows.h"
@@ -21,10 +23,10 @@
  * futex that another of its threads wakes. */
 #define EXPECTED_OF_WAITS (EXPECTED | 1u << BLAME_VIEW_LOCK | 1u << BLAME_VIEW_NETWORK | 1u << BLAME_VIEW_OTHER)
 
-/* What would win the time back; %s is the time. NULL: nothing that follows from the figures. */
+/* What would win the time back. NULL: nothing that follows from the figures. */
 static const char *const ways_out[BLAME_VIEW_COUNT] = {
-	[BLAME_VIEW_QUOTA] = "A larger CPU quota (cpu.max) of its cgroup frees up to %s.",
-	[BLAME_VIEW_MEMORY] = "Memory that is touched, or locked, before the calls frees up to %s.",
+	[BLAME_VIEW_QUOTA] = ADVICE_QUOTA,
+	[BLAME_VIEW_MEMORY] = "touch or lock the memory before the calls",
 };
 
 static const char *calls_word(uint64_t n)
@@ -90,12 +92,51 @@ static void loss_append(const struct loss *loss, const struct text_style *style,
 	text_paragraph(out, style, "▲ ", buf_text(&text));
 }
 
+/* What the finding says that lost most of this, so that explain says the same; NULL: there is none. */
+static const char *advice_found(const Ingero__V1__Summary *summary, const struct loss *loss)
+{
+	const Ingero__V1__Finding *most = NULL;
+
+	for (size_t i = 0; i < summary->n_findings; i++) {
+		const Ingero__V1__Finding *f = summary->findings[i];
+
+		if (f->n_advice && f->pid == loss->row->op->pid && explain_finding_class(f) == loss->class &&
+		    (!most || f->lost_ns > most->lost_ns))
+			most = f;
+	}
+	return most ? most->advice[0] : NULL;
+}
+
+static void advice_append(const Ingero__V1__Summary *summary, const struct loss *loss, const char *otherwise,
+			  const struct text_style *style, struct buf *out)
+{
+	const char *advice = advice_found(summary, loss);
+
+	advice = advice ? advice : otherwise;
+	if (advice)
+		text_paragraph(out, style, "  do: ", advice);
+}
+
 #define NAMED_PART 100 /* of the time behind somebody: who had less than that is one of the others */
 
 static void who_append(struct buf *text, const char *before, const char *who, uint64_t ns, uint64_t sum_ns)
 {
 	(void)buf_printf(text, "%s%s for %s (%s)", before, who, units_ns(ns, 0).text,
 			 units_ratio((double)ns / (double)sum_ns, 0).text);
+}
+
+/* As the detector advises: one process is slowed down where it had half of the time; several are none. */
+static void behind_advise(const Ingero__V1__Summary *summary, const struct loss *loss,
+			  const struct trace_behind *behind, const struct text_style *style, struct buf *out)
+{
+	const Ingero__V1__Operation *op = loss->row->op;
+	const Ingero__V1__Behind *first = behind->most[0];
+	bool is_several = first->ns < behind->sum_ns - first->ns;
+	struct advice_cpu advice = advice_cpu(
+		&(struct advice_task){ .pid = op->pid, .uid = op->uid, .comm = op->process_name },
+		&(struct advice_task){ .pid = is_several ? 0 : first->pid, .uid = first->uid, .comm = first->comm }, 0);
+
+	advice_append(summary, loss, first->pid || is_several ? advice.text[0] : NULL, style, out);
 }
 
 static void behind_append(const Ingero__V1__Summary *summary, const struct loss *loss, const struct text_style *style,
@@ -120,25 +161,8 @@ static void behind_append(const Ingero__V1__Summary *summary, const struct loss 
 	if (rest_ns >= behind.sum_ns / NAMED_PART)
 		who_append(&text, ", ", "others", rest_ns, behind.sum_ns);
 	(void)buf_append_text(&text, ".");
-	if (first->pid == first->victim_pid)
-		(void)buf_printf(&text, " Fewer threads, or more CPUs, free up to %s.", units_ns(first->ns, 0).text);
-	else if (first->pid)
-		(void)buf_printf(&text, " Keeping %s on other CPUs, with 'taskset -cp CPUS %u', frees up to %s.",
-				 first->comm, first->pid, units_ns(first->ns, 0).text);
 	text_paragraph(out, style, "  ", buf_text(&text));
-}
-
-static void way_out_append(const struct loss *loss, const struct text_style *style, struct buf *out)
-{
-	const char *before = ways_out[loss->class], *at;
-	CLEANUP(buf_done) struct buf text = BUF_INIT;
-
-	if (!before)
-		return;
-	at = strstr(before, "%s");
-	(void)buf_append(&text, before, (size_t)(at - before));
-	(void)buf_printf(&text, "%s%s", units_ns(loss->ns, 0).text, at + 2);
-	text_paragraph(out, style, "  ", buf_text(&text));
+	behind_advise(summary, loss, &behind, style, out);
 }
 
 static void nothing_append(const Ingero__V1__Summary *summary, const struct trace_rows *rows, const char *scope,
@@ -232,7 +256,7 @@ int trace_meaning_append(const Ingero__V1__Summary *summary, const char *scope, 
 		if (loss.class == BLAME_VIEW_RUNNABLE)
 			behind_append(summary, &loss, style, out);
 		else
-			way_out_append(&loss, style, out);
+			advice_append(summary, &loss, ways_out[loss.class], style, out);
 	}
 	in_flight_append(summary, style, out);
 	failures_append(&rows, style, out);

@@ -6,10 +6,7 @@
  * what counts, and who ran meanwhile. The healthy have some: interrupts, kernel threads,
  * a neighbour's short slice.
  */
-#include <inttypes.h>
-#include <string.h>
-
-#include "base/cleanup.h"
+#include "base/advice.h"
 #include "detect/detector.h"
 
 static size_t check(const struct detector_view *view, struct condition *ret, size_t room)
@@ -23,50 +20,17 @@ static uint64_t call_ns(const struct event *event)
 	return event->call->blame_ns[BLAME_RUNNABLE];
 }
 
-/* Names that the kernel gives its own threads: they cannot be moved by command. */
-static bool is_kernel_thread(const struct finding_cause *cause)
-{
-	static const char *const names[] = { "kworker/", "ksoftirqd/", "migration/", "rcu", "irq/", "kswapd" };
-
-	for (size_t i = 0; cause->uid == 0 && i < ARRAY_SIZE(names); i++)
-		if (strncmp(cause->comm, names[i], strlen(names[i])) == 0)
-			return true;
-	return false;
-}
-
-/*
- * On which CPU they met is not known, so both are moved: nothing else keeps them apart
- * for sure. The one that disturbs gets the first CPU, the one that is disturbed the rest.
- */
-static void advise_apart(const struct detector_facts *facts, struct finding *f)
-{
-	uint32_t last = facts->n_cpus - 1;
-
-	if (last == 1)
-		detector_advise(f, "taskset -acp 0 %" PRIu32 " && taskset -acp 1 %" PRIu32, f->cause.pid,
-				f->process.tgid);
-	else
-		detector_advise(f, "taskset -acp 0 %" PRIu32 " && taskset -acp 1-%" PRIu32 " %" PRIu32, f->cause.pid,
-				last, f->process.tgid);
-}
-
+/* Of several, none is worth slowing down alone. */
 static void advise(const struct detector_facts *facts, struct finding *f)
 {
-	if (f->cause.pid == f->process.tgid && !f->cause.is_several) {
-		detector_advise(f,
-				"let the process have more CPUs or start fewer threads: its own threads wait for each "
-				"other");
-		return;
-	}
-	/* Nobody moves the first process: everything else hangs on it. */
-	if (f->cause.pid > 1 && !f->cause.is_several && !is_kernel_thread(&f->cause)) {
-		if (facts->n_cpus > 1)
-			advise_apart(facts, f);
-		detector_advise(f, "renice -n 19 -p %" PRIu32, f->cause.pid);
-		return;
-	}
-	detector_advise(f, "give the process CPUs of its own: cpuset.cpus of its control group, or isolcpus");
-	detector_advise(f, "renice -n -5 -p %" PRIu32, f->process.tgid);
+	struct advice_task victim = { .pid = f->process.tgid, .uid = f->process.uid, .comm = f->process.comm };
+	struct advice_task behind = { .pid = f->cause.is_several ? 0 : f->cause.pid,
+				      .uid = f->cause.uid,
+				      .comm = f->cause.comm };
+	struct advice_cpu advice = advice_cpu(&victim, &behind, facts->n_cpus);
+
+	for (size_t i = 0; i < advice.n; i++)
+		detector_advise(f, "%s", advice.text[i]);
 }
 
 static void tell(const struct detector_sums *s, const struct detector_facts *facts, struct finding *f)

@@ -24,7 +24,7 @@ static void tell(const struct detector_sums *s, const struct detector_facts *fac
 			  FINDING_UNIT_RATIO);
 	detector_evidence(f, "lost_ratio", s->time_ns ? (double)s->lost_ns / (double)s->time_ns : 0,
 			  FINDING_UNIT_RATIO);
-	detector_advise(f, "raise cpu.max of its control group (kubernetes: limits.cpu, docker: --cpus)");
+	detector_advise(f, "%s", ADVICE_QUOTA);
 	detector_advise(f, "or start fewer threads: all threads of the group share one quota");
 }
 

@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/advice.h"
 #include "events/event.h"
 
 enum finding_severity { FINDING_LOW = 1, FINDING_MEDIUM, FINDING_HIGH, FINDING_CRITICAL };
@@ -52,7 +53,7 @@ struct finding_evidence {
 
 #define FINDING_EVIDENCE_MAX 12
 #define FINDING_ADVICE_MAX 3
-#define FINDING_ADVICE_BYTES 192
+#define FINDING_ADVICE_BYTES ADVICE_BYTES
 #define FINDING_TITLE_BYTES 96
 #define FINDING_CALLS_MAX 3
 

@@ -39,7 +39,7 @@ RUN = {
     "build/bin/ingero demo cpu-contention": (OK, "HIGH.*This was a demo", {}),
     "ingero demo cpu-contention --db demo.db": (OK, "HIGH", {}),
     "ingero explain --db demo.db": (OK, r"[\d ]+ calls of 1 process · 1 HIGH.*cudaStreamSynchronize waited for the CPU.*python \(pid 4204711, root\).*behind ffmpeg"
-                                        r".*taskset -acp 0 4208821.*every call counted", {}),
+                                        r".*renice -n 19 -p \$\(ls /proc/4208821/task\).*every call counted", {}),
     "ingero config show": (OK, "record:.*whom: auto", {}),
     "ingero config check FILE": (OK, "valid", {"FILE": "right.yaml"}),
     "sudo cmake --install build": (OK, "ingero-collectord", {}),

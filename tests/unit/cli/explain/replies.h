@@ -135,8 +135,9 @@ static inline Ingero__V1__ExplainReply *reply_hog(struct reply *r)
 	f->max_ns = 143 * MS;
 	f->blame_ns = figures_blame(&r->blame[0], ns);
 	reply_cause(r, f, "cpu_contention", 6603, "logrotate", 0.88);
-	r->advice[0] = figures_text("taskset -cp 2-15 6603 keeps it off the CPUs that python uses");
-	r->advice[1] = figures_text("renice 19 6603 lets python go first");
+	r->advice[0] = figures_text("renice -n 19 -p $(ls /proc/6603/task)");
+	r->advice[1] =
+		figures_text("or move it: taskset -acp CPUS 6603, with CPUS of those that 'taskset -cp 6603' shows");
 	f->advice = r->advice;
 	f->n_advice = 2;
 	r->evidence[0] = (Ingero__V1__Evidence)INGERO__V1__EVIDENCE__INIT;

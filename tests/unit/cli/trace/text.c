@@ -187,8 +187,8 @@ static const struct {
 	  "  than 142 ms.\n"
 	  "  While calls of this process waited, the CPU ran logrotate (pid 6603, root) for\n"
 	  "  15.4 s (88 %), another user's process (uid 4294900000) for 1.9 s (11 %), its\n"
-	  "  own other threads for 200 ms (1.1 %). Keeping logrotate on other CPUs, with\n"
-	  "  'taskset -cp CPUS 6603', frees up to 15.4 s.\n" },
+	  "  own other threads for 200 ms (1.1 %).\n"
+	  "  do: renice -n 19 -p $(ls /proc/6603/task)\n" },
 	{ "behind more than can be named", hog_ops, NULL, crowd, 72 * S,
 	  "▲ cudaStreamSynchronize in python (pid 4711) lost 17.4 s, 34 % of its time,\n"
 	  "  ready to run while another task had the CPU. Another 61 % it was waiting in\n"
@@ -196,16 +196,16 @@ static const struct {
 	  "  than 142 ms.\n"
 	  "  While calls of this process waited, the CPU ran a (pid 10, root) for 5.0 s\n"
 	  "  (33 %), b (pid 11, root) for 4.0 s (27 %), c (pid 12, root) for 3.0 s (20 %),\n"
-	  "  others for 3.0 s (20 %). Keeping a on other CPUs, with 'taskset -cp CPUS 10',\n"
-	  "  frees up to 5.0 s.\n" },
+	  "  others for 3.0 s (20 %).\n"
+	  "  do: renice -n -5 -p $(ls /proc/4711/task)\n" },
 	{ "behind one, and crumbs", hog_ops, NULL, crumbs, 72 * S,
 	  "▲ cudaStreamSynchronize in python (pid 4711) lost 17.4 s, 34 % of its time,\n"
 	  "  ready to run while another task had the CPU. Another 61 % it was waiting in\n"
 	  "  the GPU driver. Half of its 9 829 calls took more than 1.2 ms, one in 100 more\n"
 	  "  than 142 ms.\n"
 	  "  While calls of this process waited, the CPU ran a (pid 10, root) for 10.0 s\n"
-	  "  (99 %). Keeping a on other CPUs, with 'taskset -cp CPUS 10', frees up to\n"
-	  "  10.0 s.\n" },
+	  "  (99 %).\n"
+	  "  do: renice -n 19 -p $(ls /proc/10/task)\n" },
 	{ "nobody known", hog_ops, NULL, NULL, 72 * S,
 	  "▲ cudaStreamSynchronize in python (pid 4711) lost 17.4 s, 34 % of its time,\n"
 	  "  ready to run while another task had the CPU. Another 61 % it was waiting in\n"
@@ -216,7 +216,8 @@ static const struct {
 	  "▲ cudaMalloc in python (pid 10) lost 2.0 s, 67 % of its time, ready to run but\n"
 	  "  out of its cgroup's CPU quota. Another 33 % it was running on the CPU. Half of\n"
 	  "  its 100 calls took more than 5.0 µs, one in 100 more than 80 ms.\n"
-	  "  A larger CPU quota (cpu.max) of its cgroup frees up to 2.0 s.\n" },
+	  "  do: raise cpu.max of its control group (kubernetes: limits.cpu, docker:\n"
+	  "      --cpus)\n" },
 	{ "another thread", lock_ops, NULL, NULL, 10 * S,
 	  "▲ cudaMalloc in python (pid 10) lost 980 ms, 98 % of its time, waiting for\n"
 	  "  another thread (futex). Half of its 1 000 calls took more than 900 µs, one in\n"
@@ -266,6 +267,49 @@ static void meaning_test(void)
 		(void)figures_build(&f, meanings[i].window_ns, meanings[i].ops, meanings[i].calls, meanings[i].behind);
 		CHECK_INT_EQ(meanings[i].name, trace_meaning_append(&f.summary, "of alice", &style, &out), 0);
 		CHECK_STR_EQ(meanings[i].name, buf_text(&out), meanings[i].want);
+	}
+}
+
+/* What the finding says is said, and of several the one that lost most. */
+static void advice_test(void)
+{
+	static char first[] = "the finding's first", second[] = "and second", other[] = "another's";
+	static char kind[] = "cpu_contention", copies[] = "memcpy_share";
+	char *advice[] = { first, second }, *others[] = { other };
+	struct text_style style = { .is_utf8 = true, .columns = 80 };
+	static const struct {
+		const char *name;
+		uint32_t pid;
+		uint64_t lost_ns;
+		bool is_copies;
+		const char *want;
+	} rows[] = {
+		{ "of the process", 4711, 15 * S, false, "  do: the finding's first\n" },
+		{ "of another process", 4712, 15 * S, false, "  do: renice -n 19 -p $(ls /proc/6603/task)\n" },
+		{ "of something else", 4711, 15 * S, true, "  do: renice -n 19 -p $(ls /proc/6603/task)\n" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		Ingero__V1__Finding finding[2] = { INGERO__V1__FINDING__INIT, INGERO__V1__FINDING__INIT };
+		Ingero__V1__Finding *list[2] = { &finding[0], &finding[1] };
+		Ingero__V1__Cause cause = INGERO__V1__CAUSE__INIT;
+		CLEANUP(buf_done) struct buf out = BUF_INIT;
+		static struct figures f;
+
+		(void)figures_build(&f, 72 * S, hog_ops, NULL, hog_behind);
+		cause.kind = rows[i].is_copies ? copies : kind;
+		for (size_t k = 0; k < ARRAY_SIZE(finding); k++) {
+			finding[k].pid = rows[i].pid;
+			finding[k].cause = &cause;
+			finding[k].lost_ns = k == 0 ? 1 * S : rows[i].lost_ns;
+			finding[k].advice = k == 0 ? others : advice;
+			finding[k].n_advice = k == 0 ? 1 : 2;
+		}
+		f.summary.findings = list;
+		f.summary.n_findings = ARRAY_SIZE(list);
+		CHECK_INT_EQ(rows[i].name, trace_meaning_append(&f.summary, "of alice", &style, &out), 0);
+		CHECK_STR_EQ(rows[i].name, strstr(buf_text(&out), "  do: ") ? strstr(buf_text(&out), "  do: ") : "",
+			     rows[i].want);
 	}
 }
 
@@ -399,11 +443,13 @@ static void report_test(void)
 		     "  than 142 ms.\n"
 		     "  While calls of this process waited, the CPU ran logrotate (pid 6603, root) for\n"
 		     "  15.4 s (88 %), another user's process (uid 4294900000) for 1.9 s (11 %), its\n"
-		     "  own other threads for 200 ms (1.1 %). Keeping logrotate on other CPUs, with\n"
-		     "  'taskset -cp CPUS 6603', frees up to 15.4 s.\n");
+		     "  own other threads for 200 ms (1.1 %).\n"
+		     "  do: renice -n 19 -p $(ls /proc/6603/task)\n");
 	CHECK_INT_EQ("cut", trace_report_summary(&setting, &f.summary, true, &style, &cut), 0);
 	CHECK("cut says so", strstr(buf_text(&cut), "The daemon went away: these are the last figures"));
 }
+
+#define WORD_COLUMNS 26u /* "      /proc/1234567/task)": a command is not cut */
 
 /* Figures that no terminal expects: long and hostile names, all the numbers there are. */
 static void sizes_test(void)
@@ -479,7 +525,7 @@ static void sizes_test(void)
 					CHECK_INT_IN(name, n_lines, 4, rows);
 				rest = (char *)(uintptr_t)buf_text(&report);
 				while ((line = strsep(&rest, "\n")))
-					CHECK_INT_IN(name, text_columns(line), 0, columns < 22 ? 22 : columns);
+					CHECK_INT_IN(name, text_columns(line), 0, MAX(columns, WORD_COLUMNS));
 			}
 		}
 	}
@@ -524,6 +570,7 @@ int main(void)
 		CHECK_SKIP("no locale C.UTF-8");
 
 	meaning_test();
+	advice_test();
 	screen_test();
 	report_test();
 	start_test();
