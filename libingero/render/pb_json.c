@@ -197,13 +197,25 @@ static void field_append(struct buf *out, const ProtobufCMessage *message, const
 	(void)buf_append_text(out, "]");
 }
 
+static bool is_among(const char *names, const char *name)
+{
+	size_t n = strlen(name);
+
+	for (; names && *names; names += strspn(names, " ")) {
+		if (strncmp(names, name, n) == 0 && strcspn(names, " ") == n)
+			return true;
+		names += strcspn(names, " ");
+	}
+	return false;
+}
+
 /* The fields alone, each after a comma but the very first. */
 static void fields_append(struct buf *out, const ProtobufCMessage *message, const char *skip, bool is_first)
 {
 	for (unsigned int i = 0; i < message->descriptor->n_fields; i++) {
 		const ProtobufCFieldDescriptor *field = &message->descriptor->fields[i];
 
-		if ((skip && strcmp(field->name, skip) == 0) || !field_is_present(message, field))
+		if (is_among(skip, field->name) || !field_is_present(message, field))
 			continue;
 		if (!is_first)
 			(void)buf_append_text(out, ",");

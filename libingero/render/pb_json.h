@@ -28,7 +28,7 @@ void pb_json_append(struct buf *out, const ProtobufCMessage *message);
 /**
  * pb_json_line() - {"type":"...", the message's fields} and a newline
  * @type: NULL: no such key
- * @skip: name of a field of the message to leave out, or NULL
+ * @skip: names of fields of the message to leave out, with spaces between; or NULL
  * Return: 0, or -ENOMEM with nothing appended
  */
 int pb_json_line(struct buf *out, const char *type, const ProtobufCMessage *message, const char *skip);

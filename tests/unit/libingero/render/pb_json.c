@@ -74,6 +74,11 @@ static void summary_test(void)
 	summary.cost = &cost;
 
 	CHECK_INT_EQ("summary", pb_json_line(&out, "summary", &summary.base, "more"), 0);
+	CHECK("not left out", strstr(buf_text(&out), "\"libraries\":[]"));
+	CHECK_INT_EQ("left out", pb_json_line(&out, "figures", &summary.base, "more libraries lib findings"), 0);
+	text = strchr(buf_text(&out), '\n');
+	CHECK("each of them", !strstr(text, "\"more\"") && !strstr(text, "\"libraries\"") &&
+				      !strstr(text, "\"findings\"") && strstr(text, "\"not_shown\""));
 	text = buf_text(&out);
 	CHECK("starts with its type", strncmp(text, "{\"type\":\"summary\",\"timestamp\":null,", 35) == 0);
 	CHECK("last moment there is", strstr(text, "\"start_time\":\"2554-07-21T23:34:33.709551615Z\""));
