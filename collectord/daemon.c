@@ -137,6 +137,13 @@ void daemon_behind(uint32_t tgid, struct behind_value *value, void *data)
 		(void)snprintf(value->comm, sizeof(value->comm), "%s", READER_TITLE);
 }
 
+void daemon_second(void *data)
+{
+	const struct daemon *d = data;
+
+	trace_hub_second(d->traces);
+}
+
 void daemon_finding(const struct finding *finding, enum engine_change change, void *data)
 {
 	struct daemon *d = data;

@@ -73,6 +73,7 @@ static int pipeline_start(struct daemon *d)
 	struct pipeline_options options = { .source = d->source,
 					    .store = d->store,
 					    .on_behind = daemon_behind,
+					    .on_second = daemon_second,
 					    .on_finding = daemon_finding,
 					    .on_forget = daemon_forget,
 					    .data = d };

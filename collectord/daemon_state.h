@@ -82,8 +82,10 @@ int daemon_capture_load(struct daemon *d);
 void daemon_context_fill(struct daemon *d);
 /** daemon_ring_bytes() - of call records */
 uint64_t daemon_ring_bytes(const struct daemon_options *options);
-/** daemon_behind(), daemon_finding(), daemon_forget(), daemon_library(), daemon_sinks - what the parts report to */
+/** daemon_behind(), daemon_second(), daemon_finding(), daemon_forget(), daemon_library(), daemon_sinks - what the parts
+ * report to */
 void daemon_behind(uint32_t tgid, struct behind_value *value, void *data);
+void daemon_second(void *data);
 void daemon_finding(const struct finding *finding, enum engine_change change, void *data);
 void daemon_forget(const struct process_figures *process, void *data);
 void daemon_library(const struct target_library *library, void *data);

@@ -34,6 +34,7 @@ struct pipeline {
 	struct system_sampler *sampler;
 	int proc_fd;
 	void (*on_behind)(uint32_t tgid, struct behind_value *value, void *data);
+	void (*on_second)(void *data);
 	engine_finding_func on_finding;
 	figures_forget_func on_forget;
 	void *data;
@@ -72,6 +73,7 @@ int pipeline_new(const struct pipeline_options *options, struct pipeline **ret_p
 	p->source = options->source;
 	p->store = options->store;
 	p->on_behind = options->on_behind;
+	p->on_second = options->on_second;
 	p->on_finding = options->on_finding;
 	p->on_forget = options->on_forget;
 	p->data = options->data;
@@ -247,6 +249,8 @@ static void tick(struct pipeline *p, bool is_last)
 	int r;
 
 	pipeline_collect(p);
+	if (p->on_second)
+		p->on_second(p->data);
 	now_ns = p->source->ops->now_ns(p->source);
 	p->source->ops->losses(p->source, losses);
 	r = ticker_take(p->ticker, p->figures, now_ns, losses, &tick);

@@ -22,6 +22,7 @@ struct pipeline_options {
 	struct store *store; /* NULL: nothing is kept */
 	/* Says whose work such a process does where that is not its own user's; NULL: always its own's */
 	void (*on_behind)(uint32_t tgid, struct behind_value *value, void *data);
+	void (*on_second)(void *data); /* figures are collected, their recent maxima about to be taken; NULL: nobody */
 	engine_finding_func on_finding;
 	figures_forget_func on_forget; /* a process that ended, of which no answer tells from now on */
 	void *data;

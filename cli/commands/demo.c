@@ -206,7 +206,8 @@ static struct trace_result play(const struct demo_fields *f, const struct demo_r
 	request.n_uids = 1;
 	request.events = f->is_json;
 	request.record = record;
-	request.figures_period_ns = f->is_json ? 0 : TRACE_FIGURES_PERIOD_NS;
+	request.figures_period_ns = TRACE_FIGURES_PERIOD_NS;
+	request.each_second = f->is_json;
 	result = trace_session_run(&ingero, &wish);
 	if (ingero && !f->is_json && !result.is_gone && explain(ingero, &result, f->db_path, f->no_color) != COMMAND_OK)
 		result.status = COMMAND_FAILED;

@@ -323,7 +323,8 @@ static int trace_run(const void *fields, const struct options_rest *rest)
 	request.record = (char *)(uintptr_t)f->record; /* the message only lends it */
 	request.sample_every = (uint32_t)f->sample_every;
 	/* Also where no screen shows them: should the daemon die, the last figures are what is left. */
-	request.figures_period_ns = f->is_json ? 0 : TRACE_FIGURES_PERIOD_NS;
+	request.figures_period_ns = TRACE_FIGURES_PERIOD_NS;
+	request.each_second = f->is_json;
 	request.duration_ns = f->duration_ns;
 	request.ringbuf_bytes = f->ringbuf_bytes;
 
@@ -346,6 +347,8 @@ static const char *const trace_paragraphs[] = {
 	"killed it, 127 not found, 126 not started). sudo drops variables such as LD_LIBRARY_PATH: give those behind "
 	"--, as in "
 	"'sudo ingero trace -- env LD_LIBRARY_PATH=DIR PROGRAM'.",
+	"--json prints the start, each kept call (event), findings, losses, each second a line of figures of that "
+	"second alone, and at last the summary of them all.",
 	"Where no service runs, sudo starts a private daemon that ends with the command.",
 	NULL,
 };

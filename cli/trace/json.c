@@ -35,7 +35,14 @@ int trace_json_reply(struct buf *out, const Ingero__V1__TraceReply *reply)
 	return 0;
 }
 
+int trace_json_figures(struct buf *out, const Ingero__V1__Summary *figures)
+{
+	if (figures->from_told_case == INGERO__V1__SUMMARY__FROM_TOLD__NOT_SET)
+		return 0; /* of a daemon that knows no seconds: totals, which the summary has */
+	return pb_json_line(out, "figures", &figures->base, "more libraries findings store life not_shown");
+}
+
 int trace_json_summary(struct buf *out, const Ingero__V1__Summary *summary)
 {
-	return pb_json_line(out, "summary", &summary->base, "more");
+	return pb_json_line(out, "summary", &summary->base, "more from_unix_ns to_unix_ns");
 }

@@ -148,6 +148,8 @@ static int summary_take(struct trace_show *s, const Ingero__V1__Summary *piece, 
 		trace_summary_take(&s->previous, &s->figures);
 	trace_summary_take(&s->figures, &s->arriving);
 	s->has_ended_interval = false;
+	if (s->view == TRACE_VIEW_JSON)
+		return trace_json_figures(&s->out.buf, &s->figures.view);
 	machine_update(s);
 	screen_draw(s);
 	return progress_show(s);

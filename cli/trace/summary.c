@@ -75,6 +75,14 @@ static int view_build(struct trace_summary *s)
 			s->view.lost = piece->lost;
 		if (piece->cost)
 			s->view.cost = piece->cost;
+		if (piece->from_told_case) {
+			s->view.from_told_case = piece->from_told_case;
+			s->view.from_unix_ns = piece->from_unix_ns;
+		}
+		if (piece->to_told_case) {
+			s->view.to_told_case = piece->to_told_case;
+			s->view.to_unix_ns = piece->to_unix_ns;
+		}
 		if (piece->life)
 			s->view.life = piece->life;
 		if (piece->store)

@@ -103,8 +103,8 @@ Ingero__V1__Lost *answer_lost(const struct rpc_context *context, struct arena *a
 	return lost;
 }
 
-static int operation_fill(const struct rpc_context *context, struct arena *arena, const struct process_figures *p,
-			  uint32_t id, const struct op_figures *figures, Ingero__V1__Operation **ret_row)
+int answer_operation(const struct rpc_context *context, struct arena *arena, const struct process_figures *p,
+		     uint32_t id, const struct op_figures *figures, Ingero__V1__Operation **ret_row)
 {
 	const struct op *op = op_get(id);
 	Ingero__V1__Operation *row = ARENA_NEW(arena, Ingero__V1__Operation);
@@ -140,8 +140,8 @@ static int operation_fill(const struct rpc_context *context, struct arena *arena
 
 /* ---- the summary ---- */
 
-static int in_flight_fill(const struct rpc_context *context, const struct scope *scope, struct arena *arena,
-			  Ingero__V1__Summary *summary)
+int answer_in_flight(const struct rpc_context *context, const struct scope *scope, struct arena *arena,
+		     Ingero__V1__Summary *summary)
 {
 	struct in_flight_record *records = ARENA_NEW_N(arena, struct in_flight_record, IN_FLIGHT_MAX);
 	int n;
@@ -189,8 +189,8 @@ bool answer_may_name(const struct call_identity *identity, uint32_t uid)
 	return identity->uid == uid || !answer_hides_names(identity);
 }
 
-static int behind_fill(const struct rpc_context *context, const struct scope *scope, const struct since *since,
-		       struct arena *arena, Ingero__V1__Summary *summary)
+int answer_behind(const struct rpc_context *context, const struct scope *scope, const struct since *since,
+		  struct arena *arena, Ingero__V1__Summary *summary)
 {
 	size_t room = 0;
 
@@ -366,7 +366,8 @@ int answer_summary(const struct rpc_context *context, const struct scope *scope,
 			if (r < 0)
 				return r;
 			r = op_figures_count(&figures) || figures.abandoned
-				    ? operation_fill(context, &arena, p, used->id, &figures, &rows[piece.n_operations])
+				    ? answer_operation(context, &arena, p, used->id, &figures,
+						       &rows[piece.n_operations])
 				    : -ENODATA;
 			if (owned)
 				op_figures_done(&figures);
@@ -378,9 +379,9 @@ int answer_summary(const struct rpc_context *context, const struct scope *scope,
 		}
 	}
 
-	r = in_flight_fill(context, scope, &arena, &piece);
+	r = answer_in_flight(context, scope, &arena, &piece);
 	if (r == 0)
-		r = behind_fill(context, scope, since, &arena, &piece);
+		r = answer_behind(context, scope, since, &arena, &piece);
 	if (r == 0 && seen->findings)
 		r = findings_fill(seen->findings, context, scope->identity, &arena, &piece);
 	if (r == 0)

@@ -41,6 +41,16 @@ int answer_families(const struct rpc_context *context, struct arena *arena, Inge
 Ingero__V1__Lost *answer_lost(const struct rpc_context *context, struct arena *arena, const struct scope *scope,
 			      const struct since *since);
 
+/** answer_operation() - a row of one operation of one process. Return: 0 or -ENOMEM */
+int answer_operation(const struct rpc_context *context, struct arena *arena, const struct process_figures *p,
+		     uint32_t id, const struct op_figures *figures, Ingero__V1__Operation **ret_row);
+/** answer_in_flight() - calls in progress, into a summary. Return: 0 or -errno */
+int answer_in_flight(const struct rpc_context *context, const struct scope *scope, struct arena *arena,
+		     Ingero__V1__Summary *summary);
+/** answer_behind() - who ran while calls were runnable, into a summary; @since as above. Return: 0 or -ENOMEM */
+int answer_behind(const struct rpc_context *context, const struct scope *scope, const struct since *since,
+		  struct arena *arena, Ingero__V1__Summary *summary);
+
 /** typedef answer_piece_func - a summary too large for one message comes in several. Return: 0 or -errno to stop */
 typedef int (*answer_piece_func)(Ingero__V1__Summary *piece, void *data);
 /*

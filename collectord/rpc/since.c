@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "events/op.h"
 #include "events/source.h"
@@ -11,6 +12,22 @@
 #include "rpc/call.h"
 #include "rpc/context.h"
 #include "rpc/cost.h"
+
+int since_behind(struct since_process *then, const struct process_figures *now)
+{
+	ARRAY(struct behind_figures) behind = { .items = NULL };
+
+	for (size_t i = 0; i < now->behind.n; i++)
+		if (ARRAY_PUSH(&behind, now->behind.items[i]) < 0) {
+			ARRAY_DONE(&behind);
+			return -ENOMEM;
+		}
+	ARRAY_DONE(&then->behind);
+	then->behind.items = behind.items;
+	then->behind.n = behind.n;
+	then->behind.room = behind.room;
+	return 0;
+}
 
 static int process_since_take(const struct process_figures *p, struct since *since, size_t i)
 {
@@ -24,19 +41,24 @@ static int process_since_take(const struct process_figures *p, struct since *sin
 		if (r < 0)
 			return r;
 	}
-	for (size_t k = 0; k < p->behind.n; k++) {
-		int r = ARRAY_PUSH(&since->processes[i].behind, p->behind.items[k]);
+	return since_behind(&since->processes[i], p);
+}
 
-		if (r < 0)
-			return r;
-	}
-	return 0;
+void since_restart(struct since *since, const struct rpc_context *context)
+{
+	struct source *source = context->source;
+
+	since->since_ns = source->ops->now_ns(source);
+	since->daemon_cpu_ns = cost_daemon_cpu_ns();
+	source->ops->losses(source, since->losses);
+	since->refused = source->ops->refused(source);
+	if (context->probes)
+		since->bystander_calls = probe_set_bystander_calls(context->probes);
 }
 
 int since_take(const struct rpc_context *context, const struct call_identity *identity, struct since *ret_since)
 {
-	struct source *source = context->source;
-	struct since since = { .since_ns = source->ops->now_ns(source), .daemon_cpu_ns = cost_daemon_cpu_ns() };
+	struct since since = { .processes = NULL };
 	size_t n = figures_count(context->figures);
 
 	since.processes = n ? calloc(n, sizeof(*since.processes)) : NULL;
@@ -56,30 +78,74 @@ int since_take(const struct rpc_context *context, const struct call_identity *id
 			return r;
 		}
 	}
-	source->ops->losses(source, since.losses);
-	since.refused = source->ops->refused(source);
-	if (context->probes)
-		since.bystander_calls = probe_set_bystander_calls(context->probes);
+	since_restart(&since, context);
 	*ret_since = since;
 	return 0;
 }
 
+static void process_done(struct since_process *p)
+{
+	op_list_done(&p->ops);
+	ARRAY_DONE(&p->behind);
+}
+
 void since_done(struct since *since)
 {
-	for (size_t i = 0; i < since->n_processes; i++) {
-		op_list_done(&since->processes[i].ops);
-		ARRAY_DONE(&since->processes[i].behind);
-	}
+	for (size_t i = 0; i < since->n_processes; i++)
+		process_done(&since->processes[i]);
 	free(since->processes);
 	*since = (struct since){ .processes = NULL };
 }
 
+/* Return: index of the first that does not come before @id */
+static size_t place_of(const struct since *since, uint64_t id)
+{
+	size_t low = 0, high = since->n_processes;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (since->processes[middle].id < id)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
 const struct since_process *since_find(const struct since *since, uint64_t id)
 {
-	for (size_t i = 0; since && i < since->n_processes; i++)
-		if (since->processes[i].id == id)
-			return &since->processes[i];
-	return NULL;
+	size_t place = since ? place_of(since, id) : 0;
+
+	return since && place < since->n_processes && since->processes[place].id == id ? &since->processes[place]
+										       : NULL;
+}
+
+struct since_process *since_note(struct since *since, uint64_t id)
+{
+	size_t place = place_of(since, id);
+	struct since_process *grown;
+
+	if (place < since->n_processes && since->processes[place].id == id)
+		return &since->processes[place];
+	grown = reallocarray(since->processes, since->n_processes + 1, sizeof(*grown));
+	if (!grown)
+		return NULL;
+	since->processes = grown;
+	memmove(grown + place + 1, grown + place, (since->n_processes++ - place) * sizeof(*grown));
+	grown[place] = (struct since_process){ .id = id };
+	return &grown[place];
+}
+
+void since_forget(struct since *since, uint64_t id)
+{
+	size_t place = place_of(since, id);
+
+	if (place == since->n_processes || since->processes[place].id != id)
+		return;
+	process_done(&since->processes[place]);
+	memmove(since->processes + place, since->processes + place + 1,
+		(--since->n_processes - place) * sizeof(*since->processes));
 }
 
 const struct op_figures *since_op(const struct since_process *then, uint32_t op)

@@ -22,7 +22,7 @@ struct since_process {
 
 struct since {
 	uint64_t since_ns;
-	struct since_process *processes;
+	struct since_process *processes; /* by id */
 	size_t n_processes;
 	uint64_t losses[LOSS_COUNT];
 	uint64_t refused;
@@ -33,6 +33,18 @@ struct since {
 /** since_take() - remember now, of processes that the identity may see. Return: 0 or -ENOMEM */
 int since_take(const struct rpc_context *context, const struct call_identity *identity, struct since *ret_since);
 void since_done(struct since *since);
+
+/**
+ * since_note() - a process that came later: it had nothing then
+ * Return: the process, NULL without memory
+ */
+struct since_process *since_note(struct since *since, uint64_t id);
+/** since_forget() - of one that is not told of any more */
+void since_forget(struct since *since, uint64_t id);
+/** since_behind() - of one process, as it is now. Return: 0 or -ENOMEM */
+int since_behind(struct since_process *then, const struct process_figures *now);
+/** since_restart() - what is of no process, as it is now */
+void since_restart(struct since *since, const struct rpc_context *context);
 
 /** since_find() - a process as it was then. Return: NULL when it came later, or @since is NULL */
 const struct since_process *since_find(const struct since *since, uint64_t id);

@@ -5,12 +5,14 @@
  * A call goes through: asked → looking (libraries of its processes are being found)
  * → running → finishing (the summary waits for room) → over.
  */
+#define LOG_TOPIC "rpc"
 #include "rpc/trace.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "clock.h"
 #include "probes/lease.h"
 #include "rpc/access.h"
@@ -47,6 +49,7 @@ void trace_release(struct trace *t)
 	if (--t->n_references)
 		return;
 	since_done(&t->since);
+	seconds_done(&t->seconds);
 	findings_done(&t->findings);
 	arena_done(&t->batch_arena);
 	free(t->batch);
@@ -121,6 +124,69 @@ static void figures_fired(uv_timer_t *timer)
 	call_charge(t->call, before_ns);
 }
 
+/* ---- figures of each second ---- */
+
+/* Return: 0, -ENOBUFS: some pieces are left, or -errno */
+static int seconds_send(struct trace *t)
+{
+	Ingero__V1__Summary *piece;
+	int r = 0;
+
+	while (r == 0 && (piece = seconds_pending(&t->seconds))) {
+		r = call_can_reply(t->call) ? figures_piece(piece, t) : -ENOBUFS;
+		if (r == 0)
+			t->seconds.n_told++;
+	}
+	return r;
+}
+
+static void second_build(struct trace *t)
+{
+	const struct scope scope = trace_scope(t);
+	int r = seconds_build(&t->seconds, t->context, &scope, t->subscriber_slow);
+
+	if (r < 0)
+		(void)log_warning(r, "cannot tell of the last second, it comes with the next");
+}
+
+static void second_take(struct trace *t)
+{
+	const struct scope scope = trace_scope(t);
+
+	if (seconds_send(t) < 0 || t->is_ending || call_must_wait(t->call))
+		(void)seconds_pass(&t->seconds, t->context, &scope); /* else a longest call is as long as its bucket */
+	else
+		second_build(t);
+	(void)seconds_send(t); /* what is left goes when there is room */
+}
+
+void trace_hub_second(struct trace_hub *hub)
+{
+	for (size_t i = 0; i < hub->traces.n; i++) {
+		struct trace *t = hub->traces.items[i];
+		uint64_t before_ns = clock_spent_ns();
+
+		if (t->state != TRACE_RUNNING || !t->has_seconds)
+			continue;
+		second_take(t);
+		call_charge(t->call, before_ns);
+	}
+}
+
+/* What is left of the lines, and the last one: up to the summary. Return: as seconds_send() */
+static int seconds_end(struct trace *t)
+{
+	int r = t->has_seconds ? seconds_send(t) : 0;
+
+	if (r < 0 || !t->has_seconds || t->told_last)
+		return r;
+	t->told_last = true;
+	second_build(t);
+	if (seconds_is_empty(&t->seconds))
+		return 0; /* it ends with a second */
+	return seconds_send(t);
+}
+
 /* ---- the end ---- */
 
 static int summary_piece(Ingero__V1__Summary *piece, void *data)
@@ -138,9 +204,11 @@ static void summary_send(struct trace *t)
 					  .findings = &t->findings,
 					  .tells_not_shown = true,
 					  .life = &t->life };
-	int r = answer_summary(t->context, &scope, &t->since, &seen, summary_piece, t);
 	struct call *call;
+	int r = seconds_end(t);
 
+	if (r == 0)
+		r = answer_summary(t->context, &scope, &t->since, &seen, summary_piece, t);
 	if (r == -ENOBUFS)
 		return; /* the rest when the client has read some */
 	if (r < 0) {
@@ -159,6 +227,7 @@ static void trace_finish(struct trace *t)
 	/* Nobody is stopped from here on, so whoever is, is known when the rings have been read. */
 	if (t->lease)
 		lease_hold_end(t->context->leases, t->lease);
+	t->is_ending = true;
 	t->context->settle(t->context); /* its findings reach up to now */
 	if (t->lease)
 		t->context->let_go(t->context, t->lease);
@@ -212,6 +281,8 @@ static void call_drained(struct call *call, void *data)
 	(void)call;
 	if (t->state == TRACE_FINISHING)
 		summary_send(t);
+	else if (t->state == TRACE_RUNNING)
+		(void)seconds_send(t);
 }
 
 /* ---- the start ---- */
@@ -228,7 +299,7 @@ void trace_looking_done(struct trace *t)
 		return;
 	}
 	t->state = TRACE_RUNNING;
-	if (t->figures_period_ms)
+	if (t->figures_period_ms && !t->has_seconds)
 		(void)uv_timer_start(&t->figures_timer, figures_fired, t->figures_period_ms, t->figures_period_ms);
 	end_set(t); /* or all that it is about went meanwhile */
 }
@@ -250,6 +321,11 @@ static int trace_start(struct trace *t, const Ingero__V1__TraceRequest *request)
 	r = since_take(t->context, call_identity(t->call), &t->since);
 	if (r < 0)
 		return r;
+	t->has_seconds = request->each_second;
+	r = t->has_seconds ? since_take(t->context, call_identity(t->call), &t->seconds.since) : 0;
+	if (r < 0)
+		return r;
+	t->seconds.since.since_ns = t->since.since_ns; /* nothing was collected between the two */
 	memcpy(t->lost_sent.losses, t->since.losses, sizeof(t->since.losses));
 	t->lost_sent.refused = t->since.refused;
 	r = trace_lease_take(t, request, call_identity(t->call)->uid);

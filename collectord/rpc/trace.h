@@ -25,6 +25,8 @@ unsigned int trace_hub_count(const struct trace_hub *hub, const struct call_iden
 void trace_hub_call(struct trace_hub *hub, const struct call_record *call);
 /** trace_hub_host() - an event of the host */
 void trace_hub_host(struct trace_hub *hub, const struct event *event);
+/** trace_hub_second() - figures were read, and their maxima are about to be taken */
+void trace_hub_second(struct trace_hub *hub);
 /** trace_hub_drained() - send what was gathered */
 void trace_hub_drained(struct trace_hub *hub);
 /** trace_hub_finding() - opened, changed or closed */

@@ -270,8 +270,11 @@ void trace_hub_forget(struct trace_hub *hub, const struct process_figures *proce
 		if (t->state != TRACE_RUNNING && t->state != TRACE_FINISHING)
 			continue;
 		scope = trace_scope(t);
-		if (scope_sees_process(&scope, process))
-			t->forgotten += answer_untold_calls(&t->told, process, &t->since);
+		if (!scope_sees_process(&scope, process))
+			continue;
+		t->forgotten += answer_untold_calls(&t->told, process, &t->since);
+		if (t->has_seconds)
+			seconds_forget(&t->seconds, process);
 	}
 }
 

@@ -16,6 +16,7 @@
 #include "rpc/answer.h"
 #include "rpc/findings.h"
 #include "rpc/scope.h"
+#include "rpc/seconds.h"
 #include "rpc/since.h"
 
 struct call;
@@ -36,6 +37,10 @@ struct trace {
 	enum trace_state state;
 	bool wants_events;
 	bool has_timers;
+	bool has_seconds; /* figures of each are wanted */
+	bool is_ending;	  /* the last of them is told with the summary */
+	bool told_last;	  /* it was built */
+	struct seconds seconds;
 	uint64_t figures_period_ms;
 	uint64_t duration_ms;
 	size_t n_looking;	     /* processes whose libraries are being found */

@@ -6,7 +6,10 @@ what is valid and true, keeps nothing, and whatever cannot be played is refused 
 
 Under root it plays as nobody, where nobody may run the build.
 """
+import collections
+import datetime
 import json
+import math
 import os
 import pathlib
 import subprocess
@@ -51,6 +54,50 @@ def run(home, *arguments):
     return done.returncode, done.stdout.decode(), done.stderr.decode()
 
 
+def nanoseconds(text):
+    """A time of a line; floating point has no room for it."""
+    seconds, fraction = text.rstrip("Z").split(".")
+    return int(datetime.datetime.fromisoformat(seconds + "+00:00").timestamp()) * 10**9 + int(fraction)
+
+
+def check_seconds(name, figures, summary, events):
+    """Lines of a second each: end to end, together the summary, and each true of its own calls."""
+    expect(f"{name}: a line each second", len(figures) in (summary["window_ns"] // 10**9, summary["window_ns"] // 10**9 + 1), len(figures))
+    expect(f"{name}: end to end", all(a["to"] == b["from"] for a, b in zip(figures, figures[1:])),
+           [(line["from"], line["to"]) for line in figures])
+    expect(f"{name}: from the beginning to the end", figures and sum(line["window_ns"] for line in figures) == summary["window_ns"] and
+           figures[-1]["to"] == summary["timestamp"], [line["window_ns"] for line in figures], summary["window_ns"])
+    added = collections.defaultdict(lambda: collections.defaultdict(int))
+    waits = sorted((nanoseconds(e["timestamp"]) + e["duration_raw_ns"], e["duration_ns"]) for e in events if e["op"] == "cudaStreamSynchronize")
+    for line in figures:
+        begin, end = nanoseconds(line["from"]), nanoseconds(line["to"])
+        for row in line["operations"]:
+            expect(f"{name}: only what was called", row["count"] or row["abandoned"], row)
+            expect(f"{name}: rate and rung", abs(row["rate"] - row["count"] * 1e9 / line["window_ns"]) < 1e-6 * row["rate"] and
+                   row["rung"] == "exact", row)
+            expect(f"{name}: {row['op']} of a second adds up", sum(row["blame_ns"].values()) == row["total_raw_ns"], row)
+            for key in ("count", "errors", "bytes", "total_ns", "total_raw_ns", "untimed", "abandoned"):
+                added[row["pid"], row["op"]][key] += row[key]
+            took = sorted(ns for at, ns in waits if begin < at <= end)
+            if row["op"] != "cudaStreamSynchronize" or not took:
+                continue
+            expect(f"{name}: each of its calls", len(took) == row["count"], len(took), row)
+            for key, want in (("p50_ns", took[(len(took) - 1) // 2]), ("p99_ns", took[math.ceil(len(took) * 0.99) - 1]), ("max_ns", took[-1])):
+                near = [ns for ns in took if abs(ns - row[key]) <= ns / 16 + 64]
+                expect(f"{name}: {key} of its own calls", abs(row[key] - want) <= want / 8 + 64 or (key == "p50_ns" and near), key, want, row)
+    total = {(row["pid"], row["op"]): row for row in summary["operations"]}
+    expect(f"{name}: seconds of every operation", set(added) == set(total), set(added) ^ set(total))
+    for key, sums in added.items():
+        expect(f"{name}: seconds of {key} add up", all(total[key][k] == n for k, n in sums.items()), dict(sums), total.get(key))
+    behind = collections.Counter()
+    for line in figures:
+        for who in line["behind"]:
+            behind[who["victim_pid"], who["pid"]] += who["ns"]
+    expect(f"{name}: seconds of who ran add up", behind == {(who["victim_pid"], who["pid"]): who["ns"] for who in summary["behind"]}, behind)
+    expect(f"{name}: a longest call is in its second", all(max(row["max_ns"] for line in figures for row in line["operations"] if
+           (row["pid"], row["op"]) == key) == total[key]["max_ns"] for key in added), total)
+
+
 def check_json(home, name):
     status, out, error = run(home, name, "--speed", "20", "--json")
     expect(f"{name}: ends well", status == 0 and not error, status, error)
@@ -80,6 +127,7 @@ def check_json(home, name):
     expect(f"{name}: findings as they come", told >= {f["id"] for f in found}, told)
     counted = {row["op"]: row["count"] for row in summary["operations"]}
     events = [line for line in lines if line["type"] == "event"]
+    check_seconds(name, [line for line in lines if line["type"] == "figures"], summary, [] if unread else events)
     waits = sum(event["op"] == "cudaStreamSynchronize" for event in events)
     expect(f"{name}: each wait is a record", counted["cudaStreamSynchronize"] - unread <= waits <= counted["cudaStreamSynchronize"],
            waits, counted, unread)

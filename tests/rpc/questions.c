@@ -155,6 +155,7 @@ static void trace_own_fill(union question_request *q, const struct subject *subj
 {
 	(void)subject;
 	trace_common(q);
+	q->trace.each_second = true;
 }
 
 static void trace_everybody_fill(union question_request *q, const struct subject *subject)
@@ -285,6 +286,7 @@ static const char *const known_fields[] = {
 	TRACE " figures_period_ns",
 	TRACE " duration_ns",
 	TRACE " ringbuf_bytes",
+	TRACE " each_second",
 	/* in messages in them */
 	EXPLAIN " span.from_unix_ns",
 	EXPLAIN " span.to_unix_ns",

@@ -120,7 +120,8 @@ int main(void)
 	reply_print(&out, INGERO__V1__TRACE_REPLY__BODY_LOSS, &ingero__v1__loss__descriptor);
 	reply_print(&out, INGERO__V1__TRACE_REPLY__BODY_FINDING, &ingero__v1__finding__descriptor);
 	check_print(&out);
-	if (trace_json_summary(&out, (const Ingero__V1__Summary *)message_fill(&ingero__v1__summary__descriptor)) < 0 ||
+	if (trace_json_figures(&out, (const Ingero__V1__Summary *)message_fill(&ingero__v1__summary__descriptor)) < 0 ||
+	    trace_json_summary(&out, (const Ingero__V1__Summary *)message_fill(&ingero__v1__summary__descriptor)) < 0 ||
 	    pb_json_line(&out, "status", message_fill(&ingero__v1__status_reply__descriptor), NULL) < 0 ||
 	    explain_json_append(
 		    &out, (const Ingero__V1__ExplainReply *)message_fill(&ingero__v1__explain_reply__descriptor)) < 0 ||
