@@ -38,6 +38,12 @@ void op_figures_subtract(struct op_figures *op, const struct op_figures *earlier
 	histogram_subtract(&op->durations, &earlier->durations);
 }
 
+bool op_figures_is_same(const struct op_figures *a, const struct op_figures *b)
+{
+	return a->durations.sum == b->durations.sum && a->raw_ns == b->raw_ns && a->bytes == b->bytes &&
+	       a->untimed == b->untimed && a->abandoned == b->abandoned && a->errors == b->errors;
+}
+
 void op_figures_done(struct op_figures *op)
 {
 	histogram_done(&op->durations);

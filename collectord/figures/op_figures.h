@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -29,6 +30,8 @@ uint64_t op_figures_count(const struct op_figures *op);
 int op_figures_copy(const struct op_figures *from, struct op_figures *ret);
 /** op_figures_subtract() - take an earlier copy away; max_ns stays, as the longest since then is not known */
 void op_figures_subtract(struct op_figures *op, const struct op_figures *earlier);
+/** op_figures_is_same() - whether nothing was counted between the two */
+bool op_figures_is_same(const struct op_figures *a, const struct op_figures *b);
 void op_figures_done(struct op_figures *op);
 
 /* One operation that a process used. */

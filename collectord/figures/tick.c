@@ -107,19 +107,13 @@ static int taken_align(struct ticker *t, const struct figures *figures)
 
 /* ---- the difference ---- */
 
-static bool op_is_same(const struct op_figures *a, const struct op_figures *b)
-{
-	return a->durations.sum == b->durations.sum && a->raw_ns == b->raw_ns && a->untimed == b->untimed &&
-	       a->abandoned == b->abandoned && a->errors == b->errors;
-}
-
 static int op_take(const struct op_used *now, const struct taken_process *before, struct tick_process *process)
 {
 	const struct op_figures *then = op_list_find(&before->ops, now->id);
 	struct tick_op fresh = { .op = op_get(now->id) };
 	int r;
 
-	if (then && op_is_same(&now->figures, then) && !now->recent_ns)
+	if (then && op_figures_is_same(&now->figures, then) && !now->recent_ns)
 		return 0;
 	r = op_figures_copy(&now->figures, &fresh.figures);
 	if (r < 0)
@@ -202,7 +196,7 @@ static int taken_prepare(const struct process_figures *now, struct taken_process
 		const struct op_used *used = now->ops.used.items[i];
 		const struct op_figures *then = op_list_find(&before->ops, used->id);
 
-		if (then && op_is_same(&used->figures, then))
+		if (then && op_figures_is_same(&used->figures, then))
 			continue;
 		r = op_list_take(&before->ops, used->id) ? op_list_copy(&next->ops, used->id, &used->figures) : -ENOMEM;
 	}

@@ -66,8 +66,7 @@ static int row_add(struct seconds *s, const struct rpc_context *context, const s
 
 	if (!noted)
 		return -ENOMEM;
-	if (op_figures_count(&used->figures) == op_figures_count(&noted->figures) &&
-	    used->figures.abandoned == noted->figures.abandoned)
+	if (op_figures_is_same(&used->figures, &noted->figures))
 		return 0;
 	if (piece->n_operations == PIECE_ROWS)
 		piece = piece_add(s);

@@ -445,6 +445,13 @@ def test_json(home):
             expect(valid.returncode == 0, "lines that are not valid", valid.stderr.decode())
         lines = [json.loads(line) for line in done.stdout.splitlines()]
         expect([lines[0]["type"], lines[-1]["type"]] == ["start", "summary"], "start is not first or summary not last")
+        seconds = [line for line in lines if line["type"] == "figures"]
+        expect(seconds and all(a["to"] == b["from"] for a, b in zip(seconds, seconds[1:])), "seconds are not end to end")
+        for row in lines[-1]["operations"]:
+            told = [one for line in seconds for one in line["operations"] if (one["pid"], one["op"], one["exec_generation"]) ==
+                    (row["pid"], row["op"], row["exec_generation"])]
+            for key in ("count", "errors", "bytes", "total_ns", "total_raw_ns", "abandoned", "untimed"):
+                expect(sum(one[key] for one in told) == row[key], f"seconds do not add up: {key} of {row}", told)
         made = sum(row["count"] for row in lines[-1]["operations"] if row["source"] == "cuda")
         expect(made >= 202, f"{made} calls counted, 202 made in the loop alone", done.stdout[-3000:].decode())
         events = sum(line["type"] == "event" and line["source"] == "cuda" for line in lines)
