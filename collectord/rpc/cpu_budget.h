@@ -15,7 +15,7 @@
  */
 #define CPU_BUDGET_SHARE 4
 /* Refused is who has less left: what is begun with nothing ends at once. */
-#define CPU_BUDGET_LEAST_NS (NSEC_PER_SEC / 4)
+#define CPU_BUDGET_LEAST_NS NSEC_PER_SEC
 
 struct cpu_user {
 	uint32_t uid;

@@ -46,6 +46,9 @@ static int keeper_become(int dir_fd)
 	struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = { 0 };
 	struct stat directory;
 
+	/* Refused only without CAP_SETPCAP. */
+	for (int c = 0; prctl(PR_CAPBSET_READ, c, 0, 0, 0) >= 0; c++)
+		(void)prctl(PR_CAPBSET_DROP, c, 0, 0, 0);
 	if (fstat(dir_fd, &directory) || setgroups(0, NULL) ||
 	    setresgid(directory.st_gid, directory.st_gid, directory.st_gid) ||
 	    setresuid(directory.st_uid, directory.st_uid, directory.st_uid) || syscall(SYS_capset, &header, none))

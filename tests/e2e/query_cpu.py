@@ -110,7 +110,7 @@ def main(build):
         with kept.lists_given_back():
             with kept.Service(home, *options) as service:
                 test_nice(check, home, service)
-            with kept.Service(home, *options, "--query-cpu", "1s"):
+            with kept.Service(home, *options, "--query-cpu", "4s"):
                 for name in ("first", "reader", None):
                     test_used_up(check, home, name)
             with kept.Service(home, *options) as service:
