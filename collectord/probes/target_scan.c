@@ -241,6 +241,7 @@ static void candidate_look_at(struct target_set *set, struct scan *scan, const s
 
 static void file_recall(struct target_set *set, const struct target_memory_file *known)
 {
+	static const struct owner root = { .uid = 0 };
 	const char *slash = strrchr(known->path, '/');
 	struct target_candidate c = { .path = known->path, .is_named = target_name_is_cuda(slash + 1) };
 	CLEANUP(closep) int path_fd = target_memory_open_file(set->proc_fd, known->path, &known->id);
@@ -249,13 +250,13 @@ static void file_recall(struct target_set *set, const struct target_memory_file 
 
 	if (path_fd < 0 || target_files_find(&set->files, &known->id))
 		return;
-	file = candidate_add(set, &known->id, &c, /* uid= */ 0);
+	file = candidate_add(set, &known->id, &c, &root);
 	if (!file)
 		return;
 	file->is_remembered = true;
 	file->bytes = known->id.bytes;
 	file->path_fd = TAKE_FD(path_fd);
-	r = file_ask(set, file, /* uid= */ 0);
+	r = file_ask(set, file, root.uid);
 	if (r < 0) {
 		target_file_refuse(file, "cannot be given to the parser: %s", strerror(-r));
 		file_settle(set, file);
