@@ -169,9 +169,14 @@ static int remove_stale(const struct sockaddr_un *address)
 		return errno == ENOENT ? 0 : -errno;
 	if (!S_ISSOCK(st.st_mode))
 		return -EADDRINUSE;
-	if (connect(fd, (const struct sockaddr *)address, sizeof(*address)) == 0 || errno != ECONNREFUSED)
+	/* What is left of that server may take the name away at any moment here. */
+	if (connect(fd, (const struct sockaddr *)address, sizeof(*address)) == 0)
 		return -EADDRINUSE;
-	return unlink(address->sun_path) ? -errno : 0;
+	if (errno == ENOENT)
+		return 0;
+	if (errno != ECONNREFUSED)
+		return -EADDRINUSE;
+	return unlink(address->sun_path) && errno != ENOENT ? -errno : 0;
 }
 
 static int bind_to(int fd, const struct sockaddr_un *address)
