@@ -18,7 +18,7 @@ import activate  # noqa: E402
 import ingero  # noqa: E402
 import kept  # noqa: E402
 
-PROGRAMS = 160  # each calls some 100 operations: together some 1.5 MiB
+PROGRAMS = 160  # each calls some 100 operations: together more than 2 MiB
 # Fields of Summary and of Operation, by their names.
 OPERATIONS, LOST, COST, MORE = 3, 6, 7, 9
 PID, SOURCE, OP, COUNT = 1, 5, 6, 7

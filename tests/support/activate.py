@@ -194,7 +194,7 @@ class Client:
     def close(self):
         self._socket.close()
 
-    def ask(self, stream, method, message=b"", credit=1 << 20, **options):
+    def ask(self, stream, method, message=b"", credit=4 << 20, **options):
         """credit: bytes of replies that are welcome beside the 1 MiB of every stream; options: of request()."""
         self._socket.sendall(request(stream, f"ingero.v1.{method}", message, **options) + (frame(CREDIT, stream, struct.pack("<I", credit)) if credit else b""))
 
