@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "proto/frame.h"
@@ -142,6 +143,7 @@ static void trace_hold_fill(union question_request *q, const struct subject *sub
 {
 	trace_fill(q, subject);
 	q->trace.hold = true;
+	q->trace.guardian = (uint32_t)getpid();
 }
 
 static void trace_uid_fill(union question_request *q, const struct subject *subject)
@@ -280,6 +282,7 @@ static const char *const known_fields[] = {
 	TRACE " uids",
 	TRACE " all",
 	TRACE " hold",
+	TRACE " guardian",
 	TRACE " events",
 	TRACE " record",
 	TRACE " sample_every",
