@@ -40,7 +40,7 @@ struct target_library {
 	struct owner owner;	      /* of that first process */
 	uint32_t n_symbols;	      /* attached */
 	uint32_t n_stepped;	      /* of these, single-stepped */
-	ARRAY(struct target_op) ops;  /* operations attached, in no order */
+	ARRAY(struct target_op) ops;  /* operations attached, ascending by id */
 	char *reason;		      /* why it is not attached, "" when it is */
 	uint64_t attach_ns;	      /* time the attach took */
 	uint64_t attached_ns;	      /* when it was done, CLOCK_MONOTONIC */

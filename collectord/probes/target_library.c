@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -110,17 +111,28 @@ static void sites_place(const struct parser_library *a, struct probe_site *sites
 	}
 }
 
-static struct target_op *attached_find(const struct target_library *library, uint32_t id)
+static int op_compare(const void *a, const void *b)
 {
-	for (size_t i = 0; library && i < library->ops.n; i++)
-		if (library->ops.items[i].id == id)
-			return &library->ops.items[i];
-	return NULL;
+	const struct target_op *one = a, *other = b;
+
+	return (one->id > other->id) - (one->id < other->id);
 }
 
 const struct target_op *target_library_op(const struct target_library *library, uint32_t id)
 {
-	return attached_find(library, id);
+	const struct target_op key = { .id = id };
+
+	return library && library->ops.n ? bsearch(&key, library->ops.items, library->ops.n, sizeof(key), op_compare)
+					 : NULL;
+}
+
+/* While they are counted, in no order yet. */
+static struct target_op *counted_find(const struct target_library *library, uint32_t id)
+{
+	for (size_t i = 0; i < library->ops.n; i++)
+		if (library->ops.items[i].id == id)
+			return &library->ops.items[i];
+	return NULL;
 }
 
 /* What is attached, as people are told. Return: 0 or -ENOMEM */
@@ -129,7 +141,7 @@ static int library_count(struct target_library *library, const struct probe_site
 	for (uint32_t i = 0; i < n; i++) {
 		struct target_op fresh = { .id = COOKIE_OP(sites[i].cookie),
 					   .head = (enum call_head)COOKIE_HEAD(sites[i].cookie) };
-		struct target_op *known = attached_find(library, fresh.id);
+		struct target_op *known = counted_find(library, fresh.id);
 		int r = known ? 0 : ARRAY_PUSH(&library->ops, fresh);
 
 		if (r < 0)
@@ -138,6 +150,8 @@ static int library_count(struct target_library *library, const struct probe_site
 			known->head = MAX(known->head, fresh.head);
 		library->n_stepped += fresh.head == CALL_HEAD_STEPPED;
 	}
+	if (library->ops.n)
+		qsort(library->ops.items, library->ops.n, sizeof(library->ops.items[0]), op_compare);
 	library->n_symbols = n;
 	return 0;
 }
@@ -231,8 +245,8 @@ static void library_attach(struct target_files *files, struct target_file *file,
 	}
 	r = library_count(library, sites, n);
 	if (r < 0) {
+		attach_refuse(file, r); /* first: that is the reason */
 		library_detach(files, file);
-		attach_refuse(file, r);
 		return;
 	}
 	file->sites = TAKE_PTR(sites);
