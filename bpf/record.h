@@ -180,7 +180,7 @@ struct figure_cell {
 	__u64 blame_ns[BLAME_COUNT - 1]; /* without BLAME_ON_CPU: index class - 1 */
 	__u32 errors;
 	__u32 abandoned;		  /* entered, never returned: exit, kill, longjmp, cancel, exec */
-	__u32 untimed;			  /* entered, counted, return not trapped: see docs/architecture.md */
+	__u32 untimed;			  /* entered, counted, return not trapped: see docs/rooms/bpf.md */
 	__u16 slot;			  /* owner; 0 while free */
 	__u16 op;			  /* 0 in a process's overflow cell */
 	__u32 buckets[HISTOGRAM_BUCKETS]; /* wrap: read modulo 2^32 */

@@ -137,7 +137,7 @@ int probe_set_calls_fd(const struct probe_set *set);	/* ring map of call_record 
 int probe_set_life_fd(const struct probe_set *set);	/* ring map of life_record */
 uint64_t probe_set_kernel_bytes(struct probe_set *set); /* maps and programs, as their fdinfo said this second */
 
-/* What tracing costs here, nanoseconds per call, measured at open; docs/architecture.md says how. */
+/* What tracing costs here, nanoseconds per call, measured at open; docs/rooms/bpf.md says how. */
 struct probe_cost {
 	uint64_t per_call_ns;	  /* added to the program's time by one traced call */
 	uint64_t share_ns;	  /* of it, inside the reported raw duration */

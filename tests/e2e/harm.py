@@ -15,7 +15,7 @@ import books  # noqa: E402
 import books_of  # noqa: E402
 import ingero  # noqa: E402
 
-# The kernel itself kills these, with probes that do nothing (tests/bpf, docs/architecture.md): a
+# The kernel itself kills these, with probes that do nothing (tests/bpf, docs/rooms/bpf.md): a
 # return trap cannot be refused outside session links, and no unwinder can pass one.
 KERNEL_KILLS = {
     "session": {"exception-through"},

@@ -46,7 +46,7 @@ CASES += [(name, kills, kind, "sudo", then) for name, kills, kind, mode, then in
 # nobody is left to find an orphan
 CASES += [("guardian, client, daemon", "guardian client daemon", "main", mode, "") for mode in ("private", "service")]
 # a private daemon may signal it
-# not an orphan: with both killed nothing is sure to let it go on (docs/architecture.md)
+# not an orphan: with both killed nothing is sure to let it go on (docs/rooms/probes.md)
 CASES += [("guardian, client", "guardian client", "main", "private", "daemon goes on")]
 CASES += [("guardian, client", "guardian client", "main", "service", "daemon goes on")]
 
