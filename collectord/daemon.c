@@ -17,7 +17,7 @@
 #include "base/log.h"
 #include "children/child.h"
 #include "children/process.h"
-#include "children/reader.h"
+#include "archive/reader.h"
 #include "clock.h"
 #include "daemon_life.h"
 #include "events/host.h"
@@ -35,7 +35,7 @@
 #include "rpc/read.h"
 #include "rpc/server.h"
 #include "rpc/trace.h"
-#include "store/store.h"
+#include "archive/write/store.h"
 #include "tracers.h"
 
 /* Answers that come close together are of the same moment: no more ticks and commits than this, nanoseconds apart. */

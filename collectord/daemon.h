@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #include "probes/probe_set.h"
-#include "store/store.h"
+#include "archive/write/store.h"
 
 /* Whose calls are captured though nobody asks: a lease of the daemon's own. */
 struct daemon_policy {

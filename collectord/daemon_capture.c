@@ -22,7 +22,7 @@
 #include "probes/probe_set.h"
 #include "probes/target.h"
 #include "rpc/server.h"
-#include "store/store.h"
+#include "archive/write/store.h"
 #include "tracers.h"
 
 /* Every demo is the same each time. */

@@ -17,7 +17,7 @@
 #include "figures/figures.h"
 #include "figures/tick.h"
 #include "procs/system_sample.h"
-#include "store/store.h"
+#include "archive/write/store.h"
 
 /* Processes that are gone and whose figures are kept while somebody watches, at most; older ones are forgotten first.
  */

@@ -19,7 +19,7 @@
 #include "rpc/findings.h"
 #include "rpc/scope.h"
 #include "rpc/since.h"
-#include "store/store.h"
+#include "archive/write/store.h"
 
 /* Rows of one message: at about 300 bytes each well below the cap of 1 MiB. */
 #define PIECE_ROWS 1000

@@ -18,7 +18,7 @@
 #include "rpc/context.h"
 #include "rpc/scope.h"
 #include "rpc/since.h"
-#include "store/store.h"
+#include "archive/write/store.h"
 
 uint64_t cost_daemon_cpu_ns(void)
 {

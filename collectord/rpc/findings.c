@@ -9,7 +9,7 @@
 #include "rpc/answer.h"
 #include "rpc/call.h"
 #include "rpc/context.h"
-#include "store/store.h"
+#include "archive/write/store.h"
 
 void findings_note(struct findings_seen *seen, const struct finding *finding)
 {

@@ -16,7 +16,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "children/process.h"
-#include "children/reader.h"
+#include "archive/reader.h"
 #include "children/stream.h"
 #include "clock.h"
 #include "ingero/v1/ingero.pb-c.h"

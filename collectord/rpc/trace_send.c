@@ -17,7 +17,7 @@
 #include "rpc/coverage.h"
 #include "rpc/trace.h"
 #include "rpc/trace_state.h"
-#include "store/store.h"
+#include "archive/write/store.h"
 
 struct scope trace_scope(const struct trace *t)
 {

@@ -17,9 +17,9 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/parse.h"
-#include "store/codec/codec.h"
-#include "store/codec/column.h"
-#include "store/codec/varint.h"
+#include "archive/codec/codec.h"
+#include "archive/codec/column.h"
+#include "archive/codec/varint.h"
 
 #define PROCESSES 50
 #define USERS 5

@@ -14,7 +14,7 @@
 #include "base/cleanup.h"
 #include "events/op.h"
 #include "figures/tick.h"
-#include "store/store.h"
+#include "archive/write/store.h"
 
 #define PROCESSES 50
 #define USERS 5

@@ -11,8 +11,8 @@
 
 #include "base/array.h"
 #include "base/buf.h"
-#include "store/codec/codec.h"
-#include "store/read/read.h"
+#include "archive/codec/codec.h"
+#include "archive/read/read.h"
 
 static const char tables[] =
 	"CREATE TABLE frame (id INTEGER PRIMARY KEY, symbol TEXT NOT NULL, file TEXT NOT NULL, line INTEGER NOT NULL,"

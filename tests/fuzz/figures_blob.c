@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "store/codec/codec.h"
+#include "archive/codec/codec.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 

@@ -3,7 +3,7 @@
  * A caller's statement, prepared and run for a moment behind the gate on a database without a
  * table: what gets through only reads, and ends.
  */
-#include "children/reader/gate.h"
+#include "archive/tables/gate.h"
 
 #include <sqlite3.h>
 #include <stddef.h>

@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "detect/finding.h"
-#include "store/codec/codec.h"
+#include "archive/codec/codec.h"
 
 struct sqlite3;
 

@@ -8,7 +8,7 @@
 #include "base/cleanup.h"
 #include "events/op.h"
 #include "figures/tick.h"
-#include "store/codec/codec.h"
+#include "archive/codec/codec.h"
 #include "tests/support/check.h"
 
 static uint64_t world_now_ns(void *data)

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "store/store.h"
+#include "archive/write/store.h"
 
 #define WORLD_PROCESSES 6
 #define WORLD_FIRST_NS (1000 * 1000000000ull)	      /* monotonic, when a world begins */

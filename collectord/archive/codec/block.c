@@ -1,0 +1,520 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * A block: magic, format, number of events, entry of the first, then columns (column.h).
+ *
+ * Packing goes column by column through one array of numbers, so that it stays in the
+ * CPU's cache; unpacking likewise.
+ */
+#include "archive/codec/codec.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "archive/codec/blame_parts.h"
+#include "archive/codec/block_groups.h"
+#include "archive/codec/column.h"
+#include "archive/codec/varint.h"
+
+static const uint8_t magic[4] = { 'I', 'g', 'b', 'k' }; /* by which a block is found in a torn file */
+
+/* Private to this file: what belongs to BLOCK_BLAME, the shapes. Above all that BLOCK_COLUMN() can name. */
+#define COLUMN_BLAME_PARTS (32 + BLOCK_BLAME)
+_Static_assert(BLOCK_COLUMN_COUNT <= 32 && COLUMN_BLAME_PARTS < COLUMN_IDS, "columns are named by 32 bits");
+
+struct block_encoder {
+	struct column_packer *packer;
+	uint64_t values[BLOCK_EVENTS_MAX];
+	uint8_t groups[BLOCK_EVENTS_MAX];
+	struct buf parts;  /* uint64_t each, blame of all events */
+	struct buf bounds; /* byte each */
+};
+
+struct block_decoder {
+	struct column_unpacker *unpacker;
+	struct column_index index;
+	uint64_t values[BLOCK_EVENTS_MAX];
+	uint64_t duration_ns[BLOCK_EVENTS_MAX];
+	uint64_t raw_ns[BLOCK_EVENTS_MAX];
+	uint8_t groups[BLOCK_EVENTS_MAX]; /* of the block under way, if has_groups */
+	bool has_groups;
+	struct buf parts;
+	struct buf bounds;
+	uint64_t base_ns;
+	size_t n; /* events of the block that is open; 0: none is */
+};
+
+/* Events that are wanted: from `from` on, before `to`, into events[0] and on. */
+struct block_range {
+	size_t from, to;
+	struct stored_event *events;
+};
+
+/* What follows from the operation for the most part, or may. */
+#define COLUMNS_BY_OP                                                                                                  \
+	(BLOCK_COLUMN(BLOCK_OVERHEAD) | BLOCK_COLUMN(BLOCK_ARG0) | BLOCK_COLUMN(BLOCK_ARG1) |                          \
+	 BLOCK_COLUMN(BLOCK_REASON) | BLOCK_COLUMN(BLOCK_DEPTH) | BLOCK_COLUMN(BLOCK_RET) |                            \
+	 BLOCK_COLUMN(BLOCK_STACK) | BLOCK_COLUMN(BLOCK_MEASURED))
+
+/* ---- packing ---- */
+
+static void block_encoder_freep(struct block_encoder **encoder)
+{
+	block_encoder_free(*encoder);
+}
+
+int block_encoder_new(struct block_encoder **ret_encoder)
+{
+	CLEANUP(block_encoder_freep) struct block_encoder *e = calloc(1, sizeof(*e));
+	int r;
+
+	if (!e)
+		return -ENOMEM;
+	r = column_packer_new(&e->packer);
+	if (r < 0)
+		return r;
+	*ret_encoder = TAKE_PTR(e);
+	return 0;
+}
+
+void block_encoder_free(struct block_encoder *e)
+{
+	if (!e)
+		return;
+	column_packer_free(e->packer);
+	buf_done(&e->parts);
+	buf_done(&e->bounds);
+	free(e);
+}
+
+static uint64_t end_ns(const struct call_record *call)
+{
+	uint64_t end = call->start_ns + call->duration_ns;
+
+	return end < call->start_ns ? UINT64_MAX : end;
+}
+
+/* Return: 0, or -EINVAL when they are not in order */
+static int head_of(const struct stored_event *events, size_t n, struct block_head *ret_head)
+{
+	struct block_head head = { .t0_ns = events[0].call.start_ns, .n = (uint32_t)n, .process = events[0].process };
+	uint64_t before_ns = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		const struct stored_event *e = &events[i];
+		uint32_t op = MIN(e->op, 255u);
+
+		if (e->call.start_ns < before_ns)
+			return -EINVAL;
+		before_ns = e->call.start_ns;
+		head.t1_ns = MAX(head.t1_ns, end_ns(&e->call));
+		head.max_ns = MAX(head.max_ns, e->call.duration_ns);
+		head.slow += (e->call.reason & RECORD_REASON_SLOW) != 0;
+		head.ops[op / 8] |= (uint8_t)(1u << op % 8);
+		if (e->process != head.process)
+			head.process = 0;
+	}
+	*ret_head = head;
+	return 0;
+}
+
+#define GATHER(value)                                                                                                  \
+	for (size_t i = 0; i < n; i++) {                                                                               \
+		const struct stored_event *e = &events[i];                                                             \
+		values[i] = (value);                                                                                   \
+	}                                                                                                              \
+	break
+
+/* All but BLOCK_BLAME. */
+static void gather(enum block_column id, const struct stored_event *events, size_t n, uint64_t *values)
+{
+	switch (id) {
+	case BLOCK_TIME:
+		GATHER(e->call.start_ns - events[i ? i - 1 : 0].call.start_ns);
+	case BLOCK_DURATION:
+		GATHER(e->call.duration_ns);
+	case BLOCK_OVERHEAD:
+		GATHER(varint_fold(e->call.raw_ns - e->call.duration_ns));
+	case BLOCK_ARG0:
+		GATHER(e->call.args[0]);
+	case BLOCK_ARG1:
+		GATHER(e->call.args[1]);
+	case BLOCK_TID:
+		GATHER(e->call.tid);
+	case BLOCK_OP:
+		GATHER(e->op);
+	case BLOCK_PROCESS:
+		GATHER(e->process);
+	case BLOCK_REASON:
+		GATHER(e->call.reason);
+	case BLOCK_DEPTH:
+		GATHER(e->call.depth);
+	case BLOCK_RET:
+		GATHER(varint_fold((uint64_t)(int64_t)e->call.ret));
+	case BLOCK_STACK:
+		GATHER(e->stack);
+	case BLOCK_MEASURED:
+		GATHER(e->measured);
+	case BLOCK_BLAME:
+	case BLOCK_COLUMN_COUNT:
+		break;
+	}
+}
+
+static int pack_blame(struct block_encoder *encoder, const struct stored_event *events, size_t n,
+		      const struct column_context *by_op, struct buf *out)
+{
+	struct column_context context = { .bounds = NULL };
+	size_t n_parts = 0;
+	int r;
+
+	encoder->parts.n = encoder->bounds.n = 0;
+	for (size_t i = 0; i < n; i++) {
+		const struct call_record *call = &events[i].call;
+		uint64_t parts[BLAME_COUNT];
+		uint8_t bounds[BLAME_COUNT];
+		uint16_t shape = blame_parts_pack(call->blame_ns, call->raw_ns, parts);
+		uint32_t n_here = blame_parts_count(shape);
+
+		encoder->values[i] = shape;
+		if (!n_here)
+			continue;
+		memset(bounds, varint_bits(call->raw_ns), n_here);
+		r = buf_append(&encoder->parts, parts, n_here * sizeof(parts[0]));
+		if (r == 0)
+			r = buf_append(&encoder->bounds, bounds, n_here);
+		if (r < 0)
+			return r;
+		n_parts += n_here;
+	}
+	r = column_pack(encoder->packer, BLOCK_BLAME, encoder->values, n, by_op, out);
+	context.bounds = encoder->bounds.data;
+	if (r == 0 && n_parts)
+		r = column_pack(encoder->packer, COLUMN_BLAME_PARTS,
+				(const uint64_t *)(const void *)encoder->parts.data, n_parts, &context, out);
+	return r;
+}
+
+static int pack_columns(struct block_encoder *encoder, const struct stored_event *events, size_t n, struct buf *out)
+{
+	uint8_t *begin = buf_reserve(out, sizeof(magic) + 1 + 2 * VARINT_BYTES_MAX), *at = begin;
+	struct column_context by_op = { .groups = NULL };
+
+	if (!begin)
+		return -ENOMEM;
+	memcpy(at, magic, sizeof(magic));
+	at += sizeof(magic);
+	*at++ = BLOCK_FORMAT;
+	at = varint_put(at, n);
+	at = varint_put(at, events[0].call.start_ns);
+	out->n += (size_t)(at - begin);
+
+	gather(BLOCK_OP, events, n, encoder->values);
+	if (block_groups_of(encoder->values, n, encoder->groups) == 0)
+		by_op.groups = encoder->groups;
+
+	for (uint32_t id = BLOCK_TIME; id < BLOCK_COLUMN_COUNT; id++) {
+		int r;
+
+		if (id == BLOCK_BLAME) {
+			r = pack_blame(encoder, events, n, &by_op, out);
+		} else {
+			gather(id, events, n, encoder->values);
+			r = column_pack(encoder->packer, (uint8_t)id, encoder->values, n,
+					COLUMNS_BY_OP & BLOCK_COLUMN(id) ? &by_op : NULL, out);
+		}
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+int block_encode(struct block_encoder *encoder, const struct stored_event *events, size_t n, struct buf *out,
+		 struct block_head *ret_head)
+{
+	struct block_head head;
+	size_t begin = out->n;
+	int r;
+
+	if (n == 0)
+		return -EINVAL;
+	if (n > BLOCK_EVENTS_MAX)
+		return -E2BIG;
+	r = head_of(events, n, &head);
+	if (r < 0)
+		return r;
+
+	r = pack_columns(encoder, events, n, out);
+	if (r < 0) {
+		out->n = begin;
+		return -ENOMEM;
+	}
+	head.crc = codec_crc(out->data + begin, out->n - begin);
+	*ret_head = head;
+	return 0;
+}
+
+/* ---- unpacking ---- */
+
+static void block_decoder_freep(struct block_decoder **decoder)
+{
+	block_decoder_free(*decoder);
+}
+
+int block_decoder_new(struct block_decoder **ret_decoder)
+{
+	CLEANUP(block_decoder_freep) struct block_decoder *d = calloc(1, sizeof(*d));
+	int r;
+
+	if (!d)
+		return -ENOMEM;
+	r = column_unpacker_new(&d->unpacker);
+	if (r < 0)
+		return r;
+	*ret_decoder = TAKE_PTR(d);
+	return 0;
+}
+
+void block_decoder_free(struct block_decoder *d)
+{
+	if (!d)
+		return;
+	column_unpacker_free(d->unpacker);
+	buf_done(&d->parts);
+	buf_done(&d->bounds);
+	free(d);
+}
+
+static const uint64_t column_most[BLOCK_COLUMN_COUNT] = {
+	[BLOCK_TIME] = UINT64_MAX,	 [BLOCK_DURATION] = UINT64_MAX, [BLOCK_OVERHEAD] = UINT64_MAX,
+	[BLOCK_BLAME] = BLAME_SHAPE_MAX, [BLOCK_ARG0] = UINT64_MAX,	[BLOCK_ARG1] = UINT64_MAX,
+	[BLOCK_TID] = UINT32_MAX,	 [BLOCK_OP] = UINT32_MAX,	[BLOCK_PROCESS] = UINT32_MAX,
+	[BLOCK_REASON] = UINT8_MAX,	 [BLOCK_DEPTH] = UINT8_MAX,	[BLOCK_RET] = UINT32_MAX,
+	[BLOCK_STACK] = UINT32_MAX,	 [BLOCK_MEASURED] = UINT16_MAX,
+};
+
+/* Return: as column_unpack() */
+static int unpack(struct block_decoder *d, uint32_t id, uint64_t *values, size_t n)
+{
+	struct column_context context = { .groups = d->has_groups ? d->groups : NULL };
+
+	return column_unpack(d->unpacker, &d->index, (uint8_t)id, &context, column_most[id], values, n);
+}
+
+#define NEEDS_RAW (BLOCK_COLUMN(BLOCK_OVERHEAD) | BLOCK_COLUMN(BLOCK_BLAME))
+
+/* Operations, where they are wanted or another column that is needs them. */
+static int unpack_ops(struct block_decoder *d, uint32_t columns, size_t n)
+{
+	bool is_needed = columns & BLOCK_COLUMN(BLOCK_OP);
+	int r;
+
+	if (columns & NEEDS_RAW)
+		columns |= BLOCK_COLUMN(BLOCK_OVERHEAD) | BLOCK_COLUMN(BLOCK_DURATION);
+	for (uint32_t id = BLOCK_TIME; id < BLOCK_COLUMN_COUNT; id++)
+		is_needed = is_needed || (columns & BLOCK_COLUMN(id) && column_needs_groups(&d->index, (uint8_t)id));
+
+	d->has_groups = false;
+	if (!is_needed)
+		return 0;
+	r = unpack(d, BLOCK_OP, d->values, n);
+	if (r < 0)
+		return r;
+	d->has_groups = block_groups_of(d->values, n, d->groups) == 0;
+	return 0;
+}
+
+/* Return: 0, or -EBADMSG when time would pass its end */
+static int unpack_times(const struct block_decoder *d, const struct block_range *range)
+{
+	uint64_t at_ns = d->base_ns;
+
+	for (size_t i = 0; i < range->to; i++) {
+		if (d->values[i] > UINT64_MAX - at_ns)
+			return -EBADMSG;
+		at_ns += d->values[i];
+		if (i >= range->from)
+			range->events[i - range->from].call.start_ns = at_ns;
+	}
+	return 0;
+}
+
+/* Needs raw_ns. */
+static int unpack_blame(struct block_decoder *d, const struct block_range *range)
+{
+	size_t n = d->n;
+	struct column_context context = { .bounds = NULL };
+	const uint64_t *parts;
+	uint64_t *room;
+	uint8_t *bounds;
+	size_t n_parts = 0;
+	int r = unpack(d, BLOCK_BLAME, d->values, n);
+
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < n; i++)
+		n_parts += blame_parts_count(d->values[i]);
+
+	d->parts.n = d->bounds.n = 0;
+	room = (uint64_t *)(void *)buf_reserve(&d->parts, n_parts * sizeof(*room));
+	bounds = buf_reserve(&d->bounds, n_parts);
+	if (!room || !bounds)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++) {
+		uint32_t n_here = blame_parts_count(d->values[i]);
+
+		memset(bounds, varint_bits(d->raw_ns[i]), n_here);
+		bounds += n_here;
+	}
+	context.bounds = d->bounds.data;
+	r = column_unpack(d->unpacker, &d->index, COLUMN_BLAME_PARTS, &context, UINT64_MAX, room, n_parts);
+	if (r < 0)
+		return r;
+
+	parts = room;
+	for (size_t i = 0; i < range->from; i++)
+		parts += blame_parts_count(d->values[i]);
+	for (size_t i = range->from; i < range->to; i++)
+		parts = blame_parts_unpack(d->values[i], parts, d->raw_ns[i],
+					   range->events[i - range->from].call.blame_ns);
+	return 0;
+}
+
+#define SCATTER(set)                                                                                                   \
+	for (size_t i = range->from; i < range->to; i++) {                                                             \
+		struct stored_event *e = &range->events[i - range->from];                                              \
+		uint64_t value = values[i];                                                                            \
+		set;                                                                                                   \
+	}                                                                                                              \
+	break
+
+/* All that need no other column. */
+static void scatter(enum block_column id, const uint64_t *values, const struct block_range *range)
+{
+	switch (id) {
+	case BLOCK_ARG0:
+		SCATTER(e->call.args[0] = value);
+	case BLOCK_ARG1:
+		SCATTER(e->call.args[1] = value);
+	case BLOCK_TID:
+		SCATTER(e->call.tid = (uint32_t)value);
+	case BLOCK_OP:
+		SCATTER(e->op = (uint32_t)value; e->call.op = value <= UINT16_MAX ? (uint16_t)value : 0);
+	case BLOCK_PROCESS:
+		SCATTER(e->process = (uint32_t)value);
+	case BLOCK_REASON:
+		SCATTER(e->call.reason = (uint8_t)value);
+	case BLOCK_DEPTH:
+		SCATTER(e->call.depth = (uint8_t)value);
+	case BLOCK_RET:
+		SCATTER(e->call.ret = (int32_t)varint_unfold(value));
+	case BLOCK_STACK:
+		SCATTER(e->stack = (uint32_t)value);
+	case BLOCK_MEASURED:
+		SCATTER(e->measured = (uint16_t)value);
+	case BLOCK_TIME:
+	case BLOCK_DURATION:
+	case BLOCK_OVERHEAD:
+	case BLOCK_BLAME:
+	case BLOCK_COLUMN_COUNT:
+		break;
+	}
+}
+
+/* Duration, what was measured, and blame, which is of what was measured. */
+static int unpack_durations(struct block_decoder *d, uint32_t columns, const struct block_range *range)
+{
+	size_t n = d->n;
+	int r = unpack(d, BLOCK_DURATION, d->duration_ns, n);
+
+	if (r < 0)
+		return r;
+	if (columns & BLOCK_COLUMN(BLOCK_DURATION))
+		for (size_t i = range->from; i < range->to; i++)
+			range->events[i - range->from].call.duration_ns = d->duration_ns[i];
+	if (!(columns & NEEDS_RAW))
+		return 0;
+
+	r = unpack(d, BLOCK_OVERHEAD, d->raw_ns, n);
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < n; i++)
+		d->raw_ns[i] = d->duration_ns[i] + varint_unfold(d->raw_ns[i]);
+	if (columns & BLOCK_COLUMN(BLOCK_OVERHEAD))
+		for (size_t i = range->from; i < range->to; i++)
+			range->events[i - range->from].call.raw_ns = d->raw_ns[i];
+	return columns & BLOCK_COLUMN(BLOCK_BLAME) ? unpack_blame(d, range) : 0;
+}
+
+static int unpack_columns(struct block_decoder *d, uint32_t columns, const struct block_range *range)
+{
+	int r = unpack_ops(d, columns, d->n);
+
+	if (r < 0)
+		return r;
+	if (columns & BLOCK_COLUMN(BLOCK_OP))
+		scatter(BLOCK_OP, d->values, range);
+	if (columns & BLOCK_COLUMN(BLOCK_TIME)) {
+		r = unpack(d, BLOCK_TIME, d->values, d->n);
+		if (r == 0)
+			r = unpack_times(d, range);
+	}
+	if (r == 0 && columns & (BLOCK_COLUMN(BLOCK_DURATION) | NEEDS_RAW))
+		r = unpack_durations(d, columns, range);
+	for (uint32_t id = BLOCK_BLAME + 1; r == 0 && id < BLOCK_COLUMN_COUNT; id++) {
+		if (!(columns & BLOCK_COLUMN(id)) || id == BLOCK_OP)
+			continue;
+		r = unpack(d, id, d->values, d->n);
+		if (r == 0)
+			scatter(id, d->values, range);
+	}
+	return r;
+}
+
+int block_open(struct block_decoder *decoder, const void *data, size_t n, uint32_t crc, size_t *ret_n)
+{
+	struct varint_reader reader = { .p = data, .end = data };
+	const uint8_t *head;
+	uint64_t n_events;
+	int r;
+
+	decoder->n = 0;
+	if (n <= sizeof(magic) || codec_crc(data, n) != crc)
+		return -EBADMSG;
+	reader.end += n;
+	head = varint_get_bytes(&reader, sizeof(magic) + 1);
+	if (memcmp(head, magic, sizeof(magic)) != 0 || head[sizeof(magic)] == 0)
+		return -EBADMSG;
+	if (head[sizeof(magic)] > BLOCK_FORMAT)
+		return -ENOTSUP;
+
+	n_events = varint_get(&reader);
+	decoder->base_ns = varint_get(&reader);
+	if (reader.failed || n_events == 0 || n_events > BLOCK_EVENTS_MAX)
+		return -EBADMSG;
+	r = column_find(reader.p, (size_t)(reader.end - reader.p), &decoder->index);
+	if (r < 0)
+		return r;
+	decoder->n = *ret_n = n_events;
+	return 0;
+}
+
+int block_columns(struct block_decoder *decoder, uint32_t columns, size_t from, size_t to, struct stored_event *events)
+{
+	struct block_range range = { .from = from, .to = MIN(to, decoder->n), .events = events };
+
+	return unpack_columns(decoder, columns, &range);
+}
+
+int block_decode(struct block_decoder *decoder, const void *data, size_t n, uint32_t crc, uint32_t columns,
+		 struct stored_event *events, size_t *ret_n)
+{
+	size_t n_events;
+	int r = block_open(decoder, data, n, crc, &n_events);
+
+	r = r ? r : block_columns(decoder, columns, 0, n_events, events);
+	if (r < 0)
+		return r;
+	*ret_n = n_events;
+	return 0;
+}

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Figures of a bucket in memory: sorted arrays, so that buckets are added by one walk.
+ */
+#include "archive/codec/figures_pack.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+
+void figures_blob_done(struct figures_blob *blob)
+{
+	for (size_t i = 0; i < blob->figures.n; i++)
+		op_figures_done(&blob->figures.items[i].figures);
+	ARRAY_DONE(&blob->figures);
+	ARRAY_DONE(&blob->behind);
+}
+
+static int compare_u32(uint32_t a, uint32_t b)
+{
+	return (a > b) - (a < b);
+}
+
+static int compare_figures(const void *a, const void *b)
+{
+	const struct stored_figures *x = a, *y = b;
+	int r = compare_u32(x->process, y->process);
+
+	return r ? r : compare_u32(x->op, y->op);
+}
+
+int figures_compare_behind(const struct stored_behind *x, const struct stored_behind *y)
+{
+	int r = compare_u32(x->process, y->process);
+
+	r = r ? r : compare_u32(x->tgid, y->tgid);
+	r = r ? r : compare_u32(x->uid, y->uid);
+	return r ? r : memcmp(x->comm, y->comm, sizeof(x->comm));
+}
+
+static int compare_behind(const void *a, const void *b)
+{
+	return figures_compare_behind(a, b);
+}
+
+/*
+ * First element from `from` on that is not less. Most often that is `from` itself or the end:
+ * what is added comes in order.
+ */
+static size_t lower_bound(const void *items, size_t n, size_t size, size_t from, const void *key,
+			  int (*compare)(const void *, const void *))
+{
+	const char *base = items;
+	size_t low = from, high = n;
+
+	if (from == n || compare(base + from * size, key) >= 0)
+		return from;
+	if (compare(base + (n - 1) * size, key) < 0)
+		return n;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (compare(base + middle * size, key) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* Adds the counts of one histogram to another: all or nothing. Return: 0 or -ENOMEM */
+static int histogram_merge(struct histogram *h, const struct histogram *other)
+{
+	uint32_t first = 0, end = other->n;
+	int r;
+
+	while (first < end && !other->counts[first])
+		first++;
+	while (end > first && !other->counts[end - 1])
+		end--;
+	if (first == end)
+		return 0;
+
+	/* once both ends are inside, nothing has to grow */
+	r = histogram_add(h, other->first + first, 0);
+	if (r == 0)
+		r = histogram_add(h, other->first + end - 1, 0);
+	if (r < 0)
+		return r;
+	for (uint32_t i = first; i < end; i++)
+		h->counts[other->first + i - h->first] += other->counts[i];
+	h->sum += other->sum;
+	return 0;
+}
+
+static int figures_sum(struct stored_figures *to, const struct stored_figures *from)
+{
+	struct op_figures *sum = &to->figures;
+	const struct op_figures *more = &from->figures;
+	int r = histogram_merge(&sum->durations, &more->durations);
+
+	if (r < 0)
+		return r;
+	to->measured |= from->measured;
+	sum->total_ns += more->total_ns;
+	sum->raw_ns += more->raw_ns;
+	sum->max_ns = MAX(sum->max_ns, more->max_ns);
+	sum->bytes += more->bytes;
+	for (int i = 0; i < BLAME_COUNT; i++)
+		sum->blame_ns[i] += more->blame_ns[i];
+	sum->errors += more->errors;
+	sum->abandoned += more->abandoned;
+	sum->untimed += more->untimed;
+	return 0;
+}
+
+/* Adds from index `at` on. @ret_at: where it went */
+static int figures_add_from(struct figures_blob *blob, size_t at, const struct stored_figures *figures, size_t *ret_at)
+{
+	struct stored_figures *items = blob->figures.items, added = *figures;
+	int r;
+
+	at = lower_bound(items, blob->figures.n, sizeof(*items), at, figures, compare_figures);
+	*ret_at = at;
+	if (at < blob->figures.n && compare_figures(&items[at], figures) == 0)
+		return figures_sum(&items[at], figures);
+
+	r = op_figures_copy(&figures->figures, &added.figures);
+	if (r < 0)
+		return r;
+	r = array_grow(&blob->figures.items, blob->figures.n, &blob->figures.room, sizeof(*items));
+	if (r < 0) {
+		op_figures_done(&added.figures);
+		return r;
+	}
+	items = blob->figures.items;
+	memmove(items + at + 1, items + at, (blob->figures.n - at) * sizeof(*items));
+	items[at] = added;
+	blob->figures.n++;
+	return 0;
+}
+
+int figures_blob_add(struct figures_blob *blob, const struct stored_figures *figures)
+{
+	size_t at;
+
+	return figures_add_from(blob, 0, figures, &at);
+}
+
+static int behind_add_from(struct figures_blob *blob, size_t at, const struct stored_behind *behind, size_t *ret_at)
+{
+	struct stored_behind *items = blob->behind.items;
+	int r;
+
+	at = lower_bound(items, blob->behind.n, sizeof(*items), at, behind, compare_behind);
+	*ret_at = at;
+	if (at < blob->behind.n && compare_behind(&items[at], behind) == 0) {
+		items[at].ns += behind->ns;
+		return 0;
+	}
+	r = array_grow(&blob->behind.items, blob->behind.n, &blob->behind.room, sizeof(*items));
+	if (r < 0)
+		return r;
+	items = blob->behind.items;
+	memmove(items + at + 1, items + at, (blob->behind.n - at) * sizeof(*items));
+	items[at] = *behind;
+	blob->behind.n++;
+	return 0;
+}
+
+int figures_blob_add_behind(struct figures_blob *blob, const struct stored_behind *behind)
+{
+	size_t at;
+
+	return behind_add_from(blob, 0, behind, &at);
+}
+
+int figures_blob_merge(struct figures_blob *blob, const struct figures_blob *other)
+{
+	size_t at = 0;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < other->figures.n; i++)
+		r = figures_add_from(blob, at, &other->figures.items[i], &at);
+	at = 0;
+	for (size_t i = 0; r == 0 && i < other->behind.n; i++)
+		r = behind_add_from(blob, at, &other->behind.items[i], &at);
+	return r;
+}

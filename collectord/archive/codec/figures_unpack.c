@@ -1,0 +1,323 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "archive/codec/figures_pack.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "archive/codec/blame_parts.h"
+#include "archive/codec/column.h"
+#include "archive/codec/varint.h"
+
+struct figures_unpacker {
+	struct column_unpacker *columns;
+	struct column_index index;
+	struct stored_figures *figures; /* n; histograms are owned */
+	struct stored_behind *behind;	/* n_behind */
+	size_t n;
+	size_t n_behind;
+	uint64_t *values; /* room for n, n_behind */
+	uint64_t *more;	  /* room for what a column has beyond one value each */
+	uint64_t *even_more;
+	uint8_t *bounds;
+};
+
+static void figures_unpacker_done(struct figures_unpacker *u)
+{
+	for (size_t i = 0; u->figures && i < u->n; i++)
+		op_figures_done(&u->figures[i].figures);
+	free(u->figures);
+	free(u->behind);
+	free(u->values);
+	free(u->more);
+	free(u->even_more);
+	free(u->bounds);
+	column_unpacker_free(u->columns);
+}
+
+/* Return: 0 or -ENOMEM; what was there is gone */
+static int room_for(void *ret_items, size_t n, size_t size)
+{
+	void **items = ret_items;
+
+	free(*items);
+	*items = calloc(MAX(n, 1u), size);
+	return *items ? 0 : -ENOMEM;
+}
+
+static int unpack(struct figures_unpacker *u, enum figures_column id, uint64_t most, uint64_t *values, size_t n)
+{
+	return column_unpack(u->columns, &u->index, (uint8_t)id, NULL, most, values, n);
+}
+
+#define UNPACK_FIGURES(id, most, set)                                                                                  \
+	do {                                                                                                           \
+		int unpack_r_ = unpack(u, id, most, u->values, u->n);                                                  \
+		if (unpack_r_ < 0)                                                                                     \
+			return unpack_r_;                                                                              \
+		for (size_t i = 0; i < u->n; i++) {                                                                    \
+			struct stored_figures *f = &u->figures[i];                                                     \
+			uint64_t value = u->values[i];                                                                 \
+			set;                                                                                           \
+		}                                                                                                      \
+	} while (0)
+
+#define UNPACK_BEHIND(id, most, set)                                                                                   \
+	do {                                                                                                           \
+		int unpack_r_ = unpack(u, id, most, u->values, u->n_behind);                                           \
+		if (unpack_r_ < 0)                                                                                     \
+			return unpack_r_;                                                                              \
+		for (size_t i = 0; i < u->n_behind; i++) {                                                             \
+			struct stored_behind *b = &u->behind[i];                                                       \
+			uint64_t value = u->values[i];                                                                 \
+			set;                                                                                           \
+		}                                                                                                      \
+	} while (0)
+
+/* Steps from one process to the next as processes. Return: 0, or -EBADMSG beyond the last */
+static int processes_add_up(uint64_t *steps, size_t n)
+{
+	uint64_t process = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		process += steps[i];
+		if (process > UINT32_MAX)
+			return -EBADMSG;
+		steps[i] = process;
+	}
+	return 0;
+}
+
+static int unpack_keys(struct figures_unpacker *u)
+{
+	int r = unpack(u, FIGURES_PROCESS, UINT32_MAX, u->values, u->n);
+
+	if (r == 0)
+		r = processes_add_up(u->values, u->n);
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < u->n; i++)
+		u->figures[i].process = (uint32_t)u->values[i];
+	UNPACK_FIGURES(FIGURES_OP, UINT32_MAX, f->op = (uint32_t)value);
+	UNPACK_FIGURES(FIGURES_MEASURED, UINT16_MAX, f->measured = (uint16_t)value);
+
+	for (size_t i = 1; i < u->n; i++)
+		if (u->figures[i].process == u->figures[i - 1].process && u->figures[i].op <= u->figures[i - 1].op)
+			return -EBADMSG;
+	return 0;
+}
+
+/* Buckets of one histogram. Return: 0, -EBADMSG, -ENOMEM */
+static int histogram_fill(struct histogram *h, const uint64_t *steps, const uint64_t *counts, size_t n)
+{
+	uint64_t first = steps[0], last = first;
+
+	for (size_t i = 1; i < n; i++) {
+		if (steps[i] == 0)
+			return -EBADMSG;
+		last += steps[i]; /* each is below HISTOGRAM_BUCKETS, n too: no overflow */
+	}
+	if (last >= HISTOGRAM_BUCKETS)
+		return -EBADMSG;
+
+	h->counts = calloc(last - first + 1, sizeof(*h->counts));
+	if (!h->counts)
+		return -ENOMEM;
+	h->first = (uint32_t)first;
+	h->n = (uint32_t)(last - first + 1);
+	for (size_t i = 0, at = 0; i < n; i++) {
+		uint64_t count = counts[i] + 1;
+
+		if (count == 0)
+			return -EBADMSG;
+		at += i ? steps[i] : 0;
+		h->counts[at] = count;
+		h->sum += count;
+	}
+	return 0;
+}
+
+static int unpack_histograms(struct figures_unpacker *u)
+{
+	uint64_t n_filled = 0;
+	int r = unpack(u, FIGURES_FILLED, HISTOGRAM_BUCKETS, u->values, u->n);
+
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < u->n; i++)
+		n_filled += u->values[i];
+	if (n_filled > FIGURES_BUCKETS_MAX)
+		return -EBADMSG;
+
+	r = room_for(&u->more, n_filled, sizeof(*u->more));
+	if (r == 0)
+		r = room_for(&u->even_more, n_filled, sizeof(*u->even_more));
+	if (r == 0)
+		r = unpack(u, FIGURES_BUCKET, HISTOGRAM_BUCKETS - 1, u->more, n_filled);
+	if (r == 0)
+		r = unpack(u, FIGURES_COUNT, UINT64_MAX, u->even_more, n_filled);
+	n_filled = 0;
+	for (size_t i = 0; r == 0 && i < u->n; i++) {
+		if (u->values[i])
+			r = histogram_fill(&u->figures[i].figures.durations, u->more + n_filled,
+					   u->even_more + n_filled, u->values[i]);
+		n_filled += u->values[i];
+	}
+	return r;
+}
+
+static int unpack_totals(struct figures_unpacker *u)
+{
+	struct column_context context = { .bounds = NULL };
+	int r;
+
+	UNPACK_FIGURES(FIGURES_MAX, UINT64_MAX,
+		       f->figures.max_ns = figures_max_guess(&f->figures.durations) + varint_unfold(value));
+	r = room_for(&u->bounds, u->n, 1);
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < u->n; i++)
+		u->bounds[i] = figures_total_bound(u->figures[i].figures.durations.sum, u->figures[i].figures.max_ns);
+
+	context.bounds = u->bounds;
+	r = column_unpack(u->columns, &u->index, FIGURES_TOTAL, &context, UINT64_MAX, u->values, u->n);
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < u->n; i++)
+		u->figures[i].figures.total_ns = u->values[i];
+	r = column_unpack(u->columns, &u->index, FIGURES_OVERHEAD, &context, UINT64_MAX, u->values, u->n);
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < u->n; i++)
+		u->figures[i].figures.raw_ns = u->figures[i].figures.total_ns + varint_unfold(u->values[i]);
+	return 0;
+}
+
+static int unpack_blame(struct figures_unpacker *u)
+{
+	struct column_context context = { .bounds = NULL };
+	const uint64_t *parts;
+	size_t n_parts = 0;
+	int r = unpack(u, FIGURES_BLAME, BLAME_SHAPE_MAX, u->values, u->n);
+
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < u->n; i++)
+		n_parts += blame_parts_count(u->values[i]);
+	r = room_for(&u->more, n_parts, sizeof(*u->more));
+	if (r == 0)
+		r = room_for(&u->bounds, n_parts, 1);
+	if (r < 0)
+		return r;
+
+	n_parts = 0;
+	for (size_t i = 0; i < u->n; i++)
+		for (uint32_t n = blame_parts_count(u->values[i]); n; n--)
+			u->bounds[n_parts++] = varint_bits(u->figures[i].figures.raw_ns);
+	context.bounds = u->bounds;
+	r = column_unpack(u->columns, &u->index, FIGURES_BLAME_PARTS, &context, UINT64_MAX, u->more, n_parts);
+	if (r < 0)
+		return r;
+
+	parts = u->more;
+	for (size_t i = 0; i < u->n; i++) {
+		struct op_figures *f = &u->figures[i].figures;
+
+		parts = blame_parts_unpack(u->values[i], parts, f->raw_ns, f->blame_ns);
+		f->blame_ns[BLAME_ON_CPU] += f->raw_ns;
+		for (uint32_t k = BLAME_ON_CPU + 1; k < BLAME_COUNT; k++)
+			f->blame_ns[BLAME_ON_CPU] -= f->blame_ns[k];
+	}
+	return 0;
+}
+
+static int unpack_figures(struct figures_unpacker *u)
+{
+	int r = unpack_keys(u);
+
+	if (r == 0)
+		r = unpack_histograms(u);
+	if (r == 0)
+		r = unpack_totals(u);
+	if (r == 0)
+		r = unpack_blame(u);
+	if (r < 0)
+		return r;
+	UNPACK_FIGURES(FIGURES_BYTES, UINT64_MAX, f->figures.bytes = value);
+	UNPACK_FIGURES(FIGURES_ERRORS, UINT64_MAX, f->figures.errors = value);
+	UNPACK_FIGURES(FIGURES_ABANDONED, UINT64_MAX, f->figures.abandoned = value);
+	UNPACK_FIGURES(FIGURES_UNTIMED, UINT64_MAX, f->figures.untimed = value);
+	return 0;
+}
+
+static int unpack_behind(struct figures_unpacker *u)
+{
+	int r = unpack(u, FIGURES_BEHIND_PROCESS, UINT32_MAX, u->values, u->n_behind);
+
+	if (r == 0)
+		r = processes_add_up(u->values, u->n_behind);
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < u->n_behind; i++)
+		u->behind[i].process = (uint32_t)u->values[i];
+	UNPACK_BEHIND(FIGURES_BEHIND_TGID, UINT32_MAX, b->tgid = (uint32_t)value);
+	UNPACK_BEHIND(FIGURES_BEHIND_UID, UINT32_MAX, b->uid = (uint32_t)value);
+	UNPACK_BEHIND(FIGURES_BEHIND_NS, UINT64_MAX, b->ns = value);
+	UNPACK_BEHIND(FIGURES_BEHIND_COMM, UINT64_MAX, memcpy(b->comm, &value, sizeof(value)));
+	UNPACK_BEHIND(FIGURES_BEHIND_COMM_REST, UINT64_MAX, memcpy(b->comm + sizeof(value), &value, sizeof(value)));
+	for (size_t i = 1; i < u->n_behind; i++)
+		if (figures_compare_behind(&u->behind[i - 1], &u->behind[i]) >= 0)
+			return -EBADMSG;
+	return 0;
+}
+
+int figures_blob_decode(const void *data, size_t n, uint32_t crc, struct figures_blob *ret_blob)
+{
+	struct varint_reader reader = { .p = data, .end = data };
+	CLEANUP(figures_unpacker_done) struct figures_unpacker u = { 0 };
+	const uint8_t *format;
+	uint64_t n_figures, n_behind;
+	int r;
+
+	if (n == 0 || codec_crc(data, n) != crc)
+		return -EBADMSG;
+	reader.end += n;
+	format = varint_get_bytes(&reader, 1);
+	if (*format == 0)
+		return -EBADMSG;
+	if (*format > FIGURES_FORMAT)
+		return -ENOTSUP;
+	n_figures = varint_get(&reader);
+	n_behind = varint_get(&reader);
+	if (reader.failed || n_figures > FIGURES_ROWS_MAX || n_behind > FIGURES_ROWS_MAX)
+		return -EBADMSG;
+
+	r = column_find(reader.p, (size_t)(reader.end - reader.p), &u.index);
+	if (r == 0)
+		r = column_unpacker_new(&u.columns);
+	if (r == 0)
+		r = room_for(&u.values, MAX(n_figures, n_behind), sizeof(*u.values));
+	if (r == 0)
+		r = room_for(&u.figures, n_figures, sizeof(*u.figures));
+	if (r == 0)
+		r = room_for(&u.behind, n_behind, sizeof(*u.behind));
+	if (r < 0)
+		return r;
+
+	u.n = n_figures;
+	u.n_behind = n_behind;
+	r = unpack_figures(&u);
+	if (r == 0)
+		r = unpack_behind(&u);
+	if (r < 0)
+		return r;
+
+	*ret_blob = (struct figures_blob){ 0 };
+	ret_blob->figures.items = TAKE_PTR(u.figures);
+	ret_blob->figures.n = n_figures;
+	ret_blob->figures.room = MAX(n_figures, 1u);
+	ret_blob->behind.items = TAKE_PTR(u.behind);
+	ret_blob->behind.n = n_behind;
+	ret_blob->behind.room = MAX(n_behind, 1u);
+	return 0;
+}

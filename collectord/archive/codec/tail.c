@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * A row of the tail: a format byte, then event by event what differs from the one before.
+ *
+ * Each is two bytes that say which members follow, the time since the entry before,
+ * the duration, and those members, all varints.
+ */
+#include "archive/codec/codec.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "archive/codec/varint.h"
+
+#define TAIL_FORMAT 1
+
+/* What follows; in this order, each in the form of its function below. */
+enum tail_member {
+	TAIL_OVERHEAD,
+	TAIL_PROCESS,
+	TAIL_OP,
+	TAIL_TID,
+	TAIL_STACK,
+	TAIL_MEASURED,
+	TAIL_REASON,
+	TAIL_DEPTH,
+	TAIL_RET,
+	TAIL_ARG0,
+	TAIL_ARG1,
+	TAIL_BLAME_CLASSES, /* bit per class that is not 0 */
+	TAIL_MEMBER_COUNT
+};
+_Static_assert(TAIL_MEMBER_COUNT <= 16, "two bytes tell which members follow");
+
+#define TAIL_EVENT_BYTES_MAX (1 + 2 + (2 + TAIL_MEMBER_COUNT + BLAME_COUNT) * VARINT_BYTES_MAX)
+
+static uint64_t blame_classes(const struct call_record *call)
+{
+	uint64_t classes = 0;
+
+	for (uint32_t i = 0; i < BLAME_COUNT; i++)
+		classes |= (uint64_t)(call->blame_ns[i] != 0) << i;
+	return classes;
+}
+
+/* What is compared with the event before, by member. */
+static void members_of(const struct stored_event *e, uint64_t *ret)
+{
+	ret[TAIL_OVERHEAD] = varint_fold(e->call.raw_ns - e->call.duration_ns);
+	ret[TAIL_PROCESS] = e->process;
+	ret[TAIL_OP] = e->op;
+	ret[TAIL_TID] = e->call.tid;
+	ret[TAIL_STACK] = e->stack;
+	ret[TAIL_MEASURED] = e->measured;
+	ret[TAIL_REASON] = e->call.reason;
+	ret[TAIL_DEPTH] = e->call.depth;
+	ret[TAIL_RET] = varint_fold((uint64_t)(int64_t)e->call.ret);
+	ret[TAIL_ARG0] = e->call.args[0];
+	ret[TAIL_ARG1] = e->call.args[1];
+	ret[TAIL_BLAME_CLASSES] = blame_classes(&e->call);
+}
+
+int tail_append(struct buf *row, const struct stored_event *previous, const struct stored_event *event)
+{
+	static const struct stored_event nothing;
+	uint64_t before[TAIL_MEMBER_COUNT], now[TAIL_MEMBER_COUNT];
+	uint8_t *begin = buf_reserve(row, TAIL_EVENT_BYTES_MAX), *at = begin, *follows;
+	uint32_t differs = 0;
+
+	if (!begin)
+		return -ENOMEM;
+	if (!previous)
+		*at++ = TAIL_FORMAT;
+	members_of(previous ? previous : &nothing, before);
+	members_of(event, now);
+
+	follows = at;
+	at = varint_put(at + 2, varint_fold(event->call.start_ns - (previous ? previous->call.start_ns : 0)));
+	at = varint_put(at, event->call.duration_ns);
+	for (uint32_t i = 0; i < TAIL_MEMBER_COUNT; i++) {
+		if (now[i] == before[i])
+			continue;
+		differs |= 1u << i;
+		at = varint_put(at, now[i]);
+	}
+	for (uint64_t left = now[TAIL_BLAME_CLASSES]; left; left &= left - 1)
+		at = varint_put(at, event->call.blame_ns[__builtin_ctzll(left)]);
+	follows[0] = (uint8_t)differs;
+	follows[1] = (uint8_t)(differs >> 8);
+	row->n += (size_t)(at - begin);
+	return 0;
+}
+
+static const uint64_t member_most[] = {
+	[TAIL_OVERHEAD] = UINT64_MAX, [TAIL_PROCESS] = UINT32_MAX, [TAIL_OP] = UINT32_MAX,
+	[TAIL_TID] = UINT32_MAX,      [TAIL_STACK] = UINT32_MAX,   [TAIL_MEASURED] = UINT16_MAX,
+	[TAIL_REASON] = UINT8_MAX,    [TAIL_DEPTH] = UINT8_MAX,	   [TAIL_RET] = UINT32_MAX,
+	[TAIL_ARG0] = UINT64_MAX,     [TAIL_ARG1] = UINT64_MAX,	   [TAIL_BLAME_CLASSES] = (1u << BLAME_COUNT) - 1,
+};
+_Static_assert(sizeof(member_most) / sizeof(member_most[0]) == TAIL_MEMBER_COUNT, "each member has its largest value");
+
+static void members_set(const uint64_t *members, struct stored_event *e)
+{
+	e->call.raw_ns = e->call.duration_ns + varint_unfold(members[TAIL_OVERHEAD]);
+	e->process = (uint32_t)members[TAIL_PROCESS];
+	e->op = (uint32_t)members[TAIL_OP];
+	e->call.op = e->op <= UINT16_MAX ? (uint16_t)e->op : 0;
+	e->call.tid = (uint32_t)members[TAIL_TID];
+	e->stack = (uint32_t)members[TAIL_STACK];
+	e->measured = (uint16_t)members[TAIL_MEASURED];
+	e->call.reason = (uint8_t)members[TAIL_REASON];
+	e->call.depth = (uint8_t)members[TAIL_DEPTH];
+	e->call.ret = (int32_t)varint_unfold(members[TAIL_RET]);
+	e->call.args[0] = members[TAIL_ARG0];
+	e->call.args[1] = members[TAIL_ARG1];
+}
+
+/* Return: 0 or -EBADMSG */
+static int event_get(struct varint_reader *reader, uint64_t *members, struct stored_event *event)
+{
+	const uint8_t *follows = varint_get_bytes(reader, 2);
+	uint32_t differs;
+
+	if (!follows)
+		return -EBADMSG;
+	differs = follows[0] | (uint32_t)follows[1] << 8;
+	if (differs >> TAIL_MEMBER_COUNT)
+		return -EBADMSG;
+
+	event->call.start_ns += varint_unfold(varint_get(reader));
+	event->call.duration_ns = varint_get(reader);
+	for (uint32_t left = differs; left; left &= left - 1) {
+		uint32_t i = (uint32_t)__builtin_ctz(left);
+
+		members[i] = varint_get(reader);
+		if (members[i] > member_most[i])
+			return -EBADMSG;
+	}
+	members_set(members, event);
+	for (uint32_t i = 0; i < BLAME_COUNT; i++)
+		event->call.blame_ns[i] = members[TAIL_BLAME_CLASSES] >> i & 1 ? varint_get(reader) : 0;
+	return reader->failed ? -EBADMSG : 0;
+}
+
+int tail_decode(const void *data, size_t n, codec_event_func func, void *func_data)
+{
+	struct varint_reader reader = { .p = data };
+	struct stored_event event = { .call.type = RECORD_CALL };
+	uint64_t members[TAIL_MEMBER_COUNT] = { 0 };
+
+	if (n == 0)
+		return 0;
+	reader.end = reader.p + n;
+	if (*reader.p++ != TAIL_FORMAT)
+		return reader.p[-1] > TAIL_FORMAT ? -ENOTSUP : -EBADMSG;
+	while (reader.p < reader.end) {
+		int r = event_get(&reader, members, &event);
+
+		if (r == 0)
+			r = func(&event, func_data);
+		if (r != 0)
+			return r;
+	}
+	return 0;
+}

@@ -1,0 +1,488 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Method Explain: what was found in a window, worst first, with the figures around it; or
+ * one finding, or one call.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/array.h"
+#include "base/cleanup.h"
+#include "archive/questions/bounds.h"
+#include "archive/questions/findings.h"
+#include "archive/job.h"
+#include "archive/questions/message.h"
+#include "archive/questions/newest.h"
+#include "archive/questions/waits.h"
+#include "events/call_id.h"
+#include "ingero/v1/ingero.pb-c.h"
+
+#define FINDINGS_DEFAULT 100
+#define FINDINGS_MAX 1000
+#define OPERATIONS_TOP 5
+#define OPERATIONS_MAX 4000 /* with per_process: about 150 bytes each, most of a reply */
+#define BEHIND_MAX 20
+#define SESSIONS_MAX 100
+#define LAST_CALLS_MAX 10000000
+
+struct explain {
+	struct reader_job *job;
+	const Ingero__V1__ExplainRequest *request;
+	uint64_t from_unix_ns, to_unix_ns; /* 0: no bound */
+	uint64_t calls_from_unix_ns;	   /* of single calls, where the rest begins earlier; 0: as the rest */
+	struct reader_bounds figures;	   /* of figures, and of what was lost of them */
+	const uint32_t *pids;
+	size_t n_pids;
+	struct arena arena;
+	Ingero__V1__ExplainReply reply;
+	Ingero__V1__Window window;
+	Ingero__V1__Lost lost;
+	Ingero__V1__SystemSample peak;
+	Ingero__V1__Cost cost;
+	ARRAY(Ingero__V1__Gap *) gaps;
+	ARRAY(Ingero__V1__Session *) sessions;
+	struct findings findings;
+};
+
+/* ---- figures ---- */
+
+static int compare_total(const void *a, const void *b)
+{
+	const struct read_figures *x = *(const struct read_figures *const *)a;
+	const struct read_figures *y = *(const struct read_figures *const *)b;
+
+	return (x->figures.total_ns < y->figures.total_ns) - (x->figures.total_ns > y->figures.total_ns);
+}
+
+static int operations_set(struct explain *e, const struct read_window *window)
+{
+	size_t n = window->figures.n, most = e->request->per_process ? OPERATIONS_MAX : OPERATIONS_TOP;
+	const struct read_figures **order = ARENA_NEW_N(&e->arena, const struct read_figures *, n + 1);
+
+	if (!order)
+		return -ENOMEM;
+	n = 0;
+	for (size_t i = 0; i < window->figures.n; i++)
+		if (e->request->per_process || read_op_is_call(window->figures.items[i].op))
+			order[n++] = &window->figures.items[i];
+	qsort(order, n, sizeof(*order), compare_total);
+
+	n = MIN(n, most);
+	e->reply.operations = ARENA_NEW_N(&e->arena, Ingero__V1__Operation *, n + 1);
+	if (!e->reply.operations)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++) {
+		e->reply.operations[i] = reader_operation(&e->arena, order[i]);
+		if (!e->reply.operations[i])
+			return -ENOMEM;
+		e->reply.n_operations++;
+	}
+	return 0;
+}
+
+static int compare_behind(const void *a, const void *b)
+{
+	const struct read_behind *x = *(const struct read_behind *const *)a;
+	const struct read_behind *y = *(const struct read_behind *const *)b;
+
+	return (x->ns < y->ns) - (x->ns > y->ns);
+}
+
+static int behind_set(struct explain *e, const struct read_window *window)
+{
+	size_t n = window->behind.n;
+	const struct read_behind **order = ARENA_NEW_N(&e->arena, const struct read_behind *, n + 1);
+
+	if (!order)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++)
+		order[i] = &window->behind.items[i];
+	qsort(order, n, sizeof(*order), compare_behind);
+
+	n = MIN(n, BEHIND_MAX);
+	e->reply.behind = ARENA_NEW_N(&e->arena, Ingero__V1__Behind *, n + 1);
+	for (size_t i = 0; i < n && e->reply.behind; i++) {
+		Ingero__V1__Behind *b = ARENA_NEW(&e->arena, Ingero__V1__Behind);
+
+		if (!b)
+			return -ENOMEM;
+		ingero__v1__behind__init(b);
+		b->pid = order[i]->tgid;
+		b->uid = order[i]->uid;
+		b->ns = order[i]->ns;
+		b->comm = arena_copy_text(&e->arena, order[i]->comm);
+		b->victim_pid = order[i]->process ? order[i]->process->pid : 0;
+		if (!b->comm)
+			return -ENOMEM;
+		e->reply.behind[e->reply.n_behind++] = b;
+	}
+	return e->reply.behind ? 0 : -ENOMEM;
+}
+
+/* Operations that are calls, or those that are events of the host. */
+struct some_ops {
+	bool are_calls;
+	ARRAY(uint32_t) ids;
+};
+
+static int some_op_add(const struct read_op *op, void *data)
+{
+	struct some_ops *ops = data;
+
+	return read_op_is_call(op) == ops->are_calls ? ARRAY_PUSH(&ops->ids, op->id) : 0;
+}
+
+/* All that is kept, less the few events of the host: blocks say by their headers whether they have any. */
+static int calls_kept(struct store_reader *reader, const struct read_filter *filter, uint64_t *ret_n)
+{
+	struct some_ops ops = { .are_calls = false };
+	struct read_filter host = *filter;
+	uint64_t n_all = 0, n_host = 0;
+	int r = store_reader_count(reader, filter, &n_all);
+
+	if (r == 0)
+		r = store_reader_ops(reader, some_op_add, &ops);
+	host.ops = ops.ids.items;
+	host.n_ops = ops.ids.n;
+	if (r == 0 && host.n_ops)
+		r = store_reader_count(reader, &host, &n_host);
+	*ret_n = n_all - n_host;
+	ARRAY_DONE(&ops.ids);
+	return r;
+}
+
+static int window_set(struct explain *e, const struct read_window *window)
+{
+	struct read_filter filter = {
+		.from_unix_ns = e->calls_from_unix_ns ? e->calls_from_unix_ns : e->from_unix_ns,
+		.to_unix_ns = e->to_unix_ns,
+		.pids = e->pids,
+		.n_pids = e->n_pids,
+	};
+
+	e->window.from_unix_ns = window->from_unix_ns;
+	e->window.to_unix_ns = window->to_unix_ns;
+	reader_calls_count(window, &e->window);
+	reader_bounds_tell(&e->figures, &e->window);
+	e->reply.window = &e->window;
+	return calls_kept(e->job->reader, &filter, &e->window.events);
+}
+
+static int figures_set(struct explain *e)
+{
+	CLEANUP(read_window_done) struct read_window window = { .from_unix_ns = 0 };
+	int r = store_reader_window(e->job->reader, e->figures.from_unix_ns, e->figures.to_unix_ns, e->pids, e->n_pids,
+				    &window);
+
+	if (r == 0)
+		r = window_set(e, &window);
+	if (r == 0)
+		r = operations_set(e, &window);
+	if (r == 0)
+		r = behind_set(e, &window);
+	if (r == 0)
+		r = reader_waits(&e->arena, &window, &e->reply.waits, &e->reply.n_waits);
+	return r;
+}
+
+/* ---- what surrounds them ---- */
+
+static int gap_add(const Ingero__V1__Gap *gap, void *data)
+{
+	struct explain *e = data;
+	Ingero__V1__Gap *copy;
+
+	(void)reader_lost_add(&e->lost, gap->reason, gap->count);
+	if (e->gaps.n == READER_GAPS_MAX)
+		return 0;
+	copy = reader_gap_copy(&e->arena, gap);
+	return copy ? ARRAY_PUSH(&e->gaps, copy) : -ENOMEM;
+}
+
+static int session_add(const Ingero__V1__Session *session, void *data)
+{
+	struct explain *e = data;
+	Ingero__V1__Session *copy;
+
+	if ((e->to_unix_ns && session->start_unix_ns >= e->to_unix_ns) ||
+	    (session->end_unix_ns && session->end_unix_ns < e->from_unix_ns) || e->sessions.n == SESSIONS_MAX)
+		return 0;
+	copy = ARENA_NEW(&e->arena, Ingero__V1__Session);
+	if (!copy)
+		return -ENOMEM;
+	*copy = *session;
+	copy->version = arena_copy_text(&e->arena, session->version);
+	copy->kernel = arena_copy_text(&e->arena, session->kernel);
+	copy->back_end = arena_copy_text(&e->arena, session->back_end);
+	copy->node = arena_copy_text(&e->arena, session->node);
+	if (!copy->version || !copy->kernel || !copy->back_end || !copy->node)
+		return -ENOMEM;
+	return ARRAY_PUSH(&e->sessions, copy);
+}
+
+static int snapshot_add(const Ingero__V1__SystemSample *s, void *data)
+{
+	struct explain *e = data;
+	Ingero__V1__SystemSample *peak = &e->peak;
+
+	if (!e->reply.system_peak || s->cpu_ratio > peak->cpu_ratio)
+		peak->timestamp_unix_ns = s->timestamp_unix_ns;
+	if (!e->reply.system_peak || s->available_bytes < peak->available_bytes)
+		peak->available_bytes = s->available_bytes;
+	peak->cpu_ratio = MAX(peak->cpu_ratio, s->cpu_ratio);
+	peak->load_1min = MAX(peak->load_1min, s->load_1min);
+	peak->memory_bytes = MAX(peak->memory_bytes, s->memory_bytes);
+	peak->swap_used_bytes = MAX(peak->swap_used_bytes, s->swap_used_bytes);
+	peak->major_faults = MAX(peak->major_faults, s->major_faults);
+	peak->has_pressure |= s->has_pressure;
+	peak->pressure_cpu = MAX(peak->pressure_cpu, s->pressure_cpu);
+	peak->pressure_memory = MAX(peak->pressure_memory, s->pressure_memory);
+	peak->pressure_io = MAX(peak->pressure_io, s->pressure_io);
+	e->reply.system_peak = peak;
+	return 0;
+}
+
+static int is_recording_set(struct explain *e)
+{
+	uint64_t seen = 0;
+	int r;
+
+	if (e->to_unix_ns && e->to_unix_ns < e->job->now_unix_ns)
+		return 0;
+	r = store_reader_seen(e->job->reader, &seen);
+	e->reply.is_recording = r == 0 && seen && e->job->is_recorded;
+	return r;
+}
+
+static int cost_set(struct explain *e)
+{
+	int r;
+
+	if (e->job->has_cost)
+		return 0;
+	r = store_reader_cost(e->job->reader, e->from_unix_ns, e->to_unix_ns, &e->cost);
+	if (r > 0)
+		e->reply.cost = &e->cost;
+	return MIN(r, 0);
+}
+
+static int surroundings_set(struct explain *e)
+{
+	struct store_reader *reader = e->job->reader;
+	int r;
+
+	r = store_reader_sessions(reader, session_add, e);
+	if (r == 0)
+		r = store_reader_snapshots(reader, e->from_unix_ns, e->to_unix_ns, snapshot_add, e);
+	if (r == 0) /* after everything that may have found damage */
+		r = store_reader_gaps(reader, e->figures.from_unix_ns, e->figures.to_unix_ns, gap_add, e);
+	if (r == 0)
+		r = is_recording_set(e);
+	if (r == 0)
+		r = cost_set(e);
+	if (!store_reader_is_foreign(reader)) /* such a file does not tell what its recorder missed */
+		e->reply.lost = &e->lost;
+	e->reply.gaps = e->gaps.items;
+	e->reply.n_gaps = e->gaps.n;
+	e->reply.sessions = e->sessions.items;
+	e->reply.n_sessions = e->sessions.n;
+	return r;
+}
+
+/* ---- one call ---- */
+
+struct call_search {
+	struct explain *e;
+	struct call_id id;
+	uint32_t pid; /* found */
+};
+
+static int call_match(const struct read_event *event, void *data)
+{
+	struct call_search *search = data;
+	struct explain *e = search->e;
+
+	if (event->boot != search->id.boot || event->event->call.start_ns != search->id.start_ns ||
+	    event->event->call.tid != search->id.tid)
+		return 0;
+	e->reply.call = reader_event(&e->arena, e->job->reader, event);
+	if (!e->reply.call)
+		return -ENOMEM;
+	search->pid = event->process->pid;
+	e->from_unix_ns = e->figures.from_unix_ns = event->start_unix_ns;
+	e->to_unix_ns = e->figures.to_unix_ns = event->start_unix_ns + MAX(event->event->call.duration_ns, 1);
+	return 1;
+}
+
+/* The pids that the call's own is asked for with. Return: 0, 1 when the caller was told, -errno */
+static int call_find(struct explain *e, const char *id)
+{
+	struct call_search search = { .e = e };
+	struct read_filter filter = { .columns = BLOCK_ALL_COLUMNS };
+	uint32_t *pid;
+	int r;
+
+	if (call_id_parse(id, &search.id) < 0)
+		return reader_fail(CALL_ERROR_INVALID,
+				   "'%.64s' is neither the id of a finding (hexadecimal digits) "
+				   "nor of a call (BOOT.START.TID)",
+				   id);
+	filter.from_unix_ns = store_reader_unix(e->job->reader, search.id.boot, search.id.start_ns);
+	filter.to_unix_ns = filter.from_unix_ns + 1;
+	r = store_reader_events(e->job->reader, &filter, call_match, &search);
+	if (r < 0)
+		return r;
+	if (r == 0)
+		return reader_fail(CALL_ERROR_NOT_FOUND,
+				   "there is no call '%.64s' here: it was not kept, is kept no longer, or is not yours",
+				   id);
+	pid = ARENA_NEW(&e->arena, uint32_t);
+	if (!pid)
+		return -ENOMEM;
+	*pid = search.pid;
+	e->pids = pid;
+	e->n_pids = 1;
+	return 0;
+}
+
+/* ---- one finding ---- */
+
+static int finding_find(struct explain *e, const char *id)
+{
+	const Ingero__V1__Finding *f;
+	uint32_t *pid;
+	int r = findings_find(&e->findings, e->job, id);
+
+	if (r)
+		return r;
+	f = e->findings.rows[0];
+	pid = ARENA_NEW(&e->arena, uint32_t);
+	if (!pid)
+		return -ENOMEM;
+	*pid = f->pid;
+	e->pids = pid;
+	e->n_pids = 1;
+	e->from_unix_ns = e->figures.from_unix_ns = f->start_unix_ns;
+	e->to_unix_ns = e->figures.to_unix_ns = f->end_unix_ns;
+	return 0;
+}
+
+/* ---- the question ---- */
+
+/* Figures are told of whole rows; of the last calls, so is all the rest, since nothing else was asked for. */
+static int figures_bounds_set(struct explain *e, bool is_all)
+{
+	int r;
+
+	e->figures.from_unix_ns = e->from_unix_ns;
+	e->figures.to_unix_ns = e->to_unix_ns;
+	r = reader_bounds_widen(e->job, e->pids, e->n_pids, &e->figures);
+	if (is_all)
+		e->from_unix_ns = e->figures.from_unix_ns;
+	return r;
+}
+
+static int last_calls_set(struct explain *e)
+{
+	struct read_filter filter = { .pids = e->pids, .n_pids = e->n_pids, .by_wall_clock = true };
+	struct some_ops calls = { .are_calls = true };
+	uint64_t matched = 0, surplus, n = e->request->last_calls;
+	struct read_time since = { .boot = 0 };
+	int r;
+
+	if (n > LAST_CALLS_MAX)
+		return reader_fail(CALL_ERROR_INVALID, "more than the last %d calls: name a time instead",
+				   LAST_CALLS_MAX);
+	/* The ends of processes that came behind the last call are none. */
+	r = calls_kept(e->job->reader, &filter, &matched);
+	if (r == 0)
+		r = store_reader_ops(e->job->reader, some_op_add, &calls);
+	filter.ops = calls.ids.items;
+	filter.n_ops = calls.ids.n;
+	if (r == 0 && matched > n)
+		r = reader_newest(e->job, &filter, n, &since, &surplus);
+	e->from_unix_ns = e->calls_from_unix_ns = since.ns;
+	ARRAY_DONE(&calls.ids);
+	return r ? r : figures_bounds_set(e, /* is_all= */ true);
+}
+
+/* Return: 0, 1 when the caller was told what is wrong, -errno */
+static int scope_set(struct explain *e)
+{
+	const Ingero__V1__ExplainRequest *q = e->request;
+
+	if (q->id[0])
+		return strchr(q->id, '.') ? call_find(e, q->id) : finding_find(e, q->id);
+	if (q->n_pids) {
+		e->pids = q->pids;
+		e->n_pids = q->n_pids;
+	}
+	if (q->last_calls)
+		return last_calls_set(e);
+	if (q->span) {
+		e->from_unix_ns = q->span->from_unix_ns;
+		e->to_unix_ns = q->span->to_unix_ns;
+	}
+	if (e->to_unix_ns && e->from_unix_ns >= e->to_unix_ns)
+		return reader_fail(CALL_ERROR_INVALID, "the window ends before it begins: exchange its bounds");
+	return figures_bounds_set(e, /* is_all= */ false);
+}
+
+/* One message: what does not fit is cut from the end of the lists, the least important first. */
+static int explain_send(struct explain *e)
+{
+	Ingero__V1__ExplainReply *reply = &e->reply;
+	int r;
+
+	while ((r = reader_reply(e->job, &reply->base)) == -EMSGSIZE) {
+		if (reply->n_operations > OPERATIONS_TOP)
+			reply->n_operations /= 2;
+		else if (reply->n_gaps > 1)
+			reply->n_gaps /= 2;
+		else if (reply->n_findings > 1)
+			reply->n_findings /= 2;
+		else
+			break;
+		reply->more_findings = (uint32_t)(e->findings.n_all - reply->n_findings);
+	}
+	return r;
+}
+
+int reader_explain(struct reader_job *job)
+{
+	struct explain *e = calloc(1, sizeof(*e));
+	size_t most;
+	int r;
+
+	if (!e)
+		return reader_fail_errno(job, -ENOMEM);
+	*e = (struct explain){ .job = job,
+			       .arena = ARENA_INIT,
+			       .reply = INGERO__V1__EXPLAIN_REPLY__INIT,
+			       .window = INGERO__V1__WINDOW__INIT,
+			       .lost = INGERO__V1__LOST__INIT,
+			       .peak = INGERO__V1__SYSTEM_SAMPLE__INIT,
+			       .cost = INGERO__V1__COST__INIT };
+	e->request = ingero__v1__explain_request__unpack(NULL, job->request_bytes, job->request);
+	if (!e->request)
+		return reader_fail(CALL_ERROR_PROTOCOL, "this is no question about findings");
+
+	r = scope_set(e);
+	if (r > 0)
+		return r;
+	most = e->request->findings_max ? MIN(e->request->findings_max, FINDINGS_MAX) : FINDINGS_DEFAULT;
+	if (r == 0 && !e->findings.n)
+		r = findings_collect(&e->findings, job, e->from_unix_ns, e->to_unix_ns, e->pids, e->n_pids, most);
+	if (r == 0)
+		r = figures_set(e);
+	if (r == 0)
+		r = surroundings_set(e);
+	e->reply.findings = e->findings.rows;
+	e->reply.n_findings = e->findings.n;
+	e->reply.more_findings = (uint32_t)(e->findings.n_all - e->findings.n);
+	if (r == 0)
+		r = explain_send(e);
+	return r ? reader_fail_errno(job, r) : 0;
+}

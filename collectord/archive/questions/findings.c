@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "archive/questions/findings.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/cleanup.h"
+#include "archive/job.h"
+
+#define ID_DIGITS 16
+
+struct collection {
+	struct findings *findings;
+	struct reader_job *job;
+	const uint32_t *pids;
+	size_t n_pids;
+	size_t most;
+	const char *id; /* a beginning; NULL: any */
+	size_t n_id;
+};
+
+static int severity_rank(const char *severity)
+{
+	static const char *const names[] = { "LOW", "MEDIUM", "HIGH", "CRITICAL" };
+
+	for (int i = 0; i < (int)ARRAY_SIZE(names); i++)
+		if (strcmp(names[i], severity) == 0)
+			return i;
+	return -1;
+}
+
+static int finding_compare(const void *a, const void *b)
+{
+	const Ingero__V1__Finding *x = *(Ingero__V1__Finding *const *)a, *y = *(Ingero__V1__Finding *const *)b;
+	int rank = severity_rank(y->severity) - severity_rank(x->severity);
+
+	if (rank)
+		return rank;
+	if (x->lost_ns != y->lost_ns)
+		return x->lost_ns < y->lost_ns ? 1 : -1;
+	if (x->start_unix_ns != y->start_unix_ns)
+		return x->start_unix_ns < y->start_unix_ns ? 1 : -1;
+	return strcmp(x->id, y->id);
+}
+
+static Ingero__V1__Finding *finding_copy(const Ingero__V1__Finding *f)
+{
+	size_t n = ingero__v1__finding__get_packed_size(f);
+	CLEANUP(freep) uint8_t *bytes = malloc(n + 1);
+
+	if (!bytes)
+		return NULL;
+	(void)ingero__v1__finding__pack(f, bytes);
+	return ingero__v1__finding__unpack(NULL, n, bytes);
+}
+
+static void findings_cut(struct findings *findings, size_t most)
+{
+	if (findings->n)
+		qsort(findings->rows, findings->n, sizeof(Ingero__V1__Finding *), finding_compare);
+	while (findings->n > most)
+		ingero__v1__finding__free_unpacked(findings->rows[--findings->n], NULL);
+}
+
+static bool is_wanted(const struct collection *c, const Ingero__V1__Finding *f)
+{
+	if (c->id)
+		return strncmp(f->id, c->id, c->n_id) == 0;
+	return read_pid_is_wanted(c->pids, c->n_pids, f->pid);
+}
+
+static int finding_add(const Ingero__V1__Finding *f, void *data)
+{
+	struct collection *c = data;
+	struct findings *findings = c->findings;
+	Ingero__V1__Finding *copy;
+	int r;
+
+	if (reader_is_late(c->job))
+		return -ETIME;
+	if (!is_wanted(c, f))
+		return 0;
+	findings->n_all++;
+	copy = finding_copy(f);
+	if (!copy)
+		return -ENOMEM;
+	r = array_grow(&findings->rows, findings->n, &findings->room, sizeof(Ingero__V1__Finding *));
+	if (r)
+		return r;
+	findings->rows[findings->n++] = copy;
+	/* So that a file of a million findings takes no more room than one of the most that are wanted. */
+	if (findings->n >= 2 * c->most + 64)
+		findings_cut(findings, c->most);
+	return 0;
+}
+
+int findings_collect(struct findings *findings, struct reader_job *job, uint64_t from_unix_ns, uint64_t to_unix_ns,
+		     const uint32_t *pids, size_t n_pids, size_t most)
+{
+	struct collection c = { .findings = findings, .job = job, .pids = pids, .n_pids = n_pids, .most = most };
+	int r = store_reader_findings(job->reader, from_unix_ns, to_unix_ns, finding_add, &c);
+
+	findings_cut(findings, most);
+	return r;
+}
+
+int findings_find(struct findings *findings, struct reader_job *job, const char *id)
+{
+	struct collection c = { .findings = findings, .job = job, .most = 2, .id = id, .n_id = strlen(id) };
+	int r;
+
+	if (strspn(id, "0123456789abcdef") != c.n_id || c.n_id > ID_DIGITS)
+		return reader_fail(CALL_ERROR_INVALID,
+				   "'%.64s' is neither the id of a finding (hexadecimal digits) "
+				   "nor of a call (BOOT.START.TID)",
+				   id);
+	r = store_reader_findings(job->reader, 0, 0, finding_add, &c);
+	if (r)
+		return r;
+	if (findings->n_all == 0)
+		return reader_fail(CALL_ERROR_NOT_FOUND,
+				   "there is no finding whose id begins with '%s' here, or it is not yours: "
+				   "'ingero explain' lists those that there are",
+				   id);
+	if (findings->n_all > 1)
+		return reader_fail(
+			CALL_ERROR_INVALID,
+			"%zu findings have an id that begins with '%s', %s and %s among them: give more of it",
+			findings->n_all, id, findings->rows[0]->id, findings->rows[1]->id);
+	return 0;
+}

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "archive/questions/message.h"
+
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "events/event_message.h"
+#include "events/op.h"
+
+/* Of an operation that this version does not know, what is not zero was kept for a reason. */
+static size_t kept_args(const struct stored_event *stored)
+{
+	const struct op *op = op_get(stored->op);
+	size_t n = 0;
+
+	if (op)
+		return op_n_args(op);
+	while (n < ARRAY_SIZE(stored->call.args) && stored->call.args[n])
+		n++;
+	return n;
+}
+
+Ingero__V1__Event *reader_event(struct arena *arena, struct store_reader *reader, const struct read_event *event)
+{
+	const struct stored_event *stored = event->event;
+	const struct read_op *op = store_reader_op(reader, stored->op);
+	const struct event_about about = {
+		.process_name = event->process->comm,
+		.source = op ? op->source : "",
+		.op = op ? op->name : "",
+		.start_unix_ns = event->start_unix_ns,
+		.pid = event->process->pid,
+		.uid = event->process->uid,
+		.boot = event->boot,
+		.measured = stored->measured,
+		.n_args = kept_args(stored),
+	};
+
+	return event_to_message(&stored->call, &about, arena);
+}
+
+Ingero__V1__Operation *reader_operation(struct arena *arena, const struct read_figures *figures)
+{
+	const struct op_figures *f = &figures->figures;
+	Ingero__V1__Operation *o = ARENA_NEW(arena, Ingero__V1__Operation);
+
+	if (!o)
+		return NULL;
+	ingero__v1__operation__init(o);
+	o->pid = figures->process->pid;
+	o->start_time_unix_ns = figures->process->start_unix_ns;
+	o->process_name = (char *)(uintptr_t)figures->process->comm;
+	o->uid = figures->process->uid;
+	o->exec_generation = figures->process->exec_gen;
+	if (figures->op) {
+		o->source = (char *)(uintptr_t)figures->op->source;
+		o->op = (char *)(uintptr_t)figures->op->name;
+	}
+	o->count = op_figures_count(f);
+	o->errors = f->errors;
+	o->total_ns = f->total_ns;
+	o->total_raw_ns = f->raw_ns;
+	o->max_ns = f->max_ns;
+	o->p50_ns = histogram_quantile(&f->durations, 0.50, f->max_ns);
+	o->p95_ns = histogram_quantile(&f->durations, 0.95, f->max_ns);
+	o->p99_ns = histogram_quantile(&f->durations, 0.99, f->max_ns);
+	o->bytes = f->bytes;
+	o->abandoned = f->abandoned;
+	o->untimed = f->untimed;
+	o->blame_ns = blame_to_message_of(f->raw_ns, f->blame_ns, figures->measured, arena);
+	return o->blame_ns ? o : NULL;
+}
+
+void reader_calls_count(const struct read_window *figures, Ingero__V1__Window *window)
+{
+	const struct read_process *last = NULL;
+
+	for (size_t i = 0; i < figures->figures.n; i++) {
+		const struct read_figures *f = &figures->figures.items[i];
+
+		if (!read_op_is_call(f->op))
+			continue;
+		window->calls += op_figures_count(&f->figures);
+		window->processes += f->process != last;
+		last = f->process;
+	}
+}
+
+bool reader_lost_add(Ingero__V1__Lost *lost, const char *reason, uint64_t n)
+{
+	const ProtobufCMessageDescriptor *d = &ingero__v1__lost__descriptor;
+	const ProtobufCFieldDescriptor *field = protobuf_c_message_descriptor_get_field_by_name(d, reason);
+
+	if (!field || field->type != PROTOBUF_C_TYPE_UINT64)
+		return false;
+	*(uint64_t *)((char *)lost + field->offset) += n;
+	return true;
+}
+
+Ingero__V1__Gap *reader_gap_copy(struct arena *arena, const Ingero__V1__Gap *gap)
+{
+	Ingero__V1__Gap *copy = ARENA_NEW(arena, Ingero__V1__Gap);
+
+	if (!copy)
+		return NULL;
+	*copy = *gap;
+	copy->reason = arena_copy_text(arena, gap->reason);
+	return copy->reason ? copy : NULL;
+}

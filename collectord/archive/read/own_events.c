@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Walking over blocks and tail rows.
+ *
+ * Headers of all that may match are read first: a few dozen bytes for some thousand
+ * calls. They are put in order of time, and what is decoded of each is first what the
+ * filter needs, then, if a call is left, the rest. Who may stop soon gets slices of
+ * blocks: the blocks of fifty processes end at about the same time, and of the newest hundred
+ * calls each has two.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "archive/read/own_cursor.h"
+
+#define SLICE_EVENTS 64 /* the first of a block */
+#define SLICE_GROWTH 8	/* and the next ones: a block read to its end is unpacked three times */
+
+static bool event_matches(struct own_cursor *c, const struct stored_event *e, const struct own_boot *boot,
+			  struct read_event *ret_event)
+{
+	const struct read_filter *f = &c->filter;
+	struct read_event event = { .event = e, .boot = boot->id };
+
+	if (f->min_duration_ns && e->call.duration_ns < f->min_duration_ns)
+		return false;
+	if (f->max_duration_ns && e->call.duration_ns > f->max_duration_ns)
+		return false;
+	if (f->ops && !own_is_listed(f->ops, f->n_ops, e->op))
+		return false;
+	event.process = own_cursor_process(c, e->process);
+	if (!own_process_matches(c, event.process))
+		return false;
+	event.start_unix_ns = own_unix(boot, e->call.start_ns);
+	if (event.start_unix_ns < f->from_unix_ns || (f->to_unix_ns && event.start_unix_ns >= f->to_unix_ns))
+		return false;
+	event.at = f->by_wall_clock ? (struct read_time){ .ns = event.start_unix_ns }
+				    : (struct read_time){ .boot = boot->id, .ns = e->call.start_ns };
+	*ret_event = event;
+	return !read_time_is_before(&event.at, &f->since);
+}
+
+static uint32_t filter_columns(const struct read_filter *f)
+{
+	uint32_t columns = BLOCK_COLUMN(BLOCK_TIME) | BLOCK_COLUMN(BLOCK_PROCESS);
+
+	if (f->ops)
+		columns |= BLOCK_COLUMN(BLOCK_OP);
+	if (f->min_duration_ns || f->max_duration_ns)
+		columns |= BLOCK_COLUMN(BLOCK_DURATION);
+	return columns;
+}
+
+/* Which part of what is left of a block is next, and what is left then. */
+static void slice_take(struct own_cursor *c, struct item *item, size_t n, size_t *ret_from, size_t *ret_to)
+{
+	/* Of what begins before anything is wanted, the first slices would be for nothing. */
+	bool is_whole = !c->filter.in_slices ||
+			(!c->filter.newest_first && read_time_is_before(&item->begin, &c->filter.since));
+	uint32_t left;
+
+	if (!item->slice)
+		item->left_to = (uint32_t)n;
+	left = item->left_to - item->left_from;
+	item->slice = is_whole ? left : item->slice ? item->slice * SLICE_GROWTH : SLICE_EVENTS;
+	item->slice = MIN(item->slice, left);
+	*ret_from = c->filter.newest_first ? item->left_to - item->slice : item->left_from;
+	*ret_to = *ret_from + item->slice;
+	if (c->filter.newest_first)
+		item->left_to -= item->slice;
+	else
+		item->left_from += item->slice;
+}
+
+/* What is left of a block lies between its one end and what was given last. */
+static void slice_left(struct own_cursor *c, const struct own_boot *boot, const struct item *item,
+		       const struct stored_event *events, size_t n)
+{
+	struct item rest = *item;
+
+	if (item->left_from >= item->left_to)
+		return;
+	if (c->filter.newest_first)
+		own_item_bounds(c, boot, item->t0, events[0].call.start_ns, &rest);
+	else
+		own_item_bounds(c, boot, events[n - 1].call.start_ns, item->t1, &rest);
+	own_items_again(c, &rest);
+}
+
+static int block_data(struct own_cursor *c, int64_t id, const void **ret_data, size_t *ret_n)
+{
+	int step;
+
+	(void)sqlite3_reset(c->block_data);
+	(void)sqlite3_bind_int64(c->block_data, 1, id);
+	step = sqlite3_step(c->block_data);
+	if (step != SQLITE_ROW)
+		return step == SQLITE_DONE ? -EBADMSG : own_errno(step);
+	*ret_data = sqlite3_column_blob(c->block_data, 0);
+	*ret_n = (size_t)sqlite3_column_bytes(c->block_data, 0);
+	return 0;
+}
+
+/* @ret_n: NULL, or only counted are those that match */
+static int block_read(struct own_cursor *c, struct item *item, uint64_t *ret_n)
+{
+	const struct own_boot *boot = own_boot(c->own, item->boot);
+	uint32_t first = filter_columns(&c->filter), rest = c->filter.columns & ~first;
+	struct own_scratch *scratch = c->scratch;
+	struct stored_event *events = scratch->events;
+	size_t n_bytes = 0, n = 0, from, to;
+	const void *data = NULL;
+	struct read_event event;
+	int r = block_data(c, item->id, &data, &n_bytes);
+
+	r = r ? r : block_open(scratch->decoder, data, n_bytes, item->crc, &n);
+	if (r)
+		return r;
+	slice_take(c, item, n, &from, &to);
+	r = block_columns(scratch->decoder, first, from, to, events);
+	for (size_t i = 0; i < to - from && r == 0; i++) {
+		if (!event_matches(c, &events[i], boot, &event))
+			continue;
+		if (ret_n)
+			(*ret_n)++;
+		else
+			r = ARRAY_PUSH(&c->batch, event);
+	}
+	if (r == 0 && c->batch.n && rest)
+		r = block_columns(scratch->decoder, rest, from, to, events);
+	if (r == 0)
+		slice_left(c, boot, item, events, to - from);
+	return r;
+}
+
+static int tail_keep(const struct stored_event *event, void *data)
+{
+	struct own_cursor *c = data;
+
+	return ARRAY_PUSH(&c->tail, *event);
+}
+
+static int tail_read(struct own_cursor *c, const struct item *item, uint64_t *ret_n)
+{
+	const struct own_boot *boot = own_boot(c->own, item->boot);
+	struct read_event event;
+	const void *data;
+	size_t n_bytes;
+	int step, r;
+
+	(void)sqlite3_reset(c->tail_data);
+	(void)sqlite3_bind_int64(c->tail_data, 1, item->id);
+	step = sqlite3_step(c->tail_data);
+	if (step != SQLITE_ROW)
+		return step == SQLITE_DONE ? -EBADMSG : own_errno(step);
+	data = sqlite3_column_blob(c->tail_data, 0);
+	n_bytes = (size_t)sqlite3_column_bytes(c->tail_data, 0);
+
+	if (codec_crc(data, n_bytes) != item->crc)
+		return -EBADMSG;
+	c->tail.n = 0;
+	r = tail_decode(data, n_bytes, tail_keep, c);
+	for (size_t i = 0; i < c->tail.n && r == 0; i++) {
+		if (!event_matches(c, &c->tail.items[i], boot, &event))
+			continue;
+		if (ret_n)
+			(*ret_n)++;
+		else
+			r = ARRAY_PUSH(&c->batch, event);
+	}
+	return r;
+}
+
+/* What is damaged is left out and becomes a gap. */
+static int item_read(struct own_cursor *c, struct item *item, uint64_t *ret_n)
+{
+	int r = item->is_block ? block_read(c, item, ret_n) : tail_read(c, item, ret_n);
+
+	if (r != -EBADMSG && r != -ENOTSUP)
+		return r;
+	c->batch.n = 0;
+	return own_damaged(c->own, item->is_block ? 'b' : 't', item->id, item->boot, item->t0, item->t1, item->n);
+}
+
+int own_cursor_next(struct read_cursor *cursor, struct read_batch *ret_batch)
+{
+	static const struct read_time last = { .boot = UINT32_MAX, .ns = UINT64_MAX };
+	struct own_cursor *c = (struct own_cursor *)cursor;
+	bool is_down = c->filter.newest_first;
+	struct item item;
+	int r;
+
+	if (c->next == c->items.n)
+		return 0;
+	item = c->items.items[c->next++];
+	c->batch.n = 0;
+	r = item_read(c, &item, NULL);
+	if (r)
+		return r;
+	ret_batch->events = c->batch.items;
+	ret_batch->n = c->batch.n;
+	ret_batch->bound = is_down ? (struct read_time){ 0 } : last;
+	if (c->next < c->items.n)
+		ret_batch->bound = is_down ? c->items.items[c->next].end : c->items.items[c->next].begin;
+	return 1;
+}
+
+/* ---- opening ---- */
+
+static void scratch_free(struct own_scratch *scratch)
+{
+	if (!scratch)
+		return;
+	block_decoder_free(scratch->decoder);
+	free(scratch->events);
+	free(scratch);
+}
+
+void own_scratch_free(struct own_source *own)
+{
+	scratch_free(own->scratch);
+}
+
+/* That of the cursor before, if it is closed: its pages are there. */
+static int scratch_take(struct own_source *own, struct own_scratch **ret_scratch)
+{
+	struct own_scratch *scratch = TAKE_PTR(own->scratch);
+	int r = 0;
+
+	if (!scratch) {
+		scratch = calloc(1, sizeof(*scratch));
+		if (!scratch)
+			return -ENOMEM;
+		scratch->events = calloc(BLOCK_EVENTS_MAX, sizeof(*scratch->events));
+		r = scratch->events ? block_decoder_new(&scratch->decoder) : -ENOMEM;
+	}
+	*ret_scratch = scratch;
+	return r;
+}
+
+void own_cursor_close(struct read_cursor *cursor)
+{
+	struct own_cursor *c = (struct own_cursor *)cursor;
+
+	(void)sqlite3_finalize(c->block_data);
+	(void)sqlite3_finalize(c->tail_data);
+	if (c->own->scratch)
+		scratch_free(c->scratch);
+	else if (c->scratch && c->scratch->decoder)
+		c->own->scratch = c->scratch;
+	else
+		scratch_free(c->scratch);
+	ARRAY_DONE(&c->items);
+	ARRAY_DONE(&c->tail);
+	ARRAY_DONE(&c->batch);
+	free(c);
+}
+
+int own_cursor_open(struct read_source *source, const struct read_filter *filter, struct read_cursor **ret_cursor)
+{
+	struct own_cursor *c = calloc(1, sizeof(*c));
+	int r;
+
+	if (!c)
+		return -ENOMEM;
+	c->own = (struct own_source *)source;
+	c->base.source = source;
+	c->filter = *filter;
+	r = scratch_take(c->own, &c->scratch);
+	if (r == 0)
+		r = own_prepare(c->own->db, "SELECT data FROM block_data WHERE id = ?", &c->block_data);
+	if (r == 0)
+		r = own_prepare(c->own->db, "SELECT data FROM tail WHERE id = ?", &c->tail_data);
+	if (r == 0)
+		r = own_items_load(c);
+	if (r) {
+		own_cursor_close(&c->base);
+		return r;
+	}
+	*ret_cursor = &c->base;
+	return 0;
+}
+
+int own_count(struct read_source *source, const struct read_filter *filter, uint64_t *ret_n)
+{
+	struct read_cursor *cursor = NULL;
+	struct read_filter whole = *filter;
+	struct own_cursor *c;
+	uint64_t n = 0;
+	int r;
+
+	whole.in_slices = false;
+	r = own_cursor_open(source, &whole, &cursor);
+	if (r)
+		return r;
+	c = (struct own_cursor *)cursor;
+	for (size_t i = 0; i < c->items.n && r == 0; i++) {
+		struct item *item = &c->items.items[i];
+
+		if (item->is_whole)
+			n += item->n;
+		else
+			r = item_read(c, item, &n);
+	}
+	own_cursor_close(cursor);
+	if (r == 0)
+		*ret_n = n;
+	return r;
+}

@@ -1,0 +1,355 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Which rows of figures make up a time, so that each call is counted once.
+ *
+ * The same calls are in rows of 10 s, or as long as these are not over in parts of a second, of
+ * a minute and of an hour, as long as each kind is kept. Finer rows are taken where they reach from the beginning of a
+ * coarser one to its end: in between, nobody called where there are none, unless some were damaged. Else the coarser
+ * one is, and what finer ones there are of its time are left out.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "archive/read/own.h"
+
+struct piece {
+	int64_t id;
+	uint64_t t0, t1;
+	uint64_t from_unix, to_unix;
+	uint32_t uid;
+	uint32_t boot;
+	uint32_t crc;
+	bool is_replaced;
+};
+
+struct pieces {
+	struct piece *items;
+	size_t n;
+	size_t room;
+};
+
+static int piece_compare(const void *a, const void *b)
+{
+	const struct piece *x = a, *y = b;
+
+	if (x->boot != y->boot)
+		return x->boot < y->boot ? -1 : 1;
+	if (x->uid != y->uid)
+		return x->uid < y->uid ? -1 : 1;
+	return (x->t0 > y->t0) - (x->t0 < y->t0);
+}
+
+static int piece_compare_time(const void *a, const void *b)
+{
+	const struct piece *x = a, *y = b;
+
+	return (x->from_unix > y->from_unix) - (x->from_unix < y->from_unix);
+}
+
+/* Across a step of the clock, or a sleep: as long as it was, where the clock says that it ended. */
+static void end_only(const struct own_boot *boot, struct piece *p)
+{
+	p->to_unix = own_unix(boot, p->t1);
+	p->from_unix = p->to_unix - MIN(p->t1 - p->t0, p->to_unix);
+}
+
+static int level_load(struct own_source *own, int64_t level, uint64_t from_unix_ns, uint64_t to_unix_ns,
+		      struct pieces *list)
+{
+	CLEANUP(own_finalizep) sqlite3_stmt *s = NULL;
+	int r;
+
+	r = own_prepare(own->db,
+			own->scope.all ? "SELECT id, uid, t0, t1, crc FROM figures "
+					 "WHERE level = ?1 AND boot = ?2 AND t1 > ?3 AND t0 < ?4"
+				       : "SELECT id, uid, t0, t1, crc FROM figures "
+					 "WHERE level = ?1 AND boot = ?2 AND t1 > ?3 AND t0 < ?4 AND uid = ?5",
+			&s);
+	for (size_t i = 0; i < own->boots.n && r == 0; i++) {
+		const struct own_boot *boot = &own->boots.items[i];
+		uint64_t from = 0, to = 0;
+		int step;
+
+		if (!own_mono_range(boot, from_unix_ns, to_unix_ns, &from, &to))
+			continue;
+		(void)sqlite3_reset(s);
+		(void)sqlite3_bind_int64(s, 1, level);
+		(void)sqlite3_bind_int64(s, 2, boot->id);
+		(void)sqlite3_bind_int64(s, 3, (int64_t)from);
+		(void)sqlite3_bind_int64(s, 4, (int64_t)to);
+		if (!own->scope.all)
+			(void)sqlite3_bind_int64(s, 5, own->scope.uid);
+		while ((step = sqlite3_step(s)) == SQLITE_ROW && r == 0) {
+			struct piece p = { .boot = boot->id };
+
+			p.id = sqlite3_column_int64(s, 0);
+			p.uid = (uint32_t)sqlite3_column_int64(s, 1);
+			p.t0 = (uint64_t)sqlite3_column_int64(s, 2);
+			p.t1 = (uint64_t)sqlite3_column_int64(s, 3);
+			p.crc = (uint32_t)sqlite3_column_int64(s, 4);
+			own_unix_range(boot, p.t0, p.t1, &p.from_unix, &p.to_unix);
+			if (p.t1 > p.t0 && p.to_unix - p.from_unix > p.t1 - p.t0)
+				end_only(boot, &p);
+			r = ARRAY_PUSH(list, p);
+		}
+		if (r == 0)
+			r = own_errno(step);
+	}
+	return r;
+}
+
+static bool is_before(const struct piece *a, const struct piece *b)
+{
+	return a->boot != b->boot ? a->boot < b->boot : a->uid != b->uid ? a->uid < b->uid : a->t1 <= b->t0;
+}
+
+static bool overlaps(const struct piece *a, const struct piece *b)
+{
+	return a->boot == b->boot && a->uid == b->uid && a->t0 < b->t1 && b->t0 < a->t1;
+}
+
+static void replaced_drop(struct pieces *list)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < list->n; i++)
+		if (!list->items[i].is_replaced)
+			list->items[n++] = list->items[i];
+	list->n = n;
+	if (n)
+		qsort(list->items, n, sizeof(*list->items), piece_compare);
+}
+
+/* Times of which rows are missing. */
+static int damaged_load(struct own_source *own, struct pieces *list)
+{
+	CLEANUP(own_finalizep) sqlite3_stmt *s = NULL;
+	int r = own_prepare(own->db, "SELECT boot, coalesce(uid, ?1), t0, t1 FROM gap WHERE reason = 'damaged'", &s);
+
+	if (r == 0)
+		(void)sqlite3_bind_int64(s, 1, UINT32_MAX);
+	while (r == 0) {
+		struct piece p = { .id = 0 };
+		int step = sqlite3_step(s);
+
+		if (step != SQLITE_ROW)
+			return own_errno(step);
+		p.boot = (uint32_t)sqlite3_column_int64(s, 0);
+		p.uid = (uint32_t)sqlite3_column_int64(s, 1);
+		p.t0 = (uint64_t)sqlite3_column_int64(s, 2);
+		p.t1 = (uint64_t)sqlite3_column_int64(s, 3);
+		r = ARRAY_PUSH(list, p);
+	}
+	return r;
+}
+
+static bool is_damaged_in(const struct pieces *damaged, const struct piece *p)
+{
+	for (size_t i = 0; i < damaged->n; i++) {
+		const struct piece *d = &damaged->items[i];
+
+		if (d->boot == p->boot && (d->uid == p->uid || d->uid == UINT32_MAX) && d->t0 < p->t1 && d->t1 > p->t0)
+			return true;
+	}
+	return false;
+}
+
+enum replace {
+	REPLACE_INCOMPLETE, /* fine rows that do not cover the coarse one */
+	REPLACE_COMPLETE,   /* those that do, and are nothing beside it */
+};
+
+/* Puts coarse rows into the place of fine ones. Both by boot, owner, time. */
+static int coarse_merge(struct pieces *fine, const struct pieces *coarse, const struct pieces *damaged,
+			enum replace which)
+{
+	size_t n_fine = fine->n, low = 0;
+	int r = 0;
+
+	for (size_t i = 0; i < coarse->n && r == 0; i++) {
+		const struct piece *c = &coarse->items[i];
+		bool is_within = true;
+		uint64_t covered = 0, reached = 0;
+		size_t end;
+
+		while (low < n_fine && is_before(&fine->items[low], c))
+			low++;
+		for (end = low; end < n_fine && overlaps(&fine->items[end], c); end++) {
+			const struct piece *f = &fine->items[end];
+
+			covered += MIN(f->t1, c->t1) - MAX(f->t0, c->t0);
+			reached = MAX(reached, f->t1);
+			is_within = is_within && f->t0 >= c->t0 && f->t1 <= c->t1;
+		}
+		if (which == REPLACE_COMPLETE ? covered != c->t1 - c->t0 || !is_within || !covered
+					      : covered >= c->t1 - c->t0)
+			continue;
+		/* From end to end: in between nobody called where there are none, unless some were damaged. */
+		if (which == REPLACE_INCOMPLETE && end > low && fine->items[low].t0 <= c->t0 && reached >= c->t1 &&
+		    !is_damaged_in(damaged, c))
+			continue;
+		for (size_t k = low; k < end; k++)
+			fine->items[k].is_replaced = true;
+		r = ARRAY_PUSH(fine, *c);
+	}
+	replaced_drop(fine);
+	return r;
+}
+
+/* The bounds of what is answered are the ones nearest to what was asked: a row belongs to where its middle lies. */
+static bool is_inside(const struct piece *p, uint64_t from_unix_ns, uint64_t to_unix_ns)
+{
+	uint64_t middle = p->from_unix + (p->to_unix - p->from_unix) / 2;
+
+	return middle >= from_unix_ns && (!to_unix_ns || middle < to_unix_ns);
+}
+
+static void outside_drop(struct pieces *list, uint64_t from_unix_ns, uint64_t to_unix_ns)
+{
+	bool is_any = false;
+
+	for (size_t i = 0; i < list->n && !is_any; i++)
+		is_any = is_inside(&list->items[i], from_unix_ns, to_unix_ns);
+	for (size_t i = 0; i < list->n; i++) {
+		struct piece *p = &list->items[i];
+
+		/* In a window shorter than the rows: those it lies in. */
+		p->is_replaced = is_any ? !is_inside(p, from_unix_ns, to_unix_ns)
+					: p->to_unix <= from_unix_ns || (to_unix_ns && p->from_unix >= to_unix_ns);
+	}
+	replaced_drop(list);
+}
+
+static const int64_t levels[] = { 1, 10, 60, 3600 }; /* schema.sql */
+
+/* Rows for a window: the finest there are, or, for who wants only their sum, the coarsest. */
+static int pieces_choose(struct own_source *own, uint64_t from_unix_ns, uint64_t to_unix_ns, bool coarsely,
+			 struct pieces *list)
+{
+	const uint64_t margin = 3600 * NSEC_PER_SEC; /* a coarse row over an edge is judged by all its time */
+	uint64_t from = from_unix_ns > margin ? from_unix_ns - margin : 0;
+	uint64_t to = to_unix_ns ? to_unix_ns + margin : 0;
+	struct pieces rows[ARRAY_SIZE(levels)] = { { .items = NULL } };
+	struct pieces damaged = { .items = NULL };
+	int r = damaged_load(own, &damaged);
+
+	for (size_t i = 0; i < ARRAY_SIZE(levels) && r == 0; i++) {
+		r = level_load(own, levels[i], from, to, &rows[i]);
+		if (rows[i].n)
+			qsort(rows[i].items, rows[i].n, sizeof(*rows[i].items), piece_compare);
+		if (r == 0)
+			r = coarse_merge(list, &rows[i], &damaged, REPLACE_INCOMPLETE);
+	}
+	outside_drop(list, from_unix_ns, to_unix_ns);
+	for (size_t i = 1; i < ARRAY_SIZE(levels) && coarsely && r == 0; i++)
+		r = coarse_merge(list, &rows[i], &damaged, REPLACE_COMPLETE);
+	for (size_t i = 0; i < ARRAY_SIZE(levels); i++)
+		ARRAY_DONE(&rows[i]);
+	ARRAY_DONE(&damaged);
+	return r;
+}
+
+/* ---- contents ---- */
+
+struct bucket_rows {
+	ARRAY(struct read_figures) figures;
+	ARRAY(struct read_behind) behind;
+};
+
+static void bucket_rows_done(struct bucket_rows *rows)
+{
+	ARRAY_DONE(&rows->figures);
+	ARRAY_DONE(&rows->behind);
+}
+
+static int bucket_fill(struct own_source *own, const struct figures_blob *blob, struct bucket_rows *rows)
+{
+	int r = 0;
+
+	rows->figures.n = rows->behind.n = 0;
+	for (size_t i = 0; i < blob->figures.n && r == 0; i++) {
+		const struct stored_figures *f = &blob->figures.items[i];
+		struct read_figures row = { .measured = f->measured, .figures = f->figures };
+
+		row.process = own_process(&own->base, f->process);
+		row.op = own_op(&own->base, f->op);
+		if (row.process)
+			r = ARRAY_PUSH(&rows->figures, row);
+	}
+	for (size_t i = 0; i < blob->behind.n && r == 0; i++) {
+		const struct stored_behind *b = &blob->behind.items[i];
+		struct read_behind row = { .tgid = b->tgid, .uid = b->uid, .ns = b->ns };
+		bool is_hidden = own->scope.names_hidden && !own->scope.all && b->uid != own->scope.uid;
+
+		row.process = own_process(&own->base, b->process);
+		if (is_hidden)
+			row.tgid = 0;
+		else
+			for (size_t k = 0; k + 1 < sizeof(row.comm); k++)
+				row.comm[k] = b->comm[k];
+		if (row.process)
+			r = ARRAY_PUSH(&rows->behind, row);
+	}
+	return r;
+}
+
+static int piece_read(struct own_source *own, sqlite3_stmt *s, const struct piece *p, struct bucket_rows *rows,
+		      read_bucket_func func, void *data)
+{
+	struct figures_blob blob = { .figures = { .items = NULL } };
+	struct read_bucket bucket = { .from_unix_ns = p->from_unix, .to_unix_ns = p->to_unix };
+	int step, r;
+
+	(void)sqlite3_reset(s);
+	(void)sqlite3_bind_int64(s, 1, p->id);
+	step = sqlite3_step(s);
+	if (step != SQLITE_ROW)
+		return step == SQLITE_DONE ? 0 : own_errno(step);
+	r = figures_blob_decode(sqlite3_column_blob(s, 0), (size_t)sqlite3_column_bytes(s, 0), p->crc, &blob);
+	if (r == -EBADMSG || r == -ENOTSUP)
+		return own_damaged(own, 'f', p->id, p->boot, p->t0, p->t1, 0);
+	if (r)
+		return r;
+
+	r = bucket_fill(own, &blob, rows);
+	bucket.figures = rows->figures.items;
+	bucket.n_figures = rows->figures.n;
+	bucket.behind = rows->behind.items;
+	bucket.n_behind = rows->behind.n;
+	if (r == 0)
+		r = func(&bucket, data);
+	figures_blob_done(&blob);
+	return r;
+}
+
+static int pieces_read(struct own_source *own, uint64_t from_unix_ns, uint64_t to_unix_ns, bool coarsely,
+		       read_bucket_func func, void *data)
+{
+	CLEANUP(own_finalizep) sqlite3_stmt *s = NULL;
+	CLEANUP(bucket_rows_done) struct bucket_rows rows = { .figures = { .items = NULL } };
+	struct pieces list = { .items = NULL };
+	int r;
+
+	r = own_prepare(own->db, "SELECT data FROM figures WHERE id = ?", &s);
+	if (r == 0)
+		r = pieces_choose(own, from_unix_ns, to_unix_ns, coarsely, &list);
+	/* A sum needs no order: owner by owner, what is added up stays in the processor's cache. */
+	if (list.n)
+		qsort(list.items, list.n, sizeof(*list.items), coarsely ? piece_compare : piece_compare_time);
+	for (size_t i = 0; i < list.n && r == 0; i++)
+		r = piece_read(own, s, &list.items[i], &rows, func, data);
+	ARRAY_DONE(&list);
+	return r;
+}
+
+int own_buckets(struct read_source *source, uint64_t from_unix_ns, uint64_t to_unix_ns, read_bucket_func func,
+		void *data)
+{
+	return pieces_read((struct own_source *)source, from_unix_ns, to_unix_ns, false, func, data);
+}
+
+int own_sums(struct read_source *source, uint64_t from_unix_ns, uint64_t to_unix_ns, read_bucket_func func, void *data)
+{
+	return pieces_read((struct own_source *)source, from_unix_ns, to_unix_ns, true, func, data);
+}

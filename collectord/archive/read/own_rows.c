@@ -1,0 +1,449 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The tables that are plain rows: stacks, findings, gaps, snapshots, sessions.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/cleanup.h"
+#include "detect/finding_message.h"
+#include "events/call_id.h"
+#include "archive/read/own.h"
+#include "archive/codec/varint.h"
+
+#define FRAMES_MAX 1024 /* of one stack: a file may claim anything */
+
+static char *column_text(sqlite3_stmt *s, int column)
+{
+	const unsigned char *text = sqlite3_column_text(s, column);
+
+	return text ? (char *)(uintptr_t)text : (char *)"";
+}
+
+static uint64_t column_u64(sqlite3_stmt *s, int column)
+{
+	return (uint64_t)sqlite3_column_int64(s, column);
+}
+
+/* ---- stacks ---- */
+
+/* Return: how many frame ids, or -EBADMSG */
+static ssize_t frames_parse(const uint8_t *p, size_t n_bytes, uint32_t *ret_ids)
+{
+	struct varint_reader reader = { .p = p, .end = p + n_bytes };
+	size_t n = 0;
+
+	while (reader.p < reader.end) {
+		uint64_t id = varint_get(&reader);
+
+		if (reader.failed || id > UINT32_MAX || n == FRAMES_MAX)
+			return -EBADMSG;
+		ret_ids[n++] = (uint32_t)id;
+	}
+	return (ssize_t)n;
+}
+
+static int frame_read(sqlite3_stmt *find, uint32_t id, struct arena *arena, struct read_frame *ret)
+{
+	int step;
+
+	(void)sqlite3_reset(find);
+	(void)sqlite3_bind_int64(find, 1, id);
+	step = sqlite3_step(find);
+	if (step != SQLITE_ROW) {
+		*ret = (struct read_frame){ .symbol = "", .file = "" };
+		return own_errno(step);
+	}
+	ret->symbol = arena_copy_text(arena, column_text(find, 0));
+	ret->file = arena_copy_text(arena, column_text(find, 1));
+	ret->line = (uint32_t)column_u64(find, 2);
+	ret->is_python = sqlite3_column_int(find, 3) != 0;
+	return ret->symbol && ret->file ? 0 : -ENOMEM;
+}
+
+static int stack_give(sqlite3_stmt *s, sqlite3_stmt *find, read_stack_func func, void *data)
+{
+	CLEANUP(arena_done) struct arena arena = ARENA_INIT;
+	struct read_stack stack = { .id = (uint32_t)column_u64(s, 0), .is_complete = sqlite3_column_int(s, 2) != 0 };
+	uint32_t ids[FRAMES_MAX];
+	ssize_t n = frames_parse(sqlite3_column_blob(s, 1), (size_t)sqlite3_column_bytes(s, 1), ids);
+	struct read_frame *frames;
+	int r = 0;
+
+	if (n < 0)
+		n = stack.is_complete = 0; /* damaged: nothing of it is answered */
+	frames = ARENA_NEW_N(&arena, struct read_frame, (size_t)n + 1);
+	if (!frames)
+		return -ENOMEM;
+	for (ssize_t i = 0; i < n && r == 0; i++)
+		r = frame_read(find, ids[i], &arena, &frames[i]);
+	stack.frames = frames;
+	stack.n_frames = (size_t)n;
+	return r ? r : func(&stack, data);
+}
+
+int own_stacks(struct read_source *source, uint32_t only_id, read_stack_func func, void *data)
+{
+	struct own_source *own = (struct own_source *)source;
+	CLEANUP(own_finalizep) sqlite3_stmt *s = NULL;
+	CLEANUP(own_finalizep) sqlite3_stmt *find = NULL;
+	int r;
+
+	r = own_prepare(own->db,
+			"SELECT id, frames, is_complete FROM stack "
+			"WHERE (?1 = 0 OR id = ?1) AND (?2 < 0 OR uid = ?2) ORDER BY id",
+			&s);
+	if (r == 0)
+		r = own_prepare(own->db, "SELECT symbol, file, line, python FROM frame WHERE id = ?", &find);
+	if (r == 0) {
+		(void)sqlite3_bind_int64(s, 1, only_id);
+		(void)sqlite3_bind_int64(s, 2, own->scope.all ? -1 : (int64_t)own->scope.uid);
+	}
+	while (r == 0) {
+		int step = sqlite3_step(s);
+
+		if (step != SQLITE_ROW)
+			return own_errno(step);
+		r = stack_give(s, find, func, data);
+	}
+	return r;
+}
+
+/* ---- findings ---- */
+
+/* What it says of times by the wall clock is told again from the moments it is about: the clock may have been set right
+ * since. */
+static void finding_tell_times(struct own_source *own, sqlite3_stmt *s, const struct own_boot *boot,
+			       Ingero__V1__Finding *f)
+{
+	const struct read_process *process = own_process(&own->base, (uint32_t)column_u64(s, 0));
+	struct call_id id;
+
+	f->start_unix_ns = own_unix(boot, column_u64(s, 2));
+	f->end_unix_ns = sqlite3_column_type(s, 3) == SQLITE_NULL ? 0 : own_unix(boot, column_u64(s, 3));
+	if (process && process->pid == f->pid)
+		f->start_time_unix_ns = process->start_unix_ns;
+	for (size_t i = 0; i < f->n_examples; i++)
+		if (call_id_parse(f->examples[i]->id, &id) == 0 && own_boot(own, id.boot))
+			f->examples[i]->timestamp_unix_ns = own_unix(own_boot(own, id.boot), id.start_ns);
+}
+
+static bool may_name(uint32_t uid, void *data)
+{
+	const struct own_source *own = data;
+
+	return !own->scope.names_hidden || own->scope.all || uid == own->scope.uid;
+}
+
+static int finding_give(struct own_source *own, sqlite3_stmt *s, read_finding_func func, void *data)
+{
+	const struct own_boot *boot = own_boot(own, (uint32_t)column_u64(s, 1));
+	const void *bytes = sqlite3_column_blob(s, 5);
+	size_t n = (size_t)sqlite3_column_bytes(s, 5);
+	bool goes_on = sqlite3_column_type(s, 3) == SQLITE_NULL;
+	Ingero__V1__Finding *f;
+	size_t n_advice;
+	int r;
+
+	if (codec_crc(bytes, n) != (uint32_t)column_u64(s, 4) || !(f = ingero__v1__finding__unpack(NULL, n, bytes)))
+		return own_damaged(own, 'x', (int64_t)own->damage.n, (uint32_t)column_u64(s, 1), column_u64(s, 2),
+				   goes_on ? column_u64(s, 2) : column_u64(s, 3), 1);
+
+	finding_tell_times(own, s, boot, f);
+	n_advice = f->n_advice;
+	finding_message_hide(f, may_name, own);
+	r = func(f, data);
+	f->n_advice = n_advice; /* all of it is the message's to free */
+	ingero__v1__finding__free_unpacked(f, NULL);
+	return r;
+}
+
+int own_findings(struct read_source *source, uint64_t from_unix_ns, uint64_t to_unix_ns, read_finding_func func,
+		 void *data)
+{
+	struct own_source *own = (struct own_source *)source;
+	CLEANUP(own_finalizep) sqlite3_stmt *s = NULL;
+	int r = own_prepare(own->db,
+			    "SELECT process, boot, start_ns, end_ns, crc, data FROM finding "
+			    "WHERE (?1 < 0 OR uid = ?1) ORDER BY boot, start_ns, id",
+			    &s);
+
+	if (r == 0)
+		(void)sqlite3_bind_int64(s, 1, own->scope.all ? -1 : (int64_t)own->scope.uid);
+	while (r == 0) {
+		const struct own_boot *boot;
+		uint64_t start, end;
+		int step = sqlite3_step(s);
+
+		if (step != SQLITE_ROW)
+			return own_errno(step);
+		boot = own_boot(own, (uint32_t)column_u64(s, 1));
+		start = own_unix(boot, column_u64(s, 2));
+		end = sqlite3_column_type(s, 3) == SQLITE_NULL ? UINT64_MAX : own_unix(boot, column_u64(s, 3));
+		if ((to_unix_ns && start >= to_unix_ns) || end < from_unix_ns)
+			continue;
+		/* Of a process whose ids are mixed, nobody but who sees all. */
+		if (!own->scope.all && !own_process(source, (uint32_t)column_u64(s, 0)))
+			continue;
+		r = finding_give(own, s, func, data);
+	}
+	return r;
+}
+
+/* ---- gaps, snapshots, sessions ---- */
+
+static int gap_give(uint64_t from, uint64_t to, const char *reason, uint64_t n, read_gap_func func, void *data)
+{
+	Ingero__V1__Gap gap = INGERO__V1__GAP__INIT;
+
+	gap.from_unix_ns = from;
+	gap.to_unix_ns = to;
+	gap.reason = (char *)(uintptr_t)reason;
+	gap.count = n;
+	return func(&gap, data);
+}
+
+static bool overlaps(uint64_t begin, uint64_t end, uint64_t from, uint64_t to)
+{
+	return end >= from && (!to || begin < to);
+}
+
+int own_gaps(struct read_source *source, uint64_t from_unix_ns, uint64_t to_unix_ns, read_gap_func func, void *data)
+{
+	struct own_source *own = (struct own_source *)source;
+	CLEANUP(own_finalizep) sqlite3_stmt *s = NULL;
+	int r = own_prepare(own->db,
+			    "SELECT boot, t0, t1, reason, count FROM gap "
+			    "WHERE uid IS NULL OR ?1 < 0 OR uid = ?1 ORDER BY boot, t0, id",
+			    &s);
+
+	if (r == 0)
+		(void)sqlite3_bind_int64(s, 1, own->scope.all ? -1 : (int64_t)own->scope.uid);
+	while (r == 0) {
+		uint64_t begin, end;
+		int step = sqlite3_step(s);
+
+		if (step != SQLITE_ROW) {
+			r = own_errno(step);
+			break;
+		}
+		own_unix_range(own_boot(own, (uint32_t)column_u64(s, 0)), column_u64(s, 1), column_u64(s, 2), &begin,
+			       &end);
+		if (overlaps(begin, end, from_unix_ns, to_unix_ns))
+			r = gap_give(begin, end, column_text(s, 3), column_u64(s, 4), func, data);
+	}
+	/* What this reading itself found damaged. */
+	for (size_t i = 0; i < own->damage.n && r == 0; i++) {
+		const struct own_damage *d = &own->damage.items[i];
+
+		if (overlaps(d->from_unix_ns, d->to_unix_ns, from_unix_ns, to_unix_ns))
+			r = gap_give(d->from_unix_ns, d->to_unix_ns, "damaged", d->n, func, data);
+	}
+	return r;
+}
+
+static int snapshot_give(const struct own_boot *boot, sqlite3_stmt *s, uint64_t from, uint64_t to,
+			 read_snapshot_func func, void *data)
+{
+	Ingero__V1__SystemSample sample = INGERO__V1__SYSTEM_SAMPLE__INIT;
+
+	sample.timestamp_unix_ns = own_unix(boot, column_u64(s, 0));
+	if (sample.timestamp_unix_ns < from || (to && sample.timestamp_unix_ns >= to))
+		return 0;
+	sample.cpu_ratio = sqlite3_column_double(s, 1);
+	sample.load_1min = sqlite3_column_double(s, 2);
+	sample.memory_bytes = column_u64(s, 3);
+	sample.available_bytes = column_u64(s, 4);
+	sample.swap_used_bytes = column_u64(s, 5);
+	sample.major_faults = column_u64(s, 6);
+	sample.has_pressure = sqlite3_column_type(s, 7) != SQLITE_NULL;
+	sample.pressure_cpu = sqlite3_column_double(s, 7);
+	sample.pressure_memory = sqlite3_column_double(s, 8);
+	sample.pressure_io = sqlite3_column_double(s, 9);
+	return func(&sample, data);
+}
+
+int own_snapshots(struct read_source *source, uint64_t from_unix_ns, uint64_t to_unix_ns, read_snapshot_func func,
+		  void *data)
+{
+	struct own_source *own = (struct own_source *)source;
+	CLEANUP(own_finalizep) sqlite3_stmt *s = NULL;
+	int r = own_prepare(own->db,
+			    "SELECT t, cpu_ratio, load_1min, memory_bytes, available_bytes, swap_used_bytes, "
+			    "major_faults, pressure_cpu, pressure_memory, pressure_io FROM snapshot "
+			    "WHERE boot = ? AND t >= ? AND t <= ? ORDER BY t",
+			    &s);
+
+	for (size_t i = 0; i < own->boots.n && r == 0; i++) {
+		const struct own_boot *boot = &own->boots.items[i];
+		uint64_t from = 0, to = 0;
+		int step = SQLITE_DONE;
+
+		if (!own_mono_range(boot, from_unix_ns, to_unix_ns, &from, &to))
+			continue;
+		(void)sqlite3_reset(s);
+		(void)sqlite3_bind_int64(s, 1, boot->id);
+		(void)sqlite3_bind_int64(s, 2, (int64_t)from);
+		(void)sqlite3_bind_int64(s, 3, (int64_t)to);
+		while (r == 0 && (step = sqlite3_step(s)) == SQLITE_ROW)
+			r = snapshot_give(boot, s, from_unix_ns, to_unix_ns, func, data);
+		if (r == 0)
+			r = own_errno(step);
+	}
+	return r;
+}
+
+int own_sessions(struct read_source *source, read_session_func func, void *data)
+{
+	struct own_source *own = (struct own_source *)source;
+	CLEANUP(own_finalizep) sqlite3_stmt *s = NULL;
+	int r = own_prepare(own->db,
+			    "SELECT boot, start_ns, end_ns, version, kernel, back_end, cpus, memory_bytes, node FROM "
+			    "session ORDER BY id",
+			    &s);
+
+	while (r == 0) {
+		Ingero__V1__Session session = INGERO__V1__SESSION__INIT;
+		const struct own_boot *boot;
+		int step = sqlite3_step(s);
+
+		if (step != SQLITE_ROW)
+			return own_errno(step);
+		boot = own_boot(own, (uint32_t)column_u64(s, 0));
+		session.start_unix_ns = own_unix(boot, column_u64(s, 1));
+		if (sqlite3_column_type(s, 2) != SQLITE_NULL)
+			session.end_unix_ns = own_unix(boot, column_u64(s, 2));
+		session.version = column_text(s, 3);
+		session.kernel = column_text(s, 4);
+		session.back_end = column_text(s, 5);
+		session.cpus = (uint32_t)column_u64(s, 6);
+		session.memory_bytes = column_u64(s, 7);
+		session.node = column_text(s, 8);
+		r = func(&session, data);
+	}
+	return r;
+}
+
+static void cost_add(Ingero__V1__Cost *sum, const Ingero__V1__Cost *cost)
+{
+	sum->probe_ns += cost->probe_ns;
+	sum->removed_ns += cost->removed_ns;
+	if (cost->bystander_calls_told_case) {
+		sum->bystander_calls_told_case = cost->bystander_calls_told_case;
+		sum->bystander_calls += cost->bystander_calls;
+		sum->bystander_ns_told_case = cost->bystander_ns_told_case;
+		sum->bystander_ns += cost->bystander_ns;
+	}
+	sum->daemon_cpu_ns += cost->daemon_cpu_ns;
+	sum->probe_ratio = MAX(sum->probe_ratio, cost->probe_ratio);
+	sum->per_call_ns = MAX(sum->per_call_ns, cost->per_call_ns);
+	sum->share_ns = MAX(sum->share_ns, cost->share_ns);
+	sum->share_spread_ns = MAX(sum->share_spread_ns, cost->share_spread_ns);
+	sum->daemon_rss_bytes = MAX(sum->daemon_rss_bytes, cost->daemon_rss_bytes);
+	sum->kernel_bytes = MAX(sum->kernel_bytes, cost->kernel_bytes);
+}
+
+/* Of all who were traced: who may see only some of them is not told how much the others called. */
+int own_cost(struct read_source *source, uint64_t from_unix_ns, uint64_t to_unix_ns, Ingero__V1__Cost *ret_cost)
+{
+	struct own_source *own = (struct own_source *)source;
+	CLEANUP(own_finalizep) sqlite3_stmt *s = NULL;
+	bool is_any = false;
+	int r;
+
+	if (own->version < 2 || !own->scope.all)
+		return 0;
+	r = own_prepare(
+		own->db,
+		"SELECT boot, start_ns, max(seen_ns, coalesce(end_ns, 0)), cost FROM session WHERE cost NOT NULL", &s);
+	while (r == 0) {
+		Ingero__V1__Cost *cost;
+		uint64_t begin, end;
+		int step = sqlite3_step(s);
+
+		if (step != SQLITE_ROW) {
+			r = own_errno(step);
+			break;
+		}
+		own_unix_range(own_boot(own, (uint32_t)column_u64(s, 0)), column_u64(s, 1), column_u64(s, 2), &begin,
+			       &end);
+		if (!overlaps(begin, end, from_unix_ns, to_unix_ns))
+			continue;
+		cost = ingero__v1__cost__unpack(NULL, (size_t)sqlite3_column_bytes(s, 3), sqlite3_column_blob(s, 3));
+		if (!cost)
+			continue; /* damaged: as if it had not been kept */
+		cost_add(ret_cost, cost);
+		ingero__v1__cost__free_unpacked(cost, NULL);
+		is_any = true;
+	}
+	return r ? r : is_any;
+}
+
+/* ---- how far it reaches ---- */
+
+static int span_widen(struct own_source *own, const char *sql, uint64_t *from, uint64_t *to)
+{
+	CLEANUP(own_finalizep) sqlite3_stmt *s = NULL;
+	int r = own_prepare(own->db, sql, &s);
+
+	for (size_t i = 0; i < own->boots.n && r == 0; i++) {
+		const struct own_boot *boot = &own->boots.items[i];
+		uint64_t begin, end;
+		int step;
+
+		(void)sqlite3_reset(s);
+		(void)sqlite3_bind_int64(s, 1, own->scope.all ? -1 : (int64_t)own->scope.uid);
+		(void)sqlite3_bind_int64(s, 2, boot->id);
+		step = sqlite3_step(s);
+		if (step != SQLITE_ROW)
+			return own_errno(step);
+		if (sqlite3_column_type(s, 0) == SQLITE_NULL)
+			continue;
+		own_unix_range(boot, column_u64(s, 0), column_u64(s, 1), &begin, &end);
+		*from = MIN(*from, begin);
+		*to = MAX(*to, end);
+	}
+	return r;
+}
+
+int own_span(struct read_source *source, uint64_t *ret_from_unix_ns, uint64_t *ret_to_unix_ns)
+{
+	struct own_source *own = (struct own_source *)source;
+	uint64_t from = UINT64_MAX, to = 0;
+	int r;
+
+	r = span_widen(own, "SELECT min(t0), max(t1) FROM block WHERE (?1 < 0 OR uid = ?1) AND boot = ?2", &from, &to);
+	if (r == 0)
+		r = span_widen(own, "SELECT min(t0), max(t1) FROM tail WHERE (?1 < 0 OR uid = ?1) AND boot = ?2", &from,
+			       &to);
+	if (r == 0)
+		r = span_widen(own, "SELECT min(t0), max(t1) FROM figures WHERE (?1 < 0 OR uid = ?1) AND boot = ?2",
+			       &from, &to);
+	if (r)
+		return r;
+	*ret_from_unix_ns = from == UINT64_MAX ? 0 : from;
+	*ret_to_unix_ns = from == UINT64_MAX ? 0 : to;
+	return 0;
+}
+
+int own_seen(struct read_source *source, uint64_t *ret_unix_ns)
+{
+	struct own_source *own = (struct own_source *)source;
+	CLEANUP(own_finalizep) sqlite3_stmt *s = NULL;
+	int r = own_prepare(own->db, "SELECT boot, seen_ns FROM session WHERE end_ns IS NULL", &s);
+
+	*ret_unix_ns = 0;
+	while (r == 0) {
+		int step = sqlite3_step(s);
+		uint64_t seen;
+
+		if (step != SQLITE_ROW)
+			return own_errno(step);
+		seen = own_unix(own_boot(own, (uint32_t)column_u64(s, 0)), column_u64(s, 1));
+		*ret_unix_ns = MAX(*ret_unix_ns, seen);
+	}
+	return r;
+}

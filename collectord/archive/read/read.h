@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Reading a database: one's own (schema.sql) or one recorded by Ingero itself.
+ *
+ * Used by the reader child alone. A reader is bound to a scope when it is opened and
+ * gives nothing of anybody else, whatever is asked of it later. Both kinds of file are
+ * rows of one interface, so everything above is written once.
+ *
+ * Times here are wall-clock nanoseconds since 1970, mapped by the file's own clock rows.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/array.h"
+#include "figures/figures.h"
+#include "ingero/v1/ingero.pb-c.h"
+#include "archive/codec/codec.h"
+
+struct sqlite3;
+struct store_reader;
+
+struct read_scope {
+	bool all;	   /* may read every owner's rows */
+	uint32_t uid;	   /* else this owner's alone, without processes of PROCESS_GUARDED */
+	bool names_hidden; /* other users' processes are not named (hidepid), only their uid is */
+};
+
+#define READ_WHY_BYTES 256 /* room for one sentence */
+
+/**
+ * store_reader_open() - look at what kind of file it is and prepare its reader
+ * @db:  read-only connection in a transaction, so that all answers are of one moment; borrowed; may be sealed off from
+ * the file system already
+ * @why: READ_WHY_BYTES; one sentence on failure
+ * Return: 0; -ENOTSUP (a newer version's), -EINVAL (not a database of ours or Ingero's), -EBADMSG (damaged), -errno
+ */
+int store_reader_open(struct sqlite3 *db, const struct read_scope *scope, char *why, struct store_reader **ret_reader);
+void store_reader_close(struct store_reader *reader);
+/** store_reader_is_foreign() - recorded by Ingero itself */
+bool store_reader_is_foreign(const struct store_reader *reader);
+
+/* One incarnation; pointers here and below are valid as long as the reader. */
+struct read_process {
+	uint32_t id; /* row of the file */
+	uint32_t boot;
+	uint32_t pid;
+	uint32_t uid;
+	uint32_t exec_gen;
+	uint64_t start_unix_ns;
+	uint64_t first_unix_ns; /* first call */
+	uint64_t gone_unix_ns;	/* 0: not seen to end */
+	const char *comm;
+};
+/** store_reader_process() - NULL where there is none in scope */
+const struct read_process *store_reader_process(struct store_reader *reader, uint32_t id);
+typedef int (*read_process_func)(const struct read_process *process, void *data);
+/** store_reader_processes() - each in scope; here and below: until func returns other than 0, which is returned */
+int store_reader_processes(struct store_reader *reader, read_process_func func, void *data);
+
+struct read_op {
+	uint32_t id;
+	const char *source;
+	const char *name;
+	const char *short_name;
+};
+/** store_reader_op() - NULL where there is none */
+const struct read_op *store_reader_op(struct store_reader *reader, uint32_t id);
+/** read_op_is_call() - else an event of the host; NULL, of which no cell told, is a call */
+bool read_op_is_call(const struct read_op *op);
+/** read_op_is_called() - whether that is its name, in any spelling of base/op_name.h, or Ingero's for it */
+bool read_op_is_called(const struct read_op *op, const char *name);
+/** store_reader_find_op() - every operation that is called so, one of each source that has it. Return: how many */
+size_t store_reader_find_op(struct store_reader *reader, const char *name, uint32_t *ret_ids, size_t room);
+
+typedef int (*read_op_func)(const struct read_op *op, void *data);
+int store_reader_ops(struct store_reader *reader, read_op_func func, void *data);
+
+struct read_frame {
+	const char *symbol;
+	const char *file;
+	uint32_t line; /* 0: none */
+	bool is_python;
+};
+struct read_stack {
+	uint32_t id;
+	bool is_complete;
+	const struct read_frame *frames; /* innermost first */
+	size_t n_frames;
+};
+/** typedef read_stack_func - @stack: valid during the call */
+typedef int (*read_stack_func)(const struct read_stack *stack, void *data);
+/** store_reader_stacks() - @only_id: this one; 0: all in scope */
+int store_reader_stacks(struct store_reader *reader, uint32_t only_id, read_stack_func func, void *data);
+
+/*
+ * Where a call stands in an order: as they were made, which is boot by boot by the monotonic clock, or by the
+ * wall clock, which a step turns back; then boot is 0. A file that Ingero recorded knows the wall clock alone.
+ */
+struct read_time {
+	uint32_t boot;
+	uint64_t ns;
+};
+static inline bool read_time_is_before(const struct read_time *a, const struct read_time *b)
+{
+	return a->boot != b->boot ? a->boot < b->boot : a->ns < b->ns;
+}
+
+struct read_filter {
+	uint64_t from_unix_ns; /* entry of the call; 0: from the beginning */
+	uint64_t to_unix_ns;   /* exclusive; 0: to the end */
+	const uint32_t *pids;  /* NULL: all */
+	size_t n_pids;
+	const uint32_t *ops; /* rows of table op; NULL: all */
+	size_t n_ops;
+	uint64_t min_duration_ns;
+	uint64_t max_duration_ns; /* 0: any */
+	bool has_uid;		  /* only this owner's */
+	uint32_t uid;
+	uint32_t columns; /* BLOCK_COLUMN() of what is looked at; those of the filter are added */
+	bool by_wall_clock;
+	bool newest_first;	/* piece by piece: order is exact only within the caller's sort */
+	bool in_slices;		/* for who may stop soon: pieces are small at first */
+	struct read_time since; /* in the order asked for; 0: from the beginning */
+};
+
+/* A call as the readers above see it. */
+struct read_event {
+	const struct stored_event *event; /* columns asked for */
+	const struct read_process *process;
+	uint64_t start_unix_ns;
+	uint32_t boot; /* row of table boot */
+	struct read_time at;
+};
+
+/*
+ * Walking in pieces, for who cannot be called back. Inside a piece order is not that of
+ * time; what is still to come is not newer (newest_first; else: not older) than bound.
+ */
+struct read_cursor;
+struct read_batch {
+	const struct read_event *events; /* valid until the next step */
+	size_t n;
+	struct read_time bound;
+};
+int store_reader_cursor_open(struct store_reader *reader, const struct read_filter *filter,
+			     struct read_cursor **ret_cursor);
+/** read_cursor_next() - Return: 1, 0 at the end, -errno */
+int read_cursor_next(struct read_cursor *cursor, struct read_batch *ret_batch);
+void read_cursor_close(struct read_cursor *cursor);
+/** store_reader_count() - how many calls match, without looking at each where headers tell. Return: 0 or -errno */
+int store_reader_count(struct store_reader *reader, const struct read_filter *filter, uint64_t *ret_n);
+
+typedef int (*read_event_func)(const struct read_event *event, void *data);
+/** store_reader_events() - each in scope and filter. Return: 0, -errno, or what func returned */
+int store_reader_events(struct store_reader *reader, const struct read_filter *filter, read_event_func func,
+			void *data);
+
+/* Exact figures of a window, from the buckets that lie in it. */
+struct read_figures {
+	const struct read_process *process;
+	const struct read_op *op; /* NULL: calls for which no cell was free */
+	uint16_t measured;
+	struct op_figures figures;
+};
+struct read_behind {
+	const struct read_process *process;
+	uint32_t tgid; /* 0 where the caller may not know */
+	uint32_t uid;
+	uint64_t ns;
+	char comm[RECORD_COMM_BYTES];
+};
+struct read_window {
+	uint64_t from_unix_ns; /* what the figures really cover: the nearest bounds of buckets */
+	uint64_t to_unix_ns;
+	ARRAY(struct read_figures) figures;
+	ARRAY(struct read_behind) behind;
+};
+void read_window_done(struct read_window *window);
+/** read_pid_is_wanted() - whether a list names a process; an empty one names all */
+bool read_pid_is_wanted(const uint32_t *pids, size_t n_pids, uint32_t pid);
+/** store_reader_window() - Return: 0 (also when there is nothing), -errno */
+int store_reader_window(struct store_reader *reader, uint64_t from_unix_ns, uint64_t to_unix_ns, const uint32_t *pids,
+			size_t n_pids, struct read_window *ret_window);
+
+/* One row of figures as it is kept: between two readings. */
+struct read_bucket {
+	uint64_t from_unix_ns;
+	uint64_t to_unix_ns;
+	const struct read_figures *figures; /* in scope; valid during the call */
+	size_t n_figures;
+	const struct read_behind *behind;
+	size_t n_behind;
+};
+typedef int (*read_bucket_func)(const struct read_bucket *bucket, void *data);
+/**
+ * store_reader_buckets() - those that lie in the window by their middle, each moment at its finest resolution, in order
+ * of time; of a window shorter than the rows, those it lies in
+ */
+int store_reader_buckets(struct store_reader *reader, uint64_t from_unix_ns, uint64_t to_unix_ns, read_bucket_func func,
+			 void *data);
+
+/** store_reader_sums() - the same in as few rows as there are, for who adds them all up */
+int store_reader_sums(struct store_reader *reader, uint64_t from_unix_ns, uint64_t to_unix_ns, read_bucket_func func,
+		      void *data);
+
+typedef int (*read_finding_func)(const Ingero__V1__Finding *finding, void *data);
+/** store_reader_findings() - those that overlap the window, with their times by the wall clock. Return: as func */
+int store_reader_findings(struct store_reader *reader, uint64_t from_unix_ns, uint64_t to_unix_ns,
+			  read_finding_func func, void *data);
+
+typedef int (*read_gap_func)(const Ingero__V1__Gap *gap, void *data);
+int store_reader_gaps(struct store_reader *reader, uint64_t from_unix_ns, uint64_t to_unix_ns, read_gap_func func,
+		      void *data);
+typedef int (*read_snapshot_func)(const Ingero__V1__SystemSample *sample, void *data);
+int store_reader_snapshots(struct store_reader *reader, uint64_t from_unix_ns, uint64_t to_unix_ns,
+			   read_snapshot_func func, void *data);
+typedef int (*read_session_func)(const Ingero__V1__Session *session, void *data);
+int store_reader_sessions(struct store_reader *reader, read_session_func func, void *data);
+
+/**
+ * store_reader_cost() - what the sessions that recorded in the window cost, each as a whole: times and calls
+ * added up, of ratios, calibrations and sizes the largest
+ * @ret_cost: initialised by the caller
+ * Return: 1; 0: nobody knows, or it tells of calls that are out of scope; -errno
+ */
+int store_reader_cost(struct store_reader *reader, uint64_t from_unix_ns, uint64_t to_unix_ns,
+		      Ingero__V1__Cost *ret_cost);
+
+/** store_reader_unix() - wall-clock time of a monotonic time of a boot, as in a call's public id */
+uint64_t store_reader_unix(struct store_reader *reader, uint32_t boot, uint64_t mono_ns);
+/** store_reader_span() - first and last moment of anything in scope; both 0 when there is nothing. Return: 0 or -errno
+ */
+int store_reader_span(struct store_reader *reader, uint64_t *ret_from_unix_ns, uint64_t *ret_to_unix_ns);
+/** store_reader_seen() - last commit of recorders that have not ended; 0: there is none. Return: 0 or -errno */
+int store_reader_seen(struct store_reader *reader, uint64_t *ret_unix_ns);

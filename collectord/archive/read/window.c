@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Figures of a window: its buckets added up, of any kind of file.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "archive/read/read.h"
+
+struct sum {
+	struct figures_blob blob;
+	const uint32_t *pids;
+	size_t n_pids;
+	uint64_t from_unix_ns;
+	uint64_t to_unix_ns;
+};
+
+bool read_pid_is_wanted(const uint32_t *pids, size_t n_pids, uint32_t pid)
+{
+	for (size_t i = 0; i < n_pids; i++)
+		if (pids[i] == pid)
+			return true;
+	return n_pids == 0;
+}
+
+static int bucket_add(const struct read_bucket *bucket, void *data)
+{
+	struct sum *sum = data;
+	int r = 0;
+
+	for (size_t i = 0; i < bucket->n_figures && r == 0; i++) {
+		const struct read_figures *f = &bucket->figures[i];
+		struct stored_figures row = { .process = f->process->id,
+					      .measured = f->measured,
+					      .figures = f->figures };
+
+		row.op = f->op ? f->op->id : 0;
+		if (read_pid_is_wanted(sum->pids, sum->n_pids, f->process->pid))
+			r = figures_blob_add(&sum->blob, &row);
+	}
+	for (size_t i = 0; i < bucket->n_behind && r == 0; i++) {
+		const struct read_behind *b = &bucket->behind[i];
+		struct stored_behind row = { .process = b->process->id, .tgid = b->tgid, .uid = b->uid, .ns = b->ns };
+
+		for (size_t k = 0; k < sizeof(row.comm); k++)
+			row.comm[k] = b->comm[k];
+		if (read_pid_is_wanted(sum->pids, sum->n_pids, b->process->pid))
+			r = figures_blob_add_behind(&sum->blob, &row);
+	}
+	sum->from_unix_ns = MIN(sum->from_unix_ns, bucket->from_unix_ns);
+	sum->to_unix_ns = MAX(sum->to_unix_ns, bucket->to_unix_ns);
+	return r;
+}
+
+void read_window_done(struct read_window *window)
+{
+	for (size_t i = 0; i < window->figures.n; i++)
+		op_figures_done(&window->figures.items[i].figures);
+	ARRAY_DONE(&window->figures);
+	ARRAY_DONE(&window->behind);
+}
+
+static int window_take(struct store_reader *reader, struct sum *sum, struct read_window *window)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < sum->blob.figures.n && r == 0; i++) {
+		struct stored_figures *f = &sum->blob.figures.items[i];
+		struct read_figures row = { .process = store_reader_process(reader, f->process),
+					    .op = store_reader_op(reader, f->op),
+					    .measured = f->measured,
+					    .figures = f->figures };
+
+		r = ARRAY_PUSH(&window->figures, row);
+		if (r == 0)
+			f->figures = (struct op_figures){ .durations = HISTOGRAM_INIT }; /* the window's now */
+	}
+	for (size_t i = 0; i < sum->blob.behind.n && r == 0; i++) {
+		const struct stored_behind *b = &sum->blob.behind.items[i];
+		struct read_behind row = {
+			.process = store_reader_process(reader, b->process), .tgid = b->tgid, .uid = b->uid, .ns = b->ns
+		};
+
+		for (size_t k = 0; k < sizeof(row.comm); k++)
+			row.comm[k] = b->comm[k];
+		r = ARRAY_PUSH(&window->behind, row);
+	}
+	return r;
+}
+
+int store_reader_window(struct store_reader *reader, uint64_t from_unix_ns, uint64_t to_unix_ns, const uint32_t *pids,
+			size_t n_pids, struct read_window *ret_window)
+{
+	CLEANUP(read_window_done) struct read_window window = { .figures = { .items = NULL } };
+	struct sum sum = { .pids = pids, .n_pids = n_pids, .from_unix_ns = UINT64_MAX };
+	int r;
+
+	r = store_reader_sums(reader, from_unix_ns, to_unix_ns, bucket_add, &sum);
+	if (r == 0)
+		r = window_take(reader, &sum, &window);
+	figures_blob_done(&sum.blob);
+	if (r)
+		return r;
+
+	window.from_unix_ns = sum.to_unix_ns ? sum.from_unix_ns : 0;
+	window.to_unix_ns = sum.to_unix_ns;
+	*ret_window = window;
+	window = (struct read_window){ .from_unix_ns = 0 }; /* the caller's */
+	return 0;
+}

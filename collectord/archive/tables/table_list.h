@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * For tables of few rows: each is made as a whole when it is looked at, of plain values.
+ */
+#pragma once
+
+#include "base/arena.h"
+#include "archive/tables/tables.h"
+
+enum list_kind { LIST_NULL, LIST_INTEGER, LIST_REAL, LIST_TEXT };
+
+struct list_value {
+	enum list_kind kind;
+	int64_t integer;
+	double real;
+	const char *text; /* in the list's arena, or static, or the reader's */
+};
+
+struct table_list {
+	struct arena arena;
+	struct list_value *values; /* rows of n_columns */
+	size_t n_rows, room;
+	size_t next;
+	int n_columns;
+	int filled; /* columns of the row under way */
+	int error;
+};
+
+/** list_new() - the state of a cursor. Return: NULL without memory */
+struct table_list *list_new(struct table_cursor *cursor);
+/* One value after another; errors are kept for list_row(). */
+void list_u64(struct table_list *list, uint64_t value);
+void list_i64(struct table_list *list, int64_t value);
+void list_real(struct table_list *list, double value);
+void list_null(struct table_list *list);
+/** list_text() - a copy of it */
+void list_text(struct table_list *list, const char *text);
+/** list_row() - the row is complete. Return: 0 or -ENOMEM */
+int list_row(struct table_list *list);
+
+int list_next(struct table_cursor *cursor);
+void list_column(const struct table_cursor *cursor, int column, sqlite3_context *result);
+void list_stop(struct table_cursor *cursor);

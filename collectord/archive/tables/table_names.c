@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Tables of names: sources, ops, processes, process_names.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/cleanup.h"
+#include "archive/job.h"
+#include "archive/tables/table_list.h"
+#include "archive/foreign/ingero_names.h"
+
+/* ---- sources ---- */
+
+static const struct table_column sources_columns[] = {
+	COLUMN("id", "INTEGER", "as in events.source"),
+	COLUMN("name", "TEXT", "CUDA, DRIVER, ..."),
+	COLUMN("description", "TEXT", "a few words"),
+};
+
+static int sources_start(struct table_cursor *c)
+{
+	struct table_list *list = list_new(c);
+	int r = list ? 0 : -ENOMEM;
+
+	for (size_t i = 0; i < ingero_source_count && r == 0; i++) {
+		list_i64(list, ingero_sources[i].id);
+		list_text(list, ingero_sources[i].label);
+		list_text(list, ingero_sources[i].describe);
+		r = list_row(list);
+	}
+	return r;
+}
+
+const struct table table_sources = {
+	.name = "sources",
+	.what = "where calls and events come from",
+	.columns = sources_columns,
+	.n_columns = ARRAY_SIZE(sources_columns),
+	.rows = 10,
+	.start = sources_start,
+	.next = list_next,
+	.column = list_column,
+	.stop = list_stop,
+};
+
+/* ---- ops ---- */
+
+static const struct table_column ops_columns[] = {
+	COLUMN("source_id", "INTEGER", "sources.id"),
+	COLUMN("op_id", "INTEGER", "as in events.op, together with source_id"),
+	COLUMN("name", "TEXT", "as Ingero calls it", .push = PUSH_OP_NAME),
+	COLUMN("description", "TEXT", "the exported name", .push = PUSH_OP_NAME),
+};
+
+static bool is_named(int64_t source, int64_t number)
+{
+	for (size_t i = 0; i < ingero_op_count; i++)
+		if (ingero_ops[i].source == source && ingero_ops[i].id == number)
+			return true;
+	return false;
+}
+
+static int op_add(const struct read_op *op, void *data)
+{
+	struct table_list *list = data;
+	int64_t source, number;
+
+	table_op_number(op, &source, &number);
+	if (is_named(source, number))
+		return 0;
+	list_i64(list, source);
+	list_i64(list, number);
+	list_text(list, op->short_name);
+	list_text(list, op->name);
+	return list_row(list);
+}
+
+static int ops_start(struct table_cursor *c)
+{
+	struct table_list *list = list_new(c);
+	int r = list ? 0 : -ENOMEM;
+
+	for (size_t i = 0; i < ingero_op_count && r == 0; i++) {
+		list_i64(list, ingero_ops[i].source);
+		list_i64(list, ingero_ops[i].id);
+		list_text(list, ingero_ops[i].name);
+		list_text(list, ingero_ops[i].name);
+		r = list_row(list);
+	}
+	return r ? r : store_reader_ops(c->job->reader, op_add, list);
+}
+
+const struct table table_ops = {
+	.name = "ops",
+	.what = "operations",
+	.columns = ops_columns,
+	.n_columns = ARRAY_SIZE(ops_columns),
+	.rows = 60,
+	.start = ops_start,
+	.next = list_next,
+	.column = list_column,
+	.stop = list_stop,
+};
+
+/* ---- processes ---- */
+
+static const struct table_column processes_columns[] = {
+	COLUMN("pid", "INTEGER", "process", .push = PUSH_PID),
+	COLUMN("start_time", "INTEGER", "ns since 1970"),
+	COLUMN("exec_generation", "INTEGER", "programs that it had become before"),
+	COLUMN("uid", "INTEGER", "owner", .push = PUSH_UID),
+	COLUMN("name", "TEXT", "of the process"),
+	COLUMN("seen_at", "INTEGER", "its first call, ns since 1970"),
+	COLUMN("gone_at", "INTEGER",
+	       "ns since 1970; NULL: not seen to end; of one that ended while nobody recorded: when somebody last did"),
+};
+
+struct process_list {
+	struct table_cursor *cursor;
+	struct table_list *list;
+	ARRAY(const struct read_process *) found;
+};
+
+static bool is_wanted(const struct table_limits *limits, const struct read_process *p)
+{
+	return (!limits->has_pid || p->pid == limits->pid) && (!limits->has_uid || p->uid == limits->uid);
+}
+
+static int process_add(const struct read_process *p, void *data)
+{
+	struct process_list *l = data;
+
+	if (!is_wanted(&l->cursor->limits, p))
+		return 0;
+	list_i64(l->list, p->pid);
+	list_u64(l->list, p->start_unix_ns);
+	list_i64(l->list, p->exec_gen);
+	list_i64(l->list, p->uid);
+	list_text(l->list, p->comm);
+	list_u64(l->list, p->first_unix_ns);
+	if (p->gone_unix_ns)
+		list_u64(l->list, p->gone_unix_ns);
+	else
+		list_null(l->list);
+	return list_row(l->list);
+}
+
+static int processes_start(struct table_cursor *c)
+{
+	struct process_list l = { .cursor = c, .list = list_new(c) };
+
+	return l.list ? store_reader_processes(c->job->reader, process_add, &l) : -ENOMEM;
+}
+
+const struct table table_processes = {
+	.name = "processes",
+	.what = "processes that made calls; one that became another program has a row for each",
+	.columns = processes_columns,
+	.n_columns = ARRAY_SIZE(processes_columns),
+	.rows = 1000,
+	.start = processes_start,
+	.next = list_next,
+	.column = list_column,
+	.stop = list_stop,
+};
+
+/* ---- process_names ---- */
+
+static const struct table_column process_names_columns[] = {
+	COLUMN("pid", "INTEGER", "process", .push = PUSH_PID),
+	COLUMN("name", "TEXT", "of the last process that had this pid"),
+	COLUMN("seen_at", "INTEGER", "its first call, ns since 1970"),
+};
+
+static int found_add(const struct read_process *p, void *data)
+{
+	struct process_list *l = data;
+
+	return is_wanted(&l->cursor->limits, p) ? ARRAY_PUSH(&l->found, p) : 0;
+}
+
+static int process_compare(const void *a, const void *b)
+{
+	const struct read_process *x = *(const struct read_process *const *)a;
+	const struct read_process *y = *(const struct read_process *const *)b;
+
+	if (x->pid != y->pid)
+		return x->pid < y->pid ? -1 : 1;
+	return (x->first_unix_ns > y->first_unix_ns) - (x->first_unix_ns < y->first_unix_ns);
+}
+
+static int process_names_start(struct table_cursor *c)
+{
+	struct process_list l = { .cursor = c, .list = list_new(c) };
+	int r = l.list ? store_reader_processes(c->job->reader, found_add, &l) : -ENOMEM;
+
+	if (r == 0 && l.found.n)
+		qsort(l.found.items, l.found.n, sizeof(*l.found.items), process_compare);
+	for (size_t i = 0; i < l.found.n && r == 0; i++) {
+		const struct read_process *p = l.found.items[i];
+
+		if (i + 1 < l.found.n && l.found.items[i + 1]->pid == p->pid)
+			continue;
+		list_i64(l.list, p->pid);
+		list_text(l.list, p->comm);
+		list_u64(l.list, p->first_unix_ns);
+		r = list_row(l.list);
+	}
+	ARRAY_DONE(&l.found);
+	return r;
+}
+
+const struct table table_process_names = {
+	.name = "process_names",
+	.what = "names by pid alone, as Ingero has them; processes tells apart those that had the same",
+	.columns = process_names_columns,
+	.n_columns = ARRAY_SIZE(process_names_columns),
+	.rows = 1000,
+	.start = process_names_start,
+	.next = list_next,
+	.column = list_column,
+	.stop = list_stop,
+};

@@ -1,0 +1,496 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The one module behind all tables.
+ */
+#include "archive/tables/tables.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/op_name.h"
+#include "archive/job.h"
+#include "archive/tables/unknown_op.h"
+#include "archive/foreign/ingero_names.h"
+
+#define OP_NAME_COLLATION "operation"
+#define OWN_OP_BASE 1000 /* numbers of operations that Ingero has none for, as in an exported file */
+
+const struct table *const tables[] = {
+	&table_events,
+	&table_operations,
+	&table_event_aggregates,
+	&table_sources,
+	&table_ops,
+	&table_processes,
+	&table_process_names,
+	&table_stack_traces,
+	&table_causal_chains,
+	&table_findings,
+	&table_system_snapshots,
+	&table_sessions,
+	&table_gaps,
+	NULL,
+};
+
+struct table_instance {
+	sqlite3_vtab base;
+	const struct table *table;
+	struct reader_job *job;
+};
+
+/* What a registration hands to its instance. */
+struct table_binding {
+	const struct table *table;
+	struct reader_job *job;
+};
+
+/* ---- for tables ---- */
+
+void table_op_number(const struct read_op *op, int64_t *ret_source, int64_t *ret_number)
+{
+	*ret_source = *ret_number = 0;
+	if (!op)
+		return;
+	for (size_t i = 0; i < ingero_source_count; i++)
+		if (strcmp(ingero_sources[i].name, op->source) == 0)
+			*ret_source = ingero_sources[i].id;
+	for (size_t i = 0; i < ingero_op_count && !*ret_number; i++)
+		if (ingero_ops[i].source == *ret_source && strcmp(ingero_ops[i].name, op->short_name) == 0)
+			*ret_number = ingero_ops[i].id;
+	if (!*ret_number)
+		*ret_number = OWN_OP_BASE + op->id;
+}
+
+void table_result_u64(sqlite3_context *result, uint64_t value)
+{
+	sqlite3_result_int64(result, (sqlite3_int64)MIN(value, (uint64_t)INT64_MAX));
+}
+
+void table_result_text(sqlite3_context *result, const char *text)
+{
+	sqlite3_result_text(result, text, -1, SQLITE_TRANSIENT);
+}
+
+void table_result_blame(sqlite3_context *result, const __u64 blame_ns[BLAME_COUNT], uint16_t measured,
+			uint64_t whole_ns, int class)
+{
+	uint64_t waited_ns = 0;
+
+	if (!(measured & 1u << class))
+		return; /* NULL */
+	if (class != BLAME_ON_CPU) {
+		table_result_u64(result, blame_ns[class]);
+		return;
+	}
+	for (int i = BLAME_ON_CPU + 1; i < BLAME_COUNT; i++)
+		waited_ns += blame_ns[i];
+	table_result_u64(result, whole_ns > waited_ns ? whole_ns - waited_ns : 0);
+}
+
+/* ---- planning ---- */
+
+/* Letters of a plan: which comparison with which kind of column each argument is. */
+static char plan_letter(enum table_push push, unsigned char op)
+{
+	bool is_range = push == PUSH_TIME || push == PUSH_DURATION;
+
+	switch (op) {
+	case SQLITE_INDEX_CONSTRAINT_EQ:
+		return '=';
+	case SQLITE_INDEX_CONSTRAINT_GT:
+	case SQLITE_INDEX_CONSTRAINT_GE:
+		return is_range ? '>' : '\0';
+	case SQLITE_INDEX_CONSTRAINT_LT:
+	case SQLITE_INDEX_CONSTRAINT_LE:
+		return is_range ? '<' : '\0';
+	default:
+		return '\0';
+	}
+}
+
+/* Whether a comparison finds no more than what operations are called by. */
+static bool is_by_name(sqlite3_index_info *info, int constraint)
+{
+	const char *collation = sqlite3_vtab_collation(info, constraint);
+
+	return sqlite3_stricmp(collation, OP_NAME_COLLATION) == 0 || sqlite3_stricmp(collation, "BINARY") == 0 ||
+	       sqlite3_stricmp(collation, "NOCASE") == 0;
+}
+
+/* Columns beyond the 63rd share the last bit of what is used. */
+static bool is_used(const sqlite3_index_info *info, size_t column)
+{
+	return (info->colUsed & 1ull << MIN(column, (size_t)63)) != 0;
+}
+
+static int table_best_index(sqlite3_vtab *vtab, sqlite3_index_info *info)
+{
+	const struct table *table = ((struct table_instance *)vtab)->table;
+	char plan[2 * PUSH_COUNT * 3 + 1];
+	size_t n_plan = 0;
+	double rows = table->rows;
+	uint32_t need = 0;
+
+	for (int i = 0; i < info->nConstraint; i++) {
+		const struct sqlite3_index_constraint *c = &info->aConstraint[i];
+		enum table_push push;
+		char letter;
+
+		if (!c->usable || c->iColumn < 0)
+			continue;
+		push = table->columns[c->iColumn].push;
+		letter = push == PUSH_NONE ? '\0' : plan_letter(push, c->op);
+		if (!letter || n_plan + 3 > sizeof(plan) || (push == PUSH_OP_NAME && !is_by_name(info, i)))
+			continue;
+		plan[n_plan++] = (char)('a' + push);
+		plan[n_plan++] = letter;
+		/* Checked again by SQLite: what comes down may be rounded. */
+		info->aConstraintUsage[i].argvIndex = (int)(n_plan / 2);
+		rows /= letter == '=' ? 30 : 3;
+	}
+	plan[n_plan] = '\0';
+	info->idxStr = sqlite3_mprintf("%s", plan);
+	if (!info->idxStr)
+		return SQLITE_NOMEM;
+	info->needToFreeIdxStr = 1;
+
+	for (size_t i = 0; i < table->n_columns; i++)
+		if (is_used(info, i))
+			need |= table->columns[i].need;
+	info->idxNum = (int)(need << 2);
+	if (table->is_ordered && info->nOrderBy == 1 && info->aOrderBy[0].iColumn >= 0 &&
+	    table->columns[info->aOrderBy[0].iColumn].push == PUSH_TIME) {
+		info->orderByConsumed = 1;
+		info->idxNum |= info->aOrderBy[0].desc ? ORDER_DESCENDING : ORDER_ASCENDING;
+	}
+	info->estimatedRows = (sqlite3_int64)MAX(rows, 1.0);
+	info->estimatedCost = MAX(rows, 1.0);
+	return SQLITE_OK;
+}
+
+/* ---- narrowing ---- */
+
+static bool number_of(sqlite3_value *value, char letter, int64_t *ret)
+{
+	double d;
+
+	switch (sqlite3_value_type(value)) {
+	case SQLITE_INTEGER:
+		*ret = sqlite3_value_int64(value);
+		return true;
+	case SQLITE_FLOAT: /* outwards: SQLite looks at each row once more */
+		d = sqlite3_value_double(value);
+		d = letter == '>' ? floor(d) : ceil(d);
+		if (!(d > -9e18 && d < 9e18) || (letter == '=' && d != sqlite3_value_double(value)))
+			return false;
+		*ret = (int64_t)d;
+		return true;
+	default:
+		return false;
+	}
+}
+
+static void limit_time(struct table_limits *limits, char letter, int64_t n)
+{
+	uint64_t value = (uint64_t)MAX(n, 0);
+
+	if (letter != '<')
+		limits->from_unix_ns = MAX(limits->from_unix_ns, value);
+	if (letter != '>') {
+		uint64_t end = value + 1; /* <= and < alike */
+
+		limits->to_unix_ns = limits->to_unix_ns ? MIN(limits->to_unix_ns, end) : end;
+		limits->is_empty |= n < 0;
+	}
+}
+
+static void limit_duration(struct table_limits *limits, char letter, int64_t n)
+{
+	uint64_t value = (uint64_t)MAX(n, 0);
+
+	if (letter != '<')
+		limits->min_duration_ns = MAX(limits->min_duration_ns, value);
+	if (letter != '>' && value)
+		limits->max_duration_ns = limits->max_duration_ns ? MIN(limits->max_duration_ns, value) : value;
+}
+
+static void limit_u32(struct table_limits *limits, bool *has, uint32_t *to, int64_t n)
+{
+	if (n < 0 || n > UINT32_MAX || (*has && *to != (uint32_t)n))
+		limits->is_empty = true;
+	*has = true;
+	*to = (uint32_t)n;
+}
+
+/* What was said of the operation, in turn by number of the source, number and name. */
+struct op_wish {
+	int64_t source, number;
+	bool has_source, has_number;
+	const char *name;
+	bool name_is_known; /* some operation is called so */
+	struct table_limits *limits;
+};
+
+static int op_match(const struct read_op *op, void *data)
+{
+	struct op_wish *wish = data;
+	int64_t source, number;
+
+	table_op_number(op, &source, &number);
+	wish->name_is_known |= wish->name && read_op_is_called(op, wish->name);
+	if ((wish->has_source && wish->source != source) || (wish->has_number && wish->number != number) ||
+	    (wish->name && !read_op_is_called(op, wish->name)))
+		return 0;
+	return ARRAY_PUSH(&wish->limits->ops, op->id);
+}
+
+static int limits_set(struct table_cursor *c, const char *plan, sqlite3_value **values)
+{
+	struct table_limits *limits = &c->limits;
+	struct op_wish wish = { .limits = limits };
+	int r;
+
+	for (int i = 0; plan[2 * i]; i++) {
+		enum table_push push = (enum table_push)(plan[2 * i] - 'a');
+		char letter = plan[2 * i + 1];
+		int64_t n;
+
+		if (push == PUSH_OP_NAME) {
+			if (sqlite3_value_type(values[i]) == SQLITE_TEXT)
+				wish.name = (const char *)sqlite3_value_text(values[i]);
+			continue;
+		}
+		if (!number_of(values[i], letter, &n))
+			continue;
+		if (push == PUSH_TIME)
+			limit_time(limits, letter, n);
+		else if (push == PUSH_DURATION)
+			limit_duration(limits, letter, n);
+		else if (push == PUSH_PID)
+			limit_u32(limits, &limits->has_pid, &limits->pid, n);
+		else if (push == PUSH_UID)
+			limit_u32(limits, &limits->has_uid, &limits->uid, n);
+		else if (push == PUSH_STACK)
+			limit_u32(limits, &limits->has_stack, &limits->stack, n);
+		else if (push == PUSH_SOURCE)
+			wish.has_source = true, wish.source = n;
+		else if (push == PUSH_OP)
+			wish.has_number = true, wish.number = n;
+	}
+	limits->has_ops = wish.name || wish.has_source || wish.has_number;
+	r = limits->has_ops ? store_reader_ops(c->job->reader, op_match, &wish) : 0;
+	if (r == 0 && wish.name && !wish.name_is_known && !c->job->note[0])
+		unknown_op_say(c->job->reader, wish.name, c->job->note);
+	return r;
+}
+
+/* ---- walking ---- */
+
+static int table_failed(struct table_cursor *c, int r)
+{
+	sqlite3_vtab *vtab = c->base.pVtab;
+
+	if (r == -ETIME)
+		return SQLITE_INTERRUPT;
+	if (r == -ENOMEM)
+		return SQLITE_NOMEM;
+	sqlite3_free(vtab->zErrMsg);
+	vtab->zErrMsg = sqlite3_mprintf("the database cannot be read: %s", strerror(-r));
+	return SQLITE_ERROR;
+}
+
+static void cursor_stop(struct table_cursor *c)
+{
+	if (c->state)
+		c->table->stop(c);
+	free(c->state);
+	c->state = NULL;
+	ARRAY_DONE(&c->limits.ops);
+	c->limits = (struct table_limits){ .pid = 0 };
+}
+
+static int table_next(sqlite3_vtab_cursor *cursor)
+{
+	struct table_cursor *c = (struct table_cursor *)cursor;
+	int r = c->table->next(c);
+
+	if (r < 0)
+		return table_failed(c, r);
+	c->is_at_end = r == 0;
+	c->row++;
+	return SQLITE_OK;
+}
+
+static int table_filter(sqlite3_vtab_cursor *cursor, int number, const char *plan, int argc, sqlite3_value **argv)
+{
+	struct table_cursor *c = (struct table_cursor *)cursor;
+	int r;
+
+	(void)argc;
+	cursor_stop(c);
+	c->need = (uint32_t)number >> 2;
+	c->order = (enum table_order)(number & 3);
+	c->row = 0;
+	c->is_at_end = false;
+	r = limits_set(c, plan, argv);
+	if (r < 0)
+		return table_failed(c, r);
+	if (c->limits.is_empty) {
+		c->is_at_end = true;
+		return SQLITE_OK;
+	}
+	r = c->table->start(c);
+	return r < 0 ? table_failed(c, r) : table_next(cursor);
+}
+
+static int table_open(sqlite3_vtab *vtab, sqlite3_vtab_cursor **ret_cursor)
+{
+	const struct table_instance *instance = (const struct table_instance *)vtab;
+	struct table_cursor *c = calloc(1, sizeof(*c));
+
+	if (!c)
+		return SQLITE_NOMEM;
+	c->table = instance->table;
+	c->job = instance->job;
+	*ret_cursor = &c->base;
+	return SQLITE_OK;
+}
+
+static int table_close(sqlite3_vtab_cursor *cursor)
+{
+	cursor_stop((struct table_cursor *)cursor);
+	free(cursor);
+	return SQLITE_OK;
+}
+
+static int table_eof(sqlite3_vtab_cursor *cursor)
+{
+	return ((struct table_cursor *)cursor)->is_at_end;
+}
+
+static int table_column(sqlite3_vtab_cursor *cursor, sqlite3_context *result, int column)
+{
+	struct table_cursor *c = (struct table_cursor *)cursor;
+
+	c->table->column(c, column, result);
+	return SQLITE_OK;
+}
+
+/* Counted per statement: a number from the file would tell how much others record. */
+static int table_rowid(sqlite3_vtab_cursor *cursor, sqlite3_int64 *ret)
+{
+	*ret = ((struct table_cursor *)cursor)->row;
+	return SQLITE_OK;
+}
+
+/* ---- being there ---- */
+
+static int table_connect(sqlite3 *db, void *data, int argc, const char *const *argv, sqlite3_vtab **ret_vtab,
+			 char **ret_error)
+{
+	const struct table_binding *binding = data;
+	CLEANUP(buf_done) struct buf sql = BUF_INIT;
+	struct table_instance *instance;
+	int r;
+
+	(void)argc;
+	(void)argv;
+	(void)ret_error;
+	buf_append_text(&sql, "CREATE TABLE x(");
+	for (size_t i = 0; i < binding->table->n_columns; i++)
+		buf_printf(&sql, "%s\"%s\" %s%s", i ? ", " : "", binding->table->columns[i].name,
+			   binding->table->columns[i].type,
+			   binding->table->columns[i].push == PUSH_OP_NAME ? " COLLATE " OP_NAME_COLLATION : "");
+	buf_append_text(&sql, ")");
+	if (sql.failed)
+		return SQLITE_NOMEM;
+	r = sqlite3_declare_vtab(db, buf_text(&sql));
+	if (r != SQLITE_OK)
+		return r;
+	instance = calloc(1, sizeof(*instance));
+	if (!instance)
+		return SQLITE_NOMEM;
+	instance->table = binding->table;
+	instance->job = binding->job;
+	*ret_vtab = &instance->base;
+	return SQLITE_OK;
+}
+
+static int table_disconnect(sqlite3_vtab *vtab)
+{
+	free(vtab);
+	return SQLITE_OK;
+}
+
+/* Without xCreate a table exists under its own name alone; without xUpdate it cannot be written. */
+static const sqlite3_module module = {
+	.xConnect = table_connect,
+	.xBestIndex = table_best_index,
+	.xDisconnect = table_disconnect,
+	.xOpen = table_open,
+	.xClose = table_close,
+	.xFilter = table_filter,
+	.xNext = table_next,
+	.xEof = table_eof,
+	.xColumn = table_column,
+	.xRowid = table_rowid,
+};
+
+const char *const *tables_names(void)
+{
+	static const char *names[ARRAY_SIZE(tables)];
+
+	for (size_t i = 0; tables[i]; i++)
+		names[i] = tables[i]->name;
+	return names;
+}
+
+static int table_touch(sqlite3 *db, const char *name)
+{
+	CLEANUP(buf_done) struct buf sql = BUF_INIT;
+	sqlite3_stmt *statement = NULL;
+	int r;
+
+	buf_printf(&sql, "SELECT 1 FROM %s LIMIT 0", name);
+	r = sqlite3_prepare_v2(db, buf_text(&sql), -1, &statement, NULL);
+	(void)sqlite3_finalize(statement);
+	return r == SQLITE_OK ? 0 : -ENOMEM;
+}
+
+/* All spellings of a name are one to comparisons, groups and order. */
+static int op_name_collate(void *data, int n_a, const void *a, int n_b, const void *b)
+{
+	(void)data;
+	return op_name_compare(a, (size_t)n_a, b, (size_t)n_b);
+}
+
+int tables_install(struct sqlite3 *db, struct reader_job *job)
+{
+	/* Of one text that they are given; their columns are read like a table's. */
+	static const char *kept_modules[] = { "json_each", "json_tree", NULL };
+	int r = 0;
+
+	/* What SQLite brings of its own: full-text search, statistics. */
+	if (sqlite3_drop_modules(db, kept_modules) != SQLITE_OK ||
+	    sqlite3_create_collation_v2(db, OP_NAME_COLLATION, SQLITE_UTF8, NULL, op_name_collate, NULL) != SQLITE_OK)
+		return -ENOMEM;
+	for (size_t i = 0; tables[i] && r == 0; i++) {
+		struct table_binding *binding = malloc(sizeof(*binding));
+
+		if (!binding)
+			return -ENOMEM;
+		*binding = (struct table_binding){ tables[i], job };
+		/* Takes the binding, also when it fails. */
+		if (sqlite3_create_module_v2(db, tables[i]->name, &module, binding, free) != SQLITE_OK)
+			return -ENOMEM;
+		r = table_touch(db, tables[i]->name);
+	}
+	for (size_t i = 0; kept_modules[i] && r == 0; i++)
+		r = table_touch(db, kept_modules[i]);
+	return r;
+}

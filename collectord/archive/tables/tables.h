@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The tables of a caller's SQL: virtual ones over the reader, which is bound to him.
+ *
+ * A table is a row of struct table with its list of columns; docs/sql.md is made from
+ * those. What a statement asks for of time, process, operation, duration and owner comes
+ * down to the reader, and only the columns it names are decoded.
+ */
+#pragma once
+
+#include <sqlite3.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/array.h"
+#include "archive/read/read.h"
+
+struct reader_job;
+struct table_cursor;
+
+/* What a comparison with a column narrows down. */
+enum table_push {
+	PUSH_NONE,
+	PUSH_TIME,     /* =, <, <=, >, >= */
+	PUSH_PID,      /* = */
+	PUSH_UID,      /* = */
+	PUSH_SOURCE,   /* =, Ingero's number */
+	PUSH_OP,       /* =, Ingero's number */
+	PUSH_OP_NAME,  /* =, in any spelling; such a column is compared that way */
+	PUSH_DURATION, /* =, <, <=, >, >= */
+	PUSH_STACK,    /* = */
+	PUSH_COUNT
+};
+
+/* What a column needs that is not always read. */
+#define NEED_QUANTILES 0x1u /* of figures; below bit 31, of calls: BLOCK_COLUMN() */
+
+struct table_column {
+	const char *name;
+	const char *type;
+	const char *what; /* for docs/sql.md */
+	uint32_t need;
+	enum table_push push;
+};
+
+struct table {
+	const char *name;
+	const char *what;
+	const struct table_column *columns;
+	size_t n_columns;
+	bool is_ordered; /* can give its rows in order of the column with PUSH_TIME */
+	double rows;	 /* guess, for the planner */
+	int (*start)(struct table_cursor *cursor);
+	/* Return: 1, 0 at the end, -errno */
+	int (*next)(struct table_cursor *cursor);
+	void (*column)(const struct table_cursor *cursor, int column, sqlite3_context *result);
+	void (*stop)(struct table_cursor *cursor);
+};
+
+enum table_order { ORDER_NONE, ORDER_ASCENDING, ORDER_DESCENDING };
+
+/* What the statement narrowed down to; arrays belong to the cursor. */
+struct table_limits {
+	uint64_t from_unix_ns, to_unix_ns; /* 0: no bound */
+	bool has_pid, has_uid, has_stack, has_ops;
+	bool is_empty; /* nothing can match */
+	uint32_t pid, uid, stack;
+	uint64_t min_duration_ns, max_duration_ns;
+	ARRAY(uint32_t) ops; /* that match what was said of source, op and name */
+};
+
+struct table_cursor {
+	sqlite3_vtab_cursor base;
+	const struct table *table;
+	struct reader_job *job;
+	struct table_limits limits;
+	uint32_t need;
+	enum table_order order;
+	int64_t row; /* counted from 1 */
+	bool is_at_end;
+	void *state; /* the table's; freed with free() after stop() */
+};
+
+extern const struct table *const tables[]; /* ends in NULL */
+
+/** tables_install() - register all of them and touch each, so that nothing needs to be made later. Return: 0 or -errno
+ */
+int tables_install(struct sqlite3 *db, struct reader_job *job);
+/** tables_names() - ends in NULL */
+const char *const *tables_names(void);
+
+/* ---- for tables ---- */
+
+/** table_op_number() - Ingero's numbers of an operation's source and itself */
+void table_op_number(const struct read_op *op, int64_t *ret_source, int64_t *ret_number);
+void table_result_u64(sqlite3_context *result, uint64_t value);
+void table_result_text(sqlite3_context *result, const char *text);
+/** table_result_blame() - a class of a time; NULL when it is not measured */
+void table_result_blame(sqlite3_context *result, const __u64 blame_ns[BLAME_COUNT], uint16_t measured,
+			uint64_t whole_ns, int class);
+
+extern const struct table table_events;
+extern const struct table table_operations;
+extern const struct table table_event_aggregates;
+extern const struct table table_sources;
+extern const struct table table_ops;
+extern const struct table table_processes;
+extern const struct table table_process_names;
+extern const struct table table_stack_traces;
+extern const struct table table_causal_chains;
+extern const struct table table_findings;
+extern const struct table table_system_snapshots;
+extern const struct table table_sessions;
+extern const struct table table_gaps;
+
+/* Name, type, what it says; then .need and .push where there is any. */
+#define COLUMN(n, t, w, ...)                                                                                           \
+	{                                                                                                              \
+		.name = (n), .type = (t), .what = w, ##__VA_ARGS__                                                     \
+	}
+
+/* Columns of blame: in order of enum blame_class, at the end of a table. */
+#define BLAME_COLUMNS(need_mask, of)                                                                                   \
+	COLUMN("on_cpu", "INTEGER", "of " of ", ns on a CPU; NULL: not measured", .need = need_mask),                  \
+		COLUMN("runnable", "INTEGER", "ready, another task had the CPU", .need = need_mask),                   \
+		COLUMN("quota", "INTEGER", "ready, its cgroup had used up its CPU time", .need = need_mask),           \
+		COLUMN("device", "INTEGER", "waiting in the GPU driver", .need = need_mask),                           \
+		COLUMN("lock", "INTEGER", "futex", .need = need_mask),                                                 \
+		COLUMN("block_io", "INTEGER", "disk", .need = need_mask),                                              \
+		COLUMN("memory", "INTEGER", "page faults, reclaim", .need = need_mask),                                \
+		COLUMN("network", "INTEGER", "sockets", .need = need_mask),                                            \
+		COLUMN("sleep", "INTEGER", "asked to sleep", .need = need_mask),                                       \
+	{                                                                                                              \
+		"other", "INTEGER", "blocked, none of the above", need_mask, PUSH_NONE                                 \
+	}

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "archive/write/batch.h"
+
+#include <errno.h>
+#include <string.h>
+
+/*
+ * When nothing can be written for long, figures are kept nonetheless: beyond this many
+ * buckets (ten minutes) they are added to the last, whose bounds say so.
+ */
+#define BATCH_BUCKETS_MAX 60
+#define BATCH_SAMPLES_MAX 600 /* the same ten minutes */
+
+int batch_new(struct batch **ret_batch)
+{
+	*ret_batch = calloc(1, sizeof(**ret_batch));
+	return *ret_batch ? 0 : -ENOMEM;
+}
+
+void batch_free(struct batch *batch)
+{
+	if (!batch)
+		return;
+	for (size_t i = 0; i < batch->tails.n; i++)
+		buf_done(&batch->tails.items[i].data);
+	ARRAY_DONE(&batch->tails);
+	for (size_t i = 0; i < batch->figures.n; i++) {
+		struct batch_figures *f = &batch->figures.items[i];
+
+		for (size_t k = 0; k < f->owners.n; k++)
+			figures_blob_done(&f->owners.items[k].blob);
+		ARRAY_DONE(&f->owners);
+	}
+	ARRAY_DONE(&batch->figures);
+	for (size_t i = 0; i < batch->findings.n; i++)
+		buf_done(&batch->findings.items[i].data);
+	ARRAY_DONE(&batch->findings);
+	ARRAY_DONE(&batch->processes);
+	number_map_done(&batch->process_at);
+	ARRAY_DONE(&batch->gaps);
+	ARRAY_DONE(&batch->clocks);
+	ARRAY_DONE(&batch->samples);
+	buf_done(&batch->cost);
+	free(batch);
+}
+
+bool batch_is_urgent(const struct batch *batch)
+{
+	if (batch->tails.n || batch->processes.n || batch->gaps.n || batch->findings.n)
+		return true;
+	for (size_t i = 0; i < batch->figures.n; i++)
+		if (batch->figures.items[i].owners.n)
+			return true;
+	return false;
+}
+
+struct batch_tail *batch_tail(struct batch *batch, uint32_t uid)
+{
+	for (size_t i = 0; i < batch->tails.n; i++)
+		if (batch->tails.items[i].uid == uid)
+			return &batch->tails.items[i];
+	if (ARRAY_PUSH(&batch->tails, ((struct batch_tail){ .uid = uid, .t0_ns = UINT64_MAX, .data = BUF_INIT })) < 0)
+		return NULL;
+	return &batch->tails.items[batch->tails.n - 1];
+}
+
+int batch_add_gap(struct batch *batch, const struct batch_gap *gap)
+{
+	for (size_t i = batch->gaps.n; i-- > 0;) {
+		struct batch_gap *g = &batch->gaps.items[i];
+
+		if (g->uid != gap->uid || strcmp(g->reason, gap->reason) != 0)
+			continue;
+		if (gap->t0_ns > g->t1_ns + BATCH_GAP_JOIN_NS)
+			break;
+		g->t0_ns = MIN(g->t0_ns, gap->t0_ns);
+		g->t1_ns = MAX(g->t1_ns, gap->t1_ns);
+		g->count += gap->count;
+		return 0;
+	}
+	return ARRAY_PUSH(&batch->gaps, *gap);
+}
+
+int batch_set_process(struct batch *batch, const struct batch_process *process)
+{
+	uint32_t at = number_map_get(&batch->process_at, process->id);
+	int r;
+
+	if (at != NUMBER_NONE) {
+		batch->processes.items[at] = *process;
+		return 0;
+	}
+	r = ARRAY_PUSH(&batch->processes, *process);
+	if (r == 0) {
+		r = number_map_put(&batch->process_at, process->id, (uint32_t)batch->processes.n - 1);
+		batch->processes.n -= r < 0;
+	}
+	return r;
+}
+
+int batch_take_finding(struct batch *batch, struct batch_finding *finding)
+{
+	for (size_t i = 0; i < batch->findings.n; i++) {
+		struct batch_finding *f = &batch->findings.items[i];
+
+		if (f->id != finding->id)
+			continue;
+		batch->bytes += finding->data.n - MIN(finding->data.n, f->data.n);
+		buf_done(&f->data);
+		*f = *finding;
+		return 0;
+	}
+	batch->bytes += finding->data.n;
+	return ARRAY_PUSH(&batch->findings, *finding);
+}
+
+struct batch_figures *batch_figures(struct batch *batch, int64_t bucket, uint64_t from_ns, uint64_t to_ns)
+{
+	struct batch_figures *last = batch->figures.n ? &batch->figures.items[batch->figures.n - 1] : NULL;
+
+	if (last && (last->bucket == bucket || batch->figures.n >= BATCH_BUCKETS_MAX)) {
+		last->t1_ns = to_ns;
+		return last;
+	}
+	if (ARRAY_PUSH(&batch->figures,
+		       ((struct batch_figures){ .bucket = bucket, .t0_ns = from_ns, .t1_ns = to_ns })) < 0)
+		return NULL;
+	return &batch->figures.items[batch->figures.n - 1];
+}
+
+struct figures_blob *batch_owner(struct batch_figures *figures, uint32_t uid)
+{
+	for (size_t i = 0; i < figures->owners.n; i++)
+		if (figures->owners.items[i].uid == uid)
+			return &figures->owners.items[i].blob;
+	if (ARRAY_PUSH(&figures->owners, ((struct owner_figures){ .uid = uid })) < 0)
+		return NULL;
+	return &figures->owners.items[figures->owners.n - 1].blob;
+}
+
+int batch_add_sample(struct batch *batch, const struct system_sample *sample)
+{
+	if (batch->samples.n >= BATCH_SAMPLES_MAX)
+		return 0;
+	return ARRAY_PUSH(&batch->samples, *sample);
+}

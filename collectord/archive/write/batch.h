@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * What the loop hands to the writing thread at once: about a second of everything.
+ *
+ * Filled on the loop, then owned by the thread until it is committed. Events are packed
+ * already; processes have their row numbers.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/array.h"
+#include "base/buf.h"
+#include "events/event.h"
+#include "procs/system_sample.h"
+#include "archive/codec/codec.h"
+#include "archive/write/number_map.h"
+
+#define BATCH_REASON_BYTES 24
+#define BATCH_KIND_BYTES 32
+#define BATCH_GAP_JOIN_NS                                                                                              \
+	(2 * NSEC_PER_SEC) /* losses this near to each other are one gap: ticks are a second apart                     \
+			    */
+
+struct batch_tail {
+	uint32_t uid;
+	uint32_t n;
+	uint64_t t0_ns, t1_ns;
+	struct stored_event last;
+	struct buf data;
+};
+
+struct batch_process {
+	uint32_t id;
+	struct process_identity identity;
+	uint64_t first_ns;
+	uint64_t gone_ns; /* 0: lives */
+};
+
+/* Figures of one owner in one bucket. */
+struct owner_figures {
+	uint32_t uid;
+	struct figures_blob blob;
+};
+
+struct batch_figures {
+	int64_t bucket; /* number of the 10 s since 1970 that it belongs to */
+	uint64_t t0_ns, t1_ns;
+	ARRAY(struct owner_figures) owners;
+};
+
+struct batch_gap {
+	uint64_t t0_ns, t1_ns;
+	uint64_t count;
+	uint32_t uid; /* UINT32_MAX: everybody */
+	char reason[BATCH_REASON_BYTES];
+};
+
+struct batch_clock {
+	uint64_t mono_ns, unix_ns;
+};
+
+struct batch_finding {
+	uint64_t id;
+	uint32_t uid;
+	uint32_t process;
+	int severity;
+	uint64_t start_ns, end_ns;
+	char kind[BATCH_KIND_BYTES];
+	struct buf data;
+};
+
+struct batch {
+	uint64_t now_ns; /* of the last reading in it */
+	uint64_t now_unix_ns;
+	uint64_t n_events;
+	size_t bytes; /* packed */
+	ARRAY(struct batch_tail) tails;
+	ARRAY(struct batch_process) processes;
+	struct number_map process_at; /* by id */
+	ARRAY(struct batch_figures) figures;
+	ARRAY(struct batch_gap) gaps;
+	ARRAY(struct batch_clock) clocks;
+	ARRAY(struct batch_finding) findings;
+	ARRAY(struct system_sample) samples;
+	struct buf cost;      /* packed, of the session so far; empty: as it was */
+	const char *back_end; /* static, of the session; NULL: as it was */
+};
+
+int batch_new(struct batch **ret_batch);
+void batch_free(struct batch *batch);
+/** batch_is_urgent() - holds more than what may wait some seconds */
+bool batch_is_urgent(const struct batch *batch);
+/** batch_tail() - row under way of an owner. Return: borrowed until the next one, NULL without memory */
+struct batch_tail *batch_tail(struct batch *batch, uint32_t uid);
+/** batch_add_gap() - or widen the newest of the same reason and owner. Return: 0 or -ENOMEM */
+int batch_add_gap(struct batch *batch, const struct batch_gap *gap);
+/** batch_set_process() - now as given; replaces what is there under its id. Return: 0 or -ENOMEM */
+int batch_set_process(struct batch *batch, const struct batch_process *process);
+/** batch_take_finding() - replaces what is there under its id; @finding's data is the batch's on 0. Return: 0 or
+ * -ENOMEM */
+int batch_take_finding(struct batch *batch, struct batch_finding *finding);
+/** batch_figures() - of a bucket; one that was counted in lately is made longer. Return: borrowed, NULL without memory
+ */
+struct batch_figures *batch_figures(struct batch *batch, int64_t bucket, uint64_t from_ns, uint64_t to_ns);
+/** batch_owner() - blob of an owner in a bucket. Return: borrowed, NULL without memory */
+struct figures_blob *batch_owner(struct batch_figures *figures, uint32_t uid);
+/** batch_add_sample() - those of ten minutes are kept. Return: 0 or -ENOMEM */
+int batch_add_sample(struct batch *batch, const struct system_sample *sample);

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Figures by time: 10 s, a minute, an hour, each owner's apart.
+ *
+ * What comes is a part, about a second long, of the 10 s it belongs to. It is written as it
+ * comes, so that nothing is written twice, and added up here; when the 10 s are over their sum takes
+ * the place of the parts and is added to its minute, and that to its hour. These coarser rows
+ * add to the finer ones and never take their place, so a window is answered from the finest that is
+ * still there. One that grows too large is written before its time, and the next takes over.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "archive/write/batch.h"
+
+#define BUCKET_LEVELS 4
+#define BUCKET_PARTS 0		 /* the level of parts */
+#define BUCKET_FIGURES_MAX 32768 /* in one row of sums; guess: of short-lived processes, 20 MiB of memory */
+extern const uint32_t bucket_level_s[BUCKET_LEVELS];
+
+struct bucket {
+	uint32_t uid;
+	int64_t number; /* of its level since 1970 */
+	uint64_t t0_ns, t1_ns;
+	struct figures_blob blob;
+};
+
+/* As it goes into table figures. */
+struct bucket_row {
+	int64_t id; /* 0: not numbered yet */
+	uint32_t level_s;
+	uint32_t uid;
+	uint32_t n;
+	uint32_t crc;
+	uint64_t t0_ns, t1_ns;
+	struct buf data;
+};
+
+struct buckets {
+	ARRAY(struct bucket) open[BUCKET_LEVELS]; /* of parts none is ever open */
+	ARRAY(struct bucket_row) rows;		  /* to be written, in this order */
+	struct figures_encoder *encoder;	  /* NULL: not needed yet */
+};
+
+void buckets_done(struct buckets *buckets);
+/** buckets_add() - a batch's part of one bucket; whatever is over by then is closed. Return: 0 or -ENOMEM */
+int buckets_add(struct buckets *buckets, const struct batch_figures *figures);
+/** buckets_add_row() - a finer row, decoded, to its bucket of a level. Return: 0 or -ENOMEM */
+int buckets_add_row(struct buckets *buckets, int level, uint32_t uid, int64_t number, uint64_t t0_ns, uint64_t t1_ns,
+		    const struct figures_blob *blob);
+/** buckets_close() - everything, as at the end of a session; rows are left to be written. Return: 0 or -ENOMEM */
+int buckets_close(struct buckets *buckets);
+/** buckets_written() - the rows are committed */
+void buckets_written(struct buckets *buckets);

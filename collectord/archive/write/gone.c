@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Processes that ended while nobody recorded: their rows say so from the next run on. When it
+ * was is not known: the last moment that a recorder ran is what can be said.
+ *
+ * One of another process name space looks gone from here. Its next call takes that back (intake.c).
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/fd.h"
+#include "procs/procfs.h"
+#include "archive/write/writer.h"
+
+static bool is_alive(int proc_fd, uint32_t pid, uint64_t start_boot_ns)
+{
+	uint64_t tick_ns = NSEC_PER_SEC / (uint64_t)sysconf(_SC_CLK_TCK);
+	CLEANUP(closep) int fd = procfs_open_process(proc_fd, pid);
+	struct procfs_stat stat;
+
+	if (fd < 0 ||
+	    procfs_stat_read(fd, &stat) < 0) /* may be hidden: then all that is known is whether there is one */
+		return kill((pid_t)pid, 0) == 0 || errno != ESRCH;
+	return !start_boot_ns || stat.start_ticks == start_boot_ns / tick_ns;
+}
+
+int recover_gone(struct writer *writer)
+{
+	static const char get[] = "SELECT id, boot, pid, start_boot_ns FROM process WHERE gone_ns IS NULL";
+	static const char set[] = "UPDATE process SET gone_ns = max(first_ns, coalesce((SELECT max(seen_ns) FROM"
+				  " session s WHERE s.boot = process.boot), 0)) WHERE id = ?1";
+	CLEANUP(statement_finalizep) sqlite3_stmt *all = NULL, *one = NULL;
+	CLEANUP(closep) int proc_fd = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	sqlite3 *db = writer->db.handle;
+	ARRAY(int64_t) gone = { 0 };
+	int r = errno_from_sqlite(db, sqlite3_prepare_v2(db, get, -1, &all, NULL));
+
+	r = r ? r : errno_from_sqlite(db, sqlite3_prepare_v2(db, set, -1, &one, NULL));
+	while (r == 0 && (r = db_step(&writer->db, all)) > 0) {
+		r = 0;
+		if (sqlite3_column_int64(all, 1) != writer->boot ||
+		    !is_alive(proc_fd, (uint32_t)sqlite3_column_int64(all, 2), (uint64_t)sqlite3_column_int64(all, 3)))
+			r = ARRAY_PUSH(&gone, sqlite3_column_int64(all, 0));
+	}
+	for (size_t i = 0; r == 0 && i < gone.n; i++) {
+		(void)sqlite3_bind_int64(one, 1, gone.items[i]);
+		r = db_run(&writer->db, one);
+	}
+	ARRAY_DONE(&gone);
+	return r;
+}

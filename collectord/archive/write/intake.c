@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "archive/write/intake.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "detect/finding.h"
+#include "detect/finding_message.h"
+#include "events/op.h"
+#include "figures/tick.h"
+
+#define BUCKET_NS (10 * NSEC_PER_SEC)
+#define CLOCK_MOVED_NS ((int64_t)NSEC_PER_MSEC) /* less than people can see; slewing clocks pass it once in minutes */
+
+/* As fields of message Lost. */
+static const char *const loss_names[LOSS_COUNT] = {
+#define LOSS(reason, field) [LOSS_##reason] = #field,
+#include "bpf/losses.def"
+#undef LOSS
+};
+
+void intake_done(struct intake *intake)
+{
+	batch_free(intake->batch);
+	intake->batch = NULL;
+	known_done(&intake->known);
+	ARRAY_DONE(&intake->host);
+}
+
+/* One that was taken for gone while nobody recorded (gone.c). Return: 0 or -ENOMEM */
+static int is_back(struct intake *intake, struct known_process *known, const struct process_identity *identity)
+{
+	struct batch_process row = { .id = known->id, .identity = *identity, .first_ns = known->first_ns };
+	int r = batch_set_process(intake->batch, &row);
+
+	if (r == 0)
+		known->gone_ns = 0;
+	return r;
+}
+
+void intake_gone(struct intake *intake, const struct process_identity *identity, uint64_t gone_ns)
+{
+	struct known_process *known = known_find(&intake->known, identity);
+	struct batch_process row = { .identity = *identity, .gone_ns = gone_ns };
+
+	if (!known || known->gone_ns)
+		return;
+	row.id = known->id;
+	row.first_ns = known->first_ns;
+	if (batch_set_process(intake->batch, &row) == 0)
+		known->gone_ns = gone_ns; /* else again with the next tick that tells */
+}
+
+/* Of one that is guarded from now on: what it was before is over. Return: whether it was anything */
+static bool former_end(struct intake *intake, const struct process_identity *identity, uint64_t now_ns)
+{
+	struct process_identity former = *identity;
+
+	former.flags &= ~PROCESS_GUARDED;
+	if (former.flags == identity->flags || !known_find(&intake->known, &former))
+		return false;
+	intake_gone(intake, &former, now_ns);
+	return true;
+}
+
+/* What a user's own file is not to hold; what the process was before is over, and stays in it. */
+static bool is_skipped(struct intake *intake, const struct process_identity *identity, uint64_t now_ns)
+{
+	if (!intake->skips_guarded || !(identity->flags & PROCESS_GUARDED))
+		return false;
+	(void)former_end(intake, identity, now_ns);
+	return true;
+}
+
+/* Row number of a process, of which something is kept that was at now_ns; 0 without memory. */
+static uint32_t process_row(struct intake *intake, const struct process_identity *identity, uint64_t first_ns,
+			    uint64_t now_ns)
+{
+	struct known_process *found = known_find(&intake->known, identity);
+	struct known_process made = { .start_boot_ns = identity->start_boot_ns,
+				      .first_ns = first_ns,
+				      .tgid = identity->tgid,
+				      .exec_gen = identity->exec_gen,
+				      .flags = identity->flags,
+				      .id = intake->known.next_id };
+
+	if (found && found->gone_ns && first_ns > found->gone_ns && is_back(intake, found, identity) < 0)
+		return 0;
+	if (found)
+		return found->id;
+	if (former_end(intake, identity, now_ns))
+		made.first_ns = now_ns;
+	if (batch_set_process(
+		    intake->batch,
+		    &(struct batch_process){ .id = made.id, .identity = *identity, .first_ns = made.first_ns }) < 0)
+		return 0;
+	intake->known.next_id++; /* even if it is forgotten at once: its row is in the batch */
+	(void)known_add(&intake->known, &made);
+	return made.id;
+}
+
+void intake_gap(struct intake *intake, uint64_t from_ns, uint64_t to_ns, const char *reason, uint64_t count,
+		uint32_t uid)
+{
+	struct batch_gap gap = { .t0_ns = from_ns, .t1_ns = to_ns, .count = count, .uid = uid };
+
+	(void)snprintf(gap.reason, sizeof(gap.reason), "%s", reason);
+	(void)batch_add_gap(intake->batch, &gap); /* without memory for it there is none to tell of it either */
+}
+
+static void call_lost(struct intake *intake, const struct event *event)
+{
+	uint64_t start_ns = event->call->start_ns;
+
+	intake->n_lost++;
+	intake_gap(intake, start_ns, start_ns + event->call->raw_ns, intake->loss_reason, 1, event->process->uid);
+}
+
+static int call_pack(struct batch *batch, const struct stored_event *stored, uint32_t uid)
+{
+	struct batch_tail *tail = batch_tail(batch, uid);
+	size_t before;
+	int r;
+
+	if (!tail)
+		return -ENOMEM;
+	before = tail->data.n;
+	r = tail_append(&tail->data, tail->n ? &tail->last : NULL, stored);
+	if (r < 0) {
+		tail->data.n = before;
+		tail->data.failed = false;
+		return r;
+	}
+	batch->bytes += tail->data.n - before;
+	tail->last = *stored;
+	tail->n++;
+	tail->t0_ns = MIN(tail->t0_ns, stored->call.start_ns);
+	tail->t1_ns = MAX(tail->t1_ns, stored->call.start_ns + stored->call.duration_ns);
+	batch->n_events++;
+	return 0;
+}
+
+/* Return: 0 or -ENOMEM */
+static int host_count(struct intake *intake, const struct stored_event *stored, uint32_t uid)
+{
+	struct intake_host fresh = { .process = stored->process, .op = stored->op, .uid = uid, .n = 1 };
+
+	/* A process that forks often does so again and again; others are few in a second. */
+	for (size_t i = intake->host.n; i-- > 0;)
+		if (intake->host.items[i].process == fresh.process && intake->host.items[i].op == fresh.op) {
+			intake->host.items[i].n++;
+			return 0;
+		}
+	return ARRAY_PUSH(&intake->host, fresh);
+}
+
+void intake_call(struct intake *intake, const struct event *event)
+{
+	struct stored_event stored = { .call = *event->call, .measured = event->measured };
+
+	if (is_skipped(intake, event->process, event->call->start_ns))
+		return;
+	if (intake->batch->bytes >= INTAKE_BYTES_MAX) {
+		call_lost(intake, event);
+		return;
+	}
+	stored.process = process_row(intake, event->process, event->call->start_ns, event->call->start_ns);
+	stored.op = event->op ? event->op->id : 0;
+	if (stored.process && event->life && host_count(intake, &stored, event->process->uid) < 0)
+		call_lost(intake, event);
+	else if (!stored.process || call_pack(intake->batch, &stored, event->process->uid) < 0)
+		call_lost(intake, event);
+	if (stored.process && event->life && event->life->type == RECORD_EXIT)
+		intake_gone(intake, event->process, event->life->time_ns);
+}
+
+/* Return: 0 or -ENOMEM */
+static int figures_add(struct intake *intake, struct batch_figures *bucket, const struct tick *tick,
+		       const struct tick_process *p)
+{
+	uint32_t row = process_row(intake, &p->identity, p->first_call_ns, tick->from_ns);
+	struct figures_blob *blob = row ? batch_owner(bucket, p->identity.uid) : NULL;
+	int r = 0;
+
+	if (!blob)
+		return -ENOMEM;
+	for (size_t i = 0; r == 0 && i < p->ops.n; i++) {
+		const struct tick_op *o = &p->ops.items[i];
+		struct stored_figures stored = {
+			.process = row, .op = o->op ? o->op->id : 0, .measured = tick->measured, .figures = o->figures
+		};
+
+		r = figures_blob_add(blob, &stored);
+	}
+	for (size_t i = 0; r == 0 && i < p->host.n; i++) {
+		const struct tick_op *o = &p->host.items[i];
+		struct stored_figures stored = { .process = row,
+						 .op = o->op->id,
+						 .measured = op_is_measured(o->op) ? tick->measured : 0,
+						 .figures = o->figures };
+
+		r = figures_blob_add(blob, &stored);
+	}
+	for (size_t i = 0; r == 0 && i < p->behind.n; i++) {
+		const struct tick_behind *b = &p->behind.items[i];
+		struct stored_behind stored = { .process = row, .tgid = b->tgid, .uid = b->uid, .ns = b->ns };
+
+		memcpy(stored.comm, b->comm, sizeof(stored.comm));
+		r = figures_blob_add_behind(blob, &stored);
+	}
+	return r;
+}
+
+/* Return: 0 or -ENOMEM */
+static int host_add(struct batch_figures *bucket, const struct intake_host *host)
+{
+	struct figures_blob *blob = batch_owner(bucket, host->uid);
+	struct stored_figures stored = { .process = host->process, .op = host->op, .figures.untimed = host->n };
+
+	return blob ? figures_blob_add(blob, &stored) : -ENOMEM;
+}
+
+static void clock_follow(struct intake *intake, uint64_t now_ns)
+{
+	uint64_t unix_ns = intake->clock.to_unix_ns(now_ns, intake->clock.data);
+	int64_t offset_ns = (int64_t)(unix_ns - now_ns), moved_ns = offset_ns - intake->offset_ns;
+
+	intake->batch->now_ns = now_ns;
+	intake->batch->now_unix_ns = unix_ns;
+	if (moved_ns >= -CLOCK_MOVED_NS && moved_ns <= CLOCK_MOVED_NS)
+		return;
+	if (ARRAY_PUSH(&intake->batch->clocks, ((struct batch_clock){ .mono_ns = now_ns, .unix_ns = unix_ns })) == 0)
+		intake->offset_ns = offset_ns; /* else with the next tick */
+}
+
+void intake_tick(struct intake *intake, const struct tick *tick)
+{
+	struct batch_figures *bucket;
+	uint64_t middle_ns;
+	bool is_kept = true;
+
+	clock_follow(intake, tick->to_ns);
+	/* Which bucket: the reading nearest to a bound is the bound, so the middle of a tick decides. */
+	middle_ns = tick->from_ns + (tick->to_ns - tick->from_ns) / 2 + (uint64_t)intake->offset_ns;
+	bucket = batch_figures(intake->batch, (int64_t)(middle_ns / BUCKET_NS), tick->from_ns, tick->to_ns);
+	for (size_t i = 0; i < tick->processes.n; i++) {
+		const struct tick_process *p = &tick->processes.items[i];
+
+		if (is_skipped(intake, &p->identity, tick->from_ns))
+			continue;
+		if ((p->ops.n || p->host.n || p->behind.n) && (!bucket || figures_add(intake, bucket, tick, p) < 0))
+			is_kept = false;
+		if (p->gone_ns)
+			intake_gone(intake, &p->identity, p->gone_ns);
+	}
+	for (size_t i = 0; i < intake->host.n; i++)
+		if (!bucket || host_add(bucket, &intake->host.items[i]) < 0)
+			is_kept = false;
+	intake->host.n = 0;
+	if (!is_kept)
+		intake_gap(intake, tick->from_ns, tick->to_ns, "store_queue", 0, UINT32_MAX);
+	for (size_t i = 0; i < LOSS_COUNT; i++)
+		if (tick->losses[i])
+			intake_gap(intake, tick->from_ns, tick->to_ns, loss_names[i], tick->losses[i], UINT32_MAX);
+	if (tick->refused)
+		intake_gap(intake, tick->from_ns, tick->to_ns, "decode", tick->refused, UINT32_MAX);
+	if (tick->system)
+		(void)batch_add_sample(intake->batch, tick->system); /* one of many: the next second has another */
+}
+
+static uint64_t clock_map(uint64_t monotonic_ns, void *data)
+{
+	const struct intake *intake = data;
+
+	return monotonic_ns + (uint64_t)intake->offset_ns;
+}
+
+static int finding_pack(struct intake *intake, const struct finding *finding, struct buf *out)
+{
+	struct arena arena = ARENA_INIT;
+	Ingero__V1__Finding *message = finding_to_message(finding, intake->boot, clock_map, intake, &arena);
+	size_t n = message ? ingero__v1__finding__get_packed_size(message) : 0;
+	uint8_t *room = message ? buf_reserve(out, n) : NULL;
+
+	if (room)
+		out->n += ingero__v1__finding__pack(message, room);
+	arena_done(&arena);
+	return room ? 0 : -ENOMEM;
+}
+
+void intake_finding(struct intake *intake, const struct finding *finding)
+{
+	struct batch_finding row = { .id = finding->id,
+				     .uid = finding->process.uid,
+				     .severity = (int)finding->severity,
+				     .start_ns = finding->start_ns,
+				     .end_ns = finding->end_ns,
+				     .data = BUF_INIT };
+
+	if (is_skipped(intake, &finding->process, finding->start_ns))
+		return;
+	(void)snprintf(row.kind, sizeof(row.kind), "%s", finding->kind);
+	row.process = process_row(intake, &finding->process, finding->start_ns, finding->start_ns);
+	if (!row.process || finding_pack(intake, finding, &row.data) < 0 ||
+	    batch_take_finding(intake->batch, &row) < 0) {
+		buf_done(&row.data);
+		intake_gap(intake, finding->start_ns, MAX(finding->end_ns, finding->start_ns), "store_queue", 0,
+			   finding->process.uid);
+	}
+}

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The loop's side of the store: packs what comes into the batch that is being filled.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "archive/write/batch.h"
+#include "archive/write/known.h"
+#include "archive/write/store.h"
+
+/* Half of what may wait at most, the other half is being written. */
+#define INTAKE_BYTES_MAX ((size_t)8 << 20)
+
+/* How often something happened to a process. */
+struct intake_host {
+	uint32_t process; /* row */
+	uint32_t op;
+	uint32_t uid;
+	uint32_t n;
+};
+
+struct intake {
+	struct batch *batch;
+	struct known known;
+	struct store_clock clock;
+	uint32_t boot;		 /* in examples' ids */
+	bool skips_guarded;	 /* as store_options has it */
+	int64_t offset_ns;	 /* unix minus monotonic, as the newest clock row says */
+	const char *loss_reason; /* what a gap says when there is no room: store_queue, disk_full */
+	uint64_t n_lost;
+	ARRAY(struct intake_host) host; /* events of the host since the last tick, which gives them their bucket */
+};
+
+void intake_done(struct intake *intake);
+void intake_call(struct intake *intake, const struct event *event);
+void intake_tick(struct intake *intake, const struct tick *tick);
+void intake_gone(struct intake *intake, const struct process_identity *identity, uint64_t gone_ns);
+void intake_finding(struct intake *intake, const struct finding *finding);
+void intake_gap(struct intake *intake, uint64_t from_ns, uint64_t to_ns, const char *reason, uint64_t count,
+		uint32_t uid);

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Rows of processes as they were written last, so that damage to their table takes no names
+ * while a recorder runs.
+ */
+#pragma once
+
+#include "archive/write/batch.h"
+
+#define NAMES_MAX 4096 /* 400 KiB; beyond, those that ended go first, then the oldest */
+
+struct names {
+	ARRAY(struct batch_process) items;
+	struct number_map at; /* by id */
+};
+
+void names_done(struct names *names);
+/** names_set() - now as given. Without memory it is not there: its row can be lost, as all could without this. */
+void names_set(struct names *names, const struct batch_process *process);

@@ -1,0 +1,413 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * From a path to a file that can be written: what is in the way, what is damaged, and the
+ * rows that every run of a recorder begins with.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/log.h"
+#include "events/op.h"
+#include "archive/write/owner.h"
+#include "archive/write/schema.h"
+#include "archive/write/writer.h"
+
+#define LOG_TOPIC "store"
+
+#define BOOT_ID_BYTES 64
+#define CHECK_WHOLE_PAGES (64 << 8) /* 64 MiB: larger files are not checked from end to end at once */
+#define LOST_PROCESS_IDS (1 << 20)  /* left out after damage: events may name processes whose rows are gone */
+
+static const struct {
+	const char *word; /* in the new name */
+	const char *what;
+} in_the_way[] = {
+	[SCHEMA_NEWER] = { "newer", "was written by a newer version of ingero" },
+	[SCHEMA_FOREIGN] = { "foreign", "is not a database of this program" },
+	[SCHEMA_GARBAGE] = { "damaged", "is no database, or its beginning is damaged" },
+};
+
+static int boot_row(struct writer *writer)
+{
+	CLEANUP(statement_finalizep) sqlite3_stmt *put = NULL, *get = NULL;
+	char id[BOOT_ID_BYTES] = "";
+	sqlite3 *db = writer->db.handle;
+	ssize_t n;
+	int code, r;
+
+	if (writer->options.boot_id) {
+		(void)snprintf(id, sizeof(id), "%s", writer->options.boot_id);
+	} else {
+		n = fd_read_file_at(AT_FDCWD, "/proc/sys/kernel/random/boot_id", id, sizeof(id));
+		if (n < 0)
+			return (int)n;
+		id[strcspn(id, "\n")] = '\0';
+	}
+	code = sqlite3_prepare_v2(db, "INSERT OR IGNORE INTO boot(boot_id) VALUES(?1)", -1, &put, NULL);
+	if (code == SQLITE_OK)
+		code = sqlite3_prepare_v2(db, "SELECT id FROM boot WHERE boot_id = ?1", -1, &get, NULL);
+	if (code != SQLITE_OK)
+		return errno_from_sqlite(db, code);
+	(void)sqlite3_bind_text(put, 1, id, -1, SQLITE_STATIC);
+	(void)sqlite3_bind_text(get, 1, id, -1, SQLITE_STATIC);
+	r = db_run(&writer->db, put);
+	r = r ? r : db_step(&writer->db, get);
+	if (r > 0)
+		writer->boot = sqlite3_column_int64(get, 0);
+	return r > 0 ? 0 : r ? r : -EIO;
+}
+
+static int clock_row(struct writer *writer)
+{
+	sqlite3_stmt *s = db_statement(&writer->db, DB_PUT_CLOCK);
+
+	(void)sqlite3_bind_int64(s, 1, writer->boot);
+	(void)sqlite3_bind_int64(s, 2, (int64_t)writer->now_ns);
+	(void)sqlite3_bind_int64(s, 3, (int64_t)writer->now_unix_ns);
+	return db_run(&writer->db, s);
+}
+
+static int op_rows(struct writer *writer)
+{
+	static const char text[] = "INSERT INTO op(id, source, name, short_name) VALUES(?1, ?2, ?3, ?4) ON CONFLICT(id)"
+				   " DO UPDATE SET source = excluded.source, name = excluded.name,"
+				   " short_name = excluded.short_name";
+	CLEANUP(statement_finalizep) sqlite3_stmt *s = NULL;
+	int r = errno_from_sqlite(writer->db.handle, sqlite3_prepare_v2(writer->db.handle, text, -1, &s, NULL));
+
+	for (size_t i = 0; r == 0 && i < op_count(); i++) {
+		const struct op *op = op_at(i);
+
+		(void)sqlite3_bind_int64(s, 1, op->id);
+		(void)sqlite3_bind_text(s, 2, op_layer_to_source(op->layer), -1, SQLITE_STATIC);
+		(void)sqlite3_bind_text(s, 3, op->name, -1, SQLITE_STATIC);
+		(void)sqlite3_bind_text(s, 4, op->short_name ? op->short_name : "", -1, SQLITE_STATIC);
+		r = db_run(&writer->db, s);
+	}
+	return r;
+}
+
+static int session_row(struct writer *writer)
+{
+	static const char text[] =
+		"INSERT INTO session(boot, start_ns, version, kernel, back_end, cpus, memory_bytes, node,"
+		" seen_ns) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?2)";
+	CLEANUP(statement_finalizep) sqlite3_stmt *s = NULL;
+	const struct store_options *o = &writer->options;
+	struct utsname names = { .nodename = "" };
+	int r = errno_from_sqlite(writer->db.handle, sqlite3_prepare_v2(writer->db.handle, text, -1, &s, NULL));
+
+	if (r < 0)
+		return r;
+	(void)uname(&names); /* fails for a bad pointer alone */
+	(void)sqlite3_bind_int64(s, 1, writer->boot);
+	(void)sqlite3_bind_int64(s, 2, (int64_t)writer->now_ns);
+	(void)sqlite3_bind_text(s, 3, o->version ? o->version : "", -1, SQLITE_STATIC);
+	(void)sqlite3_bind_text(s, 4, o->kernel ? o->kernel : "", -1, SQLITE_STATIC);
+	(void)sqlite3_bind_text(s, 5, o->back_end ? o->back_end : "", -1, SQLITE_STATIC);
+	(void)sqlite3_bind_int64(s, 6, sysconf(_SC_NPROCESSORS_ONLN));
+	(void)sqlite3_bind_int64(s, 7, (int64_t)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE));
+	(void)sqlite3_bind_text(s, 8, names.nodename, -1, SQLITE_STATIC);
+	r = db_run(&writer->db, s);
+	writer->session = r == 0 ? sqlite3_last_insert_rowid(writer->db.handle) : 0;
+	return r;
+}
+
+static int counters_load(struct writer *writer, struct known *known)
+{
+	static const char *const texts[] = {
+		"SELECT max(id) FROM tail",
+		"SELECT max(coalesce((SELECT max(id) FROM block), 0), coalesce((SELECT max(id) FROM block_data), 0))",
+		"SELECT max(id) FROM gap",
+		"SELECT max(id) FROM process",
+		"SELECT max(id) FROM figures",
+	};
+	int64_t last[ARRAY_SIZE(texts)] = { 0 };
+
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
+		int r = db_get_int(&writer->db, texts[i], &last[i]);
+
+		if (r < 0)
+			return r;
+	}
+	writer->next_tail = last[0] + 1;
+	writer->next_block = last[1] + 1;
+	writer->next_gap = last[2] + 1;
+	known->next_id = (uint32_t)last[3] + 1;
+	writer->next_figures = last[4] + 1;
+	return 0;
+}
+
+static int known_load(struct writer *writer, struct known *known)
+{
+	static const char text[] = "SELECT id, pid, start_boot_ns, exec_gen, first_ns, gone_ns, start_unix_ns, uid, "
+				   "flags, comm FROM process"
+				   " WHERE boot = ?1";
+	CLEANUP(statement_finalizep) sqlite3_stmt *s = NULL;
+	int r = errno_from_sqlite(writer->db.handle, sqlite3_prepare_v2(writer->db.handle, text, -1, &s, NULL));
+
+	(void)sqlite3_bind_int64(s, 1, writer->boot);
+	while (r == 0 && (r = db_step(&writer->db, s)) > 0) {
+		struct batch_process p = { .id = (uint32_t)sqlite3_column_int64(s, 0),
+					   .identity = { .tgid = (uint32_t)sqlite3_column_int64(s, 1),
+							 .start_boot_ns = (uint64_t)sqlite3_column_int64(s, 2),
+							 .exec_gen = (uint32_t)sqlite3_column_int64(s, 3),
+							 .start_unix_ns = (uint64_t)sqlite3_column_int64(s, 6),
+							 .uid = (uint32_t)sqlite3_column_int64(s, 7),
+							 .flags = (uint32_t)sqlite3_column_int64(s, 8) },
+					   .first_ns = (uint64_t)sqlite3_column_int64(s, 4),
+					   .gone_ns = (uint64_t)sqlite3_column_int64(s, 5) };
+		const char *comm = (const char *)sqlite3_column_text(s, 9);
+
+		(void)snprintf(p.identity.comm, sizeof(p.identity.comm), "%s", comm ? comm : "");
+		names_set(&writer->names, &p);
+		r = known_add(known, &(struct known_process){ .id = p.id,
+							      .tgid = p.identity.tgid,
+							      .start_boot_ns = p.identity.start_boot_ns,
+							      .exec_gen = p.identity.exec_gen,
+							      .flags = p.identity.flags,
+							      .first_ns = p.first_ns,
+							      .gone_ns = p.gone_ns });
+	}
+	return r;
+}
+
+/* After damage: whoever has no row any more. */
+static int names_restore(struct writer *writer, const struct names *names)
+{
+	int r = db_begin(&writer->db);
+
+	for (size_t i = 0; r == 0 && i < names->items.n; i++)
+		r = writer_put_process(writer, &names->items.items[i]);
+	r = r ? r : db_commit(&writer->db);
+	db_rollback(&writer->db);
+	for (size_t i = 0; r == 0 && i < names->items.n; i++)
+		names_set(&writer->names, &names->items.items[i]);
+	return r;
+}
+
+/* Return: 0; -EBADMSG for damage */
+static int check_run(struct db *db, const char *sql)
+{
+	CLEANUP(statement_finalizep) sqlite3_stmt *s = NULL;
+	int r = errno_from_sqlite(db->handle, sqlite3_prepare_v2(db->handle, sql, -1, &s, NULL));
+	const char *told;
+
+	r = r ? r : db_step(db, s);
+	if (r < 0)
+		return r;
+	told = (const char *)sqlite3_column_text(s, 0);
+	return told && strcmp(told, "ok") == 0 ? 0 : -EBADMSG;
+}
+
+/*
+ * A check reads every page of what it checks. A large file's is so long that nothing would be
+ * recorded meanwhile: its bulk, of which every row has a checksum, is left to scrub_some(), which
+ * walks all of it between commits.
+ */
+static int check(struct db *db)
+{
+	static const char others[] = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT IN"
+				     " ('block_data', 'figures', 'damaged')";
+	CLEANUP(statement_finalizep) sqlite3_stmt *s = NULL;
+	int64_t pages = 0;
+	int r = db_get_int(db, "PRAGMA page_count", &pages);
+
+	if (r < 0)
+		return r;
+	if (pages <= CHECK_WHOLE_PAGES)
+		return check_run(db, "PRAGMA quick_check(1)");
+	r = errno_from_sqlite(db->handle, sqlite3_prepare_v2(db->handle, others, -1, &s, NULL));
+	while (r == 0 && (r = db_step(db, s)) > 0) {
+		char sql[96];
+
+		(void)snprintf(sql, sizeof(sql), "PRAGMA quick_check('%.40s')",
+			       (const char *)sqlite3_column_text(s, 0));
+		r = check_run(db, sql);
+	}
+	return r;
+}
+
+/* Connects, makes or migrates the tables, looks for damage where the last run did not end well. */
+static int file_open(struct writer *writer)
+{
+	struct db *db = &writer->db;
+	int64_t open_sessions = 0, version = 0, blocks = 0;
+	int r = db_open(db, writer->place.path);
+
+	/* Both only work before the first table. */
+	r = r ? r : db_exec(db, "PRAGMA page_size = 4096; PRAGMA auto_vacuum = INCREMENTAL");
+	if (r == 0)
+		r = db_get_int(db, "PRAGMA user_version", &version);
+	if (r >= 0 && version > SCHEMA_VERSION)
+		return -ENOTSUP; /* only the log says so */
+	r = r < 0 ? r : schema_migrate(db);
+	r = r ? r : db_configure(db);
+	r = r ? r : db_prepare(db);
+	if (r == 0)
+		r = db_get_int(db, "SELECT count(*) FROM session WHERE end_ns IS NULL", &open_sessions);
+	if (r >= 0 && open_sessions)
+		r = check(db);
+	if (r >= 0 && open_sessions)
+		r = db_get_int(db, "SELECT max(id) FROM block", &blocks);
+	if (r < 0)
+		return r;
+	writer->scrub_next = 0;
+	writer->scrub_end = open_sessions ? MAX(blocks, 1) : 0;
+	return 0;
+}
+
+static int begin(struct writer *writer, struct known *known)
+{
+	int r = db_begin(&writer->db);
+
+	r = r ? r : boot_row(writer);
+	r = r ? r : clock_row(writer);
+	r = r ? r : op_rows(writer);
+	r = r ? r : db_commit(&writer->db);
+	db_rollback(&writer->db);
+	r = r ? r : counters_load(writer, known);
+	r = r ? r : retention_load(writer);
+	r = r ? r : recover_previous(writer);
+	r = r ? r : known_load(writer, known);
+	r = r ? r : session_row(writer);
+	return r ? r : writer_find_oldest(writer);
+}
+
+/* Renames what is in the way and begins a new file. */
+static int set_aside(struct writer *writer, const char *word, const char *what, char *ret_name, char *why)
+{
+	int r;
+
+	if (!writer->options.is_own_place) {
+		(void)snprintf(why, WRITER_WHY_BYTES, "'%.200s' %s; it is left as it is: name another file with --db",
+			       writer->place.path, what);
+		return -EEXIST;
+	}
+	db_abandon(&writer->db);
+	r = place_set_aside(&writer->place, word, writer->now_unix_ns, ret_name);
+	r = r ? r : place_create(&writer->place);
+	if (r < 0)
+		(void)snprintf(why, WRITER_WHY_BYTES, "'%.200s' %s, and cannot be renamed: %s; move it away",
+			       writer->place.path, what, strerror(-r));
+	else
+		(void)snprintf(why, WRITER_WHY_BYTES, "the old file %s: it is now '%.200s', and a new one was begun",
+			       what, ret_name);
+	return r;
+}
+
+static int aside_gap(struct writer *writer)
+{
+	struct batch_gap gap = {
+		.t0_ns = writer->now_ns, .t1_ns = writer->now_ns, .uid = UINT32_MAX, .reason = "set_aside"
+	};
+	int r = db_begin(&writer->db);
+
+	r = r ? r : writer_put_gap(writer, writer->next_gap++, writer->boot, &gap);
+	r = r ? r : db_commit(&writer->db);
+	db_rollback(&writer->db);
+	return r;
+}
+
+/* SQLite finds the file damaged: a new one gets whatever can still be read. */
+static int begin_after_damage(struct writer *writer, struct known *known, char *why)
+{
+	char name[PATH_MAX];
+	int r = set_aside(writer, "damaged", "is damaged", name, why);
+
+	known_done(known);
+	r = r ? r : file_open(writer);
+	r = r ? r : salvage(writer, name);
+	r = r ? r : begin(writer, known);
+	if (r == 0)
+		known->next_id += LOST_PROCESS_IDS;
+	return r ? r : aside_gap(writer);
+}
+
+static int begin_in_place(struct writer *writer, struct known *known, char *why)
+{
+	int kind = schema_look(writer->place.path), r = 0;
+	char name[PATH_MAX];
+	bool is_new = false;
+
+	if (kind < 0)
+		return kind;
+	if (kind != SCHEMA_OURS && kind != SCHEMA_EMPTY) {
+		r = set_aside(writer, in_the_way[kind].word, in_the_way[kind].what, name, why);
+		is_new = true;
+	}
+	r = r ? r : file_open(writer);
+	if (r == -ENOTSUP) {
+		r = set_aside(writer, in_the_way[SCHEMA_NEWER].word, in_the_way[SCHEMA_NEWER].what, name, why);
+		is_new = true;
+		r = r ? r : file_open(writer);
+	}
+	r = r ? r : begin(writer, known);
+	if (r == -EBADMSG)
+		return begin_after_damage(writer, known, why);
+	return r == 0 && is_new ? aside_gap(writer) : r;
+}
+
+int writer_open(struct writer *writer, const struct store_options *options, uint64_t now_ns, uint64_t now_unix_ns,
+		struct known *known, char *why)
+{
+	int r = 0;
+
+	*writer = (struct writer)WRITER_INIT;
+	writer->options = *options;
+	writer->now_ns = writer->retained_ns = now_ns;
+	writer->now_unix_ns = now_unix_ns;
+	why[0] = '\0';
+	if (options->has_owner) {
+		r = owner_become(options->owner_uid, options->owner_gid);
+		if (r < 0)
+			(void)snprintf(why, WRITER_WHY_BYTES, "cannot write '%.200s' as user %u: %s", options->path,
+				       options->owner_uid, strerror(-r));
+	}
+	r = r ? r : place_open(&writer->place, options->path, options->is_own_place, why, WRITER_WHY_BYTES);
+	r = r ? r : begin_in_place(writer, known, why);
+	if (r < 0 && (!why[0] || strncmp(why, "the old", 7) == 0))
+		(void)snprintf(why, WRITER_WHY_BYTES, "cannot write '%.200s': %s; name another file with --db",
+			       options->path, r == -EBADMSG ? "it is damaged" : strerror(-r));
+	return r;
+}
+
+int writer_repair(struct writer *writer)
+{
+	struct names names = writer->names; /* before the damaged file's, or less, are in their place */
+	struct known known = { 0 };
+	char why[WRITER_WHY_BYTES];
+	int64_t tail = writer->next_tail, block = writer->next_block, gap = writer->next_gap,
+		figures = writer->next_figures;
+	int r;
+
+	if (!writer->options.is_own_place)
+		return -EBADMSG;
+	for (size_t i = 0; i < writer->owners.n; i++)
+		writer->owners.items[i].tail_events = 0; /* sealed below */
+	writer->tail_events = 0;
+	writer->tail_since_ns = 0;
+	writer->names = (struct names){ .at = { .slots = NULL } };
+	r = begin_after_damage(writer, &known, why);
+	known_done(&known); /* the loop has them */
+	r = r ? r : names_restore(writer, &names);
+	if (r < 0) { /* whoever tries again needs them */
+		names_done(&writer->names);
+		writer->names = names;
+	} else {
+		names_done(&names);
+	}
+	writer->next_tail = MAX(tail, writer->next_tail);
+	writer->next_block = MAX(block, writer->next_block);
+	writer->next_gap = MAX(gap, writer->next_gap);
+	writer->next_figures = MAX(figures, writer->next_figures);
+	if (r < 0)
+		return log_err(r, "cannot go on after damage to '%s'", writer->place.path);
+	log_warning(0, "%s", why);
+	return writer_write(writer);
+}

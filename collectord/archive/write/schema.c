@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "archive/write/schema.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "archive/write/db.h"
+
+static const char creation[] = {
+#include "schema.sql.inc"
+};
+
+/* Step i makes version i + 2 of version i + 1; a new file begins with the last. */
+static const char *const steps[] = {
+	"DROP INDEX figures_time; CREATE INDEX figures_time ON figures (level, uid, boot, t0, t1, crc);"
+	"ALTER TABLE session ADD COLUMN cost BLOB;"
+	"CREATE TABLE process_2 (id INTEGER PRIMARY KEY, boot INTEGER NOT NULL, pid INTEGER NOT NULL, start_boot_ns "
+	"INTEGER"
+	" NOT NULL, start_unix_ns INTEGER NOT NULL, exec_gen INTEGER NOT NULL, uid INTEGER NOT NULL, flags INTEGER NOT "
+	"NULL,"
+	" comm TEXT NOT NULL, first_ns INTEGER NOT NULL, gone_ns INTEGER);"
+	"INSERT INTO process_2 SELECT id, boot, pid, start_boot_ns, start_unix_ns, exec_gen, uid, flags, comm, "
+	"first_ns,"
+	" gone_ns FROM process; DROP TABLE process; ALTER TABLE process_2 RENAME TO process",
+};
+_Static_assert(ARRAY_SIZE(steps) == SCHEMA_VERSION - 1, "each version but the first has the step to it");
+
+/* https://www.sqlite.org/fileformat.html, 1.3: the database header */
+#define HEADER_BYTES 100
+#define HEADER_USER_VERSION 60
+#define HEADER_APPLICATION_ID 68
+
+static uint32_t big_endian(const uint8_t *p)
+{
+	return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
+}
+
+int schema_look(const char *path)
+{
+	CLEANUP(closep) int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	uint8_t header[HEADER_BYTES];
+	ssize_t n;
+
+	if (fd < 0)
+		return -errno;
+	n = pread(fd, header, sizeof(header), 0);
+	if (n < 0)
+		return -errno;
+	if (n == 0)
+		return SCHEMA_EMPTY;
+	if (n < HEADER_BYTES || memcmp(header, "SQLite format 3", 16) != 0)
+		return SCHEMA_GARBAGE;
+	if (big_endian(header + HEADER_APPLICATION_ID) != SCHEMA_APPLICATION_ID)
+		return SCHEMA_FOREIGN;
+	return big_endian(header + HEADER_USER_VERSION) > SCHEMA_VERSION ? SCHEMA_NEWER : SCHEMA_OURS;
+}
+
+/* One transaction: with all of it the file is of another version, or nothing has changed. */
+static int make(struct db *db, const char *sql, int64_t version)
+{
+	char text[128];
+	int r = db_exec(db, "BEGIN IMMEDIATE");
+
+	if (r < 0)
+		return r;
+	r = db_exec(db, sql);
+	if (r == 0) {
+		(void)snprintf(text, sizeof(text), "PRAGMA application_id = %d; PRAGMA user_version = %lld; COMMIT",
+			       SCHEMA_APPLICATION_ID, (long long)version);
+		r = db_exec(db, text);
+	}
+	if (r < 0 && !sqlite3_get_autocommit(db->handle))
+		(void)db_exec(db, "ROLLBACK"); /* the first error counts */
+	return r;
+}
+
+int schema_migrate(struct db *db)
+{
+	int64_t version = 0;
+	int r = db_get_int(db, "PRAGMA user_version", &version);
+
+	if (r < 0)
+		return r;
+	if (version < 0 || version > SCHEMA_VERSION)
+		return -EINVAL;
+	if (version == 0)
+		return make(db, creation, SCHEMA_VERSION);
+	for (r = 0; r == 0 && version < SCHEMA_VERSION; version++)
+		r = make(db, steps[version - 1], version + 1);
+	return r;
+}

@@ -1,0 +1,467 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "archive/write/writer.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/log.h"
+
+#define LOG_TOPIC "store"
+
+#define ROOM_BLOCKS 16 /* deleted at once for a full disk: about 700 KiB */
+
+struct writer_owner *writer_owner(struct writer *writer, uint32_t uid)
+{
+	for (size_t i = 0; i < writer->owners.n; i++)
+		if (writer->owners.items[i].uid == uid)
+			return &writer->owners.items[i];
+	if (ARRAY_PUSH(&writer->owners, ((struct writer_owner){ .uid = uid })) < 0)
+		return NULL;
+	return &writer->owners.items[writer->owners.n - 1];
+}
+
+int writer_unix_ns(struct writer *writer, int64_t boot, uint64_t mono_ns, uint64_t *ret_unix_ns)
+{
+	static const enum db_statement which[] = { DB_CLOCK_AT, DB_CLOCK_FIRST };
+	int r = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(which) && r == 0; i++) {
+		CLEANUP(statement_resetp) sqlite3_stmt *s = db_statement(&writer->db, which[i]);
+
+		(void)sqlite3_bind_int64(s, 1, boot);
+		if (which[i] == DB_CLOCK_AT)
+			(void)sqlite3_bind_int64(s, 2, (int64_t)mono_ns);
+		r = db_step(&writer->db, s);
+		if (r > 0)
+			*ret_unix_ns = mono_ns + (uint64_t)sqlite3_column_int64(s, 0);
+	}
+	return r > 0 ? 0 : r < 0 ? r : -ENODATA;
+}
+
+int writer_find_oldest(struct writer *writer)
+{
+	static const char *const texts[] = {
+		"SELECT boot, min(t0) FROM block WHERE boot = (SELECT min(boot) FROM block)",
+		"SELECT boot, min(t0) FROM tail WHERE boot = (SELECT min(boot) FROM tail)",
+	};
+	uint64_t oldest_ns = 0;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(texts); i++) {
+		CLEANUP(statement_finalizep) sqlite3_stmt *s = NULL;
+		uint64_t unix_ns = 0;
+
+		r = errno_from_sqlite(writer->db.handle, sqlite3_prepare_v2(writer->db.handle, texts[i], -1, &s, NULL));
+		r = r ? r : db_step(&writer->db, s);
+		if (r <= 0 || sqlite3_column_type(s, 1) == SQLITE_NULL) {
+			r = MIN(r, 0);
+			continue;
+		}
+		r = writer_unix_ns(writer, sqlite3_column_int64(s, 0), (uint64_t)sqlite3_column_int64(s, 1), &unix_ns);
+		r = r == -ENODATA ? 0 : r;
+		if (unix_ns && (!oldest_ns || unix_ns < oldest_ns))
+			oldest_ns = unix_ns;
+	}
+	if (r == 0)
+		writer->oldest_unix_ns = oldest_ns;
+	return r;
+}
+
+static void gap_take(struct writer *writer, const struct batch_gap *gap, int *r)
+{
+	for (size_t i = 0; i < writer->gaps.n; i++) {
+		struct writer_gap *g = &writer->gaps.items[i];
+
+		if (g->gap.uid != gap->uid || strcmp(g->gap.reason, gap->reason) != 0 ||
+		    gap->t0_ns > g->gap.t1_ns + BATCH_GAP_JOIN_NS)
+			continue;
+		g->gap.t0_ns = MIN(g->gap.t0_ns, gap->t0_ns);
+		g->gap.t1_ns = MAX(g->gap.t1_ns, gap->t1_ns);
+		g->gap.count += gap->count;
+		g->is_dirty = true;
+		return;
+	}
+	if (ARRAY_PUSH(&writer->gaps,
+		       ((struct writer_gap){
+			       .id = writer->next_gap, .boot = writer->boot, .is_dirty = true, .gap = *gap })) < 0)
+		*r = -ENOMEM;
+	else
+		writer->next_gap++;
+}
+
+int writer_take(struct writer *writer, struct batch *batch)
+{
+	int r = 0;
+
+	writer->batch = batch;
+	writer->first_tail = writer->next_tail;
+	writer->next_tail += (int64_t)batch->tails.n;
+	if (batch->now_ns) {
+		writer->now_ns = batch->now_ns;
+		writer->now_unix_ns = batch->now_unix_ns;
+	}
+	for (size_t i = 0; i < batch->figures.n; i++) {
+		int one = buckets_add(&writer->buckets, &batch->figures.items[i]);
+
+		if (one == 0)
+			continue;
+		r = one;
+		gap_take(writer,
+			 &(struct batch_gap){ .t0_ns = batch->figures.items[i].t0_ns,
+					      .t1_ns = batch->figures.items[i].t1_ns,
+					      .uid = UINT32_MAX,
+					      .reason = "store_queue" },
+			 &r);
+	}
+	for (size_t i = 0; i < batch->gaps.n; i++)
+		gap_take(writer, &batch->gaps.items[i], &r);
+	return r;
+}
+
+static int put_clocks(struct writer *writer)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < writer->batch->clocks.n; i++) {
+		const struct batch_clock *c = &writer->batch->clocks.items[i];
+		sqlite3_stmt *s = db_statement(&writer->db, DB_PUT_CLOCK);
+
+		(void)sqlite3_bind_int64(s, 1, writer->boot);
+		(void)sqlite3_bind_int64(s, 2, (int64_t)c->mono_ns);
+		(void)sqlite3_bind_int64(s, 3, (int64_t)c->unix_ns);
+		r = db_run(&writer->db, s);
+	}
+	return r;
+}
+
+int writer_put_process(struct writer *writer, const struct batch_process *p)
+{
+	sqlite3_stmt *s = db_statement(&writer->db, DB_PUT_PROCESS);
+
+	(void)sqlite3_bind_int64(s, 1, p->id);
+	(void)sqlite3_bind_int64(s, 2, writer->boot);
+	(void)sqlite3_bind_int64(s, 3, p->identity.tgid);
+	(void)sqlite3_bind_int64(s, 4, (int64_t)p->identity.start_boot_ns);
+	(void)sqlite3_bind_int64(s, 5, (int64_t)p->identity.start_unix_ns);
+	(void)sqlite3_bind_int64(s, 6, p->identity.exec_gen);
+	(void)sqlite3_bind_int64(s, 7, p->identity.uid);
+	(void)sqlite3_bind_int64(s, 8, p->identity.flags);
+	(void)sqlite3_bind_text(s, 9, p->identity.comm, (int)strnlen(p->identity.comm, RECORD_COMM_BYTES),
+				SQLITE_STATIC);
+	(void)sqlite3_bind_int64(s, 10, (int64_t)p->first_ns);
+	if (p->gone_ns)
+		(void)sqlite3_bind_int64(s, 11, (int64_t)p->gone_ns);
+	return db_run(&writer->db, s);
+}
+
+static int put_processes(struct writer *writer)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < writer->batch->processes.n; i++)
+		r = writer_put_process(writer, &writer->batch->processes.items[i]);
+	return r;
+}
+
+static int put_tails(struct writer *writer)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < writer->batch->tails.n; i++) {
+		const struct batch_tail *t = &writer->batch->tails.items[i];
+		sqlite3_stmt *s = db_statement(&writer->db, DB_PUT_TAIL);
+
+		if (!t->n)
+			continue;
+		(void)sqlite3_bind_int64(s, 1, writer->first_tail + (int64_t)i);
+		(void)sqlite3_bind_int64(s, 2, t->uid);
+		(void)sqlite3_bind_int64(s, 3, writer->boot);
+		(void)sqlite3_bind_int64(s, 4, (int64_t)t->t0_ns);
+		(void)sqlite3_bind_int64(s, 5, (int64_t)t->t1_ns);
+		(void)sqlite3_bind_int64(s, 6, t->n);
+		(void)sqlite3_bind_int64(s, 7, codec_crc(t->data.data, t->data.n));
+		(void)sqlite3_bind_blob64(s, 8, t->data.data, t->data.n, SQLITE_STATIC);
+		r = db_run(&writer->db, s);
+	}
+	return r;
+}
+
+static int parts_delete(struct writer *writer, int64_t boot, const struct bucket_row *row)
+{
+	sqlite3_stmt *s = db_statement(&writer->db, DB_DELETE_PARTS);
+
+	(void)sqlite3_bind_int64(s, 1, bucket_level_s[BUCKET_PARTS]);
+	(void)sqlite3_bind_int64(s, 2, row->uid);
+	(void)sqlite3_bind_int64(s, 3, boot);
+	(void)sqlite3_bind_int64(s, 4, (int64_t)row->t0_ns);
+	(void)sqlite3_bind_int64(s, 5, (int64_t)row->t1_ns);
+	return db_run(&writer->db, s);
+}
+
+int writer_put_figures(struct writer *writer, int64_t boot, struct bucket_row *row)
+{
+	sqlite3_stmt *s = db_statement(&writer->db, DB_PUT_FIGURES);
+	int r;
+
+	if (!row->id)
+		row->id = writer->next_figures++;
+	(void)sqlite3_bind_int64(s, 1, row->id);
+	(void)sqlite3_bind_int64(s, 2, row->level_s);
+	(void)sqlite3_bind_int64(s, 3, row->uid);
+	(void)sqlite3_bind_int64(s, 4, boot);
+	(void)sqlite3_bind_int64(s, 5, (int64_t)row->t0_ns);
+	(void)sqlite3_bind_int64(s, 6, (int64_t)row->t1_ns);
+	(void)sqlite3_bind_int64(s, 7, row->n);
+	(void)sqlite3_bind_int64(s, 8, row->crc);
+	(void)sqlite3_bind_blob64(s, 9, row->data.data, row->data.n, SQLITE_STATIC);
+	r = db_run(&writer->db, s);
+	if (r == 0 && row->level_s == bucket_level_s[BUCKET_PARTS + 1])
+		r = parts_delete(writer, boot, row);
+	return r;
+}
+
+static int put_figures(struct writer *writer)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < writer->buckets.rows.n; i++)
+		r = writer_put_figures(writer, writer->boot, &writer->buckets.rows.items[i]);
+	return r;
+}
+
+static int put_findings(struct writer *writer)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < writer->batch->findings.n; i++) {
+		const struct batch_finding *f = &writer->batch->findings.items[i];
+		sqlite3_stmt *s = db_statement(&writer->db, DB_PUT_FINDING);
+		char id[24];
+
+		(void)snprintf(id, sizeof(id), "%016" PRIx64, f->id);
+		(void)sqlite3_bind_text(s, 1, id, -1, SQLITE_STATIC);
+		(void)sqlite3_bind_int64(s, 2, f->uid);
+		(void)sqlite3_bind_int64(s, 3, writer->boot);
+		(void)sqlite3_bind_int64(s, 4, f->process);
+		(void)sqlite3_bind_text(s, 5, f->kind, -1, SQLITE_STATIC);
+		(void)sqlite3_bind_int64(s, 6, f->severity);
+		(void)sqlite3_bind_int64(s, 7, (int64_t)f->start_ns);
+		if (f->end_ns)
+			(void)sqlite3_bind_int64(s, 8, (int64_t)f->end_ns);
+		(void)sqlite3_bind_int64(s, 9, codec_crc(f->data.data, f->data.n));
+		(void)sqlite3_bind_blob64(s, 10, f->data.data, f->data.n, SQLITE_STATIC);
+		r = db_run(&writer->db, s);
+	}
+	return r;
+}
+
+static int put_samples(struct writer *writer)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < writer->batch->samples.n; i++) {
+		const struct system_sample *m = &writer->batch->samples.items[i];
+		sqlite3_stmt *s = db_statement(&writer->db, DB_PUT_SNAPSHOT);
+
+		(void)sqlite3_bind_int64(s, 1, writer->boot);
+		(void)sqlite3_bind_int64(s, 2, (int64_t)m->time_ns);
+		(void)sqlite3_bind_double(s, 3, m->cpu_ratio);
+		(void)sqlite3_bind_double(s, 4, m->load_1min);
+		(void)sqlite3_bind_int64(s, 5, (int64_t)m->memory_bytes);
+		(void)sqlite3_bind_int64(s, 6, (int64_t)m->available_bytes);
+		(void)sqlite3_bind_int64(s, 7, (int64_t)m->swap_used_bytes);
+		(void)sqlite3_bind_int64(s, 8, (int64_t)m->major_faults);
+		if (m->has_pressure) {
+			(void)sqlite3_bind_double(s, 9, m->pressure_cpu);
+			(void)sqlite3_bind_double(s, 10, m->pressure_memory);
+			(void)sqlite3_bind_double(s, 11, m->pressure_io);
+		}
+		r = db_run(&writer->db, s);
+	}
+	return r;
+}
+
+int writer_put_gap(struct writer *writer, int64_t id, int64_t boot, const struct batch_gap *gap)
+{
+	sqlite3_stmt *s = db_statement(&writer->db, DB_PUT_GAP);
+
+	(void)sqlite3_bind_int64(s, 1, id);
+	(void)sqlite3_bind_int64(s, 2, boot);
+	(void)sqlite3_bind_int64(s, 3, (int64_t)gap->t0_ns);
+	(void)sqlite3_bind_int64(s, 4, (int64_t)gap->t1_ns);
+	(void)sqlite3_bind_text(s, 5, gap->reason, -1, SQLITE_STATIC);
+	(void)sqlite3_bind_int64(s, 6, (int64_t)gap->count);
+	if (gap->uid != UINT32_MAX)
+		(void)sqlite3_bind_int64(s, 7, gap->uid);
+	return db_run(&writer->db, s);
+}
+
+static int put_gaps(struct writer *writer)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < writer->gaps.n; i++)
+		if (writer->gaps.items[i].is_dirty)
+			r = writer_put_gap(writer, writer->gaps.items[i].id, writer->gaps.items[i].boot,
+					   &writer->gaps.items[i].gap);
+	return r;
+}
+
+static int put_session(struct writer *writer, enum db_statement which)
+{
+	sqlite3_stmt *s = db_statement(&writer->db, which);
+
+	(void)sqlite3_bind_int64(s, 1, writer->session);
+	(void)sqlite3_bind_int64(s, 2, (int64_t)writer->now_ns);
+	return db_run(&writer->db, s);
+}
+
+static int put_cost(struct writer *writer)
+{
+	sqlite3_stmt *s = db_statement(&writer->db, DB_COST_SESSION);
+
+	if (!writer->batch->cost.n)
+		return 0;
+	(void)sqlite3_bind_int64(s, 1, writer->session);
+	(void)sqlite3_bind_blob64(s, 2, writer->batch->cost.data, writer->batch->cost.n, SQLITE_STATIC);
+	return db_run(&writer->db, s);
+}
+
+static int put_back_end(struct writer *writer)
+{
+	sqlite3_stmt *s = db_statement(&writer->db, DB_BACK_END_SESSION);
+
+	if (!writer->batch->back_end)
+		return 0;
+	(void)sqlite3_bind_int64(s, 1, writer->session);
+	(void)sqlite3_bind_text(s, 2, writer->batch->back_end, -1, SQLITE_STATIC);
+	return db_run(&writer->db, s);
+}
+
+static void written(struct writer *writer)
+{
+	for (size_t i = 0; writer->batch && i < writer->batch->tails.n; i++) {
+		const struct batch_tail *t = &writer->batch->tails.items[i];
+		struct writer_owner *owner = writer_owner(writer, t->uid);
+
+		writer->tail_events += t->n;
+		if (owner)
+			owner->tail_events += t->n; /* else it is sealed when the file is closed */
+		if (t->n && !writer->tail_since_ns)
+			writer->tail_since_ns = writer->now_ns;
+	}
+	for (size_t i = 0; writer->batch && i < writer->batch->processes.n; i++)
+		names_set(&writer->names, &writer->batch->processes.items[i]);
+	batch_free(writer->batch);
+	writer->batch = NULL;
+	buckets_written(&writer->buckets);
+	for (size_t i = writer->gaps.n; i-- > 0;) {
+		writer->gaps.items[i].is_dirty = false;
+		if (writer->gaps.items[i].gap.t1_ns + BATCH_GAP_JOIN_NS < writer->now_ns)
+			ARRAY_REMOVE_SWAP(&writer->gaps, i);
+	}
+}
+
+int writer_write(struct writer *writer)
+{
+	int r = db_begin(&writer->db);
+
+	if (r == 0 && writer->batch) {
+		r = put_clocks(writer);
+		r = r ? r : put_processes(writer);
+		r = r ? r : put_tails(writer);
+		r = r ? r : put_findings(writer);
+		r = r ? r : put_samples(writer);
+		r = r ? r : put_cost(writer);
+		r = r ? r : put_back_end(writer);
+	}
+	r = r ? r : put_figures(writer);
+	r = r ? r : put_gaps(writer);
+	r = r ? r : put_session(writer, DB_SEEN_SESSION);
+	r = r ? r : db_commit(&writer->db);
+	if (r < 0) {
+		db_rollback(&writer->db);
+		return r;
+	}
+	written(writer);
+	return 0;
+}
+
+static int seal_due(struct writer *writer)
+{
+	int r = 0;
+
+	if (writer->tail_events < SEAL_EVENTS &&
+	    !(writer->tail_since_ns && writer->now_ns - writer->tail_since_ns >= SEAL_NS))
+		return 0;
+	for (size_t i = 0; r == 0 && i < writer->owners.n; i++)
+		if (writer->owners.items[i].tail_events)
+			r = seal_owner(writer, writer->owners.items[i].uid, writer->boot);
+	if (r == 0) {
+		writer->tail_events = 0;
+		writer->tail_since_ns = 0;
+	}
+	return r;
+}
+
+int writer_tidy(struct writer *writer)
+{
+	int r = seal_due(writer), one;
+
+	if (writer->now_ns - writer->retained_ns >= SEAL_NS) {
+		one = retention_by_age(writer);
+		r = r ? r : one;
+	}
+	if (!writer->oldest_unix_ns) {
+		one = writer_find_oldest(writer);
+		r = r ? r : one;
+	}
+	one = scrub_some(writer);
+	r = r ? r : one;
+	one = db_checkpoint(&writer->db);
+	return r ? r : one;
+}
+
+int writer_make_room(struct writer *writer)
+{
+	int r;
+
+	/* Deleting writes to the log: what of it is in the file already is used again. */
+	(void)sqlite3_wal_checkpoint_v2(writer->db.handle, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
+	r = retention_delete_some(writer, ROOM_BLOCKS);
+	return r == -ENOENT ? 0 : r;
+}
+
+static int end_session(struct writer *writer)
+{
+	int r = seal_all(writer);
+	int one = buckets_close(&writer->buckets);
+
+	one = one ? one : db_begin(&writer->db);
+	one = one ? one : put_figures(writer);
+	one = one ? one : put_session(writer, DB_END_SESSION);
+	one = one ? one : db_commit(&writer->db);
+	db_rollback(&writer->db);
+	return r ? r : one;
+}
+
+int writer_close(struct writer *writer)
+{
+	int r = 0;
+
+	if (writer->session)
+		r = end_session(writer);
+	batch_free(writer->batch);
+	buckets_done(&writer->buckets);
+	ARRAY_DONE(&writer->gaps);
+	ARRAY_DONE(&writer->retention_gaps);
+	ARRAY_DONE(&writer->owners);
+	names_done(&writer->names);
+	block_encoder_free(writer->encoder);
+	db_close(&writer->db);
+	place_close(&writer->place);
+	*writer = (struct writer)WRITER_INIT;
+	return r;
+}

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The writing thread's side of the store: takes batches, commits, seals.
+ *
+ * A batch is first taken into what is kept in memory, once; then all that is not yet in the
+ * file is written in one transaction, again and again until that succeeds. Rows have their
+ * numbers before they are written, so writing twice changes nothing.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "archive/write/batch.h"
+#include "archive/write/buckets.h"
+#include "archive/codec/codec.h"
+#include "archive/write/db.h"
+#include "archive/write/known.h"
+#include "archive/write/names.h"
+#include "archive/write/place.h"
+#include "archive/write/store.h"
+
+#define WRITER_WHY_BYTES 512
+#define SEAL_EVENTS 65536		 /* packed together: 13 bytes an event instead of 30 */
+#define SEAL_NS (15 * 60 * NSEC_PER_SEC) /* or after this long */
+
+/* A gap whose row may still grow. */
+struct writer_gap {
+	int64_t id;
+	int64_t boot;
+	bool is_dirty;
+	struct batch_gap gap;
+};
+
+/* What an owner has in blocks, to share the room by; and in the tail. */
+struct writer_owner {
+	uint32_t uid;
+	uint64_t events;
+	uint64_t tail_events;
+};
+
+struct writer {
+	struct db db;
+	struct place place;
+	struct store_options options; /* borrowed texts */
+	int64_t boot;
+	int64_t session;
+	int64_t next_tail, next_block, next_gap, next_figures;
+	uint64_t now_ns; /* of the last batch */
+	uint64_t now_unix_ns;
+	struct batch *batch; /* taken, not yet committed; owned */
+	int64_t first_tail;  /* row numbers of its tails from here */
+	struct buckets buckets;
+	ARRAY(struct writer_gap) gaps;
+	ARRAY(struct writer_gap) retention_gaps; /* how far blocks were deleted, by owner and boot */
+	ARRAY(struct writer_owner) owners;
+	struct names names; /* of this boot's processes */
+	struct block_encoder *encoder;
+	uint64_t tail_events;
+	uint64_t tail_since_ns;	       /* 0: the tail is empty */
+	uint64_t retained_ns;	       /* when ages were last looked at */
+	int64_t scrub_next, scrub_end; /* blocks still to be verified after an unclean end */
+	uint64_t oldest_unix_ns;
+};
+
+#define WRITER_INIT                                                                                                    \
+	{                                                                                                              \
+		.db = DB_INIT, .place = PLACE_INIT                                                                     \
+	}
+
+/**
+ * writer_open() - everything store_open() promises, on the calling thread
+ * @now_ns, @now_unix_ns: the moment
+ * @known: gets the processes of this boot that the file has
+ * Return: as store_open(); writer_close() in any case
+ */
+int writer_open(struct writer *writer, const struct store_options *options, uint64_t now_ns, uint64_t now_unix_ns,
+		struct known *known, char *why);
+/** writer_take() - a batch, once; only when there is none left to write. Return: 0 or -ENOMEM (something was lost) */
+int writer_take(struct writer *writer, struct batch *batch);
+/** writer_write() - all that is not in the file yet. Return: 0, or -errno and nothing has changed */
+int writer_write(struct writer *writer);
+/** writer_tidy() - seal, retention, checkpoint, when they are due. Return: 0 or -errno (tried again next time) */
+int writer_tidy(struct writer *writer);
+/** writer_make_room() - after -ENOSPC: delete some of the oldest. Return: 0 or -errno */
+int writer_make_room(struct writer *writer);
+/** writer_repair() - after -EBADMSG: set the file aside, go on in a new one with what could be read. Return: 0 or
+ * -errno
+ */
+int writer_repair(struct writer *writer);
+/** writer_close() - seal, end the session, close the file. Return: 0 or -errno of what could not be written */
+int writer_close(struct writer *writer);
+
+/* ---- between the files of the writer ---- */
+
+/** writer_owner() - Return: borrowed until the next one, NULL without memory */
+struct writer_owner *writer_owner(struct writer *writer, uint32_t uid);
+/** writer_put_process() - one row within the running transaction. Return: 0 or -errno */
+int writer_put_process(struct writer *writer, const struct batch_process *process);
+/** writer_put_gap() - one row within the running transaction. Return: 0 or -errno */
+int writer_put_gap(struct writer *writer, int64_t id, int64_t boot, const struct batch_gap *gap);
+/**
+ * writer_put_figures() - one row within the running transaction; a sum goes into the place of its parts
+ * @row: gets its number
+ * Return: 0 or -errno
+ */
+int writer_put_figures(struct writer *writer, int64_t boot, struct bucket_row *row);
+/** writer_unix_ns() - by the file's clock rows. Return: 0, or -errno (-ENODATA: none of that boot) */
+int writer_unix_ns(struct writer *writer, int64_t boot, uint64_t mono_ns, uint64_t *ret_unix_ns);
+/** writer_find_oldest() - how far back events go. Return: 0 or -errno */
+int writer_find_oldest(struct writer *writer);
+
+struct writer_block {
+	int64_t id;
+	uint32_t uid;
+	int64_t boot;
+	const struct block_head *head;
+	const struct stored_event *events; /* head->n */
+	const struct buf *data;
+};
+/** writer_put_block() - header and contents within the running transaction. Return: 0 or -errno */
+int writer_put_block(struct writer *writer, const struct writer_block *block);
+
+/** seal_owner() - the tail of one owner and boot into blocks, in transactions of its own. Return: 0 or -errno */
+int seal_owner(struct writer *writer, uint32_t uid, int64_t boot);
+/** seal_all() - whatever the table holds. Return: 0 or -errno */
+int seal_all(struct writer *writer);
+
+/** retention_load() - what is there, by owner. Return: 0 or -errno */
+int retention_load(struct writer *writer);
+/** retention_by_size() - within the running transaction. Return: 0 or -errno */
+int retention_by_size(struct writer *writer);
+/** retention_by_age() - in a transaction of its own. Return: 0 or -errno */
+int retention_by_age(struct writer *writer);
+/** retention_delete_some() - the oldest n blocks, in a transaction of its own. Return: 0, -ENOENT (none), -errno */
+int retention_delete_some(struct writer *writer, int n);
+
+/** recover_previous() - sessions that ended without saying so, tails, figures. Return: 0 or -errno */
+int recover_previous(struct writer *writer);
+/** recover_gone() - processes that ended meanwhile, within the running transaction. Return: 0 or -errno */
+int recover_gone(struct writer *writer);
+/** scrub_some() - verify checksums of some blocks. Return: 0 or -errno */
+int scrub_some(struct writer *writer);
+/** salvage_heads() - headers of blocks of which only the contents are left, within the running transaction. Return: 0
+ * or -errno */
+int salvage_heads(struct writer *writer);
+/** salvage() - copy whatever can be read of a damaged file into this one, which is empty. Return: 0 or -errno */
+int salvage(struct writer *writer, const char *damaged_path);

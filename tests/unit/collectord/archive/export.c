@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * What is exported is what was read: rows, names, durations, counts, findings, in tables that
+ * Ingero's readers and the sqlite3 shell know; and nothing outside the window.
+ */
+#include "archive/export/export.h"
+
+#include <errno.h>
+#include <sqlite3.h>
+
+#include "archive/read/read.h"
+#include "tests/support/check.h"
+#include "tests/support/ingero_db.h"
+
+static struct store_reader *reader_open(const char *name, struct sqlite3 *db)
+{
+	struct read_scope scope = { .all = true };
+	struct store_reader *reader = NULL;
+	char why[READ_WHY_BYTES] = "";
+
+	CHECK_INT_EQ(name, store_reader_open(db, &scope, why, &reader), 0);
+	CHECK_STR_EQ(name, why, "");
+	return reader;
+}
+
+static int64_t ask(const char *name, struct sqlite3 *db, const char *sql)
+{
+	struct sqlite3_stmt *statement = NULL;
+	int64_t value = -1;
+
+	if (sqlite3_prepare_v2(db, sql, -1, &statement, NULL) != SQLITE_OK || sqlite3_step(statement) != SQLITE_ROW)
+		CHECK_STR_EQ(name, sqlite3_errmsg(db), sql);
+	else
+		value = sqlite3_column_int64(statement, 0);
+	sqlite3_finalize(statement);
+	return value;
+}
+
+/* A file said in numbers that must survive. */
+struct told {
+	struct store_reader *reader;
+	uint64_t n, total_ns, pids, tids, names, stacks, starts;
+	uint64_t calls, total_of_figures_ns;
+	uint64_t findings, p99_ns, snapshots, frames;
+};
+
+static uint64_t text_sum(const char *text)
+{
+	uint64_t sum = 5381;
+
+	while (*text)
+		sum = sum * 33 + (unsigned char)*text++;
+	return sum;
+}
+
+static int tell_stack(const struct read_stack *stack, void *data)
+{
+	struct told *told = data;
+
+	for (size_t i = 0; i < stack->n_frames; i++)
+		told->frames += text_sum(stack->frames[i].symbol) ^ text_sum(stack->frames[i].file);
+	return 0;
+}
+
+static int tell_event(const struct read_event *event, void *data)
+{
+	struct told *told = data;
+
+	told->n++;
+	told->total_ns += event->event->call.duration_ns;
+	told->pids += event->process->pid;
+	told->tids += event->event->call.tid;
+	told->stacks += event->event->stack != 0;
+	told->starts ^= event->start_unix_ns;
+	told->names += text_sum(event->process->comm);
+	return event->event->stack ? store_reader_stacks(told->reader, event->event->stack, tell_stack, told) : 0;
+}
+
+static int tell_bucket(const struct read_bucket *bucket, void *data)
+{
+	struct told *told = data;
+
+	for (size_t i = 0; i < bucket->n_figures; i++) {
+		told->calls += op_figures_count(&bucket->figures[i].figures);
+		told->total_of_figures_ns += bucket->figures[i].figures.total_ns;
+		told->names += text_sum(bucket->figures[i].op->name) * op_figures_count(&bucket->figures[i].figures);
+	}
+	return 0;
+}
+
+static int tell_finding(const Ingero__V1__Finding *finding, void *data)
+{
+	struct told *told = data;
+
+	told->findings++;
+	told->p99_ns += finding->p99_ns / 1000;
+	told->names += text_sum(finding->op) + text_sum(finding->severity);
+	return 0;
+}
+
+static int tell_snapshot(const Ingero__V1__SystemSample *sample, void *data)
+{
+	struct told *told = data;
+
+	told->snapshots++;
+	told->starts ^= sample->timestamp_unix_ns;
+	return 0;
+}
+
+static struct told tell(const char *name, struct store_reader *reader)
+{
+	struct read_filter filter = { .columns = BLOCK_ALL_COLUMNS };
+	struct told told = { .reader = reader };
+
+	CHECK_INT_EQ(name, store_reader_events(reader, &filter, tell_event, &told), 0);
+	CHECK_INT_EQ(name, store_reader_buckets(reader, 0, UINT64_MAX, tell_bucket, &told), 0);
+	CHECK_INT_EQ(name, store_reader_findings(reader, 0, UINT64_MAX, tell_finding, &told), 0);
+	CHECK_INT_EQ(name, store_reader_snapshots(reader, 0, UINT64_MAX, tell_snapshot, &told), 0);
+	return told;
+}
+
+static struct sqlite3 *exported(const char *name, struct store_reader *reader, const struct export_request *request,
+				uint64_t *ret_events)
+{
+	struct sqlite3 *out = NULL;
+
+	CHECK_INT_EQ(name, sqlite3_open(":memory:", &out), SQLITE_OK);
+	CHECK_INT_EQ(name, export_db(reader, request, out, ret_events), 0);
+	return out;
+}
+
+static const char *const recordings[] = { "pytorch-dataloader-starvation.db", "sample-gpu-node-01.db",
+					  "sample-gpu-node-02.db" };
+
+static void round_trip_check(void)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(recordings); i++) {
+		const char *name = recordings[i];
+		struct sqlite3 *db = ingero_db_open(name, false), *out;
+		struct store_reader *reader = db ? reader_open(name, db) : NULL, *again;
+		struct told before, after;
+		uint64_t n = 0;
+
+		if (!reader) {
+			sqlite3_close(db);
+			continue;
+		}
+		before = tell(name, reader);
+		out = exported(name, reader, &(struct export_request){ 0 }, &n);
+		CHECK_INT_EQ(name, n, before.n);
+		again = reader_open(name, out);
+		if (again) {
+			after = tell(name, again);
+			CHECK_INT_EQ(name, after.n, before.n);
+			CHECK_INT_EQ(name, after.total_ns, before.total_ns);
+			CHECK_INT_EQ(name, after.pids, before.pids);
+			CHECK_INT_EQ(name, after.tids, before.tids);
+			CHECK_INT_EQ(name, after.starts, before.starts);
+			CHECK_INT_EQ(name, after.stacks, before.stacks);
+			CHECK_INT_EQ(name, after.names, before.names);
+			CHECK_INT_EQ(name, after.calls, before.calls);
+			CHECK_INT_EQ(name, after.total_of_figures_ns, before.total_of_figures_ns);
+			CHECK_INT_EQ(name, after.findings, before.findings);
+			CHECK_INT_EQ(name, after.p99_ns, before.p99_ns);
+			CHECK_INT_EQ(name, after.snapshots, before.snapshots);
+			CHECK_INT_EQ(name, after.frames, before.frames);
+			store_reader_close(again);
+		}
+		/* As other tools look at it. */
+		CHECK_INT_EQ(name, ask(name, out, "PRAGMA user_version"), 10);
+		CHECK_INT_EQ(name,
+			     ask(name, out,
+				 "SELECT count(*) FROM events e JOIN ops o ON e.source = o.source_id AND "
+				 "e.op = o.op_id JOIN sources s ON s.id = e.source"),
+			     n);
+		CHECK_INT_EQ(name, ask(name, out, "SELECT count(*) FROM events WHERE id LIKE node || ':%'"), n);
+		CHECK_INT_EQ(name,
+			     ask(name, out,
+				 "SELECT count(*) FROM events WHERE stack_hash AND stack_hash NOT IN "
+				 "(SELECT hash FROM stack_traces)"),
+			     0);
+		CHECK_INT_EQ(name, ask(name, out, "SELECT sum(json_valid(frames)) = count(*) FROM stack_traces"),
+			     before.stacks ? 1 : 0);
+		CHECK_INT_EQ(name,
+			     ask(name, out,
+				 "SELECT sum(json_valid(timeline) AND json_valid(recommendations)) = count(*) "
+				 "AND min(typeof(tail_ratio) = 'real') FROM causal_chains"),
+			     1);
+		CHECK_INT_EQ(name, ask(name, out, "SELECT sum(stored) FROM event_aggregates"), n);
+		CHECK_INT_EQ(name, ask(name, out, "SELECT min(count >= stored) FROM event_aggregates"), 1);
+		sqlite3_close(out);
+		store_reader_close(reader);
+		sqlite3_close(db);
+	}
+}
+
+/* Parts of the first recording. */
+static const struct {
+	const char *name;
+	uint64_t from_unix_ns, to_unix_ns;
+	uint32_t pid;
+	const char *sql; /* how many there are to be */
+} parts[] = {
+	{ "from", 1774015600000000000, 0, 0, "SELECT count(*) FROM events WHERE timestamp >= 1774015600000000000" },
+	{ "to", 0, 1774015600000000000, 0, "SELECT count(*) FROM events WHERE timestamp < 1774015600000000000" },
+	{ "one process", 0, 0, 2254, "SELECT count(*) FROM events WHERE pid = 2254" },
+	{ "nobody", 0, 0, 77, "SELECT 0" },
+	{ "no time", 1, 2, 0, "SELECT 0" },
+};
+
+static void parts_check(void)
+{
+	const char *file = recordings[0];
+	struct sqlite3 *db = ingero_db_open(file, false);
+	struct store_reader *reader = db ? reader_open(file, db) : NULL;
+
+	for (size_t i = 0; reader && i < ARRAY_SIZE(parts); i++) {
+		const char *name = parts[i].name;
+		struct export_request request = { .from_unix_ns = parts[i].from_unix_ns,
+						  .to_unix_ns = parts[i].to_unix_ns,
+						  .pids = parts[i].pid ? &parts[i].pid : NULL,
+						  .n_pids = parts[i].pid != 0 };
+		uint64_t n = 0;
+		struct sqlite3 *out = exported(name, reader, &request, &n);
+
+		CHECK_INT_EQ(name, n, ask(name, db, parts[i].sql));
+		CHECK_INT_EQ(name, ask(name, out, "SELECT count(*) FROM events"), n);
+		sqlite3_close(out);
+	}
+	store_reader_close(reader);
+	sqlite3_close(db);
+}
+
+/* A disk that fills up: an error of that name, whenever it happens. */
+static void full_check(void)
+{
+	const char *file = recordings[0];
+	struct sqlite3 *db = ingero_db_open(file, false);
+	struct store_reader *reader = db ? reader_open(file, db) : NULL;
+
+	for (int pages = 4; reader && pages < 110; pages += 13) {
+		struct sqlite3 *out = NULL;
+		char sql[64];
+		uint64_t n = 0;
+
+		sqlite3_open(":memory:", &out);
+		snprintf(sql, sizeof(sql), "PRAGMA max_page_count = %d", pages);
+		sqlite3_exec(out, sql, NULL, NULL, NULL);
+		CHECK_INT_EQ("full", export_db(reader, &(struct export_request){ 0 }, out, &n), -ENOSPC);
+		sqlite3_close(out);
+	}
+	store_reader_close(reader);
+	sqlite3_close(db);
+}
+
+int main(void)
+{
+	round_trip_check();
+	parts_check();
+	full_check();
+	return check_result();
+}

@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Foreign files of every generation, and hostile ones: refused with a sentence, or read without what makes no sense.
+ */
+#include <errno.h>
+#include <sqlite3.h>
+
+#include "archive/foreign/foreign.h"
+#include "archive/foreign/json.h"
+#include "tests/support/check.h"
+#include "tests/support/ingero_db.h"
+
+#define EVENTS_BEFORE                                                                                                  \
+	"CREATE TABLE events (id INTEGER PRIMARY KEY, timestamp INTEGER, pid INTEGER, tid INTEGER, source INTEGER, "   \
+	"op INTEGER, duration INTEGER);"
+#define EVENTS_NOW                                                                                                     \
+	"CREATE TABLE events (id TEXT PRIMARY KEY, timestamp INTEGER, pid INTEGER, tid INTEGER, source INTEGER, "      \
+	"op INTEGER, duration INTEGER, gpu_id INTEGER, arg0 INTEGER, arg1 INTEGER, ret_code INTEGER, "                 \
+	"stack_hash INTEGER, cgroup_id INTEGER, node TEXT, comm TEXT);"
+#define ROWS "INSERT INTO events (id, timestamp, pid, tid, source, op, duration) VALUES "
+
+/* What a file holds, as text: "n rows, n refused, n missing; PID:exec_gen:comm:rows ...; operations". */
+static const struct {
+	const char *name, *sql;
+	int result;
+	const char *want;
+} files[] = {
+	{ "nothing", "CREATE TABLE a (b);", -ENOENT, "" },
+	{ "no column duration", "CREATE TABLE events (timestamp, pid, tid, source, op);", -ENOENT, "" },
+	{ "a view", "CREATE VIEW events AS SELECT 1 timestamp, 1 pid, 1 tid, 1 source, 1 op, 1 duration;", -ENOENT,
+	  "" },
+	{ "newer", EVENTS_NOW "PRAGMA user_version = 11;", -ENOTSUP, "" },
+	{ "negative version", EVENTS_NOW "PRAGMA user_version = -1;", -ENOTSUP, "" },
+	{ "newest known", EVENTS_NOW "PRAGMA user_version = 10;", 0, "0 rows, 0 refused, 0 missing;" },
+	{ "the first columns alone", EVENTS_BEFORE ROWS "(1, 5, 7, 8, 1, 1, 9);", 0,
+	  "1 rows, 0 refused, 0 missing; 7:0::1 cudaMalloc=1" },
+	{ "operations without lookup rows", EVENTS_BEFORE ROWS "(1,5,7,8,1,9,9), (2,6,7,8,8,4,9), (3,7,7,8,3,21,9);", 0,
+	  "3 rows, 0 refused, 0 missing; 7:0::3 cudaMemcpy2D=1 sched_switch_summary=1 cudaGraphLaunch=1" },
+	{ "numbers nobody knows", EVENTS_BEFORE ROWS "(1,5,7,8,1,77,9), (2,6,7,8,42,3,9), (3,6,7,8,3,55,9);", 0,
+	  "3 rows, 0 refused, 0 missing; 7:0::3 op(77)=1 op(3)=1 host_op(55)=1" },
+	{ "the file names it",
+	  EVENTS_BEFORE
+	  "CREATE TABLE ops (source_id, op_id, name); INSERT INTO ops VALUES (4, 99, 'cuNew'), (4, 98, x'ff41'), "
+	  "(4, 97, 'cuStreamSynchronize'), ('a', 'b', 'c');" ROWS
+	  "(1,5,7,8,4,99,9), (2,6,7,8,4,98,9), (3,7,7,8,4,97,9);",
+	  0, "3 rows, 0 refused, 0 missing; 7:0::3 cuNew=1 ?A=1 cuStreamSynchronize=1" },
+	{ "short names", EVENTS_BEFORE ROWS "(1,5,7,8,1,5,9);", 0,
+	  "1 rows, 0 refused, 0 missing; 7:0::1 cudaStreamSynchronize=1" },
+	{ "makes no sense",
+	  EVENTS_BEFORE ROWS
+	  "(1,'x',7,8,1,1,9), (2,-5,7,8,1,1,9), (3,5,-1,8,1,1,9), (4,5,7,8,1,1,-1), (5,5,7,8,1,1,NULL), "
+	  "(6,5,99999999999,8,1,1,1), (7,0,7,8,1,1,1), (8,9,7,8,-1,1,1), (9,9,7,8,1,x'00',1), (10,9,7,8,1,1,1);",
+	  0, "1 rows, 9 refused, 9 missing; 7:0::1 cudaMalloc=1" },
+	{ "rows were removed",
+	  EVENTS_NOW "INSERT INTO events (id,timestamp,pid,tid,source,op,duration,node,comm) VALUES "
+		     "('n1:3',1,7,7,1,1,1,'n1','a'), ('n1:5',2,7,7,1,1,1,'n1','a'), ('n2:1',3,7,7,1,1,1,'n2','b');",
+	  0, "3 rows, 0 refused, 3 missing; 7:0:a:2 7:0:b:1 cudaMalloc=3" },
+	{ "exec, exit, fork",
+	  EVENTS_NOW
+	  "INSERT INTO events (id,timestamp,pid,tid,source,op,duration,arg1) VALUES "
+	  "(1,10,7,7,1,1,1,0), (2,20,7,7,3,5,0,0), (3,30,7,7,1,1,1,0), (4,40,7,8,3,6,0,0), (5,50,7,7,1,1,1,0), "
+	  "(6,60,7,7,3,6,0,0), (7,65,7,7,3,1,1,0), (8,70,1,1,3,7,0,7), (9,80,7,7,1,1,1,0);",
+	  0,
+	  "9 rows, 0 refused, 0 missing; 1:0::1 7:0::1 7:1::6 7:0::1"
+	  " cudaMalloc=4 sched_switch=1 process_exec=1 process_exit=2 process_fork=1" },
+	{ "a number used again without a fork row",
+	  EVENTS_NOW "INSERT INTO events (id,timestamp,pid,tid,source,op,duration) VALUES "
+		     "(1,10,7,7,1,1,1), (2,20,7,7,3,6,0), (4,40,7,7,1,1,1), (3,30,7,7,1,1,1);",
+	  0, "4 rows, 0 refused, 0 missing; 7:0::2 7:0::2 cudaMalloc=3 process_exit=1" },
+	{ "names by number, two nodes",
+	  EVENTS_NOW "CREATE TABLE process_names (pid, name); INSERT INTO process_names VALUES (7, 'who?'), (8, 'one');"
+		     "INSERT INTO events (id,timestamp,pid,tid,source,op,duration,node) VALUES "
+		     "('a:1',1,7,7,1,1,1,'a'), ('b:1',2,7,7,1,1,1,'b'), ('b:2',2,8,8,1,1,1,'b');",
+	  0, "3 rows, 0 refused, 0 missing; 7:0::1 7:0::1 8:0:one:1 cudaMalloc=3" },
+	{ "a long, broken name",
+	  EVENTS_NOW "INSERT INTO events (id,timestamp,pid,tid,source,op,duration,comm) VALUES "
+		     "(1,10,7,7,1,1,1,CAST(x'41ff42c3' AS TEXT) || 'ccccccccccccccccccccccc');",
+	  0, "1 rows, 0 refused, 0 missing; 7:0:A?B?ccccccccccc:1 cudaMalloc=1" },
+	{ "tables without their columns",
+	  EVENTS_BEFORE
+	  "CREATE TABLE stack_traces (a); CREATE TABLE causal_chains (a); CREATE TABLE system_snapshots (a);"
+	  "CREATE TABLE sessions (a); CREATE TABLE event_aggregates (a); CREATE TABLE process_names (a);"
+	  "CREATE TABLE sources (a); CREATE TABLE ops (a); INSERT INTO sessions VALUES (1);"
+	  "INSERT INTO event_aggregates VALUES (1); INSERT INTO ops VALUES (1);" ROWS "(1,5,7,8,1,1,9);",
+	  0, "1 rows, 0 refused, 0 missing; 7:0::1 cudaMalloc=1" },
+	{ "everything is something else",
+	  EVENTS_BEFORE
+	  "CREATE TABLE stack_traces (hash, frames, ips); INSERT INTO stack_traces VALUES ('a', 1, 2), (1, x'00', 3);"
+	  "CREATE TABLE causal_chains (detected_at, id); INSERT INTO causal_chains VALUES ('x', 1), (5, 2.5);"
+	  "CREATE TABLE system_snapshots (timestamp, cpu_pct); INSERT INTO system_snapshots VALUES ('x', 'y'), (4, "
+	  "1e999);"
+	  "CREATE TABLE sessions (started_at, mem_total); INSERT INTO sessions VALUES (NULL, 'z'), (3, -4);"
+	  "CREATE TABLE event_aggregates (bucket, source, op, pid, count); INSERT INTO event_aggregates VALUES "
+	  "('x', 1, 1, 1, 1), (9223372036854775807, 1, 1, 7, 3), (5, 1, 1, 7, -3);" ROWS "(1,5,7,8,1,1,9);",
+	  0, "1 rows, 0 refused, 0 missing; 7:0::1 cudaMalloc=1" },
+};
+
+struct text {
+	char text[1024];
+	const struct foreign_source *file;
+	size_t counts[2 * OP_ID_MAX];
+};
+
+static int process_tell(const struct read_process *process, void *data)
+{
+	struct text *t = data;
+	size_t used = strlen(t->text);
+
+	snprintf(t->text + used, sizeof(t->text) - used, " %u:%u:%s:%" PRIu64, process->pid, process->exec_gen,
+		 process->comm, t->file->processes.items[process->id - 1].n_rows);
+	return 0;
+}
+
+static int bucket_tell(const struct read_bucket *bucket, void *data)
+{
+	struct text *t = data;
+
+	for (size_t i = 0; i < bucket->n_figures; i++)
+		t->counts[bucket->figures[i].op->id % ARRAY_SIZE(t->counts)] +=
+			bucket->figures[i].figures.durations.sum;
+	return 0;
+}
+
+static int op_tell(const struct read_op *op, void *data)
+{
+	struct text *t = data;
+	size_t used = strlen(t->text), n = t->counts[op->id % ARRAY_SIZE(t->counts)];
+
+	if (n)
+		snprintf(t->text + used, sizeof(t->text) - used, " %s=%zu", op->name, n);
+	return 0;
+}
+
+static int nothing(const void *message, void *data)
+{
+	(void)message;
+	++*(size_t *)data;
+	return 0;
+}
+
+static int finding_seen(const Ingero__V1__Finding *finding, void *data)
+{
+	return nothing(finding, data);
+}
+
+static int stack_seen(const struct read_stack *stack, void *data)
+{
+	return nothing(stack, data);
+}
+
+static int snapshot_seen(const Ingero__V1__SystemSample *sample, void *data)
+{
+	return nothing(sample, data);
+}
+
+static int session_seen(const Ingero__V1__Session *session, void *data)
+{
+	return nothing(session, data);
+}
+
+static int gap_seen(const Ingero__V1__Gap *gap, void *data)
+{
+	return nothing(gap, data);
+}
+
+/* Every question is answered, whatever the answer. */
+static void all_ask(const char *name, struct read_source *source)
+{
+	uint64_t from, to, n_rows;
+	size_t n = 0;
+
+	CHECK_INT_EQ(name, source->ops->stacks(source, 0, stack_seen, &n), 0);
+	CHECK_INT_EQ(name, source->ops->findings(source, 0, 0, finding_seen, &n), 0);
+	CHECK_INT_EQ(name, source->ops->snapshots(source, 0, 0, snapshot_seen, &n), 0);
+	CHECK_INT_EQ(name, source->ops->sessions(source, session_seen, &n), 0);
+	CHECK_INT_EQ(name, source->ops->gaps(source, 0, 0, gap_seen, &n), 0);
+	CHECK_INT_EQ(name, source->ops->span(source, &from, &to), 0);
+	CHECK_INT_EQ(name, source->ops->count(source, &(struct read_filter){ 0 }, &n_rows), 0);
+}
+
+static void files_check(void)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
+		const char *name = files[i].name;
+		struct read_scope scope = { .all = true };
+		struct read_source *source = NULL;
+		char why[READ_WHY_BYTES] = "";
+		struct sqlite3 *db = NULL;
+		struct text t = { .text = "" };
+
+		sqlite3_open(":memory:", &db);
+		if (sqlite3_exec(db, files[i].sql, NULL, NULL, NULL) != SQLITE_OK)
+			CHECK_STR_EQ(name, sqlite3_errmsg(db), "");
+		CHECK_INT_EQ(name, read_foreign_source.open(db, &scope, why, &source), files[i].result);
+		CHECK_INT_EQ(name, *why != '\0', files[i].result != 0 && files[i].result != -ENOENT);
+		if (source) {
+			t.file = CONTAINER_OF(source, struct foreign_source, source);
+			snprintf(t.text, sizeof(t.text), "%" PRIu64 " rows, %" PRIu64 " refused, %" PRIu64 " missing;",
+				 t.file->n_rows, t.file->n_refused, t.file->n_missing);
+			source->ops->processes(source, process_tell, &t);
+			CHECK_INT_EQ(name, source->ops->buckets(source, 0, 0, bucket_tell, &t), 0);
+			source->ops->ops(source, op_tell, &t);
+			CHECK_STR_EQ(name, t.text, files[i].want);
+			all_ask(name, source);
+			source->ops->close(source);
+		}
+		sqlite3_close(db);
+	}
+}
+
+static void scope_check(void)
+{
+	struct sqlite3 *db = ingero_db_open("sample-gpu-node-02.db", false);
+	struct read_scope scope = { .uid = 0 };
+	struct read_source *source = NULL;
+	char why[READ_WHY_BYTES] = "";
+
+	CHECK_INT_EQ("one user's scope", read_foreign_source.open(db, &scope, why, &source), -EACCES);
+	CHECK("one user's scope", strstr(why, "whose") != NULL);
+	sqlite3_close(db);
+}
+
+/* "key=value;" of each field, "|" behind each element. */
+static const struct {
+	const char *json, *want;
+} texts[] = {
+	{ "", "" },
+	{ "[]", "" },
+	{ "null", "" },
+	{ "[\"a\",\"b\"]", "=a;|=b;|" },
+	{ "[{\"s\":\"f\\n\\u00e9\",\"l\":12}]", "s=f\n\xc3\xa9;l=12;|" },
+	{ " [ { \"s\" : \"\\ud83d\\ude00\" , \"x\" : null } , { } ] ", "s=\xf0\x9f\x98\x80;x=;||" },
+	{ "[\"\\ud83d\"]", "=?;|" },
+	{ "[\"\\u0000\"]", "=?;|" },
+	{ "[{\"a\":[1]}]", "" },
+	{ "[[\"a\"]]", "" },
+	{ "[\"a\"", "=a;|" },
+	{ "[\"a", "" },
+	{ "[\"a\\", "" },
+	{ "[\"a\\u12", "" },
+	{ "[{\"a\"", "" },
+	{ "[{\"a\":}]", "" },
+	{ "[\"a\" \"b\"]", "=a;|" },
+	{ "[{\"a_key_that_is_far_too_long\":1}]", "a_key_that_is_f=1;|" },
+	{ "[{\"a\":1,\"b\":2,\"c\":3,\"d\":4,\"e\":5,\"f\":6,\"g\":7,\"h\":8,\"i\":\"a long one\"}]",
+	  "a=1;b=2;c=3;d=4;e=5;f=6;g=7;h=8;|" },
+};
+
+static void json_check(void)
+{
+	static struct foreign_json_element element;
+
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
+		size_t n = strlen(texts[i].json);
+		char *copy = malloc(n + !n), told[256] = "";
+		struct foreign_json json = { .at = copy, .end = copy + n };
+
+		memcpy(copy, texts[i].json, n); /* without its NUL: reading beyond the end is seen */
+		while (foreign_json_next(&json, &element) > 0) {
+			for (size_t f = 0; f < element.n; f++)
+				snprintf(told + strlen(told), sizeof(told) - strlen(told), "%s=%s;",
+					 element.fields[f].key, element.fields[f].value);
+			strcat(told, "|");
+		}
+		CHECK_STR_EQ(texts[i].json, told, texts[i].want);
+		free(copy);
+	}
+}
+
+/* Bytes overwritten all over a real file: an error or an answer, and nothing else. */
+static void damage_check(void)
+{
+	uint64_t random = 88172645463325252ull;
+
+	for (int round = 0; round < 200; round++) {
+		struct read_scope scope = { .all = true };
+		struct read_source *source = NULL;
+		char why[READ_WHY_BYTES] = "";
+		struct sqlite3 *db;
+		size_t n, seen = 0;
+		unsigned char *data = ingero_db_unpack("sample-gpu-node-01.db", &n);
+		uint64_t from, to;
+		struct text t = { .text = "" };
+
+		if (!data)
+			return;
+		for (int i = 0; i < 1 + round % 40; i++) {
+			random ^= random << 13;
+			random ^= random >> 7;
+			random ^= random << 17;
+			data[100 + random % (n - 100)] = (unsigned char)(random >> 32);
+		}
+		db = ingero_db_open_bytes(data, n, false);
+		if (read_foreign_source.open(db, &scope, why, &source) == 0) {
+			source->ops->buckets(source, 0, 0, bucket_tell, &t);
+			source->ops->stacks(source, 0, stack_seen, &seen);
+			source->ops->findings(source, 0, 0, finding_seen, &seen);
+			source->ops->snapshots(source, 0, 0, snapshot_seen, &seen);
+			source->ops->sessions(source, session_seen, &seen);
+			source->ops->gaps(source, 0, 0, gap_seen, &seen);
+			source->ops->span(source, &from, &to);
+			source->ops->close(source);
+		}
+		sqlite3_close(db);
+		CHECK("damage", true);
+	}
+}
+
+int main(void)
+{
+	files_check();
+	scope_check();
+	json_check();
+	damage_check();
+	return check_result();
+}
