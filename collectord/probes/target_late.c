@@ -83,50 +83,72 @@ static void pair_count(struct target_lates *lates, const struct target_late_pair
 
 /*
  * The kernel half does not know the file of a load while our own probes are being put into that process. The mapping
- * of the same library is known all the same: the next one above the address that its loader tells.
+ * of the same library is known all the same: of the places that its loader told of, that library's is the nearest
+ * at or below the mapping.
  */
-static bool place_is_of(const struct target_late_place *told, uint32_t tgid, uint64_t base)
+static bool told_is_nearer(const struct target_late_told *told, const struct target_suspect *suspect,
+			   const struct target_late_told *nearest)
 {
-	return told->tgid == tgid && tgid && base >= told->base && base - told->base < LIBRARY_BYTES_MAX;
+	return told->pair.tgid == suspect->pair.tgid && suspect->base >= told->base &&
+	       suspect->base - told->base < LIBRARY_BYTES_MAX && (!nearest || told->base > nearest->base);
+}
+
+static struct target_late_told *told_below(struct target_lates *lates, const struct target_suspect *suspect)
+{
+	struct target_late_told *nearest = NULL;
+
+	for (size_t i = 0; i < MIN(lates->n_told, (size_t)TARGET_LATES_TOLD); i++)
+		if (told_is_nearer(&lates->told[i], suspect, nearest))
+			nearest = &lates->told[i];
+	return nearest;
+}
+
+/* Return: the last load at that place, NULL: nobody told of it, or long ago */
+static struct target_late_told *told_at(struct target_lates *lates, uint32_t tgid, uint64_t base)
+{
+	for (size_t n = lates->n_told, i = n; base && i-- > 0 && n - i <= TARGET_LATES_TOLD;) {
+		struct target_late_told *told = &lates->told[i % TARGET_LATES_TOLD];
+
+		if (told->pair.tgid == tgid && told->base == base)
+			return told;
+	}
+	return NULL;
+}
+
+static bool told_has(const struct target_lates *lates, const struct target_late_pair *pair)
+{
+	for (size_t i = 0; i < MIN(lates->n_told, (size_t)TARGET_LATES_TOLD); i++)
+		if (pair_equal(&lates->told[i].pair, pair))
+			return true;
+	return false;
 }
 
 /* Should this load have been counted before its file was known, it is known to be counted from now on. */
-static void blind_take(struct target_lates *lates, const struct target_late_pair *pair, uint64_t base)
+static void told_identify(struct target_lates *lates, struct target_late_told *told,
+			  const struct target_late_pair *pair)
 {
-	struct target_late_place *nearest = NULL;
-
-	for (size_t i = 0; i < MIN(lates->n_blind, (size_t)TARGET_LATES_TOLD); i++) {
-		struct target_late_place *b = &lates->blind[i];
-
-		if (place_is_of(b, pair->tgid, base) && (!nearest || b->base > nearest->base))
-			nearest = b;
-	}
-	if (!nearest)
+	if (!told || told->pair.inode)
 		return;
-	nearest->tgid = 0;
-	pairs_add(lates->counted, &lates->n_counted, pair);
+	told->pair = *pair;
+	if (told->is_counted)
+		pairs_add(lates->counted, &lates->n_counted, pair);
 }
 
-/* A load of which only the place is known. */
-static void place_count(struct target_lates *lates, const struct target_late_place *place,
-			const struct target_owner *owner)
+static void suspects_clear(struct target_lates *lates, const struct target_late_pair *pair)
 {
-	struct target_suspect *nearest = NULL, found;
+	for (size_t i = lates->suspects.n; i-- > 0;)
+		if (pair_equal(&lates->suspects.items[i].pair, pair))
+			ARRAY_REMOVE_SWAP(&lates->suspects, i);
+}
 
-	for (size_t i = 0; i < lates->suspects.n; i++) {
-		struct target_suspect *s = &lates->suspects.items[i];
+/* No loader has told of its file. */
+static void suspect_count(struct target_lates *lates, size_t i)
+{
+	struct target_suspect suspect = lates->suspects.items[i];
 
-		if (place_is_of(place, s->pair.tgid, s->base) && (!nearest || s->base < nearest->base))
-			nearest = s;
-	}
-	if (nearest) {
-		found = *nearest;
-		ARRAY_REMOVE_SWAP(&lates->suspects, (size_t)(nearest - lates->suspects.items));
-		pair_count(lates, &found.pair, owner);
-		return;
-	}
-	lates->blind[lates->n_blind++ % TARGET_LATES_TOLD] = *place;
-	target_lates_count(lates, place->tgid, owner);
+	ARRAY_REMOVE_SWAP(&lates->suspects, i);
+	told_identify(lates, told_below(lates, &suspect), &suspect.pair);
+	pair_count(lates, &suspect.pair, NULL);
 }
 
 void target_lates_turned_away(struct target_lates *lates, uint32_t tgid, const struct target_file *file)
@@ -139,27 +161,34 @@ void target_lates_turned_away(struct target_lates *lates, uint32_t tgid, const s
 void target_lates_missed(struct target_lates *lates, const struct target_load *load)
 {
 	const struct target_late_pair pair = { load->file.device, load->file.inode, load->tgid };
-	const struct target_late_place place = { load->tgid, load->base };
+	struct target_late_told *told = pair.inode ? NULL : told_at(lates, load->tgid, load->base);
 
-	if (pair.inode)
-		pair_count(lates, &pair, &load->owner);
-	else
-		place_count(lates, &place, &load->owner);
+	if (pair.inode || (told && told->pair.inode)) {
+		pair_count(lates, pair.inode ? &pair : &told->pair, &load->owner);
+		return;
+	}
+	if (told && told->is_counted)
+		return;
+	if (told)
+		told->is_counted = true;
+	target_lates_count(lates, load->tgid, &load->owner);
 }
 
 void target_lates_told(struct target_lates *lates, const struct target_load *load)
 {
 	const struct target_late_pair pair = { load->file.device, load->file.inode, load->tgid };
+	const struct target_late_told *before = told_at(lates, load->tgid, load->base);
 
-	pairs_add(lates->told, &lates->n_told, &pair);
-	for (size_t i = lates->suspects.n; i-- > 0;)
-		if (pair_equal(&lates->suspects.items[i].pair, &pair))
-			ARRAY_REMOVE_SWAP(&lates->suspects, i);
+	if (!before || !pair_equal(&before->pair, &pair))
+		lates->told[lates->n_told++ % TARGET_LATES_TOLD] = (struct target_late_told){ pair, load->base, false };
+	if (pair.inode)
+		suspects_clear(lates, &pair);
 }
 
 void target_lates_judge(struct target_lates *lates, const struct target_load *load, struct target_file *file,
 			bool has_loader)
 {
+	struct target_late_told *told = load->is_told ? told_at(lates, load->tgid, load->base) : NULL;
 	struct target_library *library = &file->library;
 	struct target_suspect suspect = {
 		.pair = { file->id.device, file->id.inode, load->tgid },
@@ -167,7 +196,10 @@ void target_lates_judge(struct target_lates *lates, const struct target_load *lo
 		.seen_ns = clock_now_ns(),
 	};
 
-	blind_take(lates, &suspect.pair, load->base);
+	if (told) {
+		told_identify(lates, told, &suspect.pair);
+		suspects_clear(lates, &suspect.pair);
+	}
 	if (file->is_retried) { /* will be attached, perhaps; until then it runs unseen */
 		pair_count(lates, &suspect.pair, &load->owner);
 		return;
@@ -177,31 +209,21 @@ void target_lates_judge(struct target_lates *lates, const struct target_load *lo
 	if (load->is_told || !has_loader) {
 		library->late_ns = MAX(library->late_ns, library->attached_ns - load->time_ns);
 		pair_count(lates, &suspect.pair, &load->owner);
-	} else if (!pairs_have(lates->told, lates->n_told, &suspect.pair)) {
+	} else if (!told_has(lates, &suspect.pair)) {
 		(void)ARRAY_PUSH(&lates->suspects, suspect); /* without memory it is not counted */
 	}
 }
 
 void target_lates_settle(struct target_lates *lates)
 {
-	for (size_t i = lates->suspects.n; i-- > 0;) {
-		struct target_suspect suspect = lates->suspects.items[i];
-
-		if (kill((pid_t)suspect.pair.tgid, 0) == 0 || errno != ESRCH)
-			continue;
-		ARRAY_REMOVE_SWAP(&lates->suspects, i);
-		pair_count(lates, &suspect.pair, NULL);
-	}
+	for (size_t i = lates->suspects.n; i-- > 0;)
+		if (kill((pid_t)lates->suspects.items[i].pair.tgid, 0) < 0 && errno == ESRCH)
+			suspect_count(lates, i);
 }
 
 void target_lates_second(struct target_lates *lates, uint64_t now_ns)
 {
-	for (size_t i = lates->suspects.n; i-- > 0;) {
-		struct target_suspect suspect = lates->suspects.items[i];
-
-		if (now_ns - suspect.seen_ns < LOADER_LIMIT_NS)
-			continue;
-		ARRAY_REMOVE_SWAP(&lates->suspects, i);
-		pair_count(lates, &suspect.pair, NULL);
-	}
+	for (size_t i = lates->suspects.n; i-- > 0;)
+		if (now_ns - lates->suspects.items[i].seen_ns >= LOADER_LIMIT_NS)
+			suspect_count(lates, i);
 }

@@ -29,10 +29,12 @@ struct target_late_pair {
 	uint32_t tgid;
 };
 
-/* A process and where something of a library lies in it: all that is known of some loads. */
-struct target_late_place {
-	uint32_t tgid;
+/* A load that a loader told of. Where the kernel half did not know the file, the place is all that is known at first.
+ */
+struct target_late_told {
+	struct target_late_pair pair; /* inode 0: file not known */
 	uint64_t base;
+	bool is_counted; /* before its file was known */
 };
 
 struct target_suspect {
@@ -55,17 +57,18 @@ struct target_lates {
 	ARRAY(struct target_suspect) suspects;
 	struct target_late_pair counted[TARGET_LATES_TOLD];
 	size_t n_counted;
-	struct target_late_pair told[TARGET_LATES_TOLD];
+	struct target_late_told told[TARGET_LATES_TOLD];
 	size_t n_told;
-	struct target_late_place
-		blind[TARGET_LATES_TOLD]; /* counted, of which file is not known; tgid 0: it is by now */
-	size_t n_blind;
 };
 
 void target_lates_done(struct target_lates *lates);
 /** target_lates_told() - the loader has told of a load: what the mapping made suspect is no longer */
 void target_lates_told(struct target_lates *lates, const struct target_load *load);
-/** target_lates_judge() - a file was found that a process has loaded. @has_loader: that tells of loads by itself */
+/**
+ * target_lates_judge() - a file was found that a process has loaded
+ * @load:       base 0: the load is of another file, or its place is not known
+ * @has_loader: the process has a loader that tells of loads
+ */
 void target_lates_judge(struct target_lates *lates, const struct target_load *load, struct target_file *file,
 			bool has_loader);
 /** target_lates_turned_away() - a process runs with a file that there is no room to attach */

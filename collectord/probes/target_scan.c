@@ -49,6 +49,7 @@ static void file_note(struct target_set *set, struct scan *scan, const struct ta
 	struct target_sighting sighting = {
 		.path = c->path, .device = c->device, .inode = c->inode, .is_deleted = c->is_deleted
 	};
+	struct target_load load = scan->load;
 
 	while (file->same)
 		file = file->same;
@@ -59,8 +60,10 @@ static void file_note(struct target_set *set, struct scan *scan, const struct ta
 		return;
 	sighting.file = file;
 	(void)target_processes_note(&set->processes, scan->tgid, scan->process_fd, &sighting);
-	if (scan->load.time_ns && (c->is_base || c->is_program || (scan->is_told && scan->done)))
-		target_lates_judge(&set->lates, &scan->load, file, scan_has_loader(set, scan));
+	if (!c->is_base)
+		load.base = 0;
+	if (load.time_ns && (c->is_base || c->is_program || (scan->is_told && scan->done)))
+		target_lates_judge(&set->lates, &load, file, scan_has_loader(set, scan));
 }
 
 /* Whoever waited for this file waits no more. */
