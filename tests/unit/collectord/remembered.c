@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * What it costs to remember processes: the bytes on the heap for each of the 10 000 that ended and
+ * of which answers still tell, made through the pipeline as the daemon does.
+ */
+#include "pipeline.h"
+
+#include <malloc.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "events/source.h"
+#include "figures/figures.h"
+#include "tests/support/check.h"
+
+#define PROCESSES 10000
+#define AT_ONCE 500 /* each with OPS cells */
+#define OPS 5
+#define CALLS 500 /* of each operation */
+#define SHORTEST_NS 2000
+#define OCTAVES 6 /* that durations of an operation are spread over, short ones being many */
+
+/* What each costs, and a tenth. */
+#define BYTES_MOST 6200
+
+/* Where the sanitizer keeps the heap. */
+size_t __sanitizer_get_current_allocated_bytes(void) __attribute__((weak));
+
+static size_t heap_bytes(void)
+{
+	return __sanitizer_get_current_allocated_bytes ? __sanitizer_get_current_allocated_bytes()
+						       : mallinfo2().uordblks;
+}
+
+struct world {
+	struct source source;
+	struct process_slot slots[PROCESS_SLOTS];
+	struct figure_cell cells[1 + AT_ONCE * OPS];
+	uint64_t now_ns;
+	struct pipeline *pipeline;
+};
+
+static struct world *world_of(const struct source *source)
+{
+	return (struct world *)(uintptr_t)source; /* its first member */
+}
+
+static const char *fake_name(const struct source *source)
+{
+	(void)source;
+	return "fake";
+}
+
+static const struct process_slot *fake_slots(const struct source *source)
+{
+	return world_of(source)->slots;
+}
+
+static struct figure_cell *fake_cells(const struct source *source)
+{
+	return world_of(source)->cells;
+}
+
+static uint32_t fake_cells_used(struct source *source)
+{
+	return ARRAY_SIZE(world_of(source)->cells);
+}
+
+static int fake_slot_release(struct source *source, uint32_t slot)
+{
+	world_of(source)->slots[slot] = (struct process_slot){ .state = PROCESS_SLOT_FREE };
+	return 0;
+}
+
+static int fake_behind(struct source *source, source_behind_func func, void *data)
+{
+	(void)source;
+	(void)func;
+	(void)data;
+	return 0;
+}
+
+static bool fake_measures(const struct source *source, enum blame_class class)
+{
+	(void)source;
+	(void)class;
+	return true;
+}
+
+static uint64_t fake_now_ns(const struct source *source)
+{
+	return world_of(source)->now_ns;
+}
+
+static void fake_drain(struct source *source)
+{
+	(void)source;
+}
+
+static int fake_in_flight(struct source *source, struct in_flight_record *ret, size_t room)
+{
+	(void)source;
+	(void)ret;
+	(void)room;
+	return 0;
+}
+
+static void fake_losses(const struct source *source, uint64_t ret_losses[LOSS_COUNT])
+{
+	(void)source;
+	for (int i = 0; i < LOSS_COUNT; i++)
+		ret_losses[i] = 0;
+}
+
+static uint64_t fake_refused(const struct source *source)
+{
+	(void)source;
+	return 0;
+}
+
+static const struct source_ops fake_ops = {
+	.name = fake_name,
+	.slots = fake_slots,
+	.cells = fake_cells,
+	.cells_used = fake_cells_used,
+	.slot_release = fake_slot_release,
+	.behind = fake_behind,
+	.in_flight = fake_in_flight,
+	.losses = fake_losses,
+	.refused = fake_refused,
+	.measures = fake_measures,
+	.now_ns = fake_now_ns,
+	.drain = fake_drain,
+	.is_invented = true,
+};
+
+static void nothing_found(const struct finding *finding, enum engine_change change, void *data)
+{
+	(void)finding;
+	(void)change;
+	(void)data;
+}
+
+static void second_passes(struct world *w)
+{
+	w->now_ns += NSEC_PER_SEC;
+	pipeline_tick(w->pipeline, /* is_watched= */ true);
+}
+
+static void cell_fill(struct figure_cell *cell, uint32_t slot, uint32_t op, uint32_t *random)
+{
+	*cell = (struct figure_cell){ .slot = (uint16_t)slot, .op = (uint16_t)op };
+	for (uint32_t i = 0; i < CALLS; i++) {
+		uint64_t ns;
+
+		*random = *random * 1103515245u + 12345u;
+		ns = SHORTEST_NS + ((uint64_t)SHORTEST_NS * op >> 1);
+		ns += ns * (*random >> 16 & 1023) / 1024;
+		ns <<= __builtin_ctz(*random >> 12 | 1u << (OCTAVES - 1));
+		cell->buckets[histogram_bucket_of(ns)]++;
+		cell->raw_ns += ns;
+		cell->total_ns += ns;
+	}
+	cell->max_ns = (uint64_t)SHORTEST_NS << OCTAVES;
+}
+
+/* They come, call and are gone, some at a time. */
+static void processes_pass(struct world *w)
+{
+	uint32_t random = 1;
+
+	for (uint32_t first = 0; first < PROCESSES; first += AT_ONCE) {
+		for (uint32_t i = 0; i < AT_ONCE; i++) {
+			w->slots[1 + i] = (struct process_slot){ .start_boot_ns = first + i + 1,
+								 .first_call_ns = w->now_ns,
+								 .tgid = 1000 + first + i,
+								 .uid = 1000,
+								 .state = PROCESS_SLOT_LIVE,
+								 .comm = "train" };
+			for (uint32_t k = 0; k < OPS; k++)
+				cell_fill(&w->cells[1 + i * OPS + k], 1 + i, 1 + k, &random);
+		}
+		second_passes(w);
+		for (uint32_t i = 0; i < AT_ONCE; i++) {
+			w->slots[1 + i].gone_ns = w->now_ns;
+			w->slots[1 + i].state = PROCESS_SLOT_GONE;
+		}
+		second_passes(w);
+		second_passes(w);
+	}
+}
+
+int main(void)
+{
+	CLEANUP(freep) struct world *w = calloc(1, sizeof(*w));
+	const struct pipeline_options options = { .source = &w->source, .on_finding = nothing_found };
+	uint64_t calls = 0;
+	size_t before, each;
+
+	w->source.ops = &fake_ops;
+	w->now_ns = NSEC_PER_SEC;
+	CHECK_INT_EQ("a pipeline", pipeline_new(&options, &w->pipeline), 0);
+	before = heap_bytes();
+	processes_pass(w);
+	each = (heap_bytes() - before) / PROCESSES;
+
+	CHECK_INT_EQ("all are remembered", figures_count(pipeline_figures(w->pipeline)), PROCESSES);
+	for (size_t i = 0; i < PROCESSES; i++) {
+		const struct process_figures *p = figures_get(pipeline_figures(w->pipeline), i);
+
+		for (uint32_t op = 1; op <= OPS; op++) {
+			const struct op_figures *figures = op_list_find(&p->ops, op);
+
+			calls += figures ? op_figures_count(figures) : 0;
+		}
+	}
+	CHECK_INT_EQ("with every call", calls, (uint64_t)PROCESSES * OPS * CALLS);
+	(void)printf("%zu bytes for each remembered process of %d operations\n", each, OPS);
+	CHECK("no more than that", each <= BYTES_MOST);
+	pipeline_free(w->pipeline);
+	return check_result();
+}
