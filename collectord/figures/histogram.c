@@ -2,6 +2,7 @@
 #include "figures/histogram.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -39,44 +40,86 @@ uint32_t histogram_bucket_of(uint64_t ns)
 	return (octave << HISTOGRAM_SUB_BITS) + (uint32_t)((ns >> (log2 - HISTOGRAM_SUB_BITS)) & (SUB - 1));
 }
 
-uint64_t histogram_count(const struct histogram *h, uint32_t bucket)
+static uint64_t count_get(const void *counts, uint32_t width, uint32_t i)
 {
-	return bucket >= h->first && bucket - h->first < h->n ? h->counts[bucket - h->first] : 0;
+	switch (width) {
+	case 0:
+		return ((const uint8_t *)counts)[i];
+	case 1:
+		return ((const uint16_t *)counts)[i];
+	case 2:
+		return ((const uint32_t *)counts)[i];
+	default:
+		return ((const uint64_t *)counts)[i];
+	}
 }
 
-/* Widens the range so that it holds the bucket, by whole octaves to grow rarely. */
-static int range_grow(struct histogram *h, uint32_t bucket)
+static void count_set(void *counts, uint32_t width, uint32_t i, uint64_t count)
 {
-	uint32_t first = bucket & ~(SUB - 1), end = first + SUB;
-	uint64_t *counts;
+	switch (width) {
+	case 0:
+		((uint8_t *)counts)[i] = (uint8_t)count;
+		return;
+	case 1:
+		((uint16_t *)counts)[i] = (uint16_t)count;
+		return;
+	case 2:
+		((uint32_t *)counts)[i] = (uint32_t)count;
+		return;
+	default:
+		((uint64_t *)counts)[i] = count;
+	}
+}
+
+static uint8_t width_of(uint64_t count)
+{
+	return count <= UINT8_MAX ? 0 : count <= UINT16_MAX ? 1 : count <= UINT32_MAX ? 2 : 3;
+}
+
+uint64_t histogram_count(const struct histogram *h, uint32_t bucket)
+{
+	return bucket >= h->first && bucket - h->first < h->n ? count_get(h->counts, h->width, bucket - h->first) : 0;
+}
+
+int histogram_reserve(struct histogram *h, uint32_t first, uint32_t end, uint64_t most)
+{
+	uint8_t width = width_of(most);
+	void *counts;
 
 	if (h->n) {
 		first = MIN(first, h->first);
-		end = MAX(end, h->first + h->n);
+		end = MAX(end, (uint32_t)h->first + h->n);
+		width = MAX(width, h->width);
 	}
-	counts = calloc(end - first, sizeof(*counts));
+	if (h->n == end - first && h->width == width)
+		return 0;
+	counts = calloc(end - first, (size_t)1 << width);
 	if (!counts)
 		return -ENOMEM;
-
-	if (h->n)
-		memcpy(counts + (h->first - first), h->counts, h->n * sizeof(*counts));
+	for (uint32_t i = 0; i < h->n; i++)
+		count_set(counts, width, h->first - first + i, count_get(h->counts, h->width, i));
 	free(h->counts);
 	h->counts = counts;
-	h->first = first;
-	h->n = end - first;
+	h->first = (uint16_t)first;
+	h->n = (uint16_t)(end - first);
+	h->width = width;
 	return 0;
 }
 
 int histogram_add(struct histogram *h, uint32_t bucket, uint64_t n)
 {
-	int r;
+	uint64_t count = histogram_count(h, bucket) + n;
+	bool is_outside = bucket < h->first || bucket - h->first >= h->n;
+	int r = 0;
 
-	if (!h->n || bucket < h->first || bucket >= h->first + h->n) {
-		r = range_grow(h, bucket);
-		if (r < 0)
-			return r;
-	}
-	h->counts[bucket - h->first] += n;
+	/* The range by whole octaves, to grow rarely. */
+	if (is_outside)
+		r = histogram_reserve(h, bucket & ~(SUB - 1), (bucket & ~(SUB - 1)) + SUB, count);
+	else if (width_of(count) > h->width)
+		r = histogram_reserve(h, bucket, bucket + 1, count);
+	if (r < 0)
+		return r;
+	count_set(h->counts, h->width, bucket - h->first, count);
 	h->sum += n;
 	return 0;
 }
@@ -86,10 +129,10 @@ int histogram_copy(const struct histogram *from, struct histogram *ret)
 	struct histogram copy = *from;
 
 	if (from->n) {
-		copy.counts = malloc(from->n * sizeof(*copy.counts));
+		copy.counts = malloc((size_t)from->n << from->width);
 		if (!copy.counts)
 			return -ENOMEM;
-		memcpy(copy.counts, from->counts, from->n * sizeof(*copy.counts));
+		memcpy(copy.counts, from->counts, (size_t)from->n << from->width);
 	}
 	*ret = copy;
 	return 0;
@@ -98,9 +141,13 @@ int histogram_copy(const struct histogram *from, struct histogram *ret)
 void histogram_subtract(struct histogram *h, const struct histogram *earlier)
 {
 	/* A later histogram covers the range of an earlier one. */
-	for (uint32_t i = 0; i < earlier->n; i++)
-		if (earlier->counts[i])
-			h->counts[earlier->first + i - h->first] -= earlier->counts[i];
+	for (uint32_t i = 0; i < earlier->n; i++) {
+		uint64_t count = count_get(earlier->counts, earlier->width, i);
+		uint32_t at = earlier->first + i - h->first;
+
+		if (count)
+			count_set(h->counts, h->width, at, count_get(h->counts, h->width, at) - count);
+	}
 	h->sum -= earlier->sum;
 }
 
@@ -109,12 +156,11 @@ uint64_t histogram_quantile(const struct histogram *h, double ratio, uint64_t ma
 	double rank = ratio * (double)h->sum, below = 0;
 
 	for (uint32_t i = 0; i < h->n; i++) {
-		uint64_t low_ns, high_ns, ns;
-		double in;
+		uint64_t count = count_get(h->counts, h->width, i), low_ns, high_ns, ns;
+		double in = (double)count;
 
-		if (!h->counts[i])
+		if (!count)
 			continue;
-		in = (double)h->counts[i];
 		if (below + in < rank) {
 			below += in;
 			continue;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * A log-linear histogram of durations as the kernel half keeps it (record.h), summed
- * in 64 bits. Only the range of buckets that was ever used takes memory.
+ * in 64 bits. Only the range of buckets that was ever used takes memory, of one to eight bytes each: as the
+ * largest count needs.
  */
 #pragma once
 
@@ -10,10 +11,11 @@
 #include "bpf/record.h"
 
 struct histogram {
-	uint64_t *counts; /* n buckets from `first`; NULL while empty */
-	uint32_t first;
-	uint32_t n;
+	void *counts; /* n buckets from `first`, see histogram_count(); NULL while empty */
 	uint64_t sum; /* of all counts */
+	uint16_t first;
+	uint16_t n;
+	uint8_t width; /* each count has 1 << width bytes */
 };
 
 #define HISTOGRAM_INIT                                                                                                 \
@@ -28,6 +30,12 @@ uint64_t histogram_bucket_low_ns(uint32_t bucket);
 uint32_t histogram_bucket_of(uint64_t ns);
 /** histogram_count() - calls in one bucket */
 uint64_t histogram_count(const struct histogram *h, uint32_t bucket);
+/**
+ * histogram_reserve() - room for the buckets from @first up to and without @end, of @most calls each: adding them
+ * cannot fail then
+ * Return: 0, or -ENOMEM with all as it was
+ */
+int histogram_reserve(struct histogram *h, uint32_t first, uint32_t end, uint64_t most);
 /** histogram_add() - Return: 0, or -ENOMEM with nothing added */
 int histogram_add(struct histogram *h, uint32_t bucket, uint64_t n);
 /** histogram_copy() - @ret is overwritten, not released. Return: 0 or -ENOMEM */

@@ -72,26 +72,20 @@ static size_t lower_bound(const void *items, size_t n, size_t size, size_t from,
 /* Adds the counts of one histogram to another: all or nothing. Return: 0 or -ENOMEM */
 static int histogram_merge(struct histogram *h, const struct histogram *other)
 {
-	uint32_t first = 0, end = other->n;
+	uint32_t first = other->first, end = (uint32_t)other->first + other->n;
 	int r;
 
-	while (first < end && !other->counts[first])
+	while (first < end && !histogram_count(other, first))
 		first++;
-	while (end > first && !other->counts[end - 1])
+	while (end > first && !histogram_count(other, end - 1))
 		end--;
 	if (first == end)
 		return 0;
 
-	/* once both ends are inside, nothing has to grow */
-	r = histogram_add(h, other->first + first, 0);
-	if (r == 0)
-		r = histogram_add(h, other->first + end - 1, 0);
-	if (r < 0)
-		return r;
-	for (uint32_t i = first; i < end; i++)
-		h->counts[other->first + i - h->first] += other->counts[i];
-	h->sum += other->sum;
-	return 0;
+	r = histogram_reserve(h, first, end, h->sum + other->sum);
+	for (uint32_t i = first; r == 0 && i < end; i++)
+		r = histogram_add(h, i, histogram_count(other, i));
+	return r;
 }
 
 static int figures_sum(struct stored_figures *to, const struct stored_figures *from)

@@ -11,9 +11,9 @@
 
 uint64_t figures_max_guess(const struct histogram *h)
 {
-	for (uint32_t i = h->n; i-- > 0;)
-		if (h->counts[i])
-			return histogram_bucket_low_ns(h->first + i);
+	for (uint32_t i = (uint32_t)h->first + h->n; i-- > h->first;)
+		if (histogram_count(h, i))
+			return histogram_bucket_low_ns(i);
 	return 0;
 }
 
@@ -95,7 +95,7 @@ static int pack_histograms(struct figures_encoder *p, const struct figures_blob 
 		uint64_t n_filled = 0;
 
 		for (uint32_t k = 0; k < h->n; k++)
-			n_filled += h->counts[k] != 0;
+			n_filled += histogram_count(h, h->first + k) != 0;
 		r = ARRAY_PUSH(&p->values, n_filled);
 	}
 	if (r == 0)
@@ -105,13 +105,15 @@ static int pack_histograms(struct figures_encoder *p, const struct figures_blob 
 		const struct histogram *h = &blob->figures.items[i].figures.durations;
 		uint32_t before = 0;
 
-		for (uint32_t k = 0; r == 0 && k < h->n; k++) {
-			if (!h->counts[k])
+		for (uint32_t k = h->first; r == 0 && k < (uint32_t)h->first + h->n; k++) {
+			uint64_t count = histogram_count(h, k);
+
+			if (!count)
 				continue;
-			r = ARRAY_PUSH(&p->values, (uint64_t)(h->first + k - before));
+			r = ARRAY_PUSH(&p->values, (uint64_t)(k - before));
 			if (r == 0)
-				r = ARRAY_PUSH(&p->more, h->counts[k] - 1);
-			before = h->first + k;
+				r = ARRAY_PUSH(&p->more, count - 1);
+			before = k;
 		}
 	}
 	if (p->values.n > FIGURES_BUCKETS_MAX)

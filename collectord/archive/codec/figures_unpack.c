@@ -110,31 +110,24 @@ static int unpack_keys(struct figures_unpacker *u)
 /* Buckets of one histogram. Return: 0, -EBADMSG, -ENOMEM */
 static int histogram_fill(struct histogram *h, const uint64_t *steps, const uint64_t *counts, size_t n)
 {
-	uint64_t first = steps[0], last = first;
+	uint64_t first = steps[0], last = first, most = 0;
+	int r;
 
-	for (size_t i = 1; i < n; i++) {
-		if (steps[i] == 0)
+	for (size_t i = 0; i < n; i++) {
+		if ((i && steps[i] == 0) || counts[i] == UINT64_MAX)
 			return -EBADMSG;
-		last += steps[i]; /* each is below HISTOGRAM_BUCKETS, n too: no overflow */
+		last += i ? steps[i] : 0; /* each is below HISTOGRAM_BUCKETS, n too: no overflow */
+		most = MAX(most, counts[i] + 1);
 	}
 	if (last >= HISTOGRAM_BUCKETS)
 		return -EBADMSG;
 
-	h->counts = calloc(last - first + 1, sizeof(*h->counts));
-	if (!h->counts)
-		return -ENOMEM;
-	h->first = (uint32_t)first;
-	h->n = (uint32_t)(last - first + 1);
-	for (size_t i = 0, at = 0; i < n; i++) {
-		uint64_t count = counts[i] + 1;
-
-		if (count == 0)
-			return -EBADMSG;
-		at += i ? steps[i] : 0;
-		h->counts[at] = count;
-		h->sum += count;
+	r = histogram_reserve(h, (uint32_t)first, (uint32_t)last + 1, most);
+	for (size_t i = 0; r == 0 && i < n; i++) {
+		first += i ? steps[i] : 0;
+		r = histogram_add(h, (uint32_t)first, counts[i] + 1);
 	}
-	return 0;
+	return r;
 }
 
 static int unpack_histograms(struct figures_unpacker *u)

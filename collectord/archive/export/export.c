@@ -256,9 +256,11 @@ static int snapshots_write(struct export *e)
 /* Lower edge of the bucket of the shortest call. */
 static uint64_t min_ns(const struct op_figures *figures)
 {
-	for (uint32_t i = 0; i < figures->durations.n; i++)
-		if (figures->durations.counts[i])
-			return histogram_bucket_low_ns(figures->durations.first + i);
+	const struct histogram *h = &figures->durations;
+
+	for (uint32_t i = h->first; i < (uint32_t)h->first + h->n; i++)
+		if (histogram_count(h, i))
+			return histogram_bucket_low_ns(i);
 	return 0;
 }
 

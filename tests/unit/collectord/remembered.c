@@ -22,7 +22,7 @@
 #define OCTAVES 6 /* that durations of an operation are spread over, short ones being many */
 
 /* What each costs, and a tenth. */
-#define BYTES_MOST 6200
+#define BYTES_MOST 1900
 
 /* Where the sanitizer keeps the heap. */
 size_t __sanitizer_get_current_allocated_bytes(void) __attribute__((weak));

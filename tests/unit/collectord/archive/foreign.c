@@ -235,8 +235,8 @@ static int slow_bucket(const struct read_bucket *bucket, void *data)
 		if (strcmp(bucket->figures[i].op->name, slow->op) ||
 		    strcmp(bucket->figures[i].op->source, slow->source))
 			continue;
-		for (uint32_t b = 0; b < h->n; b++)
-			if (h->counts[b] && histogram_add(&slow->durations, h->first + b, h->counts[b]) < 0)
+		for (uint32_t b = 0; b < HISTOGRAM_BUCKETS; b++)
+			if (histogram_count(h, b) && histogram_add(&slow->durations, b, histogram_count(h, b)) < 0)
 				return -ENOMEM;
 		slow->max_ns = MAX(slow->max_ns, bucket->figures[i].figures.max_ns);
 	}

@@ -89,9 +89,33 @@ static void grows_both_ways_and_subtracts(void)
 	CHECK_INT_EQ("bucket not since then", histogram_count(&h, 17), 0);
 }
 
+static void holds_any_count(void)
+{
+	static const uint64_t counts[] = { 1, UINT8_MAX, 1, UINT16_MAX, 1, UINT32_MAX, 1, 1ull << 40 };
+	CLEANUP(histogram_done) struct histogram h = HISTOGRAM_INIT, copy = HISTOGRAM_INIT, earlier = HISTOGRAM_INIT;
+	uint64_t sum = 0;
+
+	(void)histogram_add(&h, 30, 7);
+	CHECK_INT_EQ("a copy of few", histogram_copy(&h, &earlier), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(counts); i++) {
+		CHECK_INT_EQ("added", histogram_add(&h, 20, counts[i]), 0);
+		sum += counts[i];
+		CHECK_INT_EQ("as many", histogram_count(&h, 20), sum);
+		CHECK_INT_EQ("another bucket has its own", histogram_count(&h, 30), 7);
+	}
+	CHECK_INT_EQ("a copy of many", histogram_copy(&h, &copy), 0);
+	CHECK_INT_EQ("is the same", histogram_count(&copy, 20), sum);
+	histogram_subtract(&copy, &earlier);
+	CHECK_INT_EQ("few taken from many", histogram_count(&copy, 30), 0);
+	CHECK_INT_EQ("room", histogram_reserve(&copy, 470, HISTOGRAM_BUCKETS, 1), 0);
+	CHECK_INT_EQ("takes nothing away", histogram_count(&copy, 20), sum);
+	CHECK_INT_EQ("and adds nothing", histogram_count(&copy, 475), 0);
+}
+
 int main(void)
 {
 	edges();
+	holds_any_count();
 	quantiles();
 	grows_both_ways_and_subtracts();
 	return check_result();
