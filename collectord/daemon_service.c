@@ -231,16 +231,13 @@ static const struct service_events service_events = {
 int daemon_listen(struct daemon *d)
 {
 	const struct daemon_options *options = d->options;
-	static Ingero__V1__Query_Service query = INGERO__V1__QUERY__INIT(rpc_query_);
-	static Ingero__V1__Trace_Service trace = INGERO__V1__TRACE__INIT(rpc_trace_);
-	ProtobufCService *const services[] = { &query.base, &trace.base };
 	struct server_events events = { .on_peer_open = peer_open,
 					.on_peer_close = peer_close,
 					.on_answered = peer_answered,
 					.on_turn = peers_looked,
 					.on_idle = peers_gone };
 	CLEANUP(closep) int fd = -1;
-	int r = server_open(&d->loop, services, ARRAY_SIZE(services), &events, &d->context, &d->server);
+	int r = server_open(&d->loop, rpc_handlers, &events, &d->context, &d->server);
 
 	if (r < 0)
 		return daemon_failed(d, r, "cannot serve");

@@ -13,41 +13,6 @@
 
 #define GROUPS_MAX 65536 /* NGROUPS_MAX of Linux: nobody is in more */
 
-/* A service, or a method of it that is not like the others: the longer name counts. */
-static const struct access_service services[] = {
-	{ "ingero.v1.Query", ACCESS_REPLIES_ONE },
-	{ "ingero.v1.Query.Operations", ACCESS_REPLIES_MANY },
-	{ "ingero.v1.Query.Events", ACCESS_REPLIES_MANY },
-	{ "ingero.v1.Query.Sql", ACCESS_REPLIES_MANY },
-	{ "ingero.v1.Query.ExportRows", ACCESS_REPLIES_MANY },
-	{ "ingero.v1.Trace", ACCESS_REPLIES_MANY },
-};
-
-const struct access_service *access_find_service(const char *name)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(services); i++) {
-		if (strcmp(services[i].name, name) == 0)
-			return &services[i];
-	}
-	return NULL;
-}
-
-const struct access_service *access_find_method(const char *method)
-{
-	const char *dot = strrchr(method, '.');
-	const struct access_service *found = NULL;
-
-	for (size_t i = 0; i < ARRAY_SIZE(services); i++) {
-		size_t n = strlen(services[i].name);
-
-		if (strcmp(services[i].name, method) == 0)
-			return &services[i];
-		if (dot && n == (size_t)(dot - method) && memcmp(services[i].name, method, n) == 0)
-			found = &services[i];
-	}
-	return found;
-}
-
 bool access_may_see(const struct call_identity *identity, uint32_t owner_uid, bool is_guarded)
 {
 	return identity->can_read_all || (owner_uid == identity->uid && !is_guarded);

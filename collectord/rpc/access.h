@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What services there are, and what a caller may see: one row per service or method, one function
- * for every row of data.
+ * Who a caller is, and what he may see: one function for every row of data.
  */
 #pragma once
 
@@ -10,19 +9,6 @@
 #include <sys/types.h>
 
 #include "rpc/call.h"
-
-enum access_replies { ACCESS_REPLIES_ONE, ACCESS_REPLIES_MANY };
-
-struct access_service {
-	const char *name;
-	enum access_replies replies;
-};
-
-/** access_find_service() - row of a service by its full name, or NULL */
-const struct access_service *access_find_service(const char *name);
-
-/** access_find_method() - row of a method by its full name: its own, else its service's; NULL if neither */
-const struct access_service *access_find_method(const char *method);
 
 /**
  * access_may_see() - THE decision about every row of data that belongs to somebody

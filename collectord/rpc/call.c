@@ -31,18 +31,16 @@ struct call {
 	struct peer *peer;     /* NULL: the client is gone and the handler does not know */
 	struct call_identity identity;
 	void *context;
-	const char *method; /* of the descriptor */
-	const struct access_service *access;
+	enum method_id method_id;
+	const struct method *method;
 	uint32_t stream;
-	int64_t credit_bytes; /* below zero after a reply that took more than was left */
-	uint64_t deadline_ns; /* UINT64_MAX: none */
-	bool is_over;	      /* answered for the last time */
-	bool is_starting;     /* its handler is being called: keep the memory */
-	bool is_stopping;     /* the client asked it to finish */
-	bool is_waiting;      /* found no credit or no room, and was not told of any since */
-	bool has_lease;	      /* charged with one */
-	const ProtobufCService *service;
-	unsigned int method_index;
+	int64_t credit_bytes;		     /* below zero after a reply that took more than was left */
+	uint64_t deadline_ns;		     /* UINT64_MAX: none */
+	bool is_over;			     /* answered for the last time */
+	bool is_starting;		     /* its handler is being called: keep the memory */
+	bool is_stopping;		     /* the client asked it to finish */
+	bool is_waiting;		     /* found no credit or no room, and was not told of any since */
+	bool has_lease;			     /* charged with one */
 	const struct frame_request *request; /* only while its handler is being called */
 	struct parked *parked;		     /* NULL: it is not */
 
@@ -192,7 +190,7 @@ static int call_append_reply(struct call *call, const ProtobufCMessage *message,
 	if (message)
 		n = protobuf_c_message_get_packed_size(message);
 	if (n > FRAME_SERVER_BODY_MAX) {
-		(void)log_debug("'%s' made a message of %zu bytes, which is not sent", call->method, n);
+		(void)log_debug("'%s' made a message of %zu bytes, which is not sent", call->method->name, n);
 		return -EMSGSIZE;
 	}
 
@@ -217,7 +215,7 @@ static int call_reply_any(struct call *call, const ProtobufCMessage *message, co
 	if (!call->peer)
 		return -EPIPE;
 	r = call_append_reply(call, message, bytes, n);
-	if (r == 0 && call->access->replies == ACCESS_REPLIES_ONE)
+	if (r == 0 && !call->method->is_stream)
 		call_end(call);
 	return r;
 }
@@ -232,10 +230,8 @@ int call_reply_packed(struct call *call, const void *bytes, size_t n)
 	return call_reply_any(call, NULL, bytes, n);
 }
 
-/* What the generated code knows as the closure: it cannot tell its caller, so it answers with the error. */
-static void call_closure(const ProtobufCMessage *message, void *closure_data)
+void call_answer(struct call *call, const ProtobufCMessage *message)
 {
-	struct call *call = closure_data;
 	int r = call_reply(call, message);
 
 	if (r == -ENOBUFS)
@@ -379,11 +375,11 @@ void call_expire(struct call *call)
 		call_cut(call, CALL_ERROR_DEADLINE, "the time given for this call has passed");
 }
 
-static uint64_t find_deadline_ns(const struct access_service *access, uint32_t deadline_ms)
+static uint64_t find_deadline_ns(const struct method *method, uint32_t deadline_ms)
 {
 	if (deadline_ms)
 		return clock_now_ns() + MIN(deadline_ms * NSEC_PER_MSEC, DEADLINE_MAX_NS);
-	return access->replies == ACCESS_REPLIES_ONE ? clock_now_ns() + DEADLINE_DEFAULT_NS : UINT64_MAX;
+	return method->is_stream ? UINT64_MAX : clock_now_ns() + DEADLINE_DEFAULT_NS;
 }
 
 static void parked_closed(struct call *call, void *data)
@@ -408,13 +404,13 @@ bool call_park(struct call *call)
 	return true;
 }
 
-static struct call *find_parked(struct peer *peer, enum access_replies replies)
+static struct call *find_parked(struct peer *peer, bool is_stream)
 {
 	struct call *call, *oldest = NULL;
 
 	LIST_FOREACH(call, &peer->calls, link)
 	{
-		if (call->parked && call->access->replies == replies)
+		if (call->parked && call->method->is_stream == is_stream)
 			oldest = call; /* the newest is first */
 	}
 	return oldest;
@@ -437,7 +433,7 @@ static void call_invoke(struct call *call, const struct frame_request *request, 
 {
 	call->is_starting = true;
 	call->request = request;
-	call->service->invoke((ProtobufCService *)call->service, call->method_index, input, call_closure, call);
+	server_handler(call->peer->server, call->method_id)(call, input);
 	call->is_starting = false;
 	call->request = NULL;
 	if (call->is_over)
@@ -454,21 +450,20 @@ static void call_resume(struct call *call)
 	enum call_error code;
 
 	call_on_close(call, NULL, NULL);
-	code = body_unpack(call->service->descriptor->methods[call->method_index].input, parked->bytes, parked->n,
-			   &arena, why, &input);
+	code = body_unpack(call->method->request, parked->bytes, parked->n, &arena, why, &input);
 	if (code)
-		call_fail(call, code, "%s: %s", call->method, why);
+		call_fail(call, code, "%s: %s", call->method->name, why);
 	else
 		call_invoke(call, &request, input);
 }
 
-void call_resume_all(struct peer *peer, enum access_replies replies)
+void call_resume_all(struct peer *peer, bool are_streams)
 {
 	uint64_t before_ns = clock_now_ns();
 	struct call *call;
 
 	/* A handler may end any call from within, so the list is looked at afresh each time. */
-	while (!peer->is_closed && (call = find_parked(peer, replies)))
+	while (!peer->is_closed && (call = find_parked(peer, are_streams)))
 		call_resume(call);
 	quota_take_time(server_quota(peer->server), peer->quota_user, clock_now_ns() - before_ns, clock_now_ns());
 }
@@ -476,29 +471,24 @@ void call_resume_all(struct peer *peer, enum access_replies replies)
 void call_start(struct peer *peer, uint32_t stream, const struct frame_request *request)
 {
 	CLEANUP(arena_done) struct arena arena = ARENA_INIT;
-	const struct access_service *access;
-	const ProtobufCService *service;
-	const ProtobufCMethodDescriptor *method;
+	enum method_id id = method_find(request->method);
 	char why[BODY_WHY_BYTES];
 	ProtobufCMessage *input;
 	enum call_error code;
-	unsigned int method_index;
 	struct call *call;
 
-	service = server_find_method(peer->server, request->method, &method_index, &access);
-	if (!service) {
+	if (id == METHOD_COUNT) {
 		call_refuse(peer, stream, CALL_ERROR_UNKNOWN_METHOD, "ingero-collectord %s does not know '%s'",
 			    INGERO_VERSION, request->method);
 		return;
 	}
-	method = &service->descriptor->methods[method_index];
 	if (!quota_begin_call(peer->quota_user)) {
 		call_refuse(peer, stream, CALL_ERROR_QUOTA,
 			    "uid %u has %u calls in flight, which is the limit; wait for one to end", peer->peer_uid,
 			    QUOTA_USER_CALLS);
 		return;
 	}
-	code = body_unpack(method->input, request->message, request->message_bytes, &arena, why, &input);
+	code = body_unpack(method_get(id)->request, request->message, request->message_bytes, &arena, why, &input);
 	if (code) {
 		quota_end_call(peer->quota_user);
 		call_refuse(peer, stream, code, "%s: %s", request->method, why);
@@ -514,15 +504,13 @@ void call_start(struct peer *peer, uint32_t stream, const struct frame_request *
 	call->peer = peer;
 	call->identity = peer->identity;
 	call->context = server_context(peer->server);
-	call->method = method->name;
-	call->access = access;
+	call->method_id = id;
+	call->method = method_get(id);
 	call->stream = stream;
 	call->credit_bytes = FRAME_CREDIT_START;
-	call->deadline_ns = find_deadline_ns(access, request->deadline_ms);
+	call->deadline_ns = find_deadline_ns(call->method, request->deadline_ms);
 	LIST_INSERT_HEAD(&peer->calls, call, link);
 	if (call->deadline_ns != UINT64_MAX)
 		server_due(peer->server, call->deadline_ns);
-	call->service = service;
-	call->method_index = method_index;
 	call_invoke(call, request, input);
 }

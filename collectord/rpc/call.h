@@ -2,9 +2,8 @@
 /*
  * One call of one client, as its handler sees it.
  *
- * A handler replies or fails exactly once; where access.c says so it replies any number
- * of times and then ends or fails. Handlers have the prototypes that protoc-c generates for
- * the services; `closure` is call_reply() in disguise and `closure_data` the call.
+ * A handler replies or fails exactly once; that of a stream replies any number of times and then
+ * ends or fails.
  *
  * A handler may answer later: it keeps the call and returns. The request itself is
  * gone by then. A call is gone after its last answer and must not be touched again.
@@ -33,13 +32,15 @@ const struct call_identity *call_identity(const struct call *call);
  * call_reply() - send one message
  *
  * A method with one reply is over when this returns 0. With an error nothing was queued and
- * the call goes on: fail it, or try again. (The closure fails it by itself.)
+ * the call goes on: fail it, or try again.
  *
  * Return: 0, -ENOBUFS (no credit or no room: call_on_drain() tells when to try again),
  * -EMSGSIZE (larger than a frame: send it in pieces), -ENOMEM, or -EPIPE (the client is
  * gone, and this handler did not ask to hear of it with call_on_close())
  */
 int call_reply(struct call *call, const ProtobufCMessage *message);
+/** call_answer() - call_reply() for a handler with one reply and no plan for its failure: the call fails then */
+void call_answer(struct call *call, const ProtobufCMessage *message);
 /** call_reply_packed() - the same with a message that is packed already, of the method's type. Return: as call_reply()
  */
 int call_reply_packed(struct call *call, const void *bytes, size_t n);

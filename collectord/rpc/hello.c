@@ -12,14 +12,11 @@
 
 #define PROGRAM "ingero-collectord " INGERO_VERSION
 
-void rpc_query_hello(Ingero__V1__Query_Service *service, const Ingero__V1__HelloRequest *input,
-		     Ingero__V1__HelloReply_Closure closure, void *closure_data)
+void rpc_query_hello(struct call *call, const Ingero__V1__HelloRequest *input)
 {
-	struct call *call = closure_data;
 	struct peer *peer = call_peer(call);
 	Ingero__V1__HelloReply reply = INGERO__V1__HELLO_REPLY__INIT;
 
-	(void)service;
 	if (input->protocol_major != FRAME_PROTOCOL_MAJOR) {
 		call_fail(call, CALL_ERROR_VERSION,
 			  "ingero-collectord %s speaks version %d of the protocol and the client version %u; "
@@ -46,5 +43,5 @@ void rpc_query_hello(Ingero__V1__Query_Service *service, const Ingero__V1__Hello
 	reply.pid = (uint32_t)getpid();
 	reply.caller_uid = peer->identity.uid;
 	reply.can_read_all = peer->identity.can_read_all;
-	closure(&reply, call);
+	call_answer(call, &reply.base);
 }

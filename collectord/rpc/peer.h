@@ -14,11 +14,11 @@
 #include <uv.h>
 
 #include "base/buf.h"
+#include "proto/methods.h"
 #include "rpc/access.h"
 #include "rpc/call.h"
 #include "rpc/quota.h"
-
-struct server;
+#include "rpc/server.h"
 
 /* Above this many bytes waiting for a client, nothing more is queued, and nothing more is read from it. */
 #define PEER_QUEUE_BYTES (1024u * 1024)
@@ -86,8 +86,9 @@ struct call *call_find(struct peer *peer, uint32_t stream);
 void call_add_credit(struct call *call, uint32_t n_bytes);
 /** call_is_any_working() - whether a call is under way that is not parked */
 bool call_is_any_working(const struct peer *peer);
-/** call_resume_all() - the parked ones that may have so many replies, oldest first. peer may be closed then */
-void call_resume_all(struct peer *peer, enum access_replies replies);
+/** call_resume_all() - the parked ones, either streams or those with one reply, oldest first. peer may be closed then
+ */
+void call_resume_all(struct peer *peer, bool are_streams);
 /** call_cancel() - first: ask to finish, where the handler listens; else and again: end it */
 void call_cancel(struct call *call, uint64_t now_ns);
 /** call_find_due() - a call whose deadline has passed, or NULL with *next_ns lowered to the next one */
@@ -103,8 +104,7 @@ bool call_is_any_to_wake(struct peer *peer);
 struct peer *call_peer(struct call *call);
 
 /* Of the server, for the above. */
-const ProtobufCService *server_find_method(const struct server *server, const char *method, unsigned int *ret_index,
-					   const struct access_service **ret_access);
+rpc_handler server_handler(const struct server *server, enum method_id id);
 uv_loop_t *server_loop(const struct server *server);
 struct quota *server_quota(struct server *server);
 void *server_context(const struct server *server);

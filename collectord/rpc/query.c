@@ -24,11 +24,9 @@
 #include "rpc/server.h"
 #include "rpc/trace.h"
 
-void rpc_query_status(Ingero__V1__Query_Service *service, const Ingero__V1__StatusRequest *request,
-		      Ingero__V1__StatusReply_Closure closure, void *closure_data)
+void rpc_query_status(struct call *call, const Ingero__V1__StatusRequest *request)
 {
 	CLEANUP(arena_done) struct arena arena = ARENA_INIT;
-	struct call *call = closure_data;
 	struct rpc_context *context = call_context(call);
 	struct scope scope = { .identity = call_identity(call) };
 	Ingero__V1__StatusReply reply = INGERO__V1__STATUS_REPLY__INIT;
@@ -37,7 +35,6 @@ void rpc_query_status(Ingero__V1__Query_Service *service, const Ingero__V1__Stat
 	struct coverage_not_shown not_shown = { .n = 0 };
 	struct utsname names = { .release = "" };
 
-	(void)service;
 	if (request->look && context->wait(context, call))
 		return;
 	(void)uname(&names);
@@ -83,7 +80,7 @@ void rpc_query_status(Ingero__V1__Query_Service *service, const Ingero__V1__Stat
 	reply.more_cuda_processes = processes.more;
 	reply.not_shown = not_shown.items;
 	reply.n_not_shown = not_shown.n;
-	closure(&reply, closure_data);
+	call_answer(call, &reply.base);
 }
 
 /* ---- operations, in as many pieces as they take ---- */
@@ -200,15 +197,11 @@ void rpc_operations_forget(struct rpc_context *context, const struct process_fig
 	}
 }
 
-void rpc_query_operations(Ingero__V1__Query_Service *service, const Ingero__V1__OperationsRequest *request,
-			  Ingero__V1__Summary_Closure closure, void *closure_data)
+void rpc_query_operations(struct call *call, const Ingero__V1__OperationsRequest *request)
 {
-	struct call *call = closure_data;
 	struct rpc_context *context = call_context(call);
 	struct operations *o;
 
-	(void)service;
-	(void)closure;
 	if (context->wait(context, call))
 		return;
 	if (!context->source) {

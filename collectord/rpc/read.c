@@ -465,13 +465,10 @@ static int explain_more(struct read *read)
 	return 0;
 }
 
-void rpc_query_explain(Ingero__V1__Query_Service *service, const Ingero__V1__ExplainRequest *request,
-		       Ingero__V1__ExplainReply_Closure closure, void *closure_data)
+void rpc_query_explain(struct call *call, const Ingero__V1__ExplainRequest *request)
 {
-	struct read *read = read_new(closure_data, READER_EXPLAIN, &request->base, 0);
+	struct read *read = read_new(call, READER_EXPLAIN, &request->base, 0);
 
-	(void)service;
-	(void)closure;
 	if (!read)
 		return;
 	read->is_only_reply = true;
@@ -479,35 +476,26 @@ void rpc_query_explain(Ingero__V1__Query_Service *service, const Ingero__V1__Exp
 	read_start(read);
 }
 
-void rpc_query_events(Ingero__V1__Query_Service *service, const Ingero__V1__EventsRequest *request,
-		      Ingero__V1__EventsReply_Closure closure, void *closure_data)
+void rpc_query_events(struct call *call, const Ingero__V1__EventsRequest *request)
 {
-	struct read *read = read_new(closure_data, READER_EVENTS, &request->base, 0);
+	struct read *read = read_new(call, READER_EVENTS, &request->base, 0);
 
-	(void)service;
-	(void)closure;
 	if (read)
 		read_start(read);
 }
 
-void rpc_query_sql(Ingero__V1__Query_Service *service, const Ingero__V1__SqlRequest *request,
-		   Ingero__V1__SqlReply_Closure closure, void *closure_data)
+void rpc_query_sql(struct call *call, const Ingero__V1__SqlRequest *request)
 {
-	struct read *read = read_new(closure_data, READER_SQL, &request->base, request->time_limit_ns);
+	struct read *read = read_new(call, READER_SQL, &request->base, request->time_limit_ns);
 
-	(void)service;
-	(void)closure;
 	if (read)
 		read_start(read);
 }
 
-void rpc_query_export_rows(Ingero__V1__Query_Service *service, const Ingero__V1__ExportRequest *request,
-			   Ingero__V1__ExportReply_Closure closure, void *closure_data)
+void rpc_query_export_rows(struct call *call, const Ingero__V1__ExportRequest *request)
 {
-	struct read *read = read_new(closure_data, READER_EXPORT, &request->base, LIMIT_MAX_NS);
+	struct read *read = read_new(call, READER_EXPORT, &request->base, LIMIT_MAX_NS);
 
-	(void)service;
-	(void)closure;
 	if (read)
 		read_start(read);
 }

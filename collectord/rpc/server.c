@@ -19,7 +19,6 @@
 #include "rpc/room.h"
 #include "rpc/socket_file.h"
 
-#define SERVICES_MAX 8
 /*
  * Who connects without end fills the queue in which the others wait too, and who it is is not known before he is
  * accepted. Turning somebody away costs some 5 us, letting him in and greeting him ten times that: whoever comes last
@@ -43,10 +42,7 @@ struct server {
 	uv_loop_t *loop;
 	struct server_events events;
 	void *context;
-	struct {
-		const ProtobufCService *service;
-	} services[SERVICES_MAX];
-	size_t n_services;
+	const rpc_handler *handlers; /* of each method */
 	struct access_groups groups;
 	struct quota quota;
 
@@ -96,26 +92,9 @@ const struct access_groups *server_groups(const struct server *server)
 	return &server->groups;
 }
 
-const ProtobufCService *server_find_method(const struct server *server, const char *method, unsigned int *ret_index,
-					   const struct access_service **ret_access)
+rpc_handler server_handler(const struct server *server, enum method_id id)
 {
-	const char *dot = strrchr(method, '.');
-
-	for (size_t i = 0; dot && i < server->n_services; i++) {
-		const ProtobufCServiceDescriptor *descriptor = server->services[i].service->descriptor;
-		const ProtobufCMethodDescriptor *found;
-		size_t n = strlen(descriptor->name);
-
-		if (n != (size_t)(dot - method) || memcmp(descriptor->name, method, n) != 0)
-			continue;
-		found = protobuf_c_service_descriptor_get_method_by_name(descriptor, dot + 1);
-		if (!found)
-			return NULL;
-		*ret_index = (unsigned int)(found - descriptor->methods);
-		*ret_access = access_find_method(method);
-		return server->services[i].service;
-	}
-	return NULL;
+	return server->handlers[id];
 }
 
 static void server_on_timer(uv_timer_t *timer);
@@ -160,21 +139,21 @@ void server_answered(struct server *server)
 		server->events.on_answered(server->context);
 }
 
-static void peers_resume(struct server *server, enum access_replies replies)
+static void peers_resume(struct server *server, bool are_streams)
 {
 	struct peer *peer;
 
 	for (peer = LIST_FIRST(&server->peers); peer; peer = server->next_peer) {
 		server->next_peer = LIST_NEXT(peer, link);
-		call_resume_all(peer, replies);
+		call_resume_all(peer, are_streams);
 	}
 }
 
 /* Streams first, traces among them: who asks what is traced hears of those that waited like him. */
 void server_resume(struct server *server)
 {
-	peers_resume(server, ACCESS_REPLIES_MANY);
-	peers_resume(server, ACCESS_REPLIES_ONE);
+	peers_resume(server, /* are_streams= */ true);
+	peers_resume(server, /* are_streams= */ false);
 	server_looked(server);
 }
 
@@ -508,22 +487,15 @@ static unsigned int connections_max(void)
 	return (unsigned int)MIN((rlim_t)QUOTA_TOTAL_CONNECTIONS, limit.rlim_cur / DESCRIPTORS_SHARE);
 }
 
-int server_open(uv_loop_t *loop, ProtobufCService *const *services, size_t n_services,
-		const struct server_events *events, void *context, struct server **ret_server)
+int server_open(uv_loop_t *loop, const rpc_handler *handlers, const struct server_events *events, void *context,
+		struct server **ret_server)
 {
 	CLEANUP(freep) struct server *server = calloc(1, sizeof(*server));
 	int r;
 
 	if (!server)
 		return -ENOMEM;
-	if (n_services > SERVICES_MAX)
-		return -EINVAL;
-	for (size_t i = 0; i < n_services; i++) {
-		server->services[i].service = services[i];
-		if (!access_find_service(services[i]->descriptor->name))
-			return log_err(-EINVAL, "service '%s' has no row in access.c", services[i]->descriptor->name);
-	}
-	server->n_services = n_services;
+	server->handlers = handlers;
 	server->loop = loop;
 	if (events)
 		server->events = *events;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Connections on the loop: a listening Unix socket, or one end of a socket pair
- * for a private daemon. Dispatch goes by the generated service descriptors to the
- * handlers named rpc_query_*, rpc_trace_*.
+ * for a private daemon. Dispatch goes by the rows of proto/methods.h.
  */
 #pragma once
 
@@ -12,7 +11,11 @@
 #include <stdint.h>
 #include <uv.h>
 
+struct call;
 struct server;
+
+/** typedef rpc_handler - answers a call, now or later (rpc/call.h); the request is gone when it returns */
+typedef void (*rpc_handler)(struct call *call, const ProtobufCMessage *request);
 
 struct server_events {
 	void (*on_peer_open)(uint32_t pid, void *data); /* a client connected */
@@ -26,15 +29,14 @@ struct server_events {
 
 /**
  * server_open() - prepare to serve
- * @services: handlers of each service, e.g. INGERO__V1__QUERY__INIT(rpc_query_); the
- *            services are borrowed as long as the server lives, the array is not
+ * @handlers: of each method, METHOD_COUNT of them (rpc/handlers.h); borrowed as long as the server lives
  * @events:   copied; any member may be NULL
  * @context:  handed to every handler through call_context(), and to events as data
  *
- * Return: 0; -EINVAL for a service without a row in access.c; -ENOMEM; -errno of the loop
+ * Return: 0; -ENOMEM; -errno of the loop
  */
-int server_open(uv_loop_t *loop, ProtobufCService *const *services, size_t n_services,
-		const struct server_events *events, void *context, struct server **ret_server);
+int server_open(uv_loop_t *loop, const rpc_handler *handlers, const struct server_events *events, void *context,
+		struct server **ret_server);
 /**
  * server_listen() - bind and listen on a path, mode 0666; a socket that nobody answers is replaced
  * Return: 0; -EADDRINUSE when another server answers there, or what is there is no socket; -errno
@@ -56,6 +58,5 @@ void server_close(struct server *server);
 /** server_check() - do what is due by the clock; the server's own timer calls it too. For clocks turned by hand */
 void server_check(struct server *server);
 
-struct call;
 /** call_context() - what server_open() was given: in the daemon, struct daemon */
 void *call_context(const struct call *call);

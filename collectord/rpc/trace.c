@@ -334,16 +334,12 @@ static int trace_start(struct trace *t, const Ingero__V1__TraceRequest *request)
 	return ARRAY_PUSH(&t->context->traces->traces, t);
 }
 
-void rpc_trace_trace(Ingero__V1__Trace_Service *service, const Ingero__V1__TraceRequest *request,
-		     Ingero__V1__TraceReply_Closure closure, void *closure_data)
+void rpc_trace_trace(struct call *call, const Ingero__V1__TraceRequest *request)
 {
-	struct call *call = closure_data;
 	struct rpc_context *context = call_context(call);
 	struct trace *t;
 	int r;
 
-	(void)service;
-	(void)closure;
 	if (context->wait(context, call))
 		return;
 	if (!context->source) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Methods by name, and the call that waits for its answer.
+ * The call that waits for its answer.
  */
 #include "libingero/client/conn.h"
 
@@ -9,24 +9,6 @@
 
 #define DEADLINE_MS 10000
 #define GRACE_MS 2000 /* the daemon says itself that the time is over; who hears nothing gives up this much later */
-
-static const ProtobufCServiceDescriptor *const services[] = {
-	&ingero__v1__query__descriptor,
-	&ingero__v1__trace__descriptor,
-};
-
-const ProtobufCMethodDescriptor *call_find_method(const char *method)
-{
-	const char *dot = strrchr(method, '.');
-
-	for (size_t i = 0; dot && i < ARRAY_SIZE(services); i++) {
-		size_t n = strlen(services[i]->name);
-
-		if (n == (size_t)(dot - method) && memcmp(services[i]->name, method, n) == 0)
-			return protobuf_c_service_descriptor_get_method_by_name(services[i], dot + 1);
-	}
-	return NULL;
-}
 
 static int wait_for(struct ingero *ingero, const struct sync_call *sync, uint64_t until_ns)
 {

@@ -87,9 +87,6 @@ int conn_fail_other(struct ingero *ingero, const char *what);
 int conn_wait(struct ingero *ingero, uint64_t until_ns);
 uint64_t conn_now_ns(void);
 
-/** call_find_method() - a method by its full name, or NULL */
-const ProtobufCMethodDescriptor *call_find_method(const char *method);
-
 /** stream_open() - send a request. Return: 0 or -errno, said */
 int stream_open(struct ingero *ingero, const char *method, const ProtobufCMessage *request, uint32_t deadline_ms,
 		struct ingero_stream **ret_stream);

@@ -7,6 +7,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "proto/methods.h"
+
 #define CREDIT_STEP_BYTES (FRAME_CREDIT_START / 2)
 
 static int append_request(struct ingero *ingero, uint32_t id, const char *method, const ProtobufCMessage *request,
@@ -30,13 +32,13 @@ static int append_request(struct ingero *ingero, uint32_t id, const char *method
 int stream_open(struct ingero *ingero, const char *method, const ProtobufCMessage *request, uint32_t deadline_ms,
 		struct ingero_stream **ret_stream)
 {
-	const ProtobufCMethodDescriptor *descriptor = call_find_method(method);
+	enum method_id id = method_find(method);
 	CLEANUP(freep) struct ingero_stream *stream = NULL;
 	int r;
 
 	if (ingero->over)
 		return ingero->over; /* its sentence stays */
-	if (!descriptor || strcmp(descriptor->input->name, request->descriptor->name) != 0)
+	if (id == METHOD_COUNT || strcmp(method_get(id)->request->name, request->descriptor->name) != 0)
 		return conn_say(ingero, -EINVAL, "there is no method '%s' that takes a %s", method,
 				request->descriptor->name);
 	stream = calloc(1, sizeof(*stream));
@@ -49,7 +51,7 @@ int stream_open(struct ingero *ingero, const char *method, const ProtobufCMessag
 	ingero->code = 0;
 	stream->ingero = ingero;
 	stream->id = ++ingero->last_stream;
-	stream->output = descriptor->output;
+	stream->output = method_get(id)->reply;
 	LIST_INSERT_HEAD(&ingero->streams, stream, link);
 	*ret_stream = TAKE_PTR(stream);
 	return 0;

@@ -17,7 +17,7 @@ def part_of(rows, name):
 
 def resolve(files, includer, name):
     """The file an #include means; generated ones are called by their kind; None: there is no such file."""
-    if name.endswith(".pb-c.h"):
+    if name.endswith((".pb-c.h", "/methods.def")):
         return "messages"
     if name.endswith(".skel.h"):
         return "skeleton"

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "ingero/v1/ingero.pb-c.h"
+#include "proto/methods.h"
 #include "tests/support/check.h"
 
 static void test_may_see(void)
@@ -102,29 +102,47 @@ static void test_act_for(void)
 	}
 }
 
-/* Every service of the protocol has its row, and nothing else has. */
-static void test_services(void)
+/* Every method of the protocol has its row, and nothing else has. */
+static void test_methods(void)
 {
 	static const struct {
 		const char *name;
 		bool is_there, one_reply;
 	} cases[] = {
-		{ "ingero.v1.Query", true, true },
-		{ "ingero.v1.Trace", true, false },
-		{ "ingero.v1.Control", false, false },
-		{ "ingero.v1.Quer", false, false },
+		{ "ingero.v1.Query.Status", true, true },
+		{ "ingero.v1.Query.Operations", true, false },
+		{ "ingero.v1.Trace.Trace", true, false },
+		{ "ingero.v1.Query", false, false },
+		{ "ingero.v1.Control.Stop", false, false },
+		{ "ingero.v1.Query.Statu", false, false },
 		{ "", false, false },
 	};
+	static const ProtobufCServiceDescriptor *const services[] = { &ingero__v1__query__descriptor,
+								      &ingero__v1__trace__descriptor };
+	size_t n_methods = 0;
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		const struct access_service *row = access_find_service(cases[i].name);
+		enum method_id id = method_find(cases[i].name);
 
-		CHECK_INT_EQ(cases[i].name, row != NULL, cases[i].is_there);
-		if (row)
-			CHECK_INT_EQ(cases[i].name, row->replies == ACCESS_REPLIES_ONE, cases[i].one_reply);
+		CHECK_INT_EQ(cases[i].name, id != METHOD_COUNT, cases[i].is_there);
+		if (id != METHOD_COUNT)
+			CHECK_INT_EQ(cases[i].name, !method_get(id)->is_stream, cases[i].one_reply);
 	}
-	CHECK("Query", access_find_service(ingero__v1__query__descriptor.name) != NULL);
-	CHECK("Trace", access_find_service(ingero__v1__trace__descriptor.name) != NULL);
+	for (size_t i = 0; i < ARRAY_SIZE(services); i++) {
+		for (unsigned int k = 0; k < services[i]->n_methods; k++, n_methods++) {
+			const ProtobufCMethodDescriptor *method = &services[i]->methods[k];
+			char name[128];
+			enum method_id id;
+
+			(void)snprintf(name, sizeof(name), "%s.%s", services[i]->name, method->name);
+			id = method_find(name);
+			CHECK_INT_EQ(name,
+				     id != METHOD_COUNT && method_get(id)->request == method->input &&
+					     method_get(id)->reply == method->output,
+				     true);
+		}
+	}
+	CHECK_INT_EQ("methods", METHOD_COUNT, n_methods);
 }
 
 /* More groups than the first guess of their number has room for. */
@@ -242,7 +260,7 @@ int main(void)
 	test_may_see();
 	test_grant();
 	test_act_for();
-	test_services();
+	test_methods();
 	test_identify();
 	test_no_unix_socket();
 	return check_result();

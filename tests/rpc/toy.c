@@ -12,21 +12,13 @@
 #include "rpc/handlers.h"
 #include "rpc/server.h"
 
-static void toy_query_hello(Ingero__V1__Query_Service *service, const Ingero__V1__HelloRequest *input,
-			    Ingero__V1__HelloReply_Closure closure, void *closure_data)
-{
-	rpc_query_hello(service, input, closure, closure_data);
-}
-
-static void toy_query_status(Ingero__V1__Query_Service *service, const Ingero__V1__StatusRequest *input,
-			     Ingero__V1__StatusReply_Closure closure, void *closure_data)
+static void toy_query_status(struct call *call, const Ingero__V1__StatusRequest *input)
 {
 	Ingero__V1__StatusReply reply = INGERO__V1__STATUS_REPLY__INIT;
 
-	(void)service;
 	(void)input;
-	reply.pid = call_identity(closure_data)->uid;
-	closure(&reply, closure_data);
+	reply.pid = call_identity(call)->uid;
+	call_answer(call, &reply.base);
 }
 
 static void toy_later_closed(struct call *call, void *data)
@@ -76,15 +68,11 @@ static void reply_rows(struct call *call, size_t n)
 	reply_and_end(call, &summary);
 }
 
-static void toy_query_operations(Ingero__V1__Query_Service *service, const Ingero__V1__OperationsRequest *input,
-				 Ingero__V1__Summary_Closure closure, void *closure_data)
+static void toy_query_operations(struct call *call, const Ingero__V1__OperationsRequest *input)
 {
 	Ingero__V1__Summary piece = INGERO__V1__SUMMARY__INIT;
-	struct toy *toy = call_context(closure_data);
-	struct call *call = closure_data;
+	struct toy *toy = call_context(call);
 
-	(void)service;
-	(void)closure;
 	toy->n_operations++;
 	if (toy->on_operation)
 		toy->on_operation(toy);
@@ -244,15 +232,11 @@ static void toy_trace_stopped(struct call *call, void *data)
 	toy_stream_free(stream);
 }
 
-static void toy_trace_trace(Ingero__V1__Trace_Service *service, const Ingero__V1__TraceRequest *input,
-			    Ingero__V1__TraceReply_Closure closure, void *closure_data)
+static void toy_trace_trace(struct call *call, const Ingero__V1__TraceRequest *input)
 {
-	struct toy *toy = call_context(closure_data);
+	struct toy *toy = call_context(call);
 	struct toy_stream *stream = calloc(1, sizeof(*stream));
-	struct call *call = closure_data;
 
-	(void)service;
-	(void)closure;
 	stream->toy = toy;
 	stream->call = call;
 	stream->kind = input->n_pids ? input->pids[0] : 0;
@@ -296,34 +280,39 @@ static void toy_idle(void *data)
 		uv_stop(&toy->loop);
 }
 
-/* The toy has no database. */
-#define TOY_UNAVAILABLE(name, Request, Reply)                                                                          \
-	static void toy_query_##name(Ingero__V1__Query_Service *service, const Ingero__V1__##Request *request,         \
-				     Ingero__V1__##Reply##_Closure closure, void *closure_data)                        \
+/* The toy greets as the daemon does, and has no database. */
+#define TOY_UNAVAILABLE(name)                                                                                          \
+	static void toy_##name(struct call *call, const method_##name##_request *request)                              \
 	{                                                                                                              \
-		(void)service;                                                                                         \
 		(void)request;                                                                                         \
-		(void)closure;                                                                                         \
-		call_fail(closure_data, CALL_ERROR_UNAVAILABLE, "the toy has no database");                            \
+		call_fail(call, CALL_ERROR_UNAVAILABLE, "the toy has no database");                                    \
 	}
-TOY_UNAVAILABLE(explain, ExplainRequest, ExplainReply)
-TOY_UNAVAILABLE(events, EventsRequest, EventsReply)
-TOY_UNAVAILABLE(sql, SqlRequest, SqlReply)
-TOY_UNAVAILABLE(export_rows, ExportRequest, ExportReply)
+TOY_UNAVAILABLE(query_explain)
+TOY_UNAVAILABLE(query_events)
+TOY_UNAVAILABLE(query_sql)
+TOY_UNAVAILABLE(query_export_rows)
+#define toy_query_hello rpc_query_hello
 
-static Ingero__V1__Query_Service query = INGERO__V1__QUERY__INIT(toy_query_);
-static Ingero__V1__Trace_Service trace = INGERO__V1__TRACE__INIT(toy_trace_);
+#define METHOD(ID, name, ...)                                                                                          \
+	static void name##_handle(struct call *call, const ProtobufCMessage *request)                                  \
+	{                                                                                                              \
+		toy_##name(call, (const method_##name##_request *)request);                                            \
+	}
+#include "ingero/v1/methods.def"
+
+static const rpc_handler toy_handlers[METHOD_COUNT] = {
+#define METHOD(ID, name, ...) [METHOD_##ID] = name##_handle,
+#include "ingero/v1/methods.def"
+};
 
 void toy_open(struct toy *toy)
 {
-	ProtobufCService *services[] = { &query.base, &trace.base };
 	struct server_events events = { .on_peer_open = toy_peer_open,
 					.on_peer_close = toy_peer_close,
 					.on_idle = toy_idle };
 
 	memset(toy, 0, sizeof(*toy));
-	if (uv_loop_init(&toy->loop) ||
-	    server_open(&toy->loop, services, ARRAY_SIZE(services), &events, toy, &toy->server))
+	if (uv_loop_init(&toy->loop) || server_open(&toy->loop, toy_handlers, &events, toy, &toy->server))
 		abort();
 }
 
