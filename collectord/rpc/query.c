@@ -83,16 +83,6 @@ void rpc_query_status(struct call *call, const Ingero__V1__StatusRequest *reques
 	call_answer(call, &reply.base);
 }
 
-void rpc_query_leases(struct call *call, const Ingero__V1__LeasesRequest *request)
-{
-	const struct rpc_context *context = call_context(call);
-	Ingero__V1__LeasesReply reply = INGERO__V1__LEASES_REPLY__INIT;
-
-	(void)request;
-	reply.running = trace_hub_count(context->traces, call_identity(call));
-	call_answer(call, &reply.base);
-}
-
 /* ---- operations, in as many pieces as they take ---- */
 
 struct operations {

@@ -182,7 +182,6 @@ const struct question questions[] = {
 	  .need = NEED_ROOT },
 	{ .method = STATUS, .name = "plain", .shows = SHOWS_SCOPE },
 	{ .method = STATUS, .name = "look", .fill = look_fill, .shows = SHOWS_SCOPE },
-	{ .method = "ingero.v1.Query.Leases", .name = "plain", .shows = SHOWS_NOTHING },
 	{ .method = OPERATIONS, .name = "of all", .shows = SHOWS_SCOPE },
 	{ .method = OPERATIONS, .name = "of one", .fill = operations_fill, .shows = SHOWS_SUBJECT },
 	{ .method = OPERATIONS, .name = "in pieces", .fill = pieces_fill, .shows = SHOWS_SUBJECT },

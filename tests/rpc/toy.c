@@ -287,7 +287,6 @@ static void toy_idle(void *data)
 		(void)request;                                                                                         \
 		call_fail(call, CALL_ERROR_UNAVAILABLE, "the toy has no database");                                    \
 	}
-TOY_UNAVAILABLE(query_leases)
 TOY_UNAVAILABLE(query_explain)
 TOY_UNAVAILABLE(query_events)
 TOY_UNAVAILABLE(query_sql)
