@@ -36,11 +36,11 @@ struct question {
 struct child {
 	uv_loop_t *loop;
 	const char *role;
-	struct process *process; /* NULL while none runs */
-	uint32_t owner;		 /* whose bytes the process has seen */
-	uint32_t n_answered;	 /* by the process */
-	struct question *first;	 /* being answered when is_asked */
-	struct question **last;	 /* where the next one is linked in */
+	struct child_process *process; /* NULL while none runs */
+	uint32_t owner;		       /* whose bytes the process has seen */
+	uint32_t n_answered;	       /* by the process */
+	struct question *first;	       /* being answered when is_asked */
+	struct question **last;	       /* where the next one is linked in */
 	size_t n_questions;
 	bool is_asked;
 	bool is_closing;

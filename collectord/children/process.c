@@ -16,7 +16,7 @@
 #include "base/cleanup.h"
 #include "children/child_role.h"
 
-struct process {
+struct child_process {
 	process_readable_func func; /* NULL once it was told to end */
 	void *data;
 	uv_poll_t socket_poll;
@@ -40,7 +40,7 @@ void process_observe(process_observe_func func, void *data)
 	observer.data = data;
 }
 
-static void observe(const struct process *p, bool is_running, uint64_t cpu_ns)
+static void observe(const struct child_process *p, bool is_running, uint64_t cpu_ns)
 {
 	const struct process_news news = {
 		.pid = (uint32_t)p->pid, .role = p->role, .is_running = is_running, .cpu_ns = cpu_ns
@@ -52,7 +52,7 @@ static void observe(const struct process *p, bool is_running, uint64_t cpu_ns)
 
 static void on_handle_close(uv_handle_t *handle)
 {
-	struct process *p = handle->data;
+	struct child_process *p = handle->data;
 
 	if (--p->n_handles)
 		return;
@@ -68,7 +68,7 @@ static uint64_t time_ns(const struct timeval *t)
 
 static void on_exit_readable(uv_poll_t *handle, int status, int events)
 {
-	struct process *p = handle->data;
+	struct child_process *p = handle->data;
 	siginfo_t info = { 0 };
 	struct rusage used = { 0 };
 
@@ -84,40 +84,40 @@ static void on_exit_readable(uv_poll_t *handle, int status, int events)
 
 static void on_socket_readable(uv_poll_t *handle, int status, int events)
 {
-	struct process *p = handle->data;
+	struct child_process *p = handle->data;
 
 	(void)events;
 	p->func(status, p->data);
 }
 
-void process_end(struct process *p)
+void process_end(struct child_process *p)
 {
 	p->func = NULL;
 	(void)syscall(SYS_pidfd_send_signal, p->pid_fd, SIGKILL, NULL, 0); /* fails only when it is gone already */
 	uv_close((uv_handle_t *)&p->socket_poll, on_handle_close);
 }
 
-void process_pause(struct process *p)
+void process_pause(struct child_process *p)
 {
 	(void)uv_poll_stop(&p->socket_poll); /* cannot fail */
 }
 
-int process_resume(struct process *p)
+int process_resume(struct child_process *p)
 {
 	return uv_poll_start(&p->socket_poll, UV_READABLE, on_socket_readable);
 }
 
-int process_socket(const struct process *p)
+int process_socket(const struct child_process *p)
 {
 	return p->socket_fd;
 }
 
-uint32_t process_pid(const struct process *p)
+uint32_t process_pid(const struct child_process *p)
 {
 	return (uint32_t)p->pid;
 }
 
-uint64_t process_cpu_ns(const struct process *p)
+uint64_t process_cpu_ns(const struct child_process *p)
 {
 	struct timespec used;
 	clockid_t clock;
@@ -127,14 +127,14 @@ uint64_t process_cpu_ns(const struct process *p)
 	return (uint64_t)used.tv_sec * NSEC_PER_SEC + (uint64_t)used.tv_nsec;
 }
 
-void process_be_nice(const struct process *p, int nice_value)
+void process_be_nice(const struct child_process *p, int nice_value)
 {
 	if (!p->is_reaped)
 		(void)setpriority(PRIO_PROCESS, (id_t)p->pid, nice_value); /* it may have ended meanwhile */
 }
 
 /* Puts a started process on the loop. On failure it is killed and reaped by the caller: it has done nothing yet. */
-static int process_watch(struct process *p, uv_loop_t *loop)
+static int process_watch(struct child_process *p, uv_loop_t *loop)
 {
 	int r;
 
@@ -199,9 +199,9 @@ static void process_kill_and_wait(pid_t pid)
 }
 
 int process_start(uv_loop_t *loop, const char *role, process_readable_func func, void *data,
-		  struct process **ret_process)
+		  struct child_process **ret_process)
 {
-	CLEANUP(freep) struct process *p = calloc(1, sizeof(*p));
+	CLEANUP(freep) struct child_process *p = calloc(1, sizeof(*p));
 	CLEANUP(closep) int ours = -1, theirs = -1, pid_fd = -1;
 	int pair[2], r;
 	pid_t pid;
@@ -225,7 +225,7 @@ int process_start(uv_loop_t *loop, const char *role, process_readable_func func,
 		return r;
 	}
 
-	*p = (struct process){
+	*p = (struct child_process){
 		.socket_fd = ours, .pid_fd = pid_fd, .pid = pid, .role = role, .func = func, .data = data
 	};
 	r = process_watch(p, loop);

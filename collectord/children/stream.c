@@ -22,7 +22,7 @@
 #define MESSAGES_PER_TURN 8
 
 struct stream {
-	struct process *process; /* NULL once over */
+	struct child_process *process; /* NULL once over */
 	const struct stream_events *events;
 	void *data;
 	struct buf reply; /* parts so far */
@@ -157,7 +157,7 @@ int stream_open(uv_loop_t *loop, const char *role, const struct stream_question 
 	return 0;
 }
 
-const struct process *stream_process(const struct stream *s)
+const struct child_process *stream_process(const struct stream *s)
 {
 	return s->process;
 }

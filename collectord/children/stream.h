@@ -22,7 +22,7 @@ enum stream_piece {
 	STREAM_END = 'E',   /* no more replies; it was the last message */
 };
 
-struct process;
+struct child_process;
 struct stream;
 
 /* Of the one that asked; on the loop. None is called from within a function below, and none after stream_close(). */
@@ -54,7 +54,7 @@ int stream_open(uv_loop_t *loop, const char *role, const struct stream_question 
 		size_t reply_max, uint64_t limit_ns, const struct stream_events *events, void *data,
 		struct stream **ret_stream);
 /** stream_process() - which answers, as long as it has not said its last word; NULL then */
-const struct process *stream_process(const struct stream *stream);
+const struct child_process *stream_process(const struct stream *stream);
 /** stream_resume() - there is room again */
 void stream_resume(struct stream *stream);
 /** stream_close() - kill it if it still runs; memory goes in the loop's turn. NULL is fine */

@@ -253,7 +253,7 @@ static void read_fail_cost(struct read *read)
 static void read_look(struct read *read, uint64_t now_ns)
 {
 	struct askers *askers = &read->hub->askers;
-	const struct process *process = stream_process(read->stream);
+	const struct child_process *process = stream_process(read->stream);
 	uint64_t cpu_ns = process ? process_cpu_ns(process) : 0;
 
 	if (!process)
