@@ -17,20 +17,12 @@
 #define RECORD_COMM_BYTES 16
 
 /*
- * Where the time of a call went. Order is that of every table people see.
- * ON_CPU is never stored: it is the duration minus all others.
+ * Where the time of a call went. ON_CPU is never stored: it is the duration minus all others.
  */
 enum blame_class {
-	BLAME_ON_CPU,
-	BLAME_RUNNABLE, /* ready, another task had the CPU */
-	BLAME_QUOTA,	/* ready, its cgroup had used up its CPU time */
-	BLAME_DEVICE,	/* waiting in the GPU driver */
-	BLAME_LOCK,	/* futex */
-	BLAME_BLOCK_IO, /* waiting for a disk */
-	BLAME_MEMORY,	/* page fault, reclaim */
-	BLAME_NETWORK,	/* socket */
-	BLAME_SLEEP,	/* asked to sleep */
-	BLAME_OTHER,	/* blocked, none of the above */
+#define BLAME(id, field, label, phrase, remedy) BLAME_##id,
+#include "blame.def"
+#undef BLAME
 	BLAME_COUNT
 };
 
@@ -45,9 +37,8 @@ enum record_reason {
 };
 
 enum loss_reason {
-#define LOSS(reason, field) LOSS_##reason,
+#define LOSS(reason, field, kind, one, many) LOSS_##reason,
 #include "losses.def"
-#undef LOSS
 	LOSS_COUNT
 };
 

@@ -5,31 +5,18 @@
 
 #include "libingero/render/units.h"
 
+#define LOST(field, kind, one, many) { #field, LOST_##kind, one, many },
+#define LOSS(reason, field, kind, one, many) LOST(field, kind, one, many)
 static const struct lost_reason reasons[] = {
-	{ "process_slots", LOST_COUNTS, "call not counted (too many processes: name some with '--pid')",
-	  "calls not counted (too many processes: name some with '--pid')" },
-	{ "depth", LOST_COUNTS, "call not counted (nested too deep)", "calls not counted (nested too deep)" },
-	{ "late_load", LOST_COUNTS,
-	  "library was already in use; calls before the attach were not counted ('ingero trace -- PROGRAM' counts all)",
-	  "libraries were already in use; calls before the attach were not counted ('ingero trace -- PROGRAM' counts "
-	  "all)" },
-	{ "forgotten", LOST_COUNTS,
-	  "call not told (over 10 000 processes have ended after its own: trace for a shorter time)",
-	  "calls not told (over 10 000 processes have ended after theirs: trace for a shorter time)" },
-	{ "cells", LOST_COUNTS, "call counted without its operation", "calls counted without their operation" },
-	{ "ring_full", LOST_DETAIL, "single call not kept (ring full: try a larger '--ringbuf-size')",
-	  "single calls not kept (ring full: try a larger '--ringbuf-size')" },
-	{ "subscriber_slow", LOST_DETAIL, "single call not shown (this output is too slow for it: try '--record slow')",
-	  "single calls not shown (this output is too slow for them: try '--record slow')" },
-	{ "thread_state", LOST_DETAIL, "call counted without its time (no room for its thread)",
-	  "calls counted without their times (no room for their threads)" },
-	{ "life_full", LOST_DETAIL, "start or end of a process unseen", "starts and ends of processes unseen" },
-	{ "switch_unseen", LOST_DETAIL, "wait of unknown cause", "waits of unknown cause" },
-	{ "behind", LOST_DETAIL, "wait for a CPU too long to know everybody who ran meanwhile",
-	  "waits for a CPU too long to know everybody who ran meanwhile" },
-	{ "memory", LOST_DETAIL, "page or reclaim of memory not counted", "pages or reclaims of memory not counted" },
-	{ "decode", LOST_DETAIL, "record that made no sense", "records that made no sense" },
-	{ "return_unpaired", LOST_BEFORE, "call had begun before", "calls had begun before" },
+#include "bpf/losses.def"
+};
+
+#define GAP(reason, words) { #reason, words },
+static const struct {
+	const char *reason;
+	const char *words;
+} gaps[] = {
+#include "bpf/losses.def"
 };
 
 const struct lost_reason *lost_reason_get(size_t i)
@@ -85,4 +72,23 @@ void lost_append(struct buf *out, const Ingero__V1__Lost *lost)
 				 lost_words(&reasons[i], n));
 		is_first = false;
 	}
+}
+
+void lost_gap_append(struct buf *out, const Ingero__V1__Gap *gap)
+{
+	const char *words = gap->reason; /* one of a later version says itself */
+
+	for (size_t i = 0; i < ARRAY_SIZE(reasons); i++) {
+		if (strcmp(reasons[i].field, gap->reason) != 0)
+			continue;
+		(void)buf_printf(out, "%s %s", gap->count ? units_count(gap->count).text : "some",
+				 lost_words(&reasons[i], gap->count));
+		return;
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(gaps); i++)
+		if (strcmp(gaps[i].reason, gap->reason) == 0)
+			words = gaps[i].words;
+	(void)buf_append_text(out, words);
+	if (gap->count)
+		(void)buf_printf(out, ", %s missing", units_count(gap->count).text);
 }

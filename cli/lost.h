@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What was lost, in words. Each field of the message is a row, so that a new
- * reason shows up as a row that a test misses.
+ * What was lost, in the words of bpf/losses.def.
  */
 #pragma once
 
@@ -32,3 +31,5 @@ uint64_t lost_count(const Ingero__V1__Lost *lost, const struct lost_reason *reas
 uint64_t lost_sum(const Ingero__V1__Lost *lost, enum lost_kind kind);
 /** lost_append() - "every call counted · nothing lost", or what was, separated by " · " */
 void lost_append(struct buf *out, const Ingero__V1__Lost *lost);
+/** lost_gap_append() - why something of a time is missing, and how much: "12 single calls not kept (...)" */
+void lost_gap_append(struct buf *out, const Ingero__V1__Gap *gap);

@@ -18,34 +18,6 @@
 #define LINE_COLUMNS_MOST 1000u
 #define SURE_RATIO 0.995 /* shown as 100 % */
 
-/* Which class of time a cause takes, and how it is said. */
-static const struct {
-	const char *kind;
-	enum blame_view_class class;
-	const char *through; /* a process: "behind hog (...)" */
-	const char *own;     /* no other process is concerned; NULL: as others */
-} causes[] = {
-	{ "cpu_contention", BLAME_VIEW_RUNNABLE, "behind", NULL },
-	{ "cpu_quota", BLAME_VIEW_QUOTA, "through", "out of its CPU quota (cpu.max)" },
-};
-
-static size_t cause_row(const Ingero__V1__Finding *f)
-{
-	size_t i;
-
-	for (i = 0; i < ARRAY_SIZE(causes); i++)
-		if (f->cause && f->cause->kind && strcmp(f->cause->kind, causes[i].kind) == 0)
-			break;
-	return i;
-}
-
-enum blame_view_class explain_finding_class(const Ingero__V1__Finding *f)
-{
-	size_t row = cause_row(f);
-
-	return row < ARRAY_SIZE(causes) ? causes[row].class : BLAME_VIEW_COUNT;
-}
-
 /* A process that had part of the time: of the victim itself, of somebody who is not named, or by name. */
 static void culprit_append(const Ingero__V1__Finding *f, uint32_t pid, const char *comm, uint32_t uid, struct buf *text)
 {
@@ -65,19 +37,15 @@ static void share_append(double share, bool has_shares, struct buf *text)
 
 static void cause_append(const Ingero__V1__Finding *f, bool has_shares, struct buf *text)
 {
-	size_t row = cause_row(f);
 	const Ingero__V1__Cause *cause = f->cause;
-	const char *own = row < ARRAY_SIZE(causes) ? causes[row].own : NULL;
 
-	if (!cause || (!cause->pid && !own && (row == ARRAY_SIZE(causes) || cause->share <= 0)) ||
-	    (cause->pid && cause->pid == f->pid && row == ARRAY_SIZE(causes)))
+	if (!cause || !*cause->words)
 		return;
 	share_append(cause->share, has_shares, text);
-	if (own && (!cause->pid || cause->pid == f->pid)) {
-		(void)buf_append_text(text, own);
+	(void)buf_append_text(text, cause->words);
+	if (!cause->processes)
 		return;
-	}
-	(void)buf_printf(text, "%s ", row < ARRAY_SIZE(causes) ? causes[row].through : "through");
+	(void)buf_append_text(text, " ");
 	culprit_append(f, cause->pid, cause->comm, cause->uid, text);
 	for (size_t i = 0; i < cause->n_others; i++) {
 		const Ingero__V1__Culprit *other = cause->others[i];
@@ -226,7 +194,7 @@ static void where_append(const Ingero__V1__Finding *f, unsigned int most, const 
 	struct blame_view view = blame_view_of(f->blame_ns);
 	struct explain_bars bars = {
 		.blame = f->blame_ns,
-		.first = explain_finding_class(f),
+		.first = blame_view_parse(f->cause ? f->cause->takes : NULL),
 		.most = most,
 	};
 

@@ -38,13 +38,10 @@ void explain_finding_append_line(const struct explain_finding *e, const struct t
 /** explain_id_chars() - how many characters tell the ids of these findings apart; at least 6 */
 unsigned int explain_id_chars(Ingero__V1__Finding *const *findings, size_t n);
 
-/** explain_finding_class() - class of time that its cause takes; BLAME_VIEW_COUNT: none by itself */
-enum blame_view_class explain_finding_class(const Ingero__V1__Finding *finding);
-
 struct explain_cause {
 	char text[320]; /* three processes by name */
 };
 
-/** explain_cause_text() - "behind hog (pid 42, root)", of several up to three, "out of its CPU quota (cpu.max)", ""
- * where nothing is named */
+/** explain_cause_text() - the cause in its finding's words, with the processes: "behind hog (pid 42, root)", of several
+ * up to three, "out of its CPU quota (cpu.max)"; "" where nothing is to blame */
 struct explain_cause explain_cause_text(const Ingero__V1__Finding *finding);

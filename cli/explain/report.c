@@ -23,40 +23,6 @@
 
 static const char *const severities[] = { "CRITICAL", "HIGH", "MEDIUM", "LOW" };
 
-/* Why something is missing. Reasons that Lost knows have their words there. */
-static const struct {
-	const char *reason;
-	const char *words;
-} gap_words[] = {
-	{ "store_queue", "calls found no room on their way to the file" },
-	{ "disk_full", "the disk was full" },
-	{ "damaged", "this part of the file is damaged" },
-	{ "retention", "calls of this time were removed (--max-db, --max-age)" },
-	{ "not_kept", "calls were counted and not kept one by one" },
-	{ "set_aside", "the file that was kept before was set aside" },
-	{ "recorder_ended", "the recorder ended without finishing" },
-};
-
-static void gap_append(const Ingero__V1__Gap *gap, struct buf *out)
-{
-	const char *words = gap->reason; /* one of a later version says itself */
-	const struct lost_reason *row;
-
-	for (size_t i = 0; (row = lost_reason_get(i)); i++) {
-		if (strcmp(row->field, gap->reason) != 0)
-			continue;
-		(void)buf_printf(out, "%s %s", gap->count ? units_count(gap->count).text : "some",
-				 lost_words(row, gap->count));
-		return;
-	}
-	for (size_t i = 0; i < ARRAY_SIZE(gap_words); i++)
-		if (strcmp(gap_words[i].reason, gap->reason) == 0)
-			words = gap_words[i].words;
-	(void)buf_append_text(out, words);
-	if (gap->count)
-		(void)buf_printf(out, ", %s missing", units_count(gap->count).text);
-}
-
 void explain_footer_append(const Ingero__V1__Lost *lost, Ingero__V1__Gap *const *gaps, size_t n_gaps,
 			   uint64_t now_unix_ns, const struct text_style *style, struct buf *out)
 {
@@ -69,7 +35,7 @@ void explain_footer_append(const Ingero__V1__Lost *lost, Ingero__V1__Gap *const 
 
 		buf_consume(&text, text.n);
 		(void)buf_printf(&text, "%s: ", clock_span_text(gap->from_unix_ns, gap->to_unix_ns, now_unix_ns).text);
-		gap_append(gap, &text);
+		lost_gap_append(&text, gap);
 		text_paragraph(out, style, "▲ ", buf_text(&text));
 	}
 	if (n_gaps > GAPS_MOST)

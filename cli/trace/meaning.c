@@ -4,64 +4,18 @@
 #include <errno.h>
 #include <string.h>
 
-#include "base/advice.h"
-#include "cli/explain/finding.h"
 #include "cli/lost.h"
 #include "cli/trace/behind.h"
 #include "cli/trace/rows.h"
 #include "cli/trace/waits.h"
 #include "libingero/render/units.h"
 
-/* A loss below this share of the time that was watched is not worth a sentence (guess: revisit with real traces). */
-#define LOSS_LEAST_RATIO 0.01
 #define IN_FLIGHT_OLD_NS NSEC_PER_SEC /* calls usually take far less */
 #define SENTENCES_MAX 3		      /* of one kind; a screen is not a list */
-
-/* Waiting for the GPU, computing and sleeping are what a program asked for; the rest is time lost. */
-#define EXPECTED (1u << BLAME_VIEW_ON_CPU | 1u << BLAME_VIEW_DEVICE | 1u << BLAME_VIEW_SLEEP)
-/* A call that waits for the GPU by its own meaning may do so in any of these: libcuda blocks in ioctl(2), poll(2) or a
- * futex that another of its threads wakes. */
-#define EXPECTED_OF_WAITS (EXPECTED | 1u << BLAME_VIEW_LOCK | 1u << BLAME_VIEW_NETWORK | 1u << BLAME_VIEW_OTHER)
-
-/* What would win the time back. NULL: nothing that follows from the figures. */
-static const char *const ways_out[BLAME_VIEW_COUNT] = {
-	[BLAME_VIEW_QUOTA] = ADVICE_QUOTA,
-	[BLAME_VIEW_MEMORY] = "touch or lock the memory before the calls",
-};
 
 static const char *calls_word(uint64_t n)
 {
 	return n == 1 ? "call" : "calls";
-}
-
-struct loss {
-	const struct trace_row *row; /* NULL: none worth telling */
-	enum blame_view_class class;
-	uint64_t ns;
-};
-
-static unsigned int expected_of(const Ingero__V1__Operation *op)
-{
-	return strstr(op->op, "Synchronize") ? EXPECTED_OF_WAITS : EXPECTED;
-}
-
-static struct loss loss_find(const struct trace_rows *rows, uint64_t window_ns)
-{
-	struct loss found = { .row = NULL };
-
-	for (size_t i = 0; i < rows->rows.n; i++) {
-		const struct trace_row *row = &rows->rows.items[i];
-		enum blame_view_class class = blame_view_largest(&row->blame, expected_of(row->op));
-
-		if (class == BLAME_VIEW_COUNT || row->blame.ns[class] < TRACE_WAITS_LEAST_NS ||
-		    (double)row->blame.ns[class] < TRACE_WAITS_RATIO * (double)row->blame.sum_ns ||
-		    (double)row->blame.ns[class] < LOSS_LEAST_RATIO * (double)window_ns)
-			continue;
-		/* Rows come with most time first: of a call and the one it makes, the outer is told. */
-		if (!found.row || row->blame.ns[class] > found.ns)
-			found = (struct loss){ .row = row, .class = class, .ns = row->blame.ns[class] };
-	}
-	return found;
 }
 
 /* The rest of the operation's time, so that the sentence adds up. */
@@ -76,45 +30,22 @@ static void rest_append(struct buf *text, const struct blame_view *blame, enum b
 			 blame_view_phrase(class));
 }
 
-static void loss_append(const struct loss *loss, const struct text_style *style, struct buf *out)
+static void delay_append(const Ingero__V1__Delay *delay, const struct text_style *style, struct buf *out)
 {
-	const Ingero__V1__Operation *op = loss->row->op;
-	const struct blame_view *blame = &loss->row->blame;
+	const Ingero__V1__Operation *op = delay->operation;
+	enum blame_view_class class = blame_view_parse(delay->takes);
+	struct blame_view blame = blame_view_of(op->blame_ns);
 	CLEANUP(buf_done) struct buf text = BUF_INIT;
 
 	(void)buf_printf(&text, "%s in %s (pid %u) lost %s, %s of its time, %s.", op->op, op->process_name, op->pid,
-			 units_ns(loss->ns, 0).text, units_ratio((double)loss->ns / (double)blame->sum_ns, 0).text,
-			 blame_view_phrase(loss->class));
-	rest_append(&text, blame, loss->class);
+			 units_ns(delay->lost_ns, 0).text,
+			 units_ratio((double)delay->lost_ns / (double)MAX(blame.sum_ns, 1), 0).text,
+			 class == BLAME_VIEW_COUNT ? delay->takes : blame_view_phrase(class));
+	rest_append(&text, &blame, class);
 	(void)buf_printf(&text, " Half of its %s %s took more than %s, one in 100 more than %s.",
 			 units_count(op->count).text, calls_word(op->count), units_ns(op->p50_ns, 0).text,
 			 units_ns(op->p99_ns, 0).text);
 	text_paragraph(out, style, "▲ ", buf_text(&text));
-}
-
-/* What the finding says that lost most of this, so that explain says the same; NULL: there is none. */
-static const char *advice_found(const Ingero__V1__Summary *summary, const struct loss *loss)
-{
-	const Ingero__V1__Finding *most = NULL;
-
-	for (size_t i = 0; i < summary->n_findings; i++) {
-		const Ingero__V1__Finding *f = summary->findings[i];
-
-		if (f->n_advice && f->pid == loss->row->op->pid && explain_finding_class(f) == loss->class &&
-		    (!most || f->lost_ns > most->lost_ns))
-			most = f;
-	}
-	return most ? most->advice[0] : NULL;
-}
-
-static void advice_append(const Ingero__V1__Summary *summary, const struct loss *loss, const char *otherwise,
-			  const struct text_style *style, struct buf *out)
-{
-	const char *advice = advice_found(summary, loss);
-
-	advice = advice ? advice : otherwise;
-	if (advice)
-		text_paragraph(out, style, "  do: ", advice);
 }
 
 #define NAMED_PART 100 /* of the time behind somebody: who had less than that is one of the others */
@@ -125,24 +56,10 @@ static void who_append(struct buf *text, const char *before, const char *who, ui
 			 units_ratio((double)ns / (double)sum_ns, 0).text);
 }
 
-/* As the detector advises: one process is slowed down where it had half of the time; several are none. */
-static void behind_advise(const Ingero__V1__Summary *summary, const struct loss *loss,
-			  const struct trace_behind *behind, const struct text_style *style, struct buf *out)
-{
-	const Ingero__V1__Operation *op = loss->row->op;
-	const Ingero__V1__Behind *first = behind->most[0];
-	bool is_several = first->ns < behind->sum_ns - first->ns;
-	struct advice_cpu advice = advice_cpu(
-		&(struct advice_task){ .pid = op->pid, .uid = op->uid, .comm = op->process_name },
-		&(struct advice_task){ .pid = is_several ? 0 : first->pid, .uid = first->uid, .comm = first->comm }, 0);
-
-	advice_append(summary, loss, first->pid || is_several ? advice.text[0] : NULL, style, out);
-}
-
-static void behind_append(const Ingero__V1__Summary *summary, const struct loss *loss, const struct text_style *style,
+static void behind_append(const Ingero__V1__Summary *summary, uint32_t pid, const struct text_style *style,
 			  struct buf *out)
 {
-	struct trace_behind behind = trace_behind_of(summary, loss->row->op->pid);
+	struct trace_behind behind = trace_behind_of(summary, pid);
 	const Ingero__V1__Behind *first = behind.most[0];
 	uint64_t rest_ns = behind.sum_ns;
 	CLEANUP(buf_done) struct buf text = BUF_INIT;
@@ -162,7 +79,6 @@ static void behind_append(const Ingero__V1__Summary *summary, const struct loss 
 		who_append(&text, ", ", "others", rest_ns, behind.sum_ns);
 	(void)buf_append_text(&text, ".");
 	text_paragraph(out, style, "  ", buf_text(&text));
-	behind_advise(summary, loss, &behind, style, out);
 }
 
 static void nothing_append(const Ingero__V1__Summary *summary, const struct trace_rows *rows, const char *scope,
@@ -242,7 +158,7 @@ int trace_meaning_append(const Ingero__V1__Summary *summary, const char *scope, 
 			 struct buf *out)
 {
 	CLEANUP(trace_rows_done) struct trace_rows rows = TRACE_ROWS_INIT;
-	struct loss loss;
+	const Ingero__V1__Delay *delay = summary->delay;
 	size_t before;
 	int r = trace_rows_build(summary, NULL, &rows);
 
@@ -250,13 +166,12 @@ int trace_meaning_append(const Ingero__V1__Summary *summary, const char *scope, 
 		return r;
 
 	before = out->n;
-	loss = loss_find(&rows, summary->window_ns);
-	if (loss.row) {
-		loss_append(&loss, style, out);
-		if (loss.class == BLAME_VIEW_RUNNABLE)
-			behind_append(summary, &loss, style, out);
-		else
-			advice_append(summary, &loss, ways_out[loss.class], style, out);
+	if (delay && delay->operation) {
+		delay_append(delay, style, out);
+		if (blame_view_parse(delay->takes) == BLAME_VIEW_RUNNABLE)
+			behind_append(summary, delay->operation->pid, style, out);
+		if (*delay->advice)
+			text_paragraph(out, style, "  do: ", delay->advice);
 	}
 	in_flight_append(summary, style, out);
 	failures_append(&rows, style, out);

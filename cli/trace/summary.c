@@ -83,6 +83,8 @@ static int view_build(struct trace_summary *s)
 			s->view.to_told_case = piece->to_told_case;
 			s->view.to_unix_ns = piece->to_unix_ns;
 		}
+		if (piece->delay)
+			s->view.delay = piece->delay;
 		if (piece->life)
 			s->view.life = piece->life;
 		if (piece->store)

@@ -68,7 +68,6 @@ static void tell(const struct detector_sums *s, const struct detector_facts *fac
 	double seconds = (double)s->extra[EXTRA_WALL_NS] / (double)NSEC_PER_SEC;
 
 	(void)facts;
-	detector_title(f, "costs much: memory is allocated while the program runs");
 	detector_evidence(f, "alloc_ns", (double)s->lost_ns, FINDING_UNIT_NS);
 	detector_evidence(f, "alloc_ratio", s->calls_ns ? (double)s->lost_ns / (double)s->calls_ns : 0,
 			  FINDING_UNIT_RATIO);
@@ -79,12 +78,15 @@ static void tell(const struct detector_sums *s, const struct detector_facts *fac
 	detector_evidence(f, "alloc_calls_per_s", seconds > 0 ? (double)s->extra[EXTRA_CALLS] / seconds : 0,
 			  FINDING_UNIT_COUNT);
 	detector_evidence(f, "allocated_bytes", (double)s->extra[EXTRA_BYTES], FINDING_UNIT_BYTES);
-	detector_advise(f, "allocate once before the loop and use it again");
-	detector_advise(f, "use an allocator that keeps memory: torch's own, cudaMallocAsync with a pool, RMM");
 }
 
 const struct detector detector_alloc_spike = {
 	.name = "alloc_spike",
+	.words = {
+		.title = "costs much: memory is allocated while the program runs",
+		.advice = { "allocate once before the loop and use it again",
+			    "use an allocator that keeps memory: torch's own, cudaMallocAsync with a pool, RMM" },
+	},
 	.is_disturbing = true,
 	.noise_ratio = 0.03,		      /* guess: less is no matter */
 	.open_lost_ns = 100 * NSEC_PER_MSEC,  /* guess: as felt as cpu_contention's */

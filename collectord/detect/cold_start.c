@@ -134,15 +134,19 @@ static void tell(const struct detector_sums *s, const struct detector_facts *fac
 	(void)facts;
 	f->calls = s->extra[0];
 	f->max_ns = f->n_calls ? f->call[0].duration_ns : 0;
-	detector_title(f, "was slow at the start of the process");
 	detector_evidence(f, "start_ns", (double)s->lost_ns, FINDING_UNIT_NS);
 	detector_evidence(f, "first_calls", (double)s->extra[0], FINDING_UNIT_COUNT);
-	detector_advise(f, "call each kernel and allocate once before anybody waits for the result");
-	detector_advise(f, "keep the process running, or load modules before they are used: CUDA_MODULE_LOADING=EAGER");
 }
 
 const struct detector detector_cold_start = {
 	.name = "cold_start",
+	.words = {
+		.title = "was slow at the start of the process",
+		.advice = {
+			"call each kernel and allocate once before anybody waits for the result",
+			"keep the process running, or load modules before they are used: CUDA_MODULE_LOADING=EAGER",
+		},
+	},
 	.is_once = true,
 	.open_lost_ns = 100 * NSEC_PER_MSEC, /* guess: less is not felt */
 	.bands = {			     /* guess: it is over when it is told, so never worse */

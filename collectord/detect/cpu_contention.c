@@ -6,7 +6,7 @@
  * what counts, and who ran meanwhile. The healthy have some: interrupts, kernel threads,
  * a neighbour's short slice.
  */
-#include "base/advice.h"
+#include "detect/advice.h"
 #include "detect/detector.h"
 
 static size_t check(const struct detector_view *view, struct condition *ret, size_t room)
@@ -35,7 +35,6 @@ static void advise(const struct detector_facts *facts, struct finding *f)
 
 static void tell(const struct detector_sums *s, const struct detector_facts *facts, struct finding *f)
 {
-	detector_title(f, "waited for the CPU");
 	detector_evidence(f, "runnable_ns", (double)s->lost_ns, FINDING_UNIT_NS);
 	detector_evidence(f, "runnable_ratio", s->calls_ns ? (double)s->lost_ns / (double)s->calls_ns : 0,
 			  FINDING_UNIT_RATIO);
@@ -50,6 +49,11 @@ static void tell(const struct detector_sums *s, const struct detector_facts *fac
 
 const struct detector detector_cpu_contention = {
 	.name = "cpu_contention",
+	.words = {
+		.title = "waited for the CPU",
+		.behind = "behind",
+	},
+	.takes = BLAME_RUNNABLE,
 	.needs = MEASURED(BLAME_RUNNABLE),
 	.sharpened_by = MEASURED(BLAME_QUOTA), /* without it, what a quota takes may be told as runnable */
 	.is_disturbing = true,

@@ -18,18 +18,21 @@ static uint64_t call_ns(const struct event *event)
 static void tell(const struct detector_sums *s, const struct detector_facts *facts, struct finding *f)
 {
 	(void)facts;
-	detector_title(f, "was stopped by the CPU quota");
 	detector_evidence(f, "quota_ns", (double)s->lost_ns, FINDING_UNIT_NS);
 	detector_evidence(f, "throttled_ratio", s->calls_ns ? (double)s->lost_ns / (double)s->calls_ns : 0,
 			  FINDING_UNIT_RATIO);
 	detector_evidence(f, "lost_ratio", s->time_ns ? (double)s->lost_ns / (double)s->time_ns : 0,
 			  FINDING_UNIT_RATIO);
-	detector_advise(f, "%s", ADVICE_QUOTA);
-	detector_advise(f, "or start fewer threads: all threads of the group share one quota");
 }
 
 const struct detector detector_cpu_quota = {
 	.name = "cpu_quota",
+	.words = {
+		.title = "was stopped by the CPU quota",
+		.advice = { "or start fewer threads: all threads of the group share one quota" },
+		.own = "out of its CPU quota (cpu.max)",
+	},
+	.takes = BLAME_QUOTA,
 	.needs = MEASURED(BLAME_QUOTA),
 	.is_disturbing = true,
 	.is_outside_too = true,

@@ -20,6 +20,14 @@ const struct detector *detector_get(enum detector_number number)
 	return detectors[number];
 }
 
+const struct detector *detector_find(const char *name)
+{
+	for (size_t i = 0; i < DETECTOR_COUNT; i++)
+		if (strcmp(detectors[i]->name, name) == 0)
+			return detectors[i];
+	return NULL;
+}
+
 /* ---- what a detector looks at ---- */
 
 static int u64_compare(const void *a, const void *b)

@@ -128,12 +128,23 @@ struct severity_band {
 	uint64_t lost_ns; /* in all */
 };
 
+/* What its findings say to people, as far as that is always the same; .tell says the rest. */
+struct detector_words {
+	const char *title; /* behind the operation's name; NULL: .tell makes the headline */
+	const char
+		*advice[FINDING_ADVICE_MAX]; /* behind the remedy of the class that it takes; the most useful first */
+	const char *behind;		     /* before the processes to blame: "behind"; NULL: none ever is */
+	const char *own;		     /* of the cause where no other process is concerned; NULL: nothing */
+};
+
 struct detector_facts {
 	uint32_t n_cpus; /* 0: not known */
 };
 
 struct detector {
 	const char *name;
+	struct detector_words words;
+	enum blame_class takes;	  /* class whose time it takes; BLAME_ON_CPU: none by itself */
 	uint16_t needs;		  /* MEASURED(): without these classes it cannot tell */
 	uint16_t sharpened_by;	  /* MEASURED(): each that is missing makes it less sure */
 	bool is_per_op;		  /* conditions of several operations stand beside each other */
@@ -150,7 +161,7 @@ struct detector {
 	size_t (*check)(const struct detector_view *view, struct condition *ret, size_t room);
 	/* Nanoseconds of a kept call that this is about: those with most are its examples; NULL: none */
 	uint64_t (*call_ns)(const struct event *event);
-	/* Fills evidence, title and advice. */
+	/* Fills evidence, and what of title and advice is not in .words. */
 	void (*tell)(const struct detector_sums *sums, const struct detector_facts *facts, struct finding *finding);
 };
 
@@ -182,3 +193,5 @@ enum detector_number {
 
 /** detector_get() - row by number, below DETECTOR_COUNT */
 const struct detector *detector_get(enum detector_number number);
+/** detector_find() - row by name; NULL: there is none */
+const struct detector *detector_find(const char *name);

@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/advice.h"
+#include "detect/advice.h"
 #include "events/event.h"
 
 enum finding_severity { FINDING_LOW = 1, FINDING_MEDIUM, FINDING_HIGH, FINDING_CRITICAL };

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "detect/detector.h"
 #include "detect/finding.h"
 #include "events/call_id.h"
 #include "events/event_message.h"
@@ -51,7 +52,29 @@ static bool others_fill(const struct finding_cause *from, struct arena *arena, I
 	return true;
 }
 
-static Ingero__V1__Cause *cause_fill(const struct finding_cause *from, struct arena *arena)
+const char *finding_class_field(enum blame_class class)
+{
+	static const char *const fields[BLAME_COUNT] = {
+#define BLAME(id, field, label, phrase, remedy) [BLAME_##id] = #field,
+#include "bpf/blame.def"
+#undef BLAME
+	};
+
+	return class == BLAME_ON_CPU ? "" : fields[class];
+}
+
+void finding_message_words(Ingero__V1__Cause *cause, uint32_t victim_pid)
+{
+	const struct detector *d = detector_find(cause->kind);
+	/* Who waits for its own threads is told so; who kills itself is not killed through anybody. */
+	bool has_processes = cause->processes && (cause->pid != victim_pid || (d && d->has_culprits));
+	const char *words = !d ? NULL : has_processes && d->words.behind ? d->words.behind : d->words.own;
+
+	cause->words = (char *)(uintptr_t)(words ? words : "");
+	cause->takes = (char *)(uintptr_t)(d ? finding_class_field(d->takes) : "");
+}
+
+static Ingero__V1__Cause *cause_fill(const struct finding_cause *from, uint32_t victim_pid, struct arena *arena)
 {
 	Ingero__V1__Cause *c = ARENA_NEW(arena, Ingero__V1__Cause);
 
@@ -63,7 +86,8 @@ static Ingero__V1__Cause *cause_fill(const struct finding_cause *from, struct ar
 	c->comm = copy_comm(arena, from->comm);
 	c->uid = from->uid;
 	c->share = from->share;
-	c->processes = from->processes;
+	c->processes = MAX(from->processes, from->pid != 0);
+	finding_message_words(c, victim_pid);
 	return c->kind && c->comm && others_fill(from, arena, c) ? c : NULL;
 }
 
@@ -153,6 +177,33 @@ void finding_message_hide(Ingero__V1__Finding *message, finding_may_name_func ma
 			name_hide(message, &cause->others[i]->pid, cause->others[i]->comm);
 }
 
+static void culprit_append(uint32_t pid, const char *comm, const Ingero__V1__Finding *message, struct buf *out)
+{
+	if (pid && pid == message->pid)
+		(void)buf_append_text(out, " its own other threads");
+	else if (pid)
+		(void)buf_printf(out, " %s (pid %u)", comm, pid);
+	else
+		(void)buf_append_text(out, " another user's process");
+}
+
+void finding_message_cause(const Ingero__V1__Finding *m, struct buf *out)
+{
+	const Ingero__V1__Cause *cause = m->cause;
+
+	(void)buf_append_text(out, cause && *cause->kind ? cause->kind : m->kind);
+	if (!cause || !*cause->words)
+		return;
+	(void)buf_printf(out, ": %s", cause->words);
+	if (!cause->processes)
+		return;
+	culprit_append(cause->pid, cause->comm, m, out);
+	for (size_t i = 0; i < cause->n_others; i++) {
+		(void)buf_append_text(out, ",");
+		culprit_append(cause->others[i]->pid, cause->others[i]->comm, m, out);
+	}
+}
+
 Ingero__V1__Finding *finding_to_message(const struct finding *f, uint32_t boot, finding_clock_func clock, void *data,
 					struct arena *arena)
 {
@@ -184,7 +235,7 @@ Ingero__V1__Finding *finding_to_message(const struct finding *f, uint32_t boot, 
 	m->usual_ns = f->usual_ns;
 	m->p99_ns = f->p99_ns;
 	m->max_ns = f->max_ns;
-	m->cause = cause_fill(&f->cause, arena);
+	m->cause = cause_fill(&f->cause, f->process.tgid, arena);
 	m->blame_ns = blame_to_message(f->blame_ns, f->measured, arena);
 	m->title = arena_copy_text(arena, f->title);
 	if (!m->id || !m->kind || !m->process_name || !m->cause || !m->blame_ns || !m->title)

@@ -8,6 +8,8 @@
 #include <stdint.h>
 
 #include "base/arena.h"
+#include "base/buf.h"
+#include "bpf/record.h"
 #include "ingero/v1/finding.pb-c.h"
 
 struct finding;
@@ -26,6 +28,15 @@ typedef uint64_t (*finding_clock_func)(uint64_t monotonic_ns, void *data);
  */
 Ingero__V1__Finding *finding_to_message(const struct finding *finding, uint32_t boot, finding_clock_func clock,
 					void *data, struct arena *arena);
+/** finding_class_field() - as Cause.takes has it; "" for BLAME_ON_CPU, which nothing takes */
+const char *finding_class_field(enum blame_class class);
+/**
+ * finding_message_words() - what the cause is called and which time it takes, by its kind, in static texts
+ * Of a message from a file, whoever frees it puts the texts back that were there.
+ */
+void finding_message_words(Ingero__V1__Cause *cause, uint32_t victim_pid);
+/** finding_message_cause() - "cpu_contention: behind hog (pid 42)": the cause as programs get it, by number alone */
+void finding_message_cause(const Ingero__V1__Finding *message, struct buf *out);
 /** typedef finding_may_name_func - whether the reader may know processes of that user */
 typedef bool (*finding_may_name_func)(uint32_t uid, void *data);
 /**

@@ -67,7 +67,6 @@ static uint64_t call_ns(const struct event *event)
 static void tell(const struct detector_sums *s, const struct detector_facts *facts, struct finding *f)
 {
 	(void)facts;
-	detector_title(f, "takes most of the time in calls");
 	detector_evidence(f, "copy_ns", (double)s->lost_ns, FINDING_UNIT_NS);
 	detector_evidence(f, "copy_ratio", s->calls_ns ? (double)s->lost_ns / (double)s->calls_ns : 0,
 			  FINDING_UNIT_RATIO);
@@ -80,14 +79,18 @@ static void tell(const struct detector_sums *s, const struct detector_facts *fac
 				  (double)s->extra[EXTRA_BYTES] * (double)NSEC_PER_SEC /
 					  (double)s->extra[EXTRA_CALL_NS],
 				  FINDING_UNIT_BYTES);
-	detector_advise(
-		f, "copy from pinned memory (pin_memory=True, cudaHostAlloc) and let it overlap (non_blocking=True)");
-	detector_advise(f, "copy less often and more at once, or keep on the device what is used again");
-	detector_advise(f, "prefetch the next batch in a stream of its own while this one is computed");
 }
 
 const struct detector detector_memcpy_share = {
 	.name = "memcpy_share",
+	.words = {
+		.title = "takes most of the time in calls",
+		.advice = {
+			"copy from pinned memory (pin_memory=True, cudaHostAlloc) and let it overlap (non_blocking=True)",
+			"copy less often and more at once, or keep on the device what is used again",
+			"prefetch the next batch in a stream of its own while this one is computed",
+		},
+	},
 	.noise_ratio = 0, /* .check has its own floor */
 	.open_lost_ns = NSEC_PER_SEC,	       /* guess: how a program is, not what happens to it */
 	.open_present_ns = 3 * NSEC_PER_SEC,   /* guess: loading a model is over or a phase by then */

@@ -58,6 +58,9 @@ static void tell(const struct detector_sums *s, const struct detector_facts *fac
 
 const struct detector detector_oom_kill = {
 	.name = "oom_kill",
+	.words = {
+		.behind = "through",
+	},
 	.is_once = true,
 	.check = check,
 	.tell = tell,

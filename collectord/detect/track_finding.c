@@ -274,8 +274,18 @@ static void cause_fill(struct track *t)
 
 void track_tell(struct track *t, const struct detector_facts *facts)
 {
-	t->finding.n_evidence = t->finding.n_advice = 0;
-	t->detector->tell(&t->sums, facts, &t->finding);
+	const struct detector_words *words = &t->detector->words;
+	const char *remedy = advice_class(t->detector->takes);
+	struct finding *f = &t->finding;
+
+	f->n_evidence = f->n_advice = 0;
+	if (words->title)
+		detector_title(f, words->title);
+	if (remedy)
+		detector_advise(f, "%s", remedy);
+	for (size_t i = 0; i < ARRAY_SIZE(words->advice) && words->advice[i]; i++)
+		detector_advise(f, "%s", words->advice[i]);
+	t->detector->tell(&t->sums, facts, f);
 }
 
 void track_fill(struct track *t, const struct track_tick *tick)

@@ -12,22 +12,11 @@ Ingero__V1__Blame *blame_to_message(const __u64 blame_ns[BLAME_COUNT], uint16_t 
 	if (!b)
 		return NULL;
 	ingero__v1__blame__init(b);
-#define CLASS(class, field)                                                                                            \
-	do {                                                                                                           \
-		b->has_##field = (measured & MEASURED(class)) != 0;                                                    \
-		b->field = blame_ns[class];                                                                            \
-	} while (0)
-	CLASS(BLAME_ON_CPU, on_cpu);
-	CLASS(BLAME_RUNNABLE, runnable);
-	CLASS(BLAME_QUOTA, quota);
-	CLASS(BLAME_DEVICE, device);
-	CLASS(BLAME_LOCK, lock);
-	CLASS(BLAME_BLOCK_IO, block_io);
-	CLASS(BLAME_MEMORY, memory);
-	CLASS(BLAME_NETWORK, network);
-	CLASS(BLAME_SLEEP, sleep);
-	CLASS(BLAME_OTHER, other);
-#undef CLASS
+#define BLAME(id, name, label, phrase, remedy)                                                                         \
+	b->has_##name = (measured & MEASURED(BLAME_##id)) != 0;                                                        \
+	b->name = blame_ns[BLAME_##id];
+#include "bpf/blame.def"
+#undef BLAME
 	return b;
 }
 

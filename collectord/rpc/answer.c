@@ -16,6 +16,7 @@
 #include "rpc/context.h"
 #include "rpc/cost.h"
 #include "rpc/coverage.h"
+#include "rpc/delay.h"
 #include "rpc/findings.h"
 #include "rpc/scope.h"
 #include "rpc/since.h"
@@ -93,9 +94,8 @@ Ingero__V1__Lost *answer_lost(const struct rpc_context *context, struct arena *a
 	source->ops->losses(source, now);
 	for (int i = 0; since && i < LOSS_COUNT; i++)
 		now[i] -= since->losses[i];
-#define LOSS(reason, field) lost->field = now[LOSS_##reason];
+#define LOSS(reason, field, kind, one, many) lost->field = now[LOSS_##reason];
 #include "bpf/losses.def"
-#undef LOSS
 	if (context->targets)
 		lost->late_load = target_set_lates(context->targets, since ? since->losses[LOSS_LATE_LOAD] : 0,
 						   late_is_seen, (void *)(uintptr_t)scope);
@@ -326,6 +326,7 @@ int answer_summary(const struct rpc_context *context, const struct scope *scope,
 	struct answer_position beginning = { .process = 0 }, *told = seen->told ? seen->told : &beginning;
 	struct coverage_libraries libraries = { .n = 0 };
 	struct coverage_not_shown not_shown = { .n = 0 };
+	Ingero__V1__Delay *delay = NULL;
 	Ingero__V1__Summary piece;
 	int r;
 
@@ -385,6 +386,8 @@ int answer_summary(const struct rpc_context *context, const struct scope *scope,
 	if (r == 0 && seen->findings)
 		r = findings_fill(seen->findings, context, scope->identity, &arena, &piece);
 	if (r == 0)
+		r = delay_find(context, scope, since, &arena, &piece, &delay);
+	if (r == 0)
 		r = coverage_libraries(context, &arena, scope->identity, SIZE_MAX, &libraries);
 	piece.libraries = libraries.items;
 	piece.n_libraries = libraries.n;
@@ -396,6 +399,7 @@ int answer_summary(const struct rpc_context *context, const struct scope *scope,
 		r = coverage_not_shown(context, &arena, scope->identity, scope->lease, &not_shown);
 	if (r < 0)
 		return r;
+	piece.delay = delay;
 	piece.not_shown = not_shown.items;
 	piece.n_not_shown = not_shown.n;
 	piece.lost = answer_lost(context, &arena, scope, since);

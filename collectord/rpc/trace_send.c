@@ -40,10 +40,9 @@ int trace_start_send(struct trace *t)
 		enum blame_class class;
 		const char *name;
 	} classes[] = {
-		{ BLAME_ON_CPU, "on_cpu" }, { BLAME_RUNNABLE, "runnable" }, { BLAME_QUOTA, "quota" },
-		{ BLAME_DEVICE, "device" }, { BLAME_LOCK, "lock" },	    { BLAME_BLOCK_IO, "block_io" },
-		{ BLAME_MEMORY, "memory" }, { BLAME_NETWORK, "network" },   { BLAME_SLEEP, "sleep" },
-		{ BLAME_OTHER, "other" },
+#define BLAME(id, field, label, phrase, remedy) { BLAME_##id, #field },
+#include "bpf/blame.def"
+#undef BLAME
 	};
 	char *missing[ARRAY_SIZE(classes)];
 	Ingero__V1__Start start = INGERO__V1__START__INIT;
@@ -211,9 +210,8 @@ void trace_loss_send(struct trace *t)
 	loss.lost->subscriber_slow = slow;
 	loss.lost->forgotten = forgotten;
 	sum = slow + forgotten + loss.lost->decode;
-#define LOSS(reason, field) sum += loss.lost->field;
+#define LOSS(reason, field, kind, one, many) sum += loss.lost->field;
 #include "bpf/losses.def"
-#undef LOSS
 	if (!sum)
 		return;
 	loss.timestamp_unix_ns = clock_to_unix_ns(t->context->source->ops->now_ns(t->context->source));

@@ -1,26 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libingero/render/blame.h"
 
-#include <assert.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 
 static const struct {
+	const char *field;
 	const char *label;
 	const char *phrase;
 } words[] = {
-	[BLAME_VIEW_ON_CPU] = { "cpu", "running on the CPU" },
-	[BLAME_VIEW_RUNNABLE] = { "runnable", "ready to run while another task had the CPU" },
-	[BLAME_VIEW_QUOTA] = { "quota", "ready to run but out of its cgroup's CPU quota" },
-	[BLAME_VIEW_DEVICE] = { "device", "waiting in the GPU driver" },
-	[BLAME_VIEW_LOCK] = { "lock", "waiting for another thread (futex)" },
-	[BLAME_VIEW_BLOCK_IO] = { "disk", "waiting for a disk" },
-	[BLAME_VIEW_MEMORY] = { "memory", "waiting for memory (page faults, reclaim)" },
-	[BLAME_VIEW_NETWORK] = { "network", "waiting for a socket" },
-	[BLAME_VIEW_SLEEP] = { "sleep", "asleep by its own wish" },
-	[BLAME_VIEW_OTHER] = { "other", "blocked for a reason that is not told apart" },
+#define BLAME(id, field, label, phrase, remedy) [BLAME_VIEW_##id] = { #field, label, phrase },
+#include "bpf/blame.def"
+#undef BLAME
 };
-static_assert(ARRAY_SIZE(words) == BLAME_VIEW_COUNT, "every class has its words");
 
 struct blame_view blame_view_of(const Ingero__V1__Blame *blame)
 {
@@ -29,20 +22,11 @@ struct blame_view blame_view_of(const Ingero__V1__Blame *blame)
 	if (!blame)
 		return view;
 
-#define CLASS(id, field)                                                                                               \
-	view.is_measured[id] = blame->has_##field;                                                                     \
-	view.ns[id] = blame->has_##field ? blame->field : 0
-	CLASS(BLAME_VIEW_ON_CPU, on_cpu);
-	CLASS(BLAME_VIEW_RUNNABLE, runnable);
-	CLASS(BLAME_VIEW_QUOTA, quota);
-	CLASS(BLAME_VIEW_DEVICE, device);
-	CLASS(BLAME_VIEW_LOCK, lock);
-	CLASS(BLAME_VIEW_BLOCK_IO, block_io);
-	CLASS(BLAME_VIEW_MEMORY, memory);
-	CLASS(BLAME_VIEW_NETWORK, network);
-	CLASS(BLAME_VIEW_SLEEP, sleep);
-	CLASS(BLAME_VIEW_OTHER, other);
-#undef CLASS
+#define BLAME(id, field, label, phrase, remedy)                                                                        \
+	view.is_measured[BLAME_VIEW_##id] = blame->has_##field;                                                        \
+	view.ns[BLAME_VIEW_##id] = blame->has_##field ? blame->field : 0;
+#include "bpf/blame.def"
+#undef BLAME
 	for (size_t i = 0; i < BLAME_VIEW_COUNT; i++)
 		view.sum_ns += view.ns[i];
 	return view;
@@ -71,4 +55,13 @@ const char *blame_view_label(enum blame_view_class class)
 const char *blame_view_phrase(enum blame_view_class class)
 {
 	return words[class].phrase;
+}
+
+enum blame_view_class blame_view_parse(const char *field)
+{
+	enum blame_view_class class = 0;
+
+	while (class < BLAME_VIEW_COUNT && strcmp(words[class].field, field ? field : "") != 0)
+		class ++;
+	return class;
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Blame messages as arrays, and the words people read for their classes.
- * The order is the message's own: that of every table.
+ * Blame messages as arrays, and the words people read for their classes (bpf/blame.def).
  */
 #pragma once
 
@@ -12,16 +11,9 @@
 #include "ingero/v1/ingero.pb-c.h"
 
 enum blame_view_class {
-	BLAME_VIEW_ON_CPU,
-	BLAME_VIEW_RUNNABLE,
-	BLAME_VIEW_QUOTA,
-	BLAME_VIEW_DEVICE,
-	BLAME_VIEW_LOCK,
-	BLAME_VIEW_BLOCK_IO,
-	BLAME_VIEW_MEMORY,
-	BLAME_VIEW_NETWORK,
-	BLAME_VIEW_SLEEP,
-	BLAME_VIEW_OTHER,
+#define BLAME(id, field, label, phrase, remedy) BLAME_VIEW_##id,
+#include "bpf/blame.def"
+#undef BLAME
 	BLAME_VIEW_COUNT
 };
 
@@ -42,3 +34,5 @@ uint64_t blame_view_waits_for_cpu_ns(const struct blame_view *view);
 const char *blame_view_label(enum blame_view_class class);
 /** blame_view_phrase() - what the class means, to follow "spent": "waiting in the GPU driver" */
 const char *blame_view_phrase(enum blame_view_class class);
+/** blame_view_parse() - class by its field of message Blame; BLAME_VIEW_COUNT: none of these */
+enum blame_view_class blame_view_parse(const char *field);

@@ -7,6 +7,7 @@
 
 #include "base/buf.h"
 #include "archive/export/tables.h"
+#include "detect/finding_message.h"
 
 void export_json_text(struct buf *out, const char *text)
 {
@@ -53,15 +54,6 @@ static void timeline_make(struct buf *out, const Ingero__V1__Finding *f)
 	buf_append_text(out, "]");
 }
 
-static void cause_make(struct buf *out, const Ingero__V1__Finding *f)
-{
-	buf_append_text(out, f->cause && *f->cause->kind ? f->cause->kind : f->kind);
-	if (f->cause && *f->cause->comm)
-		buf_printf(out, ": %s", f->cause->comm);
-	if (f->cause && f->cause->pid)
-		buf_printf(out, " (pid %u)", f->cause->pid);
-}
-
 static void advice_make(struct buf *out, const Ingero__V1__Finding *f)
 {
 	buf_append_text(out, "[");
@@ -91,7 +83,7 @@ static int finding_write(const Ingero__V1__Finding *f, void *data)
 	if (f->pid && !read_pid_is_wanted(e->request.pids, e->request.n_pids, f->pid))
 		return 0;
 	buf_printf(&id, "%s:%s-%s", e->node, f->kind, f->id);
-	cause_make(&cause, f);
+	finding_message_cause(f, &cause);
 	buf_printf(&text, "%s; confidence %.2f; lost %.6f s", f->title, f->confidence, (double)f->lost_ns / 1e9);
 	advice_make(&advice, f);
 	timeline_make(&timeline, f);

@@ -143,7 +143,7 @@ static int finding_give(struct own_source *own, sqlite3_stmt *s, read_finding_fu
 	const struct own_boot *boot = own_boot(own, (uint32_t)column_u64(s, 1));
 	const void *bytes = sqlite3_column_blob(s, 5);
 	size_t n = (size_t)sqlite3_column_bytes(s, 5);
-	bool goes_on = sqlite3_column_type(s, 3) == SQLITE_NULL;
+	bool goes_on = sqlite3_column_type(s, 3) == SQLITE_NULL, is_bare;
 	Ingero__V1__Finding *f;
 	size_t n_advice;
 	int r;
@@ -153,10 +153,15 @@ static int finding_give(struct own_source *own, sqlite3_stmt *s, read_finding_fu
 				   goes_on ? column_u64(s, 2) : column_u64(s, 3), 1);
 
 	finding_tell_times(own, s, boot, f);
+	is_bare = f->cause && !*f->cause->words; /* of a recorder that kept the facts alone */
+	if (is_bare)
+		finding_message_words(f->cause, f->pid);
 	n_advice = f->n_advice;
 	finding_message_hide(f, may_name, own);
 	r = func(f, data);
 	f->n_advice = n_advice; /* all of it is the message's to free */
+	if (is_bare)
+		f->cause->words = f->cause->takes = (char *)(uintptr_t)protobuf_c_empty_string;
 	ingero__v1__finding__free_unpacked(f, NULL);
 	return r;
 }

@@ -11,6 +11,7 @@
 #include "archive/job.h"
 #include "archive/tables/table_list.h"
 #include "archive/export/tables.h"
+#include "detect/finding_message.h"
 
 struct finding_list {
 	struct table_cursor *cursor;
@@ -103,24 +104,13 @@ static const struct table_column findings_columns[] = {
 
 static void blame_add(struct table_list *list, const Ingero__V1__Blame *b)
 {
-#define CLASS(field)                                                                                                   \
-	do {                                                                                                           \
-		if (b && b->has_##field)                                                                               \
-			list_u64(list, b->field);                                                                      \
-		else                                                                                                   \
-			list_null(list);                                                                               \
-	} while (0)
-	CLASS(on_cpu);
-	CLASS(runnable);
-	CLASS(quota);
-	CLASS(device);
-	CLASS(lock);
-	CLASS(block_io);
-	CLASS(memory);
-	CLASS(network);
-	CLASS(sleep);
-	CLASS(other);
-#undef CLASS
+#define BLAME(id, name, label, phrase, remedy)                                                                         \
+	if (b && b->has_##name)                                                                                        \
+		list_u64(list, b->name);                                                                               \
+	else                                                                                                           \
+		list_null(list);
+#include "bpf/blame.def"
+#undef BLAME
 }
 
 static int finding_add(const Ingero__V1__Finding *f, void *data)
@@ -207,19 +197,17 @@ static int chain_add(const Ingero__V1__Finding *f, void *data)
 {
 	struct finding_list *l = data;
 	struct table_list *list = l->list;
-	char cause[128], text[192];
+	CLEANUP(buf_done) struct buf cause = BUF_INIT;
+	char text[192];
 
-	(void)snprintf(cause, sizeof(cause), "%s", f->cause && f->cause->kind[0] ? f->cause->kind : f->kind);
-	if (f->cause && f->cause->pid)
-		(void)snprintf(cause, sizeof(cause), "%.48s: %.32s (pid %u)", f->cause->kind, f->cause->comm,
-			       f->cause->pid);
+	finding_message_cause(f, &cause);
 	(void)snprintf(text, sizeof(text), "%.96s; confidence %.2f; lost %.6f s", f->title, f->confidence,
 		       (double)f->lost_ns / 1e9);
 	list_text(list, f->id);
 	list_u64(list, f->start_unix_ns);
 	list_text(list, f->severity);
 	list_text(list, f->title);
-	list_text(list, cause);
+	list_buf(list, &cause);
 	list_text(list, text);
 	advice_add(list, f);
 	list_text(list, f->op);

@@ -15,9 +15,8 @@
 
 /* As fields of message Lost. */
 static const char *const loss_names[LOSS_COUNT] = {
-#define LOSS(reason, field) [LOSS_##reason] = #field,
+#define LOSS(reason, field, kind, one, many) [LOSS_##reason] = #field,
 #include "bpf/losses.def"
-#undef LOSS
 };
 
 void intake_done(struct intake *intake)

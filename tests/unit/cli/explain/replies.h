@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "../figures.h"
+#include "detect/finding_message.h"
 
 #define AT(seconds) ((1769864400ull + (seconds)) * NSEC_PER_SEC) /* 2026-01-31 14:00:00 in Berlin and on */
 #define REPLY_MAX 12
@@ -85,6 +86,8 @@ static inline void reply_cause(struct reply *r, Ingero__V1__Finding *f, const ch
 	cause->pid = pid;
 	cause->comm = figures_text(comm);
 	cause->share = share;
+	cause->processes = pid != 0 || share < 1; /* as if hidden */
+	finding_message_words(cause, f->pid);
 	f->cause = cause;
 }
 

@@ -101,7 +101,7 @@ static void many(void)
 	reply.cause[0].comm = figures_text("a");
 	reply.cause[0].uid = 0;
 	reply.cause[0].share = 0.04;
-	reply.cause[0].processes = 0;
+	reply.cause[0].processes = 1;
 }
 
 /* Nothing of CPUs: a cause of its own line; somebody stopped recording before it ended. */
@@ -112,6 +112,7 @@ static void other_cause(void)
 	(void)reply_calm(&reply);
 	f = reply_finding(&reply, "0123456789abcdef", "memcpy_share", "LOW", "most time went into copies");
 	reply_cause(&reply, f, "memcpy_share", 12, "loader", 0.4);
+	reply.cause[0].words = figures_text("through");
 	reply.reply.is_recording = 0;
 }
 

@@ -6,6 +6,9 @@
 #include <locale.h>
 
 #include "../figures.h"
+#include "detect/delay.h"
+#include "detect/finding_message.h"
+#include "events/op.h"
 #include "cli/trace/meaning.h"
 #include "cli/trace/report.h"
 #include "cli/trace/screen.h"
@@ -256,6 +259,34 @@ static const struct {
 	  "run but out of its cgroup's CPU quota.\n" },
 };
 
+/* As the daemon finds it. */
+static void delay_set(struct figures *f)
+{
+	static Ingero__V1__Delay delay;
+	static struct delay_advice advice;
+
+	delay = (Ingero__V1__Delay)INGERO__V1__DELAY__INIT;
+	for (size_t i = 0; i < f->summary.n_operations; i++) {
+		Ingero__V1__Operation *op = f->summary.operations[i];
+		struct blame_view view = blame_view_of(op->blame_ns);
+		struct delay_times times = { .op = op_find(op->op),
+					     .raw_ns = view.sum_ns,
+					     .blame_ns = (const __u64 *)view.ns,
+					     .measured = UINT16_MAX };
+		enum blame_class class;
+		uint64_t lost_ns = strcmp(op->source, "host") ? delay_judge(&times, f->summary.window_ns, &class) : 0;
+
+		if (lost_ns <= delay.lost_ns)
+			continue;
+		delay.operation = op;
+		delay.lost_ns = lost_ns;
+		delay.takes = (char *)(uintptr_t)finding_class_field(class);
+		advice = delay_advice(&f->summary, op, class);
+	}
+	delay.advice = advice.text;
+	f->summary.delay = delay.operation ? &delay : NULL;
+}
+
 static void meaning_test(void)
 {
 	struct text_style style = { .is_utf8 = true, .columns = 80 };
@@ -265,6 +296,7 @@ static void meaning_test(void)
 		CLEANUP(buf_done) struct buf out = BUF_INIT;
 
 		(void)figures_build(&f, meanings[i].window_ns, meanings[i].ops, meanings[i].calls, meanings[i].behind);
+		delay_set(&f);
 		CHECK_INT_EQ(meanings[i].name, trace_meaning_append(&f.summary, "of alice", &style, &out), 0);
 		CHECK_STR_EQ(meanings[i].name, buf_text(&out), meanings[i].want);
 	}
@@ -298,6 +330,7 @@ static void advice_test(void)
 
 		(void)figures_build(&f, 72 * S, hog_ops, NULL, hog_behind);
 		cause.kind = rows[i].is_copies ? copies : kind;
+		finding_message_words(&cause, rows[i].pid);
 		for (size_t k = 0; k < ARRAY_SIZE(finding); k++) {
 			finding[k].pid = rows[i].pid;
 			finding[k].cause = &cause;
@@ -307,6 +340,7 @@ static void advice_test(void)
 		}
 		f.summary.findings = list;
 		f.summary.n_findings = ARRAY_SIZE(list);
+		delay_set(&f);
 		CHECK_INT_EQ(rows[i].name, trace_meaning_append(&f.summary, "of alice", &style, &out), 0);
 		CHECK_STR_EQ(rows[i].name, strstr(buf_text(&out), "  do: ") ? strstr(buf_text(&out), "  do: ") : "",
 			     rows[i].want);
@@ -422,6 +456,7 @@ static void report_test(void)
 	CLEANUP(buf_done) struct buf cut = BUF_INIT;
 
 	(void)figures_build(&f, 72 * S, hog_ops, NULL, hog_behind);
+	delay_set(&f);
 	trace_report_start(&setting, &style, &out);
 	CHECK_INT_EQ("report", trace_report_summary(&setting, &f.summary, false, &style, &out), 0);
 	CHECK_STR_EQ("report", buf_text(&out),

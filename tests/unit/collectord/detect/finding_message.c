@@ -172,8 +172,52 @@ static void check_hidden(void)
 	}
 }
 
+/* The cause of each detector in the words that everybody reads, and those that programs get. */
+static void check_words(void)
+{
+	static const struct {
+		const char *name;
+		const char *kind;
+		uint32_t pid, processes;
+		const char *words, *takes, *cause;
+	} cases[] = {
+		{ "one", "cpu_contention", 6603, 1, "behind", "runnable",
+		  "cpu_contention: behind logrotate (pid 6603)" },
+		{ "itself", "cpu_contention", 4711, 1, "behind", "runnable",
+		  "cpu_contention: behind its own other threads" },
+		{ "hidden", "cpu_contention", 0, 1, "behind", "runnable",
+		  "cpu_contention: behind another user's process" },
+		{ "nobody known", "cpu_contention", 0, 0, "", "runnable", "cpu_contention" },
+		{ "a quota", "cpu_quota", 0, 0, "out of its CPU quota (cpu.max)", "quota",
+		  "cpu_quota: out of its CPU quota (cpu.max)" },
+		{ "killed for another", "oom_kill", 6603, 1, "through", "", "oom_kill: through logrotate (pid 6603)" },
+		{ "killed for itself", "oom_kill", 4711, 1, "", "", "oom_kill" },
+		{ "copies", "memcpy_share", 0, 0, "", "", "memcpy_share" },
+		{ "of Ingero", "coincidence", 0, 0, "", "", "coincidence" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		Ingero__V1__Finding m = INGERO__V1__FINDING__INIT;
+		Ingero__V1__Cause cause = INGERO__V1__CAUSE__INIT;
+		CLEANUP(buf_done) struct buf out = BUF_INIT;
+
+		m.pid = 4711;
+		m.cause = &cause;
+		cause.kind = (char *)(uintptr_t)cases[i].kind;
+		cause.pid = cases[i].pid;
+		cause.comm = (char *)(uintptr_t) "logrotate";
+		cause.processes = cases[i].processes;
+		finding_message_words(&cause, m.pid);
+		finding_message_cause(&m, &out);
+		CHECK_STR_EQ(cases[i].name, cause.words, cases[i].words);
+		CHECK_STR_EQ(cases[i].name, cause.takes, cases[i].takes);
+		CHECK_STR_EQ(cases[i].name, buf_text(&out), cases[i].cause);
+	}
+}
+
 int main(void)
 {
+	check_words();
 	check_all();
 	check_hidden();
 	check_absent();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What to do about time lost to other tasks: the same words from a detector and from a summary without a finding.
+ * What to do about lost time: the same words from a detector and for a delay that is no finding.
  *
  * The reader is taken for the owner of the process that waits. No CPU is named: which ones both processes may use is
  * not known here.
@@ -10,9 +10,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "bpf/record.h"
+
 #define ADVICE_CPU_MAX 2
 #define ADVICE_BYTES 192
-#define ADVICE_QUOTA "raise cpu.max of its control group (kubernetes: limits.cpu, docker: --cpus)"
 
 struct advice_cpu {
 	char text[ADVICE_CPU_MAX][ADVICE_BYTES]; /* the most useful first */
@@ -25,6 +26,8 @@ struct advice_task {
 	const char *comm; /* needs no NUL behind 16 bytes */
 };
 
+/** advice_class() - the remedy of bpf/blame.def; NULL: none follows from the class alone */
+const char *advice_class(enum blame_class class);
 /**
  * advice_cpu() - for a process that waits for the CPU
  * @behind: the process that ran meanwhile

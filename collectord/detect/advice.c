@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "base/advice.h"
+#include "detect/advice.h"
 
 #include <inttypes.h>
 #include <stdbool.h>
@@ -10,6 +10,17 @@
 
 /* The kernel keeps nice values of threads: that of the process's number is only the first one's. */
 #define TASKS_FORMAT "$(ls /proc/%" PRIu32 "/task)"
+
+const char *advice_class(enum blame_class class)
+{
+#define BLAME(id, field, label, phrase, remedy) [BLAME_##id] = (remedy),
+	static const char *const remedies[BLAME_COUNT] = {
+#include "bpf/blame.def"
+	};
+#undef BLAME
+
+	return remedies[class];
+}
 
 /* Names that the kernel gives its own threads: they cannot be moved by command. */
 static bool is_kernel_thread(const struct advice_task *task)

@@ -2,7 +2,7 @@
 /*
  * Advice that its reader can follow: who may do it, to whom it is done, and no CPU that nobody knows to be allowed.
  */
-#include "base/advice.h"
+#include "detect/advice.h"
 
 #include <string.h>
 
