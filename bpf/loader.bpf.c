@@ -17,6 +17,7 @@
 #define LINKS_FOLLOWED 2048 /* at a time, before 5.17; the next change goes on behind them */
 #define NAME_PIECE 64
 #define NAME_PIECES 64 /* 4096 bytes, PATH_MAX */
+#define NAME_START 16  /* of a name, compared with those of layers.def */
 
 /* Source: link.h; the layout is the debuggers' interface. */
 struct loader_debug {
@@ -36,65 +37,81 @@ struct loader_link {
 	__u64 prev;
 };
 
-struct name_match {
-	__u64 at;      /* next piece, in the process */
-	__s32 matched; /* characters of the prefix seen since the last '/', -1: not it */
+struct name_walk {
+	__u64 at;   /* next piece, in the process */
+	__u64 base; /* address behind the last '/'; 0: the name cannot be read */
 	__u32 is_done;
+	__u32 pad;
 	char piece[NAME_PIECE];
 };
 
-static const volatile char wanted_name[8] = "libcuda"; /* libcuda.so.1, libcudart.so.12, libcudart-abcd.so ... */
-#define WANTED_BYTES 7
-
 /* Return: 1 at the end of the name. */
-VERIFIED_ALONE int character_match(__u32 i, struct name_match *match)
+VERIFIED_ALONE int character_look(__u32 i, struct name_walk *walk)
 {
-	__s32 matched;
 	char c;
 
-	if (!match)
+	if (!walk)
 		return 1;
-	c = match->piece[i & (NAME_PIECE - 1)];
-	matched = match->matched;
-	if (!c) {
-		match->is_done = 1;
-		return 1;
-	}
+	c = walk->piece[i & (NAME_PIECE - 1)];
 	if (c == '/')
-		matched = 0;
-	else if (matched >= 0 && matched < WANTED_BYTES)
-		matched = c == wanted_name[matched & 7] ? matched + 1 : -1;
-	match->matched = matched;
-	return 0;
+		walk->base = walk->at + i + 1;
+	if (!c)
+		walk->is_done = 1;
+	return !c;
 }
 
-static long character_step(__u32 i, struct name_match *match)
+static long character_step(__u32 i, struct name_walk *walk)
 {
-	return character_match(i, match) ? 1 : 0;
+	return character_look(i, walk) ? 1 : 0;
 }
 
-static long name_step(__u32 i, struct name_match *match)
+static long name_step(__u32 i, struct name_walk *walk)
 {
 	(void)i;
-	if (bpf_probe_read_user_str(match->piece, sizeof(match->piece), (void *)match->at) <= 0) {
-		match->matched = -1;
+	if (bpf_probe_read_user_str(walk->piece, sizeof(walk->piece), (void *)walk->at) <= 0) {
+		walk->base = 0;
 		return 1;
 	}
-	repeat(NAME_PIECE - 1, NAME_PIECE - 1, character_step, match);
-	match->at += NAME_PIECE - 1;
-	return match->is_done ? 1 : 0;
+	repeat(NAME_PIECE - 1, NAME_PIECE - 1, character_step, walk);
+	walk->at += NAME_PIECE - 1;
+	return walk->is_done ? 1 : 0;
 }
 
+/* @prefix: a constant; without a character no name begins with it */
+static __always_inline bool begins_with(const char *name, const char *prefix)
+{
+	__u32 i;
+
+	_Pragma("clang loop unroll(full)") for (i = 0; i < NAME_START; i++)
+	{
+		if (!prefix[i])
+			return i > 0;
+		if (name[i] != prefix[i])
+			return false;
+	}
+	return false;
+}
+
+/* Whether a name is that of a library of layers.def: libcuda.so.1, libcudart-abcd.so ... */
 VERIFIED_ALONE int is_wanted(__u64 name)
 {
-	struct name_match match = {
+	struct name_walk walk = {
 		.at = name,
-		.matched = (__s32)READ_ONCE(zero_unknown),
+		.base = name + READ_ONCE(zero_unknown),
 		.is_done = (__u32)READ_ONCE(zero_unknown),
 	};
+	char start[NAME_START] = {};
 
-	repeat(NAME_PIECES, NAME_PIECES, name_step, &match);
-	return match.matched == WANTED_BYTES;
+	repeat(NAME_PIECES, NAME_PIECES, name_step, &walk);
+	if (!walk.is_done || !walk.base || bpf_probe_read_user_str(start, sizeof(start), (void *)walk.base) <= 0)
+		return 0;
+#define LAYER(layer, source, library, ...)                                                                             \
+	_Static_assert(sizeof(library) <= NAME_START, "a name is compared as far as NAME_START");                      \
+	if (begins_with(start, library))                                                                               \
+		return 1;
+#include "layers.def"
+#undef LAYER
+	return 0;
 }
 
 /* Source: elf.h. */
