@@ -4,7 +4,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,25 +11,20 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
+#include "base/layer.h"
 #include "cli/caller.h"
 #include "cli/check/item.h"
 
 #define SHOWN_MOST 32 /* lines of detail */
 
-/* What is traced; of a name only what stands before ".so" is told apart, and hashes of wheels may follow it. */
-static const char *const names[] = { "libcudart.so*", "libcudart-*.so*", "libcuda.so*", "libnccl.so*" };
 /* Where they are besides what the dynamic linker's cache tells of. */
 static const char *const places[] = { "usr/local/cuda/lib64", "usr/lib/wsl/lib", "opt/cuda/lib64" };
 
 static bool is_cuda(const char *path)
 {
-	const char *base = strrchr(path, '/');
+	const char *slash = strrchr(path, '/');
 
-	base = base ? base + 1 : path;
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-		if (fnmatch(names[i], base, 0) == 0)
-			return true;
-	return false;
+	return layer_names_library(slash ? slash + 1 : path);
 }
 
 struct library_file {

@@ -3,7 +3,7 @@
 
 #include <inttypes.h>
 
-#include "base/cuda_error.h"
+#include "base/layer.h"
 #include "cli/caller.h"
 #include "cli/explain/bars.h"
 #include "cli/host.h"
@@ -12,7 +12,7 @@
 
 static void returned_append(const Ingero__V1__Event *call, const struct text_style *style, struct buf *out)
 {
-	const char *name = cuda_error_name(call->source, call->ret_code);
+	const char *name = layer_error_name(call->source, call->ret_code);
 
 	if (name)
 		text_line(out, style, TEXT_LOUD, "  returned %" PRId32 ", %s: it failed", call->ret_code, name);

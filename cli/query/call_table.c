@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/cuda_error.h"
+#include "base/layer.h"
 #include "cli/host.h"
 #include "cli/time.h"
 #include "cli/trace/rows.h"
@@ -41,7 +41,7 @@ static void cells_done(struct cells *cells)
 /* What CUDA calls it says that it is an error. */
 static void error_append(const Ingero__V1__Event *event, struct buf *out)
 {
-	const char *name = cuda_error_name(event->source, event->ret_code);
+	const char *name = layer_error_name(event->source, event->ret_code);
 
 	if (name)
 		(void)buf_append_text(out, name);

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/layer.h"
 #include "cli/caller.h"
 #include "cli/libraries.h"
 #include "cli/trace/behind.h"
@@ -140,24 +141,30 @@ static void in_flight_append(const struct trace_screen *screen, const struct tex
 		text_line(out, style, TEXT_DIM, "and %zu more calls in progress", n_old - NOTES_MOST);
 }
 
+static void libraries_wanted(struct buf *text)
+{
+	for (size_t i = 0; layer_library(i); i++)
+		(void)buf_printf(text, "%s%s", i ? ", " : "", layer_library(i));
+}
+
 static void waiting_append(const struct trace_screen *screen, const struct text_style *style, struct buf *out)
 {
 	const struct trace_setting *setting = screen->setting;
 	CLEANUP(buf_done) struct buf text = BUF_INIT;
 
-	if (setting->demo)
+	if (setting->demo) {
 		(void)buf_append_text(&text, "the demo begins ...");
-	else if (!setting->start)
+	} else if (!setting->start) {
 		(void)buf_append_text(&text, "attaching ...");
-	else if (setting->n_libraries == 0)
-		(void)buf_printf(
-			&text,
-			"waiting for a process %s to load a CUDA library (libcudart, libcuda); none is mapped now",
-			setting->scope);
-	else
+	} else if (setting->n_libraries == 0) {
+		(void)buf_printf(&text, "waiting for a process %s to load a CUDA library (", setting->scope);
+		libraries_wanted(&text);
+		(void)buf_append_text(&text, "); none is mapped now");
+	} else {
 		(void)buf_printf(&text, "waiting for the first CUDA call of a process %s; %zu %s attached (%s)",
 				 setting->scope, setting->n_libraries,
 				 setting->n_libraries == 1 ? "library is" : "libraries are", setting->start->back_end);
+	}
 	text_paragraph(out, style, "", buf_text(&text));
 }
 

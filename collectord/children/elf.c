@@ -21,10 +21,10 @@ static const struct {
 };
 
 static const struct {
-	const char *prefix;
+	const char *soname, *symbols; /* what they begin with */
 	enum op_layer layer;
-} sonames[] = {
-#define LAYER(layer, source, library, ...) { library ".so", OP_LAYER_##layer },
+} layers[] = {
+#define LAYER(layer, source, library, symbols, ...) { library ".so", symbols, OP_LAYER_##layer },
 #include "bpf/layers.def"
 #undef LAYER
 };
@@ -46,15 +46,28 @@ struct elf_matches {
 	struct elf_match items[PARSER_SYMBOLS_MAX];
 };
 
+static bool begins_with(const char *name, const char *prefix)
+{
+	return strncmp(name, prefix, strlen(prefix)) == 0;
+}
+
+/* Most symbols are no operation's: they need not be compared with each. */
+static bool may_be_operation(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(layers); i++)
+		if (*layers[i].symbols && begins_with(name, layers[i].symbols))
+			return true;
+	return false;
+}
+
 /* name is one of the family: base, then at most one of _v2 ... _v9, then at most one of _ptsz _ptds _spt. */
 static bool family_matches(const char *base, const char *name)
 {
 	static const char *const streams[] = { "_ptsz", "_ptds", "_spt" };
-	size_t n = strlen(base);
 
-	if (strncmp(name, base, n) != 0)
+	if (!begins_with(name, base))
 		return false;
-	name += n;
+	name += strlen(base);
 	if (name[0] == '_' && name[1] == 'v' && name[2] >= '2' && name[2] <= '9')
 		name += 3;
 	for (size_t i = 0; i < ARRAY_SIZE(streams) && *name; i++)
@@ -91,7 +104,7 @@ static enum parser_result symbol_look_at(struct elf_matches *m, struct elf_file 
 		return PARSER_OK;
 	if (strcmp(name, "_dl_debug_state") == 0)
 		m->debug_state_address = symbol->st_value;
-	if (name[0] != 'c' || name[1] != 'u')
+	if (!may_be_operation(name))
 		return PARSER_OK;
 	for (size_t i = 0; i < ARRAY_SIZE(families); i++)
 		if (family_matches(families[i].name, name))
@@ -222,9 +235,9 @@ static enum op_layer op_layer_of(uint32_t op)
 
 static enum op_layer soname_layer(const char *soname)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(sonames); i++)
-		if (strncmp(soname, sonames[i].prefix, strlen(sonames[i].prefix)) == 0)
-			return sonames[i].layer;
+	for (size_t i = 0; i < ARRAY_SIZE(layers); i++)
+		if (begins_with(soname, layers[i].soname))
+			return layers[i].layer;
 	return OP_LAYER_NONE;
 }
 

@@ -24,7 +24,7 @@
  * @ret_library: with room for PARSER_SYMBOLS_MAX symbols; only `result` is valid unless that is PARSER_OK
  *
  * A file that exports none of them may have them inside: those in its table for linkers (.symtab) are found then.
- * The operations kept are those of the layer that the soname tells, libcudart.so or
- * libcuda.so; of both layers when it tells neither and at least two exports match.
+ * The operations kept are those of the layer that the soname tells (bpf/layers.def); of all layers when it tells none
+ * and at least two exports match.
  */
 enum parser_result elf_read_library(int fd, uint64_t file_bytes, struct parser_library *ret_library);

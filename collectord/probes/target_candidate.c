@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/layer.h"
 #include "procs/procfs.h"
 
 #define CANDIDATES_MAX 4096 /* of one process */
@@ -149,20 +150,6 @@ struct collect {
 	char program[4096];  /* as the kernel names it */
 };
 
-bool target_name_is_cuda(const char *name)
-{
-	static const char *const libraries[] = {
-#define LAYER(layer, source, library, ...) library,
-#include "bpf/layers.def"
-#undef LAYER
-	};
-
-	for (size_t i = 0; i < ARRAY_SIZE(libraries); i++)
-		if (*libraries[i] && strstr(name, libraries[i]))
-			return true;
-	return false;
-}
-
 static bool name_is_loader(const char *name)
 {
 	static const char *const prefixes[] = { "ld-linux", "ld-musl-", "ld64.so", "ld.so", "ld-2." };
@@ -200,7 +187,7 @@ static int on_mapping(const struct procfs_mapping *m, void *data)
 		.device = device,
 		.is_deleted = m->is_deleted,
 		.is_program = strcmp(m->path, collect->program) == 0,
-		.is_named = target_name_is_cuda(name),
+		.is_named = layer_names_library(name),
 		.is_loader = name_is_loader(name),
 		.path = strdup(m->path),
 	};

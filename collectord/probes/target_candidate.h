@@ -56,8 +56,6 @@ void target_candidates_done(struct target_candidates *candidates);
  */
 int target_candidate_open(int proc_fd, int process_fd, uint64_t memory_device, const struct target_candidate *c,
 			  struct file_identity *ret_id, uint64_t *ret_bytes);
-/** target_name_is_cuda() - whether a file is called as a CUDA library. @name: without its directory */
-bool target_name_is_cuda(const char *name);
 /** target_memory_device() - of files in memory, which are mounted nowhere. Return: 0, which no file lies on, where it
  * cannot be found out */
 uint64_t target_memory_device(void);

@@ -15,6 +15,7 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
+#include "base/layer.h"
 #include "children/child.h"
 #include "children/parser.h"
 #include "clock.h"
@@ -246,7 +247,7 @@ static void file_recall(struct target_set *set, const struct target_memory_file 
 {
 	static const struct owner root = { .uid = 0 };
 	const char *slash = strrchr(known->path, '/');
-	struct target_candidate c = { .path = known->path, .is_named = target_name_is_cuda(slash + 1) };
+	struct target_candidate c = { .path = known->path, .is_named = layer_names_library(slash + 1) };
 	CLEANUP(closep) int path_fd = target_memory_open_file(set->proc_fd, known->path, &known->id);
 	struct target_file *file;
 	int r;

@@ -5,11 +5,16 @@ Every operation of bpf/ops.def is exported by a real library of its layer, every
 allocates, frees or synchronises has a row there or a reason in exports_without_row.txt, and the export lists are whole.
 """
 import fnmatch
+import os
 import re
+import sys
 
 import tree
 
-LISTS = {"RUNTIME": "libcudart-", "DRIVER": "libcuda-"}
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+import ops_def  # noqa: E402
+
+LAYERS = "bpf/layers.def"
 WHERE = "tests/support/exports"
 ROW = re.compile(r"^OP\((\d+),\s*(\w+),\s*(\w+),")
 HEAD = re.compile(r"^[0-9a-f]{32}$")
@@ -61,9 +66,10 @@ def check_rows(files_tree, exported, families):
 
 def check(files_tree):
     problems = []
-    exported = {layer: set() for layer in LISTS}
-    for layer, prefix in LISTS.items():
-        paths = files_tree.files(f"{WHERE}/{prefix}*.txt")
+    lists = {layer.layer: layer.library for layer in ops_def.layers(files_tree.text(LAYERS)) if layer.library}
+    exported = {layer: set() for layer in lists}
+    for layer, library in lists.items():
+        paths = files_tree.files(f"{WHERE}/{library}-*.txt")
         if not paths:
             problems.append(f"{WHERE}: no list of a {layer} library")
         for path in paths:
@@ -75,8 +81,8 @@ def check(files_tree):
             continue
         _, layer, name = match.groups()
         families.append(family(name))
-        if layer not in LISTS:
-            problems.append(f"bpf/ops.def:{number}: no export list is known for layer {layer}: name it in this check")
+        if layer not in lists:
+            problems.append(f"bpf/ops.def:{number}: layer {layer} has no row of a library in bpf/layers.def")
         elif not any(families[-1].match(export) for export in exported[layer]):
             problems.append(f"bpf/ops.def:{number}: no real library exports {name} or a suffixed form of it")
     if not families:
@@ -89,17 +95,18 @@ HEX = "55" * 16
 RUNTIME = {f"{WHERE}/libcudart-1.txt": f"# 1 functions\ncudaFree {HEX}\n"}
 DRIVER = {f"{WHERE}/libcuda-1.txt": f"# 2 functions\ncuFree_v2_ptsz {HEX}\ncuFreeze {HEX}\n"}
 GOOD = {"bpf/ops.def": 'OP(1, RUNTIME, cudaFree, "x", NONE)\nOP(2, DRIVER, cuFree, "x", NONE)\n', **RUNTIME, **DRIVER,
-        REASONS: "# NAME reason\ncuFreez*  frees nothing\n"}
+        REASONS: "# NAME reason\ncuFreez*  frees nothing\n",
+        LAYERS: 'LAYER(RUNTIME, "cuda", "libcudart", "cuda", "DRIVER", "r")\nLAYER(DRIVER, "driver", "libcuda", "cu", "", "d")\n'}
 tree.run(check, [
     ("suffixed forms are the family", GOOD, None),
     ("nobody exports it", {**GOOD, "bpf/ops.def": 'OP(1, DRIVER, cuFre, "x", NONE)\n'}, "bpf/ops.def:1: no real"),
     ("exported by the other layer", {**GOOD, "bpf/ops.def": 'OP(1, DRIVER, cudaFree, "x", NONE)\n'}, "cudaFree"),
-    ("a layer without a list", {**GOOD, "bpf/ops.def": 'OP(1, NCCL, ncclFree, "x", NONE)\n'}, "layer NCCL"),
+    ("a layer without a row", {**GOOD, "bpf/ops.def": 'OP(1, NCCL, ncclFree, "x", NONE)\n'}, "layer NCCL"),
     ("no operation", {**GOOD, "bpf/ops.def": "\n"}, "no operation"),
     ("a list that lost a line", {**GOOD, f"{WHERE}/libcudart-1.txt": "# 2 functions\ncudaFree " + HEX}, "says 2"),
     ("a list out of order", {**GOOD, f"{WHERE}/libcudart-1.txt": f"# 2 functions\nb {HEX}\na {HEX}\n"}, "sorted"),
     ("a broken head", {**GOOD, f"{WHERE}/libcudart-1.txt": "# 1 functions\ncudaFree 55\n"}, "16 bytes"),
-    ("no lists", {"bpf/ops.def": GOOD["bpf/ops.def"], REASONS: ""}, "no list of a RUNTIME"),
+    ("no lists", {"bpf/ops.def": GOOD["bpf/ops.def"], LAYERS: GOOD[LAYERS], REASONS: ""}, "no list of a RUNTIME"),
     ("an export without a row", {**GOOD, REASONS: ""}, "no row for cuFreeze,"),
     ("a form that its family does not have", {**GOOD, f"{WHERE}/libcuda-1.txt": f"# 2 functions\ncuFreeAsync {HEX}\ncuFree_v2 {HEX}\n"},
      "no row for cuFreeAsync,"),

@@ -118,11 +118,11 @@ if sys.argv[-1] == "--rewrite":
         page_file.write(page(FILES.text("bpf/ops.def"), FILES.text("bpf/layers.def")))
     sys.exit(0)
 ONE = 'OP(1, DRIVER, cuA, "cuA", ARGS(AREA(2, 3, 0, BYTES), OUT(0, POINTER)), OP_ALLOC, ALWAYS)\n'
-LAYERS = 'LAYER(DRIVER, "driver", "libcuda", "libcuda")\nLAYER(HOST, "host", "", "The kernel")\n'
+LAYERS = 'LAYER(DRIVER, "driver", "libcuda", "cu", "", "libcuda")\nLAYER(HOST, "host", "", "", "", "The kernel")\n'
 FILES = {"bpf/ops.def": ONE, "bpf/layers.def": LAYERS, PAGE: page(ONE, LAYERS)}
 tree.run(check, [
     ("a row that the page lacks", {**FILES, PAGE: page("", LAYERS)}, "bytes: 3 × 4, pointer: out 1 | alloc | always | 1"),
-    ("a layer that the page lacks", {**FILES, "bpf/layers.def": 'LAYER(NCCL, "nccl", "libnccl", "libnccl")\n' + LAYERS}, "not up to date"),
+    ("a layer that the page lacks", {**FILES, "bpf/layers.def": 'LAYER(NCCL, "nccl", "libnccl", "nccl", "DRIVER", "libnccl")\n' + LAYERS}, "not up to date"),
     ("an event that the page lacks", {**FILES, "bpf/ops.def": ONE + 'EVENT(2, HOST, oom, ARGS(WORD(BYTES), WORD(PROCESS)), 0, "1: why")\n'}, "not up to date"),
     ("an event of another shape", {**FILES, "bpf/ops.def": ONE + "EVENT(2, HOST, oom)\n"}, "shape"),
     ("a layer of another shape", {**FILES, "bpf/layers.def": "LAYER(DRIVER)\n" + LAYERS}, "shape"),

@@ -37,14 +37,16 @@ def expected(lines, known):
 
 
 def check_forwarded(events, known):
-    """Inside a call of the runtime there is one of the driver, which moves as many bytes."""
-    outer = None
+    """Inside a call there are those of the layers that its own calls, which move as many bytes."""
+    called = {layer.layer: layer.calls.split() for layer in ops_def.layers()}
+    stack = []
     for event in events:
+        stack[event["depth"]:] = [event]
         if event["depth"] == 0:
-            outer = event
             continue
+        outer = stack[-2]
         fields, outer_fields = known[event["op"]][1], known[outer["op"]][1]
-        if known[event["op"]][0] != "DRIVER" or known[outer["op"]][0] != "RUNTIME":
+        if known[event["op"]][0] not in called[known[outer["op"]][0]]:
             yield f"{event['op']} inside {outer['op']}"
         if fields[:1] == ["bytes"] and outer_fields[:1] == ["bytes"] and event["args"][0] != outer["args"][0]:
             yield f"{event['op']} of {event['args'][0]} bytes inside {outer['op']} of {outer['args'][0]}"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """
-What bpf/ops.def and base/cuda_errors.def say of CUDA is what the vendor's headers of three generations say: every
+What bpf/ops.def and base/call_errors.def say of CUDA is what the vendor's headers of three generations say: every
 kept argument lies where it is looked for and is what it is taken for, in every form of every operation, and codes
 of errors have their numbers and names: real_headers.py.
 """
@@ -11,7 +11,6 @@ import sys
 import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-ROOT = os.path.join(HERE, "../..")
 sys.path.insert(0, os.path.join(HERE, "../support"))
 import ops_def  # noqa: E402
 import real_libraries  # noqa: E402
@@ -19,7 +18,6 @@ import real_libraries  # noqa: E402
 SUFFIX = re.compile(r"(_v[2-9])?(_ptsz|_ptds|_spt)?$")
 DECLARED = re.compile(r"\b(?:cudaError_t|CUresult)\s+(_{0,2}cu\w+)\s*\(([^()]*)\)\s*(?:__attribute__\(\(.*?\)\)\s*)?;")
 ENUMERATOR = re.compile(r"\b(cudaError[A-Z]\w*|CUDA_ERROR_\w+)\s*=\s*(\d+)")
-ERROR = re.compile(r"^CUDA_ERROR(?:_(RUNTIME|DRIVER))?\((\d+), (\w+)(?:, (\w+))?\)", re.M)
 # What the wheels leave to the compiler's package: none of it changes a declaration.
 STUB = "".join(f"#define {name}\n" for name in ("CUDARTAPI", "__device_builtin__", "__cudart_builtin__", "__host__", "__device__",
                                                 "CUDARTAPI_CDECL", "__dv(x)", "__location__(x)", "__align__(n) __attribute__((aligned(n)))",
@@ -29,11 +27,6 @@ BY_VALUE = {"dim3": 2, "struct cudaExtent": 0, "struct cudaPitchedPtr": 0, "stru
 STREAMS = {"cudaStream_t", "CUstream"}
 EVENTS = {"cudaEvent_t", "CUevent"}
 HANDLES = {"CUdeviceptr", "CUarray", "CUmipmappedArray", "cudaArray_t", "cudaMipmappedArray_t", "CUmemGenericAllocationHandle", "cudaGraphExec_t", "CUgraphExec"}
-
-
-def text_of(path):
-    with open(os.path.join(ROOT, path), encoding="utf-8") as file:
-        return file.read()
 
 
 def run(command):
@@ -150,20 +143,15 @@ def check_operation(headers, op):
 
 
 def check_errors(headers, is_newest):
-    known = {}
-    for only, code, first, second in ERROR.findall(text_of("base/cuda_errors.def")):
-        if only in ("", "RUNTIME"):
-            known["cudaError" + first] = int(code)
-        if only in ("", "DRIVER"):
-            known["CUDA_ERROR_" + (second or first)] = int(code)
+    known = {name: code for layer in ("RUNTIME", "DRIVER") for code, name in ops_def.error_names(layer).items()}
     for name, code in headers.errors.items():
         if code and code < 1000 and known.get(name) != code and code not in known.values():
-            yield f"the header has {name} = {code}, base/cuda_errors.def has not"
+            yield f"the header has {name} = {code}, base/call_errors.def has not"
         elif name in known and known[name] != code:
-            yield f"{name} is {code}, base/cuda_errors.def says {known[name]}"
+            yield f"{name} is {code}, base/call_errors.def says {known[name]}"
     if is_newest:
         for name in sorted(known.keys() - headers.errors.keys()):
-            yield f"base/cuda_errors.def names {name}, which no header does"
+            yield f"base/call_errors.def names {name}, which no header does"
 
 
 def main():

@@ -22,12 +22,11 @@ import make  # noqa: E402
 import ops_def  # noqa: E402
 import real_libraries  # noqa: E402
 
-ERROR = re.compile(r"^CUDA_ERROR(?:_(RUNTIME|DRIVER))?\((\d+), (\w+)(?:, (\w+))?\)", re.M)
 SUFFIX = re.compile(r"(_v[2-9])?(_ptsz|_ptds|_spt)?$")
 ALIASES = {"__cudaLaunchKernel": "cudaLaunchKernel"}
 TIMES = 7
 CODES = range(1, 1100)
-SOURCES = {"RUNTIME": "cuda", "DRIVER": "driver"}
+SOURCES = {layer.layer: layer.source for layer in ops_def.layers()}
 # Of a real runtime beside a real driver, without a device: what its calls return, and what it is told by the driver inside them.
 # The runtime of 13.5 finds even the newest driver too old, and asks it no more.
 LOOKED_UP = {"cuGetProcAddress": {0}, "cuGetExportTable": {1}}  # by later runtimes, before they ask for a device
@@ -42,14 +41,6 @@ def text_of(path):
 
 def operations(layer):
     return {op.name for op in ops_def.ops() if op.layer == layer}
-
-
-def error_names(layer):
-    names = {}
-    for only, code, first, second in ERROR.findall(text_of("base/cuda_errors.def")):
-        if only in ("", layer):
-            names[int(code)] = "cudaError" + first if layer == "RUNTIME" else "CUDA_ERROR_" + (second or first)
-    return names
 
 
 def real_error_names(layer, path):
@@ -78,10 +69,10 @@ def family_exports(library, path):
 
 
 def check_names(library, path):
-    known = error_names(library.layer)
+    known = ops_def.error_names(library.layer)
     for code, name in real_error_names(library.layer, path).items():
         if known.get(code) != name:
-            yield f"{library.name}: calls {code} {name}, base/cuda_errors.def {known.get(code)}"
+            yield f"{library.name}: calls {code} {name}, base/call_errors.def {known.get(code)}"
 
 
 def check_list(library, path):
@@ -129,7 +120,7 @@ def check_calls(library, families, trace, returned):
             got[event["op"]][event["ret_code"]] += 1
     if got != codes:
         yield f"{library.name}: codes {({op: (dict(codes[op]), dict(got[op])) for op in codes if codes[op] != got[op]})}"
-    known = error_names(library.layer)
+    known = ops_def.error_names(library.layer)
     if unnamed := {code for of in codes.values() for code in of} - {0} - known.keys():
         yield f"{library.name}: codes without a name: {sorted(unnamed)}"
     if trace.lost():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rows of bpf/ops.def and bpf/layers.def, as checks and tests read them."""
+"""The rows of bpf/ops.def, bpf/layers.def and base/call_errors.def, as checks and tests read them."""
 import collections
 import os
 import re
@@ -7,15 +7,16 @@ import re
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 Op = collections.namedtuple("Op", "id layer name short_name arguments traits tier")
 Event = collections.namedtuple("Event", "id layer name arguments traits result")
-Layer = collections.namedtuple("Layer", "layer source library title")
+Layer = collections.namedtuple("Layer", "layer source library symbols calls title")
 OP = re.compile(r'^OP\((\d+), (\w+), (\w+), "(\w+)", ARGS\((.*)\), ([\w |]+), (\w+)\)$', re.M)
 EVENT = re.compile(r'^EVENT\((\d+), (\w+), (\w+), ARGS\(([\w, ()]*)\), (\w+), "(.*)"\)$', re.M)
-LAYER = re.compile(r'^LAYER\((\w+), "(\w+)", "(\w*)", "(.+)"\)$', re.M)
+LAYER = re.compile(r'^LAYER\((\w+), "(\w+)", "(\w*)", "(\w*)", "([\w ]*)", "(.+)"\)$', re.M)
+ERROR = re.compile(r"^CALL_ERROR\((\w+), (\d+), (\w+)\)|^CUDA_ERROR\((\d+), (\w+), (\w+)\)", re.M)
 ARGUMENT = re.compile(r"(ARG|OUT|ELEMENTS|AREA|BOX|SUM)\(([\d, ]+), (\w+)\)")
 
 
 def text_of(name):
-    with open(os.path.join(ROOT, "bpf", name), encoding="utf-8") as file:
+    with open(os.path.join(ROOT, name if "/" in name else f"bpf/{name}"), encoding="utf-8") as file:
         return file.read()
 
 
@@ -29,6 +30,17 @@ def events(text=None):
 
 def layers(text=None):
     return [Layer(*row) for row in LAYER.findall(text_of("layers.def") if text is None else text)]
+
+
+def error_names(layer):
+    """{code: name} of what calls of a layer return."""
+    names = {}
+    for of, code, name, cuda, runtime, driver in ERROR.findall(text_of("base/call_errors.def")):
+        if of == layer:
+            names[int(code)] = name
+        elif cuda and layer in ("RUNTIME", "DRIVER"):
+            names[int(cuda)] = f"cudaError{runtime}" if layer == "RUNTIME" else f"CUDA_ERROR_{driver}"
+    return names
 
 
 def arguments(op):

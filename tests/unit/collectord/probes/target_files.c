@@ -44,6 +44,7 @@ static const struct {
 	{ "exports nothing of interest", "sample_loader.so", SIZE_MAX, "libcuda.so.other", 0,
 	  "exports none of the traced operations", 0, "ld-sample.so.2" },
 	{ "is not meant", "sample_one.so", SIZE_MAX, "one.so", 0, NULL, 0, "" },
+	{ "a plugin of a library", "sample_one.so", SIZE_MAX, "libcudart-plugin.so", 0, NULL, 0, "" },
 };
 
 static void files_check(void)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* An error code has the name that the library which returned it gives it, and each code has one row. */
-#include "base/cuda_error.h"
+/* An error code has the name that the library which returned it gives it, and each code of a layer has one row. */
+#include "base/layer.h"
 
 #include "base/cleanup.h"
 #include "tests/support/check.h"
@@ -22,24 +22,32 @@ static const struct {
 	{ "far out", INT32_MAX, NULL, NULL },
 };
 
-#define CUDA_ERROR(code, runtime, driver) code,
-#define CUDA_ERROR_RUNTIME(code, runtime) code,
-#define CUDA_ERROR_DRIVER(code, driver) code,
-static const int32_t codes[] = {
-#include "base/cuda_errors.def"
+enum layer { NONE, RUNTIME, DRIVER };
+
+#define CALL_ERROR(layer, code, name) { layer, code },
+#define CUDA_ERROR(code, runtime, driver) { RUNTIME, code }, { DRIVER, code },
+static const struct {
+	enum layer layer;
+	int32_t code;
+} codes[] = {
+#include "base/call_errors.def"
 };
 
 int main(void)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		const char *runtime = cuda_error_name("cuda", cases[i].code);
-		const char *driver = cuda_error_name("driver", cases[i].code);
+		const char *runtime = layer_error_name("cuda", cases[i].code);
+		const char *driver = layer_error_name("driver", cases[i].code);
 
 		CHECK_STR_EQ(cases[i].name, runtime ? runtime : "", cases[i].runtime ? cases[i].runtime : "");
 		CHECK_STR_EQ(cases[i].name, driver ? driver : "", cases[i].driver ? cases[i].driver : "");
 	}
-	CHECK("a number of another kind", cuda_error_name("net", 2) == NULL);
-	for (size_t i = 1; i < ARRAY_SIZE(codes); i++)
-		CHECK("in order, each once", codes[i - 1] < codes[i]);
+	CHECK("a number of another kind", layer_error_name("net", 2) == NULL);
+	for (size_t i = 0; i < ARRAY_SIZE(codes); i++)
+		for (size_t k = 0; k < i; k++)
+			CHECK("in order, each once", codes[k].layer != codes[i].layer || codes[k].code < codes[i].code);
+	CHECK_STR_EQ("a library", layer_library(0), "libcudart");
+	for (size_t i = 0; layer_library(i); i++)
+		CHECK("no end of the names", i < 100);
 	return check_result();
 }
