@@ -44,15 +44,12 @@ Ingero__V1__Event *event_to_message(const struct call_record *call, const struct
 	ingero__v1__event__init(e);
 	e->timestamp_unix_ns = about->start_unix_ns;
 	e->pid = about->pid;
-	e->tid = call->tid;
 	e->process_name = (char *)(uintptr_t)about->process_name;
 	e->source = (char *)(uintptr_t)about->source;
 	e->op = (char *)(uintptr_t)about->op;
-	e->duration_ns = call->duration_ns;
-	e->duration_raw_ns = call->raw_ns;
-	e->ret_code = call->ret;
 	e->uid = about->uid;
-	e->depth = call->depth;
+#define FIELD(field, value) e->field = (value);
+#include "events/columns.def"
 
 	e->id = arena_alloc(arena, CALL_ID_BYTES);
 	e->args = ARENA_NEW_N(arena, uint64_t, ARRAY_SIZE(call->args));

@@ -14,6 +14,7 @@
 #include "archive/codec/blame_parts.h"
 #include "archive/codec/block_groups.h"
 #include "archive/codec/column.h"
+#include "archive/codec/kept.h"
 #include "archive/codec/varint.h"
 
 static const uint8_t magic[4] = { 'I', 'g', 'b', 'k' }; /* by which a block is found in a torn file */
@@ -51,10 +52,12 @@ struct block_range {
 };
 
 /* What follows from the operation for the most part, or may. */
-#define COLUMNS_BY_OP                                                                                                  \
-	(BLOCK_COLUMN(BLOCK_OVERHEAD) | BLOCK_COLUMN(BLOCK_ARG0) | BLOCK_COLUMN(BLOCK_ARG1) |                          \
-	 BLOCK_COLUMN(BLOCK_REASON) | BLOCK_COLUMN(BLOCK_DEPTH) | BLOCK_COLUMN(BLOCK_RET) |                            \
-	 BLOCK_COLUMN(BLOCK_STACK) | BLOCK_COLUMN(BLOCK_MEASURED))
+#define BY_OP(id) BLOCK_COLUMN(id)
+#define ALONE(id) 0u
+#define KEPT(name, id, place, group, member) | group(id)
+static const uint32_t columns_by_op = BLOCK_COLUMN(BLOCK_OVERHEAD)
+#include "events/columns.def"
+	;
 
 /* ---- packing ---- */
 
@@ -135,26 +138,10 @@ static void gather(enum block_column id, const struct stored_event *events, size
 		GATHER(e->call.duration_ns);
 	case BLOCK_OVERHEAD:
 		GATHER(varint_fold(e->call.raw_ns - e->call.duration_ns));
-	case BLOCK_ARG0:
-		GATHER(e->call.args[0]);
-	case BLOCK_ARG1:
-		GATHER(e->call.args[1]);
-	case BLOCK_TID:
-		GATHER(e->call.tid);
-	case BLOCK_OP:
-		GATHER(e->op);
-	case BLOCK_PROCESS:
-		GATHER(e->process);
-	case BLOCK_REASON:
-		GATHER(e->call.reason);
-	case BLOCK_DEPTH:
-		GATHER(e->call.depth);
-	case BLOCK_RET:
-		GATHER(varint_fold((uint64_t)(int64_t)e->call.ret));
-	case BLOCK_STACK:
-		GATHER(e->stack);
-	case BLOCK_MEASURED:
-		GATHER(e->measured);
+#define KEPT(name, id, place, group, member)                                                                           \
+	case BLOCK_##name:                                                                                             \
+		GATHER(KEPT_GET(e->member));
+#include "events/columns.def"
 	case BLOCK_BLAME:
 	case BLOCK_COLUMN_COUNT:
 		break;
@@ -221,7 +208,7 @@ static int pack_columns(struct block_encoder *encoder, const struct stored_event
 		} else {
 			gather(id, events, n, encoder->values);
 			r = column_pack(encoder->packer, (uint8_t)id, encoder->values, n,
-					COLUMNS_BY_OP & BLOCK_COLUMN(id) ? &by_op : NULL, out);
+					columns_by_op & BLOCK_COLUMN(id) ? &by_op : NULL, out);
 		}
 		if (r < 0)
 			return r;
@@ -286,11 +273,12 @@ void block_decoder_free(struct block_decoder *d)
 }
 
 static const uint64_t column_most[BLOCK_COLUMN_COUNT] = {
-	[BLOCK_TIME] = UINT64_MAX,	 [BLOCK_DURATION] = UINT64_MAX, [BLOCK_OVERHEAD] = UINT64_MAX,
-	[BLOCK_BLAME] = BLAME_SHAPE_MAX, [BLOCK_ARG0] = UINT64_MAX,	[BLOCK_ARG1] = UINT64_MAX,
-	[BLOCK_TID] = UINT32_MAX,	 [BLOCK_OP] = UINT32_MAX,	[BLOCK_PROCESS] = UINT32_MAX,
-	[BLOCK_REASON] = UINT8_MAX,	 [BLOCK_DEPTH] = UINT8_MAX,	[BLOCK_RET] = UINT32_MAX,
-	[BLOCK_STACK] = UINT32_MAX,	 [BLOCK_MEASURED] = UINT16_MAX,
+	[BLOCK_TIME] = UINT64_MAX,
+	[BLOCK_DURATION] = UINT64_MAX,
+	[BLOCK_OVERHEAD] = UINT64_MAX,
+	[BLOCK_BLAME] = BLAME_SHAPE_MAX,
+#define KEPT(name, id, place, group, member) [BLOCK_##name] = KEPT_MOST(struct stored_event, member),
+#include "events/columns.def"
 };
 
 /* Return: as column_unpack() */
@@ -380,38 +368,20 @@ static int unpack_blame(struct block_decoder *d, const struct block_range *range
 	return 0;
 }
 
-#define SCATTER(set)                                                                                                   \
-	for (size_t i = range->from; i < range->to; i++) {                                                             \
-		struct stored_event *e = &range->events[i - range->from];                                              \
-		uint64_t value = values[i];                                                                            \
-		set;                                                                                                   \
-	}                                                                                                              \
-	break
-
 /* All that need no other column. */
 static void scatter(enum block_column id, const uint64_t *values, const struct block_range *range)
 {
+	struct stored_event *events = range->events;
+	size_t n = range->to - MIN(range->from, range->to);
+
+	values += range->from;
 	switch (id) {
-	case BLOCK_ARG0:
-		SCATTER(e->call.args[0] = value);
-	case BLOCK_ARG1:
-		SCATTER(e->call.args[1] = value);
-	case BLOCK_TID:
-		SCATTER(e->call.tid = (uint32_t)value);
-	case BLOCK_OP:
-		SCATTER(e->op = (uint32_t)value; e->call.op = value <= UINT16_MAX ? (uint16_t)value : 0);
-	case BLOCK_PROCESS:
-		SCATTER(e->process = (uint32_t)value);
-	case BLOCK_REASON:
-		SCATTER(e->call.reason = (uint8_t)value);
-	case BLOCK_DEPTH:
-		SCATTER(e->call.depth = (uint8_t)value);
-	case BLOCK_RET:
-		SCATTER(e->call.ret = (int32_t)varint_unfold(value));
-	case BLOCK_STACK:
-		SCATTER(e->stack = (uint32_t)value);
-	case BLOCK_MEASURED:
-		SCATTER(e->measured = (uint16_t)value);
+#define KEPT(name, id, place, group, member)                                                                           \
+	case BLOCK_##name:                                                                                             \
+		for (size_t i = 0; i < n; i++)                                                                         \
+			KEPT_SET(events[i].member, values[i]);                                                         \
+		break;
+#include "events/columns.def"
 	case BLOCK_TIME:
 	case BLOCK_DURATION:
 	case BLOCK_OVERHEAD:
@@ -419,6 +389,9 @@ static void scatter(enum block_column id, const uint64_t *values, const struct b
 	case BLOCK_COLUMN_COUNT:
 		break;
 	}
+	if (id == BLOCK_OP)
+		for (size_t i = 0; i < n; i++)
+			events[i].call.op = events[i].op <= UINT16_MAX ? (uint16_t)events[i].op : 0;
 }
 
 /* Duration, what was measured, and blame, which is of what was measured. */

@@ -68,22 +68,14 @@ void block_encoder_free(struct block_encoder *encoder);
 int block_encode(struct block_encoder *encoder, const struct stored_event *events, size_t n, struct buf *out,
 		 struct block_head *ret_head);
 
-/* Columns, so that a reader decodes only what it looks at. Ids are for ever. */
+/* Columns, so that a reader decodes only what it looks at (events/columns.def). */
 enum block_column {
 	BLOCK_TIME = 1,
 	BLOCK_DURATION,
 	BLOCK_OVERHEAD, /* raw_ns minus duration_ns */
 	BLOCK_BLAME,
-	BLOCK_ARG0,
-	BLOCK_ARG1,
-	BLOCK_TID,
-	BLOCK_OP,
-	BLOCK_PROCESS,
-	BLOCK_REASON,
-	BLOCK_DEPTH,
-	BLOCK_RET,
-	BLOCK_STACK,
-	BLOCK_MEASURED,
+#define KEPT(name, id, place, group, member) BLOCK_##name = (id),
+#include "events/columns.def"
 	BLOCK_COLUMN_COUNT
 };
 #define BLOCK_COLUMN(id) (1u << (id))

@@ -7,7 +7,7 @@
 #include "base/cleanup.h"
 #include "archive/codec/blame_parts.h"
 #include "archive/codec/column.h"
-#include "archive/codec/varint.h"
+#include "archive/codec/kept.h"
 
 uint64_t figures_max_guess(const struct histogram *h)
 {
@@ -202,10 +202,8 @@ static int pack_figures(struct figures_encoder *p, const struct figures_blob *bl
 		r = pack_totals(p, blob);
 	if (r == 0)
 		r = pack_blame(p, blob);
-	PACK_FIGURES(FIGURES_BYTES, f->figures.bytes);
-	PACK_FIGURES(FIGURES_ERRORS, f->figures.errors);
-	PACK_FIGURES(FIGURES_ABANDONED, f->figures.abandoned);
-	PACK_FIGURES(FIGURES_UNTIMED, f->figures.untimed);
+#define KEPT_FIGURE(name, id, member) PACK_FIGURES(FIGURES_##name, KEPT_GET(f->member));
+#include "events/columns.def"
 	return r;
 }
 

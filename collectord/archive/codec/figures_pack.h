@@ -18,16 +18,14 @@ enum figures_column {
 	FIGURES_PROCESS = 1, /* minus the process before */
 	FIGURES_OP,
 	FIGURES_MEASURED,
-	FIGURES_TOTAL,	  /* bound: figures_total_bound() */
-	FIGURES_OVERHEAD, /* raw minus total, folded; bound the same */
-	FIGURES_MAX,	  /* minus figures_max_guess(), folded */
-	FIGURES_BYTES,
-	FIGURES_BLAME,	     /* shape (blame_parts.h) */
+	FIGURES_TOTAL,	     /* bound: figures_total_bound() */
+	FIGURES_OVERHEAD,    /* raw minus total, folded; bound the same */
+	FIGURES_MAX,	     /* minus figures_max_guess(), folded */
+	FIGURES_BLAME = 8,   /* shape (blame_parts.h) */
 	FIGURES_BLAME_PARTS, /* one for each bit of the shapes; bound: raw */
-	FIGURES_ERRORS,
-	FIGURES_ABANDONED,
-	FIGURES_UNTIMED,
-	FIGURES_FILLED,		/* buckets that are not empty */
+#define KEPT_FIGURE(name, id, member) FIGURES_##name = (id),
+#include "events/columns.def"
+	FIGURES_FILLED = 13,	/* buckets that are not empty */
 	FIGURES_BUCKET,		/* one for each of these: the first, then the distance to the one before */
 	FIGURES_COUNT,		/* likewise: calls in it, minus 1 */
 	FIGURES_BEHIND_PROCESS, /* the rest: for each of behind; minus the process before */
@@ -36,7 +34,6 @@ enum figures_column {
 	FIGURES_BEHIND_NS,
 	FIGURES_BEHIND_COMM,	  /* first 8 bytes */
 	FIGURES_BEHIND_COMM_REST, /* last 8 */
-	FIGURES_COLUMN_COUNT
 };
 
 /** figures_max_guess() - where the longest call must be if the histogram has it: its last filled bucket */

@@ -7,7 +7,7 @@
 #include "base/cleanup.h"
 #include "archive/codec/blame_parts.h"
 #include "archive/codec/column.h"
-#include "archive/codec/varint.h"
+#include "archive/codec/kept.h"
 
 struct figures_unpacker {
 	struct column_unpacker *columns;
@@ -236,10 +236,9 @@ static int unpack_figures(struct figures_unpacker *u)
 		r = unpack_blame(u);
 	if (r < 0)
 		return r;
-	UNPACK_FIGURES(FIGURES_BYTES, UINT64_MAX, f->figures.bytes = value);
-	UNPACK_FIGURES(FIGURES_ERRORS, UINT64_MAX, f->figures.errors = value);
-	UNPACK_FIGURES(FIGURES_ABANDONED, UINT64_MAX, f->figures.abandoned = value);
-	UNPACK_FIGURES(FIGURES_UNTIMED, UINT64_MAX, f->figures.untimed = value);
+#define KEPT_FIGURE(name, id, member)                                                                                  \
+	UNPACK_FIGURES(FIGURES_##name, KEPT_MOST(struct stored_figures, member), KEPT_SET(f->member, value));
+#include "events/columns.def"
 	return 0;
 }
 

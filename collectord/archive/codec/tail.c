@@ -10,29 +10,24 @@
 #include <errno.h>
 #include <string.h>
 
-#include "archive/codec/varint.h"
+#include "archive/codec/kept.h"
 
 #define TAIL_FORMAT 1
 
-/* What follows; in this order, each in the form of its function below. */
+/* What follows, in this order (events/columns.def). */
 enum tail_member {
-	TAIL_OVERHEAD,
-	TAIL_PROCESS,
-	TAIL_OP,
-	TAIL_TID,
-	TAIL_STACK,
-	TAIL_MEASURED,
-	TAIL_REASON,
-	TAIL_DEPTH,
-	TAIL_RET,
-	TAIL_ARG0,
-	TAIL_ARG1,
-	TAIL_BLAME_CLASSES, /* bit per class that is not 0 */
-	TAIL_MEMBER_COUNT
+	TAIL_OVERHEAD = 0,
+	TAIL_BLAME_CLASSES = 11, /* bit per class that is not 0 */
+#define KEPT(name, id, place, group, member) TAIL_##name = (place),
+#include "events/columns.def"
 };
-_Static_assert(TAIL_MEMBER_COUNT <= 16, "two bytes tell which members follow");
+#define KEPT(name, id, place, group, member) | 1u << (place)
+static const uint32_t tail_members = 1u << TAIL_OVERHEAD | 1u << TAIL_BLAME_CLASSES
+#include "events/columns.def"
+	;
+#define TAIL_MEMBERS_MAX 16 /* two bytes tell which follow */
 
-#define TAIL_EVENT_BYTES_MAX (1 + 2 + (2 + TAIL_MEMBER_COUNT + BLAME_COUNT) * VARINT_BYTES_MAX)
+#define TAIL_EVENT_BYTES_MAX (1 + 2 + (2 + TAIL_MEMBERS_MAX + BLAME_COUNT) * VARINT_BYTES_MAX)
 
 static uint64_t blame_classes(const struct call_record *call)
 {
@@ -47,23 +42,15 @@ static uint64_t blame_classes(const struct call_record *call)
 static void members_of(const struct stored_event *e, uint64_t *ret)
 {
 	ret[TAIL_OVERHEAD] = varint_fold(e->call.raw_ns - e->call.duration_ns);
-	ret[TAIL_PROCESS] = e->process;
-	ret[TAIL_OP] = e->op;
-	ret[TAIL_TID] = e->call.tid;
-	ret[TAIL_STACK] = e->stack;
-	ret[TAIL_MEASURED] = e->measured;
-	ret[TAIL_REASON] = e->call.reason;
-	ret[TAIL_DEPTH] = e->call.depth;
-	ret[TAIL_RET] = varint_fold((uint64_t)(int64_t)e->call.ret);
-	ret[TAIL_ARG0] = e->call.args[0];
-	ret[TAIL_ARG1] = e->call.args[1];
+#define KEPT(name, id, place, group, member) ret[TAIL_##name] = KEPT_GET(e->member);
+#include "events/columns.def"
 	ret[TAIL_BLAME_CLASSES] = blame_classes(&e->call);
 }
 
 int tail_append(struct buf *row, const struct stored_event *previous, const struct stored_event *event)
 {
 	static const struct stored_event nothing;
-	uint64_t before[TAIL_MEMBER_COUNT], now[TAIL_MEMBER_COUNT];
+	uint64_t before[TAIL_MEMBERS_MAX], now[TAIL_MEMBERS_MAX];
 	uint8_t *begin = buf_reserve(row, TAIL_EVENT_BYTES_MAX), *at = begin, *follows;
 	uint32_t differs = 0;
 
@@ -77,7 +64,9 @@ int tail_append(struct buf *row, const struct stored_event *previous, const stru
 	follows = at;
 	at = varint_put(at + 2, varint_fold(event->call.start_ns - (previous ? previous->call.start_ns : 0)));
 	at = varint_put(at, event->call.duration_ns);
-	for (uint32_t i = 0; i < TAIL_MEMBER_COUNT; i++) {
+	for (uint32_t left = tail_members; left; left &= left - 1) {
+		uint32_t i = (uint32_t)__builtin_ctz(left);
+
 		if (now[i] == before[i])
 			continue;
 		differs |= 1u << i;
@@ -91,28 +80,19 @@ int tail_append(struct buf *row, const struct stored_event *previous, const stru
 	return 0;
 }
 
-static const uint64_t member_most[] = {
-	[TAIL_OVERHEAD] = UINT64_MAX, [TAIL_PROCESS] = UINT32_MAX, [TAIL_OP] = UINT32_MAX,
-	[TAIL_TID] = UINT32_MAX,      [TAIL_STACK] = UINT32_MAX,   [TAIL_MEASURED] = UINT16_MAX,
-	[TAIL_REASON] = UINT8_MAX,    [TAIL_DEPTH] = UINT8_MAX,	   [TAIL_RET] = UINT32_MAX,
-	[TAIL_ARG0] = UINT64_MAX,     [TAIL_ARG1] = UINT64_MAX,	   [TAIL_BLAME_CLASSES] = (1u << BLAME_COUNT) - 1,
+static const uint64_t member_most[TAIL_MEMBERS_MAX] = {
+	[TAIL_OVERHEAD] = UINT64_MAX,
+	[TAIL_BLAME_CLASSES] = (1u << BLAME_COUNT) - 1,
+#define KEPT(name, id, place, group, member) [TAIL_##name] = KEPT_MOST(struct stored_event, member),
+#include "events/columns.def"
 };
-_Static_assert(sizeof(member_most) / sizeof(member_most[0]) == TAIL_MEMBER_COUNT, "each member has its largest value");
 
 static void members_set(const uint64_t *members, struct stored_event *e)
 {
 	e->call.raw_ns = e->call.duration_ns + varint_unfold(members[TAIL_OVERHEAD]);
-	e->process = (uint32_t)members[TAIL_PROCESS];
-	e->op = (uint32_t)members[TAIL_OP];
+#define KEPT(name, id, place, group, member) KEPT_SET(e->member, members[TAIL_##name]);
+#include "events/columns.def"
 	e->call.op = e->op <= UINT16_MAX ? (uint16_t)e->op : 0;
-	e->call.tid = (uint32_t)members[TAIL_TID];
-	e->stack = (uint32_t)members[TAIL_STACK];
-	e->measured = (uint16_t)members[TAIL_MEASURED];
-	e->call.reason = (uint8_t)members[TAIL_REASON];
-	e->call.depth = (uint8_t)members[TAIL_DEPTH];
-	e->call.ret = (int32_t)varint_unfold(members[TAIL_RET]);
-	e->call.args[0] = members[TAIL_ARG0];
-	e->call.args[1] = members[TAIL_ARG1];
 }
 
 /* Return: 0 or -EBADMSG */
@@ -124,7 +104,7 @@ static int event_get(struct varint_reader *reader, uint64_t *members, struct sto
 	if (!follows)
 		return -EBADMSG;
 	differs = follows[0] | (uint32_t)follows[1] << 8;
-	if (differs >> TAIL_MEMBER_COUNT)
+	if (differs & ~tail_members)
 		return -EBADMSG;
 
 	event->call.start_ns += varint_unfold(varint_get(reader));
@@ -146,7 +126,7 @@ int tail_decode(const void *data, size_t n, codec_event_func func, void *func_da
 {
 	struct varint_reader reader = { .p = data };
 	struct stored_event event = { .call.type = RECORD_CALL };
-	uint64_t members[TAIL_MEMBER_COUNT] = { 0 };
+	uint64_t members[TAIL_MEMBERS_MAX] = { 0 };
 
 	if (n == 0)
 		return 0;

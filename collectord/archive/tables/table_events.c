@@ -15,32 +15,8 @@
 #include "archive/read/order.h"
 
 enum column {
-	COLUMN_ID,
-	COLUMN_TIMESTAMP,
-	COLUMN_PID,
-	COLUMN_TID,
-	COLUMN_SOURCE,
-	COLUMN_OP,
-	COLUMN_DURATION,
-	COLUMN_GPU_ID,
-	COLUMN_ARG0,
-	COLUMN_ARG1,
-	COLUMN_RET_CODE,
-	COLUMN_STACK_HASH,
-	COLUMN_CGROUP_ID,
-	COLUMN_NODE,
-	COLUMN_RANK,
-	COLUMN_LOCAL_RANK,
-	COLUMN_WORLD_SIZE,
-	COLUMN_COMM,
-	COLUMN_UID,
-	COLUMN_SOURCE_NAME,
-	COLUMN_OP_NAME,
-	COLUMN_START_TIME,
-	COLUMN_EXEC_GENERATION,
-	COLUMN_DURATION_RAW,
-	COLUMN_DEPTH,
-	COLUMN_REASONS,
+#define EVENTS(name, type, value, needs, push, what) COLUMN_##name,
+#include "events/columns.def"
 	COLUMN_BLAME,
 };
 
@@ -48,37 +24,8 @@ enum column {
 #define BLAME_NEED (B(BLAME) | B(MEASURED) | B(DURATION) | B(OVERHEAD))
 
 static const struct table_column columns[] = {
-	[COLUMN_ID] = COLUMN("id", "TEXT", "BOOT.START.TID, as 'ingero explain ID' takes it", .need = B(TID)),
-	[COLUMN_TIMESTAMP] =
-		COLUMN("timestamp", "INTEGER", "entry of the call, ns since 1970 (UTC)", .push = PUSH_TIME),
-	[COLUMN_PID] = COLUMN("pid", "INTEGER", "process", .push = PUSH_PID),
-	[COLUMN_TID] = COLUMN("tid", "INTEGER", "thread", .need = B(TID)),
-	[COLUMN_SOURCE] = COLUMN("source", "INTEGER", "sources.id", .need = B(OP), .push = PUSH_SOURCE),
-	[COLUMN_OP] = COLUMN("op", "INTEGER", "ops.op_id, together with source", .need = B(OP), .push = PUSH_OP),
-	[COLUMN_DURATION] = COLUMN("duration", "INTEGER", "ns, the tracer's own share taken out", .need = B(DURATION),
-				   .push = PUSH_DURATION),
-	[COLUMN_GPU_ID] = COLUMN("gpu_id", "INTEGER", "always 0"),
-	[COLUMN_ARG0] =
-		COLUMN("arg0", "INTEGER", "as documented for the operation: bytes, a pointer, ...", .need = B(ARG0)),
-	[COLUMN_ARG1] = COLUMN("arg1", "INTEGER", "the same", .need = B(ARG1)),
-	[COLUMN_RET_CODE] = COLUMN("ret_code", "INTEGER", "what the call returned; 0: success", .need = B(RET)),
-	[COLUMN_STACK_HASH] = COLUMN("stack_hash", "INTEGER", "stack_traces.hash; 0: none was taken", .need = B(STACK)),
-	[COLUMN_CGROUP_ID] = COLUMN("cgroup_id", "INTEGER", "always 0"),
-	[COLUMN_NODE] = COLUMN("node", "TEXT", "name of the machine"),
-	[COLUMN_RANK] = COLUMN("rank", "INTEGER", "NULL"),
-	[COLUMN_LOCAL_RANK] = COLUMN("local_rank", "INTEGER", "NULL"),
-	[COLUMN_WORLD_SIZE] = COLUMN("world_size", "INTEGER", "NULL"),
-	[COLUMN_COMM] = COLUMN("comm", "TEXT", "name of the process"),
-	[COLUMN_UID] = COLUMN("uid", "INTEGER", "owner of the process", .push = PUSH_UID),
-	[COLUMN_SOURCE_NAME] = COLUMN("source_name", "TEXT", "cuda, driver, ...", .need = B(OP)),
-	[COLUMN_OP_NAME] = COLUMN("op_name", "TEXT", "name of the operation", .need = B(OP), .push = PUSH_OP_NAME),
-	[COLUMN_START_TIME] = COLUMN("start_time", "INTEGER", "start of the process, ns since 1970"),
-	[COLUMN_EXEC_GENERATION] = COLUMN("exec_generation", "INTEGER", "programs that the process had become before"),
-	[COLUMN_DURATION_RAW] =
-		COLUMN("duration_raw", "INTEGER", "ns, with the tracer's share", .need = B(DURATION) | B(OVERHEAD)),
-	[COLUMN_DEPTH] = COLUMN("depth", "INTEGER", "0: outermost traced call of the thread", .need = B(DEPTH)),
-	[COLUMN_REASONS] =
-		COLUMN("reasons", "TEXT", "why the call was kept: slow error sync alloc sample all", .need = B(REASON)),
+#define EVENTS(name, type, value, needs, push, what) DEFINED_COLUMN(name, type, needs, push, what)
+#include "events/columns.def"
 	BLAME_COLUMNS(BLAME_NEED, "duration_raw"),
 };
 
@@ -197,19 +144,9 @@ static void result_reasons(uint8_t reason, sqlite3_context *result)
 	table_result_text(result, text);
 }
 
-static void result_op(const struct table_cursor *c, const struct read_event *e, int column, sqlite3_context *result)
-{
-	const struct read_op *op = store_reader_op(c->job->reader, e->event->op);
-	int64_t source, number;
-
-	if (column == COLUMN_SOURCE_NAME || column == COLUMN_OP_NAME) {
-		if (op)
-			table_result_text(result, column == COLUMN_OP_NAME ? op->name : op->source);
-		return;
-	}
-	table_op_number(op, &source, &number);
-	sqlite3_result_int64(result, column == COLUMN_SOURCE ? source : number);
-}
+#define OP(column) table_result_op(result, store_reader_op(c->job->reader, e->event->op), OP_COLUMN_##column)
+#define CALL_ID result_id(e, result)
+#define REASONS result_reasons(call->reason, result)
 
 static void events_column(const struct table_cursor *c, int column, sqlite3_context *result)
 {
@@ -218,69 +155,11 @@ static void events_column(const struct table_cursor *c, int column, sqlite3_cont
 	const struct call_record *call = &e->event->call;
 
 	switch ((enum column)column) {
-	case COLUMN_ID:
-		result_id(e, result);
+#define EVENTS(name, type, value, needs, push, what)                                                                   \
+	case COLUMN_##name:                                                                                            \
+		value;                                                                                                 \
 		return;
-	case COLUMN_TIMESTAMP:
-		table_result_u64(result, e->start_unix_ns);
-		return;
-	case COLUMN_PID:
-		sqlite3_result_int64(result, e->process->pid);
-		return;
-	case COLUMN_TID:
-		sqlite3_result_int64(result, call->tid);
-		return;
-	case COLUMN_SOURCE:
-	case COLUMN_OP:
-	case COLUMN_SOURCE_NAME:
-	case COLUMN_OP_NAME:
-		result_op(c, e, column, result);
-		return;
-	case COLUMN_DURATION:
-		table_result_u64(result, call->duration_ns);
-		return;
-	case COLUMN_GPU_ID:
-	case COLUMN_CGROUP_ID:
-		sqlite3_result_int64(result, 0);
-		return;
-	case COLUMN_ARG0:
-	case COLUMN_ARG1: /* pointers: all 64 bits, as Ingero keeps them */
-		sqlite3_result_int64(result, (sqlite3_int64)call->args[column - COLUMN_ARG0]);
-		return;
-	case COLUMN_RET_CODE:
-		sqlite3_result_int64(result, call->ret);
-		return;
-	case COLUMN_STACK_HASH:
-		sqlite3_result_int64(result, e->event->stack);
-		return;
-	case COLUMN_NODE:
-		table_result_text(result, s->node);
-		return;
-	case COLUMN_RANK:
-	case COLUMN_LOCAL_RANK:
-	case COLUMN_WORLD_SIZE:
-		return; /* NULL */
-	case COLUMN_COMM:
-		table_result_text(result, e->process->comm);
-		return;
-	case COLUMN_UID:
-		sqlite3_result_int64(result, e->process->uid);
-		return;
-	case COLUMN_START_TIME:
-		table_result_u64(result, e->process->start_unix_ns);
-		return;
-	case COLUMN_EXEC_GENERATION:
-		sqlite3_result_int64(result, e->process->exec_gen);
-		return;
-	case COLUMN_DURATION_RAW:
-		table_result_u64(result, call->raw_ns);
-		return;
-	case COLUMN_DEPTH:
-		sqlite3_result_int64(result, call->depth);
-		return;
-	case COLUMN_REASONS:
-		result_reasons(call->reason, result);
-		return;
+#include "events/columns.def"
 	case COLUMN_BLAME:
 		break;
 	}

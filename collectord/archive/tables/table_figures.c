@@ -109,54 +109,14 @@ static const struct figure *current(const struct table_cursor *c)
 /* ---- operations ---- */
 
 enum operations_column {
-	OPERATIONS_PID,
-	OPERATIONS_START_TIME,
-	OPERATIONS_EXEC_GENERATION,
-	OPERATIONS_COMM,
-	OPERATIONS_UID,
-	OPERATIONS_SOURCE,
-	OPERATIONS_OP,
-	OPERATIONS_SOURCE_NAME,
-	OPERATIONS_OP_NAME,
-	OPERATIONS_COUNT,
-	OPERATIONS_ERRORS,
-	OPERATIONS_SUM_DUR,
-	OPERATIONS_SUM_DUR_RAW,
-	OPERATIONS_MIN_DUR,
-	OPERATIONS_MAX_DUR,
-	OPERATIONS_P50,
-	OPERATIONS_P95,
-	OPERATIONS_P99,
-	OPERATIONS_BYTES,
-	OPERATIONS_ABANDONED,
-	OPERATIONS_UNTIMED,
+#define OPERATIONS(name, type, value, needs, push, what) OPERATIONS_##name,
+#include "events/columns.def"
 	OPERATIONS_BLAME,
 };
 
 static const struct table_column operations_columns[] = {
-	[OPERATIONS_PID] = COLUMN("pid", "INTEGER", "process", .push = PUSH_PID),
-	[OPERATIONS_START_TIME] = COLUMN("start_time", "INTEGER", "start of the process, ns since 1970"),
-	[OPERATIONS_EXEC_GENERATION] =
-		COLUMN("exec_generation", "INTEGER", "programs that the process had become before"),
-	[OPERATIONS_COMM] = COLUMN("comm", "TEXT", "name of the process"),
-	[OPERATIONS_UID] = COLUMN("uid", "INTEGER", "owner of the process", .push = PUSH_UID),
-	[OPERATIONS_SOURCE] = COLUMN("source", "INTEGER", "sources.id", .push = PUSH_SOURCE),
-	[OPERATIONS_OP] = COLUMN("op", "INTEGER", "ops.op_id, together with source", .push = PUSH_OP),
-	[OPERATIONS_SOURCE_NAME] = COLUMN("source_name", "TEXT", "cuda, driver, ..."),
-	[OPERATIONS_OP_NAME] =
-		COLUMN("op_name", "TEXT", "name of the operation; NULL: counted without it", .push = PUSH_OP_NAME),
-	[OPERATIONS_COUNT] = COLUMN("count", "INTEGER", "calls, kept or not"),
-	[OPERATIONS_ERRORS] = COLUMN("errors", "INTEGER", "calls that returned an error"),
-	[OPERATIONS_SUM_DUR] = COLUMN("sum_dur", "INTEGER", "ns, the tracer's own share taken out"),
-	[OPERATIONS_SUM_DUR_RAW] = COLUMN("sum_dur_raw", "INTEGER", "ns, with it"),
-	[OPERATIONS_MIN_DUR] = COLUMN("min_dur", "INTEGER", "ns, lower edge of the shortest call's bucket (1/16 wide)"),
-	[OPERATIONS_MAX_DUR] = COLUMN("max_dur", "INTEGER", "ns, the longest call"),
-	[OPERATIONS_P50] = COLUMN("p50", "INTEGER", "ns, half of the calls took no longer", .need = NEED_QUANTILES),
-	[OPERATIONS_P95] = COLUMN("p95", "INTEGER", "ns", .need = NEED_QUANTILES),
-	[OPERATIONS_P99] = COLUMN("p99", "INTEGER", "ns", .need = NEED_QUANTILES),
-	[OPERATIONS_BYTES] = COLUMN("bytes", "INTEGER", "of operations that allocate or copy"),
-	[OPERATIONS_ABANDONED] = COLUMN("abandoned", "INTEGER", "calls that never returned"),
-	[OPERATIONS_UNTIMED] = COLUMN("untimed", "INTEGER", "of the calls, those that were counted alone"),
+#define OPERATIONS(name, type, value, needs, push, what) DEFINED_COLUMN(name, type, needs, push, what)
+#include "events/columns.def"
 	BLAME_COLUMNS(0, "sum_dur_raw"),
 };
 
@@ -174,42 +134,22 @@ static int operations_start(struct table_cursor *c)
 	return r;
 }
 
-static void result_op(const struct read_op *op, bool is_source, bool is_name, sqlite3_context *result)
-{
-	int64_t source, number;
-
-	if (is_name) {
-		if (op)
-			table_result_text(result, is_source ? op->source : op->name);
-		return;
-	}
-	table_op_number(op, &source, &number);
-	sqlite3_result_int64(result, is_source ? source : number);
-}
+#define OP(column) table_result_op(result, f->op, OP_COLUMN_##column)
 
 static void operations_column(const struct table_cursor *c, int column, sqlite3_context *result)
 {
 	const struct figure *f = current(c);
-	const uint64_t numbers[] = {
-		[OPERATIONS_PID] = f->process->pid,    [OPERATIONS_START_TIME] = f->process->start_unix_ns,
-		[OPERATIONS_UID] = f->process->uid,    [OPERATIONS_EXEC_GENERATION] = f->process->exec_gen,
-		[OPERATIONS_COUNT] = f->count,	       [OPERATIONS_ERRORS] = f->errors,
-		[OPERATIONS_SUM_DUR] = f->total_ns,    [OPERATIONS_SUM_DUR_RAW] = f->raw_ns,
-		[OPERATIONS_MIN_DUR] = f->min_ns,      [OPERATIONS_MAX_DUR] = f->max_ns,
-		[OPERATIONS_P50] = f->p50_ns,	       [OPERATIONS_P95] = f->p95_ns,
-		[OPERATIONS_P99] = f->p99_ns,	       [OPERATIONS_BYTES] = f->bytes,
-		[OPERATIONS_ABANDONED] = f->abandoned, [OPERATIONS_UNTIMED] = f->untimed,
-	};
 
-	if (column >= OPERATIONS_BLAME)
-		table_result_blame(result, f->blame_ns, f->measured, f->raw_ns, column - OPERATIONS_BLAME);
-	else if (column == OPERATIONS_COMM)
-		table_result_text(result, f->process->comm);
-	else if (column >= OPERATIONS_SOURCE && column <= OPERATIONS_OP_NAME)
-		result_op(f->op, column == OPERATIONS_SOURCE || column == OPERATIONS_SOURCE_NAME,
-			  column >= OPERATIONS_SOURCE_NAME, result);
-	else
-		table_result_u64(result, numbers[column]);
+	switch ((enum operations_column)column) {
+#define OPERATIONS(name, type, value, needs, push, what)                                                               \
+	case OPERATIONS_##name:                                                                                        \
+		value;                                                                                                 \
+		return;
+#include "events/columns.def"
+	case OPERATIONS_BLAME:
+		break;
+	}
+	table_result_blame(result, f->blame_ns, f->measured, f->raw_ns, column - OPERATIONS_BLAME);
 }
 
 const struct table table_operations = {
@@ -227,55 +167,14 @@ const struct table table_operations = {
 /* ---- event_aggregates ---- */
 
 enum aggregates_column {
-	AGGREGATES_BUCKET,
-	AGGREGATES_SOURCE,
-	AGGREGATES_OP,
-	AGGREGATES_PID,
-	AGGREGATES_COUNT,
-	AGGREGATES_STORED,
-	AGGREGATES_SUM_DUR,
-	AGGREGATES_MIN_DUR,
-	AGGREGATES_MAX_DUR,
-	AGGREGATES_SUM_ARG0,
-	AGGREGATES_BUCKET_END,
-	AGGREGATES_UID,
-	AGGREGATES_COMM,
-	AGGREGATES_SOURCE_NAME,
-	AGGREGATES_OP_NAME,
-	AGGREGATES_ERRORS,
-	AGGREGATES_SUM_DUR_RAW,
-	AGGREGATES_P50,
-	AGGREGATES_P95,
-	AGGREGATES_P99,
+#define AGGREGATES(name, type, value, needs, push, what) AGGREGATES_##name,
+#include "events/columns.def"
 	AGGREGATES_BLAME,
 };
 
 static const struct table_column aggregates_columns[] = {
-	[AGGREGATES_BUCKET] =
-		COLUMN("bucket", "INTEGER",
-		       "where it begins, ns since 1970; 10 s, a minute or an hour long; of the last 10 s, a second",
-		       .push = PUSH_TIME),
-	[AGGREGATES_SOURCE] = COLUMN("source", "INTEGER", "sources.id", .push = PUSH_SOURCE),
-	[AGGREGATES_OP] = COLUMN("op", "INTEGER", "ops.op_id, together with source", .push = PUSH_OP),
-	[AGGREGATES_PID] = COLUMN("pid", "INTEGER", "process", .push = PUSH_PID),
-	[AGGREGATES_COUNT] = COLUMN("count", "INTEGER", "calls, kept or not"),
-	[AGGREGATES_STORED] = COLUMN("stored", "INTEGER", "NULL: count them in events"),
-	[AGGREGATES_SUM_DUR] = COLUMN("sum_dur", "INTEGER", "ns"),
-	[AGGREGATES_MIN_DUR] = COLUMN("min_dur", "INTEGER", "ns, lower edge of the shortest call's bucket (1/16 wide)"),
-	[AGGREGATES_MAX_DUR] = COLUMN("max_dur", "INTEGER", "ns, the longest call"),
-	[AGGREGATES_SUM_ARG0] = COLUMN("sum_arg0", "INTEGER", "bytes, of operations that allocate or copy"),
-	[AGGREGATES_BUCKET_END] = COLUMN("bucket_end", "INTEGER", "where it ends, ns since 1970"),
-	[AGGREGATES_UID] = COLUMN("uid", "INTEGER", "owner of the process", .push = PUSH_UID),
-	[AGGREGATES_COMM] = COLUMN("comm", "TEXT", "name of the process"),
-	[AGGREGATES_SOURCE_NAME] = COLUMN("source_name", "TEXT", "cuda, driver, ..."),
-	[AGGREGATES_OP_NAME] =
-		COLUMN("op_name", "TEXT", "name of the operation; NULL: counted without it", .push = PUSH_OP_NAME),
-	[AGGREGATES_ERRORS] = COLUMN("errors", "INTEGER", "calls that returned an error"),
-	[AGGREGATES_SUM_DUR_RAW] = COLUMN("sum_dur_raw", "INTEGER", "ns, with the tracer's share"),
-	[AGGREGATES_P50] =
-		COLUMN("p50", "INTEGER", "ns, half of the bucket's calls took no longer", .need = NEED_QUANTILES),
-	[AGGREGATES_P95] = COLUMN("p95", "INTEGER", "ns", .need = NEED_QUANTILES),
-	[AGGREGATES_P99] = COLUMN("p99", "INTEGER", "ns", .need = NEED_QUANTILES),
+#define AGGREGATES(name, type, value, needs, push, what) DEFINED_COLUMN(name, type, needs, push, what)
+#include "events/columns.def"
 	BLAME_COLUMNS(0, "sum_dur_raw"),
 };
 
@@ -342,28 +241,17 @@ static int aggregates_next(struct table_cursor *c)
 static void aggregates_column(const struct table_cursor *c, int column, sqlite3_context *result)
 {
 	const struct figure *f = current(c);
-	const uint64_t numbers[] = {
-		[AGGREGATES_BUCKET] = f->from_unix_ns, [AGGREGATES_BUCKET_END] = f->to_unix_ns,
-		[AGGREGATES_PID] = f->process->pid,    [AGGREGATES_COUNT] = f->count,
-		[AGGREGATES_SUM_DUR] = f->total_ns,    [AGGREGATES_MIN_DUR] = f->min_ns,
-		[AGGREGATES_MAX_DUR] = f->max_ns,      [AGGREGATES_SUM_ARG0] = f->bytes,
-		[AGGREGATES_UID] = f->process->uid,    [AGGREGATES_ERRORS] = f->errors,
-		[AGGREGATES_SUM_DUR_RAW] = f->raw_ns,  [AGGREGATES_P50] = f->p50_ns,
-		[AGGREGATES_P95] = f->p95_ns,	       [AGGREGATES_P99] = f->p99_ns,
-	};
 
-	if (column >= AGGREGATES_BLAME)
-		table_result_blame(result, f->blame_ns, f->measured, f->raw_ns, column - AGGREGATES_BLAME);
-	else if (column == AGGREGATES_STORED)
-		return; /* NULL */
-	else if (column == AGGREGATES_COMM)
-		table_result_text(result, f->process->comm);
-	else if (column == AGGREGATES_SOURCE || column == AGGREGATES_SOURCE_NAME || column == AGGREGATES_OP ||
-		 column == AGGREGATES_OP_NAME)
-		result_op(f->op, column == AGGREGATES_SOURCE || column == AGGREGATES_SOURCE_NAME,
-			  column >= AGGREGATES_SOURCE_NAME, result);
-	else
-		table_result_u64(result, numbers[column]);
+	switch ((enum aggregates_column)column) {
+#define AGGREGATES(name, type, value, needs, push, what)                                                               \
+	case AGGREGATES_##name:                                                                                        \
+		value;                                                                                                 \
+		return;
+#include "events/columns.def"
+	case AGGREGATES_BLAME:
+		break;
+	}
+	table_result_blame(result, f->blame_ns, f->measured, f->raw_ns, column - AGGREGATES_BLAME);
 }
 
 const struct table table_event_aggregates = {

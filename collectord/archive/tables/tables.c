@@ -76,6 +76,19 @@ void table_result_text(sqlite3_context *result, const char *text)
 	sqlite3_result_text(result, text, -1, SQLITE_TRANSIENT);
 }
 
+void table_result_op(sqlite3_context *result, const struct read_op *op, enum table_op_column column)
+{
+	int64_t source, number;
+
+	if (column == OP_COLUMN_source_name || column == OP_COLUMN_op_name) {
+		if (op)
+			table_result_text(result, column == OP_COLUMN_op_name ? op->name : op->source);
+		return;
+	}
+	table_op_number(op, &source, &number);
+	sqlite3_result_int64(result, column == OP_COLUMN_source ? source : number);
+}
+
 void table_result_blame(sqlite3_context *result, const __u64 blame_ns[BLAME_COUNT], uint16_t measured,
 			uint64_t whole_ns, int class)
 {

@@ -96,6 +96,9 @@ const char *const *tables_names(void);
 void table_op_number(const struct read_op *op, int64_t *ret_source, int64_t *ret_number);
 void table_result_u64(sqlite3_context *result, uint64_t value);
 void table_result_text(sqlite3_context *result, const char *text);
+/** table_result_op() - source, op, source_name or op_name of an operation, which may be NULL */
+enum table_op_column { OP_COLUMN_source, OP_COLUMN_op, OP_COLUMN_source_name, OP_COLUMN_op_name };
+void table_result_op(sqlite3_context *result, const struct read_op *op, enum table_op_column column);
 /** table_result_blame() - a class of a time; NULL when it is not measured */
 void table_result_blame(sqlite3_context *result, const __u64 blame_ns[BLAME_COUNT], uint16_t measured,
 			uint64_t whole_ns, int class);
@@ -119,6 +122,15 @@ extern const struct table table_gaps;
 	{                                                                                                              \
 		.name = (n), .type = (t), .what = w, ##__VA_ARGS__                                                     \
 	}
+
+/* Rows of events/columns.def as columns. */
+#define DEFINED_COLUMN(n, t, needs, p, w) { .name = #n, .type = #t, .what = w, .need = (needs), .push = PUSH_##p },
+
+/* What a row there says of a value, in a function that has `result`. */
+#define U64(value) table_result_u64(result, (value))
+#define I64(value) sqlite3_result_int64(result, (sqlite3_int64)(value))
+#define TEXT(value) table_result_text(result, (value))
+#define NOTHING ((void)0) /* NULL */
 
 /* Columns of blame: in order of enum blame_class, at the end of a table. */
 #define BLAME_COLUMNS(need_mask, of)                                                                                   \
