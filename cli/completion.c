@@ -28,6 +28,7 @@ static enum value_kind value_kind(const struct option *row)
 	case OPTION_DURATION:
 	case OPTION_SIZE:
 	case OPTION_TIME:
+	case OPTION_WHOM:
 		return VALUE_ANY;
 	}
 	return VALUE_ANY;

@@ -4,24 +4,6 @@
 #include "base/troff.h"
 #include "cli/command.h"
 
-static void option_append(struct buf *out, const struct option *row)
-{
-	(void)buf_append_text(out, ".TP\n\\fB");
-	if (row->letter)
-		(void)buf_printf(out, "\\-%c\\fR, \\fB", row->letter);
-	(void)buf_append_text(out, "\\-\\-");
-	troff_append(out, row->name);
-	(void)buf_append_text(out, "\\fR");
-	if (row->value) {
-		(void)buf_append_text(out, " \\fI");
-		troff_append(out, row->value);
-		(void)buf_append_text(out, "\\fR");
-	}
-	(void)buf_append_text(out, "\n");
-	troff_append(out, row->help);
-	(void)buf_append_text(out, ".\n");
-}
-
 static void command_append(struct buf *out, const struct command *command)
 {
 	(void)buf_append_text(out, ".SS \"ingero ");
@@ -34,7 +16,7 @@ static void command_append(struct buf *out, const struct command *command)
 	troff_append(out, command->summary);
 	(void)buf_append_text(out, ".\n");
 	for (size_t i = 0; i < command->options.n; i++)
-		option_append(out, &command->options.rows[i]);
+		option_manual_append(out, &command->options.rows[i]);
 	for (size_t i = 0; command->paragraphs && command->paragraphs[i]; i++) {
 		(void)buf_append_text(out, ".PP\n");
 		troff_append(out, command->paragraphs[i]);

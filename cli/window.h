@@ -23,13 +23,14 @@ struct window_wish {
 	  .help = "How far back, such as 90s, 1h30m, 2d or 1w; default: " default_words },                             \
 		{ .name = "from",                                                                                      \
 		  .kind = OPTION_TIME,                                                                                 \
+		  .parse = option_time_parse,                                                                          \
 		  .value = "WHEN",                                                                                     \
 		  .field = offsetof(fields, member.from),                                                              \
 		  .help = "From this clock time on: 14:03, '2026-01-31 14:03:21', local unless Z or +02:00 "           \
 			  "follows" },                                                                                 \
 	{                                                                                                              \
-		.name = "to", .kind = OPTION_TIME, .value = "WHEN", .field = offsetof(fields, member.to),              \
-		.help = "Up to this clock time; default: now"                                                          \
+		.name = "to", .kind = OPTION_TIME, .parse = option_time_parse, .value = "WHEN",                        \
+		.field = offsetof(fields, member.to), .help = "Up to this clock time; default: now"                    \
 	}
 
 /* A paragraph for the help of these commands. */
