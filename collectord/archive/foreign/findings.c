@@ -388,7 +388,7 @@ static int filter_find(const struct foreign_source *f, uint32_t *ret_pid)
 }
 
 /* Chains do not say whose calls were slow. */
-static int process_name(struct chains *c, struct chain *chain)
+static int chain_process(struct chains *c, struct chain *chain)
 {
 	const struct foreign_process *p = NULL;
 	uint32_t pid = 0;
@@ -466,7 +466,7 @@ int foreign_findings(struct read_source *source, uint64_t from_unix_ns, uint64_t
 			continue;
 		r = chain_finish(c, chain);
 		if (r == 0)
-			r = process_name(c, chain);
+			r = chain_process(c, chain);
 		if (r == 0)
 			r = func(&chain->message, data);
 	}
