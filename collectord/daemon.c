@@ -29,6 +29,7 @@
 #include "probes/lease.h"
 #include "probes/probe_set.h"
 #include "probes/target.h"
+#include "procs/process_table.h"
 #include "rpc/call.h"
 #include "rpc/cost.h"
 #include "rpc/handlers.h"
@@ -190,7 +191,7 @@ static void host_tell(struct daemon *d, const struct life_record *told)
 {
 	struct life_record whole = *told, *life = &whole;
 	struct host_event host;
-	struct event event = { .call = &host.call, .process = &host.process, .life = life };
+	struct event event = { .call = &host.call, .life = life };
 	int r = life->flags & LIFE_UNKNOWN ? daemon_life_complete(life, d->source, d->leases) : 1;
 
 	if (r < 0)
@@ -200,8 +201,12 @@ static void host_tell(struct daemon *d, const struct life_record *told)
 	if (!host_life(d->host, life, clock_boot_to_unix_ns(life->start_boot_ns), &host))
 		return;
 	event.op = op_get(host.call.op);
+	event.process = pipeline_process(d->pipeline, &host.process);
+	if (!event.process)
+		return;
 	pipeline_host(d->pipeline, &event);
 	trace_hub_host(d->traces, &event);
+	(void)process_unref(event.process);
 }
 
 static void source_life(const struct life_record *life, void *data)

@@ -11,11 +11,11 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/log.h"
-#include "clock.h"
 #include "events/op.h"
 #include "events/source.h"
 #include "figures/figures.h"
 #include "figures/tick.h"
+#include "procs/process_table.h"
 #include "procs/system_sample.h"
 #include "archive/write/store.h"
 
@@ -42,7 +42,9 @@ struct pipeline {
 	bool was_watched;
 	uint64_t refused; /* records that made no sense, until the last tick */
 	ARRAY(struct in_flight_record) in_flight;
-	struct process_identity identities[PROCESS_SLOTS]; /* as last seen in a slot */
+	uint64_t unheld; /* events without memory for their process, until the last tick */
+	struct process_table *processes;
+	struct process *by_slot[PROCESS_SLOTS]; /* as last seen in a slot: references */
 };
 
 static void pipeline_freep(struct pipeline **p)
@@ -82,11 +84,13 @@ int pipeline_new(const struct pipeline_options *options, struct pipeline **ret_p
 	p->proc_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (p->proc_fd < 0)
 		return -errno;
-	r = figures_new(&p->figures);
+	r = process_table_new(&p->processes);
+	if (r == 0)
+		r = figures_new(p->processes, &p->figures);
 	if (r == 0)
 		r = ticker_new(&p->ticker);
 	if (r == 0)
-		r = engine_new(finding_changed, p, &p->engine);
+		r = engine_new(p->processes, finding_changed, p, &p->engine);
 	if (r == 0)
 		r = system_sampler_new(p->proc_fd, &p->sampler);
 	if (r < 0)
@@ -104,6 +108,9 @@ void pipeline_free(struct pipeline *p)
 	engine_free(p->engine);
 	ticker_free(p->ticker);
 	figures_free(p->figures);
+	for (size_t i = 0; i < PROCESS_SLOTS; i++)
+		(void)process_unref(p->by_slot[i]);
+	process_table_free(p->processes);
 	system_sampler_free(p->sampler);
 	ARRAY_DONE(&p->in_flight);
 	closep(&p->proc_fd);
@@ -117,45 +124,47 @@ struct figures *pipeline_figures(struct pipeline *p)
 
 /* ---- calls ---- */
 
+static bool is_process(const struct process *process, const struct call_record *call)
+{
+	return process && process->identity.tgid == call->tgid && process->identity.exec_gen == call->exec_gen;
+}
+
 /*
  * Whose call it is. A slot is given to another process only after it was read as gone
  * and every record before that was fetched; should that ever fail, the record knows
  * enough to be kept apart.
  */
-static const struct process_identity *identity_of(struct pipeline *p, const struct call_record *call)
+static struct process *process_of(struct pipeline *p, const struct call_record *call)
 {
 	const struct process_slot *slot = &p->source->ops->slots(p->source)[call->slot % PROCESS_SLOTS];
-	struct process_identity *identity = &p->identities[call->slot % PROCESS_SLOTS];
+	struct process **process = &p->by_slot[call->slot % PROCESS_SLOTS];
 	bool is_slot = slot->tgid == call->tgid && slot->exec_gen == call->exec_gen;
-	uint64_t start_boot_ns = is_slot ? slot->start_boot_ns : 0;
-	uint32_t flags = is_slot ? __atomic_load_n(&slot->flags, __ATOMIC_RELAXED) : 0;
-	const struct process_figures *known;
+	struct process_identity identity = { .tgid = call->tgid, .uid = call->uid, .exec_gen = call->exec_gen };
 
-	if (identity->tgid == call->tgid && identity->exec_gen == call->exec_gen &&
-	    (!is_slot || (identity->start_boot_ns == start_boot_ns && identity->flags == flags)))
-		return identity;
+	if (is_process(*process, call) &&
+	    (!is_slot || ((*process)->identity.start_boot_ns == slot->start_boot_ns &&
+			  (*process)->identity.flags == __atomic_load_n(&slot->flags, __ATOMIC_RELAXED))))
+		return *process;
 
-	*identity = (struct process_identity){
-		.start_boot_ns = start_boot_ns, .tgid = call->tgid, .uid = call->uid, .exec_gen = call->exec_gen
-	};
-	memcpy(identity->comm, is_slot ? slot->comm : call->comm, sizeof(identity->comm));
-	identity->comm[sizeof(identity->comm) - 1] = 0;
-	if (!is_slot)
-		return identity;
-	identity->uid = slot->uid;
-	identity->flags = flags;
-	known = figures_find_slot(p->figures, call->slot);
-	identity->start_unix_ns = known && known->tgid == call->tgid && known->exec_gen == call->exec_gen
-					  ? known->start_unix_ns
-					  : clock_boot_to_unix_ns(start_boot_ns);
-	return identity;
+	if (is_slot)
+		figures_slot_identity(slot, &identity);
+	else
+		memcpy(identity.comm, call->comm, sizeof(identity.comm) - 1);
+	(void)process_unref(*process);
+	*process = process_table_take(p->processes, &identity);
+	return *process;
 }
 
 void pipeline_call(struct pipeline *p, const struct call_record *call)
 {
-	struct event event = { .call = call, .op = op_get(call->op), .measured = p->measured };
+	struct event event = {
+		.call = call, .process = process_of(p, call), .op = op_get(call->op), .measured = p->measured
+	};
 
-	event.process = identity_of(p, call);
+	if (!event.process) {
+		p->unheld++;
+		return;
+	}
 	engine_call(p->engine, &event);
 	if (p->store)
 		store_call(p->store, &event);
@@ -168,12 +177,21 @@ void pipeline_host(struct pipeline *p, const struct event *event)
 		store_call(p->store, event);
 }
 
+struct process *pipeline_process(struct pipeline *p, const struct process_identity *identity)
+{
+	struct process *process = process_table_take(p->processes, identity);
+
+	p->unheld += !process;
+	return process;
+}
+
 /* ---- figures ---- */
 
 static void slot_release(uint32_t slot, void *data)
 {
 	struct pipeline *p = data;
 
+	p->by_slot[slot] = process_unref(p->by_slot[slot]);
 	(void)p->source->ops->slot_release(p->source, slot);
 }
 
@@ -260,6 +278,8 @@ static void tick(struct pipeline *p, bool is_last)
 	}
 	tick.refused = p->source->ops->refused(p->source) - p->refused;
 	p->refused += tick.refused;
+	tick.refused += p->unheld;
+	p->unheld = 0;
 	tick.measured = p->measured;
 	tick.n_in_flight = in_flight_read(p);
 	tick.in_flight = p->in_flight.items;
@@ -281,16 +301,9 @@ static void gone_tell(struct pipeline *p)
 {
 	for (size_t i = 0; p->store && i < figures_count(p->figures); i++) {
 		const struct process_figures *f = figures_get(p->figures, i);
-		struct process_identity identity = { .start_boot_ns = f->start_boot_ns,
-						     .start_unix_ns = f->start_unix_ns,
-						     .tgid = f->tgid,
-						     .uid = f->uid,
-						     .exec_gen = f->exec_gen,
-						     .flags = f->flags };
 
-		memcpy(identity.comm, f->comm, sizeof(identity.comm));
 		if (f->gone_ns)
-			store_gone(p->store, &identity, f->gone_ns);
+			store_gone(p->store, &f->process->identity, f->gone_ns);
 	}
 }
 

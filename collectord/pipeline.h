@@ -14,6 +14,8 @@
 struct event;
 struct figures;
 struct pipeline;
+struct process;
+struct process_identity;
 struct source;
 struct store;
 
@@ -36,6 +38,8 @@ struct figures *pipeline_figures(struct pipeline *pipeline);
 
 /** pipeline_call() - a record that the source gave */
 void pipeline_call(struct pipeline *pipeline, const struct call_record *call);
+/** pipeline_process() - the entry of a process. Return: a reference; NULL without memory, which is counted */
+struct process *pipeline_process(struct pipeline *pipeline, const struct process_identity *identity);
 /** pipeline_host() - an event of the host: .process and .op are set, nothing is measured of it */
 void pipeline_host(struct pipeline *pipeline, const struct event *event);
 /** pipeline_collect() - bring records and figures up to now, for an answer; the tick goes on as it was */

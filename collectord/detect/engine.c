@@ -30,7 +30,7 @@ struct engine {
 	size_t n_lost;		   /* room in it: for the operations of every process */
 };
 
-int engine_new(engine_finding_func func, void *data, struct engine **ret_engine)
+int engine_new(const struct process_table *table, engine_finding_func func, void *data, struct engine **ret_engine)
 {
 	struct engine *e = calloc(1, sizeof(*e));
 	int r;
@@ -39,7 +39,7 @@ int engine_new(engine_finding_func func, void *data, struct engine **ret_engine)
 		return -ENOMEM;
 	e->func = func;
 	e->data = data;
-	r = memory_new(&e->memory);
+	r = memory_new(table, &e->memory);
 	if (r < 0) {
 		free(e);
 		return r;
@@ -416,7 +416,7 @@ static int tick_place(struct engine *e, const struct tick *tick)
 {
 	for (size_t i = 0; i < tick->processes.n; i++) {
 		const struct tick_process *in_tick = &tick->processes.items[i];
-		struct process_memory *p = memory_take(e->memory, &in_tick->identity);
+		struct process_memory *p = memory_take(e->memory, in_tick->process);
 		int r;
 
 		if (!p)

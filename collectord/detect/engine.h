@@ -31,7 +31,7 @@ struct engine_counts {
 	uint64_t refused_findings;    /* in ticks: too many at once in one process */
 };
 
-int engine_new(engine_finding_func func, void *data, struct engine **ret_engine);
+int engine_new(const struct process_table *table, engine_finding_func func, void *data, struct engine **ret_engine);
 void engine_free(struct engine *engine);
 /** engine_set_cpus() - how many CPUs the machine has, for advice; 0, or never called: not known */
 void engine_set_cpus(struct engine *engine, uint32_t n_cpus);

@@ -9,27 +9,21 @@
 #include "detect/track.h"
 #include "events/op.h"
 
-#define BUCKETS 256u /* a power of two */
-
 /* How fast what is usual is forgotten: a rate of the last minute, so that bursts average out. (Guess.) */
 #define QUIET_MEMORY_NS (60 * NSEC_PER_SEC)
 
 struct memory {
-	struct process_memory *buckets[BUCKETS]; /* by process id; the newest incarnation first */
-	ARRAY(struct process_memory *) all;	 /* in order of first sight */
+	const struct process_table *table;
+	ARRAY(struct process_memory *) all; /* in order of first sight */
 };
 
-static struct process_memory **bucket_of(struct memory *m, uint32_t tgid)
-{
-	return &m->buckets[tgid & (BUCKETS - 1)];
-}
-
-int memory_new(struct memory **ret_memory)
+int memory_new(const struct process_table *table, struct memory **ret_memory)
 {
 	struct memory *m = calloc(1, sizeof(*m));
 
 	if (!m)
 		return -ENOMEM;
+	m->table = table;
 	*ret_memory = m;
 	return 0;
 }
@@ -41,6 +35,8 @@ static void process_memory_free(struct process_memory *p)
 	ARRAY_DONE(&p->tracks);
 	ARRAY_DONE(&p->ops);
 	ARRAY_DONE(&p->in_flight);
+	p->process->memory = NULL;
+	(void)process_unref(p->process);
 	free(p);
 }
 
@@ -54,45 +50,36 @@ void memory_free(struct memory *m)
 	free(m);
 }
 
-struct process_memory *memory_take(struct memory *m, const struct process_identity *identity)
+struct process_memory *memory_take(struct memory *m, struct process *process)
 {
-	struct process_memory **bucket = bucket_of(m, identity->tgid), *p;
+	struct process_memory *p = process->memory;
 
-	for (p = *bucket; p; p = p->next)
-		if (process_identity_equal(&p->identity, identity))
-			return p;
-
+	if (p)
+		return p;
 	p = calloc(1, sizeof(*p));
 	if (!p)
 		return NULL;
-	p->identity = *identity;
 	if (ARRAY_PUSH(&m->all, p) < 0) {
 		free(p);
 		return NULL;
 	}
-	p->next = *bucket;
-	*bucket = p;
+	p->process = process_ref(process);
+	process->memory = p;
 	return p;
 }
 
 struct process_memory *memory_find_pid(struct memory *m, uint32_t tgid)
 {
-	struct process_memory *p = *bucket_of(m, tgid);
-
-	while (p && p->identity.tgid != tgid)
-		p = p->next;
-	return p;
+	for (struct process *p = process_table_newest(m->table, tgid); p; p = process_older(p))
+		if (p->memory)
+			return p->memory;
+	return NULL;
 }
 
 void memory_forget(struct memory *m, struct process_memory *process)
 {
-	struct process_memory **at;
-
 	if (!process)
 		return;
-	for (at = bucket_of(m, process->identity.tgid); *at != process; at = &(*at)->next)
-		;
-	*at = process->next;
 	for (size_t i = 0; i < m->all.n; i++) {
 		if (m->all.items[i] != process)
 			continue;

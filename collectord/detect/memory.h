@@ -26,8 +26,7 @@ struct examples {
 };
 
 struct process_memory {
-	struct process_memory *next; /* in its bucket */
-	struct process_identity identity;
+	struct process *process; /* a reference: this hangs on its entry */
 	uint64_t first_call_ns;
 	uint64_t seen_ns;	/* end of the last tick with something of it */
 	uint64_t quiet_wall_ns; /* how long it was watched undisturbed */
@@ -43,11 +42,12 @@ struct process_memory {
 
 struct memory;
 
-int memory_new(struct memory **ret_memory);
+/** memory_new() - @table: borrowed. Return: 0 or -ENOMEM */
+int memory_new(const struct process_table *table, struct memory **ret_memory);
 /** memory_free() - tracks are freed, too */
 void memory_free(struct memory *memory);
 /** memory_take() - of an incarnation, made when it is new. Return: NULL without memory */
-struct process_memory *memory_take(struct memory *memory, const struct process_identity *identity);
+struct process_memory *memory_take(struct memory *memory, struct process *process);
 /** memory_find_pid() - the newest incarnation with that process id, NULL if none */
 struct process_memory *memory_find_pid(struct memory *memory, uint32_t tgid);
 /** memory_forget() - NULL is fine */

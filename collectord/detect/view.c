@@ -21,7 +21,7 @@ struct detector_view view_of(const struct process_memory *p, const struct tick *
 		.from_ns = tick->from_ns,
 		.to_ns = tick->to_ns,
 		.wall_ns = tick->to_ns > tick->from_ns ? tick->to_ns - tick->from_ns : 1,
-		.process = &p->identity,
+		.process = &p->process->identity,
 		.first_call_ns = p->first_call_ns,
 		.ops = p->in_tick ? p->in_tick->ops.items : NULL,
 		.n_ops = p->in_tick ? p->in_tick->ops.n : 0,

@@ -20,6 +20,7 @@
 #define SLOW_CALLS_MIN 100
 
 struct figures {
+	struct process_table *table;
 	ARRAY(struct process_figures *) processes;	/* in order of first sight */
 	struct process_figures *by_slot[PROCESS_SLOTS]; /* borrowed from processes */
 	uint32_t gone[PROCESS_SLOTS];			/* slots seen gone by the last collect */
@@ -28,10 +29,21 @@ struct figures {
 	struct figures_forgotten forgotten;
 };
 
+void figures_taken_free(struct figures_taken *taken)
+{
+	if (!taken)
+		return;
+	op_list_done(&taken->ops);
+	ARRAY_DONE(&taken->behind);
+	free(taken);
+}
+
 static void process_free(struct process_figures *p)
 {
 	if (!p)
 		return;
+	(void)process_unref(p->process);
+	figures_taken_free(p->taken);
 	op_list_done(&p->ops);
 	ARRAY_DONE(&p->behind);
 	free(p);
@@ -42,12 +54,13 @@ static void process_freep(struct process_figures **p)
 	process_free(*p);
 }
 
-int figures_new(struct figures **ret_figures)
+int figures_new(struct process_table *table, struct figures **ret_figures)
 {
 	struct figures *f = calloc(1, sizeof(*f));
 
 	if (!f)
 		return -ENOMEM;
+	f->table = table;
 	*ret_figures = f;
 	return 0;
 }
@@ -62,25 +75,36 @@ void figures_free(struct figures *f)
 	free(f);
 }
 
+void figures_slot_identity(const struct process_slot *slot, struct process_identity *ret)
+{
+	*ret = (struct process_identity){
+		.start_boot_ns = slot->start_boot_ns,
+		.start_unix_ns = clock_boot_to_unix_ns(slot->start_boot_ns),
+		.tgid = slot->tgid,
+		.uid = slot->uid,
+		.exec_gen = slot->exec_gen,
+		.flags = __atomic_load_n(&slot->flags, __ATOMIC_RELAXED),
+	};
+	memcpy(ret->comm, slot->comm, sizeof(ret->comm));
+	ret->comm[sizeof(ret->comm) - 1] = 0;
+}
+
 static int process_add(struct figures *f, uint32_t slot, const struct process_slot *from)
 {
 	CLEANUP(process_freep) struct process_figures *p = calloc(1, sizeof(*p));
+	struct process_identity identity;
 	int r;
 
 	if (!p)
 		return -ENOMEM;
 
+	figures_slot_identity(from, &identity);
+	p->process = process_table_take(f->table, &identity);
+	if (!p->process)
+		return -ENOMEM;
 	p->id = ++f->next_id;
-	p->start_boot_ns = from->start_boot_ns;
-	p->start_unix_ns = clock_boot_to_unix_ns(from->start_boot_ns);
 	p->first_call_ns = from->first_call_ns;
-	p->tgid = from->tgid;
-	p->uid = from->uid;
-	p->exec_gen = from->exec_gen;
-	p->flags = from->flags;
 	p->slot = slot;
-	memcpy(p->comm, from->comm, sizeof(p->comm));
-	p->comm[sizeof(p->comm) - 1] = 0;
 
 	r = ARRAY_PUSH(&f->processes, p);
 	if (r < 0)
@@ -159,7 +183,31 @@ static int cell_read(struct process_figures *p, struct figure_cell *cell)
 
 static bool slot_is_new(const struct process_figures *p, const struct process_slot *slot)
 {
-	return !p || p->tgid != slot->tgid || p->exec_gen != slot->exec_gen || p->start_boot_ns != slot->start_boot_ns;
+	const struct process_identity *known = p ? &p->process->identity : NULL;
+
+	return !known || known->tgid != slot->tgid || known->exec_gen != slot->exec_gen ||
+	       known->start_boot_ns != slot->start_boot_ns;
+}
+
+/*
+ * Its figures are the other entry's from then on. Without memory for that the one it has says so: whoever may see less
+ * comes first.
+ */
+static void flags_set(struct figures *f, struct process_figures *p, uint32_t flags)
+{
+	struct process_identity identity = p->process->identity;
+	struct process *other;
+
+	if (identity.flags == flags)
+		return;
+	identity.flags = flags;
+	other = process_table_take(f->table, &identity);
+	if (!other) {
+		p->process->identity.flags = flags;
+		return;
+	}
+	(void)process_unref(p->process);
+	p->process = other;
 }
 
 /* After the cells: what was counted before a process was guarded may be taken for later, never the other way round. */
@@ -168,7 +216,7 @@ static void guarded_read(struct figures *f, const struct figures_source *source)
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
 	for (uint32_t i = 1; i < PROCESS_SLOTS; i++)
 		if (f->by_slot[i])
-			f->by_slot[i]->flags = __atomic_load_n(&source->slots[i].flags, __ATOMIC_RELAXED);
+			flags_set(f, f->by_slot[i], __atomic_load_n(&source->slots[i].flags, __ATOMIC_RELAXED));
 }
 
 int figures_collect(struct figures *f, const struct figures_source *source)
@@ -269,7 +317,7 @@ size_t figures_count(const struct figures *f)
 	return f->processes.n;
 }
 
-const struct process_figures *figures_get(const struct figures *f, size_t i)
+struct process_figures *figures_get(const struct figures *f, size_t i)
 {
 	return f->processes.items[i];
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * What every traced process did, exactly: the kernel half's cells read once per
- * period and kept by incarnation (process id, start, exec generation).
+ * period, and hung on the process's entry in the table.
  *
  * Cells count in 32 bits and wrap; here everything is 64 bits, by difference. A
  * process that is gone keeps its figures until the daemon forgets it.
@@ -15,6 +15,7 @@
 #include "base/array.h"
 #include "bpf/record.h"
 #include "figures/op_figures.h"
+#include "procs/process_table.h"
 
 /* Someone who ran while calls of this process were runnable. */
 struct behind_figures {
@@ -25,21 +26,23 @@ struct behind_figures {
 	char comm[RECORD_COMM_BYTES];
 };
 
+/* What it had done when a tick was last taken (tick.c). */
+struct figures_taken {
+	struct op_list ops;
+	ARRAY(struct behind_figures) behind;
+};
+
 struct process_figures {
-	uint64_t id; /* never reused */
-	uint64_t start_boot_ns;
-	uint64_t start_unix_ns; /* the same by the wall clock when first seen: part of its identity, so never mapped
-				   again */
+	uint64_t id;		 /* never reused */
+	struct process *process; /* a reference; another entry from the moment on that it becomes guarded */
 	uint64_t first_call_ns;
-	uint64_t gone_ns; /* 0 while it lives */
-	uint32_t tgid;
-	uint32_t uid;
-	uint32_t exec_gen;
-	uint32_t flags; /* PROCESS_GUARDED */
-	uint32_t slot;	/* 0 once given back */
-	char comm[RECORD_COMM_BYTES];
+	uint64_t gone_ns;   /* 0 while it lives */
+	uint32_t slot;	    /* 0 once given back */
+	bool was_told;	    /* in a tick: from its first sight on it is known */
+	bool was_gone;	    /* in that tick: none tells of it any more */
 	struct op_list ops; /* recent_ns: longest call since figures_restart_max() */
 	ARRAY(struct behind_figures) behind;
+	struct figures_taken *taken; /* NULL: nothing yet, or nothing more */
 };
 
 struct figures;
@@ -56,8 +59,13 @@ struct figures_source {
 	void *data;
 };
 
-int figures_new(struct figures **ret_figures);
+/** figures_new() - @table: borrowed. Return: 0 or -ENOMEM */
+int figures_new(struct process_table *table, struct figures **ret_figures);
 void figures_free(struct figures *figures);
+/** figures_slot_identity() - of the process that has a slot now; its start by the wall clock as mapped now */
+void figures_slot_identity(const struct process_slot *slot, struct process_identity *ret);
+/** figures_taken_free() - NULL is fine */
+void figures_taken_free(struct figures_taken *taken);
 /**
  * figures_collect() - read what changed
  * Also sets each cell's threshold of a slow call and takes its maximum away, to know the next one's.
@@ -76,7 +84,7 @@ void figures_release_gone(struct figures *figures, const struct figures_source *
 size_t figures_gone(const struct figures *figures);
 size_t figures_count(const struct figures *figures);
 /** figures_get() - processes in the order they were first seen; borrowed until the next collect or forget */
-const struct process_figures *figures_get(const struct figures *figures, size_t i);
+struct process_figures *figures_get(const struct figures *figures, size_t i);
 /** figures_restart_max() - from now on the recent maxima are of later calls */
 void figures_restart_max(struct figures *figures);
 /** figures_find_slot() - live process in a slot, NULL if none */

@@ -8,17 +8,7 @@
 #include "base/cleanup.h"
 #include "events/op.h"
 
-/* What a process had at the last take. */
-struct taken_process {
-	uint64_t id;
-	bool was_told; /* in a tick: from its first sight on it is known */
-	bool was_gone;
-	struct op_list ops;
-	ARRAY(struct behind_figures) behind;
-};
-
 struct ticker {
-	ARRAY(struct taken_process *) taken; /* by id, as figures are */
 	uint64_t at_ns;
 	uint64_t losses[LOSS_COUNT];
 };
@@ -43,15 +33,6 @@ void tick_done(struct tick *tick)
 	ARRAY_DONE(&tick->processes);
 }
 
-/* ---- what was there before ---- */
-
-static void taken_free(struct taken_process *p)
-{
-	op_list_done(&p->ops);
-	ARRAY_DONE(&p->behind);
-	free(p);
-}
-
 int ticker_new(struct ticker **ret_ticker)
 {
 	struct ticker *t = calloc(1, sizeof(*t));
@@ -64,52 +45,14 @@ int ticker_new(struct ticker **ret_ticker)
 
 void ticker_free(struct ticker *t)
 {
-	if (!t)
-		return;
-	for (size_t i = 0; i < t->taken.n; i++)
-		taken_free(t->taken.items[i]);
-	ARRAY_DONE(&t->taken);
 	free(t);
-}
-
-/*
- * One record for each process that figures still know, in their order; those of
- * forgotten ones go. Figures only ever grow at the end and lose elements in between.
- */
-static int taken_align(struct ticker *t, const struct figures *figures)
-{
-	size_t n_kept = 0, at = 0;
-
-	for (size_t i = 0; i < t->taken.n; i++) {
-		struct taken_process *p = t->taken.items[i];
-
-		while (at < figures_count(figures) && figures_get(figures, at)->id < p->id)
-			at++;
-		if (at < figures_count(figures) && figures_get(figures, at)->id == p->id)
-			t->taken.items[n_kept++] = p;
-		else
-			taken_free(p);
-	}
-	t->taken.n = n_kept;
-
-	for (size_t i = n_kept; i < figures_count(figures); i++) {
-		struct taken_process *p = calloc(1, sizeof(*p));
-		int r = p ? ARRAY_PUSH(&t->taken, p) : -ENOMEM;
-
-		if (r < 0) {
-			free(p);
-			return r;
-		}
-		p->id = figures_get(figures, i)->id;
-	}
-	return 0;
 }
 
 /* ---- the difference ---- */
 
-static int op_take(const struct op_used *now, const struct taken_process *before, struct tick_process *process)
+static int op_take(const struct op_used *now, const struct figures_taken *before, struct tick_process *process)
 {
-	const struct op_figures *then = op_list_find(&before->ops, now->id);
+	const struct op_figures *then = before ? op_list_find(&before->ops, now->id) : NULL;
 	struct tick_op fresh = { .op = op_get(now->id) };
 	int r;
 
@@ -127,13 +70,14 @@ static int op_take(const struct op_used *now, const struct taken_process *before
 	return r;
 }
 
-static int behind_take(const struct process_figures *now, const struct taken_process *before,
-		       struct tick_process *process)
+static int behind_take(const struct process_figures *now, struct tick_process *process)
 {
+	const struct figures_taken *before = now->taken;
+
 	for (size_t i = 0; i < now->behind.n; i++) {
 		const struct behind_figures *b = &now->behind.items[i];
 		/* Entries of a process are only added, so the same one is at the same place. */
-		uint64_t then_ns = i < before->behind.n ? before->behind.items[i].ns : 0;
+		uint64_t then_ns = before && i < before->behind.n ? before->behind.items[i].ns : 0;
 		struct tick_behind fresh = { .ns = b->ns - then_ns, .tgid = b->tgid, .uid = b->uid };
 		int r;
 
@@ -147,30 +91,20 @@ static int behind_take(const struct process_figures *now, const struct taken_pro
 	return 0;
 }
 
-static int process_take(const struct process_figures *now, const struct taken_process *before, struct tick *tick)
+static int process_take(const struct process_figures *now, struct tick *tick)
 {
-	struct tick_process process = {
-		.identity = {
-			.start_boot_ns = now->start_boot_ns,
-			.start_unix_ns = now->start_unix_ns,
-			.tgid = now->tgid,
-			.uid = now->uid,
-			.exec_gen = now->exec_gen,
-			.flags = now->flags,
-		},
-		.first_call_ns = now->first_call_ns,
-		.gone_ns = now->gone_ns,
-	};
+	struct tick_process process = { .process = now->process,
+					.first_call_ns = now->first_call_ns,
+					.gone_ns = now->gone_ns };
 	int r = 0;
 
-	if (before->was_gone)
+	if (now->was_gone)
 		return 0; /* nothing is added any more */
-	memcpy(process.identity.comm, now->comm, sizeof(process.identity.comm));
 	for (size_t i = 0; i < now->ops.used.n && r == 0; i++)
-		r = op_take(now->ops.used.items[i], before, &process);
+		r = op_take(now->ops.used.items[i], now->taken, &process);
 	if (r == 0)
-		r = behind_take(now, before, &process);
-	if (r == 0 && (process.ops.n || process.host.n || process.behind.n || !before->was_told || now->gone_ns))
+		r = behind_take(now, &process);
+	if (r == 0 && (process.ops.n || process.host.n || process.behind.n || !now->was_told || now->gone_ns))
 		r = ARRAY_PUSH(&tick->processes, process);
 	else
 		tick_process_done(&process);
@@ -185,43 +119,49 @@ static int process_take(const struct process_figures *now, const struct taken_pr
  * Copies of what changed and places for them, made before anything is exchanged: a take is whole or was not.
  * A place made for a take that failed says that nothing was called yet, as is true.
  */
-static int taken_prepare(const struct process_figures *now, struct taken_process *before, struct taken_process *next)
+static int taken_prepare(struct process_figures *now, struct figures_taken *next)
 {
 	int r = 0;
 
-	next->id = now->id;
-	next->was_told = true;
-	next->was_gone = now->gone_ns != 0;
-	for (size_t i = 0; i < now->ops.used.n && r == 0 && !next->was_gone; i++) {
+	if (!now->taken)
+		now->taken = calloc(1, sizeof(*now->taken));
+	if (!now->taken)
+		return -ENOMEM;
+	for (size_t i = 0; i < now->ops.used.n && r == 0; i++) {
 		const struct op_used *used = now->ops.used.items[i];
-		const struct op_figures *then = op_list_find(&before->ops, used->id);
+		const struct op_figures *then = op_list_find(&now->taken->ops, used->id);
 
 		if (then && op_figures_is_same(&used->figures, then))
 			continue;
-		r = op_list_take(&before->ops, used->id) ? op_list_copy(&next->ops, used->id, &used->figures) : -ENOMEM;
+		r = op_list_take(&now->taken->ops, used->id) ? op_list_copy(&next->ops, used->id, &used->figures)
+							     : -ENOMEM;
 	}
-	for (size_t i = 0; i < now->behind.n && r == 0 && !next->was_gone; i++)
+	for (size_t i = 0; i < now->behind.n && r == 0; i++)
 		r = ARRAY_PUSH(&next->behind, now->behind.items[i]);
 	return r;
 }
 
-static void taken_exchange(struct taken_process *before, struct taken_process *next)
+/* @next: NULL for one that is gone */
+static void taken_exchange(struct process_figures *now, struct figures_taken *next)
 {
-	if (next->was_gone)
-		op_list_done(&before->ops);
+	now->was_told = true;
+	now->was_gone = !next;
+	if (!next) {
+		figures_taken_free(now->taken);
+		now->taken = NULL;
+		return;
+	}
 	for (size_t i = 0; i < next->ops.used.n; i++) {
-		struct op_used *used = next->ops.used.items[i], *mine = op_list_take(&before->ops, used->id);
+		struct op_used *used = next->ops.used.items[i], *mine = op_list_take(&now->taken->ops, used->id);
 		struct op_figures old = mine->figures; /* taken_prepare() has made its place */
 
 		mine->figures = used->figures;
 		used->figures = old;
 	}
-	ARRAY_DONE(&before->behind);
-	before->behind.items = TAKE_PTR(next->behind.items);
-	before->behind.n = next->behind.n;
-	before->behind.room = next->behind.room;
-	before->was_told = next->was_told;
-	before->was_gone = next->was_gone;
+	ARRAY_DONE(&now->taken->behind);
+	now->taken->behind.items = TAKE_PTR(next->behind.items);
+	now->taken->behind.n = next->behind.n;
+	now->taken->behind.room = next->behind.room;
 }
 
 void ticker_begin(struct ticker *t, uint64_t now_ns)
@@ -233,24 +173,24 @@ int ticker_take(struct ticker *t, struct figures *figures, uint64_t now_ns, cons
 		struct tick *ret_tick)
 {
 	struct tick tick = { .from_ns = t->at_ns ? t->at_ns : now_ns, .to_ns = now_ns };
-	ARRAY(struct taken_process *) next = { .items = NULL };
-	int r = taken_align(t, figures);
+	ARRAY(struct figures_taken *) next = { .items = NULL };
+	int r = 0;
 
-	for (size_t i = 0; i < t->taken.n && r == 0; i++) {
-		const struct process_figures *now = figures_get(figures, i);
-		struct taken_process *fresh = calloc(1, sizeof(*fresh));
+	for (size_t i = 0; i < figures_count(figures) && r == 0; i++) {
+		struct process_figures *now = figures_get(figures, i);
+		struct figures_taken *fresh = now->gone_ns ? NULL : calloc(1, sizeof(*fresh));
 
-		r = fresh ? ARRAY_PUSH(&next, fresh) : -ENOMEM;
+		r = fresh || now->gone_ns ? ARRAY_PUSH(&next, fresh) : -ENOMEM;
 		if (r < 0)
 			free(fresh);
+		if (r == 0 && fresh)
+			r = taken_prepare(now, fresh);
 		if (r == 0)
-			r = taken_prepare(now, t->taken.items[i], fresh);
-		if (r == 0)
-			r = process_take(now, t->taken.items[i], &tick);
+			r = process_take(now, &tick);
 	}
 	if (r == 0) {
 		for (size_t i = 0; i < next.n; i++)
-			taken_exchange(t->taken.items[i], next.items[i]);
+			taken_exchange(figures_get(figures, i), next.items[i]);
 		figures_restart_max(figures);
 		for (int i = 0; i < LOSS_COUNT; i++) {
 			tick.losses[i] = losses[i] - t->losses[i];
@@ -262,7 +202,7 @@ int ticker_take(struct ticker *t, struct figures *figures, uint64_t now_ns, cons
 		tick_done(&tick);
 	}
 	for (size_t i = 0; i < next.n; i++)
-		taken_free(next.items[i]);
+		figures_taken_free(next.items[i]);
 	ARRAY_DONE(&next);
 	return r;
 }

@@ -30,9 +30,9 @@ struct tick_behind {
 };
 
 struct tick_process {
-	struct process_identity identity;
-	uint64_t first_call_ns; /* since boot, monotonic, as all times here */
-	uint64_t gone_ns;	/* 0 while it lives */
+	struct process *process; /* borrowed */
+	uint64_t first_call_ns;	 /* since boot, monotonic, as all times here */
+	uint64_t gone_ns;	 /* 0 while it lives */
 	ARRAY(struct tick_op) ops;
 	ARRAY(struct tick_op) host; /* what the kernel did for it, and waits outside of calls: no calls */
 	ARRAY(struct tick_behind) behind;

@@ -112,10 +112,10 @@ int answer_operation(const struct rpc_context *context, struct arena *arena, con
 	if (!row)
 		return -ENOMEM;
 	ingero__v1__operation__init(row);
-	row->pid = p->tgid;
-	row->start_time_unix_ns = p->start_unix_ns;
-	row->process_name = arena_copy_text(arena, p->comm);
-	row->uid = p->uid;
+	row->pid = p->process->identity.tgid;
+	row->start_time_unix_ns = p->process->identity.start_unix_ns;
+	row->process_name = arena_copy_text(arena, process_name(p->process));
+	row->uid = p->process->identity.uid;
 	row->source = (char *)op_layer_to_source(op ? op->layer : OP_LAYER_NONE);
 	row->op = (char *)(op ? op->name : "unknown");
 	row->count = op_figures_count(figures);
@@ -131,7 +131,7 @@ int answer_operation(const struct rpc_context *context, struct arena *arena, con
 					    op_is_measured(op) ? source_measured(context->source) : 0, arena);
 	row->abandoned = figures->abandoned;
 	row->untimed = figures->untimed;
-	row->exec_generation = p->exec_gen;
+	row->exec_generation = p->process->identity.exec_gen;
 	if (!row->process_name || !row->blame_ns)
 		return -ENOMEM;
 	*ret_row = row;
@@ -160,7 +160,7 @@ int answer_in_flight(const struct rpc_context *context, const struct scope *scop
 		const struct op *op = op_get(r->op);
 		Ingero__V1__InFlight *row;
 
-		if (!p || !op || p->tgid != r->tgid || !scope_sees_process(scope, p))
+		if (!p || !op || p->process->identity.tgid != r->tgid || !scope_sees_process(scope, p))
 			continue;
 		row = summary->in_flight[summary->n_in_flight] = ARENA_NEW(arena, Ingero__V1__InFlight);
 		if (!row)
@@ -168,7 +168,7 @@ int answer_in_flight(const struct rpc_context *context, const struct scope *scop
 		ingero__v1__in_flight__init(row);
 		row->pid = r->tgid;
 		row->tid = r->tid;
-		row->process_name = arena_copy_text(arena, p->comm);
+		row->process_name = arena_copy_text(arena, process_name(p->process));
 		row->op = (char *)op->name;
 		row->age_ns = age_ns;
 		row->blame_ns = answer_blame(context, arena, r->blame_ns, age_ns);
@@ -223,7 +223,7 @@ int answer_behind(const struct rpc_context *context, const struct scope *scope, 
 			ingero__v1__behind__init(row);
 			row->uid = b->uid;
 			row->ns = ns;
-			row->victim_pid = p->tgid;
+			row->victim_pid = p->process->identity.tgid;
 			if (answer_may_name(scope->identity, b->uid)) {
 				row->pid = b->tgid;
 				row->comm = arena_copy_text(arena, b->comm);

@@ -85,7 +85,7 @@ static struct cost_sums cost_sum(const struct rpc_context *context, const struct
 			if (!calls)
 				continue;
 			before = since_op(then, now->id);
-			process_ns += calls * added_ns(context, p->tgid, now->id);
+			process_ns += calls * added_ns(context, p->process->identity.tgid, now->id);
 			sums.removed_ns += now->figures.raw_ns - now->figures.total_ns;
 			sums.removed_ns -= before ? before->raw_ns - before->total_ns : 0;
 		}

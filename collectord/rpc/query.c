@@ -59,7 +59,7 @@ void rpc_query_status(struct call *call, const Ingero__V1__StatusRequest *reques
 	for (size_t i = 0; context->figures && i < figures_count(context->figures); i++) {
 		const struct process_figures *p = figures_get(context->figures, i);
 
-		reply.processes += !p->gone_ns && scope_sees(&scope, p->tgid, p->uid, p->flags & PROCESS_GUARDED);
+		reply.processes += !p->gone_ns && scope_sees_process(&scope, p);
 	}
 	reply.cost = cost_message(context, &arena, &scope, NULL);
 	reply.lost = answer_lost(context, &arena, &scope, NULL);
@@ -121,7 +121,7 @@ static int operations_new(struct call *call, const Ingero__V1__OperationsRequest
 		const struct process_figures *p = figures_get(context->figures, i);
 
 		if (scope_sees_process(&asked, p))
-			r = ARRAY_PUSH(&o->pids, p->tgid);
+			r = ARRAY_PUSH(&o->pids, p->process->identity.tgid);
 	}
 	if (r < 0)
 		operations_free(o);

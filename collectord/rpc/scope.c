@@ -19,7 +19,9 @@ bool scope_sees(const struct scope *scope, uint32_t tgid, uint32_t uid, bool is_
 
 bool scope_sees_process(const struct scope *scope, const struct process_figures *p)
 {
-	if (scope->lease && !lease_covers(scope->lease, p->tgid, p->uid, p->start_boot_ns))
+	const struct process_identity *who = &p->process->identity;
+
+	if (scope->lease && !lease_covers(scope->lease, who->tgid, who->uid, who->start_boot_ns))
 		return false;
-	return scope_sees(scope, p->tgid, p->uid, p->flags & PROCESS_GUARDED);
+	return scope_sees(scope, who->tgid, who->uid, process_is_guarded(p->process));
 }

@@ -70,7 +70,7 @@ int since_take(const struct rpc_context *context, const struct call_identity *id
 		int r;
 
 		/* What is never told needs no room: there may be a hundred such calls, of somebody who sees little. */
-		if (!access_may_see(identity, p->uid, p->flags & PROCESS_GUARDED))
+		if (!access_may_see(identity, p->process->identity.uid, process_is_guarded(p->process)))
 			continue;
 		r = process_since_take(p, &since, since.n_processes);
 		if (r < 0) {

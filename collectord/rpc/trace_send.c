@@ -188,9 +188,9 @@ static void life_count(Ingero__V1__Life *life, uint32_t op)
 
 static void trace_host(struct trace *t, const struct event *event)
 {
-	const struct process_identity *p = event->process;
+	const struct process *p = event->process;
 
-	if (!trace_sees(t, event->call, p->start_boot_ns, p->flags & PROCESS_GUARDED))
+	if (!trace_sees(t, event->call, p->identity.start_boot_ns, process_is_guarded(p)))
 		return;
 	life_count(&t->life, event->call->op);
 	if (t->wants_events)

@@ -29,7 +29,7 @@ struct load {
 	uint32_t left;
 	uint32_t n_ops;
 	bool has_figures;
-	struct process_identity processes[PROCESSES];
+	struct process processes[PROCESSES];
 	struct op_figures figures[PROCESSES][OPS];
 };
 
@@ -75,8 +75,8 @@ static void call_make(struct load *load, struct call_record *call, uint32_t *ret
 	*call = (struct call_record){ .start_ns = load->now_ns,
 				      .duration_ns = random_scale(load, is_slow ? 15 : 10, is_slow ? 28 : 18),
 				      .args = { 256 * (1 + random_u64(load) % 200), random_u64(load) % 5 },
-				      .tgid = load->processes[load->process].tgid,
-				      .uid = load->processes[load->process].uid,
+				      .tgid = load->processes[load->process].identity.tgid,
+				      .uid = load->processes[load->process].identity.uid,
 				      .ret = random_u64(load) % 100 ? 0 : 2,
 				      .type = RECORD_CALL };
 	call->tid = call->tgid + (uint32_t)(random_u64(load) % 5);
@@ -107,7 +107,7 @@ static void tick(struct load *load, struct store *store, uint64_t from_ns)
 	struct tick t = { .from_ns = from_ns, .to_ns = load->now_ns, .measured = (1u << BLAME_COUNT) - 1 };
 
 	for (uint32_t p = 0; p < PROCESSES; p++) {
-		struct tick_process process = { .identity = load->processes[p], .first_call_ns = 1 };
+		struct tick_process process = { .process = &load->processes[p], .first_call_ns = 1 };
 
 		for (uint32_t o = 0; load->has_figures && o < OPS; o++) {
 			struct tick_op op = { .op = op_get(1 + o), .figures = load->figures[p][o] };
@@ -164,7 +164,7 @@ int main(int argc, char **argv)
 	load.has_figures = load.n_ops > 0;
 	load.n_ops = MIN(MAX(load.n_ops, 1), OPS);
 	for (uint32_t p = 0; p < PROCESSES; p++)
-		load.processes[p] = (struct process_identity){
+		load.processes[p].identity = (struct process_identity){
 			.start_boot_ns = 1 + p, .tgid = 1000 + p * 10, .uid = 1000 + p % USERS, .comm = "python3"
 		};
 	if (store_open(&options, why, sizeof(why), &store) < 0) {

@@ -110,14 +110,14 @@ static void call_fill(uint32_t i, struct call_record *ret)
 void store_world_calls(struct store_world *world, struct store *store, uint32_t n)
 {
 	for (uint32_t end = world->n_calls + n; world->n_calls < end; world->n_calls++) {
-		struct process_identity identity;
+		struct process process = { .n_references = 1 };
 		struct call_record call;
 		struct event event = { .call = &call,
-				       .process = &identity,
+				       .process = &process,
 				       .measured = MEASURED(BLAME_ON_CPU) | MEASURED(BLAME_RUNNABLE) |
 						   MEASURED(BLAME_DEVICE) };
 
-		identity_fill(process_of(world->n_calls), &identity);
+		identity_fill(process_of(world->n_calls), &process.identity);
 		call_fill(world->n_calls, &call);
 		event.op = op_get(call.op);
 		world->now_ns = call.start_ns + WORLD_GAP_NS;
@@ -125,13 +125,13 @@ void store_world_calls(struct store_world *world, struct store *store, uint32_t 
 	}
 }
 
-static void tick_fill(const struct store_world *world, struct tick *tick)
+static void tick_fill(const struct store_world *world, struct process *processes, struct tick *tick)
 {
 	for (uint32_t p = 0; p < WORLD_PROCESSES; p++) {
-		struct tick_process process = { .first_call_ns = WORLD_FIRST_NS };
+		struct tick_process process = { .process = &processes[p], .first_call_ns = WORLD_FIRST_NS };
 		struct tick_op op = { .op = op_get(1) };
 
-		identity_fill(p, &process.identity);
+		identity_fill(p, &processes[p].identity);
 		for (uint32_t i = world->n_ticked; i < world->n_calls; i++) {
 			struct call_record call;
 
@@ -153,8 +153,9 @@ static void tick_fill(const struct store_world *world, struct tick *tick)
 void store_world_tick(struct store_world *world, struct store *store)
 {
 	struct tick tick = { .from_ns = world->ticked_ns, .to_ns = world->now_ns };
+	struct process processes[WORLD_PROCESSES];
 
-	tick_fill(world, &tick);
+	tick_fill(world, processes, &tick);
 	store_tick(store, &tick);
 	tick_done(&tick);
 	world->ticked_ns = world->now_ns;

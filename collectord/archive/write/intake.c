@@ -113,7 +113,8 @@ static void call_lost(struct intake *intake, const struct event *event)
 	uint64_t start_ns = event->call->start_ns;
 
 	intake->n_lost++;
-	intake_gap(intake, start_ns, start_ns + event->call->raw_ns, intake->loss_reason, 1, event->process->uid);
+	intake_gap(intake, start_ns, start_ns + event->call->raw_ns, intake->loss_reason, 1,
+		   event->process->identity.uid);
 }
 
 static int call_pack(struct batch *batch, const struct stored_event *stored, uint32_t uid)
@@ -156,30 +157,32 @@ static int host_count(struct intake *intake, const struct stored_event *stored, 
 
 void intake_call(struct intake *intake, const struct event *event)
 {
+	const struct process_identity *who = &event->process->identity;
 	struct stored_event stored = { .call = *event->call, .measured = event->measured };
 
-	if (is_skipped(intake, event->process, event->call->start_ns))
+	if (is_skipped(intake, who, event->call->start_ns))
 		return;
 	if (intake->batch->bytes >= INTAKE_BYTES_MAX) {
 		call_lost(intake, event);
 		return;
 	}
-	stored.process = process_row(intake, event->process, event->call->start_ns, event->call->start_ns);
+	stored.process = process_row(intake, who, event->call->start_ns, event->call->start_ns);
 	stored.op = event->op ? event->op->id : 0;
-	if (stored.process && event->life && host_count(intake, &stored, event->process->uid) < 0)
+	if (stored.process && event->life && host_count(intake, &stored, who->uid) < 0)
 		call_lost(intake, event);
-	else if (!stored.process || call_pack(intake->batch, &stored, event->process->uid) < 0)
+	else if (!stored.process || call_pack(intake->batch, &stored, who->uid) < 0)
 		call_lost(intake, event);
 	if (stored.process && event->life && event->life->type == RECORD_EXIT)
-		intake_gone(intake, event->process, event->life->time_ns);
+		intake_gone(intake, who, event->life->time_ns);
 }
 
 /* Return: 0 or -ENOMEM */
 static int figures_add(struct intake *intake, struct batch_figures *bucket, const struct tick *tick,
 		       const struct tick_process *p)
 {
-	uint32_t row = process_row(intake, &p->identity, p->first_call_ns, tick->from_ns);
-	struct figures_blob *blob = row ? batch_owner(bucket, p->identity.uid) : NULL;
+	const struct process_identity *who = &p->process->identity;
+	uint32_t row = process_row(intake, who, p->first_call_ns, tick->from_ns);
+	struct figures_blob *blob = row ? batch_owner(bucket, who->uid) : NULL;
 	int r = 0;
 
 	if (!blob)
@@ -246,12 +249,12 @@ void intake_tick(struct intake *intake, const struct tick *tick)
 	for (size_t i = 0; i < tick->processes.n; i++) {
 		const struct tick_process *p = &tick->processes.items[i];
 
-		if (is_skipped(intake, &p->identity, tick->from_ns))
+		if (is_skipped(intake, &p->process->identity, tick->from_ns))
 			continue;
 		if ((p->ops.n || p->host.n || p->behind.n) && (!bucket || figures_add(intake, bucket, tick, p) < 0))
 			is_kept = false;
 		if (p->gone_ns)
-			intake_gone(intake, &p->identity, p->gone_ns);
+			intake_gone(intake, &p->process->identity, p->gone_ns);
 	}
 	for (size_t i = 0; i < intake->host.n; i++)
 		if (!bucket || host_add(bucket, &intake->host.items[i]) < 0)

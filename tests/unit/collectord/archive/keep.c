@@ -265,20 +265,23 @@ static void stalled(void)
 static void calls_of(struct store_world *world, struct store *store, uint32_t first, uint32_t n)
 {
 	struct tick tick = { .from_ns = world->now_ns };
+	CLEANUP(freep) struct process *processes = calloc(n, sizeof(*processes));
 
 	for (uint32_t i = first; i < first + n; i++) {
+		struct process *process = &processes[i - first];
 		struct process_identity identity = {
 			.start_boot_ns = 1 + i, .tgid = 1 + i, .uid = 1000, .comm = "many"
 		};
 		struct call_record call = {
 			.type = RECORD_CALL, .op = 1, .start_ns = world->now_ns, .duration_ns = 1, .raw_ns = 1
 		};
-		struct event event = { .call = &call, .process = &identity, .op = op_get(1) };
-		struct tick_process process = { .identity = identity, .gone_ns = world->now_ns + 1 };
+		struct event event = { .call = &call, .process = process, .op = op_get(1) };
+		struct tick_process in_tick = { .process = process, .gone_ns = world->now_ns + 1 };
 
+		process->identity = identity;
 		store_call(store, &event);
 		world->now_ns += 1000;
-		CHECK_INT_EQ("memory", ARRAY_PUSH(&tick.processes, process), 0);
+		CHECK_INT_EQ("memory", ARRAY_PUSH(&tick.processes, in_tick), 0);
 	}
 	tick.to_ns = world->now_ns;
 	store_tick(store, &tick);
@@ -319,7 +322,8 @@ static void call_by(struct store_world *world, struct store *store, const struct
 	struct call_record call = {
 		.type = RECORD_CALL, .op = 1, .start_ns = world->now_ns, .duration_ns = 1, .raw_ns = 1
 	};
-	struct event event = { .call = &call, .process = identity, .op = op_get(1) };
+	struct process process = { .identity = *identity };
+	struct event event = { .call = &call, .process = &process, .op = op_get(1) };
 
 	store_call(store, &event);
 	tick_after(world, store, NSEC_PER_SEC);

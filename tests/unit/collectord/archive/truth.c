@@ -56,15 +56,16 @@ static uint64_t unix_of(const struct truth *t, uint64_t mono_ns)
 static void moment_play(struct truth *t, struct store *store)
 {
 	struct tick tick = { .from_ns = t->world.now_ns };
+	struct process processes[PROCESSES];
 	struct moment *m = &t->moments[t->n++];
 
 	t->world.now_ns += SECOND / 2 + random_below(t, SECOND);
 	tick.to_ns = t->world.now_ns;
 	*m = (struct moment){ .from_unix_ns = unix_of(t, tick.from_ns), .to_unix_ns = unix_of(t, tick.to_ns) };
 	for (uint32_t p = 0; p < PROCESSES; p++) {
-		struct tick_process process = { .first_call_ns = WORLD_FIRST_NS };
+		struct tick_process process = { .process = &processes[p], .first_call_ns = WORLD_FIRST_NS };
 
-		process.identity = (struct process_identity){
+		processes[p].identity = (struct process_identity){
 			.start_boot_ns = 1000 + p, .start_unix_ns = 5000 + p, .tgid = 100 + p, .uid = 1000 + p % 2
 		};
 		for (uint32_t op = 0; op < OPS; op++) {

@@ -11,6 +11,7 @@
 struct stage {
 	struct demo_play demo;
 	struct play told; /* its findings alone are used */
+	struct process_table *table;
 	struct figures *figures;
 	struct ticker *ticker;
 	struct engine *engine;
@@ -23,9 +24,13 @@ static void on_call(const struct call_record *call, void *data)
 	struct process_identity identity = {
 		.start_boot_ns = slot->start_boot_ns, .tgid = slot->tgid, .uid = slot->uid, .comm = "python"
 	};
-	struct event event = { .call = call, .process = &identity, .op = op_get(call->op), .measured = ALL_CLASSES };
+	struct event event = { .call = call,
+			       .process = process_table_take(s->table, &identity),
+			       .op = op_get(call->op),
+			       .measured = ALL_CLASSES };
 
 	engine_call(s->engine, &event);
+	(void)process_unref(event.process);
 }
 
 static uint32_t cells_used(void *data)
@@ -72,9 +77,10 @@ static void run(struct stage *s, const char *name, uint64_t seed, uint64_t lengt
 	s->demo.on_call = on_call;
 	s->demo.data = s;
 	s->demo.records_any = true;
-	CHECK_INT_EQ(name, figures_new(&s->figures), 0);
+	CHECK_INT_EQ(name, process_table_new(&s->table), 0);
+	CHECK_INT_EQ(name, figures_new(s->table, &s->figures), 0);
 	CHECK_INT_EQ(name, ticker_new(&s->ticker), 0);
-	CHECK_INT_EQ(name, engine_new(play_told, &s->told, &s->engine), 0);
+	CHECK_INT_EQ(name, engine_new(s->table, play_told, &s->told, &s->engine), 0);
 	demo_play_begin(&s->demo, start_ns, start_ns, 1000);
 	take(s, name);
 	for (uint64_t until_ns = start_ns + length_ns; is_more; until_ns += length_ns) {
@@ -89,6 +95,7 @@ static void done(struct stage *s)
 	engine_free(s->engine);
 	ticker_free(s->ticker);
 	figures_free(s->figures);
+	process_table_free(s->table);
 	demo_play_done(&s->demo);
 }
 

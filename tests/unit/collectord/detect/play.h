@@ -23,6 +23,7 @@
 #define ALL_CLASSES ((uint16_t)((1u << BLAME_COUNT) - 1))
 
 struct play {
+	struct process_table *table;
 	struct engine *engine;
 	struct process_identity identity; /* of the process that play_calls() adds to */
 	uint64_t first_call_ns;
@@ -64,7 +65,8 @@ static inline void play_begin(struct play *p, uint64_t seed)
 	};
 	p->first_call_ns = p->now_ns;
 	p->tick.measured = ALL_CLASSES;
-	CHECK_INT_EQ("engine", engine_new(play_told, p, &p->engine), 0);
+	CHECK_INT_EQ("table", process_table_new(&p->table), 0);
+	CHECK_INT_EQ("engine", engine_new(p->table, play_told, p, &p->engine), 0);
 	engine_set_cpus(p->engine, 16);
 }
 
@@ -73,6 +75,13 @@ static inline void play_end(struct play *p)
 	engine_finish(p->engine, p->now_ns);
 	engine_free(p->engine);
 	tick_done(&p->tick);
+	process_table_free(p->table);
+}
+
+/* Its entry, which stays. */
+static inline struct process *play_entry(struct play *p)
+{
+	return process_table_take(p->table, &p->identity);
 }
 
 /* 0 ... 1, the same each time for one seed */
@@ -84,10 +93,10 @@ static inline double play_random(struct play *p)
 
 static inline struct tick_process *play_process(struct play *p)
 {
-	struct tick_process fresh = { .identity = p->identity, .first_call_ns = p->first_call_ns };
+	struct tick_process fresh = { .process = play_entry(p), .first_call_ns = p->first_call_ns };
 
 	for (size_t i = 0; i < p->tick.processes.n; i++)
-		if (process_identity_equal(&p->tick.processes.items[i].identity, &p->identity))
+		if (p->tick.processes.items[i].process == fresh.process)
 			return &p->tick.processes.items[i];
 	CHECK_INT_EQ("tick", ARRAY_PUSH(&p->tick.processes, fresh), 0);
 	return &p->tick.processes.items[p->tick.processes.n - 1];
@@ -165,7 +174,7 @@ static inline void play_kept(struct play *p, const char *name, uint64_t duration
 				    .tgid = p->identity.tgid,
 				    .tid = p->identity.tgid };
 	struct event event = {
-		.call = &call, .process = &p->identity, .op = play_find_op(name), .measured = p->tick.measured
+		.call = &call, .process = play_entry(p), .op = play_find_op(name), .measured = p->tick.measured
 	};
 
 	call.op = event.op->id;

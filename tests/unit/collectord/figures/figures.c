@@ -13,6 +13,7 @@ struct world {
 	struct process_slot slots[PROCESS_SLOTS];
 	struct figure_cell cells[8];
 	struct figures_source source;
+	struct process_table *table;
 	struct figures *figures;
 	uint32_t released[4];
 	size_t n_released;
@@ -30,13 +31,16 @@ static struct world *world_new(void)
 	struct world *w = calloc(1, sizeof(*w));
 
 	w->source = (struct figures_source){ .slots = w->slots, .cells = w->cells, .cells_used = all_cells, .data = w };
-	(void)figures_new(&w->figures);
+	(void)process_table_new(&w->table);
+	(void)figures_new(w->table, &w->figures);
 	return w;
 }
 
 static void world_freep(struct world **w)
 {
 	figures_free((*w)->figures);
+	CHECK_INT_EQ("nobody is held", process_table_count((*w)->table), 0);
+	process_table_free((*w)->table);
 	free(*w);
 }
 
@@ -138,7 +142,7 @@ static void forget(const struct process_figures *process, void *data)
 {
 	uint64_t *told = data;
 
-	*told = process->start_boot_ns;
+	*told = process->process->identity.start_boot_ns;
 }
 
 static void incarnations_stay_apart(void)
@@ -174,7 +178,7 @@ static void incarnations_stay_apart(void)
 	CHECK_INT_EQ("and says which", told, 1);
 	CHECK_INT_EQ("but not how much it called", figures_forgotten(w->figures).calls, 2);
 	CHECK_INT_EQ("nor how much one did at most", figures_forgotten(w->figures).busiest_calls, 2);
-	CHECK_INT_EQ("not the living", figures_get(w->figures, 0)->start_boot_ns, 2);
+	CHECK_INT_EQ("not the living", figures_get(w->figures, 0)->process->identity.start_boot_ns, 2);
 }
 
 static void garbage_is_left_alone(void)
@@ -246,11 +250,11 @@ static void becomes_guarded(void)
 	collect(w);
 	w->slots[1].flags = PROCESS_GUARDED;
 	collect(w);
-	CHECK_INT_EQ("guarded", figures_find_slot(w->figures, 1)->flags, PROCESS_GUARDED);
-	CHECK_INT_EQ("not the other", figures_find_slot(w->figures, 2)->flags, 0);
+	CHECK_INT_EQ("guarded", figures_find_slot(w->figures, 1)->process->identity.flags, PROCESS_GUARDED);
+	CHECK_INT_EQ("not the other", figures_find_slot(w->figures, 2)->process->identity.flags, 0);
 	w->slots[1].state = PROCESS_SLOT_GONE;
 	collect(w);
-	CHECK_INT_EQ("and when it is gone", figures_get(w->figures, 0)->flags, PROCESS_GUARDED);
+	CHECK_INT_EQ("and when it is gone", figures_get(w->figures, 0)->process->identity.flags, PROCESS_GUARDED);
 }
 
 int main(void)

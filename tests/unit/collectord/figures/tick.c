@@ -16,6 +16,7 @@ struct world {
 	struct process_slot slots[PROCESS_SLOTS];
 	struct figure_cell cells[4];
 	struct figures_source source;
+	struct process_table *table;
 	struct figures *figures;
 	struct ticker *ticker;
 	uint64_t losses[LOSS_COUNT];
@@ -35,7 +36,8 @@ static struct world *world_new(void)
 
 	w->source = (struct figures_source){ .slots = w->slots, .cells = w->cells, .cells_used = all_cells, .data = w };
 	w->now_ns = 1000;
-	(void)figures_new(&w->figures);
+	(void)process_table_new(&w->table);
+	(void)figures_new(w->table, &w->figures);
 	(void)ticker_new(&w->ticker);
 	w->slots[1] = (struct process_slot){
 		.tgid = 4711, .uid = 1000, .start_boot_ns = 7, .state = PROCESS_SLOT_LIVE, .comm = "train"
@@ -49,6 +51,7 @@ static void world_freep(struct world **w)
 {
 	figures_free((*w)->figures);
 	ticker_free((*w)->ticker);
+	process_table_free((*w)->table);
 	free(*w);
 }
 
@@ -169,7 +172,7 @@ static void a_process_goes_once(void)
 	call_ends(&w->cells[1], 30);
 	tick = take(w);
 	CHECK_INT_EQ("its successor alone", tick.processes.n, 1);
-	CHECK_INT_EQ("by its number", tick.processes.items[0].identity.tgid, 4712);
+	CHECK_INT_EQ("by its number", tick.processes.items[0].process->identity.tgid, 4712);
 	CHECK_INT_EQ("with its call", calls_in(&tick), 1);
 	tick_done(&tick);
 }

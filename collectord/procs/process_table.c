@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "procs/process_table.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+
+#define BUCKETS_FIRST 1024u /* a power of two, as it stays */
+
+struct process_table {
+	struct process **buckets; /* by process id, the newest first */
+	size_t n_buckets;
+	size_t n;
+};
+
+static struct process **bucket_of(const struct process_table *table, uint32_t tgid)
+{
+	return &table->buckets[(tgid * 2654435761u >> 4) & (table->n_buckets - 1)];
+}
+
+int process_table_new(struct process_table **ret_table)
+{
+	struct process_table *table = calloc(1, sizeof(*table));
+
+	if (table)
+		table->buckets = calloc(BUCKETS_FIRST, sizeof(struct process *));
+	if (!table || !table->buckets) {
+		free(table);
+		return -ENOMEM;
+	}
+	table->n_buckets = BUCKETS_FIRST;
+	*ret_table = table;
+	return 0;
+}
+
+void process_table_free(struct process_table *table)
+{
+	if (!table)
+		return;
+	for (size_t i = 0; i < table->n_buckets; i++)
+		for (struct process *p = table->buckets[i], *next; p; p = next) {
+			next = p->next;
+			free(p);
+		}
+	free(table->buckets);
+	free(table);
+}
+
+size_t process_table_count(const struct process_table *table)
+{
+	return table->n;
+}
+
+/* The newest stay first: each chain is moved from its end. Without memory chains get longer, and nothing else. */
+static void buckets_double(struct process_table *table)
+{
+	struct process **old = table->buckets, **fresh = calloc(table->n_buckets * 2, sizeof(struct process *));
+	size_t n_old = table->n_buckets;
+
+	if (!fresh)
+		return;
+	table->buckets = fresh;
+	table->n_buckets *= 2;
+	for (size_t i = 0; i < n_old; i++) {
+		struct process *reversed = NULL;
+
+		for (struct process *p = old[i], *next; p; p = next) {
+			next = p->next;
+			p->next = reversed;
+			reversed = p;
+		}
+		for (struct process *p = reversed, *next; p; p = next) {
+			struct process **bucket = bucket_of(table, p->identity.tgid);
+
+			next = p->next;
+			p->next = *bucket;
+			*bucket = p;
+		}
+	}
+	free(old);
+}
+
+struct process *process_table_take(struct process_table *table, const struct process_identity *identity)
+{
+	struct process **bucket, *p;
+
+	for (p = process_table_newest(table, identity->tgid); p; p = process_older(p))
+		if (process_identity_equal(&p->identity, identity))
+			return process_ref(p);
+
+	p = calloc(1, sizeof(*p));
+	if (!p)
+		return NULL;
+	if (table->n >= table->n_buckets)
+		buckets_double(table);
+	bucket = bucket_of(table, identity->tgid);
+	*p = (struct process){ .identity = *identity, .table = table, .next = *bucket, .n_references = 1 };
+	*bucket = p;
+	table->n++;
+	return p;
+}
+
+static struct process *same_from(struct process *p, uint32_t tgid)
+{
+	while (p && p->identity.tgid != tgid)
+		p = p->next;
+	return p;
+}
+
+struct process *process_table_newest(const struct process_table *table, uint32_t tgid)
+{
+	return same_from(*bucket_of(table, tgid), tgid);
+}
+
+struct process *process_older(const struct process *process)
+{
+	return same_from(process->next, process->identity.tgid);
+}
+
+struct process *process_ref(struct process *process)
+{
+	process->n_references++;
+	return process;
+}
+
+struct process *process_unref(struct process *process)
+{
+	struct process **at;
+
+	if (!process || --process->n_references)
+		return NULL;
+	for (at = bucket_of(process->table, process->identity.tgid); *at != process; at = &(*at)->next)
+		;
+	*at = process->next;
+	process->table->n--;
+	free(process);
+	return NULL;
+}
