@@ -13,36 +13,11 @@
 #include <stdint.h>
 
 #include "base/buf.h"
+#include "base/option.h"
 
 #define CONFIG_PATH "/etc/ingero/ingero.yaml"
 #define CONFIG_FILE_BYTES 65536 /* most that a file may have */
-#define CONFIG_ERROR_BYTES 512
-#define CONFIG_CHOICES_MAX 8
-
-enum config_kind {
-	CONFIG_KIND_FLAG,     /* no value on the command line */
-	CONFIG_KIND_TEXT,     /* as it was written, but not empty */
-	CONFIG_KIND_CHOICE,   /* one of .choices */
-	CONFIG_KIND_NUMBER,   /* .number */
-	CONFIG_KIND_SIZE,     /* .number, bytes */
-	CONFIG_KIND_DURATION, /* .number, nanoseconds */
-	CONFIG_KIND_WHOM,     /* everyone, nobody, auto, or names and numbers of users with commas between */
-};
-
-struct config_option {
-	const char *key;    /* in the file, "section.name"; NULL: the command line alone */
-	const char *option; /* on the command line, without dashes */
-	enum config_kind kind;
-	const char *value;   /* what --help calls the value */
-	const char *initial; /* NULL: absent */
-	const char *example; /* of a right value, for refusals */
-	uint64_t min, max;   /* of numbers; max 0: no limit */
-	bool zero_is_none;   /* 0 is right, too, whatever the least is */
-	bool is_power_of_two;
-	bool is_live; /* a reload takes it; others wait for the next start */
-	const char *choices[CONFIG_CHOICES_MAX];
-	const char *help; /* without the final stop */
-};
+#define CONFIG_ERROR_BYTES OPTIONS_ERROR_BYTES
 
 enum config_id {
 #define OPTION(id, ...) CONFIG_##id,
@@ -74,7 +49,7 @@ struct config_place {
 int config_init(struct config *config);
 void config_done(struct config *config);
 
-const struct config_option *config_option_get(size_t id);
+const struct option *config_option_get(size_t id);
 /** config_text() - value as it was written, NULL when absent; a flag that is given is "yes" */
 const char *config_text(const struct config *config, enum config_id id);
 /** config_number() - of NUMBER, SIZE, DURATION */

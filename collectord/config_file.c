@@ -191,7 +191,7 @@ static int mapping_begin(struct reader *reader, const yaml_event_t *event)
 
 static int list_begin(struct reader *reader, const yaml_event_t *event)
 {
-	if (reader->where != AT_VALUE || config_option_get(reader->id)->kind != CONFIG_KIND_WHOM)
+	if (reader->where != AT_VALUE || config_option_get(reader->id)->kind != OPTION_WHOM)
 		return refuse(reader, &event->start_mark, "no list is expected here");
 	reader->where = IN_LIST;
 	reader->list[0] = 0;

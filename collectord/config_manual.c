@@ -1,32 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/buf.h"
-#include "base/troff.h"
 #include "config.h"
-
-static void option_append(struct buf *out, const struct config_option *o)
-{
-	(void)buf_append_text(out, ".TP\n\\fB\\-\\-");
-	troff_append(out, o->option);
-	(void)buf_append_text(out, "\\fR");
-	if (o->value) {
-		(void)buf_append_text(out, " \\fI");
-		troff_append(out, o->value);
-		(void)buf_append_text(out, "\\fR");
-	}
-	(void)buf_append_text(out, "\n");
-	troff_append(out, o->help);
-	(void)buf_append_text(out, ".\n");
-	if (o->initial && *o->initial) {
-		(void)buf_append_text(out, "Default: ");
-		troff_append(out, o->initial);
-		(void)buf_append_text(out, ".\n");
-	}
-	if (o->key) {
-		(void)buf_append_text(out, "In the file: \\fB");
-		troff_append(out, o->key);
-		(void)buf_append_text(out, o->is_live ? "\\fR, also at a reload.\n" : "\\fR.\n");
-	}
-}
 
 void config_manual_append(struct buf *out)
 {
@@ -40,7 +14,7 @@ void config_manual_append(struct buf *out)
 			      "unit. What it cannot do it says to whoever asks, and serves the rest.\n"
 			      ".SH OPTIONS\nRead from the file first, and from the command line over it.\n");
 	for (size_t i = 0; i < CONFIG_COUNT; i++)
-		option_append(out, config_option_get(i));
+		option_manual_append(out, config_option_get(i));
 	(void)buf_append_text(out, ".SH FILES\n.TP\n.I " CONFIG_PATH
 				   "\nThe options, as \\fBingero config show\\fR prints them; root's, and writable by "
 				   "nobody else.\n"

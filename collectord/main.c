@@ -64,7 +64,7 @@ static int misused(const char *sentence)
 
 static int refuse(struct setup *s, enum config_id id, const char *hint)
 {
-	(void)snprintf(s->error, sizeof(s->error), "'--%s' takes %s, not '%s'", config_option_get(id)->option, hint,
+	(void)snprintf(s->error, sizeof(s->error), "'--%s' takes %s, not '%s'", config_option_get(id)->name, hint,
 		       config_text(&s->config, id));
 	return -EINVAL;
 }
@@ -287,7 +287,7 @@ static int policy_reload(struct daemon_policy *ret_policy, uint64_t *ret_idle_ns
 	log_read(&s);
 	for (size_t i = 0; i < CONFIG_COUNT; i++) {
 		struct config_value *was = &old->config.values[i], *is = &s.config.values[i];
-		const struct config_option *o = config_option_get(i);
+		const struct option *o = config_option_get(i);
 		struct config_value swap = *was;
 
 		if (!o->key || strcmp(was->text, is->text) == 0)

@@ -36,10 +36,10 @@ static void check_sentence(const char *error, int r)
 static void check_values(const struct config *config)
 {
 	for (size_t i = 0; i < CONFIG_COUNT; i++) {
-		const struct config_option *option = config_option_get(i);
+		const struct option *option = config_option_get(i);
 		const struct config_value *value = &config->values[i];
-		bool is_number = option->kind == CONFIG_KIND_NUMBER || option->kind == CONFIG_KIND_SIZE ||
-				 option->kind == CONFIG_KIND_DURATION;
+		bool is_number =
+			option->kind == OPTION_NUMBER || option->kind == OPTION_SIZE || option->kind == OPTION_DURATION;
 
 		if (value->origin == CONFIG_FROM_FILE &&
 		    (!option->key || !value->text || !value->text[0] || !value->line))

@@ -225,9 +225,9 @@ static void test_show(void)
 	CHECK_INT_EQ("shown is read", read_text(&again, buf_text(&out), out.n, error), 0);
 	CHECK_STR_EQ("shown is read", error, "");
 	for (size_t i = 0; i < CONFIG_COUNT; i++) {
-		const struct config_option *o = config_option_get(i);
+		const struct option *o = config_option_get(i);
 
-		CHECK_STR_EQ(o->option, config_text(&again, i) ? config_text(&again, i) : "",
+		CHECK_STR_EQ(o->name, config_text(&again, i) ? config_text(&again, i) : "",
 			     config_text(&config, i) ? config_text(&config, i) : "");
 		if (o->key && *o->initial)
 			CHECK_INT_EQ(o->key, config_set(&again, i, o->initial, NULL, error), 0);
