@@ -19,9 +19,9 @@
 #include "children/process.h"
 #include "archive/reader.h"
 #include "clock.h"
-#include "daemon_life.h"
 #include "events/host.h"
 #include "events/kernel.h"
+#include "events/life.h"
 #include "events/op.h"
 #include "events/source.h"
 #include "pipeline.h"
@@ -71,7 +71,7 @@ static void source_second(void *data)
 	if (is_watched(d) && clock_now_ns() - d->cost_kept_ns >= COST_NS)
 		cost_keep_now(d);
 	tracers_second(d->tracers, clock_now_ns());
-	daemon_find_second(&d->find);
+	discover_second(&d->discover);
 }
 
 static void context_refresh(struct rpc_context *context)
@@ -119,7 +119,7 @@ static void context_let_go(struct rpc_context *context, const struct lease *leas
 {
 	struct daemon *d = context->owner;
 
-	daemon_hold_end(&d->hold, lease);
+	hold_end(&d->hold, lease);
 }
 
 static void context_guard(struct rpc_context *context, uint32_t pid, bool begins)
@@ -192,11 +192,13 @@ static void host_tell(struct daemon *d, const struct life_record *told)
 	struct life_record whole = *told, *life = &whole;
 	struct host_event host;
 	struct event event = { .call = &host.call, .life = life };
-	int r = life->flags & LIFE_UNKNOWN ? daemon_life_complete(life, d->source, d->leases) : 1;
+	bool is_unknown = life->flags & LIFE_UNKNOWN;
 
-	if (r < 0)
+	if (is_unknown && life_complete(life, d->source->ops->slots(d->source)) < 0) {
 		probe_set_loss_add(d->probes, LOSS_LIFE_FULL, 1);
-	if (r <= 0)
+		return;
+	}
+	if (is_unknown && !lease_set_covers(d->leases, life->tgid, life->uid))
 		return;
 	if (!host_life(d->host, life, clock_boot_to_unix_ns(life->start_boot_ns), &host))
 		return;
@@ -232,7 +234,7 @@ static void source_life(const struct life_record *life, void *data)
 		target_set_exec(d->targets, life->tgid, life->time_ns);
 		return;
 	case RECORD_LIBRARY:
-		daemon_hold_library(&d->hold, life);
+		hold_library(&d->hold, life);
 		return;
 	case RECORD_CALL:
 	case RECORD_OOM:
@@ -398,13 +400,13 @@ void daemon_stop(struct daemon *d)
 	if (d->pipeline)
 		pipeline_finish(d->pipeline);
 	cost_keep_now(d);
-	daemon_hold_release(&d->hold);
+	hold_release(&d->hold);
 	store_close(d->store); /* asks the source for the time */
 	d->store = NULL;
 	if (d->source)
 		d->source->ops->close(d->source);
 	d->source = NULL;
-	daemon_find_close(&d->find);
+	discover_close(&d->discover);
 	target_set_close(d->targets);
 	d->targets = NULL;
 	child_close(d->parser);
@@ -429,7 +431,7 @@ static void daemon_done(struct daemon *d)
 	process_observe(NULL, NULL);
 	tracers_free(d->tracers);
 	probe_set_close(d->probes);
-	daemon_hold_done(&d->hold);
+	hold_done(&d->hold);
 }
 
 int daemon_run(const struct daemon_options *options, char *why, size_t why_bytes)
@@ -462,7 +464,6 @@ int daemon_run(const struct daemon_options *options, char *why, size_t why_bytes
 		r = trace_hub_new(&d->traces);
 	if (r == 0)
 		r = read_hub_new(&d->loop, d->is_private ? 0 : options->query_cpu_ns, &d->reads);
-	d->hold.traces = d->traces;
 	if (r == 0)
 		r = daemon_capture_start(d);
 	if (r == 0)

@@ -22,6 +22,7 @@
 #include "probes/probe_set.h"
 #include "probes/target.h"
 #include "rpc/server.h"
+#include "rpc/trace.h"
 #include "archive/write/store.h"
 #include "tracers.h"
 
@@ -92,6 +93,22 @@ static int libraries_remember(struct daemon *d)
 	return asprintf(&path, "%s.libraries", db->path) < 0 ? -ENOMEM : target_set_remember(d->targets, path);
 }
 
+static bool held_ask(uint32_t tgid, void *data)
+{
+	const struct daemon *d = data;
+
+	return trace_hub_resume(d->traces, tgid);
+}
+
+static void source_drain(void *data)
+{
+	const struct daemon *d = data;
+
+	d->source->ops->drain(d->source);
+}
+
+static const struct hold_events hold_events = { .ask = held_ask, .drain = source_drain };
+
 /* What is left of capture once the probes are there. */
 static int parts_start(struct daemon *d)
 {
@@ -107,9 +124,9 @@ static int parts_start(struct daemon *d)
 	if (r == 0)
 		r = libraries_remember(d);
 	if (r == 0)
-		daemon_hold_open(&d->hold, &d->loop, d->targets, &d->source);
+		hold_open(&d->hold, &d->loop, d->targets, &hold_events, d);
 	if (r == 0)
-		r = daemon_find_open(&d->find, d->probes, d->targets, d->leases);
+		r = discover_open(&d->discover, d->probes, d->targets, d->leases);
 	if (r == 0)
 		r = kernel_open(&d->loop, d->probes, daemon_ring_bytes(options), &daemon_sinks, d, &d->source);
 	if (r == 0)
@@ -183,7 +200,7 @@ static int capture_start_first(struct daemon *d)
 	if (is_loaded && options->db.has_owner)
 		keep_start(d, options, back_end(d));
 	if (is_loaded)
-		daemon_find_prepare(&d->find, &d->loop);
+		discover_prepare(&d->discover, &d->loop);
 	r = capture_seal(d, uses_perf(d));
 	if (r < 0 || !is_loaded)
 		return r;
@@ -214,7 +231,7 @@ static int capture_start_later(struct daemon *d)
 {
 	int r;
 
-	daemon_find_prepare(&d->find, &d->loop);
+	discover_prepare(&d->discover, &d->loop);
 	r = capture_seal(d, may_need_perf(d->options->back_end));
 	if (r < 0)
 		return r;

@@ -10,9 +10,9 @@
 
 #include "base/cleanup.h"
 #include "daemon.h"
-#include "daemon_find.h"
-#include "daemon_hold.h"
 #include "detect/engine.h"
+#include "probes/discover.h"
+#include "probes/hold.h"
 #include "rpc/context.h"
 #include "service.h"
 
@@ -44,7 +44,7 @@ struct daemon {
 	char probes_reason[512];
 	struct child *parser;
 	struct target_set *targets;
-	struct daemon_find find;
+	struct discover discover;
 	struct lease_set *leases;
 	struct daemon_policy policy_wish; /* what the configuration says, for when the probes are there */
 	struct lease *policy;		  /* the daemon's own; NULL: only what callers ask for is captured */
@@ -61,7 +61,7 @@ struct daemon {
 	struct read_hub *reads;
 	struct server *server;
 	struct rpc_context context;
-	struct daemon_hold hold;
+	struct hold hold;
 	struct service service; /* unless private */
 	bool can_leave;		/* the socket is systemd's: whoever comes later starts the next one */
 	char *why;		/* what could not be started */

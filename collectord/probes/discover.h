@@ -15,9 +15,9 @@ struct mapping_watch;
 struct probe_set;
 struct target_set;
 
-struct daemon_find {
+struct discover {
 	struct probe_set *probes;   /* borrowed, as are the next two */
-	struct target_set *targets; /* NULL until daemon_find_open() and after daemon_find_close() */
+	struct target_set *targets; /* NULL until discover_open() and after discover_close() */
 	struct lease_set *leases;
 	struct mapping_watch *mappings; /* NULL where this kernel does not tell */
 	int mappings_error;		/* why */
@@ -27,12 +27,12 @@ struct daemon_find {
 	bool must_look;			/* something was not told */
 };
 
-/** daemon_find_prepare() - what needs a privilege that is given up before the probes are there */
-void daemon_find_prepare(struct daemon_find *find, uv_loop_t *loop);
-/** daemon_find_open() - Return: 0 or -errno; without word of mappings it goes on */
-int daemon_find_open(struct daemon_find *find, struct probe_set *probes, struct target_set *targets,
-		     struct lease_set *leases);
-/** daemon_find_second() - once a second */
-void daemon_find_second(struct daemon_find *find);
-/** daemon_find_close() - before the targets; fine when it was never opened, nor prepared */
-void daemon_find_close(struct daemon_find *find);
+/** discover_prepare() - what needs a privilege that is given up before the probes are there */
+void discover_prepare(struct discover *discover, uv_loop_t *loop);
+/** discover_open() - Return: 0 or -errno; without word of mappings it goes on */
+int discover_open(struct discover *discover, struct probe_set *probes, struct target_set *targets,
+		  struct lease_set *leases);
+/** discover_second() - once a second */
+void discover_second(struct discover *discover);
+/** discover_close() - before the targets; fine when it was never opened, nor prepared */
+void discover_close(struct discover *discover);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Programs that stand still until what they loaded is attached: each way in which they go on, and that none stays. */
-#include "daemon_hold.h"
+#include "probes/hold.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -9,10 +9,8 @@
 #include <unistd.h>
 
 #include "bpf/record.h"
-#include "events/source.h"
 #include "probes/lease.h"
 #include "probes/target.h"
-#include "rpc/trace.h"
 #include "tests/support/check.h"
 
 #define SECONDS_MAX 30
@@ -71,9 +69,9 @@ static void identity_take(uid_t uid)
 	CHECK_INT_EQ("identity", setresuid(uid, uid, 0), 0); /* root, kept aside, is what gives it back */
 }
 
-bool trace_hub_resume(struct trace_hub *hub, uint32_t tgid)
+static bool caller_ask(uint32_t tgid, void *data)
 {
-	(void)hub;
+	(void)data;
 	world.n_asked++;
 	if (!world.caller_answers)
 		return false;
@@ -86,10 +84,12 @@ bool trace_hub_resume(struct trace_hub *hub, uint32_t tgid)
 	return true;
 }
 
-static void source_drain(struct source *source)
+static void source_drain(void *data)
 {
-	(void)source;
+	(void)data;
 }
+
+static const struct hold_events events = { .ask = caller_ask, .drain = source_drain };
 
 static pid_t stopped_child(void)
 {
@@ -149,48 +149,48 @@ static const struct row {
 	{ "by its caller, who does nothing at first", true, true, 0, NEVER, 3, 0, 4, 3 },
 };
 
-static void make_happen(struct daemon_hold *hold, enum happening happening)
+static void make_happen(struct hold *hold, enum happening happening)
 {
 	switch (happening) {
 	case LATER:
 		scan_end(0);
 		break;
 	case LEASE_ENDS:
-		daemon_hold_end(hold, world.lease);
+		hold_end(hold, world.lease);
 		break;
 	case OTHER_LEASE_ENDS:
-		daemon_hold_end(hold, NULL);
+		hold_end(hold, NULL);
 		break;
 	case RELEASED:
-		daemon_hold_release(hold);
+		hold_release(hold);
 		break;
 	case NEVER:
 		break;
 	}
 }
 
-static void loop_settle(const struct daemon_hold *hold, uv_loop_t *loop)
+static void loop_settle(const struct hold *hold, uv_loop_t *loop)
 {
 	while (uv_is_active((uv_handle_t *)&hold->timer))
 		(void)uv_run(loop, UV_RUN_NOWAIT);
 }
 
 /* As at the daemon's end: looks that are under way are told that they are done. */
-static void world_end(struct daemon_hold *hold, uv_loop_t *loop, pid_t pid)
+static void world_end(struct hold *hold, uv_loop_t *loop, pid_t pid)
 {
-	daemon_hold_release(hold);
+	hold_release(hold);
 	for (size_t i = 0; i < world.n_scans; i++)
 		scan_end(i);
 	(void)uv_run(loop, UV_RUN_DEFAULT);
-	daemon_hold_done(hold);
+	hold_done(hold);
 	identity_take(0);
 	(void)kill(pid, SIGKILL);
 	(void)waitpid(pid, NULL, 0);
 }
 
-static void check_row(const struct row *row, uv_loop_t *loop, struct source *source, struct lease *lease)
+static void check_row(const struct row *row, uv_loop_t *loop, struct lease *lease)
 {
-	struct daemon_hold hold = { .targets = NULL };
+	struct hold hold = { .targets = NULL };
 	struct life_record life = { .type = RECORD_LIBRARY, .is_held = true };
 	unsigned int seconds = 0;
 	pid_t pid = stopped_child();
@@ -202,13 +202,13 @@ static void check_row(const struct row *row, uv_loop_t *loop, struct source *sou
 	if (row->is_service)
 		identity_take(NOBODY);
 	life.tgid = (uint32_t)pid;
-	daemon_hold_open(&hold, loop, NULL, &source);
-	daemon_hold_library(&hold, &life);
+	hold_open(&hold, loop, NULL, &events, NULL);
+	hold_library(&hold, &life);
 	make_happen(&hold, row->happening);
 	loop_settle(&hold, loop);
 	while (is_stopped(pid) && seconds < SECONDS_MAX) {
 		world.caller_answers = world.n_asked >= row->n_refusals;
-		daemon_hold_second(&hold);
+		hold_second(&hold);
 		loop_settle(&hold, loop);
 		seconds++;
 	}
@@ -242,16 +242,16 @@ static const struct again_row {
 };
 
 /* The process stops, and nothing lets it go on before the limit. */
-static void hold_to_the_limit(struct daemon_hold *hold, const struct life_record *life)
+static void hold_to_the_limit(struct hold *hold, const struct life_record *life)
 {
-	daemon_hold_library(hold, life);
+	hold_library(hold, life);
 	for (unsigned int i = 0; i < LIMIT_SECONDS; i++)
-		daemon_hold_second(hold);
+		hold_second(hold);
 }
 
-static void check_again(const struct again_row *row, uv_loop_t *loop, struct source *source)
+static void check_again(const struct again_row *row, uv_loop_t *loop)
 {
-	struct daemon_hold hold = { .targets = NULL };
+	struct hold hold = { .targets = NULL };
 	struct life_record life = { .type = RECORD_LIBRARY, .is_held = true };
 	unsigned int n = 0, seconds = 0;
 	pid_t pid = stopped_child();
@@ -260,7 +260,7 @@ static void check_again(const struct again_row *row, uv_loop_t *loop, struct sou
 	if (row->is_service)
 		identity_take(NOBODY);
 	life.tgid = (uint32_t)pid;
-	daemon_hold_open(&hold, loop, NULL, &source);
+	hold_open(&hold, loop, NULL, &events, NULL);
 	hold_to_the_limit(&hold, &life);
 	CHECK_INT_EQ(row->name, world.n_let_go, 1);
 	identity_take(0);
@@ -268,7 +268,7 @@ static void check_again(const struct again_row *row, uv_loop_t *loop, struct sou
 		(void)kill(pid, SIGCONT);
 	child_stop_again(pid);
 
-	daemon_hold_library(&hold, &life);
+	hold_library(&hold, &life);
 	while (n < row->n_ends && is_stopped(pid)) {
 		scan_end(row->ends[n++]);
 		loop_settle(&hold, loop);
@@ -276,7 +276,7 @@ static void check_again(const struct again_row *row, uv_loop_t *loop, struct sou
 	CHECK_INT_EQ(row->name, is_stopped(pid), row->n_to_go_on == 0);
 	CHECK_INT_EQ(row->name, n, row->n_to_go_on ? row->n_to_go_on : row->n_ends);
 	while (is_stopped(pid) && seconds++ < SECONDS_MAX)
-		daemon_hold_second(&hold);
+		hold_second(&hold);
 	loop_settle(&hold, loop);
 	CHECK_INT_EQ(row->name, seconds, row->n_to_go_on ? 0 : LIMIT_SECONDS);
 	CHECK_INT_EQ(row->name, world.n_let_go, row->n_to_go_on ? 1 : 2);
@@ -286,8 +286,6 @@ static void check_again(const struct again_row *row, uv_loop_t *loop, struct sou
 
 int main(void)
 {
-	const struct source_ops ops = { .drain = source_drain };
-	struct source source = { &ops };
 	struct lease *lease = (struct lease *)&world; /* never looked into */
 	uv_loop_t loop;
 
@@ -295,9 +293,9 @@ int main(void)
 		CHECK_SKIP("needs root, who can do without its rights");
 	CHECK_INT_EQ("loop", uv_loop_init(&loop), 0);
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
-		check_row(&rows[i], &loop, &source, lease);
+		check_row(&rows[i], &loop, lease);
 	for (size_t i = 0; i < ARRAY_SIZE(again_rows); i++)
-		check_again(&again_rows[i], &loop, &source);
+		check_again(&again_rows[i], &loop);
 	CHECK_INT_EQ("loop", uv_loop_close(&loop), 0);
 	return check_result();
 }

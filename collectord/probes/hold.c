@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#define LOG_TOPIC "daemon"
-#include "daemon_hold.h"
+#define LOG_TOPIC "hold"
+#include "probes/hold.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,19 +10,17 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "bpf/record.h"
-#include "events/source.h"
 #include "probes/lease.h"
 #include "probes/target.h"
 #include "procs/procfs.h"
-#include "rpc/trace.h"
 
 /* A look at what a process loaded: of one stop, also when that is over, and the process stopped again, before it is. */
 struct hold_scan {
-	struct daemon_hold *hold;
+	struct hold *hold;
 	uint64_t stop;
 };
 
-static struct held_process *held_find(struct daemon_hold *hold, uint32_t tgid)
+static struct held_process *held_find(struct hold *hold, uint32_t tgid)
 {
 	for (size_t i = 0; i < hold->held.n; i++)
 		if (hold->held.items[i].tgid == tgid)
@@ -43,13 +41,13 @@ static struct held_process *held_find(struct daemon_hold *hold, uint32_t tgid)
 #define SECOND_MS 1000
 
 /* The service has no right to signal; whoever started the program has. Return: whether anybody could be told */
-static bool process_continue(struct daemon_hold *hold, uint32_t tgid)
+static bool process_continue(struct hold *hold, uint32_t tgid)
 {
-	return kill((pid_t)tgid, SIGCONT) == 0 || errno == ESRCH || trace_hub_resume(hold->traces, tgid);
+	return kill((pid_t)tgid, SIGCONT) == 0 || errno == ESRCH || hold->events.ask(tgid, hold->data);
 }
 
 /* What becomes of it is for /proc to say: that a signal was sent, or somebody asked to send it, is no proof. */
-static void held_let_go(struct daemon_hold *hold, struct held_process *held)
+static void held_let_go(struct hold *hold, struct held_process *held)
 {
 	bool is_told = process_continue(hold, held->tgid);
 
@@ -76,7 +74,7 @@ static enum standing process_standing(uint32_t tgid)
 }
 
 /* Return: whether it has to be looked at again soon; one that goes on is forgotten */
-static bool let_go_look(struct daemon_hold *hold, size_t i)
+static bool let_go_look(struct hold *hold, size_t i)
 {
 	struct held_process *held = &hold->held.items[i];
 
@@ -102,12 +100,12 @@ static bool held_look(struct held_process *held)
  */
 static void hold_look(uv_timer_t *timer)
 {
-	struct daemon_hold *hold = timer->data;
+	struct hold *hold = timer->data;
 	bool is_waited_for = false;
 
 	for (size_t i = hold->held.n; i-- > 0;)
 		is_waited_for |= hold->held.items[i].is_let_go ? let_go_look(hold, i) : held_look(&hold->held.items[i]);
-	(*hold->source)->ops->drain(*hold->source);
+	hold->events.drain(hold->data);
 	for (size_t i = hold->held.n; i-- > 0;) {
 		struct held_process *held = &hold->held.items[i];
 
@@ -123,7 +121,7 @@ static void hold_look(uv_timer_t *timer)
 static void held_scanned(uint32_t tgid, void *data)
 {
 	CLEANUP(freep) struct hold_scan *scan = data;
-	struct daemon_hold *hold = scan->hold;
+	struct hold *hold = scan->hold;
 	struct held_process *held = held_find(hold, tgid);
 
 	if (!held || held->stop != scan->stop)
@@ -132,7 +130,7 @@ static void held_scanned(uint32_t tgid, void *data)
 		(void)uv_timer_start(&hold->timer, hold_look, 0, 0);
 }
 
-void daemon_hold_second(struct daemon_hold *hold)
+void hold_second(struct hold *hold)
 {
 	for (size_t i = hold->held.n; i-- > 0;) {
 		struct held_process *held = &hold->held.items[i];
@@ -158,25 +156,28 @@ void daemon_hold_second(struct daemon_hold *hold)
 
 static void second_fired(uv_timer_t *timer)
 {
-	daemon_hold_second(timer->data);
+	hold_second(timer->data);
 }
 
-void daemon_hold_open(struct daemon_hold *hold, uv_loop_t *loop, struct target_set *targets, struct source **source)
+void hold_open(struct hold *hold, uv_loop_t *loop, struct target_set *targets, const struct hold_events *events,
+	       void *data)
 {
 	hold->targets = targets;
-	hold->source = source;
+	hold->events = *events;
+	hold->data = data;
+	hold->is_open = true;
 	(void)uv_timer_init(loop, &hold->timer);
 	(void)uv_timer_init(loop, &hold->second_timer);
 	hold->timer.data = hold->second_timer.data = hold;
 }
 
 /* Return: the record of a process that has stopped; NULL without memory, or at the end */
-static struct held_process *held_take(struct daemon_hold *hold, uint32_t tgid)
+static struct held_process *held_take(struct hold *hold, uint32_t tgid)
 {
-	struct held_process *held = hold->source ? held_find(hold, tgid) : NULL;
+	struct held_process *held = hold->is_open ? held_find(hold, tgid) : NULL;
 	struct held_process fresh = { .tgid = tgid };
 
-	if (!held && hold->source && ARRAY_PUSH(&hold->held, fresh) == 0)
+	if (!held && hold->is_open && ARRAY_PUSH(&hold->held, fresh) == 0)
 		held = &hold->held.items[hold->held.n - 1];
 	if (!held)
 		return NULL;
@@ -189,7 +190,7 @@ static struct held_process *held_take(struct daemon_hold *hold, uint32_t tgid)
 	return held;
 }
 
-void daemon_hold_library(struct daemon_hold *hold, const struct life_record *life)
+void hold_library(struct hold *hold, const struct life_record *life)
 {
 	const struct target_load load = {
 		.tgid = life->tgid,
@@ -217,7 +218,7 @@ void daemon_hold_library(struct daemon_hold *hold, const struct life_record *lif
 	target_set_load(hold->targets, &load, held_scanned, TAKE_PTR(scan));
 }
 
-void daemon_hold_end(struct daemon_hold *hold, const struct lease *lease)
+void hold_end(struct hold *hold, const struct lease *lease)
 {
 	for (size_t i = hold->held.n; i-- > 0;)
 		if (lease_holds(lease, hold->held.items[i].tgid))
@@ -226,19 +227,19 @@ void daemon_hold_end(struct daemon_hold *hold, const struct lease *lease)
 		(void)uv_timer_start(&hold->timer, hold_look, STOP_LOOK_MS, 0);
 }
 
-void daemon_hold_release(struct daemon_hold *hold)
+void hold_release(struct hold *hold)
 {
 	for (size_t i = hold->held.n; i-- > 0;)
 		held_let_go(hold, &hold->held.items[i]);
 	hold->held.n = 0;
-	if (hold->source) {
+	if (hold->is_open) {
 		uv_close((uv_handle_t *)&hold->timer, NULL);
 		uv_close((uv_handle_t *)&hold->second_timer, NULL);
 	}
-	hold->source = NULL;
+	hold->is_open = false;
 }
 
-void daemon_hold_done(struct daemon_hold *hold)
+void hold_done(struct hold *hold)
 {
 	ARRAY_DONE(&hold->held);
 }

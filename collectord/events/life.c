@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#define LOG_TOPIC "daemon"
-#include "daemon_life.h"
+#define LOG_TOPIC "events"
+#include "events/life.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,14 +11,12 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "bpf/record.h"
-#include "events/source.h"
-#include "probes/lease.h"
 #include "procs/owner.h"
 #include "procs/procfs.h"
 
-static bool from_slot(struct life_record *life, const struct source *source)
+static bool from_slot(struct life_record *life, const struct process_slot *slots)
 {
-	const struct process_slot *slot = &source->ops->slots(source)[life->slot % PROCESS_SLOTS];
+	const struct process_slot *slot = &slots[life->slot % PROCESS_SLOTS];
 
 	if (!life->slot || slot->tgid != life->tgid || slot->exec_gen != life->exec_gen)
 		return false;
@@ -48,12 +46,12 @@ static bool from_proc(struct life_record *life)
 	return true;
 }
 
-int daemon_life_complete(struct life_record *life, const struct source *source, const struct lease_set *leases)
+int life_complete(struct life_record *life, const struct process_slot *slots)
 {
-	if (!from_slot(life, source) && !from_proc(life))
+	if (!from_slot(life, slots) && !from_proc(life))
 		return log_warning(-ESRCH,
 				   "process %u was killed for want of memory, and gone before its owner could be read",
 				   life->tgid);
 	life->flags &= (uint8_t)~LIFE_UNKNOWN;
-	return lease_set_covers(leases, life->tgid, life->uid);
+	return 0;
 }

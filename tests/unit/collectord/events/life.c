@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Whose a process was that the kernel names by its id alone: by its slot, by /proc, or nobody's any more. */
-#include "daemon_life.h"
+#include "events/life.h"
 
 #include <errno.h>
 #include <string.h>
@@ -8,8 +8,7 @@
 #include <unistd.h>
 
 #include "base/array.h"
-#include "events/source.h"
-#include "probes/lease.h"
+#include "bpf/record.h"
 #include "tests/support/check.h"
 
 #define SLOT_PID 77u
@@ -22,12 +21,6 @@ static const struct process_slot slots[PROCESS_SLOTS] = {
 		.flags = PROCESS_GUARDED,
 		.comm = "train" },
 };
-
-static const struct process_slot *source_slots(const struct source *source)
-{
-	(void)source;
-	return slots;
-}
 
 /* It has no child and is waited for: its id is nobody's. */
 static uint32_t pid_of_nobody(void)
@@ -42,8 +35,6 @@ static uint32_t pid_of_nobody(void)
 
 int main(void)
 {
-	const struct source_ops ops = { .slots = source_slots };
-	const struct source source = { &ops };
 	const struct {
 		const char *name;
 		uint32_t tgid;
@@ -60,9 +51,7 @@ int main(void)
 		{ "a former program's slot", pid_of_nobody(), 3, 1, -ESRCH, 0, "", LIFE_UNKNOWN },
 		{ "gone", pid_of_nobody(), 0, 0, -ESRCH, 0, "", LIFE_UNKNOWN },
 	};
-	struct lease_set *nobody = NULL;
 
-	CHECK_INT_EQ("leases", lease_set_new(NULL, &nobody), 0);
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct life_record life = {
 			.type = RECORD_OOM,
@@ -72,12 +61,11 @@ int main(void)
 			.flags = LIFE_UNKNOWN,
 		};
 
-		CHECK_INT_EQ(cases[i].name, daemon_life_complete(&life, &source, nobody), cases[i].r);
+		CHECK_INT_EQ(cases[i].name, life_complete(&life, slots), cases[i].r);
 		CHECK_INT_EQ(cases[i].name, life.uid, cases[i].uid);
 		CHECK_STR_EQ(cases[i].name, life.comm, cases[i].comm);
 		CHECK_INT_EQ(cases[i].name, life.flags, cases[i].flags);
 		CHECK(cases[i].name, cases[i].r < 0 || life.start_boot_ns != 0);
 	}
-	lease_set_free(nobody);
 	return check_result();
 }
