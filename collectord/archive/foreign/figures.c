@@ -316,7 +316,7 @@ int foreign_buckets(struct read_source *source, uint64_t from_unix_ns, uint64_t 
 
 int foreign_not_kept(struct foreign_source *f, uint64_t from_unix_ns, uint64_t to_unix_ns, uint64_t *ret_n)
 {
-	CLEANUP(foreign_finalizep) struct sqlite3_stmt *statement = NULL;
+	CLEANUP(sql_finalizep) struct sqlite3_stmt *statement = NULL;
 	struct aggregate a;
 	uint64_t n = 0;
 	int r = aggregates_select(f, from_unix_ns, to_unix_ns ? to_unix_ns : UINT64_MAX, &statement);
@@ -343,7 +343,7 @@ static int bounds_widen(const struct foreign_source *f, enum foreign_table table
 	if (!foreign_has_column(f, table, column))
 		return 0;
 	for (int is_last = 0; r == 0 && is_last < 2; is_last++) {
-		CLEANUP(foreign_finalizep) struct sqlite3_stmt *statement = NULL;
+		CLEANUP(sql_finalizep) struct sqlite3_stmt *statement = NULL;
 		uint64_t at;
 
 		/* Texts and blobs are greater than all numbers. */

@@ -345,7 +345,7 @@ static int callers_find(const struct foreign_source *f, struct foreign_op *op)
 
 	op->has_callers = true;
 	for (size_t i = 0; r == 0 && is_one && i < ARRAY_SIZE(tables); i++) {
-		CLEANUP(foreign_finalizep) struct sqlite3_stmt *statement = NULL;
+		CLEANUP(sql_finalizep) struct sqlite3_stmt *statement = NULL;
 		uint64_t pid;
 
 		if (!foreign_has_column(f, tables[i], "pid") || !foreign_has_column(f, tables[i], "source") ||
@@ -354,8 +354,7 @@ static int callers_find(const struct foreign_source *f, struct foreign_op *op)
 		r = foreign_select(f, tables[i], "pid", "WHERE source = ?1 AND op = ?2 GROUP BY pid LIMIT 2",
 				   &statement);
 		if (r == 0) {
-			sqlite3_bind_int64(statement, 1, op->source);
-			sqlite3_bind_int64(statement, 2, op->number);
+			SQL_INTS(statement, 1, op->source, op->number);
 		}
 		while (r == 0 && is_one && (r = foreign_step(statement)) > 0) {
 			r = 0;
@@ -369,7 +368,7 @@ static int callers_find(const struct foreign_source *f, struct foreign_op *op)
 /* The one process that was traced, where the recorder was told to trace one. 0: another number of them. */
 static int filter_find(const struct foreign_source *f, uint32_t *ret_pid)
 {
-	CLEANUP(foreign_finalizep) struct sqlite3_stmt *statement = NULL;
+	CLEANUP(sql_finalizep) struct sqlite3_stmt *statement = NULL;
 	char text[FOREIGN_NAME_BYTES];
 	uint64_t pid;
 	int r;

@@ -32,11 +32,10 @@ static void foreign_closep(struct foreign_source **f)
 /* Which of the tables are there, as tables: a view would be the stranger's program. */
 static int tables_find(struct foreign_source *f)
 {
-	CLEANUP(foreign_finalizep) struct sqlite3_stmt *statement = NULL;
-	int r = foreign_error(sqlite3_prepare_v2(f->db,
-						 "SELECT name FROM main.sqlite_schema WHERE type = 'table' "
-						 "AND rootpage > 0", /* virtual tables have none */
-						 -1, &statement, NULL));
+	CLEANUP(sql_finalizep) struct sqlite3_stmt *statement = NULL;
+	/* Virtual tables have no page. */
+	int r = sql_prepare(f->db, "SELECT name FROM main.sqlite_schema WHERE type = 'table' AND rootpage > 0",
+			    &statement);
 
 	while (r == 0 && (r = foreign_step(statement)) > 0) {
 		const char *name = (const char *)sqlite3_column_text(statement, 0);
@@ -51,8 +50,8 @@ static int tables_find(struct foreign_source *f)
 
 static int version_read(struct foreign_source *f, int64_t *ret_version)
 {
-	CLEANUP(foreign_finalizep) struct sqlite3_stmt *statement = NULL;
-	int r = foreign_error(sqlite3_prepare_v2(f->db, "PRAGMA user_version", -1, &statement, NULL));
+	CLEANUP(sql_finalizep) struct sqlite3_stmt *statement = NULL;
+	int r = sql_prepare(f->db, "PRAGMA user_version", &statement);
 
 	if (r == 0)
 		r = foreign_step(statement);
@@ -153,7 +152,7 @@ static int foreign_ops(struct read_source *source, read_op_func func, void *data
 int foreign_sessions(struct read_source *source, read_session_func func, void *data)
 {
 	struct foreign_source *f = CONTAINER_OF(source, struct foreign_source, source);
-	CLEANUP(foreign_finalizep) struct sqlite3_stmt *statement = NULL;
+	CLEANUP(sql_finalizep) struct sqlite3_stmt *statement = NULL;
 	int r;
 
 	if (!foreign_has_column(f, FOREIGN_SESSIONS, "started_at"))
@@ -191,7 +190,7 @@ int foreign_sessions(struct read_source *source, read_session_func func, void *d
 /* What the first session says of the machine's memory; 0: nothing. */
 static int memory_find(const struct foreign_source *f, uint64_t *ret_bytes)
 {
-	CLEANUP(foreign_finalizep) struct sqlite3_stmt *statement = NULL;
+	CLEANUP(sql_finalizep) struct sqlite3_stmt *statement = NULL;
 	uint64_t mib = 0;
 	int r;
 
@@ -209,15 +208,15 @@ static int memory_find(const struct foreign_source *f, uint64_t *ret_bytes)
 
 static void window_bind(struct sqlite3_stmt *statement, uint64_t from_unix_ns, uint64_t to_unix_ns)
 {
-	sqlite3_bind_int64(statement, 1, (int64_t)MIN(from_unix_ns, (uint64_t)INT64_MAX));
-	sqlite3_bind_int64(statement, 2, to_unix_ns ? (int64_t)MIN(to_unix_ns, (uint64_t)INT64_MAX) : INT64_MAX);
+	SQL_INTS(statement, 1, (int64_t)MIN(from_unix_ns, (uint64_t)INT64_MAX),
+		 to_unix_ns ? (int64_t)MIN(to_unix_ns, (uint64_t)INT64_MAX) : INT64_MAX);
 }
 
 int foreign_snapshots(struct read_source *source, uint64_t from_unix_ns, uint64_t to_unix_ns, read_snapshot_func func,
 		      void *data)
 {
 	struct foreign_source *f = CONTAINER_OF(source, struct foreign_source, source);
-	CLEANUP(foreign_finalizep) struct sqlite3_stmt *statement = NULL;
+	CLEANUP(sql_finalizep) struct sqlite3_stmt *statement = NULL;
 	uint64_t memory_bytes;
 	int r;
 

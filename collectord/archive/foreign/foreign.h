@@ -17,9 +17,7 @@
 #include "base/array.h"
 #include "archive/foreign/ingero_names.h"
 #include "archive/read/source.h"
-
-struct sqlite3;
-struct sqlite3_stmt;
+#include "archive/sql/sql.h"
 
 /* Whose rows these are the file does not tell. */
 #define FOREIGN_UID UINT32_MAX
@@ -85,8 +83,6 @@ struct foreign_source {
 
 /* ---- rows (rows.c) ---- */
 
-/** foreign_error() - an SQLite result as -errno; 0 for SQLITE_OK, SQLITE_ROW, SQLITE_DONE */
-int foreign_error(int result);
 /** foreign_has_column() - of an ordinary table */
 bool foreign_has_column(const struct foreign_source *f, enum foreign_table table, const char *column);
 const char *foreign_table_name(enum foreign_table table);
@@ -98,7 +94,6 @@ const char *foreign_table_name(enum foreign_table table);
  */
 int foreign_select(const struct foreign_source *f, enum foreign_table table, const char *columns, const char *rest,
 		   struct sqlite3_stmt **ret_statement);
-void foreign_finalizep(struct sqlite3_stmt **statement);
 /** foreign_step() - Return: 1 for a row, 0 at the end, -errno */
 int foreign_step(struct sqlite3_stmt *statement);
 /** foreign_u64() - an integer from 0 to max. Return: whether it is one */

@@ -91,7 +91,7 @@ static const struct foreign_op *op_known(const struct foreign_source *f, int64_t
 
 static int file_names_load(struct foreign_source *f)
 {
-	CLEANUP(foreign_finalizep) struct sqlite3_stmt *statement = NULL;
+	CLEANUP(sql_finalizep) struct sqlite3_stmt *statement = NULL;
 	int r;
 
 	if (!f->has[FOREIGN_OPS])

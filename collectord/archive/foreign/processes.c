@@ -122,7 +122,7 @@ static int life_row(struct foreign_source *f, uint32_t node, const struct foreig
 
 static int life_load(struct foreign_source *f)
 {
-	CLEANUP(foreign_finalizep) struct sqlite3_stmt *statement = NULL;
+	CLEANUP(sql_finalizep) struct sqlite3_stmt *statement = NULL;
 	int r = foreign_select(f, FOREIGN_EVENTS, FOREIGN_ROW_COLUMNS " arg1 node=''",
 			       "WHERE source = 3 AND op IN (5, 6, 7) ORDER BY timestamp", &statement);
 
@@ -241,7 +241,7 @@ static int row_count(struct foreign_source *f, struct numberings *numberings, st
 
 static int rows_count(struct foreign_source *f)
 {
-	CLEANUP(foreign_finalizep) struct sqlite3_stmt *statement = NULL;
+	CLEANUP(sql_finalizep) struct sqlite3_stmt *statement = NULL;
 	CLEANUP(numberings_done) struct numberings numberings = { 0 };
 	int r = foreign_select(f, FOREIGN_EVENTS, FOREIGN_ROW_COLUMNS " node='' comm='' id", NULL, &statement);
 
@@ -256,7 +256,7 @@ static int rows_count(struct foreign_source *f)
 /* Who is in aggregates alone: calls were counted, none was kept. */
 static int aggregates_count(struct foreign_source *f)
 {
-	CLEANUP(foreign_finalizep) struct sqlite3_stmt *statement = NULL;
+	CLEANUP(sql_finalizep) struct sqlite3_stmt *statement = NULL;
 	int r;
 
 	if (!foreign_has_column(f, FOREIGN_AGGREGATES, "bucket"))
@@ -286,7 +286,7 @@ static int aggregates_count(struct foreign_source *f)
 /* Table process_names knows a process by its number alone: good for the last that had it, on one node. */
 static int names_load(struct foreign_source *f)
 {
-	CLEANUP(foreign_finalizep) struct sqlite3_stmt *statement = NULL;
+	CLEANUP(sql_finalizep) struct sqlite3_stmt *statement = NULL;
 	int r;
 
 	if (!f->has[FOREIGN_PROCESS_NAMES])

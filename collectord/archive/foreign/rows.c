@@ -30,31 +30,10 @@ const char *foreign_table_name(enum foreign_table table)
 	return table_names[table];
 }
 
-int foreign_error(int result)
+/* Our statements are right: where SQLite says that one is not, the schema is not what it says it is. */
+static int stranger_errno(int code)
 {
-	switch (result & 0xff) {
-	case SQLITE_OK:
-	case SQLITE_ROW:
-	case SQLITE_DONE:
-		return 0;
-	case SQLITE_INTERRUPT:
-		return -ETIME;
-	case SQLITE_NOMEM:
-	case SQLITE_TOOBIG:
-		return -ENOMEM;
-	case SQLITE_FULL:
-		return -ENOSPC;
-	case SQLITE_BUSY:
-	case SQLITE_LOCKED:
-		return -EBUSY;
-	case SQLITE_CORRUPT:
-	case SQLITE_NOTADB:
-	case SQLITE_FORMAT:
-	case SQLITE_ERROR: /* our statements are right, so the schema is not what it says it is */
-		return -EBADMSG;
-	default:
-		return -EIO;
-	}
+	return (code & 0xff) == SQLITE_ERROR ? -EBADMSG : sql_errno(NULL, code);
 }
 
 bool foreign_has_column(const struct foreign_source *f, enum foreign_table table, const char *column)
@@ -91,19 +70,14 @@ int foreign_select(const struct foreign_source *f, enum foreign_table table, con
 	buf_printf(&sql, " FROM main.\"%s\" %s", table_names[table], rest ? rest : "");
 	if (sql.failed)
 		return -ENOMEM;
-	return foreign_error(sqlite3_prepare_v2(f->db, (const char *)sql.data, (int)sql.n, ret_statement, NULL));
-}
-
-void foreign_finalizep(struct sqlite3_stmt **statement)
-{
-	sqlite3_finalize(*statement); /* its result is that of the last step */
+	return stranger_errno(sqlite3_prepare_v2(f->db, (const char *)sql.data, (int)sql.n, ret_statement, NULL));
 }
 
 int foreign_step(struct sqlite3_stmt *statement)
 {
 	int result = sqlite3_step(statement);
 
-	return result == SQLITE_ROW ? 1 : foreign_error(result);
+	return result == SQLITE_ROW ? 1 : stranger_errno(result);
 }
 
 bool foreign_u64(struct sqlite3_stmt *statement, int column, uint64_t max, uint64_t *ret_value)

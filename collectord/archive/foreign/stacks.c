@@ -16,7 +16,7 @@
 
 int foreign_stacks_load(struct foreign_source *f)
 {
-	CLEANUP(foreign_finalizep) struct sqlite3_stmt *statement = NULL;
+	CLEANUP(sql_finalizep) struct sqlite3_stmt *statement = NULL;
 	int r;
 
 	if (f->has_stacks || !foreign_has_column(f, FOREIGN_STACK_TRACES, "hash")) {
@@ -103,7 +103,7 @@ static int stack_read(struct sqlite3_stmt *statement, struct stack_room *room, s
 int foreign_stacks(struct read_source *source, uint32_t only_id, read_stack_func func, void *data)
 {
 	struct foreign_source *f = CONTAINER_OF(source, struct foreign_source, source);
-	CLEANUP(foreign_finalizep) struct sqlite3_stmt *statement = NULL;
+	CLEANUP(sql_finalizep) struct sqlite3_stmt *statement = NULL;
 	CLEANUP(freep) struct stack_room *room = NULL;
 	int r = foreign_stacks_load(f);
 

@@ -10,40 +10,6 @@
 
 #define OPS_MAX 65536u /* rows of table op that are looked at: a file may claim anything */
 
-int own_errno(int result)
-{
-	switch (result & 0xff) {
-	case SQLITE_OK:
-	case SQLITE_ROW:
-	case SQLITE_DONE:
-		return 0;
-	case SQLITE_NOMEM:
-		return -ENOMEM;
-	case SQLITE_INTERRUPT:
-		return -ETIME;
-	case SQLITE_CORRUPT:
-	case SQLITE_NOTADB:
-		return -EBADMSG;
-	case SQLITE_BUSY:
-	case SQLITE_LOCKED:
-		return -EBUSY;
-	case SQLITE_FULL:
-		return -ENOSPC;
-	default:
-		return -EIO;
-	}
-}
-
-int own_prepare(sqlite3 *db, const char *sql, sqlite3_stmt **ret_statement)
-{
-	return own_errno(sqlite3_prepare_v2(db, sql, -1, ret_statement, NULL));
-}
-
-void own_finalizep(sqlite3_stmt **statement)
-{
-	(void)sqlite3_finalize(*statement); /* repeats the error of the last step */
-}
-
 int own_damaged(struct own_source *own, char kind, int64_t id, uint32_t boot, uint64_t t0, uint64_t t1, uint64_t n)
 {
 	struct own_damage damage = { .kind = kind, .id = id, .n = n };
@@ -137,16 +103,16 @@ bool own_mono_range(const struct own_boot *boot, uint64_t from_unix_ns, uint64_t
 
 static int boots_load(struct own_source *own)
 {
-	CLEANUP(own_finalizep) sqlite3_stmt *s = NULL;
-	int r = own_prepare(own->db, "SELECT boot, mono_ns, unix_ns FROM clock ORDER BY boot, mono_ns", &s);
+	CLEANUP(sql_finalizep) sqlite3_stmt *s = NULL;
+	int r = sql_prepare(own->db, "SELECT boot, mono_ns, unix_ns FROM clock ORDER BY boot, mono_ns", &s);
 
 	while (r == 0) {
 		struct own_clock c;
 		uint32_t id;
-		int step = sqlite3_step(s);
+		int step = sql_step(s);
 
-		if (step != SQLITE_ROW)
-			return own_errno(step);
+		if (step <= 0)
+			return step;
 		id = (uint32_t)sqlite3_column_int64(s, 0);
 		c.mono_ns = (uint64_t)sqlite3_column_int64(s, 1);
 		c.unix_ns = (uint64_t)sqlite3_column_int64(s, 2);
@@ -246,15 +212,15 @@ const struct read_process *own_process(struct read_source *source, uint32_t id)
 int own_processes(struct read_source *source, read_process_func func, void *data)
 {
 	struct own_source *own = (struct own_source *)source;
-	CLEANUP(own_finalizep) sqlite3_stmt *s = NULL;
-	int r = own_prepare(own->db, "SELECT id FROM process ORDER BY id", &s);
+	CLEANUP(sql_finalizep) sqlite3_stmt *s = NULL;
+	int r = sql_prepare(own->db, "SELECT id FROM process ORDER BY id", &s);
 
 	while (r == 0) {
 		const struct read_process *p;
-		int step = sqlite3_step(s);
+		int step = sql_step(s);
 
-		if (step != SQLITE_ROW)
-			return own_errno(step);
+		if (step <= 0)
+			return step;
 		p = own_process(source, (uint32_t)sqlite3_column_int64(s, 0));
 		if (p)
 			r = func(p, data);
@@ -277,17 +243,17 @@ static char *column_copy(sqlite3_stmt *s, int column, char *to)
 
 static int ops_load(struct own_source *own)
 {
-	CLEANUP(own_finalizep) sqlite3_stmt *s = NULL;
-	int r = own_prepare(own->db, "SELECT id, source, name, short_name FROM op ORDER BY id", &s);
+	CLEANUP(sql_finalizep) sqlite3_stmt *s = NULL;
+	int r = sql_prepare(own->db, "SELECT id, source, name, short_name FROM op ORDER BY id", &s);
 
 	while (r == 0 && own->ops.n < OPS_MAX) {
 		struct own_op op = { .text = NULL };
 		size_t bytes = 3;
 		char *p;
-		int step = sqlite3_step(s);
+		int step = sql_step(s);
 
-		if (step != SQLITE_ROW)
-			return own_errno(step);
+		if (step <= 0)
+			return step;
 		for (int i = 1; i <= 3; i++) {
 			(void)sqlite3_column_text(s, i); /* so that bytes are those of UTF-8 */
 			bytes += (size_t)sqlite3_column_bytes(s, i);
@@ -370,29 +336,29 @@ static void own_closep(struct own_source **own)
 /* Return: 1 when it has our tables, 0 when not, -errno */
 static int is_own(sqlite3 *db)
 {
-	CLEANUP(own_finalizep) sqlite3_stmt *s = NULL;
+	CLEANUP(sql_finalizep) sqlite3_stmt *s = NULL;
 	int step, r;
 
-	r = own_prepare(db,
+	r = sql_prepare(db,
 			"SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name IN "
 			"('boot', 'block', 'block_data', 'tail', 'figures', 'process')",
 			&s);
 	if (r)
 		return r;
-	step = sqlite3_step(s);
-	return step == SQLITE_ROW ? sqlite3_column_int(s, 0) == 6 : own_errno(step);
+	step = sql_step(s);
+	return step > 0 ? sqlite3_column_int(s, 0) == 6 : step;
 }
 
 static int version_read(sqlite3 *db, int64_t *ret_version)
 {
-	CLEANUP(own_finalizep) sqlite3_stmt *s = NULL;
-	int step, r = own_prepare(db, "PRAGMA user_version", &s);
+	CLEANUP(sql_finalizep) sqlite3_stmt *s = NULL;
+	int step, r = sql_prepare(db, "PRAGMA user_version", &s);
 
 	if (r)
 		return r;
-	step = sqlite3_step(s);
-	if (step != SQLITE_ROW)
-		return own_errno(step);
+	step = sql_step(s);
+	if (step <= 0)
+		return step;
 	*ret_version = sqlite3_column_int64(s, 0);
 	return 0;
 }
@@ -429,7 +395,7 @@ static int own_open(struct sqlite3 *db, const struct read_scope *scope, char *wh
 	if (r == 0)
 		r = ops_load(own);
 	if (r == 0)
-		r = own_prepare(db, "SELECT " PROCESS_COLUMNS " FROM process WHERE id = ?", &own->process_find);
+		r = sql_prepare(db, "SELECT " PROCESS_COLUMNS " FROM process WHERE id = ?", &own->process_find);
 	if (r < 0) {
 		(void)snprintf(why, READ_WHY_BYTES, "the database cannot be read: %s", sqlite3_errmsg(db));
 		return r;

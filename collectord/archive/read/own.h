@@ -4,10 +4,9 @@
  */
 #pragma once
 
-#include <sqlite3.h>
-
 #include "base/array.h"
 #include "archive/read/source.h"
+#include "archive/sql/sql.h"
 
 #define READ_OWN_VERSION 2 /* PRAGMA user_version that is understood, and all before it */
 
@@ -64,11 +63,6 @@ struct own_source {
 	struct own_scratch *scratch; /* of a cursor that was closed, for the next; NULL: none */
 };
 
-/** own_errno() - what an SQLite result means to us */
-int own_errno(int result);
-/** own_prepare() - Return: 0 or -errno */
-int own_prepare(sqlite3 *db, const char *sql, sqlite3_stmt **ret_statement);
-void own_finalizep(sqlite3_stmt **statement);
 /** own_damaged() - note it once. Return: 0 or -ENOMEM */
 int own_damaged(struct own_source *own, char kind, int64_t id, uint32_t boot, uint64_t t0, uint64_t t1, uint64_t n);
 

@@ -95,9 +95,9 @@ static int block_data(struct own_cursor *c, int64_t id, const void **ret_data, s
 
 	(void)sqlite3_reset(c->block_data);
 	(void)sqlite3_bind_int64(c->block_data, 1, id);
-	step = sqlite3_step(c->block_data);
-	if (step != SQLITE_ROW)
-		return step == SQLITE_DONE ? -EBADMSG : own_errno(step);
+	step = sql_step(c->block_data);
+	if (step <= 0)
+		return step == 0 ? -EBADMSG : step;
 	*ret_data = sqlite3_column_blob(c->block_data, 0);
 	*ret_n = (size_t)sqlite3_column_bytes(c->block_data, 0);
 	return 0;
@@ -152,9 +152,9 @@ static int tail_read(struct own_cursor *c, const struct item *item, uint64_t *re
 
 	(void)sqlite3_reset(c->tail_data);
 	(void)sqlite3_bind_int64(c->tail_data, 1, item->id);
-	step = sqlite3_step(c->tail_data);
-	if (step != SQLITE_ROW)
-		return step == SQLITE_DONE ? -EBADMSG : own_errno(step);
+	step = sql_step(c->tail_data);
+	if (step <= 0)
+		return step == 0 ? -EBADMSG : step;
 	data = sqlite3_column_blob(c->tail_data, 0);
 	n_bytes = (size_t)sqlite3_column_bytes(c->tail_data, 0);
 
@@ -270,9 +270,9 @@ int own_cursor_open(struct read_source *source, const struct read_filter *filter
 	c->filter = *filter;
 	r = scratch_take(c->own, &c->scratch);
 	if (r == 0)
-		r = own_prepare(c->own->db, "SELECT data FROM block_data WHERE id = ?", &c->block_data);
+		r = sql_prepare(c->own->db, "SELECT data FROM block_data WHERE id = ?", &c->block_data);
 	if (r == 0)
-		r = own_prepare(c->own->db, "SELECT data FROM tail WHERE id = ?", &c->tail_data);
+		r = sql_prepare(c->own->db, "SELECT data FROM tail WHERE id = ?", &c->tail_data);
 	if (r == 0)
 		r = own_items_load(c);
 	if (r) {

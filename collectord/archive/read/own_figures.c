@@ -57,10 +57,10 @@ static void end_only(const struct own_boot *boot, struct piece *p)
 static int level_load(struct own_source *own, int64_t level, uint64_t from_unix_ns, uint64_t to_unix_ns,
 		      struct pieces *list)
 {
-	CLEANUP(own_finalizep) sqlite3_stmt *s = NULL;
+	CLEANUP(sql_finalizep) sqlite3_stmt *s = NULL;
 	int r;
 
-	r = own_prepare(own->db,
+	r = sql_prepare(own->db,
 			own->scope.all ? "SELECT id, uid, t0, t1, crc FROM figures "
 					 "WHERE level = ?1 AND boot = ?2 AND t1 > ?3 AND t0 < ?4"
 				       : "SELECT id, uid, t0, t1, crc FROM figures "
@@ -74,13 +74,10 @@ static int level_load(struct own_source *own, int64_t level, uint64_t from_unix_
 		if (!own_mono_range(boot, from_unix_ns, to_unix_ns, &from, &to))
 			continue;
 		(void)sqlite3_reset(s);
-		(void)sqlite3_bind_int64(s, 1, level);
-		(void)sqlite3_bind_int64(s, 2, boot->id);
-		(void)sqlite3_bind_int64(s, 3, (int64_t)from);
-		(void)sqlite3_bind_int64(s, 4, (int64_t)to);
+		SQL_INTS(s, 1, level, boot->id, (int64_t)from, (int64_t)to);
 		if (!own->scope.all)
 			(void)sqlite3_bind_int64(s, 5, own->scope.uid);
-		while ((step = sqlite3_step(s)) == SQLITE_ROW && r == 0) {
+		while ((step = sql_step(s)) > 0 && r == 0) {
 			struct piece p = { .boot = boot->id };
 
 			p.id = sqlite3_column_int64(s, 0);
@@ -94,7 +91,7 @@ static int level_load(struct own_source *own, int64_t level, uint64_t from_unix_
 			r = ARRAY_PUSH(list, p);
 		}
 		if (r == 0)
-			r = own_errno(step);
+			r = step;
 	}
 	return r;
 }
@@ -124,17 +121,17 @@ static void replaced_drop(struct pieces *list)
 /* Times of which rows are missing. */
 static int damaged_load(struct own_source *own, struct pieces *list)
 {
-	CLEANUP(own_finalizep) sqlite3_stmt *s = NULL;
-	int r = own_prepare(own->db, "SELECT boot, coalesce(uid, ?1), t0, t1 FROM gap WHERE reason = 'damaged'", &s);
+	CLEANUP(sql_finalizep) sqlite3_stmt *s = NULL;
+	int r = sql_prepare(own->db, "SELECT boot, coalesce(uid, ?1), t0, t1 FROM gap WHERE reason = 'damaged'", &s);
 
 	if (r == 0)
 		(void)sqlite3_bind_int64(s, 1, UINT32_MAX);
 	while (r == 0) {
 		struct piece p = { .id = 0 };
-		int step = sqlite3_step(s);
+		int step = sql_step(s);
 
-		if (step != SQLITE_ROW)
-			return own_errno(step);
+		if (step <= 0)
+			return step;
 		p.boot = (uint32_t)sqlite3_column_int64(s, 0);
 		p.uid = (uint32_t)sqlite3_column_int64(s, 1);
 		p.t0 = (uint64_t)sqlite3_column_int64(s, 2);
@@ -303,9 +300,9 @@ static int piece_read(struct own_source *own, sqlite3_stmt *s, const struct piec
 
 	(void)sqlite3_reset(s);
 	(void)sqlite3_bind_int64(s, 1, p->id);
-	step = sqlite3_step(s);
-	if (step != SQLITE_ROW)
-		return step == SQLITE_DONE ? 0 : own_errno(step);
+	step = sql_step(s);
+	if (step <= 0)
+		return step;
 	r = figures_blob_decode(sqlite3_column_blob(s, 0), (size_t)sqlite3_column_bytes(s, 0), p->crc, &blob);
 	if (r == -EBADMSG || r == -ENOTSUP)
 		return own_damaged(own, 'f', p->id, p->boot, p->t0, p->t1, 0);
@@ -326,12 +323,12 @@ static int piece_read(struct own_source *own, sqlite3_stmt *s, const struct piec
 static int pieces_read(struct own_source *own, uint64_t from_unix_ns, uint64_t to_unix_ns, bool coarsely,
 		       read_bucket_func func, void *data)
 {
-	CLEANUP(own_finalizep) sqlite3_stmt *s = NULL;
+	CLEANUP(sql_finalizep) sqlite3_stmt *s = NULL;
 	CLEANUP(bucket_rows_done) struct bucket_rows rows = { .figures = { .items = NULL } };
 	struct pieces list = { .items = NULL };
 	int r;
 
-	r = own_prepare(own->db, "SELECT data FROM figures WHERE id = ?", &s);
+	r = sql_prepare(own->db, "SELECT data FROM figures WHERE id = ?", &s);
 	if (r == 0)
 		r = pieces_choose(own, from_unix_ns, to_unix_ns, coarsely, &list);
 	/* A sum needs no order: owner by owner, what is added up stays in the processor's cache. */

@@ -99,10 +99,10 @@ static int items_load_blocks(struct own_cursor *c, sqlite3_stmt *s, const struct
 	for (;;) {
 		struct item item = { .is_block = true, .boot = boot->id };
 		enum processes_match who;
-		int step = sqlite3_step(s);
+		int step = sql_step(s);
 
-		if (step != SQLITE_ROW)
-			return own_errno(step);
+		if (step <= 0)
+			return step;
 		item.id = sqlite3_column_int64(s, 0);
 		item.t0 = (uint64_t)sqlite3_column_int64(s, 2);
 		item.t1 = (uint64_t)sqlite3_column_int64(s, 3);
@@ -127,10 +127,10 @@ static int items_load_tail(struct own_cursor *c, sqlite3_stmt *s, const struct o
 {
 	for (;;) {
 		struct item item = { .boot = boot->id };
-		int step = sqlite3_step(s);
+		int step = sql_step(s);
 
-		if (step != SQLITE_ROW)
-			return own_errno(step);
+		if (step <= 0)
+			return step;
 		item.id = sqlite3_column_int64(s, 0);
 		item.t0 = (uint64_t)sqlite3_column_int64(s, 1);
 		item.t1 = (uint64_t)sqlite3_column_int64(s, 2);
@@ -150,9 +150,7 @@ static int items_bind(const struct own_cursor *c, sqlite3_stmt *s, const struct 
 	uint32_t uid = scope->all ? c->filter.uid : scope->uid;
 
 	(void)sqlite3_reset(s);
-	(void)sqlite3_bind_int64(s, 1, boot->id);
-	(void)sqlite3_bind_int64(s, 2, (int64_t)from);
-	(void)sqlite3_bind_int64(s, 3, (int64_t)to);
+	SQL_INTS(s, 1, boot->id, (int64_t)from, (int64_t)to);
 	if (has_uid)
 		(void)sqlite3_bind_int64(s, 4, uid);
 	return 0;
@@ -176,20 +174,20 @@ int own_items_load(struct own_cursor *c)
 {
 	const struct read_scope *scope = &c->own->scope;
 	bool has_uid = !scope->all || c->filter.has_uid;
-	CLEANUP(own_finalizep) sqlite3_stmt *blocks = NULL;
-	CLEANUP(own_finalizep) sqlite3_stmt *tail = NULL;
+	CLEANUP(sql_finalizep) sqlite3_stmt *blocks = NULL;
+	CLEANUP(sql_finalizep) sqlite3_stmt *tail = NULL;
 	int r;
 
 	if (!scope->all && c->filter.has_uid && c->filter.uid != scope->uid)
 		return 0;
-	r = own_prepare(c->own->db,
+	r = sql_prepare(c->own->db,
 			has_uid ? "SELECT id, process, t0, t1, n, max_ns, ops, processes, crc FROM block "
 				  "WHERE boot = ?1 AND t1 >= ?2 AND t0 < ?3 AND uid = ?4"
 				: "SELECT id, process, t0, t1, n, max_ns, ops, processes, crc FROM block "
 				  "WHERE boot = ?1 AND t1 >= ?2 AND t0 < ?3",
 			&blocks);
 	if (r == 0)
-		r = own_prepare(
+		r = sql_prepare(
 			c->own->db,
 			has_uid ? "SELECT id, t0, t1, n, crc FROM tail "
 				  "WHERE boot = ?1 AND t1 >= ?2 AND t0 < ?3 AND uid = ?4"

@@ -52,10 +52,10 @@ static int frame_read(sqlite3_stmt *find, uint32_t id, struct arena *arena, stru
 
 	(void)sqlite3_reset(find);
 	(void)sqlite3_bind_int64(find, 1, id);
-	step = sqlite3_step(find);
-	if (step != SQLITE_ROW) {
+	step = sql_step(find);
+	if (step <= 0) {
 		*ret = (struct read_frame){ .symbol = "", .file = "" };
-		return own_errno(step);
+		return step;
 	}
 	ret->symbol = arena_copy_text(arena, column_text(find, 0));
 	ret->file = arena_copy_text(arena, column_text(find, 1));
@@ -88,25 +88,24 @@ static int stack_give(sqlite3_stmt *s, sqlite3_stmt *find, read_stack_func func,
 int own_stacks(struct read_source *source, uint32_t only_id, read_stack_func func, void *data)
 {
 	struct own_source *own = (struct own_source *)source;
-	CLEANUP(own_finalizep) sqlite3_stmt *s = NULL;
-	CLEANUP(own_finalizep) sqlite3_stmt *find = NULL;
+	CLEANUP(sql_finalizep) sqlite3_stmt *s = NULL;
+	CLEANUP(sql_finalizep) sqlite3_stmt *find = NULL;
 	int r;
 
-	r = own_prepare(own->db,
+	r = sql_prepare(own->db,
 			"SELECT id, frames, is_complete FROM stack "
 			"WHERE (?1 = 0 OR id = ?1) AND (?2 < 0 OR uid = ?2) ORDER BY id",
 			&s);
 	if (r == 0)
-		r = own_prepare(own->db, "SELECT symbol, file, line, python FROM frame WHERE id = ?", &find);
+		r = sql_prepare(own->db, "SELECT symbol, file, line, python FROM frame WHERE id = ?", &find);
 	if (r == 0) {
-		(void)sqlite3_bind_int64(s, 1, only_id);
-		(void)sqlite3_bind_int64(s, 2, own->scope.all ? -1 : (int64_t)own->scope.uid);
+		SQL_INTS(s, 1, only_id, own->scope.all ? -1 : (int64_t)own->scope.uid);
 	}
 	while (r == 0) {
-		int step = sqlite3_step(s);
+		int step = sql_step(s);
 
-		if (step != SQLITE_ROW)
-			return own_errno(step);
+		if (step <= 0)
+			return step;
 		r = stack_give(s, find, func, data);
 	}
 	return r;
@@ -170,8 +169,8 @@ int own_findings(struct read_source *source, uint64_t from_unix_ns, uint64_t to_
 		 void *data)
 {
 	struct own_source *own = (struct own_source *)source;
-	CLEANUP(own_finalizep) sqlite3_stmt *s = NULL;
-	int r = own_prepare(own->db,
+	CLEANUP(sql_finalizep) sqlite3_stmt *s = NULL;
+	int r = sql_prepare(own->db,
 			    "SELECT process, boot, start_ns, end_ns, crc, data FROM finding "
 			    "WHERE (?1 < 0 OR uid = ?1) ORDER BY boot, start_ns, id",
 			    &s);
@@ -181,10 +180,10 @@ int own_findings(struct read_source *source, uint64_t from_unix_ns, uint64_t to_
 	while (r == 0) {
 		const struct own_boot *boot;
 		uint64_t start, end;
-		int step = sqlite3_step(s);
+		int step = sql_step(s);
 
-		if (step != SQLITE_ROW)
-			return own_errno(step);
+		if (step <= 0)
+			return step;
 		boot = own_boot(own, (uint32_t)column_u64(s, 1));
 		start = own_unix(boot, column_u64(s, 2));
 		end = sqlite3_column_type(s, 3) == SQLITE_NULL ? UINT64_MAX : own_unix(boot, column_u64(s, 3));
@@ -219,8 +218,8 @@ static bool overlaps(uint64_t begin, uint64_t end, uint64_t from, uint64_t to)
 int own_gaps(struct read_source *source, uint64_t from_unix_ns, uint64_t to_unix_ns, read_gap_func func, void *data)
 {
 	struct own_source *own = (struct own_source *)source;
-	CLEANUP(own_finalizep) sqlite3_stmt *s = NULL;
-	int r = own_prepare(own->db,
+	CLEANUP(sql_finalizep) sqlite3_stmt *s = NULL;
+	int r = sql_prepare(own->db,
 			    "SELECT boot, t0, t1, reason, count FROM gap "
 			    "WHERE uid IS NULL OR ?1 < 0 OR uid = ?1 ORDER BY boot, t0, id",
 			    &s);
@@ -229,10 +228,10 @@ int own_gaps(struct read_source *source, uint64_t from_unix_ns, uint64_t to_unix
 		(void)sqlite3_bind_int64(s, 1, own->scope.all ? -1 : (int64_t)own->scope.uid);
 	while (r == 0) {
 		uint64_t begin, end;
-		int step = sqlite3_step(s);
+		int step = sql_step(s);
 
-		if (step != SQLITE_ROW) {
-			r = own_errno(step);
+		if (step <= 0) {
+			r = step;
 			break;
 		}
 		own_unix_range(own_boot(own, (uint32_t)column_u64(s, 0)), column_u64(s, 1), column_u64(s, 2), &begin,
@@ -275,8 +274,8 @@ int own_snapshots(struct read_source *source, uint64_t from_unix_ns, uint64_t to
 		  void *data)
 {
 	struct own_source *own = (struct own_source *)source;
-	CLEANUP(own_finalizep) sqlite3_stmt *s = NULL;
-	int r = own_prepare(own->db,
+	CLEANUP(sql_finalizep) sqlite3_stmt *s = NULL;
+	int r = sql_prepare(own->db,
 			    "SELECT t, cpu_ratio, load_1min, memory_bytes, available_bytes, swap_used_bytes, "
 			    "major_faults, pressure_cpu, pressure_memory, pressure_io FROM snapshot "
 			    "WHERE boot = ? AND t >= ? AND t <= ? ORDER BY t",
@@ -285,18 +284,16 @@ int own_snapshots(struct read_source *source, uint64_t from_unix_ns, uint64_t to
 	for (size_t i = 0; i < own->boots.n && r == 0; i++) {
 		const struct own_boot *boot = &own->boots.items[i];
 		uint64_t from = 0, to = 0;
-		int step = SQLITE_DONE;
+		int step = 0;
 
 		if (!own_mono_range(boot, from_unix_ns, to_unix_ns, &from, &to))
 			continue;
 		(void)sqlite3_reset(s);
-		(void)sqlite3_bind_int64(s, 1, boot->id);
-		(void)sqlite3_bind_int64(s, 2, (int64_t)from);
-		(void)sqlite3_bind_int64(s, 3, (int64_t)to);
-		while (r == 0 && (step = sqlite3_step(s)) == SQLITE_ROW)
+		SQL_INTS(s, 1, boot->id, (int64_t)from, (int64_t)to);
+		while (r == 0 && (step = sql_step(s)) > 0)
 			r = snapshot_give(boot, s, from_unix_ns, to_unix_ns, func, data);
 		if (r == 0)
-			r = own_errno(step);
+			r = step;
 	}
 	return r;
 }
@@ -304,8 +301,8 @@ int own_snapshots(struct read_source *source, uint64_t from_unix_ns, uint64_t to
 int own_sessions(struct read_source *source, read_session_func func, void *data)
 {
 	struct own_source *own = (struct own_source *)source;
-	CLEANUP(own_finalizep) sqlite3_stmt *s = NULL;
-	int r = own_prepare(own->db,
+	CLEANUP(sql_finalizep) sqlite3_stmt *s = NULL;
+	int r = sql_prepare(own->db,
 			    "SELECT boot, start_ns, end_ns, version, kernel, back_end, cpus, memory_bytes, node FROM "
 			    "session ORDER BY id",
 			    &s);
@@ -313,10 +310,10 @@ int own_sessions(struct read_source *source, read_session_func func, void *data)
 	while (r == 0) {
 		Ingero__V1__Session session = INGERO__V1__SESSION__INIT;
 		const struct own_boot *boot;
-		int step = sqlite3_step(s);
+		int step = sql_step(s);
 
-		if (step != SQLITE_ROW)
-			return own_errno(step);
+		if (step <= 0)
+			return step;
 		boot = own_boot(own, (uint32_t)column_u64(s, 0));
 		session.start_unix_ns = own_unix(boot, column_u64(s, 1));
 		if (sqlite3_column_type(s, 2) != SQLITE_NULL)
@@ -355,22 +352,22 @@ static void cost_add(Ingero__V1__Cost *sum, const Ingero__V1__Cost *cost)
 int own_cost(struct read_source *source, uint64_t from_unix_ns, uint64_t to_unix_ns, Ingero__V1__Cost *ret_cost)
 {
 	struct own_source *own = (struct own_source *)source;
-	CLEANUP(own_finalizep) sqlite3_stmt *s = NULL;
+	CLEANUP(sql_finalizep) sqlite3_stmt *s = NULL;
 	bool is_any = false;
 	int r;
 
 	if (own->version < 2 || !own->scope.all)
 		return 0;
-	r = own_prepare(
+	r = sql_prepare(
 		own->db,
 		"SELECT boot, start_ns, max(seen_ns, coalesce(end_ns, 0)), cost FROM session WHERE cost NOT NULL", &s);
 	while (r == 0) {
 		Ingero__V1__Cost *cost;
 		uint64_t begin, end;
-		int step = sqlite3_step(s);
+		int step = sql_step(s);
 
-		if (step != SQLITE_ROW) {
-			r = own_errno(step);
+		if (step <= 0) {
+			r = step;
 			break;
 		}
 		own_unix_range(own_boot(own, (uint32_t)column_u64(s, 0)), column_u64(s, 1), column_u64(s, 2), &begin,
@@ -391,8 +388,8 @@ int own_cost(struct read_source *source, uint64_t from_unix_ns, uint64_t to_unix
 
 static int span_widen(struct own_source *own, const char *sql, uint64_t *from, uint64_t *to)
 {
-	CLEANUP(own_finalizep) sqlite3_stmt *s = NULL;
-	int r = own_prepare(own->db, sql, &s);
+	CLEANUP(sql_finalizep) sqlite3_stmt *s = NULL;
+	int r = sql_prepare(own->db, sql, &s);
 
 	for (size_t i = 0; i < own->boots.n && r == 0; i++) {
 		const struct own_boot *boot = &own->boots.items[i];
@@ -400,11 +397,10 @@ static int span_widen(struct own_source *own, const char *sql, uint64_t *from, u
 		int step;
 
 		(void)sqlite3_reset(s);
-		(void)sqlite3_bind_int64(s, 1, own->scope.all ? -1 : (int64_t)own->scope.uid);
-		(void)sqlite3_bind_int64(s, 2, boot->id);
-		step = sqlite3_step(s);
-		if (step != SQLITE_ROW)
-			return own_errno(step);
+		SQL_INTS(s, 1, own->scope.all ? -1 : (int64_t)own->scope.uid, boot->id);
+		step = sql_step(s);
+		if (step <= 0)
+			return step;
 		if (sqlite3_column_type(s, 0) == SQLITE_NULL)
 			continue;
 		own_unix_range(boot, column_u64(s, 0), column_u64(s, 1), &begin, &end);
@@ -437,16 +433,16 @@ int own_span(struct read_source *source, uint64_t *ret_from_unix_ns, uint64_t *r
 int own_seen(struct read_source *source, uint64_t *ret_unix_ns)
 {
 	struct own_source *own = (struct own_source *)source;
-	CLEANUP(own_finalizep) sqlite3_stmt *s = NULL;
-	int r = own_prepare(own->db, "SELECT boot, seen_ns FROM session WHERE end_ns IS NULL", &s);
+	CLEANUP(sql_finalizep) sqlite3_stmt *s = NULL;
+	int r = sql_prepare(own->db, "SELECT boot, seen_ns FROM session WHERE end_ns IS NULL", &s);
 
 	*ret_unix_ns = 0;
 	while (r == 0) {
-		int step = sqlite3_step(s);
+		int step = sql_step(s);
 		uint64_t seen;
 
-		if (step != SQLITE_ROW)
-			return own_errno(step);
+		if (step <= 0)
+			return step;
 		seen = own_unix(own_boot(own, (uint32_t)column_u64(s, 0)), column_u64(s, 1));
 		*ret_unix_ns = MAX(*ret_unix_ns, seen);
 	}

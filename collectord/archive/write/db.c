@@ -61,44 +61,6 @@ static const char *const statement_texts[DB_STATEMENT_COUNT] = {
 	[DB_FREE_PAGES] = "PRAGMA freelist_count",
 };
 
-int errno_from_sqlite(sqlite3 *db, int code)
-{
-	int system = db ? sqlite3_system_errno(db) : 0;
-
-	switch (code & 0xff) {
-	case SQLITE_OK:
-	case SQLITE_ROW:
-	case SQLITE_DONE:
-		return 0;
-	case SQLITE_NOMEM:
-		return -ENOMEM;
-	case SQLITE_BUSY:
-	case SQLITE_LOCKED:
-		return -EBUSY;
-	case SQLITE_READONLY:
-		return -EROFS;
-	case SQLITE_FULL:
-		return -ENOSPC;
-	case SQLITE_CORRUPT:
-	case SQLITE_NOTADB:
-		return -EBADMSG;
-	case SQLITE_PERM:
-	case SQLITE_AUTH:
-		return -EACCES;
-	case SQLITE_TOOBIG:
-		return -E2BIG;
-	case SQLITE_CANTOPEN:
-	case SQLITE_IOERR:
-		if (code == SQLITE_IOERR_NOMEM)
-			return -ENOMEM;
-		return system ? -system : -EIO;
-	case SQLITE_CONSTRAINT: /* of rows that only a damaged file can hold twice */
-		return -EBADMSG;
-	default:
-		return -EIO;
-	}
-}
-
 static int note_log(void *data, sqlite3 *handle, const char *name, int pages)
 {
 	struct db *db = data;
@@ -117,7 +79,7 @@ int db_open(struct db *db, const char *path)
 	if (!db->handle)
 		return -ENOMEM;
 	if (code != SQLITE_OK)
-		return errno_from_sqlite(db->handle, code);
+		return sql_errno(db->handle, code);
 	(void)sqlite3_extended_result_codes(db->handle, 1);
 	(void)sqlite3_busy_timeout(db->handle, DB_BUSY_MS);
 	(void)sqlite3_wal_hook(db->handle, note_log, db);
@@ -149,7 +111,7 @@ int db_prepare(struct db *db)
 					      &db->statements[i], NULL);
 
 		if (code != SQLITE_OK)
-			return errno_from_sqlite(db->handle, code);
+			return sql_errno(db->handle, code);
 	}
 	return 0;
 }
@@ -178,18 +140,18 @@ void db_abandon(struct db *db)
 
 int db_exec(struct db *db, const char *sql)
 {
-	return errno_from_sqlite(db->handle, sqlite3_exec(db->handle, sql, NULL, NULL, NULL));
+	return sql_errno(db->handle, sqlite3_exec(db->handle, sql, NULL, NULL, NULL));
 }
 
 int db_get_int(struct db *db, const char *sql, int64_t *ret_value)
 {
-	CLEANUP(statement_finalizep) sqlite3_stmt *s = NULL;
+	CLEANUP(sql_finalizep) sqlite3_stmt *s = NULL;
 	int code = sqlite3_prepare_v2(db->handle, sql, -1, &s, NULL);
 	int r;
 
 	if (code != SQLITE_OK)
-		return errno_from_sqlite(db->handle, code);
-	r = db_step(db, s);
+		return sql_errno(db->handle, code);
+	r = sql_step(s);
 	if (r <= 0)
 		return r;
 	if (sqlite3_column_type(s, 0) == SQLITE_NULL)
@@ -203,39 +165,20 @@ sqlite3_stmt *db_statement(struct db *db, enum db_statement which)
 	return db->statements[which];
 }
 
-int db_step(struct db *db, sqlite3_stmt *statement)
-{
-	int code = sqlite3_step(statement);
-
-	return code == SQLITE_ROW ? 1 : errno_from_sqlite(db->handle, code);
-}
-
-int db_run(struct db *db, sqlite3_stmt *statement)
-{
-	int r;
-
-	do {
-		r = db_step(db, statement);
-	} while (r > 0);
-	(void)sqlite3_reset(statement); /* says the same again */
-	(void)sqlite3_clear_bindings(statement);
-	return r;
-}
-
 int db_begin(struct db *db)
 {
-	return db_run(db, db->statements[DB_BEGIN]);
+	return sql_run(db->statements[DB_BEGIN]);
 }
 
 int db_commit(struct db *db)
 {
-	return db_run(db, db->statements[DB_COMMIT]);
+	return sql_run(db->statements[DB_COMMIT]);
 }
 
 void db_rollback(struct db *db)
 {
 	if (!sqlite3_get_autocommit(db->handle))
-		(void)db_run(db, db->statements[DB_ROLLBACK]); /* fails only if there is nothing left to take back */
+		(void)sql_run(db->statements[DB_ROLLBACK]); /* fails only if there is nothing left to take back */
 }
 
 int db_checkpoint(struct db *db)
@@ -247,7 +190,7 @@ int db_checkpoint(struct db *db)
 	code = sqlite3_wal_checkpoint_v2(db->handle, NULL, SQLITE_CHECKPOINT_PASSIVE, &pages, &done);
 	if (code == SQLITE_OK && pages == done)
 		db->log_pages = 0; /* the next commit begins it anew */
-	return (code & 0xff) == SQLITE_BUSY ? 0 : errno_from_sqlite(db->handle, code);
+	return (code & 0xff) == SQLITE_BUSY ? 0 : sql_errno(db->handle, code);
 }
 
 int db_used_pages(struct db *db, uint64_t *ret_pages)
@@ -256,7 +199,7 @@ int db_used_pages(struct db *db, uint64_t *ret_pages)
 
 	for (int i = 0; i < 2; i++) {
 		sqlite3_stmt *s = db->statements[i == 0 ? DB_PAGES : DB_FREE_PAGES];
-		int r = db_step(db, s);
+		int r = sql_step(s);
 
 		if (r > 0)
 			value[i] = (uint64_t)sqlite3_column_int64(s, 0);

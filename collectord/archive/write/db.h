@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "archive/sql/sql.h"
 #include "base/cleanup.h"
 
 #define DB_CHECKPOINT_PAGES 1000      /* of the log; 4 000 write half as much into the file, but stop for 48 ms */
@@ -61,9 +62,6 @@ struct db {
 		.handle = NULL                                                                                         \
 	}
 
-/** errno_from_sqlite() - @db: NULL where there is none. Return: 0 or -errno */
-int errno_from_sqlite(sqlite3 *db, int code);
-
 /** db_open() - connect, without reading anything yet. Return: 0 or -errno; db_close() in any case */
 int db_open(struct db *db, const char *path);
 /** db_configure() - journal, cache and the rest, on a file of ours. Return: 0 or -errno */
@@ -81,10 +79,6 @@ int db_exec(struct db *db, const char *sql);
 int db_get_int(struct db *db, const char *sql, int64_t *ret_value);
 /** db_statement() - one to bind; run or reset it in the same function */
 sqlite3_stmt *db_statement(struct db *db, enum db_statement which);
-/** db_step() - Return: 1 for a row, 0 at the end, -errno */
-int db_step(struct db *db, sqlite3_stmt *statement);
-/** db_run() - step to the end and reset. Return: 0 or -errno */
-int db_run(struct db *db, sqlite3_stmt *statement);
 
 int db_begin(struct db *db);
 int db_commit(struct db *db);
@@ -94,13 +88,3 @@ void db_rollback(struct db *db);
 int db_checkpoint(struct db *db);
 /** db_used_pages() - pages that hold something. Return: 0 or -errno */
 int db_used_pages(struct db *db, uint64_t *ret_pages);
-
-static inline void statement_finalizep(sqlite3_stmt **statement)
-{
-	(void)sqlite3_finalize(*statement); /* says again what its last step said */
-}
-
-static inline void statement_resetp(sqlite3_stmt **statement)
-{
-	(void)sqlite3_reset(*statement); /* says again what its last step said */
-}

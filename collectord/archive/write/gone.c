@@ -32,14 +32,14 @@ int recover_gone(struct writer *writer)
 	static const char get[] = "SELECT id, boot, pid, start_boot_ns FROM process WHERE gone_ns IS NULL";
 	static const char set[] = "UPDATE process SET gone_ns = max(first_ns, coalesce((SELECT max(seen_ns) FROM"
 				  " session s WHERE s.boot = process.boot), 0)) WHERE id = ?1";
-	CLEANUP(statement_finalizep) sqlite3_stmt *all = NULL, *one = NULL;
+	CLEANUP(sql_finalizep) sqlite3_stmt *all = NULL, *one = NULL;
 	CLEANUP(closep) int proc_fd = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	sqlite3 *db = writer->db.handle;
 	ARRAY(int64_t) gone = { 0 };
-	int r = errno_from_sqlite(db, sqlite3_prepare_v2(db, get, -1, &all, NULL));
+	int r = sql_prepare(db, get, &all);
 
-	r = r ? r : errno_from_sqlite(db, sqlite3_prepare_v2(db, set, -1, &one, NULL));
-	while (r == 0 && (r = db_step(&writer->db, all)) > 0) {
+	r = r ? r : sql_prepare(db, set, &one);
+	while (r == 0 && (r = sql_step(all)) > 0) {
 		r = 0;
 		if (sqlite3_column_int64(all, 1) != writer->boot ||
 		    !is_alive(proc_fd, (uint32_t)sqlite3_column_int64(all, 2), (uint64_t)sqlite3_column_int64(all, 3)))
@@ -47,7 +47,7 @@ int recover_gone(struct writer *writer)
 	}
 	for (size_t i = 0; r == 0 && i < gone.n; i++) {
 		(void)sqlite3_bind_int64(one, 1, gone.items[i]);
-		r = db_run(&writer->db, one);
+		r = sql_run(one);
 	}
 	ARRAY_DONE(&gone);
 	return r;

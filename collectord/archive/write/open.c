@@ -34,7 +34,7 @@ static const struct {
 
 static int boot_row(struct writer *writer)
 {
-	CLEANUP(statement_finalizep) sqlite3_stmt *put = NULL, *get = NULL;
+	CLEANUP(sql_finalizep) sqlite3_stmt *put = NULL, *get = NULL;
 	char id[BOOT_ID_BYTES] = "";
 	sqlite3 *db = writer->db.handle;
 	ssize_t n;
@@ -52,11 +52,11 @@ static int boot_row(struct writer *writer)
 	if (code == SQLITE_OK)
 		code = sqlite3_prepare_v2(db, "SELECT id FROM boot WHERE boot_id = ?1", -1, &get, NULL);
 	if (code != SQLITE_OK)
-		return errno_from_sqlite(db, code);
-	(void)sqlite3_bind_text(put, 1, id, -1, SQLITE_STATIC);
-	(void)sqlite3_bind_text(get, 1, id, -1, SQLITE_STATIC);
-	r = db_run(&writer->db, put);
-	r = r ? r : db_step(&writer->db, get);
+		return sql_errno(db, code);
+	sql_text(put, 1, id);
+	sql_text(get, 1, id);
+	r = sql_run(put);
+	r = r ? r : sql_step(get);
 	if (r > 0)
 		writer->boot = sqlite3_column_int64(get, 0);
 	return r > 0 ? 0 : r ? r : -EIO;
@@ -66,10 +66,8 @@ static int clock_row(struct writer *writer)
 {
 	sqlite3_stmt *s = db_statement(&writer->db, DB_PUT_CLOCK);
 
-	(void)sqlite3_bind_int64(s, 1, writer->boot);
-	(void)sqlite3_bind_int64(s, 2, (int64_t)writer->now_ns);
-	(void)sqlite3_bind_int64(s, 3, (int64_t)writer->now_unix_ns);
-	return db_run(&writer->db, s);
+	SQL_INTS(s, 1, writer->boot, (int64_t)writer->now_ns, (int64_t)writer->now_unix_ns);
+	return sql_run(s);
 }
 
 static int op_rows(struct writer *writer)
@@ -77,17 +75,17 @@ static int op_rows(struct writer *writer)
 	static const char text[] = "INSERT INTO op(id, source, name, short_name) VALUES(?1, ?2, ?3, ?4) ON CONFLICT(id)"
 				   " DO UPDATE SET source = excluded.source, name = excluded.name,"
 				   " short_name = excluded.short_name";
-	CLEANUP(statement_finalizep) sqlite3_stmt *s = NULL;
-	int r = errno_from_sqlite(writer->db.handle, sqlite3_prepare_v2(writer->db.handle, text, -1, &s, NULL));
+	CLEANUP(sql_finalizep) sqlite3_stmt *s = NULL;
+	int r = sql_prepare(writer->db.handle, text, &s);
 
 	for (size_t i = 0; r == 0 && i < op_count(); i++) {
 		const struct op *op = op_at(i);
 
 		(void)sqlite3_bind_int64(s, 1, op->id);
-		(void)sqlite3_bind_text(s, 2, op_layer_to_source(op->layer), -1, SQLITE_STATIC);
-		(void)sqlite3_bind_text(s, 3, op->name, -1, SQLITE_STATIC);
-		(void)sqlite3_bind_text(s, 4, op->short_name ? op->short_name : "", -1, SQLITE_STATIC);
-		r = db_run(&writer->db, s);
+		sql_text(s, 2, op_layer_to_source(op->layer));
+		sql_text(s, 3, op->name);
+		sql_text(s, 4, op->short_name ? op->short_name : "");
+		r = sql_run(s);
 	}
 	return r;
 }
@@ -97,23 +95,21 @@ static int session_row(struct writer *writer)
 	static const char text[] =
 		"INSERT INTO session(boot, start_ns, version, kernel, back_end, cpus, memory_bytes, node,"
 		" seen_ns) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?2)";
-	CLEANUP(statement_finalizep) sqlite3_stmt *s = NULL;
+	CLEANUP(sql_finalizep) sqlite3_stmt *s = NULL;
 	const struct store_options *o = &writer->options;
 	struct utsname names = { .nodename = "" };
-	int r = errno_from_sqlite(writer->db.handle, sqlite3_prepare_v2(writer->db.handle, text, -1, &s, NULL));
+	int r = sql_prepare(writer->db.handle, text, &s);
 
 	if (r < 0)
 		return r;
 	(void)uname(&names); /* fails for a bad pointer alone */
-	(void)sqlite3_bind_int64(s, 1, writer->boot);
-	(void)sqlite3_bind_int64(s, 2, (int64_t)writer->now_ns);
-	(void)sqlite3_bind_text(s, 3, o->version ? o->version : "", -1, SQLITE_STATIC);
-	(void)sqlite3_bind_text(s, 4, o->kernel ? o->kernel : "", -1, SQLITE_STATIC);
-	(void)sqlite3_bind_text(s, 5, o->back_end ? o->back_end : "", -1, SQLITE_STATIC);
-	(void)sqlite3_bind_int64(s, 6, sysconf(_SC_NPROCESSORS_ONLN));
-	(void)sqlite3_bind_int64(s, 7, (int64_t)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE));
-	(void)sqlite3_bind_text(s, 8, names.nodename, -1, SQLITE_STATIC);
-	r = db_run(&writer->db, s);
+	SQL_INTS(s, 1, writer->boot, (int64_t)writer->now_ns);
+	sql_text(s, 3, o->version ? o->version : "");
+	sql_text(s, 4, o->kernel ? o->kernel : "");
+	sql_text(s, 5, o->back_end ? o->back_end : "");
+	SQL_INTS(s, 6, sysconf(_SC_NPROCESSORS_ONLN), (int64_t)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE));
+	sql_text(s, 8, names.nodename);
+	r = sql_run(s);
 	writer->session = r == 0 ? sqlite3_last_insert_rowid(writer->db.handle) : 0;
 	return r;
 }
@@ -148,11 +144,11 @@ static int known_load(struct writer *writer, struct known *known)
 	static const char text[] = "SELECT id, pid, start_boot_ns, exec_gen, first_ns, gone_ns, start_unix_ns, uid, "
 				   "flags, comm FROM process"
 				   " WHERE boot = ?1";
-	CLEANUP(statement_finalizep) sqlite3_stmt *s = NULL;
-	int r = errno_from_sqlite(writer->db.handle, sqlite3_prepare_v2(writer->db.handle, text, -1, &s, NULL));
+	CLEANUP(sql_finalizep) sqlite3_stmt *s = NULL;
+	int r = sql_prepare(writer->db.handle, text, &s);
 
 	(void)sqlite3_bind_int64(s, 1, writer->boot);
-	while (r == 0 && (r = db_step(&writer->db, s)) > 0) {
+	while (r == 0 && (r = sql_step(s)) > 0) {
 		struct batch_process p = { .id = (uint32_t)sqlite3_column_int64(s, 0),
 					   .identity = { .tgid = (uint32_t)sqlite3_column_int64(s, 1),
 							 .start_boot_ns = (uint64_t)sqlite3_column_int64(s, 2),
@@ -194,11 +190,11 @@ static int names_restore(struct writer *writer, const struct names *names)
 /* Return: 0; -EBADMSG for damage */
 static int check_run(struct db *db, const char *sql)
 {
-	CLEANUP(statement_finalizep) sqlite3_stmt *s = NULL;
-	int r = errno_from_sqlite(db->handle, sqlite3_prepare_v2(db->handle, sql, -1, &s, NULL));
+	CLEANUP(sql_finalizep) sqlite3_stmt *s = NULL;
+	int r = sql_prepare(db->handle, sql, &s);
 	const char *told;
 
-	r = r ? r : db_step(db, s);
+	r = r ? r : sql_step(s);
 	if (r < 0)
 		return r;
 	told = (const char *)sqlite3_column_text(s, 0);
@@ -214,7 +210,7 @@ static int check(struct db *db)
 {
 	static const char others[] = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT IN"
 				     " ('block_data', 'figures', 'damaged')";
-	CLEANUP(statement_finalizep) sqlite3_stmt *s = NULL;
+	CLEANUP(sql_finalizep) sqlite3_stmt *s = NULL;
 	int64_t pages = 0;
 	int r = db_get_int(db, "PRAGMA page_count", &pages);
 
@@ -222,8 +218,8 @@ static int check(struct db *db)
 		return r;
 	if (pages <= CHECK_WHOLE_PAGES)
 		return check_run(db, "PRAGMA quick_check(1)");
-	r = errno_from_sqlite(db->handle, sqlite3_prepare_v2(db->handle, others, -1, &s, NULL));
-	while (r == 0 && (r = db_step(db, s)) > 0) {
+	r = sql_prepare(db->handle, others, &s);
+	while (r == 0 && (r = sql_step(s)) > 0) {
 		char sql[96];
 
 		(void)snprintf(sql, sizeof(sql), "PRAGMA quick_check('%.40s')",

@@ -37,20 +37,12 @@ static int put_head(struct writer *writer, const struct writer_block *block)
 	uint8_t list[PROCESSES_LISTED * 4];
 	int n_processes = processes_of(block->events, head->n, list);
 
-	(void)sqlite3_bind_int64(s, 1, block->id);
-	(void)sqlite3_bind_int64(s, 2, block->uid);
-	(void)sqlite3_bind_int64(s, 3, block->boot);
-	(void)sqlite3_bind_int64(s, 4, head->process);
-	(void)sqlite3_bind_int64(s, 5, (int64_t)head->t0_ns);
-	(void)sqlite3_bind_int64(s, 6, (int64_t)head->t1_ns);
-	(void)sqlite3_bind_int64(s, 7, head->n);
-	(void)sqlite3_bind_int64(s, 8, (int64_t)head->max_ns);
-	(void)sqlite3_bind_int64(s, 9, head->slow);
+	SQL_INTS(s, 1, block->id, block->uid, block->boot, head->process, (int64_t)head->t0_ns, (int64_t)head->t1_ns,
+		 head->n, (int64_t)head->max_ns, head->slow);
 	(void)sqlite3_bind_blob(s, 10, head->ops, sizeof(head->ops), SQLITE_STATIC);
 	(void)sqlite3_bind_blob(s, 11, list, MAX(n_processes, 0) * 4, SQLITE_STATIC);
-	(void)sqlite3_bind_int64(s, 12, BLOCK_FORMAT);
-	(void)sqlite3_bind_int64(s, 13, head->crc);
-	return db_run(&writer->db, s);
+	SQL_INTS(s, 12, BLOCK_FORMAT, head->crc);
+	return sql_run(s);
 }
 
 int writer_put_block(struct writer *writer, const struct writer_block *block)
@@ -63,5 +55,5 @@ int writer_put_block(struct writer *writer, const struct writer_block *block)
 	(void)sqlite3_bind_int64(s, 1, block->id);
 	(void)sqlite3_bind_blob64(s, 2, block->data->data, block->data->n, SQLITE_STATIC);
 	(void)sqlite3_bind_int64(s, 3, block->head->crc);
-	return db_run(&writer->db, s);
+	return sql_run(s);
 }

@@ -14,12 +14,12 @@
 
 static int close_sessions(struct writer *writer)
 {
-	CLEANUP(statement_finalizep) sqlite3_stmt *s = NULL;
+	CLEANUP(sql_finalizep) sqlite3_stmt *s = NULL;
 	int code = sqlite3_prepare_v2(writer->db.handle, "SELECT boot, seen_ns FROM session WHERE end_ns IS NULL", -1,
 				      &s, NULL);
-	int r = errno_from_sqlite(writer->db.handle, code);
+	int r = sql_errno(writer->db.handle, code);
 
-	while (r == 0 && (r = db_step(&writer->db, s)) > 0) {
+	while (r == 0 && (r = sql_step(s)) > 0) {
 		int64_t boot = sqlite3_column_int64(s, 0);
 		struct batch_gap gap = { .t0_ns = (uint64_t)sqlite3_column_int64(s, 1),
 					 .uid = UINT32_MAX,
@@ -46,11 +46,11 @@ static int set_aside(struct writer *writer, const char *was, sqlite3_stmt *row, 
 				 .reason = "damaged" };
 	int r;
 
-	(void)sqlite3_bind_text(s, 1, was, -1, SQLITE_STATIC);
+	sql_text(s, 1, was);
 	for (int i = 1; i <= 6; i++) /* uid, boot, t0, t1, n, crc */
 		(void)sqlite3_bind_value(s, i + 1, sqlite3_column_value(row, i));
 	(void)sqlite3_bind_blob(s, 8, data, n, SQLITE_STATIC);
-	r = db_run(&writer->db, s);
+	r = sql_run(s);
 	return r ? r : writer_put_gap(writer, writer->next_gap++, sqlite3_column_int64(row, 2), &gap);
 }
 
@@ -108,15 +108,13 @@ static int roll_up(struct writer *writer, int level, int64_t boot)
 		"SELECT f.id, f.uid, f.boot, f.t0, f.t1, f.n, f.crc, f.data FROM figures f WHERE f.level = ?1"
 		" AND f.boot = ?3 AND f.t0 >= coalesce((SELECT max(c.t1) FROM figures c WHERE"
 		" c.level = ?2 AND c.uid = f.uid AND c.boot = ?3), 0) ORDER BY f.uid, f.t0";
-	CLEANUP(statement_finalizep) sqlite3_stmt *s = NULL;
+	CLEANUP(sql_finalizep) sqlite3_stmt *s = NULL;
 	struct buckets buckets = { 0 };
 	id_list bad = { 0 };
-	int r = errno_from_sqlite(writer->db.handle, sqlite3_prepare_v2(writer->db.handle, text, -1, &s, NULL));
+	int r = sql_prepare(writer->db.handle, text, &s);
 
-	(void)sqlite3_bind_int64(s, 1, bucket_level_s[level - 1]);
-	(void)sqlite3_bind_int64(s, 2, bucket_level_s[level]);
-	(void)sqlite3_bind_int64(s, 3, boot);
-	while (r == 0 && (r = db_step(&writer->db, s)) > 0)
+	SQL_INTS(s, 1, bucket_level_s[level - 1], bucket_level_s[level], boot);
+	while (r == 0 && (r = sql_step(s)) > 0)
 		r = roll_up_row(writer, &buckets, level, s, &bad);
 	(void)sqlite3_finalize(TAKE_PTR(s)); /* read to its end, or failed: r says so */
 	r = r ? r : delete_rows(writer, bad.items, bad.n, "figures");
@@ -149,15 +147,13 @@ int recover_previous(struct writer *writer)
 
 static int scrub_blocks(struct writer *writer)
 {
-	CLEANUP(statement_resetp) sqlite3_stmt *s = db_statement(&writer->db, DB_SCRUB_BLOCKS);
+	CLEANUP(sql_resetp) sqlite3_stmt *s = db_statement(&writer->db, DB_SCRUB_BLOCKS);
 	int64_t bad[SCRUB_BLOCKS];
 	size_t n_bad = 0, n = 0;
 	int r;
 
-	(void)sqlite3_bind_int64(s, 1, writer->scrub_next);
-	(void)sqlite3_bind_int64(s, 2, writer->scrub_end);
-	(void)sqlite3_bind_int64(s, 3, SCRUB_BLOCKS);
-	while ((r = db_step(&writer->db, s)) > 0) {
+	SQL_INTS(s, 1, writer->scrub_next, writer->scrub_end, SCRUB_BLOCKS);
+	while ((r = sql_step(s)) > 0) {
 		const void *data = sqlite3_column_blob(s, 7);
 		int bytes = sqlite3_column_bytes(s, 7);
 
@@ -181,14 +177,11 @@ static int scrub_blocks(struct writer *writer)
 /* All of them: they are few. */
 static int scrub_figures(struct writer *writer)
 {
-	CLEANUP(statement_finalizep) sqlite3_stmt *s = NULL;
+	CLEANUP(sql_finalizep) sqlite3_stmt *s = NULL;
 	id_list bad = { 0 };
-	int r = errno_from_sqlite(writer->db.handle,
-				  sqlite3_prepare_v2(writer->db.handle,
-						     "SELECT id, uid, boot, t0, t1, n, crc, data FROM figures", -1, &s,
-						     NULL));
+	int r = sql_prepare(writer->db.handle, "SELECT id, uid, boot, t0, t1, n, crc, data FROM figures", &s);
 
-	while (r == 0 && (r = db_step(&writer->db, s)) > 0) {
+	while (r == 0 && (r = sql_step(s)) > 0) {
 		const void *data = sqlite3_column_blob(s, 7);
 		int bytes = sqlite3_column_bytes(s, 7);
 

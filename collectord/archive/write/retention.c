@@ -19,7 +19,7 @@
 
 int retention_load(struct writer *writer)
 {
-	CLEANUP(statement_finalizep) sqlite3_stmt *owners = NULL, *gaps = NULL;
+	CLEANUP(sql_finalizep) sqlite3_stmt *owners = NULL, *gaps = NULL;
 	sqlite3 *db = writer->db.handle;
 	int code = sqlite3_prepare_v2(db, "SELECT uid, sum(n) FROM block GROUP BY uid", -1, &owners, NULL);
 	int r;
@@ -30,10 +30,10 @@ int retention_load(struct writer *writer)
 					  " AND uid IS NOT NULL",
 					  -1, &gaps, NULL);
 	if (code != SQLITE_OK)
-		return errno_from_sqlite(db, code);
+		return sql_errno(db, code);
 	for (size_t i = 0; i < writer->owners.n; i++)
 		writer->owners.items[i].events = 0;
-	while ((r = db_step(&writer->db, owners)) > 0) {
+	while ((r = sql_step(owners)) > 0) {
 		struct writer_owner *o = writer_owner(writer, (uint32_t)sqlite3_column_int64(owners, 0));
 
 		if (!o)
@@ -41,7 +41,7 @@ int retention_load(struct writer *writer)
 		o->events = (uint64_t)sqlite3_column_int64(owners, 1);
 	}
 	writer->retention_gaps.n = 0;
-	while (r == 0 && (r = db_step(&writer->db, gaps)) > 0) {
+	while (r == 0 && (r = sql_step(gaps)) > 0) {
 		struct writer_gap g = { .id = sqlite3_column_int64(gaps, 0), .boot = sqlite3_column_int64(gaps, 1) };
 
 		g.gap = (struct batch_gap){ .t0_ns = (uint64_t)sqlite3_column_int64(gaps, 2),
@@ -82,10 +82,10 @@ static int delete_oldest(struct writer *writer, struct writer_owner *owner)
 	int64_t id = 0, boot = 0;
 	int r;
 	{
-		CLEANUP(statement_resetp) sqlite3_stmt *s = db_statement(&writer->db, DB_OLDEST_BLOCK);
+		CLEANUP(sql_resetp) sqlite3_stmt *s = db_statement(&writer->db, DB_OLDEST_BLOCK);
 
 		(void)sqlite3_bind_int64(s, 1, owner->uid);
-		r = db_step(&writer->db, s);
+		r = sql_step(s);
 		if (r > 0) {
 			id = sqlite3_column_int64(s, 0);
 			boot = sqlite3_column_int64(s, 1);
@@ -100,7 +100,7 @@ static int delete_oldest(struct writer *writer, struct writer_owner *owner)
 		sqlite3_stmt *s = db_statement(&writer->db, i == 0 ? DB_DELETE_BLOCK : DB_DELETE_BLOCK_DATA);
 
 		(void)sqlite3_bind_int64(s, 1, id);
-		r = db_run(&writer->db, s);
+		r = sql_run(s);
 		if (r < 0)
 			return r;
 	}
@@ -206,14 +206,13 @@ static uint64_t cutoff(struct writer *writer, int64_t boot, uint64_t age_ns)
 
 static int run_text(struct writer *writer, const char *text, int64_t boot, uint64_t limit_ns)
 {
-	CLEANUP(statement_finalizep) sqlite3_stmt *s = NULL;
-	int r = errno_from_sqlite(writer->db.handle, sqlite3_prepare_v2(writer->db.handle, text, -1, &s, NULL));
+	CLEANUP(sql_finalizep) sqlite3_stmt *s = NULL;
+	int r = sql_prepare(writer->db.handle, text, &s);
 
 	if (r < 0)
 		return r;
-	(void)sqlite3_bind_int64(s, 1, boot);
-	(void)sqlite3_bind_int64(s, 2, (int64_t)limit_ns);
-	return db_run(&writer->db, s);
+	SQL_INTS(s, 1, boot, (int64_t)limit_ns);
+	return sql_run(s);
 }
 
 /* Blocks too old, each owner's. */
@@ -240,26 +239,23 @@ static int drop_finer(struct writer *writer, int level, uint32_t uid, int64_t bo
 {
 	sqlite3_stmt *s = db_statement(&writer->db, DB_DROP_FINER);
 
-	(void)sqlite3_bind_int64(s, 1, bucket_level_s[level]);
-	(void)sqlite3_bind_int64(s, 2, bucket_level_s[level + 1]);
-	(void)sqlite3_bind_int64(s, 3, boot);
-	(void)sqlite3_bind_int64(s, 4, (int64_t)cutoff(writer, boot, age_ns));
-	(void)sqlite3_bind_int64(s, 5, uid);
-	return db_run(&writer->db, s);
+	SQL_INTS(s, 1, bucket_level_s[level], bucket_level_s[level + 1], boot, (int64_t)cutoff(writer, boot, age_ns),
+		 uid);
+	return sql_run(s);
 }
 
 static int old_figures(struct writer *writer, int64_t boot)
 {
-	CLEANUP(statement_finalizep) sqlite3_stmt *s = NULL;
+	CLEANUP(sql_finalizep) sqlite3_stmt *s = NULL;
 	int code = sqlite3_prepare_v2(writer->db.handle,
 				      "SELECT DISTINCT uid FROM figures WHERE level = 3600 AND boot = ?1"
 				      " UNION SELECT DISTINCT uid FROM figures WHERE level = 60 AND boot = ?1",
 				      -1, &s, NULL);
 	ARRAY(uint32_t) uids = { 0 };
-	int r = errno_from_sqlite(writer->db.handle, code);
+	int r = sql_errno(writer->db.handle, code);
 
 	(void)sqlite3_bind_int64(s, 1, boot);
-	while (r == 0 && (r = db_step(&writer->db, s)) > 0)
+	while (r == 0 && (r = sql_step(s)) > 0)
 		r = ARRAY_PUSH(&uids, (uint32_t)sqlite3_column_int64(s, 0));
 	for (size_t i = 0; r == 0 && i < uids.n; i++) {
 		r = drop_finer(writer, 0, uids.items[i], boot, PARTS_NS);

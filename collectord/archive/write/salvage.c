@@ -83,13 +83,13 @@ static int put_row(struct copy *copy, sqlite3_stmt *row)
 		return r;
 	for (int i = 0; i < MIN(sqlite3_column_count(row), COLUMNS_MAX); i++)
 		(void)sqlite3_bind_value(copy->put, i + 1, sqlite3_column_value(row, i));
-	return db_run(&copy->writer->db, copy->put);
+	return sql_run(copy->put);
 }
 
 /* Return: 0; -EBADMSG when the row cannot be read; -errno of the new file */
 static int copy_numbered_row(struct copy *copy, int64_t id)
 {
-	CLEANUP(statement_finalizep) sqlite3_stmt *s = NULL;
+	CLEANUP(sql_finalizep) sqlite3_stmt *s = NULL;
 	char sql[128];
 
 	(void)snprintf(sql, sizeof(sql), "SELECT * FROM %s WHERE id = %" PRId64, tables[copy->table].table, id);
@@ -107,7 +107,7 @@ static int copy_numbered_row(struct copy *copy, int64_t id)
 /* A row that is lost: its times, where these can still be read. */
 static void note_lost(struct copy *copy, int64_t id)
 {
-	CLEANUP(statement_finalizep) sqlite3_stmt *s = NULL;
+	CLEANUP(sql_finalizep) sqlite3_stmt *s = NULL;
 	char sql[128];
 
 	copy->n_lost++;
@@ -123,7 +123,7 @@ static void note_lost(struct copy *copy, int64_t id)
 /* One walk. Return: 1: it came to its end; 0: damage ended it; -errno of the new file */
 static int walk(struct copy *copy, bool is_backward, int64_t *last)
 {
-	CLEANUP(statement_finalizep) sqlite3_stmt *s = NULL;
+	CLEANUP(sql_finalizep) sqlite3_stmt *s = NULL;
 	bool is_numbered = tables[copy->table].is_numbered;
 	char sql[160];
 	int r = 0, code;

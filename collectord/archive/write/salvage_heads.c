@@ -26,10 +26,8 @@ static void heads_done(struct heads *heads)
 static int owner_of(struct writer *writer, const struct stored_event *events, size_t n, uint32_t *ret_uid,
 		    int64_t *ret_boot)
 {
-	CLEANUP(statement_finalizep) sqlite3_stmt *s = NULL;
-	int r = errno_from_sqlite(
-		writer->db.handle,
-		sqlite3_prepare_v2(writer->db.handle, "SELECT uid, boot FROM process WHERE id = ?1", -1, &s, NULL));
+	CLEANUP(sql_finalizep) sqlite3_stmt *s = NULL;
+	int r = sql_prepare(writer->db.handle, "SELECT uid, boot FROM process WHERE id = ?1", &s);
 
 	for (size_t i = 0; r >= 0 && i < n; i++) {
 		uint32_t uid;
@@ -38,7 +36,7 @@ static int owner_of(struct writer *writer, const struct stored_event *events, si
 		if (i && events[i].process == events[i - 1].process)
 			continue;
 		(void)sqlite3_bind_int64(s, 1, events[i].process);
-		r = db_step(&writer->db, s);
+		r = sql_step(s);
 		if (r <= 0)
 			return r;
 		uid = (uint32_t)sqlite3_column_int64(s, 0);
@@ -83,12 +81,12 @@ int salvage_heads(struct writer *writer)
 	static const char text[] = "SELECT id, data, data_crc FROM block_data WHERE id NOT IN (SELECT id FROM block)"
 				   " AND data_crc IS NOT NULL AND id <= ?1";
 	CLEANUP(heads_done) struct heads heads = { .writer = writer, .data = BUF_INIT };
-	CLEANUP(statement_finalizep) sqlite3_stmt *s = NULL;
+	CLEANUP(sql_finalizep) sqlite3_stmt *s = NULL;
 	int64_t last = 0;
 	int r = db_get_int(&writer->db, "SELECT max(id) FROM block_data", &last);
 
 	if (r >= 0)
-		r = errno_from_sqlite(writer->db.handle, sqlite3_prepare_v2(writer->db.handle, text, -1, &s, NULL));
+		r = sql_prepare(writer->db.handle, text, &s);
 	if (r == 0 && !writer->encoder)
 		r = block_encoder_new(&writer->encoder);
 	r = r ? r : block_decoder_new(&heads.decoder);
@@ -97,7 +95,7 @@ int salvage_heads(struct writer *writer)
 		r = -ENOMEM;
 	(void)sqlite3_bind_int64(s, 1, last);
 	writer->next_block = MAX(writer->next_block, last + 1);
-	while (r == 0 && (r = db_step(&writer->db, s)) > 0)
+	while (r == 0 && (r = sql_step(s)) > 0)
 		r = head_again(&heads, s);
 	return r;
 }

@@ -75,24 +75,22 @@ static int row_damaged(struct seal *seal, sqlite3_stmt *row)
 				 .reason = "damaged" };
 	int r;
 
-	(void)sqlite3_bind_text(s, 1, "tail", -1, SQLITE_STATIC);
-	(void)sqlite3_bind_int64(s, 2, seal->uid);
-	(void)sqlite3_bind_int64(s, 3, seal->boot);
+	sql_text(s, 1, "tail");
+	SQL_INTS(s, 2, seal->uid, seal->boot);
 	for (int i = 1; i <= 5; i++)
 		(void)sqlite3_bind_value(s, i + 3, sqlite3_column_value(row, i));
-	r = db_run(&writer->db, s);
+	r = sql_run(s);
 	return r ? r : writer_put_gap(writer, writer->next_gap++, seal->boot, &gap);
 }
 
 /* Return: 1 when there is more, 0, or -errno */
 static int tails_read(struct seal *seal)
 {
-	CLEANUP(statement_resetp) sqlite3_stmt *s = db_statement(&seal->writer->db, DB_GET_TAILS);
+	CLEANUP(sql_resetp) sqlite3_stmt *s = db_statement(&seal->writer->db, DB_GET_TAILS);
 	int r;
 
-	(void)sqlite3_bind_int64(s, 1, seal->uid);
-	(void)sqlite3_bind_int64(s, 2, seal->boot);
-	while ((r = db_step(&seal->writer->db, s)) > 0) {
+	SQL_INTS(s, 1, seal->uid, seal->boot);
+	while ((r = sql_step(s)) > 0) {
 		const void *data = sqlite3_column_blob(s, 5);
 		size_t n = (size_t)sqlite3_column_bytes(s, 5), before = seal->events.n;
 
@@ -243,7 +241,7 @@ static int tails_delete(struct seal *seal)
 		sqlite3_stmt *s = db_statement(&seal->writer->db, DB_DELETE_TAIL);
 
 		(void)sqlite3_bind_int64(s, 1, seal->read.items[i]);
-		r = db_run(&seal->writer->db, s);
+		r = sql_run(s);
 	}
 	return r;
 }
@@ -302,12 +300,10 @@ struct tail_owner {
 int seal_all(struct writer *writer)
 {
 	ARRAY(struct tail_owner) found = { 0 };
-	CLEANUP(statement_finalizep) sqlite3_stmt *s = NULL;
-	int r = errno_from_sqlite(
-		writer->db.handle,
-		sqlite3_prepare_v2(writer->db.handle, "SELECT DISTINCT uid, boot FROM tail", -1, &s, NULL));
+	CLEANUP(sql_finalizep) sqlite3_stmt *s = NULL;
+	int r = sql_prepare(writer->db.handle, "SELECT DISTINCT uid, boot FROM tail", &s);
 
-	while (r == 0 && (r = db_step(&writer->db, s)) > 0)
+	while (r == 0 && (r = sql_step(s)) > 0)
 		r = ARRAY_PUSH(&found, ((struct tail_owner){ .uid = (uint32_t)sqlite3_column_int64(s, 0),
 							     .boot = sqlite3_column_int64(s, 1) }));
 	(void)sqlite3_finalize(TAKE_PTR(s)); /* read to its end, or failed: r says so */

@@ -28,12 +28,12 @@ int writer_unix_ns(struct writer *writer, int64_t boot, uint64_t mono_ns, uint64
 	int r = 0;
 
 	for (size_t i = 0; i < ARRAY_SIZE(which) && r == 0; i++) {
-		CLEANUP(statement_resetp) sqlite3_stmt *s = db_statement(&writer->db, which[i]);
+		CLEANUP(sql_resetp) sqlite3_stmt *s = db_statement(&writer->db, which[i]);
 
 		(void)sqlite3_bind_int64(s, 1, boot);
 		if (which[i] == DB_CLOCK_AT)
 			(void)sqlite3_bind_int64(s, 2, (int64_t)mono_ns);
-		r = db_step(&writer->db, s);
+		r = sql_step(s);
 		if (r > 0)
 			*ret_unix_ns = mono_ns + (uint64_t)sqlite3_column_int64(s, 0);
 	}
@@ -50,11 +50,11 @@ int writer_find_oldest(struct writer *writer)
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(texts); i++) {
-		CLEANUP(statement_finalizep) sqlite3_stmt *s = NULL;
+		CLEANUP(sql_finalizep) sqlite3_stmt *s = NULL;
 		uint64_t unix_ns = 0;
 
-		r = errno_from_sqlite(writer->db.handle, sqlite3_prepare_v2(writer->db.handle, texts[i], -1, &s, NULL));
-		r = r ? r : db_step(&writer->db, s);
+		r = sql_prepare(writer->db.handle, texts[i], &s);
+		r = r ? r : sql_step(s);
 		if (r <= 0 || sqlite3_column_type(s, 1) == SQLITE_NULL) {
 			r = MIN(r, 0);
 			continue;
@@ -128,10 +128,8 @@ static int put_clocks(struct writer *writer)
 		const struct batch_clock *c = &writer->batch->clocks.items[i];
 		sqlite3_stmt *s = db_statement(&writer->db, DB_PUT_CLOCK);
 
-		(void)sqlite3_bind_int64(s, 1, writer->boot);
-		(void)sqlite3_bind_int64(s, 2, (int64_t)c->mono_ns);
-		(void)sqlite3_bind_int64(s, 3, (int64_t)c->unix_ns);
-		r = db_run(&writer->db, s);
+		SQL_INTS(s, 1, writer->boot, (int64_t)c->mono_ns, (int64_t)c->unix_ns);
+		r = sql_run(s);
 	}
 	return r;
 }
@@ -140,20 +138,14 @@ int writer_put_process(struct writer *writer, const struct batch_process *p)
 {
 	sqlite3_stmt *s = db_statement(&writer->db, DB_PUT_PROCESS);
 
-	(void)sqlite3_bind_int64(s, 1, p->id);
-	(void)sqlite3_bind_int64(s, 2, writer->boot);
-	(void)sqlite3_bind_int64(s, 3, p->identity.tgid);
-	(void)sqlite3_bind_int64(s, 4, (int64_t)p->identity.start_boot_ns);
-	(void)sqlite3_bind_int64(s, 5, (int64_t)p->identity.start_unix_ns);
-	(void)sqlite3_bind_int64(s, 6, p->identity.exec_gen);
-	(void)sqlite3_bind_int64(s, 7, p->identity.uid);
-	(void)sqlite3_bind_int64(s, 8, p->identity.flags);
+	SQL_INTS(s, 1, p->id, writer->boot, p->identity.tgid, (int64_t)p->identity.start_boot_ns,
+		 (int64_t)p->identity.start_unix_ns, p->identity.exec_gen, p->identity.uid, p->identity.flags);
 	(void)sqlite3_bind_text(s, 9, p->identity.comm, (int)strnlen(p->identity.comm, RECORD_COMM_BYTES),
 				SQLITE_STATIC);
 	(void)sqlite3_bind_int64(s, 10, (int64_t)p->first_ns);
 	if (p->gone_ns)
 		(void)sqlite3_bind_int64(s, 11, (int64_t)p->gone_ns);
-	return db_run(&writer->db, s);
+	return sql_run(s);
 }
 
 static int put_processes(struct writer *writer)
@@ -175,15 +167,10 @@ static int put_tails(struct writer *writer)
 
 		if (!t->n)
 			continue;
-		(void)sqlite3_bind_int64(s, 1, writer->first_tail + (int64_t)i);
-		(void)sqlite3_bind_int64(s, 2, t->uid);
-		(void)sqlite3_bind_int64(s, 3, writer->boot);
-		(void)sqlite3_bind_int64(s, 4, (int64_t)t->t0_ns);
-		(void)sqlite3_bind_int64(s, 5, (int64_t)t->t1_ns);
-		(void)sqlite3_bind_int64(s, 6, t->n);
-		(void)sqlite3_bind_int64(s, 7, codec_crc(t->data.data, t->data.n));
+		SQL_INTS(s, 1, writer->first_tail + (int64_t)i, t->uid, writer->boot, (int64_t)t->t0_ns,
+			 (int64_t)t->t1_ns, t->n, codec_crc(t->data.data, t->data.n));
 		(void)sqlite3_bind_blob64(s, 8, t->data.data, t->data.n, SQLITE_STATIC);
-		r = db_run(&writer->db, s);
+		r = sql_run(s);
 	}
 	return r;
 }
@@ -192,12 +179,8 @@ static int parts_delete(struct writer *writer, int64_t boot, const struct bucket
 {
 	sqlite3_stmt *s = db_statement(&writer->db, DB_DELETE_PARTS);
 
-	(void)sqlite3_bind_int64(s, 1, bucket_level_s[BUCKET_PARTS]);
-	(void)sqlite3_bind_int64(s, 2, row->uid);
-	(void)sqlite3_bind_int64(s, 3, boot);
-	(void)sqlite3_bind_int64(s, 4, (int64_t)row->t0_ns);
-	(void)sqlite3_bind_int64(s, 5, (int64_t)row->t1_ns);
-	return db_run(&writer->db, s);
+	SQL_INTS(s, 1, bucket_level_s[BUCKET_PARTS], row->uid, boot, (int64_t)row->t0_ns, (int64_t)row->t1_ns);
+	return sql_run(s);
 }
 
 int writer_put_figures(struct writer *writer, int64_t boot, struct bucket_row *row)
@@ -207,16 +190,10 @@ int writer_put_figures(struct writer *writer, int64_t boot, struct bucket_row *r
 
 	if (!row->id)
 		row->id = writer->next_figures++;
-	(void)sqlite3_bind_int64(s, 1, row->id);
-	(void)sqlite3_bind_int64(s, 2, row->level_s);
-	(void)sqlite3_bind_int64(s, 3, row->uid);
-	(void)sqlite3_bind_int64(s, 4, boot);
-	(void)sqlite3_bind_int64(s, 5, (int64_t)row->t0_ns);
-	(void)sqlite3_bind_int64(s, 6, (int64_t)row->t1_ns);
-	(void)sqlite3_bind_int64(s, 7, row->n);
-	(void)sqlite3_bind_int64(s, 8, row->crc);
+	SQL_INTS(s, 1, row->id, row->level_s, row->uid, boot, (int64_t)row->t0_ns, (int64_t)row->t1_ns, row->n,
+		 row->crc);
 	(void)sqlite3_bind_blob64(s, 9, row->data.data, row->data.n, SQLITE_STATIC);
-	r = db_run(&writer->db, s);
+	r = sql_run(s);
 	if (r == 0 && row->level_s == bucket_level_s[BUCKET_PARTS + 1])
 		r = parts_delete(writer, boot, row);
 	return r;
@@ -241,18 +218,15 @@ static int put_findings(struct writer *writer)
 		char id[24];
 
 		(void)snprintf(id, sizeof(id), "%016" PRIx64, f->id);
-		(void)sqlite3_bind_text(s, 1, id, -1, SQLITE_STATIC);
-		(void)sqlite3_bind_int64(s, 2, f->uid);
-		(void)sqlite3_bind_int64(s, 3, writer->boot);
-		(void)sqlite3_bind_int64(s, 4, f->process);
-		(void)sqlite3_bind_text(s, 5, f->kind, -1, SQLITE_STATIC);
-		(void)sqlite3_bind_int64(s, 6, f->severity);
-		(void)sqlite3_bind_int64(s, 7, (int64_t)f->start_ns);
+		sql_text(s, 1, id);
+		SQL_INTS(s, 2, f->uid, writer->boot, f->process);
+		sql_text(s, 5, f->kind);
+		SQL_INTS(s, 6, f->severity, (int64_t)f->start_ns);
 		if (f->end_ns)
 			(void)sqlite3_bind_int64(s, 8, (int64_t)f->end_ns);
 		(void)sqlite3_bind_int64(s, 9, codec_crc(f->data.data, f->data.n));
 		(void)sqlite3_bind_blob64(s, 10, f->data.data, f->data.n, SQLITE_STATIC);
-		r = db_run(&writer->db, s);
+		r = sql_run(s);
 	}
 	return r;
 }
@@ -265,20 +239,17 @@ static int put_samples(struct writer *writer)
 		const struct system_sample *m = &writer->batch->samples.items[i];
 		sqlite3_stmt *s = db_statement(&writer->db, DB_PUT_SNAPSHOT);
 
-		(void)sqlite3_bind_int64(s, 1, writer->boot);
-		(void)sqlite3_bind_int64(s, 2, (int64_t)m->time_ns);
+		SQL_INTS(s, 1, writer->boot, (int64_t)m->time_ns);
 		(void)sqlite3_bind_double(s, 3, m->cpu_ratio);
 		(void)sqlite3_bind_double(s, 4, m->load_1min);
-		(void)sqlite3_bind_int64(s, 5, (int64_t)m->memory_bytes);
-		(void)sqlite3_bind_int64(s, 6, (int64_t)m->available_bytes);
-		(void)sqlite3_bind_int64(s, 7, (int64_t)m->swap_used_bytes);
-		(void)sqlite3_bind_int64(s, 8, (int64_t)m->major_faults);
+		SQL_INTS(s, 5, (int64_t)m->memory_bytes, (int64_t)m->available_bytes, (int64_t)m->swap_used_bytes,
+			 (int64_t)m->major_faults);
 		if (m->has_pressure) {
 			(void)sqlite3_bind_double(s, 9, m->pressure_cpu);
 			(void)sqlite3_bind_double(s, 10, m->pressure_memory);
 			(void)sqlite3_bind_double(s, 11, m->pressure_io);
 		}
-		r = db_run(&writer->db, s);
+		r = sql_run(s);
 	}
 	return r;
 }
@@ -287,15 +258,12 @@ int writer_put_gap(struct writer *writer, int64_t id, int64_t boot, const struct
 {
 	sqlite3_stmt *s = db_statement(&writer->db, DB_PUT_GAP);
 
-	(void)sqlite3_bind_int64(s, 1, id);
-	(void)sqlite3_bind_int64(s, 2, boot);
-	(void)sqlite3_bind_int64(s, 3, (int64_t)gap->t0_ns);
-	(void)sqlite3_bind_int64(s, 4, (int64_t)gap->t1_ns);
-	(void)sqlite3_bind_text(s, 5, gap->reason, -1, SQLITE_STATIC);
+	SQL_INTS(s, 1, id, boot, (int64_t)gap->t0_ns, (int64_t)gap->t1_ns);
+	sql_text(s, 5, gap->reason);
 	(void)sqlite3_bind_int64(s, 6, (int64_t)gap->count);
 	if (gap->uid != UINT32_MAX)
 		(void)sqlite3_bind_int64(s, 7, gap->uid);
-	return db_run(&writer->db, s);
+	return sql_run(s);
 }
 
 static int put_gaps(struct writer *writer)
@@ -313,9 +281,8 @@ static int put_session(struct writer *writer, enum db_statement which)
 {
 	sqlite3_stmt *s = db_statement(&writer->db, which);
 
-	(void)sqlite3_bind_int64(s, 1, writer->session);
-	(void)sqlite3_bind_int64(s, 2, (int64_t)writer->now_ns);
-	return db_run(&writer->db, s);
+	SQL_INTS(s, 1, writer->session, (int64_t)writer->now_ns);
+	return sql_run(s);
 }
 
 static int put_cost(struct writer *writer)
@@ -326,7 +293,7 @@ static int put_cost(struct writer *writer)
 		return 0;
 	(void)sqlite3_bind_int64(s, 1, writer->session);
 	(void)sqlite3_bind_blob64(s, 2, writer->batch->cost.data, writer->batch->cost.n, SQLITE_STATIC);
-	return db_run(&writer->db, s);
+	return sql_run(s);
 }
 
 static int put_back_end(struct writer *writer)
@@ -336,8 +303,8 @@ static int put_back_end(struct writer *writer)
 	if (!writer->batch->back_end)
 		return 0;
 	(void)sqlite3_bind_int64(s, 1, writer->session);
-	(void)sqlite3_bind_text(s, 2, writer->batch->back_end, -1, SQLITE_STATIC);
-	return db_run(&writer->db, s);
+	sql_text(s, 2, writer->batch->back_end);
+	return sql_run(s);
 }
 
 static void written(struct writer *writer)
