@@ -6,7 +6,7 @@
 
 #include "base/nearest.h"
 #include "cli/absent.h"
-#include "cli/caller.h"
+#include "libingero/connect/caller.h"
 #include "cli/output.h"
 
 #define COMMAND(name) extern const struct command command_##name;
@@ -147,7 +147,12 @@ int command_run(int argc, char **argv)
 		break;
 	}
 	case OPTIONS_OK:
-		status = caller_check() < 0 ? COMMAND_MISUSED : command->run(fields, &rest);
+		if (caller_check(error, sizeof(error)) == 0) {
+			status = command->run(fields, &rest);
+		} else {
+			output_error("%s", error);
+			status = COMMAND_MISUSED;
+		}
 		break;
 	}
 	options_done(&command->options, fields);

@@ -13,7 +13,7 @@
 
 #include "base/cleanup.h"
 #include "base/fd.h"
-#include "cli/caller.h"
+#include "libingero/connect/caller.h"
 #include "cli/command.h"
 #include "cli/output.h"
 #include "ingero/ingero.h"

@@ -7,7 +7,7 @@
 
 #include <limits.h>
 
-#include "cli/caller.h"
+#include "libingero/connect/caller.h"
 
 struct demo_file {
 	char directory[PATH_MAX - 32];

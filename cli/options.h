@@ -5,7 +5,7 @@
 #pragma once
 
 #include "base/option.h"
-#include "cli/time.h"
+#include "libingero/answers/time.h"
 #include "libingero/render/text.h"
 
 /** options_parse() - option_line_read() of a command */

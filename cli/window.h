@@ -43,9 +43,6 @@ struct window_wish {
 const char *window_contradicts(const struct window_wish *wish);
 /** window_is_given() - whether any of the three was */
 bool window_is_given(const struct window_wish *wish);
-/** window_widened_append() - "wider than asked (...): why", where figures reach a second or more beyond what was asked
- * for */
-void window_widened_append(const Ingero__V1__Window *window, uint64_t now_unix_ns, struct buf *out);
 /**
  * window_resolve() - what the daemon is asked for, saying on stderr how a doubtful clock time was taken
  * @default_ns: how far back where nothing was given; 0: from the beginning

@@ -11,7 +11,7 @@
 #include <sys/types.h>
 
 #include "base/buf.h"
-#include "cli/database.h"
+#include "libingero/connect/database.h"
 #include "ingero/v1/ingero.pb-c.h"
 #include "libingero/render/text.h"
 

@@ -12,7 +12,7 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/layer.h"
-#include "cli/caller.h"
+#include "libingero/render/user.h"
 #include "cli/check/item.h"
 
 #define SHOWN_MOST 32 /* lines of detail */

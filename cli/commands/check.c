@@ -14,6 +14,8 @@
 #include "cli/config_reader.h"
 #include "cli/connect.h"
 #include "cli/output.h"
+#include "libingero/connect/caller.h"
+#include "libingero/connect/database.h"
 
 #define NVML_LIBRARY "libnvidia-ml.so.1"
 #define STATUS_MS 30000 /* looking at every process of a busy machine */
@@ -49,15 +51,19 @@ static int bpf_error(void)
 	return fd < 0 ? errno : 0;
 }
 
-static int daemon_ask(const struct caller *caller, bool is_all, struct check_daemon *daemon,
-		      ProtobufCMessage **ret_status)
+static int daemon_ask(bool is_all, struct check_daemon *daemon, ProtobufCMessage **ret_status)
 {
 	Ingero__V1__StatusRequest request = INGERO__V1__STATUS_REQUEST__INIT;
+	const struct ingero_connect_wish wish = {
+		.kind = INGERO_CONNECT_LOOK,
+		.is_all = is_all,
+		.command = "check",
+		.program = "ingero-cli " INGERO_VERSION,
+	};
 	struct ingero *ingero = NULL;
 
 	request.look = true;
-	daemon->error = connect_look("check", caller, is_all, daemon->sentence, sizeof(daemon->sentence), &ingero,
-				     &daemon->is_private);
+	daemon->error = ingero_connect(&wish, daemon->sentence, sizeof(daemon->sentence), &ingero, &daemon->is_private);
 	if (daemon->error == 0) {
 		daemon->error = ingero_call(ingero, "ingero.v1.Query.Status", &request.base, STATUS_MS, ret_status);
 		if (daemon->error < 0)
@@ -100,7 +106,7 @@ static int check_run_all(const void *fields, const struct options_rest *rest)
 	bool has_failed = false;
 
 	(void)rest;
-	if (daemon_ask(&caller, wish->is_all, &world.daemon, &status) == -EPERM) {
+	if (daemon_ask(wish->is_all, &world.daemon, &status) == -EPERM) {
 		output_error("%s", world.daemon.sentence);
 		return COMMAND_FAILED;
 	}

@@ -12,10 +12,10 @@
 #include "cli/command.h"
 #include "cli/connect.h"
 #include "cli/demo_file.h"
-#include "cli/explain/finding.h"
-#include "cli/explain/report.h"
+#include "libingero/answers/explain/finding.h"
+#include "libingero/answers/explain/report.h"
 #include "cli/output.h"
-#include "cli/time.h"
+#include "libingero/answers/time.h"
 #include "cli/trace/session.h"
 
 #define EXPLAIN_DEADLINE_MS 60000
@@ -169,8 +169,8 @@ static struct trace_result play(const struct demo_fields *f, const struct demo_r
 	struct explain_command command = explain_command(f->db_path);
 	char scenario[64];
 	const char *args[] = { "--demo", scenario, NULL, NULL, NULL };
-	struct connect_wish connect = {
-		.command = "demo", .kind = CONNECT_DEMO, .db_path = f->db_path, .daemon_args = args
+	struct ingero_connect_wish connect = {
+		.command = "demo", .kind = INGERO_CONNECT_DEMO, .db_path = f->db_path, .daemon_args = args
 	};
 	Ingero__V1__TraceRequest request = INGERO__V1__TRACE_REQUEST__INIT;
 	uint32_t own = caller->uid;
@@ -199,7 +199,7 @@ static struct trace_result play(const struct demo_fields *f, const struct demo_r
 		args[2] = "--db";
 		args[3] = file.path;
 	}
-	if (connect_open(&connect, caller, &ingero, NULL) < 0)
+	if (connect_open(&connect, &ingero, NULL) < 0)
 		return result; /* it said why */
 
 	request.uids = &own;
@@ -276,6 +276,7 @@ static const char *const demo_words[] = {
 #define DEMO(name_, aliases_, sentence_) name_,
 #define DEMO_LATER(name_, aliases_)
 #include "base/demos.def"
+#include "libingero/connect/caller.h"
 	"all",
 	NULL,
 };

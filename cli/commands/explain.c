@@ -10,15 +10,14 @@
 
 #include "cli/command.h"
 #include "cli/connect.h"
-#include "cli/database.h"
-#include "cli/explain/json.h"
-#include "cli/explain/report.h"
+#include "ingero/answers.h"
+#include "libingero/answers/explain/json.h"
+#include "libingero/answers/explain/report.h"
 #include "cli/output.h"
 #include "cli/window.h"
 #include "libingero/render/units.h"
+#include "libingero/render/user.h"
 
-#define SINCE_DEFAULT_NS (300 * NSEC_PER_SEC)
-#define DEADLINE_MS 60000 /* a large file on a slow disk */
 #define ID_CHARACTERS "0123456789abcdefABCDEF."
 
 struct explain_fields {
@@ -67,13 +66,6 @@ static const struct option explain_options[] = {
 };
 #undef FIELD
 
-struct explain {
-	const struct explain_fields *fields;
-	const char *id; /* NULL: a window */
-	struct ingero *ingero;
-	uint64_t now_unix_ns;
-};
-
 static const char *contradiction(const struct explain_fields *f, const char *id)
 {
 	const char *sentence = window_contradicts(&f->window);
@@ -94,83 +86,6 @@ static const char *contradiction(const struct explain_fields *f, const char *id)
 	return no_id;
 }
 
-static int ask(struct explain *e, Ingero__V1__Span *span, uint64_t last_calls, Ingero__V1__ExplainReply **ret_reply)
-{
-	Ingero__V1__ExplainRequest request = INGERO__V1__EXPLAIN_REQUEST__INIT;
-	ProtobufCMessage *reply = NULL;
-	int r;
-
-	request.span = span;
-	request.n_pids = e->fields->pids.n;
-	request.pids = e->fields->pids.items;
-	request.last_calls = last_calls;
-	request.per_process = e->fields->is_per_process;
-	if (e->id)
-		request.id = (char *)(uintptr_t)e->id; /* the message only lends it */
-	r = ingero_call(e->ingero, "ingero.v1.Query.Explain", &request.base, DEADLINE_MS, &reply);
-	if (r == 0)
-		*ret_reply = (Ingero__V1__ExplainReply *)reply;
-	return r;
-}
-
-static void reply_freep(Ingero__V1__ExplainReply **reply)
-{
-	if (*reply)
-		ingero__v1__explain_reply__free_unpacked(*reply, NULL);
-}
-
-static bool is_empty(const Ingero__V1__ExplainReply *reply)
-{
-	return reply->n_findings == 0 && (!reply->window || reply->window->calls == 0);
-}
-
-/* What is kept at all, and where that ends; both 0 when there is nothing. */
-static void kept_ask(struct explain *e, struct explain_question *question)
-{
-	CLEANUP(reply_freep) Ingero__V1__ExplainReply *all = NULL;
-
-	if (ask(e, NULL, 0, &all) < 0 || !all->window || is_empty(all))
-		return; /* not knowing it takes nothing from the answer */
-	question->kept_from_unix_ns = all->window->from_unix_ns;
-	question->kept_to_unix_ns = all->window->to_unix_ns;
-}
-
-/*
- * The answer for the window that was asked for; where that is empty, for the last that was recorded.
- * Return: as ingero_call()
- */
-static int answer(struct explain *e, struct explain_question *question, Ingero__V1__ExplainReply **ret_reply)
-{
-	const struct explain_fields *f = e->fields;
-	CLEANUP(reply_freep) Ingero__V1__ExplainReply *reply = NULL, *earlier = NULL;
-	Ingero__V1__Span span =
-		window_resolve(&f->window, f->is_list || e->id || f->last_calls ? 0 : SINCE_DEFAULT_NS, e->now_unix_ns);
-	bool has_span = span.from_unix_ns || span.to_unix_ns;
-	int r = ask(e, has_span ? &span : NULL, f->last_calls, &reply);
-
-	if (r < 0)
-		return r;
-	question->from_unix_ns = span.from_unix_ns;
-	question->to_unix_ns = span.to_unix_ns;
-
-	if (!e->id && is_empty(reply) && !reply->is_recording)
-		kept_ask(e, question);
-	if (question->kept_to_unix_ns && !window_is_given(&f->window) && !f->last_calls) {
-		span.to_unix_ns = question->kept_to_unix_ns + 1;
-		span.from_unix_ns = span.to_unix_ns > SINCE_DEFAULT_NS ? span.to_unix_ns - SINCE_DEFAULT_NS : 0;
-		r = ask(e, &span, 0, &earlier);
-		if (r < 0)
-			return r;
-		question->from_unix_ns = span.from_unix_ns;
-		question->to_unix_ns = span.to_unix_ns;
-		question->words = "the last that was recorded";
-		*ret_reply = TAKE_PTR(earlier);
-		return 0;
-	}
-	*ret_reply = TAKE_PTR(reply);
-	return 0;
-}
-
 static void whose_set(const struct explain_fields *f, const struct ingero *ingero, struct buf *out)
 {
 	const Ingero__V1__HelloReply *hello = ingero_hello(ingero);
@@ -186,43 +101,67 @@ static void whose_set(const struct explain_fields *f, const struct ingero *inger
 	}
 }
 
+/* The answer as people read it. Return: 0 or -ENOMEM */
+static int report(const struct explain_fields *f, const char *id, const struct ingero *ingero,
+		  const struct ingero_explanation *answer, struct buf *out)
+{
+	struct text_style style = output_style(STDOUT_FILENO, f->no_color);
+	CLEANUP(buf_done) struct buf whose = BUF_INIT;
+	struct explain_question question = {
+		.now_unix_ns = answer->asked_unix_ns,
+		.from_unix_ns = answer->from_unix_ns,
+		.to_unix_ns = answer->to_unix_ns,
+		.words = answer->is_last_recorded ? "the last that was recorded" : NULL,
+		.kept_from_unix_ns = answer->kept_from_unix_ns,
+		.kept_to_unix_ns = answer->kept_to_unix_ns,
+		.is_chosen = window_is_given(&f->window) || f->last_calls,
+		.is_one = id,
+		.is_list = f->is_list,
+		.is_per_process = f->is_per_process,
+		.db = f->db_path,
+	};
+
+	whose_set(f, ingero, &whose);
+	question.whose = buf_text(&whose);
+	return explain_report_append(&question, answer->reply, &style, out);
+}
+
 static int explain_run(const void *fields, const struct options_rest *rest)
 {
-	struct explain e = { .fields = fields,
-			     .id = rest->argc ? rest->argv[0] : NULL,
-			     .now_unix_ns = clock_now_unix_ns() };
-	struct connect_wish wish = {
-		.command = "explain", .kind = CONNECT_READ, .is_all = e.fields->is_all, .db_path = e.fields->db_path
+	const struct explain_fields *f = fields;
+	const char *id = rest->argc ? rest->argv[0] : NULL, *sentence = contradiction(f, id);
+	const struct ingero_connect_wish connect = { .is_all = f->is_all, .db_path = f->db_path };
+	struct ingero_explain_wish wish = {
+		.is_whole = f->is_list || window_is_given(&f->window),
+		.last_calls = f->last_calls,
+		.id = id,
+		.pids = f->pids.items,
+		.n_pids = f->pids.n,
+		.per_process = f->is_per_process,
 	};
-	struct explain_question question = { .now_unix_ns = e.now_unix_ns, .is_one = e.id, .db = e.fields->db_path };
-	const char *sentence = contradiction(e.fields, e.id);
-	struct caller caller = caller_get();
-	CLEANUP(reply_freep) Ingero__V1__ExplainReply *reply = NULL;
+	CLEANUP(ingero_explanation_done) struct ingero_explanation answer = { .reply = NULL };
 	CLEANUP(output_done) struct output out = OUTPUT_INIT(STDOUT_FILENO);
-	CLEANUP(buf_done) struct buf whose = BUF_INIT;
-	struct text_style style = output_style(STDOUT_FILENO, e.fields->no_color);
+	struct ingero *ingero;
+	Ingero__V1__Span span;
 	int r;
 
 	if (sentence)
 		return command_refuse(sentence);
-	r = connect_open(&wish, &caller, &e.ingero, NULL);
+	r = connect_open(&connect, &ingero, NULL);
 	if (r < 0)
 		return COMMAND_FAILED; /* it said why */
 
-	r = answer(&e, &question, &reply);
-	if (r < 0) {
-		output_error("%s", *ingero_last_error(e.ingero) ? ingero_last_error(e.ingero) : strerror(-r));
-	} else if (e.fields->is_json) {
-		r = explain_json_append(&out.buf, reply);
-	} else {
-		whose_set(e.fields, e.ingero, &whose);
-		question.whose = buf_text(&whose);
-		question.is_chosen = window_is_given(&e.fields->window) || e.fields->last_calls;
-		question.is_list = e.fields->is_list;
-		question.is_per_process = e.fields->is_per_process;
-		r = explain_report_append(&question, reply, &style, &out.buf);
-	}
-	ingero_close(e.ingero);
+	span = window_resolve(&f->window, 0, clock_now_unix_ns());
+	wish.from_unix_ns = span.from_unix_ns;
+	wish.to_unix_ns = span.to_unix_ns;
+	r = ingero_explain(ingero, &wish, &answer);
+	if (r < 0)
+		output_error("%s", *ingero_last_error(ingero) ? ingero_last_error(ingero) : strerror(-r));
+	else if (f->is_json)
+		r = explain_json_append(&out.buf, answer.reply);
+	else
+		r = report(f, id, ingero, &answer, &out.buf);
+	ingero_close(ingero);
 	if (r < 0 || output_flush(&out) < 0)
 		return COMMAND_FAILED;
 	return COMMAND_OK;

@@ -9,12 +9,11 @@
 
 #include "cli/command.h"
 #include "cli/connect.h"
-#include "cli/database.h"
 #include "cli/export_file.h"
 #include "cli/output.h"
-#include "cli/stream.h"
 #include "cli/window.h"
 #include "libingero/render/units.h"
+#include "libingero/connect/caller.h"
 
 struct export_fields {
 	struct option_ids pids;
@@ -101,14 +100,14 @@ static int ask(struct exporting *exporting, struct ingero *ingero, const struct 
 		request.span = &span;
 	request.n_pids = f->pids.n;
 	request.pids = f->pids.items;
-	return stream_read(ingero, "ingero.v1.Query.ExportRows", &request.base, data_take, exporting);
+	return ingero_read(ingero, "ingero.v1.Query.ExportRows", &request.base, data_take, exporting);
 }
 
 static int export_run(const void *fields, const struct options_rest *rest)
 {
 	const struct export_fields *f = fields;
-	struct connect_wish wish = {
-		.command = "export", .kind = CONNECT_READ, .is_all = f->is_all, .db_path = f->db_path
+	struct ingero_connect_wish wish = {
+		.command = "export", .kind = INGERO_CONNECT_READ, .is_all = f->is_all, .db_path = f->db_path
 	};
 	const char *sentence = window_contradicts(&f->window);
 	struct caller caller = caller_get();
@@ -122,7 +121,7 @@ static int export_run(const void *fields, const struct options_rest *rest)
 		return command_refuse("output file missing; name it with '-o FILE', or '-o -' for a pipe");
 	if (sentence)
 		return command_refuse(sentence);
-	r = connect_open(&wish, &caller, &ingero, NULL);
+	r = connect_open(&wish, &ingero, NULL);
 	if (r < 0)
 		return COMMAND_FAILED; /* it said why */
 	/* What is written where he says is written with his rights: links may lead to what is root's. */

@@ -9,11 +9,9 @@
 
 #include "cli/command.h"
 #include "cli/connect.h"
-#include "cli/database.h"
 #include "cli/output.h"
-#include "cli/query/calls.h"
-#include "cli/query/rows.h"
-#include "cli/stream.h"
+#include "libingero/answers/query/calls.h"
+#include "libingero/answers/query/rows.h"
 #include "cli/window.h"
 #include "libingero/render/units.h"
 
@@ -172,7 +170,7 @@ static int sql_ask(struct query *q, struct ingero *ingero)
 	request.sql = (char *)(uintptr_t)q->sql; /* the message only lends it */
 	request.rows_max = q->fields->limit;
 	request.time_limit_ns = q->fields->time_limit_ns;
-	r = stream_read(ingero, "ingero.v1.Query.Sql", &request.base, rows_reply, q);
+	r = ingero_read(ingero, "ingero.v1.Query.Sql", &request.base, rows_reply, q);
 	if (r == 0)
 		r = rows_end(&q->rows, &q->out.buf);
 	if (r == 0)
@@ -197,15 +195,15 @@ static int calls_ask(struct query *q, struct ingero *ingero)
 		request.op = (char *)(uintptr_t)f->op;
 	request.limit = f->limit || q->calls.form != ROWS_TABLE ? f->limit : TERMINAL_CALLS;
 	request.min_duration_ns = f->min_duration_ns;
-	return stream_read(ingero, "ingero.v1.Query.Events", &request.base, calls_reply, q);
+	return ingero_read(ingero, "ingero.v1.Query.Events", &request.base, calls_reply, q);
 }
 
 static int query_run(const void *fields, const struct options_rest *rest)
 {
 	const struct query_fields *f = fields;
 	const char *word = rest->argc ? rest->argv[0] : NULL, *sentence = contradiction(f, rest);
-	struct connect_wish wish = {
-		.command = "query", .kind = CONNECT_READ, .is_all = f->is_all, .db_path = f->db_path
+	struct ingero_connect_wish wish = {
+		.command = "query", .kind = INGERO_CONNECT_READ, .is_all = f->is_all, .db_path = f->db_path
 	};
 	enum rows_form form = f->is_json ? ROWS_JSON : output_is_terminal(STDOUT_FILENO) ? ROWS_TABLE : ROWS_LINES;
 	struct text_style style = output_style(STDOUT_FILENO, f->no_color);
@@ -220,13 +218,12 @@ static int query_run(const void *fields, const struct options_rest *rest)
 			   .db = f->db_path,
 			   .is_chosen = window_is_given(&f->window) },
 	};
-	struct caller caller = caller_get();
 	struct ingero *ingero = NULL;
 	int r;
 
 	if (sentence)
 		return command_refuse(sentence);
-	r = connect_open(&wish, &caller, &ingero, NULL);
+	r = connect_open(&wish, &ingero, NULL);
 	if (r < 0)
 		return COMMAND_FAILED; /* it said why */
 

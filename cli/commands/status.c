@@ -6,8 +6,8 @@
 #include "cli/command.h"
 #include "cli/commands/status.h"
 #include "cli/connect.h"
-#include "cli/libraries.h"
-#include "cli/lost.h"
+#include "libingero/answers/libraries.h"
+#include "libingero/answers/lost.h"
 #include "cli/output.h"
 #include "libingero/render/pb_json.h"
 #include "libingero/render/units.h"
@@ -141,8 +141,9 @@ void status_append(const Ingero__V1__StatusReply *status, bool is_private, const
 static int status_run(const void *fields, const struct options_rest *rest)
 {
 	const struct status_fields *wish = fields;
-	struct connect_wish connect = { .command = "status", .kind = CONNECT_LOOK, .is_all = wish->is_all };
-	struct caller caller = caller_get();
+	struct ingero_connect_wish connect = { .command = "status",
+					       .kind = INGERO_CONNECT_LOOK,
+					       .is_all = wish->is_all };
 	CLEANUP(output_done) struct output out = OUTPUT_INIT(STDOUT_FILENO);
 	struct text_style style = output_style(STDOUT_FILENO, /* no_color= */ false);
 	Ingero__V1__StatusRequest request = INGERO__V1__STATUS_REQUEST__INIT;
@@ -153,7 +154,7 @@ static int status_run(const void *fields, const struct options_rest *rest)
 
 	(void)rest;
 	request.look = true;
-	r = connect_open(&connect, &caller, &ingero, &is_private);
+	r = connect_open(&connect, &ingero, &is_private);
 	if (r < 0)
 		return COMMAND_FAILED;
 

@@ -11,9 +11,11 @@
 #include "base/buf.h"
 #include "cli/command.h"
 #include "cli/connect.h"
-#include "cli/explain/finding.h"
+#include "libingero/answers/explain/finding.h"
 #include "cli/output.h"
 #include "cli/trace/session.h"
+#include "libingero/render/user.h"
+#include "libingero/connect/caller.h"
 
 #define RINGBUF_LEAST 4096ull	     /* a page: the kernel's own limit */
 #define MAX_DB_DEFAULT (10ull << 30) /* the daemon's, store.h */
@@ -248,8 +250,9 @@ static int daemon_open(const struct trace *t, struct ingero **ret_ingero, bool *
 	const char *args[9] = { NULL };
 	bool is_forced = strcmp(f->back_end, "auto") != 0;
 	bool is_limited = f->max_db_bytes != MAX_DB_DEFAULT;
-	struct connect_wish wish = {
+	struct ingero_connect_wish wish = {
 		.command = "trace",
+		.kind = INGERO_CONNECT_CAPTURE,
 		.acts_as_root = f->uids.n > 0 || f->pids.n > 0, /* whoever is named is meant, whosever it is */
 		.is_all = f->is_all,
 		.needs_private = is_forced || is_limited || f->max_age_ns,
@@ -280,7 +283,7 @@ static int daemon_open(const struct trace *t, struct ingero **ret_ingero, bool *
 		args[n++] = "--max-age";
 		args[n++] = age;
 	}
-	return connect_open(&wish, &t->caller, ret_ingero, ret_is_private);
+	return connect_open(&wish, ret_ingero, ret_is_private);
 }
 
 static int trace_run(const void *fields, const struct options_rest *rest)

@@ -15,7 +15,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-#include "cli/caller.h"
+#include "libingero/connect/caller.h"
 
 struct trace_child {
 	pid_t pid;	 /* 0: none */

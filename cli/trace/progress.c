@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <time.h>
 
-#include "cli/trace/behind.h"
-#include "cli/trace/delta.h"
-#include "cli/trace/rows.h"
+#include "libingero/answers/trace/behind.h"
+#include "libingero/answers/trace/delta.h"
+#include "libingero/answers/trace/rows.h"
 #include "libingero/render/units.h"
 
 #define GAP "  "

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/host.h"
+#include "libingero/answers/host.h"
 #include "cli/trace/screen.h"
 
 #include <errno.h>
 #include <string.h>
 
 #include "base/layer.h"
-#include "cli/caller.h"
-#include "cli/libraries.h"
-#include "cli/trace/behind.h"
-#include "cli/trace/finding.h"
-#include "cli/trace/rows.h"
-#include "cli/trace/waits.h"
+#include "libingero/render/user.h"
+#include "libingero/answers/libraries.h"
+#include "libingero/answers/trace/behind.h"
+#include "libingero/answers/trace/finding.h"
+#include "libingero/answers/trace/rows.h"
+#include "libingero/answers/trace/waits.h"
 #include "libingero/render/units.h"
 
 #define ROWS_DEFAULT 24u

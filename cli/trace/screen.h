@@ -6,7 +6,7 @@
 #pragma once
 
 #include "cli/machine.h"
-#include "cli/trace/report.h"
+#include "libingero/answers/trace/report.h"
 
 /* One frame's contents. All borrowed; NULL where not known yet. */
 struct trace_screen {

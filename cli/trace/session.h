@@ -8,7 +8,7 @@
  */
 #pragma once
 
-#include "cli/caller.h"
+#include "libingero/connect/caller.h"
 #include "cli/trace/show.h"
 #include "ingero/ingero.h"
 

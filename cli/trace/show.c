@@ -7,9 +7,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cli/libraries.h"
+#include "libingero/answers/libraries.h"
 #include "cli/terminal.h"
-#include "cli/trace/json.h"
+#include "libingero/answers/trace/json.h"
 #include "cli/trace/screen.h"
 
 static uint64_t now_ns(void)

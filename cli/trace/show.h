@@ -8,10 +8,10 @@
 
 #include "cli/machine.h"
 #include "cli/output.h"
-#include "cli/trace/finding.h"
+#include "libingero/answers/trace/finding.h"
 #include "cli/trace/progress.h"
-#include "cli/trace/report.h"
-#include "cli/trace/summary.h"
+#include "libingero/answers/trace/report.h"
+#include "libingero/answers/trace/summary.h"
 
 /* PROGRAM: lines, but a program has the terminal until it ends. */
 enum trace_view { TRACE_VIEW_JSON, TRACE_VIEW_LINES, TRACE_VIEW_SCREEN, TRACE_VIEW_PROGRAM };

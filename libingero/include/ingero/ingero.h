@@ -111,6 +111,21 @@ INGERO_PUBLIC int ingero_stream_start(struct ingero *ingero, const char *method,
  */
 INGERO_PUBLIC int ingero_stream_stop(struct ingero_stream *stream);
 
+/**
+ * typedef ingero_take_func - one message; it is released after the call
+ * Return: 0, or -errno to stop the stream
+ */
+typedef int (*ingero_take_func)(const ProtobufCMessage *reply, void *data);
+/**
+ * ingero_read() - start a call and take its messages until it ends
+ *
+ * The daemon sends no more than what was taken leaves room for: a slow reader makes nothing grow.
+ *
+ * Return: 0; what `take` returned; else as ingero_call(), with the sentence in ingero_last_error()
+ */
+INGERO_PUBLIC int ingero_read(struct ingero *ingero, const char *method, const ProtobufCMessage *request,
+			      ingero_take_func take, void *data);
+
 /* For loops: wait for `events` (poll(2)) on the descriptor, then call process. */
 INGERO_PUBLIC int ingero_fd(const struct ingero *ingero);
 INGERO_PUBLIC short ingero_events(const struct ingero *ingero);

@@ -8,9 +8,9 @@
 
 #include "base/array.h"
 #include "cli/check/check.h"
-#include "cli/explain/json.h"
+#include "libingero/answers/explain/json.h"
 #include "cli/help_json.h"
-#include "cli/trace/json.h"
+#include "libingero/answers/trace/json.h"
 #include "libingero/render/pb_json.h"
 #include "tests/support/check.h"
 

@@ -4,7 +4,7 @@
 
 #include "base/cleanup.h"
 #include "cli/commands/status.h"
-#include "cli/libraries.h"
+#include "libingero/answers/libraries.h"
 #include "tests/support/check.h"
 
 #define NOBODY 4294900000u /* no account has such a number */

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "../figures.h"
+#include "tests/unit/libingero/answers/figures.h"
 #include "tests/support/check.h"
 
 #define WAIT "cudaStreamSynchronize"

@@ -5,12 +5,12 @@
  */
 #include <locale.h>
 
-#include "../figures.h"
+#include "tests/unit/libingero/answers/figures.h"
 #include "detect/delay.h"
 #include "detect/finding_message.h"
 #include "events/op.h"
-#include "cli/trace/meaning.h"
-#include "cli/trace/report.h"
+#include "libingero/answers/trace/meaning.h"
+#include "libingero/answers/trace/report.h"
 #include "cli/trace/screen.h"
 #include "tests/support/check.h"
 

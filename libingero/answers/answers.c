@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ingero/answers.h"
+
+#include <string.h>
+
+#include "libingero/answers/explain/finding.h"
+#include "libingero/answers/explain/json.h"
+#include "libingero/answers/time.h"
+#include "libingero/render/pb_json.h"
+
+#define WINDOW_NS (300 * NSEC_PER_SEC)
+#define DEADLINE_MS 60000 /* a large file on a slow disk */
+
+static int ask(struct ingero *ingero, const struct ingero_explain_wish *wish, Ingero__V1__Span *span,
+	       Ingero__V1__ExplainReply **ret_reply)
+{
+	Ingero__V1__ExplainRequest request = INGERO__V1__EXPLAIN_REQUEST__INIT;
+	ProtobufCMessage *reply = NULL;
+	int r;
+
+	request.span = span->from_unix_ns || span->to_unix_ns ? span : NULL;
+	request.n_pids = wish->n_pids;
+	request.pids = (uint32_t *)(uintptr_t)wish->pids; /* the message only lends it, and the id */
+	request.last_calls = wish->last_calls;
+	request.per_process = wish->per_process;
+	if (wish->id)
+		request.id = (char *)(uintptr_t)wish->id;
+	r = ingero_call(ingero, "ingero.v1.Query.Explain", &request.base, DEADLINE_MS, &reply);
+	if (r == 0)
+		*ret_reply = (Ingero__V1__ExplainReply *)reply;
+	return r;
+}
+
+static bool is_empty(const Ingero__V1__ExplainReply *reply)
+{
+	return reply->n_findings == 0 && (!reply->window || reply->window->calls == 0);
+}
+
+/* What is kept at all, and where that ends. */
+static void kept_ask(struct ingero *ingero, const struct ingero_explain_wish *wish, struct ingero_explanation *e)
+{
+	struct ingero_explain_wish whole = { .pids = wish->pids, .n_pids = wish->n_pids };
+	Ingero__V1__Span span = INGERO__V1__SPAN__INIT;
+	Ingero__V1__ExplainReply *all;
+
+	if (ask(ingero, &whole, &span, &all) < 0)
+		return; /* not knowing it takes nothing from the answer */
+	if (all->window && !is_empty(all)) {
+		e->kept_from_unix_ns = all->window->from_unix_ns;
+		e->kept_to_unix_ns = all->window->to_unix_ns;
+	}
+	ingero__v1__explain_reply__free_unpacked(all, NULL);
+}
+
+static uint64_t window_before(uint64_t unix_ns)
+{
+	return unix_ns > WINDOW_NS ? unix_ns - WINDOW_NS : 0;
+}
+
+int ingero_explain(struct ingero *ingero, const struct ingero_explain_wish *wish, struct ingero_explanation *ret)
+{
+	bool is_chosen = wish->is_whole || wish->last_calls || wish->id || wish->from_unix_ns || wish->to_unix_ns;
+	struct ingero_explanation e = { .asked_unix_ns = clock_now_unix_ns() };
+	Ingero__V1__Span span = INGERO__V1__SPAN__INIT;
+	Ingero__V1__ExplainReply *earlier;
+	int r;
+
+	span.from_unix_ns = is_chosen ? wish->from_unix_ns : window_before(e.asked_unix_ns);
+	span.to_unix_ns = wish->to_unix_ns;
+	r = ask(ingero, wish, &span, &e.reply);
+	if (r < 0)
+		return r;
+	if (!wish->id && is_empty(e.reply) && !e.reply->is_recording)
+		kept_ask(ingero, wish, &e);
+	if (e.kept_to_unix_ns && !is_chosen) {
+		span.to_unix_ns = e.kept_to_unix_ns + 1;
+		span.from_unix_ns = window_before(span.to_unix_ns);
+		r = ask(ingero, wish, &span, &earlier);
+		if (r < 0) {
+			ingero_explanation_done(&e);
+			return r;
+		}
+		ingero__v1__explain_reply__free_unpacked(e.reply, NULL);
+		e.reply = earlier;
+		e.is_last_recorded = true;
+	}
+	e.from_unix_ns = span.from_unix_ns;
+	e.to_unix_ns = span.to_unix_ns;
+	*ret = e;
+	return 0;
+}
+
+void ingero_explanation_done(struct ingero_explanation *e)
+{
+	if (e->reply)
+		ingero__v1__explain_reply__free_unpacked(e->reply, NULL);
+	*e = (struct ingero_explanation){ .reply = NULL };
+}
+
+/* A copy that free() takes. */
+static char *text_of(struct buf *out)
+{
+	return out->failed ? NULL : strdup(buf_text(out));
+}
+
+char *ingero_explanation_json(const struct ingero_explanation *e)
+{
+	CLEANUP(buf_done) struct buf out = BUF_INIT;
+
+	return explain_json_append(&out, e->reply) < 0 ? NULL : text_of(&out);
+}
+
+char *ingero_finding_text(const struct ingero_explanation *e, size_t i, unsigned int columns)
+{
+	const struct text_style style = { .is_utf8 = true, .columns = columns };
+	const struct explain_finding finding = {
+		.finding = e->reply->findings[i],
+		.lost = e->reply->lost,
+		.number = i + 1,
+		.id_chars = explain_id_chars(e->reply->findings, e->reply->n_findings),
+		.now_unix_ns = e->asked_unix_ns,
+		.goes_on = e->reply->is_recording,
+	};
+	CLEANUP(buf_done) struct buf out = BUF_INIT;
+
+	explain_finding_append(&finding, &style, &out);
+	return text_of(&out);
+}
+
+char *ingero_finding_json(const Ingero__V1__Finding *finding)
+{
+	CLEANUP(buf_done) struct buf out = BUF_INIT;
+
+	pb_json_append(&out, &finding->base);
+	return text_of(&out);
+}

@@ -1,0 +1,355 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libingero/answers/explain/finding.h"
+
+#include <string.h>
+
+#include "libingero/render/user.h"
+#include "libingero/answers/explain/bars.h"
+#include "libingero/answers/lost.h"
+#include "libingero/answers/time.h"
+#include "libingero/answers/trace/rows.h"
+#include "libingero/render/units.h"
+
+#define CLASSES_MOST 3u /* of a block in a list */
+#define PROCESS_COLUMNS 16u
+#define ID_CHARS_LEAST 6u /* short enough to type, long enough to stay alone for a while */
+#define SPAN_COLUMNS 20	  /* of "14:02:51 to 14:03:20" */
+#define LINE_COLUMNS_MOST 1000u
+#define SURE_RATIO 0.995 /* shown as 100 % */
+
+/* A process that had part of the time: of the victim itself, of somebody who is not named, or by name. */
+static void culprit_append(const Ingero__V1__Finding *f, uint32_t pid, const char *comm, uint32_t uid, struct buf *text)
+{
+	if (pid && pid == f->pid)
+		(void)buf_append_text(text, "its own other threads");
+	else if (pid)
+		(void)buf_printf(text, "%.20s (pid %u, %s)", comm, pid, user_name(uid).text);
+	else
+		(void)buf_printf(text, "another user's process (%s)", user_name(uid).text);
+}
+
+static void share_append(double share, bool has_shares, struct buf *text)
+{
+	if (has_shares && share > 0)
+		(void)buf_printf(text, "%s ", units_ratio(share, UNITS_TIGHT).text);
+}
+
+static void cause_append(const Ingero__V1__Finding *f, bool has_shares, struct buf *text)
+{
+	const Ingero__V1__Cause *cause = f->cause;
+
+	if (!cause || !*cause->words)
+		return;
+	share_append(cause->share, has_shares, text);
+	(void)buf_append_text(text, cause->words);
+	if (!cause->processes)
+		return;
+	(void)buf_append_text(text, " ");
+	culprit_append(f, cause->pid, cause->comm, cause->uid, text);
+	for (size_t i = 0; i < cause->n_others; i++) {
+		const Ingero__V1__Culprit *other = cause->others[i];
+
+		(void)buf_append_text(text, ", ");
+		share_append(other->share, has_shares, text);
+		culprit_append(f, other->pid, other->comm, other->uid, text);
+	}
+	if (cause->n_others && cause->processes > 1 + cause->n_others)
+		(void)buf_printf(text, " and %zu more", cause->processes - 1 - cause->n_others);
+}
+
+struct explain_cause explain_cause_text(const Ingero__V1__Finding *f)
+{
+	struct explain_cause out;
+	CLEANUP(buf_done) struct buf text = BUF_INIT;
+
+	cause_append(f, /* has_shares= */ false, &text);
+	(void)snprintf(out.text, sizeof(out.text), "%s", buf_text(&text));
+	return out;
+}
+
+unsigned int explain_id_chars(Ingero__V1__Finding *const *findings, size_t n)
+{
+	unsigned int chars = ID_CHARS_LEAST;
+
+	for (size_t i = 0; i < n; i++) {
+		for (size_t k = i + 1; k < n; k++) {
+			unsigned int same = 0;
+
+			while (findings[i]->id[same] && findings[i]->id[same] == findings[k]->id[same])
+				same++;
+			chars = MAX(chars, same + 1);
+		}
+	}
+	return chars;
+}
+
+static struct explain_cause when_text(const struct explain_finding *e)
+{
+	const Ingero__V1__Finding *f = e->finding;
+	struct explain_cause out;
+
+	if (f->end_unix_ns)
+		(void)snprintf(out.text, sizeof(out.text), "%.127s",
+			       clock_span_text(f->start_unix_ns, f->end_unix_ns, e->now_unix_ns).text);
+	else
+		(void)snprintf(out.text, sizeof(out.text),
+			       e->goes_on ? "%s to now" : "since %s", /* or its end unseen */
+			       clock_text(f->start_unix_ns, e->now_unix_ns).text);
+	return out;
+}
+
+static bool severity_is_loud(const Ingero__V1__Finding *f)
+{
+	return strcmp(f->severity, "HIGH") == 0 || strcmp(f->severity, "CRITICAL") == 0;
+}
+
+static const char *title_of(const Ingero__V1__Finding *f)
+{
+	return f->title && *f->title ? f->title : f->kind;
+}
+
+/* "1 HIGH  headline                     14:02:51 to now" */
+static void headline_append(const struct explain_finding *e, const struct text_style *style, struct buf *out)
+{
+	const Ingero__V1__Finding *f = e->finding;
+	struct explain_cause when = when_text(e);
+	char number[24] = "";
+	unsigned int used, room = style->columns;
+
+	if (e->number)
+		(void)snprintf(number, sizeof(number), "%zu ", e->number);
+	used = text_columns(number) + text_columns(f->severity) + 2 + text_columns(title_of(f));
+
+	text_tone(out, style, TEXT_BOLD);
+	(void)text_append(out, style, number, room);
+	text_tone(out, style, TEXT_PLAIN);
+	text_tone(out, style, severity_is_loud(f) ? TEXT_LOUD : TEXT_BOLD);
+	(void)text_append(out, style, f->severity, room);
+	text_tone(out, style, TEXT_PLAIN);
+	text_spaces(out, 2);
+	text_tone(out, style, TEXT_BOLD);
+	(void)text_append(out, style, title_of(f),
+			  room > used - text_columns(title_of(f)) ? room - (used - text_columns(title_of(f))) : 1);
+	text_tone(out, style, TEXT_PLAIN);
+	if (used + 2 + text_columns(when.text) <= room) {
+		text_spaces(out, MIN(room, 100) > used + text_columns(when.text)
+					 ? MIN(room, 100) - used - text_columns(when.text)
+					 : 2);
+		(void)text_append(out, style, when.text, room);
+		(void)buf_append_text(out, "\n");
+	} else {
+		(void)buf_append_text(out, "\n");
+		text_paragraph(out, style, "  when     ", when.text);
+	}
+}
+
+static void who_append(const Ingero__V1__Finding *f, const struct text_style *style, struct buf *out)
+{
+	CLEANUP(buf_done) struct buf text = BUF_INIT;
+
+	/* Files recorded by Ingero do not tell the owner, and the process of some chains neither. */
+	if (!f->pid)
+		(void)buf_append_text(&text, "not recorded");
+	else if (f->uid == UINT32_MAX)
+		(void)buf_printf(&text, "%s (pid %u)", f->process_name, f->pid);
+	else
+		(void)buf_printf(&text, "%s (pid %u, %s)", f->process_name, f->pid, user_name(f->uid).text);
+	if (f->calls && f->slow_calls)
+		(void)buf_printf(&text, ": %s slow of %s %s", units_count(f->slow_calls).text,
+				 units_count(f->calls).text, f->calls == 1 ? "call" : "calls");
+	else if (f->calls)
+		(void)buf_printf(&text, ": %s %s", units_count(f->calls).text, f->calls == 1 ? "call" : "calls");
+	if (f->calls && f->op && *f->op && !strstr(title_of(f), f->op))
+		(void)buf_printf(&text, " of %s", f->op);
+	if (f->calls && f->p99_ns)
+		(void)buf_printf(&text, ", p99 %s", units_ns(f->p99_ns, 0).text);
+	if (f->calls && f->usual_ns)
+		(void)buf_printf(&text, ", usually %s", units_ns(f->usual_ns, 0).text);
+	text_paragraph(out, style, "  who      ", buf_text(&text));
+}
+
+static void lost_line_append(const Ingero__V1__Finding *f, const struct text_style *style, struct buf *out)
+{
+	CLEANUP(buf_done) struct buf text = BUF_INIT;
+
+	if (f->lost_ns == 0)
+		return;
+	(void)buf_append_text(&text, units_ns(f->lost_ns, 0).text);
+	if (f->present_ns && f->lost_ns <= f->present_ns)
+		(void)buf_printf(&text, " of the %s in which it was seen", units_ns(f->present_ns, 0).text);
+	else if (f->present_ns)
+		(void)buf_printf(&text, " of several threads in the %s in which it was seen",
+				 units_ns(f->present_ns, 0).text);
+	if (f->recurrence)
+		(void)buf_printf(&text, " · came back %s %s", units_count(f->recurrence).text,
+				 f->recurrence == 1 ? "time" : "times");
+	text_paragraph(out, style, "  lost     ", buf_text(&text));
+}
+
+static void where_append(const Ingero__V1__Finding *f, unsigned int most, const struct text_style *style,
+			 struct buf *out)
+{
+	CLEANUP(buf_done) struct buf note = BUF_INIT;
+	struct blame_view view = blame_view_of(f->blame_ns);
+	struct explain_bars bars = {
+		.blame = f->blame_ns,
+		.first = blame_view_parse(f->cause ? f->cause->takes : NULL),
+		.most = most,
+	};
+
+	cause_append(f, /* has_shares= */ true, &note);
+	bars.first_note = buf_text(&note);
+	explain_bars_append(&bars, style, out);
+	if (note.n && (bars.first == BLAME_VIEW_COUNT || view.ns[bars.first] == 0))
+		text_paragraph(out, style, "  cause    ", buf_text(&note));
+}
+
+static void advice_append(const Ingero__V1__Finding *f, size_t most, const struct text_style *style, struct buf *out)
+{
+	for (size_t i = 0; i < f->n_advice && i < most; i++)
+		text_paragraph(out, style, i ? "           " : "  do       ", f->advice[i]);
+}
+
+struct explain_command explain_command(const char *db)
+{
+	struct explain_command command = { .text = "ingero explain" };
+
+	if (db && strlen(db) < sizeof(command.text) / 2)
+		(void)snprintf(command.text, sizeof(command.text), "ingero explain --db %s",
+			       strpbrk(db, " \t'\"\\$&;*?#()<>|`") ? text_quote(db).text : db);
+	else if (db)
+		(void)snprintf(command.text, sizeof(command.text), "ingero explain --db FILE");
+	return command;
+}
+
+static void proof_append(const struct explain_finding *e, bool has_more, const struct text_style *style,
+			 struct buf *out)
+{
+	const Ingero__V1__Finding *f = e->finding;
+	uint64_t n_lost = lost_sum(e->lost, LOST_COUNTS) + lost_sum(e->lost, LOST_DETAIL);
+	CLEANUP(buf_done) struct buf text = BUF_INIT;
+
+	if (f->confidence >= SURE_RATIO)
+		(void)buf_append_text(&text, "measured on every call");
+	else
+		(void)buf_printf(&text, "confidence %s", units_ratio(f->confidence, UNITS_TIGHT).text);
+	if (e->lost && n_lost == 0)
+		(void)buf_append_text(&text, ", nothing lost");
+	else if (e->lost)
+		(void)buf_append_text(&text, "; something was lost meanwhile: see the end");
+	if (has_more && !e->is_forgotten)
+		(void)buf_printf(&text, " · more: %s %.*s", explain_command(e->db).text, (int)e->id_chars, f->id);
+	text_paragraph(out, style, "  proof    ", buf_text(&text));
+}
+
+static void evidence_append(const Ingero__V1__Finding *f, const struct text_style *style, struct buf *out)
+{
+	for (size_t i = 0; i < f->n_evidence; i++) {
+		const Ingero__V1__Evidence *evidence = f->evidence[i];
+		uint64_t whole =
+			evidence->value > 0 && evidence->value < 1.8e19 ? (uint64_t)(evidence->value + 0.5) : 0;
+		char value[48];
+
+		if (strcmp(evidence->unit, "ns") == 0 && evidence->value >= 0)
+			(void)snprintf(value, sizeof(value), "%s", units_ns(whole, 0).text);
+		else if (strcmp(evidence->unit, "bytes") == 0 && evidence->value >= 0)
+			(void)snprintf(value, sizeof(value), "%s", units_bytes(whole).text);
+		else if (strcmp(evidence->unit, "count") == 0 && evidence->value >= 0)
+			(void)snprintf(value, sizeof(value), "%s", units_count(whole).text);
+		else if (strcmp(evidence->unit, "ratio") == 0 && evidence->value >= 0 && evidence->value <= 1)
+			(void)snprintf(value, sizeof(value), "%s", units_ratio(evidence->value, 0).text);
+		else
+			(void)snprintf(value, sizeof(value), "%g %s", evidence->value, evidence->unit);
+		text_line(out, style, TEXT_PLAIN, "%s%-28s %s", i ? "           " : "  facts    ", evidence->name,
+			  value);
+	}
+}
+
+static void examples_append(const struct explain_finding *e, const struct text_style *style, struct buf *out)
+{
+	const Ingero__V1__Finding *f = e->finding;
+	size_t n_kept = 0;
+
+	for (size_t i = 0; i < f->n_examples; i++) {
+		const Ingero__V1__ExampleCall *call = f->examples[i];
+		bool is_kept = call->id && *call->id;
+
+		n_kept += is_kept;
+		/* The id is there to be copied: it comes before what a narrow terminal may cut. */
+		text_line(out, style, TEXT_PLAIN, "%s%7s  %s  %s", i ? "           " : "  calls    ",
+			  units_ns(call->duration_ns, UNITS_TIGHT).text, is_kept ? call->id : "not kept",
+			  clock_text(call->timestamp_unix_ns, e->now_unix_ns).text);
+	}
+	if (n_kept)
+		text_line(out, style, TEXT_DIM, "           %s ID shows one", explain_command(e->db).text);
+}
+
+void explain_finding_append(const struct explain_finding *e, const struct text_style *style, struct buf *out)
+{
+	headline_append(e, style, out);
+	who_append(e->finding, style, out);
+	lost_line_append(e->finding, style, out);
+	where_append(e->finding, CLASSES_MOST, style, out);
+	advice_append(e->finding, 1, style, out);
+	proof_append(e, /* has_more= */ true, style, out);
+}
+
+void explain_finding_append_all(const struct explain_finding *e, const struct text_style *style, struct buf *out)
+{
+	const Ingero__V1__Finding *f = e->finding;
+
+	headline_append(e, style, out);
+	who_append(f, style, out);
+	lost_line_append(f, style, out);
+	where_append(f, BLAME_VIEW_COUNT, style, out);
+	advice_append(f, SIZE_MAX, style, out);
+	evidence_append(f, style, out);
+	examples_append(e, style, out);
+	proof_append(e, /* has_more= */ false, style, out);
+	text_line(out, style, TEXT_DIM, "  id       %s (%s)", f->id, f->kind);
+}
+
+/* The title with its operation as tables name it: "cudaStreamSync waited for the CPU". */
+static void title_append_short(const Ingero__V1__Finding *f, struct buf *text)
+{
+	const char *title = title_of(f);
+	size_t n = f->op ? strlen(f->op) : 0;
+
+	if (n && strncmp(title, f->op, n) == 0)
+		(void)buf_printf(text, "%s%s", trace_op_label(f->op).text, title + n);
+	else
+		(void)buf_append_text(text, title);
+}
+
+static void line_compose(const struct explain_finding *e, bool is_short, struct buf *text)
+{
+	const Ingero__V1__Finding *f = e->finding;
+
+	(void)buf_printf(text, "%.*s  %-8s  %6s  ", (int)e->id_chars, f->id, f->severity,
+			 f->lost_ns ? units_ns(f->lost_ns, UNITS_TIGHT).text : "-");
+	if (is_short)
+		(void)buf_append_text(text, clock_text(f->start_unix_ns, e->now_unix_ns).text);
+	else
+		(void)buf_printf(text, "%-*s", SPAN_COLUMNS, when_text(e).text);
+	(void)buf_printf(text, "  %s  ",
+			 f->pid ? trace_process_label(f->process_name, f->pid, PROCESS_COLUMNS).text : "-");
+	if (is_short)
+		title_append_short(f, text);
+	else
+		(void)buf_append_text(text, title_of(f));
+}
+
+void explain_finding_append_line(const struct explain_finding *e, const struct text_style *style, struct buf *out)
+{
+	struct text_style line = *style;
+	CLEANUP(buf_done) struct buf text = BUF_INIT;
+
+	if (style->rows == 0)
+		line.columns = LINE_COLUMNS_MOST; /* nobody looks: whoever searches it wants it whole */
+	line_compose(e, /* is_short= */ false, &text);
+	if (text_columns(buf_text(&text)) > line.columns) {
+		buf_consume(&text, text.n);
+		line_compose(e, /* is_short= */ true, &text);
+	}
+	text_line(out, &line, TEXT_PLAIN, "%s", buf_text(&text));
+}

@@ -1,0 +1,355 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libingero/answers/explain/report.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "libingero/render/user.h"
+#include "libingero/answers/explain/call.h"
+#include "libingero/answers/explain/finding.h"
+#include "libingero/answers/explain/waits.h"
+#include "libingero/answers/lost.h"
+#include "libingero/answers/time.h"
+#include "libingero/answers/trace/rows.h"
+#include "libingero/answers/window.h"
+#include "libingero/render/units.h"
+
+#define GAPS_MOST 3u		  /* lines of a screen that are worth it */
+#define LIST_TITLE_LINES 2u	  /* a blank, and how many follow */
+#define PRESSURE_LEAST_RATIO 0.01 /* below, memory and disks are at ease (guess: revisit with real traces) */
+#define PROCESS_COLUMNS 24u
+#define LIST_LEAST 2u	     /* lines of findings that have no block, on a terminal that is too low for them */
+#define TABLE_ROWS_LEAST 10u /* of --per-process on a terminal */
+
+static const char *const severities[] = { "CRITICAL", "HIGH", "MEDIUM", "LOW" };
+
+void explain_footer_append(const Ingero__V1__Lost *lost, Ingero__V1__Gap *const *gaps, size_t n_gaps,
+			   uint64_t now_unix_ns, const struct text_style *style, struct buf *out)
+{
+	CLEANUP(buf_done) struct buf text = BUF_INIT;
+
+	lost_append(&text, lost);
+	text_paragraph(out, style, "", buf_text(&text));
+	for (size_t i = 0; i < n_gaps && i < GAPS_MOST; i++) {
+		const Ingero__V1__Gap *gap = gaps[i];
+
+		buf_consume(&text, text.n);
+		(void)buf_printf(&text, "%s: ", clock_span_text(gap->from_unix_ns, gap->to_unix_ns, now_unix_ns).text);
+		lost_gap_append(&text, gap);
+		text_paragraph(out, style, "▲ ", buf_text(&text));
+	}
+	if (n_gaps > GAPS_MOST)
+		text_line(out, style, TEXT_PLAIN, "  and %zu more %s; '--json' lists them", n_gaps - GAPS_MOST,
+			  n_gaps - GAPS_MOST == 1 ? "gap" : "gaps");
+}
+
+static uint64_t from_of(const struct explain_question *q, const Ingero__V1__ExplainReply *reply)
+{
+	return reply->window && reply->window->from_unix_ns ? reply->window->from_unix_ns : q->from_unix_ns;
+}
+
+static uint64_t to_of(const struct explain_question *q, const Ingero__V1__ExplainReply *reply)
+{
+	if (reply->window && reply->window->to_unix_ns)
+		return reply->window->to_unix_ns;
+	return q->to_unix_ns ? q->to_unix_ns : q->now_unix_ns;
+}
+
+/* "14:02:51 to 14:07:51" */
+static void span_append(const struct explain_question *q, uint64_t from_unix_ns, uint64_t to_unix_ns, struct buf *out)
+{
+	(void)buf_append_text(out, clock_span_text(from_unix_ns, to_unix_ns, q->now_unix_ns).text);
+}
+
+/* "ingero-collectord 0.1.0 (session)" */
+static void recorder_append(const Ingero__V1__ExplainReply *reply, struct buf *out)
+{
+	const Ingero__V1__Session *last = reply->n_sessions ? reply->sessions[reply->n_sessions - 1] : NULL;
+
+	if (!last)
+		return;
+	if (strcmp(last->back_end, "import") == 0)
+		(void)buf_append_text(out, ", recorded by Ingero");
+	else if (strcmp(last->back_end, "demo") == 0)
+		(void)buf_append_text(out, ", made up by a demo");
+	else
+		(void)buf_printf(out, ", recorded by ingero-collectord %s (%s)", last->version, last->back_end);
+	if (reply->n_sessions > 1)
+		(void)buf_printf(out, " in %zu runs", reply->n_sessions);
+}
+
+static bool something_is_missing(const Ingero__V1__ExplainReply *reply)
+{
+	return !reply->lost || reply->n_gaps ||
+	       lost_sum(reply->lost, LOST_COUNTS) + lost_sum(reply->lost, LOST_DETAIL) > 0;
+}
+
+/* Nothing was recorded in the window: why, and where there is something. */
+static void unrecorded_append(const struct explain_question *q, const Ingero__V1__ExplainReply *reply,
+			      const struct text_style *style, struct buf *out)
+{
+	CLEANUP(buf_done) struct buf text = BUF_INIT;
+
+	if (!q->kept_to_unix_ns) {
+		(void)buf_printf(&text,
+				 "nothing to tell: nothing is kept of any process %s yet; 'sudo ingero trace' records",
+				 q->whose);
+	} else {
+		(void)buf_append_text(&text, "nothing was recorded from ");
+		span_append(q, from_of(q, reply), to_of(q, reply), &text);
+		(void)buf_append_text(&text, "; what is kept goes from ");
+		span_append(q, q->kept_from_unix_ns, q->kept_to_unix_ns, &text);
+		(void)buf_printf(&text, ": ask with --from '%s'",
+				 clock_text(q->kept_from_unix_ns, q->now_unix_ns).text);
+	}
+	text_paragraph(out, style, "", buf_text(&text));
+}
+
+/* Where the window is not the one that was asked for. */
+static void widened_append(const struct explain_question *q, const Ingero__V1__ExplainReply *reply,
+			   const struct text_style *style, struct buf *out)
+{
+	CLEANUP(buf_done) struct buf text = BUF_INIT;
+
+	if (q->is_chosen)
+		window_widened_append(reply->window, q->now_unix_ns, &text);
+	if (text.n)
+		text_paragraph(out, style, "", buf_text(&text));
+}
+
+static void nothing_append(const struct explain_question *q, const Ingero__V1__ExplainReply *reply,
+			   const struct text_style *style, struct buf *out)
+{
+	const Ingero__V1__Window *window = reply->window;
+	uint64_t from_unix_ns = from_of(q, reply), to_unix_ns = to_of(q, reply);
+	CLEANUP(buf_done) struct buf text = BUF_INIT;
+
+	if (!reply->n_sessions && (!window || !window->calls)) {
+		unrecorded_append(q, reply, style, out);
+		return;
+	}
+	if (!window || !window->calls)
+		(void)buf_printf(&text, "nothing to tell: no process %s made a CUDA call from ", q->whose);
+	else
+		(void)buf_printf(&text, "nothing to tell: %s %s %s made %s %s and lost no time worth naming, from ",
+				 units_count(window->processes).text, window->processes == 1 ? "process" : "processes",
+				 q->whose, units_count(window->calls).text, window->calls == 1 ? "call" : "calls");
+	span_append(q, from_unix_ns, to_unix_ns, &text);
+	if (to_unix_ns > from_unix_ns && from_unix_ns)
+		(void)buf_printf(&text, " (%s)", units_ns(to_unix_ns - from_unix_ns, 0).text);
+	if (q->words)
+		(void)buf_printf(&text, ", %s", q->words);
+	recorder_append(reply, &text);
+	text_paragraph(out, style, "", buf_text(&text));
+	widened_append(q, reply, style, out);
+	if (something_is_missing(reply))
+		explain_footer_append(reply->lost, reply->gaps, reply->n_gaps, q->now_unix_ns, style, out);
+}
+
+static void header_append(const struct explain_question *q, const Ingero__V1__ExplainReply *reply,
+			  const struct text_style *style, struct buf *out)
+{
+	const Ingero__V1__Session *last = reply->n_sessions ? reply->sessions[reply->n_sessions - 1] : NULL;
+	CLEANUP(buf_done) struct buf text = BUF_INIT;
+
+	if (last && last->node && *last->node)
+		(void)buf_printf(&text, "%.*s · ", (int)strcspn(last->node, "."), last->node);
+	span_append(q, from_of(q, reply), to_of(q, reply), &text);
+	if (q->words)
+		(void)buf_printf(&text, ", %s", q->words);
+	if (reply->window)
+		(void)buf_printf(&text, " · %s %s of %s %s", units_count(reply->window->calls).text,
+				 reply->window->calls == 1 ? "call" : "calls",
+				 units_count(reply->window->processes).text,
+				 reply->window->processes == 1 ? "process" : "processes");
+	for (size_t i = 0; i < ARRAY_SIZE(severities); i++) {
+		size_t n = 0;
+
+		for (size_t k = 0; k < reply->n_findings; k++)
+			n += strcmp(reply->findings[k]->severity, severities[i]) == 0;
+		if (n)
+			(void)buf_printf(&text, " · %zu %s", n, severities[i]);
+	}
+	text_tone(out, style, TEXT_BOLD);
+	text_paragraph(out, style, "", buf_text(&text));
+	text_tone(out, style, TEXT_PLAIN);
+}
+
+static void pressure_append(struct buf *text, const char *what, double ratio, bool always)
+{
+	if (always || ratio >= PRESSURE_LEAST_RATIO)
+		(void)buf_printf(text, " · %s pressure %s", what, units_ratio(ratio, UNITS_TIGHT).text);
+}
+
+static void machine_line_append(const Ingero__V1__ExplainReply *reply, const struct text_style *style, struct buf *out)
+{
+	const Ingero__V1__SystemSample *peak = reply->system_peak;
+	CLEANUP(buf_done) struct buf text = BUF_INIT;
+
+	if (!peak)
+		return;
+	(void)buf_printf(&text, "at its worst: cpu %s", units_ratio(peak->cpu_ratio, UNITS_TIGHT).text);
+	if (peak->memory_bytes && peak->available_bytes <= peak->memory_bytes)
+		(void)buf_printf(
+			&text, " · mem %s",
+			units_ratio(1 - (double)peak->available_bytes / (double)peak->memory_bytes, UNITS_TIGHT).text);
+	(void)buf_printf(&text, " · load %.1f", peak->load_1min);
+	if (peak->swap_used_bytes)
+		(void)buf_printf(&text, " · swap %s", units_bytes(peak->swap_used_bytes).text);
+	if (peak->has_pressure) {
+		pressure_append(&text, "cpu", peak->pressure_cpu, /* always= */ true);
+		pressure_append(&text, "memory", peak->pressure_memory, /* always= */ false);
+		pressure_append(&text, "io", peak->pressure_io, /* always= */ false);
+	}
+	text_paragraph(out, style, "", buf_text(&text));
+}
+
+static unsigned int lines_of(struct buf *text, size_t from)
+{
+	unsigned int n = 0;
+
+	for (const char *p = buf_text(text) + from; *p; p++)
+		n += *p == '\n';
+	return n;
+}
+
+static struct explain_finding finding_of(const struct explain_question *q, const Ingero__V1__ExplainReply *reply,
+					 size_t i)
+{
+	return (struct explain_finding){
+		.finding = reply->findings[i],
+		.lost = reply->lost,
+		.id_chars = explain_id_chars(reply->findings, reply->n_findings),
+		.now_unix_ns = q->now_unix_ns,
+		.goes_on = reply->is_recording,
+		.db = q->db,
+		.is_forgotten = q->is_forgotten,
+	};
+}
+
+/* Blocks as long as the screen has room for one more, then a line each, as many as it has room for. */
+static void findings_append(const struct explain_question *q, const Ingero__V1__ExplainReply *reply,
+			    const struct text_style *style, unsigned int around, struct buf *out)
+{
+	unsigned int room = style->rows > around ? style->rows - around : 0, used = 0;
+	unsigned int left;
+	size_t i, most;
+
+	for (i = 0; i < reply->n_findings && !q->is_list; i++) {
+		CLEANUP(buf_done) struct buf block = BUF_INIT;
+		struct explain_finding e = finding_of(q, reply, i);
+
+		e.number = i + 1;
+		text_line(&block, style, TEXT_PLAIN, "%s", "");
+		explain_finding_append(&e, style, &block);
+		/* The first is always whole: it is what one came for. */
+		left = (unsigned int)(reply->n_findings - i - 1);
+		if (i > 0 && style->rows && used + lines_of(&block, 0) + (left ? LIST_TITLE_LINES + left : 0) > room)
+			break;
+		used += lines_of(&block, 0);
+		(void)buf_append_text(out, buf_text(&block));
+	}
+	if (i < reply->n_findings)
+		text_line(out, style, TEXT_PLAIN, "%s", "");
+	if (i > 0 && i < reply->n_findings && q->is_forgotten)
+		text_line(out, style, TEXT_DIM, "%zu more", reply->n_findings - i);
+	else if (i > 0 && i < reply->n_findings)
+		text_line(out, style, TEXT_DIM, "%zu more; '%s ID' tells of one", reply->n_findings - i,
+			  explain_command(q->db).text);
+	used += LIST_TITLE_LINES;
+	most = q->is_list || !style->rows ? SIZE_MAX : MAX(room > used ? room - used : 0, LIST_LEAST);
+	if (most < reply->n_findings - i && most > LIST_LEAST)
+		most--; /* for how many there are beyond */
+	for (; i < reply->n_findings && most; i++, most--) {
+		struct explain_finding e = finding_of(q, reply, i);
+
+		explain_finding_append_line(&e, style, out);
+	}
+	if (i < reply->n_findings)
+		text_line(out, style, TEXT_DIM, "and %zu more%s", reply->n_findings - i,
+			  q->is_forgotten ? "" : "; '--chains' lists all");
+	if (reply->more_findings)
+		text_line(out, style, TEXT_DIM, "and %u more that are not listed: a shorter time, or --pid, shows them",
+			  reply->more_findings);
+}
+
+static int table_append(const struct explain_question *q, const Ingero__V1__ExplainReply *reply,
+			const struct text_style *style, struct buf *out)
+{
+	CLEANUP(trace_rows_done) struct trace_rows rows = TRACE_ROWS_INIT;
+	Ingero__V1__Summary summary = INGERO__V1__SUMMARY__INIT;
+	uint64_t from_unix_ns = from_of(q, reply), to_unix_ns = to_of(q, reply);
+	int r;
+
+	summary.operations = reply->operations;
+	summary.n_operations = reply->n_operations;
+	summary.window_ns = to_unix_ns > from_unix_ns ? to_unix_ns - from_unix_ns : 1;
+	r = trace_rows_build(&summary, NULL, &rows);
+	if (r < 0 || rows.rows.n == 0)
+		return r;
+	text_line(out, style, TEXT_PLAIN, "%s", "");
+	if (rows.n_processes == 1) { /* whose the table is then is not in it */
+		const Ingero__V1__Operation *op = rows.rows.items[0].op;
+
+		text_line(out, style, TEXT_BOLD, "%s of %s",
+			  trace_process_label(op->process_name, op->pid, PROCESS_COLUMNS).text,
+			  user_name(op->uid).text);
+	}
+	return trace_rows_append(&rows, style, style->rows ? MAX(style->rows, TABLE_ROWS_LEAST) : SIZE_MAX, out);
+}
+
+static void one_append(const struct explain_question *q, const Ingero__V1__ExplainReply *reply,
+		       const struct text_style *style, struct buf *out)
+{
+	if (reply->call)
+		explain_call_append(reply->call, style, out);
+	for (size_t i = 0; i < reply->n_findings; i++) {
+		struct explain_finding e = finding_of(q, reply, i);
+
+		if (i > 0 || reply->call)
+			text_line(out, style, TEXT_PLAIN, "%s", "");
+		explain_finding_append_all(&e, style, out);
+	}
+	if (something_is_missing(reply)) {
+		text_line(out, style, TEXT_PLAIN, "%s", "");
+		explain_footer_append(reply->lost, reply->gaps, reply->n_gaps, q->now_unix_ns, style, out);
+	}
+}
+
+int explain_report_append(const struct explain_question *q, const Ingero__V1__ExplainReply *reply,
+			  const struct text_style *style, struct buf *out)
+{
+	CLEANUP(buf_done) struct buf footer = BUF_INIT;
+	size_t start = out->n;
+	unsigned int lines;
+	int r = 0;
+
+	if (q->is_one && (reply->n_findings || reply->call)) {
+		one_append(q, reply, style, out);
+		return out->failed ? -ENOMEM : 0;
+	}
+	if (reply->n_findings == 0) {
+		nothing_append(q, reply, style, out);
+	} else {
+		header_append(q, reply, style, out);
+		widened_append(q, reply, style, out);
+		machine_line_append(reply, style, out);
+		text_line(&footer, style, TEXT_PLAIN, "%s", "");
+		explain_footer_append(reply->lost, reply->gaps, reply->n_gaps, q->now_unix_ns, style, &footer);
+		lines = lines_of(out, start) + lines_of(&footer, 0) + 1; /* the prompt behind it */
+		if (!q->is_list && reply->n_waits)
+			lines += EXPLAIN_WAITS_LINES;
+		findings_append(q, reply, style, lines, out);
+		(void)buf_append_text(out, buf_text(&footer));
+	}
+	lines = lines_of(out, start) + 1;
+	if (!q->is_list)
+		r = explain_waits_append(reply, style,
+					 !style->rows	       ? UINT32_MAX
+					 : style->rows > lines ? style->rows - lines
+							       : 0,
+					 out);
+	if (q->is_per_process && r == 0)
+		r = table_append(q, reply, style, out);
+	return r < 0 ? r : out->failed || footer.failed ? -ENOMEM : 0;
+}

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libingero/answers/libraries.h"
+
+#include <string.h>
+
+#include "libingero/render/user.h"
+#include "libingero/render/units.h"
+
+#define OWNERS_NAMED ((size_t)3) /* of processes that are left out */
+
+/* protobuf-c never leaves a string of an unpacked message NULL, but messages built by hand may. */
+static const char *text_or(const char *text, const char *otherwise)
+{
+	return text && *text ? text : otherwise;
+}
+
+/* What a file that could not be read is called. */
+static const char *path_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+void library_append(struct buf *out, const struct text_style *style, const char *first,
+		    const Ingero__V1__Library *library)
+{
+	CLEANUP(buf_done) struct buf text = BUF_INIT;
+
+	(void)buf_append_text(&text, text_or(library->soname, path_name(text_or(library->path, "a library"))));
+	if (*text_or(library->layer, ""))
+		(void)buf_printf(&text, " (%s)", library->layer);
+	if (*text_or(library->reason, "")) {
+		(void)buf_printf(&text, " is not traced: %s", library->reason);
+	} else {
+		(void)buf_printf(&text, " %zu operations, %u exports, %s, attached in %s", library->n_operations,
+				 library->symbols, text_or(library->back_end, "no back end"),
+				 units_ns(library->attach_ns, 0).text);
+		if (library->stepped)
+			(void)buf_printf(&text, ", %u of them single-stepped (slower)", library->stepped);
+		if (library->n_missing)
+			(void)buf_printf(&text, ", %zu operations it does not have", library->n_missing);
+	}
+	if (library->processes)
+		(void)buf_printf(&text, ", in %u %s", library->processes,
+				 library->processes == 1 ? "process" : "processes");
+	if (*text_or(library->path, ""))
+		(void)buf_printf(&text, ": %s", library->path);
+	text_paragraph(out, style, first, buf_text(&text));
+}
+
+void not_shown_append(struct buf *out, const struct text_style *style, const char *first,
+		      Ingero__V1__NotShown *const *items, size_t n)
+{
+	CLEANUP(buf_done) struct buf text = BUF_INIT;
+	size_t n_named = n > OWNERS_NAMED ? OWNERS_NAMED : n;
+	uint64_t n_processes = 0;
+
+	if (n == 0)
+		return;
+	for (size_t i = 0; i < n; i++)
+		n_processes += items[i]->processes;
+	(void)buf_printf(&text, "%s CUDA %s of ", units_count(n_processes).text,
+			 n_processes == 1 ? "process" : "processes");
+	for (size_t i = 0; i < n_named; i++)
+		(void)buf_printf(&text, "%s%s",
+				 i == 0				  ? ""
+				 : i + 1 < n_named || n > n_named ? ", "
+								  : " and ",
+				 user_name(items[i]->uid).text);
+	if (n > n_named)
+		(void)buf_printf(&text, " and %zu more %s", n - n_named, n - n_named == 1 ? "user" : "users");
+	(void)buf_printf(&text, " %s not shown: '--all'", n_processes == 1 ? "is" : "are");
+	text_paragraph(out, style, first, buf_text(&text));
+}
+
+void coverage_append(struct buf *out, const struct text_style *style, const char *first,
+		     const Ingero__V1__CudaProcess *process)
+{
+	CLEANUP(buf_done) struct buf text = BUF_INIT;
+	size_t n_attached = 0;
+
+	for (size_t i = 0; i < process->n_libraries; i++)
+		n_attached += process->libraries[i]->is_attached;
+	(void)buf_printf(&text, "%s (pid %u) ", text_or(process->process_name, "a process"), process->pid);
+	if (strcmp(text_or(process->coverage, ""), "full") == 0)
+		(void)buf_printf(&text, "is covered: %zu CUDA %s", n_attached,
+				 n_attached == 1 ? "library" : "libraries");
+	else if (strcmp(text_or(process->coverage, ""), "partial") == 0)
+		(void)buf_printf(&text, "is covered in part, %zu of %zu CUDA libraries: %s", n_attached,
+				 process->n_libraries, text_or(process->reason, "no reason given"));
+	else
+		(void)buf_printf(&text, "is not covered: %s", text_or(process->reason, "no reason given"));
+	text_paragraph(out, style, first, buf_text(&text));
+}

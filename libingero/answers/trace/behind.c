@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libingero/answers/trace/behind.h"
+
+#include "libingero/render/user.h"
+
+struct trace_behind trace_behind_of(const Ingero__V1__Summary *figures, uint32_t victim_pid)
+{
+	struct trace_behind found = { .sum_ns = 0 };
+
+	for (size_t i = 0; i < figures->n_behind; i++) {
+		const Ingero__V1__Behind *next = figures->behind[i];
+
+		if (next->victim_pid != victim_pid)
+			continue;
+		found.sum_ns += next->ns;
+		for (size_t k = 0; k < TRACE_BEHIND_MOST && next; k++) {
+			const Ingero__V1__Behind *here = found.most[k];
+
+			if (!here || next->ns > here->ns) {
+				found.most[k] = next;
+				next = here;
+			}
+		}
+	}
+	return found;
+}
+
+struct trace_who trace_who(const Ingero__V1__Behind *behind)
+{
+	struct trace_who who;
+
+	if (behind->pid == 0)
+		(void)snprintf(who.text, sizeof(who.text), "another user's process (%s)", user_name(behind->uid).text);
+	else if (behind->pid == behind->victim_pid)
+		(void)snprintf(who.text, sizeof(who.text), "its own other threads");
+	else
+		(void)snprintf(who.text, sizeof(who.text), "%.20s (pid %u, %s)", behind->comm, behind->pid,
+			       user_name(behind->uid).text);
+	return who;
+}

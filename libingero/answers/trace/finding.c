@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libingero/answers/trace/finding.h"
+
+#include <string.h>
+
+#include "libingero/answers/explain/finding.h"
+#include "libingero/render/units.h"
+
+#define FINDINGS_MOST 5u /* lines before a summary; explain has the others */
+#define ID_CHARS 6
+#define TOLD_MOST 1024u /* far more than anybody reads; further ones are told each time */
+
+static unsigned int severity_rank(const Ingero__V1__Finding *f)
+{
+	static const char *const names[] = { "LOW", "MEDIUM", "HIGH", "CRITICAL" };
+
+	for (unsigned int i = 0; i < ARRAY_SIZE(names); i++)
+		if (strcmp(f->severity, names[i]) == 0)
+			return i + 1;
+	return 0;
+}
+
+void trace_told_done(struct trace_told *told)
+{
+	ARRAY_DONE(&told->findings);
+}
+
+bool trace_finding_is_news(struct trace_told *told, const Ingero__V1__Finding *f)
+{
+	struct trace_told_one now = { .severity = severity_rank(f),
+				      .is_over = f->end_unix_ns != 0,
+				      .lost_ns = f->lost_ns };
+
+	(void)snprintf(now.id, sizeof(now.id), "%s", f->id);
+	for (size_t i = 0; i < told->findings.n; i++) {
+		struct trace_told_one *before = &told->findings.items[i];
+		bool is_news = now.severity > before->severity || now.is_over != before->is_over;
+
+		if (strcmp(before->id, now.id) != 0)
+			continue;
+		if (!is_news)
+			now.lost_ns = before->lost_ns;
+		*before = now;
+		return is_news;
+	}
+	if (told->findings.n < TOLD_MOST)
+		(void)ARRAY_PUSH(&told->findings, now); /* without memory it is told twice */
+	return true;
+}
+
+/* Whether its line would be the last one that it had, to the letter. */
+static bool is_told(const struct trace_told *told, const Ingero__V1__Finding *f)
+{
+	for (size_t i = 0; told && i < told->findings.n; i++) {
+		const struct trace_told_one *before = &told->findings.items[i];
+
+		if (strcmp(before->id, f->id) == 0)
+			return before->severity == severity_rank(f) && before->is_over == (f->end_unix_ns != 0) &&
+			       before->lost_ns == f->lost_ns;
+	}
+	return false;
+}
+
+static bool is_worse(const Ingero__V1__Finding *a, const Ingero__V1__Finding *b)
+{
+	if (severity_rank(a) != severity_rank(b))
+		return severity_rank(a) > severity_rank(b);
+	return a->lost_ns > b->lost_ns;
+}
+
+/* Without the mark and the severity, which have their own tone. */
+static void sentence_append(const Ingero__V1__Finding *f, bool has_process, const char *explain, struct buf *text)
+{
+	struct explain_cause cause = explain_cause_text(f);
+
+	(void)buf_append_text(text, f->title && *f->title ? f->title : f->kind);
+	if (cause.text[0])
+		(void)buf_printf(text, " %s", cause.text);
+	if (has_process)
+		(void)buf_printf(text, " in %s (pid %u)", f->process_name, f->pid);
+	if (f->lost_ns)
+		(void)buf_printf(text, ": %s lost%s", units_ns(f->lost_ns, 0).text, f->end_unix_ns ? "" : " so far");
+	if (f->end_unix_ns)
+		(void)buf_printf(text, "%s over after %s", f->lost_ns ? "," : ":", units_ns(f->present_ns, 0).text);
+	if (explain)
+		(void)buf_printf(text, " · %s %.*s", explain, ID_CHARS, f->id);
+}
+
+void trace_finding_append(const Ingero__V1__Finding *f, const char *explain, const struct text_style *style,
+			  struct buf *out)
+{
+	CLEANUP(buf_done) struct buf text = BUF_INIT;
+	char first[32];
+
+	sentence_append(f, /* has_process= */ true, explain, &text);
+	(void)snprintf(first, sizeof(first), "▲ %s ", f->severity);
+	text_tone(out, style, f->end_unix_ns ? TEXT_PLAIN : TEXT_LOUD);
+	text_paragraph(out, style, first, buf_text(&text));
+	text_tone(out, style, TEXT_PLAIN);
+}
+
+void trace_finding_append_one(const Ingero__V1__Finding *f, const char *explain, const struct text_style *style,
+			      struct buf *out)
+{
+	CLEANUP(buf_done) struct buf text = BUF_INIT;
+
+	sentence_append(f, /* has_process= */ false, explain, &text);
+	text_line(out, style, TEXT_LOUD, "▲ %s %s", f->severity, buf_text(&text));
+}
+
+const Ingero__V1__Finding *trace_finding_worst(const Ingero__V1__Summary *summary)
+{
+	const Ingero__V1__Finding *worst = NULL;
+
+	for (size_t i = 0; i < summary->n_findings; i++)
+		if (!summary->findings[i]->end_unix_ns && (!worst || is_worse(summary->findings[i], worst)))
+			worst = summary->findings[i];
+	return worst;
+}
+
+void trace_findings_append(const Ingero__V1__Summary *summary, struct trace_told *told, const char *explain,
+			   const struct text_style *style, struct buf *out)
+{
+	const Ingero__V1__Finding *most[FINDINGS_MOST] = { NULL };
+	size_t n = 0;
+
+	for (size_t i = 0; i < summary->n_findings; i++) {
+		const Ingero__V1__Finding *next = summary->findings[i];
+
+		if (is_told(told, next) || (told && next->end_unix_ns && !trace_finding_is_news(told, next)))
+			continue;
+		n++;
+		for (size_t k = 0; k < FINDINGS_MOST && next; k++) {
+			const Ingero__V1__Finding *here = most[k];
+
+			if (!here || is_worse(next, here)) {
+				most[k] = next;
+				next = here;
+			}
+		}
+	}
+	for (size_t k = 0; k < FINDINGS_MOST && most[k]; k++)
+		trace_finding_append(most[k], explain, style, out);
+	if (n > FINDINGS_MOST && explain)
+		text_line(out, style, TEXT_PLAIN, "and %zu more; '%s' shows all", n - FINDINGS_MOST, explain);
+	else if (n > FINDINGS_MOST)
+		text_line(out, style, TEXT_PLAIN, "and %zu more", n - FINDINGS_MOST);
+	if (n)
+		text_line(out, style, TEXT_PLAIN, "%s", "");
+}

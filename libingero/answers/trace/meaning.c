@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libingero/answers/trace/meaning.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "libingero/answers/lost.h"
+#include "libingero/answers/trace/behind.h"
+#include "libingero/answers/trace/rows.h"
+#include "libingero/answers/trace/waits.h"
+#include "libingero/render/units.h"
+
+#define IN_FLIGHT_OLD_NS NSEC_PER_SEC /* calls usually take far less */
+#define SENTENCES_MAX 3		      /* of one kind; a screen is not a list */
+
+static const char *calls_word(uint64_t n)
+{
+	return n == 1 ? "call" : "calls";
+}
+
+/* The rest of the operation's time, so that the sentence adds up. */
+static void rest_append(struct buf *text, const struct blame_view *blame, enum blame_view_class told)
+{
+	enum blame_view_class class = blame_view_largest(blame, 1u << told);
+
+	if (class == BLAME_VIEW_COUNT || blame->ns[class] * 20 < blame->sum_ns)
+		return;
+	(void)buf_printf(text, " Another %s it was %s.",
+			 units_ratio((double)blame->ns[class] / (double)blame->sum_ns, 0).text,
+			 blame_view_phrase(class));
+}
+
+static void delay_append(const Ingero__V1__Delay *delay, const struct text_style *style, struct buf *out)
+{
+	const Ingero__V1__Operation *op = delay->operation;
+	enum blame_view_class class = blame_view_parse(delay->takes);
+	struct blame_view blame = blame_view_of(op->blame_ns);
+	CLEANUP(buf_done) struct buf text = BUF_INIT;
+
+	(void)buf_printf(&text, "%s in %s (pid %u) lost %s, %s of its time, %s.", op->op, op->process_name, op->pid,
+			 units_ns(delay->lost_ns, 0).text,
+			 units_ratio((double)delay->lost_ns / (double)MAX(blame.sum_ns, 1), 0).text,
+			 class == BLAME_VIEW_COUNT ? delay->takes : blame_view_phrase(class));
+	rest_append(&text, &blame, class);
+	(void)buf_printf(&text, " Half of its %s %s took more than %s, one in 100 more than %s.",
+			 units_count(op->count).text, calls_word(op->count), units_ns(op->p50_ns, 0).text,
+			 units_ns(op->p99_ns, 0).text);
+	text_paragraph(out, style, "▲ ", buf_text(&text));
+}
+
+#define NAMED_PART 100 /* of the time behind somebody: who had less than that is one of the others */
+
+static void who_append(struct buf *text, const char *before, const char *who, uint64_t ns, uint64_t sum_ns)
+{
+	(void)buf_printf(text, "%s%s for %s (%s)", before, who, units_ns(ns, 0).text,
+			 units_ratio((double)ns / (double)sum_ns, 0).text);
+}
+
+static void behind_append(const Ingero__V1__Summary *summary, uint32_t pid, const struct text_style *style,
+			  struct buf *out)
+{
+	struct trace_behind behind = trace_behind_of(summary, pid);
+	const Ingero__V1__Behind *first = behind.most[0];
+	uint64_t rest_ns = behind.sum_ns;
+	CLEANUP(buf_done) struct buf text = BUF_INIT;
+
+	if (!first || behind.sum_ns == 0) {
+		text_paragraph(out, style, "  ", "Who ran meanwhile is not known.");
+		return;
+	}
+	(void)buf_append_text(&text, "While calls of this process waited, the CPU ran");
+	for (size_t i = 0; i < TRACE_BEHIND_MOST && behind.most[i]; i++) {
+		if (i > 0 && behind.most[i]->ns < behind.sum_ns / NAMED_PART)
+			break;
+		who_append(&text, i ? ", " : " ", trace_who(behind.most[i]).text, behind.most[i]->ns, behind.sum_ns);
+		rest_ns -= behind.most[i]->ns;
+	}
+	if (rest_ns >= behind.sum_ns / NAMED_PART)
+		who_append(&text, ", ", "others", rest_ns, behind.sum_ns);
+	(void)buf_append_text(&text, ".");
+	text_paragraph(out, style, "  ", buf_text(&text));
+}
+
+static void nothing_append(const Ingero__V1__Summary *summary, const struct trace_rows *rows, const char *scope,
+			   const struct text_style *style, struct buf *out)
+{
+	CLEANUP(buf_done) struct buf text = BUF_INIT;
+	enum blame_view_class class;
+
+	if (rows->n_calls == 0) {
+		(void)buf_printf(&text, "nothing to tell: no process %s made a CUDA call in the %s that were watched.",
+				 scope, units_ns(summary->window_ns, 0).text);
+		text_paragraph(out, style, "", buf_text(&text));
+		return;
+	}
+	(void)buf_printf(&text, "nothing to tell: %s %s %s made %s %s in %s, and none of them lost time worth naming.",
+			 units_count(rows->n_processes).text, rows->n_processes == 1 ? "process" : "processes", scope,
+			 units_count(rows->n_calls).text, calls_word(rows->n_calls),
+			 units_ns(summary->window_ns, 0).text);
+	class = blame_view_largest(&rows->rows.items[0].blame, 0);
+	if (class != BLAME_VIEW_COUNT)
+		(void)buf_printf(&text, " Most time was in %s, %s of it %s.", rows->rows.items[0].op->op,
+				 units_ratio((double)rows->rows.items[0].blame.ns[class] /
+						     (double)rows->rows.items[0].blame.sum_ns,
+					     0)
+					 .text,
+				 blame_view_phrase(class));
+	text_paragraph(out, style, "", buf_text(&text));
+}
+
+static void in_flight_append(const Ingero__V1__Summary *summary, const struct text_style *style, struct buf *out)
+{
+	unsigned int n = 0;
+
+	for (size_t i = 0; i < summary->n_in_flight && n < SENTENCES_MAX; i++) {
+		const Ingero__V1__InFlight *call = summary->in_flight[i];
+		struct blame_view blame = blame_view_of(call->blame_ns);
+		enum blame_view_class class = blame_view_largest(&blame, 0);
+		CLEANUP(buf_done) struct buf text = BUF_INIT;
+
+		if (call->age_ns < IN_FLIGHT_OLD_NS)
+			continue;
+		(void)buf_printf(&text, "%s in %s (pid %u, thread %u) had not returned after %s", call->op,
+				 call->process_name, call->pid, call->tid, units_ns(call->age_ns, 0).text);
+		if (class != BLAME_VIEW_COUNT)
+			(void)buf_printf(&text, ", %s of it %s",
+					 units_ratio((double)blame.ns[class] / (double)blame.sum_ns, 0).text,
+					 blame_view_phrase(class));
+		(void)buf_append_text(&text, ".");
+		text_paragraph(out, style, "▲ ", buf_text(&text));
+		n++;
+	}
+}
+
+static void failures_append(const struct trace_rows *rows, const struct text_style *style, struct buf *out)
+{
+	unsigned int n_failed = 0, n_abandoned = 0;
+
+	for (size_t i = 0; i < rows->rows.n; i++) {
+		const Ingero__V1__Operation *op = rows->rows.items[i].op;
+		CLEANUP(buf_done) struct buf text = BUF_INIT;
+
+		if (op->errors && n_failed++ < SENTENCES_MAX)
+			(void)buf_printf(&text, "%s of %s %s of %s in %s (pid %u) failed.",
+					 units_count(op->errors).text, units_count(op->count).text,
+					 calls_word(op->count), op->op, op->process_name, op->pid);
+		if (op->abandoned && n_abandoned++ < SENTENCES_MAX)
+			(void)buf_printf(&text,
+					 "%s%s %s of %s in %s (pid %u) never returned: exit, kill, exec or a jump.",
+					 text.n ? " " : "", units_count(op->abandoned).text, calls_word(op->abandoned),
+					 op->op, op->process_name, op->pid);
+		if (text.n)
+			text_paragraph(out, style, "▲ ", buf_text(&text));
+	}
+}
+
+int trace_meaning_append(const Ingero__V1__Summary *summary, const char *scope, const struct text_style *style,
+			 struct buf *out)
+{
+	CLEANUP(trace_rows_done) struct trace_rows rows = TRACE_ROWS_INIT;
+	const Ingero__V1__Delay *delay = summary->delay;
+	size_t before;
+	int r = trace_rows_build(summary, NULL, &rows);
+
+	if (r < 0)
+		return r;
+
+	before = out->n;
+	if (delay && delay->operation) {
+		delay_append(delay, style, out);
+		if (blame_view_parse(delay->takes) == BLAME_VIEW_RUNNABLE)
+			behind_append(summary, delay->operation->pid, style, out);
+		if (*delay->advice)
+			text_paragraph(out, style, "  do: ", delay->advice);
+	}
+	in_flight_append(summary, style, out);
+	failures_append(&rows, style, out);
+	if (out->n == before && summary->n_findings == 0)
+		nothing_append(summary, &rows, scope, style, out);
+	trace_waits_meaning(out, style, summary);
+	return out->failed ? -ENOMEM : 0;
+}

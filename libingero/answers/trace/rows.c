@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libingero/answers/trace/rows.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/op_name.h"
+#include "libingero/answers/host.h"
+#include "libingero/render/table.h"
+#include "libingero/render/units.h"
+
+#define PROCESS_COLUMNS 15u
+#define WIDE_COLUMNS 100u /* from here on columns stand two spaces apart */
+
+struct trace_label trace_op_label(const char *op)
+{
+	struct trace_label label;
+
+	op_name_short(op, label.text, sizeof(label.text));
+	return label;
+}
+
+struct trace_label trace_process_label(const char *name, uint32_t pid, unsigned int columns)
+{
+	static const struct text_style style = { .is_utf8 = true };
+	CLEANUP(buf_done) struct buf text = BUF_INIT;
+	struct trace_label label;
+	char digits[16];
+	unsigned int n = (unsigned int)snprintf(digits, sizeof(digits), " %u", pid);
+
+	(void)text_append(&text, &style, name && *name ? name : "?", columns > n ? columns - n : 1);
+	(void)snprintf(label.text, sizeof(label.text), "%s%s", buf_text(&text), digits);
+	return label;
+}
+
+void trace_rows_done(struct trace_rows *rows)
+{
+	ARRAY_DONE(&rows->rows);
+}
+
+bool trace_op_is_same(const Ingero__V1__Operation *a, const Ingero__V1__Operation *b)
+{
+	return a->pid == b->pid && a->start_time_unix_ns == b->start_time_unix_ns && strcmp(a->op, b->op) == 0 &&
+	       strcmp(a->source, b->source) == 0;
+}
+
+static double rate_of(const Ingero__V1__Operation *op, const Ingero__V1__Summary *figures,
+		      const Ingero__V1__Summary *previous)
+{
+	uint64_t count = op->count, window_ns = figures->window_ns;
+
+	if (previous && previous->window_ns < figures->window_ns) {
+		window_ns -= previous->window_ns;
+		for (size_t i = 0; i < previous->n_operations; i++)
+			if (trace_op_is_same(op, previous->operations[i])) {
+				count -= MIN(count, previous->operations[i]->count);
+				break;
+			}
+	}
+	return window_ns ? (double)count / ((double)window_ns / (double)NSEC_PER_SEC) : 0;
+}
+
+static int row_compare(const void *a, const void *b)
+{
+	const Ingero__V1__Operation *x = ((const struct trace_row *)a)->op, *y = ((const struct trace_row *)b)->op;
+
+	if (x->total_ns != y->total_ns)
+		return x->total_ns > y->total_ns ? -1 : 1;
+	if (x->count != y->count)
+		return x->count > y->count ? -1 : 1;
+	if (x->pid != y->pid)
+		return x->pid < y->pid ? -1 : 1;
+	return strcmp(x->op, y->op);
+}
+
+static bool process_is_same(const Ingero__V1__Operation *a, const Ingero__V1__Operation *b)
+{
+	return a->pid == b->pid && a->start_time_unix_ns == b->start_time_unix_ns;
+}
+
+int trace_rows_build(const Ingero__V1__Summary *figures, const Ingero__V1__Summary *previous,
+		     struct trace_rows *ret_rows)
+{
+	struct trace_rows rows = TRACE_ROWS_INIT;
+
+	for (size_t i = 0; i < figures->n_operations; i++) {
+		const Ingero__V1__Operation *op = figures->operations[i];
+		struct trace_row row = { .op = op, .blame = blame_view_of(op->blame_ns) };
+		uint64_t waits_ns = blame_view_waits_for_cpu_ns(&row.blame);
+		bool is_new = true;
+
+		if (host_is_source(op->source))
+			continue; /* a line of totals says it: host_life_append() */
+		for (size_t k = 0; k < rows.rows.n && is_new; k++)
+			is_new = !process_is_same(rows.rows.items[k].op, op);
+		rows.n_processes += is_new;
+		rows.n_calls += op->count;
+		rows.n_errors += op->errors;
+
+		row.per_s = rate_of(op, figures, previous);
+		row.share = figures->window_ns ? (double)op->total_ns / (double)figures->window_ns : 0;
+		row.waits_for_cpu = waits_ns >= TRACE_WAITS_LEAST_NS &&
+				    (double)waits_ns >= TRACE_WAITS_RATIO * (double)row.blame.sum_ns &&
+				    (double)waits_ns >= TRACE_WAITS_WINDOW_RATIO * (double)figures->window_ns;
+		if (ARRAY_PUSH(&rows.rows, row) < 0) {
+			trace_rows_done(&rows);
+			return -ENOMEM;
+		}
+	}
+	if (rows.rows.n)
+		qsort(rows.rows.items, rows.rows.n, sizeof(*rows.rows.items), row_compare);
+
+	*ret_rows = rows;
+	return 0;
+}
+
+/* Columns by place; which of them are shown depends on what there is to show. */
+enum column {
+	COLUMN_PROCESS,
+	COLUMN_OPERATION,
+	COLUMN_CALLS,
+	COLUMN_FAILED,
+	COLUMN_RATE,
+	COLUMN_P50,
+	COLUMN_P95,
+	COLUMN_P99,
+	COLUMN_MAX,
+	COLUMN_TIME,
+	COLUMN_MARK,
+	COLUMN_BLAME,
+	COLUMN_COUNT
+};
+
+static const struct table_column columns[COLUMN_COUNT] = {
+	[COLUMN_PROCESS] = { .title = "process",
+			     .max = PROCESS_COLUMNS,
+			     .narrows_last = true } /* its pid is at the end */,
+	[COLUMN_OPERATION] = { .title = "operation", .min = 14, .max = 28 },
+	[COLUMN_CALLS] = { .title = "calls", .align = TABLE_RIGHT, .min = 7 },
+	[COLUMN_FAILED] = { .title = "failed", .align = TABLE_RIGHT },
+	[COLUMN_RATE] = { .title = "rate", .align = TABLE_RIGHT, .min = 6, .drop = 1 },
+	[COLUMN_P50] = { .title = "p50", .align = TABLE_RIGHT, .min = 5 },
+	[COLUMN_P95] = { .title = "p95", .align = TABLE_RIGHT, .min = 5, .drop = 3 },
+	[COLUMN_P99] = { .title = "p99", .align = TABLE_RIGHT, .min = 5 },
+	[COLUMN_MAX] = { .title = "max", .align = TABLE_RIGHT, .min = 5, .drop = 2 },
+	[COLUMN_TIME] = { .title = "time", .align = TABLE_RIGHT, .min = 4 },
+	[COLUMN_MARK] = { .title = "", .min = 1, .max = 1 },
+	[COLUMN_BLAME] = { .title = "blame", .min = 22, .takes_rest = true },
+};
+
+void trace_blame_append(struct buf *out, const struct blame_view *blame)
+{
+	unsigned int except = 0;
+
+	for (int i = 0; i < 2 && blame->sum_ns; i++) {
+		enum blame_view_class class = blame_view_largest(blame, except);
+		double ratio;
+
+		if (class == BLAME_VIEW_COUNT)
+			break;
+		ratio = (double)blame->ns[class] / (double)blame->sum_ns;
+		if (i > 0 && ratio < 0.005)
+			break; /* would round to nothing */
+		(void)buf_printf(out, "%s%s %s", i ? " · " : "", blame_view_label(class),
+				 units_ratio(ratio, UNITS_TIGHT | UNITS_BARE).text);
+		except |= 1u << class;
+	}
+}
+
+/* A percentile of nothing is no number. */
+static void duration_add(struct table *t, const Ingero__V1__Operation *op, uint64_t ns)
+{
+	table_add(t, TEXT_PLAIN, "%s", op->count > op->untimed ? units_ns(ns, UNITS_TIGHT).text : "-");
+}
+
+static void cell_add(struct table *t, enum column column, const struct trace_row *row, bool is_first_of_process)
+{
+	const Ingero__V1__Operation *op = row->op;
+	CLEANUP(buf_done) struct buf text = BUF_INIT;
+
+	switch (column) {
+	case COLUMN_PROCESS:
+		table_add(t, TEXT_PLAIN, "%s",
+			  is_first_of_process ? trace_process_label(op->process_name, op->pid, PROCESS_COLUMNS).text
+					      : "");
+		break;
+	case COLUMN_OPERATION:
+		table_add(t, TEXT_PLAIN, "%s", trace_op_label(op->op).text);
+		break;
+	case COLUMN_CALLS:
+		table_add(t, TEXT_PLAIN, "%s", units_count(op->count).text);
+		break;
+	case COLUMN_FAILED:
+		table_add(t, op->errors ? TEXT_LOUD : TEXT_PLAIN, "%s", units_count(op->errors).text);
+		break;
+	case COLUMN_RATE:
+		table_add(t, TEXT_PLAIN, "%s", units_rate(row->per_s).text);
+		break;
+	case COLUMN_P50:
+		duration_add(t, op, op->p50_ns);
+		break;
+	case COLUMN_P95:
+		duration_add(t, op, op->p95_ns);
+		break;
+	case COLUMN_P99:
+		duration_add(t, op, op->p99_ns);
+		break;
+	case COLUMN_MAX:
+		duration_add(t, op, op->max_ns);
+		break;
+	case COLUMN_TIME:
+		table_add(t, TEXT_PLAIN, "%s", units_ratio(row->share, UNITS_TIGHT).text);
+		break;
+	case COLUMN_MARK:
+		table_add(t, TEXT_LOUD, "%s", row->waits_for_cpu ? "▲" : "");
+		break;
+	case COLUMN_BLAME:
+		trace_blame_append(&text, &row->blame);
+		table_add(t, row->waits_for_cpu ? TEXT_LOUD : TEXT_PLAIN, "%s", buf_text(&text));
+		break;
+	case COLUMN_COUNT:
+		break;
+	}
+}
+
+static void group_add(struct table *t, const enum column *shown, const struct trace_rows *rows, size_t n, size_t first)
+{
+	for (size_t i = first; i < n; i++) {
+		if (!process_is_same(rows->rows.items[first].op, rows->rows.items[i].op))
+			continue;
+		for (size_t k = 0; k < t->n_columns; k++)
+			cell_add(t, shown[k], &rows->rows.items[i], i == first);
+	}
+}
+
+static bool process_is_before(const struct trace_rows *rows, size_t i)
+{
+	for (size_t k = 0; k < i; k++)
+		if (process_is_same(rows->rows.items[k].op, rows->rows.items[i].op))
+			return true;
+	return false;
+}
+
+int trace_rows_append(const struct trace_rows *rows, const struct text_style *style, size_t max, struct buf *out)
+{
+	struct table_column row[COLUMN_COUNT];
+	enum column shown[COLUMN_COUNT];
+	CLEANUP(table_done) struct table t = { .columns = row, .gap = style->columns < WIDE_COLUMNS ? 1 : 2 };
+	size_t n = rows->rows.n <= max ? rows->rows.n : max ? max - 1 : 0; /* one line for "and n more" */
+	int r;
+
+	for (enum column i = 0; i < COLUMN_COUNT; i++) {
+		if ((i == COLUMN_PROCESS && rows->n_processes < 2) || (i == COLUMN_FAILED && rows->n_errors == 0))
+			continue;
+		shown[t.n_columns] = i;
+		row[t.n_columns++] = columns[i];
+	}
+	for (size_t i = 0; i < n; i++)
+		if (!process_is_before(rows, i))
+			group_add(&t, shown, rows, n, i);
+
+	r = table_render(&t, style, n, out);
+	if (r < 0)
+		return r;
+	if (n < rows->rows.n)
+		text_line(out, style, TEXT_DIM, "and %zu more (all of them: --json)", rows->rows.n - n);
+	return out->failed ? -ENOMEM : 0;
+}

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libingero/answers/trace/waits.h"
+
+#include <string.h>
+
+#include "libingero/answers/host.h"
+#include "libingero/render/blame.h"
+#include "libingero/render/units.h"
+
+#define LEAST_RATIO 0.01  /* of the time; below it is the scheduler's usual noise (guess: revisit with real traces) */
+#define CLASS_RATIO 0.005 /* of the time; less rounds to nothing */
+
+static double ratio_of(uint64_t ns, uint64_t span_ns)
+{
+	return span_ns ? (double)ns / (double)span_ns : 0;
+}
+
+static const Ingero__V1__Operation *most_of(const Ingero__V1__Summary *summary, const char *name)
+{
+	const Ingero__V1__Operation *most = NULL;
+
+	for (size_t i = 0; i < summary->n_operations; i++) {
+		const Ingero__V1__Operation *op = summary->operations[i];
+
+		if (host_is_source(op->source) && strcmp(op->op, name) == 0 && (!most || op->total_ns > most->total_ns))
+			most = op;
+	}
+	return most;
+}
+
+/* "other 88 %, lock 2 %": the classes in order of their time. */
+static void classes_append(struct buf *text, const Ingero__V1__Operation *op, uint64_t span_ns)
+{
+	struct blame_view blame = blame_view_of(op->blame_ns);
+	unsigned int except = 1u << BLAME_VIEW_ON_CPU;
+	bool is_first = true;
+
+	for (;;) {
+		enum blame_view_class class = blame_view_largest(&blame, except);
+
+		if (class == BLAME_VIEW_COUNT || ratio_of(blame.ns[class], span_ns) < CLASS_RATIO)
+			break;
+		(void)buf_printf(text, "%s%s %s", is_first ? " (" : ", ", blame_view_label(class),
+				 units_ratio(ratio_of(blame.ns[class], span_ns), UNITS_TIGHT).text);
+		except |= 1u << class;
+		is_first = false;
+	}
+	if (!is_first)
+		(void)buf_append_text(text, ")");
+}
+
+/* Where a main thread makes calls it is told; else all the others together, which may be longer than the time. */
+void trace_waits_append(struct buf *out, const struct text_style *style, const Ingero__V1__Summary *summary)
+{
+	const Ingero__V1__Operation *op = most_of(summary, "wait_main");
+	const char *who = "the main thread", *together = "";
+	CLEANUP(buf_done) struct buf text = BUF_INIT;
+
+	if (!op) {
+		op = most_of(summary, "wait_threads");
+		who = "threads";
+		together = " together";
+	}
+	if (!op || ratio_of(op->total_ns, summary->window_ns) < LEAST_RATIO)
+		return;
+	(void)buf_printf(&text, "%s of %s %u waited %s%s, %s of the time", who, op->process_name, op->pid,
+			 units_ns(op->total_ns, 0).text, together,
+			 units_ratio(ratio_of(op->total_ns, summary->window_ns), UNITS_TIGHT).text);
+	classes_append(&text, op, summary->window_ns);
+	text_paragraph(out, style, "between calls: ", buf_text(&text));
+}
+
+void trace_wait_tell(struct buf *out, const struct text_style *style, const Ingero__V1__Operation *op, uint64_t span_ns)
+{
+	struct blame_view blame = blame_view_of(op->blame_ns);
+	enum blame_view_class class = blame_view_largest(&blame, 1u << BLAME_VIEW_ON_CPU);
+	CLEANUP(buf_done) struct buf text = BUF_INIT;
+
+	(void)buf_printf(&text, "The main thread of %s (pid %u) was in no CUDA call and waited for %s of %s",
+			 op->process_name, op->pid, units_ns(op->total_ns, 0).text, units_ns(span_ns, 0).text);
+	if (class != BLAME_VIEW_COUNT)
+		(void)buf_printf(&text, ", %s of it %s",
+				 units_ratio(ratio_of(blame.ns[class], op->total_ns), UNITS_TIGHT).text,
+				 blame_view_phrase(class));
+	if (op->count == 1)
+		(void)buf_append_text(&text, ", at once");
+	else
+		(void)buf_printf(&text, ": %s times, half of them longer than %s", units_count(op->count).text,
+				 units_ns(op->p50_ns, 0).text);
+	(void)buf_append_text(&text, ". If it is what feeds the device, that and not CUDA sets the pace.");
+	text_paragraph(out, style, "", buf_text(&text));
+}
+
+void trace_waits_meaning(struct buf *out, const struct text_style *style, const Ingero__V1__Summary *summary)
+{
+	const Ingero__V1__Operation *op = most_of(summary, "wait_main");
+
+	if (op && op->total_ns > summary->window_ns / 2)
+		trace_wait_tell(out, style, op, summary->window_ns);
+}

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libingero/connect/caller.h"
+
+#include <errno.h>
+#include <grp.h>
+#include <pwd.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/parse.h"
+
+#define UID_VARIABLE "SUDO_UID"
+#define GID_VARIABLE "SUDO_GID"
+#define GROUPS_GUESS 64
+#define GROUPS_MOST 4096 /* entries of one field of a request */
+
+/* Only root's word is taken for it: anybody can set variables. */
+static bool is_real_root(void)
+{
+	return getuid() == 0 && geteuid() == 0;
+}
+
+/* Return: 1 with an id, 0 where the variable is not set, -EINVAL where it holds none */
+static int id_from_environment(const char *variable, uint32_t *ret_id)
+{
+	const char *text = getenv(variable);
+	uint64_t id;
+
+	if (!text)
+		return 0;
+	if (parse_u64(text, UINT32_MAX - 1, &id) < 0)
+		return -EINVAL;
+	*ret_id = (uint32_t)id;
+	return 1;
+}
+
+/* Return: 1 with both ids, 0 where nobody typed sudo, -EINVAL where one of them is missing or none */
+static int ids_from_sudo(uint32_t *ret_uid, uint32_t *ret_gid)
+{
+	int has_uid, has_gid;
+
+	if (!is_real_root())
+		return 0;
+	has_uid = id_from_environment(UID_VARIABLE, ret_uid);
+	has_gid = id_from_environment(GID_VARIABLE, ret_gid);
+	return has_uid == has_gid ? has_uid : -EINVAL;
+}
+
+int caller_check(char *error, size_t error_bytes)
+{
+	uint32_t uid, gid;
+	int r = ids_from_sudo(&uid, &gid);
+
+	if (r < 0)
+		(void)snprintf(error, error_bytes,
+			       "who typed sudo is not clear: " UID_VARIABLE " and " GID_VARIABLE
+			       " have to be a user's and a group's number; to ask as root, unset both");
+	return MIN(r, 0);
+}
+
+struct caller caller_get(void)
+{
+	struct caller caller = { .uid = getuid(), .gid = getgid(), .is_root = geteuid() == 0 };
+	uint32_t uid, gid;
+
+	if (ids_from_sudo(&uid, &gid) > 0) {
+		caller.is_sudo = uid != 0;
+		caller.uid = uid;
+		caller.gid = gid;
+	}
+	return caller;
+}
+
+int caller_groups(const struct caller *caller, gid_t **ret_gids, size_t *ret_n)
+{
+	const struct passwd *user = getpwuid(caller->uid);
+	int n = GROUPS_GUESS;
+
+	for (;;) {
+		CLEANUP(freep) gid_t *gids = calloc((size_t)n, sizeof(gids[0]));
+		int room = n;
+
+		if (!gids)
+			return -ENOMEM;
+		gids[0] = caller->gid;
+		if (!user)
+			n = 1;
+		else if (getgrouplist(user->pw_name, caller->gid, gids, &n) < 0 && n > room && n <= GROUPS_MOST)
+			continue;
+		/* What does not fit any more can only take rights away. */
+		*ret_n = (size_t)(n < room ? n : room);
+		*ret_gids = TAKE_PTR(gids);
+		return 0;
+	}
+}
+
+int caller_become(const struct caller *caller)
+{
+	CLEANUP(freep) gid_t *gids = NULL;
+	size_t n = 0;
+	int r;
+
+	if (!caller->is_sudo)
+		return 0;
+	r = caller_groups(caller, &gids, &n);
+	if (r < 0)
+		return r;
+	return setgroups(n, gids) || setresgid(caller->gid, caller->gid, caller->gid) ||
+			       setresuid(caller->uid, caller->uid, caller->uid)
+		       ? -errno
+		       : 0;
+}

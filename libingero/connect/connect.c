@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ingero/connect.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "libingero/connect/caller.h"
+#include "libingero/connect/database.h"
+#include "libingero/render/text.h"
+
+#define ARGS_MAX 32
+
+/* Where the sentence of a refusal goes. */
+struct refusal {
+	char *text;
+	size_t bytes;
+};
+
+static void refuse(const struct refusal *why, const char *fmt, ...) PRINTF_LIKE(2, 3);
+
+static void refuse(const struct refusal *why, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	(void)vsnprintf(why->text, why->bytes, fmt, ap);
+	va_end(ap);
+}
+
+/* The command line of a private daemon. */
+struct daemon_line {
+	const char *args[ARGS_MAX];
+	size_t n;
+	struct database database;
+	char owner[32];
+};
+
+static int line_add(struct daemon_line *line, const char *arg)
+{
+	if (line->n + 1 >= ARGS_MAX)
+		return -E2BIG;
+	line->args[line->n++] = arg;
+	line->args[line->n] = NULL;
+	return 0;
+}
+
+/* What a daemon that captures keeps is its caller's, also when it runs as root. */
+static int line_add_database(struct daemon_line *line, const struct ingero_connect_wish *wish,
+			     const struct caller *caller, const struct refusal *why)
+{
+	bool keeps_nothing =
+		wish->kind == INGERO_CONNECT_CAPTURE && wish->db_path && strcmp(wish->db_path, "none") == 0;
+	int r = keeps_nothing ? 0 : database_find(wish->db_path, caller, why->text, why->bytes, &line->database);
+
+	if (r < 0 || keeps_nothing)
+		return r;
+	r = line_add(line, wish->kind == INGERO_CONNECT_READ ? "--read-db" : "--db");
+	if (r == 0)
+		r = line_add(line, line->database.path);
+	if (r < 0 || wish->kind == INGERO_CONNECT_READ)
+		return r;
+	if (!line->database.is_named)
+		r = line_add(line, "--db-own-place");
+	if (r == 0 && caller->is_sudo) {
+		(void)snprintf(line->owner, sizeof(line->owner), "%u:%u", (unsigned int)caller->uid,
+			       (unsigned int)caller->gid);
+		r = line_add(line, "--db-owner");
+		if (r == 0)
+			r = line_add(line, line->owner);
+	}
+	return r;
+}
+
+static int line_build(struct daemon_line *line, const struct ingero_connect_wish *wish, const struct caller *caller,
+		      const struct refusal *why)
+{
+	int r = 0;
+
+	for (size_t i = 0; wish->daemon_args && wish->daemon_args[i] && r == 0; i++)
+		r = line_add(line, wish->daemon_args[i]);
+	/* A demo says itself where it keeps what it plays. */
+	if (r == 0 && wish->kind != INGERO_CONNECT_LOOK && (wish->kind != INGERO_CONNECT_DEMO || wish->db_path))
+		r = line_add_database(line, wish, caller, why);
+	return r;
+}
+
+static const char *command_of(const struct ingero_connect_wish *wish)
+{
+	return wish->command ? wish->command : "explain";
+}
+
+static bool names_file(const struct ingero_connect_wish *wish)
+{
+	const char *variable = getenv("INGERO_DB");
+
+	return wish->db_path || (variable && variable[0]);
+}
+
+/* Why no daemon of our own can be started, after its sentence; 0: it can. */
+static int private_refuse(const struct ingero_connect_wish *wish, const struct caller *caller, bool is_asked,
+			  const struct refusal *why)
+{
+	const char *option = wish->db_path ? "--db" : wish->needs_private_why, *command = command_of(wish);
+
+	if (wish->kind == INGERO_CONNECT_READ || wish->kind == INGERO_CONNECT_DEMO || caller->is_root)
+		return 0;
+	if (is_asked)
+		refuse(why, "'%s' needs a daemon of its own, which only root can start; try 'sudo ingero %s %s ...'",
+		       option, command, option);
+	else
+		refuse(why,
+		       "ingero-collectord is not running here; start it with 'systemctl start ingero-collectord', "
+		       "or go without it: 'sudo ingero %s'; 'ingero demo', 'ingero check' and 'ingero explain' of "
+		       "what "
+		       "was recorded need neither",
+		       command);
+	return is_asked ? -EPERM : -ENOENT;
+}
+
+/* A file that is not there is said before a daemon is started to read it. */
+static int file_look(const struct ingero_connect_wish *wish, const struct daemon_line *line, const struct refusal *why)
+{
+	const char *path = line->database.path;
+	struct stat st;
+
+	if (wish->kind != INGERO_CONNECT_READ)
+		return 0;
+	if (stat(path, &st) == 0) {
+		if (!S_ISDIR(st.st_mode))
+			return 0;
+		refuse(why, "%s is a directory; name a database in it", text_quote(path).text);
+		return -EISDIR;
+	}
+	if (errno == ENOENT && !line->database.is_named)
+		refuse(why,
+		       "nothing was recorded yet: there is no '%s'; 'sudo ingero trace' makes it, "
+		       "'ingero demo incident' shows what it would tell",
+		       path);
+	else if (errno == ENOENT)
+		refuse(why,
+		       "cannot read %s: %s; 'sudo ingero trace --db FILE' records one, 'ingero demo incident "
+		       "--db FILE' makes one up",
+		       text_quote(path).text, strerror(errno));
+	else
+		refuse(why, "cannot read %s: %s", text_quote(path).text, strerror(errno));
+	return -ENOENT;
+}
+
+/*
+ * Whoever only reads or plays needs nothing of root's: it is done as sudo's caller, and what
+ * root asks of somebody's file, as that one, since root without its capabilities may not open it.
+ */
+static void reader_user_set(const struct ingero_connect_wish *wish, const struct caller *caller,
+			    const struct daemon_line *line, struct ingero_options *options)
+{
+	struct stat st;
+
+	options->daemon_uid = caller->uid;
+	options->daemon_gid = caller->gid;
+	options->has_daemon_user =
+		caller->is_sudo && (wish->kind == INGERO_CONNECT_READ || wish->kind == INGERO_CONNECT_DEMO);
+	if (wish->kind == INGERO_CONNECT_READ && caller->is_root && !caller->is_sudo &&
+	    stat(line->database.path, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid != 0 && !(st.st_mode & S_IROTH)) {
+		options->has_daemon_user = true;
+		options->daemon_uid = st.st_uid;
+		options->daemon_gid = st.st_gid;
+	}
+	options->has_on_behalf_of &= !options->has_daemon_user;
+}
+
+/* Under sudo the client acts for the one who typed it. Return: 0 or -ENOMEM; gids: what the options borrow */
+static int options_set(const struct ingero_connect_wish *wish, const struct caller *caller, gid_t **gids,
+		       struct ingero_options *ret_options)
+{
+	bool acts_for_caller = !wish->acts_as_root && !wish->is_all;
+	struct ingero_options options = {
+		.program = wish->program ? wish->program : "libingero " INGERO_VERSION,
+		.has_on_behalf_of = caller->is_sudo && acts_for_caller,
+		.on_behalf_of = caller->uid,
+	};
+	int r = options.has_on_behalf_of ? caller_groups(caller, gids, &options.n_on_behalf_of_gids) : 0;
+
+	options.on_behalf_of_gids = *gids;
+	*ret_options = options;
+	return r;
+}
+
+/* Who asks the service for everybody's has to be somebody; of a file, whoever may read it may see all. */
+static int all_refuse(const struct ingero_connect_wish *wish, const struct ingero *ingero, const struct refusal *why)
+{
+	if (!wish->is_all || ingero_hello(ingero)->can_read_all)
+		return 0;
+	refuse(why, "'--all' is for root and members of ingero-read; leave it out, or try 'sudo ingero %s --all'",
+	       command_of(wish));
+	return -EPERM;
+}
+
+int ingero_connect(const struct ingero_connect_wish *wish, char *error, size_t error_bytes, struct ingero **ret_ingero,
+		   bool *ret_is_private)
+{
+	const struct caller caller = caller_get();
+	const struct refusal refusal = { .text = error, .bytes = error_bytes }, *why = &refusal;
+	CLEANUP(freep) gid_t *gids = NULL;
+	struct ingero_options options;
+	bool is_asked = wish->needs_private || wish->db_path || wish->kind == INGERO_CONNECT_DEMO ||
+			(wish->kind == INGERO_CONNECT_READ && names_file(wish));
+	struct daemon_line line = { .n = 0 };
+	int r = options_set(wish, &caller, &gids, &options);
+
+	error[0] = 0;
+	if (r < 0) {
+		refuse(why, "%s", strerror(-r));
+		return r;
+	}
+	r = -ENOENT;
+	if (!is_asked)
+		r = ingero_open(&options, error, error_bytes, ret_ingero);
+	if (r == -ENOENT) {
+		r = private_refuse(wish, &caller, is_asked, why);
+		if (r == 0)
+			r = line_build(&line, wish, &caller, why);
+		if (r == 0)
+			r = file_look(wish, &line, why);
+		if (r < 0)
+			return r;
+		options.private_daemon = true;
+		options.daemon_args = line.args;
+		reader_user_set(wish, &caller, &line, &options);
+		error[0] = 0;
+		r = ingero_open(&options, error, error_bytes, ret_ingero);
+	}
+	if (r == 0) {
+		r = options.private_daemon ? 0 : all_refuse(wish, *ret_ingero, why);
+		if (r < 0)
+			ingero_close(*ret_ingero);
+	} else if (!error[0]) {
+		refuse(why, "cannot reach ingero-collectord");
+	}
+	if (r == 0 && ret_is_private)
+		*ret_is_private = options.private_daemon;
+	return r;
+}

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+/* A finding in a line of its own, the worst of several, and those before a summary. */
+#include "libingero/answers/trace/finding.h"
+
+#include <locale.h>
+
+#include "../explain/replies.h"
+#include "libingero/answers/trace/report.h"
+#include "tests/support/check.h"
+
+static const struct text_style plain = { .is_utf8 = true, .columns = 200 };
+static const struct text_style narrow = { .is_utf8 = true, .columns = 80 };
+
+static struct reply reply;
+static const char *explain = "ingero explain";
+
+static const char *line(void (*append)(const Ingero__V1__Finding *, const char *, const struct text_style *,
+				       struct buf *),
+			const struct text_style *style)
+{
+	static struct buf out;
+
+	buf_consume(&out, out.n);
+	append(&reply.finding[0], explain, style, &out);
+	return buf_text(&out);
+}
+
+static void line_test(void)
+{
+	(void)reply_hog(&reply);
+	CHECK_STR_EQ("goes on", line(trace_finding_append, &plain),
+		     "▲ HIGH cudaStreamSynchronize waited for the CPU behind logrotate (pid 6603, root) in python (pid "
+		     "4711): "
+		     "18.4 s lost so far · ingero explain 8f3a2c\n");
+	CHECK_STR_EQ("broken", line(trace_finding_append, &narrow),
+		     "▲ HIGH cudaStreamSynchronize waited for the CPU behind logrotate (pid 6603,\n"
+		     "       root) in python (pid 4711): 18.4 s lost so far · ingero explain 8f3a2c\n");
+	CHECK_STR_EQ("cut", line(trace_finding_append_one, &narrow),
+		     "▲ HIGH cudaStreamSynchronize waited for the CPU behind logrotate (pid 6603, roo…\n");
+	reply.finding[0].end_unix_ns = AT(231);
+	CHECK_STR_EQ("over", line(trace_finding_append, &plain),
+		     "▲ HIGH cudaStreamSynchronize waited for the CPU behind logrotate (pid 6603, root) in python (pid "
+		     "4711): "
+		     "18.4 s lost, over after 1 min 0 s · ingero explain 8f3a2c\n");
+	reply.finding[0].lost_ns = 0;
+	reply.finding[0].cause = NULL;
+	reply.finding[0].title = figures_text("");
+	CHECK_STR_EQ("little known", line(trace_finding_append, &plain),
+		     "▲ HIGH cpu_contention in python (pid 4711): over after 1 min 0 s · ingero explain 8f3a2c\n");
+	explain = NULL;
+	CHECK_STR_EQ("not to be asked again", line(trace_finding_append, &plain),
+		     "▲ HIGH cpu_contention in python (pid 4711): over after 1 min 0 s\n");
+	explain = "ingero explain";
+}
+
+static const struct {
+	const char *name;
+	struct {
+		const char *severity;
+		uint64_t lost_ns;
+		bool is_over;
+	} findings[REPLY_MAX];
+	int worst;	   /* index; -1: none */
+	const char *first; /* beginning of the first line before a summary */
+} cases[] = {
+	{ "none", { { NULL, 0, false } }, -1, "" },
+	{ "severity before loss", { { "LOW", 9 * S, false }, { "HIGH", 1 * S, false } }, 1, "▲ HIGH" },
+	{ "loss among equals", { { "HIGH", 1 * S, false }, { "HIGH", 2 * S, false } }, 1, "▲ HIGH" },
+	{ "what is over is not on the screen", { { "CRITICAL", 9 * S, true }, { "LOW", 1, false } }, 1, "▲ CRITICAL" },
+	{ "all over", { { "HIGH", 9 * S, true } }, -1, "▲ HIGH" },
+	{ "more than a screen bears",
+	  { { "LOW", 1, false },
+	    { "LOW", 2, false },
+	    { "LOW", 3, false },
+	    { "LOW", 4, false },
+	    { "LOW", 5, false },
+	    { "LOW", 6, false },
+	    { "CRITICAL", 7, false } },
+	  6,
+	  "▲ CRITICAL" },
+};
+
+static void order_test(void)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		Ingero__V1__Summary summary = INGERO__V1__SUMMARY__INIT;
+		CLEANUP(buf_done) struct buf out = BUF_INIT;
+		const Ingero__V1__Finding *worst;
+
+		(void)reply_calm(&reply);
+		for (size_t k = 0; cases[i].findings[k].severity; k++) {
+			Ingero__V1__Finding *f =
+				reply_finding(&reply, "8f3a2c0000000001", "x", cases[i].findings[k].severity, "y");
+
+			f->lost_ns = cases[i].findings[k].lost_ns;
+			f->end_unix_ns = cases[i].findings[k].is_over ? AT(200) : 0;
+		}
+		summary.findings = reply.finding_list;
+		summary.n_findings = reply.reply.n_findings;
+		worst = trace_finding_worst(&summary);
+		CHECK_INT_EQ(cases[i].name, worst ? worst - reply.finding : -1, cases[i].worst);
+		trace_findings_append(&summary, NULL, explain, &plain, &out);
+		CHECK(cases[i].name, strncmp(buf_text(&out), cases[i].first, strlen(cases[i].first)) == 0);
+		CHECK(cases[i].name, !strstr(buf_text(&out), "more;") == (summary.n_findings <= 5));
+	}
+}
+
+/* A healthy table beside a finding: the finding comes first, and nothing says that there is nothing. */
+static void summary_test(void)
+{
+	static const struct figures_op ops[] = { { .pid = 4711,
+						   .process = "python",
+						   .op = "cudaFree",
+						   .count = 10,
+						   .blame_ns = { [BLAME_VIEW_ON_CPU] = 10 * US } },
+						 { 0 } };
+	static struct figures figures;
+	struct trace_setting setting = { .scope = "of root", .kept = "every call" };
+	CLEANUP(buf_done) struct buf out = BUF_INIT;
+
+	(void)reply_hog(&reply);
+	(void)figures_build(&figures, 60 * S, ops, NULL, NULL);
+	CHECK_INT_EQ("without", trace_report_summary(&setting, &figures.summary, false, &plain, &out), 0);
+	CHECK("without", strstr(buf_text(&out), "nothing to tell"));
+	buf_consume(&out, out.n);
+	figures.summary.findings = reply.finding_list;
+	figures.summary.n_findings = 1;
+	CHECK_INT_EQ("with", trace_report_summary(&setting, &figures.summary, false, &plain, &out), 0);
+	CHECK("first",
+	      strncmp(buf_text(&out), "▲ HIGH cudaStreamSynchronize", strlen("▲ HIGH cudaStreamSynchronize")) == 0);
+	CHECK("table", strstr(buf_text(&out), "cudaFree"));
+	CHECK("with", !strstr(buf_text(&out), "nothing to tell") && !strstr(buf_text(&out), "what it means"));
+}
+
+static void news_test(void)
+{
+	static const struct {
+		const char *name, *id, *severity;
+		bool is_over, want;
+	} steps[] = {
+		{ "first", "1111111111111111", "LOW", false, true },
+		{ "the same again", "1111111111111111", "LOW", false, false },
+		{ "another", "1111111111111112", "LOW", false, true },
+		{ "worse", "1111111111111111", "HIGH", false, true },
+		{ "no worse", "1111111111111111", "HIGH", false, false },
+		{ "over", "1111111111111111", "HIGH", true, true },
+		{ "still over", "1111111111111111", "HIGH", true, false },
+		{ "back", "1111111111111111", "HIGH", false, true },
+		{ "the other is still known", "1111111111111112", "LOW", false, false },
+	};
+	CLEANUP(trace_told_done) struct trace_told told = { .findings.n = 0 };
+
+	for (size_t i = 0; i < ARRAY_SIZE(steps); i++) {
+		(void)reply_calm(&reply);
+		reply_finding(&reply, steps[i].id, "x", steps[i].severity, "y")->end_unix_ns = steps[i].is_over;
+		CHECK_INT_EQ(steps[i].name, trace_finding_is_news(&told, &reply.finding[0]), steps[i].want);
+	}
+}
+
+/* What had its line is repeated before the summary where it says more by then. */
+static void told_test(void)
+{
+	static const struct {
+		const char *name;
+		uint64_t lost_ns;
+		bool is_over, want;
+	} ends[] = {
+		{ "the same", 1 * S, false, false },
+		{ "more lost", 2 * S, false, true },
+		{ "over", 1 * S, true, true },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(ends); i++) {
+		CLEANUP(trace_told_done) struct trace_told told = { .findings.n = 0 };
+		Ingero__V1__Summary summary = INGERO__V1__SUMMARY__INIT;
+		CLEANUP(buf_done) struct buf out = BUF_INIT;
+
+		(void)reply_calm(&reply);
+		reply_finding(&reply, "8f3a2c0000000001", "x", "LOW", "y")->lost_ns = 1 * S;
+		(void)trace_finding_is_news(&told, &reply.finding[0]);
+		reply.finding[0].lost_ns = ends[i].lost_ns;
+		reply.finding[0].end_unix_ns = ends[i].is_over ? AT(200) : 0;
+		summary.findings = reply.finding_list;
+		summary.n_findings = 1;
+		trace_findings_append(&summary, &told, explain, &plain, &out);
+		CHECK_INT_EQ(ends[i].name, out.n > 0, ends[i].want);
+	}
+}
+
+int main(void)
+{
+	(void)setlocale(LC_CTYPE, "C.UTF-8");
+	line_test();
+	order_test();
+	summary_test();
+	news_test();
+	told_test();
+	return check_result();
+}
