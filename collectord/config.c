@@ -16,7 +16,7 @@
 
 static const struct option options[] = {
 #define OPTION(id, ...) [CONFIG_##id] = { __VA_ARGS__ },
-#include "config.def"
+#include "base/daemon_options.def"
 };
 
 const struct option *config_option_get(size_t id)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Options: the file first, the command line over it. config.def has them all.
+ * Options: the file first, the command line over it. base/daemon_options.def has them all.
  *
  * The file belongs to root, or to whoever runs the daemon: nobody else's is read by a
  * daemon that holds privilege. What is wrong is one sentence that names the place, the
@@ -21,7 +21,7 @@
 
 enum config_id {
 #define OPTION(id, ...) CONFIG_##id,
-#include "config.def"
+#include "base/daemon_options.def"
 	CONFIG_COUNT
 };
 

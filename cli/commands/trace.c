@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "base/buf.h"
+#include "base/parse.h"
 #include "cli/command.h"
 #include "cli/connect.h"
 #include "libingero/answers/explain/finding.h"
@@ -17,35 +18,33 @@
 #include "libingero/render/user.h"
 #include "libingero/connect/caller.h"
 
-#define RINGBUF_LEAST 4096ull	     /* a page: the kernel's own limit */
-#define MAX_DB_DEFAULT (10ull << 30) /* the daemon's, store.h */
-#define MAX_DB_LEAST (4ull << 20)
-#define RINGBUF_MOST (1ull << 30)
 #define PERCENT_MOST 1000000
+
+/* Options of the daemon that this command hands to one of its own. */
+enum handed {
+#define OPTION(...)
+#define CLIENT_OPTION(ID, ...) HANDED_##ID,
+#include "base/daemon_options.def"
+	HANDED_COUNT
+};
 
 struct trace_fields {
 	struct option_ids pids;
 	struct option_ids uids;
 	uint64_t duration_ns;
 	uint64_t sample_every;
-	uint64_t ringbuf_bytes;
-	uint64_t max_db_bytes;
-	uint64_t max_age_ns;
 	struct trace_pace pace;
 	const char *record;
 	const char *db_path;
-	const char *back_end;
+	const char *handed[HANDED_COUNT]; /* as typed; NULL: not given */
 	bool is_all;
 	bool is_json;
 	bool no_color;
 };
 
-static const struct trace_fields trace_defaults = {
-	.record = "slow", .back_end = "auto", .max_db_bytes = MAX_DB_DEFAULT, .pace = TRACE_PACE_DEFAULT
-};
+static const struct trace_fields trace_defaults = { .record = "slow", .pace = TRACE_PACE_DEFAULT };
 
 static const char *const record_choices[] = { "slow", "all", "none", NULL };
-static const char *const back_end_choices[] = { "auto", "session", "multi", "perf", NULL };
 
 #define FIELD(member) .field = offsetof(struct trace_fields, member)
 static const struct option trace_options[] = {
@@ -111,42 +110,26 @@ static const struct option trace_options[] = {
 	  FIELD(sample_every),
 	  .max = UINT32_MAX,
 	  .help = "Of the other calls keep one in N of each thread; default: 64" },
-	{ .name = "ringbuf-size",
-	  .kind = OPTION_SIZE,
-	  .value = "SIZE",
-	  FIELD(ringbuf_bytes),
-	  .min = RINGBUF_LEAST,
-	  .max = RINGBUF_MOST,
-	  .help = "Room for kept calls in the kernel, a power of two such as 8m; the service has its own "
-		  "(probes.ring-size "
-		  "of its configuration)" },
 	{ .name = "db",
 	  .kind = OPTION_TEXT,
 	  .value = "FILE",
 	  FIELD(db_path),
 	  .help = "Keep what is seen in this database; needs a daemon of its own (root). Default: the service's, else "
 		  "INGERO_DB, else ~/.ingero/ingero.db; 'none': keep nothing" },
-	{ .name = "max-db",
-	  .kind = OPTION_SIZE,
-	  .value = "SIZE",
-	  FIELD(max_db_bytes),
-	  .help = "Delete the oldest beyond this size, such as 500m; 0: never; default: 10g. Not for the service's "
-		  "database" },
-	{ .name = "max-age",
-	  .kind = OPTION_DURATION,
-	  .value = "TIME",
-	  FIELD(max_age_ns),
-	  .help = "Delete what is older, such as 30d; default: whatever its age. Not for the service's database" },
-	{ .name = "back-end",
-	  .kind = OPTION_CHOICE,
-	  .value = "auto|session|multi|perf",
-	  FIELD(back_end),
-	  .choices = back_end_choices,
-	  .help = "How calls are intercepted; auto takes the best that the kernel has. Another needs a daemon of its "
-		  "own (root)" },
+#define OPTION(...)
+#define CLIENT_OPTION(ID, client_help, daemon_help, ...)                                                               \
+	{ .help = client_help, .keeps_text = true, FIELD(handed[HANDED_##ID]), __VA_ARGS__ },
+#include "base/daemon_options.def"
 	NO_COLOR_OPTION(struct trace_fields, no_color),
 };
 #undef FIELD
+
+/* As the daemon knows them. */
+static const struct option handed_options[] = {
+#define OPTION(...)
+#define CLIENT_OPTION(ID, client_help, daemon_help, ...) [HANDED_##ID] = { __VA_ARGS__ },
+#include "base/daemon_options.def"
+};
 
 struct trace {
 	const struct trace_fields *fields;
@@ -204,12 +187,8 @@ static const char *contradiction(const struct trace_fields *f, const struct opti
 		return "trace takes either '--all' or a program behind '--', not both";
 	if (f->pids.n && f->uids.n)
 		return "trace takes either '--pid' or '--user', not both";
-	if (f->ringbuf_bytes & (f->ringbuf_bytes - 1))
-		return "'--ringbuf-size' takes a power of two, such as 256k, 8m or 64m";
 	if (f->pace.interval_ns && f->pace.interval_ns < TRACE_FIGURES_PERIOD_NS)
 		return "'--interval' takes 1s or more, or 0 for no progress lines";
-	if (f->max_db_bytes && f->max_db_bytes < MAX_DB_LEAST)
-		return "'--max-db' takes 4m or more, or 0 for no limit";
 	return NULL;
 }
 
@@ -246,42 +225,31 @@ static void explain_set(struct trace *t, bool is_private)
 static int daemon_open(const struct trace *t, struct ingero **ret_ingero, bool *ret_is_private)
 {
 	const struct trace_fields *f = t->fields;
-	char ring_bytes[24], db_bytes[24], age[24];
-	const char *args[9] = { NULL };
-	bool is_forced = strcmp(f->back_end, "auto") != 0;
-	bool is_limited = f->max_db_bytes != MAX_DB_DEFAULT;
+	const char *args[2 * HANDED_COUNT + 1] = { NULL };
+	char names[HANDED_COUNT][64];
 	struct ingero_connect_wish wish = {
 		.command = "trace",
 		.kind = INGERO_CONNECT_CAPTURE,
 		.acts_as_root = f->uids.n > 0 || f->pids.n > 0, /* whoever is named is meant, whosever it is */
 		.is_all = f->is_all,
-		.needs_private = is_forced || is_limited || f->max_age_ns,
-		.needs_private_why = is_forced	  ? "--back-end"
-				     : is_limited ? "--max-db"
-						  : "--max-age",
 		.db_path = f->db_path,
 		.daemon_args = args,
 	};
 	size_t n = 0;
 
-	if (is_forced) {
-		args[n++] = "--back-end";
-		args[n++] = f->back_end;
-	}
-	if (f->ringbuf_bytes) {
-		(void)snprintf(ring_bytes, sizeof(ring_bytes), "%" PRIu64, f->ringbuf_bytes);
-		args[n++] = "--ringbuf-size";
-		args[n++] = ring_bytes;
-	}
-	if (is_limited) {
-		(void)snprintf(db_bytes, sizeof(db_bytes), "%" PRIu64, f->max_db_bytes);
-		args[n++] = "--max-db";
-		args[n++] = db_bytes;
-	}
-	if (f->max_age_ns) {
-		(void)snprintf(age, sizeof(age), "%" PRIu64 "ns", f->max_age_ns);
-		args[n++] = "--max-age";
-		args[n++] = age;
+	for (size_t i = 0; i < HANDED_COUNT; i++) {
+		const struct option *row = &handed_options[i];
+
+		if (!f->handed[i] || strcmp(f->handed[i], row->initial) == 0)
+			continue;
+		(void)snprintf(names[i], sizeof(names[i]), "--%s", row->name);
+		args[n++] = names[i];
+		args[n++] = f->handed[i];
+		/* The size of the ring is in the request as well: a service says itself whether it has such a one. */
+		if (i != HANDED_RING && !wish.needs_private) {
+			wish.needs_private = true;
+			wish.needs_private_why = names[i];
+		}
 	}
 	return connect_open(&wish, ret_ingero, ret_is_private);
 }
@@ -329,7 +297,8 @@ static int trace_run(const void *fields, const struct options_rest *rest)
 	request.figures_period_ns = TRACE_FIGURES_PERIOD_NS;
 	request.each_second = f->is_json;
 	request.duration_ns = f->duration_ns;
-	request.ringbuf_bytes = f->ringbuf_bytes;
+	if (f->handed[HANDED_RING])
+		(void)parse_size(f->handed[HANDED_RING], &request.ringbuf_bytes); /* right: its row has checked it */
 
 	result = trace_session_run(&ingero, &wish);
 	ingero_close(ingero);
