@@ -7,6 +7,7 @@
 
 #include "base/buf.h"
 #include "archive/export/tables.h"
+#include "archive/foreign/ingero_names.h"
 #include "detect/finding_message.h"
 
 void export_json_text(struct buf *out, const char *text)
@@ -34,6 +35,15 @@ static void layer_add(struct buf *out, const char *layer, const char *op, const 
 	buf_append_text(out, "}");
 }
 
+/* A finding of no single operation is one of the runtime's calls. */
+static const char *label_of(const char *source)
+{
+	for (size_t i = 0; i < ingero_source_count; i++)
+		if (!strcmp(ingero_sources[i].name, source))
+			return ingero_sources[i].label;
+	return "CUDA";
+}
+
 /* What was measured, and the symptom last. */
 static void timeline_make(struct buf *out, const Ingero__V1__Finding *f)
 {
@@ -49,8 +59,7 @@ static void timeline_make(struct buf *out, const Ingero__V1__Finding *f)
 	}
 	snprintf(detail, sizeof(detail), "%llu slow of %llu calls", (unsigned long long)f->slow_calls,
 		 (unsigned long long)f->calls);
-	layer_add(out, !strcmp(f->source, "driver") ? "DRIVER" : "CUDA", *f->op ? f->op : "all", detail,
-		  (double)f->p99_ns);
+	layer_add(out, label_of(f->source), *f->op ? f->op : "all", detail, (double)f->p99_ns);
 	buf_append_text(out, "]");
 }
 

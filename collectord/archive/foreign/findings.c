@@ -19,6 +19,8 @@
 #include "base/buf.h"
 #include "base/parse.h"
 #include "detect/finding.h"
+#include "events/op.h"
+#include "archive/foreign/ingero_names.h"
 #include "archive/foreign/json.h"
 
 /* Guess: a cause named by coincidence is at most possible. */
@@ -163,6 +165,17 @@ static void evidence_add(struct chain *chain, char *name, double value, char *un
 	chain->message.evidence = chain->evidences;
 }
 
+/* Return: the source of the layer of calls that a label means, NULL where it means none */
+static const char *source_of_calls(const char *label)
+{
+	for (size_t i = 0; i < ingero_source_count; i++)
+		for (int layer = OP_LAYER_CALLS; layer < OP_LAYER_CALLS_END; layer++)
+			if (!strcmp(ingero_sources[i].label, label) &&
+			    !strcmp(ingero_sources[i].name, op_layer_to_source((enum op_layer)layer)))
+				return ingero_sources[i].name;
+	return NULL;
+}
+
 /* Layers and times of the timeline; the last entry is the symptom, and says which layer the operation is of. */
 static const char *timeline_read(struct chains *c, struct chain *chain)
 {
@@ -176,8 +189,9 @@ static const char *timeline_read(struct chains *c, struct chain *chain)
 		double ns = strtod(foreign_json_value(&c->element, "dur_us"), NULL) * 1000;
 		char name[FOREIGN_NAME_BYTES];
 
-		if (!strcmp(layer, "CUDA") || !strcmp(layer, "DRIVER")) {
-			source = *layer == 'C' ? "cuda" : "driver";
+		const char *of_calls = source_of_calls(layer);
+		if (of_calls) {
+			source = of_calls;
 			continue;
 		}
 		snprintf(name, sizeof(name), "%.48s_ns", foreign_json_value(&c->element, "op"));

@@ -38,16 +38,13 @@ static const char *source_name(struct foreign_source *f, int64_t source)
 }
 
 /* The row of ops.def that a file's operation is: NULL if none. */
-static const struct op *own_op(int64_t source, const char *name)
+static const struct op *own_op(const char *source, const char *name)
 {
-	enum op_layer layer = source == INGERO_CUDA || source == INGERO_GRAPH ? OP_LAYER_RUNTIME
-			      : source == INGERO_DRIVER			      ? OP_LAYER_DRIVER
-									      : OP_LAYER_NONE;
-
 	for (size_t i = 0; i < op_count(); i++) {
 		const struct op *op = op_at(i);
 
-		if (op->layer == layer && (!strcasecmp(op->short_name, name) || !strcasecmp(op->name, name)))
+		if (op_is_call(op) && !strcmp(op_layer_to_source(op->layer), source) &&
+		    (!strcasecmp(op->short_name, name) || !strcasecmp(op->name, name)))
 			return op;
 	}
 	return NULL;
@@ -64,7 +61,10 @@ static int op_add(struct foreign_source *f, int64_t source, int64_t number, cons
 	for (size_t i = 0; i < ARRAY_SIZE(aliases); i++)
 		if (!strcasecmp(name, aliases[i].old_name))
 			name = aliases[i].name;
-	own = own_op(source, name);
+	entry->op.source = source_name(f, source);
+	if (!entry->op.source)
+		return -ENOMEM;
+	own = own_op(source == INGERO_GRAPH ? "cuda" : entry->op.source, name);
 	entry->source = source;
 	entry->number = number;
 	entry->is_call =
@@ -73,11 +73,8 @@ static int op_add(struct foreign_source *f, int64_t source, int64_t number, cons
 	for (size_t i = 0; i < ARRAY_SIZE(byte_ops); i++)
 		entry->has_bytes |= !strcmp(name, byte_ops[i]);
 	entry->op.id = own ? own->id : (uint32_t)(OP_ID_MAX + f->ops.n);
-	entry->op.source = source_name(f, source);
 	entry->op.name = own ? own->name : name;
 	entry->op.short_name = own ? own->short_name : name;
-	if (!entry->op.source)
-		return -ENOMEM;
 	return ARRAY_PUSH(&f->ops, entry);
 }
 
