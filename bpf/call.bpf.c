@@ -294,8 +294,8 @@ static __always_inline __u64 kept_argument(const struct call_frame *f, const str
 		return 0;
 	if (argument->kind == OP_ARG_CALL)
 		return op_argument_value(argument, f->args);
-	if (argument->kind == OP_ARG_BOX || argument->kind == OP_ARG_SUM)
-		return op_pointed_value(f->op, which, f->args);
+	if (argument->kind == OP_ARG_BOX || argument->kind == OP_ARG_SUM || argument->kind == OP_ARG_TYPED)
+		return op_derived_value(f->op, which, f->args);
 	if (argument->kind == OP_ARG_OUT && end->ret == 0)
 		(void)bpf_probe_read_user(&value, sizeof(value), (void *)frame_argument(f, argument->index));
 	return value;

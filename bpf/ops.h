@@ -68,7 +68,17 @@ enum op_meaning {
 	OP_MEANING_COUNT
 };
 
-enum op_arg_kind { OP_ARG_NONE, OP_ARG_CALL, OP_ARG_OUT, OP_ARG_BOX, OP_ARG_SUM };
+enum op_arg_kind { OP_ARG_NONE, OP_ARG_CALL, OP_ARG_OUT, OP_ARG_BOX, OP_ARG_SUM, OP_ARG_TYPED };
+
+/*
+ * Bytes of an element, as log2 in two bits by the number of its type in ncclDataType_t; 1 where none is set: int32,
+ * uint32, int64, uint64, float16, float32, float64, bfloat16. (The header is asked: tests/e2e/real_headers.py.)
+ */
+#define OP_TYPE(number, log2) ((unsigned int)(log2) << 2 * (number))
+#define OP_TYPE_SIZES                                                                                                  \
+	(OP_TYPE(2, 2) | OP_TYPE(3, 2) | OP_TYPE(4, 3) | OP_TYPE(5, 3) | OP_TYPE(6, 1) | OP_TYPE(7, 2) |               \
+	 OP_TYPE(8, 3) | OP_TYPE(9, 1))
+#define OP_TYPE_COUNT 12 /* float8e4m3 and float8e5m2 are the last */
 
 /* Calls of one export cost and behave alike, whatever their operation. */
 enum call_head {

@@ -14,7 +14,8 @@ struct op_argument {
 	__u8 kind; /* enum op_arg_kind */
 	__u8 index;
 	__u8 meaning; /* enum op_meaning */
-	__u8 factor;  /* index of what multiplies it, OP_ARG_SUM: of the count; OP_NO_FACTOR and beyond: nothing */
+	__u8 factor;  /* index of what multiplies it, OP_ARG_SUM: of the count, OP_ARG_TYPED: of the type; OP_NO_FACTOR
+			and  beyond: nothing */
 	__u8 shift;   /* and then by that power of two */
 	__u8 offset;  /* OP_ARG_BOX: bytes into what the argument points at */
 	__u8 words;   /* OP_ARG_BOX: so many, multiplied: 1 ... OP_BOX_WORDS */
@@ -39,6 +40,7 @@ struct op_row {
 #define BOX(index, offset, words, meaning)                                                                             \
 	OP_ARGUMENT(OP_ARG_BOX, index, OP_MEANING_##meaning, OP_NO_FACTOR, 0, offset, words)
 #define SUM(index, count, meaning) OP_ARGUMENT(OP_ARG_SUM, index, OP_MEANING_##meaning, count, 0, 0, 0)
+#define TYPED(index, type, meaning) OP_ARGUMENT(OP_ARG_TYPED, index, OP_MEANING_##meaning, type, 0, 0, 0)
 #define ARGS(...) OP_ARGUMENT(__VA_ARGS__)
 #define OP(id, layer, name, short_name, arguments, traits, tier) [id] = { arguments, traits },
 static const volatile struct op_row op_table[OP_ID_MAX] = {
@@ -46,6 +48,7 @@ static const volatile struct op_row op_table[OP_ID_MAX] = {
 };
 #undef OP
 #undef ARGS
+#undef TYPED
 #undef SUM
 #undef BOX
 #undef AREA
@@ -82,10 +85,8 @@ static __always_inline __u64 op_argument_value(const volatile struct op_argument
  * The product of a few words of the structure that an argument points at. Callers pass such
  * structures as const, so that at the return they are still what they were at entry.
  */
-VERIFIED_ALONE __u64 op_box_value(__u32 op, __u32 which, __u64 address)
+static __always_inline __u64 op_box_value(const volatile struct op_argument *argument, __u64 address)
 {
-	const volatile struct op_row *row = op_row_of(op);
-	const volatile struct op_argument *argument = which ? &row->args[1] : &row->args[0];
 	__u64 at = address + argument->offset, product = 1, word;
 	__u32 i;
 
@@ -100,7 +101,7 @@ VERIFIED_ALONE __u64 op_box_value(__u32 op, __u32 which, __u64 address)
 }
 
 /* The sum of the words of an array. */
-VERIFIED_ALONE __u64 op_sum_value(__u64 address, __u64 count)
+static __always_inline __u64 op_sum_value(__u64 address, __u64 count)
 {
 	__u64 words[OP_SUM_WORDS], sum = 0;
 	__u32 i, k;
@@ -128,18 +129,33 @@ VERIFIED_ALONE __u64 op_sum_value(__u64 address, __u64 count)
 	return sum;
 }
 
-/* What is read through an argument, a BOX or a SUM. */
-static __always_inline __u64 op_pointed_value(__u32 op, __u32 which, const __u64 *args)
+static __always_inline __u64 op_typed_value(__u64 count, __u32 type)
+{
+	return type < OP_TYPE_COUNT ? count << ((OP_TYPE_SIZES >> 2 * type) & 3) : 0;
+}
+
+/* A value that is not the argument itself, but made of two of them or read through one. */
+VERIFIED_ALONE __u64 op_value_made(__u32 op, __u32 which, __u64 first, __u64 second)
+{
+	const volatile struct op_row *row = op_row_of(op);
+	const volatile struct op_argument *argument = which ? &row->args[1] : &row->args[0];
+
+	if (argument->kind == OP_ARG_BOX)
+		return op_box_value(argument, first);
+	if (argument->kind == OP_ARG_SUM)
+		return op_sum_value(first, second);
+	return op_typed_value(first, second);
+}
+
+static __always_inline __u64 op_derived_value(__u32 op, __u32 which, const __u64 *args)
 {
 	const volatile struct op_argument *argument = &op_row_of(op)->args[which];
-	__u64 index = argument->index, count = argument->factor, address;
+	__u64 index = argument->index, factor = argument->factor;
 
 	keep(index);
-	keep(count);
-	address = index < CALL_ARGUMENTS ? args[index] : 0;
-	if (argument->kind == OP_ARG_BOX)
-		return op_box_value(op, which, address);
-	return op_sum_value(address, count < CALL_ARGUMENTS ? args[count] : 0);
+	keep(factor);
+	return op_value_made(op, which, index < CALL_ARGUMENTS ? args[index] : 0,
+			     factor < CALL_ARGUMENTS ? args[factor] : 0);
 }
 
 /* Bytes of the call, when its first argument says so. */
@@ -149,5 +165,5 @@ static __always_inline __u64 op_bytes(__u32 op, const __u64 *args)
 
 	if (argument->meaning != OP_MEANING_BYTES)
 		return 0;
-	return argument->kind == OP_ARG_CALL ? op_argument_value(argument, args) : op_pointed_value(op, 0, args);
+	return argument->kind == OP_ARG_CALL ? op_argument_value(argument, args) : op_derived_value(op, 0, args);
 }

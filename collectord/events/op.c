@@ -12,6 +12,7 @@
 #define AREA(index, by, log2, meaning) OP_MEANING_##meaning
 #define BOX(index, offset, words, meaning) OP_MEANING_##meaning
 #define SUM(index, count, meaning) OP_MEANING_##meaning
+#define TYPED(index, type, meaning) OP_MEANING_##meaning
 #define WORD(meaning) OP_MEANING_##meaning
 #define ARGS(...)                                                                                                      \
 	{                                                                                                              \

@@ -26,7 +26,7 @@ is in the graph.
 `args` of an event are the kept arguments in this order. The first argument of a C function is 1; *out* is
 what the call stored where that argument points, 0 when it failed; *in* is read from the structure that it
 points at; *sum of 4 in 3*: as many words as argument 4 says, in the array that argument 3 points at, 0 where they are
-more than 4 096. Of calls in the forms from before CUDA 3.2, with 32-bit sizes (`v2`: the export without `_v2`), no
+more than 4 096; *size of type 4*: bytes of an element of the type that argument 4 says, 0 where it is not known. Of calls in the forms from before CUDA 3.2, with 32-bit sizes (`v2`: the export without `_v2`), no
 arguments are kept. Copies between arrays that count in elements keep no bytes; the driver's operation inside
 them does. Bytes are summed over the calls that
 succeeded. Copy kinds are CUDA's: 0 host to host, 1 host to device, 2 device to host, 3 device to device,
@@ -67,6 +67,8 @@ def kept(form, numbers, meaning):
         return f"{what}: out {first}"
     if form == "BOX":
         return f"{what}: in {first}"
+    if form == "TYPED":
+        return f"{what}: {first} × size of type {numbers[0] + 1}"
     if form == "SUM":
         return f"{what}: sum of {numbers[0] + 1} in {first}"
     factors = [first]

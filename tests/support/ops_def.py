@@ -12,7 +12,7 @@ OP = re.compile(r'^OP\((\d+), (\w+), (\w+), "(\w+)", ARGS\((.*)\), ([\w |]+), (\
 EVENT = re.compile(r'^EVENT\((\d+), (\w+), (\w+), ARGS\(([\w, ()]*)\), (\w+), "(.*)"\)$', re.M)
 LAYER = re.compile(r'^LAYER\((\w+), "(\w+)", "(\w*)", "(\w*)", "([\w ]*)", "(.+)"\)$', re.M)
 ERROR = re.compile(r"^CALL_ERROR\((\w+), (\d+), (\w+)\)|^CUDA_ERROR\((\d+), (\w+), (\w+)\)", re.M)
-ARGUMENT = re.compile(r"(ARG|OUT|ELEMENTS|AREA|BOX|SUM)\(([\d, ]+), (\w+)\)")
+ARGUMENT = re.compile(r"(ARG|OUT|ELEMENTS|AREA|BOX|SUM|TYPED)\(([\d, ]+), (\w+)\)")
 
 
 def text_of(name):
