@@ -132,7 +132,7 @@ static const struct row {
 	bool is_service;	 /* without the right to signal */
 	unsigned int n_refusals; /* of its caller, before it lets the program go on */
 	enum happening happening;
-	unsigned int seconds;	  /* after which it goes on */
+	unsigned int seconds;	  /* after which it goes on; where its caller refuses at first, at most */
 	unsigned int n_let_go;	  /* told that it goes on before all is attached */
 	unsigned int n_asked_min; /* its caller */
 	unsigned int n_ignored;	  /* by its caller, who says that he was asked and lets nobody go on */
@@ -213,7 +213,10 @@ static void check_row(const struct row *row, uv_loop_t *loop, struct lease *leas
 		seconds++;
 	}
 	loop_settle(&hold, loop);
-	CHECK_INT_EQ(row->name, seconds, row->seconds);
+	if (row->n_refusals || row->n_ignored) /* how often the caller is asked in a second is the machine's affair */
+		CHECK(row->name, seconds <= row->seconds);
+	else
+		CHECK_INT_EQ(row->name, seconds, row->seconds);
 	CHECK_INT_EQ(row->name, world.n_let_go, row->n_let_go);
 	CHECK(row->name, world.n_asked >= row->n_asked_min);
 	CHECK_INT_EQ(row->name, hold.held.n, 0);
