@@ -19,10 +19,10 @@
 #include "children/process.h"
 #include "archive/reader.h"
 #include "clock.h"
+#include "detect/engine.h"
 #include "events/host.h"
 #include "events/kernel.h"
 #include "events/life.h"
-#include "events/op.h"
 #include "events/source.h"
 #include "pipeline.h"
 #include "privilege.h"
@@ -138,29 +138,6 @@ void daemon_behind(uint32_t tgid, struct behind_value *value, void *data)
 		(void)snprintf(value->comm, sizeof(value->comm), "%s", READER_TITLE);
 }
 
-void daemon_second(void *data)
-{
-	const struct daemon *d = data;
-
-	trace_hub_second(d->traces);
-}
-
-void daemon_finding(const struct finding *finding, enum engine_change change, void *data)
-{
-	struct daemon *d = data;
-
-	(void)change;
-	trace_hub_finding(d->traces, finding);
-}
-
-void daemon_forget(const struct process_figures *process, void *data)
-{
-	struct daemon *d = data;
-
-	trace_hub_forget(d->traces, process);
-	rpc_operations_forget(&d->context, process);
-}
-
 /* ---- records ---- */
 
 static void source_call(const struct call_record *call, void *data)
@@ -168,14 +145,13 @@ static void source_call(const struct call_record *call, void *data)
 	struct daemon *d = data;
 
 	pipeline_call(d->pipeline, call);
-	trace_hub_call(d->traces, call);
 }
 
 static void source_drained(void *data)
 {
 	struct daemon *d = data;
 
-	trace_hub_drained(d->traces);
+	pipeline_drained(d->pipeline);
 }
 
 /* Nobody has to be told to stop watching a demo: when its process ends, so does every Trace call. */
@@ -191,7 +167,6 @@ static void host_tell(struct daemon *d, const struct life_record *told)
 {
 	struct life_record whole = *told, *life = &whole;
 	struct host_event host;
-	struct event event = { .call = &host.call, .life = life };
 	bool is_unknown = life->flags & LIFE_UNKNOWN;
 
 	if (is_unknown && life_complete(life, d->source->ops->slots(d->source)) < 0) {
@@ -200,15 +175,8 @@ static void host_tell(struct daemon *d, const struct life_record *told)
 	}
 	if (is_unknown && !lease_set_covers(d->leases, life->tgid, life->uid))
 		return;
-	if (!host_life(d->host, life, clock_boot_to_unix_ns(life->start_boot_ns), &host))
-		return;
-	event.op = op_get(host.call.op);
-	event.process = pipeline_process(d->pipeline, &host.process);
-	if (!event.process)
-		return;
-	pipeline_host(d->pipeline, &event);
-	trace_hub_host(d->traces, &event);
-	(void)process_unref(event.process);
+	if (host_life(d->host, life, clock_boot_to_unix_ns(life->start_boot_ns), &host))
+		pipeline_host(d->pipeline, &host, life);
 }
 
 static void source_life(const struct life_record *life, void *data)
@@ -425,6 +393,8 @@ static void daemon_done(struct daemon *d)
 	trace_hub_free(d->traces);
 	read_hub_free(d->reads);
 	pipeline_free(d->pipeline);
+	engine_free(d->engine);
+	process_table_free(d->processes);
 	lease_remove(d->leases, d->policy);
 	lease_set_free(d->leases);
 	host_free(d->host);

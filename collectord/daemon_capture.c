@@ -7,12 +7,14 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/utsname.h>
+#include <unistd.h>
 #include <uv.h>
 
 #include "base/log.h"
 #include "children/child.h"
 #include "clock.h"
 #include "daemon_state.h"
+#include "detect/engine.h"
 #include "events/host.h"
 #include "events/kernel.h"
 #include "events/source.h"
@@ -21,6 +23,8 @@
 #include "probes/lease.h"
 #include "probes/probe_set.h"
 #include "probes/target.h"
+#include "procs/process_table.h"
+#include "rpc/handlers.h"
 #include "rpc/server.h"
 #include "rpc/trace.h"
 #include "archive/write/store.h"
@@ -69,16 +73,30 @@ static void keep_start(struct daemon *d, const struct daemon_options *options, c
 		(void)log_warning(r, "%s", d->store_problem);
 }
 
+static void finding_told(const struct finding *finding, enum engine_change change, void *data)
+{
+	const struct daemon *d = data;
+
+	(void)change;
+	pipeline_finding(d->pipeline, finding);
+}
+
+/* In this order everything that comes goes down: who watches, who judges, what keeps. */
 static int pipeline_start(struct daemon *d)
 {
-	struct pipeline_options options = { .source = d->source,
-					    .store = d->store,
-					    .on_behind = daemon_behind,
-					    .on_second = daemon_second,
-					    .on_finding = daemon_finding,
-					    .on_forget = daemon_forget,
-					    .data = d };
+	struct pipeline_options options = { .source = d->source, .on_behind = daemon_behind, .data = d };
+	int r = process_table_new(&d->processes);
 
+	if (r == 0)
+		r = engine_new(d->processes, finding_told, d, &d->engine);
+	if (r < 0)
+		return r;
+	engine_set_cpus(d->engine, (uint32_t)MAX(sysconf(_SC_NPROCESSORS_ONLN), 0));
+	options.processes = d->processes;
+	options.sinks[0] = trace_hub_sink(d->traces);
+	options.sinks[1] = rpc_operations_sink(&d->context);
+	options.sinks[2] = engine_sink(d->engine);
+	options.sinks[3] = store_sink(d->store);
 	return pipeline_new(&options, &d->pipeline);
 }
 

@@ -10,17 +10,17 @@
 
 #include "base/cleanup.h"
 #include "daemon.h"
-#include "detect/engine.h"
 #include "probes/discover.h"
 #include "probes/hold.h"
 #include "rpc/context.h"
 #include "service.h"
 
 struct child;
-struct finding;
+struct engine;
 struct lease;
 struct lease_set;
 struct pipeline;
+struct process_table;
 struct probe_set;
 struct read_hub;
 struct server;
@@ -52,7 +52,9 @@ struct daemon {
 	char record_whom[32];		  /* whom the configuration names */
 	struct store *store;		  /* NULL: nothing is kept */
 	char store_problem[512];
-	struct pipeline *pipeline; /* NULL without a source */
+	struct process_table *processes; /* NULL without a source, as are the next two */
+	struct engine *engine;
+	struct pipeline *pipeline;
 	uint64_t settled_ns;
 	struct host *host;
 	uint64_t cost_kept_ns;
@@ -82,12 +84,9 @@ int daemon_capture_load(struct daemon *d);
 void daemon_context_fill(struct daemon *d);
 /** daemon_ring_bytes() - of call records */
 uint64_t daemon_ring_bytes(const struct daemon_options *options);
-/** daemon_behind(), daemon_second(), daemon_finding(), daemon_forget(), daemon_library(), daemon_sinks - what the parts
+/** daemon_behind(), daemon_library(), daemon_sinks - what the parts
  * report to */
 void daemon_behind(uint32_t tgid, struct behind_value *value, void *data);
-void daemon_second(void *data);
-void daemon_finding(const struct finding *finding, enum engine_change change, void *data);
-void daemon_forget(const struct process_figures *process, void *data);
 void daemon_library(const struct target_library *library, void *data);
 extern const struct source_sinks daemon_sinks;
 

@@ -11,13 +11,14 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "events/event.h"
+#include "events/host.h"
 #include "events/op.h"
 #include "events/source.h"
 #include "figures/figures.h"
 #include "figures/tick.h"
 #include "procs/process_table.h"
 #include "procs/system_sample.h"
-#include "archive/write/store.h"
 
 /* Processes that are gone and whose figures are kept while somebody watches, at most; older ones are forgotten first.
  */
@@ -27,16 +28,12 @@
 
 struct pipeline {
 	struct source *source;
-	struct store *store;
+	struct sink sinks[PIPELINE_SINKS_MAX];
 	struct figures *figures;
 	struct ticker *ticker;
-	struct engine *engine;
 	struct system_sampler *sampler;
 	int proc_fd;
 	void (*on_behind)(uint32_t tgid, struct behind_value *value, void *data);
-	void (*on_second)(void *data);
-	engine_finding_func on_finding;
-	figures_forget_func on_forget;
 	void *data;
 	uint16_t measured;
 	bool was_watched;
@@ -47,20 +44,17 @@ struct pipeline {
 	struct process *by_slot[PROCESS_SLOTS]; /* as last seen in a slot: references */
 };
 
+/* Each sink that wants to know, in order. */
+#define TELL(p, what, ...)                                                                                             \
+	do {                                                                                                           \
+		for (size_t i_ = 0; i_ < PIPELINE_SINKS_MAX && (p)->sinks[i_].ops; i_++)                               \
+			if ((p)->sinks[i_].ops->what)                                                                  \
+				(p)->sinks[i_].ops->what(__VA_ARGS__ __VA_OPT__(, )(p)->sinks[i_].data);               \
+	} while (0)
+
 static void pipeline_freep(struct pipeline **p)
 {
 	pipeline_free(*p);
-}
-
-/* ---- findings ---- */
-
-static void finding_changed(const struct finding *finding, enum engine_change change, void *data)
-{
-	struct pipeline *p = data;
-
-	if (p->store)
-		store_finding(p->store, finding);
-	p->on_finding(finding, change, p->data);
 }
 
 /* ---- making and ending ---- */
@@ -73,30 +67,23 @@ int pipeline_new(const struct pipeline_options *options, struct pipeline **ret_p
 	if (!p)
 		return -ENOMEM;
 	p->source = options->source;
-	p->store = options->store;
+	p->processes = options->processes;
+	memcpy(p->sinks, options->sinks, sizeof(p->sinks));
 	p->on_behind = options->on_behind;
-	p->on_second = options->on_second;
-	p->on_finding = options->on_finding;
-	p->on_forget = options->on_forget;
 	p->data = options->data;
 	p->measured = source_measured(p->source);
 
 	p->proc_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (p->proc_fd < 0)
 		return -errno;
-	r = process_table_new(&p->processes);
-	if (r == 0)
-		r = figures_new(p->processes, &p->figures);
+	r = figures_new(p->processes, &p->figures);
 	if (r == 0)
 		r = ticker_new(&p->ticker);
-	if (r == 0)
-		r = engine_new(p->processes, finding_changed, p, &p->engine);
 	if (r == 0)
 		r = system_sampler_new(p->proc_fd, &p->sampler);
 	if (r < 0)
 		return r;
 	ticker_begin(p->ticker, p->source->ops->now_ns(p->source));
-	engine_set_cpus(p->engine, (uint32_t)MAX(sysconf(_SC_NPROCESSORS_ONLN), 0));
 	*ret_pipeline = TAKE_PTR(p);
 	return 0;
 }
@@ -105,12 +92,10 @@ void pipeline_free(struct pipeline *p)
 {
 	if (!p)
 		return;
-	engine_free(p->engine);
 	ticker_free(p->ticker);
 	figures_free(p->figures);
 	for (size_t i = 0; i < PROCESS_SLOTS; i++)
 		(void)process_unref(p->by_slot[i]);
-	process_table_free(p->processes);
 	system_sampler_free(p->sampler);
 	ARRAY_DONE(&p->in_flight);
 	closep(&p->proc_fd);
@@ -165,24 +150,32 @@ void pipeline_call(struct pipeline *p, const struct call_record *call)
 		p->unheld++;
 		return;
 	}
-	engine_call(p->engine, &event);
-	if (p->store)
-		store_call(p->store, &event);
+	TELL(p, event, &event);
 }
 
-void pipeline_host(struct pipeline *p, const struct event *event)
+void pipeline_host(struct pipeline *p, const struct host_event *host, const struct life_record *life)
 {
-	engine_host(p->engine, event);
-	if (p->store)
-		store_call(p->store, event);
+	struct event event = { .call = &host->call,
+			       .process = process_table_take(p->processes, &host->process),
+			       .op = op_get(host->call.op),
+			       .life = life };
+
+	if (!event.process) {
+		p->unheld++;
+		return;
+	}
+	TELL(p, event, &event);
+	(void)process_unref(event.process);
 }
 
-struct process *pipeline_process(struct pipeline *p, const struct process_identity *identity)
+void pipeline_drained(struct pipeline *p)
 {
-	struct process *process = process_table_take(p->processes, identity);
+	TELL(p, drained);
+}
 
-	p->unheld += !process;
-	return process;
+void pipeline_finding(struct pipeline *p, const struct finding *finding)
+{
+	TELL(p, finding, finding);
 }
 
 /* ---- figures ---- */
@@ -267,8 +260,7 @@ static void tick(struct pipeline *p, bool is_last)
 	int r;
 
 	pipeline_collect(p);
-	if (p->on_second)
-		p->on_second(p->data);
+	TELL(p, second);
 	now_ns = p->source->ops->now_ns(p->source);
 	p->source->ops->losses(p->source, losses);
 	r = ticker_take(p->ticker, p->figures, now_ns, losses, &tick);
@@ -286,25 +278,26 @@ static void tick(struct pipeline *p, bool is_last)
 	if (!p->source->ops->is_invented && system_sampler_take(p->sampler, now_ns, &sample) == 0)
 		tick.system = &sample;
 
-	r = engine_tick(p->engine, &tick);
-	if (r < 0)
-		(void)log_warning(r, "cannot judge the last second");
-	if (is_last)
-		engine_finish(p->engine, now_ns);
-	if (p->store)
-		store_tick(p->store, &tick);
+	TELL(p, tick, &tick, is_last);
 	tick_done(&tick);
 }
 
 /* Those that will be forgotten, and whose end no tick tells. */
 static void gone_tell(struct pipeline *p)
 {
-	for (size_t i = 0; p->store && i < figures_count(p->figures); i++) {
+	for (size_t i = 0; i < figures_count(p->figures); i++) {
 		const struct process_figures *f = figures_get(p->figures, i);
 
 		if (f->gone_ns)
-			store_gone(p->store, &f->process->identity, f->gone_ns);
+			TELL(p, gone, f);
 	}
+}
+
+static void process_forget(const struct process_figures *process, void *data)
+{
+	const struct pipeline *p = data;
+
+	TELL(p, forget, process);
 }
 
 /* Nobody watches: the next second that is judged and kept begins no earlier than here. */
@@ -323,8 +316,8 @@ void pipeline_tick(struct pipeline *p, bool is_watched)
 	else
 		pass(p);
 	p->was_watched = is_watched;
-	(void)figures_forget_gone(p->figures, is_watched ? 0 : UINT64_MAX, is_watched ? GONE_MAX : 0, p->on_forget,
-				  p->data);
+	(void)figures_forget_gone(p->figures, is_watched ? 0 : UINT64_MAX, is_watched ? GONE_MAX : 0, process_forget,
+				  p);
 }
 
 void pipeline_finish(struct pipeline *p)

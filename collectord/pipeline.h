@@ -1,32 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The way of the data behind a source, in one direction: calls and figures to the
- * detectors and to the store, what the detectors find to the store and to whoever listens.
+ * The way of the data behind a source, in one direction: events, and the difference that each second makes to the
+ * figures, go down a list of sinks. Who a process is and which operation it called is looked up here, once.
  */
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "bpf/record.h"
-#include "detect/engine.h"
+#include "events/sink.h"
 
 struct event;
 struct figures;
+struct finding;
+struct host_event;
 struct pipeline;
-struct process;
-struct process_identity;
+struct process_table;
 struct source;
-struct store;
+
+#define PIPELINE_SINKS_MAX 8
 
 struct pipeline_options {
 	struct source *source;
-	struct store *store; /* NULL: nothing is kept */
+	struct process_table *processes;
+	struct sink sinks[PIPELINE_SINKS_MAX]; /* in order, the rest NULL */
 	/* Says whose work such a process does where that is not its own user's; NULL: always its own's */
 	void (*on_behind)(uint32_t tgid, struct behind_value *value, void *data);
-	void (*on_second)(void *data); /* figures are collected, their recent maxima about to be taken; NULL: nobody */
-	engine_finding_func on_finding;
-	figures_forget_func on_forget; /* a process that ended, of which no answer tells from now on */
 	void *data;
 };
 
@@ -38,10 +39,12 @@ struct figures *pipeline_figures(struct pipeline *pipeline);
 
 /** pipeline_call() - a record that the source gave */
 void pipeline_call(struct pipeline *pipeline, const struct call_record *call);
-/** pipeline_process() - the entry of a process. Return: a reference; NULL without memory, which is counted */
-struct process *pipeline_process(struct pipeline *pipeline, const struct process_identity *identity);
-/** pipeline_host() - an event of the host: .process and .op are set, nothing is measured of it */
-void pipeline_host(struct pipeline *pipeline, const struct event *event);
+/** pipeline_host() - an event of the host, and the record it was made of */
+void pipeline_host(struct pipeline *pipeline, const struct host_event *host, const struct life_record *life);
+/** pipeline_drained() - the source has given all it had for now */
+void pipeline_drained(struct pipeline *pipeline);
+/** pipeline_finding() - what one of the sinks has found */
+void pipeline_finding(struct pipeline *pipeline, const struct finding *finding);
 /** pipeline_collect() - bring records and figures up to now, for an answer; the tick goes on as it was */
 void pipeline_collect(struct pipeline *pipeline);
 /**

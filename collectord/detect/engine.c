@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#define LOG_TOPIC "detect"
 #include "detect/engine.h"
 
 #include <errno.h>
@@ -6,6 +7,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/log.h"
 #include "detect/memory.h"
 #include "detect/track.h"
 #include "detect/view.h"
@@ -484,4 +486,31 @@ void engine_finish(struct engine *e, uint64_t now_ns)
 	struct ending ending = { .engine = e, .now_ns = now_ns };
 
 	memory_each(e->memory, process_finish, &ending);
+}
+
+/* ---- as a sink ---- */
+
+static void sink_event(const struct event *event, void *data)
+{
+	if (event->life)
+		engine_host(data, event);
+	else
+		engine_call(data, event);
+}
+
+static void sink_tick(const struct tick *tick, bool is_last, void *data)
+{
+	int r = engine_tick(data, tick);
+
+	if (r < 0)
+		(void)log_warning(r, "cannot judge the last second");
+	if (is_last)
+		engine_finish(data, tick->to_ns);
+}
+
+struct sink engine_sink(struct engine *e)
+{
+	static const struct sink_ops ops = { .event = sink_event, .tick = sink_tick };
+
+	return (struct sink){ &ops, e };
 }

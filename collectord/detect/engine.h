@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "detect/finding.h"
+#include "events/sink.h"
 #include "figures/tick.h"
 
 struct engine;
@@ -40,6 +41,8 @@ void engine_counts(const struct engine *engine, struct engine_counts *ret_counts
 void engine_call(struct engine *engine, const struct event *event);
 /** engine_host() - an event of the host; likewise */
 void engine_host(struct engine *engine, const struct event *event);
+/** engine_sink() - what feeds it */
+struct sink engine_sink(struct engine *engine);
 /** engine_tick() - Return: 0 or -ENOMEM (that tick is not looked at) */
 int engine_tick(struct engine *engine, const struct tick *tick);
 /** engine_finish() - the source has ended: close what is open */

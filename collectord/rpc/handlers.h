@@ -4,10 +4,10 @@
  */
 #pragma once
 
+#include "events/sink.h"
 #include "proto/methods.h"
 #include "rpc/server.h"
 
-struct process_figures;
 struct rpc_context;
 
 #define METHOD(ID, name, ...) void rpc_##name(struct call *call, const method_##name##_request *request);
@@ -15,5 +15,5 @@ struct rpc_context;
 
 extern const rpc_handler rpc_handlers[METHOD_COUNT];
 
-/** rpc_operations_forget() - the figures of a process that ended go: answers that wait for their reader lack it */
-void rpc_operations_forget(struct rpc_context *context, const struct process_figures *process);
+/** rpc_operations_sink() - answers that wait for their reader lack the processes that are forgotten meanwhile */
+struct sink rpc_operations_sink(struct rpc_context *context);

@@ -184,8 +184,9 @@ static void operations_closed(struct call *call, void *data)
 	operations_free(data);
 }
 
-void rpc_operations_forget(struct rpc_context *context, const struct process_figures *process)
+static void sink_forget(const struct process_figures *process, void *data)
 {
+	const struct rpc_context *context = data;
 	struct operations *o;
 
 	LIST_FOREACH(o, &context->operations, link)
@@ -195,6 +196,13 @@ void rpc_operations_forget(struct rpc_context *context, const struct process_fig
 		if (scope_sees_process(&scope, process))
 			o->forgotten += answer_untold_calls(&o->told, process, NULL);
 	}
+}
+
+struct sink rpc_operations_sink(struct rpc_context *context)
+{
+	static const struct sink_ops ops = { .forget = sink_forget };
+
+	return (struct sink){ &ops, context };
 }
 
 void rpc_query_operations(struct call *call, const Ingero__V1__OperationsRequest *request)

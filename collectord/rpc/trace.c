@@ -160,17 +160,14 @@ static void second_take(struct trace *t)
 	(void)seconds_send(t); /* what is left goes when there is room */
 }
 
-void trace_hub_second(struct trace_hub *hub)
+void trace_second(struct trace *t)
 {
-	for (size_t i = 0; i < hub->traces.n; i++) {
-		struct trace *t = hub->traces.items[i];
-		uint64_t before_ns = clock_spent_ns();
+	uint64_t before_ns = clock_spent_ns();
 
-		if (t->state != TRACE_RUNNING || !t->has_seconds)
-			continue;
-		second_take(t);
-		call_charge(t->call, before_ns);
-	}
+	if (t->state != TRACE_RUNNING || !t->has_seconds)
+		return;
+	second_take(t);
+	call_charge(t->call, before_ns);
 }
 
 /* What is left of the lines, and the last one: up to the summary. Return: as seconds_send() */

@@ -123,15 +123,6 @@ static bool trace_covers(const struct trace *t, uint32_t tgid, uint32_t uid, uin
 	return !t->lease || lease_covers(t->lease, tgid, uid, start_boot_ns);
 }
 
-/* A traced process may have become another user's program by exec: a lease on its pid follows it there. */
-static bool caller_is_guarded(const struct trace *t, const struct call_record *c)
-{
-	struct source *source = t->context->source;
-	const struct process_slot *slot = &source->ops->slots(source)[c->slot % PROCESS_SLOTS];
-
-	return slot->tgid == c->tgid && slot->exec_gen == c->exec_gen && slot->flags & PROCESS_GUARDED;
-}
-
 static bool trace_sees(const struct trace *t, const struct call_record *c, uint64_t start_boot_ns, bool is_guarded)
 {
 	struct scope scope;
@@ -160,10 +151,11 @@ static void event_add(struct trace *t, const struct call_record *c)
 		trace_batch_send(t);
 }
 
-static void trace_call(struct trace *t, const struct call_record *c)
+/* A traced process may have become another user's program by exec: a lease on its pid follows it there. */
+static void trace_call(struct trace *t, const struct event *event)
 {
-	if (t->wants_events && trace_sees(t, c, /* start_boot_ns= */ 0, caller_is_guarded(t, c)))
-		event_add(t, c);
+	if (t->wants_events && trace_sees(t, event->call, /* start_boot_ns= */ 0, process_is_guarded(event->process)))
+		event_add(t, event->call);
 }
 
 static void life_count(Ingero__V1__Life *life, uint32_t op)
@@ -238,29 +230,49 @@ static void trace_finding(struct trace *t, const struct finding *finding)
 		(void)trace_reply(t, INGERO__V1__TRACE_REPLY__BODY_FINDING, message); /* also in the summary */
 }
 
-/* ---- fed by the daemon ---- */
+/* ---- as a sink ---- */
 
-void trace_hub_call(struct trace_hub *hub, const struct call_record *call)
+static void sink_event(const struct event *event, void *data)
 {
+	const struct trace_hub *hub = data;
+
 	for (size_t i = 0; i < hub->traces.n; i++)
-		trace_call(hub->traces.items[i], call);
+		if (event->life)
+			trace_host(hub->traces.items[i], event);
+		else
+			trace_call(hub->traces.items[i], event);
 }
 
-void trace_hub_host(struct trace_hub *hub, const struct event *event)
+static void sink_drained(void *data)
 {
-	for (size_t i = 0; i < hub->traces.n; i++)
-		trace_host(hub->traces.items[i], event);
-}
+	const struct trace_hub *hub = data;
 
-void trace_hub_drained(struct trace_hub *hub)
-{
 	for (size_t i = 0; i < hub->traces.n; i++)
 		if (hub->traces.items[i]->state == TRACE_RUNNING)
 			trace_batch_send(hub->traces.items[i]);
 }
 
-void trace_hub_forget(struct trace_hub *hub, const struct process_figures *process)
+static void sink_second(void *data)
 {
+	const struct trace_hub *hub = data;
+
+	for (size_t i = 0; i < hub->traces.n; i++)
+		trace_second(hub->traces.items[i]);
+}
+
+static void sink_finding(const struct finding *finding, void *data)
+{
+	const struct trace_hub *hub = data;
+
+	for (size_t i = 0; i < hub->traces.n; i++)
+		trace_finding(hub->traces.items[i], finding);
+}
+
+/* Its calls are missing in every later answer. */
+static void sink_forget(const struct process_figures *process, void *data)
+{
+	const struct trace_hub *hub = data;
+
 	for (size_t i = 0; i < hub->traces.n; i++) {
 		struct trace *t = hub->traces.items[i];
 		struct scope scope;
@@ -276,6 +288,19 @@ void trace_hub_forget(struct trace_hub *hub, const struct process_figures *proce
 	}
 }
 
+struct sink trace_hub_sink(struct trace_hub *hub)
+{
+	static const struct sink_ops ops = { .event = sink_event,
+					     .drained = sink_drained,
+					     .second = sink_second,
+					     .finding = sink_finding,
+					     .forget = sink_forget };
+
+	return (struct sink){ &ops, hub };
+}
+
+/* ---- what no sink is told ---- */
+
 void trace_hub_library(struct trace_hub *hub, const struct target_library *library)
 {
 	for (size_t i = 0; i < hub->traces.n; i++) {
@@ -289,12 +314,6 @@ void trace_hub_library(struct trace_hub *hub, const struct target_library *libra
 		if (l)
 			(void)trace_reply(t, INGERO__V1__TRACE_REPLY__BODY_LIBRARY, l); /* also in the summary */
 	}
-}
-
-void trace_hub_finding(struct trace_hub *hub, const struct finding *finding)
-{
-	for (size_t i = 0; i < hub->traces.n; i++)
-		trace_finding(hub->traces.items[i], finding);
 }
 
 bool trace_hub_resume(struct trace_hub *hub, uint32_t tgid)

@@ -80,6 +80,9 @@ void trace_left_out_look(struct trace *t);
 /** trace_processes_look() - find the libraries of all that the lease covers now. Return: 0 or -errno */
 int trace_processes_look(struct trace *t);
 
+/** trace_second() - figures were read, and their maxima are about to be taken */
+void trace_second(struct trace *t);
+
 /* trace_send.c */
 
 /** trace_scope() - what its caller sees of it */

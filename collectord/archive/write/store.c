@@ -439,3 +439,35 @@ uint32_t store_boot(const struct store *store)
 {
 	return store->intake.boot;
 }
+
+/* ---- as a sink ---- */
+
+static void sink_event(const struct event *event, void *data)
+{
+	store_call(data, event);
+}
+
+static void sink_tick(const struct tick *tick, bool is_last, void *data)
+{
+	(void)is_last;
+	store_tick(data, tick);
+}
+
+static void sink_finding(const struct finding *finding, void *data)
+{
+	store_finding(data, finding);
+}
+
+static void sink_gone(const struct process_figures *process, void *data)
+{
+	store_gone(data, &process->process->identity, process->gone_ns);
+}
+
+struct sink store_sink(struct store *store)
+{
+	static const struct sink_ops ops = {
+		.event = sink_event, .tick = sink_tick, .finding = sink_finding, .gone = sink_gone
+	};
+
+	return (struct sink){ store ? &ops : NULL, store };
+}

@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 #include "events/event.h"
+#include "events/sink.h"
 #include "figures/tick.h"
 
 struct finding;
@@ -60,6 +61,9 @@ struct store_options {
 int store_open(const struct store_options *options, char *why, size_t why_bytes, struct store **ret_store);
 /** store_close() - commit, seal, checkpoint, end the thread; waits for it. NULL is fine */
 void store_close(struct store *store);
+
+/** store_sink() - what is kept of everything that comes, by the functions below; NULL: nothing */
+struct sink store_sink(struct store *store);
 
 /* From the loop; each copies what it needs. */
 void store_call(struct store *store, const struct event *event);

@@ -11,6 +11,7 @@
 #include "clock.h"
 #include "events/source.h"
 #include "figures/figures.h"
+#include "procs/process_table.h"
 #include "tests/support/check.h"
 
 #define SLOT 5
@@ -138,17 +139,10 @@ static const struct source_ops fake_ops = {
 	.drain = fake_drain,
 };
 
-static void nothing_found(const struct finding *finding, enum engine_change change, void *data)
-{
-	(void)finding;
-	(void)change;
-	(void)data;
-}
-
 static void ends_while_read(const char *name, enum moment end_at)
 {
 	CLEANUP(freep) struct world *w = calloc(1, sizeof(*w));
-	const struct pipeline_options options = { .source = &w->source, .on_finding = nothing_found };
+	struct pipeline_options options = { .source = &w->source };
 	const struct op_figures *early, *late;
 	const struct process_figures *p;
 
@@ -158,6 +152,7 @@ static void ends_while_read(const char *name, enum moment end_at)
 	w->n_cells = 1;
 	w->slots[SLOT] = (struct process_slot){ .tgid = TGID, .state = PROCESS_SLOT_LIVE, .comm = "train" };
 	call_ends(w, OP_EARLY);
+	CHECK_INT_EQ(name, process_table_new(&options.processes), 0);
 	CHECK_INT_EQ(name, pipeline_new(&options, &w->pipeline), 0);
 
 	pipeline_collect(w->pipeline);
@@ -171,6 +166,8 @@ static void ends_while_read(const char *name, enum moment end_at)
 	CHECK(name, late && op_figures_count(late) == 1);
 	CHECK(name, p->gone_ns != 0);
 	pipeline_free(w->pipeline);
+	CHECK_INT_EQ(name, process_table_count(options.processes), 0);
+	process_table_free(options.processes);
 }
 
 int main(void)

@@ -10,8 +10,10 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "detect/engine.h"
 #include "events/source.h"
 #include "figures/figures.h"
+#include "procs/process_table.h"
 #include "tests/support/check.h"
 
 #define PROCESSES 10000
@@ -194,12 +196,16 @@ static void processes_pass(struct world *w)
 int main(void)
 {
 	CLEANUP(freep) struct world *w = calloc(1, sizeof(*w));
-	const struct pipeline_options options = { .source = &w->source, .on_finding = nothing_found };
+	struct pipeline_options options = { .source = &w->source };
+	struct engine *engine;
 	uint64_t calls = 0;
 	size_t before, each;
 
 	w->source.ops = &fake_ops;
 	w->now_ns = NSEC_PER_SEC;
+	CHECK_INT_EQ("a table", process_table_new(&options.processes), 0);
+	CHECK_INT_EQ("detectors", engine_new(options.processes, nothing_found, NULL, &engine), 0);
+	options.sinks[0] = engine_sink(engine);
 	CHECK_INT_EQ("a pipeline", pipeline_new(&options, &w->pipeline), 0);
 	before = heap_bytes();
 	processes_pass(w);
@@ -219,5 +225,8 @@ int main(void)
 	(void)printf("%zu bytes for each remembered process of %d operations\n", each, OPS);
 	CHECK("no more than that", each <= BYTES_MOST);
 	pipeline_free(w->pipeline);
+	engine_free(engine);
+	CHECK_INT_EQ("nobody is held", process_table_count(options.processes), 0);
+	process_table_free(options.processes);
 	return check_result();
 }
