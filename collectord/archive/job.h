@@ -10,12 +10,19 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/array.h"
 #include "base/buf.h"
 #include "archive/reader.h"
 #include "proto/frame.h" /* enum call_error */
 #include "archive/read/read.h"
 
 struct sqlite3;
+
+/* By which numbers a caller's SQL calls an operation. */
+struct op_number {
+	uint32_t id; /* of struct read_op */
+	int64_t source, number;
+};
 
 struct reader_job {
 	struct sqlite3 *db;	     /* the file's, read-only, in one transaction from before the seal */
@@ -29,7 +36,9 @@ struct reader_job {
 	const uint8_t *request;
 	size_t request_bytes;
 	struct buf packed; /* room for replies, kept between them */
-	char note[256];	   /* on the caller's words, one sentence beside the answer; "": none */
+	ARRAY(struct op_number) op_numbers;
+	size_t n_own_ops; /* of these, those that Ingero has no number for */
+	char note[256];	  /* on the caller's words, one sentence beside the answer; "": none */
 };
 
 #define READER_GAPS_MAX 1000 /* in one answer; what they lost is summed over all */

@@ -91,6 +91,11 @@ def main():
             rows = db.execute("SELECT count(*), sum(duration) FROM events JOIN ops ON source_id = source AND op_id = op").fetchone()
             if rows != (len(before["calls"]), sum(call[5] for call in before["calls"])):
                 problems.append(f"joined with ops there are {rows}")
+            asked = [json.loads(line)["name"] for line in run(cli, "query", "--db", own, "--json", "--sql", "SELECT DISTINCT name FROM ops",
+                                                              home=home).splitlines()]
+            named = [row[0] for row in db.execute("SELECT name FROM ops")]
+            if sorted(set(asked)) != sorted(set(named)):
+                problems.append(f"operations without a number of their own: {sorted(set(asked) - set(named))}")
             counted = db.execute("SELECT sum(count), min(count >= stored) FROM event_aggregates").fetchone()
             if counted != (sum(before["counts"].values()), 1):
                 problems.append(f"aggregates count {counted}, want {sum(before['counts'].values())}")

@@ -1,347 +1,236 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * A plain SQLite file of what a reader may see: table after table, in one transaction.
+ * A plain SQLite file of what a reader may see: the tables of a caller's SQL written out, one after another, in one
+ * transaction.
  */
 #include "archive/export/export.h"
 
 #include <errno.h>
-#include <sqlite3.h>
-#include <stdlib.h>
+#include <inttypes.h>
 #include <string.h>
 
-#include "archive/export/tables.h"
-#include "archive/foreign/ingero_names.h"
+#include "archive/export/schema.h"
+#include "archive/export/stacks.h"
+#include "archive/job.h"
+#include "archive/sql/sql.h"
+#include "archive/tables/tables.h"
+#include "base/buf.h"
 
-#define MIB (1ull << 20)
-#define MINUTE_NS (60 * NSEC_PER_SEC)
-/*
- * Numbers of operations that Ingero has none for, in the order in which they are met: above its own, and in a byte, as
- * it holds them. The last is shared by all that do not fit.
- */
-#define OWN_OP_BASE 64
-#define OWN_OP_MOST 255
+#define PROGRESS_OPCODES 1000
 
-static int error_of(int result)
+struct export
 {
-	switch (result & 0xff) {
-	case SQLITE_OK:
-	case SQLITE_ROW:
-	case SQLITE_DONE:
-		return 0;
-	case SQLITE_FULL:
-		return -ENOSPC;
-	case SQLITE_NOMEM:
-	case SQLITE_TOOBIG:
+	const struct export_request *request;
+	sqlite3 *in; /* has the tables of a caller's SQL */
+	sqlite3 *out;
+	const char *node; /* of the newest session */
+	uint64_t n_events;
+	struct export_stacks stacks;
+};
+
+static const struct copy {
+	const char *table;
+	const char *select;	 /* with WHERE; one column for each of the table */
+	const char *begin, *end; /* of a row, to compare with the time that was asked for; NULL: all rows are taken */
+	const char *conflict;	 /* what to do with a row that is there; NULL: leave it as it is */
+	bool has_pid;		 /* 0 stands for a process that is not known */
+} copies[] = {
+	{ .table = "sources", .select = "SELECT * FROM sources" },
+	{ .table = "sessions", .select = "SELECT * FROM sessions" },
+	/* An operation's number is held in a byte: the last one is shared by all that do not fit. */
+	{ .table = "events",
+	  .select = "SELECT :node || ':' || call_number(), timestamp, pid, tid, source, min(op, 255), duration, gpu_id,"
+		    " arg0, arg1, ret_code, stack_used(stack_hash), cgroup_id, :node, rank, local_rank, world_size,"
+		    " comm FROM events WHERE true",
+	  .begin = "timestamp",
+	  .end = "timestamp",
+	  .has_pid = true },
+	{ .table = "ops", .select = "SELECT source_id, min(op_id, 255), name, name FROM ops" },
+	{ .table = "stack_traces",
+	  .select = "SELECT stack_known(hash), ips, frames FROM stack_traces WHERE stack_known(hash)" },
+	{ .table = "process_names",
+	  .select = "SELECT pid, name, seen_at FROM processes WHERE name <> ''",
+	  .begin = "seen_at",
+	  .end = "coalesce(gone_at, 9223372036854775807)",
+	  .conflict = "UPDATE SET name = excluded.name, seen_at = excluded.seen_at WHERE excluded.seen_at >= seen_at",
+	  .has_pid = true },
+	{ .table = "system_snapshots",
+	  .select = "SELECT NULL, timestamp, cpu_pct, mem_pct, mem_avail, swap_mb, load_avg FROM system_snapshots"
+		    " WHERE true",
+	  .begin = "timestamp",
+	  .end = "timestamp" },
+	{ .table = "event_aggregates",
+	  .select = "SELECT bucket - bucket % 60000000000, source, min(op, 255), pid, count, 0, sum_dur, min_dur,"
+		    " max_dur, sum_arg0 FROM event_aggregates WHERE true",
+	  .begin = "bucket",
+	  .end = "bucket",
+	  .conflict = "UPDATE SET count = count + excluded.count, sum_dur = sum_dur + excluded.sum_dur,"
+		      " min_dur = min(min_dur, excluded.min_dur), max_dur = max(max_dur, excluded.max_dur),"
+		      " sum_arg0 = sum_arg0 + excluded.sum_arg0",
+	  .has_pid = true },
+	{ .table = "causal_chains",
+	  .select = "SELECT :node || ':' || kind || '-' || id, detected_at, severity, summary, root_cause, explanation,"
+		    " recommendations, coalesce((SELECT name FROM ops WHERE description = cuda_op LIMIT 1), cuda_op),"
+		    " cuda_p99_us, cuda_p50_us, tail_ratio, timeline, :node FROM causal_chains WHERE true",
+	  .begin = "detected_at",
+	  .end = "coalesce(ended_at, 9223372036854775807)",
+	  .has_pid = true },
+};
+
+/* ---- functions of these statements ---- */
+
+static void call_number(sqlite3_context *context, int argc, sqlite3_value **argv)
+{
+	struct export *e = sqlite3_user_data(context);
+
+	(void)argc;
+	(void)argv;
+	sqlite3_result_int64(context, (sqlite3_int64)++e->n_events);
+}
+
+/* A call's stack, which is written, too, from now on. */
+static void stack_used(sqlite3_context *context, int argc, sqlite3_value **argv)
+{
+	const struct export *e = sqlite3_user_data(context);
+	struct export_stack *stack = export_stack_find(&e->stacks, sqlite3_value_int64(argv[0]));
+
+	(void)argc;
+	if (stack)
+		stack->is_used = true;
+	sqlite3_result_int64(context, stack ? stack->hash : 0);
+}
+
+static void stack_known(sqlite3_context *context, int argc, sqlite3_value **argv)
+{
+	const struct export *e = sqlite3_user_data(context);
+	const struct export_stack *stack = export_stack_find(&e->stacks, sqlite3_value_int64(argv[0]));
+
+	(void)argc;
+	sqlite3_result_int64(context, stack && stack->is_used ? stack->hash : 0);
+}
+
+/* ---- copying ---- */
+
+static void conditions_append(struct buf *sql, const struct copy *c, const struct export_request *request)
+{
+	if (c->begin && request->from_unix_ns)
+		buf_printf(sql, " AND %s >= %" PRIu64, c->end, MIN(request->from_unix_ns, (uint64_t)INT64_MAX));
+	if (c->begin && request->to_unix_ns)
+		buf_printf(sql, " AND %s < %" PRIu64, c->begin, MIN(request->to_unix_ns, (uint64_t)INT64_MAX));
+	if (c->has_pid && request->n_pids) {
+		buf_append_text(sql, " AND pid IN (0");
+		for (size_t i = 0; i < request->n_pids; i++)
+			buf_printf(sql, ", %u", request->pids[i]);
+		buf_append_text(sql, ")");
+	}
+}
+
+static int statements_prepare(struct export *e, const struct copy *c, sqlite3_stmt **ret_select,
+			      sqlite3_stmt **ret_insert)
+{
+	CLEANUP(buf_done) struct buf select = BUF_INIT, insert = BUF_INIT;
+	int r, node;
+
+	buf_append_text(&select, c->select);
+	conditions_append(&select, c, e->request);
+	if (select.failed)
 		return -ENOMEM;
-	case SQLITE_INTERRUPT:
-		return -ETIME;
-	default:
-		return -EIO;
-	}
+	r = sql_prepare(e->in, buf_text(&select), ret_select);
+	if (r < 0)
+		return r;
+	node = sqlite3_bind_parameter_index(*ret_select, ":node");
+	if (node)
+		sql_text(*ret_select, node, e->node);
+
+	buf_printf(&insert, "INSERT INTO %s VALUES (?1", c->table);
+	for (int i = 2; i <= sqlite3_column_count(*ret_select); i++)
+		buf_printf(&insert, ", ?%d", i);
+	buf_printf(&insert, ") ON CONFLICT DO %s", c->conflict ? c->conflict : "NOTHING");
+	return insert.failed ? -ENOMEM : sql_prepare(e->out, buf_text(&insert), ret_insert);
 }
 
-int export_prepare(struct export *e, const char *sql)
+static int table_copy(struct export *e, const struct copy *c)
 {
-	sqlite3_finalize(e->statement);
-	e->statement = NULL;
-	return error_of(sqlite3_prepare_v2(e->out, sql, -1, &e->statement, NULL));
-}
+	CLEANUP(sql_finalizep) sqlite3_stmt *select = NULL;
+	CLEANUP(sql_finalizep) sqlite3_stmt *insert = NULL;
+	int r = statements_prepare(e, c, &select, &insert);
 
-int export_step(struct export *e)
-{
-	int result = sqlite3_step(e->statement);
-
-	sqlite3_reset(e->statement); /* its result is the step's */
-	sqlite3_clear_bindings(e->statement);
-	return error_of(result);
-}
-
-/* The text is read until export_step(). */
-void export_bind_text(struct export *e, int parameter, const char *text)
-{
-	sqlite3_bind_text(e->statement, parameter, text, -1, SQLITE_STATIC);
-}
-
-void export_bind_u64(struct export *e, int parameter, uint64_t value)
-{
-	sqlite3_bind_int64(e->statement, parameter, (int64_t)value);
-}
-
-int export_exec(struct export *e, const char *sql)
-{
-	return error_of(sqlite3_exec(e->out, sql, NULL, NULL, NULL));
-}
-
-static int session_write(const Ingero__V1__Session *session, void *data)
-{
-	struct export *e = data;
-
-	snprintf(e->node_text, sizeof(e->node_text), "%s", *session->node ? session->node : e->node_text);
-	export_bind_u64(e, 1, session->start_unix_ns);
-	export_bind_u64(e, 2, session->end_unix_ns);
-	export_bind_u64(e, 3, session->cpus);
-	export_bind_u64(e, 4, session->memory_bytes / MIB);
-	export_bind_text(e, 5, session->kernel);
-	export_bind_text(e, 6, session->version);
-	export_bind_text(e, 7, session->back_end);
-	export_bind_text(e, 8, session->node);
-	return export_step(e);
-}
-
-static int sessions_write(struct export *e)
-{
-	int r = export_prepare(e, "INSERT INTO sessions (started_at, stopped_at, cpu_cores, mem_total, kernel,"
-				  " ingero_ver, flags, node) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)");
-
-	return r < 0 ? r : store_reader_sessions(e->reader, session_write, e);
-}
-
-static int source_number(const char *name, int64_t *ret_number)
-{
-	for (size_t i = 0; i < ingero_source_count; i++)
-		if (!strcmp(ingero_sources[i].name, name)) {
-			*ret_number = ingero_sources[i].id;
-			return 0;
-		}
-	return -ENOENT;
-}
-
-/* Writes the row of an operation that the table of names has not. */
-static int op_note(const struct read_op *op, void *data)
-{
-	struct export *e = data;
-	struct export_op noted = { .id = op->id };
-	int r;
-
-	if (source_number(op->source, &noted.source) < 0)
-		noted.source = 0; /* "unknown(N)" of a foreign file */
-	for (size_t i = 0; i < ingero_op_count && !noted.number; i++)
-		/* Graphs are of the runtime, and to Ingero of a source of their own. */
-		if ((ingero_ops[i].source == noted.source ||
-		     (ingero_ops[i].source == INGERO_GRAPH && noted.source == INGERO_CUDA)) &&
-		    !strcmp(ingero_ops[i].name, op->short_name)) {
-			noted.source = ingero_ops[i].source;
-			noted.number = ingero_ops[i].id;
-		}
-	if (!noted.number) {
-		noted.number = MIN(OWN_OP_BASE + e->n_own_ops++, OWN_OP_MOST);
-		sqlite3_bind_int64(e->statement, 1, noted.source);
-		sqlite3_bind_int64(e->statement, 2, noted.number);
-		export_bind_text(e, 3, op->short_name);
-		r = export_step(e);
-		if (r < 0)
-			return r;
-	}
-	return ARRAY_PUSH(&e->ops, noted);
-}
-
-static int lookups_write(struct export *e)
-{
-	int r = export_prepare(e, "INSERT INTO sources VALUES (?1, ?2, ?3)");
-
-	for (size_t i = 0; r == 0 && i < ingero_source_count; i++) {
-		sqlite3_bind_int64(e->statement, 1, ingero_sources[i].id);
-		export_bind_text(e, 2, ingero_sources[i].label);
-		export_bind_text(e, 3, ingero_sources[i].describe);
-		r = export_step(e);
-	}
-	if (r == 0)
-		r = export_prepare(e, "INSERT OR IGNORE INTO ops VALUES (?1, ?2, ?3, ?3)");
-	for (size_t i = 0; r == 0 && i < ingero_op_count; i++) {
-		sqlite3_bind_int64(e->statement, 1, ingero_ops[i].source);
-		sqlite3_bind_int64(e->statement, 2, ingero_ops[i].id);
-		export_bind_text(e, 3, ingero_ops[i].name);
-		r = export_step(e);
-	}
-	return r < 0 ? r : store_reader_ops(e->reader, op_note, e);
-}
-
-static const struct export_op *op_find(const struct export *e, uint32_t id)
-{
-	for (size_t i = 0; i < e->ops.n; i++)
-		if (e->ops.items[i].id == id)
-			return &e->ops.items[i];
-	return NULL;
-}
-
-static int event_write(const struct read_event *event, void *data)
-{
-	struct export *e = data;
-	const struct stored_event *stored = event->event;
-	const struct export_op *op = op_find(e, stored->op);
-	/* 64 bytes of the node, and the number */
-	char id[sizeof(e->node_text) + 24];
-
-	snprintf(id, sizeof(id), "%s:%llu", e->node, (unsigned long long)++e->n_events);
-	export_bind_text(e, 1, id);
-	export_bind_u64(e, 2, event->start_unix_ns);
-	export_bind_u64(e, 3, event->process->pid);
-	export_bind_u64(e, 4, stored->call.tid);
-	sqlite3_bind_int64(e->statement, 5, op ? op->source : 0);
-	sqlite3_bind_int64(e->statement, 6, op ? op->number : 0);
-	export_bind_u64(e, 7, stored->call.duration_ns);
-	export_bind_u64(e, 8, stored->call.args[0]);
-	export_bind_u64(e, 9, stored->call.args[1]);
-	sqlite3_bind_int64(e->statement, 10, stored->call.ret);
-	sqlite3_bind_int64(e->statement, 11, export_stack_hash(e, stored->stack));
-	export_bind_text(e, 12, e->node);
-	export_bind_text(e, 13, event->process->comm);
-	return export_step(e);
-}
-
-static int events_write(struct export *e)
-{
-	struct read_filter filter = {
-		.from_unix_ns = e->request.from_unix_ns,
-		.to_unix_ns = e->request.to_unix_ns,
-		.pids = e->request.pids,
-		.n_pids = e->request.n_pids,
-		.columns = BLOCK_ALL_COLUMNS,
-	};
-	int r = export_prepare(e, "INSERT INTO events (id, timestamp, pid, tid, source, op, duration, arg0, arg1,"
-				  " ret_code, stack_hash, node, comm)"
-				  " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)");
-
-	return r < 0 ? r : store_reader_events(e->reader, &filter, event_write, e);
-}
-
-static int process_write(const struct read_process *process, void *data)
-{
-	struct export *e = data;
-
-	if (!*process->comm || !read_pid_is_wanted(e->request.pids, e->request.n_pids, process->pid) ||
-	    (process->gone_unix_ns && process->gone_unix_ns < e->request.from_unix_ns) ||
-	    (e->request.to_unix_ns && process->first_unix_ns >= e->request.to_unix_ns))
-		return 0;
-	export_bind_u64(e, 1, process->pid);
-	export_bind_text(e, 2, process->comm);
-	export_bind_u64(e, 3, process->first_unix_ns);
-	return export_step(e);
-}
-
-static int processes_write(struct export *e)
-{
-	int r = export_prepare(e, "INSERT INTO process_names VALUES (?1, ?2, ?3) ON CONFLICT DO UPDATE"
-				  " SET name = excluded.name, seen_at = excluded.seen_at"
-				  " WHERE excluded.seen_at >= seen_at");
-
-	return r < 0 ? r : store_reader_processes(e->reader, process_write, e);
-}
-
-static int snapshot_write(const Ingero__V1__SystemSample *sample, void *data)
-{
-	struct export *e = data;
-	double used_ratio =
-		sample->memory_bytes ? 1 - (double)sample->available_bytes / (double)sample->memory_bytes : 0;
-
-	export_bind_u64(e, 1, sample->timestamp_unix_ns);
-	sqlite3_bind_double(e->statement, 2, sample->cpu_ratio * 100);
-	sqlite3_bind_double(e->statement, 3, used_ratio * 100);
-	export_bind_u64(e, 4, sample->available_bytes / MIB);
-	export_bind_u64(e, 5, sample->swap_used_bytes / MIB);
-	sqlite3_bind_double(e->statement, 6, sample->load_1min);
-	return export_step(e);
-}
-
-static int snapshots_write(struct export *e)
-{
-	int r = export_prepare(e, "INSERT OR IGNORE INTO system_snapshots (timestamp, cpu_pct, mem_pct, mem_avail,"
-				  " swap_mb, load_avg) VALUES (?1, ?2, ?3, ?4, ?5, ?6)");
-
-	return r < 0 ? r
-		     : store_reader_snapshots(e->reader, e->request.from_unix_ns, e->request.to_unix_ns, snapshot_write,
-					      e);
-}
-
-/* Lower edge of the bucket of the shortest call. */
-static uint64_t min_ns(const struct op_figures *figures)
-{
-	const struct histogram *h = &figures->durations;
-
-	for (uint32_t i = h->first; i < (uint32_t)h->first + h->n; i++)
-		if (histogram_count(h, i))
-			return histogram_bucket_low_ns(i);
-	return 0;
-}
-
-static int bucket_write(const struct read_bucket *bucket, void *data)
-{
-	struct export *e = data;
-	int r = 0;
-
-	for (size_t i = 0; r == 0 && i < bucket->n_figures; i++) {
-		const struct read_figures *f = &bucket->figures[i];
-		const struct export_op *op = f->op ? op_find(e, f->op->id) : NULL;
-
-		if (!read_pid_is_wanted(e->request.pids, e->request.n_pids, f->process->pid))
-			continue;
-		export_bind_u64(e, 1, bucket->from_unix_ns - bucket->from_unix_ns % MINUTE_NS);
-		sqlite3_bind_int64(e->statement, 2, op ? op->source : 0);
-		sqlite3_bind_int64(e->statement, 3, op ? op->number : 0);
-		export_bind_u64(e, 4, f->process->pid);
-		export_bind_u64(e, 5, op_figures_count(&f->figures));
-		export_bind_u64(e, 6, f->figures.total_ns);
-		export_bind_u64(e, 7, min_ns(&f->figures));
-		export_bind_u64(e, 8, f->figures.max_ns);
-		export_bind_u64(e, 9, f->figures.bytes);
-		r = export_step(e);
+	while (r == 0 && (r = sql_step(select)) > 0) {
+		for (int i = 0; i < sqlite3_column_count(select); i++)
+			(void)sqlite3_bind_value(insert, i + 1, sqlite3_column_value(select, i));
+		r = sql_run(insert);
 	}
 	return r;
 }
 
-static int aggregates_write(struct export *e)
+static int exec(struct export *e, const char *sql)
 {
-	int r = export_prepare(e, "INSERT INTO event_aggregates VALUES (?1, ?2, ?3, ?4, ?5, 0, ?6, ?7, ?8, ?9)"
-				  " ON CONFLICT DO UPDATE SET count = count + excluded.count,"
-				  " sum_dur = sum_dur + excluded.sum_dur, min_dur = min(min_dur, excluded.min_dur),"
-				  " max_dur = max(max_dur, excluded.max_dur), sum_arg0 = sum_arg0 + excluded.sum_arg0");
-
-	return r < 0 ? r : store_reader_buckets(e->reader, e->from_unix_ns, e->to_unix_ns, bucket_write, e);
-}
-
-static void export_done(struct export *e)
-{
-	sqlite3_finalize(e->statement);
-	ARRAY_DONE(&e->ops);
-	ARRAY_DONE(&e->stacks);
+	return sql_errno(e->out, sqlite3_exec(e->out, sql, NULL, NULL, NULL));
 }
 
 static int tables_write(struct export *e)
 {
-	static int (*const steps[])(struct export *) = {
-		lookups_write,	 sessions_write,  export_stacks_load, events_write,    export_stacks,
-		processes_write, snapshots_write, aggregates_write,   export_findings,
-	};
-	int r = export_exec(e, "BEGIN");
+	static const char find_node[] =
+		"SELECT coalesce((SELECT node FROM sessions WHERE node <> '' ORDER BY id DESC LIMIT 1), 'node')";
+	CLEANUP(sql_finalizep) sqlite3_stmt *node = NULL;
+	int r = exec(e, "BEGIN");
 
 	if (r == 0)
-		r = export_exec(e, export_schema);
-	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(steps); i++)
-		r = steps[i](e);
+		r = exec(e, export_schema);
+	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(copies); i++) {
+		r = table_copy(e, &copies[i]);
+		if (r < 0 || e->node || strcmp(copies[i].table, "sessions") != 0)
+			continue;
+		r = sql_prepare(e->out, find_node, &node);
+		if (r == 0)
+			r = MIN(sql_step(node), 0);
+		e->node = (const char *)sqlite3_column_text(node, 0);
+	}
+	sql_resetp(&node);
 	if (r == 0)
-		r = export_exec(e, export_finish);
-	sqlite3_finalize(e->statement);
-	e->statement = NULL;
-	return r == 0 ? export_exec(e, "COMMIT") : r;
+		r = exec(e, export_finish);
+	return r == 0 ? exec(e, "COMMIT") : r;
 }
 
-int export_db(struct store_reader *reader, const struct export_request *request, struct sqlite3 *out,
-	      uint64_t *ret_events)
+static int is_late(void *data)
 {
-	CLEANUP(export_done) struct export e = { .reader = reader, .request = *request, .out = out };
+	return reader_is_late(data);
+}
+
+static int tables_open(struct export *e, struct reader_job *job)
+{
+	const struct {
+		const char *name;
+		int n_arguments;
+		void (*func)(sqlite3_context *context, int argc, sqlite3_value **argv);
+	} functions[] = { { "call_number", 0, call_number },
+			  { "stack_used", 1, stack_used },
+			  { "stack_known", 1, stack_known } };
 	int r;
 
-	/* Where no session says what the machine is called. */
-	snprintf(e.node_text, sizeof(e.node_text), "node");
-	e.node = e.node_text;
-	r = store_reader_span(reader, &e.from_unix_ns, &e.to_unix_ns);
-	if (request->from_unix_ns)
-		e.from_unix_ns = request->from_unix_ns;
-	if (request->to_unix_ns)
-		e.to_unix_ns = request->to_unix_ns;
+	if (sqlite3_open_v2(":memory:", &e->in, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE,
+			    NULL) != SQLITE_OK)
+		return -ENOMEM;
+	for (size_t i = 0; i < ARRAY_SIZE(functions); i++)
+		if (sqlite3_create_function_v2(e->in, functions[i].name, functions[i].n_arguments, SQLITE_UTF8, e,
+					       functions[i].func, NULL, NULL, NULL) != SQLITE_OK)
+			return -ENOMEM;
+	r = tables_install(e->in, job);
+	sqlite3_progress_handler(e->in, PROGRESS_OPCODES, is_late, job);
+	return r;
+}
+
+int export_db(struct reader_job *job, const struct export_request *request, struct sqlite3 *out, uint64_t *ret_events)
+{
+	struct export e = { .request = request, .out = out };
+	int r = tables_open(&e, job);
+
+	if (r == 0)
+		r = export_stacks_load(&e.stacks, job->reader);
 	if (r == 0)
 		r = tables_write(&e);
-	if (r == 0)
-		*ret_events = e.n_events;
+	ARRAY_DONE(&e.stacks);
+	(void)sqlite3_close(e.in);
+	*ret_events = e.n_events;
 	return r;
 }

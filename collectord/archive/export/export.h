@@ -8,8 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct reader_job;
 struct sqlite3;
-struct store_reader;
 
 struct export_request {
 	uint64_t from_unix_ns; /* entry of the call; 0: from the beginning */
@@ -24,5 +24,4 @@ struct export_request {
  * @ret_events: calls written
  * Return: 0; -ENOSPC, -ETIME (interrupted), -errno
  */
-int export_db(struct store_reader *reader, const struct export_request *request, struct sqlite3 *out,
-	      uint64_t *ret_events);
+int export_db(struct reader_job *job, const struct export_request *request, struct sqlite3 *out, uint64_t *ret_events);

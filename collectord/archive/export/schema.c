@@ -2,7 +2,7 @@
 /*
  * The tables of an exported file, as Ingero's tools expect them.
  */
-#include "archive/export/tables.h"
+#include "archive/export/schema.h"
 
 const char export_schema[] =
 	"PRAGMA user_version = 10;"

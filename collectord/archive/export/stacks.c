@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Stacks as Ingero keeps them: by a hash of what their frames are resolved to, as JSON.
+ * Stacks as Ingero keeps them: by a hash of what their frames are resolved to.
  */
-#include <sqlite3.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/buf.h"
-#include "archive/export/tables.h"
+#include "archive/export/stacks.h"
 
 static uint64_t fnv(uint64_t hash, const void *data, size_t n)
 {
@@ -40,10 +38,10 @@ static int64_t stack_hash(const struct read_stack *stack)
 
 static int stack_note(const struct read_stack *stack, void *data)
 {
-	struct export *e = data;
+	struct export_stacks *stacks = data;
 	struct export_stack noted = { .id = stack->id, .hash = stack_hash(stack) };
 
-	return stack->n_frames ? ARRAY_PUSH(&e->stacks, noted) : 0;
+	return stack->n_frames ? ARRAY_PUSH(stacks, noted) : 0;
 }
 
 static int stack_order(const void *a, const void *b)
@@ -53,75 +51,18 @@ static int stack_order(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-int export_stacks_load(struct export *e)
+int export_stacks_load(struct export_stacks *stacks, struct store_reader *reader)
 {
-	int r = store_reader_stacks(e->reader, 0, stack_note, e);
+	int r = store_reader_stacks(reader, 0, stack_note, stacks);
 
-	if (r == 0 && e->stacks.n)
-		qsort(e->stacks.items, e->stacks.n, sizeof(e->stacks.items[0]), stack_order);
+	if (r == 0 && stacks->n)
+		qsort(stacks->items, stacks->n, sizeof(stacks->items[0]), stack_order);
 	return r;
 }
 
-static struct export_stack *stack_find(struct export *e, uint32_t id)
+struct export_stack *export_stack_find(const struct export_stacks *stacks, int64_t id)
 {
-	struct export_stack key = { .id = id };
+	struct export_stack key = { .id = (uint32_t)id };
 
-	return id && e->stacks.n ? bsearch(&key, e->stacks.items, e->stacks.n, sizeof(e->stacks.items[0]), stack_order)
-				 : NULL;
-}
-
-int64_t export_stack_hash(struct export *e, uint32_t id)
-{
-	struct export_stack *stack = stack_find(e, id);
-
-	if (!stack)
-		return 0;
-	stack->is_used = true;
-	return stack->hash;
-}
-
-static void member(struct buf *out, const char *key, const char *text, const char **between)
-{
-	if (!*text)
-		return;
-	buf_printf(out, "%s\"%s\":", *between, key);
-	export_json_text(out, text);
-	*between = ",";
-}
-
-static int stack_write(const struct read_stack *stack, void *data)
-{
-	struct export *e = data;
-	const struct export_stack *noted = stack_find(e, stack->id);
-	CLEANUP(buf_done) struct buf frames = BUF_INIT;
-
-	if (!noted || !noted->is_used)
-		return 0;
-	buf_append_text(&frames, "[");
-	for (size_t i = 0; i < stack->n_frames; i++) {
-		const struct read_frame *f = &stack->frames[i];
-		bool is_address = !f->is_python && !strncmp(f->symbol, "0x", 2);
-		const char *between = "";
-
-		buf_append_text(&frames, i ? ",{" : "{");
-		member(&frames, f->is_python ? "pfn" : is_address ? "i" : "s", f->symbol, &between);
-		member(&frames, f->is_python ? "pf" : "f", f->file, &between);
-		if (f->line)
-			buf_printf(&frames, "%s\"%s\":%u", between, f->is_python ? "pl" : "l", f->line);
-		buf_append_text(&frames, "}");
-	}
-	buf_append_text(&frames, "]");
-	if (frames.failed)
-		return -ENOMEM;
-	sqlite3_bind_int64(e->statement, 1, noted->hash);
-	export_bind_text(e, 2, buf_text(&frames));
-	return export_step(e);
-}
-
-int export_stacks(struct export *e)
-{
-	/* Stacks of several owners may be alike. */
-	int r = export_prepare(e, "INSERT OR IGNORE INTO stack_traces (hash, frames) VALUES (?1, ?2)");
-
-	return r < 0 ? r : store_reader_stacks(e->reader, 0, stack_write, e);
+	return id && stacks->n ? bsearch(&key, stacks->items, stacks->n, sizeof(stacks->items[0]), stack_order) : NULL;
 }

@@ -48,7 +48,7 @@ static int database_fill(struct reader_job *job, const Ingero__V1__ExportRequest
 	if (sqlite3_exec(out, "PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA locking_mode=EXCLUSIVE", NULL,
 			 NULL, NULL) != SQLITE_OK)
 		return -EIO;
-	return export_db(job->reader, &wanted, out, ret_events);
+	return export_db(job, &wanted, out, ret_events);
 }
 
 static int file_send(struct reader_job *job, uint64_t n_events)

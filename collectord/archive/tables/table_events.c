@@ -144,7 +144,7 @@ static void result_reasons(uint8_t reason, sqlite3_context *result)
 	table_result_text(result, text);
 }
 
-#define OP(column) table_result_op(result, store_reader_op(c->job->reader, e->event->op), OP_COLUMN_##column)
+#define OP(column) table_result_op(result, c->job, store_reader_op(c->job->reader, e->event->op), OP_COLUMN_##column)
 #define CALL_ID result_id(e, result)
 #define REASONS result_reasons(call->reason, result)
 

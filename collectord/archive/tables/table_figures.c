@@ -42,6 +42,15 @@ static bool is_wanted(const struct table_limits *limits, const struct read_proce
 	return false;
 }
 
+/* Lower edge of the bucket of the shortest call. */
+static uint64_t min_ns(const struct histogram *h)
+{
+	for (uint32_t i = h->first; i < (uint32_t)h->first + h->n; i++)
+		if (histogram_count(h, i))
+			return histogram_bucket_low_ns(i);
+	return 0;
+}
+
 static int figure_add(struct table_cursor *c, const struct read_figures *f, uint64_t from, uint64_t to)
 {
 	struct state *s = c->state;
@@ -56,7 +65,7 @@ static int figure_add(struct table_cursor *c, const struct read_figures *f, uint
 		.total_ns = o->total_ns,
 		.raw_ns = o->raw_ns,
 		.max_ns = o->max_ns,
-		.min_ns = o->durations.n ? histogram_bucket_low_ns(o->durations.first) : 0,
+		.min_ns = min_ns(&o->durations),
 		.bytes = o->bytes,
 		.abandoned = o->abandoned,
 		.untimed = o->untimed,
@@ -134,7 +143,7 @@ static int operations_start(struct table_cursor *c)
 	return r;
 }
 
-#define OP(column) table_result_op(result, f->op, OP_COLUMN_##column)
+#define OP(column) table_result_op(result, c->job, f->op, OP_COLUMN_##column)
 
 static void operations_column(const struct table_cursor *c, int column, sqlite3_context *result)
 {

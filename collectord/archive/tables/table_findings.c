@@ -10,7 +10,7 @@
 #include "base/cleanup.h"
 #include "archive/job.h"
 #include "archive/tables/table_list.h"
-#include "archive/export/tables.h"
+#include "archive/tables/json_text.h"
 #include "detect/finding_message.h"
 
 struct finding_list {
@@ -38,6 +38,14 @@ static void list_buf(struct table_list *list, struct buf *text)
 	list_text(list, buf_text(text));
 }
 
+static void end_add(struct table_list *list, const Ingero__V1__Finding *f)
+{
+	if (f->end_unix_ns)
+		list_u64(list, f->end_unix_ns);
+	else
+		list_null(list);
+}
+
 static void advice_add(struct table_list *list, const Ingero__V1__Finding *f)
 {
 	CLEANUP(buf_done) struct buf text = BUF_INIT;
@@ -45,7 +53,7 @@ static void advice_add(struct table_list *list, const Ingero__V1__Finding *f)
 	buf_append_text(&text, "[");
 	for (size_t i = 0; i < f->n_advice; i++) {
 		buf_append_text(&text, i ? "," : "");
-		export_json_text(&text, f->advice[i]);
+		json_text_add(&text, f->advice[i]);
 	}
 	buf_append_text(&text, "]");
 	list_buf(list, &text);
@@ -58,9 +66,9 @@ static void evidence_add(struct table_list *list, const Ingero__V1__Finding *f)
 	buf_append_text(&text, "[");
 	for (size_t i = 0; i < f->n_evidence; i++) {
 		buf_append_text(&text, i ? ",{\"name\":" : "{\"name\":");
-		export_json_text(&text, f->evidence[i]->name);
+		json_text_add(&text, f->evidence[i]->name);
 		buf_printf(&text, ",\"value\":%.17g,\"unit\":", f->evidence[i]->value);
-		export_json_text(&text, f->evidence[i]->unit);
+		json_text_add(&text, f->evidence[i]->unit);
 		buf_append_text(&text, "}");
 	}
 	buf_append_text(&text, "]");
@@ -135,10 +143,7 @@ static int finding_add(const Ingero__V1__Finding *f, void *data)
 	list_text(list, f->source);
 	list_text(list, f->op);
 	list_u64(list, f->start_unix_ns);
-	if (f->end_unix_ns)
-		list_u64(list, f->end_unix_ns);
-	else
-		list_null(list);
+	end_add(list, f);
 	list_u64(list, f->present_ns);
 	list_i64(list, f->recurrence);
 	list_u64(list, f->lost_ns);
@@ -189,33 +194,70 @@ static const struct table_column chains_columns[] = {
 	COLUMN("cuda_p99_us", "INTEGER", "microseconds"),
 	COLUMN("cuda_p50_us", "INTEGER", "microseconds, without it"),
 	COLUMN("tail_ratio", "REAL", "of the two"),
-	COLUMN("timeline", "TEXT", "JSON array: the evidence"),
+	COLUMN("timeline", "TEXT", "JSON array of layer, op, detail, dur_us: the evidence, and the symptom last"),
 	COLUMN("node", "TEXT", "always empty"),
+	COLUMN("kind", "TEXT", "as in findings"),
+	COLUMN("pid", "INTEGER", "as in findings", .push = PUSH_PID),
+	COLUMN("ended_at", "INTEGER", "as in findings"),
 };
+
+static void layer_add(struct buf *out, const char *layer, const char *op, const char *detail, double ns)
+{
+	buf_printf(out, "%s{\"layer\":\"%s\",\"op\":", out->n > 1 ? "," : "", layer);
+	json_text_add(out, op);
+	buf_append_text(out, ",\"detail\":");
+	json_text_add(out, detail);
+	if (ns >= 1000 && ns < 1e18)
+		buf_printf(out, ",\"dur_us\":%lld", (long long)(ns / 1000));
+	buf_append_text(out, "}");
+}
+
+static void timeline_add(struct table_list *list, const Ingero__V1__Finding *f)
+{
+	CLEANUP(buf_done) struct buf out = BUF_INIT;
+	char detail[128];
+
+	buf_append_text(&out, "[");
+	for (size_t i = 0; i < f->n_evidence; i++) {
+		const Ingero__V1__Evidence *e = f->evidence[i];
+
+		(void)snprintf(detail, sizeof(detail), "%.6g %s", e->value, e->unit);
+		layer_add(&out, "HOST", e->name, detail, strcmp(e->unit, "ns") == 0 ? e->value : 0);
+	}
+	(void)snprintf(detail, sizeof(detail), "%llu slow of %llu calls", (unsigned long long)f->slow_calls,
+		       (unsigned long long)f->calls);
+	layer_add(&out, strcmp(f->source, "driver") == 0 ? "DRIVER" : "CUDA", *f->op ? f->op : "all", detail,
+		  (double)f->p99_ns);
+	buf_append_text(&out, "]");
+	list_buf(list, &out);
+}
 
 static int chain_add(const Ingero__V1__Finding *f, void *data)
 {
 	struct finding_list *l = data;
 	struct table_list *list = l->list;
-	CLEANUP(buf_done) struct buf cause = BUF_INIT;
-	char text[192];
+	CLEANUP(buf_done) struct buf cause = BUF_INIT, text = BUF_INIT;
 
+	if (!is_wanted(&l->cursor->limits, f))
+		return 0;
 	finding_message_cause(f, &cause);
-	(void)snprintf(text, sizeof(text), "%.96s; confidence %.2f; lost %.6f s", f->title, f->confidence,
-		       (double)f->lost_ns / 1e9);
+	buf_printf(&text, "%s; confidence %.2f; lost %.6f s", f->title, f->confidence, (double)f->lost_ns / 1e9);
 	list_text(list, f->id);
 	list_u64(list, f->start_unix_ns);
 	list_text(list, f->severity);
 	list_text(list, f->title);
 	list_buf(list, &cause);
-	list_text(list, text);
+	list_buf(list, &text);
 	advice_add(list, f);
 	list_text(list, f->op);
 	list_u64(list, f->p99_ns / 1000);
 	list_u64(list, f->usual_ns / 1000);
 	list_real(list, f->usual_ns ? (double)f->p99_ns / (double)f->usual_ns : 0);
-	evidence_add(list, f);
+	timeline_add(list, f);
 	list_text(list, "");
+	list_text(list, f->kind);
+	list_i64(list, f->pid);
+	end_add(list, f);
 	return list_row(list);
 }
 

@@ -11,7 +11,7 @@
 #include "base/cleanup.h"
 #include "archive/job.h"
 #include "archive/tables/table_list.h"
-#include "archive/export/tables.h"
+#include "archive/tables/json_text.h"
 
 #define MIB (1024.0 * 1024.0)
 
@@ -91,6 +91,8 @@ static int snapshots_start(struct table_cursor *c)
 	r = store_reader_sessions(c->job->reader, bounds_take, s);
 	if (r == 0)
 		r = store_reader_seen(c->job->reader, &seen);
+	if (r == 0 && s->slice_to == UINT64_MAX) /* a file that was recorded by Ingero may know no session */
+		r = store_reader_span(c->job->reader, &s->slice_to, &s->to_unix_ns);
 	s->to_unix_ns = MAX(s->to_unix_ns, MAX(seen, c->job->now_unix_ns) + SLICE_NS);
 	if (c->limits.to_unix_ns)
 		s->to_unix_ns = MIN(s->to_unix_ns, c->limits.to_unix_ns);
@@ -243,17 +245,10 @@ static const struct table_column stacks_columns[] = {
 	COLUMN("hash", "INTEGER", "as in events.stack_hash", .push = PUSH_STACK),
 	COLUMN("ips", "TEXT", "always empty"),
 	COLUMN("frames", "TEXT",
-	       "JSON array, innermost first: s symbol, f file, l line; pfn, pf, pl the same of Python"),
+	       "JSON array, innermost first: s symbol, i address that has none, f file, l line; pfn, pf, pl the same "
+	       "of Python"),
 	COLUMN("is_complete", "INTEGER", "1: reaches to the thread's start"),
 };
-
-static void member_add(struct buf *out, const char *key, const char *text)
-{
-	if (!text[0])
-		return;
-	buf_printf(out, "%s\"%s\":", out->data[out->n - 1] == '{' ? "" : ",", key);
-	export_json_text(out, text);
-}
 
 static int stack_add(const struct read_stack *stack, void *data)
 {
@@ -265,8 +260,12 @@ static int stack_add(const struct read_stack *stack, void *data)
 		const struct read_frame *f = &stack->frames[i];
 
 		buf_append_text(&frames, i ? ",{" : "{");
-		member_add(&frames, f->is_python ? "pfn" : "s", f->symbol);
-		member_add(&frames, f->is_python ? "pf" : "f", f->file);
+		json_text_member(&frames,
+				 f->is_python			    ? "pfn"
+				 : strncmp(f->symbol, "0x", 2) == 0 ? "i"
+								    : "s",
+				 f->symbol);
+		json_text_member(&frames, f->is_python ? "pf" : "f", f->file);
 		if (f->line)
 			buf_printf(&frames, "%s\"%s\":%u", frames.data[frames.n - 1] == '{' ? "" : ",",
 				   f->is_python ? "pl" : "l", f->line);

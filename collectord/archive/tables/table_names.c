@@ -65,14 +65,14 @@ static bool is_named(int64_t source, int64_t number)
 
 static int op_add(const struct read_op *op, void *data)
 {
-	struct table_list *list = data;
-	int64_t source, number;
+	struct table_cursor *c = data;
+	struct table_list *list = c->state;
+	struct op_number n = table_op_number(c->job, op);
 
-	table_op_number(op, &source, &number);
-	if (is_named(source, number))
+	if (is_named(n.source, n.number))
 		return 0;
-	list_i64(list, source);
-	list_i64(list, number);
+	list_i64(list, n.source);
+	list_i64(list, n.number);
 	list_text(list, op->short_name);
 	list_text(list, op->name);
 	return list_row(list);
@@ -90,7 +90,7 @@ static int ops_start(struct table_cursor *c)
 		list_text(list, ingero_ops[i].name);
 		r = list_row(list);
 	}
-	return r ? r : store_reader_ops(c->job->reader, op_add, list);
+	return r ? r : store_reader_ops(c->job->reader, op_add, c);
 }
 
 const struct table table_ops = {

@@ -18,7 +18,8 @@
 #include "archive/foreign/ingero_names.h"
 
 #define OP_NAME_COLLATION "operation"
-#define OWN_OP_BASE 1000 /* numbers of operations that Ingero has none for, as in an exported file */
+/* Of operations that Ingero has no number for: above its own; as long as they last, in a byte, as it holds them. */
+#define OWN_OP_FIRST 65
 
 const struct table *const tables[] = {
 	&table_events,
@@ -51,19 +52,40 @@ struct table_binding {
 
 /* ---- for tables ---- */
 
-void table_op_number(const struct read_op *op, int64_t *ret_source, int64_t *ret_number)
+static struct op_number op_number_new(struct reader_job *job, const struct read_op *op)
 {
-	*ret_source = *ret_number = 0;
-	if (!op)
-		return;
+	struct op_number n = { .id = op->id };
+
 	for (size_t i = 0; i < ingero_source_count; i++)
 		if (strcmp(ingero_sources[i].name, op->source) == 0)
-			*ret_source = ingero_sources[i].id;
-	for (size_t i = 0; i < ingero_op_count && !*ret_number; i++)
-		if (ingero_ops[i].source == *ret_source && strcmp(ingero_ops[i].name, op->short_name) == 0)
-			*ret_number = ingero_ops[i].id;
-	if (!*ret_number)
-		*ret_number = OWN_OP_BASE + op->id;
+			n.source = ingero_sources[i].id;
+	for (size_t i = 0; i < ingero_op_count; i++) {
+		const struct ingero_op *o = &ingero_ops[i];
+
+		/* Graphs are of the runtime, and to Ingero of a source of their own. */
+		if ((o->source != n.source && (o->source != INGERO_GRAPH || n.source != INGERO_CUDA)) ||
+		    strcmp(o->name, op->short_name) != 0)
+			continue;
+		n.source = o->source;
+		n.number = o->id;
+		return n;
+	}
+	n.number = OWN_OP_FIRST + (int64_t)job->n_own_ops++;
+	return n;
+}
+
+struct op_number table_op_number(struct reader_job *job, const struct read_op *op)
+{
+	struct op_number n;
+
+	if (!op)
+		return (struct op_number){ .id = 0 };
+	for (size_t i = 0; i < job->op_numbers.n; i++)
+		if (job->op_numbers.items[i].id == op->id)
+			return job->op_numbers.items[i];
+	n = op_number_new(job, op);
+	(void)ARRAY_PUSH(&job->op_numbers, n); /* without memory another number comes next: the statement fails soon */
+	return n;
 }
 
 void table_result_u64(sqlite3_context *result, uint64_t value)
@@ -76,17 +98,18 @@ void table_result_text(sqlite3_context *result, const char *text)
 	sqlite3_result_text(result, text, -1, SQLITE_TRANSIENT);
 }
 
-void table_result_op(sqlite3_context *result, const struct read_op *op, enum table_op_column column)
+void table_result_op(sqlite3_context *result, struct reader_job *job, const struct read_op *op,
+		     enum table_op_column column)
 {
-	int64_t source, number;
+	struct op_number n;
 
 	if (column == OP_COLUMN_source_name || column == OP_COLUMN_op_name) {
 		if (op)
 			table_result_text(result, column == OP_COLUMN_op_name ? op->name : op->source);
 		return;
 	}
-	table_op_number(op, &source, &number);
-	sqlite3_result_int64(result, column == OP_COLUMN_source ? source : number);
+	n = table_op_number(job, op);
+	sqlite3_result_int64(result, column == OP_COLUMN_source ? n.source : n.number);
 }
 
 void table_result_blame(sqlite3_context *result, const __u64 blame_ns[BLAME_COUNT], uint16_t measured,
@@ -246,26 +269,25 @@ struct op_wish {
 	bool has_source, has_number;
 	const char *name;
 	bool name_is_known; /* some operation is called so */
-	struct table_limits *limits;
+	struct table_cursor *cursor;
 };
 
 static int op_match(const struct read_op *op, void *data)
 {
 	struct op_wish *wish = data;
-	int64_t source, number;
+	struct op_number n = table_op_number(wish->cursor->job, op);
 
-	table_op_number(op, &source, &number);
 	wish->name_is_known |= wish->name && read_op_is_called(op, wish->name);
-	if ((wish->has_source && wish->source != source) || (wish->has_number && wish->number != number) ||
+	if ((wish->has_source && wish->source != n.source) || (wish->has_number && wish->number != n.number) ||
 	    (wish->name && !read_op_is_called(op, wish->name)))
 		return 0;
-	return ARRAY_PUSH(&wish->limits->ops, op->id);
+	return ARRAY_PUSH(&wish->cursor->limits.ops, op->id);
 }
 
 static int limits_set(struct table_cursor *c, const char *plan, sqlite3_value **values)
 {
 	struct table_limits *limits = &c->limits;
-	struct op_wish wish = { .limits = limits };
+	struct op_wish wish = { .cursor = c };
 	int r;
 
 	for (int i = 0; plan[2 * i]; i++) {
@@ -482,11 +504,17 @@ static int op_name_collate(void *data, int n_a, const void *a, int n_b, const vo
 	return op_name_compare(a, (size_t)n_a, b, (size_t)n_b);
 }
 
+static int op_number_take(const struct read_op *op, void *data)
+{
+	(void)table_op_number(data, op);
+	return 0;
+}
+
 int tables_install(struct sqlite3 *db, struct reader_job *job)
 {
 	/* Of one text that they are given; their columns are read like a table's. */
 	static const char *kept_modules[] = { "json_each", "json_tree", NULL };
-	int r = 0;
+	int r = store_reader_ops(job->reader, op_number_take, job);
 
 	/* What SQLite brings of its own: full-text search, statistics. */
 	if (sqlite3_drop_modules(db, kept_modules) != SQLITE_OK ||

@@ -13,10 +13,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "archive/job.h"
 #include "base/array.h"
 #include "archive/read/read.h"
 
-struct reader_job;
 struct table_cursor;
 
 /* What a comparison with a column narrows down. */
@@ -92,13 +92,18 @@ const char *const *tables_names(void);
 
 /* ---- for tables ---- */
 
-/** table_op_number() - Ingero's numbers of an operation's source and itself */
-void table_op_number(const struct read_op *op, int64_t *ret_source, int64_t *ret_number);
+/**
+ * table_op_number() - numbers of an operation and its source: Ingero's, or, where it has none, from 65 on in the order
+ * in which they are met
+ * @op: NULL: the answer is 0 and 0
+ */
+struct op_number table_op_number(struct reader_job *job, const struct read_op *op);
 void table_result_u64(sqlite3_context *result, uint64_t value);
 void table_result_text(sqlite3_context *result, const char *text);
 /** table_result_op() - source, op, source_name or op_name of an operation, which may be NULL */
 enum table_op_column { OP_COLUMN_source, OP_COLUMN_op, OP_COLUMN_source_name, OP_COLUMN_op_name };
-void table_result_op(sqlite3_context *result, const struct read_op *op, enum table_op_column column);
+void table_result_op(sqlite3_context *result, struct reader_job *job, const struct read_op *op,
+		     enum table_op_column column);
 /** table_result_blame() - a class of a time; NULL when it is not measured */
 void table_result_blame(sqlite3_context *result, const __u64 blame_ns[BLAME_COUNT], uint16_t measured,
 			uint64_t whole_ns, int class);

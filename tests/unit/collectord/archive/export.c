@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <sqlite3.h>
 
+#include "archive/job.h"
 #include "archive/read/read.h"
 #include "tests/support/check.h"
 #include "tests/support/ingero_db.h"
@@ -119,13 +120,23 @@ static struct told tell(const char *name, struct store_reader *reader)
 	return told;
 }
 
+static int export_of(struct store_reader *reader, const struct export_request *request, struct sqlite3 *out,
+		     uint64_t *ret_events)
+{
+	struct reader_job job = { .reader = reader, .deadline_ns = UINT64_MAX, .now_unix_ns = 1 };
+	int r = export_db(&job, request, out, ret_events);
+
+	ARRAY_DONE(&job.op_numbers);
+	return r;
+}
+
 static struct sqlite3 *exported(const char *name, struct store_reader *reader, const struct export_request *request,
 				uint64_t *ret_events)
 {
 	struct sqlite3 *out = NULL;
 
 	CHECK_INT_EQ(name, sqlite3_open(":memory:", &out), SQLITE_OK);
-	CHECK_INT_EQ(name, export_db(reader, request, out, ret_events), 0);
+	CHECK_INT_EQ(name, export_of(reader, request, out, ret_events), 0);
 	return out;
 }
 
@@ -188,6 +199,16 @@ static void round_trip_check(void)
 			     1);
 		CHECK_INT_EQ(name, ask(name, out, "SELECT sum(stored) FROM event_aggregates"), n);
 		CHECK_INT_EQ(name, ask(name, out, "SELECT min(count >= stored) FROM event_aggregates"), 1);
+		/* The lower edge of its bucket, which is 1/16 wide. */
+		CHECK_INT_EQ(
+			name,
+			ask(name, out,
+			    "SELECT count(*) FROM event_aggregates a JOIN (SELECT timestamp - timestamp % 60000000000"
+			    " AS b, source AS s, op AS o, pid AS p, min(duration) AS least FROM events GROUP BY 1, 2, "
+			    "3, 4)"
+			    " ON b = bucket AND s = source AND o = op AND p = pid"
+			    " WHERE stored = count AND (min_dur > least OR min_dur < least * 15 / 16 - 1)"),
+			0);
 		sqlite3_close(out);
 		store_reader_close(reader);
 		sqlite3_close(db);
@@ -231,6 +252,30 @@ static void parts_check(void)
 	sqlite3_close(db);
 }
 
+/* Where no session says when somebody recorded, the machine's own rows are there all the same. */
+static void no_session_check(void)
+{
+	const char *file = recordings[0];
+	struct sqlite3 *db = ingero_db_open(file, true);
+	struct store_reader *reader;
+	uint64_t n = 0;
+
+	if (!db)
+		return;
+	CHECK_INT_EQ(file, sqlite3_exec(db, "DELETE FROM sessions", NULL, NULL, NULL), SQLITE_OK);
+	reader = reader_open(file, db);
+	if (reader) {
+		struct sqlite3 *out = exported(file, reader, &(struct export_request){ 0 }, &n);
+
+		CHECK_INT_EQ(file, ask(file, out, "SELECT count(*) FROM system_snapshots"),
+			     ask(file, db, "SELECT count(*) FROM system_snapshots"));
+		CHECK_INT_EQ(file, ask(file, out, "SELECT count(*) FROM events WHERE id LIKE 'node:%'"), (int64_t)n);
+		sqlite3_close(out);
+	}
+	store_reader_close(reader);
+	sqlite3_close(db);
+}
+
 /* A disk that fills up: an error of that name, whenever it happens. */
 static void full_check(void)
 {
@@ -246,7 +291,7 @@ static void full_check(void)
 		sqlite3_open(":memory:", &out);
 		snprintf(sql, sizeof(sql), "PRAGMA max_page_count = %d", pages);
 		sqlite3_exec(out, sql, NULL, NULL, NULL);
-		CHECK_INT_EQ("full", export_db(reader, &(struct export_request){ 0 }, out, &n), -ENOSPC);
+		CHECK_INT_EQ("full", export_of(reader, &(struct export_request){ 0 }, out, &n), -ENOSPC);
 		sqlite3_close(out);
 	}
 	store_reader_close(reader);
@@ -257,6 +302,7 @@ int main(void)
 {
 	round_trip_check();
 	parts_check();
+	no_session_check();
 	full_check();
 	return check_result();
 }

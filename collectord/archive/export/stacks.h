@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Stacks by the hash that Ingero calls them by, between the files of this directory. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "archive/read/read.h"
+
+struct export_stack {
+	uint32_t id;
+	bool is_used; /* by a call that was written */
+	int64_t hash;
+};
+
+struct export_stacks {
+	struct export_stack *items; /* by id */
+	size_t n, room;
+};
+
+/** export_stacks_load() - all that have frames. Return: 0 or -errno */
+int export_stacks_load(struct export_stacks *stacks, struct store_reader *reader);
+/** export_stack_find() - NULL: there is none, or nothing of it is known */
+struct export_stack *export_stack_find(const struct export_stacks *stacks, int64_t id);
