@@ -19,7 +19,8 @@ it is not up to date.
 An operation is a family of exports: the name, then at most one of `_v2`, `_v3` ..., then at most one of
 `_ptsz`, `_ptds`, `_spt`. A call that goes from one export of a family to another is counted once, and so is
 one by `__cudaLaunchKernel`, which jumps to `cudaLaunchKernel`. A call of the runtime and the call of the driver
-inside it are two operations, of two sources. `cudaGetLastError` and `cudaPeekAtLastError` have the code that they
+inside it are two operations, of two sources, and so are a collective of NCCL and what it calls. Between `ncclGroupStart` and
+`ncclGroupEnd` a collective only queues. `ncclInProgress`, of communicators that do not block, counts as an error. `cudaGetLastError` and `cudaPeekAtLastError` have the code that they
 return, which is that of a call before them: its error is counted there as well. A launch of a graph is one call, whatever
 is in the graph.
 

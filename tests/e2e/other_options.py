@@ -22,7 +22,7 @@ OPTIONS = {
     "check": "--json --support-bundle=x",
     "trace": """-p=1 --pid=1 -u=root --user=root -d=1ms --duration=1ms --json -v --verbose --record --record=true --record=false --record-all --stack
         --stack=true --stack=false --stack-samples=100 --db=x.db --max-db=10g --max-db=0 --db-rollover-size=1g --db-rollover-keep=6 --log=x --deadband=5
-        --heartbeat=30s --no-io --no-tcp --no-net --nccl --nccl=false --nccl-lib=x --libnccl-discovery-interval=10s --cuda-lib=x --ringbuf-size=32m
+        --heartbeat=30s --no-io --no-tcp --no-net --nccl --nccl=true --nccl=false --nccl-lib=x --libnccl-discovery-interval=10s --cuda-lib=x --ringbuf-size=32m
         --sampling-rate=0 --sampling-rate=1 --sampling-rate=10 --py-walker=auto --py-walker=ebpf --py-walker=userspace --otlp=x --otlp-insecure
         --otlp-insecure-allow-non-loopback --prometheus=:9090 --remediate --remediate-gid=65532 --annotate --annotate-socket-gid=1 --node=x --cluster=x
         --fleet-workload-type=training --throttle-poll-interval=5s --memfrag-poll-interval=10s --enable-experimental-kprobes --inference
@@ -40,7 +40,7 @@ OPTIONS = {
 REFUSALS = {
     "check": {"--support-bundle"},
     "trace": {"-v", "--verbose", "--stack", "--stack=true", "--stack-samples", "--db-rollover-size", "--db-rollover-keep", "--log",
-              "--nccl", "--nccl-lib", "--libnccl-discovery-interval", "--cuda-lib", "--py-walker", "--otlp", "--otlp-insecure",
+              "--nccl-lib", "--libnccl-discovery-interval", "--cuda-lib", "--py-walker", "--otlp", "--otlp-insecure",
               "--otlp-insecure-allow-non-loopback", "--prometheus", "--remediate", "--remediate-gid", "--annotate", "--annotate-socket-gid", "--node",
               "--cluster", "--fleet-workload-type", "--throttle-poll-interval", "--memfrag-poll-interval", "--enable-experimental-kprobes", "--debug",
               "--config"},

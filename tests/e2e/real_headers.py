@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """
-What bpf/ops.def and base/call_errors.def say of CUDA is what the vendor's headers of three generations say: every
+What bpf/ops.def and base/call_errors.def say of CUDA and NCCL is what the vendor's headers say, CUDA's of three generations: every
 kept argument lies where it is looked for and is what it is taken for, in every form of every operation, and codes
 of errors have their numbers and names: real_headers.py.
 """
@@ -16,8 +16,15 @@ import ops_def  # noqa: E402
 import real_libraries  # noqa: E402
 
 SUFFIX = re.compile(r"(_v[2-9])?(_ptsz|_ptds|_spt)?$")
-DECLARED = re.compile(r"\b(?:cudaError_t|CUresult)\s+(_{0,2}cu\w+)\s*\(([^()]*)\)\s*(?:__attribute__\(\(.*?\)\)\s*)?;")
+DECLARED = re.compile(r"\b(?:cudaError_t|CUresult|ncclResult_t)\s+(_{0,2}cu\w+|nccl\w+)\s*\(([^()]*)\)\s*(?:__attribute__\(\(.*?\)\)\s*)?;")
 ENUMERATOR = re.compile(r"\b(cudaError[A-Z]\w*|CUDA_ERROR_\w+)\s*=\s*(\d+)")
+# of NCCL's enums one has the results, another one the types
+RESULTS = re.compile(r"enum\s*{([^}]*)}\s*ncclResult_t;")
+TYPES = re.compile(r"enum\s*{([^}]*)}\s*ncclDataType_t;")
+VALUE = re.compile(r"\b(nccl\w+)\s*=\s*(\d+)")
+SIZES = re.compile(r"OP_TYPE\((\d+), (\d)\)")
+# What a package declares, and of which layers the codes are.
+HEADERS = {"RUNTIME": (("cuda.h", "cuda_runtime_api.h"), ("RUNTIME", "DRIVER")), "NCCL": (("nccl.h",), ("NCCL",))}
 # What the wheels leave to the compiler's package: none of it changes a declaration.
 STUB = "".join(f"#define {name}\n" for name in ("CUDARTAPI", "__device_builtin__", "__cudart_builtin__", "__host__", "__device__",
                                                 "CUDARTAPI_CDECL", "__dv(x)", "__location__(x)", "__align__(n) __attribute__((aligned(n)))",
@@ -36,18 +43,24 @@ def run(command):
 class Headers:
     """Declarations of one version; forms that a define hides are declared under their own names."""
 
-    def __init__(self, directory, scratch):
+    def __init__(self, directory, scratch, names):
         os.makedirs(os.path.join(scratch, "crt"), exist_ok=True)
+        # what NCCL's header wants of another package
+        for name, text in (("cuda_runtime.h", "typedef struct CUstream_st *cudaStream_t;\n"), ("cuda_fp16.h", "")):
+            with open(os.path.join(scratch, name), "w", encoding="ascii") as file:
+                file.write(text)
         with open(os.path.join(scratch, "crt/host_defines.h"), "w", encoding="ascii") as file:
             file.write(STUB)
         self.include = ["-I", directory, "-I", scratch]
         self.scratch = scratch
         self.known_offsets = {}
-        text = "".join(run(["cc", "-E", "-P", "-w", "-D__CUDA_API_VERSION_INTERNAL", *self.include, os.path.join(directory, header)])
-                       for header in ("cuda.h", "cuda_runtime_api.h"))
+        text = "".join(run(["cc", "-E", "-P", "-w", "-D__CUDA_API_VERSION_INTERNAL", "-D__CUDA_BF16_TYPES_EXIST__", *self.include, os.path.join(directory, header)])
+                       for header in names)
         self.functions = {name: [self._type(part) for part in parameters.split(",") if part.strip() not in ("", "void")]
                           for name, parameters in DECLARED.findall(text)}
-        self.errors = {name: int(code) for name, code in ENUMERATOR.findall(text)}
+        self.errors = {name: int(code) for name, code in ENUMERATOR.findall(text) + VALUE.findall("".join(RESULTS.findall(text)))
+                       if name != "ncclNumResults"}
+        self.types = {name: int(number) for name, number in VALUE.findall("".join(TYPES.findall(text)))}
 
     @staticmethod
     def _type(parameter):
@@ -110,7 +123,7 @@ def check_box(headers, export, structure, numbers, meaning):
 
 def check_argument(headers, export, form, numbers, meaning):
     words = headers.words(export)
-    looked_at = numbers[:2] if form in ("AREA", "SUM") else numbers[:1]
+    looked_at = numbers[:2] if form in ("AREA", "SUM", "TYPED") else numbers[:1]
     for index in looked_at:
         if index >= len(words):
             yield f"{export}: has no argument {index}"
@@ -122,6 +135,9 @@ def check_argument(headers, export, form, numbers, meaning):
         elif form == "SUM" and index == numbers[0]:
             if words[index][0].replace("const ", "").strip() != "size_t *":
                 yield f"{export}: argument {index}, {words[index]}, is no array of sizes"
+        elif form == "TYPED" and index == numbers[1]:
+            if words[index][0] != "ncclDataType_t":
+                yield f"{export}: argument {index}, {words[index]}, is no type"
         elif not is_meant(meaning, form, words[index]):
             yield f"{export}: argument {index}, {words[index]}, is no {meaning} ({form})"
 
@@ -135,15 +151,23 @@ def check_operation(headers, op):
                 yield f"{export}: is no form with 32-bit sizes"
             continue
         most = max([numbers[0] for _, numbers, _ in arguments] +
-                   [numbers[1] for form, numbers, _ in arguments if form in ("AREA", "SUM")] + [0])
+                   [numbers[1] for form, numbers, _ in arguments if form in ("AREA", "SUM", "TYPED")] + [0])
         if (most >= 6) != ("OP_STACK" in op.traits):
             yield f"{export}: keeps argument {most}, and {'has' if most < 6 else 'lacks'} OP_STACK"
         for form, numbers, meaning in arguments:
             yield from check_argument(headers, export, form, numbers, meaning)
 
 
-def check_errors(headers, is_newest):
-    known = {name: code for layer in ("RUNTIME", "DRIVER") for code, name in ops_def.error_names(layer).items()}
+def check_types(headers):
+    sizes = {int(number): 1 << int(log2) for number, log2 in SIZES.findall(ops_def.text_of("ops.h"))}
+    for name, number in headers.types.items():
+        bits = re.search(r"nccl\w*?(\d+)(e\dm\d)?$", name)
+        if bits and sizes.get(number, 1) != int(bits.group(1)) // 8:
+            yield f"{name}, {number}, has {sizes.get(number, 1)} bytes in bpf/ops.h"
+
+
+def check_errors(headers, layers, is_newest):
+    known = {name: code for layer in layers for code, name in ops_def.error_names(layer).items()}
     for name, code in headers.errors.items():
         if code and code < 1000 and known.get(name) != code and code not in known.values():
             yield f"the header has {name} = {code}, base/call_errors.def has not"
@@ -163,11 +187,13 @@ def main():
         return real_libraries.skip(error)
     for number, (library, directory) in enumerate(versions):
         with tempfile.TemporaryDirectory(prefix="ingero-headers-") as scratch:
-            headers = Headers(directory, scratch)
+            names, layers = HEADERS[library.layer]
+            headers = Headers(directory, scratch, names)
             found = {SUFFIX.sub("", export) for export in headers.functions} & {op.name for op in operations}
             declared |= found
             problems = [line for op in operations for line in check_operation(headers, op)]
-            problems += check_errors(headers, number == len(versions) - 1)
+            is_newest = all(other.layer != library.layer for other, _ in versions[number + 1:])
+            problems += [*check_types(headers), *check_errors(headers, layers, is_newest)]
         print(f"headers of {library.name}: {len(headers.functions)} functions, {len(found)} operations, {len(headers.errors)} errors")
         wrong += [f"{library.name}: {line}" for line in problems]
     wrong += [f"declared nowhere: {op.name}" for op in operations if op.name not in declared]

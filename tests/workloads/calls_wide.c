@@ -76,11 +76,13 @@ static uint64_t exec; /* the graph that was made ready last */
 
 void *calls_wide_find(const char *name)
 {
-	void *function = dlsym(RTLD_DEFAULT, name), *newest;
+	/* what the runtime of this program is too old for, and what programs of one process do without */
+	static const char *const more[] = { "libcudart.so.13", "libnccl.so.2" };
+	void *function = dlsym(RTLD_DEFAULT, name), *library;
 
-	/* what the runtime of this program is too old for */
-	if (!function && (newest = dlopen("libcudart.so.13", RTLD_NOW)))
-		function = dlsym(newest, name);
+	for (size_t i = 0; !function && i < ARRAY_SIZE(more); i++)
+		if ((library = dlopen(more[i], RTLD_NOW)))
+			function = dlsym(library, name);
 	if (!function) {
 		fprintf(stderr, "no library here has '%s'\n", name);
 		exit(2);

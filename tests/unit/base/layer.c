@@ -22,7 +22,7 @@ static const struct {
 	{ "far out", INT32_MAX, NULL, NULL },
 };
 
-enum layer { NONE, RUNTIME, DRIVER };
+enum layer { NONE, RUNTIME, DRIVER, NCCL };
 
 #define CALL_ERROR(layer, code, name) { layer, code },
 #define CUDA_ERROR(code, runtime, driver) { RUNTIME, code }, { DRIVER, code },
@@ -42,6 +42,7 @@ int main(void)
 		CHECK_STR_EQ(cases[i].name, runtime ? runtime : "", cases[i].runtime ? cases[i].runtime : "");
 		CHECK_STR_EQ(cases[i].name, driver ? driver : "", cases[i].driver ? cases[i].driver : "");
 	}
+	CHECK_STR_EQ("a collective's", layer_error_name("nccl", 4), "ncclInvalidArgument");
 	CHECK("a number of another kind", layer_error_name("net", 2) == NULL);
 	for (size_t i = 0; i < ARRAY_SIZE(codes); i++)
 		for (size_t k = 0; k < i; k++)

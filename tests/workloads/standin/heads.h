@@ -96,6 +96,11 @@
 	runtime_head name, number, implementation;                                                                     \
 	.set .Lstandin_##name, name
 #define RUNTIME_ALIAS(name, other) alias name, other
+/* A second name of an export, at its address. */
+#define SAME(name, other)                                                                                              \
+	.globl name;                                                                                                   \
+	.type name, %function;                                                                                         \
+	.set name, other
 #define DRIVER_HEAD(name, number, implementation) driver_head name, number, implementation
 #define DRIVER_ALIAS(name, other) alias name, other
 
@@ -230,6 +235,11 @@ standin_call:
 	plain_head name, number, implementation;                                                                       \
 	.set .Lstandin_##name, name
 #define RUNTIME_ALIAS(name, other) alias name, other
+/* A second name of an export, at its address. */
+#define SAME(name, other)                                                                                              \
+	.globl name;                                                                                                   \
+	.type name, %function;                                                                                         \
+	.set name, other
 #define DRIVER_HEAD(name, number, implementation) RUNTIME_HEAD(name, number, implementation)
 #define DRIVER_ALIAS(name, other) alias name, other
 

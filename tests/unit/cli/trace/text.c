@@ -411,8 +411,8 @@ static const struct {
 	  "ingero  node-7  14:03:21  1 min 12 s  cost 0.6 %\n"
 	  "cpu ▇▇▇▇▇▇░░ 78 %   mem ▇▇▇░░░░░ 41 %   load 6.1   cpu pressure 31 %\n"
 	  "\n"
-	  "waiting for a process of alice to load a CUDA library (libcudart, libcuda); none\n"
-	  "is mapped now\n"
+	  "waiting for a process of alice to load a CUDA library (libcudart, libcuda,\n"
+	  "libnccl); none is mapped now\n"
 	  "\n"
 	  "every call counted · nothing lost · kept: slow calls and 1 in 64 · q ends\n" },
 	{ "no call", NULL, NULL, NULL, true, true, 1, true,

@@ -60,6 +60,8 @@ static const struct {
 	{ "sample_one.so", "", { NULL } },
 	{ "sample_one_named.so", "libcuda.so.1", { "cuLaunchKernel" } },
 	{ "sample_folded.so", "libcuda.so.1", { "cuMemAlloc_v2", "cuMemFree_v2" } },
+	{ "sample_collectives.so", "libnccl.so.2", { "ncclAllReduce", "ncclBroadcast" } },
+	{ "sample_collectives_inside.so", "libtorch_cuda.so", { "ncclAllReduce", "ncclBroadcast" } },
 	{ "sample_loader.so", "ld-sample.so.2", { NULL } },
 };
 

@@ -54,6 +54,15 @@ FUNCTION(cuStreamSynchronize_ptsz, 2004)
 FUNCTION(cuDeviceGet, 11)
 #endif
 
+#ifdef SAMPLE_COLLECTIVES
+FUNCTION(ncclAllReduce, 4001)
+FUNCTION(ncclBroadcast, 4002)
+FUNCTION(ncclAllReducer, 12)
+/* its second name is another one */
+extern __typeof(ncclAllReduce) pncclAllReduce __attribute__((alias("ncclAllReduce"), visibility("default")));
+FUNCTION(pncclBroadcast, 13)
+#endif
+
 #ifdef SAMPLE_ONE
 FUNCTION(cuLaunchKernel, 3001)
 #endif
