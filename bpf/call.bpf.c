@@ -340,7 +340,8 @@ VERIFIED_ALONE int call_record(struct thread_state *t, const struct call_end *en
 	r->op = f->op;
 	r->reason = end->reason;
 	r->depth = index;
-	__builtin_memset(r->pad, 0, sizeof(r->pad));
+	r->flags = 0;
+	r->header_pad = 0;
 	__builtin_memcpy(r->comm, t->comm, sizeof(r->comm));
 
 	/* The daemon comes by timer; a ring that fills faster wakes it, once for each fill. */

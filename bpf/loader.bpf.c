@@ -193,8 +193,8 @@ VERIFIED_ALONE int library_tell(__u64 base, __u32 tgid, const struct process_wis
 	__builtin_memset(r, 0, sizeof(*r));
 	r->time_ns = bpf_ktime_get_ns();
 	r->start_boot_ns = leader ? leader->start_boottime : 0;
-	r->library_base = base;
-	r->file = file;
+	r->library.base = base;
+	r->library.file = file;
 	r->tgid = tgid;
 	r->tid = task->pid;
 	r->uid = cred ? cred->uid.val : 0;
@@ -207,7 +207,7 @@ VERIFIED_ALONE int library_tell(__u64 base, __u32 tgid, const struct process_wis
 	bpf_probe_read_kernel(r->comm, sizeof(r->comm), leader ? leader->comm : task->comm);
 	/* It stops on its way back from this probe. Without the record nobody would let it go on. */
 	if (wish && wish->flags & WISH_HOLD && wish->guardian && hold_is_guarded(wish->hold_uid, wish->guardian))
-		r->is_held = bpf_send_signal(SIGSTOP) == 0;
+		r->library.is_held = bpf_send_signal(SIGSTOP) == 0;
 	bpf_ringbuf_submit(r, BPF_RB_FORCE_WAKEUP);
 	return 0;
 }

@@ -156,12 +156,12 @@ static __always_inline void oom_surroundings(struct life_record *r, __u32 tgid)
 		r->flags |= LIFE_NAMED;
 	reclaim = bpf_map_lookup_elem(&reclaims, &tid);
 	if (reclaim)
-		r->oom_scope = reclaim->scope;
+		r->oom.scope = reclaim->scope;
 	if (by->tgid == (int)tgid)
 		return;
-	r->by_tgid = by->tgid;
-	r->by_uid = cred ? cred->uid.val : 0;
-	bpf_probe_read_kernel(r->by_comm, sizeof(r->by_comm), by->comm);
+	r->oom.by_tgid = by->tgid;
+	r->oom.by_uid = cred ? cred->uid.val : 0;
+	bpf_probe_read_kernel(r->oom.by_comm, sizeof(r->oom.by_comm), by->comm);
 }
 
 SEC("tp_btf/mark_victim")
@@ -178,7 +178,7 @@ int oom_kill(__u64 *ctx)
 	r = life_new(task, RECORD_OOM);
 	if (!r)
 		return 0;
-	r->rss_bytes = pages << page_shift;
+	r->oom.rss_bytes = pages << page_shift;
 	oom_surroundings(r, tgid);
 	bpf_ringbuf_submit(r, BPF_RB_FORCE_WAKEUP);
 	return 0;

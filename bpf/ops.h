@@ -48,6 +48,7 @@ enum op_layer {
 #define OP(...)
 #define EVENT(id, layer, name, ...) OP_EVENT_##name = (id),
 enum op_event {
+	OP_EVENT_none,
 #include "ops.def"
 };
 #undef OP

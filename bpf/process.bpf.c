@@ -112,7 +112,7 @@ int process_fork(__u64 *ctx)
 	if (!r)
 		return 0;
 	entry = bpf_map_lookup_elem(&processes, &tgid);
-	r->child = child_tgid;
+	r->fork.child = child_tgid;
 	r->flags |= wish ? LIFE_NAMED : 0;
 	if (entry) {
 		r->slot = entry->slot;
@@ -168,8 +168,8 @@ int process_exit(__u64 *ctx)
 		return 0;
 	r->slot = slot;
 	r->exec_gen = exec_gen;
-	r->exit_code = code;
-	r->was_in_call = was_in_call;
+	r->exit.code = code;
+	r->exit.was_in_call = was_in_call;
 	r->flags |= named | guarded;
 	bpf_ringbuf_submit(r, BPF_RB_FORCE_WAKEUP);
 	return 0;

@@ -67,27 +67,46 @@ static inline void process_wish_add(struct process_wish *wish, const struct proc
 		wish->sample_every = more->sample_every;
 }
 
-enum record_type { RECORD_CALL = 1, RECORD_EXEC, RECORD_FORK, RECORD_EXIT, RECORD_LIBRARY, RECORD_OOM };
+enum record_type {
+	RECORD_NONE,
+#define KIND(kind, ring, event) RECORD_##kind,
+#include "kinds.def"
+#undef KIND
+	RECORD_TYPE_COUNT
+};
+
+/* What every record begins with. */
+#define RECORD_HEADER                                                                                                  \
+	union {                                                                                                        \
+		__u64 time_ns;                                                                                         \
+		__u64 start_ns; /* of a call: its entry, as the program would have seen it */                          \
+	};                                                                                                             \
+	__u32 tgid;                                                                                                    \
+	__u32 tid;                                                                                                     \
+	__u32 uid;                                                                                                     \
+	__u32 exec_gen; /* execs of this process seen so far */                                                        \
+	__u16 slot;	/* 0 when the process made no traced call */                                                   \
+	__u8 type;	/* enum record_type */                                                                         \
+	__u8 flags;	/* LIFE_* */                                                                                   \
+	__u32 header_pad;                                                                                              \
+	char comm[RECORD_COMM_BYTES] /* of a call: of the thread, when it first called; else of the process */
+
+struct record_header {
+	RECORD_HEADER;
+};
+_Static_assert(sizeof(struct record_header) == 48, "record_header is ABI between both halves");
 
 /* On the ring `calls`: one finished call. */
 struct call_record {
-	__u64 start_ns;		     /* entry, as the program would have seen it */
+	RECORD_HEADER;
 	__u64 duration_ns;	     /* the program's own: the tracer's share is taken out */
 	__u64 raw_ns;		     /* as measured between the two probes */
 	__u64 args[OP_ARGS_MAX];     /* as ops.def says */
 	__u64 blame_ns[BLAME_COUNT]; /* [BLAME_ON_CPU] is 0: the remainder of raw_ns */
-	__u32 tgid;
-	__u32 tid;
-	__u32 uid;
 	__s32 ret;
-	__u32 exec_gen; /* execs of this process seen so far */
-	__u16 slot;
 	__u16 op;
-	__u8 type;   /* RECORD_CALL */
 	__u8 reason; /* bits of enum record_reason */
 	__u8 depth;  /* 0: outermost traced call of this thread */
-	__u8 pad[5];
-	char comm[RECORD_COMM_BYTES]; /* of the thread, when it first called */
 };
 _Static_assert(sizeof(struct call_record) == 168, "call_record is ABI between both halves");
 
@@ -117,36 +136,44 @@ struct executable_record {
 };
 _Static_assert(sizeof(struct executable_record) == 24, "executable_record is ABI between both halves");
 
-/* On the ring `life`: never sampled, wakes the daemon at once. */
+struct fork_body {
+	__u32 child; /* process id */
+};
+
+struct exit_body {
+	__u32 code;	  /* as wait(2) encodes it */
+	__u8 was_in_call; /* a thread was inside a call whose return is trapped. With SIGABRT: a C++ exception? */
+	__u8 pad[3];
+};
+
+struct library_body {
+	__u64 base;		   /* load address (l_addr) of the new library */
+	struct file_identity file; /* what is mapped there; inode 0: not known */
+	__u8 is_held;		   /* the process was stopped and waits for SIGCONT */
+	__u8 pad[7];
+};
+
+struct oom_body {
+	__u64 rss_bytes; /* memory that the process had, as the kernel's log says */
+	__u32 by_tgid;	 /* whose demand for memory set it off; 0: nobody's, or the victim's own */
+	__u32 by_uid;
+	char by_comm[RECORD_COMM_BYTES];
+	__u8 scope; /* enum oom_scope */
+	__u8 pad[7];
+};
+
+/* On the ring `life`: never sampled, wakes the daemon at once. An exec has no body. */
 struct life_record {
-	__u64 time_ns;
+	RECORD_HEADER;
 	__u64 start_boot_ns; /* start of the process, CLOCK_BOOTTIME */
 	union {
-		__u64 library_base; /* RECORD_LIBRARY: load address (l_addr) of the new library */
-		__u64 rss_bytes;    /* RECORD_OOM: memory that the process had, as the kernel's log says */
+		struct fork_body fork;
+		struct exit_body exit;
+		struct library_body library;
+		struct oom_body oom;
 	};
-	struct file_identity file; /* RECORD_LIBRARY: what is mapped there; inode 0: not known */
-	__u32 tgid;
-	__u32 tid;
-	__u32 uid;
-	__u32 child;	 /* RECORD_FORK: process id of the child */
-	__u32 exit_code; /* RECORD_EXIT: as wait(2) encodes it */
-	__u32 exec_gen;
-	__u16 slot; /* 0 when the process made no traced call */
-	__u8 type;
-	__u8 is_held; /* RECORD_LIBRARY: the process was stopped and waits for SIGCONT */
-	/* RECORD_EXIT: a thread was inside a call whose return is trapped. With SIGABRT: a C++ exception? */
-	__u8 was_in_call;
-	__u8 flags;	/* LIFE_* */
-	__u8 oom_scope; /* RECORD_OOM: enum oom_scope */
-	__u8 pad;
-	/* RECORD_OOM: whose demand for memory set it off; 0: nobody's, or the victim's own */
-	__u32 by_tgid;
-	__u32 by_uid;
-	char comm[RECORD_COMM_BYTES];
-	char by_comm[RECORD_COMM_BYTES];
 };
-_Static_assert(sizeof(struct life_record) == 136, "life_record is ABI between both halves");
+_Static_assert(sizeof(struct life_record) == 112, "life_record is ABI between both halves");
 
 #define LIFE_GUARDED 0x1u /* as PROCESS_GUARDED */
 #define LIFE_NAMED 0x2u	  /* named by a lease itself, or descends from such a process */

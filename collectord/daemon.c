@@ -191,7 +191,7 @@ static void source_life(const struct life_record *life, void *data)
 	host_tell(d, life);
 	switch ((enum record_type)life->type) {
 	case RECORD_FORK:
-		lease_set_fork(d->leases, life->tgid, life->child);
+		lease_set_fork(d->leases, life->tgid, life->fork.child);
 		return;
 	case RECORD_EXIT:
 		lease_set_exit(d->leases, life->tgid, life->start_boot_ns);
@@ -204,8 +204,7 @@ static void source_life(const struct life_record *life, void *data)
 	case RECORD_LIBRARY:
 		hold_library(&d->hold, life);
 		return;
-	case RECORD_CALL:
-	case RECORD_OOM:
+	default: /* only told */
 		return;
 	}
 }

@@ -18,13 +18,13 @@ static size_t check(const struct detector_view *view, struct condition *ret, siz
 	if (!oom)
 		return 0;
 	c.start_ns = c.end_ns = oom->time_ns;
-	c.extra[EXTRA_RSS_BYTES] = oom->rss_bytes;
-	c.extra[EXTRA_SCOPE] = oom->oom_scope;
-	c.extra[EXTRA_BY_ITSELF] = oom->by_tgid == 0;
-	if (oom->by_tgid) {
-		c.cause.pid = oom->by_tgid;
-		c.cause.uid = oom->by_uid;
-		memcpy(c.cause.comm, oom->by_comm, sizeof(c.cause.comm));
+	c.extra[EXTRA_RSS_BYTES] = oom->oom.rss_bytes;
+	c.extra[EXTRA_SCOPE] = oom->oom.scope;
+	c.extra[EXTRA_BY_ITSELF] = oom->oom.by_tgid == 0;
+	if (oom->oom.by_tgid) {
+		c.cause.pid = oom->oom.by_tgid;
+		c.cause.uid = oom->oom.by_uid;
+		memcpy(c.cause.comm, oom->oom.by_comm, sizeof(c.cause.comm));
 	}
 	*ret = c;
 	return 1;

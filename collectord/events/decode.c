@@ -2,9 +2,24 @@
 #include "events/decode.h"
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <string.h>
 
 #include "events/op.h"
+
+enum record_ring { RECORD_RING_none, RECORD_RING_calls, RECORD_RING_life };
+
+/* The ring that brings each kind. */
+static const uint8_t rings[RECORD_TYPE_COUNT] = {
+#define KIND(kind, ring, event) [RECORD_##kind] = RECORD_RING_##ring,
+#include "bpf/kinds.def"
+#undef KIND
+};
+
+static bool is_from(enum record_ring ring, uint8_t type)
+{
+	return type < RECORD_TYPE_COUNT && rings[type] == ring;
+}
 
 static bool is_text(const char comm[RECORD_COMM_BYTES])
 {
@@ -17,7 +32,7 @@ enum decode_result decode_call(const void *data, size_t n, const struct call_rec
 
 	if (n < sizeof(*c))
 		return DECODE_SHORT;
-	if (c->type != RECORD_CALL)
+	if (!is_from(RECORD_RING_calls, c->type))
 		return DECODE_UNKNOWN_TYPE;
 	if (!op_get(c->op))
 		return DECODE_UNKNOWN_OP;
@@ -34,9 +49,9 @@ enum decode_result decode_life(const void *data, size_t n, const struct life_rec
 
 	if (n < sizeof(*l))
 		return DECODE_SHORT;
-	if (l->type < RECORD_EXEC || l->type > RECORD_OOM)
+	if (!is_from(RECORD_RING_life, l->type))
 		return DECODE_UNKNOWN_TYPE;
-	if (!is_text(l->comm) || !is_text(l->by_comm))
+	if (!is_text(l->comm) || (l->type == RECORD_OOM && !is_text(l->oom.by_comm)))
 		return DECODE_NOT_TEXT;
 
 	*ret_life = l;

@@ -57,23 +57,12 @@ static void kin_remove(struct host *host, uint32_t tgid)
 		ARRAY_REMOVE_SWAP(&host->kin, at);
 }
 
-static uint8_t op_of(const struct life_record *life)
-{
-	switch ((enum record_type)life->type) {
-	case RECORD_EXEC:
-		return OP_EVENT_process_exec;
-	case RECORD_FORK:
-		return OP_EVENT_process_fork;
-	case RECORD_EXIT:
-		return OP_EVENT_process_exit;
-	case RECORD_OOM:
-		return OP_EVENT_oom_kill;
-	case RECORD_CALL:
-	case RECORD_LIBRARY:
-		break;
-	}
-	return 0;
-}
+/* What people see of each kind, 0: nothing. */
+static const uint16_t events[RECORD_TYPE_COUNT] = {
+#define KIND(kind, ring, event) [RECORD_##kind] = OP_EVENT_##event,
+#include "bpf/kinds.def"
+#undef KIND
+};
 
 static bool is_shown(struct host *host, const struct life_record *life)
 {
@@ -83,7 +72,7 @@ static bool is_shown(struct host *host, const struct life_record *life)
 	if (is_kin && life->type == RECORD_EXEC)
 		kin_add(host, life->tgid);
 	if (is_kin && life->type == RECORD_FORK)
-		kin_add(host, life->child);
+		kin_add(host, life->fork.child);
 	if (life->type == RECORD_EXIT)
 		kin_remove(host, life->tgid);
 	return is_kin || life->type == RECORD_OOM;
@@ -100,7 +89,7 @@ bool host_life(struct host *host, const struct life_record *life, uint64_t start
 			.exec_gen = life->exec_gen,
 			.slot = life->slot,
 			.type = RECORD_CALL,
-			.op = op_of(life),
+			.op = events[life->type],
 		},
 		.process = {
 			.start_boot_ns = life->start_boot_ns,
@@ -118,19 +107,17 @@ bool host_life(struct host *host, const struct life_record *life, uint64_t start
 	memcpy(event.process.comm, life->comm, sizeof(event.process.comm));
 	switch ((enum record_type)life->type) {
 	case RECORD_FORK:
-		event.call.args[1] = life->child;
+		event.call.args[1] = life->fork.child;
 		break;
 	case RECORD_EXIT:
-		event.call.ret = (int32_t)life->exit_code;
+		event.call.ret = (int32_t)life->exit.code;
 		break;
 	case RECORD_OOM:
-		event.call.args[0] = life->rss_bytes;
+		event.call.args[0] = life->oom.rss_bytes;
 		event.call.args[1] = life->tgid;
-		event.call.ret = life->oom_scope;
+		event.call.ret = life->oom.scope;
 		break;
-	case RECORD_CALL:
-	case RECORD_EXEC:
-	case RECORD_LIBRARY:
+	default: /* its header says all */
 		break;
 	}
 	*ret_event = event;

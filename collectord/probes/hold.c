@@ -195,15 +195,15 @@ void hold_library(struct hold *hold, const struct life_record *life)
 	const struct target_load load = {
 		.tgid = life->tgid,
 		.is_told = true,
-		.is_held = life->is_held,
-		.base = life->library_base,
+		.is_held = life->library.is_held,
+		.base = life->library.base,
 		.time_ns = life->time_ns,
-		.file = life->file,
+		.file = life->library.file,
 	};
 	CLEANUP(freep) struct hold_scan *scan = NULL;
 	struct held_process *held;
 
-	if (!life->is_held) {
+	if (!life->library.is_held) {
 		target_set_load(hold->targets, &load, NULL, NULL);
 		return;
 	}

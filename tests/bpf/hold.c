@@ -36,8 +36,8 @@ static int on_life(void *context, void *data, size_t bytes)
 	if (bytes != sizeof(*life) || life->type != RECORD_LIBRARY || life->tgid != (uint32_t)told->pid)
 		return 0;
 	told->n_libraries++;
-	told->has_base = life->library_base != 0;
-	told->is_held = life->is_held;
+	told->has_base = life->library.base != 0;
+	told->is_held = life->library.is_held;
 	return 0;
 }
 

@@ -46,7 +46,7 @@ static int on_life(void *context, void *data, size_t bytes)
 	if (r->type == RECORD_OOM)
 		told.oom = *r;
 	if (r->type == RECORD_EXIT && r->tgid == told.pid)
-		told.status = r->exit_code;
+		told.status = r->exit.code;
 	return 0;
 }
 
@@ -347,9 +347,9 @@ static void check_kill(struct rig *rig, struct ring_buffer *ring)
 	CHECK_INT_EQ("kill", told.exits, 1);
 	CHECK_INT_EQ("kill", told.oom.tgid, pid);
 	CHECK_INT_EQ("kill", told.oom.uid, getuid());
-	CHECK_INT_EQ("kill: scope", told.oom.oom_scope, OOM_SCOPE_GROUP);
-	CHECK_INT_EQ("kill: by itself", told.oom.by_tgid, 0);
-	CHECK_INT_IN("kill: held", told.oom.rss_bytes, GROUP_BYTES / 2, INHERITED_BYTES + GROUP_BYTES);
+	CHECK_INT_EQ("kill: scope", told.oom.oom.scope, OOM_SCOPE_GROUP);
+	CHECK_INT_EQ("kill: by itself", told.oom.oom.by_tgid, 0);
+	CHECK_INT_IN("kill: held", told.oom.oom.rss_bytes, GROUP_BYTES / 2, INHERITED_BYTES + GROUP_BYTES);
 	CHECK_INT_EQ("kill: slot", told.oom.slot, rig_slot(rig, pid));
 	CHECK_INT_EQ("kill: the call never returned", rig_figures(rig, pid, RIG_RUNTIME).abandoned, 1);
 	reclaim = rig_figures(rig, pid, OP_EVENT_mm_reclaim);

@@ -187,7 +187,7 @@ static void check_life(struct rig *rig, struct ring_buffer *ring, struct lives *
 	r = life_find(lives, RECORD_EXIT, pid);
 	CHECK("exit after exec", r != NULL);
 	if (r) {
-		CHECK_INT_EQ("exit after exec", r->exit_code, 1 << 8);
+		CHECK_INT_EQ("exit after exec", r->exit.code, 1 << 8);
 		CHECK_INT_EQ("exit after exec", r->slot, 0); /* false makes no traced call */
 		CHECK_INT_EQ("exit after exec", r->exec_gen, 1);
 	}
@@ -199,8 +199,9 @@ static void check_life(struct rig *rig, struct ring_buffer *ring, struct lives *
 	r = life_find(lives, RECORD_FORK, pid);
 	CHECK("fork", r != NULL);
 	if (r) {
-		CHECK_INT_EQ("fork: the child is traced too", rig_figures(rig, (pid_t)r->child, RIG_EMPTY).count, 1);
-		CHECK("fork: end of the child", life_find(lives, RECORD_EXIT, (pid_t)r->child) != NULL);
+		CHECK_INT_EQ("fork: the child is traced too", rig_figures(rig, (pid_t)r->fork.child, RIG_EMPTY).count,
+			     1);
+		CHECK("fork: end of the child", life_find(lives, RECORD_EXIT, (pid_t)r->fork.child) != NULL);
 	}
 	CHECK("fork: end of the parent", life_find(lives, RECORD_EXIT, pid) != NULL);
 	CHECK_INT_EQ("life", rig_loss(rig, LOSS_LIFE_FULL), 0);

@@ -31,10 +31,10 @@ static void kill_it(struct play *p, size_t i)
 		.tgid = PLAY_PID,
 		.uid = PLAY_UID,
 		.type = (uint8_t)cases[i].type,
-		.rss_bytes = cases[i].rss_bytes,
-		.oom_scope = (uint8_t)cases[i].scope,
-		.by_tgid = cases[i].by,
-		.by_comm = "hog",
+		.oom.rss_bytes = cases[i].rss_bytes,
+		.oom.scope = (uint8_t)cases[i].scope,
+		.oom.by_tgid = cases[i].by,
+		.oom.by_comm = "hog",
 	};
 	struct call_record call = { .start_ns = life.time_ns, .tgid = PLAY_PID, .op = OP_EVENT_oom_kill };
 	struct event event = {

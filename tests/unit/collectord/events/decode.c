@@ -53,7 +53,8 @@ int main(void)
 		struct life_record record = life;
 		const struct life_record *got;
 
-		memset(record.by_comm, 'x', sizeof(record.by_comm));
+		record.type = RECORD_OOM;
+		memset(record.oom.by_comm, 'x', sizeof(record.oom.by_comm));
 		CHECK_INT_EQ("name without end", decode_life(&record, sizeof(record), &got), DECODE_NOT_TEXT);
 		CHECK_INT_EQ("cut short", decode_life(&life, sizeof(life) - 1, &got), DECODE_SHORT);
 	}

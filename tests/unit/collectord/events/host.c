@@ -43,8 +43,8 @@ static void check_members(struct host *host)
 				    .tid = NAMED + 1,
 				    .uid = 1000,
 				    .exec_gen = 2,
-				    .rss_bytes = 4096,
-				    .oom_scope = OOM_SCOPE_GROUP,
+				    .oom.rss_bytes = 4096,
+				    .oom.scope = OOM_SCOPE_GROUP,
 				    .flags = LIFE_GUARDED,
 				    .comm = "train" };
 	struct host_event got;
@@ -63,12 +63,12 @@ static void check_members(struct host *host)
 	CHECK_INT_EQ("kill", got.process.flags, PROCESS_GUARDED);
 	life.type = RECORD_EXIT;
 	life.flags = LIFE_NAMED;
-	life.exit_code = 2 << 8;
+	life.exit.code = 2 << 8;
 	CHECK("exit", host_life(host, &life, 77, &got));
 	CHECK_INT_EQ("exit: status", got.call.ret, 512);
 	CHECK_INT_EQ("exit", got.process.flags, 0);
 	life.type = RECORD_FORK;
-	life.child = CHILD;
+	life.fork.child = CHILD;
 	CHECK("fork", host_life(host, &life, 77, &got));
 	CHECK_INT_EQ("fork: child", got.call.args[1], CHILD);
 	CHECK_INT_EQ("fork", got.call.ret, 0);
@@ -84,7 +84,7 @@ int main(void)
 	for (size_t i = 0; i < ARRAY_SIZE(steps); i++) {
 		struct life_record life = { .type = (uint8_t)steps[i].type,
 					    .tgid = steps[i].tgid,
-					    .child = steps[i].child,
+					    .fork.child = steps[i].child,
 					    .slot = steps[i].slot,
 					    .flags = steps[i].flags };
 		bool is_shown = host_life(host, &life, 0, &got);

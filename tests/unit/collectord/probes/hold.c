@@ -191,7 +191,7 @@ static void world_end(struct hold *hold, uv_loop_t *loop, pid_t pid)
 static void check_row(const struct row *row, uv_loop_t *loop, struct lease *lease)
 {
 	struct hold hold = { .targets = NULL };
-	struct life_record life = { .type = RECORD_LIBRARY, .is_held = true };
+	struct life_record life = { .type = RECORD_LIBRARY, .library.is_held = true };
 	unsigned int seconds = 0;
 	pid_t pid = stopped_child();
 
@@ -255,7 +255,7 @@ static void hold_to_the_limit(struct hold *hold, const struct life_record *life)
 static void check_again(const struct again_row *row, uv_loop_t *loop)
 {
 	struct hold hold = { .targets = NULL };
-	struct life_record life = { .type = RECORD_LIBRARY, .is_held = true };
+	struct life_record life = { .type = RECORD_LIBRARY, .library.is_held = true };
 	unsigned int n = 0, seconds = 0;
 	pid_t pid = stopped_child();
 
