@@ -23,35 +23,19 @@ struct hook {
 	const char *tracepoint;
 };
 
+static const struct hook hooks[HOOK_COUNT] = {
 #define HOOK(of, name, where)                                                                                          \
-	{                                                                                                              \
-		.family = HOOK_FAMILY_##of, .program = offsetof(struct ingero, progs.name), .tracepoint = (where)      \
-	}
-
-static const struct hook hooks[] = {
-	HOOK(PROCESS, process_exec, "sched_process_exec"),
-	HOOK(PROCESS, process_fork, "sched_process_fork"),
-	HOOK(PROCESS, process_exit, "sched_process_exit"),
-	HOOK(OOM, oom_kill, "mark_victim"),
-	HOOK(OOM, oom_kill_by_id, "mark_victim"),
-	HOOK(SCHED, sched_switch, "sched_switch"),
-	HOOK(MEMORY, page_alloc, "mm_page_alloc"),
-	HOOK(MEMORY, reclaim_machine_begin, "mm_vmscan_direct_reclaim_begin"),
-	HOOK(MEMORY, reclaim_machine_end, "mm_vmscan_direct_reclaim_end"),
-	HOOK(MEMORY, reclaim_group_begin, "mm_vmscan_memcg_reclaim_begin"),
-	HOOK(MEMORY, reclaim_group_end, "mm_vmscan_memcg_reclaim_end"),
+	{ .family = HOOK_FAMILY_##of, .program = offsetof(struct ingero, progs.name), .tracepoint = (where) },
+#include "probes/hooks.def"
 };
-_Static_assert(ARRAY_SIZE(hooks) == HOOK_COUNT, "a link for each");
 
 static const struct {
 	const char *name;
-	bool is_required;      /* nothing is captured without it */
-	bool is_for_libraries; /* only while libraries are attached */
+	bool is_required;
+	bool is_for_libraries;
 } families[HOOK_FAMILY_COUNT] = {
-	[HOOK_FAMILY_PROCESS] = { "process", true, false },
-	[HOOK_FAMILY_OOM] = { "oom", false, false },
-	[HOOK_FAMILY_SCHED] = { "sched", true, true },
-	[HOOK_FAMILY_MEMORY] = { "memory", false, true },
+#define FAMILY(family, ...) [HOOK_FAMILY_##family] = { __VA_ARGS__ },
+#include "probes/hooks.def"
 };
 
 static struct bpf_program *hook_program(const struct probe_set *set, const struct hook *hook)
@@ -156,7 +140,12 @@ void hooks_close(struct probe_set *set)
 
 struct probe_family_state hooks_state(const struct probe_set *set, enum hook_family family)
 {
-	struct probe_family_state state = { families[family].name, "off", set->hook_reasons[family] };
+	struct probe_family_state state = { families[family].name, "loading", "" };
+
+	if (!set)
+		return state;
+	state.state = "off";
+	state.reason = set->hook_reasons[family];
 
 	for (size_t i = 0; i < ARRAY_SIZE(hooks); i++)
 		if (hooks[i].family == family && set->hooks[i])

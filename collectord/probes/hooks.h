@@ -7,14 +7,17 @@
 #include "probes/probe_set.h"
 
 enum hook_family {
-	HOOK_FAMILY_PROCESS, /* exec, fork, exit */
-	HOOK_FAMILY_OOM,     /* kills for want of memory */
-	HOOK_FAMILY_SCHED,   /* task switches */
-	HOOK_FAMILY_MEMORY,  /* pages, reclaim */
+#define FAMILY(family, ...) HOOK_FAMILY_##family,
+#include "probes/hooks.def"
 	HOOK_FAMILY_COUNT
 };
 
-#define HOOK_COUNT 11
+enum hook_index {
+#define HOOK(family, program, ...) HOOK_##program,
+#include "probes/hooks.def"
+	HOOK_COUNT
+};
+
 #define HOOK_REASON_BYTES 96
 
 struct kernel_traits;
@@ -25,5 +28,5 @@ void hooks_select(struct probe_set *set, const struct kernel_traits *traits);
 int hooks_update(struct probe_set *set);
 /** hooks_close() - detach all */
 void hooks_close(struct probe_set *set);
-/** hooks_state() - as probe_set_families() tells it */
+/** hooks_state() - as probe_set_families() tells it. @set: NULL while it is loading */
 struct probe_family_state hooks_state(const struct probe_set *set, enum hook_family family);

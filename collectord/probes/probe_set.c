@@ -387,23 +387,14 @@ enum probe_back_end probe_set_back_end(const struct probe_set *set)
 
 size_t probe_set_families(const struct probe_set *set, struct probe_family_state *ret, size_t room)
 {
-	struct probe_family_state families[] = {
-		{ "call", "loading", "" },   { "sched", "loading", "" }, { "process", "loading", "" },
-		{ "loader", "loading", "" }, { "oom", "loading", "" },	 { "memory", "loading", "" },
-	};
-	size_t i;
-
-	if (set) {
-		families[0].state = set->n_libraries ? "on" : "off";
-		families[1] = hooks_state(set, HOOK_FAMILY_SCHED);
-		families[2] = hooks_state(set, HOOK_FAMILY_PROCESS);
-		families[3].state = set->n_loaders ? "on" : "off";
-		families[4] = hooks_state(set, HOOK_FAMILY_OOM);
-		families[5] = hooks_state(set, HOOK_FAMILY_MEMORY);
+	for (size_t i = 0; i < HOOK_FAMILY_COUNT && i < room; i++) {
+		ret[i] = hooks_state(set, (enum hook_family)i);
+		if (set && i == HOOK_FAMILY_CALL)
+			ret[i].state = set->n_libraries ? "on" : "off";
+		if (set && i == HOOK_FAMILY_LOADER)
+			ret[i].state = set->n_loaders ? "on" : "off";
 	}
-	for (i = 0; i < ARRAY_SIZE(families) && i < room; i++)
-		ret[i] = families[i];
-	return ARRAY_SIZE(families);
+	return HOOK_FAMILY_COUNT;
 }
 
 bool probe_set_measures(const struct probe_set *set, enum blame_class class)
