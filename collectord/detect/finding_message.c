@@ -202,6 +202,8 @@ void finding_message_cause(const Ingero__V1__Finding *m, struct buf *out)
 		(void)buf_append_text(out, ",");
 		culprit_append(cause->others[i]->pid, cause->others[i]->comm, m, out);
 	}
+	if (cause->n_others && cause->processes > 1 + cause->n_others)
+		(void)buf_printf(out, " and %zu more", cause->processes - 1 - cause->n_others);
 }
 
 Ingero__V1__Finding *finding_to_message(const struct finding *f, uint32_t boot, finding_clock_func clock, void *data,
