@@ -12,6 +12,7 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/layer.h"
+#include "libingero/render/units.h"
 #include "libingero/render/user.h"
 #include "cli/check/item.h"
 
@@ -152,11 +153,11 @@ static void coverage_say(const Ingero__V1__StatusReply *status, struct check_res
 		check_say(result, CHECK_LEVEL_OK, NULL, "no process in your scope maps a CUDA library now");
 	else if (n_open)
 		check_say(result, CHECK_LEVEL_WARN, "the reason stands with each",
-			  "%zu %s CUDA libraries, %zu not captured in full", n + status->more_cuda_processes,
-			  n == 1 ? "process maps" : "processes map", n_open);
+			  "%s CUDA libraries, %zu not captured in full",
+			  units_things(n + status->more_cuda_processes, "process maps", "processes map").text, n_open);
 	else
-		check_say(result, CHECK_LEVEL_OK, NULL, "%zu %s CUDA libraries", n + status->more_cuda_processes,
-			  n == 1 ? "process maps" : "processes map");
+		check_say(result, CHECK_LEVEL_OK, NULL, "%s CUDA libraries",
+			  units_things(n + status->more_cuda_processes, "process maps", "processes map").text);
 }
 
 /* Names of the CUDA libraries in one maps file, each once. Return: how many */

@@ -68,8 +68,7 @@ static int daemon_ask(bool is_all, struct check_daemon *daemon, ProtobufCMessage
 		daemon->error = ingero_call(ingero, "ingero.v1.Query.Status", &request.base, STATUS_MS, ret_status);
 		if (daemon->error < 0)
 			(void)snprintf(daemon->sentence, sizeof(daemon->sentence), "it does not answer: %s",
-				       *ingero_last_error(ingero) ? ingero_last_error(ingero)
-								  : strerror(-daemon->error));
+				       ingero_why(ingero, daemon->error));
 		ingero_close(ingero);
 	}
 	daemon->status = (const Ingero__V1__StatusReply *)*ret_status;

@@ -156,7 +156,7 @@ static int explain_run(const void *fields, const struct options_rest *rest)
 	wish.to_unix_ns = span.to_unix_ns;
 	r = ingero_explain(ingero, &wish, &answer);
 	if (r < 0)
-		output_error("%s", *ingero_last_error(ingero) ? ingero_last_error(ingero) : strerror(-r));
+		output_error("%s", ingero_why(ingero, r));
 	else if (f->is_json)
 		r = explain_json_append(&out.buf, answer.reply);
 	else

@@ -143,7 +143,7 @@ static int export_run(const void *fields, const struct options_rest *rest)
 
 	r = ask(&exporting, ingero, f);
 	if (r < 0 && !exporting.is_file_at_fault)
-		output_error("%s", *ingero_last_error(ingero) ? ingero_last_error(ingero) : strerror(-r));
+		output_error("%s", ingero_why(ingero, r));
 	if (r == 0) {
 		r = export_file_finish(&exporting.file);
 		exporting.is_file_at_fault = r < 0;
@@ -151,8 +151,8 @@ static int export_run(const void *fields, const struct options_rest *rest)
 	if (exporting.is_file_at_fault)
 		output_error("cannot write %s: %s", option_quote(f->path).text, strerror(-r));
 	else if (r == 0)
-		output_error("wrote %s %s (%s) to %s", units_count(exporting.n_events).text,
-			     exporting.n_events == 1 ? "call" : "calls", units_bytes(exporting.n_bytes).text,
+		output_error("wrote %s (%s) to %s", units_things(exporting.n_events, "call", "calls").text,
+			     units_bytes(exporting.n_bytes).text,
 			     strcmp(f->path, "-") == 0 ? "standard output" : option_quote(f->path).text);
 	partial_path = NULL;
 	export_file_done(&exporting.file);

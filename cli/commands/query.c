@@ -229,7 +229,7 @@ static int query_run(const void *fields, const struct options_rest *rest)
 
 	r = q.sql ? sql_ask(&q, ingero) : calls_ask(&q, ingero);
 	if (r < 0 && !q.out.has_failed)
-		output_error("%s", *ingero_last_error(ingero) ? ingero_last_error(ingero) : strerror(-r));
+		output_error("%s", ingero_why(ingero, r));
 	ingero_close(ingero);
 	rows_done(&q.rows);
 	output_done(&q.out);

@@ -120,9 +120,9 @@ void status_append(const Ingero__V1__StatusReply *status, bool is_private, const
 	families_append(status, style, out);
 	if (!is_private)
 		recorded_append(status, style, out);
-	text_line(out, style, TEXT_PLAIN, "watched    %u %s in your scope, %u running %s", status->processes,
-		  status->processes == 1 ? "process" : "processes", status->leases,
-		  status->leases == 1 ? "trace" : "traces");
+	text_line(out, style, TEXT_PLAIN, "watched    %s in your scope, %s",
+		  units_things(status->processes, "process", "processes").text,
+		  units_things(status->leases, "running trace", "running traces").text);
 	for (size_t i = 0; i < status->n_libraries; i++)
 		library_append(out, style, i ? FIRST : "libraries  ", status->libraries[i]);
 	if (status->more_libraries)
@@ -160,7 +160,7 @@ static int status_run(const void *fields, const struct options_rest *rest)
 
 	r = ingero_call(ingero, "ingero.v1.Query.Status", &request.base, /* deadline_ms= */ 0, &reply);
 	if (r < 0)
-		output_error("no status: %s", *ingero_last_error(ingero) ? ingero_last_error(ingero) : strerror(-r));
+		output_error("no status: %s", ingero_why(ingero, r));
 	else if (wish->is_json)
 		r = pb_json_line(&out.buf, "status", reply, NULL);
 	else

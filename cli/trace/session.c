@@ -295,8 +295,7 @@ static int session(struct trace *t)
 			     "machine's /proc or kernel refuses what would make sure that it goes on");
 	r = stream_open(t);
 	if (r < 0) {
-		output_error("cannot trace: %s",
-			     *ingero_last_error(t->ingero) ? ingero_last_error(t->ingero) : strerror(-r));
+		output_error("cannot trace: %s", ingero_why(t->ingero, r));
 		return COMMAND_FAILED;
 	}
 

@@ -45,7 +45,7 @@ void host_event_append(struct buf *out, const Ingero__V1__Event *event)
 static void count_append(struct buf *text, uint64_t n, const char *one, const char *more)
 {
 	if (n)
-		(void)buf_printf(text, "%s%s %s", text->n ? " · " : "", units_count(n).text, n == 1 ? one : more);
+		(void)buf_printf(text, "%s%s", text->n ? " · " : "", units_things(n, one, more).text);
 }
 
 void host_life_append(struct buf *out, const struct text_style *style, const Ingero__V1__Summary *summary)
@@ -75,11 +75,11 @@ void host_life_append(struct buf *out, const struct text_style *style, const Ing
 		count_append(&text, life->exits, "exit", "exits");
 	}
 	if (pages)
-		(void)buf_printf(&text, "%sthe kernel gave %s in %s %s", text.n ? " · " : "", units_bytes(bytes).text,
-				 units_count(pages).text, pages == 1 ? "allocation" : "allocations");
+		(void)buf_printf(&text, "%sthe kernel gave %s in %s", text.n ? " · " : "", units_bytes(bytes).text,
+				 units_things(pages, "allocation", "allocations").text);
 	if (reclaims)
-		(void)buf_printf(&text, " · made room %s %s, %s", units_count(reclaims).text,
-				 reclaims == 1 ? "time" : "times", units_ns(reclaim_ns, 0).text);
+		(void)buf_printf(&text, " · made room %s, %s", units_things(reclaims, "time", "times").text,
+				 units_ns(reclaim_ns, 0).text);
 	if (text.n)
 		text_paragraph(out, style, "host: ", buf_text(&text));
 }

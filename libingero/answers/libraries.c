@@ -42,8 +42,7 @@ void library_append(struct buf *out, const struct text_style *style, const char 
 			(void)buf_printf(&text, ", %zu operations it does not have", library->n_missing);
 	}
 	if (library->processes)
-		(void)buf_printf(&text, ", in %u %s", library->processes,
-				 library->processes == 1 ? "process" : "processes");
+		(void)buf_printf(&text, ", in %s", units_things(library->processes, "process", "processes").text);
 	if (*text_or(library->path, ""))
 		(void)buf_printf(&text, ": %s", library->path);
 	text_paragraph(out, style, first, buf_text(&text));
@@ -60,8 +59,7 @@ void not_shown_append(struct buf *out, const struct text_style *style, const cha
 		return;
 	for (size_t i = 0; i < n; i++)
 		n_processes += items[i]->processes;
-	(void)buf_printf(&text, "%s CUDA %s of ", units_count(n_processes).text,
-			 n_processes == 1 ? "process" : "processes");
+	(void)buf_printf(&text, "%s of ", units_things(n_processes, "CUDA process", "CUDA processes").text);
 	for (size_t i = 0; i < n_named; i++)
 		(void)buf_printf(&text, "%s%s",
 				 i == 0				  ? ""
@@ -69,7 +67,7 @@ void not_shown_append(struct buf *out, const struct text_style *style, const cha
 								  : " and ",
 				 user_name(items[i]->uid).text);
 	if (n > n_named)
-		(void)buf_printf(&text, " and %zu more %s", n - n_named, n - n_named == 1 ? "user" : "users");
+		(void)buf_printf(&text, " and %s", units_things(n - n_named, "more user", "more users").text);
 	(void)buf_printf(&text, " %s not shown: '--all'", n_processes == 1 ? "is" : "are");
 	text_paragraph(out, style, first, buf_text(&text));
 }
@@ -84,8 +82,8 @@ void coverage_append(struct buf *out, const struct text_style *style, const char
 		n_attached += process->libraries[i]->is_attached;
 	(void)buf_printf(&text, "%s (pid %u) ", text_or(process->process_name, "a process"), process->pid);
 	if (strcmp(text_or(process->coverage, ""), "full") == 0)
-		(void)buf_printf(&text, "is covered: %zu CUDA %s", n_attached,
-				 n_attached == 1 ? "library" : "libraries");
+		(void)buf_printf(&text, "is covered: %s",
+				 units_things(n_attached, "CUDA library", "CUDA libraries").text);
 	else if (strcmp(text_or(process->coverage, ""), "partial") == 0)
 		(void)buf_printf(&text, "is covered in part, %zu of %zu CUDA libraries: %s", n_attached,
 				 process->n_libraries, text_or(process->reason, "no reason given"));

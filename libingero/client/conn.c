@@ -411,6 +411,11 @@ const char *ingero_last_error(const struct ingero *ingero)
 	return ingero->error;
 }
 
+const char *ingero_why(const struct ingero *ingero, int r)
+{
+	return ingero->error[0] ? ingero->error : strerror(-r);
+}
+
 uint32_t ingero_last_code(const struct ingero *ingero)
 {
 	return ingero->code;

@@ -10,9 +10,9 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/option.h"
 #include "libingero/connect/caller.h"
 #include "libingero/connect/database.h"
-#include "libingero/render/text.h"
 
 #define ARGS_MAX 32
 
@@ -134,7 +134,7 @@ static int file_look(const struct ingero_connect_wish *wish, const struct daemon
 	if (stat(path, &st) == 0) {
 		if (!S_ISDIR(st.st_mode))
 			return 0;
-		refuse(why, "%s is a directory; name a database in it", text_quote(path).text);
+		refuse(why, "%s is a directory; name a database in it", option_quote(path).text);
 		return -EISDIR;
 	}
 	if (errno == ENOENT && !line->database.is_named)
@@ -146,9 +146,9 @@ static int file_look(const struct ingero_connect_wish *wish, const struct daemon
 		refuse(why,
 		       "cannot read %s: %s; 'sudo ingero trace --db FILE' records one, 'ingero demo incident "
 		       "--db FILE' makes one up",
-		       text_quote(path).text, strerror(errno));
+		       option_quote(path).text, strerror(errno));
 	else
-		refuse(why, "cannot read %s: %s", text_quote(path).text, strerror(errno));
+		refuse(why, "cannot read %s: %s", option_quote(path).text, strerror(errno));
 	return -ENOENT;
 }
 

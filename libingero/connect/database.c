@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "libingero/render/text.h"
+#include "base/option.h"
 #include "libingero/render/user.h"
 
 #define DATABASE_IN_HOME ".ingero/ingero.db"
@@ -58,7 +58,7 @@ int database_find(const char *typed, const struct caller *caller, char *error, s
 			       user_name(caller->uid).text);
 	else if (r < 0)
 		(void)snprintf(error, error_bytes, "the database's name is longer than a path may be: %s",
-			       text_quote(typed ? typed : getenv("INGERO_DB")).text);
+			       option_quote(typed ? typed : getenv("INGERO_DB")).text);
 	else
 		*ret_database = database;
 	return r;

@@ -283,14 +283,3 @@ void text_paragraph(struct buf *out, const struct text_style *style, const char 
 	}
 	(void)buf_append_text(out, "\n");
 }
-
-struct text_quote text_quote(const char *text)
-{
-	static const struct text_style style = { .is_utf8 = true, .columns = 40 };
-	CLEANUP(buf_done) struct buf clean = BUF_INIT;
-	struct text_quote quote;
-
-	(void)text_append(&clean, &style, text, style.columns);
-	(void)snprintf(quote.text, sizeof(quote.text), "'%s'", buf_text(&clean));
-	return quote;
-}

@@ -66,10 +66,3 @@ void text_parts(struct buf *out, const struct text_style *style, enum text_tone 
  * @first: in front of the first line; the others are indented by as many columns
  */
 void text_paragraph(struct buf *out, const struct text_style *style, const char *first, const char *text);
-
-struct text_quote {
-	char text[128];
-};
-
-/** text_quote() - what somebody wrote, in quotes, without control characters, cut when long */
-struct text_quote text_quote(const char *text);

@@ -126,6 +126,14 @@ static struct units_text short_of(double value, const char *suffix)
 	return text_of("%.*f%.*s%s", value < 9.95 ? 1 : 0, value, letters[i] ? 1 : 0, &letters[i], suffix);
 }
 
+struct units_things units_things(uint64_t n, const char *one, const char *many)
+{
+	struct units_things things;
+
+	(void)snprintf(things.text, sizeof(things.text), "%s %s", units_count(n).text, n == 1 ? one : many);
+	return things;
+}
+
 struct units_text units_count_fit(uint64_t n, unsigned int columns)
 {
 	struct units_text out = units_count(n);

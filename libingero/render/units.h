@@ -27,6 +27,11 @@ struct units_text units_ns(uint64_t ns, unsigned int flags);
 struct units_text units_part_ns(uint64_t part_ns, uint64_t whole_ns);
 /** units_count() - every digit, in groups: "412 883" */
 struct units_text units_count(uint64_t n);
+struct units_things {
+	char text[64];
+};
+/** units_things() - a number and what it counts: "1 call", "412 883 calls" */
+struct units_things units_things(uint64_t n, const char *one, const char *many);
 /** units_count_fit() - as units_count() where that fits `columns` (at least 5), then ungrouped, then "12.3M" */
 struct units_text units_count_fit(uint64_t n, unsigned int columns);
 /** units_rate() - "136/s", "5.7k/s"; at most 6 columns below 10^12 */

@@ -89,6 +89,6 @@ void explain_call_append(const Ingero__V1__Event *call, const struct text_style 
 	if (call->n_reasons)
 		text_paragraph(out, style, "  kept as  ", buf_text(&text));
 	if (call->depth)
-		text_line(out, style, TEXT_PLAIN, "  inside   %s other traced %s", units_count(call->depth).text,
-			  call->depth == 1 ? "call" : "calls");
+		text_line(out, style, TEXT_PLAIN, "  inside   %s",
+			  units_things(call->depth, "other traced call", "other traced calls").text);
 }

@@ -4,9 +4,11 @@
 #include <string.h>
 
 #include "libingero/render/user.h"
+#include "base/option.h"
 #include "libingero/answers/explain/bars.h"
 #include "libingero/answers/lost.h"
 #include "libingero/answers/time.h"
+#include "libingero/answers/trace/behind.h"
 #include "libingero/answers/trace/rows.h"
 #include "libingero/render/units.h"
 
@@ -16,17 +18,6 @@
 #define SPAN_COLUMNS 20	  /* of "14:02:51 to 14:03:20" */
 #define LINE_COLUMNS_MOST 1000u
 #define SURE_RATIO 0.995 /* shown as 100 % */
-
-/* A process that had part of the time: of the victim itself, of somebody who is not named, or by name. */
-static void culprit_append(const Ingero__V1__Finding *f, uint32_t pid, const char *comm, uint32_t uid, struct buf *text)
-{
-	if (pid && pid == f->pid)
-		(void)buf_append_text(text, "its own other threads");
-	else if (pid)
-		(void)buf_printf(text, "%.20s (pid %u, %s)", comm, pid, user_name(uid).text);
-	else
-		(void)buf_printf(text, "another user's process (%s)", user_name(uid).text);
-}
 
 static void share_append(double share, bool has_shares, struct buf *text)
 {
@@ -44,14 +35,13 @@ static void cause_append(const Ingero__V1__Finding *f, bool has_shares, struct b
 	(void)buf_append_text(text, cause->words);
 	if (!cause->processes)
 		return;
-	(void)buf_append_text(text, " ");
-	culprit_append(f, cause->pid, cause->comm, cause->uid, text);
+	(void)buf_printf(text, " %s", trace_culprit(cause->pid, f->pid, cause->comm, cause->uid).text);
 	for (size_t i = 0; i < cause->n_others; i++) {
 		const Ingero__V1__Culprit *other = cause->others[i];
 
 		(void)buf_append_text(text, ", ");
 		share_append(other->share, has_shares, text);
-		culprit_append(f, other->pid, other->comm, other->uid, text);
+		(void)buf_append_text(text, trace_culprit(other->pid, f->pid, other->comm, other->uid).text);
 	}
 	if (cause->n_others && cause->processes > 1 + cause->n_others)
 		(void)buf_printf(text, " and %zu more", cause->processes - 1 - cause->n_others);
@@ -98,9 +88,20 @@ static struct explain_cause when_text(const struct explain_finding *e)
 	return out;
 }
 
-static bool severity_is_loud(const Ingero__V1__Finding *f)
+const char *explain_severity_name(enum explain_severity severity)
 {
-	return strcmp(f->severity, "HIGH") == 0 || strcmp(f->severity, "CRITICAL") == 0;
+	static const char *const names[] = { "", "LOW", "MEDIUM", "HIGH", "CRITICAL" };
+
+	return names[severity];
+}
+
+enum explain_severity explain_severity(const Ingero__V1__Finding *f)
+{
+	enum explain_severity severity = EXPLAIN_CRITICAL;
+
+	while (severity > EXPLAIN_OTHER && strcmp(f->severity, explain_severity_name(severity)) != 0)
+		severity--;
+	return severity;
 }
 
 static const char *title_of(const Ingero__V1__Finding *f)
@@ -123,7 +124,7 @@ static void headline_append(const struct explain_finding *e, const struct text_s
 	text_tone(out, style, TEXT_BOLD);
 	(void)text_append(out, style, number, room);
 	text_tone(out, style, TEXT_PLAIN);
-	text_tone(out, style, severity_is_loud(f) ? TEXT_LOUD : TEXT_BOLD);
+	text_tone(out, style, explain_severity(f) >= EXPLAIN_HIGH ? TEXT_LOUD : TEXT_BOLD);
 	(void)text_append(out, style, f->severity, room);
 	text_tone(out, style, TEXT_PLAIN);
 	text_spaces(out, 2);
@@ -155,10 +156,11 @@ static void who_append(const Ingero__V1__Finding *f, const struct text_style *st
 	else
 		(void)buf_printf(&text, "%s (pid %u, %s)", f->process_name, f->pid, user_name(f->uid).text);
 	if (f->calls && f->slow_calls)
-		(void)buf_printf(&text, ": %s slow of %s %s", units_count(f->slow_calls).text,
-				 units_count(f->calls).text, f->calls == 1 ? "call" : "calls");
+		(void)buf_printf(&text, ": %s slow of", units_count(f->slow_calls).text);
 	else if (f->calls)
-		(void)buf_printf(&text, ": %s %s", units_count(f->calls).text, f->calls == 1 ? "call" : "calls");
+		(void)buf_append_text(&text, ":");
+	if (f->calls)
+		(void)buf_printf(&text, " %s", units_things(f->calls, "call", "calls").text);
 	if (f->calls && f->op && *f->op && !strstr(title_of(f), f->op))
 		(void)buf_printf(&text, " of %s", f->op);
 	if (f->calls && f->p99_ns)
@@ -181,8 +183,7 @@ static void lost_line_append(const Ingero__V1__Finding *f, const struct text_sty
 		(void)buf_printf(&text, " of several threads in the %s in which it was seen",
 				 units_ns(f->present_ns, 0).text);
 	if (f->recurrence)
-		(void)buf_printf(&text, " · came back %s %s", units_count(f->recurrence).text,
-				 f->recurrence == 1 ? "time" : "times");
+		(void)buf_printf(&text, " · came back %s", units_things(f->recurrence, "time", "times").text);
 	text_paragraph(out, style, "  lost     ", buf_text(&text));
 }
 
@@ -216,7 +217,7 @@ struct explain_command explain_command(const char *db)
 
 	if (db && strlen(db) < sizeof(command.text) / 2)
 		(void)snprintf(command.text, sizeof(command.text), "ingero explain --db %s",
-			       strpbrk(db, " \t'\"\\$&;*?#()<>|`") ? text_quote(db).text : db);
+			       strpbrk(db, " \t'\"\\$&;*?#()<>|`") ? option_quote(db).text : db);
 	else if (db)
 		(void)snprintf(command.text, sizeof(command.text), "ingero explain --db FILE");
 	return command;

@@ -38,6 +38,13 @@ void explain_finding_append_line(const struct explain_finding *e, const struct t
 /** explain_id_chars() - how many characters tell the ids of these findings apart; at least 6 */
 unsigned int explain_id_chars(Ingero__V1__Finding *const *findings, size_t n);
 
+enum explain_severity { EXPLAIN_OTHER, EXPLAIN_LOW, EXPLAIN_MEDIUM, EXPLAIN_HIGH, EXPLAIN_CRITICAL };
+
+/** explain_severity_name() - "HIGH"; "" for OTHER */
+const char *explain_severity_name(enum explain_severity severity);
+/** explain_severity() - as a number: larger is worse */
+enum explain_severity explain_severity(const Ingero__V1__Finding *finding);
+
 struct explain_cause {
 	char text[320]; /* three processes by name */
 };

@@ -21,8 +21,6 @@
 #define LIST_LEAST 2u	     /* lines of findings that have no block, on a terminal that is too low for them */
 #define TABLE_ROWS_LEAST 10u /* of --per-process on a terminal */
 
-static const char *const severities[] = { "CRITICAL", "HIGH", "MEDIUM", "LOW" };
-
 void explain_footer_append(const Ingero__V1__Lost *lost, Ingero__V1__Gap *const *gaps, size_t n_gaps,
 			   uint64_t now_unix_ns, const struct text_style *style, struct buf *out)
 {
@@ -39,8 +37,8 @@ void explain_footer_append(const Ingero__V1__Lost *lost, Ingero__V1__Gap *const 
 		text_paragraph(out, style, "▲ ", buf_text(&text));
 	}
 	if (n_gaps > GAPS_MOST)
-		text_line(out, style, TEXT_PLAIN, "  and %zu more %s; '--json' lists them", n_gaps - GAPS_MOST,
-			  n_gaps - GAPS_MOST == 1 ? "gap" : "gaps");
+		text_line(out, style, TEXT_PLAIN, "  and %s; '--json' lists them",
+			  units_things(n_gaps - GAPS_MOST, "more gap", "more gaps").text);
 }
 
 static uint64_t from_of(const struct explain_question *q, const Ingero__V1__ExplainReply *reply)
@@ -131,9 +129,9 @@ static void nothing_append(const struct explain_question *q, const Ingero__V1__E
 	if (!window || !window->calls)
 		(void)buf_printf(&text, "nothing to tell: no process %s made a CUDA call from ", q->whose);
 	else
-		(void)buf_printf(&text, "nothing to tell: %s %s %s made %s %s and lost no time worth naming, from ",
-				 units_count(window->processes).text, window->processes == 1 ? "process" : "processes",
-				 q->whose, units_count(window->calls).text, window->calls == 1 ? "call" : "calls");
+		(void)buf_printf(&text, "nothing to tell: %s %s made %s and lost no time worth naming, from ",
+				 units_things(window->processes, "process", "processes").text, q->whose,
+				 units_things(window->calls, "call", "calls").text);
 	span_append(q, from_unix_ns, to_unix_ns, &text);
 	if (to_unix_ns > from_unix_ns && from_unix_ns)
 		(void)buf_printf(&text, " (%s)", units_ns(to_unix_ns - from_unix_ns, 0).text);
@@ -158,17 +156,15 @@ static void header_append(const struct explain_question *q, const Ingero__V1__Ex
 	if (q->words)
 		(void)buf_printf(&text, ", %s", q->words);
 	if (reply->window)
-		(void)buf_printf(&text, " · %s %s of %s %s", units_count(reply->window->calls).text,
-				 reply->window->calls == 1 ? "call" : "calls",
-				 units_count(reply->window->processes).text,
-				 reply->window->processes == 1 ? "process" : "processes");
-	for (size_t i = 0; i < ARRAY_SIZE(severities); i++) {
+		(void)buf_printf(&text, " · %s of %s", units_things(reply->window->calls, "call", "calls").text,
+				 units_things(reply->window->processes, "process", "processes").text);
+	for (enum explain_severity severity = EXPLAIN_CRITICAL; severity > EXPLAIN_OTHER; severity--) {
 		size_t n = 0;
 
 		for (size_t k = 0; k < reply->n_findings; k++)
-			n += strcmp(reply->findings[k]->severity, severities[i]) == 0;
+			n += explain_severity(reply->findings[k]) == severity;
 		if (n)
-			(void)buf_printf(&text, " · %zu %s", n, severities[i]);
+			(void)buf_printf(&text, " · %zu %s", n, explain_severity_name(severity));
 	}
 	text_tone(out, style, TEXT_BOLD);
 	text_paragraph(out, style, "", buf_text(&text));

@@ -3,6 +3,7 @@
 
 #include "base/cleanup.h"
 #include "libingero/answers/trace/rows.h"
+#include "libingero/answers/trace/waits.h"
 #include "libingero/render/blame.h"
 #include "libingero/render/table.h"
 #include "libingero/render/units.h"
@@ -51,7 +52,7 @@ int explain_waits_append(const Ingero__V1__ExplainReply *reply, const struct tex
 		return r;
 	if (most < reply->n_waits)
 		(void)buf_printf(&text, "and %zu more · ", reply->n_waits - most);
-	(void)buf_append_text(&text, "if a main thread feeds the GPU, it is the bottleneck, not CUDA");
+	(void)buf_append_text(&text, TRACE_WAITS_MEANING);
 	text_paragraph(out, style, "", buf_text(&text));
 	return 0;
 }

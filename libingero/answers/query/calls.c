@@ -92,7 +92,7 @@ void calls_footer_append(const struct calls *calls, const Ingero__V1__EventsEnd 
 		(void)buf_printf(&text, "the newest %s of %s kept calls", units_count(calls->n).text,
 				 units_count(end->matched).text);
 	else
-		(void)buf_printf(&text, "%s kept %s", units_count(calls->n).text, calls->n == 1 ? "call" : "calls");
+		(void)buf_printf(&text, "%s", units_things(calls->n, "kept call", "kept calls").text);
 	(void)buf_printf(&text, " of %s that were counted", units_count(end->counted).text);
 	if (window && window->to_unix_ns)
 		(void)buf_printf(&text, ", %s",

@@ -25,16 +25,20 @@ struct trace_behind trace_behind_of(const Ingero__V1__Summary *figures, uint32_t
 	return found;
 }
 
-struct trace_who trace_who(const Ingero__V1__Behind *behind)
+struct trace_who trace_culprit(uint32_t pid, uint32_t victim_pid, const char *comm, uint32_t uid)
 {
 	struct trace_who who;
 
-	if (behind->pid == 0)
-		(void)snprintf(who.text, sizeof(who.text), "another user's process (%s)", user_name(behind->uid).text);
-	else if (behind->pid == behind->victim_pid)
+	if (pid == 0)
+		(void)snprintf(who.text, sizeof(who.text), "another user's process (%s)", user_name(uid).text);
+	else if (pid == victim_pid)
 		(void)snprintf(who.text, sizeof(who.text), "its own other threads");
 	else
-		(void)snprintf(who.text, sizeof(who.text), "%.20s (pid %u, %s)", behind->comm, behind->pid,
-			       user_name(behind->uid).text);
+		(void)snprintf(who.text, sizeof(who.text), "%.20s (pid %u, %s)", comm, pid, user_name(uid).text);
 	return who;
+}
+
+struct trace_who trace_who(const Ingero__V1__Behind *behind)
+{
+	return trace_culprit(behind->pid, behind->victim_pid, behind->comm, behind->uid);
 }

@@ -19,5 +19,11 @@ struct trace_who {
 	char text[96];
 };
 
-/** trace_who() - "logrotate (pid 6603, root)", "another user's process (uid 1000)", "its own other threads" */
+/**
+ * trace_culprit() - a process that had time of another's: "logrotate (pid 6603, root)", "its own other threads",
+ * "another user's process (uid 1000)"
+ * @pid: 0: its name is not to be known
+ */
+struct trace_who trace_culprit(uint32_t pid, uint32_t victim_pid, const char *comm, uint32_t uid);
+/** trace_who() - the same of who ran meanwhile */
 struct trace_who trace_who(const Ingero__V1__Behind *behind);

@@ -3,22 +3,11 @@
 
 #include <string.h>
 
-#include "libingero/answers/explain/finding.h"
 #include "libingero/render/units.h"
 
 #define FINDINGS_MOST 5u /* lines before a summary; explain has the others */
 #define ID_CHARS 6
 #define TOLD_MOST 1024u /* far more than anybody reads; further ones are told each time */
-
-static unsigned int severity_rank(const Ingero__V1__Finding *f)
-{
-	static const char *const names[] = { "LOW", "MEDIUM", "HIGH", "CRITICAL" };
-
-	for (unsigned int i = 0; i < ARRAY_SIZE(names); i++)
-		if (strcmp(f->severity, names[i]) == 0)
-			return i + 1;
-	return 0;
-}
 
 void trace_told_done(struct trace_told *told)
 {
@@ -27,7 +16,7 @@ void trace_told_done(struct trace_told *told)
 
 bool trace_finding_is_news(struct trace_told *told, const Ingero__V1__Finding *f)
 {
-	struct trace_told_one now = { .severity = severity_rank(f),
+	struct trace_told_one now = { .severity = explain_severity(f),
 				      .is_over = f->end_unix_ns != 0,
 				      .lost_ns = f->lost_ns };
 
@@ -55,7 +44,7 @@ static bool is_told(const struct trace_told *told, const Ingero__V1__Finding *f)
 		const struct trace_told_one *before = &told->findings.items[i];
 
 		if (strcmp(before->id, f->id) == 0)
-			return before->severity == severity_rank(f) && before->is_over == (f->end_unix_ns != 0) &&
+			return before->severity == explain_severity(f) && before->is_over == (f->end_unix_ns != 0) &&
 			       before->lost_ns == f->lost_ns;
 	}
 	return false;
@@ -63,8 +52,8 @@ static bool is_told(const struct trace_told *told, const Ingero__V1__Finding *f)
 
 static bool is_worse(const Ingero__V1__Finding *a, const Ingero__V1__Finding *b)
 {
-	if (severity_rank(a) != severity_rank(b))
-		return severity_rank(a) > severity_rank(b);
+	if (explain_severity(a) != explain_severity(b))
+		return explain_severity(a) > explain_severity(b);
 	return a->lost_ns > b->lost_ns;
 }
 

@@ -9,13 +9,14 @@
 
 #include "base/array.h"
 #include "ingero/v1/ingero.pb-c.h"
+#include "libingero/answers/explain/finding.h"
 #include "libingero/render/text.h"
 
 /* What was told of each finding: an update that says nothing new is no line. */
 struct trace_told {
 	ARRAY(struct trace_told_one {
 		char id[17];
-		unsigned int severity;
+		enum explain_severity severity;
 		bool is_over;
 		uint64_t lost_ns; /* of its last line */
 	})

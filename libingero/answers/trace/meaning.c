@@ -13,11 +13,6 @@
 #define IN_FLIGHT_OLD_NS NSEC_PER_SEC /* calls usually take far less */
 #define SENTENCES_MAX 3		      /* of one kind; a screen is not a list */
 
-static const char *calls_word(uint64_t n)
-{
-	return n == 1 ? "call" : "calls";
-}
-
 /* The rest of the operation's time, so that the sentence adds up. */
 static void rest_append(struct buf *text, const struct blame_view *blame, enum blame_view_class told)
 {
@@ -42,8 +37,8 @@ static void delay_append(const Ingero__V1__Delay *delay, const struct text_style
 			 units_ratio((double)delay->lost_ns / (double)MAX(blame.sum_ns, 1), 0).text,
 			 class == BLAME_VIEW_COUNT ? delay->takes : blame_view_phrase(class));
 	rest_append(&text, &blame, class);
-	(void)buf_printf(&text, " Half of its %s %s took more than %s, one in 100 more than %s.",
-			 units_count(op->count).text, calls_word(op->count), units_ns(op->p50_ns, 0).text,
+	(void)buf_printf(&text, " Half of its %s took more than %s, one in 100 more than %s.",
+			 units_things(op->count, "call", "calls").text, units_ns(op->p50_ns, 0).text,
 			 units_ns(op->p99_ns, 0).text);
 	text_paragraph(out, style, "▲ ", buf_text(&text));
 }
@@ -93,10 +88,9 @@ static void nothing_append(const Ingero__V1__Summary *summary, const struct trac
 		text_paragraph(out, style, "", buf_text(&text));
 		return;
 	}
-	(void)buf_printf(&text, "nothing to tell: %s %s %s made %s %s in %s, and none of them lost time worth naming.",
-			 units_count(rows->n_processes).text, rows->n_processes == 1 ? "process" : "processes", scope,
-			 units_count(rows->n_calls).text, calls_word(rows->n_calls),
-			 units_ns(summary->window_ns, 0).text);
+	(void)buf_printf(&text, "nothing to tell: %s %s made %s in %s, and none of them lost time worth naming.",
+			 units_things(rows->n_processes, "process", "processes").text, scope,
+			 units_things(rows->n_calls, "call", "calls").text, units_ns(summary->window_ns, 0).text);
 	class = blame_view_largest(&rows->rows.items[0].blame, 0);
 	if (class != BLAME_VIEW_COUNT)
 		(void)buf_printf(&text, " Most time was in %s, %s of it %s.", rows->rows.items[0].op->op,
@@ -141,14 +135,13 @@ static void failures_append(const struct trace_rows *rows, const struct text_sty
 		CLEANUP(buf_done) struct buf text = BUF_INIT;
 
 		if (op->errors && n_failed++ < SENTENCES_MAX)
-			(void)buf_printf(&text, "%s of %s %s of %s in %s (pid %u) failed.",
-					 units_count(op->errors).text, units_count(op->count).text,
-					 calls_word(op->count), op->op, op->process_name, op->pid);
+			(void)buf_printf(&text, "%s of %s of %s in %s (pid %u) failed.", units_count(op->errors).text,
+					 units_things(op->count, "call", "calls").text, op->op, op->process_name,
+					 op->pid);
 		if (op->abandoned && n_abandoned++ < SENTENCES_MAX)
-			(void)buf_printf(&text,
-					 "%s%s %s of %s in %s (pid %u) never returned: exit, kill, exec or a jump.",
-					 text.n ? " " : "", units_count(op->abandoned).text, calls_word(op->abandoned),
-					 op->op, op->process_name, op->pid);
+			(void)buf_printf(&text, "%s%s of %s in %s (pid %u) never returned: exit, kill, exec or a jump.",
+					 text.n ? " " : "", units_things(op->abandoned, "call", "calls").text, op->op,
+					 op->process_name, op->pid);
 		if (text.n)
 			text_paragraph(out, style, "▲ ", buf_text(&text));
 	}

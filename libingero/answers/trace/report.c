@@ -102,8 +102,8 @@ void trace_report_start(const struct trace_setting *setting, const struct text_s
 	n_told += libraries_append(start, /* are_traced= */ true, LIBRARIES_MOST - n_told, style, out);
 	n_more = start->n_libraries - n_told + start->more_libraries;
 	if (n_more)
-		text_line(out, style, TEXT_PLAIN, "  and %zu more %s; 'ingero status' and --json list them", n_more,
-			  n_more == 1 ? "library" : "libraries");
+		text_line(out, style, TEXT_PLAIN, "  and %s; 'ingero status' and --json list them",
+			  units_things(n_more, "more library", "more libraries").text);
 	if (start->n_libraries == 0)
 		text_paragraph(out, style, "  ", "no process maps a CUDA library yet");
 	not_shown_append(out, style, "  ", start->not_shown, start->n_not_shown);

@@ -87,7 +87,7 @@ void trace_wait_tell(struct buf *out, const struct text_style *style, const Inge
 	else
 		(void)buf_printf(&text, ": %s times, half of them longer than %s", units_count(op->count).text,
 				 units_ns(op->p50_ns, 0).text);
-	(void)buf_append_text(&text, ". If it is what feeds the device, that and not CUDA sets the pace.");
+	(void)buf_append_text(&text, "; " TRACE_WAITS_MEANING ".");
 	text_paragraph(out, style, "", buf_text(&text));
 }
 

@@ -8,6 +8,9 @@
 #include "ingero/v1/ingero.pb-c.h"
 #include "libingero/render/text.h"
 
+/* What a main thread that waits between its calls means. */
+#define TRACE_WAITS_MEANING "if a main thread feeds the GPU, it is the bottleneck, not CUDA"
+
 /** trace_waits_append() - one line of the process whose main thread waits most; nothing where that is next to nothing
  */
 void trace_waits_append(struct buf *out, const struct text_style *style, const Ingero__V1__Summary *summary);

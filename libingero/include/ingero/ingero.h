@@ -72,6 +72,9 @@ INGERO_PUBLIC pid_t ingero_daemon_pid(const struct ingero *ingero);
 /** ingero_last_error() - sentence of the last failure on this connection, "" if none */
 INGERO_PUBLIC const char *ingero_last_error(const struct ingero *ingero);
 
+/** ingero_why() - why a call returned @r: the sentence of the last failure, or what errno calls it */
+INGERO_PUBLIC const char *ingero_why(const struct ingero *ingero, int r);
+
 /**
  * ingero_call() - ask and wait for the one reply
  * @method:  "ingero.v1.Query.Status"

@@ -239,8 +239,8 @@ static const struct {
 	  "CPU.\n"
 	  "The main thread of python (pid 10) was in no CUDA call and waited for 9.0 s of\n"
 	  "10.0 s, 99 % of it blocked for a reason that is not told apart: 90 times, half\n"
-	  "of them longer than 100 ms. If it is what feeds the device, that and not CUDA\n"
-	  "sets the pace.\n" },
+	  "of them longer than 100 ms; if a main thread feeds the GPU, it is the\n"
+	  "bottleneck, not CUDA.\n" },
 	{ "not for most of the time", waiting_ops, NULL, NULL, 20 * S,
 	  "nothing to tell: 1 process of alice made 10 calls in 20.0 s, and none of them\n"
 	  "lost time worth naming. Most time was in cudaFree, 100 % of it running on the\n"
