@@ -46,10 +46,8 @@ struct reader_job {
 /** typedef reader_method_func - Return: 0 when all is said and stream_finish() is due; else it is over already */
 typedef int (*reader_method_func)(struct reader_job *job);
 
-int reader_explain(struct reader_job *job);
-int reader_events(struct reader_job *job);
-int reader_sql(struct reader_job *job);
-int reader_export(struct reader_job *job);
+#define QUESTION(ID, name, limit) int reader_##name(struct reader_job *job);
+#include "archive/reader.def"
 
 bool reader_is_late(const struct reader_job *job);
 /** reader_set_limit() - the caller's own limit of time, if that is shorter */

@@ -17,12 +17,13 @@
 #define READER_ROLE "reader"
 #define READER_TITLE "ingero query" /* as others see it who had to wait for it */
 
-enum reader_method { READER_EXPLAIN, READER_EVENTS, READER_SQL, READER_EXPORT, READER_METHOD_COUNT };
+#define READER_LIMIT_NS 30000000000ull /* of a question that names none */
+#define READER_LIMIT_MAX_NS 600000000000ull
 
 struct reader_question {
 	uint64_t limit_ns;    /* of work: time in which nobody read the answer is not counted */
 	uint64_t now_unix_ns; /* what "now" means in this answer */
-	uint32_t method;      /* enum reader_method */
+	uint32_t method;      /* enum method_id, of a row of reader.def */
 	uint32_t uid;	      /* of the caller */
 	uint8_t all;	      /* may read every owner's rows */
 	uint8_t names_hidden;

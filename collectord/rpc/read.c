@@ -29,8 +29,6 @@
 #include "rpc/scope.h"
 #include "rpc/server.h"
 
-#define LIMIT_NS (30 * NSEC_PER_SEC) /* of a question that names none */
-#define LIMIT_MAX_NS (600 * NSEC_PER_SEC)
 #define GRACE_NS (2 * NSEC_PER_SEC) /* beyond its limit until a process that did not notice is killed */
 
 struct read {
@@ -372,7 +370,7 @@ bool read_hub_start(struct read_hub *hub)
 
 /* ---- asking ---- */
 
-static int question_pack(struct read *read, enum reader_method method, const struct call_identity *identity,
+static int question_pack(struct read *read, enum method_id method, const struct call_identity *identity,
 			 const ProtobufCMessage *request)
 {
 	struct reader_question q = {
@@ -396,7 +394,7 @@ static int question_pack(struct read *read, enum reader_method method, const str
 }
 
 /* Takes the call: it is answered, now or later. Return: the read that waits or runs, or NULL */
-static struct read *read_new(struct call *call, enum reader_method method, const ProtobufCMessage *request,
+static struct read *read_new(struct call *call, enum method_id method, const ProtobufCMessage *request,
 			     uint64_t limit_ns)
 {
 	CLEANUP(read_freep) struct read *read = NULL;
@@ -425,7 +423,8 @@ static struct read *read_new(struct call *call, enum reader_method method, const
 	read->context = context;
 	read->call = call;
 	read->uid = uid;
-	read->limit_ns = MIN(limit_ns ? limit_ns : LIMIT_NS, LIMIT_MAX_NS);
+	read->is_only_reply = !method_get(method)->is_stream;
+	read->limit_ns = MIN(limit_ns ? limit_ns : READER_LIMIT_NS, READER_LIMIT_MAX_NS);
 	if (question_pack(read, method, identity, request) < 0) {
 		call_fail(call, CALL_ERROR_INVALID, "the question is too long, or there is no memory for it");
 		return NULL;
@@ -448,54 +447,44 @@ static void read_start(struct read *read)
  * What this daemon costs, which the process cannot know. Packed messages of one type put one
  * behind another are their union.
  */
-static int explain_more(struct read *read)
+static int cost_append(struct read *read, const ProtobufCMessageDescriptor *reply)
 {
+	const ProtobufCFieldDescriptor *field = protobuf_c_message_descriptor_get_field_by_name(reply, "cost");
 	CLEANUP(arena_done) struct arena arena = ARENA_INIT;
 	struct scope scope = { .identity = call_identity(read->call) };
-	Ingero__V1__ExplainReply more = INGERO__V1__EXPLAIN_REPLY__INIT;
+	ProtobufCMessage *more;
+	Ingero__V1__Cost *cost;
 	uint8_t *p;
 
-	if (!read->context->source)
+	if (!field || !read->context->source)
 		return 0;
-	more.cost = cost_message(read->context, &arena, &scope, NULL);
-	p = more.cost ? buf_reserve(&read->more, ingero__v1__explain_reply__get_packed_size(&more) + 1) : NULL;
+	cost = cost_message(read->context, &arena, &scope, NULL);
+	more = cost ? arena_alloc(&arena, reply->sizeof_message) : NULL;
+	if (!more)
+		return -ENOMEM;
+	protobuf_c_message_init(reply, more);
+	*(Ingero__V1__Cost **)(void *)((uint8_t *)more + field->offset) = cost;
+	p = buf_reserve(&read->more, protobuf_c_message_get_packed_size(more) + 1);
 	if (!p)
 		return -ENOMEM;
-	read->more.n = ingero__v1__explain_reply__pack(&more, p);
+	read->more.n = protobuf_c_message_pack(more, p);
 	return 0;
 }
 
-void rpc_query_explain(struct call *call, const Ingero__V1__ExplainRequest *request)
+static void read_begin(struct call *call, enum method_id method, const ProtobufCMessage *request, uint64_t limit_ns)
 {
-	struct read *read = read_new(call, READER_EXPLAIN, &request->base, 0);
+	struct read *read = read_new(call, method, request, limit_ns);
 
 	if (!read)
 		return;
-	read->is_only_reply = true;
-	(void)explain_more(read); /* without memory the cost is left out */
+	if (read->is_only_reply)
+		(void)cost_append(read, method_get(method)->reply); /* without memory the cost is left out */
 	read_start(read);
 }
 
-void rpc_query_events(struct call *call, const Ingero__V1__EventsRequest *request)
-{
-	struct read *read = read_new(call, READER_EVENTS, &request->base, 0);
-
-	if (read)
-		read_start(read);
-}
-
-void rpc_query_sql(struct call *call, const Ingero__V1__SqlRequest *request)
-{
-	struct read *read = read_new(call, READER_SQL, &request->base, request->time_limit_ns);
-
-	if (read)
-		read_start(read);
-}
-
-void rpc_query_export_rows(struct call *call, const Ingero__V1__ExportRequest *request)
-{
-	struct read *read = read_new(call, READER_EXPORT, &request->base, LIMIT_MAX_NS);
-
-	if (read)
-		read_start(read);
-}
+#define QUESTION(ID, name, limit)                                                                                      \
+	void rpc_query_##name(struct call *call, const method_query_##name##_request *request)                         \
+	{                                                                                                              \
+		read_begin(call, METHOD_QUERY_##ID, &request->base, limit);                                            \
+	}
+#include "archive/reader.def"

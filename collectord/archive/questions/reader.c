@@ -23,6 +23,7 @@
 #include "children/stream.h"
 #include "children/temporary.h"
 #include "clock.h"
+#include "proto/methods.h"
 
 /* Opcodes between two looks at the clock: no cost was measurable even at one (storage-facts, 2026). */
 #define PROGRESS_OPCODES 1000
@@ -187,12 +188,9 @@ static int on_progress(void *data)
 }
 
 static const reader_method_func methods[] = {
-	[READER_EXPLAIN] = reader_explain,
-	[READER_EVENTS] = reader_events,
-	[READER_SQL] = reader_sql,
-	[READER_EXPORT] = reader_export,
+#define QUESTION(ID, name, limit) [METHOD_QUERY_##ID] = reader_##name,
+#include "archive/reader.def"
 };
-_Static_assert(ARRAY_SIZE(methods) <= READER_METHOD_COUNT, "every method is numbered");
 
 static int question_answer(const struct reader_question *q, const uint8_t *request, size_t n)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Method Export: the caller's rows as a file of another format, made in a nameless file and
+ * Method ExportRows: the caller's rows as a file of another format, made in a nameless file and
  * sent in pieces.
  */
 #include "archive/export/export.h"
@@ -77,7 +77,7 @@ static int file_send(struct reader_job *job, uint64_t n_events)
 	return 0;
 }
 
-int reader_export(struct reader_job *job)
+int reader_export_rows(struct reader_job *job)
 {
 	Ingero__V1__ExportRequest *request = ingero__v1__export_request__unpack(NULL, job->request_bytes, job->request);
 	uint64_t n_events = 0;
