@@ -189,7 +189,6 @@ const struct question questions[] = {
 	{ .method = EXPLAIN, .name = "of one", .fill = explain_fill, .shows = SHOWS_SUBJECT },
 	{ .method = EXPLAIN, .name = "last calls", .fill = explain_last_fill, .shows = SHOWS_SUBJECT },
 	{ .method = EXPLAIN, .name = "one call", .fill = explain_id_fill, .shows = SHOWS_SUBJECT, .is_refused = true },
-	{ .method = "ingero.v1.Query.Reach", .name = "plain", .shows = SHOWS_NOTHING },
 	{ .method = EVENTS, .name = "of all", .fill = events_all_fill, .shows = SHOWS_SCOPE },
 	{ .method = EVENTS, .name = "of one", .fill = events_fill, .shows = SHOWS_SUBJECT },
 	{ .method = EVENTS, .name = "of an operation", .fill = events_op_fill, .shows = SHOWS_SUBJECT },
