@@ -59,7 +59,7 @@ struct demo_row {
 };
 
 static const struct demo_row rows[] = {
-#define DEMO(name_, aliases_, sentence_) { .name = (name_), .aliases = (aliases_), .sentence = (sentence_) },
+#define DEMO(name_, aliases_, sentence_, ...) { .name = (name_), .aliases = (aliases_), .sentence = (sentence_) },
 #define DEMO_LATER(name_, aliases_) { .name = (name_), .aliases = (aliases_) },
 #include "base/demos.def"
 };
@@ -273,8 +273,7 @@ static int demo_run(const void *fields, const struct options_rest *rest)
 }
 
 static const char *const demo_words[] = {
-#define DEMO(name_, aliases_, sentence_) name_,
-#define DEMO_LATER(name_, aliases_)
+#define DEMO(name_, ...) name_,
 #include "base/demos.def"
 #include "libingero/connect/caller.h"
 	"all",

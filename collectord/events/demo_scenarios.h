@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What the demos play, as data. base/demos.def names them.
+ * What the demos play: the rows of base/demos.def.
  */
 #pragma once
 

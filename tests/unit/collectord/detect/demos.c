@@ -114,7 +114,7 @@ static const struct {
 
 static const uint64_t lengths_ns[] = { S, S + 37 * MS, 700 * MS, 2 * S };
 
-#define DEMO(name, aliases, sentence) name,
+#define DEMO(name, ...) name,
 static const char *const names[] = {
 #include "base/demos.def"
 };

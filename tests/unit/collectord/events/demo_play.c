@@ -16,7 +16,7 @@
 #define PID_MAX_LIMIT (4u << 20)
 
 static const char *const names[] = {
-#define DEMO(name, aliases, sentence) name,
+#define DEMO(name, ...) name,
 #include "base/demos.def"
 };
 
