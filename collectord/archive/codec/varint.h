@@ -46,12 +46,6 @@ static inline uint8_t varint_bits(uint64_t value)
 	return value ? (uint8_t)(64 - __builtin_clzll(value)) : 0;
 }
 
-/** varint_bytes() - what varint_put() takes */
-static inline size_t varint_bytes(uint64_t value)
-{
-	return (varint_bits(value | 1) + 6u) / 7;
-}
-
 /* Small differences of either sign as small numbers; every 64-bit difference comes back as it was. */
 static inline uint64_t varint_fold(uint64_t difference)
 {

@@ -26,7 +26,9 @@ enum column {
 static const struct table_column columns[] = {
 #define EVENTS(name, type, value, needs, push, what) DEFINED_COLUMN(name, type, needs, push, what)
 #include "events/columns.def"
-	BLAME_COLUMNS(BLAME_NEED, "duration_raw"),
+#define BLAME(id, field, label, phrase, remedy) BLAME_COLUMN(field, phrase, BLAME_NEED, "duration_raw")
+#include "bpf/blame.def"
+#undef BLAME
 };
 
 struct state {

@@ -126,7 +126,9 @@ enum operations_column {
 static const struct table_column operations_columns[] = {
 #define OPERATIONS(name, type, value, needs, push, what) DEFINED_COLUMN(name, type, needs, push, what)
 #include "events/columns.def"
-	BLAME_COLUMNS(0, "sum_dur_raw"),
+#define BLAME(id, field, label, phrase, remedy) BLAME_COLUMN(field, phrase, 0, "sum_dur_raw")
+#include "bpf/blame.def"
+#undef BLAME
 };
 
 static int operations_start(struct table_cursor *c)
@@ -184,7 +186,9 @@ enum aggregates_column {
 static const struct table_column aggregates_columns[] = {
 #define AGGREGATES(name, type, value, needs, push, what) DEFINED_COLUMN(name, type, needs, push, what)
 #include "events/columns.def"
-	BLAME_COLUMNS(0, "sum_dur_raw"),
+#define BLAME(id, field, label, phrase, remedy) BLAME_COLUMN(field, phrase, 0, "sum_dur_raw")
+#include "bpf/blame.def"
+#undef BLAME
 };
 
 /* Gone through in pieces of an hour, or a two thousandth of it all: what is held at once stays small. */

@@ -107,7 +107,9 @@ static const struct table_column findings_columns[] = {
 	COLUMN("cause_share", "REAL", "its share of lost_ns"),
 	COLUMN("advice", "TEXT", "JSON array of texts"),
 	COLUMN("evidence", "TEXT", "JSON array of name, value, unit"),
-	BLAME_COLUMNS(0, "the calls concerned"),
+#define BLAME(id, field, label, phrase, remedy) BLAME_COLUMN(field, phrase, 0, "the calls concerned")
+#include "bpf/blame.def"
+#undef BLAME
 };
 
 static void blame_add(struct table_list *list, const Ingero__V1__Blame *b)

@@ -137,17 +137,6 @@ extern const struct table table_gaps;
 #define TEXT(value) table_result_text(result, (value))
 #define NOTHING ((void)0) /* NULL */
 
-/* Columns of blame: in order of enum blame_class, at the end of a table. */
-#define BLAME_COLUMNS(need_mask, of)                                                                                   \
-	COLUMN("on_cpu", "INTEGER", "of " of ", ns on a CPU; NULL: not measured", .need = need_mask),                  \
-		COLUMN("runnable", "INTEGER", "ready, another task had the CPU", .need = need_mask),                   \
-		COLUMN("quota", "INTEGER", "ready, its cgroup had used up its CPU time", .need = need_mask),           \
-		COLUMN("device", "INTEGER", "waiting in the GPU driver", .need = need_mask),                           \
-		COLUMN("lock", "INTEGER", "futex", .need = need_mask),                                                 \
-		COLUMN("block_io", "INTEGER", "disk", .need = need_mask),                                              \
-		COLUMN("memory", "INTEGER", "page faults, reclaim", .need = need_mask),                                \
-		COLUMN("network", "INTEGER", "sockets", .need = need_mask),                                            \
-		COLUMN("sleep", "INTEGER", "asked to sleep", .need = need_mask),                                       \
-	{                                                                                                              \
-		"other", "INTEGER", "blocked, none of the above", need_mask, PUSH_NONE                                 \
-	}
+/* A row of bpf/blame.def as a column; these are the last of a table. */
+#define BLAME_COLUMN(field, phrase, needs, of)                                                                         \
+	{ .name = #field, .type = "INTEGER", .what = "ns of " of " " phrase "; NULL: not measured", .need = (needs) },

@@ -377,11 +377,6 @@ void store_gone(struct store *store, const struct process_identity *identity, ui
 	intake_gone(&store->intake, identity, gone_ns);
 }
 
-void store_gap(struct store *store, uint64_t from_ns, uint64_t to_ns, const char *reason, uint64_t count, uint32_t uid)
-{
-	intake_gap(&store->intake, from_ns, to_ns, reason, count, uid);
-}
-
 /* Under the lock. What fails is not waited for; what stalls is once, not by every question. */
 static void wait_until_written(struct store *store, const struct timespec *until)
 {

@@ -77,8 +77,6 @@ void store_cost(struct store *store, const void *message, size_t n);
 void store_back_end(struct store *store, const char *name);
 /** store_gone() - a process has ended, in a second that no tick tells of; of unknown ones nothing is noted */
 void store_gone(struct store *store, const struct process_identity *identity, uint64_t gone_ns);
-/** store_gap() - @reason: as table gap says; @uid: UINT32_MAX: concerns everybody */
-void store_gap(struct store *store, uint64_t from_ns, uint64_t to_ns, const char *reason, uint64_t count, uint32_t uid);
 
 /* How it is doing, for status and for every answer. */
 struct store_state {
