@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -112,6 +113,17 @@ ssize_t fd_read_file_at(int dirfd, const char *path, char *text, size_t room)
 	}
 	text[n] = 0;
 	return (ssize_t)n;
+}
+
+int fd_socket_address(const char *path, struct sockaddr_un *ret_address)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+
+	if (strlen(path) >= sizeof(address.sun_path))
+		return -ENAMETOOLONG;
+	memcpy(address.sun_path, path, strlen(path));
+	*ret_address = address;
+	return 0;
 }
 
 int fd_send(int sock, const void *data, size_t n, const int *fds, size_t n_fds)

@@ -8,6 +8,8 @@
 #include <stddef.h>
 #include <sys/types.h>
 
+struct sockaddr_un;
+
 #define FD_PASS_MAX 8 /* most descriptors one message carries */
 
 /**
@@ -29,6 +31,8 @@ int fd_write_full(int fd, const void *data, size_t n);
 /** fd_read_file() - whole small file below a directory handle into a NUL-terminated buffer. Return: bytes read, or
  * -errno */
 ssize_t fd_read_file_at(int dirfd, const char *path, char *text, size_t room);
+/** fd_socket_address() - that of a Unix socket with a path. Return: 0 or -ENAMETOOLONG */
+int fd_socket_address(const char *path, struct sockaddr_un *ret_address);
 /** fd_send() - one message with n_fds descriptors on a socket. Return: 0 or -errno */
 int fd_send(int sock, const void *data, size_t n, const int *fds, size_t n_fds);
 /**

@@ -18,6 +18,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/capabilities.h"
 #include "base/cleanup.h"
 
 #ifndef CAP_CHECKPOINT_RESTORE
@@ -222,9 +223,10 @@ int privilege_seal(const struct privilege_need *need)
 	 * what is permitted stays, and children could not drop it.
 	 */
 	if (data[0].effective & 1u << CAP_SETPCAP) {
-		for (int c = 0; prctl(PR_CAPBSET_READ, c, 0, 0, 0) >= 0; c++)
-			if (prctl(PR_CAPBSET_DROP, c, 0, 0, 0) < 0)
-				return -errno;
+		int r = capabilities_bound_none();
+
+		if (r < 0)
+			return r;
 		/* A child of ours that is uid 0 gains nothing by its exec. */
 		if (prctl(PR_SET_SECUREBITS, SECBIT_NOROOT | SECBIT_NOROOT_LOCKED, 0, 0, 0) < 0)
 			return -errno;

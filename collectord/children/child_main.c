@@ -21,6 +21,7 @@
 #include <sys/syscall.h>
 #include <time.h>
 
+#include "base/capabilities.h"
 #include "base/cleanup.h"
 #include "base/fd.h"
 #include "children/child_role.h"
@@ -37,8 +38,7 @@ static int capabilities_drop(void)
 
 	/* Empty already, or the unit's: those are out of reach of a process that no exec gives any, and cannot be
 	 * dropped. */
-	for (unsigned long cap = 0; prctl(PR_CAPBSET_READ, cap, 0, 0, 0) >= 0; cap++)
-		(void)prctl(PR_CAPBSET_DROP, cap, 0, 0, 0);
+	(void)capabilities_bound_none();
 	(void)prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
 	return syscall(SYS_capset, &header, none) < 0 ? -errno : 0;
 }

@@ -17,7 +17,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/capabilities.h"
 #include "base/cleanup.h"
+#include "base/fd.h"
 #include "base/log.h"
 
 #define KEEPER_MS 2000 /* to take a name away: it takes microseconds, on a machine that is not stuck */
@@ -47,8 +49,7 @@ static int keeper_become(int dir_fd)
 	struct stat directory;
 
 	/* Refused only without CAP_SETPCAP. */
-	for (int c = 0; prctl(PR_CAPBSET_READ, c, 0, 0, 0) >= 0; c++)
-		(void)prctl(PR_CAPBSET_DROP, c, 0, 0, 0);
+	(void)capabilities_bound_none();
 	if (fstat(dir_fd, &directory) || setgroups(0, NULL) ||
 	    setresgid(directory.st_gid, directory.st_gid, directory.st_gid) ||
 	    setresuid(directory.st_uid, directory.st_uid, directory.st_uid) || syscall(SYS_capset, &header, none))
@@ -146,17 +147,6 @@ static void keeper_stop(struct socket_file *file)
 
 /* ---- the name ---- */
 
-static int address_of(const char *path, struct sockaddr_un *ret_address)
-{
-	struct sockaddr_un address = { .sun_family = AF_UNIX };
-
-	if (strlen(path) >= sizeof(address.sun_path))
-		return -ENAMETOOLONG;
-	memcpy(address.sun_path, path, strlen(path));
-	*ret_address = address;
-	return 0;
-}
-
 /* A socket file whose server is gone refuses connections; so does any other file, which is not ours to remove. */
 static int remove_stale(const struct sockaddr_un *address)
 {
@@ -234,7 +224,7 @@ int socket_file_listen(const char *path, int backlog, struct socket_file *file, 
 	int r;
 
 	*file = (struct socket_file){ .keeper_fd = -1 };
-	r = address_of(path, &address);
+	r = fd_socket_address(path, &address);
 	if (r == 0)
 		r = name_keep(file, &address);
 	if (r)

@@ -16,6 +16,8 @@
 #include <sys/wait.h>
 #include <time.h>
 
+#include "base/fd.h"
+
 #define SOCKET_PATH "/run/ingero.sock"
 #define DAEMON_USER "ingero"
 #define READ_BYTES 65536
@@ -195,17 +197,6 @@ int conn_wait(struct ingero *ingero, uint64_t until_ns)
 
 /* ---- opening ---- */
 
-static int address_of(const char *path, struct sockaddr_un *ret_address)
-{
-	struct sockaddr_un address = { .sun_family = AF_UNIX };
-
-	if (strlen(path) >= sizeof(address.sun_path))
-		return -ENAMETOOLONG;
-	memcpy(address.sun_path, path, strlen(path));
-	*ret_address = address;
-	return 0;
-}
-
 static int connect_to(const char *path, int *ret_fd)
 {
 	CLEANUP(closep) int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -215,7 +206,7 @@ static int connect_to(const char *path, int *ret_fd)
 
 	if (fd < 0)
 		return -errno;
-	r = address_of(path, &address);
+	r = fd_socket_address(path, &address);
 	if (r)
 		return r;
 	(void)setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
