@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #define LOG_TOPIC "daemon"
-#include "daemon_state.h"
+#include "daemon.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -9,217 +9,65 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 #include <uv.h>
 
+#include "archive/reader.h"
+#include "archive/write/store.h"
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/log.h"
-#include "children/child.h"
+#include "capture.h"
 #include "children/process.h"
-#include "archive/reader.h"
 #include "clock.h"
-#include "detect/engine.h"
-#include "events/host.h"
-#include "events/kernel.h"
-#include "events/life.h"
 #include "events/source.h"
-#include "pipeline.h"
 #include "privilege.h"
-#include "probes/lease.h"
-#include "probes/probe_set.h"
-#include "probes/target.h"
-#include "procs/process_table.h"
-#include "rpc/call.h"
+#include "recording.h"
 #include "rpc/cost.h"
 #include "rpc/handlers.h"
 #include "rpc/read.h"
 #include "rpc/server.h"
 #include "rpc/trace.h"
-#include "archive/write/store.h"
+#include "serve.h"
+#include "start_report.h"
 #include "tracers.h"
 
-/* Answers that come close together are of the same moment: no more ticks and commits than this, nanoseconds apart. */
-#define SETTLE_NS 200000000ull
 /* What recording costs is kept so often: a kill loses no more of it. */
 #define COST_NS (10 * NSEC_PER_SEC)
-/* Of the loop, for who waited at the socket and was let in: read, written to. */
-#define TURNS_BEFORE_LOAD 2
-#define TURNS_AFTER_LOAD 1 /* written to */
-
-/* ---- figures ---- */
-
-/* A demo is watched as long as it plays. */
-static bool is_watched(const struct daemon *d)
-{
-	return !d->leases || lease_set_count(d->leases) > 0;
-}
-
-static void cost_keep_now(struct daemon *d)
-{
-	cost_keep(&d->context);
-	d->cost_kept_ns = clock_now_ns();
-}
-
-static void source_second(void *data)
-{
-	struct daemon *d = data;
-
-	pipeline_tick(d->pipeline, is_watched(d));
-	if (d->host && !is_watched(d))
-		host_clear(d->host);
-	if (is_watched(d) && clock_now_ns() - d->cost_kept_ns >= COST_NS)
-		cost_keep_now(d);
-	tracers_second(d->tracers, clock_now_ns());
-	discover_second(&d->discover);
-}
-
-static void context_refresh(struct rpc_context *context)
-{
-	struct daemon *d = context->owner;
-
-	if (d->pipeline)
-		pipeline_collect(d->pipeline);
-}
-
-static bool context_wait(struct rpc_context *context, struct call *call)
-{
-	struct daemon *d = context->owner;
-
-	if (!d->is_loading)
-		return false;
-	if (!call_park(call))
-		call_fail(call, CALL_ERROR_INTERNAL, "out of memory");
-	daemon_capture_soon(d);
-	return true;
-}
-
-static void context_settle(struct rpc_context *context)
-{
-	struct daemon *d = context->owner;
-	uint64_t now_ns = clock_now_ns();
-
-	if (!d->pipeline)
-		return;
-	if (d->targets) {
-		d->source->ops->drain(d->source); /* of what was loaded until now */
-		target_set_settle(d->targets);
-	}
-	if (now_ns - d->settled_ns < SETTLE_NS) {
-		context_refresh(context); /* the figures of an answer are of now in any case */
-		return;
-	}
-	source_second(d);
-	if (d->store)
-		(void)store_flush(d->store); /* what failed is in its state */
-	d->settled_ns = now_ns;
-}
-
-static void context_let_go(struct rpc_context *context, const struct lease *lease)
-{
-	struct daemon *d = context->owner;
-
-	hold_end(&d->hold, lease);
-}
-
-static void context_guard(struct rpc_context *context, uint32_t pid, bool begins)
-{
-	struct daemon *d = context->owner;
-
-	tracers_peer(d->tracers, pid, begins);
-}
-
-/* Our user's process, somebody's question. */
-void daemon_behind(uint32_t tgid, struct behind_value *value, void *data)
-{
-	const struct daemon *d = data;
-
-	if (read_hub_asker(d->reads, tgid, value->comm, &value->uid))
-		(void)snprintf(value->comm, sizeof(value->comm), "%s", READER_TITLE);
-}
-
-/* ---- records ---- */
-
-static void source_call(const struct call_record *call, void *data)
-{
-	struct daemon *d = data;
-
-	pipeline_call(d->pipeline, call);
-}
-
-static void source_drained(void *data)
-{
-	struct daemon *d = data;
-
-	pipeline_drained(d->pipeline);
-}
-
-/* Nobody has to be told to stop watching a demo: when its process ends, so does every Trace call. */
-static void demo_life(struct daemon *d, const struct life_record *life)
-{
-	if (life->type != RECORD_EXIT)
-		return;
-	pipeline_finish(d->pipeline);
-	trace_hub_finish(d->traces);
-}
-
-static void host_tell(struct daemon *d, const struct life_record *told)
-{
-	struct life_record whole = *told, *life = &whole;
-	struct host_event host;
-	bool is_unknown = life->flags & LIFE_UNKNOWN;
-
-	if (is_unknown && life_complete(life, d->source->ops->slots(d->source)) < 0) {
-		probe_set_loss_add(d->probes, LOSS_LIFE_FULL, 1);
-		return;
-	}
-	if (is_unknown && !lease_set_covers(d->leases, life->tgid, life->uid))
-		return;
-	if (host_life(d->host, life, clock_boot_to_unix_ns(life->start_boot_ns), &host))
-		pipeline_host(d->pipeline, &host, life);
-}
-
-static void source_life(const struct life_record *life, void *data)
-{
-	struct daemon *d = data;
-
-	if (!d->probes) {
-		demo_life(d, life);
-		return;
-	}
-
-	host_tell(d, life);
-	switch ((enum record_type)life->type) {
-	case RECORD_FORK:
-		lease_set_fork(d->leases, life->tgid, life->fork.child);
-		return;
-	case RECORD_EXIT:
-		lease_set_exit(d->leases, life->tgid, life->start_boot_ns);
-		trace_hub_exit(d->traces);
-		target_set_forget(d->targets, life->tgid);
-		return;
-	case RECORD_EXEC: /* perhaps with a loader not seen before */
-		target_set_exec(d->targets, life->tgid, life->time_ns);
-		return;
-	case RECORD_LIBRARY:
-		hold_library(&d->hold, life);
-		return;
-	default: /* only told */
-		return;
-	}
-}
-
-void daemon_library(const struct target_library *library, void *data)
-{
-	struct daemon *d = data;
-
-	trace_hub_library(d->traces, library);
-}
-
-const struct source_sinks daemon_sinks = {
-	.ring = { .on_call = source_call, .on_life = source_life, .on_drained = source_drained },
-	.on_second = source_second,
+/* The daemon's parts, introduced to each other. */
+struct daemon {
+	const struct daemon_options *options;
+	bool is_private;
+	bool is_stopping;
+	int result; /* of what failed while serving */
+	struct start_report report;
+	uv_loop_t loop;
+	uv_signal_t signals[2];
+	uv_timer_t load_timer;
+	struct tracers *tracers;
+	struct serve serve;
+	struct trace_hub *traces;
+	struct read_hub *reads;
+	struct capture capture;
+	struct recording recording;
+	struct store *store; /* NULL: nothing is kept */
+	char store_problem[512];
+	uint64_t cost_kept_ns;
 };
+
+static void daemon_stop(struct daemon *d);
+
+/* For what fails while serving. */
+static void daemon_end(struct daemon *d, int r)
+{
+	if (r >= 0)
+		return;
+	d->result = r;
+	daemon_stop(d);
+}
+
+/* ---- the loop ---- */
 
 static void signal_fired(uv_signal_t *signal, int number)
 {
@@ -227,15 +75,13 @@ static void signal_fired(uv_signal_t *signal, int number)
 	daemon_stop(signal->data);
 }
 
-/* ---- starting and stopping ---- */
-
 static int loop_start(struct daemon *d)
 {
 	static const int numbers[] = { SIGTERM, SIGINT };
 	int r = uv_loop_init(&d->loop);
 
 	if (r < 0)
-		return daemon_failed(d, r, "cannot make a loop");
+		return start_failed(&d->report, r, "cannot make a loop");
 	(void)uv_timer_init(&d->loop, &d->load_timer);
 	d->load_timer.data = d;
 	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++) {
@@ -245,6 +91,8 @@ static int loop_start(struct daemon *d)
 	}
 	return 0;
 }
+
+/* ---- who is ours ---- */
 
 /*
  * What somebody asks of a service takes CPU time from others like any program of his, and is named to them. A private
@@ -271,113 +119,427 @@ static int tracers_start(struct daemon *d)
 	path[n < 0 ? 0 : n] = 0; /* without it no client is known as ours */
 	r = tracers_new(path, d->is_private, &d->tracers);
 	if (r < 0)
-		return daemon_failed(d, r, "cannot start");
+		return start_failed(&d->report, r, "cannot start");
 	tracers_child(d->tracers, (uint32_t)getpid(), true);
 	process_observe(child_changed, d);
 	return 0;
 }
 
-static int user_start(struct daemon *d, const struct daemon_options *options)
+static int tracer_add(uint32_t pid, void *data)
 {
+	return probe_set_tracer_add(data, pid);
+}
+
+static int tracer_remove(uint32_t pid, void *data)
+{
+	return probe_set_tracer_remove(data, pid);
+}
+
+/* ---- what capture asks and tells ---- */
+
+static void cost_keep_now(struct daemon *d)
+{
+	cost_keep(&d->serve.context);
+	d->cost_kept_ns = clock_now_ns();
+}
+
+static bool held_ask(uint32_t tgid, void *data)
+{
+	const struct daemon *d = data;
+
+	return trace_hub_resume(d->traces, tgid);
+}
+
+/* Our user's process, somebody's question. */
+static void behind_name(uint32_t tgid, struct behind_value *value, void *data)
+{
+	const struct daemon *d = data;
+
+	if (read_hub_asker(d->reads, tgid, value->comm, &value->uid))
+		(void)snprintf(value->comm, sizeof(value->comm), "%s", READER_TITLE);
+}
+
+static void library_tell(const struct target_library *library, void *data)
+{
+	const struct daemon *d = data;
+
+	trace_hub_library(d->traces, library);
+}
+
+static void process_exited(void *data)
+{
+	const struct daemon *d = data;
+
+	trace_hub_exit(d->traces);
+}
+
+static void source_ended(void *data)
+{
+	const struct daemon *d = data;
+
+	trace_hub_finish(d->traces);
+}
+
+static void second_over(bool is_watched, void *data)
+{
+	struct daemon *d = data;
+
+	if (is_watched && clock_now_ns() - d->cost_kept_ns >= COST_NS)
+		cost_keep_now(d);
+	tracers_second(d->tracers, clock_now_ns());
+}
+
+static const struct capture_events capture_events = {
+	.ask = held_ask,
+	.behind = behind_name,
+	.library = library_tell,
+	.exited = process_exited,
+	.ended = source_ended,
+	.second = second_over,
+};
+
+/* ---- what is kept ---- */
+
+static uint64_t store_unix_ns(uint64_t monotonic_ns, void *data)
+{
+	(void)data;
+	return clock_to_unix_ns(monotonic_ns);
+}
+
+/* Whatever is wrong with the file, capture and the live view go on, and say so. */
+static void keep_start(struct daemon *d, const char *back_end)
+{
+	struct store_options store = d->options->db;
+	struct store_clock clock = { capture_now_ns, store_unix_ns, &d->capture };
+	struct utsname names = { .release = "" };
+	int r;
+
+	if (!store.path)
+		return;
+	(void)uname(&names);
+	store.kernel = names.release;
+	store.back_end = back_end;
+	if (d->capture.source)
+		store.clock = &clock;
+	r = store_open(&store, d->store_problem, sizeof(d->store_problem), &d->store);
+	if (r < 0)
+		d->store = NULL;
+	if (d->store_problem[0] && !d->is_private) /* a private one's client says it */
+		(void)log_warning(r, "%s", d->store_problem);
+}
+
+/* ---- where calls come from, each with the privilege that it needs ---- */
+
+static int privilege_give_up(struct daemon *d, const struct privilege_need *need)
+{
+	int r = privilege_seal(need);
+
+	return r < 0 ? start_failed(&d->report, r, "cannot give up privilege") : 0;
+}
+
+static int capture_seal(struct daemon *d, bool late_perf)
+{
+	return privilege_give_up(d, &(struct privilege_need){ .late_perf = late_perf, .continues = d->is_private });
+}
+
+/* Where the probes cannot be had the daemon serves all the same and says why. Return: whether they can */
+static bool probes_load(struct daemon *d)
+{
+	struct capture *c = &d->capture;
+	int r = capture_load(c, d->options->back_end, d->options->ring_bytes);
+
+	if (r < 0) {
+		if (!d->is_private) /* a private one's client says it */
+			(void)log_warning(r, "%s; serving without capture", c->probes_reason);
+		return false;
+	}
+	tracers_begin(d->tracers, &(struct tracers_sink){ tracer_add, tracer_remove, c->probes });
+	return true;
+}
+
+static struct capture_wish capture_wish_of(struct daemon *d)
+{
+	return (struct capture_wish){
+		.ring_bytes = d->serve.context.ring_bytes,
+		.before = { trace_hub_sink(d->traces), rpc_operations_sink(&d->serve.context) },
+		.behind = { store_sink(d->store) },
+	};
+}
+
+static int parts_start(struct daemon *d)
+{
+	const struct store_options *db = &d->options->db;
+	struct capture_wish wish = capture_wish_of(d);
+	CLEANUP(freep) char *libraries = NULL;
+	int r = 0;
+
+	/* A service's database has its list of libraries beside it; a private daemon's place is its user's, and has
+	 * none. */
+	if (!d->is_private && !db->has_owner && db->path)
+		r = asprintf(&libraries, "%s.libraries", db->path) < 0 ? -ENOMEM : 0;
+	wish.libraries = libraries;
+	if (r == 0)
+		r = capture_start(&d->capture, &wish);
+	return r < 0 ? start_failed(&d->report, r, "cannot start to capture") : 0;
+}
+
+/* Whoever waited for the probes is answered before. Return: 0, also when it was begun; -errno, said */
+static int recording_begin(struct daemon *d)
+{
+	int r = 0;
+
+	if (!d->recording.lease && !d->is_stopping && d->capture.leases)
+		r = recording_apply(&d->recording, d->capture.leases, d->capture.targets);
+	return r < 0 ? start_failed(&d->report, r, "cannot start to capture") : 0;
+}
+
+/* Before anybody is served: where one daemon is for one client, who waits for just that. */
+static int capture_start_first(struct daemon *d)
+{
+	bool is_loaded = probes_load(d), has_owner = d->options->db.has_owner;
+	int r;
+
+	/* A thread that takes the identity of the file's owner needs for it what is given up next; any other starts
+	 * without: what is given up is this thread's, and that of those it starts from then on. */
+	if (is_loaded && has_owner)
+		keep_start(d, capture_back_end(&d->capture));
+	if (is_loaded)
+		discover_prepare(&d->capture.discover, &d->loop);
+	r = capture_seal(d, capture_uses_perf(&d->capture));
+	if (r < 0 || !is_loaded)
+		return r;
+	if (!has_owner)
+		keep_start(d, capture_back_end(&d->capture));
+	r = parts_start(d);
+	return r < 0 ? r : recording_begin(d);
+}
+
+/* Links to several uprobes at once came with Linux 6.6; without them only perf events are left. */
+static bool may_need_perf(enum probe_back_end back_end)
+{
+	struct utsname names;
+	int major = 0, minor = 0;
+
+	if (back_end != PROBE_BACK_END_AUTO)
+		return back_end == PROBE_BACK_END_PERF;
+	if (uname(&names) < 0 || sscanf(names.release, "%d.%d", &major, &minor) != 2)
+		return true;
+	return major < 6 || (major == 6 && minor < 6);
+}
+
+/*
+ * Loading takes longer than whoever comes should wait: what needs no probes is answered before. What
+ * the probes do not need is given up by then all the same.
+ */
+static int capture_start_later(struct daemon *d)
+{
+	int r;
+
+	discover_prepare(&d->capture.discover, &d->loop);
+	r = capture_seal(d, may_need_perf(d->options->back_end));
+	if (r < 0)
+		return r;
+	keep_start(d, "none"); /* as long as none are there */
+	d->capture.is_loading = true;
+	return 0;
+}
+
+/* The probes at once, and answer who waits for them. Return: 0, also without probes; -errno, said */
+static int late_load(struct daemon *d)
+{
+	int r = 0;
+
+	if (!d->capture.is_loading)
+		return 0;
+	(void)uv_timer_stop(&d->load_timer);
+	if (probes_load(d)) {
+		if (may_need_perf(d->options->back_end) && !capture_uses_perf(&d->capture))
+			r = capture_seal(d, /* late_perf= */ false);
+		r = r == 0 ? parts_start(d) : r;
+	}
+	if (r < 0)
+		return r;
+	d->capture.is_loading = false;
+	if (d->store)
+		store_back_end(d->store, capture_back_end(&d->capture));
+	server_resume(d->serve.server);
+	return 0;
+}
+
+static void recording_fired(uv_timer_t *timer)
+{
+	daemon_end(timer->data, recording_begin(timer->data));
+}
+
+static void load_fired(uv_timer_t *timer)
+{
+	struct daemon *d = timer->data;
+	int r = late_load(d);
+
+	if (r == 0)
+		(void)uv_timer_start(timer, recording_fired, 0, 0); /* behind the answers of who waited */
+	daemon_end(d, r);
+}
+
+/* In the loop's next turn. */
+static void load_soon(struct daemon *d)
+{
+	if (d->capture.is_loading && !d->is_stopping)
+		(void)uv_timer_start(&d->load_timer, load_fired, 0, 0);
+}
+
+/* A demo needs neither the kernel half nor any privilege. */
+static int demo_start(struct daemon *d)
+{
+	const struct daemon_options *options = d->options;
+	struct capture_wish wish;
+	int r = capture_demo_open(&d->capture, options->demo, options->demo_speed);
+
+	if (r < 0)
+		return start_failed(&d->report, r, "cannot play '%s'", options->demo);
+	keep_start(d, d->capture.source->ops->name(d->capture.source));
+	r = privilege_give_up(d, &(struct privilege_need){ .nothing = true });
+	if (r < 0)
+		return r;
+	wish = capture_wish_of(d);
+	r = capture_demo_start(&d->capture, &wish);
+	return r < 0 ? start_failed(&d->report, r, "cannot play '%s'", options->demo) : 0;
+}
+
+/* Answers from a file that was recorded before, or says what is wrong: that does not go away by starting again. */
+static int nothing_start(struct daemon *d)
+{
+	const struct daemon_options *options = d->options;
+	struct capture *c = &d->capture;
+
+	if (options->fault) {
+		(void)snprintf(c->probes_reason, sizeof(c->probes_reason), "%s", options->fault);
+		(void)snprintf(d->store_problem, sizeof(d->store_problem), "%s", options->fault);
+	} else {
+		(void)snprintf(c->probes_reason, sizeof(c->probes_reason), "this daemon only reads '%s'",
+			       options->read_path);
+	}
+	return privilege_give_up(d, &(struct privilege_need){ .nothing = true });
+}
+
+static int calls_start(struct daemon *d)
+{
+	const struct daemon_options *options = d->options;
+
+	if (options->fault || options->read_path)
+		return nothing_start(d);
+	if (options->demo)
+		return demo_start(d);
+	return d->is_private || options->db.has_owner ? capture_start_first(d) : capture_start_later(d);
+}
+
+/* ---- who comes ---- */
+
+static void probes_wanted(void *data)
+{
+	load_soon(data);
+}
+
+static int probes_now(void *data)
+{
+	return late_load(data);
+}
+
+static int record_now(void *data)
+{
+	return recording_begin(data);
+}
+
+static void serve_over(int r, void *data)
+{
+	struct daemon *d = data;
+
+	d->result = r < 0 ? r : d->result;
+	daemon_stop(d);
+}
+
+/* What it works on, as far as that is there from the beginning. */
+static void serve_init(struct daemon *d)
+{
+	d->serve = (struct serve){
+		.options = &d->options->serve,
+		.events = { .want = probes_wanted, .load = probes_now, .record = record_now, .stop = serve_over },
+		.data = d,
+		.report = &d->report,
+		.loop = &d->loop,
+		.capture = &d->capture,
+		.recording = &d->recording,
+		.context = { .loop = &d->loop,
+			     .capture = &d->capture,
+			     .recording = &d->recording,
+			     .started_ns = clock_now_ns(),
+			     .ring_bytes = d->options->ring_bytes ? d->options->ring_bytes : PROBE_RING_BYTES,
+			     .store_problem = d->store_problem,
+			     .is_private = d->is_private },
+	};
+}
+
+static int listen_start(struct daemon *d)
+{
+	d->serve.tracers = d->tracers;
+	return serve_listen(&d->serve);
+}
+
+static int user_start(struct daemon *d)
+{
+	const struct daemon_options *options = d->options;
 	int r;
 
 	if (!options->user)
 		return 0;
 	r = privilege_become(options->user, options->db.is_own_place ? options->db.path : NULL);
 	if (r == -ENOENT)
-		return daemon_failed(d, r, "there is no user '%s' to serve as; 'useradd --system %s' makes it",
-				     options->user, options->user);
-	return r < 0 ? daemon_failed(d, r, "cannot serve as user '%s'", options->user) : 0;
+		return start_failed(&d->report, r, "there is no user '%s' to serve as; 'useradd --system %s' makes it",
+				    options->user, options->user);
+	return r < 0 ? start_failed(&d->report, r, "cannot serve as user '%s'", options->user) : 0;
 }
 
-static void turns_run(struct daemon *d, int n)
+static int hubs_start(struct daemon *d)
 {
-	for (int i = 0; i < n && !d->is_stopping; i++)
-		(void)uv_run(&d->loop, UV_RUN_NOWAIT);
+	int r = trace_hub_new(&d->traces);
+
+	return r < 0 ? r : read_hub_new(&d->loop, d->is_private ? 0 : d->options->query_cpu_ns, &d->reads);
 }
 
-/* Where everybody's or somebody's calls are recorded unasked, ready means that they are. */
-static int service_begin(struct daemon *d)
+static int clients_start(struct daemon *d)
 {
-	int r = 0;
+	struct rpc_context *context = &d->serve.context;
 
-	if (d->is_loading && (d->options->policy.everyone || d->options->policy.n_uids)) {
-		/* Who waits at the socket already is let in, read and answered first. */
-		server_accept(d->server);
-		turns_run(d, TURNS_BEFORE_LOAD);
-		if (!d->is_stopping)
-			r = daemon_capture_load(d);
-		turns_run(d, TURNS_AFTER_LOAD);
-		if (r == 0)
-			r = daemon_policy_begin(d);
-	}
-	if (r == 0 && !d->is_stopping)
-		service_ready(&d->service);
-	return r;
+	context->traces = d->traces;
+	context->reads = d->reads;
+	context->store = d->store;
+	context->store_path = d->options->read_path ? d->options->read_path : d->store ? d->options->db.path : NULL;
+	return serve_start(&d->serve);
 }
 
-static int serve_start(struct daemon *d, const struct daemon_options *options)
-{
-	int r;
+/* ---- starting and stopping ---- */
 
-	d->context = (struct rpc_context){
-		.loop = &d->loop,
-		.probes_reason = d->probes_reason,
-		.traces = d->traces,
-		.recorded = d->recorded,
-		.record_whom = d->record_whom,
-		.started_ns = clock_now_ns(),
-		.ring_bytes = daemon_ring_bytes(options),
-		.store = d->store,
-		.store_problem = d->store_problem,
-		.store_path = options->read_path ? options->read_path
-			      : d->store	 ? options->db.path
-						 : NULL,
-		.reads = d->reads,
-		.is_private = d->is_private,
-		.wait = context_wait,
-		.refresh = context_refresh,
-		.settle = context_settle,
-		.let_go = context_let_go,
-		.guard = context_guard,
-		.owner = d,
-	};
-	daemon_context_fill(d);
-	if (!d->is_private)
-		return service_begin(d);
-	r = server_adopt(d->server, options->private_fd);
-	return r < 0 ? daemon_failed(d, r, "cannot serve the socket given") : 0;
-}
+static int (*const starts[])(struct daemon *d) = {
+	loop_start, tracers_start, listen_start, user_start, hubs_start, calls_start, clients_start,
+};
 
-/* No new peers and summaries out first; what the loop holds goes in its last turns. */
-void daemon_stop(struct daemon *d)
+/* No new peers and summaries out first; what the loop holds goes in its last turns. Twice is harmless. */
+static void daemon_stop(struct daemon *d)
 {
 	if (d->is_stopping)
 		return;
 	d->is_stopping = true;
 
-	if (!d->is_private)
-		service_stop(&d->service);
+	serve_leave(&d->serve);
 	if (d->traces)
 		trace_hub_finish(d->traces);
-	server_close(d->server);
-	d->server = NULL;
+	serve_close(&d->serve);
 	read_hub_stop(d->reads);
-	/* What the source still has goes to all that is open: it ends before any of that. */
-	if (d->pipeline)
-		pipeline_finish(d->pipeline);
+	capture_finish(&d->capture);
 	cost_keep_now(d);
-	hold_release(&d->hold);
 	store_close(d->store); /* asks the source for the time */
 	d->store = NULL;
-	if (d->source)
-		d->source->ops->close(d->source);
-	d->source = NULL;
-	discover_close(&d->discover);
-	target_set_close(d->targets);
-	d->targets = NULL;
-	child_close(d->parser);
-	d->parser = NULL;
+	capture_close(&d->capture);
 	uv_close((uv_handle_t *)&d->load_timer, NULL);
 	for (size_t i = 0; i < ARRAY_SIZE(d->signals); i++)
 		uv_close((uv_handle_t *)&d->signals[i], NULL);
@@ -391,56 +553,38 @@ static void daemon_done(struct daemon *d)
 		(void)log_err(0, "something still holds the loop");
 	trace_hub_free(d->traces);
 	read_hub_free(d->reads);
-	pipeline_free(d->pipeline);
-	engine_free(d->engine);
-	process_table_free(d->processes);
-	lease_remove(d->leases, d->policy);
-	lease_set_free(d->leases);
-	host_free(d->host);
+	recording_end(&d->recording, d->capture.leases);
+	capture_done(&d->capture);
 	process_observe(NULL, NULL);
 	tracers_free(d->tracers);
-	probe_set_close(d->probes);
-	hold_done(&d->hold);
 }
 
 int daemon_run(const struct daemon_options *options, char *why, size_t why_bytes)
 {
-	struct daemon *d = calloc(1, sizeof(*d));
-	int r;
+	CLEANUP(freep) struct daemon *d = calloc(1, sizeof(*d));
+	int r = 0;
 
 	if (!d)
 		return log_err(-ENOMEM, "cannot start");
-	d->is_private = options->private_fd >= 0;
+	d->is_private = serve_is_private(&options->serve);
 	d->options = options;
-	(void)snprintf(d->recorded, sizeof(d->recorded), "nobody");
-	d->why = why;
-	d->why_bytes = why_bytes;
+	d->report = (struct start_report){ why, why_bytes };
+	capture_init(&d->capture, &d->loop, &capture_events, d);
+	recording_init(&d->recording);
+	recording_wish(&d->recording, &options->policy);
+	serve_init(d);
 
 	/* Not for other processes of this user to look into or attach to. */
 	(void)prctl(PR_SET_DUMPABLE, 0);
 
-	r = loop_start(d);
-	if (r < 0) {
-		free(d);
-		return r;
+	for (size_t i = 0; i < ARRAY_SIZE(starts) && r == 0; i++) {
+		r = starts[i](d);
+		if (r < 0 && i == 0)
+			return r; /* there is no loop to stop anything in */
 	}
-	r = tracers_start(d);
-	if (r == 0)
-		r = daemon_listen(d);
-	if (r == 0)
-		r = user_start(d, options);
-	if (r == 0)
-		r = trace_hub_new(&d->traces);
-	if (r == 0)
-		r = read_hub_new(&d->loop, d->is_private ? 0 : options->query_cpu_ns, &d->reads);
-	if (r == 0)
-		r = daemon_capture_start(d);
-	if (r == 0)
-		r = serve_start(d, options);
 	if (r == 0)
 		(void)uv_run(&d->loop, UV_RUN_DEFAULT);
 	r = r == 0 ? d->result : r;
 	daemon_done(d);
-	free(d);
 	return r;
 }

@@ -183,7 +183,7 @@ static int options_read(struct setup *s)
 	o->read_path = config_text(config, CONFIG_READ_DB);
 	o->ring_bytes = config_number(config, CONFIG_RING);
 	o->query_cpu_ns = config_number(config, CONFIG_QUERY_CPU);
-	o->idle_ns = config_number(config, CONFIG_IDLE);
+	o->serve.idle_ns = config_number(config, CONFIG_IDLE);
 	o->policy.record_all = strcmp(calls, "all") == 0;
 	o->policy.record_none = strcmp(calls, "none") == 0;
 	if (o->read_path && *config_text(config, CONFIG_DB)) {
@@ -232,7 +232,7 @@ static void log_read(const struct setup *s)
 	};
 	const char *text = config_text(&s->config, CONFIG_LOG);
 	/* A private one speaks on its client's terminal. */
-	enum log_level level = s->options.private_fd >= 0 && !config_is_given(&s->config, CONFIG_LOG)
+	enum log_level level = s->options.serve.private_fd >= 0 && !config_is_given(&s->config, CONFIG_LOG)
 				       ? LOG_LEVEL_WARNING
 				       : LOG_LEVEL_NOTICE;
 
@@ -259,26 +259,26 @@ static int setup_read(struct setup *s, int socket_fd)
 {
 	int r;
 
-	s->options = (struct daemon_options){ .private_fd = -1, .socket_fd = socket_fd };
+	s->options = (struct daemon_options){ .serve = { .private_fd = -1, .socket_fd = socket_fd } };
 	if (config_text(&s->config, CONFIG_PRIVATE))
-		s->options.private_fd = (int)config_number(&s->config, CONFIG_PRIVATE);
-	s->options.socket_path = config_text(&s->config, CONFIG_SOCKET);
+		s->options.serve.private_fd = (int)config_number(&s->config, CONFIG_PRIVATE);
+	s->options.serve.socket_path = config_text(&s->config, CONFIG_SOCKET);
 	s->options.user = config_text(&s->config, CONFIG_FOREGROUND) ? USER : NULL;
-	s->options.is_service = s->options.private_fd < 0 && !config_text(&s->config, CONFIG_DEMO) &&
-				strcmp(s->options.socket_path, SOCKET_PATH) == 0;
+	s->options.is_service = s->options.serve.private_fd < 0 && !config_text(&s->config, CONFIG_DEMO) &&
+				strcmp(s->options.serve.socket_path, SOCKET_PATH) == 0;
 	r = file_read(s);
 	return r < 0 ? r : options_read(s);
 }
 
 /* A reload: what is wrong leaves everything as it was, also which messages are written. */
-static int policy_reload(struct daemon_policy *ret_policy, uint64_t *ret_idle_ns, void *data)
+static int policy_reload(struct recording_wish *ret_policy, uint64_t *ret_idle_ns, void *data)
 {
 	struct setup *old = data;
 	struct setup s = { .argc = old->argc, .argv = old->argv };
 	int r = line_read(&s);
 
 	if (r == 0)
-		r = setup_read(&s, old->options.socket_fd);
+		r = setup_read(&s, old->options.serve.socket_fd);
 	if (r < 0) {
 		(void)log_err(0, "%s; going on as before", s.error);
 		setup_done(&s);
@@ -303,7 +303,7 @@ static int policy_reload(struct daemon_policy *ret_policy, uint64_t *ret_idle_ns
 	memcpy(&old->uids, &s.uids, sizeof(s.uids));
 	memset(&s.uids, 0, sizeof(s.uids));
 	*ret_policy = s.options.policy;
-	*ret_idle_ns = s.options.idle_ns;
+	*ret_idle_ns = s.options.serve.idle_ns;
 	setup_done(&s);
 	return 0;
 }
@@ -373,7 +373,7 @@ static int text_print(const struct setup *s)
 static int serve_fault(struct setup *s, const char *why)
 {
 	s->options.fault = why;
-	s->options.idle_ns = config_number(&s->config, CONFIG_IDLE);
+	s->options.serve.idle_ns = config_number(&s->config, CONFIG_IDLE);
 	return daemon_run(&s->options, NULL, 0) < 0 ? 1 : 0;
 }
 
@@ -407,15 +407,15 @@ static int serve(struct setup *s)
 
 	r = setup_read(s, notify_socket());
 	log_read(s); /* of a wrong file as much as was read */
-	is_kept = s->options.socket_fd >= 0;
+	is_kept = s->options.serve.socket_fd >= 0;
 	if (r < 0 && !is_kept)
 		return misused(s->error);
 	if (r < 0) {
 		(void)log_err(0, "%s; serving without capture", s->error);
 		return serve_fault(s, s->error);
 	}
-	s->options.reload = policy_reload;
-	s->options.reload_data = s;
+	s->options.serve.reload = policy_reload;
+	s->options.serve.reload_data = s;
 	descriptors_allow();
 	r = daemon_run(&s->options, why, sizeof(why));
 	if (r < 0 && is_kept)

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "capture.h"
 #include "clock.h"
 #include "events/event_message.h"
 #include "events/op.h"
@@ -35,15 +36,15 @@
 Ingero__V1__Blame *answer_blame(const struct rpc_context *context, struct arena *arena,
 				const __u64 blame_ns[BLAME_COUNT], uint64_t whole_ns)
 {
-	return blame_to_message_of(whole_ns, blame_ns, source_measured(context->source), arena);
+	return blame_to_message_of(whole_ns, blame_ns, source_measured(context->capture->source), arena);
 }
 
 int answer_families(const struct rpc_context *context, struct arena *arena, Ingero__V1__ProbeFamily ***ret_items,
 		    size_t *ret_n)
 {
 	struct probe_family_state states[16];
-	size_t n = context->probes || context->is_loading
-			   ? probe_set_families(context->probes, states, ARRAY_SIZE(states))
+	size_t n = context->capture->probes || context->capture->is_loading
+			   ? probe_set_families(context->capture->probes, states, ARRAY_SIZE(states))
 			   : 0;
 	Ingero__V1__ProbeFamily **items = ARENA_NEW_N(arena, Ingero__V1__ProbeFamily *, n ? n : 1);
 
@@ -81,7 +82,7 @@ static bool late_is_seen(uint32_t tgid, const struct target_owner *owner, void *
 Ingero__V1__Lost *answer_lost(const struct rpc_context *context, struct arena *arena, const struct scope *scope,
 			      const struct since *since)
 {
-	const struct source *source = context->source;
+	const struct source *source = context->capture->source;
 	Ingero__V1__Lost *lost = ARENA_NEW(arena, Ingero__V1__Lost);
 	uint64_t now[LOSS_COUNT] = { 0 };
 
@@ -96,8 +97,8 @@ Ingero__V1__Lost *answer_lost(const struct rpc_context *context, struct arena *a
 		now[i] -= since->losses[i];
 #define LOSS(reason, field, kind, one, many) lost->field = now[LOSS_##reason];
 #include "bpf/losses.def"
-	if (context->targets)
-		lost->late_load = target_set_lates(context->targets, since ? since->losses[LOSS_LATE_LOAD] : 0,
+	if (context->capture->targets)
+		lost->late_load = target_set_lates(context->capture->targets, since ? since->losses[LOSS_LATE_LOAD] : 0,
 						   late_is_seen, (void *)(uintptr_t)scope);
 	lost->decode = source->ops->refused(source) - (since ? since->refused : 0);
 	return lost;
@@ -128,7 +129,7 @@ int answer_operation(const struct rpc_context *context, struct arena *arena, con
 	row->p99_ns = histogram_quantile(&figures->durations, 0.99, figures->max_ns);
 	row->bytes = figures->bytes;
 	row->blame_ns = blame_to_message_of(figures->raw_ns, figures->blame_ns,
-					    op_is_measured(op) ? source_measured(context->source) : 0, arena);
+					    op_is_measured(op) ? source_measured(context->capture->source) : 0, arena);
 	row->abandoned = figures->abandoned;
 	row->untimed = figures->untimed;
 	row->exec_generation = p->process->identity.exec_gen;
@@ -149,13 +150,13 @@ int answer_in_flight(const struct rpc_context *context, const struct scope *scop
 	summary->in_flight = ARENA_NEW_N(arena, Ingero__V1__InFlight *, IN_FLIGHT_MAX);
 	if (!records || !summary->in_flight)
 		return -ENOMEM;
-	n = context->source->ops->in_flight(context->source, records, IN_FLIGHT_MAX);
+	n = context->capture->source->ops->in_flight(context->capture->source, records, IN_FLIGHT_MAX);
 	if (n < 0)
 		return n;
 
 	for (int i = 0; i < MIN(n, IN_FLIGHT_MAX); i++) {
 		const struct in_flight_record *r = &records[i];
-		const struct process_figures *p = figures_find_slot(context->figures, r->slot);
+		const struct process_figures *p = figures_find_slot(context->capture->figures, r->slot);
 		uint64_t age_ns = r->now_ns - r->start_ns;
 		const struct op *op = op_get(r->op);
 		Ingero__V1__InFlight *row;
@@ -194,14 +195,14 @@ int answer_behind(const struct rpc_context *context, const struct scope *scope, 
 {
 	size_t room = 0;
 
-	for (size_t i = 0; i < figures_count(context->figures); i++)
-		room += figures_get(context->figures, i)->behind.n;
+	for (size_t i = 0; i < figures_count(context->capture->figures); i++)
+		room += figures_get(context->capture->figures, i)->behind.n;
 	summary->behind = ARENA_NEW_N(arena, Ingero__V1__Behind *, room ? room : 1);
 	if (!summary->behind)
 		return -ENOMEM;
 
-	for (size_t i = 0; i < figures_count(context->figures); i++) {
-		const struct process_figures *p = figures_get(context->figures, i);
+	for (size_t i = 0; i < figures_count(context->capture->figures); i++) {
+		const struct process_figures *p = figures_get(context->capture->figures, i);
 		const struct since_process *then;
 
 		if (!p->behind.n || !scope_sees_process(scope, p))
@@ -239,11 +240,11 @@ int answer_behind(const struct rpc_context *context, const struct scope *scope, 
 static void summary_init(Ingero__V1__Summary *piece, const struct rpc_context *context, const struct since *since,
 			 Ingero__V1__Operation **rows)
 {
-	uint64_t now_ns = context->source->ops->now_ns(context->source);
+	uint64_t now_ns = context->capture->source->ops->now_ns(context->capture->source);
 
 	ingero__v1__summary__init(piece);
 	piece->timestamp_unix_ns = clock_to_unix_ns(now_ns);
-	piece->window_ns = now_ns - (since ? since->since_ns : context->source_started_ns);
+	piece->window_ns = now_ns - (since ? since->since_ns : context->capture->source_started_ns);
 	piece->operations = rows;
 }
 
@@ -338,8 +339,8 @@ int answer_summary(const struct rpc_context *context, const struct scope *scope,
 		return -ENOMEM;
 	summary_init(&piece, context, since, rows);
 
-	for (size_t i = 0; i < figures_count(context->figures); i++) {
-		const struct process_figures *p = figures_get(context->figures, i);
+	for (size_t i = 0; i < figures_count(context->capture->figures); i++) {
+		const struct process_figures *p = figures_get(context->capture->figures, i);
 		const struct since_process *then;
 
 		if (p->id < told->process || !scope_sees_process(scope, p))

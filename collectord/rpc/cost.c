@@ -9,6 +9,7 @@
 #include "base/arena.h"
 #include "base/array.h"
 #include "base/fd.h"
+#include "capture.h"
 #include "clock.h"
 #include "figures/figures.h"
 #include "probes/calibrate.h"
@@ -56,13 +57,14 @@ struct cost_sums {
 /* What tracing adds to one call: a function without a cheap place for the probe costs ten times one that has it. */
 static uint64_t added_ns(const struct rpc_context *context, uint32_t tgid, uint32_t op)
 {
-	return calibrate_added_ns(context->targets ? target_set_head(context->targets, tgid, op) : CALL_HEAD_PLAIN);
+	return calibrate_added_ns(context->capture->targets ? target_set_head(context->capture->targets, tgid, op)
+							    : CALL_HEAD_PLAIN);
 }
 
 static struct cost_sums cost_sum(const struct rpc_context *context, const struct scope *scope,
 				 const struct since *since)
 {
-	struct figures_forgotten forgotten = figures_forgotten(context->figures);
+	struct figures_forgotten forgotten = figures_forgotten(context->capture->figures);
 	struct cost_sums sums = { 0 };
 
 	/* Whose those were is forgotten, too: they count for who may see everybody's. */
@@ -70,8 +72,8 @@ static struct cost_sums cost_sum(const struct rpc_context *context, const struct
 		sums = (struct cost_sums){ .probe_ns = forgotten.calls * calibrate_added_ns(CALL_HEAD_PLAIN),
 					   .busiest_ns = forgotten.busiest_calls * calibrate_added_ns(CALL_HEAD_PLAIN),
 					   .removed_ns = forgotten.removed_ns };
-	for (size_t i = 0; i < figures_count(context->figures); i++) {
-		const struct process_figures *p = figures_get(context->figures, i);
+	for (size_t i = 0; i < figures_count(context->capture->figures); i++) {
+		const struct process_figures *p = figures_get(context->capture->figures, i);
 		const struct since_process *then = since_find(since, p->id);
 		uint64_t process_ns = 0, calls;
 
@@ -116,11 +118,11 @@ Ingero__V1__Cost *cost_message(const struct rpc_context *context, struct arena *
 	ingero__v1__cost__init(cost);
 	cost->daemon_cpu_ns = cost_daemon_cpu_ns() - (since ? since->daemon_cpu_ns : 0);
 	cost->daemon_rss_bytes = daemon_rss_bytes();
-	if (!context->probes)
+	if (!context->capture->probes)
 		return cost;
 
 	sums = cost_sum(context, scope, since);
-	probe_set_cost(context->probes, &calibrated);
+	probe_set_cost(context->capture->probes, &calibrated);
 	cost->per_call_ns = calibrated.per_call_ns;
 	cost->share_ns = calibrated.share_ns;
 	cost->share_spread_ns = calibrated.share_spread_ns;
@@ -128,9 +130,11 @@ Ingero__V1__Cost *cost_message(const struct rpc_context *context, struct arena *
 	cost->probe_ns = sums.probe_ns;
 	cost->probe_ratio = window_ns ? (double)sums.busiest_ns / (double)window_ns : 0;
 	if (scope->identity->can_read_all) /* whose they are is not known */
-		tell_bystanders(cost, probe_set_bystander_calls(context->probes) - (since ? since->bystander_calls : 0),
+		tell_bystanders(cost,
+				probe_set_bystander_calls(context->capture->probes) -
+					(since ? since->bystander_calls : 0),
 				calibrated.bystander_ns);
-	cost->kernel_bytes = probe_set_kernel_bytes(context->probes);
+	cost->kernel_bytes = probe_set_kernel_bytes(context->capture->probes);
 	return cost;
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "capture.h"
 #include "events/op.h"
 #include "probes/lease.h"
 #include "probes/probe_set.h"
@@ -115,7 +116,7 @@ static Ingero__V1__Library *library_fill(const struct rpc_context *context, stru
 	l->layer = (char *)op_layer_to_source(from->layer);
 	l->build_id = arena_copy_text(arena, from->build_id);
 	if (from->probes)
-		l->back_end = (char *)probe_back_end_to_string(probe_set_back_end(context->probes));
+		l->back_end = (char *)probe_back_end_to_string(probe_set_back_end(context->capture->probes));
 	l->symbols = from->n_symbols;
 	l->stepped = from->n_stepped;
 	l->reason = arena_copy_text(arena, from->reason);
@@ -127,7 +128,7 @@ static Ingero__V1__Library *library_fill(const struct rpc_context *context, stru
 Ingero__V1__Library *coverage_library(const struct rpc_context *context, struct arena *arena,
 				      const struct call_identity *identity, const struct target_library *library)
 {
-	const struct target_processes *processes = target_set_processes(context->targets);
+	const struct target_processes *processes = target_set_processes(context->capture->targets);
 	const char *path = library_path(identity, processes, library);
 
 	return path ? library_fill(context, arena, identity, processes, library, path) : NULL;
@@ -149,16 +150,16 @@ static size_t fitting(ProtobufCMessage *const *items, size_t n, size_t most_byte
 int coverage_libraries(const struct rpc_context *context, struct arena *arena, const struct call_identity *identity,
 		       size_t most_bytes, struct coverage_libraries *ret)
 {
-	size_t n = context->targets ? target_set_count(context->targets) : 0, n_mapped = 0;
-	const struct target_processes *processes = n ? target_set_processes(context->targets) : NULL;
+	size_t n = context->capture->targets ? target_set_count(context->capture->targets) : 0, n_mapped = 0;
+	const struct target_processes *processes = n ? target_set_processes(context->capture->targets) : NULL;
 
 	*ret = (struct coverage_libraries){ .items = ARENA_NEW_N(arena, Ingero__V1__Library *, n ? n : 1) };
 	if (!ret->items)
 		return -ENOMEM;
 	if (n)
-		target_set_refresh(context->targets);
+		target_set_refresh(context->capture->targets);
 	for (size_t i = 0; i < n; i++) {
-		const struct target_library *library = target_set_get(context->targets, i);
+		const struct target_library *library = target_set_get(context->capture->targets, i);
 		const char *path = library_path(identity, processes, library);
 		Ingero__V1__Library *l;
 
@@ -218,7 +219,7 @@ static char *reason_join(struct arena *arena, const Ingero__V1__CudaProcess *p)
 static Ingero__V1__CudaProcess *process_fill(const struct rpc_context *context, struct arena *arena,
 					     const struct target_process *process)
 {
-	bool is_traced = lease_set_covers(context->leases, process->tgid, owner_uid(&process->owner));
+	bool is_traced = lease_set_covers(context->capture->leases, process->tgid, owner_uid(&process->owner));
 	Ingero__V1__CudaProcess *p = ARENA_NEW(arena, Ingero__V1__CudaProcess);
 	size_t n_attached = 0;
 
@@ -259,7 +260,8 @@ static bool is_full(const Ingero__V1__CudaProcess *p)
 int coverage_processes(const struct rpc_context *context, struct arena *arena, const struct call_identity *identity,
 		       const struct lease *lease, struct coverage_processes *ret)
 {
-	const struct target_processes *processes = context->targets ? target_set_processes(context->targets) : NULL;
+	const struct target_processes *processes =
+		context->capture->targets ? target_set_processes(context->capture->targets) : NULL;
 	size_t n = processes ? processes->all.n : 0, n_first = 0;
 
 	*ret = (struct coverage_processes){ .items = ARENA_NEW_N(arena, Ingero__V1__CudaProcess *, PROCESSES_MAX) };
@@ -317,7 +319,8 @@ static int not_shown_add(struct arena *arena, struct coverage_not_shown *not_sho
 int coverage_not_shown(const struct rpc_context *context, struct arena *arena, const struct call_identity *identity,
 		       const struct lease *lease, struct coverage_not_shown *ret)
 {
-	const struct target_processes *processes = context->targets ? target_set_processes(context->targets) : NULL;
+	const struct target_processes *processes =
+		context->capture->targets ? target_set_processes(context->capture->targets) : NULL;
 	int r = 0;
 
 	*ret = (struct coverage_not_shown){ .items = ARENA_NEW_N(arena, Ingero__V1__NotShown *, OWNERS_MAX) };
@@ -342,8 +345,9 @@ int coverage_look(const struct rpc_context *context, const struct call_identity 
 
 	for (size_t i = 0; r == 0 && i < list.n; i++)
 		if (identity->can_show_all || access_may_see(identity, list.items[i].uid, false))
-			(void)target_set_look(context->targets, list.items[i].pid); /* gone, or not ours to read */
+			(void)target_set_look(context->capture->targets,
+					      list.items[i].pid); /* gone, or not ours to read */
 	ARRAY_DONE(&list);
-	target_set_refresh(context->targets);
+	target_set_refresh(context->capture->targets);
 	return r;
 }

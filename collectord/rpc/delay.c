@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "base/cleanup.h"
+#include "capture.h"
 #include "detect/delay.h"
 #include "detect/finding_message.h"
 #include "events/op.h"
@@ -63,15 +64,15 @@ static Ingero__V1__Delay *delay_message(const struct delay *found, Ingero__V1__O
 int delay_find(const struct rpc_context *context, const struct scope *scope, const struct since *since,
 	       struct arena *arena, const Ingero__V1__Summary *summary, Ingero__V1__Delay **ret_delay)
 {
-	uint16_t measured = source_measured(context->source);
+	uint16_t measured = source_measured(context->capture->source);
 	struct delay found = { .process = NULL };
 	Ingero__V1__Operation *op;
 	struct op_figures figures;
 	bool owned;
 	int r;
 
-	for (size_t i = 0; i < figures_count(context->figures); i++) {
-		const struct process_figures *p = figures_get(context->figures, i);
+	for (size_t i = 0; i < figures_count(context->capture->figures); i++) {
+		const struct process_figures *p = figures_get(context->capture->figures, i);
 		const struct op_used *before = found.used;
 
 		if (!scope_sees_process(scope, p))

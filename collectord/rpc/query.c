@@ -9,10 +9,12 @@
 
 #include "base/arena.h"
 #include "base/array.h"
+#include "capture.h"
 #include "clock.h"
 #include "events/source.h"
 #include "figures/figures.h"
 #include "ingero/v1/ingero.pb-c.h"
+#include "recording.h"
 #include "rpc/access.h"
 #include "rpc/answer.h"
 #include "rpc/call.h"
@@ -42,22 +44,23 @@ void rpc_query_status(struct call *call, const Ingero__V1__StatusRequest *reques
 	reply.pid = (uint32_t)getpid();
 	reply.uptime_ns = clock_now_ns() - context->started_ns;
 	reply.kernel = names.release;
-	reply.back_end = (char *)(context->source	? context->source->ops->name(context->source)
-				  : context->is_loading ? "loading"
+	reply.back_end =
+		(char *)(context->capture->source	? context->capture->source->ops->name(context->capture->source)
+			 : context->capture->is_loading ? "loading"
 							: "none");
-	reply.back_end_reason = (char *)context->probes_reason;
+	reply.back_end_reason = (char *)context->capture->probes_reason;
 	reply.leases = trace_hub_count(context->traces, scope.identity);
-	reply.recorded = (char *)context->recorded;
-	reply.record_whom = (char *)context->record_whom;
+	reply.recorded = (char *)context->recording->now;
+	reply.record_whom = (char *)context->recording->whom;
 
-	if (context->source)
-		context->refresh(context);
-	if (request->look && context->targets && coverage_look(context, scope.identity) < 0) {
+	if (context->capture->source)
+		capture_collect(context->capture);
+	if (request->look && context->capture->targets && coverage_look(context, scope.identity) < 0) {
 		call_fail(call, CALL_ERROR_INTERNAL, "the processes could not be listed");
 		return;
 	}
-	for (size_t i = 0; context->figures && i < figures_count(context->figures); i++) {
-		const struct process_figures *p = figures_get(context->figures, i);
+	for (size_t i = 0; context->capture->figures && i < figures_count(context->capture->figures); i++) {
+		const struct process_figures *p = figures_get(context->capture->figures, i);
 
 		reply.processes += !p->gone_ns && scope_sees_process(&scope, p);
 	}
@@ -117,8 +120,8 @@ static int operations_new(struct call *call, const Ingero__V1__OperationsRequest
 	o->call = call;
 	o->in_pieces = request->in_pieces;
 	o->is_all = request->n_pids == 0;
-	for (size_t i = 0; !o->is_all && r == 0 && i < figures_count(context->figures); i++) {
-		const struct process_figures *p = figures_get(context->figures, i);
+	for (size_t i = 0; !o->is_all && r == 0 && i < figures_count(context->capture->figures); i++) {
+		const struct process_figures *p = figures_get(context->capture->figures, i);
 
 		if (scope_sees_process(&asked, p))
 			r = ARRAY_PUSH(&o->pids, p->process->identity.tgid);
@@ -212,11 +215,12 @@ void rpc_query_operations(struct call *call, const Ingero__V1__OperationsRequest
 
 	if (context->wait(context, call))
 		return;
-	if (!context->source) {
-		call_fail(call, CALL_ERROR_UNAVAILABLE, "nothing is captured here: %s", context->probes_reason);
+	if (!context->capture->source) {
+		call_fail(call, CALL_ERROR_UNAVAILABLE, "nothing is captured here: %s",
+			  context->capture->probes_reason);
 		return;
 	}
-	context->refresh(context);
+	capture_collect(context->capture);
 	if (operations_new(call, request, &o) < 0) {
 		call_fail(call, CALL_ERROR_INTERNAL, "out of memory");
 		return;

@@ -15,6 +15,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "capture.h"
 #include "children/process.h"
 #include "archive/reader.h"
 #include "children/stream.h"
@@ -380,7 +381,7 @@ static int question_pack(struct read *read, enum method_id method, const struct 
 		.uid = identity->uid,
 		.all = identity->can_read_all || (read->context->is_private && identity->uid == getuid()),
 		.names_hidden = answer_hides_names(identity),
-		.has_cost = read->context->source != NULL,
+		.has_cost = read->context->capture->source != NULL,
 	};
 	size_t n = protobuf_c_message_get_packed_size(request);
 	uint8_t *p;
@@ -430,8 +431,8 @@ static struct read *read_new(struct call *call, enum method_id method, const Pro
 		return NULL;
 	}
 	/* What is known up to now should be in the answer. */
-	if (context->source)
-		context->settle(context);
+	if (context->capture->source)
+		context_settle(context);
 	return TAKE_PTR(read);
 }
 
@@ -456,7 +457,7 @@ static int cost_append(struct read *read, const ProtobufCMessageDescriptor *repl
 	Ingero__V1__Cost *cost;
 	uint8_t *p;
 
-	if (!field || !read->context->source)
+	if (!field || !read->context->capture->source)
 		return 0;
 	cost = cost_message(read->context, &arena, &scope, NULL);
 	more = cost ? arena_alloc(&arena, reply->sizeof_message) : NULL;

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "capture.h"
 #include "clock.h"
 #include "events/source.h"
 #include "rpc/answer.h"
@@ -101,8 +102,8 @@ static int rows_add(struct seconds *s, const struct rpc_context *context, const 
 {
 	int r = 0;
 
-	for (size_t i = 0; i < figures_count(context->figures) && r == 0; i++) {
-		const struct process_figures *p = figures_get(context->figures, i);
+	for (size_t i = 0; i < figures_count(context->capture->figures) && r == 0; i++) {
+		const struct process_figures *p = figures_get(context->capture->figures, i);
 
 		struct since_process *then;
 
@@ -136,7 +137,7 @@ static int rest_build(struct seconds *s, const struct rpc_context *context, cons
 int seconds_build(struct seconds *s, const struct rpc_context *context, const struct scope *scope,
 		  uint64_t subscriber_slow)
 {
-	uint64_t from_ns = s->since.since_ns, to_ns = context->source->ops->now_ns(context->source);
+	uint64_t from_ns = s->since.since_ns, to_ns = context->capture->source->ops->now_ns(context->capture->source);
 	Ingero__V1__Summary rest = INGERO__V1__SUMMARY__INIT, *last;
 	int r;
 
@@ -193,8 +194,8 @@ void seconds_forget(struct seconds *s, const struct process_figures *process)
 
 int seconds_pass(struct seconds *s, const struct rpc_context *context, const struct scope *scope)
 {
-	for (size_t i = 0; i < figures_count(context->figures); i++) {
-		const struct process_figures *p = figures_get(context->figures, i);
+	for (size_t i = 0; i < figures_count(context->capture->figures); i++) {
+		const struct process_figures *p = figures_get(context->capture->figures, i);
 		struct since_process *then;
 
 		if (!scope_sees_process(scope, p))

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "capture.h"
 #include "events/op.h"
 #include "events/source.h"
 #include "probes/probe_set.h"
@@ -46,27 +47,27 @@ static int process_since_take(const struct process_figures *p, struct since *sin
 
 void since_restart(struct since *since, const struct rpc_context *context)
 {
-	struct source *source = context->source;
+	struct source *source = context->capture->source;
 
 	since->since_ns = source->ops->now_ns(source);
 	since->daemon_cpu_ns = cost_daemon_cpu_ns();
 	source->ops->losses(source, since->losses);
 	since->refused = source->ops->refused(source);
-	if (context->probes)
-		since->bystander_calls = probe_set_bystander_calls(context->probes);
+	if (context->capture->probes)
+		since->bystander_calls = probe_set_bystander_calls(context->capture->probes);
 }
 
 int since_take(const struct rpc_context *context, const struct call_identity *identity, struct since *ret_since)
 {
 	struct since since = { .processes = NULL };
-	size_t n = figures_count(context->figures);
+	size_t n = figures_count(context->capture->figures);
 
 	since.processes = n ? calloc(n, sizeof(*since.processes)) : NULL;
 	if (n && !since.processes)
 		return -ENOMEM;
 
 	for (size_t i = 0; i < n; i++) {
-		const struct process_figures *p = figures_get(context->figures, i);
+		const struct process_figures *p = figures_get(context->capture->figures, i);
 		int r;
 
 		/* What is never told needs no room: there may be a hundred such calls, of somebody who sees little. */

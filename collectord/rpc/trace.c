@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "capture.h"
 #include "clock.h"
 #include "probes/lease.h"
 #include "rpc/access.h"
@@ -67,11 +68,11 @@ static void trace_over(struct trace *t)
 	struct trace_hub *hub = t->context->traces;
 
 	if (t->lease)
-		t->context->let_go(t->context, t->lease);
+		capture_let_go(t->context->capture, t->lease);
 	t->state = TRACE_OVER;
 	t->call = NULL;
 	if (t->lease)
-		lease_remove(t->context->leases, t->lease);
+		lease_remove(t->context->capture->leases, t->lease);
 	t->lease = NULL;
 	if (t->guardian)
 		t->context->guard(t->context, t->guardian, false);
@@ -109,7 +110,7 @@ static void figures_fired(uv_timer_t *timer)
 
 	if (t->state != TRACE_RUNNING || call_must_wait(t->call))
 		return;
-	t->context->refresh(t->context);
+	capture_collect(t->context->capture);
 	trace_loss_send(t);
 	if (!call_can_reply(t->call))
 		return; /* a live table that lags is not shown late */
@@ -223,11 +224,11 @@ static void trace_finish(struct trace *t)
 		return;
 	/* Nobody is stopped from here on, so whoever is, is known when the rings have been read. */
 	if (t->lease)
-		lease_hold_end(t->context->leases, t->lease);
+		lease_hold_end(t->context->capture->leases, t->lease);
 	t->is_ending = true;
-	t->context->settle(t->context); /* its findings reach up to now */
+	context_settle(t->context); /* its findings reach up to now */
 	if (t->lease)
-		t->context->let_go(t->context, t->lease);
+		capture_let_go(t->context->capture, t->lease);
 	trace_batch_send(t);
 	trace_loss_send(t);
 	trace_left_out_look(t);
@@ -314,7 +315,7 @@ static int trace_start(struct trace *t, const Ingero__V1__TraceRequest *request)
 	if (!t->batch)
 		return -ENOMEM;
 
-	t->context->refresh(t->context);
+	capture_collect(t->context->capture);
 	r = since_take(t->context, call_identity(t->call), &t->since);
 	if (r < 0)
 		return r;
@@ -339,11 +340,11 @@ void rpc_trace_trace(struct call *call, const Ingero__V1__TraceRequest *request)
 
 	if (context->wait(context, call))
 		return;
-	if (!context->source) {
+	if (!context->capture->source) {
 		call_fail(call, CALL_ERROR_UNAVAILABLE,
 			  "cannot capture: %s; 'ingero demo', 'ingero check' and 'ingero explain' of what was recorded "
 			  "work",
-			  context->probes_reason);
+			  context->capture->probes_reason);
 		return;
 	}
 	if (!trace_request_check(call, request))

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "capture.h"
 #include "events/source.h"
 #include "probes/lease.h"
 #include "probes/target.h"
@@ -106,7 +107,7 @@ bool trace_request_check(struct call *call, const Ingero__V1__TraceRequest *requ
 /* Beside the kernel half nobody captures for a lease: whoever may see the source's processes sees them. */
 int trace_lease_take(struct trace *t, const Ingero__V1__TraceRequest *request, uint32_t own_uid)
 {
-	struct source *source = t->context->source;
+	struct source *source = t->context->capture->source;
 	bool default_scope = !request->all && !request->n_pids && !request->n_uids;
 	struct lease_wish wish = {
 		.pids = request->pids,
@@ -128,8 +129,8 @@ int trace_lease_take(struct trace *t, const Ingero__V1__TraceRequest *request, u
 		t->context->guard(t->context, t->guardian, true);
 	}
 
-	if (t->context->leases)
-		return lease_add(t->context->leases, &wish, &t->lease);
+	if (t->context->capture->leases)
+		return lease_add(t->context->capture->leases, &wish, &t->lease);
 	source->ops->record(source, records, every, sample_every);
 	return 0;
 }
@@ -148,7 +149,7 @@ static int descendants_follow(struct trace *t, const process_list *list)
 			if (lease_covers(t->lease, p->pid, UINT32_MAX, 0) ||
 			    !lease_covers(t->lease, p->ppid, UINT32_MAX, 0))
 				continue;
-			r = lease_follow(t->context->leases, t->lease, p->pid);
+			r = lease_follow(t->context->capture->leases, t->lease, p->pid);
 			if (r < 0)
 				return r;
 			found = true;
@@ -171,7 +172,7 @@ static void scan(struct trace *t, uint32_t tgid)
 {
 	t->n_looking++;
 	t->n_references++;
-	(void)target_set_scan(t->context->targets, tgid, 0, scan_done, t); /* done is called in any case */
+	(void)target_set_scan(t->context->capture->targets, tgid, 0, scan_done, t); /* done is called in any case */
 }
 
 /* Who starts when the start was told is told of by it. */
@@ -179,14 +180,14 @@ static void scan_loader(struct trace *t)
 {
 	t->n_looking++;
 	t->n_references++;
-	(void)target_set_scan_loader(t->context->targets, scan_done, t);
+	(void)target_set_scan_loader(t->context->capture->targets, scan_done, t);
 }
 
 void trace_left_out_look(struct trace *t)
 {
 	const struct call_identity *identity = call_identity(t->call);
 
-	if (t->context->targets && identity->can_show_all)
+	if (t->context->capture->targets && identity->can_show_all)
 		(void)coverage_look(t->context, identity); /* without it they are only not told of */
 }
 

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/utsname.h>
 
+#include "capture.h"
 #include "clock.h"
 #include "events/event.h"
 #include "events/event_message.h"
@@ -54,14 +55,14 @@ int trace_start_send(struct trace *t)
 	int r;
 
 	(void)uname(&names);
-	start.timestamp_unix_ns = clock_to_unix_ns(context->source->ops->now_ns(context->source));
+	start.timestamp_unix_ns = clock_to_unix_ns(context->capture->source->ops->now_ns(context->capture->source));
 	start.version = (char *)INGERO_VERSION;
 	start.kernel = names.release;
-	start.back_end = (char *)context->source->ops->name(context->source);
-	start.back_end_reason = (char *)context->probes_reason;
+	start.back_end = (char *)context->capture->source->ops->name(context->capture->source);
+	start.back_end_reason = (char *)context->capture->probes_reason;
 	start.not_measured = missing;
 	for (size_t i = 0; i < ARRAY_SIZE(classes); i++)
-		if (!context->source->ops->measures(context->source, classes[i].class))
+		if (!context->capture->source->ops->measures(context->capture->source, classes[i].class))
 			missing[start.n_not_measured++] = (char *)classes[i].name;
 
 	r = coverage_libraries(context, &arena, call_identity(t->call), COVERAGE_BYTES, &libraries);
@@ -96,7 +97,7 @@ static Ingero__V1__Event *event_new(struct trace *t, const struct call_record *c
 		.pid = c->tgid,
 		.uid = c->uid,
 		.boot = t->context->store ? store_boot(t->context->store) : 0,
-		.measured = op_is_call(op) ? source_measured(t->context->source) : 0,
+		.measured = op_is_call(op) ? source_measured(t->context->capture->source) : 0,
 		.n_args = op_n_args(op),
 	};
 
@@ -206,10 +207,11 @@ void trace_loss_send(struct trace *t)
 #include "bpf/losses.def"
 	if (!sum)
 		return;
-	loss.timestamp_unix_ns = clock_to_unix_ns(t->context->source->ops->now_ns(t->context->source));
+	loss.timestamp_unix_ns =
+		clock_to_unix_ns(t->context->capture->source->ops->now_ns(t->context->capture->source));
 	if (trace_reply(t, INGERO__V1__TRACE_REPLY__BODY_LOSS, &loss) < 0)
 		return; /* said next time */
-	t->context->source->ops->losses(t->context->source, t->lost_sent.losses);
+	t->context->capture->source->ops->losses(t->context->capture->source, t->lost_sent.losses);
 	t->lost_sent.refused += loss.lost->decode;
 	t->subscriber_slow_sent = t->subscriber_slow;
 	t->forgotten_sent = t->forgotten;

@@ -7,7 +7,7 @@ import tree
 
 PAGE = "docs/messages.md"
 # Where the format is among the arguments, and the priority.
-CALLS = {"log_err": (1, "error"), "log_warning": (1, "warning"), "log_notice": (0, "notice"), "daemon_failed": (2, "error")}
+CALLS = {"log_err": (1, "error"), "log_warning": (1, "warning"), "log_notice": (0, "notice"), "start_failed": (2, "error")}
 CALL = re.compile(rf"\b({'|'.join(CALLS)})\(")
 TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|\'(?:[^\'\\]|\\.)*\'|/\*.*?\*/|//[^\n]*|[\s\S]', re.S)
 PIECE = r'(?:"(?:[^"\\]|\\.)*"|\bPRI[a-z]\w*\b)'
@@ -50,7 +50,7 @@ def read(files_tree):
         for match in CALL.finditer(code):
             of_format, priority = CALLS[match[1]]
             given = arguments(code, match.end())
-            if not given[0] or given[0].startswith("struct "):
+            if not given[0] or given[0].startswith(("struct ", "const struct ")):
                 continue  # a declaration, or a comment
             where = f"{name}:{code.count(chr(10), 0, match.start()) + 1}"
             if len(given) <= of_format or not LITERAL.fullmatch(given[of_format]):
@@ -95,12 +95,12 @@ tree.run(check, [
     ("nothing to do", {**CODE, PAGE: HEAD + GOOD.replace("make room", "")}, "docs/messages.md:3: a row has"),
     ("twice", {**CODE, PAGE: HEAD + GOOD + GOOD}, "docs/messages.md:4: "),
     ("a format from elsewhere", {"collectord/a.c": "log_err(r, text);\n", PAGE: HEAD}, "the format is no literal"),
-    ("what could not be started", {"collectord/a.c": 'return daemon_failed(d, r, "cannot serve");\n', PAGE: HEAD}, "has no row for the error 'cannot serve'"),
+    ("what could not be started", {"collectord/a.c": 'return start_failed(&report, r, "cannot serve");\n', PAGE: HEAD}, "has no row for the error 'cannot serve'"),
     ("a notice behind a comment", {"collectord/a.c": 'log_notice(/* not "x" */ "left, (%s)", a);\n', PAGE: HEAD}, "'left, (*)'"),
     ("a sentence that is logged as it is", {"collectord/a.c": 'snprintf(why, n, "no %s, not", a);\nlog_err(0, "%s", why);\n',
                                             PAGE: HEAD + "| `no ..., not` | - | it is not | get one |\n"}, None),
     ("a sentence that nobody says", {**CODE, PAGE: HEAD + GOOD + "| `no ..., not` | - | it is not | get one |\n"}, "says 'no ..., not'"),
     ("good", {**CODE, PAGE: HEAD + GOOD}, None),
     ("others' code", {**CODE, "cli/b.c": 'log_err(0, "x");\n', PAGE: HEAD + GOOD}, None),
-    ("a declaration", {**CODE, "collectord/a.h": 'int daemon_failed(struct daemon *d, int r, const char *fmt, ...);\n', PAGE: HEAD + GOOD}, None),
+    ("a declaration", {**CODE, "collectord/a.h": 'int start_failed(const struct start_report *report, int r, const char *fmt, ...);\n', PAGE: HEAD + GOOD}, None),
 ])

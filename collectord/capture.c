@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: Apache-2.0
+#define LOG_TOPIC "capture"
+#include "capture.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "children/child.h"
+#include "clock.h"
+#include "detect/engine.h"
+#include "events/host.h"
+#include "events/kernel.h"
+#include "events/life.h"
+#include "events/source.h"
+#include "pipeline.h"
+#include "probes/lease.h"
+#include "probes/target.h"
+#include "procs/process_table.h"
+
+/* Every demo is the same each time. */
+#define DEMO_SEED 1
+/* Answers that come close together are of the same moment: no more ticks and commits than this, nanoseconds apart. */
+#define SETTLE_NS 200000000ull
+
+void capture_init(struct capture *c, uv_loop_t *loop, const struct capture_events *events, void *data)
+{
+	*c = (struct capture){ .loop = loop, .events = *events, .data = data };
+}
+
+/* ---- records ---- */
+
+static void source_call(const struct call_record *call, void *data)
+{
+	const struct capture *c = data;
+
+	pipeline_call(c->pipeline, call);
+}
+
+static void source_drained(void *data)
+{
+	const struct capture *c = data;
+
+	pipeline_drained(c->pipeline);
+}
+
+/* Nobody has to be told to stop watching a demo: when its process ends, so does every Trace call. */
+static void demo_life(struct capture *c, const struct life_record *life)
+{
+	if (life->type != RECORD_EXIT)
+		return;
+	pipeline_finish(c->pipeline);
+	c->events.ended(c->data);
+}
+
+static void host_tell(struct capture *c, const struct life_record *told)
+{
+	struct life_record whole = *told, *life = &whole;
+	struct host_event host;
+	bool is_unknown = life->flags & LIFE_UNKNOWN;
+
+	if (is_unknown && life_complete(life, c->source->ops->slots(c->source)) < 0) {
+		probe_set_loss_add(c->probes, LOSS_LIFE_FULL, 1);
+		return;
+	}
+	if (is_unknown && !lease_set_covers(c->leases, life->tgid, life->uid))
+		return;
+	if (host_life(c->host, life, clock_boot_to_unix_ns(life->start_boot_ns), &host))
+		pipeline_host(c->pipeline, &host, life);
+}
+
+static void source_life(const struct life_record *life, void *data)
+{
+	struct capture *c = data;
+
+	if (!c->probes) {
+		demo_life(c, life);
+		return;
+	}
+
+	host_tell(c, life);
+	switch ((enum record_type)life->type) {
+	case RECORD_FORK:
+		lease_set_fork(c->leases, life->tgid, life->fork.child);
+		return;
+	case RECORD_EXIT:
+		lease_set_exit(c->leases, life->tgid, life->start_boot_ns);
+		c->events.exited(c->data);
+		target_set_forget(c->targets, life->tgid);
+		return;
+	case RECORD_EXEC: /* perhaps with a loader not seen before */
+		target_set_exec(c->targets, life->tgid, life->time_ns);
+		return;
+	case RECORD_LIBRARY:
+		hold_library(&c->hold, life);
+		return;
+	default: /* only told */
+		return;
+	}
+}
+
+/* A demo is watched as long as it plays. */
+bool capture_is_watched(const struct capture *c)
+{
+	return !c->leases || lease_set_count(c->leases) > 0;
+}
+
+static void source_second(void *data)
+{
+	struct capture *c = data;
+
+	pipeline_tick(c->pipeline, capture_is_watched(c));
+	if (c->host && !capture_is_watched(c))
+		host_clear(c->host);
+	c->events.second(capture_is_watched(c), c->data);
+	discover_second(&c->discover);
+}
+
+static const struct source_sinks source_sinks = {
+	.ring = { .on_call = source_call, .on_life = source_life, .on_drained = source_drained },
+	.on_second = source_second,
+};
+
+/* ---- starting ---- */
+
+static void finding_told(const struct finding *finding, enum engine_change change, void *data)
+{
+	const struct capture *c = data;
+
+	(void)change;
+	pipeline_finding(c->pipeline, finding);
+}
+
+static void sinks_add(struct pipeline_options *options, size_t *n, const struct sink sinks[CAPTURE_SINKS_MAX])
+{
+	for (size_t i = 0; i < CAPTURE_SINKS_MAX; i++)
+		if (sinks[i].ops)
+			options->sinks[(*n)++] = sinks[i];
+}
+
+_Static_assert(2 * CAPTURE_SINKS_MAX + 1 <= PIPELINE_SINKS_MAX, "room for all of them");
+
+/* In this order everything that comes goes down: who watches, who judges, what keeps. */
+static int pipeline_start(struct capture *c, const struct capture_wish *wish)
+{
+	struct pipeline_options options = { .source = c->source, .on_behind = c->events.behind, .data = c->data };
+	size_t n = 0;
+	int r = process_table_new(&c->processes);
+
+	if (r == 0)
+		r = engine_new(c->processes, finding_told, c, &c->engine);
+	if (r < 0)
+		return r;
+	engine_set_cpus(c->engine, (uint32_t)MAX(sysconf(_SC_NPROCESSORS_ONLN), 0));
+	options.processes = c->processes;
+	sinks_add(&options, &n, wish->before);
+	options.sinks[n++] = engine_sink(c->engine);
+	sinks_add(&options, &n, wish->behind);
+	r = pipeline_new(&options, &c->pipeline);
+	if (r < 0)
+		return r;
+	c->figures = pipeline_figures(c->pipeline);
+	c->source_started_ns = c->source->ops->now_ns(c->source);
+	return 0;
+}
+
+static bool held_ask(uint32_t tgid, void *data)
+{
+	const struct capture *c = data;
+
+	return c->events.ask(tgid, c->data);
+}
+
+static void held_drain(void *data)
+{
+	const struct capture *c = data;
+
+	c->source->ops->drain(c->source);
+}
+
+static const struct hold_events hold_events = { .ask = held_ask, .drain = held_drain };
+
+static void library_told(const struct target_library *library, void *data)
+{
+	const struct capture *c = data;
+
+	c->events.library(library, c->data);
+}
+
+int capture_load(struct capture *c, enum probe_back_end back_end, uint64_t ring_bytes)
+{
+	struct probe_set_options options = { .back_end = back_end, .ring_bytes = ring_bytes };
+	int r = probe_set_open(&options, c->probes_reason, sizeof(c->probes_reason), &c->probes);
+
+	if (r < 0)
+		c->probes = NULL;
+	return r;
+}
+
+int capture_start(struct capture *c, const struct capture_wish *wish)
+{
+	int r = host_new(&c->host);
+
+	if (r == 0)
+		r = lease_set_new(c->probes, &c->leases);
+	if (r == 0)
+		r = child_open(c->loop, "parser", &c->parser);
+	if (r == 0)
+		r = target_set_open(c->loop, c->parser, c->probes, library_told, c, &c->targets);
+	if (r == 0 && wish->libraries)
+		r = target_set_remember(c->targets, wish->libraries);
+	if (r == 0)
+		hold_open(&c->hold, c->loop, c->targets, &hold_events, c);
+	if (r == 0)
+		r = discover_open(&c->discover, c->probes, c->targets, c->leases);
+	if (r == 0)
+		r = kernel_open(c->loop, c->probes, wish->ring_bytes, &source_sinks, c, &c->source);
+	if (r == 0)
+		r = pipeline_start(c, wish);
+	if (r < 0)
+		return r;
+
+	r = target_set_scan_loader(c->targets, NULL, NULL);
+	if (r < 0)
+		(void)log_warning(r, "cannot watch the program loader, libraries loaded later are found late");
+	return 0;
+}
+
+int capture_demo_open(struct capture *c, const char *demo, double speed)
+{
+	return demo_open(c->loop, demo, speed, DEMO_SEED, &source_sinks, c, &c->source);
+}
+
+int capture_demo_start(struct capture *c, const struct capture_wish *wish)
+{
+	return pipeline_start(c, wish);
+}
+
+/* ---- while it goes on ---- */
+
+bool capture_uses_perf(const struct capture *c)
+{
+	return c->probes && probe_set_back_end(c->probes) == PROBE_BACK_END_PERF;
+}
+
+const char *capture_back_end(const struct capture *c)
+{
+	return c->probes ? probe_back_end_to_string(probe_set_back_end(c->probes)) : "none";
+}
+
+uint64_t capture_now_ns(void *capture)
+{
+	const struct capture *c = capture;
+
+	return c->source->ops->now_ns(c->source);
+}
+
+void capture_collect(struct capture *c)
+{
+	if (c->pipeline)
+		pipeline_collect(c->pipeline);
+}
+
+bool capture_settle(struct capture *c)
+{
+	uint64_t now_ns = clock_now_ns();
+
+	if (!c->pipeline)
+		return false;
+	if (c->targets) {
+		c->source->ops->drain(c->source); /* of what was loaded until now */
+		target_set_settle(c->targets);
+	}
+	if (now_ns - c->settled_ns < SETTLE_NS) {
+		capture_collect(c); /* the figures of an answer are of now in any case */
+		return false;
+	}
+	source_second(c);
+	c->settled_ns = now_ns;
+	return true;
+}
+
+void capture_let_go(struct capture *c, const struct lease *lease)
+{
+	hold_end(&c->hold, lease);
+}
+
+/* ---- stopping ---- */
+
+void capture_finish(struct capture *c)
+{
+	if (c->pipeline)
+		pipeline_finish(c->pipeline);
+	hold_release(&c->hold);
+}
+
+void capture_close(struct capture *c)
+{
+	if (c->source)
+		c->source->ops->close(c->source);
+	c->source = NULL;
+	discover_close(&c->discover);
+	target_set_close(c->targets);
+	c->targets = NULL;
+	child_close(c->parser);
+	c->parser = NULL;
+}
+
+void capture_done(struct capture *c)
+{
+	pipeline_free(c->pipeline);
+	engine_free(c->engine);
+	process_table_free(c->processes);
+	lease_set_free(c->leases);
+	host_free(c->host);
+	probe_set_close(c->probes);
+	hold_done(&c->hold);
+}
