@@ -41,7 +41,7 @@ struct pipeline {
 	ARRAY(struct in_flight_record) in_flight;
 	uint64_t unheld; /* events without memory for their process, until the last tick */
 	struct process_table *processes;
-	struct process *by_slot[PROCESS_SLOTS]; /* as last seen in a slot: references */
+	struct process *by_slot[PROCESS_SLOTS]; /* references: who had a slot last, also when it is free again */
 };
 
 /* Each sink that wants to know, in order. */
@@ -182,9 +182,8 @@ void pipeline_finding(struct pipeline *p, const struct finding *finding)
 
 static void slot_release(uint32_t slot, void *data)
 {
-	struct pipeline *p = data;
+	const struct pipeline *p = data;
 
-	p->by_slot[slot] = process_unref(p->by_slot[slot]);
 	(void)p->source->ops->slot_release(p->source, slot);
 }
 

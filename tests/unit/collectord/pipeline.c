@@ -6,9 +6,12 @@
 #include "pipeline.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 #include "clock.h"
+#include "events/event.h"
+#include "events/host.h"
 #include "events/source.h"
 #include "figures/figures.h"
 #include "procs/process_table.h"
@@ -170,8 +173,75 @@ static void ends_while_read(const char *name, enum moment end_at)
 	process_table_free(options.processes);
 }
 
+/* ---- the list of sinks ---- */
+
+struct told {
+	char order[16]; /* a letter of each sink for each event */
+	struct process *process[8];
+	size_t n;
+};
+
+static void first_event(const struct event *event, void *data)
+{
+	struct told *told = data;
+
+	told->order[strlen(told->order)] = 'a';
+	told->process[told->n++] = event->process;
+}
+
+static void second_event(const struct event *event, void *data)
+{
+	struct told *told = data;
+
+	told->order[strlen(told->order)] = event->life ? 'H' : 'b';
+}
+
+/* In order, with the entry of the process: another from the moment on that it is guarded, or its number is another's.
+ */
+static void sinks_in_order(void)
+{
+	static const struct sink_ops first = { .event = first_event }, second = { .event = second_event };
+	CLEANUP(freep) struct world *w = calloc(1, sizeof(*w));
+	struct told told = { .n = 0 };
+	struct pipeline_options options = { .source = &w->source, .sinks = { { &first, &told }, { &second, &told } } };
+	struct call_record call = { .type = RECORD_CALL, .tgid = TGID, .slot = SLOT, .op = OP_LATE };
+	struct host_event host = { .process = { .tgid = TGID, .start_boot_ns = 7 } };
+	struct life_record life = { .type = RECORD_FORK };
+
+	w->source.ops = &fake_ops;
+	w->slots[SLOT] =
+		(struct process_slot){ .tgid = TGID, .start_boot_ns = 7, .state = PROCESS_SLOT_LIVE, .comm = "train" };
+	CHECK_INT_EQ("sinks", process_table_new(&options.processes), 0);
+	CHECK_INT_EQ("sinks", pipeline_new(&options, &w->pipeline), 0);
+	pipeline_call(w->pipeline, &call);
+	pipeline_host(w->pipeline, &host, &life);
+	CHECK("an event of the host is of the same entry", told.process[1] == told.process[0]);
+	w->slots[SLOT].flags = PROCESS_GUARDED;
+	pipeline_call(w->pipeline, &call);
+	CHECK("guarded from now on", process_is_guarded(told.process[2]));
+	w->slots[SLOT].flags = 0;
+	w->slots[SLOT].start_boot_ns = 8;
+	pipeline_call(w->pipeline, &call);
+	CHECK_INT_EQ("another with its number", told.process[3]->identity.start_boot_ns, 8);
+	CHECK("which is not guarded", !process_is_guarded(told.process[3]));
+	CHECK_STR_EQ("each before the next", told.order, "abaHabab");
+	CHECK_INT_EQ("nobody remembers those before", process_table_count(options.processes), 1);
+
+	w->has_ended = true;
+	w->n_cells = 1;
+	w->slots[SLOT].state = PROCESS_SLOT_GONE;
+	pipeline_collect(w->pipeline);
+	CHECK_INT_EQ("gone", w->slots[SLOT].tgid, 0);
+	pipeline_call(w->pipeline, &call);
+	CHECK_INT_EQ("what comes late is its own all the same", told.process[4]->identity.start_boot_ns, 8);
+	pipeline_free(w->pipeline);
+	CHECK_INT_EQ("nobody is held", process_table_count(options.processes), 0);
+	process_table_free(options.processes);
+}
+
 int main(void)
 {
+	sinks_in_order();
 	ends_while_read("ends once records were fetched", AFTER_DRAIN);
 	ends_while_read("ends once cells were counted", AFTER_CELLS_USED);
 	ends_while_read("ends once cells were read", AFTER_BEHIND);
