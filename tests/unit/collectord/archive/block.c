@@ -63,7 +63,7 @@ static void check_columns_alone(const char *name, const struct stored_event *eve
 		CHECK_INT_EQ(name, block_decode(decoder, out->data, out->n, head->crc, BLOCK_COLUMN(id), all, &n), 0);
 	for (size_t i = 0; i < head->n; i++)
 		n_same += made_is_same(&events[i], &all[i]) && all[i].call.uid == 0xa5a5a5a5 &&
-			  all[i].call.slot == 0xa5a5;
+			  all[i].call.tgid == 0xa5a5a5a5;
 	CHECK_INT_EQ(name, n_same, head->n);
 }
 

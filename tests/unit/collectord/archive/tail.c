@@ -129,7 +129,7 @@ static void test_by_hand(void)
 		{ "thread too large", { 1, 8, 0, 4, 5, 0xff, 0xff, 0xff, 0xff, 0x1f }, 10, -EBADMSG },
 		{ "blame", { 1, 0, 8, 4, 5, 2, 9 }, 7, 0 },
 		{ "a class of blame that is none", { 1, 0, 8, 4, 5, 0x80, 8, 9 }, 8, -EBADMSG },
-		{ "a member that is none", { 1, 0, 0x10, 4, 5, 1 }, 6, -EBADMSG },
+		{ "a member that is none", { 1, 0, 0x80, 4, 5, 1 }, 6, -EBADMSG },
 		{ "a duration of 65 bits",
 		  { 1, 0, 0, 4, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 2 },
 		  14,
