@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/help_json.h"
 
-#include <errno.h>
-#include <jansson.h>
-#include <stdlib.h>
-
 #include "cli/command.h"
+#include "cli/json.h"
 
 static const char *kind_name(enum option_kind kind)
 {
@@ -44,17 +41,9 @@ static json_t *command_json(const struct command *command)
 
 int help_json_append(struct buf *out)
 {
-	json_t *commands = json_array(), *help;
-	char *text;
+	json_t *commands = json_array();
 
 	for (size_t i = 0; command_get(i); i++)
 		(void)json_array_append_new(commands, command_json(command_get(i)));
-	help = json_pack("{s:s, s:o}", "type", "help", "commands", commands);
-	text = help ? json_dumps(help, JSON_COMPACT) : NULL;
-	json_decref(help);
-	if (!text)
-		return -ENOMEM;
-	(void)buf_printf(out, "%s\n", text);
-	free(text);
-	return out->failed ? -ENOMEM : 0;
+	return json_line(out, json_pack("{s:s, s:o}", "type", "help", "commands", commands));
 }

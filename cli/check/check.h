@@ -62,5 +62,5 @@ const char *check_level_name(enum check_level level);
 
 /** check_report_append() - n results for people, and one line that sums them up */
 void check_report_append(struct check_result *results, size_t n, const struct text_style *style, struct buf *out);
-/** check_json_append() - the same as one line of JSON, docs/schema/check.schema.json */
-void check_json_append(struct check_result *results, size_t n, struct buf *out);
+/** check_json_append() - the same as one line of JSON, docs/schema/check.schema.json. Return: 0 or -ENOMEM */
+int check_json_append(struct check_result *results, size_t n, struct buf *out);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Results for people, and for programs. */
+#include <errno.h>
 #include <string.h>
 
 #include "cli/check/check.h"
-#include "libingero/render/pb_json.h"
+#include "cli/json.h"
 
 #define VALUE_COLUMN "                           " /* under the values */
 
@@ -56,27 +57,23 @@ void check_report_append(struct check_result *results, size_t n, const struct te
 		text_line(out, style, TEXT_PLAIN, "all is well");
 }
 
-static void json_text(struct buf *out, const char *key, struct buf *text)
+static json_t *result_json(struct check_result *result)
 {
-	(void)buf_printf(out, ",\"%s\":", key);
-	pb_json_string(out, buf_text(text), strlen(buf_text(text)));
+	return json_pack("{s:s, s:s, s:b, s:b, s:o, s:o, s:o}", "name", result->name, "level",
+			 check_level_name(result->level), "pass", result->level == CHECK_LEVEL_OK, "optional",
+			 result->is_optional, "value", json_text(buf_text(&result->value)), "detail",
+			 json_text(buf_text(&result->detail)), "recommendation", json_text(buf_text(&result->way_out)));
 }
 
-void check_json_append(struct check_result *results, size_t n, struct buf *out)
+int check_json_append(struct check_result *results, size_t n, struct buf *out)
 {
-	(void)buf_printf(out, "{\"type\":\"check\",\"all_passed\":%s,\"checks\":[",
-			 level_count(results, n, CHECK_LEVEL_FAIL) ? "false" : "true");
-	for (size_t i = 0; i < n; i++) {
-		struct check_result *result = &results[i];
+	json_t *checks = json_array();
 
-		(void)buf_printf(out, "%s{\"name\":\"%s\",\"level\":\"%s\",\"pass\":%s,\"optional\":%s", i ? "," : "",
-				 result->name, check_level_name(result->level),
-				 result->level == CHECK_LEVEL_OK ? "true" : "false",
-				 result->is_optional ? "true" : "false");
-		json_text(out, "value", &result->value);
-		json_text(out, "detail", &result->detail);
-		json_text(out, "recommendation", &result->way_out);
-		(void)buf_append_text(out, "}");
-	}
-	(void)buf_append_text(out, "]}\n");
+	for (size_t i = 0; i < n; i++)
+		if (json_array_append_new(checks, result_json(&results[i])) < 0) {
+			json_decref(checks);
+			return -ENOMEM;
+		}
+	return json_line(out, json_pack("{s:s, s:b, s:o}", "type", "check", "all_passed",
+					!level_count(results, n, CHECK_LEVEL_FAIL), "checks", checks));
 }

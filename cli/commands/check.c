@@ -118,7 +118,7 @@ static int check_run_all(const void *fields, const struct options_rest *rest)
 		has_failed |= results[i].level == CHECK_LEVEL_FAIL;
 	}
 	if (wish->is_json)
-		check_json_append(results, n, &out.buf);
+		has_failed |= check_json_append(results, n, &out.buf) < 0;
 	else
 		check_report_append(results, n, &style, &out.buf);
 

@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "cli/command.h"
+#include "cli/json.h"
 #include "cli/output.h"
 #include "ingero_commit.h" /* generated at build time */
 
@@ -24,8 +25,8 @@ static int version_run(const void *fields, const struct options_rest *rest)
 
 	(void)rest;
 	if (version->is_json)
-		(void)buf_append_text(&out.buf, "{\"type\":\"version\",\"version\":\"" INGERO_VERSION
-						"\",\"commit\":\"" INGERO_COMMIT "\",\"license\":\"Apache-2.0\"}\n");
+		(void)json_line(&out.buf, json_pack("{s:s, s:s, s:s, s:s}", "type", "version", "version",
+						    INGERO_VERSION, "commit", INGERO_COMMIT, "license", "Apache-2.0"));
 	else
 		(void)buf_append_text(&out.buf, "ingero " INGERO_VERSION " (commit " INGERO_COMMIT ")\n"
 						"Apache-2.0; programs for the kernel: GPL-2.0 OR BSD-3-Clause\n");

@@ -22,8 +22,8 @@ void pb_json_string(struct buf *out, const char *text, size_t n)
 			(void)buf_printf(out, "\\%c", (char)code);
 		else if (code < 0x20 || code == 0x7f)
 			(void)buf_printf(out, "\\u%04x", (unsigned int)code);
-		else if (code == 0xfffd)
-			(void)buf_append_text(out, "\xef\xbf\xbd");
+		else if (code == TEXT_REPLACEMENT)
+			(void)buf_append_text(out, TEXT_REPLACEMENT_UTF8);
 		else
 			(void)buf_append(out, text, taken);
 		text += taken;

@@ -5,8 +5,6 @@
 #include <string.h>
 #include <wchar.h>
 
-#define REPLACEMENT 0xfffdu
-
 size_t text_decode(const char *text, size_t n, uint32_t *ret_code)
 {
 	/* Lead byte patterns and the smallest character each length may carry: longer forms are forgeries. */
@@ -17,7 +15,7 @@ size_t text_decode(const char *text, size_t n, uint32_t *ret_code)
 	} forms[] = { { 0x80, 0x00, 0 }, { 0xe0, 0xc0, 0x80 }, { 0xf0, 0xe0, 0x800 }, { 0xf8, 0xf0, 0x10000 } };
 	uint8_t first = (uint8_t)text[0];
 
-	*ret_code = REPLACEMENT;
+	*ret_code = TEXT_REPLACEMENT;
 	for (size_t len = 0; len < ARRAY_SIZE(forms); len++) {
 		uint32_t code = first & (uint8_t)~forms[len].mask;
 
@@ -46,7 +44,7 @@ static bool code_is_direction(uint32_t code)
 /* Columns of a character, or -1 when it must not reach a terminal. */
 static int code_columns(uint32_t code)
 {
-	if (code < 0x20 || (code >= 0x7f && code < 0xa0) || code == REPLACEMENT || code_is_direction(code))
+	if (code < 0x20 || (code >= 0x7f && code < 0xa0) || code == TEXT_REPLACEMENT || code_is_direction(code))
 		return -1;
 	return code < 0x7f ? 1 : wcwidth((wchar_t)code);
 }

@@ -23,6 +23,10 @@ struct text_style {
 	unsigned int rows;    /* 0: no limit */
 };
 
+/* What bytes are that are no character. */
+#define TEXT_REPLACEMENT 0xfffdu
+#define TEXT_REPLACEMENT_UTF8 "\xef\xbf\xbd"
+
 /**
  * text_decode() - next character of UTF-8 text
  * @text: n bytes, n > 0

@@ -106,7 +106,8 @@ static void check_print(struct buf *out)
 {
 	struct check_result result = { .name = "kernel", .level = CHECK_LEVEL_WARN };
 
-	check_json_append(&result, 1, out);
+	if (check_json_append(&result, 1, out) < 0)
+		exit(1);
 	check_result_done(&result);
 }
 

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/json.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "libingero/render/text.h"
+
+json_t *json_text(const char *text)
+{
+	CLEANUP(buf_done) struct buf clean = BUF_INIT;
+	size_t n = strlen(text);
+
+	while (n > 0) {
+		uint32_t code;
+		size_t taken = text_decode(text, n, &code);
+
+		if (code == TEXT_REPLACEMENT)
+			(void)buf_append_text(&clean, TEXT_REPLACEMENT_UTF8);
+		else
+			(void)buf_append(&clean, text, taken);
+		text += taken;
+		n -= taken;
+	}
+	return clean.failed ? NULL : json_string(buf_text(&clean));
+}
+
+int json_line(struct buf *out, json_t *object)
+{
+	CLEANUP(freep) char *text = object ? json_dumps(object, JSON_COMPACT) : NULL;
+	size_t start = out->n;
+
+	json_decref(object);
+	if (text)
+		(void)buf_printf(out, "%s\n", text);
+	if (text && !out->failed)
+		return 0;
+	out->n = start;
+	return -ENOMEM;
+}
