@@ -74,12 +74,13 @@ int delay_find(const struct rpc_context *context, const struct scope *scope, con
 	for (size_t i = 0; i < figures_count(context->capture->figures); i++) {
 		const struct process_figures *p = figures_get(context->capture->figures, i);
 		const struct op_used *before = found.used;
+		const struct since_process *then;
 
 		if (!scope_sees_process(scope, p))
 			continue;
+		then = since_find(since, p->id);
 		for (size_t k = 0; k < p->ops.used.n; k++)
-			op_consider(p->ops.used.items[k], since_find(since, p->id), measured, summary->window_ns,
-				    &found);
+			op_consider(p->ops.used.items[k], then, measured, summary->window_ns, &found);
 		if (found.used != before)
 			found.process = p;
 	}
