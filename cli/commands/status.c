@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /* `ingero status`: what the daemon is doing, and what it can do here. */
 #include <errno.h>
-#include <string.h>
 
 #include "cli/command.h"
-#include "cli/commands/status.h"
 #include "cli/connect.h"
-#include "libingero/answers/libraries.h"
-#include "libingero/answers/lost.h"
 #include "cli/output.h"
+#include "libingero/answers/status.h"
 #include "libingero/render/pb_json.h"
-#include "libingero/render/units.h"
 
 struct status_fields {
 	bool is_all;
@@ -24,119 +20,6 @@ static const struct option status_options[] = {
 	  .help = "Print one JSON object (docs/schema/status.schema.json)",
 	  .field = offsetof(struct status_fields, is_json) },
 };
-
-#define FIRST "           " /* under the first word of each paragraph */
-#define COVERAGE_ROWS 20    /* of processes; --json has more */
-
-static void daemon_append(const Ingero__V1__StatusReply *status, const struct text_style *style, struct buf *out)
-{
-	CLEANUP(buf_done) struct buf text = BUF_INIT;
-
-	(void)buf_printf(&text, "ingero-collectord %s, pid %u, for %s, kernel %s", status->version, status->pid,
-			 units_ns(status->uptime_ns, 0).text, status->kernel);
-	text_paragraph(out, style, "daemon     ", buf_text(&text));
-	buf_done(&text);
-	(void)buf_append_text(&text, status->back_end);
-	if (status->back_end_reason && *status->back_end_reason)
-		(void)buf_printf(&text, ": %s", status->back_end_reason);
-	text_paragraph(out, style, "back end   ", buf_text(&text));
-}
-
-static void families_append(const Ingero__V1__StatusReply *status, const struct text_style *style, struct buf *out)
-{
-	CLEANUP(buf_done) struct buf text = BUF_INIT;
-
-	for (size_t i = 0; i < status->n_families; i++) {
-		const Ingero__V1__ProbeFamily *family = status->families[i];
-
-		(void)buf_printf(&text, "%s%s %s", i ? " · " : "", family->name, family->state);
-		if (family->reason && *family->reason)
-			(void)buf_printf(&text, " (%s)", family->reason);
-	}
-	text_paragraph(out, style, "probes     ", status->n_families ? buf_text(&text) : "none");
-}
-
-/* Whom the configuration names, and whose calls are recorded: two things before the probes are there, or without any.
- */
-static void recorded_append(const Ingero__V1__StatusReply *status, const struct text_style *style, struct buf *out)
-{
-	CLEANUP(buf_done) struct buf text = BUF_INIT;
-	const char *whom = status->record_whom ? status->record_whom : ""; /* an older daemon does not say */
-
-	if (*whom && strcmp(whom, status->recorded) != 0)
-		(void)buf_printf(&text, "%s now; the configuration names %s", status->recorded, whom);
-	else if (strcmp(status->recorded, "nobody") == 0)
-		(void)buf_append_text(&text, "nobody who does not ask for it");
-	else
-		(void)buf_append_text(&text, status->recorded);
-	text_paragraph(out, style, "recorded   ", buf_text(&text));
-}
-
-static bool is_any_traced(const Ingero__V1__StatusReply *status)
-{
-	for (size_t i = 0; i < status->n_cuda_processes; i++)
-		if (status->cuda_processes[i]->is_traced)
-			return true;
-	return false;
-}
-
-static void coverages_append(const Ingero__V1__StatusReply *status, const struct text_style *style, struct buf *out)
-{
-	size_t n = MIN(status->n_cuda_processes, (size_t)COVERAGE_ROWS);
-	size_t n_more = status->n_cuda_processes - n + status->more_cuda_processes;
-
-	for (size_t i = 0; i < n; i++)
-		coverage_append(out, style, i ? FIRST : "covered    ", status->cuda_processes[i]);
-	if (n_more)
-		text_line(out, style, TEXT_PLAIN, FIRST "and %zu more", n_more);
-}
-
-static void cost_append(const Ingero__V1__Cost *cost, const struct text_style *style, struct buf *out)
-{
-	CLEANUP(buf_done) struct buf text = BUF_INIT;
-
-	if (!cost)
-		return;
-	(void)buf_printf(
-		&text, "%s of the busiest traced process's time, %s a call; daemon: %s of CPU time, %s, kernel side %s",
-		units_ratio(cost->probe_ratio, 0).text, units_ns(cost->per_call_ns, 0).text,
-		units_ns(cost->daemon_cpu_ns, 0).text, units_bytes(cost->daemon_rss_bytes).text,
-		units_bytes(cost->kernel_bytes).text);
-	if (cost->bystander_calls)
-		(void)buf_printf(&text, "; processes that are not traced paid for %s calls, %s",
-				 units_count(cost->bystander_calls).text, units_ns(cost->bystander_ns, 0).text);
-	text_paragraph(out, style, "cost       ", buf_text(&text));
-}
-
-void status_append(const Ingero__V1__StatusReply *status, bool is_private, const struct text_style *style,
-		   struct buf *out)
-{
-	CLEANUP(buf_done) struct buf lost = BUF_INIT;
-
-	if (is_private)
-		text_paragraph(out, style, "service    ",
-			       "none runs here; this is what a private daemon says, as 'sudo ingero trace' starts one");
-	daemon_append(status, style, out);
-	families_append(status, style, out);
-	if (!is_private)
-		recorded_append(status, style, out);
-	text_line(out, style, TEXT_PLAIN, "watched    %s in your scope, %s",
-		  units_things(status->processes, "process", "processes").text,
-		  units_things(status->leases, "running trace", "running traces").text);
-	for (size_t i = 0; i < status->n_libraries; i++)
-		library_append(out, style, i ? FIRST : "libraries  ", status->libraries[i]);
-	if (status->more_libraries)
-		text_line(out, style, TEXT_PLAIN, FIRST "and %u more", status->more_libraries);
-	if (status->n_libraries == 0)
-		text_paragraph(out, style, "libraries  ",
-			       is_any_traced(status) ? "none yet: those of traced processes are being looked at"
-						     : "none: nobody traces a process that maps a CUDA library");
-	coverages_append(status, style, out);
-	not_shown_append(out, style, "not shown  ", status->not_shown, status->n_not_shown);
-	cost_append(status->cost, style, out);
-	lost_append(&lost, status->lost);
-	text_paragraph(out, style, "lost       ", buf_text(&lost));
-}
 
 static int status_run(const void *fields, const struct options_rest *rest)
 {

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "cli/commands/status.h"
+#include "libingero/answers/status.h"
 #include "libingero/answers/libraries.h"
 #include "tests/support/check.h"
 
