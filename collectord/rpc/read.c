@@ -1,7 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-/*
- * Handlers that read the database.
- */
 #include "rpc/read.h"
 
 #include <errno.h>
@@ -12,23 +9,15 @@
 #include <sys/queue.h>
 #include <unistd.h>
 
-#include "base/arena.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
-#include "capture.h"
 #include "children/process.h"
 #include "archive/reader.h"
 #include "children/stream.h"
 #include "clock.h"
-#include "ingero/v1/ingero.pb-c.h"
-#include "rpc/answer.h"
 #include "rpc/askers.h"
 #include "rpc/call.h"
 #include "rpc/context.h"
-#include "rpc/cost.h"
-#include "rpc/handlers.h"
-#include "rpc/scope.h"
-#include "rpc/server.h"
 
 #define GRACE_NS (2 * NSEC_PER_SEC) /* beyond its limit until a process that did not notice is killed */
 
@@ -97,12 +86,6 @@ static void read_free(struct read *read)
 	buf_done(&read->more);
 	buf_done(&read->pending);
 	free(read);
-}
-
-static void read_freep(struct read **read)
-{
-	if (*read)
-		read_free(*read);
 }
 
 static void read_remove(struct read *read)
@@ -371,121 +354,30 @@ bool read_hub_start(struct read_hub *hub)
 
 /* ---- asking ---- */
 
-static int question_pack(struct read *read, enum method_id method, const struct call_identity *identity,
-			 const ProtobufCMessage *request)
+bool read_hub_has_room(const struct read_hub *hub, uint32_t uid)
 {
-	struct reader_question q = {
-		.limit_ns = read->limit_ns,
-		.now_unix_ns = clock_to_unix_ns(clock_now_ns()),
-		.method = method,
-		.uid = identity->uid,
-		.all = identity->can_read_all || (read->context->is_private && identity->uid == getuid()),
-		.names_hidden = answer_hides_names(identity),
-		.has_cost = read->context->capture->source != NULL,
-	};
-	size_t n = protobuf_c_message_get_packed_size(request);
-	uint8_t *p;
-
-	if (n > READER_REQUEST_MAX)
-		return -EMSGSIZE;
-	if (buf_append(&read->question, &q, sizeof(q)) < 0 || !(p = buf_reserve(&read->question, n + 1)))
-		return -ENOMEM;
-	read->question.n += protobuf_c_message_pack(request, p);
-	return 0;
+	return count(hub, false, &uid) < READ_USER_WAITING &&
+	       (uid == 0 || count(hub, false, NULL) < READ_TOTAL_WAITING);
 }
 
-/* Takes the call: it is answered, now or later. Return: the read that waits or runs, or NULL */
-static struct read *read_new(struct call *call, enum method_id method, const ProtobufCMessage *request,
-			     uint64_t limit_ns)
+int read_hub_ask(struct read_hub *hub, const struct rpc_context *context, struct read_question *question)
 {
-	CLEANUP(read_freep) struct read *read = NULL;
-	struct rpc_context *context = call_context(call);
-	const struct call_identity *identity = call_identity(call);
-	uint32_t uid = identity->uid;
-
-	if (!context->store_path) {
-		call_fail(call, CALL_ERROR_UNAVAILABLE, "%s",
-			  context->store_problem[0] ? context->store_problem
-						    : "this daemon has no database: give one with '--db FILE'");
-		return NULL;
-	}
-	if (count(context->reads, false, &uid) >= READ_USER_WAITING ||
-	    (uid && count(context->reads, false, NULL) >= READ_TOTAL_WAITING)) {
-		call_fail(call, CALL_ERROR_QUOTA,
-			  "too many questions to the database are waiting already: wait for some to be answered");
-		return NULL;
-	}
-	read = calloc(1, sizeof(*read));
-	if (!read) {
-		call_fail(call, CALL_ERROR_INTERNAL, "out of memory");
-		return NULL;
-	}
-	read->hub = context->reads;
-	read->context = context;
-	read->call = call;
-	read->uid = uid;
-	read->is_only_reply = !method_get(method)->is_stream;
-	read->limit_ns = MIN(limit_ns ? limit_ns : READER_LIMIT_NS, READER_LIMIT_MAX_NS);
-	if (question_pack(read, method, identity, request) < 0) {
-		call_fail(call, CALL_ERROR_INVALID, "the question is too long, or there is no memory for it");
-		return NULL;
-	}
-	/* What is known up to now should be in the answer. */
-	if (context->capture->source)
-		context_settle(context);
-	return TAKE_PTR(read);
-}
-
-static void read_start(struct read *read)
-{
-	call_on_close(read->call, on_close, read);
-	call_on_drain(read->call, on_drain, read);
-	TAILQ_INSERT_TAIL(&read->hub->reads, read, link);
-	read->hub->is_looked_for = true; /* at the end of this turn */
-}
-
-/*
- * What this daemon costs, which the process cannot know. Packed messages of one type put one
- * behind another are their union.
- */
-static int cost_append(struct read *read, const ProtobufCMessageDescriptor *reply)
-{
-	const ProtobufCFieldDescriptor *field = protobuf_c_message_descriptor_get_field_by_name(reply, "cost");
-	CLEANUP(arena_done) struct arena arena = ARENA_INIT;
-	struct scope scope = { .identity = call_identity(read->call) };
-	ProtobufCMessage *more;
-	Ingero__V1__Cost *cost;
-	uint8_t *p;
-
-	if (!field || !read->context->capture->source)
-		return 0;
-	cost = cost_message(read->context, &arena, &scope, NULL);
-	more = cost ? arena_alloc(&arena, reply->sizeof_message) : NULL;
-	if (!more)
-		return -ENOMEM;
-	protobuf_c_message_init(reply, more);
-	*(Ingero__V1__Cost **)(void *)((uint8_t *)more + field->offset) = cost;
-	p = buf_reserve(&read->more, protobuf_c_message_get_packed_size(more) + 1);
-	if (!p)
-		return -ENOMEM;
-	read->more.n = protobuf_c_message_pack(more, p);
-	return 0;
-}
-
-static void read_begin(struct call *call, enum method_id method, const ProtobufCMessage *request, uint64_t limit_ns)
-{
-	struct read *read = read_new(call, method, request, limit_ns);
+	struct read *read = calloc(1, sizeof(*read));
 
 	if (!read)
-		return;
-	if (read->is_only_reply)
-		(void)cost_append(read, method_get(method)->reply); /* without memory the cost is left out */
-	read_start(read);
+		return -ENOMEM;
+	read->hub = hub;
+	read->context = context;
+	read->call = question->call;
+	read->uid = call_identity(question->call)->uid;
+	read->is_only_reply = question->is_only_reply;
+	read->limit_ns = question->limit_ns;
+	read->question = question->packed;
+	read->more = question->more;
+	question->packed = question->more = (struct buf)BUF_INIT;
+	call_on_close(read->call, on_close, read);
+	call_on_drain(read->call, on_drain, read);
+	TAILQ_INSERT_TAIL(&hub->reads, read, link);
+	hub->is_looked_for = true; /* at the end of this turn */
+	return 0;
 }
-
-#define QUESTION(ID, name, limit)                                                                                      \
-	void rpc_query_##name(struct call *call, const method_query_##name##_request *request)                         \
-	{                                                                                                              \
-		read_begin(call, METHOD_QUERY_##ID, &request->base, limit);                                            \
-	}
-#include "archive/reader.def"

@@ -11,6 +11,7 @@
 #include <stdint.h>
 #include <uv.h>
 
+#include "base/buf.h"
 #include "base/cleanup.h" /* NSEC_PER_SEC */
 
 /*
@@ -29,7 +30,26 @@
 #define READ_NICE 10
 #define READ_LOOK_MS 250 /* between two looks at what those that run have used */
 
+struct call;
 struct read_hub;
+struct rpc_context;
+
+struct read_question {
+	struct call *call;
+	uint64_t limit_ns;
+	bool is_only_reply;
+	struct buf packed; /* for the process: struct reader_question and the request behind it */
+	struct buf more;   /* packed fields that the daemon adds to the one reply */
+};
+
+/** read_hub_has_room() - whether one more question of this user may wait */
+bool read_hub_has_room(const struct read_hub *hub, uint32_t uid);
+/**
+ * read_hub_ask() - takes the call, which is answered later, and both buffers
+ * @context: borrowed as long as the hub lives
+ * Return: 0, or -ENOMEM with nothing taken
+ */
+int read_hub_ask(struct read_hub *hub, const struct rpc_context *context, struct read_question *question);
 
 /**
  * read_hub_start() - begin to answer one question that waits, if it may run: of the user of whom fewest run
