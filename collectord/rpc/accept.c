@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Clients that come: who is let in, who has to go for him, who is turned away; and where the server listens.
+ */
+#define LOG_TOPIC "rpc"
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "clock.h"
+#include "rpc/peer.h"
+#include "rpc/room.h"
+#include "rpc/server_state.h"
+
+/*
+ * Who connects without end fills the queue in which the others wait too, and who it is is not known before he is
+ * accepted. Turning somebody away costs some 5 us, letting him in and greeting him ten times that: whoever comes last
+ * into a queue of so many waits for less than his own greeting takes. Whoever finds it full waits in connect(2), or is
+ * told EAGAIN there.
+ */
+#define BACKLOG 32
+/* Who is there already asks meanwhile, and waits for no more than so many who come. */
+#define ACCEPTED_PER_TURN 2
+#define TELL_FULL_NS (60 * NSEC_PER_SEC)
+
+#ifndef SO_PASSRIGHTS
+#define SO_PASSRIGHTS 83 /* Linux 6.16, not yet in the distributions' headers */
+#endif
+
+/* ---- clients that come ---- */
+
+/*
+ * No request takes descriptors. Where the kernel can, who sends some is refused by it and we never
+ * hold them, not even unread; elsewhere the connection ends when they are met (peer.c). Sockets that
+ * are accepted have it from the one that listens.
+ */
+static void take_no_descriptors(int fd)
+{
+	const int off = 0;
+
+	(void)setsockopt(fd, SOL_SOCKET, SO_PASSRIGHTS, &off, sizeof(off));
+}
+
+/*
+ * Says why without holding anything for it: what does not fit into a fresh socket is not said.
+ * @reason: of server_add(), or -EMFILE
+ */
+static void turn_away(int fd, int reason)
+{
+	CLEANUP(buf_done) struct buf out = BUF_INIT;
+	enum call_error code = CALL_ERROR_QUOTA;
+	const char *text;
+
+	switch (reason) {
+	case -EBUSY:
+		code = CALL_ERROR_RATE;
+		text = "too many connections in a short time; try again in a second";
+		break;
+	case -EDQUOT:
+		text = "too many connections are open; close some and try again";
+		break;
+	case -EMFILE:
+		text = "ingero-collectord has no descriptor left; try again later";
+		break;
+	default:
+		text = "ingero-collectord could not take this connection; try again later";
+		break;
+	}
+	(void)log_debug("a client is turned away: %s", text);
+	if (frame_append_end(&out, 0, code, text) == 0)
+		(void)send(fd, out.data, out.n, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+/* Closes a connection for another of this uid. Return: 0, or -EDQUOT: there is none that may go */
+static int make_room(struct server *server, uint32_t uid, unsigned int n_held)
+{
+	struct peer *goes = room_find(LIST_FIRST(&server->peers), uid, n_held);
+	uint64_t now_ns = clock_now_ns();
+
+	if (!goes)
+		return -EDQUOT;
+	if (now_ns >= server->tell_full_ns) {
+		(void)log_notice("all %u connections are in use, the most by uid %u (%u): those idle longest are "
+				 "closed when others come",
+				 server->n_peers, goes->peer_uid, quota_connections(goes->quota_user));
+		server->tell_full_ns = now_ns + TELL_FULL_NS;
+	}
+	peer_make_room(goes);
+	return 0;
+}
+
+/*
+ * @is_last: fd is the last descriptor there is
+ * Return: 0; -EBUSY or -EDQUOT (too many connections); another error
+ */
+static int server_add(struct server *server, int fd, bool is_last, struct peer **ret_peer)
+{
+	struct call_identity identity;
+	struct quota_user *user;
+	uint64_t before_ns;
+	struct peer *peer;
+	struct ucred cred;
+	unsigned int n_held;
+	int r;
+
+	/* First what decides whether he is let in, and nothing else: who is turned away must cost next to nothing. */
+	r = access_credentials(fd, &cred);
+	if (r)
+		return r;
+	n_held = cred.uid ? quota_connections_of(&server->quota, cred.uid) : 0;
+	r = quota_connect(&server->quota, cred.uid, clock_now_ns(), &user);
+	if (r == -EUSERS) {
+		r = make_room(server, cred.uid, n_held);
+		if (r == 0)
+			r = quota_connect(&server->quota, cred.uid, clock_now_ns(), &user);
+	} else if (r == 0 && is_last && make_room(server, cred.uid, n_held)) {
+		quota_disconnect(&server->quota, user);
+		r = -EMFILE;
+	}
+	if (r)
+		return r;
+	before_ns = clock_spent_ns();
+	r = access_identify(fd, &cred, &server->groups, &identity);
+	if (r == 0)
+		r = peer_open(server, fd, &identity, cred.uid, user, &peer);
+	if (r) {
+		quota_disconnect(&server->quota, user);
+		return r;
+	}
+
+	server->n_handles++;
+	server->n_peers++;
+	LIST_INSERT_HEAD(&server->peers, peer, link);
+	if (server->events.on_peer_open)
+		server->events.on_peer_open(identity.peer_pid, server->context);
+	peer_start(peer);
+	quota_take_time(&server->quota, user, clock_spent_ns() - before_ns, clock_now_ns());
+	*ret_peer = peer;
+	return 0;
+}
+
+int server_adopt(struct server *server, int fd)
+{
+	int flags = fcntl(fd, F_GETFL);
+	struct peer *peer;
+	int r;
+
+	if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) || fcntl(fd, F_SETFD, FD_CLOEXEC))
+		return -errno;
+	take_no_descriptors(fd);
+	r = server_add(server, fd, /* is_last= */ false, &peer);
+	if (r)
+		turn_away(fd, r);
+	return r;
+}
+
+static int open_spare(void)
+{
+	return open("/dev/null", O_RDONLY | O_CLOEXEC);
+}
+
+/* Takes who waits, in any case, or he would keep the socket readable, and us busy, for ever. */
+static void server_take(struct server *server, int fd, bool is_last)
+{
+	struct peer *peer;
+	int r = server_add(server, fd, is_last, &peer);
+
+	if (r) {
+		turn_away(fd, r);
+		closep(&fd);
+	}
+	if (is_last)
+		server->spare_fd = open_spare(); /* in place of his, or of who had to go for him */
+	if (r == 0)
+		peer_look(peer); /* Hello is there already, most often */
+}
+
+static int server_accept_fd(struct server *server)
+{
+	return accept4(server->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+}
+
+/* Return: whether there may be more */
+static bool accept_some(struct server *server)
+{
+	for (int i = 0; i < ACCEPTED_PER_TURN && !server->is_closing && server->listen_fd >= 0; i++) {
+		int fd = server_accept_fd(server);
+		bool is_last = fd < 0 && (errno == EMFILE || errno == ENFILE) && server->spare_fd >= 0;
+
+		if (is_last) {
+			closep(&server->spare_fd);
+			server->spare_fd = -1;
+			fd = server_accept_fd(server);
+		}
+		if (fd < 0 && is_last)
+			server->spare_fd = open_spare();
+		if (fd < 0)
+			return false; /* nobody is left, or whoever was has gone */
+		server_take(server, fd, is_last);
+	}
+	return !server->is_closing && server->listen_fd >= 0;
+}
+
+void server_accept(struct server *server)
+{
+	for (int i = 0; i < BACKLOG / ACCEPTED_PER_TURN + 1 && accept_some(server); i++)
+		;
+}
+
+static void server_on_connect(uv_poll_t *poll, int status, int events)
+{
+	(void)events;
+	if (status == 0)
+		(void)accept_some(poll->data);
+}
+
+/* ---- listening ---- */
+
+int server_listen_fd(struct server *server, int fd)
+{
+	int is_listening = 0, flags = fcntl(fd, F_GETFL);
+	socklen_t bytes = sizeof(is_listening);
+	int r;
+
+	assert(server->listen_fd < 0);
+	if (flags < 0 || getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &is_listening, &bytes))
+		return -errno;
+	if (!is_listening)
+		return -EINVAL;
+	if (fcntl(fd, F_SETFL, flags | O_NONBLOCK) || fcntl(fd, F_SETFD, FD_CLOEXEC))
+		return -errno;
+	take_no_descriptors(fd);
+	r = uv_poll_init(server->loop, &server->listen_poll, fd);
+	if (r)
+		return r;
+
+	server->listen_poll.data = server;
+	server->n_handles++;
+	r = uv_poll_start(&server->listen_poll, UV_READABLE, server_on_connect);
+	if (r) {
+		uv_close((uv_handle_t *)&server->listen_poll, server_on_handle_closed);
+		return r;
+	}
+	server->listen_fd = fd;
+	server->spare_fd = open_spare();
+	return 0;
+}
+
+int server_listen(struct server *server, const char *path)
+{
+	int fd, r = socket_file_listen(path, BACKLOG, &server->file, &fd);
+
+	if (r)
+		return r;
+	r = server_listen_fd(server, fd);
+	if (r) {
+		socket_file_remove(&server->file);
+		closep(&fd);
+	}
+	return r;
+}
+
+void server_stop_listening(struct server *server)
+{
+	if (server->listen_fd < 0)
+		return;
+	socket_file_remove(&server->file);
+	(void)uv_poll_stop(&server->listen_poll);
+	uv_close((uv_handle_t *)&server->listen_poll, server_on_handle_closed);
+	closep(&server->listen_fd);
+	closep(&server->spare_fd);
+	server->listen_fd = server->spare_fd = -1;
+}
