@@ -3,6 +3,9 @@
 """
 Runs benchmarks: bench.py --build DIR [NAME...]; without a name, lists them.
 
+--all runs every one and saves its page. --stale lists the pages that name another state of what they measure than the tree's: ordinary
+work may leave pages behind, a release may not. --against DIR runs each on an older build's programs, too, in turns.
+
 A benchmark is a file NAME.py beside this one: its first sentence says what it measures, its measure(bench) calls
 bench.row() for every figure. What is compared is run in turns, at least five pairs, so that a machine that gets
 slower meanwhile does so for both; figures are medians, with the lowest and the highest beside them.
@@ -10,9 +13,11 @@ slower meanwhile does so for both; figures are medians, with the lowest and the 
 import argparse
 import ast
 import contextlib
+import hashlib
 import importlib
 import json
 import os
+import re
 import statistics
 import subprocess
 import sys
@@ -25,6 +30,11 @@ import ingero  # noqa: E402 (needs the path above)
 import programs  # noqa: E402
 
 NOT_BENCHMARKS = ("bench", "floor", "programs")
+ROOT = os.path.realpath(os.path.join(HERE, "../.."))
+PAGES = os.path.join(ROOT, "docs/measurements")
+# What is measured, where a benchmark does not say it by a MEASURES of its own: directories and files.
+MEASURES = ("base", "bpf", "collectord", "proto", "libingero", "cli")
+SUM = re.compile(r", sources ([0-9a-f]{12})[,;]")
 BUSY_RATIO = 0.10  # of all CPUs; guess: below it medians of five pairs did not move
 HIDDEN = "-"
 
@@ -70,6 +80,27 @@ class Bench:
         say("  " + "  ".join(cells_of(row)))
 
 
+def compare(measure, bench, older):
+    """
+    Rounds of a benchmark on two builds in turns: of each figure both medians and what the newer one's is of the older one's. Worse by
+    more than the spread of the pairs, that is what to look for.
+    """
+    def once(programs):
+        one = Bench(programs, 1, bench.seconds)
+        measure(one)
+        return {row["what"]: row for row in one.rows if row["median"] is not None}
+
+    rounds = bench.in_turns(older=lambda: once(older), newer=lambda: once(bench.programs))
+    for what, row in rounds["newer"][0].items():
+        pairs = [(a[what]["median"], b[what]["median"]) for a, b in zip(rounds["older"], rounds["newer"]) if what in a and what in b]
+        if not pairs:
+            continue
+        bench.row(f"{what}: older", [a for a, _ in pairs], row["unit"])
+        bench.row(f"{what}: newer", [b for _, b in pairs], row["unit"])
+        if all(a for a, _ in pairs):
+            bench.row(f"{what}: newer / older", [b / a for a, b in pairs], "ratio")
+
+
 def say(text):
     print(text, file=sys.stderr, flush=True)
 
@@ -105,6 +136,47 @@ def markdown_table(rows):
 def description(name):
     with open(os.path.join(HERE, name + ".py"), encoding="utf-8") as file:
         return (ast.get_docstring(ast.parse(file.read())) or "").split("\n\n")[0].replace("\n", " ")
+
+
+def measures(name):
+    """What a benchmark measures, as its file says."""
+    with open(os.path.join(HERE, name + ".py"), encoding="utf-8") as file:
+        for statement in ast.parse(file.read()).body:
+            if isinstance(statement, ast.Assign) and getattr(statement.targets[0], "id", "") == "MEASURES":
+                return ast.literal_eval(statement.value)
+    return MEASURES
+
+
+def sources_sum(root, paths):
+    """Of the content of all files there, whatever git knows of them."""
+    total = hashlib.sha256()
+    for path in paths:
+        found = [os.path.join(root, path)] if os.path.isfile(os.path.join(root, path)) else sorted(
+            os.path.join(directory, name) for directory, _, files in os.walk(os.path.join(root, path)) for name in files)
+        for file_path in found:
+            if not file_path.endswith((".md", ".pyc")):
+                with open(file_path, "rb") as file:
+                    total.update(os.path.relpath(file_path, root).encode() + b"\0" + hashlib.sha256(file.read()).digest())
+    return total.hexdigest()[:12]
+
+
+def state_of(name):
+    return sources_sum(ROOT, (*measures(name), f"tests/bench/{name}.py"))
+
+
+def stale():
+    """(benchmark, what is wrong with its page)"""
+    for name in names():
+        path = os.path.join(PAGES, name + ".md")
+        if not os.path.exists(path):
+            yield name, "has no page"
+            continue
+        with open(path, encoding="utf-8") as file:
+            match = SUM.search(file.read())
+        if not match:
+            yield name, "does not say what it measured"
+        elif match[1] != state_of(name):
+            yield name, f"measured {match[1]}, the tree is {state_of(name)}"
 
 
 def names():
@@ -143,13 +215,13 @@ def commit_of(directory):
         return ""
 
 
-def setup_text(busy):
+def setup_text(busy, name):
     kernel = os.uname()
     with open("/proc/loadavg", encoding="ascii") as file:
         load = file.read().split()[0]
-    commit = commit_of(os.path.realpath(os.path.join(HERE, "../..")))
+    commit = commit_of(ROOT)
     commit = f", commit {commit}" if commit else ""
-    return (f"{time.strftime('%Y-%m-%d')}{commit}, {kernel.machine}, {os.cpu_count()} CPUs, Linux {kernel.release}, "
+    return (f"{time.strftime('%Y-%m-%d')}{commit}, sources {state_of(name)}, {kernel.machine}, {os.cpu_count()} CPUs, Linux {kernel.release}, "
             f"load {load}, {busy:.0%} of the CPUs in use by others before")
 
 
@@ -169,8 +241,18 @@ def main():
     parser.add_argument("--seconds", type=float, help="length of one run, where a benchmark has one")
     parser.add_argument("--json", metavar="FILE", help="write the figures there, too")
     parser.add_argument("--save", metavar="DIR", help="write a page for each benchmark there (docs/measurements)")
+    parser.add_argument("--all", action="store_true", help="every benchmark, and save its page in docs/measurements")
+    parser.add_argument("--stale", action="store_true", help="list pages that measured another state of the tree; status 1 where there are any")
+    parser.add_argument("--against", metavar="DIR", help="an older build's directory: each benchmark on both, in turns, round by round")
     parser.add_argument("--anyway", action="store_true", help="measure on a busy machine, too, and say so")
     arguments = parser.parse_args()
+    if arguments.stale:
+        found = list(stale())
+        for name, what in found:
+            print(f"{name:<12} {what}")
+        return 1 if found else 0
+    if arguments.all:
+        arguments.names, arguments.save = names(), arguments.save or (None if arguments.against else PAGES)
     if not arguments.names:
         for name in names():
             print(f"{name:<12}{description(name)}")
@@ -189,9 +271,12 @@ def main():
         told = description(name)
         say(f"{name}: {told}")
         bench = Bench(ingero.Programs(arguments.build), arguments.pairs, arguments.seconds)
-        setup = setup_text(busy)
+        setup = setup_text(busy, name)
         try:
-            importlib.import_module(name).measure(bench)
+            if arguments.against:
+                compare(importlib.import_module(name).measure, bench, ingero.Programs(arguments.against))
+            else:
+                importlib.import_module(name).measure(bench)
         except ingero.Failed as error:
             bench.row("did not finish", [], "", note=str(error))
         everything[name] = {"setup": setup, "rows": bench.rows}

@@ -6,6 +6,8 @@ import subprocess
 import ingero
 import programs
 
+MEASURES = ("bpf", "collectord/probes")
+
 LIMIT = 1.3
 PLACED_LIMIT = 0.25  # of probing the symbol address of a driver-shaped head
 ROUNDS = 21

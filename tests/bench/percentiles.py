@@ -5,6 +5,8 @@ took when the trace began, and their spread stays."""
 import floor
 import programs
 
+MEASURES = ("base", "bpf", "collectord/figures")
+
 WORK_US = (0, 5, 50)
 ABSOLUTE_NS = 500
 RELATIVE = 0.07

@@ -5,6 +5,8 @@ import subprocess
 
 import ingero
 
+MEASURES = ("base", "collectord/archive")
+
 EVENTS = 10_000_000
 BYTES_MAX = 13
 PACK_CPU_S_MAX = 0.25  # a million events, tail and block together; of the 1 s that all of the store and decoding may take

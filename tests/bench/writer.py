@@ -7,6 +7,8 @@ import tempfile
 
 import ingero
 
+MEASURES = ("base", "collectord/archive", "collectord/events", "collectord/figures")
+
 EVENTS = 1000000
 LIMIT_CPU_S = 0.6
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""A page of figures names the commit that was measured, says whether files differed from it, and nothing where there is no checkout."""
+"""A page of figures names the commit that was measured, whether files differed from it, and a sum of what it measured; two builds are measured in turns."""
 import importlib.util
 import os
 import pathlib
@@ -26,6 +26,41 @@ def git(directory, *arguments):
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
 
 
+def sums_test(bench):
+    """A sum changes with a file's content and name and with what is there, not with pages and what lies elsewhere."""
+    changes = (("one.c", "other", True), ("two.c", "", True), ("page.md", "words", False), ("../beside.c", "text", False))
+    failed = []
+    for name, text, is_other in changes:
+        with tempfile.TemporaryDirectory() as directory:
+            os.mkdir(os.path.join(directory, "part"))
+            pathlib.Path(directory, "part", "one.c").write_text("text", encoding="ascii")
+            before = bench.sources_sum(directory, ("part",))
+            pathlib.Path(directory, "part", name).write_text(text, encoding="ascii")
+            if (bench.sources_sum(directory, ("part",)) != before) != is_other:
+                failed.append(f"sum, {name}: {'as before' if is_other else 'another'}")
+    for name in bench.names():
+        for path in bench.measures(name):
+            if not os.path.exists(os.path.join(bench.ROOT, path)):
+                failed.append(f"{name}: measures {path}, which is not there")
+    return failed
+
+
+def compare_test(bench):
+    """Two builds in turns, as many rounds of each, and the ratio of each round."""
+    asked = []
+
+    def measure(one):
+        asked.append(one.programs)
+        one.row("took", 4 if one.programs == "newer" else 2, "s")
+
+    both = bench.Bench("newer", 3, None)
+    bench.compare(measure, both, "older")
+    rows = {row["what"]: (row["median"], row["n"]) for row in both.rows}
+    wanted = {"took: older": (2, 3), "took: newer": (4, 3), "took: newer / older": (2, 3)}
+    turns = ["older", "newer", "newer", "older", "older", "newer"]
+    return [] if rows == wanted and asked == turns else [f"compared: {rows}, asked {asked}"]
+
+
 def main():
     if not shutil.which("git"):
         print("skipped: no git", file=sys.stderr)
@@ -48,6 +83,7 @@ def main():
             wanted = git("/", "-c", f"safe.directory={directory}", "-C", directory, "rev-parse", "--short", "HEAD") + ending
             if bench.commit_of(directory) != wanted:
                 failed.append(f"{name}: {bench.commit_of(directory)!r}, not {wanted!r}")
+    failed += sums_test(bench) + compare_test(bench)
     with tempfile.TemporaryDirectory() as directory:
         if bench.commit_of(directory) != "":
             failed.append(f"no checkout: {bench.commit_of(directory)!r}")
