@@ -17,6 +17,6 @@ if os.geteuid() != 0:
     print("skipped: needs root to trace")
     sys.exit(77)
 trace = ingero.trace(ingero.Programs(sys.argv[1]), "--record", "all", command=[sys.executable, "-S", "-c", PROGRAM])
-told = [event for event in trace.events if event["op"] == "process_rename"]
+told = [event for event in trace.host if event["op"] == "process_rename"]
 print(len(told), told[-1:], trace.status, trace.stderr)
 sys.exit(0 if sum(event["args"] == [event["tid"]] for event in told) >= TIMES else 1)
