@@ -123,31 +123,6 @@ int process_fork(__u64 *ctx)
 	return 0;
 }
 
-SEC("tp_btf/task_rename")
-int process_rename(__u64 *ctx)
-{
-	struct task_struct *task = (struct task_struct *)ctx[0];
-	__u32 tgid = task->tgid, thread = task->pid, named;
-	struct process_entry *entry;
-	struct life_record *r;
-
-	if (!is_traced(task, tgid))
-		return 0;
-	named = is_named(tgid);
-	entry = bpf_map_lookup_elem(&processes, &tgid);
-	r = life_new(task, RECORD_RENAME);
-	if (!r)
-		return 0;
-	if (entry) {
-		r->slot = entry->slot;
-		r->exec_gen = entry->exec_gen;
-	}
-	r->rename.thread = thread;
-	r->flags |= named;
-	bpf_ringbuf_submit(r, BPF_RB_FORCE_WAKEUP);
-	return 0;
-}
-
 /* Runs for every thread; the last one ends the process. */
 SEC("tp_btf/sched_process_exit")
 int process_exit(__u64 *ctx)

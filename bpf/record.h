@@ -153,10 +153,6 @@ struct library_body {
 	__u8 pad[7];
 };
 
-struct rename_body {
-	__u32 thread; /* that is called otherwise from now on */
-};
-
 struct oom_body {
 	__u64 rss_bytes; /* memory that the process had, as the kernel's log says */
 	__u32 by_tgid;	 /* whose demand for memory set it off; 0: nobody's, or the victim's own */
@@ -175,7 +171,6 @@ struct life_record {
 		struct exit_body exit;
 		struct library_body library;
 		struct oom_body oom;
-		struct rename_body rename;
 	};
 };
 _Static_assert(sizeof(struct life_record) == 112, "life_record is ABI between both halves");

@@ -112,9 +112,6 @@ bool host_life(struct host *host, const struct life_record *life, uint64_t start
 	case RECORD_EXIT:
 		event.call.ret = (int32_t)life->exit.code;
 		break;
-	case RECORD_RENAME:
-		event.call.args[0] = life->rename.thread;
-		break;
 	case RECORD_OOM:
 		event.call.args[0] = life->oom.rss_bytes;
 		event.call.args[1] = life->tgid;

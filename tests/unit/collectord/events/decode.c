@@ -43,7 +43,7 @@ int main(void)
 	for (int type = 0; type < 256; type++) {
 		struct life_record record = life;
 		const struct life_record *got;
-		bool known = type >= RECORD_EXEC && type < RECORD_TYPE_COUNT;
+		bool known = type >= RECORD_EXEC && type <= RECORD_OOM;
 
 		record.type = (uint8_t)type;
 		CHECK_INT_EQ("life by type", decode_life(&record, sizeof(record), &got),

@@ -31,8 +31,6 @@ static const struct {
 	{ "to its end", RECORD_EXIT, CALLER, 0, 0, 0, OP_EVENT_process_exit },
 	{ "one that a lease names", RECORD_EXEC, NAMED, 0, 0, LIFE_NAMED, OP_EVENT_process_exec },
 	{ "a kill is always shown", RECORD_OOM, SHELL, 0, 0, 0, OP_EVENT_oom_kill },
-	{ "a thread of one that is named gets another name", RECORD_RENAME, NAMED, 0, 0, LIFE_NAMED,
-	  OP_EVENT_process_rename },
 	{ "a library is the daemon's business", RECORD_LIBRARY, NAMED, 0, 7, LIFE_NAMED, 0 },
 };
 
