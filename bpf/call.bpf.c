@@ -301,28 +301,14 @@ static __always_inline __u64 kept_argument(const struct call_frame *f, const str
 	return value;
 }
 
-VERIFIED_ALONE int call_record(struct thread_state *t, const struct call_end *end, __u32 index)
+static __always_inline void record_fill(struct call_record *r, const struct thread_state *t, const struct call_frame *f,
+					const struct call_end *end, __u32 index)
 {
-	__u64 flags = BPF_RB_NO_WAKEUP, first, second;
-	struct call_record *r;
-	struct call_frame *f;
 	__u32 i;
 
-	if (!t || !end || index >= CALL_DEPTH_MAX)
-		return 0;
-	f = &t->frames[index];
-	first = kept_argument(f, end, 0);
-	second = kept_argument(f, end, 1);
-	r = bpf_ringbuf_reserve(&calls, sizeof(*r), 0);
-	if (!r) {
-		counter_add(LOSS_RING_FULL, 1);
-		return 0;
-	}
 	r->start_ns = f->start_ns;
 	r->duration_ns = end->duration_ns;
 	r->raw_ns = end->raw_ns;
-	r->args[0] = first;
-	r->args[1] = second;
 	if (f->is_dirty) {
 		for (i = 0; i < BLAME_COUNT; i++)
 			r->blame_ns[i] = f->blame_ns[i];
@@ -343,8 +329,13 @@ VERIFIED_ALONE int call_record(struct thread_state *t, const struct call_end *en
 	r->flags = 0;
 	r->header_pad = 0;
 	__builtin_memcpy(r->comm, t->comm, sizeof(r->comm));
+}
 
-	/* The daemon comes by timer; a ring that fills faster wakes it, once for each fill. */
+/* The daemon comes by timer; a ring that fills faster wakes it, once for each fill. */
+static __always_inline void record_submit(struct call_record *r)
+{
+	__u64 flags = BPF_RB_NO_WAKEUP;
+
 	if (bpf_ringbuf_query(&calls, BPF_RB_AVAIL_DATA) < ring_wake_bytes) {
 		if (calls_woken)
 			calls_woken = 0;
@@ -353,6 +344,53 @@ VERIFIED_ALONE int call_record(struct thread_state *t, const struct call_end *en
 		flags = BPF_RB_FORCE_WAKEUP;
 	}
 	bpf_ringbuf_submit(r, flags);
+}
+
+/* Of an operation that keeps more than OP_ARGS_SHORT. */
+VERIFIED_ALONE int call_record_long(struct thread_state *t, const struct call_end *end, __u32 index)
+{
+	__u64 args[OP_ARGS_MAX];
+	struct call_record *r;
+	struct call_frame *f;
+	__u32 i;
+
+	if (!t || !end || index >= CALL_DEPTH_MAX)
+		return 0;
+	f = &t->frames[index];
+	_Pragma("clang loop unroll(full)") for (i = 0; i < OP_ARGS_MAX; i++) args[i] = kept_argument(f, end, i);
+	r = bpf_ringbuf_reserve(&calls, sizeof(*r), 0);
+	if (!r) {
+		counter_add(LOSS_RING_FULL, 1);
+		return 0;
+	}
+	record_fill(r, t, f, end, index);
+	_Pragma("clang loop unroll(full)") for (i = 0; i < OP_ARGS_MAX; i++) r->args[i] = args[i];
+	record_submit(r);
+	return 1;
+}
+
+VERIFIED_ALONE int call_record(struct thread_state *t, const struct call_end *end, __u32 index)
+{
+	struct call_record *r;
+	struct call_frame *f;
+	__u64 first, second;
+
+	if (!t || !end || index >= CALL_DEPTH_MAX)
+		return 0;
+	f = &t->frames[index];
+	if (op_row_of(f->op)->args[OP_ARGS_SHORT].kind)
+		return call_record_long(t, end, index);
+	first = kept_argument(f, end, 0);
+	second = kept_argument(f, end, 1);
+	r = bpf_ringbuf_reserve(&calls, CALL_RECORD_SHORT, 0);
+	if (!r) {
+		counter_add(LOSS_RING_FULL, 1);
+		return 0;
+	}
+	record_fill(r, t, f, end, index);
+	r->args[0] = first;
+	r->args[1] = second;
+	record_submit(r);
 	return 1;
 }
 

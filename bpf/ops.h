@@ -30,7 +30,8 @@
 
 enum op_tier { OP_TIER_ALWAYS, OP_TIER_AFFORDABLE, OP_TIER_REQUEST };
 
-#define OP_ARGS_MAX 2	/* kept of a call */
+#define OP_ARGS_MAX 6 /* kept of a call; more than OP_ARGS_SHORT make its record longer */
+#define OP_ARGS_SHORT 2
 #define OP_SUM_MAX 4096 /* words that are summed: reading more would hold the call up */
 
 /* From OP_LAYER_CALLS on, below OP_LAYER_CALLS_END: calls of libraries; what comes after is none. */
@@ -63,7 +64,9 @@ enum op_meaning {
 	OP_MEANING_FUNCTION,
 	OP_MEANING_STREAM,
 	OP_MEANING_EVENT,
-	OP_MEANING_COPY_KIND,
+	OP_MEANING_COMMUNICATOR,
+	OP_MEANING_COPY_KIND, /* from here on 32 bits of a word: callers may leave anything above */
+	OP_MEANING_RANK,
 	OP_MEANING_PROCESS, /* a process id */
 	OP_MEANING_ZERO,    /* nothing; keeps the place of what follows */
 	OP_MEANING_COUNT

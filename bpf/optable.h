@@ -76,8 +76,8 @@ static __always_inline __u64 op_argument_value(const volatile struct op_argument
 	value = index < CALL_ARGUMENTS ? args[index] : 0;
 	if (factor < CALL_ARGUMENTS)
 		value *= args[factor];
-	if (argument->meaning == OP_MEANING_COPY_KIND)
-		value = (__u32)value; /* an enum: callers may leave anything above */
+	if (argument->meaning >= OP_MEANING_COPY_KIND)
+		value = (__u32)value;
 	return value << (shift & 63);
 }
 
@@ -137,9 +137,13 @@ static __always_inline __u64 op_typed_value(__u64 count, __u32 type)
 /* A value that is not the argument itself, but made of two of them or read through one. */
 VERIFIED_ALONE __u64 op_value_made(__u32 op, __u32 which, __u64 first, __u64 second)
 {
-	const volatile struct op_row *row = op_row_of(op);
-	const volatile struct op_argument *argument = which ? &row->args[1] : &row->args[0];
+	const volatile struct op_argument *argument;
+	__u64 at = which;
 
+	keep(at);
+	if (at >= OP_ARGS_MAX)
+		return 0;
+	argument = &op_row_of(op)->args[at];
 	if (argument->kind == OP_ARG_BOX)
 		return op_box_value(argument, first);
 	if (argument->kind == OP_ARG_SUM)

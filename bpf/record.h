@@ -101,14 +101,16 @@ struct call_record {
 	RECORD_HEADER;
 	__u64 duration_ns;	     /* the program's own: the tracer's share is taken out */
 	__u64 raw_ns;		     /* as measured between the two probes */
-	__u64 args[OP_ARGS_MAX];     /* as ops.def says */
 	__u64 blame_ns[BLAME_COUNT]; /* [BLAME_ON_CPU] is 0: the remainder of raw_ns */
 	__s32 ret;
 	__u16 op;
 	__u8 reason; /* bits of enum record_reason */
 	__u8 depth;  /* 0: outermost traced call of this thread */
+	/* As ops.def says. On the ring there are OP_ARGS_SHORT where the operation keeps no more. */
+	__u64 args[OP_ARGS_MAX];
 };
-_Static_assert(sizeof(struct call_record) == 168, "call_record is ABI between both halves");
+#define CALL_RECORD_SHORT (sizeof(struct call_record) - (OP_ARGS_MAX - OP_ARGS_SHORT) * sizeof(__u64))
+_Static_assert(sizeof(struct call_record) == 200 && CALL_RECORD_SHORT == 168, "call_record is ABI between both halves");
 
 /* What the kernel knows a file by. On an overlay: the file below, which is one for all who are on that layer. */
 struct file_identity {

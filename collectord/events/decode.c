@@ -26,11 +26,11 @@ static bool is_text(const char comm[RECORD_COMM_BYTES])
 	return memchr(comm, 0, RECORD_COMM_BYTES) != NULL;
 }
 
-enum decode_result decode_call(const void *data, size_t n, const struct call_record **ret_call)
+enum decode_result decode_call(const void *data, size_t n, struct call_record *ret_call)
 {
 	const struct call_record *c = data;
 
-	if (n < sizeof(*c))
+	if (n < CALL_RECORD_SHORT)
 		return DECODE_SHORT;
 	if (!is_from(RECORD_RING_calls, c->type))
 		return DECODE_UNKNOWN_TYPE;
@@ -39,7 +39,8 @@ enum decode_result decode_call(const void *data, size_t n, const struct call_rec
 	if (!is_text(c->comm))
 		return DECODE_NOT_TEXT;
 
-	*ret_call = c;
+	memset(ret_call, 0, sizeof(*ret_call));
+	memcpy(ret_call, c, n < sizeof(*c) ? CALL_RECORD_SHORT : sizeof(*c));
 	return DECODE_OK;
 }
 

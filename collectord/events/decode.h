@@ -12,7 +12,7 @@
 
 enum decode_result { DECODE_OK, DECODE_SHORT, DECODE_UNKNOWN_TYPE, DECODE_UNKNOWN_OP, DECODE_NOT_TEXT };
 
-/** decode_call() - @data is 8-byte aligned. On DECODE_OK *ret_call points into data */
-enum decode_result decode_call(const void *data, size_t n, const struct call_record **ret_call);
-/** decode_life() - the same for the ring of process life */
+/** decode_call() - @data is 8-byte aligned. @ret_call: on DECODE_OK a copy; arguments that the record lacks are 0 */
+enum decode_result decode_call(const void *data, size_t n, struct call_record *ret_call);
+/** decode_life() - the same for the ring of process life. On DECODE_OK *ret_life points into data */
 enum decode_result decode_life(const void *data, size_t n, const struct life_record **ret_life);

@@ -50,10 +50,10 @@ struct ring {
 static int calls_sample(void *data, const void *record, size_t n)
 {
 	struct ring *ring = data;
-	const struct call_record *call;
+	struct call_record call;
 
 	if (decode_call(record, n, &call) == DECODE_OK)
-		ring->sinks.on_call(call, ring->data);
+		ring->sinks.on_call(&call, ring->data);
 	else
 		ring->n_refused++;
 	return --ring->left == 0 ? -EAGAIN : 0; /* the sample is taken; the rest waits for the next turn */
@@ -85,7 +85,7 @@ static void turn(struct ring *ring)
 	n_taken = TURN_RECORDS - ring->left;
 	more = ring->left == 0;
 
-	bytes = (uint64_t)n_taken * (sizeof(struct call_record) + BPF_RINGBUF_HDR_SZ);
+	bytes = (uint64_t)n_taken * (CALL_RECORD_SHORT + BPF_RINGBUF_HDR_SZ);
 	period_set(ring, more							       ? 1
 			 : (double)bytes > DRAIN_FAST_RATIO * (double)ring->ring_bytes ? DRAIN_FAST_MS
 										       : DRAIN_SLOW_MS);

@@ -25,7 +25,7 @@ static int on_record(void *context, void *data, size_t bytes)
 	d->n++;
 	for (i = 0; i < ARRAY_SIZE(d->n_by_reason); i++)
 		d->n_by_reason[i] += (d->last.reason >> i) & 1;
-	if (bytes != sizeof(struct call_record) || d->last.type != RECORD_CALL || d->last.tgid != (uint32_t)getpid() ||
+	if (bytes != CALL_RECORD_SHORT || d->last.type != RECORD_CALL || d->last.tgid != (uint32_t)getpid() ||
 	    d->last.duration_ns > d->last.raw_ns || d->last.start_ns + d->last.raw_ns > rig_now_ns())
 		d->is_sane = false;
 	return 0;

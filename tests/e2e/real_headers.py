@@ -105,6 +105,8 @@ def is_meant(meaning, form, found):
         "POINTER": plain in HANDLES or plain == "void *" and name not in ("func", "stream"),
         "FUNCTION": plain == "CUfunction" or plain in ("void *", "char *") and name == "func",
         "STREAM": plain in STREAMS,
+        "COMMUNICATOR": plain == "ncclComm_t",
+        "RANK": plain == "int" and name in ("root", "peer"),
         "EVENT": plain in EVENTS,
         "COPY_KIND": plain in ("enum cudaMemcpyKind", "cudaMemcpyKind"),
     }[meaning]

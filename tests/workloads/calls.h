@@ -22,10 +22,12 @@ struct call_args {
 	uint64_t stream;
 	uint64_t event;
 	uint64_t copy_kind;
+	uint64_t communicator;
+	uint64_t rank;
 };
 #define CALL_NO_ARGS                                                                                                   \
 	{                                                                                                              \
-		CALL_NO_ARG, CALL_NO_ARG, CALL_NO_ARG, CALL_NO_ARG, CALL_NO_ARG, CALL_NO_ARG                           \
+		CALL_NO_ARG, CALL_NO_ARG, CALL_NO_ARG, CALL_NO_ARG, CALL_NO_ARG, CALL_NO_ARG, CALL_NO_ARG, CALL_NO_ARG \
 	}
 
 /* Who calls: a thread with a stream, two device buffers and one on the host, and what it has allocated. */

@@ -160,8 +160,14 @@ static void make_each(struct worker *worker)
 			const char *name;
 			uint64_t value;
 		} fields[] = {
-			{ "bytes", args.bytes },   { "pointer", args.pointer }, { "function", args.function },
-			{ "stream", args.stream }, { "event", args.event },	{ "copy_kind", args.copy_kind },
+			{ "bytes", args.bytes },
+			{ "pointer", args.pointer },
+			{ "function", args.function },
+			{ "stream", args.stream },
+			{ "event", args.event },
+			{ "copy_kind", args.copy_kind },
+			{ "communicator", args.communicator },
+			{ "rank", args.rank },
 		};
 
 		worker->tallies[i].n++;

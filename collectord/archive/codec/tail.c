@@ -2,8 +2,8 @@
 /*
  * A row of the tail: a format byte, then event by event what differs from the one before.
  *
- * Each is two bytes that say which members follow, the time since the entry before,
- * the duration, and those members, all varints.
+ * Each is a number whose bits say which members follow, the time since the entry before, the duration, and those
+ * members, all varints. In format 1 that number was two bytes.
  */
 #include "archive/codec/codec.h"
 
@@ -12,7 +12,8 @@
 
 #include "archive/codec/kept.h"
 
-#define TAIL_FORMAT 1
+#define TAIL_FORMAT 2
+#define TAIL_FORMAT_FIRST 1
 
 /* What follows, in this order (events/columns.def). */
 enum tail_member {
@@ -25,9 +26,9 @@ enum tail_member {
 static const uint32_t tail_members = 1u << TAIL_OVERHEAD | 1u << TAIL_BLAME_CLASSES
 #include "events/columns.def"
 	;
-#define TAIL_MEMBERS_MAX 16 /* two bytes tell which follow */
+#define TAIL_MEMBERS_MAX 32
 
-#define TAIL_EVENT_BYTES_MAX (1 + 2 + (2 + TAIL_MEMBERS_MAX + BLAME_COUNT) * VARINT_BYTES_MAX)
+#define TAIL_EVENT_BYTES_MAX (1 + (3 + TAIL_MEMBERS_MAX + BLAME_COUNT) * VARINT_BYTES_MAX)
 
 static uint64_t blame_classes(const struct call_record *call)
 {
@@ -51,7 +52,7 @@ int tail_append(struct buf *row, const struct stored_event *previous, const stru
 {
 	static const struct stored_event nothing;
 	uint64_t before[TAIL_MEMBERS_MAX], now[TAIL_MEMBERS_MAX];
-	uint8_t *begin = buf_reserve(row, TAIL_EVENT_BYTES_MAX), *at = begin, *follows;
+	uint8_t *begin = buf_reserve(row, TAIL_EVENT_BYTES_MAX), *at = begin;
 	uint32_t differs = 0;
 
 	if (!begin)
@@ -61,21 +62,18 @@ int tail_append(struct buf *row, const struct stored_event *previous, const stru
 	members_of(previous ? previous : &nothing, before);
 	members_of(event, now);
 
-	follows = at;
-	at = varint_put(at + 2, varint_fold(event->call.start_ns - (previous ? previous->call.start_ns : 0)));
-	at = varint_put(at, event->call.duration_ns);
 	for (uint32_t left = tail_members; left; left &= left - 1) {
 		uint32_t i = (uint32_t)__builtin_ctz(left);
 
-		if (now[i] == before[i])
-			continue;
-		differs |= 1u << i;
-		at = varint_put(at, now[i]);
+		differs |= (uint32_t)(now[i] != before[i]) << i;
 	}
+	at = varint_put(at, differs);
+	at = varint_put(at, varint_fold(event->call.start_ns - (previous ? previous->call.start_ns : 0)));
+	at = varint_put(at, event->call.duration_ns);
+	for (uint32_t left = differs; left; left &= left - 1)
+		at = varint_put(at, now[__builtin_ctz(left)]);
 	for (uint64_t left = now[TAIL_BLAME_CLASSES]; left; left &= left - 1)
 		at = varint_put(at, event->call.blame_ns[__builtin_ctzll(left)]);
-	follows[0] = (uint8_t)differs;
-	follows[1] = (uint8_t)(differs >> 8);
 	row->n += (size_t)(at - begin);
 	return 0;
 }
@@ -95,21 +93,24 @@ static void members_set(const uint64_t *members, struct stored_event *e)
 	e->call.op = e->op <= UINT16_MAX ? (uint16_t)e->op : 0;
 }
 
-/* Return: 0 or -EBADMSG */
-static int event_get(struct varint_reader *reader, uint64_t *members, struct stored_event *event)
+static uint32_t two_bytes_get(struct varint_reader *reader)
 {
-	const uint8_t *follows = varint_get_bytes(reader, 2);
-	uint32_t differs;
+	const uint8_t *bytes = varint_get_bytes(reader, 2);
 
-	if (!follows)
-		return -EBADMSG;
-	differs = follows[0] | (uint32_t)follows[1] << 8;
-	if (differs & ~tail_members)
+	return bytes ? bytes[0] | (uint32_t)bytes[1] << 8 : 0;
+}
+
+/* Return: 0 or -EBADMSG */
+static int event_get(struct varint_reader *reader, uint8_t format, uint64_t *members, struct stored_event *event)
+{
+	uint64_t differs = format == TAIL_FORMAT_FIRST ? two_bytes_get(reader) : varint_get(reader);
+
+	if (reader->failed || differs & ~(uint64_t)tail_members)
 		return -EBADMSG;
 
 	event->call.start_ns += varint_unfold(varint_get(reader));
 	event->call.duration_ns = varint_get(reader);
-	for (uint32_t left = differs; left; left &= left - 1) {
+	for (uint32_t left = (uint32_t)differs; left; left &= left - 1) {
 		uint32_t i = (uint32_t)__builtin_ctz(left);
 
 		members[i] = varint_get(reader);
@@ -127,14 +128,16 @@ int tail_decode(const void *data, size_t n, codec_event_func func, void *func_da
 	struct varint_reader reader = { .p = data };
 	struct stored_event event = { .call.type = RECORD_CALL };
 	uint64_t members[TAIL_MEMBERS_MAX] = { 0 };
+	uint8_t format;
 
 	if (n == 0)
 		return 0;
 	reader.end = reader.p + n;
-	if (*reader.p++ != TAIL_FORMAT)
-		return reader.p[-1] > TAIL_FORMAT ? -ENOTSUP : -EBADMSG;
+	format = *reader.p++;
+	if (format < TAIL_FORMAT_FIRST || format > TAIL_FORMAT)
+		return format > TAIL_FORMAT ? -ENOTSUP : -EBADMSG;
 	while (reader.p < reader.end) {
-		int r = event_get(&reader, members, &event);
+		int r = event_get(&reader, format, members, &event);
 
 		if (r == 0)
 			r = func(&event, func_data);

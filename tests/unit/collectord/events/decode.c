@@ -6,7 +6,9 @@
 
 int main(void)
 {
-	static const struct call_record good = { .type = RECORD_CALL, .op = 3, .comm = "train" };
+	static const struct call_record good = {
+		.type = RECORD_CALL, .op = 3, .comm = "train", .args = { 11, 12, 13 }
+	};
 	static const struct life_record life = { .type = RECORD_EXIT, .comm = "train" };
 	static const struct {
 		const char *name;
@@ -18,7 +20,8 @@ int main(void)
 	} calls[] = {
 		{ "good", sizeof(good), RECORD_CALL, 3, false, DECODE_OK },
 		{ "longer, of a later version", sizeof(good) + 8, RECORD_CALL, 3, false, DECODE_OK },
-		{ "cut short", sizeof(good) - 1, RECORD_CALL, 3, false, DECODE_SHORT },
+		{ "of two arguments", CALL_RECORD_SHORT, RECORD_CALL, 3, false, DECODE_OK },
+		{ "cut short", CALL_RECORD_SHORT - 1, RECORD_CALL, 3, false, DECODE_SHORT },
 		{ "nothing", 0, RECORD_CALL, 3, false, DECODE_SHORT },
 		{ "of the other ring", sizeof(good), RECORD_EXIT, 3, false, DECODE_UNKNOWN_TYPE },
 		{ "no such operation", sizeof(good), RECORD_CALL, OP_ID_MAX - 1, false, DECODE_UNKNOWN_OP },
@@ -31,14 +34,16 @@ int main(void)
 			struct call_record record;
 			char more[8];
 		} bytes = { .record = good };
-		const struct call_record *got = NULL;
+		struct call_record got = { .type = RECORD_NONE };
 
 		bytes.record.type = calls[i].type;
 		bytes.record.op = calls[i].op;
 		if (calls[i].is_unterminated)
 			memset(bytes.record.comm, 'x', sizeof(bytes.record.comm));
 		CHECK_INT_EQ(calls[i].name, decode_call(&bytes, calls[i].n, &got), calls[i].expect);
-		CHECK(calls[i].name, (got != NULL) == (calls[i].expect == DECODE_OK));
+		CHECK_INT_EQ(calls[i].name, got.type, calls[i].expect == DECODE_OK ? RECORD_CALL : RECORD_NONE);
+		CHECK_INT_EQ(calls[i].name, got.args[1], got.type ? 12 : 0);
+		CHECK_INT_EQ(calls[i].name, got.args[2], got.type && calls[i].n >= sizeof(good) ? 13 : 0);
 	}
 	for (int type = 0; type < 256; type++) {
 		struct life_record record = life;
