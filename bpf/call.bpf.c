@@ -309,13 +309,10 @@ static __always_inline void record_fill(struct call_record *r, const struct thre
 	r->start_ns = f->start_ns;
 	r->duration_ns = end->duration_ns;
 	r->raw_ns = end->raw_ns;
-	if (f->is_dirty) {
+	__builtin_memset(r->blame_ns, 0, sizeof(r->blame_ns));
+	if (f->is_dirty)
 		for (i = 0; i < BLAME_COUNT; i++)
 			r->blame_ns[i] = f->blame_ns[i];
-	} else {
-		for (i = 0; i < BLAME_COUNT; i++)
-			r->blame_ns[i] = 0;
-	}
 	r->tgid = t->tgid;
 	r->tid = t->tid;
 	r->uid = t->uid;
