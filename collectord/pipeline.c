@@ -3,7 +3,6 @@
 #include "pipeline.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -18,6 +17,7 @@
 #include "figures/figures.h"
 #include "figures/tick.h"
 #include "procs/process_table.h"
+#include "procs/procfs.h"
 #include "procs/system_sample.h"
 
 /* Processes that are gone and whose figures are kept while somebody watches, at most; older ones are forgotten first.
@@ -73,9 +73,9 @@ int pipeline_new(const struct pipeline_options *options, struct pipeline **ret_p
 	p->data = options->data;
 	p->measured = source_measured(p->source);
 
-	p->proc_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	p->proc_fd = procfs_open();
 	if (p->proc_fd < 0)
-		return -errno;
+		return p->proc_fd;
 	r = figures_new(p->processes, &p->figures);
 	if (r == 0)
 		r = ticker_new(&p->ticker);

@@ -2,14 +2,13 @@
 #define LOG_TOPIC "recording"
 #include "recording.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "probes/lease.h"
 #include "probes/target.h"
+#include "procs/procfs.h"
 #include "procs/process_list.h"
 
 /* What becomes a record beside slow calls, when everybody is captured: one call in this many of each thread. */
@@ -45,9 +44,9 @@ void recording_wish(struct recording *recording, const struct recording_wish *wi
 /* Those that were there before: later ones are heard of when they load a library. */
 static void processes_look(const struct lease *lease, struct target_set *targets)
 {
-	CLEANUP(closep) int proc_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	CLEANUP(closep) int proc_fd = procfs_open();
 	process_list list = { .items = NULL };
-	int r = proc_fd < 0 ? -errno : process_list_read(proc_fd, &list);
+	int r = proc_fd < 0 ? proc_fd : process_list_read(proc_fd, &list);
 
 	if (r < 0)
 		(void)log_warning(r, "cannot list processes: those that run already are found late");

@@ -13,6 +13,7 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "procs/procfs.h"
 
 #define CLIENT_NAME "ingero-cli"
 #define CLIENT_CPU_SHARE 4 /* of its time it may compute one in so many; guess: a live screen takes a hundredth */
@@ -62,14 +63,12 @@ static bool may_trust(const struct tracers *t, const struct statx *client)
 static bool is_client(const struct tracers *t, uint32_t pid)
 {
 	struct statx exe, client;
-	char path[32];
 
 	if (t->is_private)
 		return true;
 	if (!t->daemon.stx_mask)
 		return false;
-	(void)snprintf(path, sizeof(path), "/proc/%u/exe", pid);
-	if (look(path, &exe) < 0)
+	if (procfs_program(pid, &exe) < 0)
 		return false;
 	for (size_t i = 0; i < ARRAY_SIZE(t->places); i++)
 		if (t->places[i][0] && look(t->places[i], &client) == 0 && client.stx_ino == exe.stx_ino &&

@@ -3,7 +3,6 @@
 #include "events/life.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -30,8 +29,7 @@ static bool from_slot(struct life_record *life, const struct process_slot *slots
 /* It is dying, and there until its parent has waited for it. */
 static bool from_proc(struct life_record *life)
 {
-	CLEANUP(closep) int proc_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	CLEANUP(closep) int process_fd = proc_fd < 0 ? -1 : procfs_open_process(proc_fd, life->tgid);
+	CLEANUP(closep) int process_fd = procfs_find(life->tgid);
 	struct procfs_stat stat;
 	struct owner owner;
 	uint64_t ticks_per_s = (uint64_t)sysconf(_SC_CLK_TCK);

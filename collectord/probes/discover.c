@@ -2,8 +2,6 @@
 #define LOG_TOPIC "discover"
 #include "probes/discover.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -96,10 +94,10 @@ void discover_prepare(struct discover *d, uv_loop_t *loop)
 
 int discover_open(struct discover *d, struct probe_set *probes, struct target_set *targets, struct lease_set *leases)
 {
-	int fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int fd = procfs_open();
 
 	if (fd < 0)
-		return -errno;
+		return fd;
 	d->probes = probes;
 	d->targets = targets;
 	d->leases = leases;

@@ -3,7 +3,6 @@
 #include "probes/hold.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 
@@ -62,8 +61,7 @@ enum standing { ON_ITS_WAY, STILL, GONE };
 /* Where it cannot be read it counts as gone only when it is: who hides /proc hides no stop. */
 static enum standing process_standing(uint32_t tgid)
 {
-	CLEANUP(closep) int proc_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	CLEANUP(closep) int process_fd = proc_fd < 0 ? -1 : procfs_open_process(proc_fd, tgid);
+	CLEANUP(closep) int process_fd = procfs_find(tgid);
 	struct procfs_stat stat;
 
 	if (process_fd < 0 || procfs_stat_read(process_fd, &stat) < 0)

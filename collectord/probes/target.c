@@ -6,7 +6,6 @@
 #include "probes/target.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -213,9 +212,9 @@ int target_set_open(uv_loop_t *loop, struct child *parser, struct probe_set *pro
 	(void)loop; /* all that waits, waits for the parser, which is on it */
 	if (!set)
 		return -ENOMEM;
-	set->proc_fd = open("/proc", O_DIRECTORY | O_RDONLY | O_CLOEXEC);
+	set->proc_fd = procfs_open();
 	if (set->proc_fd < 0)
-		return -errno;
+		return set->proc_fd;
 	set->memory_device = target_memory_device();
 	set->lates.proc_fd = set->proc_fd;
 	set->parser = parser;

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "procs/procfs.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/cleanup.h"
 #include "base/fd.h"
@@ -14,6 +16,41 @@
 
 #define MOUNT_LINE_BYTES 65536	    /* an overlay of many layers names them all */
 #define MOUNTS_BYTES_MAX (4u << 20) /* who has more mounts than fit means no good */
+
+int procfs_open(void)
+{
+	int fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	return fd < 0 ? -errno : fd;
+}
+
+int procfs_find(uint32_t pid)
+{
+	CLEANUP(closep) int proc_fd = procfs_open();
+
+	return proc_fd < 0 ? proc_fd : procfs_open_process(proc_fd, pid);
+}
+
+int procfs_program(uint32_t pid, struct statx *ret_file)
+{
+	CLEANUP(closep) int fd = procfs_find(pid);
+
+	if (fd < 0)
+		return fd;
+	return statx(fd, "exe", AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT, STATX_INO | STATX_TYPE | STATX_MODE | STATX_UID,
+		     ret_file) < 0
+		       ? -errno
+		       : 0;
+}
+
+bool procfs_is_elsewhere(uint32_t pid)
+{
+	CLEANUP(closep) int fd = procfs_find(pid);
+	struct stat ours, theirs;
+
+	return fd < 0 || fstatat(fd, "ns/pid", &theirs, 0) || stat("/proc/self/ns/pid", &ours) ||
+	       theirs.st_ino != ours.st_ino || theirs.st_dev != ours.st_dev;
+}
 
 int procfs_open_process(int proc_fd, uint32_t pid)
 {

@@ -13,6 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct statx;
+
 #define PROCFS_COMM_BYTES 64 /* kernel threads have longer names than 15 */
 #define PROCFS_UID_COUNT 3
 #define PROCFS_MOUNT_TYPE_BYTES 32
@@ -55,6 +57,10 @@ struct procfs_mount {
 	uint32_t owner_uid;		    /* of a FUSE file system: who serves it, user_id= */
 };
 
+/** procfs_open() - directory handle of /proc. Return: descriptor, or -errno */
+int procfs_open(void);
+/** procfs_find() - directory handle of one process below it. Return: descriptor, or -errno */
+int procfs_find(uint32_t pid);
 /** procfs_open_process() - directory handle of one process below that of /proc. Return: descriptor, or -errno */
 int procfs_open_process(int proc_fd, uint32_t pid);
 
@@ -79,6 +85,13 @@ typedef int (*procfs_mapping_func)(const struct procfs_mapping *mapping, void *d
  * Return: 0; what func returned if not 0; -errno; -EINVAL for a line that makes no sense
  */
 int procfs_maps_read(int process_fd, procfs_mapping_func func, void *data);
+/**
+ * procfs_program() - which file a process runs: inode, device, type, mode and owner
+ * Nothing is read or opened, and no file system is asked. Return: 0 or -errno
+ */
+int procfs_program(uint32_t pid, struct statx *ret_file);
+/** procfs_is_elsewhere() - whether it is in another pid name space than ours, or nobody knows: it has gone, say */
+bool procfs_is_elsewhere(uint32_t pid);
 /** procfs_stat_read(), procfs_status_read() - Return: 0 or -errno */
 int procfs_stat_read(int process_fd, struct procfs_stat *ret_stat);
 int procfs_status_read(int process_fd, struct procfs_status *ret_status);

@@ -3,13 +3,12 @@
 
 #include <errno.h>
 #include <grp.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 
 #include "base/cleanup.h"
+#include "procs/procfs.h"
 
 #define GROUPS_MAX 65536 /* NGROUPS_MAX of Linux: nobody is in more */
 
@@ -99,17 +98,6 @@ int access_credentials(int fd, struct ucred *ret_cred)
 	return ret_cred->uid == (uid_t)-1 ? -ENOTCONN : 0;
 }
 
-/* Of a container, mostly. Not to know is to be elsewhere: it has gone, or is above our own name space. */
-static bool is_elsewhere(pid_t pid)
-{
-	struct stat ours, theirs;
-	char path[32];
-
-	(void)snprintf(path, sizeof(path), "/proc/%d/ns/pid", (int)pid);
-	return stat(path, &theirs) || stat("/proc/self/ns/pid", &ours) || theirs.st_ino != ours.st_ino ||
-	       theirs.st_dev != ours.st_dev;
-}
-
 int access_identify(int fd, const struct ucred *cred, const struct access_groups *groups,
 		    struct call_identity *ret_identity)
 {
@@ -121,6 +109,6 @@ int access_identify(int fd, const struct ucred *cred, const struct access_groups
 	if (r)
 		return r;
 	*ret_identity = access_grant(cred->uid, (uint32_t)cred->pid, gids, n_gids, groups);
-	ret_identity->is_elsewhere = is_elsewhere(cred->pid);
+	ret_identity->is_elsewhere = procfs_is_elsewhere((uint32_t)cred->pid); /* of a container, mostly */
 	return 0;
 }

@@ -2,7 +2,6 @@
 #include "rpc/coverage.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 
 #include "base/buf.h"
@@ -339,9 +338,9 @@ int coverage_not_shown(const struct rpc_context *context, struct arena *arena, c
 
 int coverage_look(const struct rpc_context *context, const struct call_identity *identity)
 {
-	CLEANUP(closep) int proc_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	CLEANUP(closep) int proc_fd = procfs_open();
 	process_list list = { .items = NULL };
-	int r = proc_fd < 0 ? -errno : process_list_read(proc_fd, &list);
+	int r = proc_fd < 0 ? proc_fd : process_list_read(proc_fd, &list);
 
 	for (size_t i = 0; r == 0 && i < list.n; i++)
 		if (identity->can_show_all || access_may_see(identity, list.items[i].uid, false))

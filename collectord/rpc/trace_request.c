@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What a Trace call asks for: whether it may, its lease, and the processes that are there already. */
-#include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <string.h>
 #include <unistd.h>
@@ -58,7 +56,7 @@ bool trace_request_check(struct call *call, const Ingero__V1__TraceRequest *requ
 {
 	const struct call_identity *identity = call_identity(call);
 	const struct rpc_context *context = call_context(call);
-	CLEANUP(closep) int proc_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	CLEANUP(closep) int proc_fd = procfs_open();
 
 	if (strcmp(request->record, "") != 0 && strcmp(request->record, "slow") != 0 &&
 	    strcmp(request->record, "all") != 0 && strcmp(request->record, "none") != 0) {
@@ -193,13 +191,13 @@ void trace_left_out_look(struct trace *t)
 
 int trace_processes_look(struct trace *t)
 {
-	CLEANUP(closep) int proc_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	CLEANUP(closep) int proc_fd = procfs_open();
 	process_list list = { .items = NULL };
 	int r;
 
 	if (!t->lease)
 		return 0; /* a source that has its processes already */
-	r = proc_fd < 0 ? -errno : process_list_read(proc_fd, &list);
+	r = proc_fd < 0 ? proc_fd : process_list_read(proc_fd, &list);
 	if (r == 0)
 		r = descendants_follow(t, &list);
 	if (r == 0)

@@ -24,6 +24,11 @@ NOT_HERE = (
 )
 
 
+# where, but not where, what, why not
+NOT_THERE = (
+    ("collectord/", "collectord/procs/", r'"/proc(/%|/"|")', "what /proc says of processes is read through procs/procfs.h"),
+)
+
 # what lies at the top; a directory that a test left there is none of them
 ROOMS = {"base", "bpf", "cli", "cmake", "collectord", "docs", "libingero", "proto", "systemd", "tests", ".ci"}
 
@@ -56,6 +61,9 @@ def check(files_tree):
             for pattern, why in patterns:
                 if pattern.search(line):
                     problems.append(f"{name}:{number}: {why}: {line.strip()[:80]}")
+            for where, but, pattern, why in NOT_THERE:
+                if name.startswith(where) and not name.startswith(but) and re.search(pattern, line):
+                    problems.append(f"{name}:{number}: {why}: {line.strip()[:80]}")
     return problems
 
 
@@ -70,5 +78,8 @@ tree.run(check, [
     ("registry", {"a.md": "http://deb." + "debian.org\n"}, "a registry's host"),
     ("unfinished", {"a.c": SPDX + "// TO" + "DO: all of it\n"}, "unfinished"),
     ("blanks at the end", {"a.c": SPDX + "int a; \n"}, "blanks"),
+    ("/proc beside its room", {"collectord/a.c": SPDX + 'open("/proc", O_PATH);\n'}, "collectord/a.c:2: what /proc says"),
+    ("a process in it", {"collectord/rpc/a.c": SPDX + 'snprintf(path, n, "/proc/%u/exe", pid);\n'}, "what /proc says"),
+    ("in its room, and our own", {"collectord/procs/a.c": SPDX + 'open("/proc");\n', "collectord/a.c": SPDX + 'open("/proc/self/exe");\n'}, None),
     ("as it should be", {"a.c": SPDX + "int a;\n", "s.sh": "#!/bin/bash\n" + SPDX.replace("//", "#"), "a.md": "text\n"}, None),
 ])

@@ -6,7 +6,6 @@
  * One of another process name space looks gone from here. Its next call takes that back (intake.c).
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -33,7 +32,7 @@ int recover_gone(struct writer *writer)
 	static const char set[] = "UPDATE process SET gone_ns = max(first_ns, coalesce((SELECT max(seen_ns) FROM"
 				  " session s WHERE s.boot = process.boot), 0)) WHERE id = ?1";
 	CLEANUP(sql_finalizep) sqlite3_stmt *all = NULL, *one = NULL;
-	CLEANUP(closep) int proc_fd = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	CLEANUP(closep) int proc_fd = procfs_open();
 	sqlite3 *db = writer->db.handle;
 	ARRAY(int64_t) gone = { 0 };
 	int r = sql_prepare(db, get, &all);
