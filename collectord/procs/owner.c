@@ -72,5 +72,12 @@ int owner_read(int process_fd, struct owner *ret_owner)
 
 	if (r == 0)
 		*ret_owner = owner_of(process_fd, &status);
+	/* A process that ends between two looks seems guarded: its memory is gone by the second, or all of it by the
+	 * third. */
+	for (int i = 0; r == 0 && ret_owner->is_guarded && i < 2; i++) {
+		r = procfs_status_read(process_fd, &status);
+		if (r == 0)
+			*ret_owner = owner_of(process_fd, &status);
+	}
 	return r;
 }
