@@ -20,7 +20,7 @@
 #include "children/child.h"
 #include "config.h"
 #include "daemon.h"
-#include "events/source.h"
+#include "demo/demo.h"
 #include "notify.h"
 #include "privilege.h"
 

@@ -62,14 +62,3 @@ struct source_sinks {
 	struct ring_sinks ring;
 	void (*on_second)(void *data); /* figures are due: a second has passed on its clock */
 };
-
-/** demo_exists() - whether there is a scenario of this name (base/demos.def) */
-bool demo_exists(const char *name);
-/**
- * demo_open() - a source that plays a scenario (base/demos.def), no privilege needed
- * @speed: 1: as fast as it would happen; more: that many times faster; within base/demo.h's limits
- * @sinks: on_life with RECORD_EXIT of its process tells the end
- * Return: 0; -ENOENT for an unknown scenario; -errno
- */
-int demo_open(uv_loop_t *loop, const char *name, double speed, uint64_t seed, const struct source_sinks *sinks,
-	      void *data, struct source **ret_source);

@@ -3,7 +3,7 @@
  * Each demo names its own cause, by its process, and nothing else above LOW, however its time is cut into ticks.
  */
 #include "detect/engine.h"
-#include "events/demo_play.h"
+#include "demo/play.h"
 #include "events/op.h"
 #include "figures/tick.h"
 #include "play.h"

@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 #include "bpf/record.h"
-#include "events/demo_scenarios.h"
+#include "demo/scenarios.h"
 
 struct op;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "events/demo_scenarios.h"
+#include "demo/scenarios.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
  * A demo's cells are the sum of its calls, its blame adds up, its records follow the kernel half's rule, and a seed
  * decides everything, in whatever steps it is played.
  */
-#include "events/demo_play.h"
+#include "demo/play.h"
 #include "base/array.h"
 #include "events/op.h"
 #include "figures/histogram.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "events/kernel.h"
+#include "probes/kernel_source.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "events/demo_play.h"
+#include "demo/play.h"
 
 #include <errno.h>
 #include <stdlib.h>

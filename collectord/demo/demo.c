@@ -10,7 +10,8 @@
 
 #include "base/cleanup.h"
 #include "clock.h"
-#include "events/demo_play.h"
+#include "demo/demo.h"
+#include "demo/play.h"
 #include "events/source.h"
 
 /* How often a turn is played, milliseconds: as often as a busy ring is fetched. */

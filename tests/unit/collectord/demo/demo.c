@@ -8,7 +8,7 @@
 #include "base/cleanup.h"
 #include "base/demo.h"
 #include "clock.h"
-#include "events/source.h"
+#include "demo/demo.h"
 #include "tests/support/check.h"
 
 enum close_at { CLOSE_AT_EXIT, CLOSE_AT_SECOND, CLOSE_AT_DRAINED };
