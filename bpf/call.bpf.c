@@ -343,7 +343,7 @@ static __always_inline void record_submit(struct call_record *r)
 	bpf_ringbuf_submit(r, flags);
 }
 
-/* Of an operation that keeps more than OP_ARGS_SHORT. */
+/* Of an operation that keeps more than OP_ARGS_SHORT. Not called from call_record(): their stacks do not fit one above the other. */
 VERIFIED_ALONE int call_record_long(struct thread_state *t, const struct call_end *end, __u32 index)
 {
 	__u64 args[OP_ARGS_MAX];
@@ -375,8 +375,6 @@ VERIFIED_ALONE int call_record(struct thread_state *t, const struct call_end *en
 	if (!t || !end || index >= CALL_DEPTH_MAX)
 		return 0;
 	f = &t->frames[index];
-	if (op_row_of(f->op)->args[OP_ARGS_SHORT].kind)
-		return call_record_long(t, end, index);
 	first = kept_argument(f, end, 0);
 	second = kept_argument(f, end, 1);
 	r = bpf_ringbuf_reserve(&calls, CALL_RECORD_SHORT, 0);
@@ -522,7 +520,9 @@ static __always_inline int call_finish(struct pt_regs *ctx, struct task_struct *
 	kids += nested_ns[f->head & 3];
 	if (t->wants & WISH_RECORDS) {
 		end.reason = reason_of(t, cell, row->traits, &end);
-		if (end.reason)
+		if (end.reason && row->args[OP_ARGS_SHORT].kind)
+			(void)call_record_long(t, &end, index);
+		else if (end.reason)
 			(void)call_record(t, &end, index);
 	}
 	if (f->is_dirty)
