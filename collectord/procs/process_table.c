@@ -83,11 +83,16 @@ static void buckets_double(struct process_table *table)
 
 struct process *process_table_take(struct process_table *table, const struct process_identity *identity)
 {
+	uint64_t start_unix_ns = identity->start_unix_ns;
 	struct process **bucket, *p;
 
-	for (p = process_table_newest(table, identity->tgid); p; p = process_older(p))
+	for (p = process_table_newest(table, identity->tgid); p; p = process_older(p)) {
 		if (process_identity_equal(&p->identity, identity))
 			return process_ref(p);
+		if (p->identity.start_boot_ns && p->identity.start_boot_ns == identity->start_boot_ns &&
+		    p->identity.exec_gen == identity->exec_gen)
+			start_unix_ns = p->identity.start_unix_ns;
+	}
 
 	p = calloc(1, sizeof(*p));
 	if (!p)
@@ -96,6 +101,7 @@ struct process *process_table_take(struct process_table *table, const struct pro
 		buckets_double(table);
 	bucket = bucket_of(table, identity->tgid);
 	*p = (struct process){ .identity = *identity, .table = table, .next = *bucket, .n_references = 1 };
+	p->identity.start_unix_ns = start_unix_ns;
 	*bucket = p;
 	table->n++;
 	return p;

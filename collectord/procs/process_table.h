@@ -60,8 +60,9 @@ void process_table_free(struct process_table *table);
 /** process_table_count() - entries */
 size_t process_table_count(const struct process_table *table);
 /**
- * process_table_take() - the entry of an incarnation, made when it is new; of a known one nothing but its identity
- * counts Return: a reference, to give back with process_unref(); NULL without memory
+ * process_table_take() - the entry of an incarnation, made when it is new. Of the identity of a known entry nothing
+ * else is read; a process that has become guarded keeps the start_unix_ns it had before Return: a reference, to give
+ * back with process_unref(); NULL without memory
  */
 struct process *process_table_take(struct process_table *table, const struct process_identity *identity);
 /** process_table_newest() - borrowed: of the entries with that process id the youngest; NULL: there is none */

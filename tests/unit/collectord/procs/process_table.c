@@ -50,6 +50,36 @@ static void others(void)
 	process_table_free(table);
 }
 
+/* The wall clock is asked once for an incarnation: what becomes guarded began when it began. */
+static void start_kept(void)
+{
+	static const struct {
+		const char *name;
+		struct process_identity identity;
+		uint64_t start_unix_ns;
+	} cases[] = {
+		{ "first", { .start_boot_ns = 7, .start_unix_ns = 100, .tgid = 4711 }, 100 },
+		{ "becomes guarded",
+		  { .start_boot_ns = 7, .start_unix_ns = 103, .tgid = 4711, .flags = PROCESS_GUARDED },
+		  100 },
+		{ "another program", { .start_boot_ns = 7, .start_unix_ns = 104, .tgid = 4711, .exec_gen = 1 }, 104 },
+		{ "its number comes back", { .start_boot_ns = 8, .start_unix_ns = 105, .tgid = 4711 }, 105 },
+		{ "a start that is not known", { .start_unix_ns = 106, .tgid = 4711 }, 106 },
+		{ "nor of the guarded", { .start_unix_ns = 107, .tgid = 4711, .flags = PROCESS_GUARDED }, 107 },
+	};
+	struct process *entries[ARRAY_SIZE(cases)];
+	struct process_table *table;
+
+	CHECK_INT_EQ("table", process_table_new(&table), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		entries[i] = process_table_take(table, &cases[i].identity);
+		CHECK_INT_EQ(cases[i].name, entries[i]->identity.start_unix_ns, cases[i].start_unix_ns);
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+		(void)process_unref(entries[i]);
+	process_table_free(table);
+}
+
 static void many(void)
 {
 	struct process_table *table;
@@ -75,6 +105,7 @@ static void many(void)
 int main(void)
 {
 	others();
+	start_kept();
 	many();
 	return check_result();
 }
