@@ -30,10 +30,11 @@ struct export
 
 static const struct copy {
 	const char *table;
-	const char *select;	 /* with WHERE; one column for each of the table */
-	const char *begin, *end; /* of a row, to compare with the time that was asked for; NULL: all rows are taken */
-	const char *conflict;	 /* what to do with a row that is there; NULL: leave it as it is */
-	bool has_pid;		 /* 0 stands for a process that is not known */
+	const char *select;   /* with WHERE; one column for each of the table */
+	const char *begin;    /* of a row, before the end of the time that was asked for; NULL: all rows are taken */
+	const char *end;      /* of a row and its comparison with the beginning of that time */
+	const char *conflict; /* what to do with a row that is there; NULL: leave it as it is */
+	bool has_pid;	      /* 0 stands for a process that is not known */
 } copies[] = {
 	{ .table = "sources", .select = "SELECT * FROM sources" },
 	{ .table = "sessions", .select = "SELECT * FROM sessions" },
@@ -43,7 +44,7 @@ static const struct copy {
 		    " arg0, arg1, ret_code, stack_used(stack_hash), cgroup_id, :node, rank, local_rank, world_size,"
 		    " comm FROM events WHERE true",
 	  .begin = "timestamp",
-	  .end = "timestamp",
+	  .end = "timestamp >=",
 	  .has_pid = true },
 	{ .table = "ops", .select = "SELECT source_id, min(op_id, 255), name, name FROM ops" },
 	{ .table = "stack_traces",
@@ -51,19 +52,19 @@ static const struct copy {
 	{ .table = "process_names",
 	  .select = "SELECT pid, name, seen_at FROM processes WHERE name <> ''",
 	  .begin = "seen_at",
-	  .end = "coalesce(gone_at, 9223372036854775807)",
+	  .end = "coalesce(gone_at, 9223372036854775807) >=",
 	  .conflict = "UPDATE SET name = excluded.name, seen_at = excluded.seen_at WHERE excluded.seen_at >= seen_at",
 	  .has_pid = true },
 	{ .table = "system_snapshots",
 	  .select = "SELECT NULL, timestamp, cpu_pct, mem_pct, mem_avail, swap_mb, load_avg FROM system_snapshots"
 		    " WHERE true",
 	  .begin = "timestamp",
-	  .end = "timestamp" },
+	  .end = "timestamp >=" },
 	{ .table = "event_aggregates",
 	  .select = "SELECT bucket - bucket % 60000000000, source, min(op, 255), pid, count, 0, sum_dur, min_dur,"
 		    " max_dur, sum_arg0 FROM event_aggregates WHERE true",
 	  .begin = "bucket",
-	  .end = "bucket",
+	  .end = "bucket_end >",
 	  .conflict = "UPDATE SET count = count + excluded.count, sum_dur = sum_dur + excluded.sum_dur,"
 		      " min_dur = min(min_dur, excluded.min_dur), max_dur = max(max_dur, excluded.max_dur),"
 		      " sum_arg0 = sum_arg0 + excluded.sum_arg0",
@@ -73,7 +74,7 @@ static const struct copy {
 		    " recommendations, coalesce((SELECT name FROM ops WHERE description = cuda_op LIMIT 1), cuda_op),"
 		    " cuda_p99_us, cuda_p50_us, tail_ratio, timeline, :node FROM causal_chains WHERE true",
 	  .begin = "detected_at",
-	  .end = "coalesce(ended_at, 9223372036854775807)",
+	  .end = "coalesce(ended_at, 9223372036854775807) >=",
 	  .has_pid = true },
 };
 
@@ -114,7 +115,7 @@ static void stack_known(sqlite3_context *context, int argc, sqlite3_value **argv
 static void conditions_append(struct buf *sql, const struct copy *c, const struct export_request *request)
 {
 	if (c->begin && request->from_unix_ns)
-		buf_printf(sql, " AND %s >= %" PRIu64, c->end, MIN(request->from_unix_ns, (uint64_t)INT64_MAX));
+		buf_printf(sql, " AND %s %" PRIu64, c->end, MIN(request->from_unix_ns, (uint64_t)INT64_MAX));
 	if (c->begin && request->to_unix_ns)
 		buf_printf(sql, " AND %s < %" PRIu64, c->begin, MIN(request->to_unix_ns, (uint64_t)INT64_MAX));
 	if (c->has_pid && request->n_pids) {

@@ -206,9 +206,10 @@ static int aggregates_start(struct table_cursor *c)
 	if (r)
 		return r;
 	s = c->state;
-	/* Buckets belong to a slice by their middle: those at the edges need an hour more. */
-	if (c->limits.from_unix_ns > from)
-		from = c->limits.from_unix_ns;
+	/* Limits are of a bucket's begin or end, and buckets belong to a slice by their middle: those at the edges need
+	 * an hour more. */
+	if (c->limits.from_unix_ns > from + SLICE_NS)
+		from = c->limits.from_unix_ns - SLICE_NS;
 	if (c->limits.to_unix_ns && c->limits.to_unix_ns + SLICE_NS < to)
 		to = c->limits.to_unix_ns + SLICE_NS;
 	s->slice_from = s->slice_to = from;

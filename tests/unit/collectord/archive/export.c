@@ -12,6 +12,7 @@
 #include "archive/read/read.h"
 #include "tests/support/check.h"
 #include "tests/support/ingero_db.h"
+#include "tests/support/read_world.h"
 
 static struct store_reader *reader_open(const char *name, struct sqlite3 *db)
 {
@@ -252,6 +253,45 @@ static void parts_check(void)
 	sqlite3_close(db);
 }
 
+/* Of an old day an hour's row is all there is: a window inside it has that hour, and one beside it has not. */
+static void hour_check(void)
+{
+	const uint64_t minute = 60 * NSEC_PER_SEC, first = 1000 * 60 * minute; /* an hour since 1970 */
+	static const struct {
+		const char *name;
+		int from, to; /* minutes of that hour */
+		int64_t n, total_ns;
+	} cases[] = {
+		{ "within the hour", 20, 40, 40, 280 },
+		{ "its end", 50, 80, 40, 280 },
+		{ "from its end on", 60, 80, 0, 0 },
+		{ "up to its beginning", -20, 0, 0, 0 },
+	};
+	CLEANUP(figures_blob_done) struct figures_blob blob = { 0 };
+	struct sqlite3 *db = world_create(":memory:");
+	struct store_reader *reader;
+
+	world_boot(db, 1, 0, first);
+	world_process(db, 1, 1, 42, 1000, 0, "train", 0);
+	world_count(&blob, 1, 1, 40, 7);
+	world_figures(db, 3600, 1000, 1, 0, 60 * minute, &blob);
+	reader = reader_open("hour", db);
+	for (size_t i = 0; reader && i < ARRAY_SIZE(cases); i++) {
+		struct export_request request = { .from_unix_ns = first + (uint64_t)cases[i].from * minute,
+						  .to_unix_ns = first + (uint64_t)cases[i].to * minute };
+		uint64_t n = 0;
+		struct sqlite3 *out = exported(cases[i].name, reader, &request, &n);
+
+		CHECK_INT_EQ(cases[i].name, ask(cases[i].name, out, "SELECT sum(count) FROM event_aggregates"),
+			     cases[i].n);
+		CHECK_INT_EQ(cases[i].name, ask(cases[i].name, out, "SELECT sum(sum_dur) FROM event_aggregates"),
+			     cases[i].total_ns);
+		sqlite3_close(out);
+	}
+	store_reader_close(reader);
+	sqlite3_close(db);
+}
+
 /* Where no session says when somebody recorded, the machine's own rows are there all the same. */
 static void no_session_check(void)
 {
@@ -302,6 +342,7 @@ int main(void)
 {
 	round_trip_check();
 	parts_check();
+	hour_check();
 	no_session_check();
 	full_check();
 	return check_result();
