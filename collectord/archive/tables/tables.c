@@ -335,6 +335,10 @@ static int table_failed(struct table_cursor *c, int r)
 	if (r == -ENOMEM)
 		return SQLITE_NOMEM;
 	sqlite3_free(vtab->zErrMsg);
+	if (r == -EBADMSG) {
+		vtab->zErrMsg = sqlite3_mprintf("the database is damaged");
+		return SQLITE_CORRUPT_VTAB;
+	}
 	vtab->zErrMsg = sqlite3_mprintf("the database cannot be read: %s", strerror(-r));
 	return SQLITE_ERROR;
 }

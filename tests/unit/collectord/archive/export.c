@@ -338,8 +338,40 @@ static void full_check(void)
 	sqlite3_close(db);
 }
 
+/* A page of the calls that is none: damage is told, however deep the tables find it. */
+static void damage_check(void)
+{
+	const char *file = recordings[0];
+	size_t n_bytes = 0, page_bytes;
+	unsigned char *data = ingero_db_unpack(file, &n_bytes);
+	struct sqlite3 *db = ingero_db_open(file, false), *out = NULL;
+	struct store_reader *reader;
+	uint64_t n = 0;
+	int64_t page;
+
+	if (!data || !db)
+		return;
+	page = ask(file, db,
+		   "SELECT pageno FROM dbstat WHERE name = 'events' AND pagetype = 'leaf' ORDER BY path DESC LIMIT 1");
+	page_bytes = (size_t)ask(file, db, "PRAGMA page_size");
+	sqlite3_close(db);
+	db = ingero_db_open_bytes(data, n_bytes, false);
+	reader = db ? reader_open(file, db) : NULL;
+	if (db) {
+		memset(data + (size_t)(page - 1) * page_bytes, 0xff, page_bytes);
+		sqlite3_db_release_memory(db); /* the page, if it was read before */
+	}
+	sqlite3_open(":memory:", &out);
+	if (reader)
+		CHECK_INT_EQ("damaged", export_of(reader, &(struct export_request){ 0 }, out, &n), -EBADMSG);
+	sqlite3_close(out);
+	store_reader_close(reader);
+	sqlite3_close(db);
+}
+
 int main(void)
 {
+	damage_check();
 	round_trip_check();
 	parts_check();
 	hour_check();
