@@ -9,6 +9,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "archive/job.h"
+#include "archive/foreign/ingero_names.h"
 #include "archive/tables/table_list.h"
 #include "archive/tables/json_text.h"
 #include "detect/finding_message.h"
@@ -214,6 +215,15 @@ static void layer_add(struct buf *out, const char *layer, const char *op, const 
 	buf_append_text(out, "}");
 }
 
+/* Of a finding about no operation: the symptom is one of CUDA. */
+static const char *source_label(const char *source)
+{
+	for (size_t i = 0; i < ingero_source_count; i++)
+		if (strcmp(ingero_sources[i].name, source) == 0)
+			return ingero_sources[i].label;
+	return "CUDA";
+}
+
 static void timeline_add(struct table_list *list, const Ingero__V1__Finding *f)
 {
 	CLEANUP(buf_done) struct buf out = BUF_INIT;
@@ -228,8 +238,7 @@ static void timeline_add(struct table_list *list, const Ingero__V1__Finding *f)
 	}
 	(void)snprintf(detail, sizeof(detail), "%llu slow of %llu calls", (unsigned long long)f->slow_calls,
 		       (unsigned long long)f->calls);
-	layer_add(&out, strcmp(f->source, "driver") == 0 ? "DRIVER" : "CUDA", *f->op ? f->op : "all", detail,
-		  (double)f->p99_ns);
+	layer_add(&out, source_label(f->source), *f->op ? f->op : "all", detail, (double)f->p99_ns);
 	buf_append_text(&out, "]");
 	list_buf(list, &out);
 }
