@@ -3,16 +3,32 @@
 
 #include <errno.h>
 
-int sql_errno(sqlite3 *db, int code)
+/* Of what the system said last, which may be of another call and mean something else to who asks: what a user can act
+ * on. */
+static int system_errno(sqlite3 *db)
 {
 	int system = db ? sqlite3_system_errno(db) : 0;
 
+	switch (system) {
+	case ENOSPC:
+	case EDQUOT:
+	case EROFS:
+	case EACCES:
+		return -system;
+	default:
+		return -EIO;
+	}
+}
+
+int sql_errno(sqlite3 *db, int code)
+{
 	switch (code & 0xff) {
 	case SQLITE_OK:
 	case SQLITE_ROW:
 	case SQLITE_DONE:
 		return 0;
 	case SQLITE_NOMEM:
+	case SQLITE_TOOBIG:
 		return -ENOMEM;
 	case SQLITE_INTERRUPT:
 		return -ETIME;
@@ -31,13 +47,9 @@ int sql_errno(sqlite3 *db, int code)
 	case SQLITE_PERM:
 	case SQLITE_AUTH:
 		return -EACCES;
-	case SQLITE_TOOBIG:
-		return -E2BIG;
 	case SQLITE_CANTOPEN:
 	case SQLITE_IOERR:
-		if (code == SQLITE_IOERR_NOMEM)
-			return -ENOMEM;
-		return system ? -system : -EIO;
+		return code == SQLITE_IOERR_NOMEM ? -ENOMEM : system_errno(db);
 	default:
 		return -EIO;
 	}
