@@ -211,8 +211,11 @@ int ingero_connect(const struct ingero_connect_wish *wish, char *error, size_t e
 	bool is_asked = wish->needs_private || wish->db_path || wish->kind == INGERO_CONNECT_DEMO ||
 			(wish->kind == INGERO_CONNECT_READ && names_file(wish));
 	struct daemon_line line = { .n = 0 };
-	int r = options_set(wish, &caller, &gids, &options);
+	int r = caller_check(error, error_bytes);
 
+	if (r < 0)
+		return r;
+	r = options_set(wish, &caller, &gids, &options);
 	error[0] = 0;
 	if (r < 0) {
 		refuse(why, "%s", strerror(-r));

@@ -38,7 +38,7 @@ struct ingero_connect_wish {
  * @error: at least 512 bytes; one sentence for people on failure, with the way out
  * @ret_is_private: whether the daemon is our own; may be NULL
  * Return: 0; -ENOENT (nobody to ask, or no such database), -EPERM (needs root, or may not see everybody's), -EISDIR,
- * -ENAMETOOLONG; else as ingero_open()
+ * -ENAMETOOLONG, -EINVAL (root's SUDO_UID and SUDO_GID do not say who typed sudo); else as ingero_open()
  */
 INGERO_PUBLIC int ingero_connect(const struct ingero_connect_wish *wish, char *error, size_t error_bytes,
 				 struct ingero **ret_ingero, bool *ret_is_private);

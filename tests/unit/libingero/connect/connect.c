@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What ingero_connect() refuses before anybody is asked, and in which words. */
+#include "ingero/connect.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "tests/support/check.h"
+
+static char error[512];
+
+static int refused(const struct ingero_connect_wish *wish)
+{
+	struct ingero *ingero = NULL;
+	int r;
+
+	memset(error, 0, sizeof(error));
+	r = ingero_connect(wish, error, sizeof(error), &ingero, NULL);
+	if (r == 0)
+		ingero_close(ingero);
+	return r;
+}
+
+/* What root's environment may say of who typed sudo, and none of it is a user. */
+static void sudo_test(void)
+{
+	static const struct {
+		const char *uid;
+		const char *gid;
+	} unclear[] = { { "1000", NULL }, { NULL, "1000" }, { "abc", "100" }, { "", "" }, { "1000", "-1" } };
+	const struct ingero_connect_wish wish = { .db_path = "/nonexistent/ingero.db" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(unclear); i++) {
+		const char *name = unclear[i].uid ? unclear[i].uid : "no user";
+
+		if (unclear[i].uid)
+			(void)setenv("SUDO_UID", unclear[i].uid, 1);
+		if (unclear[i].gid)
+			(void)setenv("SUDO_GID", unclear[i].gid, 1);
+		CHECK_INT_EQ(name, refused(&wish), -EINVAL);
+		CHECK(name, strstr(error, "who typed sudo is not clear"));
+		(void)unsetenv("SUDO_UID");
+		(void)unsetenv("SUDO_GID");
+	}
+	CHECK_INT_EQ("nobody typed sudo", refused(&wish), -ENOENT);
+}
+
+int main(void)
+{
+	(void)unsetenv("SUDO_UID");
+	(void)unsetenv("SUDO_GID");
+	(void)unsetenv("INGERO_DB");
+	if (getuid() != 0 || geteuid() != 0)
+		CHECK_SKIP("needs root, to whom sudo's variables speak");
+	sudo_test();
+	return check_result();
+}
