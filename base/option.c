@@ -214,14 +214,4 @@ void option_manual_append(struct buf *out, const struct option *row)
 	(void)buf_append_text(out, "\n");
 	troff_append(out, row->help);
 	(void)buf_append_text(out, ".\n");
-	if (row->initial && *row->initial) {
-		(void)buf_append_text(out, "Default: ");
-		troff_append(out, row->initial);
-		(void)buf_append_text(out, ".\n");
-	}
-	if (row->key) {
-		(void)buf_append_text(out, "In the file: ");
-		font_append(out, "B", row->key);
-		(void)buf_append_text(out, row->is_live ? ", also at a reload.\n" : ".\n");
-	}
 }

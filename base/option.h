@@ -126,5 +126,5 @@ enum options_result option_line_read(const struct option_table *table, const str
 void options_done(const struct option_table *table, void *fields);
 /** option_table_row() - the rows, then that of --help; NULL behind it */
 const struct option *option_table_row(const struct option_table *table, size_t i);
-/** option_manual_append() - an option in a manual page, for troff */
+/** option_manual_append() - an option in a manual page, for troff: how it is typed, and its help */
 void option_manual_append(struct buf *out, const struct option *row);

@@ -1,6 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/buf.h"
+#include "base/troff.h"
 #include "config.h"
+
+/* The daemon alone has a file, and its own defaults: where a client shows the same row, neither is true. */
+static void row_append(struct buf *out, const struct option *row)
+{
+	option_manual_append(out, row);
+	if (row->initial && *row->initial) {
+		(void)buf_append_text(out, "Default: ");
+		troff_append(out, row->initial);
+		(void)buf_append_text(out, ".\n");
+	}
+	if (row->key) {
+		(void)buf_append_text(out, "In the file: \\fB");
+		troff_append(out, row->key);
+		(void)buf_printf(out, "\\fR%s.\n", row->is_live ? ", also at a reload" : "");
+	}
+}
 
 void config_manual_append(struct buf *out)
 {
@@ -14,7 +31,7 @@ void config_manual_append(struct buf *out)
 			      "unit. What it cannot do it says to whoever asks, and serves the rest.\n"
 			      ".SH OPTIONS\nRead from the file first, and from the command line over it.\n");
 	for (size_t i = 0; i < CONFIG_COUNT; i++)
-		option_manual_append(out, config_option_get(i));
+		row_append(out, config_option_get(i));
 	(void)buf_append_text(out, ".SH FILES\n.TP\n.I " CONFIG_PATH
 				   "\nThe options, as \\fBingero config show\\fR prints them; root's, and writable by "
 				   "nobody else.\n"

@@ -53,6 +53,7 @@ int main(void)
 
 	(void)setlocale(LC_CTYPE, "C.UTF-8");
 	manual_append(&manual);
+	CHECK("no command reads the service's file", !strstr(buf_text(&manual), "In the file:"));
 	for (size_t i = 0; command_get(i); i++) {
 		const struct command *command = command_get(i);
 
