@@ -26,14 +26,34 @@ json_t *json_text(const char *text)
 	return clean.failed ? NULL : json_string(buf_text(&clean));
 }
 
+/* Controls that jansson leaves as they are, and a terminal may obey: beyond ASCII there is nothing but strings. */
+static void controls_escape(struct buf *out, const char *text)
+{
+	size_t n = strlen(text);
+
+	while (n > 0) {
+		uint32_t code;
+		size_t taken = text_decode(text, n, &code);
+
+		if (code >= 0x7f && code < 0xa0)
+			(void)buf_printf(out, "\\u%04x", (unsigned int)code);
+		else
+			(void)buf_append(out, text, taken);
+		text += taken;
+		n -= taken;
+	}
+}
+
 int json_line(struct buf *out, json_t *object)
 {
 	CLEANUP(freep) char *text = object ? json_dumps(object, JSON_COMPACT) : NULL;
 	size_t start = out->n;
 
 	json_decref(object);
-	if (text)
-		(void)buf_printf(out, "%s\n", text);
+	if (text) {
+		controls_escape(out, text);
+		(void)buf_append_text(out, "\n");
+	}
 	if (text && !out->failed)
 		return 0;
 	out->n = start;

@@ -20,7 +20,7 @@ void pb_json_string(struct buf *out, const char *text, size_t n)
 
 		if (code == '"' || code == '\\')
 			(void)buf_printf(out, "\\%c", (char)code);
-		else if (code < 0x20 || code == 0x7f)
+		else if (code < 0x20 || (code >= 0x7f && code < 0xa0))
 			(void)buf_printf(out, "\\u%04x", (unsigned int)code);
 		else if (code == TEXT_REPLACEMENT)
 			(void)buf_append_text(out, TEXT_REPLACEMENT_UTF8);

@@ -15,6 +15,11 @@ static const struct {
 	{ "plain", "a b", "{\"text\":\"a b\"}\n" },
 	{ "empty", "", "{\"text\":\"\"}\n" },
 	{ "quotes and controls", "\"\\\n\x1b", "{\"text\":\"\\\"\\\\\\n\\u001B\"}\n" },
+	{ "more controls",
+	  "\x7f\xc2\x80\xc2\x9b"
+	  "2J\xc2\x9f\xc2\xa0",
+	  "{\"text\":\"\\u007f\\u0080\\u009b"
+	  "2J\\u009f\xc2\xa0\"}\n" },
 	{ "UTF-8", "µ▲日", "{\"text\":\"µ▲日\"}\n" },
 	{ "not UTF-8", "a\xff\xc0\xaf", "{\"text\":\"a\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\"}\n" },
 };

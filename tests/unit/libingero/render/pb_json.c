@@ -16,6 +16,11 @@ static const struct {
 	{ "plain", "cudaMalloc", "\"cudaMalloc\"" },
 	{ "quotes", "a\"b\\c", "\"a\\\"b\\\\c\"" },
 	{ "control characters", "a\n\t\x1b\x7f", "\"a\\u000a\\u0009\\u001b\\u007f\"" },
+	{ "more control characters",
+	  "\xc2\x80\xc2\x9b"
+	  "2J\xc2\x9f\xc2\xa0",
+	  "\"\\u0080\\u009b"
+	  "2J\\u009f\xc2\xa0\"" },
 	{ "UTF-8 stays", "größe 日本", "\"größe 日本\"" },
 	{ "bytes that are none",
 	  "a\xff"
