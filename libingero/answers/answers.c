@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ingero/answers.h"
 
+#include <locale.h>
 #include <string.h>
 
 #include "libingero/answers/explain/finding.h"
@@ -110,11 +111,27 @@ char *ingero_explanation_json(const struct ingero_explanation *e)
 	return explain_json_append(&out, e->reply) < 0 ? NULL : text_of(&out);
 }
 
+/* Columns of a character are asked of the C library, which knows them in the locale alone: here the thread's own. */
+static locale_t locale_enter(locale_t *ret_before)
+{
+	locale_t locale = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0);
+
+	*ret_before = locale ? uselocale(locale) : (locale_t)0;
+	return locale;
+}
+
+static void locale_leave(locale_t locale, locale_t before)
+{
+	if (!locale)
+		return;
+	(void)uselocale(before);
+	freelocale(locale);
+}
+
 char *ingero_finding_text(const struct ingero_explanation *e, size_t i, unsigned int columns)
 {
 	const struct text_style style = { .is_utf8 = true, .columns = columns };
-	const struct explain_finding finding = {
-		.finding = e->reply->findings[i],
+	struct explain_finding finding = {
 		.lost = e->reply->lost,
 		.number = i + 1,
 		.id_chars = explain_id_chars(e->reply->findings, e->reply->n_findings),
@@ -122,8 +139,14 @@ char *ingero_finding_text(const struct ingero_explanation *e, size_t i, unsigned
 		.goes_on = e->reply->is_recording,
 	};
 	CLEANUP(buf_done) struct buf out = BUF_INIT;
+	locale_t locale, before;
 
+	if (i >= e->reply->n_findings)
+		return NULL;
+	finding.finding = e->reply->findings[i];
+	locale = locale_enter(&before);
 	explain_finding_append(&finding, &style, &out);
+	locale_leave(locale, before);
 	return text_of(&out);
 }
 

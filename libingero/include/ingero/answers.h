@@ -50,6 +50,10 @@ INGERO_PUBLIC char *ingero_explanation_json(const struct ingero_explanation *exp
  * ingero_finding_text() - who, how much, where the time went and through whom, what to do, how sure it is: lines
  * @i:	     index of the finding in the reply
  * @columns: of the lines; 80 at least is easy to read
+ *
+ * In whatever locale the client is: letters beyond ASCII are shown, and numbers have a point.
+ *
+ * Return: the text; NULL also where the reply has no such finding
  */
 INGERO_PUBLIC char *ingero_finding_text(const struct ingero_explanation *explanation, size_t i, unsigned int columns);
 /** ingero_finding_json() - one object, as in `findings` of docs/schema/explain.schema.json */
