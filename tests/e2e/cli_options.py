@@ -49,7 +49,7 @@ ABSENT = [
     (["--debug", "trace"], "--debug"), (["--config", "x", "trace"], "--config"), (["--config=x", "trace"], "--config"),
     (["trace", "--config=x"], "--config"), (["--fleet-require-tls", "query"], "--fleet-require-tls"),
     (["export", "-o", "x", "--format", "perfetto"], "--format=perfetto"), (["export", "--format=perfetto"], "--format=perfetto"),
-    (["explain", "--nodes=a"], "--nodes"), (["trace", "--nccl-lib", "x"], "--nccl-lib"), (["mcp"], "mcp"), (["fleet-push"], "fleet-push"),
+    (["explain", "--nodes=a"], "--nodes"), (["trace", "--nccl-lib", "x"], "--nccl-lib"), (["trace", "--nccl=false"], "--nccl"), (["mcp"], "mcp"), (["fleet-push"], "fleet-push"),
 ]
 # What root's environment may say of who typed sudo, and none of it is a user: no command takes root for him.
 UNCLEAR = [
