@@ -110,7 +110,12 @@ static int private_refuse(const struct ingero_connect_wish *wish, const struct c
 
 	if (wish->kind == INGERO_CONNECT_READ || wish->kind == INGERO_CONNECT_DEMO || caller->is_root)
 		return 0;
-	if (is_asked)
+	if (is_asked && !option)
+		refuse(why,
+		       "'ingero %s' needs a daemon of its own here, which only root can start; try 'sudo ingero %s "
+		       "...'",
+		       command, command);
+	else if (is_asked)
 		refuse(why, "'%s' needs a daemon of its own, which only root can start; try 'sudo ingero %s %s ...'",
 		       option, command, option);
 	else

@@ -46,6 +46,34 @@ static void sudo_test(void)
 	CHECK_INT_EQ("nobody typed sudo", refused(&wish), -ENOENT);
 }
 
+/* Last: for good nobody. */
+static void private_test(void)
+{
+	static const struct {
+		const char *why;
+		const char *want;
+	} cases[] = {
+		{ "--back-end", "'--back-end' needs a daemon of its own, which only root can start; try 'sudo ingero "
+				"trace --back-end ...'" },
+		{ NULL, "'ingero trace' needs a daemon of its own here, which only root can start; try 'sudo ingero "
+			"trace ...'" },
+	};
+
+	if (setresuid(65534, 65534, 65534) != 0)
+		CHECK_SKIP("cannot become nobody");
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		const struct ingero_connect_wish wish = {
+			.kind = INGERO_CONNECT_LOOK,
+			.needs_private = true,
+			.needs_private_why = cases[i].why,
+			.command = "trace",
+		};
+
+		CHECK_INT_EQ(cases[i].want, refused(&wish), -EPERM);
+		CHECK_STR_EQ(cases[i].want, error, cases[i].want);
+	}
+}
+
 int main(void)
 {
 	(void)unsetenv("SUDO_UID");
@@ -54,5 +82,6 @@ int main(void)
 	if (getuid() != 0 || geteuid() != 0)
 		CHECK_SKIP("needs root, to whom sudo's variables speak");
 	sudo_test();
+	private_test();
 	return check_result();
 }
