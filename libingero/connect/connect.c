@@ -144,9 +144,9 @@ static int file_look(const struct ingero_connect_wish *wish, const struct daemon
 	}
 	if (errno == ENOENT && !line->database.is_named)
 		refuse(why,
-		       "nothing was recorded yet: there is no '%s'; 'sudo ingero trace' makes it, "
+		       "nothing was recorded yet: there is no %s; 'sudo ingero trace' makes it, "
 		       "'ingero demo incident' shows what it would tell",
-		       path);
+		       option_quote(path).text);
 	else if (errno == ENOENT)
 		refuse(why,
 		       "cannot read %s: %s; 'sudo ingero trace --db FILE' records one, 'ingero demo incident "

@@ -46,6 +46,19 @@ static void sudo_test(void)
 	CHECK_INT_EQ("nobody typed sudo", refused(&wish), -ENOENT);
 }
 
+/* A name's control characters reach no terminal, wherever the name comes from. */
+static void home_test(void)
+{
+	const struct ingero_connect_wish wish = { .kind = INGERO_CONNECT_READ };
+
+	if (access("/run/ingero.sock", F_OK) == 0)
+		return; /* a service answers here */
+	(void)setenv("HOME", "/nonexistent/\x1b[2J", 1);
+	CHECK_INT_EQ("nothing recorded", refused(&wish), -ENOENT);
+	CHECK("nothing recorded", strstr(error, "nothing was recorded yet: there is no '/nonexistent/"));
+	CHECK("nothing recorded", !strchr(error, '\x1b'));
+}
+
 /* Last: for good nobody. */
 static void private_test(void)
 {
@@ -82,6 +95,7 @@ int main(void)
 	if (getuid() != 0 || geteuid() != 0)
 		CHECK_SKIP("needs root, to whom sudo's variables speak");
 	sudo_test();
+	home_test();
 	private_test();
 	return check_result();
 }
