@@ -343,8 +343,7 @@ static __always_inline void record_submit(struct call_record *r)
 	bpf_ringbuf_submit(r, flags);
 }
 
-/* Of an operation that keeps more than OP_ARGS_SHORT. Not called from call_record(): their stacks do not fit one above
- * the other. */
+/* Of an operation that keeps more than OP_ARGS_SHORT. Not below call_record(): two such stacks are too much. */
 VERIFIED_ALONE int call_record_long(struct thread_state *t, const struct call_end *end, __u32 index)
 {
 	__u64 args[OP_ARGS_MAX];
