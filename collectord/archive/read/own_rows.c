@@ -143,6 +143,7 @@ static int finding_give(struct own_source *own, sqlite3_stmt *s, read_finding_fu
 	const void *bytes = sqlite3_column_blob(s, 5);
 	size_t n = (size_t)sqlite3_column_bytes(s, 5);
 	bool goes_on = sqlite3_column_type(s, 3) == SQLITE_NULL, is_bare;
+	char *words = NULL, *takes = NULL;
 	Ingero__V1__Finding *f;
 	size_t n_advice;
 	int r;
@@ -153,14 +154,20 @@ static int finding_give(struct own_source *own, sqlite3_stmt *s, read_finding_fu
 
 	finding_tell_times(own, s, boot, f);
 	is_bare = f->cause && !*f->cause->words; /* of a recorder that kept the facts alone */
-	if (is_bare)
+	if (is_bare) {
+		words = f->cause->words;
+		takes = f->cause->takes;
+		f->cause->processes = MAX(f->cause->processes, f->cause->pid != 0);
 		finding_message_words(f->cause, f->pid);
+	}
 	n_advice = f->n_advice;
 	finding_message_hide(f, may_name, own);
 	r = func(f, data);
 	f->n_advice = n_advice; /* all of it is the message's to free */
-	if (is_bare)
-		f->cause->words = f->cause->takes = (char *)(uintptr_t)protobuf_c_empty_string;
+	if (is_bare) {
+		f->cause->words = words;
+		f->cause->takes = takes;
+	}
 	ingero__v1__finding__free_unpacked(f, NULL);
 	return r;
 }

@@ -395,7 +395,8 @@ static void pause_test(void)
 struct found {
 	unsigned int n;
 	uint32_t pid;
-	char comm[32];
+	char comm[32], words[32], takes[32];
+	uint32_t processes;
 	size_t n_advice;
 	uint64_t start_unix_ns;
 };
@@ -408,7 +409,10 @@ static int finding_note(const Ingero__V1__Finding *f, void *data)
 	found->pid = f->cause->pid;
 	found->n_advice = f->n_advice;
 	found->start_unix_ns = f->start_unix_ns;
+	found->processes = f->cause->processes;
 	(void)snprintf(found->comm, sizeof(found->comm), "%s", f->cause->comm);
+	(void)snprintf(found->words, sizeof(found->words), "%s", f->cause->words);
+	(void)snprintf(found->takes, sizeof(found->takes), "%s", f->cause->takes);
 	return 0;
 }
 
@@ -451,8 +455,13 @@ static void findings_test(void)
 		CHECK_INT_EQ(cases[i].name, found.pid, cases[i].pid);
 		CHECK_STR_EQ(cases[i].name, found.comm, cases[i].comm);
 		CHECK_INT_EQ(cases[i].name, found.n_advice, cases[i].n_advice);
-		if (found.n)
+		if (found.n) {
 			CHECK_INT_EQ(cases[i].name, found.start_unix_ns, UNIX + at(10));
+			/* Of a file that names a process and does not count it. */
+			CHECK_INT_EQ(cases[i].name, found.processes, 1);
+			CHECK_STR_EQ(cases[i].name, found.words, "behind");
+			CHECK_STR_EQ(cases[i].name, found.takes, "runnable");
+		}
 		store_reader_close(reader);
 	}
 	sqlite3_close(db);
