@@ -118,7 +118,7 @@ Ingero__V1__Cost *cost_message(const struct rpc_context *context, struct arena *
 	ingero__v1__cost__init(cost);
 	cost->daemon_cpu_ns = cost_daemon_cpu_ns() - (since ? since->daemon_cpu_ns : 0);
 	cost->daemon_rss_bytes = daemon_rss_bytes();
-	if (!context->capture->probes)
+	if (!context->capture->probes || !context->capture->figures) /* not loaded, or what is behind did not start */
 		return cost;
 
 	sums = cost_sum(context, scope, since);
