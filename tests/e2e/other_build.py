@@ -20,7 +20,7 @@ import kept  # noqa: E402
 
 CALLS = 1009
 QUESTIONS = (("status", "--json"), ("trace", "--json", "--duration", "1s"), ("explain", "--json"), ("query", "--json"),
-             ("query", "--json", "--sql", "SELECT op_name, count FROM operations"), ("query", "--json", "--sql", "SELECT * FROM causal_chains"),
+             ("query", "--json", "--sql", "SELECT op_name, count FROM operations"), ("query", "--json", "--sql", "SELECT * FROM event_aggregates"),
              ("export", "--format", "db", "{to}"))
 
 

@@ -23,7 +23,8 @@
 #define SHORTEST_NS 2000
 #define OCTAVES 6 /* that durations of an operation are spread over, short ones being many */
 
-/* What each costs with the C library's own heap, and a tenth. Before histograms were as narrow as their counts: 5642. */
+/* What each costs with the C library's own heap, and a tenth. Before histograms were as narrow as their counts: 5642.
+ */
 #define BYTES_MOST 2100
 
 /* Where the sanitizer keeps the heap. */
