@@ -31,6 +31,9 @@ static void refuse(const struct refusal *why, const char *fmt, ...)
 	va_start(ap, fmt);
 	(void)vsnprintf(why->text, why->bytes, fmt, ap);
 	va_end(ap);
+	for (char *c = why->text; why->bytes && *c; c++)
+		if ((unsigned char)*c < ' ' || *c == 0x7f) /* of names, which others may have made */
+			*c = '?';
 }
 
 /* The command line of a private daemon. */
@@ -144,9 +147,9 @@ static int file_look(const struct ingero_connect_wish *wish, const struct daemon
 	}
 	if (errno == ENOENT && !line->database.is_named)
 		refuse(why,
-		       "nothing was recorded yet: there is no %s; 'sudo ingero trace' makes it, "
+		       "nothing was recorded yet: there is no '%s'; 'sudo ingero trace' makes it, "
 		       "'ingero demo incident' shows what it would tell",
-		       option_quote(path).text);
+		       path);
 	else if (errno == ENOENT)
 		refuse(why,
 		       "cannot read %s: %s; 'sudo ingero trace --db FILE' records one, 'ingero demo incident "
