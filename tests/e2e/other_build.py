@@ -21,7 +21,7 @@ import kept  # noqa: E402
 CALLS = 1009
 QUESTIONS = (("status", "--json"), ("trace", "--json", "--duration", "1s"), ("explain", "--json"), ("query", "--json"),
              ("query", "--json", "--sql", "SELECT op_name, count FROM operations"), ("query", "--json", "--sql", "SELECT * FROM event_aggregates"),
-             ("export", "--format", "db", "{to}"))
+             ("export", "--format", "db", "-o", "{to}"))
 
 
 def told(done):
@@ -36,7 +36,7 @@ def pair(server, client):
     """One build's service and the other's client: [(question, what came, text)]."""
     with kept.Kept(server) as world:
         load, _ = world.load("--calls", CALLS, "--threads", 1, "--mix", "launch=1")
-        with kept.Service(world, "--foreground", "--config", "none", "--db", world.db):
+        with kept.Service(world, "--db", world.db):
             tracing = subprocess.Popen([*world.prefix, world.programs.path("ingero"), "trace", "--json", "--record", "all", "--", *load],
                                        env=world.environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
             if tracing.wait():
