@@ -343,8 +343,9 @@ static __always_inline void record_submit(struct call_record *r)
 	bpf_ringbuf_submit(r, flags);
 }
 
-/* Of an operation that keeps more than OP_ARGS_SHORT. Not below call_record(): two such stacks are too much. */
-VERIFIED_ALONE int call_record_long(struct thread_state *t, const struct call_end *end, __u32 index)
+/* @n_args and @bytes are constants: what the operation keeps, and the record that has room for it. */
+static __always_inline int record_make(struct thread_state *t, const struct call_end *end, __u32 index, __u32 n_args,
+				       __u32 bytes)
 {
 	__u64 args[OP_ARGS_MAX];
 	struct call_record *r;
@@ -354,39 +355,27 @@ VERIFIED_ALONE int call_record_long(struct thread_state *t, const struct call_en
 	if (!t || !end || index >= CALL_DEPTH_MAX)
 		return 0;
 	f = &t->frames[index];
-	_Pragma("clang loop unroll(full)") for (i = 0; i < OP_ARGS_MAX; i++) args[i] = kept_argument(f, end, i);
-	r = bpf_ringbuf_reserve(&calls, sizeof(*r), 0);
+	_Pragma("clang loop unroll(full)") for (i = 0; i < n_args; i++) args[i] = kept_argument(f, end, i);
+	r = bpf_ringbuf_reserve(&calls, bytes, 0);
 	if (!r) {
 		counter_add(LOSS_RING_FULL, 1);
 		return 0;
 	}
 	record_fill(r, t, f, end, index);
-	_Pragma("clang loop unroll(full)") for (i = 0; i < OP_ARGS_MAX; i++) r->args[i] = args[i];
+	_Pragma("clang loop unroll(full)") for (i = 0; i < n_args; i++) r->args[i] = args[i];
 	record_submit(r);
 	return 1;
 }
 
 VERIFIED_ALONE int call_record(struct thread_state *t, const struct call_end *end, __u32 index)
 {
-	struct call_record *r;
-	struct call_frame *f;
-	__u64 first, second;
+	return record_make(t, end, index, OP_ARGS_SHORT, CALL_RECORD_SHORT);
+}
 
-	if (!t || !end || index >= CALL_DEPTH_MAX)
-		return 0;
-	f = &t->frames[index];
-	first = kept_argument(f, end, 0);
-	second = kept_argument(f, end, 1);
-	r = bpf_ringbuf_reserve(&calls, CALL_RECORD_SHORT, 0);
-	if (!r) {
-		counter_add(LOSS_RING_FULL, 1);
-		return 0;
-	}
-	record_fill(r, t, f, end, index);
-	r->args[0] = first;
-	r->args[1] = second;
-	record_submit(r);
-	return 1;
+/* Of an operation that keeps more than OP_ARGS_SHORT. Not below call_record(): two such stacks are too much. */
+VERIFIED_ALONE int call_record_long(struct thread_state *t, const struct call_end *end, __u32 index)
+{
+	return record_make(t, end, index, OP_ARGS_MAX, sizeof(struct call_record));
 }
 
 static __always_inline __u32 reason_of(struct thread_state *t, const struct figure_cell *cell, __u32 traits,
