@@ -184,10 +184,10 @@ static int service_begin(struct serve *s)
 		turns_run(s, TURNS_BEFORE_LOAD);
 		if (!s->is_over)
 			r = s->events.load(s->data);
-		if (r == 0)
+		if (r == 0) {
 			turns_run(s, TURNS_AFTER_LOAD);
-		if (r == 0)
 			r = s->events.record(s->data);
+		}
 	}
 	if (r == 0 && !s->is_over)
 		service_ready(&s->service);
