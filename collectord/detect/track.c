@@ -43,13 +43,10 @@ void track_free(struct track *t)
 
 static int figures_add(struct op_figures *to, const struct op_figures *from)
 {
-	for (uint32_t i = from->durations.first; i < from->durations.first + from->durations.n; i++) {
-		uint64_t n = histogram_count(&from->durations, i);
-		int r = n ? histogram_add(&to->durations, i, n) : 0;
+	int r = histogram_merge(&to->durations, &from->durations);
 
-		if (r < 0)
-			return r;
-	}
+	if (r < 0)
+		return r;
 	to->total_ns += from->total_ns;
 	to->raw_ns += from->raw_ns;
 	to->max_ns = MAX(to->max_ns, from->max_ns);

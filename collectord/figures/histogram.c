@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "figures/histogram.h"
 
+#include <endian.h>
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -40,20 +41,6 @@ uint32_t histogram_bucket_of(uint64_t ns)
 	return (octave << HISTOGRAM_SUB_BITS) + (uint32_t)((ns >> (log2 - HISTOGRAM_SUB_BITS)) & (SUB - 1));
 }
 
-static uint64_t count_get(const void *counts, uint32_t width, uint32_t i)
-{
-	switch (width) {
-	case 0:
-		return ((const uint8_t *)counts)[i];
-	case 1:
-		return ((const uint16_t *)counts)[i];
-	case 2:
-		return ((const uint32_t *)counts)[i];
-	default:
-		return ((const uint64_t *)counts)[i];
-	}
-}
-
 static void count_set(void *counts, uint32_t width, uint32_t i, uint64_t count)
 {
 	switch (width) {
@@ -76,9 +63,30 @@ static uint8_t width_of(uint64_t count)
 	return count <= UINT8_MAX ? 0 : count <= UINT16_MAX ? 1 : count <= UINT32_MAX ? 2 : 3;
 }
 
-uint64_t histogram_count(const struct histogram *h, uint32_t bucket)
+uint32_t histogram_next(const struct histogram *h, uint32_t bucket)
 {
-	return bucket >= h->first && bucket - h->first < h->n ? count_get(h->counts, h->width, bucket - h->first) : 0;
+	uint32_t i = MAX(bucket, h->first) - h->first, per_word = (uint32_t)sizeof(uint64_t) >> h->width;
+
+	/* Most are empty: a word of them at a time. */
+	for (; i + per_word <= h->n; i += per_word) {
+		uint64_t word;
+
+		memcpy(&word, (const char *)h->counts + ((size_t)i << h->width), sizeof(word));
+		if (word)
+			return h->first + i + ((uint32_t)__builtin_ctzll(le64toh(word)) >> (3 + h->width));
+	}
+	for (; i < h->n; i++)
+		if (histogram_count(h, h->first + i))
+			return h->first + i;
+	return HISTOGRAM_BUCKETS;
+}
+
+uint32_t histogram_last(const struct histogram *h)
+{
+	for (uint32_t i = (uint32_t)h->first + h->n; i-- > h->first;)
+		if (histogram_count(h, i))
+			return i;
+	return HISTOGRAM_BUCKETS;
 }
 
 int histogram_reserve(struct histogram *h, uint32_t first, uint32_t end, uint64_t most)
@@ -96,8 +104,8 @@ int histogram_reserve(struct histogram *h, uint32_t first, uint32_t end, uint64_
 	counts = calloc(end - first, (size_t)1 << width);
 	if (!counts)
 		return -ENOMEM;
-	for (uint32_t i = 0; i < h->n; i++)
-		count_set(counts, width, h->first - first + i, count_get(h->counts, h->width, i));
+	for (uint32_t i = histogram_next(h, 0); i < HISTOGRAM_BUCKETS; i = histogram_next(h, i + 1))
+		count_set(counts, width, i - first, histogram_count(h, i));
 	free(h->counts);
 	h->counts = counts;
 	h->first = (uint16_t)first;
@@ -124,6 +132,22 @@ int histogram_add(struct histogram *h, uint32_t bucket, uint64_t n)
 	return 0;
 }
 
+int histogram_merge(struct histogram *h, const struct histogram *other)
+{
+	uint32_t first = histogram_next(other, 0);
+	int r;
+
+	if (first == HISTOGRAM_BUCKETS)
+		return 0;
+	r = histogram_reserve(h, first & ~(SUB - 1), (histogram_last(other) | (SUB - 1)) + 1, h->sum + other->sum);
+	if (r < 0)
+		return r;
+	for (uint32_t i = first; i < HISTOGRAM_BUCKETS; i = histogram_next(other, i + 1))
+		count_set(h->counts, h->width, i - h->first, histogram_count(h, i) + histogram_count(other, i));
+	h->sum += other->sum;
+	return 0;
+}
+
 int histogram_copy(const struct histogram *from, struct histogram *ret)
 {
 	struct histogram copy = *from;
@@ -141,13 +165,8 @@ int histogram_copy(const struct histogram *from, struct histogram *ret)
 void histogram_subtract(struct histogram *h, const struct histogram *earlier)
 {
 	/* A later histogram covers the range of an earlier one. */
-	for (uint32_t i = 0; i < earlier->n; i++) {
-		uint64_t count = count_get(earlier->counts, earlier->width, i);
-		uint32_t at = earlier->first + i - h->first;
-
-		if (count)
-			count_set(h->counts, h->width, at, count_get(h->counts, h->width, at) - count);
-	}
+	for (uint32_t i = histogram_next(earlier, 0); i < HISTOGRAM_BUCKETS; i = histogram_next(earlier, i + 1))
+		count_set(h->counts, h->width, i - h->first, histogram_count(h, i) - histogram_count(earlier, i));
 	h->sum -= earlier->sum;
 }
 
@@ -156,7 +175,7 @@ uint64_t histogram_quantile(const struct histogram *h, double ratio, uint64_t ma
 	double rank = ratio * (double)h->sum, below = 0;
 
 	for (uint32_t i = 0; i < h->n; i++) {
-		uint64_t count = count_get(h->counts, h->width, i), low_ns, high_ns, ns;
+		uint64_t count = histogram_count(h, h->first + i), low_ns, high_ns, ns;
 		double in = (double)count;
 
 		if (!count)

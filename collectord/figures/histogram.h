@@ -28,8 +28,29 @@ void histogram_done(struct histogram *h);
 uint64_t histogram_bucket_low_ns(uint32_t bucket);
 /** histogram_bucket_of() - bucket of a duration; the kernel half computes the same */
 uint32_t histogram_bucket_of(uint64_t ns);
-/** histogram_count() - calls in one bucket */
-uint64_t histogram_count(const struct histogram *h, uint32_t bucket);
+/** histogram_count() - calls in one bucket. Inline: merging and packing ask for each bucket of each figure. */
+static inline uint64_t histogram_count(const struct histogram *h, uint32_t bucket)
+{
+	uint32_t i = bucket - h->first;
+
+	if (bucket < h->first || i >= h->n)
+		return 0;
+	switch (h->width) {
+	case 0:
+		return ((const uint8_t *)h->counts)[i];
+	case 1:
+		return ((const uint16_t *)h->counts)[i];
+	case 2:
+		return ((const uint32_t *)h->counts)[i];
+	default:
+		return ((const uint64_t *)h->counts)[i];
+	}
+}
+
+/** histogram_next() - first bucket from @bucket on that holds a call; HISTOGRAM_BUCKETS when none does */
+uint32_t histogram_next(const struct histogram *h, uint32_t bucket);
+/** histogram_last() - last bucket that holds a call; HISTOGRAM_BUCKETS when none does */
+uint32_t histogram_last(const struct histogram *h);
 /**
  * histogram_reserve() - room for the buckets from @first up to and without @end, of @most calls each: adding them
  * cannot fail then
@@ -38,6 +59,8 @@ uint64_t histogram_count(const struct histogram *h, uint32_t bucket);
 int histogram_reserve(struct histogram *h, uint32_t first, uint32_t end, uint64_t most);
 /** histogram_add() - Return: 0, or -ENOMEM with nothing added */
 int histogram_add(struct histogram *h, uint32_t bucket, uint64_t n);
+/** histogram_merge() - add the counts of another. Return: 0, or -ENOMEM with nothing added */
+int histogram_merge(struct histogram *h, const struct histogram *other);
 /** histogram_copy() - @ret is overwritten, not released. Return: 0 or -ENOMEM */
 int histogram_copy(const struct histogram *from, struct histogram *ret);
 /** histogram_subtract() - take an earlier copy of the same histogram away again */

@@ -29,14 +29,13 @@ Ingero__V1__Summary *seconds_pending(const struct seconds *s)
 /* A maximum was read a moment before or after its call was counted: it is of the bucket of the longest that was. */
 static uint64_t longest_ns(const struct histogram *durations, uint64_t recent_ns)
 {
-	for (uint32_t i = durations->first + durations->n; i-- > durations->first;) {
-		if (!histogram_count(durations, i))
-			continue;
-		if (i + 1 < HISTOGRAM_BUCKETS)
-			recent_ns = MIN(recent_ns, histogram_bucket_low_ns(i + 1) - 1);
-		return MAX(recent_ns, histogram_bucket_low_ns(i));
-	}
-	return 0;
+	uint32_t last = histogram_last(durations);
+
+	if (last == HISTOGRAM_BUCKETS)
+		return 0;
+	if (last + 1 < HISTOGRAM_BUCKETS)
+		recent_ns = MIN(recent_ns, histogram_bucket_low_ns(last + 1) - 1);
+	return MAX(recent_ns, histogram_bucket_low_ns(last));
 }
 
 static Ingero__V1__Summary *piece_add(struct seconds *s)

@@ -69,25 +69,6 @@ static size_t lower_bound(const void *items, size_t n, size_t size, size_t from,
 	return low;
 }
 
-/* Adds the counts of one histogram to another: all or nothing. Return: 0 or -ENOMEM */
-static int histogram_merge(struct histogram *h, const struct histogram *other)
-{
-	uint32_t first = other->first, end = (uint32_t)other->first + other->n;
-	int r;
-
-	while (first < end && !histogram_count(other, first))
-		first++;
-	while (end > first && !histogram_count(other, end - 1))
-		end--;
-	if (first == end)
-		return 0;
-
-	r = histogram_reserve(h, first, end, h->sum + other->sum);
-	for (uint32_t i = first; r == 0 && i < end; i++)
-		r = histogram_add(h, i, histogram_count(other, i));
-	return r;
-}
-
 static int figures_sum(struct stored_figures *to, const struct stored_figures *from)
 {
 	struct op_figures *sum = &to->figures;

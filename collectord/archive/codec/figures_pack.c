@@ -11,10 +11,9 @@
 
 uint64_t figures_max_guess(const struct histogram *h)
 {
-	for (uint32_t i = (uint32_t)h->first + h->n; i-- > h->first;)
-		if (histogram_count(h, i))
-			return histogram_bucket_low_ns(i);
-	return 0;
+	uint32_t last = histogram_last(h);
+
+	return last < HISTOGRAM_BUCKETS ? histogram_bucket_low_ns(last) : 0;
 }
 
 uint8_t figures_total_bound(uint64_t n_calls, uint64_t max_ns)
@@ -94,8 +93,8 @@ static int pack_histograms(struct figures_encoder *p, const struct figures_blob 
 		const struct histogram *h = &blob->figures.items[i].figures.durations;
 		uint64_t n_filled = 0;
 
-		for (uint32_t k = 0; k < h->n; k++)
-			n_filled += histogram_count(h, h->first + k) != 0;
+		for (uint32_t k = histogram_next(h, 0); k < HISTOGRAM_BUCKETS; k = histogram_next(h, k + 1))
+			n_filled++;
 		r = ARRAY_PUSH(&p->values, n_filled);
 	}
 	if (r == 0)
@@ -105,14 +104,10 @@ static int pack_histograms(struct figures_encoder *p, const struct figures_blob 
 		const struct histogram *h = &blob->figures.items[i].figures.durations;
 		uint32_t before = 0;
 
-		for (uint32_t k = h->first; r == 0 && k < (uint32_t)h->first + h->n; k++) {
-			uint64_t count = histogram_count(h, k);
-
-			if (!count)
-				continue;
+		for (uint32_t k = histogram_next(h, 0); r == 0 && k < HISTOGRAM_BUCKETS; k = histogram_next(h, k + 1)) {
 			r = ARRAY_PUSH(&p->values, (uint64_t)(k - before));
 			if (r == 0)
-				r = ARRAY_PUSH(&p->more, count - 1);
+				r = ARRAY_PUSH(&p->more, histogram_count(h, k) - 1);
 			before = k;
 		}
 	}

@@ -45,10 +45,9 @@ static bool is_wanted(const struct table_limits *limits, const struct read_proce
 /* Lower edge of the bucket of the shortest call. */
 static uint64_t min_ns(const struct histogram *h)
 {
-	for (uint32_t i = h->first; i < (uint32_t)h->first + h->n; i++)
-		if (histogram_count(h, i))
-			return histogram_bucket_low_ns(i);
-	return 0;
+	uint32_t first = histogram_next(h, 0);
+
+	return first < HISTOGRAM_BUCKETS ? histogram_bucket_low_ns(first) : 0;
 }
 
 static int figure_add(struct table_cursor *c, const struct read_figures *f, uint64_t from, uint64_t to)

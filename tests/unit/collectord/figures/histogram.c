@@ -112,8 +112,51 @@ static void holds_any_count(void)
 	CHECK_INT_EQ("and adds nothing", histogram_count(&copy, 475), 0);
 }
 
+/* In counts of each width, and in a range that is no multiple of a word. */
+static void walks_and_merges(void)
+{
+	static const struct {
+		const char *name;
+		uint64_t count; /* of each bucket below */
+		uint32_t n;
+		uint32_t buckets[6];
+	} cases[] = {
+		{ "none", 1, 0, { 0 } },
+		{ "the first", 1, 1, { 0 } },
+		{ "the last", 1, 1, { HISTOGRAM_BUCKETS - 1 } },
+		{ "neighbours", 200, 4, { 31, 32, 33, 34 } },
+		{ "in a word's middle", UINT16_MAX, 3, { 19, 21, 300 } },
+		{ "of four bytes", UINT32_MAX, 5, { 3, 64, 65, 250, 479 } },
+		{ "of eight bytes", 1ull << 40, 3, { 40, 41, 43 } },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		CLEANUP(histogram_done) struct histogram h = HISTOGRAM_INIT, to = HISTOGRAM_INIT;
+		uint32_t at = 0, last = cases[i].n ? cases[i].buckets[cases[i].n - 1] : HISTOGRAM_BUCKETS;
+
+		if (cases[i].n)
+			(void)histogram_reserve(&h, cases[i].buckets[0], last + 1, cases[i].count);
+		for (uint32_t k = 0; k < cases[i].n; k++)
+			(void)histogram_add(&h, cases[i].buckets[k], cases[i].count);
+		for (uint32_t k = 0; k < cases[i].n; k++, at++) {
+			at = histogram_next(&h, at);
+			CHECK_INT_EQ(cases[i].name, at, cases[i].buckets[k]);
+		}
+		CHECK_INT_EQ(cases[i].name, histogram_next(&h, at), HISTOGRAM_BUCKETS);
+		CHECK_INT_EQ(cases[i].name, histogram_last(&h), last);
+
+		(void)histogram_add(&to, 32, 5);
+		CHECK_INT_EQ(cases[i].name, histogram_merge(&to, &h), 0);
+		CHECK_INT_EQ(cases[i].name, to.sum, 5 + h.sum);
+		for (uint32_t b = 0; b < HISTOGRAM_BUCKETS; b++)
+			if (histogram_count(&to, b) != histogram_count(&h, b) + (b == 32 ? 5 : 0))
+				CHECK_INT_EQ(cases[i].name, histogram_count(&to, b), histogram_count(&h, b));
+	}
+}
+
 int main(void)
 {
+	walks_and_merges();
 	edges();
 	holds_any_count();
 	quantiles();
