@@ -202,10 +202,8 @@ int capture_load(struct capture *c, enum probe_back_end back_end, uint64_t ring_
 
 int capture_start(struct capture *c, const struct capture_wish *wish)
 {
-	int r = host_new(&c->host);
+	int r = lease_set_new(c->probes, &c->leases);
 
-	if (r == 0)
-		r = lease_set_new(c->probes, &c->leases);
 	if (r == 0)
 		r = child_open(c->loop, "parser", &c->parser);
 	if (r == 0)
@@ -220,6 +218,8 @@ int capture_start(struct capture *c, const struct capture_wish *wish)
 		r = kernel_open(c->loop, c->probes, wish->ring_bytes, &source_sinks, c, &c->source);
 	if (r == 0)
 		r = pipeline_start(c, wish);
+	if (r == 0)
+		r = host_new(c->processes, &c->host);
 	if (r < 0)
 		return r;
 
@@ -313,9 +313,9 @@ void capture_done(struct capture *c)
 {
 	pipeline_free(c->pipeline);
 	engine_free(c->engine);
+	host_free(c->host);
 	process_table_free(c->processes);
 	lease_set_free(c->leases);
-	host_free(c->host);
 	probe_set_close(c->probes);
 	hold_done(&c->hold);
 }

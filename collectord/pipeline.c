@@ -137,6 +137,8 @@ static struct process *process_of(struct pipeline *p, const struct call_record *
 		memcpy(identity.comm, call->comm, sizeof(identity.comm) - 1);
 	(void)process_unref(*process);
 	*process = process_table_take(p->processes, &identity);
+	if (*process && is_slot)
+		process_called(*process, identity.comm);
 	return *process;
 }
 
@@ -155,10 +157,9 @@ void pipeline_call(struct pipeline *p, const struct call_record *call)
 
 void pipeline_host(struct pipeline *p, const struct host_event *host, const struct life_record *life)
 {
-	struct event event = { .call = &host->call,
-			       .process = process_table_take(p->processes, &host->process),
-			       .op = op_get(host->call.op),
-			       .life = life };
+	struct event event = {
+		.call = &host->call, .process = host->process, .op = op_get(host->call.op), .life = life
+	};
 
 	if (!event.process) {
 		p->unheld++;

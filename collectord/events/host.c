@@ -11,50 +11,72 @@
 /* Descendants that live at once, at most; one more is shown only if it calls. */
 #define KIN_MAX 65536
 
-struct host {
-	ARRAY(uint32_t) kin; /* tgids */
+/* One that is there: its parent tells of its number alone, it itself of the rest. */
+struct kin {
+	uint32_t tgid;
+	struct process *process; /* a reference, so that it keeps its name; NULL: it did nothing yet */
 };
 
-int host_new(struct host **ret_host)
+struct host {
+	struct process_table *table;
+	ARRAY(struct kin) kin;
+};
+
+int host_new(struct process_table *table, struct host **ret_host)
 {
-	*ret_host = calloc(1, sizeof(**ret_host));
-	return *ret_host ? 0 : -ENOMEM;
+	struct host *host = calloc(1, sizeof(*host));
+
+	if (!host)
+		return -ENOMEM;
+	host->table = table;
+	*ret_host = host;
+	return 0;
 }
 
 void host_free(struct host *host)
 {
 	if (!host)
 		return;
+	host_clear(host);
 	ARRAY_DONE(&host->kin);
 	free(host);
 }
 
 void host_clear(struct host *host)
 {
+	for (size_t i = 0; i < host->kin.n; i++)
+		(void)process_unref(host->kin.items[i].process);
 	host->kin.n = 0;
 }
 
-/* From the end: what came last asks most. Return: place, or kin.n */
-static size_t kin_find(const struct host *host, uint32_t tgid)
+/* From the end: what came last asks most. */
+static struct kin *kin_find(const struct host *host, uint32_t tgid)
 {
 	for (size_t i = host->kin.n; i-- > 0;)
-		if (host->kin.items[i] == tgid)
-			return i;
-	return host->kin.n;
+		if (host->kin.items[i].tgid == tgid)
+			return &host->kin.items[i];
+	return NULL;
 }
 
 static void kin_add(struct host *host, uint32_t tgid)
 {
-	if (host->kin.n < KIN_MAX && kin_find(host, tgid) == host->kin.n)
-		(void)ARRAY_PUSH(&host->kin, tgid); /* without memory as beyond KIN_MAX */
+	if (host->kin.n < KIN_MAX && !kin_find(host, tgid))
+		(void)ARRAY_PUSH(&host->kin, ((struct kin){ .tgid = tgid })); /* without memory as beyond KIN_MAX */
 }
 
-static void kin_remove(struct host *host, uint32_t tgid)
+/* As it is now, NULL: it has ended. */
+static void kin_follow(struct host *host, uint32_t tgid, struct process *process)
 {
-	size_t at = kin_find(host, tgid);
+	struct kin *kin = kin_find(host, tgid);
 
-	if (at < host->kin.n)
-		ARRAY_REMOVE_SWAP(&host->kin, at);
+	if (!kin)
+		return;
+	if (process)
+		(void)process_ref(process);
+	(void)process_unref(kin->process);
+	kin->process = process;
+	if (!process)
+		ARRAY_REMOVE_SWAP(&host->kin, (size_t)(kin - host->kin.items));
 }
 
 /* What people see of each kind, 0: nothing. */
@@ -63,20 +85,6 @@ static const uint16_t events[RECORD_TYPE_COUNT] = {
 #include "bpf/kinds.def"
 #undef KIND
 };
-
-static bool is_shown(struct host *host, const struct life_record *life)
-{
-	bool is_kin = life->slot || life->flags & LIFE_NAMED || kin_find(host, life->tgid) < host->kin.n;
-
-	/* A program that was a traced one stays of interest as the next. */
-	if (is_kin && life->type == RECORD_EXEC)
-		kin_add(host, life->tgid);
-	if (is_kin && life->type == RECORD_FORK)
-		kin_add(host, life->fork.child);
-	if (life->type == RECORD_EXIT)
-		kin_remove(host, life->tgid);
-	return is_kin || life->type == RECORD_OOM;
-}
 
 bool host_life(struct host *host, const struct life_record *life, uint64_t start_unix_ns, struct host_event *ret_event)
 {
@@ -91,20 +99,29 @@ bool host_life(struct host *host, const struct life_record *life, uint64_t start
 			.type = RECORD_CALL,
 			.op = events[life->type],
 		},
-		.process = {
-			.start_boot_ns = life->start_boot_ns,
-			.start_unix_ns = start_unix_ns,
-			.tgid = life->tgid,
-			.uid = life->uid,
-			.exec_gen = life->exec_gen,
-			.flags = life->flags & LIFE_GUARDED ? PROCESS_GUARDED : 0,
-		},
 	};
+	struct process_identity identity = {
+		.start_boot_ns = life->start_boot_ns,
+		.start_unix_ns = start_unix_ns,
+		.tgid = life->tgid,
+		.uid = life->uid,
+		.exec_gen = life->exec_gen,
+		.flags = life->flags & LIFE_GUARDED ? PROCESS_GUARDED : 0,
+	};
+	bool is_kin = life->slot || life->flags & LIFE_NAMED || kin_find(host, life->tgid);
 
-	if (!event.call.op || !is_shown(host, life))
+	if (!event.call.op || (!is_kin && life->type != RECORD_OOM))
 		return false;
 	memcpy(event.call.comm, life->comm, sizeof(event.call.comm));
-	memcpy(event.process.comm, life->comm, sizeof(event.process.comm));
+	memcpy(identity.comm, life->comm, sizeof(identity.comm));
+	event.process = process_table_take(host->table, &identity);
+	/* A program that was a traced one stays of interest as the next. */
+	if (is_kin && life->type == RECORD_EXEC)
+		kin_add(host, life->tgid);
+	if (is_kin && life->type == RECORD_FORK)
+		kin_add(host, life->fork.child);
+	if (event.process || life->type == RECORD_EXIT)
+		kin_follow(host, life->tgid, life->type == RECORD_EXIT ? NULL : event.process);
 	switch ((enum record_type)life->type) {
 	case RECORD_FORK:
 		event.call.args[1] = life->fork.child;

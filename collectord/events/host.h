@@ -17,11 +17,11 @@ struct host;
 
 struct host_event {
 	struct call_record call; /* what an event of a call has: time, process, operation, arguments, ret */
-	struct process_identity process;
+	struct process *process; /* a reference; NULL: no memory */
 };
 
-/** host_new() - Return: 0 or -ENOMEM */
-int host_new(struct host **ret_host);
+/** host_new() - @table: borrowed. Return: 0 or -ENOMEM */
+int host_new(struct process_table *table, struct host **ret_host);
 void host_free(struct host *host);
 /** host_clear() - nobody watches any more: who descends from whom is forgotten */
 void host_clear(struct host *host);

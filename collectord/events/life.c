@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/log.h"
@@ -32,12 +31,11 @@ static bool from_proc(struct life_record *life)
 	CLEANUP(closep) int process_fd = procfs_find(life->tgid);
 	struct procfs_stat stat;
 	struct owner owner;
-	uint64_t ticks_per_s = (uint64_t)sysconf(_SC_CLK_TCK);
 
 	if (process_fd < 0 || owner_read(process_fd, &owner) < 0 || procfs_stat_read(process_fd, &stat) < 0)
 		return false;
 	life->uid = owner.uid;
-	life->start_boot_ns = stat.start_ticks * (NSEC_PER_SEC / ticks_per_s);
+	life->start_boot_ns = stat.start_ticks * procfs_tick_ns();
 	if (owner.is_guarded)
 		life->flags |= LIFE_GUARDED;
 	(void)snprintf(life->comm, sizeof(life->comm), "%.*s", (int)sizeof(life->comm) - 1, stat.comm);

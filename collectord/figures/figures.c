@@ -102,6 +102,7 @@ static int process_add(struct figures *f, uint32_t slot, const struct process_sl
 	p->process = process_table_take(f->table, &identity);
 	if (!p->process)
 		return -ENOMEM;
+	process_called(p->process, identity.comm);
 	p->id = ++f->next_id;
 	p->first_call_ns = from->first_call_ns;
 	p->slot = slot;

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 
@@ -83,15 +84,14 @@ static void buckets_double(struct process_table *table)
 
 struct process *process_table_take(struct process_table *table, const struct process_identity *identity)
 {
-	uint64_t start_unix_ns = identity->start_unix_ns;
-	struct process **bucket, *p;
+	struct process **bucket, *p, *former = NULL;
 
 	for (p = process_table_newest(table, identity->tgid); p; p = process_older(p)) {
 		if (process_identity_equal(&p->identity, identity))
 			return process_ref(p);
 		if (p->identity.start_boot_ns && p->identity.start_boot_ns == identity->start_boot_ns &&
 		    p->identity.exec_gen == identity->exec_gen)
-			start_unix_ns = p->identity.start_unix_ns;
+			former = p;
 	}
 
 	p = calloc(1, sizeof(*p));
@@ -101,10 +101,21 @@ struct process *process_table_take(struct process_table *table, const struct pro
 		buckets_double(table);
 	bucket = bucket_of(table, identity->tgid);
 	*p = (struct process){ .identity = *identity, .table = table, .next = *bucket, .n_references = 1 };
-	p->identity.start_unix_ns = start_unix_ns;
+	if (former) {
+		p->identity.start_unix_ns = former->identity.start_unix_ns;
+		memcpy(p->identity.comm, former->identity.comm, sizeof(p->identity.comm));
+	}
 	*bucket = p;
 	table->n++;
 	return p;
+}
+
+void process_called(struct process *process, const char name[RECORD_COMM_BYTES])
+{
+	if (strncmp(process->identity.comm, name, RECORD_COMM_BYTES) == 0)
+		return;
+	memcpy(process->identity.comm, name, RECORD_COMM_BYTES);
+	process->row = 0; /* has the former name */
 }
 
 static struct process *same_from(struct process *p, uint32_t tgid)

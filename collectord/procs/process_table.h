@@ -33,6 +33,7 @@ struct process {
 	struct process_table *table;
 	struct process *next; /* in its bucket: the older one */
 	uint32_t n_references;
+	uint32_t row; /* archive/'s own: number of its row, where its name is written; 0: none yet */
 };
 
 /** process_identity_equal() - whether both are the same incarnation, of one boot */
@@ -48,7 +49,10 @@ static inline bool process_is_guarded(const struct process *process)
 	return process->identity.flags & PROCESS_GUARDED;
 }
 
-/** process_name() - what people are told: as every answer has it */
+/**
+ * process_name() - what people are told, live and stored: the name that it had at its first traced call; until then, or
+ * of one that makes none, when it was first told of
+ */
 static inline const char *process_name(const struct process *process)
 {
 	return process->identity.comm;
@@ -61,10 +65,12 @@ void process_table_free(struct process_table *table);
 size_t process_table_count(const struct process_table *table);
 /**
  * process_table_take() - the entry of an incarnation, made when it is new. Of the identity of a known entry nothing
- * else is read; a process that has become guarded keeps the start_unix_ns it had before Return: a reference, to give
- * back with process_unref(); NULL without memory
+ * else is read; a process that has become guarded keeps the start_unix_ns and the name that it had before
+ * Return: a reference, to give back with process_unref(); NULL without memory
  */
 struct process *process_table_take(struct process_table *table, const struct process_identity *identity);
+/** process_called() - it makes its first traced call, with this name */
+void process_called(struct process *process, const char name[RECORD_COMM_BYTES]);
 /** process_table_newest() - borrowed: of the entries with that process id the youngest; NULL: there is none */
 struct process *process_table_newest(const struct process_table *table, uint32_t tgid);
 /** process_older() - borrowed: the next older one with the same process id, or NULL */

@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/fd.h"
@@ -418,6 +419,11 @@ int procfs_stat_read(int process_fd, struct procfs_stat *ret_stat)
 	ssize_t n = fd_read_file_at(process_fd, "stat", text, sizeof(text));
 
 	return n < 0 ? (int)n : procfs_stat_parse(text, ret_stat);
+}
+
+uint64_t procfs_tick_ns(void)
+{
+	return NSEC_PER_SEC / (uint64_t)sysconf(_SC_CLK_TCK);
 }
 
 int procfs_status_read(int process_fd, struct procfs_status *ret_status)

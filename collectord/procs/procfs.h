@@ -94,6 +94,8 @@ int procfs_program(uint32_t pid, struct statx *ret_file);
 bool procfs_is_elsewhere(uint32_t pid);
 /** procfs_stat_read(), procfs_status_read() - Return: 0 or -errno */
 int procfs_stat_read(int process_fd, struct procfs_stat *ret_stat);
+/** procfs_tick_ns() - of start_ticks */
+uint64_t procfs_tick_ns(void);
 int procfs_status_read(int process_fd, struct procfs_status *ret_status);
 /**
  * procfs_mount_find() - a mount of the process's own namespace, below its root

@@ -13,6 +13,7 @@
 #include "probes/target.h"
 #include "probes/target_process.h"
 #include "procs/process_list.h"
+#include "procs/process_table.h"
 #include "procs/procfs.h"
 #include "rpc/access.h"
 #include "rpc/call.h"
@@ -215,6 +216,16 @@ static char *reason_join(struct arena *arena, const Ingero__V1__CudaProcess *p)
 	return arena_copy_text(arena, text.n ? buf_text(&text) : "");
 }
 
+/* As it is called in every answer; one that nothing was told of yet, as /proc has it. */
+static const char *name_of(const struct process_table *table, const struct target_process *process)
+{
+	const struct process *p = table ? process_table_newest(table, process->tgid) : NULL;
+
+	while (p && p->identity.start_boot_ns / procfs_tick_ns() != process->start_ticks)
+		p = process_older(p);
+	return p ? process_name(p) : process->comm;
+}
+
 static Ingero__V1__CudaProcess *process_fill(const struct rpc_context *context, struct arena *arena,
 					     const struct target_process *process)
 {
@@ -228,7 +239,7 @@ static Ingero__V1__CudaProcess *process_fill(const struct rpc_context *context, 
 	p->pid = process->tgid;
 	p->uid = process->owner.uid;
 	p->is_traced = is_traced;
-	p->process_name = arena_copy_text(arena, process->comm);
+	p->process_name = arena_copy_text(arena, name_of(context->capture->processes, process));
 	p->libraries = ARENA_NEW_N(arena, Ingero__V1__MappedLibrary *, process->mapped.n + 1);
 	if (!p->process_name || !p->libraries)
 		return NULL;

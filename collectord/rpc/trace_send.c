@@ -86,11 +86,12 @@ int trace_start_send(struct trace *t)
 	return r < 0 ? r : trace_reply(t, INGERO__V1__TRACE_REPLY__BODY_START, &start);
 }
 
-static Ingero__V1__Event *event_new(struct trace *t, const struct call_record *c)
+static Ingero__V1__Event *event_new(struct trace *t, const struct event *event)
 {
+	const struct call_record *c = event->call;
 	const struct op *op = op_get(c->op);
 	const struct event_about about = {
-		.process_name = arena_copy_text(&t->batch_arena, c->comm),
+		.process_name = arena_copy_text(&t->batch_arena, process_name(event->process)),
 		.source = op_layer_to_source(op->layer),
 		.op = op->name,
 		.start_unix_ns = clock_to_unix_ns(c->start_ns),
@@ -134,7 +135,7 @@ static bool trace_sees(const struct trace *t, const struct call_record *c, uint6
 	return trace_covers(t, c->tgid, c->uid, start_boot_ns) && scope_sees(&scope, c->tgid, c->uid, is_guarded);
 }
 
-static void event_add(struct trace *t, const struct call_record *c)
+static void event_add(struct trace *t, const struct event *event)
 {
 	Ingero__V1__Event *e;
 
@@ -142,7 +143,7 @@ static void event_add(struct trace *t, const struct call_record *c)
 		t->subscriber_slow++;
 		return;
 	}
-	e = event_new(t, c);
+	e = event_new(t, event);
 	if (!e) {
 		t->subscriber_slow++;
 		return;
@@ -156,7 +157,7 @@ static void event_add(struct trace *t, const struct call_record *c)
 static void trace_call(struct trace *t, const struct event *event)
 {
 	if (t->wants_events && trace_sees(t, event->call, /* start_boot_ns= */ 0, process_is_guarded(event->process)))
-		event_add(t, event->call);
+		event_add(t, event);
 }
 
 static void life_count(Ingero__V1__Life *life, uint32_t op)
@@ -187,7 +188,7 @@ static void trace_host(struct trace *t, const struct event *event)
 		return;
 	life_count(&t->life, event->call->op);
 	if (t->wants_events)
-		event_add(t, event->call);
+		event_add(t, event);
 }
 
 void trace_loss_send(struct trace *t)

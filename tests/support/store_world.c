@@ -153,7 +153,7 @@ static void tick_fill(const struct store_world *world, struct process *processes
 void store_world_tick(struct store_world *world, struct store *store)
 {
 	struct tick tick = { .from_ns = world->ticked_ns, .to_ns = world->now_ns };
-	struct process processes[WORLD_PROCESSES];
+	struct process processes[WORLD_PROCESSES] = { 0 };
 
 	tick_fill(world, processes, &tick);
 	store_tick(store, &tick);

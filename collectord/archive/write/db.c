@@ -18,8 +18,8 @@ static const char *const statement_texts[DB_STATEMENT_COUNT] = {
 	[DB_PUT_PROCESS] =
 		"INSERT INTO process(id, boot, pid, start_boot_ns, start_unix_ns, exec_gen, uid, flags, comm,"
 		" first_ns, gone_ns) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)"
-		" ON CONFLICT(id) DO UPDATE SET gone_ns = excluded.gone_ns, flags = excluded.flags,"
-		" first_ns = min(first_ns, excluded.first_ns)",
+		" ON CONFLICT(id) DO UPDATE SET comm = excluded.comm, gone_ns = excluded.gone_ns,"
+		" flags = excluded.flags, first_ns = min(first_ns, excluded.first_ns)",
 	[DB_PUT_TAIL] = "INSERT OR REPLACE INTO tail(id, uid, boot, t0, t1, n, crc, data)"
 			" VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
 	[DB_PUT_FIGURES] = "INSERT OR REPLACE INTO figures(id, level, uid, boot, t0, t1, n, crc, data)"

@@ -7,7 +7,6 @@
  */
 #include <errno.h>
 #include <signal.h>
-#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/fd.h"
@@ -16,14 +15,13 @@
 
 static bool is_alive(int proc_fd, uint32_t pid, uint64_t start_boot_ns)
 {
-	uint64_t tick_ns = NSEC_PER_SEC / (uint64_t)sysconf(_SC_CLK_TCK);
 	CLEANUP(closep) int fd = procfs_open_process(proc_fd, pid);
 	struct procfs_stat stat;
 
 	if (fd < 0 ||
 	    procfs_stat_read(fd, &stat) < 0) /* may be hidden: then all that is known is whether there is one */
 		return kill((pid_t)pid, 0) == 0 || errno != ESRCH;
-	return !start_boot_ns || stat.start_ticks == start_boot_ns / tick_ns;
+	return !start_boot_ns || stat.start_ticks == start_boot_ns / procfs_tick_ns();
 }
 
 int recover_gone(struct writer *writer)

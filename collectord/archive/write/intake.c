@@ -27,15 +27,22 @@ void intake_done(struct intake *intake)
 	ARRAY_DONE(&intake->host);
 }
 
-/* One that was taken for gone while nobody recorded (gone.c). Return: 0 or -ENOMEM */
-static int is_back(struct intake *intake, struct known_process *known, const struct process_identity *identity)
+/*
+ * Its row says what it is called now, and that it lives where it was taken for gone while nobody recorded (gone.c).
+ * Return: number of the row, 0 without memory
+ */
+static uint32_t known_again(struct intake *intake, struct known_process *known, const struct process_identity *identity,
+			    uint64_t first_ns)
 {
-	struct batch_process row = { .id = known->id, .identity = *identity, .first_ns = known->first_ns };
-	int r = batch_set_process(intake->batch, &row);
+	struct batch_process row = { .id = known->id,
+				     .identity = *identity,
+				     .first_ns = known->first_ns,
+				     .gone_ns = first_ns > known->gone_ns ? 0 : known->gone_ns };
 
-	if (r == 0)
-		known->gone_ns = 0;
-	return r;
+	if (batch_set_process(intake->batch, &row) < 0)
+		return 0;
+	known->gone_ns = row.gone_ns;
+	return known->id;
 }
 
 void intake_gone(struct intake *intake, const struct process_identity *identity, uint64_t gone_ns)
@@ -73,8 +80,8 @@ static bool is_skipped(struct intake *intake, const struct process_identity *ide
 }
 
 /* Row number of a process, of which something is kept that was at now_ns; 0 without memory. */
-static uint32_t process_row(struct intake *intake, const struct process_identity *identity, uint64_t first_ns,
-			    uint64_t now_ns)
+static uint32_t identity_row(struct intake *intake, const struct process_identity *identity, uint64_t first_ns,
+			     uint64_t now_ns)
 {
 	struct known_process *found = known_find(&intake->known, identity);
 	struct known_process made = { .start_boot_ns = identity->start_boot_ns,
@@ -84,10 +91,8 @@ static uint32_t process_row(struct intake *intake, const struct process_identity
 				      .flags = identity->flags,
 				      .id = intake->known.next_id };
 
-	if (found && found->gone_ns && first_ns > found->gone_ns && is_back(intake, found, identity) < 0)
-		return 0;
 	if (found)
-		return found->id;
+		return known_again(intake, found, identity, first_ns);
 	if (former_end(intake, identity, now_ns))
 		made.first_ns = now_ns;
 	if (batch_set_process(
@@ -97,6 +102,13 @@ static uint32_t process_row(struct intake *intake, const struct process_identity
 	intake->known.next_id++; /* even if it is forgotten at once: its row is in the batch */
 	(void)known_add(&intake->known, &made);
 	return made.id;
+}
+
+static uint32_t process_row(struct intake *intake, struct process *process, uint64_t first_ns, uint64_t now_ns)
+{
+	if (!process->row)
+		process->row = identity_row(intake, &process->identity, first_ns, now_ns);
+	return process->row;
 }
 
 void intake_gap(struct intake *intake, uint64_t from_ns, uint64_t to_ns, const char *reason, uint64_t count,
@@ -166,7 +178,7 @@ void intake_call(struct intake *intake, const struct event *event)
 		call_lost(intake, event);
 		return;
 	}
-	stored.process = process_row(intake, who, event->call->start_ns, event->call->start_ns);
+	stored.process = process_row(intake, event->process, event->call->start_ns, event->call->start_ns);
 	stored.op = event->op ? event->op->id : 0;
 	if (stored.process && event->life && host_count(intake, &stored, who->uid) < 0)
 		call_lost(intake, event);
@@ -181,7 +193,7 @@ static int figures_add(struct intake *intake, struct batch_figures *bucket, cons
 		       const struct tick_process *p)
 {
 	const struct process_identity *who = &p->process->identity;
-	uint32_t row = process_row(intake, who, p->first_call_ns, tick->from_ns);
+	uint32_t row = process_row(intake, p->process, p->first_call_ns, tick->from_ns);
 	struct figures_blob *blob = row ? batch_owner(bucket, who->uid) : NULL;
 	int r = 0;
 
@@ -303,7 +315,7 @@ void intake_finding(struct intake *intake, const struct finding *finding)
 	if (is_skipped(intake, &finding->process, finding->start_ns))
 		return;
 	(void)snprintf(row.kind, sizeof(row.kind), "%s", finding->kind);
-	row.process = process_row(intake, &finding->process, finding->start_ns, finding->start_ns);
+	row.process = identity_row(intake, &finding->process, finding->start_ns, finding->start_ns);
 	if (!row.process || finding_pack(intake, finding, &row.data) < 0 ||
 	    batch_take_finding(intake->batch, &row) < 0) {
 		buf_done(&row.data);

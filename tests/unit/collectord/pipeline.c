@@ -205,7 +205,8 @@ static void sinks_in_order(void)
 	struct told told = { .n = 0 };
 	struct pipeline_options options = { .source = &w->source, .sinks = { { &first, &told }, { &second, &told } } };
 	struct call_record call = { .type = RECORD_CALL, .tgid = TGID, .slot = SLOT, .op = OP_LATE };
-	struct host_event host = { .process = { .tgid = TGID, .start_boot_ns = 7 } };
+	const struct process_identity identity = { .tgid = TGID, .start_boot_ns = 7, .comm = "sh" };
+	struct host_event host = { .process = NULL };
 	struct life_record life = { .type = RECORD_FORK };
 
 	w->source.ops = &fake_ops;
@@ -213,7 +214,9 @@ static void sinks_in_order(void)
 		(struct process_slot){ .tgid = TGID, .start_boot_ns = 7, .state = PROCESS_SLOT_LIVE, .comm = "train" };
 	CHECK_INT_EQ("sinks", process_table_new(&options.processes), 0);
 	CHECK_INT_EQ("sinks", pipeline_new(&options, &w->pipeline), 0);
+	host.process = process_table_take(options.processes, &identity);
 	pipeline_call(w->pipeline, &call);
+	CHECK_STR_EQ("called as at its first call", process_name(host.process), "train");
 	pipeline_host(w->pipeline, &host, &life);
 	CHECK("an event of the host is of the same entry", told.process[1] == told.process[0]);
 	w->slots[SLOT].flags = PROCESS_GUARDED;

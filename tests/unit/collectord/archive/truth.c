@@ -56,7 +56,7 @@ static uint64_t unix_of(const struct truth *t, uint64_t mono_ns)
 static void moment_play(struct truth *t, struct store *store)
 {
 	struct tick tick = { .from_ns = t->world.now_ns };
-	struct process processes[PROCESSES];
+	struct process processes[PROCESSES] = { 0 };
 	struct moment *m = &t->moments[t->n++];
 
 	t->world.now_ns += SECOND / 2 + random_below(t, SECOND);

@@ -2,6 +2,8 @@
 /* Which records of life are shown: those of processes that call, that were named, and of their descendants. */
 #include "events/host.h"
 
+#include <stdio.h>
+
 #include "base/cleanup.h"
 #include "bpf/ops.h"
 #include "tests/support/check.h"
@@ -34,7 +36,7 @@ static const struct {
 	{ "a library is the daemon's business", RECORD_LIBRARY, NAMED, 0, 7, LIFE_NAMED, 0 },
 };
 
-static void check_members(struct host *host)
+static void check_members(struct host *host, const struct process_table *table)
 {
 	struct life_record life = { .type = RECORD_OOM,
 				    .time_ns = 5,
@@ -56,31 +58,67 @@ static void check_members(struct host *host)
 	CHECK_INT_EQ("kill: scope", got.call.ret, OOM_SCOPE_GROUP);
 	CHECK_INT_EQ("kill", got.call.uid, 1000);
 	CHECK_STR_EQ("kill", got.call.comm, "train");
-	CHECK_STR_EQ("kill", got.process.comm, "train");
-	CHECK_INT_EQ("kill", got.process.start_boot_ns, 3);
-	CHECK_INT_EQ("kill", got.process.start_unix_ns, 77);
-	CHECK_INT_EQ("kill", got.process.exec_gen, 2);
-	CHECK_INT_EQ("kill", got.process.flags, PROCESS_GUARDED);
+	CHECK_STR_EQ("kill", process_name(got.process), "train");
+	CHECK_INT_EQ("kill", got.process->identity.start_boot_ns, 3);
+	CHECK_INT_EQ("kill", got.process->identity.start_unix_ns, 77);
+	CHECK_INT_EQ("kill", got.process->identity.exec_gen, 2);
+	CHECK_INT_EQ("kill", got.process->identity.flags, PROCESS_GUARDED);
+	(void)process_unref(got.process);
 	life.type = RECORD_EXIT;
 	life.flags = LIFE_NAMED;
 	life.exit.code = 2 << 8;
 	CHECK("exit", host_life(host, &life, 77, &got));
 	CHECK_INT_EQ("exit: status", got.call.ret, 512);
-	CHECK_INT_EQ("exit", got.process.flags, 0);
+	CHECK_INT_EQ("exit", got.process->identity.flags, 0);
+	(void)process_unref(got.process);
+	CHECK_INT_EQ("nobody holds it", process_table_count(table), 0);
 	life.type = RECORD_FORK;
 	life.fork.child = CHILD;
 	CHECK("fork", host_life(host, &life, 77, &got));
 	CHECK_INT_EQ("fork: child", got.call.args[1], CHILD);
 	CHECK_INT_EQ("fork", got.call.ret, 0);
+	(void)process_unref(got.process);
+}
+
+/* One that is followed keeps its name to its end, and with another program begins anew. */
+static void check_name(struct host *host, const struct process_table *table)
+{
+	static const struct {
+		enum record_type type;
+		uint32_t exec_gen;
+		const char *comm;
+		const char *name;
+	} life[] = {
+		{ RECORD_EXEC, 1, "python3", "python3" }, { RECORD_FORK, 1, "train", "python3" },
+		{ RECORD_EXEC, 2, "sh", "sh" },		  { RECORD_FORK, 2, "shell", "sh" },
+		{ RECORD_EXIT, 2, "shell", "sh" },
+	};
+	struct host_event got;
+
+	for (size_t i = 0; i < ARRAY_SIZE(life); i++) {
+		struct life_record record = { .type = (uint8_t)life[i].type,
+					      .start_boot_ns = 3,
+					      .tgid = NAMED,
+					      .exec_gen = life[i].exec_gen,
+					      .flags = LIFE_NAMED };
+
+		(void)snprintf(record.comm, sizeof(record.comm), "%s", life[i].comm);
+		CHECK(life[i].comm, host_life(host, &record, 77, &got));
+		CHECK_STR_EQ(life[i].comm, process_name(got.process), life[i].name);
+		(void)process_unref(got.process);
+	}
+	CHECK_INT_EQ("forgotten with its end", process_table_count(table), 0);
 }
 
 int main(void)
 {
 	struct life_record exec = { .type = RECORD_EXEC, .tgid = CHILD };
 	struct host_event got;
+	struct process_table *table;
 	struct host *host;
 
-	CHECK_INT_EQ("new", host_new(&host), 0);
+	CHECK_INT_EQ("new", process_table_new(&table), 0);
+	CHECK_INT_EQ("new", host_new(table, &host), 0);
 	for (size_t i = 0; i < ARRAY_SIZE(steps); i++) {
 		struct life_record life = { .type = (uint8_t)steps[i].type,
 					    .tgid = steps[i].tgid,
@@ -90,12 +128,19 @@ int main(void)
 		bool is_shown = host_life(host, &life, 0, &got);
 
 		CHECK_INT_EQ(steps[i].name, is_shown ? got.call.op : 0, steps[i].op);
+		if (is_shown)
+			(void)process_unref(got.process);
 	}
 	CHECK("before nobody watched", host_life(host, &exec, 0, &got));
+	(void)process_unref(got.process);
 	host_clear(host);
 	CHECK("who was whose is forgotten", !host_life(host, &exec, 0, &got));
-	check_members(host);
+	CHECK_INT_EQ("and nobody is held", process_table_count(table), 0);
+	check_members(host, table);
+	host_clear(host);
+	check_name(host, table);
 	host_free(host);
 	host_free(NULL);
+	process_table_free(table);
 	return check_result();
 }

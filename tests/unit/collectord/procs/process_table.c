@@ -80,6 +80,36 @@ static void start_kept(void)
 	process_table_free(table);
 }
 
+/* As at its first call, which is of the program itself: what becomes guarded later, or another program, is not renamed.
+ */
+static void named(void)
+{
+	const struct process_identity first = { .start_boot_ns = 7, .tgid = 4711, .comm = "python3" },
+				      guarded = { .start_boot_ns = 7,
+						  .tgid = 4711,
+						  .flags = PROCESS_GUARDED,
+						  .comm = "other" },
+				      next = { .start_boot_ns = 7, .tgid = 4711, .exec_gen = 1, .comm = "sh" };
+	struct process_table *table;
+	struct process *p[3];
+
+	CHECK_INT_EQ("table", process_table_new(&table), 0);
+	p[0] = process_table_take(table, &first);
+	p[0]->row = 3;
+	process_called(p[0], first.comm);
+	CHECK_INT_EQ("called so before", p[0]->row, 3);
+	process_called(p[0], "train\0\0\0\0\0\0\0\0\0\0");
+	CHECK_STR_EQ("as at its first call", process_name(p[0]), "train");
+	CHECK_INT_EQ("no row has that name", p[0]->row, 0);
+	p[1] = process_table_take(table, &guarded);
+	CHECK_STR_EQ("guarded", process_name(p[1]), "train");
+	p[2] = process_table_take(table, &next);
+	CHECK_STR_EQ("another program", process_name(p[2]), "sh");
+	for (size_t i = 0; i < ARRAY_SIZE(p); i++)
+		(void)process_unref(p[i]);
+	process_table_free(table);
+}
+
 static void many(void)
 {
 	struct process_table *table;
@@ -106,6 +136,7 @@ int main(void)
 {
 	others();
 	start_kept();
+	named();
 	many();
 	return check_result();
 }
