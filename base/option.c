@@ -9,6 +9,7 @@
 #include "base/cleanup.h"
 #include "base/parse.h"
 #include "base/troff.h"
+#include "base/utf8.h"
 
 #define QUOTE_CHARACTERS 40
 #define ELLIPSIS "\xe2\x80\xa6"
@@ -16,19 +17,18 @@
 struct option_quote option_quote(const char *text)
 {
 	struct option_quote quote;
-	size_t n = 0, n_characters = 0;
+	size_t n = strlen(text), used = 0;
+	uint32_t code;
 
-	quote.text[n++] = '\'';
-	for (; *text; text++) {
-		unsigned char c = (unsigned char)*text;
-		bool is_first = (c & 0xc0) != 0x80; /* of a character in UTF-8 */
+	for (int i = 0; i < QUOTE_CHARACTERS && used < n; i++) {
+		size_t taken = utf8_decode(text + used, n - used, &code);
 
-		if (n + sizeof(ELLIPSIS "'") + 4 > sizeof(quote.text) ||
-		    (is_first && ++n_characters > QUOTE_CHARACTERS))
+		if (used + taken + sizeof("'" ELLIPSIS "'") > sizeof(quote.text))
 			break;
-		quote.text[n++] = (char)(c < ' ' || c == 0x7f ? '?' : c);
+		used += taken;
 	}
-	(void)snprintf(quote.text + n, sizeof(quote.text) - n, "%s'", *text ? ELLIPSIS : "");
+	(void)snprintf(quote.text, sizeof(quote.text), "'%.*s%s'", (int)used, text, used < n ? ELLIPSIS : "");
+	utf8_scrub(quote.text);
 	return quote;
 }
 

@@ -5,42 +5,27 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "libingero/render/text.h"
+#include "base/utf8.h"
 
 json_t *json_text(const char *text)
 {
 	CLEANUP(buf_done) struct buf clean = BUF_INIT;
-	size_t n = strlen(text);
 
-	while (n > 0) {
-		uint32_t code;
-		size_t taken = text_decode(text, n, &code);
-
-		if (code == TEXT_REPLACEMENT)
-			(void)buf_append_text(&clean, TEXT_REPLACEMENT_UTF8);
-		else
-			(void)buf_append(&clean, text, taken);
-		text += taken;
-		n -= taken;
-	}
+	utf8_append(&clean, text, strlen(text));
 	return clean.failed ? NULL : json_string(buf_text(&clean));
 }
 
 /* Controls that jansson leaves as they are, and a terminal may obey: beyond ASCII there is nothing but strings. */
 static void controls_escape(struct buf *out, const char *text)
 {
-	size_t n = strlen(text);
+	uint32_t code;
 
-	while (n > 0) {
-		uint32_t code;
-		size_t taken = text_decode(text, n, &code);
-
-		if (code >= 0x7f && code < 0xa0)
+	for (size_t n = strlen(text), taken; n > 0; text += taken, n -= taken) {
+		taken = utf8_decode(text, n, &code);
+		if (utf8_is_control(code))
 			(void)buf_printf(out, "\\u%04x", (unsigned int)code);
 		else
 			(void)buf_append(out, text, taken);
-		text += taken;
-		n -= taken;
 	}
 }
 

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/utf8.h"
 
 struct walk {
 	char *why;
@@ -42,41 +43,14 @@ static bool get_varint(const uint8_t **p, const uint8_t *end, uint64_t *ret_valu
 	return false;
 }
 
-/* Length of the character at p, or 0: overlong forms, surrogates and values past the last plane are none. */
-static size_t utf8_char_bytes(const uint8_t *p, size_t n)
+static enum call_error check_text(const struct walk *walk, const char *field, const char *text, size_t n)
 {
-	static const struct {
-		uint8_t first_low, first_high, second_low, second_high, bytes;
-	} forms[] = {
-		{ 0x01, 0x7f, 0, 0, 1 },       { 0xc2, 0xdf, 0x80, 0xbf, 2 }, { 0xe0, 0xe0, 0xa0, 0xbf, 3 },
-		{ 0xe1, 0xec, 0x80, 0xbf, 3 }, { 0xed, 0xed, 0x80, 0x9f, 3 }, { 0xee, 0xef, 0x80, 0xbf, 3 },
-		{ 0xf0, 0xf0, 0x90, 0xbf, 4 }, { 0xf1, 0xf3, 0x80, 0xbf, 4 }, { 0xf4, 0xf4, 0x80, 0x8f, 4 },
-	};
-
-	for (size_t i = 0; i < ARRAY_SIZE(forms); i++) {
-		if (p[0] < forms[i].first_low || p[0] > forms[i].first_high || n < forms[i].bytes)
-			continue;
-		for (size_t k = 1; k < forms[i].bytes; k++) {
-			uint8_t low = k == 1 ? forms[i].second_low : 0x80, high = k == 1 ? forms[i].second_high : 0xbf;
-
-			if (p[k] < low || p[k] > high)
-				return 0;
-		}
-		return forms[i].bytes;
-	}
-	return 0;
-}
-
-static enum call_error check_text(const struct walk *walk, const char *field, const uint8_t *p, size_t n)
-{
-	while (n) {
-		size_t step = utf8_char_bytes(p, n);
-
-		if (!step)
-			return refuse(walk, CALL_ERROR_INVALID, field,
-				      *p ? "is not UTF-8 text" : "has a zero byte inside");
-		p += step;
-		n -= step;
+	if (memchr(text, 0, n))
+		return refuse(walk, CALL_ERROR_INVALID, field, "has a zero byte inside");
+	for (size_t length; n > 0; text += length, n -= length) {
+		length = utf8_length(text, n);
+		if (!length)
+			return refuse(walk, CALL_ERROR_INVALID, field, "is not UTF-8 text");
 	}
 	return CALL_OK;
 }
@@ -123,7 +97,7 @@ static enum call_error check_bytes(struct walk *walk, const ProtobufCMessageDesc
 				return refuse(walk, CALL_ERROR_PROTOCOL, descriptor->short_name,
 					      "has too many fields that this version does not know");
 		} else if ((tag & 7) == WIRE_BYTES && field->type == PROTOBUF_C_TYPE_STRING) {
-			code = check_text(walk, field->name, p, value);
+			code = check_text(walk, field->name, (const char *)p, value);
 		} else if ((tag & 7) == WIRE_BYTES && field->type == PROTOBUF_C_TYPE_MESSAGE) {
 			code = check_bytes(walk, field->descriptor, p, value, depth + 1);
 		}

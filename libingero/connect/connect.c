@@ -11,6 +11,7 @@
 
 #include "base/cleanup.h"
 #include "base/option.h"
+#include "base/utf8.h"
 #include "libingero/connect/caller.h"
 #include "libingero/connect/database.h"
 
@@ -31,9 +32,8 @@ static void refuse(const struct refusal *why, const char *fmt, ...)
 	va_start(ap, fmt);
 	(void)vsnprintf(why->text, why->bytes, fmt, ap);
 	va_end(ap);
-	for (char *c = why->text; why->bytes && *c; c++)
-		if ((unsigned char)*c < ' ' || *c == 0x7f) /* of names, which others may have made */
-			*c = '?';
+	if (why->bytes)
+		utf8_scrub(why->text); /* names, which others may have made */
 }
 
 /* The command line of a private daemon. */

@@ -7,30 +7,9 @@
 #include <string.h>
 #include <time.h>
 
-#include "libingero/render/text.h"
+#include "base/json_text.h"
 
 #define UNIX_NS_SUFFIX "_unix_ns"
-
-void pb_json_string(struct buf *out, const char *text, size_t n)
-{
-	(void)buf_append_text(out, "\"");
-	while (n > 0) {
-		uint32_t code;
-		size_t taken = text_decode(text, n, &code);
-
-		if (code == '"' || code == '\\')
-			(void)buf_printf(out, "\\%c", (char)code);
-		else if (code < 0x20 || (code >= 0x7f && code < 0xa0))
-			(void)buf_printf(out, "\\u%04x", (unsigned int)code);
-		else if (code == TEXT_REPLACEMENT)
-			(void)buf_append_text(out, TEXT_REPLACEMENT_UTF8);
-		else
-			(void)buf_append(out, text, taken);
-		text += taken;
-		n -= taken;
-	}
-	(void)buf_append_text(out, "\"");
-}
 
 static void time_append(struct buf *out, uint64_t unix_ns)
 {
@@ -87,7 +66,7 @@ static void enum_append(struct buf *out, const ProtobufCEnumDescriptor *descript
 	const ProtobufCEnumValue *found = protobuf_c_enum_descriptor_get_value(descriptor, value);
 
 	if (found)
-		pb_json_string(out, found->name, strlen(found->name));
+		json_text_add(out, found->name);
 	else
 		(void)buf_printf(out, "%d", value);
 }
@@ -141,7 +120,7 @@ static void value_append(struct buf *out, const ProtobufCFieldDescriptor *field,
 		break;
 	case PROTOBUF_C_TYPE_STRING:
 		text = *(const char *const *)at;
-		pb_json_string(out, text, text ? strlen(text) : 0);
+		json_text_add(out, text ? text : "");
 		*ret_size = sizeof(char *);
 		break;
 	case PROTOBUF_C_TYPE_BYTES:
@@ -179,7 +158,7 @@ static void field_append(struct buf *out, const ProtobufCMessage *message, const
 
 	if (field_is_unix_ns(field))
 		n_name -= strlen(UNIX_NS_SUFFIX);
-	pb_json_string(out, field->name, n_name);
+	json_text_add_n(out, field->name, n_name);
 	(void)buf_append_text(out, ":");
 
 	if (field->label != PROTOBUF_C_LABEL_REPEATED) {
@@ -238,7 +217,7 @@ int pb_json_line(struct buf *out, const char *type, const ProtobufCMessage *mess
 	(void)buf_append_text(out, "{");
 	if (type) {
 		(void)buf_append_text(out, "\"type\":");
-		pb_json_string(out, type, strlen(type));
+		json_text_add(out, type);
 	}
 	fields_append(out, message, skip, /* is_first= */ !type);
 	(void)buf_append_text(out, "}\n");

@@ -14,9 +14,6 @@
 
 #include "base/buf.h"
 
-/** pb_json_string() - quoted and escaped; bytes that are not UTF-8 become U+FFFD; NULL is the empty string */
-void pb_json_string(struct buf *out, const char *text, size_t n);
-
 /** pb_json_number() - the shortest text that reads back as the same number; null for what is none */
 void pb_json_number(struct buf *out, double value);
 /** pb_json_bytes() - hexadecimal text */

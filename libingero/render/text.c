@@ -5,34 +5,7 @@
 #include <string.h>
 #include <wchar.h>
 
-size_t text_decode(const char *text, size_t n, uint32_t *ret_code)
-{
-	/* Lead byte patterns and the smallest character each length may carry: longer forms are forgeries. */
-	static const struct {
-		uint8_t mask;
-		uint8_t lead;
-		uint32_t least;
-	} forms[] = { { 0x80, 0x00, 0 }, { 0xe0, 0xc0, 0x80 }, { 0xf0, 0xe0, 0x800 }, { 0xf8, 0xf0, 0x10000 } };
-	uint8_t first = (uint8_t)text[0];
-
-	*ret_code = TEXT_REPLACEMENT;
-	for (size_t len = 0; len < ARRAY_SIZE(forms); len++) {
-		uint32_t code = first & (uint8_t)~forms[len].mask;
-
-		if ((first & forms[len].mask) != forms[len].lead)
-			continue;
-		for (size_t i = 1; i <= len; i++) {
-			if (i >= n || ((uint8_t)text[i] & 0xc0) != 0x80)
-				return 1;
-			code = code << 6 | ((uint8_t)text[i] & 0x3f);
-		}
-		if (code < forms[len].least || code > 0x10ffff || (code >= 0xd800 && code <= 0xdfff))
-			return 1;
-		*ret_code = code;
-		return len + 1;
-	}
-	return 1;
-}
+#include "base/utf8.h"
 
 /* Characters without a width of their own that turn the direction of what follows. */
 static bool code_is_direction(uint32_t code)
@@ -44,7 +17,7 @@ static bool code_is_direction(uint32_t code)
 /* Columns of a character, or -1 when it must not reach a terminal. */
 static int code_columns(uint32_t code)
 {
-	if (code < 0x20 || (code >= 0x7f && code < 0xa0) || code == TEXT_REPLACEMENT || code_is_direction(code))
+	if (utf8_is_control(code) || code == UTF8_REPLACEMENT || code_is_direction(code))
 		return -1;
 	return code < 0x7f ? 1 : wcwidth((wchar_t)code);
 }
@@ -88,14 +61,11 @@ unsigned int text_columns(const char *text)
 {
 	size_t n = strlen(text);
 	unsigned int columns = 0;
+	uint32_t code;
 
-	while (n > 0) {
-		uint32_t code;
-		size_t taken = text_decode(text, n, &code);
-
+	for (size_t taken; n > 0; text += taken, n -= taken) {
+		taken = utf8_decode(text, n, &code);
 		columns += code_width(code);
-		text += taken;
-		n -= taken;
 	}
 	return columns;
 }
@@ -111,7 +81,7 @@ unsigned int text_append(struct buf *out, const struct text_style *style, const 
 	is_cut = text_columns(text) > room;
 	while (n > 0) {
 		uint32_t code;
-		size_t taken = text_decode(text, n, &code);
+		size_t taken = utf8_decode(text, n, &code);
 		unsigned int width = code_width(code);
 
 		if (columns + width + (is_cut ? 1 : 0) > room)
@@ -235,7 +205,7 @@ static size_t word_part(const char *text, size_t n, unsigned int room, char ret_
 	*ret_columns = 0;
 	while (used < n) {
 		uint32_t code;
-		size_t taken = text_decode(text + used, n - used, &code);
+		size_t taken = utf8_decode(text + used, n - used, &code);
 
 		if (used > 0 && (*ret_columns + code_width(code) > room || used + taken >= PART_BYTES))
 			break;

@@ -23,18 +23,6 @@ struct text_style {
 	unsigned int rows;    /* 0: no limit */
 };
 
-/* What bytes are that are no character. */
-#define TEXT_REPLACEMENT 0xfffdu
-#define TEXT_REPLACEMENT_UTF8 "\xef\xbf\xbd"
-
-/**
- * text_decode() - next character of UTF-8 text
- * @text: n bytes, n > 0
- * @ret_code: the character, or U+FFFD where the bytes are none
- * Return: bytes taken, at least 1
- */
-size_t text_decode(const char *text, size_t n, uint32_t *ret_code);
-
 /** text_columns() - columns that text_append() would fill */
 unsigned int text_columns(const char *text);
 

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/utf8.h"
 
 static const char *const table_names[] = {
 	[FOREIGN_EVENTS] = "events",
@@ -118,33 +119,9 @@ bool foreign_row(struct sqlite3_stmt *statement, struct foreign_row *ret_row)
 	return true;
 }
 
-/* Bytes of the well-formed character at text, 0 if there is none. */
-static size_t utf8_length(const unsigned char *text, size_t n)
-{
-	static const struct {
-		unsigned char mask, lead;
-		uint32_t least;
-	} forms[] = { { 0x80, 0x00, 0 }, { 0xe0, 0xc0, 0x80 }, { 0xf0, 0xe0, 0x800 }, { 0xf8, 0xf0, 0x10000 } };
-
-	for (size_t length = 1; length <= ARRAY_SIZE(forms) && length <= n; length++) {
-		uint32_t point;
-		size_t i;
-
-		if ((text[0] & forms[length - 1].mask) != forms[length - 1].lead)
-			continue;
-		point = text[0] & (unsigned char)~forms[length - 1].mask;
-		for (i = 1; i < length && (text[i] & 0xc0) == 0x80; i++)
-			point = point << 6 | (text[i] & 0x3f);
-		return i == length && point >= forms[length - 1].least && point <= 0x10ffff && point >> 11 != 0x1b
-			       ? length
-			       : 0;
-	}
-	return 0;
-}
-
 const char *foreign_text(struct sqlite3_stmt *statement, int column, char *ret_text, size_t room)
 {
-	const unsigned char *text = sqlite3_column_text(statement, column);
+	const char *text = (const char *)sqlite3_column_text(statement, column);
 	size_t n = text ? (size_t)sqlite3_column_bytes(statement, column) : 0, used = 0;
 
 	for (size_t i = 0; i < n && text[i];) {

@@ -8,10 +8,10 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/json_text.h"
 #include "archive/job.h"
 #include "archive/foreign/ingero_names.h"
 #include "archive/tables/table_list.h"
-#include "archive/tables/json_text.h"
 #include "detect/finding_message.h"
 
 struct finding_list {

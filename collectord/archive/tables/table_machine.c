@@ -9,9 +9,9 @@
 #include "base/array.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/json_text.h"
 #include "archive/job.h"
 #include "archive/tables/table_list.h"
-#include "archive/tables/json_text.h"
 
 #define MIB (1024.0 * 1024.0)
 

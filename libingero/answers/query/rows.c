@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/json_text.h"
 #include "libingero/render/pb_json.h"
 
 #define CELL_MOST 60u /* columns of a cell that others stand beside; longer ones are cut */
@@ -185,10 +186,10 @@ static void object_append(const struct rows *rows, const Ingero__V1__SqlRow *row
 		const char *name = rows->columns.items[i].name;
 
 		(void)buf_append_text(out, i ? "," : "");
-		pb_json_string(out, name, strlen(name));
+		json_text_add(out, name);
 		(void)buf_append_text(out, ":");
 		if (value->value_case == INGERO__V1__SQL_VALUE__VALUE_TEXT)
-			pb_json_string(out, value->text, strlen(value->text));
+			json_text_add(out, value->text);
 		else if (value->value_case == INGERO__V1__SQL_VALUE__VALUE_BLOB)
 			pb_json_bytes(out, &value->blob);
 		else

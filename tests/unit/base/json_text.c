@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Texts of JSON in columns: whatever a process is called, no character of it steers a terminal. */
-#include "archive/tables/json_text.h"
+/* Strings of JSON: whatever a process is called, no character of it steers a terminal, and all of it is UTF-8. */
+#include "base/json_text.h"
 
-#include "base/buf.h"
 #include "tests/support/check.h"
 
 static const struct {
@@ -17,7 +16,14 @@ static const struct {
 	  "2J\xc2\x9f\xc2\xa0",
 	  "\"\\u0080\\u009b2J\\u009f\xc2\xa0\"" },
 	{ "UTF-8", "µ▲日", "\"µ▲日\"" },
-	{ "cut", "a\xc2", "\"a\xc2\"" },
+	{ "cut", "a\xc2", "\"a\xef\xbf\xbd\"" },
+	{ "bytes that are none",
+	  "a\xff"
+	  "b\xc3",
+	  "\"a\xef\xbf\xbd"
+	  "b\xef\xbf\xbd\"" },
+	{ "overlong quote", "\xc0\xa2", "\"\xef\xbf\xbd\xef\xbf\xbd\"" },
+	{ "empty", "", "\"\"" },
 };
 
 int main(void)

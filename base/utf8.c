@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/utf8.h"
+
+#include <string.h>
+
+static size_t decode(const char *text, size_t n, uint32_t *ret_code)
+{
+	/* Lead byte patterns and the smallest character each length may carry: longer forms are forgeries. */
+	static const struct {
+		uint8_t mask, lead;
+		uint32_t least;
+	} forms[] = { { 0x80, 0x00, 0 }, { 0xe0, 0xc0, 0x80 }, { 0xf0, 0xe0, 0x800 }, { 0xf8, 0xf0, 0x10000 } };
+	uint8_t first = (uint8_t)text[0];
+
+	for (size_t len = 0; len < ARRAY_SIZE(forms) && len < n; len++) {
+		uint32_t code = first & (uint8_t)~forms[len].mask;
+
+		if ((first & forms[len].mask) != forms[len].lead)
+			continue;
+		for (size_t i = 1; i <= len; i++) {
+			if (((uint8_t)text[i] & 0xc0) != 0x80)
+				return 0;
+			code = code << 6 | ((uint8_t)text[i] & 0x3f);
+		}
+		*ret_code = code;
+		return code >= forms[len].least && code <= 0x10ffff && code >> 11 != 0x1b ? len + 1 : 0;
+	}
+	return 0;
+}
+
+size_t utf8_length(const char *text, size_t n)
+{
+	uint32_t code;
+
+	return decode(text, n, &code);
+}
+
+size_t utf8_decode(const char *text, size_t n, uint32_t *ret_code)
+{
+	size_t length = decode(text, n, ret_code);
+
+	if (length)
+		return length;
+	*ret_code = UTF8_REPLACEMENT;
+	return 1;
+}
+
+bool utf8_is_control(uint32_t code)
+{
+	return code < 0x20 || (code >= 0x7f && code < 0xa0);
+}
+
+void utf8_scrub(char *text)
+{
+	char *to = text;
+	uint32_t code;
+
+	for (size_t n = strlen(text), taken; n > 0; text += taken, n -= taken) {
+		taken = utf8_decode(text, n, &code);
+		if (utf8_is_control(code) || code == UTF8_REPLACEMENT) {
+			*to++ = '?';
+		} else {
+			memmove(to, text, taken);
+			to += taken;
+		}
+	}
+	*to = '\0';
+}
+
+void utf8_append(struct buf *out, const char *text, size_t n)
+{
+	for (size_t length; n > 0; text += length, n -= length) {
+		length = utf8_length(text, n);
+		(void)buf_append(out, length ? text : "\xef\xbf\xbd", length ? length : 3);
+		length = MAX(length, 1);
+	}
+}
