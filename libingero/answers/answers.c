@@ -104,28 +104,37 @@ static char *text_of(struct buf *out)
 	return out->failed ? NULL : strdup(buf_text(out));
 }
 
-char *ingero_explanation_json(const struct ingero_explanation *e)
+/*
+ * Only the locale says how wide a character is and how a number is written, and the process's is the client's: here
+ * the thread has one of its own, with numbers as JSON has them.
+ */
+struct own_locale {
+	locale_t own, before;
+};
+
+static struct own_locale locale_enter(void)
 {
-	CLEANUP(buf_done) struct buf out = BUF_INIT;
+	struct own_locale locale = { .own = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0) };
 
-	return explain_json_append(&out, e->reply) < 0 ? NULL : text_of(&out);
-}
-
-/* Columns of a character are asked of the C library, which knows them in the locale alone: here the thread's own. */
-static locale_t locale_enter(locale_t *ret_before)
-{
-	locale_t locale = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0);
-
-	*ret_before = locale ? uselocale(locale) : (locale_t)0;
+	if (!locale.own)
+		locale.own = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+	locale.before = uselocale(locale.own);
 	return locale;
 }
 
-static void locale_leave(locale_t locale, locale_t before)
+static void locale_leave(struct own_locale *locale)
 {
-	if (!locale)
-		return;
-	(void)uselocale(before);
-	freelocale(locale);
+	(void)uselocale(locale->before);
+	if (locale->own)
+		freelocale(locale->own);
+}
+
+char *ingero_explanation_json(const struct ingero_explanation *e)
+{
+	CLEANUP(locale_leave) struct own_locale locale = locale_enter();
+	CLEANUP(buf_done) struct buf out = BUF_INIT;
+
+	return explain_json_append(&out, e->reply) < 0 ? NULL : text_of(&out);
 }
 
 char *ingero_finding_text(const struct ingero_explanation *e, size_t i, unsigned int columns)
@@ -138,20 +147,19 @@ char *ingero_finding_text(const struct ingero_explanation *e, size_t i, unsigned
 		.now_unix_ns = e->asked_unix_ns,
 		.goes_on = e->reply->is_recording,
 	};
+	CLEANUP(locale_leave) struct own_locale locale = locale_enter();
 	CLEANUP(buf_done) struct buf out = BUF_INIT;
-	locale_t locale, before;
 
 	if (i >= e->reply->n_findings)
 		return NULL;
 	finding.finding = e->reply->findings[i];
-	locale = locale_enter(&before);
 	explain_finding_append(&finding, &style, &out);
-	locale_leave(locale, before);
 	return text_of(&out);
 }
 
 char *ingero_finding_json(const Ingero__V1__Finding *finding)
 {
+	CLEANUP(locale_leave) struct own_locale locale = locale_enter();
 	CLEANUP(buf_done) struct buf out = BUF_INIT;
 
 	pb_json_append(&out, &finding->base);
