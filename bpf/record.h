@@ -75,8 +75,16 @@ enum record_type {
 	RECORD_TYPE_COUNT
 };
 
-/* What every record begins with. */
+/* What every record begins with: its members, which are those of `header`. */
 #define RECORD_HEADER                                                                                                  \
+	union {                                                                                                        \
+		struct record_header header;                                                                           \
+		struct {                                                                                               \
+			RECORD_HEADER_MEMBERS;                                                                         \
+		};                                                                                                     \
+	}
+
+#define RECORD_HEADER_MEMBERS                                                                                          \
 	union {                                                                                                        \
 		__u64 time_ns;                                                                                         \
 		__u64 start_ns; /* of a call: its entry, as the program would have seen it */                          \
@@ -92,7 +100,7 @@ enum record_type {
 	char comm[RECORD_COMM_BYTES] /* of a call: of the thread, when it first called; else of the process */
 
 struct record_header {
-	RECORD_HEADER;
+	RECORD_HEADER_MEMBERS;
 };
 _Static_assert(sizeof(struct record_header) == 48, "record_header is ABI between both halves");
 

@@ -157,9 +157,7 @@ void pipeline_call(struct pipeline *p, const struct call_record *call)
 
 void pipeline_host(struct pipeline *p, const struct host_event *host, const struct life_record *life)
 {
-	struct event event = {
-		.call = &host->call, .process = host->process, .op = op_get(host->call.op), .life = life
-	};
+	struct event event = { .life = life, .process = host->process, .op = op_get(host->op) };
 
 	if (!event.process) {
 		p->unheld++;

@@ -39,7 +39,7 @@ struct figures *pipeline_figures(struct pipeline *pipeline);
 
 /** pipeline_call() - a record that the source gave */
 void pipeline_call(struct pipeline *pipeline, const struct call_record *call);
-/** pipeline_host() - an event of the host, whose process is given back, and the record it was made of */
+/** pipeline_host() - a record of life, and what it is to people, whose process is given back */
 void pipeline_host(struct pipeline *pipeline, const struct host_event *host, const struct life_record *life);
 /** pipeline_drained() - the source has given all it had for now */
 void pipeline_drained(struct pipeline *pipeline);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * A call with everything the daemon knows of it, as sinks get it.
+ * A record with everything the daemon knows of it, as sinks get it: a call, or what the kernel did to a process.
  *
  * Sources make events; the store keeps them, detectors look at them, streams show
- * them. The call itself is the kernel half's record, untouched.
+ * them. The record itself is the kernel half's, untouched.
  */
 #pragma once
 
@@ -18,12 +18,19 @@ struct op;
 #define MEASURED(class) ((uint16_t)(1u << (class)))
 
 struct event {
-	const struct call_record *call; /* .slot and .pad mean nothing behind the source */
+	/* One of the two; .slot and .header_pad mean nothing behind the source. */
+	const struct call_record *call;
+	const struct life_record *life; /* an event of the host */
 	struct process *process;	/* borrowed: who keeps it takes a reference */
 	const struct op *op;
-	uint16_t measured;		/* MEASURED(class): what this source can tell; absent is not zero */
-	const struct life_record *life; /* of an event of the host; NULL: a call */
+	uint16_t measured; /* MEASURED(class): what this source can tell; absent is not zero */
 };
+
+/** event_header() - what its record begins with, whatever kind it is */
+static inline const struct record_header *event_header(const struct event *event)
+{
+	return event->life ? &event->life->header : &event->call->header;
+}
 
 /* Why a call was kept, by the bit of enum record_reason: the lowest first. */
 #define EVENT_REASONS 6

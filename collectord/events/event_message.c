@@ -4,6 +4,7 @@
 #include "base/cleanup.h"
 #include "events/call_id.h"
 #include "events/event.h"
+#include "events/host.h"
 
 Ingero__V1__Blame *blame_to_message(const __u64 blame_ns[BLAME_COUNT], uint16_t measured, struct arena *arena)
 {
@@ -34,8 +35,8 @@ Ingero__V1__Blame *blame_to_message_of(uint64_t whole_ns, const __u64 blame_ns[B
 	return b;
 }
 
-Ingero__V1__Event *event_to_message(const struct call_record *call, const struct event_about *about,
-				    struct arena *arena)
+static Ingero__V1__Event *message_new(const struct record_header *header, const struct event_about *about,
+				      const __u64 *args, struct arena *arena)
 {
 	Ingero__V1__Event *e = ARENA_NEW(arena, Ingero__V1__Event);
 
@@ -48,22 +49,48 @@ Ingero__V1__Event *event_to_message(const struct call_record *call, const struct
 	e->source = (char *)(uintptr_t)about->source;
 	e->op = (char *)(uintptr_t)about->op;
 	e->uid = about->uid;
-#define FIELD(field, value) e->field = (value);
-#include "events/columns.def"
-
 	e->id = arena_alloc(arena, CALL_ID_BYTES);
-	e->args = ARENA_NEW_N(arena, uint64_t, ARRAY_SIZE(call->args));
+	e->args = ARENA_NEW_N(arena, uint64_t, OP_ARGS_MAX);
 	e->reasons = ARENA_NEW_N(arena, char *, EVENT_REASONS);
-	e->blame_ns = blame_to_message_of(call->raw_ns, call->blame_ns, about->measured, arena);
-	if (!e->id || !e->args || !e->reasons || !e->blame_ns)
+	if (!e->id || !e->args || !e->reasons)
 		return NULL;
 	if (about->boot)
-		call_id_format(&(struct call_id){ .boot = about->boot, .tid = call->tid, .start_ns = call->start_ns },
-			       e->id);
-	for (size_t i = 0; i < about->n_args && i < ARRAY_SIZE(call->args); i++)
-		e->args[e->n_args++] = call->args[i];
+		call_id_format(
+			&(struct call_id){ .boot = about->boot, .tid = header->tid, .start_ns = header->start_ns },
+			e->id);
+	for (size_t i = 0; i < about->n_args && i < OP_ARGS_MAX; i++)
+		e->args[e->n_args++] = args[i];
+	return e;
+}
+
+Ingero__V1__Event *event_to_message(const struct call_record *call, const struct event_about *about,
+				    struct arena *arena)
+{
+	Ingero__V1__Event *e = message_new(&call->header, about, call->args, arena);
+
+	if (!e)
+		return NULL;
+#define FIELD(field, value) e->field = (value);
+#include "events/columns.def"
 	for (size_t i = 0; i < EVENT_REASONS; i++)
 		if (call->reason & 1u << i)
 			e->reasons[e->n_reasons++] = (char *)(uintptr_t)event_reason_names[i];
-	return e;
+	e->blame_ns = blame_to_message_of(call->raw_ns, call->blame_ns, about->measured, arena);
+	return e->blame_ns ? e : NULL;
+}
+
+Ingero__V1__Event *event_host_to_message(const struct life_record *life, const struct event_about *about,
+					 struct arena *arena)
+{
+	static const __u64 no_blame_ns[BLAME_COUNT];
+	const struct host_values values = host_values(life);
+	__u64 args[OP_ARGS_MAX] = { values.args[0], values.args[1] };
+	Ingero__V1__Event *e = message_new(&life->header, about, args, arena);
+
+	if (!e)
+		return NULL;
+	e->tid = life->tid;
+	e->ret_code = values.ret;
+	e->blame_ns = blame_to_message(no_blame_ns, /* measured= */ 0, arena);
+	return e->blame_ns ? e : NULL;
 }

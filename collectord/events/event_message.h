@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * A call and its blame as clients get them, the same from a live source and from a file.
+ * An event and its blame as clients get them, the same from a live source and from a file.
  */
 #pragma once
 
@@ -11,7 +11,7 @@
 #include "bpf/record.h"
 #include "ingero/v1/ingero.pb-c.h"
 
-/* What a message says of a call that its record does not. Texts are borrowed and must outlive the message. */
+/* What a message says of an event that its record does not. Texts are borrowed and must outlive the message. */
 struct event_about {
 	const char *process_name;
 	const char *source;
@@ -27,6 +27,9 @@ struct event_about {
 /** event_to_message() - Return: the message, or NULL without memory */
 Ingero__V1__Event *event_to_message(const struct call_record *call, const struct event_about *about,
 				    struct arena *arena);
+/** event_host_to_message() - the same of a record of life */
+Ingero__V1__Event *event_host_to_message(const struct life_record *life, const struct event_about *about,
+					 struct arena *arena);
 
 /** blame_to_message() - how a time splits, all classes as given. Return: NULL without memory */
 Ingero__V1__Blame *blame_to_message(const __u64 blame_ns[BLAME_COUNT], uint16_t measured, struct arena *arena);

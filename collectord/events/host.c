@@ -88,18 +88,7 @@ static const uint16_t events[RECORD_TYPE_COUNT] = {
 
 bool host_life(struct host *host, const struct life_record *life, uint64_t start_unix_ns, struct host_event *ret_event)
 {
-	struct host_event event = {
-		.call = {
-			.start_ns = life->time_ns,
-			.tgid = life->tgid,
-			.tid = life->tid,
-			.uid = life->uid,
-			.exec_gen = life->exec_gen,
-			.slot = life->slot,
-			.type = RECORD_CALL,
-			.op = events[life->type],
-		},
-	};
+	struct host_event event = { .op = events[life->type] };
 	struct process_identity identity = {
 		.start_boot_ns = life->start_boot_ns,
 		.start_unix_ns = start_unix_ns,
@@ -110,9 +99,8 @@ bool host_life(struct host *host, const struct life_record *life, uint64_t start
 	};
 	bool is_kin = life->slot || life->flags & LIFE_NAMED || kin_find(host, life->tgid);
 
-	if (!event.call.op || (!is_kin && life->type != RECORD_OOM))
+	if (!event.op || (!is_kin && life->type != RECORD_OOM))
 		return false;
-	memcpy(event.call.comm, life->comm, sizeof(event.call.comm));
 	memcpy(identity.comm, life->comm, sizeof(identity.comm));
 	event.process = process_table_take(host->table, &identity);
 	/* A program that was a traced one stays of interest as the next. */
@@ -122,21 +110,20 @@ bool host_life(struct host *host, const struct life_record *life, uint64_t start
 		kin_add(host, life->fork.child);
 	if (event.process || life->type == RECORD_EXIT)
 		kin_follow(host, life->tgid, life->type == RECORD_EXIT ? NULL : event.process);
-	switch ((enum record_type)life->type) {
-	case RECORD_FORK:
-		event.call.args[1] = life->fork.child;
-		break;
-	case RECORD_EXIT:
-		event.call.ret = (int32_t)life->exit.code;
-		break;
-	case RECORD_OOM:
-		event.call.args[0] = life->oom.rss_bytes;
-		event.call.args[1] = life->tgid;
-		event.call.ret = life->oom.scope;
-		break;
-	default: /* its header says all */
-		break;
-	}
 	*ret_event = event;
 	return true;
+}
+
+struct host_values host_values(const struct life_record *life)
+{
+	switch ((enum record_type)life->type) {
+	case RECORD_FORK:
+		return (struct host_values){ .args[1] = life->fork.child };
+	case RECORD_EXIT:
+		return (struct host_values){ .ret = (int32_t)life->exit.code };
+	case RECORD_OOM:
+		return (struct host_values){ .args = { life->oom.rss_bytes, life->tgid }, .ret = life->oom.scope };
+	default: /* its header says all */
+		return (struct host_values){ 0 };
+	}
 }

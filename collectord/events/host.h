@@ -16,8 +16,14 @@
 struct host;
 
 struct host_event {
-	struct call_record call; /* what an event of a call has: time, process, operation, arguments, ret */
+	uint16_t op;		 /* row EVENT of ops.def */
 	struct process *process; /* a reference; NULL: no memory */
+};
+
+/* The body of a record of life as its row EVENT says: `args` and `ret_code` of answers and files. */
+struct host_values {
+	uint64_t args[OP_ARGS_SHORT];
+	int32_t ret;
 };
 
 /** host_new() - @table: borrowed. Return: 0 or -ENOMEM */
@@ -31,3 +37,4 @@ void host_clear(struct host *host);
  * Return: whether there is an event to show
  */
 bool host_life(struct host *host, const struct life_record *life, uint64_t start_unix_ns, struct host_event *ret_event);
+struct host_values host_values(const struct life_record *life);

@@ -88,21 +88,23 @@ int trace_start_send(struct trace *t)
 
 static Ingero__V1__Event *event_new(struct trace *t, const struct event *event)
 {
-	const struct call_record *c = event->call;
-	const struct op *op = op_get(c->op);
+	const struct record_header *header = event_header(event);
 	const struct event_about about = {
 		.process_name = arena_copy_text(&t->batch_arena, process_name(event->process)),
-		.source = op_layer_to_source(op->layer),
-		.op = op->name,
-		.start_unix_ns = clock_to_unix_ns(c->start_ns),
-		.pid = c->tgid,
-		.uid = c->uid,
+		.source = op_layer_to_source(event->op->layer),
+		.op = event->op->name,
+		.start_unix_ns = clock_to_unix_ns(header->start_ns),
+		.pid = header->tgid,
+		.uid = header->uid,
 		.boot = t->context->store ? store_boot(t->context->store) : 0,
-		.measured = op_is_call(op) ? source_measured(t->context->capture->source) : 0,
-		.n_args = op_n_args(op),
+		.measured = event->measured,
+		.n_args = op_n_args(event->op),
 	};
 
-	return about.process_name ? event_to_message(c, &about, &t->batch_arena) : NULL;
+	if (!about.process_name)
+		return NULL;
+	return event->life ? event_host_to_message(event->life, &about, &t->batch_arena)
+			   : event_to_message(event->call, &about, &t->batch_arena);
 }
 
 void trace_batch_send(struct trace *t)
@@ -125,14 +127,16 @@ static bool trace_covers(const struct trace *t, uint32_t tgid, uint32_t uid, uin
 	return !t->lease || lease_covers(t->lease, tgid, uid, start_boot_ns);
 }
 
-static bool trace_sees(const struct trace *t, const struct call_record *c, uint64_t start_boot_ns, bool is_guarded)
+static bool trace_sees(const struct trace *t, const struct event *event, uint64_t start_boot_ns)
 {
+	const struct record_header *header = event_header(event);
 	struct scope scope;
 
 	if (t->state != TRACE_RUNNING)
 		return false;
 	scope = trace_scope(t);
-	return trace_covers(t, c->tgid, c->uid, start_boot_ns) && scope_sees(&scope, c->tgid, c->uid, is_guarded);
+	return trace_covers(t, header->tgid, header->uid, start_boot_ns) &&
+	       scope_sees(&scope, header->tgid, header->uid, process_is_guarded(event->process));
 }
 
 static void event_add(struct trace *t, const struct event *event)
@@ -156,37 +160,35 @@ static void event_add(struct trace *t, const struct event *event)
 /* A traced process may have become another user's program by exec: a lease on its pid follows it there. */
 static void trace_call(struct trace *t, const struct event *event)
 {
-	if (t->wants_events && trace_sees(t, event->call, /* start_boot_ns= */ 0, process_is_guarded(event->process)))
+	if (t->wants_events && trace_sees(t, event, /* start_boot_ns= */ 0))
 		event_add(t, event);
 }
 
-static void life_count(Ingero__V1__Life *life, uint32_t op)
+static void life_count(Ingero__V1__Life *sums, const struct life_record *life)
 {
-	switch (op) {
-	case OP_EVENT_process_exec:
-		life->execs++;
+	switch ((enum record_type)life->type) {
+	case RECORD_EXEC:
+		sums->execs++;
 		break;
-	case OP_EVENT_process_fork:
-		life->forks++;
+	case RECORD_FORK:
+		sums->forks++;
 		break;
-	case OP_EVENT_process_exit:
-		life->exits++;
+	case RECORD_EXIT:
+		sums->exits++;
 		break;
-	case OP_EVENT_oom_kill:
-		life->oom_kills++;
+	case RECORD_OOM:
+		sums->oom_kills++;
 		break;
-	default: /* figures alone */
+	default: /* not shown */
 		break;
 	}
 }
 
 static void trace_host(struct trace *t, const struct event *event)
 {
-	const struct process *p = event->process;
-
-	if (!trace_sees(t, event->call, p->identity.start_boot_ns, process_is_guarded(p)))
+	if (!trace_sees(t, event, event->process->identity.start_boot_ns))
 		return;
-	life_count(&t->life, event->call->op);
+	life_count(&t->life, event->life);
 	if (t->wants_events)
 		event_add(t, event);
 }

@@ -19,7 +19,8 @@
 #include "figures/figures.h"
 
 /*
- * One call as the file keeps it. Of `call` tgid, uid, comm, exec_gen and slot are the
+ * One event as the file keeps it: the columns of a call. Of a record of life there are its header, and what
+ * host_values() makes of its body; the rest is 0. Of `call` tgid, uid, comm, exec_gen and slot are the
  * process's (row of table process) and not packed; type and pad mean nothing, call.op follows
  * from op.
  */

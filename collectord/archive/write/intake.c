@@ -7,6 +7,7 @@
 
 #include "detect/finding.h"
 #include "detect/finding_message.h"
+#include "events/host.h"
 #include "events/op.h"
 #include "figures/tick.h"
 
@@ -120,16 +121,15 @@ void intake_gap(struct intake *intake, uint64_t from_ns, uint64_t to_ns, const c
 	(void)batch_add_gap(intake->batch, &gap); /* without memory for it there is none to tell of it either */
 }
 
-static void call_lost(struct intake *intake, const struct event *event)
+static void event_lost(struct intake *intake, const struct event *event)
 {
-	uint64_t start_ns = event->call->start_ns;
+	uint64_t start_ns = event_header(event)->start_ns, end_ns = start_ns + (event->call ? event->call->raw_ns : 0);
 
 	intake->n_lost++;
-	intake_gap(intake, start_ns, start_ns + event->call->raw_ns, intake->loss_reason, 1,
-		   event->process->identity.uid);
+	intake_gap(intake, start_ns, end_ns, intake->loss_reason, 1, event->process->identity.uid);
 }
 
-static int call_pack(struct batch *batch, const struct stored_event *stored, uint32_t uid)
+static int event_pack(struct batch *batch, const struct stored_event *stored, uint32_t uid)
 {
 	struct batch_tail *tail = batch_tail(batch, uid);
 	size_t before;
@@ -153,6 +153,16 @@ static int call_pack(struct batch *batch, const struct stored_event *stored, uin
 	return 0;
 }
 
+/* The columns of a record of life; those that only a call has are 0. */
+static void host_fill(const struct life_record *life, struct stored_event *stored)
+{
+	const struct host_values values = host_values(life);
+
+	stored->call.header = life->header;
+	memcpy(stored->call.args, values.args, sizeof(values.args));
+	stored->call.ret = values.ret;
+}
+
 /* Return: 0 or -ENOMEM */
 static int host_count(struct intake *intake, const struct stored_event *stored, uint32_t uid)
 {
@@ -167,23 +177,28 @@ static int host_count(struct intake *intake, const struct stored_event *stored, 
 	return ARRAY_PUSH(&intake->host, fresh);
 }
 
-void intake_call(struct intake *intake, const struct event *event)
+void intake_event(struct intake *intake, const struct event *event)
 {
 	const struct process_identity *who = &event->process->identity;
-	struct stored_event stored = { .call = *event->call, .measured = event->measured };
+	uint64_t start_ns = event_header(event)->start_ns;
+	struct stored_event stored = { .measured = event->measured };
 
-	if (is_skipped(intake, who, event->call->start_ns))
+	if (is_skipped(intake, who, start_ns))
 		return;
 	if (intake->batch->bytes >= INTAKE_BYTES_MAX) {
-		call_lost(intake, event);
+		event_lost(intake, event);
 		return;
 	}
-	stored.process = process_row(intake, event->process, event->call->start_ns, event->call->start_ns);
+	if (event->life)
+		host_fill(event->life, &stored);
+	else
+		stored.call = *event->call;
+	stored.process = process_row(intake, event->process, start_ns, start_ns);
 	stored.op = event->op ? event->op->id : 0;
 	if (stored.process && event->life && host_count(intake, &stored, who->uid) < 0)
-		call_lost(intake, event);
-	else if (!stored.process || call_pack(intake->batch, &stored, who->uid) < 0)
-		call_lost(intake, event);
+		event_lost(intake, event);
+	else if (!stored.process || event_pack(intake->batch, &stored, who->uid) < 0)
+		event_lost(intake, event);
 	if (stored.process && event->life && event->life->type == RECORD_EXIT)
 		intake_gone(intake, who, event->life->time_ns);
 }

@@ -36,7 +36,7 @@ struct intake {
 };
 
 void intake_done(struct intake *intake);
-void intake_call(struct intake *intake, const struct event *event);
+void intake_event(struct intake *intake, const struct event *event);
 void intake_tick(struct intake *intake, const struct tick *tick);
 void intake_gone(struct intake *intake, const struct process_identity *identity, uint64_t gone_ns);
 void intake_finding(struct intake *intake, const struct finding *finding);

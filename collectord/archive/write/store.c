@@ -336,7 +336,7 @@ static void hand_over(struct store *store)
 
 void store_call(struct store *store, const struct event *event)
 {
-	intake_call(&store->intake, event);
+	intake_event(&store->intake, event);
 	if (store->intake.batch->n_events < BATCH_EVENTS || store->intake.batch->n_events % 256)
 		return; /* a thread that is late is not asked at each call */
 	(void)pthread_mutex_lock(&store->lock);

@@ -36,10 +36,7 @@ static void kill_it(struct play *p, size_t i)
 		.oom.by_tgid = cases[i].by,
 		.oom.by_comm = "hog",
 	};
-	struct call_record call = { .start_ns = life.time_ns, .tgid = PLAY_PID, .op = OP_EVENT_oom_kill };
-	struct event event = {
-		.call = &call, .process = play_entry(p), .op = op_get(OP_EVENT_oom_kill), .life = &life
-	};
+	struct event event = { .life = &life, .process = play_entry(p), .op = op_get(OP_EVENT_oom_kill) };
 
 	engine_host(p->engine, &event);
 }
