@@ -171,6 +171,8 @@ VERIFIED_ALONE int call_untimed(struct thread_state *t, const struct entry *entr
 	kids_refused(t);
 	if (entry_continues(t, entry->sp, entry->ip, entry->link, entry->op))
 		return 0;
+	if (t->depth >= CALL_DEPTH_MAX)
+		counter_add(LOSS_DEPTH, 1);
 	(void)entry_return_address(entry->sp, entry->link, &address);
 	t->untimed_sp = entry->sp;
 	t->untimed_ip = entry->ip;

@@ -52,7 +52,7 @@ double view_quality(const struct detector_view *view, const struct tick *tick, u
 		if (view->ops[i].op && view->ops[i].op->layer == view->layer)
 			untimed += view->ops[i].figures.untimed;
 
-	not_counted = tick->losses[LOSS_PROCESS_SLOTS] + tick->losses[LOSS_CELLS] + tick->losses[LOSS_DEPTH];
+	not_counted = tick->losses[LOSS_PROCESS_SLOTS] + tick->losses[LOSS_CELLS];
 	unseen = tick->losses[LOSS_SWITCH_UNSEEN];
 	if (not_counted)
 		quality *= (double)counted / (double)(counted + not_counted);

@@ -632,7 +632,7 @@ int main(int argc, char **argv)
 	rig_open(&rig, back_end, 0);
 	for (i = 0; i < ARRAY_SIZE(cases); i++) {
 		const struct exact_case *c = &cases[i];
-		uint64_t untimed = 0;
+		uint64_t untimed = 0, too_deep = rig_loss(&rig, LOSS_DEPTH);
 		pid_t pid;
 		int status;
 
@@ -652,6 +652,8 @@ int main(int argc, char **argv)
 			untimed += f.untimed;
 		}
 		CHECK_INT_EQ(c->name, untimed, c->untimed);
+		CHECK_INT_EQ(c->name, rig_loss(&rig, LOSS_DEPTH) - too_deep,
+			     c->run == run_recursion_100 ? 100 - CALL_DEPTH_MAX : 0);
 		CHECK_INT_EQ(c->name, rig_loss(&rig, LOSS_RETURN_UNPAIRED), 0);
 		CHECK_INT_EQ(c->name, probe_set_slots(rig.set)[rig_slot(&rig, pid)].state, PROCESS_SLOT_GONE);
 	}
