@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <poll.h>
-#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +18,7 @@
 #include "base/fd.h"
 #include "cli/trace/descendants.h"
 #include "cli/trace/guardian.h"
+#include "libingero/render/user.h"
 
 #define STATUS_NOT_FOUND 127 /* as shells have it */
 #define STATUS_NOT_STARTED 126
@@ -34,12 +34,13 @@ static void status_write(int fd, int error)
 /* In the child: become the user who typed the command. */
 static int user_become(const struct caller *caller)
 {
+	struct user_entry entry;
 	const struct passwd *user;
 
 	if (!caller->is_sudo)
 		return 0;
 
-	user = getpwuid(caller->uid);
+	user = user_find(caller->uid, &entry) ? &entry.user : NULL;
 	if ((user ? initgroups(user->pw_name, caller->gid) : setgroups(1, &caller->gid)) < 0)
 		return -errno;
 	if (setresgid(caller->gid, caller->gid, caller->gid) < 0 ||

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <grp.h>
-#include <pwd.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +10,7 @@
 
 #include "base/cleanup.h"
 #include "base/parse.h"
+#include "libingero/render/user.h"
 
 #define UID_VARIABLE "SUDO_UID"
 #define GID_VARIABLE "SUDO_GID"
@@ -76,7 +76,8 @@ struct caller caller_get(void)
 
 int caller_groups(const struct caller *caller, gid_t **ret_gids, size_t *ret_n)
 {
-	const struct passwd *user = getpwuid(caller->uid);
+	struct user_entry entry;
+	bool is_known = user_find(caller->uid, &entry);
 	int n = GROUPS_GUESS;
 
 	for (;;) {
@@ -86,9 +87,9 @@ int caller_groups(const struct caller *caller, gid_t **ret_gids, size_t *ret_n)
 		if (!gids)
 			return -ENOMEM;
 		gids[0] = caller->gid;
-		if (!user)
+		if (!is_known)
 			n = 1;
-		else if (getgrouplist(user->pw_name, caller->gid, gids, &n) < 0 && n > room && n <= GROUPS_MOST)
+		else if (getgrouplist(entry.user.pw_name, caller->gid, gids, &n) < 0 && n > room && n <= GROUPS_MOST)
 			continue;
 		/* What does not fit any more can only take rights away. */
 		*ret_n = (size_t)(n < room ? n : room);

@@ -2,7 +2,6 @@
 #include "libingero/connect/database.h"
 
 #include <errno.h>
-#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,22 +12,21 @@
 #define DATABASE_IN_HOME ".ingero/ingero.db"
 
 /* sudo sets HOME to root's or leaves it, as it is configured: only the user database is sure. */
-static const char *home_of(const struct caller *caller)
+static const char *home_of(const struct caller *caller, struct user_entry *entry)
 {
 	const char *home = caller->is_sudo ? NULL : getenv("HOME");
-	const struct passwd *user;
 
 	if (home && home[0] == '/')
 		return home;
-	user = getpwuid(caller->uid);
-	return user && user->pw_dir[0] == '/' ? user->pw_dir : NULL;
+	return user_find(caller->uid, entry) && entry->user.pw_dir[0] == '/' ? entry->user.pw_dir : NULL;
 }
 
 int database_look(const struct caller *caller, struct database *ret_database)
 {
 	const char *named = getenv("INGERO_DB");
 	struct database database = { .is_named = named && named[0] };
-	const char *home = database.is_named ? NULL : home_of(caller);
+	struct user_entry entry;
+	const char *home = database.is_named ? NULL : home_of(caller, &entry);
 	int n;
 
 	if (!database.is_named && !home)

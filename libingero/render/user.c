@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libingero/render/user.h"
 
-#include <pwd.h>
 #include <stdio.h>
 
 #include "base/cleanup.h"
 
-#define NAMES_KEPT 64	  /* users on one screen; more are looked up each time */
-#define ENTRY_BYTES 16384 /* one user's, as the C library suggests and more */
+#define NAMES_KEPT 64 /* users on one screen; more are looked up each time */
+
+bool user_find(uid_t uid, struct user_entry *ret_entry)
+{
+	struct passwd *user = NULL;
+
+	return getpwuid_r(uid, &ret_entry->user, ret_entry->texts, sizeof(ret_entry->texts), &user) == 0 && user;
+}
 
 struct user_name user_name(uid_t uid)
 {
@@ -17,16 +22,15 @@ struct user_name user_name(uid_t uid)
 		struct user_name name;
 	} kept[NAMES_KEPT];
 	static _Thread_local size_t n_kept;
-	char room[ENTRY_BYTES];
-	struct passwd entry, *user = NULL;
+	struct user_entry entry;
 	struct user_name name;
 
 	for (size_t i = 0; i < n_kept; i++)
 		if (kept[i].uid == uid)
 			return kept[i].name;
 
-	if (getpwuid_r(uid, &entry, room, sizeof(room), &user) == 0 && user)
-		(void)snprintf(name.text, sizeof(name.text), "%s", user->pw_name);
+	if (user_find(uid, &entry))
+		(void)snprintf(name.text, sizeof(name.text), "%s", entry.user.pw_name);
 	else
 		(void)snprintf(name.text, sizeof(name.text), "uid %u", uid);
 	if (n_kept < ARRAY_SIZE(kept)) {

@@ -3,6 +3,7 @@
 #include "ingero/connect.h"
 
 #include <errno.h>
+#include <pwd.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -59,6 +60,20 @@ static void home_test(void)
 	CHECK("nothing recorded", !strchr(error, '\x1b'));
 }
 
+/* getpwuid(3) has one answer at a time, which is the client's: whoever else asks takes it away. */
+static void user_test(void)
+{
+	const struct ingero_connect_wish wish = { .kind = INGERO_CONNECT_READ };
+	const struct passwd *nobody = getpwuid(65534);
+	CLEANUP(freep) char *name = nobody ? strdup(nobody->pw_name) : NULL;
+
+	if (!name || access("/run/ingero.sock", F_OK) == 0)
+		return; /* there is no such user, or a service answers here */
+	(void)unsetenv("HOME");
+	(void)refused(&wish); /* or not: root may have recorded something */
+	CHECK_STR_EQ("what the client looked up", nobody->pw_name, name);
+}
+
 /* Last: for good nobody. */
 static void private_test(void)
 {
@@ -96,6 +111,7 @@ int main(void)
 		CHECK_SKIP("needs root, to whom sudo's variables speak");
 	sudo_test();
 	home_test();
+	user_test();
 	private_test();
 	return check_result();
 }
