@@ -79,7 +79,7 @@ int capture_load(struct capture *capture, enum probe_back_end back_end, uint64_t
 bool capture_uses_perf(const struct capture *capture);
 /** capture_back_end() - name of the probes that are there; "none" */
 const char *capture_back_end(const struct capture *capture);
-/** capture_clock() - @capture: struct capture, as the archive has it. Return: now, by the source's clock */
+/** capture_now_ns() - @capture: struct capture, as the archive has it. Return: now, by the source's clock */
 uint64_t capture_now_ns(void *capture);
 /** capture_start() - all that is left to do once the kernel half is there. Return: 0 or -errno */
 int capture_start(struct capture *capture, const struct capture_wish *wish);

@@ -75,18 +75,13 @@ static void period_set(struct ring *ring, uint32_t ms);
 
 static void turn(struct ring *ring)
 {
-	uint32_t n_taken;
-	uint64_t bytes;
-	bool more;
+	uint64_t before = ring_map_taken(ring->calls), bytes;
 
 	(void)ring_map_consume(ring->life, life_sample, ring);
 	ring->left = TURN_RECORDS;
 	(void)ring_map_consume(ring->calls, calls_sample, ring);
-	n_taken = TURN_RECORDS - ring->left;
-	more = ring->left == 0;
-
-	bytes = (uint64_t)n_taken * (CALL_RECORD_SHORT + BPF_RINGBUF_HDR_SZ);
-	period_set(ring, more							       ? 1
+	bytes = ring_map_taken(ring->calls) - before;
+	period_set(ring, ring->left == 0					       ? 1
 			 : (double)bytes > DRAIN_FAST_RATIO * (double)ring->ring_bytes ? DRAIN_FAST_MS
 										       : DRAIN_SLOW_MS);
 	ring->sinks.on_drained(ring->data);

@@ -49,6 +49,11 @@ int ring_map_open(int fd, size_t bytes, struct ring_map **ret_map)
 	return 0;
 }
 
+uint64_t ring_map_taken(const struct ring_map *map)
+{
+	return *map->consumed;
+}
+
 void ring_map_close(struct ring_map *map)
 {
 	if (!map)

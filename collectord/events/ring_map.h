@@ -26,3 +26,5 @@ void ring_map_close(struct ring_map *map);
  * Return: how many records there were, or what the function returned below 0: that record is taken, too
  */
 int ring_map_consume(struct ring_map *map, ring_map_func func, void *data);
+/** ring_map_taken() - bytes of all records that were taken since the ring was created, with their headers */
+uint64_t ring_map_taken(const struct ring_map *map);

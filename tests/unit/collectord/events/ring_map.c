@@ -93,23 +93,32 @@ int main(void)
 		size_t stop_at;
 		size_t expect[RECORDS_MAX]; /* bytes of what is handed over */
 		int expect_return;
+		uint64_t expect_bytes; /* of the ring */
 	} cases[] = {
-		{ "nothing", 0, {}, 0, {}, 0 },
-		{ "in order", 0, { { 168, 0 }, { 136, 0 }, { 7, 0 } }, 0, { 168, 136, 7 }, 3 },
-		{ "up to the end", RING_BYTES - 176, { { 168, 0 }, { 16, 0 } }, 0, { 168, 16 }, 2 },
-		{ "header before the end, record behind it", RING_BYTES - 8, { { 168, 0 } }, 0, { 168 }, 1 },
-		{ "in two parts", RING_BYTES - 64, { { 168, 0 }, { 136, 0 } }, 0, { 168, 136 }, 2 },
-		{ "many times round", 999ul * RING_BYTES - 24, { { 168, 0 } }, 0, { 168 }, 1 },
-		{ "longer than any, in two parts", RING_BYTES - 400, { { 1000, 0 }, { 8, 0 } }, 0, { 1000, 8 }, 2 },
+		{ "nothing", 0, {}, 0, {}, 0, 0 },
+		{ "in order", 0, { { 168, 0 }, { 136, 0 }, { 7, 0 } }, 0, { 168, 136, 7 }, 3, 336 },
+		{ "of two and of six arguments", 0, { { 168, 0 }, { 200, 0 } }, 0, { 168, 200 }, 2, 384 },
+		{ "up to the end", RING_BYTES - 176, { { 168, 0 }, { 16, 0 } }, 0, { 168, 16 }, 2, 200 },
+		{ "header before the end, record behind it", RING_BYTES - 8, { { 168, 0 } }, 0, { 168 }, 1, 176 },
+		{ "in two parts", RING_BYTES - 64, { { 168, 0 }, { 136, 0 } }, 0, { 168, 136 }, 2, 320 },
+		{ "many times round", 999ul * RING_BYTES - 24, { { 168, 0 } }, 0, { 168 }, 1, 176 },
+		{ "longer than any, in two parts",
+		  RING_BYTES - 400,
+		  { { 1000, 0 }, { 8, 0 } },
+		  0,
+		  { 1000, 8 },
+		  2,
+		  1024 },
 		{ "longer than any, and more before the end than is kept",
 		  RING_BYTES - 16,
 		  { { 1000, 0 }, { 8, 0 } },
 		  0,
 		  { 1000, 8 },
-		  2 },
-		{ "thrown away", 0, { { 168, BPF_RINGBUF_DISCARD_BIT }, { 136, 0 } }, 0, { 136 }, 1 },
-		{ "being written", 0, { { 168, 0 }, { 136, BPF_RINGBUF_BUSY_BIT }, { 7, 0 } }, 0, { 168 }, 1 },
-		{ "enough for now", 0, { { 168, 0 }, { 136, 0 } }, 1, { 168 }, -EAGAIN },
+		  2,
+		  1024 },
+		{ "thrown away", 0, { { 168, BPF_RINGBUF_DISCARD_BIT }, { 136, 0 } }, 0, { 136 }, 1, 320 },
+		{ "being written", 0, { { 168, 0 }, { 136, BPF_RINGBUF_BUSY_BIT }, { 7, 0 } }, 0, { 168 }, 1, 176 },
+		{ "enough for now", 0, { { 168, 0 }, { 136, 0 } }, 1, { 168 }, -EAGAIN, 176 },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
@@ -130,6 +139,7 @@ int main(void)
 			CHECK(cases[i].name, seen.is_whole[n]);
 		}
 		CHECK_INT_EQ(cases[i].name, seen.n, n);
+		CHECK_INT_EQ(cases[i].name, ring_map_taken(map) - cases[i].from, cases[i].expect_bytes);
 		/* What was taken is not handed over again; what is being written waits. */
 		seen = (struct seen){ 0 };
 		(void)ring_map_consume(map, on_record, &seen);
