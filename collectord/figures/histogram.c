@@ -170,6 +170,17 @@ void histogram_subtract(struct histogram *h, const struct histogram *earlier)
 	h->sum -= earlier->sum;
 }
 
+uint64_t histogram_longest_ns(const struct histogram *h, uint64_t max_ns)
+{
+	uint32_t last = histogram_last(h);
+
+	if (last == HISTOGRAM_BUCKETS)
+		return 0;
+	if (last + 1 < HISTOGRAM_BUCKETS)
+		max_ns = MIN(max_ns, histogram_bucket_low_ns(last + 1) - 1);
+	return MAX(max_ns, histogram_bucket_low_ns(last));
+}
+
 uint64_t histogram_quantile(const struct histogram *h, double ratio, uint64_t max_ns)
 {
 	double rank = ratio * (double)h->sum, below = 0;

@@ -61,6 +61,13 @@ int histogram_reserve(struct histogram *h, uint32_t first, uint32_t end, uint64_
 int histogram_add(struct histogram *h, uint32_t bucket, uint64_t n);
 /** histogram_merge() - add the counts of another. Return: 0, or -ENOMEM with nothing added */
 int histogram_merge(struct histogram *h, const struct histogram *other);
+/**
+ * histogram_longest_ns() - the longest call of a histogram that is part of another
+ * @max_ns: as it was read, perhaps a moment before or after its call was counted, perhaps of a longer time: the answer
+ * is in the bucket of the longest that was counted
+ * Return: nanoseconds, 0 when empty
+ */
+uint64_t histogram_longest_ns(const struct histogram *h, uint64_t max_ns);
 /** histogram_copy() - @ret is overwritten, not released. Return: 0 or -ENOMEM */
 int histogram_copy(const struct histogram *from, struct histogram *ret);
 /** histogram_subtract() - take an earlier copy of the same histogram away again */

@@ -367,6 +367,8 @@ int answer_summary(const struct rpc_context *context, const struct scope *scope,
 			r = since_op_figures(used, then, &figures, &owned);
 			if (r < 0)
 				return r;
+			if (seen->is_recent)
+				figures.max_ns = histogram_longest_ns(&figures.durations, figures.max_ns);
 			r = op_figures_count(&figures) || figures.abandoned
 				    ? answer_operation(context, &arena, p, used->id, &figures,
 						       &rows[piece.n_operations])
@@ -386,9 +388,9 @@ int answer_summary(const struct rpc_context *context, const struct scope *scope,
 		r = answer_behind(context, scope, since, &arena, &piece);
 	if (r == 0 && seen->findings)
 		r = findings_fill(seen->findings, context, scope->identity, &arena, &piece);
-	if (r == 0)
+	if (r == 0 && !seen->is_recent)
 		r = delay_find(context, scope, since, &arena, &piece, &delay);
-	if (r == 0)
+	if (r == 0 && !seen->is_recent)
 		r = coverage_libraries(context, &arena, scope->identity, SIZE_MAX, &libraries);
 	piece.libraries = libraries.items;
 	piece.n_libraries = libraries.n;
@@ -396,6 +398,8 @@ int answer_summary(const struct rpc_context *context, const struct scope *scope,
 		r = summary_split(context, since, seen, told, &piece, func, data);
 	if (r < 0)
 		return r;
+	if (seen->is_recent)
+		return func(&piece, data);
 	if (seen->tells_not_shown)
 		r = coverage_not_shown(context, &arena, scope->identity, scope->lease, &not_shown);
 	if (r < 0)

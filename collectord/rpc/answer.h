@@ -76,6 +76,8 @@ struct answer_seen {
 	const struct findings_seen *findings; /* NULL: none */
 	bool tells_not_shown;		      /* who is left out; coverage_look() was just now */
 	const Ingero__V1__Life *life;	      /* NULL: not followed */
+	bool is_recent; /* operations, calls in progress and who ran meanwhile alone; longest calls are of the time, too
+			 */
 };
 /**
  * answer_summary() - figures of everything in scope, or what is left of it

@@ -26,18 +26,6 @@ Ingero__V1__Summary *seconds_pending(const struct seconds *s)
 	return s->n_told < s->pieces.n ? s->pieces.items[s->n_told] : NULL;
 }
 
-/* A maximum was read a moment before or after its call was counted: it is of the bucket of the longest that was. */
-static uint64_t longest_ns(const struct histogram *durations, uint64_t recent_ns)
-{
-	uint32_t last = histogram_last(durations);
-
-	if (last == HISTOGRAM_BUCKETS)
-		return 0;
-	if (last + 1 < HISTOGRAM_BUCKETS)
-		recent_ns = MIN(recent_ns, histogram_bucket_low_ns(last + 1) - 1);
-	return MAX(recent_ns, histogram_bucket_low_ns(last));
-}
-
 static Ingero__V1__Summary *piece_add(struct seconds *s)
 {
 	Ingero__V1__Summary *piece = ARENA_NEW(&s->arena, Ingero__V1__Summary);
@@ -78,7 +66,7 @@ static int row_add(struct seconds *s, const struct rpc_context *context, const s
 	r = op_figures_copy(&used->figures, &figures);
 	if (r == 0) {
 		op_figures_subtract(&figures, &noted->figures);
-		figures.max_ns = longest_ns(&figures.durations, MAX(used->recent_ns, noted->recent_ns));
+		figures.max_ns = histogram_longest_ns(&figures.durations, MAX(used->recent_ns, noted->recent_ns));
 		r = answer_operation(context, &s->arena, p, used->id, &figures, &row);
 		op_figures_done(&figures);
 	}

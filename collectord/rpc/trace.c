@@ -15,6 +15,7 @@
 #include "base/log.h"
 #include "capture.h"
 #include "clock.h"
+#include "events/source.h"
 #include "probes/lease.h"
 #include "rpc/access.h"
 #include "rpc/answer.h"
@@ -51,6 +52,7 @@ void trace_release(struct trace *t)
 		return;
 	since_done(&t->since);
 	seconds_done(&t->seconds);
+	recent_done(&t->recent);
 	findings_done(&t->findings);
 	arena_done(&t->batch_arena);
 	free(t->batch);
@@ -102,6 +104,25 @@ static int figures_piece(Ingero__V1__Summary *piece, void *data)
 	return trace_reply(data, INGERO__V1__TRACE_REPLY__BODY_FIGURES, piece);
 }
 
+static int recent_piece(Ingero__V1__Summary *piece, void *data)
+{
+	return trace_reply(data, INGERO__V1__TRACE_REPLY__BODY_RECENT, piece);
+}
+
+/* Return: 0 or -errno: then the figures do not come, either */
+static int recent_send(struct trace *t, const struct scope *scope)
+{
+	const struct source *source = t->context->capture->source;
+	const struct since *since = recent_since(&t->recent, &t->since, source->ops->now_ns(source));
+	int r;
+
+	if (!since)
+		return 0;
+	r = answer_summary(t->context, scope, since, &(struct answer_seen){ .call = t->call, .is_recent = true },
+			   recent_piece, t);
+	return r == 0 ? recent_step(&t->recent, t->context, call_identity(t->call)) : r;
+}
+
 static void figures_fired(uv_timer_t *timer)
 {
 	struct trace *t = timer->data;
@@ -115,13 +136,14 @@ static void figures_fired(uv_timer_t *timer)
 	if (!call_can_reply(t->call))
 		return; /* a live table that lags is not shown late */
 	scope = trace_scope(t);
-	(void)answer_summary(t->context, &scope, &t->since,
-			     &(struct answer_seen){ .call = t->call,
-						    .subscriber_slow = t->subscriber_slow,
-						    .forgotten = t->forgotten,
-						    .findings = &t->findings,
-						    .life = &t->life },
-			     figures_piece, t);
+	if (recent_send(t, &scope) == 0)
+		(void)answer_summary(t->context, &scope, &t->since,
+				     &(struct answer_seen){ .call = t->call,
+							    .subscriber_slow = t->subscriber_slow,
+							    .forgotten = t->forgotten,
+							    .findings = &t->findings,
+							    .life = &t->life },
+				     figures_piece, t);
 	call_charge(t->call, before_ns);
 }
 
@@ -320,6 +342,7 @@ static int trace_start(struct trace *t, const Ingero__V1__TraceRequest *request)
 	if (r < 0)
 		return r;
 	t->has_seconds = request->each_second;
+	t->recent.span_ns = MIN(request->recent_ns, RECENT_MAX_NS);
 	r = t->has_seconds ? since_take(t->context, call_identity(t->call), &t->seconds.since) : 0;
 	if (r < 0)
 		return r;

@@ -15,6 +15,7 @@
 #include "ingero/v1/ingero.pb-c.h"
 #include "rpc/answer.h"
 #include "rpc/findings.h"
+#include "rpc/recent.h"
 #include "rpc/scope.h"
 #include "rpc/seconds.h"
 #include "rpc/since.h"
@@ -41,6 +42,7 @@ struct trace {
 	bool is_ending;	  /* the last of them is told with the summary */
 	bool told_last;	  /* it was built */
 	struct seconds seconds;
+	struct recent recent;
 	uint64_t figures_period_ms;
 	uint64_t duration_ms;
 	size_t n_looking;	     /* processes whose libraries are being found */

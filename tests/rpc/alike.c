@@ -126,6 +126,7 @@ static bool is_periodic(const ProtobufCMessage *message)
 
 	return message->descriptor == &ingero__v1__trace_reply__descriptor &&
 	       (reply->body_case == INGERO__V1__TRACE_REPLY__BODY_FIGURES ||
+		reply->body_case == INGERO__V1__TRACE_REPLY__BODY_RECENT ||
 		reply->body_case == INGERO__V1__TRACE_REPLY__BODY_LOSS);
 }
 

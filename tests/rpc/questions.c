@@ -130,6 +130,7 @@ static void trace_common(union question_request *q)
 	q->trace.record = (char *)(uintptr_t) "all";
 	q->trace.sample_every = 1;
 	q->trace.figures_period_ns = 50000000;
+	q->trace.recent_ns = 100000000;
 	q->trace.duration_ns = 200000000;
 }
 
@@ -290,6 +291,7 @@ static const char *const known_fields[] = {
 	TRACE " duration_ns",
 	TRACE " ringbuf_bytes",
 	TRACE " each_second",
+	TRACE " recent_ns",
 	/* in messages in them */
 	EXPLAIN " span.from_unix_ns",
 	EXPLAIN " span.to_unix_ns",

@@ -28,6 +28,7 @@ int trace_json_reply(struct buf *out, const Ingero__V1__TraceReply *reply)
 	case INGERO__V1__TRACE_REPLY__BODY_FIGURES:
 	case INGERO__V1__TRACE_REPLY__BODY_SUMMARY:
 	case INGERO__V1__TRACE_REPLY__BODY_RESUME:
+	case INGERO__V1__TRACE_REPLY__BODY_RECENT:
 	case INGERO__V1__TRACE_REPLY__BODY__NOT_SET:
 	case _INGERO__V1__TRACE_REPLY__BODY__CASE_IS_INT_SIZE:
 		break;

@@ -154,9 +154,34 @@ static void walks_and_merges(void)
 	}
 }
 
+static void longest(void)
+{
+	static const struct {
+		const char *name;
+		uint64_t calls[2]; /* 0: none */
+		uint64_t max_ns, want_ns;
+	} cases[] = {
+		{ "empty", { 0 }, 5000, 0 },
+		{ "the longest is in it", { 1000, 5000 }, 5000, 5000 },
+		{ "it was before", { 1000 }, 5000, 1023 },
+		{ "it is not counted yet", { 5000 }, 10, 4864 },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		CLEANUP(histogram_done) struct histogram h = HISTOGRAM_INIT;
+
+		for (size_t k = 0; k < 2; k++)
+			if (cases[i].calls[k])
+				CHECK_INT_EQ(cases[i].name,
+					     histogram_add(&h, histogram_bucket_of(cases[i].calls[k]), 1), 0);
+		CHECK_INT_EQ(cases[i].name, histogram_longest_ns(&h, cases[i].max_ns), cases[i].want_ns);
+	}
+}
+
 int main(void)
 {
 	walks_and_merges();
+	longest();
 	edges();
 	holds_any_count();
 	quantiles();
