@@ -130,6 +130,9 @@ struct figures_blob {
 void figures_blob_done(struct figures_blob *blob);
 /** figures_blob_add() - add one row's figures to those of the same process and op. Return: 0 or -ENOMEM */
 int figures_blob_add(struct figures_blob *blob, const struct stored_figures *figures);
+/** figures_blob_at() - those of a process and operation, added if there are none. Return: borrowed until the next one;
+ * NULL without memory */
+struct op_figures *figures_blob_at(struct figures_blob *blob, uint32_t process, uint32_t op);
 int figures_blob_add_behind(struct figures_blob *blob, const struct stored_behind *behind);
 /** figures_blob_merge() - add all of another, as a bucket that contains it does. Return: 0 or -ENOMEM */
 int figures_blob_merge(struct figures_blob *blob, const struct figures_blob *other);

@@ -123,6 +123,14 @@ int figures_blob_add(struct figures_blob *blob, const struct stored_figures *fig
 	return figures_add_from(blob, 0, figures, &at);
 }
 
+struct op_figures *figures_blob_at(struct figures_blob *blob, uint32_t process, uint32_t op)
+{
+	const struct stored_figures none = { .process = process, .op = op, .figures.durations = HISTOGRAM_INIT };
+	size_t at;
+
+	return figures_add_from(blob, 0, &none, &at) < 0 ? NULL : &blob->figures.items[at].figures;
+}
+
 static int behind_add_from(struct figures_blob *blob, size_t at, const struct stored_behind *behind, size_t *ret_at)
 {
 	struct stored_behind *items = blob->behind.items;

@@ -116,12 +116,21 @@ int db_prepare(struct db *db)
 	return 0;
 }
 
-static void disconnect(struct db *db)
+sqlite3 *db_take(struct db *db)
 {
+	sqlite3 *handle = db->handle;
+
 	for (int i = 0; i < DB_STATEMENT_COUNT; i++)
 		(void)sqlite3_finalize(db->statements[i]);
-	(void)sqlite3_close(db->handle);
+	if (handle)
+		(void)sqlite3_wal_hook(handle, NULL, NULL);
 	*db = (struct db)DB_INIT;
+	return handle;
+}
+
+static void disconnect(struct db *db)
+{
+	(void)sqlite3_close(db_take(db));
 }
 
 void db_close(struct db *db)

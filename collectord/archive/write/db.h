@@ -70,6 +70,8 @@ int db_configure(struct db *db);
 int db_prepare(struct db *db);
 /** db_close() - after a last checkpoint, if anything was prepared; half-open ones are fine */
 void db_close(struct db *db);
+/** db_take() - the connection alone, without statements and hooks, which is the caller's now; NULL when not open */
+sqlite3 *db_take(struct db *db);
 /** db_abandon() - without changing anything any more */
 void db_abandon(struct db *db);
 

@@ -246,6 +246,26 @@ static int tails_delete(struct seal *seal)
 	return r;
 }
 
+static int encoder_make(struct writer *writer)
+{
+	return writer->encoder ? 0 : block_encoder_new(&writer->encoder);
+}
+
+int seal_events(struct writer *writer, uint32_t uid, int64_t boot, struct stored_event *events, size_t n)
+{
+	CLEANUP(seal_done) struct seal seal = { .writer = writer, .uid = uid, .boot = boot, .data = BUF_INIT };
+	int r = n ? encoder_make(writer) : 0;
+
+	seal.events.items = events;
+	seal.events.n = n;
+	if (r == 0 && n)
+		r = sort(&seal);
+	if (r == 0 && n)
+		r = groups_write(&seal);
+	seal.events.items = NULL; /* the caller's */
+	return r;
+}
+
 /* Return: 1 when there is more, 0, or -errno with nothing changed */
 static int pass(struct writer *writer, uint32_t uid, int64_t boot)
 {
@@ -276,13 +296,10 @@ static int pass(struct writer *writer, uint32_t uid, int64_t boot)
 int seal_owner(struct writer *writer, uint32_t uid, int64_t boot)
 {
 	struct writer_owner *owner;
-	int r;
+	int r = encoder_make(writer);
 
-	if (!writer->encoder) {
-		r = block_encoder_new(&writer->encoder);
-		if (r < 0)
-			return r;
-	}
+	if (r < 0)
+		return r;
 	do {
 		r = pass(writer, uid, boot);
 	} while (r > 0);

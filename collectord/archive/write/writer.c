@@ -208,49 +208,55 @@ static int put_figures(struct writer *writer)
 	return r;
 }
 
+int writer_put_finding(struct writer *writer, const struct batch_finding *f)
+{
+	sqlite3_stmt *s = db_statement(&writer->db, DB_PUT_FINDING);
+	char id[24];
+
+	(void)snprintf(id, sizeof(id), "%016" PRIx64, f->id);
+	sql_text(s, 1, id);
+	SQL_INTS(s, 2, f->uid, writer->boot, f->process);
+	sql_text(s, 5, f->kind);
+	SQL_INTS(s, 6, f->severity, (int64_t)f->start_ns);
+	if (f->end_ns)
+		(void)sqlite3_bind_int64(s, 8, (int64_t)f->end_ns);
+	(void)sqlite3_bind_int64(s, 9, codec_crc(f->data.data, f->data.n));
+	(void)sqlite3_bind_blob64(s, 10, f->data.data, f->data.n, SQLITE_STATIC);
+	return sql_run(s);
+}
+
 static int put_findings(struct writer *writer)
 {
 	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < writer->batch->findings.n; i++) {
-		const struct batch_finding *f = &writer->batch->findings.items[i];
-		sqlite3_stmt *s = db_statement(&writer->db, DB_PUT_FINDING);
-		char id[24];
-
-		(void)snprintf(id, sizeof(id), "%016" PRIx64, f->id);
-		sql_text(s, 1, id);
-		SQL_INTS(s, 2, f->uid, writer->boot, f->process);
-		sql_text(s, 5, f->kind);
-		SQL_INTS(s, 6, f->severity, (int64_t)f->start_ns);
-		if (f->end_ns)
-			(void)sqlite3_bind_int64(s, 8, (int64_t)f->end_ns);
-		(void)sqlite3_bind_int64(s, 9, codec_crc(f->data.data, f->data.n));
-		(void)sqlite3_bind_blob64(s, 10, f->data.data, f->data.n, SQLITE_STATIC);
-		r = sql_run(s);
-	}
+	for (size_t i = 0; r == 0 && i < writer->batch->findings.n; i++)
+		r = writer_put_finding(writer, &writer->batch->findings.items[i]);
 	return r;
+}
+
+int writer_put_sample(struct writer *writer, const struct system_sample *m)
+{
+	sqlite3_stmt *s = db_statement(&writer->db, DB_PUT_SNAPSHOT);
+
+	SQL_INTS(s, 1, writer->boot, (int64_t)m->time_ns);
+	(void)sqlite3_bind_double(s, 3, m->cpu_ratio);
+	(void)sqlite3_bind_double(s, 4, m->load_1min);
+	SQL_INTS(s, 5, (int64_t)m->memory_bytes, (int64_t)m->available_bytes, (int64_t)m->swap_used_bytes,
+		 (int64_t)m->major_faults);
+	if (m->has_pressure) {
+		(void)sqlite3_bind_double(s, 9, m->pressure_cpu);
+		(void)sqlite3_bind_double(s, 10, m->pressure_memory);
+		(void)sqlite3_bind_double(s, 11, m->pressure_io);
+	}
+	return sql_run(s);
 }
 
 static int put_samples(struct writer *writer)
 {
 	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < writer->batch->samples.n; i++) {
-		const struct system_sample *m = &writer->batch->samples.items[i];
-		sqlite3_stmt *s = db_statement(&writer->db, DB_PUT_SNAPSHOT);
-
-		SQL_INTS(s, 1, writer->boot, (int64_t)m->time_ns);
-		(void)sqlite3_bind_double(s, 3, m->cpu_ratio);
-		(void)sqlite3_bind_double(s, 4, m->load_1min);
-		SQL_INTS(s, 5, (int64_t)m->memory_bytes, (int64_t)m->available_bytes, (int64_t)m->swap_used_bytes,
-			 (int64_t)m->major_faults);
-		if (m->has_pressure) {
-			(void)sqlite3_bind_double(s, 9, m->pressure_cpu);
-			(void)sqlite3_bind_double(s, 10, m->pressure_memory);
-			(void)sqlite3_bind_double(s, 11, m->pressure_io);
-		}
-		r = sql_run(s);
-	}
+	for (size_t i = 0; r == 0 && i < writer->batch->samples.n; i++)
+		r = writer_put_sample(writer, &writer->batch->samples.items[i]);
 	return r;
 }
 

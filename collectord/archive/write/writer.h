@@ -97,6 +97,9 @@ int writer_close(struct writer *writer);
 struct writer_owner *writer_owner(struct writer *writer, uint32_t uid);
 /** writer_put_process() - one row within the running transaction. Return: 0 or -errno */
 int writer_put_process(struct writer *writer, const struct batch_process *process);
+/** writer_put_finding(), writer_put_sample() - one row of the writer's boot, likewise. Return: 0 or -errno */
+int writer_put_finding(struct writer *writer, const struct batch_finding *finding);
+int writer_put_sample(struct writer *writer, const struct system_sample *sample);
 /** writer_put_gap() - one row within the running transaction. Return: 0 or -errno */
 int writer_put_gap(struct writer *writer, int64_t id, int64_t boot, const struct batch_gap *gap);
 /**
@@ -121,6 +124,8 @@ struct writer_block {
 /** writer_put_block() - header and contents within the running transaction. Return: 0 or -errno */
 int writer_put_block(struct writer *writer, const struct writer_block *block);
 
+/** seal_events() - n calls of one owner and boot into blocks, within the running transaction. Return: 0 or -errno */
+int seal_events(struct writer *writer, uint32_t uid, int64_t boot, struct stored_event *events, size_t n);
 /** seal_owner() - the tail of one owner and boot into blocks, in transactions of its own. Return: 0 or -errno */
 int seal_owner(struct writer *writer, uint32_t uid, int64_t boot);
 /** seal_all() - whatever the table holds. Return: 0 or -errno */
