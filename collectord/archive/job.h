@@ -25,7 +25,8 @@ struct op_number {
 };
 
 struct reader_job {
-	struct sqlite3 *db;	     /* the file's, read-only, in one transaction from before the seal */
+	struct sqlite3
+		*db; /* what is read: the file, in one transaction from before the seal, or what was made of it */
 	struct store_reader *reader; /* bound to the caller */
 	struct read_scope scope;
 	bool is_recorded; /* a recorder has the file, just now */

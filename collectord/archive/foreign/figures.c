@@ -6,7 +6,7 @@
  * counted but got no row are in its counts, totals and maxima as "untimed": their
  * durations are not known one by one, so percentiles are those of the kept rows. Where a
  * minute's aggregate counts less than there are rows (a later event replaced it), the rows
- * are right.
+ * are right. How many calls of a minute got no row is a gap of that minute.
  */
 #include "archive/foreign/foreign.h"
 
@@ -23,100 +23,45 @@ struct aggregate {
 	uint64_t count, stored, total_ns, max_ns, bytes;
 };
 
-/* What is known of one bucket so far. */
-struct bucket {
-	uint64_t from_unix_ns, to_unix_ns; /* to: 0 while none is open */
-	ARRAY(struct read_figures) figures;
+struct foreign_figures {
+	struct foreign_file *file;
+	struct figures_encoder *encoder;
+	struct bucket_row row;	  /* the open bucket; t1_ns 0: none */
+	struct figures_blob blob; /* its figures */
 	ARRAY(struct aggregate) aggregates;
-	uint32_t *index; /* hash of process and operation: position in figures + 1 */
-	size_t n_index;
-};
-
-struct walk {
-	struct foreign_source *file;
-	uint64_t from_unix_ns, to_unix_ns;
-	read_bucket_func func;
-	void *data;
-	struct bucket bucket;
 	struct sqlite3_stmt *statement; /* aggregates; NULL: none (left) */
 	struct aggregate next;		/* valid while there is a statement */
 };
 
-static void bucket_empty(struct bucket *b)
+void foreign_figures_freep(struct foreign_figures **figures)
 {
-	for (size_t i = 0; i < b->figures.n; i++)
-		op_figures_done(&b->figures.items[i].figures);
-	b->figures.n = 0;
-	b->aggregates.n = 0;
-	if (b->index)
-		memset(b->index, 0, b->n_index * sizeof(*b->index));
-	b->to_unix_ns = 0;
-}
+	struct foreign_figures *w = *figures;
 
-static void walk_done(struct walk *w)
-{
-	bucket_empty(&w->bucket);
-	ARRAY_DONE(&w->bucket.figures);
-	ARRAY_DONE(&w->bucket.aggregates);
-	free(w->bucket.index);
+	if (!w)
+		return;
+	figures_blob_done(&w->blob);
+	ARRAY_DONE(&w->aggregates);
+	buf_done(&w->row.data);
+	figures_encoder_free(w->encoder);
 	sqlite3_finalize(w->statement);
+	free(w);
 }
 
-static size_t index_place(const struct bucket *b, uint32_t process, uint32_t op)
-{
-	uint64_t hash = ((uint64_t)process << 32 | op) * 0x9e3779b97f4a7c15ull;
-	size_t i = (size_t)(hash >> 32) & (b->n_index - 1);
-
-	while (b->index[i] && (b->figures.items[b->index[i] - 1].process->id != process ||
-			       b->figures.items[b->index[i] - 1].op->id != op))
-		i = (i + 1) & (b->n_index - 1);
-	return i;
-}
-
-static int index_grow(struct bucket *b)
-{
-	size_t n = b->n_index ? b->n_index * 2 : 64;
-	uint32_t *index = calloc(n, sizeof(*index));
-
-	if (!index)
-		return -ENOMEM;
-	free(b->index);
-	b->index = index;
-	b->n_index = n;
-	for (size_t i = 0; i < b->figures.n; i++)
-		index[index_place(b, b->figures.items[i].process->id, b->figures.items[i].op->id)] = (uint32_t)i + 1;
-	return 0;
-}
-
-/* Return: NULL without memory */
-static struct op_figures *figures_of(struct bucket *b, const struct read_process *process, const struct read_op *op)
-{
-	size_t i;
-
-	if (b->figures.n * 2 >= b->n_index && index_grow(b) < 0)
-		return NULL;
-	i = index_place(b, process->id, op->id);
-	if (!b->index[i]) {
-		if (ARRAY_PUSH(&b->figures, ((struct read_figures){ .process = process, .op = op })) < 0)
-			return NULL;
-		b->index[i] = (uint32_t)b->figures.n;
-	}
-	return &b->figures.items[b->index[i] - 1].figures;
-}
-
-static int aggregate_apply(struct walk *w, const struct aggregate *a)
+static int aggregate_apply(struct foreign_figures *w, const struct aggregate *a, uint64_t *not_kept)
 {
 	const struct foreign_op *op = foreign_op_find(w->file, (int64_t)a->source, (int64_t)a->number);
 	const struct foreign_process *process = NULL;
 	struct op_figures *figures;
 	uint64_t rows;
 
+	if (op && op->is_call && a->count > a->stored)
+		*not_kept += a->count - a->stored;
 	/* Aggregates name no node: good where only one has that pid. */
 	for (uint32_t node = 0; node < w->file->nodes.n && !process; node++)
 		process = foreign_process_find(w->file, node, (uint32_t)a->pid, a->bucket_unix_ns + MINUTE_NS);
 	if (!op || !process || !a->count)
 		return 0;
-	figures = figures_of(&w->bucket, &process->process, &op->op);
+	figures = figures_blob_at(&w->blob, process->process.id, op->op.id);
 	if (!figures)
 		return -ENOMEM;
 	rows = op_figures_count(figures);
@@ -130,63 +75,42 @@ static int aggregate_apply(struct walk *w, const struct aggregate *a)
 	return 0;
 }
 
-/* Whether it begins in the window; in one shorter than itself, whether that lies in it. */
-static bool is_inside(const struct walk *w, const struct bucket *b)
+/* Writes the open bucket, if there is one. */
+static int bucket_close(struct foreign_figures *w)
 {
-	if (b->from_unix_ns >= w->from_unix_ns && b->from_unix_ns < w->to_unix_ns)
-		return true;
-	return w->to_unix_ns - w->from_unix_ns < b->to_unix_ns - b->from_unix_ns && b->from_unix_ns < w->to_unix_ns &&
-	       b->to_unix_ns > w->from_unix_ns;
-}
-
-/* Hands on the open bucket, if there is one and it is the window's. Return: 0, -errno, or what func returned */
-static int bucket_close(struct walk *w)
-{
-	struct bucket *b = &w->bucket;
+	struct bucket_row *row = &w->row;
+	uint64_t not_kept = 0;
 	int r = 0;
 
-	if (b->to_unix_ns && is_inside(w, b)) {
-		for (size_t i = 0; r == 0 && i < b->aggregates.n; i++)
-			r = aggregate_apply(w, &b->aggregates.items[i]);
-		if (r == 0 && b->figures.n)
-			r = w->func(&(struct read_bucket){ .from_unix_ns = b->from_unix_ns,
-							   .to_unix_ns = b->to_unix_ns,
-							   .figures = b->figures.items,
-							   .n_figures = b->figures.n },
-				    w->data);
+	for (size_t i = 0; r == 0 && i < w->aggregates.n; i++)
+		r = aggregate_apply(w, &w->aggregates.items[i], &not_kept);
+	if (r == 0)
+		r = foreign_gap_put(w->file, "not_kept", not_kept, row->t0_ns, row->t1_ns - 1);
+	if (r == 0 && w->blob.figures.n) {
+		row->id = 0;
+		row->n = (uint32_t)w->blob.figures.n;
+		row->data.n = 0;
+		r = figures_encode(w->encoder, &w->blob, &row->data, &row->crc);
+		r = r ? r : writer_put_figures(&w->file->out, 0, row);
 	}
-	bucket_empty(b);
+	figures_blob_done(&w->blob);
+	w->aggregates.n = 0;
+	row->t1_ns = 0;
 	return r;
 }
 
-static int bucket_open(struct walk *w, uint64_t from_unix_ns, uint64_t length_ns)
+static int bucket_open(struct foreign_figures *w, uint64_t from_unix_ns, uint32_t length_s)
 {
 	int r;
 
-	if (w->bucket.to_unix_ns && w->bucket.from_unix_ns == from_unix_ns)
+	if (w->row.t1_ns && w->row.t0_ns == from_unix_ns)
 		return 0;
 	r = bucket_close(w);
-	w->bucket.from_unix_ns = from_unix_ns;
-	w->bucket.to_unix_ns = from_unix_ns + length_ns;
+	w->row.level_s = length_s;
+	w->row.uid = FOREIGN_UID;
+	w->row.t0_ns = from_unix_ns;
+	w->row.t1_ns = from_unix_ns + length_s * NSEC_PER_SEC;
 	return r;
-}
-
-static int aggregates_select(const struct foreign_source *f, uint64_t from_unix_ns, uint64_t to_unix_ns,
-			     struct sqlite3_stmt **ret_statement)
-{
-	int r;
-
-	if (!foreign_has_column(f, FOREIGN_AGGREGATES, "bucket") || !foreign_has_column(f, FOREIGN_AGGREGATES, "count"))
-		return 0;
-	r = foreign_select(f, FOREIGN_AGGREGATES, "bucket source op pid count stored sum_dur max_dur sum_arg0",
-			   "WHERE bucket > ?1 AND bucket < ?2 ORDER BY bucket", ret_statement);
-	if (r < 0)
-		return r;
-	/* The minute that the window begins in, too: its rows belong to no bucket of a second. */
-	sqlite3_bind_int64(*ret_statement, 1,
-			   from_unix_ns > MINUTE_NS ? (int64_t)(MIN(from_unix_ns, INT64_MAX) - MINUTE_NS) : 0);
-	sqlite3_bind_int64(*ret_statement, 2, (int64_t)MIN(to_unix_ns, (uint64_t)INT64_MAX));
-	return 0;
 }
 
 /* Return: 1; 0 at the end; -errno */
@@ -197,7 +121,7 @@ static int aggregate_read(struct sqlite3_stmt *statement, struct aggregate *ret)
 	while ((r = foreign_step(statement)) > 0) {
 		struct aggregate a = { 0 };
 
-		if (!foreign_u64(statement, 0, INT64_MAX, &a.bucket_unix_ns) ||
+		if (!foreign_u64(statement, 0, INT64_MAX - MINUTE_NS, &a.bucket_unix_ns) ||
 		    !foreign_u64(statement, 1, INT32_MAX, &a.source) ||
 		    !foreign_u64(statement, 2, INT32_MAX, &a.number) || !foreign_u64(statement, 3, INT32_MAX, &a.pid) ||
 		    !foreign_u64(statement, 4, UINT32_MAX, &a.count))
@@ -213,7 +137,7 @@ static int aggregate_read(struct sqlite3_stmt *statement, struct aggregate *ret)
 	return r;
 }
 
-static int aggregate_next(struct walk *w)
+static int aggregate_next(struct foreign_figures *w)
 {
 	int r = aggregate_read(w->statement, &w->next);
 
@@ -225,158 +149,66 @@ static int aggregate_next(struct walk *w)
 }
 
 /* Open the buckets of aggregates up to a moment. */
-static int aggregates_until(struct walk *w, uint64_t unix_ns)
+static int aggregates_until(struct foreign_figures *w, uint64_t unix_ns)
 {
 	int r = 0;
 
 	while (r == 0 && w->statement && w->next.bucket_unix_ns <= unix_ns) {
-		r = bucket_open(w, w->next.bucket_unix_ns, MINUTE_NS);
+		r = bucket_open(w, w->next.bucket_unix_ns, 60);
 		if (r == 0)
-			r = ARRAY_PUSH(&w->bucket.aggregates, w->next);
+			r = ARRAY_PUSH(&w->aggregates, w->next);
 		if (r == 0)
 			r = aggregate_next(w);
 	}
 	return r;
 }
 
-static int event_add(struct walk *w, const struct read_event *event)
+int foreign_figures_add(struct foreign_figures *w, const struct foreign_op *op, const struct stored_event *event)
 {
-	uint64_t at = event->start_unix_ns, duration_ns = event->event->call.duration_ns;
-	const struct foreign_op *op = foreign_op_get(w->file, event->event->op);
+	uint64_t at = event->call.start_ns, duration_ns = event->call.duration_ns;
 	struct op_figures *figures;
 	int r = aggregates_until(w, at);
 
 	/* The open bucket holds it already when it is a minute of aggregates. */
-	if (r == 0 && !(w->bucket.to_unix_ns && at >= w->bucket.from_unix_ns && at < w->bucket.to_unix_ns))
-		r = bucket_open(w, at - at % NSEC_PER_SEC, NSEC_PER_SEC);
-	if (r != 0)
+	if (r == 0 && !(w->row.t1_ns && at >= w->row.t0_ns && at < w->row.t1_ns))
+		r = bucket_open(w, at - at % NSEC_PER_SEC, 1);
+	if (r)
 		return r;
 
-	figures = figures_of(&w->bucket, event->process, &op->op);
+	figures = figures_blob_at(&w->blob, event->process, event->op);
 	if (!figures)
 		return -ENOMEM;
-	r = histogram_add(&figures->durations, histogram_bucket_of(duration_ns), 1);
-	if (r < 0)
-		return r;
 	figures->total_ns += duration_ns;
 	figures->raw_ns += duration_ns;
 	figures->max_ns = MAX(figures->max_ns, duration_ns);
-	figures->errors += op->is_call && event->event->call.ret;
+	figures->errors += op->is_call && event->call.ret;
 	if (op->has_bytes)
-		figures->bytes += event->event->call.args[0];
-	return 0;
+		figures->bytes += event->call.args[0];
+	return histogram_add(&figures->durations, histogram_bucket_of(duration_ns), 1);
 }
 
-static int rows_walk(struct walk *w)
+int foreign_figures_open(struct foreign_file *f, struct foreign_figures **ret_figures)
 {
-	/* A minute that begins in the window reaches beyond it. */
-	struct read_filter filter = { .from_unix_ns = w->from_unix_ns };
-	struct read_cursor *cursor;
-	struct read_batch batch;
-	int r;
+	CLEANUP(foreign_figures_freep) struct foreign_figures *w = calloc(1, sizeof(*w));
+	int r = w ? figures_encoder_new(&w->encoder) : -ENOMEM;
 
-	filter.from_unix_ns -= filter.from_unix_ns % NSEC_PER_SEC;
-	if (w->to_unix_ns < UINT64_MAX - MINUTE_NS)
-		filter.to_unix_ns = w->to_unix_ns + MINUTE_NS;
-	r = foreign_cursor_open(&w->file->source, &filter, &cursor);
 	if (r < 0)
 		return r;
-	while ((r = foreign_cursor_next(cursor, &batch)) > 0) {
-		r = 0;
-		for (size_t i = 0; r == 0 && i < batch.n; i++)
-			r = event_add(w, &batch.events[i]);
-		if (r != 0)
-			break;
+	w->file = f;
+	figures_encoder_set_plain(w->encoder, true);
+	if (foreign_has_column(f, FOREIGN_AGGREGATES, "bucket") && foreign_has_column(f, FOREIGN_AGGREGATES, "count")) {
+		r = foreign_select(f, FOREIGN_AGGREGATES, "bucket source op pid count stored sum_dur max_dur sum_arg0",
+				   "WHERE bucket > 0 ORDER BY bucket", &w->statement);
+		r = r ? r : aggregate_next(w);
 	}
-	foreign_cursor_close(cursor);
+	if (r == 0)
+		*ret_figures = TAKE_PTR(w);
 	return r;
 }
 
-int foreign_buckets(struct read_source *source, uint64_t from_unix_ns, uint64_t to_unix_ns, read_bucket_func func,
-		    void *data)
+int foreign_figures_close(struct foreign_figures *w)
 {
-	CLEANUP(walk_done)
-	struct walk w = {
-		.file = CONTAINER_OF(source, struct foreign_source, source),
-		.from_unix_ns = from_unix_ns,
-		.to_unix_ns = to_unix_ns ? to_unix_ns : UINT64_MAX,
-		.func = func,
-		.data = data,
-	};
-	int r = aggregates_select(w.file, from_unix_ns, w.to_unix_ns, &w.statement);
+	int r = aggregates_until(w, UINT64_MAX);
 
-	if (r == 0 && w.statement)
-		r = aggregate_next(&w);
-	if (r == 0)
-		r = rows_walk(&w);
-	if (r == 0)
-		r = aggregates_until(&w, UINT64_MAX);
-	return r == 0 ? bucket_close(&w) : r;
-}
-
-int foreign_not_kept(struct foreign_source *f, uint64_t from_unix_ns, uint64_t to_unix_ns, uint64_t *ret_n)
-{
-	CLEANUP(sql_finalizep) struct sqlite3_stmt *statement = NULL;
-	struct aggregate a;
-	uint64_t n = 0;
-	int r = aggregates_select(f, from_unix_ns, to_unix_ns ? to_unix_ns : UINT64_MAX, &statement);
-
-	while (r == 0 && statement && (r = aggregate_read(statement, &a)) > 0) {
-		const struct foreign_op *op = foreign_op_find(f, (int64_t)a.source, (int64_t)a.number);
-
-		r = 0;
-		if (op && op->is_call && a.count > a.stored)
-			n += a.count - a.stored;
-	}
-	if (r == 0)
-		*ret_n = n;
-	return r;
-}
-
-/* Widens bounds to the first and the last moment in a column. */
-static int bounds_widen(const struct foreign_source *f, enum foreign_table table, const char *column, uint64_t unit_ns,
-			uint64_t *from_unix_ns, uint64_t *to_unix_ns)
-{
-	char rest[96];
-	int r = 0;
-
-	if (!foreign_has_column(f, table, column))
-		return 0;
-	for (int is_last = 0; r == 0 && is_last < 2; is_last++) {
-		CLEANUP(sql_finalizep) struct sqlite3_stmt *statement = NULL;
-		uint64_t at;
-
-		/* Texts and blobs are greater than all numbers. */
-		snprintf(rest, sizeof(rest), "WHERE \"%s\" > 0 AND \"%s\" < '' ORDER BY \"%s\" %s LIMIT 1", column,
-			 column, column, is_last ? "DESC" : "");
-		r = foreign_select(f, table, column, rest, &statement);
-		if (r == 0 && (r = foreign_step(statement)) > 0) {
-			r = 0;
-			if (!foreign_u64(statement, 0, INT64_MAX - unit_ns, &at))
-				continue;
-			at -= at % unit_ns;
-			*from_unix_ns = *from_unix_ns ? MIN(*from_unix_ns, at) : at;
-			*to_unix_ns = MAX(*to_unix_ns, at + unit_ns);
-		}
-	}
-	return r;
-}
-
-int foreign_bounds(struct foreign_source *f, uint64_t *ret_from_unix_ns, uint64_t *ret_to_unix_ns)
-{
-	uint64_t from_unix_ns = f->first_unix_ns - f->first_unix_ns % NSEC_PER_SEC, to_unix_ns = 0;
-	int r;
-
-	if (f->n_rows)
-		to_unix_ns = f->last_unix_ns - f->last_unix_ns % NSEC_PER_SEC + NSEC_PER_SEC;
-	r = bounds_widen(f, FOREIGN_AGGREGATES, "bucket", MINUTE_NS, &from_unix_ns, &to_unix_ns);
-	if (r == 0)
-		r = bounds_widen(f, FOREIGN_CHAINS, "detected_at", NSEC_PER_SEC, &from_unix_ns, &to_unix_ns);
-	if (r == 0)
-		r = bounds_widen(f, FOREIGN_SNAPSHOTS, "timestamp", NSEC_PER_SEC, &from_unix_ns, &to_unix_ns);
-	if (r == 0) {
-		*ret_from_unix_ns = from_unix_ns;
-		*ret_to_unix_ns = to_unix_ns;
-	}
-	return r;
+	return r ? r : bucket_close(w);
 }

@@ -58,13 +58,14 @@ struct chain {
 	char *advice[FINDING_ADVICE_MAX];
 	const char *node;
 	struct foreign_op *op; /* NULL: none, or not known */
+	uint32_t process;      /* row; 0: not known */
 	uint64_t last_unix_ns;
 	uint64_t n_rows;
 	enum finding_severity severity;
 };
 
 struct chains {
-	struct foreign_source *file;
+	struct foreign_file *file;
 	struct arena arena;
 	ARRAY(struct chain *) items; /* by detection */
 	struct sqlite3_stmt *statement;
@@ -351,7 +352,7 @@ static bool caller_note(struct foreign_op *op, uint64_t pid)
 	return true;
 }
 
-static int callers_find(const struct foreign_source *f, struct foreign_op *op)
+static int callers_find(const struct foreign_file *f, struct foreign_op *op)
 {
 	static const enum foreign_table tables[] = { FOREIGN_EVENTS, FOREIGN_AGGREGATES };
 	bool is_one = true;
@@ -380,7 +381,7 @@ static int callers_find(const struct foreign_source *f, struct foreign_op *op)
 }
 
 /* The one process that was traced, where the recorder was told to trace one. 0: another number of them. */
-static int filter_find(const struct foreign_source *f, uint32_t *ret_pid)
+static int filter_find(const struct foreign_file *f, uint32_t *ret_pid)
 {
 	CLEANUP(sql_finalizep) struct sqlite3_stmt *statement = NULL;
 	char text[FOREIGN_NAME_BYTES];
@@ -417,6 +418,7 @@ static int chain_process(struct chains *c, struct chain *chain)
 		if (!*chain->node || !strcmp(c->file->nodes.items[node], chain->node))
 			p = foreign_process_find(c->file, node, pid, chain->message.start_unix_ns);
 	if (r == 0 && p) {
+		chain->process = p->process.id;
 		chain->message.pid = pid;
 		chain->message.process_name = (char *)p->process.comm;
 		chain->message.exec_generation = p->process.exec_gen;
@@ -426,12 +428,10 @@ static int chain_process(struct chains *c, struct chain *chain)
 }
 
 /* FNV-1a of what makes it this finding and no other, as its id has to be the same each time the file is read. */
-static int chain_finish(struct chains *c, struct chain *chain)
+static uint64_t chain_id(const struct chain *chain)
 {
 	const char *parts[] = { chain->message.kind, chain->message.op, chain->node };
 	uint64_t hash = 0xcbf29ce484222325ull;
-	Ingero__V1__Evidence *rows = &chain->evidence[chain->message.n_evidence];
-	char id[17];
 
 	for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
 		for (const char *p = parts[i];; p++) {
@@ -441,8 +441,23 @@ static int chain_finish(struct chains *c, struct chain *chain)
 		}
 	for (int i = 0; i < 64; i += 8)
 		hash = (hash ^ (chain->message.start_unix_ns >> i & 0xff)) * 0x100000001b3ull;
-	snprintf(id, sizeof(id), "%016" PRIx64, hash);
+	return hash;
+}
 
+static int chain_put(struct chains *c, struct chain *chain)
+{
+	Ingero__V1__Evidence *rows = &chain->evidence[chain->message.n_evidence];
+	struct batch_finding row = { .id = chain_id(chain),
+				     .uid = FOREIGN_UID,
+				     .process = chain->process,
+				     .severity = (int)chain->severity,
+				     .start_ns = chain->message.start_unix_ns,
+				     .end_ns = chain->last_unix_ns };
+	char id[17];
+	int r;
+
+	snprintf(id, sizeof(id), "%016" PRIx64, row.id);
+	snprintf(row.kind, sizeof(row.kind), "%s", chain->message.kind);
 	ingero__v1__evidence__init(rows);
 	rows->name = (char *)"stored_chains";
 	rows->value = (double)chain->n_rows;
@@ -450,14 +465,17 @@ static int chain_finish(struct chains *c, struct chain *chain)
 	chain->evidences[chain->message.n_evidence++] = rows;
 	chain->message.evidence = chain->evidences;
 	chain->message.end_unix_ns = chain->last_unix_ns;
-	chain->message.id = arena_copy_text(&c->arena, id);
-	return chain->message.id ? 0 : -ENOMEM;
+	chain->message.id = id;
+	if (!buf_reserve(&row.data, ingero__v1__finding__get_packed_size(&chain->message)))
+		return -ENOMEM;
+	row.data.n = ingero__v1__finding__pack(&chain->message, row.data.data);
+	r = writer_put_finding(&c->file->out, &row);
+	buf_done(&row.data);
+	return r;
 }
 
-int foreign_findings(struct read_source *source, uint64_t from_unix_ns, uint64_t to_unix_ns, read_finding_func func,
-		     void *data)
+int foreign_findings_put(struct foreign_file *f)
 {
-	struct foreign_source *f = CONTAINER_OF(source, struct foreign_source, source);
 	CLEANUP(chains_freep) struct chains *c = NULL;
 	int r;
 
@@ -470,18 +488,9 @@ int foreign_findings(struct read_source *source, uint64_t from_unix_ns, uint64_t
 	r = foreign_select(f, FOREIGN_CHAINS, CHAIN_COLUMNS, "ORDER BY detected_at", &c->statement);
 	while (r == 0 && (r = foreign_step(c->statement)) > 0)
 		r = row_add(c);
-
 	for (size_t i = 0; r == 0 && i < c->items.n; i++) {
-		struct chain *chain = c->items.items[i];
-
-		if (chain->message.start_unix_ns >= (to_unix_ns ? to_unix_ns : UINT64_MAX) ||
-		    chain->last_unix_ns < from_unix_ns)
-			continue;
-		r = chain_finish(c, chain);
-		if (r == 0)
-			r = chain_process(c, chain);
-		if (r == 0)
-			r = func(&chain->message, data);
+		r = chain_process(c, c->items.items[i]);
+		r = r ? r : chain_put(c, c->items.items[i]);
 	}
 	return r;
 }

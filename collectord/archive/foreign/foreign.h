@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Databases recorded by Ingero itself, read as they are: what the files of this directory share.
+ * Databases recorded by Ingero itself become one of ours: what the files of this directory share.
  *
  * Such a file is a stranger's: nothing in it is believed. Only ordinary tables are
  * looked at, absent ones and absent columns read as their defaults, every number is
  * checked and every text cut to a bound and made valid UTF-8. Rows that make no sense
  * are left out and counted. (docs/foreign-files.md)
+ *
+ * It knows the wall clock alone, so the monotonic time of each boot of ours is that. Each node is a boot, as it
+ * has its own pids; what is of no node, or of all, is of boot 0.
  */
 #pragma once
 
@@ -16,8 +19,9 @@
 #include "base/arena.h"
 #include "base/array.h"
 #include "archive/foreign/ingero_names.h"
-#include "archive/read/source.h"
+#include "archive/read/read.h"
 #include "archive/sql/sql.h"
+#include "archive/write/writer.h"
 
 /* Whose rows these are the file does not tell. */
 #define FOREIGN_UID UINT32_MAX
@@ -64,16 +68,20 @@ struct foreign_process {
 	char comm[RECORD_COMM_BYTES];
 };
 
-struct foreign_source {
-	struct read_source source;
+struct foreign_stack {
+	int64_t hash;
+	uint32_t id; /* row; hashes of the same frames have the same */
+};
+
+struct foreign_file {
 	struct sqlite3 *db;
+	struct writer out; /* what it becomes */
 	bool has[FOREIGN_TABLE_COUNT];
 	struct arena texts;
 	ARRAY(struct foreign_op *) ops;		 /* id: see ops.c */
 	ARRAY(struct foreign_process) processes; /* by node, pid, since; id: index + 1 */
-	ARRAY(const char *) nodes;		 /* boot: index + 1, as each node has its own time and pids */
-	ARRAY(int64_t) stacks;			 /* hashes, ascending; id: index + 1 */
-	bool has_stacks;			 /* `stacks` was read */
+	ARRAY(const char *) nodes;		 /* boot: index + 1 */
+	ARRAY(struct foreign_stack) stacks;	 /* by hash */
 	uint64_t first_unix_ns;			 /* of all calls */
 	uint64_t last_unix_ns;
 	uint64_t n_rows;    /* calls that are kept */
@@ -84,7 +92,7 @@ struct foreign_source {
 /* ---- rows (rows.c) ---- */
 
 /** foreign_has_column() - of an ordinary table */
-bool foreign_has_column(const struct foreign_source *f, enum foreign_table table, const char *column);
+bool foreign_has_column(const struct foreign_file *f, enum foreign_table table, const char *column);
 const char *foreign_table_name(enum foreign_table table);
 /**
  * foreign_select() - prepare a SELECT of columns that may be absent
@@ -92,7 +100,7 @@ const char *foreign_table_name(enum foreign_table table);
  * @rest:    SQL behind the table's name; NULL: nothing
  * Return: 0 or -errno
  */
-int foreign_select(const struct foreign_source *f, enum foreign_table table, const char *columns, const char *rest,
+int foreign_select(const struct foreign_file *f, enum foreign_table table, const char *columns, const char *rest,
 		   struct sqlite3_stmt **ret_statement);
 /** foreign_step() - Return: 1 for a row, 0 at the end, -errno */
 int foreign_step(struct sqlite3_stmt *statement);
@@ -114,44 +122,37 @@ const char *foreign_text(struct sqlite3_stmt *statement, int column, char *ret_t
 
 /* ---- what calls refer to ---- */
 
-int foreign_ops_load(struct foreign_source *f);
+int foreign_ops_load(struct foreign_file *f);
 /** foreign_op_find() - of a row's source and op; numbers never seen get an entry. Return: NULL beyond FOREIGN_OPS_MAX
  */
-const struct foreign_op *foreign_op_find(struct foreign_source *f, int64_t source, int64_t number);
-const struct foreign_op *foreign_op_get(const struct foreign_source *f, uint32_t id);
+const struct foreign_op *foreign_op_find(struct foreign_file *f, int64_t source, int64_t number);
 
 /** foreign_processes_load() - incarnations, nodes, and the span of all calls: one pass over all rows */
-int foreign_processes_load(struct foreign_source *f);
+int foreign_processes_load(struct foreign_file *f);
 /** foreign_node() - index of a node's name; UINT32_MAX: too many of them, or no memory */
-uint32_t foreign_node(struct foreign_source *f, const char *name);
+uint32_t foreign_node(struct foreign_file *f, const char *name);
 /** foreign_process_find() - who had a pid at a time; NULL: nobody that made calls */
-struct foreign_process *foreign_process_find(struct foreign_source *f, uint32_t node, uint32_t pid, uint64_t unix_ns);
+struct foreign_process *foreign_process_find(struct foreign_file *f, uint32_t node, uint32_t pid, uint64_t unix_ns);
 
-/** foreign_stack_id() - of a row's stack_hash; 0: none. After foreign_stacks_load() */
-uint32_t foreign_stack_id(const struct foreign_source *f, int64_t hash);
-int foreign_stacks_load(struct foreign_source *f);
-int foreign_stacks(struct read_source *source, uint32_t only_id, read_stack_func func, void *data);
+/* ---- what is written ---- */
 
-/* ---- calls (cursor.c) ---- */
+int foreign_ops_put(struct foreign_file *f);
+int foreign_processes_put(struct foreign_file *f);
+int foreign_stacks_put(struct foreign_file *f);
+/** foreign_stack_id() - of a row's stack_hash; 0: none. After foreign_stacks_put() */
+uint32_t foreign_stack_id(const struct foreign_file *f, int64_t hash);
+/** foreign_calls_put() - every row as a call, and the figures of all. After the above */
+int foreign_calls_put(struct foreign_file *f);
+int foreign_findings_put(struct foreign_file *f);
 
-int foreign_cursor_open(struct read_source *source, const struct read_filter *filter, struct read_cursor **ret_cursor);
-int foreign_cursor_next(struct read_cursor *cursor, struct read_batch *ret_batch);
-void foreign_cursor_close(struct read_cursor *cursor);
-int foreign_count(struct read_source *source, const struct read_filter *filter, uint64_t *ret_n);
+/* Figures of rows that come in order of time (figures.c). */
+struct foreign_figures;
+int foreign_figures_open(struct foreign_file *f, struct foreign_figures **ret_figures);
+int foreign_figures_add(struct foreign_figures *figures, const struct foreign_op *op, const struct stored_event *event);
+/** foreign_figures_close() - write what is left */
+int foreign_figures_close(struct foreign_figures *figures);
+void foreign_figures_freep(struct foreign_figures **figures);
 
-/* ---- what is made from them ---- */
-
-/** foreign_bounds() - of everything, at bounds of buckets; both 0 when there is nothing. Return: 0 or -errno */
-int foreign_bounds(struct foreign_source *f, uint64_t *ret_from_unix_ns, uint64_t *ret_to_unix_ns);
-/** foreign_not_kept() - calls that were counted in a window, but not kept one by one. Return: 0 or -errno */
-int foreign_not_kept(struct foreign_source *f, uint64_t from_unix_ns, uint64_t to_unix_ns, uint64_t *ret_n);
-
-int foreign_buckets(struct read_source *source, uint64_t from_unix_ns, uint64_t to_unix_ns, read_bucket_func func,
-		    void *data);
-int foreign_findings(struct read_source *source, uint64_t from_unix_ns, uint64_t to_unix_ns, read_finding_func func,
-		     void *data);
-int foreign_gaps(struct read_source *source, uint64_t from_unix_ns, uint64_t to_unix_ns, read_gap_func func,
-		 void *data);
-int foreign_snapshots(struct read_source *source, uint64_t from_unix_ns, uint64_t to_unix_ns, read_snapshot_func func,
-		      void *data);
-int foreign_sessions(struct read_source *source, read_session_func func, void *data);
+/** foreign_gap_put() - from the first moment to the last, both included; none where count is 0 */
+int foreign_gap_put(struct foreign_file *f, const char *reason, uint64_t count, uint64_t from_unix_ns,
+		    uint64_t to_unix_ns);

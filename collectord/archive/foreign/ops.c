@@ -26,7 +26,7 @@ static const struct {
 	const char *old_name, *name;
 } aliases[] = { { "cuMemAllocV2", "cuMemAlloc" }, { "cuMemAllocManagedV2", "cuMemAllocManaged" } };
 
-static const char *source_name(struct foreign_source *f, int64_t source)
+static const char *source_name(struct foreign_file *f, int64_t source)
 {
 	char text[FOREIGN_NAME_BYTES];
 
@@ -51,7 +51,7 @@ static const struct op *own_op(const char *source, const char *name)
 }
 
 /* name: lives as long as the source */
-static int op_add(struct foreign_source *f, int64_t source, int64_t number, const char *name)
+static int op_add(struct foreign_file *f, int64_t source, int64_t number, const char *name)
 {
 	struct foreign_op *entry = ARENA_NEW(&f->texts, struct foreign_op);
 	const struct op *own;
@@ -75,10 +75,15 @@ static int op_add(struct foreign_source *f, int64_t source, int64_t number, cons
 	entry->op.id = own ? own->id : (uint32_t)(OP_ID_MAX + f->ops.n);
 	entry->op.name = own ? own->name : name;
 	entry->op.short_name = own ? own->short_name : name;
+	/* Two numbers of a file may stand for one operation. */
+	for (size_t i = 0; i < f->ops.n; i++)
+		if (!strcmp(f->ops.items[i]->op.source, entry->op.source) &&
+		    !strcmp(f->ops.items[i]->op.name, entry->op.name))
+			entry->op.id = f->ops.items[i]->op.id;
 	return ARRAY_PUSH(&f->ops, entry);
 }
 
-static const struct foreign_op *op_known(const struct foreign_source *f, int64_t source, int64_t number)
+static const struct foreign_op *op_known(const struct foreign_file *f, int64_t source, int64_t number)
 {
 	for (size_t i = 0; i < f->ops.n; i++)
 		if (f->ops.items[i]->source == source && f->ops.items[i]->number == number)
@@ -86,7 +91,7 @@ static const struct foreign_op *op_known(const struct foreign_source *f, int64_t
 	return NULL;
 }
 
-static int file_names_load(struct foreign_source *f)
+static int file_names_load(struct foreign_file *f)
 {
 	CLEANUP(sql_finalizep) struct sqlite3_stmt *statement = NULL;
 	int r;
@@ -109,7 +114,7 @@ static int file_names_load(struct foreign_source *f)
 	return r;
 }
 
-int foreign_ops_load(struct foreign_source *f)
+int foreign_ops_load(struct foreign_file *f)
 {
 	int r = file_names_load(f);
 
@@ -119,7 +124,7 @@ int foreign_ops_load(struct foreign_source *f)
 	return r;
 }
 
-const struct foreign_op *foreign_op_find(struct foreign_source *f, int64_t source, int64_t number)
+const struct foreign_op *foreign_op_find(struct foreign_file *f, int64_t source, int64_t number)
 {
 	const struct foreign_op *known = op_known(f, source, number);
 	char text[FOREIGN_NAME_BYTES];
@@ -137,14 +142,21 @@ const struct foreign_op *foreign_op_find(struct foreign_source *f, int64_t sourc
 	return f->ops.items[f->ops.n - 1];
 }
 
-const struct foreign_op *foreign_op_get(const struct foreign_source *f, uint32_t id)
+int foreign_ops_put(struct foreign_file *f)
 {
-	if (id >= OP_ID_MAX) /* those of ops.def leave holes */
-		return id - OP_ID_MAX < f->ops.n && f->ops.items[id - OP_ID_MAX]->op.id == id
-			       ? f->ops.items[id - OP_ID_MAX]
-			       : NULL;
-	for (size_t i = 0; i < f->ops.n; i++)
-		if (f->ops.items[i]->op.id == id)
-			return f->ops.items[i];
-	return NULL;
+	CLEANUP(sql_finalizep) struct sqlite3_stmt *put = NULL;
+	int r = sql_prepare(f->out.db.handle,
+			    "INSERT OR REPLACE INTO op (id, source, name, short_name) VALUES (?1, ?2, ?3, ?4)", &put);
+
+	/* The first of those that stand for one operation speaks for all. */
+	for (size_t i = f->ops.n; r == 0 && i-- > 0;) {
+		const struct read_op *op = &f->ops.items[i]->op;
+
+		(void)sqlite3_bind_int64(put, 1, op->id);
+		sql_text(put, 2, op->source);
+		sql_text(put, 3, op->name);
+		sql_text(put, 4, op->short_name ? op->short_name : "");
+		r = sql_run(put);
+	}
+	return r;
 }

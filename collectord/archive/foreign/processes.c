@@ -13,7 +13,7 @@
 #include <sqlite3.h>
 #include <string.h>
 
-uint32_t foreign_node(struct foreign_source *f, const char *name)
+uint32_t foreign_node(struct foreign_file *f, const char *name)
 {
 	const char *copy;
 
@@ -38,7 +38,7 @@ static int order(const struct foreign_process *p, uint32_t node, uint32_t pid, u
 }
 
 /* Index of the first that is behind. */
-static size_t place_of(const struct foreign_source *f, uint32_t node, uint32_t pid, uint64_t unix_ns)
+static size_t place_of(const struct foreign_file *f, uint32_t node, uint32_t pid, uint64_t unix_ns)
 {
 	size_t low = 0, high = f->processes.n;
 
@@ -53,7 +53,7 @@ static size_t place_of(const struct foreign_source *f, uint32_t node, uint32_t p
 	return low;
 }
 
-struct foreign_process *foreign_process_find(struct foreign_source *f, uint32_t node, uint32_t pid, uint64_t unix_ns)
+struct foreign_process *foreign_process_find(struct foreign_file *f, uint32_t node, uint32_t pid, uint64_t unix_ns)
 {
 	size_t i = place_of(f, node, pid, unix_ns);
 	struct foreign_process *p = i > 0 ? &f->processes.items[i - 1] : NULL;
@@ -62,8 +62,8 @@ struct foreign_process *foreign_process_find(struct foreign_source *f, uint32_t 
 }
 
 /* Return: NULL when there are too many, or no memory (@ret_r). Moves the others. */
-static struct foreign_process *process_add(struct foreign_source *f, uint32_t node, uint32_t pid,
-					   uint64_t since_unix_ns, int *ret_r)
+static struct foreign_process *process_add(struct foreign_file *f, uint32_t node, uint32_t pid, uint64_t since_unix_ns,
+					   int *ret_r)
 {
 	size_t i = place_of(f, node, pid, since_unix_ns);
 	struct foreign_process added = { .node = node, .since_unix_ns = since_unix_ns };
@@ -88,7 +88,7 @@ static void end(struct foreign_process *p, uint64_t unix_ns)
 		p->process.gone_unix_ns = unix_ns;
 }
 
-static int life_row(struct foreign_source *f, uint32_t node, const struct foreign_row *row, uint64_t child)
+static int life_row(struct foreign_file *f, uint32_t node, const struct foreign_row *row, uint64_t child)
 {
 	struct foreign_process *p = foreign_process_find(f, node, row->pid, row->start_unix_ns);
 	uint32_t exec_gen = p ? p->process.exec_gen : 0;
@@ -120,7 +120,7 @@ static int life_row(struct foreign_source *f, uint32_t node, const struct foreig
 	return r;
 }
 
-static int life_load(struct foreign_source *f)
+static int life_load(struct foreign_file *f)
 {
 	CLEANUP(sql_finalizep) struct sqlite3_stmt *statement = NULL;
 	int r = foreign_select(f, FOREIGN_EVENTS, FOREIGN_ROW_COLUMNS " arg1 node=''",
@@ -149,7 +149,7 @@ static bool is_call(int64_t source)
 }
 
 /* The incarnation of a row; added where the file does not tell of its begin. */
-static struct foreign_process *row_process(struct foreign_source *f, uint32_t node, const struct foreign_row *row,
+static struct foreign_process *row_process(struct foreign_file *f, uint32_t node, const struct foreign_row *row,
 					   int *ret_r)
 {
 	struct foreign_process *p = foreign_process_find(f, node, row->pid, row->start_unix_ns);
@@ -201,7 +201,7 @@ static void numberings_done(struct numberings *numberings)
 	ARRAY_DONE(&numberings->nodes);
 }
 
-static int row_count(struct foreign_source *f, struct numberings *numberings, struct sqlite3_stmt *statement)
+static int row_count(struct foreign_file *f, struct numberings *numberings, struct sqlite3_stmt *statement)
 {
 	char text[FOREIGN_NAME_BYTES];
 	struct foreign_process *p;
@@ -239,7 +239,7 @@ static int row_count(struct foreign_source *f, struct numberings *numberings, st
 	return r;
 }
 
-static int rows_count(struct foreign_source *f)
+static int rows_count(struct foreign_file *f)
 {
 	CLEANUP(sql_finalizep) struct sqlite3_stmt *statement = NULL;
 	CLEANUP(numberings_done) struct numberings numberings = { 0 };
@@ -254,7 +254,7 @@ static int rows_count(struct foreign_source *f)
 }
 
 /* Who is in aggregates alone: calls were counted, none was kept. */
-static int aggregates_count(struct foreign_source *f)
+static int aggregates_count(struct foreign_file *f)
 {
 	CLEANUP(sql_finalizep) struct sqlite3_stmt *statement = NULL;
 	int r;
@@ -284,7 +284,7 @@ static int aggregates_count(struct foreign_source *f)
 }
 
 /* Table process_names knows a process by its number alone: good for the last that had it, on one node. */
-static int names_load(struct foreign_source *f)
+static int names_load(struct foreign_file *f)
 {
 	CLEANUP(sql_finalizep) struct sqlite3_stmt *statement = NULL;
 	int r;
@@ -312,7 +312,7 @@ static int names_load(struct foreign_source *f)
 	return r;
 }
 
-int foreign_processes_load(struct foreign_source *f)
+int foreign_processes_load(struct foreign_file *f)
 {
 	size_t n = 0;
 	int r = life_load(f);
@@ -336,5 +336,27 @@ int foreign_processes_load(struct foreign_source *f)
 		p->process.start_unix_ns = p->is_guess ? 0 : p->since_unix_ns;
 		p->process.comm = p->comm;
 	}
+	return r;
+}
+
+int foreign_processes_put(struct foreign_file *f)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < f->processes.n; i++) {
+		const struct foreign_process *p = &f->processes.items[i];
+		struct batch_process row = { .id = p->process.id,
+					     .identity = { .start_unix_ns = p->process.start_unix_ns,
+							   .tgid = p->process.pid,
+							   .uid = FOREIGN_UID,
+							   .exec_gen = p->process.exec_gen },
+					     .first_ns = p->process.first_unix_ns,
+					     .gone_ns = p->process.gone_unix_ns };
+
+		memcpy(row.identity.comm, p->comm, sizeof(row.identity.comm));
+		f->out.boot = p->process.boot;
+		r = writer_put_process(&f->out, &row);
+	}
+	f->out.boot = 0;
 	return r;
 }

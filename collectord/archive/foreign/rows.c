@@ -37,13 +37,13 @@ static int stranger_errno(int code)
 	return (code & 0xff) == SQLITE_ERROR ? -EBADMSG : sql_errno(NULL, code);
 }
 
-bool foreign_has_column(const struct foreign_source *f, enum foreign_table table, const char *column)
+bool foreign_has_column(const struct foreign_file *f, enum foreign_table table, const char *column)
 {
 	return f->has[table] && sqlite3_table_column_metadata(f->db, "main", table_names[table], column, NULL, NULL,
 							      NULL, NULL, NULL) == SQLITE_OK;
 }
 
-int foreign_select(const struct foreign_source *f, enum foreign_table table, const char *columns, const char *rest,
+int foreign_select(const struct foreign_file *f, enum foreign_table table, const char *columns, const char *rest,
 		   struct sqlite3_stmt **ret_statement)
 {
 	CLEANUP(buf_done) struct buf sql = BUF_INIT;
@@ -109,7 +109,7 @@ bool foreign_row(struct sqlite3_stmt *statement, struct foreign_row *ret_row)
 	if (!foreign_u64(statement, 0, INT64_MAX, &row.start_unix_ns) || !row.start_unix_ns ||
 	    !foreign_u64(statement, 1, INT32_MAX, &pid) || !foreign_u64(statement, 2, INT32_MAX, &tid) ||
 	    !foreign_u64(statement, 3, INT32_MAX, &source) || !foreign_u64(statement, 4, INT32_MAX, &number) ||
-	    !foreign_u64(statement, 5, INT64_MAX, &row.duration_ns))
+	    !foreign_u64(statement, 5, INT64_MAX - row.start_unix_ns, &row.duration_ns))
 		return false;
 	row.pid = (uint32_t)pid;
 	row.tid = (uint32_t)tid;

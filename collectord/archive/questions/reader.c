@@ -19,6 +19,7 @@
 
 #include "base/cleanup.h"
 #include "children/child_role.h"
+#include "archive/foreign/import.h"
 #include "archive/job.h"
 #include "children/stream.h"
 #include "children/temporary.h"
@@ -209,7 +210,11 @@ static int question_answer(const struct reader_question *q, const uint8_t *reque
 	int r;
 
 	sqlite3_progress_handler(db, PROGRESS_OPCODES, on_progress, &job);
-	r = store_reader_open(db, &job.scope, why, &job.reader);
+	r = foreign_import(db, &job.scope, why, &job.db);
+	if (r == 0)
+		sqlite3_progress_handler(job.db, PROGRESS_OPCODES, on_progress, &job);
+	if (r == 0 || r == -ENOENT)
+		r = store_reader_open(job.db, &job.scope, why, &job.reader);
 	if (r == -ETIME)
 		return reader_fail_errno(&job, r);
 	if (r < 0)

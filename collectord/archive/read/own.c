@@ -349,30 +349,30 @@ static int is_own(sqlite3 *db)
 	return step > 0 ? sqlite3_column_int(s, 0) == 6 : step;
 }
 
-static int version_read(sqlite3 *db, int64_t *ret_version)
+static int number_read(sqlite3 *db, const char *sql, int64_t *ret_number)
 {
 	CLEANUP(sql_finalizep) sqlite3_stmt *s = NULL;
-	int step, r = sql_prepare(db, "PRAGMA user_version", &s);
+	int step, r = sql_prepare(db, sql, &s);
 
 	if (r)
 		return r;
 	step = sql_step(s);
 	if (step <= 0)
 		return step;
-	*ret_version = sqlite3_column_int64(s, 0);
+	*ret_number = sqlite3_column_int64(s, 0);
 	return 0;
 }
 
 static int own_open(struct sqlite3 *db, const struct read_scope *scope, char *why, struct read_source **ret_source)
 {
 	CLEANUP(own_closep) struct own_source *own = NULL;
-	int64_t version = 0;
+	int64_t version = 0, n_imported = 0;
 	int r = is_own(db);
 
 	if (r == 0)
 		return -ENOENT;
 	if (r == 1)
-		r = version_read(db, &version);
+		r = number_read(db, "PRAGMA user_version", &version);
 	if (r == 0 && version > READ_OWN_VERSION) {
 		(void)snprintf(
 			why, READ_WHY_BYTES,
@@ -381,6 +381,8 @@ static int own_open(struct sqlite3 *db, const struct read_scope *scope, char *wh
 			(long long)version, READ_OWN_VERSION);
 		return -ENOTSUP;
 	}
+	if (r == 0)
+		r = number_read(db, "SELECT count(*) FROM boot WHERE boot_id LIKE 'import:%'", &n_imported);
 	if (r == 0) {
 		own = calloc(1, sizeof(*own));
 		r = own ? 0 : -ENOMEM;
@@ -389,6 +391,7 @@ static int own_open(struct sqlite3 *db, const struct read_scope *scope, char *wh
 		own->base.ops = &read_own_source;
 		own->db = db;
 		own->version = version;
+		own->is_imported = n_imported > 0;
 		own->scope = *scope;
 		r = boots_load(own);
 	}

@@ -51,7 +51,8 @@ struct own_scratch {
 struct own_source {
 	struct read_source base;
 	sqlite3 *db;
-	int64_t version; /* of its tables */
+	int64_t version;  /* of its tables */
+	bool is_imported; /* Ingero recorded it */
 	struct read_scope scope;
 	ARRAY(struct own_boot) boots;
 	ARRAY(struct own_op) ops;

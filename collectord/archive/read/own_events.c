@@ -268,6 +268,7 @@ int own_cursor_open(struct read_source *source, const struct read_filter *filter
 	c->own = (struct own_source *)source;
 	c->base.source = source;
 	c->filter = *filter;
+	c->filter.by_wall_clock |= c->own->is_imported; /* its nodes have no other order */
 	r = scratch_take(c->own, &c->scratch);
 	if (r == 0)
 		r = sql_prepare(c->own->db, "SELECT data FROM block_data WHERE id = ?", &c->block_data);

@@ -206,54 +206,77 @@ int own_findings(struct read_source *source, uint64_t from_unix_ns, uint64_t to_
 
 /* ---- gaps, snapshots, sessions ---- */
 
-static int gap_give(uint64_t from, uint64_t to, const char *reason, uint64_t n, read_gap_func func, void *data)
-{
-	Ingero__V1__Gap gap = INGERO__V1__GAP__INIT;
-
-	gap.from_unix_ns = from;
-	gap.to_unix_ns = to;
-	gap.reason = (char *)(uintptr_t)reason;
-	gap.count = n;
-	return func(&gap, data);
-}
-
 static bool overlaps(uint64_t begin, uint64_t end, uint64_t from, uint64_t to)
 {
 	return end >= from && (!to || begin < to);
 }
 
+/* A gap under way, which grows by what follows it. */
+struct gap_walk {
+	const struct own_source *own;
+	read_gap_func func;
+	void *data;
+	Ingero__V1__Gap gap;
+	char reason[32]; /* "": none */
+};
+
+static int gap_end(struct gap_walk *w)
+{
+	int r = *w->reason ? w->func(&w->gap, w->data) : 0;
+
+	*w->reason = '\0';
+	return r;
+}
+
+/* An imported file has a row for each minute; who asks for more than one wants to know of one gap. */
+static int gap_add(struct gap_walk *w, uint64_t from, uint64_t to, const char *reason, uint64_t n)
+{
+	int r;
+
+	if (w->own->is_imported && !strcmp(w->reason, reason) && from == w->gap.to_unix_ns + 1) {
+		w->gap.to_unix_ns = to;
+		w->gap.count += n;
+		return 0;
+	}
+	r = gap_end(w);
+	(void)snprintf(w->reason, sizeof(w->reason), "%s", reason);
+	w->gap.from_unix_ns = from;
+	w->gap.to_unix_ns = to;
+	w->gap.reason = w->reason;
+	w->gap.count = n;
+	return r;
+}
+
 int own_gaps(struct read_source *source, uint64_t from_unix_ns, uint64_t to_unix_ns, read_gap_func func, void *data)
 {
 	struct own_source *own = (struct own_source *)source;
+	struct gap_walk walk = { .own = own, .func = func, .data = data, .gap = INGERO__V1__GAP__INIT };
 	CLEANUP(sql_finalizep) sqlite3_stmt *s = NULL;
-	int r = sql_prepare(own->db,
-			    "SELECT boot, t0, t1, reason, count FROM gap "
-			    "WHERE uid IS NULL OR ?1 < 0 OR uid = ?1 ORDER BY boot, t0, id",
-			    &s);
+	int step = 1, r;
 
+	r = sql_prepare(own->db,
+			"SELECT boot, t0, t1, reason, count FROM gap "
+			"WHERE uid IS NULL OR ?1 < 0 OR uid = ?1 ORDER BY boot, t0, id",
+			&s);
 	if (r == 0)
 		(void)sqlite3_bind_int64(s, 1, own->scope.all ? -1 : (int64_t)own->scope.uid);
-	while (r == 0) {
+	while (r == 0 && (step = sql_step(s)) > 0) {
 		uint64_t begin, end;
-		int step = sql_step(s);
 
-		if (step <= 0) {
-			r = step;
-			break;
-		}
 		own_unix_range(own_boot(own, (uint32_t)column_u64(s, 0)), column_u64(s, 1), column_u64(s, 2), &begin,
 			       &end);
 		if (overlaps(begin, end, from_unix_ns, to_unix_ns))
-			r = gap_give(begin, end, column_text(s, 3), column_u64(s, 4), func, data);
+			r = gap_add(&walk, begin, end, column_text(s, 3), column_u64(s, 4));
 	}
+	r = r ? r : MIN(step, 0);
 	/* What this reading itself found damaged. */
 	for (size_t i = 0; i < own->damage.n && r == 0; i++) {
 		const struct own_damage *d = &own->damage.items[i];
 
 		if (overlaps(d->from_unix_ns, d->to_unix_ns, from_unix_ns, to_unix_ns))
-			r = gap_give(d->from_unix_ns, d->to_unix_ns, "damaged", d->n, func, data);
+			r = gap_add(&walk, d->from_unix_ns, d->to_unix_ns, "damaged", d->n);
 	}
-	return r;
+	return r ? r : gap_end(&walk);
 }
 
 static int snapshot_give(const struct own_boot *boot, sqlite3_stmt *s, uint64_t from, uint64_t to,
@@ -419,17 +442,21 @@ static int span_widen(struct own_source *own, const char *sql, uint64_t *from, u
 
 int own_span(struct read_source *source, uint64_t *ret_from_unix_ns, uint64_t *ret_to_unix_ns)
 {
+	static const char *const texts[] = {
+		"SELECT min(t0), max(t1) FROM block WHERE (?1 < 0 OR uid = ?1) AND boot = ?2",
+		"SELECT min(t0), max(t1) FROM tail WHERE (?1 < 0 OR uid = ?1) AND boot = ?2",
+		"SELECT min(t0), max(t1) FROM figures WHERE (?1 < 0 OR uid = ?1) AND boot = ?2",
+		/* What an imported file tells may lie beyond all of its calls. */
+		"SELECT min(t), max(t) + 1 FROM snapshot WHERE boot = ?2 AND ?1 < 0",
+		"SELECT min(start_ns), max(end_ns) + 1 FROM finding WHERE boot = ?2 AND ?1 < 0",
+	};
 	struct own_source *own = (struct own_source *)source;
+	size_t n = own->is_imported ? ARRAY_SIZE(texts) : ARRAY_SIZE(texts) - 2;
 	uint64_t from = UINT64_MAX, to = 0;
-	int r;
+	int r = 0;
 
-	r = span_widen(own, "SELECT min(t0), max(t1) FROM block WHERE (?1 < 0 OR uid = ?1) AND boot = ?2", &from, &to);
-	if (r == 0)
-		r = span_widen(own, "SELECT min(t0), max(t1) FROM tail WHERE (?1 < 0 OR uid = ?1) AND boot = ?2", &from,
-			       &to);
-	if (r == 0)
-		r = span_widen(own, "SELECT min(t0), max(t1) FROM figures WHERE (?1 < 0 OR uid = ?1) AND boot = ?2",
-			       &from, &to);
+	for (size_t i = 0; r == 0 && i < n; i++)
+		r = span_widen(own, texts[i], &from, &to);
 	if (r)
 		return r;
 	*ret_from_unix_ns = from == UINT64_MAX ? 0 : from;
@@ -441,7 +468,8 @@ int own_seen(struct read_source *source, uint64_t *ret_unix_ns)
 {
 	struct own_source *own = (struct own_source *)source;
 	CLEANUP(sql_finalizep) sqlite3_stmt *s = NULL;
-	int r = sql_prepare(own->db, "SELECT boot, seen_ns FROM session WHERE end_ns IS NULL", &s);
+	int r = sql_prepare(own->db, "SELECT boot, seen_ns FROM session WHERE end_ns IS NULL AND back_end <> 'import'",
+			    &s);
 
 	*ret_unix_ns = 0;
 	while (r == 0) {

@@ -8,10 +8,11 @@
 
 #include "base/cleanup.h"
 #include "base/op_name.h"
+#include "archive/read/own.h"
 #include "archive/read/source.h"
 
 /* Kinds of file, asked in this order. */
-static const struct read_source_ops *const kinds[] = { &read_own_source, &read_foreign_source };
+static const struct read_source_ops *const kinds[] = { &read_own_source };
 
 struct store_reader {
 	struct read_source *source;
@@ -49,7 +50,7 @@ void store_reader_close(struct store_reader *reader)
 
 bool store_reader_is_foreign(const struct store_reader *reader)
 {
-	return reader->source->ops != &read_own_source;
+	return ((const struct own_source *)reader->source)->is_imported;
 }
 
 const struct read_process *store_reader_process(struct store_reader *reader, uint32_t id)

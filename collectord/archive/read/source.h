@@ -73,5 +73,4 @@ struct read_source_ops {
 	int (*seen)(struct read_source *source, uint64_t *ret_unix_ns); /* NULL: nobody writes such a file */
 };
 
-extern const struct read_source_ops read_own_source;	 /* schema.sql */
-extern const struct read_source_ops read_foreign_source; /* Ingero's tables */
+extern const struct read_source_ops read_own_source; /* schema.sql */

@@ -8,21 +8,38 @@
 #include <errno.h>
 #include <sqlite3.h>
 
+#include "archive/foreign/import.h"
 #include "archive/job.h"
 #include "archive/read/read.h"
 #include "tests/support/check.h"
 #include "tests/support/ingero_db.h"
 #include "tests/support/read_world.h"
 
+/* What the open readers read, where that is not the file itself; the one opened last is closed first. */
+static struct sqlite3 *imported[4];
+static size_t n_opened;
+
 static struct store_reader *reader_open(const char *name, struct sqlite3 *db)
 {
 	struct read_scope scope = { .all = true };
 	struct store_reader *reader = NULL;
 	char why[READ_WHY_BYTES] = "";
+	int r = foreign_import(db, &scope, why, &imported[n_opened]);
 
-	CHECK_INT_EQ(name, store_reader_open(db, &scope, why, &reader), 0);
+	CHECK(name, r == 0 || r == -ENOENT);
+	CHECK_INT_EQ(name, store_reader_open(r == 0 ? imported[n_opened] : db, &scope, why, &reader), 0);
 	CHECK_STR_EQ(name, why, "");
+	n_opened += reader != NULL;
 	return reader;
+}
+
+static void reader_close(struct store_reader *reader)
+{
+	if (!reader)
+		return;
+	store_reader_close(reader);
+	sqlite3_close(imported[--n_opened]);
+	imported[n_opened] = NULL;
 }
 
 static int64_t ask(const char *name, struct sqlite3 *db, const char *sql)
@@ -176,7 +193,7 @@ static void round_trip_check(void)
 			CHECK_INT_EQ(name, after.p99_ns, before.p99_ns);
 			CHECK_INT_EQ(name, after.snapshots, before.snapshots);
 			CHECK_INT_EQ(name, after.frames, before.frames);
-			store_reader_close(again);
+			reader_close(again);
 		}
 		/* As other tools look at it. */
 		CHECK_INT_EQ(name, ask(name, out, "PRAGMA user_version"), 10);
@@ -211,7 +228,7 @@ static void round_trip_check(void)
 			    " WHERE stored = count AND (min_dur > least OR min_dur < least * 15 / 16 - 1)"),
 			0);
 		sqlite3_close(out);
-		store_reader_close(reader);
+		reader_close(reader);
 		sqlite3_close(db);
 	}
 }
@@ -249,7 +266,7 @@ static void parts_check(void)
 		CHECK_INT_EQ(name, ask(name, out, "SELECT count(*) FROM events"), n);
 		sqlite3_close(out);
 	}
-	store_reader_close(reader);
+	reader_close(reader);
 	sqlite3_close(db);
 }
 
@@ -288,7 +305,7 @@ static void hour_check(void)
 			     cases[i].total_ns);
 		sqlite3_close(out);
 	}
-	store_reader_close(reader);
+	reader_close(reader);
 	sqlite3_close(db);
 }
 
@@ -312,7 +329,7 @@ static void no_session_check(void)
 		CHECK_INT_EQ(file, ask(file, out, "SELECT count(*) FROM events WHERE id LIKE 'node:%'"), (int64_t)n);
 		sqlite3_close(out);
 	}
-	store_reader_close(reader);
+	reader_close(reader);
 	sqlite3_close(db);
 }
 
@@ -334,28 +351,31 @@ static void full_check(void)
 		CHECK_INT_EQ("full", export_of(reader, &(struct export_request){ 0 }, out, &n), -ENOSPC);
 		sqlite3_close(out);
 	}
-	store_reader_close(reader);
+	reader_close(reader);
 	sqlite3_close(db);
 }
 
-/* A page of the calls that is none: damage is told, however deep the tables find it. */
+/* A page that is none: damage is told, however deep the tables find it. */
 static void damage_check(void)
 {
 	const char *file = recordings[0];
-	size_t n_bytes = 0, page_bytes;
-	unsigned char *data = ingero_db_unpack(file, &n_bytes);
 	struct sqlite3 *db = ingero_db_open(file, false), *out = NULL;
-	struct store_reader *reader;
+	struct store_reader *reader = db ? reader_open(file, db) : NULL;
+	unsigned char *data;
+	sqlite3_int64 n_bytes = 0;
+	size_t page_bytes;
 	uint64_t n = 0;
 	int64_t page;
 
-	if (!data || !db)
+	if (!reader)
 		return;
-	page = ask(file, db,
-		   "SELECT pageno FROM dbstat WHERE name = 'events' AND pagetype = 'leaf' ORDER BY path DESC LIMIT 1");
-	page_bytes = (size_t)ask(file, db, "PRAGMA page_size");
+	page = ask(file, imported[0],
+		   "SELECT pageno FROM dbstat WHERE name = 'process' AND pagetype = 'leaf' ORDER BY path DESC LIMIT 1");
+	page_bytes = (size_t)ask(file, imported[0], "PRAGMA page_size");
+	data = sqlite3_serialize(imported[0], "main", &n_bytes, 0);
+	reader_close(reader);
 	sqlite3_close(db);
-	db = ingero_db_open_bytes(data, n_bytes, false);
+	db = data ? ingero_db_open_bytes(data, (size_t)n_bytes, false) : NULL;
 	reader = db ? reader_open(file, db) : NULL;
 	if (db) {
 		memset(data + (size_t)(page - 1) * page_bytes, 0xff, page_bytes);
@@ -365,7 +385,7 @@ static void damage_check(void)
 	if (reader)
 		CHECK_INT_EQ("damaged", export_of(reader, &(struct export_request){ 0 }, out, &n), -EBADMSG);
 	sqlite3_close(out);
-	store_reader_close(reader);
+	reader_close(reader);
 	sqlite3_close(db);
 }
 

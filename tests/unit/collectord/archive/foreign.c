@@ -3,6 +3,8 @@
  * Databases recorded by Ingero itself are read whole: rows, names, incarnations, stacks, chains, figures.
  */
 #include "archive/foreign/foreign.h"
+#include "archive/foreign/import.h"
+#include "archive/read/order.h"
 
 #include <errno.h>
 #include <sqlite3.h>
@@ -10,17 +12,17 @@
 #include "tests/support/check.h"
 #include "tests/support/ingero_db.h"
 
-static struct read_source *source_open(const char *name, struct sqlite3 *db, int want)
+static struct store_reader *file_open(const char *name, struct sqlite3 *db, struct sqlite3 **ret_imported)
 {
 	struct read_scope scope = { .all = true };
 	char why[READ_WHY_BYTES] = "";
-	struct read_source *source = NULL;
-	int r = read_foreign_source.open(db, &scope, why, &source);
+	struct store_reader *reader = NULL;
 
-	CHECK_INT_EQ(name, r, want);
-	if (r != want)
-		fprintf(stderr, "%s: %s\n", name, why);
-	return source;
+	CHECK_INT_EQ(name, foreign_import(db, &scope, why, ret_imported), 0);
+	CHECK_STR_EQ(name, why, "");
+	if (*ret_imported)
+		CHECK_INT_EQ(name, store_reader_open(*ret_imported, &scope, why, &reader), 0);
+	return reader;
 }
 
 /* What a walk over rows adds up to. */
@@ -29,31 +31,32 @@ struct sums {
 	bool is_in_order;
 };
 
-static struct sums rows_sum(const char *name, struct read_source *source, const struct read_filter *filter)
+static struct sums rows_sum(const char *name, struct store_reader *reader, const struct read_filter *filter)
 {
 	struct sums sums = { .is_in_order = true };
-	struct read_cursor *cursor = NULL;
-	struct read_batch batch;
+	struct read_order *order = NULL;
+	struct read_event event;
 	uint64_t last = filter->newest_first ? UINT64_MAX : 0;
-	int r = source->ops->cursor_open(source, filter, &cursor);
+	int r = read_order_open(reader, filter, &order);
 
-	while (r >= 0 && (r = source->ops->cursor_next(cursor, &batch)) > 0)
-		for (size_t i = 0; i < batch.n; i++) {
-			const struct stored_event *e = batch.events[i].event;
+	while (r >= 0 && ((r = read_order_next(order, &event)) > 0 || r == -EAGAIN)) {
+		const struct stored_event *e = event.event;
 
-			sums.n++;
-			sums.total_ns += e->call.duration_ns;
-			sums.args += e->call.args[0] & 0xffff;
-			sums.with_stack += e->stack != 0;
-			sums.errors += e->call.ret != 0;
-			sums.is_in_order = sums.is_in_order &&
-					   (filter->newest_first ? e->call.start_ns <= last : e->call.start_ns >= last);
-			last = e->call.start_ns;
-			CHECK(name, source->ops->process(source, e->process) == batch.events[i].process);
-			CHECK(name, source->ops->op(source, e->op) != NULL);
-		}
+		if (r < 0)
+			continue;
+		sums.n++;
+		sums.total_ns += e->call.duration_ns;
+		sums.args += e->call.args[0] & 0xffff;
+		sums.with_stack += e->stack != 0;
+		sums.errors += e->call.ret != 0;
+		sums.is_in_order = sums.is_in_order &&
+				   (filter->newest_first ? e->call.start_ns <= last : e->call.start_ns >= last);
+		last = e->call.start_ns;
+		CHECK(name, store_reader_process(reader, e->process) == event.process);
+		CHECK(name, store_reader_op(reader, e->op) != NULL);
+	}
 	CHECK_INT_EQ(name, r, 0);
-	source->ops->cursor_close(cursor);
+	read_order_close(order);
 	return sums;
 }
 
@@ -147,7 +150,7 @@ static const struct {
 	const char *session, *gaps;
 	uint64_t buckets, untimed;
 } recordings[] = {
-	{ "pytorch-dataloader-starvation.db", 3807, 2053383606, 2103128, 115, 15, 21, 316, 4, 40,
+	{ "pytorch-dataloader-starvation.db", 3807, 2053383606, 2103128, 115, 15, 19, 316, 4, 40,
 	  "5.15.0-173-generic, , 4 CPUs", "not_kept 55;", 2, 1619689 },
 	{ "sample-gpu-node-01.db", 200, 152891760, 12944, 0, 3, 8, 4, 3, 1, "6.17.0-1007-aws, gpu-node-01, 4 CPUs",
 	  "retention 3537;", 1, 0 },
@@ -160,18 +163,20 @@ static void recordings_check(void)
 	for (size_t i = 0; i < ARRAY_SIZE(recordings); i++) {
 		const char *name = recordings[i].name;
 		struct sqlite3 *db = ingero_db_open(name, false);
-		struct read_source *source = db ? source_open(name, db, 0) : NULL;
+		struct sqlite3 *imported = NULL;
+		struct store_reader *reader = db ? file_open(name, db, &imported) : NULL;
 		struct read_filter all = { .columns = BLOCK_ALL_COLUMNS };
 		struct counts counts;
 		struct sums sums;
 		uint64_t n, from, to;
 
-		CHECK(name, source != NULL);
-		if (!source) {
+		CHECK(name, reader != NULL);
+		if (!reader) {
+			sqlite3_close(imported);
 			sqlite3_close(db);
 			continue;
 		}
-		sums = rows_sum(name, source, &all);
+		sums = rows_sum(name, reader, &all);
 		CHECK_INT_EQ(name, sums.n, recordings[i].rows);
 		CHECK_INT_EQ(name, sums.total_ns, recordings[i].total_ns);
 		CHECK_INT_EQ(name, sums.args, recordings[i].args);
@@ -179,40 +184,41 @@ static void recordings_check(void)
 		CHECK_INT_EQ(name, sums.errors, 0);
 		CHECK(name, sums.is_in_order);
 		all.newest_first = true;
-		sums = rows_sum(name, source, &all);
+		sums = rows_sum(name, reader, &all);
 		CHECK_INT_EQ(name, sums.total_ns, recordings[i].total_ns);
 		CHECK(name, sums.is_in_order);
-		CHECK_INT_EQ(name, source->ops->count(source, &all, &n), 0);
+		CHECK_INT_EQ(name, store_reader_count(reader, &all, &n), 0);
 		CHECK_INT_EQ(name, n, recordings[i].rows);
 
 		counts = (struct counts){ 0 };
-		CHECK_INT_EQ(name, source->ops->processes(source, count_process, &counts), 0);
+		CHECK_INT_EQ(name, store_reader_processes(reader, count_process, &counts), 0);
 		CHECK_INT_EQ(name, counts.n, recordings[i].processes);
 		counts = (struct counts){ 0 };
-		CHECK_INT_EQ(name, source->ops->stacks(source, 0, count_stack, &counts), 0);
+		CHECK_INT_EQ(name, store_reader_stacks(reader, 0, count_stack, &counts), 0);
 		CHECK_INT_EQ(name, counts.n, recordings[i].stacks);
 		CHECK(name, counts.frames > counts.n);
 		counts = (struct counts){ 0 };
-		CHECK_INT_EQ(name, source->ops->findings(source, 0, 0, count_finding, &counts), 0);
+		CHECK_INT_EQ(name, store_reader_findings(reader, 0, 0, count_finding, &counts), 0);
 		CHECK_INT_EQ(name, counts.n, recordings[i].findings);
 		CHECK_INT_EQ(name, counts.calls, recordings[i].chains);
 		counts = (struct counts){ 0 };
-		CHECK_INT_EQ(name, source->ops->snapshots(source, 0, 0, count_snapshot, &counts), 0);
+		CHECK_INT_EQ(name, store_reader_snapshots(reader, 0, 0, count_snapshot, &counts), 0);
 		CHECK_INT_EQ(name, counts.n, recordings[i].snapshots);
 		counts = (struct counts){ 0 };
-		CHECK_INT_EQ(name, source->ops->sessions(source, count_session, &counts), 0);
+		CHECK_INT_EQ(name, store_reader_sessions(reader, count_session, &counts), 0);
 		CHECK_STR_EQ(name, counts.text, recordings[i].session);
 		counts = (struct counts){ 0 };
-		CHECK_INT_EQ(name, source->ops->gaps(source, 0, 0, count_gap, &counts), 0);
+		CHECK_INT_EQ(name, store_reader_gaps(reader, 0, 0, count_gap, &counts), 0);
 		CHECK_STR_EQ(name, counts.text, recordings[i].gaps);
 
-		CHECK_INT_EQ(name, source->ops->span(source, &from, &to), 0);
+		CHECK_INT_EQ(name, store_reader_span(reader, &from, &to), 0);
 		counts = (struct counts){ 0 };
-		CHECK_INT_EQ(name, source->ops->buckets(source, from, to, count_bucket, &counts), 0);
+		CHECK_INT_EQ(name, store_reader_buckets(reader, from, to, count_bucket, &counts), 0);
 		CHECK_INT_EQ(name, counts.n, recordings[i].buckets);
 		CHECK_INT_EQ(name, counts.calls, recordings[i].rows);
 		CHECK_INT_EQ(name, counts.untimed, recordings[i].untimed);
-		source->ops->close(source);
+		store_reader_close(reader);
+		sqlite3_close(imported);
 		sqlite3_close(db);
 	}
 }
@@ -278,18 +284,20 @@ static void said_check(void)
 	for (size_t i = 0; i < ARRAY_SIZE(said); i++) {
 		const char *name = said[i].name;
 		struct sqlite3 *db = ingero_db_open(name, false);
-		struct read_source *source = db ? source_open(name, db, 0) : NULL;
+		struct sqlite3 *imported = NULL;
+		struct store_reader *reader = db ? file_open(name, db, &imported) : NULL;
 		struct slow slow = { .source = said[i].source, .op = said[i].op };
 
-		CHECK(name, source != NULL);
-		if (!source) {
+		CHECK(name, reader != NULL);
+		if (!reader) {
+			sqlite3_close(imported);
 			sqlite3_close(db);
 			continue;
 		}
-		CHECK_INT_EQ(name, source->ops->findings(source, 0, 0, slow_finding, &slow), 0);
+		CHECK_INT_EQ(name, store_reader_findings(reader, 0, 0, slow_finding, &slow), 0);
 		CHECK_INT_EQ(name, slow.pid, said[i].pid);
 		if (said[i].has_rows) {
-			CHECK_INT_EQ(name, source->ops->buckets(source, 0, 0, slow_bucket, &slow), 0);
+			CHECK_INT_EQ(name, store_reader_buckets(reader, 0, 0, slow_bucket, &slow), 0);
 			slow.p99_ns = histogram_quantile(&slow.durations, 0.99, slow.max_ns);
 			slow.usual_ns = histogram_quantile(&slow.durations, 0.5, slow.max_ns);
 			CHECK(name, slow.usual_ns > 0);
@@ -298,7 +306,8 @@ static void said_check(void)
 		CHECK_INT_IN(name, slow.p99_ns, said[i].p99_low_ns, said[i].p99_high_ns);
 		CHECK_INT_IN(name, slow.ratio * 10, said[i].ratio_low * 10, said[i].ratio_high * 10);
 		histogram_done(&slow.durations);
-		source->ops->close(source);
+		store_reader_close(reader);
+		sqlite3_close(imported);
 		sqlite3_close(db);
 	}
 }

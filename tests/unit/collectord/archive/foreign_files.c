@@ -5,8 +5,9 @@
 #include <errno.h>
 #include <sqlite3.h>
 
-#include "archive/foreign/foreign.h"
+#include "archive/foreign/import.h"
 #include "archive/foreign/json.h"
+#include "archive/read/order.h"
 #include "tests/support/check.h"
 #include "tests/support/ingero_db.h"
 
@@ -35,7 +36,7 @@ static const struct {
 	{ "the first columns alone", EVENTS_BEFORE ROWS "(1, 5, 7, 8, 1, 1, 9);", 0,
 	  "1 rows, 0 refused, 0 missing; 7:0::1 cudaMalloc=1" },
 	{ "operations without lookup rows", EVENTS_BEFORE ROWS "(1,5,7,8,1,9,9), (2,6,7,8,8,4,9), (3,7,7,8,3,21,9);", 0,
-	  "3 rows, 0 refused, 0 missing; 7:0::3 cudaMemcpy2D=1 sched_switch_summary=1 cudaGraphLaunch=1" },
+	  "3 rows, 0 refused, 0 missing; 7:0::3 cudaMemcpy2D=1 cudaGraphLaunch=1 sched_switch_summary=1" },
 	{ "numbers nobody knows", EVENTS_BEFORE ROWS "(1,5,7,8,1,77,9), (2,6,7,8,42,3,9), (3,6,7,8,3,55,9);", 0,
 	  "3 rows, 0 refused, 0 missing; 7:0::3 op(77)=1 op(3)=1 host_op(55)=1" },
 	{ "the file names it",
@@ -43,7 +44,13 @@ static const struct {
 	  "CREATE TABLE ops (source_id, op_id, name); INSERT INTO ops VALUES (4, 99, 'cuNew'), (4, 98, x'ff41'), "
 	  "(4, 97, 'cuStreamSynchronize'), ('a', 'b', 'c');" ROWS
 	  "(1,5,7,8,4,99,9), (2,6,7,8,4,98,9), (3,7,7,8,4,97,9);",
-	  0, "3 rows, 0 refused, 0 missing; 7:0::3 cuNew=1 ?A=1 cuStreamSynchronize=1" },
+	  0, "3 rows, 0 refused, 0 missing; 7:0::3 cuStreamSynchronize=1 cuNew=1 ?A=1" },
+	{ "two numbers of one name",
+	  EVENTS_BEFORE "CREATE TABLE ops (source_id, op_id, name); INSERT INTO ops VALUES (4, 99, 'cuNew'), "
+			"(4, 98, 'cuNew');" ROWS "(1,5,7,8,4,99,9), (2,6,7,8,4,98,9);",
+	  0, "2 rows, 0 refused, 0 missing; 7:0::2 cuNew=2" },
+	{ "an end beyond all time", EVENTS_BEFORE ROWS "(1,5,7,8,1,1,9223372036854775807), (2,5,7,8,1,1,9);", 0,
+	  "1 rows, 1 refused, 1 missing; 7:0::1 cudaMalloc=1" },
 	{ "short names", EVENTS_BEFORE ROWS "(1,5,7,8,1,5,9);", 0,
 	  "1 rows, 0 refused, 0 missing; 7:0::1 cudaStreamSynchronize=1" },
 	{ "makes no sense",
@@ -97,7 +104,8 @@ static const struct {
 
 struct text {
 	char text[1024];
-	const struct foreign_source *file;
+	size_t rows[64]; /* by process */
+	uint64_t n, n_refused, n_missing;
 	size_t counts[2 * OP_ID_MAX];
 };
 
@@ -107,7 +115,25 @@ static int process_tell(const struct read_process *process, void *data)
 	size_t used = strlen(t->text);
 
 	snprintf(t->text + used, sizeof(t->text) - used, " %u:%u:%s:%" PRIu64, process->pid, process->exec_gen,
-		 process->comm, t->file->processes.items[process->id - 1].n_rows);
+		 process->comm, (uint64_t)t->rows[process->id % ARRAY_SIZE(t->rows)]);
+	return 0;
+}
+
+static int event_count(const struct read_event *event, void *data)
+{
+	struct text *t = data;
+
+	t->n++;
+	t->rows[event->process->id % ARRAY_SIZE(t->rows)]++;
+	return 0;
+}
+
+static int gap_count(const Ingero__V1__Gap *gap, void *data)
+{
+	struct text *t = data;
+
+	t->n_refused += strcmp(gap->reason, "damaged") ? 0 : gap->count;
+	t->n_missing += strcmp(gap->reason, "retention") ? 0 : gap->count;
 	return 0;
 }
 
@@ -164,18 +190,18 @@ static int gap_seen(const Ingero__V1__Gap *gap, void *data)
 }
 
 /* Every question is answered, whatever the answer. */
-static void all_ask(const char *name, struct read_source *source)
+static void all_ask(const char *name, struct store_reader *reader)
 {
 	uint64_t from, to, n_rows;
 	size_t n = 0;
 
-	CHECK_INT_EQ(name, source->ops->stacks(source, 0, stack_seen, &n), 0);
-	CHECK_INT_EQ(name, source->ops->findings(source, 0, 0, finding_seen, &n), 0);
-	CHECK_INT_EQ(name, source->ops->snapshots(source, 0, 0, snapshot_seen, &n), 0);
-	CHECK_INT_EQ(name, source->ops->sessions(source, session_seen, &n), 0);
-	CHECK_INT_EQ(name, source->ops->gaps(source, 0, 0, gap_seen, &n), 0);
-	CHECK_INT_EQ(name, source->ops->span(source, &from, &to), 0);
-	CHECK_INT_EQ(name, source->ops->count(source, &(struct read_filter){ 0 }, &n_rows), 0);
+	CHECK_INT_EQ(name, store_reader_stacks(reader, 0, stack_seen, &n), 0);
+	CHECK_INT_EQ(name, store_reader_findings(reader, 0, 0, finding_seen, &n), 0);
+	CHECK_INT_EQ(name, store_reader_snapshots(reader, 0, 0, snapshot_seen, &n), 0);
+	CHECK_INT_EQ(name, store_reader_sessions(reader, session_seen, &n), 0);
+	CHECK_INT_EQ(name, store_reader_gaps(reader, 0, 0, gap_seen, &n), 0);
+	CHECK_INT_EQ(name, store_reader_span(reader, &from, &to), 0);
+	CHECK_INT_EQ(name, store_reader_count(reader, &(struct read_filter){ 0 }, &n_rows), 0);
 }
 
 static void files_check(void)
@@ -183,39 +209,118 @@ static void files_check(void)
 	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
 		const char *name = files[i].name;
 		struct read_scope scope = { .all = true };
-		struct read_source *source = NULL;
+		struct store_reader *reader = NULL;
 		char why[READ_WHY_BYTES] = "";
-		struct sqlite3 *db = NULL;
+		struct sqlite3 *db = NULL, *imported = NULL;
 		struct text t = { .text = "" };
 
 		sqlite3_open(":memory:", &db);
 		if (sqlite3_exec(db, files[i].sql, NULL, NULL, NULL) != SQLITE_OK)
 			CHECK_STR_EQ(name, sqlite3_errmsg(db), "");
-		CHECK_INT_EQ(name, read_foreign_source.open(db, &scope, why, &source), files[i].result);
+		CHECK_INT_EQ(name, foreign_import(db, &scope, why, &imported), files[i].result);
 		CHECK_INT_EQ(name, *why != '\0', files[i].result != 0 && files[i].result != -ENOENT);
-		if (source) {
-			t.file = CONTAINER_OF(source, struct foreign_source, source);
+		if (imported)
+			CHECK_INT_EQ(name, store_reader_open(imported, &scope, why, &reader), 0);
+		if (reader) {
+			CHECK_INT_EQ(name, store_reader_events(reader, &(struct read_filter){ 0 }, event_count, &t), 0);
+			CHECK_INT_EQ(name, store_reader_gaps(reader, 0, 0, gap_count, &t), 0);
 			snprintf(t.text, sizeof(t.text), "%" PRIu64 " rows, %" PRIu64 " refused, %" PRIu64 " missing;",
-				 t.file->n_rows, t.file->n_refused, t.file->n_missing);
-			source->ops->processes(source, process_tell, &t);
-			CHECK_INT_EQ(name, source->ops->buckets(source, 0, 0, bucket_tell, &t), 0);
-			source->ops->ops(source, op_tell, &t);
+				 t.n, t.n_refused, t.n_missing);
+			store_reader_processes(reader, process_tell, &t);
+			CHECK_INT_EQ(name, store_reader_buckets(reader, 0, 0, bucket_tell, &t), 0);
+			store_reader_ops(reader, op_tell, &t);
 			CHECK_STR_EQ(name, t.text, files[i].want);
-			all_ask(name, source);
-			source->ops->close(source);
+			all_ask(name, reader);
+			store_reader_close(reader);
 		}
+		sqlite3_close(imported);
 		sqlite3_close(db);
 	}
+}
+
+static int gap_tell(const Ingero__V1__Gap *gap, void *data)
+{
+	char *text = data;
+	size_t used = strlen(text);
+
+	snprintf(text + used, 256 - used, "%s %" PRIu64 " %llu-%llu;", gap->reason, gap->count,
+		 gap->from_unix_ns / NSEC_PER_SEC, gap->to_unix_ns / NSEC_PER_SEC);
+	return 0;
+}
+
+static int event_tell(const struct read_event *event, void *data)
+{
+	char *text = data;
+	size_t used = strlen(text);
+
+	snprintf(text + used, 256 - used, "%u.%llu:%u;", event->boot, event->start_unix_ns / NSEC_PER_SEC,
+		 event->event->stack);
+	return 0;
+}
+
+/* Minutes with aggregates from 60 s on; two nodes whose calls are in turn; stacks with the same frames. */
+static void parts_check(void)
+{
+	static const char sql[] = EVENTS_NOW
+		"CREATE TABLE event_aggregates (bucket, source, op, pid, count, stored);"
+		"CREATE TABLE stack_traces (hash INTEGER PRIMARY KEY, ips, frames);"
+		"INSERT INTO stack_traces VALUES (-5, '[]', '[\"a\"]'), (6, '[]', '[\"b\"]'), (7, '[]', '[\"a\"]');"
+		"INSERT INTO event_aggregates VALUES (60000000000, 1, 1, 7, 9, 2), (120000000000, 1, 1, 7, 4, 0), "
+		"(60000000000, 3, 1, 7, 9, 0), (240000000000, 1, 1, 8, 5, 0);"
+		"INSERT INTO events (timestamp, pid, tid, source, op, duration, node, stack_hash) VALUES "
+		"(61000000000, 7, 7, 1, 1, 1, 'a', -5), (64000000000, 7, 7, 1, 1, 1, 'a', 7),"
+		"(62000000000, 7, 7, 1, 1, 1, 'b', 6), (63000000000, 7, 7, 1, 1, 1, 'b', 0);";
+	static const struct {
+		const char *name, *want;
+		uint64_t from_s, to_s;
+	} windows[] = {
+		{ "all", "not_kept 11 60-179;not_kept 5 240-299;", 0, 0 },
+		{ "the first minute", "not_kept 7 60-119;", 60, 120 },
+		{ "in the second minute", "not_kept 4 120-179;", 130, 131 },
+		{ "between", "", 180, 240 },
+	};
+	struct read_scope scope = { .all = true };
+	struct store_reader *reader = NULL;
+	struct sqlite3 *db = NULL, *imported = NULL;
+	char why[READ_WHY_BYTES] = "", told[256] = "";
+
+	sqlite3_open(":memory:", &db);
+	CHECK_INT_EQ("parts", sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
+	CHECK_INT_EQ("parts", foreign_import(db, &scope, why, &imported), 0);
+	CHECK_INT_EQ("parts", imported ? store_reader_open(imported, &scope, why, &reader) : -1, 0);
+	for (size_t i = 0; reader && i < ARRAY_SIZE(windows); i++) {
+		char text[256] = "";
+
+		CHECK_INT_EQ(windows[i].name,
+			     store_reader_gaps(reader, windows[i].from_s * NSEC_PER_SEC, windows[i].to_s * NSEC_PER_SEC,
+					       gap_tell, text),
+			     0);
+		CHECK_STR_EQ(windows[i].name, text, windows[i].want);
+	}
+	if (reader) {
+		struct read_order *order = NULL;
+		struct read_event event;
+		int r = read_order_open(reader, &(struct read_filter){ .columns = BLOCK_ALL_COLUMNS }, &order);
+
+		while (r == 0 && ((r = read_order_next(order, &event)) > 0 || r == -EAGAIN))
+			r = r > 0 ? event_tell(&event, told) : 0;
+		CHECK_INT_EQ("nodes", r, 0);
+		CHECK_STR_EQ("nodes", told, "1.61:1;2.62:2;2.63:0;1.64:1;");
+		read_order_close(order);
+	}
+	store_reader_close(reader);
+	sqlite3_close(imported);
+	sqlite3_close(db);
 }
 
 static void scope_check(void)
 {
 	struct sqlite3 *db = ingero_db_open("sample-gpu-node-02.db", false);
 	struct read_scope scope = { .uid = 0 };
-	struct read_source *source = NULL;
+	struct sqlite3 *imported = NULL;
 	char why[READ_WHY_BYTES] = "";
 
-	CHECK_INT_EQ("one user's scope", read_foreign_source.open(db, &scope, why, &source), -EACCES);
+	CHECK_INT_EQ("one user's scope", foreign_import(db, &scope, why, &imported), -EACCES);
 	CHECK("one user's scope", strstr(why, "whose") != NULL);
 	sqlite3_close(db);
 }
@@ -274,9 +379,9 @@ static void damage_check(void)
 
 	for (int round = 0; round < 200; round++) {
 		struct read_scope scope = { .all = true };
-		struct read_source *source = NULL;
+		struct store_reader *reader = NULL;
 		char why[READ_WHY_BYTES] = "";
-		struct sqlite3 *db;
+		struct sqlite3 *db, *imported = NULL;
 		size_t n, seen = 0;
 		unsigned char *data = ingero_db_unpack("sample-gpu-node-01.db", &n);
 		uint64_t from, to;
@@ -291,16 +396,18 @@ static void damage_check(void)
 			data[100 + random % (n - 100)] = (unsigned char)(random >> 32);
 		}
 		db = ingero_db_open_bytes(data, n, false);
-		if (read_foreign_source.open(db, &scope, why, &source) == 0) {
-			source->ops->buckets(source, 0, 0, bucket_tell, &t);
-			source->ops->stacks(source, 0, stack_seen, &seen);
-			source->ops->findings(source, 0, 0, finding_seen, &seen);
-			source->ops->snapshots(source, 0, 0, snapshot_seen, &seen);
-			source->ops->sessions(source, session_seen, &seen);
-			source->ops->gaps(source, 0, 0, gap_seen, &seen);
-			source->ops->span(source, &from, &to);
-			source->ops->close(source);
+		if (foreign_import(db, &scope, why, &imported) == 0 &&
+		    store_reader_open(imported, &scope, why, &reader) == 0) {
+			store_reader_buckets(reader, 0, 0, bucket_tell, &t);
+			store_reader_stacks(reader, 0, stack_seen, &seen);
+			store_reader_findings(reader, 0, 0, finding_seen, &seen);
+			store_reader_snapshots(reader, 0, 0, snapshot_seen, &seen);
+			store_reader_sessions(reader, session_seen, &seen);
+			store_reader_gaps(reader, 0, 0, gap_seen, &seen);
+			store_reader_span(reader, &from, &to);
+			store_reader_close(reader);
 		}
+		sqlite3_close(imported);
 		sqlite3_close(db);
 		CHECK("damage", true);
 	}
@@ -309,6 +416,7 @@ static void damage_check(void)
 int main(void)
 {
 	files_check();
+	parts_check();
 	scope_check();
 	json_check();
 	damage_check();
