@@ -433,7 +433,7 @@ int main(int argc, char **argv)
 		return child_main(argv[2]);
 
 	fd_fill_standard();
-	notify_log_start();
+	notify_start();
 	status = serve(&setup);
 	setup_done(&setup);
 	return status;

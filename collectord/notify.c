@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,8 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "clock.h"
+
+static int spare_fd = -1; /* given up to speak when descriptors have run out: each message takes a socket */
 
 #define SERVICE "multi-user.target.wants/ingero-collectord.service"
 
@@ -60,29 +63,53 @@ uint64_t notify_watchdog_ns(void)
 	return sd_watchdog_enabled(/* unset_environment= */ 0, &usec) > 0 ? usec * NSEC_PER_USEC : 0;
 }
 
+static int open_spare(void)
+{
+	return open("/dev/null", O_RDONLY | O_CLOEXEC);
+}
+
+static void notify(const char *fmt, ...) PRINTF_LIKE(1, 2);
+
+static void notify(const char *fmt, ...)
+{
+	char text[1024];
+	va_list ap;
+	int r;
+
+	va_start(ap, fmt);
+	(void)vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	r = sd_notify(0, text);
+	if (r != -EMFILE && r != -ENFILE)
+		return;
+	closep(&spare_fd);
+	(void)sd_notify(0, text);
+	spare_fd = open_spare();
+}
+
 void notify_ready(const char *status)
 {
-	(void)sd_notifyf(0, "READY=1\nSTATUS=%s", status);
+	notify("READY=1\nSTATUS=%s", status);
 }
 
 void notify_status(const char *status)
 {
-	(void)sd_notifyf(0, "STATUS=%s", status);
+	notify("STATUS=%s", status);
 }
 
 void notify_alive(void)
 {
-	(void)sd_notify(0, "WATCHDOG=1");
+	notify("WATCHDOG=1");
 }
 
 void notify_reloading(void)
 {
-	(void)sd_notifyf(0, "RELOADING=1\nMONOTONIC_USEC=%llu", (unsigned long long)(clock_now_ns() / NSEC_PER_USEC));
+	notify("RELOADING=1\nMONOTONIC_USEC=%llu", (unsigned long long)(clock_now_ns() / NSEC_PER_USEC));
 }
 
 void notify_stopping(void)
 {
-	(void)sd_notify(0, "STOPPING=1");
+	notify("STOPPING=1");
 }
 
 /* The prefix of a line on stderr would do as much as the priority; fields can be searched for. */
@@ -94,11 +121,14 @@ static bool journal_print(enum log_level level, const char *topic, int r, const 
 	return sd_journal_send("MESSAGE=%s", text, "PRIORITY=%d", (int)level, "INGERO_TOPIC=%s", topic, NULL) == 0;
 }
 
-void notify_log_start(void)
+void notify_start(void)
 {
 	const char *stream = getenv("JOURNAL_STREAM");
 	unsigned long long device, inode;
 	struct stat st;
+
+	if (notify_is_supervised())
+		spare_fd = open_spare();
 
 	/* systemd.exec(5): the variable is inherited by whatever redirects stderr, so it has to be compared. */
 	if (stream && sscanf(stream, "%llu:%llu", &device, &inode) == 2 && fstat(STDERR_FILENO, &st) == 0 &&

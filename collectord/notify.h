@@ -29,5 +29,5 @@ void notify_alive(void);
 void notify_reloading(void);
 void notify_stopping(void);
 
-/** notify_log_start() - log to the journal with fields, where stderr is the journal's anyway */
-void notify_log_start(void);
+/** notify_start() - before all else: log to the journal with fields, where stderr is the journal's anyway */
+void notify_start(void);
