@@ -58,6 +58,12 @@ struct option {
 	bool is_live;	     /* a reload takes it; others wait for the next start */
 };
 
+/* A row of a command, whose fields are a struct FIELDS: what every row has; the rest follows as members. */
+#define OPTION_ROW(kind_, name_, member, help_, ...)                                                                   \
+	{                                                                                                              \
+		.name = name_, .kind = OPTION_##kind_, .field = offsetof(FIELDS, member), .help = help_, __VA_ARGS__   \
+	}
+
 #define OPTION_CHOICES(...)                                                                                            \
 	(const char *const[])                                                                                          \
 	{                                                                                                              \

@@ -6,19 +6,16 @@
 #include "ingero/connect.h"
 
 /* The option of commands that show what belongs to somebody. */
-#define ALL_OPTION(fields, member)                                                                                     \
-	{                                                                                                              \
-		.name = "all", .kind = OPTION_FLAG, .field = offsetof(fields, member),                                 \
-		.help = "Everybody's, also under sudo; without it your own (members of ingero-read always see all)"    \
-	}
+#define ALL_OPTION(member)                                                                                             \
+	OPTION_ROW(FLAG, "all", member,                                                                                \
+		   "Everybody's, also under sudo; without it your own (members of ingero-read always see all)")
 
 /* The row of commands that read, bound to a const char * of their fields. */
-#define DATABASE_READ_OPTION(fields, member)                                                                           \
-	{                                                                                                              \
-		.name = "db", .letter = 'd', .kind = OPTION_TEXT, .value = "FILE", .field = offsetof(fields, member),  \
-		.help = "Read this database, of ours or recorded by Ingero; default: INGERO_DB, else the service's, "  \
-			"else ~/.ingero/ingero.db"                                                                     \
-	}
+#define DATABASE_READ_OPTION(member)                                                                                   \
+	OPTION_ROW(TEXT, "db", member,                                                                                 \
+		   "Read this database, of ours or recorded by Ingero; default: INGERO_DB, else the service's, else "  \
+		   "~/.ingero/ingero.db",                                                                              \
+		   .letter = 'd', .value = "FILE")
 
 /** connect_open() - ingero_connect(), saying on stderr why not */
 int connect_open(const struct ingero_connect_wish *wish, struct ingero **ret_ingero, bool *ret_is_private);

@@ -8,6 +8,10 @@
 #include "libingero/answers/time.h"
 #include "libingero/render/text.h"
 
+/* Rows that several commands have, bound to a bool and to struct option_ids of their FIELDS. */
+#define JSON_OPTION(member, help) OPTION_ROW(FLAG, "json", member, help)
+#define PIDS_OPTION(member, help) OPTION_ROW(PIDS, "pid", member, help, .letter = 'p', .value = "PID[,PID...]")
+
 /** options_parse() - option_line_read() of a command */
 enum options_result options_parse(const struct option_table *table, int argc, char **argv, void *fields,
 				  struct options_rest *ret_rest, char *error);

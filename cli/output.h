@@ -44,11 +44,7 @@ void output_offer(int fd, struct buf *lines);
 /** output_error() - "ingero: sentence" on stderr */
 void output_error(const char *fmt, ...) PRINTF_LIKE(1, 2);
 /* The row of commands that colour, bound to a bool of their fields. */
-#define NO_COLOR_OPTION(fields, member)                                                                                \
-	{                                                                                                              \
-		.name = "no-color", .kind = OPTION_FLAG, .field = offsetof(fields, member),                            \
-		.help = "No colours, as with NO_COLOR set"                                                             \
-	}
+#define NO_COLOR_OPTION(member) OPTION_ROW(FLAG, "no-color", member, "No colours, as with NO_COLOR set")
 /** output_style() - what the terminal behind a descriptor can show; 80 columns where there is none */
 struct text_style output_style(int fd, bool no_color);
 /** output_is_terminal() - a terminal on which the cursor can be moved */

@@ -14,24 +14,15 @@ struct window_wish {
 	struct clock_time to;
 };
 
-/* The three rows, bound to a struct window_wish that is a member of the command's fields. */
-#define WINDOW_OPTIONS(fields, member, default_words)                                                                  \
-	{ .name = "since",                                                                                             \
-	  .kind = OPTION_DURATION,                                                                                     \
-	  .value = "TIME",                                                                                             \
-	  .field = offsetof(fields, member.since_ns),                                                                  \
-	  .help = "How far back, such as 90s, 1h30m, 2d or 1w; default: " default_words },                             \
-		{ .name = "from",                                                                                      \
-		  .kind = OPTION_TIME,                                                                                 \
-		  .parse = option_time_parse,                                                                          \
-		  .value = "WHEN",                                                                                     \
-		  .field = offsetof(fields, member.from),                                                              \
-		  .help = "From this clock time on: 14:03, '2026-01-31 14:03:21', local unless Z or +02:00 "           \
-			  "follows" },                                                                                 \
-	{                                                                                                              \
-		.name = "to", .kind = OPTION_TIME, .parse = option_time_parse, .value = "WHEN",                        \
-		.field = offsetof(fields, member.to), .help = "Up to this clock time; default: now"                    \
-	}
+/* The three rows, bound to a struct window_wish that is a member of the command's FIELDS. */
+#define WINDOW_OPTIONS(member, default_words)                                                                          \
+	OPTION_ROW(DURATION, "since", member.since_ns,                                                                 \
+		   "How far back, such as 90s, 1h30m, 2d or 1w; default: " default_words, .value = "TIME"),            \
+		OPTION_ROW(TIME, "from", member.from,                                                                  \
+			   "From this clock time on: 14:03, '2026-01-31 14:03:21', local unless Z or +02:00 follows",  \
+			   .value = "WHEN", .parse = option_time_parse),                                               \
+		OPTION_ROW(TIME, "to", member.to, "Up to this clock time; default: now", .value = "WHEN",              \
+			   .parse = option_time_parse)
 
 /* A paragraph for the help of these commands. */
 #define WINDOW_PARAGRAPH                                                                                               \

@@ -27,13 +27,11 @@ struct check_fields {
 	bool no_color;
 };
 
+#define FIELDS struct check_fields
 static const struct option check_options[] = {
-	ALL_OPTION(struct check_fields, is_all),
-	{ .name = "json",
-	  .kind = OPTION_FLAG,
-	  .help = "Print one JSON object (docs/schema/check.schema.json)",
-	  .field = offsetof(struct check_fields, is_json) },
-	NO_COLOR_OPTION(struct check_fields, no_color),
+	ALL_OPTION(is_all),
+	JSON_OPTION(is_json, "Print one JSON object (docs/schema/check.schema.json)"),
+	NO_COLOR_OPTION(no_color),
 };
 
 /* Makes the smallest map there is and lets it go: nothing less asks for the right to. Return: 0 or errno */

@@ -29,26 +29,17 @@ struct demo_fields {
 
 static const struct demo_fields demo_defaults = { .speed = "1" };
 
-#define FIELD(member) .field = offsetof(struct demo_fields, member)
+#define FIELDS struct demo_fields
 static const struct option demo_options[] = {
-	{ .name = "speed",
-	  .kind = OPTION_TEXT,
-	  .value = "X",
-	  FIELD(speed),
-	  .help = "So many times faster than life, such as 5 or 0.5; what is found stays the same" },
-	{ .name = "json",
-	  .kind = OPTION_FLAG,
-	  FIELD(is_json),
-	  .help = "Print one JSON object a line, as 'ingero trace --json' does" },
-	{ .name = "db",
-	  .kind = OPTION_TEXT,
-	  .value = "FILE",
-	  FIELD(db_path),
-	  .help = "Keep what was played in this database, to try explain and query on; default: a temporary file that "
-		  "is removed at the end" },
-	NO_COLOR_OPTION(struct demo_fields, no_color),
+	OPTION_ROW(TEXT, "speed", speed,
+		   "So many times faster than life, such as 5 or 0.5; what is found stays the same", .value = "X"),
+	JSON_OPTION(is_json, "Print one JSON object a line, as 'ingero trace --json' does"),
+	OPTION_ROW(TEXT, "db", db_path,
+		   "Keep what was played in this database, to try explain and query on; default: a temporary file that "
+		   "is removed at the end",
+		   .value = "FILE"),
+	NO_COLOR_OPTION(no_color),
 };
-#undef FIELD
 
 /* ---- the scenarios ---- */
 

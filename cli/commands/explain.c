@@ -32,39 +32,19 @@ struct explain_fields {
 	bool no_color;
 };
 
-#define FIELD(member) .field = offsetof(struct explain_fields, member)
+#define FIELDS struct explain_fields
 static const struct option explain_options[] = {
-	WINDOW_OPTIONS(struct explain_fields, window,
-		       "5m; where nobody records any more, the last 5m that were recorded"),
-	{ .name = "last",
-	  .kind = OPTION_NUMBER,
-	  .value = "N",
-	  FIELD(last_calls),
-	  .min = 1,
-	  .help = "Instead of a time: since the N-th last call that was kept" },
-	{ .name = "pid",
-	  .letter = 'p',
-	  .kind = OPTION_PIDS,
-	  .value = "PID[,PID...]",
-	  FIELD(pids),
-	  .help = "Only these processes" },
-	{ .name = "per-process",
-	  .kind = OPTION_FLAG,
-	  FIELD(is_per_process),
-	  .help = "With the table of every process's operations" },
-	{ .name = "chains",
-	  .kind = OPTION_FLAG,
-	  FIELD(is_list),
-	  .help = "A line for each finding that is kept; without a time: of all times" },
-	{ .name = "json",
-	  .kind = OPTION_FLAG,
-	  FIELD(is_json),
-	  .help = "Print one JSON object (docs/schema/explain.schema.json)" },
-	ALL_OPTION(struct explain_fields, is_all),
-	DATABASE_READ_OPTION(struct explain_fields, db_path),
-	NO_COLOR_OPTION(struct explain_fields, no_color),
+	WINDOW_OPTIONS(window, "5m; where nobody records any more, the last 5m that were recorded"),
+	OPTION_ROW(NUMBER, "last", last_calls, "Instead of a time: since the N-th last call that was kept",
+		   .value = "N", .min = 1),
+	PIDS_OPTION(pids, "Only these processes"),
+	OPTION_ROW(FLAG, "per-process", is_per_process, "With the table of every process's operations"),
+	OPTION_ROW(FLAG, "chains", is_list, "A line for each finding that is kept; without a time: of all times"),
+	JSON_OPTION(is_json, "Print one JSON object (docs/schema/explain.schema.json)"),
+	ALL_OPTION(is_all),
+	DATABASE_READ_OPTION(db_path),
+	NO_COLOR_OPTION(no_color),
 };
-#undef FIELD
 
 static const char *contradiction(const struct explain_fields *f, const char *id)
 {

@@ -28,32 +28,19 @@ struct export_fields {
 static const struct export_fields export_defaults = { .format = "db" };
 static const char *const format_choices[] = { "db", NULL };
 
-#define FIELD(member) .field = offsetof(struct export_fields, member)
+#define FIELDS struct export_fields
 static const struct option export_options[] = {
-	{ .name = "format",
-	  .kind = OPTION_CHOICE,
-	  .value = "db",
-	  FIELD(format),
-	  .choices = format_choices,
-	  .help = "db: an SQLite file with Ingero's tables, for the sqlite3 shell and other tools; default: db" },
-	{ .name = "output",
-	  .letter = 'o',
-	  .kind = OPTION_TEXT,
-	  .value = "FILE",
-	  FIELD(path),
-	  .help = "Write to FILE; - is standard output, for a pipe" },
-	{ .name = "force", .kind = OPTION_FLAG, FIELD(is_forced), .help = "Overwrite FILE" },
-	WINDOW_OPTIONS(struct export_fields, window, "everything"),
-	{ .name = "pid",
-	  .letter = 'p',
-	  .kind = OPTION_PIDS,
-	  .value = "PID[,PID...]",
-	  FIELD(pids),
-	  .help = "Only these processes" },
-	ALL_OPTION(struct export_fields, is_all),
-	DATABASE_READ_OPTION(struct export_fields, db_path),
+	OPTION_ROW(CHOICE, "format", format,
+		   "db: an SQLite file with Ingero's tables, for the sqlite3 shell and other tools; default: db",
+		   .value = "db", .choices = format_choices),
+	OPTION_ROW(TEXT, "output", path, "Write to FILE; - is standard output, for a pipe", .letter = 'o',
+		   .value = "FILE"),
+	OPTION_ROW(FLAG, "force", is_forced, "Overwrite FILE"),
+	WINDOW_OPTIONS(window, "everything"),
+	PIDS_OPTION(pids, "Only these processes"),
+	ALL_OPTION(is_all),
+	DATABASE_READ_OPTION(db_path),
 };
-#undef FIELD
 
 struct exporting {
 	struct export_file file;

@@ -14,15 +14,10 @@ struct help_fields {
 	bool is_json;
 };
 
+#define FIELDS struct help_fields
 static const struct option help_options[] = {
-	{ .name = "man",
-	  .kind = OPTION_FLAG,
-	  .help = "Print the manual page (troff)",
-	  .field = offsetof(struct help_fields, is_manual) },
-	{ .name = "json",
-	  .kind = OPTION_FLAG,
-	  .help = "Print all commands and options as one JSON object (docs/schema/help.schema.json)",
-	  .field = offsetof(struct help_fields, is_json) },
+	OPTION_ROW(FLAG, "man", is_manual, "Print the manual page (troff)"),
+	JSON_OPTION(is_json, "Print all commands and options as one JSON object (docs/schema/help.schema.json)"),
 };
 
 static void overview_append(const struct text_style *style, struct buf *out)

@@ -32,51 +32,27 @@ struct query_fields {
 	bool no_color;
 };
 
-#define FIELD(member) .field = offsetof(struct query_fields, member)
+#define FIELDS struct query_fields
 static const struct option query_options[] = {
-	{ .name = "sql",
-	  .kind = OPTION_TEXT,
-	  .value = "TEXT",
-	  FIELD(sql),
-	  .help = "One SELECT on what is kept; a text that begins with SELECT, WITH, EXPLAIN or .tables needs no "
-		  "--sql" },
-	WINDOW_OPTIONS(struct query_fields, window, "1h, with --db everything"),
-	{ .name = "pid",
-	  .letter = 'p',
-	  .kind = OPTION_PIDS,
-	  .value = "PID[,PID...]",
-	  FIELD(pids),
-	  .help = "Only calls of these processes" },
-	{ .name = "op",
-	  .kind = OPTION_TEXT,
-	  .value = "OPERATION",
-	  FIELD(op),
-	  .help = "Only this operation, such as cudaMalloc or cudaStreamSync, in any case" },
-	{ .name = "min-duration",
-	  .kind = OPTION_DURATION,
-	  .value = "TIME",
-	  FIELD(min_duration_ns),
-	  .help = "Only calls that took as long, such as 10ms" },
-	{ .name = "limit",
-	  .kind = OPTION_NUMBER,
-	  .value = "N",
-	  FIELD(limit),
-	  .help = "The newest N calls, or the first N rows; default: 10000, of calls on a terminal 30" },
-	{ .name = "timeout",
-	  .kind = OPTION_DURATION,
-	  .value = "TIME",
-	  FIELD(time_limit_ns),
-	  .help = "How long a SELECT may take; default: 30s" },
-	{ .name = "json",
-	  .kind = OPTION_FLAG,
-	  FIELD(is_json),
-	  .help = "One JSON object a line: calls as docs/schema/trace-event.schema.json, rows by the names of their "
-		  "columns" },
-	ALL_OPTION(struct query_fields, is_all),
-	DATABASE_READ_OPTION(struct query_fields, db_path),
-	NO_COLOR_OPTION(struct query_fields, no_color),
+	OPTION_ROW(
+		TEXT, "sql", sql,
+		"One SELECT on what is kept; a text that begins with SELECT, WITH, EXPLAIN or .tables needs no --sql",
+		.value = "TEXT"),
+	WINDOW_OPTIONS(window, "1h, with --db everything"),
+	PIDS_OPTION(pids, "Only calls of these processes"),
+	OPTION_ROW(TEXT, "op", op, "Only this operation, such as cudaMalloc or cudaStreamSync, in any case",
+		   .value = "OPERATION"),
+	OPTION_ROW(DURATION, "min-duration", min_duration_ns, "Only calls that took as long, such as 10ms",
+		   .value = "TIME"),
+	OPTION_ROW(NUMBER, "limit", limit,
+		   "The newest N calls, or the first N rows; default: 10000, of calls on a terminal 30", .value = "N"),
+	OPTION_ROW(DURATION, "timeout", time_limit_ns, "How long a SELECT may take; default: 30s", .value = "TIME"),
+	JSON_OPTION(is_json, "One JSON object a line: calls as docs/schema/trace-event.schema.json, rows by the names "
+			     "of their columns"),
+	ALL_OPTION(is_all),
+	DATABASE_READ_OPTION(db_path),
+	NO_COLOR_OPTION(no_color),
 };
-#undef FIELD
 
 struct query {
 	const struct query_fields *fields;

@@ -13,12 +13,10 @@ struct status_fields {
 	bool is_json;
 };
 
+#define FIELDS struct status_fields
 static const struct option status_options[] = {
-	ALL_OPTION(struct status_fields, is_all),
-	{ .name = "json",
-	  .kind = OPTION_FLAG,
-	  .help = "Print one JSON object (docs/schema/status.schema.json)",
-	  .field = offsetof(struct status_fields, is_json) },
+	ALL_OPTION(is_all),
+	JSON_OPTION(is_json, "Print one JSON object (docs/schema/status.schema.json)"),
 };
 
 static int status_run(const void *fields, const struct options_rest *rest)

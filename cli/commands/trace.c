@@ -46,83 +46,49 @@ static const struct trace_fields trace_defaults = { .record = "slow", .pace = TR
 
 static const char *const record_choices[] = { "slow", "all", "none", NULL };
 
-#define FIELD(member) .field = offsetof(struct trace_fields, member)
+#define FIELDS struct trace_fields
 static const struct option trace_options[] = {
-	{ .name = "pid",
-	  .letter = 'p',
-	  .kind = OPTION_PIDS,
-	  .value = "PID[,PID...]",
-	  FIELD(pids),
-	  .help = "Only these processes and their children, under sudo whosever they are; ends with the last of them" },
-	{ .name = "user",
-	  .letter = 'u',
-	  .kind = OPTION_USERS,
-	  .value = "NAME[,NAME...]",
-	  FIELD(uids),
-	  .help = "Processes of these users (others than yourself: root and members of ingero-read)" },
-	{ .name = "all", .kind = OPTION_FLAG, FIELD(is_all), .help = "Everybody's processes, not only your own" },
-	{ .name = "duration",
-	  .letter = 'd',
-	  .kind = OPTION_DURATION,
-	  .value = "TIME",
-	  FIELD(duration_ns),
-	  .help = "Stop after this long, such as 30s or 5m; default: until Ctrl-C, or the end of all that --pid "
-		  "names" },
-	{ .name = "json",
-	  .kind = OPTION_FLAG,
-	  FIELD(is_json),
-	  .help = "Print one JSON object a line (docs/schema/trace-*.schema.json); a program's output goes to stderr "
-		  "then" },
-	{ .name = "interval",
-	  .kind = OPTION_DURATION,
-	  .value = "TIME",
-	  FIELD(pace.interval_ns),
-	  .help = "Without a live screen or --json print a line of progress each interval, on stderr beside a program; "
-		  "0: none; default: 10s" },
-	{ .name = "deadband",
-	  .kind = OPTION_NUMBER,
-	  .value = "PERCENT",
-	  FIELD(pace.deadband_percent),
-	  .max = PERCENT_MOST,
-	  .help = "Leave out progress lines as long as rate, share of time and processes change by at most this many "
-		  "percent; default: only those without calls are left out" },
-	{ .name = "heartbeat",
-	  .kind = OPTION_DURATION,
-	  .value = "TIME",
-	  FIELD(pace.heartbeat_ns),
-	  .help = "Print a progress line at least this often, whatever is left out otherwise; 0: no such limit; "
-		  "default: 1m" },
-	{ .name = "record",
-	  .kind = OPTION_CHOICE,
-	  .value = "slow|all|none",
-	  FIELD(record),
-	  .choices = record_choices,
-	  .help = "Which single calls are kept besides the exact figures: those that matter (slow, failed, waiting, "
-		  "allocating, and a sample), all, or none; default: slow" },
-	{ .name = "record-all",
-	  .kind = OPTION_CONSTANT,
-	  FIELD(record),
-	  .constant = "all",
-	  .help = "The same as --record all" },
-	{ .name = "sampling-rate",
-	  .kind = OPTION_NUMBER,
-	  .value = "N",
-	  FIELD(sample_every),
-	  .max = UINT32_MAX,
-	  .help = "Of the other calls keep one in N of each thread; default: 64" },
-	{ .name = "db",
-	  .kind = OPTION_TEXT,
-	  .value = "FILE",
-	  FIELD(db_path),
-	  .help = "Keep what is seen in this database; needs a daemon of its own (root). Default: the service's, else "
-		  "INGERO_DB, else ~/.ingero/ingero.db; 'none': keep nothing" },
+	PIDS_OPTION(
+		pids,
+		"Only these processes and their children, under sudo whosever they are; ends with the last of them"),
+	OPTION_ROW(USERS, "user", uids,
+		   "Processes of these users (others than yourself: root and members of ingero-read)", .letter = 'u',
+		   .value = "NAME[,NAME...]"),
+	OPTION_ROW(FLAG, "all", is_all, "Everybody's processes, not only your own"),
+	OPTION_ROW(DURATION, "duration", duration_ns,
+		   "Stop after this long, such as 30s or 5m; default: until Ctrl-C, or the end of all that --pid names",
+		   .letter = 'd', .value = "TIME"),
+	JSON_OPTION(is_json, "Print one JSON object a line (docs/schema/trace-*.schema.json); a program's output goes "
+			     "to stderr then"),
+	OPTION_ROW(DURATION, "interval", pace.interval_ns,
+		   "Without a live screen or --json print a line of progress each interval, on stderr beside a "
+		   "program; 0: none; default: 10s",
+		   .value = "TIME"),
+	OPTION_ROW(NUMBER, "deadband", pace.deadband_percent,
+		   "Leave out progress lines as long as rate, share of time and processes change by at most this many "
+		   "percent; default: only those without calls are left out",
+		   .value = "PERCENT", .max = PERCENT_MOST),
+	OPTION_ROW(DURATION, "heartbeat", pace.heartbeat_ns,
+		   "Print a progress line at least this often, whatever is left out otherwise; 0: no such limit; "
+		   "default: 1m",
+		   .value = "TIME"),
+	OPTION_ROW(CHOICE, "record", record,
+		   "Which single calls are kept besides the exact figures: those that matter (slow, failed, waiting, "
+		   "allocating, and a sample), all, or none; default: slow",
+		   .value = "slow|all|none", .choices = record_choices),
+	OPTION_ROW(CONSTANT, "record-all", record, "The same as --record all", .constant = "all"),
+	OPTION_ROW(NUMBER, "sampling-rate", sample_every,
+		   "Of the other calls keep one in N of each thread; default: 64", .value = "N", .max = UINT32_MAX),
+	OPTION_ROW(TEXT, "db", db_path,
+		   "Keep what is seen in this database; needs a daemon of its own (root). Default: the service's, else "
+		   "INGERO_DB, else ~/.ingero/ingero.db; 'none': keep nothing",
+		   .value = "FILE"),
 #define OPTION(...)
 #define CLIENT_OPTION(ID, client_help, daemon_help, ...)                                                               \
-	{ .help = client_help, .keeps_text = true, FIELD(handed[HANDED_##ID]), __VA_ARGS__ },
+	{ .help = client_help, .keeps_text = true, .field = offsetof(FIELDS, handed[HANDED_##ID]), __VA_ARGS__ },
 #include "base/daemon_options.def"
-	NO_COLOR_OPTION(struct trace_fields, no_color),
+	NO_COLOR_OPTION(no_color),
 };
-#undef FIELD
 
 /* As the daemon knows them. */
 static const struct option handed_options[] = {

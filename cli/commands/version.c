@@ -11,11 +11,9 @@ struct version_fields {
 	bool is_json;
 };
 
+#define FIELDS struct version_fields
 static const struct option version_options[] = {
-	{ .name = "json",
-	  .kind = OPTION_FLAG,
-	  .help = "Print one JSON object",
-	  .field = offsetof(struct version_fields, is_json) },
+	JSON_OPTION(is_json, "Print one JSON object"),
 };
 
 static int version_run(const void *fields, const struct options_rest *rest)
