@@ -78,36 +78,41 @@ static void evidence_add(struct table_list *list, const Ingero__V1__Finding *f)
 
 /* ---- findings ---- */
 
-static const struct table_column findings_columns[] = {
-	COLUMN("id", "TEXT", "as 'ingero explain ID' takes it"),
-	COLUMN("kind", "TEXT", "the detector's name"),
-	COLUMN("severity", "TEXT", "LOW, MEDIUM, HIGH, CRITICAL: the worst so far"),
-	COLUMN("confidence", "REAL", "0 to 1"),
-	COLUMN("title", "TEXT", "a headline"),
-	COLUMN("pid", "INTEGER", "process", .push = PUSH_PID),
-	COLUMN("start_time", "INTEGER", "start of the process, ns since 1970"),
-	COLUMN("exec_generation", "INTEGER", "programs that the process had become before"),
-	COLUMN("comm", "TEXT", "name of the process"),
-	COLUMN("uid", "INTEGER", "owner of the process", .push = PUSH_UID),
-	COLUMN("source_name", "TEXT", "cuda, driver, ...; empty: no single operation"),
-	COLUMN("op_name", "TEXT", "operation that lost most", .push = PUSH_OP_NAME),
-	COLUMN("started_at", "INTEGER", "ns since 1970"),
-	COLUMN("ended_at", "INTEGER", "ns since 1970; NULL: goes on"),
-	COLUMN("present_ns", "INTEGER", "time in which it was seen"),
-	COLUMN("recurrence", "INTEGER", "times it came back"),
-	COLUMN("lost_ns", "INTEGER", "what it cost"),
-	COLUMN("calls", "INTEGER", "of the operation, while it was present"),
-	COLUMN("slow_calls", "INTEGER", "of these"),
-	COLUMN("usual_ns", "INTEGER", "median without it; 0: not known"),
-	COLUMN("p99_ns", "INTEGER", "while it was present"),
-	COLUMN("max_ns", "INTEGER", "the longest call"),
-	COLUMN("cause_kind", "TEXT", "what is to blame"),
-	COLUMN("cause_pid", "INTEGER", "of several: the largest; 0: none that is known, or not to be known"),
-	COLUMN("cause_comm", "TEXT", "its name"),
-	COLUMN("cause_uid", "INTEGER", "its owner"),
-	COLUMN("cause_share", "REAL", "its share of lost_ns"),
-	COLUMN("advice", "TEXT", "JSON array of texts"),
-	COLUMN("evidence", "TEXT", "JSON array of name, value, unit"),
+/* Name, type, value, what a comparison narrows down, words. */
+#define FINDINGS(C)                                                                                                    \
+	C(id, TEXT, list_text(list, f->id), NONE, "as 'ingero explain ID' takes it")                                   \
+	C(kind, TEXT, list_text(list, f->kind), NONE, "the detector's name")                                           \
+	C(severity, TEXT, list_text(list, f->severity), NONE, "LOW, MEDIUM, HIGH, CRITICAL: the worst so far")         \
+	C(confidence, REAL, list_real(list, f->confidence), NONE, "0 to 1")                                            \
+	C(title, TEXT, list_text(list, f->title), NONE, "a headline")                                                  \
+	C(pid, INTEGER, list_i64(list, f->pid), PID, "process")                                                        \
+	C(start_time, INTEGER, list_u64(list, f->start_time_unix_ns), NONE, "start of the process, ns since 1970")     \
+	C(exec_generation, INTEGER, list_i64(list, f->exec_generation), NONE,                                          \
+	  "programs that the process had become before")                                                               \
+	C(comm, TEXT, list_text(list, f->process_name), NONE, "name of the process")                                   \
+	C(uid, INTEGER, list_i64(list, f->uid), UID, "owner of the process")                                           \
+	C(source_name, TEXT, list_text(list, f->source), NONE, "cuda, driver, ...; empty: no single operation")        \
+	C(op_name, TEXT, list_text(list, f->op), OP_NAME, "operation that lost most")                                  \
+	C(started_at, INTEGER, list_u64(list, f->start_unix_ns), NONE, "ns since 1970")                                \
+	C(ended_at, INTEGER, end_add(list, f), NONE, "ns since 1970; NULL: goes on")                                   \
+	C(present_ns, INTEGER, list_u64(list, f->present_ns), NONE, "time in which it was seen")                       \
+	C(recurrence, INTEGER, list_i64(list, f->recurrence), NONE, "times it came back")                              \
+	C(lost_ns, INTEGER, list_u64(list, f->lost_ns), NONE, "what it cost")                                          \
+	C(calls, INTEGER, list_u64(list, f->calls), NONE, "of the operation, while it was present")                    \
+	C(slow_calls, INTEGER, list_u64(list, f->slow_calls), NONE, "of these")                                        \
+	C(usual_ns, INTEGER, list_u64(list, f->usual_ns), NONE, "median without it; 0: not known")                     \
+	C(p99_ns, INTEGER, list_u64(list, f->p99_ns), NONE, "while it was present")                                    \
+	C(max_ns, INTEGER, list_u64(list, f->max_ns), NONE, "the longest call")                                        \
+	C(cause_kind, TEXT, list_text(list, cause->kind), NONE, "what is to blame")                                    \
+	C(cause_pid, INTEGER, list_i64(list, cause->pid), NONE,                                                        \
+	  "of several: the largest; 0: none that is known, or not to be known")                                        \
+	C(cause_comm, TEXT, list_text(list, cause->comm), NONE, "its name")                                            \
+	C(cause_uid, INTEGER, list_i64(list, cause->uid), NONE, "its owner")                                           \
+	C(cause_share, REAL, list_real(list, cause->share), NONE, "its share of lost_ns")                              \
+	C(advice, TEXT, advice_add(list, f), NONE, "JSON array of texts")                                              \
+	C(evidence, TEXT, evidence_add(list, f), NONE, "JSON array of name, value, unit")
+
+static const struct table_column findings_columns[] = { FINDINGS(LIST_COLUMN)
 #define BLAME(id, field, label, phrase, remedy) BLAME_COLUMN(field, phrase, 0, "the calls concerned")
 #include "bpf/blame.def"
 #undef BLAME
@@ -133,35 +138,7 @@ static int finding_add(const Ingero__V1__Finding *f, void *data)
 
 	if (!is_wanted(&l->cursor->limits, f))
 		return 0;
-	list_text(list, f->id);
-	list_text(list, f->kind);
-	list_text(list, f->severity);
-	list_real(list, f->confidence);
-	list_text(list, f->title);
-	list_i64(list, f->pid);
-	list_u64(list, f->start_time_unix_ns);
-	list_i64(list, f->exec_generation);
-	list_text(list, f->process_name);
-	list_i64(list, f->uid);
-	list_text(list, f->source);
-	list_text(list, f->op);
-	list_u64(list, f->start_unix_ns);
-	end_add(list, f);
-	list_u64(list, f->present_ns);
-	list_i64(list, f->recurrence);
-	list_u64(list, f->lost_ns);
-	list_u64(list, f->calls);
-	list_u64(list, f->slow_calls);
-	list_u64(list, f->usual_ns);
-	list_u64(list, f->p99_ns);
-	list_u64(list, f->max_ns);
-	list_text(list, cause->kind);
-	list_i64(list, cause->pid);
-	list_text(list, cause->comm);
-	list_i64(list, cause->uid);
-	list_real(list, cause->share);
-	advice_add(list, f);
-	evidence_add(list, f);
+	FINDINGS(LIST_VALUE)
 	blame_add(list, f->blame_ns);
 	return list_row(list);
 }
@@ -171,38 +148,32 @@ static int findings_start(struct table_cursor *c)
 	return findings_walk(c, finding_add);
 }
 
-const struct table table_findings = {
-	.name = "findings",
-	.what = "what detectors said",
-	.columns = findings_columns,
-	.n_columns = ARRAY_SIZE(findings_columns),
-	.rows = 100,
-	.start = findings_start,
-	.next = list_next,
-	.column = list_column,
-	.stop = list_stop,
-};
+LIST_TABLE(findings, findings, 100, "what detectors said");
 
 /* ---- under Ingero's names ---- */
 
-static const struct table_column chains_columns[] = {
-	COLUMN("id", "TEXT", "findings.id"),
-	COLUMN("detected_at", "INTEGER", "ns since 1970"),
-	COLUMN("severity", "TEXT", "as in findings"),
-	COLUMN("summary", "TEXT", "findings.title"),
-	COLUMN("root_cause", "TEXT", "what and who"),
-	COLUMN("explanation", "TEXT", "how sure, and what it cost"),
-	COLUMN("recommendations", "TEXT", "JSON array"),
-	COLUMN("cuda_op", "TEXT", "operation that lost most", .push = PUSH_OP_NAME),
-	COLUMN("cuda_p99_us", "INTEGER", "microseconds"),
-	COLUMN("cuda_p50_us", "INTEGER", "microseconds, without it"),
-	COLUMN("tail_ratio", "REAL", "of the two"),
-	COLUMN("timeline", "TEXT", "JSON array of layer, op, detail, dur_us: the evidence, and the symptom last"),
-	COLUMN("node", "TEXT", "always empty"),
-	COLUMN("kind", "TEXT", "as in findings"),
-	COLUMN("pid", "INTEGER", "as in findings", .push = PUSH_PID),
-	COLUMN("ended_at", "INTEGER", "as in findings"),
-};
+/* Name, type, value, what a comparison narrows down, words. */
+#define CHAINS(C)                                                                                                      \
+	C(id, TEXT, list_text(list, f->id), NONE, "findings.id")                                                       \
+	C(detected_at, INTEGER, list_u64(list, f->start_unix_ns), NONE, "ns since 1970")                               \
+	C(severity, TEXT, list_text(list, f->severity), NONE, "as in findings")                                        \
+	C(summary, TEXT, list_text(list, f->title), NONE, "findings.title")                                            \
+	C(root_cause, TEXT, list_buf(list, &cause), NONE, "what and who")                                              \
+	C(explanation, TEXT, list_buf(list, &text), NONE, "how sure, and what it cost")                                \
+	C(recommendations, TEXT, advice_add(list, f), NONE, "JSON array")                                              \
+	C(cuda_op, TEXT, list_text(list, f->op), OP_NAME, "operation that lost most")                                  \
+	C(cuda_p99_us, INTEGER, list_u64(list, f->p99_ns / 1000), NONE, "microseconds")                                \
+	C(cuda_p50_us, INTEGER, list_u64(list, f->usual_ns / 1000), NONE, "microseconds, without it")                  \
+	C(tail_ratio, REAL, list_real(list, f->usual_ns ? (double)f->p99_ns / (double)f->usual_ns : 0), NONE,          \
+	  "of the two")                                                                                                \
+	C(timeline, TEXT, timeline_add(list, f), NONE,                                                                 \
+	  "JSON array of layer, op, detail, dur_us: the evidence, and the symptom last")                               \
+	C(node, TEXT, list_text(list, ""), NONE, "always empty")                                                       \
+	C(kind, TEXT, list_text(list, f->kind), NONE, "as in findings")                                                \
+	C(pid, INTEGER, list_i64(list, f->pid), PID, "as in findings")                                                 \
+	C(ended_at, INTEGER, end_add(list, f), NONE, "as in findings")
+
+static const struct table_column chains_columns[] = { CHAINS(LIST_COLUMN) };
 
 static void layer_add(struct buf *out, const char *layer, const char *op, const char *detail, double ns)
 {
@@ -253,22 +224,7 @@ static int chain_add(const Ingero__V1__Finding *f, void *data)
 		return 0;
 	finding_message_cause(f, &cause);
 	buf_printf(&text, "%s; confidence %.2f; lost %.6f s", f->title, f->confidence, (double)f->lost_ns / 1e9);
-	list_text(list, f->id);
-	list_u64(list, f->start_unix_ns);
-	list_text(list, f->severity);
-	list_text(list, f->title);
-	list_buf(list, &cause);
-	list_buf(list, &text);
-	advice_add(list, f);
-	list_text(list, f->op);
-	list_u64(list, f->p99_ns / 1000);
-	list_u64(list, f->usual_ns / 1000);
-	list_real(list, f->usual_ns ? (double)f->p99_ns / (double)f->usual_ns : 0);
-	timeline_add(list, f);
-	list_text(list, "");
-	list_text(list, f->kind);
-	list_i64(list, f->pid);
-	end_add(list, f);
+	CHAINS(LIST_VALUE)
 	return list_row(list);
 }
 
@@ -277,14 +233,4 @@ static int chains_start(struct table_cursor *c)
 	return findings_walk(c, chain_add);
 }
 
-const struct table table_causal_chains = {
-	.name = "causal_chains",
-	.what = "the same under the names that Ingero gives them",
-	.columns = chains_columns,
-	.n_columns = ARRAY_SIZE(chains_columns),
-	.rows = 100,
-	.start = chains_start,
-	.next = list_next,
-	.column = list_column,
-	.stop = list_stop,
-};
+LIST_TABLE(causal_chains, chains, 100, "the same under the names that Ingero gives them");

@@ -41,3 +41,19 @@ int list_row(struct table_list *list);
 int list_next(struct table_cursor *cursor);
 void list_column(const struct table_cursor *cursor, int column, sqlite3_context *result);
 void list_stop(struct table_cursor *cursor);
+
+/* A row of name, type, value, push, words: as a column, and as what a row of the table gets of `list`. */
+#define LIST_COLUMN(name, type, value, push, what) DEFINED_COLUMN(name, type, 0, push, what)
+#define LIST_VALUE(name, type, value, push, what) value;
+
+/* The table made of such columns as a whole, by prefix_start(). */
+#define LIST_TABLE(table_name, prefix, n_rows, words)                                                                  \
+	const struct table table_##table_name = { .name = #table_name,                                                 \
+						  .what = words,                                                       \
+						  .columns = prefix##_columns,                                         \
+						  .n_columns = ARRAY_SIZE(prefix##_columns),                           \
+						  .rows = n_rows,                                                      \
+						  .start = prefix##_start,                                             \
+						  .next = list_next,                                                   \
+						  .column = list_column,                                               \
+						  .stop = list_stop }

@@ -17,20 +17,23 @@
 
 /* ---- system_snapshots ---- */
 
-static const struct table_column snapshots_columns[] = {
-	COLUMN("id", "INTEGER", "counted from 1 in this statement"),
-	COLUMN("timestamp", "INTEGER", "ns since 1970", .push = PUSH_TIME),
-	COLUMN("cpu_pct", "REAL", "busy share of all CPUs, 0 to 100"),
-	COLUMN("mem_pct", "REAL", "share of the memory that is not available, 0 to 100"),
-	COLUMN("mem_avail", "INTEGER", "MiB"),
-	COLUMN("swap_mb", "INTEGER", "MiB in use"),
-	COLUMN("load_avg", "REAL", "of one minute"),
-	COLUMN("major_faults", "INTEGER", "since the one before"),
-	COLUMN("pressure_cpu", "REAL",
-	       "share of the time in which some task waited, 0 to 1; NULL: the kernel does not tell"),
-	COLUMN("pressure_memory", "REAL", "the same for memory"),
-	COLUMN("pressure_io", "REAL", "the same for disks"),
-};
+/* Name, type, value, what a comparison narrows down, words. */
+#define SNAPSHOTS(C)                                                                                                   \
+	C(id, INTEGER, list_i64(list, ++s->n), NONE, "counted from 1 in this statement")                               \
+	C(timestamp, INTEGER, list_u64(list, sample->timestamp_unix_ns), TIME, "ns since 1970")                        \
+	C(cpu_pct, REAL, list_real(list, sample->cpu_ratio * 100), NONE, "busy share of all CPUs, 0 to 100")           \
+	C(mem_pct, REAL, list_real(list, total > 0 ? 100 * (1 - (double)sample->available_bytes / total) : 0), NONE,   \
+	  "share of the memory that is not available, 0 to 100")                                                       \
+	C(mem_avail, INTEGER, list_i64(list, (int64_t)((double)sample->available_bytes / MIB)), NONE, "MiB")           \
+	C(swap_mb, INTEGER, list_i64(list, (int64_t)((double)sample->swap_used_bytes / MIB)), NONE, "MiB in use")      \
+	C(load_avg, REAL, list_real(list, sample->load_1min), NONE, "of one minute")                                   \
+	C(major_faults, INTEGER, list_u64(list, sample->major_faults), NONE, "since the one before")                   \
+	C(pressure_cpu, REAL, pressure_add(list, sample, sample->pressure_cpu), NONE,                                  \
+	  "share of the time in which some task waited, 0 to 1; NULL: the kernel does not tell")                       \
+	C(pressure_memory, REAL, pressure_add(list, sample, sample->pressure_memory), NONE, "the same for memory")     \
+	C(pressure_io, REAL, pressure_add(list, sample, sample->pressure_io), NONE, "the same for disks")
+
+static const struct table_column snapshots_columns[] = { SNAPSHOTS(LIST_COLUMN) };
 
 /* One of those that are gone through in slices of time: a month of seconds does not fit. */
 struct sliced {
@@ -42,28 +45,21 @@ struct sliced {
 
 #define SLICE_NS (3600 * NSEC_PER_SEC)
 
+static void pressure_add(struct table_list *list, const Ingero__V1__SystemSample *sample, double value)
+{
+	if (sample->has_pressure)
+		list_real(list, value);
+	else
+		list_null(list);
+}
+
 static int snapshot_add(const Ingero__V1__SystemSample *sample, void *data)
 {
 	struct sliced *s = data;
 	struct table_list *list = &s->list;
 	double total = (double)sample->memory_bytes;
 
-	list_i64(list, ++s->n);
-	list_u64(list, sample->timestamp_unix_ns);
-	list_real(list, sample->cpu_ratio * 100);
-	list_real(list, total > 0 ? 100 * (1 - (double)sample->available_bytes / total) : 0);
-	list_i64(list, (int64_t)((double)sample->available_bytes / MIB));
-	list_i64(list, (int64_t)((double)sample->swap_used_bytes / MIB));
-	list_real(list, sample->load_1min);
-	list_u64(list, sample->major_faults);
-	for (int i = 0; i < 3; i++) {
-		const double values[] = { sample->pressure_cpu, sample->pressure_memory, sample->pressure_io };
-
-		if (sample->has_pressure)
-			list_real(list, values[i]);
-		else
-			list_null(list);
-	}
+	SNAPSHOTS(LIST_VALUE)
 	return list_row(list);
 }
 
@@ -133,51 +129,37 @@ const struct table table_system_snapshots = {
 
 /* ---- sessions ---- */
 
-static const struct table_column sessions_columns[] = {
-	COLUMN("id", "INTEGER", "counted from 1"),
-	COLUMN("started_at", "INTEGER", "ns since 1970"),
-	COLUMN("stopped_at", "INTEGER", "ns since 1970; 0: goes on, or its end was not seen"),
-	COLUMN("gpu_model", "TEXT", "always empty"),
-	COLUMN("gpu_driver", "TEXT", "always empty"),
-	COLUMN("cpu_model", "TEXT", "always empty"),
-	COLUMN("cpu_cores", "INTEGER", "CPUs"),
-	COLUMN("mem_total", "INTEGER", "MiB"),
-	COLUMN("kernel", "TEXT", "release"),
-	COLUMN("os_release", "TEXT", "always empty"),
-	COLUMN("cuda_ver", "TEXT", "always empty"),
-	COLUMN("python_ver", "TEXT", "always empty"),
-	COLUMN("ingero_ver", "TEXT", "version of the recorder"),
-	COLUMN("pid_filter", "TEXT", "always empty"),
-	COLUMN("flags", "TEXT", "how it recorded: session, multi, perf, demo, import"),
-	COLUMN("node", "TEXT", "name of the machine"),
-	COLUMN("rank", "INTEGER", "NULL"),
-	COLUMN("local_rank", "INTEGER", "NULL"),
-	COLUMN("world_size", "INTEGER", "NULL"),
-};
+/* Name, type, value, what a comparison narrows down, words. */
+#define SESSIONS(C)                                                                                                    \
+	C(id, INTEGER, list_u64(list, list->n_rows + 1), NONE, "counted from 1")                                       \
+	C(started_at, INTEGER, list_u64(list, session->start_unix_ns), NONE, "ns since 1970")                          \
+	C(stopped_at, INTEGER, list_u64(list, session->end_unix_ns), NONE,                                             \
+	  "ns since 1970; 0: goes on, or its end was not seen")                                                        \
+	C(gpu_model, TEXT, list_text(list, ""), NONE, "always empty")                                                  \
+	C(gpu_driver, TEXT, list_text(list, ""), NONE, "always empty")                                                 \
+	C(cpu_model, TEXT, list_text(list, ""), NONE, "always empty")                                                  \
+	C(cpu_cores, INTEGER, list_i64(list, session->cpus), NONE, "CPUs")                                             \
+	C(mem_total, INTEGER, list_i64(list, (int64_t)((double)session->memory_bytes / MIB)), NONE, "MiB")             \
+	C(kernel, TEXT, list_text(list, session->kernel), NONE, "release")                                             \
+	C(os_release, TEXT, list_text(list, ""), NONE, "always empty")                                                 \
+	C(cuda_ver, TEXT, list_text(list, ""), NONE, "always empty")                                                   \
+	C(python_ver, TEXT, list_text(list, ""), NONE, "always empty")                                                 \
+	C(ingero_ver, TEXT, list_text(list, session->version), NONE, "version of the recorder")                        \
+	C(pid_filter, TEXT, list_text(list, ""), NONE, "always empty")                                                 \
+	C(flags, TEXT, list_text(list, session->back_end), NONE,                                                       \
+	  "how it recorded: session, multi, perf, demo, import")                                                       \
+	C(node, TEXT, list_text(list, session->node), NONE, "name of the machine")                                     \
+	C(rank, INTEGER, list_null(list), NONE, "NULL")                                                                \
+	C(local_rank, INTEGER, list_null(list), NONE, "NULL")                                                          \
+	C(world_size, INTEGER, list_null(list), NONE, "NULL")
+
+static const struct table_column sessions_columns[] = { SESSIONS(LIST_COLUMN) };
 
 static int session_add(const Ingero__V1__Session *session, void *data)
 {
 	struct table_list *list = data;
 
-	list_u64(list, list->n_rows + 1);
-	list_u64(list, session->start_unix_ns);
-	list_u64(list, session->end_unix_ns);
-	list_text(list, "");
-	list_text(list, "");
-	list_text(list, "");
-	list_i64(list, session->cpus);
-	list_i64(list, (int64_t)((double)session->memory_bytes / MIB));
-	list_text(list, session->kernel);
-	list_text(list, "");
-	list_text(list, "");
-	list_text(list, "");
-	list_text(list, session->version);
-	list_text(list, "");
-	list_text(list, session->back_end);
-	list_text(list, session->node);
-	list_null(list);
-	list_null(list);
-	list_null(list);
+	SESSIONS(LIST_VALUE)
 	return list_row(list);
 }
 
@@ -188,35 +170,25 @@ static int sessions_start(struct table_cursor *c)
 	return list ? store_reader_sessions(c->job->reader, session_add, list) : -ENOMEM;
 }
 
-const struct table table_sessions = {
-	.name = "sessions",
-	.what = "runs of a recorder",
-	.columns = sessions_columns,
-	.n_columns = ARRAY_SIZE(sessions_columns),
-	.rows = 10,
-	.start = sessions_start,
-	.next = list_next,
-	.column = list_column,
-	.stop = list_stop,
-};
+LIST_TABLE(sessions, sessions, 10, "runs of a recorder");
 
 /* ---- gaps ---- */
 
-static const struct table_column gaps_columns[] = {
-	COLUMN("from_time", "INTEGER", "ns since 1970"),
-	COLUMN("to_time", "INTEGER", "ns since 1970"),
-	COLUMN("reason", "TEXT", "what was lost, or how: ring_full, store_queue, damaged, recorder_ended, ..."),
-	COLUMN("count", "INTEGER", "in the reason's unit; 0: not known"),
-};
+/* Name, type, value, what a comparison narrows down, words. */
+#define GAPS(C)                                                                                                        \
+	C(from_time, INTEGER, list_u64(list, gap->from_unix_ns), NONE, "ns since 1970")                                \
+	C(to_time, INTEGER, list_u64(list, gap->to_unix_ns), NONE, "ns since 1970")                                    \
+	C(reason, TEXT, list_text(list, gap->reason), NONE,                                                            \
+	  "what was lost, or how: ring_full, store_queue, damaged, recorder_ended, ...")                               \
+	C(count, INTEGER, list_u64(list, gap->count), NONE, "in the reason's unit; 0: not known")
+
+static const struct table_column gaps_columns[] = { GAPS(LIST_COLUMN) };
 
 static int gap_add(const Ingero__V1__Gap *gap, void *data)
 {
 	struct table_list *list = data;
 
-	list_u64(list, gap->from_unix_ns);
-	list_u64(list, gap->to_unix_ns);
-	list_text(list, gap->reason);
-	list_u64(list, gap->count);
+	GAPS(LIST_VALUE)
 	return list_row(list);
 }
 
@@ -227,17 +199,7 @@ static int gaps_start(struct table_cursor *c)
 	return list ? store_reader_gaps(c->job->reader, 0, 0, gap_add, list) : -ENOMEM;
 }
 
-const struct table table_gaps = {
-	.name = "gaps",
-	.what = "times of which something is missing, and why",
-	.columns = gaps_columns,
-	.n_columns = ARRAY_SIZE(gaps_columns),
-	.rows = 10,
-	.start = gaps_start,
-	.next = list_next,
-	.column = list_column,
-	.stop = list_stop,
-};
+LIST_TABLE(gaps, gaps, 10, "times of which something is missing, and why");
 
 /* ---- stack_traces ---- */
 
@@ -292,14 +254,4 @@ static int stacks_start(struct table_cursor *c)
 	return store_reader_stacks(c->job->reader, c->limits.has_stack ? c->limits.stack : 0, stack_add, list);
 }
 
-const struct table table_stack_traces = {
-	.name = "stack_traces",
-	.what = "stacks of calls",
-	.columns = stacks_columns,
-	.n_columns = ARRAY_SIZE(stacks_columns),
-	.rows = 2000,
-	.start = stacks_start,
-	.next = list_next,
-	.column = list_column,
-	.stop = list_stop,
-};
+LIST_TABLE(stack_traces, stacks, 2000, "stacks of calls");

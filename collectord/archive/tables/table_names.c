@@ -34,17 +34,7 @@ static int sources_start(struct table_cursor *c)
 	return r;
 }
 
-const struct table table_sources = {
-	.name = "sources",
-	.what = "where calls and events come from",
-	.columns = sources_columns,
-	.n_columns = ARRAY_SIZE(sources_columns),
-	.rows = 10,
-	.start = sources_start,
-	.next = list_next,
-	.column = list_column,
-	.stop = list_stop,
-};
+LIST_TABLE(sources, sources, 10, "where calls and events come from");
 
 /* ---- ops ---- */
 
@@ -93,30 +83,22 @@ static int ops_start(struct table_cursor *c)
 	return r ? r : store_reader_ops(c->job->reader, op_add, c);
 }
 
-const struct table table_ops = {
-	.name = "ops",
-	.what = "operations",
-	.columns = ops_columns,
-	.n_columns = ARRAY_SIZE(ops_columns),
-	.rows = 60,
-	.start = ops_start,
-	.next = list_next,
-	.column = list_column,
-	.stop = list_stop,
-};
+LIST_TABLE(ops, ops, 60, "operations");
 
 /* ---- processes ---- */
 
-static const struct table_column processes_columns[] = {
-	COLUMN("pid", "INTEGER", "process", .push = PUSH_PID),
-	COLUMN("start_time", "INTEGER", "ns since 1970"),
-	COLUMN("exec_generation", "INTEGER", "programs that it had become before"),
-	COLUMN("uid", "INTEGER", "owner", .push = PUSH_UID),
-	COLUMN("name", "TEXT", "of the process"),
-	COLUMN("seen_at", "INTEGER", "its first call, ns since 1970"),
-	COLUMN("gone_at", "INTEGER",
-	       "ns since 1970; NULL: not seen to end; of one that ended while nobody recorded: when somebody last did"),
-};
+/* Name, type, value, what a comparison narrows down, words. */
+#define PROCESSES(C)                                                                                                   \
+	C(pid, INTEGER, list_i64(list, p->pid), PID, "process")                                                        \
+	C(start_time, INTEGER, list_u64(list, p->start_unix_ns), NONE, "ns since 1970")                                \
+	C(exec_generation, INTEGER, list_i64(list, p->exec_gen), NONE, "programs that it had become before")           \
+	C(uid, INTEGER, list_i64(list, p->uid), UID, "owner")                                                          \
+	C(name, TEXT, list_text(list, p->comm), NONE, "of the process")                                                \
+	C(seen_at, INTEGER, list_u64(list, p->first_unix_ns), NONE, "its first call, ns since 1970")                   \
+	C(gone_at, INTEGER, gone_add(list, p), NONE,                                                                   \
+	  "ns since 1970; NULL: not seen to end; of one that ended while nobody recorded: when somebody last did")
+
+static const struct table_column processes_columns[] = { PROCESSES(LIST_COLUMN) };
 
 struct process_list {
 	struct table_cursor *cursor;
@@ -129,23 +111,23 @@ static bool is_wanted(const struct table_limits *limits, const struct read_proce
 	return (!limits->has_pid || p->pid == limits->pid) && (!limits->has_uid || p->uid == limits->uid);
 }
 
+static void gone_add(struct table_list *list, const struct read_process *p)
+{
+	if (p->gone_unix_ns)
+		list_u64(list, p->gone_unix_ns);
+	else
+		list_null(list);
+}
+
 static int process_add(const struct read_process *p, void *data)
 {
 	struct process_list *l = data;
+	struct table_list *list = l->list;
 
 	if (!is_wanted(&l->cursor->limits, p))
 		return 0;
-	list_i64(l->list, p->pid);
-	list_u64(l->list, p->start_unix_ns);
-	list_i64(l->list, p->exec_gen);
-	list_i64(l->list, p->uid);
-	list_text(l->list, p->comm);
-	list_u64(l->list, p->first_unix_ns);
-	if (p->gone_unix_ns)
-		list_u64(l->list, p->gone_unix_ns);
-	else
-		list_null(l->list);
-	return list_row(l->list);
+	PROCESSES(LIST_VALUE)
+	return list_row(list);
 }
 
 static int processes_start(struct table_cursor *c)
@@ -155,17 +137,7 @@ static int processes_start(struct table_cursor *c)
 	return l.list ? store_reader_processes(c->job->reader, process_add, &l) : -ENOMEM;
 }
 
-const struct table table_processes = {
-	.name = "processes",
-	.what = "processes that made calls; one that became another program has a row for each",
-	.columns = processes_columns,
-	.n_columns = ARRAY_SIZE(processes_columns),
-	.rows = 1000,
-	.start = processes_start,
-	.next = list_next,
-	.column = list_column,
-	.stop = list_stop,
-};
+LIST_TABLE(processes, processes, 1000, "processes that made calls; one that became another program has a row for each");
 
 /* ---- process_names ---- */
 
@@ -213,14 +185,5 @@ static int process_names_start(struct table_cursor *c)
 	return r;
 }
 
-const struct table table_process_names = {
-	.name = "process_names",
-	.what = "names by pid alone, as Ingero has them; processes tells apart those that had the same",
-	.columns = process_names_columns,
-	.n_columns = ARRAY_SIZE(process_names_columns),
-	.rows = 1000,
-	.start = process_names_start,
-	.next = list_next,
-	.column = list_column,
-	.stop = list_stop,
-};
+LIST_TABLE(process_names, process_names, 1000,
+	   "names by pid alone, as Ingero has them; processes tells apart those that had the same");
