@@ -198,6 +198,7 @@ static struct trace_result play(const struct demo_fields *f, const struct demo_r
 	request.events = f->is_json;
 	request.record = record;
 	request.figures_period_ns = TRACE_FIGURES_PERIOD_NS;
+	request.recent_ns = wish.view == TRACE_VIEW_SCREEN ? TRACE_RECENT_NS : 0;
 	request.each_second = f->is_json;
 	result = trace_session_run(&ingero, &wish);
 	if (ingero && !f->is_json && !result.is_gone && explain(ingero, &result, f->db_path, f->no_color) != COMMAND_OK)

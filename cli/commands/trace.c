@@ -261,6 +261,7 @@ static int trace_run(const void *fields, const struct options_rest *rest)
 	request.sample_every = (uint32_t)f->sample_every;
 	/* Also where no screen shows them: should the daemon die, the last figures are what is left. */
 	request.figures_period_ns = TRACE_FIGURES_PERIOD_NS;
+	request.recent_ns = wish.view == TRACE_VIEW_SCREEN ? TRACE_RECENT_NS : 0;
 	request.each_second = f->is_json;
 	request.duration_ns = f->duration_ns;
 	if (f->handed[HANDED_RING])
@@ -275,7 +276,9 @@ static int trace_run(const void *fields, const struct options_rest *rest)
 static const char *const trace_paragraphs[] = {
 	"Watches the CUDA calls of your own processes: with exact counts, percentiles and where each call's time went. "
 	"On a "
-	"terminal the table is live; q or Ctrl-C ends it with the summary. Without a terminal there are plain lines, "
+	"terminal the table is live, of the last 10 seconds or with t since the start, ? names its keys; q or Ctrl-C "
+	"ends "
+	"it with the summary. Without a terminal there are plain lines, "
 	"one of "
 	"progress every 10 seconds (--interval); intervals without calls are told once a minute (--heartbeat).",
 	"A program behind -- is started once everything is in place, as yourself also under sudo. It keeps the "

@@ -1,33 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "libingero/answers/host.h"
 #include "cli/trace/screen.h"
 
 #include <errno.h>
 #include <string.h>
 
 #include "base/layer.h"
-#include "libingero/render/user.h"
+#include "libingero/answers/host.h"
 #include "libingero/answers/libraries.h"
 #include "libingero/answers/trace/behind.h"
 #include "libingero/answers/trace/finding.h"
 #include "libingero/answers/trace/rows.h"
 #include "libingero/answers/trace/waits.h"
 #include "libingero/render/units.h"
+#include "libingero/render/user.h"
 
 #define ROWS_DEFAULT 24u
 #define BAR_CELLS 8
 #define IN_FLIGHT_OLD_NS NSEC_PER_SEC
-#define NOTES_MOST 3u /* lines of one kind below the table */
+#define APART_NS (NSEC_PER_SEC / 2) /* figures of the same moment are made one after the other */
+#define NOTES_MOST 3u		    /* lines of one kind below the table */
 
 static void header_append(const struct trace_screen *screen, const struct trace_rows *rows,
 			  const struct text_style *style, struct buf *out)
 {
 	const Ingero__V1__Summary *figures = screen->figures;
-	char who[128] = "", cost[48] = "", elapsed[32] = "";
+	char who[128] = "", cost[48] = "", elapsed[32] = "", span[32] = "";
 	const char *demo = screen->setting->demo;
-	const char *parts[] = {
-		"ingero", demo ? "demo" : screen->host, demo ? demo : screen->clock, who, elapsed, cost
-	};
+	const char *parts[] = { "ingero",
+				demo ? "demo" : screen->host,
+				demo ? demo : screen->clock,
+				who,
+				screen->live->is_paused ? "paused" : "",
+				elapsed,
+				span,
+				cost };
 
 	if (rows->n_processes == 1)
 		(void)snprintf(
@@ -39,6 +45,11 @@ static void header_append(const struct trace_screen *screen, const struct trace_
 			       screen->setting->scope);
 	if (figures)
 		(void)snprintf(elapsed, sizeof(elapsed), "%s", units_ns(figures->window_ns, 0).text);
+	if (screen->recent && screen->live->is_total)
+		(void)snprintf(span, sizeof(span), "since the start");
+	else if (screen->recent)
+		(void)snprintf(span, sizeof(span), "last %.0f s",
+			       (double)screen->recent->window_ns / (double)NSEC_PER_SEC);
 	if (figures && figures->cost && !demo)
 		(void)snprintf(cost, sizeof(cost), "cost %s", units_ratio(figures->cost->probe_ratio, 0).text);
 	text_parts(out, style, TEXT_BOLD, "  ", parts, ARRAY_SIZE(parts));
@@ -77,31 +88,67 @@ static void machine_append(const struct machine_load *load, const struct text_st
 	text_parts(out, style, TEXT_PLAIN, "   ", parts, ARRAY_SIZE(parts));
 }
 
-/* Behind whom the marked rows wait: a line for each process and neighbour, most time first. */
-static void behind_append(const struct trace_screen *screen, const struct trace_rows *rows,
-			  const struct text_style *style, struct buf *out)
+static bool shows_recent(const struct trace_screen *screen)
 {
-	uint32_t seen[NOTES_MOST] = { 0 };
-	unsigned int n_seen = 0, n_lines = 0;
+	return screen->recent && !screen->live->is_total;
+}
 
-	for (size_t i = 0; i < rows->rows.n && n_seen < NOTES_MOST; i++) {
-		const struct trace_row *row = &rows->rows.items[i];
-		struct trace_behind behind;
-		bool is_new = row->waits_for_cpu;
+/* Whether an operation of the process waits for the CPU in these rows. */
+static bool process_waits(const struct trace_rows *rows, uint32_t pid)
+{
+	for (size_t i = 0; i < rows->rows.n; i++)
+		if (rows->rows.items[i].op->pid == pid && rows->rows.items[i].waits_for_cpu)
+			return true;
+	return false;
+}
 
-		for (unsigned int k = 0; k < n_seen; k++)
-			is_new = is_new && seen[k] != row->op->pid;
-		if (!is_new)
-			continue;
-		seen[n_seen++] = row->op->pid;
-		behind = trace_behind_of(screen->figures, row->op->pid);
-		for (size_t k = 0; k < TRACE_BEHIND_MOST && behind.most[k] && n_lines < NOTES_MOST; k++, n_lines++)
-			text_line(out, style, TEXT_LOUD, "▲ %s%swaits for the CPU behind %s: %s",
-				  rows->n_processes > 1
-					  ? trace_process_label(row->op->process_name, row->op->pid, 16).text
-					  : "",
-				  rows->n_processes > 1 ? " " : "", trace_who(behind.most[k]).text,
-				  units_part_ns(behind.most[k]->ns, behind.sum_ns).text);
+/* What is known of one trace: rows since its start, and of the last seconds. */
+struct frame {
+	struct trace_rows totals, recent;
+	struct trace_rows *shown;     /* one of them */
+	const struct trace_rows *now; /* where a cause goes on, if it does */
+};
+
+struct behind_lines {
+	uint32_t seen[NOTES_MOST]; /* processes that have theirs */
+	unsigned int n_seen, n;
+};
+
+static void behind_lines_append(struct behind_lines *lines, const Ingero__V1__Summary *figures,
+				const struct trace_rows *rows, const Ingero__V1__Operation *op, bool is_over,
+				const struct text_style *style, struct buf *out)
+{
+	struct trace_behind behind = trace_behind_of(figures, op->pid);
+	bool is_one = rows->n_processes == 1;
+
+	lines->seen[lines->n_seen++] = op->pid;
+	for (size_t k = 0; k < TRACE_BEHIND_MOST && behind.most[k] && lines->n < NOTES_MOST; k++, lines->n++)
+		text_line(out, style, is_over ? TEXT_PLAIN : TEXT_LOUD, "%s%s%s%s behind %s: %s", is_over ? "  " : "▲ ",
+			  is_one ? "" : trace_process_label(op->process_name, op->pid, 16).text, is_one ? "" : " ",
+			  is_over ? "waited for the CPU" : "waits for the CPU", trace_who(behind.most[k]).text,
+			  units_part_ns(behind.most[k]->ns, behind.sum_ns).text);
+}
+
+/* Behind whom the marked rows wait: a line for each process and neighbour, most time first; then who waited before. */
+static void behind_append(const struct trace_screen *screen, const struct frame *frame, const struct text_style *style,
+			  struct buf *out)
+{
+	const Ingero__V1__Summary *now = shows_recent(screen) ? screen->recent : screen->figures;
+	struct behind_lines lines = { .n = 0 };
+
+	for (int is_over = 0; is_over < 2; is_over++) {
+		const struct trace_rows *rows = is_over ? &frame->totals : frame->shown;
+
+		for (size_t i = 0; i < rows->rows.n && lines.n_seen < NOTES_MOST; i++) {
+			const struct trace_row *row = &rows->rows.items[i];
+			bool is_new = row->waits_for_cpu && process_waits(frame->now, row->op->pid) != is_over;
+
+			for (unsigned int k = 0; k < lines.n_seen; k++)
+				is_new = is_new && lines.seen[k] != row->op->pid;
+			if (is_new)
+				behind_lines_append(&lines, is_over ? screen->figures : now, rows, row->op, is_over,
+						    style, out);
+		}
 	}
 }
 
@@ -177,60 +224,214 @@ static unsigned int lines_count(struct buf *text)
 	return n;
 }
 
-/* Everything below the table; its height decides how many rows the table may have. */
-static void notes_append(const struct trace_screen *screen, const struct trace_rows *rows,
-			 const struct text_style *style, struct buf *out)
+/* What is said below the table: all but findings and keys. */
+static void notes_append(const struct trace_screen *screen, const struct frame *frame, const struct text_style *style,
+			 struct buf *out)
 {
 	CLEANUP(buf_done) struct buf footer = BUF_INIT;
 
 	if (screen->figures) {
-		behind_append(screen, rows, style, out);
+		behind_append(screen, frame, style, out);
 		in_flight_append(screen, style, out);
-		trace_waits_append(out, style, screen->figures);
+		trace_waits_append(out, style, shows_recent(screen) ? screen->recent : screen->figures);
 		host_life_append(out, style, screen->figures);
 		trace_report_footer(screen->setting, screen->figures, &footer);
-		(void)buf_append_text(&footer, " · ");
 	}
 	if (screen->setting->start)
 		not_shown_append(out, style, "", screen->setting->start->not_shown,
 				 screen->setting->start->n_not_shown);
-	(void)buf_append_text(&footer, "q ends");
-	text_paragraph(out, style, "", buf_text(&footer));
-	if (screen->figures && trace_finding_worst(screen->figures))
-		trace_finding_append_one(trace_finding_worst(screen->figures), trace_report_explain(screen->setting),
-					 style, out);
+	if (footer.n)
+		text_paragraph(out, style, "", buf_text(&footer));
 	trace_report_problem(screen->figures ? screen->figures->store : NULL, style, out);
+}
+
+static void keys_append(const struct trace_screen *screen, const struct text_style *style, struct buf *out)
+{
+	const struct trace_live *live = screen->live;
+	const char *span = live->is_total ? "t last seconds" : "t since the start";
+	char sort[32], findings[32];
+	const char *parts[] = { "q end", "? help", screen->recent ? span : "",
+				sort,	 findings, live->is_paused ? "p go on" : "p pause" };
+
+	(void)snprintf(sort, sizeof(sort), "s sort (%s)", trace_sort_name(live->order.sort));
+	(void)snprintf(findings, sizeof(findings), "f findings (%zu)",
+		       screen->figures ? screen->figures->n_findings : 0);
+	text_parts(out, style, TEXT_DIM, "  ", parts, ARRAY_SIZE(parts));
+}
+
+/* Findings in as many lines as there are, worst first; those that find no room whole are counted. */
+static void findings_append(const struct trace_screen *screen, unsigned int room, const struct text_style *style,
+			    struct buf *out)
+{
+	const char *explain = trace_report_explain(screen->setting);
+	const Ingero__V1__Finding *worst = trace_finding_worst(screen->figures);
+	CLEANUP(freep) const Ingero__V1__Finding **list = trace_findings_sorted(screen->figures);
+	size_t n = list ? screen->figures->n_findings : 0, n_shown = 0;
+	CLEANUP(buf_done) struct buf lines = BUF_INIT;
+
+	text_line(&lines, style, TEXT_PLAIN, "%s", "");
+	for (unsigned int used = 2; n_shown < n; n_shown++) { /* that line, and the one that counts */
+		CLEANUP(buf_done) struct buf next = BUF_INIT;
+
+		trace_finding_append_now(list[n_shown], explain, style, &next);
+		used += lines_count(&next);
+		if (used > room + (n_shown + 1 == n))
+			break;
+		(void)buf_append_text(&lines, buf_text(&next));
+	}
+	if (n_shown < n)
+		text_line(&lines, style, TEXT_DIM, "and %zu more: f", n - n_shown);
+	if (n_shown)
+		(void)buf_append_text(out, buf_text(&lines));
+	else if (worst && room)
+		trace_finding_append_one(worst, explain, style, out);
+}
+
+static void help_append(const struct text_style *style, struct buf *out)
+{
+	static const char *const keys[][2] = {
+		{ "q  ", "end with the summary" },
+		{ "t  ", "figures since the start, or again of the last seconds" },
+		{ "s  ", "sort by time, calls, p99 or name; then rows keep their places" },
+		{ "f  ", "findings and what to do about them; again: the table" },
+		{ "p  ", "pause the screen; tracing goes on" },
+		{ "?  ", "this help; again: the table" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
+		text_paragraph(out, style, keys[i][0], keys[i][1]);
+	text_paragraph(out, style, "", "Arrow keys, j, k, Page Up and Page Down scroll.");
+	text_line(out, style, TEXT_PLAIN, "%s", "");
+	text_paragraph(out, style, "time   ",
+		       "share of the time that is shown; of several threads together it can be more than 100 %");
+	text_paragraph(out, style, "blame  ", "where the two largest parts of the operation's time went, in percent");
+	text_paragraph(out, style, "▲      ",
+		       "waits for the CPU now, or a call in progress, or a finding that is not over");
+}
+
+static void findings_page_append(const struct trace_screen *screen, const struct text_style *style, struct buf *out)
+{
+	CLEANUP(freep)
+	const Ingero__V1__Finding **list = screen->figures ? trace_findings_sorted(screen->figures) : NULL;
+	size_t n = list ? screen->figures->n_findings : 0;
+
+	if (n == 0)
+		text_paragraph(out, style, "", "No problem found so far.");
+	for (size_t i = 0; i < n; i++) {
+		trace_finding_append_now(list[i], trace_report_explain(screen->setting), style, out);
+		for (size_t k = 0; k < list[i]->n_advice; k++)
+			text_paragraph(out, style, k ? "      " : "  do: ", list[i]->advice[k]);
+	}
+}
+
+/* A page of text, from the line on that it is scrolled to. */
+static void page_append(const struct trace_screen *screen, unsigned int room, const struct text_style *style,
+			struct buf *out)
+{
+	CLEANUP(buf_done) struct buf text = BUF_INIT;
+	unsigned int n;
+	const char *line;
+
+	if (screen->live->page == TRACE_PAGE_HELP)
+		help_append(style, &text);
+	else
+		findings_page_append(screen, style, &text);
+	n = lines_count(&text);
+	screen->live->first = MIN(screen->live->first, n > room ? n - room : 0);
+	line = buf_text(&text);
+	for (unsigned int i = 0; i < screen->live->first + room && *line; i++) {
+		size_t bytes = strcspn(line, "\n") + 1;
+
+		if (i >= screen->live->first)
+			(void)buf_append(out, line, bytes);
+		line += bytes;
+	}
+}
+
+static int table_append(const struct trace_screen *screen, struct frame *frame, unsigned int room,
+			const struct text_style *style, struct buf *out)
+{
+	CLEANUP(buf_done) struct buf notes = BUF_INIT;
+	bool has_finding = screen->figures && trace_finding_worst(screen->figures);
+	unsigned int used, most;
+	int r;
+
+	notes_append(screen, frame, style, &notes);
+	used = lines_count(&notes);
+	for (size_t i = 0; i < frame->shown->rows.n; i++) { /* what is over loses its mark */
+		struct trace_row *row = &frame->shown->rows.items[i];
+
+		row->waits_for_cpu = row->waits_for_cpu && process_waits(frame->now, row->op->pid);
+	}
+	if (frame->shown->rows.n == 0) {
+		CLEANUP(buf_done) struct buf waiting = BUF_INIT;
+
+		waiting_append(screen, style, &waiting);
+		used += lines_count(&waiting) + 1;
+		text_line(&waiting, style, TEXT_PLAIN, "%s", "");
+		(void)buf_append_text(out, buf_text(&waiting));
+	} else {
+		struct trace_rows rows = *frame->shown; /* its items stay the frame's */
+		size_t n = rows.rows.n;
+
+		used += 1; /* titles */
+		most = room > used + has_finding + 2 ? room - used - has_finding : 2;
+		screen->live->first = n > most ? MIN(screen->live->first, n - most + 1) : 0;
+		rows.first = screen->live->first;
+		rows.is_scrolled = true;
+		r = trace_rows_append(&rows, style, most, out);
+		if (r < 0)
+			return r;
+		used += (unsigned int)MIN(n, (size_t)most);
+	}
+	(void)buf_append_text(out, buf_text(&notes));
+	if (screen->figures)
+		findings_append(screen, room > used ? room - used : 0, style, out);
+	return notes.failed ? -ENOMEM : 0;
+}
+
+/* Return: 0 or -ENOMEM */
+static int frame_build(const struct trace_screen *screen, struct frame *frame)
+{
+	bool keeps;
+	int r;
+
+	frame->shown = shows_recent(screen) ? &frame->recent : &frame->totals;
+	frame->now = screen->recent ? &frame->recent : &frame->totals;
+	if (!screen->figures)
+		return 0;
+	r = trace_rows_build(screen->figures, screen->previous, &frame->totals);
+	if (r == 0 && screen->recent)
+		r = trace_rows_build(screen->recent, NULL, &frame->recent);
+	if (r < 0)
+		return r;
+	/* As long as the time that is shown grows, so does what is known of its order. */
+	keeps = screen->recent && screen->recent->window_ns + APART_NS < screen->figures->window_ns;
+	return trace_order_apply(&screen->live->order, frame->shown, screen->figures, keeps);
 }
 
 int trace_screen_append(const struct trace_screen *screen, const struct text_style *style, struct buf *out)
 {
-	CLEANUP(trace_rows_done) struct trace_rows rows = TRACE_ROWS_INIT;
+	struct frame frame = { .totals = TRACE_ROWS_INIT, .recent = TRACE_ROWS_INIT };
 	CLEANUP(buf_done) struct buf above = BUF_INIT;
-	CLEANUP(buf_done) struct buf below = BUF_INIT;
 	unsigned int room = style->rows ? style->rows : ROWS_DEFAULT, used;
-	int r = 0;
+	int r = frame_build(screen, &frame);
 
-	if (screen->figures)
-		r = trace_rows_build(screen->figures, screen->previous, &rows);
-	if (r < 0)
-		return r;
-
-	header_append(screen, &rows, style, &above);
-	if (screen->machine)
-		machine_append(screen->machine, style, &above);
-	text_line(&above, style, TEXT_PLAIN, "%s", "");
-	notes_append(screen, &rows, style, &below);
-	(void)buf_append_text(out, buf_text(&above));
-
-	if (rows.rows.n == 0) {
-		waiting_append(screen, style, out);
-		text_line(out, style, TEXT_PLAIN, "%s", "");
-	} else {
-		used = lines_count(&above) + lines_count(&below) + 1; /* the table's titles */
-		r = trace_rows_append(&rows, style, room > used + 1 ? room - used : 2, out);
-		if (r < 0)
-			return r;
+	if (r == 0) {
+		header_append(screen, frame.shown, style, &above);
+		if (screen->machine)
+			machine_append(screen->machine, style, &above);
+		text_line(&above, style, TEXT_PLAIN, "%s", "");
+		(void)buf_append_text(out, buf_text(&above));
+		used = lines_count(&above) + 1; /* the keys */
+		room = room > used ? room - used : 0;
+		if (screen->live->page == TRACE_PAGE_TABLE)
+			r = table_append(screen, &frame, room, style, out);
+		else
+			page_append(screen, room, style, out);
+		keys_append(screen, style, out);
 	}
-	(void)buf_append_text(out, buf_text(&below));
-	return out->failed || above.failed || below.failed ? -ENOMEM : 0;
+	trace_rows_done(&frame.totals);
+	trace_rows_done(&frame.recent);
+	return r < 0 ? r : out->failed || above.failed ? -ENOMEM : 0;
 }

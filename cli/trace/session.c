@@ -152,7 +152,7 @@ static void keys_take(struct trace *t, short revents)
 	if ((revents & ~POLLIN) || (n < 0 && errno != EINTR && errno != EAGAIN))
 		t->has_keys = false;
 	for (ssize_t i = 0; i < n; i++)
-		if (keys[i] == 'q' || keys[i] == 'Q')
+		if (trace_show_key(&t->show, keys[i]))
 			stop(t);
 }
 

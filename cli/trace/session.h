@@ -13,6 +13,7 @@
 #include "ingero/ingero.h"
 
 #define TRACE_FIGURES_PERIOD_NS 1000000000ull /* a screen that changes more often cannot be read */
+#define TRACE_RECENT_NS 10000000000ull	      /* what it shows, unless it shows totals */
 #define TRACE_SAMPLE_EVERY 64		      /* the daemon's, ingero.proto */
 
 /* What is watched and how it is shown; all borrowed. */

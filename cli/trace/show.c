@@ -30,6 +30,8 @@ static struct trace_screen screen_of(struct trace_show *s, char *clock, size_t r
 	return (struct trace_screen){
 		.setting = &s->setting,
 		.figures = s->figures.is_whole ? &s->figures.view : NULL,
+		.recent = s->recent.is_whole ? &s->recent.view : NULL,
+		.live = &s->live,
 		.previous = s->previous.is_whole ? &s->previous.view : NULL,
 		.machine = s->setting.demo ? NULL : &s->machine, /* what is played is not done by it */
 		.host = s->host,
@@ -144,6 +146,10 @@ static int summary_take(struct trace_show *s, const Ingero__V1__Summary *piece, 
 		trace_summary_take(&s->summary, &s->arriving);
 		return 0;
 	}
+	if (s->live.is_paused) {
+		trace_summary_take(&s->later, &s->arriving);
+		return 0;
+	}
 	if (s->view == TRACE_VIEW_SCREEN || s->has_ended_interval)
 		trace_summary_take(&s->previous, &s->figures);
 	trace_summary_take(&s->figures, &s->arriving);
@@ -153,6 +159,15 @@ static int summary_take(struct trace_show *s, const Ingero__V1__Summary *piece, 
 	machine_update(s);
 	screen_draw(s);
 	return progress_show(s);
+}
+
+static int recent_take(struct trace_show *s, const Ingero__V1__Summary *piece)
+{
+	int r = trace_summary_add(&s->recent_arriving, piece);
+
+	if (r == 0 && s->recent_arriving.is_whole && !s->live.is_paused)
+		trace_summary_take(&s->recent, &s->recent_arriving);
+	return r;
 }
 
 int trace_show_reply(struct trace_show *s, const Ingero__V1__TraceReply *reply)
@@ -171,6 +186,8 @@ int trace_show_reply(struct trace_show *s, const Ingero__V1__TraceReply *reply)
 		return 0;
 	case INGERO__V1__TRACE_REPLY__BODY_FIGURES:
 		return summary_take(s, reply->figures, /* is_last= */ false);
+	case INGERO__V1__TRACE_REPLY__BODY_RECENT:
+		return recent_take(s, reply->recent);
 	case INGERO__V1__TRACE_REPLY__BODY_SUMMARY:
 		return summary_take(s, reply->summary, /* is_last= */ true);
 	case INGERO__V1__TRACE_REPLY__BODY_FINDING:
@@ -194,6 +211,20 @@ void trace_show_terminal(struct trace_show *s)
 	screen_draw(s);
 }
 
+bool trace_show_key(struct trace_show *s, char key)
+{
+	bool is_end = trace_live_key(&s->live, key);
+
+	if (!s->live.is_paused && s->later.is_whole) {
+		trace_summary_take(&s->previous, &s->figures);
+		trace_summary_take(&s->figures, &s->later);
+		if (s->recent_arriving.is_whole)
+			trace_summary_take(&s->recent, &s->recent_arriving);
+	}
+	screen_draw(s);
+	return is_end;
+}
+
 void trace_show_resize(struct trace_show *s)
 {
 	s->style = output_style(STDOUT_FILENO, s->no_color);
@@ -205,7 +236,7 @@ int trace_show_end(struct trace_show *s)
 	const Ingero__V1__Summary *last = s->summary.is_whole ? &s->summary.view : NULL;
 
 	if (!last && s->figures.is_whole && !s->out.is_gone)
-		last = &s->figures.view;
+		last = s->later.is_whole ? &s->later.view : &s->figures.view;
 	if (!last)
 		return 0;
 	if (s->view == TRACE_VIEW_JSON)
@@ -238,6 +269,10 @@ void trace_show_done(struct trace_show *s)
 	trace_summary_done(&s->arriving);
 	trace_summary_done(&s->figures);
 	trace_summary_done(&s->previous);
+	trace_summary_done(&s->recent_arriving);
+	trace_summary_done(&s->recent);
+	trace_summary_done(&s->later);
+	trace_live_done(&s->live);
 	trace_summary_done(&s->summary);
 	trace_told_done(&s->told);
 	if (s->start)

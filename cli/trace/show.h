@@ -8,6 +8,7 @@
 
 #include "cli/machine.h"
 #include "cli/output.h"
+#include "cli/trace/live.h"
 #include "libingero/answers/trace/finding.h"
 #include "cli/trace/progress.h"
 #include "libingero/answers/trace/report.h"
@@ -27,12 +28,15 @@ struct trace_show {
 	Ingero__V1__Start *start; /* owned copy */
 	struct trace_summary arriving;
 	struct trace_summary figures;
+	struct trace_summary recent_arriving, recent; /* of the last seconds */
+	struct trace_summary later;		      /* figures that came while the screen was paused */
 	struct trace_summary previous; /* on a screen those before, else those that ended the last interval */
 	struct trace_summary summary;
 	size_t n_libraries;
 	struct trace_told told;
 	struct trace_progress progress;
 	bool has_ended_interval; /* the figures did */
+	struct trace_live live;
 
 	/* The machine, for the head of the screen. */
 	char host[64];
@@ -53,6 +57,8 @@ void trace_show_done(struct trace_show *s);
 int trace_show_reply(struct trace_show *s, const Ingero__V1__TraceReply *reply);
 /** trace_show_terminal() - take the terminal for the screen; one that takes none gets lines */
 void trace_show_terminal(struct trace_show *s);
+/** trace_show_key() - take one byte of what was typed. Return: whether it asks for the end */
+bool trace_show_key(struct trace_show *s, char key);
 /** trace_show_resize() - the terminal has another size */
 void trace_show_resize(struct trace_show *s);
 /**

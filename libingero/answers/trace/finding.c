@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libingero/answers/trace/finding.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "libingero/render/units.h"
@@ -75,17 +76,29 @@ static void sentence_append(const Ingero__V1__Finding *f, bool has_process, cons
 		(void)buf_printf(text, " · %s %.*s", explain, ID_CHARS, f->id);
 }
 
-void trace_finding_append(const Ingero__V1__Finding *f, const char *explain, const struct text_style *style,
-			  struct buf *out)
+static void paragraph_append(const Ingero__V1__Finding *f, const char *mark, const char *explain,
+			     const struct text_style *style, struct buf *out)
 {
 	CLEANUP(buf_done) struct buf text = BUF_INIT;
 	char first[32];
 
 	sentence_append(f, /* has_process= */ true, explain, &text);
-	(void)snprintf(first, sizeof(first), "▲ %s ", f->severity);
+	(void)snprintf(first, sizeof(first), "%s %s ", mark, f->severity);
 	text_tone(out, style, f->end_unix_ns ? TEXT_PLAIN : TEXT_LOUD);
 	text_paragraph(out, style, first, buf_text(&text));
 	text_tone(out, style, TEXT_PLAIN);
+}
+
+void trace_finding_append(const Ingero__V1__Finding *f, const char *explain, const struct text_style *style,
+			  struct buf *out)
+{
+	paragraph_append(f, "▲", explain, style, out);
+}
+
+void trace_finding_append_now(const Ingero__V1__Finding *f, const char *explain, const struct text_style *style,
+			      struct buf *out)
+{
+	paragraph_append(f, f->end_unix_ns ? " " : "▲", explain, style, out);
 }
 
 void trace_finding_append_one(const Ingero__V1__Finding *f, const char *explain, const struct text_style *style,
@@ -105,6 +118,29 @@ const Ingero__V1__Finding *trace_finding_worst(const Ingero__V1__Summary *summar
 		if (!summary->findings[i]->end_unix_ns && (!worst || is_worse(summary->findings[i], worst)))
 			worst = summary->findings[i];
 	return worst;
+}
+
+static int finding_compare(const void *a, const void *b)
+{
+	const Ingero__V1__Finding *x = *(const Ingero__V1__Finding *const *)a,
+				  *y = *(const Ingero__V1__Finding *const *)b;
+
+	if (!x->end_unix_ns != !y->end_unix_ns)
+		return x->end_unix_ns ? 1 : -1;
+	if (is_worse(x, y) != is_worse(y, x))
+		return is_worse(x, y) ? -1 : 1;
+	return strcmp(x->id, y->id);
+}
+
+const Ingero__V1__Finding **trace_findings_sorted(const Ingero__V1__Summary *summary)
+{
+	const Ingero__V1__Finding **list = calloc(summary->n_findings + 1, sizeof(const Ingero__V1__Finding *));
+
+	for (size_t i = 0; list && i < summary->n_findings; i++)
+		list[i] = summary->findings[i];
+	if (list && summary->n_findings)
+		qsort(list, summary->n_findings, sizeof(const Ingero__V1__Finding *), finding_compare);
+	return list;
 }
 
 void trace_findings_append(const Ingero__V1__Summary *summary, struct trace_told *told, const char *explain,

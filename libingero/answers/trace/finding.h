@@ -35,6 +35,12 @@ bool trace_finding_is_news(struct trace_told *told, const Ingero__V1__Finding *f
  */
 void trace_finding_append(const Ingero__V1__Finding *finding, const char *explain, const struct text_style *style,
 			  struct buf *out);
+/** trace_finding_append_now() - the same for a screen of what is going on: without the mark where it is over */
+void trace_finding_append_now(const Ingero__V1__Finding *finding, const char *explain, const struct text_style *style,
+			      struct buf *out);
+/** trace_findings_sorted() - all of a summary, those that go on first, then worst first. Return: to be freed, or NULL
+ */
+const Ingero__V1__Finding **trace_findings_sorted(const Ingero__V1__Summary *summary);
 /** trace_finding_append_one() - the same cut to one line, as a screen wants it */
 void trace_finding_append_one(const Ingero__V1__Finding *finding, const char *explain, const struct text_style *style,
 			      struct buf *out);

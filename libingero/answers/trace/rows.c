@@ -175,7 +175,8 @@ static void duration_add(struct table *t, const Ingero__V1__Operation *op, uint6
 
 static void cell_add(struct table *t, enum column column, const struct trace_row *row, bool is_first_of_process)
 {
-	const Ingero__V1__Operation *op = row->op;
+	static const Ingero__V1__Operation none = INGERO__V1__OPERATION__INIT;
+	const Ingero__V1__Operation *op = row->op, *figures = row->is_idle ? &none : op;
 	CLEANUP(buf_done) struct buf text = BUF_INIT;
 
 	switch (column) {
@@ -188,25 +189,25 @@ static void cell_add(struct table *t, enum column column, const struct trace_row
 		table_add(t, TEXT_PLAIN, "%s", trace_op_label(op->op).text);
 		break;
 	case COLUMN_CALLS:
-		table_add(t, TEXT_PLAIN, "%s", units_count(op->count).text);
+		table_add(t, TEXT_PLAIN, "%s", units_count(figures->count).text);
 		break;
 	case COLUMN_FAILED:
-		table_add(t, op->errors ? TEXT_LOUD : TEXT_PLAIN, "%s", units_count(op->errors).text);
+		table_add(t, figures->errors ? TEXT_LOUD : TEXT_PLAIN, "%s", units_count(figures->errors).text);
 		break;
 	case COLUMN_RATE:
 		table_add(t, TEXT_PLAIN, "%s", units_rate(row->per_s).text);
 		break;
 	case COLUMN_P50:
-		duration_add(t, op, op->p50_ns);
+		duration_add(t, figures, figures->p50_ns);
 		break;
 	case COLUMN_P95:
-		duration_add(t, op, op->p95_ns);
+		duration_add(t, figures, figures->p95_ns);
 		break;
 	case COLUMN_P99:
-		duration_add(t, op, op->p99_ns);
+		duration_add(t, figures, figures->p99_ns);
 		break;
 	case COLUMN_MAX:
-		duration_add(t, op, op->max_ns);
+		duration_add(t, figures, figures->max_ns);
 		break;
 	case COLUMN_TIME:
 		table_add(t, TEXT_PLAIN, "%s", units_ratio(row->share, UNITS_TIGHT).text);
@@ -223,22 +224,34 @@ static void cell_add(struct table *t, enum column column, const struct trace_row
 	}
 }
 
-static void group_add(struct table *t, const enum column *shown, const struct trace_rows *rows, size_t n, size_t first)
+/* The rows that are shown: n of them. */
+static void group_add(struct table *t, const enum column *columns_shown, const struct trace_row *rows, size_t n,
+		      size_t first)
 {
 	for (size_t i = first; i < n; i++) {
-		if (!process_is_same(rows->rows.items[first].op, rows->rows.items[i].op))
+		if (!process_is_same(rows[first].op, rows[i].op))
 			continue;
 		for (size_t k = 0; k < t->n_columns; k++)
-			cell_add(t, shown[k], &rows->rows.items[i], i == first);
+			cell_add(t, columns_shown[k], &rows[i], i == first);
 	}
 }
 
-static bool process_is_before(const struct trace_rows *rows, size_t i)
+static bool process_is_before(const struct trace_row *rows, size_t i)
 {
 	for (size_t k = 0; k < i; k++)
-		if (process_is_same(rows->rows.items[k].op, rows->rows.items[i].op))
+		if (process_is_same(rows[k].op, rows[i].op))
 			return true;
 	return false;
+}
+
+static void more_append(const struct trace_rows *rows, size_t first, size_t n, const struct text_style *style,
+			struct buf *out)
+{
+	if (rows->is_scrolled)
+		text_line(out, style, TEXT_DIM, "%zu to %zu of %zu rows (arrow keys scroll)", first + 1, first + n,
+			  rows->rows.n);
+	else
+		text_line(out, style, TEXT_DIM, "and %zu more (all of them: --json)", rows->rows.n - n);
 }
 
 int trace_rows_append(const struct trace_rows *rows, const struct text_style *style, size_t max, struct buf *out)
@@ -247,6 +260,8 @@ int trace_rows_append(const struct trace_rows *rows, const struct text_style *st
 	enum column shown[COLUMN_COUNT];
 	CLEANUP(table_done) struct table t = { .columns = row, .gap = style->columns < WIDE_COLUMNS ? 1 : 2 };
 	size_t n = rows->rows.n <= max ? rows->rows.n : max ? max - 1 : 0; /* one line for "and n more" */
+	size_t first = MIN(rows->first, rows->rows.n - n);
+	const struct trace_row *items = rows->rows.items + first;
 	int r;
 
 	for (enum column i = 0; i < COLUMN_COUNT; i++) {
@@ -256,13 +271,13 @@ int trace_rows_append(const struct trace_rows *rows, const struct text_style *st
 		row[t.n_columns++] = columns[i];
 	}
 	for (size_t i = 0; i < n; i++)
-		if (!process_is_before(rows, i))
-			group_add(&t, shown, rows, n, i);
+		if (!process_is_before(items, i))
+			group_add(&t, shown, items, n, i);
 
 	r = table_render(&t, style, n, out);
 	if (r < 0)
 		return r;
 	if (n < rows->rows.n)
-		text_line(out, style, TEXT_DIM, "and %zu more (all of them: --json)", rows->rows.n - n);
+		more_append(rows, first, n, style, out);
 	return out->failed ? -ENOMEM : 0;
 }

@@ -23,13 +23,16 @@ struct trace_row {
 	double share;			 /* of the time that was watched */
 	struct blame_view blame;
 	bool waits_for_cpu; /* a notable share of its time */
+	bool is_idle;	    /* not called in the time that is shown: op says which it is, and nothing more */
 };
 
 struct trace_rows {
-	ARRAY(struct trace_row) rows; /* most time first */
+	ARRAY(struct trace_row) rows; /* most time first, until they are sorted otherwise */
 	size_t n_processes;
 	uint64_t n_calls;
 	uint64_t n_errors;
+	size_t first;	  /* rows above it are scrolled away */
+	bool is_scrolled; /* by keys, which the table names where it does not fit */
 };
 
 #define TRACE_ROWS_INIT                                                                                                \
@@ -48,7 +51,7 @@ int trace_rows_build(const Ingero__V1__Summary *figures, const Ingero__V1__Summa
 		     struct trace_rows *ret_rows);
 /**
  * trace_rows_append() - the table
- * @max: rows at most; those with most time are shown, grouped by process, then "and n more"
+ * @max: rows at most; the first of them are shown, grouped by process, then "and n more"
  * Return: 0 or -ENOMEM
  */
 int trace_rows_append(const struct trace_rows *rows, const struct text_style *style, size_t max, struct buf *out);

@@ -372,7 +372,8 @@ static const struct {
 	  "▲ waits for the CPU behind logrotate (pid 6603, root): 15.4 of 17.5 s\n"
 	  "▲ waits for the CPU behind another user's process (uid 4294900000): 1.9 of 17.5…\n"
 	  "▲ waits for the CPU behind its own other threads: 200 ms of 17.5 s\n"
-	  "every call counted · nothing lost · kept: slow calls and 1 in 64 · q ends\n" },
+	  "every call counted · nothing lost · kept: slow calls and 1 in 64\n"
+	  "q end  ? help  s sort (time)  f findings (0)  p pause\n" },
 	{ "hog in ASCII", hog_ops, NULL, hog_behind, true, true, 2, false,
 	  "ingero  node-7  14:03:21  python 4711 of root  1 min 12 s  cost 0.6 %\n"
 	  "cpu ######.. 78 %   mem ###..... 41 %   load 6.1   cpu pressure 31 %\n"
@@ -383,7 +384,8 @@ static const struct {
 	  "! waits for the CPU behind logrotate (pid 6603, root): 15.4 of 17.5 s\n"
 	  "! waits for the CPU behind another user's process (uid 4294900000): 1.9 of 17.5~\n"
 	  "! waits for the CPU behind its own other threads: 200 ms of 17.5 s\n"
-	  "every call counted | nothing lost | kept: slow calls and 1 in 64 | q ends\n" },
+	  "every call counted | nothing lost | kept: slow calls and 1 in 64\n"
+	  "q end  ? help  s sort (time)  f findings (0)  p pause\n" },
 	{ "two processes", calm_ops, NULL, NULL, true, true, 2, true,
 	  "ingero  node-7  14:03:21  2 processes of alice  1 min 12 s  cost 0.6 %\n"
 	  "cpu ▇▇▇▇▇▇░░ 78 %   mem ▇▇▇░░░░░ 41 %   load 6.1   cpu pressure 31 %\n"
@@ -391,7 +393,8 @@ static const struct {
 	  "process   operation        calls   p50   p99 time   blame\n"
 	  "python 10 cudaStreamSync   1 000 900µs 1.0ms  1 %   device 98 · cpu 2\n"
 	  "worker 11 cudaFree            10 1.0µs 1.0µs <1 %   cpu 100\n"
-	  "every call counted · nothing lost · kept: slow calls and 1 in 64 · q ends\n" },
+	  "every call counted · nothing lost · kept: slow calls and 1 in 64\n"
+	  "q end  ? help  s sort (time)  f findings (0)  p pause\n" },
 	{ "stuck and failing", failing_ops, stuck, NULL, true, true, 2, true,
 	  "ingero  node-7  14:03:21  python 10 of root  1 min 12 s  cost 0.6 %\n"
 	  "cpu ▇▇▇▇▇▇░░ 78 %   mem ▇▇▇░░░░░ 41 %   load 6.1   cpu pressure 31 %\n"
@@ -399,14 +402,15 @@ static const struct {
 	  "operation        calls failed   rate   p50   p99 time   blame\n"
 	  "cudaMalloc         100     12  1.4/s 5.0µs 7.0µs <1 %   cpu 100\n"
 	  "▲ in progress for 10.2 s (device 98 %): cudaStreamSync, python 10, thread 12\n"
-	  "every call counted · nothing lost · kept: slow calls and 1 in 64 · q ends\n" },
+	  "every call counted · nothing lost · kept: slow calls and 1 in 64\n"
+	  "q end  ? help  s sort (time)  f findings (0)  p pause\n" },
 	{ "attaching", NULL, NULL, NULL, false, false, 0, true,
 	  "ingero  node-7  14:03:21\n"
 	  "cpu ▇▇▇▇▇▇░░ 78 %   mem ▇▇▇░░░░░ 41 %   load 6.1   cpu pressure 31 %\n"
 	  "\n"
 	  "attaching ...\n"
 	  "\n"
-	  "q ends\n" },
+	  "q end  ? help  s sort (time)  f findings (0)  p pause\n" },
 	{ "no library", NULL, NULL, NULL, true, true, 0, true,
 	  "ingero  node-7  14:03:21  1 min 12 s  cost 0.6 %\n"
 	  "cpu ▇▇▇▇▇▇░░ 78 %   mem ▇▇▇░░░░░ 41 %   load 6.1   cpu pressure 31 %\n"
@@ -414,7 +418,8 @@ static const struct {
 	  "waiting for a process of alice to load a CUDA library (libcudart, libcuda,\n"
 	  "libnccl); none is mapped now\n"
 	  "\n"
-	  "every call counted · nothing lost · kept: slow calls and 1 in 64 · q ends\n" },
+	  "every call counted · nothing lost · kept: slow calls and 1 in 64\n"
+	  "q end  ? help  s sort (time)  f findings (0)  p pause\n" },
 	{ "no call", NULL, NULL, NULL, true, true, 1, true,
 	  "ingero  node-7  14:03:21  1 min 12 s  cost 0.6 %\n"
 	  "cpu ▇▇▇▇▇▇░░ 78 %   mem ▇▇▇░░░░░ 41 %   load 6.1   cpu pressure 31 %\n"
@@ -422,7 +427,8 @@ static const struct {
 	  "waiting for the first CUDA call of a process of alice; 1 library is attached\n"
 	  "(session)\n"
 	  "\n"
-	  "every call counted · nothing lost · kept: slow calls and 1 in 64 · q ends\n" },
+	  "every call counted · nothing lost · kept: slow calls and 1 in 64\n"
+	  "q end  ? help  s sort (time)  f findings (0)  p pause\n" },
 };
 
 static void screen_test(void)
@@ -434,7 +440,9 @@ static void screen_test(void)
 						 .start = screens[i].has_start ? &start : NULL,
 						 .n_libraries = screens[i].n_libraries };
 		static struct figures f;
+		struct trace_live live = { .page = TRACE_PAGE_TABLE };
 		struct trace_screen screen = { .setting = &setting,
+					       .live = &live,
 					       .figures = screens[i].has_figures ? &f.summary : NULL,
 					       .machine = &machine,
 					       .host = "node-7",
@@ -444,6 +452,7 @@ static void screen_test(void)
 		(void)figures_build(&f, 72 * S, screens[i].ops, screens[i].calls, screens[i].behind);
 		CHECK_INT_EQ(screens[i].name, trace_screen_append(&screen, &style, &out), 0);
 		CHECK_STR_EQ(screens[i].name, buf_text(&out), screens[i].want);
+		trace_live_done(&live);
 	}
 }
 
@@ -498,7 +507,9 @@ static void sizes_test(void)
 	struct trace_setting setting = { .scope = "of \x1b[31malice",
 					 .kept = "slow calls and 1 in 64",
 					 .start = &start };
+	struct trace_live live = { .page = TRACE_PAGE_TABLE };
 	struct trace_screen screen = { .setting = &setting,
+				       .live = &live,
 				       .figures = &f.summary,
 				       .machine = &machine,
 				       .host = "a-host-with-a-long-name",
@@ -564,6 +575,7 @@ static void sizes_test(void)
 			}
 		}
 	}
+	trace_live_done(&live);
 }
 
 /* Where a service has everybody's libraries attached, those that are not traced go first and the rest is counted. */
