@@ -274,7 +274,7 @@ static int events_end(struct events *e)
 	end.counted = counted.n;
 	end.matched = e->matched;
 	end.window = &counted.window;
-	end.lost = store_reader_is_foreign(e->job->reader) ? NULL : &lost; /* the file does not tell */
+	end.lost = store_reader_tells_losses(e->job->reader) ? &lost : NULL; /* the file does not tell */
 	r = store_reader_gaps(e->job->reader, bounds.from_unix_ns, bounds.to_unix_ns, gap_add, &list);
 	end.gaps = list.gaps.items;
 	end.n_gaps = list.gaps.n;

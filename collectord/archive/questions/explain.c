@@ -282,7 +282,7 @@ static int surroundings_set(struct explain *e)
 		r = is_recording_set(e);
 	if (r == 0)
 		r = cost_set(e);
-	if (!store_reader_is_foreign(reader)) /* such a file does not tell what its recorder missed */
+	if (store_reader_tells_losses(reader))
 		e->reply.lost = &e->lost;
 	e->reply.gaps = e->gaps.items;
 	e->reply.n_gaps = e->gaps.n;

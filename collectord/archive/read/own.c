@@ -10,7 +10,7 @@
 
 #define OPS_MAX 65536u /* rows of table op that are looked at: a file may claim anything */
 
-int own_damaged(struct own_source *own, char kind, int64_t id, uint32_t boot, uint64_t t0, uint64_t t1, uint64_t n)
+int own_damaged(struct store_reader *own, char kind, int64_t id, uint32_t boot, uint64_t t0, uint64_t t1, uint64_t n)
 {
 	struct own_damage damage = { .kind = kind, .id = id, .n = n };
 
@@ -23,7 +23,7 @@ int own_damaged(struct own_source *own, char kind, int64_t id, uint32_t boot, ui
 
 /* ---- time ---- */
 
-const struct own_boot *own_boot(const struct own_source *own, uint32_t id)
+const struct own_boot *own_boot(const struct store_reader *own, uint32_t id)
 {
 	for (size_t i = 0; i < own->boots.n; i++)
 		if (own->boots.items[i].id == id)
@@ -101,7 +101,7 @@ bool own_mono_range(const struct own_boot *boot, uint64_t from_unix_ns, uint64_t
 	return is_any;
 }
 
-static int boots_load(struct own_source *own)
+static int boots_load(struct store_reader *own)
 {
 	CLEANUP(sql_finalizep) sqlite3_stmt *s = NULL;
 	int r = sql_prepare(own->db, "SELECT boot, mono_ns, unix_ns FROM clock ORDER BY boot, mono_ns", &s);
@@ -130,7 +130,7 @@ static int boots_load(struct own_source *own)
 
 /* ---- processes ---- */
 
-static void process_read(struct own_source *own, sqlite3_stmt *s, struct own_process *ret)
+static void process_read(struct store_reader *own, sqlite3_stmt *s, struct own_process *ret)
 {
 	const char *comm = (const char *)sqlite3_column_text(s, 8);
 	uint32_t flags = (uint32_t)sqlite3_column_int64(s, 7);
@@ -156,7 +156,7 @@ static void process_read(struct own_source *own, sqlite3_stmt *s, struct own_pro
 
 #define PROCESS_COLUMNS "id, boot, pid, start_boot_ns, start_unix_ns, exec_gen, uid, flags, comm, first_ns, gone_ns"
 
-static struct own_process **process_place(struct own_source *own, uint32_t id)
+static struct own_process **process_place(struct store_reader *own, uint32_t id)
 {
 	size_t i = (id * 2654435761u) & (own->n_places - 1);
 
@@ -165,7 +165,7 @@ static struct own_process **process_place(struct own_source *own, uint32_t id)
 	return &own->processes[i];
 }
 
-static int processes_grow(struct own_source *own)
+static int processes_grow(struct store_reader *own)
 {
 	struct own_process **old = own->processes;
 	size_t n_old = own->n_places;
@@ -185,9 +185,8 @@ static int processes_grow(struct own_source *own)
 	return 0;
 }
 
-const struct read_process *own_process(struct read_source *source, uint32_t id)
+const struct read_process *store_reader_process(struct store_reader *own, uint32_t id)
 {
-	struct own_source *own = (struct own_source *)source;
 	struct own_process **place;
 
 	if (processes_grow(own) < 0)
@@ -209,9 +208,8 @@ const struct read_process *own_process(struct read_source *source, uint32_t id)
 	return (*place)->is_visible ? &(*place)->row : NULL;
 }
 
-int own_processes(struct read_source *source, read_process_func func, void *data)
+int store_reader_processes(struct store_reader *own, read_process_func func, void *data)
 {
-	struct own_source *own = (struct own_source *)source;
 	CLEANUP(sql_finalizep) sqlite3_stmt *s = NULL;
 	int r = sql_prepare(own->db, "SELECT id FROM process ORDER BY id", &s);
 
@@ -221,7 +219,7 @@ int own_processes(struct read_source *source, read_process_func func, void *data
 
 		if (step <= 0)
 			return step;
-		p = own_process(source, (uint32_t)sqlite3_column_int64(s, 0));
+		p = store_reader_process(own, (uint32_t)sqlite3_column_int64(s, 0));
 		if (p)
 			r = func(p, data);
 	}
@@ -241,7 +239,7 @@ static char *column_copy(sqlite3_stmt *s, int column, char *to)
 	return to + n + 1;
 }
 
-static int ops_load(struct own_source *own)
+static int ops_load(struct store_reader *own)
 {
 	CLEANUP(sql_finalizep) sqlite3_stmt *s = NULL;
 	int r = sql_prepare(own->db, "SELECT id, source, name, short_name FROM op ORDER BY id", &s);
@@ -273,9 +271,8 @@ static int ops_load(struct own_source *own)
 	return r;
 }
 
-const struct read_op *own_op(struct read_source *source, uint32_t id)
+const struct read_op *store_reader_op(struct store_reader *own, uint32_t id)
 {
-	const struct own_source *own = (const struct own_source *)source;
 	size_t low = 0, high = own->ops.n;
 
 	while (low < high) {
@@ -291,9 +288,8 @@ const struct read_op *own_op(struct read_source *source, uint32_t id)
 	return NULL;
 }
 
-int own_ops(struct read_source *source, read_op_func func, void *data)
+int store_reader_ops(struct store_reader *own, read_op_func func, void *data)
 {
-	const struct own_source *own = (const struct own_source *)source;
 	int r = 0;
 
 	for (size_t i = 0; i < own->ops.n && r == 0; i++)
@@ -301,17 +297,22 @@ int own_ops(struct read_source *source, read_op_func func, void *data)
 	return r;
 }
 
-static uint64_t own_unix_of(struct read_source *source, uint32_t boot, uint64_t mono_ns)
+uint64_t store_reader_unix(struct store_reader *own, uint32_t boot, uint64_t mono_ns)
 {
-	return own_unix(own_boot((const struct own_source *)source, boot), mono_ns);
+	return own_unix(own_boot(own, boot), mono_ns);
+}
+
+bool store_reader_tells_losses(const struct store_reader *own)
+{
+	return !own->is_imported;
 }
 
 /* ---- opening ---- */
 
-static void own_close(struct read_source *source)
+void store_reader_close(struct store_reader *own)
 {
-	struct own_source *own = (struct own_source *)source;
-
+	if (!own)
+		return;
 	(void)sqlite3_finalize(own->process_find);
 	for (size_t i = 0; i < own->boots.n; i++)
 		ARRAY_DONE(&own->boots.items[i].clocks);
@@ -327,10 +328,9 @@ static void own_close(struct read_source *source)
 	free(own);
 }
 
-static void own_closep(struct own_source **own)
+static void store_reader_closep(struct store_reader **own)
 {
-	if (*own)
-		own_close(&(*own)->base);
+	store_reader_close(*own);
 }
 
 /* Return: 1 when it has our tables, 0 when not, -errno */
@@ -363,14 +363,17 @@ static int number_read(sqlite3 *db, const char *sql, int64_t *ret_number)
 	return 0;
 }
 
-static int own_open(struct sqlite3 *db, const struct read_scope *scope, char *why, struct read_source **ret_source)
+int store_reader_open(struct sqlite3 *db, const struct read_scope *scope, char *why, struct store_reader **ret_reader)
 {
-	CLEANUP(own_closep) struct own_source *own = NULL;
+	CLEANUP(store_reader_closep) struct store_reader *own = NULL;
 	int64_t version = 0, n_imported = 0;
 	int r = is_own(db);
 
-	if (r == 0)
-		return -ENOENT;
+	why[0] = '\0';
+	if (r == 0) {
+		(void)snprintf(why, READ_WHY_BYTES, "the file is a database, but neither ingero's nor Ingero's");
+		return -EINVAL;
+	}
 	if (r == 1)
 		r = number_read(db, "PRAGMA user_version", &version);
 	if (r == 0 && version > READ_OWN_VERSION) {
@@ -388,7 +391,6 @@ static int own_open(struct sqlite3 *db, const struct read_scope *scope, char *wh
 		r = own ? 0 : -ENOMEM;
 	}
 	if (r == 0) {
-		own->base.ops = &read_own_source;
 		own->db = db;
 		own->version = version;
 		own->is_imported = n_imported > 0;
@@ -404,31 +406,7 @@ static int own_open(struct sqlite3 *db, const struct read_scope *scope, char *wh
 		return r;
 	}
 
-	*ret_source = &own->base;
+	*ret_reader = own;
 	own = NULL; /* the caller's */
 	return 0;
 }
-
-const struct read_source_ops read_own_source = {
-	.open = own_open,
-	.close = own_close,
-	.process = own_process,
-	.op = own_op,
-	.processes = own_processes,
-	.ops = own_ops,
-	.stacks = own_stacks,
-	.cursor_open = own_cursor_open,
-	.cursor_next = own_cursor_next,
-	.cursor_close = own_cursor_close,
-	.count = own_count,
-	.buckets = own_buckets,
-	.sums = own_sums,
-	.findings = own_findings,
-	.gaps = own_gaps,
-	.snapshots = own_snapshots,
-	.sessions = own_sessions,
-	.unix_of = own_unix_of,
-	.cost = own_cost,
-	.span = own_span,
-	.seen = own_seen,
-};

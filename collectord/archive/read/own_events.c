@@ -18,7 +18,7 @@
 #define SLICE_EVENTS 64 /* the first of a block */
 #define SLICE_GROWTH 8	/* and the next ones: a block read to its end is unpacked three times */
 
-static bool event_matches(struct own_cursor *c, const struct stored_event *e, const struct own_boot *boot,
+static bool event_matches(struct read_cursor *c, const struct stored_event *e, const struct own_boot *boot,
 			  struct read_event *ret_event)
 {
 	const struct read_filter *f = &c->filter;
@@ -54,7 +54,7 @@ static uint32_t filter_columns(const struct read_filter *f)
 }
 
 /* Which part of what is left of a block is next, and what is left then. */
-static void slice_take(struct own_cursor *c, struct item *item, size_t n, size_t *ret_from, size_t *ret_to)
+static void slice_take(struct read_cursor *c, struct item *item, size_t n, size_t *ret_from, size_t *ret_to)
 {
 	/* Of what begins before anything is wanted, the first slices would be for nothing. */
 	bool is_whole = !c->filter.in_slices ||
@@ -75,7 +75,7 @@ static void slice_take(struct own_cursor *c, struct item *item, size_t n, size_t
 }
 
 /* What is left of a block lies between its one end and what was given last. */
-static void slice_left(struct own_cursor *c, const struct own_boot *boot, const struct item *item,
+static void slice_left(struct read_cursor *c, const struct own_boot *boot, const struct item *item,
 		       const struct stored_event *events, size_t n)
 {
 	struct item rest = *item;
@@ -89,7 +89,7 @@ static void slice_left(struct own_cursor *c, const struct own_boot *boot, const 
 	own_items_again(c, &rest);
 }
 
-static int block_data(struct own_cursor *c, int64_t id, const void **ret_data, size_t *ret_n)
+static int block_data(struct read_cursor *c, int64_t id, const void **ret_data, size_t *ret_n)
 {
 	int step;
 
@@ -104,7 +104,7 @@ static int block_data(struct own_cursor *c, int64_t id, const void **ret_data, s
 }
 
 /* @ret_n: NULL, or only counted are those that match */
-static int block_read(struct own_cursor *c, struct item *item, uint64_t *ret_n)
+static int block_read(struct read_cursor *c, struct item *item, uint64_t *ret_n)
 {
 	const struct own_boot *boot = own_boot(c->own, item->boot);
 	uint32_t first = filter_columns(&c->filter), rest = c->filter.columns & ~first;
@@ -137,12 +137,12 @@ static int block_read(struct own_cursor *c, struct item *item, uint64_t *ret_n)
 
 static int tail_keep(const struct stored_event *event, void *data)
 {
-	struct own_cursor *c = data;
+	struct read_cursor *c = data;
 
 	return ARRAY_PUSH(&c->tail, *event);
 }
 
-static int tail_read(struct own_cursor *c, const struct item *item, uint64_t *ret_n)
+static int tail_read(struct read_cursor *c, const struct item *item, uint64_t *ret_n)
 {
 	const struct own_boot *boot = own_boot(c->own, item->boot);
 	struct read_event event;
@@ -174,7 +174,7 @@ static int tail_read(struct own_cursor *c, const struct item *item, uint64_t *re
 }
 
 /* What is damaged is left out and becomes a gap. */
-static int item_read(struct own_cursor *c, struct item *item, uint64_t *ret_n)
+static int item_read(struct read_cursor *c, struct item *item, uint64_t *ret_n)
 {
 	int r = item->is_block ? block_read(c, item, ret_n) : tail_read(c, item, ret_n);
 
@@ -184,10 +184,9 @@ static int item_read(struct own_cursor *c, struct item *item, uint64_t *ret_n)
 	return own_damaged(c->own, item->is_block ? 'b' : 't', item->id, item->boot, item->t0, item->t1, item->n);
 }
 
-int own_cursor_next(struct read_cursor *cursor, struct read_batch *ret_batch)
+int read_cursor_next(struct read_cursor *c, struct read_batch *ret_batch)
 {
 	static const struct read_time last = { .boot = UINT32_MAX, .ns = UINT64_MAX };
-	struct own_cursor *c = (struct own_cursor *)cursor;
 	bool is_down = c->filter.newest_first;
 	struct item item;
 	int r;
@@ -218,13 +217,13 @@ static void scratch_free(struct own_scratch *scratch)
 	free(scratch);
 }
 
-void own_scratch_free(struct own_source *own)
+void own_scratch_free(struct store_reader *own)
 {
 	scratch_free(own->scratch);
 }
 
 /* That of the cursor before, if it is closed: its pages are there. */
-static int scratch_take(struct own_source *own, struct own_scratch **ret_scratch)
+static int scratch_take(struct store_reader *own, struct own_scratch **ret_scratch)
 {
 	struct own_scratch *scratch = TAKE_PTR(own->scratch);
 	int r = 0;
@@ -240,10 +239,10 @@ static int scratch_take(struct own_source *own, struct own_scratch **ret_scratch
 	return r;
 }
 
-void own_cursor_close(struct read_cursor *cursor)
+void read_cursor_close(struct read_cursor *c)
 {
-	struct own_cursor *c = (struct own_cursor *)cursor;
-
+	if (!c)
+		return;
 	(void)sqlite3_finalize(c->block_data);
 	(void)sqlite3_finalize(c->tail_data);
 	if (c->own->scratch)
@@ -258,17 +257,17 @@ void own_cursor_close(struct read_cursor *cursor)
 	free(c);
 }
 
-int own_cursor_open(struct read_source *source, const struct read_filter *filter, struct read_cursor **ret_cursor)
+int store_reader_cursor_open(struct store_reader *own, const struct read_filter *filter,
+			     struct read_cursor **ret_cursor)
 {
-	struct own_cursor *c = calloc(1, sizeof(*c));
+	struct read_cursor *c = calloc(1, sizeof(*c));
 	int r;
 
 	if (!c)
 		return -ENOMEM;
-	c->own = (struct own_source *)source;
-	c->base.source = source;
+	c->own = own;
 	c->filter = *filter;
-	c->filter.by_wall_clock |= c->own->is_imported; /* its nodes have no other order */
+	c->filter.by_wall_clock |= own->is_imported; /* its nodes have no other order */
 	r = scratch_take(c->own, &c->scratch);
 	if (r == 0)
 		r = sql_prepare(c->own->db, "SELECT data FROM block_data WHERE id = ?", &c->block_data);
@@ -277,26 +276,24 @@ int own_cursor_open(struct read_source *source, const struct read_filter *filter
 	if (r == 0)
 		r = own_items_load(c);
 	if (r) {
-		own_cursor_close(&c->base);
+		read_cursor_close(c);
 		return r;
 	}
-	*ret_cursor = &c->base;
+	*ret_cursor = c;
 	return 0;
 }
 
-int own_count(struct read_source *source, const struct read_filter *filter, uint64_t *ret_n)
+int store_reader_count(struct store_reader *own, const struct read_filter *filter, uint64_t *ret_n)
 {
-	struct read_cursor *cursor = NULL;
 	struct read_filter whole = *filter;
-	struct own_cursor *c;
+	struct read_cursor *c = NULL;
 	uint64_t n = 0;
 	int r;
 
 	whole.in_slices = false;
-	r = own_cursor_open(source, &whole, &cursor);
+	r = store_reader_cursor_open(own, &whole, &c);
 	if (r)
 		return r;
-	c = (struct own_cursor *)cursor;
 	for (size_t i = 0; i < c->items.n && r == 0; i++) {
 		struct item *item = &c->items.items[i];
 
@@ -305,7 +302,7 @@ int own_count(struct read_source *source, const struct read_filter *filter, uint
 		else
 			r = item_read(c, item, &n);
 	}
-	own_cursor_close(cursor);
+	read_cursor_close(c);
 	if (r == 0)
 		*ret_n = n;
 	return r;

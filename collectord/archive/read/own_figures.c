@@ -54,7 +54,7 @@ static void end_only(const struct own_boot *boot, struct piece *p)
 	p->from_unix = p->to_unix - MIN(p->t1 - p->t0, p->to_unix);
 }
 
-static int level_load(struct own_source *own, int64_t level, uint64_t from_unix_ns, uint64_t to_unix_ns,
+static int level_load(struct store_reader *own, int64_t level, uint64_t from_unix_ns, uint64_t to_unix_ns,
 		      struct pieces *list)
 {
 	CLEANUP(sql_finalizep) sqlite3_stmt *s = NULL;
@@ -119,7 +119,7 @@ static void replaced_drop(struct pieces *list)
 }
 
 /* Times of which rows are missing. */
-static int damaged_load(struct own_source *own, struct pieces *list)
+static int damaged_load(struct store_reader *own, struct pieces *list)
 {
 	CLEANUP(sql_finalizep) sqlite3_stmt *s = NULL;
 	int r = sql_prepare(own->db, "SELECT boot, coalesce(uid, ?1), t0, t1 FROM gap WHERE reason = 'damaged'", &s);
@@ -221,7 +221,7 @@ static void outside_drop(struct pieces *list, uint64_t from_unix_ns, uint64_t to
 static const int64_t levels[] = { 1, 10, 60, 3600 }; /* schema.sql */
 
 /* Rows for a window: the finest there are, or, for who wants only their sum, the coarsest. */
-static int pieces_choose(struct own_source *own, uint64_t from_unix_ns, uint64_t to_unix_ns, bool coarsely,
+static int pieces_choose(struct store_reader *own, uint64_t from_unix_ns, uint64_t to_unix_ns, bool coarsely,
 			 struct pieces *list)
 {
 	const uint64_t margin = 3600 * NSEC_PER_SEC; /* a coarse row over an edge is judged by all its time */
@@ -260,7 +260,7 @@ static void bucket_rows_done(struct bucket_rows *rows)
 	ARRAY_DONE(&rows->behind);
 }
 
-static int bucket_fill(struct own_source *own, const struct figures_blob *blob, struct bucket_rows *rows)
+static int bucket_fill(struct store_reader *own, const struct figures_blob *blob, struct bucket_rows *rows)
 {
 	int r = 0;
 
@@ -269,8 +269,8 @@ static int bucket_fill(struct own_source *own, const struct figures_blob *blob, 
 		const struct stored_figures *f = &blob->figures.items[i];
 		struct read_figures row = { .measured = f->measured, .figures = f->figures };
 
-		row.process = own_process(&own->base, f->process);
-		row.op = own_op(&own->base, f->op);
+		row.process = store_reader_process(own, f->process);
+		row.op = store_reader_op(own, f->op);
 		if (row.process)
 			r = ARRAY_PUSH(&rows->figures, row);
 	}
@@ -279,7 +279,7 @@ static int bucket_fill(struct own_source *own, const struct figures_blob *blob, 
 		struct read_behind row = { .tgid = b->tgid, .uid = b->uid, .ns = b->ns };
 		bool is_hidden = own->scope.names_hidden && !own->scope.all && b->uid != own->scope.uid;
 
-		row.process = own_process(&own->base, b->process);
+		row.process = store_reader_process(own, b->process);
 		if (is_hidden)
 			row.tgid = 0;
 		else
@@ -291,7 +291,7 @@ static int bucket_fill(struct own_source *own, const struct figures_blob *blob, 
 	return r;
 }
 
-static int piece_read(struct own_source *own, sqlite3_stmt *s, const struct piece *p, struct bucket_rows *rows,
+static int piece_read(struct store_reader *own, sqlite3_stmt *s, const struct piece *p, struct bucket_rows *rows,
 		      read_bucket_func func, void *data)
 {
 	struct figures_blob blob = { .figures = { .items = NULL } };
@@ -320,7 +320,7 @@ static int piece_read(struct own_source *own, sqlite3_stmt *s, const struct piec
 	return r;
 }
 
-static int pieces_read(struct own_source *own, uint64_t from_unix_ns, uint64_t to_unix_ns, bool coarsely,
+static int pieces_read(struct store_reader *own, uint64_t from_unix_ns, uint64_t to_unix_ns, bool coarsely,
 		       read_bucket_func func, void *data)
 {
 	CLEANUP(sql_finalizep) sqlite3_stmt *s = NULL;
@@ -340,13 +340,14 @@ static int pieces_read(struct own_source *own, uint64_t from_unix_ns, uint64_t t
 	return r;
 }
 
-int own_buckets(struct read_source *source, uint64_t from_unix_ns, uint64_t to_unix_ns, read_bucket_func func,
-		void *data)
+int store_reader_buckets(struct store_reader *own, uint64_t from_unix_ns, uint64_t to_unix_ns, read_bucket_func func,
+			 void *data)
 {
-	return pieces_read((struct own_source *)source, from_unix_ns, to_unix_ns, false, func, data);
+	return pieces_read(own, from_unix_ns, to_unix_ns, false, func, data);
 }
 
-int own_sums(struct read_source *source, uint64_t from_unix_ns, uint64_t to_unix_ns, read_bucket_func func, void *data)
+int store_reader_sums(struct store_reader *own, uint64_t from_unix_ns, uint64_t to_unix_ns, read_bucket_func func,
+		      void *data)
 {
-	return pieces_read((struct own_source *)source, from_unix_ns, to_unix_ns, true, func, data);
+	return pieces_read(own, from_unix_ns, to_unix_ns, true, func, data);
 }

@@ -85,9 +85,8 @@ static int stack_give(sqlite3_stmt *s, sqlite3_stmt *find, read_stack_func func,
 	return r ? r : func(&stack, data);
 }
 
-int own_stacks(struct read_source *source, uint32_t only_id, read_stack_func func, void *data)
+int store_reader_stacks(struct store_reader *own, uint32_t only_id, read_stack_func func, void *data)
 {
-	struct own_source *own = (struct own_source *)source;
 	CLEANUP(sql_finalizep) sqlite3_stmt *s = NULL;
 	CLEANUP(sql_finalizep) sqlite3_stmt *find = NULL;
 	int r;
@@ -115,10 +114,10 @@ int own_stacks(struct read_source *source, uint32_t only_id, read_stack_func fun
 
 /* What it says of times by the wall clock is told again from the moments it is about: the clock may have been set right
  * since. */
-static void finding_tell_times(struct own_source *own, sqlite3_stmt *s, const struct own_boot *boot,
+static void finding_tell_times(struct store_reader *own, sqlite3_stmt *s, const struct own_boot *boot,
 			       Ingero__V1__Finding *f)
 {
-	const struct read_process *process = own_process(&own->base, (uint32_t)column_u64(s, 0));
+	const struct read_process *process = store_reader_process(own, (uint32_t)column_u64(s, 0));
 	struct call_id id;
 
 	f->start_unix_ns = own_unix(boot, column_u64(s, 2));
@@ -132,12 +131,12 @@ static void finding_tell_times(struct own_source *own, sqlite3_stmt *s, const st
 
 static bool may_name(uint32_t uid, void *data)
 {
-	const struct own_source *own = data;
+	const struct store_reader *own = data;
 
 	return !own->scope.names_hidden || own->scope.all || uid == own->scope.uid;
 }
 
-static int finding_give(struct own_source *own, sqlite3_stmt *s, read_finding_func func, void *data)
+static int finding_give(struct store_reader *own, sqlite3_stmt *s, read_finding_func func, void *data)
 {
 	const struct own_boot *boot = own_boot(own, (uint32_t)column_u64(s, 1));
 	const void *bytes = sqlite3_column_blob(s, 5);
@@ -172,10 +171,9 @@ static int finding_give(struct own_source *own, sqlite3_stmt *s, read_finding_fu
 	return r;
 }
 
-int own_findings(struct read_source *source, uint64_t from_unix_ns, uint64_t to_unix_ns, read_finding_func func,
-		 void *data)
+int store_reader_findings(struct store_reader *own, uint64_t from_unix_ns, uint64_t to_unix_ns, read_finding_func func,
+			  void *data)
 {
-	struct own_source *own = (struct own_source *)source;
 	CLEANUP(sql_finalizep) sqlite3_stmt *s = NULL;
 	int r = sql_prepare(own->db,
 			    "SELECT process, boot, start_ns, end_ns, crc, data FROM finding "
@@ -197,7 +195,7 @@ int own_findings(struct read_source *source, uint64_t from_unix_ns, uint64_t to_
 		if ((to_unix_ns && start >= to_unix_ns) || end < from_unix_ns)
 			continue;
 		/* Of a process whose ids are mixed, nobody but who sees all. */
-		if (!own->scope.all && !own_process(source, (uint32_t)column_u64(s, 0)))
+		if (!own->scope.all && !store_reader_process(own, (uint32_t)column_u64(s, 0)))
 			continue;
 		r = finding_give(own, s, func, data);
 	}
@@ -213,7 +211,7 @@ static bool overlaps(uint64_t begin, uint64_t end, uint64_t from, uint64_t to)
 
 /* A gap under way, which grows by what follows it. */
 struct gap_walk {
-	const struct own_source *own;
+	const struct store_reader *own;
 	read_gap_func func;
 	void *data;
 	Ingero__V1__Gap gap;
@@ -247,9 +245,9 @@ static int gap_add(struct gap_walk *w, uint64_t from, uint64_t to, const char *r
 	return r;
 }
 
-int own_gaps(struct read_source *source, uint64_t from_unix_ns, uint64_t to_unix_ns, read_gap_func func, void *data)
+int store_reader_gaps(struct store_reader *own, uint64_t from_unix_ns, uint64_t to_unix_ns, read_gap_func func,
+		      void *data)
 {
-	struct own_source *own = (struct own_source *)source;
 	struct gap_walk walk = { .own = own, .func = func, .data = data, .gap = INGERO__V1__GAP__INIT };
 	CLEANUP(sql_finalizep) sqlite3_stmt *s = NULL;
 	int step = 1, r;
@@ -300,10 +298,9 @@ static int snapshot_give(const struct own_boot *boot, sqlite3_stmt *s, uint64_t 
 	return func(&sample, data);
 }
 
-int own_snapshots(struct read_source *source, uint64_t from_unix_ns, uint64_t to_unix_ns, read_snapshot_func func,
-		  void *data)
+int store_reader_snapshots(struct store_reader *own, uint64_t from_unix_ns, uint64_t to_unix_ns,
+			   read_snapshot_func func, void *data)
 {
-	struct own_source *own = (struct own_source *)source;
 	CLEANUP(sql_finalizep) sqlite3_stmt *s = NULL;
 	int r = sql_prepare(own->db,
 			    "SELECT t, cpu_ratio, load_1min, memory_bytes, available_bytes, swap_used_bytes, "
@@ -328,9 +325,8 @@ int own_snapshots(struct read_source *source, uint64_t from_unix_ns, uint64_t to
 	return r;
 }
 
-int own_sessions(struct read_source *source, read_session_func func, void *data)
+int store_reader_sessions(struct store_reader *own, read_session_func func, void *data)
 {
-	struct own_source *own = (struct own_source *)source;
 	CLEANUP(sql_finalizep) sqlite3_stmt *s = NULL;
 	int r = sql_prepare(own->db,
 			    "SELECT boot, start_ns, end_ns, version, kernel, back_end, cpus, memory_bytes, node FROM "
@@ -379,9 +375,8 @@ static void cost_add(Ingero__V1__Cost *sum, const Ingero__V1__Cost *cost)
 }
 
 /* Of all who were traced: who may see only some of them is not told how much the others called. */
-int own_cost(struct read_source *source, uint64_t from_unix_ns, uint64_t to_unix_ns, Ingero__V1__Cost *ret_cost)
+int store_reader_cost(struct store_reader *own, uint64_t from_unix_ns, uint64_t to_unix_ns, Ingero__V1__Cost *ret_cost)
 {
-	struct own_source *own = (struct own_source *)source;
 	CLEANUP(sql_finalizep) sqlite3_stmt *s = NULL;
 	bool is_any = false;
 	int r;
@@ -416,7 +411,7 @@ int own_cost(struct read_source *source, uint64_t from_unix_ns, uint64_t to_unix
 
 /* ---- how far it reaches ---- */
 
-static int span_widen(struct own_source *own, const char *sql, uint64_t *from, uint64_t *to)
+static int span_widen(struct store_reader *own, const char *sql, uint64_t *from, uint64_t *to)
 {
 	CLEANUP(sql_finalizep) sqlite3_stmt *s = NULL;
 	int r = sql_prepare(own->db, sql, &s);
@@ -440,7 +435,7 @@ static int span_widen(struct own_source *own, const char *sql, uint64_t *from, u
 	return r;
 }
 
-int own_span(struct read_source *source, uint64_t *ret_from_unix_ns, uint64_t *ret_to_unix_ns)
+int store_reader_span(struct store_reader *own, uint64_t *ret_from_unix_ns, uint64_t *ret_to_unix_ns)
 {
 	static const char *const texts[] = {
 		"SELECT min(t0), max(t1) FROM block WHERE (?1 < 0 OR uid = ?1) AND boot = ?2",
@@ -450,7 +445,6 @@ int own_span(struct read_source *source, uint64_t *ret_from_unix_ns, uint64_t *r
 		"SELECT min(t), max(t) + 1 FROM snapshot WHERE boot = ?2 AND ?1 < 0",
 		"SELECT min(start_ns), max(end_ns) + 1 FROM finding WHERE boot = ?2 AND ?1 < 0",
 	};
-	struct own_source *own = (struct own_source *)source;
 	size_t n = own->is_imported ? ARRAY_SIZE(texts) : ARRAY_SIZE(texts) - 2;
 	uint64_t from = UINT64_MAX, to = 0;
 	int r = 0;
@@ -464,9 +458,8 @@ int own_span(struct read_source *source, uint64_t *ret_from_unix_ns, uint64_t *r
 	return 0;
 }
 
-int own_seen(struct read_source *source, uint64_t *ret_unix_ns)
+int store_reader_seen(struct store_reader *own, uint64_t *ret_unix_ns)
 {
-	struct own_source *own = (struct own_source *)source;
 	CLEANUP(sql_finalizep) sqlite3_stmt *s = NULL;
 	int r = sql_prepare(own->db, "SELECT boot, seen_ns FROM session WHERE end_ns IS NULL AND back_end <> 'import'",
 			    &s);

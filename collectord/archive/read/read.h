@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Reading a database: one's own (schema.sql) or one recorded by Ingero itself.
+ * Reading a database (schema.sql).
  *
  * Used by the reader child alone. A reader is bound to a scope when it is opened and
- * gives nothing of anybody else, whatever is asked of it later. Both kinds of file are
- * rows of one interface, so everything above is written once.
+ * gives nothing of anybody else, whatever is asked of it later. It stores no connection-wide
+ * state: limits of time are the progress handler's of the connection (an interrupted statement is -ETIME).
  *
  * Times here are wall-clock nanoseconds since 1970, mapped by the file's own clock rows.
  */
@@ -31,16 +31,16 @@ struct read_scope {
 #define READ_WHY_BYTES 256 /* room for one sentence */
 
 /**
- * store_reader_open() - look at what kind of file it is and prepare its reader
+ * store_reader_open() - look whether it is ours and prepare its reader
  * @db:  read-only connection in a transaction, so that all answers are of one moment; borrowed; may be sealed off from
  * the file system already
  * @why: READ_WHY_BYTES; one sentence on failure
- * Return: 0; -ENOTSUP (a newer version's), -EINVAL (not a database of ours or Ingero's), -EBADMSG (damaged), -errno
+ * Return: 0; -ENOTSUP (a newer version's), -EINVAL (not a database of ours), -EBADMSG (damaged), -errno
  */
 int store_reader_open(struct sqlite3 *db, const struct read_scope *scope, char *why, struct store_reader **ret_reader);
 void store_reader_close(struct store_reader *reader);
-/** store_reader_is_foreign() - recorded by Ingero itself */
-bool store_reader_is_foreign(const struct store_reader *reader);
+/** store_reader_tells_losses() - whether its recorder noted what it missed */
+bool store_reader_tells_losses(const struct store_reader *reader);
 
 /* One incarnation; pointers here and below are valid as long as the reader. */
 struct read_process {
@@ -97,7 +97,7 @@ int store_reader_stacks(struct store_reader *reader, uint32_t only_id, read_stac
 
 /*
  * Where a call stands in an order: as they were made, which is boot by boot by the monotonic clock, or by the
- * wall clock, which a step turns back; then boot is 0. A file that Ingero recorded knows the wall clock alone.
+ * wall clock, which a step turns back; then boot is 0. An imported file (archive/foreign/) knows the wall clock alone.
  */
 struct read_time {
 	uint32_t boot;
@@ -147,7 +147,7 @@ struct read_batch {
 };
 int store_reader_cursor_open(struct store_reader *reader, const struct read_filter *filter,
 			     struct read_cursor **ret_cursor);
-/** read_cursor_next() - Return: 1, 0 at the end, -errno */
+/** read_cursor_next() - a piece, which may be empty although more follow. Return: 1, 0 at the end, -errno */
 int read_cursor_next(struct read_cursor *cursor, struct read_batch *ret_batch);
 void read_cursor_close(struct read_cursor *cursor);
 /** store_reader_count() - how many calls match, without looking at each where headers tell. Return: 0 or -errno */
