@@ -68,11 +68,7 @@ static void tell(const struct detector_sums *s, const struct detector_facts *fac
 	double seconds = (double)s->extra[EXTRA_WALL_NS] / (double)NSEC_PER_SEC;
 
 	(void)facts;
-	detector_evidence(f, "alloc_ns", (double)s->lost_ns, FINDING_UNIT_NS);
-	detector_evidence(f, "alloc_ratio", s->calls_ns ? (double)s->lost_ns / (double)s->calls_ns : 0,
-			  FINDING_UNIT_RATIO);
-	detector_evidence(f, "lost_ratio", s->time_ns ? (double)s->lost_ns / (double)s->time_ns : 0,
-			  FINDING_UNIT_RATIO);
+	detector_evidence_lost(f, s, "alloc_ns", "alloc_ratio");
 	detector_evidence(f, "usual_alloc_ns", (double)s->extra[EXTRA_USUAL_NS], FINDING_UNIT_NS);
 	detector_evidence(f, "alloc_calls", (double)s->extra[EXTRA_CALLS], FINDING_UNIT_COUNT);
 	detector_evidence(f, "alloc_calls_per_s", seconds > 0 ? (double)s->extra[EXTRA_CALLS] / seconds : 0,

@@ -9,17 +9,6 @@
 #include "detect/advice.h"
 #include "detect/detector.h"
 
-static size_t check(const struct detector_view *view, struct condition *ret, size_t room)
-{
-	(void)room;
-	return detector_check_class(view, BLAME_RUNNABLE, ret);
-}
-
-static uint64_t call_ns(const struct event *event)
-{
-	return event->call->blame_ns[BLAME_RUNNABLE];
-}
-
 /* Of several, none is worth slowing down alone. */
 static void advise(const struct detector_facts *facts, struct finding *f)
 {
@@ -35,11 +24,7 @@ static void advise(const struct detector_facts *facts, struct finding *f)
 
 static void tell(const struct detector_sums *s, const struct detector_facts *facts, struct finding *f)
 {
-	detector_evidence(f, "runnable_ns", (double)s->lost_ns, FINDING_UNIT_NS);
-	detector_evidence(f, "runnable_ratio", s->calls_ns ? (double)s->lost_ns / (double)s->calls_ns : 0,
-			  FINDING_UNIT_RATIO);
-	detector_evidence(f, "lost_ratio", s->time_ns ? (double)s->lost_ns / (double)s->time_ns : 0,
-			  FINDING_UNIT_RATIO);
+	detector_evidence_lost(f, s, "runnable_ns", "runnable_ratio");
 	detector_evidence(f, "culprit_ns", (double)s->culprit_ns, FINDING_UNIT_NS);
 	detector_evidence(f, "culprits", s->n_culprits, FINDING_UNIT_COUNT);
 	if (s->machine_cpu_ratio >= 0)
@@ -71,7 +56,5 @@ const struct detector detector_cpu_contention = {
 		[FINDING_HIGH] = { 0.25, 1500 * NSEC_PER_MSEC },
 		[FINDING_CRITICAL] = { 0.6, 10 * NSEC_PER_SEC },
 	},
-	.check = check,
-	.call_ns = call_ns,
 	.tell = tell,
 };

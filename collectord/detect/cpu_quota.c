@@ -4,25 +4,10 @@
  */
 #include "detect/detector.h"
 
-static size_t check(const struct detector_view *view, struct condition *ret, size_t room)
-{
-	(void)room;
-	return detector_check_class(view, BLAME_QUOTA, ret);
-}
-
-static uint64_t call_ns(const struct event *event)
-{
-	return event->call->blame_ns[BLAME_QUOTA];
-}
-
 static void tell(const struct detector_sums *s, const struct detector_facts *facts, struct finding *f)
 {
 	(void)facts;
-	detector_evidence(f, "quota_ns", (double)s->lost_ns, FINDING_UNIT_NS);
-	detector_evidence(f, "throttled_ratio", s->calls_ns ? (double)s->lost_ns / (double)s->calls_ns : 0,
-			  FINDING_UNIT_RATIO);
-	detector_evidence(f, "lost_ratio", s->time_ns ? (double)s->lost_ns / (double)s->time_ns : 0,
-			  FINDING_UNIT_RATIO);
+	detector_evidence_lost(f, s, "quota_ns", "throttled_ratio");
 }
 
 const struct detector detector_cpu_quota = {
@@ -47,7 +32,5 @@ const struct detector detector_cpu_quota = {
 		[FINDING_HIGH] = { 0.25, 1500 * NSEC_PER_MSEC },
 		[FINDING_CRITICAL] = { 0.6, 10 * NSEC_PER_SEC },
 	},
-	.check = check,
-	.call_ns = call_ns,
 	.tell = tell,
 };

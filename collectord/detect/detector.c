@@ -92,7 +92,7 @@ void condition_lose(struct condition *c, const struct detector_view *view, const
 	c->lost_ns += lost_ns;
 }
 
-size_t detector_check_class(const struct detector_view *view, enum blame_class class, struct condition *ret)
+static size_t check_class(const struct detector_view *view, enum blame_class class, struct condition *ret)
 {
 	struct condition c = { .confidence = 1 };
 
@@ -109,12 +109,37 @@ size_t detector_check_class(const struct detector_view *view, enum blame_class c
 	return 1;
 }
 
+size_t detector_check(const struct detector *d, const struct detector_view *view, struct condition *ret, size_t room)
+{
+	return d->check ? d->check(view, ret, room) : check_class(view, d->takes, ret);
+}
+
+uint64_t detector_call_ns(const struct detector *d, const struct event *event)
+{
+	if (d->call_ns)
+		return d->call_ns(event);
+	return d->takes ? event->call->blame_ns[d->takes] : 0;
+}
+
 /* ---- what it says ---- */
 
 void detector_evidence(struct finding *f, const char *name, double value, enum finding_unit unit)
 {
 	if (f->n_evidence < FINDING_EVIDENCE_MAX)
 		f->evidence[f->n_evidence++] = (struct finding_evidence){ .name = name, .value = value, .unit = unit };
+}
+
+static double lost_of(const struct detector_sums *s, uint64_t time_ns)
+{
+	return time_ns ? (double)s->lost_ns / (double)time_ns : 0;
+}
+
+void detector_evidence_lost(struct finding *f, const struct detector_sums *s, const char *ns_name,
+			    const char *ratio_name)
+{
+	detector_evidence(f, ns_name, (double)s->lost_ns, FINDING_UNIT_NS);
+	detector_evidence(f, ratio_name, lost_of(s, s->calls_ns), FINDING_UNIT_RATIO);
+	detector_evidence(f, "lost_ratio", lost_of(s, s->time_ns), FINDING_UNIT_RATIO);
 }
 
 void detector_advise(struct finding *f, const char *format, ...)

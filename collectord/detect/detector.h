@@ -157,9 +157,10 @@ struct detector {
 	uint64_t open_present_ns; /* and for so long, or four times as much lost */
 	uint64_t quiet_ns;	  /* over when it was not seen for so long */
 	struct severity_band bands[FINDING_CRITICAL + 1]; /* by enum finding_severity; ratio 0: not that bad */
-	/* Return: how many conditions hold, at most room */
+	/* Return: how many conditions hold, at most room. NULL: one, what all calls lost to the class of .takes */
 	size_t (*check)(const struct detector_view *view, struct condition *ret, size_t room);
-	/* Nanoseconds of a kept call that this is about: those with most are its examples; NULL: none */
+	/* Nanoseconds of a kept call that this is about: those with most are its examples. NULL: of that class, if any
+	 */
 	uint64_t (*call_ns)(const struct event *event);
 	/* Fills evidence, and what of title and advice is not in .words. */
 	void (*tell)(const struct detector_sums *sums, const struct detector_facts *facts, struct finding *finding);
@@ -170,11 +171,16 @@ struct detector {
 /** condition_lose() - an operation lost time in this tick: part of lost_ns; once for each operation */
 void condition_lose(struct condition *condition, const struct detector_view *view, const struct op *op,
 		    uint64_t lost_ns);
-/** detector_check_class() - one condition: what all calls of the layer lost to this class. Return: 1, or 0 for nothing
- */
-size_t detector_check_class(const struct detector_view *view, enum blame_class class, struct condition *ret);
+/** detector_check() - by .check, or by the class of .takes. Return: how many conditions hold, at most room */
+size_t detector_check(const struct detector *detector, const struct detector_view *view, struct condition *ret,
+		      size_t room);
+/** detector_call_ns() - by .call_ns, or by the class of .takes; 0: it is none of its examples */
+uint64_t detector_call_ns(const struct detector *detector, const struct event *event);
 /** detector_evidence() - add one figure; more than fit are left out */
 void detector_evidence(struct finding *finding, const char *name, double value, enum finding_unit unit);
+/** detector_evidence_lost() - what was lost, its share of the time in calls, and of all time as "lost_ratio" */
+void detector_evidence_lost(struct finding *finding, const struct detector_sums *sums, const char *ns_name,
+			    const char *ratio_name);
 /** detector_advise() - add one command or step; more than fit are left out */
 void detector_advise(struct finding *finding, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /** detector_title() - OP and what happened to it */

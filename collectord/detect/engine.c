@@ -107,7 +107,7 @@ void engine_call(struct engine *e, const struct event *event)
 
 	for (int i = 0; i < DETECTOR_COUNT; i++) {
 		const struct detector *d = detector_get((enum detector_number)i);
-		uint64_t ns = d->call_ns && !(d->is_once && (p->done & (1u << i))) ? d->call_ns(event) : 0;
+		uint64_t ns = d->is_once && (p->done & (1u << i)) ? 0 : detector_call_ns(d, event);
 
 		if (ns)
 			examples_add(&p->examples[i], event, ns);
@@ -287,7 +287,7 @@ static int look(struct engine *e, struct process_memory *p, enum detector_number
 	if (d->is_once && (p->done & (1u << number)))
 		return 0;
 	if ((tick->view->measured & d->needs) == d->needs)
-		n = d->check(tick->view, conditions, ARRAY_SIZE(conditions));
+		n = detector_check(d, tick->view, conditions, ARRAY_SIZE(conditions));
 	tick->quality = quality * view_sharpness(tick->view, d);
 
 	/* Those that do not hold any more, before others take their place. */

@@ -67,11 +67,7 @@ static uint64_t call_ns(const struct event *event)
 static void tell(const struct detector_sums *s, const struct detector_facts *facts, struct finding *f)
 {
 	(void)facts;
-	detector_evidence(f, "copy_ns", (double)s->lost_ns, FINDING_UNIT_NS);
-	detector_evidence(f, "copy_ratio", s->calls_ns ? (double)s->lost_ns / (double)s->calls_ns : 0,
-			  FINDING_UNIT_RATIO);
-	detector_evidence(f, "lost_ratio", s->time_ns ? (double)s->lost_ns / (double)s->time_ns : 0,
-			  FINDING_UNIT_RATIO);
+	detector_evidence_lost(f, s, "copy_ns", "copy_ratio");
 	detector_evidence(f, "copies", (double)s->extra[EXTRA_CALLS], FINDING_UNIT_COUNT);
 	detector_evidence(f, "copied_bytes", (double)s->extra[EXTRA_BYTES], FINDING_UNIT_BYTES);
 	if (s->extra[EXTRA_CALL_NS])
