@@ -10,6 +10,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,6 +25,16 @@
 #define NSEC_PER_SEC 1000000000ull
 #define NSEC_PER_MSEC 1000000ull
 #define NSEC_PER_USEC 1000ull
+
+/** FORMAT_INTO() - into text, cut to the room: `fmt` and the arguments behind it, in a function with "..." behind fmt
+ */
+#define FORMAT_INTO(text, room, fmt)                                                                                   \
+	do {                                                                                                           \
+		va_list format_args_;                                                                                  \
+		va_start(format_args_, fmt);                                                                           \
+		(void)vsnprintf(text, room, fmt, format_args_);                                                        \
+		va_end(format_args_);                                                                                  \
+	} while (0)
 
 /** TAKE_PTR() - value of an owning pointer; the pointer itself becomes NULL */
 #define TAKE_PTR(p)                                                                                                    \

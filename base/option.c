@@ -2,7 +2,6 @@
 #include "base/option.h"
 
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -34,11 +33,7 @@ struct option_quote option_quote(const char *text)
 
 int option_refuse(char *error, const char *fmt, ...)
 {
-	va_list ap;
-
-	va_start(ap, fmt);
-	(void)vsnprintf(error, OPTIONS_ERROR_BYTES, fmt, ap);
-	va_end(ap);
+	FORMAT_INTO(error, OPTIONS_ERROR_BYTES, fmt);
 	return -EINVAL;
 }
 

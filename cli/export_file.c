@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdarg.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -17,11 +16,7 @@ static int refuse(char *error, int r, const char *fmt, ...) PRINTF_LIKE(3, 4);
 
 static int refuse(char *error, int r, const char *fmt, ...)
 {
-	va_list ap;
-
-	va_start(ap, fmt);
-	(void)vsnprintf(error, EXPORT_FILE_ERROR_BYTES, fmt, ap);
-	va_end(ap);
+	FORMAT_INTO(error, EXPORT_FILE_ERROR_BYTES, fmt);
 	return r;
 }
 

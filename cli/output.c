@@ -6,7 +6,6 @@
 #include <limits.h>
 #include <locale.h>
 #include <poll.h>
-#include <stdarg.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/ioctl.h>
@@ -123,11 +122,8 @@ void output_error(const char *fmt, ...)
 	struct text_style style = { .is_utf8 = is_utf8, .columns = 2048 };
 	CLEANUP(output_done) struct output out = OUTPUT_INIT(STDERR_FILENO);
 	char text[2048];
-	va_list ap;
 
-	va_start(ap, fmt);
-	(void)vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
+	FORMAT_INTO(text, sizeof(text), fmt);
 
 	if (isatty(STDERR_FILENO)) { /* elsewhere it stays one line, for whoever looks for it */
 		style.columns = output_style(STDERR_FILENO, /* no_color= */ true).columns;

@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -73,12 +72,9 @@ static void notify(const char *fmt, ...) PRINTF_LIKE(1, 2);
 static void notify(const char *fmt, ...)
 {
 	char text[1024];
-	va_list ap;
 	int r;
 
-	va_start(ap, fmt);
-	(void)vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
+	FORMAT_INTO(text, sizeof(text), fmt);
 	r = sd_notify(0, text);
 	if (r != -EMFILE && r != -ENFILE)
 		return;

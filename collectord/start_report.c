@@ -2,7 +2,6 @@
 #define LOG_TOPIC "daemon"
 #include "start_report.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -11,11 +10,8 @@
 int start_failed(const struct start_report *report, int r, const char *fmt, ...)
 {
 	char text[256];
-	va_list ap;
 
-	va_start(ap, fmt);
-	(void)vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
+	FORMAT_INTO(text, sizeof(text), fmt);
 	if (report->why_bytes)
 		(void)snprintf(report->why, report->why_bytes, "%s: %s", text, strerror(-r));
 	return log_err(r, "%s", text);

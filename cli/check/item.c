@@ -60,11 +60,8 @@ const char *check_level_name(enum check_level level)
 void check_say(struct check_result *result, enum check_level level, const char *way_out, const char *fmt, ...)
 {
 	char value[512];
-	va_list ap;
 
-	va_start(ap, fmt);
-	(void)vsnprintf(value, sizeof(value), fmt, ap);
-	va_end(ap);
+	FORMAT_INTO(value, sizeof(value), fmt);
 	result->level = level;
 	(void)buf_append_text(&result->value, value);
 	if (way_out)

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <sqlite3.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -47,11 +46,8 @@ int reader_reply(struct reader_job *job, const ProtobufCMessage *message)
 int reader_fail(enum call_error code, const char *fmt, ...)
 {
 	char text[STREAM_WHY_BYTES];
-	va_list ap;
 
-	va_start(ap, fmt);
-	(void)vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
+	FORMAT_INTO(text, sizeof(text), fmt);
 	stream_fail((uint8_t)code, "%s", text);
 	return 1;
 }

@@ -2,7 +2,6 @@
 #include "children/stream.h"
 
 #include <errno.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -208,12 +207,9 @@ int stream_send(const void *bytes, size_t n)
 void stream_fail(uint8_t code, const char *fmt, ...)
 {
 	char text[1 + STREAM_WHY_BYTES];
-	va_list ap;
 
 	text[0] = (char)code;
-	va_start(ap, fmt);
-	(void)vsnprintf(text + 1, sizeof(text) - 1, fmt, ap);
-	va_end(ap);
+	FORMAT_INTO(text + 1, sizeof(text) - 1, fmt);
 	(void)message_send(STREAM_FAIL, text, 1 + strlen(text + 1));
 }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "detect/detector.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -144,13 +143,9 @@ void detector_evidence_lost(struct finding *f, const struct detector_sums *s, co
 
 void detector_advise(struct finding *f, const char *format, ...)
 {
-	va_list arguments;
-
 	if (f->n_advice == FINDING_ADVICE_MAX)
 		return;
-	va_start(arguments, format);
-	(void)vsnprintf(f->advice[f->n_advice++], FINDING_ADVICE_BYTES, format, arguments);
-	va_end(arguments);
+	FORMAT_INTO(f->advice[f->n_advice++], FINDING_ADVICE_BYTES, format);
 }
 
 void detector_title(struct finding *f, const char *what)

@@ -9,7 +9,6 @@
 
 #include <bpf/libbpf.h>
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -51,13 +50,10 @@ static void __attribute__((format(printf, 3, 4)))
 family_lacks(struct probe_set *set, enum hook_family family, const char *format, ...)
 {
 	char *reason = set->hook_reasons[family];
-	va_list arguments;
 
 	if (reason[0])
 		return;
-	va_start(arguments, format);
-	(void)vsnprintf(reason, HOOK_REASON_BYTES, format, arguments);
-	va_end(arguments);
+	FORMAT_INTO(reason, HOOK_REASON_BYTES, format);
 }
 
 void hooks_select(struct probe_set *set, const struct kernel_traits *traits)

@@ -4,7 +4,6 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -121,23 +120,17 @@ void call_end(struct call *call)
 void call_fail(struct call *call, enum call_error code, const char *fmt, ...)
 {
 	char text[FRAME_TEXT_MAX + 1];
-	va_list ap;
 
 	assert(code != CALL_OK);
-	va_start(ap, fmt);
-	(void)vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
+	FORMAT_INTO(text, sizeof(text), fmt);
 	call_finish(call, code, text);
 }
 
 void call_refuse(struct peer *peer, uint32_t stream, enum call_error code, const char *fmt, ...)
 {
 	char text[FRAME_TEXT_MAX + 1];
-	va_list ap;
 
-	va_start(ap, fmt);
-	(void)vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
+	FORMAT_INTO(text, sizeof(text), fmt);
 	append_end(peer, stream, code, text);
 }
 

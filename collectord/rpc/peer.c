@@ -3,7 +3,6 @@
 #include "rpc/peer.h"
 
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -124,14 +123,11 @@ static int peer_write(struct peer *peer)
 void peer_end(struct peer *peer, enum call_error code, const char *fmt, ...)
 {
 	char text[FRAME_TEXT_MAX + 1];
-	va_list ap;
 
 	if (peer->is_closed || peer->is_ending)
 		return;
 
-	va_start(ap, fmt);
-	(void)vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
+	FORMAT_INTO(text, sizeof(text), fmt);
 	log_debug("closing connection of pid %u: %s", peer->identity.peer_pid, text);
 
 	peer->is_ending = true;

@@ -2,7 +2,6 @@
 #include "ingero/connect.h"
 
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,11 +26,7 @@ static void refuse(const struct refusal *why, const char *fmt, ...) PRINTF_LIKE(
 
 static void refuse(const struct refusal *why, const char *fmt, ...)
 {
-	va_list ap;
-
-	va_start(ap, fmt);
-	(void)vsnprintf(why->text, why->bytes, fmt, ap);
-	va_end(ap);
+	FORMAT_INTO(why->text, why->bytes, fmt);
 	if (why->bytes)
 		utf8_scrub(why->text); /* names, which others may have made */
 }

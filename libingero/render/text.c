@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libingero/render/text.h"
 
-#include <stdarg.h>
 #include <string.h>
 #include <wchar.h>
 
@@ -131,11 +130,8 @@ void text_tone(struct buf *out, const struct text_style *style, enum text_tone t
 void text_line(struct buf *out, const struct text_style *style, enum text_tone tone, const char *fmt, ...)
 {
 	char text[1024];
-	va_list ap;
 
-	va_start(ap, fmt);
-	(void)vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
+	FORMAT_INTO(text, sizeof(text), fmt);
 
 	if (tone != TEXT_PLAIN)
 		text_tone(out, style, tone);

@@ -3,7 +3,6 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -17,11 +16,8 @@ static struct units_text text_of(const char *fmt, ...) PRINTF_LIKE(1, 2);
 static struct units_text text_of(const char *fmt, ...)
 {
 	struct units_text out;
-	va_list ap;
 
-	va_start(ap, fmt);
-	(void)vsnprintf(out.text, sizeof(out.text), fmt, ap);
-	va_end(ap);
+	FORMAT_INTO(out.text, sizeof(out.text), fmt);
 	return out;
 }
 

@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <sqlite3.h>
 #include <stdbool.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -134,11 +133,7 @@ static int refuse(struct gate *gate, const char *fmt, ...) PRINTF_LIKE(2, 3);
 
 static int refuse(struct gate *gate, const char *fmt, ...)
 {
-	va_list ap;
-
-	va_start(ap, fmt);
-	(void)vsnprintf(gate->why, sizeof(gate->why), fmt, ap);
-	va_end(ap);
+	FORMAT_INTO(gate->why, sizeof(gate->why), fmt);
 	return SQLITE_DENY;
 }
 
