@@ -400,7 +400,7 @@ static int frame_build(const struct trace_screen *screen, struct frame *frame)
 	frame->now = screen->recent ? &frame->recent : &frame->totals;
 	if (!screen->figures)
 		return 0;
-	r = trace_rows_build(screen->figures, screen->previous, &frame->totals);
+	r = trace_rows_build(screen->figures, screen->recent ? NULL : screen->previous, &frame->totals);
 	if (r == 0 && screen->recent)
 		r = trace_rows_build(screen->recent, NULL, &frame->recent);
 	if (r < 0)

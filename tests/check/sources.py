@@ -9,7 +9,7 @@ KERNEL_LICENCE = "SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause"
 LICENCE = "SPDX-License-Identifier: Apache-2.0"
 CODE = ("*.c", "*.h", "*.def", "*.cc", "*.proto", "*.py", "*.sh", "*.cmake", "*CMakeLists.txt", "*.txt", "*.map",
         "dev", ".ci/run", "tests/vm/vm", "tests/check/lint")
-DATA = ("tests/support/exports/*", "tests/fuzz/corpus/*", "*/expected/*", "docs/measurements/*", "tests/data/golden/*")
+DATA = ("tests/support/exports/*", "tests/fuzz/corpus/*", "*/expected/*", "docs/measurements/*", "tests/data/golden/*", "tests/data/screens/*")
 TEXT = CODE + ("*.md", "*.json", "*.in", "*.service", "*.socket")
 
 # what, why not; spelled in pieces, so that this file is not found
