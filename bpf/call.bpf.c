@@ -498,6 +498,8 @@ static __always_inline int call_finish(struct pt_regs *ctx, struct task_struct *
 	end.raw_ns = end_ns - f->start_ns;
 	share = share_ns[f->head & 3] + kids;
 	end.duration_ns = end.raw_ns > share ? end.raw_ns - share : 0;
+	if (end.ret && op >= OP_ID_MAX)
+		end.ret = 0; /* an error, a number or a pointer: only a row tells */
 	cell = cell_of(t->slot, op);
 	if (cell) {
 		cell_add(cell, end.duration_ns, end.raw_ns);

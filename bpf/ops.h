@@ -7,10 +7,15 @@
 
 /*
  * Ids have 16 bits. Below OP_ID_MAX, a power of two: those of ops.def and, from OP_CALIBRATION on, a tracer's own
- * (collectord/probes/calibrate.h). From OP_ID_MAX on: given when a library is attached; no argument of theirs is kept.
+ * (collectord/probes/calibrate.h). From OP_GIVEN on: given when a library is attached, to exports without a row;
+ * neither arguments nor results of theirs are kept. Their places in a slot_row are behind those of ids below 160.
  */
 #define OP_ID_MAX 512
 #define OP_CALIBRATION (OP_ID_MAX - 4)
+#define OP_GIVEN (OP_ID_MAX + 160)
+#define OP_GIVEN_MAX 256
+#define OP_NAME_BYTES 64 /* most of a name that is given an id, with its NUL; of these letters alone */
+#define OP_NAME_LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
 
 /* Traits of an operation: ops.def tells what each says. */
 #define OP_SYNC 0x01u

@@ -23,8 +23,10 @@ static const struct {
 static const struct {
 	const char *soname, *symbols; /* what they begin with */
 	enum op_layer layer;
+	enum { LEFT, COUNTED } others;
 } layers[] = {
-#define LAYER(layer, source, library, symbols, ...) { library ".so", symbols, OP_LAYER_##layer },
+#define LAYER(layer, source, library, symbols, calls, title, others)                                                   \
+	{ library ".so", symbols, OP_LAYER_##layer, others },
 #include "bpf/layers.def"
 #undef LAYER
 };
@@ -41,7 +43,8 @@ struct elf_match {
 struct elf_matches {
 	uint64_t debug_state_address; /* 0: not seen */
 	uint64_t r_debug_address;
-	size_t n_of_layer[OP_LAYER_COUNT];
+	const char *others; /* what names without a row begin with, where they are counted; NULL: they are not */
+	size_t n_others, n_left_out;
 	size_t n;
 	struct elf_match items[PARSER_SYMBOLS_MAX];
 };
@@ -77,9 +80,9 @@ static bool family_matches(const char *base, const char *name)
 }
 
 static enum parser_result match_add(struct elf_matches *m, const struct elf_file *f, const Elf64_Sym *symbol,
-				    size_t family, const char *name)
+				    uint16_t op, const char *name)
 {
-	struct elf_match match = { .size_bytes = symbol->st_size, .op = families[family].id };
+	struct elf_match match = { .size_bytes = symbol->st_size, .op = op };
 
 	/* Not in a segment that is executed: data, whatever its type says. */
 	if (!elf_file_find(f, symbol->st_value, PF_X, &match.offset, &match.room_bytes))
@@ -88,8 +91,18 @@ static enum parser_result match_add(struct elf_matches *m, const struct elf_file
 		return PARSER_TOO_LARGE;
 	memcpy(match.name, name, sizeof(match.name));
 	m->items[m->n++] = match;
-	m->n_of_layer[families[family].layer]++;
 	return PARSER_OK;
+}
+
+static enum parser_result other_add(struct elf_matches *m, const struct elf_file *f, const Elf64_Sym *symbol,
+				    const char *name)
+{
+	if (m->n_others == PARSER_OTHERS_MAX) {
+		m->n_left_out++;
+		return PARSER_OK;
+	}
+	m->n_others++;
+	return match_add(m, f, symbol, /* op= */ 0, name);
 }
 
 static enum parser_result symbol_look_at(struct elf_matches *m, struct elf_file *f, const Elf64_Sym *symbol,
@@ -108,7 +121,9 @@ static enum parser_result symbol_look_at(struct elf_matches *m, struct elf_file 
 		return PARSER_OK;
 	for (size_t i = 0; i < ARRAY_SIZE(families); i++)
 		if (family_matches(families[i].name, name))
-			return match_add(m, f, symbol, i, name);
+			return match_add(m, f, symbol, families[i].id, name);
+	if (m->others && begins_with(name, m->others) && !name[strspn(name, OP_NAME_LETTERS)])
+		return other_add(m, f, symbol, name);
 	return PARSER_OK;
 }
 
@@ -204,10 +219,22 @@ static void matches_sort(struct elf_matches *m)
 	}
 }
 
+/* Two names of one address: a row of ops.def says more of it than a name. */
+static void match_join(struct elf_match *to, const struct elf_match *more)
+{
+	uint64_t size_bytes = MAX(to->size_bytes, more->size_bytes);
+
+	if (!to->op && more->op)
+		*to = *more;
+	else
+		to->is_ambiguous |= more->op && to->op != more->op;
+	to->size_bytes = size_bytes;
+}
+
 /*
  * Sorts by offset and leaves one match for each. Aliases of one operation are one
  * function; names of different operations on one address, as folded stubs have, say
- * nothing about which is called, and are left out.
+ * nothing about which is called, and are left out. Of names without a row the first stands for all.
  */
 static void matches_fold(struct elf_matches *m)
 {
@@ -216,8 +243,7 @@ static void matches_fold(struct elf_matches *m)
 	matches_sort(m);
 	for (size_t i = 0; i < m->n; i++) {
 		if (n && m->items[n - 1].offset == m->items[i].offset) {
-			m->items[n - 1].is_ambiguous |= m->items[n - 1].op != m->items[i].op;
-			m->items[n - 1].size_bytes = MAX(m->items[n - 1].size_bytes, m->items[i].size_bytes);
+			match_join(&m->items[n - 1], &m->items[i]);
 			continue;
 		}
 		m->items[n++] = m->items[i];
@@ -241,6 +267,14 @@ static enum op_layer soname_layer(const char *soname)
 	return OP_LAYER_NONE;
 }
 
+static const char *others_of(const char *soname)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(layers); i++)
+		if (layers[i].others == COUNTED && begins_with(soname, layers[i].soname))
+			return layers[i].symbols;
+	return NULL;
+}
+
 static enum parser_result symbols_write(const struct elf_file *f, struct elf_matches *m, struct parser_library *library)
 {
 	enum op_layer layer = soname_layer(library->soname);
@@ -256,7 +290,7 @@ static enum parser_result symbols_write(const struct elf_file *f, struct elf_mat
 		uint64_t n_head = MIN(from->room_bytes, (uint64_t)PARSER_HEAD_BYTES);
 		enum parser_result r;
 
-		if (from->is_ambiguous || (layer != OP_LAYER_NONE && op_layer_of(from->op) != layer))
+		if (from->is_ambiguous || (from->op && layer != OP_LAYER_NONE && op_layer_of(from->op) != layer))
 			continue;
 		if (from->size_bytes)
 			n_head = MIN(n_head, from->size_bytes);
@@ -308,7 +342,10 @@ static enum parser_result exports_read(struct elf_file *f, struct elf_matches *m
 	    !elf_file_read_name(f, strings_offset, d.strings_bytes, d.soname, library->soname, sizeof(library->soname)))
 		return PARSER_DAMAGED;
 
+	m->others = others_of(library->soname);
 	r = symbols_walk(f, symbols_offset, n_symbols, strings_offset, d.strings_bytes, /* with_local= */ false, m);
+	m->others = NULL; /* local functions are nobody's to call */
+	library->n_left_out = (uint32_t)m->n_left_out;
 	if (r == PARSER_OK)
 		loader_write(f, m, library);
 	return r;

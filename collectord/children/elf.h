@@ -25,6 +25,7 @@
  *
  * A file that exports none of them may have them inside: those in its table for linkers (.symtab) are found then.
  * The operations kept are those of the layer that the soname tells (bpf/layers.def); of all layers when it tells none
- * and at least two exports match.
+ * and at least two exports match. Exports without a row are among them where the soname tells a layer that counts
+ * these.
  */
 enum parser_result elf_read_library(int fd, uint64_t file_bytes, struct parser_library *ret_library);

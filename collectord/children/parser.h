@@ -10,11 +10,13 @@
 #include <stdint.h>
 
 #include "base/cleanup.h"
+#include "bpf/ops.h"
 
 #define PARSER_HEAD_BYTES 32
 #define PARSER_SYMBOLS_MAX 256
+#define PARSER_OTHERS_MAX 128 /* of these, exports without a row in ops.def */
 #define PARSER_SONAME_BYTES 128
-#define PARSER_SYMBOL_BYTES 64
+#define PARSER_SYMBOL_BYTES OP_NAME_BYTES
 #define PARSER_BUILD_ID_BYTES 20
 
 enum parser_question_kind { PARSER_ASK_LIBRARY = 1 };
@@ -34,11 +36,11 @@ enum parser_result {
 	PARSER_RESULT_COUNT
 };
 
-/* One export that belongs to an operation of ops.def. */
+/* One export that belongs to an operation of ops.def, or has no row there and is counted by its name (layers.def). */
 struct parser_symbol {
 	uint64_t offset;     /* of the function, bytes from the start of the file */
 	uint64_t size_bytes; /* as the symbol says, 0 if it does not */
-	uint16_t op;	     /* id of ops.def */
+	uint16_t op;	     /* id of ops.def; 0: it has no row */
 	uint8_t n_head;	     /* valid bytes of head */
 	uint8_t pad[5];
 	char name[PARSER_SYMBOL_BYTES];	 /* NUL-terminated, suffix included */
@@ -49,7 +51,8 @@ struct parser_library {
 	uint32_t result; /* enum parser_result; below is valid only for PARSER_OK */
 	uint32_t n_symbols;
 	uint16_t machine; /* e_machine: how heads are to be read */
-	uint16_t pad_machine[3];
+	uint16_t pad_machine;
+	uint32_t n_left_out;		  /* exports without a row, beyond PARSER_OTHERS_MAX */
 	char soname[PARSER_SONAME_BYTES]; /* NUL-terminated, "" if none */
 	uint8_t build_id[PARSER_BUILD_ID_BYTES];
 	uint8_t n_build_id;

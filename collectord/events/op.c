@@ -53,9 +53,66 @@ static const uint16_t places[OP_ID_MAX] = {
 #include "bpf/ops.def"
 };
 
+/* Operations without a row: entries are only added, each before `n_given` counts it, and never change. */
+static struct {
+	struct op op;
+	uint32_t uid;
+	char name[OP_NAME_BYTES];
+} given[OP_GIVEN_MAX];
+static uint32_t n_given;
+
 const struct op *op_get(uint32_t id)
 {
+	if (id >= OP_GIVEN)
+		return id - OP_GIVEN < __atomic_load_n(&n_given, __ATOMIC_ACQUIRE) ? &given[id - OP_GIVEN].op : NULL;
 	return id < OP_ID_MAX && places[id] ? &ops[places[id] - 1] : NULL;
+}
+
+static bool is_identifier(const char *name)
+{
+	size_t n = strspn(name, OP_NAME_LETTERS);
+
+	return !name[n] && n < OP_NAME_BYTES;
+}
+
+enum op_layer op_others_layer(const char *name)
+{
+	enum { LEFT, COUNTED };
+	static const struct {
+		enum op_layer layer;
+		bool is_counted;
+		const char *symbols;
+	} layers[] = {
+#define LAYER(layer, source, library, symbols, calls, title, others) { OP_LAYER_##layer, (others), (symbols) },
+#include "bpf/layers.def"
+#undef LAYER
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(layers); i++)
+		if (layers[i].is_counted && strncmp(name, layers[i].symbols, strlen(layers[i].symbols)) == 0)
+			return is_identifier(name) ? layers[i].layer : OP_LAYER_NONE;
+	return OP_LAYER_NONE;
+}
+
+uint32_t op_give(const char *name, uint32_t uid)
+{
+	uint32_t n_of_user = 0, n = n_given;
+
+	for (uint32_t i = 0; i < n; i++) {
+		if (strcmp(given[i].name, name) == 0)
+			return given[i].op.id;
+		n_of_user += given[i].uid == uid;
+	}
+	if (n == OP_GIVEN_MAX || n_of_user == OP_GIVEN_OF_USER_MAX)
+		return 0;
+	memcpy(given[n].name, name, strlen(name) + 1);
+	given[n].uid = uid;
+	given[n].op = (struct op){ .id = (uint16_t)(OP_GIVEN + n),
+				   .layer = op_others_layer(name),
+				   .name = given[n].name,
+				   .short_name = given[n].name };
+	__atomic_store_n(&n_given, n + 1, __ATOMIC_RELEASE);
+	return OP_GIVEN + n;
 }
 
 size_t op_count(void)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The rows of bpf/ops.def as the daemon reads them.
+ * The rows of bpf/ops.def as the daemon reads them, and the operations that got their ids when a library was attached.
  */
 #pragma once
 
@@ -20,8 +20,23 @@ struct op {
 	enum op_tier tier;
 };
 
-/** op_get() - row of an id, NULL if there is none */
+#define OP_GIVEN_OF_USER_MAX (OP_GIVEN_MAX / 2) /* first met in libraries of one user */
+
+/** op_get() - row of an id, also of one that was given; NULL if there is none */
 const struct op *op_get(uint32_t id);
+/**
+ * op_others_layer() - the layer that counts exports of this name without a row (layers.def)
+ * @name: untrusted
+ * Return: OP_LAYER_NONE: none, or the name is too long or has other letters than OP_NAME_LETTERS
+ */
+enum op_layer op_others_layer(const char *name);
+/**
+ * op_give() - id of an export without a row, the same for the same name as long as the daemon runs
+ * @name: that op_others_layer() has a layer for
+ * @uid:  owner of the library
+ * Return: 0: OP_GIVEN_MAX names have ids, or OP_GIVEN_OF_USER_MAX of this user
+ */
+uint32_t op_give(const char *name, uint32_t uid);
 /** op_count() - number of rows of ops.def */
 size_t op_count(void);
 /** op_at() - one of them, below op_count(), in the order of the table, which carries no meaning */

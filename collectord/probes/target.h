@@ -40,6 +40,7 @@ struct target_library {
 	struct owner owner;	      /* of that first process */
 	uint32_t n_symbols;	      /* attached */
 	uint32_t n_stepped;	      /* of these, single-stepped */
+	uint32_t n_left_out;	      /* exports without a row in ops.def that would be counted, and are not */
 	ARRAY(struct target_op) ops;  /* operations attached, ascending by id */
 	char *reason;		      /* why it is not attached, "" when it is */
 	uint64_t attach_ns;	      /* time the attach took */

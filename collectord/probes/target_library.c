@@ -21,11 +21,14 @@ static const char *const result_reasons[PARSER_RESULT_COUNT] = {
 	[PARSER_UNREADABLE] = "cannot be read",
 };
 
-static bool is_library_op(uint32_t id)
+/* OP_LAYER_NONE: it is no export that is counted. Ids that were given are ours to know, and not the parser's. */
+static enum op_layer symbol_layer(const struct parser_symbol *s)
 {
-	const struct op *op = op_get(id);
+	const struct op *op = s->op < OP_ID_MAX ? op_get(s->op) : NULL;
 
-	return op && op_is_call(op);
+	if (!s->op)
+		return op_others_layer(s->name);
+	return op && op_is_call(op) ? op->layer : OP_LAYER_NONE;
 }
 
 /* Whatever turned the parser may have written this: every field is checked before anyone uses it. */
@@ -45,9 +48,9 @@ static bool answer_is_sound(const struct parser_library *a, size_t n, uint64_t f
 	for (uint32_t i = 0; i < a->n_symbols; i++) {
 		const struct parser_symbol *s = &a->symbols[i];
 
-		if (s->offset >= file_bytes || (i && s->offset <= last) || !is_library_op(s->op) ||
-		    s->n_head > PARSER_HEAD_BYTES || s->n_head > file_bytes - s->offset ||
-		    !memchr(s->name, 0, sizeof(s->name)))
+		if (s->offset >= file_bytes || (i && s->offset <= last) || s->n_head > PARSER_HEAD_BYTES ||
+		    s->n_head > file_bytes - s->offset || !memchr(s->name, 0, sizeof(s->name)) ||
+		    symbol_layer(s) == OP_LAYER_NONE)
 			return false;
 		last = s->offset;
 	}
@@ -75,7 +78,7 @@ static int library_describe(struct target_library *library, const struct parser_
 	for (size_t i = 0; i < a->n_build_id; i++)
 		(void)snprintf(build_id + 2 * i, 3, "%02x", a->build_id[i]);
 	for (uint32_t i = 0; i < a->n_symbols; i++)
-		n_of_layer[op_get(a->symbols[i].op)->layer]++;
+		n_of_layer[symbol_layer(&a->symbols[i])]++;
 	for (int i = 0; i < OP_LAYER_COUNT; i++)
 		if (n_of_layer[i] > n_of_layer[library->layer])
 			library->layer = (enum op_layer)i;
@@ -88,27 +91,42 @@ static int library_describe(struct target_library *library, const struct parser_
 }
 
 /* What of its arguments may be kept. */
-static uint64_t arguments_of(const struct parser_symbol *s)
+static uint64_t arguments_of(const struct op *op, const struct parser_symbol *s)
 {
-	const struct op *op = op_get(s->op);
-
 	if ((op->traits & OP_V2) && strcmp(s->name, op->name) == 0)
 		return COOKIE_NO_ARGUMENTS;
 	return op->traits & OP_STACK ? COOKIE_STACK : 0;
 }
 
-/* One site for each function, in order of offset. */
-static void sites_place(const struct parser_library *a, struct probe_site *sites)
+/*
+ * One site for each function, in order of offset. Two perf events each, which take 0.1 s to close, are too dear for
+ * what has no row. Return: how many
+ */
+static uint32_t sites_place(const struct target_files *files, struct target_file *file, const struct parser_library *a,
+			    struct probe_site *sites)
 {
+	bool has_others = probe_set_back_end(files->probes) != PROBE_BACK_END_PERF;
+	uint32_t n = 0;
+
+	file->library.n_left_out = a->n_left_out;
 	for (uint32_t i = 0; i < a->n_symbols; i++) {
 		const struct parser_symbol *s = &a->symbols[i];
 		struct place place = place_find(a->machine, s->head, s->n_head);
+		uint32_t op = s->op;
 
+		if (!op && has_others)
+			op = op_give(s->name, file->library.owner.uid);
+		if (!op) {
+			file->library.n_left_out++;
+			continue;
+		}
 		/* A function that begins inside the head of this one: leave the shared instruction to it. */
 		if (i + 1 < a->n_symbols && s->offset + place.delta >= a->symbols[i + 1].offset)
 			place = (struct place){ 0, CALL_HEAD_STEPPED };
-		sites[i] = (struct probe_site){ s->offset + place.delta, COOKIE(s->op, place.head) | arguments_of(s) };
+		sites[n++] = (struct probe_site){ s->offset + place.delta,
+						  COOKIE(op, place.head) | arguments_of(op_get(op), s) };
 	}
+	return n;
 }
 
 static int op_compare(const void *a, const void *b)
@@ -210,14 +228,18 @@ static void library_attach(struct target_files *files, struct target_file *file,
 	struct target_file *before = target_files_find_attached(files, file);
 	struct target_library *library = &file->library;
 	uint64_t start_ns = clock_now_ns();
-	uint32_t n = a->n_symbols;
+	uint32_t n;
 	int r;
 
 	if (!sites) {
 		target_file_refuse(file, "cannot be attached: %s", strerror(ENOMEM));
 		return;
 	}
-	sites_place(a, sites);
+	n = sites_place(files, file, a, sites);
+	if (!n) {
+		target_file_refuse(file, "exports none of the traced operations");
+		return;
+	}
 	if (before && before->library.n_symbols == n && memcmp(before->sites, sites, n * sizeof(*sites)) == 0) {
 		file->same = before; /* touched: nothing to do, and no call to miss */
 		return;

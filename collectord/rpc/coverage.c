@@ -36,7 +36,7 @@ static bool sees(const struct call_identity *identity, const struct target_proce
 
 static int library_operations(struct arena *arena, const struct target_library *from, Ingero__V1__Library *l)
 {
-	l->operations = ARENA_NEW_N(arena, char *, op_count());
+	l->operations = ARENA_NEW_N(arena, char *, op_count() + from->ops.n);
 	l->missing = ARENA_NEW_N(arena, char *, op_count());
 	if (!l->operations || !l->missing)
 		return -ENOMEM;
@@ -51,6 +51,9 @@ static int library_operations(struct arena *arena, const struct target_library *
 		else
 			l->missing[l->n_missing++] = (char *)op->name;
 	}
+	for (size_t i = 0; i < from->ops.n; i++)
+		if (from->ops.items[i].id >= OP_GIVEN)
+			l->operations[l->n_operations++] = (char *)op_get(from->ops.items[i].id)->name;
 	return 0;
 }
 
@@ -119,6 +122,7 @@ static Ingero__V1__Library *library_fill(const struct rpc_context *context, stru
 		l->back_end = (char *)probe_back_end_to_string(probe_set_back_end(context->capture->probes));
 	l->symbols = from->n_symbols;
 	l->stepped = from->n_stepped;
+	l->left_out = from->n_left_out;
 	l->reason = arena_copy_text(arena, from->reason);
 	l->attach_ns = from->attach_ns;
 	l->late_ns = from->late_ns;

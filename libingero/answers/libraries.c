@@ -40,6 +40,8 @@ void library_append(struct buf *out, const struct text_style *style, const char 
 			(void)buf_printf(&text, ", %u of them single-stepped (slower)", library->stepped);
 		if (library->n_missing)
 			(void)buf_printf(&text, ", %zu operations it does not have", library->n_missing);
+		if (library->left_out)
+			(void)buf_printf(&text, ", %u more functions not counted", library->left_out);
 	}
 	if (library->processes)
 		(void)buf_printf(&text, ", in %s", units_things(library->processes, "process", "processes").text);

@@ -96,7 +96,7 @@ RUNTIME = {f"{WHERE}/libcudart-1.txt": f"# 1 functions\ncudaFree {HEX}\n"}
 DRIVER = {f"{WHERE}/libcuda-1.txt": f"# 2 functions\ncuFree_v2_ptsz {HEX}\ncuFreeze {HEX}\n"}
 GOOD = {"bpf/ops.def": 'OP(1, RUNTIME, cudaFree, "x", NONE)\nOP(2, DRIVER, cuFree, "x", NONE)\n', **RUNTIME, **DRIVER,
         REASONS: "# NAME reason\ncuFreez*  frees nothing\n",
-        LAYERS: 'LAYER(RUNTIME, "cuda", "libcudart", "cuda", "DRIVER", "r")\nLAYER(DRIVER, "driver", "libcuda", "cu", "", "d")\n'}
+        LAYERS: 'LAYER(RUNTIME, "cuda", "libcudart", "cuda", "DRIVER", "r", LEFT)\nLAYER(DRIVER, "driver", "libcuda", "cu", "", "d", LEFT)\n'}
 tree.run(check, [
     ("suffixed forms are the family", GOOD, None),
     ("nobody exports it", {**GOOD, "bpf/ops.def": 'OP(1, DRIVER, cuFre, "x", NONE)\n'}, "bpf/ops.def:1: no real"),

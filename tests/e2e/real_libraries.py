@@ -70,6 +70,14 @@ def family_exports(library, path):
     return found
 
 
+def other_exports(library, path):
+    """The same of exports without a row, where these are counted by their names."""
+    (layer,) = [layer for layer in ops_def.layers() if layer.layer == library.layer]
+    known = operations(library.layer)
+    return {name: {name: address} for name, address in make.Library(path).exports()
+            if layer.others == "COUNTED" and name.startswith(layer.symbols) and SUFFIX.sub("", name) not in known}
+
+
 def check_names(library, path):
     known = ops_def.error_names(library.layer)
     for code, name in real_error_names(library.layer, path).items():
@@ -145,7 +153,7 @@ def check_library(programs, library, path, directory):
     exported = {name for name, _ in make.Library(path).exports()}
     names = sorted({name for of in families.values() for name in of} | {name for name in exported if SUFFIX.sub("", name) in ALIASES})
     trace, returned = trace_calls(programs, path, names, directory, {"LD_LIBRARY_PATH": directory})
-    wrong = [*check_names(library, path), *check_list(library, path), *check_attached(library, path, families, trace),
+    wrong = [*check_names(library, path), *check_list(library, path), *check_attached(library, path, {**families, **other_exports(library, path)}, trace),
              *check_calls(library, families, trace, returned)]
     wanted = 100 if library.layer == "DRIVER" else 35
     if library.layer == "DRIVER" and returned["cuInit"] != wanted:

@@ -7,10 +7,10 @@ import re
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 Op = collections.namedtuple("Op", "id layer name short_name arguments traits tier")
 Event = collections.namedtuple("Event", "id layer name arguments traits result")
-Layer = collections.namedtuple("Layer", "layer source library symbols calls title")
+Layer = collections.namedtuple("Layer", "layer source library symbols calls title others")
 OP = re.compile(r'^OP\((\d+), (\w+), (\w+), "(\w+)", ARGS\((.*)\), ([\w |]+), (\w+)\)$', re.M)
 EVENT = re.compile(r'^EVENT\((\d+), (\w+), (\w+), ARGS\(([\w, ()]*)\), (\w+), "(.*)"\)$', re.M)
-LAYER = re.compile(r'^LAYER\((\w+), "(\w+)", "(\w*)", "(\w*)", "([\w ]*)", "(.+)"\)$', re.M)
+LAYER = re.compile(r'^LAYER\((\w+), "(\w+)", "(\w*)", "(\w*)", "([\w ]*)", "(.+)", (COUNTED|LEFT)\)$', re.M)
 ERROR = re.compile(r"^CALL_ERROR\((\w+), (\d+), (\w+)\)|^CUDA_ERROR\((\d+), (\w+), (\w+)\)", re.M)
 ARGUMENT = re.compile(r"(ARG|OUT|ELEMENTS|AREA|BOX|SUM|TYPED)\(([\d, ]+), (\w+)\)")
 

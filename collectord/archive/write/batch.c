@@ -35,6 +35,7 @@ void batch_free(struct batch *batch)
 	for (size_t i = 0; i < batch->findings.n; i++)
 		buf_done(&batch->findings.items[i].data);
 	ARRAY_DONE(&batch->findings);
+	ARRAY_DONE(&batch->ops);
 	ARRAY_DONE(&batch->processes);
 	number_map_done(&batch->process_at);
 	ARRAY_DONE(&batch->gaps);

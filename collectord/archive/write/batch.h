@@ -14,12 +14,14 @@
 #include "base/array.h"
 #include "base/buf.h"
 #include "events/event.h"
+#include "events/op.h"
 #include "procs/system_sample.h"
 #include "archive/codec/codec.h"
 #include "archive/write/number_map.h"
 
 #define BATCH_REASON_BYTES 24
 #define BATCH_KIND_BYTES 32
+#define BATCH_SOURCE_BYTES 16
 #define BATCH_GAP_JOIN_NS                                                                                              \
 	(2 * NSEC_PER_SEC) /* losses this near to each other are one gap: ticks are a second apart                     \
 			    */
@@ -37,6 +39,13 @@ struct batch_process {
 	struct process_identity identity;
 	uint64_t first_ns;
 	uint64_t gone_ns; /* 0: lives */
+};
+
+/* An operation that has no row in ops.def, and so another number in each file. */
+struct batch_op {
+	uint32_t id;
+	char source[BATCH_SOURCE_BYTES];
+	char name[OP_NAME_BYTES];
 };
 
 /* Figures of one owner in one bucket. */
@@ -78,6 +87,7 @@ struct batch {
 	uint64_t n_events;
 	size_t bytes; /* packed */
 	ARRAY(struct batch_tail) tails;
+	ARRAY(struct batch_op) ops; /* that the file has not yet */
 	ARRAY(struct batch_process) processes;
 	struct number_map process_at; /* by id */
 	ARRAY(struct batch_figures) figures;

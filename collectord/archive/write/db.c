@@ -15,6 +15,7 @@ static const char *const statement_texts[DB_STATEMENT_COUNT] = {
 	[DB_COMMIT] = "COMMIT",
 	[DB_ROLLBACK] = "ROLLBACK",
 	[DB_PUT_CLOCK] = "INSERT OR REPLACE INTO clock(boot, mono_ns, unix_ns) VALUES(?1, ?2, ?3)",
+	[DB_PUT_OP] = "INSERT OR IGNORE INTO op(id, source, name, short_name) VALUES(?1, ?2, ?3, ?3)",
 	[DB_PUT_PROCESS] =
 		"INSERT INTO process(id, boot, pid, start_boot_ns, start_unix_ns, exec_gen, uid, flags, comm,"
 		" first_ns, gone_ns) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)"

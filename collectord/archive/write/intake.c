@@ -194,7 +194,7 @@ void intake_event(struct intake *intake, const struct event *event)
 	else
 		stored.call = *event->call;
 	stored.process = process_row(intake, event->process, start_ns, start_ns);
-	stored.op = event->op ? event->op->id : 0;
+	stored.op = known_op(&intake->known, event->op, intake->batch);
 	if (stored.process && event->life && host_count(intake, &stored, who->uid) < 0)
 		event_lost(intake, event);
 	else if (!stored.process || event_pack(intake->batch, &stored, who->uid) < 0)
@@ -217,7 +217,10 @@ static int figures_add(struct intake *intake, struct batch_figures *bucket, cons
 	for (size_t i = 0; r == 0 && i < p->ops.n; i++) {
 		const struct tick_op *o = &p->ops.items[i];
 		struct stored_figures stored = {
-			.process = row, .op = o->op ? o->op->id : 0, .measured = tick->measured, .figures = o->figures
+			.process = row,
+			.op = known_op(&intake->known, o->op, intake->batch),
+			.measured = tick->measured,
+			.figures = o->figures,
 		};
 
 		r = figures_blob_add(blob, &stored);

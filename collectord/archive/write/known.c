@@ -3,10 +3,12 @@
 
 #include <errno.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 
 void known_done(struct known *known)
 {
+	ARRAY_DONE(&known->ops);
 	ARRAY_DONE(&known->processes);
 	free(known->slots);
 	known->slots = NULL;
@@ -111,4 +113,36 @@ int known_add(struct known *known, const struct known_process *process)
 	known->last = known->processes.n - 1;
 	slot_fill(known, known->last);
 	return 0;
+}
+
+/* Row of an operation that has none yet. Return: 0 without memory */
+static uint32_t op_add(struct known *known, const struct op *op, struct batch *batch)
+{
+	struct batch_op fresh = { .id = known->next_op };
+
+	(void)snprintf(fresh.source, sizeof(fresh.source), "%s", op_layer_to_source(op->layer));
+	(void)snprintf(fresh.name, sizeof(fresh.name), "%s", op->name);
+	if (ARRAY_PUSH(&batch->ops, fresh) < 0)
+		return 0;
+	if (ARRAY_PUSH(&known->ops, fresh) < 0) {
+		batch->ops.n--;
+		return 0;
+	}
+	return known->next_op++;
+}
+
+uint32_t known_op(struct known *known, const struct op *op, struct batch *batch)
+{
+	uint32_t *row;
+
+	if (!op || op->id < OP_GIVEN)
+		return op ? op->id : 0;
+	row = &known->op_rows[op->id - OP_GIVEN];
+	for (size_t i = 0; i < known->ops.n && !*row; i++)
+		if (strcmp(known->ops.items[i].name, op->name) == 0 &&
+		    strcmp(known->ops.items[i].source, op_layer_to_source(op->layer)) == 0)
+			*row = known->ops.items[i].id;
+	if (!*row)
+		*row = op_add(known, op, batch);
+	return *row;
 }

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Row numbers of the processes of this boot, so that packed events can name them.
+ * Row numbers of the processes of this boot, and of operations without a row in ops.def, so that packed events can name
+ * them.
  */
 #pragma once
 
 #include <stdint.h>
 
 #include "base/array.h"
+#include "archive/write/batch.h"
 #include "events/event.h"
 
 #define KNOWN_MAX 65536 /* most; the longest gone are forgotten beyond: 4 MiB */
@@ -27,6 +29,9 @@ struct known {
 	size_t n_slots;	 /* power of two */
 	size_t last;	 /* index found last */
 	uint32_t next_id;
+	ARRAY(struct batch_op) ops;	/* of the file */
+	uint32_t op_rows[OP_GIVEN_MAX]; /* those among them that have ids now, by id - OP_GIVEN; 0: not looked up */
+	uint32_t next_op;
 };
 
 void known_done(struct known *known);
@@ -34,3 +39,9 @@ void known_done(struct known *known);
 struct known_process *known_find(struct known *known, const struct process_identity *identity);
 /** known_add() - one that known_find() does not find. Return: 0 or -ENOMEM */
 int known_add(struct known *known, const struct known_process *process);
+/**
+ * known_op() - row of an operation in the file
+ * @batch: gets what the file has not yet
+ * Return: 0 where there is none, or without memory
+ */
+uint32_t known_op(struct known *known, const struct op *op, struct batch *batch);

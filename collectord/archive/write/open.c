@@ -70,23 +70,63 @@ static int clock_row(struct writer *writer)
 	return sql_run(s);
 }
 
+/*
+ * Rows of ops.def keep their numbers. One that had none when the file was written has its name in another row, which
+ * packed columns go on to mean: its name gets its number behind it, which readers cut off.
+ */
 static int op_rows(struct writer *writer)
 {
+	static const char former[] =
+		"UPDATE op SET name = name || ' ' || id WHERE source = ?1 AND name = ?2 AND id <> ?3";
 	static const char text[] = "INSERT INTO op(id, source, name, short_name) VALUES(?1, ?2, ?3, ?4) ON CONFLICT(id)"
 				   " DO UPDATE SET source = excluded.source, name = excluded.name,"
 				   " short_name = excluded.short_name";
-	CLEANUP(sql_finalizep) sqlite3_stmt *s = NULL;
+	CLEANUP(sql_finalizep) sqlite3_stmt *s = NULL, *rename = NULL;
 	int r = sql_prepare(writer->db.handle, text, &s);
 
+	r = r ? r : sql_prepare(writer->db.handle, former, &rename);
 	for (size_t i = 0; r == 0 && i < op_count(); i++) {
 		const struct op *op = op_at(i);
 
+		sql_text(rename, 1, op_layer_to_source(op->layer));
+		sql_text(rename, 2, op->name);
+		(void)sqlite3_bind_int64(rename, 3, op->id);
+		r = sql_run(rename);
+		if (r < 0)
+			break;
 		(void)sqlite3_bind_int64(s, 1, op->id);
 		sql_text(s, 2, op_layer_to_source(op->layer));
 		sql_text(s, 3, op->name);
 		sql_text(s, 4, op->short_name ? op->short_name : "");
 		r = sql_run(s);
 	}
+	for (size_t i = 0; r == 0 && i < writer->ops.n; i++) /* after damage: those that have no row any more */
+		r = writer_put_op(writer, &writer->ops.items[i]);
+	return r;
+}
+
+/* Operations without a row in ops.def that the file has. */
+static int ops_load(struct writer *writer, struct known *known)
+{
+	static const char text[] = "SELECT id, source, name FROM op WHERE id >= ?1";
+	CLEANUP(sql_finalizep) sqlite3_stmt *s = NULL;
+	int r = sql_prepare(writer->db.handle, text, &s);
+
+	known->next_op = OP_GIVEN;
+	(void)sqlite3_bind_int64(s, 1, OP_GIVEN);
+	while (r == 0 && (r = sql_step(s)) > 0) {
+		struct batch_op op = { .id = (uint32_t)sqlite3_column_int64(s, 0) };
+		const char *source = (const char *)sqlite3_column_text(s, 1),
+			   *name = (const char *)sqlite3_column_text(s, 2);
+
+		(void)snprintf(op.source, sizeof(op.source), "%s", source ? source : "");
+		(void)snprintf(op.name, sizeof(op.name), "%s", name ? name : "");
+		known->next_op = MAX(known->next_op, op.id + 1);
+		r = ARRAY_PUSH(&known->ops, op);
+	}
+	if (r == 0 && !writer->ops.n)
+		for (size_t i = 0; r == 0 && i < known->ops.n; i++)
+			r = ARRAY_PUSH(&writer->ops, known->ops.items[i]);
 	return r;
 }
 
@@ -271,6 +311,7 @@ static int begin(struct writer *writer, struct known *known)
 	r = r ? r : retention_load(writer);
 	r = r ? r : recover_previous(writer);
 	r = r ? r : known_load(writer, known);
+	r = r ? r : ops_load(writer, known);
 	r = r ? r : session_row(writer);
 	return r ? r : writer_find_oldest(writer);
 }

@@ -117,6 +117,9 @@ int writer_take(struct writer *writer, struct batch *batch)
 	}
 	for (size_t i = 0; i < batch->gaps.n; i++)
 		gap_take(writer, &batch->gaps.items[i], &r);
+	for (size_t i = 0; i < batch->ops.n; i++)
+		if (ARRAY_PUSH(&writer->ops, batch->ops.items[i]) < 0)
+			r = -ENOMEM;
 	return r;
 }
 
@@ -131,6 +134,25 @@ static int put_clocks(struct writer *writer)
 		SQL_INTS(s, 1, writer->boot, (int64_t)c->mono_ns, (int64_t)c->unix_ns);
 		r = sql_run(s);
 	}
+	return r;
+}
+
+int writer_put_op(struct writer *writer, const struct batch_op *op)
+{
+	sqlite3_stmt *s = db_statement(&writer->db, DB_PUT_OP);
+
+	(void)sqlite3_bind_int64(s, 1, op->id);
+	sql_text(s, 2, op->source);
+	sql_text(s, 3, op->name);
+	return sql_run(s);
+}
+
+static int put_ops(struct writer *writer)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < writer->batch->ops.n; i++)
+		r = writer_put_op(writer, &writer->batch->ops.items[i]);
 	return r;
 }
 
@@ -343,6 +365,7 @@ int writer_write(struct writer *writer)
 
 	if (r == 0 && writer->batch) {
 		r = put_clocks(writer);
+		r = r ? r : put_ops(writer);
 		r = r ? r : put_processes(writer);
 		r = r ? r : put_tails(writer);
 		r = r ? r : put_findings(writer);
@@ -432,6 +455,7 @@ int writer_close(struct writer *writer)
 	ARRAY_DONE(&writer->retention_gaps);
 	ARRAY_DONE(&writer->owners);
 	names_done(&writer->names);
+	ARRAY_DONE(&writer->ops);
 	block_encoder_free(writer->encoder);
 	db_close(&writer->db);
 	place_close(&writer->place);

@@ -54,7 +54,8 @@ struct writer {
 	ARRAY(struct writer_gap) gaps;
 	ARRAY(struct writer_gap) retention_gaps; /* how far blocks were deleted, by owner and boot */
 	ARRAY(struct writer_owner) owners;
-	struct names names; /* of this boot's processes */
+	struct names names;	    /* of this boot's processes */
+	ARRAY(struct batch_op) ops; /* without a row in ops.def, as they are in the file */
 	struct block_encoder *encoder;
 	uint64_t tail_events;
 	uint64_t tail_since_ns;	       /* 0: the tail is empty */
@@ -100,6 +101,8 @@ int writer_put_process(struct writer *writer, const struct batch_process *proces
 /** writer_put_finding(), writer_put_sample() - one row of the writer's boot, likewise. Return: 0 or -errno */
 int writer_put_finding(struct writer *writer, const struct batch_finding *finding);
 int writer_put_sample(struct writer *writer, const struct system_sample *sample);
+/** writer_put_op() - one row within the running transaction, unless it is there. Return: 0 or -errno */
+int writer_put_op(struct writer *writer, const struct batch_op *op);
 /** writer_put_gap() - one row within the running transaction. Return: 0 or -errno */
 int writer_put_gap(struct writer *writer, int64_t id, int64_t boot, const struct batch_gap *gap);
 /**

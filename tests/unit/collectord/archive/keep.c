@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <sqlite3.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -317,6 +318,61 @@ static void forgotten_process(void)
 	store_world_done(&world);
 }
 
+static void call_of(struct store_world *world, struct store *store, const char *name)
+{
+	uint32_t id = op_give(name, 1000);
+	struct call_record call = {
+		.type = RECORD_CALL, .op = (uint16_t)id, .start_ns = world->now_ns, .duration_ns = 1, .raw_ns = 1
+	};
+	struct process process = { .identity = { .start_boot_ns = 1, .tgid = 1, .uid = 1000, .comm = "other" } };
+	struct event event = { .call = &call, .process = &process, .op = op_get(id) };
+
+	store_call(store, &event);
+	tick_after(world, store, NSEC_PER_SEC);
+}
+
+#define ROW_OF(name) "SELECT max(id) FROM op WHERE id >= 672 AND name = '" name "'"
+
+/* Operations without a row in ops.def: one number each in a file, whatever their ids are while a daemon runs. */
+static void given_operations(void)
+{
+	struct store_world world;
+	struct store *store;
+	sqlite3 *db;
+
+	store_world_init(&world);
+	CHECK_INT_EQ("its id", op_give("ncclOne", 1000), OP_GIVEN);
+	store = store_world_open(&world);
+	call_of(&world, store, "ncclTwo");
+	store_close(store);
+	CHECK_INT_EQ("the first in the file", store_world_sql(&world, ROW_OF("ncclTwo")), OP_GIVEN);
+	store = store_world_open(&world);
+	call_of(&world, store, "ncclOne");
+	call_of(&world, store, "ncclTwo");
+	store_close(store);
+	CHECK_INT_EQ("the same", store_world_sql(&world, ROW_OF("ncclTwo")), OP_GIVEN);
+	CHECK_INT_EQ("another", store_world_sql(&world, ROW_OF("ncclOne")), OP_GIVEN + 1);
+
+	/* As a version of ours leaves a file in which one of them had no row yet. */
+	CHECK_INT_EQ("open", sqlite3_open(world.path, &db), SQLITE_OK);
+	CHECK_INT_EQ("change",
+		     sqlite3_exec(db,
+				  "DELETE FROM op WHERE name = 'ncclAllReduce';"
+				  "UPDATE op SET name = 'ncclAllReduce' WHERE name = 'ncclTwo'",
+				  NULL, NULL, NULL),
+		     SQLITE_OK);
+	(void)sqlite3_close(db);
+	store = store_world_open(&world);
+	call_of(&world, store, "ncclTwo");
+	store_close(store);
+	CHECK_INT_EQ("a row of ops.def has its number",
+		     store_world_sql(&world, "SELECT id FROM op WHERE name = 'ncclAllReduce'"), 148);
+	CHECK_INT_EQ("what was kept before has its name", store_world_sql(&world, ROW_OF("ncclAllReduce 672")),
+		     OP_GIVEN);
+	CHECK_INT_EQ("a new one", store_world_sql(&world, ROW_OF("ncclTwo")), OP_GIVEN + 2);
+	store_world_done(&world);
+}
+
 static void call_by(struct store_world *world, struct store *store, const struct process_identity *identity)
 {
 	struct call_record call = {
@@ -447,6 +503,7 @@ int main(void)
 	full_for_long();
 	stalled();
 	forgotten_process();
+	given_operations();
 	ended_unwatched();
 	becomes_guarded();
 	skips_guarded();

@@ -57,7 +57,14 @@ FUNCTION(cuDeviceGet, 11)
 #ifdef SAMPLE_COLLECTIVES
 FUNCTION(ncclAllReduce, 4001)
 FUNCTION(ncclBroadcast, 4002)
+/* no rows */
 FUNCTION(ncclAllReducer, 12)
+FUNCTION(ncclSend, 14)
+extern __typeof(ncclSend) ncclSendToo __attribute__((alias("ncclSend"), visibility("default")));
+/* a second name of a row's, before it in order */
+extern __typeof(ncclBroadcast) ncclBcast __attribute__((alias("ncclBroadcast"), visibility("default")));
+/* no name to show */
+__asm__(".globl \"nccl.odd\"\n.type \"nccl.odd\", @function\n.set \"nccl.odd\", ncclAllReducer\n");
 /* its second name is another one */
 extern __typeof(ncclAllReduce) pncclAllReduce __attribute__((alias("ncclAllReduce"), visibility("default")));
 FUNCTION(pncclBroadcast, 13)
