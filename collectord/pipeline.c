@@ -83,6 +83,8 @@ int pipeline_new(const struct pipeline_options *options, struct pipeline **ret_p
 		r = system_sampler_new(p->proc_fd, &p->sampler);
 	if (r < 0)
 		return r;
+	if (!p->source->ops->is_invented)
+		process_table_look(p->processes, p->proc_fd);
 	ticker_begin(p->ticker, p->source->ops->now_ns(p->source));
 	*ret_pipeline = TAKE_PTR(p);
 	return 0;
@@ -97,6 +99,7 @@ void pipeline_free(struct pipeline *p)
 	for (size_t i = 0; i < PROCESS_SLOTS; i++)
 		(void)process_unref(p->by_slot[i]);
 	system_sampler_free(p->sampler);
+	process_table_look(p->processes, -1);
 	ARRAY_DONE(&p->in_flight);
 	closep(&p->proc_fd);
 	free(p);

@@ -96,7 +96,7 @@ static void busy_append(const struct trace_delta *delta, const struct trace_rows
 
 	if (rows->n_processes == 1)
 		(void)snprintf(who.text, sizeof(who.text), "%s",
-			       trace_process_label(top->op->process_name, top->op->pid, 22).text);
+			       trace_process_label(top->op->process_name, top->op->program, top->op->pid, 22).text);
 	else
 		(void)snprintf(who.text, sizeof(who.text), "%s processes", units_count(rows->n_processes).text);
 	(void)snprintf(rate.text, sizeof(rate.text), "calls %s", units_rate((double)rows->n_calls / seconds).text);
@@ -136,7 +136,7 @@ static void idle_append(const struct trace_progress *p, const struct trace_delta
 		       units_ns(window_ns - p->called_ns, 0).text);
 	if (stuck)
 		(void)snprintf(call.text, sizeof(call.text), "%s in %s for %s",
-			       trace_process_label(stuck->process_name, stuck->pid, 22).text,
+			       trace_process_label(stuck->process_name, stuck->program, stuck->pid, 22).text,
 			       trace_op_label(stuck->op).text, units_ns(stuck->age_ns, 0).text);
 	text_parts(out, style, TEXT_PLAIN, GAP, parts, ARRAY_SIZE(parts));
 }

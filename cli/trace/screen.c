@@ -36,10 +36,11 @@ static void header_append(const struct trace_screen *screen, const struct trace_
 				cost };
 
 	if (rows->n_processes == 1)
-		(void)snprintf(
-			who, sizeof(who), "%s of %s",
-			trace_process_label(rows->rows.items[0].op->process_name, rows->rows.items[0].op->pid, 22).text,
-			user_name(rows->rows.items[0].op->uid).text);
+		(void)snprintf(who, sizeof(who), "%s of %s",
+			       trace_process_label(rows->rows.items[0].op->process_name,
+						   rows->rows.items[0].op->program, rows->rows.items[0].op->pid, 22)
+				       .text,
+			       user_name(rows->rows.items[0].op->uid).text);
 	else if (rows->n_processes > 1)
 		(void)snprintf(who, sizeof(who), "%s processes %s", units_count(rows->n_processes).text,
 			       screen->setting->scope);
@@ -124,9 +125,9 @@ static void behind_lines_append(struct behind_lines *lines, const Ingero__V1__Su
 	lines->seen[lines->n_seen++] = op->pid;
 	for (size_t k = 0; k < TRACE_BEHIND_MOST && behind.most[k] && lines->n < NOTES_MOST; k++, lines->n++)
 		text_line(out, style, is_over ? TEXT_PLAIN : TEXT_LOUD, "%s%s%s%s behind %s: %s", is_over ? "  " : "▲ ",
-			  is_one ? "" : trace_process_label(op->process_name, op->pid, 16).text, is_one ? "" : " ",
-			  is_over ? "waited for the CPU" : "waits for the CPU", trace_who(behind.most[k]).text,
-			  units_part_ns(behind.most[k]->ns, behind.sum_ns).text);
+			  is_one ? "" : trace_process_label(op->process_name, op->program, op->pid, 16).text,
+			  is_one ? "" : " ", is_over ? "waited for the CPU" : "waits for the CPU",
+			  trace_who(behind.most[k]).text, units_part_ns(behind.most[k]->ns, behind.sum_ns).text);
 }
 
 /* Behind whom the marked rows wait: a line for each process and neighbour, most time first; then who waited before. */
@@ -182,7 +183,8 @@ static void in_flight_append(const struct trace_screen *screen, const struct tex
 				       units_ratio((double)blame.ns[class] / (double)blame.sum_ns, UNITS_TIGHT).text);
 		text_line(out, style, TEXT_LOUD, "▲ in progress for %s%s: %s, %s, thread %u",
 			  units_ns(shown[k]->age_ns, 0).text, so_far, trace_op_label(shown[k]->op).text,
-			  trace_process_label(shown[k]->process_name, shown[k]->pid, 16).text, shown[k]->tid);
+			  trace_process_label(shown[k]->process_name, shown[k]->program, shown[k]->pid, 16).text,
+			  shown[k]->tid);
 	}
 	if (n_old > NOTES_MOST)
 		text_line(out, style, TEXT_DIM, "and %zu more calls in progress", n_old - NOTES_MOST);

@@ -242,6 +242,8 @@ Ingero__V1__Finding *finding_to_message(const struct finding *f, uint32_t boot, 
 	m->title = arena_copy_text(arena, f->title);
 	if (!m->id || !m->kind || !m->process_name || !m->cause || !m->blame_ns || !m->title)
 		return NULL;
+	if (program_to_message(&f->process.program, arena, &m->program) < 0)
+		return NULL;
 	if (!evidence_fill(f, arena, m) || !advice_fill(f, arena, m) || !examples_fill(f, boot, clock, data, arena, m))
 		return NULL;
 	return m;

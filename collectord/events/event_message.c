@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "events/event_message.h"
 
+#include <errno.h>
+
 #include "base/cleanup.h"
 #include "events/call_id.h"
 #include "events/event.h"
@@ -35,6 +37,33 @@ Ingero__V1__Blame *blame_to_message_of(uint64_t whole_ns, const __u64 blame_ns[B
 	return b;
 }
 
+int program_to_message(const struct program *program, struct arena *arena, Ingero__V1__Program **ret)
+{
+	Ingero__V1__Program *p;
+
+	*ret = NULL;
+	if (!program->script[0] && !program->container[0] && !program->rank.is_known && !program->local_rank.is_known &&
+	    !program->world_size.is_known)
+		return 0;
+	p = ARENA_NEW(arena, Ingero__V1__Program);
+	if (!p)
+		return -ENOMEM;
+	ingero__v1__program__init(p);
+#define NUMBER(name)                                                                                                   \
+	p->has_##name = program->name.is_known;                                                                        \
+	p->name = program->name.value
+	NUMBER(rank);
+	NUMBER(local_rank);
+	NUMBER(world_size);
+#undef NUMBER
+	if (program->script[0] && !(p->script = arena_copy_text(arena, program->script)))
+		return -ENOMEM;
+	if (program->container[0] && !(p->container = arena_copy_text(arena, program->container)))
+		return -ENOMEM;
+	*ret = p;
+	return 0;
+}
+
 static Ingero__V1__Event *message_new(const struct record_header *header, const struct event_about *about,
 				      const __u64 *args, struct arena *arena)
 {
@@ -52,7 +81,7 @@ static Ingero__V1__Event *message_new(const struct record_header *header, const 
 	e->id = arena_alloc(arena, CALL_ID_BYTES);
 	e->args = ARENA_NEW_N(arena, uint64_t, OP_ARGS_MAX);
 	e->reasons = ARENA_NEW_N(arena, char *, EVENT_REASONS);
-	if (!e->id || !e->args || !e->reasons)
+	if (!e->id || !e->args || !e->reasons || program_to_message(about->program, arena, &e->program) < 0)
 		return NULL;
 	if (about->boot)
 		call_id_format(

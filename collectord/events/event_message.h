@@ -11,9 +11,12 @@
 #include "bpf/record.h"
 #include "ingero/v1/ingero.pb-c.h"
 
+struct program;
+
 /* What a message says of an event that its record does not. Texts are borrowed and must outlive the message. */
 struct event_about {
 	const char *process_name;
+	const struct program *program;
 	const char *source;
 	const char *op;
 	uint64_t start_unix_ns;
@@ -24,6 +27,8 @@ struct event_about {
 	size_t n_args;	   /* arguments that were kept, 0 to OP_ARGS_MAX */
 };
 
+/** program_to_message() - Return: 0, also with NULL where nothing is known of it; -ENOMEM */
+int program_to_message(const struct program *program, struct arena *arena, Ingero__V1__Program **ret);
 /** event_to_message() - Return: the message, or NULL without memory */
 Ingero__V1__Event *event_to_message(const struct call_record *call, const struct event_about *about,
 				    struct arena *arena);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "procs/procfs.h"
 
 #define BUCKETS_FIRST 1024u /* a power of two, as it stays */
 
@@ -13,6 +14,7 @@ struct process_table {
 	struct process **buckets; /* by process id, the newest first */
 	size_t n_buckets;
 	size_t n;
+	int proc_fd;
 };
 
 static struct process **bucket_of(const struct process_table *table, uint32_t tgid)
@@ -31,6 +33,7 @@ int process_table_new(struct process_table **ret_table)
 		return -ENOMEM;
 	}
 	table->n_buckets = BUCKETS_FIRST;
+	table->proc_fd = -1;
 	*ret_table = table;
 	return 0;
 }
@@ -46,6 +49,11 @@ void process_table_free(struct process_table *table)
 		}
 	free(table->buckets);
 	free(table);
+}
+
+void process_table_look(struct process_table *table, int proc_fd)
+{
+	table->proc_fd = proc_fd;
 }
 
 size_t process_table_count(const struct process_table *table)
@@ -110,12 +118,26 @@ struct process *process_table_take(struct process_table *table, const struct pro
 	return p;
 }
 
+/* What has its number now may be a successor, and is that one's then. */
+static void program_look(struct process *process)
+{
+	CLEANUP(closep) int fd = procfs_open_process(process->table->proc_fd, process->identity.tgid);
+	struct procfs_stat stat;
+
+	if (fd >= 0 && procfs_stat_read(fd, &stat) == 0 &&
+	    stat.start_ticks == process->identity.start_boot_ns / procfs_tick_ns())
+		program_read(fd, &process->identity.program);
+}
+
 void process_called(struct process *process, const char name[RECORD_COMM_BYTES])
 {
-	if (strncmp(process->identity.comm, name, RECORD_COMM_BYTES) == 0)
+	if (process->has_called)
 		return;
+	process->has_called = true;
+	process->row = 0; /* has the former name, if any */
 	memcpy(process->identity.comm, name, RECORD_COMM_BYTES);
-	process->row = 0; /* has the former name */
+	if (process->table->proc_fd >= 0 && !process_is_guarded(process))
+		program_look(process);
 }
 
 static struct process *same_from(struct process *p, uint32_t tgid)

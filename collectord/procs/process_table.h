@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "bpf/record.h"
+#include "procs/program.h"
 
 struct process_memory;
 struct process_table;
@@ -25,6 +26,7 @@ struct process_identity {
 	uint32_t exec_gen;
 	uint32_t flags; /* PROCESS_GUARDED: what it was before is another entry's, and stays its user's */
 	char comm[RECORD_COMM_BYTES];
+	struct program program; /* known from the first traced call on */
 };
 
 struct process {
@@ -33,6 +35,7 @@ struct process {
 	struct process_table *table;
 	struct process *next; /* in its bucket: the older one */
 	uint32_t n_references;
+	bool has_called;
 	uint32_t row; /* archive/'s own: number of its row, where its name is written; 0: none yet */
 };
 
@@ -61,6 +64,11 @@ static inline const char *process_name(const struct process *process)
 int process_table_new(struct process_table **ret_table);
 /** process_table_free() - with every entry that is left: whoever holds one has to be gone */
 void process_table_free(struct process_table *table);
+/**
+ * process_table_look() - from now on what processes run is read there, at their first traced calls
+ * @proc_fd: of /proc, borrowed; -1: nowhere any more, as before
+ */
+void process_table_look(struct process_table *table, int proc_fd);
 /** process_table_count() - entries */
 size_t process_table_count(const struct process_table *table);
 /**

@@ -133,7 +133,8 @@ int answer_operation(const struct rpc_context *context, struct arena *arena, con
 	row->abandoned = figures->abandoned;
 	row->untimed = figures->untimed;
 	row->exec_generation = p->process->identity.exec_gen;
-	if (!row->process_name || !row->blame_ns)
+	if (!row->process_name || !row->blame_ns ||
+	    program_to_message(&p->process->identity.program, arena, &row->program) < 0)
 		return -ENOMEM;
 	*ret_row = row;
 	return 0;
@@ -173,7 +174,8 @@ int answer_in_flight(const struct rpc_context *context, const struct scope *scop
 		row->op = (char *)op->name;
 		row->age_ns = age_ns;
 		row->blame_ns = answer_blame(context, arena, r->blame_ns, age_ns);
-		if (!row->process_name || !row->blame_ns)
+		if (!row->process_name || !row->blame_ns ||
+		    program_to_message(&p->process->identity.program, arena, &row->program) < 0)
 			return -ENOMEM;
 		summary->n_in_flight++;
 	}

@@ -7,6 +7,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "capture.h"
+#include "events/event_message.h"
 #include "events/op.h"
 #include "probes/lease.h"
 #include "probes/probe_set.h"
@@ -220,20 +221,21 @@ static char *reason_join(struct arena *arena, const Ingero__V1__CudaProcess *p)
 	return arena_copy_text(arena, text.n ? buf_text(&text) : "");
 }
 
-/* As it is called in every answer; one that nothing was told of yet, as /proc has it. */
-static const char *name_of(const struct process_table *table, const struct target_process *process)
+/* NULL: nothing was told of it yet. */
+static const struct process *entry_of(const struct process_table *table, const struct target_process *process)
 {
 	const struct process *p = table ? process_table_newest(table, process->tgid) : NULL;
 
 	while (p && p->identity.start_boot_ns / procfs_tick_ns() != process->start_ticks)
 		p = process_older(p);
-	return p ? process_name(p) : process->comm;
+	return p;
 }
 
 static Ingero__V1__CudaProcess *process_fill(const struct rpc_context *context, struct arena *arena,
 					     const struct target_process *process)
 {
 	bool is_traced = lease_set_covers(context->capture->leases, process->tgid, owner_uid(&process->owner));
+	const struct process *entry = entry_of(context->capture->processes, process);
 	Ingero__V1__CudaProcess *p = ARENA_NEW(arena, Ingero__V1__CudaProcess);
 	size_t n_attached = 0;
 
@@ -243,9 +245,10 @@ static Ingero__V1__CudaProcess *process_fill(const struct rpc_context *context, 
 	p->pid = process->tgid;
 	p->uid = process->owner.uid;
 	p->is_traced = is_traced;
-	p->process_name = arena_copy_text(arena, name_of(context->capture->processes, process));
+	p->process_name = arena_copy_text(arena, entry ? process_name(entry) : process->comm);
 	p->libraries = ARENA_NEW_N(arena, Ingero__V1__MappedLibrary *, process->mapped.n + 1);
-	if (!p->process_name || !p->libraries)
+	if (!p->process_name || !p->libraries ||
+	    (entry && program_to_message(&entry->identity.program, arena, &p->program) < 0))
 		return NULL;
 	for (size_t i = 0; i < process->mapped.n; i++) {
 		Ingero__V1__MappedLibrary *l = p->libraries[i] =

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "libingero/render/user.h"
+#include "libingero/answers/trace/rows.h"
 #include "libingero/render/units.h"
 
 #define OWNERS_NAMED ((size_t)3) /* of processes that are left out */
@@ -82,7 +83,9 @@ void coverage_append(struct buf *out, const struct text_style *style, const char
 
 	for (size_t i = 0; i < process->n_libraries; i++)
 		n_attached += process->libraries[i]->is_attached;
-	(void)buf_printf(&text, "%s (pid %u) ", text_or(process->process_name, "a process"), process->pid);
+	(void)buf_printf(&text, "%s (pid %u) ",
+			 trace_process_name(text_or(process->process_name, "a process"), process->program).text,
+			 process->pid);
 	if (strcmp(text_or(process->coverage, ""), "full") == 0)
 		(void)buf_printf(&text, "is covered: %s",
 				 units_things(n_attached, "CUDA library", "CUDA libraries").text);

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """
-A call has one process_name, whoever tells of it: names.py BUILD.
+A call has one process_name, whoever tells of it, and so has what tells it from others of that name: names.py BUILD.
 
 A program that names itself, and calls on a thread with a name of its own; another that it becomes, which names itself, too; both
-are gone when they are asked for. Needs root (or it is skipped).
+are gone when they are asked for. Two of one script, each with a rank. Needs root (or it is skipped).
 """
 import json
 import os
@@ -44,11 +44,53 @@ def names_by_op(rows, op, name):
     return names
 
 
+# Both are there at once, as in a run; each says who it is by its environment alone.
+SCRIPT = f"""
+import ctypes, os, sys, time
+runtime = ctypes.CDLL(sys.argv[1])
+for _ in range(20):
+    runtime.{OF_FIRST}()
+    time.sleep(0.05)
+"""
+RANKS = 2
+
+
+def check_ranks(check, home):
+    db, script = home.path("ranks.db"), home.path("train.py")
+    with open(script, "w", encoding="utf-8") as file:
+        file.write(SCRIPT)
+    one = f"RANK=$rank LOCAL_RANK=$rank WORLD_SIZE={RANKS} SECRET=hidden {sys.executable} -u {script} {home.programs.library('libcudart.so.12')} --secret &"
+    trace = ingero.trace(home.programs, "--db", db, "--record", "all", command=["sh", "-c", f"for rank in 0 1; do {one} done; wait"],
+                         environment={"INGERO_STANDIN_QUIET": "1"})
+    want = sorted((rank, "train.py", RANKS) for rank in range(RANKS))
+
+    def told(rows):
+        return sorted({(row["program"].get("rank"), row["program"].get("script"), row["program"].get("world_size"))
+                       for row in rows if row["source"] == "cuda" and "program" in row})
+
+    explained = home.explain("--db", db, "--per-process")
+    stored = [json.loads(line) for line in home.answer("query", "--json", "--db", db, "--limit", 1000).splitlines()]
+    for who, rows in (("live", trace.events), ("live figures", trace.operations(source="cuda")), ("stored", stored),
+                      ("explain", explained["operations"])):
+        check(f"ranks: {who}", told(rows) == want, told(rows))
+    rows = home.sql("SELECT pid, name, script, executable, rank, local_rank, world_size, node FROM processes WHERE script = 'train.py' ORDER BY rank",
+                    "--db", db)
+    check("ranks: SQL processes", [(row["rank"], row["local_rank"], row["world_size"], row["executable"], row["node"]) for row in rows] ==
+          [(rank, rank, RANKS, os.path.basename(os.path.realpath(sys.executable)), os.uname().nodename) for rank in range(RANKS)], rows)
+    rows = home.sql("SELECT DISTINCT rank, local_rank, world_size FROM events WHERE source_name = 'cuda' ORDER BY rank", "--db", db)
+    check("ranks: SQL events", [tuple(row.values()) for row in rows] == [(rank, rank, RANKS) for rank in range(RANKS)], rows)
+    text = kept.words_of(home.answer("explain", "--db", db, "--per-process"))
+    check("ranks: in words", all(f"train.py rank {rank}" in text for rank in range(RANKS)), text)
+    with open(db, "rb") as file:
+        check("nothing else of arguments and environment is kept", b"secret" not in file.read())
+
+
 def main(build):
     if os.geteuid() != 0:
         kept.skip("capture needs root")
     check = kept.Checks()
     with kept.Kept(build) as home:
+        check_ranks(check, home)
         second = [home.programs.path("cudaload"), "--comm", SECOND, "--mix", "malloc=1,free=1", "--calls", "40"]
         command = [sys.executable, "-c", PROGRAM, home.programs.library("libcudart.so.12"), *second]
         trace = ingero.trace(home.programs, "--db", home.db, "--record", "all", command=command, environment={"INGERO_STANDIN_QUIET": "1"})

@@ -91,8 +91,10 @@ void world_boot(struct sqlite3 *db, uint32_t boot, uint64_t mono_ns, uint64_t un
 void world_process(struct sqlite3 *db, uint32_t id, uint32_t boot, uint32_t pid, uint32_t uid, uint32_t flags,
 		   const char *comm, uint64_t first_ns)
 {
-	insert(db, "INSERT INTO process VALUES (?, ?, ?, ?, ?, 0, ?, ?, ?, ?, NULL)", "iiiiiiiti", U64(id), U64(boot),
-	       U64(pid), U64(id), U64(id), U64(uid), U64(flags), comm, first_ns);
+	insert(db,
+	       "INSERT INTO process(id, boot, pid, start_boot_ns, start_unix_ns, exec_gen, uid, flags, comm, first_ns)"
+	       " VALUES (?, ?, ?, ?, ?, 0, ?, ?, ?, ?)",
+	       "iiiiiiiti", U64(id), U64(boot), U64(pid), U64(id), U64(id), U64(uid), U64(flags), comm, first_ns);
 }
 
 struct stored_event world_event(uint32_t process, uint32_t op, uint32_t tid, uint64_t start_ns, uint64_t duration_ns)

@@ -26,6 +26,7 @@ Ingero__V1__Event *reader_event(struct arena *arena, struct store_reader *reader
 	const struct read_op *op = store_reader_op(reader, stored->op);
 	const struct event_about about = {
 		.process_name = event->process->comm,
+		.program = &event->process->program,
 		.source = op ? op->source : "",
 		.op = op ? op->name : "",
 		.start_unix_ns = event->start_unix_ns,
@@ -68,7 +69,7 @@ Ingero__V1__Operation *reader_operation(struct arena *arena, const struct read_f
 	o->abandoned = f->abandoned;
 	o->untimed = f->untimed;
 	o->blame_ns = blame_to_message_of(f->raw_ns, f->blame_ns, figures->measured, arena);
-	return o->blame_ns ? o : NULL;
+	return o->blame_ns && program_to_message(&figures->process->program, arena, &o->program) == 0 ? o : NULL;
 }
 
 void reader_calls_count(const struct read_window *figures, Ingero__V1__Window *window)

@@ -130,6 +130,31 @@ static int boots_load(struct store_reader *own)
 
 /* ---- processes ---- */
 
+static struct program_number number_of(sqlite3_stmt *s, int column)
+{
+	return (struct program_number){ .value = (uint32_t)sqlite3_column_int64(s, column),
+					.is_known = sqlite3_column_type(s, column) != SQLITE_NULL };
+}
+
+static void program_read_row(sqlite3_stmt *s, struct program *ret)
+{
+	static const struct {
+		size_t place, bytes;
+	} texts[] = { { offsetof(struct program, script), sizeof(ret->script) },
+		      { offsetof(struct program, executable), sizeof(ret->executable) },
+		      { offsetof(struct program, container), sizeof(ret->container) } };
+
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
+		const char *text = (const char *)sqlite3_column_text(s, 11 + (int)i);
+
+		(void)snprintf((char *)ret + texts[i].place, texts[i].bytes, "%s", text ? text : "");
+	}
+	ret->cgroup_id = (uint64_t)sqlite3_column_int64(s, 14);
+	ret->rank = number_of(s, 15);
+	ret->local_rank = number_of(s, 16);
+	ret->world_size = number_of(s, 17);
+}
+
 static void process_read(struct store_reader *own, sqlite3_stmt *s, struct own_process *ret)
 {
 	const char *comm = (const char *)sqlite3_column_text(s, 8);
@@ -151,10 +176,13 @@ static void process_read(struct store_reader *own, sqlite3_stmt *s, struct own_p
 		ret->row.gone_unix_ns = own_unix(boot, (uint64_t)sqlite3_column_int64(s, 10));
 	(void)snprintf(ret->comm, sizeof(ret->comm), "%s", comm ? comm : "");
 	ret->row.comm = ret->comm;
+	program_read_row(s, &ret->row.program);
 	ret->is_visible = own->scope.all || (ret->row.uid == own->scope.uid && !(flags & PROCESS_GUARDED));
 }
 
-#define PROCESS_COLUMNS "id, boot, pid, start_boot_ns, start_unix_ns, exec_gen, uid, flags, comm, first_ns, gone_ns"
+#define PROCESS_COLUMNS "id, boot, pid, start_boot_ns, start_unix_ns, exec_gen, uid, flags, comm, first_ns, gone_ns, "
+#define PROGRAM_COLUMNS "script, executable, container, cgroup_id, rank, local_rank, world_size"
+#define NO_PROGRAM "NULL, NULL, NULL, NULL, NULL, NULL, NULL" /* before version 3 */
 
 static struct own_process **process_place(struct store_reader *own, uint32_t id)
 {
@@ -402,7 +430,10 @@ int store_reader_open(struct sqlite3 *db, const struct read_scope *scope, char *
 	if (r == 0)
 		r = ops_load(own);
 	if (r == 0)
-		r = sql_prepare(db, "SELECT " PROCESS_COLUMNS " FROM process WHERE id = ?", &own->process_find);
+		r = sql_prepare(db,
+				version < 3 ? "SELECT " PROCESS_COLUMNS NO_PROGRAM " FROM process WHERE id = ?"
+					    : "SELECT " PROCESS_COLUMNS PROGRAM_COLUMNS " FROM process WHERE id = ?",
+				&own->process_find);
 	if (r < 0) {
 		(void)snprintf(why, READ_WHY_BYTES, "the database cannot be read: %s", sqlite3_errmsg(db));
 		return r;

@@ -53,6 +53,7 @@ struct read_process {
 	uint64_t first_unix_ns; /* first call */
 	uint64_t gone_unix_ns;	/* 0: not seen to end */
 	const char *comm;
+	struct program program;
 };
 /** store_reader_process() - NULL where there is none in scope */
 const struct read_process *store_reader_process(struct store_reader *reader, uint32_t id);

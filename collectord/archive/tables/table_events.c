@@ -148,6 +148,9 @@ static void result_reasons(uint8_t reason, sqlite3_context *result)
 
 #define OP(column) table_result_op(result, c->job, store_reader_op(c->job->reader, e->event->op), OP_COLUMN_##column)
 #define CALL_ID result_id(e, result)
+#define NUMBER(name)                                                                                                   \
+	if (e->process->program.name.is_known)                                                                         \
+	sqlite3_result_int64(result, e->process->program.name.value)
 #define REASONS result_reasons(call->reason, result)
 
 static void events_column(const struct table_cursor *c, int column, sqlite3_context *result)

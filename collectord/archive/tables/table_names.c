@@ -3,6 +3,7 @@
  * Tables of names: sources, ops, processes, process_names.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -95,14 +96,24 @@ LIST_TABLE(ops, ops, 60, "operations");
 	C(uid, INTEGER, list_i64(list, p->uid), UID, "owner")                                                          \
 	C(name, TEXT, list_text(list, p->comm), NONE, "of the process")                                                \
 	C(seen_at, INTEGER, list_u64(list, p->first_unix_ns), NONE, "its first call, ns since 1970")                   \
-	C(gone_at, INTEGER, gone_add(list, p), NONE,                                                                   \
-	  "ns since 1970; NULL: not seen to end; of one that ended while nobody recorded: when somebody last did")
+	C(gone_at, INTEGER, known_u64(list, p->gone_unix_ns), NONE,                                                    \
+	  "ns since 1970; NULL: not seen to end; of one that ended while nobody recorded: when somebody last did")     \
+	C(script, TEXT, known_text(list, p->program.script), NONE,                                                     \
+	  "file, or module, that an interpreter runs; NULL: not known, as below")                                      \
+	C(executable, TEXT, known_text(list, p->program.executable), NONE, "file name of the program")                 \
+	C(rank, INTEGER, known_number(list, p->program.rank), NONE, "in a distributed run, as its launcher says")      \
+	C(local_rank, INTEGER, known_number(list, p->program.local_rank), NONE, "the same on its machine")             \
+	C(world_size, INTEGER, known_number(list, p->program.world_size), NONE, "processes of that run")               \
+	C(container, TEXT, known_text(list, p->program.container), NONE, "id, its first twelve digits")                \
+	C(cgroup_id, INTEGER, known_u64(list, p->program.cgroup_id), NONE, "inode of the directory of its cgroup")     \
+	C(node, TEXT, known_text(list, l->node), NONE, "name of the machine")
 
 static const struct table_column processes_columns[] = { PROCESSES(LIST_COLUMN) };
 
 struct process_list {
 	struct table_cursor *cursor;
 	struct table_list *list;
+	char node[64];
 	ARRAY(const struct read_process *) found;
 };
 
@@ -111,10 +122,26 @@ static bool is_wanted(const struct table_limits *limits, const struct read_proce
 	return (!limits->has_pid || p->pid == limits->pid) && (!limits->has_uid || p->uid == limits->uid);
 }
 
-static void gone_add(struct table_list *list, const struct read_process *p)
+static void known_text(struct table_list *list, const char *text)
 {
-	if (p->gone_unix_ns)
-		list_u64(list, p->gone_unix_ns);
+	if (*text)
+		list_text(list, text);
+	else
+		list_null(list);
+}
+
+static void known_number(struct table_list *list, struct program_number number)
+{
+	if (number.is_known)
+		list_i64(list, number.value);
+	else
+		list_null(list);
+}
+
+static void known_u64(struct table_list *list, uint64_t value)
+{
+	if (value)
+		list_u64(list, value);
 	else
 		list_null(list);
 }
@@ -130,11 +157,20 @@ static int process_add(const struct read_process *p, void *data)
 	return list_row(list);
 }
 
+static int node_take(const Ingero__V1__Session *session, void *data)
+{
+	struct process_list *l = data;
+
+	(void)snprintf(l->node, sizeof(l->node), "%s", session->node);
+	return 0;
+}
+
 static int processes_start(struct table_cursor *c)
 {
 	struct process_list l = { .cursor = c, .list = list_new(c) };
+	int r = l.list ? store_reader_sessions(c->job->reader, node_take, &l) : -ENOMEM;
 
-	return l.list ? store_reader_processes(c->job->reader, process_add, &l) : -ENOMEM;
+	return r ? r : store_reader_processes(c->job->reader, process_add, &l);
 }
 
 LIST_TABLE(processes, processes, 1000, "processes that made calls; one that became another program has a row for each");

@@ -18,9 +18,15 @@ static const char *const statement_texts[DB_STATEMENT_COUNT] = {
 	[DB_PUT_OP] = "INSERT OR IGNORE INTO op(id, source, name, short_name) VALUES(?1, ?2, ?3, ?3)",
 	[DB_PUT_PROCESS] =
 		"INSERT INTO process(id, boot, pid, start_boot_ns, start_unix_ns, exec_gen, uid, flags, comm,"
-		" first_ns, gone_ns) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)"
+		" first_ns, gone_ns, script, executable, container, cgroup_id, rank, local_rank, world_size)"
+		" VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)"
 		" ON CONFLICT(id) DO UPDATE SET comm = excluded.comm, gone_ns = excluded.gone_ns,"
-		" flags = excluded.flags, first_ns = min(first_ns, excluded.first_ns)",
+		" script = coalesce(excluded.script, script), executable = coalesce(excluded.executable, executable),"
+		" container = coalesce(excluded.container, container), cgroup_id = coalesce(excluded.cgroup_id, "
+		"cgroup_id),"
+		" rank = coalesce(excluded.rank, rank), local_rank = coalesce(excluded.local_rank, local_rank),"
+		" world_size = coalesce(excluded.world_size, world_size), flags = excluded.flags, first_ns = "
+		"min(first_ns, excluded.first_ns)",
 	[DB_PUT_TAIL] = "INSERT OR REPLACE INTO tail(id, uid, boot, t0, t1, n, crc, data)"
 			" VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
 	[DB_PUT_FIGURES] = "INSERT OR REPLACE INTO figures(id, level, uid, boot, t0, t1, n, crc, data)"

@@ -15,7 +15,7 @@
 #include "archive/write/writer.h"
 
 #define LOG_TOPIC "store"
-#define COLUMNS_MAX 16
+#define COLUMNS_MAX 24
 
 /* Every table; `key` orders it, and names its rows where it is one number. */
 static const struct {

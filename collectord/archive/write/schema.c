@@ -25,6 +25,10 @@ static const char *const steps[] = {
 	"INSERT INTO process_2 SELECT id, boot, pid, start_boot_ns, start_unix_ns, exec_gen, uid, flags, comm, "
 	"first_ns,"
 	" gone_ns FROM process; DROP TABLE process; ALTER TABLE process_2 RENAME TO process",
+	"ALTER TABLE process ADD COLUMN script TEXT; ALTER TABLE process ADD COLUMN executable TEXT;"
+	"ALTER TABLE process ADD COLUMN container TEXT; ALTER TABLE process ADD COLUMN cgroup_id INTEGER;"
+	"ALTER TABLE process ADD COLUMN rank INTEGER; ALTER TABLE process ADD COLUMN local_rank INTEGER;"
+	"ALTER TABLE process ADD COLUMN world_size INTEGER",
 };
 _Static_assert(ARRAY_SIZE(steps) == SCHEMA_VERSION - 1, "each version but the first has the step to it");
 

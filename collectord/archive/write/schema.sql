@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- The tables of a database, version 2 (PRAGMA user_version). Times are CLOCK_MONOTONIC
+-- The tables of a database, version 3 (PRAGMA user_version). Times are CLOCK_MONOTONIC
 -- nanoseconds of the boot in column `boot`; table clock maps them to the wall clock.
 -- Every row that belongs to somebody carries its owner in `uid`.
 
@@ -45,7 +45,14 @@ CREATE TABLE process (
 	flags INTEGER NOT NULL, -- PROCESS_MIXED_IDS
 	comm TEXT NOT NULL,
 	first_ns INTEGER NOT NULL,
-	gone_ns INTEGER -- NULL: not seen to end; of one that ended while nobody recorded: when somebody last did
+	gone_ns INTEGER, -- NULL: not seen to end; of one that ended while nobody recorded: when somebody last did
+	script TEXT, -- from here on of struct program (procs/program.h), NULL: not known
+	executable TEXT,
+	container TEXT,
+	cgroup_id INTEGER,
+	rank INTEGER,
+	local_rank INTEGER,
+	world_size INTEGER
 	-- an incarnation that was forgotten as long gone, and calls again, has a second row
 );
 

@@ -156,6 +156,22 @@ static int put_ops(struct writer *writer)
 	return r;
 }
 
+/* What is not known stays NULL, as a statement's parameters are at first. */
+static void bind_program(sqlite3_stmt *s, const struct program *program)
+{
+	const char *const texts[] = { program->script, program->executable, program->container };
+	const struct program_number numbers[] = { program->rank, program->local_rank, program->world_size };
+
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
+		if (texts[i][0])
+			sql_text(s, 12 + (int)i, texts[i]);
+	if (program->cgroup_id)
+		(void)sqlite3_bind_int64(s, 15, (int64_t)program->cgroup_id);
+	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++)
+		if (numbers[i].is_known)
+			(void)sqlite3_bind_int64(s, 16 + (int)i, numbers[i].value);
+}
+
 int writer_put_process(struct writer *writer, const struct batch_process *p)
 {
 	sqlite3_stmt *s = db_statement(&writer->db, DB_PUT_PROCESS);
@@ -167,6 +183,7 @@ int writer_put_process(struct writer *writer, const struct batch_process *p)
 	(void)sqlite3_bind_int64(s, 10, (int64_t)p->first_ns);
 	if (p->gone_ns)
 		(void)sqlite3_bind_int64(s, 11, (int64_t)p->gone_ns);
+	bind_program(s, &p->identity.program);
 	return sql_run(s);
 }
 

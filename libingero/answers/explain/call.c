@@ -8,6 +8,7 @@
 #include "libingero/answers/explain/bars.h"
 #include "libingero/answers/host.h"
 #include "libingero/answers/time.h"
+#include "libingero/answers/trace/rows.h"
 #include "libingero/render/units.h"
 
 static void returned_append(const Ingero__V1__Event *call, const struct text_style *style, struct buf *out)
@@ -42,7 +43,8 @@ static void host_append(const Ingero__V1__Event *event, const struct text_style 
 
 	text_line(out, style, TEXT_BOLD, "%s", event->op);
 	text_line(out, style, TEXT_PLAIN, "  when     %s", clock_text_exact(event->timestamp_unix_ns).text);
-	(void)buf_printf(&text, "%s (pid %u, %s)", event->process_name, event->pid, user_name(event->uid).text);
+	(void)buf_printf(&text, "%s (pid %u, %s)", trace_process_name(event->process_name, event->program).text,
+			 event->pid, user_name(event->uid).text);
 	text_paragraph(out, style, "  who      ", buf_text(&text));
 	buf_consume(&text, text.n);
 	host_event_append(&text, event);
@@ -67,7 +69,8 @@ void explain_call_append(const Ingero__V1__Event *call, const struct text_style 
 	}
 	text_line(out, style, TEXT_BOLD, "%s took %s", call->op, units_ns(call->duration_ns, 0).text);
 	text_line(out, style, TEXT_PLAIN, "  when     %s", clock_text_exact(call->timestamp_unix_ns).text);
-	(void)buf_printf(&text, "%s (pid %u, thread %u, %s)", call->process_name, call->pid, call->tid,
+	(void)buf_printf(&text, "%s (pid %u, thread %u, %s)",
+			 trace_process_name(call->process_name, call->program).text, call->pid, call->tid,
 			 user_name(call->uid).text);
 	text_paragraph(out, style, "  who      ", buf_text(&text));
 

@@ -146,15 +146,18 @@ static void headline_append(const struct explain_finding *e, const struct text_s
 
 static void who_append(const Ingero__V1__Finding *f, const struct text_style *style, struct buf *out)
 {
+	struct trace_name name = trace_process_name(f->process_name, f->program);
+	const char *container = f->program ? f->program->container : NULL;
 	CLEANUP(buf_done) struct buf text = BUF_INIT;
 
 	/* Files recorded by Ingero do not tell the owner, and the process of some chains neither. */
 	if (!f->pid)
 		(void)buf_append_text(&text, "not recorded");
 	else if (f->uid == UINT32_MAX)
-		(void)buf_printf(&text, "%s (pid %u)", f->process_name, f->pid);
+		(void)buf_printf(&text, "%s (pid %u)", name.text, f->pid);
 	else
-		(void)buf_printf(&text, "%s (pid %u, %s)", f->process_name, f->pid, user_name(f->uid).text);
+		(void)buf_printf(&text, "%s (pid %u, %s%s%s)", name.text, f->pid, user_name(f->uid).text,
+				 container ? ", container " : "", container ? container : "");
 	if (f->calls && f->slow_calls)
 		(void)buf_printf(&text, ": %s slow of", units_count(f->slow_calls).text);
 	else if (f->calls)
@@ -333,7 +336,7 @@ static void line_compose(const struct explain_finding *e, bool is_short, struct 
 	else
 		(void)buf_printf(text, "%-*s", SPAN_COLUMNS, when_text(e).text);
 	(void)buf_printf(text, "  %s  ",
-			 f->pid ? trace_process_label(f->process_name, f->pid, PROCESS_COLUMNS).text : "-");
+			 f->pid ? trace_process_label(f->process_name, f->program, f->pid, PROCESS_COLUMNS).text : "-");
 	if (is_short)
 		title_append_short(f, text);
 	else

@@ -288,7 +288,7 @@ static int table_append(const struct explain_question *q, const Ingero__V1__Expl
 		const Ingero__V1__Operation *op = rows.rows.items[0].op;
 
 		text_line(out, style, TEXT_BOLD, "%s of %s",
-			  trace_process_label(op->process_name, op->pid, PROCESS_COLUMNS).text,
+			  trace_process_label(op->process_name, op->program, op->pid, PROCESS_COLUMNS).text,
 			  user_name(op->uid).text);
 	}
 	return trace_rows_append(&rows, style, style->rows ? MAX(style->rows, TABLE_ROWS_LEAST) : SIZE_MAX, out);

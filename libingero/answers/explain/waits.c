@@ -18,7 +18,8 @@ static void row_add(struct table *t, const Ingero__V1__Wait *wait)
 	enum blame_view_class class = blame_view_largest(&blame, 1u << BLAME_VIEW_ON_CPU);
 	double ratio = wait->span_ns ? (double)op->total_ns / (double)wait->span_ns : 0;
 
-	table_add(t, TEXT_PLAIN, "%s", trace_process_label(op->process_name, op->pid, PROCESS_COLUMNS).text);
+	table_add(t, TEXT_PLAIN, "%s",
+		  trace_process_label(op->process_name, op->program, op->pid, PROCESS_COLUMNS).text);
 	table_add(t, TEXT_PLAIN, "%s", units_ns(op->total_ns, UNITS_TIGHT).text);
 	table_add(t, TEXT_PLAIN, "%s", units_ratio(ratio, UNITS_TIGHT).text);
 	table_add(t, TEXT_PLAIN, "%s", class == BLAME_VIEW_COUNT ? "" : blame_view_label(class));

@@ -57,7 +57,7 @@ static void cells_fill(const Ingero__V1__Event *event, struct cells *cells)
 
 	(void)snprintf(cells->clock, sizeof(cells->clock), "%.15s",
 		       clock_text_exact(event->timestamp_unix_ns).text + strlen("2026-01-31 "));
-	cells->process = trace_process_label(event->process_name, event->pid, PROCESS_COLUMNS);
+	cells->process = trace_process_label(event->process_name, event->program, event->pid, PROCESS_COLUMNS);
 	cells->op = trace_op_label(event->op);
 	cells->took = is_host ? (struct units_text){ .text = "-" } : units_ns(event->duration_ns, UNITS_TIGHT);
 	cells->is_bad = is_host ? host_event_is_bad(event) : event->ret_code != 0;
@@ -152,7 +152,7 @@ void call_table_append(const struct call_table *t, const Ingero__V1__Event *even
 
 	cells_fill(event, &cells);
 	note = text_columns(buf_text(&cells.note));
-	process = trace_process_label(event->process_name, event->pid, t->process);
+	process = trace_process_label(event->process_name, event->program, event->pid, t->process);
 	is_below = note > t->note && (cells.is_bad || t->note || host_is_source(event->source));
 	cells.clock[MIN(t->clock, sizeof(cells.clock) - 1)] = '\0'; /* digits beyond are left out */
 	if (cells.is_bad)

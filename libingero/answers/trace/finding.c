@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "libingero/answers/trace/rows.h"
 #include "libingero/render/units.h"
 
 #define FINDINGS_MOST 5u /* lines before a summary; explain has the others */
@@ -67,7 +68,7 @@ static void sentence_append(const Ingero__V1__Finding *f, bool has_process, cons
 	if (cause.text[0])
 		(void)buf_printf(text, " %s", cause.text);
 	if (has_process)
-		(void)buf_printf(text, " in %s (pid %u)", f->process_name, f->pid);
+		(void)buf_printf(text, " in %s (pid %u)", trace_process_name(f->process_name, f->program).text, f->pid);
 	if (f->lost_ns)
 		(void)buf_printf(text, ": %s lost%s", units_ns(f->lost_ns, 0).text, f->end_unix_ns ? "" : " so far");
 	if (f->end_unix_ns)

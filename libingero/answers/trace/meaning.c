@@ -32,7 +32,8 @@ static void delay_append(const Ingero__V1__Delay *delay, const struct text_style
 	struct blame_view blame = blame_view_of(op->blame_ns);
 	CLEANUP(buf_done) struct buf text = BUF_INIT;
 
-	(void)buf_printf(&text, "%s in %s (pid %u) lost %s, %s of its time, %s.", op->op, op->process_name, op->pid,
+	(void)buf_printf(&text, "%s in %s (pid %u) lost %s, %s of its time, %s.", op->op,
+			 trace_process_name(op->process_name, op->program).text, op->pid,
 			 units_ns(delay->lost_ns, 0).text,
 			 units_ratio((double)delay->lost_ns / (double)MAX(blame.sum_ns, 1), 0).text,
 			 class == BLAME_VIEW_COUNT ? delay->takes : blame_view_phrase(class));
@@ -115,7 +116,8 @@ static void in_flight_append(const Ingero__V1__Summary *summary, const struct te
 		if (call->age_ns < IN_FLIGHT_OLD_NS)
 			continue;
 		(void)buf_printf(&text, "%s in %s (pid %u, thread %u) had not returned after %s", call->op,
-				 call->process_name, call->pid, call->tid, units_ns(call->age_ns, 0).text);
+				 trace_process_name(call->process_name, call->program).text, call->pid, call->tid,
+				 units_ns(call->age_ns, 0).text);
 		if (class != BLAME_VIEW_COUNT)
 			(void)buf_printf(&text, ", %s of it %s",
 					 units_ratio((double)blame.ns[class] / (double)blame.sum_ns, 0).text,
@@ -136,12 +138,12 @@ static void failures_append(const struct trace_rows *rows, const struct text_sty
 
 		if (op->errors && n_failed++ < SENTENCES_MAX)
 			(void)buf_printf(&text, "%s of %s of %s in %s (pid %u) failed.", units_count(op->errors).text,
-					 units_things(op->count, "call", "calls").text, op->op, op->process_name,
-					 op->pid);
+					 units_things(op->count, "call", "calls").text, op->op,
+					 trace_process_name(op->process_name, op->program).text, op->pid);
 		if (op->abandoned && n_abandoned++ < SENTENCES_MAX)
 			(void)buf_printf(&text, "%s%s of %s in %s (pid %u) never returned: exit, kill, exec or a jump.",
 					 text.n ? " " : "", units_things(op->abandoned, "call", "calls").text, op->op,
-					 op->process_name, op->pid);
+					 trace_process_name(op->process_name, op->program).text, op->pid);
 		if (text.n)
 			text_paragraph(out, style, "▲ ", buf_text(&text));
 	}

@@ -133,10 +133,11 @@ static void title_append(const struct trace_setting *setting, const Ingero__V1__
 	char who[128];
 
 	if (rows->n_processes == 1)
-		(void)snprintf(
-			who, sizeof(who), "%s of %s",
-			trace_process_label(rows->rows.items[0].op->process_name, rows->rows.items[0].op->pid, 24).text,
-			user_name(rows->rows.items[0].op->uid).text);
+		(void)snprintf(who, sizeof(who), "%s of %s",
+			       trace_process_label(rows->rows.items[0].op->process_name,
+						   rows->rows.items[0].op->program, rows->rows.items[0].op->pid, 24)
+				       .text,
+			       user_name(rows->rows.items[0].op->uid).text);
 	else
 		(void)snprintf(who, sizeof(who), "%s processes %s", units_count(rows->n_processes).text,
 			       setting->scope);

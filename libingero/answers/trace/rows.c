@@ -10,7 +10,8 @@
 #include "libingero/render/units.h"
 
 #define PROCESS_COLUMNS 15u
-#define WIDE_COLUMNS 100u /* from here on columns stand two spaces apart */
+#define WIDE_COLUMNS 100u      /* from here on columns stand two spaces apart */
+#define SCRIPT_COLUMNS_LEAST 4 /* of what is left beside a rank; less says nothing */
 
 struct trace_label trace_op_label(const char *op)
 {
@@ -20,16 +21,50 @@ struct trace_label trace_op_label(const char *op)
 	return label;
 }
 
-struct trace_label trace_process_label(const char *name, uint32_t pid, unsigned int columns)
+/* The rank of one among several. */
+static bool has_rank(const Ingero__V1__Program *program)
+{
+	return program && program->has_rank && !(program->has_world_size && program->world_size == 1);
+}
+
+static const char *script_of(const char *name, const Ingero__V1__Program *program)
+{
+	return program && program->script && strcmp(program->script, name) != 0 ? program->script : "";
+}
+
+struct trace_name trace_process_name(const char *name, const Ingero__V1__Program *program)
+{
+	const char *known = name && *name ? name : "?", *script = script_of(known, program);
+	struct trace_name whole;
+	int n = snprintf(whole.text, sizeof(whole.text), "%s%s%s", known, *script ? " " : "", script);
+
+	if (has_rank(program) && n > 0 && (size_t)n < sizeof(whole.text))
+		(void)snprintf(whole.text + n, sizeof(whole.text) - (size_t)n, " rank %u", program->rank);
+	return whole;
+}
+
+struct trace_label trace_process_label(const char *name, const Ingero__V1__Program *program, uint32_t pid,
+				       unsigned int columns)
 {
 	static const struct text_style style = { .is_utf8 = true };
-	CLEANUP(buf_done) struct buf text = BUF_INIT;
+	struct trace_name whole = trace_process_name(name, program);
+	const char *script = script_of(name ? name : "", program), *text = *script ? script : name;
+	CLEANUP(buf_done) struct buf cut = BUF_INIT;
 	struct trace_label label;
-	char digits[16];
-	unsigned int n = (unsigned int)snprintf(digits, sizeof(digits), " %u", pid);
+	char rank[24] = "", digits[16];
+	unsigned int n = (unsigned int)snprintf(digits, sizeof(digits), " %u", pid),
+		     room = columns > n ? columns - n : 1;
 
-	(void)text_append(&text, &style, name && *name ? name : "?", columns > n ? columns - n : 1);
-	(void)snprintf(label.text, sizeof(label.text), "%s%s", buf_text(&text), digits);
+	if (text_columns(whole.text) <= room)
+		text = whole.text;
+	else if (has_rank(program))
+		n = (unsigned int)snprintf(rank, sizeof(rank), " rank %u", program->rank);
+	if (rank[0] && room >= n + SCRIPT_COLUMNS_LEAST)
+		room -= n;
+	else
+		rank[0] = '\0';
+	(void)text_append(&cut, &style, text && *text ? text : "?", room);
+	(void)snprintf(label.text, sizeof(label.text), "%s%s%s", buf_text(&cut), rank, digits);
 	return label;
 }
 
@@ -182,8 +217,9 @@ static void cell_add(struct table *t, enum column column, const struct trace_row
 	switch (column) {
 	case COLUMN_PROCESS:
 		table_add(t, TEXT_PLAIN, "%s",
-			  is_first_of_process ? trace_process_label(op->process_name, op->pid, PROCESS_COLUMNS).text
-					      : "");
+			  is_first_of_process
+				  ? trace_process_label(op->process_name, op->program, op->pid, PROCESS_COLUMNS).text
+				  : "");
 		break;
 	case COLUMN_OPERATION:
 		table_add(t, TEXT_PLAIN, "%s", trace_op_label(op->op).text);

@@ -67,5 +67,18 @@ struct trace_label {
 
 /** trace_op_label() - the name by which Ingero's users know it: "cudaStreamSync" */
 struct trace_label trace_op_label(const char *op);
-/** trace_process_label() - "python 4711" in at most `columns`, the pid whole */
-struct trace_label trace_process_label(const char *name, uint32_t pid, unsigned int columns);
+struct trace_name {
+	char text[128];
+};
+
+/**
+ * trace_process_name() - "python3 train.py rank 3": how people are told which process it is, everywhere
+ * @program: NULL: nothing more is known of it than its name
+ */
+struct trace_name trace_process_name(const char *name, const Ingero__V1__Program *program);
+/**
+ * trace_process_label() - "python3 train.py rank 3 4711" in at most `columns`, the pid whole; where that is too much
+ * without the name, then without the end of the script
+ */
+struct trace_label trace_process_label(const char *name, const Ingero__V1__Program *program, uint32_t pid,
+				       unsigned int columns);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "libingero/answers/host.h"
+#include "libingero/answers/trace/rows.h"
 #include "libingero/render/blame.h"
 #include "libingero/render/units.h"
 
@@ -63,7 +64,8 @@ void trace_waits_append(struct buf *out, const struct text_style *style, const I
 	}
 	if (!op || ratio_of(op->total_ns, summary->window_ns) < LEAST_RATIO)
 		return;
-	(void)buf_printf(&text, "%s of %s %u waited %s%s, %s of the time", who, op->process_name, op->pid,
+	(void)buf_printf(&text, "%s of %s %u waited %s%s, %s of the time", who,
+			 trace_process_name(op->process_name, op->program).text, op->pid,
 			 units_ns(op->total_ns, 0).text, together,
 			 units_ratio(ratio_of(op->total_ns, summary->window_ns), UNITS_TIGHT).text);
 	classes_append(&text, op, summary->window_ns);
@@ -77,7 +79,8 @@ void trace_wait_tell(struct buf *out, const struct text_style *style, const Inge
 	CLEANUP(buf_done) struct buf text = BUF_INIT;
 
 	(void)buf_printf(&text, "The main thread of %s (pid %u) was in no CUDA call and waited for %s of %s",
-			 op->process_name, op->pid, units_ns(op->total_ns, 0).text, units_ns(span_ns, 0).text);
+			 trace_process_name(op->process_name, op->program).text, op->pid,
+			 units_ns(op->total_ns, 0).text, units_ns(span_ns, 0).text);
 	if (class != BLAME_VIEW_COUNT)
 		(void)buf_printf(&text, ", %s of it %s",
 				 units_ratio(ratio_of(blame.ns[class], op->total_ns), UNITS_TIGHT).text,

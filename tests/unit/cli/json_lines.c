@@ -78,7 +78,7 @@ static ProtobufCMessage *message_fill(const ProtobufCMessageDescriptor *d)
 		value_fill(field, base + field->offset);
 		if (field->flags & PROTOBUF_C_FIELD_FLAG_ONEOF)
 			*(uint32_t *)(void *)(base + field->quantifier_offset) = field->id;
-		else if (field->label == PROTOBUF_C_LABEL_OPTIONAL)
+		else if (field->label == PROTOBUF_C_LABEL_OPTIONAL && field->quantifier_offset) /* a text has none */
 			*(protobuf_c_boolean *)(base + field->quantifier_offset) = 1;
 	}
 	return message;

@@ -96,11 +96,13 @@ static void named(void)
 	CHECK_INT_EQ("table", process_table_new(&table), 0);
 	p[0] = process_table_take(table, &first);
 	p[0]->row = 3;
-	process_called(p[0], first.comm);
-	CHECK_INT_EQ("called so before", p[0]->row, 3);
 	process_called(p[0], "train\0\0\0\0\0\0\0\0\0\0");
 	CHECK_STR_EQ("as at its first call", process_name(p[0]), "train");
 	CHECK_INT_EQ("no row has that name", p[0]->row, 0);
+	p[0]->row = 3;
+	process_called(p[0], first.comm);
+	CHECK_STR_EQ("and no later one", process_name(p[0]), "train");
+	CHECK_INT_EQ("which its row has", p[0]->row, 3);
 	p[1] = process_table_take(table, &guarded);
 	CHECK_STR_EQ("guarded", process_name(p[1]), "train");
 	p[2] = process_table_take(table, &next);

@@ -30,6 +30,48 @@ static const struct {
 	{ "e\x1b[m", 1, 15, "e?[m 1" },
 };
 
+/* What tells it from others of its name; the end of a long script goes first, and the pid never. */
+static const struct {
+	const char *name;
+	const char *script;
+	int rank, world; /* -1: not known */
+	unsigned int columns;
+	const char *label;
+	const char *whole;
+} programs[] = {
+	{ "python3", "train.py", 3, 8, 60, "python3 train.py rank 3 4711", "python3 train.py rank 3" },
+	{ "python3", "train.py", 3, 8, 27, "train.py rank 3 4711", "python3 train.py rank 3" },
+	{ "python3", "train.py", 3, 8, 17, "trai… rank 3 4711", "python3 train.py rank 3" },
+	{ "python3", "train.py", 3, 8, 15, "train.py 4711", "python3 train.py rank 3" },
+	{ "python3", "train.py", 3, 8, 10, "trai… 4711", "python3 train.py rank 3" },
+	{ "python3", "train.py", -1, -1, 60, "python3 train.py 4711", "python3 train.py" },
+	{ "python3", "train.py", 0, 1, 60, "python3 train.py 4711", "python3 train.py" },
+	{ "python3", "train.py", 0, -1, 60, "python3 train.py rank 0 4711", "python3 train.py rank 0" },
+	{ "train.py", "train.py", 1, 2, 60, "train.py rank 1 4711", "train.py rank 1" },
+	{ "train", NULL, 1, 2, 60, "train rank 1 4711", "train rank 1" },
+	{ "train", NULL, -1, -1, 60, "train 4711", "train" },
+	{ "", NULL, -1, -1, 60, "? 4711", "?" },
+	{ "python3", "e\x1b[m", -1, -1, 60, "python3 e?[m 4711", "python3 e\x1b[m" },
+};
+
+static void programs_test(void)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(programs); i++) {
+		Ingero__V1__Program program = INGERO__V1__PROGRAM__INIT;
+
+		program.script = (char *)(uintptr_t)programs[i].script;
+		program.has_rank = programs[i].rank >= 0;
+		program.rank = (uint32_t)programs[i].rank;
+		program.has_world_size = programs[i].world >= 0;
+		program.world_size = (uint32_t)programs[i].world;
+		CHECK_STR_EQ(programs[i].label,
+			     trace_process_label(programs[i].name, &program, 4711, programs[i].columns).text,
+			     programs[i].label);
+		CHECK_STR_EQ(programs[i].label, trace_process_name(programs[i].name, &program).text, programs[i].whole);
+	}
+	CHECK_STR_EQ("nothing is known of it", trace_process_name("python3", NULL).text, "python3");
+}
+
 static const struct {
 	const char *name;
 	uint64_t window_ns;
@@ -89,7 +131,7 @@ int main(void)
 		CHECK_STR_EQ(ops[i].op, trace_op_label(ops[i].op).text, ops[i].want);
 	for (size_t i = 0; i < ARRAY_SIZE(processes); i++)
 		CHECK_STR_EQ(processes[i].name,
-			     trace_process_label(processes[i].name, processes[i].pid, processes[i].columns).text,
+			     trace_process_label(processes[i].name, NULL, processes[i].pid, processes[i].columns).text,
 			     processes[i].want);
 	for (size_t i = 0; i < ARRAY_SIZE(marks); i++) {
 		const struct figures_op table[] = { { .op = "a",
@@ -105,5 +147,6 @@ int main(void)
 		CHECK_INT_EQ(marks[i].name, rows.rows.items[0].waits_for_cpu, marks[i].waits);
 	}
 	order_test();
+	programs_test();
 	return check_result();
 }
