@@ -1,16 +1,52 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Bytes that recordings of Ingero's take when packed as ours: columns of their calls, and stacks with their frames."""
+"""
+Bytes that recordings of Ingero's take when packed as ours: columns of their calls, and stacks with their frames; and what
+explain takes on one of them that is repeated up to 1.2 million rows: everything is imported for each question.
+"""
 import glob
 import gzip
 import os
+import sqlite3
 import subprocess
+import sys
 import tempfile
 
 import ingero
 
 RECORDINGS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../data/ingero-db/*.db.gz")
 LIMIT_BYTES = 10
+REPEATED = "pytorch-dataloader-starvation.db"
+REPEATED_ROWS = 1200000
+ROUNDS = 5
+# of the largest of all processes behind a command, which is the reader
+WATCH = """
+import resource, subprocess, sys
+subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL, check=True)
+used = resource.getrusage(resource.RUSAGE_CHILDREN)
+print(used.ru_utime + used.ru_stime, used.ru_maxrss / 1024)
+"""
 PAGES_CALLS_MIN = 1000  # of fewer calls the pages are those of empty tables
+
+
+def repeat(path):
+    """Rows of calls again and again, one recording behind the other; aggregates would cover the first minutes alone."""
+    with sqlite3.connect(path) as db:
+        (first, last, n), = db.execute("SELECT min(timestamp), max(timestamp), count(*) FROM events").fetchall()
+        columns = [name for _, name, *_ in db.execute("PRAGMA table_info(events)") if name not in ("id", "timestamp")]
+        db.execute("DELETE FROM event_aggregates")
+        db.execute(f"WITH RECURSIVE again(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM again WHERE i < {REPEATED_ROWS // n}) "
+                   f"INSERT INTO events (timestamp, {', '.join(columns)}) "
+                   f"SELECT timestamp + i * {last - first + 1000}, {', '.join(columns)} FROM again, events WHERE id <= "
+                   f"(SELECT max(id) FROM events) LIMIT {REPEATED_ROWS - n}")
+    db.close()
+
+
+def explain(bench, path):
+    repeat(path)
+    done = [subprocess.run([sys.executable, "-c", WATCH, bench.programs.path("ingero"), "explain", "--db", path], capture_output=True, text=True,
+                           check=True).stdout.split() for _ in range(ROUNDS)]
+    bench.row("explain of 1.2 million rows: CPU time", [float(cpu_s) for cpu_s, _ in done], "s")
+    bench.row("explain of 1.2 million rows: memory of the reader", [float(mib) for _, mib in done], "MiB")
 
 
 def measure(bench):
@@ -30,3 +66,4 @@ def measure(bench):
                       note=f"{calls} calls, {columns} B of columns, {stacks} B of stacks; Ingero's file: {os.path.getsize(path) / calls:.0f} B a call")
             if calls >= PAGES_CALLS_MIN:
                 bench.row(f"{name}: bytes a call, whole pages of these tables", pages / calls, "B", note="index pages of frames and stacks included")
+        explain(bench, os.path.join(directory, REPEATED))
