@@ -162,12 +162,9 @@ int db_exec(struct db *db, const char *sql)
 int db_get_int(struct db *db, const char *sql, int64_t *ret_value)
 {
 	CLEANUP(sql_finalizep) sqlite3_stmt *s = NULL;
-	int code = sqlite3_prepare_v2(db->handle, sql, -1, &s, NULL);
-	int r;
+	int r = sql_prepare(db->handle, sql, &s);
 
-	if (code != SQLITE_OK)
-		return sql_errno(db->handle, code);
-	r = sql_step(s);
+	r = r ? r : sql_step(s);
 	if (r <= 0)
 		return r;
 	if (sqlite3_column_type(s, 0) == SQLITE_NULL)

@@ -38,7 +38,7 @@ static int boot_row(struct writer *writer)
 	char id[BOOT_ID_BYTES] = "";
 	sqlite3 *db = writer->db.handle;
 	ssize_t n;
-	int code, r;
+	int r;
 
 	if (writer->options.boot_id) {
 		(void)snprintf(id, sizeof(id), "%s", writer->options.boot_id);
@@ -48,11 +48,10 @@ static int boot_row(struct writer *writer)
 			return (int)n;
 		id[strcspn(id, "\n")] = '\0';
 	}
-	code = sqlite3_prepare_v2(db, "INSERT OR IGNORE INTO boot(boot_id) VALUES(?1)", -1, &put, NULL);
-	if (code == SQLITE_OK)
-		code = sqlite3_prepare_v2(db, "SELECT id FROM boot WHERE boot_id = ?1", -1, &get, NULL);
-	if (code != SQLITE_OK)
-		return sql_errno(db, code);
+	r = sql_prepare(db, "INSERT OR IGNORE INTO boot(boot_id) VALUES(?1)", &put);
+	r = r ? r : sql_prepare(db, "SELECT id FROM boot WHERE boot_id = ?1", &get);
+	if (r < 0)
+		return r;
 	sql_text(put, 1, id);
 	sql_text(get, 1, id);
 	r = sql_run(put);

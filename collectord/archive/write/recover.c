@@ -15,9 +15,7 @@
 static int close_sessions(struct writer *writer)
 {
 	CLEANUP(sql_finalizep) sqlite3_stmt *s = NULL;
-	int code = sqlite3_prepare_v2(writer->db.handle, "SELECT boot, seen_ns FROM session WHERE end_ns IS NULL", -1,
-				      &s, NULL);
-	int r = sql_errno(writer->db.handle, code);
+	int r = sql_prepare(writer->db.handle, "SELECT boot, seen_ns FROM session WHERE end_ns IS NULL", &s);
 
 	while (r == 0 && (r = sql_step(s)) > 0) {
 		int64_t boot = sqlite3_column_int64(s, 0);

@@ -21,16 +21,15 @@ int retention_load(struct writer *writer)
 {
 	CLEANUP(sql_finalizep) sqlite3_stmt *owners = NULL, *gaps = NULL;
 	sqlite3 *db = writer->db.handle;
-	int code = sqlite3_prepare_v2(db, "SELECT uid, sum(n) FROM block GROUP BY uid", -1, &owners, NULL);
-	int r;
+	int r = sql_prepare(db, "SELECT uid, sum(n) FROM block GROUP BY uid", &owners);
 
-	if (code == SQLITE_OK)
-		code = sqlite3_prepare_v2(db,
-					  "SELECT id, boot, t0, t1, count, uid FROM gap WHERE reason = 'retention'"
-					  " AND uid IS NOT NULL",
-					  -1, &gaps, NULL);
-	if (code != SQLITE_OK)
-		return sql_errno(db, code);
+	r = r ? r
+	      : sql_prepare(db,
+			    "SELECT id, boot, t0, t1, count, uid FROM gap WHERE reason = 'retention'"
+			    " AND uid IS NOT NULL",
+			    &gaps);
+	if (r < 0)
+		return r;
 	for (size_t i = 0; i < writer->owners.n; i++)
 		writer->owners.items[i].events = 0;
 	while ((r = sql_step(owners)) > 0) {
@@ -50,6 +49,16 @@ int retention_load(struct writer *writer)
 					    .uid = (uint32_t)sqlite3_column_int64(gaps, 5),
 					    .reason = "retention" };
 		r = ARRAY_PUSH(&writer->retention_gaps, g);
+	}
+	return r;
+}
+
+int retention_commit(struct writer *writer, int r)
+{
+	r = r ? r : db_commit(&writer->db);
+	if (r < 0) {
+		db_rollback(&writer->db);
+		(void)retention_load(writer);
 	}
 	return r;
 }
@@ -179,12 +188,7 @@ int retention_delete_some(struct writer *writer, int n)
 {
 	int r = db_begin(&writer->db);
 
-	r = r ? r : delete_blocks(writer, n);
-	r = r ? r : db_commit(&writer->db);
-	if (r < 0) {
-		db_rollback(&writer->db);
-		(void)retention_load(writer);
-	}
+	r = retention_commit(writer, r ? r : delete_blocks(writer, n));
 	writer->oldest_unix_ns = 0;
 	return r;
 }
@@ -247,12 +251,11 @@ static int drop_finer(struct writer *writer, int level, uint32_t uid, int64_t bo
 static int old_figures(struct writer *writer, int64_t boot)
 {
 	CLEANUP(sql_finalizep) sqlite3_stmt *s = NULL;
-	int code = sqlite3_prepare_v2(writer->db.handle,
-				      "SELECT DISTINCT uid FROM figures WHERE level = 3600 AND boot = ?1"
-				      " UNION SELECT DISTINCT uid FROM figures WHERE level = 60 AND boot = ?1",
-				      -1, &s, NULL);
 	ARRAY(uint32_t) uids = { 0 };
-	int r = sql_errno(writer->db.handle, code);
+	int r = sql_prepare(writer->db.handle,
+			    "SELECT DISTINCT uid FROM figures WHERE level = 3600 AND boot = ?1"
+			    " UNION SELECT DISTINCT uid FROM figures WHERE level = 60 AND boot = ?1",
+			    &s);
 
 	(void)sqlite3_bind_int64(s, 1, boot);
 	while (r == 0 && (r = sql_step(s)) > 0)
@@ -281,13 +284,9 @@ int retention_by_age(struct writer *writer)
 			r = old_blocks(writer, boot, cutoff(writer, boot, writer->options.max_age_ns));
 	}
 	/* Sealing looks at the size, but where no call is kept nothing is sealed. */
-	r = r ? r : retention_by_size(writer);
-	r = r ? r : db_commit(&writer->db);
-	if (r < 0) {
-		db_rollback(&writer->db);
-		(void)retention_load(writer); /* what it had counted was taken back */
+	r = retention_commit(writer, r ? r : retention_by_size(writer));
+	if (r < 0)
 		return r;
-	}
 	writer->retained_ns = writer->now_ns;
 	writer->oldest_unix_ns = 0;
 	return retention_load(writer);

@@ -283,14 +283,9 @@ static int pass(struct writer *writer, uint32_t uid, int64_t boot)
 	if (r >= 0) {
 		r = tails_delete(&seal);
 		r = r ? r : retention_by_size(writer);
-		r = r ? r : db_commit(&writer->db);
 	}
-	if (r < 0) {
-		db_rollback(&writer->db);
-		(void)retention_load(writer); /* what it had counted was taken back */
-		return r;
-	}
-	return more;
+	r = retention_commit(writer, r);
+	return r < 0 ? r : more;
 }
 
 int seal_owner(struct writer *writer, uint32_t uid, int64_t boot)

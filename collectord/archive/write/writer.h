@@ -136,6 +136,9 @@ int seal_all(struct writer *writer);
 
 /** retention_load() - what is there, by owner. Return: 0 or -errno */
 int retention_load(struct writer *writer);
+/** retention_commit() - end a transaction that may have deleted blocks: what was counted is taken back, too. Return: r,
+ * or -errno of the commit */
+int retention_commit(struct writer *writer, int r);
 /** retention_by_size() - within the running transaction. Return: 0 or -errno */
 int retention_by_size(struct writer *writer);
 /** retention_by_age() - in a transaction of its own. Return: 0 or -errno */
