@@ -16,14 +16,6 @@ bool reader_is_late(const struct reader_job *job)
 	return clock_now_ns() >= job->deadline_ns;
 }
 
-void reader_set_limit(struct reader_job *job, uint64_t limit_ns)
-{
-	if (!limit_ns || limit_ns >= job->limit_ns)
-		return;
-	job->deadline_ns -= job->limit_ns - limit_ns;
-	job->limit_ns = limit_ns;
-}
-
 int reader_reply(struct reader_job *job, const ProtobufCMessage *message)
 {
 	size_t n = protobuf_c_message_get_packed_size(message);

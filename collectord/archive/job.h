@@ -51,8 +51,6 @@ typedef int (*reader_method_func)(struct reader_job *job);
 #include "archive/reader.def"
 
 bool reader_is_late(const struct reader_job *job);
-/** reader_set_limit() - the caller's own limit of time, if that is shorter */
-void reader_set_limit(struct reader_job *job, uint64_t limit_ns);
 /** reader_reply() - Return: 0, -EMSGSIZE (nothing was sent), or -errno: the daemon is gone */
 int reader_reply(struct reader_job *job, const ProtobufCMessage *message);
 /** reader_fail() - an error for the caller, one sentence. Return: 1 */

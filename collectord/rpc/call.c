@@ -14,7 +14,7 @@
 #include "clock.h"
 #include "rpc/body.h"
 #include "rpc/peer.h"
-#include "rpc/server.h"
+#include "rpc/server_state.h"
 
 #define DEADLINE_DEFAULT_NS (30 * NSEC_PER_SEC) /* of a request that names none and has one reply */
 #define DEADLINE_MAX_NS (600 * NSEC_PER_SEC)
@@ -301,13 +301,13 @@ bool call_must_wait(const struct call *call)
 	uint64_t resume_ns;
 
 	return call->peer &&
-	       quota_must_wait(server_quota(call->peer->server), call->peer->quota_user, clock_now_ns(), &resume_ns);
+	       quota_must_wait(&call->peer->server->quota, call->peer->quota_user, clock_now_ns(), &resume_ns);
 }
 
 void call_charge(struct call *call, uint64_t since_ns)
 {
 	if (call->peer)
-		quota_take_time(server_quota(call->peer->server), call->peer->quota_user, clock_spent_ns() - since_ns,
+		quota_take_time(&call->peer->server->quota, call->peer->quota_user, clock_spent_ns() - since_ns,
 				clock_now_ns());
 }
 
@@ -426,7 +426,7 @@ static void call_invoke(struct call *call, const struct frame_request *request, 
 {
 	call->is_starting = true;
 	call->request = request;
-	server_handler(call->peer->server, call->method_id)(call, input);
+	call->peer->server->handlers[call->method_id](call, input);
 	call->is_starting = false;
 	call->request = NULL;
 	if (call->is_over)
@@ -458,7 +458,7 @@ void call_resume_all(struct peer *peer, bool are_streams)
 	/* A handler may end any call from within, so the list is looked at afresh each time. */
 	while (!peer->is_closed && (call = find_parked(peer, are_streams)))
 		call_resume(call);
-	quota_take_time(server_quota(peer->server), peer->quota_user, clock_now_ns() - before_ns, clock_now_ns());
+	quota_take_time(&peer->server->quota, peer->quota_user, clock_now_ns() - before_ns, clock_now_ns());
 }
 
 void call_start(struct peer *peer, uint32_t stream, const struct frame_request *request)
@@ -496,7 +496,7 @@ void call_start(struct peer *peer, uint32_t stream, const struct frame_request *
 
 	call->peer = peer;
 	call->identity = peer->identity;
-	call->context = server_context(peer->server);
+	call->context = peer->server->context;
 	call->method_id = id;
 	call->method = method_get(id);
 	call->stream = stream;

@@ -9,6 +9,7 @@
 #include "rpc/call.h"
 #include "rpc/handlers.h"
 #include "rpc/peer.h"
+#include "rpc/server_state.h"
 
 #define PROGRAM "ingero-collectord " INGERO_VERSION
 
@@ -33,7 +34,7 @@ void rpc_query_hello(struct call *call, const Ingero__V1__HelloRequest *input)
 
 	if (input->has_on_behalf_of)
 		peer->identity = access_act_for(&peer->identity, input->on_behalf_of_uid, input->on_behalf_of_gids,
-						input->n_on_behalf_of_gids, server_groups(peer->server));
+						input->n_on_behalf_of_gids, &peer->server->groups);
 	peer->is_greeted = true;
 	peer->due_ns = 0;
 

@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "clock.h"
+#include "rpc/server_state.h"
 
 #define READ_BYTES 65536 /* per turn of the loop, so that one talker leaves time for others */
 
@@ -21,8 +22,7 @@ static size_t peer_pending_bytes(const struct peer *peer)
 
 bool peer_has_room(const struct peer *peer)
 {
-	return peer_pending_bytes(peer) < PEER_QUEUE_BYTES &&
-	       quota_has_room(server_quota(peer->server), peer->quota_user);
+	return peer_pending_bytes(peer) < PEER_QUEUE_BYTES && quota_has_room(&peer->server->quota, peer->quota_user);
 }
 
 static bool peer_may_read(const struct peer *peer)
@@ -74,9 +74,9 @@ void peer_close(struct peer *peer)
 	uv_close((uv_handle_t *)&peer->poll, peer_on_closed);
 	(void)close(peer->fd);
 
-	if (quota_unqueue(server_quota(peer->server), peer->quota_user, pending))
+	if (quota_unqueue(&peer->server->quota, peer->quota_user, pending))
 		server_room_back(peer->server);
-	quota_disconnect(server_quota(peer->server), peer->quota_user);
+	quota_disconnect(&peer->server->quota, peer->quota_user);
 	server_peer_gone(peer->server, peer);
 }
 
@@ -86,7 +86,7 @@ void peer_queued(struct peer *peer, size_t n)
 {
 	if (peer->is_closed)
 		return;
-	quota_queue(server_quota(peer->server), peer->quota_user, n);
+	quota_queue(&peer->server->quota, peer->quota_user, n);
 	peer_watch(peer);
 }
 
@@ -115,7 +115,7 @@ static int peer_write(struct peer *peer)
 
 	peer->out_start += (size_t)n;
 	peer_forget_sent(peer);
-	if (quota_unqueue(server_quota(peer->server), peer->quota_user, (size_t)n))
+	if (quota_unqueue(&peer->server->quota, peer->quota_user, (size_t)n))
 		server_room_back(peer->server);
 	return 0;
 }
@@ -248,7 +248,7 @@ static size_t peer_process(struct peer *peer, const uint8_t *data, size_t n_data
 			peer_pause(peer, clock_now_ns() + PEER_YIELD_NS);
 			break;
 		}
-		if (quota_must_wait(server_quota(peer->server), peer->quota_user, clock_now_ns(), &resume_ns)) {
+		if (quota_must_wait(&peer->server->quota, peer->quota_user, clock_now_ns(), &resume_ns)) {
 			peer_pause(peer, resume_ns);
 			break;
 		}
@@ -366,7 +366,7 @@ static int peer_turn(struct peer *peer, int status, int events)
 /* Return: whether its user has time left in this turn of the loop */
 static bool peer_turn_begin(struct peer *peer)
 {
-	uint64_t left_ns = quota_turn_left_ns(server_quota(peer->server), peer->quota_user);
+	uint64_t left_ns = quota_turn_left_ns(&peer->server->quota, peer->quota_user);
 
 	peer->until_ns = clock_now_ns() + left_ns;
 	return left_ns != 0;
@@ -381,8 +381,7 @@ static void peer_turn_end(struct peer *peer, uint64_t began_ns, uint64_t before_
 {
 	uint64_t now_ns = clock_now_ns(), spent_ns = clock_spent_ns() - before_ns;
 
-	quota_take_time(server_quota(peer->server), peer->quota_user, MIN(now_ns - began_ns, BUSY_FACTOR * spent_ns),
-			now_ns);
+	quota_take_time(&peer->server->quota, peer->quota_user, MIN(now_ns - began_ns, BUSY_FACTOR * spent_ns), now_ns);
 }
 
 static void peer_take_turn(struct peer *peer, int status, int events)
@@ -484,7 +483,7 @@ int peer_open(struct server *server, int fd, const struct call_identity *identit
 	peer->peer_uid = peer_uid;
 	peer->quota_user = quota_user;
 	LIST_INIT(&peer->calls);
-	r = uv_poll_init(server_loop(server), &peer->poll, fd);
+	r = uv_poll_init(server->loop, &peer->poll, fd);
 	if (r)
 		return r;
 

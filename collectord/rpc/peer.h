@@ -104,11 +104,6 @@ bool call_is_any_to_wake(struct peer *peer);
 struct peer *call_peer(struct call *call);
 
 /* Of the server, for the above. */
-rpc_handler server_handler(const struct server *server, enum method_id id);
-uv_loop_t *server_loop(const struct server *server);
-struct quota *server_quota(struct server *server);
-void *server_context(const struct server *server);
-const struct access_groups *server_groups(const struct server *server);
 /** server_due() - have everything checked at this time, at the latest */
 void server_due(struct server *server, uint64_t at_ns);
 /** server_peer_gone() - forget a closed peer */

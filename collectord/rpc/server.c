@@ -17,34 +17,9 @@
 
 /* ---- for peers and calls ---- */
 
-uv_loop_t *server_loop(const struct server *server)
-{
-	return server->loop;
-}
-
-struct quota *server_quota(struct server *server)
-{
-	return &server->quota;
-}
-
-void *server_context(const struct server *server)
-{
-	return server->context;
-}
-
 unsigned int server_count(const struct server *server)
 {
 	return server ? server->n_peers : 0;
-}
-
-const struct access_groups *server_groups(const struct server *server)
-{
-	return &server->groups;
-}
-
-rpc_handler server_handler(const struct server *server, enum method_id id)
-{
-	return server->handlers[id];
 }
 
 static void server_on_timer(uv_timer_t *timer);

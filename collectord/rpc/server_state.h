@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * State of the server, shared by server.c and accept.c only.
+ * State of the server, for server.c and accept.c; its peers read what all of them share.
  */
 #pragma once
 

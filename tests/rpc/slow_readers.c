@@ -11,7 +11,7 @@
 #include "raw.h"
 #include "rpc/peer.h"
 #include "rpc/quota.h"
-#include "rpc/server.h"
+#include "rpc/server_state.h"
 #include "tests/support/check.h"
 
 #define METHOD_OPERATIONS "ingero.v1.Query.Operations"
@@ -176,7 +176,7 @@ static void test_user_queue_cap(void)
 		  0; /* by the server's timer, which fires behind the poll since libuv 1.45: that turn is over */
 	server_check(toy.server);
 	CHECK_INT_IN("who was refused hears of it", toy.n_drains, 1, PEERS);
-	quota = server_quota(toy.server);
+	quota = &toy.server->quota;
 	if (!is_told)
 		CHECK_INT_EQ("and pays for what is done then", quota_turn_left_ns(quota, quota->users[0]),
 			     QUOTA_USER_TURN_NS - MIN(toy.n_drains * QUOTA_USER_TURN_NS / 2, QUOTA_USER_TURN_NS));

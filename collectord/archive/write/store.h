@@ -23,8 +23,6 @@ struct finding;
 struct store;
 struct system_sample;
 
-#define STORE_MAX_BYTES (10ull << 30) /* --max-db when nobody says otherwise */
-
 /* Where times come from: the machine (clock.h), or who replays. */
 struct store_clock {
 	uint64_t (*now_ns)(void *data);
