@@ -26,8 +26,10 @@ static const struct {
 	{ "overlong of four", "\xf0\x8f\xbf\xbf", 0, UTF8_REPLACEMENT },
 	{ "five bytes", "\xf8\x88\x80\x80\x80", 0, UTF8_REPLACEMENT },
 	{ "cut short", "\xe2\x82", 0, UTF8_REPLACEMENT },
-	{ "interrupted", "\xe2\x82"
-			 "a", 0, UTF8_REPLACEMENT },
+	{ "interrupted",
+	  "\xe2\x82"
+	  "a",
+	  0, UTF8_REPLACEMENT },
 	{ "no lead", "\x80", 0, UTF8_REPLACEMENT },
 	{ "the replacement itself", "\xef\xbf\xbd", 3, UTF8_REPLACEMENT },
 };
@@ -40,9 +42,12 @@ static const struct {
 } texts[] = {
 	{ "plain", "größe", "größe", "größe" },
 	{ "controls", "a\x1b[2J\x7f", "a\x1b[2J\x7f", "a?[2J?" },
-	{ "eight-bit control", "\xc2\x9b"
-			       "2J\xc2\xa0", "\xc2\x9b"
-					     "2J\xc2\xa0", "?2J\xc2\xa0" },
+	{ "eight-bit control",
+	  "\xc2\x9b"
+	  "2J\xc2\xa0",
+	  "\xc2\x9b"
+	  "2J\xc2\xa0",
+	  "?2J\xc2\xa0" },
 	{ "bytes that are none", "a\xff\xc3", "a\xef\xbf\xbd\xef\xbf\xbd", "a??" },
 	{ "empty", "", "", "" },
 };
