@@ -9,21 +9,14 @@
 #include "archive/codec/varint.h"
 
 struct column_unpacker {
-	ZSTD_DCtx *zstd;
+	ZSTD_DCtx *zstd;  /* NULL: nothing compressed came so far */
 	struct buf bytes; /* what was compressed */
 };
 
 int column_unpacker_new(struct column_unpacker **ret_unpacker)
 {
-	CLEANUP(column_unpacker_freep) struct column_unpacker *u = calloc(1, sizeof(*u));
-
-	if (!u)
-		return -ENOMEM;
-	u->zstd = ZSTD_createDCtx();
-	if (!u->zstd)
-		return -ENOMEM;
-	*ret_unpacker = TAKE_PTR(u);
-	return 0;
+	*ret_unpacker = calloc(1, sizeof(**ret_unpacker));
+	return *ret_unpacker ? 0 : -ENOMEM;
 }
 
 void column_unpacker_free(struct column_unpacker *u)
@@ -76,7 +69,9 @@ static const uint8_t *plain_bytes(struct column_unpacker *u, struct varint_reade
 		return reader->failed ? NULL : bytes;
 
 	u->bytes.n = 0;
-	if (!buf_reserve(&u->bytes, n)) {
+	if (!u->zstd)
+		u->zstd = ZSTD_createDCtx();
+	if (!u->zstd || !buf_reserve(&u->bytes, n)) {
 		*ret_r = -ENOMEM;
 		return NULL;
 	}
