@@ -29,7 +29,9 @@ FIGURES = ("live", "crowd", "over", "total", "help", "findings", "summary")
 QUESTIONS = {
     "explain": ("incident", ("explain",)), "explain-service": ("service", ("explain", "--all")), "explain-call": ("trace", ("explain", "CALL")),
     "explain-finding": ("incident", ("explain", "FINDING")), "query": ("trace", ("query", "--limit", "12")),
-    "query-sql": ("incident", ("query", "SELECT op_name, count, p50, p99 FROM operations ORDER BY p99 DESC")),
+    "query-sql": ("trace", ("query", "SELECT op_name, count, p50, p99 FROM operations ORDER BY p99 DESC")),
+    "query-host": ("trace", ("query", "SELECT op_name, count, p99 FROM host_operations ORDER BY op_name")),
+    "query-behind": ("trace", ("query", "SELECT pid, behind_comm, behind_pid, behind_uid, ns FROM behind ORDER BY ns DESC LIMIT 5")),
     "query-tables": ("incident", ("query", ".tables")),
 }
 TONE = re.compile(r"\x1b\[[0-9;]*m")

@@ -180,6 +180,9 @@ static const struct {
 	{ "joined with itself", "SELECT count(*) FROM processes a, processes b WHERE a.uid <> b.uid", "0" },
 	{ "row numbers tell of nobody else", "SELECT max(rowid) FROM events", "2000" },
 	{ "own figures", "SELECT count FROM operations", "5000" },
+	{ "of calls alone", "SELECT count(*) FROM operations WHERE source_name = 'host'", "0" },
+	{ "what is none has its own", "SELECT count(*) FROM host_operations WHERE source_name <> 'host'", "0" },
+	{ "who ran meanwhile", "SELECT count(*) FROM behind WHERE uid <> (SELECT min(uid) FROM processes)", "0" },
 	{ "own buckets", "SELECT sum(count) FROM event_aggregates", "5000" },
 	{ "own processes", "SELECT name FROM processes", "mine" },
 	{ "own names", "SELECT name FROM process_names", "mine" },
@@ -230,10 +233,10 @@ static const struct {
 	{ "what is not measured is not zero", "SELECT count(device) FROM events", "0" },
 	{ "the tables", ".tables",
 	  "events operations event_aggregates sources ops processes process_names stack_traces "
-	  "causal_chains findings system_snapshots sessions gaps" },
+	  "causal_chains findings system_snapshots sessions gaps host_operations behind" },
 	{ "the tables, with a semicolon and blanks", "  .tables ; ",
 	  "events operations event_aggregates sources ops processes process_names stack_traces "
-	  "causal_chains findings system_snapshots sessions gaps" },
+	  "causal_chains findings system_snapshots sessions gaps host_operations behind" },
 	{ "columns", "PRAGMA table_info(operations)",
 	  "0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 "
 	  "26 27 28 29 30" },

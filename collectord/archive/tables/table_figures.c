@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Tables operations and event_aggregates: exact figures, of all time and by bucket.
+ * Tables operations, host_operations and event_aggregates: exact figures, of all time and by bucket.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -130,7 +130,8 @@ static const struct table_column operations_columns[] = {
 #undef BLAME
 };
 
-static int operations_start(struct table_cursor *c)
+/* Of calls, or of what is none: work of the kernel, waits outside of calls. */
+static int totals_start(struct table_cursor *c, bool are_calls)
 {
 	CLEANUP(read_window_done) struct read_window window = { .from_unix_ns = 0 };
 	const struct table_limits *limits = &c->limits;
@@ -140,8 +141,19 @@ static int operations_start(struct table_cursor *c)
 		r = store_reader_window(c->job->reader, 0, 0, limits->has_pid ? &limits->pid : NULL, limits->has_pid,
 					&window);
 	for (size_t i = 0; i < window.figures.n && r == 0; i++)
-		r = figure_add(c, &window.figures.items[i], window.from_unix_ns, window.to_unix_ns);
+		if (read_op_is_call(window.figures.items[i].op) == are_calls)
+			r = figure_add(c, &window.figures.items[i], window.from_unix_ns, window.to_unix_ns);
 	return r;
+}
+
+static int operations_start(struct table_cursor *c)
+{
+	return totals_start(c, /* are_calls= */ true);
+}
+
+static int host_operations_start(struct table_cursor *c)
+{
+	return totals_start(c, /* are_calls= */ false);
 }
 
 #define OP(column) table_result_op(result, c->job, f->op, OP_COLUMN_##column)
@@ -164,11 +176,23 @@ static void operations_column(const struct table_cursor *c, int column, sqlite3_
 
 const struct table table_operations = {
 	.name = "operations",
-	.what = "exact figures of every operation of every process, over all the time that is kept",
+	.what = "exact figures of every operation that a process called, over all the time that is kept",
 	.columns = operations_columns,
 	.n_columns = ARRAY_SIZE(operations_columns),
 	.rows = 1000,
 	.start = operations_start,
+	.next = figures_next,
+	.column = operations_column,
+	.stop = figures_stop,
+};
+
+const struct table table_host_operations = {
+	.name = "host_operations",
+	.what = "the same of what is no call: work of the kernel for a process, and waits of its threads between calls",
+	.columns = operations_columns,
+	.n_columns = ARRAY_SIZE(operations_columns),
+	.rows = 100,
+	.start = host_operations_start,
 	.next = figures_next,
 	.column = operations_column,
 	.stop = figures_stop,

@@ -35,6 +35,8 @@ const struct table *const tables[] = {
 	&table_system_snapshots,
 	&table_sessions,
 	&table_gaps,
+	&table_host_operations,
+	&table_behind,
 	NULL,
 };
 

@@ -110,6 +110,8 @@ void table_result_blame(sqlite3_context *result, const __u64 blame_ns[BLAME_COUN
 
 extern const struct table table_events;
 extern const struct table table_operations;
+extern const struct table table_host_operations;
+extern const struct table table_behind;
 extern const struct table table_event_aggregates;
 extern const struct table table_sources;
 extern const struct table table_ops;
