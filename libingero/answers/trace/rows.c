@@ -10,8 +10,9 @@
 #include "libingero/render/units.h"
 
 #define PROCESS_COLUMNS 15u
-#define WIDE_COLUMNS 100u      /* from here on columns stand two spaces apart */
-#define SCRIPT_COLUMNS_LEAST 4 /* of what is left beside a rank; less says nothing */
+#define PROCESS_COLUMNS_WIDE 28u /* "python3 train.py rank 3 4711" */
+#define WIDE_COLUMNS 100u	 /* from here on columns stand two spaces apart */
+#define SCRIPT_COLUMNS_LEAST 4	 /* of what is left beside a rank; less says nothing */
 
 struct trace_label trace_op_label(const char *op)
 {
@@ -218,7 +219,7 @@ static void cell_add(struct table *t, enum column column, const struct trace_row
 	case COLUMN_PROCESS:
 		table_add(t, TEXT_PLAIN, "%s",
 			  is_first_of_process
-				  ? trace_process_label(op->process_name, op->program, op->pid, PROCESS_COLUMNS).text
+				  ? trace_process_label(op->process_name, op->program, op->pid, t->columns[0].max).text
 				  : "");
 		break;
 	case COLUMN_OPERATION:
@@ -304,7 +305,10 @@ int trace_rows_append(const struct trace_rows *rows, const struct text_style *st
 		if ((i == COLUMN_PROCESS && rows->n_processes < 2) || (i == COLUMN_FAILED && rows->n_errors == 0))
 			continue;
 		shown[t.n_columns] = i;
-		row[t.n_columns++] = columns[i];
+		row[t.n_columns] = columns[i];
+		if (i == COLUMN_PROCESS && style->columns >= WIDE_COLUMNS)
+			row[t.n_columns].max = PROCESS_COLUMNS_WIDE;
+		t.n_columns++;
 	}
 	for (size_t i = 0; i < n; i++)
 		if (!process_is_before(items, i))

@@ -72,6 +72,37 @@ static void programs_test(void)
 	CHECK_STR_EQ("nothing is known of it", trace_process_name("python3", NULL).text, "python3");
 }
 
+/* Where there is room the table tells the rank; else the script, and the pid in any case. */
+static void table_test(void)
+{
+	static const struct {
+		unsigned int columns;
+		const char *process;
+	} cases[] = { { 80, "train.py 4711 " },
+		      { 100, "python3 train.py rank 3 4711 " },
+		      { 200, "python3 train.py rank 3 4711 " } };
+	static const struct figures_op table[] = { { .op = "a", .pid = 4711, .process = "python3" },
+						   { .op = "a", .pid = 4712, .process = "other" },
+						   { 0 } };
+	Ingero__V1__Program program = INGERO__V1__PROGRAM__INIT;
+
+	program.script = (char *)(uintptr_t) "train.py";
+	program.has_rank = true;
+	program.rank = 3;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		const struct text_style style = { .is_utf8 = true, .columns = cases[i].columns };
+		static struct figures f;
+		CLEANUP(trace_rows_done) struct trace_rows rows = TRACE_ROWS_INIT;
+		CLEANUP(buf_done) struct buf out = BUF_INIT;
+
+		(void)figures_build(&f, 10 * S, table, NULL, NULL);
+		f.summary.operations[0]->program = &program;
+		CHECK_INT_EQ(cases[i].process, trace_rows_build(&f.summary, NULL, &rows), 0);
+		CHECK_INT_EQ(cases[i].process, trace_rows_append(&rows, &style, 10, &out), 0);
+		CHECK(cases[i].process, strstr(buf_text(&out), cases[i].process) != NULL);
+	}
+}
+
 static const struct {
 	const char *name;
 	uint64_t window_ns;
@@ -148,5 +179,6 @@ int main(void)
 	}
 	order_test();
 	programs_test();
+	table_test();
 	return check_result();
 }
