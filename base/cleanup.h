@@ -17,6 +17,10 @@
 #include <sys/param.h> /* MIN, MAX */
 #include <unistd.h>
 
+#ifdef NDEBUG
+#error "promises are checked in a release, too: cmake/Flags.cmake"
+#endif
+
 #define CLEANUP(func) __attribute__((cleanup(func)))
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))

@@ -9,6 +9,7 @@ target_include_directories(ingero_flags INTERFACE ${CMAKE_SOURCE_DIR})
 target_compile_definitions(ingero_flags INTERFACE _GNU_SOURCE INGERO_VERSION="${PROJECT_VERSION}")
 target_compile_options(ingero_flags INTERFACE
 	-fvisibility=hidden -fno-omit-frame-pointer
+	-UNDEBUG # assert() is of what our own code promises, never of input: a release keeps it
 	-Wall -Wextra -Wshadow -Wformat=2 -Wvla -Wundef
 	$<$<COMPILE_LANGUAGE:C>:-Wstrict-prototypes -Wmissing-prototypes>)
 if(INGERO_WERROR)

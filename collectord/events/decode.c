@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "events/decode.h"
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
@@ -30,6 +31,7 @@ enum decode_result decode_call(const void *data, size_t n, struct call_record *r
 {
 	const struct call_record *c = data;
 
+	assert((uintptr_t)data % sizeof(uint64_t) == 0);
 	if (n < CALL_RECORD_SHORT)
 		return DECODE_SHORT;
 	if (!is_from(RECORD_RING_calls, c->type))
@@ -48,6 +50,7 @@ enum decode_result decode_life(const void *data, size_t n, const struct life_rec
 {
 	const struct life_record *l = data;
 
+	assert((uintptr_t)data % sizeof(uint64_t) == 0);
 	if (n < sizeof(*l))
 		return DECODE_SHORT;
 	if (!is_from(RECORD_RING_life, l->type))

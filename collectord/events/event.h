@@ -7,6 +7,7 @@
  */
 #pragma once
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -18,7 +19,7 @@ struct op;
 #define MEASURED(class) ((uint16_t)(1u << (class)))
 
 struct event {
-	/* One of the two; .slot and .header_pad mean nothing behind the source. */
+	/* One of the two (event_header() holds to it); .slot and .header_pad mean nothing behind the source. */
 	const struct call_record *call;
 	const struct life_record *life; /* an event of the host */
 	struct process *process;	/* borrowed: who keeps it takes a reference */
@@ -29,6 +30,7 @@ struct event {
 /** event_header() - what its record begins with, whatever kind it is */
 static inline const struct record_header *event_header(const struct event *event)
 {
+	assert(!event->life != !event->call);
 	return event->life ? &event->life->header : &event->call->header;
 }
 

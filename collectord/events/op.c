@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "events/op.h"
 
+#include <assert.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -103,6 +104,7 @@ uint32_t op_give(const char *name, uint32_t uid)
 			return given[i].op.id;
 		n_of_user += given[i].uid == uid;
 	}
+	assert(op_others_layer(name) != OP_LAYER_NONE); /* so it fits, too */
 	if (n == OP_GIVEN_MAX || n_of_user == OP_GIVEN_OF_USER_MAX)
 		return 0;
 	memcpy(given[n].name, name, strlen(name) + 1);
@@ -122,6 +124,7 @@ size_t op_count(void)
 
 const struct op *op_at(size_t i)
 {
+	assert(i < ARRAY_SIZE(ops));
 	return &ops[i];
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "figures/figures.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -271,6 +272,7 @@ void figures_release_gone(struct figures *f, const struct figures_source *source
 		uint32_t slot = f->gone[i];
 		struct process_figures *p = f->by_slot[slot];
 
+		assert(p && p->slot == slot);
 		p->gone_ns = MAX(source->slots[slot].gone_ns, 1);
 		p->slot = 0;
 		f->by_slot[slot] = NULL;

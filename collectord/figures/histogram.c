@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "figures/histogram.h"
 
+#include <assert.h>
 #include <endian.h>
 #include <errno.h>
 #include <stdbool.h>
@@ -120,6 +121,7 @@ int histogram_add(struct histogram *h, uint32_t bucket, uint64_t n)
 	bool is_outside = bucket < h->first || bucket - h->first >= h->n;
 	int r = 0;
 
+	assert(bucket < HISTOGRAM_BUCKETS);
 	/* The range by whole octaves, to grow rarely. */
 	if (is_outside)
 		r = histogram_reserve(h, bucket & ~(SUB - 1), (bucket & ~(SUB - 1)) + SUB, count);
@@ -164,9 +166,10 @@ int histogram_copy(const struct histogram *from, struct histogram *ret)
 
 void histogram_subtract(struct histogram *h, const struct histogram *earlier)
 {
-	/* A later histogram covers the range of an earlier one. */
-	for (uint32_t i = histogram_next(earlier, 0); i < HISTOGRAM_BUCKETS; i = histogram_next(earlier, i + 1))
+	for (uint32_t i = histogram_next(earlier, 0); i < HISTOGRAM_BUCKETS; i = histogram_next(earlier, i + 1)) {
+		assert(i >= h->first && i - h->first < h->n); /* a later one covers the range of an earlier one */
 		count_set(h->counts, h->width, i - h->first, histogram_count(h, i) - histogram_count(earlier, i));
+	}
 	h->sum -= earlier->sum;
 }
 

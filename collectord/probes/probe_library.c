@@ -3,6 +3,7 @@
  * What is attached: call probes by library file, loaders, and the hooks that come with
  * the first of them and go with the last.
  */
+#include <assert.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <linux/membarrier.h>
@@ -120,6 +121,7 @@ void probe_set_detach_library(struct probe_set *set, struct probe_library *libra
 	attach_close(library->attach);
 	if (library->n_family == &set->n_libraries)
 		calls_give_up(set);
+	assert(*library->n_family);
 	--*library->n_family;
 	(void)hooks_update(set); /* only takes hooks away here, which cannot fail */
 	free(library);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "archive/write/known.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -137,6 +138,7 @@ uint32_t known_op(struct known *known, const struct op *op, struct batch *batch)
 
 	if (!op || op->id < OP_GIVEN)
 		return op ? op->id : 0;
+	assert(op->id - OP_GIVEN < OP_GIVEN_MAX);
 	row = &known->op_rows[op->id - OP_GIVEN];
 	for (size_t i = 0; i < known->ops.n && !*row; i++)
 		if (strcmp(known->ops.items[i].name, op->name) == 0 &&
