@@ -34,6 +34,20 @@ int array_grow(void *items, size_t n, size_t *room, size_t size);
 /* Removes element i by moving the last one into its place: order is not kept. */
 #define ARRAY_REMOVE_SWAP(a, i) ((a)->items[i] = (a)->items[--(a)->n])
 
+/* Of `count` sorted entries, the index of the first of which `is_before`, which says it of index i, is not true. */
+#define SORTED_PLACE(count, i, is_before)                                                                              \
+	({                                                                                                             \
+		size_t sorted_low_ = 0, sorted_high_ = (count);                                                        \
+		while (sorted_low_ < sorted_high_) {                                                                   \
+			size_t i = sorted_low_ + (sorted_high_ - sorted_low_) / 2;                                     \
+			if (is_before)                                                                                 \
+				sorted_low_ = i + 1;                                                                   \
+			else                                                                                           \
+				sorted_high_ = i;                                                                      \
+		}                                                                                                      \
+		sorted_low_;                                                                                           \
+	})
+
 #define ARRAY_DONE(a)                                                                                                  \
 	do {                                                                                                           \
 		free((a)->items);                                                                                      \

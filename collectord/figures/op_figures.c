@@ -52,17 +52,7 @@ void op_figures_done(struct op_figures *op)
 /* Return: index of the first entry that does not come before @id */
 static size_t place_of(const struct op_list *list, uint32_t id)
 {
-	size_t low = 0, high = list->used.n;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (list->used.items[middle]->id < id)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return SORTED_PLACE(list->used.n, i, list->used.items[i]->id < id);
 }
 
 static bool is_at(const struct op_list *list, size_t place, uint32_t id)

@@ -8,6 +8,7 @@
 
 #include "base/fd.h"
 #include "clock.h"
+#include "probes/target_memory.h"
 #include "probes/target_process.h"
 
 #define FILES_MAX 4096		  /* remembered; those of no interest are forgotten first */
@@ -38,16 +39,10 @@ static size_t bucket_of(const struct file_identity *id)
 	return (id->inode ^ id->device * 31) % TARGET_FILE_BUCKETS;
 }
 
-static bool id_equal(const struct file_identity *a, const struct file_identity *b)
-{
-	return a->device == b->device && a->inode == b->inode && a->change_s == b->change_s &&
-	       a->change_ns == b->change_ns && a->bytes == b->bytes;
-}
-
 struct target_file *target_files_find(const struct target_files *files, const struct file_identity *id)
 {
 	for (struct target_file *file = files->buckets[bucket_of(id)]; file; file = file->next)
-		if (id_equal(&file->id, id))
+		if (file_identity_equal(&file->id, id))
 			return file;
 	return NULL;
 }

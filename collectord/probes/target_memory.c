@@ -107,16 +107,16 @@ static void file_drop(struct target_memory *memory, size_t i)
 	memory->is_changed = true;
 }
 
-static bool id_equal(const struct file_identity *a, const struct file_identity *b)
+bool file_identity_equal(const struct file_identity *a, const struct file_identity *b)
 {
-	return a->device == b->device && a->inode == b->inode && a->bytes == b->bytes && a->change_s == b->change_s &&
-	       a->change_ns == b->change_ns;
+	return a->device == b->device && a->inode == b->inode && a->change_s == b->change_s &&
+	       a->change_ns == b->change_ns && a->bytes == b->bytes;
 }
 
 static struct target_memory_file *file_find(const struct target_memory *memory, const struct file_identity *id)
 {
 	for (size_t i = 0; i < memory->files.n; i++)
-		if (id_equal(&memory->files.items[i].id, id))
+		if (file_identity_equal(&memory->files.items[i].id, id))
 			return &memory->files.items[i];
 	return NULL;
 }

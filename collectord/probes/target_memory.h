@@ -30,6 +30,8 @@ struct target_memory {
 	ARRAY(struct target_memory_file) files;
 };
 
+/** file_identity_equal() - whether it is the same file, in the same state */
+bool file_identity_equal(const struct file_identity *a, const struct file_identity *b);
 /**
  * target_memory_open_file() - an O_PATH descriptor of a file that nobody but root can replace
  * Return: descriptor; -EPERM: somebody could; -ESTALE: it is another file, or was changed; -errno

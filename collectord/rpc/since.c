@@ -101,17 +101,7 @@ void since_done(struct since *since)
 /* Return: index of the first that does not come before @id */
 static size_t place_of(const struct since *since, uint64_t id)
 {
-	size_t low = 0, high = since->n_processes;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (since->processes[middle].id < id)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return SORTED_PLACE(since->n_processes, i, since->processes[i].id < id);
 }
 
 const struct since_process *since_find(const struct since *since, uint64_t id)

@@ -52,21 +52,12 @@ static size_t lower_bound(const void *items, size_t n, size_t size, size_t from,
 			  int (*compare)(const void *, const void *))
 {
 	const char *base = items;
-	size_t low = from, high = n;
 
 	if (from == n || compare(base + from * size, key) >= 0)
 		return from;
 	if (compare(base + (n - 1) * size, key) < 0)
 		return n;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (compare(base + middle * size, key) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return from + SORTED_PLACE(n - from, i, compare(base + (from + i) * size, key) < 0);
 }
 
 static int figures_sum(struct stored_figures *to, const struct stored_figures *from)

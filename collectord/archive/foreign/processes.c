@@ -40,17 +40,7 @@ static int order(const struct foreign_process *p, uint32_t node, uint32_t pid, u
 /* Index of the first that is behind. */
 static size_t place_of(const struct foreign_file *f, uint32_t node, uint32_t pid, uint64_t unix_ns)
 {
-	size_t low = 0, high = f->processes.n;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (order(&f->processes.items[middle], node, pid, unix_ns) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return SORTED_PLACE(f->processes.n, i, order(&f->processes.items[i], node, pid, unix_ns) < 0);
 }
 
 struct foreign_process *foreign_process_find(struct foreign_file *f, uint32_t node, uint32_t pid, uint64_t unix_ns)

@@ -17,17 +17,9 @@
 
 uint32_t foreign_stack_id(const struct foreign_file *f, int64_t hash)
 {
-	size_t low = 0, high = f->stacks.n;
+	size_t at = SORTED_PLACE(f->stacks.n, i, f->stacks.items[i].hash < hash);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (f->stacks.items[middle].hash < hash)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < f->stacks.n && f->stacks.items[low].hash == hash ? f->stacks.items[low].id : 0;
+	return at < f->stacks.n && f->stacks.items[at].hash == hash ? f->stacks.items[at].id : 0;
 }
 
 struct stack_room {

@@ -303,19 +303,9 @@ static int ops_load(struct store_reader *own)
 
 const struct read_op *store_reader_op(struct store_reader *own, uint32_t id)
 {
-	size_t low = 0, high = own->ops.n;
+	size_t at = SORTED_PLACE(own->ops.n, i, own->ops.items[i].row.id < id);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (own->ops.items[middle].row.id == id)
-			return &own->ops.items[middle].row;
-		if (own->ops.items[middle].row.id < id)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return NULL;
+	return at < own->ops.n && own->ops.items[at].row.id == id ? &own->ops.items[at].row : NULL;
 }
 
 int store_reader_ops(struct store_reader *own, read_op_func func, void *data)
