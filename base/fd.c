@@ -27,7 +27,7 @@ void fd_fill_standard(void)
 			(void)open("/dev/null", modes[fd]); /* inherited on purpose */
 }
 
-static bool is_among(int fd, const int *fds, size_t n)
+static bool fd_is_among(int fd, const int *fds, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		if (fds[i] == fd)
@@ -46,7 +46,7 @@ int fd_close_own(const int *kept, size_t n_kept)
 		uint64_t fd;
 
 		if (parse_u64(entry->d_name, INT_MAX, &fd) < 0 || (int)fd == dirfd(dir) ||
-		    is_among((int)fd, kept, n_kept))
+		    fd_is_among((int)fd, kept, n_kept))
 			continue;
 		if (fcntl((int)fd, F_GETFD) & FD_CLOEXEC)
 			(void)close((int)fd);

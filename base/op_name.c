@@ -16,7 +16,7 @@ struct spelling {
 	size_t bytes[3];
 };
 
-static bool begins_with(const char *name, size_t n, const char *what)
+static bool op_name_begins_with(const char *name, size_t n, const char *what)
 {
 	return n >= strlen(what) && strncasecmp(name, what, strlen(what)) == 0;
 }
@@ -30,7 +30,7 @@ static struct spelling spelling_of(const char *name, size_t n)
 {
 	struct spelling s = { .parts = { "cuda", name, &LONG_END[sizeof(SHORT_END) - 1] }, .bytes = { 0, n, 0 } };
 
-	if (begins_with(name, n, "graph"))
+	if (op_name_begins_with(name, n, "graph"))
 		s.bytes[0] = strlen(s.parts[0]);
 	if (ends_with(name, n, SHORT_END) && !ends_with(name, n, "A" SHORT_END)) /* of cudaMemcpyAsync it is no end */
 		s.bytes[2] = strlen(s.parts[2]);

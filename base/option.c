@@ -44,7 +44,7 @@ bool option_has_value(const struct option *row)
 
 /* ---- what a value has to be ---- */
 
-static void choices_append(const struct option *row, struct buf *out)
+static void option_choices_append(const struct option *row, struct buf *out)
 {
 	for (size_t i = 0; row->choices[i]; i++)
 		(void)buf_printf(out, "%s%s", i == 0 ? "" : row->choices[i + 1] ? ", " : " or ", row->choices[i]);
@@ -137,7 +137,7 @@ static int choice_check(const struct option *row, const char *label, const char 
 	for (size_t i = 0; row->choices[i]; i++)
 		if (strcmp(row->choices[i], text) == 0)
 			return 0;
-	choices_append(row, &wants);
+	option_choices_append(row, &wants);
 	return refuse_value(label, &wants, text, error);
 }
 

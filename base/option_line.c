@@ -34,7 +34,7 @@ const struct option *option_table_row(const struct option_table *table, size_t i
 	return i < table->n ? &table->rows[i] : i == table->n ? &help_row : NULL;
 }
 
-static const struct option *row_find(const struct option_table *table, const char *name, char letter)
+static const struct option *option_row_find(const struct option_table *table, const char *name, char letter)
 {
 	size_t n_name = name ? strcspn(name, "=") : 0;
 	const struct option *row;
@@ -54,7 +54,7 @@ static const char *way_out_find(const struct reader *reader, const char *name, s
 	return dialect && dialect->absent ? dialect->absent(reader->table->command, name, n_name) : NULL;
 }
 
-static enum options_result refuse_unknown(const struct reader *reader, const char *argument)
+static enum options_result option_refuse_unknown(const struct reader *reader, const char *argument)
 {
 	const char *command = reader->table->command, *names[ROWS_MAX] = { NULL }, *nearest, *way_out;
 	char typed[NAME_MAX_BYTES + 2], of_whom[NAME_MAX_BYTES] = "", list[NAME_MAX_BYTES + 16] = "--help";
@@ -238,16 +238,16 @@ static enum options_result long_read(struct reader *reader, const char *argument
 	const char *name = argument + 2, *equals = strchr(name, '=');
 	const char *other =
 		reader->dialect && reader->dialect->other ? reader->dialect->other(reader->table->command, name) : NULL;
-	const struct option *row = row_find(reader->table, name, /* letter= */ 0);
+	const struct option *row = option_row_find(reader->table, name, /* letter= */ 0);
 
 	if (other && (!row || equals || !is_value_next(reader))) {
 		if (!*other)
 			return OPTIONS_OK;
 		equals = strchr(other, '=');
-		row = row_find(reader->table, other, /* letter= */ 0);
+		row = option_row_find(reader->table, other, /* letter= */ 0);
 	}
 	if (!row)
-		return refuse_unknown(reader, argument);
+		return option_refuse_unknown(reader, argument);
 	if (option_has_value(row))
 		return value_take(reader, row, equals ? equals + 1 : NULL);
 	if (equals && strcmp(equals, "=false") == 0)
@@ -264,12 +264,12 @@ static enum options_result long_read(struct reader *reader, const char *argument
 static enum options_result letters_read(struct reader *reader, const char *argument)
 {
 	for (const char *p = argument + 1; *p; p++) {
-		const struct option *row = row_find(reader->table, NULL, *p);
+		const struct option *row = option_row_find(reader->table, NULL, *p);
 		char typed[3] = { '-', *p, 0 };
 		enum options_result result;
 
 		if (!row)
-			return refuse_unknown(reader, (unsigned char)*p < 0x80 ? typed : argument);
+			return option_refuse_unknown(reader, (unsigned char)*p < 0x80 ? typed : argument);
 		if (option_has_value(row))
 			return value_take(reader, row, p[1] ? p + 1 : NULL);
 		result = flag_take(reader, row);

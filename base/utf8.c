@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-static size_t decode(const char *text, size_t n, uint32_t *ret_code)
+static size_t character_decode(const char *text, size_t n, uint32_t *ret_code)
 {
 	/* Lead byte patterns and the smallest character each length may carry: longer forms are forgeries. */
 	static const struct {
@@ -32,12 +32,12 @@ size_t utf8_length(const char *text, size_t n)
 {
 	uint32_t code;
 
-	return decode(text, n, &code);
+	return character_decode(text, n, &code);
 }
 
 size_t utf8_decode(const char *text, size_t n, uint32_t *ret_code)
 {
-	size_t length = decode(text, n, ret_code);
+	size_t length = character_decode(text, n, ret_code);
 
 	if (length)
 		return length;

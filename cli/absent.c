@@ -31,7 +31,8 @@ static bool name_fits(const char *listed, const char *name, size_t n_name)
 	return n_name == n && memcmp(listed, name, n) == 0;
 }
 
-static const char *row_find(const struct row *rows, size_t n, const char *command, const char *name, size_t n_name)
+static const char *absent_row_find(const struct row *rows, size_t n, const char *command, const char *name,
+				   size_t n_name)
 {
 	for (size_t i = 0; i < n; i++)
 		if ((strcmp(rows[i].command, "*") == 0 || strcmp(rows[i].command, command) == 0) &&
@@ -42,10 +43,10 @@ static const char *row_find(const struct row *rows, size_t n, const char *comman
 
 const char *option_absent(const char *command, const char *name, size_t n_name)
 {
-	return row_find(absent, ARRAY_SIZE(absent), command, name, n_name);
+	return absent_row_find(absent, ARRAY_SIZE(absent), command, name, n_name);
 }
 
 const char *option_other(const char *command, const char *name)
 {
-	return row_find(others, ARRAY_SIZE(others), command, name, strlen(name));
+	return absent_row_find(others, ARRAY_SIZE(others), command, name, strlen(name));
 }

@@ -21,7 +21,7 @@
 #define NOBODY 65534 /* the uid that owns nothing */
 
 /* Root reads its own file as itself; another's, as the one who typed sudo, or as nobody. */
-static bool user_become(const struct caller *caller, uid_t owner)
+static bool reader_user_become(const struct caller *caller, uid_t owner)
 {
 	uid_t uid = caller->is_sudo ? caller->uid : NOBODY;
 	gid_t gid = caller->is_sudo ? caller->gid : NOBODY;
@@ -36,7 +36,7 @@ __attribute__((noreturn)) static void daemon_run(const char *daemon, const char 
 	struct caller caller = caller_get();
 
 	if ((error_fd < 0 || dup2(error_fd, STDERR_FILENO) >= 0) && dup2(fd, STDIN_FILENO) >= 0 &&
-	    user_become(&caller, owner))
+	    reader_user_become(&caller, owner))
 		(void)execl(daemon, "ingero-collectord", option, name, NULL);
 	output_error("cannot start '%s': %s", daemon, strerror(errno));
 	_exit(COMMAND_FAILED);

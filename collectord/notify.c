@@ -62,7 +62,7 @@ uint64_t notify_watchdog_ns(void)
 	return sd_watchdog_enabled(/* unset_environment= */ 0, &usec) > 0 ? usec * NSEC_PER_USEC : 0;
 }
 
-static int open_spare(void)
+static int notify_spare_open(void)
 {
 	return open("/dev/null", O_RDONLY | O_CLOEXEC);
 }
@@ -80,7 +80,7 @@ static void notify(const char *fmt, ...)
 		return;
 	closep(&spare_fd);
 	(void)sd_notify(0, text);
-	spare_fd = open_spare();
+	spare_fd = notify_spare_open();
 }
 
 void notify_ready(const char *status)
@@ -124,7 +124,7 @@ void notify_start(void)
 	struct stat st;
 
 	if (notify_is_supervised())
-		spare_fd = open_spare();
+		spare_fd = notify_spare_open();
 
 	/* systemd.exec(5): the variable is inherited by whatever redirects stderr, so it has to be compared. */
 	if (stream && sscanf(stream, "%llu:%llu", &device, &inode) == 2 && fstat(STDERR_FILENO, &st) == 0 &&

@@ -50,7 +50,7 @@ void op_figures_done(struct op_figures *op)
 }
 
 /* Return: index of the first entry that does not come before @id */
-static size_t place_of(const struct op_list *list, uint32_t id)
+static size_t op_place(const struct op_list *list, uint32_t id)
 {
 	return SORTED_PLACE(list->used.n, i, list->used.items[i]->id < id);
 }
@@ -62,7 +62,7 @@ static bool is_at(const struct op_list *list, size_t place, uint32_t id)
 
 const struct op_figures *op_list_find(const struct op_list *list, uint32_t id)
 {
-	size_t place = place_of(list, id);
+	size_t place = op_place(list, id);
 
 	return is_at(list, place, id) ? &list->used.items[place]->figures : NULL;
 }
@@ -70,7 +70,7 @@ const struct op_figures *op_list_find(const struct op_list *list, uint32_t id)
 struct op_used *op_list_take(struct op_list *list, uint32_t id)
 {
 	CLEANUP(freep) struct op_used *fresh = NULL;
-	size_t place = place_of(list, id);
+	size_t place = op_place(list, id);
 
 	if (is_at(list, place, id))
 		return list->used.items[place];

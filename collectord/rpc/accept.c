@@ -76,7 +76,7 @@ static void turn_away(int fd, int reason)
 }
 
 /* Closes a connection for another of this uid. Return: 0, or -EDQUOT: there is none that may go */
-static int make_room(struct server *server, uint32_t uid, unsigned int n_held)
+static int client_make_room(struct server *server, uint32_t uid, unsigned int n_held)
 {
 	struct peer *goes = room_find(LIST_FIRST(&server->peers), uid, n_held);
 	uint64_t now_ns = clock_now_ns();
@@ -114,10 +114,10 @@ static int server_add(struct server *server, int fd, bool is_last, struct peer *
 	n_held = cred.uid ? quota_connections_of(&server->quota, cred.uid) : 0;
 	r = quota_connect(&server->quota, cred.uid, clock_now_ns(), &user);
 	if (r == -EUSERS) {
-		r = make_room(server, cred.uid, n_held);
+		r = client_make_room(server, cred.uid, n_held);
 		if (r == 0)
 			r = quota_connect(&server->quota, cred.uid, clock_now_ns(), &user);
-	} else if (r == 0 && is_last && make_room(server, cred.uid, n_held)) {
+	} else if (r == 0 && is_last && client_make_room(server, cred.uid, n_held)) {
 		quota_disconnect(&server->quota, user);
 		r = -EMFILE;
 	}

@@ -269,7 +269,7 @@ static Ingero__V1__CudaProcess *process_fill(const struct rpc_context *context, 
 	return p->reason ? p : NULL;
 }
 
-static bool is_full(const Ingero__V1__CudaProcess *p)
+static bool coverage_is_full(const Ingero__V1__CudaProcess *p)
 {
 	return !*p->reason;
 }
@@ -295,7 +295,8 @@ int coverage_processes(const struct rpc_context *context, struct arena *arena, c
 		if (!p)
 			return -ENOMEM;
 		ret->more += ret->n == PROCESSES_MAX;
-		if (!is_full(p) && n_first < PROCESSES_MAX) { /* to the front, the last covered one makes room */
+		if (!coverage_is_full(p) &&
+		    n_first < PROCESSES_MAX) { /* to the front, the last covered one makes room */
 			if (ret->n < PROCESSES_MAX)
 				ret->n++;
 			ret->items[ret->n - 1] = ret->items[n_first];

@@ -41,7 +41,7 @@ static uint64_t clock_unix_ns(uint64_t monotonic_ns, void *data)
 	return clock_to_unix_ns(monotonic_ns);
 }
 
-static bool may_name(uint32_t uid, void *identity)
+static bool caller_may_name(uint32_t uid, void *identity)
 {
 	return answer_may_name(identity, uid);
 }
@@ -53,7 +53,7 @@ Ingero__V1__Finding *findings_message(const struct rpc_context *context, const s
 	Ingero__V1__Finding *message = finding_to_message(finding, boot, clock_unix_ns, NULL, arena);
 
 	if (message)
-		finding_message_hide(message, may_name, (void *)(uintptr_t)identity);
+		finding_message_hide(message, caller_may_name, (void *)(uintptr_t)identity);
 	return message;
 }
 

@@ -45,8 +45,8 @@ static int question_pack(struct read_question *question, const struct rpc_contex
  * What this daemon costs, which the process cannot know. Packed messages of one type put one
  * behind another are their union.
  */
-static int cost_append(struct read_question *question, const struct rpc_context *context,
-		       const ProtobufCMessageDescriptor *reply)
+static int question_cost_append(struct read_question *question, const struct rpc_context *context,
+				const ProtobufCMessageDescriptor *reply)
 {
 	const ProtobufCFieldDescriptor *field = protobuf_c_message_descriptor_get_field_by_name(reply, "cost");
 	CLEANUP(arena_done) struct arena arena = ARENA_INIT;
@@ -104,7 +104,7 @@ static void question_ask(struct call *call, enum method_id id, const ProtobufCMe
 	if (context->capture->source)
 		context_settle(context);
 	if (question.is_only_reply)
-		(void)cost_append(&question, context, method->reply); /* without memory the cost is left out */
+		(void)question_cost_append(&question, context, method->reply); /* without memory the cost is left out */
 	if (read_hub_ask(context->reads, context, &question) < 0)
 		call_fail(call, CALL_ERROR_INTERNAL, "out of memory");
 }

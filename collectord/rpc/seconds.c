@@ -43,8 +43,8 @@ static Ingero__V1__Summary *piece_add(struct seconds *s)
 }
 
 /* Of one operation, since the last; the row is added and what it tells noted, or neither. */
-static int row_add(struct seconds *s, const struct rpc_context *context, const struct process_figures *p,
-		   const struct op_used *used, struct since_process *then, uint64_t window_ns)
+static int second_row_add(struct seconds *s, const struct rpc_context *context, const struct process_figures *p,
+			  const struct op_used *used, struct since_process *then, uint64_t window_ns)
 {
 	struct op_used *noted = op_list_take(&then->ops, used->id);
 	Ingero__V1__Summary *piece = s->pieces.items[s->pieces.n - 1];
@@ -99,7 +99,7 @@ static int rows_add(struct seconds *s, const struct rpc_context *context, const 
 		then = since_note(&s->since, p->id);
 		r = then ? 0 : -ENOMEM;
 		for (size_t k = 0; k < p->ops.used.n && r == 0; k++)
-			r = row_add(s, context, p, p->ops.used.items[k], then, window_ns);
+			r = second_row_add(s, context, p, p->ops.used.items[k], then, window_ns);
 		if (r == 0 && p->behind.n)
 			r = since_behind(then, p);
 	}

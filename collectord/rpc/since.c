@@ -99,14 +99,14 @@ void since_done(struct since *since)
 }
 
 /* Return: index of the first that does not come before @id */
-static size_t place_of(const struct since *since, uint64_t id)
+static size_t since_place(const struct since *since, uint64_t id)
 {
 	return SORTED_PLACE(since->n_processes, i, since->processes[i].id < id);
 }
 
 const struct since_process *since_find(const struct since *since, uint64_t id)
 {
-	size_t place = since ? place_of(since, id) : 0;
+	size_t place = since ? since_place(since, id) : 0;
 
 	return since && place < since->n_processes && since->processes[place].id == id ? &since->processes[place]
 										       : NULL;
@@ -114,7 +114,7 @@ const struct since_process *since_find(const struct since *since, uint64_t id)
 
 struct since_process *since_note(struct since *since, uint64_t id)
 {
-	size_t place = place_of(since, id);
+	size_t place = since_place(since, id);
 	struct since_process *grown;
 
 	if (place < since->n_processes && since->processes[place].id == id)
@@ -130,7 +130,7 @@ struct since_process *since_note(struct since *since, uint64_t id)
 
 void since_forget(struct since *since, uint64_t id)
 {
-	size_t place = place_of(since, id);
+	size_t place = since_place(since, id);
 
 	if (place == since->n_processes || since->processes[place].id != id)
 		return;

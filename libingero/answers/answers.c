@@ -99,7 +99,7 @@ void ingero_explanation_done(struct ingero_explanation *e)
 }
 
 /* A copy that free() takes. */
-static char *text_of(struct buf *out)
+static char *text_copy(struct buf *out)
 {
 	return out->failed ? NULL : strdup(buf_text(out));
 }
@@ -134,7 +134,7 @@ char *ingero_explanation_json(const struct ingero_explanation *e)
 	CLEANUP(locale_leave) struct own_locale locale = locale_enter();
 	CLEANUP(buf_done) struct buf out = BUF_INIT;
 
-	return explain_json_append(&out, e->reply) < 0 ? NULL : text_of(&out);
+	return explain_json_append(&out, e->reply) < 0 ? NULL : text_copy(&out);
 }
 
 char *ingero_finding_text(const struct ingero_explanation *e, size_t i, unsigned int columns)
@@ -154,7 +154,7 @@ char *ingero_finding_text(const struct ingero_explanation *e, size_t i, unsigned
 		return NULL;
 	finding.finding = e->reply->findings[i];
 	explain_finding_append(&finding, &style, &out);
-	return text_of(&out);
+	return text_copy(&out);
 }
 
 char *ingero_finding_json(const Ingero__V1__Finding *finding)
@@ -163,5 +163,5 @@ char *ingero_finding_json(const Ingero__V1__Finding *finding)
 	CLEANUP(buf_done) struct buf out = BUF_INIT;
 
 	pb_json_append(&out, &finding->base);
-	return text_of(&out);
+	return text_copy(&out);
 }

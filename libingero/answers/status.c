@@ -73,7 +73,7 @@ static void coverages_append(const Ingero__V1__StatusReply *status, const struct
 		text_line(out, style, TEXT_PLAIN, FIRST "and %zu more", n_more);
 }
 
-static void cost_append(const Ingero__V1__Cost *cost, const struct text_style *style, struct buf *out)
+static void status_cost_append(const Ingero__V1__Cost *cost, const struct text_style *style, struct buf *out)
 {
 	CLEANUP(buf_done) struct buf text = BUF_INIT;
 
@@ -115,7 +115,7 @@ void status_append(const Ingero__V1__StatusReply *status, bool is_private, const
 						     : "none: nobody traces a process that maps a CUDA library");
 	coverages_append(status, style, out);
 	not_shown_append(out, style, "not shown  ", status->not_shown, status->n_not_shown);
-	cost_append(status->cost, style, out);
+	status_cost_append(status->cost, style, out);
 	lost_append(&lost, status->lost);
 	text_paragraph(out, style, "lost       ", buf_text(&lost));
 }

@@ -77,7 +77,7 @@ struct child_start {
 };
 
 /* Back to the user who typed sudo: what he may not, the daemon may not. */
-static bool user_become(const struct ingero_options *options)
+static bool daemon_user_become(const struct ingero_options *options)
 {
 	gid_t gid = options->daemon_gid;
 	uid_t uid = options->daemon_uid;
@@ -86,7 +86,7 @@ static bool user_become(const struct ingero_options *options)
 	       (setgroups(1, &gid) == 0 && setresgid(gid, gid, gid) == 0 && setresuid(uid, uid, uid) == 0);
 }
 
-static bool descriptors_close(unsigned int first, unsigned int last)
+static bool descriptors_close_between(unsigned int first, unsigned int last)
 {
 	first = MAX(first, STDERR_FILENO + 1u);
 	return first > last || close_range(first, last, 0) == 0;
@@ -97,8 +97,8 @@ static bool others_close(int a, int b)
 {
 	unsigned int low = (unsigned int)MIN(a, b), high = (unsigned int)MAX(a, b);
 
-	return (low == 0 || descriptors_close(0, low - 1)) && descriptors_close(low + 1, high - 1) &&
-	       descriptors_close(high + 1, ~0u);
+	return (low == 0 || descriptors_close_between(0, low - 1)) && descriptors_close_between(low + 1, high - 1) &&
+	       descriptors_close_between(high + 1, ~0u);
 }
 
 /* Between fork and exec only calls that are safe after a signal: the client may have threads. */
@@ -114,7 +114,7 @@ __attribute__((noreturn)) static void child_run(const struct child_start *start)
 	/* Out of the terminal's foreground: Ctrl-C is for the client, which then asks for the summary. */
 	(void)setpgid(0, 0);
 	/* The client's connections are not for the user that this process becomes. */
-	if (others_close(start->socket_fd, start->error_fd) && user_become(start->options)) {
+	if (others_close(start->socket_fd, start->error_fd) && daemon_user_become(start->options)) {
 		(void)prctl(PR_SET_PDEATHSIG, SIGTERM); /* now: a change of user resets it */
 		if (getppid() != start->parent)
 			_exit(1); /* the client died before it could be watched */

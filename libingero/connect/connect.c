@@ -127,7 +127,8 @@ static int private_refuse(const struct ingero_connect_wish *wish, const struct c
 }
 
 /* A file that is not there is said before a daemon is started to read it. */
-static int file_look(const struct ingero_connect_wish *wish, const struct daemon_line *line, const struct refusal *why)
+static int database_file_look(const struct ingero_connect_wish *wish, const struct daemon_line *line,
+			      const struct refusal *why)
 {
 	const char *path = line->database.path;
 	struct stat st;
@@ -232,7 +233,7 @@ int ingero_connect(const struct ingero_connect_wish *wish, char *error, size_t e
 		if (r == 0)
 			r = line_build(&line, wish, &caller, why);
 		if (r == 0)
-			r = file_look(wish, &line, why);
+			r = database_file_look(wish, &line, why);
 		if (r < 0)
 			return r;
 		options.private_daemon = true;

@@ -72,7 +72,7 @@ static void enum_append(struct buf *out, const ProtobufCEnumDescriptor *descript
 }
 
 /* One value of a field, at `at` as protobuf-c lays it out; `size` is what one takes there. */
-static void value_append(struct buf *out, const ProtobufCFieldDescriptor *field, const void *at, size_t *ret_size)
+static void field_value_append(struct buf *out, const ProtobufCFieldDescriptor *field, const void *at, size_t *ret_size)
 {
 	const char *text;
 
@@ -162,7 +162,7 @@ static void field_append(struct buf *out, const ProtobufCMessage *message, const
 	(void)buf_append_text(out, ":");
 
 	if (field->label != PROTOBUF_C_LABEL_REPEATED) {
-		value_append(out, field, at, &size);
+		field_value_append(out, field, at, &size);
 		return;
 	}
 
@@ -171,12 +171,12 @@ static void field_append(struct buf *out, const ProtobufCMessage *message, const
 	for (size_t i = 0, n = *(const size_t *)(base + field->quantifier_offset); i < n; i++, at += size) {
 		if (i > 0)
 			(void)buf_append_text(out, ",");
-		value_append(out, field, at, &size);
+		field_value_append(out, field, at, &size);
 	}
 	(void)buf_append_text(out, "]");
 }
 
-static bool is_among(const char *names, const char *name)
+static bool name_is_among(const char *names, const char *name)
 {
 	size_t n = strlen(name);
 
@@ -194,7 +194,7 @@ static void fields_append(struct buf *out, const ProtobufCMessage *message, cons
 	for (unsigned int i = 0; i < message->descriptor->n_fields; i++) {
 		const ProtobufCFieldDescriptor *field = &message->descriptor->fields[i];
 
-		if (is_among(skip, field->name) || !field_is_present(message, field))
+		if (name_is_among(skip, field->name) || !field_is_present(message, field))
 			continue;
 		if (!is_first)
 			(void)buf_append_text(out, ",");

@@ -30,7 +30,8 @@ struct state {
 	uint64_t step_ns;
 };
 
-static bool is_wanted(const struct table_limits *limits, const struct read_process *process, const struct read_op *op)
+static bool figure_is_wanted(const struct table_limits *limits, const struct read_process *process,
+			     const struct read_op *op)
 {
 	if ((limits->has_pid && process->pid != limits->pid) || (limits->has_uid && process->uid != limits->uid))
 		return false;
@@ -71,7 +72,7 @@ static int figure_add(struct table_cursor *c, const struct read_figures *f, uint
 		.measured = f->measured,
 	};
 
-	if (!is_wanted(&c->limits, f->process, f->op))
+	if (!figure_is_wanted(&c->limits, f->process, f->op))
 		return 0;
 	for (int i = 0; i < BLAME_COUNT; i++)
 		row.blame_ns[i] = o->blame_ns[i];
@@ -241,7 +242,7 @@ static int aggregates_start(struct table_cursor *c)
 	return 0;
 }
 
-static int bucket_add(const struct read_bucket *bucket, void *data)
+static int bucket_rows_add(const struct read_bucket *bucket, void *data)
 {
 	struct table_cursor *c = data;
 	const struct state *s = c->state;
@@ -268,7 +269,7 @@ static int aggregates_next(struct table_cursor *c)
 		s->slice_from = s->slice_to;
 		s->slice_to = MIN(s->slice_from + s->step_ns, s->to_unix_ns);
 		s->figures.n = s->next = 0;
-		r = store_reader_buckets(c->job->reader, s->slice_from, s->slice_to, bucket_add, c);
+		r = store_reader_buckets(c->job->reader, s->slice_from, s->slice_to, bucket_rows_add, c);
 		if (r)
 			return r;
 	}

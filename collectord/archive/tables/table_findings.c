@@ -19,7 +19,7 @@ struct finding_list {
 	struct table_list *list;
 };
 
-static bool is_wanted(const struct table_limits *limits, const Ingero__V1__Finding *f)
+static bool finding_is_wanted(const struct table_limits *limits, const Ingero__V1__Finding *f)
 {
 	return (!limits->has_pid || f->pid == limits->pid) && (!limits->has_uid || f->uid == limits->uid);
 }
@@ -60,7 +60,7 @@ static void advice_add(struct table_list *list, const Ingero__V1__Finding *f)
 	list_buf(list, &text);
 }
 
-static void evidence_add(struct table_list *list, const Ingero__V1__Finding *f)
+static void evidence_column_add(struct table_list *list, const Ingero__V1__Finding *f)
 {
 	CLEANUP(buf_done) struct buf text = BUF_INIT;
 
@@ -110,7 +110,7 @@ static void evidence_add(struct table_list *list, const Ingero__V1__Finding *f)
 	C(cause_uid, INTEGER, list_i64(list, cause->uid), NONE, "its owner")                                           \
 	C(cause_share, REAL, list_real(list, cause->share), NONE, "its share of lost_ns")                              \
 	C(advice, TEXT, advice_add(list, f), NONE, "JSON array of texts")                                              \
-	C(evidence, TEXT, evidence_add(list, f), NONE, "JSON array of name, value, unit")
+	C(evidence, TEXT, evidence_column_add(list, f), NONE, "JSON array of name, value, unit")
 
 static const struct table_column findings_columns[] = { FINDINGS(LIST_COLUMN)
 #define BLAME(id, field, label, phrase, remedy) BLAME_COLUMN(field, phrase, 0, "the calls concerned")
@@ -129,14 +129,14 @@ static void blame_add(struct table_list *list, const Ingero__V1__Blame *b)
 #undef BLAME
 }
 
-static int finding_add(const Ingero__V1__Finding *f, void *data)
+static int finding_row_add(const Ingero__V1__Finding *f, void *data)
 {
 	struct finding_list *l = data;
 	struct table_list *list = l->list;
 	static const Ingero__V1__Cause none = INGERO__V1__CAUSE__INIT;
 	const Ingero__V1__Cause *cause = f->cause ? f->cause : &none;
 
-	if (!is_wanted(&l->cursor->limits, f))
+	if (!finding_is_wanted(&l->cursor->limits, f))
 		return 0;
 	FINDINGS(LIST_VALUE)
 	blame_add(list, f->blame_ns);
@@ -145,7 +145,7 @@ static int finding_add(const Ingero__V1__Finding *f, void *data)
 
 static int findings_start(struct table_cursor *c)
 {
-	return findings_walk(c, finding_add);
+	return findings_walk(c, finding_row_add);
 }
 
 LIST_TABLE(findings, findings, 100, "what detectors said");
@@ -220,7 +220,7 @@ static int chain_add(const Ingero__V1__Finding *f, void *data)
 	struct table_list *list = l->list;
 	CLEANUP(buf_done) struct buf cause = BUF_INIT, text = BUF_INIT;
 
-	if (!is_wanted(&l->cursor->limits, f))
+	if (!finding_is_wanted(&l->cursor->limits, f))
 		return 0;
 	finding_message_cause(f, &cause);
 	buf_printf(&text, "%s; confidence %.2f; lost %.6f s", f->title, f->confidence, (double)f->lost_ns / 1e9);

@@ -53,7 +53,7 @@ static void pressure_add(struct table_list *list, const Ingero__V1__SystemSample
 		list_null(list);
 }
 
-static int snapshot_add(const Ingero__V1__SystemSample *sample, void *data)
+static int snapshot_row_add(const Ingero__V1__SystemSample *sample, void *data)
 {
 	struct sliced *s = data;
 	struct table_list *list = &s->list;
@@ -108,7 +108,7 @@ static int snapshots_next(struct table_cursor *c)
 			return -ETIME;
 		s->slice_to = MIN(from + SLICE_NS, s->to_unix_ns);
 		s->list.next = s->list.n_rows = 0;
-		r = store_reader_snapshots(c->job->reader, from, s->slice_to, snapshot_add, s);
+		r = store_reader_snapshots(c->job->reader, from, s->slice_to, snapshot_row_add, s);
 		if (r)
 			return r;
 	}
@@ -155,7 +155,7 @@ const struct table table_system_snapshots = {
 
 static const struct table_column sessions_columns[] = { SESSIONS(LIST_COLUMN) };
 
-static int session_add(const Ingero__V1__Session *session, void *data)
+static int session_row_add(const Ingero__V1__Session *session, void *data)
 {
 	struct table_list *list = data;
 
@@ -167,7 +167,7 @@ static int sessions_start(struct table_cursor *c)
 {
 	struct table_list *list = list_new(c);
 
-	return list ? store_reader_sessions(c->job->reader, session_add, list) : -ENOMEM;
+	return list ? store_reader_sessions(c->job->reader, session_row_add, list) : -ENOMEM;
 }
 
 LIST_TABLE(sessions, sessions, 10, "runs of a recorder");
@@ -184,7 +184,7 @@ LIST_TABLE(sessions, sessions, 10, "runs of a recorder");
 
 static const struct table_column gaps_columns[] = { GAPS(LIST_COLUMN) };
 
-static int gap_add(const Ingero__V1__Gap *gap, void *data)
+static int gap_row_add(const Ingero__V1__Gap *gap, void *data)
 {
 	struct table_list *list = data;
 
@@ -196,7 +196,7 @@ static int gaps_start(struct table_cursor *c)
 {
 	struct table_list *list = list_new(c);
 
-	return list ? store_reader_gaps(c->job->reader, 0, 0, gap_add, list) : -ENOMEM;
+	return list ? store_reader_gaps(c->job->reader, 0, 0, gap_row_add, list) : -ENOMEM;
 }
 
 LIST_TABLE(gaps, gaps, 10, "times of which something is missing, and why");

@@ -54,7 +54,7 @@ static bool is_named(int64_t source, int64_t number)
 	return false;
 }
 
-static int op_add(const struct read_op *op, void *data)
+static int op_row_add(const struct read_op *op, void *data)
 {
 	struct table_cursor *c = data;
 	struct table_list *list = c->state;
@@ -81,7 +81,7 @@ static int ops_start(struct table_cursor *c)
 		list_text(list, ingero_ops[i].name);
 		r = list_row(list);
 	}
-	return r ? r : store_reader_ops(c->job->reader, op_add, c);
+	return r ? r : store_reader_ops(c->job->reader, op_row_add, c);
 }
 
 LIST_TABLE(ops, ops, 60, "operations");
@@ -117,7 +117,7 @@ struct process_list {
 	ARRAY(const struct read_process *) found;
 };
 
-static bool is_wanted(const struct table_limits *limits, const struct read_process *p)
+static bool process_is_wanted(const struct table_limits *limits, const struct read_process *p)
 {
 	return (!limits->has_pid || p->pid == limits->pid) && (!limits->has_uid || p->uid == limits->uid);
 }
@@ -146,12 +146,12 @@ static void known_u64(struct table_list *list, uint64_t value)
 		list_null(list);
 }
 
-static int process_add(const struct read_process *p, void *data)
+static int process_row_add(const struct read_process *p, void *data)
 {
 	struct process_list *l = data;
 	struct table_list *list = l->list;
 
-	if (!is_wanted(&l->cursor->limits, p))
+	if (!process_is_wanted(&l->cursor->limits, p))
 		return 0;
 	PROCESSES(LIST_VALUE)
 	return list_row(list);
@@ -170,7 +170,7 @@ static int processes_start(struct table_cursor *c)
 	struct process_list l = { .cursor = c, .list = list_new(c) };
 	int r = l.list ? store_reader_sessions(c->job->reader, node_take, &l) : -ENOMEM;
 
-	return r ? r : store_reader_processes(c->job->reader, process_add, &l);
+	return r ? r : store_reader_processes(c->job->reader, process_row_add, &l);
 }
 
 LIST_TABLE(processes, processes, 1000, "processes that made calls; one that became another program has a row for each");
@@ -187,7 +187,7 @@ static int found_add(const struct read_process *p, void *data)
 {
 	struct process_list *l = data;
 
-	return is_wanted(&l->cursor->limits, p) ? ARRAY_PUSH(&l->found, p) : 0;
+	return process_is_wanted(&l->cursor->limits, p) ? ARRAY_PUSH(&l->found, p) : 0;
 }
 
 static int process_compare(const void *a, const void *b)

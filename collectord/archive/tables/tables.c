@@ -274,7 +274,7 @@ struct op_wish {
 	struct table_cursor *cursor;
 };
 
-static int op_match(const struct read_op *op, void *data)
+static int op_limit_match(const struct read_op *op, void *data)
 {
 	struct op_wish *wish = data;
 	struct op_number n = table_op_number(wish->cursor->job, op);
@@ -320,7 +320,7 @@ static int limits_set(struct table_cursor *c, const char *plan, sqlite3_value **
 			wish.has_number = true, wish.number = n;
 	}
 	limits->has_ops = wish.name || wish.has_source || wish.has_number;
-	r = limits->has_ops ? store_reader_ops(c->job->reader, op_match, &wish) : 0;
+	r = limits->has_ops ? store_reader_ops(c->job->reader, op_limit_match, &wish) : 0;
 	if (r == 0 && wish.name && !wish.name_is_known && !c->job->note[0])
 		unknown_op_say(c->job->reader, wish.name, c->job->note);
 	return r;

@@ -18,8 +18,8 @@ struct line {
 	enum text_tone tone;
 };
 
-static void line_append(const struct explain_bars *bars, const struct line *line, uint64_t most_ns, bool is_first,
-			const struct text_style *style, struct buf *out)
+static void bar_line_append(const struct explain_bars *bars, const struct line *line, uint64_t most_ns, bool is_first,
+			    const struct text_style *style, struct buf *out)
 {
 	unsigned int columns = bars->is_exact ? EXACT_COLUMNS : VALUE_COLUMNS;
 	unsigned int n = most_ns ? (unsigned int)((double)line->ns / (double)most_ns * BAR_COLUMNS + 0.5) : 0;
@@ -80,19 +80,19 @@ void explain_bars_append(const struct explain_bars *bars, const struct text_styl
 			line.note = bars->first_note;
 			line.tone = TEXT_LOUD;
 		}
-		line_append(bars, &line, most_ns, n_shown == 0, style, out);
+		bar_line_append(bars, &line, most_ns, n_shown == 0, style, out);
 		shown |= 1u << class;
 		shown_ns += line.ns;
 	}
 	if (view.sum_ns > shown_ns) {
 		struct line line = { .label = "the rest", .ns = view.sum_ns - shown_ns, .tone = TEXT_DIM };
 
-		line_append(bars, &line, most_ns, n_shown == 0, style, out);
+		bar_line_append(bars, &line, most_ns, n_shown == 0, style, out);
 		n_shown++;
 	}
 	if (whole_ns > view.sum_ns) {
 		struct line line = { .label = "not measured", .ns = whole_ns - view.sum_ns, .tone = TEXT_DIM };
 
-		line_append(bars, &line, MAX(most_ns, line.ns), n_shown == 0, style, out);
+		bar_line_append(bars, &line, MAX(most_ns, line.ns), n_shown == 0, style, out);
 	}
 }

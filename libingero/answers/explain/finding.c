@@ -144,7 +144,7 @@ static void headline_append(const struct explain_finding *e, const struct text_s
 	}
 }
 
-static void who_append(const Ingero__V1__Finding *f, const struct text_style *style, struct buf *out)
+static void finding_who_append(const Ingero__V1__Finding *f, const struct text_style *style, struct buf *out)
 {
 	struct trace_name name = trace_process_name(f->process_name, f->program);
 	const char *container = f->program ? f->program->container : NULL;
@@ -190,8 +190,8 @@ static void lost_line_append(const Ingero__V1__Finding *f, const struct text_sty
 	text_paragraph(out, style, "  lost     ", buf_text(&text));
 }
 
-static void where_append(const Ingero__V1__Finding *f, unsigned int most, const struct text_style *style,
-			 struct buf *out)
+static void finding_where_append(const Ingero__V1__Finding *f, unsigned int most, const struct text_style *style,
+				 struct buf *out)
 {
 	CLEANUP(buf_done) struct buf note = BUF_INIT;
 	struct blame_view view = blame_view_of(f->blame_ns);
@@ -291,9 +291,9 @@ static void examples_append(const struct explain_finding *e, const struct text_s
 void explain_finding_append(const struct explain_finding *e, const struct text_style *style, struct buf *out)
 {
 	headline_append(e, style, out);
-	who_append(e->finding, style, out);
+	finding_who_append(e->finding, style, out);
 	lost_line_append(e->finding, style, out);
-	where_append(e->finding, CLASSES_MOST, style, out);
+	finding_where_append(e->finding, CLASSES_MOST, style, out);
 	advice_append(e->finding, 1, style, out);
 	proof_append(e, /* has_more= */ true, style, out);
 }
@@ -303,9 +303,9 @@ void explain_finding_append_all(const struct explain_finding *e, const struct te
 	const Ingero__V1__Finding *f = e->finding;
 
 	headline_append(e, style, out);
-	who_append(f, style, out);
+	finding_who_append(f, style, out);
 	lost_line_append(f, style, out);
-	where_append(f, BLAME_VIEW_COUNT, style, out);
+	finding_where_append(f, BLAME_VIEW_COUNT, style, out);
 	advice_append(f, SIZE_MAX, style, out);
 	evidence_append(f, style, out);
 	examples_append(e, style, out);

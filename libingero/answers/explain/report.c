@@ -115,8 +115,8 @@ static void widened_append(const struct explain_question *q, const Ingero__V1__E
 		text_paragraph(out, style, "", buf_text(&text));
 }
 
-static void nothing_append(const struct explain_question *q, const Ingero__V1__ExplainReply *reply,
-			   const struct text_style *style, struct buf *out)
+static void nothing_found_append(const struct explain_question *q, const Ingero__V1__ExplainReply *reply,
+				 const struct text_style *style, struct buf *out)
 {
 	const Ingero__V1__Window *window = reply->window;
 	uint64_t from_unix_ns = from_of(q, reply), to_unix_ns = to_of(q, reply);
@@ -144,8 +144,8 @@ static void nothing_append(const struct explain_question *q, const Ingero__V1__E
 		explain_footer_append(reply->lost, reply->gaps, reply->n_gaps, q->now_unix_ns, style, out);
 }
 
-static void header_append(const struct explain_question *q, const Ingero__V1__ExplainReply *reply,
-			  const struct text_style *style, struct buf *out)
+static void explain_header_append(const struct explain_question *q, const Ingero__V1__ExplainReply *reply,
+				  const struct text_style *style, struct buf *out)
 {
 	const Ingero__V1__Session *last = reply->n_sessions ? reply->sessions[reply->n_sessions - 1] : NULL;
 	CLEANUP(buf_done) struct buf text = BUF_INIT;
@@ -325,9 +325,9 @@ int explain_report_append(const struct explain_question *q, const Ingero__V1__Ex
 		return out->failed ? -ENOMEM : 0;
 	}
 	if (reply->n_findings == 0) {
-		nothing_append(q, reply, style, out);
+		nothing_found_append(q, reply, style, out);
 	} else {
-		header_append(q, reply, style, out);
+		explain_header_append(q, reply, style, out);
 		widened_append(q, reply, style, out);
 		machine_line_append(reply, style, out);
 		text_line(&footer, style, TEXT_PLAIN, "%s", "");

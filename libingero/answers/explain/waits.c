@@ -11,7 +11,7 @@
 #define TITLE "main thread, between calls"
 #define PROCESS_COLUMNS 26u /* of the title */
 
-static void row_add(struct table *t, const Ingero__V1__Wait *wait)
+static void wait_row_add(struct table *t, const Ingero__V1__Wait *wait)
 {
 	const Ingero__V1__Operation *op = wait->operation;
 	struct blame_view blame = blame_view_of(op->blame_ns);
@@ -46,7 +46,7 @@ int explain_waits_append(const Ingero__V1__ExplainReply *reply, const struct tex
 	if (!reply->n_waits)
 		return 0;
 	for (size_t i = 0; i < reply->n_waits; i++)
-		row_add(&t, reply->waits[i]);
+		wait_row_add(&t, reply->waits[i]);
 	text_line(out, style, TEXT_PLAIN, "%s", "");
 	r = table_render(&t, style, most, out);
 	if (r < 0)

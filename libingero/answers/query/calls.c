@@ -28,7 +28,7 @@ static void day_append(struct calls *calls, uint64_t unix_ns, struct buf *out)
 	calls->day_unix_ns = unix_ns;
 }
 
-static void table_append(struct calls *calls, const Ingero__V1__EventsReply *reply, size_t i, struct buf *out)
+static void calls_table_append(struct calls *calls, const Ingero__V1__EventsReply *reply, size_t i, struct buf *out)
 {
 	if (calls->n == 0) {
 		call_table_plan(&calls->table, reply, &calls->style);
@@ -69,7 +69,7 @@ int calls_take(struct calls *calls, const Ingero__V1__EventsReply *reply, struct
 	for (size_t i = 0; i < reply->n_events; i++, calls->n++) {
 		switch (calls->form) {
 		case ROWS_TABLE:
-			table_append(calls, reply, i, out);
+			calls_table_append(calls, reply, i, out);
 			break;
 		case ROWS_LINES:
 			line_append(calls, reply->events[i], out);

@@ -97,7 +97,7 @@ static void widths_find(struct rows *rows, const Ingero__V1__SqlReply *reply)
 }
 
 /* A cell that is longer than its column pushes the others aside rather than lose its end. */
-static void cell_append(const struct rows *rows, size_t i, const char *text, struct buf *out)
+static void value_cell_append(const struct rows *rows, size_t i, const char *text, struct buf *out)
 {
 	const struct rows_column *column = &rows->columns.items[i];
 	bool is_last = i + 1 == rows->columns.n;
@@ -167,7 +167,7 @@ static void titles_append(struct rows *rows, struct buf *out)
 		const char *name = rows->columns.items[i].name;
 
 		if (rows->form == ROWS_TABLE) {
-			cell_append(rows, i, name, out);
+			value_cell_append(rows, i, name, out);
 			continue;
 		}
 		(void)buf_append_text(out, i ? "\t" : "");
@@ -198,7 +198,7 @@ static void object_append(const struct rows *rows, const Ingero__V1__SqlRow *row
 	(void)buf_append_text(out, "}\n");
 }
 
-static void row_append(struct rows *rows, const Ingero__V1__SqlRow *row, struct buf *out)
+static void values_row_append(struct rows *rows, const Ingero__V1__SqlRow *row, struct buf *out)
 {
 	if (rows->form == ROWS_JSON) {
 		object_append(rows, row, out);
@@ -215,7 +215,7 @@ static void row_append(struct rows *rows, const Ingero__V1__SqlRow *row, struct 
 
 		value_text(value, "", &text);
 		if (rows->form == ROWS_TABLE) {
-			cell_append(rows, i, buf_text(&text), out);
+			value_cell_append(rows, i, buf_text(&text), out);
 			continue;
 		}
 		(void)buf_append_text(out, i ? "\t" : "");
@@ -246,7 +246,7 @@ int rows_take(struct rows *rows, const Ingero__V1__SqlReply *reply, struct buf *
 		rows->has_titles = true;
 	}
 	for (size_t i = 0; i < reply->n_rows; i++)
-		row_append(rows, reply->rows[i], out);
+		values_row_append(rows, reply->rows[i], out);
 	rows->n += reply->n_rows;
 	rows->is_cut = rows->is_cut || reply->is_cut;
 	return out->failed ? -ENOMEM : 0;

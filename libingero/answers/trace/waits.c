@@ -11,7 +11,7 @@
 #define LEAST_RATIO 0.01  /* of the time; below it is the scheduler's usual noise (guess: revisit with real traces) */
 #define CLASS_RATIO 0.005 /* of the time; less rounds to nothing */
 
-static double ratio_of(uint64_t ns, uint64_t span_ns)
+static double span_ratio(uint64_t ns, uint64_t span_ns)
 {
 	return span_ns ? (double)ns / (double)span_ns : 0;
 }
@@ -39,10 +39,10 @@ static void classes_append(struct buf *text, const Ingero__V1__Operation *op, ui
 	for (;;) {
 		enum blame_view_class class = blame_view_largest(&blame, except);
 
-		if (class == BLAME_VIEW_COUNT || ratio_of(blame.ns[class], span_ns) < CLASS_RATIO)
+		if (class == BLAME_VIEW_COUNT || span_ratio(blame.ns[class], span_ns) < CLASS_RATIO)
 			break;
 		(void)buf_printf(text, "%s%s %s", is_first ? " (" : ", ", blame_view_label(class),
-				 units_ratio(ratio_of(blame.ns[class], span_ns), UNITS_TIGHT).text);
+				 units_ratio(span_ratio(blame.ns[class], span_ns), UNITS_TIGHT).text);
 		except |= 1u << class;
 		is_first = false;
 	}
@@ -62,12 +62,12 @@ void trace_waits_append(struct buf *out, const struct text_style *style, const I
 		who = "threads";
 		together = " together";
 	}
-	if (!op || ratio_of(op->total_ns, summary->window_ns) < LEAST_RATIO)
+	if (!op || span_ratio(op->total_ns, summary->window_ns) < LEAST_RATIO)
 		return;
 	(void)buf_printf(&text, "%s of %s %u waited %s%s, %s of the time", who,
 			 trace_process_name(op->process_name, op->program).text, op->pid,
 			 units_ns(op->total_ns, 0).text, together,
-			 units_ratio(ratio_of(op->total_ns, summary->window_ns), UNITS_TIGHT).text);
+			 units_ratio(span_ratio(op->total_ns, summary->window_ns), UNITS_TIGHT).text);
 	classes_append(&text, op, summary->window_ns);
 	text_paragraph(out, style, "between calls: ", buf_text(&text));
 }
@@ -83,7 +83,7 @@ void trace_wait_tell(struct buf *out, const struct text_style *style, const Inge
 			 units_ns(op->total_ns, 0).text, units_ns(span_ns, 0).text);
 	if (class != BLAME_VIEW_COUNT)
 		(void)buf_printf(&text, ", %s of it %s",
-				 units_ratio(ratio_of(blame.ns[class], op->total_ns), UNITS_TIGHT).text,
+				 units_ratio(span_ratio(blame.ns[class], op->total_ns), UNITS_TIGHT).text,
 				 blame_view_phrase(class));
 	if (op->count == 1)
 		(void)buf_append_text(&text, ", at once");
