@@ -72,8 +72,7 @@ static enum options_result option_refuse_unknown(const struct reader *reader, co
 		(void)snprintf(list, sizeof(list), "ingero help %s", command);
 	}
 	if (way_out)
-		(void)option_refuse(reader->error, "%s is not built in this version; %s", option_quote(typed).text,
-				    way_out);
+		(void)option_refuse(reader->error, "%s is not supported; %s", option_quote(typed).text, way_out);
 	else if (nearest)
 		(void)option_refuse(reader->error, "unknown option %s%s; did you mean '--%s'?",
 				    option_quote(typed).text, of_whom, nearest);
@@ -94,8 +93,8 @@ static void choice_absent_refuse(const struct reader *reader, const struct optio
 		return; /* no memory: the other sentence is right, too */
 	way_out = way_out_find(reader, buf_text(&typed) + 2, typed.n - 2);
 	if (way_out)
-		(void)option_refuse(reader->error, "%s is not built in this version; %s",
-				    option_quote(buf_text(&typed)).text, way_out);
+		(void)option_refuse(reader->error, "%s is not supported; %s", option_quote(buf_text(&typed)).text,
+				    way_out);
 }
 
 /* ---- values ---- */

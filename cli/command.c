@@ -93,11 +93,10 @@ static int unknown_refuse(const char *name)
 	nearest = name_nearest(name, names, ARRAY_SIZE(names));
 
 	if (way_out)
-		(void)snprintf(text, sizeof(text), "%s is not built in this version; %s", option_quote(typed).text,
-			       way_out);
+		(void)snprintf(text, sizeof(text), "%s is not supported; %s", option_quote(typed).text, way_out);
 	else if (name[0] == '-')
 		(void)snprintf(text, sizeof(text),
-			       "unknown option %s; options go behind a command, 'ingero help' lists them",
+			       "unknown option %s; options go after the command, 'ingero help' lists them",
 			       option_quote(name).text);
 	else if (nearest)
 		(void)snprintf(text, sizeof(text), "unknown command %s; did you mean '%s'?", option_quote(name).text,

@@ -38,8 +38,8 @@ void check_back_end(const struct check_world *world, struct check_result *result
 	const char *separator = *reason ? "; " : "";
 
 	if (!status)
-		check_say(result, CHECK_LEVEL_WARN, "only attaching tells: 'sudo ingero check', or start the service",
-			  "not tried");
+		check_say(result, CHECK_LEVEL_WARN,
+			  "can only be verified by attaching: 'sudo ingero check', or start the service", "not tried");
 	else if (strcmp(status->back_end, "session") == 0)
 		check_say(result, CHECK_LEVEL_OK, NULL, "session%s%s", separator, reason);
 	else if (strcmp(status->back_end, "multi") == 0)

@@ -154,7 +154,7 @@ void check_ptrace_scope(const struct check_world *world, struct check_result *re
 
 	/* Nothing is traced with ptrace(2), and all that is read of a process goes without it. */
 	if (r == -ENOENT)
-		check_say(result, CHECK_LEVEL_OK, NULL, "Yama is not there");
+		check_say(result, CHECK_LEVEL_OK, NULL, "Yama: not active");
 	else if (r < 0)
 		check_say(result, CHECK_LEVEL_WARN, "it hinders nothing, whatever it is", "not known: %s",
 			  strerror(-r));

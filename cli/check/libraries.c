@@ -110,7 +110,7 @@ void check_cuda_libraries(const struct check_world *world, struct check_result *
 		place_read(world, places[i], &files);
 	if (!files.n) {
 		check_say(result, CHECK_LEVEL_WARN, "programs that bring their own are traced just as well",
-			  "none is installed for everybody");
+			  "no system-wide CUDA library");
 		return;
 	}
 	check_say(result, CHECK_LEVEL_OK, NULL, "%zu installed for everybody", files.n);
@@ -237,7 +237,7 @@ static void own_look(const struct check_world *world, struct check_result *resul
 	if (own.n > SHOWN_MOST)
 		(void)buf_printf(&result->detail, "and %zu more\n", own.n - SHOWN_MOST);
 	check_say(result, CHECK_LEVEL_OK, NULL, "%zu of your processes %s CUDA libraries%s", own.n,
-		  own.n == 1 ? "maps" : "map", n_closed ? "; others' are not looked at" : "");
+		  own.n == 1 ? "maps" : "map", n_closed ? "; other users' processes are not checked" : "");
 }
 
 void check_cuda_processes(const struct check_world *world, struct check_result *result)

@@ -52,7 +52,7 @@ void check_report_append(struct check_result *results, size_t n, const struct te
 		text_line(out, style, TEXT_LOUD,
 			  "%zu of %zu fail: what says 'fail' has to be mended before everything works", n_fail, n);
 	else if (n_warn)
-		text_line(out, style, TEXT_PLAIN, "nothing fails; %zu of %zu to look at", n_warn, n);
+		text_line(out, style, TEXT_PLAIN, "no failures; %zu of %zu checks need attention", n_warn, n);
 	else
 		text_line(out, style, TEXT_PLAIN, "all is well");
 }

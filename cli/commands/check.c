@@ -140,7 +140,7 @@ static const char *const check_paragraphs[] = {
 
 const struct command command_check = {
 	.name = "check",
-	.summary = "say what this machine lacks, and what to do about it",
+	.summary = "check that this machine is ready",
 	.usage = "[options]",
 	.paragraphs = check_paragraphs,
 	.options = { .command = "check", .rows = check_options, .n = ARRAY_SIZE(check_options) },

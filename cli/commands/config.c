@@ -62,7 +62,7 @@ static const char *const config_words[] = { "check", "show", NULL };
 
 static const char *const config_paragraphs[] = {
 	"check tells every error, with line and column, and exits 1 then. show prints every option with its value and "
-	"what it is for, in the form of the file; what the file does not say is a comment. Without FILE: "
+	"what it is for, in the form of the file; defaults are shown as comments. Without FILE: "
 	"/etc/ingero/ingero.yaml, which the service reads when it starts and at 'systemctl reload ingero-collectord'.",
 	NULL,
 };

@@ -31,8 +31,7 @@ static const struct demo_fields demo_defaults = { .speed = "1" };
 
 #define FIELDS struct demo_fields
 static const struct option demo_options[] = {
-	OPTION_ROW(TEXT, "speed", speed,
-		   "So many times faster than life, such as 5 or 0.5; what is found stays the same", .value = "X"),
+	OPTION_ROW(TEXT, "speed", speed, "Speed factor, such as 5 or 0.5; what is found stays the same", .value = "X"),
 	JSON_OPTION(is_json, "Print one JSON object a line, as 'ingero trace --json' does"),
 	OPTION_ROW(TEXT, "db", db_path,
 		   "Keep what was played in this database, to try explain and query on; default: a temporary file that "
@@ -95,7 +94,7 @@ static int refuse_name(const char *name, const struct demo_row *row)
 	const char *names[ARRAY_SIZE(rows)], *near;
 
 	if (row) {
-		(void)buf_printf(&text, "the demo %s is not in this version; there are ", option_quote(name).text);
+		(void)buf_printf(&text, "the demo %s is not supported; there are ", option_quote(name).text);
 	} else {
 		for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
 			names[i] = rows[i].sentence ? rows[i].name : NULL;
@@ -242,8 +241,7 @@ static int demo_run(const void *fields, const struct options_rest *rest)
 	struct trace_result result = { .status = COMMAND_OK };
 
 	if (!is_speed(f->speed))
-		return command_refuse("'--speed' takes a number from 0.1 to 1000, such as 5: so many times faster than "
-				      "life");
+		return command_refuse("'--speed' takes a number from 0.1 to 1000, such as 5: the speed factor");
 	if (!name && f->is_json)
 		return command_refuse("'--json' needs to know which demo, such as 'ingero demo incident --json'");
 	if (!name)
@@ -281,7 +279,7 @@ static const char *const demo_paragraphs[] = {
 
 const struct command command_demo = {
 	.name = "demo",
-	.summary = "play an invented process and see what ingero tells of it; no GPU, no root",
+	.summary = "simulate a scenario: no GPU, no root",
 	.usage = "[options] [SCENARIO|all]",
 	.paragraphs = demo_paragraphs,
 	.options = { .command = "demo",

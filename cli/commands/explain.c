@@ -34,7 +34,7 @@ struct explain_fields {
 
 #define FIELDS struct explain_fields
 static const struct option explain_options[] = {
-	WINDOW_OPTIONS(window, "5m; where nobody records any more, the last 5m that were recorded"),
+	WINDOW_OPTIONS(window, "5m; where recording has stopped, the last 5m that were recorded"),
 	OPTION_ROW(NUMBER, "last", last_calls, "Instead of a time: since the N-th last call that was kept",
 		   .value = "N", .min = 1),
 	PIDS_OPTION(pids, "Only these processes"),
@@ -158,7 +158,7 @@ static const char *const explain_paragraphs[] = {
 
 const struct command command_explain = {
 	.name = "explain",
-	.summary = "say what went wrong, through whom, and what to do",
+	.summary = "diagnose slow calls and their causes",
 	.usage = "[options] [ID]",
 	.paragraphs = explain_paragraphs,
 	.options = { .command = "explain", .rows = explain_options, .n = ARRAY_SIZE(explain_options), .takes = "ID" },

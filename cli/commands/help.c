@@ -22,7 +22,7 @@ static const struct option help_options[] = {
 
 static void overview_append(const struct text_style *style, struct buf *out)
 {
-	text_paragraph(out, style, "", "ingero: ask why a GPU call was slow.");
+	text_paragraph(out, style, "", "ingero: find out why GPU calls are slow.");
 	text_line(out, style, TEXT_PLAIN, "%s", "");
 	text_line(out, style, TEXT_PLAIN, "usage: ingero COMMAND [options]");
 	text_line(out, style, TEXT_PLAIN, "%s", "");
@@ -51,7 +51,7 @@ static int help_run(const void *fields, const struct options_rest *rest)
 		const char *way_out = command_absent(rest->argv[0]);
 
 		if (way_out)
-			(void)snprintf(error, sizeof(error), "%s is not built in this version; %s",
+			(void)snprintf(error, sizeof(error), "%s is not supported; %s",
 				       option_quote(rest->argv[0]).text, way_out);
 		else
 			(void)snprintf(error, sizeof(error),

@@ -40,7 +40,9 @@ void library_append(struct buf *out, const struct text_style *style, const char 
 		if (library->stepped)
 			(void)buf_printf(&text, ", %u of them single-stepped (slower)", library->stepped);
 		if (library->n_missing)
-			(void)buf_printf(&text, ", %zu operations it does not have", library->n_missing);
+			(void)buf_printf(
+				&text, ", %s",
+				units_things(library->n_missing, "operation missing", "operations missing").text);
 		if (library->left_out)
 			(void)buf_printf(&text, ", %u more functions not counted", library->left_out);
 	}

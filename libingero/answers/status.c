@@ -96,8 +96,9 @@ void status_append(const Ingero__V1__StatusReply *status, bool is_private, const
 	CLEANUP(buf_done) struct buf lost = BUF_INIT;
 
 	if (is_private)
-		text_paragraph(out, style, "service    ",
-			       "none runs here; this is what a private daemon says, as 'sudo ingero trace' starts one");
+		text_paragraph(
+			out, style, "service    ",
+			"none runs here; this is what a private daemon says, like the one 'sudo ingero trace' starts");
 	daemon_append(status, style, out);
 	families_append(status, style, out);
 	if (!is_private)

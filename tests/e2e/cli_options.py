@@ -125,7 +125,7 @@ def main(ingero):
             print(f"{line!r}: {said}", file=sys.stderr)
     for line, name in ABSENT:
         is_right, said, text = refused(ingero, line, home)
-        if not is_right or not text.startswith(f"ingero: '{name}' is not built in this version; "):
+        if not is_right or not text.startswith(f"ingero: '{name}' is not supported; "):
             problems += 1
             print(f"{line!r}, which is known and absent: {said}", file=sys.stderr)
     for sudo in UNCLEAR if os.geteuid() == 0 else ():

@@ -153,7 +153,7 @@ def check_refusals(home):
     for name in LATER:
         status, out, error = run(home, name)
         expect(f"{name}: refused by name", status == 2 and not out and error.count("\n") == 1 and name in error and
-               all(demo in error for demo in DEMOS) and "version" in error, status, out, error)
+               all(demo in error for demo in DEMOS) and "not supported" in error, status, out, error)
     for arguments in (["nope"], [""], ["inciden"], ["incident", "--speed", "0"], ["incident", "--speed", "fast"],
                       ["incident", "--speed", "nan"], ["incident", "--speed", "1e9"], ["incident", "cold-start"], ["--json"],
                       ["incident", "--db="], ["incident", "--duration", "5s"]):

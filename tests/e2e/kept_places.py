@@ -235,7 +235,7 @@ def test_second(check, home):
         start = json.loads(first.stdout.readline())
         check("second: the first keeps", start["store"]["path"] == path and not start["store"]["problem"], start["store"])
         pids = ingero.children(first.pid)
-        trace = refused(check, "second", home, path, "is being written by process ")
+        trace = refused(check, "second", home, path, "is in use by process ")
         check("second: who", any(f"process {pid};" in trace.start["store"]["problem"] for pid in pids), trace.start["store"], pids)
         check("second: explain beside it", home.run("explain", "--db", path).returncode == 0)
     finally:

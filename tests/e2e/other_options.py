@@ -59,7 +59,7 @@ LINES = [
     ("ingero demo incident --speed 50", 0, "cudaStreamSync"),
     ("ingero demo --no-gpu", 0, "incident"),
     ("ingero demo --no-gpu incident --speed 50", 0, "cudaStreamSync"),
-    ("ingero demo gpu-steal", REFUSED, "there are|not in this version"),
+    ("ingero demo gpu-steal", REFUSED, "there are|not supported"),
     ("sudo ingero demo --gpu", REFUSED, "ingero trace -- PROGRAM"),
     ("ingero check --json", (0, 1), '"kernel"'),
     ("ingero check", (0, 1), "kernel"),
@@ -135,7 +135,7 @@ def main(build):
                 if (command, option) in TOGETHER and not is_refused:
                     check(label, "unknown" not in done.stderr and re.search(TOGETHER[command, option], done.stderr), done.returncode, done.stderr)
                 elif is_refused:
-                    said = re.match(r"ingero: '-.*' is not built in this version; .{10}", done.stderr)
+                    said = re.match(r"ingero: '-.*' is not supported; .{10}", done.stderr)
                     check(f"{label}: refused by name", done.returncode == REFUSED and said, done.returncode, done.stderr)
                 else:
                     check(f"{label}: understood", done.returncode != REFUSED, done.returncode, done.stderr)

@@ -24,7 +24,7 @@ NOTHING = "nothing was recorded yet: there is no '{home}/.ingero/ingero.db'; 'su
 NO_TYPES = ("this kernel does not describe its types (/sys/kernel/btf/vmlinux: No such file or directory); use one built with "
             "CONFIG_DEBUG_INFO_BTF, and in a container let it see /sys/kernel/btf")
 WORKS = "; 'ingero demo', 'ingero check' and 'ingero explain' of what was recorded work"
-NO_CUDA = "cuda_libraries none is installed for everybody → programs that bring their own are traced just as well"
+NO_CUDA = "cuda_libraries no system-wide CUDA library → programs that bring their own are traced just as well"
 BAD = "record:\n  whom: everyone\n  cals: slow\n"
 BAD_AT = "/etc/ingero/ingero.yaml:3:3: unknown key 'cals' in 'record'; did you mean 'calls'?"
 # who, command, exit status, what it has to say

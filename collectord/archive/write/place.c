@@ -78,13 +78,12 @@ static int lock(struct place *place, char *why, size_t why_bytes)
 			return -errno;
 		if (fcntl(fd, F_GETLK, &whole) == 0 && whole.l_type != F_UNLCK && whole.l_pid > 0)
 			(void)snprintf(why, why_bytes,
-				       "'%s' is being written by process %d; stop it, or name another file with --db",
+				       "'%s' is in use by process %d; stop it, or name another file with --db",
 				       place->path, (int)whole.l_pid);
 		else
-			(void)snprintf(
-				why, why_bytes,
-				"'%s' is being written by another recorder; stop it, or name another file with --db",
-				place->path);
+			(void)snprintf(why, why_bytes,
+				       "'%s' is in use by another recorder; stop it, or name another file with --db",
+				       place->path);
 		return -EBUSY;
 	}
 	place->lock_fd = TAKE_FD(fd);

@@ -49,7 +49,7 @@ static void where_append(const struct trace_setting *setting, const Ingero__V1__
 
 	if (!store || !trace_report_is_kept(store) || setting->demo || !setting->explain)
 		return;
-	(void)buf_printf(&text, "kept in %s: '%s' asks it", store->path, setting->explain);
+	(void)buf_printf(&text, "saved to %s; run '%s'", store->path, setting->explain);
 	text_paragraph(out, style, "", buf_text(&text));
 }
 

@@ -96,11 +96,11 @@ static const struct {
 	{ "letter in a bundle", { "-oz" }, "unknown option '-z' for trace; 'ingero help trace' lists them" },
 	{ "absent letter in a bundle",
 	  { "-ov" },
-	  "'-v' is not built in this version; a wider terminal shows more columns, and 'ingero trace --json' prints "
+	  "'-v' is not supported; a wider terminal shows more columns, and 'ingero trace --json' prints "
 	  "all there is" },
 	{ "absent word with a value",
 	  { "--debug=3" },
-	  "'--debug' is not built in this version; 'ingero status' says what is attached and what is not, and why" },
+	  "'--debug' is not supported; 'ingero status' says what is attached and what is not, and why" },
 	{ "value missing", { "--duration" }, "'--duration' needs a value: --duration TIME" },
 	{ "value missing before program", { "-d", "--", "x" }, "'--duration' needs a value: --duration TIME" },
 	{ "value too much", { "--on=yes" }, "'--on' takes no value; leave out '=yes'" },

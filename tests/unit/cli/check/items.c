@@ -94,7 +94,7 @@ static const struct {
 	{ "a user with a service", "capabilities", AT(STATUS, NO_CAPABILITIES), .uid = 7, .daemon = SERVICE,
 	  .value = "the service captures" },
 	{ "no status", "capabilities", .level = CHECK_LEVEL_WARN, .value = "not known", .way_out = "mount" },
-	{ "no Yama", "ptrace_scope", .value = "not there" },
+	{ "no Yama", "ptrace_scope", .value = "not active" },
 	{ "Yama", "ptrace_scope", AT("proc/sys/kernel/yama/ptrace_scope", "3\n"), .value = "3, which hinders nothing" },
 	{ "paranoid", "perf_event_paranoid", AT("proc/sys/kernel/perf_event_paranoid", "3\n"), .value = "3" },
 	{ "not paranoid", "perf_event_paranoid", AT("proc/sys/kernel/perf_event_paranoid", "-1\n"), .value = "-1" },
@@ -168,7 +168,7 @@ static const struct {
 	  .files = { { "etc/ld.so.cache", "glibc-ld.so.cache1.1\x01/usr/lib/libcuda.so.1" },
 		     { "usr/lib/libcuda.so.1", "" } },
 	  .value = "1 installed", .detail = "/usr/lib/libcuda.so.1\n" },
-	{ "no libraries", "cuda_libraries", .level = CHECK_LEVEL_WARN, .value = "none", .way_out = "own" },
+	{ "no libraries", "cuda_libraries", .level = CHECK_LEVEL_WARN, .value = "no system-wide", .way_out = "own" },
 	{ "processes", "cuda_processes",
 	  .files = { { "proc/12/maps", MAPS("/a/libcudart-80664282.so.10.2") MAPS("/a/libcudart-80664282.so.10.2")
 					       MAPS("/b/libcuda.so.535.1") },

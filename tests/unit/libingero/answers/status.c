@@ -121,8 +121,8 @@ static void status_test(void)
 	status.lost = &lost;
 	status_append(&status, /* is_private= */ true, &style, &out);
 	CHECK_STR_EQ("status", buf_text(&out),
-		     "service    none runs here; this is what a private daemon says, as 'sudo ingero\n"
-		     "           trace' starts one\n"
+		     "service    none runs here; this is what a private daemon says, like the one\n"
+		     "           'sudo ingero trace' starts\n"
 		     "daemon     ingero-collectord 0.1.0, pid 77, for 1 h 2 min, kernel 6.1.0\n"
 		     "back end   multi: this kernel has no session links\n"
 		     "probes     call on · sched absent (no BTF)\n"
