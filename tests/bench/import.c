@@ -89,7 +89,7 @@ static int import_one(const char *path)
 	CLEANUP(sql_finalizep) sqlite3_stmt *s = NULL;
 	int r = sqlite3_open_v2(path, &db, SQLITE_OPEN_READONLY, NULL) == SQLITE_OK ? 0 : -EIO;
 
-	r = r ? r : foreign_import(db, &scope, why, &imported);
+	r = r ? r : foreign_import(db, &scope, true, why, &imported);
 	r = r ? r : unused_delete(imported);
 	r = r ? r : sql_prepare(imported, figures, &s);
 	r = r ? r : sql_step(s);

@@ -77,6 +77,7 @@ struct foreign_file {
 	struct sqlite3 *db;
 	struct writer out; /* what it becomes */
 	bool has[FOREIGN_TABLE_COUNT];
+	bool has_stacks; /* they are wanted */
 	struct arena texts;
 	ARRAY(struct foreign_op *) ops;		 /* id: see ops.c */
 	ARRAY(struct foreign_process) processes; /* by node, pid, since; id: index + 1 */

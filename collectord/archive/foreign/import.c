@@ -206,7 +206,8 @@ static int contents_import(struct foreign_file *f)
 	return r ? r : db_commit(&f->out.db);
 }
 
-int foreign_import(struct sqlite3 *db, const struct read_scope *scope, char *why, struct sqlite3 **ret_db)
+int foreign_import(struct sqlite3 *db, const struct read_scope *scope, bool has_stacks, char *why,
+		   struct sqlite3 **ret_db)
 {
 	CLEANUP(file_freep) struct foreign_file *f = calloc(1, sizeof(*f));
 	static const char *const needed[] = { "timestamp", "pid", "tid", "source", "op", "duration" };
@@ -219,6 +220,7 @@ int foreign_import(struct sqlite3 *db, const struct read_scope *scope, char *why
 		return -ENOMEM;
 	f->out = (struct writer)WRITER_INIT;
 	f->db = db;
+	f->has_stacks = has_stacks;
 	r = tables_find(f);
 	r = r ? r : version_read(f, &version);
 	is_foreign = f->has[FOREIGN_EVENTS];

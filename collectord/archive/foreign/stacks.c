@@ -13,6 +13,7 @@
 #include "archive/codec/varint.h"
 #include "archive/foreign/json.h"
 
+#define SEEN_FRAMES 65536	    /* a power of two */
 #define STACK_JSON_BYTES (1u << 20) /* longer texts are read as far as this */
 
 uint32_t foreign_stack_id(const struct foreign_file *f, int64_t hash)
@@ -22,7 +23,14 @@ uint32_t foreign_stack_id(const struct foreign_file *f, int64_t hash)
 	return at < f->stacks.n && f->stacks.items[at].hash == hash ? f->stacks.items[at].id : 0;
 }
 
+/* A frame that was met: stacks have the same ones again and again, and a look into the table costs ten times this. */
+struct seen_frame {
+	uint64_t hash; /* of its JSON */
+	uint32_t id;
+};
+
 struct stack_room {
+	struct seen_frame seen[SEEN_FRAMES];
 	struct sqlite3_stmt *rows, *put_frame, *put_stack;
 	struct foreign_json_element element;
 	uint8_t ids[FOREIGN_FRAMES_MAX * VARINT_BYTES_MAX]; /* as table stack has them */
@@ -74,6 +82,24 @@ static int frame_put(struct stack_room *room, uint32_t *ret_id)
 	return row_id(room->put_frame, ret_id);
 }
 
+/* @json, @n: the element at hand, as it is written. FNV-1a: who makes two frames look alike could have written so. */
+static int frame_id(struct stack_room *room, const char *json, size_t n, uint32_t *ret_id)
+{
+	uint64_t hash = 0xcbf29ce484222325ull;
+	struct seen_frame *seen;
+	int r = 0;
+
+	for (size_t i = 0; i < n; i++)
+		hash = (hash ^ (unsigned char)json[i]) * 0x100000001b3ull;
+	seen = &room->seen[hash % SEEN_FRAMES];
+	if (!seen->id || seen->hash != hash) {
+		*seen = (struct seen_frame){ .hash = hash };
+		r = frame_put(room, &seen->id);
+	}
+	*ret_id = seen->id;
+	return r;
+}
+
 static int stack_put(struct stack_room *room, uint32_t *ret_id)
 {
 	uint8_t *end = room->ids;
@@ -86,10 +112,13 @@ static int stack_put(struct stack_room *room, uint32_t *ret_id)
 
 		foreign_text(room->rows, column, room->json, sizeof(room->json));
 		json.end = room->json + strlen(room->json);
-		for (; r == 0 && n < FOREIGN_FRAMES_MAX && foreign_json_next(&json, &room->element) > 0; n++) {
+		for (; r == 0 && n < FOREIGN_FRAMES_MAX; n++) {
+			const char *from = json.at + 1; /* behind the bracket or the comma */
 			uint32_t id = 0;
 
-			r = frame_put(room, &id);
+			if (foreign_json_next(&json, &room->element) <= 0)
+				break;
+			r = frame_id(room, from, (size_t)(json.at - from), &id);
 			end = varint_put(end, id);
 		}
 	}
@@ -106,7 +135,7 @@ int foreign_stacks_put(struct foreign_file *f)
 	CLEANUP(room_freep) struct stack_room *room = NULL;
 	int r;
 
-	if (!foreign_has_column(f, FOREIGN_STACK_TRACES, "hash"))
+	if (!f->has_stacks || !foreign_has_column(f, FOREIGN_STACK_TRACES, "hash"))
 		return 0;
 	room = calloc(1, sizeof(*room));
 	if (!room)

@@ -210,7 +210,8 @@ static int question_answer(const struct reader_question *q, const uint8_t *reque
 	int r;
 
 	sqlite3_progress_handler(db, PROGRESS_OPCODES, on_progress, &job);
-	r = foreign_import(db, &job.scope, why, &job.db);
+	r = foreign_import(db, &job.scope, q->method == METHOD_QUERY_SQL || q->method == METHOD_QUERY_EXPORT_ROWS, why,
+			   &job.db);
 	if (r == 0)
 		sqlite3_progress_handler(job.db, PROGRESS_OPCODES, on_progress, &job);
 	if (r == 0 || r == -ENOENT)

@@ -24,7 +24,7 @@ static struct store_reader *reader_open(const char *name, struct sqlite3 *db)
 	struct read_scope scope = { .all = true };
 	struct store_reader *reader = NULL;
 	char why[READ_WHY_BYTES] = "";
-	int r = foreign_import(db, &scope, why, &imported[n_opened]);
+	int r = foreign_import(db, &scope, true, why, &imported[n_opened]);
 
 	CHECK(name, r == 0 || r == -ENOENT);
 	CHECK_INT_EQ(name, store_reader_open(r == 0 ? imported[n_opened] : db, &scope, why, &reader), 0);

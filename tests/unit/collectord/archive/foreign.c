@@ -18,7 +18,7 @@ static struct store_reader *file_open(const char *name, struct sqlite3 *db, stru
 	char why[READ_WHY_BYTES] = "";
 	struct store_reader *reader = NULL;
 
-	CHECK_INT_EQ(name, foreign_import(db, &scope, why, ret_imported), 0);
+	CHECK_INT_EQ(name, foreign_import(db, &scope, true, why, ret_imported), 0);
 	CHECK_STR_EQ(name, why, "");
 	if (*ret_imported)
 		CHECK_INT_EQ(name, store_reader_open(*ret_imported, &scope, why, &reader), 0);

@@ -217,7 +217,7 @@ static void files_check(void)
 		sqlite3_open(":memory:", &db);
 		if (sqlite3_exec(db, files[i].sql, NULL, NULL, NULL) != SQLITE_OK)
 			CHECK_STR_EQ(name, sqlite3_errmsg(db), "");
-		CHECK_INT_EQ(name, foreign_import(db, &scope, why, &imported), files[i].result);
+		CHECK_INT_EQ(name, foreign_import(db, &scope, true, why, &imported), files[i].result);
 		CHECK_INT_EQ(name, *why != '\0', files[i].result != 0 && files[i].result != -ENOENT);
 		if (imported)
 			CHECK_INT_EQ(name, store_reader_open(imported, &scope, why, &reader), 0);
@@ -286,7 +286,7 @@ static void parts_check(void)
 
 	sqlite3_open(":memory:", &db);
 	CHECK_INT_EQ("parts", sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
-	CHECK_INT_EQ("parts", foreign_import(db, &scope, why, &imported), 0);
+	CHECK_INT_EQ("parts", foreign_import(db, &scope, true, why, &imported), 0);
 	CHECK_INT_EQ("parts", imported ? store_reader_open(imported, &scope, why, &reader) : -1, 0);
 	for (size_t i = 0; reader && i < ARRAY_SIZE(windows); i++) {
 		char text[256] = "";
@@ -320,7 +320,7 @@ static void scope_check(void)
 	struct sqlite3 *imported = NULL;
 	char why[READ_WHY_BYTES] = "";
 
-	CHECK_INT_EQ("one user's scope", foreign_import(db, &scope, why, &imported), -EACCES);
+	CHECK_INT_EQ("one user's scope", foreign_import(db, &scope, true, why, &imported), -EACCES);
 	CHECK("one user's scope", strstr(why, "whose") != NULL);
 	sqlite3_close(db);
 }
@@ -396,7 +396,7 @@ static void damage_check(void)
 			data[100 + random % (n - 100)] = (unsigned char)(random >> 32);
 		}
 		db = ingero_db_open_bytes(data, n, false);
-		if (foreign_import(db, &scope, why, &imported) == 0 &&
+		if (foreign_import(db, &scope, true, why, &imported) == 0 &&
 		    store_reader_open(imported, &scope, why, &reader) == 0) {
 			store_reader_buckets(reader, 0, 0, bucket_tell, &t);
 			store_reader_stacks(reader, 0, stack_seen, &seen);
