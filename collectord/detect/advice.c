@@ -46,8 +46,8 @@ struct advice_cpu advice_cpu(const struct advice_task *victim, const struct advi
 	}
 	/* Nobody slows down the first process: everything else hangs on it. */
 	if (behind->pid <= 1 || is_kernel_thread(behind)) {
-		(void)snprintf(a.text[a.n++], ADVICE_BYTES, "%srenice -n -5 -p " TASKS_FORMAT,
-			       victim->uid ? "sudo " : "", victim->pid);
+		(void)snprintf(a.text[a.n++], ADVICE_BYTES, "%srenice -n -5 -p " TASKS_FORMAT "%s",
+			       victim->uid ? "sudo " : "", victim->pid, victim->uid ? ", or ask root" : "");
 		(void)snprintf(a.text[a.n++], ADVICE_BYTES,
 			       "or give the process CPUs of its own: cpuset.cpus of its control group (needs root)");
 		return a;
