@@ -11,9 +11,21 @@
 #include "children/stream.h"
 #include "clock.h"
 
+#define PROGRESS_OPCODES 1000
+
 bool reader_is_late(const struct reader_job *job)
 {
 	return clock_now_ns() >= job->deadline_ns;
+}
+
+static int on_progress(void *data)
+{
+	return reader_is_late(data);
+}
+
+void reader_deadline_set(struct reader_job *job, struct sqlite3 *db)
+{
+	sqlite3_progress_handler(db, PROGRESS_OPCODES, on_progress, job);
 }
 
 int reader_reply(struct reader_job *job, const ProtobufCMessage *message)

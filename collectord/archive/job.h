@@ -51,6 +51,8 @@ typedef int (*reader_method_func)(struct reader_job *job);
 #include "archive/reader.def"
 
 bool reader_is_late(const struct reader_job *job);
+/** reader_deadline_set() - what a database is asked ends as interrupted once the question is late */
+void reader_deadline_set(struct reader_job *job, struct sqlite3 *db);
 /** reader_reply() - Return: 0, -EMSGSIZE (nothing was sent), or -errno: the daemon is gone */
 int reader_reply(struct reader_job *job, const ProtobufCMessage *message);
 /** reader_fail() - an error for the caller, one sentence. Return: 1 */

@@ -59,7 +59,7 @@ static void count_set(void *counts, uint32_t width, uint32_t i, uint64_t count)
 	}
 }
 
-static uint8_t width_of(uint64_t count)
+static uint8_t count_width(uint64_t count)
 {
 	return count <= UINT8_MAX ? 0 : count <= UINT16_MAX ? 1 : count <= UINT32_MAX ? 2 : 3;
 }
@@ -92,7 +92,7 @@ uint32_t histogram_last(const struct histogram *h)
 
 int histogram_reserve(struct histogram *h, uint32_t first, uint32_t end, uint64_t most)
 {
-	uint8_t width = width_of(most);
+	uint8_t width = count_width(most);
 	void *counts;
 
 	if (h->n) {
@@ -125,7 +125,7 @@ int histogram_add(struct histogram *h, uint32_t bucket, uint64_t n)
 	/* The range by whole octaves, to grow rarely. */
 	if (is_outside)
 		r = histogram_reserve(h, bucket & ~(SUB - 1), (bucket & ~(SUB - 1)) + SUB, count);
-	else if (width_of(count) > h->width)
+	else if (count_width(count) > h->width)
 		r = histogram_reserve(h, bucket, bucket + 1, count);
 	if (r < 0)
 		return r;

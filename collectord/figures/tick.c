@@ -91,7 +91,7 @@ static int behind_take(const struct process_figures *now, struct tick_process *p
 	return 0;
 }
 
-static int process_take(const struct process_figures *now, struct tick *tick)
+static int tick_process_take(const struct process_figures *now, struct tick *tick)
 {
 	struct tick_process process = { .process = now->process,
 					.first_call_ns = now->first_call_ns,
@@ -186,7 +186,7 @@ int ticker_take(struct ticker *t, struct figures *figures, uint64_t now_ns, cons
 		if (r == 0 && fresh)
 			r = taken_prepare(now, fresh);
 		if (r == 0)
-			r = process_take(now, &tick);
+			r = tick_process_take(now, &tick);
 	}
 	if (r == 0) {
 		for (size_t i = 0; i < next.n; i++)

@@ -8,7 +8,7 @@ import tree
 
 LIST = "tests/check/names.txt"
 COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.S)
-STATIC = re.compile(r"^static (?:\w+ )*\w+ \**(\w+)\([^;{]*\)\n\{", re.M)
+STATIC = re.compile(r"^static (?:\w+ )*\w+ \**((?!__)[a-z]\w*)\([^;{]*\)\n\{", re.M)
 NOT_HERE = ("tests/", "docs/", "bpf/")
 
 

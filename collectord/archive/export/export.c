@@ -16,8 +16,6 @@
 #include "archive/tables/tables.h"
 #include "base/buf.h"
 
-#define PROGRESS_OPCODES 1000
-
 struct export
 {
 	const struct export_request *request;
@@ -194,11 +192,6 @@ static int tables_write(struct export *e)
 	return r == 0 ? exec(e, "COMMIT") : r;
 }
 
-static int is_late(void *data)
-{
-	return reader_is_late(data);
-}
-
 static int tables_open(struct export *e, struct reader_job *job)
 {
 	const struct {
@@ -218,7 +211,7 @@ static int tables_open(struct export *e, struct reader_job *job)
 					       functions[i].func, NULL, NULL, NULL) != SQLITE_OK)
 			return -ENOMEM;
 	r = tables_install(e->in, job);
-	sqlite3_progress_handler(e->in, PROGRESS_OPCODES, is_late, job);
+	reader_deadline_set(job, e->in);
 	return r;
 }
 

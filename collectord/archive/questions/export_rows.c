@@ -17,16 +17,9 @@
 
 #define PIECE_BYTES (512u * 1024)
 #define FORMAT "db"
-#define PROGRESS_OPCODES 1000
-
 static void closep_db(sqlite3 **out)
 {
 	sqlite3_close(*out);
-}
-
-static int is_late(void *data)
-{
-	return reader_is_late(data);
 }
 
 static int database_fill(struct reader_job *job, const Ingero__V1__ExportRequest *request, uint64_t *ret_events)
@@ -43,7 +36,7 @@ static int database_fill(struct reader_job *job, const Ingero__V1__ExportRequest
 	if (sqlite3_open_v2(TEMPORARY_DATABASE, &out, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
 			    NULL) != SQLITE_OK)
 		return -EIO;
-	sqlite3_progress_handler(out, PROGRESS_OPCODES, is_late, job);
+	reader_deadline_set(job, out);
 	/* Nobody reads a file that failed half way, so nothing has to be undone. */
 	if (sqlite3_exec(out, "PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA locking_mode=EXCLUSIVE", NULL,
 			 NULL, NULL) != SQLITE_OK)

@@ -27,8 +27,6 @@
 #include "proto/methods.h"
 
 /* Opcodes between two looks at the clock: no cost was measurable even at one (storage-facts, 2026). */
-#define PROGRESS_OPCODES 1000
-
 /* Found by prepare(), before there is anything to hand them over in. */
 static sqlite3 *db;
 static bool is_recorded;
@@ -183,11 +181,6 @@ static int reader_prepare(void)
 
 /* ---- sealed ---- */
 
-static int on_progress(void *data)
-{
-	return reader_is_late(data);
-}
-
 static const reader_method_func methods[] = {
 #define QUESTION(ID, name, limit) [METHOD_QUERY_##ID] = reader_##name,
 #include "archive/reader.def"
@@ -209,11 +202,11 @@ static int question_answer(const struct reader_question *q, const uint8_t *reque
 	char why[READ_WHY_BYTES];
 	int r;
 
-	sqlite3_progress_handler(db, PROGRESS_OPCODES, on_progress, &job);
+	reader_deadline_set(&job, db);
 	r = foreign_import(db, &job.scope, q->method == METHOD_QUERY_SQL || q->method == METHOD_QUERY_EXPORT_ROWS, why,
 			   &job.db);
 	if (r == 0)
-		sqlite3_progress_handler(job.db, PROGRESS_OPCODES, on_progress, &job);
+		reader_deadline_set(&job, job.db);
 	if (r == 0 || r == -ENOENT)
 		r = store_reader_open(job.db, &job.scope, why, &job.reader);
 	if (r == -ETIME)

@@ -18,8 +18,6 @@
 #define ROWS_DEFAULT 10000
 #define BATCH_ROWS 500
 #define BATCH_BYTES (60u * 1024) /* of values: a message takes about as much */
-#define PROGRESS_OPCODES 1000
-
 struct sql {
 	struct reader_job *job;
 	sqlite3 *db;
@@ -31,11 +29,6 @@ struct sql {
 	size_t bytes;
 	int n_columns;
 };
-
-static int on_progress(void *data)
-{
-	return reader_is_late(data);
-}
 
 static int sql_open(struct sql *s)
 {
@@ -49,7 +42,7 @@ static int sql_open(struct sql *s)
 	r = tables_install(s->db, s->job);
 	if (r < 0)
 		return r;
-	sqlite3_progress_handler(s->db, PROGRESS_OPCODES, on_progress, s->job);
+	reader_deadline_set(s->job, s->db);
 	s->gate.tables = tables_names();
 	return gate_close_in(&s->gate, s->db);
 }

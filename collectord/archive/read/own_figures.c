@@ -101,7 +101,7 @@ static bool is_before(const struct piece *a, const struct piece *b)
 	return a->boot != b->boot ? a->boot < b->boot : a->uid != b->uid ? a->uid < b->uid : a->t1 <= b->t0;
 }
 
-static bool overlaps(const struct piece *a, const struct piece *b)
+static bool piece_overlaps(const struct piece *a, const struct piece *b)
 {
 	return a->boot == b->boot && a->uid == b->uid && a->t0 < b->t1 && b->t0 < a->t1;
 }
@@ -172,7 +172,7 @@ static int coarse_merge(struct pieces *fine, const struct pieces *coarse, const 
 
 		while (low < n_fine && is_before(&fine->items[low], c))
 			low++;
-		for (end = low; end < n_fine && overlaps(&fine->items[end], c); end++) {
+		for (end = low; end < n_fine && piece_overlaps(&fine->items[end], c); end++) {
 			const struct piece *f = &fine->items[end];
 
 			covered += MIN(f->t1, c->t1) - MAX(f->t0, c->t0);
@@ -195,7 +195,7 @@ static int coarse_merge(struct pieces *fine, const struct pieces *coarse, const 
 }
 
 /* The bounds of what is answered are the ones nearest to what was asked: a row belongs to where its middle lies. */
-static bool is_inside(const struct piece *p, uint64_t from_unix_ns, uint64_t to_unix_ns)
+static bool piece_is_inside(const struct piece *p, uint64_t from_unix_ns, uint64_t to_unix_ns)
 {
 	uint64_t middle = p->from_unix + (p->to_unix - p->from_unix) / 2;
 
@@ -207,12 +207,12 @@ static void outside_drop(struct pieces *list, uint64_t from_unix_ns, uint64_t to
 	bool is_any = false;
 
 	for (size_t i = 0; i < list->n && !is_any; i++)
-		is_any = is_inside(&list->items[i], from_unix_ns, to_unix_ns);
+		is_any = piece_is_inside(&list->items[i], from_unix_ns, to_unix_ns);
 	for (size_t i = 0; i < list->n; i++) {
 		struct piece *p = &list->items[i];
 
 		/* In a window shorter than the rows: those it lies in. */
-		p->is_replaced = is_any ? !is_inside(p, from_unix_ns, to_unix_ns)
+		p->is_replaced = is_any ? !piece_is_inside(p, from_unix_ns, to_unix_ns)
 					: p->to_unix <= from_unix_ns || (to_unix_ns && p->from_unix >= to_unix_ns);
 	}
 	replaced_drop(list);

@@ -66,6 +66,7 @@ struct read_op {
 	const char *source;
 	const char *name;
 	const char *short_name;
+	bool is_unlisted; /* met in a library that may be another user's: named where the caller's rows have it alone */
 };
 /** store_reader_op() - NULL where there is none */
 const struct read_op *store_reader_op(struct store_reader *reader, uint32_t id);

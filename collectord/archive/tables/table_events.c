@@ -38,16 +38,8 @@ struct state {
 	struct read_batch batch;
 	size_t next;
 	struct read_event event;
-	char node[64];
+	char node[TABLE_NODE_BYTES];
 };
-
-static int node_take(const Ingero__V1__Session *session, void *data)
-{
-	struct state *s = data;
-
-	(void)snprintf(s->node, sizeof(s->node), "%s", session->node);
-	return 0;
-}
 
 static int events_start(struct table_cursor *c)
 {
@@ -79,7 +71,7 @@ static int events_start(struct table_cursor *c)
 		s->filter.ops = limits->ops.n ? limits->ops.items : &none;
 		s->filter.n_ops = limits->ops.n;
 	}
-	r = store_reader_sessions(c->job->reader, node_take, s);
+	r = table_node(c, s->node);
 	if (r)
 		return r;
 	return c->order == ORDER_NONE ? store_reader_cursor_open(c->job->reader, &s->filter, &s->cursor)

@@ -60,7 +60,7 @@ static int op_row_add(const struct read_op *op, void *data)
 	struct table_list *list = c->state;
 	struct op_number n = table_op_number(c->job, op);
 
-	if (is_named(n.source, n.number))
+	if (op->is_unlisted || is_named(n.source, n.number))
 		return 0;
 	list_i64(list, n.source);
 	list_i64(list, n.number);
@@ -113,7 +113,7 @@ static const struct table_column processes_columns[] = { PROCESSES(LIST_COLUMN) 
 struct process_list {
 	struct table_cursor *cursor;
 	struct table_list *list;
-	char node[64];
+	char node[TABLE_NODE_BYTES];
 	ARRAY(const struct read_process *) found;
 };
 
@@ -157,18 +157,10 @@ static int process_row_add(const struct read_process *p, void *data)
 	return list_row(list);
 }
 
-static int node_take(const Ingero__V1__Session *session, void *data)
-{
-	struct process_list *l = data;
-
-	(void)snprintf(l->node, sizeof(l->node), "%s", session->node);
-	return 0;
-}
-
 static int processes_start(struct table_cursor *c)
 {
 	struct process_list l = { .cursor = c, .list = list_new(c) };
-	int r = l.list ? store_reader_sessions(c->job->reader, node_take, &l) : -ENOMEM;
+	int r = l.list ? table_node(c, l.node) : -ENOMEM;
 
 	return r ? r : store_reader_processes(c->job->reader, process_row_add, &l);
 }

@@ -37,12 +37,14 @@ static int name_add(struct known *known, const char *name)
 	return r ? r : ARRAY_PUSH(&known->shown, shown);
 }
 
-static int op_add(const struct read_op *op, void *data)
+static int op_names_add(const struct read_op *op, void *data)
 {
 	struct known *known = data;
 	char shown[NAME_MAX_BYTES + 1];
 	int r;
 
+	if (op->is_unlisted)
+		return 0;
 	op_name_short(op->name, shown, sizeof(shown));
 	r = name_add(known, shown);
 	return r || strcmp(shown, op->name) == 0 ? r : name_add(known, op->name);
@@ -53,7 +55,7 @@ void unknown_op_say(struct store_reader *reader, const char *typed, char ret[UNK
 	struct known known = { .arena = ARENA_INIT };
 	const char *lower = lower_copy(&known.arena, typed), *near = NULL;
 
-	(void)store_reader_ops(reader, op_add, &known); /* what was found until an error */
+	(void)store_reader_ops(reader, op_names_add, &known); /* what was found until an error */
 	if (lower)
 		near = name_nearest(lower, known.lower.items, known.shown.n);
 	for (size_t i = 0; near && i < known.shown.n; i++) {

@@ -117,7 +117,7 @@ int known_add(struct known *known, const struct known_process *process)
 }
 
 /* Row of an operation that has none yet. Return: 0 without memory */
-static uint32_t op_add(struct known *known, const struct op *op, struct batch *batch)
+static uint32_t given_op_add(struct known *known, const struct op *op, struct batch *batch)
 {
 	struct batch_op fresh = { .id = known->next_op };
 
@@ -145,6 +145,6 @@ uint32_t known_op(struct known *known, const struct op *op, struct batch *batch)
 		    strcmp(known->ops.items[i].source, op_layer_to_source(op->layer)) == 0)
 			*row = known->ops.items[i].id;
 	if (!*row)
-		*row = op_add(known, op, batch);
+		*row = given_op_add(known, op, batch);
 	return *row;
 }

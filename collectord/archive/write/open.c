@@ -105,7 +105,7 @@ static int op_rows(struct writer *writer)
 }
 
 /* Operations without a row in ops.def that the file has. */
-static int ops_load(struct writer *writer, struct known *known)
+static int given_ops_load(struct writer *writer, struct known *known)
 {
 	static const char text[] = "SELECT id, source, name FROM op WHERE id >= ?1";
 	CLEANUP(sql_finalizep) sqlite3_stmt *s = NULL;
@@ -310,7 +310,7 @@ static int begin(struct writer *writer, struct known *known)
 	r = r ? r : retention_load(writer);
 	r = r ? r : recover_previous(writer);
 	r = r ? r : known_load(writer, known);
-	r = r ? r : ops_load(writer, known);
+	r = r ? r : given_ops_load(writer, known);
 	r = r ? r : session_row(writer);
 	return r ? r : writer_find_oldest(writer);
 }

@@ -524,8 +524,44 @@ static void seen_test(void)
 	}
 }
 
+/* Names that came with a library, which may be another user's, are in no list of a caller of one user. */
+static void unlisted_test(void)
+{
+	static const struct {
+		const char *name, *boot;
+		bool all, want;
+	} cases[] = {
+		{ "who may see everything", "a boot", true, false },
+		{ "a user", "a boot", false, true },
+		{ "of a file that was imported", "import:1", false, false },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct sqlite3 *db = world_create(":memory:");
+		char sql[256];
+		struct store_reader *reader;
+		const struct read_op *op;
+
+		world_boot(db, 1, at(1000), UNIX);
+		(void)snprintf(sql, sizeof(sql),
+			       "UPDATE boot SET boot_id = '%s'; INSERT INTO op(id, source, name, short_name)"
+			       " VALUES(%d, 'nccl', 'ncclOther', 'ncclOther')",
+			       cases[i].boot, OP_GIVEN);
+		world_exec(db, sql);
+		reader = open_as(db, cases[i].all, ALICE, false);
+		op = store_reader_op(reader, OP_GIVEN);
+		CHECK(cases[i].name, op && strcmp(op->name, "ncclOther") == 0);
+		CHECK_INT_EQ(cases[i].name, op && op->is_unlisted, cases[i].want);
+		op = store_reader_op(reader, LAUNCH);
+		CHECK_INT_EQ(cases[i].name, op && op->is_unlisted, false);
+		store_reader_close(reader);
+		sqlite3_close(db);
+	}
+}
+
 int main(void)
 {
+	unlisted_test();
 	struct sqlite3 *db = make();
 
 	calls_test(db);
