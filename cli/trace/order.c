@@ -104,20 +104,23 @@ static int places_keep(struct trace_order *order, struct trace_rows *rows)
 {
 	size_t n = rows->rows.n, n_kept = 0;
 	CLEANUP(freep) struct trace_row *kept = calloc(n + 1, sizeof(*kept));
+	CLEANUP(freep) bool *is_taken = calloc(n + 1, sizeof(*is_taken));
 
-	if (!kept)
+	if (!kept || !is_taken)
 		return -ENOMEM;
+	/* Each row once: a process that became another program has places, and rows, that are alike. */
 	for (size_t i = 0; i < order->places.n; i++)
 		for (size_t k = 0; k < n; k++)
-			if (place_is_of(&order->places.items[i], rows->rows.items[k].op)) {
+			if (!is_taken[k] && place_is_of(&order->places.items[i], rows->rows.items[k].op)) {
 				kept[n_kept++] = rows->rows.items[k];
+				is_taken[k] = true;
 				break;
 			}
 	for (size_t k = 0; k < n; k++) {
 		const struct trace_row *row = &rows->rows.items[k];
 		size_t at = 0;
 
-		if (place_find(order, row->op))
+		if (is_taken[k])
 			continue;
 		while (at < n_kept && row_compare(row, &kept[at], &order->sort) >= 0)
 			at++;

@@ -263,6 +263,32 @@ static void findings_test(void)
 	world_end();
 }
 
+/* A process that becomes another program has a row for each, and they are alike; each is shown once. */
+static void alike_test(void)
+{
+	static const struct figures_op often[] = {
+		OP(7, "cudaFree", 1, [BLAME_VIEW_ON_CPU] = 1 * MS), OP(7, "cudaFree", 2, [BLAME_VIEW_ON_CPU] = 1 * MS),
+		OP(7, "cudaFree", 3, [BLAME_VIEW_ON_CPU] = 1 * MS), OP(7, "cudaFree", 4, [BLAME_VIEW_ON_CPU] = 1 * MS),
+		OP(7, "cudaFree", 5, [BLAME_VIEW_ON_CPU] = 1 * MS), { 0 },
+	};
+	static const struct figures_op last[] = { OP(7, "cudaFree", 5, [BLAME_VIEW_ON_CPU] = 1 * MS), { 0 } };
+	const char *text;
+	int n = 0;
+
+	world_begin();
+	for (int i = 0; i < 2; i++) {
+		figures_come(72 * S, often, NULL, often, NULL);
+		n = 0;
+		for (text = shown(); (text = strstr(text, "cudaFree ")); text++)
+			n++;
+		CHECK_INT_EQ("each once", n, 5);
+	}
+	figures_come(72 * S, last, NULL, last, NULL);
+	text = strstr(shown(), "cudaFree ");
+	CHECK("the last", text && !strstr(text + 1, "cudaFree "));
+	world_end();
+}
+
 int main(void)
 {
 	if (!setlocale(LC_CTYPE, "C.UTF-8"))
@@ -270,6 +296,7 @@ int main(void)
 
 	over_test();
 	order_test();
+	alike_test();
 	scroll_test();
 	findings_test();
 	return check_result();
