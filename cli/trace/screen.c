@@ -342,11 +342,13 @@ static void page_append(const struct trace_screen *screen, unsigned int room, co
 	screen->live->first = MIN(screen->live->first, n > room ? n - room : 0);
 	line = buf_text(&text);
 	for (unsigned int i = 0; i < screen->live->first + room && *line; i++) {
-		size_t bytes = strcspn(line, "\n") + 1;
+		size_t bytes = strcspn(line, "\n");
 
-		if (i >= screen->live->first)
+		if (i >= screen->live->first) {
 			(void)buf_append(out, line, bytes);
-		line += bytes;
+			(void)buf_append(out, "\n", 1);
+		}
+		line += bytes + (line[bytes] != '\0');
 	}
 }
 
