@@ -76,6 +76,8 @@ static void notify(const char *fmt, ...)
 
 	FORMAT_INTO(text, sizeof(text), fmt);
 	r = sd_notify(0, text);
+	if (r > 0 && spare_fd < 0)
+		spare_fd = notify_spare_open();
 	if (r != -EMFILE && r != -ENFILE)
 		return;
 	closep(&spare_fd);
