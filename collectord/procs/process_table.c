@@ -126,7 +126,7 @@ static void program_look(struct process *process)
 
 	if (fd >= 0 && procfs_stat_read(fd, &stat) == 0 &&
 	    stat.start_ticks == process->identity.start_boot_ns / procfs_tick_ns())
-		program_read(fd, &process->identity.program);
+		program_read(fd, process->identity.uid, &process->identity.program);
 }
 
 void process_called(struct process *process, const char name[RECORD_COMM_BYTES])

@@ -28,9 +28,9 @@ static const struct interpreter {
 	const char *module;  /* a module instead of a file */
 	const char *takes_word;
 } interpreters[] = {
-	{ "python", "c", "m", "WX" }, { "pypy", "c", "m", "WX" },  { "bash", "c", "", "oO" },
-	{ "sh", "c", "", "o" },	      { "perl", "eE", "", "" },	   { "ruby", "e", "", "rI" },
-	{ "node", "ep", "", "r" },    { "julia", "eE", "", "pt" },
+	{ "python", "c", "m", "WX" }, { "pypy", "c", "m", "WX" },   { "bash", "c", "", "oO" },
+	{ "sh", "c", "", "o" },	      { "perl", "eE", "", "I" },    { "ruby", "e", "", "rIC" },
+	{ "node", "ep", "", "rC" },   { "julia", "eE", "", "ptL" },
 };
 
 /* In the order in which they are asked: who starts processes by hand says it by the first. */
@@ -93,6 +93,9 @@ void program_script(const char *executable, const char *args, size_t n, char ret
 	while ((word = word_take(&args, end)) && word[0] == '-' && word[1]) {
 		bool is_end = strcmp(word, "--") == 0;
 
+		/* The next word may be its value, which may be code. */
+		if (word[1] == '-' && !is_end && !strchr(word, '='))
+			return;
 		for (const char *c = word + 1; *c && word[1] != '-'; c++) {
 			if (strchr(interpreter->no_file, *c))
 				return;
@@ -173,20 +176,24 @@ static void cgroup_read(int process_fd, struct program *program)
 		program->cgroup_id = st.st_ino;
 }
 
-void program_read(int process_fd, struct program *ret_program)
+static bool is_of(int process_fd, uint32_t uid)
+{
+	struct owner owner;
+
+	return owner_read(process_fd, &owner) == 0 && !owner.is_guarded && owner.uid == uid;
+}
+
+void program_read(int process_fd, uint32_t uid, struct program *ret_program)
 {
 	char path[PATH_MAX], args[ARGS_BYTES], environ[ENVIRON_BYTES];
-	struct owner owner;
 	ssize_t n;
 
 	*ret_program = (struct program){ .script = "" };
-	if (owner_read(process_fd, &owner) < 0 || owner.is_guarded)
+	if (!is_of(process_fd, uid))
 		return;
 	n = readlinkat(process_fd, "exe", path, sizeof(path) - 1);
-	if (n > 0) {
-		path[n] = '\0';
-		(void)snprintf(ret_program->executable, sizeof(ret_program->executable), "%s", file_name(path));
-	}
+	path[MAX(n, 0)] = '\0';
+	(void)snprintf(ret_program->executable, sizeof(ret_program->executable), "%s", file_name(path));
 	n = fd_read_file_at(process_fd, "cmdline", args, sizeof(args));
 	if (n > 0)
 		program_script(file_name(path), args, (size_t)n, ret_program->script);
@@ -194,4 +201,6 @@ void program_read(int process_fd, struct program *ret_program)
 	if (n > 0)
 		program_ranks(environ, (size_t)n, ret_program);
 	cgroup_read(process_fd, ret_program);
+	if (!is_of(process_fd, uid)) /* it has become another's program meanwhile */
+		*ret_program = (struct program){ .script = "" };
 }

@@ -33,9 +33,9 @@ struct program {
 
 /**
  * program_read() - of the process of a directory handle of /proc
- * A guarded one is left alone. What cannot be read is not known.
+ * One that is guarded, or not of user @uid, is left alone. What cannot be read is not known.
  */
-void program_read(int process_fd, struct program *ret_program);
+void program_read(int process_fd, uint32_t uid, struct program *ret_program);
 
 /** program_script() - @args: n bytes, a NUL behind each. "" when it is no interpreter's, or there is no file */
 void program_script(const char *executable, const char *args, size_t n, char ret_script[PROGRAM_SCRIPT_BYTES]);

@@ -32,6 +32,9 @@ static const struct {
 	{ "a program in the option", "python3", TEXT("python3\0-c\0import secrets\0train.py"), "" },
 	{ "the same among letters", "python3", TEXT("python3\0-Bc\0import secrets"), "" },
 	{ "a long option", "python3", TEXT("python3\0--check-hash-based-pycs=always\0train.py"), "train.py" },
+	{ "code behind a long option", "node", TEXT("node\0--eval\0secret/code"), "" },
+	{ "the same of another", "julia", TEXT("julia\0--eval\0secret"), "" },
+	{ "a directory behind an option", "perl", TEXT("perl\0-I\0lib\0run.pl"), "run.pl" },
 	{ "the end of options", "python3", TEXT("python3\0--\0-odd.py"), "-odd.py" },
 	{ "standard input", "python3", TEXT("python3\0-"), "" },
 	{ "no arguments", "python3", TEXT("python3"), "" },
@@ -94,10 +97,12 @@ static void self(const char *program)
 	struct program p;
 
 	(void)memset(&p, 0xff, sizeof(p));
-	program_read(none, &p);
+	program_read(none, getuid(), &p);
 	CHECK_STR_EQ("not a process: nothing is known", p.executable, "");
 	CHECK("nor this", !p.rank.is_known && !p.cgroup_id && !p.script[0] && !p.container[0]);
-	program_read(fd, &p);
+	program_read(fd, getuid() + 1, &p);
+	CHECK_STR_EQ("another user's by now", p.executable, "");
+	program_read(fd, getuid(), &p);
 	CHECK_STR_EQ("executable", p.executable, program);
 	CHECK_STR_EQ("no interpreter", p.script, "");
 	CHECK_INT_EQ("rank", known(p.rank), 6);
