@@ -207,7 +207,7 @@ int answer_behind(const struct rpc_context *context, const struct scope *scope, 
 		const struct process_figures *p = figures_get(context->capture->figures, i);
 		const struct since_process *then;
 
-		if (!p->behind.n || !scope_sees_process(scope, p))
+		if (!p->behind.n || !scope_sees_process(scope, p) || since_is_over(since, p))
 			continue;
 		then = since_find(since, p->id);
 		for (size_t k = 0; k < p->behind.n; k++) {
@@ -345,7 +345,7 @@ int answer_summary(const struct rpc_context *context, const struct scope *scope,
 		const struct process_figures *p = figures_get(context->capture->figures, i);
 		const struct since_process *then;
 
-		if (p->id < told->process || !scope_sees_process(scope, p))
+		if (p->id < told->process || !scope_sees_process(scope, p) || since_is_over(since, p))
 			continue;
 		then = since_find(since, p->id);
 		for (size_t k = 0; k < p->ops.used.n; k++) {

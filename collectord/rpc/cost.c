@@ -77,7 +77,7 @@ static struct cost_sums cost_sum(const struct rpc_context *context, const struct
 		const struct since_process *then = since_find(since, p->id);
 		uint64_t process_ns = 0, calls;
 
-		if (!scope_sees_process(scope, p))
+		if (!scope_sees_process(scope, p) || since_is_over(since, p))
 			continue;
 		for (size_t k = 0; k < p->ops.used.n; k++) {
 			const struct op_used *now = p->ops.used.items[k];

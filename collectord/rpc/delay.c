@@ -76,7 +76,7 @@ int delay_find(const struct rpc_context *context, const struct scope *scope, con
 		const struct op_used *before = found.used;
 		const struct since_process *then;
 
-		if (!scope_sees_process(scope, p))
+		if (!scope_sees_process(scope, p) || since_is_over(since, p))
 			continue;
 		then = since_find(since, p->id);
 		for (size_t k = 0; k < p->ops.used.n; k++)

@@ -70,8 +70,11 @@ int since_take(const struct rpc_context *context, const struct call_identity *id
 		const struct process_figures *p = figures_get(context->capture->figures, i);
 		int r;
 
-		/* What is never told needs no room: there may be a hundred such calls, of somebody who sees little. */
-		if (!access_may_see(identity, p->process->identity.uid, process_is_guarded(p->process)))
+		/*
+		 * What is never told, or has ended, needs no room: there may be a hundred such calls, of somebody who
+		 * sees little, and ten thousand processes that are gone.
+		 */
+		if (p->gone_ns || !access_may_see(identity, p->process->identity.uid, process_is_guarded(p->process)))
 			continue;
 		r = process_since_take(p, &since, since.n_processes);
 		if (r < 0) {
@@ -102,6 +105,12 @@ void since_done(struct since *since)
 static size_t since_place(const struct since *since, uint64_t id)
 {
 	return SORTED_PLACE(since->n_processes, i, since->processes[i].id < id);
+}
+
+bool since_is_over(const struct since *since, const struct process_figures *process)
+{
+	return since && process->gone_ns && process->gone_ns <= since->since_ns &&
+	       process->first_call_ns < since->since_ns && !since_find(since, process->id);
 }
 
 const struct since_process *since_find(const struct since *since, uint64_t id)

@@ -46,6 +46,8 @@ int since_behind(struct since_process *then, const struct process_figures *now);
 /** since_restart() - what is of no process, as it is now */
 void since_restart(struct since *since, const struct rpc_context *context);
 
+/** since_is_over() - of a process that had ended then, of which nothing is remembered: it does nothing any more */
+bool since_is_over(const struct since *since, const struct process_figures *process);
 /** since_find() - a process as it was then. Return: NULL when it came later, or @since is NULL */
 const struct since_process *since_find(const struct since *since, uint64_t id);
 /** since_op() - one operation of it as it was then. Return: NULL when it had none, or @then is NULL */
