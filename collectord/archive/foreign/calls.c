@@ -40,7 +40,7 @@ static int pending_pack(struct calls *c)
 		struct pending *p = &c->nodes.items[i];
 
 		r = seal_events(&c->file->out, FOREIGN_UID, (int64_t)i + 1, p->calls.items, p->calls.n);
-		p->calls.n = 0;
+		ARRAY_DONE(&p->calls); /* of up to a thousand nodes, one after the other */
 	}
 	c->n_pending = 0;
 	return r;

@@ -292,9 +292,10 @@ static int ops_load(struct store_reader *own)
 		op.row.name = p = column_copy(s, 1, p);
 		op.row.short_name = p = column_copy(s, 2, p);
 		(void)column_copy(s, 3, p);
-		if (op.row.id >= OP_GIVEN) { /* has the name of a row of ops.def since (archive/write/open.c) */
+		if (op.row.id >= OP_GIVEN &&
+		    !own->is_imported) { /* has the name of a row of ops.def since (archive/write/open.c) */
 			op.text[strlen(op.row.source) + 1 + strcspn(op.row.name, " ")] = '\0';
-			op.row.is_unlisted = !own->scope.all && !own->is_imported;
+			op.row.is_unlisted = !own->scope.all;
 		}
 		r = ARRAY_PUSH(&own->ops, op);
 		if (r)

@@ -88,7 +88,13 @@ int batch_set_process(struct batch *batch, const struct batch_process *process)
 	int r;
 
 	if (at != NUMBER_NONE) {
-		batch->processes.items[at] = *process;
+		struct batch_process *row = &batch->processes.items[at];
+		struct program program = row->identity.program;
+
+		*row = *process;
+		/* Of one that is guarded by now it was not read again. */
+		if (!row->identity.program.executable[0])
+			row->identity.program = program;
 		return 0;
 	}
 	r = ARRAY_PUSH(&batch->processes, *process);

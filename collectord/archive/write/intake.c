@@ -112,6 +112,13 @@ static uint32_t process_row(struct intake *intake, struct process *process, uint
 	return process->row;
 }
 
+/* Should anything come of it yet, its row is looked up again: it has not ended. */
+static void process_gone(struct intake *intake, struct process *process, uint64_t gone_ns)
+{
+	intake_gone(intake, &process->identity, gone_ns);
+	process->row = 0;
+}
+
 void intake_gap(struct intake *intake, uint64_t from_ns, uint64_t to_ns, const char *reason, uint64_t count,
 		uint32_t uid)
 {
@@ -200,7 +207,7 @@ void intake_event(struct intake *intake, const struct event *event)
 	else if (!stored.process || event_pack(intake->batch, &stored, who->uid) < 0)
 		event_lost(intake, event);
 	if (stored.process && event->life && event->life->type == RECORD_EXIT)
-		intake_gone(intake, who, event->life->time_ns);
+		process_gone(intake, event->process, event->life->time_ns);
 }
 
 /* Return: 0 or -ENOMEM */
@@ -284,7 +291,7 @@ void intake_tick(struct intake *intake, const struct tick *tick)
 		if ((p->ops.n || p->host.n || p->behind.n) && (!bucket || figures_add(intake, bucket, tick, p) < 0))
 			is_kept = false;
 		if (p->gone_ns)
-			intake_gone(intake, &p->process->identity, p->gone_ns);
+			process_gone(intake, p->process, p->gone_ns);
 	}
 	for (size_t i = 0; i < intake->host.n; i++)
 		if (!bucket || host_add(bucket, &intake->host.items[i]) < 0)
