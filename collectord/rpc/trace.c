@@ -54,6 +54,8 @@ void trace_release(struct trace *t)
 	seconds_done(&t->seconds);
 	recent_done(&t->recent);
 	findings_done(&t->findings);
+	ARRAY_DONE(&t->libraries);
+	arena_done(&t->libraries_arena);
 	arena_done(&t->batch_arena);
 	free(t->batch);
 	free(t);

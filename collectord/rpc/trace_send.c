@@ -20,6 +20,8 @@
 #include "rpc/trace_state.h"
 #include "archive/write/store.h"
 
+#define LIBRARIES_WAITING 256 /* some KiB each */
+
 struct scope trace_scope(const struct trace *t)
 {
 	return (struct scope){ .identity = call_identity(t->call), .lease = t->lease };
@@ -258,12 +260,30 @@ static void sink_drained(void *data)
 			trace_batch_send(hub->traces.items[i]);
 }
 
+/* In the order in which they were found; what finds no room waits for the next second. */
+static void libraries_send(struct trace *t)
+{
+	size_t n = 0;
+
+	while (n < t->libraries.n &&
+	       trace_reply(t, INGERO__V1__TRACE_REPLY__BODY_LIBRARY, t->libraries.items[n]) != -ENOBUFS)
+		n++;
+	t->libraries.n -= n;
+	if (t->libraries.n)
+		memmove(t->libraries.items, t->libraries.items + n, t->libraries.n * sizeof(*t->libraries.items));
+	else
+		arena_done(&t->libraries_arena);
+}
+
 static void sink_second(void *data)
 {
 	const struct trace_hub *hub = data;
 
-	for (size_t i = 0; i < hub->traces.n; i++)
+	for (size_t i = 0; i < hub->traces.n; i++) {
+		if (hub->traces.items[i]->state == TRACE_RUNNING)
+			libraries_send(hub->traces.items[i]);
 		trace_second(hub->traces.items[i]);
+	}
 }
 
 static void sink_finding(const struct finding *finding, void *data)
@@ -310,15 +330,15 @@ struct sink trace_hub_sink(struct trace_hub *hub)
 void trace_hub_library(struct trace_hub *hub, const struct target_library *library)
 {
 	for (size_t i = 0; i < hub->traces.n; i++) {
-		CLEANUP(arena_done) struct arena arena = ARENA_INIT;
 		struct trace *t = hub->traces.items[i];
 		Ingero__V1__Library *l;
 
-		if (t->state != TRACE_RUNNING)
-			continue; /* it will be in the start */
-		l = coverage_library(t->context, &arena, call_identity(t->call), library);
+		if (t->state != TRACE_RUNNING || t->libraries.n == LIBRARIES_WAITING)
+			continue; /* it will be in the start, or the summary alone */
+		l = coverage_library(t->context, &t->libraries_arena, call_identity(t->call), library);
 		if (l)
-			(void)trace_reply(t, INGERO__V1__TRACE_REPLY__BODY_LIBRARY, l); /* also in the summary */
+			(void)ARRAY_PUSH(&t->libraries, l);
+		libraries_send(t);
 	}
 }
 

@@ -54,6 +54,8 @@ struct trace {
 	uint64_t subscriber_slow_sent;
 	uint64_t forgotten; /* calls since it runs, of processes whose figures went */
 	uint64_t forgotten_sent;
+	struct arena libraries_arena;
+	ARRAY(Ingero__V1__Library *) libraries; /* to be told once there is room */
 	struct arena batch_arena;
 	Ingero__V1__Event **batch; /* TRACE_BATCH_EVENTS */
 	size_t n_batch;
