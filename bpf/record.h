@@ -277,9 +277,11 @@ struct process_slot {
 };
 _Static_assert(sizeof(struct process_slot) == 64, "process_slot is ABI between both halves");
 
-/* Who ran while calls of a process were runnable: map `behind`. */
+/* Who ran while threads of a process that make calls were runnable: map `behind`. */
 struct behind_key {
-	__u32 slot;
+	__u16 slot;
+	__u8 is_between; /* 1: the process was between calls, 0: in one */
+	__u8 pad;
 	__u32 tgid;
 };
 
@@ -316,3 +318,80 @@ struct in_flight_record {
 	__u8 pad[3];
 };
 _Static_assert(sizeof(struct in_flight_record) == 112, "in_flight_record is ABI between both halves");
+
+/*
+ * The account of a thread: where its time went since its first traced call. What is neither in calls (`ops`, `rest`)
+ * nor away (`away_ns`) it was on the CPU between calls.
+ */
+#define ACCOUNT_OPS 16 /* a power of two */
+#define ACCOUNT_TRIES 4
+
+/* Calls at depth 0 of one operation, as far as they have ended. */
+struct account_op {
+	__u64 ns;		     /* as measured */
+	__u64 blame_ns[BLAME_COUNT]; /* of it; [BLAME_ON_CPU] is 0: the remainder */
+	__u32 op;		     /* 0: a free place; in `rest`: several */
+	__u32 pad;
+};
+
+struct thread_account {
+	__u64 since_ns;		    /* it begins here; 0: there is none */
+	__u64 since_runtime_ns;	    /* CPU time of the thread by then */
+	__u64 calls;		    /* at depth 0, that ended */
+	__u64 away_ns[BLAME_COUNT]; /* between calls, off the CPU, intervals that ended; [BLAME_ON_CPU] is 0 */
+	/* An operation is at one of ACCOUNT_TRIES places from its id modulo ACCOUNT_OPS on, else in `rest`. */
+	struct account_op ops[ACCOUNT_OPS];
+	struct account_op rest;
+	__u32 changes; /* grows with each change: tells a copy that was made meanwhile */
+	__u32 pad;
+};
+
+/* As the task iterator writes it, or when its thread ends. */
+struct account_record {
+	__u64 now_ns;
+	__u64 runtime_ns;	    /* CPU time of the thread by now */
+	__u64 open_since_ns;	    /* what goes on: a call at depth 0, or a wait between calls; 0: nothing */
+	__u64 open_ns[BLAME_COUNT]; /* its time off the CPU so far; [BLAME_ON_CPU] is 0 */
+	__u32 tgid;
+	__u32 tid;
+	__u32 changes; /* of `account` when the members above were written: another number there, another state */
+	__u16 slot;
+	__u16 open_op;		      /* 0: between calls */
+	char comm[RECORD_COMM_BYTES]; /* of the thread, when it first called */
+	struct thread_account account;
+};
+
+/* What a thread waited for, where it is known. */
+enum resource_kind {
+#define RESOURCE(kind, field, label) RESOURCE_##kind,
+#include "resources.def"
+	RESOURCE_COUNT
+};
+
+#define RESOURCE_NAME_BYTES 32
+#define WAIT_LEAST_NS 1000000 /* shorter waits are in the account alone */
+
+/* Waits of one thread for one thing that one thread ended: map `waits`. */
+struct wait_key {
+	__u64 resource;	  /* address of a futex in its process, inode number, control group; 0: not known */
+	__u32 device;	  /* of an inode, or a block device: major << 20 | minor */
+	__u32 tid;	  /* who waited */
+	__u32 waker_tgid; /* whose own system call ended it; 0: an interrupt, or not known */
+	__u32 waker_tid;
+	__u16 slot;
+	__u16 op;   /* of the call at depth 0; 0: between calls */
+	__u8 class; /* enum blame_class */
+	__u8 kind;  /* enum resource_kind */
+	__u8 pad[2];
+};
+_Static_assert(sizeof(struct wait_key) == 32, "wait_key is ABI between both halves");
+
+struct wait_value {
+	__u64 ns;
+	__u64 max_ns;
+	__u64 count;
+	__u32 waker_uid;
+	__u32 pad;
+	char waker_comm[RECORD_COMM_BYTES];
+	char name[RESOURCE_NAME_BYTES]; /* last component of an inode's path; "": none */
+};

@@ -19,6 +19,8 @@
 struct source;
 
 typedef void (*source_behind_func)(const struct behind_key *key, const struct behind_value *value, void *data);
+typedef void (*source_account_func)(const struct account_record *record, void *data);
+typedef void (*source_wait_func)(const struct wait_key *key, const struct wait_value *value, void *data);
 
 struct source_ops {
 	/* "session", "multi", "perf", "demo": what sessions and answers say */
@@ -29,6 +31,10 @@ struct source_ops {
 	uint32_t (*cells_used)(struct source *source); /* 0: what was used cannot be read now */
 	int (*slot_release)(struct source *source, uint32_t slot);
 	int (*behind)(struct source *source, source_behind_func func, void *data);
+	/* Each thread with an account, and once more each that ended since; more than once is no harm. NULL: none has
+	 */
+	int (*accounts)(struct source *source, source_account_func func, void *data);
+	int (*waits)(struct source *source, source_wait_func func, void *data); /* NULL: not known */
 	/* Return: how many (the first `room` are written), or -errno */
 	int (*in_flight)(struct source *source, struct in_flight_record *ret, size_t room);
 	void (*losses)(const struct source *source, uint64_t ret_losses[LOSS_COUNT]);

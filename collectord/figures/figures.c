@@ -47,6 +47,10 @@ static void process_free(struct process_figures *p)
 	figures_taken_free(p->taken);
 	op_list_done(&p->ops);
 	ARRAY_DONE(&p->behind);
+	for (size_t i = 0; i < p->accounts.n; i++)
+		ARRAY_DONE(&p->accounts.items[i].parts);
+	ARRAY_DONE(&p->accounts);
+	ARRAY_DONE(&p->waits);
 	free(p);
 }
 

@@ -14,6 +14,7 @@
 
 #include "base/array.h"
 #include "bpf/record.h"
+#include "figures/account.h"
 #include "figures/op_figures.h"
 #include "procs/process_table.h"
 
@@ -23,6 +24,7 @@ struct behind_figures {
 	uint32_t uid;
 	uint64_t ns;
 	uint64_t last_ns; /* the kernel's figure when last read: smaller means it started anew */
+	bool is_between;  /* calls, else in one */
 	char comm[RECORD_COMM_BYTES];
 };
 
@@ -42,7 +44,9 @@ struct process_figures {
 	bool was_gone;	    /* in that tick: none tells of it any more */
 	struct op_list ops; /* recent_ns: longest call since figures_restart_max() */
 	ARRAY(struct behind_figures) behind;
-	struct figures_taken *taken; /* NULL: nothing yet, or nothing more */
+	ARRAY(struct account) accounts;	  /* since their first calls; those of threads that ended are summed as tid 0 */
+	ARRAY(struct account_wait) waits; /* likewise */
+	struct figures_taken *taken;	  /* NULL: nothing yet, or nothing more */
 };
 
 struct figures;

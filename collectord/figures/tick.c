@@ -24,6 +24,10 @@ static void tick_process_done(struct tick_process *p)
 	ARRAY_DONE(&p->ops);
 	ARRAY_DONE(&p->host);
 	ARRAY_DONE(&p->behind);
+	for (size_t i = 0; i < p->accounts.n; i++)
+		ARRAY_DONE(&p->accounts.items[i].parts);
+	ARRAY_DONE(&p->accounts);
+	ARRAY_DONE(&p->waits);
 }
 
 void tick_done(struct tick *tick)

@@ -12,6 +12,7 @@
 
 #include "base/array.h"
 #include "events/event.h"
+#include "figures/account.h"
 #include "figures/figures.h"
 
 struct op;
@@ -26,6 +27,7 @@ struct tick_behind {
 	uint64_t ns;
 	uint32_t tgid;
 	uint32_t uid;
+	bool is_between; /* calls, else in one */
 	char comm[RECORD_COMM_BYTES];
 };
 
@@ -36,6 +38,8 @@ struct tick_process {
 	ARRAY(struct tick_op) ops;
 	ARRAY(struct tick_op) host; /* what the kernel did for it, and waits outside of calls: no calls */
 	ARRAY(struct tick_behind) behind;
+	ARRAY(struct account) accounts; /* driving threads first, then those that called most */
+	ARRAY(struct account_wait) waits;
 };
 
 struct tick {

@@ -16,6 +16,7 @@
 #include "base/array.h"
 #include "base/buf.h"
 #include "bpf/record.h"
+#include "figures/account.h"
 #include "figures/figures.h"
 
 /*
@@ -122,10 +123,28 @@ struct stored_behind {
 	char comm[RECORD_COMM_BYTES];
 };
 
+/* Part of a thread's account: figures/account.h. */
+struct stored_part {
+	uint64_t ns;
+	uint32_t process;
+	uint32_t tid; /* 0: of several threads */
+	uint32_t op;  /* row of table op; 0: between calls, or several */
+	uint8_t where;
+	uint8_t class;
+	bool is_driving;
+};
+
+struct stored_wait {
+	uint32_t process;
+	struct account_wait wait; /* .op: row of table op */
+};
+
 /* Release with figures_blob_done(). */
 struct figures_blob {
 	ARRAY(struct stored_figures) figures; /* by process, op: each once */
 	ARRAY(struct stored_behind) behind;   /* by process, tgid, uid, comm: each once */
+	ARRAY(struct stored_part) parts;      /* by process, tid, is_driving, where, op, class: each once */
+	ARRAY(struct stored_wait) waits;      /* by process and all that tells waits apart: each once */
 };
 void figures_blob_done(struct figures_blob *blob);
 /** figures_blob_add() - add one row's figures to those of the same process and op. Return: 0 or -ENOMEM */
