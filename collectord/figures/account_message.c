@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "figures/account_message.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "events/event_message.h"
+
+#define SLICE_NAME_BYTES 48
+
+/* A part, or what of it is known to have one cause. */
+struct slice {
+	uint64_t ns;
+	uint8_t kind;		     /* enum resource_kind */
+	char name[SLICE_NAME_BYTES]; /* of the resource */
+	bool has_waker;
+	uint32_t pid;
+	uint32_t tid;
+	uint32_t uid;
+	char comm[RECORD_COMM_BYTES];
+};
+
+typedef ARRAY(struct slice) slice_list;
+
+static const char *const part_where_names[ACCOUNT_WHERE_COUNT] = {
+	[ACCOUNT_BETWEEN] = "between",
+	[ACCOUNT_IN] = "in",
+	[ACCOUNT_NOT_KNOWN] = "not_known",
+};
+
+static const char *const part_class_fields[BLAME_COUNT] = {
+#define BLAME(id, field, label, phrase, remedy) [BLAME_##id] = #field,
+#include "bpf/blame.def"
+#undef BLAME
+};
+
+static const char *const resource_fields[RESOURCE_COUNT] = {
+#define RESOURCE(kind, field, label) [RESOURCE_##kind] = field,
+#include "bpf/resources.def"
+};
+
+/* part_ns of a sum, of which whole_ns are there */
+static uint64_t scaled_ns(uint64_t part_ns, uint64_t whole_ns, uint64_t sum_ns)
+{
+	return sum_ns <= whole_ns ? part_ns : (uint64_t)((unsigned __int128)part_ns * whole_ns / sum_ns);
+}
+
+static void resource_name_format(const struct account_wait *wait, char name[SLICE_NAME_BYTES])
+{
+	if (wait->name[0])
+		(void)snprintf(name, SLICE_NAME_BYTES, "%.*s", (int)sizeof(wait->name), wait->name);
+	else if (wait->kind == RESOURCE_DEVICE)
+		(void)snprintf(name, SLICE_NAME_BYTES, "%u:%u", wait->device >> 20, wait->device & 0xfffff);
+	else if (wait->kind == RESOURCE_FUTEX)
+		(void)snprintf(name, SLICE_NAME_BYTES, "0x%llx", (unsigned long long)wait->resource);
+	else if (wait->kind == RESOURCE_INODE)
+		(void)snprintf(name, SLICE_NAME_BYTES, "inode %llu", (unsigned long long)wait->resource);
+}
+
+/* One slice for each resource and waker as the reader sees them. Return: 0 or -ENOMEM */
+static int slice_add(slice_list *slices, const struct slice *slice)
+{
+	for (size_t i = 0; i < slices->n; i++) {
+		struct slice *s = &slices->items[i];
+
+		if (s->kind == slice->kind && s->has_waker == slice->has_waker && s->pid == slice->pid &&
+		    s->tid == slice->tid && s->uid == slice->uid && strcmp(s->name, slice->name) == 0 &&
+		    strcmp(s->comm, slice->comm) == 0) {
+			s->ns += slice->ns;
+			return 0;
+		}
+	}
+	return ARRAY_PUSH(slices, *slice);
+}
+
+static void waker_set(const struct account_process *process, uint32_t pid, uint32_t tid, uint32_t uid,
+		      const char comm[RECORD_COMM_BYTES], struct slice *slice)
+{
+	slice->has_waker = true;
+	slice->uid = uid;
+	if (!process->may_name(uid, process->data))
+		return;
+	slice->pid = pid;
+	slice->tid = tid;
+	(void)snprintf(slice->comm, sizeof(slice->comm), "%.*s", RECORD_COMM_BYTES - 1, comm);
+}
+
+static bool account_has_op(const struct account *account, uint32_t op)
+{
+	for (size_t i = 0; i < account->parts.n; i++)
+		if (account->parts.items[i].where == ACCOUNT_IN && account->parts.items[i].op == op)
+			return true;
+	return false;
+}
+
+static bool has_thread(const struct account_process *process, uint32_t tid)
+{
+	for (size_t i = 0; i < process->n_accounts; i++)
+		if (process->accounts[i].tid == tid)
+			return true;
+	return false;
+}
+
+/* A wait whose thread or operation has no part of its own is in the part of several. */
+static bool wait_is_of(const struct account_process *process, const struct account *account,
+		       const struct account_part *part, const struct account_wait *wait)
+{
+	if (wait->class != part->class || (wait->op == 0) != (part->where == ACCOUNT_BETWEEN))
+		return false;
+	if (wait->tid != account->tid && (account->tid || has_thread(process, wait->tid)))
+		return false;
+	return wait->op == part->op || (part->op == 0 && !account_has_op(account, wait->op));
+}
+
+static int slices_of_waits(const struct account_process *process, const struct account *account,
+			   const struct account_part *part, slice_list *slices)
+{
+	uint64_t sum_ns = 0;
+	int r = 0;
+
+	for (size_t i = 0; i < process->n_waits; i++)
+		if (wait_is_of(process, account, part, &process->waits[i]))
+			sum_ns += process->waits[i].ns;
+	for (size_t i = 0; sum_ns && i < process->n_waits && r == 0; i++) {
+		const struct account_wait *wait = &process->waits[i];
+		struct slice slice = { .ns = scaled_ns(wait->ns, part->ns, sum_ns), .kind = wait->kind };
+
+		if (!wait_is_of(process, account, part, wait) || (!wait->kind && !wait->waker_tgid))
+			continue;
+		resource_name_format(wait, slice.name);
+		if (wait->waker_tgid)
+			waker_set(process, wait->waker_tgid, wait->waker_tid, wait->waker_uid, wait->waker_comm,
+				  &slice);
+		r = slice_add(slices, &slice);
+	}
+	return r;
+}
+
+static int slices_of_behind(const struct account_process *process, const struct account_part *part, slice_list *slices)
+{
+	bool is_between = part->where == ACCOUNT_BETWEEN;
+	uint64_t ready_ns = 0, behind_ns = 0;
+	int r = 0;
+
+	for (size_t i = 0; i < process->n_accounts; i++)
+		for (size_t k = 0; k < process->accounts[i].parts.n; k++) {
+			const struct account_part *p = &process->accounts[i].parts.items[k];
+
+			if (p->where == part->where && p->class == BLAME_RUNNABLE)
+				ready_ns += p->ns;
+		}
+	for (size_t i = 0; i < process->n_behind; i++)
+		if (process->behind[i].is_between == is_between)
+			behind_ns += process->behind[i].ns;
+	for (size_t i = 0; i < process->n_behind && r == 0; i++) {
+		const struct tick_behind *b = &process->behind[i];
+		struct slice slice = { .ns = scaled_ns(b->ns, part->ns, MAX(ready_ns, behind_ns)) };
+
+		if (b->is_between != is_between || !b->ns)
+			continue;
+		waker_set(process, b->tgid, /* tid= */ 0, b->uid, b->comm, &slice);
+		r = slice_add(slices, &slice);
+	}
+	return r;
+}
+
+static int slice_compare(const void *a, const void *b)
+{
+	const struct slice *x = a, *y = b;
+
+	return x->ns != y->ns ? (x->ns > y->ns ? -1 : 1) : 0;
+}
+
+static Ingero__V1__AccountPart *part_message(const struct account_process *process, const struct account_part *part,
+					     const struct slice *slice, struct arena *arena)
+{
+	Ingero__V1__AccountPart *message = ARENA_NEW(arena, Ingero__V1__AccountPart);
+	const char *op = part->where == ACCOUNT_IN && part->op ? process->op_name(part->op, process->data) : NULL;
+
+	if (!message)
+		return NULL;
+	ingero__v1__account_part__init(message);
+	message->where = (char *)(uintptr_t)part_where_names[part->where];
+	message->class_ = (char *)(uintptr_t)part_class_fields[part->class];
+	message->ns = slice->ns;
+	if (op) {
+		message->op_told_case = INGERO__V1__ACCOUNT_PART__OP_TOLD_OP;
+		message->op = (char *)(uintptr_t)op;
+	}
+	if (slice->kind) {
+		message->resource = ARENA_NEW(arena, Ingero__V1__Resource);
+		if (!message->resource)
+			return NULL;
+		ingero__v1__resource__init(message->resource);
+		message->resource->kind = (char *)(uintptr_t)resource_fields[slice->kind];
+		message->resource->name = arena_copy_text(arena, slice->name);
+		if (!message->resource->name)
+			return NULL;
+	}
+	if (slice->has_waker) {
+		message->by = ARENA_NEW(arena, Ingero__V1__Waker);
+		if (!message->by)
+			return NULL;
+		ingero__v1__waker__init(message->by);
+		message->by->pid = slice->pid;
+		message->by->tid = slice->tid;
+		message->by->uid = slice->uid;
+		message->by->comm = arena_copy_text(arena, slice->comm);
+		if (!message->by->comm)
+			return NULL;
+	}
+	return message;
+}
+
+/* Return: 0 or -ENOMEM */
+static int part_split(const struct account_process *process, const struct account *account,
+		      const struct account_part *part, struct arena *arena, Ingero__V1__Account *message)
+{
+	struct slice rest = { .ns = part->ns };
+	slice_list slices = { .items = NULL };
+	int r = part->where == ACCOUNT_NOT_KNOWN ? 0
+		: part->class == BLAME_RUNNABLE	 ? slices_of_behind(process, part, &slices)
+						 : slices_of_waits(process, account, part, &slices);
+
+	if (slices.n)
+		qsort(slices.items, slices.n, sizeof(*slices.items), slice_compare);
+	for (size_t i = 0; i <= slices.n && i <= ACCOUNT_SLICES_MOST && r == 0; i++) {
+		bool is_rest = i == slices.n || i == ACCOUNT_SLICES_MOST;
+		const struct slice *slice = is_rest ? &rest : &slices.items[i];
+		Ingero__V1__AccountPart *p;
+
+		if (!slice->ns)
+			continue;
+		p = part_message(process, part, slice, arena);
+		if (!p)
+			r = -ENOMEM;
+		else
+			message->parts[message->n_parts++] = p;
+		if (!is_rest)
+			rest.ns -= slice->ns;
+	}
+	ARRAY_DONE(&slices);
+	return r;
+}
+
+static int part_message_compare(const void *a, const void *b)
+{
+	const Ingero__V1__AccountPart *x = *(Ingero__V1__AccountPart *const *)a,
+				      *y = *(Ingero__V1__AccountPart *const *)b;
+
+	return x->ns != y->ns ? (x->ns > y->ns ? -1 : 1) : strcmp(x->class_, y->class_);
+}
+
+Ingero__V1__Account *account_to_message(const struct account_process *process, const struct account *account,
+					struct arena *arena)
+{
+	Ingero__V1__Account *message = ARENA_NEW(arena, Ingero__V1__Account);
+
+	if (!message)
+		return NULL;
+	ingero__v1__account__init(message);
+	message->pid = process->pid;
+	message->tid = account->tid;
+	message->process_name = (char *)(uintptr_t)process->name;
+	message->uid = process->uid;
+	message->wall_ns = account->wall_ns;
+	message->is_driving = account->is_driving;
+	message->parts = ARENA_NEW_N(arena, Ingero__V1__AccountPart *,
+				     (account->parts.n ? account->parts.n : 1) * (ACCOUNT_SLICES_MOST + 1));
+	if (!message->parts || program_to_message(process->program, arena, &message->program) < 0)
+		return NULL;
+	for (size_t i = 0; i < account->parts.n; i++)
+		if (part_split(process, account, &account->parts.items[i], arena, message) < 0)
+			return NULL;
+	if (message->n_parts)
+		qsort(message->parts, message->n_parts, sizeof(*message->parts), part_message_compare);
+	return message;
+}

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Accounts as messages: each part split by what was waited for, the sum kept, others' names kept back.
+ */
+#include "figures/account_message.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "procs/program.h"
+#include "tests/support/check.h"
+
+#define MS 1000000ull
+#define SYNC 9
+#define COPY 12
+
+enum { READER = 1000, OTHER = 2000 };
+
+static const char *op_name(uint32_t op, void *data)
+{
+	(void)data;
+	return op == SYNC ? "cudaStreamSynchronize" : op == COPY ? "cudaMemcpy" : NULL;
+}
+
+static bool may_name(uint32_t uid, void *data)
+{
+	(void)data;
+	return uid == READER;
+}
+
+#define BETWEEN(c, ms)                                                                                                 \
+	{                                                                                                              \
+		.where = ACCOUNT_BETWEEN, .class = BLAME_##c, .ns = (ms)*MS                                            \
+	}
+#define IN(o, c, ms)                                                                                                   \
+	{                                                                                                              \
+		.where = ACCOUNT_IN, .op = (o), .class = BLAME_##c, .ns = (ms)*MS                                      \
+	}
+#define UNKNOWN(ms)                                                                                                    \
+	{                                                                                                              \
+		.where = ACCOUNT_NOT_KNOWN, .class = BLAME_OTHER, .ns = (ms)*MS                                        \
+	}
+
+/* The threads are 11 and 12; both have the parts. */
+static const struct {
+	const char *name;
+	uint32_t tid; /* of the one that is told of; 0: several */
+	struct account_part parts[4];
+	struct account_wait waits[12];
+	struct tick_behind behind[3];
+	const char *text;
+} cases[] = {
+	{ .name = "nothing known of a wait",
+	  .tid = 11,
+	  .parts = { BETWEEN(NETWORK, 60), BETWEEN(ON_CPU, 40) },
+	  .text = "between network 60; between on_cpu 40; " },
+	{ .name = "a pipe and its writer",
+	  .tid = 11,
+	  .parts = { BETWEEN(NETWORK, 60), BETWEEN(ON_CPU, 40) },
+	  .waits = { { .tid = 11,
+		       .class = BLAME_NETWORK,
+		       .kind = RESOURCE_PIPE,
+		       .ns = 50 * MS,
+		       .resource = 77,
+		       .waker_tgid = 4720,
+		       .waker_tid = 4720,
+		       .waker_uid = READER,
+		       .waker_comm = "python" } },
+	  .text = "between network 50 pipe() by python 4720/4720; between on_cpu 40; between network 10; " },
+	{ .name = "waits of another thread, operation, class or place are not this part's",
+	  .tid = 11,
+	  .parts = { BETWEEN(LOCK, 60), IN(SYNC, LOCK, 40) },
+	  .waits = { { .tid = 12, .class = BLAME_LOCK, .kind = RESOURCE_GIL, .ns = 9 * MS },
+		     { .tid = 11, .class = BLAME_LOCK, .kind = RESOURCE_GIL, .ns = 9 * MS, .op = COPY },
+		     { .tid = 11, .class = BLAME_BLOCK_IO, .kind = RESOURCE_GIL, .ns = 9 * MS },
+		     { .tid = 11, .class = BLAME_LOCK, .kind = RESOURCE_GIL, .ns = 9 * MS, .op = SYNC } },
+	  .text = "between lock 60; in cudaStreamSynchronize lock 31; in cudaStreamSynchronize lock 9 gil(); " },
+	{ .name = "the same lock held by the same thread is one slice",
+	  .tid = 11,
+	  .parts = { BETWEEN(LOCK, 60) },
+	  .waits = { { .tid = 11, .class = BLAME_LOCK, .kind = RESOURCE_FUTEX, .resource = 0x7f10, .ns = 20 * MS },
+		     { .tid = 11, .class = BLAME_LOCK, .kind = RESOURCE_FUTEX, .resource = 0x7f20, .ns = 4 * MS },
+		     { .tid = 11, .class = BLAME_LOCK, .kind = RESOURCE_FUTEX, .resource = 0x7f10, .ns = 30 * MS } },
+	  .text = "between lock 50 futex(0x7f10); between lock 6; between lock 4 futex(0x7f20); " },
+	{ .name = "waits that sum to more than their part are scaled to it",
+	  .tid = 11,
+	  .parts = { BETWEEN(BLOCK_IO, 30) },
+	  .waits = { { .tid = 11,
+		       .class = BLAME_BLOCK_IO,
+		       .kind = RESOURCE_INODE,
+		       .name = "data_0.bin",
+		       .ns = 40 * MS },
+		     { .tid = 11,
+		       .class = BLAME_BLOCK_IO,
+		       .kind = RESOURCE_DEVICE,
+		       .device = 8 << 20 | 1,
+		       .ns = 20 * MS } },
+	  .text = "between block_io 20 inode(data_0.bin); between block_io 10 device(8:1); " },
+	{ .name = "another user's process has no name",
+	  .tid = 11,
+	  .parts = { BETWEEN(NETWORK, 60) },
+	  .waits = { { .tid = 11,
+		       .class = BLAME_NETWORK,
+		       .kind = RESOURCE_PEER,
+		       .ns = 60 * MS,
+		       .waker_tgid = 5,
+		       .waker_tid = 6,
+		       .waker_uid = OTHER,
+		       .waker_comm = "secret" } },
+	  .text = "between network 60 peer() by  0/0 uid 2000; " },
+	{ .name = "who had the CPU: between by between, in by in, each thread its share",
+	  .tid = 11,
+	  .parts = { BETWEEN(RUNNABLE, 60), IN(SYNC, RUNNABLE, 20) },
+	  .behind = { { .tgid = 8821, .uid = READER, .ns = 100 * MS, .is_between = true, .comm = "ffmpeg" },
+		      { .tgid = 99, .uid = OTHER, .ns = 20 * MS, .is_between = true, .comm = "secret" },
+		      { .tgid = 8821, .uid = READER, .ns = 10 * MS, .comm = "ffmpeg" } },
+	  .text = "between runnable 50 by ffmpeg 8821/0; in cudaStreamSynchronize runnable 15; "
+		  "between runnable 10 by  0/0 uid 2000; in cudaStreamSynchronize runnable 5 by ffmpeg 8821/0; " },
+	{ .name = "threads and operations without a part of their own",
+	  .tid = 0,
+	  .parts = { IN(0, LOCK, 50), IN(SYNC, LOCK, 21), UNKNOWN(7) },
+	  .waits = { { .tid = 77, .class = BLAME_LOCK, .kind = RESOURCE_GIL, .ns = 30 * MS, .op = COPY },
+		     { .tid = 12, .class = BLAME_LOCK, .kind = RESOURCE_GIL, .ns = 30 * MS, .op = COPY } },
+	  .text = "in - lock 30 gil(); in cudaStreamSynchronize lock 21; in - lock 20; not_known other 7; " },
+	{ .name = "more causes than are told apart",
+	  .tid = 11,
+	  .parts = { BETWEEN(LOCK, 60) },
+	  .waits = { { .tid = 11, .class = BLAME_LOCK, .kind = 1, .resource = 1, .ns = 1 * MS },
+		     { .tid = 11, .class = BLAME_LOCK, .kind = 1, .resource = 2, .ns = 2 * MS },
+		     { .tid = 11, .class = BLAME_LOCK, .kind = 1, .resource = 3, .ns = 3 * MS },
+		     { .tid = 11, .class = BLAME_LOCK, .kind = 1, .resource = 4, .ns = 4 * MS },
+		     { .tid = 11, .class = BLAME_LOCK, .kind = 1, .resource = 5, .ns = 5 * MS },
+		     { .tid = 11, .class = BLAME_LOCK, .kind = 1, .resource = 6, .ns = 6 * MS },
+		     { .tid = 11, .class = BLAME_LOCK, .kind = 1, .resource = 7, .ns = 7 * MS },
+		     { .tid = 11, .class = BLAME_LOCK, .kind = 1, .resource = 8, .ns = 8 * MS },
+		     { .tid = 11, .class = BLAME_LOCK, .kind = 1, .resource = 9, .ns = 9 * MS } },
+	  .text = "between lock 16; between lock 9 futex(0x9); between lock 8 futex(0x8); between lock 7 futex(0x7); "
+		  "between lock 6 futex(0x6); between lock 5 futex(0x5); between lock 4 futex(0x4); "
+		  "between lock 3 futex(0x3); between lock 2 futex(0x2); " },
+};
+
+static void parts_format(const Ingero__V1__Account *account, struct buf *out)
+{
+	for (size_t i = 0; i < account->n_parts; i++) {
+		const Ingero__V1__AccountPart *p = account->parts[i];
+		const Ingero__V1__Waker *by = p->by;
+
+		(void)buf_printf(out, "%s ", p->where);
+		if (strcmp(p->where, "in") == 0)
+			(void)buf_printf(out, "%s ",
+					 p->op_told_case == INGERO__V1__ACCOUNT_PART__OP_TOLD_OP ? p->op : "-");
+		(void)buf_printf(out, "%s %llu", p->class_, (unsigned long long)(p->ns / MS));
+		if (p->resource)
+			(void)buf_printf(out, " %s(%s)", p->resource->kind, p->resource->name);
+		if (by)
+			(void)buf_printf(out, " by %s %u/%u", by->comm, by->pid, by->tid);
+		if (by && !by->pid)
+			(void)buf_printf(out, " uid %u", by->uid);
+		(void)buf_append_text(out, "; ");
+	}
+}
+
+static void split(size_t c)
+{
+	static const struct program no_program;
+	struct account accounts[3] = { { .tid = 11 }, { .tid = 12 }, { .tid = 0 } };
+	struct account_process process = {
+		.pid = 4711,
+		.uid = READER,
+		.name = "python3",
+		.program = &no_program,
+		.accounts = accounts,
+		.n_accounts = cases[c].tid ? 2 : 3,
+		.waits = cases[c].waits,
+		.behind = cases[c].behind,
+		.op_name = op_name,
+		.may_name = may_name,
+	};
+	CLEANUP(arena_done) struct arena arena = ARENA_INIT;
+	CLEANUP(buf_done) struct buf text = BUF_INIT;
+	const Ingero__V1__Account *message;
+	uint64_t sum_ns = 0;
+
+	while (process.n_waits < ARRAY_SIZE(cases[c].waits) && cases[c].waits[process.n_waits].ns)
+		process.n_waits++;
+	while (process.n_behind < ARRAY_SIZE(cases[c].behind) && cases[c].behind[process.n_behind].ns)
+		process.n_behind++;
+	for (size_t i = 0; i < process.n_accounts; i++)
+		for (size_t k = 0; k < ARRAY_SIZE(cases[c].parts) && cases[c].parts[k].ns; k++) {
+			(void)ARRAY_PUSH(&accounts[i].parts, cases[c].parts[k]);
+			accounts[i].wall_ns += cases[c].parts[k].ns;
+		}
+
+	message = account_to_message(&process, &accounts[cases[c].tid ? 0 : 2], &arena);
+	CHECK(cases[c].name, message != NULL);
+	if (message) {
+		parts_format(message, &text);
+		CHECK_STR_EQ(cases[c].name, buf_text(&text), cases[c].text);
+		for (size_t i = 0; i < message->n_parts; i++)
+			sum_ns += message->parts[i]->ns;
+		CHECK_INT_EQ(cases[c].name, sum_ns, message->wall_ns);
+		CHECK_INT_EQ(cases[c].name, message->pid, 4711);
+		CHECK_INT_EQ(cases[c].name, message->tid, cases[c].tid);
+	}
+	for (size_t i = 0; i < process.n_accounts; i++)
+		ARRAY_DONE(&accounts[i].parts);
+}
+
+int main(void)
+{
+	for (size_t c = 0; c < ARRAY_SIZE(cases); c++)
+		split(c);
+	return check_result();
+}
