@@ -2,14 +2,16 @@
 /*
  * Threads that make calls, off the CPU outside of them: figures of their process, of its main
  * thread and of all others. Noted when such a thread leaves the CPU, and counted when it leaves
- * it the next time or ends, as only then is known what of it was spent ready. Calls pay nothing
- * for it; a switch of such a thread pays what one inside a call does.
+ * it the next time, calls or ends, as only then is known what of it was spent ready. A call that
+ * no such wait comes before pays nothing for it; a switch of such a thread pays what one inside a
+ * call does.
  *
- * All on behalf of the thread itself, by hooks that do not interrupt each other: no exchange is
- * needed.
+ * All on behalf of the thread itself; the hook may interrupt a program, so whoever takes away_clock
+ * counts.
  */
 #pragma once
 
+#include "blame.h"
 #include "figures.h"
 #include "off.h"
 
@@ -29,24 +31,39 @@ VERIFIED_ALONE int away_end(struct thread_state *t, __u64 arrival, __u64 delay, 
 {
 	struct figure_cell *cell;
 	struct off_parts parts;
-	__u64 clock, class;
+	__u64 clock, class, run_delay, ready, from;
 
 	if (!t)
 		return 0;
-	clock = t->away_clock;
-	class = t->away_class;
-	t->away_clock = 0;
-	/* It was away more than once since: nobody looked for a while, as the hook was not there. */
-	if (!clock || pcount != t->away_pcount + 1 || arrival <= clock)
+	clock = READ_ONCE(t->away_clock);
+	class = READ_ONCE(t->away_class);
+	run_delay = READ_ONCE(t->away_run_delay);
+	from = READ_ONCE(t->away_pcount);
+	if (!clock)
 		return 0;
+	account_change(t);
+	/* Whoever takes the clock counts. */
+	if (__sync_val_compare_and_swap(&t->away_clock, clock, 0) != clock) {
+		account_change(t);
+		return 0;
+	}
+	/* It was away more than once since: nobody looked for a while, as the hook was not there. */
+	if (pcount != from + 1 || arrival <= clock) {
+		account_change(t);
+		return 0;
+	}
+	parts = off_split(arrival - clock, delay - run_delay, class);
+	ready = class == BLAME_QUOTA ? BLAME_QUOTA : BLAME_RUNNABLE;
+	account_away(t, ready, parts.runnable_ns);
+	account_away(t, class, parts.blocked_ns);
+	account_change(t);
 	cell = cell_of_event(t->slot, t->tid == t->tgid ? OP_EVENT_wait_main : OP_EVENT_wait_threads);
 	if (!cell) {
 		counter_add(LOSS_SWITCH_UNSEEN, 1);
 		return 0;
 	}
-	parts = off_split(arrival - clock, delay - t->away_run_delay, class);
 	cell_add(cell, arrival - clock, arrival - clock);
-	away_blame(cell, class == BLAME_QUOTA ? BLAME_QUOTA : BLAME_RUNNABLE, parts.runnable_ns);
+	away_blame(cell, ready, parts.runnable_ns);
 	away_blame(cell, class, parts.blocked_ns);
 	return 0;
 }

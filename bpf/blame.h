@@ -8,6 +8,7 @@
 #pragma once
 
 #include "abi.h"
+#include "account.h"
 #include "off.h"
 #include "repeat.h"
 
@@ -151,14 +152,18 @@ VERIFIED_ALONE int settle(struct thread_state *t, __u64 arrival, __u64 delay, __
 		run_delay = READ_ONCE(t->out_run_delay);
 		off.out_ns = READ_ONCE(t->out_ns);
 		class = READ_ONCE(t->out_class);
+		account_change(t);
 		/* Whoever takes the clock settles; the hook may have been here since. */
 		if (__sync_val_compare_and_swap(&t->out_clock, out, 0) == out)
 			break;
+		account_change(t);
 	}
 	if (i == SETTLE_TRIES)
 		return 0;
-	if (arrival <= out)
+	if (arrival <= out) {
+		account_change(t);
 		return 0; /* it never left: switched to itself */
+	}
 	parts = off_split(arrival - out, delay - run_delay, class);
 	off.ready_ns = parts.runnable_ns;
 	off.blocked_ns = parts.blocked_ns;
@@ -169,6 +174,12 @@ VERIFIED_ALONE int settle(struct thread_state *t, __u64 arrival, __u64 delay, __
 	for (i = 0; i < CALL_DEPTH_MAX; i++)
 		if (i < depth)
 			frame_blame(&t->frames[i], &off);
+	/* Before the outermost has begun, or when it is just over: between calls. */
+	if (!depth || READ_ONCE(t->frames[0].start_ns) - 1 >= off.out_ns) {
+		account_away(t, off.ready, off.ready_ns);
+		account_away(t, off.blocked, off.blocked_ns);
+	}
+	account_change(t);
 	if (off.ready == BLAME_RUNNABLE && off.ready_ns >= BEHIND_FLOOR_NS)
 		behind_add(t->slot, arrival - off.ready_ns, arrival);
 	return 0;

@@ -11,6 +11,7 @@
  * whether the return is trapped at all), and a plain pair for uprobe_multi and for
  * perf events, where every return is trapped and paired by stack pointer.
  */
+#include "away.h"
 #include "blame.h"
 #include "entry.h"
 #include "optable.h"
@@ -141,6 +142,7 @@ VERIFIED_ALONE int thread_claim(__u32 op)
 		t->uid = cred->uid.val;
 		t->exec_gen = entry ? entry->exec_gen : 0;
 		bpf_probe_read_kernel(t->comm, sizeof(t->comm), task->comm);
+		account_begin(t, task->se.sum_exec_runtime);
 	}
 	t->is_settled = is_calibrating || process_guard(tgid);
 	if (!is_calibrating)
@@ -257,8 +259,12 @@ static __always_inline bool call_enter(struct pt_regs *ctx, __u64 cookie, __u64 
 	if (cookie & COOKIE_STACK)
 		stack_arguments(ctx, &f->args[ABI_ARGUMENTS]);
 	*ret_token = TOKEN(t, f, depth);
-	if (!depth)
+	if (!depth) {
 		WRITE_ONCE(t->out_clock, 0);
+		/* Or who looks while it lasts would miss the wait before it. */
+		if (t->away_clock)
+			away_end(t, task->sched_info.last_arrival, task->sched_info.run_delay, task->sched_info.pcount);
+	}
 	WRITE_ONCE(t->depth, depth + 1);
 	barrier();
 	/* Before pcount: a switch between the two must not look like one that nobody saw. */
@@ -487,6 +493,8 @@ static __always_inline int call_finish(struct pt_regs *ctx, struct task_struct *
 	f = &t->frames[index];
 	if (t->depth != index + 1)
 		frames_drop(t, index + 1);
+	if (!index)
+		account_calls_change(t);
 	if (task->sched_info.pcount != f->pcount || t->out_clock)
 		call_settle(t, end_ns, index);
 	WRITE_ONCE(t->depth, index);
@@ -496,6 +504,10 @@ static __always_inline int call_finish(struct pt_regs *ctx, struct task_struct *
 	row = op_row_of(op);
 	kids = f->kids_ns;
 	end.raw_ns = end_ns - f->start_ns;
+	if (!index) {
+		account_call(t, f, op, end.raw_ns);
+		account_calls_change(t);
+	}
 	share = share_ns[f->head & 3] + kids;
 	end.duration_ns = end.raw_ns > share ? end.raw_ns - share : 0;
 	if (end.ret && op >= OP_ID_MAX)

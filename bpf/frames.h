@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include "blame.h"
 #include "figures.h"
 
 /* What a frame leaves for its next user is zero. */
@@ -43,6 +44,27 @@ VERIFIED_ALONE int frame_abandon(struct call_frame *f, __u32 slot)
 	return 0;
 }
 
+/* The open call at depth 0 never returns: the time until now was in it. */
+VERIFIED_ALONE int account_call_left(struct thread_state *t)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct call_frame *f;
+	__u64 start_ns;
+
+	if (!t)
+		return 0;
+	f = &t->frames[0];
+	start_ns = READ_ONCE(f->start_ns);
+	if (!start_ns)
+		return 0;
+	settle(t, task->sched_info.last_arrival, task->sched_info.run_delay, 0);
+	account_change(t);
+	t->account.calls++;
+	account_call_elsewhere(t, f, bpf_ktime_get_ns() - start_ns);
+	account_change(t);
+	return 0;
+}
+
 /* Frames from `depth` on never return. */
 VERIFIED_ALONE int frames_drop(struct thread_state *t, __u32 depth)
 {
@@ -51,6 +73,8 @@ VERIFIED_ALONE int frames_drop(struct thread_state *t, __u32 depth)
 	if (!t)
 		return 0;
 	n = t->depth;
+	if (n && !depth)
+		account_call_left(t);
 	WRITE_ONCE(t->depth, depth);
 	barrier();
 	for (i = 0; i < CALL_DEPTH_MAX; i++)

@@ -108,8 +108,10 @@ struct thread_state {
 	__u32 away_class;  /* enum blame_class */
 	__u32 is_settled;  /* the process is guarded, or not captured: its credentials are not looked at again */
 	char comm[RECORD_COMM_BYTES];
+	struct thread_account account; /* account.h */
 	struct call_frame frames[CALL_DEPTH_MAX];
 };
+_Static_assert(sizeof(struct thread_state) < 4000, "what the kernel keeps beside it fits a page, too");
 
 /* A process that is traced or targeted. */
 struct process_entry {

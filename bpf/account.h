@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * The account of a thread, as it grows: calls when they end, waits between calls when they are over.
+ *
+ * The thread itself alone writes here. `changes` tells a reader on another CPU of a change that is being made, by an
+ * odd half, and of one that was made meanwhile. The lower half is of the programs that see calls return and costs them
+ * no atomic add; all others, which may interrupt those, add to the upper one.
+ */
+#pragma once
+
+#include "maps.h"
+
+#define ACCOUNT_CHANGE 0x10000u
+#define ACCOUNT_CHANGING 0x10001u /* bits of a change that is being made */
+
+/* Before a change, and after it. Calls alone. */
+static __always_inline void account_calls_change(struct thread_state *t)
+{
+	__u16 *calls = (__u16 *)&t->account.changes; /* little endian, as all machines that we know */
+
+	barrier();
+	WRITE_ONCE(*calls, *calls + 1);
+	barrier();
+}
+
+/* Likewise, all others. */
+static __always_inline void account_change(struct thread_state *t)
+{
+	__sync_fetch_and_add(&t->account.changes, ACCOUNT_CHANGE);
+}
+
+VERIFIED_ALONE int account_blame(struct account_op *place, const struct call_frame *f)
+{
+	__u32 i;
+
+	if (!place || !f)
+		return 0;
+	for (i = 1; i < BLAME_COUNT; i++)
+		place->blame_ns[i] += f->blame_ns[i];
+	return 0;
+}
+
+/* A call whose operation is not at its first place. Return: index of its place, ACCOUNT_OPS when all are others' */
+VERIFIED_ALONE __u32 account_place(struct thread_state *t, __u32 op)
+{
+	__u32 at, i;
+
+	if (!t)
+		return ACCOUNT_OPS;
+	for (i = 0; i < ACCOUNT_TRIES; i++) {
+		at = (op + i) & (ACCOUNT_OPS - 1);
+		if (!t->account.ops[at].op)
+			t->account.ops[at].op = op;
+		if (t->account.ops[at].op == op)
+			return at;
+	}
+	return ACCOUNT_OPS;
+}
+
+VERIFIED_ALONE int account_call_elsewhere(struct thread_state *t, const struct call_frame *f, __u64 raw_ns)
+{
+	struct account_op *place;
+	__u32 at;
+
+	if (!t || !f)
+		return 0;
+	at = account_place(t, f->op);
+	place = at < ACCOUNT_OPS ? &t->account.ops[at & (ACCOUNT_OPS - 1)] : &t->account.rest;
+	place->ns += raw_ns;
+	if (f->is_dirty)
+		account_blame(place, f);
+	return 0;
+}
+
+/* A call at depth 0 has ended; between two of account_calls_change(). */
+static __always_inline void account_call(struct thread_state *t, const struct call_frame *f, __u32 op, __u64 raw_ns)
+{
+	struct account_op *place = &t->account.ops[op & (ACCOUNT_OPS - 1)];
+
+	t->account.calls++;
+	if (place->op != op) {
+		account_call_elsewhere(t, f, raw_ns);
+		return;
+	}
+	place->ns += raw_ns;
+	if (f->is_dirty)
+		account_blame(place, f);
+}
+
+/* Off the CPU between calls; between two of account_change(). */
+static __always_inline void account_away(struct thread_state *t, __u64 class, __u64 ns)
+{
+	keep(class);
+	if (ns && class < BLAME_COUNT)
+		__sync_fetch_and_add(&t->account.away_ns[class], ns);
+}
+
+/* It begins, or begins anew: with the time from now on. */
+VERIFIED_ALONE int account_begin(struct thread_state *t, __u64 runtime_ns)
+{
+	__u64 *words;
+	__u32 i;
+
+	if (!t)
+		return 0;
+	account_change(t);
+	words = (__u64 *)&t->account;
+	for (i = 0; i < OFFSET_OF(struct thread_account, changes) / sizeof(*words); i++)
+		WRITE_ONCE(words[i], 0);
+	t->account.since_ns = t->slot == CALIBRATION_SLOT ? 0 : bpf_ktime_get_ns();
+	t->account.since_runtime_ns = runtime_ns;
+	account_change(t);
+	return 0;
+}
