@@ -42,7 +42,7 @@ const struct detector detector_cpu_contention = {
 	.needs = MEASURED(BLAME_RUNNABLE),
 	.sharpened_by = MEASURED(BLAME_QUOTA), /* without it, what a quota takes may be told as runnable */
 	.is_disturbing = true,
-	.is_outside_too = true,
+	.is_of_thread = true,
 	.has_culprits = true,
 	/* Twice what was the most without any neighbour: 0.22 %, 0.005 % is usual (docs/measurements/blame.md,
 	 * "behind / wall, without a hog"). A hog on the core of a program that mostly blocks costs it no more

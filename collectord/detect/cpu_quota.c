@@ -20,7 +20,7 @@ const struct detector detector_cpu_quota = {
 	.takes = BLAME_QUOTA,
 	.needs = MEASURED(BLAME_QUOTA),
 	.is_disturbing = true,
-	.is_outside_too = true,
+	.is_of_thread = true,
 	/* A throttled group is throttled by a setting, never by chance: there is no noise to speak of. What
 	 * remains is the odd period in which a burst just touched its limit. (Guess.) */
 	.noise_ratio = 0.002,

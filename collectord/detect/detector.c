@@ -6,7 +6,11 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/utf8.h"
 #include "events/op.h"
+
+/* Where what was lost at least is less than half of what was lost at most. (Guess.) */
+#define HIDDEN_CONFIDENCE 0.7
 
 #define DETECTOR(name) [DETECTOR_NUMBER_##name] = &detector_##name,
 static const struct detector *const detectors[DETECTOR_COUNT] = {
@@ -91,10 +95,60 @@ void condition_lose(struct condition *c, const struct detector_view *view, const
 	c->lost_ns += lost_ns;
 }
 
+/* The driving thread that lost most to a class, in calls and between them. */
+static bool driving_most(const struct detector_view *view, enum blame_class class, struct driving *ret)
+{
+	uint64_t most_ns = 0;
+
+	for (size_t i = 0; i < view->n_driving; i++) {
+		struct driving one;
+
+		driving_of(&view->accounts[i], &one);
+		if (one.in_ns[class] + one.between_ns[class] <= most_ns)
+			continue;
+		most_ns = one.in_ns[class] + one.between_ns[class];
+		*ret = one;
+	}
+	return most_ns > 0;
+}
+
+void condition_account(struct condition *c, const struct driving *driving, uint64_t in_ns, uint64_t between_ns)
+{
+	c->account = driving->account;
+	c->lost_ns = in_ns + between_ns;
+	c->between_ns = between_ns;
+	c->least_ns = in_ns + driving_least(driving, between_ns);
+	c->in_calls_ns = driving->calls_ns;
+	if (c->least_ns < c->lost_ns / 2)
+		c->confidence *= HIDDEN_CONFIDENCE;
+}
+
+static size_t check_account(const struct detector_view *view, enum blame_class class, struct condition *ret)
+{
+	struct condition c = { .confidence = 1 };
+	struct driving most;
+
+	if (!driving_most(view, class, &most))
+		return 0;
+	for (size_t i = 0; i < most.account->parts.n; i++) {
+		const struct account_part *part = &most.account->parts.items[i];
+		const struct op *op = part->where == ACCOUNT_IN ? op_get((uint16_t)part->op) : NULL;
+
+		if (op && part->class == class)
+			condition_lose(&c, view, op, part->ns);
+	}
+	condition_lose(&c, view, NULL, most.between_ns[class]);
+	condition_account(&c, &most, most.in_ns[class], most.between_ns[class]);
+	*ret = c;
+	return 1;
+}
+
 static size_t check_class(const struct detector_view *view, enum blame_class class, struct condition *ret)
 {
 	struct condition c = { .confidence = 1 };
 
+	if (view->n_driving)
+		return check_account(view, class, ret);
 	for (size_t i = 0; i < view->n_ops; i++) {
 		const struct op *op = view->ops[i].op;
 
@@ -136,9 +190,16 @@ static double lost_of(const struct detector_sums *s, uint64_t time_ns)
 void detector_evidence_lost(struct finding *f, const struct detector_sums *s, const char *ns_name,
 			    const char *ratio_name)
 {
+	uint64_t in_ns = s->lost_ns - s->between_ns, calls_ns = s->is_accounted ? s->in_calls_ns : s->calls_ns;
+
 	detector_evidence(f, ns_name, (double)s->lost_ns, FINDING_UNIT_NS);
-	detector_evidence(f, ratio_name, lost_of(s, s->calls_ns), FINDING_UNIT_RATIO);
+	detector_evidence(f, ratio_name, calls_ns ? (double)in_ns / (double)calls_ns : 0, FINDING_UNIT_RATIO);
 	detector_evidence(f, "lost_ratio", lost_of(s, s->time_ns), FINDING_UNIT_RATIO);
+	if (!s->is_accounted)
+		return;
+	detector_evidence(f, "in_calls_ns", (double)in_ns, FINDING_UNIT_NS);
+	detector_evidence(f, "between_calls_ns", (double)s->between_ns, FINDING_UNIT_NS);
+	detector_evidence(f, "lost_at_least_ns", (double)s->least_ns, FINDING_UNIT_NS);
 }
 
 void detector_advise(struct finding *f, const char *format, ...)
@@ -151,4 +212,13 @@ void detector_advise(struct finding *f, const char *format, ...)
 void detector_title(struct finding *f, const char *what)
 {
 	(void)snprintf(f->title, sizeof(f->title), "%s %s", f->op ? f->op->name : "calls", what);
+}
+
+void detector_title_between(struct finding *f, const char *what)
+{
+	char comm[RECORD_COMM_BYTES + 1] = "";
+
+	memcpy(comm, f->process.comm, RECORD_COMM_BYTES);
+	utf8_scrub(comm);
+	(void)snprintf(f->title, sizeof(f->title), "%s %s between its calls", *comm ? comm : "the process", what);
 }

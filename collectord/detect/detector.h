@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "base/array.h"
+#include "detect/driving.h"
 #include "detect/finding.h"
 #include "figures/tick.h"
 
@@ -58,11 +59,16 @@ struct detector_view {
 	uint64_t first_call_ns;	   /* of the process */
 	const struct tick_op *ops; /* what it called in this tick; none in a quiet one */
 	size_t n_ops;
-	enum op_layer layer; /* that counts: calls of the other one are mostly inside its own */
-	uint64_t calls_ns;   /* raw time of all calls of that layer */
-	uint64_t calls;	     /* how many */
+	enum op_layer layer;		/* that counts: calls of the other one are mostly inside its own */
+	uint64_t calls_ns;		/* raw time of all calls of that layer */
+	uint64_t calls;			/* how many */
+	const struct account *accounts; /* of its threads, driving ones first */
+	size_t n_accounts;
+	size_t n_driving; /* of those; 0: it is not known where their time went */
+	const struct account_wait *waits;
+	size_t n_waits;
 	const op_memories *memory;
-	struct condition_op *lost; /* room for one condition: all operations of .memory, which has those of .ops */
+	struct condition_op *lost; /* room for one condition: operations of .memory and of an account, and none */
 	const struct in_flight_record *const *in_flight; /* of this process, outermost calls alone */
 	size_t n_in_flight;
 	const struct system_sample *system; /* NULL: not known */
@@ -83,7 +89,7 @@ uint64_t detect_call_own_ns(const struct call_record *call);
 
 /* What one operation lost. */
 struct condition_op {
-	const struct op *op;
+	const struct op *op; /* NULL: between calls */
 	uint64_t lost_ns;
 };
 
@@ -91,10 +97,14 @@ struct condition_op {
 
 /* What a detector says of one tick. */
 struct condition {
-	const struct op *op;	  /* of detectors with .is_per_op; else NULL: that which lost most */
-	uint64_t lost_ns;	  /* in this tick */
-	uint64_t lost_total_ns;	  /* instead, since it began */
-	struct condition_op *ops; /* of lost_ns, by operation: in the view's room */
+	const struct op *op;	       /* of detectors with .is_per_op; else NULL: that which lost most */
+	uint64_t lost_ns;	       /* in this tick */
+	uint64_t lost_total_ns;	       /* instead, since it began */
+	const struct account *account; /* of the driving thread that lost it; NULL: all calls of the process lost it */
+	uint64_t between_ns;	       /* with .account: of lost_ns, between calls */
+	uint64_t least_ns;	       /* likewise: lost_ns without what may be hidden behind the device */
+	uint64_t in_calls_ns;	       /* likewise: time of that thread in calls */
+	struct condition_op *ops;      /* of lost_ns, by operation: in the view's room */
 	size_t n_ops;
 	uint64_t start_ns;		 /* 0: with this tick */
 	uint64_t end_ns;		 /* not 0: it is over */
@@ -115,6 +125,10 @@ struct detector_sums {
 	uint64_t calls_ns; /* raw time of the process's calls */
 	uint64_t calls;	   /* of the process */
 	uint64_t lost_ns;
+	bool is_accounted;    /* lost by driving threads: time_ns is their clock, and the next three are known */
+	uint64_t least_ns;    /* of lost_ns, without what may be hidden behind the device */
+	uint64_t between_ns;  /* of lost_ns, between calls */
+	uint64_t in_calls_ns; /* time of those threads in calls */
 	uint64_t extra[CONDITION_EXTRA];
 	uint64_t culprit_ns;	  /* of the cause's process */
 	uint32_t n_culprits;	  /* that made up a twentieth each, at least */
@@ -151,7 +165,8 @@ struct detector {
 	bool is_once;		  /* once for each process */
 	bool is_disturbing;	  /* while it goes on nothing is learned about what is usual */
 	bool has_culprits;	  /* who ran meanwhile is its cause */
-	bool is_outside_too;	  /* what happens in calls happens as much outside of them, where nobody is blamed */
+	bool is_of_thread;	  /* with accounts it is the worst driving thread that loses, in calls and between them;
+				     without,        what happens in calls happens as much outside of them */
 	double noise_ratio;	  /* up to this share of the time is nothing */
 	uint64_t open_lost_ns;	  /* above the noise, before it is a finding */
 	uint64_t open_present_ns; /* and for so long, or four times as much lost */
@@ -171,6 +186,8 @@ struct detector {
 /** condition_lose() - an operation lost time in this tick: part of lost_ns; once for each operation */
 void condition_lose(struct condition *condition, const struct detector_view *view, const struct op *op,
 		    uint64_t lost_ns);
+/** condition_account() - a driving thread lost that much in calls and between them */
+void condition_account(struct condition *condition, const struct driving *driving, uint64_t in_ns, uint64_t between_ns);
 /** detector_check() - by .check, or by the class of .takes. Return: how many conditions hold, at most room */
 size_t detector_check(const struct detector *detector, const struct detector_view *view, struct condition *ret,
 		      size_t room);
@@ -178,13 +195,18 @@ size_t detector_check(const struct detector *detector, const struct detector_vie
 uint64_t detector_call_ns(const struct detector *detector, const struct event *event);
 /** detector_evidence() - add one figure; more than fit are left out */
 void detector_evidence(struct finding *finding, const char *name, double value, enum finding_unit unit);
-/** detector_evidence_lost() - what was lost, its share of the time in calls, and of all time as "lost_ratio" */
+/**
+ * detector_evidence_lost() - what was lost, its share of the time in calls, and of all time as "lost_ratio"; with an
+ * account how much of it in calls and between them, and at least
+ */
 void detector_evidence_lost(struct finding *finding, const struct detector_sums *sums, const char *ns_name,
 			    const char *ratio_name);
 /** detector_advise() - add one command or step; more than fit are left out */
 void detector_advise(struct finding *finding, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /** detector_title() - OP and what happened to it */
 void detector_title(struct finding *finding, const char *what);
+/** detector_title_between() - the process and what happened to it between its calls */
+void detector_title_between(struct finding *finding, const char *what);
 
 #define DETECTOR(name) extern const struct detector detector_##name;
 #include "detect/list.h"

@@ -413,6 +413,16 @@ static int lost_reserve(struct engine *e, size_t n)
 	return 0;
 }
 
+/* Operations of the account that has most, and none. */
+static size_t parts_most(const struct tick_process *in_tick)
+{
+	size_t most = 0;
+
+	for (size_t i = 0; i < in_tick->accounts.n; i++)
+		most = MAX(most, in_tick->accounts.items[i].parts.n);
+	return most + 1;
+}
+
 /* Everything that needs memory before anything is looked at. */
 static int tick_place(struct engine *e, const struct tick *tick)
 {
@@ -428,7 +438,7 @@ static int tick_place(struct engine *e, const struct tick *tick)
 		p->in_tick = in_tick;
 		r = process_memory_early(p, tick);
 		if (r == 0)
-			r = lost_reserve(e, p->ops.n); /* it has all operations of the tick, too */
+			r = lost_reserve(e, MAX(p->ops.n, parts_most(in_tick))); /* .ops has all of the tick, too */
 		if (r < 0)
 			return r;
 	}

@@ -135,10 +135,40 @@ static void recent_decay(struct track *t, uint64_t wall_ns)
 	t->recent_lost_ns *= keep;
 	t->recent_time_ns *= keep;
 	t->recent_calls_ns *= keep;
+	t->recent_least_ns *= keep;
 	for (size_t i = 0; i < t->ops.n; i++)
 		t->ops.items[i].recent_lost_ns *= keep;
 	for (size_t i = 0; i < t->n_culprits; i++)
 		t->culprits[i].recent_ns *= keep;
+}
+
+/* The clock that lost time is a share of: one thread's, or more where calls of several lose. */
+static uint64_t time_of(const struct track *t, const struct track_tick *tick)
+{
+	const struct detector_view *view = tick->view;
+
+	if (tick->condition && tick->condition->account)
+		return tick->condition->account->wall_ns;
+	return t->detector->is_of_thread && view->n_driving ? view->wall_ns : MAX(view->wall_ns, view->calls_ns);
+}
+
+static void account_add(struct track *t, const struct condition *c)
+{
+	struct detector_sums *s = &t->sums;
+
+	s->least_ns += c->account ? c->least_ns : c->lost_ns;
+	t->recent_least_ns += (double)(c->account ? c->least_ns : c->lost_ns);
+	if (!c->account)
+		return;
+	s->is_accounted = true;
+	s->between_ns += c->between_ns;
+	s->in_calls_ns += c->in_calls_ns;
+	for (size_t i = 0; i < c->account->parts.n; i++) {
+		const struct account_part *part = &c->account->parts.items[i];
+
+		if (part->where != ACCOUNT_NOT_KNOWN && part->class < BLAME_COUNT)
+			t->blame_ns[part->class] += part->ns;
+	}
 }
 
 static int sums_add(struct track *t, const struct track_tick *tick)
@@ -148,7 +178,7 @@ static int sums_add(struct track *t, const struct track_tick *tick)
 	struct detector_sums *s = &t->sums;
 
 	s->present_ns += c->end_ns ? c->end_ns - t->from_ns : view->wall_ns;
-	s->time_ns += MAX(view->wall_ns, view->calls_ns);
+	s->time_ns += time_of(t, tick);
 	s->calls_ns += view->calls_ns;
 	s->calls += view->calls;
 	if (c->lost_total_ns)
@@ -162,6 +192,7 @@ static int sums_add(struct track *t, const struct track_tick *tick)
 	t->confidence_ns += c->confidence * tick->quality * (double)c->lost_ns;
 	t->weight_ns += (double)c->lost_ns;
 	t->recent_lost_ns += (double)c->lost_ns;
+	account_add(t, c);
 	if (t->detector->has_culprits && tick->process->in_tick)
 		for (size_t i = 0; i < tick->process->in_tick->behind.n; i++)
 			culprit_add(t, &tick->process->in_tick->behind.items[i]);
@@ -217,6 +248,12 @@ int track_reopen(struct track *t, const struct track *again, const struct track_
 	t->sums.calls_ns += again->sums.calls_ns;
 	t->sums.calls += again->sums.calls;
 	t->sums.lost_ns += again->sums.lost_ns;
+	t->sums.is_accounted |= again->sums.is_accounted;
+	t->sums.least_ns += again->sums.least_ns;
+	t->sums.between_ns += again->sums.between_ns;
+	t->sums.in_calls_ns += again->sums.in_calls_ns;
+	for (int i = 0; i < BLAME_COUNT; i++)
+		t->blame_ns[i] += again->blame_ns[i];
 	t->sums.machine_cpu_ratio = MAX(t->sums.machine_cpu_ratio, again->sums.machine_cpu_ratio);
 	for (size_t i = 0; i < CONDITION_EXTRA; i++)
 		t->sums.extra[i] += again->sums.extra[i];
@@ -225,6 +262,7 @@ int track_reopen(struct track *t, const struct track *again, const struct track_
 	t->recent_lost_ns = again->recent_lost_ns;
 	t->recent_time_ns = again->recent_time_ns;
 	t->recent_calls_ns = again->recent_calls_ns;
+	t->recent_least_ns = again->recent_least_ns;
 	t->bucket_ns = again->bucket_ns;
 	t->last_ns = again->last_ns;
 	t->told_ns = tick->view->to_ns;
@@ -257,7 +295,7 @@ static bool is_full(const struct track *t)
 int track_advance(struct track *t, const struct track_tick *tick)
 {
 	const struct detector_view *view = tick->view;
-	double time_ns = (double)MAX(view->wall_ns, view->calls_ns);
+	double time_ns = (double)time_of(t, tick);
 	double noise_ns = t->detector->noise_ratio * time_ns;
 	double lost_ns = tick->condition ? (double)tick->condition->lost_ns : 0;
 	bool is_event = tick->condition && tick->condition->is_event;

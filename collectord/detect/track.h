@@ -18,7 +18,7 @@ enum track_state { TRACK_GATHERING, TRACK_OPEN, TRACK_CLOSED };
 
 /* What was lost in one operation while it was present. */
 struct track_op {
-	const struct op *op;
+	const struct op *op; /* NULL: between calls */
 	uint64_t lost_ns;
 	double recent_lost_ns;
 	struct op_figures figures; /* of the ticks in which it was present */
@@ -38,13 +38,15 @@ struct track {
 	uint64_t from_ns;      /* where it began */
 	uint64_t last_ns;      /* end of the last tick in which it was present */
 	uint64_t told_ns;      /* when it was last updated */
-	double recent_lost_ns; /* of the last few seconds, as are the next two */
+	double recent_lost_ns; /* of the last few seconds, as are the next three */
 	double recent_time_ns;
 	double recent_calls_ns;
+	double recent_least_ns;
 	double confidence_ns; /* sum of confidence times lost time; the sum of the latter: */
 	double weight_ns;
 	uint64_t base_lost_ns; /* lost_ns when it opened again, where it is told in total */
 	struct detector_sums sums;
+	uint64_t blame_ns[BLAME_COUNT]; /* of the accounts of threads that lost time, in calls and between them */
 	ARRAY(struct track_op) ops;
 	struct track_culprit culprits[TRACK_CULPRITS_MAX];
 	size_t n_culprits;

@@ -116,33 +116,49 @@ bool track_blames_another(const struct track *t)
 /* ---- the finding ---- */
 
 /*
- * The share of the time that is being lost, squared: of the wall clock, or of the time in calls
- * where several threads have more of it. A program that is seldom in a call waits for a
- * CPU as much outside of them, where who ran is not asked; the geometric mean with the
- * share of its calls' time stands for that.
+ * The share of the time that is being lost, squared. Of one thread's clock; without accounts of the wall clock, or of
+ * the time in calls where several threads have more of it. A program that is seldom in a call then waits for a CPU as
+ * much outside of them, which is not known; the geometric mean with the share of its calls' time stands for that.
  */
-static double lost_ratio_squared(const struct track *t)
+static double ratio_squared(const struct track *t, double recent_ns)
 {
-	double of_time = t->recent_time_ns > 0 ? t->recent_lost_ns / t->recent_time_ns : 0;
-	double of_calls = t->recent_calls_ns > 0 ? t->recent_lost_ns / t->recent_calls_ns : 0;
+	double of_time = t->recent_time_ns > 0 ? recent_ns / t->recent_time_ns : 0;
+	double of_calls = t->recent_calls_ns > 0 ? recent_ns / t->recent_calls_ns : 0;
 
-	if (!t->detector->is_outside_too || of_time < SMALL_RATIO || of_calls < of_time)
+	if (!t->detector->is_of_thread || t->sums.is_accounted || of_time < SMALL_RATIO || of_calls < of_time)
 		of_calls = of_time;
 	return MIN(of_time, 1) * MIN(of_calls, 1);
 }
 
-static enum finding_severity severity_now(const struct track *t)
+/* The worst band of which both are reached: the share of the time that is being lost now, and the time in all. */
+static int band_of(const struct track *t, double recent_ns, uint64_t lost_ns)
 {
-	double squared = lost_ratio_squared(t);
-	enum finding_severity severity = FINDING_LOW;
+	double squared = ratio_squared(t, recent_ns);
+	int severity = FINDING_LOW;
 
 	for (int i = FINDING_MEDIUM; i <= FINDING_CRITICAL; i++) {
 		const struct severity_band *band = &t->detector->bands[i];
 
-		if (band->ratio > 0 && squared >= band->ratio * band->ratio && t->sums.lost_ns >= band->lost_ns)
-			severity = (enum finding_severity)i;
+		if (band->ratio > 0 && squared >= band->ratio * band->ratio && lost_ns >= band->lost_ns)
+			severity = i;
 	}
 	return severity;
+}
+
+/*
+ * By what was lost at most, and no more than one above what was lost at least: a delay that may all be hidden behind
+ * the device is LOW. A process that waits for its own threads does its own work meanwhile.
+ */
+static enum finding_severity severity_now(const struct track *t)
+{
+	int severity = band_of(t, t->recent_lost_ns, t->sums.lost_ns);
+	int least = band_of(t, t->recent_least_ns, t->sums.least_ns);
+
+	if (t->recent_least_ns <= t->detector->noise_ratio * t->recent_time_ns)
+		least = 0;
+	if (t->sums.is_accounted && track_culprit_pid(t) && track_culprit_pid(t) == t->finding.process.tgid)
+		return FINDING_LOW;
+	return (enum finding_severity)MIN(severity, least + 1);
 }
 
 static void example_add(struct finding *f, const struct finding_call *call)
@@ -192,6 +208,8 @@ static void op_fill(struct track *t, const struct track_tick *tick)
 	const struct track_op *op = f->op ? track_op(t, f->op) : NULL;
 	const struct op_memory *memory = f->op ? detector_view_memory(tick->view, f->op) : NULL;
 
+	if (!f->op && t->sums.is_accounted)
+		memcpy(f->blame_ns, t->blame_ns, sizeof(f->blame_ns));
 	if (memory)
 		f->usual_ns = op_memory_usual(memory);
 	if (!op)
@@ -212,7 +230,10 @@ bool track_is_worth_telling(const struct track *t)
 
 static double share_of(const struct track *t, uint64_t ns)
 {
-	return t->sums.lost_ns ? MIN((double)ns / (double)t->sums.lost_ns, 1) : 0;
+	/* Who ran is known of all threads, an account is one thread's. */
+	uint64_t all_ns = t->sums.is_accounted ? MAX(t->sums.lost_ns, t->behind_ns) : t->sums.lost_ns;
+
+	return all_ns ? MIN((double)ns / (double)all_ns, 1) : 0;
 }
 
 /* Of several: the largest, and those after it. */
@@ -279,7 +300,9 @@ void track_tell(struct track *t, const struct detector_facts *facts)
 	struct finding *f = &t->finding;
 
 	f->n_evidence = f->n_advice = 0;
-	if (words->title)
+	if (words->title && !f->op && t->sums.is_accounted)
+		detector_title_between(f, words->title);
+	else if (words->title)
 		detector_title(f, words->title);
 	if (remedy)
 		detector_advise(f, "%s", remedy);
@@ -308,7 +331,8 @@ void track_fill(struct track *t, const struct track_tick *tick)
 		if (tick->condition->has_blame)
 			memcpy(f->blame_ns, tick->condition->blame_ns, sizeof(f->blame_ns));
 	}
-	n_calls = t->detector->is_per_op ? FEW_CALLS : t->sums.calls;
+	/* An account is measured, whatever the number of calls. */
+	n_calls = t->detector->is_per_op || t->sums.is_accounted ? FEW_CALLS : t->sums.calls;
 	f->confidence = t->weight_ns > 0 ? t->confidence_ns / t->weight_ns : 0;
 	if (tick->condition && tick->condition->is_event)
 		f->confidence = tick->condition->confidence; /* seen, not judged by calls */

@@ -15,6 +15,11 @@ static bool is_any(const struct op *op)
 	return true;
 }
 
+static bool is_of_one_driving(const struct account *account)
+{
+	return account->is_driving && account->tid && account->wall_ns;
+}
+
 struct detector_view view_of(const struct process_memory *p, const struct tick *tick)
 {
 	struct detector_view view = {
@@ -33,6 +38,15 @@ struct detector_view view_of(const struct process_memory *p, const struct tick *
 		.measured = tick->measured,
 	};
 
+	if (p->in_tick) {
+		view.accounts = p->in_tick->accounts.items;
+		view.n_accounts = p->in_tick->accounts.n;
+		view.waits = p->in_tick->waits.items;
+		view.n_waits = p->in_tick->waits.n;
+	}
+	/* What several threads did together is no one's clock. */
+	while (view.n_driving < view.n_accounts && is_of_one_driving(&view.accounts[view.n_driving]))
+		view.n_driving++;
 	view.layer = detector_view_layer(&view, is_any);
 	for (size_t i = 0; i < view.n_ops; i++) {
 		if (!view.ops[i].op || view.ops[i].op->layer != view.layer)

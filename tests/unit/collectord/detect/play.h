@@ -153,6 +153,47 @@ static inline void play_behind(struct play *p, uint32_t tgid, const char *comm, 
 	CHECK_INT_EQ("tick", ARRAY_PUSH(&play_process(p)->behind, who), 0);
 }
 
+/* A thread's account of this tick, to be filled. Valid until the next is made. */
+static inline struct account *play_account(struct play *p, uint32_t tid, bool is_driving)
+{
+	struct tick_process *process = play_process(p);
+	struct account fresh = {
+		.tid = tid, .is_driving = is_driving, .calls = is_driving ? 1000 : 0, .comm = "python"
+	};
+
+	CHECK_INT_EQ("tick", ARRAY_PUSH(&process->accounts, fresh), 0);
+	return &process->accounts.items[process->accounts.n - 1];
+}
+
+static inline void play_part(struct account *a, enum account_where where, const char *op, enum blame_class class,
+			     uint64_t ns)
+{
+	struct account_part part = { .ns = ns,
+				     .op = op ? play_find_op(op)->id : 0,
+				     .where = (uint8_t)where,
+				     .class = (uint8_t) class };
+
+	if (ns)
+		CHECK_INT_EQ("tick", ARRAY_PUSH(&a->parts, part), 0);
+	a->wall_ns += ns;
+}
+
+static inline void play_between(struct account *a, enum blame_class class, uint64_t ns)
+{
+	play_part(a, ACCOUNT_BETWEEN, NULL, class, ns);
+}
+
+static inline void play_in(struct account *a, const char *op, enum blame_class class, uint64_t ns)
+{
+	play_part(a, ACCOUNT_IN, op, class, ns);
+}
+
+/* What is left of the tick it computed between its calls. */
+static inline void play_rest(struct account *a, uint64_t length_ns)
+{
+	play_between(a, BLAME_ON_CPU, length_ns - a->wall_ns);
+}
+
 static inline void play_in_flight(struct play *p, const char *name, uint32_t tid, uint64_t start_ns,
 				  enum blame_class waits)
 {
