@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libingero/answers/account/text.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "libingero/answers/trace/rows.h"
+#include "libingero/render/units.h"
+
+#define BAR_COLUMNS 8u
+#define BAR_STYLE_COLUMNS 72u /* narrower terminals have no bars */
+#define LABEL_COLUMNS_MOST 26u
+#define TITLE_COLUMNS 32u
+#define SHORT_LEAST_PERCENT 2u /* less says nothing in a line of few causes */
+
+struct account_title account_title(const Ingero__V1__Account *account)
+{
+	struct account_title title;
+	char thread[32] = "main thread";
+
+	if (account->tid == 0)
+		(void)snprintf(thread, sizeof(thread), "several threads");
+	else if (account->tid != account->pid)
+		(void)snprintf(thread, sizeof(thread), "thread %u", account->tid);
+	(void)snprintf(title.text, sizeof(title.text), "%s · %s · %s",
+		       trace_process_label(account->process_name, account->program, account->pid, TITLE_COLUMNS).text,
+		       thread, units_ns(account->wall_ns, 0).text);
+	return title;
+}
+
+/* As many whole causes as there is room for, the first at any rate. */
+static void detail_append(const char *detail, unsigned int room, struct buf *text)
+{
+	char fits[sizeof(((struct account_line *)0)->detail)];
+	char *last;
+
+	(void)snprintf(fits, sizeof(fits), "%s", detail);
+	while (text_columns(fits) > room && (last = strrchr(fits, ',')))
+		*last = '\0';
+	(void)buf_append_text(text, fits);
+}
+
+static void line_append(const struct account_line *line, unsigned int label_columns, const struct text_style *style,
+			struct buf *out)
+{
+	bool has_bar = style->columns >= BAR_STYLE_COLUMNS;
+	unsigned int cells = (line->percent * BAR_COLUMNS + 50) / 100, n;
+	CLEANUP(buf_done) struct buf text = BUF_INIT;
+	char percent[8] = "<1";
+
+	if (line->percent)
+		(void)snprintf(percent, sizeof(percent), "%u", line->percent);
+	(void)buf_printf(&text, "%5s %%  ", percent);
+	for (unsigned int i = 0; has_bar && i < BAR_COLUMNS; i++)
+		(void)buf_append_text(&text, i < (cells ? cells : 1) ? "▇" : " ");
+	(void)buf_printf(&text, "%s%7s  %s", has_bar ? " " : "", units_ns(line->ns, UNITS_TIGHT).text, line->label);
+	n = text_columns(line->label);
+	if (line->detail[0]) {
+		text_spaces(&text, label_columns > n ? label_columns - n + 2 : 2);
+		n = text_columns(buf_text(&text));
+		detail_append(line->detail, style->columns > n ? style->columns - n : 0, &text);
+	}
+	text_line(out, style, TEXT_PLAIN, "%s", buf_text(&text));
+}
+
+int account_append(const Ingero__V1__Account *account, size_t most, const struct text_style *style, struct buf *out)
+{
+	CLEANUP(account_view_done) struct account_view view = ACCOUNT_VIEW_INIT;
+	unsigned int label_columns = 0;
+	int r = account_view_build(account, most, &view);
+
+	if (r < 0 || !view.wall_ns)
+		return r;
+	text_line(out, style, TEXT_BOLD, "%s", account_title(account).text);
+	for (size_t i = 0; i < view.lines.n; i++)
+		label_columns = MAX(label_columns, text_columns(view.lines.items[i].label));
+	for (size_t i = 0; i < view.lines.n; i++)
+		line_append(&view.lines.items[i], MIN(label_columns, LABEL_COLUMNS_MOST), style, out);
+	return 0;
+}
+
+int account_append_short(const Ingero__V1__Account *account, const char *first, const struct text_style *style,
+			 struct buf *out)
+{
+	CLEANUP(account_view_done) struct account_view view = ACCOUNT_VIEW_INIT;
+	CLEANUP(buf_done) struct buf text = BUF_INIT;
+	int r = account_view_build(account, SIZE_MAX, &view);
+
+	if (r < 0 || !view.wall_ns)
+		return r;
+	(void)buf_append_text(&text, first);
+	for (size_t i = 0; i < view.lines.n; i++) {
+		const struct account_line *line = &view.lines.items[i];
+		CLEANUP(buf_done) struct buf next = BUF_INIT;
+
+		if (i > 0 && line->percent < SHORT_LEAST_PERCENT)
+			break;
+		(void)buf_printf(&next, "%s%u %% %s", i ? " · " : "", line->percent, line->brief);
+		if (i > 0 && text_columns(buf_text(&text)) + text_columns(buf_text(&next)) > style->columns)
+			break;
+		(void)buf_append_text(&text, buf_text(&next));
+	}
+	text_line(out, style, TEXT_PLAIN, "%s", buf_text(&text));
+	return text.failed ? -ENOMEM : 0;
+}

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Accounts as text: a block of lines with bars, or all in one line.
+ */
+#pragma once
+
+#include "libingero/answers/account/view.h"
+#include "libingero/render/text.h"
+
+struct account_title {
+	char text[160];
+};
+
+/** account_title() - whose time it is: "python3 train.py 4711 · main thread · 60 s" */
+struct account_title account_title(const Ingero__V1__Account *account);
+
+/**
+ * account_append() - a title, then a line for each cause
+ * @most: lines behind the title, at least 1
+ * Return: 0 or -ENOMEM; nothing for an account without time
+ */
+int account_append(const Ingero__V1__Account *account, size_t most, const struct text_style *style, struct buf *out);
+
+/**
+ * account_append_short() - "61 % waits for a pipe · 19 % cudaStreamSynchronize": as many causes as one line has room
+ * for
+ * @first: in front of it
+ * Return: 0 or -ENOMEM; nothing for an account without time
+ */
+int account_append_short(const Ingero__V1__Account *account, const char *first, const struct text_style *style,
+			 struct buf *out);

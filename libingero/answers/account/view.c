@@ -1,0 +1,380 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "libingero/answers/account/view.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "libingero/answers/trace/rows.h"
+#include "libingero/render/blame.h"
+#include "libingero/render/units.h"
+#include "libingero/render/user.h"
+
+#define CAUSES_TOLD 2u	       /* in one detail */
+#define CAUSE_ALONE_RATIO 0.95 /* from here on a cause has no percentage of its own */
+#define CAUSE_LEAST_RATIO 0.01
+
+/* What a person would call one cause. */
+enum cause_group {
+	GROUP_READY,
+	GROUP_QUOTA,
+	GROUP_CALL,
+	GROUP_CPU,
+	GROUP_PYTHON,
+	GROUP_PIPE,
+	GROUP_SOCKET,
+	GROUP_GIL,
+	GROUP_LOCK,
+	GROUP_DISK,
+	GROUP_FILE,
+	GROUP_MEMORY,
+	GROUP_CHILD,
+	GROUP_DRIVER,
+	GROUP_SLEEP,
+	GROUP_BLOCKED,
+	GROUP_NOT_KNOWN,
+	GROUP_REST, /* what finds no line of its own */
+};
+
+static const struct {
+	const char *label;
+	const char *brief; /* NULL: the label */
+	const char *link;  /* before who or what it is */
+} group_words[] = {
+	[GROUP_READY] = { "ready, no CPU", "ready", "behind " },
+	[GROUP_QUOTA] = { "out of CPU quota", NULL, "" },
+	[GROUP_CALL] = { "other calls", NULL, "" },
+	[GROUP_CPU] = { "on the CPU between calls", "on the CPU", "" },
+	[GROUP_PYTHON] = { "Python on the CPU", "Python", "" },
+	[GROUP_PIPE] = { "waits for a pipe", NULL, "from " },
+	[GROUP_SOCKET] = { "waits for a socket", NULL, "from " },
+	[GROUP_GIL] = { "waits for the GIL", NULL, "held by " },
+	[GROUP_LOCK] = { "waits for a lock", NULL, "woken by " },
+	[GROUP_DISK] = { "waits for a disk", NULL, "" },
+	[GROUP_FILE] = { "waits for a file", NULL, "" },
+	[GROUP_MEMORY] = { "waits for memory", NULL, "" },
+	[GROUP_CHILD] = { "waits for a child process", NULL, "" },
+	[GROUP_DRIVER] = { "waits in the GPU driver", NULL, "" },
+	[GROUP_SLEEP] = { "sleeping", NULL, "" },
+	[GROUP_BLOCKED] = { "blocked, reason unknown", "blocked", "" },
+	[GROUP_NOT_KNOWN] = { "not known", NULL, "" },
+	[GROUP_REST] = { "other", NULL, "" },
+};
+
+struct cause {
+	char text[64];
+	uint64_t ns;
+};
+
+struct group {
+	enum cause_group kind;
+	const char *op; /* GROUP_CALL: its operation; NULL: several */
+	uint64_t ns;
+	ARRAY(struct cause) causes; /* as far as they are known */
+};
+
+typedef ARRAY(struct group) group_list;
+
+static void groups_done(group_list *groups)
+{
+	for (size_t i = 0; i < groups->n; i++)
+		ARRAY_DONE(&groups->items[i].causes);
+	ARRAY_DONE(groups);
+}
+
+static bool text_begins(const char *text, const char *beginning)
+{
+	return text && strncmp(text, beginning, strlen(beginning)) == 0;
+}
+
+static bool is_python(const Ingero__V1__Account *account)
+{
+	const char *script = account->program && account->program->script ? account->program->script : "";
+	size_t n = strlen(script);
+
+	return text_begins(account->process_name, "python") || (n > 3 && strcmp(script + n - 3, ".py") == 0);
+}
+
+static enum cause_group group_of_class(enum blame_view_class class)
+{
+	switch (class) {
+	case BLAME_VIEW_LOCK:
+		return GROUP_LOCK;
+	case BLAME_VIEW_BLOCK_IO:
+		return GROUP_DISK;
+	case BLAME_VIEW_MEMORY:
+		return GROUP_MEMORY;
+	case BLAME_VIEW_NETWORK:
+		return GROUP_SOCKET;
+	case BLAME_VIEW_SLEEP:
+		return GROUP_SLEEP;
+	case BLAME_VIEW_DEVICE:
+		return GROUP_DRIVER;
+	default:
+		return GROUP_BLOCKED;
+	}
+}
+
+static enum cause_group group_of(const Ingero__V1__Account *account, const Ingero__V1__AccountPart *part)
+{
+	static const struct {
+		const char *kind;
+		enum cause_group group;
+	} by_resource[] = {
+		{ "gil", GROUP_GIL },	  { "futex", GROUP_LOCK },  { "pipe", GROUP_PIPE },
+		{ "peer", GROUP_SOCKET }, { "device", GROUP_DISK }, { "child", GROUP_CHILD },
+	};
+	enum blame_view_class class = blame_view_parse(part->class_);
+
+	if (strcmp(part->where, "not_known") == 0)
+		return GROUP_NOT_KNOWN;
+	if (class == BLAME_VIEW_RUNNABLE)
+		return GROUP_READY;
+	if (class == BLAME_VIEW_QUOTA)
+		return GROUP_QUOTA;
+	if (strcmp(part->where, "in") == 0)
+		return GROUP_CALL;
+	if (class == BLAME_VIEW_ON_CPU)
+		return is_python(account) ? GROUP_PYTHON : GROUP_CPU;
+	for (size_t i = 0; part->resource && i < ARRAY_SIZE(by_resource); i++)
+		if (strcmp(part->resource->kind, by_resource[i].kind) == 0)
+			return by_resource[i].group;
+	if (part->resource && strcmp(part->resource->kind, "inode") == 0 && group_of_class(class) == GROUP_BLOCKED)
+		return GROUP_FILE;
+	return group_of_class(class);
+}
+
+/* "ffmpeg (8821)", "ffmpeg (8821, bob)", "thread 4711", "a process of bob" */
+static void who_format(const Ingero__V1__Account *account, const Ingero__V1__Waker *by, enum cause_group group,
+		       struct cause *cause)
+{
+	if (by->pid == 0)
+		(void)snprintf(cause->text, sizeof(cause->text), "a process of %.32s", user_name(by->uid).text);
+	else if (by->pid == account->pid && group == GROUP_READY)
+		(void)snprintf(cause->text, sizeof(cause->text), "its own threads");
+	else if (by->pid == account->pid && by->tid)
+		(void)snprintf(cause->text, sizeof(cause->text), "thread %u", by->tid);
+	else if (by->pid == account->pid)
+		(void)snprintf(cause->text, sizeof(cause->text), "its own threads");
+	else if (by->uid != account->uid)
+		(void)snprintf(cause->text, sizeof(cause->text), "%.16s (%u, %.24s)", by->comm, by->pid,
+			       user_name(by->uid).text);
+	else
+		(void)snprintf(cause->text, sizeof(cause->text), "%.16s (%u)", by->comm, by->pid);
+}
+
+static void cause_of(const Ingero__V1__Account *account, const Ingero__V1__AccountPart *part, enum cause_group group,
+		     struct cause *cause)
+{
+	const char *name = part->resource ? part->resource->name : "";
+
+	cause->text[0] = '\0';
+	cause->ns = part->ns;
+	switch (group) {
+	case GROUP_CALL:
+		(void)snprintf(cause->text, sizeof(cause->text), "%s",
+			       blame_view_parse(part->class_) == BLAME_VIEW_COUNT
+				       ? part->class_
+				       : blame_view_label(blame_view_parse(part->class_)));
+		break;
+	case GROUP_DISK:
+	case GROUP_FILE:
+	case GROUP_MEMORY:
+		(void)snprintf(cause->text, sizeof(cause->text), "%.60s", name);
+		break;
+	case GROUP_SLEEP:
+		(void)snprintf(cause->text, sizeof(cause->text), "the program asked to");
+		break;
+	default:
+		if (part->by)
+			who_format(account, part->by, group, cause);
+		break;
+	}
+}
+
+static int cause_add(struct group *group, const struct cause *cause)
+{
+	if (!cause->text[0])
+		return 0;
+	for (size_t i = 0; i < group->causes.n; i++)
+		if (strcmp(group->causes.items[i].text, cause->text) == 0) {
+			group->causes.items[i].ns += cause->ns;
+			return 0;
+		}
+	return ARRAY_PUSH(&group->causes, *cause);
+}
+
+static struct group *group_take(group_list *groups, enum cause_group kind, const char *op)
+{
+	for (size_t i = 0; i < groups->n; i++)
+		if (groups->items[i].kind == kind &&
+		    strcmp(groups->items[i].op ? groups->items[i].op : "", op ? op : "") == 0)
+			return &groups->items[i];
+	if (ARRAY_PUSH(groups, ((struct group){ .kind = kind, .op = op })) < 0)
+		return NULL;
+	return &groups->items[groups->n - 1];
+}
+
+static int part_add(group_list *groups, const Ingero__V1__Account *account, const Ingero__V1__AccountPart *part)
+{
+	enum cause_group kind = group_of(account, part);
+	bool has_op = kind == GROUP_CALL && part->op_told_case == INGERO__V1__ACCOUNT_PART__OP_TOLD_OP;
+	struct group *group = group_take(groups, kind, has_op ? part->op : NULL);
+	struct cause cause;
+
+	if (!group)
+		return -ENOMEM;
+	group->ns += part->ns;
+	cause_of(account, part, kind, &cause);
+	return cause_add(group, &cause);
+}
+
+static int group_compare(const void *a, const void *b)
+{
+	const struct group *x = a, *y = b;
+
+	if (x->ns != y->ns)
+		return x->ns > y->ns ? -1 : 1;
+	return (int)x->kind - (int)y->kind;
+}
+
+static int cause_compare(const void *a, const void *b)
+{
+	const struct cause *x = a, *y = b;
+
+	return x->ns != y->ns ? (x->ns > y->ns ? -1 : 1) : strcmp(x->text, y->text);
+}
+
+/* "from python (4720) 71 %, python (4721) 20 %" */
+static void detail_format(struct group *group, char *detail, size_t n)
+{
+	CLEANUP(buf_done) struct buf text = BUF_INIT;
+
+	if (group->causes.n)
+		qsort(group->causes.items, group->causes.n, sizeof(*group->causes.items), cause_compare);
+	for (size_t i = 0; i < group->causes.n && i < CAUSES_TOLD; i++) {
+		const struct cause *cause = &group->causes.items[i];
+		double ratio = group->ns ? (double)cause->ns / (double)group->ns : 0;
+
+		if (i > 0 && ratio < CAUSE_LEAST_RATIO)
+			break;
+		(void)buf_printf(&text, "%s%s", i ? ", " : group_words[group->kind].link, cause->text);
+		if (ratio < CAUSE_ALONE_RATIO)
+			(void)buf_printf(&text, " %s", units_ratio(ratio, UNITS_TIGHT).text);
+		else
+			break;
+	}
+	(void)snprintf(detail, n, "%s", buf_text(&text));
+}
+
+static void line_of_group(struct group *group, struct account_line *line)
+{
+	const char *brief = group_words[group->kind].brief;
+
+	memset(line, 0, sizeof(*line));
+	line->ns = group->ns;
+	(void)snprintf(line->label, sizeof(line->label), "%s", group->op ? group->op : group_words[group->kind].label);
+	detail_format(group, line->detail, sizeof(line->detail));
+	if (group->kind == GROUP_READY && group->causes.n)
+		(void)snprintf(line->brief, sizeof(line->brief), "%s %s%.*s", brief, group_words[group->kind].link,
+			       (int)strcspn(group->causes.items[0].text, "("), group->causes.items[0].text);
+	else
+		(void)snprintf(line->brief, sizeof(line->brief), "%s",
+			       group->op ? trace_op_label(group->op).text
+			       : brief	 ? brief
+					 : line->label);
+	for (size_t n = strlen(line->brief); n && line->brief[n - 1] == ' ';)
+		line->brief[--n] = '\0';
+}
+
+/* The groups from @from on as one. Return: 0 or -ENOMEM */
+static int rest_merge(group_list *groups, size_t from)
+{
+	struct group rest = { .kind = GROUP_REST };
+	int r = 0;
+
+	for (size_t i = from; i < groups->n && r == 0; i++) {
+		struct group *g = &groups->items[i];
+		struct cause cause = { .ns = g->ns };
+
+		rest.ns += g->ns;
+		(void)snprintf(cause.text, sizeof(cause.text), "%s", g->op ? g->op : group_words[g->kind].label);
+		r = cause_add(&rest, &cause);
+	}
+	for (size_t i = from; i < groups->n; i++)
+		ARRAY_DONE(&groups->items[i].causes);
+	groups->n = from;
+	if (r == 0)
+		r = ARRAY_PUSH(groups, rest);
+	if (r < 0)
+		ARRAY_DONE(&rest.causes);
+	return r;
+}
+
+/* Largest remainders: the line that lost most by rounding down gets the next percent. */
+static void percents_set(struct account_view *view)
+{
+	unsigned int left = 100;
+
+	for (size_t i = 0; i < view->lines.n; i++) {
+		struct account_line *line = &view->lines.items[i];
+
+		line->percent = (unsigned int)((unsigned __int128)line->ns * 100 / view->wall_ns);
+		left -= line->percent;
+	}
+	for (uint64_t taken = 0; left && view->lines.n; left--) {
+		uint64_t most = 0;
+		size_t place = 0;
+
+		for (size_t i = 0; i < view->lines.n; i++) {
+			uint64_t remainder =
+				(uint64_t)((unsigned __int128)view->lines.items[i].ns * 100 % view->wall_ns);
+
+			if (i < 64 && !(taken >> i & 1) && remainder > most) {
+				most = remainder;
+				place = i;
+			}
+		}
+		if (place < 64)
+			taken |= 1ull << place;
+		view->lines.items[place].percent++;
+	}
+}
+
+void account_view_done(struct account_view *view)
+{
+	ARRAY_DONE(&view->lines);
+}
+
+int account_view_build(const Ingero__V1__Account *account, size_t most, struct account_view *ret)
+{
+	struct account_view view = { .account = account };
+	CLEANUP(groups_done) group_list groups = { .items = NULL };
+	int r = 0;
+
+	for (size_t i = 0; i < account->n_parts && r == 0; i++) {
+		view.wall_ns += account->parts[i]->ns;
+		r = part_add(&groups, account, account->parts[i]);
+	}
+	if (r == 0 && groups.n)
+		qsort(groups.items, groups.n, sizeof(*groups.items), group_compare);
+	if (r == 0 && groups.n > most)
+		r = rest_merge(&groups, most - 1);
+	for (size_t i = 0; i < groups.n && r == 0; i++) {
+		struct account_line line;
+
+		if (!groups.items[i].ns)
+			continue;
+		line_of_group(&groups.items[i], &line);
+		r = ARRAY_PUSH(&view.lines, line);
+	}
+	if (r < 0) {
+		account_view_done(&view);
+		return r;
+	}
+	if (view.wall_ns)
+		percents_set(&view);
+	*ret = view;
+	return 0;
+}

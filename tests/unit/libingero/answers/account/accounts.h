@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Accounts for tests, written as tables of parts.
+ */
+#pragma once
+
+#include <string.h>
+
+#include "../figures.h"
+
+#define ACCOUNT_PARTS_MAX 16
+
+struct part_row {
+	const char *where;
+	const char *class;
+	const char *op; /* NULL: none */
+	uint64_t ns;
+	const char *kind; /* of the resource; NULL: not known */
+	const char *name;
+	uint32_t by_pid, by_tid, by_uid;
+	const char *by; /* NULL: not known */
+};
+
+/* Everything that one Account points at. */
+struct account_made {
+	Ingero__V1__Account account;
+	Ingero__V1__AccountPart parts[ACCOUNT_PARTS_MAX], *list[ACCOUNT_PARTS_MAX];
+	Ingero__V1__Resource resources[ACCOUNT_PARTS_MAX];
+	Ingero__V1__Waker wakers[ACCOUNT_PARTS_MAX];
+};
+
+/* The main thread of python3 4711, which drives. The rows end with one of 0 ns, or with the last. */
+static inline Ingero__V1__Account *account_make(struct account_made *a, const struct part_row *rows, size_t n)
+{
+	memset(a, 0, sizeof(*a));
+	a->account = (Ingero__V1__Account)INGERO__V1__ACCOUNT__INIT;
+	a->account.pid = a->account.tid = 4711;
+	a->account.uid = 1000;
+	a->account.process_name = figures_text("python3");
+	a->account.is_driving = 1;
+	a->account.parts = a->list;
+	for (size_t i = 0; i < n && rows[i].ns; i++) {
+		Ingero__V1__AccountPart *part = &a->parts[i];
+
+		*part = (Ingero__V1__AccountPart)INGERO__V1__ACCOUNT_PART__INIT;
+		part->where = figures_text(rows[i].where);
+		part->class_ = figures_text(rows[i].class);
+		part->ns = rows[i].ns;
+		a->account.wall_ns += part->ns;
+		if (rows[i].op) {
+			part->op_told_case = INGERO__V1__ACCOUNT_PART__OP_TOLD_OP;
+			part->op = figures_text(rows[i].op);
+		}
+		if (rows[i].kind) {
+			part->resource = &a->resources[i];
+			*part->resource = (Ingero__V1__Resource)INGERO__V1__RESOURCE__INIT;
+			part->resource->kind = figures_text(rows[i].kind);
+			part->resource->name = figures_text(rows[i].name);
+		}
+		if (rows[i].by) {
+			part->by = &a->wakers[i];
+			*part->by = (Ingero__V1__Waker)INGERO__V1__WAKER__INIT;
+			part->by->pid = rows[i].by_pid;
+			part->by->tid = rows[i].by_tid;
+			part->by->uid = rows[i].by_uid;
+			part->by->comm = figures_text(rows[i].by);
+		}
+		a->list[i] = part;
+		a->account.n_parts++;
+	}
+	return &a->account;
+}
+
+/* A loop that is starved by its loader, beside a hog. */
+static const struct part_row account_starved[] = {
+	{ .where = "between",
+	  .class = "network",
+	  .ns = 30 * S,
+	  .kind = "pipe",
+	  .name = "",
+	  .by_pid = 4720,
+	  .by_tid = 4720,
+	  .by_uid = 1000,
+	  .by = "python" },
+	{ .where = "between",
+	  .class = "network",
+	  .ns = 6 * S,
+	  .kind = "pipe",
+	  .name = "",
+	  .by_pid = 4721,
+	  .by_tid = 4721,
+	  .by_uid = 1000,
+	  .by = "python" },
+	{ .where = "in", .class = "device", .op = "cudaStreamSynchronize", .ns = 11 * S },
+	{ .where = "in", .class = "on_cpu", .op = "cudaStreamSynchronize", .ns = 400 * MS },
+	{ .where = "between", .class = "on_cpu", .ns = 8400 * MS },
+	{ .where = "between",
+	  .class = "runnable",
+	  .ns = 2500 * MS,
+	  .by_pid = 8821,
+	  .by_tid = 0,
+	  .by_uid = 1000,
+	  .by = "ffmpeg" },
+	{ .where = "in",
+	  .class = "runnable",
+	  .op = "cudaStreamSynchronize",
+	  .ns = 500 * MS,
+	  .by_pid = 8821,
+	  .by_tid = 0,
+	  .by_uid = 1000,
+	  .by = "ffmpeg" },
+	{ .where = "in", .class = "on_cpu", .op = "cudaLaunchKernel", .ns = 600 * MS },
+	{ .where = "between", .class = "sleep", .ns = 300 * MS },
+	{ .where = "not_known", .class = "other", .ns = 300 * MS },
+};

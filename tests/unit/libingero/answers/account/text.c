@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The account of a thread, to the character: causes as people think of them, sums of 100 %, never wider than the
+ * terminal.
+ */
+#include "libingero/answers/account/text.h"
+
+#include "accounts.h"
+#include "tests/support/check.h"
+
+static const struct text_style plain = { .is_utf8 = true, .columns = 80 };
+static const struct text_style narrow = { .is_utf8 = true, .columns = 60 };
+static struct account_made made;
+
+static const char *block(size_t most, const struct text_style *style)
+{
+	static struct buf out;
+
+	buf_consume(&out, out.n);
+	CHECK_INT_EQ("block", account_append(&made.account, most, style, &out), 0);
+	return buf_text(&out);
+}
+
+static const char *one_line(const struct text_style *style)
+{
+	static struct buf out;
+
+	buf_consume(&out, out.n);
+	CHECK_INT_EQ("one line", account_append_short(&made.account, "python3 4711: ", style, &out), 0);
+	return buf_text(&out);
+}
+
+static void starved(void)
+{
+	(void)account_make(&made, account_starved, ARRAY_SIZE(account_starved));
+	CHECK_STR_EQ("block", block(ACCOUNT_LINES_MOST, &plain),
+		     "python3 4711 · main thread · 1 min 0 s\n"
+		     "   60 %  ▇▇▇▇▇      36.0s  waits for a pipe       from python (4720) 83 %\n"
+		     "   19 %  ▇▇         11.4s  cudaStreamSynchronize  device\n"
+		     "   14 %  ▇           8.4s  Python on the CPU\n"
+		     "    5 %  ▇           3.0s  ready, no CPU          behind ffmpeg (8821)\n"
+		     "    2 %  ▇           1.2s  other                  cudaLaunchKernel 50 %\n");
+	CHECK_STR_EQ("all", block(SIZE_MAX, &narrow),
+		     "python3 4711 · main thread · 1 min 0 s\n"
+		     "   60 %    36.0s  waits for a pipe       from python (4720)…\n"
+		     "   19 %    11.4s  cudaStreamSynchronize  device\n"
+		     "   14 %     8.4s  Python on the CPU\n"
+		     "    5 %     3.0s  ready, no CPU          behind ffmpeg (882…\n"
+		     "    1 %    600ms  cudaLaunchKernel       cpu\n"
+		     "    1 %    300ms  sleeping               the program asked …\n"
+		     "   <1 %    300ms  not known\n");
+	CHECK_STR_EQ("one line", one_line(&plain),
+		     "python3 4711: 60 % waits for a pipe · 19 % cudaStreamSync · 14 % Python\n");
+	CHECK_STR_EQ("one narrow line", one_line(&narrow),
+		     "python3 4711: 60 % waits for a pipe · 19 % cudaStreamSync\n");
+}
+
+/* One part each, and how its line reads. */
+static const struct {
+	struct part_row row;
+	const char *script;
+	const char *process;
+	const char *text;
+} lines[] = {
+	{ .row = { .where = "between",
+		   .class = "lock",
+		   .ns = 1,
+		   .kind = "gil",
+		   .name = "",
+		   .by_pid = 4711,
+		   .by_tid = 4712,
+		   .by_uid = 1000,
+		   .by = "python3" },
+	  .text = "waits for the GIL: held by thread 4712" },
+	{ .row = { .where = "between",
+		   .class = "lock",
+		   .ns = 1,
+		   .kind = "futex",
+		   .name = "0x10",
+		   .by_pid = 4711,
+		   .by_tid = 4712,
+		   .by_uid = 1000,
+		   .by = "python3" },
+	  .text = "waits for a lock: woken by thread 4712" },
+	{ .row = { .where = "between", .class = "lock", .ns = 1 }, .text = "waits for a lock: " },
+	{ .row = { .where = "between", .class = "block_io", .ns = 1, .kind = "inode", .name = "data_0.bin" },
+	  .text = "waits for a disk: data_0.bin" },
+	{ .row = { .where = "between", .class = "block_io", .ns = 1, .kind = "device", .name = "8:1" },
+	  .text = "waits for a disk: 8:1" },
+	{ .row = { .where = "between", .class = "other", .ns = 1, .kind = "inode", .name = "log" },
+	  .text = "waits for a file: log" },
+	{ .row = { .where = "between", .class = "memory", .ns = 1, .kind = "inode", .name = "data.mmap" },
+	  .text = "waits for memory: data.mmap" },
+	{ .row = { .where = "between", .class = "network", .ns = 1 }, .text = "waits for a socket: " },
+	{ .row = { .where = "between",
+		   .class = "network",
+		   .ns = 1,
+		   .kind = "peer",
+		   .name = "",
+		   .by_pid = 5,
+		   .by_tid = 5,
+		   .by_uid = 1000,
+		   .by = "redis" },
+	  .text = "waits for a socket: from redis (5)" },
+	{ .row = { .where = "between",
+		   .class = "other",
+		   .ns = 1,
+		   .kind = "child",
+		   .name = "",
+		   .by_pid = 9,
+		   .by_tid = 9,
+		   .by_uid = 1000,
+		   .by = "git" },
+	  .text = "waits for a child process: git (9)" },
+	{ .row = { .where = "between", .class = "other", .ns = 1 }, .text = "blocked, reason unknown: " },
+	{ .row = { .where = "between", .class = "sleep", .ns = 1 }, .text = "sleeping: the program asked to" },
+	{ .row = { .where = "between", .class = "device", .ns = 1 }, .text = "waits in the GPU driver: " },
+	{ .row = { .where = "between", .class = "quota", .ns = 1, .kind = "cgroup", .name = "7" },
+	  .text = "out of CPU quota: " },
+	{ .row = { .where = "in", .class = "quota", .op = "cudaMemcpy", .ns = 1 }, .text = "out of CPU quota: " },
+	{ .row = { .where = "between", .class = "on_cpu", .ns = 1 }, .text = "Python on the CPU: " },
+	{ .row = { .where = "between", .class = "on_cpu", .ns = 1 },
+	  .process = "train",
+	  .text = "on the CPU between calls: " },
+	{ .row = { .where = "between", .class = "on_cpu", .ns = 1 },
+	  .process = "pt_main_thread",
+	  .script = "train.py",
+	  .text = "Python on the CPU: " },
+	{ .row = { .where = "in", .class = "lock", .ns = 1 }, .text = "other calls: lock" },
+	{ .row = { .where = "not_known", .class = "other", .ns = 1 }, .text = "not known: " },
+	{ .row = { .where = "between",
+		   .class = "runnable",
+		   .ns = 1,
+		   .by_pid = 8821,
+		   .by_tid = 0,
+		   .by_uid = 4294900000u,
+		   .by = "ffmpeg" },
+	  .text = "ready, no CPU: behind ffmpeg (8821, uid 4294900000)" },
+	{ .row = { .where = "between",
+		   .class = "runnable",
+		   .ns = 1,
+		   .by_pid = 0,
+		   .by_tid = 0,
+		   .by_uid = 4294900000u,
+		   .by = "" },
+	  .text = "ready, no CPU: behind a process of uid 4294900000" },
+	{ .row = { .where = "between",
+		   .class = "runnable",
+		   .ns = 1,
+		   .by_pid = 4711,
+		   .by_tid = 0,
+		   .by_uid = 1000,
+		   .by = "python3" },
+	  .text = "ready, no CPU: behind its own threads" },
+	{ .row = { .where = "between", .class = "a class of later", .ns = 1 }, .text = "blocked, reason unknown: " },
+};
+
+static void words(void)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(lines); i++) {
+		CLEANUP(account_view_done) struct account_view view = ACCOUNT_VIEW_INIT;
+		Ingero__V1__Program program = INGERO__V1__PROGRAM__INIT;
+		char text[256] = "";
+
+		(void)account_make(&made, &lines[i].row, 1);
+		program.script = figures_text(lines[i].script);
+		if (lines[i].process)
+			made.account.process_name = figures_text(lines[i].process);
+		if (lines[i].script)
+			made.account.program = &program;
+		CHECK_INT_EQ(lines[i].text, account_view_build(&made.account, ACCOUNT_LINES_MOST, &view), 0);
+		if (view.lines.n == 1)
+			(void)snprintf(text, sizeof(text), "%s: %s", view.lines.items[0].label,
+				       view.lines.items[0].detail);
+		CHECK_STR_EQ(lines[i].text, text, lines[i].text);
+	}
+}
+
+/* Whatever the parts are: lines of the view, percents and nanoseconds. */
+static const struct {
+	const char *name;
+	uint64_t ns[7];
+	unsigned int percents[5];
+} sums[] = {
+	{ "nothing", { 0 }, { 0 } },
+	{ "one", { 7 }, { 100 } },
+	{ "thirds", { 1, 1, 1 }, { 34, 33, 33 } },
+	{ "remainders", { 335, 333, 332 }, { 34, 33, 33 } },
+	{ "large", { UINT64_MAX / 4, UINT64_MAX / 4, UINT64_MAX / 2 }, { 50, 25, 25 } },
+	{ "little", { 999999, 1 }, { 100, 0 } },
+	{ "six", { 30, 25, 20, 15, 6, 4 }, { 30, 25, 20, 15, 10 } },
+	{ "seven", { 1, 1, 1, 1, 1, 1, 1 }, { 15, 14, 14, 14, 43 } },
+};
+
+static void percents(void)
+{
+	static const char *const ops[] = { "a", "b", "c", "d", "e", "f", "g" };
+
+	for (size_t c = 0; c < ARRAY_SIZE(sums); c++) {
+		CLEANUP(account_view_done) struct account_view view = ACCOUNT_VIEW_INIT;
+		struct part_row rows[ARRAY_SIZE(ops)] = { 0 };
+		unsigned int sum = 0;
+		uint64_t sum_ns = 0;
+
+		for (size_t i = 0; i < ARRAY_SIZE(ops); i++)
+			rows[i] = (struct part_row){
+				.where = "in", .class = "on_cpu", .op = ops[i], .ns = sums[c].ns[i]
+			};
+		(void)account_make(&made, rows, ARRAY_SIZE(rows));
+		CHECK_INT_EQ(sums[c].name, account_view_build(&made.account, ACCOUNT_LINES_MOST, &view), 0);
+		for (size_t i = 0; i < view.lines.n; i++) {
+			sum += view.lines.items[i].percent;
+			sum_ns += view.lines.items[i].ns;
+			if (i < ARRAY_SIZE(sums[c].percents))
+				CHECK_INT_EQ(sums[c].name, view.lines.items[i].percent, sums[c].percents[i]);
+		}
+		CHECK_INT_EQ(sums[c].name, sum, view.lines.n ? 100 : 0);
+		CHECK_INT_EQ(sums[c].name, sum_ns, made.account.wall_ns);
+		CHECK_INT_IN(sums[c].name, view.lines.n, 0, ACCOUNT_LINES_MOST);
+	}
+}
+
+static void titles(void)
+{
+	(void)account_make(&made, account_starved, ARRAY_SIZE(account_starved));
+	made.account.tid = 4712;
+	CHECK_STR_EQ("thread", account_title(&made.account).text, "python3 4711 · thread 4712 · 1 min 0 s");
+	made.account.tid = 0;
+	CHECK_STR_EQ("several", account_title(&made.account).text, "python3 4711 · several threads · 1 min 0 s");
+}
+
+static void no_wider(void)
+{
+	(void)account_make(&made, account_starved, ARRAY_SIZE(account_starved));
+	for (unsigned int columns = 1; columns <= 120; columns++) {
+		const struct text_style style = { .is_utf8 = true, .columns = columns };
+		const char *texts[] = { block(SIZE_MAX, &style), one_line(&style) };
+
+		for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
+			for (const char *line = texts[i]; *line; line += strcspn(line, "\n") + 1) {
+				char copy[512];
+
+				(void)snprintf(copy, sizeof(copy), "%.*s", (int)strcspn(line, "\n"), line);
+				CHECK_INT_IN("columns", text_columns(copy), 0, columns);
+			}
+	}
+}
+
+int main(void)
+{
+	starved();
+	words();
+	percents();
+	titles();
+	no_wider();
+	return check_result();
+}
