@@ -2,7 +2,7 @@
 /*
  * A typed growing array: `struct { T *items; size_t n, room; }`.
  *
- * ARRAY(T) declares one, ARRAY_PUSH appends (0 or -ENOMEM), ARRAY_DONE frees.
+ * ARRAY(T) declares one, ARRAY_PUSH appends (0 or -ENOMEM), ARRAY_FIT gives back spare room, ARRAY_DONE frees.
  * Elements move when it grows; keep indexes, not pointers.
  */
 #pragma once
@@ -47,6 +47,16 @@ int array_grow(void *items, size_t n, size_t *room, size_t size);
 		}                                                                                                      \
 		sorted_low_;                                                                                           \
 	})
+
+/* Gives back the memory that no element uses. */
+#define ARRAY_FIT(a)                                                                                                   \
+	do {                                                                                                           \
+		void *fit_ = (a)->n ? realloc((a)->items, (a)->n * sizeof(*(a)->items)) : NULL;                        \
+		if (fit_) {                                                                                            \
+			(a)->items = fit_;                                                                             \
+			(a)->room = (a)->n;                                                                            \
+		}                                                                                                      \
+	} while (0)
 
 #define ARRAY_DONE(a)                                                                                                  \
 	do {                                                                                                           \

@@ -199,6 +199,25 @@ static void behind_note(const struct behind_key *key, const struct behind_value 
 	(void)figures_behind(p->figures, key, &whose);
 }
 
+static void account_noted(const struct account_record *record, void *data)
+{
+	const struct pipeline *p = data;
+
+	(void)figures_account(p->figures, record);
+}
+
+/* A process is known by its slot: once it was collected, and before its slot is another's. */
+static void accounts_collect(struct pipeline *p)
+{
+	const struct source_ops *ops = p->source->ops;
+	int r;
+
+	if (!ops->accounts)
+		return;
+	r = ops->accounts(p->source, account_noted, p);
+	(void)figures_accounts_read(p->figures, /* is_whole= */ r >= 0);
+}
+
 static uint32_t cells_used(void *data)
 {
 	struct source *source = data;
@@ -220,6 +239,7 @@ void pipeline_collect(struct pipeline *p)
 	if (r < 0)
 		(void)log_warning(r, "cannot keep all figures, reading them again later");
 	(void)ops->behind(p->source, behind_note, p);
+	accounts_collect(p);
 	/* Records name their process by slot, also the last one before it was seen gone. */
 	if (figures_gone(p->figures))
 		ops->drain(p->source);
@@ -306,6 +326,7 @@ static void pass(struct pipeline *p)
 {
 	pipeline_collect(p);
 	gone_tell(p);
+	figures_accounts_taken(p->figures);
 	ticker_begin(p->ticker, p->source->ops->now_ns(p->source));
 	p->refused = p->source->ops->refused(p->source);
 }

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/array.h"
@@ -37,6 +38,29 @@ struct account {
 	char comm[RECORD_COMM_BYTES];
 	ARRAY(struct account_part) parts; /* none of 0 ns; by where, op, class: each once */
 };
+
+/** account_done() - release the parts */
+void account_done(struct account *account);
+/** account_add() - add to the part of the same place, and to the wall clock. Return: 0 or -ENOMEM */
+int account_add(struct account *account, const struct account_part *part);
+/** account_part_order() - by where, op, class, as memcmp() */
+int account_part_order(const struct account_part *a, const struct account_part *b);
+
+/* In calls of ACCOUNT_OPS operations, of the others and of one that has not ended; between calls; not known. */
+#define ACCOUNT_PARTS_MOST ((ACCOUNT_OPS + 3) * BLAME_COUNT + 1)
+
+/**
+ * account_read() - the parts of a thread's wall clock since its first call
+ *
+ * On the CPU is what is left of a call, and of the time between calls. What is left beyond the thread's CPU time by
+ * more than 10 ms and 0.5 % is not known.
+ * @record: one of which account_is_torn() is not true
+ * @ret: by account_part_order(), none of 0 ns; their sum is the time from record->account.since_ns to record->now_ns
+ * Return: number of parts
+ */
+size_t account_read(const struct account_record *record, struct account_part ret[ACCOUNT_PARTS_MOST]);
+/** account_is_torn() - the account was changed while it was copied, or there is none */
+bool account_is_torn(const struct account_record *record);
 
 /* What a thread waited for: of its account, in a tick or since its first call. */
 struct account_wait {

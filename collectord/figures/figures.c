@@ -9,6 +9,7 @@
 #include "base/cleanup.h"
 #include "clock.h"
 #include "events/op.h"
+#include "figures/account_book.h"
 
 /*
  * A slow call is one above its operation's 99th percentile and above twice its
@@ -19,6 +20,7 @@
 #define SLOW_RATIO 0.99
 #define SLOW_MEDIANS 2
 #define SLOW_CALLS_MIN 100
+#define EARLY_MOST 64 /* accounts of processes that were not known yet when they were noted */
 
 struct figures {
 	struct process_table *table;
@@ -28,6 +30,9 @@ struct figures {
 	size_t n_gone;
 	uint64_t next_id;
 	struct figures_forgotten forgotten;
+	uint64_t reading;		    /* of accounts */
+	ARRAY(struct account_record) early; /* a thread that ended is read once, maybe before its process is known */
+	size_t n_early_before;		    /* of them, noted before the reading that goes on */
 };
 
 void figures_taken_free(struct figures_taken *taken)
@@ -39,6 +44,13 @@ void figures_taken_free(struct figures_taken *taken)
 	free(taken);
 }
 
+static void accounts_drop(struct process_figures *p)
+{
+	for (size_t i = 0; i < p->accounts.n; i++)
+		account_done(&p->accounts.items[i]);
+	ARRAY_DONE(&p->accounts);
+}
+
 static void process_free(struct process_figures *p)
 {
 	if (!p)
@@ -47,9 +59,8 @@ static void process_free(struct process_figures *p)
 	figures_taken_free(p->taken);
 	op_list_done(&p->ops);
 	ARRAY_DONE(&p->behind);
-	for (size_t i = 0; i < p->accounts.n; i++)
-		ARRAY_DONE(&p->accounts.items[i].parts);
-	ARRAY_DONE(&p->accounts);
+	accounts_drop(p);
+	account_book_free(p->book);
 	ARRAY_DONE(&p->waits);
 	free(p);
 }
@@ -77,6 +88,7 @@ void figures_free(struct figures *f)
 	for (size_t i = 0; i < f->processes.n; i++)
 		process_free(f->processes.items[i]);
 	ARRAY_DONE(&f->processes);
+	ARRAY_DONE(&f->early);
 	free(f);
 }
 
@@ -288,7 +300,7 @@ void figures_release_gone(struct figures *f, const struct figures_source *source
 int figures_behind(struct figures *f, const struct behind_key *key, const struct behind_value *value)
 {
 	struct process_figures *p = key->slot < PROCESS_SLOTS ? f->by_slot[key->slot] : NULL;
-	struct behind_figures fresh = { .tgid = key->tgid };
+	struct behind_figures fresh = { .tgid = key->tgid, .is_between = key->is_between != 0 };
 	struct behind_figures *b = NULL;
 	int r;
 
@@ -296,7 +308,7 @@ int figures_behind(struct figures *f, const struct behind_key *key, const struct
 		return 0; /* claimed after the collect: read next time */
 
 	for (size_t i = 0; i < p->behind.n && !b; i++)
-		if (p->behind.items[i].tgid == key->tgid)
+		if (p->behind.items[i].tgid == key->tgid && p->behind.items[i].is_between == fresh.is_between)
 			b = &p->behind.items[i];
 	if (!b) {
 		r = ARRAY_PUSH(&p->behind, fresh);
@@ -312,6 +324,95 @@ int figures_behind(struct figures *f, const struct behind_key *key, const struct
 	memcpy(b->comm, value->comm, sizeof(b->comm));
 	b->comm[sizeof(b->comm) - 1] = 0;
 	return 0;
+}
+
+/* ---- accounts ---- */
+
+/* Return: 1; 0 if its process is not known, or -ENOMEM */
+static int account_note(struct figures *f, const struct account_record *record)
+{
+	struct process_figures *p = record->slot < PROCESS_SLOTS ? f->by_slot[record->slot] : NULL;
+	int r;
+
+	if (!p || p->process->identity.tgid != record->tgid)
+		return 0;
+	if (!p->book)
+		p->book = account_book_new();
+	r = p->book ? account_book_note(p->book, record, f->reading) : -ENOMEM;
+	return r < 0 ? r : 1;
+}
+
+int figures_account(struct figures *f, const struct account_record *record)
+{
+	int r = account_note(f, record);
+
+	if (r == 0 && f->early.n < EARLY_MOST)
+		r = ARRAY_PUSH(&f->early, *record);
+	return MIN(r, 0);
+}
+
+static int accounts_show(struct process_figures *p)
+{
+	struct account_list list;
+	int r = account_book_show(p->book, &list);
+
+	if (r < 0)
+		return r;
+	accounts_drop(p);
+	p->accounts.items = list.items;
+	p->accounts.n = list.n;
+	p->accounts.room = list.room;
+	return 0;
+}
+
+/* Processes that the last collect did not know yet are known by now, or gone. */
+static int early_note(struct figures *f)
+{
+	size_t n_fresh = f->early.n - f->n_early_before;
+	int worst = 0;
+
+	for (size_t i = 0; i < f->n_early_before; i++)
+		worst = MIN(account_note(f, &f->early.items[i]), worst);
+	if (n_fresh)
+		memmove(f->early.items, &f->early.items[f->n_early_before], n_fresh * sizeof(f->early.items[0]));
+	f->early.n = f->n_early_before = n_fresh;
+	return worst;
+}
+
+int figures_accounts_read(struct figures *f, bool is_whole)
+{
+	int worst = early_note(f);
+
+	for (size_t i = 0; i < f->processes.n; i++)
+		if (f->processes.items[i]->book)
+			worst = MIN(accounts_show(f->processes.items[i]), worst);
+	f->reading += is_whole;
+	return worst;
+}
+
+/* Of a process that is gone: the first account, of the driving thread that called most. */
+static void accounts_pack(struct process_figures *p)
+{
+	for (size_t i = 1; i < p->accounts.n; i++)
+		account_done(&p->accounts.items[i]);
+	p->accounts.n = MIN(p->accounts.n, 1);
+	ARRAY_FIT(&p->accounts);
+	if (p->accounts.n)
+		ARRAY_FIT(&p->accounts.items[0].parts);
+	account_book_free(p->book);
+	p->book = NULL;
+}
+
+void figures_accounts_taken(struct figures *f)
+{
+	for (size_t i = 0; i < f->processes.n; i++) {
+		struct process_figures *p = f->processes.items[i];
+
+		if (p->book && p->was_gone)
+			accounts_pack(p);
+		else if (p->book)
+			account_book_taken(p->book, f->reading - 1);
+	}
 }
 
 size_t figures_gone(const struct figures *f)

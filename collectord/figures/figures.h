@@ -44,11 +44,17 @@ struct process_figures {
 	bool was_gone;	    /* in that tick: none tells of it any more */
 	struct op_list ops; /* recent_ns: longest call since figures_restart_max() */
 	ARRAY(struct behind_figures) behind;
-	ARRAY(struct account) accounts;	  /* since their first calls; those of threads that ended are summed as tid 0 */
+	/*
+	 * Since the first calls of the threads: driving ones, the 7 others that called most, all others as tid 0. Which
+	 * thread is told singly may change. Gone and told in a tick: the driving thread that called most.
+	 */
+	ARRAY(struct account) accounts;
 	ARRAY(struct account_wait) waits; /* likewise */
+	struct account_book *book;	  /* NULL: no account yet, or nothing more */
 	struct figures_taken *taken;	  /* NULL: nothing yet, or nothing more */
 };
 
+struct account_book;
 struct figures;
 
 /* The kernel half's memory, or a test's. */
@@ -78,6 +84,23 @@ void figures_taken_free(struct figures_taken *taken);
 int figures_collect(struct figures *figures, const struct figures_source *source);
 /** figures_behind() - note one entry of the kernel's map, after figures_collect(). Return: 0 or -ENOMEM */
 int figures_behind(struct figures *figures, const struct behind_key *key, const struct behind_value *value);
+/**
+ * figures_account() - note the account of a thread, after figures_collect()
+ * The same one again, an older one and one that was changed while it was copied are no harm.
+ * Return: 0 or -ENOMEM (the next reading has it)
+ */
+int figures_account(struct figures *figures, const struct account_record *record);
+/**
+ * figures_accounts_read() - process_figures.accounts are of now
+ * @is_whole: every thread was noted: one that is missing in two such readings has ended
+ * Return: 0 or -ENOMEM (those of some processes are as before)
+ */
+int figures_accounts_read(struct figures *figures, bool is_whole);
+/**
+ * figures_accounts_taken() - the accounts so far were told in a tick, or nobody watches: later ticks tell what follows
+ * Of processes whose end was told only what answers still need is kept.
+ */
+void figures_accounts_taken(struct figures *figures);
 /** typedef figures_release_func - a gone process was read for the last time: its slot may be reused */
 typedef void (*figures_release_func)(uint32_t slot, void *data);
 /** figures_release_gone() - let go of the slots that the last figures_collect() saw gone and read whole */

@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "events/op.h"
+#include "figures/account_book.h"
 
 struct ticker {
 	uint64_t at_ns;
@@ -82,7 +83,9 @@ static int behind_take(const struct process_figures *now, struct tick_process *p
 		const struct behind_figures *b = &now->behind.items[i];
 		/* Entries of a process are only added, so the same one is at the same place. */
 		uint64_t then_ns = before && i < before->behind.n ? before->behind.items[i].ns : 0;
-		struct tick_behind fresh = { .ns = b->ns - then_ns, .tgid = b->tgid, .uid = b->uid };
+		struct tick_behind fresh = {
+			.ns = b->ns - then_ns, .tgid = b->tgid, .uid = b->uid, .is_between = b->is_between
+		};
 		int r;
 
 		if (!fresh.ns)
@@ -93,6 +96,23 @@ static int behind_take(const struct process_figures *now, struct tick_process *p
 			return r;
 	}
 	return 0;
+}
+
+static int accounts_take(const struct process_figures *now, struct tick_process *process)
+{
+	struct account_list list = { .n = 0 };
+	int r = now->book ? account_book_tick(now->book, &list) : 0;
+
+	process->accounts.items = list.items;
+	process->accounts.n = list.n;
+	process->accounts.room = list.room;
+	return r;
+}
+
+/* A process without any of it is told at its first sight and at its end alone. */
+static bool has_figures(const struct tick_process *p)
+{
+	return p->ops.n || p->host.n || p->behind.n || p->accounts.n;
 }
 
 static int tick_process_take(const struct process_figures *now, struct tick *tick)
@@ -108,7 +128,9 @@ static int tick_process_take(const struct process_figures *now, struct tick *tic
 		r = op_take(now->ops.used.items[i], now->taken, &process);
 	if (r == 0)
 		r = behind_take(now, &process);
-	if (r == 0 && (process.ops.n || process.host.n || process.behind.n || !now->was_told || now->gone_ns))
+	if (r == 0)
+		r = accounts_take(now, &process);
+	if (r == 0 && (has_figures(&process) || !now->was_told || now->gone_ns))
 		r = ARRAY_PUSH(&tick->processes, process);
 	else
 		tick_process_done(&process);
@@ -196,6 +218,7 @@ int ticker_take(struct ticker *t, struct figures *figures, uint64_t now_ns, cons
 		for (size_t i = 0; i < next.n; i++)
 			taken_exchange(figures_get(figures, i), next.items[i]);
 		figures_restart_max(figures);
+		figures_accounts_taken(figures);
 		for (int i = 0; i < LOSS_COUNT; i++) {
 			tick.losses[i] = losses[i] - t->losses[i];
 			t->losses[i] = losses[i];

@@ -46,7 +46,7 @@ struct tick {
 	uint64_t from_ns; /* of the reading before this one */
 	uint64_t to_ns;
 	uint16_t measured;			  /* MEASURED(class) of enum blame_class */
-	ARRAY(struct tick_process) processes;	  /* those that called, waited or went in this tick */
+	ARRAY(struct tick_process) processes;	  /* those whose figures or accounts grew, or that went */
 	const struct in_flight_record *in_flight; /* calls in progress at to_ns, borrowed */
 	size_t n_in_flight;
 	const struct system_sample *system; /* the machine at to_ns, borrowed; NULL where not known */

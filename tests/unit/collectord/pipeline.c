@@ -32,6 +32,7 @@ struct world {
 	enum moment end_at;
 	bool has_ended, is_record_waiting;
 	unsigned int n_released;
+	unsigned int n_accounts; /* readings since it ended */
 	struct pipeline *pipeline;
 	const char *name;
 };
@@ -104,6 +105,26 @@ static int fake_behind(struct source *source, source_behind_func func, void *dat
 	return 0;
 }
 
+/* Of a thread that ended: told once, while its process has its slot. */
+static int fake_accounts(struct source *source, source_account_func func, void *data)
+{
+	struct world *w = world_of(source);
+	const struct account_record record = {
+		.now_ns = 3 * NSEC_PER_SEC,
+		.runtime_ns = NSEC_PER_SEC,
+		.tgid = TGID,
+		.tid = TGID,
+		.slot = SLOT,
+		.account = { .since_ns = NSEC_PER_SEC, .calls = 2, .away_ns[BLAME_LOCK] = NSEC_PER_SEC }
+	};
+
+	if (w->has_ended && !w->n_accounts++) {
+		CHECK(w->name, w->slots[SLOT].state != PROCESS_SLOT_FREE);
+		func(&record, data);
+	}
+	return 0;
+}
+
 static bool fake_measures(const struct source *source, enum blame_class class)
 {
 	(void)source;
@@ -137,6 +158,7 @@ static const struct source_ops fake_ops = {
 	.cells_used = fake_cells_used,
 	.slot_release = fake_slot_release,
 	.behind = fake_behind,
+	.accounts = fake_accounts,
 	.measures = fake_measures,
 	.now_ns = fake_now_ns,
 	.drain = fake_drain,
@@ -168,6 +190,8 @@ static void ends_while_read(const char *name, enum moment end_at)
 	CHECK(name, early && op_figures_count(early) == 1);
 	CHECK(name, late && op_figures_count(late) == 1);
 	CHECK(name, p->gone_ns != 0);
+	CHECK_INT_EQ(name, p->accounts.n, 1);
+	CHECK_INT_EQ(name, p->accounts.n ? p->accounts.items[0].wall_ns : 0, 2 * NSEC_PER_SEC);
 	pipeline_free(w->pipeline);
 	CHECK_INT_EQ(name, process_table_count(options.processes), 0);
 	process_table_free(options.processes);

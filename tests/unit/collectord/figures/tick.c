@@ -194,7 +194,8 @@ static void a_process_is_told_at_first_sight(void)
 static void neighbours_and_losses_are_differences(void)
 {
 	CLEANUP(world_freep) struct world *w = world_new();
-	const struct behind_key key = { .slot = 1, .tgid = 6603 };
+	const struct behind_key key = { .slot = 1, .tgid = 6603 },
+				between = { .slot = 1, .is_between = 1, .tgid = 6603 };
 	struct behind_value value = { .ns = 250, .uid = 5, .comm = "logrotate" };
 	struct tick tick;
 
@@ -214,7 +215,12 @@ static void neighbours_and_losses_are_differences(void)
 
 	value.ns = 300;
 	CHECK_INT_EQ("note", figures_behind(w->figures, &key, &value), 0);
+	CHECK_INT_EQ("note", figures_behind(w->figures, &between, &value), 0);
 	tick = take(w);
+	CHECK_INT_EQ("in and between calls apart", tick.processes.items[0].behind.n, 2);
+	CHECK("in", !tick.processes.items[0].behind.items[0].is_between);
+	CHECK("between", tick.processes.items[0].behind.items[1].is_between);
+	CHECK_INT_EQ("between calls", tick.processes.items[0].behind.items[1].ns, 300);
 	CHECK_INT_EQ("what it took since", tick.processes.items[0].behind.items[0].ns, 50);
 	tick_done(&tick);
 }

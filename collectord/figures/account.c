@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "figures/account.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+
+/* The two clocks agree as far as this: a scheduler tick per reading, and what interrupts take. */
+#define CLOCKS_AGREE_NS (10 * NSEC_PER_MSEC)
+#define CLOCKS_AGREE_PER_MILLE 5
+
+const char *account_where_name(enum account_where where)
+{
+	static const char *const names[ACCOUNT_WHERE_COUNT] = {
+		[ACCOUNT_BETWEEN] = "between",
+		[ACCOUNT_IN] = "in",
+		[ACCOUNT_NOT_KNOWN] = "not_known",
+	};
+
+	return names[where];
+}
+
+void account_done(struct account *account)
+{
+	ARRAY_DONE(&account->parts);
+}
+
+int account_part_order(const struct account_part *a, const struct account_part *b)
+{
+	if (a->where != b->where)
+		return a->where < b->where ? -1 : 1;
+	if (a->op != b->op)
+		return a->op < b->op ? -1 : 1;
+	return (int)a->class - (int)b->class;
+}
+
+int account_add(struct account *account, const struct account_part *part)
+{
+	struct account_part *parts = account->parts.items;
+	size_t place = SORTED_PLACE(account->parts.n, i, account_part_order(&parts[i], part) < 0);
+	int r;
+
+	if (!part->ns)
+		return 0;
+	if (place == account->parts.n || account_part_order(&parts[place], part) != 0) {
+		r = ARRAY_PUSH(&account->parts, *part);
+		if (r < 0)
+			return r;
+		parts = account->parts.items;
+		memmove(&parts[place + 1], &parts[place], (account->parts.n - 1 - place) * sizeof(*parts));
+		parts[place] = (struct account_part){ .op = part->op, .where = part->where, .class = part->class };
+	}
+	parts[place].ns += part->ns;
+	account->wall_ns += part->ns;
+	return 0;
+}
+
+bool account_is_torn(const struct account_record *r)
+{
+	return r->changes != r->account.changes || !r->account.since_ns || r->now_ns < r->account.since_ns;
+}
+
+/* ---- from what the kernel counted to parts ---- */
+
+/* A place with its classes: calls of one operation, or the time between calls. */
+struct account_place {
+	uint64_t ns;
+	uint64_t blame_ns[BLAME_COUNT]; /* [BLAME_ON_CPU] is what is left */
+	uint32_t op;			/* 0 for `rest`, and between calls */
+};
+
+struct account_places {
+	struct account_place
+		in[ACCOUNT_OPS + 2]; /* as in the kernel, `rest`, and an operation of its first open call */
+	size_t n_in;
+	struct account_place between;
+};
+
+static struct account_place *place_of(struct account_places *p, uint32_t op)
+{
+	for (size_t i = 0; i < p->n_in; i++)
+		if (p->in[i].op == op)
+			return &p->in[i];
+	p->in[p->n_in].op = op;
+	return &p->in[p->n_in++];
+}
+
+static void place_add(struct account_place *place, uint64_t ns, const __u64 blame_ns[BLAME_COUNT])
+{
+	place->ns += ns;
+	for (int i = BLAME_ON_CPU + 1; i < BLAME_COUNT; i++)
+		place->blame_ns[i] += blame_ns[i];
+}
+
+static void places_read(const struct account_record *r, struct account_places *p)
+{
+	const struct thread_account *a = &r->account;
+	uint64_t open_ns = r->open_since_ns && r->now_ns > r->open_since_ns ? r->now_ns - r->open_since_ns : 0;
+
+	*p = (struct account_places){ .n_in = 0 };
+	for (size_t i = 0; i < ACCOUNT_OPS; i++)
+		if (a->ops[i].op)
+			place_add(place_of(p, a->ops[i].op), a->ops[i].ns, a->ops[i].blame_ns);
+	if (a->rest.ns)
+		place_add(place_of(p, 0), a->rest.ns, a->rest.blame_ns);
+	place_add(&p->between, 0, a->away_ns);
+	if (r->open_op && open_ns)
+		place_add(place_of(p, r->open_op), open_ns, r->open_ns);
+	else if (open_ns)
+		place_add(&p->between, 0, r->open_ns);
+}
+
+/* Take from the largest of the values, and then the next. Return: what none of them had */
+static uint64_t largest_cut(uint64_t *const values[], size_t n, uint64_t ns)
+{
+	while (ns) {
+		uint64_t *largest = NULL, cut_ns;
+
+		for (size_t i = 0; i < n; i++)
+			if (!largest || *values[i] > *largest)
+				largest = values[i];
+		if (!largest || !*largest)
+			return ns;
+		cut_ns = MIN(ns, *largest);
+		*largest -= cut_ns;
+		ns -= cut_ns;
+	}
+	return 0;
+}
+
+/* No more time in its classes than it has; the rest was on the CPU. */
+static void place_settle(struct account_place *place)
+{
+	uint64_t *classes[BLAME_COUNT], away_ns = 0;
+
+	for (int i = BLAME_ON_CPU + 1; i < BLAME_COUNT; i++) {
+		classes[i - 1] = &place->blame_ns[i];
+		away_ns += place->blame_ns[i];
+	}
+	if (away_ns > place->ns)
+		(void)largest_cut(classes, BLAME_COUNT - 1, away_ns - place->ns);
+	place->blame_ns[BLAME_ON_CPU] = place->ns - MIN(away_ns, place->ns);
+}
+
+/* Both clocks read, the parts of a second may differ by what one of them had not counted yet. */
+static uint64_t not_known_ns(const struct account_record *r, uint64_t wall_ns, uint64_t on_cpu_ns)
+{
+	uint64_t since_ns = r->account.since_runtime_ns;
+	uint64_t runtime_ns = r->runtime_ns > since_ns ? r->runtime_ns - since_ns : 0;
+	uint64_t most_ns = runtime_ns + MAX(CLOCKS_AGREE_NS, wall_ns / 1000 * CLOCKS_AGREE_PER_MILLE);
+
+	return r->runtime_ns && on_cpu_ns > most_ns ? on_cpu_ns - most_ns : 0;
+}
+
+static size_t place_tell(const struct account_place *place, enum account_where where, struct account_part *ret)
+{
+	size_t n = 0;
+
+	for (int i = 0; i < BLAME_COUNT; i++)
+		if (place->blame_ns[i])
+			ret[n++] = (struct account_part){
+				.ns = place->blame_ns[i], .op = place->op, .where = where, .class = (uint8_t)i
+			};
+	return n;
+}
+
+static int place_order(const void *a, const void *b)
+{
+	const struct account_place *x = a, *y = b;
+
+	return x->op < y->op ? -1 : x->op > y->op;
+}
+
+size_t account_read(const struct account_record *r, struct account_part ret[ACCOUNT_PARTS_MOST])
+{
+	uint64_t wall_ns = r->now_ns - r->account.since_ns, in_ns = 0, on_cpu_ns, missing_ns;
+	uint64_t *cpu[ACCOUNT_OPS + 2], *ins[ACCOUNT_OPS + 2];
+	struct account_places p;
+	size_t n;
+
+	places_read(r, &p);
+	for (size_t i = 0; i < p.n_in; i++) {
+		ins[i] = &p.in[i].ns;
+		cpu[i] = &p.in[i].blame_ns[BLAME_ON_CPU];
+		in_ns += p.in[i].ns;
+	}
+	if (in_ns > wall_ns)
+		(void)largest_cut(ins, p.n_in, in_ns - wall_ns);
+	p.between.ns = wall_ns - MIN(in_ns, wall_ns);
+	place_settle(&p.between);
+	on_cpu_ns = p.between.blame_ns[BLAME_ON_CPU];
+	for (size_t i = 0; i < p.n_in; i++) {
+		place_settle(&p.in[i]);
+		on_cpu_ns += *cpu[i];
+	}
+
+	missing_ns = not_known_ns(r, wall_ns, on_cpu_ns);
+	if (missing_ns) {
+		uint64_t *between = &p.between.blame_ns[BLAME_ON_CPU];
+
+		(void)largest_cut(cpu, p.n_in, largest_cut(&between, 1, missing_ns));
+	}
+
+	qsort(p.in, p.n_in, sizeof(p.in[0]), place_order);
+	n = place_tell(&p.between, ACCOUNT_BETWEEN, ret);
+	for (size_t i = 0; i < p.n_in; i++)
+		n += place_tell(&p.in[i], ACCOUNT_IN, &ret[n]);
+	if (missing_ns)
+		ret[n++] = (struct account_part){ .ns = missing_ns, .where = ACCOUNT_NOT_KNOWN, .class = BLAME_OTHER };
+	return n;
+}
