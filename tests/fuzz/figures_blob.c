@@ -21,7 +21,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
 static void check_same(const struct figures_blob *a, const struct figures_blob *b)
 {
-	REQUIRE(a->figures.n == b->figures.n && a->behind.n == b->behind.n);
+	REQUIRE(a->figures.n == b->figures.n && a->behind.n == b->behind.n && a->parts.n == b->parts.n &&
+		a->waits.n == b->waits.n);
 	for (size_t i = 0; i < a->figures.n; i++) {
 		const struct stored_figures *x = &a->figures.items[i], *y = &b->figures.items[i];
 
@@ -33,6 +34,10 @@ static void check_same(const struct figures_blob *a, const struct figures_blob *
 	}
 	for (size_t i = 0; i < a->behind.n; i++)
 		REQUIRE(memcmp(&a->behind.items[i], &b->behind.items[i], sizeof(a->behind.items[i])) == 0);
+	for (size_t i = 0; i < a->parts.n; i++)
+		REQUIRE(memcmp(&a->parts.items[i], &b->parts.items[i], sizeof(a->parts.items[i])) == 0);
+	for (size_t i = 0; i < a->waits.n; i++)
+		REQUIRE(memcmp(&a->waits.items[i], &b->waits.items[i], sizeof(a->waits.items[i])) == 0);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
@@ -43,13 +48,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 
 	if (figures_blob_decode(data, n, codec_crc(data, n), &blob) < 0)
 		return 0;
-	if (blob.figures.n > ROWS_MAX || blob.behind.n > ROWS_MAX)
+	if (figures_blob_rows(&blob) > ROWS_MAX)
 		return 0;
 	REQUIRE(figures_blob_encode(&blob, &out, &crc) == 0);
 	REQUIRE(figures_blob_decode(out.data, out.n, crc, &again) == 0);
 	check_same(&blob, &again);
 
 	REQUIRE(figures_blob_merge(&blob, &again) == 0);
-	REQUIRE(blob.figures.n == again.figures.n && blob.behind.n == again.behind.n);
+	REQUIRE(figures_blob_rows(&blob) == figures_blob_rows(&again));
 	return 0;
 }

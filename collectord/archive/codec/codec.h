@@ -120,6 +120,7 @@ struct stored_behind {
 	uint32_t tgid;	  /* who ran */
 	uint32_t uid;
 	uint64_t ns;
+	bool is_between; /* calls, else in one */
 	char comm[RECORD_COMM_BYTES];
 };
 
@@ -142,7 +143,7 @@ struct stored_wait {
 /* Release with figures_blob_done(). */
 struct figures_blob {
 	ARRAY(struct stored_figures) figures; /* by process, op: each once */
-	ARRAY(struct stored_behind) behind;   /* by process, tgid, uid, comm: each once */
+	ARRAY(struct stored_behind) behind;   /* by process, tgid, uid, comm, is_between: each once */
 	ARRAY(struct stored_part) parts;      /* by process, tid, is_driving, where, op, class: each once */
 	ARRAY(struct stored_wait) waits;      /* by process and all that tells waits apart: each once */
 };
@@ -153,6 +154,10 @@ int figures_blob_add(struct figures_blob *blob, const struct stored_figures *fig
  * NULL without memory */
 struct op_figures *figures_blob_at(struct figures_blob *blob, uint32_t process, uint32_t op);
 int figures_blob_add_behind(struct figures_blob *blob, const struct stored_behind *behind);
+int figures_blob_add_part(struct figures_blob *blob, const struct stored_part *part);
+int figures_blob_add_wait(struct figures_blob *blob, const struct stored_wait *wait);
+/** figures_blob_rows() - number of rows of all kinds */
+size_t figures_blob_rows(const struct figures_blob *blob);
 /** figures_blob_merge() - add all of another, as a bucket that contains it does. Return: 0 or -ENOMEM */
 int figures_blob_merge(struct figures_blob *blob, const struct figures_blob *other);
 struct figures_encoder; /* compression context and scratch, kept between blobs */
@@ -160,7 +165,7 @@ int figures_encoder_new(struct figures_encoder **ret_encoder);
 void figures_encoder_free(struct figures_encoder *encoder);
 /** figures_encoder_set_plain() - from now on quickly rather than small */
 void figures_encoder_set_plain(struct figures_encoder *encoder, bool is_plain);
-/** figures_encode() - @out: appended to; @ret_crc: for the row. Return: 0, -E2BIG (over 262 144 rows) or -ENOMEM */
+/** figures_encode() - @out: appended to; @ret_crc: for the row. Return: 0, -E2BIG (over 262 144 rows of one kind) or -ENOMEM */
 int figures_encode(struct figures_encoder *encoder, const struct figures_blob *blob, struct buf *out,
 		   uint32_t *ret_crc);
 /** figures_blob_encode() - the same with an encoder of its own */

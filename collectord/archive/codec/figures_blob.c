@@ -15,6 +15,8 @@ void figures_blob_done(struct figures_blob *blob)
 		op_figures_done(&blob->figures.items[i].figures);
 	ARRAY_DONE(&blob->figures);
 	ARRAY_DONE(&blob->behind);
+	ARRAY_DONE(&blob->parts);
+	ARRAY_DONE(&blob->waits);
 }
 
 static int compare_u32(uint32_t a, uint32_t b)
@@ -36,7 +38,47 @@ int figures_compare_behind(const struct stored_behind *x, const struct stored_be
 
 	r = r ? r : compare_u32(x->tgid, y->tgid);
 	r = r ? r : compare_u32(x->uid, y->uid);
-	return r ? r : memcmp(x->comm, y->comm, sizeof(x->comm));
+	r = r ? r : memcmp(x->comm, y->comm, sizeof(x->comm));
+	return r ? r : x->is_between - y->is_between;
+}
+
+int figures_compare_part(const struct stored_part *x, const struct stored_part *y)
+{
+	int r = compare_u32(x->process, y->process);
+
+	r = r ? r : compare_u32(x->tid, y->tid);
+	r = r ? r : x->is_driving - y->is_driving;
+	r = r ? r : x->where - y->where;
+	r = r ? r : compare_u32(x->op, y->op);
+	return r ? r : x->class - y->class;
+}
+
+int figures_compare_wait(const struct stored_wait *a, const struct stored_wait *b)
+{
+	const struct account_wait *x = &a->wait, *y = &b->wait;
+	int r = compare_u32(a->process, b->process);
+
+	r = r ? r : compare_u32(x->tid, y->tid);
+	r = r ? r : compare_u32(x->op, y->op);
+	r = r ? r : x->class - y->class;
+	r = r ? r : x->kind - y->kind;
+	r = r ? r : (x->resource > y->resource) - (x->resource < y->resource);
+	r = r ? r : compare_u32(x->device, y->device);
+	r = r ? r : compare_u32(x->waker_tgid, y->waker_tgid);
+	r = r ? r : compare_u32(x->waker_tid, y->waker_tid);
+	r = r ? r : compare_u32(x->waker_uid, y->waker_uid);
+	r = r ? r : memcmp(x->waker_comm, y->waker_comm, sizeof(x->waker_comm));
+	return r ? r : memcmp(x->name, y->name, sizeof(x->name));
+}
+
+static int compare_part(const void *a, const void *b)
+{
+	return figures_compare_part(a, b);
+}
+
+static int compare_wait(const void *a, const void *b)
+{
+	return figures_compare_wait(a, b);
 }
 
 static int compare_behind(const void *a, const void *b)
@@ -122,24 +164,28 @@ struct op_figures *figures_blob_at(struct figures_blob *blob, uint32_t process, 
 	return figures_add_from(blob, 0, &none, &at) < 0 ? NULL : &blob->figures.items[at].figures;
 }
 
+/* Makes room for one at index `at`. Return: 0 or -ENOMEM */
+#define ROW_INSERT(list, at, row)                                                                                      \
+	({                                                                                                             \
+		int insert_r_ = array_grow(&(list)->items, (list)->n, &(list)->room, sizeof(*(list)->items));          \
+		if (insert_r_ == 0) {                                                                                  \
+			memmove((list)->items + (at) + 1, (list)->items + (at),                                        \
+				((list)->n - (at)) * sizeof(*(list)->items));                                          \
+			(list)->items[at] = (row);                                                                     \
+			(list)->n++;                                                                                   \
+		}                                                                                                      \
+		insert_r_;                                                                                             \
+	})
+
 static int behind_add_from(struct figures_blob *blob, size_t at, const struct stored_behind *behind, size_t *ret_at)
 {
 	struct stored_behind *items = blob->behind.items;
-	int r;
 
 	at = lower_bound(items, blob->behind.n, sizeof(*items), at, behind, compare_behind);
 	*ret_at = at;
-	if (at < blob->behind.n && compare_behind(&items[at], behind) == 0) {
-		items[at].ns += behind->ns;
-		return 0;
-	}
-	r = array_grow(&blob->behind.items, blob->behind.n, &blob->behind.room, sizeof(*items));
-	if (r < 0)
-		return r;
-	items = blob->behind.items;
-	memmove(items + at + 1, items + at, (blob->behind.n - at) * sizeof(*items));
-	items[at] = *behind;
-	blob->behind.n++;
+	if (at == blob->behind.n || compare_behind(&items[at], behind) != 0)
+		return ROW_INSERT(&blob->behind, at, *behind);
+	items[at].ns += behind->ns;
 	return 0;
 }
 
@@ -148,6 +194,51 @@ int figures_blob_add_behind(struct figures_blob *blob, const struct stored_behin
 	size_t at;
 
 	return behind_add_from(blob, 0, behind, &at);
+}
+
+static int part_add_from(struct figures_blob *blob, size_t at, const struct stored_part *part, size_t *ret_at)
+{
+	struct stored_part *items = blob->parts.items;
+
+	at = lower_bound(items, blob->parts.n, sizeof(*items), at, part, compare_part);
+	*ret_at = at;
+	if (at == blob->parts.n || compare_part(&items[at], part) != 0)
+		return ROW_INSERT(&blob->parts, at, *part);
+	items[at].ns += part->ns;
+	return 0;
+}
+
+int figures_blob_add_part(struct figures_blob *blob, const struct stored_part *part)
+{
+	size_t at;
+
+	return part_add_from(blob, 0, part, &at);
+}
+
+static int wait_add_from(struct figures_blob *blob, size_t at, const struct stored_wait *wait, size_t *ret_at)
+{
+	struct stored_wait *items = blob->waits.items;
+
+	at = lower_bound(items, blob->waits.n, sizeof(*items), at, wait, compare_wait);
+	*ret_at = at;
+	if (at == blob->waits.n || compare_wait(&items[at], wait) != 0)
+		return ROW_INSERT(&blob->waits, at, *wait);
+	items[at].wait.ns += wait->wait.ns;
+	items[at].wait.count += wait->wait.count;
+	items[at].wait.max_ns = MAX(items[at].wait.max_ns, wait->wait.max_ns);
+	return 0;
+}
+
+int figures_blob_add_wait(struct figures_blob *blob, const struct stored_wait *wait)
+{
+	size_t at;
+
+	return wait_add_from(blob, 0, wait, &at);
+}
+
+size_t figures_blob_rows(const struct figures_blob *blob)
+{
+	return blob->figures.n + blob->behind.n + blob->parts.n + blob->waits.n;
 }
 
 int figures_blob_merge(struct figures_blob *blob, const struct figures_blob *other)
@@ -160,5 +251,11 @@ int figures_blob_merge(struct figures_blob *blob, const struct figures_blob *oth
 	at = 0;
 	for (size_t i = 0; r == 0 && i < other->behind.n; i++)
 		r = behind_add_from(blob, at, &other->behind.items[i], &at);
+	at = 0;
+	for (size_t i = 0; r == 0 && i < other->parts.n; i++)
+		r = part_add_from(blob, at, &other->parts.items[i], &at);
+	at = 0;
+	for (size_t i = 0; r == 0 && i < other->waits.n; i++)
+		r = wait_add_from(blob, at, &other->waits.items[i], &at);
 	return r;
 }

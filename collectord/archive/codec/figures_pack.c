@@ -67,22 +67,17 @@ static int pack_values(struct figures_encoder *p, enum figures_column id)
 	return r;
 }
 
-/* Appends one column of `value`, an expression of f; the first failure is kept in r. */
-#define PACK_FIGURES(id, value)                                                                                        \
-	for (size_t i = 0; r == 0 && i < blob->figures.n; i++) {                                                       \
-		const struct stored_figures *f = &blob->figures.items[i];                                              \
+/* Appends one column of `value`, an expression of `row` in a list of the blob; the first failure is kept in r. */
+#define PACK_ROWS(list, row, id, value)                                                                                \
+	for (size_t i = 0; r == 0 && i < blob->list.n; i++) {                                                          \
+		const __typeof__(*blob->list.items) *row = &blob->list.items[i];                                       \
 		r = ARRAY_PUSH(&p->values, (value));                                                                   \
 	}                                                                                                              \
 	if (r == 0)                                                                                                    \
 	r = pack_values(p, id)
 
-#define PACK_BEHIND(id, value)                                                                                         \
-	for (size_t i = 0; r == 0 && i < blob->behind.n; i++) {                                                        \
-		const struct stored_behind *b = &blob->behind.items[i];                                                \
-		r = ARRAY_PUSH(&p->values, (value));                                                                   \
-	}                                                                                                              \
-	if (r == 0)                                                                                                    \
-	r = pack_values(p, id)
+#define PACK_FIGURES(id, value) PACK_ROWS(figures, f, id, value)
+#define PACK_BEHIND(id, value) PACK_ROWS(behind, b, id, value)
 
 static int pack_histograms(struct figures_encoder *p, const struct figures_blob *blob)
 {
@@ -202,12 +197,13 @@ static int pack_figures(struct figures_encoder *p, const struct figures_blob *bl
 	return r;
 }
 
-static uint64_t comm_half(const char *comm, size_t half)
+static uint64_t text_piece(const char *text, size_t at)
 {
 	uint64_t value;
 
 	_Static_assert(RECORD_COMM_BYTES == 2 * sizeof(value), "a name is two columns");
-	memcpy(&value, comm + half * sizeof(value), sizeof(value));
+	_Static_assert(RESOURCE_NAME_BYTES == 4 * sizeof(value), "the name of a resource is four columns");
+	memcpy(&value, text + at, sizeof(value));
 	return value;
 }
 
@@ -219,8 +215,23 @@ static int pack_behind(struct figures_encoder *p, const struct figures_blob *blo
 	PACK_BEHIND(FIGURES_BEHIND_TGID, (uint64_t)b->tgid);
 	PACK_BEHIND(FIGURES_BEHIND_UID, (uint64_t)b->uid);
 	PACK_BEHIND(FIGURES_BEHIND_NS, b->ns);
-	PACK_BEHIND(FIGURES_BEHIND_COMM, comm_half(b->comm, 0));
-	PACK_BEHIND(FIGURES_BEHIND_COMM_REST, comm_half(b->comm, 1));
+	PACK_BEHIND(FIGURES_BEHIND_COMM, text_piece(b->comm, 0));
+	PACK_BEHIND(FIGURES_BEHIND_COMM_REST, text_piece(b->comm, sizeof(uint64_t)));
+	PACK_BEHIND(FIGURES_BEHIND_BETWEEN, (uint64_t)b->is_between);
+	return r;
+}
+
+static int pack_accounts(struct figures_encoder *p, const struct figures_blob *blob)
+{
+	int r = 0;
+
+	PACK_ROWS(parts, x, FIGURES_PART_PROCESS, (uint64_t)(x->process - (i ? x[-1].process : 0)));
+#define PART(name, member, most) PACK_ROWS(parts, x, FIGURES_PART_##name, (uint64_t)x->member);
+#include "archive/codec/account_columns.def"
+	PACK_ROWS(waits, w, FIGURES_WAIT_PROCESS, (uint64_t)(w->process - (i ? w[-1].process : 0)));
+#define WAIT(name, member, most) PACK_ROWS(waits, w, FIGURES_WAIT_##name, (uint64_t)w->member);
+#define WAIT_TEXT(name, member, at) PACK_ROWS(waits, w, FIGURES_WAIT_##name, text_piece(w->member, at));
+#include "archive/codec/account_columns.def"
 	return r;
 }
 
@@ -230,22 +241,27 @@ int figures_encode(struct figures_encoder *p, const struct figures_blob *blob, s
 	uint8_t *at;
 	int r;
 
-	if (blob->figures.n > FIGURES_ROWS_MAX || blob->behind.n > FIGURES_ROWS_MAX)
+	if (blob->figures.n > FIGURES_ROWS_MAX || blob->behind.n > FIGURES_ROWS_MAX ||
+	    blob->parts.n > FIGURES_ROWS_MAX || blob->waits.n > FIGURES_ROWS_MAX)
 		return -E2BIG;
 	p->out = out;
 	p->values.n = p->more.n = p->bounds.n = 0; /* of one that failed */
 	p->bounds.failed = false;
-	at = buf_reserve(out, 1 + 2 * VARINT_BYTES_MAX);
+	at = buf_reserve(out, 1 + 4 * VARINT_BYTES_MAX);
 	if (!at)
 		return -ENOMEM;
 	*at++ = FIGURES_FORMAT;
 	at = varint_put(at, blob->figures.n);
 	at = varint_put(at, blob->behind.n);
+	at = varint_put(at, blob->parts.n);
+	at = varint_put(at, blob->waits.n);
 	out->n = (size_t)(at - out->data);
 
 	r = pack_figures(p, blob);
 	if (r == 0)
 		r = pack_behind(p, blob);
+	if (r == 0)
+		r = pack_accounts(p, blob);
 	if (r < 0) {
 		out->n = begin;
 		return r;

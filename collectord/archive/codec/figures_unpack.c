@@ -14,9 +14,13 @@ struct figures_unpacker {
 	struct column_index index;
 	struct stored_figures *figures; /* n; histograms are owned */
 	struct stored_behind *behind;	/* n_behind */
+	struct stored_part *parts;
+	struct stored_wait *waits;
 	size_t n;
 	size_t n_behind;
-	uint64_t *values; /* room for n, n_behind */
+	size_t n_parts;
+	size_t n_waits;
+	uint64_t *values; /* room for each of these */
 	uint64_t *more;	  /* room for what a column has beyond one value each */
 	uint64_t *even_more;
 	uint8_t *bounds;
@@ -28,6 +32,8 @@ static void figures_unpacker_done(struct figures_unpacker *u)
 		op_figures_done(&u->figures[i].figures);
 	free(u->figures);
 	free(u->behind);
+	free(u->parts);
+	free(u->waits);
 	free(u->values);
 	free(u->more);
 	free(u->even_more);
@@ -50,29 +56,23 @@ static int unpack(struct figures_unpacker *u, enum figures_column id, uint64_t m
 	return column_unpack(u->columns, &u->index, (uint8_t)id, NULL, most, values, n);
 }
 
-#define UNPACK_FIGURES(id, most, set)                                                                                  \
+/* One column, each value set in a row of n. */
+#define UNPACK_ROWS(rows, n_rows, row, id, most, set)                                                                  \
 	do {                                                                                                           \
-		int unpack_r_ = unpack(u, id, most, u->values, u->n);                                                  \
+		int unpack_r_ = unpack(u, id, most, u->values, n_rows);                                                \
 		if (unpack_r_ < 0)                                                                                     \
 			return unpack_r_;                                                                              \
-		for (size_t i = 0; i < u->n; i++) {                                                                    \
-			struct stored_figures *f = &u->figures[i];                                                     \
+		for (size_t i = 0; i < (n_rows); i++) {                                                                \
+			__typeof__(*(rows)) *row = &(rows)[i];                                                         \
 			uint64_t value = u->values[i];                                                                 \
 			set;                                                                                           \
 		}                                                                                                      \
 	} while (0)
 
-#define UNPACK_BEHIND(id, most, set)                                                                                   \
-	do {                                                                                                           \
-		int unpack_r_ = unpack(u, id, most, u->values, u->n_behind);                                           \
-		if (unpack_r_ < 0)                                                                                     \
-			return unpack_r_;                                                                              \
-		for (size_t i = 0; i < u->n_behind; i++) {                                                             \
-			struct stored_behind *b = &u->behind[i];                                                       \
-			uint64_t value = u->values[i];                                                                 \
-			set;                                                                                           \
-		}                                                                                                      \
-	} while (0)
+#define UNPACK_FIGURES(id, most, set) UNPACK_ROWS(u->figures, u->n, f, id, most, set)
+#define UNPACK_BEHIND(id, most, set) UNPACK_ROWS(u->behind, u->n_behind, b, id, most, set)
+#define UNPACK_PART(id, most, set) UNPACK_ROWS(u->parts, u->n_parts, x, id, most, set)
+#define UNPACK_WAIT(id, most, set) UNPACK_ROWS(u->waits, u->n_waits, w, id, most, set)
 
 /* Steps from one process to the next as processes. Return: 0, or -EBADMSG beyond the last */
 static int processes_add_up(uint64_t *steps, size_t n)
@@ -88,12 +88,18 @@ static int processes_add_up(uint64_t *steps, size_t n)
 	return 0;
 }
 
+/* Processes of n rows, to u->values. */
+static int unpack_processes(struct figures_unpacker *u, enum figures_column id, size_t n)
+{
+	int r = unpack(u, id, UINT32_MAX, u->values, n);
+
+	return r ? r : processes_add_up(u->values, n);
+}
+
 static int unpack_keys(struct figures_unpacker *u)
 {
-	int r = unpack(u, FIGURES_PROCESS, UINT32_MAX, u->values, u->n);
+	int r = unpack_processes(u, FIGURES_PROCESS, u->n);
 
-	if (r == 0)
-		r = processes_add_up(u->values, u->n);
 	if (r < 0)
 		return r;
 	for (size_t i = 0; i < u->n; i++)
@@ -244,10 +250,8 @@ static int unpack_figures(struct figures_unpacker *u)
 
 static int unpack_behind(struct figures_unpacker *u)
 {
-	int r = unpack(u, FIGURES_BEHIND_PROCESS, UINT32_MAX, u->values, u->n_behind);
+	int r = unpack_processes(u, FIGURES_BEHIND_PROCESS, u->n_behind);
 
-	if (r == 0)
-		r = processes_add_up(u->values, u->n_behind);
 	if (r < 0)
 		return r;
 	for (size_t i = 0; i < u->n_behind; i++)
@@ -257,59 +261,117 @@ static int unpack_behind(struct figures_unpacker *u)
 	UNPACK_BEHIND(FIGURES_BEHIND_NS, UINT64_MAX, b->ns = value);
 	UNPACK_BEHIND(FIGURES_BEHIND_COMM, UINT64_MAX, memcpy(b->comm, &value, sizeof(value)));
 	UNPACK_BEHIND(FIGURES_BEHIND_COMM_REST, UINT64_MAX, memcpy(b->comm + sizeof(value), &value, sizeof(value)));
+	UNPACK_BEHIND(FIGURES_BEHIND_BETWEEN, 1, b->is_between = value);
 	for (size_t i = 1; i < u->n_behind; i++)
 		if (figures_compare_behind(&u->behind[i - 1], &u->behind[i]) >= 0)
 			return -EBADMSG;
 	return 0;
 }
 
+static int unpack_parts(struct figures_unpacker *u)
+{
+	int r = unpack_processes(u, FIGURES_PART_PROCESS, u->n_parts);
+
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < u->n_parts; i++)
+		u->parts[i].process = (uint32_t)u->values[i];
+#define PART(name, member, most) UNPACK_PART(FIGURES_PART_##name, most, x->member = (__typeof__(x->member))value);
+#include "archive/codec/account_columns.def"
+	for (size_t i = 1; i < u->n_parts; i++)
+		if (figures_compare_part(&u->parts[i - 1], &u->parts[i]) >= 0)
+			return -EBADMSG;
+	return 0;
+}
+
+static int unpack_waits(struct figures_unpacker *u)
+{
+	int r = unpack_processes(u, FIGURES_WAIT_PROCESS, u->n_waits);
+
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < u->n_waits; i++)
+		u->waits[i].process = (uint32_t)u->values[i];
+#define WAIT(name, member, most) UNPACK_WAIT(FIGURES_WAIT_##name, most, w->member = (__typeof__(w->member))value);
+#define WAIT_TEXT(name, member, at)                                                                                    \
+	UNPACK_WAIT(FIGURES_WAIT_##name, UINT64_MAX, memcpy(w->member + (at), &value, sizeof(value)));
+#include "archive/codec/account_columns.def"
+	for (size_t i = 1; i < u->n_waits; i++)
+		if (figures_compare_wait(&u->waits[i - 1], &u->waits[i]) >= 0)
+			return -EBADMSG;
+	return 0;
+}
+
+/* What precedes the columns; u's counts and room for as many. */
+static int unpack_head(struct figures_unpacker *u, struct varint_reader *reader)
+{
+	const uint8_t *format = varint_get_bytes(reader, 1);
+	uint64_t n[4] = { 0 };
+	int r;
+
+	if (*format == 0)
+		return -EBADMSG;
+	if (*format > FIGURES_FORMAT)
+		return -ENOTSUP;
+	for (size_t i = 0; i < (*format < FIGURES_FORMAT_ACCOUNTS ? 2 : ARRAY_SIZE(n)); i++) {
+		n[i] = varint_get(reader);
+		if (reader->failed || n[i] > FIGURES_ROWS_MAX)
+			return -EBADMSG;
+	}
+	r = room_for(&u->values, MAX(MAX(n[0], n[1]), MAX(n[2], n[3])), sizeof(*u->values));
+	if (r == 0)
+		r = room_for(&u->figures, n[0], sizeof(*u->figures));
+	if (r == 0)
+		r = room_for(&u->behind, n[1], sizeof(*u->behind));
+	if (r == 0)
+		r = room_for(&u->parts, n[2], sizeof(*u->parts));
+	if (r == 0)
+		r = room_for(&u->waits, n[3], sizeof(*u->waits));
+	if (r < 0)
+		return r;
+	u->n = n[0];
+	u->n_behind = n[1];
+	u->n_parts = n[2];
+	u->n_waits = n[3];
+	return 0;
+}
+
+#define LIST_TAKE(list, rows, n_rows)                                                                                  \
+	do {                                                                                                           \
+		(list)->items = TAKE_PTR(rows);                                                                        \
+		(list)->n = (n_rows);                                                                                  \
+		(list)->room = MAX((n_rows), 1u);                                                                      \
+	} while (0)
+
 int figures_blob_decode(const void *data, size_t n, uint32_t crc, struct figures_blob *ret_blob)
 {
 	struct varint_reader reader = { .p = data, .end = data };
 	CLEANUP(figures_unpacker_done) struct figures_unpacker u = { 0 };
-	const uint8_t *format;
-	uint64_t n_figures, n_behind;
 	int r;
 
 	if (n == 0 || codec_crc(data, n) != crc)
 		return -EBADMSG;
 	reader.end += n;
-	format = varint_get_bytes(&reader, 1);
-	if (*format == 0)
-		return -EBADMSG;
-	if (*format > FIGURES_FORMAT)
-		return -ENOTSUP;
-	n_figures = varint_get(&reader);
-	n_behind = varint_get(&reader);
-	if (reader.failed || n_figures > FIGURES_ROWS_MAX || n_behind > FIGURES_ROWS_MAX)
-		return -EBADMSG;
-
-	r = column_find(reader.p, (size_t)(reader.end - reader.p), &u.index);
+	r = unpack_head(&u, &reader);
+	if (r == 0)
+		r = column_find(reader.p, (size_t)(reader.end - reader.p), &u.index);
 	if (r == 0)
 		r = column_unpacker_new(&u.columns);
 	if (r == 0)
-		r = room_for(&u.values, MAX(n_figures, n_behind), sizeof(*u.values));
-	if (r == 0)
-		r = room_for(&u.figures, n_figures, sizeof(*u.figures));
-	if (r == 0)
-		r = room_for(&u.behind, n_behind, sizeof(*u.behind));
-	if (r < 0)
-		return r;
-
-	u.n = n_figures;
-	u.n_behind = n_behind;
-	r = unpack_figures(&u);
+		r = unpack_figures(&u);
 	if (r == 0)
 		r = unpack_behind(&u);
+	if (r == 0)
+		r = unpack_parts(&u);
+	if (r == 0)
+		r = unpack_waits(&u);
 	if (r < 0)
 		return r;
 
 	*ret_blob = (struct figures_blob){ 0 };
-	ret_blob->figures.items = TAKE_PTR(u.figures);
-	ret_blob->figures.n = n_figures;
-	ret_blob->figures.room = MAX(n_figures, 1u);
-	ret_blob->behind.items = TAKE_PTR(u.behind);
-	ret_blob->behind.n = n_behind;
-	ret_blob->behind.room = MAX(n_behind, 1u);
+	LIST_TAKE(&ret_blob->figures, u.figures, u.n);
+	LIST_TAKE(&ret_blob->behind, u.behind, u.n_behind);
+	LIST_TAKE(&ret_blob->parts, u.parts, u.n_parts);
+	LIST_TAKE(&ret_blob->waits, u.waits, u.n_waits);
 	return 0;
 }

@@ -8,7 +8,7 @@
 #include "archive/read/read.h"
 #include "archive/sql/sql.h"
 
-#define READ_OWN_VERSION 3 /* PRAGMA user_version that is understood, and all before it */
+#define READ_OWN_VERSION 4 /* PRAGMA user_version that is understood, and all before it */
 
 struct own_clock {
 	uint64_t mono_ns;

@@ -71,7 +71,7 @@ int buckets_add_row(struct buckets *buckets, int level, uint32_t uid, int64_t nu
 	for (size_t i = 0; i < buckets->open[level].n; i++)
 		if (buckets->open[level].items[i].uid == uid)
 			b = &buckets->open[level].items[i];
-	if (b && (b->number != number || b->blob.figures.n + blob->figures.n > BUCKET_FIGURES_MAX)) {
+	if (b && (b->number != number || figures_blob_rows(&b->blob) + figures_blob_rows(blob) > BUCKET_ROWS_MAX)) {
 		r = bucket_close(buckets, level, (size_t)(b - buckets->open[level].items));
 		b = NULL;
 	}

@@ -16,8 +16,8 @@
 #include "archive/write/batch.h"
 
 #define BUCKET_LEVELS 4
-#define BUCKET_PARTS 0		 /* the level of parts */
-#define BUCKET_FIGURES_MAX 32768 /* in one row of sums; guess: of short-lived processes, 20 MiB of memory */
+#define BUCKET_PARTS 0	      /* the level of parts */
+#define BUCKET_ROWS_MAX 32768 /* of all kinds in one row of sums; guess: of short-lived processes, 20 MiB of memory */
 extern const uint32_t bucket_level_s[BUCKET_LEVELS];
 
 struct bucket {

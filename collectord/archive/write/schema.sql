@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- The tables of a database, version 3 (PRAGMA user_version). Times are CLOCK_MONOTONIC
+-- The tables of a database, version 4 (PRAGMA user_version). Times are CLOCK_MONOTONIC
 -- nanoseconds of the boot in column `boot`; table clock maps them to the wall clock.
 -- Every row that belongs to somebody carries its owner in `uid`.
 

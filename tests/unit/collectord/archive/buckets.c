@@ -69,7 +69,7 @@ static void rows_check(const struct buckets *buckets)
 			if (row->level_s != bucket_level_s[levels[k].level])
 				continue;
 			CHECK_INT_EQ(levels[k].name, row->t0_ns, end_ns);
-			CHECK(levels[k].name, row->n <= BUCKET_FIGURES_MAX);
+			CHECK(levels[k].name, row->n <= BUCKET_ROWS_MAX);
 			end_ns = row->t1_ns;
 			n += row->n;
 			n_rows++;
@@ -90,7 +90,7 @@ int main(void)
 		tens_add(&buckets, 1000, HOUR * 360 + i, i * PROCESSES);
 		most = MAX(most, open_figures(&buckets));
 	}
-	CHECK("there is a limit", most <= 2 * BUCKET_FIGURES_MAX + PROCESSES);
+	CHECK("there is a limit", most <= 2 * BUCKET_ROWS_MAX + PROCESSES);
 	CHECK_INT_EQ("close", buckets_close(&buckets), 0);
 	rows_check(&buckets);
 	return check_result();

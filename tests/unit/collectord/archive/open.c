@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "archive/write/schema.h"
 #include "archive/write/store.h"
 #include "tests/support/check.h"
 #include "tests/support/store_world.h"
@@ -101,7 +102,7 @@ static void what_is_there(void)
 			store_world_calls(&world, store, 3);
 			store_world_tick(&world, store);
 			store_close(store);
-			CHECK_INT_EQ(cases[i].name, store_world_sql(&world, "PRAGMA user_version"), 3);
+			CHECK_INT_EQ(cases[i].name, store_world_sql(&world, "PRAGMA user_version"), SCHEMA_VERSION);
 			CHECK_INT_EQ(cases[i].name, store_world_sql(&world, "SELECT sum(n) FROM block"), 3);
 			CHECK_INT_EQ(cases[i].name,
 				     store_world_sql(&world, "SELECT count(*) FROM gap WHERE reason = 'set_aside'"),
@@ -136,7 +137,8 @@ static void describe(const char *path, char *ret_text, size_t room)
 }
 
 /* What each version made, with a session, a call's figures and a finding in it. */
-static const char *const old_versions[] = { INGERO_SCHEMAS "/schema_1.sql", INGERO_SCHEMAS "/schema_2.sql" };
+static const char *const old_versions[] = { INGERO_SCHEMAS "/schema_1.sql", INGERO_SCHEMAS "/schema_2.sql",
+					    INGERO_SCHEMAS "/schema_3.sql" };
 
 static void migration(void)
 {
