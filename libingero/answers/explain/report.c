@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "libingero/render/user.h"
+#include "libingero/answers/account/text.h"
 #include "libingero/answers/explain/call.h"
 #include "libingero/answers/explain/finding.h"
 #include "libingero/answers/explain/waits.h"
@@ -19,6 +20,8 @@
 #define PRESSURE_LEAST_RATIO 0.01 /* below, memory and disks are at ease (guess: revisit with real traces) */
 #define PROCESS_COLUMNS 24u
 #define LIST_LEAST 2u	     /* lines of findings that have no block, on a terminal that is too low for them */
+#define ACCOUNTS_MOST 3u     /* in text */
+#define ACCOUNT_ROWS 14u     /* of a terminal, for each of them */
 #define TABLE_ROWS_LEAST 10u /* of --per-process on a terminal */
 
 void explain_footer_append(const Ingero__V1__Lost *lost, Ingero__V1__Gap *const *gaps, size_t n_gaps,
@@ -200,6 +203,27 @@ static void machine_line_append(const Ingero__V1__ExplainReply *reply, const str
 	text_paragraph(out, style, "", buf_text(&text));
 }
 
+/* Where the wall clock went: a block for each process, those that lost most first. */
+static int accounts_append(const Ingero__V1__ExplainReply *reply, const struct text_style *style, struct buf *out)
+{
+	size_t most = style->rows ? MIN(MAX(style->rows / ACCOUNT_ROWS, 1u), ACCOUNTS_MOST) : ACCOUNTS_MOST;
+	size_t n = MIN(reply->n_accounts, most);
+
+	for (size_t i = 0; i < n; i++) {
+		int r;
+
+		if (i > 0)
+			text_line(out, style, TEXT_PLAIN, "%s", "");
+		r = account_append(reply->accounts[i], ACCOUNT_LINES_MOST, style, out);
+		if (r < 0)
+			return r;
+	}
+	if (n < reply->n_accounts)
+		text_line(out, style, TEXT_DIM, "and %s; '--json' has all",
+			  units_things(reply->n_accounts - n, "more process", "more processes").text);
+	return 0;
+}
+
 static unsigned int lines_of(struct buf *text, size_t from)
 {
 	unsigned int n = 0;
@@ -325,21 +349,29 @@ int explain_report_append(const struct explain_question *q, const Ingero__V1__Ex
 		return out->failed ? -ENOMEM : 0;
 	}
 	if (reply->n_findings == 0) {
+		if (!q->is_list && reply->n_accounts) {
+			r = accounts_append(reply, style, out);
+			text_line(out, style, TEXT_PLAIN, "%s", "");
+		}
 		nothing_found_append(q, reply, style, out);
 	} else {
 		explain_header_append(q, reply, style, out);
 		widened_append(q, reply, style, out);
 		machine_line_append(reply, style, out);
+		if (!q->is_list && reply->n_accounts) {
+			text_line(out, style, TEXT_PLAIN, "%s", "");
+			r = accounts_append(reply, style, out);
+		}
 		text_line(&footer, style, TEXT_PLAIN, "%s", "");
 		explain_footer_append(reply->lost, reply->gaps, reply->n_gaps, q->now_unix_ns, style, &footer);
 		lines = lines_of(out, start) + lines_of(&footer, 0) + 1; /* the prompt behind it */
-		if (!q->is_list && reply->n_waits)
+		if (!q->is_list && explain_waits_count(reply))
 			lines += EXPLAIN_WAITS_LINES;
 		findings_append(q, reply, style, lines, out);
 		(void)buf_append_text(out, buf_text(&footer));
 	}
 	lines = lines_of(out, start) + 1;
-	if (!q->is_list)
+	if (!q->is_list && r == 0)
 		r = explain_waits_append(reply, style,
 					 !style->rows	       ? UINT32_MAX
 					 : style->rows > lines ? style->rows - lines

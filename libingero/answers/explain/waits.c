@@ -27,6 +27,24 @@ static void wait_row_add(struct table *t, const Ingero__V1__Wait *wait)
 	table_add(t, TEXT_PLAIN, "%s", op->count > 1 ? units_ns(op->p50_ns, UNITS_TIGHT).text : "");
 }
 
+/* Whether an account says it, and more. */
+static bool has_account(const Ingero__V1__ExplainReply *reply, const Ingero__V1__Wait *wait)
+{
+	for (size_t i = 0; i < reply->n_accounts; i++)
+		if (reply->accounts[i]->pid == wait->operation->pid)
+			return true;
+	return false;
+}
+
+size_t explain_waits_count(const Ingero__V1__ExplainReply *reply)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < reply->n_waits; i++)
+		n += !has_account(reply, reply->waits[i]);
+	return n;
+}
+
 int explain_waits_append(const Ingero__V1__ExplainReply *reply, const struct text_style *style, unsigned int room,
 			 struct buf *out)
 {
@@ -40,19 +58,21 @@ int explain_waits_append(const Ingero__V1__ExplainReply *reply, const struct tex
 	};
 	CLEANUP(table_done) struct table t = TABLE_INIT(columns);
 	size_t most = room > EXPLAIN_WAITS_LINES ? room - EXPLAIN_WAITS_LINES + 1 : 1;
+	size_t n = explain_waits_count(reply);
 	CLEANUP(buf_done) struct buf text = BUF_INIT;
 	int r;
 
-	if (!reply->n_waits)
+	if (!n)
 		return 0;
 	for (size_t i = 0; i < reply->n_waits; i++)
-		wait_row_add(&t, reply->waits[i]);
+		if (!has_account(reply, reply->waits[i]))
+			wait_row_add(&t, reply->waits[i]);
 	text_line(out, style, TEXT_PLAIN, "%s", "");
 	r = table_render(&t, style, most, out);
 	if (r < 0)
 		return r;
-	if (most < reply->n_waits)
-		(void)buf_printf(&text, "and %zu more · ", reply->n_waits - most);
+	if (most < n)
+		(void)buf_printf(&text, "and %zu more · ", n - most);
 	(void)buf_append_text(&text, TRACE_WAITS_MEANING);
 	text_paragraph(out, style, "", buf_text(&text));
 	return 0;

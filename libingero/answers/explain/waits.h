@@ -9,6 +9,8 @@
 
 #define EXPLAIN_WAITS_LINES 4u /* the least: a blank, titles, a row, a sentence */
 
+/** explain_waits_count() - processes that have a row: those without an account, which tells of the same time */
+size_t explain_waits_count(const Ingero__V1__ExplainReply *reply);
 /**
  * explain_waits_append() - a table; nothing where nobody waited
  * @room: lines that it may take, not less than EXPLAIN_WAITS_LINES

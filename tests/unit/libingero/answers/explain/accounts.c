@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * A report opens with where the wall clock went, before what went wrong; what an account says is not said again.
+ */
+#include <locale.h>
+#include <time.h>
+
+#include "../account/accounts.h"
+#include "libingero/answers/explain/report.h"
+#include "replies.h"
+#include "tests/support/check.h"
+
+static const struct text_style wide = { .is_utf8 = true, .columns = 80 };
+static const struct explain_question question = {
+	.now_unix_ns = AT(300), .from_unix_ns = AT(0), .to_unix_ns = AT(300), .whose = "of root"
+};
+
+static struct reply reply; /* too large for a stack */
+
+static const char *told(const struct explain_question *q, const struct text_style *style)
+{
+	static struct buf out;
+
+	buf_consume(&out, out.n);
+	CHECK_INT_EQ("report", explain_report_append(q, &reply.reply, style, &out), 0);
+	return buf_text(&out);
+}
+
+/* Processes 4711 and on, which were starved. */
+static void accounts_make(size_t n)
+{
+	static struct account_made made[REPLY_MAX];
+	static Ingero__V1__Account *list[REPLY_MAX];
+
+	for (size_t i = 0; i < n; i++) {
+		list[i] = account_make(&made[i], account_starved, ARRAY_SIZE(account_starved));
+		list[i]->pid = list[i]->tid = (uint32_t)(4711 + i);
+	}
+	reply.reply.accounts = list;
+	reply.reply.n_accounts = n;
+}
+
+/* Main threads of processes 4711 and 4712, which waited. */
+static void main_waits_make(void)
+{
+	static Ingero__V1__Wait waits[2], *list[2];
+	static Ingero__V1__Operation ops[2];
+
+	for (size_t i = 0; i < ARRAY_SIZE(waits); i++) {
+		waits[i] = (Ingero__V1__Wait)INGERO__V1__WAIT__INIT;
+		ops[i] = (Ingero__V1__Operation)INGERO__V1__OPERATION__INIT;
+		ops[i].pid = (uint32_t)(4711 + i);
+		ops[i].process_name = figures_text("python3");
+		ops[i].total_ns = 29 * S;
+		waits[i].operation = &ops[i];
+		waits[i].span_ns = 30 * S;
+		list[i] = &waits[i];
+	}
+	reply.reply.waits = list;
+	reply.reply.n_waits = ARRAY_SIZE(waits);
+}
+
+static void nothing_found(void)
+{
+	static const char begins[] =
+		"python3 4711 · main thread · 1 min 0 s\n   60 %  ▇▇▇▇▇      36.0s  waits for a pipe ";
+	struct explain_question list = question;
+	const char *text;
+
+	list.is_list = true;
+	(void)reply_calm(&reply);
+	main_waits_make();
+	accounts_make(1);
+	text = told(&question, &wide);
+	CHECK("begins with the account", strncmp(text, begins, strlen(begins)) == 0);
+	CHECK("then that nothing was found", strstr(text, "cudaLaunchKernel 50 %\n\nnothing to tell: 2 processes"));
+	CHECK("waits of others alone", strstr(text, "\npython3 4712  ") && !strstr(text, "\npython3 4711  "));
+	accounts_make(2);
+	CHECK("no waits", !strstr(told(&question, &wide), "main thread, between calls"));
+	CHECK("no account in a list", strncmp(told(&list, &wide), "nothing to tell", 15) == 0);
+}
+
+static void several(void)
+{
+	const char *text;
+
+	(void)reply_calm(&reply);
+	accounts_make(4);
+	text = told(&question, &wide);
+	CHECK("three", strstr(text, "\n\npython3 4713 ·") && !strstr(text, "python3 4714 ·"));
+	CHECK("and how many more", strstr(text, "\nand 1 more process; '--json' has all\n\nnothing to tell"));
+	accounts_make(REPLY_MAX);
+	CHECK("many more", strstr(told(&question, &wide), "\nand 9 more processes; "));
+}
+
+static void findings(void)
+{
+	struct text_style style = { .is_utf8 = true, .columns = 80, .rows = 24 };
+	const char *text, *account, *finding;
+
+	(void)reply_hog(&reply);
+	accounts_make(5);
+	text = told(&question, &style);
+	account = strstr(text, "\n\npython3 4711 · main");
+	finding = strstr(text, "cudaStreamSynchronize waited for the CPU");
+	CHECK("header, account, finding", account && finding && account < finding && text != account);
+	CHECK("one on a low terminal", !strstr(text, "python3 4712 ·"));
+	CHECK("one blank between",
+	      strstr(text, "and 4 more processes; '--json' has all\n\n") && !strstr(text, "\n\n\n"));
+}
+
+int main(void)
+{
+	(void)setlocale(LC_CTYPE, "C.UTF-8");
+	(void)setenv("TZ", "CET-1CEST,M3.5.0,M10.5.0/3", 1);
+	tzset();
+	nothing_found();
+	several();
+	findings();
+	return check_result();
+}
