@@ -152,7 +152,7 @@ static uint64_t time_of(const struct track *t, const struct track_tick *tick)
 	return t->detector->is_of_thread && view->n_driving ? view->wall_ns : MAX(view->wall_ns, view->calls_ns);
 }
 
-static void account_add(struct track *t, const struct condition *c)
+static void track_account_add(struct track *t, const struct condition *c)
 {
 	struct detector_sums *s = &t->sums;
 
@@ -192,7 +192,7 @@ static int sums_add(struct track *t, const struct track_tick *tick)
 	t->confidence_ns += c->confidence * tick->quality * (double)c->lost_ns;
 	t->weight_ns += (double)c->lost_ns;
 	t->recent_lost_ns += (double)c->lost_ns;
-	account_add(t, c);
+	track_account_add(t, c);
 	if (t->detector->has_culprits && tick->process->in_tick)
 		for (size_t i = 0; i < tick->process->in_tick->behind.n; i++)
 			culprit_add(t, &tick->process->in_tick->behind.items[i]);
