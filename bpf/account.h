@@ -112,3 +112,35 @@ VERIFIED_ALONE int account_begin(struct thread_state *t, __u64 runtime_ns)
 	account_change(t);
 	return 0;
 }
+
+/* An account that is not written yet: it has not as many changes as it says. */
+SHARED const volatile struct account_record account_blank = { .changes = 1 };
+
+/* Nothing more comes: the thread ends, or goes on in another program. */
+VERIFIED_ALONE int account_end(struct thread_state *t, __u64 runtime_ns)
+{
+	struct account_key key = {};
+	struct account_record *r;
+
+	if (!t || !t->account.since_ns)
+		return 0;
+	key.tid = t->tid;
+	key.slot = t->slot;
+	if (bpf_map_update_elem(&accounts_ended, &key, (const void *)&account_blank, BPF_NOEXIST)) {
+		counter_add(LOSS_ACCOUNTS, 1);
+		return 0;
+	}
+	r = bpf_map_lookup_elem(&accounts_ended, &key);
+	if (!r)
+		return 0;
+	r->now_ns = bpf_ktime_get_ns();
+	r->runtime_ns = runtime_ns;
+	r->tgid = t->tgid;
+	r->tid = t->tid;
+	r->slot = t->slot;
+	__builtin_memcpy(r->comm, t->comm, sizeof(r->comm));
+	bpf_probe_read_kernel(&r->account, sizeof(r->account), &t->account);
+	barrier();
+	WRITE_ONCE(r->changes, r->account.changes);
+	return 0;
+}

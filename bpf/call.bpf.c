@@ -136,6 +136,7 @@ VERIFIED_ALONE int thread_claim(__u32 op)
 	if (t->slot != slot) {
 		struct process_entry *entry = bpf_map_lookup_elem(&processes, &tgid);
 
+		account_end(t, task->se.sum_exec_runtime);
 		t->slot = slot;
 		t->tgid = tgid;
 		t->tid = task->pid;

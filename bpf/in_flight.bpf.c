@@ -7,42 +7,9 @@
  * more: nobody will see them return.
  */
 #include "frames.h"
-#include "off.h"
+#include "going_on.h"
 
-struct in_flight_wait {
-	__u64 ns[2]; /* ready, blocked */
-	__u64 out_ns;
-	__u32 class[2];
-};
-
-/* Parts of the interval that is noted and not yet settled. */
-static __always_inline void wait_now(struct thread_state *t, struct task_struct *task, __u64 now,
-				     struct in_flight_wait *ret)
-{
-	__u64 out = t->out_clock, arrival = task->sched_info.last_arrival, queued = task->sched_info.last_queued;
-	__u64 delay = task->sched_info.run_delay - t->out_run_delay, off;
-	__u32 class = t->out_class;
-	struct off_parts parts;
-
-	if (!out)
-		return;
-	if (arrival > out) {
-		off = arrival - out; /* it is back, and has not settled yet */
-	} else {
-		off = now > t->out_ns ? now - t->out_ns : 0;
-		/* Woken, and waiting for a CPU since `queued`. */
-		delay = queued > out && off > queued - out ? off - (queued - out) : 0;
-	}
-	parts = off_split(off, delay, class);
-	ret->out_ns = t->out_ns;
-	ret->class[0] = class == BLAME_QUOTA ? BLAME_QUOTA : BLAME_RUNNABLE;
-	ret->class[1] = class;
-	ret->ns[0] = parts.runnable_ns;
-	ret->ns[1] = parts.blocked_ns;
-}
-
-VERIFIED_ALONE int frame_write(struct in_flight_record *r, const struct call_frame *f,
-			       const struct in_flight_wait *wait)
+VERIFIED_ALONE int frame_write(struct in_flight_record *r, const struct call_frame *f, const struct wait_parts *wait)
 {
 	__u32 k;
 
@@ -54,10 +21,7 @@ VERIFIED_ALONE int frame_write(struct in_flight_record *r, const struct call_fra
 		r->blame_ns[k] = f->blame_ns[k];
 	if (f->start_ns > wait->out_ns)
 		return 0;
-	for (k = 0; k < BLAME_COUNT; k++) {
-		r->blame_ns[k] += k == wait->class[0] ? wait->ns[0] : 0;
-		r->blame_ns[k] += k == wait->class[1] ? wait->ns[1] : 0;
-	}
+	wait_add(r->blame_ns, wait);
 	return 0;
 }
 
@@ -66,7 +30,8 @@ int in_flight(struct bpf_iter__task *ctx)
 {
 	struct task_struct *task = ctx->task;
 	struct seq_file *seq = ctx->meta->seq;
-	struct in_flight_wait wait = {};
+	struct wait_noted noted = {};
+	struct wait_parts wait = {};
 	struct in_flight_record r = {};
 	struct thread_state *t;
 	struct call_frame *f;
@@ -82,7 +47,11 @@ int in_flight(struct bpf_iter__task *ctx)
 	r.tgid = t->tgid;
 	r.tid = t->tid;
 	r.slot = t->slot;
-	wait_now(t, task, r.now_ns, &wait);
+	noted.clock = READ_ONCE(t->out_clock);
+	noted.out_ns = t->out_ns;
+	noted.run_delay = t->out_run_delay;
+	noted.class = t->out_class;
+	wait_now(&noted, task, r.now_ns, &wait);
 	for (i = 0; i < CALL_DEPTH_MAX; i++) {
 		f = &t->frames[i];
 		if (i >= t->depth)

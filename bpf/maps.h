@@ -105,6 +105,7 @@ struct thread_state {
 	__u64 away_clock; /* run-queue clock when it left; 0: nothing to count */
 	__u64 away_run_delay;
 	__u64 away_pcount; /* of the task: the next arrival is one more */
+	__u64 away_out_ns; /* the moment it left, CLOCK_MONOTONIC */
 	__u32 away_class;  /* enum blame_class */
 	__u32 is_settled;  /* the process is guarded, or not captured: its credentials are not looked at again */
 	char comm[RECORD_COMM_BYTES];
@@ -229,6 +230,15 @@ SHARED struct {
 	__type(key, struct behind_key);
 	__type(value, struct behind_value);
 } behind SEC(".maps");
+
+/* Accounts of threads that ended, until the daemon has read them. */
+SHARED struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, ACCOUNTS_ENDED);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, struct account_key);
+	__type(value, struct account_record);
+} accounts_ended SEC(".maps");
 
 /* Memory is what is short here, so all of it is there from the beginning. */
 SHARED struct {

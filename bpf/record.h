@@ -361,6 +361,14 @@ struct account_record {
 	struct thread_account account;
 };
 
+/* Of threads that ended, until their accounts were read: map `accounts_ended`. */
+#define ACCOUNTS_ENDED 2048
+
+struct account_key {
+	__u32 tid;
+	__u32 slot;
+};
+
 /* What a thread waited for, where it is known. */
 enum resource_kind {
 #define RESOURCE(kind, field, label) RESOURCE_##kind,

@@ -140,7 +140,8 @@ int sched_switch(__u64 *ctx)
 		t->away_class = class;
 		t->away_run_delay = prev->sched_info.run_delay;
 		t->away_pcount = prev->sched_info.pcount;
-		t->away_clock = clock;
+		t->away_out_ns = bpf_ktime_get_ns();
+		WRITE_ONCE(t->away_clock, clock);
 		return 0;
 	}
 	t->switches++;

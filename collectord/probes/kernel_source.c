@@ -55,6 +55,11 @@ static int kernel_behind(struct source *source, source_behind_func func, void *d
 	return probe_set_behind(kernel_of(source)->probes, func, data);
 }
 
+static int kernel_accounts(struct source *source, source_account_func func, void *data)
+{
+	return probe_set_accounts(kernel_of(source)->probes, func, data);
+}
+
 static int kernel_in_flight(struct source *source, struct in_flight_record *ret, size_t room)
 {
 	return probe_set_in_flight(kernel_of(source)->probes, ret, room);
@@ -107,6 +112,7 @@ static const struct source_ops kernel_ops = {
 	.cells_used = kernel_cells_used,
 	.slot_release = kernel_slot_release,
 	.behind = kernel_behind,
+	.accounts = kernel_accounts,
 	.in_flight = kernel_in_flight,
 	.losses = kernel_losses,
 	.refused = kernel_refused,

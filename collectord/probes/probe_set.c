@@ -232,11 +232,12 @@ static void set_unload(struct probe_set *set)
 	hooks_close(set);
 	(void)bpf_link__destroy(set->in_flight);
 	(void)bpf_link__destroy(set->executable);
+	(void)bpf_link__destroy(set->accounts);
 	attach_close(set->calibration);
 	probe_set_memory_unmap(set);
 	ingero__destroy(set->bpf);
 	closep(&set->session_fd); /* after the links */
-	set->in_flight = set->executable = NULL;
+	set->in_flight = set->executable = set->accounts = NULL;
 	set->calibration = NULL;
 	set->bpf = NULL;
 }

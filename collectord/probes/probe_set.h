@@ -133,6 +133,13 @@ int probe_set_executable(struct probe_set *set, struct executable_record *ret, s
 typedef void (*probe_behind_func)(const struct behind_key *key, const struct behind_value *value, void *data);
 int probe_set_behind(struct probe_set *set, probe_behind_func func, void *data);
 
+typedef void (*probe_account_func)(const struct account_record *record, void *data);
+/**
+ * probe_set_accounts() - the account of each thread that has one, and the last one of each that ended since
+ * Return: how many were told, or -errno; of a thread that changed its account all the while none is told
+ */
+int probe_set_accounts(struct probe_set *set, probe_account_func func, void *data);
+
 int probe_set_calls_fd(const struct probe_set *set);	/* ring map of call_record */
 int probe_set_life_fd(const struct probe_set *set);	/* ring map of life_record */
 uint64_t probe_set_kernel_bytes(struct probe_set *set); /* maps and programs, as their fdinfo said this second */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * A probe set as its own files see it: probe_set.c loads and opens, probe_library.c
- * attaches, hooks.c the hooks, probe_policy.c says whom to trace, probe_figures.c reads. Nobody else
- * includes this.
+ * attaches, hooks.c the hooks, probe_policy.c says whom to trace, probe_figures.c and probe_accounts.c read. Nobody
+ * else includes this.
  */
 #pragma once
 
@@ -26,6 +26,7 @@ struct probe_set {
 	int session_fd;		    /* the lock that goes with session links; -1: not held */
 	struct attach *calibration; /* stays attached: closing it takes longer than measuring */
 	struct bpf_link *in_flight;
+	struct bpf_link *accounts;				 /* NULL until it is asked for */
 	struct bpf_link *executable;				 /* NULL until it is asked for */
 	struct bpf_link *hooks[HOOK_COUNT];			 /* in the order of hooks.c */
 	char hook_reasons[HOOK_FAMILY_COUNT][HOOK_REASON_BYTES]; /* why it is absent, "" unless it is */
@@ -57,6 +58,11 @@ int probe_set_call_attach(struct probe_set *set, int path_fd, const struct probe
 
 /** probe_set_policy_changed() - every thread decides anew, at its next call, whether it is traced */
 void probe_set_policy_changed(struct probe_set *set);
+
+/* probe_accounts.c */
+
+/** probe_set_accounts_forget() - those of a slot that ended and were not read */
+void probe_set_accounts_forget(struct probe_set *set, uint32_t slot);
 
 /* probe_figures.c */
 

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * The account of every thread that has one, written when the daemon reads, with what goes on at that moment. Per thread
+ * of the machine one failed lookup.
+ *
+ * The thread may run meanwhile. What is written of it is of one moment if its account, which comes last, has as many
+ * changes as there were before all else; if not, it is written anew.
+ */
+#include "account.h"
+#include "away.h"
+#include "going_on.h"
+
+#define ACCOUNT_READS 4
+#define ACCOUNT_HEAD_BYTES OFFSET_OF(struct account_record, account)
+
+static __always_inline void account_going_on(struct account_record *r, struct thread_state *t, struct task_struct *task)
+{
+	struct wait_noted noted = {};
+	struct wait_parts wait = {};
+	struct call_frame *f = &t->frames[0];
+	__u64 pcount = task->sched_info.pcount;
+	bool is_in_call = READ_ONCE(t->depth);
+	__u32 k;
+
+	r->open_since_ns = 0;
+	r->open_op = 0;
+	for (k = 0; k < BLAME_COUNT; k++)
+		r->open_ns[k] = 0;
+	if (is_in_call) {
+		noted.clock = READ_ONCE(t->out_clock);
+		noted.out_ns = t->out_ns;
+		noted.run_delay = t->out_run_delay;
+		noted.class = t->out_class;
+		r->open_since_ns = READ_ONCE(f->start_ns);
+		if (!r->open_since_ns)
+			return; /* it just begins; or its library is not attached any more */
+		r->open_op = f->op;
+		for (k = 1; k < BLAME_COUNT; k++)
+			r->open_ns[k] = f->blame_ns[k];
+	} else {
+		noted.clock = READ_ONCE(t->away_clock);
+		noted.out_ns = t->away_out_ns;
+		noted.run_delay = t->away_run_delay;
+		noted.class = t->away_class;
+		if (pcount - t->away_pcount > 1)
+			noted.clock = 0; /* it was away more than once: as away_end() has it */
+	}
+	wait_now(&noted, task, r->now_ns, &wait);
+	if (!noted.clock || wait.out_ns < r->open_since_ns)
+		return;
+	if (!is_in_call)
+		r->open_since_ns = wait.out_ns;
+	wait_add(r->open_ns, &wait);
+}
+
+SEC("iter/task")
+int accounts(struct bpf_iter__task *ctx)
+{
+	__u64 head[ACCOUNT_HEAD_BYTES / sizeof(__u64)] = {};
+	struct account_record *r = (struct account_record *)head;
+	struct task_struct *task = ctx->task;
+	struct seq_file *seq = ctx->meta->seq;
+	struct thread_state *t;
+	__u32 i;
+
+	if (!task)
+		return 0;
+	t = bpf_task_storage_get(&threads, task, 0, 0);
+	if (!t || !t->account.since_ns || !away_is_wanted(t, task))
+		return 0;
+	r->tgid = t->tgid;
+	r->tid = t->tid;
+	r->slot = t->slot;
+	__builtin_memcpy(r->comm, t->comm, sizeof(r->comm));
+	for (i = 0; i < ACCOUNT_READS; i++) {
+		r->changes = READ_ONCE(t->account.changes);
+		if (r->changes & ACCOUNT_CHANGING)
+			continue;
+		barrier();
+		r->now_ns = bpf_ktime_get_ns();
+		r->runtime_ns = task->se.sum_exec_runtime;
+		account_going_on(r, t, task);
+		bpf_seq_write(seq, head, sizeof(head));
+		bpf_seq_write(seq, &t->account, sizeof(t->account));
+		if (READ_ONCE(t->account.changes) == r->changes)
+			break;
+	}
+	return 0;
+}

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Accounts of threads: of those that live as an iterator of the kernel half writes them, of those that ended from a
+ * map.
+ */
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/fd.h"
+#include "probes/probe_set_state.h"
+
+#define ACCOUNTS_AT_ONCE 16
+
+/* All of it of one moment: bpf/account.bpf.c. */
+static bool account_is_whole(const struct account_record *record)
+{
+	return record->changes == record->account.changes;
+}
+
+/* Return: how many were told, or -errno */
+static int accounts_living(struct probe_set *set, struct account_record *room, probe_account_func func, void *data)
+{
+	CLEANUP(closep) int fd = -1;
+	size_t n_bytes = 0, whole;
+	int told = 0;
+	ssize_t n;
+
+	if (!set->accounts)
+		set->accounts = bpf_program__attach_iter(set->bpf->progs.accounts, NULL);
+	if (!set->accounts)
+		return -errno;
+	fd = bpf_iter_create(bpf_link__fd(set->accounts));
+	if (fd < 0)
+		return -errno;
+	for (;;) {
+		n = read(fd, (char *)room + n_bytes, ACCOUNTS_AT_ONCE * sizeof(*room) - n_bytes);
+		if (n == 0)
+			return told;
+		if (n < 0 && errno != EINTR && errno != EAGAIN)
+			return -errno;
+		n_bytes += n > 0 ? (size_t)n : 0;
+		whole = n_bytes / sizeof(*room);
+		for (size_t i = 0; i < whole; i++) {
+			if (!account_is_whole(&room[i]))
+				continue;
+			func(&room[i], data);
+			told++;
+		}
+		n_bytes -= whole * sizeof(*room);
+		memmove(room, &room[whole], n_bytes);
+	}
+}
+
+/* Return: how many keys there are in the map of threads that ended */
+static size_t ended_keys(const struct probe_set *set, struct account_key ret[ACCOUNTS_ENDED])
+{
+	int fd = bpf_map__fd(set->bpf->maps.accounts_ended);
+	size_t n = 0;
+
+	while (n < ACCOUNTS_ENDED && bpf_map_get_next_key(fd, n ? &ret[n - 1] : NULL, &ret[n]) == 0)
+		n++;
+	return n;
+}
+
+static int accounts_of_ended(struct probe_set *set, struct account_record *room, probe_account_func func, void *data)
+{
+	CLEANUP(freep) struct account_key *keys = calloc(ACCOUNTS_ENDED, sizeof(*keys));
+	int fd = bpf_map__fd(set->bpf->maps.accounts_ended), told = 0;
+	size_t n = keys ? ended_keys(set, keys) : 0;
+
+	if (!keys)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++) {
+		/* One that is just being written stays for the next time. */
+		if (bpf_map_lookup_elem(fd, &keys[i], room) || !account_is_whole(room))
+			continue;
+		(void)bpf_map_delete_elem(fd, &keys[i]);
+		func(room, data);
+		told++;
+	}
+	return told;
+}
+
+int probe_set_accounts(struct probe_set *set, probe_account_func func, void *data)
+{
+	CLEANUP(freep) struct account_record *room = calloc(ACCOUNTS_AT_ONCE, sizeof(*room));
+	int living, ended;
+
+	if (!room)
+		return -ENOMEM;
+	living = accounts_living(set, room, func, data);
+	/* After the living, or one that ends in between would be in neither. */
+	ended = accounts_of_ended(set, room, func, data);
+	if (living < 0)
+		return living;
+	return ended < 0 ? ended : living + ended;
+}
+
+void probe_set_accounts_forget(struct probe_set *set, uint32_t slot)
+{
+	CLEANUP(freep) struct account_key *keys = calloc(ACCOUNTS_ENDED, sizeof(*keys));
+	size_t n = keys ? ended_keys(set, keys) : 0;
+
+	for (size_t i = 0; i < n; i++)
+		if (keys[i].slot == slot)
+			(void)bpf_map_delete_elem(bpf_map__fd(set->bpf->maps.accounts_ended), &keys[i]);
+}
