@@ -60,6 +60,14 @@ const struct op_memory *detector_view_memory(const struct detector_view *view, c
 	return NULL;
 }
 
+bool detector_view_is_child(const struct detector_view *view, uint32_t tgid)
+{
+	for (size_t i = 0; i < view->n_children; i++)
+		if (view->children[i] == tgid)
+			return true;
+	return false;
+}
+
 enum op_layer detector_view_layer(const struct detector_view *view, detect_op_func is_kind)
 {
 	uint64_t sums[OP_LAYER_COUNT] = { 0 };

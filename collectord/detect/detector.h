@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "base/array.h"
+#include "detect/cause.h"
 #include "detect/driving.h"
 #include "detect/finding.h"
 #include "figures/tick.h"
@@ -67,6 +68,10 @@ struct detector_view {
 	size_t n_driving; /* of those; 0: it is not known where their time went */
 	const struct account_wait *waits;
 	size_t n_waits;
+	uint64_t called_ns;	  /* end of the last tick with calls, this one included */
+	uint64_t gap_ns;	  /* longest time from one tick with calls to the next, this one included */
+	const uint32_t *children; /* processes that it forked */
+	size_t n_children;
 	const op_memories *memory;
 	struct condition_op *lost; /* room for one condition: operations of .memory and of an account, and none */
 	const struct in_flight_record *const *in_flight; /* of this process, outermost calls alone */
@@ -76,6 +81,8 @@ struct detector_view {
 	uint16_t measured;
 };
 
+/** detector_view_is_child() - whether it forked that process */
+bool detector_view_is_child(const struct detector_view *view, uint32_t tgid);
 /** detector_view_memory() - of an operation, NULL when it was never called */
 const struct op_memory *detector_view_memory(const struct detector_view *view, const struct op *op);
 /** typedef detect_op_func - whether an operation is of some kind */
@@ -94,6 +101,7 @@ struct condition_op {
 };
 
 #define CONDITION_EXTRA 4
+#define CONDITION_CULPRITS 8
 
 /* What a detector says of one tick. */
 struct condition {
@@ -114,8 +122,13 @@ struct condition {
 	struct finding_call example;	 /* start_ns 0: none but kept calls */
 	__u64 blame_ns[BLAME_COUNT];	 /* with .has_blame: of the calls concerned; else that of op's figures */
 	bool has_blame;
-	bool is_event;		    /* it happened: no time is lost that could be weighed against noise */
-	struct finding_cause cause; /* of an event: .pid, .uid, .comm of who set it off; pid 0: nobody else */
+	bool is_event;		/* it happened: no time is lost that could be weighed against noise */
+	const struct cause *of; /* of detectors with .is_of_cause: conditions of several stand beside each other */
+	struct tick_behind who[CONDITION_CULPRITS]; /* likewise: who is to blame */
+	size_t n_who;
+	struct account_wait longest; /* likewise: the longest wait that it is about, .ns 0: none is known */
+	enum finding_severity most;  /* 0: no bound */
+	struct finding_cause cause;  /* of an event: .pid, .uid, .comm of who set it off; pid 0: nobody else */
 };
 
 /* Sums over the ticks in which a finding was present. */
@@ -130,10 +143,11 @@ struct detector_sums {
 	uint64_t between_ns;  /* of lost_ns, between calls */
 	uint64_t in_calls_ns; /* time of those threads in calls */
 	uint64_t extra[CONDITION_EXTRA];
-	uint64_t culprit_ns;	  /* of the cause's process */
-	uint32_t n_culprits;	  /* that made up a twentieth each, at least */
-	double machine_cpu_ratio; /* busy share of all CPUs, the highest seen; negative: not known. Coincidence, no
-				     proof */
+	struct account_wait longest; /* .ns 0: none is known */
+	uint64_t culprit_ns;	     /* of the cause's process */
+	uint32_t n_culprits;	     /* that made up a twentieth each, at least */
+	double machine_cpu_ratio;    /* busy share of all CPUs, the highest seen; negative: not known. Coincidence, no
+					proof */
 };
 
 /* How much it takes. Severity is the highest whose both values are reached. */
@@ -158,19 +172,21 @@ struct detector_facts {
 struct detector {
 	const char *name;
 	struct detector_words words;
-	enum blame_class takes;	  /* class whose time it takes; BLAME_ON_CPU: none by itself */
-	uint16_t needs;		  /* MEASURED(): without these classes it cannot tell */
-	uint16_t sharpened_by;	  /* MEASURED(): each that is missing makes it less sure */
-	bool is_per_op;		  /* conditions of several operations stand beside each other */
-	bool is_once;		  /* once for each process */
-	bool is_disturbing;	  /* while it goes on nothing is learned about what is usual */
-	bool has_culprits;	  /* who ran meanwhile is its cause */
-	bool is_of_thread;	  /* with accounts it is the worst driving thread that loses, in calls and between them;
-				     without,        what happens in calls happens as much outside of them */
-	double noise_ratio;	  /* up to this share of the time is nothing */
-	uint64_t open_lost_ns;	  /* above the noise, before it is a finding */
-	uint64_t open_present_ns; /* and for so long, or four times as much lost */
-	uint64_t quiet_ns;	  /* over when it was not seen for so long */
+	enum blame_class takes; /* class whose time it takes; BLAME_ON_CPU: none by itself */
+	uint16_t needs;		/* MEASURED(): without these classes it cannot tell */
+	uint16_t sharpened_by;	/* MEASURED(): each that is missing makes it less sure */
+	bool is_per_op;		/* conditions of several operations stand beside each other */
+	bool is_of_cause; /* conditions differ by the kind of their cause; processes to blame are no part of identity */
+	bool is_once;	  /* once for each process */
+	bool is_disturbing;    /* while it goes on nothing is learned about what is usual */
+	bool has_culprits;     /* who ran meanwhile is its cause */
+	bool is_of_thread;     /* with accounts it is the worst driving thread that loses, in calls and between them;
+				  without,        what happens in calls happens as much outside of them */
+	uint64_t steady_ns;    /* nothing is worse than LOW that was not there for so long, less a quarter of pauses */
+	double noise_ratio;    /* up to this share of the time is nothing */
+	uint64_t open_lost_ns; /* above the noise, before it is a finding */
+	uint64_t open_present_ns;			  /* and for so long, or four times as much lost */
+	uint64_t quiet_ns;				  /* over when it was not seen for so long */
 	struct severity_band bands[FINDING_CRITICAL + 1]; /* by enum finding_severity; ratio 0: not that bad */
 	/* Return: how many conditions hold, at most room. NULL: one, what all calls lost to the class of .takes */
 	size_t (*check)(const struct detector_view *view, struct condition *ret, size_t room);

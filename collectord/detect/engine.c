@@ -118,6 +118,10 @@ void engine_host(struct engine *e, const struct event *event)
 {
 	struct process_memory *p;
 
+	if (event->life->type == RECORD_FORK && event->process->memory) {
+		p = event->process->memory;
+		p->children[p->n_children++ % CHILDREN_MAX] = event->life->fork.child;
+	}
 	if (event->life->type != RECORD_OOM)
 		return;
 	p = memory_take(e->memory, event->process);
@@ -152,12 +156,12 @@ static void track_remove(struct process_memory *p, struct track *t)
 }
 
 /* The one that gathers or is open. */
-static struct track *track_find(const struct process_memory *p, enum detector_number number, const struct op *key)
+static struct track *track_find(const struct process_memory *p, enum detector_number number, const struct condition *c)
 {
 	for (size_t i = 0; i < p->tracks.n; i++) {
 		struct track *t = p->tracks.items[i];
 
-		if (t->number == number && t->key == key && t->state != TRACK_CLOSED)
+		if (t->number == number && track_is_of(t, c) && t->state != TRACK_CLOSED)
 			return t;
 	}
 	return NULL;
@@ -183,8 +187,8 @@ static bool make_room(struct engine *e, struct process_memory *p)
 	return true;
 }
 
-static int track_begin(struct engine *e, struct process_memory *p, enum detector_number number, const struct op *key,
-		       uint64_t from_ns, struct track **ret_track)
+static int track_begin(struct engine *e, struct process_memory *p, enum detector_number number,
+		       const struct condition *c, uint64_t from_ns, struct track **ret_track)
 {
 	struct track *t;
 	int r;
@@ -194,7 +198,7 @@ static int track_begin(struct engine *e, struct process_memory *p, enum detector
 		e->counts.refused_findings++;
 		return 0;
 	}
-	r = track_new(number, key, from_ns, &t);
+	r = track_new(number, c->op, c->of, from_ns, &t);
 	if (r < 0)
 		return r;
 	r = ARRAY_PUSH(&p->tracks, t);
@@ -264,7 +268,7 @@ static int advance(struct engine *e, struct process_memory *p, struct track *t, 
 		struct track *next;
 
 		track_end(e, t, tick->view->from_ns);
-		r = track_begin(e, p, number, t->key, tick->view->from_ns, &next);
+		r = track_begin(e, p, number, tick->condition, tick->view->from_ns, &next);
 		if (r < 0 || !next)
 			return r;
 		return advance(e, p, next, tick);
@@ -298,18 +302,18 @@ static int look(struct engine *e, struct process_memory *p, enum detector_number
 		if (t->number != number || t->state == TRACK_CLOSED)
 			continue;
 		for (size_t k = 0; k < n; k++)
-			holds = holds || conditions[k].op == t->key;
+			holds = holds || track_is_of(t, &conditions[k]);
 		tick->condition = NULL;
 		if (!holds)
 			r = advance(e, p, t, tick);
 	}
 	n_tracks = n;
 	for (size_t k = 0; k < n_tracks && r == 0; k++) {
-		struct track *t = track_find(p, number, conditions[k].op);
+		struct track *t = track_find(p, number, &conditions[k]);
 
 		tick->condition = &conditions[k];
 		if (!t) {
-			r = track_begin(e, p, number, conditions[k].op, tick->view->from_ns, &t);
+			r = track_begin(e, p, number, &conditions[k], tick->view->from_ns, &t);
 			if (r < 0 || !t)
 				continue;
 		}
@@ -434,6 +438,10 @@ static int tick_place(struct engine *e, const struct tick *tick)
 		if (!p)
 			return -ENOMEM;
 		p->first_call_ns = in_tick->first_call_ns;
+		if (in_tick->ops.n) {
+			p->gap_ns = p->called_ns ? MAX(p->gap_ns, tick->to_ns - p->called_ns) : 0;
+			p->called_ns = tick->to_ns;
+		}
 		p->seen_ns = tick->to_ns;
 		p->in_tick = in_tick;
 		r = process_memory_early(p, tick);

@@ -33,7 +33,7 @@ struct finding_other {
 
 /* What or who is to blame, at the side of the evidence's figures. */
 struct finding_cause {
-	const char *kind; /* a detector's name: "cpu_contention"; static */
+	const char *kind; /* a detector's name, or of cause.c: "cpu_contention", "loader"; static */
 	uint32_t pid;	  /* 0: no process, or none that is known */
 	uint32_t uid;
 	char comm[RECORD_COMM_BYTES];
@@ -75,7 +75,7 @@ struct finding {
 	uint64_t end_ns;     /* 0: goes on */
 	uint64_t present_ns; /* time in which it was seen: end minus start minus quiet times */
 	uint32_t recurrence; /* times it came back after a quiet time; 0: once */
-	uint64_t lost_ns;    /* what it cost the process's calls */
+	uint64_t lost_ns;    /* what it cost the process, in its calls and, where known, between them */
 	uint64_t calls;	     /* of op, while it was present */
 	uint64_t slow_calls;
 	uint64_t usual_ns; /* median of op without it; 0: not known */

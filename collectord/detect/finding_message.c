@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "detect/cause.h"
 #include "detect/detector.h"
 #include "detect/finding.h"
 #include "events/call_id.h"
@@ -66,12 +67,15 @@ const char *finding_class_field(enum blame_class class)
 void finding_message_words(Ingero__V1__Cause *cause, uint32_t victim_pid)
 {
 	const struct detector *d = detector_find(cause->kind);
+	const struct cause *c = d ? NULL : cause_find(cause->kind);
 	/* Who waits for its own threads is told so; who kills itself is not killed through anybody. */
-	bool has_processes = cause->processes && (cause->pid != victim_pid || (d && d->has_culprits));
-	const char *words = !d ? NULL : has_processes && d->words.behind ? d->words.behind : d->words.own;
+	bool has_processes = cause->processes && (cause->pid != victim_pid || c || (d && d->has_culprits));
+	const char *behind = d ? d->words.behind : c ? c->behind : NULL;
+	const char *own = d ? d->words.own : c ? c->own : NULL;
+	const char *words = has_processes && behind ? behind : own;
 
 	cause->words = (char *)(uintptr_t)(words ? words : "");
-	cause->takes = (char *)(uintptr_t)(d ? finding_class_field(d->takes) : "");
+	cause->takes = (char *)(uintptr_t)(d ? finding_class_field(d->takes) : c ? finding_class_field(c->takes) : "");
 }
 
 static Ingero__V1__Cause *cause_fill(const struct finding_cause *from, uint32_t victim_pid, struct arena *arena)

@@ -25,12 +25,18 @@ struct examples {
 	size_t n;
 };
 
+#define CHILDREN_MAX 64
+
 struct process_memory {
 	struct process *process; /* a reference: this hangs on its entry */
 	uint64_t first_call_ns;
-	uint64_t seen_ns;	/* end of the last tick with something of it */
-	uint64_t quiet_wall_ns; /* how long it was watched undisturbed */
-	bool has_oom;		/* it was killed for want of memory since the last tick: */
+	uint64_t called_ns;		 /* end of the last tick with calls */
+	uint64_t gap_ns;		 /* longest time from one tick with calls to the next */
+	uint32_t children[CHILDREN_MAX]; /* that it forked, the latest */
+	size_t n_children;		 /* ever */
+	uint64_t seen_ns;		 /* end of the last tick with something of it */
+	uint64_t quiet_wall_ns;		 /* how long it was watched undisturbed */
+	bool has_oom;			 /* it was killed for want of memory since the last tick: */
 	struct life_record oom;
 	uint32_t done; /* detectors with .is_once that have spoken: 1 << number */
 	op_memories ops;

@@ -14,7 +14,10 @@
 /* A long finding is told anew every so often, a young one in every tick. */
 #define TOLD_YOUNG_NS (60 * NSEC_PER_SEC)
 #define TOLD_EVERY_NS (10 * NSEC_PER_SEC)
-int track_new(enum detector_number number, const struct op *key, uint64_t from_ns, struct track **ret_track)
+/* What a tick without the condition takes of .steady_ns. (Guess.) */
+#define PAUSE_WEIGHT (-0.25)
+int track_new(enum detector_number number, const struct op *key, const struct cause *of, uint64_t from_ns,
+	      struct track **ret_track)
 {
 	struct track *t = calloc(1, sizeof(*t));
 
@@ -23,6 +26,7 @@ int track_new(enum detector_number number, const struct op *key, uint64_t from_n
 	t->number = number;
 	t->detector = detector_get(number);
 	t->key = key;
+	t->of = of;
 	t->from_ns = t->last_ns = from_ns;
 	t->sums.machine_cpu_ratio = -1;
 	*ret_track = t;
@@ -193,7 +197,11 @@ static int sums_add(struct track *t, const struct track_tick *tick)
 	t->weight_ns += (double)c->lost_ns;
 	t->recent_lost_ns += (double)c->lost_ns;
 	track_account_add(t, c);
-	if (t->detector->has_culprits && tick->process->in_tick)
+	if (c->longest.ns > s->longest.ns)
+		s->longest = c->longest;
+	for (size_t i = 0; i < c->n_who; i++)
+		culprit_add(t, &c->who[i]);
+	if (t->detector->has_culprits && !t->of && tick->process->in_tick)
 		for (size_t i = 0; i < tick->process->in_tick->behind.n; i++)
 			culprit_add(t, &tick->process->in_tick->behind.items[i]);
 	return ops_add(t, tick);
@@ -209,6 +217,8 @@ static uint64_t id_of(const struct finding *f, uint32_t culprit_pid)
 	uint64_t hash = 0xcbf29ce484222325ull; /* FNV-1a, 64 bits */
 
 	for (const char *c = f->kind; *c; c++)
+		hash = (hash ^ (unsigned char)*c) * 0x100000001b3ull;
+	for (const char *c = f->cause.kind; f->cause.kind != f->kind && *c; c++)
 		hash = (hash ^ (unsigned char)*c) * 0x100000001b3ull;
 	for (size_t i = 0; i < sizeof(numbers); i++)
 		hash = (hash ^ bytes[i]) * 0x100000001b3ull;
@@ -248,6 +258,9 @@ int track_reopen(struct track *t, const struct track *again, const struct track_
 	t->sums.calls_ns += again->sums.calls_ns;
 	t->sums.calls += again->sums.calls;
 	t->sums.lost_ns += again->sums.lost_ns;
+	if (again->sums.longest.ns > t->sums.longest.ns)
+		t->sums.longest = again->sums.longest;
+	t->steady_ns = again->steady_ns;
 	t->sums.is_accounted |= again->sums.is_accounted;
 	t->sums.least_ns += again->sums.least_ns;
 	t->sums.between_ns += again->sums.between_ns;
@@ -308,6 +321,7 @@ int track_advance(struct track *t, const struct track_tick *tick)
 	t->recent_calls_ns += (double)view->calls_ns;
 	t->bucket_ns = MAX(0, t->bucket_ns + lost_ns - noise_ns);
 
+	t->steady_ns = MAX(0, t->steady_ns + (is_present ? 1 : PAUSE_WEIGHT) * (double)view->wall_ns);
 	if (!is_present) {
 		if (t->state == TRACK_GATHERING)
 			return t->bucket_ns <= 0 || view->to_ns - t->last_ns > t->detector->quiet_ns ? TRACK_DRAINED

@@ -32,7 +32,9 @@ struct track_culprit {
 struct track {
 	const struct detector *detector;
 	enum detector_number number;
-	const struct op *key; /* of a detector with .is_per_op */
+	const struct op *key;	/* of a detector with .is_per_op */
+	const struct cause *of; /* of a detector with .is_of_cause */
+	double steady_ns;	/* time in which it was present, less a quarter of pauses */
 	enum track_state state;
 	double bucket_ns;
 	uint64_t from_ns;      /* where it began */
@@ -73,7 +75,13 @@ enum track_step {
 };
 
 /** track_new() - Return: 0 or -ENOMEM */
-int track_new(enum detector_number number, const struct op *key, uint64_t from_ns, struct track **ret_track);
+int track_new(enum detector_number number, const struct op *key, const struct cause *of, uint64_t from_ns,
+	      struct track **ret_track);
+/** track_is_of() - whether a condition of its detector is what it follows */
+static inline bool track_is_of(const struct track *track, const struct condition *condition)
+{
+	return track->key == condition->op && track->of == condition->of;
+}
 void track_free(struct track *track);
 /** track_advance() - one tick further. Return: enum track_step, or -ENOMEM with something of the tick not counted */
 int track_advance(struct track *track, const struct track_tick *tick);

@@ -57,7 +57,7 @@ static void cause_name(struct finding_cause *cause, const struct tick_behind *wh
 
 uint32_t track_culprit_pid(const struct track *t)
 {
-	return t->finding.cause.is_several ? 0 : t->finding.cause.pid;
+	return t->finding.cause.is_several || t->of ? 0 : t->finding.cause.pid;
 }
 
 void track_identify(struct track *t, const struct track_tick *tick)
@@ -66,7 +66,8 @@ void track_identify(struct track *t, const struct track_tick *tick)
 	const struct track_op *op = op_most(t);
 	struct finding *f = &t->finding;
 
-	f->kind = f->cause.kind = t->detector->name;
+	f->kind = t->detector->name;
+	f->cause.kind = t->of ? t->of->kind : f->kind;
 	f->process = *tick->view->process;
 	f->op = t->key ? t->key : op ? op->op : NULL;
 	if (tick->condition && tick->condition->is_event) {
@@ -82,7 +83,7 @@ void track_identify(struct track *t, const struct track_tick *tick)
 
 bool track_is_same(const struct track *t, const struct track *earlier)
 {
-	return t->number == earlier->number && t->finding.op == earlier->finding.op &&
+	return t->number == earlier->number && t->of == earlier->of && t->finding.op == earlier->finding.op &&
 	       track_culprit_pid(t) == track_culprit_pid(earlier);
 }
 
@@ -101,7 +102,7 @@ bool track_blames_another(const struct track *t)
 	if (pid && recent < STALE_RATIO * all)
 		return true;
 	/* Several, of which one has become nearly all. */
-	if (t->detector->has_culprits && !pid && most && most->recent_ns > (1 - STALE_RATIO) * all)
+	if (t->detector->has_culprits && !t->of && !pid && most && most->recent_ns > (1 - STALE_RATIO) * all)
 		return true;
 
 	for (size_t i = 0; i < t->ops.n; i++) {
@@ -154,9 +155,11 @@ static enum finding_severity severity_now(const struct track *t)
 	int severity = band_of(t, t->recent_lost_ns, t->sums.lost_ns);
 	int least = band_of(t, t->recent_least_ns, t->sums.least_ns);
 
-	if (t->recent_least_ns <= t->detector->noise_ratio * t->recent_time_ns)
+	if (t->recent_least_ns <= SMALL_RATIO * t->recent_time_ns)
 		least = 0;
 	if (t->sums.is_accounted && track_culprit_pid(t) && track_culprit_pid(t) == t->finding.process.tgid)
+		return FINDING_LOW;
+	if (t->detector->steady_ns && t->steady_ns < (double)t->detector->steady_ns)
 		return FINDING_LOW;
 	return (enum finding_severity)MIN(severity, least + 1);
 }
@@ -225,7 +228,7 @@ static void op_fill(struct track *t, const struct track_tick *tick)
 
 bool track_is_worth_telling(const struct track *t)
 {
-	return !t->detector->has_culprits || t->n_culprits || severity_now(t) > FINDING_LOW;
+	return !t->detector->has_culprits || t->of || t->n_culprits || severity_now(t) > FINDING_LOW;
 }
 
 static double share_of(const struct track *t, uint64_t ns)
@@ -273,10 +276,19 @@ static void cause_fill(struct track *t)
 	struct finding *f = &t->finding;
 	struct detector_sums *s = &t->sums;
 
-	if (!t->detector->has_culprits) {
+	if (!t->detector->has_culprits || (t->of && !t->n_culprits)) {
 		f->cause.share = 1;
 		f->cause.processes = f->cause.pid != 0;
 		return;
+	}
+	/* Workers come and go: the one that made up most by now, or the largest of several. */
+	if (t->of && t->n_culprits) {
+		const struct track_culprit *most = culprit_most(t);
+
+		memset(f->cause.others, 0, sizeof(f->cause.others));
+		f->cause.is_several = !most;
+		if (most)
+			cause_name(&f->cause, &most->who);
 	}
 	if (f->cause.is_several)
 		several_name(t);
@@ -326,6 +338,9 @@ void track_fill(struct track *t, const struct track_tick *tick)
 	if (tick->condition) {
 		enum finding_severity severity =
 			tick->condition->severity ? tick->condition->severity : severity_now(t);
+
+		if (tick->condition->most)
+			severity = MIN(severity, tick->condition->most);
 
 		f->severity = MAX(f->severity, severity);
 		if (tick->condition->has_blame)

@@ -38,6 +38,10 @@ struct detector_view view_of(const struct process_memory *p, const struct tick *
 		.measured = tick->measured,
 	};
 
+	view.called_ns = p->called_ns;
+	view.gap_ns = p->gap_ns;
+	view.children = p->children;
+	view.n_children = MIN(p->n_children, (size_t)CHILDREN_MAX);
 	if (p->in_tick) {
 		view.accounts = p->in_tick->accounts.items;
 		view.n_accounts = p->in_tick->accounts.n;

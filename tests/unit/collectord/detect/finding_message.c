@@ -193,6 +193,11 @@ static void check_words(void)
 		{ "killed for another", "oom_kill", 6603, 1, "through", "", "oom_kill: through logrotate (pid 6603)" },
 		{ "killed for itself", "oom_kill", 4711, 1, "", "", "oom_kill" },
 		{ "copies", "memcpy_share", 0, 0, "", "", "memcpy_share" },
+		{ "a worker", "loader", 6603, 1, "waits for data from", "",
+		  "loader: waits for data from logrotate (pid 6603)" },
+		{ "its own threads", "gil", 4711, 1, "waits for the Python interpreter lock (GIL) held by", "lock",
+		  "gil: waits for the Python interpreter lock (GIL) held by its own other threads" },
+		{ "a disk", "disk", 0, 0, "waits for a disk", "block_io", "disk: waits for a disk" },
 		{ "of Ingero", "coincidence", 0, 0, "", "", "coincidence" },
 	};
 

@@ -194,6 +194,20 @@ static inline void play_rest(struct account *a, uint64_t length_ns)
 	play_between(a, BLAME_ON_CPU, length_ns - a->wall_ns);
 }
 
+/* What a thread waited for between its calls. */
+static inline void play_wait(struct play *p, const struct account_wait *wait)
+{
+	CHECK_INT_EQ("tick", ARRAY_PUSH(&play_process(p)->waits, *wait), 0);
+}
+
+static inline void play_fork(struct play *p, uint32_t child)
+{
+	struct life_record life = { .type = RECORD_FORK, .tgid = p->identity.tgid, .fork = { .child = child } };
+	struct event event = { .life = &life, .process = play_entry(p) };
+
+	engine_host(p->engine, &event);
+}
+
 static inline void play_in_flight(struct play *p, const char *name, uint32_t tid, uint64_t start_ns,
 				  enum blame_class waits)
 {

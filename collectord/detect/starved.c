@@ -1,0 +1,369 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * A driving thread waits between its calls: the device gets no work meanwhile.
+ *
+ * Only a wait of which it is known what it is for, and who ends it, is a loss: a program without demand waits, too.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/utf8.h"
+#include "detect/detector.h"
+
+/* A process that begins waits for its files and its workers. (Guess.) */
+#define BEGIN_NS (5 * NSEC_PER_SEC)
+/* Without calls for so long it is not starved. (Guess.) */
+#define DEMAND_NS (10 * NSEC_PER_SEC)
+/* A child of another name that lets wait for so long at a time is no loader. (Guess.) */
+#define TOOL_NS (100 * NSEC_PER_MSEC)
+/* Guesses, all of them: nobody saw the fork; who waits may serve the other; the other thread may compute for it. */
+#define FAMILY_CONFIDENCE 0.8
+#define DEMAND_CONFIDENCE 0.4
+#define OWN_THREAD_CONFIDENCE 0.5
+
+#define WAITS_LOOKED_AT                                                                                                \
+	(MEASURED(BLAME_LOCK) | MEASURED(BLAME_BLOCK_IO) | MEASURED(BLAME_MEMORY) | MEASURED(BLAME_NETWORK) |          \
+	 MEASURED(BLAME_OTHER))
+
+/* What one wait says. */
+struct verdict {
+	enum cause_number cause; /* CAUSE_COUNT: no loss */
+	double confidence;
+	enum finding_severity most; /* 0: no bound */
+};
+
+/* What a thread lost to one cause. */
+struct starving {
+	uint64_t ns;
+	uint64_t count;
+	double confidence_ns; /* sum of confidence times ns; the sum of the latter: */
+	uint64_t weight_ns;
+	enum finding_severity most; /* the highest of its waits */
+	struct account_wait longest;
+	struct tick_behind who[CONDITION_CULPRITS];
+	size_t n_who;
+};
+
+#define NO_LOSS ((struct verdict){ .cause = CAUSE_COUNT })
+
+static bool is_between(const struct account_wait *w, uint32_t tid)
+{
+	return w->tid == tid && !w->op && w->class < BLAME_COUNT && (WAITS_LOOKED_AT & MEASURED(w->class));
+}
+
+static struct verdict of_child(const struct detector_view *view, const struct account_wait *w)
+{
+	bool is_tool = w->count && w->ns / w->count >= TOOL_NS &&
+		       strncmp(w->waker_comm, view->process->comm, RECORD_COMM_BYTES) != 0;
+
+	return (struct verdict){ .cause = is_tool ? CAUSE_TOOL : CAUSE_LOADER, .confidence = 1 };
+}
+
+/* Another process writes what it waits for. */
+static struct verdict of_writer(const struct detector_view *view, const struct account_wait *w)
+{
+	bool is_later = w->waker_uid == view->process->uid && w->waker_tgid > view->process->tgid;
+
+	if (detector_view_is_child(view, w->waker_tgid))
+		return of_child(view, w);
+	/* A pipe comes from the parent: who has the larger number was probably forked before anybody looked. */
+	if (w->kind == RESOURCE_PIPE && is_later)
+		return (struct verdict){ .cause = CAUSE_LOADER, .confidence = FAMILY_CONFIDENCE };
+	/* It may be served, or serve. */
+	return (struct verdict){ .cause = w->kind == RESOURCE_PEER || w->class == BLAME_NETWORK ? CAUSE_NETWORK
+												: CAUSE_LOADER,
+				 .confidence = DEMAND_CONFIDENCE,
+				 .most = FINDING_LOW };
+}
+
+static struct verdict of_lock(const struct detector_view *view, const struct account_wait *w)
+{
+	if (!w->waker_tgid)
+		return NO_LOSS; /* a timer ended it, or nobody yet */
+	if (detector_view_is_child(view, w->waker_tgid))
+		return of_child(view, w);
+	if (w->waker_tgid == view->process->tgid)
+		return (struct verdict){ .cause = CAUSE_LOCK,
+					 .confidence = OWN_THREAD_CONFIDENCE,
+					 .most = FINDING_MEDIUM };
+	return (struct verdict){ .cause = CAUSE_LOCK, .confidence = DEMAND_CONFIDENCE, .most = FINDING_LOW };
+}
+
+/* What a wait is for, its own threads not looked through. */
+static struct verdict judge(const struct detector_view *view, const struct account_wait *w)
+{
+	switch (w->kind) {
+	case RESOURCE_GIL:
+		return (struct verdict){ .cause = CAUSE_GIL, .confidence = 1 };
+	case RESOURCE_CHILD:
+		return (struct verdict){ .cause = CAUSE_TOOL, .confidence = 1 };
+	case RESOURCE_FUTEX:
+		return of_lock(view, w);
+	case RESOURCE_INODE:
+	case RESOURCE_DEVICE:
+		return (struct verdict){ .cause = CAUSE_DISK, .confidence = 1 };
+	case RESOURCE_CGROUP:
+		return NO_LOSS; /* a quota */
+	default:
+		break;
+	}
+	switch (w->class) {
+	case BLAME_BLOCK_IO:
+		return (struct verdict){ .cause = CAUSE_DISK, .confidence = 1 };
+	case BLAME_MEMORY:
+		return (struct verdict){ .cause = CAUSE_MEMORY, .confidence = 1 };
+	case BLAME_LOCK:
+		return of_lock(view, w);
+	default:
+		break;
+	}
+	if (!w->waker_tgid || w->waker_tgid == view->process->tgid)
+		return NO_LOSS; /* nobody known who would have to give something: no demand */
+	return of_writer(view, w);
+}
+
+static const struct account *account_of(const struct detector_view *view, uint32_t tid)
+{
+	for (size_t i = 0; i < view->n_accounts && tid; i++)
+		if (view->accounts[i].tid == tid)
+			return &view->accounts[i];
+	return NULL;
+}
+
+/* What a thread waited for most between its calls; NULL: nothing that is a loss, or for less than half of `least_ns`.
+ */
+static const struct account_wait *wait_most(const struct detector_view *view, uint32_t tid, uint64_t least_ns)
+{
+	const struct account_wait *most = NULL;
+
+	for (size_t i = 0; i < view->n_waits; i++) {
+		const struct account_wait *w = &view->waits[i];
+		struct verdict verdict;
+
+		if (!is_between(w, tid))
+			continue;
+		verdict = judge(view, w);
+		if (verdict.cause != CAUSE_COUNT && verdict.cause != CAUSE_LOCK && (!most || w->ns > most->ns))
+			most = w;
+	}
+	return most && most->ns >= least_ns / 2 ? most : NULL;
+}
+
+static void who_add(struct starving *s, const struct account_wait *w, uint64_t ns)
+{
+	size_t at = 0;
+
+	if (!w->waker_tgid)
+		return;
+	while (at < s->n_who && s->who[at].tgid != w->waker_tgid)
+		at++;
+	if (at == CONDITION_CULPRITS)
+		return;
+	if (at == s->n_who) {
+		s->who[s->n_who++] = (struct tick_behind){ .tgid = w->waker_tgid, .uid = w->waker_uid };
+		memcpy(s->who[at].comm, w->waker_comm, sizeof(s->who[at].comm));
+	}
+	s->who[at].ns += ns;
+}
+
+/* Of these the account says how much it is, short waits and those that go on included. */
+static bool is_of_class(const struct account_wait *w, uint32_t tid)
+{
+	return w->tid == tid && (w->class == BLAME_BLOCK_IO || w->class == BLAME_MEMORY);
+}
+
+static void wait_add(const struct detector_view *view, const struct account_wait *w, struct starving all[CAUSE_COUNT])
+{
+	bool is_of_own = w->waker_tgid && w->waker_tgid == view->process->tgid && w->kind != RESOURCE_GIL;
+	uint32_t tid = w->tid;
+	uint64_t ns = w->ns;
+	struct verdict verdict;
+	struct starving *s;
+
+	/* A thread of its own that makes calls, too: what that one waited for, else it worked for this one. */
+	if (is_of_own && w->waker_tid != w->tid && account_of(view, w->waker_tid)) {
+		w = wait_most(view, w->waker_tid, ns);
+		if (!w)
+			return;
+		ns = MIN(ns, w->ns);
+	}
+	verdict = judge(view, w);
+	if (verdict.cause == CAUSE_COUNT)
+		return;
+	s = &all[verdict.cause];
+	s->ns += is_of_class(w, tid) ? 0 : ns;
+	s->count += w->count;
+	s->confidence_ns += verdict.confidence * (double)ns;
+	s->weight_ns += ns;
+	s->most = MAX(s->most, verdict.most ? verdict.most : FINDING_CRITICAL);
+	if (w->max_ns > s->longest.max_ns || !s->longest.ns)
+		s->longest = *w;
+	who_add(s, w, ns);
+}
+
+/* Return: what it lost in all */
+static uint64_t thread_look(const struct detector_view *view, const struct driving *d, struct starving all[CAUSE_COUNT])
+{
+	uint64_t lost_ns = 0;
+
+	memset(all, 0, CAUSE_COUNT * sizeof(*all));
+	for (size_t i = 0; i < view->n_waits; i++)
+		if (is_between(&view->waits[i], d->account->tid))
+			wait_add(view, &view->waits[i], all);
+	all[CAUSE_DISK].ns += d->between_ns[BLAME_BLOCK_IO];
+	all[CAUSE_MEMORY].ns += d->between_ns[BLAME_MEMORY];
+	for (int i = 0; i < CAUSE_COUNT; i++)
+		lost_ns += all[i].ns;
+	return lost_ns;
+}
+
+static void condition_fill(struct condition *c, const struct driving *d, const struct starving *s,
+			   const struct cause *cause)
+{
+	*c = (struct condition){
+		.confidence = s->weight_ns ? s->confidence_ns / (double)s->weight_ns : 1,
+		.of = cause,
+		.longest = s->longest,
+		.most = s->most,
+		.n_who = s->n_who,
+		.extra[0] = s->count,
+	};
+	memcpy(c->who, s->who, sizeof(c->who));
+	condition_account(c, d, 0, s->ns);
+}
+
+static size_t check(const struct detector_view *view, struct condition *ret, size_t room)
+{
+	struct starving all[CAUSE_COUNT], most[CAUSE_COUNT];
+	uint64_t most_ns = 0;
+	struct driving worst;
+	size_t n = 0;
+
+	if (view->to_ns < view->first_call_ns + BEGIN_NS || view->to_ns > view->called_ns + DEMAND_NS)
+		return 0;
+	for (size_t i = 0; i < view->n_driving; i++) {
+		struct driving one;
+		uint64_t lost_ns;
+
+		driving_of(&view->accounts[i], &one);
+		lost_ns = thread_look(view, &one, all);
+		if (lost_ns <= most_ns)
+			continue;
+		most_ns = lost_ns;
+		worst = one;
+		memcpy(most, all, sizeof(most));
+	}
+	for (int i = 0; i < CAUSE_COUNT && n < room && most_ns; i++)
+		if (most[i].ns)
+			condition_fill(&ret[n++], &worst, &most[i], cause_get((enum cause_number)i));
+	return n;
+}
+
+/* So many workers of the same kind would keep up, if there are CPUs for them. */
+static void advise_loader(const struct detector_sums *s, const struct detector_facts *facts, struct finding *f)
+{
+	double ratio = s->time_ns ? (double)s->lost_ns / (double)s->time_ns : 0;
+	double n = ratio < 1 ? (double)s->n_culprits / (1 - ratio) + 0.999 : 0;
+
+	if (facts->n_cpus && n > facts->n_cpus)
+		n = facts->n_cpus;
+	if (n > s->n_culprits && n <= UINT32_MAX)
+		detector_advise(f, "more workers while CPUs are free: num_workers %" PRIu32 " -> %" PRIu32,
+				s->n_culprits, (uint32_t)n);
+	else
+		detector_advise(f, "let the workers do less for each batch: prepare the data once, keep it in memory");
+	if (f->cause.pid)
+		detector_advise(f, "see what the worker does: sudo py-spy dump --pid %" PRIu32, f->cause.pid);
+}
+
+static void advise_disk(const struct detector_sums *s, struct finding *f)
+{
+	char name[RESOURCE_NAME_BYTES + 1] = "";
+
+	memcpy(name, s->longest.name, RESOURCE_NAME_BYTES);
+	utf8_scrub(name);
+	if (*name)
+		detector_advise(f, "keep '%s' in memory or on a faster disk", name);
+	detector_advise(f, "read it ahead in another process (num_workers of the DataLoader), or write it in another");
+	detector_advise(f, "see which files: sudo ls -l /proc/%" PRIu32 "/fd", f->process.tgid);
+}
+
+static void advise(const struct detector_sums *s, const struct detector_facts *facts, enum cause_number cause,
+		   struct finding *f)
+{
+	uint32_t pid = f->process.tgid;
+
+	switch (cause) {
+	case CAUSE_LOADER:
+		advise_loader(s, facts, f);
+		break;
+	case CAUSE_DISK:
+		advise_disk(s, f);
+		break;
+	case CAUSE_LOCK:
+		detector_advise(f, "see who holds the lock: sudo gdb -p %" PRIu32 " -batch -ex 'thread apply all bt'",
+				pid);
+		break;
+	case CAUSE_GIL:
+		detector_advise(f, "move what the other Python threads do to other processes (multiprocessing)");
+		detector_advise(f, "see which thread holds the GIL: sudo py-spy dump --pid %" PRIu32, pid);
+		break;
+	case CAUSE_MEMORY:
+		detector_advise(f, "raise memory.max of its control group, or use less memory");
+		detector_advise(f, "see who waits for memory: cat /proc/pressure/memory");
+		break;
+	case CAUSE_NETWORK:
+		detector_advise(f, "see what the socket is: sudo ss -tnp | grep pid=%" PRIu32 ",", pid);
+		break;
+	case CAUSE_TOOL:
+		detector_advise(
+			f, "start the child process earlier and go on with calls meanwhile, or start it less often");
+		break;
+	case CAUSE_COUNT:
+		break;
+	}
+}
+
+static void tell(const struct detector_sums *s, const struct detector_facts *facts, struct finding *f)
+{
+	const struct cause *cause = cause_find(f->cause.kind);
+	int number = 0;
+
+	while (number < CAUSE_COUNT && cause_get((enum cause_number)number) != cause)
+		number++;
+	if (!cause)
+		return;
+	detector_title_between(f, cause->title);
+	detector_evidence(f, "waited_ns", (double)s->lost_ns, FINDING_UNIT_NS);
+	detector_evidence(f, "lost_ratio", s->time_ns ? (double)s->lost_ns / (double)s->time_ns : 0,
+			  FINDING_UNIT_RATIO);
+	detector_evidence(f, "lost_at_least_ns", (double)s->least_ns, FINDING_UNIT_NS);
+	detector_evidence(f, "waits", (double)s->extra[0], FINDING_UNIT_COUNT);
+	detector_evidence(f, "longest_wait_ns", (double)s->longest.max_ns, FINDING_UNIT_NS);
+	if (s->n_culprits) {
+		detector_evidence(f, "culprit_ns", (double)s->culprit_ns, FINDING_UNIT_NS);
+		detector_evidence(f, "culprits", s->n_culprits, FINDING_UNIT_COUNT);
+	}
+	advise(s, facts, (enum cause_number)number, f);
+}
+
+const struct detector detector_starved = {
+	.name = "starved",
+	.is_of_thread = true,
+	.is_of_cause = true,
+	.has_culprits = true,
+	.noise_ratio = 0.1,			 /* guess: of the driving thread's clock */
+	.open_lost_ns = 200 * NSEC_PER_MSEC,	 /* guess */
+	.open_present_ns = 1500 * NSEC_PER_MSEC, /* guess: more than one tick */
+	.steady_ns = 4 * NSEC_PER_SEC,		 /* guess: the first batches of an epoch take less */
+	.quiet_ns = 10 * NSEC_PER_SEC,		 /* guess */
+	.bands = {				 /* as cpu_contention: the same time is lost */
+		[FINDING_MEDIUM] = { 0.075, 500 * NSEC_PER_MSEC },
+		[FINDING_HIGH] = { 0.25, 1500 * NSEC_PER_MSEC },
+		[FINDING_CRITICAL] = { 0.6, 10 * NSEC_PER_SEC },
+	},
+	.check = check,
+	.tell = tell,
+};

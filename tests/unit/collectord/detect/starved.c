@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * What a driving thread waits for between its calls is named, and the worse the longer it is; who only waits for work
+ * is left alone.
+ */
+#include "play.h"
+
+#define SECONDS 20
+#define BEGIN 5 /* seconds that are not looked at */
+#define WORKER 4720u
+#define EARLIER 4000u /* a process that is older than ours */
+#define MAIN PLAY_PID
+#define OTHER_THREAD 4712u
+
+/* A second of the main thread, in milliseconds: the rest it computes. */
+static const struct {
+	const char *name;
+	uint64_t waits;	 /* between calls */
+	uint64_t device; /* in calls */
+	enum blame_class class;
+	enum resource_kind kind;
+	uint32_t waker, waker_tid;
+	const char *comm;
+	bool is_forked; /* the waker, before our eyes */
+	uint64_t count; /* waits a second */
+	const char *cause;
+	enum finding_severity severity;
+	int confidence; /* percent */
+	const char *title;
+} cases[] = {
+	{ "loader, 20 %", 200, 100, BLAME_OTHER, RESOURCE_PIPE, WORKER, WORKER, "python", true, 20, "loader",
+	  FINDING_MEDIUM, 100, "python waited for data between its calls" },
+	{ "loader, 50 %", 500, 100, BLAME_OTHER, RESOURCE_PIPE, WORKER, WORKER, "python", true, 20, "loader",
+	  FINDING_HIGH, 100, "python waited for data between its calls" },
+	{ "loader, 80 %", 800, 100, BLAME_OTHER, RESOURCE_PIPE, WORKER, WORKER, "python", true, 20, "loader",
+	  FINDING_CRITICAL, 100, "python waited for data between its calls" },
+	{ "loader, polled", 500, 100, BLAME_OTHER, RESOURCE_NONE, WORKER, WORKER, "pt_data_worker", true, 20, "loader",
+	  FINDING_HIGH, 100, "python waited for data between its calls" },
+	{ "loader, its fork not seen", 500, 100, BLAME_OTHER, RESOURCE_PIPE, WORKER, WORKER, "python", false, 20,
+	  "loader", FINDING_HIGH, 80, "python waited for data between its calls" },
+	{ "loader, through shared memory", 500, 100, BLAME_LOCK, RESOURCE_FUTEX, WORKER, WORKER, "python", true, 20,
+	  "loader", FINDING_HIGH, 100, "python waited for data between its calls" },
+	{ "loader, hidden behind the device", 200, 700, BLAME_OTHER, RESOURCE_PIPE, WORKER, WORKER, "python", true, 20,
+	  "loader", FINDING_LOW, 70, "python waited for data between its calls" },
+	{ "loader, prefetched", 90, 100, BLAME_OTHER, RESOURCE_PIPE, WORKER, WORKER, "python", true, 20, "", 0, 0, "" },
+	{ "disk", 500, 100, BLAME_BLOCK_IO, RESOURCE_INODE, 0, 0, "", false, 20, "disk", FINDING_HIGH, 100,
+	  "python waited for a disk between its calls" },
+	{ "disk, nothing known of it", 500, 100, BLAME_BLOCK_IO, RESOURCE_NONE, 0, 0, "", false, 0, "disk",
+	  FINDING_HIGH, 100, "python waited for a disk between its calls" },
+	{ "file of a server", 500, 100, BLAME_OTHER, RESOURCE_INODE, 0, 0, "", false, 20, "disk", FINDING_HIGH, 100,
+	  "python waited for a disk between its calls" },
+	{ "memory", 500, 100, BLAME_MEMORY, RESOURCE_NONE, 0, 0, "", false, 0, "memory", FINDING_HIGH, 100,
+	  "python waited for memory between its calls" },
+	{ "GIL", 500, 100, BLAME_LOCK, RESOURCE_GIL, MAIN, 4999, "python", false, 100, "gil", FINDING_HIGH, 100,
+	  "python waited for the GIL between its calls" },
+	{ "lock", 500, 100, BLAME_LOCK, RESOURCE_FUTEX, MAIN, 4999, "python", false, 20, "lock", FINDING_MEDIUM, 50,
+	  "python waited for a lock between its calls" },
+	{ "tool", 500, 100, BLAME_OTHER, RESOURCE_CHILD, WORKER, WORKER, "git", true, 1, "tool", FINDING_HIGH, 100,
+	  "python waited for a child process between its calls" },
+	{ "tool, its output", 500, 100, BLAME_OTHER, RESOURCE_PIPE, WORKER, WORKER, "git", true, 1, "tool",
+	  FINDING_HIGH, 100, "python waited for a child process between its calls" },
+	{ "server with a client here", 900, 50, BLAME_NETWORK, RESOURCE_PEER, WORKER, WORKER, "client", false, 5,
+	  "network", FINDING_LOW, 40, "python waited for a socket between its calls" },
+	{ "server, polling, with a client here", 900, 50, BLAME_OTHER, RESOURCE_NONE, WORKER, WORKER, "client", false,
+	  5, "loader", FINDING_LOW, 40, "python waited for data between its calls" },
+	{ "worker of a server", 900, 50, BLAME_OTHER, RESOURCE_PIPE, EARLIER, EARLIER, "python", false, 5, "loader",
+	  FINDING_LOW, 40, "python waited for data between its calls" },
+	/* Those are well. */
+	{ "server with a client elsewhere", 900, 50, BLAME_NETWORK, RESOURCE_PEER, 0, 0, "", false, 5, "", 0, 0, "" },
+	{ "server, polling", 900, 50, BLAME_OTHER, RESOURCE_NONE, 0, 0, "", false, 5, "", 0, 0, "" },
+	{ "waits for work in a queue", 900, 50, BLAME_LOCK, RESOURCE_FUTEX, 0, 0, "", false, 5, "", 0, 0, "" },
+	{ "paced", 900, 50, BLAME_SLEEP, RESOURCE_NONE, 0, 0, "", false, 50, "", 0, 0, "" },
+	{ "out of its quota", 50, 50, BLAME_QUOTA, RESOURCE_CGROUP, 0, 0, "", false, 50, "", 0, 0, "" },
+};
+
+static void second_of(struct play *p, size_t i, uint64_t waits_ns)
+{
+	struct account *a = play_account(p, MAIN, true);
+	struct account_wait wait = { .ns = waits_ns,
+				     .max_ns = waits_ns,
+				     .count = cases[i].count,
+				     .tid = MAIN,
+				     .class = (uint8_t)cases[i].class,
+				     .kind = (uint8_t)cases[i].kind,
+				     .waker_tgid = cases[i].waker,
+				     .waker_tid = cases[i].waker_tid,
+				     .waker_uid = PLAY_UID,
+				     .name = "train.bin" };
+
+	play_calls(p, "cudaLaunchKernel", 100, 5 * US, BLAME_ON_CPU);
+	play_in(a, "cudaStreamSynchronize", BLAME_DEVICE, cases[i].device * MS);
+	play_between(a, cases[i].class, waits_ns);
+	play_rest(a, S);
+	/* PyTorch's autograd thread: idle, and no loss. */
+	a = play_account(p, OTHER_THREAD, false);
+	play_between(a, BLAME_LOCK, S);
+	memcpy(wait.waker_comm, cases[i].comm, strlen(cases[i].comm));
+	if (wait.count && waits_ns)
+		play_wait(p, &wait);
+	wait.tid = OTHER_THREAD;
+	wait.class = BLAME_LOCK;
+	wait.kind = RESOURCE_FUTEX;
+	wait.waker_tgid = wait.waker_tid = MAIN;
+	wait.ns = S;
+	play_wait(p, &wait);
+}
+
+static void check_cases(void)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct play *p = malloc(sizeof(*p));
+		const char *name = cases[i].name;
+		const struct finding *f;
+
+		play_begin(p, i);
+		for (int second = 0; second < BEGIN + SECONDS; second++) {
+			if (second == 1 && cases[i].is_forked)
+				play_fork(p, cases[i].waker);
+			second_of(p, i, cases[i].waits * MS);
+			CHECK_INT_EQ(name, play_tick(p, S), 0);
+		}
+		f = play_find(p, "starved");
+		CHECK_STR_EQ(name, f ? f->cause.kind : "", cases[i].cause);
+		if (f) {
+			bool has_who = cases[i].waker != 0;
+
+			CHECK_INT_EQ(name, p->n_findings, 1);
+			CHECK_INT_EQ(name, f->severity, cases[i].severity);
+			CHECK_INT_EQ(name, f->cause.pid, cases[i].waker);
+			CHECK_STR_EQ(name, f->cause.comm, cases[i].comm);
+			CHECK_INT_EQ(name, f->cause.processes, has_who);
+			CHECK_INT_EQ(name, f->lost_ns, (SECONDS + 1) * cases[i].waits * MS);
+			CHECK_INT_EQ(name, f->blame_ns[cases[i].class], f->lost_ns);
+			CHECK_INT_EQ(name, (int)(play_evidence(f, "lost_ratio") * 1000 + 0.5), cases[i].waits);
+			CHECK_INT_EQ(name, (int)(f->confidence * 100 + 0.5), cases[i].confidence);
+			CHECK_STR_EQ(name, f->title, cases[i].title);
+			CHECK(name, f->op == NULL && f->n_advice > 0);
+		}
+		play_end(p);
+		free(p);
+	}
+}
+
+/* Two findings of one time are two, with an id each; how many workers would do is said. */
+static void check_several(void)
+{
+	struct play *p = malloc(sizeof(*p));
+
+	play_begin(p, 1);
+	for (int second = 0; second < 15; second++) {
+		struct account *a = play_account(p, MAIN, true);
+
+		play_fork(p, WORKER + (uint32_t)second);
+		play_calls(p, "cudaLaunchKernel", 100, 5 * US, BLAME_ON_CPU);
+		play_between(a, BLAME_BLOCK_IO, 200 * MS);
+		play_between(a, BLAME_OTHER, 500 * MS);
+		play_rest(a, S);
+		for (uint32_t k = 0; k < 2; k++)
+			play_wait(p, &(struct account_wait){ .ns = 250 * MS,
+							     .max_ns = 50 * MS,
+							     .count = 10,
+							     .tid = MAIN,
+							     .class = BLAME_OTHER,
+							     .kind = RESOURCE_PIPE,
+							     .waker_tgid = WORKER + k,
+							     .waker_uid = PLAY_UID,
+							     .waker_comm = "python" });
+		CHECK_INT_EQ("several", play_tick(p, S), 0);
+	}
+	CHECK_INT_EQ("several", p->n_findings, 2);
+	CHECK("several", p->findings[0].id != p->findings[1].id);
+	CHECK_STR_EQ("several", p->findings[0].cause.kind, "loader");
+	CHECK_STR_EQ("several", p->findings[1].cause.kind, "disk");
+	CHECK_INT_EQ("several", p->findings[0].cause.processes, 2);
+	CHECK_STR_EQ("several", p->findings[0].advice[0], "more workers while CPUs are free: num_workers 2 -> 4");
+	play_end(p);
+	free(p);
+}
+
+/* A wait that another thread of the process ends, in milliseconds of a second. */
+static const struct {
+	const char *name;
+	uint64_t other_waits; /* for a pipe, between its calls */
+	uint64_t other_cpu;   /* in calls */
+	const char *cause;
+	uint32_t pid;
+} hops[] = {
+	{ "autograd, which made calls", 0, 500, "", 0 },
+	{ "a thread that fetches what a worker writes", 450, 50, "loader", WORKER },
+	{ "a thread that mostly made calls", 100, 500, "", 0 },
+};
+
+static void check_hops(void)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(hops); i++) {
+		struct play *p = malloc(sizeof(*p));
+		const struct finding *f;
+
+		play_begin(p, i);
+		for (int second = 0; second < 15; second++) {
+			struct account *a = play_account(p, MAIN, true);
+
+			play_fork(p, WORKER);
+			play_calls(p, "cudaLaunchKernel", 100, 5 * US, BLAME_ON_CPU);
+			play_between(a, BLAME_LOCK, 500 * MS);
+			play_rest(a, S);
+			a = play_account(p, OTHER_THREAD, false);
+			play_in(a, "cudaLaunchKernel", BLAME_ON_CPU, hops[i].other_cpu * MS);
+			play_between(a, BLAME_OTHER, hops[i].other_waits * MS);
+			play_rest(a, S);
+			play_wait(p, &(struct account_wait){ .ns = 500 * MS,
+							     .max_ns = 50 * MS,
+							     .count = 10,
+							     .tid = MAIN,
+							     .class = BLAME_LOCK,
+							     .kind = RESOURCE_FUTEX,
+							     .waker_tgid = PLAY_PID,
+							     .waker_tid = OTHER_THREAD,
+							     .waker_uid = PLAY_UID });
+			play_wait(p, &(struct account_wait){ .ns = hops[i].other_waits * MS,
+							     .max_ns = 50 * MS,
+							     .count = 10,
+							     .tid = OTHER_THREAD,
+							     .class = BLAME_OTHER,
+							     .kind = RESOURCE_PIPE,
+							     .waker_tgid = WORKER,
+							     .waker_uid = PLAY_UID,
+							     .waker_comm = "python" });
+			CHECK_INT_EQ(hops[i].name, play_tick(p, S), 0);
+		}
+		f = play_find(p, "starved");
+		CHECK_STR_EQ(hops[i].name, f ? f->cause.kind : "", hops[i].cause);
+		CHECK_INT_EQ(hops[i].name, f ? f->cause.pid : 0, hops[i].pid);
+		play_end(p);
+		free(p);
+	}
+}
+
+/* Seconds in which it waits for the first row of cases, with pauses. */
+static const struct {
+	const char *name;
+	int waits, pause;
+	uint64_t ms;
+	enum finding_severity severity; /* at most */
+} epochs[] = {
+	{ "the first batch of an epoch", 3, 30, 900, FINDING_LOW },
+	{ "a slow batch", 1, 40, 900, FINDING_LOW },
+	{ "most of the time", 8, 4, 900, FINDING_CRITICAL },
+};
+
+static void check_epochs(void)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(epochs); i++) {
+		struct play *p = malloc(sizeof(*p));
+		enum finding_severity worst = 0;
+
+		play_begin(p, i);
+		for (int second = 0; second < 200; second++) {
+			bool is_waiting = second % (epochs[i].waits + epochs[i].pause) < epochs[i].waits;
+
+			second_of(p, 0, is_waiting ? epochs[i].ms * MS : 0);
+			CHECK_INT_EQ(epochs[i].name, play_tick(p, S), 0);
+		}
+		for (size_t k = 0; k < p->n_findings; k++)
+			worst = MAX(worst, p->findings[k].severity);
+		CHECK_INT_EQ(epochs[i].name, worst, epochs[i].severity);
+		play_end(p);
+		free(p);
+	}
+}
+
+/* A process that begins, and one without calls, are no matter of this. */
+static void check_others(void)
+{
+	struct play *p = malloc(sizeof(*p));
+
+	play_begin(p, 1);
+	for (int second = 0; second < BEGIN - 1; second++) {
+		second_of(p, 2, 900 * MS);
+		CHECK_INT_EQ("begins", play_tick(p, S), 0);
+	}
+	CHECK_INT_EQ("begins", p->n_findings, 0);
+	for (int second = 0; second < 100; second++) {
+		second_of(p, 2, 0);
+		CHECK_INT_EQ("well", play_tick(p, S), 0);
+	}
+	for (int second = 0; second < 100; second++) {
+		struct account *a = play_account(p, MAIN, true);
+
+		play_between(a, BLAME_OTHER, S);
+		CHECK_INT_EQ("no calls", play_tick(p, S), 0);
+	}
+	CHECK_INT_EQ("no calls", p->n_findings, 0);
+	play_end(p);
+	free(p);
+}
+
+int main(void)
+{
+	check_cases();
+	check_several();
+	check_hops();
+	check_epochs();
+	check_others();
+	return check_result();
+}
