@@ -165,7 +165,8 @@ int figures_encoder_new(struct figures_encoder **ret_encoder);
 void figures_encoder_free(struct figures_encoder *encoder);
 /** figures_encoder_set_plain() - from now on quickly rather than small */
 void figures_encoder_set_plain(struct figures_encoder *encoder, bool is_plain);
-/** figures_encode() - @out: appended to; @ret_crc: for the row. Return: 0, -E2BIG (over 262 144 rows of one kind) or -ENOMEM */
+/** figures_encode() - @out: appended to; @ret_crc: for the row. Return: 0, -E2BIG (over 262 144 rows of one kind) or
+ * -ENOMEM */
 int figures_encode(struct figures_encoder *encoder, const struct figures_blob *blob, struct buf *out,
 		   uint32_t *ret_crc);
 /** figures_blob_encode() - the same with an encoder of its own */

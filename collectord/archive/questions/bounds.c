@@ -12,7 +12,7 @@ struct around {
 	uint64_t row_ns;
 };
 
-/* A row in which only others called is none of the answer's. */
+/* A row in which only others lived is none of the answer's. */
 static int row_take(const struct read_bucket *bucket, void *data)
 {
 	struct around *around = data;
@@ -20,6 +20,8 @@ static int row_take(const struct read_bucket *bucket, void *data)
 
 	for (size_t i = 0; i < bucket->n_figures && !is_wanted; i++)
 		is_wanted = read_pid_is_wanted(around->pids, around->n_pids, bucket->figures[i].process->pid);
+	for (size_t i = 0; i < bucket->n_parts && !is_wanted; i++)
+		is_wanted = read_pid_is_wanted(around->pids, around->n_pids, bucket->parts[i].process->pid);
 	if (!is_wanted)
 		return 0;
 	around->from_unix_ns = MIN(around->from_unix_ns, bucket->from_unix_ns);

@@ -97,8 +97,10 @@ static int behind_set(struct explain *e, const struct read_window *window)
 
 	if (!order)
 		return -ENOMEM;
-	for (size_t i = 0; i < n; i++)
-		order[i] = &window->behind.items[i];
+	n = 0;
+	for (size_t i = 0; i < window->behind.n; i++)
+		if (!window->behind.items[i].is_between)
+			order[n++] = &window->behind.items[i];
 	qsort(order, n, sizeof(*order), compare_behind);
 
 	n = MIN(n, BEHIND_MAX);

@@ -9,6 +9,7 @@
  */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 #include "archive/read/own.h"
@@ -252,12 +253,63 @@ static int pieces_choose(struct store_reader *own, uint64_t from_unix_ns, uint64
 struct bucket_rows {
 	ARRAY(struct read_figures) figures;
 	ARRAY(struct read_behind) behind;
+	ARRAY(struct read_part) parts;
+	ARRAY(struct read_wait) waits;
 };
 
 static void bucket_rows_done(struct bucket_rows *rows)
 {
 	ARRAY_DONE(&rows->figures);
 	ARRAY_DONE(&rows->behind);
+	ARRAY_DONE(&rows->parts);
+	ARRAY_DONE(&rows->waits);
+}
+
+/* Another user's process, whose name and number the caller may not know. */
+static bool is_hidden(const struct store_reader *own, uint32_t uid)
+{
+	return own->scope.names_hidden && !own->scope.all && uid != own->scope.uid;
+}
+
+static void waker_hide(struct account_wait *wait)
+{
+	wait->waker_tgid = READ_PID_HIDDEN;
+	wait->waker_tid = 0;
+	memset(wait->waker_comm, 0, sizeof(wait->waker_comm));
+}
+
+static int accounts_fill(struct store_reader *own, const struct figures_blob *blob, struct bucket_rows *rows)
+{
+	int r = 0;
+
+	rows->parts.n = rows->waits.n = 0;
+	for (size_t i = 0; i < blob->parts.n && r == 0; i++) {
+		const struct stored_part *p = &blob->parts.items[i];
+		struct read_part row = { .process = store_reader_process(own, p->process),
+					 .op = store_reader_op(own, p->op),
+					 .ns = p->ns,
+					 .tid = p->tid,
+					 .where = p->where,
+					 .class = p->class,
+					 .is_driving = p->is_driving };
+
+		if (row.process)
+			r = ARRAY_PUSH(&rows->parts, row);
+	}
+	for (size_t i = 0; i < blob->waits.n && r == 0; i++) {
+		const struct stored_wait *w = &blob->waits.items[i];
+		struct read_wait row = { .process = store_reader_process(own, w->process),
+					 .op = store_reader_op(own, w->wait.op),
+					 .wait = w->wait };
+
+		if (row.wait.waker_tgid && is_hidden(own, row.wait.waker_uid))
+			waker_hide(&row.wait);
+		row.wait.waker_comm[sizeof(row.wait.waker_comm) - 1] = '\0';
+		row.wait.name[sizeof(row.wait.name) - 1] = '\0';
+		if (row.process)
+			r = ARRAY_PUSH(&rows->waits, row);
+	}
+	return r;
 }
 
 static int bucket_fill(struct store_reader *own, const struct figures_blob *blob, struct bucket_rows *rows)
@@ -276,11 +328,10 @@ static int bucket_fill(struct store_reader *own, const struct figures_blob *blob
 	}
 	for (size_t i = 0; i < blob->behind.n && r == 0; i++) {
 		const struct stored_behind *b = &blob->behind.items[i];
-		struct read_behind row = { .tgid = b->tgid, .uid = b->uid, .ns = b->ns };
-		bool is_hidden = own->scope.names_hidden && !own->scope.all && b->uid != own->scope.uid;
+		struct read_behind row = { .tgid = b->tgid, .uid = b->uid, .ns = b->ns, .is_between = b->is_between };
 
 		row.process = store_reader_process(own, b->process);
-		if (is_hidden)
+		if (is_hidden(own, b->uid))
 			row.tgid = 0;
 		else
 			for (size_t k = 0; k + 1 < sizeof(row.comm); k++)
@@ -288,7 +339,7 @@ static int bucket_fill(struct store_reader *own, const struct figures_blob *blob
 		if (row.process)
 			r = ARRAY_PUSH(&rows->behind, row);
 	}
-	return r;
+	return r ? r : accounts_fill(own, blob, rows);
 }
 
 static int piece_read(struct store_reader *own, sqlite3_stmt *s, const struct piece *p, struct bucket_rows *rows,
@@ -314,6 +365,10 @@ static int piece_read(struct store_reader *own, sqlite3_stmt *s, const struct pi
 	bucket.n_figures = rows->figures.n;
 	bucket.behind = rows->behind.items;
 	bucket.n_behind = rows->behind.n;
+	bucket.parts = rows->parts.items;
+	bucket.n_parts = rows->parts.n;
+	bucket.waits = rows->waits.items;
+	bucket.n_waits = rows->waits.n;
 	if (r == 0)
 		r = func(&bucket, data);
 	figures_blob_done(&blob);

@@ -172,13 +172,32 @@ struct read_behind {
 	uint32_t tgid; /* 0 where the caller may not know */
 	uint32_t uid;
 	uint64_t ns;
+	bool is_between; /* calls, else in one */
 	char comm[RECORD_COMM_BYTES];
+};
+/* Part of a thread's account; those of a thread follow each other. */
+struct read_part {
+	const struct read_process *process;
+	const struct read_op *op; /* NULL: between calls, or several operations */
+	uint64_t ns;
+	uint32_t tid; /* 0: several threads */
+	uint8_t where;
+	uint8_t class;
+	bool is_driving;
+};
+#define READ_PID_HIDDEN UINT32_MAX /* a process that the caller may not know */
+struct read_wait {
+	const struct read_process *process;
+	const struct read_op *op; /* NULL: between calls */
+	struct account_wait wait; /* .op: row of table op; .waker_tgid: READ_PID_HIDDEN for another user's */
 };
 struct read_window {
 	uint64_t from_unix_ns; /* what the figures really cover: the nearest bounds of buckets */
 	uint64_t to_unix_ns;
 	ARRAY(struct read_figures) figures;
 	ARRAY(struct read_behind) behind;
+	ARRAY(struct read_part) parts;
+	ARRAY(struct read_wait) waits;
 };
 void read_window_done(struct read_window *window);
 /** read_pid_is_wanted() - whether a list names a process; an empty one names all */
@@ -195,6 +214,10 @@ struct read_bucket {
 	size_t n_figures;
 	const struct read_behind *behind;
 	size_t n_behind;
+	const struct read_part *parts;
+	size_t n_parts;
+	const struct read_wait *waits;
+	size_t n_waits;
 };
 typedef int (*read_bucket_func)(const struct read_bucket *bucket, void *data);
 /**

@@ -24,6 +24,32 @@ bool read_pid_is_wanted(const uint32_t *pids, size_t n_pids, uint32_t pid)
 	return n_pids == 0;
 }
 
+static int accounts_sum(const struct read_bucket *bucket, struct sum *sum)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < bucket->n_parts && r == 0; i++) {
+		const struct read_part *p = &bucket->parts[i];
+		struct stored_part row = { .ns = p->ns,
+					   .process = p->process->id,
+					   .tid = p->tid,
+					   .where = p->where,
+					   .class = p->class,
+					   .is_driving = p->is_driving };
+
+		row.op = p->op ? p->op->id : 0;
+		if (read_pid_is_wanted(sum->pids, sum->n_pids, p->process->pid))
+			r = figures_blob_add_part(&sum->blob, &row);
+	}
+	for (size_t i = 0; i < bucket->n_waits && r == 0; i++) {
+		struct stored_wait row = { .process = bucket->waits[i].process->id, .wait = bucket->waits[i].wait };
+
+		if (read_pid_is_wanted(sum->pids, sum->n_pids, bucket->waits[i].process->pid))
+			r = figures_blob_add_wait(&sum->blob, &row);
+	}
+	return r;
+}
+
 static int bucket_add(const struct read_bucket *bucket, void *data)
 {
 	struct sum *sum = data;
@@ -41,13 +67,18 @@ static int bucket_add(const struct read_bucket *bucket, void *data)
 	}
 	for (size_t i = 0; i < bucket->n_behind && r == 0; i++) {
 		const struct read_behind *b = &bucket->behind[i];
-		struct stored_behind row = { .process = b->process->id, .tgid = b->tgid, .uid = b->uid, .ns = b->ns };
+		struct stored_behind row = { .process = b->process->id,
+					     .tgid = b->tgid,
+					     .uid = b->uid,
+					     .ns = b->ns,
+					     .is_between = b->is_between };
 
 		for (size_t k = 0; k < sizeof(row.comm); k++)
 			row.comm[k] = b->comm[k];
 		if (read_pid_is_wanted(sum->pids, sum->n_pids, b->process->pid))
 			r = figures_blob_add_behind(&sum->blob, &row);
 	}
+	r = r ? r : accounts_sum(bucket, sum);
 	sum->from_unix_ns = MIN(sum->from_unix_ns, bucket->from_unix_ns);
 	sum->to_unix_ns = MAX(sum->to_unix_ns, bucket->to_unix_ns);
 	return r;
@@ -59,6 +90,35 @@ void read_window_done(struct read_window *window)
 		op_figures_done(&window->figures.items[i].figures);
 	ARRAY_DONE(&window->figures);
 	ARRAY_DONE(&window->behind);
+	ARRAY_DONE(&window->parts);
+	ARRAY_DONE(&window->waits);
+}
+
+static int window_take_accounts(struct store_reader *reader, const struct sum *sum, struct read_window *window)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < sum->blob.parts.n && r == 0; i++) {
+		const struct stored_part *p = &sum->blob.parts.items[i];
+		struct read_part row = { .process = store_reader_process(reader, p->process),
+					 .op = store_reader_op(reader, p->op),
+					 .ns = p->ns,
+					 .tid = p->tid,
+					 .where = p->where,
+					 .class = p->class,
+					 .is_driving = p->is_driving };
+
+		r = ARRAY_PUSH(&window->parts, row);
+	}
+	for (size_t i = 0; i < sum->blob.waits.n && r == 0; i++) {
+		const struct stored_wait *w = &sum->blob.waits.items[i];
+		struct read_wait row = { .process = store_reader_process(reader, w->process),
+					 .op = store_reader_op(reader, w->wait.op),
+					 .wait = w->wait };
+
+		r = ARRAY_PUSH(&window->waits, row);
+	}
+	return r;
 }
 
 static int window_take(struct store_reader *reader, struct sum *sum, struct read_window *window)
@@ -78,15 +138,17 @@ static int window_take(struct store_reader *reader, struct sum *sum, struct read
 	}
 	for (size_t i = 0; i < sum->blob.behind.n && r == 0; i++) {
 		const struct stored_behind *b = &sum->blob.behind.items[i];
-		struct read_behind row = {
-			.process = store_reader_process(reader, b->process), .tgid = b->tgid, .uid = b->uid, .ns = b->ns
-		};
+		struct read_behind row = { .process = store_reader_process(reader, b->process),
+					   .tgid = b->tgid,
+					   .uid = b->uid,
+					   .ns = b->ns,
+					   .is_between = b->is_between };
 
 		for (size_t k = 0; k < sizeof(row.comm); k++)
 			row.comm[k] = b->comm[k];
 		r = ARRAY_PUSH(&window->behind, row);
 	}
-	return r;
+	return r ? r : window_take_accounts(reader, sum, window);
 }
 
 int store_reader_window(struct store_reader *reader, uint64_t from_unix_ns, uint64_t to_unix_ns, const uint32_t *pids,

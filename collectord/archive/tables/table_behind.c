@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Table behind: who ran while calls were ready to run.
+ * Table behind: who ran while threads that make calls were ready to run.
  */
 #include <errno.h>
 
@@ -8,7 +8,7 @@
 #include "archive/tables/table_list.h"
 
 static const struct table_column behind_columns[] = {
-	COLUMN("pid", "INTEGER", "process whose calls waited", .push = PUSH_PID),
+	COLUMN("pid", "INTEGER", "process whose threads waited", .push = PUSH_PID),
 	COLUMN("start_time", "INTEGER", "its start, ns since 1970"),
 	COLUMN("comm", "TEXT", "its name"),
 	COLUMN("uid", "INTEGER", "its owner", .push = PUSH_UID),
@@ -16,6 +16,7 @@ static const struct table_column behind_columns[] = {
 	COLUMN("behind_comm", "TEXT", "its name; NULL as above"),
 	COLUMN("behind_uid", "INTEGER", "its owner"),
 	COLUMN("ns", "INTEGER", "how long it ran while they waited"),
+	COLUMN("is_between", "INTEGER", "1: while they were between calls, 0: in one"),
 };
 
 static int behind_add(struct table_list *list, const struct read_behind *b)
@@ -33,6 +34,7 @@ static int behind_add(struct table_list *list, const struct read_behind *b)
 	}
 	list_u64(list, b->uid);
 	list_u64(list, b->ns);
+	list_u64(list, b->is_between);
 	return list_row(list);
 }
 
@@ -53,7 +55,7 @@ static int behind_start(struct table_cursor *c)
 
 const struct table table_behind = {
 	.name = "behind",
-	.what = "who ran while calls were ready to run, over all the time that is kept",
+	.what = "who ran while threads that make calls were ready to run, over all the time that is kept",
 	.columns = behind_columns,
 	.n_columns = ARRAY_SIZE(behind_columns),
 	.rows = 100,

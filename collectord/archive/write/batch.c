@@ -45,13 +45,20 @@ void batch_free(struct batch *batch)
 	free(batch);
 }
 
+/* Threads that neither called nor waited for anybody: their time goes on, and is the same a few seconds later. */
+static bool is_idle(const struct figures_blob *blob)
+{
+	return figures_blob_rows(blob) == blob->parts.n;
+}
+
 bool batch_is_urgent(const struct batch *batch)
 {
 	if (batch->tails.n || batch->processes.n || batch->gaps.n || batch->findings.n)
 		return true;
 	for (size_t i = 0; i < batch->figures.n; i++)
-		if (batch->figures.items[i].owners.n)
-			return true;
+		for (size_t k = 0; k < batch->figures.items[i].owners.n; k++)
+			if (!is_idle(&batch->figures.items[i].owners.items[k].blob))
+				return true;
 	return false;
 }
 

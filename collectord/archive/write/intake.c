@@ -210,6 +210,44 @@ void intake_event(struct intake *intake, const struct event *event)
 		process_gone(intake, event->process, event->life->time_ns);
 }
 
+/* Row of an operation; 0 for 0, as the account has it: no operation, or several. */
+static uint32_t account_op(struct intake *intake, uint32_t op)
+{
+	const struct op *known = op ? op_get(op) : NULL;
+
+	return known ? known_op(&intake->known, known, intake->batch) : 0;
+}
+
+/* Return: 0 or -ENOMEM */
+static int accounts_add(struct intake *intake, struct figures_blob *blob, uint32_t row, const struct tick_process *p)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < p->accounts.n; i++) {
+		const struct account *a = &p->accounts.items[i];
+
+		for (size_t k = 0; r == 0 && k < a->parts.n; k++) {
+			const struct account_part *part = &a->parts.items[k];
+			struct stored_part stored = { .ns = part->ns,
+						      .process = row,
+						      .tid = a->tid,
+						      .op = account_op(intake, part->op),
+						      .where = part->where,
+						      .class = part->class,
+						      .is_driving = a->is_driving };
+
+			r = figures_blob_add_part(blob, &stored);
+		}
+	}
+	for (size_t i = 0; r == 0 && i < p->waits.n; i++) {
+		struct stored_wait stored = { .process = row, .wait = p->waits.items[i] };
+
+		stored.wait.op = account_op(intake, stored.wait.op);
+		r = figures_blob_add_wait(blob, &stored);
+	}
+	return r;
+}
+
 /* Return: 0 or -ENOMEM */
 static int figures_add(struct intake *intake, struct batch_figures *bucket, const struct tick *tick,
 		       const struct tick_process *p)
@@ -243,12 +281,14 @@ static int figures_add(struct intake *intake, struct batch_figures *bucket, cons
 	}
 	for (size_t i = 0; r == 0 && i < p->behind.n; i++) {
 		const struct tick_behind *b = &p->behind.items[i];
-		struct stored_behind stored = { .process = row, .tgid = b->tgid, .uid = b->uid, .ns = b->ns };
+		struct stored_behind stored = {
+			.process = row, .tgid = b->tgid, .uid = b->uid, .ns = b->ns, .is_between = b->is_between
+		};
 
 		memcpy(stored.comm, b->comm, sizeof(stored.comm));
 		r = figures_blob_add_behind(blob, &stored);
 	}
-	return r;
+	return r ? r : accounts_add(intake, blob, row, p);
 }
 
 /* Return: 0 or -ENOMEM */
@@ -273,6 +313,11 @@ static void clock_follow(struct intake *intake, uint64_t now_ns)
 		intake->offset_ns = offset_ns; /* else with the next tick */
 }
 
+static bool has_figures(const struct tick_process *p)
+{
+	return p->ops.n || p->host.n || p->behind.n || p->accounts.n || p->waits.n;
+}
+
 void intake_tick(struct intake *intake, const struct tick *tick)
 {
 	struct batch_figures *bucket;
@@ -288,7 +333,7 @@ void intake_tick(struct intake *intake, const struct tick *tick)
 
 		if (is_skipped(intake, &p->process->identity, tick->from_ns))
 			continue;
-		if ((p->ops.n || p->host.n || p->behind.n) && (!bucket || figures_add(intake, bucket, tick, p) < 0))
+		if (has_figures(p) && (!bucket || figures_add(intake, bucket, tick, p) < 0))
 			is_kept = false;
 		if (p->gone_ns)
 			process_gone(intake, p->process, p->gone_ns);

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Accounts of threads and their waits: what ticks told, from the writer through a file to readers of several scopes.
+ */
+#include <sqlite3.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "archive/read/read.h"
+#include "archive/write/batch.h"
+#include "archive/write/store.h"
+#include "base/cleanup.h"
+#include "events/op.h"
+#include "figures/tick.h"
+#include "tests/support/check.h"
+#include "tests/support/store_world.h"
+
+enum { ALICE = 1000, BOB = 2000, PID = 4711, LOADER = 4720 };
+
+#define MS NSEC_PER_MSEC
+
+static struct process trainer = { .n_references = 1,
+				  .identity = { .start_boot_ns = 7, .tgid = PID, .uid = ALICE, .comm = "python3" } };
+
+/* One second of a thread that drives and of one that does not, with what they waited for. */
+static void second_add(struct store_world *world, struct store *store, uint32_t n)
+{
+	static const struct account_part driving[] = {
+		{ .ns = 400 * MS, .where = ACCOUNT_BETWEEN, .class = BLAME_ON_CPU },
+		{ .ns = 350 * MS, .where = ACCOUNT_BETWEEN, .class = BLAME_NETWORK },
+		{ .ns = 200 * MS, .where = ACCOUNT_IN, .class = BLAME_DEVICE, .op = 3 },
+		{ .ns = 50 * MS, .where = ACCOUNT_IN, .class = BLAME_LOCK, .op = 0 },
+	};
+	static const struct account_part idle[] = {
+		{ .ns = 1000 * MS, .where = ACCOUNT_BETWEEN, .class = BLAME_SLEEP },
+	};
+	const struct account_wait waits[] = {
+		{ .ns = 300 * MS,
+		  .max_ns = (10 + n) * MS,
+		  .count = 30,
+		  .tid = PID,
+		  .class = BLAME_NETWORK,
+		  .kind = RESOURCE_PIPE,
+		  .resource = 77,
+		  .waker_tgid = LOADER,
+		  .waker_tid = LOADER,
+		  .waker_uid = BOB,
+		  .waker_comm = "loader" },
+		{ .ns = 40 * MS,
+		  .max_ns = 40 * MS,
+		  .count = 1,
+		  .tid = PID,
+		  .class = BLAME_NETWORK,
+		  .kind = RESOURCE_INODE,
+		  .resource = 12,
+		  .name = "train.tar" },
+	};
+	const struct tick_behind behind[] = {
+		{ .ns = 5 * MS, .tgid = 99, .uid = BOB, .comm = "hog" },
+		{ .ns = 7 * MS, .tgid = 99, .uid = BOB, .is_between = true, .comm = "hog" }
+	};
+	struct tick tick = { .from_ns = world->now_ns, .to_ns = world->now_ns + NSEC_PER_SEC };
+	struct tick_process process = { .process = &trainer, .first_call_ns = WORLD_FIRST_NS };
+	struct account accounts[] = { { .tid = PID, .is_driving = true }, { .tid = PID + 1 } };
+
+	for (size_t i = 0; i < ARRAY_SIZE(driving); i++)
+		(void)ARRAY_PUSH(&accounts[0].parts, driving[i]);
+	for (size_t i = 0; i < ARRAY_SIZE(idle); i++)
+		(void)ARRAY_PUSH(&accounts[1].parts, idle[i]);
+	for (size_t i = 0; i < ARRAY_SIZE(accounts); i++)
+		(void)ARRAY_PUSH(&process.accounts, accounts[i]);
+	for (size_t i = 0; i < ARRAY_SIZE(waits); i++)
+		(void)ARRAY_PUSH(&process.waits, waits[i]);
+	for (size_t i = 0; i < ARRAY_SIZE(behind); i++)
+		(void)ARRAY_PUSH(&process.behind, behind[i]);
+	(void)ARRAY_PUSH(&tick.processes, process);
+	world->now_ns = world->ticked_ns = tick.to_ns;
+	store_tick(store, &tick);
+	ARRAY_DONE(&accounts[0].parts);
+	ARRAY_DONE(&accounts[1].parts);
+	ARRAY_DONE(&process.accounts);
+	ARRAY_DONE(&process.waits);
+	ARRAY_DONE(&process.behind);
+	ARRAY_DONE(&tick.processes);
+}
+
+static const struct {
+	const char *name;
+	uint32_t seconds; /* recorded */
+	struct read_scope scope;
+	uint64_t from_s, to_s; /* window; 0: no bound */
+	uint64_t want_s;       /* seconds of each account in it */
+	uint32_t want_waker;
+} cases[] = {
+	{ "one second", 1, { .all = true }, 0, 0, 1, LOADER },
+	{ "rows of 10 s and of a minute", 130, { .all = true }, 0, 0, 130, LOADER },
+	{ "a window of rows", 130, { .all = true }, 20, 60, 40, LOADER },
+	{ "the owner", 25, { .uid = ALICE }, 0, 0, 25, LOADER },
+	{ "the owner, who may not know others' processes",
+	  25,
+	  { .uid = ALICE, .names_hidden = true },
+	  0,
+	  0,
+	  25,
+	  READ_PID_HIDDEN },
+	{ "another user", 25, { .uid = BOB }, 0, 0, 0, 0 },
+};
+
+/* Sum of the parts that are so. */
+static uint64_t parts_ms(const struct read_window *window, uint32_t tid, enum account_where where,
+			 enum blame_class class)
+{
+	uint64_t ns = 0;
+
+	for (size_t i = 0; i < window->parts.n; i++) {
+		const struct read_part *p = &window->parts.items[i];
+
+		if (p->tid == tid && p->where == where && p->class == class)
+			ns += p->ns;
+	}
+	return ns / MS;
+}
+
+static void window_check(const struct read_window *window, size_t c)
+{
+	const char *name = cases[c].name;
+	uint64_t s = cases[c].want_s;
+
+	CHECK_INT_EQ(name, window->parts.n, s ? 5 : 0);
+	CHECK_INT_EQ(name, window->waits.n, s ? 2 : 0);
+	CHECK_INT_EQ(name, window->behind.n, s ? 2 : 0);
+	CHECK_INT_EQ(name, parts_ms(window, PID, ACCOUNT_BETWEEN, BLAME_ON_CPU), 400 * s);
+	CHECK_INT_EQ(name, parts_ms(window, PID, ACCOUNT_BETWEEN, BLAME_NETWORK), 350 * s);
+	CHECK_INT_EQ(name, parts_ms(window, PID, ACCOUNT_IN, BLAME_DEVICE), 200 * s);
+	CHECK_INT_EQ(name, parts_ms(window, PID, ACCOUNT_IN, BLAME_LOCK), 50 * s);
+	CHECK_INT_EQ(name, parts_ms(window, PID + 1, ACCOUNT_BETWEEN, BLAME_SLEEP), 1000 * s);
+	for (size_t i = 0; i < window->parts.n; i++) {
+		const struct read_part *p = &window->parts.items[i];
+
+		CHECK_INT_EQ(name, p->is_driving, p->tid == PID);
+		CHECK_INT_EQ(name, p->op ? p->op->id : 0, p->class == BLAME_DEVICE ? 3 : 0);
+	}
+	for (size_t i = 0; i < window->waits.n; i++) {
+		const struct account_wait *w = &window->waits.items[i].wait;
+		bool is_pipe = w->kind == RESOURCE_PIPE, is_told = is_pipe && cases[c].want_waker == LOADER;
+
+		CHECK_INT_EQ(name, w->ns / MS, (is_pipe ? 300 : 40) * s);
+		CHECK_INT_EQ(name, w->count, (is_pipe ? 30 : 1) * s);
+		CHECK_INT_EQ(name, w->waker_tgid, is_pipe ? cases[c].want_waker : 0);
+		CHECK_INT_EQ(name, w->waker_tid, is_told ? LOADER : 0);
+		CHECK_INT_EQ(name, w->waker_uid, is_pipe ? BOB : 0);
+		CHECK_STR_EQ(name, w->waker_comm, is_told ? "loader" : "");
+		CHECK_STR_EQ(name, w->name, is_pipe ? "" : "train.tar");
+		if (is_pipe && !cases[c].to_s)
+			CHECK_INT_EQ(name, w->max_ns / MS, 10 + cases[c].seconds - 1);
+	}
+	for (size_t i = 0; i < window->behind.n; i++)
+		CHECK_INT_EQ(name, window->behind.items[i].ns / MS, (window->behind.items[i].is_between ? 7 : 5) * s);
+}
+
+static void from_tick_to_window(void)
+{
+	for (size_t c = 0; c < ARRAY_SIZE(cases); c++) {
+		uint64_t from = cases[c].from_s ? WORLD_UNIX_NS + cases[c].from_s * NSEC_PER_SEC : 0;
+		uint64_t to = cases[c].to_s ? WORLD_UNIX_NS + cases[c].to_s * NSEC_PER_SEC : 0;
+		CLEANUP(read_window_done) struct read_window window = { .from_unix_ns = 0 };
+		char why[READ_WHY_BYTES] = "";
+		struct store_reader *reader = NULL;
+		struct store_world world;
+		struct sqlite3 *db = NULL;
+		struct store *store;
+
+		store_world_init(&world);
+		store = store_world_open(&world);
+		for (uint32_t i = 0; i < cases[c].seconds; i++)
+			second_add(&world, store, i);
+		store_close(store);
+		trainer.row = 0; /* of this file */
+		CHECK_INT_EQ(cases[c].name, sqlite3_open_v2(world.path, &db, SQLITE_OPEN_READONLY, NULL), SQLITE_OK);
+		CHECK_INT_EQ(cases[c].name, store_reader_open(db, &cases[c].scope, why, &reader), 0);
+		if (reader) {
+			CHECK_INT_EQ(cases[c].name, store_reader_window(reader, from, to, NULL, 0, &window), 0);
+			window_check(&window, c);
+			store_reader_close(reader);
+		}
+		(void)sqlite3_close(db);
+		store_world_done(&world);
+	}
+}
+
+/* What nobody's call or wait changed need not be on the disk at once. */
+static void idle_threads(void)
+{
+	static const struct {
+		const char *name;
+		bool has_wait;
+		bool is_urgent;
+	} kinds[] = { { "threads that are idle", false, false }, { "a thread that waited", true, true } };
+
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
+		const struct stored_part part = { .ns = 5, .process = 1, .tid = 7, .class = BLAME_SLEEP };
+		const struct stored_wait wait = { .process = 1, .wait = { .ns = 5, .tid = 7, .class = BLAME_LOCK } };
+		struct figures_blob *blob;
+		struct batch *batch = NULL;
+
+		CHECK_INT_EQ(kinds[i].name, batch_new(&batch), 0);
+		blob = batch_owner(batch_figures(batch, 1, 0, 1), ALICE);
+		CHECK_INT_EQ(kinds[i].name, figures_blob_add_part(blob, &part), 0);
+		if (kinds[i].has_wait)
+			CHECK_INT_EQ(kinds[i].name, figures_blob_add_wait(blob, &wait), 0);
+		CHECK_INT_EQ(kinds[i].name, batch_is_urgent(batch), kinds[i].is_urgent);
+		batch_free(batch);
+	}
+}
+
+int main(void)
+{
+	from_tick_to_window();
+	idle_threads();
+	return check_result();
+}
