@@ -13,6 +13,7 @@
 #include "probes/probe_set.h"
 #include "probes/target.h"
 #include "procs/hidepid.h"
+#include "rpc/accounts.h"
 #include "rpc/call.h"
 #include "rpc/context.h"
 #include "rpc/cost.h"
@@ -212,13 +213,10 @@ int answer_behind(const struct rpc_context *context, const struct scope *scope, 
 		then = since_find(since, p->id);
 		for (size_t k = 0; k < p->behind.n; k++) {
 			const struct behind_figures *b = &p->behind.items[k];
-			uint64_t ns = b->ns;
+			uint64_t ns = b->ns - since_behind_ns(then, b);
 			Ingero__V1__Behind *row;
 
-			for (size_t j = 0; then && j < then->behind.n; j++)
-				if (then->behind.items[j].tgid == b->tgid)
-					ns -= then->behind.items[j].ns;
-			if (!ns)
+			if (!ns || b->is_between) /* between calls: accounts tell it */
 				continue;
 			row = summary->behind[summary->n_behind] = ARENA_NEW(arena, Ingero__V1__Behind);
 			if (!row)
@@ -259,10 +257,7 @@ static const struct {
 	{                                                                                                              \
 		offsetof(Ingero__V1__Summary, list), offsetof(Ingero__V1__Summary, n_##list)                           \
 	}
-	LIST(in_flight),
-	LIST(behind),
-	LIST(findings),
-	LIST(libraries),
+	LIST(in_flight), LIST(behind), LIST(accounts), LIST(findings), LIST(libraries),
 #undef LIST
 };
 
@@ -388,6 +383,8 @@ int answer_summary(const struct rpc_context *context, const struct scope *scope,
 	r = answer_in_flight(context, scope, &arena, &piece);
 	if (r == 0)
 		r = answer_behind(context, scope, since, &arena, &piece);
+	if (r == 0)
+		r = answer_accounts(context, scope, since, &arena, &piece);
 	if (r == 0 && seen->findings)
 		r = findings_fill(seen->findings, context, scope->identity, &arena, &piece);
 	if (r == 0 && !seen->is_recent)

@@ -7,12 +7,15 @@
 #include "capture.h"
 #include "clock.h"
 #include "events/source.h"
+#include "rpc/accounts.h"
 #include "rpc/answer.h"
 #include "rpc/context.h"
 #include "rpc/cost.h"
 #include "rpc/scope.h"
 
 #define PIECE_ROWS 1000
+#define PIECE_BYTES (512 * 1024) /* of operations and accounts; calls in progress and neighbours fit beside them */
+#define FIELD_BYTES 8		 /* number and length of a message in a list */
 
 void seconds_done(struct seconds *s)
 {
@@ -102,8 +105,33 @@ static int rows_add(struct seconds *s, const struct rpc_context *context, const 
 			r = second_row_add(s, context, p, p->ops.used.items[k], then, window_ns);
 		if (r == 0 && p->behind.n)
 			r = since_behind(then, p);
+		if (r == 0 && p->accounts.n)
+			r = since_accounts(then, p);
 	}
 	return r;
+}
+
+/* Behind the rows, in as many pieces as they take. */
+static int accounts_spread(struct seconds *s, const Ingero__V1__Summary *rest)
+{
+	Ingero__V1__Summary *piece = s->pieces.items[s->pieces.n - 1];
+	size_t bytes = rest->n_accounts ? ingero__v1__summary__get_packed_size(piece) : 0;
+
+	for (size_t i = 0; i < rest->n_accounts; i++) {
+		size_t n = ingero__v1__account__get_packed_size(rest->accounts[i]) + FIELD_BYTES;
+
+		if (bytes + n > PIECE_BYTES && bytes) {
+			piece = piece_add(s);
+			if (!piece)
+				return -ENOMEM;
+			bytes = 0;
+		}
+		if (!piece->n_accounts)
+			piece->accounts = &rest->accounts[i];
+		piece->n_accounts++;
+		bytes += n;
+	}
+	return 0;
 }
 
 /* What is no row, since the last; before any row is noted. */
@@ -114,6 +142,8 @@ static int rest_build(struct seconds *s, const struct rpc_context *context, cons
 
 	if (r == 0)
 		r = answer_behind(context, scope, &s->since, &s->arena, rest);
+	if (r == 0)
+		r = answer_accounts(context, scope, &s->since, &s->arena, rest);
 	if (r < 0)
 		return r;
 	rest->lost = answer_lost(context, &s->arena, scope, &s->since);
@@ -139,6 +169,8 @@ int seconds_build(struct seconds *s, const struct rpc_context *context, const st
 	}
 
 	r = rows_add(s, context, scope, to_ns - from_ns);
+	if (r == 0)
+		r = accounts_spread(s, &rest);
 	last = s->pieces.items[s->pieces.n - 1];
 	last->timestamp_unix_ns = clock_to_unix_ns(to_ns);
 	last->window_ns = to_ns - from_ns;

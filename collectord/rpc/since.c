@@ -30,6 +30,26 @@ int since_behind(struct since_process *then, const struct process_figures *now)
 	return 0;
 }
 
+uint64_t since_behind_ns(const struct since_process *then, const struct behind_figures *now)
+{
+	for (size_t i = 0; then && i < then->behind.n; i++)
+		if (then->behind.items[i].tgid == now->tgid && then->behind.items[i].is_between == now->is_between)
+			return MIN(then->behind.items[i].ns, now->ns);
+	return 0;
+}
+
+int since_accounts(struct since_process *then, const struct process_figures *now)
+{
+	struct account_set set;
+	int r = account_set_copy(now->accounts.items, now->accounts.n, now->waits.items, now->waits.n, &set);
+
+	if (r < 0)
+		return r;
+	account_set_done(&then->accounts);
+	then->accounts = set;
+	return 0;
+}
+
 static int process_since_take(const struct process_figures *p, struct since *since, size_t i)
 {
 	since->processes[i].id = p->id;
@@ -42,7 +62,9 @@ static int process_since_take(const struct process_figures *p, struct since *sin
 		if (r < 0)
 			return r;
 	}
-	return since_behind(&since->processes[i], p);
+	if (since_behind(&since->processes[i], p) < 0)
+		return -ENOMEM;
+	return since_accounts(&since->processes[i], p);
 }
 
 void since_restart(struct since *since, const struct rpc_context *context)
@@ -91,6 +113,7 @@ static void process_done(struct since_process *p)
 {
 	op_list_done(&p->ops);
 	ARRAY_DONE(&p->behind);
+	account_set_done(&p->accounts);
 }
 
 void since_done(struct since *since)

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "base/array.h"
+#include "figures/account_delta.h"
 #include "figures/figures.h"
 
 struct call_identity;
@@ -18,6 +19,7 @@ struct since_process {
 	uint64_t id;
 	struct op_list ops;
 	ARRAY(struct behind_figures) behind;
+	struct account_set accounts;
 };
 
 struct since {
@@ -43,6 +45,10 @@ struct since_process *since_note(struct since *since, uint64_t id);
 void since_forget(struct since *since, uint64_t id);
 /** since_behind() - of one process, as it is now. Return: 0 or -ENOMEM */
 int since_behind(struct since_process *then, const struct process_figures *now);
+/** since_behind_ns() - time of one neighbour by then; 0 where @then is NULL */
+uint64_t since_behind_ns(const struct since_process *then, const struct behind_figures *now);
+/** since_accounts() - of one process, as they are now. Return: 0 or -ENOMEM */
+int since_accounts(struct since_process *then, const struct process_figures *now);
 /** since_restart() - what is of no process, as it is now */
 void since_restart(struct since *since, const struct rpc_context *context);
 

@@ -13,6 +13,7 @@ static void view_done(struct trace_summary *s)
 	free(s->view.behind);
 	free(s->view.libraries);
 	free(s->view.findings);
+	free(s->view.accounts);
 	s->view = (Ingero__V1__Summary)INGERO__V1__SUMMARY__INIT;
 	s->is_whole = false;
 }
@@ -61,7 +62,7 @@ static int view_build(struct trace_summary *s)
 {
 	view_done(s);
 	if (JOIN(s, operations) < 0 || JOIN(s, in_flight) < 0 || JOIN(s, behind) < 0 || JOIN(s, libraries) < 0 ||
-	    JOIN(s, findings) < 0)
+	    JOIN(s, findings) < 0 || JOIN(s, accounts) < 0)
 		return -ENOMEM;
 
 	for (size_t i = 0; i < s->pieces.n; i++) {

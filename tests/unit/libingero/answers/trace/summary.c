@@ -14,6 +14,7 @@ static int piece_add(struct trace_summary *s, const uint32_t *pids, size_t n, bo
 {
 	static char empty[] = "";
 	Ingero__V1__Operation operations[OPERATIONS_MAX], *list[OPERATIONS_MAX];
+	Ingero__V1__Account accounts[OPERATIONS_MAX], *account_list[OPERATIONS_MAX];
 	Ingero__V1__Lost message = INGERO__V1__LOST__INIT;
 	Ingero__V1__Summary piece = INGERO__V1__SUMMARY__INIT;
 
@@ -22,10 +23,16 @@ static int piece_add(struct trace_summary *s, const uint32_t *pids, size_t n, bo
 		operations[i].pid = pids[i];
 		operations[i].op = empty;
 		list[i] = &operations[i];
+		accounts[i] = (Ingero__V1__Account)INGERO__V1__ACCOUNT__INIT;
+		accounts[i].pid = pids[i];
+		accounts[i].process_name = empty;
+		account_list[i] = &accounts[i];
 	}
 	message.ring_full = lost;
 	piece.operations = list;
 	piece.n_operations = n;
+	piece.accounts = account_list;
+	piece.n_accounts = n;
 	piece.more = more;
 	piece.window_ns = window_ns;
 	piece.lost = lost ? &message : NULL;
@@ -44,6 +51,9 @@ int main(void)
 	CHECK_INT_EQ("joined", s.view.n_operations, 3);
 	for (uint32_t i = 0; i < s.view.n_operations; i++)
 		CHECK_INT_EQ("in order", s.view.operations[i]->pid, i + 1);
+	CHECK_INT_EQ("accounts, too", s.view.n_accounts, 3);
+	for (uint32_t i = 0; i < s.view.n_accounts; i++)
+		CHECK_INT_EQ("accounts in order", s.view.accounts[i]->pid, i + 1);
 	CHECK_INT_EQ("what is no list", s.view.window_ns, 77);
 	CHECK_INT_EQ("what is no list", s.view.lost ? s.view.lost->ring_full : 0, 5);
 	CHECK("not said: not there", !s.view.cost);

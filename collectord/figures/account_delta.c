@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "figures/account_delta.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+
+/* Readings of one second are not exactly one second apart. */
+#define SPARE_NS(ns) ((ns) + (ns) / 4 + 100 * NSEC_PER_MSEC)
+
+void account_set_done(struct account_set *set)
+{
+	for (size_t i = 0; i < set->accounts.n; i++)
+		ARRAY_DONE(&set->accounts.items[i].parts);
+	ARRAY_DONE(&set->accounts);
+	ARRAY_DONE(&set->waits);
+}
+
+static int wait_order(const void *a, const void *b)
+{
+	const struct account_wait *x = a, *y = b;
+
+#define BY(member)                                                                                                     \
+	if (x->member != y->member)                                                                                    \
+		return x->member < y->member ? -1 : 1;
+	BY(tid)
+	BY(op)
+	BY(class)
+	BY(kind)
+	BY(resource)
+	BY(device)
+	BY(waker_tgid)
+	BY(waker_tid)
+#undef BY
+	return 0;
+}
+
+/* Return: 0 or -ENOMEM */
+static int account_copy_add(struct account_set *set, const struct account *account)
+{
+	struct account copy = *account;
+
+	memset(&copy.parts, 0, sizeof(copy.parts));
+	for (size_t i = 0; i < account->parts.n; i++)
+		if (ARRAY_PUSH(&copy.parts, account->parts.items[i]) < 0) {
+			ARRAY_DONE(&copy.parts);
+			return -ENOMEM;
+		}
+	if (ARRAY_PUSH(&set->accounts, copy) == 0)
+		return 0;
+	ARRAY_DONE(&copy.parts);
+	return -ENOMEM;
+}
+
+int account_set_copy(const struct account *accounts, size_t n_accounts, const struct account_wait *waits,
+		     size_t n_waits, struct account_set *ret)
+{
+	struct account_set set = ACCOUNT_SET_INIT;
+	int r = 0;
+
+	for (size_t i = 0; i < n_accounts && r == 0; i++)
+		r = account_copy_add(&set, &accounts[i]);
+	for (size_t i = 0; i < n_waits && r == 0; i++)
+		r = ARRAY_PUSH(&set.waits, waits[i]);
+	if (r < 0) {
+		account_set_done(&set);
+		return r;
+	}
+	if (set.waits.n)
+		qsort(set.waits.items, set.waits.n, sizeof(*set.waits.items), wait_order);
+	*ret = set;
+	return 0;
+}
+
+static bool has_tid(const struct account *accounts, size_t n, uint32_t tid)
+{
+	for (size_t i = 0; i < n; i++)
+		if (accounts[i].tid == tid)
+			return true;
+	return false;
+}
+
+static void account_subtract(struct account *account, const struct account *before)
+{
+	for (size_t i = 0; i < account->parts.n; i++)
+		for (size_t k = 0; k < before->parts.n; k++) {
+			struct account_part *part = &account->parts.items[i];
+			const struct account_part *b = &before->parts.items[k];
+
+			if (part->where == b->where && part->op == b->op && part->class == b->class)
+				part->ns -= MIN(part->ns, b->ns);
+		}
+	account->calls -= MIN(account->calls, before->calls);
+}
+
+/* Parts without time go, and the wall clock is their sum again. */
+static void account_settle(struct account *account, uint64_t most_ns)
+{
+	uint64_t sum_ns = 0;
+	size_t n = 0;
+
+	for (size_t i = 0; i < account->parts.n; i++)
+		sum_ns += account->parts.items[i].ns;
+	account->wall_ns = 0;
+	for (size_t i = 0; i < account->parts.n; i++) {
+		struct account_part part = account->parts.items[i];
+
+		if (account->tid && sum_ns > most_ns)
+			part.ns = (uint64_t)((unsigned __int128)part.ns * most_ns / sum_ns);
+		if (!part.ns)
+			continue;
+		account->wall_ns += part.ns;
+		account->parts.items[n++] = part;
+	}
+	account->parts.n = n;
+}
+
+static int waits_since(const struct account_wait *waits, size_t n_waits, const struct account_set *then,
+		       struct account_set *ret)
+{
+	for (size_t i = 0; i < n_waits; i++) {
+		struct account_wait wait = waits[i];
+		size_t n = then ? then->waits.n : 0,
+		       place = SORTED_PLACE(n, k, wait_order(&then->waits.items[k], &wait) < 0);
+
+		if (place < n && wait_order(&then->waits.items[place], &wait) == 0) {
+			wait.ns -= MIN(wait.ns, then->waits.items[place].ns);
+			wait.count -= MIN(wait.count, then->waits.items[place].count);
+		}
+		if (wait.ns && ARRAY_PUSH(&ret->waits, wait) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+int account_set_since(const struct account *accounts, size_t n_accounts, const struct account_wait *waits,
+		      size_t n_waits, const struct account_set *then, uint64_t most_ns, struct account_set *ret)
+{
+	struct account_set set = ACCOUNT_SET_INIT;
+	int r = 0;
+
+	for (size_t i = 0; i < n_accounts && r == 0; i++) {
+		struct account *account;
+
+		r = account_copy_add(&set, &accounts[i]);
+		if (r < 0)
+			break;
+		account = &set.accounts.items[set.accounts.n - 1];
+		for (size_t k = 0; then && k < then->accounts.n; k++) {
+			const struct account *before = &then->accounts.items[k];
+
+			if (before->tid == account->tid ||
+			    (!account->tid && !has_tid(accounts, n_accounts, before->tid)))
+				account_subtract(account, before);
+		}
+		account_settle(account, SPARE_NS(most_ns));
+		if (!account->wall_ns) {
+			ARRAY_DONE(&account->parts);
+			set.accounts.n--;
+		}
+	}
+	if (r == 0)
+		r = waits_since(waits, n_waits, then, &set);
+	if (r < 0) {
+		account_set_done(&set);
+		return r;
+	}
+	*ret = set;
+	return 0;
+}
