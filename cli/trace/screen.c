@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/layer.h"
+#include "libingero/answers/account/text.h"
 #include "libingero/answers/host.h"
 #include "libingero/answers/libraries.h"
 #include "libingero/answers/trace/behind.h"
@@ -226,6 +227,16 @@ static unsigned int lines_count(struct buf *text)
 	return n;
 }
 
+/* Where the wall clock went, a line for each process; of a daemon that does not know: what its main thread waits for.
+ */
+static void accounts_append(const Ingero__V1__Summary *figures, const struct text_style *style, struct buf *out)
+{
+	if (figures->n_accounts)
+		(void)account_append_processes(figures->accounts, figures->n_accounts, NOTES_MOST, style, out);
+	else
+		trace_waits_append(out, style, figures);
+}
+
 /* What is said below the table: all but findings and keys. */
 static void notes_append(const struct trace_screen *screen, const struct frame *frame, const struct text_style *style,
 			 struct buf *out)
@@ -235,7 +246,7 @@ static void notes_append(const struct trace_screen *screen, const struct frame *
 	if (screen->figures) {
 		behind_append(screen, frame, style, out);
 		in_flight_append(screen, style, out);
-		trace_waits_append(out, style, shows_recent(screen) ? screen->recent : screen->figures);
+		accounts_append(shows_recent(screen) ? screen->recent : screen->figures, style, out);
 		host_life_append(out, style, screen->figures);
 		trace_report_footer(screen->setting, screen->figures, &footer);
 	}

@@ -12,6 +12,7 @@
 #define BAR_STYLE_COLUMNS 72u /* narrower terminals have no bars */
 #define LABEL_COLUMNS_MOST 26u
 #define TITLE_COLUMNS 32u
+#define PROCESS_COLUMNS 16u    /* in front of a short line */
 #define SHORT_LEAST_PERCENT 2u /* less says nothing in a line of few causes */
 
 struct account_title account_title(const Ingero__V1__Account *account)
@@ -103,4 +104,44 @@ int account_append_short(const Ingero__V1__Account *account, const char *first, 
 	}
 	text_line(out, style, TEXT_PLAIN, "%s", buf_text(&text));
 	return text.failed ? -ENOMEM : 0;
+}
+
+/* Whether the thread stands for its process: none before it does. */
+static bool is_first_driving(Ingero__V1__Account *const *accounts, size_t i)
+{
+	if (!accounts[i]->is_driving || !accounts[i]->wall_ns)
+		return false;
+	for (size_t k = 0; k < i; k++)
+		if (accounts[k]->pid == accounts[i]->pid && accounts[k]->wall_ns)
+			return false;
+	return true;
+}
+
+int account_append_processes(Ingero__V1__Account *const *accounts, size_t n, size_t most,
+			     const struct text_style *style, struct buf *out)
+{
+	size_t n_processes = 0, n_shown = 0;
+	int r = 0;
+
+	for (size_t i = 0; i < n; i++)
+		n_processes += is_first_driving(accounts, i);
+	for (size_t i = 0; i < n && r == 0; i++) {
+		char first[80] = "";
+
+		if (!is_first_driving(accounts, i))
+			continue;
+		if (n_shown + 1 >= most && n_processes > most)
+			break;
+		if (n_processes > 1)
+			(void)snprintf(first, sizeof(first), "%s: ",
+				       trace_process_label(accounts[i]->process_name, accounts[i]->program,
+							   accounts[i]->pid, PROCESS_COLUMNS)
+					       .text);
+		r = account_append_short(accounts[i], first, style, out);
+		n_shown++;
+	}
+	if (n_shown < n_processes && r == 0)
+		text_line(out, style, TEXT_DIM, "and %s",
+			  units_things(n_processes - n_shown, "more process", "more processes").text);
+	return r;
 }

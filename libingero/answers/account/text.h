@@ -29,3 +29,12 @@ int account_append(const Ingero__V1__Account *account, size_t most, const struct
  */
 int account_append_short(const Ingero__V1__Account *account, const char *first, const struct text_style *style,
 			 struct buf *out);
+
+/**
+ * account_append_processes() - the same of the first driving thread of each process
+ * @accounts: driving threads first
+ * @most:     lines at most, one of them for how many more there are
+ * Return: 0 or -ENOMEM
+ */
+int account_append_processes(Ingero__V1__Account *const *accounts, size_t n, size_t most,
+			     const struct text_style *style, struct buf *out);

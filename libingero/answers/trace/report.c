@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "libingero/render/user.h"
+#include "libingero/answers/account/text.h"
 #include "libingero/answers/host.h"
 #include "libingero/answers/libraries.h"
 #include "libingero/answers/lost.h"
@@ -171,12 +172,33 @@ static void cost_append(const struct trace_setting *setting, const Ingero__V1__S
 		text_paragraph(out, style, "", buf_text(&text));
 }
 
-/* On a terminal the table leaves room for what it means; elsewhere it is whole. */
-static size_t rows_most(const struct text_style *style)
+/* Where the wall clock of the process went; of several, a line each. */
+static int accounts_append(const Ingero__V1__Summary *summary, const struct text_style *style, struct buf *out)
 {
+	size_t n_driving = 0;
+	int r;
+
+	for (size_t i = 0; i < summary->n_accounts; i++)
+		n_driving += summary->accounts[i]->is_driving;
+	if (n_driving == 0) {
+		trace_waits_append(out, style, summary);
+		return 0;
+	}
+	r = n_driving == 1
+		    ? account_append(summary->accounts[0], ACCOUNT_LINES_MOST, style, out)
+		    : account_append_processes(summary->accounts, summary->n_accounts, ACCOUNT_LINES_MOST, style, out);
+	text_line(out, style, TEXT_PLAIN, "%s", "");
+	return r;
+}
+
+/* On a terminal the table leaves room for what it means; elsewhere it is whole. */
+static size_t rows_most(const struct text_style *style, const Ingero__V1__Summary *summary)
+{
+	unsigned int around = LINES_AROUND + (summary->n_accounts ? ACCOUNT_LINES_MOST + 2 : 0);
+
 	if (style->rows == 0)
 		return SIZE_MAX;
-	return style->rows > ROWS_LEAST + LINES_AROUND ? style->rows - LINES_AROUND : ROWS_LEAST;
+	return style->rows > ROWS_LEAST + around ? style->rows - around : ROWS_LEAST;
 }
 
 int trace_report_summary(const struct trace_setting *setting, const Ingero__V1__Summary *summary, bool is_cut,
@@ -203,11 +225,13 @@ int trace_report_summary(const struct trace_setting *setting, const Ingero__V1__
 	if (rows.rows.n > 0) {
 		title_append(setting, summary, &rows, style, out);
 		text_line(out, style, TEXT_PLAIN, "%s", "");
-		r = trace_rows_append(&rows, style, rows_most(style), out);
+		r = trace_rows_append(&rows, style, rows_most(style, summary), out);
 		if (r < 0)
 			return r;
 		text_line(out, style, TEXT_PLAIN, "%s", "");
-		trace_waits_append(out, style, summary);
+		r = accounts_append(summary, style, out);
+		if (r < 0)
+			return r;
 		host_life_append(out, style, summary);
 		trace_report_footer(setting, summary, &footer);
 		text_paragraph(out, style, "", buf_text(&footer));

@@ -229,6 +229,34 @@ static void titles(void)
 	CHECK_STR_EQ("several", account_title(&made.account).text, "python3 4711 · several threads · 1 min 0 s");
 }
 
+/* Of each process the first thread that drives. */
+static void processes(void)
+{
+	static struct account_made threads[4];
+	Ingero__V1__Account *list[ARRAY_SIZE(threads)];
+	CLEANUP(buf_done) struct buf out = BUF_INIT;
+
+	for (size_t i = 0; i < ARRAY_SIZE(threads); i++) {
+		list[i] = account_make(&threads[i], account_starved, ARRAY_SIZE(account_starved));
+		list[i]->pid = (uint32_t)(4711 + i / 2);
+		list[i]->tid = (uint32_t)(4711 + i);
+	}
+	list[3]->is_driving = 0;
+	CHECK_INT_EQ("one", account_append_processes(list, 2, 3, &plain, &out), 0);
+	CHECK_STR_EQ("one", buf_text(&out), "60 % waits for a pipe · 19 % cudaStreamSync · 14 % Python\n");
+	buf_consume(&out, out.n);
+	CHECK_INT_EQ("two", account_append_processes(list, 4, 2, &plain, &out), 0);
+	CHECK_STR_EQ("two", buf_text(&out),
+		     "python3 4711: 60 % waits for a pipe · 19 % cudaStreamSync · 14 % Python\n"
+		     "python3 4712: 60 % waits for a pipe · 19 % cudaStreamSync · 14 % Python\n");
+	buf_consume(&out, out.n);
+	list[1]->pid = 4713;
+	CHECK_INT_EQ("more than there is room for", account_append_processes(list, 4, 2, &plain, &out), 0);
+	CHECK_STR_EQ("more than there is room for", buf_text(&out),
+		     "python3 4711: 60 % waits for a pipe · 19 % cudaStreamSync · 14 % Python\n"
+		     "and 2 more processes\n");
+}
+
 static void no_wider(void)
 {
 	(void)account_make(&made, account_starved, ARRAY_SIZE(account_starved));
@@ -252,6 +280,7 @@ int main(void)
 	words();
 	percents();
 	titles();
+	processes();
 	no_wider();
 	return check_result();
 }
