@@ -206,16 +206,28 @@ static void account_noted(const struct account_record *record, void *data)
 	(void)figures_account(p->figures, record);
 }
 
+static void wait_noted(const struct wait_key *key, const struct wait_value *value, void *data)
+{
+	const struct pipeline *p = data;
+	struct behind_value waker = { .uid = value->waker_uid };
+	struct wait_value whose = *value;
+
+	memcpy(waker.comm, value->waker_comm, sizeof(waker.comm));
+	if (p->on_behind && key->waker_tgid)
+		p->on_behind(key->waker_tgid, &waker, p->data);
+	whose.waker_uid = waker.uid;
+	memcpy(whose.waker_comm, waker.comm, sizeof(whose.waker_comm));
+	(void)figures_wait(p->figures, key, &whose);
+}
+
 /* A process is known by its slot: once it was collected, and before its slot is another's. */
 static void accounts_collect(struct pipeline *p)
 {
 	const struct source_ops *ops = p->source->ops;
-	int r;
+	int accounts = ops->accounts ? ops->accounts(p->source, account_noted, p) : -ENOSYS;
+	int waits = ops->waits ? ops->waits(p->source, wait_noted, p) : -ENOSYS;
 
-	if (!ops->accounts)
-		return;
-	r = ops->accounts(p->source, account_noted, p);
-	(void)figures_accounts_read(p->figures, /* is_whole= */ r >= 0);
+	(void)figures_accounts_read(p->figures, accounts >= 0, waits >= 0);
 }
 
 static uint32_t cells_used(void *data)

@@ -10,6 +10,7 @@
 #include "clock.h"
 #include "events/op.h"
 #include "figures/account_book.h"
+#include "figures/wait_book.h"
 
 /*
  * A slow call is one above its operation's 99th percentile and above twice its
@@ -20,7 +21,8 @@
 #define SLOW_RATIO 0.99
 #define SLOW_MEDIANS 2
 #define SLOW_CALLS_MIN 100
-#define EARLY_MOST 64 /* accounts of processes that were not known yet when they were noted */
+#define GONE_ACCOUNTS_MOST 256 /* processes that are gone and whose account is kept: those that went last */
+#define EARLY_MOST 64	       /* accounts of processes that were not known yet when they were noted */
 
 struct figures {
 	struct process_table *table;
@@ -30,7 +32,8 @@ struct figures {
 	size_t n_gone;
 	uint64_t next_id;
 	struct figures_forgotten forgotten;
-	uint64_t reading;		    /* of accounts */
+	uint64_t reading;		    /* number of the reading of accounts that goes on */
+	uint64_t wait_reading;		    /* likewise of waits */
 	ARRAY(struct account_record) early; /* a thread that ended is read once, maybe before its process is known */
 	size_t n_early_before;		    /* of them, noted before the reading that goes on */
 };
@@ -39,6 +42,8 @@ void figures_taken_free(struct figures_taken *taken)
 {
 	if (!taken)
 		return;
+	account_book_free(taken->book);
+	wait_book_free(taken->wait_book);
 	op_list_done(&taken->ops);
 	ARRAY_DONE(&taken->behind);
 	free(taken);
@@ -60,7 +65,6 @@ static void process_free(struct process_figures *p)
 	op_list_done(&p->ops);
 	ARRAY_DONE(&p->behind);
 	accounts_drop(p);
-	account_book_free(p->book);
 	ARRAY_DONE(&p->waits);
 	free(p);
 }
@@ -328,6 +332,13 @@ int figures_behind(struct figures *f, const struct behind_key *key, const struct
 
 /* ---- accounts ---- */
 
+static bool taken_make(struct process_figures *p)
+{
+	if (!p->taken)
+		p->taken = calloc(1, sizeof(*p->taken));
+	return p->taken;
+}
+
 /* Return: 1; 0 if its process is not known, or -ENOMEM */
 static int account_note(struct figures *f, const struct account_record *record)
 {
@@ -336,9 +347,11 @@ static int account_note(struct figures *f, const struct account_record *record)
 
 	if (!p || p->process->identity.tgid != record->tgid)
 		return 0;
-	if (!p->book)
-		p->book = account_book_new();
-	r = p->book ? account_book_note(p->book, record, f->reading) : -ENOMEM;
+	if (!taken_make(p))
+		return -ENOMEM;
+	if (!p->taken->book)
+		p->taken->book = account_book_new();
+	r = p->taken->book ? account_book_note(p->taken->book, record, f->reading) : -ENOMEM;
 	return r < 0 ? r : 1;
 }
 
@@ -351,10 +364,37 @@ int figures_account(struct figures *f, const struct account_record *record)
 	return MIN(r, 0);
 }
 
+int figures_wait(struct figures *f, const struct wait_key *key, const struct wait_value *value)
+{
+	struct process_figures *p = key->slot < PROCESS_SLOTS ? f->by_slot[key->slot] : NULL;
+
+	if (!p)
+		return 0; /* claimed after the collect: read next time */
+	if (!taken_make(p))
+		return -ENOMEM;
+	if (!p->taken->wait_book)
+		p->taken->wait_book = wait_book_new();
+	return p->taken->wait_book ? wait_book_note(p->taken->wait_book, key, value, f->wait_reading) : -ENOMEM;
+}
+
+static int waits_show(struct process_figures *p)
+{
+	struct wait_list list;
+	int r = wait_book_show(p->taken->wait_book, p->accounts.items, p->accounts.n, &list);
+
+	if (r < 0)
+		return r;
+	ARRAY_DONE(&p->waits);
+	p->waits.items = list.items;
+	p->waits.n = list.n;
+	p->waits.room = list.room;
+	return 0;
+}
+
 static int accounts_show(struct process_figures *p)
 {
 	struct account_list list;
-	int r = account_book_show(p->book, &list);
+	int r = account_book_show(p->taken->book, &list);
 
 	if (r < 0)
 		return r;
@@ -379,39 +419,77 @@ static int early_note(struct figures *f)
 	return worst;
 }
 
-int figures_accounts_read(struct figures *f, bool is_whole)
+int figures_accounts_read(struct figures *f, bool all_accounts, bool all_waits)
 {
 	int worst = early_note(f);
 
-	for (size_t i = 0; i < f->processes.n; i++)
-		if (f->processes.items[i]->book)
-			worst = MIN(accounts_show(f->processes.items[i]), worst);
-	f->reading += is_whole;
+	for (size_t i = 0; i < f->processes.n; i++) {
+		struct process_figures *p = f->processes.items[i];
+
+		if (p->taken && p->taken->book)
+			worst = MIN(accounts_show(p), worst);
+		if (p->taken && p->taken->wait_book && all_waits)
+			wait_book_forget(p->taken->wait_book, f->wait_reading);
+		if (p->taken && p->taken->wait_book)
+			worst = MIN(waits_show(p), worst);
+	}
+	f->reading += all_accounts;
+	f->wait_reading += all_waits;
 	return worst;
 }
 
-/* Of a process that is gone: the first account, of the driving thread that called most. */
-static void accounts_pack(struct process_figures *p)
+/* Of the accounts the first, of the driving thread that called most; the longest waits. */
+void figures_finish(struct process_figures *p)
 {
+	if (!p->taken)
+		return;
+	figures_taken_free(p->taken);
+	p->taken = NULL;
 	for (size_t i = 1; i < p->accounts.n; i++)
 		account_done(&p->accounts.items[i]);
 	p->accounts.n = MIN(p->accounts.n, 1);
 	ARRAY_FIT(&p->accounts);
 	if (p->accounts.n)
 		ARRAY_FIT(&p->accounts.items[0].parts);
-	account_book_free(p->book);
-	p->book = NULL;
+	p->waits.n = MIN(p->waits.n, WAITS_LAST);
+	ARRAY_FIT(&p->waits);
+	ARRAY_FIT(&p->ops.used);
+}
+
+/* Of the processes that are gone and have an account, the one that went first; their number is counted. */
+static struct process_figures *gone_longest(const struct figures *f, size_t *ret_n)
+{
+	struct process_figures *first = NULL;
+
+	*ret_n = 0;
+	for (size_t i = 0; i < f->processes.n; i++) {
+		struct process_figures *p = f->processes.items[i];
+
+		if (!p->was_gone || !(p->accounts.n || p->waits.n))
+			continue;
+		(*ret_n)++;
+		if (!first || p->gone_ns < first->gone_ns)
+			first = p;
+	}
+	return first;
 }
 
 void figures_accounts_taken(struct figures *f)
 {
+	struct process_figures *first;
+	size_t n;
+
 	for (size_t i = 0; i < f->processes.n; i++) {
 		struct process_figures *p = f->processes.items[i];
 
-		if (p->book && p->was_gone)
-			accounts_pack(p);
-		else if (p->book)
-			account_book_taken(p->book, f->reading - 1);
+		if (p->taken && p->taken->book)
+			account_book_taken(p->taken->book, f->reading - 1);
+		if (p->taken && p->taken->wait_book)
+			wait_book_taken(p->taken->wait_book);
+	}
+	while ((first = gone_longest(f, &n)) && n > GONE_ACCOUNTS_MOST) {
+		accounts_drop(first);
+		ARRAY_DONE(&first->waits);
 	}
 }
 

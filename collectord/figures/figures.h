@@ -28,8 +28,11 @@ struct behind_figures {
 	char comm[RECORD_COMM_BYTES];
 };
 
-/* What it had done when a tick was last taken (tick.c). */
+/* What ticks need (tick.c). */
 struct figures_taken {
+	struct account_book *book;   /* NULL: no account yet */
+	struct wait_book *wait_book; /* likewise */
+	/* what it had done when a tick was last taken */
 	struct op_list ops;
 	ARRAY(struct behind_figures) behind;
 };
@@ -46,16 +49,17 @@ struct process_figures {
 	ARRAY(struct behind_figures) behind;
 	/*
 	 * Since the first calls of the threads: driving ones, the 7 others that called most, all others as tid 0. Which
-	 * thread is told singly may change. Gone and told in a tick: the driving thread that called most.
+	 * thread is told singly may change. Gone and told in a tick: the driving thread that called most, of the 256
+	 * processes that went last; of others: none.
 	 */
 	ARRAY(struct account) accounts;
-	ARRAY(struct account_wait) waits; /* likewise */
-	struct account_book *book;	  /* NULL: no account yet, or nothing more */
+	ARRAY(struct account_wait) waits; /* likewise; the longest first */
 	struct figures_taken *taken;	  /* NULL: nothing yet, or nothing more */
 };
 
 struct account_book;
 struct figures;
+struct wait_book;
 
 /* The kernel half's memory, or a test's. */
 struct figures_source {
@@ -74,6 +78,8 @@ int figures_new(struct process_table *table, struct figures **ret_figures);
 void figures_free(struct figures *figures);
 /** figures_slot_identity() - of the process that has a slot now; its start by the wall clock as mapped now */
 void figures_slot_identity(const struct process_slot *slot, struct process_identity *ret);
+/** figures_finish() - its end was told in a tick: what no answer needs is released */
+void figures_finish(struct process_figures *process);
 /** figures_taken_free() - NULL is fine */
 void figures_taken_free(struct figures_taken *taken);
 /**
@@ -90,16 +96,16 @@ int figures_behind(struct figures *figures, const struct behind_key *key, const 
  * Return: 0 or -ENOMEM (the next reading has it)
  */
 int figures_account(struct figures *figures, const struct account_record *record);
+/** figures_wait() - note one entry of the kernel's map, after figures_collect(). Return: 0 or -ENOMEM */
+int figures_wait(struct figures *figures, const struct wait_key *key, const struct wait_value *value);
 /**
- * figures_accounts_read() - process_figures.accounts are of now
- * @is_whole: every thread was noted: one that is missing in two such readings has ended
+ * figures_accounts_read() - the accounts and waits of processes are of now
+ * @all_accounts: every thread was noted: one that is missing in two such readings has ended
+ * @all_waits: every entry was noted: one that is missing will begin anew
  * Return: 0 or -ENOMEM (those of some processes are as before)
  */
-int figures_accounts_read(struct figures *figures, bool is_whole);
-/**
- * figures_accounts_taken() - the accounts so far were told in a tick, or nobody watches: later ticks tell what follows
- * Of processes whose end was told only what answers still need is kept.
- */
+int figures_accounts_read(struct figures *figures, bool all_accounts, bool all_waits);
+/** figures_accounts_taken() - the accounts so far were told in a tick, or nobody watches: later ticks tell the rest */
 void figures_accounts_taken(struct figures *figures);
 /** typedef figures_release_func - a gone process was read for the last time: its slot may be reused */
 typedef void (*figures_release_func)(uint32_t slot, void *data);

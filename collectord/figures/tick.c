@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "events/op.h"
 #include "figures/account_book.h"
+#include "figures/wait_book.h"
 
 struct ticker {
 	uint64_t at_ns;
@@ -101,7 +102,7 @@ static int behind_take(const struct process_figures *now, struct tick_process *p
 static int accounts_take(const struct process_figures *now, struct tick_process *process)
 {
 	struct account_list list = { .n = 0 };
-	int r = now->book ? account_book_tick(now->book, &list) : 0;
+	int r = now->taken && now->taken->book ? account_book_tick(now->taken->book, &list) : 0;
 
 	process->accounts.items = list.items;
 	process->accounts.n = list.n;
@@ -109,10 +110,24 @@ static int accounts_take(const struct process_figures *now, struct tick_process 
 	return r;
 }
 
+/* After the accounts: waits are of the threads that are told. */
+static int waits_take(const struct process_figures *now, struct tick_process *process)
+{
+	struct wait_list list = { .n = 0 };
+	int r = 0;
+
+	if (now->taken && now->taken->wait_book)
+		r = wait_book_tick(now->taken->wait_book, process->accounts.items, process->accounts.n, &list);
+	process->waits.items = list.items;
+	process->waits.n = list.n;
+	process->waits.room = list.room;
+	return r;
+}
+
 /* A process without any of it is told at its first sight and at its end alone. */
 static bool has_figures(const struct tick_process *p)
 {
-	return p->ops.n || p->host.n || p->behind.n || p->accounts.n;
+	return p->ops.n || p->host.n || p->behind.n || p->accounts.n || p->waits.n;
 }
 
 static int tick_process_take(const struct process_figures *now, struct tick *tick)
@@ -130,6 +145,8 @@ static int tick_process_take(const struct process_figures *now, struct tick *tic
 		r = behind_take(now, &process);
 	if (r == 0)
 		r = accounts_take(now, &process);
+	if (r == 0)
+		r = waits_take(now, &process);
 	if (r == 0 && (has_figures(&process) || !now->was_told || now->gone_ns))
 		r = ARRAY_PUSH(&tick->processes, process);
 	else
@@ -173,8 +190,7 @@ static void taken_exchange(struct process_figures *now, struct figures_taken *ne
 	now->was_told = true;
 	now->was_gone = !next;
 	if (!next) {
-		figures_taken_free(now->taken);
-		now->taken = NULL;
+		figures_finish(now);
 		return;
 	}
 	for (size_t i = 0; i < next->ops.used.n; i++) {

@@ -125,6 +125,16 @@ static int fake_accounts(struct source *source, source_account_func func, void *
 	return 0;
 }
 
+static int fake_waits(struct source *source, source_wait_func func, void *data)
+{
+	static const struct wait_key key = { .tid = TGID, .slot = SLOT, .class = BLAME_LOCK, .kind = RESOURCE_GIL };
+	static const struct wait_value value = { .ns = NSEC_PER_SEC, .max_ns = NSEC_PER_SEC, .count = 1 };
+
+	if (world_of(source)->has_ended)
+		func(&key, &value, data);
+	return 0;
+}
+
 static bool fake_measures(const struct source *source, enum blame_class class)
 {
 	(void)source;
@@ -159,6 +169,7 @@ static const struct source_ops fake_ops = {
 	.slot_release = fake_slot_release,
 	.behind = fake_behind,
 	.accounts = fake_accounts,
+	.waits = fake_waits,
 	.measures = fake_measures,
 	.now_ns = fake_now_ns,
 	.drain = fake_drain,
@@ -192,6 +203,8 @@ static void ends_while_read(const char *name, enum moment end_at)
 	CHECK(name, p->gone_ns != 0);
 	CHECK_INT_EQ(name, p->accounts.n, 1);
 	CHECK_INT_EQ(name, p->accounts.n ? p->accounts.items[0].wall_ns : 0, 2 * NSEC_PER_SEC);
+	CHECK_INT_EQ(name, p->waits.n, 1);
+	CHECK_INT_EQ(name, p->waits.n ? p->waits.items[0].ns : 0, NSEC_PER_SEC);
 	pipeline_free(w->pipeline);
 	CHECK_INT_EQ(name, process_table_count(options.processes), 0);
 	process_table_free(options.processes);

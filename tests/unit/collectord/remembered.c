@@ -21,6 +21,7 @@
 #define OPS 5
 #define CALLS 500 /* of each operation */
 #define SHORTEST_NS 2000
+#define THREADS 2
 #define OCTAVES 6 /* that durations of an operation are spread over, short ones being many */
 
 /* What each costs with the C library's own heap, and a tenth. Before histograms were as narrow as their counts: 5642.
@@ -84,6 +85,57 @@ static int fake_behind(struct source *source, source_behind_func func, void *dat
 	return 0;
 }
 
+/* Two threads of each that lives, of which one makes nearly all calls and waits in each operation and between calls. */
+static int fake_accounts(struct source *source, source_account_func func, void *data)
+{
+	const struct world *w = world_of(source);
+
+	for (uint32_t slot = 1; slot <= AT_ONCE; slot++) {
+		const struct process_slot *p = &w->slots[slot];
+		struct account_record r = { .slot = (uint16_t)slot, .tgid = p->tgid, .comm = "train" };
+
+		if (p->state == PROCESS_SLOT_FREE)
+			continue;
+		r.account.since_ns = p->first_call_ns;
+		r.now_ns = w->now_ns;
+		for (uint32_t op = 1; op <= OPS; op++)
+			r.account.ops[op] = (struct account_op){
+				.ns = (w->now_ns - p->first_call_ns) / 10,
+				.blame_ns = { [BLAME_RUNNABLE] = 1000 + op, [BLAME_DEVICE] = 2000 + op },
+				.op = op,
+			};
+		r.account.away_ns[BLAME_RUNNABLE] = 3000;
+		r.account.away_ns[BLAME_SLEEP] = 4000;
+		for (uint32_t i = 0; i < THREADS; i++) {
+			r.tid = p->tgid + i;
+			r.account.calls = i ? 1 : CALLS * OPS;
+			func(&r, data);
+		}
+	}
+	return 0;
+}
+
+static int fake_waits(struct source *source, source_wait_func func, void *data)
+{
+	const struct world *w = world_of(source);
+
+	for (uint32_t slot = 1; slot <= AT_ONCE; slot++) {
+		const struct process_slot *p = &w->slots[slot];
+		const struct wait_value value = { .ns = 5 * NSEC_PER_MSEC, .max_ns = 2 * NSEC_PER_MSEC, .count = 4 };
+
+		for (uint32_t i = 0; i < 4 && p->state != PROCESS_SLOT_FREE; i++) {
+			const struct wait_key key = { .resource = i + 1,
+						      .tid = p->tgid,
+						      .slot = (uint16_t)slot,
+						      .class = BLAME_LOCK,
+						      .kind = RESOURCE_FUTEX };
+
+			func(&key, &value, data);
+		}
+	}
+	return 0;
+}
+
 static bool fake_measures(const struct source *source, enum blame_class class)
 {
 	(void)source;
@@ -129,6 +181,8 @@ static const struct source_ops fake_ops = {
 	.cells_used = fake_cells_used,
 	.slot_release = fake_slot_release,
 	.behind = fake_behind,
+	.accounts = fake_accounts,
+	.waits = fake_waits,
 	.in_flight = fake_in_flight,
 	.losses = fake_losses,
 	.refused = fake_refused,
@@ -200,7 +254,7 @@ int main(void)
 	struct pipeline_options options = { .source = &w->source };
 	struct engine *engine;
 	uint64_t calls = 0;
-	size_t before, each;
+	size_t before, each, n_accounts = 0;
 
 	w->source.ops = &fake_ops;
 	w->now_ns = NSEC_PER_SEC;
@@ -221,7 +275,10 @@ int main(void)
 
 			calls += figures ? op_figures_count(figures) : 0;
 		}
+		n_accounts += p->accounts.n;
+		CHECK("with its time", !p->accounts.n || p->accounts.items[0].wall_ns >= NSEC_PER_SEC);
 	}
+	CHECK_INT_EQ("those that went last with the account of their driving thread", n_accounts, 256);
 	CHECK_INT_EQ("with every call", calls, (uint64_t)PROCESSES * OPS * CALLS);
 	(void)printf("%zu bytes for each remembered process of %d operations\n", each, OPS);
 	CHECK("no more than that", each <= BYTES_MOST);

@@ -98,7 +98,7 @@ static void reading_begins(struct world *w)
 
 static void reading_ends(struct world *w)
 {
-	CHECK_INT_EQ("read", figures_accounts_read(w->figures, /* is_whole= */ true), 0);
+	CHECK_INT_EQ("read", figures_accounts_read(w->figures, true, true), 0);
 	figures_release_gone(w->figures, &w->source, note_release, w);
 }
 

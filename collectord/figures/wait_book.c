@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "figures/wait_book.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/cleanup.h"
+
+struct book_wait {
+	struct account_wait all; /* tid 0: a sum */
+	uint64_t fresh_ns, fresh_max_ns, fresh_count;
+};
+
+/* An entry of the kernel's map. */
+struct book_key {
+	struct wait_key key;
+	uint64_t last_ns, last_count;
+	uint64_t reading; /* that it was in last */
+	size_t wait;	  /* index of what it adds to */
+};
+
+struct wait_book {
+	ARRAY(struct book_wait) waits;
+	ARRAY(struct book_key) keys; /* ascending */
+	size_t n_single;	     /* waits that are no sum */
+};
+
+struct wait_book *wait_book_new(void)
+{
+	return calloc(1, sizeof(struct wait_book));
+}
+
+void wait_book_free(struct wait_book *b)
+{
+	if (!b)
+		return;
+	ARRAY_DONE(&b->waits);
+	ARRAY_DONE(&b->keys);
+	free(b);
+}
+
+/* Of the same thread at the same place, for the same resource, ended by the same thread. */
+static bool is_same_wait(const struct account_wait *a, const struct account_wait *b)
+{
+	return a->resource == b->resource && a->device == b->device && a->tid == b->tid && a->op == b->op &&
+	       a->waker_tgid == b->waker_tgid && a->waker_tid == b->waker_tid && a->class == b->class &&
+	       a->kind == b->kind;
+}
+
+/* ---- a sum in the place of the smallest ---- */
+
+/* Return: index of the wait, added with no time; the number of waits without memory */
+static size_t wait_take(struct wait_book *b, const struct account_wait *wait)
+{
+	struct book_wait fresh = { .all = *wait };
+
+	for (size_t i = 0; i < b->waits.n; i++)
+		if (is_same_wait(&b->waits.items[i].all, wait))
+			return i;
+	fresh.all.ns = fresh.all.max_ns = fresh.all.count = 0;
+	if (ARRAY_PUSH(&b->waits, fresh) < 0)
+		return b->waits.n;
+	b->n_single += wait->tid != 0;
+	return b->waits.n - 1;
+}
+
+static void keys_move(struct wait_book *b, size_t from, size_t to)
+{
+	for (size_t i = 0; i < b->keys.n; i++)
+		if (b->keys.items[i].wait == from)
+			b->keys.items[i].wait = to;
+}
+
+static int smallest_fold(struct wait_book *b)
+{
+	size_t smallest = b->waits.n, sum;
+	struct account_wait whose = { .ns = 0 };
+	struct book_wait *to, from;
+
+	for (size_t i = 0; i < b->waits.n; i++)
+		if (b->waits.items[i].all.tid &&
+		    (smallest == b->waits.n || b->waits.items[i].all.ns < b->waits.items[smallest].all.ns))
+			smallest = i;
+	whose.op = b->waits.items[smallest].all.op;
+	whose.class = b->waits.items[smallest].all.class;
+	sum = wait_take(b, &whose);
+	if (sum == b->waits.n)
+		return -ENOMEM;
+
+	from = b->waits.items[smallest];
+	to = &b->waits.items[sum];
+	to->all.ns += from.all.ns;
+	to->all.count += from.all.count;
+	to->all.max_ns = MAX(to->all.max_ns, from.all.max_ns);
+	to->fresh_ns += from.fresh_ns;
+	to->fresh_count += from.fresh_count;
+	to->fresh_max_ns = MAX(to->fresh_max_ns, from.fresh_max_ns);
+	keys_move(b, smallest, sum);
+	keys_move(b, b->waits.n - 1, smallest);
+	ARRAY_REMOVE_SWAP(&b->waits, smallest);
+	b->n_single--;
+	return 0;
+}
+
+/* ---- a reading ---- */
+
+static void wait_name(struct account_wait *wait, const struct wait_value *value)
+{
+	wait->waker_uid = value->waker_uid;
+	memcpy(wait->waker_comm, value->waker_comm, sizeof(wait->waker_comm));
+	wait->waker_comm[sizeof(wait->waker_comm) - 1] = 0;
+	memcpy(wait->name, value->name, sizeof(wait->name));
+	wait->name[sizeof(wait->name) - 1] = 0;
+}
+
+/* Return: NULL without memory */
+static struct book_key *wait_key_take(struct wait_book *b, const struct wait_key *key)
+{
+	struct book_key *keys = b->keys.items, fresh = { .key = *key };
+	struct account_wait wait = {
+		.resource = key->resource,
+		.device = key->device,
+		.tid = key->tid,
+		.op = key->op,
+		.waker_tgid = key->waker_tgid,
+		.waker_tid = key->waker_tid,
+		.class = key->class,
+		.kind = key->kind,
+	};
+	size_t place = SORTED_PLACE(b->keys.n, i, memcmp(&keys[i].key, key, sizeof(*key)) < 0);
+
+	if (place < b->keys.n && memcmp(&keys[place].key, key, sizeof(*key)) == 0)
+		return &keys[place];
+	if (b->n_single >= WAITS_MOST && smallest_fold(b) < 0)
+		return NULL;
+	fresh.wait = wait_take(b, &wait);
+	if (fresh.wait == b->waits.n || ARRAY_PUSH(&b->keys, fresh) < 0)
+		return NULL;
+	keys = b->keys.items;
+	memmove(&keys[place + 1], &keys[place], (b->keys.n - 1 - place) * sizeof(*keys));
+	keys[place] = fresh;
+	return &keys[place];
+}
+
+int wait_book_note(struct wait_book *b, const struct wait_key *key, const struct wait_value *value, uint64_t reading)
+{
+	struct book_key *k = key->class < BLAME_COUNT && key->kind < RESOURCE_COUNT ? wait_key_take(b, key) : NULL;
+	struct book_wait *w;
+	uint64_t ns, count, max_ns;
+
+	if (!k)
+		return key->class < BLAME_COUNT && key->kind < RESOURCE_COUNT ? -ENOMEM : 0;
+	if (value->ns < k->last_ns || value->count < k->last_count)
+		k->last_ns = k->last_count = 0; /* evicted since, and here again */
+	ns = value->ns - k->last_ns;
+	count = value->count - k->last_count;
+	k->last_ns = value->ns;
+	k->last_count = value->count;
+	k->reading = reading;
+	if (!ns && !count)
+		return 0; /* who it was then stays known, whoever has the number now */
+
+	w = &b->waits.items[k->wait];
+	max_ns = MIN(value->max_ns, ns);
+	w->all.ns += ns;
+	w->all.count += count;
+	w->all.max_ns = MAX(w->all.max_ns, value->max_ns);
+	w->fresh_ns += ns;
+	w->fresh_count += count;
+	w->fresh_max_ns = MAX(w->fresh_max_ns, max_ns);
+	if (w->all.tid)
+		wait_name(&w->all, value);
+	return 0;
+}
+
+void wait_book_forget(struct wait_book *b, uint64_t reading)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < b->keys.n; i++)
+		if (b->keys.items[i].reading == reading)
+			b->keys.items[n++] = b->keys.items[i];
+	b->keys.n = n;
+}
+
+/* ---- waits as they are told ---- */
+
+static bool is_told_singly(const struct account *accounts, size_t n, uint32_t tid)
+{
+	for (size_t i = 0; i < n; i++)
+		if (accounts[i].tid == tid)
+			return true;
+	return n == 0;
+}
+
+static int wait_add(struct wait_list *list, const struct account_wait *wait)
+{
+	for (size_t i = 0; i < list->n; i++) {
+		struct account_wait *to = &list->items[i];
+
+		if (!is_same_wait(to, wait))
+			continue;
+		to->ns += wait->ns;
+		to->count += wait->count;
+		to->max_ns = MAX(to->max_ns, wait->max_ns);
+		return 0;
+	}
+	return ARRAY_PUSH(list, *wait);
+}
+
+static int wait_order(const void *a, const void *b)
+{
+	const struct account_wait *x = a, *y = b;
+
+	return x->ns > y->ns ? -1 : x->ns < y->ns;
+}
+
+static int waits_tell(const struct wait_book *b, bool is_tick, const struct account *accounts, size_t n_accounts,
+		      struct wait_list *ret)
+{
+	struct wait_list list = { .n = 0 };
+	int r = 0;
+
+	for (size_t i = 0; i < b->waits.n && r == 0; i++) {
+		const struct book_wait *w = &b->waits.items[i];
+		struct account_wait told = w->all;
+
+		if (is_tick) {
+			told.ns = w->fresh_ns;
+			told.count = w->fresh_count;
+			told.max_ns = w->fresh_max_ns;
+		}
+		if (!told.ns)
+			continue;
+		if (!is_told_singly(accounts, n_accounts, told.tid))
+			told.tid = 0;
+		r = wait_add(&list, &told);
+	}
+	if (r < 0) {
+		ARRAY_DONE(&list);
+		return r;
+	}
+	if (list.n)
+		qsort(list.items, list.n, sizeof(list.items[0]), wait_order);
+	*ret = list;
+	return 0;
+}
+
+int wait_book_show(const struct wait_book *b, const struct account *accounts, size_t n_accounts, struct wait_list *ret)
+{
+	return waits_tell(b, /* is_tick= */ false, accounts, n_accounts, ret);
+}
+
+int wait_book_tick(const struct wait_book *b, const struct account *accounts, size_t n_accounts, struct wait_list *ret)
+{
+	return waits_tell(b, /* is_tick= */ true, accounts, n_accounts, ret);
+}
+
+void wait_book_taken(struct wait_book *b)
+{
+	for (size_t i = 0; i < b->waits.n; i++)
+		b->waits.items[i].fresh_ns = b->waits.items[i].fresh_max_ns = b->waits.items[i].fresh_count = 0;
+}
