@@ -16,6 +16,19 @@
  */
 enum wait_kind { WAIT_OTHER, WAIT_LOCK, WAIT_SLEEP, WAIT_NETWORK, WAIT_POLL_A, WAIT_POLL_B, WAIT_EPOLL, WAIT_FILE };
 
+/*
+ * What the arguments of a blocked system call name: a futex or a descriptor in the first one, a child by its id in the
+ * first or second (P_PID in the first). FUTEX_LIST: several futexes, in memory.
+ */
+enum wait_object {
+	OBJECT_NONE,
+	OBJECT_FUTEX,
+	OBJECT_FUTEX_LIST,
+	OBJECT_DESCRIPTOR,
+	OBJECT_CHILD_A,
+	OBJECT_CHILD_B,
+};
+
 #if defined(__TARGET_ARCH_x86)
 
 /* Source: arch/x86/include/asm/ptrace.h; this layout is ABI (PTRACE_GETREGS). */
@@ -150,6 +163,105 @@ static __always_inline enum wait_kind syscall_waits(int nr)
 	return WAIT_OTHER;
 }
 
+static __always_inline enum wait_object syscall_object(int nr)
+{
+	switch (nr) {
+	case 202: /* futex */
+	case 455: /* futex_wait */
+		return OBJECT_FUTEX;
+	case 449: /* futex_waitv */
+		return OBJECT_FUTEX_LIST;
+	case 61: /* wait4 */
+		return OBJECT_CHILD_A;
+	case 247: /* waitid */
+		return OBJECT_CHILD_B;
+	case 0:	  /* read */
+	case 1:	  /* write */
+	case 16:  /* ioctl */
+	case 17:  /* pread64 */
+	case 18:  /* pwrite64 */
+	case 19:  /* readv */
+	case 20:  /* writev */
+	case 40:  /* sendfile */
+	case 42:  /* connect */
+	case 43:  /* accept */
+	case 44:  /* sendto */
+	case 45:  /* recvfrom */
+	case 46:  /* sendmsg */
+	case 47:  /* recvmsg */
+	case 73:  /* flock */
+	case 74:  /* fsync */
+	case 75:  /* fdatasync */
+	case 217: /* getdents64 */
+	case 232: /* epoll_wait */
+	case 275: /* splice */
+	case 276: /* tee */
+	case 277: /* sync_file_range */
+	case 278: /* vmsplice */
+	case 281: /* epoll_pwait */
+	case 285: /* fallocate */
+	case 288: /* accept4 */
+	case 295: /* preadv */
+	case 296: /* pwritev */
+	case 299: /* recvmmsg */
+	case 307: /* sendmmsg */
+	case 327: /* preadv2 */
+	case 328: /* pwritev2 */
+	case 441: /* epoll_pwait2 */
+		return OBJECT_DESCRIPTOR;
+	}
+	return OBJECT_NONE;
+}
+
+/* Whether a system call may end another thread's wait: it gives a lock, data, room for data, a signal, or it ends. */
+static __always_inline bool syscall_wakes(int nr)
+{
+	switch (nr) {
+	case 0:	  /* read */
+	case 1:	  /* write */
+	case 3:	  /* close */
+	case 17:  /* pread64 */
+	case 18:  /* pwrite64 */
+	case 19:  /* readv */
+	case 20:  /* writev */
+	case 40:  /* sendfile */
+	case 42:  /* connect */
+	case 43:  /* accept */
+	case 44:  /* sendto */
+	case 45:  /* recvfrom */
+	case 46:  /* sendmsg */
+	case 47:  /* recvmsg */
+	case 48:  /* shutdown */
+	case 59:  /* execve */
+	case 60:  /* exit */
+	case 62:  /* kill */
+	case 73:  /* flock */
+	case 129: /* rt_sigqueueinfo */
+	case 200: /* tkill */
+	case 202: /* futex */
+	case 231: /* exit_group */
+	case 234: /* tgkill */
+	case 275: /* splice */
+	case 276: /* tee */
+	case 278: /* vmsplice */
+	case 288: /* accept4 */
+	case 295: /* preadv */
+	case 296: /* pwritev */
+	case 297: /* rt_tgsigqueueinfo */
+	case 299: /* recvmmsg */
+	case 307: /* sendmmsg */
+	case 322: /* execveat */
+	case 327: /* preadv2 */
+	case 328: /* pwritev2 */
+	case 424: /* pidfd_send_signal */
+	case 436: /* close_range */
+	case 454: /* futex_wake */
+	case 456: /* futex_requeue */
+		return true;
+	}
+	return false;
+}
+
 #elif defined(__TARGET_ARCH_arm64)
 
 /* Source: arch/arm64/include/uapi/asm/ptrace.h (user_pt_regs, ABI); syscallno follows in the kernel's own. */
@@ -271,6 +383,103 @@ static __always_inline enum wait_kind syscall_waits(int nr)
 		return WAIT_FILE;
 	}
 	return WAIT_OTHER;
+}
+
+static __always_inline enum wait_object syscall_object(int nr)
+{
+	switch (nr) {
+	case 98:  /* futex */
+	case 455: /* futex_wait */
+		return OBJECT_FUTEX;
+	case 449: /* futex_waitv */
+		return OBJECT_FUTEX_LIST;
+	case 260: /* wait4 */
+		return OBJECT_CHILD_A;
+	case 95: /* waitid */
+		return OBJECT_CHILD_B;
+	case 22:  /* epoll_pwait */
+	case 29:  /* ioctl */
+	case 32:  /* flock */
+	case 47:  /* fallocate */
+	case 61:  /* getdents64 */
+	case 63:  /* read */
+	case 64:  /* write */
+	case 65:  /* readv */
+	case 66:  /* writev */
+	case 67:  /* pread64 */
+	case 68:  /* pwrite64 */
+	case 69:  /* preadv */
+	case 70:  /* pwritev */
+	case 71:  /* sendfile */
+	case 75:  /* vmsplice */
+	case 76:  /* splice */
+	case 77:  /* tee */
+	case 82:  /* fsync */
+	case 83:  /* fdatasync */
+	case 84:  /* sync_file_range */
+	case 202: /* accept */
+	case 203: /* connect */
+	case 206: /* sendto */
+	case 207: /* recvfrom */
+	case 211: /* sendmsg */
+	case 212: /* recvmsg */
+	case 242: /* accept4 */
+	case 243: /* recvmmsg */
+	case 269: /* sendmmsg */
+	case 286: /* preadv2 */
+	case 287: /* pwritev2 */
+	case 441: /* epoll_pwait2 */
+		return OBJECT_DESCRIPTOR;
+	}
+	return OBJECT_NONE;
+}
+
+static __always_inline bool syscall_wakes(int nr)
+{
+	switch (nr) {
+	case 32:  /* flock */
+	case 57:  /* close */
+	case 63:  /* read */
+	case 64:  /* write */
+	case 65:  /* readv */
+	case 66:  /* writev */
+	case 67:  /* pread64 */
+	case 68:  /* pwrite64 */
+	case 69:  /* preadv */
+	case 70:  /* pwritev */
+	case 71:  /* sendfile */
+	case 75:  /* vmsplice */
+	case 76:  /* splice */
+	case 77:  /* tee */
+	case 93:  /* exit */
+	case 94:  /* exit_group */
+	case 98:  /* futex */
+	case 129: /* kill */
+	case 130: /* tkill */
+	case 131: /* tgkill */
+	case 138: /* rt_sigqueueinfo */
+	case 202: /* accept */
+	case 203: /* connect */
+	case 206: /* sendto */
+	case 207: /* recvfrom */
+	case 210: /* shutdown */
+	case 211: /* sendmsg */
+	case 212: /* recvmsg */
+	case 221: /* execve */
+	case 240: /* rt_tgsigqueueinfo */
+	case 242: /* accept4 */
+	case 243: /* recvmmsg */
+	case 269: /* sendmmsg */
+	case 281: /* execveat */
+	case 286: /* preadv2 */
+	case 287: /* pwritev2 */
+	case 424: /* pidfd_send_signal */
+	case 436: /* close_range */
+	case 454: /* futex_wake */
+	case 456: /* futex_requeue */
+		return true;
+	}
+	return false;
 }
 
 #else

@@ -14,6 +14,7 @@
 #include "blame.h"
 #include "figures.h"
 #include "off.h"
+#include "waits.h"
 
 static __always_inline void away_blame(struct figure_cell *cell, __u64 class, __u64 ns)
 {
@@ -57,6 +58,7 @@ VERIFIED_ALONE int away_end(struct thread_state *t, __u64 arrival, __u64 delay, 
 	account_away(t, ready, parts.runnable_ns);
 	account_away(t, class, parts.blocked_ns);
 	account_change(t);
+	wait_end(t, /* op= */ 0, class, wait_ns(&parts, class));
 	cell = cell_of_event(t->slot, t->tid == t->tgid ? OP_EVENT_wait_main : OP_EVENT_wait_threads);
 	if (!cell) {
 		counter_add(LOSS_SWITCH_UNSEEN, 1);

@@ -11,6 +11,7 @@
 #include "account.h"
 #include "off.h"
 #include "repeat.h"
+#include "waits.h"
 
 #define BEHIND_FLOOR_NS 10000 /* shorter waits name nobody: a wake-up alone takes that long */
 #define SETTLE_TRIES 4
@@ -141,6 +142,7 @@ VERIFIED_ALONE int settle(struct thread_state *t, __u64 arrival, __u64 delay, __
 	struct off_interval off = {};
 	struct off_parts parts;
 	__u32 class = 0, depth, i;
+	bool is_between;
 
 	if (!t)
 		return 0;
@@ -175,12 +177,15 @@ VERIFIED_ALONE int settle(struct thread_state *t, __u64 arrival, __u64 delay, __
 		if (i < depth)
 			frame_blame(&t->frames[i], &off);
 	/* Before the outermost has begun, or when it is just over: between calls. */
-	if (!depth || READ_ONCE(t->frames[0].start_ns) - 1 >= off.out_ns) {
+	is_between = !depth || READ_ONCE(t->frames[0].start_ns) - 1 >= off.out_ns;
+	if (is_between) {
 		account_away(t, off.ready, off.ready_ns);
 		account_away(t, off.blocked, off.blocked_ns);
 	}
 	account_change(t);
 	if (off.ready == BLAME_RUNNABLE && off.ready_ns >= BEHIND_FLOOR_NS)
 		behind_add(t->slot, arrival - off.ready_ns, arrival);
+	wait_end(t, is_between ? 0 : t->frames[0].op, off.blocked,
+		 off.blocked == BLAME_QUOTA ? off.ready_ns : off.blocked_ns);
 	return 0;
 }

@@ -51,7 +51,13 @@ typedef _Bool bool;
 #define TASK_STOPPED_OR_TRACED 0xcu /* include/linux/sched.h */
 #define S_IFMT 0170000
 #define S_IFSOCK 0140000
+#define S_IFBLK 0060000
 #define S_IFCHR 0020000
+#define S_IFIFO 0010000
+#define P_PID 1		       /* include/uapi/linux/wait.h */
+#define PF_EXITING 0x00000004u /* include/linux/sched.h, as the next */
+#define PF_KTHREAD 0x00200000u
+#define THREAD_STACK_BYTES 16384
 #define MINOR_BITS 20
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
@@ -244,10 +250,34 @@ struct thread_struct {
 	} uw; /* arm64 */
 };
 
+struct kernfs_node {
+	__u64 id;
+};
+
+struct cgroup {
+	struct kernfs_node *kn;
+};
+
+struct cgroup_subsys_state {
+	struct cgroup *cgroup;
+};
+
+struct cfs_bandwidth {
+	__u64 quota; /* all bits set: none */
+};
+
+struct task_group {
+	struct cgroup_subsys_state css;
+	struct task_group *parent;
+	struct cfs_bandwidth cfs_bandwidth;
+};
+
 struct task_struct {
 	unsigned int __state;
+	unsigned int flags; /* PF_* */
 	int on_cpu;
 	struct sched_entity se;
+	struct task_group *sched_task_group;
 	struct sched_info sched_info;
 	struct mm_struct *mm;
 	int exit_code;

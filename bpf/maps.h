@@ -71,6 +71,21 @@ struct call_frame {
 	__u8 pad[2];
 };
 
+/* The wait that began at the last switch-out: waits.h. All but `pcount` is written by the waker, before it wakes. */
+struct thread_wait {
+	__u64 pcount;	    /* of the task, when it left the CPU */
+	__u64 woken_pcount; /* as `pcount` of the wait that the members below belong to */
+	__u64 resource;	    /* this and the next: as struct wait_key has them */
+	__u32 device;
+	__u32 waker_tgid;
+	__u32 waker_tid;
+	__u32 waker_uid;
+	__u32 kind;
+	__u32 pad;
+	char waker_comm[RECORD_COMM_BYTES];
+	char name[RESOURCE_NAME_BYTES];
+};
+
 /*
  * State of a thread. Changed by the thread itself, in its probe programs and in the
  * switch hook that runs on its behalf; the hook may interrupt a program, never the
@@ -108,6 +123,7 @@ struct thread_state {
 	__u64 away_out_ns; /* the moment it left, CLOCK_MONOTONIC */
 	__u32 away_class;  /* enum blame_class */
 	__u32 is_settled;  /* the process is guarded, or not captured: its credentials are not looked at again */
+	struct thread_wait wait;
 	char comm[RECORD_COMM_BYTES];
 	struct thread_account account; /* account.h */
 	struct call_frame frames[CALL_DEPTH_MAX];
@@ -239,6 +255,14 @@ SHARED struct {
 	__type(key, struct account_key);
 	__type(value, struct account_record);
 } accounts_ended SEC(".maps");
+
+/* No room is made for new ones: what was counted stays. Filled by hooks that must not allocate. */
+SHARED struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, WAITS_MAX);
+	__type(key, struct wait_key);
+	__type(value, struct wait_value);
+} waits SEC(".maps");
 
 /* Memory is what is short here, so all of it is there from the beginning. */
 SHARED struct {

@@ -376,6 +376,7 @@ enum resource_kind {
 	RESOURCE_COUNT
 };
 
+#define WAITS_MAX 4096 /* of all processes */
 #define RESOURCE_NAME_BYTES 32
 #define WAIT_LEAST_NS 1000000 /* shorter waits are in the account alone */
 

@@ -136,6 +136,7 @@ int sched_switch(__u64 *ctx)
 	/* By now another CPU may have woken it; the argument says what it was. */
 	state = has_switch_state ? (__u32)ctx[3] : prev->__state;
 	class = wait_class(prev, is_preempted || state == TASK_RUNNING, t->is_reclaiming, is_in_call);
+	t->wait.pcount = prev->sched_info.pcount;
 	if (!is_in_call) {
 		t->away_class = class;
 		t->away_run_delay = prev->sched_info.run_delay;

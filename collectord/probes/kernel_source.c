@@ -60,6 +60,11 @@ static int kernel_accounts(struct source *source, source_account_func func, void
 	return probe_set_accounts(kernel_of(source)->probes, func, data);
 }
 
+static int kernel_waits(struct source *source, source_wait_func func, void *data)
+{
+	return probe_set_waits(kernel_of(source)->probes, func, data);
+}
+
 static int kernel_in_flight(struct source *source, struct in_flight_record *ret, size_t room)
 {
 	return probe_set_in_flight(kernel_of(source)->probes, ret, room);
@@ -113,6 +118,7 @@ static const struct source_ops kernel_ops = {
 	.slot_release = kernel_slot_release,
 	.behind = kernel_behind,
 	.accounts = kernel_accounts,
+	.waits = kernel_waits,
 	.in_flight = kernel_in_flight,
 	.losses = kernel_losses,
 	.refused = kernel_refused,

@@ -205,6 +205,7 @@ int probe_set_slot_release(struct probe_set *set, uint32_t slot)
 		if (set->behind_keys[i].slot == slot)
 			(void)bpf_map_delete_elem(bpf_map__fd(set->bpf->maps.behind), &set->behind_keys[i]);
 	probe_set_accounts_forget(set, slot);
+	probe_set_waits_forget(set, slot);
 	r = probe_set_slot_empty(set, slot);
 	memset(s, 0, sizeof(*s));
 	if (bpf_map_update_elem(bpf_map__fd(set->bpf->maps.free_slots), NULL, &slot, BPF_ANY) && r == 0)

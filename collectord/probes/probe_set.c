@@ -250,6 +250,8 @@ static void set_freep(struct probe_set **set)
 	free((*set)->cpu_values);
 	free((*set)->behind_keys);
 	free((*set)->behind_values);
+	free((*set)->wait_keys);
+	free((*set)->wait_values);
 	free(*set);
 }
 
@@ -357,7 +359,9 @@ int probe_set_open(const struct probe_set_options *options, char *why, size_t wh
 	set->cpu_values = calloc((size_t)set->n_cpus, sizeof(*set->cpu_values));
 	set->behind_keys = calloc(BEHIND_ROOM, sizeof(*set->behind_keys));
 	set->behind_values = calloc(BEHIND_ROOM, sizeof(*set->behind_values));
-	if (!set->cpu_values || !set->behind_keys || !set->behind_values)
+	set->wait_keys = calloc(WAITS_MAX, sizeof(*set->wait_keys));
+	set->wait_values = calloc(WAITS_MAX, sizeof(*set->wait_values));
+	if (!set->cpu_values || !set->behind_keys || !set->behind_values || !set->wait_keys || !set->wait_values)
 		return -ENOMEM;
 	r = set_open_any(set, options, why, why_bytes);
 	if (r < 0)

@@ -99,7 +99,7 @@ int probe_set_user_add(struct probe_set *set, uint32_t uid, struct process_wish 
 int probe_set_user_remove(struct probe_set *set, uint32_t uid);
 void probe_set_everyone_add(struct probe_set *set, struct process_wish wish);
 void probe_set_everyone_remove(struct probe_set *set);
-/** probe_set_tracer_add() - a process of ours: never traced, never named in `behind` */
+/** probe_set_tracer_add() - a process of ours: never traced, never named in `behind` and `waits` */
 int probe_set_tracer_add(struct probe_set *set, uint32_t tgid);
 int probe_set_tracer_remove(struct probe_set *set, uint32_t tgid);
 
@@ -139,6 +139,10 @@ typedef void (*probe_account_func)(const struct account_record *record, void *da
  * Return: how many were told, or -errno; of a thread that changed its account all the while none is told
  */
 int probe_set_accounts(struct probe_set *set, probe_account_func func, void *data);
+
+typedef void (*probe_wait_func)(const struct wait_key *key, const struct wait_value *value, void *data);
+/** probe_set_waits() - waits so far of all threads that make calls. Return: how many, or -errno */
+int probe_set_waits(struct probe_set *set, probe_wait_func func, void *data);
 
 int probe_set_calls_fd(const struct probe_set *set);	/* ring map of call_record */
 int probe_set_life_fd(const struct probe_set *set);	/* ring map of life_record */

@@ -35,6 +35,8 @@ struct probe_set {
 	uint32_t n_cells_mapped;
 	struct behind_key *behind_keys;
 	struct behind_value *behind_values;
+	struct wait_key *wait_keys; /* WAITS_MAX, as the next */
+	struct wait_value *wait_values;
 	unsigned int last_number; /* of an attach */
 	size_t n_libraries;	  /* without loaders */
 	size_t n_loaders;
@@ -78,3 +80,8 @@ int probe_set_slot_row(const struct probe_set *set, uint32_t slot, struct slot_r
 int probe_set_slot_empty(struct probe_set *set, uint32_t slot);
 /** probe_set_counter() - sum over all CPUs, since loading */
 uint64_t probe_set_counter(const struct probe_set *set, uint32_t index);
+
+/* probe_waits.c */
+
+/** probe_set_waits_forget() - remove the waits of a slot */
+void probe_set_waits_forget(struct probe_set *set, uint32_t slot);

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Who ends the waits of threads that make calls, and what the waits were for.
+ *
+ * Runs at every wake-up of the machine: one failed lookup for a thread that is not ours. Attached only while something
+ * is traced.
+ */
+#include "abi.h"
+#include "policy.h"
+#include "waits.h"
+
+/* Shorter ones are not kept. The waker measures a little less than the scheduler does. */
+#define LOOK_LEAST_NS (WAIT_LEAST_NS * 3 / 4)
+
+/*
+ * Whether the current task itself wakes, and is not merely where an interrupt or a thread of the kernel came by.
+ * Interrupts of the kernel, soft ones too, have stacks of their own: the context of a program is on the stack that is
+ * in use, registers of a thread are at the top of its own.
+ */
+static __always_inline bool is_own_wish(struct task_struct *waker, const void *ctx)
+{
+	const struct pt_regs *regs;
+	int nr;
+
+	if (waker->flags & PF_KTHREAD || !waker->pid)
+		return false;
+	regs = (const struct pt_regs *)bpf_task_pt_regs(waker);
+	if ((__u64)regs - (__u64)ctx >= THREAD_STACK_BYTES)
+		return false;
+	if (waker->flags & PF_EXITING)
+		return true;
+	nr = user_syscall(regs);
+	return nr >= 0 && syscall_wakes(nr);
+}
+
+static __always_inline void waker_note(struct thread_wait *wait, const void *ctx)
+{
+	struct task_struct *waker = bpf_get_current_task_btf();
+	const struct cred *cred;
+	__u32 tgid = waker->tgid;
+
+	if (!is_own_wish(waker, ctx) || is_tracer(tgid))
+		return;
+	cred = waker->cred;
+	wait->waker_tgid = tgid;
+	wait->waker_tid = waker->pid;
+	wait->waker_uid = cred ? cred->uid.val : 0;
+	bpf_probe_read_kernel(wait->waker_comm, sizeof(wait->waker_comm), waker->comm);
+}
+
+static __always_inline void descriptor_note(struct thread_wait *wait, struct task_struct *task, __u64 fd)
+{
+	struct fdtable *fdt = BPF_CORE_READ(task, files, fdt);
+	struct file *file = NULL, **table;
+	struct inode *inode;
+	__u16 type;
+
+	if (!fdt || fd >= BPF_CORE_READ(fdt, max_fds))
+		return;
+	table = BPF_CORE_READ(fdt, fd);
+	if (bpf_probe_read_kernel(&file, sizeof(file), &table[fd]) || !file)
+		return;
+	inode = BPF_CORE_READ(file, f_inode);
+	if (!inode)
+		return;
+	wait->resource = BPF_CORE_READ(inode, i_ino);
+	type = BPF_CORE_READ(inode, i_mode) & S_IFMT;
+	if (type == S_IFCHR || type == S_IFBLK) {
+		wait->kind = RESOURCE_DEVICE;
+		wait->device = BPF_CORE_READ(inode, i_rdev);
+	} else {
+		wait->kind = type == S_IFIFO ? RESOURCE_PIPE : type == S_IFSOCK ? RESOURCE_PEER : RESOURCE_INODE;
+		wait->device = BPF_CORE_READ(inode, i_sb, s_dev);
+	}
+	if (type != S_IFSOCK) /* these have the name of their protocol */
+		bpf_probe_read_kernel_str(wait->name, sizeof(wait->name),
+					  BPF_CORE_READ(file, f_path.dentry, d_name.name));
+}
+
+static __always_inline void child_note(struct thread_wait *wait, __s32 pid)
+{
+	wait->kind = RESOURCE_CHILD;
+	wait->resource = pid > 0 ? pid : 0;
+}
+
+static __always_inline void resource_note(struct thread_wait *wait, struct task_struct *task)
+{
+	const struct pt_regs *regs = (const struct pt_regs *)bpf_task_pt_regs(task);
+
+	switch (syscall_object(user_syscall(regs))) {
+	case OBJECT_FUTEX:
+		wait->resource = user_argument(regs, 0);
+		wait->kind = RESOURCE_FUTEX;
+		break;
+	case OBJECT_FUTEX_LIST:
+		wait->kind = RESOURCE_FUTEX;
+		break;
+	case OBJECT_DESCRIPTOR:
+		descriptor_note(wait, task, (__u32)user_argument(regs, 0));
+		break;
+	case OBJECT_CHILD_A:
+		child_note(wait, (__s32)user_argument(regs, 0));
+		break;
+	case OBJECT_CHILD_B:
+		child_note(wait, user_argument(regs, 0) == P_PID ? (__s32)user_argument(regs, 1) : 0);
+		break;
+	case OBJECT_NONE:
+		break;
+	}
+}
+
+/* Before the thread can run again, and once in a wait: nobody else writes here meanwhile. */
+SEC("tp_btf/sched_waking")
+int sched_waking(__u64 *ctx)
+{
+	struct task_struct *task = (struct task_struct *)ctx[0];
+	struct thread_state *t = bpf_task_storage_get(&threads, task, 0, 0);
+	struct thread_wait *wait;
+	__u64 out_ns;
+	__u32 class;
+
+	if (!t)
+		return 0;
+	wait = &t->wait;
+	/* It has been away since the wait was noted. */
+	if (!wait->pcount || wait->pcount != task->sched_info.pcount)
+		return 0;
+	out_ns = t->depth ? t->out_ns : t->away_out_ns;
+	if (bpf_ktime_get_ns() - out_ns < LOOK_LEAST_NS)
+		return 0;
+	class = t->depth ? t->out_class : t->away_class;
+	__builtin_memset(&wait->resource, 0, sizeof(*wait) - OFFSET_OF(struct thread_wait, resource));
+	if (class != BLAME_SLEEP) {
+		waker_note(wait, ctx);
+		if (class != BLAME_MEMORY)
+			resource_note(wait, task);
+	}
+	WRITE_ONCE(wait->woken_pcount, wait->pcount);
+	return 0;
+}

@@ -1,0 +1,396 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * What threads that make calls wait for, and who ends their waits: each scenario knows both.
+ */
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <sched.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <sys/wait.h>
+
+#include "base/cleanup.h"
+#include "probes/probe_set_state.h"
+#include "rig.h"
+#include "tests/support/check.h"
+#include "waits.h"
+
+#define WAITS 10
+#define WAKER_UID 65534
+#define OTHERS_SLOT (PROCESS_SLOTS - 2)
+#define FIFO_NAME "wakers.fifo"
+
+/* Shared by the process that waits, its waker and the test. */
+static struct shared {
+	uint32_t word;
+	uint64_t resource;
+	uint32_t device;
+	uint32_t waker_tgid, waker_tid; /* 0: nobody */
+	uint32_t n_long;		/* waits whose wall clock was long enough to be kept */
+} * shared;
+
+static int go[2], pipe_ends[2], sockets[2], fifo_fd;
+
+static void shared_word_set(uint32_t value)
+{
+	__atomic_store_n(&shared->word, value, __ATOMIC_SEQ_CST);
+}
+
+/* ---- what is waited for ---- */
+
+static void await_futex(void)
+{
+	while (!__atomic_load_n(&shared->word, __ATOMIC_SEQ_CST))
+		(void)syscall(SYS_futex, &shared->word, FUTEX_WAIT, 0, NULL, NULL, 0);
+	shared_word_set(0);
+}
+
+static void await_pipe(void)
+{
+	char byte;
+
+	if (read(pipe_ends[0], &byte, 1) != 1)
+		_exit(2);
+}
+
+static void await_fifo(void)
+{
+	char byte;
+
+	if (read(fifo_fd, &byte, 1) != 1)
+		_exit(2);
+}
+
+static void await_socket(void)
+{
+	char byte;
+
+	if (recv(sockets[0], &byte, 1, 0) != 1)
+		_exit(2);
+}
+
+static void await_timer(void)
+{
+	(void)syscall(SYS_futex, &shared->word, FUTEX_WAIT, 0, &wait_time, NULL, 0);
+}
+
+static void await_short(void)
+{
+	static const struct timespec moment = { .tv_nsec = 100000 };
+	uint64_t began = rig_now_ns();
+
+	(void)syscall(SYS_futex, &shared->word, FUTEX_WAIT, 0, &moment, NULL, 0);
+	shared->n_long += rig_now_ns() - began >= WAIT_LEAST_NS;
+}
+
+/* ---- who ends it ---- */
+
+static void wake_futex(void)
+{
+	shared_word_set(1);
+	(void)syscall(SYS_futex, &shared->word, FUTEX_WAKE, 1, NULL, NULL, 0);
+}
+
+static void wake_pipe(void)
+{
+	if (write(pipe_ends[1], "", 1) != 1)
+		_exit(2);
+}
+
+static void wake_fifo(void)
+{
+	if (write(fifo_fd, "", 1) != 1)
+		_exit(2);
+}
+
+static void wake_socket(void)
+{
+	if (send(sockets[1], "", 1, 0) != 1)
+		_exit(2);
+}
+
+static void wake_nobody(void)
+{
+}
+
+enum waker { NOBODY, THREAD, PROCESS, CHILD, HOG };
+
+struct scenario {
+	const char *name;
+	void (*await)(void);
+	void (*wake)(void);
+	enum waker waker;
+	bool is_in; /* in calls, else between them */
+	enum blame_class class;
+	enum resource_kind kind;
+	const char *resource_name;
+};
+
+static const struct scenario *scenario;
+
+/* One wake-up for each byte that comes. */
+static void *wake(void *data)
+{
+	char byte;
+
+	shared->waker_tgid = (uint32_t)getpid();
+	shared->waker_tid = (uint32_t)gettid();
+	(void)prctl(PR_SET_NAME, "waker");
+	while (read(go[0], &byte, 1) == 1) {
+		wait_sleep();
+		scenario->wake();
+	}
+	return data;
+}
+
+static void await_child(void)
+{
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		wait_sleep();
+		_exit(0);
+	}
+	(void)syscall(SYS_wait4, pid, NULL, 0, NULL);
+	/* Only the first is looked for: each child is a resource of its own. */
+	if (!shared->resource) {
+		shared->resource = shared->waker_tgid = shared->waker_tid = (uint32_t)pid;
+	}
+}
+
+/* On the waiting thread's own CPU, so that the timer interrupts its system calls. */
+static void hog(void)
+{
+	int fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
+
+	for (;;)
+		if (write(fd, "", 1) != 1)
+			_exit(2);
+}
+
+static pid_t process_start(void (*run)(void))
+{
+	pid_t parent = getpid(), pid = fork();
+
+	if (pid)
+		return pid;
+	(void)close(go[1]);
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != parent)
+		_exit(1);
+	run();
+	_exit(0);
+}
+
+static void process_wake(void)
+{
+	if (setresuid(WAKER_UID, WAKER_UID, WAKER_UID) < 0)
+		_exit(1);
+	(void)wake(NULL);
+}
+
+static void pin(void)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(0, &set);
+	(void)sched_setaffinity(0, sizeof(set), &set);
+}
+
+static int func_await(void *data)
+{
+	(void)data;
+	scenario->await();
+	return 0;
+}
+
+static int run(void *data)
+{
+	const struct scenario *s = data;
+	pthread_t thread;
+	pid_t pid = 0;
+
+	if (pipe2(go, O_CLOEXEC) < 0)
+		return 1;
+	if (s->waker == THREAD && pthread_create(&thread, NULL, wake, NULL))
+		return 1;
+	if (s->waker == PROCESS)
+		pid = process_start(process_wake);
+	if (s->waker == HOG) {
+		pin();
+		pid = process_start(hog);
+	}
+	for (int i = 0; i < WAITS; i++) {
+		(void)subject_empty();
+		if (write(go[1], "", 1) != 1)
+			return 1;
+		if (s->is_in)
+			(void)subject_call(func_await, NULL);
+		else
+			s->await();
+	}
+	(void)subject_empty();
+	(void)close(go[1]);
+	if (s->waker == THREAD)
+		(void)pthread_join(thread, NULL);
+	if (pid && kill(pid, SIGKILL) == 0)
+		(void)waitpid(pid, NULL, 0);
+	return 0;
+}
+
+static const struct scenario scenarios[] = {
+	{ "futex, a thread", await_futex, wake_futex, THREAD, false, BLAME_LOCK, RESOURCE_FUTEX, "" },
+	{ "futex, a thread, in calls", await_futex, wake_futex, THREAD, true, BLAME_LOCK, RESOURCE_FUTEX, "" },
+	{ "futex, a process", await_futex, wake_futex, PROCESS, false, BLAME_LOCK, RESOURCE_FUTEX, "" },
+	{ "futex, a timer", await_timer, wake_nobody, HOG, false, BLAME_LOCK, RESOURCE_FUTEX, "" },
+	{ "futex, a timer, in calls", await_timer, wake_nobody, HOG, true, BLAME_LOCK, RESOURCE_FUTEX, "" },
+	{ "futex, a moment", await_short, wake_nobody, NOBODY, false, BLAME_LOCK, RESOURCE_FUTEX, "" },
+	{ "pipe, a process", await_pipe, wake_pipe, PROCESS, false, BLAME_OTHER, RESOURCE_PIPE, "" },
+	{ "pipe, a process, in calls", await_pipe, wake_pipe, PROCESS, true, BLAME_OTHER, RESOURCE_PIPE, "" },
+	{ "FIFO, a thread", await_fifo, wake_fifo, THREAD, false, BLAME_OTHER, RESOURCE_PIPE, FIFO_NAME },
+	{ "socket, a process", await_socket, wake_socket, PROCESS, false, BLAME_NETWORK, RESOURCE_PEER, "" },
+	{ "child", await_child, wake_nobody, CHILD, false, BLAME_OTHER, RESOURCE_CHILD, "" },
+	{ "sleep", wait_sleep, wake_nobody, HOG, false, BLAME_SLEEP, RESOURCE_NONE, "" },
+};
+
+/* Sums over what was kept of one process. */
+struct kept {
+	uint32_t slot, tid;
+	uint64_t count, ns, max_ns;
+	uint64_t other_wakers; /* waits for the resource that somebody else is said to have ended */
+	uint64_t n_short;
+	bool are_told; /* name of the resource; user and name of the waker */
+};
+
+static void kept_add(const struct wait_key *key, const struct wait_value *value, void *data)
+{
+	const struct scenario *s = scenario;
+	struct kept *kept = data;
+	const char *comm = shared->waker_tgid && s->waker != CHILD ? "waker" : "";
+
+	if (key->slot != kept->slot)
+		return;
+	kept->n_short += value->ns < value->count * WAIT_LEAST_NS || value->max_ns > value->ns;
+	if (key->kind != s->kind || key->resource != shared->resource || key->device != shared->device ||
+	    key->class != s->class || key->op != (s->is_in ? RIG_CALL : 0) || key->tid != kept->tid)
+		return;
+	if (key->waker_tgid != shared->waker_tgid || key->waker_tid != shared->waker_tid) {
+		fprintf(stderr, "[%s] said to have ended it: process %u, thread %u '%s'\n", s->name, key->waker_tgid,
+			key->waker_tid, value->waker_comm);
+		kept->other_wakers += value->count;
+		return;
+	}
+	kept->count += value->count;
+	kept->ns += value->ns;
+	kept->max_ns = MAX(kept->max_ns, value->max_ns);
+	kept->are_told = strcmp(value->name, s->resource_name) == 0 &&
+			 value->waker_uid == (s->waker == PROCESS ? WAKER_UID : 0) &&
+			 (s->waker == CHILD || strcmp(value->waker_comm, comm) == 0);
+}
+
+static void resource_expect(const struct scenario *s)
+{
+	int fd = s->await == await_pipe	    ? pipe_ends[0]
+		 : s->await == await_fifo   ? fifo_fd
+		 : s->await == await_socket ? sockets[0]
+					    : -1;
+	struct stat status;
+
+	if (s->kind == RESOURCE_FUTEX)
+		shared->resource = (uintptr_t)&shared->word;
+	if (fd < 0)
+		return;
+	CHECK_INT_EQ(s->name, fstat(fd, &status), 0);
+	shared->resource = status.st_ino;
+	shared->device = (uint32_t)(major(status.st_dev) << 20 | minor(status.st_dev));
+}
+
+static void check_scenario(struct rig *rig, const struct scenario *s)
+{
+	uint64_t n = s->waker == CHILD ? 1 : WAITS;
+	struct kept kept = {};
+	pid_t pid;
+
+	*shared = (struct shared){};
+	scenario = s;
+	resource_expect(s);
+	CHECK_INT_EQ(s->name, rig_child(rig, run, (void *)(uintptr_t)s, &pid), 0);
+	kept.slot = rig_slot(rig, pid);
+	kept.tid = (uint32_t)pid;
+	CHECK("some are there", probe_set_waits(rig->set, kept_add, &kept) >= 0);
+	CHECK_INT_EQ(s->name, kept.other_wakers, 0);
+	CHECK_INT_EQ("shorter ones", kept.n_short, 0);
+	if (s->waker == NOBODY) {
+		CHECK_INT_IN(s->name, kept.count, 0, shared->n_long);
+		return;
+	}
+	CHECK_INT_EQ(s->name, kept.count, n);
+	/* The waker asks for its time after the other has begun to go to sleep, or a little before. */
+	CHECK_INT_IN(s->name, kept.ns, n * WAIT_NS * 9 / 10, n * NSEC_PER_SEC);
+	CHECK_INT_IN(s->name, kept.max_ns, WAIT_NS * 9 / 10, kept.ns);
+	CHECK("names", kept.are_told);
+}
+
+/* A process's waits go with its slot. */
+static void check_release(struct rig *rig)
+{
+	uint32_t slot = 0;
+
+	for (uint32_t i = 1; i < PROCESS_SLOTS; i++)
+		if (probe_set_slots(rig->set)[i].state == PROCESS_SLOT_GONE) {
+			slot = i;
+			CHECK_INT_EQ("released", probe_set_slot_release(rig->set, i), 0);
+		}
+	CHECK("there were some", slot > 0);
+	CHECK_INT_EQ("nothing is left", probe_set_waits(rig->set, kept_add, &(struct kept){}), 0);
+}
+
+/* With room for nothing more: what is there stays, the rest is counted as lost. */
+static void check_full(struct rig *rig)
+{
+	const struct scenario *s = &scenarios[0];
+	struct kept kept = { .slot = OTHERS_SLOT };
+	struct wait_value value = { .count = 1 };
+	pid_t pid;
+
+	for (uint32_t i = 0; i < WAITS_MAX; i++) {
+		struct wait_key key = { .slot = OTHERS_SLOT, .resource = i };
+
+		CHECK_INT_EQ("filled", bpf_map_update_elem(bpf_map__fd(rig->set->bpf->maps.waits), &key, &value, 0), 0);
+	}
+	*shared = (struct shared){};
+	scenario = s;
+	CHECK_INT_EQ("full", rig_child(rig, run, (void *)(uintptr_t)s, &pid), 0);
+	CHECK_INT_EQ("full", probe_set_waits(rig->set, kept_add, &kept), WAITS_MAX);
+	CHECK_INT_IN("full", rig_loss(rig, LOSS_WAITS), WAITS, 10 * WAITS);
+}
+
+int main(int argc, char **argv)
+{
+	struct rig rig;
+
+	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	(void)unlink(FIFO_NAME);
+	if (shared == MAP_FAILED || pipe2(pipe_ends, O_CLOEXEC) < 0 || mkfifo(FIFO_NAME, 0600) < 0 ||
+	    socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) < 0)
+		CHECK_SKIP("no memory or pipes");
+	fifo_fd = open(FIFO_NAME, O_RDWR | O_CLOEXEC);
+	(void)unlink(FIFO_NAME);
+	rig_open(&rig, rig_back_end(argc, argv), 0);
+	if (!probe_set_measures(rig.set, BLAME_RUNNABLE))
+		CHECK_SKIP("this kernel does not tell of task switches");
+	for (size_t i = 0; i < ARRAY_SIZE(scenarios); i++)
+		check_scenario(&rig, &scenarios[i]);
+	check_release(&rig);
+	CHECK_INT_EQ("room for all", rig_loss(&rig, LOSS_WAITS), 0);
+	check_full(&rig);
+	rig_close(&rig);
+	return check_result();
+}
