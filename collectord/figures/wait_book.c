@@ -210,7 +210,7 @@ static int wait_add(struct wait_list *list, const struct account_wait *wait)
 	return ARRAY_PUSH(list, *wait);
 }
 
-static int wait_order(const void *a, const void *b)
+static int wait_longest_first(const void *a, const void *b)
 {
 	const struct account_wait *x = a, *y = b;
 
@@ -243,7 +243,7 @@ static int waits_tell(const struct wait_book *b, bool is_tick, const struct acco
 		return r;
 	}
 	if (list.n)
-		qsort(list.items, list.n, sizeof(list.items[0]), wait_order);
+		qsort(list.items, list.n, sizeof(list.items[0]), wait_longest_first);
 	*ret = list;
 	return 0;
 }
