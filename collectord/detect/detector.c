@@ -222,11 +222,19 @@ void detector_title(struct finding *f, const char *what)
 	(void)snprintf(f->title, sizeof(f->title), "%s %s", f->op ? f->op->name : "calls", what);
 }
 
-void detector_title_between(struct finding *f, const char *what)
+void detector_title_process(struct finding *f, const char *what)
 {
 	char comm[RECORD_COMM_BYTES + 1] = "";
 
 	memcpy(comm, f->process.comm, RECORD_COMM_BYTES);
 	utf8_scrub(comm);
-	(void)snprintf(f->title, sizeof(f->title), "%s %s between its calls", *comm ? comm : "the process", what);
+	(void)snprintf(f->title, sizeof(f->title), "%s %s", *comm ? comm : "the process", what);
+}
+
+void detector_title_between(struct finding *f, const char *what)
+{
+	char text[FINDING_TITLE_BYTES];
+
+	(void)snprintf(text, sizeof(text), "%s between its calls", what);
+	detector_title_process(f, text);
 }

@@ -69,7 +69,7 @@ struct detector_view {
 	const struct account_wait *waits;
 	size_t n_waits;
 	uint64_t called_ns;	  /* end of the last tick with calls, this one included */
-	uint64_t gap_ns;	  /* longest time from one tick with calls to the next, this one included */
+	uint64_t gap_ns;	  /* longest time without calls between two ticks with some */
 	const uint32_t *children; /* processes that it forked */
 	size_t n_children;
 	const op_memories *memory;
@@ -221,6 +221,8 @@ void detector_evidence_lost(struct finding *finding, const struct detector_sums 
 void detector_advise(struct finding *finding, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /** detector_title() - OP and what happened to it */
 void detector_title(struct finding *finding, const char *what);
+/** detector_title_process() - the process and what happened to it */
+void detector_title_process(struct finding *finding, const char *what);
 /** detector_title_between() - the process and what happened to it between its calls */
 void detector_title_between(struct finding *finding, const char *what);
 

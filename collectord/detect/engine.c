@@ -439,7 +439,8 @@ static int tick_place(struct engine *e, const struct tick *tick)
 			return -ENOMEM;
 		p->first_call_ns = in_tick->first_call_ns;
 		if (in_tick->ops.n) {
-			p->gap_ns = p->called_ns ? MAX(p->gap_ns, tick->to_ns - p->called_ns) : 0;
+			if (p->called_ns && tick->from_ns > p->called_ns)
+				p->gap_ns = MAX(p->gap_ns, tick->from_ns - p->called_ns);
 			p->called_ns = tick->to_ns;
 		}
 		p->seen_ns = tick->to_ns;

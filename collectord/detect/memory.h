@@ -31,7 +31,7 @@ struct process_memory {
 	struct process *process; /* a reference: this hangs on its entry */
 	uint64_t first_call_ns;
 	uint64_t called_ns;		 /* end of the last tick with calls */
-	uint64_t gap_ns;		 /* longest time from one tick with calls to the next */
+	uint64_t gap_ns;		 /* longest time without calls between two ticks with some */
 	uint32_t children[CHILDREN_MAX]; /* that it forked, the latest */
 	size_t n_children;		 /* ever */
 	uint64_t seen_ns;		 /* end of the last tick with something of it */

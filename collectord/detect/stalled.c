@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * A process made calls and makes none any more: its driving threads wait.
+ *
+ * hung_call for the time between calls. A thread that sleeps, polls or waits for a socket may have nothing to do.
+ */
+#include <inttypes.h>
+
+#include "base/cleanup.h"
+#include "detect/detector.h"
+
+/* Shorter times without calls are left alone, and those not so many times longer than the longest before. (Guesses.) */
+#define QUIET_NS (10 * NSEC_PER_SEC)
+#define QUIET_TIMES 20
+/* Of its clock a thread waits at least so much of: nothing else goes on. (Guess.) */
+#define WAITS_RATIO 0.9
+/* A lock or a pipe may be a queue that is empty. (Guess.) */
+#define DEMAND_CONFIDENCE 0.5
+/* Times without calls from which it is worse. As hung_call. (Guesses.) */
+static const uint64_t disk_ages_ns[] = {
+	[FINDING_MEDIUM] = 30 * NSEC_PER_SEC,
+	[FINDING_HIGH] = 60 * NSEC_PER_SEC,
+	[FINDING_CRITICAL] = 600 * NSEC_PER_SEC,
+};
+
+/* What the waits of a thread between its calls say of class OTHER; CAUSE_COUNT: nothing. */
+static enum cause_number known_cause(const struct detector_view *view, uint32_t tid, enum blame_class class)
+{
+	const struct account_wait *longest = NULL;
+
+	for (size_t i = 0; i < view->n_waits; i++) {
+		const struct account_wait *w = &view->waits[i];
+
+		if (w->tid == tid && !w->op && w->class == class && (!longest || w->ns > longest->ns))
+			longest = w;
+	}
+	switch (longest ? longest->kind : RESOURCE_NONE) {
+	case RESOURCE_GIL:
+		return CAUSE_GIL;
+	case RESOURCE_INODE:
+	case RESOURCE_DEVICE:
+		return CAUSE_DISK;
+	case RESOURCE_PIPE:
+		return CAUSE_LOADER;
+	case RESOURCE_CHILD:
+		return CAUSE_TOOL;
+	default:
+		return CAUSE_COUNT;
+	}
+}
+
+/* What a thread does nothing but wait for; CAUSE_COUNT: it does something, or it is not known. */
+static enum cause_number cause_of(const struct detector_view *view, const struct driving *d)
+{
+	double most_ns = WAITS_RATIO * (double)d->account->wall_ns;
+	enum cause_number cause;
+
+	if ((double)d->between_ns[BLAME_BLOCK_IO] >= most_ns)
+		return CAUSE_DISK;
+	if ((double)d->between_ns[BLAME_OTHER] >= most_ns)
+		return known_cause(view, d->account->tid, BLAME_OTHER);
+	if ((double)d->between_ns[BLAME_LOCK] < most_ns)
+		return CAUSE_COUNT;
+	cause = known_cause(view, d->account->tid, BLAME_LOCK);
+	if (cause == CAUSE_GIL)
+		return cause;
+	/* Other threads wait for a lock where their queue is empty. */
+	return d->account->tid == view->process->tgid ? CAUSE_LOCK : CAUSE_COUNT;
+}
+
+static size_t check(const struct detector_view *view, struct condition *ret, size_t room)
+{
+	uint64_t quiet_ns = view->to_ns - view->called_ns;
+	enum cause_number cause = CAUSE_COUNT;
+	struct driving first = { .account = NULL };
+	struct condition c = { .confidence = 1 };
+
+	if (!room || !view->called_ns || view->calls || view->n_in_flight ||
+	    quiet_ns <= MAX(QUIET_NS, QUIET_TIMES * view->gap_ns))
+		return 0;
+	for (size_t i = 0; i < view->n_driving; i++) {
+		struct driving one;
+		enum cause_number its;
+
+		driving_of(&view->accounts[i], &one);
+		its = cause_of(view, &one);
+		if (its == CAUSE_COUNT)
+			return 0;
+		if (first.account)
+			continue;
+		first = one;
+		cause = its;
+	}
+	if (!first.account)
+		return 0;
+	c.severity = FINDING_LOW;
+	for (int i = FINDING_MEDIUM; i <= FINDING_CRITICAL && cause == CAUSE_DISK; i++)
+		if (quiet_ns >= disk_ages_ns[i])
+			c.severity = (enum finding_severity)i;
+	if (cause != CAUSE_DISK)
+		c.confidence = DEMAND_CONFIDENCE;
+	condition_account(&c, &first, 0, view->wall_ns);
+	c.lost_total_ns = quiet_ns - view->gap_ns;
+	c.start_ns = view->called_ns;
+	c.of = cause_get(cause);
+	*ret = c;
+	return 1;
+}
+
+static void tell(const struct detector_sums *s, const struct detector_facts *facts, struct finding *f)
+{
+	(void)facts;
+	detector_title_process(f, f->end_ns ? "made no calls for long" : "makes no calls any more");
+	detector_evidence(f, "quiet_ns", (double)s->lost_ns, FINDING_UNIT_NS);
+	detector_advise(f, "look where its threads are: sudo gdb -p %" PRIu32 " -batch -ex 'thread apply all bt'",
+			f->process.tgid);
+}
+
+const struct detector detector_stalled = {
+	.name = "stalled",
+	.is_of_thread = true,
+	.is_of_cause = true,
+	.is_disturbing = true,
+	.check = check,
+	.tell = tell,
+};

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * A process that made calls and then only waits is named with what it waits for; one that has nothing to do is not.
+ */
+#include "play.h"
+
+#define TRAINED 10 /* seconds with calls before */
+
+static const struct {
+	const char *name;
+	uint32_t tid;
+	enum blame_class class;
+	enum resource_kind kind; /* RESOURCE_NONE: no wait is told */
+	int pause;		 /* seconds without calls, while it trained */
+	int seconds;		 /* without calls */
+	int busy;		 /* percent of its clock it computes meanwhile */
+	const char *cause;	 /* "": nothing */
+	enum finding_severity severity;
+} cases[] = {
+	{ "young", PLAY_PID, BLAME_LOCK, RESOURCE_NONE, 0, 10, 0, "", 0 },
+	{ "a lock", PLAY_PID, BLAME_LOCK, RESOURCE_NONE, 0, 20, 0, "lock", FINDING_LOW },
+	{ "a lock, nothing else", PLAY_PID, BLAME_LOCK, RESOURCE_NONE, 0, 700, 0, "lock", FINDING_LOW },
+	{ "the GIL", 5000, BLAME_LOCK, RESOURCE_GIL, 0, 20, 0, "gil", FINDING_LOW },
+	{ "a pipe", PLAY_PID, BLAME_OTHER, RESOURCE_PIPE, 0, 20, 0, "loader", FINDING_LOW },
+	{ "a child", PLAY_PID, BLAME_OTHER, RESOURCE_CHILD, 0, 20, 0, "tool", FINDING_LOW },
+	{ "a disk", PLAY_PID, BLAME_BLOCK_IO, RESOURCE_NONE, 0, 20, 0, "disk", FINDING_LOW },
+	{ "a disk, longer", 5000, BLAME_BLOCK_IO, RESOURCE_NONE, 0, 40, 0, "disk", FINDING_MEDIUM },
+	{ "a disk, for a minute", PLAY_PID, BLAME_BLOCK_IO, RESOURCE_NONE, 0, 70, 0, "disk", FINDING_HIGH },
+	{ "a disk, forever", PLAY_PID, BLAME_BLOCK_IO, RESOURCE_NONE, 0, 700, 0, "disk", FINDING_CRITICAL },
+	{ "a server of a network file system", PLAY_PID, BLAME_OTHER, RESOURCE_INODE, 0, 70, 0, "disk", FINDING_HIGH },
+	{ "a pause like those before", PLAY_PID, BLAME_LOCK, RESOURCE_NONE, 4, 70, 0, "", 0 },
+	{ "longer than those before", PLAY_PID, BLAME_LOCK, RESOURCE_NONE, 1, 30, 0, "lock", FINDING_LOW },
+	/* Those have nothing to do. */
+	{ "an empty queue", 5000, BLAME_LOCK, RESOURCE_NONE, 0, 700, 0, "", 0 },
+	{ "asleep", PLAY_PID, BLAME_SLEEP, RESOURCE_NONE, 0, 700, 0, "", 0 },
+	{ "polls", PLAY_PID, BLAME_OTHER, RESOURCE_NONE, 0, 700, 0, "", 0 },
+	{ "a socket", PLAY_PID, BLAME_NETWORK, RESOURCE_PEER, 0, 700, 0, "", 0 },
+	{ "computes", PLAY_PID, BLAME_LOCK, RESOURCE_NONE, 0, 700, 20, "", 0 },
+};
+
+static void train(struct play *p, const char *name, uint32_t tid)
+{
+	play_calls(p, "cudaLaunchKernel", 100, 5 * US, BLAME_ON_CPU);
+	play_rest(play_account(p, tid, true), S);
+	CHECK_INT_EQ(name, play_tick(p, S), 0);
+}
+
+static void wait_on(struct play *p, size_t i)
+{
+	struct account *a = play_account(p, cases[i].tid, true);
+
+	play_between(a, cases[i].class, (uint64_t)(100 - cases[i].busy) * 10 * MS);
+	play_rest(a, S);
+	if (cases[i].kind)
+		play_wait(p, &(struct account_wait){ .ns = S,
+						     .max_ns = S,
+						     .count = 1,
+						     .tid = cases[i].tid,
+						     .class = (uint8_t)cases[i].class,
+						     .kind = (uint8_t)cases[i].kind });
+	CHECK_INT_EQ(cases[i].name, play_tick(p, S), 0);
+}
+
+int main(void)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct play *p = malloc(sizeof(*p));
+		const char *name = cases[i].name;
+		const struct finding *f;
+		uint64_t start_ns;
+
+		play_begin(p, i);
+		for (int second = 0; second < TRAINED; second++)
+			train(p, name, cases[i].tid);
+		for (int second = 0; second < cases[i].pause; second++)
+			wait_on(p, i);
+		if (cases[i].pause)
+			train(p, name, cases[i].tid);
+		start_ns = p->now_ns;
+		for (int second = 0; second < cases[i].seconds; second++)
+			wait_on(p, i);
+		f = play_find(p, "stalled");
+		CHECK_STR_EQ(name, f ? f->cause.kind : "", cases[i].cause);
+		CHECK_INT_EQ(name, f ? f->severity : 0, cases[i].severity);
+		if (f) {
+			CHECK_INT_EQ(name, f->end_ns, 0);
+			CHECK_INT_EQ(name, f->start_ns, start_ns);
+			CHECK_INT_EQ(name, f->lost_ns, (uint64_t)(cases[i].seconds - cases[i].pause) * S);
+			CHECK_INT_EQ(name, play_evidence(f, "quiet_ns"), f->lost_ns);
+			CHECK_STR_EQ(name, f->title, "python makes no calls any more");
+			CHECK_INT_EQ(name, f->cause.pid, 0);
+		}
+		train(p, name, cases[i].tid);
+		if (f) {
+			CHECK(name, f->end_ns != 0);
+			CHECK_STR_EQ(name, f->title, "python made no calls for long");
+		}
+		play_end(p);
+		free(p);
+	}
+	return check_result();
+}
