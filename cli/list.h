@@ -15,6 +15,7 @@
 
 COMMAND(trace)
 COMMAND(explain)
+COMMAND(blame)
 COMMAND(query)
 COMMAND(export)
 COMMAND(demo)

@@ -229,7 +229,7 @@ static unsigned int lines_count(struct buf *text)
 
 /* Where the wall clock went, a line for each process; of a daemon that does not know: what its main thread waits for.
  */
-static void accounts_append(const Ingero__V1__Summary *figures, const struct text_style *style, struct buf *out)
+static void screen_accounts_append(const Ingero__V1__Summary *figures, const struct text_style *style, struct buf *out)
 {
 	if (figures->n_accounts)
 		(void)account_append_processes(figures->accounts, figures->n_accounts, NOTES_MOST, style, out);
@@ -246,7 +246,7 @@ static void notes_append(const struct trace_screen *screen, const struct frame *
 	if (screen->figures) {
 		behind_append(screen, frame, style, out);
 		in_flight_append(screen, style, out);
-		accounts_append(shows_recent(screen) ? screen->recent : screen->figures, style, out);
+		screen_accounts_append(shows_recent(screen) ? screen->recent : screen->figures, style, out);
 		host_life_append(out, style, screen->figures);
 		trace_report_footer(screen->setting, screen->figures, &footer);
 	}

@@ -24,6 +24,7 @@ ROWS = 2  # lines of a refusal
 BARE = {
     "trace": (MISSING, r"start the service|sudo"),
     "explain": (MISSING, r"sudo ingero trace|ingero trace"),
+    "blame": (MISSING, r"ingero trace"),
     "query": (MISSING, r"ingero trace"),
     "export": (MISUSE, r"-o FILE"),
     "demo": (OK, "cold-start"),
@@ -38,7 +39,7 @@ BARE = {
 NEEDS = {"export": ["-o", "out.db"], "query": ["SELECT 1"]}
 # A word that is none of those a command takes.
 WORDS = {
-    "explain": (MISUSE, "'frobnicate'"), "query": (MISUSE, "'frobnicate'"), "demo": (MISUSE, "'frobnicate'.*cpu-contention"),
+    "blame": (MISUSE, "'frobnicate'"), "explain": (MISUSE, "'frobnicate'"), "query": (MISUSE, "'frobnicate'"), "demo": (MISUSE, "'frobnicate'.*cpu-contention"),
     "config": (MISUSE, "'frobnicate'|check or show"), "completion": (MISUSE, "'frobnicate'.*bash"), "help": (MISUSE, "'frobnicate'"),
 }
 DATABASES = {

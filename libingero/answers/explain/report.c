@@ -204,7 +204,8 @@ static void machine_line_append(const Ingero__V1__ExplainReply *reply, const str
 }
 
 /* Where the wall clock went: a block for each process, those that lost most first. */
-static int accounts_append(const Ingero__V1__ExplainReply *reply, const struct text_style *style, struct buf *out)
+static int explain_accounts_append(const Ingero__V1__ExplainReply *reply, const struct text_style *style,
+				   struct buf *out)
 {
 	size_t most = style->rows ? MIN(MAX(style->rows / ACCOUNT_ROWS, 1u), ACCOUNTS_MOST) : ACCOUNTS_MOST;
 	size_t n = MIN(reply->n_accounts, most);
@@ -350,7 +351,7 @@ int explain_report_append(const struct explain_question *q, const Ingero__V1__Ex
 	}
 	if (reply->n_findings == 0) {
 		if (!q->is_list && reply->n_accounts) {
-			r = accounts_append(reply, style, out);
+			r = explain_accounts_append(reply, style, out);
 			text_line(out, style, TEXT_PLAIN, "%s", "");
 		}
 		nothing_found_append(q, reply, style, out);
@@ -360,7 +361,7 @@ int explain_report_append(const struct explain_question *q, const Ingero__V1__Ex
 		machine_line_append(reply, style, out);
 		if (!q->is_list && reply->n_accounts) {
 			text_line(out, style, TEXT_PLAIN, "%s", "");
-			r = accounts_append(reply, style, out);
+			r = explain_accounts_append(reply, style, out);
 		}
 		text_line(&footer, style, TEXT_PLAIN, "%s", "");
 		explain_footer_append(reply->lost, reply->gaps, reply->n_gaps, q->now_unix_ns, style, &footer);

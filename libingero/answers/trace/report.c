@@ -173,7 +173,7 @@ static void cost_append(const struct trace_setting *setting, const Ingero__V1__S
 }
 
 /* Where the wall clock of the process went; of several, a line each. */
-static int accounts_append(const Ingero__V1__Summary *summary, const struct text_style *style, struct buf *out)
+static int summary_accounts_append(const Ingero__V1__Summary *summary, const struct text_style *style, struct buf *out)
 {
 	size_t n_driving = 0;
 	int r;
@@ -229,7 +229,7 @@ int trace_report_summary(const struct trace_setting *setting, const Ingero__V1__
 		if (r < 0)
 			return r;
 		text_line(out, style, TEXT_PLAIN, "%s", "");
-		r = accounts_append(summary, style, out);
+		r = summary_accounts_append(summary, style, out);
 		if (r < 0)
 			return r;
 		host_life_append(out, style, summary);

@@ -126,6 +126,7 @@ int main(void)
 	    pb_json_line(&out, "status", message_fill(&ingero__v1__status_reply__descriptor), NULL) < 0 ||
 	    explain_json_append(
 		    &out, (const Ingero__V1__ExplainReply *)message_fill(&ingero__v1__explain_reply__descriptor)) < 0 ||
+	    pb_json_line(&out, "blame", message_fill(&ingero__v1__blame_reply__descriptor), NULL) < 0 ||
 	    help_json_append(&out) < 0)
 		return 1;
 	return fwrite(out.data, 1, out.n, stdout) == out.n ? 0 : 1;

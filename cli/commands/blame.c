@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * `ingero blame`: where the wall clock of each thread that makes calls went, in a window of what was kept.
+ */
+#include <errno.h>
+
+#include "cli/command.h"
+#include "cli/connect.h"
+#include "cli/output.h"
+#include "cli/window.h"
+#include "libingero/answers/account/report.h"
+#include "libingero/render/pb_json.h"
+#include "libingero/render/user.h"
+
+#define BLAME_SINCE_DEFAULT_NS (3600 * NSEC_PER_SEC)
+#define BLAME_DEADLINE_MS 60000 /* a large file on a slow disk */
+
+struct blame_fields {
+	struct option_ids pids;
+	struct window_wish window;
+	const char *op;
+	const char *db_path;
+	bool is_all;
+	bool is_json;
+	bool no_color;
+};
+
+#define FIELDS struct blame_fields
+static const struct option blame_options[] = {
+	WINDOW_OPTIONS(window, "1h, with --db everything"),
+	PIDS_OPTION(pids, "Only threads of these processes"),
+	OPTION_ROW(TEXT, "op", op, "Only time in calls of this operation, such as cudaMalloc or cudaStreamSync",
+		   .value = "OPERATION"),
+	JSON_OPTION(is_json, "Print one JSON object (docs/schema/blame.schema.json)"),
+	ALL_OPTION(is_all),
+	DATABASE_READ_OPTION(db_path),
+	NO_COLOR_OPTION(no_color),
+};
+
+static void threads_of(const struct blame_fields *f, const struct ingero *ingero, struct buf *out)
+{
+	const Ingero__V1__HelloReply *hello = ingero_hello(ingero);
+
+	if (f->pids.n) {
+		(void)buf_printf(out, "of pid%s ", f->pids.n > 1 ? "s" : "");
+		for (size_t i = 0; i < f->pids.n; i++)
+			(void)buf_printf(out, "%s%u", i ? ", " : "", f->pids.items[i]);
+	} else if (f->db_path || hello->can_read_all) {
+		(void)buf_append_text(out, "of any user");
+	} else {
+		(void)buf_printf(out, "of %s", user_name(hello->caller_uid).text);
+	}
+}
+
+static int accounts_ask(const struct blame_fields *f, struct ingero *ingero, Ingero__V1__Span *span,
+			Ingero__V1__BlameReply **ret_reply)
+{
+	Ingero__V1__BlameRequest request = INGERO__V1__BLAME_REQUEST__INIT;
+	ProtobufCMessage *reply = NULL;
+	int r;
+
+	if (span->from_unix_ns || span->to_unix_ns)
+		request.span = span;
+	request.n_pids = f->pids.n;
+	request.pids = f->pids.items;
+	if (f->op)
+		request.op = (char *)(uintptr_t)f->op; /* the message only lends it */
+	r = ingero_call(ingero, "ingero.v1.Query.Blame", &request.base, BLAME_DEADLINE_MS, &reply);
+	if (r == 0)
+		*ret_reply = (Ingero__V1__BlameReply *)reply;
+	return r;
+}
+
+static int accounts_report(const struct blame_fields *f, const struct ingero *ingero, const Ingero__V1__Span *span,
+			   uint64_t now_unix_ns, const Ingero__V1__BlameReply *reply, struct buf *out)
+{
+	struct text_style style = output_style(STDOUT_FILENO, f->no_color);
+	CLEANUP(buf_done) struct buf whose = BUF_INIT;
+	struct account_question question = {
+		.now_unix_ns = now_unix_ns,
+		.from_unix_ns = span->from_unix_ns,
+		.to_unix_ns = span->to_unix_ns,
+		.op = f->op,
+	};
+
+	threads_of(f, ingero, &whose);
+	question.whose = buf_text(&whose);
+	return account_report_append(&question, reply, &style, out);
+}
+
+static int blame_run(const void *fields, const struct options_rest *rest)
+{
+	const struct blame_fields *f = fields;
+	const struct ingero_connect_wish wish = { .command = "blame", .is_all = f->is_all, .db_path = f->db_path };
+	const char *sentence = window_contradicts(&f->window);
+	CLEANUP(output_done) struct output out = OUTPUT_INIT(STDOUT_FILENO);
+	uint64_t now_unix_ns = clock_now_unix_ns();
+	Ingero__V1__BlameReply *reply = NULL;
+	struct ingero *ingero;
+	Ingero__V1__Span span;
+	int r;
+
+	(void)rest;
+	if (sentence)
+		return command_refuse(sentence);
+	r = connect_open(&wish, &ingero, NULL);
+	if (r < 0)
+		return COMMAND_FAILED; /* it said why */
+
+	span = window_resolve(&f->window, f->db_path ? 0 : BLAME_SINCE_DEFAULT_NS, now_unix_ns);
+	r = accounts_ask(f, ingero, &span, &reply);
+	if (r < 0)
+		output_error("%s", ingero_why(ingero, r));
+	else if (f->is_json)
+		r = pb_json_line(&out.buf, "blame", &reply->base, NULL);
+	else
+		r = accounts_report(f, ingero, &span, now_unix_ns, reply, &out.buf);
+	if (reply)
+		ingero__v1__blame_reply__free_unpacked(reply, NULL);
+	ingero_close(ingero);
+	return r < 0 || output_flush(&out) < 0 ? COMMAND_FAILED : COMMAND_OK;
+}
+
+static const char *const blame_paragraphs[] = {
+	"Where the time of each thread that makes CUDA calls went: in calls, by operation; between calls, by what the "
+	"thread waited for and who ended the wait; ready without a CPU, and behind whom. The parts sum to the time. "
+	"Threads that make a fifth of their process's calls or more come first: what these lose the process loses.",
+	WINDOW_PARAGRAPH,
+	NULL,
+};
+
+const struct command command_blame = {
+	.name = "blame",
+	.summary = "show where the time of each thread went",
+	.usage = "[options]",
+	.paragraphs = blame_paragraphs,
+	.options = { .command = "blame", .rows = blame_options, .n = ARRAY_SIZE(blame_options) },
+	.fields_bytes = sizeof(struct blame_fields),
+	.run = blame_run,
+};
