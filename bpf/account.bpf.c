@@ -61,7 +61,7 @@ int accounts(struct bpf_iter__task *ctx)
 	struct task_struct *task = ctx->task;
 	struct seq_file *seq = ctx->meta->seq;
 	struct thread_state *t;
-	__u32 i;
+	__u32 changes, i;
 
 	if (!task)
 		return 0;
@@ -73,16 +73,18 @@ int accounts(struct bpf_iter__task *ctx)
 	r->slot = t->slot;
 	__builtin_memcpy(r->comm, t->comm, sizeof(r->comm));
 	for (i = 0; i < ACCOUNT_READS; i++) {
-		r->changes = READ_ONCE(t->account.changes);
-		if (r->changes & ACCOUNT_CHANGING)
+		changes = READ_ONCE(t->account.changes);
+		if (changes & ACCOUNT_CHANGING && i + 1 < ACCOUNT_READS)
 			continue;
+		/* At last even so, as a thread that is there: with another number than its account has. */
+		r->changes = changes & ACCOUNT_CHANGING ? ~changes : changes;
 		barrier();
 		r->now_ns = bpf_ktime_get_ns();
 		r->runtime_ns = task->se.sum_exec_runtime;
 		account_going_on(r, t, task);
 		bpf_seq_write(seq, head, sizeof(head));
 		bpf_seq_write(seq, &t->account, sizeof(t->account));
-		if (READ_ONCE(t->account.changes) == r->changes)
+		if (READ_ONCE(t->account.changes) == changes)
 			break;
 	}
 	return 0;

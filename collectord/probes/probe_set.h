@@ -136,7 +136,8 @@ int probe_set_behind(struct probe_set *set, probe_behind_func func, void *data);
 typedef void (*probe_account_func)(const struct account_record *record, void *data);
 /**
  * probe_set_accounts() - the account of each thread that has one, and the last one of each that ended since
- * Return: how many were told, or -errno; of a thread that changed its account all the while none is told
+ * Told more than once, and at last of two moments, where it changes meanwhile: see `changes`.
+ * Return: how many were told, or -errno
  */
 int probe_set_accounts(struct probe_set *set, probe_account_func func, void *data);
 
