@@ -58,6 +58,8 @@ VERIFIED_ALONE int away_end(struct thread_state *t, __u64 arrival, __u64 delay, 
 	account_away(t, ready, parts.runnable_ns);
 	account_away(t, class, parts.blocked_ns);
 	account_change(t);
+	if (ready == BLAME_RUNNABLE && parts.runnable_ns >= BEHIND_FLOOR_NS)
+		behind_add(t->slot, arrival - parts.runnable_ns, arrival, /* is_between= */ 1);
 	wait_end(t, /* op= */ 0, class, wait_ns(&parts, class));
 	cell = cell_of_event(t->slot, t->tid == t->tgid ? OP_EVENT_wait_main : OP_EVENT_wait_threads);
 	if (!cell) {

@@ -32,7 +32,7 @@ struct behind_walk {
 	__u64 until; /* what came later is attributed already */
 	__u64 from;  /* the wait began here */
 	__u32 slot;
-	__u32 pad;
+	__u32 is_between; /* calls: 1, else 0 */
 };
 
 /* Return: 1 when the wait is attributed as far as the ring goes. */
@@ -59,6 +59,7 @@ VERIFIED_ALONE int behind_charge(struct behind_walk *walk)
 	ns = walk->until - begin;
 	walk->until = begin;
 	key.slot = walk->slot;
+	key.is_between = walk->is_between;
 	key.tgid = entry->tgid;
 	if (key.tgid && !bpf_map_lookup_elem(&tracers, &key.tgid)) {
 		value = bpf_map_lookup_elem(&behind, &key);
@@ -84,9 +85,9 @@ static long behind_step(__u32 i, struct behind_walk *walk)
 }
 
 /* The ring is complete: nothing else is switched in on a CPU while the thread runs on it. */
-VERIFIED_ALONE int behind_add(__u32 slot, __u64 from, __u64 until)
+VERIFIED_ALONE int behind_add(__u32 slot, __u64 from, __u64 until, __u32 is_between)
 {
-	struct behind_walk walk = { .until = until, .from = from, .slot = slot };
+	struct behind_walk walk = { .until = until, .from = from, .slot = slot, .is_between = is_between };
 	__u32 zero = 0;
 	__u64 *head;
 
@@ -184,7 +185,7 @@ VERIFIED_ALONE int settle(struct thread_state *t, __u64 arrival, __u64 delay, __
 	}
 	account_change(t);
 	if (off.ready == BLAME_RUNNABLE && off.ready_ns >= BEHIND_FLOOR_NS)
-		behind_add(t->slot, arrival - off.ready_ns, arrival);
+		behind_add(t->slot, arrival - off.ready_ns, arrival, is_between);
 	wait_end(t, is_between ? 0 : t->frames[0].op, off.blocked,
 		 off.blocked == BLAME_QUOTA ? off.ready_ns : off.blocked_ns);
 	return 0;

@@ -311,6 +311,7 @@ struct behind_sums {
 	uint64_t hog_ns[HOGS_MAX];
 	uint64_t others_ns;
 	bool has_name;
+	bool is_between; /* calls, else in one */
 };
 
 static void behind_sum(const struct behind_key *key, const struct behind_value *value, void *data)
@@ -318,7 +319,7 @@ static void behind_sum(const struct behind_key *key, const struct behind_value *
 	struct behind_sums *sums = data;
 	unsigned int i;
 
-	if (key->slot != sums->slot)
+	if (key->slot != sums->slot || key->is_between != sums->is_between)
 		return;
 	for (i = 0; i < HOGS_MAX; i++) {
 		if (sums->hogs[i] && key->tgid == (uint32_t)sums->hogs[i]) {
@@ -328,6 +329,40 @@ static void behind_sum(const struct behind_key *key, const struct behind_value *
 		}
 	}
 	sums->others_ns += value->ns;
+}
+
+/* ---- between calls ---- */
+
+/* Whoever has the CPU while the thread is ready between its calls is named for that, and for nothing in them. */
+static void check_between(struct rig *rig)
+{
+	struct behind_sums in_before = { .slot = rig_slot(rig, getpid()) }, in, before, sums;
+	uint64_t runnable_ns, lost_before = rig_loss(rig, LOSS_BEHIND);
+
+	in_before.hogs[0] = hog_start(0, "hog");
+	in = before = sums = in_before;
+	before.is_between = sums.is_between = true;
+	(void)subject_empty();
+	runnable_ns = rig_figures(rig, getpid(), OP_EVENT_wait_main).blame_ns[BLAME_RUNNABLE];
+	(void)probe_set_behind(rig->set, behind_sum, &in_before);
+	(void)probe_set_behind(rig->set, behind_sum, &before);
+	for (int i = 0; i < CALLS; i++) {
+		wait_spin();
+		(void)subject_empty();
+	}
+	runnable_ns = rig_figures(rig, getpid(), OP_EVENT_wait_main).blame_ns[BLAME_RUNNABLE] - runnable_ns;
+	(void)probe_set_behind(rig->set, behind_sum, &in);
+	(void)probe_set_behind(rig->set, behind_sum, &sums);
+	hog_stop(sums.hogs[0]);
+
+	CHECK("between calls: it waited", runnable_ns > CALLS * WAIT_NS / 10);
+	sums.hog_ns[0] -= before.hog_ns[0];
+	sums.others_ns -= before.others_ns;
+	CHECK_INT_IN("between calls", sums.hog_ns[0] + sums.others_ns,
+		     rig_loss(rig, LOSS_BEHIND) == lost_before ? runnable_ns - runnable_ns / 50 : 0, runnable_ns);
+	CHECK("between calls: the hog had its share", sums.hog_ns[0] > CALLS * WAIT_NS / 10);
+	CHECK("between calls: by its name", sums.has_name);
+	CHECK_INT_IN("between calls: not in one", in.hog_ns[0] - in_before.hog_ns[0], 0, runnable_ns / 20);
 }
 
 /* ---- a wait with more switches than are remembered ---- */
@@ -515,8 +550,10 @@ int main(int argc, char **argv)
 				CHECK_INT_IN(name, sums.hog_ns[k], hogs_ns / cases[i].n_hogs / 2, hogs_ns);
 		}
 	}
-	if (!only)
+	if (!only) {
+		check_between(&rig);
 		check_long_wait(&rig);
+	}
 	rig_close(&rig);
 	return check_result();
 }
