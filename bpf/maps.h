@@ -256,7 +256,7 @@ SHARED struct {
 	__type(value, struct account_record);
 } accounts_ended SEC(".maps");
 
-/* No room is made for new ones: what was counted stays. Filled by hooks that must not allocate. */
+/* The daemon makes room (probe_waits.c). Filled by hooks that must not allocate. */
 SHARED struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, WAITS_MAX);

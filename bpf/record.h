@@ -400,7 +400,7 @@ struct wait_value {
 	__u64 max_ns;
 	__u64 count;
 	__u32 waker_uid;
-	__u32 pad;
+	__u32 last_s; /* second in which the last one ended, CLOCK_MONOTONIC */
 	char waker_comm[RECORD_COMM_BYTES];
 	char name[RESOURCE_NAME_BYTES]; /* last component of an inode's path; "": none */
 };

@@ -14,6 +14,7 @@
 
 #define CFS_NO_QUOTA (~0ull) /* kernel/sched/sched.h: RUNTIME_INF */
 #define GROUP_DEPTH_MAX 8
+#define NS_IN_SECOND 1000000000ull
 
 /* The nearest control group with a quota of CPU time; its id, 0: not known. */
 static __always_inline __u64 quota_group(struct task_struct *task)
@@ -53,6 +54,7 @@ static __always_inline void wait_count(const struct thread_wait *wait, const str
 		__builtin_memcpy(value->waker_comm, wait->waker_comm, sizeof(value->waker_comm));
 		__builtin_memcpy(value->name, wait->name, sizeof(value->name));
 	}
+	value->last_s = bpf_ktime_get_ns() / NS_IN_SECOND;
 	/* By the waiting thread alone, which is part of the key. */
 	if (ns > value->max_ns)
 		value->max_ns = ns;

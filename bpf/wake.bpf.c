@@ -2,8 +2,8 @@
 /*
  * Who ends the waits of threads that make calls, and what the waits were for.
  *
- * Runs at every wake-up of the machine: one failed lookup for a thread that is not ours. Attached only while something
- * is traced.
+ * Runs at every wake-up of the machine: one failed lookup for a thread that is not ours (50 ns). Attached only while
+ * something is traced.
  */
 #include "abi.h"
 #include "policy.h"

@@ -142,7 +142,11 @@ typedef void (*probe_account_func)(const struct account_record *record, void *da
 int probe_set_accounts(struct probe_set *set, probe_account_func func, void *data);
 
 typedef void (*probe_wait_func)(const struct wait_key *key, const struct wait_value *value, void *data);
-/** probe_set_waits() - waits so far of all threads that make calls. Return: how many, or -errno */
+/**
+ * probe_set_waits() - waits so far of all threads that make calls
+ * @func: of a row that is removed to make room it gets the last value, and one without a count
+ * Return: number of rows, or -errno
+ */
 int probe_set_waits(struct probe_set *set, probe_wait_func func, void *data);
 
 int probe_set_calls_fd(const struct probe_set *set);	/* ring map of call_record */

@@ -6,7 +6,11 @@
 #include <bpf/libbpf.h>
 #include <errno.h>
 
+#include "base/cleanup.h"
+#include "clock.h"
 #include "probes/probe_set_state.h"
+
+#define WAITS_MOST_KEPT (WAITS_MAX * 3 / 4) /* room for what comes within a second */
 
 /* Return: number of entries read, or -errno */
 static int waits_read(struct probe_set *set)
@@ -22,6 +26,39 @@ static int waits_read(struct probe_set *set)
 	return (int)n;
 }
 
+/* A row that is removed begins anew at 0, should it come back: so says a last reading of it. */
+static void wait_remove(struct probe_set *set, const struct wait_key *key, probe_wait_func func, void *data)
+{
+	static const struct wait_value none;
+	struct wait_value last;
+
+	if (bpf_map_lookup_and_delete_elem(bpf_map__fd(set->bpf->maps.waits), key, &last))
+		return;
+	func(key, &last, data);
+	func(key, &none, data);
+}
+
+/* Threads come and go, and each leaves its rows: where many are kept, those that were not added to for long go first.
+ */
+static void waits_make_room(struct probe_set *set, int n, probe_wait_func func, void *data)
+{
+	static const uint32_t quiet_s[] = { 60, 5 };
+	uint64_t now_s = clock_now_ns() / NSEC_PER_SEC;
+	int n_left = n;
+
+	for (size_t k = 0; k < ARRAY_SIZE(quiet_s) && n_left > WAITS_MOST_KEPT; k++) {
+		for (int i = 0; i < n; i++) {
+			struct wait_value *value = &set->wait_values[i];
+
+			if (!value->count || value->last_s + quiet_s[k] > now_s)
+				continue;
+			wait_remove(set, &set->wait_keys[i], func, data);
+			value->count = 0;
+			n_left--;
+		}
+	}
+}
+
 int probe_set_waits(struct probe_set *set, probe_wait_func func, void *data)
 {
 	int n = waits_read(set), n_told = 0;
@@ -32,6 +69,7 @@ int probe_set_waits(struct probe_set *set, probe_wait_func func, void *data)
 		func(&set->wait_keys[i], &set->wait_values[i], data);
 		n_told++;
 	}
+	waits_make_room(set, n, func, data);
 	return n < 0 ? n : n_told;
 }
 

@@ -352,24 +352,55 @@ static void check_release(struct rig *rig)
 	CHECK_INT_EQ("nothing is left", probe_set_waits(rig->set, kept_add, &(struct kept){}), 0);
 }
 
-/* With room for nothing more: what is there stays, the rest is counted as lost. */
-static void check_full(struct rig *rig)
+static void rows_fill(struct rig *rig, uint32_t last_s)
 {
-	const struct scenario *s = &scenarios[0];
-	struct kept kept = { .slot = OTHERS_SLOT };
-	struct wait_value value = { .count = 1 };
-	pid_t pid;
+	struct wait_value value = { .count = 1, .last_s = last_s };
 
 	for (uint32_t i = 0; i < WAITS_MAX; i++) {
 		struct wait_key key = { .slot = OTHERS_SLOT, .resource = i };
 
 		CHECK_INT_EQ("filled", bpf_map_update_elem(bpf_map__fd(rig->set->bpf->maps.waits), &key, &value, 0), 0);
 	}
+}
+
+struct rows {
+	uint32_t n_full, n_ended;
+};
+
+static void rows_add(const struct wait_key *key, const struct wait_value *value, void *data)
+{
+	struct rows *rows = data;
+
+	(void)key;
+	rows->n_full += value->count != 0;
+	rows->n_ended += !value->count && !value->ns;
+}
+
+/* Rows that were just added to stay, and what comes besides is counted as lost; quiet ones make room for it. */
+static void check_full(struct rig *rig)
+{
+	const struct scenario *s = &scenarios[0];
+	uint64_t lost;
+	struct rows rows = {};
+	pid_t pid;
+
+	rows_fill(rig, (uint32_t)(rig_now_ns() / NSEC_PER_SEC) + 60);
+	CHECK_INT_EQ("full", probe_set_waits(rig->set, rows_add, &rows), WAITS_MAX);
+	CHECK_INT_EQ("none is removed", rows.n_ended, 0);
 	*shared = (struct shared){};
 	scenario = s;
 	CHECK_INT_EQ("full", rig_child(rig, run, (void *)(uintptr_t)s, &pid), 0);
-	CHECK_INT_EQ("full", probe_set_waits(rig->set, kept_add, &kept), WAITS_MAX);
-	CHECK_INT_IN("full", rig_loss(rig, LOSS_WAITS), WAITS, 10 * WAITS);
+	CHECK_INT_EQ("full", probe_set_waits(rig->set, rows_add, &rows), WAITS_MAX);
+	lost = rig_loss(rig, LOSS_WAITS);
+	CHECK_INT_IN("full", lost, WAITS, 10 * WAITS);
+
+	rows_fill(rig, 0);
+	rows = (struct rows){};
+	CHECK_INT_EQ("quiet ones are read", probe_set_waits(rig->set, rows_add, &rows), WAITS_MAX);
+	CHECK_INT_EQ("and once more at their end", rows.n_full, 2 * WAITS_MAX);
+	CHECK_INT_EQ("and begin anew", rows.n_ended, WAITS_MAX);
+	check_scenario(rig, s);
+	CHECK_INT_EQ("no more is lost", rig_loss(rig, LOSS_WAITS), lost);
 }
 
 int main(int argc, char **argv)
