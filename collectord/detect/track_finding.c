@@ -13,6 +13,8 @@
 #define SMALL_RATIO 0.01
 /* One process is to blame when it made up half of the wait; else it is several. (Guess.) */
 #define CULPRIT_RATIO 0.5
+/* With an account somebody is named where so much of what was lost is known to be behind anybody. (Guess.) */
+#define KNOWN_RATIO 0.25
 /* What is blamed changes when it has lost most of its part and something else has taken over. (Guess.) */
 #define STALE_RATIO 0.2
 /* One of several, if at least so much of it is its. */
@@ -23,6 +25,16 @@
 #define SLOW_MEDIANS 2
 
 /* ---- who and what ---- */
+
+/* Who ran is known of too little of what was lost for anybody to be named. */
+static bool is_nobody_known(const struct track *t)
+{
+	double all = 0;
+
+	for (size_t i = 0; i < t->n_culprits; i++)
+		all += t->culprits[i].recent_ns;
+	return t->sums.is_accounted && all < KNOWN_RATIO * t->recent_lost_ns;
+}
 
 /* The one process that made up most of the recent wait; NULL: several, or nobody. */
 static const struct track_culprit *culprit_most(const struct track *t)
@@ -35,6 +47,8 @@ static const struct track_culprit *culprit_most(const struct track *t)
 		if (!most || t->culprits[i].recent_ns > most->recent_ns)
 			most = &t->culprits[i];
 	}
+	if (is_nobody_known(t))
+		return NULL;
 	return most && most->recent_ns >= CULPRIT_RATIO * all && all > 0 ? most : NULL;
 }
 
@@ -78,7 +92,7 @@ void track_identify(struct track *t, const struct track_tick *tick)
 	if (culprit)
 		cause_name(&f->cause, &culprit->who);
 	else
-		f->cause.is_several = t->n_culprits > 0;
+		f->cause.is_several = t->n_culprits > 0 && !is_nobody_known(t);
 }
 
 bool track_is_same(const struct track *t, const struct track *earlier)
@@ -228,7 +242,8 @@ static void op_fill(struct track *t, const struct track_tick *tick)
 
 bool track_is_worth_telling(const struct track *t)
 {
-	return !t->detector->has_culprits || t->of || t->n_culprits || severity_now(t) > FINDING_LOW;
+	return !t->detector->has_culprits || t->of || (t->n_culprits && !is_nobody_known(t)) ||
+	       severity_now(t) > FINDING_LOW;
 }
 
 static double share_of(const struct track *t, uint64_t ns)
@@ -294,7 +309,7 @@ static void cause_fill(struct track *t)
 		several_name(t);
 	s->culprit_ns = 0;
 	s->n_culprits = 0;
-	for (size_t i = 0; i < t->n_culprits; i++) {
+	for (size_t i = 0; i < t->n_culprits && (f->cause.pid || f->cause.is_several); i++) {
 		const struct tick_behind *who = &t->culprits[i].who;
 
 		if (who->tgid == f->cause.pid)

@@ -196,6 +196,30 @@ static void check_takes_over(void)
 	free(p);
 }
 
+/* Who ran is known of a hundredth of what was lost, then of all: only then somebody is named. */
+static void check_known(void)
+{
+	struct play *p = malloc(sizeof(*p));
+
+	play_begin(p, 0);
+	for (int second = 0; second < 40; second++) {
+		struct account *a = play_account(p, PLAY_PID, true);
+
+		play_calls(p, "cudaLaunchKernel", 100, 5 * US, BLAME_ON_CPU);
+		play_between(a, BLAME_RUNNABLE, 500 * MS);
+		play_rest(a, S);
+		play_behind(p, PLAY_HOG, "hog", second < 20 ? 5 * MS : 500 * MS);
+		CHECK_INT_EQ("known", play_tick(p, S), 0);
+	}
+	CHECK_INT_EQ("known", p->n_findings, 2);
+	CHECK_INT_EQ("nobody known", p->findings[0].cause.pid, 0);
+	CHECK_INT_EQ("nobody known", p->findings[0].cause.processes, 0);
+	CHECK_INT_EQ("nobody known", p->findings[0].severity, FINDING_HIGH);
+	CHECK_INT_EQ("known", p->findings[1].cause.pid, PLAY_HOG);
+	play_end(p);
+	free(p);
+}
+
 /* Milliseconds of a second of the driving thread, which computes in the rest of it. */
 static const struct {
 	const char *name;
@@ -317,6 +341,7 @@ int main(void)
 	check_nobody();
 	check_takes_over();
 	check_accounts();
+	check_known();
 	check_unmeasured();
 	return check_result();
 }
