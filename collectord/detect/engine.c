@@ -118,10 +118,13 @@ void engine_host(struct engine *e, const struct event *event)
 {
 	struct process_memory *p;
 
-	if (event->life->type == RECORD_FORK && event->process->memory) {
-		p = event->process->memory;
+	/* Workers may be there before the first call. */
+	if (event->life->type == RECORD_FORK && (p = memory_take(e->memory, event->process)))
 		p->children[p->n_children++ % CHILDREN_MAX] = event->life->fork.child;
-	}
+	/* One that made no calls is in no tick, so none will tell its end. */
+	p = event->process->memory;
+	if (event->life->type == RECORD_EXIT && p && !p->first_call_ns && !p->has_oom)
+		memory_forget(e->memory, p);
 	if (event->life->type != RECORD_OOM)
 		return;
 	p = memory_take(e->memory, event->process);

@@ -50,7 +50,7 @@ static enum cause_number known_cause(const struct detector_view *view, uint32_t 
 }
 
 /* What a thread does nothing but wait for; CAUSE_COUNT: it does something, or it is not known. */
-static enum cause_number cause_of(const struct detector_view *view, const struct driving *d)
+static enum cause_number stalled_cause(const struct detector_view *view, const struct driving *d)
 {
 	double most_ns = WAITS_RATIO * (double)d->account->wall_ns;
 	enum cause_number cause;
@@ -83,7 +83,7 @@ static size_t check(const struct detector_view *view, struct condition *ret, siz
 		enum cause_number its;
 
 		driving_of(&view->accounts[i], &one);
-		its = cause_of(view, &one);
+		its = stalled_cause(view, &one);
 		if (its == CAUSE_COUNT)
 			return 0;
 		if (first.account)

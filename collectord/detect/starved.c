@@ -92,7 +92,7 @@ static struct verdict of_lock(const struct detector_view *view, const struct acc
 }
 
 /* What a wait is for, its own threads not looked through. */
-static struct verdict judge(const struct detector_view *view, const struct account_wait *w)
+static struct verdict wait_judge(const struct detector_view *view, const struct account_wait *w)
 {
 	switch (w->kind) {
 	case RESOURCE_GIL:
@@ -144,7 +144,7 @@ static const struct account_wait *wait_most(const struct detector_view *view, ui
 
 		if (!is_between(w, tid))
 			continue;
-		verdict = judge(view, w);
+		verdict = wait_judge(view, w);
 		if (verdict.cause != CAUSE_COUNT && verdict.cause != CAUSE_LOCK && (!most || w->ns > most->ns))
 			most = w;
 	}
@@ -189,7 +189,7 @@ static void wait_add(const struct detector_view *view, const struct account_wait
 			return;
 		ns = MIN(ns, w->ns);
 	}
-	verdict = judge(view, w);
+	verdict = wait_judge(view, w);
 	if (verdict.cause == CAUSE_COUNT)
 		return;
 	s = &all[verdict.cause];
@@ -219,8 +219,8 @@ static uint64_t thread_look(const struct detector_view *view, const struct drivi
 	return lost_ns;
 }
 
-static void condition_fill(struct condition *c, const struct driving *d, const struct starving *s,
-			   const struct cause *cause)
+static void starved_condition(struct condition *c, const struct driving *d, const struct starving *s,
+			      const struct cause *cause)
 {
 	*c = (struct condition){
 		.confidence = s->weight_ns ? s->confidence_ns / (double)s->weight_ns : 1,
@@ -257,7 +257,7 @@ static size_t check(const struct detector_view *view, struct condition *ret, siz
 	}
 	for (int i = 0; i < CAUSE_COUNT && n < room && most_ns; i++)
 		if (most[i].ns)
-			condition_fill(&ret[n++], &worst, &most[i], cause_get((enum cause_number)i));
+			starved_condition(&ret[n++], &worst, &most[i], cause_get((enum cause_number)i));
 	return n;
 }
 
@@ -290,8 +290,8 @@ static void advise_disk(const struct detector_sums *s, struct finding *f)
 	detector_advise(f, "see which files: sudo ls -l /proc/%" PRIu32 "/fd", f->process.tgid);
 }
 
-static void advise(const struct detector_sums *s, const struct detector_facts *facts, enum cause_number cause,
-		   struct finding *f)
+static void starved_advise(const struct detector_sums *s, const struct detector_facts *facts, enum cause_number cause,
+			   struct finding *f)
 {
 	uint32_t pid = f->process.tgid;
 
@@ -346,7 +346,7 @@ static void tell(const struct detector_sums *s, const struct detector_facts *fac
 		detector_evidence(f, "culprit_ns", (double)s->culprit_ns, FINDING_UNIT_NS);
 		detector_evidence(f, "culprits", s->n_culprits, FINDING_UNIT_COUNT);
 	}
-	advise(s, facts, (enum cause_number)number, f);
+	starved_advise(s, facts, (enum cause_number)number, f);
 }
 
 const struct detector detector_starved = {

@@ -208,6 +208,14 @@ static inline void play_fork(struct play *p, uint32_t child)
 	engine_host(p->engine, &event);
 }
 
+static inline void play_exit(struct play *p)
+{
+	struct life_record life = { .type = RECORD_EXIT, .tgid = p->identity.tgid };
+	struct event event = { .life = &life, .process = play_entry(p) };
+
+	engine_host(p->engine, &event);
+}
+
 static inline void play_in_flight(struct play *p, const char *name, uint32_t tid, uint64_t start_ns,
 				  enum blame_class waits)
 {

@@ -114,7 +114,7 @@ static void check_cases(void)
 
 		play_begin(p, i);
 		for (int second = 0; second < BEGIN + SECONDS; second++) {
-			if (second == 1 && cases[i].is_forked)
+			if (second == (int)(i % 2) && cases[i].is_forked)
 				play_fork(p, cases[i].waker);
 			second_of(p, i, cases[i].waits * MS);
 			CHECK_INT_EQ(name, play_tick(p, S), 0);
@@ -295,8 +295,26 @@ static void check_others(void)
 	free(p);
 }
 
+/* A process that forks and ends without a call is not remembered. */
+static void check_forgets(void)
+{
+	struct play *p = malloc(sizeof(*p));
+	struct engine_counts counts;
+
+	play_begin(p, 1);
+	play_fork(p, WORKER);
+	engine_counts(p->engine, &counts);
+	CHECK_INT_EQ("forked", counts.processes, 1);
+	play_exit(p);
+	engine_counts(p->engine, &counts);
+	CHECK_INT_EQ("ended", counts.processes, 0);
+	play_end(p);
+	free(p);
+}
+
 int main(void)
 {
+	check_forgets();
 	check_cases();
 	check_several();
 	check_hops();
