@@ -22,9 +22,19 @@
  * futex that another of its threads wakes. */
 #define EXPECTED_OF_SYNC (EXPECTED | MEASURED(BLAME_LOCK) | MEASURED(BLAME_NETWORK) | MEASURED(BLAME_OTHER))
 
+static unsigned int expected_of(const struct op *op)
+{
+	return op && (op->traits & OP_SYNC) ? EXPECTED_OF_SYNC : EXPECTED;
+}
+
+bool delay_is_expected(const struct op *op, enum blame_class class)
+{
+	return expected_of(op) & MEASURED(class);
+}
+
 uint64_t delay_judge(const struct delay_times *t, uint64_t window_ns, enum blame_class *ret_class)
 {
-	unsigned int expected = t->op && (t->op->traits & OP_SYNC) ? EXPECTED_OF_SYNC : EXPECTED;
+	unsigned int expected = expected_of(t->op);
 	uint64_t waited_ns = 0, sum_ns;
 	int most = BLAME_ON_CPU;
 

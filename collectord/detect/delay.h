@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "bpf/record.h"
@@ -19,6 +20,9 @@ struct delay_times {
 	const __u64 *blame_ns; /* BLAME_COUNT; [BLAME_ON_CPU] is not looked at */
 	uint16_t measured;     /* MEASURED() of what blame_ns has */
 };
+
+/** delay_is_expected() - whether time of that class is what the program asked for; @op: NULL: not known, or no call */
+bool delay_is_expected(const struct op *op, enum blame_class class);
 
 /**
  * delay_judge() - the class that took most of an operation's time against its purpose

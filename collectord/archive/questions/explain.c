@@ -10,6 +10,7 @@
 #include "base/arena.h"
 #include "base/array.h"
 #include "base/cleanup.h"
+#include "archive/questions/accounts.h"
 #include "archive/questions/bounds.h"
 #include "archive/questions/findings.h"
 #include "archive/job.h"
@@ -24,6 +25,7 @@
 #define OPERATIONS_TOP 5
 #define OPERATIONS_MAX 4000 /* with per_process: about 150 bytes each, most of a reply */
 #define BEHIND_MAX 20
+#define ACCOUNTS_MAX 20
 #define SESSIONS_MAX 100
 #define LAST_CALLS_MAX 10000000
 
@@ -172,6 +174,17 @@ static int window_set(struct explain *e, const struct read_window *window)
 	return calls_kept(e->job->reader, &filter, &e->window.events);
 }
 
+static int accounts_set(struct explain *e, const struct read_window *window)
+{
+	static const struct accounts_query query = { .which = ACCOUNTS_WORST_DRIVING, .most = ACCOUNTS_MAX };
+	struct accounts_answer answer = { .n = 0 };
+	int r = reader_accounts(e->job, window, &query, &e->arena, &answer);
+
+	e->reply.accounts = answer.rows;
+	e->reply.n_accounts = answer.n;
+	return r;
+}
+
 static int figures_set(struct explain *e)
 {
 	CLEANUP(read_window_done) struct read_window window = { .from_unix_ns = 0 };
@@ -184,6 +197,8 @@ static int figures_set(struct explain *e)
 		r = operations_set(e, &window);
 	if (r == 0)
 		r = behind_set(e, &window);
+	if (r == 0)
+		r = accounts_set(e, &window);
 	if (r == 0)
 		r = reader_waits(&e->arena, &window, &e->reply.waits, &e->reply.n_waits);
 	return r;
@@ -441,6 +456,8 @@ static int explain_send(struct explain *e)
 	while ((r = reader_reply(e->job, &reply->base)) == -EMSGSIZE) {
 		if (reply->n_operations > OPERATIONS_TOP)
 			reply->n_operations /= 2;
+		else if (reply->n_accounts > 1)
+			reply->n_accounts /= 2;
 		else if (reply->n_gaps > 1)
 			reply->n_gaps /= 2;
 		else if (reply->n_findings > 1)

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "archive/questions/accounts.h"
 #include "archive/read/read.h"
 #include "archive/write/batch.h"
 #include "archive/write/store.h"
@@ -103,6 +104,13 @@ static const struct {
 	  0,
 	  25,
 	  READ_PID_HIDDEN },
+	{ "a second of the owner, others not to be known",
+	  1,
+	  { .uid = ALICE, .names_hidden = true },
+	  0,
+	  0,
+	  1,
+	  READ_PID_HIDDEN },
 	{ "another user", 25, { .uid = BOB }, 0, 0, 0, 0 },
 };
 
@@ -158,6 +166,70 @@ static void window_check(const struct read_window *window, size_t c)
 		CHECK_INT_EQ(name, window->behind.items[i].ns / MS, (window->behind.items[i].is_between ? 7 : 5) * s);
 }
 
+static void parts_text(const Ingero__V1__Account *account, struct buf *out)
+{
+	for (size_t i = 0; i < account->n_parts; i++) {
+		const Ingero__V1__AccountPart *p = account->parts[i];
+
+		(void)buf_printf(out, "%s %s %s %llu", p->where, p->op_told_case ? p->op : "-", p->class_,
+				 (unsigned long long)(p->ns / MS));
+		if (p->resource)
+			(void)buf_printf(out, " %s(%s)", p->resource->kind, p->resource->name);
+		if (p->by)
+			(void)buf_printf(out, " by %s %u uid %u", p->by->comm, p->by->pid, p->by->uid);
+		(void)buf_append_text(out, "; ");
+	}
+}
+
+/* One second of the thread that drives, as a message. */
+static const char told[] =
+	"between - on_cpu 400; between - network 300 pipe() by loader 4720 uid 2000; "
+	"in cudaLaunchKernel device 200; in - lock 50; between - network 40 inode(train.tar); between - network 10; ";
+static const char hidden[] =
+	"between - on_cpu 400; between - network 300 pipe() by  0 uid 2000; "
+	"in cudaLaunchKernel device 200; in - lock 50; between - network 40 inode(train.tar); between - network 10; ";
+
+static void messages_check(struct store_reader *reader, const struct read_window *window, size_t c)
+{
+	static const uint32_t launch = 3;
+	const struct {
+		struct accounts_query query;
+		size_t want, want_all;
+		uint64_t wall_ms; /* of the first, in a second */
+	} queries[] = {
+		{ { .which = ACCOUNTS_WORST_DRIVING, .most = 9 }, 1, 1, 1000 },
+		{ { .which = ACCOUNTS_EVERY_THREAD, .most = 9 }, 2, 2, 1000 },
+		{ { .which = ACCOUNTS_EVERY_THREAD, .most = 1 }, 1, 2, 1000 },
+		{ { .which = ACCOUNTS_EVERY_THREAD, .most = 9, .ops = &launch, .n_ops = 1 }, 1, 1, 200 },
+	};
+	struct reader_job job = { .reader = reader, .scope = cases[c].scope };
+
+	for (size_t i = 0; i < ARRAY_SIZE(queries); i++) {
+		CLEANUP(arena_done) struct arena arena = ARENA_INIT;
+		CLEANUP(buf_done) struct buf text = BUF_INIT;
+		struct accounts_answer answer = { .n = 0 };
+		uint64_t sum_ns = 0;
+
+		CHECK_INT_EQ(cases[c].name, reader_accounts(&job, window, &queries[i].query, &arena, &answer), 0);
+		CHECK_INT_EQ(cases[c].name, answer.n, cases[c].want_s ? queries[i].want : 0);
+		CHECK_INT_EQ(cases[c].name, answer.n_all, cases[c].want_s ? queries[i].want_all : 0);
+		if (!answer.n)
+			continue;
+		CHECK(cases[c].name, answer.rows[0]->is_driving);
+		CHECK_INT_EQ(cases[c].name, answer.rows[0]->tid, PID);
+		CHECK_INT_EQ(cases[c].name, answer.rows[0]->wall_ns / MS, queries[i].wall_ms * cases[c].want_s);
+		for (size_t k = 0; k < answer.rows[0]->n_parts; k++)
+			sum_ns += answer.rows[0]->parts[k]->ns;
+		CHECK_INT_EQ(cases[c].name, sum_ns, answer.rows[0]->wall_ns);
+		if (answer.n > 1)
+			CHECK(cases[c].name, !answer.rows[1]->is_driving);
+		if (cases[c].want_s != 1 || queries[i].query.ops)
+			continue;
+		parts_text(answer.rows[0], &text);
+		CHECK_STR_EQ(cases[c].name, buf_text(&text), cases[c].want_waker == LOADER ? told : hidden);
+	}
+}
+
 static void from_tick_to_window(void)
 {
 	for (size_t c = 0; c < ARRAY_SIZE(cases); c++) {
@@ -181,6 +253,7 @@ static void from_tick_to_window(void)
 		if (reader) {
 			CHECK_INT_EQ(cases[c].name, store_reader_window(reader, from, to, NULL, 0, &window), 0);
 			window_check(&window, c);
+			messages_check(reader, &window, c);
 			store_reader_close(reader);
 		}
 		(void)sqlite3_close(db);

@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "archive/questions/accounts.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "detect/delay.h"
+#include "events/op.h"
+#include "figures/account_message.h"
+
+/* Rows of one process in the window, and what is made of them. */
+struct process_accounts {
+	const struct read_process *process;
+	const struct read_part *parts;
+	size_t n_parts;
+	ARRAY(struct account) accounts; /* by tid; those of several threads first */
+	ARRAY(uint64_t) lost_ns;	/* of each account */
+	ARRAY(struct account_wait) waits;
+	ARRAY(struct tick_behind) behind;
+};
+
+struct chosen {
+	size_t process;
+	size_t account;
+	uint64_t lost_ns;
+	bool is_driving;
+};
+
+struct accounts_work {
+	struct reader_job *job;
+	const struct accounts_query *query;
+	ARRAY(struct process_accounts) processes;
+	ARRAY(struct chosen) chosen;
+};
+
+static void work_done(struct accounts_work *work)
+{
+	for (size_t i = 0; i < work->processes.n; i++) {
+		struct process_accounts *p = &work->processes.items[i];
+
+		for (size_t k = 0; k < p->accounts.n; k++)
+			account_done(&p->accounts.items[k]);
+		ARRAY_DONE(&p->accounts);
+		ARRAY_DONE(&p->lost_ns);
+		ARRAY_DONE(&p->waits);
+		ARRAY_DONE(&p->behind);
+	}
+	ARRAY_DONE(&work->processes);
+	ARRAY_DONE(&work->chosen);
+}
+
+static bool is_wanted(const struct accounts_query *query, const struct read_part *part)
+{
+	for (size_t i = 0; i < query->n_ops; i++)
+		if (part->where == ACCOUNT_IN && part->op && part->op->id == query->ops[i])
+			return true;
+	return !query->ops;
+}
+
+/* A file of another version may have given the number to another operation. */
+static const struct op *known_as(const struct read_op *op)
+{
+	const struct op *known = op ? op_get(op->id) : NULL;
+
+	return known && strcmp(known->name, op->name) == 0 ? known : NULL;
+}
+
+static bool is_lost(const struct read_part *part)
+{
+	return part->where != ACCOUNT_NOT_KNOWN && !delay_is_expected(known_as(part->op), part->class);
+}
+
+/*
+ * The rows of one thread, n of them from the first on, driving ones last. It drives the process where it did so for
+ * half of its time: who only began it does not.
+ */
+static int thread_add(const struct accounts_query *query, const struct read_part *parts, size_t n,
+		      struct process_accounts *p)
+{
+	struct account account = { .tid = parts->tid };
+	uint64_t lost_ns = 0, driving_ns = 0;
+	int r = 0;
+
+	for (size_t i = 0; i < n && r == 0; i++) {
+		struct account_part part = { .ns = parts[i].ns,
+					     .op = parts[i].op ? parts[i].op->id : 0,
+					     .where = parts[i].where,
+					     .class = parts[i].class };
+
+		driving_ns += parts[i].is_driving ? part.ns : 0;
+		lost_ns += is_wanted(query, &parts[i]) && is_lost(&parts[i]) ? part.ns : 0;
+		r = account_add(&account, &part);
+	}
+	account.is_driving = driving_ns && driving_ns >= account.wall_ns - driving_ns;
+	if (r == 0)
+		r = ARRAY_PUSH(&p->lost_ns, lost_ns);
+	if (r == 0)
+		r = ARRAY_PUSH(&p->accounts, account);
+	if (r < 0)
+		account_done(&account);
+	return r;
+}
+
+static int threads_add(const struct accounts_query *query, struct process_accounts *p)
+{
+	int r = 0;
+
+	for (size_t i = 0, end; i < p->n_parts && r == 0; i = end) {
+		for (end = i + 1; end < p->n_parts && p->parts[end].tid == p->parts[i].tid;)
+			end++;
+		r = thread_add(query, &p->parts[i], end - i, p);
+	}
+	return r;
+}
+
+/* Rows of a window are by process, all kinds of them. */
+static int processes_split(struct accounts_work *work, const struct read_window *window)
+{
+	size_t wait = 0, behind = 0;
+	int r = 0;
+
+	for (size_t i = 0, end; i < window->parts.n && r == 0; i = end) {
+		struct process_accounts *p;
+		uint32_t id = window->parts.items[i].process->id;
+
+		for (end = i + 1; end < window->parts.n && window->parts.items[end].process->id == id;)
+			end++;
+		r = ARRAY_PUSH(&work->processes, ((struct process_accounts){ .process = window->parts.items[i].process,
+									     .parts = &window->parts.items[i],
+									     .n_parts = end - i }));
+		if (r < 0)
+			break;
+		p = &work->processes.items[work->processes.n - 1];
+		r = threads_add(work->query, p);
+		for (; wait < window->waits.n && window->waits.items[wait].process->id <= id && r == 0; wait++)
+			if (window->waits.items[wait].process->id == id)
+				r = ARRAY_PUSH(&p->waits, window->waits.items[wait].wait);
+		for (; behind < window->behind.n && window->behind.items[behind].process->id <= id && r == 0;
+		     behind++) {
+			const struct read_behind *b = &window->behind.items[behind];
+			struct tick_behind row = {
+				.ns = b->ns, .tgid = b->tgid, .uid = b->uid, .is_between = b->is_between
+			};
+
+			memcpy(row.comm, b->comm, sizeof(row.comm));
+			if (b->process->id == id)
+				r = ARRAY_PUSH(&p->behind, row);
+		}
+	}
+	return r;
+}
+
+static bool has_wanted_part(const struct accounts_work *work, const struct process_accounts *p, uint32_t tid)
+{
+	for (size_t i = 0; i < p->n_parts; i++)
+		if (p->parts[i].tid == tid && is_wanted(work->query, &p->parts[i]))
+			return true;
+	return false;
+}
+
+static int process_choose(struct accounts_work *work, size_t at)
+{
+	const struct process_accounts *p = &work->processes.items[at];
+	struct chosen worst = { .process = at, .account = SIZE_MAX };
+	int r = 0;
+
+	for (size_t i = 0; i < p->accounts.n && r == 0; i++) {
+		struct chosen c = { .process = at,
+				    .account = i,
+				    .lost_ns = p->lost_ns.items[i],
+				    .is_driving = p->accounts.items[i].is_driving };
+
+		if (!has_wanted_part(work, p, p->accounts.items[i].tid))
+			continue;
+		if (work->query->which == ACCOUNTS_EVERY_THREAD)
+			r = ARRAY_PUSH(&work->chosen, c);
+		else if (c.is_driving && (worst.account == SIZE_MAX || c.lost_ns > worst.lost_ns))
+			worst = c;
+	}
+	return r == 0 && worst.account != SIZE_MAX ? ARRAY_PUSH(&work->chosen, worst) : r;
+}
+
+static int chosen_compare(const void *a, const void *b)
+{
+	const struct chosen *x = a, *y = b;
+
+	if (x->is_driving != y->is_driving)
+		return x->is_driving ? -1 : 1;
+	if (x->lost_ns != y->lost_ns)
+		return x->lost_ns > y->lost_ns ? -1 : 1;
+	if (x->process != y->process)
+		return x->process < y->process ? -1 : 1;
+	return (x->account > y->account) - (x->account < y->account);
+}
+
+static const char *stored_op_name(uint32_t op, void *data)
+{
+	struct reader_job *job = data;
+	const struct read_op *row = store_reader_op(job->reader, op);
+
+	return row ? row->name : NULL;
+}
+
+static bool reader_may_name(uint32_t uid, void *data)
+{
+	const struct reader_job *job = data;
+
+	return job->scope.all || !job->scope.names_hidden || uid == job->scope.uid;
+}
+
+/* Leaves the parts in calls of the operations asked for. */
+static void parts_keep(const struct accounts_work *work, Ingero__V1__Account *message)
+{
+	size_t n = 0;
+
+	message->wall_ns = 0;
+	for (size_t i = 0; i < message->n_parts; i++) {
+		Ingero__V1__AccountPart *part = message->parts[i];
+		bool is_kept = false;
+
+		for (size_t k = 0; k < work->query->n_ops && part->op_told_case; k++) {
+			const char *name = stored_op_name(work->query->ops[k], work->job);
+
+			is_kept = is_kept || (name && strcmp(name, part->op) == 0);
+		}
+		if (!is_kept)
+			continue;
+		message->parts[n++] = part;
+		message->wall_ns += part->ns;
+	}
+	message->n_parts = n;
+}
+
+static Ingero__V1__Account *chosen_message(const struct accounts_work *work, const struct chosen *c,
+					   struct arena *arena)
+{
+	const struct process_accounts *p = &work->processes.items[c->process];
+	const struct account_process process = {
+		.pid = p->process->pid,
+		.uid = p->process->uid,
+		.name = p->process->comm,
+		.program = &p->process->program,
+		.accounts = p->accounts.items,
+		.n_accounts = p->accounts.n,
+		.waits = p->waits.items,
+		.n_waits = p->waits.n,
+		.behind = p->behind.items,
+		.n_behind = p->behind.n,
+		.op_name = stored_op_name,
+		.may_name = reader_may_name,
+		.data = work->job,
+	};
+	Ingero__V1__Account *message = account_to_message(&process, &p->accounts.items[c->account], arena);
+
+	if (message && work->query->ops)
+		parts_keep(work, message);
+	return message;
+}
+
+int reader_accounts(struct reader_job *job, const struct read_window *window, const struct accounts_query *query,
+		    struct arena *arena, struct accounts_answer *ret)
+{
+	CLEANUP(work_done) struct accounts_work work = { .job = job, .query = query };
+	int r = processes_split(&work, window);
+
+	for (size_t i = 0; i < work.processes.n && r == 0; i++)
+		r = process_choose(&work, i);
+	if (r < 0)
+		return r;
+	if (work.chosen.n)
+		qsort(work.chosen.items, work.chosen.n, sizeof(*work.chosen.items), chosen_compare);
+	*ret = (struct accounts_answer){ .n_all = work.chosen.n };
+	ret->rows = ARENA_NEW_N(arena, Ingero__V1__Account *, MIN(work.chosen.n, query->most) + 1);
+	if (!ret->rows)
+		return -ENOMEM;
+	while (ret->n < MIN(work.chosen.n, query->most)) {
+		ret->rows[ret->n] = chosen_message(&work, &work.chosen.items[ret->n], arena);
+		if (!ret->rows[ret->n])
+			return -ENOMEM;
+		ret->n++;
+	}
+	return 0;
+}
