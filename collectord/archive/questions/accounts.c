@@ -51,7 +51,7 @@ static void work_done(struct accounts_work *work)
 	ARRAY_DONE(&work->chosen);
 }
 
-static bool is_wanted(const struct accounts_query *query, const struct read_part *part)
+static bool part_is_wanted(const struct accounts_query *query, const struct read_part *part)
 {
 	for (size_t i = 0; i < query->n_ops; i++)
 		if (part->where == ACCOUNT_IN && part->op && part->op->id == query->ops[i])
@@ -90,7 +90,7 @@ static int thread_add(const struct accounts_query *query, const struct read_part
 					     .class = parts[i].class };
 
 		driving_ns += parts[i].is_driving ? part.ns : 0;
-		lost_ns += is_wanted(query, &parts[i]) && is_lost(&parts[i]) ? part.ns : 0;
+		lost_ns += part_is_wanted(query, &parts[i]) && is_lost(&parts[i]) ? part.ns : 0;
 		r = account_add(&account, &part);
 	}
 	account.is_driving = driving_ns && driving_ns >= account.wall_ns - driving_ns;
@@ -155,7 +155,7 @@ static int processes_split(struct accounts_work *work, const struct read_window 
 static bool has_wanted_part(const struct accounts_work *work, const struct process_accounts *p, uint32_t tid)
 {
 	for (size_t i = 0; i < p->n_parts; i++)
-		if (p->parts[i].tid == tid && is_wanted(work->query, &p->parts[i]))
+		if (p->parts[i].tid == tid && part_is_wanted(work->query, &p->parts[i]))
 			return true;
 	return false;
 }

@@ -46,7 +46,7 @@ void batch_free(struct batch *batch)
 }
 
 /* Threads that neither called nor waited for anybody: their time goes on, and is the same a few seconds later. */
-static bool is_idle(const struct figures_blob *blob)
+static bool owner_is_idle(const struct figures_blob *blob)
 {
 	return figures_blob_rows(blob) == blob->parts.n;
 }
@@ -57,7 +57,7 @@ bool batch_is_urgent(const struct batch *batch)
 		return true;
 	for (size_t i = 0; i < batch->figures.n; i++)
 		for (size_t k = 0; k < batch->figures.items[i].owners.n; k++)
-			if (!is_idle(&batch->figures.items[i].owners.items[k].blob))
+			if (!owner_is_idle(&batch->figures.items[i].owners.items[k].blob))
 				return true;
 	return false;
 }

@@ -313,7 +313,7 @@ static void clock_follow(struct intake *intake, uint64_t now_ns)
 		intake->offset_ns = offset_ns; /* else with the next tick */
 }
 
-static bool has_figures(const struct tick_process *p)
+static bool tick_has_figures(const struct tick_process *p)
 {
 	return p->ops.n || p->host.n || p->behind.n || p->accounts.n || p->waits.n;
 }
@@ -333,7 +333,7 @@ void intake_tick(struct intake *intake, const struct tick *tick)
 
 		if (is_skipped(intake, &p->process->identity, tick->from_ns))
 			continue;
-		if (has_figures(p) && (!bucket || figures_add(intake, bucket, tick, p) < 0))
+		if (tick_has_figures(p) && (!bucket || figures_add(intake, bucket, tick, p) < 0))
 			is_kept = false;
 		if (p->gone_ns)
 			process_gone(intake, p->process, p->gone_ns);
