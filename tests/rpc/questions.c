@@ -80,6 +80,17 @@ static void explain_id_fill(union question_request *q, const struct subject *sub
 	q->explain.id = (char *)(uintptr_t)subject->call_id;
 }
 
+static void blame_fill(union question_request *q, const struct subject *subject)
+{
+	pids_set(&q->blame.pids, &q->blame.n_pids, subject);
+}
+
+static void blame_op_fill(union question_request *q, const struct subject *subject)
+{
+	blame_fill(q, subject);
+	q->blame.op = (char *)(uintptr_t) "cudaMalloc";
+}
+
 static void events_fill(union question_request *q, const struct subject *subject)
 {
 	pids_set(&q->events.pids, &q->events.n_pids, subject);
@@ -190,6 +201,9 @@ const struct question questions[] = {
 	{ .method = EXPLAIN, .name = "of one", .fill = explain_fill, .shows = SHOWS_SUBJECT },
 	{ .method = EXPLAIN, .name = "last calls", .fill = explain_last_fill, .shows = SHOWS_SUBJECT },
 	{ .method = EXPLAIN, .name = "one call", .fill = explain_id_fill, .shows = SHOWS_SUBJECT, .is_refused = true },
+	{ .method = BLAME, .name = "of all", .shows = SHOWS_SCOPE },
+	{ .method = BLAME, .name = "of one", .fill = blame_fill, .shows = SHOWS_SUBJECT },
+	{ .method = BLAME, .name = "of an operation", .fill = blame_op_fill, .shows = SHOWS_SUBJECT },
 	{ .method = EVENTS, .name = "of all", .fill = events_all_fill, .shows = SHOWS_SCOPE },
 	{ .method = EVENTS, .name = "of one", .fill = events_fill, .shows = SHOWS_SUBJECT },
 	{ .method = EVENTS, .name = "of an operation", .fill = events_op_fill, .shows = SHOWS_SUBJECT },
@@ -268,6 +282,9 @@ static const char *const known_fields[] = {
 	EXPLAIN " per_process",
 	EXPLAIN " id",
 	EXPLAIN " findings_max",
+	BLAME " span",
+	BLAME " pids",
+	BLAME " op",
 	EVENTS " span",
 	EVENTS " pids",
 	EVENTS " op",
@@ -295,6 +312,8 @@ static const char *const known_fields[] = {
 	/* in messages in them */
 	EXPLAIN " span.from_unix_ns",
 	EXPLAIN " span.to_unix_ns",
+	BLAME " span.from_unix_ns",
+	BLAME " span.to_unix_ns",
 	EVENTS " span.from_unix_ns",
 	EVENTS " span.to_unix_ns",
 	EXPORT " span.from_unix_ns",

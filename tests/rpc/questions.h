@@ -17,6 +17,7 @@
 #define STATUS "ingero.v1.Query.Status"
 #define OPERATIONS "ingero.v1.Query.Operations"
 #define EXPLAIN "ingero.v1.Query.Explain"
+#define BLAME "ingero.v1.Query.Blame"
 #define EVENTS "ingero.v1.Query.Events"
 #define SQL "ingero.v1.Query.Sql"
 #define EXPORT "ingero.v1.Query.ExportRows"
@@ -36,6 +37,7 @@ union question_request {
 	Ingero__V1__StatusRequest status;
 	Ingero__V1__OperationsRequest operations;
 	Ingero__V1__ExplainRequest explain;
+	Ingero__V1__BlameRequest blame;
 	Ingero__V1__EventsRequest events;
 	Ingero__V1__SqlRequest sql;
 	Ingero__V1__ExportRequest export;

@@ -288,6 +288,7 @@ static void toy_idle(void *data)
 		call_fail(call, CALL_ERROR_UNAVAILABLE, "the toy has no database");                                    \
 	}
 TOY_UNAVAILABLE(query_explain)
+TOY_UNAVAILABLE(query_blame)
 TOY_UNAVAILABLE(query_events)
 TOY_UNAVAILABLE(query_sql)
 TOY_UNAVAILABLE(query_export_rows)
