@@ -10,11 +10,14 @@
 
 #include "cli/command.h"
 #include "cli/connect.h"
+#include "cli/export_file.h"
 #include "ingero/answers.h"
+#include "libingero/answers/explain/html.h"
 #include "libingero/answers/explain/json.h"
 #include "libingero/answers/explain/report.h"
 #include "cli/output.h"
 #include "cli/window.h"
+#include "libingero/connect/caller.h"
 #include "libingero/render/units.h"
 #include "libingero/render/user.h"
 
@@ -29,6 +32,8 @@ struct explain_fields {
 	bool is_list;
 	bool is_all;
 	bool is_json;
+	const char *html_path;
+	bool is_forced;
 	bool no_color;
 };
 
@@ -41,6 +46,10 @@ static const struct option explain_options[] = {
 	OPTION_ROW(FLAG, "per-process", is_per_process, "With the table of every process's operations"),
 	OPTION_ROW(FLAG, "chains", is_list, "A line for each finding that is kept; without a time: of all times"),
 	JSON_OPTION(is_json, "Print one JSON object (docs/schema/explain.schema.json)"),
+	OPTION_ROW(TEXT, "html", html_path,
+		   "Write the report as one page to FILE, to send it to somebody; - is standard output",
+		   .value = "FILE"),
+	OPTION_ROW(FLAG, "force", is_forced, "With --html: overwrite FILE"),
 	ALL_OPTION(is_all),
 	DATABASE_READ_OPTION(db_path),
 	NO_COLOR_OPTION(no_color),
@@ -58,6 +67,10 @@ static const char *contradiction(const struct explain_fields *f, const char *id)
 	if (id && (window_is_given(&f->window) || f->last_calls || f->pids.n || f->is_list || f->is_per_process))
 		return "an id names one finding or call; leave out the time, '--last', '--pid', '--chains' and "
 		       "'--per-process'";
+	if (f->html_path && (id || f->is_json || f->is_list || f->is_per_process))
+		return "'--html' writes the whole report; leave out the id, '--json', '--chains' and '--per-process'";
+	if (f->is_forced && !f->html_path)
+		return "'--force' belongs to '--html'";
 	if (!id || (*id && strspn(id, ID_CHARACTERS) == strlen(id)))
 		return NULL;
 	(void)snprintf(no_id, sizeof(no_id),
@@ -103,7 +116,40 @@ static int report(const struct explain_fields *f, const char *id, const struct i
 
 	whose_set(f, ingero, &whose);
 	question.whose = buf_text(&whose);
+	if (f->html_path)
+		return explain_html_append(&question, answer->reply, out);
 	return explain_report_append(&question, answer->reply, &style, out);
+}
+
+/* The page under its name, whole or not at all. Return: 0 or -errno; it says why */
+static int page_write(const struct explain_fields *f, const struct buf *page)
+{
+	struct caller caller = caller_get();
+	struct export_file file = EXPORT_FILE_INIT;
+	char error[EXPORT_FILE_ERROR_BYTES];
+	int r;
+
+	/* What is written where he says is written with his rights: links may lead to what is root's. */
+	r = caller_become(&caller);
+	if (r < 0) {
+		output_error("cannot write %s as uid %u: %s", option_quote(f->html_path).text, (unsigned int)caller.uid,
+			     strerror(-r));
+		return r;
+	}
+	r = export_file_open(f->html_path, f->is_forced, error, &file);
+	if (r < 0) {
+		output_error("%s", error);
+		return r;
+	}
+	r = export_file_write(&file, page->data, page->n);
+	if (r == 0)
+		r = export_file_finish(&file);
+	export_file_done(&file);
+	if (r < 0)
+		output_error("cannot write %s: %s", option_quote(f->html_path).text, strerror(-r));
+	else
+		output_error("wrote the report (%s) to %s", units_bytes(page->n).text, option_quote(f->html_path).text);
+	return r;
 }
 
 static int explain_run(const void *fields, const struct options_rest *rest)
@@ -142,6 +188,8 @@ static int explain_run(const void *fields, const struct options_rest *rest)
 	else
 		r = report(f, id, ingero, &answer, &out.buf);
 	ingero_close(ingero);
+	if (r == 0 && f->html_path && strcmp(f->html_path, "-") != 0)
+		return page_write(f, &out.buf) < 0 ? COMMAND_FAILED : COMMAND_OK;
 	if (r < 0 || output_flush(&out) < 0)
 		return COMMAND_FAILED;
 	return COMMAND_OK;

@@ -319,6 +319,18 @@ static int table_append(const struct explain_question *q, const Ingero__V1__Expl
 	return trace_rows_append(&rows, style, style->rows ? MAX(style->rows, TABLE_ROWS_LEAST) : SIZE_MAX, out);
 }
 
+void explain_head_append(const struct explain_question *q, const Ingero__V1__ExplainReply *reply,
+			 const struct text_style *style, struct buf *out)
+{
+	if (reply->n_findings == 0) {
+		nothing_found_append(q, reply, style, out);
+		return;
+	}
+	explain_header_append(q, reply, style, out);
+	widened_append(q, reply, style, out);
+	machine_line_append(reply, style, out);
+}
+
 static void one_append(const struct explain_question *q, const Ingero__V1__ExplainReply *reply,
 		       const struct text_style *style, struct buf *out)
 {
@@ -354,11 +366,9 @@ int explain_report_append(const struct explain_question *q, const Ingero__V1__Ex
 			r = explain_accounts_append(reply, style, out);
 			text_line(out, style, TEXT_PLAIN, "%s", "");
 		}
-		nothing_found_append(q, reply, style, out);
+		explain_head_append(q, reply, style, out);
 	} else {
-		explain_header_append(q, reply, style, out);
-		widened_append(q, reply, style, out);
-		machine_line_append(reply, style, out);
+		explain_head_append(q, reply, style, out);
 		if (!q->is_list && reply->n_accounts) {
 			text_line(out, style, TEXT_PLAIN, "%s", "");
 			r = explain_accounts_append(reply, style, out);

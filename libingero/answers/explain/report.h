@@ -33,6 +33,10 @@ struct explain_question {
  */
 int explain_report_append(const struct explain_question *question, const Ingero__V1__ExplainReply *reply,
 			  const struct text_style *style, struct buf *out);
+/** explain_head_append() - what the answer is about; without findings the sentence that says so, with what is missing
+ */
+void explain_head_append(const struct explain_question *question, const Ingero__V1__ExplainReply *reply,
+			 const struct text_style *style, struct buf *out);
 /** explain_footer_append() - what was lost and when something is missing: lines for the end of any answer */
 void explain_footer_append(const Ingero__V1__Lost *lost, Ingero__V1__Gap *const *gaps, size_t n_gaps,
 			   uint64_t now_unix_ns, const struct text_style *style, struct buf *out);
