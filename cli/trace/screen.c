@@ -318,6 +318,8 @@ static void help_append(const struct text_style *style, struct buf *out)
 	text_paragraph(out, style, "time   ",
 		       "share of the time that is shown; of several threads together it can be more than 100 %");
 	text_paragraph(out, style, "blame  ", "where the two largest parts of the operation's time went, in percent");
+	text_paragraph(out, style, "60 %   ",
+		       "below the table: where the time of the process's driving thread went, in and between calls");
 	text_paragraph(out, style, "▲      ",
 		       "waits for the CPU now, or a call in progress, or a finding that is not over");
 }

@@ -24,7 +24,7 @@ from cli_screen import Terminal, columns_of  # noqa: E402
 
 DATA = HERE.parent / "data"
 SIZES = ((24, 80), (30, 100), (50, 200))
-FIGURES = ("live", "crowd", "over", "total", "help", "findings", "summary")
+FIGURES = ("live", "crowd", "over", "total", "help", "findings", "summary", "account", "account-summary")
 # Of a screenful; each asks the database golden.db of its directory.
 QUESTIONS = {
     "explain": ("incident", ("explain",)), "explain-service": ("service", ("explain", "--all")), "explain-call": ("trace", ("explain", "CALL")),

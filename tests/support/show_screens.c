@@ -9,7 +9,7 @@
 
 #include "cli/trace/screen.h"
 #include "libingero/answers/trace/report.h"
-#include "tests/unit/libingero/answers/figures.h"
+#include "tests/unit/libingero/answers/account/accounts.h"
 
 #define CROWD_PROCESSES 8u
 #define CROWD_OPS 4u
@@ -141,16 +141,33 @@ static void findings_set(Ingero__V1__Summary *summary)
 	summary->n_findings = ARRAY_SIZE(list);
 }
 
+/* The main thread of the process was starved. */
+static void accounts_set(Ingero__V1__Summary *summary)
+{
+	static struct account_made made;
+	static Ingero__V1__Account *list[1];
+
+	list[0] = account_make(&made, account_starved, ARRAY_SIZE(account_starved));
+	list[0]->process_name = figures_text("python");
+	summary->accounts = list;
+	summary->n_accounts = 1;
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
 		const char *name, *keys;
 		const struct figures_op *totals, *recent; /* NULL: those of the crowd */
 	} whats[] = {
-		{ "live", "", hog_ops, hog_now_ops },	 { "crowd", "", NULL, NULL },
-		{ "over", "", hog_ops, calm_ops },	 { "total", "t", hog_ops, calm_ops },
-		{ "help", "?", hog_ops, hog_now_ops },	 { "findings", "f", hog_ops, hog_now_ops },
+		{ "live", "", hog_ops, hog_now_ops },
+		{ "crowd", "", NULL, NULL },
+		{ "over", "", hog_ops, calm_ops },
+		{ "total", "t", hog_ops, calm_ops },
+		{ "help", "?", hog_ops, hog_now_ops },
+		{ "findings", "f", hog_ops, hog_now_ops },
 		{ "summary", "", hog_ops, hog_now_ops },
+		{ "account", "", hog_ops, hog_now_ops },
+		{ "account-summary", "", hog_ops, hog_now_ops },
 	};
 	static struct figures totals, recent;
 	struct text_style style = { .is_utf8 = argc > 4 && strcmp(argv[4], "utf8") == 0,
@@ -179,11 +196,14 @@ int main(int argc, char **argv)
 		(void)figures_build(&recent, 10 * S, whats[i].recent ? whats[i].recent : crowd(), NULL,
 				    whats[i].recent == calm_ops ? NULL : hog_behind);
 		findings_set(&totals.summary);
+		if (strncmp(argv[1], "account", strlen("account")) == 0) {
+			accounts_set(&totals.summary);
+			accounts_set(&recent.summary);
+		}
 		for (const char *key = whats[i].keys; *key; key++)
 			(void)trace_live_key(&live, *key);
-		r = strcmp(argv[1], "summary") == 0
-			    ? trace_report_summary(&setting, &totals.summary, false, &style, &out)
-			    : trace_screen_append(&screen, &style, &out);
+		r = strstr(argv[1], "summary") ? trace_report_summary(&setting, &totals.summary, false, &style, &out)
+					       : trace_screen_append(&screen, &style, &out);
 		trace_live_done(&live);
 	}
 	(void)fputs(buf_text(&out), stdout);

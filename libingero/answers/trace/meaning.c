@@ -172,6 +172,7 @@ int trace_meaning_append(const Ingero__V1__Summary *summary, const char *scope, 
 	failures_append(&rows, style, out);
 	if (out->n == before && summary->n_findings == 0)
 		nothing_append(summary, &rows, scope, style, out);
-	trace_waits_meaning(out, style, summary);
+	if (!summary->n_accounts) /* which say more of the same time */
+		trace_waits_meaning(out, style, summary);
 	return out->failed ? -ENOMEM : 0;
 }

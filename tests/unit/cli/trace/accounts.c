@@ -66,6 +66,7 @@ int main(void)
 	(void)figures_build(&f, 60 * S, ops, NULL, NULL);
 	CHECK("without accounts", !strstr(live_screen(), "waits for a pipe") && strstr(live_screen(), "main thread"));
 	CHECK("without accounts", !strstr(summary(), "waits for a pipe") && strstr(summary(), "main thread"));
+	CHECK("and a sentence on it", strstr(summary(), "was in no CUDA call"));
 
 	for (size_t i = 0; i < ARRAY_SIZE(list); i++)
 		list[i] = account_make(&made[i], account_starved, ARRAY_SIZE(account_starved));
@@ -73,6 +74,7 @@ int main(void)
 	f.summary.n_accounts = 1;
 	CHECK("a line", strstr(live_screen(), "\n60 % waits for a pipe · 19 % cudaStreamSync · 14 % Python\n"));
 	CHECK("and not the wait", !strstr(live_screen(), "main thread"));
+	CHECK("nor a sentence on it", !strstr(summary(), "was in no CUDA call"));
 	CHECK("five lines",
 	      strstr(summary(), "python3 4711 · main thread · 1 min 0 s\n   60 %  ▇▇▇▇▇      36.0s  waits"));
 	CHECK("five lines",
