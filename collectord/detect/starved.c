@@ -174,7 +174,8 @@ static bool is_of_class(const struct account_wait *w, uint32_t tid)
 	return w->tid == tid && (w->class == BLAME_BLOCK_IO || w->class == BLAME_MEMORY);
 }
 
-static void wait_add(const struct detector_view *view, const struct account_wait *w, struct starving all[CAUSE_COUNT])
+static void starved_wait_add(const struct detector_view *view, const struct account_wait *w,
+			     struct starving all[CAUSE_COUNT])
 {
 	bool is_of_own = w->waker_tgid && w->waker_tgid == view->process->tgid && w->kind != RESOURCE_GIL;
 	uint32_t tid = w->tid;
@@ -211,7 +212,7 @@ static uint64_t thread_look(const struct detector_view *view, const struct drivi
 	memset(all, 0, CAUSE_COUNT * sizeof(*all));
 	for (size_t i = 0; i < view->n_waits; i++)
 		if (is_between(&view->waits[i], d->account->tid))
-			wait_add(view, &view->waits[i], all);
+			starved_wait_add(view, &view->waits[i], all);
 	all[CAUSE_DISK].ns += d->between_ns[BLAME_BLOCK_IO];
 	all[CAUSE_MEMORY].ns += d->between_ns[BLAME_MEMORY];
 	for (int i = 0; i < CAUSE_COUNT; i++)

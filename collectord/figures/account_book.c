@@ -256,7 +256,7 @@ static int account_sum(struct account *to, const struct account *from)
 	return r;
 }
 
-static int list_add(struct account_list *list, struct account *account)
+static int account_list_add(struct account_list *list, struct account *account)
 {
 	int r = account->wall_ns ? ARRAY_PUSH(list, *account) : 0;
 
@@ -287,12 +287,12 @@ static int accounts_list(const struct told_thread *told, size_t n, bool is_tick,
 		memcpy(single.comm, t->comm, sizeof(single.comm));
 		r = told_add(&single, &told[i], is_tick);
 		if (r == 0)
-			r = list_add(&list, &single);
+			r = account_list_add(&list, &single);
 		else
 			account_done(&single);
 	}
 	if (r == 0)
-		r = list_add(&list, &rest);
+		r = account_list_add(&list, &rest);
 	else
 		account_done(&rest);
 	if (r < 0)

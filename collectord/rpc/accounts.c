@@ -23,7 +23,7 @@ static const char *live_op_name(uint32_t op, void *data)
 	return row ? row->name : NULL;
 }
 
-static bool caller_may_name(uint32_t uid, void *data)
+static bool caller_may_name_waker(uint32_t uid, void *data)
 {
 	const struct scope *scope = data;
 
@@ -49,8 +49,9 @@ static int behind_since(const struct process_figures *p, const struct since_proc
 	return 0;
 }
 
-static int process_add(const struct scope *scope, const struct process_figures *p, const struct account_set *set,
-		       const behind_list *behind, struct arena *arena, Ingero__V1__Summary *summary)
+static int accounts_process_add(const struct scope *scope, const struct process_figures *p,
+				const struct account_set *set, const behind_list *behind, struct arena *arena,
+				Ingero__V1__Summary *summary)
 {
 	struct account_process process = {
 		.pid = p->process->identity.tgid,
@@ -64,7 +65,7 @@ static int process_add(const struct scope *scope, const struct process_figures *
 		.behind = behind->items,
 		.n_behind = behind->n,
 		.op_name = live_op_name,
-		.may_name = caller_may_name,
+		.may_name = caller_may_name_waker,
 		.data = (void *)(uintptr_t)scope,
 	};
 
@@ -119,7 +120,7 @@ int answer_accounts(const struct rpc_context *context, const struct scope *scope
 		if (r == 0)
 			r = behind_since(p, then, &behind);
 		if (r == 0)
-			r = process_add(scope, p, &set, &behind, arena, summary);
+			r = accounts_process_add(scope, p, &set, &behind, arena, summary);
 		ARRAY_DONE(&behind);
 		account_set_done(&set);
 		if (r < 0)

@@ -32,7 +32,7 @@ static bool is_most_of_it(const struct read_window *window, const struct read_fi
 	return span >= SPAN_LEAST_NS && f->figures.total_ns > span / 2;
 }
 
-static int compare_total(const void *a, const void *b)
+static int compare_waits_total(const void *a, const void *b)
 {
 	uint64_t x = (*(Ingero__V1__Wait *const *)a)->operation->total_ns;
 	uint64_t y = (*(Ingero__V1__Wait *const *)b)->operation->total_ns;
@@ -67,7 +67,7 @@ int reader_waits(struct arena *arena, const struct read_window *window, Ingero__
 			return -ENOMEM;
 		waits[n++] = wait;
 	}
-	qsort(waits, n, sizeof(*waits), compare_total);
+	qsort(waits, n, sizeof(*waits), compare_waits_total);
 	*ret_waits = waits;
 	*ret_n = MIN(n, WAITS_MOST);
 	return 0;

@@ -42,8 +42,8 @@ static void detail_append(const char *detail, unsigned int room, struct buf *tex
 	(void)buf_append_text(text, fits);
 }
 
-static void line_append(const struct account_line *line, unsigned int label_columns, const struct text_style *style,
-			struct buf *out)
+static void account_line_append(const struct account_line *line, unsigned int label_columns,
+				const struct text_style *style, struct buf *out)
 {
 	bool has_bar = style->columns >= BAR_STYLE_COLUMNS;
 	unsigned int cells = (line->percent * BAR_COLUMNS + 50) / 100, n;
@@ -77,7 +77,7 @@ int account_append(const Ingero__V1__Account *account, size_t most, const struct
 	for (size_t i = 0; i < view.lines.n; i++)
 		label_columns = MAX(label_columns, text_columns(view.lines.items[i].label));
 	for (size_t i = 0; i < view.lines.n; i++)
-		line_append(&view.lines.items[i], MIN(label_columns, LABEL_COLUMNS_MOST), style, out);
+		account_line_append(&view.lines.items[i], MIN(label_columns, LABEL_COLUMNS_MOST), style, out);
 	return 0;
 }
 

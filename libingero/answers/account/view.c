@@ -116,7 +116,7 @@ static enum cause_group group_of_class(enum blame_view_class class)
 	}
 }
 
-static enum cause_group group_of(const Ingero__V1__Account *account, const Ingero__V1__AccountPart *part)
+static enum cause_group account_group_of(const Ingero__V1__Account *account, const Ingero__V1__AccountPart *part)
 {
 	static const struct {
 		const char *kind;
@@ -218,7 +218,7 @@ static struct group *group_take(group_list *groups, enum cause_group kind, const
 
 static int part_add(group_list *groups, const Ingero__V1__Account *account, const Ingero__V1__AccountPart *part)
 {
-	enum cause_group kind = group_of(account, part);
+	enum cause_group kind = account_group_of(account, part);
 	bool has_op = kind == GROUP_CALL && part->op_told_case == INGERO__V1__ACCOUNT_PART__OP_TOLD_OP;
 	struct group *group = group_take(groups, kind, has_op ? part->op : NULL);
 	struct cause cause;

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where the wall clock of a thread went, in calls and between them, against the thread's own clocks, its run delay and cpu.stat."""
+import contextlib
+import json
+import os
+import sys
+import tempfile
+
+import ingero
+import programs
+
+BETWEEN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../workloads/between.py")
+SECONDS = 60
+CPU = 0
+QUOTA_US = 40000  # of 100 000
+# condition: what the loop loses its time to, hogs on its CPU, quota, the classes that the program's own wait belongs to
+CONDITIONS = {
+    "nothing": ("nothing", 0, None, ()),
+    "hog": ("nothing", 1, None, ()),
+    "quota": ("nothing", 0, QUOTA_US, ()),
+    "sleep": ("sleep", 0, None, ("sleep",)),
+    "loader": ("loader", 0, None, ("other",)),
+    "socket": ("socket", 0, None, ("network",)),
+    "lock": ("lock", 0, None, ("lock",)),
+    "gil": ("gil", 0, None, ("lock",)),
+    "disk": ("disk", 0, None, ("block_io",)),
+    "child": ("child", 0, None, ("other",)),
+    "idle": ("idle", 0, None, ("network", "other")),
+}
+READY = ("runnable", "quota")
+SUM_RATIO = 0.005
+CLASS_RATIO = 0.01
+
+
+def run(bench, loses, n_hogs, quota_us, seconds):
+    """The program's report, its thread's account, and what its group was refused of the CPU (None without a quota)."""
+    libraries = os.path.dirname(bench.programs.library("libcudart.so.12"))
+    with contextlib.ExitStack() as stack:
+        directory = stack.enter_context(tempfile.TemporaryDirectory())
+        report, stat = os.path.join(directory, "report"), None
+        command = [sys.executable, "-S", BETWEEN, "--libraries", libraries, "--loses", loses, "--seconds", f"{seconds:g}",
+                   "--pin", str(CPU), "--report", report]
+        if quota_us:
+            group = programs.Group(quota_us, 100000)
+            stack.callback(group.remove)
+            stat = group.stat()
+            command = group.command(command)
+        stack.enter_context(programs.hogs(n_hogs, CPU))
+        trace = ingero.trace(bench.programs, command=command, timeout_s=seconds * 3 + 60,
+                             environment={"INGERO_STANDIN_QUIET": "1", "LD_LIBRARY_PATH": libraries})
+        if trace.status:
+            raise ingero.Failed(f"{loses}: exit status {trace.status}: {trace.stderr[-500:]}")
+        with open(report, encoding="ascii") as file:
+            said = json.load(file)
+        throttled_ns = None
+        if stat:
+            with open(stat, encoding="ascii") as file:
+                values = {key: int(value) for key, value in (line.split() for line in file)}
+            throttled_ns = values["throttled_time"] if "throttled_time" in values else values["throttled_usec"] * 1000
+    accounts = [account for account in trace.summary["accounts"] if account["tid"] == said["tid"]]
+    if len(accounts) != 1:
+        raise ingero.Failed(f"{loses}: {len(accounts)} accounts of thread {said['tid']}: {trace.summary['accounts']}")
+    return said, accounts[0], throttled_ns
+
+
+def part_ns(account, where=None, classes=None):
+    return sum(part["ns"] for part in account["parts"]
+               if (where is None or part["where"] == where) and (classes is None or part["class"] in classes))
+
+
+def measure(bench):
+    seconds = bench.seconds or SECONDS
+    for name, (loses, n_hogs, quota_us, classes) in CONDITIONS.items():
+        sums, cpus, readies, waits, quotas, unknown = ([] for _ in range(6))
+        for _ in range(bench.pairs):
+            said, account, throttled_ns = run(bench, loses, n_hogs, quota_us, seconds)
+            wall_ns = said["wall_ns"]
+            sums.append(abs(part_ns(account) - wall_ns) / wall_ns)
+            cpus.append(abs(part_ns(account, classes=("on_cpu",)) - said["cpu_ns"]) / wall_ns)
+            readies.append(abs(part_ns(account, classes=READY) - said["ready_ns"]) / wall_ns)
+            unknown.append(part_ns(account, where="not_known") / wall_ns)
+            if classes:
+                # the program's own clock runs on while it is ready again, and while it works for the wait
+                waited_ns = said["wall_ns"] - said["cpu_ns"] - said["ready_ns"] - part_ns(account, where="in", classes=None) + \
+                    part_ns(account, where="in", classes=("on_cpu", *READY))
+                waits.append(abs(part_ns(account, where="between", classes=classes) - waited_ns) / wall_ns)
+            if throttled_ns is not None:
+                quotas.append(abs(part_ns(account, classes=("quota",)) - throttled_ns) / wall_ns)
+        bench.row(f"{name}: sum of the parts against the wall clock, error", sums, "ratio", limit=SUM_RATIO)
+        bench.row(f"{name}: on the CPU against the thread's CPU clock, error / wall", cpus, "ratio", limit=CLASS_RATIO)
+        bench.row(f"{name}: ready without a CPU against run_delay, error / wall", readies, "ratio", limit=CLASS_RATIO)
+        bench.row(f"{name}: not known / wall", unknown, "ratio", limit=SUM_RATIO)
+        if waits:
+            bench.row(f"{name}: {' + '.join(classes)} between calls against the program's clocks, error / wall", waits, "ratio", limit=CLASS_RATIO)
+        if quotas:
+            bench.row(f"{name}: quota against cpu.stat, error / wall", quotas, "ratio", limit=CLASS_RATIO)

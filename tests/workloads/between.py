@@ -1,0 +1,206 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""A loop of GPU steps that loses its time between the calls, and says by its own clocks how much.
+
+    between.py --libraries DIR --loses TO [--seconds N] [--wait-ms N] [--compute-ms N] [--pin CPU] [--report FILE]
+
+TO is one of
+    nothing  each step computes for --compute-ms, and that is all
+    sleep    rests of its own wish
+    loader   waits for a batch from another process, through a pipe; that process rests --wait-ms before each
+    socket   the same, through a socket
+    lock     waits for a lock that another thread holds for --wait-ms
+    gil      another thread of the interpreter computes in Python
+    disk     writes 4 MiB to a file and waits until the disk has them
+    child    starts a process that rests --wait-ms, and waits for its end
+    gc       collects garbage among 300 000 objects
+    idle     a server that nobody asks: waits on a socket for longer than it lives, but for --wait-ms
+The report is JSON: the thread's clocks from its first call on, and how long the waits took (`waited_ns`).
+"""
+import argparse
+import gc
+import json
+import os
+import random
+import select
+import socket
+import sys
+import tempfile
+import threading
+import time
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+import cudaload  # noqa: E402 (needs the path above)
+
+DISK_BYTES = 4 << 20
+
+
+def serve(wait_s, give):
+    """In a process of its own, until its parent is gone: a byte after each rest."""
+    parent = os.getppid()
+    while os.getppid() == parent:
+        time.sleep(wait_s)
+        try:
+            give(b"x")
+        except OSError:
+            break
+    os._exit(0)
+
+
+class Waits:
+    """What a step waits for after its calls: a method each."""
+
+    def __init__(self, options):
+        self.wait_s = options.wait_ms / 1000
+        self.children = []
+        prepare = getattr(self, "prepare_" + options.loses, None)
+        if prepare:
+            prepare()
+        self.wait = getattr(self, options.loses)
+
+    def helper(self, give, *mine):
+        pid = os.fork()
+        if pid == 0:
+            for one in mine:
+                one.close()
+            serve(self.wait_s, give)
+        self.children.append(pid)
+
+    def nothing(self):
+        pass
+
+    def sleep(self):
+        time.sleep(self.wait_s)
+
+    def prepare_loader(self):
+        read, write = os.pipe()
+        mine = os.fdopen(read, "rb", buffering=0)
+        self.helper(lambda data: os.write(write, data), mine)
+        os.close(write)
+        self.pipe = mine
+
+    def loader(self):
+        self.pipe.read(1)
+
+    def prepare_socket(self):
+        self.mine, theirs = socket.socketpair()
+        self.helper(theirs.send, self.mine)
+        theirs.close()
+
+    def socket(self):
+        self.mine.recv(1)
+
+    def prepare_lock(self):
+        self.turn = threading.Lock()
+        self.taken, self.asked = threading.Semaphore(0), threading.Semaphore(0)
+
+        def hold():
+            while True:
+                self.asked.acquire()
+                with self.turn:
+                    self.taken.release()
+                    time.sleep(self.wait_s)
+        threading.Thread(target=hold, daemon=True).start()
+
+    def lock(self):
+        self.asked.release()
+        self.taken.acquire()
+        with self.turn:
+            pass
+
+    def prepare_gil(self):
+        def compute():
+            n = 0
+            while True:
+                n += 1
+        threading.Thread(target=compute, daemon=True).start()
+
+    def gil(self):
+        time.sleep(0)  # gives the interpreter away, and waits to have it back
+
+    def prepare_disk(self):
+        self.file = tempfile.NamedTemporaryFile(prefix="checkpoint-", dir=os.environ.get("INGERO_DISK"))
+        self.data = random.randbytes(DISK_BYTES)
+
+    def disk(self):
+        os.pwrite(self.file.fileno(), self.data, 0)
+        os.fsync(self.file.fileno())
+
+    def child(self):
+        pid = os.fork()
+        if pid == 0:
+            time.sleep(self.wait_s)
+            os._exit(0)
+        os.waitpid(pid, 0)
+
+    def prepare_gc(self):
+        self.objects = [[i] for i in range(300000)]
+        gc.disable()
+
+    def gc(self):
+        gc.collect()
+
+    def prepare_idle(self):
+        self.mine, self.theirs = socket.socketpair()
+
+    def idle(self):
+        select.select([self.mine], [], [], self.wait_s)
+
+    def end(self):
+        for pid in self.children:
+            os.kill(pid, 9)
+            os.waitpid(pid, 0)
+
+
+def compute(seconds):
+    """On the CPU for so long by the thread's own CPU clock."""
+    end = time.thread_time() + seconds
+    while time.thread_time() < end:
+        pass
+
+
+def clocks():
+    """Of this thread: the wall, its CPU time, and how long it was ready without a CPU."""
+    with open("/proc/thread-self/schedstat", encoding="ascii") as file:
+        cpu_ns, ready_ns, _ = map(int, file.read().split())
+    return {"wall_ns": time.monotonic_ns(), "cpu_ns": cpu_ns, "ready_ns": ready_ns}
+
+
+def main():
+    names = [name for name in vars(Waits) if not name.startswith("_") and not name.startswith("prepare_") and name not in ("helper", "end")]
+    parser = argparse.ArgumentParser(description="a loop of GPU steps that loses its time between the calls")
+    parser.add_argument("--libraries", required=True)
+    parser.add_argument("--loses", choices=names, required=True)
+    parser.add_argument("--seconds", type=float, default=5)
+    parser.add_argument("--wait-ms", type=float, default=10)
+    parser.add_argument("--compute-ms", type=float, default=3)
+    parser.add_argument("--pin", type=int)
+    parser.add_argument("--report")
+    options = parser.parse_args()
+    if options.pin is not None:
+        os.sched_setaffinity(0, {options.pin})
+    waits = Waits(options)
+    cuda = cudaload.Cuda(os.path.join(options.libraries, "libcudart.so.12"))
+    before = clocks()
+    model = cudaload.Model(cuda)
+    end, waited_ns, steps = time.monotonic() + options.seconds, 0, 0
+    while time.monotonic() < end:
+        model.forward()
+        model.item()
+        compute(options.compute_ms / 1000)
+        from_ns = time.monotonic_ns()
+        waits.wait()
+        waited_ns += time.monotonic_ns() - from_ns
+        steps += 1
+    after = clocks()
+    waits.end()
+    if options.report:
+        with open(options.report, "w", encoding="ascii") as file:
+            json.dump({"tid": threading.get_native_id(), "steps": steps, "waited_ns": waited_ns,
+                       **{name: after[name] - before[name] for name in after}}, file)
+    os._exit(0)  # at once: what comes after the clocks were read is not in the report
+
+
+if __name__ == "__main__":
+    main()
