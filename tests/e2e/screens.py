@@ -95,7 +95,7 @@ def of_figures(check, build, what):
     for rows, columns in SIZES:
         text = shown(rows, columns, "utf8", "plain")
         check_text(check, f"{what} {columns}x{rows}", text, columns)
-        check(f"{what} {columns}x{rows}: no higher than its terminal", what == "summary" or text.count("\n") <= rows, text)
+        check(f"{what} {columns}x{rows}: no higher than its terminal", what.endswith("summary") or text.count("\n") <= rows, text)
         check(f"{what} {columns}x{rows}: colour changes nothing else", TONE.sub("", shown(rows, columns, "utf8", "color")) == text)
         parts.append((f"{columns}x{rows}", text))
     text = shown(*SIZES[0], "ascii", "plain")

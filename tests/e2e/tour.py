@@ -33,6 +33,8 @@ RUN = {
     "source <(build/bin/ingero completion bash)": (OK, "", {}),
     "build/bin/ingero explain": (OK, "calls", {}),
     "build/bin/ingero explain --from 14:00 --to 14:30": (REPORT, "14:00|14:30|calls|nothing", {}),
+    "build/bin/ingero explain --html report.html": (REPORT, "report.html", {}),
+    "build/bin/ingero blame --since 10m": (OK, r"python.*\d+ % ", {}),
     "build/bin/ingero query --op cudaStreamSync --limit 20": (OK, "cudaStreamSync", {}),
     "build/bin/ingero query 'SELECT op_name, count, p99 FROM operations ORDER BY p99 DESC'": (OK, "op_name.*cudaLaunchKernel", {}),
     "build/bin/ingero export --format db -o mine.db": (OK, r"wrote [\d ]+ calls \(.*\) to 'mine.db'", {}),
