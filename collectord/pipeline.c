@@ -227,7 +227,10 @@ static void accounts_collect(struct pipeline *p)
 	int accounts = ops->accounts ? ops->accounts(p->source, account_noted, p) : -ENOSYS;
 	int waits = ops->waits ? ops->waits(p->source, wait_noted, p) : -ENOSYS;
 
-	(void)figures_accounts_read(p->figures, accounts >= 0, waits >= 0);
+	int r = figures_accounts_read(p->figures, accounts >= 0, waits >= 0);
+
+	if (r < 0)
+		(void)log_warning(r, "cannot keep all accounts, those of some processes are of an earlier second");
 }
 
 static uint32_t cells_used(void *data)
@@ -296,6 +299,7 @@ static void tick(struct pipeline *p, bool is_last)
 	TELL(p, second);
 	now_ns = p->source->ops->now_ns(p->source);
 	p->source->ops->losses(p->source, losses);
+	losses[LOSS_ACCOUNTS] += figures_accounts_lost(p->figures);
 	r = ticker_take(p->ticker, p->figures, now_ns, losses, &tick);
 	if (r < 0) {
 		(void)log_warning(r, "cannot look at the last second, it comes with the next");

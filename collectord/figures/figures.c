@@ -36,6 +36,7 @@ struct figures {
 	uint64_t wait_reading;		    /* likewise of waits */
 	ARRAY(struct account_record) early; /* a thread that ended is read once, maybe before its process is known */
 	size_t n_early_before;		    /* of them, noted before the reading that goes on */
+	uint64_t accounts_lost;
 };
 
 void figures_taken_free(struct figures_taken *taken)
@@ -359,8 +360,9 @@ int figures_account(struct figures *f, const struct account_record *record)
 {
 	int r = account_note(f, record);
 
-	if (r == 0 && f->early.n < EARLY_MOST)
-		r = ARRAY_PUSH(&f->early, *record);
+	if (r == 0)
+		r = f->early.n < EARLY_MOST ? ARRAY_PUSH(&f->early, *record) : -ENOBUFS;
+	f->accounts_lost += r < 0;
 	return MIN(r, 0);
 }
 
@@ -411,8 +413,12 @@ static int early_note(struct figures *f)
 	size_t n_fresh = f->early.n - f->n_early_before;
 	int worst = 0;
 
-	for (size_t i = 0; i < f->n_early_before; i++)
-		worst = MIN(account_note(f, &f->early.items[i]), worst);
+	for (size_t i = 0; i < f->n_early_before; i++) {
+		int r = account_note(f, &f->early.items[i]);
+
+		worst = MIN(r, worst);
+		f->accounts_lost += r <= 0;
+	}
 	if (n_fresh)
 		memmove(f->early.items, &f->early.items[f->n_early_before], n_fresh * sizeof(f->early.items[0]));
 	f->early.n = f->n_early_before = n_fresh;
@@ -436,6 +442,11 @@ int figures_accounts_read(struct figures *f, bool all_accounts, bool all_waits)
 	f->reading += all_accounts;
 	f->wait_reading += all_waits;
 	return worst;
+}
+
+uint64_t figures_accounts_lost(const struct figures *f)
+{
+	return f->accounts_lost;
 }
 
 /* Of the accounts the first, of the driving thread that called most; the longest waits. */

@@ -93,7 +93,8 @@ int figures_behind(struct figures *figures, const struct behind_key *key, const 
 /**
  * figures_account() - note the account of a thread, after figures_collect()
  * The same one again, an older one and one that was changed while it was copied are no harm.
- * Return: 0 or -ENOMEM (the next reading has it)
+ * Return: 0, -ENOMEM, or -ENOBUFS: too many of processes that are not known yet; the next reading has it if the thread
+ *         still lives
  */
 int figures_account(struct figures *figures, const struct account_record *record);
 /** figures_wait() - note one entry of the kernel's map, after figures_collect(). Return: 0 or -ENOMEM */
@@ -105,6 +106,8 @@ int figures_wait(struct figures *figures, const struct wait_key *key, const stru
  * Return: 0 or -ENOMEM (those of some processes are as before)
  */
 int figures_accounts_read(struct figures *figures, bool all_accounts, bool all_waits);
+/** figures_accounts_lost() - how many accounts were noted that no process has, or for which there was no room */
+uint64_t figures_accounts_lost(const struct figures *figures);
 /** figures_accounts_taken() - the accounts so far were told in a tick, or nobody watches: later ticks tell the rest */
 void figures_accounts_taken(struct figures *figures);
 /** typedef figures_release_func - a gone process was read for the last time: its slot may be reused */

@@ -105,5 +105,6 @@ void probe_set_accounts_forget(struct probe_set *set, uint32_t slot)
 
 	for (size_t i = 0; i < n; i++)
 		if (keys[i].slot == slot)
-			(void)bpf_map_delete_elem(bpf_map__fd(set->bpf->maps.accounts_ended), &keys[i]);
+			set->losses_found[LOSS_ACCOUNTS] +=
+				!bpf_map_delete_elem(bpf_map__fd(set->bpf->maps.accounts_ended), &keys[i]);
 }

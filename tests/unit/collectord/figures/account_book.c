@@ -5,6 +5,7 @@
  */
 #include "figures/account_book.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -529,6 +530,38 @@ static void an_early_record_waits(void)
 	note(w, TGID, (struct account_record){ .account = { .calls = 1 } });
 	reading_ends(w);
 	CHECK_INT_EQ("no other's", figures_get(w->figures, 1)->accounts.n, 0);
+	CHECK_INT_EQ("not lost yet", figures_accounts_lost(w->figures), 0);
+	reading_begins(w);
+	reading_ends(w);
+	CHECK_INT_EQ("lost with its process", figures_accounts_lost(w->figures), 1);
+}
+
+/* Of those whose process is not known there is room for so many; each one more is counted. */
+static void early_records_find_no_room(void)
+{
+	enum { EARLY = 64, MORE = 3 };
+	CLEANUP(world_freep) struct world *w = world_new();
+	struct process_slot slot = w->slots[1];
+
+	w->slots[1] = (struct process_slot){ .state = PROCESS_SLOT_FREE };
+	reading_begins(w);
+	w->now_ns += 10 * MS;
+	for (uint32_t i = 0; i < EARLY + MORE; i++) {
+		struct account_record record = { .now_ns = w->now_ns,
+						 .slot = 1,
+						 .tgid = TGID,
+						 .tid = TGID + i,
+						 .account = { .since_ns = START_NS, .calls = 1 } };
+
+		CHECK_INT_EQ("note", figures_account(w->figures, &record), i < EARLY ? 0 : -ENOBUFS);
+	}
+	reading_ends(w);
+	CHECK_INT_EQ("counted", figures_accounts_lost(w->figures), MORE);
+	w->slots[1] = slot;
+	reading_begins(w);
+	reading_ends(w);
+	CHECK_INT_EQ("the others are there", account_so_far(w, TGID)->wall_ns, 10 * MS);
+	CHECK_INT_EQ("and no more is lost", figures_accounts_lost(w->figures), MORE);
 }
 
 /* Readings at random, some of them wrong of what goes on, as the kernel half may be: sums hold, and nothing shrinks. */
@@ -592,6 +625,7 @@ int main(void)
 	an_exec_begins_anew();
 	a_process_that_is_gone_keeps_one();
 	an_early_record_waits();
+	early_records_find_no_room();
 	whatever_is_read_sums();
 	return check_result();
 }
