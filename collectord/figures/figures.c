@@ -21,7 +21,8 @@
 #define SLOW_RATIO 0.99
 #define SLOW_MEDIANS 2
 #define SLOW_CALLS_MIN 100
-#define GONE_ACCOUNTS_MOST 256 /* processes that are gone and whose account is kept: those that went last */
+#define WAITS_LAST 8	       /* of a process that is gone, half of them singly */
+#define GONE_ACCOUNTS_MOST 128 /* processes that are gone and whose account is kept: those that went last */
 #define EARLY_MOST 64	       /* accounts of processes that were not known yet when they were noted */
 
 struct figures {
@@ -449,7 +450,20 @@ uint64_t figures_accounts_lost(const struct figures *f)
 	return f->accounts_lost;
 }
 
-/* Of the accounts the first, of the driving thread that called most; the longest waits. */
+/* Of the first account's thread. */
+static void waits_last(struct process_figures *p)
+{
+	struct wait_list list = { .items = p->waits.items, .room = p->waits.room };
+
+	for (size_t i = 0; i < p->waits.n; i++)
+		if (p->accounts.n && p->waits.items[i].tid == p->accounts.items[0].tid)
+			list.items[list.n++] = list.items[i];
+	wait_list_fold(&list, WAITS_LAST / 2, WAITS_LAST);
+	p->waits.n = list.n;
+	ARRAY_FIT(&p->waits);
+}
+
+/* Of the accounts the first, of the driving thread that called most; what it waited for most. */
 void figures_finish(struct process_figures *p)
 {
 	if (!p->taken)
@@ -462,8 +476,7 @@ void figures_finish(struct process_figures *p)
 	ARRAY_FIT(&p->accounts);
 	if (p->accounts.n)
 		ARRAY_FIT(&p->accounts.items[0].parts);
-	p->waits.n = MIN(p->waits.n, WAITS_LAST);
-	ARRAY_FIT(&p->waits);
+	waits_last(p);
 	ARRAY_FIT(&p->ops.used);
 }
 

@@ -49,7 +49,7 @@ struct process_figures {
 	ARRAY(struct behind_figures) behind;
 	/*
 	 * Since the first calls of the threads: driving ones, the 7 others that called most, all others as tid 0. Which
-	 * thread is told singly may change. Gone and told in a tick: the driving thread that called most, of the 256
+	 * thread is told singly may change. Gone and told in a tick: the driving thread that called most, of the 128
 	 * processes that went last; of others: none.
 	 */
 	ARRAY(struct account) accounts;

@@ -9,7 +9,8 @@
 #include "base/cleanup.h"
 
 struct book_wait {
-	struct account_wait all; /* tid 0: a sum */
+	struct account_wait all;
+	bool is_sum;
 	uint64_t fresh_ns, fresh_max_ns, fresh_count;
 };
 
@@ -24,7 +25,7 @@ struct book_key {
 struct wait_book {
 	ARRAY(struct book_wait) waits;
 	ARRAY(struct book_key) keys; /* ascending */
-	size_t n_single;	     /* waits that are no sum */
+	size_t n_sums;
 };
 
 struct wait_book *wait_book_new(void)
@@ -49,20 +50,26 @@ static bool is_same_wait(const struct account_wait *a, const struct account_wait
 	       a->kind == b->kind;
 }
 
+/* Of several resources of one kind, ended by several. */
+static struct account_wait wait_sum_of(const struct account_wait *w)
+{
+	return (struct account_wait){ .tid = w->tid, .op = w->op, .class = w->class, .kind = w->kind };
+}
+
 /* ---- a sum in the place of the smallest ---- */
 
 /* Return: index of the wait, added with no time; the number of waits without memory */
-static size_t wait_take(struct wait_book *b, const struct account_wait *wait)
+static size_t wait_take(struct wait_book *b, const struct account_wait *wait, bool is_sum)
 {
-	struct book_wait fresh = { .all = *wait };
+	struct book_wait fresh = { .all = *wait, .is_sum = is_sum };
 
 	for (size_t i = 0; i < b->waits.n; i++)
-		if (is_same_wait(&b->waits.items[i].all, wait))
+		if (b->waits.items[i].is_sum == is_sum && is_same_wait(&b->waits.items[i].all, wait))
 			return i;
 	fresh.all.ns = fresh.all.max_ns = fresh.all.count = 0;
 	if (ARRAY_PUSH(&b->waits, fresh) < 0)
 		return b->waits.n;
-	b->n_single += wait->tid != 0;
+	b->n_sums += is_sum;
 	return b->waits.n - 1;
 }
 
@@ -76,16 +83,19 @@ static void keys_move(struct wait_book *b, size_t from, size_t to)
 static int smallest_fold(struct wait_book *b)
 {
 	size_t smallest = b->waits.n, sum;
-	struct account_wait whose = { .ns = 0 };
+	struct account_wait whose;
 	struct book_wait *to, from;
 
 	for (size_t i = 0; i < b->waits.n; i++)
-		if (b->waits.items[i].all.tid &&
+		if (!b->waits.items[i].is_sum &&
 		    (smallest == b->waits.n || b->waits.items[i].all.ns < b->waits.items[smallest].all.ns))
 			smallest = i;
-	whose.op = b->waits.items[smallest].all.op;
-	whose.class = b->waits.items[smallest].all.class;
-	sum = wait_take(b, &whose);
+	whose = wait_sum_of(&b->waits.items[smallest].all);
+	if (b->n_sums >= WAITS_MOST) {
+		whose.tid = 0;
+		whose.kind = RESOURCE_NONE;
+	}
+	sum = wait_take(b, &whose, /* is_sum= */ true);
 	if (sum == b->waits.n)
 		return -ENOMEM;
 
@@ -100,7 +110,6 @@ static int smallest_fold(struct wait_book *b)
 	keys_move(b, smallest, sum);
 	keys_move(b, b->waits.n - 1, smallest);
 	ARRAY_REMOVE_SWAP(&b->waits, smallest);
-	b->n_single--;
 	return 0;
 }
 
@@ -133,9 +142,9 @@ static struct book_key *wait_key_take(struct wait_book *b, const struct wait_key
 
 	if (place < b->keys.n && memcmp(&keys[place].key, key, sizeof(*key)) == 0)
 		return &keys[place];
-	if (b->n_single >= WAITS_MOST && smallest_fold(b) < 0)
+	if (b->waits.n - b->n_sums >= WAITS_MOST && smallest_fold(b) < 0)
 		return NULL;
-	fresh.wait = wait_take(b, &wait);
+	fresh.wait = wait_take(b, &wait, /* is_sum= */ false);
 	if (fresh.wait == b->waits.n || ARRAY_PUSH(&b->keys, fresh) < 0)
 		return NULL;
 	keys = b->keys.items;
@@ -170,7 +179,7 @@ int wait_book_note(struct wait_book *b, const struct wait_key *key, const struct
 	w->fresh_ns += ns;
 	w->fresh_count += count;
 	w->fresh_max_ns = MAX(w->fresh_max_ns, max_ns);
-	if (w->all.tid)
+	if (!w->is_sum)
 		wait_name(&w->all, value);
 	return 0;
 }
@@ -246,6 +255,32 @@ static int waits_tell(const struct wait_book *b, bool is_tick, const struct acco
 		qsort(list.items, list.n, sizeof(list.items[0]), wait_longest_first);
 	*ret = list;
 	return 0;
+}
+
+void wait_list_fold(struct wait_list *list, size_t singly, size_t most)
+{
+	size_t n = list->n;
+
+	if (n <= most)
+		return;
+	list->n = MIN(singly, n);
+	for (size_t i = list->n; i < n; i++) {
+		const struct account_wait wait = list->items[i];
+		struct account_wait *sum = NULL, whose = wait_sum_of(&wait);
+
+		for (size_t k = singly; k < list->n && !sum; k++)
+			if (is_same_wait(&list->items[k], &whose))
+				sum = &list->items[k];
+		if (!sum) {
+			sum = &list->items[list->n++];
+			*sum = whose;
+		}
+		sum->ns += wait.ns;
+		sum->count += wait.count;
+		sum->max_ns = MAX(sum->max_ns, wait.max_ns);
+	}
+	qsort(list->items, list->n, sizeof(list->items[0]), wait_longest_first);
+	list->n = MIN(list->n, most);
 }
 
 int wait_book_show(const struct wait_book *b, const struct account *accounts, size_t n_accounts, struct wait_list *ret)

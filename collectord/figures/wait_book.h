@@ -3,7 +3,8 @@
  * What the threads of one process waited for, each wait by thread, place, resource and waker, as last read.
  *
  * An entry of the kernel's map may be evicted and begin anew at 0: what was read of it before stays. The entries with
- * the most time are kept singly, the others as one sum per operation and class, without resource, waker and thread.
+ * the most time are kept singly, the others as one sum for each thread, operation, class and kind of resource, without
+ * the resource and the waker. Of more sums than WAITS_MOST, those of further ones have no thread and no kind either.
  */
 #pragma once
 
@@ -14,7 +15,6 @@
 #include "figures/account.h"
 
 #define WAITS_MOST 128 /* kept singly, of a process */
-#define WAITS_LAST 2   /* of one that is gone */
 
 struct wait_list {
 	struct account_wait *items;
@@ -29,6 +29,13 @@ void wait_book_free(struct wait_book *book);
 /** wait_book_note() - one entry of the kernel's map. @reading: number of the reading. Return: 0 or -ENOMEM */
 int wait_book_note(struct wait_book *book, const struct wait_key *key, const struct wait_value *value,
 		   uint64_t reading);
+/**
+ * wait_list_fold() - make few waits of many
+ * @list:   the longest first; remains so
+ * @singly: so many remain; the others become one for each thread, operation, class and kind of resource
+ * @most:   a list that is no longer is left as it is; of a longer one so many remain, the longest
+ */
+void wait_list_fold(struct wait_list *list, size_t singly, size_t most);
 /** wait_book_forget() - entries that were not in this reading, which was whole, are not in the map any more */
 void wait_book_forget(struct wait_book *book, uint64_t reading);
 /**

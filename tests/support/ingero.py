@@ -116,6 +116,7 @@ class Trace:
         self.host = []
         self.losses = []
         self.libraries = []
+        self.figures = []
         messages = [json.loads(line) for line in text.splitlines()]
         invalid = schemas.problems(messages)
         if invalid:
@@ -128,6 +129,8 @@ class Trace:
                 self.losses.append(message)
             elif kind == "library":
                 self.libraries.append(message)
+            elif kind == "figures":
+                self.figures.append(message)
             elif kind == "start":
                 self.start = message
             elif kind == "summary":

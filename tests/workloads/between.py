@@ -15,7 +15,8 @@ TO is one of
     child    starts a process that rests --wait-ms, and waits for its end
     gc       collects garbage among 300 000 objects
     idle     a server that nobody asks: waits on a socket for longer than it lives, but for --wait-ms
-The report is JSON: the thread's clocks from its first call on, and how long the waits took (`waited_ns`).
+The report is JSON: the thread's clocks from before its first kernel on, and how long the waits took
+(`waited_ns`) and the processes that gave what was waited for (`helpers`).
 """
 import argparse
 import gc
@@ -182,8 +183,8 @@ def main():
         os.sched_setaffinity(0, {options.pin})
     waits = Waits(options)
     cuda = cudaload.Cuda(os.path.join(options.libraries, "libcudart.so.12"))
-    before = clocks()
     model = cudaload.Model(cuda)
+    before = clocks()
     end, waited_ns, steps = time.monotonic() + options.seconds, 0, 0
     while time.monotonic() < end:
         model.forward()
@@ -197,7 +198,7 @@ def main():
     waits.end()
     if options.report:
         with open(options.report, "w", encoding="ascii") as file:
-            json.dump({"tid": threading.get_native_id(), "steps": steps, "waited_ns": waited_ns,
+            json.dump({"tid": threading.get_native_id(), "steps": steps, "waited_ns": waited_ns, "helpers": waits.children,
                        **{name: after[name] - before[name] for name in after}}, file)
     os._exit(0)  # at once: what comes after the clocks were read is not in the report
 

@@ -186,6 +186,10 @@ static void cause_of(const Ingero__V1__Account *account, const Ingero__V1__Accou
 	case GROUP_SLEEP:
 		(void)snprintf(cause->text, sizeof(cause->text), "the program asked to");
 		break;
+	case GROUP_CHILD: /* another one each time */
+		if (part->by && part->by->comm[0])
+			(void)snprintf(cause->text, sizeof(cause->text), "%.16s", part->by->comm);
+		break;
 	default:
 		if (part->by)
 			who_format(account, part->by, group, cause);

@@ -123,7 +123,7 @@ static int fake_waits(struct source *source, source_wait_func func, void *data)
 		const struct process_slot *p = &w->slots[slot];
 		const struct wait_value value = { .ns = 5 * NSEC_PER_MSEC, .max_ns = 2 * NSEC_PER_MSEC, .count = 4 };
 
-		for (uint32_t i = 0; i < 4 && p->state != PROCESS_SLOT_FREE; i++) {
+		for (uint32_t i = 0; i < 8 && p->state != PROCESS_SLOT_FREE; i++) {
 			const struct wait_key key = { .resource = i + 1,
 						      .tid = p->tgid,
 						      .slot = (uint16_t)slot,
@@ -278,7 +278,7 @@ int main(void)
 		n_accounts += p->accounts.n;
 		CHECK("with its time", !p->accounts.n || p->accounts.items[0].wall_ns >= NSEC_PER_SEC);
 	}
-	CHECK_INT_EQ("those that went last with the account of their driving thread", n_accounts, 256);
+	CHECK_INT_EQ("those that went last with the account of their driving thread", n_accounts, 128);
 	CHECK_INT_EQ("with every call", calls, (uint64_t)PROCESSES * OPS * CALLS);
 	(void)printf("%zu bytes for each remembered process of %d operations\n", each, OPS);
 	CHECK("no more than that", each <= BYTES_MOST);

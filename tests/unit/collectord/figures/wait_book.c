@@ -149,9 +149,80 @@ static void memory_has_an_end(void)
 		tick_ns += tick.items[i].ns;
 	CHECK_INT_EQ("all of the time", all_ns, want_ns);
 	CHECK_INT_EQ("two readings of three", tick_ns, want_ns / 3 * 2);
-	CHECK_INT_EQ("the sum is nobody's", all.items[0].tid, 0);
-	CHECK_INT_EQ("of nothing", all.items[0].kind, RESOURCE_NONE);
+	CHECK_INT_EQ("the sum is the thread's", all.items[0].tid, MAIN);
+	CHECK_INT_EQ("of files", all.items[0].kind, RESOURCE_INODE);
+	CHECK_INT_EQ("of no one", all.items[0].resource, 0);
 	CHECK_INT_EQ("of its class", all.items[0].class, BLAME_BLOCK_IO);
+}
+
+/* A sum of each of many threads, and then one of all others. */
+static void sums_have_an_end(void)
+{
+	CLEANUP(book_freep) struct wait_book *b = wait_book_new();
+	CLEANUP(list_done) struct wait_list all = { .n = 0 };
+	uint64_t all_ns = 0;
+
+	for (uint32_t i = 0; i < 1000; i++) {
+		struct wait_key key = { .tid = MAIN + i, .waker_tid = i, .class = BLAME_LOCK, .kind = RESOURCE_FUTEX };
+		struct wait_value value = { .ns = MS, .max_ns = MS, .count = 1 };
+
+		CHECK_INT_EQ("note", wait_book_note(b, &key, &value, 0), 0);
+	}
+	CHECK_INT_EQ("show", wait_book_show(b, NULL, 0, &all), 0);
+	CHECK_INT_EQ("no more than these, their sums and one", all.n, 2 * WAITS_MOST + 1);
+	for (size_t i = 0; i < all.n; i++)
+		all_ns += all.items[i].ns;
+	CHECK_INT_EQ("all of the time", all_ns, 1000 * MS);
+	CHECK_INT_EQ("of nobody", all.items[0].tid, 0);
+	CHECK_INT_EQ("the rest", all.items[0].ns, (1000 - 2 * WAITS_MOST) * MS);
+}
+
+/* Wakers of waits of a second each, the longest first. */
+static void long_lists_are_folded(void)
+{
+	static const struct {
+		const char *name;
+		size_t n, singly, most;
+		size_t want_n;
+		uint64_t want_first_ms, want_sum_ms; /* 0: there is no sum */
+	} rows[] = {
+		{ "short enough", 4, 2, 4, 4, 1000, 0 },
+		{ "two and a sum", 10, 2, 4, 3, 8000, 8000 },
+		{ "a sum alone", 10, 0, 4, 1, 10000, 10000 },
+		{ "no room for the sum", 10, 2, 1, 1, 8000, 8000 },
+		{ "none", 0, 2, 4, 0, 0, 0 },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		CLEANUP(list_done) struct wait_list list = { .n = 0 };
+		uint64_t sum_ns = 0;
+
+		for (uint32_t k = 0; k < rows[i].n; k++) {
+			struct account_wait w = { .ns = 1000 * MS,
+						  .count = 1,
+						  .max_ns = (k + 1) * MS,
+						  .tid = MAIN,
+						  .waker_tgid = LOADER + k,
+						  .waker_tid = LOADER + k,
+						  .class = BLAME_OTHER,
+						  .kind = RESOURCE_CHILD };
+
+			CHECK_INT_EQ(rows[i].name, ARRAY_PUSH(&list, w), 0);
+		}
+		wait_list_fold(&list, rows[i].singly, rows[i].most);
+		CHECK_INT_EQ(rows[i].name, list.n, rows[i].want_n);
+		for (size_t k = 0; k < list.n; k++) {
+			CHECK_INT_EQ(rows[i].name, list.items[k].kind, RESOURCE_CHILD);
+			CHECK_INT_EQ(rows[i].name, list.items[k].tid, MAIN);
+			if (list.items[k].waker_tgid)
+				continue;
+			sum_ns += list.items[k].ns;
+			CHECK_INT_EQ(rows[i].name, list.items[k].max_ns, rows[i].n * MS);
+		}
+		CHECK_INT_EQ(rows[i].name, sum_ns, rows[i].want_sum_ms * MS);
+		if (list.n)
+			CHECK_INT_EQ(rows[i].name, list.items[0].ns, rows[i].want_first_ms * MS);
+	}
 }
 
 int main(void)
@@ -159,5 +230,7 @@ int main(void)
 	readings_are_differences();
 	waits_are_apart();
 	memory_has_an_end();
+	sums_have_an_end();
+	long_lists_are_folded();
 	return check_result();
 }

@@ -111,7 +111,7 @@ static const struct {
 		   .by_tid = 9,
 		   .by_uid = 1000,
 		   .by = "git" },
-	  .text = "waits for a child process: git (9)" },
+	  .text = "waits for a child process: git" },
 	{ .row = { .where = "between", .class = "other", .ns = 1 }, .text = "blocked, reason unknown: " },
 	{ .row = { .where = "between", .class = "sleep", .ns = 1 }, .text = "sleeping: the program asked to" },
 	{ .row = { .where = "between", .class = "device", .ns = 1 }, .text = "waits in the GPU driver: " },

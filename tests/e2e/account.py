@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""
+Where the wall clock of a thread went: account.py BUILD.
+
+A loop that loses its time between its calls, one cause a run, knows by its own clocks how long it waited. Its account sums to its
+wall clock, has the wait under what was waited for, as blame and explain tell it, too; and it has it while the wait goes on.
+"""
+import json
+import os
+import pathlib
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE.parent / "support")]
+import ingero  # noqa: E402
+import kept  # noqa: E402
+
+S = 1_000_000_000
+SUM_RATIO = 0.005
+# Between the program's clocks and the scheduler's lie interrupts, a hypervisor's pauses and what Python does around the wait.
+LEAST_RATIO = 0.85
+LATE_NS = 2 * S
+# What the loop loses its time to: the class of the wait, and what the part with most of it says.
+CASES = {
+    "sleep": ("sleep", lambda part, said: "resource" not in part),
+    "loader": ("other", lambda part, said: kind(part) == "pipe" and part["by"]["pid"] in said["helpers"]),
+    "socket": ("network", lambda part, said: kind(part) == "peer" and part["by"]["pid"] in said["helpers"]),
+    "lock": ("lock", lambda part, said: kind(part) == "futex" and part["by"]["tid"] not in (0, said["tid"])),
+    "child": ("other", lambda part, said: kind(part) == "child"),
+}
+
+
+def kind(part):
+    return part.get("resource", {}).get("kind")
+
+
+class Place:
+    def __init__(self, check, place):
+        self.check, self.place = check, place
+
+    def trace(self, loses, *options):
+        report = self.place.path(loses + ".json")
+        trace = ingero.trace(self.place.programs, "--db", self.place.path(loses + ".db"), environment={"INGERO_STANDIN_QUIET": "1"}, command=[
+            sys.executable, "-S", str(HERE.parent / "workloads" / "between.py"), "--libraries",
+            os.path.dirname(self.place.programs.library("libcudart.so.12")), "--loses", loses, "--report", report, *options])
+        if any(family["name"] == "sched" and family["state"] == "absent" for family in trace.start["families"]):
+            kept.skip("this kernel does not tell of task switches")
+        with open(report, encoding="utf-8") as file:
+            return trace, json.load(file)
+
+    def sums(self, name, account, said):
+        parts_ns = sum(part["ns"] for part in account["parts"])
+        self.check(f"{name}: the parts are the whole", parts_ns == account["wall_ns"], parts_ns, account)
+        self.check(f"{name}: it is the thread's wall clock", abs(account["wall_ns"] - said["wall_ns"]) <= SUM_RATIO * said["wall_ns"] + S / 100,
+                   account["wall_ns"], said)
+
+    def loses(self, name):
+        klass, is_right = CASES[name]
+        trace, said = self.trace(name, "--seconds", "4", "--wait-ms", "20")
+        accounts = {account["tid"]: account for account in trace.summary["accounts"]}
+        if not self.check(f"{name}: the thread has an account", said["tid"] in accounts, accounts.keys()):
+            return
+        account = accounts[said["tid"]]
+        self.sums(name, account, said)
+        waits = [part for part in account["parts"] if part["where"] == "between" and part["class"] == klass]
+        waited_ns = sum(part["ns"] for part in waits)
+        self.check(f"{name}: as much as its own clocks say", LEAST_RATIO * said["waited_ns"] <= waited_ns <= said["waited_ns"] + 0.02 * said["wall_ns"],
+                   waited_ns, said)
+        most = max(waits, key=lambda part: part["ns"])
+        self.check(f"{name}: what was waited for, and who ended it", is_right(most, said), most, said)
+        database = ("--db", self.place.path(name + ".db"))
+        kept_parts = json.loads(self.place.answer("blame", "--json", *database))["accounts"][0]
+        self.check(f"{name}: blame says the same", abs(kept_parts["wall_ns"] - account["wall_ns"]) <= SUM_RATIO * account["wall_ns"], kept_parts, account)
+        self.check(f"{name}: explain has it", any(one["tid"] == said["tid"] for one in self.place.explain(*database)["accounts"]))
+
+    def goes_on(self):
+        """A wait that has not ended."""
+        trace, said = self.trace("idle", "--seconds", "1", "--wait-ms", "6000")
+        told_ns, lived_ns, worst_ns = 0, 0, 0
+        for figures in trace.figures:
+            accounts = [account for account in figures["accounts"] if account["tid"] == said["tid"]]
+            told_ns += sum(part["ns"] for account in accounts for part in account["parts"] if part["class"] == "other")
+            lived_ns += figures["window_ns"] if lived_ns else sum(account["wall_ns"] for account in accounts)
+            worst_ns = max(worst_ns, lived_ns - told_ns)
+        self.check("an open wait is in each second's account", worst_ns <= LATE_NS and told_ns >= LEAST_RATIO * said["waited_ns"], worst_ns, told_ns, said)
+
+
+def main(build):
+    if os.geteuid() != 0:
+        kept.skip("capture needs root")
+    check = kept.Checks()
+    with kept.Kept(build) as place:
+        here = Place(check, place)
+        for name in CASES:
+            here.loses(name)
+        here.goes_on()
+    return 1 if check.failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1]))
