@@ -2,6 +2,7 @@
 #include "figures/account.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -19,6 +20,40 @@ const char *account_where_name(enum account_where where)
 	};
 
 	return names[where];
+}
+
+const char *account_resource_name(enum resource_kind kind)
+{
+	static const char *const names[RESOURCE_COUNT] = {
+#define RESOURCE(kind, field, label) [RESOURCE_##kind] = field,
+#include "bpf/resources.def"
+	};
+
+	return names[kind];
+}
+
+const char *account_class_name(enum blame_class class)
+{
+	static const char *const names[BLAME_COUNT] = {
+#define BLAME(id, field, label, phrase, remedy) [BLAME_##id] = #field,
+#include "bpf/blame.def"
+#undef BLAME
+	};
+
+	return names[class];
+}
+
+void account_wait_name(const struct account_wait *wait, char ret[ACCOUNT_WAIT_NAME_BYTES])
+{
+	ret[0] = '\0';
+	if (wait->name[0])
+		(void)snprintf(ret, ACCOUNT_WAIT_NAME_BYTES, "%.*s", (int)sizeof(wait->name), wait->name);
+	else if (wait->kind == RESOURCE_DEVICE)
+		(void)snprintf(ret, ACCOUNT_WAIT_NAME_BYTES, "%u:%u", wait->device >> 20, wait->device & 0xfffff);
+	else if (wait->kind == RESOURCE_FUTEX)
+		(void)snprintf(ret, ACCOUNT_WAIT_NAME_BYTES, "0x%llx", (unsigned long long)wait->resource);
+	else if (wait->kind == RESOURCE_INODE)
+		(void)snprintf(ret, ACCOUNT_WAIT_NAME_BYTES, "inode %llu", (unsigned long long)wait->resource);
 }
 
 void account_done(struct account *account)

@@ -79,3 +79,11 @@ struct account_wait {
 	char waker_comm[RECORD_COMM_BYTES];
 	char name[RESOURCE_NAME_BYTES];
 };
+
+/** account_resource_name() - kind of resource as JSON and SQL have it: futex, pipe, ...; "" where it is not known */
+const char *account_resource_name(enum resource_kind kind);
+#define ACCOUNT_WAIT_NAME_BYTES 48
+/** account_wait_name() - name of what was waited for: a file, an address, a number; "" where it has none */
+void account_wait_name(const struct account_wait *wait, char ret[ACCOUNT_WAIT_NAME_BYTES]);
+/** account_class_name() - class of blame as JSON and SQL have it: on_cpu, runnable, ... */
+const char *account_class_name(enum blame_class class);

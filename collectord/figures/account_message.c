@@ -9,13 +9,11 @@
 #include "base/cleanup.h"
 #include "events/event_message.h"
 
-#define SLICE_NAME_BYTES 48
-
 /* A part, or what of it is known to have one cause. */
 struct slice {
 	uint64_t ns;
-	uint8_t kind;		     /* enum resource_kind */
-	char name[SLICE_NAME_BYTES]; /* of the resource */
+	uint8_t kind;			    /* enum resource_kind */
+	char name[ACCOUNT_WAIT_NAME_BYTES]; /* of the resource */
 	bool has_waker;
 	uint32_t pid;
 	uint32_t tid;
@@ -25,39 +23,10 @@ struct slice {
 
 typedef ARRAY(struct slice) slice_list;
 
-static const char *const part_where_names[ACCOUNT_WHERE_COUNT] = {
-	[ACCOUNT_BETWEEN] = "between",
-	[ACCOUNT_IN] = "in",
-	[ACCOUNT_NOT_KNOWN] = "not_known",
-};
-
-static const char *const part_class_fields[BLAME_COUNT] = {
-#define BLAME(id, field, label, phrase, remedy) [BLAME_##id] = #field,
-#include "bpf/blame.def"
-#undef BLAME
-};
-
-static const char *const resource_fields[RESOURCE_COUNT] = {
-#define RESOURCE(kind, field, label) [RESOURCE_##kind] = field,
-#include "bpf/resources.def"
-};
-
 /* part_ns of a sum, of which whole_ns are there */
 static uint64_t scaled_ns(uint64_t part_ns, uint64_t whole_ns, uint64_t sum_ns)
 {
 	return sum_ns <= whole_ns ? part_ns : (uint64_t)((unsigned __int128)part_ns * whole_ns / sum_ns);
-}
-
-static void resource_name_format(const struct account_wait *wait, char name[SLICE_NAME_BYTES])
-{
-	if (wait->name[0])
-		(void)snprintf(name, SLICE_NAME_BYTES, "%.*s", (int)sizeof(wait->name), wait->name);
-	else if (wait->kind == RESOURCE_DEVICE)
-		(void)snprintf(name, SLICE_NAME_BYTES, "%u:%u", wait->device >> 20, wait->device & 0xfffff);
-	else if (wait->kind == RESOURCE_FUTEX)
-		(void)snprintf(name, SLICE_NAME_BYTES, "0x%llx", (unsigned long long)wait->resource);
-	else if (wait->kind == RESOURCE_INODE)
-		(void)snprintf(name, SLICE_NAME_BYTES, "inode %llu", (unsigned long long)wait->resource);
 }
 
 /* One slice for each resource and waker as the reader sees them. Return: 0 or -ENOMEM */
@@ -130,7 +99,7 @@ static int slices_of_waits(const struct account_process *process, const struct a
 
 		if (!wait_is_of(process, account, part, wait) || (!wait->kind && !wait->waker_tgid))
 			continue;
-		resource_name_format(wait, slice.name);
+		account_wait_name(wait, slice.name);
 		if (wait->waker_tgid)
 			waker_set(process, wait->waker_tgid, wait->waker_tid, wait->waker_uid, wait->waker_comm,
 				  &slice);
@@ -183,8 +152,8 @@ static Ingero__V1__AccountPart *part_message(const struct account_process *proce
 	if (!message)
 		return NULL;
 	ingero__v1__account_part__init(message);
-	message->where = (char *)(uintptr_t)part_where_names[part->where];
-	message->class_ = (char *)(uintptr_t)part_class_fields[part->class];
+	message->where = (char *)(uintptr_t)account_where_name(part->where);
+	message->class_ = (char *)(uintptr_t)account_class_name(part->class);
 	message->ns = slice->ns;
 	if (op) {
 		message->op_told_case = INGERO__V1__ACCOUNT_PART__OP_TOLD_OP;
@@ -195,7 +164,7 @@ static Ingero__V1__AccountPart *part_message(const struct account_process *proce
 		if (!message->resource)
 			return NULL;
 		ingero__v1__resource__init(message->resource);
-		message->resource->kind = (char *)(uintptr_t)resource_fields[slice->kind];
+		message->resource->kind = (char *)(uintptr_t)account_resource_name(slice->kind);
 		message->resource->name = arena_copy_text(arena, slice->name);
 		if (!message->resource->name)
 			return NULL;

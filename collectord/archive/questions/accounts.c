@@ -72,45 +72,24 @@ static bool is_lost(const struct read_part *part)
 	return part->where != ACCOUNT_NOT_KNOWN && !delay_is_expected(known_as(part->op), part->class);
 }
 
-/*
- * The rows of one thread, n of them from the first on, driving ones last. It drives the process where it did so for
- * half of its time: who only began it does not.
- */
-static int thread_add(const struct accounts_query *query, const struct read_part *parts, size_t n,
-		      struct process_accounts *p)
-{
-	struct account account = { .tid = parts->tid };
-	uint64_t lost_ns = 0, driving_ns = 0;
-	int r = 0;
-
-	for (size_t i = 0; i < n && r == 0; i++) {
-		struct account_part part = { .ns = parts[i].ns,
-					     .op = parts[i].op ? parts[i].op->id : 0,
-					     .where = parts[i].where,
-					     .class = parts[i].class };
-
-		driving_ns += parts[i].is_driving ? part.ns : 0;
-		lost_ns += part_is_wanted(query, &parts[i]) && is_lost(&parts[i]) ? part.ns : 0;
-		r = account_add(&account, &part);
-	}
-	account.is_driving = driving_ns && driving_ns >= account.wall_ns - driving_ns;
-	if (r == 0)
-		r = ARRAY_PUSH(&p->lost_ns, lost_ns);
-	if (r == 0)
-		r = ARRAY_PUSH(&p->accounts, account);
-	if (r < 0)
-		account_done(&account);
-	return r;
-}
-
 static int threads_add(const struct accounts_query *query, struct process_accounts *p)
 {
 	int r = 0;
 
-	for (size_t i = 0, end; i < p->n_parts && r == 0; i = end) {
-		for (end = i + 1; end < p->n_parts && p->parts[end].tid == p->parts[i].tid;)
-			end++;
-		r = thread_add(query, &p->parts[i], end - i, p);
+	for (size_t i = 0, n = 0; i < p->n_parts && r == 0; i += n) {
+		struct account account;
+		uint64_t lost_ns = 0;
+
+		r = read_thread_account(&p->parts[i], p->n_parts - i, &account, &n);
+		for (size_t k = i; k < i + n; k++)
+			if (part_is_wanted(query, &p->parts[k]) && is_lost(&p->parts[k]))
+				lost_ns += p->parts[k].ns;
+		if (r == 0)
+			r = ARRAY_PUSH(&p->lost_ns, lost_ns);
+		if (r == 0)
+			r = ARRAY_PUSH(&p->accounts, account);
+		if (r < 0)
+			account_done(&account);
 	}
 	return r;
 }

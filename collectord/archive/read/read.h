@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "base/array.h"
+#include "figures/account.h"
 #include "figures/figures.h"
 #include "ingero/v1/ingero.pb-c.h"
 #include "archive/codec/codec.h"
@@ -200,6 +201,16 @@ struct read_window {
 	ARRAY(struct read_wait) waits;
 };
 void read_window_done(struct read_window *window);
+/**
+ * read_thread_account() - account of the thread of the first of these parts
+ *
+ * A thread drives its process where it did so for half of its time or more: the one that only began it does not.
+ * @n: number of parts, of this and of later threads of the process
+ * @ret: release with account_done(), also on failure
+ * @ret_n: number of parts of the thread
+ * Return: 0 or -ENOMEM
+ */
+int read_thread_account(const struct read_part *parts, size_t n, struct account *ret, size_t *ret_n);
 /** read_pid_is_wanted() - whether a list names a process; an empty one names all */
 bool read_pid_is_wanted(const uint32_t *pids, size_t n_pids, uint32_t pid);
 /** store_reader_window() - Return: 0 (also when there is nothing), -errno */

@@ -171,3 +171,24 @@ int store_reader_window(struct store_reader *reader, uint64_t from_unix_ns, uint
 	window = (struct read_window){ .from_unix_ns = 0 }; /* the caller's */
 	return 0;
 }
+
+int read_thread_account(const struct read_part *parts, size_t n, struct account *ret, size_t *ret_n)
+{
+	uint64_t driving_ns = 0;
+	size_t i;
+	int r = 0;
+
+	*ret = (struct account){ .tid = parts[0].tid };
+	for (i = 0; r == 0 && i < n && parts[i].process == parts[0].process && parts[i].tid == ret->tid; i++) {
+		struct account_part part = { .ns = parts[i].ns,
+					     .op = parts[i].op ? parts[i].op->id : 0,
+					     .where = parts[i].where,
+					     .class = parts[i].class };
+
+		driving_ns += parts[i].is_driving ? part.ns : 0;
+		r = account_add(ret, &part);
+	}
+	ret->is_driving = driving_ns && driving_ns >= ret->wall_ns - driving_ns;
+	*ret_n = i;
+	return r;
+}
