@@ -32,6 +32,7 @@ struct reader_job {
 	bool is_recorded; /* a recorder has the file, just now */
 	bool has_cost;	  /* what recording costs is in the answer already */
 	uint64_t now_unix_ns;
+	uint64_t from_unix_ns, to_unix_ns; /* of tables that have no column of time; 0: no bound */
 	uint64_t limit_ns;
 	uint64_t deadline_ns; /* monotonic; moves with the time in which nobody reads */
 	const uint8_t *request;

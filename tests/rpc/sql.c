@@ -40,6 +40,15 @@ static uid_t neighbour;
 
 /* ---- the file ---- */
 
+static void account_add_to(struct figures_blob *blob, uint32_t process, uint32_t tid)
+{
+	const struct stored_part part = { .process = process, .tid = tid, .ns = 7000 + tid, .class = BLAME_LOCK };
+	const struct stored_wait wait = { .process = process, .wait = { .tid = tid, .ns = 3000 + tid, .count = 1 } };
+
+	CHECK_INT_EQ("a part", figures_blob_add_part(blob, &part), 0);
+	CHECK_INT_EQ("a wait", figures_blob_add_wait(blob, &wait), 0);
+}
+
 static void file_make(const char *path)
 {
 	struct sqlite3 *db = world_create(path);
@@ -58,6 +67,8 @@ static void file_make(const char *path)
 	(void)world_block(db, neighbour, 1, 2, e, 777);
 	world_count(&mine, 1, LAUNCH, 5000, 1500);
 	world_count(&his, 2, LAUNCH, 9000, 1000000);
+	account_add_to(&mine, 1, 11);
+	account_add_to(&his, 2, 21);
 	world_figures(db, 10, caller, 1, SECOND, 11 * SECOND, &mine);
 	world_figures(db, 10, neighbour, 1, SECOND, 11 * SECOND, &his);
 	world_finding(db, "00000000000000aa", caller, 1, 1, 11, FINDING_HIGH, SECOND, SECOND, 2 * SECOND, 0, 0, "");
@@ -183,6 +194,8 @@ static const struct {
 	{ "of calls alone", "SELECT count(*) FROM operations WHERE source_name = 'host'", "0" },
 	{ "what is none has its own", "SELECT count(*) FROM host_operations WHERE source_name <> 'host'", "0" },
 	{ "who ran meanwhile", "SELECT count(*) FROM behind WHERE uid <> (SELECT min(uid) FROM processes)", "0" },
+	{ "own accounts", "SELECT ns FROM accounts", "7011" },
+	{ "own waits", "SELECT ns FROM waits", "3011" },
 	{ "own buckets", "SELECT sum(count) FROM event_aggregates", "5000" },
 	{ "own processes", "SELECT name FROM processes", "mine" },
 	{ "own names", "SELECT name FROM process_names", "mine" },
@@ -233,10 +246,10 @@ static const struct {
 	{ "what is not measured is not zero", "SELECT count(device) FROM events", "0" },
 	{ "the tables", ".tables",
 	  "events operations event_aggregates sources ops processes process_names stack_traces "
-	  "causal_chains findings system_snapshots sessions gaps host_operations behind" },
+	  "causal_chains findings system_snapshots sessions gaps host_operations behind accounts waits" },
 	{ "the tables, with a semicolon and blanks", "  .tables ; ",
 	  "events operations event_aggregates sources ops processes process_names stack_traces "
-	  "causal_chains findings system_snapshots sessions gaps host_operations behind" },
+	  "causal_chains findings system_snapshots sessions gaps host_operations behind accounts waits" },
 	{ "columns", "PRAGMA table_info(operations)",
 	  "0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 "
 	  "26 27 28 29 30" },

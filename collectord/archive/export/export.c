@@ -33,6 +33,7 @@ static const struct copy {
 	const char *end;      /* of a row and its comparison with the beginning of that time */
 	const char *conflict; /* what to do with a row that is there; NULL: leave it as it is */
 	bool has_pid;	      /* 0 stands for a process that is not known */
+	const struct table *ours; /* its columns are those of the exported table; NULL: it is Ingero's, in schema.c */
 } copies[] = {
 	{ .table = "sources", .select = "SELECT * FROM sources" },
 	{ .table = "sessions", .select = "SELECT * FROM sessions" },
@@ -74,6 +75,12 @@ static const struct copy {
 	  .begin = "detected_at",
 	  .end = "coalesce(ended_at, 9223372036854775807) >=",
 	  .has_pid = true },
+	/* Already of the time that was asked for. */
+	{ .table = "accounts",
+	  .select = "SELECT * FROM accounts WHERE true",
+	  .has_pid = true,
+	  .ours = &table_accounts },
+	{ .table = "waits", .select = "SELECT * FROM waits WHERE true", .has_pid = true, .ours = &table_waits },
 };
 
 /* ---- functions of these statements ---- */
@@ -168,6 +175,18 @@ static int exec(struct export *e, const char *sql)
 	return sql_errno(e->out, sqlite3_exec(e->out, sql, NULL, NULL, NULL));
 }
 
+/* Of a table that Ingero does not have. */
+static int table_create(struct export *e, const struct table *table)
+{
+	CLEANUP(buf_done) struct buf sql = BUF_INIT;
+
+	buf_printf(&sql, "CREATE TABLE %s (", table->name);
+	for (size_t i = 0; i < table->n_columns; i++)
+		buf_printf(&sql, "%s\"%s\" %s", i ? ", " : "", table->columns[i].name, table->columns[i].type);
+	buf_append_text(&sql, ")");
+	return sql.failed ? -ENOMEM : exec(e, buf_text(&sql));
+}
+
 static int tables_write(struct export *e)
 {
 	static const char find_node[] =
@@ -178,7 +197,9 @@ static int tables_write(struct export *e)
 	if (r == 0)
 		r = exec(e, export_schema);
 	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(copies); i++) {
-		r = table_copy(e, &copies[i]);
+		r = copies[i].ours ? table_create(e, copies[i].ours) : 0;
+		if (r == 0)
+			r = table_copy(e, &copies[i]);
 		if (r < 0 || e->node || strcmp(copies[i].table, "sessions") != 0)
 			continue;
 		r = sql_prepare(e->out, find_node, &node);
@@ -218,7 +239,11 @@ static int tables_open(struct export *e, struct reader_job *job)
 int export_db(struct reader_job *job, const struct export_request *request, struct sqlite3 *out, uint64_t *ret_events)
 {
 	struct export e = { .request = request, .out = out };
-	int r = tables_open(&e, job);
+	int r;
+
+	job->from_unix_ns = request->from_unix_ns;
+	job->to_unix_ns = request->to_unix_ns;
+	r = tables_open(&e, job);
 
 	if (r == 0)
 		r = export_stacks_load(&e.stacks, job->reader);

@@ -22,10 +22,24 @@
 #define OWN_OP_FIRST 65
 
 const struct table *const tables[] = {
-	&table_events,	      &table_operations,      &table_event_aggregates, &table_sources,
-	&table_ops,	      &table_processes,	      &table_process_names,    &table_stack_traces,
-	&table_causal_chains, &table_findings,	      &table_system_snapshots, &table_sessions,
-	&table_gaps,	      &table_host_operations, &table_behind,	       NULL,
+	&table_events,
+	&table_operations,
+	&table_event_aggregates,
+	&table_sources,
+	&table_ops,
+	&table_processes,
+	&table_process_names,
+	&table_stack_traces,
+	&table_causal_chains,
+	&table_findings,
+	&table_system_snapshots,
+	&table_sessions,
+	&table_gaps,
+	&table_host_operations,
+	&table_behind,
+	&table_accounts,
+	&table_waits,
+	NULL,
 };
 
 struct table_instance {

@@ -115,6 +115,8 @@ extern const struct table table_events;
 extern const struct table table_operations;
 extern const struct table table_host_operations;
 extern const struct table table_behind;
+extern const struct table table_accounts;
+extern const struct table table_waits;
 extern const struct table table_event_aggregates;
 extern const struct table table_sources;
 extern const struct table table_ops;

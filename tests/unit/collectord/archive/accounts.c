@@ -8,6 +8,7 @@
 
 #include "archive/questions/accounts.h"
 #include "archive/read/read.h"
+#include "archive/tables/tables.h"
 #include "archive/write/batch.h"
 #include "archive/write/store.h"
 #include "base/cleanup.h"
@@ -230,6 +231,67 @@ static void messages_check(struct store_reader *reader, const struct read_window
 	}
 }
 
+/* What SQL says of one second: SELECT, and the one text that it gives to who may know others' processes and who may
+ * not. */
+static const struct {
+	const char *name;
+	const char *select;
+	const char *want, *want_hidden;
+} statements[] = {
+	{ "parts",
+	  "SELECT group_concat(printf('%d %d %s %s %s %s %d', pid, tid, is_driving, \"where\", class, ifnull(op_name, "
+	  "'-'),"
+	  " ns / 1000000), '; ') FROM accounts",
+	  "4711 4711 1 between on_cpu - 400; 4711 4711 1 between network - 350; 4711 4711 1 in lock - 50; "
+	  "4711 4711 1 in device cudaLaunchKernel 200; 4711 4712 0 between sleep - 1000",
+	  NULL },
+	{ "the parts are the wall clock",
+	  "SELECT group_concat(printf('%d %d %d', tid, sum, wall), '; ') FROM (SELECT tid, sum(ns) / 1000000 AS sum,"
+	  " max(wall_ns) / 1000000 AS wall FROM accounts GROUP BY pid, tid)",
+	  "4711 1000 1000; 4712 1000 1000", NULL },
+	{ "waits",
+	  "SELECT group_concat(printf('%d %d %s %s %s %s %s by %s %s %s uid %s: %d, %d, %d', pid, tid, \"where\", "
+	  "class,"
+	  " ifnull(op_name, '-'), ifnull(resource_kind, '-'), ifnull(resource_name, '-'), ifnull(by_pid, '-'),"
+	  " ifnull(by_tid, '-'), ifnull(by_comm, '-'), ifnull(by_uid, '-'), count, ns / 1000000, max_ns / 1000000), '; "
+	  "')"
+	  " FROM waits",
+	  "4711 4711 between network - inode train.tar by - - - uid -: 1, 40, 40; "
+	  "4711 4711 between network - pipe - by 4720 4720 loader uid 2000: 30, 300, 10",
+	  "4711 4711 between network - inode train.tar by - - - uid -: 1, 40, 40; "
+	  "4711 4711 between network - pipe - by - - - uid 2000: 30, 300, 10" },
+	{ "a process",
+	  "SELECT count(*) || ' ' || (SELECT count(*) FROM waits WHERE pid = 4711) FROM accounts WHERE pid = 4711",
+	  "5 2", NULL },
+	{ "another process",
+	  "SELECT count(*) || ' ' || (SELECT count(*) FROM waits WHERE pid = 4712) FROM accounts WHERE pid = 4712",
+	  "0 0", NULL },
+	{ "an operation in any spelling", "SELECT group_concat(class) FROM accounts WHERE op_name = 'CUDALAUNCHKERNEL'",
+	  "device", NULL },
+};
+
+static void statements_check(struct store_reader *reader, size_t c)
+{
+	struct reader_job job = { .reader = reader, .scope = cases[c].scope };
+	struct sqlite3 *db = NULL;
+
+	CHECK_INT_EQ(cases[c].name, sqlite3_open(":memory:", &db), SQLITE_OK);
+	CHECK_INT_EQ(cases[c].name, tables_install(db, &job), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(statements); i++) {
+		bool is_hidden = cases[c].want_waker == READ_PID_HIDDEN && statements[i].want_hidden;
+		struct sqlite3_stmt *statement = NULL;
+
+		CHECK_INT_EQ(statements[i].name, sqlite3_prepare_v2(db, statements[i].select, -1, &statement, NULL),
+			     SQLITE_OK);
+		CHECK_INT_EQ(statements[i].name, sqlite3_step(statement), SQLITE_ROW);
+		CHECK_STR_EQ(statements[i].name, (const char *)sqlite3_column_text(statement, 0),
+			     is_hidden ? statements[i].want_hidden : statements[i].want);
+		(void)sqlite3_finalize(statement);
+	}
+	(void)sqlite3_close(db);
+	ARRAY_DONE(&job.op_numbers);
+}
+
 static void from_tick_to_window(void)
 {
 	for (size_t c = 0; c < ARRAY_SIZE(cases); c++) {
@@ -254,6 +316,8 @@ static void from_tick_to_window(void)
 			CHECK_INT_EQ(cases[c].name, store_reader_window(reader, from, to, NULL, 0, &window), 0);
 			window_check(&window, c);
 			messages_check(reader, &window, c);
+			if (cases[c].want_s == 1)
+				statements_check(reader, c);
 			store_reader_close(reader);
 		}
 		(void)sqlite3_close(db);

@@ -309,6 +309,66 @@ static void hour_check(void)
 	sqlite3_close(db);
 }
 
+/* Accounts and waits are those of the window and of the processes that were asked for. */
+static void accounts_check(void)
+{
+	const uint64_t first = 1700000000 * NSEC_PER_SEC;
+	enum { ROWS = 4, SECONDS = 10 };
+	static const struct {
+		const char *name;
+		uint64_t from_s, to_s; /* 0: no bound */
+		uint32_t pid;	       /* 0: both */
+		int64_t parts, ns, waits;
+	} cases[] = {
+		{ "all", 0, 0, 0, 4, 2 * ROWS * 10, 2 },
+		{ "one process", 0, 0, 42, 2, ROWS * 10, 1 },
+		{ "nobody", 0, 0, 77, 0, 0, 0 },
+		{ "a window", 10, 30, 0, 4, 2 * 2 * 10, 2 },
+		{ "a window of one process", 10, 20, 43, 2, 10, 1 },
+	};
+	struct sqlite3 *db = world_create(":memory:");
+	struct store_reader *reader;
+
+	world_boot(db, 1, 0, first);
+	world_process(db, 1, 1, 42, 1000, 0, "train", 0);
+	world_process(db, 2, 1, 43, 1000, 0, "other", 0);
+	for (uint64_t i = 0; i < ROWS; i++) {
+		CLEANUP(figures_blob_done) struct figures_blob blob = { 0 };
+
+		for (uint32_t p = 1; p <= 2; p++) {
+			const struct stored_part cpu = { .process = p, .tid = 41 + p, .ns = 4, .class = BLAME_ON_CPU };
+			const struct stored_part lock = { .process = p, .tid = 41 + p, .ns = 6, .class = BLAME_LOCK };
+			const struct stored_wait wait = { .process = p,
+							  .wait = { .tid = 41 + p, .ns = 5, .class = BLAME_LOCK } };
+
+			CHECK_INT_EQ("cpu", figures_blob_add_part(&blob, &cpu), 0);
+			CHECK_INT_EQ("lock", figures_blob_add_part(&blob, &lock), 0);
+			CHECK_INT_EQ("wait", figures_blob_add_wait(&blob, &wait), 0);
+		}
+		world_figures(db, 10, 1000, 1, i * SECONDS * NSEC_PER_SEC, (i + 1) * SECONDS * NSEC_PER_SEC, &blob);
+	}
+	reader = reader_open("accounts", db);
+	for (size_t i = 0; reader && i < ARRAY_SIZE(cases); i++) {
+		const char *name = cases[i].name;
+		struct export_request request = { .from_unix_ns =
+							  cases[i].from_s ? first + cases[i].from_s * NSEC_PER_SEC : 0,
+						  .to_unix_ns =
+							  cases[i].to_s ? first + cases[i].to_s * NSEC_PER_SEC : 0,
+						  .pids = cases[i].pid ? &cases[i].pid : NULL,
+						  .n_pids = cases[i].pid != 0 };
+		uint64_t n = 0;
+		struct sqlite3 *out = exported(name, reader, &request, &n);
+
+		CHECK_INT_EQ(name, ask(name, out, "SELECT count(*) FROM accounts"), cases[i].parts);
+		CHECK_INT_EQ(name, ask(name, out, "SELECT coalesce(sum(ns), 0) FROM accounts"), cases[i].ns);
+		CHECK_INT_EQ(name, ask(name, out, "SELECT count(*) FROM accounts WHERE \"where\" <> 'between'"), 0);
+		CHECK_INT_EQ(name, ask(name, out, "SELECT count(*) FROM waits WHERE class = 'lock'"), cases[i].waits);
+		sqlite3_close(out);
+	}
+	reader_close(reader);
+	sqlite3_close(db);
+}
+
 /* Where no session says when somebody recorded, the machine's own rows are there all the same. */
 static void no_session_check(void)
 {
@@ -395,6 +455,7 @@ int main(void)
 	round_trip_check();
 	parts_check();
 	hour_check();
+	accounts_check();
 	no_session_check();
 	full_check();
 	return check_result();
