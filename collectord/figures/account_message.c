@@ -143,6 +143,36 @@ static int slice_compare(const void *a, const void *b)
 	return x->ns != y->ns ? (x->ns > y->ns ? -1 : 1) : 0;
 }
 
+static void slices_sort(slice_list *slices)
+{
+	if (slices->n)
+		qsort(slices->items, slices->n, sizeof(*slices->items), slice_compare);
+}
+
+/* What is still told of the smaller slices of too many. */
+enum slice_detail { SLICE_KIND, SLICE_COMM };
+
+/* The smaller half of what may be told becomes sums. Return: 0 or -ENOMEM */
+static int slices_fold(slice_list *slices, enum slice_detail detail)
+{
+	size_t n = slices->n;
+	int r = 0;
+
+	slices->n = ACCOUNT_SLICES_MOST / 2;
+	for (size_t i = slices->n; i < n && r == 0; i++) {
+		struct slice sum = { .ns = slices->items[i].ns, .kind = slices->items[i].kind };
+
+		if (detail == SLICE_COMM) {
+			sum.has_waker = slices->items[i].has_waker;
+			sum.uid = slices->items[i].uid;
+			memcpy(sum.comm, slices->items[i].comm, sizeof(sum.comm));
+		}
+		r = slice_add(slices, &sum);
+	}
+	slices_sort(slices);
+	return r;
+}
+
 static Ingero__V1__AccountPart *part_message(const struct account_process *process, const struct account_part *part,
 					     const struct slice *slice, struct arena *arena)
 {
@@ -194,8 +224,10 @@ static int part_split(const struct account_process *process, const struct accoun
 		: part->class == BLAME_RUNNABLE	 ? slices_of_behind(process, part, &slices)
 						 : slices_of_waits(process, account, part, &slices);
 
-	if (slices.n)
-		qsort(slices.items, slices.n, sizeof(*slices.items), slice_compare);
+	slices_sort(&slices);
+	for (enum slice_detail detail = SLICE_COMM;
+	     (int)detail >= SLICE_KIND && slices.n > ACCOUNT_SLICES_MOST && r == 0; detail--)
+		r = slices_fold(&slices, detail);
 	for (size_t i = 0; i <= slices.n && i <= ACCOUNT_SLICES_MOST && r == 0; i++) {
 		bool is_rest = i == slices.n || i == ACCOUNT_SLICES_MOST;
 		const struct slice *slice = is_rest ? &rest : &slices.items[i];

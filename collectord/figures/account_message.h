@@ -37,7 +37,8 @@ struct account_process {
 	void *data; /* of both functions */
 };
 
-#define ACCOUNT_SLICES_MOST 8 /* into which one part is split; what is left of it names nothing */
+/* Into which one part is split. Of more, the smaller are summed by the name of the waker, then by kind of resource. */
+#define ACCOUNT_SLICES_MOST 8
 
 /**
  * account_to_message() - one account, its parts split, the longest first

@@ -149,7 +149,9 @@ static enum cause_group account_group_of(const Ingero__V1__Account *account, con
 static void who_format(const Ingero__V1__Account *account, const Ingero__V1__Waker *by, enum cause_group group,
 		       struct cause *cause)
 {
-	if (by->pid == 0)
+	if (by->pid == 0 && by->comm[0])
+		(void)snprintf(cause->text, sizeof(cause->text), "%.16s", by->comm);
+	else if (by->pid == 0)
 		(void)snprintf(cause->text, sizeof(cause->text), "a process of %.32s", user_name(by->uid).text);
 	else if (by->pid == account->pid && group == GROUP_READY)
 		(void)snprintf(cause->text, sizeof(cause->text), "its own threads");

@@ -43,6 +43,12 @@ static bool may_name(uint32_t uid, void *data)
 		.where = ACCOUNT_NOT_KNOWN, .class = BLAME_OTHER, .ns = (ms)*MS                                        \
 	}
 
+#define CHILD(pid, ms, name)                                                                                           \
+	{                                                                                                              \
+		.tid = 11, .class = BLAME_OTHER, .kind = RESOURCE_CHILD, .ns = (ms)*MS, .waker_tgid = (pid),           \
+		.waker_tid = (pid), .waker_uid = READER, .waker_comm = name                                            \
+	}
+
 /* The threads are 11 and 12; both have the parts. */
 static const struct {
 	const char *name;
@@ -136,9 +142,26 @@ static const struct {
 		     { .tid = 11, .class = BLAME_LOCK, .kind = 1, .resource = 7, .ns = 7 * MS },
 		     { .tid = 11, .class = BLAME_LOCK, .kind = 1, .resource = 8, .ns = 8 * MS },
 		     { .tid = 11, .class = BLAME_LOCK, .kind = 1, .resource = 9, .ns = 9 * MS } },
-	  .text = "between lock 16; between lock 9 futex(0x9); between lock 8 futex(0x8); between lock 7 futex(0x7); "
-		  "between lock 6 futex(0x6); between lock 5 futex(0x5); between lock 4 futex(0x4); "
-		  "between lock 3 futex(0x3); between lock 2 futex(0x2); " },
+	  .text = "between lock 15 futex(); between lock 15; between lock 9 futex(0x9); between lock 8 futex(0x8); "
+		  "between lock 7 futex(0x7); between lock 6 futex(0x6); " },
+	{ .name = "another child each time: their name is left",
+	  .tid = 11,
+	  .parts = { BETWEEN(OTHER, 60) },
+	  .waits = { CHILD(1, 1, "nvcc"), CHILD(2, 2, "nvcc"), CHILD(3, 3, "nvcc"), CHILD(4, 4, "nvcc"),
+		     CHILD(5, 5, "nvcc"), CHILD(6, 6, "nvcc"), CHILD(7, 7, "nvcc"), CHILD(8, 8, "nvcc"),
+		     CHILD(9, 9, "nvcc") },
+	  .text = "between other 15 child() by nvcc 0/0 uid 1000; between other 15; between other 9 child() by nvcc "
+		  "9/9; "
+		  "between other 8 child() by nvcc 8/8; between other 7 child() by nvcc 7/7; between other 6 child() "
+		  "by nvcc 6/6; " },
+	{ .name = "each with a name of its own: children",
+	  .tid = 11,
+	  .parts = { BETWEEN(OTHER, 60) },
+	  .waits = { CHILD(1, 1, "a"), CHILD(2, 2, "b"), CHILD(3, 3, "c"), CHILD(4, 4, "d"), CHILD(5, 5, "e"),
+		     CHILD(6, 6, "f"), CHILD(7, 7, "g"), CHILD(8, 8, "h"), CHILD(9, 9, "i") },
+	  .text = "between other 15 child(); between other 15; between other 9 child() by i 9/9; "
+		  "between other 8 child() by h 8/8; between other 7 child() by g 7/7; between other 6 child() by f "
+		  "6/6; " },
 };
 
 static void parts_format(const Ingero__V1__Account *account, struct buf *out)
