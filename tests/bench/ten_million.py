@@ -18,6 +18,16 @@ QUESTIONS = {
     "count of all calls": (["query", "SELECT count(*) FROM events"], None, None),
     "GROUP BY over all": (["query", "SELECT pid, op, count(*), sum(duration) FROM events GROUP BY pid, op"], None, None),
 }
+ACCOUNTS_RATIO_MAX = 3
+ACCOUNTS_MIB_MAX = 64
+ACCOUNT_QUESTIONS = {
+    # of both files the same rows, whatever their age: no row of an hour lies within
+    "explain --since 50m": ["explain", "--since", "50m", "--json"],
+    "explain of all": ["explain", "--json"],
+    "blame --since 50m": ["blame", "--since", "50m", "--json"],
+    "accounts by SQL": ["query", "SELECT * FROM accounts"],
+    "waits by SQL": ["query", "SELECT * FROM waits"],
+}
 
 
 def ask(command):
@@ -29,6 +39,23 @@ def ask(command):
     if process.returncode or not out:
         raise ingero.Failed(f"{' '.join(command)}: exit status {process.returncode}: {error[-500:]}")
     return seconds, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
+
+
+def accounts_measure(bench, directory, plain):
+    """The same file with accounts of ten threads of each process, and with waits of which some come once."""
+    path = os.path.join(directory, "accounts.db")
+    subprocess.run([bench.programs.path("make_db"), path, str(CALLS), str(os.getuid()), "accounts"], check=True)
+    bench.row("bytes a kept call, with accounts and waits", os.path.getsize(path) / CALLS, "B")
+    for name, arguments in ACCOUNT_QUESTIONS.items():
+        commands = {which: [bench.programs.path("ingero-cli"), *arguments[:1], "--db", db, *arguments[1:]]
+                    for which, db in (("with", path), ("without", plain))}
+        for command in commands.values():
+            ask(command)
+        rounds = bench.in_turns(**{which: lambda command=command: ask(command) for which, command in commands.items()})
+        bench.row(f"{name}, with accounts and waits", [seconds for seconds, _ in rounds["with"]], "s")
+        bench.row(f"{name}, with accounts / without", [a[0] / b[0] for a, b in zip(rounds["with"], rounds["without"])], "ratio",
+                  limit=ACCOUNTS_RATIO_MAX if name.startswith("explain") else None)
+        bench.row(f"{name}, with accounts: memory", max(mib for _, mib in rounds["with"]), "MiB", limit=ACCOUNTS_MIB_MAX)
 
 
 def measure(bench):
@@ -44,3 +71,4 @@ def measure(bench):
             if limit_mib:
                 bench.row(f"{name}: memory", max(mib for _, mib in rounds), "MiB", limit=limit_mib,
                           note="the largest of the client, its daemon and the reader")
+        accounts_measure(bench, directory, path)

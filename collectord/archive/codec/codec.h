@@ -160,6 +160,14 @@ int figures_blob_add_wait(struct figures_blob *blob, const struct stored_wait *w
 size_t figures_blob_rows(const struct figures_blob *blob);
 /** figures_blob_merge() - add all of another, as a bucket that contains it does. Return: 0 or -ENOMEM */
 int figures_blob_merge(struct figures_blob *blob, const struct figures_blob *other);
+#define FIGURES_THREADS_MOST 64 /* of one process, told singly */
+#define FIGURES_WAITS_MOST 128	/* likewise, as many as the live figures have */
+/**
+ * figures_blob_fold() - limit the rows of each process: the 64 threads with the longest clocks and the 128 longest
+ * waits stay, the others are added to thread 0, and to the sum of waits of their thread, operation and class Return: 0;
+ * -ENOMEM: the accounts in the blob are incomplete
+ */
+int figures_blob_fold(struct figures_blob *blob);
 struct figures_encoder; /* compression context and scratch, kept between blobs */
 int figures_encoder_new(struct figures_encoder **ret_encoder);
 void figures_encoder_free(struct figures_encoder *encoder);

@@ -177,69 +177,133 @@ struct op_figures *figures_blob_at(struct figures_blob *blob, uint32_t process, 
 		insert_r_;                                                                                             \
 	})
 
-static int behind_add_from(struct figures_blob *blob, size_t at, const struct stored_behind *behind, size_t *ret_at)
+static void behind_sum(void *to, const void *from)
 {
-	struct stored_behind *items = blob->behind.items;
+	((struct stored_behind *)to)->ns += ((const struct stored_behind *)from)->ns;
+}
 
-	at = lower_bound(items, blob->behind.n, sizeof(*items), at, behind, compare_behind);
-	*ret_at = at;
-	if (at == blob->behind.n || compare_behind(&items[at], behind) != 0)
-		return ROW_INSERT(&blob->behind, at, *behind);
-	items[at].ns += behind->ns;
-	return 0;
+static void part_sum(void *to, const void *from)
+{
+	((struct stored_part *)to)->ns += ((const struct stored_part *)from)->ns;
+}
+
+static void wait_sum(void *to, const void *from)
+{
+	struct account_wait *sum = &((struct stored_wait *)to)->wait;
+	const struct account_wait *more = &((const struct stored_wait *)from)->wait;
+
+	sum->ns += more->ns;
+	sum->count += more->count;
+	sum->max_ns = MAX(sum->max_ns, more->max_ns);
 }
 
 int figures_blob_add_behind(struct figures_blob *blob, const struct stored_behind *behind)
 {
+	struct stored_behind *items = blob->behind.items;
 	size_t at;
 
-	return behind_add_from(blob, 0, behind, &at);
-}
-
-static int part_add_from(struct figures_blob *blob, size_t at, const struct stored_part *part, size_t *ret_at)
-{
-	struct stored_part *items = blob->parts.items;
-
-	at = lower_bound(items, blob->parts.n, sizeof(*items), at, part, compare_part);
-	*ret_at = at;
-	if (at == blob->parts.n || compare_part(&items[at], part) != 0)
-		return ROW_INSERT(&blob->parts, at, *part);
-	items[at].ns += part->ns;
+	at = lower_bound(items, blob->behind.n, sizeof(*items), 0, behind, compare_behind);
+	if (at == blob->behind.n || compare_behind(&items[at], behind) != 0)
+		return ROW_INSERT(&blob->behind, at, *behind);
+	behind_sum(&items[at], behind);
 	return 0;
 }
 
 int figures_blob_add_part(struct figures_blob *blob, const struct stored_part *part)
 {
+	struct stored_part *items = blob->parts.items;
 	size_t at;
 
-	return part_add_from(blob, 0, part, &at);
-}
-
-static int wait_add_from(struct figures_blob *blob, size_t at, const struct stored_wait *wait, size_t *ret_at)
-{
-	struct stored_wait *items = blob->waits.items;
-
-	at = lower_bound(items, blob->waits.n, sizeof(*items), at, wait, compare_wait);
-	*ret_at = at;
-	if (at == blob->waits.n || compare_wait(&items[at], wait) != 0)
-		return ROW_INSERT(&blob->waits, at, *wait);
-	items[at].wait.ns += wait->wait.ns;
-	items[at].wait.count += wait->wait.count;
-	items[at].wait.max_ns = MAX(items[at].wait.max_ns, wait->wait.max_ns);
+	at = lower_bound(items, blob->parts.n, sizeof(*items), 0, part, compare_part);
+	if (at == blob->parts.n || compare_part(&items[at], part) != 0)
+		return ROW_INSERT(&blob->parts, at, *part);
+	part_sum(&items[at], part);
 	return 0;
 }
 
 int figures_blob_add_wait(struct figures_blob *blob, const struct stored_wait *wait)
 {
+	struct stored_wait *items = blob->waits.items;
 	size_t at;
 
-	return wait_add_from(blob, 0, wait, &at);
+	at = lower_bound(items, blob->waits.n, sizeof(*items), 0, wait, compare_wait);
+	if (at == blob->waits.n || compare_wait(&items[at], wait) != 0)
+		return ROW_INSERT(&blob->waits, at, *wait);
+	wait_sum(&items[at], wait);
+	return 0;
 }
 
 size_t figures_blob_rows(const struct figures_blob *blob)
 {
 	return blob->figures.n + blob->behind.n + blob->parts.n + blob->waits.n;
 }
+
+/* A kind of rows in a blob. */
+struct row_kind {
+	size_t size;
+	int (*compare)(const void *a, const void *b);
+	void (*sum)(void *to, const void *from);
+};
+
+static const struct row_kind behind_kind = { sizeof(struct stored_behind), compare_behind, behind_sum };
+static const struct row_kind part_kind = { sizeof(struct stored_part), compare_part, part_sum };
+static const struct row_kind wait_kind = { sizeof(struct stored_wait), compare_wait, wait_sum };
+
+/* Place of a row of which the list has none of its key. */
+struct row_place {
+	size_t from; /* index in the rows that are added */
+	size_t at;   /* index in the list as it was */
+};
+
+typedef ARRAY(struct row_place) row_places;
+
+static int rows_sum(const struct row_kind *kind, char *rows, size_t n, const char *more, size_t n_more,
+		    row_places *ret_fresh)
+{
+	size_t at = 0;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < n_more; i++) {
+		const char *row = more + i * kind->size;
+
+		at = n ? lower_bound(rows, n, kind->size, at, row, kind->compare) : 0;
+		if (at < n && kind->compare(rows + at * kind->size, row) == 0)
+			kind->sum(rows + at * kind->size, row);
+		else
+			r = ARRAY_PUSH(ret_fresh, ((struct row_place){ .from = i, .at = at }));
+	}
+	return r;
+}
+
+/* Each row of the list is moved once, however many are new. @rows: address of the list's `items` */
+static int rows_merge(const struct row_kind *kind, void *rows, size_t *n, size_t *room, const void *more, size_t n_more)
+{
+	row_places fresh = { .items = NULL };
+	size_t end = *n;
+	char *items;
+	int r;
+
+	memcpy(&items, rows, sizeof(items));
+	r = rows_sum(kind, items, *n, more, n_more, &fresh);
+	while (r == 0 && *room < *n + fresh.n)
+		r = array_grow(rows, *room, room, kind->size);
+	memcpy(&items, rows, sizeof(items));
+	for (size_t i = fresh.n; r == 0 && i-- > 0;) {
+		const struct row_place *p = &fresh.items[i];
+
+		if (end > p->at)
+			memmove(items + (p->at + i + 1) * kind->size, items + p->at * kind->size,
+				(end - p->at) * kind->size);
+		memcpy(items + (p->at + i) * kind->size, (const char *)more + p->from * kind->size, kind->size);
+		end = p->at;
+	}
+	if (r == 0)
+		*n += fresh.n;
+	ARRAY_DONE(&fresh);
+	return r;
+}
+
+#define ROWS_MERGE(kind, to, from) rows_merge(&(kind), &(to)->items, &(to)->n, &(to)->room, (from)->items, (from)->n)
 
 int figures_blob_merge(struct figures_blob *blob, const struct figures_blob *other)
 {
@@ -248,14 +312,7 @@ int figures_blob_merge(struct figures_blob *blob, const struct figures_blob *oth
 
 	for (size_t i = 0; r == 0 && i < other->figures.n; i++)
 		r = figures_add_from(blob, at, &other->figures.items[i], &at);
-	at = 0;
-	for (size_t i = 0; r == 0 && i < other->behind.n; i++)
-		r = behind_add_from(blob, at, &other->behind.items[i], &at);
-	at = 0;
-	for (size_t i = 0; r == 0 && i < other->parts.n; i++)
-		r = part_add_from(blob, at, &other->parts.items[i], &at);
-	at = 0;
-	for (size_t i = 0; r == 0 && i < other->waits.n; i++)
-		r = wait_add_from(blob, at, &other->waits.items[i], &at);
-	return r;
+	r = r ? r : ROWS_MERGE(behind_kind, &blob->behind, &other->behind);
+	r = r ? r : ROWS_MERGE(part_kind, &blob->parts, &other->parts);
+	return r ? r : ROWS_MERGE(wait_kind, &blob->waits, &other->waits);
 }

@@ -8,8 +8,12 @@
 #include "base/cleanup.h"
 #include "archive/read/read.h"
 
+#define FOLD_LEAST 4096 /* rows of accounts */
+
 struct sum {
 	struct figures_blob blob;
+	struct figures_blob bucket; /* the one being added */
+	size_t fold_at;		    /* so many rows of accounts are too many */
 	const uint32_t *pids;
 	size_t n_pids;
 	uint64_t from_unix_ns;
@@ -24,10 +28,12 @@ bool read_pid_is_wanted(const uint32_t *pids, size_t n_pids, uint32_t pid)
 	return n_pids == 0;
 }
 
-static int accounts_sum(const struct read_bucket *bucket, struct sum *sum)
+/* A bucket's parts and waits, in order and of the wanted processes alone. */
+static int accounts_take(const struct read_bucket *bucket, struct sum *sum)
 {
 	int r = 0;
 
+	sum->bucket.parts.n = sum->bucket.waits.n = 0;
 	for (size_t i = 0; i < bucket->n_parts && r == 0; i++) {
 		const struct read_part *p = &bucket->parts[i];
 		struct stored_part row = { .ns = p->ns,
@@ -39,14 +45,28 @@ static int accounts_sum(const struct read_bucket *bucket, struct sum *sum)
 
 		row.op = p->op ? p->op->id : 0;
 		if (read_pid_is_wanted(sum->pids, sum->n_pids, p->process->pid))
-			r = figures_blob_add_part(&sum->blob, &row);
+			r = figures_blob_add_part(&sum->bucket, &row);
 	}
 	for (size_t i = 0; i < bucket->n_waits && r == 0; i++) {
 		struct stored_wait row = { .process = bucket->waits[i].process->id, .wait = bucket->waits[i].wait };
 
 		if (read_pid_is_wanted(sum->pids, sum->n_pids, bucket->waits[i].process->pid))
-			r = figures_blob_add_wait(&sum->blob, &row);
+			r = figures_blob_add_wait(&sum->bucket, &row);
 	}
+	return r;
+}
+
+/* However long the window is: what is held has a limit for each process. */
+static int accounts_sum(const struct read_bucket *bucket, struct sum *sum)
+{
+	int r = accounts_take(bucket, sum);
+
+	if (r == 0)
+		r = figures_blob_merge(&sum->blob, &sum->bucket);
+	if (r < 0 || sum->blob.parts.n + sum->blob.waits.n <= sum->fold_at)
+		return r;
+	r = figures_blob_fold(&sum->blob);
+	sum->fold_at = 2 * (sum->blob.parts.n + sum->blob.waits.n) + FOLD_LEAST;
 	return r;
 }
 
@@ -155,13 +175,16 @@ int store_reader_window(struct store_reader *reader, uint64_t from_unix_ns, uint
 			size_t n_pids, struct read_window *ret_window)
 {
 	CLEANUP(read_window_done) struct read_window window = { .figures = { .items = NULL } };
-	struct sum sum = { .pids = pids, .n_pids = n_pids, .from_unix_ns = UINT64_MAX };
+	struct sum sum = { .pids = pids, .n_pids = n_pids, .fold_at = FOLD_LEAST, .from_unix_ns = UINT64_MAX };
 	int r;
 
 	r = store_reader_sums(reader, from_unix_ns, to_unix_ns, bucket_add, &sum);
 	if (r == 0)
+		r = figures_blob_fold(&sum.blob);
+	if (r == 0)
 		r = window_take(reader, &sum, &window);
 	figures_blob_done(&sum.blob);
+	figures_blob_done(&sum.bucket);
 	if (r)
 		return r;
 

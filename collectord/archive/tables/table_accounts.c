@@ -18,8 +18,7 @@
 	C(uid, INTEGER, list_u64(list, p->uid), UID, "its owner")
 
 #define ACCOUNTS(C)                                                                                                    \
-	C(tid, INTEGER, list_number(list, row->account->tid), NONE,                                                    \
-	  "thread; NULL: sum of several threads for which no account was free")                                        \
+	C(tid, INTEGER, list_number(list, row->account->tid), NONE, "thread; NULL: sum of its other threads")          \
 	C(is_driving, INTEGER, list_u64(list, row->account->is_driving), NONE,                                         \
 	  "1: the thread made a fifth of its process's calls or more for half of its time; 0: it did not")             \
 	C(where, TEXT, list_text(list, account_where_name(row->part->where)), NONE,                                    \
@@ -35,7 +34,7 @@
 	  "wall clock of the thread since its first call")
 
 #define WAITS(C)                                                                                                       \
-	C(tid, INTEGER, list_number(list, w->tid), NONE, "thread; NULL: not known")                                    \
+	C(tid, INTEGER, list_number(list, w->tid), NONE, "thread; NULL: one of its other threads")                     \
 	C(where, TEXT, list_text(list, account_where_name(w->op ? ACCOUNT_IN : ACCOUNT_BETWEEN)), NONE,                \
 	  "in: in a call; between: between calls. Write it in quotes: \"where\"")                                      \
 	C(class, TEXT, list_text(list, account_class_name(w->class)), NONE, "as accounts.class")                       \
@@ -168,5 +167,4 @@ LIST_TABLE(accounts, accounts, 1000,
 	   "part of it");
 LIST_TABLE(waits, waits, 1000,
 	   "waits of these threads of 1 ms or more, by what was waited for and by the thread that ended them, over all "
-	   "the "
-	   "time that is kept");
+	   "the time that is kept; of a process the 128 longest, the others as sums without these");

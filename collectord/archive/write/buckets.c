@@ -51,9 +51,10 @@ static int row_push(struct buckets *buckets, int level, uint32_t uid, uint64_t t
 static int bucket_close(struct buckets *buckets, int level, size_t i)
 {
 	struct bucket b = buckets->open[level].items[i];
-	int r = row_push(buckets, level, b.uid, b.t0_ns, b.t1_ns, &b.blob);
+	int r = figures_blob_fold(&b.blob);
 
 	ARRAY_REMOVE_SWAP(&buckets->open[level], i);
+	r = r ? r : row_push(buckets, level, b.uid, b.t0_ns, b.t1_ns, &b.blob);
 	if (r == 0 && level + 1 < BUCKET_LEVELS)
 		r = buckets_add_row(buckets, level + 1, b.uid,
 				    b.number / (bucket_level_s[level + 1] / bucket_level_s[level]), b.t0_ns, b.t1_ns,
@@ -71,6 +72,10 @@ int buckets_add_row(struct buckets *buckets, int level, uint32_t uid, int64_t nu
 	for (size_t i = 0; i < buckets->open[level].n; i++)
 		if (buckets->open[level].items[i].uid == uid)
 			b = &buckets->open[level].items[i];
+	if (b && b->number == number && figures_blob_rows(&b->blob) + figures_blob_rows(blob) > BUCKET_ROWS_MAX)
+		r = figures_blob_fold(&b->blob);
+	if (r < 0)
+		return r;
 	if (b && (b->number != number || figures_blob_rows(&b->blob) + figures_blob_rows(blob) > BUCKET_ROWS_MAX)) {
 		r = bucket_close(buckets, level, (size_t)(b - buckets->open[level].items));
 		b = NULL;

@@ -325,6 +325,58 @@ static void from_tick_to_window(void)
 	}
 }
 
+/* Waits for files of which none is read twice: an answer has as many as one second may have, and no time is lost. */
+static void fresh_waits(void)
+{
+	enum { SECONDS = 150, FRESH = 100 };
+	CLEANUP(read_window_done) struct read_window window = { .from_unix_ns = 0 };
+	const struct read_scope scope = { .all = true };
+	char why[READ_WHY_BYTES] = "";
+	struct store_reader *reader = NULL;
+	struct store_world world;
+	struct sqlite3 *db = NULL;
+	struct store *store;
+	uint64_t ns = 0, count = 0;
+
+	store_world_init(&world);
+	store = store_world_open(&world);
+	for (uint64_t i = 0; i < SECONDS; i++) {
+		struct tick tick = { .from_ns = world.now_ns, .to_ns = world.now_ns + NSEC_PER_SEC };
+		struct tick_process process = { .process = &trainer, .first_call_ns = WORLD_FIRST_NS };
+
+		for (uint64_t k = 0; k < FRESH; k++)
+			(void)ARRAY_PUSH(&process.waits, ((struct account_wait){ .tid = PID,
+										 .class = BLAME_BLOCK_IO,
+										 .kind = RESOURCE_INODE,
+										 .resource = i * FRESH + k,
+										 .count = 1,
+										 .ns = 2 * MS,
+										 .max_ns = 2 * MS }));
+		(void)ARRAY_PUSH(&tick.processes, process);
+		world.now_ns = world.ticked_ns = tick.to_ns;
+		store_tick(store, &tick);
+		ARRAY_DONE(&process.waits);
+		ARRAY_DONE(&tick.processes);
+	}
+	store_close(store);
+	trainer.row = 0;
+	CHECK_INT_EQ("fresh waits", sqlite3_open_v2(world.path, &db, SQLITE_OPEN_READONLY, NULL), SQLITE_OK);
+	CHECK_INT_EQ("fresh waits", store_reader_open(db, &scope, why, &reader), 0);
+	if (reader) {
+		CHECK_INT_EQ("fresh waits", store_reader_window(reader, 0, 0, NULL, 0, &window), 0);
+		store_reader_close(reader);
+	}
+	CHECK_INT_EQ("fresh waits, told", window.waits.n, FIGURES_WAITS_MOST + 1);
+	for (size_t i = 0; i < window.waits.n; i++) {
+		ns += window.waits.items[i].wait.ns;
+		count += window.waits.items[i].wait.count;
+	}
+	CHECK_INT_EQ("fresh waits, their time", ns / MS, 2 * SECONDS * FRESH);
+	CHECK_INT_EQ("fresh waits, their number", count, SECONDS * FRESH);
+	(void)sqlite3_close(db);
+	store_world_done(&world);
+}
+
 /* What nobody's call or wait changed need not be on the disk at once. */
 static void idle_threads(void)
 {
@@ -353,6 +405,7 @@ static void idle_threads(void)
 int main(void)
 {
 	from_tick_to_window();
+	fresh_waits();
 	idle_threads();
 	return check_result();
 }

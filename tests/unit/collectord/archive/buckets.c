@@ -81,6 +81,51 @@ static void rows_check(const struct buckets *buckets)
 	}
 }
 
+/* A process that waits for another file each time: of an hour there is one row, and its waits have a limit. */
+static void waits_check(void)
+{
+	enum { FRESH = 200, HOUR_TENS = 360 };
+	CLEANUP(buckets_done) struct buckets buckets = { 0 };
+	size_t n_hours = 0;
+
+	for (uint32_t i = 0; i < HOUR_TENS; i++) {
+		struct owner_figures owner = { .uid = 1000 };
+		struct batch_figures figures = { .bucket = HOUR * 360 + i, .t0_ns = i, .t1_ns = i + 1 };
+
+		for (uint32_t k = 0; k < FRESH; k++) {
+			const struct stored_wait wait = {
+				.process = 1,
+				.wait = { .tid = 7, .kind = RESOURCE_INODE, .resource = i * FRESH + k, .ns = 1000 + k }
+			};
+
+			if (figures_blob_add_wait(&owner.blob, &wait) < 0)
+				abort();
+		}
+		if (ARRAY_PUSH(&figures.owners, owner) < 0)
+			abort();
+		CHECK_INT_EQ("waits, add", buckets_add(&buckets, &figures), 0);
+		figures_blob_done(&figures.owners.items[0].blob);
+		ARRAY_DONE(&figures.owners);
+	}
+	CHECK_INT_EQ("waits, close", buckets_close(&buckets), 0);
+	for (size_t i = 0; i < buckets.rows.n; i++) {
+		const struct bucket_row *row = &buckets.rows.items[i];
+		CLEANUP(figures_blob_done) struct figures_blob blob = { 0 };
+		uint64_t ns = 0;
+
+		if (row->level_s < bucket_level_s[1])
+			continue;
+		CHECK_INT_EQ("waits, decode", figures_blob_decode(row->data.data, row->data.n, row->crc, &blob), 0);
+		for (size_t k = 0; k < blob.waits.n; k++)
+			ns += blob.waits.items[k].wait.ns;
+		CHECK_INT_EQ("waits, their time", ns,
+			     (row->t1_ns - row->t0_ns) * (1000 * FRESH + FRESH * (FRESH - 1) / 2));
+		CHECK("waits, their number", blob.waits.n <= FIGURES_WAITS_MOST + 1);
+		n_hours += row->level_s == bucket_level_s[3];
+	}
+	CHECK_INT_EQ("waits, rows of an hour", n_hours, 1);
+}
+
 int main(void)
 {
 	CLEANUP(buckets_done) struct buckets buckets = { 0 };
@@ -93,5 +138,6 @@ int main(void)
 	CHECK("there is a limit", most <= 2 * BUCKET_ROWS_MAX + PROCESSES);
 	CHECK_INT_EQ("close", buckets_close(&buckets), 0);
 	rows_check(&buckets);
+	waits_check();
 	return check_result();
 }

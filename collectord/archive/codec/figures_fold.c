@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Limits on the accounts of one process in a blob: small threads and small waits become part of a sum.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "archive/codec/codec.h"
+#include "base/cleanup.h"
+
+typedef ARRAY(uint64_t) number_list;
+
+static int order_largest(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return (x < y) - (x > y);
+}
+
+/*
+ * Smallest of the `most` largest numbers; those equal to it may be more than there is room for.
+ * @ret_equal: how many of these there is room for
+ */
+static uint64_t least_kept(number_list *numbers, size_t most, size_t *ret_equal)
+{
+	uint64_t least;
+	size_t n = 0;
+
+	qsort(numbers->items, numbers->n, sizeof(*numbers->items), order_largest);
+	least = numbers->items[most - 1];
+	while (n < most && numbers->items[most - 1 - n] == least)
+		n++;
+	*ret_equal = n;
+	return least;
+}
+
+static bool is_kept(uint64_t ns, uint64_t least, size_t *equal)
+{
+	if (ns == least && *equal) {
+		(*equal)--;
+		return true;
+	}
+	return ns > least;
+}
+
+/* A sum of waits: of its thread, operation and class, without resource and waker. */
+static bool wait_is_sum(const struct stored_wait *w)
+{
+	return !w->wait.kind && !w->wait.waker_tgid;
+}
+
+/* Waits [from, to) of one process, of which those that stay are moved to index `at`. Return: 0 or -ENOMEM */
+static int waits_fold(struct figures_blob *blob, size_t from, size_t to, size_t *at, struct figures_blob *sums)
+{
+	number_list numbers = { .items = NULL };
+	struct stored_wait *waits = blob->waits.items;
+	uint64_t least = 0;
+	size_t equal = SIZE_MAX;
+	int r = 0;
+
+	for (size_t i = from; i < to && r == 0; i++)
+		if (!wait_is_sum(&waits[i]))
+			r = ARRAY_PUSH(&numbers, waits[i].wait.ns);
+	if (r == 0 && numbers.n > FIGURES_WAITS_MOST)
+		least = least_kept(&numbers, FIGURES_WAITS_MOST, &equal);
+	ARRAY_DONE(&numbers);
+	for (size_t i = from; i < to && r == 0; i++) {
+		const struct account_wait *w = &waits[i].wait;
+		struct stored_wait sum = { .process = waits[i].process,
+					   .wait = { .ns = w->ns,
+						     .max_ns = w->max_ns,
+						     .count = w->count,
+						     .tid = w->tid,
+						     .op = w->op,
+						     .class = w->class } };
+
+		if (wait_is_sum(&waits[i]) || is_kept(w->ns, least, &equal))
+			waits[(*at)++] = waits[i];
+		else
+			r = figures_blob_add_wait(sums, &sum);
+	}
+	return r;
+}
+
+/* Time of the thread of the part at i, whose parts end at *end. */
+static uint64_t thread_ns(const struct figures_blob *blob, size_t i, size_t to, size_t *end)
+{
+	const struct stored_part *parts = blob->parts.items;
+	uint64_t ns = 0;
+
+	for (*end = i; *end < to && parts[*end].tid == parts[i].tid; (*end)++)
+		ns += parts[*end].ns;
+	return ns;
+}
+
+/* Likewise of the parts of one process. */
+static int parts_fold(struct figures_blob *blob, size_t from, size_t to, size_t *at, struct figures_blob *sums)
+{
+	number_list numbers = { .items = NULL };
+	struct stored_part *parts = blob->parts.items;
+	uint64_t least = 0;
+	size_t equal = SIZE_MAX, end;
+	int r = 0;
+
+	for (size_t i = from; i < to && r == 0; i = end) {
+		uint64_t ns = thread_ns(blob, i, to, &end);
+
+		if (parts[i].tid)
+			r = ARRAY_PUSH(&numbers, ns);
+	}
+	if (r == 0 && numbers.n > FIGURES_THREADS_MOST)
+		least = least_kept(&numbers, FIGURES_THREADS_MOST, &equal);
+	ARRAY_DONE(&numbers);
+	for (size_t i = from; i < to && r == 0; i = end) {
+		uint64_t ns = thread_ns(blob, i, to, &end);
+		bool stays = !parts[i].tid || is_kept(ns, least, &equal);
+
+		for (size_t k = i; k < end && r == 0; k++) {
+			struct stored_part sum = parts[k];
+
+			sum.tid = 0;
+			sum.is_driving = false;
+			if (stays)
+				parts[(*at)++] = parts[k];
+			else
+				r = figures_blob_add_part(sums, &sum);
+		}
+	}
+	return r;
+}
+
+/* Each process of a list of rows through func, which moves what stays; r and sums are of the caller. */
+#define ROWS_FOLD(list, func)                                                                                          \
+	do {                                                                                                           \
+		size_t fold_at_ = 0, fold_end_;                                                                        \
+		for (size_t i = 0; i < (list)->n && r == 0; i = fold_end_) {                                           \
+			for (fold_end_ = i;                                                                            \
+			     fold_end_ < (list)->n && (list)->items[fold_end_].process == (list)->items[i].process;)   \
+				fold_end_++;                                                                           \
+			r = func(blob, i, fold_end_, &fold_at_, &sums);                                                \
+		}                                                                                                      \
+		(list)->n = fold_at_;                                                                                  \
+	} while (0)
+
+int figures_blob_fold(struct figures_blob *blob)
+{
+	CLEANUP(figures_blob_done) struct figures_blob sums = { .figures = { .items = NULL } };
+	int r = 0;
+
+	ROWS_FOLD(&blob->parts, parts_fold);
+	ROWS_FOLD(&blob->waits, waits_fold);
+	return r ? r : figures_blob_merge(blob, &sums);
+}
