@@ -152,21 +152,49 @@ static int demo_slot_release(struct source *source, uint32_t slot)
 	return demo_play_release(&demo_of(source)->play, slot);
 }
 
-static int demo_behind(struct source *source, source_behind_func func, void *data)
+static void behind_tell(const struct demo_play *p, const uint64_t behind_ns[DEMO_HOGS], bool is_between,
+			source_behind_func func, void *data)
 {
-	const struct demo_play *p = &demo_of(source)->play;
-
 	for (size_t i = 0; i < DEMO_HOGS; i++) {
 		const struct demo_hog *hog = &p->scenario->hogs[i];
-		struct behind_key key = { .slot = DEMO_SLOT, .tgid = hog->tgid };
-		struct behind_value value = { .ns = p->behind_ns[i],
-					      .uid = hog->is_root ? 0 : p->slots[DEMO_SLOT].uid };
+		struct behind_key key = { .slot = DEMO_SLOT, .is_between = is_between, .tgid = hog->tgid };
+		struct behind_value value = { .ns = behind_ns[i], .uid = hog->is_root ? 0 : p->slots[DEMO_SLOT].uid };
 
-		if (!p->behind_ns[i])
+		if (!behind_ns[i])
 			continue;
 		memcpy(value.comm, hog->comm, sizeof(value.comm));
 		func(&key, &value, data);
 	}
+}
+
+static int demo_behind(struct source *source, source_behind_func func, void *data)
+{
+	const struct demo_play *p = &demo_of(source)->play;
+
+	behind_tell(p, p->behind_ns, /* is_between= */ false, func, data);
+	behind_tell(p, p->behind_between_ns, /* is_between= */ true, func, data);
+	return 0;
+}
+
+static int demo_accounts(struct source *source, source_account_func func, void *data)
+{
+	const struct demo_play *p = &demo_of(source)->play;
+
+	for (size_t i = 0; i < DEMO_THREADS; i++) {
+		struct account_record record;
+
+		if (demo_play_account(p, i, &record))
+			func(&record, data);
+	}
+	return 0;
+}
+
+static int demo_waits(struct source *source, source_wait_func func, void *data)
+{
+	const struct demo_play *p = &demo_of(source)->play;
+
+	for (size_t i = 0; i < p->n_waits; i++)
+		func(&p->waits[i].key, &p->waits[i].value, data);
 	return 0;
 }
 
@@ -248,6 +276,8 @@ static const struct source_ops demo_ops = {
 	.cells_used = demo_cells_used,
 	.slot_release = demo_slot_release,
 	.behind = demo_behind,
+	.accounts = demo_accounts,
+	.waits = demo_waits,
 	.in_flight = demo_in_flight,
 	.losses = demo_losses,
 	.refused = demo_refused,

@@ -78,15 +78,30 @@ static const struct demo_call *call_next(const struct demo_play *p, struct demo_
 	}
 }
 
-static void turn_next(struct demo_play *p, struct demo_thread *t, uint64_t at_ns)
+/* @work_ns: of the program's own behind the call before; asleep from then on */
+static void between_fill(struct demo_turn *turn, const struct demo_turn *before, uint64_t work_ns)
 {
-	const struct demo_call *call = call_next(p, t, &at_ns);
+	turn->between_ns = before->call ? before->end_ns : turn->start_ns;
+	for (int i = BLAME_ON_CPU + 1; before->call && i < BLAME_COUNT; i++)
+		turn->away_ns[i] = work_ns / 100 * before->call->away[i];
+	if (before->call)
+		turn->away_ns[BLAME_SLEEP] += turn->start_ns - before->end_ns - work_ns;
+}
+
+/* @work_ns: of the program's own before it, from @at_ns on */
+static void turn_next(struct demo_play *p, struct demo_thread *t, uint64_t at_ns, uint64_t work_ns)
+{
+	uint64_t start_ns = at_ns + work_ns;
+	const struct demo_call *call = call_next(p, t, &start_ns);
+	const struct demo_turn before = t->turn;
 	struct demo_turn *turn = &t->turn;
 	uint64_t duration_ns;
 
 	*turn = (struct demo_turn){ .call = call };
-	if (!call)
+	if (!call) {
+		t->end_ns = at_ns;
 		return;
+	}
 	turn->op = op_find(call->op);
 	duration_ns = spread_ns(p, call->usual_ns, call->spread);
 	for (int i = BLAME_ON_CPU + 1; i < BLAME_COUNT; i++)
@@ -97,8 +112,9 @@ static void turn_next(struct demo_play *p, struct demo_thread *t, uint64_t at_ns
 		turn->blame_ns[BLAME_RUNNABLE] += rare_ns;
 		duration_ns += rare_ns;
 	}
-	turn->start_ns = at_ns;
-	turn->end_ns = at_ns + duration_ns;
+	turn->start_ns = start_ns;
+	turn->end_ns = start_ns + duration_ns;
+	between_fill(turn, &before, work_ns);
 }
 
 /* ---- a call that is over ---- */
@@ -153,18 +169,97 @@ static uint32_t reason_of(const struct demo_play *p, struct demo_thread *t, cons
 }
 
 /* Parts that add up to the whole: what rounding leaves is the first one's. */
-static void behind_add(struct demo_play *p, uint64_t runnable_ns)
+static void behind_add(const struct demo_play *p, uint64_t behind_ns[DEMO_HOGS], uint64_t runnable_ns)
 {
 	uint64_t left_ns = runnable_ns;
 
 	for (int i = DEMO_HOGS - 1; i > 0; i--) {
 		uint64_t part_ns = runnable_ns / 100 * p->scenario->hogs[i].percent;
 
-		p->behind_ns[i] += part_ns;
+		behind_ns[i] += part_ns;
 		left_ns -= part_ns;
 	}
 	if (p->scenario->hogs[0].tgid)
-		p->behind_ns[0] += left_ns;
+		behind_ns[0] += left_ns;
+}
+
+/* By the rule of the kernel half: bpf/record.h. */
+static struct account_op *account_op_of(struct thread_account *a, uint32_t op)
+{
+	for (uint32_t i = 0; i < ACCOUNT_TRIES; i++) {
+		struct account_op *at = &a->ops[(op + i) % ACCOUNT_OPS];
+
+		if (!at->op)
+			at->op = op;
+		if (at->op == op)
+			return at;
+	}
+	return &a->rest;
+}
+
+/* What a wait of a class is for in these programs. */
+static const struct demo_resource {
+	uint64_t resource;
+	enum resource_kind kind;
+	const char *name;
+} resources[BLAME_COUNT] = {
+	[BLAME_DEVICE] = { 195ull << 20, RESOURCE_DEVICE, "nvidia0" },
+	[BLAME_LOCK] = { 0x55d0c4c07a40, RESOURCE_FUTEX, "" },
+	[BLAME_BLOCK_IO] = { 1310738, RESOURCE_INODE, "libcublasLt.so.12" },
+};
+
+/* @op: 0 between calls. A lock is released by the process's other thread; an interrupt ends the other waits. */
+static void demo_wait_add(struct demo_play *p, const struct demo_thread *t, uint32_t op, enum blame_class class,
+			  uint64_t ns)
+{
+	struct wait_key key = {
+		.resource = resources[class].resource,
+		.tid = t->tid,
+		.slot = DEMO_SLOT,
+		.op = (uint16_t)op,
+		.class = (uint8_t) class,
+		.kind = (uint8_t)resources[class].kind,
+	};
+	struct wait_value *value;
+	size_t i = 0;
+
+	if (ns < WAIT_LEAST_NS || !key.kind)
+		return;
+	if (class == BLAME_LOCK) {
+		key.waker_tgid = DEMO_TGID;
+		key.waker_tid = DEMO_TGID + DEMO_THREADS - 1 - (t->tid - DEMO_TGID);
+	}
+	while (i < p->n_waits && memcmp(&p->waits[i].key, &key, sizeof(key)) != 0)
+		i++;
+	if (i == DEMO_WAITS)
+		return;
+	p->n_waits = MAX(p->n_waits, i + 1);
+	p->waits[i].key = key;
+	value = &p->waits[i].value;
+	value->ns += ns;
+	value->max_ns = MAX(value->max_ns, ns);
+	value->count++;
+	memcpy(value->name, resources[class].name, strlen(resources[class].name));
+	if (key.waker_tgid) {
+		value->waker_uid = p->slots[DEMO_SLOT].uid;
+		memcpy(value->waker_comm, p->slots[DEMO_SLOT].comm, sizeof(value->waker_comm));
+	}
+}
+
+static void account_add_turn(struct demo_play *p, struct demo_thread *t)
+{
+	const struct demo_turn *turn = &t->turn;
+	struct account_op *op = account_op_of(&t->account, turn->op->id);
+
+	op->ns += turn->end_ns - turn->start_ns;
+	for (int i = BLAME_ON_CPU + 1; i < BLAME_COUNT; i++) {
+		op->blame_ns[i] += turn->blame_ns[i];
+		t->account.away_ns[i] += turn->away_ns[i];
+		demo_wait_add(p, t, turn->op->id, (enum blame_class)i, turn->blame_ns[i]);
+		demo_wait_add(p, t, 0, (enum blame_class)i, turn->away_ns[i]);
+	}
+	t->account.calls++;
+	t->account.changes++;
 }
 
 static void turn_finish(struct demo_play *p, struct demo_thread *t)
@@ -195,7 +290,9 @@ static void turn_finish(struct demo_play *p, struct demo_thread *t)
 	cell->buckets[histogram_bucket_of(duration_ns)]++;
 	for (int i = BLAME_ON_CPU + 1; i < BLAME_COUNT; i++)
 		cell->blame_ns[i - 1] += turn->blame_ns[i];
-	behind_add(p, turn->blame_ns[BLAME_RUNNABLE]);
+	behind_add(p, p->behind_ns, turn->blame_ns[BLAME_RUNNABLE]);
+	behind_add(p, p->behind_between_ns, turn->away_ns[BLAME_RUNNABLE]);
+	account_add_turn(p, t);
 
 	if (reason) {
 		arguments_fill(turn, &c);
@@ -204,7 +301,7 @@ static void turn_finish(struct demo_play *p, struct demo_thread *t)
 		memcpy(c.comm, slot->comm, sizeof(c.comm));
 		p->on_call(&c, p->data);
 	}
-	turn_next(p, t, turn->end_ns + spread_ns(p, turn->call->after_ns, turn->call->spread));
+	turn_next(p, t, turn->end_ns, spread_ns(p, turn->call->after_ns, turn->call->spread));
 }
 
 /* ---- the play ---- */
@@ -263,7 +360,8 @@ void demo_play_begin(struct demo_play *p, uint64_t start_ns, uint64_t start_boot
 	};
 	for (uint32_t i = 0; i < DEMO_THREADS; i++) {
 		p->threads[i].tid = DEMO_TGID + i;
-		turn_next(p, &p->threads[i], start_ns);
+		turn_next(p, &p->threads[i], start_ns, 0);
+		p->threads[i].account.since_ns = p->threads[i].turn.start_ns;
 	}
 }
 
@@ -291,6 +389,7 @@ int demo_play_release(struct demo_play *p, uint32_t slot)
 	p->slots[slot].state = PROCESS_SLOT_FREE;
 	memset(p->cells, 0, DEMO_CELLS * sizeof(p->cells[0]));
 	p->cells_used = 1;
+	p->n_waits = 0;
 	return 0;
 }
 
@@ -327,4 +426,57 @@ size_t demo_play_in_flight(const struct demo_play *p, struct in_flight_record *r
 		n++;
 	}
 	return n;
+}
+
+/* ---- accounts ---- */
+
+/* What goes on: a call, or the time before the next one. */
+static void account_open(const struct demo_play *p, const struct demo_turn *turn, struct account_record *r)
+{
+	bool is_in = p->now_ns >= turn->start_ns;
+	uint64_t since_ns = is_in ? turn->start_ns : turn->between_ns, until_ns = is_in ? turn->end_ns : turn->start_ns;
+	const uint64_t *away_ns = is_in ? turn->blame_ns : turn->away_ns;
+	double ratio = until_ns > since_ns ? (double)(p->now_ns - since_ns) / (double)(until_ns - since_ns) : 0;
+
+	r->open_since_ns = since_ns;
+	r->open_op = is_in ? turn->op->id : 0;
+	for (int i = BLAME_ON_CPU + 1; i < BLAME_COUNT; i++) {
+		r->open_ns[i] = (uint64_t)((double)away_ns[i] * ratio);
+		r->account.away_ns[i] += is_in ? turn->away_ns[i] : 0;
+	}
+}
+
+/* The CPU time of a thread that was nowhere but where its account says. */
+static uint64_t account_runtime_ns(const struct account_record *r)
+{
+	uint64_t ns = r->now_ns - r->account.since_ns;
+
+	for (int i = BLAME_ON_CPU + 1; i < BLAME_COUNT; i++) {
+		ns -= r->account.away_ns[i] + r->open_ns[i] + r->account.rest.blame_ns[i];
+		for (size_t k = 0; k < ACCOUNT_OPS; k++)
+			ns -= r->account.ops[k].blame_ns[i];
+	}
+	return ns;
+}
+
+bool demo_play_account(const struct demo_play *p, size_t i, struct account_record *ret)
+{
+	const struct demo_thread *t = &p->threads[i];
+
+	*ret = (struct account_record){
+		.now_ns = t->turn.call ? p->now_ns : t->end_ns,
+		.tgid = DEMO_TGID,
+		.tid = t->tid,
+		.changes = t->account.changes,
+		.slot = DEMO_SLOT,
+		.account = t->account,
+	};
+	if (p->slots[DEMO_SLOT].state == PROCESS_SLOT_FREE || !t->account.since_ns ||
+	    ret->now_ns <= t->account.since_ns)
+		return false;
+	if (t->turn.call)
+		account_open(p, &t->turn, ret);
+	memcpy(ret->comm, p->slots[DEMO_SLOT].comm, sizeof(ret->comm));
+	ret->runtime_ns = account_runtime_ns(ret);
+	return true;
 }

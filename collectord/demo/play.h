@@ -28,6 +28,8 @@ struct demo_turn {
 	uint64_t start_ns;
 	uint64_t end_ns;
 	uint64_t blame_ns[BLAME_COUNT]; /* ON_CPU 0 */
+	uint64_t between_ns;		/* end of the call before; of the first call its start */
+	uint64_t away_ns[BLAME_COUNT];	/* of the time from there to the start; ON_CPU 0 */
 };
 
 struct demo_thread {
@@ -38,7 +40,17 @@ struct demo_thread {
 	uint32_t call;	 /* of the step */
 	uint32_t repeat; /* of the call */
 	struct demo_turn turn;
+	uint64_t end_ns; /* of its last call, once this thread is done */
+	struct thread_account account;
 };
+
+/* What its threads waited for, by thread, operation and class: as the kernel half's map has it. */
+struct demo_wait {
+	struct wait_key key;
+	struct wait_value value;
+};
+
+#define DEMO_WAITS 32 /* more than any scenario has */
 
 struct demo_play {
 	const struct demo_scenario *scenario;
@@ -49,7 +61,10 @@ struct demo_play {
 	struct process_slot *slots; /* PROCESS_SLOTS */
 	struct figure_cell *cells;
 	uint32_t cells_used;
-	uint64_t behind_ns[DEMO_HOGS];
+	uint64_t behind_ns[DEMO_HOGS];	       /* in calls */
+	uint64_t behind_between_ns[DEMO_HOGS]; /* between calls */
+	struct demo_wait waits[DEMO_WAITS];
+	size_t n_waits;
 	/* Which calls become records: may be changed at any time. */
 	bool records_any;
 	bool records_all;
@@ -71,3 +86,5 @@ bool demo_play_until(struct demo_play *p, uint64_t until_ns);
 int demo_play_release(struct demo_play *p, uint32_t slot);
 /** demo_play_in_flight() - Return: how many calls are in progress; the first `room` are written */
 size_t demo_play_in_flight(const struct demo_play *p, struct in_flight_record *ret, size_t room);
+/** demo_play_account() - of thread @i of DEMO_THREADS, up to now or its end. Return: whether it has one */
+bool demo_play_account(const struct demo_play *p, size_t i, struct account_record *ret);

@@ -42,6 +42,7 @@
 #define BYTES(n) .bytes = (n)
 #define EVERY(n) .every = (n)
 #define WAITS(class, part) .percent[BLAME_##class] = (part)
+#define AWAY(class, part) .away[BLAME_##class] = (part)
 #define RARE(n, ns) .rare_every = (n), .rare_ns = (ns)
 
 static const struct demo_scenario scenarios[] = {

@@ -21,6 +21,7 @@ struct demo_call {
 	uint64_t usual_ns;	      /* duration */
 	uint32_t spread;	      /* percent: evenly up to this much more or less */
 	uint64_t after_ns;	      /* the program's own work behind it, with a spread of its own */
+	uint8_t away[BLAME_COUNT];    /* percent of that work; what is left is spent on the CPU */
 	uint64_t bytes;		      /* of the argument that has this meaning */
 	uint8_t percent[BLAME_COUNT]; /* of the duration; what is left is spent on the CPU */
 	uint32_t rare_every;	      /* one in so many, at random, waits for the CPU ...; 0: none */

@@ -98,6 +98,34 @@ def check_seconds(name, figures, summary, events):
            (row["pid"], row["op"]) == key) == total[key]["max_ns"] for key in added), total)
 
 
+def check_accounts(name, summary):
+    """Of each thread, down to the nanosecond; and the one that loses its CPU loses it between its calls as well."""
+    accounts = summary["accounts"]
+    expect(f"{name}: a driving thread has an account", accounts and accounts[0]["is_driving"], accounts)
+    for account in accounts:
+        added = sum(part["ns"] for part in account["parts"])
+        expect(f"{name}: the account of {account['tid']} is its clock", added == account["wall_ns"], added, account)
+    hog = CAUSES[name][1]
+    behind = [part for part in accounts[0]["parts"] if part["where"] == "between" and part["class"] == "runnable" and
+              part.get("by", {}).get("comm") == hog] if accounts and hog else []
+    expect(f"{name}: ready between calls behind {hog or 'nobody'}", bool(behind) == bool(hog), accounts)
+
+
+def check_explained(home, name):
+    """What is said of a database that was kept begins with where the time went."""
+    kept = os.path.join(home, "kept.db")
+    status, _, error = run(home, name, "--speed", "100", "--db", kept)
+    expect(f"{name}: kept", status == 0 and not error, status, error)
+    environment = {"PATH": os.environ["PATH"], "HOME": home, "TMPDIR": home, "LC_ALL": "C.UTF-8"}
+    done = subprocess.run([*PREFIX, INGERO, "explain", "--db", kept], env=environment, cwd="/", stdin=subprocess.DEVNULL,
+                          capture_output=True, text=True, check=False)
+    lines = [line for line in done.stdout.splitlines() if line]
+    expect(f"{name}: explained", done.returncode == 0 and len(lines) > 3, done)
+    expect(f"{name}: the account opens it", len(lines) > 3 and " · main thread · " in lines[1] and " %  " in lines[2], lines[:4])
+    for file in pathlib.Path(home).glob("kept.db*"):
+        file.unlink()
+
+
 def check_json(home, name):
     status, out, error = run(home, name, "--speed", "20", "--json")
     expect(f"{name}: ends well", status == 0 and not error, status, error)
@@ -123,6 +151,7 @@ def check_json(home, name):
     expect(f"{name}: nothing else above LOW",
            all(f["severity"] == "LOW" or (f["kind"], f["cause"]["comm"]) == CAUSES[name] for f in found), found)
     expect(f"{name}: nothing goes on", all(f["end"] for f in found), found)
+    check_accounts(name, summary)
     told = {line["id"] for line in lines if line["type"] == "finding"}
     expect(f"{name}: findings as they come", told >= {f["id"] for f in found}, told)
     counted = {row["op"]: row["count"] for row in summary["operations"]}
@@ -200,6 +229,7 @@ with tempfile.TemporaryDirectory() as directory:
     for demo in DEMOS:
         first, second = check_json(directory, demo), check_json(directory, demo)
         expect(f"{demo}: the same each time", first and first == second, first, second)
+        check_explained(directory, demo)
     check_lines(directory)
     check_refusals(directory)
     check_not_kept(directory)

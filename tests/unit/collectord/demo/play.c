@@ -6,6 +6,7 @@
 #include "demo/play.h"
 #include "base/array.h"
 #include "events/op.h"
+#include "figures/account.h"
 #include "figures/histogram.h"
 #include "tests/support/check.h"
 
@@ -53,16 +54,20 @@ static struct demo_play play_whole(const char *name, uint64_t seed, uint64_t ste
 
 static void check_call(const char *name, const struct demo_call *call, bool *ret_waits)
 {
-	unsigned int percent = 0;
+	unsigned int percent = 0, away = 0;
 
 	CHECK(call->op, op_find(call->op));
-	for (int i = 0; i < BLAME_COUNT; i++)
+	for (int i = 0; i < BLAME_COUNT; i++) {
 		percent += call->percent[i];
+		away += call->away[i];
+	}
 	CHECK_INT_IN(name, percent, 0, 100);
 	CHECK_INT_EQ(name, call->percent[BLAME_ON_CPU], 0);
+	CHECK_INT_IN(name, away, 0, 100);
+	CHECK_INT_EQ(name, call->away[BLAME_ON_CPU], 0);
 	CHECK_INT_IN(name, call->spread, 0, 100);
 	CHECK(name, call->times > 0 && call->usual_ns > 0);
-	*ret_waits |= call->percent[BLAME_RUNNABLE] || call->rare_every;
+	*ret_waits |= call->percent[BLAME_RUNNABLE] || call->away[BLAME_RUNNABLE] || call->rare_every;
 }
 
 static void check_tables(const char *name)
@@ -276,6 +281,109 @@ static void check_in_flight(const char *name)
 	demo_play_done(&p);
 }
 
+/* ---- accounts ---- */
+
+static uint64_t part_of(const struct account_part *parts, size_t n, enum account_where where, uint32_t op,
+			enum blame_class class)
+{
+	for (size_t i = 0; i < n; i++)
+		if (parts[i].where == where && parts[i].op == op && parts[i].class == class)
+			return parts[i].ns;
+	return 0;
+}
+
+/* As the kernel half would write them: at each moment the parts are the clock, none shrinks, all of them is known. */
+static void check_moment(const char *name, const struct demo_play *p, uint64_t last_ns[DEMO_THREADS][BLAME_COUNT])
+{
+	for (size_t i = 0; i < DEMO_THREADS; i++) {
+		struct account_part parts[ACCOUNT_PARTS_MOST];
+		uint64_t sum_ns = 0, class_ns[BLAME_COUNT] = { 0 };
+		struct account_record record;
+		size_t n;
+
+		if (!demo_play_account(p, i, &record))
+			continue;
+		CHECK(name, !account_is_torn(&record));
+		n = account_read(&record, parts);
+		for (size_t k = 0; k < n; k++) {
+			sum_ns += parts[k].ns;
+			class_ns[parts[k].class] += parts[k].ns;
+			CHECK(name, parts[k].where != ACCOUNT_NOT_KNOWN);
+		}
+		CHECK_INT_EQ(name, sum_ns, record.now_ns - record.account.since_ns);
+		CHECK_INT_EQ(name, class_ns[BLAME_ON_CPU], record.runtime_ns);
+		for (int k = 0; k < BLAME_COUNT; k++) {
+			CHECK(name, class_ns[k] >= last_ns[i][k]);
+			last_ns[i][k] = class_ns[k];
+		}
+	}
+}
+
+/* What cells, neighbours and waits have, the accounts have. Return: the share of the main thread's clock that it was
+ * ready between calls, percent */
+static uint64_t check_account(const char *name, size_t n_waits)
+{
+	uint64_t last_ns[DEMO_THREADS][BLAME_COUNT] = { { 0 } }, in_ns[BLAME_COUNT] = { 0 }, behind_ns = 0, calls = 0;
+	uint64_t between_ns[BLAME_COUNT] = { 0 }, all_calls = 0, main_ns = 0, wall_ns = 0;
+	struct demo_play p;
+
+	CHECK_INT_EQ(name, demo_play_init(&p, demo_scenario_find(name), 5), 0);
+	demo_play_begin(&p, START_NS, START_NS, 1000);
+	for (uint64_t at_ns = START_NS + 3 * MS; demo_play_until(&p, at_ns); at_ns += 3 * MS)
+		check_moment(name, &p, last_ns);
+	check_moment(name, &p, last_ns);
+	for (size_t i = 0; i < DEMO_THREADS; i++) {
+		struct account_part parts[ACCOUNT_PARTS_MOST];
+		struct account_record record;
+		size_t n;
+
+		if (!demo_play_account(&p, i, &record))
+			continue;
+		n = account_read(&record, parts);
+		calls += record.account.calls;
+		for (size_t k = 0; k < n; k++) {
+			in_ns[parts[k].class] += parts[k].where == ACCOUNT_IN ? parts[k].ns : 0;
+			between_ns[parts[k].class] += parts[k].where == ACCOUNT_BETWEEN ? parts[k].ns : 0;
+		}
+		if (i == 0) {
+			main_ns = part_of(parts, n, ACCOUNT_BETWEEN, 0, BLAME_RUNNABLE);
+			wall_ns = record.now_ns - record.account.since_ns;
+		}
+	}
+	for (int k = 1; k < BLAME_COUNT; k++) {
+		uint64_t cells_ns = 0;
+
+		for (uint32_t i = 1; i < p.cells_used; i++)
+			cells_ns += p.cells[i].blame_ns[k - 1];
+		CHECK_INT_EQ(name, in_ns[k], cells_ns);
+	}
+	for (uint32_t i = 1; i < p.cells_used; i++)
+		for (uint32_t k = 0; k < HISTOGRAM_BUCKETS; k++)
+			all_calls += p.cells[i].buckets[k];
+	CHECK_INT_EQ(name, calls, all_calls);
+	for (size_t i = 0; i < DEMO_HOGS; i++)
+		behind_ns += p.behind_between_ns[i];
+	CHECK_INT_EQ(name, behind_ns, between_ns[BLAME_RUNNABLE]);
+	CHECK_INT_EQ(name, p.n_waits, n_waits);
+	for (size_t i = 0; i < p.n_waits; i++) {
+		const struct demo_wait *w = &p.waits[i];
+
+		CHECK(name, w->value.count && w->value.max_ns >= WAIT_LEAST_NS);
+		CHECK(name, w->value.ns <= (w->key.op ? in_ns : between_ns)[w->key.class]);
+	}
+	CHECK_INT_EQ(name, demo_play_release(&p, DEMO_SLOT), 0);
+	CHECK(name, !demo_play_account(&p, 0, &(struct account_record){ .tid = 0 }));
+	demo_play_done(&p);
+	return main_ns * 100 / wall_ns;
+}
+
+static void check_accounts(void)
+{
+	CHECK_INT_IN("incident", check_account("incident", 2), 3, 8);
+	CHECK_INT_IN("cpu-contention", check_account("cpu-contention", 0), 5, 12);
+	CHECK_INT_EQ("cold-start", check_account("cold-start", 6), 0);
+}
+
 int main(void)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
@@ -286,6 +394,7 @@ int main(void)
 		check_in_flight(names[i]);
 	}
 	check_slow("incident");
+	check_accounts();
 	CHECK("unknown", !demo_scenario_find("gpu-steal"));
 	CHECK("empty", !demo_scenario_find(""));
 	return check_result();

@@ -40,6 +40,19 @@ static uint32_t cells_used(void *data)
 	return s->demo.cells_used;
 }
 
+static void behind_tell(struct stage *s, const char *name, const uint64_t behind_ns[DEMO_HOGS], bool is_between)
+{
+	for (size_t i = 0; i < DEMO_HOGS; i++) {
+		const struct demo_hog *hog = &s->demo.scenario->hogs[i];
+		struct behind_key key = { .slot = DEMO_SLOT, .is_between = is_between, .tgid = hog->tgid };
+		struct behind_value value = { .ns = behind_ns[i] };
+
+		memcpy(value.comm, hog->comm, sizeof(value.comm));
+		if (value.ns)
+			CHECK_INT_EQ(name, figures_behind(s->figures, &key, &value), 0);
+	}
+}
+
 static void take(struct stage *s, const char *name)
 {
 	struct figures_source source = {
@@ -47,18 +60,18 @@ static void take(struct stage *s, const char *name)
 	};
 	const uint64_t losses[LOSS_COUNT] = { 0 };
 	struct in_flight_record in_flight[DEMO_THREADS];
+	struct account_record account;
 	struct tick tick;
 
 	CHECK_INT_EQ(name, figures_collect(s->figures, &source), 0);
-	for (size_t i = 0; i < DEMO_HOGS; i++) {
-		const struct demo_hog *hog = &s->demo.scenario->hogs[i];
-		struct behind_key key = { .slot = DEMO_SLOT, .tgid = hog->tgid };
-		struct behind_value value = { .ns = s->demo.behind_ns[i] };
-
-		memcpy(value.comm, hog->comm, sizeof(value.comm));
-		if (value.ns)
-			CHECK_INT_EQ(name, figures_behind(s->figures, &key, &value), 0);
-	}
+	behind_tell(s, name, s->demo.behind_ns, /* is_between= */ false);
+	behind_tell(s, name, s->demo.behind_between_ns, /* is_between= */ true);
+	for (size_t i = 0; i < DEMO_THREADS; i++)
+		if (demo_play_account(&s->demo, i, &account))
+			CHECK_INT_EQ(name, figures_account(s->figures, &account), 0);
+	for (size_t i = 0; i < s->demo.n_waits; i++)
+		CHECK_INT_EQ(name, figures_wait(s->figures, &s->demo.waits[i].key, &s->demo.waits[i].value), 0);
+	CHECK_INT_EQ(name, figures_accounts_read(s->figures, /* all_accounts= */ true, /* all_waits= */ true), 0);
 	CHECK_INT_EQ(name, ticker_take(s->ticker, s->figures, s->demo.now_ns, losses, &tick), 0);
 	tick.measured = ALL_CLASSES;
 	tick.in_flight = in_flight;
@@ -142,7 +155,8 @@ int main(void)
 				CHECK_INT_EQ(cases[i].name, first->cause.pid, cases[i].pid);
 				CHECK_STR_EQ(cases[i].name, first->op->name, cases[i].op);
 				CHECK(cases[i].name, first->n_calls > 0);
-				CHECK(cases[i].name, first->confidence == 1);
+				/* The hog's last moments may fall in a tick where the device had work meanwhile. */
+				CHECK_INT_IN(cases[i].name, (int64_t)(first->confidence * 1000), 995, 1000);
 			}
 			for (size_t k = 0; k < s->told.n_findings; k++) {
 				const struct finding *f = &s->told.findings[k];
