@@ -43,10 +43,28 @@ static bool is_kept(uint64_t ns, uint64_t least, size_t *equal)
 	return ns > least;
 }
 
-/* A sum of waits: of its thread, operation and class, without resource and waker. */
+/* A sum of waits: of its thread, operation, class and kind of resource; the resource and the waker are not known. */
 static bool wait_is_sum(const struct stored_wait *w)
 {
-	return !w->wait.kind && !w->wait.waker_tgid;
+	return !w->wait.resource && !w->wait.device && !w->wait.name[0] && !w->wait.waker_tgid;
+}
+
+static int order_thread(const struct stored_part *part, uint32_t process, uint32_t tid)
+{
+	if (part->process != process)
+		return part->process < process ? -1 : 1;
+	return (part->tid > tid) - (part->tid < tid);
+}
+
+/* Whether the thread has become a part of the sum of its process's other threads. */
+static bool thread_is_folded(const struct figures_blob *blob, uint32_t process, uint32_t tid)
+{
+	const struct stored_part *parts = blob->parts.items;
+	size_t first = SORTED_PLACE(blob->parts.n, i, order_thread(&parts[i], process, /* tid= */ 0) < 0);
+	size_t place = SORTED_PLACE(blob->parts.n, i, order_thread(&parts[i], process, tid) < 0);
+
+	return tid && first < blob->parts.n && parts[first].process == process &&
+	       (place == blob->parts.n || order_thread(&parts[place], process, tid) != 0);
 }
 
 /* Waits [from, to) of one process, of which those that stay are moved to index `at`. Return: 0 or -ENOMEM */
@@ -72,9 +90,13 @@ static int waits_fold(struct figures_blob *blob, size_t from, size_t to, size_t 
 						     .count = w->count,
 						     .tid = w->tid,
 						     .op = w->op,
-						     .class = w->class } };
+						     .class = w->class,
+						     .kind = w->kind } };
+		bool is_sum = wait_is_sum(&waits[i]), is_folded = thread_is_folded(blob, sum.process, w->tid);
 
-		if (wait_is_sum(&waits[i]) || is_kept(w->ns, least, &equal))
+		if (is_folded)
+			sum.wait.tid = 0;
+		if (is_sum ? !is_folded : is_kept(w->ns, least, &equal))
 			waits[(*at)++] = waits[i];
 		else
 			r = figures_blob_add_wait(sums, &sum);
