@@ -45,10 +45,13 @@ void batch_free(struct batch *batch)
 	free(batch);
 }
 
-/* Threads that neither called nor waited for anybody: their time goes on, and is the same a few seconds later. */
+/* Nobody called: threads that wait, even if they wake up now and then, are the same a few seconds later. */
 static bool owner_is_idle(const struct figures_blob *blob)
 {
-	return figures_blob_rows(blob) == blob->parts.n;
+	for (size_t i = 0; i < blob->figures.n; i++)
+		if (op_is_call(op_get(blob->figures.items[i].op)))
+			return false;
+	return true;
 }
 
 bool batch_is_urgent(const struct batch *batch)

@@ -377,14 +377,29 @@ static void fresh_waits(void)
 	store_world_done(&world);
 }
 
-/* What nobody's call or wait changed need not be on the disk at once. */
+static uint32_t op_number(const char *name)
+{
+	for (uint32_t id = 1; op_get(id); id++)
+		if (strcmp(op_get(id)->name, name) == 0)
+			return id;
+	CHECK(name, false);
+	return 0;
+}
+
+/* What nobody's call changed need not be on the disk at once. */
 static void idle_threads(void)
 {
 	static const struct {
 		const char *name;
+		const char *op; /* with a time of its own; NULL: none */
 		bool has_wait;
 		bool is_urgent;
-	} kinds[] = { { "threads that are idle", false, false }, { "a thread that waited", true, true } };
+	} kinds[] = {
+		{ "threads that are idle", NULL, false, false },
+		{ "a thread that waited", NULL, true, false },
+		{ "a thread that wakes up now and then", "wait_main", true, false },
+		{ "a thread that called", "cudaLaunchKernel", false, true },
+	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
 		const struct stored_part part = { .ns = 5, .process = 1, .tid = 7, .class = BLAME_SLEEP };
@@ -395,6 +410,8 @@ static void idle_threads(void)
 		CHECK_INT_EQ(kinds[i].name, batch_new(&batch), 0);
 		blob = batch_owner(batch_figures(batch, 1, 0, 1), ALICE);
 		CHECK_INT_EQ(kinds[i].name, figures_blob_add_part(blob, &part), 0);
+		if (kinds[i].op)
+			CHECK(kinds[i].name, figures_blob_at(blob, 1, op_number(kinds[i].op)) != NULL);
 		if (kinds[i].has_wait)
 			CHECK_INT_EQ(kinds[i].name, figures_blob_add_wait(blob, &wait), 0);
 		CHECK_INT_EQ(kinds[i].name, batch_is_urgent(batch), kinds[i].is_urgent);
