@@ -264,6 +264,17 @@ SHARED struct {
 	__type(value, struct wait_value);
 } waits SEC(".maps");
 
+/*
+ * The state of the Python interpreter of a process: written by the daemon, copied at fork, removed at exec and exit.
+ * When full, the one not used for longest goes, and waits for its GIL are waits for a lock.
+ */
+SHARED struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, PROCESS_SLOTS);
+	__type(key, __u32); /* tgid */
+	__type(value, struct address_range);
+} interpreters SEC(".maps");
+
 /* Memory is what is short here, so all of it is there from the beginning. */
 SHARED struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);

@@ -54,6 +54,7 @@ int process_exec(__u64 *ctx)
 	__u32 tgid = task->tgid, slot = 0, exec_gen = 0, named = 0;
 
 	hold_review(task, tgid);
+	(void)bpf_map_delete_elem(&interpreters, &tgid);
 	t = bpf_task_storage_get(&threads, task, 0, 0);
 	if (t) {
 		frames_drop(t, 0);
@@ -97,6 +98,7 @@ int process_fork(__u64 *ctx)
 {
 	struct task_struct *parent = (struct task_struct *)ctx[0], *child = (struct task_struct *)ctx[1];
 	__u32 tgid = parent->tgid, child_tgid = child->tgid;
+	struct address_range *interpreter;
 	struct process_wish *wish;
 	struct process_entry *entry;
 	struct life_record *r;
@@ -109,6 +111,12 @@ int process_fork(__u64 *ctx)
 
 		if (bpf_map_update_elem(&targets, &child_tgid, &copy, BPF_ANY))
 			counter_add(LOSS_PROCESS_SLOTS, 1);
+	}
+	interpreter = bpf_map_lookup_elem(&interpreters, &tgid);
+	if (interpreter) {
+		struct address_range copy = *interpreter;
+
+		(void)bpf_map_update_elem(&interpreters, &child_tgid, &copy, BPF_ANY);
 	}
 	r = life_new(parent, RECORD_FORK);
 	if (!r)
@@ -165,6 +173,7 @@ int process_exit(__u64 *ctx)
 	}
 	named = is_named(tgid);
 	(void)bpf_map_delete_elem(&targets, &tgid);
+	(void)bpf_map_delete_elem(&interpreters, &tgid);
 	r = life_new(task, RECORD_EXIT);
 	if (!r)
 		return 0;

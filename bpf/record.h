@@ -130,6 +130,12 @@ struct file_identity {
 	__u32 pad;
 };
 
+/* Addresses of a process, as the daemon gives them to the programs. */
+struct address_range {
+	__u64 start;
+	__u64 n_bytes;
+};
+
 /* One executable mapping of a file, as the iterator over a process writes it. */
 struct mapped_record {
 	__u64 start;

@@ -83,14 +83,27 @@ static __always_inline void child_note(struct thread_wait *wait, __s32 pid)
 	wait->resource = pid > 0 ? pid : 0;
 }
 
+/* CPython 3.9 to 3.13 keeps the GIL, its mutex and its condition variables in the state of the interpreter. */
+static __always_inline void futex_note(struct thread_wait *wait, struct task_struct *task, __u64 address)
+{
+	__u32 tgid = task->tgid;
+	const struct address_range *interpreter = bpf_map_lookup_elem(&interpreters, &tgid);
+
+	wait->resource = address;
+	wait->kind = RESOURCE_FUTEX;
+	if (interpreter && address - interpreter->start < interpreter->n_bytes) {
+		wait->resource = interpreter->start;
+		wait->kind = RESOURCE_GIL;
+	}
+}
+
 static __always_inline void resource_note(struct thread_wait *wait, struct task_struct *task)
 {
 	const struct pt_regs *regs = (const struct pt_regs *)bpf_task_pt_regs(task);
 
 	switch (syscall_object(user_syscall(regs))) {
 	case OBJECT_FUTEX:
-		wait->resource = user_argument(regs, 0);
-		wait->kind = RESOURCE_FUTEX;
+		futex_note(wait, task, user_argument(regs, 0));
 		break;
 	case OBJECT_FUTEX_LIST:
 		wait->kind = RESOURCE_FUTEX;

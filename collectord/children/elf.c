@@ -3,6 +3,7 @@
 
 #include <elf.h>
 #include <string.h>
+#include <sys/auxv.h>
 
 #include "bpf/ops.h"
 #include "children/elf_file.h"
@@ -43,6 +44,7 @@ struct elf_match {
 struct elf_matches {
 	uint64_t debug_state_address; /* 0: not seen */
 	uint64_t r_debug_address;
+	uint64_t interpreter_address, interpreter_bytes; /* of _PyRuntime; 0 bytes: not seen */
 	const char *others; /* what names without a row begin with, where they are counted; NULL: they are not */
 	size_t n_others, n_left_out;
 	size_t n;
@@ -112,6 +114,10 @@ static enum parser_result symbol_look_at(struct elf_matches *m, struct elf_file 
 
 	if (type == STT_OBJECT && strcmp(name, "_r_debug") == 0)
 		m->r_debug_address = symbol->st_value;
+	if (type == STT_OBJECT && strcmp(name, "_PyRuntime") == 0) {
+		m->interpreter_address = symbol->st_value;
+		m->interpreter_bytes = symbol->st_size;
+	}
 	/* STT_GNU_IFUNC is no function yet; an assembler that was told nothing says STT_NOTYPE. */
 	if (type != STT_FUNC && type != STT_NOTYPE)
 		return PARSER_OK;
@@ -318,6 +324,34 @@ static void loader_write(const struct elf_file *f, const struct elf_matches *m, 
 	library->is_loader = 1;
 }
 
+/*
+ * The kernel maps whole pages: the first executable mapping begins at the page of the lowest executable segment. The
+ * state itself may have no bytes in the file (.bss in CPython 3.9).
+ */
+static void interpreter_write(const struct elf_file *f, const struct elf_matches *m, struct parser_library *library)
+{
+	uint64_t page_bytes = getauxval(AT_PAGESZ), lowest = UINT64_MAX;
+	bool is_inside = false;
+
+	if (library->interpreter_bytes || !m->interpreter_bytes || !page_bytes ||
+	    m->interpreter_bytes > PARSER_INTERPRETER_BYTES_MAX)
+		return;
+	for (size_t i = 0; i < f->n_segments; i++) {
+		const Elf64_Phdr *p = &f->segments[i];
+
+		if (p->p_type != PT_LOAD)
+			continue;
+		if (p->p_flags & PF_X)
+			lowest = MIN(lowest, p->p_vaddr);
+		is_inside |= m->interpreter_address >= p->p_vaddr && m->interpreter_bytes <= p->p_memsz &&
+			     m->interpreter_address - p->p_vaddr <= p->p_memsz - m->interpreter_bytes;
+	}
+	if (!is_inside || lowest == UINT64_MAX)
+		return;
+	library->interpreter_bytes = m->interpreter_bytes;
+	library->interpreter_delta = (int64_t)(m->interpreter_address - (lowest & ~(page_bytes - 1)));
+}
+
 /* What a file exports, and what it calls itself. */
 static enum parser_result exports_read(struct elf_file *f, struct elf_matches *m, struct parser_library *library)
 {
@@ -385,8 +419,10 @@ static enum parser_result library_read(struct elf_file *f, struct elf_matches *m
 	r = exports_read(f, m, library);
 	if (r != PARSER_OK)
 		return r;
+	interpreter_write(f, m, library);
 	if (m->n == 0 && !library->is_loader)
 		linked_read(f, m);
+	interpreter_write(f, m, library);
 	return symbols_write(f, m, library);
 }
 

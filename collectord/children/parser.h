@@ -18,6 +18,7 @@
 #define PARSER_SONAME_BYTES 128
 #define PARSER_SYMBOL_BYTES OP_NAME_BYTES
 #define PARSER_BUILD_ID_BYTES 20
+#define PARSER_INTERPRETER_BYTES_MAX (64u << 20) /* the largest seen, of CPython 3.12, has 449 KiB */
 
 enum parser_question_kind { PARSER_ASK_LIBRARY = 1 };
 
@@ -60,6 +61,8 @@ struct parser_library {
 	uint8_t pad[2];
 	uint64_t debug_state_offset;	/* file offset */
 	int64_t r_debug_delta;		/* address of _r_debug minus address of _dl_debug_state */
+	uint64_t interpreter_bytes;	/* size of `_PyRuntime`, the state of a Python interpreter; 0: there is none */
+	int64_t interpreter_delta;	/* its address minus the start of the first executable mapping of the file */
 	struct parser_symbol symbols[]; /* n_symbols, by offset; several names at one offset are one entry */
 };
 

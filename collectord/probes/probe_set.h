@@ -111,6 +111,11 @@ probe_set_cells(const struct probe_set *set); /* PROCESS_CELLS, index 0 unused; 
 uint32_t probe_set_cells_used(struct probe_set *set);
 /** probe_set_slot_release() - give a gone process's slot and cells back, after they were read */
 int probe_set_slot_release(struct probe_set *set, uint32_t slot);
+/**
+ * probe_set_interpreter_note() - the process has the state of a Python interpreter here: futexes inside are the GIL
+ * The last one noted counts, until the process executes another program or ends.
+ */
+int probe_set_interpreter_note(struct probe_set *set, uint32_t tgid, uint64_t start, uint64_t n_bytes);
 /** probe_set_losses() - totals since open */
 void probe_set_losses(const struct probe_set *set, uint64_t ret_losses[LOSS_COUNT]);
 /** probe_set_loss_add() - what the daemon finds out to be lost */

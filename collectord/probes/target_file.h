@@ -28,6 +28,8 @@ struct target_file {
 	uint64_t last_scan;	      /* number of the last scan that met it */
 	uint64_t used_ns;	      /* when a process was last known to map it, while it is listed */
 	uint64_t loaded_ns;	      /* when a process told of it, which is noted within a second; 0: none did */
+	uint64_t interpreter_bytes;   /* of the state of a Python interpreter that it holds; 0: none */
+	int64_t interpreter_delta;    /* where that is, from the file's first executable mapping */
 	int path_fd;		      /* O_PATH, while it is being asked about */
 	bool is_settled;
 	bool is_retried; /* was refused for a reason that may pass, as want of memory is */

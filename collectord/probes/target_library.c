@@ -42,7 +42,8 @@ static bool answer_is_sound(const struct parser_library *a, size_t n, uint64_t f
 	if (a->result != PARSER_OK)
 		return a->n_symbols == 0;
 	if (!memchr(a->soname, 0, sizeof(a->soname)) || a->n_build_id > PARSER_BUILD_ID_BYTES || a->is_loader > 1 ||
-	    (a->is_loader && a->debug_state_offset >= file_bytes))
+	    (a->is_loader && a->debug_state_offset >= file_bytes) ||
+	    a->interpreter_bytes > PARSER_INTERPRETER_BYTES_MAX)
 		return false;
 
 	for (uint32_t i = 0; i < a->n_symbols; i++) {
@@ -274,6 +275,17 @@ static void library_attach(struct target_files *files, struct target_file *file,
 	file->sites = TAKE_PTR(sites);
 }
 
+/* What the parser said of it is sound. */
+static void library_use(struct target_files *files, struct target_file *file, const struct parser_library *a)
+{
+	file->interpreter_bytes = a->interpreter_bytes;
+	file->interpreter_delta = a->interpreter_delta;
+	if (a->n_symbols)
+		library_attach(files, file, a);
+	else if (file->is_named)
+		target_file_refuse(file, "exports none of the traced operations");
+}
+
 void target_library_take(struct target_files *files, struct target_file *file, int r, const void *answer, size_t n)
 {
 	const struct parser_library *a = answer;
@@ -289,10 +301,8 @@ void target_library_take(struct target_files *files, struct target_file *file, i
 			target_file_refuse(file, "%s", result_reasons[a->result]);
 	} else if (library_describe(&file->library, a) < 0) {
 		target_file_refuse(file, "cannot be described: %s", strerror(ENOMEM));
-	} else if (a->n_symbols) {
-		library_attach(files, file, a);
-	} else if (file->is_named) {
-		target_file_refuse(file, "exports none of the traced operations");
+	} else {
+		library_use(files, file, a);
 	}
 
 	if (r < 0 || !file->is_loader || *file->library.reason)

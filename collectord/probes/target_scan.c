@@ -52,6 +52,11 @@ static void file_note(struct target_set *set, struct scan *scan, const struct ta
 	};
 	struct target_load load = scan->load;
 
+	if (file->interpreter_bytes) {
+		uint64_t start = c->start + (uint64_t)file->interpreter_delta;
+
+		(void)probe_set_interpreter_note(set->files.probes, scan->tgid, start, file->interpreter_bytes);
+	}
 	while (file->same)
 		file = file->same;
 	scan->is_judged |= c->is_base;

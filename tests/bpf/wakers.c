@@ -134,6 +134,7 @@ struct scenario {
 };
 
 static const struct scenario *scenario;
+static struct probe_set *probes;
 
 /* One wake-up for each byte that comes. */
 static void *wake(void *data)
@@ -219,6 +220,11 @@ static int run(void *data)
 
 	if (pipe2(go, O_CLOEXEC) < 0)
 		return 1;
+	/* The state of the interpreter: of the GIL the word is inside, of other locks just beside. */
+	if (probe_set_interpreter_note(probes, (uint32_t)getpid(),
+				       (uintptr_t)&shared->word + (s->kind == RESOURCE_GIL ? 0 : sizeof(shared->word)),
+				       sizeof(shared->word)) < 0)
+		return 1;
 	if (s->waker == THREAD && pthread_create(&thread, NULL, wake, NULL))
 		return 1;
 	if (s->waker == PROCESS)
@@ -252,6 +258,9 @@ static const struct scenario scenarios[] = {
 	{ "futex, a timer", await_timer, wake_nobody, HOG, false, BLAME_LOCK, RESOURCE_FUTEX, "" },
 	{ "futex, a timer, in calls", await_timer, wake_nobody, HOG, true, BLAME_LOCK, RESOURCE_FUTEX, "" },
 	{ "futex, a moment", await_short, wake_nobody, NOBODY, false, BLAME_LOCK, RESOURCE_FUTEX, "" },
+	{ "GIL, a thread", await_futex, wake_futex, THREAD, false, BLAME_LOCK, RESOURCE_GIL, "" },
+	{ "GIL, a thread, in calls", await_futex, wake_futex, THREAD, true, BLAME_LOCK, RESOURCE_GIL, "" },
+	{ "GIL, a timer", await_timer, wake_nobody, HOG, false, BLAME_LOCK, RESOURCE_GIL, "" },
 	{ "pipe, a process", await_pipe, wake_pipe, PROCESS, false, BLAME_OTHER, RESOURCE_PIPE, "" },
 	{ "pipe, a process, in calls", await_pipe, wake_pipe, PROCESS, true, BLAME_OTHER, RESOURCE_PIPE, "" },
 	{ "FIFO, a thread", await_fifo, wake_fifo, THREAD, false, BLAME_OTHER, RESOURCE_PIPE, FIFO_NAME },
@@ -303,7 +312,7 @@ static void resource_expect(const struct scenario *s)
 					    : -1;
 	struct stat status;
 
-	if (s->kind == RESOURCE_FUTEX)
+	if (s->kind == RESOURCE_FUTEX || s->kind == RESOURCE_GIL)
 		shared->resource = (uintptr_t)&shared->word;
 	if (fd < 0)
 		return;
@@ -415,6 +424,7 @@ int main(int argc, char **argv)
 	fifo_fd = open(FIFO_NAME, O_RDWR | O_CLOEXEC);
 	(void)unlink(FIFO_NAME);
 	rig_open(&rig, rig_back_end(argc, argv), 0);
+	probes = rig.set;
 	if (!probe_set_measures(rig.set, BLAME_RUNNABLE))
 		CHECK_SKIP("this kernel does not tell of task switches");
 	for (size_t i = 0; i < ARRAY_SIZE(scenarios); i++)

@@ -62,6 +62,7 @@ static const struct {
 	{ "sample_folded.so", "libcuda.so.1", { "cuMemAlloc_v2", "cuMemFree_v2" } },
 	{ "sample_collectives.so", "libnccl.so.2", { "ncclAllReduce", "ncclAllReducer", "ncclBroadcast", "ncclSend" } },
 	{ "sample_collectives_inside.so", "libtorch_cuda.so", { "ncclAllReduce", "ncclBroadcast" } },
+	{ "sample_interpreter.so", "libpython-sample.so.1", { NULL } },
 	{ "sample_loader.so", "ld-sample.so.2", { NULL } },
 };
 
@@ -130,11 +131,55 @@ static void loader_check(void)
 
 	CHECK_INT_EQ("loader", read_descriptor(fd, (uint64_t)lseek(fd, 0, SEEK_END)), PARSER_OK);
 	CHECK_INT_EQ("loader", answer.library.is_loader, 1);
+	CHECK_INT_EQ("loader", answer.library.interpreter_bytes, 0);
 	state = dlsym(handle, "_dl_debug_state");
 	debug = dlsym(handle, "_r_debug");
 	CHECK_INT_EQ("loader", answer.library.r_debug_delta, debug - state);
 	CHECK_INT_EQ("loader", pread(fd, head, sizeof(head), (off_t)answer.library.debug_state_offset), sizeof(head));
 	CHECK("loader", memcmp(head, state, sizeof(head)) == 0);
+	(void)dlclose(handle);
+}
+
+struct loaded {
+	const char *state;
+	const char *executable; /* first page that is executed, of the object with the state */
+};
+
+static int on_loaded(struct dl_phdr_info *info, size_t size, void *data)
+{
+	const char *lowest = NULL, *base = (const char *)info->dlpi_addr;
+	struct loaded *loaded = data;
+	bool is_inside = false;
+
+	(void)size;
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+		const char *start = base + p->p_vaddr;
+
+		if (p->p_type != PT_LOAD)
+			continue;
+		is_inside |= loaded->state >= start && loaded->state < start + p->p_memsz;
+		if (p->p_flags & PF_X && (!lowest || start < lowest))
+			lowest = start;
+	}
+	if (is_inside && lowest)
+		loaded->executable = lowest - (uintptr_t)lowest % (uintptr_t)sysconf(_SC_PAGESIZE);
+	return 0;
+}
+
+/* The state of an interpreter is where the dynamic loader put it, though it has no bytes in the file. */
+static void interpreter_check(void)
+{
+	CLEANUP(closep) int fd = open("sample_interpreter.so", O_RDONLY | O_CLOEXEC);
+	void *handle = dlopen("./sample_interpreter.so", RTLD_NOW | RTLD_LOCAL);
+	struct loaded loaded = {};
+
+	CHECK_INT_EQ("interpreter", read_descriptor(fd, (uint64_t)lseek(fd, 0, SEEK_END)), PARSER_OK);
+	CHECK_INT_EQ("interpreter", answer.library.interpreter_bytes, 656);
+	loaded.state = dlsym(handle, "_PyRuntime");
+	(void)dl_iterate_phdr(on_loaded, &loaded);
+	CHECK("interpreter", loaded.state && loaded.executable);
+	CHECK_INT_EQ("interpreter", answer.library.interpreter_delta, loaded.state - loaded.executable);
 	(void)dlclose(handle);
 }
 
@@ -563,6 +608,7 @@ int main(void)
 	for (size_t i = 0; i < ARRAY_SIZE(libraries); i++)
 		library_check(i);
 	loader_check();
+	interpreter_check();
 	real_loader_check();
 	spoils_check();
 	cuts_check();

@@ -82,6 +82,12 @@ FUNCTION(cuLaunchKernel, 4003)
 extern __typeof(cuLaunchKernel) cuStreamSynchronize __attribute__((alias("cuLaunchKernel"), visibility("default")));
 #endif
 
+#ifdef SAMPLE_INTERPRETER
+/* No bytes of it are in the file. */
+EXPORT char _PyRuntime[656];
+FUNCTION(Py_Main, 6001)
+#endif
+
 #ifdef SAMPLE_LOADER
 EXPORT struct {
 	int version;
