@@ -16,6 +16,7 @@ static const struct cause causes[CAUSE_COUNT] = {
 			    "waits for a socket" },
 	[CAUSE_TOOL] = { "tool", "waited for a child process", BLAME_ON_CPU, "waits for its child process",
 			 "waits for a child process" },
+	[CAUSE_PYTHON] = { "python", "computed in Python", BLAME_ON_CPU, NULL, "computes in Python" },
 };
 
 const struct cause *cause_get(enum cause_number number)

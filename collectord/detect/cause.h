@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Causes of findings that are not detectors themselves: what a process can wait for between its calls.
+ * Causes of findings that are not detectors themselves: what a process can do or wait for between its calls.
  */
 #pragma once
 
@@ -14,6 +14,7 @@ enum cause_number {
 	CAUSE_MEMORY,
 	CAUSE_NETWORK,
 	CAUSE_TOOL,
+	CAUSE_PYTHON, /* on the CPU */
 	CAUSE_COUNT
 };
 

@@ -322,6 +322,7 @@ static void starved_advise(const struct detector_sums *s, const struct detector_
 		detector_advise(
 			f, "start the child process earlier and go on with calls meanwhile, or start it less often");
 		break;
+	case CAUSE_PYTHON:
 	case CAUSE_COUNT:
 		break;
 	}

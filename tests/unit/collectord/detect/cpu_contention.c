@@ -267,6 +267,7 @@ static void check_accounts(void)
 		const char *name = accounts[i].name;
 
 		play_begin(p, i);
+		p->but = "host_bound";
 		for (int second = 0; second < 20; second++) {
 			struct account *a = play_account(p, 1, true);
 

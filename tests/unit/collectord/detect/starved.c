@@ -255,6 +255,7 @@ static void check_epochs(void)
 		enum finding_severity worst = 0;
 
 		play_begin(p, i);
+		p->but = "host_bound";
 		for (int second = 0; second < 200; second++) {
 			bool is_waiting = second % (epochs[i].waits + epochs[i].pause) < epochs[i].waits;
 
@@ -275,6 +276,7 @@ static void check_others(void)
 	struct play *p = malloc(sizeof(*p));
 
 	play_begin(p, 1);
+	p->but = "host_bound";
 	for (int second = 0; second < BEGIN - 1; second++) {
 		second_of(p, 2, 900 * MS);
 		CHECK_INT_EQ("begins", play_tick(p, S), 0);
