@@ -213,6 +213,25 @@ static __always_inline enum wait_object syscall_object(int nr)
 	return OBJECT_NONE;
 }
 
+/* Of system calls with a descriptor: whether it writes to the file, or waits until what was written is on the disk. */
+static __always_inline bool syscall_writes(int nr)
+{
+	switch (nr) {
+	case 1:	  /* write */
+	case 18:  /* pwrite64 */
+	case 20:  /* writev */
+	case 40:  /* sendfile */
+	case 74:  /* fsync */
+	case 75:  /* fdatasync */
+	case 277: /* sync_file_range */
+	case 285: /* fallocate */
+	case 296: /* pwritev */
+	case 328: /* pwritev2 */
+		return true;
+	}
+	return false;
+}
+
 /* Whether a system call may end another thread's wait: it gives a lock, data, room for data, a signal, or it ends. */
 static __always_inline bool syscall_wakes(int nr)
 {
@@ -432,6 +451,24 @@ static __always_inline enum wait_object syscall_object(int nr)
 		return OBJECT_DESCRIPTOR;
 	}
 	return OBJECT_NONE;
+}
+
+static __always_inline bool syscall_writes(int nr)
+{
+	switch (nr) {
+	case 47:  /* fallocate */
+	case 64:  /* write */
+	case 66:  /* writev */
+	case 68:  /* pwrite64 */
+	case 70:  /* pwritev */
+	case 71:  /* sendfile */
+	case 82:  /* fsync */
+	case 83:  /* fdatasync */
+	case 84:  /* sync_file_range */
+	case 287: /* pwritev2 */
+		return true;
+	}
+	return false;
 }
 
 static __always_inline bool syscall_wakes(int nr)

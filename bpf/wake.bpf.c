@@ -48,7 +48,8 @@ static __always_inline void waker_note(struct thread_wait *wait, const void *ctx
 	bpf_probe_read_kernel(wait->waker_comm, sizeof(wait->waker_comm), waker->comm);
 }
 
-static __always_inline void descriptor_note(struct thread_wait *wait, struct task_struct *task, __u64 fd)
+static __always_inline void descriptor_note(struct thread_wait *wait, struct task_struct *task, __u64 fd,
+					    bool is_written)
 {
 	struct fdtable *fdt = BPF_CORE_READ(task, files, fdt);
 	struct file *file = NULL, **table;
@@ -69,7 +70,10 @@ static __always_inline void descriptor_note(struct thread_wait *wait, struct tas
 		wait->kind = RESOURCE_DEVICE;
 		wait->device = BPF_CORE_READ(inode, i_rdev);
 	} else {
-		wait->kind = type == S_IFIFO ? RESOURCE_PIPE : type == S_IFSOCK ? RESOURCE_PEER : RESOURCE_INODE;
+		wait->kind = type == S_IFIFO	? RESOURCE_PIPE
+			     : type == S_IFSOCK ? RESOURCE_PEER
+			     : is_written	? RESOURCE_WRITTEN
+						: RESOURCE_INODE;
 		wait->device = BPF_CORE_READ(inode, i_sb, s_dev);
 	}
 	if (type != S_IFSOCK) /* these have the name of their protocol */
@@ -101,7 +105,9 @@ static __always_inline void resource_note(struct thread_wait *wait, struct task_
 {
 	const struct pt_regs *regs = (const struct pt_regs *)bpf_task_pt_regs(task);
 
-	switch (syscall_object(user_syscall(regs))) {
+	int nr = user_syscall(regs);
+
+	switch (syscall_object(nr)) {
 	case OBJECT_FUTEX:
 		futex_note(wait, task, user_argument(regs, 0));
 		break;
@@ -109,7 +115,7 @@ static __always_inline void resource_note(struct thread_wait *wait, struct task_
 		wait->kind = RESOURCE_FUTEX;
 		break;
 	case OBJECT_DESCRIPTOR:
-		descriptor_note(wait, task, (__u32)user_argument(regs, 0));
+		descriptor_note(wait, task, (__u32)user_argument(regs, 0), syscall_writes(nr));
 		break;
 	case OBJECT_CHILD_A:
 		child_note(wait, (__s32)user_argument(regs, 0));

@@ -16,6 +16,8 @@ static const struct cause causes[CAUSE_COUNT] = {
 			    "waits for a socket" },
 	[CAUSE_TOOL] = { "tool", "waited for a child process", BLAME_ON_CPU, "waits for its child process",
 			 "waits for a child process" },
+	[CAUSE_CHECKPOINT] = { "checkpoint", "waited for a file to be written", BLAME_BLOCK_IO, NULL,
+			       "waits for a file to be written" },
 	[CAUSE_PYTHON] = { "python", "computed in Python", BLAME_ON_CPU, NULL, "computes in Python" },
 };
 

@@ -14,6 +14,7 @@ enum cause_number {
 	CAUSE_MEMORY,
 	CAUSE_NETWORK,
 	CAUSE_TOOL,
+	CAUSE_CHECKPOINT,
 	CAUSE_PYTHON, /* on the CPU */
 	CAUSE_COUNT
 };

@@ -38,6 +38,7 @@ static enum cause_number known_cause(const struct detector_view *view, uint32_t 
 	case RESOURCE_GIL:
 		return CAUSE_GIL;
 	case RESOURCE_INODE:
+	case RESOURCE_WRITTEN:
 	case RESOURCE_DEVICE:
 		return CAUSE_DISK;
 	case RESOURCE_PIPE:

@@ -104,6 +104,8 @@ static struct verdict wait_judge(const struct detector_view *view, const struct 
 	case RESOURCE_INODE:
 	case RESOURCE_DEVICE:
 		return (struct verdict){ .cause = CAUSE_DISK, .confidence = 1 };
+	case RESOURCE_WRITTEN:
+		return (struct verdict){ .cause = CAUSE_CHECKPOINT, .confidence = 1 };
 	case RESOURCE_CGROUP:
 		return NO_LOSS; /* a quota */
 	default:
@@ -171,7 +173,7 @@ static void who_add(struct starving *s, const struct account_wait *w, uint64_t n
 /* Of these the account says how much it is, short waits and those that go on included. */
 static bool is_of_class(const struct account_wait *w, uint32_t tid)
 {
-	return w->tid == tid && (w->class == BLAME_BLOCK_IO || w->class == BLAME_MEMORY);
+	return w->tid == tid && w->kind != RESOURCE_WRITTEN && (w->class == BLAME_BLOCK_IO || w->class == BLAME_MEMORY);
 }
 
 static void starved_wait_add(const struct detector_view *view, const struct account_wait *w,
@@ -207,13 +209,19 @@ static void starved_wait_add(const struct detector_view *view, const struct acco
 /* Return: what it lost in all */
 static uint64_t thread_look(const struct detector_view *view, const struct driving *d, struct starving all[CAUSE_COUNT])
 {
-	uint64_t lost_ns = 0;
+	uint64_t lost_ns = 0, written_ns = 0;
 
 	memset(all, 0, CAUSE_COUNT * sizeof(*all));
-	for (size_t i = 0; i < view->n_waits; i++)
-		if (is_between(&view->waits[i], d->account->tid))
-			starved_wait_add(view, &view->waits[i], all);
-	all[CAUSE_DISK].ns += d->between_ns[BLAME_BLOCK_IO];
+	for (size_t i = 0; i < view->n_waits; i++) {
+		const struct account_wait *w = &view->waits[i];
+
+		if (!is_between(w, d->account->tid))
+			continue;
+		starved_wait_add(view, w, all);
+		if (w->kind == RESOURCE_WRITTEN && w->class == BLAME_BLOCK_IO)
+			written_ns += w->ns;
+	}
+	all[CAUSE_DISK].ns += d->between_ns[BLAME_BLOCK_IO] - MIN(d->between_ns[BLAME_BLOCK_IO], written_ns);
 	all[CAUSE_MEMORY].ns += d->between_ns[BLAME_MEMORY];
 	for (int i = 0; i < CAUSE_COUNT; i++)
 		lost_ns += all[i].ns;
@@ -287,7 +295,20 @@ static void advise_disk(const struct detector_sums *s, struct finding *f)
 	utf8_scrub(name);
 	if (*name)
 		detector_advise(f, "keep '%s' in memory or on a faster disk", name);
-	detector_advise(f, "read it ahead in another process (num_workers of the DataLoader), or write it in another");
+	detector_advise(f, "read it ahead in another process (num_workers of the DataLoader)");
+	detector_advise(f, "see which files: sudo ls -l /proc/%" PRIu32 "/fd", f->process.tgid);
+}
+
+static void advise_checkpoint(const struct detector_sums *s, struct finding *f)
+{
+	char name[RESOURCE_NAME_BYTES + 1] = "";
+
+	memcpy(name, s->longest.name, RESOURCE_NAME_BYTES);
+	utf8_scrub(name);
+	if (*name)
+		detector_advise(f, "write '%s' in another thread or process, from a copy in memory", name);
+	detector_advise(f, "save checkpoints asynchronously (torch.distributed.checkpoint.async_save), less often, or "
+			   "to a faster disk");
 	detector_advise(f, "see which files: sudo ls -l /proc/%" PRIu32 "/fd", f->process.tgid);
 }
 
@@ -321,6 +342,9 @@ static void starved_advise(const struct detector_sums *s, const struct detector_
 	case CAUSE_TOOL:
 		detector_advise(
 			f, "start the child process earlier and go on with calls meanwhile, or start it less often");
+		break;
+	case CAUSE_CHECKPOINT:
+		advise_checkpoint(s, f);
 		break;
 	case CAUSE_PYTHON:
 	case CAUSE_COUNT:

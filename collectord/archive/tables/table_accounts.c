@@ -42,7 +42,7 @@
 	C(op_name, TEXT, list_op_name(list, row->op), OP_NAME, "operation of the call; NULL: between calls")           \
 	C(resource_kind, TEXT, list_known(list, account_resource_name(w->kind)), NONE,                                 \
 	  "what was waited for: futex, gil (the lock of the Python interpreter), inode (a file), pipe, peer (a "       \
-	  "socket), device, cgroup, child; NULL: not known")                                                           \
+	  "socket), device, cgroup, child, written (a file that it writes); NULL: not known")                          \
 	C(resource_name, TEXT, list_known(list, name), NONE, "its name; NULL: it has none, or it is not known")        \
 	C(by_pid, INTEGER, list_number(list, w->waker_tgid == READ_PID_HIDDEN ? 0 : w->waker_tgid), NONE,              \
 	  "process that ended the waits; NULL: not known, or another user's, which may not be named")                  \

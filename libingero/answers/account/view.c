@@ -140,7 +140,8 @@ static enum cause_group account_group_of(const Ingero__V1__Account *account, con
 	for (size_t i = 0; part->resource && i < ARRAY_SIZE(by_resource); i++)
 		if (strcmp(part->resource->kind, by_resource[i].kind) == 0)
 			return by_resource[i].group;
-	if (part->resource && strcmp(part->resource->kind, "inode") == 0 && group_of_class(class) == GROUP_BLOCKED)
+	if (part->resource && group_of_class(class) == GROUP_BLOCKED &&
+	    (strcmp(part->resource->kind, "inode") == 0 || strcmp(part->resource->kind, "written") == 0))
 		return GROUP_FILE;
 	return group_of_class(class);
 }
