@@ -17,6 +17,7 @@ struct process_accounts {
 	size_t n_parts;
 	ARRAY(struct account) accounts; /* by tid; those of several threads first */
 	ARRAY(uint64_t) lost_ns;	/* of each account */
+	ARRAY(uint64_t) own_lost_ns;	/* likewise, without locks between calls */
 	ARRAY(struct account_wait) waits;
 	ARRAY(struct tick_behind) behind;
 };
@@ -25,6 +26,7 @@ struct chosen {
 	size_t process;
 	size_t account;
 	uint64_t lost_ns;
+	uint64_t own_lost_ns;
 	bool is_driving;
 };
 
@@ -44,6 +46,7 @@ static void work_done(struct accounts_work *work)
 			account_done(&p->accounts.items[k]);
 		ARRAY_DONE(&p->accounts);
 		ARRAY_DONE(&p->lost_ns);
+		ARRAY_DONE(&p->own_lost_ns);
 		ARRAY_DONE(&p->waits);
 		ARRAY_DONE(&p->behind);
 	}
@@ -72,20 +75,40 @@ static bool is_lost(const struct read_part *part)
 	return part->where != ACCOUNT_NOT_KNOWN && !delay_is_expected(known_as(part->op), part->class);
 }
 
+/*
+ * A thread that others of its process hand their work, such as autograd's, waits at a lock until there is some. What
+ * keeps it is in the account of who hands it.
+ */
+static bool is_handed_work(const struct read_part *part)
+{
+	return part->where == ACCOUNT_BETWEEN && part->class == BLAME_LOCK;
+}
+
+static bool loses_more(const struct chosen *a, const struct chosen *b)
+{
+	if (a->own_lost_ns != b->own_lost_ns)
+		return a->own_lost_ns > b->own_lost_ns;
+	return a->lost_ns > b->lost_ns;
+}
+
 static int threads_add(const struct accounts_query *query, struct process_accounts *p)
 {
 	int r = 0;
 
 	for (size_t i = 0, n = 0; i < p->n_parts && r == 0; i += n) {
 		struct account account;
-		uint64_t lost_ns = 0;
+		uint64_t lost_ns = 0, own_lost_ns = 0;
 
 		r = read_thread_account(&p->parts[i], p->n_parts - i, &account, &n);
 		for (size_t k = i; k < i + n; k++)
-			if (part_is_wanted(query, &p->parts[k]) && is_lost(&p->parts[k]))
+			if (part_is_wanted(query, &p->parts[k]) && is_lost(&p->parts[k])) {
 				lost_ns += p->parts[k].ns;
+				own_lost_ns += is_handed_work(&p->parts[k]) ? 0 : p->parts[k].ns;
+			}
 		if (r == 0)
 			r = ARRAY_PUSH(&p->lost_ns, lost_ns);
+		if (r == 0)
+			r = ARRAY_PUSH(&p->own_lost_ns, own_lost_ns);
 		if (r == 0)
 			r = ARRAY_PUSH(&p->accounts, account);
 		if (r < 0)
@@ -149,13 +172,14 @@ static int process_choose(struct accounts_work *work, size_t at)
 		struct chosen c = { .process = at,
 				    .account = i,
 				    .lost_ns = p->lost_ns.items[i],
+				    .own_lost_ns = p->own_lost_ns.items[i],
 				    .is_driving = p->accounts.items[i].is_driving };
 
 		if (!has_wanted_part(work, p, p->accounts.items[i].tid))
 			continue;
 		if (work->query->which == ACCOUNTS_EVERY_THREAD)
 			r = ARRAY_PUSH(&work->chosen, c);
-		else if (c.is_driving && (worst.account == SIZE_MAX || c.lost_ns > worst.lost_ns))
+		else if (c.is_driving && (worst.account == SIZE_MAX || loses_more(&c, &worst)))
 			worst = c;
 	}
 	return r == 0 && worst.account != SIZE_MAX ? ARRAY_PUSH(&work->chosen, worst) : r;

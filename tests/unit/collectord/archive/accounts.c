@@ -386,7 +386,53 @@ static uint32_t op_number(const char *name)
 	return 0;
 }
 
-/* What nobody's call changed need not be on the disk at once. */
+/*
+ * Of several driving threads the one is told of that is kept from its own work: a thread of which another's work is
+ * done, as autograd's, waits at a lock for most of the time.
+ */
+static void worst_driving(void)
+{
+	static const struct {
+		const char *name;
+		struct account_part parts[2][2]; /* of PID and of PID + 1 */
+		uint32_t want_tid;
+	} kinds[] = {
+		{ "a hog between the calls of one, work is handed to the other",
+		  { { { .ns = 450 * MS, .class = BLAME_RUNNABLE }, { .ns = 550 * MS, .class = BLAME_ON_CPU } },
+		    { { .ns = 800 * MS, .class = BLAME_LOCK }, { .ns = 200 * MS, .class = BLAME_RUNNABLE } } },
+		  PID },
+		{ "locks alone",
+		  { { { .ns = 300 * MS, .class = BLAME_LOCK }, { .ns = 700 * MS, .class = BLAME_ON_CPU } },
+		    { { .ns = 800 * MS, .class = BLAME_LOCK }, { .ns = 200 * MS, .class = BLAME_ON_CPU } } },
+		  PID + 1 },
+	};
+
+	for (size_t c = 0; c < ARRAY_SIZE(kinds); c++) {
+		CLEANUP(read_window_done) struct read_window window = { .from_unix_ns = 0 };
+		CLEANUP(arena_done) struct arena arena = ARENA_INIT;
+		const struct accounts_query query = { .which = ACCOUNTS_WORST_DRIVING, .most = 9 };
+		struct reader_job job = { .scope = { .all = true } };
+		struct read_process process = { .id = 1, .pid = PID, .comm = "python3" };
+		struct accounts_answer answer = { .n = 0 };
+
+		for (uint32_t i = 0; i < 4; i++) {
+			const struct account_part *part = &kinds[c].parts[i / 2][i % 2];
+
+			(void)ARRAY_PUSH(&window.parts, ((struct read_part){ .process = &process,
+									     .tid = PID + i / 2,
+									     .is_driving = true,
+									     .where = ACCOUNT_BETWEEN,
+									     .class = part->class,
+									     .ns = part->ns }));
+		}
+		CHECK_INT_EQ(kinds[c].name, reader_accounts(&job, &window, &query, &arena, &answer), 0);
+		CHECK_INT_EQ(kinds[c].name, answer.n, 1);
+		if (answer.n)
+			CHECK_INT_EQ(kinds[c].name, answer.rows[0]->tid, kinds[c].want_tid);
+	}
+}
+
+/* What nobody's call or wait changed need not be on the disk at once. */
 static void idle_threads(void)
 {
 	static const struct {
@@ -423,6 +469,7 @@ int main(void)
 {
 	from_tick_to_window();
 	fresh_waits();
+	worst_driving();
 	idle_threads();
 	return check_result();
 }
