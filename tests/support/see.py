@@ -3,8 +3,8 @@
 """
 The main job, to look at: a CUDA program shares its CPU with a hog, Ingero watches the program and says why it is slow.
 
-see.py --build DIR [--user UID --group GID] [--seconds N], as root. The program and the hog run as that user. Uses a home
-directory of its own, removed at the end; whatever way it ends, nothing stays behind.
+see.py --build DIR [--user UID --group GID] [--seconds N] [--between], as root. The program and the hog run as that user.
+Uses a home directory of its own, removed at the end; whatever way it ends, nothing stays behind.
 """
 import argparse
 import os
@@ -20,7 +20,9 @@ import set_ups
 
 # Launches, and synchronises that spin for 2 ms as the runtime does by default: it wants more than half of the CPU.
 WORKLOAD = ("--mix", "launch=8,sync=1", "--rate", "5000", "--sync", "spin", "--sync-us", "2000", "--inside-us", "10")
-TRAIN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "workloads", "torch", "train.py")
+WORKLOADS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "workloads")
+TRAIN = os.path.join(WORKLOADS, "torch", "train.py")
+COMPUTE_MS = "8"  # in Python, between the calls of one step and those of the next
 TEXT = ("On CPU {cpu}: {what}, pid {program}.", "Somebody else's job computes on the same CPU: hog, pid {hog}.",
         "Ingero watches the program for {seconds} s; nobody tells it about the hog.")
 END = """
@@ -60,18 +62,26 @@ def bundled(programs):
             {"INGERO_STANDIN_QUIET": "1"})
 
 
-def training(programs, name, over):
+def between(programs):
+    standins = os.path.join(programs.build, "standins")
+    return (f"a Python program computes {COMPUTE_MS} ms of its own before each step on the GPU: python",
+            [sys.executable, "-S", os.path.join(WORKLOADS, "between.py"), "--libraries", standins, "--loses", "nothing",
+             "--compute-ms", COMPUTE_MS], {"LD_LIBRARY_PATH": standins, "INGERO_STANDIN_QUIET": "1"})
+
+
+def training(programs, is_between, name, over):
     python = set_ups.find(name)
     if not python:
         raise ingero.Failed(set_ups.why_not(name))
-    command = [python, TRAIN, "plain", "--wait-for-stdin"]
+    command = [python, TRAIN, "plain", "--wait-for-stdin", *(("--compute-ms", COMPUTE_MS) if is_between else ())]
+    with_work = f", with {COMPUTE_MS} ms of its own Python before each step" if is_between else ""
     if over == "device":
-        return "PyTorch 2 trains a small network on the GPU: python", command, {}
+        return f"PyTorch 2 trains a small network on the GPU{with_work}: python", command, {}
     if set_ups.SET_UPS[name].runtime:
         command.append("--without-blas")
     # a kernel that takes its time: the loop then waits for the device as one on a GPU does
     device = {"INGERO_STANDIN_KERNEL": "60us"}
-    return (f"{set_ups.SET_UPS[name].what}, trains a small network without a GPU: python", command,
+    return (f"{set_ups.SET_UPS[name].what}, trains a small network without a GPU{with_work}: python", command,
             {**set_ups.environment(name, os.path.join(programs.build, "standins")), **device})
 
 
@@ -81,8 +91,14 @@ def say(text):
     print(textwrap.fill(text, width, break_long_words=False, break_on_hyphens=False), flush=True)
 
 
-def until(seconds, is_torch):
-    return ("--seconds", str(seconds)) if is_torch else ("--duration", f"{seconds}s")
+def choose(programs, arguments):
+    if arguments.torch:
+        return training(programs, arguments.between, *(arguments.set_up or set_ups.choose()))
+    return (between if arguments.between else bundled)(programs)
+
+
+def until(seconds, is_python):
+    return ("--seconds", str(seconds)) if is_python else ("--duration", f"{seconds}s")
 
 
 def main():
@@ -92,6 +108,7 @@ def main():
     parser.add_argument("--group", type=int, default=0, help=argparse.SUPPRESS)
     parser.add_argument("--seconds", type=int, default=12, help="how long to watch (default 12)")
     parser.add_argument("--torch", action="store_true", help="train a small network with real PyTorch, instead of the bundled program")
+    parser.add_argument("--between", action="store_true", help="a program that loses its CPU between its calls: it computes in Python before each step")
     parser.add_argument("--set-up", nargs=2, metavar=("NAME", "OVER"), help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     programs = ingero.Programs(arguments.build)
@@ -108,8 +125,8 @@ def main():
             os.chown(home, arguments.user, arguments.group)
         try:
             hog = ingero.start_hog(cpu, **who)
-            what, command, environment = training(programs, *(arguments.set_up or set_ups.choose())) if arguments.torch else bundled(programs)
-            program = subprocess.Popen([*outlives_not("KILL"), *command, "--pin", str(cpu), *until(arguments.seconds + 60, arguments.torch)],
+            what, command, environment = choose(programs, arguments)
+            program = subprocess.Popen([*outlives_not("KILL"), *command, "--pin", str(cpu), *until(arguments.seconds + 60, arguments.torch or arguments.between)],
                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env={**os.environ, **environment}, **who)
             if arguments.torch:
                 print("\nStarting PyTorch ...", flush=True)

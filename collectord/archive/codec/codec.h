@@ -164,8 +164,8 @@ int figures_blob_merge(struct figures_blob *blob, const struct figures_blob *oth
 #define FIGURES_WAITS_MOST 128	/* likewise, as many as the live figures have */
 /**
  * figures_blob_fold() - limit the rows of each process: the 64 threads with the longest clocks and the 128 longest
- * waits stay, the others are added to thread 0, and to the sum of waits of their thread, operation, class and kind Return: 0;
- * -ENOMEM: the accounts in the blob are incomplete
+ * waits stay, the others are added to thread 0, and to the sum of waits of their thread, operation, class and kind
+ * Return: 0; -ENOMEM: the accounts in the blob are incomplete
  */
 int figures_blob_fold(struct figures_blob *blob);
 struct figures_encoder; /* compression context and scratch, kept between blobs */

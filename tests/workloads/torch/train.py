@@ -95,6 +95,13 @@ class Samples(torch.utils.data.Dataset):
         return torch.full((WIDTH,), float(i % 7)), i % CLASSES
 
 
+def compute(step_ms):
+    """What a step does on the CPU before it calls CUDA, by the thread's own clock."""
+    end = time.thread_time() + step_ms / 1000
+    while time.thread_time() < end:
+        pass
+
+
 def pause(step_ms):
     """What a step does beside calling CUDA; none when it is to be flat out."""
     if step_ms:
@@ -107,6 +114,7 @@ def plain(arguments, ready):
     limit = Limit(arguments)
     while limit.more():
         batch, labels = batches()
+        compute(arguments.compute_ms)
         model.step(batch.cuda(), labels.cuda()).item()
         limit.done += 1
         pause(arguments.pause_ms)
@@ -213,6 +221,7 @@ def main():
     parser.add_argument("--workers", type=int, default=2, help="processes of the DataLoader")
     parser.add_argument("--worker-ms", type=float, default=0, help="time a worker takes for a batch")
     parser.add_argument("--pause-ms", type=float, default=0, help="sleep after a step, or between bursts")
+    parser.add_argument("--compute-ms", type=float, default=0, help="computing in Python before each step of plain")
     parser.add_argument("--burst", type=int, default=20, help="forward passes in a burst")
     parser.add_argument("--without-blas", action="store_true", help="no products by cuBLAS, which from CUDA 11 on wants the vendor's own driver")
     parser.add_argument("--pin", type=int, help="CPU of all threads")
