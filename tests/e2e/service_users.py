@@ -88,7 +88,7 @@ def test_children(check, name, pid):
     children = ingero.children(pid)
     check(f"{name}: has children", children)
     for child in children:
-        ingero.wait_for(lambda pid=child: os.stat(f"/proc/{pid}/mem").st_uid == 0, "the seal of a child that was just started")
+        ingero.wait_for(lambda pid=child: int(status_of(f"/proc/{pid}/status")["CapPrm"], 16) == 0, "the seal of a child that was just started")
         test_sealed(check, f"{name}, child {child}", child, 0)
 
 
