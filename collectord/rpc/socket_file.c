@@ -169,18 +169,24 @@ static int remove_stale(const struct sockaddr_un *address)
 	return unlink(address->sun_path) && errno != ENOENT ? -errno : 0;
 }
 
+/* Everybody may connect from the file's first moment on; who it is decides what he gets. Nobody can before listen(). */
+static int bind_open(int fd, const struct sockaddr_un *address)
+{
+	mode_t mask = umask(0111);
+	int r = bind(fd, (const struct sockaddr *)address, sizeof(*address)) ? -errno : 0;
+
+	(void)umask(mask);
+	return r;
+}
+
 static int bind_to(int fd, const struct sockaddr_un *address)
 {
-	int r;
+	int r = bind_open(fd, address);
 
-	if (bind(fd, (const struct sockaddr *)address, sizeof(*address)) == 0)
-		return 0;
-	if (errno != EADDRINUSE)
-		return -errno;
-	r = remove_stale(address);
-	if (r)
+	if (r != -EADDRINUSE)
 		return r;
-	return bind(fd, (const struct sockaddr *)address, sizeof(*address)) ? -errno : 0;
+	r = remove_stale(address);
+	return r ? r : bind_open(fd, address);
 }
 
 static int name_bind(struct socket_file *file, const struct sockaddr_un *address, int fd, int backlog)
@@ -189,11 +195,7 @@ static int name_bind(struct socket_file *file, const struct sockaddr_un *address
 
 	if (r)
 		return r;
-	/* Everybody may connect; who it is decides what he gets. Nobody can before listen(). */
-	if (chmod(address->sun_path, 0666))
-		r = -errno;
-	if (r == 0)
-		r = file_look(AT_FDCWD, address->sun_path, &file->bound);
+	r = file_look(AT_FDCWD, address->sun_path, &file->bound);
 	if (r == 0 && file->keeper && keeper_tell(file))
 		(void)log_warning(0, "'%s' may be left behind when this ends", address->sun_path);
 	if (r == 0 && listen(fd, backlog))

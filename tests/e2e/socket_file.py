@@ -10,6 +10,7 @@ import os
 import pathlib
 import signal
 import socket
+import stat
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -79,6 +80,17 @@ def test_killed_and_replaced(check, home, options):
         check("and takes its own away", not os.path.lexists(path))
 
 
+def test_mode(check, home, options):
+    """Everybody may connect, however little its maker gives away."""
+    mask = os.umask(0o077)
+    try:
+        with service(home, 0, *options):
+            mode = stat.S_IMODE(os.stat(home.path("run/ingero.sock")).st_mode)
+    finally:
+        os.umask(mask)
+    check("everybody may connect", mode == 0o666, options, oct(mode))
+
+
 def test_passed(check, home):
     """A supervisor's socket is the supervisor's."""
     directory = home.path("passed")
@@ -101,6 +113,7 @@ def main(build):
             for options in (ROOT, SERVICE):
                 test_replaced(check, home, options)
                 test_killed_and_replaced(check, home, options)
+                test_mode(check, home, options)
             test_passed(check, home)
     print(f"{len(check.failed)} failed")
     return 1 if check.failed else 0
