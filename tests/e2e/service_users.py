@@ -84,11 +84,17 @@ def test_sealed(check, name, pid, capabilities):
     check(f"{name}: not dumpable", os.stat(f"/proc/{pid}/mem").st_uid == 0)
 
 
+def is_sealed(pid):
+    """A child has what its parent has until it runs its own program, and gives things up one by one."""
+    status = status_of(f"/proc/{pid}/status")
+    return int(status["CapPrm"], 16) == 0 and status["NoNewPrivs"] == "1" and status["Seccomp"] == "2" and os.stat(f"/proc/{pid}/mem").st_uid == 0
+
+
 def test_children(check, name, pid):
     children = ingero.children(pid)
     check(f"{name}: has children", children)
     for child in children:
-        ingero.wait_for(lambda pid=child: int(status_of(f"/proc/{pid}/status")["CapPrm"], 16) == 0, "the seal of a child that was just started")
+        ingero.wait_for(lambda pid=child: is_sealed(pid), f"the seal of child {child}")
         test_sealed(check, f"{name}, child {child}", child, 0)
 
 
