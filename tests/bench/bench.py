@@ -39,11 +39,40 @@ BUSY_RATIO = 0.10  # of all CPUs; guess: below it medians of five pairs did not 
 HIDDEN = "-"
 
 
+class Cases:
+    """Results of long benchmarks' cases, a line of JSON each, so that a run that was ended goes on, and several share the work."""
+
+    def __init__(self, path, shard, state):
+        self.path, self.state = path, state
+        self.number, self.of = shard
+        self.seen = 0
+        self.known = {}
+        if path and os.path.exists(path):
+            with open(path, encoding="utf-8") as file:
+                lines = [json.loads(line) for line in file]
+            self.known = {line["case"]: line["result"] for line in lines if line["state"] == state}
+
+    def take(self, name, run, *how):
+        """The result of a case, made now or before; None: it is another shard's."""
+        self.seen += 1
+        if name in self.known:
+            return self.known[name]
+        if self.seen % self.of != self.number % self.of:
+            return None
+        say(f"  {name}")
+        result = self.known[name] = run(*how)
+        if self.path:
+            with open(self.path, "a", encoding="utf-8") as file:
+                file.write(json.dumps({"state": self.state, "case": name, "result": result}) + "\n")
+        return result
+
+
 class Bench:
-    def __init__(self, programs, pairs, seconds):
+    def __init__(self, programs, pairs, seconds, cases=None):
         self.programs = programs
         self.pairs = pairs
         self.seconds = seconds
+        self.case = (cases or Cases(None, (1, 1), "")).take
         self.rows = []
 
     def in_turns(self, **variants):
@@ -233,6 +262,13 @@ def save(directory, name, told, setup, rows):
     say(f"written: {path}")
 
 
+def shard_of(text):
+    match = re.fullmatch(r"(\d+)/(\d+)", text)
+    if not match or not 1 <= int(match[1]) <= int(match[2]):
+        raise argparse.ArgumentTypeError(f"'{text}' is no shard: try 1/4")
+    return int(match[1]), int(match[2])
+
+
 def main():
     parser = argparse.ArgumentParser(prog="./dev bench", description=__doc__.split("\n\n")[0])
     parser.add_argument("names", nargs="*", metavar="NAME", choices=[*names(), []])
@@ -244,6 +280,8 @@ def main():
     parser.add_argument("--all", action="store_true", help="every benchmark, and save its page in docs/measurements")
     parser.add_argument("--stale", action="store_true", help="list pages that measured another state of the tree; status 1 where there are any")
     parser.add_argument("--against", metavar="DIR", help="an older build's directory: each benchmark on both, in turns, round by round")
+    parser.add_argument("--cases", metavar="FILE", help="of a benchmark of many cases: keep results there, and do only those that it lacks")
+    parser.add_argument("--shard", metavar="I/N", type=shard_of, default=(1, 1), help="of those cases, the I-th of each N")
     parser.add_argument("--anyway", action="store_true", help="measure on a busy machine, too, and say so")
     arguments = parser.parse_args()
     if arguments.stale:
@@ -270,7 +308,8 @@ def main():
     for name in arguments.names:
         told = description(name)
         say(f"{name}: {told}")
-        bench = Bench(ingero.Programs(arguments.build), arguments.pairs, arguments.seconds)
+        cases = Cases(arguments.cases, arguments.shard, f"{name} {state_of(name)}")
+        bench = Bench(ingero.Programs(arguments.build), arguments.pairs, arguments.seconds, cases)
         setup = setup_text(busy, name)
         try:
             if arguments.against:

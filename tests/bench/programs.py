@@ -140,12 +140,15 @@ class Group:
                 file.write("+cpu")
         self.path = tempfile.mkdtemp(prefix="ingero-bench-", dir=self.kind["at"])
         try:
-            for name, text in self.kind["limits"](quota_us, period_us):
-                with open(os.path.join(self.path, name), "w", encoding="ascii") as file:
-                    file.write(text)
+            self.limit(quota_us, period_us)
         except OSError as error:
             os.rmdir(self.path)
             raise ingero.Failed(f"{self.path}: {error.strerror}: the CPU controller is not to be had") from None
+
+    def limit(self, quota_us, period_us=100000):
+        for name, text in self.kind["limits"](quota_us, period_us):
+            with open(os.path.join(self.path, name), "w", encoding="ascii") as file:
+                file.write(text)
 
     def command(self, command):
         """The same command, started inside."""

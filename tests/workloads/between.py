@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A loop of GPU steps that loses its time between the calls, and says by its own clocks how much.
 
-    between.py --libraries DIR --loses TO [--seconds N] [--wait-ms N] [--compute-ms N] [--pin CPU] [--report FILE]
+    between.py --libraries DIR --loses TO [--seconds N] [--wait-ms N] [--compute-ms N] [--from N] [--threads N] [--pin CPU]
+               [--report FILE]
 
 TO is one of
     nothing  each step computes for --compute-ms, and that is all
@@ -10,12 +11,12 @@ TO is one of
     loader   waits for a batch from another process, through a pipe; that process rests --wait-ms before each
     socket   the same, through a socket
     lock     waits for a lock that another thread holds for --wait-ms
-    gil      another thread of the interpreter computes in Python
+    gil      another thread of the interpreter computes in Python, or --threads of them
     disk     writes 4 MiB to a file and waits until the disk has them
     child    starts a process that rests --wait-ms, and waits for its end
     gc       collects garbage among 300 000 objects
     idle     a server that nobody asks: waits on a socket for longer than it lives, but for --wait-ms
-The report is JSON: the thread's clocks from before its first kernel on, and how long the waits took
+It loses nothing before --from seconds. The report is JSON: the thread's clocks from before its first kernel on, and how long the waits took
 (`waited_ns`) and the processes that gave what was waited for (`helpers`).
 """
 import argparse
@@ -54,11 +55,16 @@ class Waits:
 
     def __init__(self, options):
         self.wait_s = options.wait_ms / 1000
+        self.threads = options.threads
         self.children = []
-        prepare = getattr(self, "prepare_" + options.loses, None)
+        self.loses = options.loses
+        self.wait = self.nothing
+
+    def begin(self):
+        prepare = getattr(self, "prepare_" + self.loses, None)
         if prepare:
             prepare()
-        self.wait = getattr(self, options.loses)
+        self.wait = getattr(self, self.loses)
 
     def helper(self, give, *mine):
         pid = os.fork()
@@ -115,7 +121,8 @@ class Waits:
             n = 0
             while True:
                 n += 1
-        threading.Thread(target=compute, daemon=True).start()
+        for _ in range(self.threads):
+            threading.Thread(target=compute, daemon=True).start()
 
     def gil(self):
         time.sleep(0)  # gives the interpreter away, and waits to have it back
@@ -169,24 +176,30 @@ def clocks():
 
 
 def main():
-    names = [name for name in vars(Waits) if not name.startswith("_") and not name.startswith("prepare_") and name not in ("helper", "end")]
+    names = [name for name in vars(Waits) if not name.startswith("_") and not name.startswith("prepare_") and name not in ("helper", "begin", "end")]
     parser = argparse.ArgumentParser(description="a loop of GPU steps that loses its time between the calls")
     parser.add_argument("--libraries", required=True)
     parser.add_argument("--loses", choices=names, required=True)
     parser.add_argument("--seconds", type=float, default=5)
     parser.add_argument("--wait-ms", type=float, default=10)
     parser.add_argument("--compute-ms", type=float, default=3)
+    parser.add_argument("--from", dest="from_s", type=float, default=0)
+    parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--pin", type=int)
     parser.add_argument("--report")
     options = parser.parse_args()
     if options.pin is not None:
         os.sched_setaffinity(0, {options.pin})
     waits = Waits(options)
+    if not options.from_s:
+        waits.begin()
     cuda = cudaload.Cuda(os.path.join(options.libraries, "libcudart.so.12"))
     model = cudaload.Model(cuda)
     before = clocks()
-    end, waited_ns, steps = time.monotonic() + options.seconds, 0, 0
-    while time.monotonic() < end:
+    begin, waited_ns, steps = time.monotonic(), 0, 0
+    while time.monotonic() < begin + options.seconds:
+        if waits.wait == waits.nothing and options.from_s and time.monotonic() >= begin + options.from_s:
+            waits.begin()
         model.forward()
         model.item()
         compute(options.compute_ms / 1000)
