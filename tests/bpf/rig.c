@@ -44,10 +44,11 @@ _Noreturn static void rig_die(const char *what, int r)
 
 enum probe_back_end rig_back_end(int argc, char **argv)
 {
-	enum probe_back_end back_end = PROBE_BACK_END_AUTO;
+	const char *name = argc > 1 ? argv[1] : INGERO_BACK_END;
+	enum probe_back_end back_end;
 
-	if (argc > 1 && probe_back_end_parse(argv[1], &back_end) < 0)
-		rig_die(argv[1], -EINVAL);
+	if (probe_back_end_parse(name, &back_end) < 0)
+		rig_die(name, -EINVAL);
 	return back_end;
 }
 
