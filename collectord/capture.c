@@ -3,6 +3,7 @@
 #include "capture.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <unistd.h>
 
 #include "base/array.h"
@@ -143,10 +144,17 @@ static void sinks_add(struct pipeline_options *options, size_t *n, const struct 
 
 _Static_assert(2 * CAPTURE_SINKS_MAX + 1 <= PIPELINE_SINKS_MAX, "room for all of them");
 
+/* Of the first thread, as it is now. */
+static int affinity_now(uint32_t pid, cpu_set_t *ret_cpus)
+{
+	return sched_getaffinity((pid_t)pid, sizeof(*ret_cpus), ret_cpus) ? -errno : 0;
+}
+
 /* In this order everything that comes goes down: who watches, who judges, what keeps. */
 static int pipeline_start(struct capture *c, const struct capture_wish *wish)
 {
 	struct pipeline_options options = { .source = c->source, .on_behind = c->events.behind, .data = c->data };
+	struct detector_facts facts = { .n_cpus = 0 };
 	size_t n = 0;
 	int r = process_table_new(&c->processes);
 
@@ -154,7 +162,9 @@ static int pipeline_start(struct capture *c, const struct capture_wish *wish)
 		r = engine_new(c->processes, finding_told, c, &c->engine);
 	if (r < 0)
 		return r;
-	engine_set_cpus(c->engine, (uint32_t)MAX(sysconf(_SC_NPROCESSORS_ONLN), 0));
+	facts.n_cpus = (uint32_t)MAX(sysconf(_SC_NPROCESSORS_ONLN), 0);
+	facts.affinity = c->probes ? affinity_now : NULL; /* processes of a demo are none */
+	engine_set_facts(c->engine, &facts);
 	options.processes = c->processes;
 	sinks_add(&options, &n, wish->before);
 	options.sinks[n++] = engine_sink(c->engine);

@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 
+#define CPUS_BYTES 64
 /* The kernel keeps nice values of threads: that of the process's number is only the first one's. */
 #define TASKS_FORMAT "$(ls /proc/%" PRIu32 "/task)"
 
@@ -33,7 +34,70 @@ static bool is_kernel_thread(const struct advice_task *task)
 	return false;
 }
 
-struct advice_cpu advice_cpu(const struct advice_task *victim, const struct advice_task *behind, uint32_t n_cpus)
+/* As taskset takes them: "0-3,7". Return: false where they need more room than there is */
+static bool cpus_text(const cpu_set_t *cpus, char text[static CPUS_BYTES])
+{
+	size_t n = 0;
+
+	text[0] = 0;
+	for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
+		int first = cpu, r;
+
+		if (!CPU_ISSET(cpu, cpus))
+			continue;
+		while (cpu + 1 < CPU_SETSIZE && CPU_ISSET(cpu + 1, cpus))
+			cpu++;
+		r = first == cpu ? snprintf(text + n, CPUS_BYTES - n, "%s%d", n ? "," : "", cpu)
+				 : snprintf(text + n, CPUS_BYTES - n, "%s%d-%d", n ? "," : "", first, cpu);
+		if (r < 0 || (size_t)r >= CPUS_BYTES - n)
+			return false;
+		n += (size_t)r;
+	}
+	return n > 0;
+}
+
+/* Those of @a that are none of @b. */
+static cpu_set_t cpus_without(const cpu_set_t *a, const cpu_set_t *b)
+{
+	cpu_set_t both, rest;
+
+	CPU_AND(&both, a, b);
+	CPU_XOR(&rest, a, &both);
+	return rest;
+}
+
+/* A command that changes no more than where the one runs, within what it is confined to already. */
+static void advise_move(struct advice_cpu *a, const struct advice_task *victim, const struct advice_task *behind,
+			const char *sudo, const struct advice_affinity *affinity)
+{
+	cpu_set_t of_behind, of_victim; /* alone */
+	char text[CPUS_BYTES];
+
+	of_behind = cpus_without(&affinity->behind, &affinity->victim);
+	of_victim = cpus_without(&affinity->victim, &affinity->behind);
+	if (affinity->is_known && cpus_text(&of_behind, text))
+		(void)snprintf(a->text[a->n++], ADVICE_BYTES,
+			       "or move it: %staskset -acp %s %" PRIu32 ", where this process does not run", sudo, text,
+			       behind->pid);
+	else if (affinity->is_known && cpus_text(&of_victim, text))
+		(void)snprintf(a->text[a->n++], ADVICE_BYTES,
+			       "or move this process: taskset -acp %s %" PRIu32 ", where the other may not run", text,
+			       victim->pid);
+	else if (affinity->is_known && cpus_text(&affinity->behind, text)) {
+		if (CPU_COUNT(&affinity->behind) > 1)
+			(void)snprintf(a->text[a->n++], ADVICE_BYTES,
+				       "or keep it to some CPUs: %staskset -acp CPUS %" PRIu32 "; both may use %s",
+				       sudo, behind->pid, text);
+	} else {
+		(void)snprintf(a->text[a->n++], ADVICE_BYTES,
+			       "or move it: %staskset -acp CPUS %" PRIu32
+			       ", with CPUS of those that 'taskset -cp %" PRIu32 "' shows",
+			       sudo, behind->pid, behind->pid);
+	}
+}
+
+struct advice_cpu advice_cpu(const struct advice_task *victim, const struct advice_task *behind, uint32_t n_cpus,
+			     const struct advice_affinity *affinity)
 {
 	struct advice_cpu a = { .n = 0 };
 	bool is_foreign = victim->uid != 0 && victim->uid != behind->uid;
@@ -58,9 +122,6 @@ struct advice_cpu advice_cpu(const struct advice_task *victim, const struct advi
 		       : behind->uid ? ", or ask its owner"
 				     : ", or ask root");
 	if (n_cpus != 1)
-		(void)snprintf(a.text[a.n++], ADVICE_BYTES,
-			       "or move it: %staskset -acp CPUS %" PRIu32
-			       ", with CPUS of those that 'taskset -cp %" PRIu32 "' shows",
-			       is_foreign ? "sudo " : "", behind->pid, behind->pid);
+		advise_move(&a, victim, behind, is_foreign ? "sudo " : "", affinity);
 	return a;
 }

@@ -2,11 +2,12 @@
 /*
  * What to do about lost time: the same words from a detector and for a delay that is no finding.
  *
- * The reader is taken for the owner of the process that waits. No CPU is named: which ones both processes may use is
- * not known here.
+ * The reader is taken for the owner of the process that waits. CPUs are named only of those that a process may use.
  */
 #pragma once
 
+#include <sched.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -26,6 +27,12 @@ struct advice_task {
 	const char *comm; /* needs no NUL behind 16 bytes */
 };
 
+/* That processes may use. */
+struct advice_affinity {
+	bool is_known; /* else the rest is not set */
+	cpu_set_t victim, behind;
+};
+
 /** advice_class() - the remedy of bpf/blame.def; NULL: none follows from the class alone */
 const char *advice_class(enum blame_class class);
 /**
@@ -33,4 +40,5 @@ const char *advice_class(enum blame_class class);
  * @behind: the process that ran meanwhile
  * @n_cpus: of the machine; 0: not known
  */
-struct advice_cpu advice_cpu(const struct advice_task *victim, const struct advice_task *behind, uint32_t n_cpus);
+struct advice_cpu advice_cpu(const struct advice_task *victim, const struct advice_task *behind, uint32_t n_cpus,
+			     const struct advice_affinity *affinity);

@@ -16,7 +16,12 @@ static void advise(const struct detector_facts *facts, struct finding *f)
 	struct advice_task behind = { .pid = f->cause.is_several ? 0 : f->cause.pid,
 				      .uid = f->cause.uid,
 				      .comm = f->cause.comm };
-	struct advice_cpu advice = advice_cpu(&victim, &behind, facts->n_cpus);
+	struct advice_affinity affinity = { .is_known = false };
+	struct advice_cpu advice;
+
+	affinity.is_known = facts->affinity && behind.pid && facts->affinity(victim.pid, &affinity.victim) == 0 &&
+			    facts->affinity(behind.pid, &affinity.behind) == 0;
+	advice = advice_cpu(&victim, &behind, facts->n_cpus, &affinity);
 
 	for (size_t i = 0; i < advice.n; i++)
 		detector_advise(f, "%s", advice.text[i]);

@@ -72,6 +72,7 @@ static const char *advice_found(const Ingero__V1__Summary *summary, uint32_t pid
 /* One process is slowed down where it had half of the time; several are none. */
 static struct advice_cpu advice_behind(const Ingero__V1__Summary *summary, const Ingero__V1__Operation *op)
 {
+	static const struct advice_affinity not_known = { .is_known = false };
 	const struct advice_task victim = { .pid = op->pid, .uid = op->uid, .comm = op->process_name };
 	const Ingero__V1__Behind *first = NULL;
 	struct advice_task behind = { .pid = 0 };
@@ -92,7 +93,7 @@ static struct advice_cpu advice_behind(const Ingero__V1__Summary *summary, const
 	behind.comm = first->comm;
 	if (first->ns >= sum_ns - first->ns)
 		behind.pid = first->pid;
-	return advice_cpu(&victim, &behind, 0);
+	return advice_cpu(&victim, &behind, 0, &not_known);
 }
 
 struct delay_advice delay_advice(const Ingero__V1__Summary *summary, const Ingero__V1__Operation *op,

@@ -8,6 +8,7 @@
  */
 #pragma once
 
+#include <sched.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -166,7 +167,8 @@ struct detector_words {
 };
 
 struct detector_facts {
-	uint32_t n_cpus; /* 0: not known */
+	uint32_t n_cpus;				    /* 0: not known */
+	int (*affinity)(uint32_t pid, cpu_set_t *ret_cpus); /* 0, or -errno; NULL: not known of any process */
 };
 
 struct detector {

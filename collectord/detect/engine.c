@@ -59,9 +59,9 @@ void engine_free(struct engine *e)
 	free(e);
 }
 
-void engine_set_cpus(struct engine *e, uint32_t n_cpus)
+void engine_set_facts(struct engine *e, const struct detector_facts *facts)
 {
-	e->facts.n_cpus = n_cpus;
+	e->facts = *facts;
 }
 
 void engine_counts(const struct engine *e, struct engine_counts *ret_counts)

@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "detect/detector.h"
 #include "detect/finding.h"
 #include "events/sink.h"
 #include "figures/tick.h"
@@ -34,8 +35,8 @@ struct engine_counts {
 
 int engine_new(const struct process_table *table, engine_finding_func func, void *data, struct engine **ret_engine);
 void engine_free(struct engine *engine);
-/** engine_set_cpus() - how many CPUs the machine has, for advice; 0, or never called: not known */
-void engine_set_cpus(struct engine *engine, uint32_t n_cpus);
+/** engine_set_facts() - of the machine, for advice; never called: nothing is known */
+void engine_set_facts(struct engine *engine, const struct detector_facts *facts);
 void engine_counts(const struct engine *engine, struct engine_counts *ret_counts);
 /** engine_call() - a kept call; those that ended before a tick come before it */
 void engine_call(struct engine *engine, const struct event *event);

@@ -17,73 +17,163 @@ static const struct {
 	struct advice_task victim, behind;
 	uint32_t n_cpus;
 	const char *want[ADVICE_CPU_MAX];
+	const char *runs_on, *behind_runs_on; /* as many digits as CPUs; NULL: not known */
 } cases[] = {
 	{ "one's own",
 	  { 10, ALICE, "python" },
 	  { 20, ALICE, "ffmpeg" },
 	  16,
 	  { "renice -n 19 -p $(ls /proc/20/task)",
-	    "or move it: taskset -acp CPUS 20, with CPUS of those that 'taskset -cp 20' shows" } },
+	    "or move it: taskset -acp CPUS 20, with CPUS of those that 'taskset -cp 20' shows" },
+	  NULL,
+	  NULL },
 	{ "another user's",
 	  { 10, ALICE, "python" },
 	  { 20, BOB, "ffmpeg" },
 	  0,
 	  { "sudo renice -n 19 -p $(ls /proc/20/task), or ask its owner",
-	    "or move it: sudo taskset -acp CPUS 20, with CPUS of those that 'taskset -cp 20' shows" } },
+	    "or move it: sudo taskset -acp CPUS 20, with CPUS of those that 'taskset -cp 20' shows" },
+	  NULL,
+	  NULL },
 	{ "root's",
 	  { 10, ALICE, "python" },
 	  { 20, 0, "logrotate" },
 	  1,
-	  { "sudo renice -n 19 -p $(ls /proc/20/task), or ask root" } },
+	  { "sudo renice -n 19 -p $(ls /proc/20/task), or ask root" },
+	  NULL,
+	  NULL },
 	{ "a user's, and root waits",
 	  { 10, 0, "python" },
 	  { 20, BOB, "ffmpeg" },
 	  1,
-	  { "renice -n 19 -p $(ls /proc/20/task)" } },
+	  { "renice -n 19 -p $(ls /proc/20/task)" },
+	  NULL,
+	  NULL },
 	{ "its own threads",
 	  { 10, ALICE, "python" },
 	  { 10, ALICE, "python" },
 	  16,
-	  { "let the process have more CPUs or start fewer threads: its own threads wait for each other" } },
+	  { "let the process have more CPUs or start fewer threads: its own threads wait for each other" },
+	  NULL,
+	  NULL },
 	{ "a thread of the kernel",
 	  { 10, ALICE, "python" },
 	  { 20, 0, "kworker/1:2" },
 	  16,
 	  { "sudo renice -n -5 -p $(ls /proc/10/task), or ask root",
-	    "or give the process CPUs of its own: cpuset.cpus of its control group (needs root)" } },
+	    "or give the process CPUs of its own: cpuset.cpus of its control group (needs root)" },
+	  NULL,
+	  NULL },
 	{ "who is only called like one",
 	  { 10, ALICE, "python" },
 	  { 20, ALICE, "kworker/1:2" },
 	  1,
-	  { "renice -n 19 -p $(ls /proc/20/task)" } },
+	  { "renice -n 19 -p $(ls /proc/20/task)" },
+	  NULL,
+	  NULL },
 	{ "the first process",
 	  { 10, 0, "python" },
 	  { 1, 0, "init" },
 	  16,
 	  { "renice -n -5 -p $(ls /proc/10/task)",
-	    "or give the process CPUs of its own: cpuset.cpus of its control group (needs root)" } },
+	    "or give the process CPUs of its own: cpuset.cpus of its control group (needs root)" },
+	  NULL,
+	  NULL },
 	{ "nobody known",
 	  { 10, ALICE, "python" },
 	  { 0, 0, "" },
 	  16,
 	  { "sudo renice -n -5 -p $(ls /proc/10/task), or ask root",
-	    "or give the process CPUs of its own: cpuset.cpus of its control group (needs root)" } },
+	    "or give the process CPUs of its own: cpuset.cpus of its control group (needs root)" },
+	  NULL,
+	  NULL },
+	{ "it has others, too",
+	  { 10, ALICE, "python" },
+	  { 20, ALICE, "ffmpeg" },
+	  16,
+	  { "renice -n 19 -p $(ls /proc/20/task)",
+	    "or move it: taskset -acp 2,4-5 20, where this process does not run" },
+	  "01",
+	  "1245" },
+	{ "another user's, that has others, too",
+	  { 10, ALICE, "python" },
+	  { 20, BOB, "ffmpeg" },
+	  16,
+	  { "sudo renice -n 19 -p $(ls /proc/20/task), or ask its owner",
+	    "or move it: sudo taskset -acp 0,2-3 20, where this process does not run" },
+	  "1",
+	  "0123" },
+	{ "it has none of its own, the process has",
+	  { 10, ALICE, "python" },
+	  { 20, BOB, "ffmpeg" },
+	  16,
+	  { "sudo renice -n 19 -p $(ls /proc/20/task), or ask its owner",
+	    "or move this process: taskset -acp 0,3 10, where the other may not run" },
+	  "0123",
+	  "12" },
+	{ "both may use the same",
+	  { 10, ALICE, "python" },
+	  { 20, ALICE, "ffmpeg" },
+	  16,
+	  { "renice -n 19 -p $(ls /proc/20/task)", "or keep it to some CPUs: taskset -acp CPUS 20; both may use 0-3" },
+	  "0123",
+	  "0123" },
+	{ "both are confined to one",
+	  { 10, ALICE, "python" },
+	  { 20, ALICE, "ffmpeg" },
+	  16,
+	  { "renice -n 19 -p $(ls /proc/20/task)" },
+	  "3",
+	  "3" },
 	{ "the largest numbers",
 	  { UINT32_MAX, ALICE, "python" },
 	  { UINT32_MAX - 1, BOB, "sixteen letters!" },
 	  0,
 	  { "sudo renice -n 19 -p $(ls /proc/4294967294/task), or ask its owner",
-	    "or move it: sudo taskset -acp CPUS 4294967294, with CPUS of those that 'taskset -cp 4294967294' shows" } },
+	    "or move it: sudo taskset -acp CPUS 4294967294, with CPUS of those that 'taskset -cp 4294967294' shows" },
+	  NULL,
+	  NULL },
 };
+
+static cpu_set_t cpus_of(const char *digits)
+{
+	cpu_set_t cpus;
+
+	CPU_ZERO(&cpus);
+	for (; digits && *digits; digits++)
+		CPU_SET(*digits - '0', &cpus);
+	return cpus;
+}
+
+/* More ranges than the text has room for: said as if they were not known. */
+static void check_many(void)
+{
+	const struct advice_task victim = { 10, ALICE, "python" }, behind = { 20, ALICE, "ffmpeg" };
+	struct advice_affinity affinity = { .is_known = true };
+	struct advice_cpu a;
+
+	CPU_ZERO(&affinity.victim);
+	CPU_ZERO(&affinity.behind);
+	for (int cpu = 0; cpu < CPU_SETSIZE; cpu += 2)
+		CPU_SET(cpu, &affinity.behind);
+	a = advice_cpu(&victim, &behind, 0, &affinity);
+	CHECK_INT_EQ("many CPUs", a.n, 2);
+	CHECK_STR_EQ("many CPUs", a.text[1],
+		     "or move it: taskset -acp CPUS 20, with CPUS of those that 'taskset -cp 20' shows");
+}
 
 int main(void)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		struct advice_cpu a = advice_cpu(&cases[i].victim, &cases[i].behind, cases[i].n_cpus);
+		struct advice_affinity affinity = { .is_known = cases[i].runs_on,
+						    .victim = cpus_of(cases[i].runs_on),
+						    .behind = cpus_of(cases[i].behind_runs_on) };
+		struct advice_cpu a = advice_cpu(&cases[i].victim, &cases[i].behind, cases[i].n_cpus, &affinity);
 
 		CHECK_INT_EQ(cases[i].name, a.n, cases[i].want[1] ? 2 : 1);
 		CHECK_STR_EQ(cases[i].name, a.text[0], cases[i].want[0]);
 		CHECK_STR_EQ(cases[i].name, a.text[1], cases[i].want[1] ? cases[i].want[1] : "");
 	}
+	check_many();
 	return check_result();
 }

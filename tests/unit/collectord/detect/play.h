@@ -71,7 +71,7 @@ static inline void play_begin(struct play *p, uint64_t seed)
 	p->tick.measured = ALL_CLASSES;
 	CHECK_INT_EQ("table", process_table_new(&p->table), 0);
 	CHECK_INT_EQ("engine", engine_new(p->table, play_told, p, &p->engine), 0);
-	engine_set_cpus(p->engine, 16);
+	engine_set_facts(p->engine, &(struct detector_facts){ .n_cpus = 16 });
 }
 
 static inline void play_end(struct play *p)
