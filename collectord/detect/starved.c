@@ -209,7 +209,7 @@ static void starved_wait_add(const struct detector_view *view, const struct acco
 /* Return: what it lost in all */
 static uint64_t thread_look(const struct detector_view *view, const struct driving *d, struct starving all[CAUSE_COUNT])
 {
-	uint64_t lost_ns = 0, written_ns = 0;
+	uint64_t lost_ns = 0, read_ns = 0, written_ns = 0, disk_ns = d->between_ns[BLAME_BLOCK_IO];
 
 	memset(all, 0, CAUSE_COUNT * sizeof(*all));
 	for (size_t i = 0; i < view->n_waits; i++) {
@@ -218,10 +218,16 @@ static uint64_t thread_look(const struct detector_view *view, const struct drivi
 		if (!is_between(w, d->account->tid))
 			continue;
 		starved_wait_add(view, w, all);
-		if (w->kind == RESOURCE_WRITTEN && w->class == BLAME_BLOCK_IO)
-			written_ns += w->ns;
+		if (w->class == BLAME_BLOCK_IO)
+			*(w->kind == RESOURCE_WRITTEN ? &written_ns : &read_ns) += w->ns;
 	}
-	all[CAUSE_DISK].ns += d->between_ns[BLAME_BLOCK_IO] - MIN(d->between_ns[BLAME_BLOCK_IO], written_ns);
+	/* Short waits, of which nothing is known, are taken for what the long ones mostly are. */
+	disk_ns -= MIN(disk_ns, written_ns);
+	if (written_ns > read_ns) {
+		all[CAUSE_CHECKPOINT].ns += disk_ns - MIN(disk_ns, read_ns);
+		disk_ns = MIN(disk_ns, read_ns);
+	}
+	all[CAUSE_DISK].ns += disk_ns;
 	all[CAUSE_MEMORY].ns += d->between_ns[BLAME_MEMORY];
 	for (int i = 0; i < CAUSE_COUNT; i++)
 		lost_ns += all[i].ns;

@@ -30,7 +30,7 @@ WAITS = {
     "child": ("child", "starved", "tool"),
     "checkpoint": ("disk", "starved", "checkpoint"),
 }
-HOGS = (["--bursts", "{on}ms,{off}ms"], [], ["--threads", "3"])
+HOGS = (["--bursts", "{on}ms,{off}ms"], [], ["--nice", "-5"])
 QUOTAS = (70, 40, 20)
 GIL_THREADS = (1, 2, 3)
 
@@ -92,6 +92,8 @@ def hog_later(bench, onset_s, *options):
     process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
     try:
         yield process.pid
+        if process.poll() is not None:
+            raise ingero.Failed(f"{' '.join(command)}: ended at once, status {process.returncode}")
     finally:
         process.kill()
         process.wait()

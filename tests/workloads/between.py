@@ -12,7 +12,7 @@ TO is one of
     socket   the same, through a socket
     lock     waits for a lock that another thread holds for --wait-ms
     gil      another thread of the interpreter computes in Python, or --threads of them
-    disk     writes 4 MiB to a file and waits until the disk has them
+    disk     writes 4 MiB to a file and waits until the disk has them, again and again for --wait-ms
     child    starts a process that rests --wait-ms, and waits for its end
     gc       collects garbage among 300 000 objects
     idle     a server that nobody asks: waits on a socket for longer than it lives, but for --wait-ms
@@ -132,8 +132,12 @@ class Waits:
         self.data = random.randbytes(DISK_BYTES)
 
     def disk(self):
-        os.pwrite(self.file.fileno(), self.data, 0)
-        os.fsync(self.file.fileno())
+        end_s = time.monotonic() + self.wait_s
+        while True:
+            os.pwrite(self.file.fileno(), self.data, 0)
+            os.fsync(self.file.fileno())
+            if time.monotonic() >= end_s:
+                break
 
     def child(self):
         pid = os.fork()

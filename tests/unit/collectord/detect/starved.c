@@ -240,6 +240,51 @@ static void check_hops(void)
 	}
 }
 
+/* Half of its time it waits for the disk: milliseconds of that whose file is known, since they were long waits. */
+static const struct {
+	const char *name;
+	uint64_t read, written;
+	const char *cause;
+	uint64_t lost; /* milliseconds of each second */
+} short_waits[] = {
+	{ "none of them known", 0, 0, "disk", 500 },
+	{ "mostly reads known", 200, 50, "disk", 450 },
+	{ "mostly writes known", 50, 200, "checkpoint", 450 },
+	{ "few known, all writes", 0, 50, "checkpoint", 500 },
+};
+
+static void check_short_waits(void)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(short_waits); i++) {
+		struct account_wait wait = { .max_ns = 5 * MS, .count = 10, .tid = MAIN, .class = BLAME_BLOCK_IO };
+		struct play *p = malloc(sizeof(*p));
+		const struct finding *f;
+
+		play_begin(p, i);
+		for (int second = 0; second < BEGIN + SECONDS; second++) {
+			struct account *a = play_account(p, MAIN, true);
+
+			play_calls(p, "cudaLaunchKernel", 100, 5 * US, BLAME_ON_CPU);
+			play_between(a, BLAME_BLOCK_IO, 500 * MS);
+			play_rest(a, S);
+			wait.ns = short_waits[i].read * MS;
+			wait.kind = RESOURCE_INODE;
+			if (wait.ns)
+				play_wait(p, &wait);
+			wait.ns = short_waits[i].written * MS;
+			wait.kind = RESOURCE_WRITTEN;
+			if (wait.ns)
+				play_wait(p, &wait);
+			CHECK_INT_EQ(short_waits[i].name, play_tick(p, S), 0);
+		}
+		f = play_find(p, "starved");
+		CHECK_STR_EQ(short_waits[i].name, f ? f->cause.kind : "", short_waits[i].cause);
+		CHECK_INT_EQ(short_waits[i].name, f ? f->lost_ns : 0, (SECONDS + 1) * short_waits[i].lost * MS);
+		play_end(p);
+		free(p);
+	}
+}
+
 /* Seconds in which it waits for the first row of cases, with pauses. */
 static const struct {
 	const char *name;
@@ -324,6 +369,7 @@ int main(void)
 	check_cases();
 	check_several();
 	check_hops();
+	check_short_waits();
 	check_epochs();
 	check_others();
 	return check_result();
