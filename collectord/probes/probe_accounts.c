@@ -88,6 +88,9 @@ int probe_set_accounts(struct probe_set *set, probe_account_func func, void *dat
 	CLEANUP(freep) struct account_record *room = calloc(ACCOUNTS_AT_ONCE, sizeof(*room));
 	int living, ended;
 
+	/* Without task switches all of its time would be on the CPU. */
+	if (!probe_set_measures(set, BLAME_RUNNABLE))
+		return 0;
 	if (!room)
 		return -ENOMEM;
 	living = accounts_living(set, room, func, data);

@@ -298,6 +298,8 @@ static int set_open_any(struct probe_set *set, const struct probe_set_options *o
 	}
 	if (options->is_oldest)
 		traits.has_loop = traits.has_find_vma = traits.has_switch_state = false;
+	if (options->is_blind)
+		traits.has_sched = false;
 	if (first == PROBE_BACK_END_AUTO) {
 		first = PROBE_BACK_END_SESSION;
 		last = PROBE_BACK_END_PERF;

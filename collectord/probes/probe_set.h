@@ -40,6 +40,7 @@ struct probe_set_options {
 	enum probe_back_end back_end; /* anything but AUTO is forced: no fall-back */
 	uint64_t ring_bytes;	      /* ring of call records, power of two >= 4096; 0: PROBE_RING_BYTES */
 	bool is_oldest;		      /* for tests: leave unused what Linux 5.15 does not have */
+	bool is_blind;		      /* for tests: as a kernel that does not tell of task switches */
 };
 
 /**

@@ -104,6 +104,7 @@ void rig_open_bare(struct rig *rig, enum probe_back_end back_end, uint64_t ring_
 		.back_end = back_end,
 		.ring_bytes = ring_bytes,
 		.is_oldest = getenv("RIG_OLDEST"),
+		.is_blind = getenv("RIG_BLIND"),
 	};
 	char why[256];
 	int r;

@@ -29,7 +29,8 @@ static void blame_nothing_append(const struct account_question *q, const Ingero_
 	(void)buf_printf(&text, "no thread %s %s%s from ", q->whose, q->op ? "called " : "made a traced call",
 			 q->op ? q->op : "");
 	blame_window_append(q, reply, &text);
-	(void)buf_append_text(&text, "; '--since' takes a longer time, and 'ingero explain' says what is kept");
+	(void)buf_append_text(&text, "; '--since' takes a longer time, 'ingero explain' says what is kept, and "
+				     "'ingero check' what this kernel does not tell");
 	text_paragraph(out, style, "", buf_text(&text));
 }
 

@@ -52,7 +52,8 @@ int main(void)
 	reply_set();
 	CHECK_STR_EQ("none", report(NULL),
 		     "no thread of alice made a traced call from 14:00:10 to 14:01:10; '--since' takes\n"
-		     "a longer time, and 'ingero explain' says what is kept\n");
+		     "a longer time, 'ingero explain' says what is kept, and 'ingero check' what this\n"
+		     "kernel does not tell\n");
 	CHECK("none of an operation", strstr(report("cudaFree"), "no thread of alice called cudaFree from "));
 
 	list[0] = account_make(&made[0], account_starved, ARRAY_SIZE(account_starved));
