@@ -89,15 +89,15 @@ VERIFIED_ALONE int behind_add(__u32 slot, __u64 from, __u64 until, __u32 is_betw
 {
 	struct behind_walk walk = { .until = until, .from = from, .slot = slot, .is_between = is_between };
 	__u32 zero = 0;
-	__u64 *head;
+	const struct ran_head *head;
 
 	head = bpf_map_lookup_elem(&ran_head, &zero);
 	if (!head)
 		return 0;
-	walk.next = *head;
+	walk.next = head->n;
 	repeat(ran_entries, RAN_ENTRIES_MAX, behind_step, &walk);
 	/* Of a ring that was never full nothing is gone: who ran before the hook was there is nobody's wait. */
-	if (walk.until > walk.from && *head > ran_entries)
+	if (walk.until > walk.from && head->n > ran_entries)
 		counter_add(LOSS_BEHIND, 1);
 	return 0;
 }

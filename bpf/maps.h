@@ -15,6 +15,7 @@ SHARED const volatile bool has_task_throttled = false; /* task_struct.throttled,
 SHARED const volatile bool has_throttle_count = false; /* cfs_rq.throttle_count, with CFS_BANDWIDTH */
 SHARED const volatile bool has_switch_state = false;   /* sched_switch carries prev_state, 5.18 */
 SHARED const volatile bool has_loop = false;	       /* bpf_loop(), 5.17 */
+SHARED const volatile bool has_percpu_lookup = false;  /* bpf_map_lookup_percpu_elem(), 5.19 */
 SHARED const volatile bool has_find_vma = false;       /* bpf_find_vma(), 5.17 */
 SHARED const volatile __u32 page_shift = 12;
 SHARED const volatile __u32 ran_entries = RAN_ENTRIES_MAX; /* a power of two */
@@ -74,14 +75,21 @@ struct call_frame {
 /* The wait that began at the last switch-out: waits.h. All but `pcount` is written by the waker, before it wakes. */
 struct thread_wait {
 	__u64 pcount;	    /* of the task, when it left the CPU */
-	__u64 woken_pcount; /* as `pcount` of the wait that the members below belong to */
-	__u64 resource;	    /* this and the next: as struct wait_key has them */
+	__u64 woken_pcount; /* as `pcount` of the wait that the members below `carried_op` belong to */
+	__u64 carried_ns;   /* of waits that a timer ended, not counted yet: see waits.h */
+	__u64 carried_resource;
+	__u64 carried_calls; /* that the thread had made */
+	__u32 carried_class;
+	__u32 carried_op;
+	__u32 carried_holder; /* thread that ran at the end of each of them; 0: not always the same */
+	char carried_comm[RECORD_COMM_BYTES];
+	__u64 resource; /* this and the next: as struct wait_key has them */
 	__u32 device;
 	__u32 waker_tgid;
 	__u32 waker_tid;
 	__u32 waker_uid;
 	__u32 kind;
-	__u32 pad;
+	__u32 holder_tid; /* no waker: the thread that ran then, whose name is below; 0: none, or several */
 	char waker_comm[RECORD_COMM_BYTES];
 	char name[RESOURCE_NAME_BYTES];
 };
@@ -154,6 +162,11 @@ struct ran_entry {
 	__u32 tgid;
 	__u32 uid;
 	char comm[RECORD_COMM_BYTES];
+};
+/* Of a CPU's ring. */
+struct ran_head {
+	__u64 n;	 /* entries written so far */
+	__u32 tgid, tid; /* who runs now */
 };
 _Static_assert(sizeof(struct ran_entry) == RAN_ENTRY_BYTES, "the daemon knows its size");
 
@@ -294,7 +307,7 @@ SHARED struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);
 	__type(key, __u32);
-	__type(value, __u64); /* entries written so far */
+	__type(value, struct ran_head);
 } ran_head SEC(".maps");
 
 SHARED struct {

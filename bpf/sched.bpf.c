@@ -94,13 +94,13 @@ static __always_inline void ran_add(struct task_struct *next, __u64 clock)
 {
 	const struct cred *cred;
 	struct ran_entry *entry;
+	struct ran_head *head;
 	__u32 zero = 0, at;
-	__u64 *head;
 
 	head = bpf_map_lookup_elem(&ran_head, &zero);
 	if (!head)
 		return;
-	at = *head & (ran_entries - 1);
+	at = head->n & (ran_entries - 1);
 	entry = bpf_map_lookup_elem(&ran, &at);
 	if (!entry)
 		return;
@@ -109,7 +109,9 @@ static __always_inline void ran_add(struct task_struct *next, __u64 clock)
 	cred = next->cred;
 	entry->uid = cred ? cred->uid.val : 0;
 	__builtin_memcpy(entry->comm, next->comm, sizeof(entry->comm));
-	++*head;
+	head->tgid = next->tgid;
+	head->tid = next->pid;
+	head->n++;
 }
 
 SEC("tp_btf/sched_switch")

@@ -35,9 +35,9 @@ static __always_inline __u64 quota_group(struct task_struct *task)
 
 static const struct wait_value wait_none = {};
 
-/* Names first: without a count it is not read. */
-static __always_inline void wait_count(const struct thread_wait *wait, const struct wait_key *key, bool is_told,
-				       __u64 ns)
+/* Names first: without a count it is not read. @comm: of the waker, NULL: nothing is known; @name: of the resource */
+static __always_inline void wait_count(const struct wait_key *key, __u64 ns, __u32 uid, const char *comm,
+				       const char *name)
 {
 	struct wait_value *value = bpf_map_lookup_elem(&waits, key);
 
@@ -49,17 +49,68 @@ static __always_inline void wait_count(const struct thread_wait *wait, const str
 		counter_add(LOSS_WAITS, 1);
 		return;
 	}
-	if (is_told) {
-		value->waker_uid = wait->waker_uid;
-		__builtin_memcpy(value->waker_comm, wait->waker_comm, sizeof(value->waker_comm));
-		__builtin_memcpy(value->name, wait->name, sizeof(value->name));
+	if (comm) {
+		value->waker_uid = uid;
+		__builtin_memcpy(value->waker_comm, comm, sizeof(value->waker_comm));
 	}
+	if (name)
+		__builtin_memcpy(value->name, name, sizeof(value->name));
 	value->last_s = bpf_ktime_get_ns() / NS_IN_SECOND;
 	/* By the waiting thread alone, which is part of the key. */
 	if (ns > value->max_ns)
 		value->max_ns = ns;
 	__sync_fetch_and_add(&value->ns, ns);
 	__sync_fetch_and_add(&value->count, 1);
+}
+
+/* Nobody ended them: they are told by who held the GIL meanwhile, as far as that is known. */
+static __always_inline void carried_count(struct thread_state *t, struct wait_key *key)
+{
+	struct thread_wait *w = &t->wait;
+
+	key->tid = t->tid;
+	key->slot = t->slot;
+	key->kind = RESOURCE_GIL;
+	key->op = w->carried_op;
+	key->class = w->carried_class;
+	key->resource = w->carried_resource;
+	key->waker_tid = w->carried_holder;
+	key->waker_tgid = w->carried_holder ? t->tgid : 0;
+	wait_count(key, w->carried_ns, t->uid, w->carried_holder ? w->carried_comm : NULL, NULL);
+	__builtin_memset(key, 0, sizeof(*key));
+	w->carried_ns = 0;
+}
+
+/*
+ * A thread that wants the GIL wakes up every few milliseconds to ask for it, and only the last of these waits is ended
+ * by the thread that gives it, if it has to wait once more. @key: zeroes, and afterwards. Return: whether this one was
+ * kept back
+ */
+static __always_inline bool wait_carry(struct thread_state *t, struct wait_key *key, __u32 op, __u32 class, __u64 *ns,
+				       bool is_told)
+{
+	struct thread_wait *w = &t->wait;
+	bool is_gil = is_told && w->kind == RESOURCE_GIL, is_first = !w->carried_ns;
+
+	if (!is_first && !(is_gil && w->carried_op == op && w->carried_class == class &&
+			   w->carried_resource == w->resource && w->carried_calls == t->account.calls)) {
+		carried_count(t, key);
+		is_first = true;
+	}
+	if (!is_first) {
+		*ns += w->carried_ns;
+		w->carried_ns = 0;
+	}
+	if (!is_gil || w->waker_tid)
+		return false;
+	w->carried_ns = *ns;
+	w->carried_resource = w->resource;
+	w->carried_calls = t->account.calls;
+	w->carried_class = class;
+	w->carried_op = op;
+	w->carried_holder = is_first || w->carried_holder == w->holder_tid ? w->holder_tid : 0;
+	__builtin_memcpy(w->carried_comm, w->waker_comm, sizeof(w->carried_comm));
+	return true;
 }
 
 /*
@@ -73,9 +124,13 @@ VERIFIED_ALONE int wait_end(struct thread_state *t, __u32 op, __u32 class, __u64
 	struct wait_key key = {};
 	bool is_told;
 
-	if (!t || ns < WAIT_LEAST_NS || class == BLAME_RUNNABLE || !t->slot || t->slot == CALIBRATION_SLOT)
+	if (!t || class == BLAME_RUNNABLE || !t->slot || t->slot == CALIBRATION_SLOT)
+		return 0;
+	if (ns < WAIT_LEAST_NS && !t->wait.carried_ns)
 		return 0;
 	is_told = class != BLAME_QUOTA && t->wait.woken_pcount == t->wait.pcount;
+	if (wait_carry(t, &key, op, class, &ns, is_told) || ns < WAIT_LEAST_NS)
+		return 0;
 	key.tid = t->tid;
 	key.slot = t->slot;
 	key.op = op;
@@ -91,7 +146,7 @@ VERIFIED_ALONE int wait_end(struct thread_state *t, __u32 op, __u32 class, __u64
 		key.waker_tgid = t->wait.waker_tgid;
 		key.waker_tid = t->wait.waker_tid;
 	}
-	wait_count(&t->wait, &key, is_told, ns);
+	wait_count(&key, ns, t->wait.waker_uid, is_told ? t->wait.waker_comm : NULL, is_told ? t->wait.name : NULL);
 	return 0;
 }
 

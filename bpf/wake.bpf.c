@@ -11,6 +11,7 @@
 
 /* Shorter ones are not kept. The waker measures a little less than the scheduler does. */
 #define LOOK_LEAST_NS (WAIT_LEAST_NS * 3 / 4)
+#define CPUS_MOST 8192 /* CONFIG_NR_CPUS of the largest */
 
 /*
  * Whether the current task itself wakes, and is not merely where an interrupt or a thread of the kernel came by.
@@ -46,6 +47,56 @@ static __always_inline void waker_note(struct thread_wait *wait, const void *ctx
 	wait->waker_tid = waker->pid;
 	wait->waker_uid = cred ? cred->uid.val : 0;
 	bpf_probe_read_kernel(wait->waker_comm, sizeof(wait->waker_comm), waker->comm);
+}
+
+struct holder_search {
+	__u32 tgid, but; /* of the process, and its thread that waits */
+	__u32 n;
+	__u32 tid, cpu, at; /* of the last one found: its entry in the ring of that CPU */
+};
+
+static long holder_step(__u32 cpu, void *data)
+{
+	struct holder_search *search = data;
+	const struct ran_head *head;
+	__u32 zero = 0;
+
+	head = bpf_map_lookup_percpu_elem(&ran_head, &zero, cpu);
+	if (!head)
+		return 1;
+	if (head->tgid != search->tgid || head->tid == search->but)
+		return 0;
+	search->n++;
+	search->tid = head->tid;
+	search->cpu = cpu;
+	search->at = head->n - 1;
+	return 0;
+}
+
+/*
+ * Nobody ends a wait for the GIL that a timer ends. Whoever holds it computes, as a rule, and no second thread does so
+ * in Python: the one other thread of the process that is on a CPU.
+ */
+VERIFIED_ALONE int holder_note(struct thread_state *t)
+{
+	struct holder_search search = {};
+	const struct ran_entry *entry;
+	__u32 at;
+
+	if (!t || !has_percpu_lookup)
+		return 0;
+	search.tgid = t->tgid;
+	search.but = t->tid;
+	bpf_loop(CPUS_MOST, holder_step, &search, 0);
+	at = search.at & (ran_entries - 1);
+	if (search.n != 1)
+		return 0;
+	entry = bpf_map_lookup_percpu_elem(&ran, &at, search.cpu);
+	if (!entry)
+		return 0;
+	t->wait.holder_tid = search.tid;
+	__builtin_memcpy(t->wait.waker_comm, entry->comm, sizeof(t->wait.waker_comm));
+	return 0;
 }
 
 static __always_inline void descriptor_note(struct thread_wait *wait, struct task_struct *task, __u64 fd,
@@ -145,7 +196,8 @@ int sched_waking(__u64 *ctx)
 	if (!wait->pcount || wait->pcount != task->sched_info.pcount)
 		return 0;
 	out_ns = t->depth ? t->out_ns : t->away_out_ns;
-	if (bpf_ktime_get_ns() - out_ns < LOOK_LEAST_NS)
+	/* However short, one that follows others on the same resource says who ended them all. */
+	if (!wait->carried_ns && bpf_ktime_get_ns() - out_ns < LOOK_LEAST_NS)
 		return 0;
 	class = t->depth ? t->out_class : t->away_class;
 	__builtin_memset(&wait->resource, 0, sizeof(*wait) - OFFSET_OF(struct thread_wait, resource));
@@ -153,6 +205,8 @@ int sched_waking(__u64 *ctx)
 		waker_note(wait, ctx);
 		if (class != BLAME_MEMORY)
 			resource_note(wait, task);
+		if (wait->kind == RESOURCE_GIL && !wait->waker_tid)
+			holder_note(t);
 	}
 	WRITE_ONCE(wait->woken_pcount, wait->pcount);
 	return 0;

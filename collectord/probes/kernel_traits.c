@@ -97,6 +97,7 @@ int kernel_traits_read(struct kernel_traits *ret_traits)
 	t.has_task_throttled = btf_has_field(btf, "task_struct", "throttled");
 	t.has_throttle_count = btf_has_field(btf, "cfs_rq", "throttle_count");
 	t.has_loop = btf_has_helper(btf, "BPF_FUNC_loop");
+	t.has_percpu_lookup = btf_has_helper(btf, "BPF_FUNC_map_lookup_percpu_elem");
 	t.has_find_vma = btf_has_helper(btf, "BPF_FUNC_find_vma");
 	t.has_oom_task = btf_tracepoint_points(btf, "mark_victim");
 	for (size_t i = 0; i < ARRAY_SIZE(optional_tracepoints); i++)

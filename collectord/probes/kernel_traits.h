@@ -14,6 +14,7 @@ struct kernel_traits {
 	bool has_task_throttled; /* 6.18 */
 	bool has_throttle_count; /* CFS_BANDWIDTH */
 	bool has_loop;		 /* bpf_loop(), 5.17 */
+	bool has_percpu_lookup;	 /* bpf_map_lookup_percpu_elem(), 5.19 */
 	bool has_find_vma;	 /* bpf_find_vma(), 5.17 */
 	bool has_oom_task;	 /* mark_victim carries the task, 6.8; before that a number */
 	uint32_t missing;	 /* bit by number of those tracepoints that a kernel may be without */

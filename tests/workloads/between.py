@@ -17,7 +17,7 @@ TO is one of
     gc       collects garbage among 300 000 objects
     idle     a server that nobody asks: waits on a socket for longer than it lives, but for --wait-ms
 It loses nothing before --from seconds. The report is JSON: the thread's clocks from before its first kernel on, and how long the waits took
-(`waited_ns`) and the processes that gave what was waited for (`helpers`).
+(`waited_ns`), the processes that gave what was waited for (`helpers`) and the threads that held the GIL (`holders`).
 """
 import argparse
 import gc
@@ -57,6 +57,7 @@ class Waits:
         self.wait_s = options.wait_ms / 1000
         self.threads = options.threads
         self.children = []
+        self.holders = []
         self.loses = options.loses
         self.wait = self.nothing
 
@@ -118,6 +119,7 @@ class Waits:
 
     def prepare_gil(self):
         def compute():
+            self.holders.append(threading.get_native_id())
             n = 0
             while True:
                 n += 1
@@ -215,7 +217,7 @@ def main():
     waits.end()
     if options.report:
         with open(options.report, "w", encoding="ascii") as file:
-            json.dump({"tid": threading.get_native_id(), "steps": steps, "waited_ns": waited_ns, "helpers": waits.children,
+            json.dump({"tid": threading.get_native_id(), "steps": steps, "waited_ns": waited_ns, "helpers": waits.children, "holders": waits.holders,
                        **{name: after[name] - before[name] for name in after}}, file)
     os._exit(0)  # at once: what comes after the clocks were read is not in the report
 

@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Threads of Python that wait for the GIL while another one computes, with each interpreter that is here, and what is told of it."""
+import glob
+import json
+import os
+import pathlib
+import subprocess
+
+import ingero
+import kept
+
+BETWEEN = pathlib.Path(__file__).resolve().parent.parent / "workloads" / "between.py"
+SECONDS = 4
+VERSIONS = range(9, 14)  # of CPython 3
+VERSION = """import sys
+if sys.implementation.name == 'cpython':
+    print(sys.version_info[1], 'shared' if 'libpython' in open('/proc/self/maps').read() else 'static')
+"""
+WAITS = "SELECT tid, class, resource_kind, by_pid, by_tid, count, ns FROM waits WHERE \"where\" = 'between'"
+
+
+def interpreters():
+    """What there is of CPython 3.9 to 3.13, a path of each: Debian's is linked statically, others have a library."""
+    roots = [os.environ.get("PYENV_ROOT") or os.path.expanduser("~/.pyenv")]
+    found = ["/usr/bin/python3", *(path for root in roots for path in sorted(glob.glob(f"{root}/versions/3.*/bin/python3")))]
+    for path in found:
+        if not os.path.exists(path):
+            continue
+        version = subprocess.run([path, "-c", VERSION], capture_output=True, text=True, check=False)
+        minor, _, linked = version.stdout.strip().partition(" ")
+        if minor.isdigit() and int(minor) in VERSIONS:
+            yield f"3.{minor} {linked}", path
+
+
+def look(place, python):
+    """(waits of the thread that calls, what it said of itself)"""
+    programs, db, report = place.programs, place.path("gil.db"), place.path("report")
+    libraries = os.path.dirname(programs.library("libcuda.so.1"))
+    for path in (db, report):
+        if os.path.exists(path):
+            os.unlink(path)
+    trace = ingero.trace(programs, "--db", db, environment={"INGERO_STANDIN_QUIET": "1"}, command=[
+        python, "-S", str(BETWEEN), "--libraries", libraries, "--loses", "gil", "--seconds", str(SECONDS),
+        "--report", report])
+    if any(family["name"] == "sched" and family["state"] == "absent" for family in trace.start["families"]):
+        kept.skip("this kernel does not tell of task switches")
+    with open(report, encoding="ascii") as file:
+        said = json.load(file)
+    return [row for row in place.sql(WAITS, "--db", db) if row["tid"] == said["tid"] and row["class"] == "lock"], said
+
+
+def rows(waits, said):
+    """(all waits for a lock, those that are told as for the GIL, those of these that are told with the thread that held it)"""
+    of_gil = [row for row in waits if row["resource_kind"] == "gil"]
+    return waits, of_gil, [row for row in of_gil if row["by_tid"] in said["holders"]]
+
+
+def share(rows, all_rows, column):
+    return sum(row[column] for row in rows) / max(sum(row[column] for row in all_rows), 1)
