@@ -35,10 +35,12 @@ struct behind_walk {
 	__u32 is_between; /* calls: 1, else 0 */
 };
 
+static const struct behind_value behind_none = {};
+
 /* Return: 1 when the wait is attributed as far as the ring goes. */
 VERIFIED_ALONE int behind_charge(struct behind_walk *walk)
 {
-	struct behind_value *value, fresh = {};
+	struct behind_value *value;
 	struct behind_key key = {};
 	struct ran_entry *entry;
 	__u64 begin, ns;
@@ -64,7 +66,7 @@ VERIFIED_ALONE int behind_charge(struct behind_walk *walk)
 	if (key.tgid && !bpf_map_lookup_elem(&tracers, &key.tgid)) {
 		value = bpf_map_lookup_elem(&behind, &key);
 		if (!value) {
-			(void)bpf_map_update_elem(&behind, &key, &fresh, BPF_NOEXIST);
+			(void)bpf_map_update_elem(&behind, &key, &behind_none, BPF_NOEXIST);
 			value = bpf_map_lookup_elem(&behind, &key);
 		}
 		if (value) {

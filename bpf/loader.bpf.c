@@ -159,12 +159,10 @@ VERIFIED_ALONE int is_wanted_soname(__u64 dynamic)
 }
 
 struct link_walk {
-	__u64 next;		  /* object to look at */
-	__u64 tail;		  /* last one seen */
-	struct process_wish wish; /* of the target */
+	__u64 next; /* object to look at */
+	__u64 tail; /* last one seen */
 	__u32 tgid;
 	__u32 is_silent;
-	__u32 pad;
 };
 
 static long library_vma(struct task_struct *task, struct vm_area_struct *vma, struct file_identity *file)
@@ -174,9 +172,10 @@ static long library_vma(struct task_struct *task, struct vm_area_struct *vma, st
 	return 0;
 }
 
-VERIFIED_ALONE int library_tell(__u64 base, __u32 tgid, const struct process_wish *wish)
+VERIFIED_ALONE int library_tell(__u64 base, __u32 tgid)
 {
 	struct task_struct *task = bpf_get_current_task_btf(), *leader = task->group_leader;
+	struct process_wish *wish = bpf_map_lookup_elem(&targets, &tgid);
 	const struct cred *cred = task->cred;
 	struct process_entry *entry;
 	struct file_identity file = {};
@@ -224,7 +223,7 @@ VERIFIED_ALONE int link_look(struct link_walk *walk)
 	if (walk->is_silent)
 		return 0;
 	if ((link.name && is_wanted(link.name)) || (link.ld && is_wanted_soname(link.ld)))
-		library_tell(link.addr, walk->tgid, &walk->wish);
+		library_tell(link.addr, walk->tgid);
 	return 0;
 }
 
@@ -234,15 +233,16 @@ static long link_step(__u32 i, struct link_walk *walk)
 	return link_look(walk) ? 1 : 0;
 }
 
+static const struct process_entry entry_none = {};
+
 SEC("kprobe")
 int loader_changed(struct pt_regs *ctx)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	struct process_entry *entry, fresh = {};
+	struct process_entry *entry;
 	struct loader_debug debug = {};
-	struct loader_link link = {};
 	struct link_walk walk = {};
-	struct process_wish *wish;
+	__u64 next;
 	__u32 tgid = task->tgid;
 
 	if (is_inert || !is_traced(task, tgid))
@@ -251,7 +251,7 @@ int loader_changed(struct pt_regs *ctx)
 		return 0;
 	entry = bpf_map_lookup_elem(&processes, &tgid);
 	if (!entry) {
-		(void)bpf_map_update_elem(&processes, &tgid, &fresh, BPF_NOEXIST);
+		(void)bpf_map_update_elem(&processes, &tgid, &entry_none, BPF_NOEXIST);
 		entry = bpf_map_lookup_elem(&processes, &tgid);
 		if (!entry) {
 			counter_add(LOSS_PROCESS_SLOTS, 1);
@@ -264,16 +264,14 @@ int loader_changed(struct pt_regs *ctx)
 	}
 	if (debug.state != LOADER_CONSISTENT)
 		return 0;
-	wish = bpf_map_lookup_elem(&targets, &tgid);
 	walk.tgid = tgid;
-	if (wish)
-		walk.wish = *wish;
 	walk.next = debug.map;
 	if (entry->link_tail && entry->is_link_stale) {
 		walk.is_silent = 1; /* nothing is new after an unload */
 	} else if (entry->link_tail) {
-		if (bpf_probe_read_user(&link, sizeof(link), (void *)entry->link_tail) == 0) {
-			walk.next = link.next;
+		if (bpf_probe_read_user(&next, sizeof(next),
+					(void *)(entry->link_tail + OFFSET_OF(struct loader_link, next))) == 0) {
+			walk.next = next;
 			walk.tail = entry->link_tail;
 		}
 	}

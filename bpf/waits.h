@@ -35,9 +35,8 @@ static __always_inline __u64 quota_group(struct task_struct *task)
 
 static const struct wait_value wait_none = {};
 
-/* Names first: without a count it is not read. @comm: of the waker, NULL: nothing is known; @name: of the resource */
-static __always_inline void wait_count(const struct wait_key *key, __u64 ns, __u32 uid, const char *comm,
-				       const char *name)
+/* Row of a wait's key; NULL: the map is full, which is counted. */
+static __always_inline struct wait_value *wait_row(const struct wait_key *key)
 {
 	struct wait_value *value = bpf_map_lookup_elem(&waits, key);
 
@@ -45,18 +44,16 @@ static __always_inline void wait_count(const struct wait_key *key, __u64 ns, __u
 		(void)bpf_map_update_elem(&waits, key, &wait_none, BPF_NOEXIST);
 		value = bpf_map_lookup_elem(&waits, key);
 	}
-	if (!value) {
+	if (!value)
 		counter_add(LOSS_WAITS, 1);
-		return;
-	}
-	if (comm) {
-		value->waker_uid = uid;
-		__builtin_memcpy(value->waker_comm, comm, sizeof(value->waker_comm));
-	}
-	if (name)
-		__builtin_memcpy(value->name, name, sizeof(value->name));
+	return value;
+}
+
+/* By the waiting thread alone, which is part of the key. The names are there before: a row without a count is not read.
+ */
+static __always_inline void wait_row_add(struct wait_value *value, __u64 ns)
+{
 	value->last_s = bpf_ktime_get_ns() / NS_IN_SECOND;
-	/* By the waiting thread alone, which is part of the key. */
 	if (ns > value->max_ns)
 		value->max_ns = ns;
 	__sync_fetch_and_add(&value->ns, ns);
@@ -67,6 +64,7 @@ static __always_inline void wait_count(const struct wait_key *key, __u64 ns, __u
 static __always_inline void carried_count(struct thread_state *t, struct wait_key *key)
 {
 	struct thread_wait *w = &t->wait;
+	struct wait_value *value;
 
 	key->tid = t->tid;
 	key->slot = t->slot;
@@ -76,7 +74,13 @@ static __always_inline void carried_count(struct thread_state *t, struct wait_ke
 	key->resource = w->carried_resource;
 	key->waker_tid = w->carried_holder;
 	key->waker_tgid = w->carried_holder ? t->tgid : 0;
-	wait_count(key, w->carried_ns, t->uid, w->carried_holder ? w->carried_comm : NULL, NULL);
+	value = wait_row(key);
+	if (value && w->carried_holder) {
+		value->waker_uid = t->uid;
+		__builtin_memcpy(value->waker_comm, w->carried_comm, sizeof(value->waker_comm));
+	}
+	if (value)
+		wait_row_add(value, w->carried_ns);
 	__builtin_memset(key, 0, sizeof(*key));
 	w->carried_ns = 0;
 }
@@ -122,6 +126,7 @@ static __always_inline bool wait_carry(struct thread_state *t, struct wait_key *
 VERIFIED_ALONE int wait_end(struct thread_state *t, __u32 op, __u32 class, __u64 ns)
 {
 	struct wait_key key = {};
+	struct wait_value *value;
 	bool is_told;
 
 	if (!t || class == BLAME_RUNNABLE || !t->slot || t->slot == CALIBRATION_SLOT)
@@ -146,7 +151,14 @@ VERIFIED_ALONE int wait_end(struct thread_state *t, __u32 op, __u32 class, __u64
 		key.waker_tgid = t->wait.waker_tgid;
 		key.waker_tid = t->wait.waker_tid;
 	}
-	wait_count(&key, ns, t->wait.waker_uid, is_told ? t->wait.waker_comm : NULL, is_told ? t->wait.name : NULL);
+	value = wait_row(&key);
+	if (value && is_told) {
+		value->waker_uid = t->wait.waker_uid;
+		__builtin_memcpy(value->waker_comm, t->wait.waker_comm, sizeof(value->waker_comm));
+		__builtin_memcpy(value->name, t->wait.name, sizeof(value->name));
+	}
+	if (value)
+		wait_row_add(value, ns);
 	return 0;
 }
 
