@@ -78,8 +78,10 @@ static void signal_fired(uv_signal_t *signal, int number)
 static int loop_start(struct daemon *d)
 {
 	static const int numbers[] = { SIGTERM, SIGINT };
-	int r = uv_loop_init(&d->loop);
+	int r = privilege_refuse_rings();
 
+	if (r == 0)
+		r = uv_loop_init(&d->loop);
 	if (r < 0)
 		return start_failed(&d->report, r, "cannot make a loop");
 	(void)uv_timer_init(&d->loop, &d->load_timer);

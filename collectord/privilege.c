@@ -52,8 +52,8 @@ static uint64_t mask_of(const struct privilege_need *need)
 /*
  * What a process without CAP_SYS_ADMIN could still call and this one has no use for: groups @clock, @cpu-emulation,
  * @debug, @module, @mount, @obsolete, @raw-io, @reboot, @swap, @resources of systemd.exec(5), changes of identity,
- * name spaces and keys, and io_uring, whose requests no filter sees; not setpriority, with which children are made to
- * wait for others. A list of what is refused, since what libraries call differs between releases.
+ * name spaces and keys; not setpriority, with which children are made to wait for others. A list of what is refused,
+ * since what libraries call differs between releases.
  */
 static const int refused[] = {
 	SCMP_SYS(acct),
@@ -69,9 +69,6 @@ static const int refused[] = {
 	SCMP_SYS(fsopen),
 	SCMP_SYS(fspick),
 	SCMP_SYS(init_module),
-	SCMP_SYS(io_uring_enter),
-	SCMP_SYS(io_uring_register),
-	SCMP_SYS(io_uring_setup),
 	SCMP_SYS(ioperm),
 	SCMP_SYS(iopl),
 	SCMP_SYS(kcmp),
@@ -128,21 +125,43 @@ static const int refused[] = {
 #endif
 };
 
+/* Requests in a ring are seen by no filter. */
+static const int rings[] = { SCMP_SYS(io_uring_enter), SCMP_SYS(io_uring_register), SCMP_SYS(io_uring_setup) };
+
 /* A process may be started, not one in a namespace of its own. */
 static const unsigned int namespaces[] = {
 	CLONE_NEWNS, CLONE_NEWCGROUP, CLONE_NEWUTS, CLONE_NEWIPC, CLONE_NEWUSER, CLONE_NEWPID, CLONE_NEWNET,
 };
 
-static int filter_build(scmp_filter_ctx filter, bool late_perf)
+static int filter_refuse(scmp_filter_ctx filter, const int *calls, size_t n)
 {
-	int r = seccomp_attr_set(filter, SCMP_FLTATR_CTL_TSYNC, 1); /* the writing thread, too */
+	int r = 0;
 
-	for (size_t i = 0; i < ARRAY_SIZE(refused) && r == 0; i++) {
-		r = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), refused[i], 0);
+	for (size_t i = 0; i < n && r == 0; i++) {
+		r = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), calls[i], 0);
 		if (r == -EDOM) /* this processor has no such call */
 			r = 0;
 	}
-	if (r == 0 && !late_perf)
+	return r;
+}
+
+static int rings_filter_build(scmp_filter_ctx filter, const struct privilege_need *need)
+{
+	int r = filter_refuse(filter, rings, ARRAY_SIZE(rings));
+
+	(void)need;
+	return r == 0 ? seccomp_load(filter) : r;
+}
+
+static int seal_filter_build(scmp_filter_ctx filter, const struct privilege_need *need)
+{
+	int r = seccomp_attr_set(filter, SCMP_FLTATR_CTL_TSYNC, 1); /* the writing thread, too */
+
+	if (r == 0)
+		r = filter_refuse(filter, rings, ARRAY_SIZE(rings));
+	if (r == 0)
+		r = filter_refuse(filter, refused, ARRAY_SIZE(refused));
+	if (r == 0 && !need->late_perf)
 		r = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(perf_event_open), 0);
 	for (size_t i = 0; i < ARRAY_SIZE(namespaces) && r == 0; i++)
 		r = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(clone), 1,
@@ -157,14 +176,19 @@ static int filter_build(scmp_filter_ctx filter, bool late_perf)
 	return r == 0 ? seccomp_load(filter) : r;
 }
 
-static int filter_load(bool late_perf)
+static int filter_load(int (*build)(scmp_filter_ctx, const struct privilege_need *), const struct privilege_need *need)
 {
 	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
-	int r = filter ? filter_build(filter, late_perf) : -ENOMEM;
+	int r = filter ? build(filter, need) : -ENOMEM;
 
 	if (filter)
 		seccomp_release(filter);
 	return r;
+}
+
+int privilege_refuse_rings(void)
+{
+	return filter_load(rings_filter_build, NULL);
 }
 
 /* The directory of a file, made for its owner if it is missing; its parents are the administrator's. */
@@ -241,5 +265,5 @@ int privilege_seal(const struct privilege_need *need)
 	}
 	if (syscall(SYS_capset, &header, data) < 0)
 		return -errno;
-	return filter_load(need->late_perf);
+	return filter_load(seal_filter_build, need);
 }

@@ -10,6 +10,13 @@ struct privilege_need {
 };
 
 /**
+ * privilege_refuse_rings() - refuse io_uring from here on, and privileges by exec
+ * Before the first event loop: libuv 1.45 and newer opens a ring for each loop if it can, and aborts when the ring is
+ * refused later.
+ * Return: 0 or -errno
+ */
+int privilege_refuse_rings(void);
+/**
  * privilege_seal() - give up every capability but those of the service, and system calls that it has no use for
  * For ever, for all threads, and for children, which get none of the capabilities.
  * Return: 0 or -errno
