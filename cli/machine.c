@@ -11,7 +11,7 @@
 #define NOT_KNOWN (-1.0)
 #define FILE_BYTES 4096 /* of /proc/stat only the first line is read; the others are short */
 
-static void cpu_read(int proc_fd, struct machine_sample *sample)
+static void machine_cpu_read(int proc_fd, struct machine_sample *sample)
 {
 	char text[FILE_BYTES];
 	uint64_t ticks[8] = { 0 }; /* user nice system idle iowait irq softirq steal: proc_stat(5) */
@@ -41,7 +41,7 @@ struct machine_sample machine_sample_read(int proc_fd, uint64_t now_ns)
 	char text[FILE_BYTES];
 	const char *total;
 
-	cpu_read(proc_fd, &sample);
+	machine_cpu_read(proc_fd, &sample);
 	if (fd_read_file_at(proc_fd, "meminfo", text, sizeof(text)) > 0) {
 		sample.memory_bytes = memory_field(text, "MemTotal:");
 		sample.memory_available_bytes = memory_field(text, "MemAvailable:");

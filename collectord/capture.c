@@ -177,7 +177,7 @@ static int pipeline_start(struct capture *c, const struct capture_wish *wish)
 	return 0;
 }
 
-static bool held_ask(uint32_t tgid, void *data)
+static bool held_process_ask(uint32_t tgid, void *data)
 {
 	const struct capture *c = data;
 
@@ -191,7 +191,7 @@ static void held_drain(void *data)
 	c->source->ops->drain(c->source);
 }
 
-static const struct hold_events hold_events = { .ask = held_ask, .drain = held_drain };
+static const struct hold_events hold_events = { .ask = held_process_ask, .drain = held_drain };
 
 static void library_told(const struct target_library *library, void *data)
 {

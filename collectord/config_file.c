@@ -122,14 +122,14 @@ static int key_begin(struct reader *reader, const yaml_event_t *event)
 		      reader->section);
 }
 
-static struct config_place place_of(const struct reader *reader, const yaml_mark_t *mark)
+static struct config_place mark_place(const struct reader *reader, const yaml_mark_t *mark)
 {
 	return (struct config_place){ .file = reader->name,
 				      .line = (unsigned int)mark->line + 1,
 				      .column = (unsigned int)mark->column + 1 };
 }
 
-static int value_set(struct reader *reader, const char *text, const struct config_place *place)
+static int config_value_set(struct reader *reader, const char *text, const struct config_place *place)
 {
 	reader->where = IN_SECTION;
 	return config_set(reader->config, (enum config_id)reader->id, text, place, reader->error);
@@ -151,7 +151,7 @@ static int list_add(struct reader *reader, const yaml_event_t *event)
 
 static int scalar(struct reader *reader, const yaml_event_t *event)
 {
-	struct config_place place = place_of(reader, &event->start_mark);
+	struct config_place place = mark_place(reader, &event->start_mark);
 
 	if (memchr(event->data.scalar.value, 0, event->data.scalar.length))
 		return refuse(reader, &event->start_mark, "there is a NUL byte in this text");
@@ -171,7 +171,7 @@ static int scalar(struct reader *reader, const yaml_event_t *event)
 	case IN_SECTION:
 		return key_begin(reader, event);
 	case AT_VALUE:
-		return value_set(reader, (const char *)event->data.scalar.value, &place);
+		return config_value_set(reader, (const char *)event->data.scalar.value, &place);
 	case IN_LIST:
 		return list_add(reader, event);
 	}
@@ -195,7 +195,7 @@ static int list_begin(struct reader *reader, const yaml_event_t *event)
 		return refuse(reader, &event->start_mark, "no list is expected here");
 	reader->where = IN_LIST;
 	reader->list[0] = 0;
-	reader->value_at = place_of(reader, &event->start_mark);
+	reader->value_at = mark_place(reader, &event->start_mark);
 	return 0;
 }
 
@@ -227,7 +227,7 @@ static void error_skip(struct reader *reader, const yaml_event_t *event, enum wh
 		reader->where = IN_SECTION;
 }
 
-static int event_take(struct reader *reader, const yaml_event_t *event)
+static int yaml_event_take(struct reader *reader, const yaml_event_t *event)
 {
 	switch (event->type) {
 	case YAML_SCALAR_EVENT:
@@ -242,7 +242,7 @@ static int event_take(struct reader *reader, const yaml_event_t *event)
 	case YAML_SEQUENCE_START_EVENT:
 		return list_begin(reader, event);
 	case YAML_SEQUENCE_END_EVENT:
-		return value_set(reader, reader->list, &reader->value_at);
+		return config_value_set(reader, reader->list, &reader->value_at);
 	case YAML_ALIAS_EVENT:
 		return refuse(reader, &event->start_mark, "no aliases are taken: write the value out");
 	case YAML_DOCUMENT_START_EVENT:
@@ -259,7 +259,7 @@ static int event_take(struct reader *reader, const yaml_event_t *event)
 }
 
 /* Return: bytes, or -errno; -EFBIG beyond the most */
-static ssize_t file_read(int fd, unsigned char *bytes, size_t room)
+static ssize_t config_bytes_read(int fd, unsigned char *bytes, size_t room)
 {
 	size_t n = 0;
 
@@ -310,7 +310,7 @@ static int file_take(struct config *config, int fd, const char *name, char *erro
 		return -ENOMEM;
 	}
 	CLEANUP(parser_done) yaml_parser_t *owned = &parser;
-	n = file_read(fd, bytes, CONFIG_FILE_BYTES + 1);
+	n = config_bytes_read(fd, bytes, CONFIG_FILE_BYTES + 1);
 	if (n < 0) {
 		if (n == -EFBIG)
 			(void)snprintf(error, CONFIG_ERROR_BYTES, "'%s' has more than %d KiB", name,
@@ -335,7 +335,7 @@ static int file_take(struct config *config, int fd, const char *name, char *erro
 		if (reader->n_skips)
 			event_skip(reader, &event);
 		else
-			r = event_take(reader, &event);
+			r = yaml_event_take(reader, &event);
 		if (r == -EINVAL && errors && event.type != YAML_DOCUMENT_START_EVENT) {
 			error_skip(reader, &event, where);
 			is_wrong = true;

@@ -338,7 +338,7 @@ static void process_forget(const struct process_figures *process, void *data)
 }
 
 /* Nobody watches: the next second that is judged and kept begins no earlier than here. */
-static void pass(struct pipeline *p)
+static void second_pass(struct pipeline *p)
 {
 	pipeline_collect(p);
 	gone_tell(p);
@@ -352,7 +352,7 @@ void pipeline_tick(struct pipeline *p, bool is_watched)
 	if (is_watched || p->was_watched)
 		tick(p, !is_watched);
 	else
-		pass(p);
+		second_pass(p);
 	p->was_watched = is_watched;
 	(void)figures_forget_gone(p->figures, is_watched ? 0 : UINT64_MAX, is_watched ? GONE_MAX : 0, process_forget,
 				  p);

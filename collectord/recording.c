@@ -42,7 +42,7 @@ void recording_wish(struct recording *recording, const struct recording_wish *wi
 }
 
 /* Those that were there before: later ones are heard of when they load a library. */
-static void processes_look(const struct lease *lease, struct target_set *targets)
+static void recorded_processes_look(const struct lease *lease, struct target_set *targets)
 {
 	CLEANUP(closep) int proc_fd = procfs_open();
 	process_list list = { .items = NULL };
@@ -76,7 +76,7 @@ int recording_apply(struct recording *recording, struct lease_set *leases, struc
 	wish_describe(whom, recording->now);
 	target_set_keep(targets, whom->everyone);
 	if (lease)
-		processes_look(lease, targets);
+		recorded_processes_look(lease, targets);
 	return 0;
 }
 

@@ -42,7 +42,7 @@ struct tracers {
  * Nothing is read or opened, and no file system is asked: one that a user serves himself could keep us waiting for its
  * answer. What the kernel has of the file is enough, since which one it is never changes.
  */
-static int look(const char *path, struct statx *ret)
+static int executable_stat(const char *path, struct statx *ret)
 {
 	return statx(AT_FDCWD, path, AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT,
 		     STATX_INO | STATX_TYPE | STATX_MODE | STATX_UID, ret) < 0
@@ -71,7 +71,7 @@ static bool is_client(const struct tracers *t, uint32_t pid)
 	if (procfs_program(pid, &exe) < 0)
 		return false;
 	for (size_t i = 0; i < ARRAY_SIZE(t->places); i++)
-		if (t->places[i][0] && look(t->places[i], &client) == 0 && client.stx_ino == exe.stx_ino &&
+		if (t->places[i][0] && executable_stat(t->places[i], &client) == 0 && client.stx_ino == exe.stx_ino &&
 		    client.stx_dev_major == exe.stx_dev_major && client.stx_dev_minor == exe.stx_dev_minor)
 			return may_trust(t, &client);
 	return false;
@@ -159,7 +159,7 @@ int tracers_new(const char *daemon_path, bool is_private, struct tracers **ret_t
 	if (!t)
 		return -ENOMEM;
 	t->is_private = is_private;
-	if (slash && look(daemon_path, &t->daemon) == 0) {
+	if (slash && executable_stat(daemon_path, &t->daemon) == 0) {
 		place_set(t->places[0], daemon_path, n, "/" CLIENT_NAME);
 		if (n >= sizeof(sbin) - 1 && memcmp(slash - (sizeof(sbin) - 1), sbin, sizeof(sbin) - 1) == 0)
 			place_set(t->places[1], daemon_path, n - (sizeof(sbin) - 1), "/bin/" CLIENT_NAME);

@@ -26,7 +26,7 @@ static bool may_write(const struct check_world *world, const char *path, const s
 	return faccessat(world->root, path, W_OK, AT_EACCESS) == 0;
 }
 
-static void own_look(const struct check_world *world, struct check_result *result)
+static void own_database_look(const struct check_world *world, struct check_result *result)
 {
 	const char *shown = world->database->path;
 	char path[PATH_MAX];
@@ -91,5 +91,5 @@ void check_database(const struct check_world *world, struct check_result *result
 		check_say(result, CHECK_LEVEL_WARN, "name a file with '--db' or INGERO_DB",
 			  "you have no home directory to keep one in");
 	else
-		own_look(world, result);
+		own_database_look(world, result);
 }

@@ -43,7 +43,7 @@ static void files_done(library_files *files)
 }
 
 /* Links to one file are one library. */
-static void file_add(const struct check_world *world, library_files *files, const char *path)
+static void library_file_add(const struct check_world *world, library_files *files, const char *path)
 {
 	struct library_file file = { .path = NULL };
 	struct stat st;
@@ -76,7 +76,7 @@ static void cache_read(const struct check_world *world, library_files *files)
 
 		/* The first one follows numbers without a zero between. */
 		if (slash && is_cuda(slash))
-			file_add(world, files, slash + 1);
+			library_file_add(world, files, slash + 1);
 		text += n + 1;
 	}
 }
@@ -96,7 +96,7 @@ static void place_read(const struct check_world *world, const char *place, libra
 		if (!is_cuda(entry->d_name))
 			continue;
 		(void)snprintf(path, sizeof(path), "%s/%s", place, entry->d_name);
-		file_add(world, files, path);
+		library_file_add(world, files, path);
 	}
 	(void)closedir(dir);
 }
@@ -224,7 +224,7 @@ static void own_process_say(const char *pid, const char *comm, const char *libra
 		(void)buf_printf(&own->result->detail, "%s %s: %s\n", comm, pid, libraries);
 }
 
-static void own_look(const struct check_world *world, struct check_result *result)
+static void own_libraries_look(const struct check_world *world, struct check_result *result)
 {
 	struct own_processes own = { .result = result };
 	size_t n_closed;
@@ -245,5 +245,5 @@ void check_cuda_processes(const struct check_world *world, struct check_result *
 	if (world->daemon.status)
 		coverage_say(world->daemon.status, result);
 	else
-		own_look(world, result);
+		own_libraries_look(world, result);
 }

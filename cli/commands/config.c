@@ -12,7 +12,7 @@
 #include "cli/output.h"
 
 /* A file that nobody wrote says nothing, and that is right. */
-static int file_open(const char *path, bool is_named, int *ret_fd)
+static int config_file_open(const char *path, bool is_named, int *ret_fd)
 {
 	int fd = config_reader_open(path);
 
@@ -46,7 +46,7 @@ static int config_run(const void *fields, const struct options_rest *rest)
 	}
 	if (!*path)
 		return command_refuse("config takes the name of a file, not ''");
-	if (file_open(path, rest->argc > 1, &fd) < 0)
+	if (config_file_open(path, rest->argc > 1, &fd) < 0)
 		return COMMAND_FAILED;
 	status = config_reader_run(is_check ? "--config-check" : "--config-show", path, fd, NULL, 0);
 	if (!is_check || status != COMMAND_OK)

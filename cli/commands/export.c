@@ -77,7 +77,7 @@ static int data_take(const ProtobufCMessage *message, void *data)
 	return 0;
 }
 
-static int ask(struct exporting *exporting, struct ingero *ingero, const struct export_fields *f)
+static int export_ask(struct exporting *exporting, struct ingero *ingero, const struct export_fields *f)
 {
 	Ingero__V1__Span span = window_resolve(&f->window, 0, clock_now_unix_ns());
 	Ingero__V1__ExportRequest request = INGERO__V1__EXPORT_REQUEST__INIT;
@@ -128,7 +128,7 @@ static int export_run(const void *fields, const struct options_rest *rest)
 	(void)signal(SIGTERM, on_signal);
 	(void)signal(SIGHUP, on_signal);
 
-	r = ask(&exporting, ingero, f);
+	r = export_ask(&exporting, ingero, f);
 	if (r < 0 && !exporting.is_file_at_fault)
 		output_error("%s", ingero_why(ingero, r));
 	if (r == 0) {

@@ -158,7 +158,7 @@ static const char *contradiction(const struct trace_fields *f, const struct opti
 	return NULL;
 }
 
-static bool is_own_process(const struct trace *t, uint32_t pid)
+static bool is_process_of_user(const struct trace *t, uint32_t pid)
 {
 	char path[32];
 	struct stat st;
@@ -175,7 +175,7 @@ static bool is_of_others(const struct trace *t)
 	for (size_t i = 0; i < f->uids.n; i++)
 		is_any |= f->uids.items[i] != t->caller.uid;
 	for (size_t i = 0; i < f->pids.n; i++)
-		is_any |= !is_own_process(t, f->pids.items[i]);
+		is_any |= !is_process_of_user(t, f->pids.items[i]);
 	return is_any && t->caller.is_sudo;
 }
 

@@ -174,7 +174,7 @@ int descendants_continue_one(uid_t uid, pid_t pid)
 	return proc_fd < 0 ? -errno : signal_if(proc_fd, pid, &choice);
 }
 
-static void look(const struct choice *choice)
+static void descendants_look(const struct choice *choice)
 {
 	CLEANUP(closep) int proc_fd = proc_open();
 	DIR *proc = opendir("/proc");
@@ -195,8 +195,8 @@ void descendants_continue(uid_t uid, pid_t except_group)
 	const struct choice choice = { .uid = uid, .only_stopped = true, .except_group = except_group };
 
 	if (syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0) < 0) {
-		look(&choice);
+		descendants_look(&choice);
 		(void)poll(NULL, 0, SETTLE_MS);
 	}
-	look(&choice);
+	descendants_look(&choice);
 }

@@ -142,7 +142,7 @@ static int ascending(const void *a, const void *b)
 }
 
 /* Nothing of the program's, of the terminal's or of the client's stays open here. */
-static void close_others(const struct guardian *g)
+static void guardian_close_others(const struct guardian *g)
 {
 	int kept[] = { g->client_fd, g->daemon_fd, g->signal_fd };
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -153,7 +153,7 @@ static void close_others(const struct guardian *g)
 	close_from(STDERR_FILENO + 1, kept, ARRAY_SIZE(kept));
 }
 
-static int signals_open(void)
+static int guardian_signals_open(void)
 {
 	sigset_t set;
 
@@ -198,7 +198,7 @@ void guardian_run(const struct guardian_start *start)
 			      .program = start->program,
 			      .client_fd = start->client_fd,
 			      .daemon_fd = start->daemon_fd,
-			      .signal_fd = signals_open(),
+			      .signal_fd = guardian_signals_open(),
 			      .is_over = !start->can_guard };
 
 	if (start->can_guard)
@@ -214,7 +214,7 @@ void guardian_run(const struct guardian_start *start)
 	else
 		(void)setsid();
 	(void)!chdir("/"); /* no file system is kept busy */
-	close_others(&g);
+	guardian_close_others(&g);
 	if (g.signal_fd < 0 || send(g.client_fd, &hello, sizeof(hello), MSG_NOSIGNAL) < 0)
 		_exit(1);
 	/* Nobody is reaped before the client has its descriptor of the program. */

@@ -42,18 +42,18 @@ static const struct trace_place *place_find(const struct trace_order *order, con
 	return NULL;
 }
 
-static uint64_t key_of(const struct trace_row *row, enum trace_sort sort)
+static uint64_t row_key(const struct trace_row *row, enum trace_sort sort)
 {
 	if (row->is_idle)
 		return 0;
 	return sort == TRACE_SORT_CALLS ? row->op->count : sort == TRACE_SORT_P99 ? row->op->p99_ns : row->op->total_ns;
 }
 
-static int row_compare(const void *a, const void *b, void *data)
+static int order_compare(const void *a, const void *b, void *data)
 {
 	const struct trace_row *x = a, *y = b;
 	enum trace_sort sort = *(const enum trace_sort *)data;
-	uint64_t key_x = key_of(x, sort), key_y = key_of(y, sort);
+	uint64_t key_x = row_key(x, sort), key_y = row_key(y, sort);
 	int names = strcmp(x->op->op, y->op->op);
 
 	if (sort == TRACE_SORT_NAME && names)
@@ -122,7 +122,7 @@ static int places_keep(struct trace_order *order, struct trace_rows *rows)
 
 		if (is_taken[k])
 			continue;
-		while (at < n_kept && row_compare(row, &kept[at], &order->sort) >= 0)
+		while (at < n_kept && order_compare(row, &kept[at], &order->sort) >= 0)
 			at++;
 		memmove(&kept[at + 1], &kept[at], (n_kept++ - at) * sizeof(*kept));
 		kept[at] = *row;
@@ -159,7 +159,7 @@ int trace_order_apply(struct trace_order *order, struct trace_rows *rows, const 
 	int r = idle_rows_add(order, rows, totals);
 
 	if (r == 0 && rows->rows.n)
-		qsort_r(rows->rows.items, rows->rows.n, sizeof(*rows->rows.items), row_compare, &order->sort);
+		qsort_r(rows->rows.items, rows->rows.n, sizeof(*rows->rows.items), order_compare, &order->sort);
 	if (r == 0 && rows->rows.n && keeps && order->is_sorted)
 		r = places_keep(order, rows);
 	return r == 0 ? places_note(order, rows, totals->window_ns) : r;

@@ -132,8 +132,8 @@ static void behind_lines_append(struct behind_lines *lines, const Ingero__V1__Su
 }
 
 /* Behind whom the marked rows wait: a line for each process and neighbour, most time first; then who waited before. */
-static void behind_append(const struct trace_screen *screen, const struct frame *frame, const struct text_style *style,
-			  struct buf *out)
+static void screen_behind_append(const struct trace_screen *screen, const struct frame *frame,
+				 const struct text_style *style, struct buf *out)
 {
 	const Ingero__V1__Summary *now = shows_recent(screen) ? screen->recent : screen->figures;
 	struct behind_lines lines = { .n = 0 };
@@ -154,7 +154,7 @@ static void behind_append(const struct trace_screen *screen, const struct frame 
 	}
 }
 
-static void in_flight_append(const struct trace_screen *screen, const struct text_style *style, struct buf *out)
+static void calls_open_append(const struct trace_screen *screen, const struct text_style *style, struct buf *out)
 {
 	const Ingero__V1__InFlight *shown[NOTES_MOST] = { NULL };
 	size_t n_old = 0;
@@ -244,8 +244,8 @@ static void notes_append(const struct trace_screen *screen, const struct frame *
 	CLEANUP(buf_done) struct buf footer = BUF_INIT;
 
 	if (screen->figures) {
-		behind_append(screen, frame, style, out);
-		in_flight_append(screen, style, out);
+		screen_behind_append(screen, frame, style, out);
+		calls_open_append(screen, style, out);
 		screen_accounts_append(shows_recent(screen) ? screen->recent : screen->figures, style, out);
 		host_life_append(out, style, screen->figures);
 		trace_report_footer(screen->setting, screen->figures, &footer);
@@ -273,8 +273,8 @@ static void keys_append(const struct trace_screen *screen, const struct text_sty
 }
 
 /* Findings in as many lines as there are, worst first; those that find no room whole are counted. */
-static void findings_append(const struct trace_screen *screen, unsigned int room, const struct text_style *style,
-			    struct buf *out)
+static void screen_findings_append(const struct trace_screen *screen, unsigned int room, const struct text_style *style,
+				   struct buf *out)
 {
 	const char *explain = trace_report_explain(screen->setting);
 	const Ingero__V1__Finding *worst = trace_finding_worst(screen->figures);
@@ -365,8 +365,8 @@ static void page_append(const struct trace_screen *screen, unsigned int room, co
 	}
 }
 
-static int table_append(const struct trace_screen *screen, struct frame *frame, unsigned int room,
-			const struct text_style *style, struct buf *out)
+static int screen_table_append(const struct trace_screen *screen, struct frame *frame, unsigned int room,
+			       const struct text_style *style, struct buf *out)
 {
 	CLEANUP(buf_done) struct buf notes = BUF_INIT;
 	bool has_finding = screen->figures && trace_finding_worst(screen->figures);
@@ -403,7 +403,7 @@ static int table_append(const struct trace_screen *screen, struct frame *frame, 
 	}
 	(void)buf_append_text(out, buf_text(&notes));
 	if (screen->figures)
-		findings_append(screen, room > used ? room - used : 0, style, out);
+		screen_findings_append(screen, room > used ? room - used : 0, style, out);
 	return notes.failed ? -ENOMEM : 0;
 }
 
@@ -443,7 +443,7 @@ int trace_screen_append(const struct trace_screen *screen, const struct text_sty
 		used = lines_count(&above) + 1; /* the keys */
 		room = room > used ? room - used : 0;
 		if (screen->live->page == TRACE_PAGE_TABLE)
-			r = table_append(screen, &frame, room, style, out);
+			r = screen_table_append(screen, &frame, room, style, out);
 		else
 			page_append(screen, room, style, out);
 		keys_append(screen, style, out);

@@ -50,7 +50,7 @@ static void program_hear(struct trace *t, const Ingero__V1__TraceReply *reply)
 		output_error("cannot run %s: %s", option_quote(t->wish->program[0]).text, strerror(-r));
 }
 
-static void on_reply(struct ingero_stream *stream, const ProtobufCMessage *message, void *data)
+static void on_trace_reply(struct ingero_stream *stream, const ProtobufCMessage *message, void *data)
 {
 	const Ingero__V1__TraceReply *reply = (const Ingero__V1__TraceReply *)message;
 	struct trace *t = data;
@@ -65,7 +65,7 @@ static void on_reply(struct ingero_stream *stream, const ProtobufCMessage *messa
 		output_error("an answer could not be shown: %s", strerror(-r));
 }
 
-static void on_end(struct ingero_stream *stream, int r, void *data)
+static void on_trace_end(struct ingero_stream *stream, int r, void *data)
 {
 	struct trace *t = data;
 
@@ -89,7 +89,8 @@ static int stream_open(struct trace *t)
 		request.hold = t->child.is_guarded;
 		request.guardian = (uint32_t)t->child.guardian;
 	}
-	return ingero_stream_start(t->ingero, "ingero.v1.Trace.Trace", &request.base, on_reply, on_end, t, &t->stream);
+	return ingero_stream_start(t->ingero, "ingero.v1.Trace.Trace", &request.base, on_trace_reply, on_trace_end, t,
+				   &t->stream);
 }
 
 /* ---- signals, keys, readers that leave ---- */
@@ -157,7 +158,7 @@ static void keys_take(struct trace *t, short revents)
 }
 
 /* Blocked, and read in the loop: those that end us, those that are passed on, those that change the screen. */
-static int signals_open(struct trace *t)
+static int session_signals_open(struct trace *t)
 {
 	static const int always[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGCHLD };
 	sigset_t mask;
@@ -228,7 +229,7 @@ static void loop(struct trace *t)
 		if (t->show.out.is_gone && !t->is_stopping)
 			stop(t);
 		if (has_daemon && fds[DAEMON].revents && ingero_process(t->ingero) < 0 && !t->has_ended)
-			on_end(NULL, -EPIPE, t);
+			on_trace_end(NULL, -EPIPE, t);
 	}
 }
 
@@ -244,7 +245,7 @@ enum trace_view trace_view_choose(bool is_json, bool has_program)
 }
 
 /* After the loop: the summary, or why there is none. Return: exit status as far as tracing goes */
-static int finish(struct trace *t)
+static int session_finish(struct trace *t)
 {
 	struct trace_show *show = &t->show;
 	int r;
@@ -281,7 +282,7 @@ static int finish(struct trace *t)
 static int session(struct trace *t)
 {
 	char **program = t->wish->program;
-	int r = signals_open(t);
+	int r = session_signals_open(t);
 
 	if (r == 0 && program)
 		r = trace_child_start(&t->child, program, t->wish->caller, t->show.view == TRACE_VIEW_JSON,
@@ -304,7 +305,7 @@ static int session(struct trace *t)
 	t->has_keys = t->show.view == TRACE_VIEW_SCREEN && isatty(STDIN_FILENO);
 	loop(t);
 	terminal_leave();
-	return finish(t);
+	return session_finish(t);
 }
 
 struct trace_result trace_session_run(struct ingero **ingero, const struct trace_wish *wish)

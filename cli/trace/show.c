@@ -12,7 +12,7 @@
 #include "libingero/answers/trace/json.h"
 #include "cli/trace/screen.h"
 
-static uint64_t now_ns(void)
+static uint64_t show_now_ns(void)
 {
 	struct timespec now;
 
@@ -56,7 +56,7 @@ static void screen_draw(struct trace_show *s)
 
 static void machine_update(struct trace_show *s)
 {
-	struct machine_sample sample = machine_sample_read(s->proc_fd, now_ns());
+	struct machine_sample sample = machine_sample_read(s->proc_fd, show_now_ns());
 
 	s->machine = machine_load_between(&s->machine_before, &sample);
 	s->machine_before = sample;
@@ -77,7 +77,7 @@ static int start_keep(struct trace_show *s, const Ingero__V1__Start *start)
 	return 0;
 }
 
-static void library_count(struct trace_show *s, const Ingero__V1__Library *library)
+static void show_library_count(struct trace_show *s, const Ingero__V1__Library *library)
 {
 	s->n_libraries += !library->reason || !*library->reason;
 	s->setting.n_libraries = s->n_libraries;
@@ -90,7 +90,7 @@ static int start_take(struct trace_show *s, const Ingero__V1__Start *start)
 	if (r < 0)
 		return r;
 	for (size_t i = 0; i < start->n_libraries; i++)
-		library_count(s, start->libraries[i]);
+		show_library_count(s, start->libraries[i]);
 	s->n_libraries += start->more_libraries;
 	s->setting.n_libraries = s->n_libraries;
 	if (s->view == TRACE_VIEW_LINES) {
@@ -180,7 +180,7 @@ int trace_show_reply(struct trace_show *s, const Ingero__V1__TraceReply *reply)
 	case INGERO__V1__TRACE_REPLY__BODY_START:
 		return start_take(s, reply->start);
 	case INGERO__V1__TRACE_REPLY__BODY_LIBRARY:
-		library_count(s, reply->library);
+		show_library_count(s, reply->library);
 		if (s->view == TRACE_VIEW_LINES)
 			library_append(&s->out.buf, &s->style, "  ", reply->library);
 		return 0;

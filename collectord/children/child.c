@@ -49,7 +49,7 @@ struct child {
 };
 
 static void child_pump(struct child *child);
-static void on_socket_readable(int status, void *data);
+static void on_answer_readable(int status, void *data);
 
 static void question_free(struct question *q)
 {
@@ -75,7 +75,7 @@ static struct question *question_take(struct child *child)
 	return q;
 }
 
-static void question_answer(struct question *q, int r, const void *answer, size_t n)
+static void asked_question_answer(struct question *q, int r, const void *answer, size_t n)
 {
 	q->func(r, answer, n, q->data);
 	question_free(q);
@@ -90,14 +90,14 @@ static void child_end_process(struct child *child)
 }
 
 /* The deadline of the question being answered; or, when there is none, a turn of the loop to ask in. */
-static void on_timer(uv_timer_t *timer)
+static void on_deadline(uv_timer_t *timer)
 {
 	struct child *child = timer->data;
 
 	if (child->is_asked) {
 		child->is_asked = false;
 		child_end_process(child);
-		question_answer(question_take(child), -ETIMEDOUT, NULL, 0);
+		asked_question_answer(question_take(child), -ETIMEDOUT, NULL, 0);
 	}
 	child_pump(child);
 }
@@ -120,12 +120,12 @@ static void child_lose_process(struct child *child)
 	if (is_used && !child->first->is_again) {
 		child->first->is_again = true;
 	} else {
-		question_answer(question_take(child), -EPIPE, NULL, 0);
+		asked_question_answer(question_take(child), -EPIPE, NULL, 0);
 	}
 	child_pump(child);
 }
 
-static void on_socket_readable(int status, void *data)
+static void on_answer_readable(int status, void *data)
 {
 	struct child *child = data;
 	int fds[FD_PASS_MAX];
@@ -146,7 +146,7 @@ static void on_socket_readable(int status, void *data)
 	child->is_asked = false;
 	child->n_answered++;
 	(void)uv_timer_stop(&child->timer);
-	question_answer(question_take(child), 0, child->answer, (size_t)n);
+	asked_question_answer(question_take(child), 0, child->answer, (size_t)n);
 	child_pump(child);
 }
 
@@ -159,7 +159,7 @@ static int question_send(struct child *child, struct question *q)
 		child_end_process(child);
 	for (int tries = 0; tries < 2; tries++) { /* one that just ended by itself may not be noticed yet */
 		if (!child->process) {
-			r = process_start(child->loop, child->role, on_socket_readable, child, &child->process);
+			r = process_start(child->loop, child->role, on_answer_readable, child, &child->process);
 			child->n_answered = 0;
 			if (r < 0)
 				return log_err(r, "cannot start the %s process", child->role);
@@ -182,10 +182,11 @@ static void child_pump(struct child *child)
 			child->is_asked = true;
 			child->owner = q->owner;
 			uv_update_time(child->loop); /* starting a process took time that is not the child's */
-			(void)uv_timer_start(&child->timer, on_timer, limit_ms, 0); /* fails only on a closing timer */
+			(void)uv_timer_start(&child->timer, on_deadline, limit_ms,
+					     0); /* fails only on a closing timer */
 			return;
 		}
-		question_answer(question_take(child), -EPIPE, NULL, 0);
+		asked_question_answer(question_take(child), -EPIPE, NULL, 0);
 	}
 }
 
@@ -241,7 +242,7 @@ int child_ask(struct child *child, const void *question, size_t n, int fd, uint3
 	child->n_questions++;
 	q = NULL; /* the queue's */
 	if (child->n_questions == 1)
-		(void)uv_timer_start(&child->timer, on_timer, 0, 0);
+		(void)uv_timer_start(&child->timer, on_deadline, 0, 0);
 	return 0;
 }
 
@@ -278,7 +279,7 @@ void child_close(struct child *child)
 	if (child->process)
 		child_end_process(child);
 	while (child->first)
-		question_answer(question_take(child), -ECANCELED, NULL, 0);
+		asked_question_answer(question_take(child), -ECANCELED, NULL, 0);
 	uv_close((uv_handle_t *)&child->timer, on_child_handle_close);
 }
 

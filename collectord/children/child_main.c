@@ -69,7 +69,7 @@ static int standard_drop(void)
 	return 0;
 }
 
-static int limits_set(const struct child_role *role)
+static int child_limits_set(const struct child_role *role)
 {
 	const struct {
 		__rlimit_resource_t resource;
@@ -119,7 +119,7 @@ static int filter_grant(scmp_filter_ctx filter, const struct child_role *role)
 	return r;
 }
 
-static int filter_build(const struct child_role *role, scmp_filter_ctx *ret_filter)
+static int child_filter_build(const struct child_role *role, scmp_filter_ctx *ret_filter)
 {
 	static const int plain[] = {
 		SCMP_SYS(pread64),	   SCMP_SYS(close),	     SCMP_SYS(brk),
@@ -180,11 +180,11 @@ static int seal(const struct child_role *role)
 		return log_err(-errno, "cannot make the %s process undumpable", role->name);
 	if (prctl(PR_GET_SECCOMP, 0, 0, 0, 0) < 0)
 		return log_err(-errno, "cannot restrict system calls: this kernel was built without seccomp");
-	r = filter_build(role, &filter);
+	r = child_filter_build(role, &filter);
 	if (r < 0)
 		return log_err(r, "cannot build the list of allowed system calls");
 
-	r = limits_set(role);
+	r = child_limits_set(role);
 	if (r == 0)
 		r = standard_drop();
 	if (r == 0)

@@ -40,7 +40,7 @@ static void stream_over(struct stream *s, int r, uint8_t code, const char *why)
 	s->events->end(r, code, why, s->data);
 }
 
-static void on_timer(uv_timer_t *timer)
+static void on_stream_timer(uv_timer_t *timer)
 {
 	stream_over(timer->data, -ETIMEDOUT, 0, "");
 }
@@ -151,7 +151,7 @@ int stream_open(uv_loop_t *loop, const char *role, const struct stream_question 
 	uv_update_time(loop); /* starting it took time that is not the process's */
 	s->left_ms = (limit_ns + NSEC_PER_MSEC - 1) / NSEC_PER_MSEC;
 	s->resumed_ms = uv_now(loop);
-	(void)uv_timer_start(&s->timer, on_timer, s->left_ms, 0);
+	(void)uv_timer_start(&s->timer, on_stream_timer, s->left_ms, 0);
 	*ret_stream = TAKE_PTR(s);
 	return 0;
 }
@@ -167,7 +167,7 @@ void stream_resume(struct stream *s)
 		return;
 	s->is_paused = false;
 	s->resumed_ms = uv_now(s->timer.loop);
-	(void)uv_timer_start(&s->timer, on_timer, s->left_ms, 0);
+	(void)uv_timer_start(&s->timer, on_stream_timer, s->left_ms, 0);
 	if (process_resume(s->process) < 0) /* out of memory for the poll: its time will end it */
 		(void)log_warning(-ENOMEM, "cannot listen to a child process, which will be ended");
 }

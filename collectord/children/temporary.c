@@ -55,7 +55,7 @@ static int file_close(sqlite3_file *file)
 	return SQLITE_OK;
 }
 
-static int file_read(sqlite3_file *file, void *to, int n, sqlite3_int64 at)
+static int temporary_read(sqlite3_file *file, void *to, int n, sqlite3_int64 at)
 {
 	int done = 0;
 
@@ -154,7 +154,7 @@ static int file_device(sqlite3_file *file)
 static const sqlite3_io_methods file_methods = {
 	.iVersion = 1,
 	.xClose = file_close,
-	.xRead = file_read,
+	.xRead = temporary_read,
 	.xWrite = file_write,
 	.xTruncate = file_truncate,
 	.xSync = file_sync,

@@ -83,7 +83,7 @@ static void second_tell(const struct demo *d)
 }
 
 /* The second that it ends in is short: whoever hears of the end reads the last figures. */
-static void finish(struct demo *d)
+static void demo_finish(struct demo *d)
 {
 	d->is_over = true;
 	(void)uv_timer_stop(&d->timer);
@@ -93,19 +93,19 @@ static void finish(struct demo *d)
 }
 
 /* Whoever is told may close us: is_closed is looked at again after each call. */
-static void timer_fired(uv_timer_t *timer)
+static void demo_timer_fired(uv_timer_t *timer)
 {
 	struct demo *d = timer->data;
 	uint64_t real_ns = clock_now_ns() - d->real_start_ns;
 	uint64_t until_ns = d->start_ns + (uint64_t)((double)real_ns * d->speed);
 
 	if (d->is_over) {
-		finish(d); /* for one who came after the end */
+		demo_finish(d); /* for one who came after the end */
 		return;
 	}
 	while (!d->is_closed && d->play.now_ns < until_ns) {
 		if (!demo_play_until(&d->play, MIN(until_ns, d->second_ns))) {
-			finish(d);
+			demo_finish(d);
 			return;
 		}
 		d->sinks.ring.on_drained(d->data);
@@ -116,7 +116,7 @@ static void timer_fired(uv_timer_t *timer)
 	}
 }
 
-static void begin(struct demo *d)
+static void demo_begin(struct demo *d)
 {
 	d->real_start_ns = clock_now_ns();
 	time_set(d);
@@ -242,9 +242,9 @@ static void demo_record(struct source *source, bool is_on, bool all, uint32_t sa
 	if (is_on && sample_every && (!p->sample_every || sample_every < p->sample_every))
 		p->sample_every = sample_every;
 	if (!d->real_start_ns)
-		begin(d);
+		demo_begin(d);
 	/* Told in a later turn, so that whoever asks has begun to listen. */
-	(void)uv_timer_start(&d->timer, timer_fired, TURN_MS, TURN_MS);
+	(void)uv_timer_start(&d->timer, demo_timer_fired, TURN_MS, TURN_MS);
 }
 
 static void demo_drain(struct source *source)
@@ -252,7 +252,7 @@ static void demo_drain(struct source *source)
 	(void)source; /* what was played was told at once, and time does not move for being asked */
 }
 
-static void timer_closed(uv_handle_t *timer)
+static void demo_timer_closed(uv_handle_t *timer)
 {
 	struct demo *d = timer->data;
 
@@ -265,7 +265,7 @@ static void demo_close(struct source *source)
 	struct demo *d = demo_of(source);
 
 	d->is_closed = true;
-	uv_close((uv_handle_t *)&d->timer, timer_closed);
+	uv_close((uv_handle_t *)&d->timer, demo_timer_closed);
 }
 
 static const struct source_ops demo_ops = {

@@ -169,7 +169,7 @@ static uint32_t reason_of(const struct demo_play *p, struct demo_thread *t, cons
 }
 
 /* Parts that add up to the whole: what rounding leaves is the first one's. */
-static void behind_add(const struct demo_play *p, uint64_t behind_ns[DEMO_HOGS], uint64_t runnable_ns)
+static void hogs_add(const struct demo_play *p, uint64_t behind_ns[DEMO_HOGS], uint64_t runnable_ns)
 {
 	uint64_t left_ns = runnable_ns;
 
@@ -290,8 +290,8 @@ static void turn_finish(struct demo_play *p, struct demo_thread *t)
 	cell->buckets[histogram_bucket_of(duration_ns)]++;
 	for (int i = BLAME_ON_CPU + 1; i < BLAME_COUNT; i++)
 		cell->blame_ns[i - 1] += turn->blame_ns[i];
-	behind_add(p, p->behind_ns, turn->blame_ns[BLAME_RUNNABLE]);
-	behind_add(p, p->behind_between_ns, turn->away_ns[BLAME_RUNNABLE]);
+	hogs_add(p, p->behind_ns, turn->blame_ns[BLAME_RUNNABLE]);
+	hogs_add(p, p->behind_between_ns, turn->away_ns[BLAME_RUNNABLE]);
 	account_add_turn(p, t);
 
 	if (reason) {

@@ -283,8 +283,8 @@ static int advance(struct engine *e, struct process_memory *p, struct track *t, 
 /* ---- one process in one tick ---- */
 
 /* One detector looks, and its tracks go on. */
-static int look(struct engine *e, struct process_memory *p, enum detector_number number, struct track_tick *tick,
-		double quality)
+static int detector_look(struct engine *e, struct process_memory *p, enum detector_number number,
+			 struct track_tick *tick, double quality)
 {
 	const struct detector *d = detector_get(number);
 	struct condition conditions[CONDITIONS_MAX];
@@ -351,7 +351,7 @@ static void process_end(struct engine *e, struct process_memory *p, uint64_t end
 			track_end(e, p->tracks.items[i], MIN(p->tracks.items[i]->last_ns, end_ns));
 }
 
-static void process_look(struct process_memory *p, void *data)
+static void engine_process_look(struct process_memory *p, void *data)
 {
 	struct engine *e = data;
 	const struct tick *tick = e->tick;
@@ -371,7 +371,7 @@ static void process_look(struct process_memory *p, void *data)
 	quality = view_quality(&view, tick, e->counted);
 	step = (struct track_tick){ .view = &view, .process = p, .facts = &e->facts };
 	for (int i = 0; i < DETECTOR_COUNT; i++) {
-		int r = look(e, p, (enum detector_number)i, &step, quality);
+		int r = detector_look(e, p, (enum detector_number)i, &step, quality);
 
 		if (r < 0)
 			e->result = r;
@@ -478,7 +478,7 @@ int engine_tick(struct engine *e, const struct tick *tick)
 	for (size_t i = 0; i < tick->processes.n; i++)
 		for (size_t k = 0; k < tick->processes.items[i].ops.n; k++)
 			e->counted += op_figures_count(&tick->processes.items[i].ops.items[k].figures);
-	memory_each(e->memory, process_look, e);
+	memory_each(e->memory, engine_process_look, e);
 	e->tick = NULL;
 
 	while (memory_count(e->memory) > PROCESSES_MAX) {

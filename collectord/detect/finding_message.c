@@ -78,7 +78,7 @@ void finding_message_words(Ingero__V1__Cause *cause, uint32_t victim_pid)
 	cause->takes = (char *)(uintptr_t)(d ? finding_class_field(d->takes) : c ? finding_class_field(c->takes) : "");
 }
 
-static Ingero__V1__Cause *cause_fill(const struct finding_cause *from, uint32_t victim_pid, struct arena *arena)
+static Ingero__V1__Cause *cause_message(const struct finding_cause *from, uint32_t victim_pid, struct arena *arena)
 {
 	Ingero__V1__Cause *c = ARENA_NEW(arena, Ingero__V1__Cause);
 
@@ -116,8 +116,8 @@ static bool evidence_fill(const struct finding *f, struct arena *arena, Ingero__
 	return true;
 }
 
-static bool examples_fill(const struct finding *f, uint32_t boot, finding_clock_func clock, void *data,
-			  struct arena *arena, Ingero__V1__Finding *m)
+static bool examples_message(const struct finding *f, uint32_t boot, finding_clock_func clock, void *data,
+			     struct arena *arena, Ingero__V1__Finding *m)
 {
 	m->examples = ARENA_NEW_N(arena, Ingero__V1__ExampleCall *, FINDING_CALLS_MAX);
 	if (!m->examples)
@@ -241,14 +241,15 @@ Ingero__V1__Finding *finding_to_message(const struct finding *f, uint32_t boot, 
 	m->usual_ns = f->usual_ns;
 	m->p99_ns = f->p99_ns;
 	m->max_ns = f->max_ns;
-	m->cause = cause_fill(&f->cause, f->process.tgid, arena);
+	m->cause = cause_message(&f->cause, f->process.tgid, arena);
 	m->blame_ns = blame_to_message(f->blame_ns, f->measured, arena);
 	m->title = arena_copy_text(arena, f->title);
 	if (!m->id || !m->kind || !m->process_name || !m->cause || !m->blame_ns || !m->title)
 		return NULL;
 	if (program_to_message(&f->process.program, arena, &m->program) < 0)
 		return NULL;
-	if (!evidence_fill(f, arena, m) || !advice_fill(f, arena, m) || !examples_fill(f, boot, clock, data, arena, m))
+	if (!evidence_fill(f, arena, m) || !advice_fill(f, arena, m) ||
+	    !examples_message(f, boot, clock, data, arena, m))
 		return NULL;
 	return m;
 }

@@ -45,7 +45,7 @@ void track_free(struct track *t)
 
 /* ---- sums ---- */
 
-static int figures_add(struct op_figures *to, const struct op_figures *from)
+static int track_figures_add(struct op_figures *to, const struct op_figures *from)
 {
 	int r = histogram_merge(&to->durations, &from->durations);
 
@@ -71,7 +71,7 @@ struct track_op *track_op(const struct track *t, const struct op *op)
 	return NULL;
 }
 
-static struct track_op *op_take(struct track *t, const struct op *op)
+static struct track_op *track_op_take(struct track *t, const struct op *op)
 {
 	struct track_op *known = track_op(t, op);
 
@@ -92,7 +92,7 @@ static int ops_add(struct track *t, const struct track_tick *tick)
 
 		if (!lost->lost_ns)
 			continue;
-		mine = op_take(t, lost->op);
+		mine = track_op_take(t, lost->op);
 		if (!mine)
 			return -ENOMEM;
 		mine->lost_ns += lost->lost_ns;
@@ -101,7 +101,7 @@ static int ops_add(struct track *t, const struct track_tick *tick)
 	/* Of what is over, this tick's figures say nothing. */
 	for (size_t i = 0; i < view->n_ops && !tick->condition->end_ns; i++) {
 		struct track_op *mine = view->ops[i].op ? track_op(t, view->ops[i].op) : NULL;
-		int r = mine ? figures_add(&mine->figures, &view->ops[i].figures) : 0;
+		int r = mine ? track_figures_add(&mine->figures, &view->ops[i].figures) : 0;
 
 		if (r < 0)
 			return r;
@@ -237,8 +237,8 @@ void track_open(struct track *t, const struct track_tick *tick)
 int track_reopen(struct track *t, const struct track *again, const struct track_tick *tick)
 {
 	for (size_t i = 0; i < again->ops.n; i++) {
-		struct track_op *mine = op_take(t, again->ops.items[i].op);
-		int r = mine ? figures_add(&mine->figures, &again->ops.items[i].figures) : -ENOMEM;
+		struct track_op *mine = track_op_take(t, again->ops.items[i].op);
+		int r = mine ? track_figures_add(&mine->figures, &again->ops.items[i].figures) : -ENOMEM;
 
 		if (r < 0)
 			return r;

@@ -198,7 +198,7 @@ static void example_add(struct finding *f, const struct finding_call *call)
 	}
 }
 
-static void examples_fill(struct track *t, const struct track_tick *tick)
+static void track_examples_fill(struct track *t, const struct track_tick *tick)
 {
 	const struct examples *from = &tick->process->examples[t->number];
 
@@ -286,7 +286,7 @@ static void several_name(struct track *t)
 	}
 }
 
-static void cause_fill(struct track *t)
+static void track_cause_fill(struct track *t)
 {
 	struct finding *f = &t->finding;
 	struct detector_sums *s = &t->sums;
@@ -348,8 +348,8 @@ void track_fill(struct track *t, const struct track_tick *tick)
 	f->lost_ns = t->sums.lost_ns;
 	f->measured = tick->condition && tick->condition->end_ns ? 0 : tick->view->measured;
 	op_fill(t, tick);
-	cause_fill(t);
-	examples_fill(t, tick);
+	track_cause_fill(t);
+	track_examples_fill(t, tick);
 	if (tick->condition) {
 		enum finding_severity severity =
 			tick->condition->severity ? tick->condition->severity : severity_now(t);

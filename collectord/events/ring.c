@@ -87,7 +87,7 @@ static void turn(struct ring *ring)
 	ring->sinks.on_drained(ring->data);
 }
 
-static void timer_fired(uv_timer_t *timer)
+static void ring_timer_fired(uv_timer_t *timer)
 {
 	turn(timer->data);
 }
@@ -97,7 +97,7 @@ static void period_set(struct ring *ring, uint32_t ms)
 	if (ring->period_ms == ms)
 		return;
 	ring->period_ms = ms;
-	(void)uv_timer_start(&ring->timer, timer_fired, ms, ms);
+	(void)uv_timer_start(&ring->timer, ring_timer_fired, ms, ms);
 }
 
 static void life_fired(uv_poll_t *poll, int status, int events)

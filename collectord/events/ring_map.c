@@ -64,7 +64,7 @@ void ring_map_close(struct ring_map *map)
 }
 
 /* One record, in one part. */
-static int hand_over(const struct ring_map *map, size_t at, size_t n, ring_map_func func, void *data)
+static int record_hand_over(const struct ring_map *map, size_t at, size_t n, ring_map_func func, void *data)
 {
 	const unsigned char *ring = map->memory + map->page_bytes;
 	size_t until_end = map->bytes - at, kept = MIN(n, (size_t)RING_MAP_RECORD_MAX);
@@ -94,7 +94,7 @@ int ring_map_consume(struct ring_map *map, ring_map_func func, void *data)
 			break;
 		n = length & ~BPF_RINGBUF_DISCARD_BIT;
 		if (!(length & BPF_RINGBUF_DISCARD_BIT)) {
-			r = hand_over(map, (position + BPF_RINGBUF_HDR_SZ) & (map->bytes - 1), n, func, data);
+			r = record_hand_over(map, (position + BPF_RINGBUF_HDR_SZ) & (map->bytes - 1), n, func, data);
 			n_records++;
 		}
 		position += (BPF_RINGBUF_HDR_SZ + (unsigned long)n + 7) & ~7ul;

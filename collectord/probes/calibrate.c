@@ -147,7 +147,7 @@ int calibrate_sites(struct probe_site ret_sites[CALIBRATE_SITES], int *ret_path_
 	return 0;
 }
 
-static uint64_t now_ns(void)
+static uint64_t calibrate_now_ns(void)
 {
 	struct timespec t;
 
@@ -171,10 +171,10 @@ static uint64_t time_calls(int (*call)(void), unsigned int n_calls)
 	unsigned int i, k, n = n_calls / CHUNKS;
 
 	for (i = 0; i < CHUNKS; i++) {
-		begin = now_ns();
+		begin = calibrate_now_ns();
 		for (k = 0; k < n; k++)
 			(void)call();
-		chunks[i] = now_ns() - begin;
+		chunks[i] = calibrate_now_ns() - begin;
 	}
 	qsort(chunks, CHUNKS, sizeof(chunks[0]), compare_u64);
 	return chunks[CHUNKS / 2] / n;

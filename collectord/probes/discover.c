@@ -109,7 +109,7 @@ int discover_open(struct discover *d, struct probe_set *probes, struct target_se
 }
 
 /* Records that would have told of processes and their libraries were lost. */
-static void processes_look(struct discover *d)
+static void lost_processes_look(struct discover *d)
 {
 	process_list list = { .items = NULL };
 
@@ -131,7 +131,7 @@ void discover_second(struct discover *d)
 	d->must_look |= losses[LOSS_LIFE_FULL] != d->life_full;
 	d->life_full = losses[LOSS_LIFE_FULL];
 	if (d->must_look)
-		processes_look(d);
+		lost_processes_look(d);
 	if (d->look)
 		(void)mapping_look_again(d->look, clock_now_ns(), mapping_changed, d);
 	target_set_second(d->targets);

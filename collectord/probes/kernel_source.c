@@ -96,7 +96,7 @@ static void kernel_drain(struct source *source)
 	ring_drain(kernel_of(source)->ring);
 }
 
-static void timer_closed(uv_handle_t *timer)
+static void kernel_timer_closed(uv_handle_t *timer)
 {
 	free(timer->data);
 }
@@ -107,7 +107,7 @@ static void kernel_close(struct source *source)
 
 	ring_close(k->ring);
 	k->ring = NULL;
-	uv_close((uv_handle_t *)&k->timer, timer_closed);
+	uv_close((uv_handle_t *)&k->timer, kernel_timer_closed);
 }
 
 static const struct source_ops kernel_ops = {
@@ -128,7 +128,7 @@ static const struct source_ops kernel_ops = {
 	.close = kernel_close,
 };
 
-static void timer_fired(uv_timer_t *timer)
+static void kernel_timer_fired(uv_timer_t *timer)
 {
 	struct kernel *k = timer->data;
 
@@ -156,7 +156,7 @@ int kernel_open(uv_loop_t *loop, struct probe_set *probes, uint64_t ring_bytes, 
 	(void)uv_timer_init(loop, &k->timer);
 	k->timer.data = k;
 	if (k->on_second)
-		(void)uv_timer_start(&k->timer, timer_fired, SECOND_MS, SECOND_MS);
+		(void)uv_timer_start(&k->timer, kernel_timer_fired, SECOND_MS, SECOND_MS);
 	*ret_source = &k->source;
 	return 0;
 }

@@ -40,7 +40,7 @@ static void list_done(struct executable_list *list)
 	*list = (struct executable_list){ .items = NULL };
 }
 
-static int list_read(struct probe_set *probes, size_t n_likely, struct executable_list *ret)
+static int executables_read(struct probe_set *probes, size_t n_likely, struct executable_list *ret)
 {
 	CLEANUP(list_done) struct executable_list list = { .items = NULL };
 
@@ -96,12 +96,12 @@ int mapping_look_set(struct mapping_look *look, bool is_on)
 		return 0;
 	list_done(&look->known);
 	if (is_on)
-		r = list_read(look->probes, 0, &look->known);
+		r = executables_read(look->probes, 0, &look->known);
 	look->is_on = is_on && r == 0;
 	return r;
 }
 
-static bool is_same(const struct executable_record *a, const struct executable_record *b)
+static bool is_same_record(const struct executable_record *a, const struct executable_record *b)
 {
 	return a->tgid == b->tgid && a->start_boot_ns == b->start_boot_ns && a->pages == b->pages && a->uid == b->uid;
 }
@@ -112,7 +112,7 @@ static void unchanged_mark(const struct executable_list *before, const struct ex
 	for (size_t i = 0, k = 0; i < now->n; i++) {
 		while (k < before->n && before->items[k].tgid < now->items[i].tgid)
 			k++;
-		is_unchanged[i] = k < before->n && is_same(&before->items[k], &now->items[i]);
+		is_unchanged[i] = k < before->n && is_same_record(&before->items[k], &now->items[i]);
 	}
 }
 
@@ -150,7 +150,7 @@ int mapping_look_again(struct mapping_look *look, uint64_t now_ns, mapping_chang
 	if (!look->is_on || now_ns - look->looked_ns < LOOK_NS)
 		return 0;
 	look->looked_ns = now_ns;
-	r = list_read(look->probes, look->known.n, &now);
+	r = executables_read(look->probes, look->known.n, &now);
 	if (r < 0)
 		return r;
 	is_unchanged = calloc(now.n + 1, sizeof(*is_unchanged));

@@ -183,7 +183,7 @@ void mapping_watch_drain(struct mapping_watch *watch)
 		watch->lost(watch->data);
 }
 
-static void timer_fired(uv_timer_t *timer)
+static void watch_timer_fired(uv_timer_t *timer)
 {
 	mapping_watch_drain(timer->data);
 }
@@ -198,7 +198,7 @@ int mapping_watch_set(struct mapping_watch *watch, bool is_on)
 		r = cpu_ring_start(&watch->rings.items[i]);
 	watch->is_on = is_on && r == 0;
 	if (watch->is_on)
-		(void)uv_timer_start(&watch->timer, timer_fired, LOOK_MS, LOOK_MS);
+		(void)uv_timer_start(&watch->timer, watch_timer_fired, LOOK_MS, LOOK_MS);
 	else
 		(void)uv_timer_stop(&watch->timer);
 	if (!watch->is_on && !watch->is_draining)
@@ -263,7 +263,7 @@ int mapping_watch_open(uv_loop_t *loop, mapping_seen_func seen, mapping_lost_fun
 	return 0;
 }
 
-static void timer_closed(uv_handle_t *timer)
+static void watch_timer_closed(uv_handle_t *timer)
 {
 	watch_free(timer->data);
 }
@@ -271,5 +271,5 @@ static void timer_closed(uv_handle_t *timer)
 void mapping_watch_close(struct mapping_watch *watch)
 {
 	if (watch)
-		uv_close((uv_handle_t *)&watch->timer, timer_closed);
+		uv_close((uv_handle_t *)&watch->timer, watch_timer_closed);
 }

@@ -160,7 +160,7 @@ static bool name_is_loader(const char *name)
 	return false;
 }
 
-static int on_mapping(const struct procfs_mapping *m, void *data)
+static int on_candidate_mapping(const struct procfs_mapping *m, void *data)
 {
 	struct collect *collect = data;
 	struct target_candidates *candidates = collect->candidates;
@@ -246,7 +246,7 @@ int target_candidates_read(int process_fd, uint64_t library_base, struct target_
 	collect.program[MAX(n, (ssize_t)0)] = '\0'; /* without it no candidate is the program */
 
 	*ret_candidates = (struct target_candidates){ .n_wanted = 0 };
-	r = procfs_maps_read(process_fd, on_mapping, &collect);
+	r = procfs_maps_read(process_fd, on_candidate_mapping, &collect);
 	if (r == 0)
 		candidates_order(ret_candidates, &collect);
 	return r;

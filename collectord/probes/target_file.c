@@ -34,14 +34,14 @@ static void file_free(struct target_file *file, struct probe_set *probes)
 	free(file);
 }
 
-static size_t bucket_of(const struct file_identity *id)
+static size_t file_bucket_of(const struct file_identity *id)
 {
 	return (id->inode ^ id->device * 31) % TARGET_FILE_BUCKETS;
 }
 
 struct target_file *target_files_find(const struct target_files *files, const struct file_identity *id)
 {
-	for (struct target_file *file = files->buckets[bucket_of(id)]; file; file = file->next)
+	for (struct target_file *file = files->buckets[file_bucket_of(id)]; file; file = file->next)
 		if (file_identity_equal(&file->id, id))
 			return file;
 	return NULL;
@@ -55,7 +55,7 @@ struct target_file *target_files_find_load(const struct target_files *files, con
 		return NULL;
 	if (id->change_s || id->bytes)
 		return target_files_find(files, id);
-	for (struct target_file *file = files->buckets[bucket_of(id)]; file; file = file->next)
+	for (struct target_file *file = files->buckets[file_bucket_of(id)]; file; file = file->next)
 		if (file->id.device == id->device && file->id.inode == id->inode &&
 		    (!found || file->library.probes || file->last_scan > found->last_scan))
 			found = file;
@@ -84,7 +84,7 @@ static void file_forget_one(struct target_files *files)
 struct target_file *target_files_add(struct target_files *files, const struct file_identity *id, const char *path,
 				     const struct owner *owner)
 {
-	struct target_file *file = calloc(1, sizeof(*file)), **bucket = &files->buckets[bucket_of(id)];
+	struct target_file *file = calloc(1, sizeof(*file)), **bucket = &files->buckets[file_bucket_of(id)];
 
 	if (!file)
 		return NULL;
@@ -131,7 +131,7 @@ struct target_file *target_files_find_attached(const struct target_files *files,
 {
 	if (file->id.device == TARGET_DEVICE_OVERLAY && !file->is_deleted)
 		return NULL;
-	for (struct target_file *other = files->buckets[bucket_of(&file->id)]; other; other = other->next)
+	for (struct target_file *other = files->buckets[file_bucket_of(&file->id)]; other; other = other->next)
 		if (other != file && other->library.probes && other->id.device == file->id.device &&
 		    other->id.inode == file->id.inode)
 			return other;

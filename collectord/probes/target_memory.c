@@ -142,7 +142,8 @@ static void room_make(struct target_memory *memory, const char *path)
 	file_drop(memory, oldest);
 }
 
-static bool file_add(struct target_memory *memory, const char *path, const struct file_identity *id, uint64_t used_s)
+static bool memory_file_add(struct target_memory *memory, const char *path, const struct file_identity *id,
+			    uint64_t used_s)
 {
 	struct target_memory_file file = { .id = *id, .used_s = used_s, .path = strdup(path) };
 
@@ -172,7 +173,7 @@ bool target_memory_note(struct target_memory *memory, int proc_fd, const char *p
 	if (fd < 0)
 		return false;
 	room_make(memory, path);
-	return file_add(memory, path, id, now_s);
+	return memory_file_add(memory, path, id, now_s);
 }
 
 bool target_memory_holds(struct target_memory *memory, int proc_fd, const struct file_identity *id, uint64_t now_s)
@@ -191,7 +192,7 @@ bool target_memory_holds(struct target_memory *memory, int proc_fd, const struct
 /* ---- the list ---- */
 
 /* "DEVICE INODE BYTES CHANGE_S CHANGE_NS USED_S PATH" */
-static bool line_parse(char *line, struct target_memory_file *ret_file)
+static bool memory_line_parse(char *line, struct target_memory_file *ret_file)
 {
 	uint64_t numbers[6];
 
@@ -214,7 +215,7 @@ static bool line_parse(char *line, struct target_memory_file *ret_file)
 }
 
 /* Return: the text of the list; NULL: there is none that can be trusted */
-static char *list_read(const char *path)
+static char *memory_list_read(const char *path)
 {
 	CLEANUP(closep) int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	CLEANUP(freep) char *text = NULL;
@@ -231,7 +232,7 @@ static char *list_read(const char *path)
 
 int target_memory_load(struct target_memory *memory, const char *list_path, uint64_t now_s)
 {
-	CLEANUP(freep) char *text = list_read(list_path);
+	CLEANUP(freep) char *text = memory_list_read(list_path);
 	char *rest = text, *line = strsep(&rest, "\n");
 
 	memory->list_path = strdup(list_path);
@@ -242,8 +243,8 @@ int target_memory_load(struct target_memory *memory, const char *list_path, uint
 	while ((line = strsep(&rest, "\n")) && memory->files.n < TARGET_MEMORY_FILES_MAX) {
 		struct target_memory_file file;
 
-		if (line_parse(line, &file) && !is_old(&file, now_s) && !file_find(memory, &file.id) &&
-		    !file_add(memory, file.path, &file.id, file.used_s))
+		if (memory_line_parse(line, &file) && !is_old(&file, now_s) && !file_find(memory, &file.id) &&
+		    !memory_file_add(memory, file.path, &file.id, file.used_s))
 			return -ENOMEM;
 	}
 	memory->is_changed = false;

@@ -15,7 +15,7 @@ static void process_empty(struct target_process *process)
 	process->mapped.n = 0;
 }
 
-static void process_free(struct target_process *process)
+static void target_process_free(struct target_process *process)
 {
 	process_empty(process);
 	ARRAY_DONE(&process->mapped);
@@ -25,7 +25,7 @@ static void process_free(struct target_process *process)
 void target_processes_done(struct target_processes *processes)
 {
 	for (size_t i = 0; i < processes->all.n; i++)
-		process_free(processes->all.items[i]);
+		target_process_free(processes->all.items[i]);
 	ARRAY_DONE(&processes->all);
 }
 
@@ -42,7 +42,7 @@ void target_processes_forget(struct target_processes *processes, uint32_t tgid)
 	for (size_t i = 0; i < processes->all.n; i++) {
 		if (processes->all.items[i]->tgid != tgid)
 			continue;
-		process_free(processes->all.items[i]);
+		target_process_free(processes->all.items[i]);
 		ARRAY_REMOVE_SWAP(&processes->all, i);
 		return;
 	}
@@ -59,7 +59,7 @@ static void empty_drop(struct target_processes *processes)
 	for (size_t i = processes->all.n; i-- > 0;) {
 		if (processes->all.items[i]->mapped.n)
 			continue;
-		process_free(processes->all.items[i]);
+		target_process_free(processes->all.items[i]);
 		ARRAY_REMOVE_SWAP(&processes->all, i);
 	}
 }
@@ -158,7 +158,7 @@ int target_processes_note(struct target_processes *processes, uint32_t tgid, int
 	return r;
 }
 
-static int on_mapping(const struct procfs_mapping *m, void *data)
+static int on_process_mapping(const struct procfs_mapping *m, void *data)
 {
 	struct target_mapped *mapped;
 
@@ -186,7 +186,7 @@ static void process_refresh(struct target_process *process, int proc_fd)
 	memcpy(process->comm, stat.comm, sizeof(process->comm));
 	for (size_t i = 0; i < process->mapped.n; i++)
 		process->mapped.items[i].is_met = false;
-	r = procfs_maps_read(process_fd, on_mapping, process);
+	r = procfs_maps_read(process_fd, on_process_mapping, process);
 	for (size_t i = process->mapped.n; r == 0 && i-- > 0;)
 		if (!process->mapped.items[i].is_met)
 			mapped_drop(process, i);

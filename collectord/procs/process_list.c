@@ -11,7 +11,7 @@
 #include "procs/procfs.h"
 
 /* Return: 1 with a process, 0 when there is none any more */
-static int process_look(int proc_fd, uint32_t pid, struct listed_process *ret_process)
+static int listed_process_look(int proc_fd, uint32_t pid, struct listed_process *ret_process)
 {
 	CLEANUP(closep) int process_fd = procfs_open_process(proc_fd, pid);
 	struct procfs_status status; /* one file has nearly all: each costs as much as all else that is done here */
@@ -45,7 +45,8 @@ int process_list_read(int proc_fd, process_list *list)
 		entry = readdir(dir);
 		if (!entry)
 			return -errno;
-		if (parse_u64(entry->d_name, UINT32_MAX, &pid) == 0 && process_look(proc_fd, (uint32_t)pid, &process))
+		if (parse_u64(entry->d_name, UINT32_MAX, &pid) == 0 &&
+		    listed_process_look(proc_fd, (uint32_t)pid, &process))
 			r = ARRAY_PUSH(list, process);
 	}
 	return r;

@@ -17,7 +17,7 @@ struct process_table {
 	int proc_fd;
 };
 
-static struct process **bucket_of(const struct process_table *table, uint32_t tgid)
+static struct process **process_bucket_of(const struct process_table *table, uint32_t tgid)
 {
 	return &table->buckets[(tgid * 2654435761u >> 4) & (table->n_buckets - 1)];
 }
@@ -80,7 +80,7 @@ static void buckets_double(struct process_table *table)
 			reversed = p;
 		}
 		for (struct process *p = reversed, *next; p; p = next) {
-			struct process **bucket = bucket_of(table, p->identity.tgid);
+			struct process **bucket = process_bucket_of(table, p->identity.tgid);
 
 			next = p->next;
 			p->next = *bucket;
@@ -107,7 +107,7 @@ struct process *process_table_take(struct process_table *table, const struct pro
 		return NULL;
 	if (table->n >= table->n_buckets)
 		buckets_double(table);
-	bucket = bucket_of(table, identity->tgid);
+	bucket = process_bucket_of(table, identity->tgid);
 	*p = (struct process){ .identity = *identity, .table = table, .next = *bucket, .n_references = 1 };
 	if (former) {
 		p->identity.start_unix_ns = former->identity.start_unix_ns;
@@ -149,7 +149,7 @@ static struct process *same_from(struct process *p, uint32_t tgid)
 
 struct process *process_table_newest(const struct process_table *table, uint32_t tgid)
 {
-	return same_from(*bucket_of(table, tgid), tgid);
+	return same_from(*process_bucket_of(table, tgid), tgid);
 }
 
 struct process *process_older(const struct process *process)
@@ -169,7 +169,7 @@ struct process *process_unref(struct process *process)
 
 	if (!process || --process->n_references)
 		return NULL;
-	for (at = bucket_of(process->table, process->identity.tgid); *at != process; at = &(*at)->next)
+	for (at = process_bucket_of(process->table, process->identity.tgid); *at != process; at = &(*at)->next)
 		;
 	*at = process->next;
 	process->table->n--;

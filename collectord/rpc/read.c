@@ -130,7 +130,7 @@ static int read_reply(struct read *read, const void *bytes, size_t n)
 	return r || is_only_reply;
 }
 
-static int on_reply(const void *bytes, size_t n, void *data)
+static int on_reader_reply(const void *bytes, size_t n, void *data)
 {
 	struct read *read = data;
 	int r;
@@ -154,7 +154,7 @@ static int on_reply(const void *bytes, size_t n, void *data)
 	return r || !call_can_reply(read->call);
 }
 
-static void on_end(int r, uint8_t code, const char *why, void *data)
+static void on_reader_end(int r, uint8_t code, const char *why, void *data)
 {
 	struct read *read = data;
 	struct call *call = read->call;
@@ -181,7 +181,7 @@ static void on_end(int r, uint8_t code, const char *why, void *data)
 	}
 }
 
-static const struct stream_events stream_events = { .reply = on_reply, .end = on_end };
+static const struct stream_events stream_events = { .reply = on_reader_reply, .end = on_reader_end };
 
 static void on_drain(struct call *call, void *data)
 {

@@ -61,7 +61,7 @@ void trace_release(struct trace *t)
 	free(t);
 }
 
-static void timer_closed(uv_handle_t *timer)
+static void trace_timer_closed(uv_handle_t *timer)
 {
 	trace_release(timer->data);
 }
@@ -84,8 +84,8 @@ static void trace_over(struct trace *t)
 		if (hub->traces.items[i] == t)
 			ARRAY_REMOVE_SWAP(&hub->traces, i);
 	if (t->has_timers) {
-		uv_close((uv_handle_t *)&t->figures_timer, timer_closed);
-		uv_close((uv_handle_t *)&t->duration_timer, timer_closed);
+		uv_close((uv_handle_t *)&t->figures_timer, trace_timer_closed);
+		uv_close((uv_handle_t *)&t->duration_timer, trace_timer_closed);
 	}
 	trace_release(t);
 }

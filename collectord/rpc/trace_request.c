@@ -42,7 +42,7 @@ static enum seen process_see(int proc_fd, const struct call_identity *identity, 
  * To look at a process takes longer than to find none, and that would tell who asks long enough
  * which pids there are. So a refusal always takes both: one that is there, one that is not.
  */
-static bool is_own_process(int proc_fd, const struct call_identity *identity, uint32_t pid)
+static bool is_process_of_caller(int proc_fd, const struct call_identity *identity, uint32_t pid)
 {
 	enum seen seen = process_see(proc_fd, identity, pid);
 
@@ -89,7 +89,7 @@ bool trace_request_check(struct call *call, const Ingero__V1__TraceRequest *requ
 		return false;
 	}
 	for (size_t i = 0; i < request->n_pids; i++) {
-		if (is_own_process(proc_fd, identity, request->pids[i]))
+		if (is_process_of_caller(proc_fd, identity, request->pids[i]))
 			continue;
 		if (identity->can_read_all)
 			call_fail(call, CALL_ERROR_NOT_FOUND, "there is no process %u", request->pids[i]);

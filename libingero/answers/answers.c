@@ -12,8 +12,8 @@
 #define WINDOW_NS (300 * NSEC_PER_SEC)
 #define DEADLINE_MS 60000 /* a large file on a slow disk */
 
-static int ask(struct ingero *ingero, const struct ingero_explain_wish *wish, Ingero__V1__Span *span,
-	       Ingero__V1__ExplainReply **ret_reply)
+static int explain_ask(struct ingero *ingero, const struct ingero_explain_wish *wish, Ingero__V1__Span *span,
+		       Ingero__V1__ExplainReply **ret_reply)
 {
 	Ingero__V1__ExplainRequest request = INGERO__V1__EXPLAIN_REQUEST__INIT;
 	ProtobufCMessage *reply = NULL;
@@ -44,7 +44,7 @@ static void kept_ask(struct ingero *ingero, const struct ingero_explain_wish *wi
 	Ingero__V1__Span span = INGERO__V1__SPAN__INIT;
 	Ingero__V1__ExplainReply *all;
 
-	if (ask(ingero, &whole, &span, &all) < 0)
+	if (explain_ask(ingero, &whole, &span, &all) < 0)
 		return; /* not knowing it takes nothing from the answer */
 	if (all->window && !is_empty(all)) {
 		e->kept_from_unix_ns = all->window->from_unix_ns;
@@ -68,7 +68,7 @@ int ingero_explain(struct ingero *ingero, const struct ingero_explain_wish *wish
 
 	span.from_unix_ns = is_chosen ? wish->from_unix_ns : window_before(e.asked_unix_ns);
 	span.to_unix_ns = wish->to_unix_ns;
-	r = ask(ingero, wish, &span, &e.reply);
+	r = explain_ask(ingero, wish, &span, &e.reply);
 	if (r < 0)
 		return r;
 	if (!wish->id && is_empty(e.reply) && !e.reply->is_recording)
@@ -76,7 +76,7 @@ int ingero_explain(struct ingero *ingero, const struct ingero_explain_wish *wish
 	if (e.kept_to_unix_ns && !is_chosen) {
 		span.to_unix_ns = e.kept_to_unix_ns + 1;
 		span.from_unix_ns = window_before(span.to_unix_ns);
-		r = ask(ingero, wish, &span, &earlier);
+		r = explain_ask(ingero, wish, &span, &earlier);
 		if (r < 0) {
 			ingero_explanation_done(&e);
 			return r;

@@ -14,7 +14,7 @@ struct reading {
 	bool has_ended;
 };
 
-static void on_reply(struct ingero_stream *stream, const ProtobufCMessage *reply, void *data)
+static void on_read_reply(struct ingero_stream *stream, const ProtobufCMessage *reply, void *data)
 {
 	struct reading *reading = data;
 
@@ -25,7 +25,7 @@ static void on_reply(struct ingero_stream *stream, const ProtobufCMessage *reply
 		(void)ingero_stream_stop(stream); /* a connection that is over ends the stream, too */
 }
 
-static void on_end(struct ingero_stream *stream, int r, void *data)
+static void on_read_end(struct ingero_stream *stream, int r, void *data)
 {
 	struct reading *reading = data;
 
@@ -38,7 +38,7 @@ int ingero_read(struct ingero *ingero, const char *method, const ProtobufCMessag
 		void *data)
 {
 	struct reading reading = { .take = take, .data = data };
-	int r = ingero_stream_start(ingero, method, request, on_reply, on_end, &reading, NULL);
+	int r = ingero_stream_start(ingero, method, request, on_read_reply, on_read_end, &reading, NULL);
 
 	if (r < 0)
 		return r;

@@ -484,7 +484,7 @@ static void check_blind(struct rig *rig)
 	CHECK_INT_EQ("blind", account_of(rig, pid).n_told, 0);
 	CHECK_INT_EQ("blind", rig_figures(rig, pid, RIG_EMPTY).count, CALLS + 1);
 	for (int class = 0; class < BLAME_COUNT; class ++)
-		CHECK("blind", !probe_set_measures(rig->set, (enum blame_class)class));
+		CHECK("blind", !probe_set_measures(rig->set, (enum blame_class) class));
 	CHECK_INT_EQ("blind", rig_loss(rig, LOSS_ACCOUNTS), 0);
 }
 

@@ -148,8 +148,8 @@ static void gather(enum block_column id, const struct stored_event *events, size
 	}
 }
 
-static int pack_blame(struct block_encoder *encoder, const struct stored_event *events, size_t n,
-		      const struct column_context *by_op, struct buf *out)
+static int block_pack_blame(struct block_encoder *encoder, const struct stored_event *events, size_t n,
+			    const struct column_context *by_op, struct buf *out)
 {
 	struct column_context context = { .bounds = NULL };
 	size_t n_parts = 0;
@@ -204,7 +204,7 @@ static int pack_columns(struct block_encoder *encoder, const struct stored_event
 		int r;
 
 		if (id == BLOCK_BLAME) {
-			r = pack_blame(encoder, events, n, &by_op, out);
+			r = block_pack_blame(encoder, events, n, &by_op, out);
 		} else {
 			gather(id, events, n, encoder->values);
 			r = column_pack(encoder->packer, (uint8_t)id, encoder->values, n,
@@ -282,7 +282,7 @@ static const uint64_t column_most[BLOCK_COLUMN_COUNT] = {
 };
 
 /* Return: as column_unpack() */
-static int unpack(struct block_decoder *d, uint32_t id, uint64_t *values, size_t n)
+static int block_unpack(struct block_decoder *d, uint32_t id, uint64_t *values, size_t n)
 {
 	struct column_context context = { .groups = d->has_groups ? d->groups : NULL };
 
@@ -305,7 +305,7 @@ static int unpack_ops(struct block_decoder *d, uint32_t columns, size_t n)
 	d->has_groups = false;
 	if (!is_needed)
 		return 0;
-	r = unpack(d, BLOCK_OP, d->values, n);
+	r = block_unpack(d, BLOCK_OP, d->values, n);
 	if (r < 0)
 		return r;
 	d->has_groups = block_groups_of(d->values, n, d->groups) == 0;
@@ -328,7 +328,7 @@ static int unpack_times(const struct block_decoder *d, const struct block_range 
 }
 
 /* Needs raw_ns. */
-static int unpack_blame(struct block_decoder *d, const struct block_range *range)
+static int block_unpack_blame(struct block_decoder *d, const struct block_range *range)
 {
 	size_t n = d->n;
 	struct column_context context = { .bounds = NULL };
@@ -336,7 +336,7 @@ static int unpack_blame(struct block_decoder *d, const struct block_range *range
 	uint64_t *room;
 	uint8_t *bounds;
 	size_t n_parts = 0;
-	int r = unpack(d, BLOCK_BLAME, d->values, n);
+	int r = block_unpack(d, BLOCK_BLAME, d->values, n);
 
 	if (r < 0)
 		return r;
@@ -398,7 +398,7 @@ static void scatter(enum block_column id, const uint64_t *values, const struct b
 static int unpack_durations(struct block_decoder *d, uint32_t columns, const struct block_range *range)
 {
 	size_t n = d->n;
-	int r = unpack(d, BLOCK_DURATION, d->duration_ns, n);
+	int r = block_unpack(d, BLOCK_DURATION, d->duration_ns, n);
 
 	if (r < 0)
 		return r;
@@ -408,7 +408,7 @@ static int unpack_durations(struct block_decoder *d, uint32_t columns, const str
 	if (!(columns & NEEDS_RAW))
 		return 0;
 
-	r = unpack(d, BLOCK_OVERHEAD, d->raw_ns, n);
+	r = block_unpack(d, BLOCK_OVERHEAD, d->raw_ns, n);
 	if (r < 0)
 		return r;
 	for (size_t i = 0; i < n; i++)
@@ -416,7 +416,7 @@ static int unpack_durations(struct block_decoder *d, uint32_t columns, const str
 	if (columns & BLOCK_COLUMN(BLOCK_OVERHEAD))
 		for (size_t i = range->from; i < range->to; i++)
 			range->events[i - range->from].call.raw_ns = d->raw_ns[i];
-	return columns & BLOCK_COLUMN(BLOCK_BLAME) ? unpack_blame(d, range) : 0;
+	return columns & BLOCK_COLUMN(BLOCK_BLAME) ? block_unpack_blame(d, range) : 0;
 }
 
 static int unpack_columns(struct block_decoder *d, uint32_t columns, const struct block_range *range)
@@ -428,7 +428,7 @@ static int unpack_columns(struct block_decoder *d, uint32_t columns, const struc
 	if (columns & BLOCK_COLUMN(BLOCK_OP))
 		scatter(BLOCK_OP, d->values, range);
 	if (columns & BLOCK_COLUMN(BLOCK_TIME)) {
-		r = unpack(d, BLOCK_TIME, d->values, d->n);
+		r = block_unpack(d, BLOCK_TIME, d->values, d->n);
 		if (r == 0)
 			r = unpack_times(d, range);
 	}
@@ -437,7 +437,7 @@ static int unpack_columns(struct block_decoder *d, uint32_t columns, const struc
 	for (uint32_t id = BLOCK_BLAME + 1; r == 0 && id < BLOCK_COLUMN_COUNT; id++) {
 		if (!(columns & BLOCK_COLUMN(id)) || id == BLOCK_OP)
 			continue;
-		r = unpack(d, id, d->values, d->n);
+		r = block_unpack(d, id, d->values, d->n);
 		if (r == 0)
 			scatter(id, d->values, range);
 	}

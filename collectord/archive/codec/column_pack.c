@@ -127,7 +127,7 @@ static double coded_bytes(const struct buf *bytes)
 
 /* ---- dictionary ---- */
 
-static uint32_t slot_of(uint64_t value)
+static uint32_t value_slot(uint64_t value)
 {
 	return (uint32_t)(value * 0x9e3779b97f4a7c15ull >> (64 - HASH_BITS));
 }
@@ -135,7 +135,7 @@ static uint32_t slot_of(uint64_t value)
 /* Return: index of a value, which is added when it is new; COLUMN_DICTIONARY_MAX when it does not fit any more. */
 static uint32_t dictionary_add(struct dictionary *d, uint64_t value)
 {
-	uint32_t slot = slot_of(value);
+	uint32_t slot = value_slot(value);
 
 	for (; d->slots[slot]; slot = (slot + 1) % ARRAY_SIZE(d->slots))
 		if (d->values[d->slots[slot] - 1] == value)
@@ -401,7 +401,7 @@ static bool is_worth_varints(const struct column_packer *p, const uint64_t *valu
 	if (p->is_plain || n <= COLUMN_DICTIONARY_MAX)
 		return true;
 	for (size_t i = n - MIN(n, 64u); i < n; i++)
-		for (uint32_t slot = slot_of(values[i]); p->dictionary.slots[slot];
+		for (uint32_t slot = value_slot(values[i]); p->dictionary.slots[slot];
 		     slot = (slot + 1) % ARRAY_SIZE(p->dictionary.slots))
 			if (p->dictionary.values[p->dictionary.slots[slot] - 1] == values[i]) {
 				n_again++;

@@ -81,7 +81,7 @@ static int compare_wait(const void *a, const void *b)
 	return figures_compare_wait(a, b);
 }
 
-static int compare_behind(const void *a, const void *b)
+static int blob_behind_compare(const void *a, const void *b)
 {
 	return figures_compare_behind(a, b);
 }
@@ -202,8 +202,8 @@ int figures_blob_add_behind(struct figures_blob *blob, const struct stored_behin
 	struct stored_behind *items = blob->behind.items;
 	size_t at;
 
-	at = lower_bound(items, blob->behind.n, sizeof(*items), 0, behind, compare_behind);
-	if (at == blob->behind.n || compare_behind(&items[at], behind) != 0)
+	at = lower_bound(items, blob->behind.n, sizeof(*items), 0, behind, blob_behind_compare);
+	if (at == blob->behind.n || blob_behind_compare(&items[at], behind) != 0)
 		return ROW_INSERT(&blob->behind, at, *behind);
 	behind_sum(&items[at], behind);
 	return 0;
@@ -245,7 +245,7 @@ struct row_kind {
 	void (*sum)(void *to, const void *from);
 };
 
-static const struct row_kind behind_kind = { sizeof(struct stored_behind), compare_behind, behind_sum };
+static const struct row_kind behind_kind = { sizeof(struct stored_behind), blob_behind_compare, behind_sum };
 static const struct row_kind part_kind = { sizeof(struct stored_part), compare_part, part_sum };
 static const struct row_kind wait_kind = { sizeof(struct stored_wait), compare_wait, wait_sum };
 

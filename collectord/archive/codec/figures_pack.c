@@ -142,7 +142,7 @@ static int pack_totals(struct figures_encoder *p, const struct figures_blob *blo
 	return r;
 }
 
-static int pack_blame(struct figures_encoder *p, const struct figures_blob *blob)
+static int figures_pack_blame(struct figures_encoder *p, const struct figures_blob *blob)
 {
 	struct column_context context = { .bounds = NULL };
 	int r = 0;
@@ -191,7 +191,7 @@ static int pack_figures(struct figures_encoder *p, const struct figures_blob *bl
 	if (r == 0)
 		r = pack_totals(p, blob);
 	if (r == 0)
-		r = pack_blame(p, blob);
+		r = figures_pack_blame(p, blob);
 #define KEPT_FIGURE(name, id, member) PACK_FIGURES(FIGURES_##name, KEPT_GET(f->member));
 #include "events/columns.def"
 	return r;

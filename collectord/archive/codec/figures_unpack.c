@@ -51,7 +51,7 @@ static int room_for(void *ret_items, size_t n, size_t size)
 	return *items ? 0 : -ENOMEM;
 }
 
-static int unpack(struct figures_unpacker *u, enum figures_column id, uint64_t most, uint64_t *values, size_t n)
+static int figures_unpack(struct figures_unpacker *u, enum figures_column id, uint64_t most, uint64_t *values, size_t n)
 {
 	return column_unpack(u->columns, &u->index, (uint8_t)id, NULL, most, values, n);
 }
@@ -59,7 +59,7 @@ static int unpack(struct figures_unpacker *u, enum figures_column id, uint64_t m
 /* One column, each value set in a row of n. */
 #define UNPACK_ROWS(rows, n_rows, row, id, most, set)                                                                  \
 	do {                                                                                                           \
-		int unpack_r_ = unpack(u, id, most, u->values, n_rows);                                                \
+		int unpack_r_ = figures_unpack(u, id, most, u->values, n_rows);                                        \
 		if (unpack_r_ < 0)                                                                                     \
 			return unpack_r_;                                                                              \
 		for (size_t i = 0; i < (n_rows); i++) {                                                                \
@@ -91,7 +91,7 @@ static int processes_add_up(uint64_t *steps, size_t n)
 /* Processes of n rows, to u->values. */
 static int unpack_processes(struct figures_unpacker *u, enum figures_column id, size_t n)
 {
-	int r = unpack(u, id, UINT32_MAX, u->values, n);
+	int r = figures_unpack(u, id, UINT32_MAX, u->values, n);
 
 	return r ? r : processes_add_up(u->values, n);
 }
@@ -139,7 +139,7 @@ static int histogram_fill(struct histogram *h, const uint64_t *steps, const uint
 static int unpack_histograms(struct figures_unpacker *u)
 {
 	uint64_t n_filled = 0;
-	int r = unpack(u, FIGURES_FILLED, HISTOGRAM_BUCKETS, u->values, u->n);
+	int r = figures_unpack(u, FIGURES_FILLED, HISTOGRAM_BUCKETS, u->values, u->n);
 
 	if (r < 0)
 		return r;
@@ -152,9 +152,9 @@ static int unpack_histograms(struct figures_unpacker *u)
 	if (r == 0)
 		r = room_for(&u->even_more, n_filled, sizeof(*u->even_more));
 	if (r == 0)
-		r = unpack(u, FIGURES_BUCKET, HISTOGRAM_BUCKETS - 1, u->more, n_filled);
+		r = figures_unpack(u, FIGURES_BUCKET, HISTOGRAM_BUCKETS - 1, u->more, n_filled);
 	if (r == 0)
-		r = unpack(u, FIGURES_COUNT, UINT64_MAX, u->even_more, n_filled);
+		r = figures_unpack(u, FIGURES_COUNT, UINT64_MAX, u->even_more, n_filled);
 	n_filled = 0;
 	for (size_t i = 0; r == 0 && i < u->n; i++) {
 		if (u->values[i])
@@ -192,12 +192,12 @@ static int unpack_totals(struct figures_unpacker *u)
 	return 0;
 }
 
-static int unpack_blame(struct figures_unpacker *u)
+static int figures_unpack_blame(struct figures_unpacker *u)
 {
 	struct column_context context = { .bounds = NULL };
 	const uint64_t *parts;
 	size_t n_parts = 0;
-	int r = unpack(u, FIGURES_BLAME, BLAME_SHAPE_MAX, u->values, u->n);
+	int r = figures_unpack(u, FIGURES_BLAME, BLAME_SHAPE_MAX, u->values, u->n);
 
 	if (r < 0)
 		return r;
@@ -239,7 +239,7 @@ static int unpack_figures(struct figures_unpacker *u)
 	if (r == 0)
 		r = unpack_totals(u);
 	if (r == 0)
-		r = unpack_blame(u);
+		r = figures_unpack_blame(u);
 	if (r < 0)
 		return r;
 #define KEPT_FIGURE(name, id, member)                                                                                  \

@@ -76,7 +76,7 @@ static int aggregate_apply(struct foreign_figures *w, const struct aggregate *a,
 }
 
 /* Writes the open bucket, if there is one. */
-static int bucket_close(struct foreign_figures *w)
+static int foreign_bucket_close(struct foreign_figures *w)
 {
 	struct bucket_row *row = &w->row;
 	uint64_t not_kept = 0;
@@ -105,7 +105,7 @@ static int bucket_open(struct foreign_figures *w, uint64_t from_unix_ns, uint32_
 
 	if (w->row.t1_ns && w->row.t0_ns == from_unix_ns)
 		return 0;
-	r = bucket_close(w);
+	r = foreign_bucket_close(w);
 	w->row.level_s = length_s;
 	w->row.uid = FOREIGN_UID;
 	w->row.t0_ns = from_unix_ns;
@@ -210,5 +210,5 @@ int foreign_figures_close(struct foreign_figures *w)
 {
 	int r = aggregates_until(w, UINT64_MAX);
 
-	return r ? r : bucket_close(w);
+	return r ? r : foreign_bucket_close(w);
 }

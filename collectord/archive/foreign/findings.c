@@ -107,7 +107,7 @@ enum chain_column {
 	"id='' detected_at=NULL severity='' summary='' root_cause='' recommendations='' cuda_op='' "                   \
 	"cuda_p99_us cuda_p50_us tail_ratio timeline='' node=''"
 
-static char *column_text(struct chains *c, enum chain_column column)
+static char *chain_text(struct chains *c, enum chain_column column)
 {
 	char text[FOREIGN_TEXT_BYTES];
 
@@ -248,10 +248,10 @@ static uint64_t microseconds(struct chains *c, enum chain_column column)
 }
 
 /* What a row says at its time: written again when a worse one follows. */
-static int row_take(struct chains *c, struct chain *chain)
+static int chain_row_take(struct chains *c, struct chain *chain)
 {
-	char *op = column_text(c, CHAIN_OP), *summary = column_text(c, CHAIN_SUMMARY),
-	     *causes = column_text(c, CHAIN_CAUSES);
+	char *op = chain_text(c, CHAIN_OP), *summary = chain_text(c, CHAIN_SUMMARY),
+	     *causes = chain_text(c, CHAIN_CAUSES);
 	double ratio = foreign_real(c->statement, CHAIN_RATIO);
 
 	if (!op || !summary || !causes)
@@ -299,10 +299,10 @@ static struct chain *chain_find(const struct chains *c, const char *kind, const 
 	return NULL;
 }
 
-static int row_add(struct chains *c)
+static int chain_row_add(struct chains *c)
 {
-	char *id = column_text(c, CHAIN_ID), *summary = column_text(c, CHAIN_SUMMARY), *op = column_text(c, CHAIN_OP),
-	     *node = column_text(c, CHAIN_NODE), *severity_text = column_text(c, CHAIN_SEVERITY);
+	char *id = chain_text(c, CHAIN_ID), *summary = chain_text(c, CHAIN_SUMMARY), *op = chain_text(c, CHAIN_OP),
+	     *node = chain_text(c, CHAIN_NODE), *severity_text = chain_text(c, CHAIN_SEVERITY);
 	enum finding_severity severity;
 	struct chain named, *chain;
 	const char *kind;
@@ -328,7 +328,7 @@ static int row_add(struct chains *c)
 		if (!chain)
 			return -ENOMEM;
 		chain->severity = severity;
-		r = row_take(c, chain);
+		r = chain_row_take(c, chain);
 		if (r < 0)
 			return r;
 	}
@@ -487,7 +487,7 @@ int foreign_findings_put(struct foreign_file *f)
 	c->file = f;
 	r = foreign_select(f, FOREIGN_CHAINS, CHAIN_COLUMNS, "ORDER BY detected_at", &c->statement);
 	while (r == 0 && (r = foreign_step(c->statement)) > 0)
-		r = row_add(c);
+		r = chain_row_add(c);
 	for (size_t i = 0; r == 0 && i < c->items.n; i++) {
 		r = chain_process(c, c->items.items[i]);
 		r = r ? r : chain_put(c, c->items.items[i]);

@@ -14,7 +14,7 @@
 
 #define MIB (1ull << 20)
 
-static void file_free(struct foreign_file *f)
+static void foreign_file_free(struct foreign_file *f)
 {
 	if (!f)
 		return;
@@ -29,7 +29,7 @@ static void file_free(struct foreign_file *f)
 
 static void file_freep(struct foreign_file **f)
 {
-	file_free(*f);
+	foreign_file_free(*f);
 }
 
 /* Which of the tables are there, as tables: a view would be the stranger's program. */

@@ -38,24 +38,24 @@ static int order(const struct foreign_process *p, uint32_t node, uint32_t pid, u
 }
 
 /* Index of the first that is behind. */
-static size_t place_of(const struct foreign_file *f, uint32_t node, uint32_t pid, uint64_t unix_ns)
+static size_t foreign_place_of(const struct foreign_file *f, uint32_t node, uint32_t pid, uint64_t unix_ns)
 {
 	return SORTED_PLACE(f->processes.n, i, order(&f->processes.items[i], node, pid, unix_ns) < 0);
 }
 
 struct foreign_process *foreign_process_find(struct foreign_file *f, uint32_t node, uint32_t pid, uint64_t unix_ns)
 {
-	size_t i = place_of(f, node, pid, unix_ns);
+	size_t i = foreign_place_of(f, node, pid, unix_ns);
 	struct foreign_process *p = i > 0 ? &f->processes.items[i - 1] : NULL;
 
 	return p && p->node == node && p->process.pid == pid ? p : NULL;
 }
 
 /* Return: NULL when there are too many, or no memory (@ret_r). Moves the others. */
-static struct foreign_process *process_add(struct foreign_file *f, uint32_t node, uint32_t pid, uint64_t since_unix_ns,
-					   int *ret_r)
+static struct foreign_process *foreign_process_add(struct foreign_file *f, uint32_t node, uint32_t pid,
+						   uint64_t since_unix_ns, int *ret_r)
 {
-	size_t i = place_of(f, node, pid, since_unix_ns);
+	size_t i = foreign_place_of(f, node, pid, since_unix_ns);
 	struct foreign_process added = { .node = node, .since_unix_ns = since_unix_ns };
 
 	if (f->processes.n >= FOREIGN_PROCESSES_MAX)
@@ -89,12 +89,12 @@ static int life_row(struct foreign_file *f, uint32_t node, const struct foreign_
 		if (row->tid != row->pid)
 			break;
 		if (!p)
-			p = process_add(f, node, row->pid, 0, &r);
+			p = foreign_process_add(f, node, row->pid, 0, &r);
 		end(p, row->start_unix_ns);
 		break;
 	case INGERO_EXEC:
 		end(p, row->start_unix_ns);
-		p = process_add(f, node, row->pid, row->start_unix_ns, &r);
+		p = foreign_process_add(f, node, row->pid, row->start_unix_ns, &r);
 		if (p)
 			p->process.exec_gen = exec_gen + 1;
 		break;
@@ -102,7 +102,7 @@ static int life_row(struct foreign_file *f, uint32_t node, const struct foreign_
 		if (!child || child > INT32_MAX || child == row->pid)
 			break;
 		end(foreign_process_find(f, node, (uint32_t)child, row->start_unix_ns), row->start_unix_ns);
-		process_add(f, node, (uint32_t)child, row->start_unix_ns, &r);
+		foreign_process_add(f, node, (uint32_t)child, row->start_unix_ns, &r);
 		break;
 	default:
 		break;
@@ -145,7 +145,7 @@ static struct foreign_process *row_process(struct foreign_file *f, uint32_t node
 	struct foreign_process *p = foreign_process_find(f, node, row->pid, row->start_unix_ns);
 
 	if (!p)
-		return process_add(f, node, row->pid, 0, ret_r);
+		return foreign_process_add(f, node, row->pid, 0, ret_r);
 	/* A process that ended is switched to once more, but makes no calls. */
 	if (p->is_guess || !p->process.gone_unix_ns || row->start_unix_ns <= p->process.gone_unix_ns ||
 	    !is_call(row->source))
@@ -155,7 +155,7 @@ static struct foreign_process *row_process(struct foreign_file *f, uint32_t node
 		p[1].since_unix_ns = row->start_unix_ns;
 		return &p[1];
 	}
-	p = process_add(f, node, row->pid, row->start_unix_ns, ret_r);
+	p = foreign_process_add(f, node, row->pid, row->start_unix_ns, ret_r);
 	if (p)
 		p->is_guess = true;
 	return p;
@@ -264,7 +264,7 @@ static int aggregates_count(struct foreign_file *f)
 		for (uint32_t node = 0; node < f->nodes.n && !p; node++)
 			p = foreign_process_find(f, node, (uint32_t)pid, UINT64_MAX);
 		if (!p)
-			p = process_add(f, 0, (uint32_t)pid, 0, &r);
+			p = foreign_process_add(f, 0, (uint32_t)pid, 0, &r);
 		if (p && !p->n_rows) {
 			p->n_rows = 1; /* something is known of it */
 			p->process.first_unix_ns = unix_ns;

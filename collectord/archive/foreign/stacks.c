@@ -47,7 +47,7 @@ static void room_freep(struct stack_room **room)
 	free(*room);
 }
 
-static uint32_t line_parse(const char *text)
+static uint32_t line_number_parse(const char *text)
 {
 	uint64_t line;
 
@@ -78,7 +78,7 @@ static int frame_put(struct stack_room *room, uint32_t *ret_id)
 		symbol = *address ? address : plain;
 	sql_text(room->put_frame, 1, is_python ? python : symbol);
 	sql_text(room->put_frame, 2, is_python ? python_file : foreign_json_value(element, "f"));
-	SQL_INTS(room->put_frame, 3, line_parse(foreign_json_value(element, is_python ? "pl" : "l")), is_python);
+	SQL_INTS(room->put_frame, 3, line_number_parse(foreign_json_value(element, is_python ? "pl" : "l")), is_python);
 	return row_id(room->put_frame, ret_id);
 }
 

@@ -13,7 +13,7 @@ struct around {
 };
 
 /* A row in which only others lived is none of the answer's. */
-static int row_take(const struct read_bucket *bucket, void *data)
+static int bounds_row_take(const struct read_bucket *bucket, void *data)
 {
 	struct around *around = data;
 	bool is_wanted = false;
@@ -41,7 +41,7 @@ int reader_bounds_widen(struct reader_job *job, const uint32_t *pids, size_t n_p
 	if (from) {
 		struct around around = { .pids = pids, .n_pids = n_pids, .from_unix_ns = from };
 
-		r = store_reader_buckets(job->reader, from, from + 1, row_take, &around);
+		r = store_reader_buckets(job->reader, from, from + 1, bounds_row_take, &around);
 		if (around.from_unix_ns < from)
 			bounds->widened.row_ns = around.row_ns;
 		bounds->from_unix_ns = around.from_unix_ns;
@@ -49,7 +49,7 @@ int reader_bounds_widen(struct reader_job *job, const uint32_t *pids, size_t n_p
 	if (r == 0 && to) {
 		struct around around = { .pids = pids, .n_pids = n_pids, .from_unix_ns = to, .to_unix_ns = to };
 
-		r = store_reader_buckets(job->reader, to - 1, to, row_take, &around);
+		r = store_reader_buckets(job->reader, to - 1, to, bounds_row_take, &around);
 		if (around.to_unix_ns > to)
 			bounds->widened.row_ns = MAX(bounds->widened.row_ns, around.row_ns);
 		bounds->to_unix_ns = around.to_unix_ns;

@@ -40,7 +40,7 @@ struct events {
 	size_t n_batch;
 };
 
-static int batch_send(struct events *e, Ingero__V1__EventsEnd *end)
+static int event_batch_send(struct events *e, Ingero__V1__EventsEnd *end)
 {
 	Ingero__V1__EventsReply reply = INGERO__V1__EVENTS_REPLY__INIT;
 	int r;
@@ -61,7 +61,7 @@ static int batch_add(struct events *e, const struct read_event *event)
 	if (!message)
 		return -ENOMEM;
 	e->batch[e->n_batch++] = message;
-	return e->n_batch == BATCH_EVENTS ? batch_send(e, NULL) : 0;
+	return e->n_batch == BATCH_EVENTS ? event_batch_send(e, NULL) : 0;
 }
 
 /* typedef: Return: 0, or -errno */
@@ -148,7 +148,7 @@ struct gap_list {
 	ARRAY(Ingero__V1__Gap *) gaps;
 };
 
-static int gap_add(const Ingero__V1__Gap *gap, void *data)
+static int events_gap_add(const Ingero__V1__Gap *gap, void *data)
 {
 	struct gap_list *list = data;
 	Ingero__V1__Gap *copy;
@@ -275,11 +275,11 @@ static int events_end(struct events *e)
 	end.matched = e->matched;
 	end.window = &counted.window;
 	end.lost = store_reader_tells_losses(e->job->reader) ? &lost : NULL; /* the file does not tell */
-	r = store_reader_gaps(e->job->reader, bounds.from_unix_ns, bounds.to_unix_ns, gap_add, &list);
+	r = store_reader_gaps(e->job->reader, bounds.from_unix_ns, bounds.to_unix_ns, events_gap_add, &list);
 	end.gaps = list.gaps.items;
 	end.n_gaps = list.gaps.n;
 	if (r == 0)
-		r = batch_send(e, &end);
+		r = event_batch_send(e, &end);
 	ARRAY_DONE(&list.gaps);
 	return r;
 }

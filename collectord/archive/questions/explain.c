@@ -84,7 +84,7 @@ static int operations_set(struct explain *e, const struct read_window *window)
 	return 0;
 }
 
-static int compare_behind(const void *a, const void *b)
+static int behind_message_compare(const void *a, const void *b)
 {
 	const struct read_behind *x = *(const struct read_behind *const *)a;
 	const struct read_behind *y = *(const struct read_behind *const *)b;
@@ -103,7 +103,7 @@ static int behind_set(struct explain *e, const struct read_window *window)
 	for (size_t i = 0; i < window->behind.n; i++)
 		if (!window->behind.items[i].is_between)
 			order[n++] = &window->behind.items[i];
-	qsort(order, n, sizeof(*order), compare_behind);
+	qsort(order, n, sizeof(*order), behind_message_compare);
 
 	n = MIN(n, BEHIND_MAX);
 	e->reply.behind = ARENA_NEW_N(&e->arena, Ingero__V1__Behind *, n + 1);
@@ -206,7 +206,7 @@ static int figures_set(struct explain *e)
 
 /* ---- what surrounds them ---- */
 
-static int gap_add(const Ingero__V1__Gap *gap, void *data)
+static int explain_gap_add(const Ingero__V1__Gap *gap, void *data)
 {
 	struct explain *e = data;
 	Ingero__V1__Gap *copy;
@@ -294,7 +294,7 @@ static int surroundings_set(struct explain *e)
 	if (r == 0)
 		r = store_reader_snapshots(reader, e->from_unix_ns, e->to_unix_ns, snapshot_add, e);
 	if (r == 0) /* after everything that may have found damage */
-		r = store_reader_gaps(reader, e->figures.from_unix_ns, e->figures.to_unix_ns, gap_add, e);
+		r = store_reader_gaps(reader, e->figures.from_unix_ns, e->figures.to_unix_ns, explain_gap_add, e);
 	if (r == 0)
 		r = is_recording_set(e);
 	if (r == 0)

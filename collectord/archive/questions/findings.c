@@ -31,7 +31,7 @@ static int severity_rank(const char *severity)
 	return -1;
 }
 
-static int finding_compare(const void *a, const void *b)
+static int finding_message_compare(const void *a, const void *b)
 {
 	const Ingero__V1__Finding *x = *(Ingero__V1__Finding *const *)a, *y = *(Ingero__V1__Finding *const *)b;
 	int rank = severity_rank(y->severity) - severity_rank(x->severity);
@@ -59,7 +59,7 @@ static Ingero__V1__Finding *finding_copy(const Ingero__V1__Finding *f)
 static void findings_cut(struct findings *findings, size_t most)
 {
 	if (findings->n)
-		qsort(findings->rows, findings->n, sizeof(Ingero__V1__Finding *), finding_compare);
+		qsort(findings->rows, findings->n, sizeof(Ingero__V1__Finding *), finding_message_compare);
 	while (findings->n > most)
 		ingero__v1__finding__free_unpacked(findings->rows[--findings->n], NULL);
 }

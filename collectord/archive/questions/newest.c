@@ -6,7 +6,7 @@
 #include "archive/job.h"
 #include "archive/read/order.h"
 
-static bool is_same(const struct read_time *a, const struct read_time *b)
+static bool is_same_time(const struct read_time *a, const struct read_time *b)
 {
 	return a->boot == b->boot && a->ns == b->ns;
 }
@@ -28,7 +28,7 @@ int reader_newest(struct reader_job *job, const struct read_filter *filter, uint
 		r = read_order_next(order, &event);
 		if (r == -EAGAIN)
 			r = reader_is_late(job) ? -ETIME : 0;
-		else if (r == 1 && n_seen >= n && !is_same(&event.at, &since))
+		else if (r == 1 && n_seen >= n && !is_same_time(&event.at, &since))
 			break;
 		else if (r == 1) {
 			since = event.at;

@@ -72,7 +72,7 @@ static int sql_failed(struct sql *s, int result)
 	}
 }
 
-static int value_set(struct sql *s, int column, Ingero__V1__SqlValue *value)
+static int sql_value_set(struct sql *s, int column, Ingero__V1__SqlValue *value)
 {
 	size_t n;
 
@@ -108,7 +108,7 @@ static int value_set(struct sql *s, int column, Ingero__V1__SqlValue *value)
 	return 0;
 }
 
-static int row_add(struct sql *s)
+static int sql_row_add(struct sql *s)
 {
 	Ingero__V1__SqlRow *row = ARENA_NEW(&s->arena, Ingero__V1__SqlRow);
 	int r = 0;
@@ -126,13 +126,13 @@ static int row_add(struct sql *s)
 			return -ENOMEM;
 		ingero__v1__sql_value__init(value);
 		row->values[row->n_values++] = value;
-		r = value_set(s, i, value);
+		r = sql_value_set(s, i, value);
 	}
 	s->rows[s->reply.n_rows++] = row;
 	return r;
 }
 
-static int batch_send(struct sql *s)
+static int sql_rows_send(struct sql *s)
 {
 	int r;
 
@@ -171,16 +171,16 @@ static int rows_send(struct sql *s, uint64_t most)
 			s->reply.is_cut = true;
 			break;
 		}
-		r = row_add(s);
+		r = sql_row_add(s);
 		if (r == 0 && (s->reply.n_rows == BATCH_ROWS || s->bytes >= BATCH_BYTES))
-			r = batch_send(s);
+			r = sql_rows_send(s);
 		if (r)
 			return r;
 	}
 	if (step != SQLITE_ROW && step != SQLITE_DONE)
 		return sql_failed(s, step);
 	s->reply.note = s->job->note;
-	return batch_send(s);
+	return sql_rows_send(s);
 }
 
 int reader_sql(struct reader_job *job)

@@ -145,7 +145,7 @@ static void directive_append(struct printing *p, const struct directive *d)
 	}
 }
 
-static void print(sqlite3_context *result, int argc, sqlite3_value **argv)
+static void sql_print(sqlite3_context *result, int argc, sqlite3_value **argv)
 {
 	struct printing p = { .values = argv, .n_values = argc, .next = 1 };
 	const char *at = argc ? (const char *)sqlite3_value_text(argv[0]) : NULL;
@@ -193,7 +193,7 @@ int print_install(struct sqlite3 *db)
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
 		if (sqlite3_create_function_v2(db, names[i], -1, SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS,
-					       NULL, print, NULL, NULL, NULL) != SQLITE_OK)
+					       NULL, sql_print, NULL, NULL, NULL) != SQLITE_OK)
 			return -ENOMEM;
 	return 0;
 }

@@ -226,7 +226,7 @@ static int table_best_index(sqlite3_vtab *vtab, sqlite3_index_info *info)
 
 /* ---- narrowing ---- */
 
-static bool number_of(sqlite3_value *value, char letter, int64_t *ret)
+static bool comparison_number(sqlite3_value *value, char letter, int64_t *ret)
 {
 	double d;
 
@@ -299,7 +299,7 @@ static int op_limit_match(const struct read_op *op, void *data)
 	return ARRAY_PUSH(&wish->cursor->limits.ops, op->id);
 }
 
-static int limits_set(struct table_cursor *c, const char *plan, sqlite3_value **values)
+static int cursor_limits_set(struct table_cursor *c, const char *plan, sqlite3_value **values)
 {
 	struct table_limits *limits = &c->limits;
 	struct op_wish wish = { .cursor = c };
@@ -315,7 +315,7 @@ static int limits_set(struct table_cursor *c, const char *plan, sqlite3_value **
 				wish.name = (const char *)sqlite3_value_text(values[i]);
 			continue;
 		}
-		if (!number_of(values[i], letter, &n))
+		if (!comparison_number(values[i], letter, &n))
 			continue;
 		if (push == PUSH_TIME)
 			limit_time(limits, letter, n);
@@ -391,7 +391,7 @@ static int table_filter(sqlite3_vtab_cursor *cursor, int number, const char *pla
 	c->order = (enum table_order)(number & 3);
 	c->row = 0;
 	c->is_at_end = false;
-	r = limits_set(c, plan, argv);
+	r = cursor_limits_set(c, plan, argv);
 	if (r < 0)
 		return table_failed(c, r);
 	if (c->limits.is_empty) {

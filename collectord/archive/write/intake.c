@@ -249,8 +249,8 @@ static int accounts_add(struct intake *intake, struct figures_blob *blob, uint32
 }
 
 /* Return: 0 or -ENOMEM */
-static int figures_add(struct intake *intake, struct batch_figures *bucket, const struct tick *tick,
-		       const struct tick_process *p)
+static int batch_figures_add(struct intake *intake, struct batch_figures *bucket, const struct tick *tick,
+			     const struct tick_process *p)
 {
 	const struct process_identity *who = &p->process->identity;
 	uint32_t row = process_row(intake, p->process, p->first_call_ns, tick->from_ns);
@@ -333,7 +333,7 @@ void intake_tick(struct intake *intake, const struct tick *tick)
 
 		if (is_skipped(intake, &p->process->identity, tick->from_ns))
 			continue;
-		if (tick_has_figures(p) && (!bucket || figures_add(intake, bucket, tick, p) < 0))
+		if (tick_has_figures(p) && (!bucket || batch_figures_add(intake, bucket, tick, p) < 0))
 			is_kept = false;
 		if (p->gone_ns)
 			process_gone(intake, p->process, p->gone_ns);

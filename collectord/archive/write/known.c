@@ -23,7 +23,7 @@ static size_t hash(uint64_t start_boot_ns, uint32_t tgid, uint32_t exec_gen, uin
 	return (size_t)(h >> 20);
 }
 
-static bool is_same(const struct known_process *p, const struct process_identity *identity)
+static bool is_same_process(const struct known_process *p, const struct process_identity *identity)
 {
 	return p->start_boot_ns == identity->start_boot_ns && p->tgid == identity->tgid &&
 	       p->exec_gen == identity->exec_gen && p->flags == identity->flags;
@@ -35,7 +35,7 @@ struct known_process *known_find(struct known *known, const struct process_ident
 
 	if (!known->n_slots)
 		return NULL;
-	if (known->last < known->processes.n && is_same(&known->processes.items[known->last], identity))
+	if (known->last < known->processes.n && is_same_process(&known->processes.items[known->last], identity))
 		return &known->processes.items[known->last];
 	at = hash(identity->start_boot_ns, identity->tgid, identity->exec_gen, identity->flags);
 	for (;; at++) {
@@ -43,7 +43,7 @@ struct known_process *known_find(struct known *known, const struct process_ident
 
 		if (!slot)
 			return NULL;
-		if (!is_same(&known->processes.items[slot - 1], identity))
+		if (!is_same_process(&known->processes.items[slot - 1], identity))
 			continue;
 		known->last = slot - 1;
 		return &known->processes.items[slot - 1];
@@ -83,7 +83,7 @@ static int by_gone(const void *a, const void *b)
 }
 
 /* The half that is gone longest; live ones stay. */
-static int forget(struct known *known)
+static int known_forget(struct known *known)
 {
 	size_t n = 0, most = known->processes.n / 2;
 
@@ -104,7 +104,7 @@ int known_add(struct known *known, const struct known_process *process)
 	int r = 0;
 
 	if (known->processes.n >= KNOWN_MAX)
-		r = forget(known);
+		r = known_forget(known);
 	if (r == 0 && (known->processes.n + 1) * 2 > known->n_slots)
 		r = rehash(known, known->n_slots ? known->n_slots * 2 : 64);
 	if (r == 0)

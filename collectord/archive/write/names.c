@@ -10,7 +10,7 @@ void names_done(struct names *names)
 }
 
 /* Room for half of all, of those that ended first. */
-static void forget(struct names *names)
+static void names_forget(struct names *names)
 {
 	size_t surplus = names->items.n / 2, n = 0;
 
@@ -40,7 +40,7 @@ void names_set(struct names *names, const struct batch_process *process)
 		return;
 	}
 	if (names->items.n >= NAMES_MAX)
-		forget(names);
+		names_forget(names);
 	if (ARRAY_PUSH(&names->items, *process) < 0)
 		return;
 	if (number_map_put(&names->at, process->id, (uint32_t)names->items.n - 1) < 0)

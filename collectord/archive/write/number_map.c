@@ -13,7 +13,7 @@ void number_map_done(struct number_map *map)
 }
 
 /* The number's slot, or the empty one where it belongs. */
-static struct number_slot *slot_of(const struct number_map *map, uint32_t number)
+static struct number_slot *number_slot_of(const struct number_map *map, uint32_t number)
 {
 	size_t at = number * 2654435769u; /* rows come one after the other: any odd factor spreads them */
 
@@ -24,7 +24,7 @@ static struct number_slot *slot_of(const struct number_map *map, uint32_t number
 
 uint32_t number_map_get(const struct number_map *map, uint32_t number)
 {
-	const struct number_slot *slot = map->n_slots ? slot_of(map, number) : NULL;
+	const struct number_slot *slot = map->n_slots ? number_slot_of(map, number) : NULL;
 
 	return slot && slot->at ? slot->at - 1 : NUMBER_NONE;
 }
@@ -38,7 +38,7 @@ static int grow(struct number_map *map)
 		return -ENOMEM;
 	for (size_t i = 0; i < map->n_slots; i++)
 		if (map->slots[i].at)
-			*slot_of(&more, map->slots[i].number) = map->slots[i];
+			*number_slot_of(&more, map->slots[i].number) = map->slots[i];
 	free(map->slots);
 	*map = more;
 	return 0;
@@ -50,7 +50,7 @@ int number_map_put(struct number_map *map, uint32_t number, uint32_t at)
 
 	if (r < 0)
 		return r;
-	*slot_of(map, number) = (struct number_slot){ .number = number, .at = at + 1 };
+	*number_slot_of(map, number) = (struct number_slot){ .number = number, .at = at + 1 };
 	map->n++;
 	return 0;
 }

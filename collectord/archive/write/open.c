@@ -269,7 +269,7 @@ static int check(struct db *db)
 }
 
 /* Connects, makes or migrates the tables, looks for damage where the last run did not end well. */
-static int file_open(struct writer *writer)
+static int writer_file_open(struct writer *writer)
 {
 	struct db *db = &writer->db;
 	int64_t open_sessions = 0, version = 0, blocks = 0;
@@ -297,7 +297,7 @@ static int file_open(struct writer *writer)
 	return 0;
 }
 
-static int begin(struct writer *writer, struct known *known)
+static int run_begin(struct writer *writer, struct known *known)
 {
 	int r = db_begin(&writer->db);
 
@@ -316,7 +316,7 @@ static int begin(struct writer *writer, struct known *known)
 }
 
 /* Renames what is in the way and begins a new file. */
-static int set_aside(struct writer *writer, const char *word, const char *what, char *ret_name, char *why)
+static int file_set_aside(struct writer *writer, const char *word, const char *what, char *ret_name, char *why)
 {
 	int r;
 
@@ -354,12 +354,12 @@ static int aside_gap(struct writer *writer)
 static int begin_after_damage(struct writer *writer, struct known *known, char *why)
 {
 	char name[PATH_MAX];
-	int r = set_aside(writer, "damaged", "is damaged", name, why);
+	int r = file_set_aside(writer, "damaged", "is damaged", name, why);
 
 	known_done(known);
-	r = r ? r : file_open(writer);
+	r = r ? r : writer_file_open(writer);
 	r = r ? r : salvage(writer, name);
-	r = r ? r : begin(writer, known);
+	r = r ? r : run_begin(writer, known);
 	if (r == 0)
 		known->next_id += LOST_PROCESS_IDS;
 	return r ? r : aside_gap(writer);
@@ -374,16 +374,16 @@ static int begin_in_place(struct writer *writer, struct known *known, char *why)
 	if (kind < 0)
 		return kind;
 	if (kind != SCHEMA_OURS && kind != SCHEMA_EMPTY) {
-		r = set_aside(writer, in_the_way[kind].word, in_the_way[kind].what, name, why);
+		r = file_set_aside(writer, in_the_way[kind].word, in_the_way[kind].what, name, why);
 		is_new = true;
 	}
-	r = r ? r : file_open(writer);
+	r = r ? r : writer_file_open(writer);
 	if (r == -ENOTSUP) {
-		r = set_aside(writer, in_the_way[SCHEMA_NEWER].word, in_the_way[SCHEMA_NEWER].what, name, why);
+		r = file_set_aside(writer, in_the_way[SCHEMA_NEWER].word, in_the_way[SCHEMA_NEWER].what, name, why);
 		is_new = true;
-		r = r ? r : file_open(writer);
+		r = r ? r : writer_file_open(writer);
 	}
-	r = r ? r : begin(writer, known);
+	r = r ? r : run_begin(writer, known);
 	if (r == -EBADMSG)
 		return begin_after_damage(writer, known, why);
 	return r == 0 && is_new ? aside_gap(writer) : r;

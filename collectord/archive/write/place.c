@@ -100,7 +100,7 @@ int place_create(struct place *place)
 }
 
 /* Return: 0; -ENOENT when there is nothing; -ELOOP, -EEXIST, -errno */
-static int look(const struct place *place, char *why, size_t why_bytes)
+static int place_look(const struct place *place, char *why, size_t why_bytes)
 {
 	struct stat st;
 
@@ -120,12 +120,12 @@ static int look(const struct place *place, char *why, size_t why_bytes)
 
 static int prepare(struct place *place, char *why, size_t why_bytes)
 {
-	int r = look(place, why, why_bytes); /* before anything is put beside it */
+	int r = place_look(place, why, why_bytes); /* before anything is put beside it */
 
 	if (r == 0 || r == -ENOENT)
 		r = lock(place, why, why_bytes);
 	if (r == 0)
-		r = look(place, why, why_bytes);
+		r = place_look(place, why, why_bytes);
 	return r == -ENOENT ? place_create(place) : r;
 }
 

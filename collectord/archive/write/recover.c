@@ -34,7 +34,7 @@ static int close_sessions(struct writer *writer)
 
 typedef ARRAY(int64_t) id_list;
 
-static int set_aside(struct writer *writer, const char *was, sqlite3_stmt *row, const void *data, int n)
+static int row_set_aside(struct writer *writer, const char *was, sqlite3_stmt *row, const void *data, int n)
 {
 	sqlite3_stmt *s = db_statement(&writer->db, DB_SET_ASIDE);
 	struct batch_gap gap = { .t0_ns = (uint64_t)sqlite3_column_int64(row, 3),
@@ -78,7 +78,7 @@ static int roll_up_row(struct writer *writer, struct buckets *buckets, int level
 
 	r = figures_blob_decode(data, (size_t)n, (uint32_t)sqlite3_column_int64(row, 6), &blob);
 	if (r == -EBADMSG) {
-		r = set_aside(writer, "figures", row, data, n);
+		r = row_set_aside(writer, "figures", row, data, n);
 		return r ? r : ARRAY_PUSH(bad, sqlite3_column_int64(row, 0));
 	}
 	if (r == 0)
@@ -159,7 +159,7 @@ static int scrub_blocks(struct writer *writer)
 		writer->scrub_next = sqlite3_column_int64(s, 0);
 		if (data && codec_crc(data, (size_t)bytes) == (uint32_t)sqlite3_column_int64(s, 6))
 			continue;
-		r = set_aside(writer, "block", s, data, bytes);
+		r = row_set_aside(writer, "block", s, data, bytes);
 		if (r < 0)
 			return r;
 		bad[n_bad++] = writer->scrub_next;
@@ -187,7 +187,7 @@ static int scrub_figures(struct writer *writer)
 			r = 0;
 			continue;
 		}
-		r = set_aside(writer, "figures", s, data, bytes);
+		r = row_set_aside(writer, "figures", s, data, bytes);
 		r = r ? r : ARRAY_PUSH(&bad, sqlite3_column_int64(s, 0));
 	}
 	(void)sqlite3_finalize(TAKE_PTR(s)); /* read to its end, or failed: r says so */

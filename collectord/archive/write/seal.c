@@ -56,7 +56,7 @@ static void seal_done(struct seal *seal)
 	buf_done(&seal->data);
 }
 
-static int event_take(const struct stored_event *event, void *data)
+static int sealed_event_take(const struct stored_event *event, void *data)
 {
 	struct seal *seal = data;
 
@@ -97,7 +97,7 @@ static int tails_read(struct seal *seal)
 		if (seal->events.n >= PASS_EVENTS)
 			return 1;
 		r = codec_crc(data, n) == (uint32_t)sqlite3_column_int64(s, 4) ? 0 : -EBADMSG;
-		r = r ? r : tail_decode(data, n, event_take, seal);
+		r = r ? r : tail_decode(data, n, sealed_event_take, seal);
 		if (r == -EBADMSG) {
 			seal->events.n = before;
 			r = row_damaged(seal, s);
@@ -267,7 +267,7 @@ int seal_events(struct writer *writer, uint32_t uid, int64_t boot, struct stored
 }
 
 /* Return: 1 when there is more, 0, or -errno with nothing changed */
-static int pass(struct writer *writer, uint32_t uid, int64_t boot)
+static int seal_pass(struct writer *writer, uint32_t uid, int64_t boot)
 {
 	CLEANUP(seal_done) struct seal seal = { .writer = writer, .uid = uid, .boot = boot, .data = BUF_INIT };
 	struct writer_owner *owner = writer_owner(writer, uid);
@@ -296,7 +296,7 @@ int seal_owner(struct writer *writer, uint32_t uid, int64_t boot)
 	if (r < 0)
 		return r;
 	do {
-		r = pass(writer, uid, boot);
+		r = seal_pass(writer, uid, boot);
 	} while (r > 0);
 	owner = r == 0 && boot == writer->boot ? writer_owner(writer, uid) : NULL;
 	if (owner)

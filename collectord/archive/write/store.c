@@ -317,7 +317,7 @@ int store_open(const struct store_options *options, char *why, size_t why_bytes,
 }
 
 /* Under the lock: the batch is the thread's, if it has taken the one before. */
-static void hand_over(struct store *store)
+static void batch_hand_over(struct store *store)
 {
 	struct batch *next;
 
@@ -340,7 +340,7 @@ void store_call(struct store *store, const struct event *event)
 	if (store->intake.batch->n_events < BATCH_EVENTS || store->intake.batch->n_events % 256)
 		return; /* a thread that is late is not asked at each call */
 	(void)pthread_mutex_lock(&store->lock);
-	hand_over(store);
+	batch_hand_over(store);
 	(void)pthread_mutex_unlock(&store->lock);
 }
 
@@ -350,7 +350,7 @@ void store_tick(struct store *store, const struct tick *tick)
 	if (!batch_is_urgent(store->intake.batch) && tick->to_ns - store->handed_ns < IDLE_NS)
 		return;
 	(void)pthread_mutex_lock(&store->lock);
-	hand_over(store);
+	batch_hand_over(store);
 	(void)pthread_mutex_unlock(&store->lock);
 }
 
@@ -391,7 +391,7 @@ int store_flush(struct store *store)
 
 	(void)pthread_mutex_lock(&store->lock);
 	wait_until_written(store, &until); /* the one before first */
-	hand_over(store);
+	batch_hand_over(store);
 	wait_until_written(store, &until);
 	r = store->is_stalled ? -ETIMEDOUT : store->result;
 	(void)pthread_mutex_unlock(&store->lock);
@@ -413,7 +413,7 @@ void store_close(struct store *store)
 	store->stops = true;
 	(void)pthread_cond_broadcast(&store->work);
 	wait_until_idle(store);
-	hand_over(store);
+	batch_hand_over(store);
 	wait_until_idle(store);
 	store->ends = true;
 	(void)pthread_cond_broadcast(&store->work);

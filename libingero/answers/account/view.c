@@ -88,7 +88,7 @@ static bool text_begins(const char *text, const char *beginning)
 	return text && strncmp(text, beginning, strlen(beginning)) == 0;
 }
 
-static bool is_python(const Ingero__V1__Account *account)
+static bool is_python_account(const Ingero__V1__Account *account)
 {
 	const char *script = account->program && account->program->script ? account->program->script : "";
 	size_t n = strlen(script);
@@ -136,7 +136,7 @@ static enum cause_group account_group_of(const Ingero__V1__Account *account, con
 	if (strcmp(part->where, "in") == 0)
 		return GROUP_CALL;
 	if (class == BLAME_VIEW_ON_CPU)
-		return is_python(account) ? GROUP_PYTHON : GROUP_CPU;
+		return is_python_account(account) ? GROUP_PYTHON : GROUP_CPU;
 	for (size_t i = 0; part->resource && i < ARRAY_SIZE(by_resource); i++)
 		if (strcmp(part->resource->kind, by_resource[i].kind) == 0)
 			return by_resource[i].group;

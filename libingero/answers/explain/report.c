@@ -249,8 +249,8 @@ static struct explain_finding finding_of(const struct explain_question *q, const
 }
 
 /* Blocks as long as the screen has room for one more, then a line each, as many as it has room for. */
-static void findings_append(const struct explain_question *q, const Ingero__V1__ExplainReply *reply,
-			    const struct text_style *style, unsigned int around, struct buf *out)
+static void report_findings_append(const struct explain_question *q, const Ingero__V1__ExplainReply *reply,
+				   const struct text_style *style, unsigned int around, struct buf *out)
 {
 	unsigned int room = style->rows > around ? style->rows - around : 0, used = 0;
 	unsigned int left;
@@ -294,8 +294,8 @@ static void findings_append(const struct explain_question *q, const Ingero__V1__
 			  reply->more_findings);
 }
 
-static int table_append(const struct explain_question *q, const Ingero__V1__ExplainReply *reply,
-			const struct text_style *style, struct buf *out)
+static int report_table_append(const struct explain_question *q, const Ingero__V1__ExplainReply *reply,
+			       const struct text_style *style, struct buf *out)
 {
 	CLEANUP(trace_rows_done) struct trace_rows rows = TRACE_ROWS_INIT;
 	Ingero__V1__Summary summary = INGERO__V1__SUMMARY__INIT;
@@ -378,7 +378,7 @@ int explain_report_append(const struct explain_question *q, const Ingero__V1__Ex
 		lines = lines_of(out, start) + lines_of(&footer, 0) + 1; /* the prompt behind it */
 		if (!q->is_list && explain_waits_count(reply))
 			lines += EXPLAIN_WAITS_LINES;
-		findings_append(q, reply, style, lines, out);
+		report_findings_append(q, reply, style, lines, out);
 		(void)buf_append_text(out, buf_text(&footer));
 	}
 	lines = lines_of(out, start) + 1;
@@ -389,6 +389,6 @@ int explain_report_append(const struct explain_question *q, const Ingero__V1__Ex
 							       : 0,
 					 out);
 	if (q->is_per_process && r == 0)
-		r = table_append(q, reply, style, out);
+		r = report_table_append(q, reply, style, out);
 	return r < 0 ? r : out->failed || footer.failed ? -ENOMEM : 0;
 }

@@ -40,7 +40,7 @@ bool trace_finding_is_news(struct trace_told *told, const Ingero__V1__Finding *f
 }
 
 /* Whether its line would be the last one that it had, to the letter. */
-static bool is_told(const struct trace_told *told, const Ingero__V1__Finding *f)
+static bool is_finding_told(const struct trace_told *told, const Ingero__V1__Finding *f)
 {
 	for (size_t i = 0; told && i < told->findings.n; i++) {
 		const struct trace_told_one *before = &told->findings.items[i];
@@ -153,7 +153,7 @@ void trace_findings_append(const Ingero__V1__Summary *summary, struct trace_told
 	for (size_t i = 0; i < summary->n_findings; i++) {
 		const Ingero__V1__Finding *next = summary->findings[i];
 
-		if (is_told(told, next) || (told && next->end_unix_ns && !trace_finding_is_news(told, next)))
+		if (is_finding_told(told, next) || (told && next->end_unix_ns && !trace_finding_is_news(told, next)))
 			continue;
 		n++;
 		for (size_t k = 0; k < FINDINGS_MOST && next; k++) {

@@ -52,8 +52,8 @@ static void who_append(struct buf *text, const char *before, const char *who, ui
 			 units_ratio((double)ns / (double)sum_ns, 0).text);
 }
 
-static void behind_append(const Ingero__V1__Summary *summary, uint32_t pid, const struct text_style *style,
-			  struct buf *out)
+static void neighbours_append(const Ingero__V1__Summary *summary, uint32_t pid, const struct text_style *style,
+			      struct buf *out)
 {
 	struct trace_behind behind = trace_behind_of(summary, pid);
 	const Ingero__V1__Behind *first = behind.most[0];
@@ -103,7 +103,7 @@ static void nothing_append(const Ingero__V1__Summary *summary, const struct trac
 	text_paragraph(out, style, "", buf_text(&text));
 }
 
-static void in_flight_append(const Ingero__V1__Summary *summary, const struct text_style *style, struct buf *out)
+static void in_flight_mean(const Ingero__V1__Summary *summary, const struct text_style *style, struct buf *out)
 {
 	unsigned int n = 0;
 
@@ -164,11 +164,11 @@ int trace_meaning_append(const Ingero__V1__Summary *summary, const char *scope, 
 	if (delay && delay->operation) {
 		delay_append(delay, style, out);
 		if (blame_view_parse(delay->takes) == BLAME_VIEW_RUNNABLE)
-			behind_append(summary, delay->operation->pid, style, out);
+			neighbours_append(summary, delay->operation->pid, style, out);
 		if (*delay->advice)
 			text_paragraph(out, style, "  do: ", delay->advice);
 	}
-	in_flight_append(summary, style, out);
+	in_flight_mean(summary, style, out);
 	failures_append(&rows, style, out);
 	if (out->n == before && summary->n_findings == 0)
 		nothing_append(summary, &rows, scope, style, out);

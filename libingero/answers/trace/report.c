@@ -54,7 +54,7 @@ static void where_append(const struct trace_setting *setting, const Ingero__V1__
 	text_paragraph(out, style, "", buf_text(&text));
 }
 
-static bool is_told(const struct trace_setting *setting, const Ingero__V1__Store *store)
+static bool is_store_told(const struct trace_setting *setting, const Ingero__V1__Store *store)
 {
 	const Ingero__V1__Store *told = setting->start ? setting->start->store : NULL;
 
@@ -238,7 +238,7 @@ int trace_report_summary(const struct trace_setting *setting, const Ingero__V1__
 		if (!setting->demo)
 			cost_append(setting, summary, style, out);
 	}
-	if (!is_told(setting, summary->store))
+	if (!is_store_told(setting, summary->store))
 		trace_report_problem(summary->store, style, out);
 	if (setting->demo) /* explain tells it */
 		return out->failed ? -ENOMEM : 0;

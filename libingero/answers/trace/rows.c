@@ -96,7 +96,7 @@ static double rate_of(const Ingero__V1__Operation *op, const Ingero__V1__Summary
 	return window_ns ? (double)count / ((double)window_ns / (double)NSEC_PER_SEC) : 0;
 }
 
-static int row_compare(const void *a, const void *b)
+static int trace_row_compare(const void *a, const void *b)
 {
 	const Ingero__V1__Operation *x = ((const struct trace_row *)a)->op, *y = ((const struct trace_row *)b)->op;
 
@@ -144,7 +144,7 @@ int trace_rows_build(const Ingero__V1__Summary *figures, const Ingero__V1__Summa
 		}
 	}
 	if (rows.rows.n)
-		qsort(rows.rows.items, rows.rows.n, sizeof(*rows.rows.items), row_compare);
+		qsort(rows.rows.items, rows.rows.n, sizeof(*rows.rows.items), trace_row_compare);
 
 	*ret_rows = rows;
 	return 0;
