@@ -1,55 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-#define LOG_TOPIC "rpc"
 #include "rpc/call.h"
 
 #include <assert.h>
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/arena.h"
 #include "base/cleanup.h"
-#include "base/log.h"
 #include "clock.h"
 #include "rpc/body.h"
-#include "rpc/peer.h"
+#include "rpc/call_state.h"
 #include "rpc/server_state.h"
 
 #define DEADLINE_DEFAULT_NS (30 * NSEC_PER_SEC) /* of a request that names none and has one reply */
 #define DEADLINE_MAX_NS (600 * NSEC_PER_SEC)
-
-/* A request that is looked at again: what its handler needs is not there yet. */
-struct parked {
-	size_t n;
-	uint8_t bytes[];
-};
-
-struct call {
-	LIST_ENTRY(call) link; /* in the peer */
-	struct peer *peer;     /* NULL: the client is gone and the handler does not know */
-	struct call_identity identity;
-	void *context;
-	enum method_id method_id;
-	const struct method *method;
-	uint32_t stream;
-	int64_t credit_bytes;		     /* below zero after a reply that took more than was left */
-	uint64_t deadline_ns;		     /* UINT64_MAX: none */
-	bool is_over;			     /* answered for the last time */
-	bool is_starting;		     /* its handler is being called: keep the memory */
-	bool is_stopping;		     /* the client asked it to finish */
-	bool is_waiting;		     /* found no credit or no room, and was not told of any since */
-	bool has_lease;			     /* charged with one */
-	const struct frame_request *request; /* only while its handler is being called */
-	struct parked *parked;		     /* NULL: it is not */
-
-	call_close_func on_close;
-	void *on_close_data;
-	call_stop_func on_stop;
-	void *on_stop_data;
-	call_drain_func on_drain;
-	void *on_drain_data;
-};
 
 const struct call_identity *call_identity(const struct call *call)
 {
@@ -155,86 +119,6 @@ void call_drop_all(struct peer *peer)
 		call_drop(LIST_FIRST(&peer->calls));
 }
 
-/* ---- replying ---- */
-
-static bool has_room(const struct call *call)
-{
-	return call->credit_bytes > 0 && peer_has_room(call->peer);
-}
-
-bool call_can_reply(const struct call *call)
-{
-	/* To a client that is gone everything can be said. */
-	if (!call->peer || has_room(call))
-		return true;
-	((struct call *)call)->is_waiting = true; /* the asker is who wants to be told */
-	return false;
-}
-
-/* Either of a message and n packed bytes. */
-static int call_append_reply(struct call *call, const ProtobufCMessage *message, const void *bytes, size_t n)
-{
-	struct peer *peer = call->peer;
-	size_t before;
-	uint8_t *p;
-
-	if (!call_can_reply(call))
-		return -ENOBUFS;
-	if (message)
-		n = protobuf_c_message_get_packed_size(message);
-	if (n > FRAME_SERVER_BODY_MAX) {
-		(void)log_debug("'%s' made a message of %zu bytes, which is not sent", call->method->name, n);
-		return -EMSGSIZE;
-	}
-
-	before = peer->out.n;
-	p = frame_reserve(&peer->out, FRAME_REPLY, call->stream, n);
-	if (!p)
-		return -ENOMEM;
-	if (message)
-		(void)protobuf_c_message_pack(message, p);
-	else if (bytes)
-		memcpy(p, bytes, n);
-	call->credit_bytes -= (int64_t)n;
-	peer_queued(peer, peer->out.n - before);
-	return 0;
-}
-
-static int call_reply_any(struct call *call, const ProtobufCMessage *message, const void *bytes, size_t n)
-{
-	int r;
-
-	assert(!call->is_over); /* a handler answers once */
-	if (!call->peer)
-		return -EPIPE;
-	r = call_append_reply(call, message, bytes, n);
-	if (r == 0 && !call->method->is_stream)
-		call_end(call);
-	return r;
-}
-
-int call_reply(struct call *call, const ProtobufCMessage *message)
-{
-	return call_reply_any(call, message, NULL, 0);
-}
-
-int call_reply_packed(struct call *call, const void *bytes, size_t n)
-{
-	return call_reply_any(call, NULL, bytes, n);
-}
-
-void call_answer(struct call *call, const ProtobufCMessage *message)
-{
-	int r = call_reply(call, message);
-
-	if (r == -ENOBUFS)
-		call_fail(call, CALL_ERROR_QUOTA, "too many answers are waiting to be read; read them first");
-	else if (r == -EMSGSIZE)
-		call_fail(call, CALL_ERROR_INTERNAL, "the answer is larger than a message may be; ask for less");
-	else if (r)
-		call_fail(call, CALL_ERROR_INTERNAL, "out of memory");
-}
-
 void call_on_close(struct call *call, call_close_func func, void *data)
 {
 	call->on_close = func;
@@ -245,45 +129,6 @@ void call_on_stop(struct call *call, call_stop_func func, void *data)
 {
 	call->on_stop = func;
 	call->on_stop_data = data;
-}
-
-void call_on_drain(struct call *call, call_drain_func func, void *data)
-{
-	call->on_drain = func;
-	call->on_drain_data = data;
-}
-
-static struct call *find_waiting(struct peer *peer)
-{
-	struct call *call;
-
-	LIST_FOREACH(call, &peer->calls, link)
-	{
-		if (call->is_waiting && call->on_drain && has_room(call))
-			return call;
-	}
-	return NULL;
-}
-
-void call_wake_waiting(struct peer *peer)
-{
-	struct call *call;
-
-	/* A handler may end any call from within, so the list is looked at afresh each time. */
-	while (!peer->is_closed && (call = find_waiting(peer))) {
-		call->is_waiting = false;
-		call->on_drain(call, call->on_drain_data);
-	}
-}
-
-bool call_is_any_to_wake(struct peer *peer)
-{
-	return !peer->is_closed && find_waiting(peer);
-}
-
-void call_add_credit(struct call *call, uint32_t n_bytes)
-{
-	call->credit_bytes = MIN(call->credit_bytes + n_bytes, (int64_t)FRAME_CREDIT_MAX);
 }
 
 /* ---- what it costs ---- */
@@ -375,54 +220,7 @@ static uint64_t find_deadline_ns(const struct method *method, uint32_t deadline_
 	return method->is_stream ? UINT64_MAX : clock_now_ns() + DEADLINE_DEFAULT_NS;
 }
 
-static void parked_closed(struct call *call, void *data)
-{
-	(void)data;
-	free(call->parked);
-	call->parked = NULL;
-}
-
-bool call_park(struct call *call)
-{
-	const struct frame_request *request = call->request;
-	struct parked *parked = malloc(sizeof(*parked) + request->message_bytes);
-
-	if (!parked)
-		return false;
-	parked->n = request->message_bytes;
-	if (parked->n)
-		memcpy(parked->bytes, request->message, parked->n);
-	call->parked = parked;
-	call_on_close(call, parked_closed, NULL);
-	return true;
-}
-
-static struct call *find_parked(struct peer *peer, bool is_stream)
-{
-	struct call *call, *oldest = NULL;
-
-	LIST_FOREACH(call, &peer->calls, link)
-	{
-		if (call->parked && call->method->is_stream == is_stream)
-			oldest = call; /* the newest is first */
-	}
-	return oldest;
-}
-
-bool call_is_any_working(const struct peer *peer)
-{
-	struct call *call;
-
-	LIST_FOREACH(call, &peer->calls, link)
-	{
-		if (!call->parked)
-			return true;
-	}
-	return false;
-}
-
-/* Calls the handler; the call may be over, or its client gone, when it returns. */
-static void call_invoke(struct call *call, const struct frame_request *request, const ProtobufCMessage *input)
+void call_invoke(struct call *call, const struct frame_request *request, const ProtobufCMessage *input)
 {
 	call->is_starting = true;
 	call->request = request;
@@ -431,34 +229,6 @@ static void call_invoke(struct call *call, const struct frame_request *request, 
 	call->request = NULL;
 	if (call->is_over)
 		free(call);
-}
-
-static void call_resume(struct call *call)
-{
-	CLEANUP(arena_done) struct arena arena = ARENA_INIT;
-	CLEANUP(freep) struct parked *parked = TAKE_PTR(call->parked);
-	const struct frame_request request = { .message = parked->bytes, .message_bytes = parked->n };
-	char why[BODY_WHY_BYTES];
-	ProtobufCMessage *input;
-	enum call_error code;
-
-	call_on_close(call, NULL, NULL);
-	code = body_unpack(call->method->request, parked->bytes, parked->n, &arena, why, &input);
-	if (code)
-		call_fail(call, code, "%s: %s", call->method->name, why);
-	else
-		call_invoke(call, &request, input);
-}
-
-void call_resume_all(struct peer *peer, bool are_streams)
-{
-	uint64_t before_ns = clock_now_ns();
-	struct call *call;
-
-	/* A handler may end any call from within, so the list is looked at afresh each time. */
-	while (!peer->is_closed && (call = find_parked(peer, are_streams)))
-		call_resume(call);
-	quota_take_time(&peer->server->quota, peer->quota_user, clock_now_ns() - before_ns, clock_now_ns());
 }
 
 void call_start(struct peer *peer, uint32_t stream, const struct frame_request *request)
