@@ -72,7 +72,7 @@ static int refuse(struct setup *s, enum config_id id, const char *hint)
 static int owner_read(struct setup *s)
 {
 	const char *text = config_text(&s->config, CONFIG_DB_OWNER), *colon;
-	struct store_options *db = &s->options.db;
+	struct store_options *db = &s->options.source.db;
 	char first[16];
 	uint64_t uid, gid;
 
@@ -100,14 +100,14 @@ static int demo_read(struct setup *s)
 	s->demo = strdup(text);
 	if (!s->demo)
 		return -ENOMEM;
-	s->options.demo = s->demo;
-	s->options.demo_speed = 1;
+	s->options.source.demo = s->demo;
+	s->options.source.demo_speed = 1;
 	colon = strchr(s->demo, ':');
 	if (colon) {
 		*colon = 0;
-		s->options.demo_speed = strtod(colon + 1, &end);
+		s->options.source.demo_speed = strtod(colon + 1, &end);
 		if (end == colon + 1 || *end ||
-		    !(s->options.demo_speed >= DEMO_SPEED_MIN && s->options.demo_speed <= DEMO_SPEED_MAX))
+		    !(s->options.source.demo_speed >= DEMO_SPEED_MIN && s->options.source.demo_speed <= DEMO_SPEED_MAX))
 			return refuse(s, CONFIG_DEMO, "NAME or NAME:SPEED, the speed from 0.1 to 1000");
 	}
 	if (!demo_exists(s->demo))
@@ -157,12 +157,12 @@ static int whom_read(struct setup *s)
 /* The service has its place; a daemon of somebody's own keeps what it is told to. */
 static void db_read(struct setup *s)
 {
-	struct store_options *db = &s->options.db;
+	struct store_options *db = &s->options.source.db;
 	const char *path = config_text(&s->config, CONFIG_DB);
 
 	if (*path && strcmp(path, "none") != 0)
 		db->path = path;
-	if (!*path && s->options.is_service && !s->options.read_path) {
+	if (!*path && s->options.is_service && !s->options.source.read_path) {
 		db->path = DB_PATH;
 		db->is_own_place = true;
 	}
@@ -179,14 +179,14 @@ static int options_read(struct setup *s)
 	const char *calls = config_text(config, CONFIG_CALLS);
 	int r;
 
-	(void)probe_back_end_parse(config_text(config, CONFIG_BACK_END), &o->back_end); /* one of the choices */
-	o->read_path = config_text(config, CONFIG_READ_DB);
-	o->ring_bytes = config_number(config, CONFIG_RING);
+	(void)probe_back_end_parse(config_text(config, CONFIG_BACK_END), &o->source.back_end); /* one of the choices */
+	o->source.read_path = config_text(config, CONFIG_READ_DB);
+	o->source.ring_bytes = config_number(config, CONFIG_RING);
 	o->query_cpu_ns = config_number(config, CONFIG_QUERY_CPU);
 	o->serve.idle_ns = config_number(config, CONFIG_IDLE);
 	o->policy.record_all = strcmp(calls, "all") == 0;
 	o->policy.record_none = strcmp(calls, "none") == 0;
-	if (o->read_path && *config_text(config, CONFIG_DB)) {
+	if (o->source.read_path && *config_text(config, CONFIG_DB)) {
 		(void)snprintf(s->error, sizeof(s->error),
 			       "'--read-db' captures nothing, so it takes no '--db' beside it; leave one out");
 		return -EINVAL;
@@ -201,7 +201,7 @@ static int options_read(struct setup *s)
 /* ---- the file ---- */
 
 /* A daemon on the machine's socket is the machine's; any other reads only what it is told to. */
-static int file_read(struct setup *s)
+static int setup_file_read(struct setup *s)
 {
 	const char *path = config_text(&s->config, CONFIG_FILE);
 	CLEANUP(closep) int fd = -1;
@@ -266,7 +266,7 @@ static int setup_read(struct setup *s, int socket_fd)
 	s->options.user = config_text(&s->config, CONFIG_FOREGROUND) ? USER : NULL;
 	s->options.is_service = s->options.serve.private_fd < 0 && !config_text(&s->config, CONFIG_DEMO) &&
 				strcmp(s->options.serve.socket_path, SOCKET_PATH) == 0;
-	r = file_read(s);
+	r = setup_file_read(s);
 	return r < 0 ? r : options_read(s);
 }
 
@@ -311,7 +311,7 @@ static int policy_reload(struct recording_wish *ret_policy, uint64_t *ret_idle_n
 /* ---- what is no daemon ---- */
 
 /* Return: exit status */
-static int print(const char *text)
+static int out_print(const char *text)
 {
 	if (fputs(text, stdout) >= 0 && fflush(stdout) == 0)
 		return 0;
@@ -348,7 +348,7 @@ static int config_look(struct setup *s)
 			(void)fprintf(stderr, "ingero: %.*s\n", (int)strcspn(line, "\n"), line);
 		return 2;
 	}
-	return print(buf_text(&out));
+	return out_print(buf_text(&out));
 }
 
 static int text_print(const struct setup *s)
@@ -356,14 +356,14 @@ static int text_print(const struct setup *s)
 	CLEANUP(buf_done) struct buf out = BUF_INIT;
 
 	if (config_text(&s->config, CONFIG_VERSION))
-		return print("ingero-collectord " INGERO_VERSION "\n");
+		return out_print("ingero-collectord " INGERO_VERSION "\n");
 	if (config_text(&s->config, CONFIG_MAN)) {
 		config_manual_append(&out);
-		return print(buf_text(&out));
+		return out_print(buf_text(&out));
 	}
 	(void)buf_append_text(&out, usage);
 	config_help_append(&out);
-	return print(buf_text(&out));
+	return out_print(buf_text(&out));
 }
 
 /*
@@ -372,7 +372,7 @@ static int text_print(const struct setup *s)
  */
 static int serve_fault(struct setup *s, const char *why)
 {
-	s->options.fault = why;
+	s->options.source.fault = why;
 	s->options.serve.idle_ns = config_number(&s->config, CONFIG_IDLE);
 	return daemon_run(&s->options, NULL, 0) < 0 ? 1 : 0;
 }
