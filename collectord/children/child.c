@@ -7,6 +7,7 @@
  */
 #include "children/child.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -68,6 +69,7 @@ static struct question *question_take(struct child *child)
 {
 	struct question *q = child->first;
 
+	assert(q && child->n_questions);
 	child->first = q->next;
 	if (!child->first)
 		child->last = &child->first;

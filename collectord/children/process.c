@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "children/process.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -54,6 +55,7 @@ static void on_handle_close(uv_handle_t *handle)
 {
 	struct child_process *p = handle->data;
 
+	assert(p->n_handles);
 	if (--p->n_handles)
 		return;
 	closep(&p->socket_fd);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "detect/memory.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,6 +36,7 @@ static void process_memory_free(struct process_memory *p)
 	ARRAY_DONE(&p->tracks);
 	ARRAY_DONE(&p->ops);
 	ARRAY_DONE(&p->in_flight);
+	assert(p->process->memory == p);
 	p->process->memory = NULL;
 	(void)process_unref(p->process);
 	free(p);

@@ -2,6 +2,7 @@
 #define LOG_TOPIC "lease"
 #include "probes/lease.h"
 
+#include <assert.h>
 #include <errno.h>
 
 #include "base/array.h"
@@ -62,8 +63,7 @@ void lease_set_free(struct lease_set *set)
 {
 	if (!set)
 		return;
-	for (size_t i = 0; i < set->leases.n; i++)
-		lease_free(set->leases.items[i]);
+	assert(!set->leases.n);
 	ARRAY_DONE(&set->leases);
 	free(set);
 }
@@ -209,9 +209,12 @@ static int names_copy(struct lease *lease, const struct lease_wish *wish)
 
 static void lease_withdraw(struct lease_set *set, const struct lease *lease)
 {
-	for (size_t i = 0; i < set->leases.n; i++)
-		if (set->leases.items[i] == lease)
-			ARRAY_REMOVE_SWAP(&set->leases, i);
+	size_t i = 0;
+
+	while (i < set->leases.n && set->leases.items[i] != lease)
+		i++;
+	assert(i < set->leases.n); /* else it was removed before */
+	ARRAY_REMOVE_SWAP(&set->leases, i);
 	(void)names_apply(set, lease); /* a process may be gone already */
 }
 

@@ -6,6 +6,10 @@
  * is taken and removed when it ends, unless another lease names it too. Children of a
  * named process belong to the lease as well: the kernel half follows them by itself,
  * the lease hears of them by lease_set_fork().
+ *
+ * A lease has process ids and no entries of the process table: it names a process before
+ * the entry is made, which happens when the first call or the figures are read, and that
+ * may be after the exit of the process.
  */
 #pragma once
 

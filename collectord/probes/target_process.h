@@ -2,7 +2,8 @@
 /*
  * Which process maps which CUDA library file, as last looked at. Filled by scans, which
  * leases cause; refreshed from /proc before it is told, so that what was unloaded, or
- * whose process is gone, is not.
+ * whose process is gone, is not. A book beside the process table: most of these processes
+ * are not traced and have no entry, and /proc does not tell the exec generation of one.
  */
 #pragma once
 

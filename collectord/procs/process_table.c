@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "procs/process_table.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,11 +43,7 @@ void process_table_free(struct process_table *table)
 {
 	if (!table)
 		return;
-	for (size_t i = 0; i < table->n_buckets; i++)
-		for (struct process *p = table->buckets[i], *next; p; p = next) {
-			next = p->next;
-			free(p);
-		}
+	assert(!table->n);
 	free(table->buckets);
 	free(table);
 }
@@ -159,6 +156,7 @@ struct process *process_older(const struct process *process)
 
 struct process *process_ref(struct process *process)
 {
+	assert(process->n_references);
 	process->n_references++;
 	return process;
 }
@@ -167,8 +165,12 @@ struct process *process_unref(struct process *process)
 {
 	struct process **at;
 
-	if (!process || --process->n_references)
+	if (!process)
 		return NULL;
+	assert(process->n_references);
+	if (--process->n_references)
+		return NULL;
+	assert(!process->memory); /* it holds a reference */
 	for (at = process_bucket_of(process->table, process->identity.tgid); *at != process; at = &(*at)->next)
 		;
 	*at = process->next;

@@ -62,7 +62,7 @@ static inline const char *process_name(const struct process *process)
 }
 
 int process_table_new(struct process_table **ret_table);
-/** process_table_free() - with every entry that is left: whoever holds one has to be gone */
+/** process_table_free() - NULL is fine; all references were given back before */
 void process_table_free(struct process_table *table);
 /**
  * process_table_look() - from now on what processes run is read there, at their first traced calls

@@ -48,6 +48,7 @@ static void call_detach(struct call *call)
 /* The handler is done with it. */
 static void call_release(struct call *call)
 {
+	assert(!call->is_over); /* a handler answers once */
 	call->is_over = true;
 	call_detach(call);
 	if (!call->is_starting)
@@ -70,7 +71,6 @@ static void call_finish(struct call *call, enum call_error code, const char *tex
 	struct peer *peer = call->peer;
 	uint32_t stream = call->stream;
 
-	assert(!call->is_over); /* a handler answers once */
 	call_release(call);
 	if (peer)
 		append_end(peer, stream, code, text);
@@ -103,6 +103,7 @@ static void call_drop(struct call *call)
 {
 	call_close_func on_close = call->on_close;
 
+	assert(call->peer && !call->is_over);
 	call_detach(call);
 	if (!on_close)
 		return;
@@ -222,6 +223,7 @@ static uint64_t find_deadline_ns(const struct method *method, uint32_t deadline_
 
 void call_invoke(struct call *call, const struct frame_request *request, const ProtobufCMessage *input)
 {
+	assert(!call->is_starting && !call->is_over);
 	call->is_starting = true;
 	call->request = request;
 	call->peer->server->handlers[call->method_id](call, input);

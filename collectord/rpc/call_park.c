@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,8 +20,10 @@ static void parked_closed(struct call *call, void *data)
 bool call_park(struct call *call)
 {
 	const struct frame_request *request = call->request;
-	struct parked *parked = malloc(sizeof(*parked) + request->message_bytes);
+	struct parked *parked;
 
+	assert(request && !call->parked); /* only the handler parks, and at once */
+	parked = malloc(sizeof(*parked) + request->message_bytes);
 	if (!parked)
 		return false;
 	parked->n = request->message_bytes;

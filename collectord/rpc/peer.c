@@ -2,6 +2,7 @@
 #define LOG_TOPIC "rpc"
 #include "rpc/peer.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -52,6 +53,7 @@ static void peer_on_closed(uv_handle_t *handle)
 	struct peer *peer = handle->data;
 	struct server *server = peer->server;
 
+	assert(peer->is_closed && LIST_EMPTY(&peer->calls));
 	buf_done(&peer->in);
 	buf_done(&peer->out);
 	free(peer);

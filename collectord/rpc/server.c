@@ -148,6 +148,7 @@ void server_peer_gone(struct server *server, struct peer *peer)
 {
 	if (server->next_peer == peer)
 		server->next_peer = LIST_NEXT(peer, link);
+	assert(server->n_peers);
 	LIST_REMOVE(peer, link);
 	server->n_peers--;
 	if (server->events.on_peer_close)

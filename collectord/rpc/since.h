@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * How things stood when a lease began: taken away from what is there later, it leaves what happened since.
+ * How things stood when a lease began: taken away from what is there later, it leaves what happened since. Each lease
+ * has a book of its own, by the id that the figures give a process, as an entry of the process table has no place for
+ * one record of each lease.
  */
 #pragma once
 

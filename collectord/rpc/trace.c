@@ -8,6 +8,7 @@
 #define LOG_TOPIC "rpc"
 #include "rpc/trace.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,12 +43,14 @@ void trace_hub_free(struct trace_hub *hub)
 {
 	if (!hub)
 		return;
+	assert(!hub->traces.n);
 	ARRAY_DONE(&hub->traces);
 	free(hub);
 }
 
 void trace_release(struct trace *t)
 {
+	assert(t->n_references > 0);
 	if (--t->n_references)
 		return;
 	since_done(&t->since);

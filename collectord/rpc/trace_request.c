@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What a Trace call asks for: whether it may, its lease, and the processes that are there already. */
+#include <assert.h>
 #include <inttypes.h>
 #include <string.h>
 #include <unistd.h>
@@ -161,6 +162,7 @@ static void scan_done(uint32_t tgid, void *data)
 	struct trace *t = data;
 
 	(void)tgid;
+	assert(t->n_looking > 0);
 	t->n_looking--;
 	trace_looking_done(t);
 	trace_release(t);

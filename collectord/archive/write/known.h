@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Row numbers of the processes of this boot, and of operations without a row in ops.def, so that packed events can name
- * them.
+ * them. A book of rows of the file, which outlive entries of the process table: an earlier run wrote some of them. An
+ * entry keeps the number of its row, so the book is searched once for each process.
  */
 #pragma once
 

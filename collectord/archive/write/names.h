@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Rows of processes as they were written last, so that damage to their table takes no names
- * while a recorder runs.
+ * Rows of processes as they were written last, so that damage to their table takes no names while a recorder runs. The
+ * writing thread has copies of its own, as the process table belongs to the loop.
  */
 #pragma once
 

@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "base/array.h"
 #include "base/cleanup.h"
 #include "detect/engine.h"
 #include "events/op.h"
@@ -24,6 +25,7 @@
 
 struct play {
 	struct process_table *table;
+	ARRAY(struct process *) entries; /* a reference each time that one was taken */
 	struct engine *engine;
 	struct process_identity identity; /* of the process that play_calls() adds to */
 	uint64_t first_call_ns;
@@ -79,13 +81,19 @@ static inline void play_end(struct play *p)
 	engine_finish(p->engine, p->now_ns);
 	engine_free(p->engine);
 	tick_done(&p->tick);
+	for (size_t i = 0; i < p->entries.n; i++)
+		(void)process_unref(p->entries.items[i]);
+	ARRAY_DONE(&p->entries);
 	process_table_free(p->table);
 }
 
 /* Its entry, which stays. */
 static inline struct process *play_entry(struct play *p)
 {
-	return process_table_take(p->table, &p->identity);
+	struct process *entry = process_table_take(p->table, &p->identity);
+
+	CHECK_INT_EQ("entry", ARRAY_PUSH(&p->entries, entry), 0);
+	return entry;
 }
 
 /* 0 ... 1, the same each time for one seed */
