@@ -97,6 +97,8 @@ int answer_accounts(const struct rpc_context *context, const struct scope *scope
 {
 	uint64_t now_ns = context->capture->source->ops->now_ns(context->capture->source);
 	uint64_t window_ns = now_ns - (since ? since->since_ns : context->capture->source_started_ns);
+	const struct process_figures *p;
+	const struct since_process *then;
 	size_t room = 0;
 
 	for (size_t i = 0; i < figures_count(context->capture->figures); i++)
@@ -105,16 +107,13 @@ int answer_accounts(const struct rpc_context *context, const struct scope *scope
 	if (!summary->accounts)
 		return -ENOMEM;
 
-	for (size_t i = 0; i < figures_count(context->capture->figures); i++) {
-		const struct process_figures *p = figures_get(context->capture->figures, i);
+	for (size_t i = 0; (p = since_next(context->capture->figures, scope, since, &i, &then));) {
 		struct account_set set = ACCOUNT_SET_INIT;
-		const struct since_process *then;
 		behind_list behind = { .items = NULL };
 		int r;
 
-		if (!p->accounts.n || !scope_sees_process(scope, p) || since_is_over(since, p))
+		if (!p->accounts.n)
 			continue;
-		then = since_find(since, p->id);
 		r = account_set_since(p->accounts.items, p->accounts.n, p->waits.items, p->waits.n,
 				      then ? &then->accounts : NULL, window_ns, &set);
 		if (r == 0)

@@ -196,6 +196,8 @@ bool answer_may_name(const struct call_identity *identity, uint32_t uid)
 int answer_behind(const struct rpc_context *context, const struct scope *scope, const struct since *since,
 		  struct arena *arena, Ingero__V1__Summary *summary)
 {
+	const struct process_figures *p;
+	const struct since_process *then;
 	size_t room = 0;
 
 	for (size_t i = 0; i < figures_count(context->capture->figures); i++)
@@ -204,13 +206,7 @@ int answer_behind(const struct rpc_context *context, const struct scope *scope, 
 	if (!summary->behind)
 		return -ENOMEM;
 
-	for (size_t i = 0; i < figures_count(context->capture->figures); i++) {
-		const struct process_figures *p = figures_get(context->capture->figures, i);
-		const struct since_process *then;
-
-		if (!p->behind.n || !scope_sees_process(scope, p) || since_is_over(since, p))
-			continue;
-		then = since_find(since, p->id);
+	for (size_t i = 0; (p = since_next(context->capture->figures, scope, since, &i, &then));) {
 		for (size_t k = 0; k < p->behind.n; k++) {
 			const struct behind_figures *b = &p->behind.items[k];
 			uint64_t ns = b->ns - since_behind_ns(then, b);
@@ -325,6 +321,8 @@ int answer_summary(const struct rpc_context *context, const struct scope *scope,
 	struct coverage_libraries libraries = { .n = 0 };
 	struct coverage_not_shown not_shown = { .n = 0 };
 	Ingero__V1__Delay *delay = NULL;
+	const struct process_figures *p;
+	const struct since_process *then;
 	Ingero__V1__Summary piece;
 	int r;
 
@@ -336,13 +334,9 @@ int answer_summary(const struct rpc_context *context, const struct scope *scope,
 		return -ENOMEM;
 	summary_init(&piece, context, since, rows);
 
-	for (size_t i = 0; i < figures_count(context->capture->figures); i++) {
-		const struct process_figures *p = figures_get(context->capture->figures, i);
-		const struct since_process *then;
-
-		if (p->id < told->process || !scope_sees_process(scope, p) || since_is_over(since, p))
+	for (size_t i = 0; (p = since_next(context->capture->figures, scope, since, &i, &then));) {
+		if (p->id < told->process)
 			continue;
-		then = since_find(since, p->id);
 		for (size_t k = 0; k < p->ops.used.n; k++) {
 			const struct op_used *used = p->ops.used.items[k];
 			struct op_figures figures;

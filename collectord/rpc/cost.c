@@ -66,19 +66,17 @@ static struct cost_sums cost_sum(const struct rpc_context *context, const struct
 {
 	struct figures_forgotten forgotten = figures_forgotten(context->capture->figures);
 	struct cost_sums sums = { 0 };
+	const struct process_figures *p;
+	const struct since_process *then;
 
 	/* Whose those were is forgotten, too: they count for who may see everybody's. */
 	if (!since && !scope->lease && !scope->pids && scope->identity->can_read_all)
 		sums = (struct cost_sums){ .probe_ns = forgotten.calls * calibrate_added_ns(CALL_HEAD_PLAIN),
 					   .busiest_ns = forgotten.busiest_calls * calibrate_added_ns(CALL_HEAD_PLAIN),
 					   .removed_ns = forgotten.removed_ns };
-	for (size_t i = 0; i < figures_count(context->capture->figures); i++) {
-		const struct process_figures *p = figures_get(context->capture->figures, i);
-		const struct since_process *then = since_find(since, p->id);
+	for (size_t i = 0; (p = since_next(context->capture->figures, scope, since, &i, &then));) {
 		uint64_t process_ns = 0, calls;
 
-		if (!scope_sees_process(scope, p) || since_is_over(since, p))
-			continue;
 		for (size_t k = 0; k < p->ops.used.n; k++) {
 			const struct op_used *now = p->ops.used.items[k];
 			const struct op_figures *before;

@@ -66,19 +66,16 @@ int delay_find(const struct rpc_context *context, const struct scope *scope, con
 {
 	uint16_t measured = source_measured(context->capture->source);
 	struct delay found = { .process = NULL };
+	const struct process_figures *p;
+	const struct since_process *then;
 	Ingero__V1__Operation *op;
 	struct op_figures figures;
 	bool owned;
 	int r;
 
-	for (size_t i = 0; i < figures_count(context->capture->figures); i++) {
-		const struct process_figures *p = figures_get(context->capture->figures, i);
+	for (size_t i = 0; (p = since_next(context->capture->figures, scope, since, &i, &then));) {
 		const struct op_used *before = found.used;
-		const struct since_process *then;
 
-		if (!scope_sees_process(scope, p) || since_is_over(since, p))
-			continue;
-		then = since_find(since, p->id);
 		for (size_t k = 0; k < p->ops.used.n; k++)
 			op_consider(p->ops.used.items[k], then, measured, summary->window_ns, &found);
 		if (found.used != before)

@@ -13,6 +13,7 @@
 #include "rpc/call.h"
 #include "rpc/context.h"
 #include "rpc/cost.h"
+#include "rpc/scope.h"
 
 int since_behind(struct since_process *then, const struct process_figures *now)
 {
@@ -130,18 +131,33 @@ static size_t since_place(const struct since *since, uint64_t id)
 	return SORTED_PLACE(since->n_processes, i, since->processes[i].id < id);
 }
 
-bool since_is_over(const struct since *since, const struct process_figures *process)
-{
-	return since && process->gone_ns && process->gone_ns <= since->since_ns &&
-	       process->first_call_ns < since->since_ns && !since_find(since, process->id);
-}
-
 const struct since_process *since_find(const struct since *since, uint64_t id)
 {
 	size_t place = since ? since_place(since, id) : 0;
 
 	return since && place < since->n_processes && since->processes[place].id == id ? &since->processes[place]
 										       : NULL;
+}
+
+/* Whether a process had ended then, so that nothing of it is remembered: it does nothing any more. */
+static bool is_over(const struct since *since, const struct process_figures *process)
+{
+	return since && process->gone_ns && process->gone_ns <= since->since_ns &&
+	       process->first_call_ns < since->since_ns && !since_find(since, process->id);
+}
+
+const struct process_figures *since_next(const struct figures *figures, const struct scope *scope,
+					 const struct since *since, size_t *i, const struct since_process **ret_then)
+{
+	while (*i < figures_count(figures)) {
+		const struct process_figures *p = figures_get(figures, (*i)++);
+
+		if (!scope_sees_process(scope, p) || is_over(since, p))
+			continue;
+		*ret_then = since_find(since, p->id);
+		return p;
+	}
+	return NULL;
 }
 
 struct since_process *since_note(struct since *since, uint64_t id)

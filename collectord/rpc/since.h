@@ -16,6 +16,7 @@
 
 struct call_identity;
 struct rpc_context;
+struct scope;
 
 struct since_process {
 	uint64_t id;
@@ -54,8 +55,15 @@ int since_accounts(struct since_process *then, const struct process_figures *now
 /** since_restart() - what is of no process, as it is now */
 void since_restart(struct since *since, const struct rpc_context *context);
 
-/** since_is_over() - of a process that had ended then, of which nothing is remembered: it does nothing any more */
-bool since_is_over(const struct since *since, const struct process_figures *process);
+/**
+ * since_next() - next process that the scope sees, of those that had not ended when @since began
+ * @since: NULL: of all
+ * @i: index where to go on; 0 at first
+ * @ret_then: the process as it was then; NULL: it came later
+ * Return: borrowed; NULL: there is no other
+ */
+const struct process_figures *since_next(const struct figures *figures, const struct scope *scope,
+					 const struct since *since, size_t *i, const struct since_process **ret_then);
 /** since_find() - a process as it was then. Return: NULL when it came later, or @since is NULL */
 const struct since_process *since_find(const struct since *since, uint64_t id);
 /** since_op() - one operation of it as it was then. Return: NULL when it had none, or @then is NULL */
