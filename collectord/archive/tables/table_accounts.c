@@ -18,7 +18,7 @@
 	C(uid, INTEGER, list_u64(list, p->uid), UID, "its owner")
 
 #define ACCOUNTS(C)                                                                                                    \
-	C(tid, INTEGER, list_number(list, row->account->tid), NONE, "thread; NULL: sum of its other threads")          \
+	C(tid, INTEGER, list_known_u64(list, row->account->tid), NONE, "thread; NULL: sum of its other threads")       \
 	C(is_driving, INTEGER, list_u64(list, row->account->is_driving), NONE,                                         \
 	  "1: the thread made a fifth of its process's calls or more for half of its time; 0: it did not")             \
 	C(where, TEXT, list_text(list, account_where_name(row->part->where)), NONE,                                    \
@@ -34,20 +34,20 @@
 	  "wall clock of the thread since its first call")
 
 #define WAITS(C)                                                                                                       \
-	C(tid, INTEGER, list_number(list, w->tid), NONE, "thread; NULL: one of its other threads")                     \
+	C(tid, INTEGER, list_known_u64(list, w->tid), NONE, "thread; NULL: one of its other threads")                  \
 	C(where, TEXT, list_text(list, account_where_name(w->op ? ACCOUNT_IN : ACCOUNT_BETWEEN)), NONE,                \
 	  "in: in a call; between: between calls. Write it in quotes: \"where\"")                                      \
 	C(class, TEXT, list_text(list, account_class_name(w->class)), NONE, "as accounts.class")                       \
 	C(source_name, TEXT, list_op_source(list, row->op), NONE, "cuda, driver, ...; NULL: between calls")            \
 	C(op_name, TEXT, list_op_name(list, row->op), OP_NAME, "operation of the call; NULL: between calls")           \
-	C(resource_kind, TEXT, list_known(list, account_resource_name(w->kind)), NONE,                                 \
+	C(resource_kind, TEXT, list_known_text(list, account_resource_name(w->kind)), NONE,                            \
 	  "what was waited for: futex, gil (the lock of the Python interpreter), inode (a file), pipe, peer (a "       \
 	  "socket), device, cgroup, child, written (a file that it writes); NULL: not known")                          \
-	C(resource_name, TEXT, list_known(list, name), NONE, "its name; NULL: it has none, or it is not known")        \
-	C(by_pid, INTEGER, list_number(list, w->waker_tgid == READ_PID_HIDDEN ? 0 : w->waker_tgid), NONE,              \
+	C(resource_name, TEXT, list_known_text(list, name), NONE, "its name; NULL: it has none, or it is not known")   \
+	C(by_pid, INTEGER, list_known_u64(list, w->waker_tgid == READ_PID_HIDDEN ? 0 : w->waker_tgid), NONE,           \
 	  "process that ended the waits; NULL: not known, or another user's, which may not be named")                  \
-	C(by_tid, INTEGER, list_number(list, w->waker_tid), NONE, "its thread; NULL as above")                         \
-	C(by_comm, TEXT, list_known(list, w->waker_comm), NONE, "name of that thread; NULL as above")                  \
+	C(by_tid, INTEGER, list_known_u64(list, w->waker_tid), NONE, "its thread; NULL as above")                      \
+	C(by_comm, TEXT, list_known_text(list, w->waker_comm), NONE, "name of that thread; NULL as above")             \
 	C(by_uid, INTEGER, list_waker_uid(list, w), NONE, "owner of that process; NULL: not known")                    \
 	C(count, INTEGER, list_u64(list, w->count), NONE, "waits")                                                     \
 	C(ns, INTEGER, list_u64(list, w->ns), NONE, "how long they took; they are in accounts, too")                   \
@@ -63,30 +63,14 @@ struct accounts_row {
 	const struct read_op *op; /* NULL: between calls, or several */
 };
 
-static void list_number(struct table_list *list, uint64_t number_or_0)
-{
-	if (number_or_0)
-		list_u64(list, number_or_0);
-	else
-		list_null(list);
-}
-
-static void list_known(struct table_list *list, const char *text_or_empty)
-{
-	if (text_or_empty[0])
-		list_text(list, text_or_empty);
-	else
-		list_null(list);
-}
-
 static void list_op_source(struct table_list *list, const struct read_op *op)
 {
-	list_known(list, op ? op->source : "");
+	list_known_text(list, op ? op->source : "");
 }
 
 static void list_op_name(struct table_list *list, const struct read_op *op)
 {
-	list_known(list, op ? op->name : "");
+	list_known_text(list, op ? op->name : "");
 }
 
 static void list_waker_uid(struct table_list *list, const struct account_wait *w)

@@ -7,34 +7,24 @@
 #include "archive/job.h"
 #include "archive/tables/table_list.h"
 
-static const struct table_column behind_columns[] = {
-	COLUMN("pid", "INTEGER", "process whose threads waited", .push = PUSH_PID),
-	COLUMN("start_time", "INTEGER", "its start, ns since 1970"),
-	COLUMN("comm", "TEXT", "its name"),
-	COLUMN("uid", "INTEGER", "its owner", .push = PUSH_UID),
-	COLUMN("behind_pid", "INTEGER", "process that ran meanwhile; NULL: another user's, which may not be named"),
-	COLUMN("behind_comm", "TEXT", "its name; NULL as above"),
-	COLUMN("behind_uid", "INTEGER", "its owner"),
-	COLUMN("ns", "INTEGER", "how long it ran while they waited"),
-	COLUMN("is_between", "INTEGER", "1: while they were between calls, 0: in one"),
-};
+/* Name, type, value, what a comparison narrows down, words. */
+#define BEHIND(C)                                                                                                      \
+	C(pid, INTEGER, list_u64(list, b->process->pid), PID, "process whose threads waited")                          \
+	C(start_time, INTEGER, list_u64(list, b->process->start_unix_ns), NONE, "its start, ns since 1970")            \
+	C(comm, TEXT, list_text(list, b->process->comm), NONE, "its name")                                             \
+	C(uid, INTEGER, list_u64(list, b->process->uid), UID, "its owner")                                             \
+	C(behind_pid, INTEGER, list_known_u64(list, b->tgid), NONE,                                                    \
+	  "process that ran meanwhile; NULL: another user's, which may not be named")                                  \
+	C(behind_comm, TEXT, b->tgid ? list_text(list, b->comm) : list_null(list), NONE, "its name; NULL as above")    \
+	C(behind_uid, INTEGER, list_u64(list, b->uid), NONE, "its owner")                                              \
+	C(ns, INTEGER, list_u64(list, b->ns), NONE, "how long it ran while they waited")                               \
+	C(is_between, INTEGER, list_u64(list, b->is_between), NONE, "1: while they were between calls, 0: in one")
+
+static const struct table_column behind_columns[] = { BEHIND(LIST_COLUMN) };
 
 static int behind_add(struct table_list *list, const struct read_behind *b)
 {
-	list_u64(list, b->process->pid);
-	list_u64(list, b->process->start_unix_ns);
-	list_text(list, b->process->comm);
-	list_u64(list, b->process->uid);
-	if (b->tgid) {
-		list_u64(list, b->tgid);
-		list_text(list, b->comm);
-	} else {
-		list_null(list);
-		list_null(list);
-	}
-	list_u64(list, b->uid);
-	list_u64(list, b->ns);
-	list_u64(list, b->is_between);
+	BEHIND(LIST_VALUE)
 	return list_row(list);
 }
 
@@ -53,14 +43,5 @@ static int behind_start(struct table_cursor *c)
 	return r;
 }
 
-const struct table table_behind = {
-	.name = "behind",
-	.what = "who ran while threads that make calls were ready to run, over all the time that is kept",
-	.columns = behind_columns,
-	.n_columns = ARRAY_SIZE(behind_columns),
-	.rows = 100,
-	.start = behind_start,
-	.next = list_next,
-	.column = list_column,
-	.stop = list_stop,
-};
+LIST_TABLE(behind, behind, 100,
+	   "who ran while threads that make calls were ready to run, over all the time that is kept");

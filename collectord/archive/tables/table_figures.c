@@ -33,7 +33,7 @@ struct state {
 static bool figure_is_wanted(const struct table_limits *limits, const struct read_process *process,
 			     const struct read_op *op)
 {
-	if ((limits->has_pid && process->pid != limits->pid) || (limits->has_uid && process->uid != limits->uid))
+	if (!table_wants(limits, process->pid, process->uid))
 		return false;
 	if (!limits->has_ops)
 		return true;

@@ -19,11 +19,6 @@ struct finding_list {
 	struct table_list *list;
 };
 
-static bool finding_is_wanted(const struct table_limits *limits, const Ingero__V1__Finding *f)
-{
-	return (!limits->has_pid || f->pid == limits->pid) && (!limits->has_uid || f->uid == limits->uid);
-}
-
 static int findings_walk(struct table_cursor *c, read_finding_func func)
 {
 	struct finding_list l = { .cursor = c, .list = list_new(c) };
@@ -37,14 +32,6 @@ static void list_buf(struct table_list *list, struct buf *text)
 	if (text->failed)
 		list->error = -ENOMEM;
 	list_text(list, buf_text(text));
-}
-
-static void end_add(struct table_list *list, const Ingero__V1__Finding *f)
-{
-	if (f->end_unix_ns)
-		list_u64(list, f->end_unix_ns);
-	else
-		list_null(list);
 }
 
 static void advice_add(struct table_list *list, const Ingero__V1__Finding *f)
@@ -94,7 +81,7 @@ static void evidence_column_add(struct table_list *list, const Ingero__V1__Findi
 	C(source_name, TEXT, list_text(list, f->source), NONE, "cuda, driver, ...; empty: no single operation")        \
 	C(op_name, TEXT, list_text(list, f->op), OP_NAME, "operation that lost most")                                  \
 	C(started_at, INTEGER, list_u64(list, f->start_unix_ns), NONE, "ns since 1970")                                \
-	C(ended_at, INTEGER, end_add(list, f), NONE, "ns since 1970; NULL: goes on")                                   \
+	C(ended_at, INTEGER, list_known_u64(list, f->end_unix_ns), NONE, "ns since 1970; NULL: goes on")               \
 	C(present_ns, INTEGER, list_u64(list, f->present_ns), NONE, "time in which it was seen")                       \
 	C(recurrence, INTEGER, list_i64(list, f->recurrence), NONE, "times it came back")                              \
 	C(lost_ns, INTEGER, list_u64(list, f->lost_ns), NONE, "what it cost")                                          \
@@ -136,7 +123,7 @@ static int finding_row_add(const Ingero__V1__Finding *f, void *data)
 	static const Ingero__V1__Cause none = INGERO__V1__CAUSE__INIT;
 	const Ingero__V1__Cause *cause = f->cause ? f->cause : &none;
 
-	if (!finding_is_wanted(&l->cursor->limits, f))
+	if (!table_wants(&l->cursor->limits, f->pid, f->uid))
 		return 0;
 	FINDINGS(LIST_VALUE)
 	blame_add(list, f->blame_ns);
@@ -171,7 +158,7 @@ LIST_TABLE(findings, findings, 100, "what detectors said");
 	C(node, TEXT, list_text(list, ""), NONE, "always empty")                                                       \
 	C(kind, TEXT, list_text(list, f->kind), NONE, "as in findings")                                                \
 	C(pid, INTEGER, list_i64(list, f->pid), PID, "as in findings")                                                 \
-	C(ended_at, INTEGER, end_add(list, f), NONE, "as in findings")
+	C(ended_at, INTEGER, list_known_u64(list, f->end_unix_ns), NONE, "as in findings")
 
 static const struct table_column chains_columns[] = { CHAINS(LIST_COLUMN) };
 
@@ -220,7 +207,7 @@ static int chain_add(const Ingero__V1__Finding *f, void *data)
 	struct table_list *list = l->list;
 	CLEANUP(buf_done) struct buf cause = BUF_INIT, text = BUF_INIT;
 
-	if (!finding_is_wanted(&l->cursor->limits, f))
+	if (!table_wants(&l->cursor->limits, f->pid, f->uid))
 		return 0;
 	finding_message_cause(f, &cause);
 	buf_printf(&text, "%s; confidence %.2f; lost %.6f s", f->title, f->confidence, (double)f->lost_ns / 1e9);

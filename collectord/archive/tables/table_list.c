@@ -59,6 +59,22 @@ void list_text(struct table_list *list, const char *text)
 	list_push(list, (struct list_value){ .kind = LIST_TEXT, .text = copy });
 }
 
+void list_known_u64(struct table_list *list, uint64_t value)
+{
+	if (value)
+		list_u64(list, value);
+	else
+		list_null(list);
+}
+
+void list_known_text(struct table_list *list, const char *text)
+{
+	if (*text)
+		list_text(list, text);
+	else
+		list_null(list);
+}
+
 int list_row(struct table_list *list)
 {
 	if (list->error)

@@ -35,6 +35,10 @@ void list_real(struct table_list *list, double value);
 void list_null(struct table_list *list);
 /** list_text() - a copy of it */
 void list_text(struct table_list *list, const char *text);
+/** list_known_u64() - NULL for 0 */
+void list_known_u64(struct table_list *list, uint64_t value);
+/** list_known_text() - NULL for an empty text */
+void list_known_text(struct table_list *list, const char *text);
 /** list_row() - the row is complete. Return: 0 or -ENOMEM */
 int list_row(struct table_list *list);
 

@@ -203,14 +203,16 @@ LIST_TABLE(gaps, gaps, 10, "times of which something is missing, and why");
 
 /* ---- stack_traces ---- */
 
-static const struct table_column stacks_columns[] = {
-	COLUMN("hash", "INTEGER", "as in events.stack_hash", .push = PUSH_STACK),
-	COLUMN("ips", "TEXT", "always empty"),
-	COLUMN("frames", "TEXT",
-	       "JSON array, innermost first: s symbol, i address that has none, f file, l line; pfn, pf, pl the same "
-	       "of Python"),
-	COLUMN("is_complete", "INTEGER", "1: reaches to the thread's start"),
-};
+/* Name, type, value, what a comparison narrows down, words. */
+#define STACKS(C)                                                                                                      \
+	C(hash, INTEGER, list_i64(list, stack->id), STACK, "as in events.stack_hash")                                  \
+	C(ips, TEXT, list_text(list, ""), NONE, "always empty")                                                        \
+	C(frames, TEXT, list_text(list, buf_text(&frames)), NONE,                                                      \
+	  "JSON array, innermost first: s symbol, i address that has none, f file, l line; pfn, pf, pl the same of "   \
+	  "Python")                                                                                                    \
+	C(is_complete, INTEGER, list_i64(list, stack->is_complete), NONE, "1: reaches to the thread's start")
+
+static const struct table_column stacks_columns[] = { STACKS(LIST_COLUMN) };
 
 static int stack_add(const struct read_stack *stack, void *data)
 {
@@ -236,10 +238,7 @@ static int stack_add(const struct read_stack *stack, void *data)
 	buf_append_text(&frames, "]");
 	if (frames.failed)
 		return -ENOMEM;
-	list_i64(list, stack->id);
-	list_text(list, "");
-	list_text(list, buf_text(&frames));
-	list_i64(list, stack->is_complete);
+	STACKS(LIST_VALUE)
 	return list_row(list);
 }
 

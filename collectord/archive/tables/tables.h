@@ -70,6 +70,12 @@ struct table_limits {
 	ARRAY(uint32_t) ops; /* that match what was said of source, op and name */
 };
 
+/** table_wants() - whether a row of this process is among what the statement narrowed down to */
+static inline bool table_wants(const struct table_limits *limits, uint32_t pid, uint32_t uid)
+{
+	return (!limits->has_pid || pid == limits->pid) && (!limits->has_uid || uid == limits->uid);
+}
+
 struct table_cursor {
 	sqlite3_vtab_cursor base;
 	const struct table *table;
@@ -128,12 +134,6 @@ extern const struct table table_findings;
 extern const struct table table_system_snapshots;
 extern const struct table table_sessions;
 extern const struct table table_gaps;
-
-/* Name, type, what it says; then .need and .push where there is any. */
-#define COLUMN(n, t, w, ...)                                                                                           \
-	{                                                                                                              \
-		.name = (n), .type = (t), .what = w, ##__VA_ARGS__                                                     \
-	}
 
 /* Rows of events/columns.def as columns. */
 #define DEFINED_COLUMN(n, t, needs, p, w) { .name = #n, .type = #t, .what = w, .need = (needs), .push = PUSH_##p },
