@@ -2,6 +2,7 @@
 /* A connection for a command, and the options that say which. */
 #pragma once
 
+#include "base/buf.h"
 #include "cli/options.h"
 #include "ingero/connect.h"
 
@@ -19,3 +20,9 @@
 
 /** connect_open() - ingero_connect(), saying on stderr why not */
 int connect_open(const struct ingero_connect_wish *wish, struct ingero **ret_ingero, bool *ret_is_private);
+/**
+ * connect_whose() - appends whom an answer is about, to follow "processes": "of alice", "of pid 4711"
+ * @pids: that were asked for
+ * @db_path: NULL: the service's database
+ */
+void connect_whose(const struct ingero *ingero, const struct option_ids *pids, const char *db_path, struct buf *out);

@@ -10,7 +10,6 @@
 #include "cli/window.h"
 #include "libingero/answers/account/report.h"
 #include "libingero/render/pb_json.h"
-#include "libingero/render/user.h"
 
 #define BLAME_SINCE_DEFAULT_NS (3600 * NSEC_PER_SEC)
 #define BLAME_DEADLINE_MS 60000 /* a large file on a slow disk */
@@ -36,21 +35,6 @@ static const struct option blame_options[] = {
 	DATABASE_READ_OPTION(db_path),
 	NO_COLOR_OPTION(no_color),
 };
-
-static void threads_of(const struct blame_fields *f, const struct ingero *ingero, struct buf *out)
-{
-	const Ingero__V1__HelloReply *hello = ingero_hello(ingero);
-
-	if (f->pids.n) {
-		(void)buf_printf(out, "of pid%s ", f->pids.n > 1 ? "s" : "");
-		for (size_t i = 0; i < f->pids.n; i++)
-			(void)buf_printf(out, "%s%u", i ? ", " : "", f->pids.items[i]);
-	} else if (f->db_path || hello->can_read_all) {
-		(void)buf_append_text(out, "of any user");
-	} else {
-		(void)buf_printf(out, "of %s", user_name(hello->caller_uid).text);
-	}
-}
 
 static int accounts_ask(const struct blame_fields *f, struct ingero *ingero, Ingero__V1__Span *span,
 			Ingero__V1__BlameReply **ret_reply)
@@ -83,7 +67,7 @@ static int accounts_report(const struct blame_fields *f, const struct ingero *in
 		.op = f->op,
 	};
 
-	threads_of(f, ingero, &whose);
+	connect_whose(ingero, &f->pids, f->db_path, &whose);
 	question.whose = buf_text(&whose);
 	return account_report_append(&question, reply, &style, out);
 }

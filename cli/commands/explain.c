@@ -19,7 +19,6 @@
 #include "cli/window.h"
 #include "libingero/connect/caller.h"
 #include "libingero/render/units.h"
-#include "libingero/render/user.h"
 
 #define ID_CHARACTERS "0123456789abcdefABCDEF."
 
@@ -79,21 +78,6 @@ static const char *contradiction(const struct explain_fields *f, const char *id)
 	return no_id;
 }
 
-static void whose_set(const struct explain_fields *f, const struct ingero *ingero, struct buf *out)
-{
-	const Ingero__V1__HelloReply *hello = ingero_hello(ingero);
-
-	if (f->pids.n) {
-		(void)buf_printf(out, "of pid%s ", f->pids.n > 1 ? "s" : "");
-		for (size_t i = 0; i < f->pids.n; i++)
-			(void)buf_printf(out, "%s%u", i ? ", " : "", f->pids.items[i]);
-	} else if (f->db_path || hello->can_read_all) {
-		(void)buf_append_text(out, "of any user");
-	} else {
-		(void)buf_printf(out, "of %s", user_name(hello->caller_uid).text);
-	}
-}
-
 /* The answer as people read it. Return: 0 or -ENOMEM */
 static int report(const struct explain_fields *f, const char *id, const struct ingero *ingero,
 		  const struct ingero_explanation *answer, struct buf *out)
@@ -114,7 +98,7 @@ static int report(const struct explain_fields *f, const char *id, const struct i
 		.db = f->db_path,
 	};
 
-	whose_set(f, ingero, &whose);
+	connect_whose(ingero, &f->pids, f->db_path, &whose);
 	question.whose = buf_text(&whose);
 	if (f->html_path)
 		return explain_html_append(&question, answer->reply, out);

@@ -342,10 +342,7 @@ static int call_find(struct explain *e, const char *id)
 	int r;
 
 	if (call_id_parse(id, &search.id) < 0)
-		return reader_fail(CALL_ERROR_INVALID,
-				   "'%.64s' is neither the id of a finding (hexadecimal digits) "
-				   "nor of a call (BOOT.START.TID)",
-				   id);
+		return findings_fail_id(id);
 	filter.from_unix_ns = store_reader_unix(e->job->reader, search.id.boot, search.id.start_ns);
 	filter.to_unix_ns = filter.from_unix_ns + 1;
 	r = store_reader_events(e->job->reader, &filter, call_match, &search);

@@ -106,16 +106,20 @@ int findings_collect(struct findings *findings, struct reader_job *job, uint64_t
 	return r;
 }
 
+int findings_fail_id(const char *id)
+{
+	return reader_fail(CALL_ERROR_INVALID,
+			   "'%.64s' is neither the id of a finding (hexadecimal digits) nor of a call (BOOT.START.TID)",
+			   id);
+}
+
 int findings_find(struct findings *findings, struct reader_job *job, const char *id)
 {
 	struct collection c = { .findings = findings, .job = job, .most = 2, .id = id, .n_id = strlen(id) };
 	int r;
 
 	if (strspn(id, "0123456789abcdef") != c.n_id || c.n_id > ID_DIGITS)
-		return reader_fail(CALL_ERROR_INVALID,
-				   "'%.64s' is neither the id of a finding (hexadecimal digits) "
-				   "nor of a call (BOOT.START.TID)",
-				   id);
+		return findings_fail_id(id);
 	r = store_reader_findings(job->reader, 0, 0, finding_add, &c);
 	if (r)
 		return r;

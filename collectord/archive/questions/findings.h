@@ -23,3 +23,5 @@ int findings_collect(struct findings *findings, struct reader_job *job, uint64_t
 		     const uint32_t *pids, size_t n_pids, size_t most);
 /** findings_find() - the one of an id or of a beginning of it. Return: 0, 1 when the caller was told, -errno */
 int findings_find(struct findings *findings, struct reader_job *job, const char *id);
+/** findings_fail_id() - tells the caller that this is no id. Return: 1 */
+int findings_fail_id(const char *id);
