@@ -13,6 +13,7 @@
  */
 #include "away.h"
 #include "blame.h"
+#include "call_record.h"
 #include "entry.h"
 #include "optable.h"
 
@@ -278,136 +279,6 @@ static __always_inline bool call_enter(struct pt_regs *ctx, __u64 cookie, __u64 
 	barrier();
 	f->start_ns = bpf_ktime_get_ns();
 	return true;
-}
-
-struct call_end {
-	__u64 raw_ns;
-	__u64 duration_ns;
-	__s32 ret;
-	__u32 reason;
-};
-
-static __always_inline __u64 frame_argument(const struct call_frame *f, __u32 index)
-{
-	return index < CALL_ARGUMENTS ? f->args[index] : 0;
-}
-
-/* What is kept of a call, in order. */
-static __always_inline __u64 kept_argument(const struct call_frame *f, const struct call_end *end, __u32 which)
-{
-	const volatile struct op_row *row = op_row_of(f->op);
-	const volatile struct op_argument *argument = &row->args[which];
-	__u64 value = 0;
-
-	if (f->no_arguments)
-		return 0;
-	if (argument->kind == OP_ARG_CALL)
-		return op_argument_value(argument, f->args);
-	if (argument->kind == OP_ARG_BOX || argument->kind == OP_ARG_SUM || argument->kind == OP_ARG_TYPED)
-		return op_derived_value(f->op, which, f->args);
-	if (argument->kind == OP_ARG_OUT && end->ret == 0)
-		(void)bpf_probe_read_user(&value, sizeof(value), (void *)frame_argument(f, argument->index));
-	return value;
-}
-
-static __always_inline void record_fill(struct call_record *r, const struct thread_state *t, const struct call_frame *f,
-					const struct call_end *end, __u32 index)
-{
-	__u32 i;
-
-	r->start_ns = f->start_ns;
-	r->duration_ns = end->duration_ns;
-	r->raw_ns = end->raw_ns;
-	__builtin_memset(r->blame_ns, 0, sizeof(r->blame_ns));
-	if (f->is_dirty)
-		for (i = 0; i < BLAME_COUNT; i++)
-			r->blame_ns[i] = f->blame_ns[i];
-	r->tgid = t->tgid;
-	r->tid = t->tid;
-	r->uid = t->uid;
-	r->ret = end->ret;
-	r->exec_gen = t->exec_gen;
-	r->slot = t->slot;
-	r->type = RECORD_CALL;
-	r->op = f->op;
-	r->reason = end->reason;
-	r->depth = index;
-	r->flags = 0;
-	r->header_pad = 0;
-	__builtin_memcpy(r->comm, t->comm, sizeof(r->comm));
-}
-
-/* The daemon comes by timer; a ring that fills faster wakes it, once for each fill. */
-static __always_inline void record_submit(struct call_record *r)
-{
-	__u64 flags = BPF_RB_NO_WAKEUP;
-
-	if (bpf_ringbuf_query(&calls, BPF_RB_AVAIL_DATA) < ring_wake_bytes) {
-		if (calls_woken)
-			calls_woken = 0;
-	} else if (!calls_woken) {
-		calls_woken = 1;
-		flags = BPF_RB_FORCE_WAKEUP;
-	}
-	bpf_ringbuf_submit(r, flags);
-}
-
-/* @n_args and @bytes are constants: what the operation keeps, and the record that has room for it. */
-static __always_inline int record_make(struct thread_state *t, const struct call_end *end, __u32 index, __u32 n_args,
-				       __u32 bytes)
-{
-	__u64 args[OP_ARGS_MAX];
-	struct call_record *r;
-	struct call_frame *f;
-	__u32 i;
-
-	if (!t || !end || index >= CALL_DEPTH_MAX)
-		return 0;
-	f = &t->frames[index];
-	_Pragma("clang loop unroll(full)") for (i = 0; i < n_args; i++) args[i] = kept_argument(f, end, i);
-	r = bpf_ringbuf_reserve(&calls, bytes, 0);
-	if (!r) {
-		counter_add(LOSS_RING_FULL, 1);
-		return 0;
-	}
-	record_fill(r, t, f, end, index);
-	_Pragma("clang loop unroll(full)") for (i = 0; i < n_args; i++) r->args[i] = args[i];
-	record_submit(r);
-	return 1;
-}
-
-VERIFIED_ALONE int call_record(struct thread_state *t, const struct call_end *end, __u32 index)
-{
-	return record_make(t, end, index, OP_ARGS_SHORT, CALL_RECORD_SHORT);
-}
-
-/* Of an operation that keeps more than OP_ARGS_SHORT. Not below call_record(): two such stacks are too much. */
-VERIFIED_ALONE int call_record_long(struct thread_state *t, const struct call_end *end, __u32 index)
-{
-	return record_make(t, end, index, OP_ARGS_MAX, sizeof(struct call_record));
-}
-
-static __always_inline __u32 reason_of(struct thread_state *t, const struct figure_cell *cell, __u32 traits,
-				       const struct call_end *end)
-{
-	__u32 reason = 0;
-	__u64 slow_ns = cell ? cell->slow_ns : 0;
-
-	if (slow_ns && end->duration_ns > slow_ns)
-		reason |= RECORD_REASON_SLOW;
-	if (end->ret)
-		reason |= RECORD_REASON_ERROR;
-	if (traits & OP_SYNC)
-		reason |= RECORD_REASON_SYNC;
-	if (traits & OP_MEMORY)
-		reason |= RECORD_REASON_ALLOC;
-	if (t->wants & WISH_EVERY_CALL)
-		reason |= RECORD_REASON_ALL;
-	if (t->sample_every && ++t->sample >= t->sample_every) {
-		t->sample = 0;
-		reason |= RECORD_REASON_SAMPLE;
-	}
-	return reason;
 }
 
 static __always_inline void frame_blame_more(struct call_frame *f, __u32 class, __u64 ns)
