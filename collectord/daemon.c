@@ -179,27 +179,6 @@ static const struct capture_events capture_events = {
 
 /* ---- who comes ---- */
 
-static void probes_wanted(void *data)
-{
-	struct daemon *d = data;
-
-	source_start_load_soon(&d->source);
-}
-
-static int probes_now(void *data)
-{
-	struct daemon *d = data;
-
-	return source_start_load(&d->source);
-}
-
-static int record_now(void *data)
-{
-	struct daemon *d = data;
-
-	return source_start_record(&d->source);
-}
-
 static void serve_over(int r, void *data)
 {
 	struct daemon *d = data;
@@ -235,12 +214,11 @@ static void serve_init(struct daemon *d)
 {
 	d->serve = (struct serve){
 		.options = &d->options->serve,
-		.events = { .want = probes_wanted, .load = probes_now, .record = record_now, .stop = serve_over },
+		.stop = serve_over,
 		.data = d,
 		.report = &d->report,
 		.loop = &d->loop,
-		.capture = &d->capture,
-		.recording = &d->recording,
+		.source = &d->source,
 		.context = { .loop = &d->loop,
 			     .capture = &d->capture,
 			     .recording = &d->recording,

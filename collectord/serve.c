@@ -8,13 +8,13 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
-#include "capture.h"
 #include "events/source.h"
 #include "recording.h"
 #include "rpc/call.h"
 #include "rpc/handlers.h"
 #include "rpc/read.h"
 #include "rpc/server.h"
+#include "source_start.h"
 #include "start_report.h"
 #include "tracers.h"
 
@@ -55,7 +55,7 @@ static void peer_answered(void *data)
 	const struct rpc_context *context = data;
 	const struct serve *s = context->owner;
 
-	s->events.want(s->data);
+	source_start_load_soon(s->source);
 }
 
 static void peers_gone(void *data)
@@ -64,7 +64,7 @@ static void peers_gone(void *data)
 	struct serve *s = context->owner;
 
 	if (serve_is_private(s->options))
-		s->events.stop(0, s->data);
+		s->stop(0, s->data);
 	else
 		service_changed(&s->service);
 }
@@ -73,11 +73,11 @@ static bool context_wait(struct rpc_context *context, struct call *call)
 {
 	struct serve *s = context->owner;
 
-	if (!s->capture->is_loading)
+	if (!s->source->capture->is_loading)
 		return false;
 	if (!call_park(call))
 		call_fail(call, CALL_ERROR_INTERNAL, "out of memory");
-	s->events.want(s->data);
+	source_start_load_soon(s->source);
 	return true;
 }
 
@@ -94,7 +94,7 @@ static bool service_is_idle(void *data)
 {
 	const struct serve *s = data;
 
-	return s->can_leave && !s->recording->lease && server_count(s->server) == 0;
+	return s->can_leave && !s->source->recording->lease && server_count(s->server) == 0;
 }
 
 static void service_admit(void *data)
@@ -109,14 +109,14 @@ static void service_leave(void *data)
 	const struct serve *s = data;
 
 	(void)log_notice("nobody has asked for a while: leaving until somebody does");
-	s->events.stop(0, s->data);
+	s->stop(0, s->data);
 }
 
 static void service_describe(char *text, size_t bytes, void *data)
 {
 	const struct serve *s = data;
-	const struct capture *c = s->capture;
-	const struct recording *recording = s->recording;
+	const struct capture *c = s->source->capture;
+	const struct recording *recording = s->source->recording;
 	bool is_wished = recording_is_wished(&recording->wish);
 
 	if (c->is_loading && !is_wished) {
@@ -145,14 +145,14 @@ static void service_reload(void *data)
 
 	if (!s->options->reload || s->options->reload(&wish, &idle_ns, s->options->reload_data) < 0)
 		return;
-	recording_wish(s->recording, &wish);
-	r = recording_is_wished(&wish) ? s->events.load(s->data) : 0;
+	recording_wish(s->source->recording, &wish);
+	r = recording_is_wished(&wish) ? source_start_load(s->source) : 0;
 	if (r < 0) {
-		s->events.stop(r, s->data);
+		s->stop(r, s->data);
 		return;
 	}
-	if (s->capture->leases)
-		r = recording_apply(s->recording, s->capture->leases, s->capture->targets);
+	if (s->source->capture->leases)
+		r = recording_apply(s->source->recording, s->source->capture->leases, s->source->capture->targets);
 	if (r < 0)
 		(void)log_err(r, "cannot record as the configuration says, going on as before");
 	service_idle_after(&s->service, idle_ns);
@@ -178,15 +178,15 @@ static int service_begin(struct serve *s)
 {
 	int r = 0;
 
-	if (s->capture->is_loading && recording_is_wished(&s->recording->wish)) {
+	if (s->source->capture->is_loading && recording_is_wished(&s->source->recording->wish)) {
 		/* Who waits at the socket already is let in, read and answered first. */
 		server_accept(s->server);
 		turns_run(s, TURNS_BEFORE_LOAD);
 		if (!s->is_over)
-			r = s->events.load(s->data);
+			r = source_start_load(s->source);
 		if (r == 0) {
 			turns_run(s, TURNS_AFTER_LOAD);
-			r = s->events.record(s->data);
+			r = source_start_record(s->source);
 		}
 	}
 	if (r == 0 && !s->is_over)

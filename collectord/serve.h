@@ -12,10 +12,9 @@
 #include "rpc/context.h"
 #include "service.h"
 
-struct capture;
-struct recording;
 struct recording_wish;
 struct server;
+struct source_start;
 struct start_report;
 struct tracers;
 
@@ -30,21 +29,13 @@ struct serve_options {
 	void *reload_data;
 };
 
-struct serve_events {
-	void (*want)(void *data);  /* somebody has come: probes that are not there yet are worth loading */
-	int (*load)(void *data);   /* now; 0, also without probes, or -errno, said */
-	int (*record)(void *data); /* begin with whom the configuration names, if the probes are there; -errno, said */
-	void (*stop)(int r, void *data);
-};
-
 struct serve {
 	const struct serve_options *options;
-	struct serve_events events;
+	void (*stop)(int r, void *data); /* 0, or -errno, said */
 	void *data;
 	const struct start_report *report;
 	uv_loop_t *loop;
-	struct capture *capture;
-	struct recording *recording;
+	struct source_start *source;
 	struct tracers *tracers;
 	struct server *server;
 	struct service service; /* unless private */
