@@ -23,7 +23,7 @@ struct call_identity {
 	uint32_t uid; /* whose processes are "own" */
 	uint32_t peer_pid;
 	bool can_read_all;
-	bool can_show_all; /* may see everybody's with `--all`: so may hear how many of whom are left out */
+	bool can_show_all; /* may use `--all`, so answers name the number and owners of processes left out */
 	bool is_elsewhere; /* has other processes in his /proc than the daemon in its own: they are not named to him */
 };
 const struct call_identity *call_identity(const struct call *call);

@@ -56,7 +56,7 @@ struct coverage_not_shown {
 };
 
 /**
- * coverage_not_shown() - how many processes of whom map CUDA libraries, and are left out, as last looked at
+ * coverage_not_shown() - number and owners of processes that map CUDA libraries and are left out, by the last scan
  * None for an identity that cannot have them.
  * @lease: what is shown; NULL: everything the identity may see
  * Return: 0 or -ENOMEM

@@ -67,7 +67,7 @@ int quota_connect(struct quota *quota, uint32_t uid, uint64_t now_ns, struct quo
 void quota_disconnect(struct quota *quota, struct quota_user *user);
 /** quota_connections() - number of connections of a user */
 unsigned int quota_connections(const struct quota_user *user);
-/** quota_connections_of() - the same by uid; 0 for a user who is not there */
+/** quota_connections_of() - the same by uid; 0 for an unknown user */
 unsigned int quota_connections_of(const struct quota *quota, uint32_t uid);
 
 /** quota_begin_call() - charge one call in flight. Return: whether the user may have it */

@@ -316,7 +316,7 @@ static int read_run(struct read *read)
 	return 0;
 }
 
-/* Return: the oldest question, of those that may run, of a user of whom fewest run; NULL: none may */
+/* Return: the oldest question that may run, of the user with the fewest running questions; NULL: none may */
 static struct read *find_next(const struct read_hub *hub)
 {
 	struct read *read, *found = NULL;

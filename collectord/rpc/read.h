@@ -52,7 +52,7 @@ bool read_hub_has_room(const struct read_hub *hub, uint32_t uid);
 int read_hub_ask(struct read_hub *hub, const struct rpc_context *context, struct read_question *question);
 
 /**
- * read_hub_start() - begin to answer one question that waits, if it may run: of the user of whom fewest run
+ * read_hub_start() - start one waiting question that may run, of the user with the fewest running questions
  *
  * Once in a turn of the loop, behind all requests that came with it: the loop stands still while a process starts,
  * and a question that is cancelled at once needs none. Return: whether there may be another

@@ -17,7 +17,7 @@ struct trace_hub;
 int trace_hub_new(struct trace_hub **ret_hub);
 /** trace_hub_free() - every call must have ended */
 void trace_hub_free(struct trace_hub *hub);
-/** trace_hub_count() - calls that run, of whom the identity may see */
+/** trace_hub_count() - number of running calls that the identity may see */
 unsigned int trace_hub_count(const struct trace_hub *hub, const struct call_identity *identity);
 /** trace_hub_sink() - what they show of everything that comes */
 struct sink trace_hub_sink(struct trace_hub *hub);

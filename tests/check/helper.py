@@ -83,5 +83,5 @@ tree.run(check, [
     ("installs before it asks", {"dev": DEV % ("", "apt-get update; ", "", 2, "command_build")}, "dev test"),
     ("too wide", {"dev": DEV % (f'; echo "{"x" * 81}"', "", "", 2, "command_build")}, "wider"),
     ("any python", {"dev": DEV % ("", "", "python3 layout.py; exit", 2, "command_build")}, "whatever python3"),
-    ("as it should be", {"dev": DEV % ("", "", "", 2, "command_build")}, None),
+    ("as expected", {"dev": DEV % ("", "", "", 2, "command_build")}, None),
 ])

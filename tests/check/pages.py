@@ -59,7 +59,7 @@ tree.run(check, [
     ("no such file", sample("`collectord/gone.c`\n"), "there is no collectord/gone.c"),
     ("no such folder", sample("`collectord/gone/`\n"), "there is no collectord/gone/"),
     ("no such function", sample("`collectord/pipeline.c` `pipeline_gone()`\n"), "has pipeline_gone()"),
-    ("a second function that is not there", sample("`collectord/pipeline.c` `pipeline_call()`, `gone()`\n"), "has gone()"),
+    ("a second function that does not exist", sample("`collectord/pipeline.c` `pipeline_call()`, `gone()`\n"), "has gone()"),
     ("no file of that kind", sample("`cli/commands/NAME.c`\n"), "there is no cli/commands/NAME.c"),
     ("a link to nothing", sample("[page](b.md)\n"), "leads to no file: b.md"),
     ("too long", sample("\n" * 151), "151 lines"),

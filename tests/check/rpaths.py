@@ -47,5 +47,5 @@ tree.run(check, [
     ("not there, and anybody could make it", {"b/a.so": runpath(f"{SHARED}/no/such/directory")}, "everybody may write"),
     ("a needed library by a relative path", {"b/a.so": linked("-Wl,-rpath,/usr/lib,--auxiliary,lib/b.so")}, "by a relative path"),
     ("second of two", {"b/a.so": runpath("/usr/lib"), "b/b.so": runpath("/usr/lib:")}, "b.so: RUNPATH"),
-    ("as it should be", {"b/a.so": runpath("/usr/lib:$ORIGIN/../b:${ORIGIN}"), "b/b.so": linked()}, None),
+    ("as expected", {"b/a.so": runpath("/usr/lib:$ORIGIN/../b:${ORIGIN}"), "b/b.so": linked()}, None),
 ])

@@ -81,5 +81,5 @@ tree.run(check, [
     ("/proc beside its room", {"collectord/a.c": SPDX + 'open("/proc", O_PATH);\n'}, "collectord/a.c:2: what /proc says"),
     ("a process in it", {"collectord/rpc/a.c": SPDX + 'snprintf(path, n, "/proc/%u/exe", pid);\n'}, "what /proc says"),
     ("in its room, and our own", {"collectord/procs/a.c": SPDX + 'open("/proc");\n', "collectord/a.c": SPDX + 'open("/proc/self/exe");\n'}, None),
-    ("as it should be", {"a.c": SPDX + "int a;\n", "s.sh": "#!/bin/bash\n" + SPDX.replace("//", "#"), "a.md": "text\n"}, None),
+    ("as expected", {"a.c": SPDX + "int a;\n", "s.sh": "#!/bin/bash\n" + SPDX.replace("//", "#"), "a.md": "text\n"}, None),
 ])

@@ -414,7 +414,7 @@ def case_descriptors(world):
 
 def case_strangers(world):
     """Short-lived processes that each bring a copy of their own, as a recorded user's may: whatever is missed of them is counted, also of those that end before anybody looks."""
-    uid = 61000 + os.getpid() % 1000  # nobody else's: what is lost of others is not told apart
+    uid = 61000 + os.getpid() % 1000  # used by no other test: losses of other users are in the same count
     brood = world.copy(world.programs.path("brood"), "brood")
     copies = [os.path.join(world.base, f"copy{number}") for number in range(41)]
     for copy in copies:

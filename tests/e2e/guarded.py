@@ -248,7 +248,7 @@ def normal(text):
 
 
 def is_refused(home, who, pid, gone):
-    """Whether a trace of it is answered as one of a process that is not there."""
+    """Whether a trace of it is answered as one of a process that does not exist."""
     one, other = (service_users.ask(home, who, "trace", "--json", "--duration", "100ms", "--pid", str(each)) for each in (pid, gone))
     return one.returncode == other.returncode != 0 and normal(one.stderr + one.stdout) == normal(other.stderr + other.stdout)
 

@@ -336,7 +336,7 @@ def test_log_level(check, programs, directory):
     config = configuration(directory, "service:\n  idle-exit: 0\n")
     steps = (
         ("wrong behind its level", "service:\n  log-level: debug\nrecord:\n  whoom: nobody\n", False),
-        ("a user who is not there", "service:\n  log-level: debug\nrecord:\n  whom: nobody-of-that-name\n", False),
+        ("a user who does not exist", "service:\n  log-level: debug\nrecord:\n  whom: nobody-of-that-name\n", False),
         ("right", "service:\n  log-level: debug\n", True),
         ("wrong, and no level", "record:\n  whoom: nobody\n", True),
     )

@@ -361,7 +361,7 @@ static void test_bad_private(void)
 		int r;
 		const char *text; /* in the sentence */
 	} cases[] = {
-		{ "is not there", "/nonexistent/ingero-collectord", NULL, -ENOENT, "cannot start '/nonexistent/" },
+		{ "does not exist", "/nonexistent/ingero-collectord", NULL, -ENOENT, "cannot start '/nonexistent/" },
 		{ "is a directory", "/", NULL, -EACCES, "cannot start '/'" },
 		{ "is no program", "/dev/null", NULL, -EACCES, "cannot start '/dev/null'" },
 		{ "ends at once", "/proc/self/exe", end, -EPIPE, "ended with status 7" },

@@ -264,7 +264,7 @@ void question_pack(const struct question *q, const struct subject *subject, stru
 
 /* ---- complete ---- */
 
-/* Fields of requests that the questions above set, or that say nothing of whom is meant. One more has to be thought of.
+/* Fields of requests that the questions above set, or that do not name processes. One more has to be thought of.
  */
 static const char *const known_fields[] = {
 	HELLO " protocol_major",

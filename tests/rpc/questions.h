@@ -73,7 +73,7 @@ extern const size_t n_questions;
 
 /** question_method() - of a full name, NULL: there is none */
 const ProtobufCMethodDescriptor *question_method(const char *name);
-/** question_find() - by method and name; one that is not there ends the test */
+/** question_find() - by method and name; a missing one ends the test */
 const struct question *question_find(const char *method, const char *name);
 /** question_pack() - append the message, packed */
 void question_pack(const struct question *question, const struct subject *subject, struct buf *out);

@@ -189,7 +189,7 @@ static void test_tables(void)
 		(void)fclose(file);
 }
 
-/* Files that map only other users' processes are not there, and one that many map is called as the caller's own call
+/* Files that only other users' processes map are missing, and one that many map is called as the caller's own call
  * it. */
 static void test_libraries(void)
 {

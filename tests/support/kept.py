@@ -72,7 +72,7 @@ def shifted(value, by_ns):
 
 
 class Checks:
-    """Names of what is not as it should be, each said with what was seen."""
+    """Names of failed checks, each printed with the values seen."""
 
     def __init__(self):
         self.failed = []

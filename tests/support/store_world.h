@@ -50,7 +50,7 @@ struct store_books {
 	uint32_t n_missing;
 	uint32_t n_doubled;
 	uint32_t n_wrong;	/* other contents than were given, or of another owner */
-	uint32_t n_nameless;	/* whose process's row is not there */
+	uint32_t n_nameless;	/* whose process's row is missing */
 	uint32_t n_damaged;	/* rows whose checksum is wrong: a reader refuses them */
 	uint32_t first_missing; /* UINT32_MAX: none */
 	uint64_t n_counted[3];	/* calls in figures of each level */

@@ -7,7 +7,7 @@
 
 TO is one of
     nothing  each step computes for --compute-ms, and that is all
-    sleep    rests of its own wish
+    sleep    sleeps, as the program asked to
     loader   waits for a batch from another process, through a pipe; that process rests --wait-ms before each
     socket   the same, through a socket
     lock     waits for a lock that another thread holds for --wait-ms

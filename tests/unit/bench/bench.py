@@ -41,7 +41,7 @@ def sums_test(bench):
     for name in bench.names():
         for path in bench.measures(name):
             if not os.path.exists(os.path.join(bench.ROOT, path)):
-                failed.append(f"{name}: measures {path}, which is not there")
+                failed.append(f"{name}: measures {path}, which is missing")
     return failed
 
 
