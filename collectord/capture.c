@@ -22,9 +22,9 @@
 #include "probes/target.h"
 #include "procs/process_table.h"
 
-/* Every demo is the same each time. */
+/* Every run of a demo is the same. */
 #define DEMO_SEED 1
-/* Answers that come close together are of the same moment: no more ticks and commits than this, nanoseconds apart. */
+/* Minimum interval between forced ticks and commits, nanoseconds: answers within it are of the same moment. */
 #define SETTLE_NS 200000000ull
 
 void capture_init(struct capture *c, uv_loop_t *loop, const struct capture_events *events, void *data)
@@ -48,7 +48,7 @@ static void source_drained(void *data)
 	pipeline_drained(c->pipeline);
 }
 
-/* Nobody has to be told to stop watching a demo: when its process ends, so does every Trace call. */
+/* A demo has no watchers to notify: when its process ends, so does every Trace call. */
 static void demo_life(struct capture *c, const struct life_record *life)
 {
 	if (life->type != RECORD_EXIT)
@@ -92,13 +92,13 @@ static void source_life(const struct life_record *life, void *data)
 		c->events.exited(c->data);
 		target_set_forget(c->targets, life->tgid);
 		return;
-	case RECORD_EXEC: /* perhaps with a loader not seen before */
+	case RECORD_EXEC: /* it may have a loader not seen before */
 		target_set_exec(c->targets, life->tgid, life->time_ns);
 		return;
 	case RECORD_LIBRARY:
 		hold_library(&c->hold, life);
 		return;
-	default: /* only told */
+	default: /* only reported */
 		return;
 	}
 }
@@ -144,13 +144,13 @@ static void sinks_add(struct pipeline_options *options, size_t *n, const struct 
 
 _Static_assert(2 * CAPTURE_SINKS_MAX + 1 <= PIPELINE_SINKS_MAX, "room for all of them");
 
-/* Of the first thread, as it is now. */
+/* Start of the main thread, as it is now. */
 static int affinity_now(uint32_t pid, cpu_set_t *ret_cpus)
 {
 	return sched_getaffinity((pid_t)pid, sizeof(*ret_cpus), ret_cpus) ? -errno : 0;
 }
 
-/* In this order everything that comes goes down: who watches, who judges, what keeps. */
+/* The order in which every event is passed on: live traces, detectors, the store. */
 static int pipeline_start(struct capture *c, const struct capture_wish *wish)
 {
 	struct pipeline_options options = { .source = c->source, .on_behind = c->events.behind, .data = c->data };
@@ -163,7 +163,7 @@ static int pipeline_start(struct capture *c, const struct capture_wish *wish)
 	if (r < 0)
 		return r;
 	facts.n_cpus = (uint32_t)MAX(sysconf(_SC_NPROCESSORS_ONLN), 0);
-	facts.affinity = c->probes ? affinity_now : NULL; /* processes of a demo are none */
+	facts.affinity = c->probes ? affinity_now : NULL; /* processes of a demo do not exist */
 	engine_set_facts(c->engine, &facts);
 	options.processes = c->processes;
 	sinks_add(&options, &n, wish->before);
@@ -249,7 +249,7 @@ int capture_demo_start(struct capture *c, const struct capture_wish *wish)
 	return pipeline_start(c, wish);
 }
 
-/* ---- while it goes on ---- */
+/* ---- while capturing ---- */
 
 bool capture_uses_perf(const struct capture *c)
 {
@@ -281,11 +281,11 @@ bool capture_settle(struct capture *c)
 	if (!c->pipeline)
 		return false;
 	if (c->targets) {
-		c->source->ops->drain(c->source); /* of what was loaded until now */
+		c->source->ops->drain(c->source); /* of the libraries loaded until now */
 		target_set_settle(c->targets);
 	}
 	if (now_ns - c->settled_ns < SETTLE_NS) {
-		capture_collect(c); /* the figures of an answer are of now in any case */
+		capture_collect(c); /* the figures of an answer are up to date in any case */
 		return false;
 	}
 	source_second(c);

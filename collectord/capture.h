@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Where calls come from, and what they pass: the kernel half or a demo, the processes and libraries it is about, and
- * the way of the data behind it.
+ * A source of calls with all that belongs to it: the kernel half or a demo, its processes and libraries, and the
+ * pipeline behind it.
  */
 #pragma once
 
@@ -27,33 +27,33 @@ struct source;
 struct target_library;
 struct target_set;
 
-/* What is asked of, and told to, whoever starts it. */
+/* Callbacks to the owner of the capture. */
 struct capture_events {
-	/* Let a held process go on. Return: whether anybody was asked */
+	/* Continue a held process. Return: whether a client was asked to */
 	bool (*ask)(uint32_t tgid, void *data);
-	/* Whose work such a process does, where that is not its own user's */
+	/* The user for whom this process works, if that is not its own user */
 	void (*behind)(uint32_t tgid, struct behind_value *value, void *data);
-	void (*library)(const struct target_library *library, void *data); /* attached, or refused */
-	void (*exited)(void *data);					   /* a process: leases may be over */
-	void (*ended)(void *data);					   /* the source: a demo was played */
-	void (*second)(bool is_watched, void *data);			   /* a second was judged and kept */
+	void (*library)(const struct target_library *library, void *data); /* a library was attached, or refused */
+	void (*exited)(void *data);					   /* a process ended: leases may be over */
+	void (*ended)(void *data);					   /* the source ended: the demo is over */
+	void (*second)(bool is_watched, void *data);			   /* a second was judged and stored */
 };
 
-#define CAPTURE_SINKS_MAX 3 /* besides the detectors */
+#define CAPTURE_SINKS_MAX 3 /* sinks beside the detectors */
 
 struct capture {
 	uv_loop_t *loop;
 	struct capture_events events;
 	void *data;
-	struct source *source;	    /* NULL where nothing can be captured: see probes_reason */
+	struct source *source;	    /* NULL if nothing can be captured: see probes_reason */
 	uint64_t source_started_ns; /* on its clock */
-	/* What only the kernel half has; NULL under another source. */
+	/* Parts of the kernel half alone; NULL with another source. */
 	struct probe_set *probes;
 	struct target_set *targets;
 	struct lease_set *leases;
-	char probes_reason[512]; /* why not, or why no better back end is used; "" if neither */
-	bool is_loading;	 /* there is no source yet: it comes when somebody asks, or at once */
-	struct figures *figures; /* NULL without a source, as are the next three */
+	char probes_reason[512]; /* why there are no probes, or no better back end; "" if neither */
+	bool is_loading;	 /* there is no source yet: it is loaded on request, or at once */
+	struct figures *figures; /* NULL without a source, as the next three are */
 	struct process_table *processes;
 	struct engine *engine;
 	struct pipeline *pipeline;
@@ -66,41 +66,42 @@ struct capture {
 
 struct capture_wish {
 	uint64_t ring_bytes;   /* of call records */
-	const char *libraries; /* file with the libraries that were attached before; NULL: none is remembered */
-	/* Who gets what comes: before the detectors, and behind them. Those without ops are left out. */
+	const char *libraries; /* file that lists the libraries attached before; NULL: none */
+	/* Sinks before the detectors, and after them. Those without ops are left out. */
 	struct sink before[CAPTURE_SINKS_MAX], behind[CAPTURE_SINKS_MAX];
 };
 
-/** capture_init() - nothing is captured yet */
+/** capture_init() - prepare; nothing is captured yet */
 void capture_init(struct capture *capture, uv_loop_t *loop, const struct capture_events *events, void *data);
-/** capture_load() - the kernel half, which needs privilege. Return: 0; -errno: see probes_reason */
+/** capture_load() - load the kernel half, which needs privilege. Return: 0; -errno: see probes_reason */
 int capture_load(struct capture *capture, enum probe_back_end back_end, uint64_t ring_bytes);
-/** capture_uses_perf() - whether the probes that are there are perf events */
+/** capture_uses_perf() - whether the loaded probes are perf events */
 bool capture_uses_perf(const struct capture *capture);
-/** capture_back_end() - name of the probes that are there; "none" */
+/** capture_back_end() - name of the loaded back end; "none" */
 const char *capture_back_end(const struct capture *capture);
-/** capture_now_ns() - @capture: struct capture, as the archive has it. Return: now, by the source's clock */
+/**
+ * capture_now_ns() - the source's clock. @capture: struct capture, with the type that the archive needs. Return: now
+ */
 uint64_t capture_now_ns(void *capture);
-/** capture_start() - all that is left to do once the kernel half is there. Return: 0 or -errno */
+/** capture_start() - start everything else after capture_load(). Return: 0 or -errno */
 int capture_start(struct capture *capture, const struct capture_wish *wish);
-/** capture_demo_open() - a demo as the source. Return: 0 or -errno */
+/** capture_demo_open() - open a demo as the source. Return: 0 or -errno */
 int capture_demo_open(struct capture *capture, const char *demo, double speed);
-/** capture_demo_start() - and what it passes. Return: 0 or -errno */
+/** capture_demo_start() - start the pipeline of a demo. Return: 0 or -errno */
 int capture_demo_start(struct capture *capture, const struct capture_wish *wish);
 
-/** capture_is_watched() - whether anybody wants what is captured */
+/** capture_is_watched() - whether any lease captures */
 bool capture_is_watched(const struct capture *capture);
 /** capture_collect() - bring rings and figures up to now, before an answer is built from them */
 void capture_collect(struct capture *capture);
-/** capture_settle() - the same, and what was found up to now is judged. Return: whether it was: there is more to keep
- */
+/** capture_settle() - the same, and run the detectors up to now. Return: whether they ran: there is more to store */
 bool capture_settle(struct capture *capture);
-/** capture_let_go() - a lease ends: programs that are held for it go on, while its call can still ask for that */
+/** capture_let_go() - a lease ends: continue the programs held for it while its call can still ask for that */
 void capture_let_go(struct capture *capture, const struct lease *lease);
 
-/** capture_finish() - no source from now on: what it still has goes to all that is open, and who is held goes on */
+/** capture_finish() - end the source: its remaining events go to all sinks, and held processes continue */
 void capture_finish(struct capture *capture);
-/** capture_close() - what the loop holds goes in its last turns */
+/** capture_close() - close; the loop releases its handles in its last turns */
 void capture_close(struct capture *capture);
-/** capture_done() - after these; every lease is gone */
+/** capture_done() - release, after these turns; every lease has ended */
 void capture_done(struct capture *capture);

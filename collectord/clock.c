@@ -24,8 +24,8 @@ uint64_t clock_spent_ns(void)
 }
 
 /*
- * Offset of another clock from the monotonic one. The two cannot be read at the same
- * instant: of several pairs the one read fastest is nearest to the truth.
+ * Offset of another clock from the monotonic one. The two cannot be read at the same instant: of several pairs the one
+ * read fastest has the smallest error.
  */
 static uint64_t clock_offset_ns(clockid_t id)
 {

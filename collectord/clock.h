@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The only reader of time. Inside the daemon time is CLOCK_MONOTONIC nanoseconds;
- * the mapping to wall-clock time is measured again each time it is asked for after
- * CLOCK_REMAP_NS, so that steps of the wall clock are followed.
+ * The only reader of time. Inside the daemon, times are CLOCK_MONOTONIC nanoseconds. The mapping to wall-clock time is
+ * measured again when it is older than CLOCK_REMAP_NS, so that steps of the wall clock are followed.
  */
 #pragma once
 
@@ -11,9 +10,9 @@
 #define CLOCK_REMAP_NS 1000000000ull
 
 uint64_t clock_now_ns(void);
-/** clock_spent_ns() - CPU time of the calling thread: what something cost, however busy the machine is */
+/** clock_spent_ns() - CPU time of the calling thread: the cost of work, however busy the machine is */
 uint64_t clock_spent_ns(void);
-/** clock_to_unix_ns() - wall-clock time of a monotonic time, as the mapping is now */
+/** clock_to_unix_ns() - wall-clock time of a monotonic time, by the current mapping */
 uint64_t clock_to_unix_ns(uint64_t monotonic_ns);
-/** clock_boot_to_unix_ns() - the same of a CLOCK_BOOTTIME time, as process start times are */
+/** clock_boot_to_unix_ns() - wall-clock time of a CLOCK_BOOTTIME time, such as a process's start */
 uint64_t clock_boot_to_unix_ns(uint64_t boot_ns);

@@ -10,7 +10,7 @@
 
 #include "base/cleanup.h"
 
-#define HELP_COLUMNS 26 /* where the help of an option begins */
+#define HELP_COLUMNS 26 /* column of an option's help */
 #define HELP_WIDTH 80
 #define LABEL_BYTES 256
 
@@ -64,7 +64,7 @@ int config_set(struct config *config, enum config_id id, const char *text, const
 		(void)snprintf(error, CONFIG_ERROR_BYTES, "no memory for the options");
 		return -ENOMEM;
 	}
-	if (origin < v->origin) { /* right, and overruled */
+	if (origin < v->origin) { /* valid, but overruled */
 		free(copy);
 		return 0;
 	}
@@ -83,7 +83,7 @@ int config_init(struct config *config)
 
 		if (!options[i].initial)
 			continue;
-		/* A default that is no right value is "": nothing was said. */
+		/* A default that is no valid value is "": unset. */
 		(void)option_check(&options[i], "", options[i].initial, &v->number, error);
 		v->text = strdup(options[i].initial);
 		if (!v->text) {
@@ -150,9 +150,9 @@ int config_open(const char *path, char *error)
 	return r < 0 ? r : TAKE_FD(fd);
 }
 
-/* ---- what people read ---- */
+/* ---- output ---- */
 
-/* Words of the text, none beyond the width; lines after the first begin with as many blanks, or with `start`. */
+/* Wraps text at the width; lines after the first begin with the same blanks, or with `start`. */
 static void wrap_append(struct buf *out, const char *start, size_t column, const char *text)
 {
 	size_t at = column;
@@ -213,7 +213,7 @@ void config_show_append(const struct config *config, const char *name, struct bu
 	size_t n_section = 0;
 	const char *section = "";
 
-	(void)buf_printf(out, "# %s: what is not said has the value behind its '#'\n", name);
+	(void)buf_printf(out, "# %s: a commented line shows the default value\n", name);
 	for (size_t i = 0; i < CONFIG_COUNT && options[i].key; i++) {
 		const struct option *o = &options[i];
 		const struct config_value *v = &config->values[i];

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/*
- * The file, from libyaml's events: sections of keys, and no more of YAML than that.
- */
+/* The file, from libyaml's events: sections of keys, and no other part of YAML. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -13,7 +11,7 @@
 #include "config.h"
 
 #define KEY_BYTES 128
-#define LIST_BYTES 4096 /* all users together */
+#define LIST_BYTES 4096 /* maximum for all users together */
 
 enum where {
 	AT_TOP,	    /* before the sections */
@@ -30,14 +28,14 @@ struct reader {
 	char *error;
 	enum where where;
 	char section[KEY_BYTES];
-	size_t id; /* whose value comes next */
+	size_t id; /* the key whose value comes next */
 	struct config_place value_at;
 	char list[LIST_BYTES];
 	bool is_seen[CONFIG_COUNT];
 	unsigned int n_documents;
-	struct buf *errors;   /* of the whole file; NULL: the first ends it */
+	struct buf *errors;   /* errors of the whole file; NULL: the first ends it */
 	unsigned int n_skips; /* nodes that belong to an error */
-	unsigned int depth;   /* inside the first of them */
+	unsigned int depth;   /* depth inside the first of them */
 };
 
 static int refuse(struct reader *reader, const yaml_mark_t *mark, const char *fmt, ...) PRINTF_LIKE(3, 4);
@@ -55,7 +53,7 @@ static int refuse(struct reader *reader, const yaml_mark_t *mark, const char *fm
 	return -EINVAL;
 }
 
-/* What somebody wrote, as a sentence can hold it. */
+/* A user's text in the form for a sentence. */
 static void key_copy(char key[KEY_BYTES], const yaml_event_t *event)
 {
 	const unsigned char *p = event->data.scalar.value;
@@ -66,7 +64,7 @@ static void key_copy(char key[KEY_BYTES], const yaml_event_t *event)
 	key[n] = 0;
 }
 
-/* Sections and keys are found among those of the table; the nearest is offered. */
+/* Sections and keys are compared with those of the table; the nearest is suggested. */
 static int section_begin(struct reader *reader, const yaml_event_t *event)
 {
 	const char *names[CONFIG_COUNT] = { NULL }, *nearest;
@@ -214,13 +212,13 @@ static void event_skip(struct reader *reader, const yaml_event_t *event)
 		reader->n_skips--;
 }
 
-/* After an error: go on behind what it is about. @where: the event was expected to be this */
+/* After an error: continue after its node. @where: the position where the event was expected */
 static void error_skip(struct reader *reader, const yaml_event_t *event, enum where where)
 {
 	(void)buf_printf(reader->errors, "%s\n", reader->error);
 	reader->error[0] = 0;
 	reader->depth = event_opens(event);
-	reader->n_skips = reader->depth + (where == IN_FILE || where == IN_SECTION); /* with a key goes its value */
+	reader->n_skips = reader->depth + (where == IN_FILE || where == IN_SECTION); /* the value belongs to the key */
 	if (where == AT_SECTION)
 		reader->where = IN_FILE;
 	else if (where == AT_VALUE)
@@ -277,7 +275,7 @@ static ssize_t config_bytes_read(int fd, unsigned char *bytes, size_t room)
 	return -EFBIG;
 }
 
-/* Where libyaml gave up: it tells a place, or of bytes that are no text their number alone. */
+/* Where libyaml failed: it gives a position, or the byte offset of invalid text. */
 static yaml_mark_t problem_find(const yaml_parser_t *parser, const unsigned char *bytes)
 {
 	yaml_mark_t mark = { .line = 0 };

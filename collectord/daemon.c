@@ -32,14 +32,14 @@
 #include "start_report.h"
 #include "tracers.h"
 
-/* What recording costs is kept so often: a kill loses no more of it. */
+/* Interval of storing the recording's cost: a kill loses at most this. */
 #define COST_NS (10 * NSEC_PER_SEC)
-/* The daemon's parts, introduced to each other. */
+/* The daemon's parts, connected to each other. */
 struct daemon {
 	const struct daemon_options *options;
 	bool is_private;
 	bool is_stopping;
-	int result; /* of what failed while serving */
+	int result; /* errno of a failure while serving */
 	struct start_report report;
 	uv_loop_t loop;
 	uv_signal_t signals[2];
@@ -81,11 +81,11 @@ static int loop_start(struct daemon *d)
 	return 0;
 }
 
-/* ---- who is ours ---- */
+/* ---- our own processes ---- */
 
 /*
- * What somebody asks of a service takes CPU time from others like any program of his, and is named to them. A private
- * daemon's is its user's own.
+ * A question to a service uses CPU time like any program of its user, and is named to the users who waited. A question
+ * to a private daemon belongs to the user who started it.
  */
 static void child_changed(const struct process_news *news, void *data)
 {
@@ -105,7 +105,7 @@ static int tracers_start(struct daemon *d)
 	ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 1);
 	int r;
 
-	path[n < 0 ? 0 : n] = 0; /* without it no client is known as ours */
+	path[n < 0 ? 0 : n] = 0; /* without it no client counts as ours */
 	r = tracers_new(path, d->is_private, &d->tracers);
 	if (r < 0)
 		return start_failed(&d->report, r, "cannot start");
@@ -129,7 +129,7 @@ static bool hub_held_ask(uint32_t tgid, void *data)
 	return trace_hub_resume(d->traces, tgid);
 }
 
-/* Our user's process, somebody's question. */
+/* A process of our own user that works for another user. */
 static void behind_name(uint32_t tgid, struct behind_value *value, void *data)
 {
 	const struct daemon *d = data;
@@ -285,7 +285,10 @@ static int (*const starts[])(struct daemon *d) = {
 	loop_start, tracers_start, listen_start, user_start, hubs_start, calls_start, clients_start,
 };
 
-/* No new peers and summaries out first; what the loop holds goes in its last turns. Twice is harmless. */
+/*
+ * First no new peers, and summaries are sent; the loop releases its handles in its last turns. Calling it twice is
+ * harmless.
+ */
 static void daemon_stop(struct daemon *d)
 {
 	if (d->is_stopping)
@@ -337,13 +340,13 @@ int daemon_run(const struct daemon_options *options, char *why, size_t why_bytes
 	source_init(d);
 	serve_init(d);
 
-	/* Not for other processes of this user to look into or attach to. */
+	/* Other processes of this user must not inspect it or attach to it. */
 	(void)prctl(PR_SET_DUMPABLE, 0);
 
 	for (size_t i = 0; i < ARRAY_SIZE(starts) && r == 0; i++) {
 		r = starts[i](d);
 		if (r < 0 && i == 0)
-			return r; /* there is no loop to stop anything in */
+			return r; /* without a loop there is nothing to stop */
 	}
 	if (r == 0)
 		(void)uv_run(&d->loop, UV_RUN_DEFAULT);

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/*
- * Owns every part; the order of starting and stopping is written in daemon.c once.
- */
+/* Owner of every part; daemon.c has the order of starting and stopping. */
 #pragma once
 
 #include <stddef.h>
@@ -21,8 +19,8 @@ struct daemon_options {
 };
 
 /**
- * daemon_run() - serve until told to stop or, privately, until the client is gone
- * @why: why_bytes; what could not be started, one sentence; may be NULL
+ * daemon_run() - serve until it is stopped or, privately, until the client is gone
+ * @why: why_bytes; the error of a failed start, one sentence; may be NULL
  * Return: 0 or -errno, logged
  */
 int daemon_run(const struct daemon_options *options, char *why, size_t why_bytes);

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/*
- * Options and exit status; nothing else.
- */
+/* Options and exit status of the daemon. */
 #define LOG_TOPIC "main"
 #include <errno.h>
 #include <fcntl.h>
@@ -32,10 +30,10 @@ static const char usage[] = "usage: ingero-collectord [options]\n"
 			    "\n"
 			    "Watches GPU calls and answers ingero-cli on a Unix socket. Needs root or the\n"
 			    "capabilities of its service unit. Options are read from " CONFIG_PATH "\n"
-			    "first, and from the command line over it ('ingero config show').\n"
+			    "first, then from the command line, which takes precedence ('ingero config show').\n"
 			    "\n";
 
-/* What options become, and what they are bound to. */
+/* Settings, and the fields that options are bound to. */
 struct setup {
 	struct config config;
 	struct daemon_options options;
@@ -154,7 +152,7 @@ static int whom_read(struct setup *s)
 	return r;
 }
 
-/* The service has its place; a daemon of somebody's own keeps what it is told to. */
+/* The service has its own place; a private daemon stores where it is told to. */
 static void db_read(struct setup *s)
 {
 	struct store_options *db = &s->options.source.db;
@@ -231,7 +229,7 @@ static void log_read(const struct setup *s)
 		{ "info", LOG_LEVEL_INFO }, { "debug", LOG_LEVEL_DEBUG },
 	};
 	const char *text = config_text(&s->config, CONFIG_LOG);
-	/* A private one speaks on its client's terminal. */
+	/* A private daemon writes to its client's terminal. */
 	enum log_level level = s->options.serve.private_fd >= 0 && !config_is_given(&s->config, CONFIG_LOG)
 				       ? LOG_LEVEL_WARNING
 				       : LOG_LEVEL_NOTICE;
@@ -254,7 +252,7 @@ static int line_read(struct setup *s)
 	return r == 0 ? config_read_line(&s->config, s->argc, s->argv, s->error) : r;
 }
 
-/* Behind the command line. Return: as line_read() */
+/* Applies the options. Return: as line_read() */
 static int setup_read(struct setup *s, int socket_fd)
 {
 	int r;
@@ -270,7 +268,7 @@ static int setup_read(struct setup *s, int socket_fd)
 	return r < 0 ? r : options_read(s);
 }
 
-/* A reload: what is wrong leaves everything as it was, also which messages are written. */
+/* A reload: an error leaves all options unchanged, also the log level. */
 static int policy_reload(struct recording_wish *ret_policy, uint64_t *ret_idle_ns, void *data)
 {
 	struct setup *old = data;
@@ -308,7 +306,7 @@ static int policy_reload(struct recording_wish *ret_policy, uint64_t *ret_idle_n
 	return 0;
 }
 
-/* ---- what is no daemon ---- */
+/* ---- other tasks than serving ---- */
 
 /* Return: exit status */
 static int out_print(const char *text)
@@ -319,7 +317,7 @@ static int out_print(const char *text)
 	return 1;
 }
 
-/* Somebody's file, from stdin: whoever reads it holds nothing. */
+/* A user's file, from stdin: its reader has no rights. */
 static int config_look(struct setup *s)
 {
 	struct privilege_need nothing = { .nothing = true };
@@ -333,7 +331,7 @@ static int config_look(struct setup *s)
 	if (r < 0)
 		return log_err(1, "cannot give up privilege");
 	r = config_init(&config);
-	/* The service would not read its own place's if others could write it; anybody's is only looked at. */
+	/* The service refuses its own file if other users can write it; a user's file is only checked. */
 	if (r == 0 && strcmp(name, CONFIG_PATH) == 0 && fstat(STDIN_FILENO, &st) == 0 && S_ISREG(st.st_mode))
 		r = config_trust(STDIN_FILENO, name, s->error);
 	if (r < 0)
@@ -367,8 +365,8 @@ static int text_print(const struct setup *s)
 }
 
 /*
- * Whoever restarts what fails would start a daemon that cannot work again and again, and its
- * clients would wait for ever: it serves, says what is wrong, and leaves when nobody asks.
+ * A supervisor would restart a failed daemon again and again, and clients would wait without end. So the daemon serves,
+ * gives the reason, and ends when idle.
  */
 static int serve_fault(struct setup *s, const char *why)
 {
@@ -378,8 +376,8 @@ static int serve_fault(struct setup *s, const char *why)
 }
 
 /*
- * A login is given 1024 open files, for the sake of programs that call select(2); perf events take four for each
- * function of a library. Where it may not be raised the unit has said how many there are.
+ * Logins get 1024 open files, because of programs that use select(2); perf events take four for each function of a
+ * library. Where the limit may not be raised, the unit sets it.
  */
 static void descriptors_allow(void)
 {
@@ -406,7 +404,7 @@ static int serve(struct setup *s)
 		return config_look(s);
 
 	r = setup_read(s, notify_socket());
-	log_read(s); /* of a wrong file as much as was read */
+	log_read(s); /* of an invalid file as much as was read */
 	is_kept = s->options.serve.socket_fd >= 0;
 	if (r < 0 && !is_kept)
 		return misused(s->error);

@@ -17,7 +17,7 @@
 #include "base/log.h"
 #include "clock.h"
 
-static int spare_fd = -1; /* given up to speak when descriptors have run out: each message takes a socket */
+static int spare_fd = -1; /* stops reporting when descriptors have run out: each message takes a socket */
 
 #define SERVICE "multi-user.target.wants/ingero-collectord.service"
 
@@ -40,7 +40,7 @@ bool notify_is_supervised(void)
 
 bool notify_is_enabled(int root_fd)
 {
-	/* In the order of systemd.unit(5): where enabling makes its link, at run time, by the distribution. */
+	/* In the order of systemd.unit(5): enabled by an administrator, at run time, by the distribution. */
 	static const char *const places[] = {
 		"etc/systemd/system/" SERVICE,
 		"run/systemd/system/" SERVICE,
@@ -110,7 +110,7 @@ void notify_stopping(void)
 	notify("STOPPING=1");
 }
 
-/* The prefix of a line on stderr would do as much as the priority; fields can be searched for. */
+/* The priority could be a prefix of a line on stderr; but fields can be searched. */
 static bool journal_print(enum log_level level, const char *topic, int r, const char *text)
 {
 	if (r < 0)
@@ -128,7 +128,7 @@ void notify_start(void)
 	if (notify_is_supervised())
 		spare_fd = notify_spare_open();
 
-	/* systemd.exec(5): the variable is inherited by whatever redirects stderr, so it has to be compared. */
+	/* systemd.exec(5): a process with redirected stderr inherits the variable, so it has to be compared. */
 	if (stream && sscanf(stream, "%llu:%llu", &device, &inode) == 2 && fstat(STDERR_FILENO, &st) == 0 &&
 	    st.st_dev == device && st.st_ino == inode)
 		log_set_sink(journal_print);

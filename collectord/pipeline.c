@@ -20,10 +20,9 @@
 #include "procs/procfs.h"
 #include "procs/system_sample.h"
 
-/* Processes that are gone and whose figures are kept while somebody watches, at most; older ones are forgotten first.
- */
+/* Maximum number of ended processes whose figures are kept while a lease is active; older ones are forgotten first. */
 #define GONE_MAX 10000
-#define IN_FLIGHT_ROOM 64 /* calls in progress at first; more are asked for when there are more */
+#define IN_FLIGHT_ROOM 64 /* initial room for calls in progress; it grows when there are more */
 #define IN_FLIGHT_MOST 65536
 
 struct pipeline {
@@ -37,14 +36,15 @@ struct pipeline {
 	void *data;
 	uint16_t measured;
 	bool was_watched;
-	uint64_t refused; /* records that made no sense, until the last tick */
+	uint64_t refused; /* undecodable records, until the last tick */
 	ARRAY(struct in_flight_record) in_flight;
 	uint64_t unheld; /* events without memory for their process, until the last tick */
 	struct process_table *processes;
-	struct process *by_slot[PROCESS_SLOTS]; /* references: who had a slot last, also when it is free again */
+	struct process *by_slot[PROCESS_SLOTS]; /* references: the last process of each slot, also when the slot is free
+						   again */
 };
 
-/* Each sink that wants to know, in order. */
+/* Calls a function of each sink that has it, in order. */
 #define TELL(p, what, ...)                                                                                             \
 	do {                                                                                                           \
 		for (size_t i_ = 0; i_ < PIPELINE_SINKS_MAX && (p)->sinks[i_].ops; i_++)                               \
@@ -57,7 +57,7 @@ static void pipeline_freep(struct pipeline **p)
 	pipeline_free(*p);
 }
 
-/* ---- making and ending ---- */
+/* ---- creation and end ---- */
 
 int pipeline_new(const struct pipeline_options *options, struct pipeline **ret_pipeline)
 {
@@ -118,9 +118,8 @@ static bool is_process(const struct process *process, const struct call_record *
 }
 
 /*
- * Whose call it is. A slot is given to another process only after it was read as gone
- * and every record before that was fetched; should that ever fail, the record knows
- * enough to be kept apart.
+ * The process of a call. A slot is reassigned only after its process was read as gone and every record before that was
+ * fetched. If that should fail, the record itself identifies the process.
  */
 static struct process *process_of(struct pipeline *p, const struct call_record *call)
 {
@@ -220,7 +219,7 @@ static void wait_noted(const struct wait_key *key, const struct wait_value *valu
 	(void)figures_wait(p->figures, key, &whose);
 }
 
-/* A process is known by its slot: once it was collected, and before its slot is another's. */
+/* A process is known by its slot: from its first collection until its slot is reassigned. */
 static void accounts_collect(struct pipeline *p)
 {
 	const struct source_ops *ops = p->source->ops;
@@ -249,19 +248,20 @@ void pipeline_collect(struct pipeline *p)
 					 .data = p->source };
 	int r;
 
-	ops->drain(p->source); /* what a record tells of is in the figures, too, but for what ends meanwhile */
+	ops->drain(
+		p->source); /* what a record reports is in the figures, too, except for processes that end meanwhile */
 	r = figures_collect(p->figures, &source);
 	if (r < 0)
 		(void)log_warning(r, "cannot keep all figures, reading them again later");
 	(void)ops->behind(p->source, behind_note, p);
 	accounts_collect(p);
-	/* Records name their process by slot, also the last one before it was seen gone. */
+	/* Records identify their process by slot, also the last one before it was seen gone. */
 	if (figures_gone(p->figures))
 		ops->drain(p->source);
 	figures_release_gone(p->figures, &source, slot_release, p);
 }
 
-/* Return: how many are in p->in_flight */
+/* Return: number of calls in p->in_flight */
 static size_t in_flight_read(struct pipeline *p)
 {
 	size_t room = MAX(p->in_flight.room, IN_FLIGHT_ROOM);
@@ -286,7 +286,7 @@ static size_t in_flight_read(struct pipeline *p)
 	}
 }
 
-/* @is_last: nobody watches any more: what is open is closed, and kept with the rest of the second. */
+/* @is_last: no lease is left: open findings are closed, and stored with the rest of the second. */
 static void tick(struct pipeline *p, bool is_last)
 {
 	uint64_t losses[LOSS_COUNT];
@@ -319,7 +319,7 @@ static void tick(struct pipeline *p, bool is_last)
 	tick_done(&tick);
 }
 
-/* Those that will be forgotten, and whose end no tick tells. */
+/* Processes that will be forgotten, and whose end no tick reports. */
 static void gone_tell(struct pipeline *p)
 {
 	for (size_t i = 0; i < figures_count(p->figures); i++) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The way of the data behind a source, in one direction: events, and the difference that each second makes to the
- * figures, go down a list of sinks. Who a process is and which operation it called is looked up here, once.
+ * The path of data behind a source, in one direction: events, and the difference of the figures of each second, pass an
+ * ordered list of sinks. Process and operation of an event are looked up here, once.
  */
 #pragma once
 
@@ -26,30 +26,30 @@ struct pipeline_options {
 	struct source *source;
 	struct process_table *processes;
 	struct sink sinks[PIPELINE_SINKS_MAX]; /* in order, the rest NULL */
-	/* Says whose work such a process does where that is not its own user's; NULL: always its own's */
+	/* User for whom a process works, if that is not its own user; NULL: always its own */
 	void (*on_behind)(uint32_t tgid, struct behind_value *value, void *data);
 	void *data;
 };
 
-/** pipeline_new() - what options name is borrowed as long as the pipeline. Return: 0 or -errno */
+/** pipeline_new() - create it; everything in options is borrowed as long as the pipeline. Return: 0 or -errno */
 int pipeline_new(const struct pipeline_options *options, struct pipeline **ret_pipeline);
 void pipeline_free(struct pipeline *pipeline);
-/** pipeline_figures() - as last collected */
+/** pipeline_figures() - figures of the last collection */
 struct figures *pipeline_figures(struct pipeline *pipeline);
 
-/** pipeline_call() - a record that the source gave */
+/** pipeline_call() - pass on a record of the source */
 void pipeline_call(struct pipeline *pipeline, const struct call_record *call);
-/** pipeline_host() - a record of life, and what it is to people, whose process is given back */
+/** pipeline_host() - pass on a record of life with its event, whose process is released */
 void pipeline_host(struct pipeline *pipeline, const struct host_event *host, const struct life_record *life);
-/** pipeline_drained() - the source has given all it had for now */
+/** pipeline_drained() - the source has delivered all records for now */
 void pipeline_drained(struct pipeline *pipeline);
-/** pipeline_finding() - what one of the sinks has found */
+/** pipeline_finding() - pass on a finding of one of the sinks */
 void pipeline_finding(struct pipeline *pipeline, const struct finding *finding);
-/** pipeline_collect() - bring records and figures up to now, for an answer; the tick goes on as it was */
+/** pipeline_collect() - bring records and figures up to now, for an answer; the tick continues */
 void pipeline_collect(struct pipeline *pipeline);
 /**
  * pipeline_tick() - about once a second, by the source's clock
- * @is_watched: somebody captures. Once nobody does any more, what is open is closed and figures of what is gone are
+ * @is_watched: a lease is active. After the last one open findings are closed and figures of ended processes are
  *              forgotten.
  */
 void pipeline_tick(struct pipeline *pipeline, bool is_watched);

@@ -120,7 +120,7 @@ static const int refused[] = {
 	SCMP_SYS(unshare),
 	SCMP_SYS(userfaultfd),
 	SCMP_SYS(vhangup),
-#ifndef INGERO_SANITIZED /* which looks for leaks with it */
+#ifndef INGERO_SANITIZED /* its leak checker uses it */
 	SCMP_SYS(ptrace),
 #endif
 };
@@ -166,10 +166,10 @@ static int seal_filter_build(scmp_filter_ctx filter, const struct privilege_need
 	for (size_t i = 0; i < ARRAY_SIZE(namespaces) && r == 0; i++)
 		r = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(clone), 1,
 				     SCMP_A0(SCMP_CMP_MASKED_EQ, namespaces[i], namespaces[i]));
-	/* Its flags lie in memory, where no filter looks; the C library goes on with clone. */
+	/* Its flags are in memory, which a filter cannot read; the C library falls back to clone. */
 	if (r == 0)
 		r = seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0);
-	/* A socket of any family but this can reach beyond the machine, or the kernel. */
+	/* A socket of any other family can reach beyond the machine, or into more of the kernel. */
 	if (r == 0)
 		r = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EAFNOSUPPORT), SCMP_SYS(socket), 1,
 				     SCMP_A0(SCMP_CMP_NE, AF_UNIX, 0));
@@ -225,7 +225,7 @@ int privilege_become(const char *user, const char *file)
 	    setresgid(found->pw_gid, found->pw_gid, found->pw_gid) < 0 ||
 	    setresuid(found->pw_uid, found->pw_uid, found->pw_uid) < 0 || syscall(SYS_capget, &header, data) < 0)
 		return -errno;
-	/* What is permitted was kept; what is effective went with the user. */
+	/* The permitted set was kept; the effective set was cleared with the change of user. */
 	for (int i = 0; i < 2; i++)
 		data[i].effective = data[i].permitted;
 	if (syscall(SYS_capset, &header, data) < 0)
@@ -243,15 +243,15 @@ int privilege_seal(const struct privilege_need *need)
 		return -errno;
 
 	/*
-	 * Bounding set and securebits first: both need CAP_SETPCAP, which goes with the rest. All of the bounding set:
-	 * what is permitted stays, and children could not drop it.
+	 * Bounding set and securebits first: both need CAP_SETPCAP, which is dropped with the rest. The whole bounding
+	 * set is dropped: the permitted set stays, and children could not drop theirs.
 	 */
 	if (data[0].effective & 1u << CAP_SETPCAP) {
 		int r = capabilities_bound_none();
 
 		if (r < 0)
 			return r;
-		/* A child of ours that is uid 0 gains nothing by its exec. */
+		/* A child of ours with uid 0 gains no capability by its exec. */
 		if (prctl(PR_SET_SECUREBITS, SECBIT_NOROOT | SECBIT_NOROOT_LOCKED, 0, 0, 0) < 0)
 			return -errno;
 	}

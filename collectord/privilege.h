@@ -4,8 +4,8 @@
 #include <stdbool.h>
 
 struct privilege_need {
-	bool late_perf; /* perf events are opened later: only CAP_SYS_ADMIN may */
-	bool continues; /* processes of any user and session are let go on after a hold */
+	bool late_perf; /* perf events are opened later, which needs CAP_SYS_ADMIN */
+	bool continues; /* processes of any user and session are continued after a hold */
 	bool nothing;	/* nothing is captured: no capability at all */
 };
 
@@ -23,8 +23,8 @@ int privilege_refuse_rings(void);
  */
 int privilege_seal(const struct privilege_need *need);
 /**
- * privilege_become() - be this user and keep every capability until privilege_seal(), for all threads
- * @file: one that the user is to keep below a directory that only root can make; NULL: none
- * Return: 0; -ENOENT: there is no such user; -EPERM: not root; -errno
+ * privilege_become() - become this user and keep every capability until privilege_seal(), for all threads
+ * @file: a file for the user below a directory that only root can make; NULL: none
+ * Return: 0; -ENOENT: no such user; -EPERM: not root; -errno
  */
 int privilege_become(const char *user, const char *file);

@@ -11,7 +11,7 @@
 #include "procs/procfs.h"
 #include "procs/process_list.h"
 
-/* What becomes a record beside slow calls, when everybody is captured: one call in this many of each thread. */
+/* Sampling beside slow calls when all users are recorded: one call in this many of each thread. */
 #define SAMPLE_EVERY 64
 
 static void wish_describe(const struct recording_wish *wish, char text[RECORDING_WHOM_BYTES])
@@ -56,7 +56,7 @@ static void recorded_processes_look(const struct lease *lease, struct target_set
 	ARRAY_DONE(&list);
 }
 
-/* The new lease comes before the old one goes: what both name is not let go meanwhile. */
+/* The new lease starts before the old one ends, so that processes in both are captured without a gap. */
 int recording_apply(struct recording *recording, struct lease_set *leases, struct target_set *targets)
 {
 	const struct recording_wish *whom = &recording->wish;

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/*
- * Whose calls are captured though nobody asks: as the configuration says, by a lease of the daemon's own.
- */
+/* Recording without a trace: a lease of the daemon's own for the users that the configuration names. */
 #pragma once
 
 #include <stdbool.h>
@@ -18,28 +16,30 @@ struct recording_wish {
 	bool everyone;
 	const uint32_t *uids; /* or these users' */
 	size_t n_uids;
-	bool record_all; /* single calls: every one; default: slow ones and a sample */
+	bool record_all; /* every single call; default: slow ones and a sample */
 	bool record_none;
 };
 
 struct recording {
-	struct recording_wish wish;	 /* what the configuration says, for when the probes are there */
-	struct lease *lease;		 /* NULL: only what callers ask for is captured */
-	char whom[RECORDING_WHOM_BYTES]; /* whom the configuration names, for people */
-	char now[RECORDING_WHOM_BYTES];	 /* whom the lease names */
+	struct recording_wish wish;	 /* the configuration, for when the probes are loaded */
+	struct lease *lease;		 /* NULL: only requested processes are captured */
+	char whom[RECORDING_WHOM_BYTES]; /* users that the configuration names, as text */
+	char now[RECORDING_WHOM_BYTES];	 /* users that the lease names */
 };
 
-/** recording_init() - of nobody, and nobody is wished for */
+/** recording_init() - no users, no lease */
 void recording_init(struct recording *recording);
-/** recording_is_wished() - whether anybody is to be recorded unasked */
+/** recording_is_wished() - whether the configuration names any user */
 bool recording_is_wished(const struct recording_wish *wish);
-/** recording_wish() - whom the configuration names: captured once that is applied. uids live until the next */
+/**
+ * recording_wish() - set the users of the configuration; recording_apply() captures them. uids live until the next call
+ */
 void recording_wish(struct recording *recording, const struct recording_wish *wish);
 /**
- * recording_apply() - capture whom it names from now on
- * Every process is looked at, which takes as long as half of the loading of probes. Return: 0, or -errno with all as it
- * was
+ * recording_apply() - capture the configured users from now on
+ * Every process is scanned, which takes half as long as loading the probes. Return: 0, or -errno with everything
+ * unchanged
  */
 int recording_apply(struct recording *recording, struct lease_set *leases, struct target_set *targets);
-/** recording_end() - before the leases */
+/** recording_end() - end the lease, before the table of leases */
 void recording_end(struct recording *recording, struct lease_set *leases);

@@ -18,7 +18,7 @@
 #include "start_report.h"
 #include "tracers.h"
 
-/* Of the loop, for who waited at the socket and was let in: read, written to. */
+/* Turns of the loop in which a client that waited at the socket is accepted: read, answered. */
 #define TURNS_BEFORE_LOAD 2
 #define TURNS_AFTER_LOAD 1 /* written to */
 
@@ -49,7 +49,7 @@ static bool peers_looked(void *data)
 	return context->reads && read_hub_start(context->reads);
 }
 
-/* Whoever asked once may ask for more: probes are there by then. */
+/* A client that asked once may ask again: the probes are loaded by then. */
 static void peer_answered(void *data)
 {
 	const struct rpc_context *context = data;
@@ -173,7 +173,7 @@ static void turns_run(const struct serve *s, int n)
 		(void)uv_run(s->loop, UV_RUN_NOWAIT);
 }
 
-/* Where everybody's or somebody's calls are recorded unasked, ready means that they are. */
+/* If all or some users are recorded without a trace, ready means that they are. */
 static int service_begin(struct serve *s)
 {
 	int r = 0;

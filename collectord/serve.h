@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/*
- * Who comes to the daemon, and what becomes of it as a service: listening, clients, idleness, reload.
- */
+/* Clients of the daemon, and its life as a service: listening, clients, idleness, reload. */
 #pragma once
 
 #include <stdbool.h>
@@ -20,11 +18,13 @@ struct tracers;
 
 struct serve_options {
 	int private_fd;		 /* serve this connected socket and end with it; -1: listen */
-	int socket_fd;		 /* that listens already, borrowed; negative: there is none */
-	const char *socket_path; /* where to listen otherwise */
-	uint64_t idle_ns;	 /* with a socket passed and nothing to record: leave when idle for so long; 0: stay */
-	/* What the configuration says now; uids live until the next. Return: 0; -errno, said. NULL: nothing to read
-	 * again */
+	int socket_fd;		 /* a listening socket, borrowed; negative: none */
+	const char *socket_path; /* path to listen on otherwise */
+	uint64_t idle_ns;	 /* with a passed socket and no recording: exit when idle for this time; 0: stay */
+	/*
+	 * Current configuration; uids live until the next call. Return: 0; -errno, logged. NULL: no configuration to
+	 * read again
+	 */
 	int (*reload)(struct recording_wish *ret_wish, uint64_t *ret_idle_ns, void *data);
 	void *reload_data;
 };
@@ -39,26 +39,26 @@ struct serve {
 	struct tracers *tracers;
 	struct server *server;
 	struct service service; /* unless private */
-	bool can_leave;		/* the socket is systemd's: whoever comes later starts the next one */
+	bool can_leave;		/* the socket is systemd's: a later client starts the next daemon */
 	bool is_over;
 	struct rpc_context context; /* of the handlers */
 };
 
-/** serve_is_private() - of the one client that started this daemon */
+/** serve_is_private() - whether one client started this daemon for itself */
 static inline bool serve_is_private(const struct serve_options *options)
 {
 	return options->private_fd >= 0;
 }
 
 /**
- * serve_listen() - before anything is given up: not everybody may listen there. Clients wait from now on
+ * serve_listen() - listen, before any right is given up; clients queue from now on
  * @serve: its members from options to tracers are set, and the context
- * Return: 0 or -errno, said
+ * Return: 0 or -errno, logged
  */
 int serve_listen(struct serve *serve);
-/** serve_start() - answer them from now on. Return: 0 or -errno, said */
+/** serve_start() - answer clients from now on. Return: 0 or -errno, logged */
 int serve_start(struct serve *serve);
-/** serve_leave() - the supervisor hears that it stops */
+/** serve_leave() - report to the supervisor that it stops */
 void serve_leave(struct serve *serve);
-/** serve_close() - no more peers */
+/** serve_close() - accept no more peers */
 void serve_close(struct serve *serve);

@@ -9,7 +9,7 @@
 #include "base/log.h"
 #include "notify.h"
 
-#define STATUS_NS (5 * NSEC_PER_SEC) /* the status line is this old at the most, where somebody supervises */
+#define STATUS_NS (5 * NSEC_PER_SEC) /* maximum age of the status line, with a supervisor */
 
 static void status_tell(struct service *s)
 {
@@ -22,7 +22,7 @@ static void status_tell(struct service *s)
 	notify_status(s->status);
 }
 
-/* From the loop that does the work: when that is stuck, nothing is said. */
+/* Reports from the main loop: when that hangs, no report is sent. */
 static void on_alive(uv_timer_t *timer)
 {
 	struct service *s = timer->data;
@@ -38,7 +38,7 @@ static void on_idle(uv_timer_t *timer)
 
 	s->events.admit(s->data);
 	if (!s->events.is_idle(s->data))
-		return; /* somebody has just come: counted from when he goes */
+		return; /* a client has just connected: the time counts from its end */
 	notify_stopping();
 	s->events.leave(s->data);
 }
@@ -91,7 +91,7 @@ void service_ready(struct service *s)
 	notify_ready(s->status);
 	if (notify_is_supervised())
 		(void)uv_timer_start(&s->alive_timer, on_alive, period_ms, period_ms);
-	uv_update_time(s->idle_timer.loop); /* starting took time in which nobody could come */
+	uv_update_time(s->idle_timer.loop); /* no client could connect during the start */
 	service_changed(s);
 }
 

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/*
- * What could not be started: said at once, and to whoever may serve in our place.
- */
+/* Failures of the start: logged at once, and kept for a daemon that serves without capture. */
 #pragma once
 
 #include <stddef.h>
@@ -13,5 +11,5 @@ struct start_report {
 	size_t why_bytes;
 };
 
-/** start_failed() - Return: r, -errno */
+/** start_failed() - log and store the failure. Return: r, -errno */
 int start_failed(const struct start_report *report, int r, const char *fmt, ...) PRINTF_LIKE(3, 4);

@@ -16,31 +16,32 @@
 #include "procs/procfs.h"
 
 #define CLIENT_NAME "ingero-cli"
-#define CLIENT_CPU_SHARE 4 /* of its time it may compute one in so many; guess: a live screen takes a hundredth */
+#define CLIENT_CPU_SHARE                                                                                               \
+	4 /* a client may compute for one part in this many of its time; guess: a live screen takes a hundredth */
 #define WRITTEN_BY_OTHERS (S_IWGRP | S_IWOTH)
 
 struct tracer {
 	uint32_t pid;
 	uint32_t n_connections;
 	bool is_child;
-	bool is_told;	  /* to the sink */
-	uint64_t gone_ns; /* when it was first seen without connection; 0: it is there */
-	bool is_busy;	  /* computes more than a client does */
-	uint64_t cpu_ns;  /* that it had used at looked_ns; 0: not looked at yet */
+	bool is_told;	  /* as reported to the sink */
+	uint64_t gone_ns; /* when it was first seen without a connection; 0: connected */
+	bool is_busy;	  /* computes more than a client should */
+	uint64_t cpu_ns;  /* its CPU time at looked_ns; 0: not read yet */
 	uint64_t looked_ns;
 };
 
 struct tracers {
 	struct tracers_sink sink;
 	bool is_private;
-	char places[2][PATH_MAX]; /* where the client may be installed; "": nowhere */
-	struct statx daemon;	  /* its file; stx_mask 0: not known */
+	char places[2][PATH_MAX]; /* path where the client may be installed; "": nowhere */
+	struct statx daemon;	  /* its file; stx_mask 0: unknown */
 	ARRAY(struct tracer) items;
 };
 
 /*
- * Nothing is read or opened, and no file system is asked: one that a user serves himself could keep us waiting for its
- * answer. What the kernel has of the file is enough, since which one it is never changes.
+ * Nothing is read or opened, and no file system is asked: a user's own file system could block us. The inode data in
+ * the kernel is enough, because the identity of the file never changes.
  */
 static int executable_stat(const char *path, struct statx *ret)
 {
@@ -50,7 +51,10 @@ static int executable_stat(const char *path, struct statx *ret)
 		       : 0;
 }
 
-/* Whoever may write it could make anything of it. The daemon's own file is the measure: it runs as that. */
+/*
+ * A user who may write the file could put any code into it. The daemon's own file sets the standard: it runs with the
+ * same trust.
+ */
 static bool may_trust(const struct tracers *t, const struct statx *client)
 {
 	unsigned int writers = client->stx_mode & WRITTEN_BY_OTHERS;
@@ -59,7 +63,7 @@ static bool may_trust(const struct tracers *t, const struct statx *client)
 	       !(writers & ~(unsigned int)t->daemon.stx_mode);
 }
 
-/* Looked up each time: an update puts another file there. */
+/* Read each time: an update puts another file there. */
 static bool is_client(const struct tracers *t, uint32_t pid)
 {
 	struct statx exe, client;
@@ -88,8 +92,8 @@ static uint64_t cpu_used_ns(uint32_t pid)
 }
 
 /*
- * What file it runs does not say what else its user has loaded into it. Not more often than once a second, or who is
- * looked at often would seem to compute little each time.
+ * The file of a client does not show which other code its user has loaded into it. At most once a second: over a
+ * shorter time the share would be too small.
  */
 static bool is_busy(const struct tracers *t, struct tracer *tracer, uint64_t now_ns)
 {
@@ -132,7 +136,7 @@ static struct tracer *tracer_get(struct tracers *t, uint32_t pid)
 	if (tracer)
 		return tracer;
 	if (ARRAY_PUSH(&t->items, ((struct tracer){ .pid = pid })) < 0)
-		return NULL; /* one of ours may be named: better than to name nobody */
+		return NULL; /* one of ours may be named: better than naming no process */
 	return &t->items.items[t->items.n - 1];
 }
 
@@ -215,7 +219,7 @@ void tracers_peer(struct tracers *t, uint32_t pid, bool is_connected)
 		return;
 	}
 	tracer->n_connections++;
-	if (t->sink.add) /* else when there is somebody to tell: a look costs microseconds */
+	if (t->sink.add) /* otherwise only while a sink exists: a check costs microseconds */
 		tell(t, tracer, tracer->is_child || (!tracer->is_busy && is_client(t, pid)));
 }
 
@@ -237,6 +241,6 @@ static void tracer_second(struct tracers *t, struct tracer *tracer, uint64_t now
 
 void tracers_second(struct tracers *t, uint64_t now_ns)
 {
-	for (size_t i = t->items.n; i-- > 0;) /* from behind: the last one takes the place of one that goes */
+	for (size_t i = t->items.n; i-- > 0;) /* from the end: the last one takes the place of a removed one */
 		tracer_second(t, &t->items.items[i], now_ns);
 }

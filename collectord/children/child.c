@@ -2,8 +2,8 @@
 /*
  * The daemon's side of a child.
  *
- * A process and the child it serves are two objects: a process that was killed lives
- * on for a while, and the child already asks the next one. Nothing here waits.
+ * A child and its current process are two objects: a killed process exists until it is reaped, while the child may
+ * already use the next one. Nothing here blocks.
  */
 #include "children/child.h"
 
@@ -29,7 +29,7 @@ struct question {
 	uint64_t limit_ns;
 	uint32_t owner;
 	int fd;	       /* owned; -1: none */
-	bool is_again; /* its first process died of what it had done before */
+	bool is_again; /* its first process died of an earlier question */
 	size_t n;
 	uint8_t bytes[];
 };
@@ -38,10 +38,10 @@ struct child {
 	uv_loop_t *loop;
 	const char *role;
 	struct child_process *process; /* NULL while none runs */
-	uint32_t owner;		       /* whose bytes the process has seen */
-	uint32_t n_answered;	       /* by the process */
-	struct question *first;	       /* being answered when is_asked */
-	struct question **last;	       /* where the next one is linked in */
+	uint32_t owner;		       /* owner of the bytes that the process has seen */
+	uint32_t n_answered;	       /* questions answered by the process */
+	struct question *first;	       /* the question being answered when is_asked */
+	struct question **last;	       /* link for the next question */
 	size_t n_questions;
 	bool is_asked;
 	bool is_closing;
@@ -105,9 +105,8 @@ static void on_deadline(uv_timer_t *timer)
 }
 
 /*
- * The process is of no more use. A question that it was answering is put to a fresh
- * one if this one had answered others: what it died of may be theirs (it ends by
- * itself when it has used much time).
+ * The process is no longer usable. If it had answered other questions, the current question is sent to a fresh process:
+ * an earlier question may have caused its death (a process ends by itself when it has used much time).
  */
 static void child_lose_process(struct child *child)
 {
@@ -139,8 +138,8 @@ static void on_answer_readable(int status, void *data)
 	if (n == -EAGAIN)
 		return;
 	for (size_t i = 0; n >= 0 && i < n_fds; i++)
-		(void)close(fds[i]);		   /* nobody asked for one */
-	if (n <= 0 || n_fds || !child->is_asked) { /* gone, or not keeping to the conversation */
+		(void)close(fds[i]);		   /* an answer without a question */
+	if (n <= 0 || n_fds || !child->is_asked) { /* the process has ended, or broke the protocol */
 		child_lose_process(child);
 		return;
 	}
@@ -152,14 +151,14 @@ static void on_answer_readable(int status, void *data)
 	child_pump(child);
 }
 
-/* Sends the first question, to a fresh process if there is none or it served another owner. */
+/* Sends the first question, to a fresh process if none runs or if it served another owner. */
 static int question_send(struct child *child, struct question *q)
 {
 	int r;
 
 	if (child->process && child->n_answered && child->owner != q->owner)
 		child_end_process(child);
-	for (int tries = 0; tries < 2; tries++) { /* one that just ended by itself may not be noticed yet */
+	for (int tries = 0; tries < 2; tries++) { /* the end of the old process may not be noticed yet */
 		if (!child->process) {
 			r = process_start(child->loop, child->role, on_answer_readable, child, &child->process);
 			child->n_answered = 0;
@@ -193,8 +192,8 @@ static void child_pump(struct child *child)
 }
 
 /*
- * Behind the last question about files of the same owner: each change of owner costs a
- * fresh process. After so many answers it is others' turn.
+ * Inserts after the last question of the same owner: each change of owner costs a fresh process. After a number of
+ * answers other owners have their turn.
  */
 #define OWNER_ANSWERS_MAX 64
 
@@ -242,7 +241,7 @@ int child_ask(struct child *child, const void *question, size_t n, int fd, uint3
 
 	question_queue(child, q);
 	child->n_questions++;
-	q = NULL; /* the queue's */
+	q = NULL; /* owned by the queue */
 	if (child->n_questions == 1)
 		(void)uv_timer_start(&child->timer, on_deadline, 0, 0);
 	return 0;

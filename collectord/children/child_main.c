@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The process itself: give up everything, then answer.
+ * The child process: give up all rights, then answer.
  *
- * It shares the daemon's uid, so what holds it is not who it is but what it may do:
- * no capability, no descriptor but its socket and the one of a question, and a list of
- * system calls on which nothing opens, signals, traces, connects or executes. Files are
- * read with pread(2) alone; even asking for their size is the daemon's to do.
+ * It has the daemon's uid, so its limits come from its rights, not from its user: no capability, no descriptor but its
+ * socket and that of a question, and a list of system calls without any that opens, signals, traces, connects or
+ * executes. Files are read with pread(2) alone; even their size comes from the daemon.
  */
 #include "children/child.h"
 
@@ -29,15 +28,17 @@
 #define LOG_TOPIC "children"
 #include "base/log.h"
 
-#define MEMORY_LIMIT_BYTES (512ull << 20) /* guess: three times what a parse maps */
+#define MEMORY_LIMIT_BYTES (512ull << 20) /* guess: three times the memory that a parse maps */
 
 static int capabilities_drop(void)
 {
 	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
 	struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = { 0 };
 
-	/* Empty already, or the unit's: those are out of reach of a process that no exec gives any, and cannot be
-	 * dropped. */
+	/*
+	 * The bounding set is empty already, or the unit's. No exec of this process gives a capability, and it may not
+	 * drop the set.
+	 */
 	(void)capabilities_bound_none();
 	(void)prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
 	return syscall(SYS_capset, &header, none) < 0 ? -errno : 0;
@@ -51,7 +52,7 @@ static void descriptors_close(void)
 		(void)close(fd);
 }
 
-/* Standard descriptors lead nowhere. */
+/* Opens /dev/null as standard descriptors. */
 static int standard_drop(void)
 {
 	int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -125,7 +126,7 @@ static int child_filter_build(const struct child_role *role, scmp_filter_ctx *re
 		SCMP_SYS(pread64),	   SCMP_SYS(close),	     SCMP_SYS(brk),
 		SCMP_SYS(munmap),	   SCMP_SYS(mremap),	     SCMP_SYS(madvise),
 		SCMP_SYS(futex),	   SCMP_SYS(getrandom), /* malloc's */
-		SCMP_SYS(clock_gettime),			/* where the vDSO cannot tell */
+		SCMP_SYS(clock_gettime),			/* if the vDSO cannot read the clock */
 		SCMP_SYS(restart_syscall), SCMP_SYS(rt_sigreturn),   SCMP_SYS(exit),
 		SCMP_SYS(exit_group),
 #ifdef INGERO_SANITIZED
@@ -135,7 +136,7 @@ static int child_filter_build(const struct child_role *role, scmp_filter_ctx *re
 #endif
 	};
 #ifdef INGERO_SANITIZED
-	const uint32_t otherwise = SCMP_ACT_ERRNO(EPERM); /* a report in the making tries this and that */
+	const uint32_t otherwise = SCMP_ACT_ERRNO(EPERM); /* a sanitizer's report uses several system calls */
 #else
 	const uint32_t otherwise = SCMP_ACT_KILL_PROCESS;
 #endif
@@ -152,7 +153,7 @@ static int child_filter_build(const struct child_role *role, scmp_filter_ctx *re
 	if (r == 0)
 		r = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(sendmsg), 1,
 				     SCMP_A0_32(SCMP_CMP_EQ, CHILD_SOCKET_FD, 0));
-	if (r == 0) /* memory, and neither a file's nor executable */
+	if (r == 0) /* memory that is neither a file's nor executable */
 		r = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(mmap), 2,
 				     SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0),
 				     SCMP_A3(SCMP_CMP_MASKED_EQ, MAP_ANONYMOUS, MAP_ANONYMOUS));
@@ -165,7 +166,7 @@ static int child_filter_build(const struct child_role *role, scmp_filter_ctx *re
 	return 0;
 }
 
-/* Once limits are set and the standard descriptors gone, a failure can only be told by the exit status. */
+/* Without standard descriptors a failure can only be reported by the exit status. */
 static int seal(const struct child_role *role)
 {
 	CLEANUP(filter_freep) scmp_filter_ctx filter = NULL;
@@ -174,7 +175,7 @@ static int seal(const struct child_role *role)
 	r = capabilities_drop();
 	if (r < 0)
 		return log_err(r, "cannot drop capabilities");
-	/* After the capabilities: a change of those resets dumpability and the signal. */
+	/* After the capabilities: changing them resets dumpability and the parent-death signal. */
 	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
 	    prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
 		return log_err(-errno, "cannot make the %s process undumpable", role->name);
@@ -200,7 +201,7 @@ static bool is_worn(void)
 	return clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used) == 0 && used.tv_sec >= CHILD_CPU_LIMIT_S / 2;
 }
 
-/* Return: exit status; 0 when the daemon hung up or this process has used its time. */
+/* Return: exit status; 0 when the daemon closed the socket or this process has used its time. */
 static int answer_all(const struct child_role *role)
 {
 	static _Alignas(max_align_t) uint8_t question[CHILD_QUESTION_MAX], answer[CHILD_ANSWER_MAX];
@@ -222,8 +223,8 @@ static int answer_all(const struct child_role *role)
 }
 
 /*
- * Until the daemon hangs up: a socket that is closed while a question lies in it, or is
- * still to come, tells the daemon of that instead of what was said last.
+ * Waits until the daemon closes the socket: if this end is closed with an unread question, the daemon gets that error
+ * instead of the last message.
  */
 static void hang_on(void)
 {
@@ -238,7 +239,7 @@ static void hang_on(void)
 
 int child_main(const char *role)
 {
-	(void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0); /* from now on; the seal makes sure of it */
+	(void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0); /* valid from now on; the seal enforces it */
 	for (size_t i = 0; child_roles[i]; i++) {
 		if (strcmp(child_roles[i]->name, role) != 0)
 			continue;
@@ -250,7 +251,7 @@ int child_main(const char *role)
 		}
 		if (seal(child_roles[i]) < 0)
 			return 1;
-		/* Not exit(): what others registered to run there was written for a process that may do things. */
+		/* Not exit(): functions registered with atexit() may need rights that are gone. */
 		_exit(child_roles[i]->serve ? child_roles[i]->serve() : answer_all(child_roles[i]));
 	}
 	return log_err(1, "there is no child process '%s'", role);

@@ -8,7 +8,7 @@
 #include "bpf/ops.h"
 #include "children/elf_file.h"
 
-#define EXPORTS_WITHOUT_SONAME_MIN 2 /* one name may be chance; two say what a file is */
+#define EXPORTS_WITHOUT_SONAME_MIN 2 /* one name may be chance; two identify a library */
 #define SYMBOLS_AT_ONCE 512
 
 static const struct {
@@ -22,7 +22,7 @@ static const struct {
 };
 
 static const struct {
-	const char *soname, *symbols; /* what they begin with */
+	const char *soname, *symbols; /* prefix of their names */
 	enum op_layer layer;
 	enum { LEFT, COUNTED } others;
 } layers[] = {
@@ -35,17 +35,17 @@ static const struct {
 struct elf_match {
 	uint64_t offset;
 	uint64_t size_bytes;
-	uint64_t room_bytes; /* from offset to the end of its segment in the file */
+	uint64_t room_bytes; /* bytes from offset to the end of its segment in the file */
 	uint16_t op;
 	bool is_ambiguous; /* names of several operations at one address */
 	char name[PARSER_SYMBOL_BYTES];
 };
 
 struct elf_matches {
-	uint64_t debug_state_address; /* 0: not seen */
+	uint64_t debug_state_address; /* 0: not found */
 	uint64_t r_debug_address;
-	uint64_t interpreter_address, interpreter_bytes; /* of _PyRuntime; 0 bytes: not seen */
-	const char *others; /* what names without a row begin with, where they are counted; NULL: they are not */
+	uint64_t interpreter_address, interpreter_bytes; /* size of _PyRuntime; 0: not found */
+	const char *others; /* prefix of names without a row that are counted; NULL: none are */
 	size_t n_others, n_left_out;
 	size_t n;
 	struct elf_match items[PARSER_SYMBOLS_MAX];
@@ -56,7 +56,7 @@ static bool begins_with(const char *name, const char *prefix)
 	return strncmp(name, prefix, strlen(prefix)) == 0;
 }
 
-/* Most symbols are no operation's: they need not be compared with each. */
+/* Most symbols are no operations: a filter avoids comparing them with each name. */
 static bool may_be_operation(const char *name)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(layers); i++)
@@ -65,7 +65,7 @@ static bool may_be_operation(const char *name)
 	return false;
 }
 
-/* name is one of the family: base, then at most one of _v2 ... _v9, then at most one of _ptsz _ptds _spt. */
+/* Whether name is one of the family: base, then at most one of _v2 ... _v9, then at most one of _ptsz _ptds _spt. */
 static bool family_matches(const char *base, const char *name)
 {
 	static const char *const streams[] = { "_ptsz", "_ptds", "_spt" };
@@ -86,7 +86,7 @@ static enum parser_result match_add(struct elf_matches *m, const struct elf_file
 {
 	struct elf_match match = { .size_bytes = symbol->st_size, .op = op };
 
-	/* Not in a segment that is executed: data, whatever its type says. */
+	/* Not in an executable segment: data, whatever the symbol's type. */
 	if (!elf_file_find(f, symbol->st_value, PF_X, &match.offset, &match.room_bytes))
 		return PARSER_OK;
 	if (m->n == ARRAY_SIZE(m->items))
@@ -118,7 +118,7 @@ static enum parser_result symbol_look_at(struct elf_matches *m, struct elf_file 
 		m->interpreter_address = symbol->st_value;
 		m->interpreter_bytes = symbol->st_size;
 	}
-	/* STT_GNU_IFUNC is no function yet; an assembler that was told nothing says STT_NOTYPE. */
+	/* STT_GNU_IFUNC is a resolver; an assembler without a type directive writes STT_NOTYPE. */
 	if (type != STT_FUNC && type != STT_NOTYPE)
 		return PARSER_OK;
 	if (strcmp(name, "_dl_debug_state") == 0)
@@ -133,7 +133,7 @@ static enum parser_result symbol_look_at(struct elf_matches *m, struct elf_file 
 	return PARSER_OK;
 }
 
-/* Walks a table of symbols. Local ones count where a runtime was linked into something else. */
+/* Walks a symbol table. Local symbols count if a runtime was linked into another file. */
 static enum parser_result symbols_walk(struct elf_file *f, uint64_t symbols_offset, uint32_t n_symbols,
 				       uint64_t strings_offset, uint64_t strings_bytes, bool with_local,
 				       struct elf_matches *m)
@@ -179,7 +179,7 @@ static enum parser_result build_id_read(const struct elf_file *f, struct parser_
 
 		if (p->p_type != PT_NOTE || n > ELF_NOTE_BYTES_MAX)
 			continue;
-		n = MIN(n, (uint64_t)sizeof(notes)); /* the build-id comes first or nearly so */
+		n = MIN(n, (uint64_t)sizeof(notes)); /* the build-id is among the first notes */
 		r = elf_file_read(f, p->p_offset, notes, (size_t)n);
 		if (r != PARSER_OK)
 			return r;
@@ -212,7 +212,7 @@ static bool match_is_before(const struct elf_match *a, const struct elf_match *b
 	return a->offset != b->offset ? a->offset < b->offset : strcmp(a->name, b->name) < 0;
 }
 
-/* By insertion: qsort(3) asks how much memory there is when it sorts more than a little, and whoever asks is ended. */
+/* Insertion sort: qsort(3) asks for the amount of memory when it sorts much, and that system call ends the process. */
 static void matches_sort(struct elf_matches *m)
 {
 	for (size_t i = 1; i < m->n; i++) {
@@ -225,7 +225,7 @@ static void matches_sort(struct elf_matches *m)
 	}
 }
 
-/* Two names of one address: a row of ops.def says more of it than a name. */
+/* Of two names at one address a row of ops.def is preferred. */
 static void match_join(struct elf_match *to, const struct elf_match *more)
 {
 	uint64_t size_bytes = MAX(to->size_bytes, more->size_bytes);
@@ -238,9 +238,9 @@ static void match_join(struct elf_match *to, const struct elf_match *more)
 }
 
 /*
- * Sorts by offset and leaves one match for each. Aliases of one operation are one
- * function; names of different operations on one address, as folded stubs have, say
- * nothing about which is called, and are left out. Of names without a row the first stands for all.
+ * Sorts by offset and leaves one match at each. Aliases of one operation are one function. Names of different
+ * operations at one address, as folded stubs have, do not identify the operation, and are left out. Of names without a
+ * row the first is kept.
  */
 static void matches_fold(struct elf_matches *m)
 {
@@ -326,7 +326,7 @@ static void loader_write(const struct elf_file *f, const struct elf_matches *m, 
 
 /*
  * The kernel maps whole pages: the first executable mapping begins at the page of the lowest executable segment. The
- * state itself may have no bytes in the file (.bss in CPython 3.9).
+ * state may have no bytes in the file (.bss in CPython 3.9).
  */
 static void interpreter_write(const struct elf_file *f, const struct elf_matches *m, struct parser_library *library)
 {
@@ -352,7 +352,7 @@ static void interpreter_write(const struct elf_file *f, const struct elf_matches
 	library->interpreter_delta = (int64_t)(m->interpreter_address - (lowest & ~(page_bytes - 1)));
 }
 
-/* What a file exports, and what it calls itself. */
+/* Exports and soname of a file. */
 static enum parser_result exports_read(struct elf_file *f, struct elf_matches *m, struct parser_library *library)
 {
 	uint64_t symbols_offset, symbols_bytes, strings_offset, strings_bytes;
@@ -378,7 +378,7 @@ static enum parser_result exports_read(struct elf_file *f, struct elf_matches *m
 
 	m->others = others_of(library->soname);
 	r = symbols_walk(f, symbols_offset, n_symbols, strings_offset, d.strings_bytes, /* with_local= */ false, m);
-	m->others = NULL; /* local functions are nobody's to call */
+	m->others = NULL; /* local functions cannot be called from outside */
 	library->n_left_out = (uint32_t)m->n_left_out;
 	if (r == PARSER_OK)
 		loader_write(f, m, library);
@@ -386,9 +386,8 @@ static enum parser_result exports_read(struct elf_file *f, struct elf_matches *m
 }
 
 /*
- * A runtime that was linked into a program or another library has its functions in .symtab, as
- * local symbols, unless that was stripped. Linkers need this table and the kernel does not: where
- * it is damaged or larger than we look at, the file is as if it had none.
+ * A runtime that was linked into a program or another library has its functions as local symbols in .symtab, unless
+ * that was stripped. Linkers need this table and the kernel does not: a damaged or too large table counts as missing.
  */
 static void linked_read(struct elf_file *f, struct elf_matches *m)
 {
@@ -402,7 +401,7 @@ static void linked_read(struct elf_file *f, struct elf_matches *m)
 		    symbols_walk(f, table.sh_offset, (uint32_t)(table.sh_size / sizeof(Elf64_Sym)), strings.sh_offset,
 				 strings.sh_size, /* with_local= */ true, m) != PARSER_OK)
 			memset(m, 0, sizeof(*m));
-		return; /* there is one at most */
+		return; /* at most one exists */
 	}
 }
 

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What a library file says of the operations it exports.
+ * Operations that a library file exports.
  *
- * Runs in the parser child on files that anybody may have written. A file is read
- * piece by piece through pread(2), never mapped: a mapped file that its owner cuts
- * short kills the reader. Every number out of the file is checked before it is used,
- * and work is linear in sizes that have caps here.
+ * Runs in the parser child on files that any user may have written. A file is read in pieces by pread(2), never mapped:
+ * if its owner truncates a mapped file, the reader is killed. Every number from the file is checked before use, and the
+ * work is linear in sizes that have caps here.
  */
 #pragma once
 
@@ -21,11 +20,10 @@
 /**
  * elf_read_library() - find the operations of ops.def that a file exports
  * @file_bytes:  size of the file
- * @ret_library: with room for PARSER_SYMBOLS_MAX symbols; only `result` is valid unless that is PARSER_OK
+ * @ret_library: with room for PARSER_SYMBOLS_MAX symbols; only `result` is valid unless it is PARSER_OK
  *
- * A file that exports none of them may have them inside: those in its table for linkers (.symtab) are found then.
- * The operations kept are those of the layer that the soname tells (bpf/layers.def); of all layers when it tells none
- * and at least two exports match. Exports without a row are among them where the soname tells a layer that counts
- * these.
+ * If the file exports none, its table for linkers (.symtab) is searched for operations linked into it. Operations are
+ * those of the layer of the soname (bpf/layers.def); if the soname belongs to no layer and at least two exports match,
+ * those of all layers. Exports without a row are included if the soname's layer counts them.
  */
 enum parser_result elf_read_library(int fd, uint64_t file_bytes, struct parser_library *ret_library);

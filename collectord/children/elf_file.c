@@ -25,7 +25,7 @@ enum parser_result elf_file_read(const struct elf_file *f, uint64_t offset, void
 
 		if (got < 0 && errno == EINTR)
 			continue;
-		if (got <= 0) /* a directory, a pipe, or cut short since it was measured */
+		if (got <= 0) /* a directory, a pipe, or a file truncated meanwhile */
 			return PARSER_UNREADABLE;
 		to += got;
 		offset += (uint64_t)got;
@@ -142,16 +142,15 @@ enum parser_result elf_file_read_dynamic(const struct elf_file *f, struct elf_dy
 				break;
 			}
 		}
-		break; /* loaders look at one */
+		break; /* dynamic loaders read one */
 	}
 	*ret_dynamic = d;
 	return PARSER_OK;
 }
 
 /*
- * Number of symbols, which only the hash tables tell. The GNU one gives for each bucket
- * the first symbol of its chain; the chain of the highest bucket is the last, and its
- * end, marked by the low bit, is the end of the table.
+ * Number of symbols, which only the hash tables contain. The GNU table has the first symbol of the chain of each
+ * bucket; the chain of the highest bucket is the last one, and its end, marked by the low bit, is the end of the table.
  */
 static enum parser_result gnu_hash_count(const struct elf_file *f, uint64_t address, uint32_t *ret_n)
 {
@@ -205,7 +204,7 @@ static enum parser_result gnu_hash_count(const struct elf_file *f, uint64_t addr
 
 enum parser_result elf_file_count_symbols(const struct elf_file *f, const struct elf_dynamic *d, uint32_t *ret_n)
 {
-	uint32_t sizes[2]; /* buckets, chains; a chain for each symbol */
+	uint32_t sizes[2]; /* buckets, chains; one chain entry for each symbol */
 	enum parser_result r;
 
 	if (!d->symbols || !d->strings) {
@@ -214,7 +213,7 @@ enum parser_result elf_file_count_symbols(const struct elf_file *f, const struct
 	}
 	if (d->gnu_hash)
 		return gnu_hash_count(f, d->gnu_hash, ret_n);
-	if (!d->hash) { /* then the loader finds nothing either */
+	if (!d->hash) { /* then the dynamic loader finds no symbol either */
 		*ret_n = 0;
 		return PARSER_OK;
 	}

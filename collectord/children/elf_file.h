@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/*
- * The parts of an ELF file, read piece by piece and each believed only as far as the file's length bears it out.
- */
+/* Parts of an ELF file, read in pieces. Every value is checked against the file's size. */
 #pragma once
 
 #include <elf.h>
@@ -13,7 +11,7 @@
 
 #define ELF_WINDOW_BYTES 4096
 
-/* Zero, with fd and bytes set, before its header is read. */
+/* Set fd and bytes, all else zero, before the header is read. */
 struct elf_file {
 	int fd;
 	uint64_t bytes;
@@ -21,13 +19,13 @@ struct elf_file {
 	uint64_t sections_offset;
 	size_t n_sections; /* 65535 at most */
 	Elf64_Phdr segments[ELF_SEGMENTS_MAX];
-	/* Names are read through this: bytes of the file from window_start on. */
+	/* Window for reading names: bytes of the file from window_start on. */
 	uint64_t window_start;
 	size_t n_window;
 	char window[ELF_WINDOW_BYTES];
 };
 
-/* Tables that the dynamic segment points at: addresses as linked, 0 when absent. */
+/* Tables of the dynamic segment: addresses as linked, 0 when absent. */
 struct elf_dynamic {
 	uint64_t symbols;
 	uint64_t strings;
@@ -38,28 +36,28 @@ struct elf_dynamic {
 	bool has_soname;
 };
 
-/** elf_file_read() - exactly n bytes, or a result that says why not */
+/** elf_file_read() - read exactly n bytes. Return: PARSER_OK, or the reason of failure */
 enum parser_result elf_file_read(const struct elf_file *f, uint64_t offset, void *data, size_t n);
 /**
- * elf_file_find() - where an address as linked lies in the file
- * @flags: PF_*, that its segment must have
- * @ret_bytes: how many of the bytes there belong to its segment
- * Return: false when no segment holds it
+ * elf_file_find() - file offset of an address as linked
+ * @flags: PF_*, required flags of its segment
+ * @ret_bytes: number of bytes from there to the end of the segment
+ * Return: false when no segment contains it
  */
 bool elf_file_find(const struct elf_file *f, uint64_t address, uint32_t flags, uint64_t *ret_offset,
 		   uint64_t *ret_bytes);
 /** elf_file_read_at() - as elf_file_read(), by an address as linked */
 enum parser_result elf_file_read_at(const struct elf_file *f, uint64_t address, void *data, size_t n);
-/** elf_file_read_header() - the header and the segments, which all else needs; tells the machine */
+/** elf_file_read_header() - read header and segments, needed by all other functions; yields the machine */
 enum parser_result elf_file_read_header(struct elf_file *f, uint16_t *ret_machine);
 enum parser_result elf_file_read_dynamic(const struct elf_file *f, struct elf_dynamic *ret_dynamic);
-/** elf_file_count_symbols() - of the dynamic table, which says itself only by its hashes how long it is */
+/** elf_file_count_symbols() - size of the dynamic symbol table, which only its hash tables contain */
 enum parser_result elf_file_count_symbols(const struct elf_file *f, const struct elf_dynamic *d, uint32_t *ret_n);
 /**
- * elf_file_read_name() - a name of at most room - 1 characters; longer ones are none of ours and read as ""
+ * elf_file_read_name() - read a name of at most room - 1 characters; longer names cannot match and read as ""
  * Return: false when the name lies outside the table of names
  */
 bool elf_file_read_name(struct elf_file *f, uint64_t strings_offset, uint64_t strings_bytes, uint64_t at, char *name,
 			size_t room);
-/** elf_file_read_section() - Return: false unless it lies in the file */
+/** elf_file_read_section() - read a section. Return: false unless it lies in the file */
 bool elf_file_read_section(const struct elf_file *f, uint64_t i, Elf64_Shdr *ret_section);

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What the parser child is asked and answers: a fixed-width conversation over a
- * seqpacket socket between two copies of one executable. The daemon checks every
- * field of an answer all the same, since the file may have turned the child.
+ * The protocol of the parser child: fixed-width messages over a seqpacket socket between two processes of one
+ * executable. The daemon checks every field of an answer, because the file may have compromised the child.
  */
 #pragma once
 
@@ -25,22 +24,22 @@ enum parser_question_kind { PARSER_ASK_LIBRARY = 1 };
 struct parser_question {
 	uint32_t kind;
 	uint32_t pad;
-	uint64_t file_bytes; /* size of the file behind the descriptor that comes along */
+	uint64_t file_bytes; /* size of the file, whose descriptor comes with the question */
 };
 
 enum parser_result {
 	PARSER_OK,
-	PARSER_NOT_ELF,	  /* or another class, byte order or machine */
-	PARSER_DAMAGED,	  /* points outside itself */
-	PARSER_TOO_LARGE, /* more symbols or sections than we look at */
+	PARSER_NOT_ELF,	  /* not ELF, or another class, byte order or machine */
+	PARSER_DAMAGED,	  /* an offset outside the file */
+	PARSER_TOO_LARGE, /* too many symbols or sections */
 	PARSER_UNREADABLE,
 	PARSER_RESULT_COUNT
 };
 
 /* One export that belongs to an operation of ops.def, or has no row there and is counted by its name (layers.def). */
 struct parser_symbol {
-	uint64_t offset;     /* of the function, bytes from the start of the file */
-	uint64_t size_bytes; /* as the symbol says, 0 if it does not */
+	uint64_t offset;     /* offset of the function in the file, bytes */
+	uint64_t size_bytes; /* size of the symbol, 0: unknown */
 	uint16_t op;	     /* id of ops.def; 0: it has no row */
 	uint8_t n_head;	     /* valid bytes of head */
 	uint8_t pad[5];
@@ -49,21 +48,22 @@ struct parser_symbol {
 };
 
 struct parser_library {
-	uint32_t result; /* enum parser_result; below is valid only for PARSER_OK */
+	uint32_t result; /* enum parser_result; the rest is valid only for PARSER_OK */
 	uint32_t n_symbols;
-	uint16_t machine; /* e_machine: how heads are to be read */
+	uint16_t machine; /* e_machine: instruction set of the heads */
 	uint16_t pad_machine;
-	uint32_t n_left_out;		  /* exports without a row, beyond PARSER_OTHERS_MAX */
+	uint32_t n_left_out;		  /* number of exports without a row beyond PARSER_OTHERS_MAX */
 	char soname[PARSER_SONAME_BYTES]; /* NUL-terminated, "" if none */
 	uint8_t build_id[PARSER_BUILD_ID_BYTES];
 	uint8_t n_build_id;
-	uint8_t is_loader; /* exports _dl_debug_state and _r_debug: the two below are valid */
+	uint8_t is_loader; /* exports _dl_debug_state and _r_debug: the next two fields are valid */
 	uint8_t pad[2];
-	uint64_t debug_state_offset;	/* file offset */
-	int64_t r_debug_delta;		/* address of _r_debug minus address of _dl_debug_state */
-	uint64_t interpreter_bytes;	/* size of `_PyRuntime`, the state of a Python interpreter; 0: there is none */
-	int64_t interpreter_delta;	/* its address minus the start of the first executable mapping of the file */
-	struct parser_symbol symbols[]; /* n_symbols, by offset; several names at one offset are one entry */
+	uint64_t debug_state_offset; /* file offset */
+	int64_t r_debug_delta;	     /* address of _r_debug minus address of _dl_debug_state */
+	uint64_t interpreter_bytes;  /* size of `_PyRuntime`, the state of a Python interpreter; 0: none */
+	int64_t interpreter_delta;   /* its address minus the start of the first executable mapping of the file */
+	struct parser_symbol
+		symbols[]; /* number of entries; sorted by offset; several names at one offset are one entry */
 };
 
 struct child_role;

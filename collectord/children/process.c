@@ -18,7 +18,7 @@
 #include "children/child_role.h"
 
 struct child_process {
-	process_readable_func func; /* NULL once it was told to end */
+	process_readable_func func; /* NULL once its end was requested */
 	void *data;
 	uv_poll_t socket_poll;
 	uv_poll_t exit_poll;
@@ -26,8 +26,8 @@ struct child_process {
 	int pid_fd;
 	pid_t pid;
 	const char *role;
-	bool is_reaped; /* its number may be another's */
-	int n_handles;	/* open on the loop */
+	bool is_reaped; /* reaped: its pid may be reused */
+	int n_handles;	/* open loop handles */
 };
 
 static struct {
@@ -77,10 +77,10 @@ static void on_exit_readable(uv_poll_t *handle, int status, int events)
 	(void)status;
 	(void)events;
 	if (syscall(SYS_waitid, P_PIDFD, p->pid_fd, &info, WEXITED | WNOHANG, &used) == 0 && info.si_pid == 0)
-		return; /* not yet: asked again while readable */
+		return; /* not yet: tried again while readable */
 	p->is_reaped = true;
 	observe(p, false, time_ns(&used.ru_utime) + time_ns(&used.ru_stime));
-	/* What it said last may still lie in the socket, whose end comes behind it: nothing more to do here. */
+	/* Its last message may still be in the socket, before the end of file: nothing else to do here. */
 	uv_close((uv_handle_t *)&p->exit_poll, on_handle_close);
 }
 
@@ -95,7 +95,7 @@ static void on_socket_readable(uv_poll_t *handle, int status, int events)
 void process_end(struct child_process *p)
 {
 	p->func = NULL;
-	(void)syscall(SYS_pidfd_send_signal, p->pid_fd, SIGKILL, NULL, 0); /* fails only when it is gone already */
+	(void)syscall(SYS_pidfd_send_signal, p->pid_fd, SIGKILL, NULL, 0); /* fails only when it has ended already */
 	uv_close((uv_handle_t *)&p->socket_poll, on_handle_close);
 }
 
@@ -135,7 +135,7 @@ void process_be_nice(const struct child_process *p, int nice_value)
 		(void)setpriority(PRIO_PROCESS, (id_t)p->pid, nice_value); /* it may have ended meanwhile */
 }
 
-/* Puts a started process on the loop. On failure it is killed and reaped by the caller: it has done nothing yet. */
+/* Adds a started process to the loop. On failure the caller kills and reaps it: it has not done anything yet. */
 static int process_watch(struct child_process *p, uv_loop_t *loop)
 {
 	int r;
@@ -182,7 +182,7 @@ static int process_spawn(const char *role, int socket_fd, pid_t *ret_pid)
 	(void)sigfillset(&all);
 	(void)posix_spawnattr_setsigmask(&attr, &none);
 	(void)posix_spawnattr_setsigdefault(&attr, &all);
-	/* Its own session: the interrupt key of our terminal is not meant for it. */
+	/* A session of its own: the terminal's interrupt key must not reach it. */
 	(void)posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSID);
 	r = posix_spawn_file_actions_adddup2(&actions, socket_fd, CHILD_SOCKET_FD);
 	if (r == 0)
@@ -235,8 +235,8 @@ int process_start(uv_loop_t *loop, const char *role, process_readable_func func,
 		process_kill_and_wait(pid);
 		return r;
 	}
-	ours = pid_fd = -1; /* the handles' now */
-	if (r < 0) {	    /* the loop holds part of it: only its close callbacks may free */
+	ours = pid_fd = -1; /* owned by the handles now */
+	if (r < 0) {	    /* the loop holds part of it: only its close callbacks may free it */
 		process_kill_and_wait(pid);
 		if (p->n_handles == 2)
 			uv_close((uv_handle_t *)&p->exit_poll, on_handle_close);

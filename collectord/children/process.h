@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * One process of a child on the loop: started from the daemon's own executable, spoken
- * to over a seqpacket socket, killed, reaped.
+ * One process of a child on the loop: started from the daemon's own executable, connected by a seqpacket socket,
+ * killed, reaped.
  *
- * A process that was told to end lives on until the kernel says it is gone (its pidfd
- * becomes readable) and is reaped then; nobody waits for it.
+ * After process_end() it lives until the kernel reports its exit (its pidfd becomes readable), and is reaped then;
+ * nothing waits for it.
  */
 #pragma once
 
@@ -14,10 +14,13 @@
 
 struct child_process;
 
-/** typedef process_readable_func - the socket can be read, or has ended: @status is negative when the loop says so */
+/**
+ * typedef process_readable_func - the socket can be read, or has ended: @status is negative in case of an error of the
+ * loop
+ */
 typedef void (*process_readable_func)(int status, void *data);
 
-/* What became of one: it runs now, or is gone and has used so much. */
+/* State of a process: running, or ended with its CPU time. */
 struct process_news {
 	uint32_t pid;
 	const char *role;
@@ -33,19 +36,19 @@ typedef void (*process_observe_func)(const struct process_news *news, void *data
 int process_start(uv_loop_t *loop, const char *role, process_readable_func func, void *data,
 		  struct child_process **ret_process);
 /**
- * process_observe() - be told when any of them has started, and when its number is free again
- * For the whole program, on the loop; NULL: nobody is told
+ * process_observe() - set the observer of all processes: called when one has started, and when its pid is free again
+ * One for the whole program, on the loop; NULL: none
  */
 void process_observe(process_observe_func func, void *data);
-/** process_end() - kill it; nothing is heard of it any more, memory goes in the loop's turn */
+/** process_end() - kill it; no more callbacks, and memory is released in a turn of the loop */
 void process_end(struct child_process *process);
-/** process_socket() - our end, not blocking, borrowed */
+/** process_socket() - our end of the socket, non-blocking, borrowed */
 int process_socket(const struct child_process *process);
 uint32_t process_pid(const struct child_process *process);
-/** process_cpu_ns() - CPU time that it has used until now; 0: it cannot be told any more */
+/** process_cpu_ns() - CPU time used until now; 0: unknown, the process has ended */
 uint64_t process_cpu_ns(const struct child_process *process);
-/** process_be_nice() - let others go before it; what was given up does not come back */
+/** process_be_nice() - lower its priority, irreversibly */
 void process_be_nice(const struct child_process *process, int nice_value);
-/** process_pause() - do not watch the socket until process_resume(): what it says waits, and then it does */
+/** process_pause() - stop reading the socket until process_resume(): its messages wait, and then the process does */
 void process_pause(struct child_process *process);
 int process_resume(struct child_process *process);

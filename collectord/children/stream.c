@@ -17,17 +17,17 @@
 #define LOG_TOPIC "children"
 #include "base/log.h"
 
-/* Messages taken in one turn of the loop, so that others have theirs. */
+/* Maximum messages in one turn of the loop, so that other work has its share. */
 #define MESSAGES_PER_TURN 8
 
 struct stream {
-	struct child_process *process; /* NULL once over */
+	struct child_process *process; /* NULL after the end */
 	const struct stream_events *events;
 	void *data;
-	struct buf reply; /* parts so far */
+	struct buf reply; /* parts of the reply so far */
 	uv_timer_t timer;
-	uint64_t left_ms;    /* of its time, when last paused */
-	uint64_t resumed_ms; /* by the loop's clock */
+	uint64_t left_ms;    /* time used when last paused */
+	uint64_t resumed_ms; /* time of the loop's clock */
 	bool is_paused;
 	uint8_t message[CHILD_ANSWER_MAX];
 };
@@ -55,7 +55,7 @@ static void stream_pause(struct stream *s)
 	process_pause(s->process);
 }
 
-/* Return: whether the process may go on talking now. */
+/* Return: whether the process may send now. */
 static bool stream_take(struct stream *s, size_t n)
 {
 	const uint8_t *rest = s->message + 1;
@@ -71,7 +71,7 @@ static bool stream_take(struct stream *s, size_t n)
 		if (s->message[0] == STREAM_PART)
 			return true;
 		r = s->events->reply(s->reply.data, s->reply.n, s->data);
-		if (!s->process) /* closed from within */
+		if (!s->process) /* closed by the callback */
 			return false;
 		s->reply.n = 0;
 		if (r)
@@ -105,7 +105,7 @@ static void on_readable(int status, void *data)
 		if (n == -EAGAIN)
 			return;
 		for (size_t k = 0; n >= 0 && k < n_fds; k++)
-			(void)close(fds[k]); /* nobody asked for one */
+			(void)close(fds[k]); /* a message after the end */
 		if (n <= 0 || n_fds) {
 			stream_over(s, -EPIPE, 0, "");
 			return;
@@ -148,7 +148,7 @@ int stream_open(uv_loop_t *loop, const char *role, const struct stream_question 
 	s->events = events;
 	s->data = data;
 	s->reply.cap = reply_max;
-	uv_update_time(loop); /* starting it took time that is not the process's */
+	uv_update_time(loop); /* the start does not count as time of the process */
 	s->left_ms = (limit_ns + NSEC_PER_MSEC - 1) / NSEC_PER_MSEC;
 	s->resumed_ms = uv_now(loop);
 	(void)uv_timer_start(&s->timer, on_stream_timer, s->left_ms, 0);

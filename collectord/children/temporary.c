@@ -24,10 +24,10 @@ struct slot {
 	bool is_database; /* kept when closed */
 };
 
-/* SQLite knows one VFS by this name, and a child has one thread: the state is the process's. */
+/* SQLite knows one VFS by this name, and a child has one thread: the state is global. */
 static struct {
 	sqlite3_vfs vfs;
-	sqlite3_vfs *system; /* the one that opens files */
+	sqlite3_vfs *system; /* the VFS that opens files */
 	struct slot slots[TEMPORARY_COUNT];
 	uint64_t bytes_max;
 	bool is_sealed;
@@ -72,7 +72,7 @@ static int temporary_read(sqlite3_file *file, void *to, int n, sqlite3_int64 at)
 	}
 	if (done == n)
 		return SQLITE_OK;
-	memset((char *)to + done, 0, (size_t)(n - done)); /* SQLite counts on it */
+	memset((char *)to + done, 0, (size_t)(n - done)); /* SQLite requires it */
 	return SQLITE_IOERR_SHORT_READ;
 }
 
@@ -103,7 +103,7 @@ static int file_sync(sqlite3_file *file, int flags)
 {
 	(void)file;
 	(void)flags;
-	return SQLITE_OK; /* nobody finds it again after a crash */
+	return SQLITE_OK; /* a crash removes it */
 }
 
 static int file_size(sqlite3_file *file, sqlite3_int64 *ret_n)
@@ -116,7 +116,7 @@ static int file_size(sqlite3_file *file, sqlite3_int64 *ret_n)
 	return SQLITE_OK;
 }
 
-/* Nobody else has it, so there is nothing to lock. */
+/* No other process can open it, so there is nothing to lock. */
 static int file_lock(sqlite3_file *file, int level)
 {
 	(void)file;
@@ -182,7 +182,7 @@ static int slot_open(sqlite3_file *file, bool is_database)
 		file->pMethods = &file_methods;
 		return SQLITE_OK;
 	}
-	return SQLITE_CANTOPEN; /* more at once than a statement was seen to need (two) */
+	return SQLITE_CANTOPEN; /* a statement was seen to need two at once */
 }
 
 static int vfs_open(sqlite3_vfs *vfs, const char *name, sqlite3_file *file, int flags, int *ret_flags)
@@ -229,7 +229,7 @@ static int vfs_full_pathname(sqlite3_vfs *vfs, const char *name, int room, char 
 
 static int file_open_unnamed(void)
 {
-	static const char *const places[] = { "/var/tmp", "/tmp" }; /* a disk, preferably */
+	static const char *const places[] = { "/var/tmp", "/tmp" }; /* preferably on a disk */
 
 	for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
 		int fd = open(places[i], O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);

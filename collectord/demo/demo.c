@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/*
- * A scenario as a source: played on the loop, on a clock of its own.
- */
+/* A scenario as a source: played on the loop, by a clock of its own. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,9 +12,9 @@
 #include "demo/play.h"
 #include "events/source.h"
 
-/* How often a turn is played, milliseconds: as often as a busy ring is fetched. */
+/* Period of a turn, milliseconds: the period of reading a busy ring. */
 #define TURN_MS 20
-/* A step that begins in a scenario's last moment ends at most this much later. */
+/* A step that begins in the last moment of a scenario ends at most this much later. */
 #define OVERTIME_NS (200 * NSEC_PER_MSEC)
 
 struct demo {
@@ -26,9 +24,9 @@ struct demo {
 	void *data;
 	uv_timer_t timer;
 	double speed;
-	uint64_t real_start_ns; /* 0 before it was told to begin */
-	uint64_t start_ns;	/* the same on its own clock */
-	uint64_t second_ns;	/* the next one that is to be told, on its own clock */
+	uint64_t real_start_ns; /* 0 before the start */
+	uint64_t start_ns;	/* the same on the demo's clock */
+	uint64_t second_ns;	/* the next record to deliver, on the demo's clock */
 	bool is_over;
 	bool is_closed;
 };
@@ -40,7 +38,7 @@ static struct demo *demo_of(const struct source *source)
 
 /* ---- time ---- */
 
-/* Faster than life it begins in the past, so that nothing it tells lies in the future. */
+/* A demo played faster begins in the past, so that its times are never in the future. */
 static void time_set(struct demo *d)
 {
 	uint64_t length_ns = demo_play_length_ns(d->play.scenario) + OVERTIME_NS;
@@ -206,7 +204,7 @@ static int demo_in_flight(struct source *source, struct in_flight_record *ret, s
 static void demo_losses(const struct source *source, uint64_t ret_losses[LOSS_COUNT])
 {
 	(void)source;
-	memset(ret_losses, 0, LOSS_COUNT * sizeof(ret_losses[0])); /* there is no ring that could be full */
+	memset(ret_losses, 0, LOSS_COUNT * sizeof(ret_losses[0])); /* a demo has no ring that could be full */
 }
 
 static uint64_t demo_refused(const struct source *source)
@@ -249,7 +247,7 @@ static void demo_record(struct source *source, bool is_on, bool all, uint32_t sa
 
 static void demo_drain(struct source *source)
 {
-	(void)source; /* what was played was told at once, and time does not move for being asked */
+	(void)source; /* records are delivered at once, and a request does not advance the clock */
 }
 
 static void demo_timer_closed(uv_handle_t *timer)

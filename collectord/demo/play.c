@@ -9,11 +9,11 @@
 #include "events/op.h"
 #include "figures/histogram.h"
 
-#define DEMO_CELLS 16 /* more than any scenario has operations */
+#define DEMO_CELLS 16 /* more operations than any scenario has */
 
-/* ---- chance ---- */
+/* ---- random numbers ---- */
 
-/* splitmix64 (Steele, Lea, Flood 2014): every seed will do, also 0. */
+/* splitmix64 (Steele, Lea, Flood 2014): every seed is valid, also 0. */
 static uint64_t random_next(struct demo_play *p)
 {
 	uint64_t z = p->random += 0x9e3779b97f4a7c15u;
@@ -23,7 +23,7 @@ static uint64_t random_next(struct demo_play *p)
 	return z ^ z >> 31;
 }
 
-/* Evenly between so many percent less and more. */
+/* Uniform random value, within this percentage around the mean. */
 static uint64_t spread_ns(struct demo_play *p, uint64_t usual_ns, uint32_t percent)
 {
 	uint64_t width_ns = usual_ns / 100 * percent * 2;
@@ -31,7 +31,7 @@ static uint64_t spread_ns(struct demo_play *p, uint64_t usual_ns, uint32_t perce
 	return usual_ns - width_ns / 2 + (width_ns ? random_next(p) % width_ns : 0);
 }
 
-/* ---- what comes next ---- */
+/* ---- the next step ---- */
 
 static uint64_t phase_end_ns(const struct demo_play *p, uint32_t phase)
 {
@@ -42,7 +42,7 @@ static uint64_t phase_end_ns(const struct demo_play *p, uint32_t phase)
 	return end_ns;
 }
 
-/* The step after this one, or what the next phase has; sleeping moves *at_ns. Return: whether there is one */
+/* Moves to the next step, or to the next phase; sleeping moves *at_ns. Return: whether there is one */
 static bool step_next(const struct demo_play *p, struct demo_thread *t, uint64_t *at_ns)
 {
 	size_t thread = (size_t)(t - p->threads);
@@ -59,7 +59,7 @@ static bool step_next(const struct demo_play *p, struct demo_thread *t, uint64_t
 	return false;
 }
 
-/* The call after this one, due at *at_ns or later. Return: it, or NULL at the end */
+/* Moves to the next call, due at *at_ns or later. Return: it, or NULL at the end */
 static const struct demo_call *call_next(const struct demo_play *p, struct demo_thread *t, uint64_t *at_ns)
 {
 	for (;;) {
@@ -78,7 +78,7 @@ static const struct demo_call *call_next(const struct demo_play *p, struct demo_
 	}
 }
 
-/* @work_ns: of the program's own behind the call before; asleep from then on */
+/* @work_ns: the program's own work after the previous call; asleep from then on */
 static void between_fill(struct demo_turn *turn, const struct demo_turn *before, uint64_t work_ns)
 {
 	turn->between_ns = before->call ? before->end_ns : turn->start_ns;
@@ -88,7 +88,7 @@ static void between_fill(struct demo_turn *turn, const struct demo_turn *before,
 		turn->away_ns[BLAME_SLEEP] += turn->start_ns - before->end_ns - work_ns;
 }
 
-/* @work_ns: of the program's own before it, from @at_ns on */
+/* @work_ns: the program's own work before it, from @at_ns on */
 static void turn_next(struct demo_play *p, struct demo_thread *t, uint64_t at_ns, uint64_t work_ns)
 {
 	uint64_t start_ns = at_ns + work_ns;
@@ -117,7 +117,7 @@ static void turn_next(struct demo_play *p, struct demo_thread *t, uint64_t at_ns
 	between_fill(turn, &before, work_ns);
 }
 
-/* ---- a call that is over ---- */
+/* ---- a call that has ended ---- */
 
 static struct figure_cell *cell_of(struct demo_play *p, const struct op *op)
 {
@@ -144,7 +144,7 @@ static void arguments_fill(const struct demo_turn *turn, struct call_record *c)
 			turn->op->meaning[i] == OP_MEANING_BYTES ? turn->call->bytes : values[turn->op->meaning[i]];
 }
 
-/* By the rule of the kernel half: bpf/call.bpf.c. */
+/* The rule of the kernel half: bpf/call.bpf.c. */
 static uint32_t reason_of(const struct demo_play *p, struct demo_thread *t, const struct figure_cell *cell,
 			  uint64_t duration_ns)
 {
@@ -183,7 +183,7 @@ static void hogs_add(const struct demo_play *p, uint64_t behind_ns[DEMO_HOGS], u
 		behind_ns[0] += left_ns;
 }
 
-/* By the rule of the kernel half: bpf/record.h. */
+/* The rule of the kernel half: bpf/record.h. */
 static struct account_op *account_op_of(struct thread_account *a, uint32_t op)
 {
 	for (uint32_t i = 0; i < ACCOUNT_TRIES; i++) {
@@ -197,7 +197,7 @@ static struct account_op *account_op_of(struct thread_account *a, uint32_t op)
 	return &a->rest;
 }
 
-/* What a wait of a class is for in these programs. */
+/* The resource of a wait of a class in these programs. */
 static const struct demo_resource {
 	uint64_t resource;
 	enum resource_kind kind;
@@ -208,7 +208,7 @@ static const struct demo_resource {
 	[BLAME_BLOCK_IO] = { 1310738, RESOURCE_INODE, "libcublasLt.so.12" },
 };
 
-/* @op: 0 between calls. A lock is released by the process's other thread; an interrupt ends the other waits. */
+/* @op: 0 between calls. The process's other thread releases a lock; an interrupt ends the other waits. */
 static void demo_wait_add(struct demo_play *p, const struct demo_thread *t, uint32_t op, enum blame_class class,
 			  uint64_t ns)
 {
@@ -272,7 +272,7 @@ static void turn_finish(struct demo_play *p, struct demo_thread *t)
 	struct call_record c = {
 		.start_ns = turn->start_ns,
 		.duration_ns = duration_ns,
-		.raw_ns = duration_ns, /* nothing was traced, so nothing is to be taken out */
+		.raw_ns = duration_ns, /* nothing was traced, so nothing is subtracted */
 		.tgid = slot->tgid,
 		.tid = t->tid,
 		.uid = slot->uid,
@@ -393,7 +393,7 @@ int demo_play_release(struct demo_play *p, uint32_t slot)
 	return 0;
 }
 
-/* Waits so far: as the whole splits, so does every part of it. */
+/* Waits so far: every part is split in proportion to the whole. */
 static struct in_flight_record in_flight_of(const struct demo_play *p, const struct demo_thread *t)
 {
 	const struct demo_turn *turn = &t->turn;
@@ -430,7 +430,7 @@ size_t demo_play_in_flight(const struct demo_play *p, struct in_flight_record *r
 
 /* ---- accounts ---- */
 
-/* What goes on: a call, or the time before the next one. */
+/* The current activity: a call, or the time before the next one. */
 static void account_open(const struct demo_play *p, const struct demo_turn *turn, struct account_record *r)
 {
 	bool is_in = p->now_ns >= turn->start_ns;
@@ -446,7 +446,7 @@ static void account_open(const struct demo_play *p, const struct demo_turn *turn
 	}
 }
 
-/* The CPU time of a thread that was nowhere but where its account says. */
+/* CPU time of a thread, equal to that of its account. */
 static uint64_t account_runtime_ns(const struct account_record *r)
 {
 	uint64_t ns = r->now_ns - r->account.since_ns;

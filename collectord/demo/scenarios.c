@@ -5,7 +5,7 @@
 
 #include "base/cleanup.h"
 
-/* The words of base/demos.def. */
+/* The macros of base/demos.def. */
 #define US(n) ((n)*1000ull)
 #define MS(n) ((n)*1000000ull)
 #define MIB(n) ((n) << 20)

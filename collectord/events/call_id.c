@@ -21,7 +21,7 @@ int call_id_parse(const char *text, struct call_id *ret_id)
 		id.start_ns = strtoull(end + 1, &end, 16);
 	if (*end == '.')
 		id.tid = (uint32_t)strtoul(end + 1, &end, 10);
-	/* One way to write each: whatever else the library takes for a number is none of ours. */
+	/* Only the canonical form: other forms that the library accepts as numbers are refused. */
 	call_id_format(&id, again);
 	if (strcmp(again, text) != 0)
 		return -EINVAL;

@@ -10,7 +10,7 @@
 
 enum record_ring { RECORD_RING_none, RECORD_RING_calls, RECORD_RING_life };
 
-/* The ring that brings each kind. */
+/* The ring of each kind. */
 static const uint8_t rings[RECORD_TYPE_COUNT] = {
 #define KIND(kind, ring, event) [RECORD_##kind] = RECORD_RING_##ring,
 #include "bpf/kinds.def"

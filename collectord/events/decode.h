@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Bytes from a ring to a checked record, or a named refusal. The kernel half is ours,
- * but its bytes come from another build of it than this one after an upgrade gone
- * wrong, and nothing behind here checks again.
+ * Bytes from a ring to a checked record, or a named refusal. The kernel half is ours, but after a failed upgrade its
+ * bytes may come from another build, and no later code checks them again.
  */
 #pragma once
 
@@ -12,7 +11,7 @@
 
 enum decode_result { DECODE_OK, DECODE_SHORT, DECODE_UNKNOWN_TYPE, DECODE_UNKNOWN_OP, DECODE_NOT_TEXT };
 
-/** decode_call() - @data is 8-byte aligned. @ret_call: on DECODE_OK a copy; arguments that the record lacks are 0 */
+/** decode_call() - decode a record. @data is 8-byte aligned. @ret_call: on DECODE_OK a copy; missing arguments are 0 */
 enum decode_result decode_call(const void *data, size_t n, struct call_record *ret_call);
-/** decode_life() - the same for the ring of process life. On DECODE_OK *ret_life points into data */
+/** decode_life() - decode a record of the ring of process life. On DECODE_OK *ret_life points into data */
 enum decode_result decode_life(const void *data, size_t n, const struct life_record **ret_life);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * A record with everything the daemon knows of it, as sinks get it: a call, or what the kernel did to a process.
+ * A record with all data that the daemon has of it, as sinks get it: a call, or an event of the host.
  *
- * Sources make events; the store keeps them, detectors look at them, streams show
- * them. The record itself is the kernel half's, untouched.
+ * Sources make events; the store stores them, detectors examine them, streams show them. The record is the kernel
+ * half's, unchanged.
  */
 #pragma once
 
@@ -19,21 +19,21 @@ struct op;
 #define MEASURED(class) ((uint16_t)(1u << (class)))
 
 struct event {
-	/* One of the two (event_header() holds to it); .slot and .header_pad mean nothing behind the source. */
+	/* One of the two (event_header() relies on it); .slot and .header_pad are unused after the source. */
 	const struct call_record *call;
 	const struct life_record *life; /* an event of the host */
-	struct process *process;	/* borrowed: who keeps it takes a reference */
+	struct process *process;	/* borrowed: a part that keeps it takes a reference */
 	const struct op *op;
-	uint16_t measured; /* MEASURED(class): what this source can tell; absent is not zero */
+	uint16_t measured; /* MEASURED(class): classes that this source can measure; absent is not zero */
 };
 
-/** event_header() - what its record begins with, whatever kind it is */
+/** event_header() - the common header of its record, whatever its kind */
 static inline const struct record_header *event_header(const struct event *event)
 {
 	assert(!event->life != !event->call);
 	return event->life ? &event->life->header : &event->call->header;
 }
 
-/* Why a call was kept, by the bit of enum record_reason: the lowest first. */
+/* Reasons of recording, by the bit of enum record_reason: the lowest first. */
 #define EVENT_REASONS 6
 extern const char *const event_reason_names[EVENT_REASONS];

@@ -8,13 +8,13 @@
 #include "base/array.h"
 #include "bpf/ops.h"
 
-/* Descendants that live at once, at most; one more is shown only if it calls. */
+/* Maximum number of living descendants; beyond it a process is shown only if it calls. */
 #define KIN_MAX 65536
 
-/* One that is there: its parent tells of its number alone, it itself of the rest. */
+/* A living descendant: its parent's record has only its id, its own records have the rest. */
 struct kin {
 	uint32_t tgid;
-	struct process *process; /* a reference, so that it keeps its name; NULL: it did nothing yet */
+	struct process *process; /* a reference, for its name; NULL: it has no record yet */
 };
 
 struct host {
@@ -49,7 +49,7 @@ void host_clear(struct host *host)
 	host->kin.n = 0;
 }
 
-/* From the end: what came last asks most. */
+/* From the end: recent entries are searched most. */
 static struct kin *kin_find(const struct host *host, uint32_t tgid)
 {
 	for (size_t i = host->kin.n; i-- > 0;)
@@ -61,10 +61,11 @@ static struct kin *kin_find(const struct host *host, uint32_t tgid)
 static void kin_add(struct host *host, uint32_t tgid)
 {
 	if (host->kin.n < KIN_MAX && !kin_find(host, tgid))
-		(void)ARRAY_PUSH(&host->kin, ((struct kin){ .tgid = tgid })); /* without memory as beyond KIN_MAX */
+		(void)ARRAY_PUSH(&host->kin,
+				 ((struct kin){ .tgid = tgid })); /* without memory the same as beyond KIN_MAX */
 }
 
-/* As it is now, NULL: it has ended. */
+/* Replaces its process; NULL: it has ended. */
 static void kin_follow(struct host *host, uint32_t tgid, struct process *process)
 {
 	struct kin *kin = kin_find(host, tgid);
@@ -79,7 +80,7 @@ static void kin_follow(struct host *host, uint32_t tgid, struct process *process
 		ARRAY_REMOVE_SWAP(&host->kin, (size_t)(kin - host->kin.items));
 }
 
-/* What people see of each kind, 0: nothing. */
+/* Operation shown for each kind, 0: none. */
 static const uint16_t events[RECORD_TYPE_COUNT] = {
 #define KIND(kind, ring, event) [RECORD_##kind] = OP_EVENT_##event,
 #include "bpf/kinds.def"
@@ -103,7 +104,7 @@ bool host_life(struct host *host, const struct life_record *life, uint64_t start
 		return false;
 	memcpy(identity.comm, life->comm, sizeof(identity.comm));
 	event.process = process_table_take(host->table, &identity);
-	/* A program that was a traced one stays of interest as the next. */
+	/* A program that replaced a traced one stays of interest. */
 	if (is_kin && life->type == RECORD_EXEC)
 		kin_add(host, life->tgid);
 	if (is_kin && life->type == RECORD_FORK)
@@ -123,7 +124,7 @@ struct host_values host_values(const struct life_record *life)
 		return (struct host_values){ .ret = (int32_t)life->exit.code };
 	case RECORD_OOM:
 		return (struct host_values){ .args = { life->oom.rss_bytes, life->tgid }, .ret = life->oom.scope };
-	default: /* its header says all */
+	default: /* the header has all its data */
 		return (struct host_values){ 0 };
 	}
 }

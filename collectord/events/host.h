@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Records of process life as the events that people see: exec, fork, exit, kills for want of memory.
+ * Records of process life as events for users: exec, fork, exit, kills for want of memory.
  *
- * The kernel half tells of every process that a lease covers. Shown are those that the leases are about: named ones,
- * those that made traced calls, and whatever descends from either. A user's shells and compilers are not.
+ * The kernel half reports every process that a lease covers. Shown are processes that a lease names, processes that
+ * made traced calls, and descendants of both. A user's shells and compilers are not shown.
  */
 #pragma once
 
@@ -20,7 +20,9 @@ struct host_event {
 	struct process *process; /* a reference; NULL: no memory */
 };
 
-/* The body of a record of life as its row EVENT says: `args` and `ret_code` of answers and files. */
+/*
+ * Arguments and result of a record of life as its row EVENT defines them: `args` and `ret_code` of answers and files.
+ */
 struct host_values {
 	uint64_t args[OP_ARGS_SHORT];
 	int32_t ret;
@@ -29,10 +31,10 @@ struct host_values {
 /** host_new() - @table: borrowed. Return: 0 or -ENOMEM */
 int host_new(struct process_table *table, struct host **ret_host);
 void host_free(struct host *host);
-/** host_clear() - nobody watches any more: who descends from whom is forgotten */
+/** host_clear() - forget all descendants, after the last lease has ended */
 void host_clear(struct host *host);
 /**
- * host_life() - what a record of life means to people; every record goes through here, in order
+ * host_life() - convert a record of life; every record is passed to it, in order
  * @start_unix_ns: wall-clock time of the record's start_boot_ns
  * Return: whether there is an event to show
  */

@@ -25,7 +25,7 @@ static bool from_slot(struct life_record *life, const struct process_slot *slots
 	return true;
 }
 
-/* It is dying, and there until its parent has waited for it. */
+/* It has ended, but exists until its parent has waited for it. */
 static bool from_proc(struct life_record *life)
 {
 	CLEANUP(closep) int process_fd = procfs_find(life->tgid);

@@ -49,12 +49,12 @@ static const struct op ops[] = {
 #define EVENT(number, ...) [number] = __COUNTER__ - FIRST_COUNTED,
 enum { FIRST_COUNTED = __COUNTER__ };
 
-/* Place of an id's row, counted from 1; 0: there is none. */
+/* Index of an id's row, counted from 1; 0: none. */
 static const uint16_t places[OP_ID_MAX] = {
 #include "bpf/ops.def"
 };
 
-/* Operations without a row: entries are only added, each before `n_given` counts it, and never change. */
+/* Operations without a row: entries are only added, each before `n_given` includes it, and never change. */
 static struct {
 	struct op op;
 	uint32_t uid;

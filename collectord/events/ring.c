@@ -13,14 +13,14 @@
 #include "events/ring_map.h"
 
 /*
- * Timer periods and the fill at which the short one starts: at 100 ms the reader costs
- * 0.06 % of a CPU for 2 000 records a second, 20 ms keep up with most of what the
- * default recording makes; a ring that fills faster wakes us (measured with a prototype).
+ * Timer periods and the fill level at which the short one starts: at 100 ms the reader costs 0.06 % of a CPU for 2 000
+ * records a second, 20 ms suffice for most of what the default recording produces; a ring that fills faster wakes us
+ * (measured with a prototype).
  */
 #define DRAIN_SLOW_MS 100
 #define DRAIN_FAST_MS 20
 #define DRAIN_FAST_RATIO 0.05
-/* Most records of one turn: about 5 ms of work, so that clients get theirs. */
+/* Maximum records of one turn: about 5 ms of work, so that clients have their share. */
 #define TURN_RECORDS 50000
 
 _Static_assert(sizeof(struct call_record) <= RING_MAP_RECORD_MAX && sizeof(struct life_record) <= RING_MAP_RECORD_MAX,
@@ -35,16 +35,16 @@ struct ring {
 	struct ring_sinks sinks;
 	void *data;
 	/*
-	 * The ring of calls is level-triggered: once woken for a fill, a plain poll would
-	 * fire again for every record that follows. Edge-triggered it fires per wake-up.
+	 * The ring of calls is level-triggered: once woken for a fill level, a plain poll would fire again for every
+	 * record that follows. Edge-triggered it fires once per wake-up.
 	 */
 	int calls_edge_fd;
-	int life_level_fd; /* lasts as long as its poll, which the map's own descriptor need not */
+	int life_level_fd; /* valid as long as its poll, unlike the map's own descriptor */
 	uint64_t ring_bytes;
 	uint64_t n_refused;
-	uint32_t left; /* records this turn may still take */
+	uint32_t left; /* records that this turn may still take */
 	uint32_t period_ms;
-	int n_handles; /* open loop handles: the last one closed frees */
+	int n_handles; /* open loop handles: closing the last frees */
 };
 
 static int calls_sample(void *data, const void *record, size_t n)
@@ -56,7 +56,7 @@ static int calls_sample(void *data, const void *record, size_t n)
 		ring->sinks.on_call(&call, ring->data);
 	else
 		ring->n_refused++;
-	return --ring->left == 0 ? -EAGAIN : 0; /* the sample is taken; the rest waits for the next turn */
+	return --ring->left == 0 ? -EAGAIN : 0; /* the record is taken; the rest waits for the next turn */
 }
 
 static int life_sample(void *data, const void *record, size_t n)
@@ -68,7 +68,7 @@ static int life_sample(void *data, const void *record, size_t n)
 		ring->sinks.on_life(life, ring->data);
 	else
 		ring->n_refused++;
-	return 0; /* few, and none may wait */
+	return 0; /* few records, none of which may wait */
 }
 
 static void period_set(struct ring *ring, uint32_t ms);
@@ -113,7 +113,7 @@ static void calls_fired(uv_poll_t *poll, int status, int events)
 	struct epoll_event edge;
 
 	(void)events;
-	(void)epoll_wait(ring->calls_edge_fd, &edge, 1, 0); /* takes the edge back */
+	(void)epoll_wait(ring->calls_edge_fd, &edge, 1, 0); /* clears the edge */
 	if (status == 0)
 		turn(ring);
 }
@@ -163,7 +163,7 @@ void ring_close(struct ring *ring)
 	handle_close(ring, &ring->life_poll);
 }
 
-/* Maps a ring, and gets a descriptor that is readable as `events` has it. Return: 0 or -errno */
+/* Maps a ring, and makes a descriptor that is readable according to `events`. Return: 0 or -errno */
 static int map_open(int fd, uint32_t events, struct ring_map **ret_map, int *ret_epoll_fd)
 {
 	struct epoll_event event = { .events = events };
@@ -198,7 +198,7 @@ int ring_open(uv_loop_t *loop, int calls_fd, int life_fd, uint64_t ring_bytes, c
 		return log_err(r, "cannot map the rings");
 	}
 
-	/* Initialising handles cannot fail for descriptors that epoll takes, as ring epolls are. */
+	/* Initialising handles cannot fail for descriptors that epoll accepts, such as ring epolls. */
 	(void)uv_timer_init(loop, &ring->timer);
 	(void)uv_poll_init(loop, &ring->calls_poll, ring->calls_edge_fd);
 	(void)uv_poll_init(loop, &ring->life_poll, ring->life_level_fd);

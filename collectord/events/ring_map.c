@@ -15,8 +15,8 @@
 struct ring_map {
 	size_t page_bytes;
 	size_t bytes;
-	unsigned long *consumed;     /* a page of its own, the only one that is written here */
-	const unsigned char *memory; /* a page that begins with what was produced, then the data */
+	unsigned long *consumed;     /* a page of its own, the only one written here */
+	const unsigned char *memory; /* a page that begins with the producer position, then the data */
 };
 
 static unsigned long load(const unsigned long *value)
@@ -68,7 +68,7 @@ static int record_hand_over(const struct ring_map *map, size_t at, size_t n, rin
 {
 	const unsigned char *ring = map->memory + map->page_bytes;
 	size_t until_end = map->bytes - at, kept = MIN(n, (size_t)RING_MAP_RECORD_MAX);
-	/* What is in a record is 8 bytes wide at most. */
+	/* Fields of a record are at most 8 bytes wide. */
 	uint64_t whole[RING_MAP_RECORD_MAX / sizeof(uint64_t)] = { 0 };
 
 	if (n <= until_end)
@@ -86,7 +86,7 @@ int ring_map_consume(struct ring_map *map, ring_map_func func, void *data)
 	int n_records = 0, r = 0;
 
 	while (r >= 0 && position < load((const unsigned long *)map->memory)) {
-		/* Headers are 8 bytes wide and so aligned: never in two parts. */
+		/* Headers are 8 bytes wide and aligned, so they are never split. */
 		const uint32_t *header = (const uint32_t *)(ring + (position & (map->bytes - 1)));
 		uint32_t length = __atomic_load_n(header, __ATOMIC_ACQUIRE), n;
 

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Where records and figures come from: the row that a source fills in.
+ * The interface of a source of records and figures: the row that a source fills in.
  *
- * The kernel half and the demos are sources of one interface; everything behind it is
- * shared. (A recorded file is read by the reader child, which feeds the same detectors.)
- * All calls are on the loop.
+ * The kernel half and the demos are sources of one interface; all later code is shared. (A recorded file is read by the
+ * reader child, which runs the same detectors.) All calls are on the loop.
  */
 #pragma once
 
@@ -23,35 +22,35 @@ typedef void (*source_account_func)(const struct account_record *record, void *d
 typedef void (*source_wait_func)(const struct wait_key *key, const struct wait_value *value, void *data);
 
 struct source_ops {
-	/* "session", "multi", "perf", "demo": what sessions and answers say */
+	/* "session", "multi", "perf", "demo": name in sessions and answers */
 	const char *(*name)(const struct source *source);
-	/* Cells and slots of figures, as the kernel half lays them out: see struct figures_source. */
+	/* Cells and slots of figures, in the layout of the kernel half: see struct figures_source. */
 	const struct process_slot *(*slots)(const struct source *source);
 	struct figure_cell *(*cells)(const struct source *source);
 	uint32_t (*cells_used)(struct source *source); /* 0: what was used cannot be read now */
 	int (*slot_release)(struct source *source, uint32_t slot);
 	int (*behind)(struct source *source, source_behind_func func, void *data);
-	/* Each thread with an account, and once more each that ended since; more than once is no harm. NULL: none has
-	 */
+	/* Each thread with an account, and each that ended since; repeated entries are harmless. NULL: no accounts */
 	int (*accounts)(struct source *source, source_account_func func, void *data);
-	int (*waits)(struct source *source, source_wait_func func, void *data); /* NULL: not known */
-	/* Return: how many (the first `room` are written), or -errno */
+	int (*waits)(struct source *source, source_wait_func func, void *data); /* NULL: unknown */
+	/* Return: their number (the first `room` are written), or -errno */
 	int (*in_flight)(struct source *source, struct in_flight_record *ret, size_t room);
 	void (*losses)(const struct source *source, uint64_t ret_losses[LOSS_COUNT]);
-	uint64_t (*refused)(const struct source *source); /* records that made no sense */
+	uint64_t (*refused)(const struct source *source); /* number of undecodable records */
 	bool (*measures)(const struct source *source, enum blame_class class);
-	/* Its clock, monotonic: a demo that plays faster than life has one that runs faster, and ends at now. */
+	/* Its clock, monotonic: that of a demo played faster runs faster, and ends at now. */
 	uint64_t (*now_ns)(const struct source *source);
 	/*
-	 * One more wants records from now on; a demo begins to play when it is first told.
-	 * NULL: leases say it (probes/lease.h). @is_on: false: figures will do;
+	 * A subscriber was added; a demo begins to play at the first one. NULL: leases control recording
+	 * (probes/lease.h).
+	 * @is_on: false: figures only;
 	 * @sample_every: one call in N of each thread; 0: none
 	 */
 	void (*record)(struct source *source, bool is_on, bool all, uint32_t sample_every);
-	/* Fetch every record there is now, into the sinks. */
+	/* Deliver all records now, to the sinks. */
 	void (*drain)(struct source *source);
-	bool is_invented; /* what it tells did not happen on this machine, whose state explains nothing of it */
-	/* No more records after this; memory goes in the loop's turn. */
+	bool is_invented; /* its calls did not happen on this machine, whose load explains nothing about them */
+	/* No more records after this; memory is released in a turn of the loop. */
 	void (*close)(struct source *source);
 };
 
@@ -60,10 +59,10 @@ struct source {
 	const struct source_ops *ops;
 };
 
-/** source_measured() - MEASURED(class) of every blame class that it can tell: the others are absent, not zero */
+/** source_measured() - MEASURED(class) of every blame class that it can measure: the others are absent, not zero */
 uint16_t source_measured(const struct source *source);
 
-/* What a source tells; NULL members are not told. */
+/* Callbacks of a source; NULL members are not called. */
 struct source_sinks {
 	struct ring_sinks ring;
 	void (*on_second)(void *data); /* figures are due: a second has passed on its clock */

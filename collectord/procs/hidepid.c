@@ -9,7 +9,7 @@
 #include "base/fd.h"
 #include "clock.h"
 
-/* An answer asks for each of its rows; nobody can ask before and after a mount within that. */
+/* Every row of an answer asks; a mount cannot change within that time. */
 #define LOOK_NS (10 * NSEC_PER_MSEC)
 
 bool hidepid_in_mounts(const char *mounts)
@@ -37,12 +37,12 @@ static bool hidepid_look(void)
 	char mounts[65536];
 
 	/*
-	 * As the machine's first process sees it: a service has a /proc of its own that hides what
-	 * users may well see. Who may not ask for that has the /proc of whoever asks him.
+	 * Reads the mounts of the machine's first process: a service has a /proc of its own that may hide more than
+	 * users' /proc. Without permission for that, the reader has the same /proc as its users.
 	 */
 	if (fd_read_file_at(AT_FDCWD, "/proc/1/mounts", mounts, sizeof(mounts)) > 0)
 		return hidepid_in_mounts(mounts);
-	/* Not to know is to hide. */
+	/* If unknown, names are hidden. */
 	return fd_read_file_at(AT_FDCWD, "/proc/mounts", mounts, sizeof(mounts)) < 0 || hidepid_in_mounts(mounts);
 }
 

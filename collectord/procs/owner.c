@@ -9,9 +9,9 @@
 
 #include "base/cleanup.h"
 
-#define NAMESPACE_DEPTH_MAX 33 /* the kernel makes no more user namespaces in each other */
+#define NAMESPACE_DEPTH_MAX 33 /* the kernel's maximum depth of nested user namespaces */
 
-/* Files of an undumpable process are root's, or those of the root of its user namespace; its directory never is. */
+/* Files of an undumpable process belong to root, or to the root of its user namespace; its directory never does. */
 static bool is_dumpable(int process_fd, uint32_t uid)
 {
 	struct stat st;
@@ -27,8 +27,8 @@ static bool is_same_file(int a, int b)
 }
 
 /*
- * Capabilities in a user namespace count there alone. Whoever made the outermost of those below ours has them all,
- * anyone else none.
+ * Capabilities in a user namespace are valid there alone. The creator of the outermost namespace below ours has them
+ * all, other users none.
  */
 static bool is_no_more(int process_fd, uint32_t uid, uint64_t permitted)
 {
@@ -58,7 +58,7 @@ struct owner owner_of(int process_fd, const struct procfs_status *status)
 	uint32_t uid = status->uids[0];
 	struct owner owner = { .uid = uid, .is_guarded = uid != status->uids[1] || uid != status->uids[2] };
 
-	/* Of root's own, root may look into each. One that exits has no memory that could be dumped. */
+	/* Root may inspect all processes of root. An exiting process has no memory that could be dumped. */
 	if (!owner.is_guarded && uid != 0)
 		owner.is_guarded = (status->has_memory && !is_dumpable(process_fd, uid)) ||
 				   !is_no_more(process_fd, uid, status->permitted);
@@ -72,8 +72,10 @@ int owner_read(int process_fd, struct owner *ret_owner)
 
 	if (r == 0)
 		*ret_owner = owner_of(process_fd, &status);
-	/* A process that ends between two looks seems guarded: its memory is gone by the second, or all of it by the
-	 * third. */
+	/*
+	 * A process that ends between two reads appears guarded: its memory is gone by the second, or everything by the
+	 * third.
+	 */
 	for (int i = 0; r == 0 && ret_owner->is_guarded && i < 2; i++) {
 		r = procfs_status_read(process_fd, &status);
 		if (r == 0)

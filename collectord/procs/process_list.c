@@ -14,7 +14,8 @@
 static int listed_process_look(int proc_fd, uint32_t pid, struct listed_process *ret_process)
 {
 	CLEANUP(closep) int process_fd = procfs_open_process(proc_fd, pid);
-	struct procfs_status status; /* one file has nearly all: each costs as much as all else that is done here */
+	struct procfs_status
+		status; /* one file has nearly all data: each further file costs as much as all other work here */
 	struct owner owner;
 
 	if (process_fd < 0 || procfs_status_read(process_fd, &status) < 0)
@@ -26,7 +27,8 @@ static int listed_process_look(int proc_fd, uint32_t pid, struct listed_process 
 
 int process_list_read(int proc_fd, process_list *list)
 {
-	CLEANUP(closep) int fd = openat(proc_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC); /* its own position */
+	CLEANUP(closep)
+	int fd = openat(proc_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC); /* with a position of its own */
 	CLEANUP(closedirp) DIR *dir = NULL;
 	struct dirent *entry;
 	int r = 0;

@@ -9,7 +9,7 @@
 #include "base/cleanup.h"
 #include "procs/procfs.h"
 
-#define BUCKETS_FIRST 1024u /* a power of two, as it stays */
+#define BUCKETS_FIRST 1024u /* a power of two */
 
 struct process_table {
 	struct process **buckets; /* by process id, the newest first */
@@ -58,7 +58,7 @@ size_t process_table_count(const struct process_table *table)
 	return table->n;
 }
 
-/* The newest stay first: each chain is moved from its end. Without memory chains get longer, and nothing else. */
+/* The newest stay first: each chain is moved from its end. Without memory chains only get longer. */
 static void buckets_double(struct process_table *table)
 {
 	struct process **old = table->buckets, **fresh = calloc(table->n_buckets * 2, sizeof(struct process *));
@@ -115,7 +115,7 @@ struct process *process_table_take(struct process_table *table, const struct pro
 	return p;
 }
 
-/* What has its number now may be a successor, and is that one's then. */
+/* The process with this pid may be a successor; then the data is the successor's. */
 static void program_look(struct process *process)
 {
 	CLEANUP(closep) int fd = procfs_open_process(process->table->proc_fd, process->identity.tgid);
@@ -131,7 +131,7 @@ void process_called(struct process *process, const char name[RECORD_COMM_BYTES])
 	if (process->has_called)
 		return;
 	process->has_called = true;
-	process->row = 0; /* has the former name, if any */
+	process->row = 0; /* has the previous name, if any */
 	memcpy(process->identity.comm, name, RECORD_COMM_BYTES);
 	if (process->table->proc_fd >= 0 && !process_is_guarded(process))
 		program_look(process);

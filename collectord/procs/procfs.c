@@ -15,8 +15,8 @@
 /* A line of maps: six fields and a path of at most PATH_MAX, where each byte may be escaped as four. */
 #define MAPS_LINE_BYTES (128 + 4 * 4096)
 
-#define MOUNT_LINE_BYTES 65536	    /* an overlay of many layers names them all */
-#define MOUNTS_BYTES_MAX (4u << 20) /* who has more mounts than fit means no good */
+#define MOUNT_LINE_BYTES 65536	    /* an overlay of many layers lists them all */
+#define MOUNTS_BYTES_MAX (4u << 20) /* a process with more mounts is probably hostile */
 
 int procfs_open(void)
 {
@@ -63,7 +63,7 @@ int procfs_open_process(int proc_fd, uint32_t pid)
 	return fd < 0 ? -errno : fd;
 }
 
-/* Cuts the text at the next `stop`, which becomes a NUL; returns what was before it and moves on. */
+/* Cuts the text at the next `stop`, which becomes a NUL. Returns the text before it and moves on. */
 static char *field_take(char **text, char stop)
 {
 	char *field = *text;
@@ -76,7 +76,7 @@ static char *field_take(char **text, char stop)
 	return field;
 }
 
-/* seq_path(): a line end inside a path is written \012, nothing else is changed. */
+/* seq_path(): a newline inside a path is written \012, nothing else is changed. */
 static void path_unescape(char *path)
 {
 	char *to = path;
@@ -119,7 +119,7 @@ int procfs_mapping_parse(char *line, struct procfs_mapping *ret_mapping)
 	if (!field || parse_u64_hex(field, &dev_minor) < 0 || dev_minor > UINT32_MAX)
 		return -EINVAL;
 
-	/* Anonymous memory has nothing behind the inode, not even a blank on some kernels. */
+	/* The line of anonymous memory ends after the inode, on some kernels without a blank. */
 	n = strspn(text, "0123456789");
 	path = text + n + strspn(text + n, " ");
 	if (path == text + n && *path)
@@ -146,12 +146,12 @@ int procfs_mapping_parse(char *line, struct procfs_mapping *ret_mapping)
 	return 0;
 }
 
-/* Return: 0 to go on. */
+/* Return: 0 to continue. */
 typedef int (*line_func)(char *line, void *data);
 
 /*
  * Calls func for each line, without its end.
- * Return: 0; what func returned if not 0; -errno; -EINVAL for a line too long or without end; -E2BIG beyond most_bytes.
+ * Return: 0; the result of func if not 0; -errno; -EINVAL for a line too long or without end; -E2BIG beyond most_bytes.
  */
 static int lines_read(int process_fd, const char *name, size_t line_bytes, size_t most_bytes, line_func func,
 		      void *data)
@@ -260,7 +260,7 @@ static int on_mount_line(char *line, void *data)
 	int r = procfs_mount_parse(line, &mount);
 
 	if (r < 0 || mount.id != finder->id)
-		return 0; /* a line that we cannot read is not the one we look for, unless nothing is found */
+		return 0; /* an unreadable line is an error only if the mount is not found */
 	finder->mount = mount;
 	return MOUNT_FOUND;
 }
@@ -295,7 +295,7 @@ int procfs_mount_id(int proc_fd, int fd, uint64_t *ret_id)
 	return parse_u64(at, UINT64_MAX, ret_id);
 }
 
-/* Next blank-separated number; a stat line has no others behind the name but signs, which no caller wants. */
+/* Next blank-separated number; after the name, only the state and fields that no caller needs are no numbers. */
 static int number_take(const char **text, uint64_t *ret_value)
 {
 	char digits[24];
@@ -313,7 +313,7 @@ static int number_take(const char **text, uint64_t *ret_value)
 
 int procfs_stat_parse(const char *text, struct procfs_stat *ret_stat)
 {
-	const char *open = strchr(text, '('), *close = strrchr(text, ')'); /* a name may hold both */
+	const char *open = strchr(text, '('), *close = strrchr(text, ')'); /* a name may contain both */
 	struct procfs_stat s = { 0 };
 	uint64_t value;
 	size_t n;
@@ -344,7 +344,7 @@ int procfs_stat_parse(const char *text, struct procfs_stat *ret_stat)
 	return 0;
 }
 
-/* Points behind "\nname:" in the text of status, or NULL. Its values hold no line end: the kernel escapes Name. */
+/* Position after "\nname:" in the text of status, or NULL. Values contain no newline: the kernel escapes Name. */
 static const char *status_find(const char *text, const char *name)
 {
 	size_t n = strlen(name);
@@ -371,7 +371,7 @@ static int hex_take(const char *text, uint64_t *ret_value)
 	return parse_u64_hex(digits, ret_value);
 }
 
-/* A first thread that ended is a zombie, too, as long as others run. */
+/* A main thread that ended is a zombie, too, as long as other threads run. */
 static bool status_has_ended(const char *text)
 {
 	const char *state = status_find(text, "State"), *threads = status_find(text, "Threads");
@@ -428,7 +428,7 @@ uint64_t procfs_tick_ns(void)
 
 int procfs_status_read(int process_fd, struct procfs_status *ret_status)
 {
-	char text[65536 + 4096]; /* what we want last, capabilities, is behind a list of groups that may be long */
+	char text[65536 + 4096]; /* capabilities, the last field needed, come after a list of groups that may be long */
 	ssize_t n = fd_read_file_at(process_fd, "status", text, sizeof(text));
 
 	return n < 0 ? (int)n : procfs_status_parse(text, ret_status);

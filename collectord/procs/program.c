@@ -16,15 +16,17 @@
 #include "procs/owner.h"
 
 #define ARGS_BYTES 4096	    /* an interpreter's own options come first */
-#define ENVIRON_BYTES 65536 /* what is beyond is not found */
-#define CONTAINER_DIGITS 64 /* of an id, SHA-256 */
+#define ENVIRON_BYTES 65536 /* later bytes are not searched */
+#define CONTAINER_DIGITS 64 /* hexadecimal digits of an id, SHA-256 */
 #define CONTAINER_DIGITS_SHOWN 12
 
-/* Interpreters, by the beginning of their file's name, and the letters of their options: who runs no file, and who
- * takes the next word. */
+/*
+ * Interpreters, by the start of their file's name, and the letters of their options: options without a file, and
+ * options with a value in the next word.
+ */
 static const struct interpreter {
 	const char *name;
-	const char *no_file; /* the program is in the option */
+	const char *no_file; /* the program text is in the option */
 	const char *module;  /* a module instead of a file */
 	const char *takes_word;
 } interpreters[] = {
@@ -33,7 +35,7 @@ static const struct interpreter {
 	{ "node", "ep", "", "rC" },   { "julia", "eE", "", "ptL" },
 };
 
-/* In the order in which they are asked: who starts processes by hand says it by the first. */
+/* In order of priority: a manual start sets the first. */
 static const struct {
 	const char *name;
 	size_t place;
@@ -58,7 +60,7 @@ static const char *file_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* The version is no part of it: python3.12, bash. */
+/* The name without its version: python3.12, bash. */
 static const struct interpreter *interpreter_find(const char *executable)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(interpreters); i++) {
@@ -71,7 +73,7 @@ static const struct interpreter *interpreter_find(const char *executable)
 	return NULL;
 }
 
-/* The next whole word, or NULL. */
+/* The next complete word, or NULL. */
 static const char *word_take(const char **args, const char *end)
 {
 	const char *word = *args, *nul = memchr(word, 0, (size_t)(end - word));
@@ -88,12 +90,12 @@ void program_script(const char *executable, const char *args, size_t n, char ret
 	const char *end = args + n, *word;
 
 	ret_script[0] = '\0';
-	if (!interpreter || !word_take(&args, end)) /* its own name */
+	if (!interpreter || !word_take(&args, end)) /* name of the interpreter */
 		return;
 	while ((word = word_take(&args, end)) && word[0] == '-' && word[1]) {
 		bool is_end = strcmp(word, "--") == 0;
 
-		/* The next word may be its value, which may be code. */
+		/* The next word may be its value, which may be program text. */
 		if (word[1] == '-' && !is_end && !strchr(word, '='))
 			return;
 		for (const char *c = word + 1; *c && word[1] != '-'; c++) {
@@ -122,7 +124,7 @@ void program_script(const char *executable, const char *args, size_t n, char ret
 
 void program_ranks(const char *environ, size_t n, struct program *program)
 {
-	size_t found[ARRAY_SIZE(numbers)]; /* place of the value; 0: not there */
+	size_t found[ARRAY_SIZE(numbers)]; /* position of the value; 0: absent */
 	const char *text = environ, *end = environ + n, *word;
 
 	memset(found, 0, sizeof(found));
@@ -155,7 +157,7 @@ void program_container(const char *path, char ret_container[PROGRAM_CONTAINER_BY
 	}
 }
 
-/* Its group in the tree of version 2, or where only version 1 has controllers, any of that. */
+/* Its cgroup in the tree of version 2; if only version 1 has controllers, any group of that. */
 static void cgroup_read(int process_fd, struct program *program)
 {
 	char text[8192], path[PATH_MAX + 32], *group, *line_end;
@@ -201,6 +203,6 @@ void program_read(int process_fd, uint32_t uid, struct program *ret_program)
 	if (n > 0)
 		program_ranks(environ, (size_t)n, ret_program);
 	cgroup_read(process_fd, ret_program);
-	if (!is_of(process_fd, uid)) /* it has become another's program meanwhile */
+	if (!is_of(process_fd, uid)) /* exec by another program meanwhile */
 		*ret_program = (struct program){ .script = "" };
 }

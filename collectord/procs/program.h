@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What tells two processes of one name apart: the script, the rank, the container.
+ * Data that distinguishes two processes of one name: the script, the rank, the container.
  *
- * Most of it is text that the process itself can change: bytes of bounded number in which keys are looked for, and
- * which nothing is decided by.
+ * Most of it is text that the process itself can change: only a limited number of bytes is searched for keys, and no
+ * decision depends on it.
  */
 #pragma once
 
@@ -20,26 +20,29 @@ struct program_number {
 	bool is_known;
 };
 
-/* Of one incarnation. All zero: nothing is known. */
+/* Of one incarnation. All zero: unknown. */
 struct program {
 	char script[PROGRAM_SCRIPT_BYTES];	   /* file name, or module, that an interpreter runs; "": none */
-	char executable[PROGRAM_EXECUTABLE_BYTES]; /* file name */
+	char executable[PROGRAM_EXECUTABLE_BYTES]; /* file name of the executable */
 	char container[PROGRAM_CONTAINER_BYTES];   /* "": none */
-	uint64_t cgroup_id;			   /* inode of its directory in the tree of version 2; 0: not known */
-	struct program_number rank;		   /* in a distributed run; as its launcher says */
+	uint64_t cgroup_id;			   /* inode of its directory in the tree of version 2; 0: unknown */
+	struct program_number rank;		   /* in a distributed run, as its launcher sets it */
 	struct program_number local_rank;	   /* on this machine */
 	struct program_number world_size;
 };
 
 /**
- * program_read() - of the process of a directory handle of /proc
- * One that is guarded, or not of user @uid, is left alone. What cannot be read is not known.
+ * program_read() - read the data of the process of a directory handle of /proc
+ * Guarded processes, and those of another user than @uid, are skipped. Unreadable data is unknown.
  */
 void program_read(int process_fd, uint32_t uid, struct program *ret_program);
 
-/** program_script() - @args: n bytes, a NUL behind each. "" when it is no interpreter's, or there is no file */
+/**
+ * program_script() - script of a command line. @args: n bytes, each argument with a NUL. "" without an interpreter or a
+ * file
+ */
 void program_script(const char *executable, const char *args, size_t n, char ret_script[PROGRAM_SCRIPT_BYTES]);
-/** program_ranks() - @environ: n bytes, "NAME=value", a NUL behind each */
+/** program_ranks() - ranks from the environment. @environ: n bytes, "NAME=value", each with a NUL */
 void program_ranks(const char *environ, size_t n, struct program *program);
-/** program_container() - of a cgroup's path: the last 64 hexadecimal digits in a row; "" where there are none */
+/** program_container() - container of a cgroup's path: its last run of 64 hexadecimal digits; "" without one */
 void program_container(const char *path, char ret_container[PROGRAM_CONTAINER_BYTES]);

@@ -15,7 +15,7 @@
 
 struct system_sampler {
 	int proc_fd;
-	uint64_t at_ns; /* 0: nothing before */
+	uint64_t at_ns; /* 0: no previous sample */
 	uint64_t busy_ticks;
 	uint64_t all_ticks;
 	uint64_t major_faults;
@@ -38,7 +38,7 @@ void system_sampler_free(struct system_sampler *s)
 	free(s);
 }
 
-/* The beginning of a file, with a NUL behind it. */
+/* Reads the start of a file, with a NUL after it. */
 static int text_read(int proc_fd, const char *name, char text[TEXT_BYTES])
 {
 	ssize_t n = fd_read_file_at(proc_fd, name, text, TEXT_BYTES);
@@ -46,7 +46,7 @@ static int text_read(int proc_fd, const char *name, char text[TEXT_BYTES])
 	return n < 0 ? (int)n : 0;
 }
 
-/* The number behind a word at the beginning of a line. */
+/* The number after a word at the start of a line. */
 static bool field_find(const char *text, const char *word, uint64_t *ret_value)
 {
 	size_t n = strlen(word);
@@ -67,7 +67,7 @@ static int cpu_read(int proc_fd, uint64_t *ret_busy, uint64_t *ret_all)
 
 	if (r < 0)
 		return r;
-	/* Time of guests is in that of user already. */
+	/* Guest time is included in user time. */
 	if (sscanf(text,
 		   "cpu %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64,
 		   &user, &nice, &system, &idle, &iowait, &irq, &softirq, &steal) < 4)
@@ -105,7 +105,7 @@ static int load_read(int proc_fd, double *ret_load)
 	return end == text ? -EINVAL : 0;
 }
 
-/* Time in which some task waited, microseconds since boot. -ENOENT, -EOPNOTSUPP: the kernel does not tell. */
+/* Time in which at least one task waited, microseconds since boot. -ENOENT, -EOPNOTSUPP: the kernel has no PSI. */
 static int pressure_read(int proc_fd, const char *name, uint64_t *ret_us)
 {
 	char text[TEXT_BYTES];
@@ -125,7 +125,7 @@ static double ratio(uint64_t part, uint64_t whole)
 
 static uint64_t since(uint64_t now, uint64_t before)
 {
-	return now > before ? now - before : 0; /* iowait is known to run backwards, a CPU may go */
+	return now > before ? now - before : 0; /* iowait can decrease, and a CPU may go offline */
 }
 
 int system_sampler_take(struct system_sampler *s, uint64_t now_ns, struct system_sample *ret_sample)

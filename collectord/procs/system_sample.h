@@ -1,30 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
-/*
- * The whole machine at one moment, from /proc.
- */
+/* State of the whole machine at one moment, from /proc. */
 #pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
 
 struct system_sample {
-	uint64_t time_ns;	  /* monotonic */
-	double cpu_ratio;	  /* busy share of all CPUs since the sample before, 0...1; idle and iowait are idle */
-	double load_1min;	  /* first value of /proc/loadavg */
-	uint64_t memory_bytes;	  /* MemTotal */
+	uint64_t time_ns;      /* monotonic */
+	double cpu_ratio;      /* busy share of all CPUs since the previous sample, 0...1; idle and iowait are idle */
+	double load_1min;      /* first value of /proc/loadavg */
+	uint64_t memory_bytes; /* MemTotal */
 	uint64_t available_bytes; /* MemAvailable */
 	uint64_t swap_used_bytes;
-	uint64_t major_faults; /* since the sample before */
+	uint64_t major_faults; /* since the previous sample */
 	bool has_pressure;     /* the kernel has PSI: the three below are valid */
-	double pressure_cpu;   /* share of the time since the sample before in which some task waited, 0...1 */
+	double pressure_cpu; /* share of the time since the previous sample in which at least one task waited, 0...1 */
 	double pressure_memory;
 	double pressure_io;
 };
 
 struct system_sampler;
 
-/** system_sampler_new() - @proc_fd: directory handle of /proc or a likeness, borrowed. Return: 0 or -ENOMEM */
+/**
+ * system_sampler_new() - create a sampler. @proc_fd: directory handle of /proc or a test's copy, borrowed. Return: 0 or
+ * -ENOMEM
+ */
 int system_sampler_new(int proc_fd, struct system_sampler **ret_sampler);
 void system_sampler_free(struct system_sampler *sampler);
-/** system_sampler_take() - Return: 0; -EAGAIN the first time, when there is nothing before; -errno */
+/** system_sampler_take() - take a sample. Return: 0; -EAGAIN the first time, without a previous sample; -errno */
 int system_sampler_take(struct system_sampler *sampler, uint64_t now_ns, struct system_sample *ret_sample);

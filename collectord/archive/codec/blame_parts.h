@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * A time and its parts by class, without what follows from the rest.
+ * A time and its parts by class, without the part that follows from the others.
  *
- * One class is left out: its part is the whole minus the others, so it cannot fail to add
- * up. That is the largest, as the largest takes the most bits; what the CPU had is the
- * remainder of all and never stored, unless it stands in for the one left out. All sums are
- * modulo 2^64: parts that add up to more than the whole come back as they were.
+ * One class is left out: its part is the whole minus the others, so the sum cannot be wrong. It is the largest, because
+ * the largest takes the most bits. The CPU time is the remainder of all and never stored, unless it replaces the one
+ * left out. All sums are modulo 2^64: parts with a sum above the whole are restored unchanged.
  */
 #pragma once
 
@@ -13,25 +12,25 @@
 
 #include "bpf/record.h"
 
-/* Bits 0-9: a part is stored for this class (0: for something that is not the remainder); from 10: class left out. */
+/* Bits 0-9: a part is stored for this class (0: for a value in place of the remainder); from 10: class left out. */
 #define BLAME_SHAPE_CLASSES ((1u << BLAME_COUNT) - 1)
 #define BLAME_SHAPE_MAX (((BLAME_COUNT - 1u) << BLAME_COUNT) | BLAME_SHAPE_CLASSES)
 
 /**
- * blame_parts_pack() - @blame_ns: [BLAME_ON_CPU]: what is there instead of the remainder, mostly 0
+ * blame_parts_pack() - pack a time. @blame_ns: [BLAME_ON_CPU]: value in place of the remainder, mostly 0
  * @ret_parts: room for BLAME_COUNT; one for each bit of the shape, none is 0
  * Return: the shape
  */
 uint16_t blame_parts_pack(const __u64 *blame_ns, uint64_t whole_ns, uint64_t *ret_parts);
-/** blame_parts_count() - of a shape */
+/** blame_parts_count() - number of parts of a shape */
 static inline uint32_t blame_parts_count(uint64_t shape)
 {
 	uint32_t pairs = (uint32_t)shape & BLAME_SHAPE_CLASSES;
 
-	/* by hand: not every CPU we are compiled for has an instruction for it, and the library's is a call */
+	/* by hand: not every target CPU has an instruction for it, and the library's is a function call */
 	pairs -= pairs >> 1 & 0x5555;
 	pairs = (pairs & 0x3333) + (pairs >> 2 & 0x3333);
 	return (pairs & 0xf) + (pairs >> 4 & 0xf) + (pairs >> 8);
 }
-/** blame_parts_unpack() - @shape: at most BLAME_SHAPE_MAX. Return: behind the parts of this one */
+/** blame_parts_unpack() - unpack a time. @shape: at most BLAME_SHAPE_MAX. Return: position after its parts */
 const uint64_t *blame_parts_unpack(uint64_t shape, const uint64_t *parts, uint64_t whole_ns, __u64 *ret_blame_ns);

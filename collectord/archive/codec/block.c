@@ -17,9 +17,9 @@
 #include "archive/codec/kept.h"
 #include "archive/codec/varint.h"
 
-static const uint8_t magic[4] = { 'I', 'g', 'b', 'k' }; /* by which a block is found in a torn file */
+static const uint8_t magic[4] = { 'I', 'g', 'b', 'k' }; /* marks a block in a torn file */
 
-/* Private to this file: what belongs to BLOCK_BLAME, the shapes. Above all that BLOCK_COLUMN() can name. */
+/* Private to this file: shapes, part of BLOCK_BLAME. Above all columns of BLOCK_COLUMN(). */
 #define COLUMN_BLAME_PARTS (32 + BLOCK_BLAME)
 _Static_assert(BLOCK_COLUMN_COUNT <= 32 && COLUMN_BLAME_PARTS < COLUMN_IDS, "columns are named by 32 bits");
 
@@ -37,21 +37,21 @@ struct block_decoder {
 	uint64_t values[BLOCK_EVENTS_MAX];
 	uint64_t duration_ns[BLOCK_EVENTS_MAX];
 	uint64_t raw_ns[BLOCK_EVENTS_MAX];
-	uint8_t groups[BLOCK_EVENTS_MAX]; /* of the block under way, if has_groups */
+	uint8_t groups[BLOCK_EVENTS_MAX]; /* of the current block, if has_groups */
 	bool has_groups;
 	struct buf parts;
 	struct buf bounds;
 	uint64_t base_ns;
-	size_t n; /* events of the block that is open; 0: none is */
+	size_t n; /* events of the open block; 0: none is open */
 };
 
-/* Events that are wanted: from `from` on, before `to`, into events[0] and on. */
+/* Wanted events: from `from` on, before `to`, written from events[0] on. */
 struct block_range {
 	size_t from, to;
 	struct stored_event *events;
 };
 
-/* What follows from the operation for the most part, or may. */
+/* Columns whose value mostly follows from the operation. */
 #define BY_OP(id) BLOCK_COLUMN(id)
 #define ALONE(id) 0u
 #define KEPT(name, id, place, group, member) | group(id)
@@ -128,7 +128,7 @@ static int head_of(const struct stored_event *events, size_t n, struct block_hea
 	}                                                                                                              \
 	break
 
-/* All but BLOCK_BLAME. */
+/* All columns except BLOCK_BLAME. */
 static void gather(enum block_column id, const struct stored_event *events, size_t n, uint64_t *values)
 {
 	switch (id) {
@@ -291,7 +291,7 @@ static int block_unpack(struct block_decoder *d, uint32_t id, uint64_t *values, 
 
 #define NEEDS_RAW (BLOCK_COLUMN(BLOCK_OVERHEAD) | BLOCK_COLUMN(BLOCK_BLAME))
 
-/* Operations, where they are wanted or another column that is needs them. */
+/* Operations, if they or a column that depends on them are wanted. */
 static int unpack_ops(struct block_decoder *d, uint32_t columns, size_t n)
 {
 	bool is_needed = columns & BLOCK_COLUMN(BLOCK_OP);
@@ -312,7 +312,7 @@ static int unpack_ops(struct block_decoder *d, uint32_t columns, size_t n)
 	return 0;
 }
 
-/* Return: 0, or -EBADMSG when time would pass its end */
+/* Return: 0, or -EBADMSG when a time would overflow */
 static int unpack_times(const struct block_decoder *d, const struct block_range *range)
 {
 	uint64_t at_ns = d->base_ns;
@@ -368,7 +368,7 @@ static int block_unpack_blame(struct block_decoder *d, const struct block_range 
 	return 0;
 }
 
-/* All that need no other column. */
+/* Columns that need no other column. */
 static void scatter(enum block_column id, const uint64_t *values, const struct block_range *range)
 {
 	struct stored_event *events = range->events;
@@ -394,7 +394,7 @@ static void scatter(enum block_column id, const uint64_t *values, const struct b
 			events[i].call.op = events[i].op <= UINT16_MAX ? (uint16_t)events[i].op : 0;
 }
 
-/* Duration, what was measured, and blame, which is of what was measured. */
+/* Duration, measured classes, and blame, which needs both. */
 static int unpack_durations(struct block_decoder *d, uint32_t columns, const struct block_range *range)
 {
 	size_t n = d->n;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What groups the values of a column (column.h): the operation of each event. */
+/* Groups of the values of a column (column.h): the operation of each event. */
 #pragma once
 
 #include <stddef.h>
 #include <stdint.h>
 
 /**
- * block_groups_of() - number the operations that occur in a block, from 0
+ * block_groups_of() - number the operations of a block, from 0
  * @ret_groups: n of them
- * Return: 0, or -ERANGE when one is too large to be one of few
+ * Return: 0, or -ERANGE when an operation's number is too large
  */
 int block_groups_of(const uint64_t *ops, size_t n, uint8_t *ret_groups);

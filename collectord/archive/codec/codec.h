@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * How events and figures are packed: rows of the tail, column blocks, blobs of figures.
+ * Packing of events and figures: rows of the tail, column blocks, blobs of figures.
  *
- * Pure functions over bytes. What is decoded comes from a file that may be damaged or
- * hostile: every length, count, index, width and sum is checked, and a checksum
- * before all. Released formats stay decodable; a new column is a new column id,
- * which old readers skip.
+ * Pure functions over bytes. Decoded files may be damaged or hostile: every length, count, index, width and sum is
+ * checked, and a checksum first. Released formats stay decodable; a new column gets a new column id, which old readers
+ * skip.
  */
 #pragma once
 
@@ -20,43 +19,46 @@
 #include "figures/figures.h"
 
 /*
- * One event as the file keeps it: the columns of a call. Of a record of life there are its header, and what
- * host_values() makes of its body; the rest is 0. Of `call` tgid, uid, comm, exec_gen and slot are the
- * process's (row of table process) and not packed; type and pad mean nothing, call.op follows
- * from op.
+ * One event as stored in the file: the columns of a call. Of a record of life it has the header, and the values that
+ * host_values() makes of its body; the rest is 0. In `call`, tgid, uid, comm, exec_gen and slot belong to the process
+ * (row of table process) and are not packed; type and pad are unused, call.op follows from op.
  */
 struct stored_event {
 	struct call_record call;
 	uint32_t process;  /* row of table process */
-	uint32_t op;	   /* row of table op; that of ops.def where it has the id */
-	uint32_t stack;	   /* row of table stack; 0: none was taken */
+	uint32_t op;	   /* row of table op; equal to the id of ops.def if it has one */
+	uint32_t stack;	   /* row of table stack; 0: no stack */
 	uint16_t measured; /* MEASURED(class) */
 };
 
 /* ---- tail: one commit's events of one owner ---- */
 
-/** tail_append() - add one event to a tail row under way; @previous: the event before it in this row, NULL: the first.
- * Return: 0 or -ENOMEM */
+/**
+ * tail_append() - append one event to an open tail row; @previous: the previous event in this row, NULL: none.
+ * Return: 0 or -ENOMEM
+ */
 int tail_append(struct buf *row, const struct stored_event *previous, const struct stored_event *event);
-/** typedef codec_event_func - Return: 0 to go on, else what the decoder returns */
+/** typedef codec_event_func - Return: 0 to continue, else the result of the decoder */
 typedef int (*codec_event_func)(const struct stored_event *event, void *data);
-/** tail_decode() - each event of a row, in order. Return: 0, -EBADMSG for damage, -ENOTSUP for a newer format, or what
- * func returned; members that are not packed are 0, call.op is op where 16 bits hold it */
+/**
+ * tail_decode() - decode each event of a row, in order. Return: 0, -EBADMSG for damage, -ENOTSUP for a newer format, or
+ * the result of func; members that are not packed are 0, call.op is op if it fits 16 bits
+ */
 int tail_decode(const void *data, size_t n, codec_event_func func, void *func_data);
 
 /* ---- blocks ---- */
 
 #define BLOCK_FORMAT 1
-#define BLOCK_EVENTS_MAX 6144 /* 4 096 pack within 2 % of larger ones; scans skip by block */
+#define BLOCK_EVENTS_MAX 6144 /* 4 096 pack within 2 % of larger ones; scans skip whole blocks */
 
 struct block_head {
-	uint64_t t0_ns, t1_ns; /* entry of the first call, end of the last that ended */
+	uint64_t t0_ns, t1_ns; /* entry of the first call, end of the last to end */
 	uint64_t max_ns;       /* longest duration */
 	uint32_t n;
-	uint32_t slow;	  /* events with RECORD_REASON_SLOW */
+	uint32_t slow;	  /* number of events with RECORD_REASON_SLOW */
 	uint32_t process; /* 0: several */
 	uint32_t crc;	  /* of the packed columns */
-	uint8_t ops[32];  /* bit per op below 255; bit 255: some op from 255 on */
+	uint8_t ops[32];  /* bit per op below 255; bit 255: any op from 255 on */
 };
 
 /**
@@ -64,13 +66,13 @@ struct block_head {
  * @out: appended to
  * Return: 0; -E2BIG (more than BLOCK_EVENTS_MAX); -EINVAL (none, or not in order); -ENOMEM; `out` as it was on failure
  */
-struct block_encoder; /* compression context and scratch, kept between blocks */
+struct block_encoder; /* compression context and scratch memory, kept between blocks */
 int block_encoder_new(struct block_encoder **ret_encoder);
 void block_encoder_free(struct block_encoder *encoder);
 int block_encode(struct block_encoder *encoder, const struct stored_event *events, size_t n, struct buf *out,
 		 struct block_head *ret_head);
 
-/* Columns, so that a reader decodes only what it looks at (events/columns.def). */
+/* Columns, so that a reader decodes only those it needs (events/columns.def). */
 enum block_column {
 	BLOCK_TIME = 1,
 	BLOCK_DURATION,
@@ -88,21 +90,24 @@ int block_decoder_new(struct block_decoder **ret_decoder);
 void block_decoder_free(struct block_decoder *decoder);
 /**
  * block_open() - check a block and find its columns
- * @data:  must stay for block_columns()
- * @crc:   from the header row; checked before anything else
- * @ret_n: how many events it holds, up to BLOCK_EVENTS_MAX
+ * @data:  must live until block_columns()
+ * @crc:   from the header row; checked first
+ * @ret_n: number of its events, up to BLOCK_EVENTS_MAX
  * Return: 0, -EBADMSG for damage, -ENOTSUP for a newer format
  */
 int block_open(struct block_decoder *decoder, const void *data, size_t n, uint32_t crc, size_t *ret_n);
 /**
- * block_columns() - unpack some columns of some events of the block that was opened last
- * @columns: BLOCK_COLUMN() of those wanted; members of the others are left as they are
- * @from, @to: positions of the first event and behind the last
+ * block_columns() - unpack some columns of some events of the last opened block
+ * @columns: BLOCK_COLUMN() of the wanted columns; other members stay unchanged
+ * @from, @to: positions of the first event and after the last
  * @events:  room for to - from
  * Return: 0, -EBADMSG for damage, -ENOMEM
  */
 int block_columns(struct block_decoder *decoder, uint32_t columns, size_t from, size_t to, struct stored_event *events);
-/** block_decode() - both, of all events: @events has room for BLOCK_EVENTS_MAX. Return: as both */
+/**
+ * block_decode() - open a block and unpack all columns of all events. @events: room for BLOCK_EVENTS_MAX. Return: as
+ * both
+ */
 int block_decode(struct block_decoder *decoder, const void *data, size_t n, uint32_t crc, uint32_t columns,
 		 struct stored_event *events, size_t *ret_n);
 
@@ -110,17 +115,17 @@ int block_decode(struct block_decoder *decoder, const void *data, size_t n, uint
 
 struct stored_figures {
 	uint32_t process;
-	uint32_t op; /* 0: calls for which no cell was free */
+	uint32_t op; /* 0: the overflow cell */
 	uint16_t measured;
 	struct op_figures figures; /* max_ns: longest call of the bucket */
 };
 
 struct stored_behind {
-	uint32_t process; /* whose calls waited */
-	uint32_t tgid;	  /* who ran */
+	uint32_t process; /* process whose calls waited */
+	uint32_t tgid;	  /* process that ran */
 	uint32_t uid;
 	uint64_t ns;
-	bool is_between; /* calls, else in one */
+	bool is_between; /* in calls, else in one */
 	char comm[RECORD_COMM_BYTES];
 };
 
@@ -128,7 +133,7 @@ struct stored_behind {
 struct stored_part {
 	uint64_t ns;
 	uint32_t process;
-	uint32_t tid; /* 0: of several threads */
+	uint32_t tid; /* 0: sum of several threads */
 	uint32_t op;  /* row of table op; 0: between calls, or several */
 	uint8_t where;
 	uint8_t class;
@@ -145,41 +150,45 @@ struct figures_blob {
 	ARRAY(struct stored_figures) figures; /* by process, op: each once */
 	ARRAY(struct stored_behind) behind;   /* by process, tgid, uid, comm, is_between: each once */
 	ARRAY(struct stored_part) parts;      /* by process, tid, is_driving, where, op, class: each once */
-	ARRAY(struct stored_wait) waits;      /* by process and all that tells waits apart: each once */
+	ARRAY(struct stored_wait) waits;      /* by process and the whole key of a wait: each once */
 };
 void figures_blob_done(struct figures_blob *blob);
 /** figures_blob_add() - add one row's figures to those of the same process and op. Return: 0 or -ENOMEM */
 int figures_blob_add(struct figures_blob *blob, const struct stored_figures *figures);
-/** figures_blob_at() - those of a process and operation, added if there are none. Return: borrowed until the next one;
- * NULL without memory */
+/**
+ * figures_blob_at() - figures of a process and operation, created if missing. Return: borrowed until the next call;
+ * NULL without memory
+ */
 struct op_figures *figures_blob_at(struct figures_blob *blob, uint32_t process, uint32_t op);
 int figures_blob_add_behind(struct figures_blob *blob, const struct stored_behind *behind);
 int figures_blob_add_part(struct figures_blob *blob, const struct stored_part *part);
 int figures_blob_add_wait(struct figures_blob *blob, const struct stored_wait *wait);
 /** figures_blob_rows() - number of rows of all kinds */
 size_t figures_blob_rows(const struct figures_blob *blob);
-/** figures_blob_merge() - add all of another, as a bucket that contains it does. Return: 0 or -ENOMEM */
+/** figures_blob_merge() - add all rows of another blob, as a containing bucket does. Return: 0 or -ENOMEM */
 int figures_blob_merge(struct figures_blob *blob, const struct figures_blob *other);
-#define FIGURES_THREADS_MOST 64 /* of one process, told singly */
-#define FIGURES_WAITS_MOST 128	/* likewise, as many as the live figures have */
+#define FIGURES_THREADS_MOST 64 /* maximum single rows of one process */
+#define FIGURES_WAITS_MOST 128	/* likewise, equal to the limit of the live figures */
 /**
  * figures_blob_fold() - limit the rows of each process: the 64 threads with the longest clocks and the 128 longest
  * waits stay, the others are added to thread 0, and to the sum of waits of their thread, operation, class and kind
  * Return: 0; -ENOMEM: the accounts in the blob are incomplete
  */
 int figures_blob_fold(struct figures_blob *blob);
-struct figures_encoder; /* compression context and scratch, kept between blobs */
+struct figures_encoder; /* compression context and scratch memory, kept between blobs */
 int figures_encoder_new(struct figures_encoder **ret_encoder);
 void figures_encoder_free(struct figures_encoder *encoder);
-/** figures_encoder_set_plain() - from now on quickly rather than small */
+/** figures_encoder_set_plain() - from now on prefer speed to size */
 void figures_encoder_set_plain(struct figures_encoder *encoder, bool is_plain);
-/** figures_encode() - @out: appended to; @ret_crc: for the row. Return: 0, -E2BIG (over 262 144 rows of one kind) or
- * -ENOMEM */
+/**
+ * figures_encode() - encode a blob. @out: appended to; @ret_crc: for the row. Return: 0, -E2BIG (over 262 144 rows of
+ * one kind) or -ENOMEM
+ */
 int figures_encode(struct figures_encoder *encoder, const struct figures_blob *blob, struct buf *out,
 		   uint32_t *ret_crc);
-/** figures_blob_encode() - the same with an encoder of its own */
+/** figures_blob_encode() - figures_encode() with an encoder of its own */
 int figures_blob_encode(const struct figures_blob *blob, struct buf *out, uint32_t *ret_crc);
-/** figures_blob_decode() - Return: 0, -EBADMSG for damage, -ENOTSUP, -ENOMEM */
+/** figures_blob_decode() - decode a blob. Return: 0, -EBADMSG for damage, -ENOTSUP, -ENOMEM */
 int figures_blob_decode(const void *data, size_t n, uint32_t crc, struct figures_blob *ret_blob);
 
 /** codec_crc() - checksum of every row that is packed (crc32 of zlib) */

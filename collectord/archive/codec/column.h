@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * One column: n numbers of 64 bits, packed in the form that is smallest for them.
+ * One column: n numbers of 64 bits, packed in the smallest of several forms.
  *
- * On disk: id (1 byte), form (1 byte), length (varint), bytes. Columns follow each other;
- * one that is all zero is left out, one whose id is not known is skipped. Forms:
+ * On disk: id (1 byte), form (1 byte), length (varint), bytes. Columns follow each other; a column of zeros is left
+ * out, an unknown id is skipped. Forms:
  *
- *   constant    the number
- *   dictionary  up to 256 numbers, ascending; an index byte for each value
- *   ranks       values that follow from another column, as flags do from the operation: for each
- *               group of that, the numbers seen in it; a byte for each value says which
- *   bits        a length byte for each value (its significant bits), then the bits below the
- *               top one, densely: what is random costs what it must, no more
- *   varints     for few values
+ * constant    the number
+ * dictionary  up to 256 numbers, ascending; an index byte for each value
+ * ranks       values that follow from another column, as flags do from the operation: the numbers seen in each group of
+ * that column; a byte for each value selects one
+ * bits        a length byte for each value (its significant bits), then the bits below the top one, densely: random
+ * values cost their size
+ * varints     for few values
  *
- * All but constants and bits pass zstd where that saves 3 %.
+ * All but constants and bits are compressed by zstd where that saves 3 %.
  */
 #pragma once
 
@@ -23,9 +23,11 @@
 
 #include "base/buf.h"
 
-/* What the reader of a column has of others already, for each value; NULL: nothing. */
+/* Values of other columns that the reader has already; NULL: none. */
 struct column_context {
-	/* Significant bits of a bound, or of a guess, as the whole is of a part: lengths are kept as the difference. */
+	/*
+	 * Significant bits of a bound or of a guess, as the whole is for a part: lengths are stored as the difference.
+	 */
 	const uint8_t *bounds;
 	const uint8_t *groups; /* numbered from 0 */
 };
@@ -33,7 +35,7 @@ struct column_context {
 struct column_packer;
 int column_packer_new(struct column_packer **ret_packer);
 void column_packer_free(struct column_packer *packer);
-/** column_packer_set_plain() - neither zstd nor dictionaries, which cost more than they save on what is soon deleted */
+/** column_packer_set_plain() - use neither zstd nor dictionaries, which cost more than they save on short-lived data */
 void column_packer_set_plain(struct column_packer *packer, bool is_plain);
 static inline void column_packer_freep(struct column_packer **packer)
 {
@@ -51,18 +53,18 @@ static inline void column_packer_freep(struct column_packer **packer)
 int column_pack(struct column_packer *packer, uint8_t id, const uint64_t *values, size_t n,
 		const struct column_context *context, struct buf *out);
 
-/* Where the columns of a block lie. */
+/* Positions of the columns of a block. */
 #define COLUMN_IDS 64
 
 struct column_index {
 	struct {
-		const uint8_t *bytes; /* NULL: not there, all zero */
+		const uint8_t *bytes; /* NULL: absent, all zero */
 		size_t n_bytes;
 		uint8_t form;
 	} columns[COLUMN_IDS];
 };
 
-/** column_find() - look through columns. Return: 0, or -EBADMSG when one is cut short or there twice */
+/** column_find() - find the columns. Return: 0, or -EBADMSG when one is cut short or occurs twice */
 int column_find(const uint8_t *data, size_t n, struct column_index *ret_index);
 
 /** column_needs_groups() - whether a column was packed by groups */
@@ -77,9 +79,9 @@ static inline void column_unpacker_freep(struct column_unpacker **unpacker)
 }
 
 /**
- * column_unpack() - the values of a column
- * @context:    as packed with
- * @most:       largest value that is not damage
+ * column_unpack() - unpack the values of a column
+ * @context:    the context of packing
+ * @most:       largest valid value
  * @ret_values: room for n; may be written on failure, too
  *
  * Return: 0, -EBADMSG for damage, or -ENOMEM

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How a column is written down: between the file that packs and the one that unpacks. */
+/* Form of a packed column: shared by the file that packs and the file that unpacks. */
 #pragma once
 
 #include <stdint.h>

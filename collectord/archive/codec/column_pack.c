@@ -11,23 +11,23 @@
 
 /* Level 1 is within 1 % of level 3 on these bytes at half the time. */
 #define ZSTD_LEVEL 1
-#define ZSTD_LEAST_BYTES 64 /* below, its headers outweigh what it saves */
+#define ZSTD_LEAST_BYTES 64 /* minimum size: smaller ones cost more in headers than they save */
 #define ZSTD_LEAST_SAVED(n) ((n) / 32)
 
 #define HASH_BITS 10 /* four times COLUMN_DICTIONARY_MAX */
 
 struct dictionary {
-	uint64_t values[COLUMN_DICTIONARY_MAX]; /* in order of first sight, then ascending */
+	uint64_t values[COLUMN_DICTIONARY_MAX]; /* in order of first occurrence, then ascending */
 	uint32_t n;
 	uint16_t slots[1 << HASH_BITS]; /* index + 1; 0: free */
 };
 
-/* A word takes more than it saves unless it comes four times: what has more of them is given up soon. */
+/* A word saves nothing unless it occurs four times: columns with more words are given up early. */
 #define WORDS_LEAST 64
 #define WORDS_RATIO 4
 #define WORD_HASH_BITS 12 /* four times COLUMN_WORDS_MAX */
 
-/* What was seen in each group, in the order of first sight: what comes often gets a low rank. */
+/* Values of each group, in the order of first occurrence: frequent values get low ranks. */
 struct words {
 	struct word {
 		uint64_t value;
@@ -67,7 +67,7 @@ int column_packer_new(struct column_packer **ret_packer)
 	if (!p->zstd)
 		return -ENOMEM;
 
-	/* Both are in the block's own header already. */
+	/* Both are in the block's header already. */
 	(void)ZSTD_CCtx_setParameter(p->zstd, ZSTD_c_compressionLevel, ZSTD_LEVEL);
 	(void)ZSTD_CCtx_setParameter(p->zstd, ZSTD_c_contentSizeFlag, 0);
 	(void)ZSTD_CCtx_setParameter(p->zstd, ZSTD_c_checksumFlag, 0);
@@ -93,7 +93,7 @@ void column_packer_set_plain(struct column_packer *p, bool is_plain)
 	p->is_plain = is_plain;
 }
 
-/* Return: whether p->packed is worth having instead of p->bytes. */
+/* Return: whether p->packed is worth using instead of p->bytes. */
 static bool pack_bytes(struct column_packer *p)
 {
 	size_t room = ZSTD_compressBound(p->bytes.n), n;
@@ -111,7 +111,7 @@ static bool pack_bytes(struct column_packer *p)
 	return true;
 }
 
-/* What bytes take when each is coded by how often it comes: near enough to choose by, at a tenth of the time. */
+/* Size of an entropy code of the bytes: a sufficient estimate for choosing, at a tenth of the time. */
 static double coded_bytes(const struct buf *bytes)
 {
 	uint32_t counts[256] = { 0 };
@@ -132,7 +132,7 @@ static uint32_t value_slot(uint64_t value)
 	return (uint32_t)(value * 0x9e3779b97f4a7c15ull >> (64 - HASH_BITS));
 }
 
-/* Return: index of a value, which is added when it is new; COLUMN_DICTIONARY_MAX when it does not fit any more. */
+/* Return: index of a value, added when it is new; COLUMN_DICTIONARY_MAX when the dictionary is full. */
 static uint32_t dictionary_add(struct dictionary *d, uint64_t value)
 {
 	uint32_t slot = value_slot(value);
@@ -147,7 +147,7 @@ static uint32_t dictionary_add(struct dictionary *d, uint64_t value)
 	return d->n - 1;
 }
 
-/* Sorts the values, which come in any order. @ret_moved: where each went */
+/* Sorts the values. @ret_moved: new position of each */
 static void dictionary_sort(struct dictionary *d, uint8_t *ret_moved)
 {
 	static const uint32_t gaps[] = { 132, 57, 23, 10, 4, 1 };
@@ -207,7 +207,7 @@ static int try_dictionary(struct column_packer *p, const uint64_t *values, size_
 
 /* ---- ranks ---- */
 
-/* Return: rank of a value in its group, where it is added when it is new; -1 when it does not fit any more */
+/* Return: rank of a value in its group, added when it is new; -1 when the group is full */
 static int words_add(struct words *w, uint64_t value, uint8_t group)
 {
 	uint32_t slot =
@@ -248,7 +248,7 @@ static uint8_t *words_put(uint8_t *at, const struct words *w)
 	return at;
 }
 
-/* Return: 1 with p->other and p->ranks written, 0 when too much is new, -ENOMEM */
+/* Return: 1 with p->other and p->ranks written, 0 when too many values are new, -ENOMEM */
 static int try_ranks(struct column_packer *p, const uint64_t *values, size_t n, const uint8_t *groups)
 {
 	struct words *w = &p->words;
@@ -279,7 +279,7 @@ static int try_ranks(struct column_packer *p, const uint64_t *values, size_t n, 
 
 /* ---- bits ---- */
 
-/* The bits of each value below its top one; 8 bytes of slack behind. Return: behind them */
+/* The bits of each value below its top one; needs 8 spare bytes at the end. Return: position after them */
 static uint8_t *put_bits(uint8_t *at, const uint64_t *values, size_t n)
 {
 	uint64_t waiting = 0;
@@ -392,8 +392,10 @@ static bool is_constant(const uint64_t *values, size_t n)
 	return true;
 }
 
-/* Values that hardly repeat are found out by the first few hundred: no dictionary then, and zstd finds nothing in them
- * either unless they come again and again. */
+/*
+ * Values that hardly repeat are recognised by the first few hundred: then no dictionary is tried, and zstd finds
+ * nothing either unless they repeat often.
+ */
 static bool is_worth_varints(const struct column_packer *p, const uint64_t *values, size_t n)
 {
 	size_t n_again = 0;
@@ -410,7 +412,7 @@ static bool is_worth_varints(const struct column_packer *p, const uint64_t *valu
 	return n_again >= 16;
 }
 
-/* One byte a value, if that can be. Return: 1 with p->best written, 0, -ENOMEM */
+/* One byte a value, if possible. Return: 1 with p->best written, 0, -ENOMEM */
 static int try_bytes(struct column_packer *p, const uint64_t *values, size_t n, const uint8_t *groups,
 		     uint8_t *ret_form)
 {

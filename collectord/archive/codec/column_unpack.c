@@ -9,8 +9,8 @@
 #include "archive/codec/varint.h"
 
 struct column_unpacker {
-	ZSTD_DCtx *zstd;  /* NULL: nothing compressed came so far */
-	struct buf bytes; /* what was compressed */
+	ZSTD_DCtx *zstd;  /* NULL: no compressed bytes so far */
+	struct buf bytes; /* decompressed bytes */
 };
 
 int column_unpacker_new(struct column_unpacker **ret_unpacker)
@@ -57,7 +57,7 @@ bool column_needs_groups(const struct column_index *index, uint8_t id)
 	return index->columns[id].bytes && (index->columns[id].form & COLUMN_FORM_MASK) == COLUMN_RANKS;
 }
 
-/* The next n_bytes of the column, decompressed to n of them if they are compressed; NULL: damage or no memory. */
+/* The next n_bytes of the column, decompressed to n if they are compressed; NULL: damage or no memory. */
 static const uint8_t *plain_bytes(struct column_unpacker *u, struct varint_reader *reader, uint8_t form,
 				  uint64_t n_bytes, uint64_t n, int *ret_r)
 {
@@ -109,7 +109,7 @@ static int unpack_dictionary(struct column_unpacker *u, struct varint_reader *re
 	return 0;
 }
 
-/* Numbers of each group: where they begin, how many. Return: 0 or -EBADMSG */
+/* Start and number of the values of each group. Return: 0 or -EBADMSG */
 static int words_get(struct varint_reader *reader, uint64_t *words, uint16_t *offsets, uint16_t *counts)
 {
 	uint64_t n_groups = varint_get(reader), n = 0;
@@ -135,7 +135,7 @@ static int unpack_ranks(struct column_unpacker *u, struct varint_reader *reader,
 			uint64_t *values, size_t n)
 {
 	uint16_t offsets[COLUMN_GROUPS_MAX] = { 0 }, counts[COLUMN_GROUPS_MAX] = { 0 };
-	uint64_t words[COLUMN_WORDS_MAX + COLUMN_DICTIONARY_MAX]; /* any rank of any group lies inside */
+	uint64_t words[COLUMN_WORDS_MAX + COLUMN_DICTIONARY_MAX]; /* every rank of every group is inside */
 	const uint8_t *ranks;
 	bool is_bad = false;
 	int r;
@@ -154,7 +154,7 @@ static int unpack_ranks(struct column_unpacker *u, struct varint_reader *reader,
 	return is_bad ? -EBADMSG : 0;
 }
 
-/* Up to 63 bits from a bit position; the bytes behind the end are 0. */
+/* Up to 63 bits from a bit position; bytes after the end count as 0. */
 static uint64_t bits_at(const uint8_t *bytes, size_t n_bytes, size_t position)
 {
 	uint8_t last[16] = { 0 };

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/*
- * Figures of a bucket in memory: sorted arrays, so that buckets are added by one walk.
- */
+/* Figures of a bucket in memory: sorted arrays, so that buckets are added in one pass. */
 #include "archive/codec/figures_pack.h"
 
 #include <errno.h>
@@ -87,8 +85,8 @@ static int blob_behind_compare(const void *a, const void *b)
 }
 
 /*
- * First element from `from` on that is not less. Most often that is `from` itself or the end:
- * what is added comes in order.
+ * First element from `from` on that is not less. Usually that is `from` itself or the end, because rows are added in
+ * order.
  */
 static size_t lower_bound(const void *items, size_t n, size_t size, size_t from, const void *key,
 			  int (*compare)(const void *, const void *))
@@ -123,7 +121,7 @@ static int figures_sum(struct stored_figures *to, const struct stored_figures *f
 	return 0;
 }
 
-/* Adds from index `at` on. @ret_at: where it went */
+/* Adds from index `at` on. @ret_at: index of the row */
 static int figures_add_from(struct figures_blob *blob, size_t at, const struct stored_figures *figures, size_t *ret_at)
 {
 	struct stored_figures *items = blob->figures.items, added = *figures;
@@ -249,10 +247,10 @@ static const struct row_kind behind_kind = { sizeof(struct stored_behind), blob_
 static const struct row_kind part_kind = { sizeof(struct stored_part), compare_part, part_sum };
 static const struct row_kind wait_kind = { sizeof(struct stored_wait), compare_wait, wait_sum };
 
-/* Place of a row of which the list has none of its key. */
+/* Position for a row whose key the list does not have. */
 struct row_place {
-	size_t from; /* index in the rows that are added */
-	size_t at;   /* index in the list as it was */
+	size_t from; /* index in the added rows */
+	size_t at;   /* index in the list before */
 };
 
 typedef ARRAY(struct row_place) row_places;
@@ -275,7 +273,7 @@ static int rows_sum(const struct row_kind *kind, char *rows, size_t n, const cha
 	return r;
 }
 
-/* Each row of the list is moved once, however many are new. @rows: address of the list's `items` */
+/* Moves each row of the list once, however many rows are new. @rows: address of the list's `items` */
 static int rows_merge(const struct row_kind *kind, void *rows, size_t *n, size_t *room, const void *more, size_t n_more)
 {
 	row_places fresh = { .items = NULL };

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/*
- * Limits on the accounts of one process in a blob: small threads and small waits become part of a sum.
- */
+/* Limits on the accounts of one process in a blob: small threads and small waits are added to sums. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -18,8 +16,8 @@ static int order_largest(const void *a, const void *b)
 }
 
 /*
- * Smallest of the `most` largest numbers; those equal to it may be more than there is room for.
- * @ret_equal: how many of these there is room for
+ * Smallest of the `most` largest numbers; more numbers may be equal to it than there is room for.
+ * @ret_equal: room for equal numbers
  */
 static uint64_t least_kept(number_list *numbers, size_t most, size_t *ret_equal)
 {
@@ -43,7 +41,7 @@ static bool is_kept(uint64_t ns, uint64_t least, size_t *equal)
 	return ns > least;
 }
 
-/* A sum of waits: of its thread, operation, class and kind of resource; the resource and the waker are not known. */
+/* Key of a sum of waits: thread, operation, class and kind of resource; without resource and waker. */
 static bool wait_is_sum(const struct stored_wait *w)
 {
 	return !w->wait.resource && !w->wait.device && !w->wait.name[0] && !w->wait.waker_tgid;
@@ -56,7 +54,7 @@ static int order_thread(const struct stored_part *part, uint32_t process, uint32
 	return (part->tid > tid) - (part->tid < tid);
 }
 
-/* Whether the thread has become a part of the sum of its process's other threads. */
+/* Whether the thread is in the sum of its process's other threads. */
 static bool thread_is_folded(const struct figures_blob *blob, uint32_t process, uint32_t tid)
 {
 	const struct stored_part *parts = blob->parts.items;
@@ -67,7 +65,7 @@ static bool thread_is_folded(const struct figures_blob *blob, uint32_t process, 
 	       (place == blob->parts.n || order_thread(&parts[place], process, tid) != 0);
 }
 
-/* Waits [from, to) of one process, of which those that stay are moved to index `at`. Return: 0 or -ENOMEM */
+/* Waits [from, to) of one process; the remaining ones are moved to index `at`. Return: 0 or -ENOMEM */
 static int waits_fold(struct figures_blob *blob, size_t from, size_t to, size_t *at, struct figures_blob *sums)
 {
 	number_list numbers = { .items = NULL };
@@ -104,7 +102,7 @@ static int waits_fold(struct figures_blob *blob, size_t from, size_t to, size_t 
 	return r;
 }
 
-/* Time of the thread of the part at i, whose parts end at *end. */
+/* Time of the thread of the part at i; its parts end at *end. */
 static uint64_t thread_ns(const struct figures_blob *blob, size_t i, size_t to, size_t *end)
 {
 	const struct stored_part *parts = blob->parts.items;
@@ -115,7 +113,7 @@ static uint64_t thread_ns(const struct figures_blob *blob, size_t i, size_t to, 
 	return ns;
 }
 
-/* Likewise of the parts of one process. */
+/* The same of the parts of one process. */
 static int parts_fold(struct figures_blob *blob, size_t from, size_t to, size_t *at, struct figures_blob *sums)
 {
 	number_list numbers = { .items = NULL };
@@ -151,7 +149,7 @@ static int parts_fold(struct figures_blob *blob, size_t from, size_t to, size_t 
 	return r;
 }
 
-/* Each process of a list of rows through func, which moves what stays; r and sums are of the caller. */
+/* Calls func for each process of a list of rows; func moves the remaining rows. The caller has r and sums. */
 #define ROWS_FOLD(list, func)                                                                                          \
 	do {                                                                                                           \
 		size_t fold_at_ = 0, fold_end_;                                                                        \

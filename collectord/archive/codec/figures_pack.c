@@ -57,7 +57,7 @@ void figures_encoder_set_plain(struct figures_encoder *p, bool is_plain)
 	column_packer_set_plain(p->columns, is_plain);
 }
 
-/* Appends p->values as a column and empties them. */
+/* Appends p->values as a column and clears them. */
 static int pack_values(struct figures_encoder *p, enum figures_column id)
 {
 	struct column_context context = { .bounds = p->bounds.n ? p->bounds.data : NULL };
@@ -83,7 +83,7 @@ static int pack_histograms(struct figures_encoder *p, const struct figures_blob 
 {
 	int r = 0;
 
-	/* how many are filled goes before what they are, so it is counted in a pass of its own */
+	/* the number of filled buckets comes before their contents, so it is counted in a pass of its own */
 	for (size_t i = 0; r == 0 && i < blob->figures.n; i++) {
 		const struct histogram *h = &blob->figures.items[i].figures.durations;
 		uint64_t n_filled = 0;
@@ -153,7 +153,7 @@ static int figures_pack_blame(struct figures_encoder *p, const struct figures_bl
 		__u64 blame_ns[BLAME_COUNT];
 		uint32_t n;
 
-		/* On-CPU is the remainder here, too: what is kept is how far it is off. */
+		/* CPU time is the remainder here, too: its error is stored. */
 		memcpy(blame_ns, f->blame_ns, sizeof(blame_ns));
 		for (uint32_t k = BLAME_ON_CPU + 1; k < BLAME_COUNT; k++)
 			blame_ns[BLAME_ON_CPU] += f->blame_ns[k];
@@ -245,7 +245,7 @@ int figures_encode(struct figures_encoder *p, const struct figures_blob *blob, s
 	    blob->parts.n > FIGURES_ROWS_MAX || blob->waits.n > FIGURES_ROWS_MAX)
 		return -E2BIG;
 	p->out = out;
-	p->values.n = p->more.n = p->bounds.n = 0; /* of one that failed */
+	p->values.n = p->more.n = p->bounds.n = 0; /* owned by the failed encoder */
 	p->bounds.failed = false;
 	at = buf_reserve(out, 1 + 4 * VARINT_BYTES_MAX);
 	if (!at)

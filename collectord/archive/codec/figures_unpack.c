@@ -21,7 +21,7 @@ struct figures_unpacker {
 	size_t n_parts;
 	size_t n_waits;
 	uint64_t *values; /* room for each of these */
-	uint64_t *more;	  /* room for what a column has beyond one value each */
+	uint64_t *more;	  /* room for columns with more than one value each */
 	uint64_t *even_more;
 	uint8_t *bounds;
 };
@@ -41,7 +41,7 @@ static void figures_unpacker_done(struct figures_unpacker *u)
 	column_unpacker_free(u->columns);
 }
 
-/* Return: 0 or -ENOMEM; what was there is gone */
+/* Return: 0 or -ENOMEM; earlier contents are dropped */
 static int room_for(void *ret_items, size_t n, size_t size)
 {
 	void **items = ret_items;
@@ -56,7 +56,7 @@ static int figures_unpack(struct figures_unpacker *u, enum figures_column id, ui
 	return column_unpack(u->columns, &u->index, (uint8_t)id, NULL, most, values, n);
 }
 
-/* One column, each value set in a row of n. */
+/* Reads one column, each value into a row of n. */
 #define UNPACK_ROWS(rows, n_rows, row, id, most, set)                                                                  \
 	do {                                                                                                           \
 		int unpack_r_ = figures_unpack(u, id, most, u->values, n_rows);                                        \
@@ -74,7 +74,7 @@ static int figures_unpack(struct figures_unpacker *u, enum figures_column id, ui
 #define UNPACK_PART(id, most, set) UNPACK_ROWS(u->parts, u->n_parts, x, id, most, set)
 #define UNPACK_WAIT(id, most, set) UNPACK_ROWS(u->waits, u->n_waits, w, id, most, set)
 
-/* Steps from one process to the next as processes. Return: 0, or -EBADMSG beyond the last */
+/* Differences to process numbers. Return: 0, or -EBADMSG beyond the last */
 static int processes_add_up(uint64_t *steps, size_t n)
 {
 	uint64_t process = 0;
@@ -122,7 +122,7 @@ static int histogram_fill(struct histogram *h, const uint64_t *steps, const uint
 	for (size_t i = 0; i < n; i++) {
 		if ((i && steps[i] == 0) || counts[i] == UINT64_MAX)
 			return -EBADMSG;
-		last += i ? steps[i] : 0; /* each is below HISTOGRAM_BUCKETS, n too: no overflow */
+		last += i ? steps[i] : 0; /* each is below HISTOGRAM_BUCKETS, and so is n: no overflow */
 		most = MAX(most, counts[i] + 1);
 	}
 	if (last >= HISTOGRAM_BUCKETS)
@@ -302,7 +302,7 @@ static int unpack_waits(struct figures_unpacker *u)
 	return 0;
 }
 
-/* What precedes the columns; u's counts and room for as many. */
+/* The head before the columns; sets u's counts and makes room for as many rows. */
 static int unpack_head(struct figures_unpacker *u, struct varint_reader *reader)
 {
 	const uint8_t *format = varint_get_bytes(reader, 1);

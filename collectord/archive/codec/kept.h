@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Numbers of events/columns.def as they are packed: those with a sign folded, so that small ones stay small. */
+/* Numbers of events/columns.def in packed form: signed ones folded, so that small values stay small. */
 #pragma once
 
 #include <stdint.h>
@@ -10,5 +10,5 @@
 #define KEPT_GET(member) (KEPT_IS_SIGNED(member) ? varint_fold((uint64_t)(int64_t)(member)) : (uint64_t)(member))
 #define KEPT_SET(member, value)                                                                                        \
 	((member) = (__typeof__(member))(KEPT_IS_SIGNED(member) ? varint_unfold(value) : (value)))
-/* Largest packed number that is one of the member's. */
+/* Largest valid packed number of the member. */
 #define KEPT_MOST(struct_type, member) (UINT64_MAX >> (64 - 8 * sizeof(((struct_type *)0)->member)))

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * A row of the tail: a format byte, then event by event what differs from the one before.
+ * A row of the tail: a format byte, then for each event the difference from the previous one.
  *
- * Each is a number whose bits say which members follow, the time since the entry before, the duration, and those
- * members, all varints. In format 1 that number was two bytes.
+ * Each is a number whose bits name the members that follow, the time since the previous entry, the duration, and those
+ * members, all varints. In format 1 that number had two bytes.
  */
 #include "archive/codec/codec.h"
 
@@ -15,7 +15,7 @@
 #define TAIL_FORMAT 2
 #define TAIL_FORMAT_FIRST 1
 
-/* What follows, in this order (events/columns.def). */
+/* Following members, in this order (events/columns.def). */
 enum tail_member {
 	TAIL_OVERHEAD = 0,
 	TAIL_BLAME_CLASSES = 11, /* bit per class that is not 0 */
@@ -39,7 +39,7 @@ static uint64_t blame_classes(const struct call_record *call)
 	return classes;
 }
 
-/* What is compared with the event before, by member. */
+/* Members that are compared with the previous event. */
 static void members_of(const struct stored_event *e, uint64_t *ret)
 {
 	ret[TAIL_OVERHEAD] = varint_fold(e->call.raw_ns - e->call.duration_ns);

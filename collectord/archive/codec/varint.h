@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Numbers in as many bytes as they need: seven bits a byte, lowest first, the top bit
- * says that more follow. Inline, as every packed number passes through here.
+ * Numbers in as many bytes as they need: seven bits a byte, lowest first; the top bit marks that more follow. Inline,
+ * because every packed number passes through here.
  */
 #pragma once
 
@@ -11,14 +11,14 @@
 
 #define VARINT_BYTES_MAX 10
 
-/* Reads from bytes that may be anything: past the end, or of a damaged number, all is 0 and `failed` is set. */
+/* Reads arbitrary bytes: past the end, or of a damaged number, every result is 0 and `failed` is set. */
 struct varint_reader {
 	const uint8_t *p;
 	const uint8_t *end;
 	bool failed;
 };
 
-/** varint_put() - @p: room for VARINT_BYTES_MAX. Return: behind the number */
+/** varint_put() - write a number. @p: room for VARINT_BYTES_MAX. Return: position after the number */
 static inline uint8_t *varint_put(uint8_t *p, uint64_t value)
 {
 	for (; value >= 0x80; value >>= 7)
@@ -27,7 +27,7 @@ static inline uint8_t *varint_put(uint8_t *p, uint64_t value)
 	return p;
 }
 
-/** varint_get_long() - one number of any length */
+/** varint_get_long() - read one number of any length */
 uint64_t varint_get_long(struct varint_reader *reader);
 
 static inline uint64_t varint_get(struct varint_reader *reader)
@@ -46,7 +46,7 @@ static inline uint8_t varint_bits(uint64_t value)
 	return value ? (uint8_t)(64 - __builtin_clzll(value)) : 0;
 }
 
-/* Small differences of either sign as small numbers; every 64-bit difference comes back as it was. */
+/* Small differences of either sign as small numbers; every 64-bit difference is restored unchanged. */
 static inline uint64_t varint_fold(uint64_t difference)
 {
 	return difference << 1 ^ (0 - (difference >> 63));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * A plain SQLite file of what a reader may see: the tables of a caller's SQL written out, one after another, in one
+ * A plain SQLite file of everything that a reader may see: the tables of a caller's SQL, one after another, in one
  * transaction.
  */
 #include "archive/export/export.h"
@@ -19,7 +19,7 @@
 struct export
 {
 	const struct export_request *request;
-	sqlite3 *in; /* has the tables of a caller's SQL */
+	sqlite3 *in; /* connection with the tables of a caller's SQL */
 	sqlite3 *out;
 	const char *node; /* of the newest session */
 	uint64_t n_events;
@@ -29,15 +29,16 @@ struct export
 static const struct copy {
 	const char *table;
 	const char *select;   /* with WHERE; one column for each of the table */
-	const char *begin;    /* of a row, before the end of the time that was asked for; NULL: all rows are taken */
-	const char *end;      /* of a row and its comparison with the beginning of that time */
-	const char *conflict; /* what to do with a row that is there; NULL: leave it as it is */
-	bool has_pid;	      /* 0 stands for a process that is not known */
-	const struct table *ours; /* its columns are those of the exported table; NULL: it is Ingero's, in schema.c */
+	const char *begin;    /* time of a row, compared with the end of the window; NULL: all rows are taken */
+	const char *end;      /* time of a row and its comparison with the start of the window */
+	const char *conflict; /* conflict clause for an existing row; NULL: keep it */
+	bool has_pid;	      /* 0 stands for an unknown process */
+	const struct table
+		*ours; /* its columns are those of the exported table; NULL: one of Ingero's tables, in schema.c */
 } copies[] = {
 	{ .table = "sources", .select = "SELECT * FROM sources" },
 	{ .table = "sessions", .select = "SELECT * FROM sessions" },
-	/* An operation's number is held in a byte: the last one is shared by all that do not fit. */
+	/* Ingero stores an operation's number in a byte: operations that do not fit share the last number. */
 	{ .table = "events",
 	  .select = "SELECT :node || ':' || call_number(), timestamp, pid, tid, source, min(op, 255), duration, gpu_id,"
 		    " arg0, arg1, ret_code, stack_used(stack_hash), cgroup_id, :node, rank, local_rank, world_size,"
@@ -75,7 +76,7 @@ static const struct copy {
 	  .begin = "detected_at",
 	  .end = "coalesce(ended_at, 9223372036854775807) >=",
 	  .has_pid = true },
-	/* Already of the time that was asked for. */
+	/* Accounts and waits are of the requested window already. */
 	{ .table = "accounts",
 	  .select = "SELECT * FROM accounts WHERE true",
 	  .has_pid = true,
@@ -83,7 +84,7 @@ static const struct copy {
 	{ .table = "waits", .select = "SELECT * FROM waits WHERE true", .has_pid = true, .ours = &table_waits },
 };
 
-/* ---- functions of these statements ---- */
+/* ---- SQL functions of these statements ---- */
 
 static void call_number(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
@@ -94,7 +95,7 @@ static void call_number(sqlite3_context *context, int argc, sqlite3_value **argv
 	sqlite3_result_int64(context, (sqlite3_int64)++e->n_events);
 }
 
-/* A call's stack, which is written, too, from now on. */
+/* A call's stack, which is exported from now on. */
 static void stack_used(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
 	const struct export *e = sqlite3_user_data(context);
@@ -124,7 +125,7 @@ static void conditions_append(struct buf *sql, const struct copy *c, const struc
 	if (c->begin && request->to_unix_ns)
 		buf_printf(sql, " AND %s < %" PRIu64, c->begin, MIN(request->to_unix_ns, (uint64_t)INT64_MAX));
 	if (c->has_pid && request->n_pids) {
-		/* "+": a member of the list at a time would be asked for, each with a walk over the whole table. */
+		/* "+": otherwise each member of the list would be a lookup, each with a pass over the whole table. */
 		buf_append_text(sql, " AND +pid IN (0");
 		for (size_t i = 0; i < request->n_pids; i++)
 			buf_printf(sql, ", %u", request->pids[i]);
@@ -175,7 +176,7 @@ static int exec(struct export *e, const char *sql)
 	return sql_errno(e->out, sqlite3_exec(e->out, sql, NULL, NULL, NULL));
 }
 
-/* Of a table that Ingero does not have. */
+/* Creates a table that Ingero does not have. */
 static int table_create(struct export *e, const struct table *table)
 {
 	CLEANUP(buf_done) struct buf sql = BUF_INIT;

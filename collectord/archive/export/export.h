@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What a reader may see as a plain SQLite file of Ingero's tables (user_version 10), for the
- * sqlite3 shell and other tools. Runs in the reader child.
+ * Everything that a reader may see as a plain SQLite file of Ingero's tables (user_version 10), for the sqlite3 shell
+ * and other tools. Runs in the reader child.
  */
 #pragma once
 
@@ -20,8 +20,8 @@ struct export_request {
 
 /**
  * export_db() - fill an empty database
- * @out: writable; its journal may be off, as a file that failed is thrown away
- * @ret_events: calls written
+ * @out: writable; its journal may be off, because a failed file is deleted
+ * @ret_events: number of calls written
  * Return: 0; -ENOSPC, -ETIME (interrupted), -errno
  */
 int export_db(struct reader_job *job, const struct export_request *request, struct sqlite3 *out, uint64_t *ret_events);

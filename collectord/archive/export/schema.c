@@ -81,8 +81,10 @@ const char export_finish[] =
 	"INSERT INTO event_aggregates SELECT timestamp - timestamp % 60000000000 AS b, source, op, pid, 0, count(*),"
 	" 0, min(duration), max(duration), 0 FROM events WHERE true GROUP BY b, source, op, pid"
 	" ON CONFLICT DO UPDATE SET stored = excluded.stored;"
-	/* Figures are read a little after the full minute: calls that were kept in this one were counted in the one
-	 * before. The sum over all minutes stays what was counted. */
+	/*
+	 * Figures are read shortly after the full minute: calls recorded in this minute may be counted in the previous
+	 * one. The sum over all minutes stays the counted one.
+	 */
 	"UPDATE event_aggregates AS a SET count = max(a.stored, a.count - b.stored + b.count) FROM event_aggregates AS "
 	"b"
 	" WHERE b.bucket = a.bucket + 60000000000 AND b.source = a.source AND b.op = a.op AND b.pid = a.pid"

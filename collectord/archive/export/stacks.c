@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/*
- * Stacks as Ingero keeps them: by a hash of what their frames are resolved to.
- */
+/* Stacks in Ingero's form: identified by a hash of their resolved frames. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Stacks by the hash that Ingero calls them by, between the files of this directory. */
+/* Stacks by Ingero's hash, shared within this directory. */
 #pragma once
 
 #include <stdbool.h>
@@ -9,7 +9,7 @@
 
 struct export_stack {
 	uint32_t id;
-	bool is_used; /* by a call that was written */
+	bool is_used; /* used by an exported call */
 	int64_t hash;
 };
 
@@ -18,7 +18,7 @@ struct export_stacks {
 	size_t n, room;
 };
 
-/** export_stacks_load() - all that have frames. Return: 0 or -errno */
+/** export_stacks_load() - load all stacks with frames. Return: 0 or -errno */
 int export_stacks_load(struct export_stacks *stacks, struct store_reader *reader);
-/** export_stack_find() - NULL: there is none, or nothing of it is known */
+/** export_stack_find() - find a stack; NULL: none, or without data */
 struct export_stack *export_stack_find(const struct export_stacks *stacks, int64_t id);

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-/*
- * Rows of a foreign file, in order of time, as calls.
- */
+/* Rows of a foreign file as calls, in order of time. */
 #include "archive/foreign/foreign.h"
 
 #include <errno.h>
 #include <sqlite3.h>
 #include <string.h>
 
-#define PENDING_CALLS 4096 /* packed together, in less than 1 MiB */
+#define PENDING_CALLS 4096 /* packed together, less than 1 MiB */
 
 /* Calls of one node that are not packed yet. */
 struct pending {
@@ -95,7 +93,7 @@ int foreign_calls_put(struct foreign_file *f)
 	CLEANUP(calls_done) struct calls c = { .file = f };
 	int r = foreign_figures_open(f, &c.figures);
 
-	/* What is greater than every number is none. */
+	/* A value above every number is no number. */
 	r = r ? r
 	      : foreign_select(f, FOREIGN_EVENTS, FOREIGN_ROW_COLUMNS " arg0 arg1 ret_code stack_hash node=''",
 			       "WHERE timestamp > 0 AND timestamp < '' ORDER BY timestamp", &c.statement);

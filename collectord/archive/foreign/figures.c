@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Figures of a foreign file: its rows sorted into buckets of a second.
+ * Figures of a foreign file: its rows in buckets of a second.
  *
- * Where Ingero kept aggregates (minutes), the bucket is that minute, and calls that were
- * counted but got no row are in its counts, totals and maxima as "untimed": their
- * durations are not known one by one, so percentiles are those of the kept rows. Where a
- * minute's aggregate counts less than there are rows (a later event replaced it), the rows
- * are right. How many calls of a minute got no row is a gap of that minute.
+ * If Ingero stored aggregates (of minutes), the minute is the bucket, and calls without a row are part of its counts,
+ * totals and maxima as "untimed": their single durations are unknown, so percentiles are those of the rows. If a
+ * minute's aggregate counts less than there are rows (a later event replaced it), the rows are used. The number of
+ * calls of a minute without a row is a gap of that minute.
  */
 #include "archive/foreign/foreign.h"
 
@@ -56,7 +55,7 @@ static int aggregate_apply(struct foreign_figures *w, const struct aggregate *a,
 
 	if (op && op->is_call && a->count > a->stored)
 		*not_kept += a->count - a->stored;
-	/* Aggregates name no node: good where only one has that pid. */
+	/* Aggregates have no node: they are used only for pids of a single node. */
 	for (uint32_t node = 0; node < w->file->nodes.n && !process; node++)
 		process = foreign_process_find(w->file, node, (uint32_t)a->pid, a->bucket_unix_ns + MINUTE_NS);
 	if (!op || !process || !a->count)
@@ -148,7 +147,7 @@ static int aggregate_next(struct foreign_figures *w)
 	return MIN(r, 0);
 }
 
-/* Open the buckets of aggregates up to a moment. */
+/* Opens the buckets of aggregates up to a moment. */
 static int aggregates_until(struct foreign_figures *w, uint64_t unix_ns)
 {
 	int r = 0;
@@ -169,7 +168,7 @@ int foreign_figures_add(struct foreign_figures *w, const struct foreign_op *op, 
 	struct op_figures *figures;
 	int r = aggregates_until(w, at);
 
-	/* The open bucket holds it already when it is a minute of aggregates. */
+	/* The open bucket contains it already if it is a minute of aggregates. */
 	if (r == 0 && !(w->row.t1_ns && at >= w->row.t0_ns && at < w->row.t1_ns))
 		r = bucket_open(w, at - at % NSEC_PER_SEC, 1);
 	if (r)

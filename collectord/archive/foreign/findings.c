@@ -2,11 +2,10 @@
 /*
  * Stored chains of a foreign file as findings.
  *
- * A chain is what was true in the second it was detected, by coincidence in time: an
- * operation was slow, and something happened in the same ten seconds. Rows of one kind,
- * operation and node that follow each other are one finding; severity is part of
- * their ids, and no part of its identity. All are labelled as what they are: confidence is
- * low, the cause's kind is "coincidence".
+ * A chain lists what was true in the second of its detection, by coincidence in time: an operation was slow, and
+ * something else happened in the same ten seconds. Consecutive rows of one kind, operation and node are one finding.
+ * Severity is part of their ids, but not of its identity. Findings are labelled accordingly: confidence is low, the
+ * cause's kind is "coincidence".
  */
 #include "archive/foreign/foreign.h"
 
@@ -23,16 +22,16 @@
 #include "archive/foreign/ingero_names.h"
 #include "archive/foreign/json.h"
 
-/* Guess: a cause named by coincidence is at most possible. */
+/* Guess: a cause by coincidence is at most possible. */
 #define CHAIN_CONFIDENCE 0.2
-/* Chains are written each second while they hold; what was quiet for longer came back. */
+/* Chains are written each second while they last; after a longer pause the problem returned. */
 #define CHAIN_QUIET_NS (5 * NSEC_PER_SEC)
-/* As for our own: what comes back after a minute is another. */
+/* The rule of our own findings: a return after a minute is another finding. */
 #define CHAIN_AGAIN_NS (60 * NSEC_PER_SEC)
-#define CHAINS_MAX 16384 /* findings; later ones are left out */
+#define CHAINS_MAX 16384 /* maximum findings; later ones are left out */
 #define CHAIN_EVIDENCE_MAX (FINDING_EVIDENCE_MAX)
 
-/* What the ids say, behind the node: a beginning. Older files number their chains; then the summary tells. */
+/* Text of the ids after the node: a prefix. Older files number their chains; then the summary is used. */
 static const struct {
 	const char *id, *summary, *kind;
 } kinds[] = {
@@ -57,8 +56,8 @@ struct chain {
 	Ingero__V1__Evidence *evidences[CHAIN_EVIDENCE_MAX];
 	char *advice[FINDING_ADVICE_MAX];
 	const char *node;
-	struct foreign_op *op; /* NULL: none, or not known */
-	uint32_t process;      /* row; 0: not known */
+	struct foreign_op *op; /* NULL: none, or unknown */
+	uint32_t process;      /* row; 0: unknown */
 	uint64_t last_unix_ns;
 	uint64_t n_rows;
 	enum finding_severity severity;
@@ -69,7 +68,7 @@ struct chains {
 	struct arena arena;
 	ARRAY(struct chain *) items; /* by detection */
 	struct sqlite3_stmt *statement;
-	char text[65536]; /* JSON at hand */
+	char text[65536]; /* buffer of JSON */
 	struct foreign_json_element element;
 	char no_text[1];
 };
@@ -132,14 +131,14 @@ static const char *kind_of(const char *id, const char *node, const char *summary
 	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
 		if (!strncmp(id, kinds[i].id, strlen(kinds[i].id)))
 			return kinds[i].kind;
-	/* A tail's summary has a bracket, as those of others do: it is the last resort. */
+	/* A tail's summary has a bracket, but other summaries have one, too: it is the last resort. */
 	for (size_t i = 1; i < ARRAY_SIZE(kinds); i++)
 		if (*kinds[i].summary && strstr(summary, kinds[i].summary))
 			return kinds[i].kind;
 	return *op ? kinds[0].kind : "chain";
 }
 
-/* "cuMemAlloc p99=51ms (410.6x p50) — heavy block I/O": the second half is what happened at the same time. */
+/* "cuMemAlloc p99=51ms (410.6x p50) — heavy block I/O": the second half happened at the same time. */
 static char *title_make(struct chains *c, const char *summary, const char *causes)
 {
 	CLEANUP(buf_done) struct buf title = BUF_INIT;
@@ -166,7 +165,7 @@ static void evidence_add(struct chain *chain, char *name, double value, char *un
 	chain->message.evidence = chain->evidences;
 }
 
-/* Return: the source of the layer of calls that a label means, NULL where it means none */
+/* Return: the source of the layer of a label, NULL for another label */
 static const char *source_of_calls(const char *label)
 {
 	for (size_t i = 0; i < ingero_source_count; i++)
@@ -177,7 +176,7 @@ static const char *source_of_calls(const char *label)
 	return NULL;
 }
 
-/* Layers and times of the timeline; the last entry is the symptom, and says which layer the operation is of. */
+/* Layers and times of the timeline; the last entry is the symptom, whose layer is that of the operation. */
 static const char *timeline_read(struct chains *c, struct chain *chain)
 {
 	struct foreign_json json = { .at = c->text };
@@ -220,7 +219,7 @@ static int advice_read(struct chains *c, struct chain *chain)
 	return 0;
 }
 
-/* The operation under the name that everything else calls it by. */
+/* The operation's name in all other answers. */
 static void op_name(struct chains *c, struct chain *chain, const char *source, char *op)
 {
 	chain->message.op = op;
@@ -286,7 +285,7 @@ static struct chain *chain_new(struct chains *c, const char *kind, const char *n
 	return ARRAY_PUSH(&c->items, chain) < 0 ? NULL : chain;
 }
 
-/* The newest of an identity, if it has not been quiet for too long. */
+/* The newest finding of an identity, if it was not quiet for too long. */
 static struct chain *chain_find(const struct chains *c, const char *kind, const char *op, const char *node,
 				uint64_t unix_ns)
 {
@@ -317,7 +316,7 @@ static int chain_row_add(struct chains *c)
 	op_name(c, &named, "", op);
 	chain = chain_find(c, kind, named.message.op, node, unix_ns);
 	if (chain && chain->severity >= severity) {
-		/* the same again, and no worse */
+		/* the same again, not worse */
 	} else if (!chain && c->items.n >= CHAINS_MAX) {
 		return 0;
 	} else {
@@ -341,7 +340,7 @@ static int chain_row_add(struct chains *c)
 	return 0;
 }
 
-/* Notes a process that called. Return: whether it is still the only one */
+/* Notes a calling process. Return: whether it is still the only one */
 static bool caller_note(struct foreign_op *op, uint64_t pid)
 {
 	if (op->only_pid && op->only_pid != pid) {
@@ -380,7 +379,7 @@ static int callers_find(const struct foreign_file *f, struct foreign_op *op)
 	return r;
 }
 
-/* The one process that was traced, where the recorder was told to trace one. 0: another number of them. */
+/* The one process that was traced, if the recorder was told to trace one. 0: none or several. */
 static int filter_find(const struct foreign_file *f, uint32_t *ret_pid)
 {
 	CLEANUP(sql_finalizep) struct sqlite3_stmt *statement = NULL;
@@ -401,7 +400,7 @@ static int filter_find(const struct foreign_file *f, uint32_t *ret_pid)
 	return MIN(r, 0);
 }
 
-/* Chains do not say whose calls were slow. */
+/* Chains do not name the process of the slow calls. */
 static int chain_process(struct chains *c, struct chain *chain)
 {
 	const struct foreign_process *p = NULL;
@@ -427,7 +426,7 @@ static int chain_process(struct chains *c, struct chain *chain)
 	return r;
 }
 
-/* FNV-1a of what makes it this finding and no other, as its id has to be the same each time the file is read. */
+/* FNV-1a of everything that identifies the finding: its id has to be the same each time the file is read. */
 static uint64_t chain_id(const struct chain *chain)
 {
 	const char *parts[] = { chain->message.kind, chain->message.op, chain->node };

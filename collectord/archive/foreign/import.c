@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/*
- * A foreign file becomes one of ours, in a temporary file of SQLite's; and its plain rows: sessions, snapshots, gaps.
- */
+/* Import of a foreign file into a temporary database of ours; and its plain rows: sessions, snapshots, gaps. */
 #include "archive/foreign/import.h"
 
 #include <errno.h>
@@ -18,7 +16,7 @@ static void foreign_file_free(struct foreign_file *f)
 {
 	if (!f)
 		return;
-	(void)writer_close(&f->out); /* there is no session to end */
+	(void)writer_close(&f->out); /* no session to end */
 	ARRAY_DONE(&f->ops);
 	ARRAY_DONE(&f->processes);
 	ARRAY_DONE(&f->nodes);
@@ -32,7 +30,7 @@ static void file_freep(struct foreign_file **f)
 	foreign_file_free(*f);
 }
 
-/* Which of the tables are there, as tables: a view would be the stranger's program. */
+/* The tables that exist as tables: a view would run SQL of the file's author. */
 static int tables_find(struct foreign_file *f)
 {
 	CLEANUP(sql_finalizep) struct sqlite3_stmt *statement = NULL;
@@ -63,7 +61,7 @@ static int version_read(struct foreign_file *f, int64_t *ret_version)
 	return r < 0 ? r : 0;
 }
 
-/* One transaction without a journal: if anything fails nothing of it is looked at. */
+/* One transaction without a journal: after a failure nothing of it is used. */
 static int out_open(struct foreign_file *f)
 {
 	struct db *db = &f->out.db;
@@ -127,7 +125,7 @@ static int sessions_put(struct foreign_file *f)
 	return r;
 }
 
-/* What the first session says of the machine's memory; 0: nothing. */
+/* Memory of the machine in the first session; 0: none. */
 static int memory_find(const struct foreign_file *f, uint64_t *ret_bytes)
 {
 	CLEANUP(sql_finalizep) struct sqlite3_stmt *statement = NULL;
@@ -246,7 +244,7 @@ int foreign_import(struct sqlite3 *db, const struct read_scope *scope, bool has_
 			 r == -EBADMSG ? sqlite3_errmsg(db) : strerror(-r));
 		return r;
 	}
-	(void)sqlite3_db_release_memory(db); /* its cache is needed no more */
+	(void)sqlite3_db_release_memory(db); /* its cache is no longer needed */
 	*ret_db = db_take(&f->out.db);
 	return 0;
 }

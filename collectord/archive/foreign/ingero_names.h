@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/*
- * The numbers by which Ingero's files call sources and operations: to read them, and to
- * write files that its users' tools can read.
- */
+/* Numbers of sources and operations in Ingero's files: for reading them, and for exported files. */
 #pragma once
 
 #include <stddef.h>
@@ -23,10 +20,10 @@ enum ingero_host_op { INGERO_EXEC = 5, INGERO_EXIT = 6, INGERO_FORK = 7 };
 
 struct ingero_source {
 	int64_t id;
-	const char *name;     /* here */
-	const char *label;    /* in table sources */
-	const char *prefix;   /* of operations known by number alone */
-	const char *describe; /* a few words */
+	const char *name;     /* our name */
+	const char *label;    /* name in table sources */
+	const char *prefix;   /* prefix of operations without a name */
+	const char *describe; /* description */
 };
 
 struct ingero_op {

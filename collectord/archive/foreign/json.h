@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The JSON that foreign files keep in texts: an array of strings, or of flat objects.
+ * JSON in texts of foreign files: an array of strings, or of flat objects.
  *
- * Reads hostile text in one pass without recursion or memory of its own. Values that are
- * themselves arrays or objects are refused.
+ * Reads untrusted text in one pass without recursion or memory of its own. Nested arrays or objects are refused.
  */
 #pragma once
 
@@ -14,16 +13,17 @@
 
 #define FOREIGN_JSON_FIELDS 8
 
-/* One element: an object's members, or a string as the value of the only member, called "". */
+/* One element: the members of an object, or a string as the value of the only member, "". */
 struct foreign_json_element {
 	size_t n;
 	struct {
 		char key[16];
-		char value[FOREIGN_TEXT_BYTES]; /* of a string, or as a number is written; "" for null, true, false */
-	} fields[FOREIGN_JSON_FIELDS];		/* of more members the first ones */
+		char value[FOREIGN_TEXT_BYTES]; /* value of a string, or the text of a number; "" for null, true, false
+						 */
+	} fields[FOREIGN_JSON_FIELDS];		/* only the first members of a larger object */
 };
 
-/** foreign_json_value() - "" where there is no such member */
+/** foreign_json_value() - value of a member, "" without it */
 const char *foreign_json_value(const struct foreign_json_element *element, const char *key);
 
 struct foreign_json {
@@ -32,5 +32,5 @@ struct foreign_json {
 	bool has_begun;
 };
 
-/** foreign_json_next() - Return: 1; 0 at the end of the array, or of what could be read of it */
+/** foreign_json_next() - read the next element. Return: 1; 0 at the end of the array, or of its readable part */
 int foreign_json_next(struct foreign_json *json, struct foreign_json_element *ret_element);

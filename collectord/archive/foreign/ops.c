@@ -2,10 +2,9 @@
 /*
  * Operations of a foreign file: (source, op) numbers to names.
  *
- * The file's own lookup tables come first, but they lack operations that its writer knew
- * (graphs, 2D and peer copies, summaries), so ingero_names.c has a table, too. What neither
- * knows is called by its number. An operation that bpf/ops.def has gets its id there and its full
- * name; all others get ids from OP_ID_MAX on.
+ * The file's own lookup tables come first, but they lack some operations of their writer (graphs, 2D and peer copies,
+ * summaries), so ingero_names.c has a table, too. An operation in neither is named by its number. An operation of
+ * bpf/ops.def gets its id and full name; all others get ids from OP_ID_MAX on.
  */
 #include "archive/foreign/foreign.h"
 
@@ -17,11 +16,11 @@
 #include "events/op.h"
 #include "archive/foreign/ingero_names.h"
 
-/* Operations that are no row of ops.def and whose first argument is a number of bytes. */
+/* Operations without a row in ops.def whose first argument is a number of bytes. */
 static const char *const byte_ops[] = { "cudaMemcpy2D", "cudaMemcpy2DAsync", "cudaMemcpyPeer", "cudaMemcpyPeerAsync",
 					"mm_page_alloc" };
 
-/* Names of operations that had another one in some releases. */
+/* Names that changed between releases. */
 static const struct {
 	const char *old_name, *name;
 } aliases[] = { { "cuMemAllocV2", "cuMemAlloc" }, { "cuMemAllocManagedV2", "cuMemAllocManaged" } };
@@ -37,7 +36,7 @@ static const char *source_name(struct foreign_file *f, int64_t source)
 	return arena_copy_text(&f->texts, text);
 }
 
-/* The row of ops.def that a file's operation is: NULL if none. */
+/* The row of ops.def for an operation of the file: NULL if none. */
 static const struct op *own_op(const char *source, const char *name)
 {
 	for (size_t i = 0; i < op_count(); i++) {
@@ -148,7 +147,7 @@ int foreign_ops_put(struct foreign_file *f)
 	int r = sql_prepare(f->out.db.handle,
 			    "INSERT OR REPLACE INTO op (id, source, name, short_name) VALUES (?1, ?2, ?3, ?4)", &put);
 
-	/* The first of those that stand for one operation speaks for all. */
+	/* Of several numbers for one operation the first is used. */
 	for (size_t i = f->ops.n; r == 0 && i-- > 0;) {
 		const struct read_op *op = &f->ops.items[i]->op;
 

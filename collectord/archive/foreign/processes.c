@@ -2,10 +2,9 @@
 /*
  * Incarnations of processes in a foreign file.
  *
- * The file knows a process by its number alone, and merged files mix the numbers of
- * several nodes. Rows of exec, fork and exit tell where one ends and the next begins. Two
- * traps: exit rows come for every thread (the process's own is that of its first thread),
- * and the child of a fork row may be a thread.
+ * The file identifies a process by its pid alone, and merged files mix the pids of several nodes. Rows of exec, fork
+ * and exit separate incarnations. Two traps: exit rows exist for every thread (the process's own is that of its first
+ * thread), and the child of a fork row may be a thread.
  */
 #include "archive/foreign/foreign.h"
 
@@ -138,7 +137,7 @@ static bool is_call(int64_t source)
 	return source == INGERO_CUDA || source == INGERO_DRIVER || source == INGERO_GRAPH || source == INGERO_NCCL;
 }
 
-/* The incarnation of a row; added where the file does not tell of its begin. */
+/* The incarnation of a row; added if the file has no start of it. */
 static struct foreign_process *row_process(struct foreign_file *f, uint32_t node, const struct foreign_row *row,
 					   int *ret_r)
 {
@@ -161,7 +160,7 @@ static struct foreign_process *row_process(struct foreign_file *f, uint32_t node
 	return p;
 }
 
-/* Ids are numbers, or NODE:NUMBER; either way rows are numbered from 1. Return: 0 when it is neither. */
+/* Ids are numbers, or NODE:NUMBER; in both cases rows are numbered from 1. Return: 0 for neither. */
 static uint64_t row_number(struct sqlite3_stmt *statement, int column)
 {
 	const char *text, *colon;
@@ -243,7 +242,7 @@ static int rows_count(struct foreign_file *f)
 	return r;
 }
 
-/* Who is in aggregates alone: calls were counted, none was kept. */
+/* Processes in aggregates alone: their calls were counted, but not recorded. */
 static int aggregates_count(struct foreign_file *f)
 {
 	CLEANUP(sql_finalizep) struct sqlite3_stmt *statement = NULL;
@@ -273,7 +272,7 @@ static int aggregates_count(struct foreign_file *f)
 	return r;
 }
 
-/* Table process_names knows a process by its number alone: good for the last that had it, on one node. */
+/* Table process_names has names by pid alone: valid for the last process with the pid, on one node. */
 static int names_load(struct foreign_file *f)
 {
 	CLEANUP(sql_finalizep) struct sqlite3_stmt *statement = NULL;
@@ -311,7 +310,7 @@ int foreign_processes_load(struct foreign_file *f)
 		r = rows_count(f);
 	if (r == 0)
 		r = aggregates_count(f);
-	/* Threads that a fork row told of, and what made no row. */
+	/* Threads of fork rows, and processes without a row. */
 	for (size_t i = 0; i < f->processes.n; i++)
 		if (f->processes.items[i].n_rows)
 			f->processes.items[n++] = f->processes.items[i];

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/*
- * Rows of a stranger's tables: statements over columns that may be absent, values that
- * may be anything.
- */
+/* Rows of untrusted tables: statements over columns that may be absent, values of any type. */
 #include "archive/foreign/foreign.h"
 
 #include <errno.h>
@@ -31,7 +28,7 @@ const char *foreign_table_name(enum foreign_table table)
 	return table_names[table];
 }
 
-/* Our statements are right: where SQLite says that one is not, the schema is not what it says it is. */
+/* Our statements are valid: an SQL error means that the schema is not what it claims to be. */
 static int stranger_errno(int code)
 {
 	return (code & 0xff) == SQLITE_ERROR ? -EBADMSG : sql_errno(NULL, code);

@@ -14,7 +14,7 @@
 #include "archive/foreign/json.h"
 
 #define SEEN_FRAMES 65536	    /* a power of two */
-#define STACK_JSON_BYTES (1u << 20) /* longer texts are read as far as this */
+#define STACK_JSON_BYTES (1u << 20) /* longer texts are cut */
 
 uint32_t foreign_stack_id(const struct foreign_file *f, int64_t hash)
 {
@@ -23,7 +23,7 @@ uint32_t foreign_stack_id(const struct foreign_file *f, int64_t hash)
 	return at < f->stacks.n && f->stacks.items[at].hash == hash ? f->stacks.items[at].id : 0;
 }
 
-/* A frame that was met: stacks have the same ones again and again, and a look into the table costs ten times this. */
+/* A known frame: stacks share frames, and a lookup in the table costs ten times as much. */
 struct seen_frame {
 	uint64_t hash; /* of its JSON */
 	uint32_t id;
@@ -33,7 +33,7 @@ struct stack_room {
 	struct seen_frame seen[SEEN_FRAMES];
 	struct sqlite3_stmt *rows, *put_frame, *put_stack;
 	struct foreign_json_element element;
-	uint8_t ids[FOREIGN_FRAMES_MAX * VARINT_BYTES_MAX]; /* as table stack has them */
+	uint8_t ids[FOREIGN_FRAMES_MAX * VARINT_BYTES_MAX]; /* in the format of table stack */
 	char json[STACK_JSON_BYTES];
 };
 
@@ -54,7 +54,7 @@ static uint32_t line_number_parse(const char *text)
 	return parse_u64(text, UINT32_MAX, &line) == 0 ? (uint32_t)line : 0;
 }
 
-/* Runs an INSERT that gives the number of its row, a new one or an old one. */
+/* Runs an INSERT that returns the number of its row, new or existing. */
 static int row_id(struct sqlite3_stmt *put, uint32_t *ret_id)
 {
 	CLEANUP(sql_resetp) struct sqlite3_stmt *s = put;
@@ -65,7 +65,7 @@ static int row_id(struct sqlite3_stmt *put, uint32_t *ret_id)
 	return r > 0 ? 0 : r ? r : -EIO;
 }
 
-/* A frame of any kind: Python's where it has that, else native; an address where nothing else is known. */
+/* A frame of any kind: Python's if it has one, else native; an address if nothing else is known. */
 static int frame_put(struct stack_room *room, uint32_t *ret_id)
 {
 	const struct foreign_json_element *element = &room->element;
@@ -82,7 +82,7 @@ static int frame_put(struct stack_room *room, uint32_t *ret_id)
 	return row_id(room->put_frame, ret_id);
 }
 
-/* @json, @n: the element at hand, as it is written. FNV-1a: who makes two frames look alike could have written so. */
+/* @json, @n: text of the element. FNV-1a: an attacker who makes two frames collide could have written equal frames. */
 static int frame_id(struct stack_room *room, const char *json, size_t n, uint32_t *ret_id)
 {
 	uint64_t hash = 0xcbf29ce484222325ull;
@@ -113,7 +113,7 @@ static int stack_put(struct stack_room *room, uint32_t *ret_id)
 		foreign_text(room->rows, column, room->json, sizeof(room->json));
 		json.end = room->json + strlen(room->json);
 		for (; r == 0 && n < FOREIGN_FRAMES_MAX; n++) {
-			const char *from = json.at + 1; /* behind the bracket or the comma */
+			const char *from = json.at + 1; /* after the bracket or the comma */
 			uint32_t id = 0;
 
 			if (foreign_json_next(&json, &room->element) <= 0)
@@ -129,7 +129,7 @@ static int stack_put(struct stack_room *room, uint32_t *ret_id)
 	return row_id(room->put_stack, ret_id);
 }
 
-/* Never complete: the file cannot tell, and its walker stopped at what it could not unwind. */
+/* Never complete: the file does not record it, and its unwinder stopped at frames it could not unwind. */
 int foreign_stacks_put(struct foreign_file *f)
 {
 	CLEANUP(room_freep) struct stack_room *room = NULL;

@@ -10,7 +10,7 @@
 #include "events/op.h"
 #include "figures/account_message.h"
 
-/* Rows of one process in the window, and what is made of them. */
+/* Rows of one process in the window, and the messages made of them. */
 struct process_accounts {
 	const struct read_process *process;
 	const struct read_part *parts;
@@ -62,7 +62,7 @@ static bool part_is_wanted(const struct accounts_query *query, const struct read
 	return !query->ops;
 }
 
-/* A file of another version may have given the number to another operation. */
+/* A file of another version may have used the number for another operation. */
 static const struct op *known_as(const struct read_op *op)
 {
 	const struct op *known = op ? op_get(op->id) : NULL;
@@ -76,8 +76,8 @@ static bool is_lost(const struct read_part *part)
 }
 
 /*
- * A thread that others of its process hand their work, such as autograd's, waits at a lock until there is some. What
- * keeps it is in the account of who hands it.
+ * A thread that gets work from other threads of its process, such as autograd's, waits at a lock until work comes. The
+ * cause is in the account of the thread that gives it the work.
  */
 static bool is_handed_work(const struct read_part *part)
 {
@@ -117,7 +117,7 @@ static int threads_add(const struct accounts_query *query, struct process_accoun
 	return r;
 }
 
-/* Rows of a window are by process, all kinds of them. */
+/* Rows of a window are sorted by process, all kinds of them. */
 static int processes_split(struct accounts_work *work, const struct read_window *window)
 {
 	size_t wait = 0, behind = 0;
@@ -213,7 +213,7 @@ static bool reader_may_name(uint32_t uid, void *data)
 	return job->scope.all || !job->scope.names_hidden || uid == job->scope.uid;
 }
 
-/* Leaves the parts in calls of the operations asked for. */
+/* Keeps only the parts in calls of the requested operations. */
 static void parts_keep(const struct accounts_work *work, Ingero__V1__Account *message)
 {
 	size_t n = 0;

@@ -11,21 +11,21 @@
 #include "ingero/v1/ingero.pb-c.h"
 
 enum accounts_which {
-	ACCOUNTS_EVERY_THREAD,	/* driving threads first, of these and of the others those first that lost most */
-	ACCOUNTS_WORST_DRIVING, /* one of each process: the driving thread that lost most; most lost first */
+	ACCOUNTS_EVERY_THREAD,	/* driving threads first; within driving and other threads those that lost most first */
+	ACCOUNTS_WORST_DRIVING, /* one for each process: the driving thread that lost most; most lost first */
 };
 
 struct accounts_query {
 	enum accounts_which which;
 	size_t most;	     /* messages */
-	const uint32_t *ops; /* rows of table op: parts in their calls alone; NULL: all parts */
+	const uint32_t *ops; /* rows of table op: only parts in their calls; NULL: all parts */
 	size_t n_ops;
 };
 
 struct accounts_answer {
 	Ingero__V1__Account **rows; /* in the arena */
 	size_t n;
-	size_t n_all; /* more than n where `most` was less */
+	size_t n_all; /* more than n if `most` was less */
 };
 
 /**

@@ -15,7 +15,7 @@
 #include "ingero/v1/ingero.pb-c.h"
 
 #define ACCOUNTS_MOST 1000
-#define SOURCES_MOST 64 /* that have an operation of one name */
+#define SOURCES_MOST 64 /* maximum operations of one name */
 
 struct blame {
 	struct reader_job *job;
@@ -30,7 +30,7 @@ struct blame {
 	ARRAY(Ingero__V1__Gap *) gaps;
 };
 
-/* Return: 0, 1 when the caller was told what is wrong, -errno */
+/* Return: 0, 1 when the error was sent, -errno */
 static int blame_scope_set(struct blame *b)
 {
 	const Ingero__V1__BlameRequest *q = b->request;
@@ -89,7 +89,7 @@ static int blame_gap_add(const Ingero__V1__Gap *gap, void *data)
 	return copy ? ARRAY_PUSH(&b->gaps, copy) : -ENOMEM;
 }
 
-/* One message: what does not fit is cut from the end of the lists. */
+/* One message: rows that do not fit are cut from the end of the lists. */
 static int blame_send(struct blame *b)
 {
 	Ingero__V1__BlameReply *reply = &b->reply;

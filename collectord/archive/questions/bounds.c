@@ -4,7 +4,7 @@
 #include "base/cleanup.h"
 #include "archive/job.h"
 
-/* The rows in which one moment lies. */
+/* Bounds of the rows that contain a moment. */
 struct around {
 	const uint32_t *pids;
 	size_t n_pids;

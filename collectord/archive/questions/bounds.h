@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How far figures reach beyond what was asked for: they are kept in rows, and a row is counted whole. */
+/* Time of the figures beyond the requested window: figures are stored in rows, and a row is counted whole. */
 #pragma once
 
 #include <stddef.h>
@@ -15,10 +15,10 @@ struct reader_bounds {
 };
 
 /**
- * reader_bounds_widen() - from what was asked for to the rows in which these processes called
+ * reader_bounds_widen() - widen the request to the rows in which these processes called
  * @bounds: from and to are set; widened is filled in
  * Return: 0 or -errno
  */
 int reader_bounds_widen(struct reader_job *job, const uint32_t *pids, size_t n_pids, struct reader_bounds *bounds);
-/** reader_bounds_tell() - in an answer; @bounds lives as long as it */
+/** reader_bounds_tell() - put the bounds into an answer; @bounds must outlive it */
 void reader_bounds_tell(struct reader_bounds *bounds, Ingero__V1__Window *window);

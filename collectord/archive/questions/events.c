@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/*
- * Method Events: the newest calls that match, oldest first, and what they are a part of.
- */
+/* Method Events: the newest calls that match, oldest first, and the totals that they are part of. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,11 +17,11 @@
 
 #define LIMIT_DEFAULT 10000
 #define LIMIT_MAX 10000000
-#define BATCH_EVENTS 400 /* of one message: at about 250 bytes each, beyond what one socket message holds */
-#define HELD_MAX 10000	 /* calls, 250 bytes each: more are gone through twice instead */
-#define OPS_MAX 64	 /* sources that have an operation of one name */
+#define BATCH_EVENTS 400 /* calls of one message: about 250 bytes each, more than one socket message can hold */
+#define HELD_MAX 10000	 /* calls, 250 bytes each: beyond it, two passes are made instead */
+#define OPS_MAX 64	 /* maximum sources with an operation of one name */
 
-/* A call by itself: what it was read from is gone when it is sent. */
+/* A copy of a call: its source row is gone when it is sent. */
 struct held {
 	struct stored_event stored;
 	struct read_event event;
@@ -67,7 +65,7 @@ static int batch_add(struct events *e, const struct read_event *event)
 /* typedef: Return: 0, or -errno */
 typedef int (*call_func)(struct events *e, const struct read_event *event, void *data);
 
-/* Each call of the filter in order, `most` at most. Return: 0 or -errno */
+/* Each call of the filter in order, at most `most`. Return: 0 or -errno */
 static int calls_walk(struct events *e, uint64_t most, call_func func, void *data)
 {
 	struct read_order *order = NULL;
@@ -100,7 +98,7 @@ static int call_hold(struct events *e, const struct read_event *event, void *dat
 	return 0;
 }
 
-/* The newest are the first that are found, and the last that are sent. */
+/* The newest are found first and sent last. */
 static int newest_send(struct events *e, uint64_t limit)
 {
 	CLEANUP(freep) struct held *held = calloc(limit, sizeof(*held));
@@ -120,7 +118,7 @@ static int newest_send(struct events *e, uint64_t limit)
 
 static int call_send(struct events *e, const struct read_event *event, void *data)
 {
-	uint64_t *surplus = data; /* oldest ones to leave out */
+	uint64_t *surplus = data; /* number of oldest ones to leave out */
 
 	if (!*surplus)
 		return batch_add(e, event);
@@ -184,11 +182,11 @@ static bool is_wanted_op(const struct events *e, const struct read_op *op)
 	for (size_t i = 0; i < e->filter.n_ops; i++)
 		if (op && op->id == e->filter.ops[i])
 			return true;
-	/* What is never kept one by one would not match whatever was asked for. */
+	/* Figures of operations that are never recorded one by one would match no request. */
 	return !e->filter.ops && !is_figures_only(op);
 }
 
-/* What was counted: the sums of figures alone, which is a tenth of adding their histograms up. */
+/* Totals: sums of the figures alone, which cost a tenth of adding up histograms. */
 struct counted {
 	const struct events *e;
 	Ingero__V1__Window window;
@@ -217,7 +215,7 @@ static void processes_once(struct counted *counted)
 	counted->processes.n = counted->n_once = n;
 }
 
-/* Sorted now and then, so that memory and time are those of processes, not of rows. */
+/* Sorted from time to time, so that memory and time depend on processes, not on rows. */
 static int process_count(struct counted *counted, uint32_t id)
 {
 	if (counted->processes.n > 2 * counted->n_once + 4096)
@@ -286,7 +284,7 @@ static int events_end(struct events *e)
 
 /* ---- the question ---- */
 
-/* Return: 0, or 1 when the caller was told what is wrong */
+/* Return: 0, or 1 when the error was sent */
 static int filter_set(struct events *e)
 {
 	const Ingero__V1__EventsRequest *q = e->request;

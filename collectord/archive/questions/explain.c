@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/*
- * Method Explain: what was found in a window, worst first, with the figures around it; or
- * one finding, or one call.
- */
+/* Method Explain: findings of a window, worst first, with the figures around them; or one finding, or one call. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,8 +30,8 @@ struct explain {
 	struct reader_job *job;
 	const Ingero__V1__ExplainRequest *request;
 	uint64_t from_unix_ns, to_unix_ns; /* 0: no bound */
-	uint64_t calls_from_unix_ns;	   /* of single calls, where the rest begins earlier; 0: as the rest */
-	struct reader_bounds figures;	   /* of figures, and of what was lost of them */
+	uint64_t calls_from_unix_ns;	   /* start of single calls, if the rest begins earlier; 0: as the rest */
+	struct reader_bounds figures;	   /* bounds of figures, and of their losses */
 	const uint32_t *pids;
 	size_t n_pids;
 	struct arena arena;
@@ -125,7 +122,7 @@ static int behind_set(struct explain *e, const struct read_window *window)
 	return e->reply.behind ? 0 : -ENOMEM;
 }
 
-/* Operations that are calls, or those that are events of the host. */
+/* Operations that are calls, or operations of the host. */
 struct some_ops {
 	bool are_calls;
 	ARRAY(uint32_t) ids;
@@ -138,7 +135,7 @@ static int some_op_add(const struct read_op *op, void *data)
 	return read_op_is_call(op) == ops->are_calls ? ARRAY_PUSH(&ops->ids, op->id) : 0;
 }
 
-/* All that is kept, less the few events of the host: blocks say by their headers whether they have any. */
+/* All recorded calls, without events of the host: headers of blocks show whether they have any. */
 static int calls_kept(struct store_reader *reader, const struct read_filter *filter, uint64_t *ret_n)
 {
 	struct some_ops ops = { .are_calls = false };
@@ -204,7 +201,7 @@ static int figures_set(struct explain *e)
 	return r;
 }
 
-/* ---- what surrounds them ---- */
+/* ---- surrounding data ---- */
 
 static int explain_gap_add(const Ingero__V1__Gap *gap, void *data)
 {
@@ -333,7 +330,7 @@ static int call_match(const struct read_event *event, void *data)
 	return 1;
 }
 
-/* The pids that the call's own is asked for with. Return: 0, 1 when the caller was told, -errno */
+/* Pids for the lookup of the call. Return: 0, 1 when the error was sent, -errno */
 static int call_find(struct explain *e, const char *id)
 {
 	struct call_search search = { .e = e };
@@ -385,7 +382,7 @@ static int finding_find(struct explain *e, const char *id)
 
 /* ---- the question ---- */
 
-/* Figures are told of whole rows; of the last calls, so is all the rest, since nothing else was asked for. */
+/* Figures are of whole rows; for the last N calls all data is, because no time was requested. */
 static int figures_bounds_set(struct explain *e, bool is_all)
 {
 	int r;
@@ -409,7 +406,7 @@ static int last_calls_set(struct explain *e)
 	if (n > LAST_CALLS_MAX)
 		return reader_fail(CALL_ERROR_INVALID, "more than the last %d calls: name a time instead",
 				   LAST_CALLS_MAX);
-	/* The ends of processes that came behind the last call are none. */
+	/* Ends of processes after the last call do not count. */
 	r = calls_kept(e->job->reader, &filter, &matched);
 	if (r == 0)
 		r = store_reader_ops(e->job->reader, some_op_add, &calls);
@@ -422,7 +419,7 @@ static int last_calls_set(struct explain *e)
 	return r ? r : figures_bounds_set(e, /* is_all= */ true);
 }
 
-/* Return: 0, 1 when the caller was told what is wrong, -errno */
+/* Return: 0, 1 when the error was sent, -errno */
 static int scope_set(struct explain *e)
 {
 	const Ingero__V1__ExplainRequest *q = e->request;
@@ -444,7 +441,7 @@ static int scope_set(struct explain *e)
 	return figures_bounds_set(e, /* is_all= */ false);
 }
 
-/* One message: what does not fit is cut from the end of the lists, the least important first. */
+/* One message: rows that do not fit are cut from the end of the lists, the least important first. */
 static int explain_send(struct explain *e)
 {
 	Ingero__V1__ExplainReply *reply = &e->reply;

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/*
- * Method ExportRows: the caller's rows as a file of another format, made in a nameless file and
- * sent in pieces.
- */
+/* Method ExportRows: the caller's rows as a file of another format, made in a nameless file and sent in pieces. */
 #include "archive/export/export.h"
 
 #include <errno.h>
@@ -37,7 +34,7 @@ static int database_fill(struct reader_job *job, const Ingero__V1__ExportRequest
 			    NULL) != SQLITE_OK)
 		return -EIO;
 	reader_deadline_set(job, out);
-	/* Nobody reads a file that failed half way, so nothing has to be undone. */
+	/* A half-written file is never sent, so no rollback is needed. */
 	if (sqlite3_exec(out, "PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA locking_mode=EXCLUSIVE", NULL,
 			 NULL, NULL) != SQLITE_OK)
 		return -EIO;

@@ -90,7 +90,7 @@ static int finding_add(const Ingero__V1__Finding *f, void *data)
 	if (r)
 		return r;
 	findings->rows[findings->n++] = copy;
-	/* So that a file of a million findings takes no more room than one of the most that are wanted. */
+	/* Limits memory: a file of a million findings takes no more room than the number wanted. */
 	if (findings->n >= 2 * c->most + 64)
 		findings_cut(findings, c->most);
 	return 0;

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/*
- * Findings of the database in the order people want them: the worst first.
- */
+/* Findings of the database, worst first. */
 #pragma once
 
 #include <stddef.h>
@@ -15,13 +13,13 @@ struct findings {
 	Ingero__V1__Finding **rows; /* n of them, owned, as long as the process */
 	size_t n;
 	size_t room;
-	size_t n_all; /* with those that were left out */
+	size_t n_all; /* with those left out */
 };
 
-/** findings_collect() - the `most` worst that overlap a window. Return: 0 or -errno */
+/** findings_collect() - collect the `most` worst findings that overlap a window. Return: 0 or -errno */
 int findings_collect(struct findings *findings, struct reader_job *job, uint64_t from_unix_ns, uint64_t to_unix_ns,
 		     const uint32_t *pids, size_t n_pids, size_t most);
-/** findings_find() - the one of an id or of a beginning of it. Return: 0, 1 when the caller was told, -errno */
+/** findings_find() - find one by its id or a prefix of it. Return: 0, 1 when the error was sent, -errno */
 int findings_find(struct findings *findings, struct reader_job *job, const char *id);
 /** findings_fail_id() - tells the caller that this is no id. Return: 1 */
 int findings_fail_id(const char *id);

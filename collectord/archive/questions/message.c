@@ -7,7 +7,7 @@
 #include "events/event_message.h"
 #include "events/op.h"
 
-/* Of an operation that this version does not know, what is not zero was kept for a reason. */
+/* Of an operation unknown to this version, all values except 0 were stored on purpose. */
 static size_t kept_args(const struct stored_event *stored)
 {
 	const struct op *op = op_get(stored->op);

@@ -8,13 +8,13 @@
 #include "ingero/v1/ingero.pb-c.h"
 #include "archive/read/read.h"
 
-/** reader_event() - a call with all its columns. Return: NULL without memory */
+/** reader_event() - make the message of a call with all its columns. Return: NULL without memory */
 Ingero__V1__Event *reader_event(struct arena *arena, struct store_reader *reader, const struct read_event *event);
-/** reader_operation() - Return: NULL without memory */
+/** reader_operation() - make the message of an operation. Return: NULL without memory */
 Ingero__V1__Operation *reader_operation(struct arena *arena, const struct read_figures *figures);
-/** reader_lost_add() - add a gap's count to the field of the same name. Return: whether there is one */
+/** reader_lost_add() - add a gap's count to the field of the same name. Return: whether the field exists */
 bool reader_lost_add(Ingero__V1__Lost *lost, const char *reason, uint64_t n);
-/** reader_gap_copy() - Return: NULL without memory */
+/** reader_gap_copy() - make the message of a gap. Return: NULL without memory */
 Ingero__V1__Gap *reader_gap_copy(struct arena *arena, const Ingero__V1__Gap *gap);
-/** reader_calls_count() - calls of the figures and processes that made them */
+/** reader_calls_count() - count calls of the figures and their processes */
 void reader_calls_count(const struct read_window *figures, Ingero__V1__Window *window);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The child that looks into the database for one caller.
+ * The child that reads the database for one caller.
  *
- * It opens the file as nobody in particular, begins its one transaction and touches what
- * SQLite opens late, and is then sealed. Everything of the caller's comes after that.
+ * It opens the file independently of the caller, begins its only transaction, makes SQLite open everything that it
+ * opens late, and is then sealed. The caller's data is read after that.
  */
 #include "archive/reader.h"
 
@@ -26,8 +26,8 @@
 #include "clock.h"
 #include "proto/methods.h"
 
-/* Opcodes between two looks at the clock: no cost was measurable even at one (storage-facts, 2026). */
-/* Found by prepare(), before there is anything to hand them over in. */
+/* Opcodes between two checks of the clock: no cost was measurable even at one (storage-facts, 2026). */
+/* An error of prepare(), before it can be sent. */
 static sqlite3 *db;
 static bool is_recorded;
 
@@ -38,7 +38,7 @@ static int step_all(const char *sql)
 	return sqlite3_exec(db, sql, NULL, NULL, NULL);
 }
 
-/* One transaction from here to the end: one state of the file, and nothing to be opened or locked again. */
+/* One transaction to the end: one state of the file, and nothing is opened or locked later. */
 static int database_prime(void)
 {
 	static const char *const steps[] = { "PRAGMA query_only=1",
@@ -63,7 +63,7 @@ static int database_open(const char *path, const char *more)
 	if (!uri)
 		return SQLITE_NOMEM;
 	p += sprintf(p, "file:");
-	for (const char *c = path; *c; c++) /* what means something in a URI */
+	for (const char *c = path; *c; c++) /* characters with a meaning in a URI */
 		p += sprintf(p, strchr("%?#", *c) ? "%%%02X" : "%c", (unsigned char)*c);
 	strcpy(p, more);
 	r = sqlite3_open_v2(uri, &db,
@@ -76,7 +76,7 @@ static int database_open(const char *path, const char *more)
 	return r;
 }
 
-/* Whether there is nothing in the log beside a database, so that the file alone tells everything. */
+/* Whether the log beside the database is empty, so that the file is complete without it. */
 static bool has_no_log(const char *path)
 {
 	CLEANUP(freep) char *log = malloc(strlen(path) + sizeof("-wal"));
@@ -88,7 +88,7 @@ static bool has_no_log(const char *path)
 	return stat(log, &st) < 0 ? errno == ENOENT : st.st_size == 0;
 }
 
-/* Whether somebody holds the recorder's lock (archive/write/place.c): it ends with its process, however that ends. */
+/* Whether a process holds the recorder's lock (archive/write/place.c): it ends with the process, however that ends. */
 static bool has_recorder(const char *path)
 {
 	struct flock whole = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
@@ -131,10 +131,10 @@ static int bytes_compare(const void *a, const void *b)
 	return memcmp(a, b, 1);
 }
 
-/* SQLite and the C library open or ask these late: once sealed they could not. */
+/* SQLite and the C library open or ask for these late: a sealed process could not. */
 static void late_prime(void)
 {
-	char sorted[4096] = { 0 }; /* qsort(3) asks how much memory there is when it sorts more than a little */
+	char sorted[4096] = { 0 }; /* qsort(3) asks for the amount of memory when it sorts much */
 	uint64_t random;
 	time_t now = time(NULL);
 	struct tm tm;
@@ -158,14 +158,13 @@ static int reader_prepare(void)
 	if (n <= 0)
 		return -ECANCELED;
 	path[n] = '\0';
-	if (stat(path, &st) == 0 &&
-	    st.st_size == 0) /* an empty file is an empty database to SQLite, to people it is not */
+	if (stat(path, &st) == 0 && st.st_size == 0) /* for SQLite an empty file is an empty database */
 		return reader_fail(CALL_ERROR_UNAVAILABLE,
 				   "'%s' is empty: nothing was recorded there; name another file with '--db'", path),
 		       -EINVAL;
 	r = database_open(path, "");
 	if (((r & 0xff) == SQLITE_CANTOPEN || (r & 0xff) == SQLITE_READONLY) && stat(path, &st) == 0 &&
-	    has_no_log(path)) { /* in a place where no lock can be made: nobody writes there either */
+	    has_no_log(path)) { /* in a place where no lock can be made no recorder writes */
 		(void)sqlite3_close(db);
 		r = database_open(path, "?immutable=1");
 	}
@@ -214,11 +213,11 @@ static int question_answer(const struct reader_question *q, const uint8_t *reque
 	if (r < 0)
 		return reader_fail(CALL_ERROR_UNAVAILABLE, "%s", why);
 	if (methods[q->method](&job))
-		return 0; /* said already */
+		return 0; /* reported already */
 	return stream_finish() < 0;
 }
 
-/* Return: exit status. Nothing is released: the process is the scope. */
+/* Return: exit status. Nothing is released: the process ends. */
 static int reader_serve(void)
 {
 	static _Alignas(max_align_t) uint8_t message[sizeof(struct reader_question) + READER_REQUEST_MAX];
@@ -241,10 +240,10 @@ static const struct child_grant grants[] = {
 	{ SYS_fcntl, ANY_FD }, /* locks of the file that is read */
 	{ SYS_fstat, ANY_FD },
 #ifdef SYS_newfstatat
-	{ SYS_newfstatat, ANY_FD }, /* what the C library makes of fstat() */
+	{ SYS_newfstatat, ANY_FD }, /* the C library's fstat() */
 #endif
-	{ SYS_getpid, ANY_FD },		 /* of the owner of a lock */
-	{ SYS_clock_nanosleep, ANY_FD }, /* between two tries to get one */
+	{ SYS_getpid, ANY_FD },		 /* owner of a lock */
+	{ SYS_clock_nanosleep, ANY_FD }, /* between two tries to get a lock */
 };
 
 const struct child_role reader_role = {
@@ -257,5 +256,5 @@ const struct child_role reader_role = {
 	.maps_files = true, /* the index of the log, as it grows */
 	.descriptors_max = 64,
 	.file_bytes_max = TEMPORARY_BYTES_MAX,
-	.cpu_limit_s = 660, /* no question may take longer than 600 s */
+	.cpu_limit_s = 660, /* maximum time of a question: 600 s */
 };

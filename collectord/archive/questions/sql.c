@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/*
- * Method Sql: a caller's statement on the tables of tables.c, in a database that has nothing
- * else.
- */
+/* Method Sql: a caller's statement on the tables of tables.c, in a database without any others. */
 #include <errno.h>
 #include <sqlite3.h>
 #include <stdlib.h>
@@ -17,7 +14,7 @@
 
 #define ROWS_DEFAULT 10000
 #define BATCH_ROWS 500
-#define BATCH_BYTES (60u * 1024) /* of values: a message takes about as much */
+#define BATCH_BYTES (60u * 1024) /* of values: a message is about as large */
 struct sql {
 	struct reader_job *job;
 	sqlite3 *db;
@@ -47,7 +44,7 @@ static int sql_open(struct sql *s)
 	return gate_close_in(&s->gate, s->db);
 }
 
-/* What went wrong while it ran. Return: 1 */
+/* Sends the error of a running statement. Return: 1 */
 static int sql_failed(struct sql *s, int result)
 {
 	switch (result & 0xff) {
@@ -161,7 +158,7 @@ static int columns_set(struct sql *s)
 	return 0;
 }
 
-/* Return: 0, 1 when the caller was told, -errno */
+/* Return: 0, 1 when the error was sent, -errno */
 static int rows_send(struct sql *s, uint64_t most)
 {
 	int step, r = 0;

@@ -9,10 +9,10 @@
 #include "archive/questions/message.h"
 
 #define WAITS_MOST 100u /* a line of a report each */
-/* Figures come once a second: of a shorter life it is not known how much of it they cover. */
+/* Figures come once a second: of a shorter life the covered part is unknown. */
 #define SPAN_LEAST_NS NSEC_PER_SEC
 
-/* How long the process was seen in the window, from its first call on. */
+/* Time from the process's first call in the window to its end. */
 static uint64_t span_ns(const struct read_window *window, const struct read_process *process)
 {
 	uint64_t from = MAX(window->from_unix_ns, process->first_unix_ns), to = window->to_unix_ns;

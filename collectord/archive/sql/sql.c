@@ -3,8 +3,10 @@
 
 #include <errno.h>
 
-/* Of what the system said last, which may be of another call and mean something else to who asks: what a user can act
- * on. */
+/*
+ * The system's last error may belong to another call and mislead the user: only errors that a user can act on are
+ * passed on.
+ */
 static int system_errno(sqlite3 *db)
 {
 	int system = db ? sqlite3_system_errno(db) : 0;
@@ -42,7 +44,7 @@ int sql_errno(sqlite3 *db, int code)
 	case SQLITE_CORRUPT:
 	case SQLITE_NOTADB:
 	case SQLITE_FORMAT:
-	case SQLITE_CONSTRAINT: /* of rows that only a damaged file can hold twice */
+	case SQLITE_CONSTRAINT: /* duplicate rows, which only a damaged file has */
 		return -EBADMSG;
 	case SQLITE_PERM:
 	case SQLITE_AUTH:
@@ -74,7 +76,7 @@ int sql_run(sqlite3_stmt *statement)
 	do {
 		r = sql_step(statement);
 	} while (r > 0);
-	(void)sqlite3_reset(statement); /* says the same again */
+	(void)sqlite3_reset(statement); /* returns the same error again */
 	(void)sqlite3_clear_bindings(statement);
 	return r;
 }

@@ -14,9 +14,9 @@
 #include "archive/tables/print.h"
 
 /*
- * Functions whose time follows from what they are given, and whose result from GATE_VALUE_BYTES_MAX: between two looks
- * at the deadline they run some hundred times. Not replace, which compares a long text with itself at each of its
- * places; nor zeroblob and randomblob, which are of no use here.
+ * Functions whose time depends on their arguments, and whose result is limited by GATE_VALUE_BYTES_MAX: between two
+ * checks of the deadline some hundred of them run. Not replace, which compares a long text with itself at every
+ * position; nor zeroblob and randomblob, which are useless here.
  */
 static const char *const functions[] = {
 	"abs",
@@ -98,7 +98,7 @@ static const char *const functions[] = {
 
 #define EXPLAIN_PROGRAM 1 /* of sqlite3_stmt_isexplain(); 2: EXPLAIN QUERY PLAN */
 
-/* What is refused by its kind. */
+/* Statements that are refused by their kind. */
 static const struct {
 	int action;
 	const char *what;
@@ -158,8 +158,8 @@ static int authorize_function(struct gate *gate, const char *name)
 }
 
 /*
- * Names of common table expressions are asked for like tables', so one that is not ours is
- * no reason to refuse: no other table exists. What SQLite itself brings does.
+ * Common table expressions are authorised like tables, so an unknown name alone is no reason to refuse: no other table
+ * exists. SQLite's own tables are.
  */
 static int authorize_read(struct gate *gate, const char *table)
 {
@@ -170,7 +170,7 @@ static int authorize_read(struct gate *gate, const char *table)
 	return SQLITE_OK;
 }
 
-/* What a table's columns are, which docs/sql.md says as well. */
+/* Columns of a table, also in docs/sql.md. */
 static int authorize_pragma(struct gate *gate, const char *name, const char *table)
 {
 	bool lists_columns = sqlite3_stricmp(name, "table_info") == 0 || sqlite3_stricmp(name, "table_xinfo") == 0;
@@ -236,7 +236,7 @@ int gate_close_in(struct gate *gate, struct sqlite3 *db)
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(limits); i++)
-		(void)sqlite3_limit(db, limits[i].id, limits[i].value); /* gives back the old value */
+		(void)sqlite3_limit(db, limits[i].id, limits[i].value); /* restores the old value */
 	for (size_t i = 0; i < ARRAY_SIZE(configs); i++)
 		if (sqlite3_db_config(db, configs[i].id, configs[i].value, NULL) != SQLITE_OK)
 			return -ENOTSUP;
@@ -246,7 +246,7 @@ int gate_close_in(struct gate *gate, struct sqlite3 *db)
 	return sqlite3_set_authorizer(db, authorize, gate) == SQLITE_OK ? 0 : -ENOMEM;
 }
 
-/* Whether nothing but blanks, comments and semicolons is left. */
+/* Whether only blanks, comments and semicolons are left. */
 static bool is_blank(const char *p, const char *end)
 {
 	while (p < end) {
@@ -273,7 +273,7 @@ static const char *behind(const char *text, const char *beginning)
 	return strncmp(text, beginning, n) == 0 ? text + n : NULL;
 }
 
-/* Names what was meant and what there is. */
+/* Suggests a name and lists the existing ones. */
 static void refuse_unknown(struct gate *gate, const char *error)
 {
 	const char *table = behind(error, "no such table: "), *near;
@@ -297,7 +297,7 @@ static void refuse_unknown(struct gate *gate, const char *error)
 
 static int explain_failure(struct gate *gate, struct sqlite3 *db, int result)
 {
-	if (gate->why[0]) /* SQLite's own word for it may be another than SQLITE_AUTH */
+	if (gate->why[0]) /* SQLite may report it with another code than SQLITE_AUTH */
 		return -EACCES;
 	switch (result) {
 	case SQLITE_AUTH:
@@ -315,7 +315,7 @@ static int explain_failure(struct gate *gate, struct sqlite3 *db, int result)
 	}
 }
 
-/* ".tables", as the sqlite3 shell has it. */
+/* ".tables", as in the sqlite3 shell. */
 static bool is_tables_command(const char *sql, size_t n)
 {
 	static const char word[] = ".tables";
@@ -366,7 +366,7 @@ int gate_prepare(struct gate *gate, struct sqlite3 *db, const char *sql, size_t 
 	if (r != SQLITE_OK)
 		return explain_failure(gate, db, r & 0xff);
 
-	/* Rows of plain EXPLAIN name tables by their addresses in this process. */
+	/* Rows of plain EXPLAIN contain addresses of tables in this process. */
 	if (statement && sqlite3_stmt_isexplain(statement) == EXPLAIN_PROGRAM) {
 		(void)sqlite3_finalize(statement);
 		(void)refuse(gate, "EXPLAIN is refused; EXPLAIN QUERY PLAN shows how a statement is run");

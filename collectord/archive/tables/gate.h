@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What a caller's statement may do: read the tables that are offered, with functions of a
- * list, within limits; nothing else, and each refusal has a sentence of its own.
+ * Limits of a caller's statement: it may read the offered tables, with listed functions, within limits, and nothing
+ * else. Each refusal has a sentence of its own.
  */
 #pragma once
 
@@ -17,7 +17,7 @@ struct sqlite3_stmt;
 #define GATE_SQL_BYTES_MAX 65536
 
 struct gate {
-	const char *const *tables; /* offered; ends in NULL */
+	const char *const *tables; /* names of tables; ends in NULL */
 	char why[GATE_WHY_BYTES];  /* of the last refusal */
 };
 
@@ -26,10 +26,10 @@ struct gate {
  * Return: 0 or -errno
  */
 int gate_close_in(struct gate *gate, struct sqlite3 *db);
-/** gate_function() - the i-th function that may be called, NULL behind the last */
+/** gate_function() - the i-th allowed function, NULL after the last */
 const char *gate_function(size_t i);
 /**
- * gate_prepare() - a caller's text to a statement that only reads
- * Return: 0; -EACCES, -EINVAL: gate->why says what is wrong with it
+ * gate_prepare() - prepare a caller's text as a statement that only reads
+ * Return: 0; -EACCES, -EINVAL: gate->why has the reason
  */
 int gate_prepare(struct gate *gate, struct sqlite3 *db, const char *sql, size_t n, struct sqlite3_stmt **ret_statement);

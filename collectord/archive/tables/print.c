@@ -21,7 +21,7 @@ struct printing {
 	char error[80]; /* "": none */
 };
 
-/* One directive: flags and numbers as they are handed on, without the letter. */
+/* One directive: flags and numbers in the form passed on, without the letter. */
 struct directive {
 	char head[SPEC_BYTES];
 	char letter;
@@ -39,7 +39,7 @@ static sqlite3_int64 integer_next(struct printing *p)
 	return value ? sqlite3_value_int64(value) : 0;
 }
 
-/* Digits or a star. Return: what is behind it; NULL: too large */
+/* Digits or a star. Return: position after it; NULL: too large */
 static const char *number_parse(struct printing *p, const char *at, sqlite3_int64 *ret)
 {
 	sqlite3_int64 n = 0;

@@ -4,12 +4,12 @@
 
 struct sqlite3;
 
-#define PRINT_WIDTH_MAX 1000 /* of a width or a precision */
+#define PRINT_WIDTH_MAX 1000 /* maximum width or precision */
 
 /**
- * print_install() - in place of SQLite's own, which repeat a character a billion times within one call
+ * print_install() - replace SQLite's own, which can repeat a character a billion times in one call
  *
- * The same directives, but a width and a precision end at PRINT_WIDTH_MAX, and %c is one character.
+ * The directives are the same, but width and precision end at PRINT_WIDTH_MAX, and %c is one character.
  *
  * Return: 0 or -ENOMEM
  */

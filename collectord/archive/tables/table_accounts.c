@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/*
- * Tables accounts and waits: where the wall clock of each thread went, and what its longer waits were for.
- */
+/* Tables accounts and waits: where the wall clock of each thread went, and its longer waits with their resources. */
 #include <errno.h>
 
 #include "archive/job.h"
@@ -9,11 +7,11 @@
 #include "base/cleanup.h"
 #include "figures/account.h"
 
-/* Columns of the process, of both tables: name, type, value, what a comparison narrows down, words. */
+/* Columns of the process, in both tables: name, type, value, comparison, description. */
 #define PROCESS_COLUMNS(C)                                                                                             \
 	C(pid, INTEGER, list_u64(list, p->pid), PID, "process")                                                        \
 	C(start_time, INTEGER, list_u64(list, p->start_unix_ns), NONE, "its start, ns since 1970")                     \
-	C(exec_generation, INTEGER, list_u64(list, p->exec_gen), NONE, "programs that the process had become before")  \
+	C(exec_generation, INTEGER, list_u64(list, p->exec_gen), NONE, "number of exec calls of the process before")   \
 	C(comm, TEXT, list_text(list, p->comm), NONE, "its name")                                                      \
 	C(uid, INTEGER, list_u64(list, p->uid), UID, "its owner")
 
@@ -50,7 +48,7 @@
 	C(by_comm, TEXT, list_known_text(list, w->waker_comm), NONE, "name of that thread; NULL as above")             \
 	C(by_uid, INTEGER, list_waker_uid(list, w), NONE, "owner of that process; NULL: not known")                    \
 	C(count, INTEGER, list_u64(list, w->count), NONE, "waits")                                                     \
-	C(ns, INTEGER, list_u64(list, w->ns), NONE, "how long they took; they are in accounts, too")                   \
+	C(ns, INTEGER, list_u64(list, w->ns), NONE, "sum of their times; accounts has them, too")                      \
 	C(max_ns, INTEGER, list_u64(list, w->max_ns), NONE, "the longest one")
 
 static const struct table_column accounts_columns[] = { PROCESS_COLUMNS(LIST_COLUMN) ACCOUNTS(LIST_COLUMN) };
@@ -147,8 +145,8 @@ static int waits_start(struct table_cursor *c)
 }
 
 LIST_TABLE(accounts, accounts, 1000,
-	   "where the wall clock of each thread that makes calls went, over all the time that is kept; a row is one "
+	   "where the wall clock of each calling thread went, over the whole recording; a row is one "
 	   "part of it");
 LIST_TABLE(waits, waits, 1000,
-	   "waits of these threads of 1 ms or more, by what was waited for and by the thread that ended them, over all "
-	   "the time that is kept; of a process the 128 longest, the others as sums without these");
+	   "waits of these threads of 1 ms or more, by resource and by the thread that ended them, over "
+	   "the whole recording; of a process the 128 longest, the others as sums without these");

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/*
- * Table behind: who ran while threads that make calls were ready to run.
- */
+/* Table behind: processes that ran while calling threads were ready to run. */
 #include <errno.h>
 
 #include "archive/job.h"

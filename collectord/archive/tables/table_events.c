@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/*
- * Table events: kept calls.
- */
+/* Table events: recorded calls. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -58,7 +56,7 @@ static int events_start(struct table_cursor *c)
 		.has_uid = limits->has_uid,
 		.uid = limits->uid,
 		.columns = c->need,
-		.by_wall_clock = true, /* which is what the column says */
+		.by_wall_clock = true, /* equal to the value of the column */
 		.newest_first = c->order == ORDER_DESCENDING,
 	};
 	if (limits->has_pid) {
@@ -165,7 +163,7 @@ static void events_column(const struct table_cursor *c, int column, sqlite3_cont
 
 const struct table table_events = {
 	.name = "events",
-	.what = "calls that were kept one by one: slow, erroneous, synchronising, allocating, and one in N; count "
+	.what = "calls that were recorded one by one: slow, erroneous, synchronising, allocating, and one in N; count "
 		"calls in operations or event_aggregates, which have all",
 	.columns = columns,
 	.n_columns = ARRAY_SIZE(columns),

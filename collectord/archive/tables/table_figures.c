@@ -25,7 +25,7 @@ struct figure {
 struct state {
 	ARRAY(struct figure) figures;
 	size_t next;
-	uint64_t slice_from, slice_to; /* of what is being gone through */
+	uint64_t slice_from, slice_to; /* bounds of the slice */
 	uint64_t to_unix_ns;	       /* where it ends */
 	uint64_t step_ns;
 };
@@ -131,7 +131,7 @@ static const struct table_column operations_columns[] = {
 #undef BLAME
 };
 
-/* Of calls, or of what is none: work of the kernel, waits outside of calls. */
+/* Operations of calls, or of the host: work of the kernel, waits outside of calls. */
 static int totals_start(struct table_cursor *c, bool are_calls)
 {
 	CLEANUP(read_window_done) struct read_window window = { .from_unix_ns = 0 };
@@ -177,7 +177,7 @@ static void operations_column(const struct table_cursor *c, int column, sqlite3_
 
 const struct table table_operations = {
 	.name = "operations",
-	.what = "exact figures of every operation that a process called, over all the time that is kept",
+	.what = "exact figures of every operation that a process called, over the whole recording",
 	.columns = operations_columns,
 	.n_columns = ARRAY_SIZE(operations_columns),
 	.rows = 1000,
@@ -189,7 +189,7 @@ const struct table table_operations = {
 
 const struct table table_host_operations = {
 	.name = "host_operations",
-	.what = "the same of what is no call: work of the kernel for a process, and waits of its threads between calls",
+	.what = "the same for the host: work of the kernel for a process, and waits of its threads between calls",
 	.columns = operations_columns,
 	.n_columns = ARRAY_SIZE(operations_columns),
 	.rows = 100,
@@ -215,7 +215,7 @@ static const struct table_column aggregates_columns[] = {
 #undef BLAME
 };
 
-/* Gone through in pieces of an hour, or a two thousandth of it all: what is held at once stays small. */
+/* Read in slices of an hour, or of a two thousandth of the whole: the memory stays small. */
 #define SLICE_NS (3600 * NSEC_PER_SEC)
 #define SLICES_MAX 2000
 
@@ -230,8 +230,10 @@ static int aggregates_start(struct table_cursor *c)
 	if (r)
 		return r;
 	s = c->state;
-	/* Limits are of a bucket's begin or end, and buckets belong to a slice by their middle: those at the edges need
-	 * an hour more. */
+	/*
+	 * Bounds are of a bucket's start or end, and buckets belong to a slice by their middle: slices at the edges
+	 * need an hour more.
+	 */
 	if (c->limits.from_unix_ns > from + SLICE_NS)
 		from = c->limits.from_unix_ns - SLICE_NS;
 	if (c->limits.to_unix_ns && c->limits.to_unix_ns + SLICE_NS < to)
@@ -251,7 +253,7 @@ static int bucket_rows_add(const struct read_bucket *bucket, void *data)
 
 	if (reader_is_late(c->job))
 		return -ETIME;
-	/* A slice that no bucket's middle lies in is answered with those around it: they are another's. */
+	/* A slice without the middle of any bucket yields the neighbouring ones, which belong to other slices. */
 	if (middle < s->slice_from || middle >= s->slice_to)
 		return 0;
 	for (size_t i = 0; i < bucket->n_figures && r == 0; i++)

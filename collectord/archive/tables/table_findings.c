@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/*
- * Findings: all there is of them, and under the names of Ingero's table of chains.
- */
+/* Findings: all their data, and under the names of Ingero's table of chains. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -65,9 +63,9 @@ static void evidence_column_add(struct table_list *list, const Ingero__V1__Findi
 
 /* ---- findings ---- */
 
-/* Name, type, value, what a comparison narrows down, words. */
+/* Name, type, value, comparison, description. */
 #define FINDINGS(C)                                                                                                    \
-	C(id, TEXT, list_text(list, f->id), NONE, "as 'ingero explain ID' takes it")                                   \
+	C(id, TEXT, list_text(list, f->id), NONE, "id for 'ingero explain ID'")                                        \
 	C(kind, TEXT, list_text(list, f->kind), NONE, "the detector's name")                                           \
 	C(severity, TEXT, list_text(list, f->severity), NONE, "LOW, MEDIUM, HIGH, CRITICAL: the worst so far")         \
 	C(confidence, REAL, list_real(list, f->confidence), NONE, "0 to 1")                                            \
@@ -75,7 +73,7 @@ static void evidence_column_add(struct table_list *list, const Ingero__V1__Findi
 	C(pid, INTEGER, list_i64(list, f->pid), PID, "process")                                                        \
 	C(start_time, INTEGER, list_u64(list, f->start_time_unix_ns), NONE, "start of the process, ns since 1970")     \
 	C(exec_generation, INTEGER, list_i64(list, f->exec_generation), NONE,                                          \
-	  "programs that the process had become before")                                                               \
+	  "number of exec calls of the process before")                                                                \
 	C(comm, TEXT, list_text(list, f->process_name), NONE, "name of the process")                                   \
 	C(uid, INTEGER, list_i64(list, f->uid), UID, "owner of the process")                                           \
 	C(source_name, TEXT, list_text(list, f->source), NONE, "cuda, driver, ...; empty: no single operation")        \
@@ -86,13 +84,12 @@ static void evidence_column_add(struct table_list *list, const Ingero__V1__Findi
 	C(recurrence, INTEGER, list_i64(list, f->recurrence), NONE, "times it came back")                              \
 	C(lost_ns, INTEGER, list_u64(list, f->lost_ns), NONE, "what it cost")                                          \
 	C(calls, INTEGER, list_u64(list, f->calls), NONE, "of the operation, while it was present")                    \
-	C(slow_calls, INTEGER, list_u64(list, f->slow_calls), NONE, "of these")                                        \
-	C(usual_ns, INTEGER, list_u64(list, f->usual_ns), NONE, "median without it; 0: not known")                     \
+	C(slow_calls, INTEGER, list_u64(list, f->slow_calls), NONE, "failed or slow ones of these")                    \
+	C(usual_ns, INTEGER, list_u64(list, f->usual_ns), NONE, "median without it; 0: unknown")                       \
 	C(p99_ns, INTEGER, list_u64(list, f->p99_ns), NONE, "while it was present")                                    \
 	C(max_ns, INTEGER, list_u64(list, f->max_ns), NONE, "the longest call")                                        \
-	C(cause_kind, TEXT, list_text(list, cause->kind), NONE, "what is to blame")                                    \
-	C(cause_pid, INTEGER, list_i64(list, cause->pid), NONE,                                                        \
-	  "of several: the largest; 0: none that is known, or not to be known")                                        \
+	C(cause_kind, TEXT, list_text(list, cause->kind), NONE, "kind of the cause")                                   \
+	C(cause_pid, INTEGER, list_i64(list, cause->pid), NONE, "of several: the largest; 0: unknown, or hidden")      \
 	C(cause_comm, TEXT, list_text(list, cause->comm), NONE, "its name")                                            \
 	C(cause_uid, INTEGER, list_i64(list, cause->uid), NONE, "its owner")                                           \
 	C(cause_share, REAL, list_real(list, cause->share), NONE, "its share of lost_ns")                              \
@@ -135,24 +132,24 @@ static int findings_start(struct table_cursor *c)
 	return findings_walk(c, finding_row_add);
 }
 
-LIST_TABLE(findings, findings, 100, "what detectors said");
+LIST_TABLE(findings, findings, 100, "results of the detectors");
 
 /* ---- under Ingero's names ---- */
 
-/* Name, type, value, what a comparison narrows down, words. */
+/* Name, type, value, comparison, description. */
 #define CHAINS(C)                                                                                                      \
 	C(id, TEXT, list_text(list, f->id), NONE, "findings.id")                                                       \
 	C(detected_at, INTEGER, list_u64(list, f->start_unix_ns), NONE, "ns since 1970")                               \
 	C(severity, TEXT, list_text(list, f->severity), NONE, "as in findings")                                        \
 	C(summary, TEXT, list_text(list, f->title), NONE, "findings.title")                                            \
-	C(root_cause, TEXT, list_buf(list, &cause), NONE, "what and who")                                              \
-	C(explanation, TEXT, list_buf(list, &text), NONE, "how sure, and what it cost")                                \
+	C(root_cause, TEXT, list_buf(list, &cause), NONE, "problem and process")                                       \
+	C(explanation, TEXT, list_buf(list, &text), NONE, "confidence and lost time")                                  \
 	C(recommendations, TEXT, advice_add(list, f), NONE, "JSON array")                                              \
 	C(cuda_op, TEXT, list_text(list, f->op), OP_NAME, "operation that lost most")                                  \
 	C(cuda_p99_us, INTEGER, list_u64(list, f->p99_ns / 1000), NONE, "microseconds")                                \
 	C(cuda_p50_us, INTEGER, list_u64(list, f->usual_ns / 1000), NONE, "microseconds, without it")                  \
 	C(tail_ratio, REAL, list_real(list, f->usual_ns ? (double)f->p99_ns / (double)f->usual_ns : 0), NONE,          \
-	  "of the two")                                                                                                \
+	  "ratio of the two")                                                                                          \
 	C(timeline, TEXT, timeline_add(list, f), NONE,                                                                 \
 	  "JSON array of layer, op, detail, dur_us: the evidence, and the symptom last")                               \
 	C(node, TEXT, list_text(list, ""), NONE, "always empty")                                                       \
@@ -173,7 +170,7 @@ static void layer_add(struct buf *out, const char *layer, const char *op, const 
 	buf_append_text(out, "}");
 }
 
-/* Of a finding about no operation: the symptom is one of CUDA. */
+/* A finding without an operation: the symptom is one of CUDA. */
 static const char *source_label(const char *source)
 {
 	for (size_t i = 0; i < ingero_source_count; i++)

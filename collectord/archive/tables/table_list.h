@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/*
- * For tables of few rows: each is made as a whole when it is looked at, of plain values.
- */
+/* Tables of few rows: each is made as a whole when it is read, of plain values. */
 #pragma once
 
 #include "base/arena.h"
@@ -13,7 +11,7 @@ struct list_value {
 	enum list_kind kind;
 	int64_t integer;
 	double real;
-	const char *text; /* in the list's arena, or static, or the reader's */
+	const char *text; /* text in the list's arena, static, or the reader's */
 };
 
 struct table_list {
@@ -22,7 +20,7 @@ struct table_list {
 	size_t n_rows, room;
 	size_t next;
 	int n_columns;
-	int filled; /* columns of the row under way */
+	int filled; /* columns of the current row */
 	int error;
 };
 
@@ -33,7 +31,7 @@ void list_u64(struct table_list *list, uint64_t value);
 void list_i64(struct table_list *list, int64_t value);
 void list_real(struct table_list *list, double value);
 void list_null(struct table_list *list);
-/** list_text() - a copy of it */
+/** list_text() - append a copy of a text */
 void list_text(struct table_list *list, const char *text);
 /** list_known_u64() - NULL for 0 */
 void list_known_u64(struct table_list *list, uint64_t value);
@@ -46,11 +44,11 @@ int list_next(struct table_cursor *cursor);
 void list_column(const struct table_cursor *cursor, int column, sqlite3_context *result);
 void list_stop(struct table_cursor *cursor);
 
-/* A row of name, type, value, push, words: as a column, and as what a row of the table gets of `list`. */
+/* A row of name, type, value, push, description: as a column, and as a value of a table's row from `list`. */
 #define LIST_COLUMN(name, type, value, push, what) DEFINED_COLUMN(name, type, 0, push, what)
 #define LIST_VALUE(name, type, value, push, what) value;
 
-/* The table made of such columns as a whole, by prefix_start(). */
+/* The table of such columns, filled as a whole by prefix_start(). */
 #define LIST_TABLE(table_name, prefix, n_rows, words)                                                                  \
 	const struct table table_##table_name = { .name = #table_name,                                                 \
 						  .what = words,                                                       \

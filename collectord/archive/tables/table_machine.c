@@ -17,7 +17,7 @@
 
 /* ---- system_snapshots ---- */
 
-/* Name, type, value, what a comparison narrows down, words. */
+/* Name, type, value, comparison, description. */
 #define SNAPSHOTS(C)                                                                                                   \
 	C(id, INTEGER, list_i64(list, ++s->n), NONE, "counted from 1 in this statement")                               \
 	C(timestamp, INTEGER, list_u64(list, sample->timestamp_unix_ns), TIME, "ns since 1970")                        \
@@ -27,15 +27,15 @@
 	C(mem_avail, INTEGER, list_i64(list, (int64_t)((double)sample->available_bytes / MIB)), NONE, "MiB")           \
 	C(swap_mb, INTEGER, list_i64(list, (int64_t)((double)sample->swap_used_bytes / MIB)), NONE, "MiB in use")      \
 	C(load_avg, REAL, list_real(list, sample->load_1min), NONE, "of one minute")                                   \
-	C(major_faults, INTEGER, list_u64(list, sample->major_faults), NONE, "since the one before")                   \
+	C(major_faults, INTEGER, list_u64(list, sample->major_faults), NONE, "since the previous one")                 \
 	C(pressure_cpu, REAL, pressure_add(list, sample, sample->pressure_cpu), NONE,                                  \
-	  "share of the time in which some task waited, 0 to 1; NULL: the kernel does not tell")                       \
+	  "share of the time in which at least one task waited, 0 to 1; NULL: not measured by the kernel")             \
 	C(pressure_memory, REAL, pressure_add(list, sample, sample->pressure_memory), NONE, "the same for memory")     \
 	C(pressure_io, REAL, pressure_add(list, sample, sample->pressure_io), NONE, "the same for disks")
 
 static const struct table_column snapshots_columns[] = { SNAPSHOTS(LIST_COLUMN) };
 
-/* One of those that are gone through in slices of time: a month of seconds does not fit. */
+/* A cursor that reads in slices of time: a month of seconds does not fit in memory. */
 struct sliced {
 	struct table_list list; /* first: list_column() and list_stop() work on it */
 	uint64_t slice_to;
@@ -63,7 +63,7 @@ static int snapshot_row_add(const Ingero__V1__SystemSample *sample, void *data)
 	return list_row(list);
 }
 
-/* From the first session to the last one's end: there is nothing beyond, however far somebody asks. */
+/* From the first session to the end of the last: no data lies beyond, whatever the statement asks for. */
 static int bounds_take(const Ingero__V1__Session *session, void *data)
 {
 	struct sliced *s = data;
@@ -87,7 +87,7 @@ static int snapshots_start(struct table_cursor *c)
 	r = store_reader_sessions(c->job->reader, bounds_take, s);
 	if (r == 0)
 		r = store_reader_seen(c->job->reader, &seen);
-	if (r == 0 && s->slice_to == UINT64_MAX) /* a file that was recorded by Ingero may know no session */
+	if (r == 0 && s->slice_to == UINT64_MAX) /* a file recorded by Ingero may have no session */
 		r = store_reader_span(c->job->reader, &s->slice_to, &s->to_unix_ns);
 	s->to_unix_ns = MAX(s->to_unix_ns, MAX(seen, c->job->now_unix_ns) + SLICE_NS);
 	if (c->limits.to_unix_ns)
@@ -129,12 +129,12 @@ const struct table table_system_snapshots = {
 
 /* ---- sessions ---- */
 
-/* Name, type, value, what a comparison narrows down, words. */
+/* Name, type, value, comparison, description. */
 #define SESSIONS(C)                                                                                                    \
 	C(id, INTEGER, list_u64(list, list->n_rows + 1), NONE, "counted from 1")                                       \
 	C(started_at, INTEGER, list_u64(list, session->start_unix_ns), NONE, "ns since 1970")                          \
 	C(stopped_at, INTEGER, list_u64(list, session->end_unix_ns), NONE,                                             \
-	  "ns since 1970; 0: goes on, or its end was not seen")                                                        \
+	  "ns since 1970; 0: continues, or its end was not recorded")                                                  \
 	C(gpu_model, TEXT, list_text(list, ""), NONE, "always empty")                                                  \
 	C(gpu_driver, TEXT, list_text(list, ""), NONE, "always empty")                                                 \
 	C(cpu_model, TEXT, list_text(list, ""), NONE, "always empty")                                                  \
@@ -147,7 +147,7 @@ const struct table table_system_snapshots = {
 	C(ingero_ver, TEXT, list_text(list, session->version), NONE, "version of the recorder")                        \
 	C(pid_filter, TEXT, list_text(list, ""), NONE, "always empty")                                                 \
 	C(flags, TEXT, list_text(list, session->back_end), NONE,                                                       \
-	  "how it recorded: session, multi, perf, demo, import")                                                       \
+	  "back end of the recorder: session, multi, perf, demo, import")                                              \
 	C(node, TEXT, list_text(list, session->node), NONE, "name of the machine")                                     \
 	C(rank, INTEGER, list_null(list), NONE, "NULL")                                                                \
 	C(local_rank, INTEGER, list_null(list), NONE, "NULL")                                                          \
@@ -174,13 +174,13 @@ LIST_TABLE(sessions, sessions, 10, "runs of a recorder");
 
 /* ---- gaps ---- */
 
-/* Name, type, value, what a comparison narrows down, words. */
+/* Name, type, value, comparison, description. */
 #define GAPS(C)                                                                                                        \
 	C(from_time, INTEGER, list_u64(list, gap->from_unix_ns), NONE, "ns since 1970")                                \
 	C(to_time, INTEGER, list_u64(list, gap->to_unix_ns), NONE, "ns since 1970")                                    \
 	C(reason, TEXT, list_text(list, gap->reason), NONE,                                                            \
-	  "what was lost, or how: ring_full, store_queue, damaged, recorder_ended, ...")                               \
-	C(count, INTEGER, list_u64(list, gap->count), NONE, "in the reason's unit; 0: not known")
+	  "reason: ring_full, store_queue, damaged, recorder_ended, ...")                                              \
+	C(count, INTEGER, list_u64(list, gap->count), NONE, "in the reason's unit; 0: unknown")
 
 static const struct table_column gaps_columns[] = { GAPS(LIST_COLUMN) };
 
@@ -199,7 +199,7 @@ static int gaps_start(struct table_cursor *c)
 	return list ? store_reader_gaps(c->job->reader, 0, 0, gap_row_add, list) : -ENOMEM;
 }
 
-LIST_TABLE(gaps, gaps, 10, "times of which something is missing, and why");
+LIST_TABLE(gaps, gaps, 10, "times with missing data, and why");
 
 /* ---- stack_traces ---- */
 
@@ -249,7 +249,7 @@ static int stacks_start(struct table_cursor *c)
 	if (!list)
 		return -ENOMEM;
 	if (c->limits.has_stack && !c->limits.stack)
-		return 0; /* 0: none was taken */
+		return 0; /* 0: no stack */
 	return store_reader_stacks(c->job->reader, c->limits.has_stack ? c->limits.stack : 0, stack_add, list);
 }
 

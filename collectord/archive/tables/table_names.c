@@ -89,11 +89,11 @@ LIST_TABLE(ops, ops, 60, "operations");
 
 /* ---- processes ---- */
 
-/* Name, type, value, what a comparison narrows down, words. */
+/* Name, type, value, comparison, description. */
 #define PROCESSES(C)                                                                                                   \
 	C(pid, INTEGER, list_i64(list, p->pid), PID, "process")                                                        \
 	C(start_time, INTEGER, list_u64(list, p->start_unix_ns), NONE, "ns since 1970")                                \
-	C(exec_generation, INTEGER, list_i64(list, p->exec_gen), NONE, "programs that it had become before")           \
+	C(exec_generation, INTEGER, list_i64(list, p->exec_gen), NONE, "number of exec calls before")                  \
 	C(uid, INTEGER, list_i64(list, p->uid), UID, "owner")                                                          \
 	C(name, TEXT, list_text(list, p->comm), NONE, "of the process")                                                \
 	C(seen_at, INTEGER, list_u64(list, p->first_unix_ns), NONE, "its first call, ns since 1970")                   \
@@ -196,4 +196,4 @@ static int process_names_start(struct table_cursor *c)
 }
 
 LIST_TABLE(process_names, process_names, 1000,
-	   "names by pid alone, as Ingero has them; processes tells apart those that had the same");
+	   "names by pid alone, as in Ingero; table processes distinguishes processes with the same pid");

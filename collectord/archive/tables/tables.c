@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/*
- * The one module behind all tables.
- */
+/* The module behind all tables. */
 #include "archive/tables/tables.h"
 
 #include <errno.h>
@@ -18,7 +16,10 @@
 #include "archive/foreign/ingero_names.h"
 
 #define OP_NAME_COLLATION "operation"
-/* Of operations that Ingero has no number for: above its own; as long as they last, in a byte, as it holds them. */
+/*
+ * Numbers of operations without one of Ingero's: above Ingero's own; while they last within a byte, as in Ingero's
+ * files.
+ */
 #define OWN_OP_FIRST 65
 
 const struct table *const tables[] = {
@@ -48,7 +49,7 @@ struct table_instance {
 	struct reader_job *job;
 };
 
-/* What a registration hands to its instance. */
+/* Argument of a registration. */
 struct table_binding {
 	const struct table *table;
 	struct reader_job *job;
@@ -66,7 +67,7 @@ static struct op_number op_number_new(struct reader_job *job, const struct read_
 	for (size_t i = 0; i < ingero_op_count; i++) {
 		const struct ingero_op *o = &ingero_ops[i];
 
-		/* Graphs are of the runtime, and to Ingero of a source of their own. */
+		/* Graphs belong to the runtime, but in Ingero to a source of their own. */
 		if ((o->source != n.source && (o->source != INGERO_GRAPH || n.source != INGERO_CUDA)) ||
 		    strcmp(o->name, op->short_name) != 0)
 			continue;
@@ -99,7 +100,7 @@ struct op_number table_op_number(struct reader_job *job, const struct read_op *o
 		if (job->op_numbers.items[i].id == op->id)
 			return job->op_numbers.items[i];
 	n = op_number_new(job, op);
-	(void)ARRAY_PUSH(&job->op_numbers, n); /* without memory another number comes next: the statement fails soon */
+	(void)ARRAY_PUSH(&job->op_numbers, n); /* without memory another number is used: the statement fails soon */
 	return n;
 }
 
@@ -145,7 +146,7 @@ void table_result_blame(sqlite3_context *result, const __u64 blame_ns[BLAME_COUN
 
 /* ---- planning ---- */
 
-/* Letters of a plan: which comparison with which kind of column each argument is. */
+/* Letters of a plan: the kind of comparison and column of each argument. */
 static char plan_letter(enum table_push push, unsigned char op)
 {
 	bool is_range = push == PUSH_TIME || push == PUSH_DURATION;
@@ -164,7 +165,7 @@ static char plan_letter(enum table_push push, unsigned char op)
 	}
 }
 
-/* Whether a comparison finds no more than what operations are called by. */
+/* Whether a comparison with the column matches only names of operations. */
 static bool is_by_name(sqlite3_index_info *info, int constraint)
 {
 	const char *collation = sqlite3_vtab_collation(info, constraint);
@@ -173,7 +174,7 @@ static bool is_by_name(sqlite3_index_info *info, int constraint)
 	       sqlite3_stricmp(collation, "NOCASE") == 0;
 }
 
-/* Columns beyond the 63rd share the last bit of what is used. */
+/* Columns from the 63rd on share the last bit of the used ones. */
 static bool is_used(const sqlite3_index_info *info, size_t column)
 {
 	return (info->colUsed & 1ull << MIN(column, (size_t)63)) != 0;
@@ -200,7 +201,7 @@ static int table_best_index(sqlite3_vtab *vtab, sqlite3_index_info *info)
 			continue;
 		plan[n_plan++] = (char)('a' + push);
 		plan[n_plan++] = letter;
-		/* Checked again by SQLite: what comes down may be rounded. */
+		/* SQLite checks again: the bounds passed down may be rounded. */
 		info->aConstraintUsage[i].argvIndex = (int)(n_plan / 2);
 		rows /= letter == '=' ? 30 : 3;
 	}
@@ -234,7 +235,7 @@ static bool comparison_number(sqlite3_value *value, char letter, int64_t *ret)
 	case SQLITE_INTEGER:
 		*ret = sqlite3_value_int64(value);
 		return true;
-	case SQLITE_FLOAT: /* outwards: SQLite looks at each row once more */
+	case SQLITE_FLOAT: /* outwards: SQLite checks each row again */
 		d = sqlite3_value_double(value);
 		d = letter == '>' ? floor(d) : ceil(d);
 		if (!(d > -9e18 && d < 9e18) || (letter == '=' && d != sqlite3_value_double(value)))
@@ -278,12 +279,12 @@ static void limit_u32(struct table_limits *limits, bool *has, uint32_t *to, int6
 	*to = (uint32_t)n;
 }
 
-/* What was said of the operation, in turn by number of the source, number and name. */
+/* Conditions on the operation: source number, number, name. */
 struct op_wish {
 	int64_t source, number;
 	bool has_source, has_number;
 	const char *name;
-	bool name_is_known; /* some operation is called so */
+	bool name_is_known; /* an operation has this name */
 	struct table_cursor *cursor;
 };
 
@@ -435,14 +436,14 @@ static int table_column(sqlite3_vtab_cursor *cursor, sqlite3_context *result, in
 	return SQLITE_OK;
 }
 
-/* Counted per statement: a number from the file would tell how much others record. */
+/* Counted per statement: numbers of the file would reveal how much other users record. */
 static int table_rowid(sqlite3_vtab_cursor *cursor, sqlite3_int64 *ret)
 {
 	*ret = ((struct table_cursor *)cursor)->row;
 	return SQLITE_OK;
 }
 
-/* ---- being there ---- */
+/* ---- registration ---- */
 
 static int table_connect(sqlite3 *db, void *data, int argc, const char *const *argv, sqlite3_vtab **ret_vtab,
 			 char **ret_error)
@@ -481,7 +482,7 @@ static int table_disconnect(sqlite3_vtab *vtab)
 	return SQLITE_OK;
 }
 
-/* Without xCreate a table exists under its own name alone; without xUpdate it cannot be written. */
+/* Without xCreate a table exists under its own name alone; without xUpdate it is read-only. */
 static const sqlite3_module module = {
 	.xConnect = table_connect,
 	.xBestIndex = table_best_index,
@@ -516,7 +517,7 @@ static int table_touch(sqlite3 *db, const char *name)
 	return r == SQLITE_OK ? 0 : -ENOMEM;
 }
 
-/* All spellings of a name are one to comparisons, groups and order. */
+/* All spellings of a name are equal in comparisons, groups and order. */
 static int op_name_collate(void *data, int n_a, const void *a, int n_b, const void *b)
 {
 	(void)data;
@@ -531,11 +532,11 @@ static int op_number_take(const struct read_op *op, void *data)
 
 int tables_install(struct sqlite3 *db, struct reader_job *job)
 {
-	/* Of one text that they are given; their columns are read like a table's. */
+	/* Table-valued functions of a text; their columns are read like a table's. */
 	static const char *kept_modules[] = { "json_each", "json_tree", NULL };
 	int r = store_reader_ops(job->reader, op_number_take, job);
 
-	/* What SQLite brings of its own: full-text search, statistics. */
+	/* SQLite's own: full-text search, statistics. */
 	if (sqlite3_drop_modules(db, kept_modules) != SQLITE_OK ||
 	    sqlite3_create_collation_v2(db, OP_NAME_COLLATION, SQLITE_UTF8, NULL, op_name_collate, NULL) != SQLITE_OK)
 		return -ENOMEM;

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The tables of a caller's SQL: virtual ones over the reader, which is bound to him.
+ * The tables of a caller's SQL: virtual tables over the reader, which is bound to the caller.
  *
- * A table is a row of struct table with its list of columns; docs/sql.md is made from
- * those. What a statement asks for of time, process, operation, duration and owner comes
- * down to the reader, and only the columns it names are decoded.
+ * A table is a row of struct table with its list of columns; docs/sql.md is made from these. Conditions of a statement
+ * on time, process, operation, duration and owner are passed to the reader, and only named columns are decoded.
  */
 #pragma once
 
@@ -33,7 +32,7 @@ enum table_push {
 	PUSH_COUNT
 };
 
-/* What a column needs that is not always read. */
+/* Requirements of a column that are not always read. */
 #define NEED_QUANTILES 0x1u /* of figures; below bit 31, of calls: BLOCK_COLUMN() */
 
 struct table_column {
@@ -49,7 +48,7 @@ struct table {
 	const char *what;
 	const struct table_column *columns;
 	size_t n_columns;
-	bool is_ordered; /* can give its rows in order of the column with PUSH_TIME */
+	bool is_ordered; /* can deliver rows in order of the column with PUSH_TIME */
 	double rows;	 /* guess, for the planner */
 	int (*start)(struct table_cursor *cursor);
 	/* Return: 1, 0 at the end, -errno */
@@ -60,14 +59,14 @@ struct table {
 
 enum table_order { ORDER_NONE, ORDER_ASCENDING, ORDER_DESCENDING };
 
-/* What the statement narrowed down to; arrays belong to the cursor. */
+/* Conditions of the statement; arrays belong to the cursor. */
 struct table_limits {
 	uint64_t from_unix_ns, to_unix_ns; /* 0: no bound */
 	bool has_pid, has_uid, has_stack, has_ops;
-	bool is_empty; /* nothing can match */
+	bool is_empty; /* contradictory: no row can match */
 	uint32_t pid, uid, stack;
 	uint64_t min_duration_ns, max_duration_ns;
-	ARRAY(uint32_t) ops; /* that match what was said of source, op and name */
+	ARRAY(uint32_t) ops; /* operations that match the conditions on source, op and name */
 };
 
 /** table_wants() - whether a row of this process is among what the statement narrowed down to */
@@ -85,35 +84,33 @@ struct table_cursor {
 	enum table_order order;
 	int64_t row; /* counted from 1 */
 	bool is_at_end;
-	void *state; /* the table's; freed with free() after stop() */
+	void *state; /* state of the table; released with free() after stop() */
 };
 
 extern const struct table *const tables[]; /* ends in NULL */
 
-/** tables_install() - register all of them and touch each, so that nothing needs to be made later. Return: 0 or -errno
- */
+/** tables_install() - register and touch all tables, so that nothing is created later. Return: 0 or -errno */
 int tables_install(struct sqlite3 *db, struct reader_job *job);
-/** tables_names() - ends in NULL */
+/** tables_names() - names of all tables; ends in NULL */
 const char *const *tables_names(void);
 
 /* ---- for tables ---- */
 
 /**
- * table_op_number() - numbers of an operation and its source: Ingero's, or, where it has none, from 65 on in the order
- * in which they are met
- * @op: NULL: the answer is 0 and 0
+ * table_op_number() - numbers of an operation and its source: Ingero's, or from 65 on in the order of first occurrence
+ * @op: NULL: the result is 0 and 0
  */
 struct op_number table_op_number(struct reader_job *job, const struct read_op *op);
 void table_result_u64(sqlite3_context *result, uint64_t value);
 void table_result_text(sqlite3_context *result, const char *text);
 #define TABLE_NODE_BYTES 64
-/** table_node() - name of the machine of the newest session, "" without one. Return: 0 or what the reader says */
+/** table_node() - name of the machine of the newest session, "" without one. Return: 0 or the reader's error */
 int table_node(const struct table_cursor *c, char node[TABLE_NODE_BYTES]);
-/** table_result_op() - source, op, source_name or op_name of an operation, which may be NULL */
+/** table_result_op() - return source, op, source_name or op_name of an operation, which may be NULL */
 enum table_op_column { OP_COLUMN_source, OP_COLUMN_op, OP_COLUMN_source_name, OP_COLUMN_op_name };
 void table_result_op(sqlite3_context *result, struct reader_job *job, const struct read_op *op,
 		     enum table_op_column column);
-/** table_result_blame() - a class of a time; NULL when it is not measured */
+/** table_result_blame() - return a class of a time; NULL when it is not measured */
 void table_result_blame(sqlite3_context *result, const __u64 blame_ns[BLAME_COUNT], uint16_t measured,
 			uint64_t whole_ns, int class);
 
@@ -138,7 +135,7 @@ extern const struct table table_gaps;
 /* Rows of events/columns.def as columns. */
 #define DEFINED_COLUMN(n, t, needs, p, w) { .name = #n, .type = #t, .what = w, .need = (needs), .push = PUSH_##p },
 
-/* What a row there says of a value, in a function that has `result`. */
+/* The value of such a row, in a function that has `result`. */
 #define U64(value) table_result_u64(result, (value))
 #define I64(value) sqlite3_result_int64(result, (sqlite3_int64)(value))
 #define TEXT(value) table_result_text(result, (value))

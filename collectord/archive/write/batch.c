@@ -5,8 +5,8 @@
 #include <string.h>
 
 /*
- * When nothing can be written for long, figures are kept nonetheless: beyond this many
- * buckets (ten minutes) they are added to the last, whose bounds say so.
+ * If nothing can be written for long, figures are still kept: beyond this many buckets (ten minutes) they are added to
+ * the last, whose bounds are extended.
  */
 #define BATCH_BUCKETS_MAX 60
 #define BATCH_SAMPLES_MAX 600 /* the same ten minutes */
@@ -45,7 +45,7 @@ void batch_free(struct batch *batch)
 	free(batch);
 }
 
-/* Nobody called: threads that wait, even if they wake up now and then, are the same a few seconds later. */
+/* Without calls: waiting threads, even if they wake up now and then, can be written some seconds later. */
 static bool owner_is_idle(const struct figures_blob *blob)
 {
 	for (size_t i = 0; i < blob->figures.n; i++)
@@ -102,7 +102,7 @@ int batch_set_process(struct batch *batch, const struct batch_process *process)
 		struct program program = row->identity.program;
 
 		*row = *process;
-		/* Of one that is guarded by now it was not read again. */
+		/* Data of a process that is guarded now was not read again. */
 		if (!row->identity.program.executable[0])
 			row->identity.program = program;
 		return 0;

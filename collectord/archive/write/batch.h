@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What the loop hands to the writing thread at once: about a second of everything.
+ * Data that the loop hands to the writing thread at once: about a second of everything.
  *
- * Filled on the loop, then owned by the thread until it is committed. Events are packed
- * already; processes have their row numbers.
+ * The loop fills it, then the thread owns it until it is committed. Events are packed already; processes have their row
+ * numbers.
  */
 #pragma once
 
@@ -41,7 +41,7 @@ struct batch_process {
 	uint64_t gone_ns; /* 0: lives */
 };
 
-/* An operation that has no row in ops.def, and so another number in each file. */
+/* An operation without a row in ops.def: its number differs between files. */
 struct batch_op {
 	uint32_t id;
 	char source[BATCH_SOURCE_BYTES];
@@ -55,7 +55,7 @@ struct owner_figures {
 };
 
 struct batch_figures {
-	int64_t bucket; /* number of the 10 s since 1970 that it belongs to */
+	int64_t bucket; /* number of the 10 s since 1970 that contain it */
 	uint64_t t0_ns, t1_ns;
 	ARRAY(struct owner_figures) owners;
 };
@@ -63,7 +63,7 @@ struct batch_figures {
 struct batch_gap {
 	uint64_t t0_ns, t1_ns;
 	uint64_t count;
-	uint32_t uid; /* UINT32_MAX: everybody */
+	uint32_t uid; /* UINT32_MAX: all users */
 	char reason[BATCH_REASON_BYTES];
 };
 
@@ -82,12 +82,12 @@ struct batch_finding {
 };
 
 struct batch {
-	uint64_t now_ns; /* of the last reading in it */
+	uint64_t now_ns; /* time of the last reading in it */
 	uint64_t now_unix_ns;
 	uint64_t n_events;
 	size_t bytes; /* packed */
 	ARRAY(struct batch_tail) tails;
-	ARRAY(struct batch_op) ops; /* that the file has not yet */
+	ARRAY(struct batch_op) ops; /* rows that the file does not have yet */
 	ARRAY(struct batch_process) processes;
 	struct number_map process_at; /* by id */
 	ARRAY(struct batch_figures) figures;
@@ -95,27 +95,28 @@ struct batch {
 	ARRAY(struct batch_clock) clocks;
 	ARRAY(struct batch_finding) findings;
 	ARRAY(struct system_sample) samples;
-	struct buf cost;      /* packed, of the session so far; empty: as it was */
-	const char *back_end; /* static, of the session; NULL: as it was */
+	struct buf cost;      /* packed, of the session so far; empty: unchanged */
+	const char *back_end; /* static, of the session; NULL: unchanged */
 };
 
 int batch_new(struct batch **ret_batch);
 void batch_free(struct batch *batch);
-/** batch_is_urgent() - holds more than what may wait some seconds */
+/** batch_is_urgent() - whether it has data that may not wait some seconds */
 bool batch_is_urgent(const struct batch *batch);
-/** batch_tail() - row under way of an owner. Return: borrowed until the next one, NULL without memory */
+/** batch_tail() - the open row of an owner. Return: borrowed until the next call, NULL without memory */
 struct batch_tail *batch_tail(struct batch *batch, uint32_t uid);
-/** batch_add_gap() - or widen the newest of the same reason and owner. Return: 0 or -ENOMEM */
+/** batch_add_gap() - add a gap, or extend the newest of the same reason and owner. Return: 0 or -ENOMEM */
 int batch_add_gap(struct batch *batch, const struct batch_gap *gap);
-/** batch_set_process() - now as given; replaces what is there under its id. Return: 0 or -ENOMEM */
+/** batch_set_process() - set a process; replaces the entry of its id. Return: 0 or -ENOMEM */
 int batch_set_process(struct batch *batch, const struct batch_process *process);
-/** batch_take_finding() - replaces what is there under its id; @finding's data is the batch's on 0. Return: 0 or
- * -ENOMEM */
-int batch_take_finding(struct batch *batch, struct batch_finding *finding);
-/** batch_figures() - of a bucket; one that was counted in lately is made longer. Return: borrowed, NULL without memory
+/**
+ * batch_take_finding() - set a finding; replaces the entry of its id; on 0 the batch owns @finding's data. Return: 0 or
+ * -ENOMEM
  */
+int batch_take_finding(struct batch *batch, struct batch_finding *finding);
+/** batch_figures() - figures of a bucket; a recently used bucket is extended. Return: borrowed, NULL without memory */
 struct batch_figures *batch_figures(struct batch *batch, int64_t bucket, uint64_t from_ns, uint64_t to_ns);
 /** batch_owner() - blob of an owner in a bucket. Return: borrowed, NULL without memory */
 struct figures_blob *batch_owner(struct batch_figures *figures, uint32_t uid);
-/** batch_add_sample() - those of ten minutes are kept. Return: 0 or -ENOMEM */
+/** batch_add_sample() - add a system sample; ten minutes are kept. Return: 0 or -ENOMEM */
 int batch_add_sample(struct batch *batch, const struct system_sample *sample);

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Figures by time: 10 s, a minute, an hour, each owner's apart.
+ * Figures by time: 10 s, a minute, an hour, for each owner.
  *
- * What comes is a part, about a second long, of the 10 s it belongs to. It is written as it
- * comes, so that nothing is written twice, and added up here; when the 10 s are over their sum takes
- * the place of the parts and is added to its minute, and that to its hour. These coarser rows
- * add to the finer ones and never take their place, so a window is answered from the finest that is
- * still there. One that grows too large is written before its time, and the next takes over.
+ * New data is a part, about a second long, of its 10 s. It is written as it comes, so that nothing is written twice,
+ * and added up here. After the 10 s their sum replaces the parts and is added to its minute, and that to its hour.
+ * These coarser rows are stored beside the finer ones, so a window is answered from the finest rows that still exist. A
+ * bucket that grows too large is written early, and another continues it.
  */
 #pragma once
 
@@ -16,8 +15,9 @@
 #include "archive/write/batch.h"
 
 #define BUCKET_LEVELS 4
-#define BUCKET_PARTS 0	      /* the level of parts */
-#define BUCKET_ROWS_MAX 32768 /* of all kinds in one row of sums; guess: of short-lived processes, 20 MiB of memory */
+#define BUCKET_PARTS 0 /* the level of parts */
+#define BUCKET_ROWS_MAX                                                                                                \
+	32768 /* rows of all kinds in one row of sums; guess: of short-lived processes, 20 MiB of memory */
 extern const uint32_t bucket_level_s[BUCKET_LEVELS];
 
 struct bucket {
@@ -27,7 +27,7 @@ struct bucket {
 	struct figures_blob blob;
 };
 
-/* As it goes into table figures. */
+/* In the form of table figures. */
 struct bucket_row {
 	int64_t id; /* 0: not numbered yet */
 	uint32_t level_s;
@@ -39,18 +39,18 @@ struct bucket_row {
 };
 
 struct buckets {
-	ARRAY(struct bucket) open[BUCKET_LEVELS]; /* of parts none is ever open */
+	ARRAY(struct bucket) open[BUCKET_LEVELS]; /* parts are never open */
 	ARRAY(struct bucket_row) rows;		  /* to be written, in this order */
 	struct figures_encoder *encoder;	  /* NULL: not needed yet */
 };
 
 void buckets_done(struct buckets *buckets);
-/** buckets_add() - a batch's part of one bucket; whatever is over by then is closed. Return: 0 or -ENOMEM */
+/** buckets_add() - add a batch's part of one bucket; completed buckets are closed. Return: 0 or -ENOMEM */
 int buckets_add(struct buckets *buckets, const struct batch_figures *figures);
-/** buckets_add_row() - a finer row, decoded, to its bucket of a level. Return: 0 or -ENOMEM */
+/** buckets_add_row() - add a finer row, decoded, to its bucket of a level. Return: 0 or -ENOMEM */
 int buckets_add_row(struct buckets *buckets, int level, uint32_t uid, int64_t number, uint64_t t0_ns, uint64_t t1_ns,
 		    const struct figures_blob *blob);
-/** buckets_close() - everything, as at the end of a session; rows are left to be written. Return: 0 or -ENOMEM */
+/** buckets_close() - close all, at the end of a session; rows remain to be written. Return: 0 or -ENOMEM */
 int buckets_close(struct buckets *buckets);
 /** buckets_written() - the rows are committed */
 void buckets_written(struct buckets *buckets);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The writing connection: settings, statements prepared once, transactions, checkpoints.
+ * The writing connection: settings, prepared statements, transactions, checkpoints.
  *
- * Used by the writing thread alone. SQLite's errors end here: above, everything is a
- * negative errno, -EBADMSG for damage and -ENOSPC for a full disk.
+ * Used by the writing thread alone. SQLite's errors end here: callers get a negative errno, -EBADMSG for damage and
+ * -ENOSPC for a full disk.
  */
 #pragma once
 
@@ -15,8 +15,8 @@
 #include "archive/sql/sql.h"
 #include "base/cleanup.h"
 
-#define DB_CHECKPOINT_PAGES 1000      /* of the log; 4 000 write half as much into the file, but stop for 48 ms */
-#define DB_LOG_BYTES_MAX (64ll << 20) /* the log shrinks to this once a reader no longer holds it */
+#define DB_CHECKPOINT_PAGES 1000 /* pages of the log; 4 000 write half as much into the file, but block for 48 ms */
+#define DB_LOG_BYTES_MAX (64ll << 20) /* the log shrinks to this after the last reader */
 
 enum db_statement {
 	DB_BEGIN,
@@ -63,31 +63,31 @@ struct db {
 		.handle = NULL                                                                                         \
 	}
 
-/** db_open() - connect, without reading anything yet. Return: 0 or -errno; db_close() in any case */
+/** db_open() - connect, without reading. Return: 0 or -errno; db_close() in any case */
 int db_open(struct db *db, const char *path);
-/** db_configure() - journal, cache and the rest, on a file of ours. Return: 0 or -errno */
+/** db_configure() - set journal, cache and the rest, on a file of ours. Return: 0 or -errno */
 int db_configure(struct db *db);
-/** db_prepare() - every statement, once the tables exist. Return: 0 or -errno */
+/** db_prepare() - prepare every statement, once the tables exist. Return: 0 or -errno */
 int db_prepare(struct db *db);
-/** db_close() - after a last checkpoint, if anything was prepared; half-open ones are fine */
+/** db_close() - close after a last checkpoint, if anything was prepared; half-open ones are allowed */
 void db_close(struct db *db);
-/** db_take() - the connection alone, without statements and hooks, which is the caller's now; NULL when not open */
+/** db_take() - give the connection without statements and hooks to the caller; NULL when not open */
 sqlite3 *db_take(struct db *db);
-/** db_abandon() - without changing anything any more */
+/** db_abandon() - close without further changes */
 void db_abandon(struct db *db);
 
 /** db_exec() - statements without results. Return: 0 or -errno */
 int db_exec(struct db *db, const char *sql);
-/** db_get_int() - first column of the first row. Return: 1, 0 when there is no row or it is NULL, -errno */
+/** db_get_int() - first column of the first row. Return: 1, 0 without a row or for NULL, -errno */
 int db_get_int(struct db *db, const char *sql, int64_t *ret_value);
-/** db_statement() - one to bind; run or reset it in the same function */
+/** db_statement() - a statement to bind; run or reset it in the same function */
 sqlite3_stmt *db_statement(struct db *db, enum db_statement which);
 
 int db_begin(struct db *db);
 int db_commit(struct db *db);
-/** db_rollback() - whatever is left of a failed transaction: SQLite may have rolled back by itself */
+/** db_rollback() - roll back the rest of a failed transaction: SQLite may have rolled back already */
 void db_rollback(struct db *db);
 /** db_checkpoint() - move the log into the file when it is long; never waits for readers. Return: 0 or -errno */
 int db_checkpoint(struct db *db);
-/** db_used_pages() - pages that hold something. Return: 0 or -errno */
+/** db_used_pages() - number of used pages. Return: 0 or -errno */
 int db_used_pages(struct db *db, uint64_t *ret_pages);

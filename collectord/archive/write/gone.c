@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Processes that ended while nobody recorded: their rows say so from the next run on. When it
- * was is not known: the last moment that a recorder ran is what can be said.
+ * Processes that ended while nobody recorded: the next run writes it into their rows. The time is unknown; the last
+ * moment of a recorder is used.
  *
- * One of another process name space looks gone from here. Its next call takes that back (intake.c).
+ * A process of another pid namespace looks as if it had ended. Its next call corrects that (intake.c).
  */
 #include <errno.h>
 #include <signal.h>
@@ -18,8 +18,7 @@ static bool is_alive(int proc_fd, uint32_t pid, uint64_t start_boot_ns)
 	CLEANUP(closep) int fd = procfs_open_process(proc_fd, pid);
 	struct procfs_stat stat;
 
-	if (fd < 0 ||
-	    procfs_stat_read(fd, &stat) < 0) /* may be hidden: then all that is known is whether there is one */
+	if (fd < 0 || procfs_stat_read(fd, &stat) < 0) /* may be hidden: then only its existence is known */
 		return kill((pid_t)pid, 0) == 0 || errno != ESRCH;
 	return !start_boot_ns || stat.start_ticks == start_boot_ns / procfs_tick_ns();
 }

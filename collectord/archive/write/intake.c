@@ -12,9 +12,11 @@
 #include "figures/tick.h"
 
 #define BUCKET_NS (10 * NSEC_PER_SEC)
-#define CLOCK_MOVED_NS ((int64_t)NSEC_PER_MSEC) /* less than people can see; slewing clocks pass it once in minutes */
+#define CLOCK_MOVED_NS                                                                                                 \
+	((int64_t)NSEC_PER_MSEC) /* less than people can see; slewing clocks exceed it once in minutes                 \
+				  */
 
-/* As fields of message Lost. */
+/* Fields of message Lost. */
 static const char *const loss_names[LOSS_COUNT] = {
 #define LOSS(reason, field, kind, one, many) [LOSS_##reason] = #field,
 #include "bpf/losses.def"
@@ -29,7 +31,7 @@ void intake_done(struct intake *intake)
 }
 
 /*
- * Its row says what it is called now, and that it lives where it was taken for gone while nobody recorded (gone.c).
+ * Writes the current name, and that it lives if it was taken for ended while nobody recorded (gone.c).
  * Return: number of the row, 0 without memory
  */
 static uint32_t known_again(struct intake *intake, struct known_process *known, const struct process_identity *identity,
@@ -56,10 +58,10 @@ void intake_gone(struct intake *intake, const struct process_identity *identity,
 	row.id = known->id;
 	row.first_ns = known->first_ns;
 	if (batch_set_process(intake->batch, &row) == 0)
-		known->gone_ns = gone_ns; /* else again with the next tick that tells */
+		known->gone_ns = gone_ns; /* otherwise again with the next tick that reports it */
 }
 
-/* Of one that is guarded from now on: what it was before is over. Return: whether it was anything */
+/* Of a process that became guarded: its former entry ends. Return: whether it had one */
 static bool former_end(struct intake *intake, const struct process_identity *identity, uint64_t now_ns)
 {
 	struct process_identity former = *identity;
@@ -71,7 +73,7 @@ static bool former_end(struct intake *intake, const struct process_identity *ide
 	return true;
 }
 
-/* What a user's own file is not to hold; what the process was before is over, and stays in it. */
+/* Whether a user's own file must not have it; the former entry of the process ends, and stays in the file. */
 static bool is_skipped(struct intake *intake, const struct process_identity *identity, uint64_t now_ns)
 {
 	if (!intake->skips_guarded || !(identity->flags & PROCESS_GUARDED))
@@ -80,7 +82,7 @@ static bool is_skipped(struct intake *intake, const struct process_identity *ide
 	return true;
 }
 
-/* Row number of a process, of which something is kept that was at now_ns; 0 without memory. */
+/* Row number of a process with data of now_ns; 0 without memory. */
 static uint32_t identity_row(struct intake *intake, const struct process_identity *identity, uint64_t first_ns,
 			     uint64_t now_ns)
 {
@@ -112,7 +114,7 @@ static uint32_t process_row(struct intake *intake, struct process *process, uint
 	return process->row;
 }
 
-/* Should anything come of it yet, its row is looked up again: it has not ended. */
+/* If more data of it comes, its row is looked up again: it has not ended. */
 static void process_gone(struct intake *intake, struct process *process, uint64_t gone_ns)
 {
 	intake_gone(intake, &process->identity, gone_ns);
@@ -125,7 +127,7 @@ void intake_gap(struct intake *intake, uint64_t from_ns, uint64_t to_ns, const c
 	struct batch_gap gap = { .t0_ns = from_ns, .t1_ns = to_ns, .count = count, .uid = uid };
 
 	(void)snprintf(gap.reason, sizeof(gap.reason), "%s", reason);
-	(void)batch_add_gap(intake->batch, &gap); /* without memory for it there is none to tell of it either */
+	(void)batch_add_gap(intake->batch, &gap); /* without memory for its row its data cannot be stored either */
 }
 
 static void event_lost(struct intake *intake, const struct event *event)
@@ -160,7 +162,7 @@ static int event_pack(struct batch *batch, const struct stored_event *stored, ui
 	return 0;
 }
 
-/* The columns of a record of life; those that only a call has are 0. */
+/* The columns of a record of life; columns of calls alone are 0. */
 static void host_fill(const struct life_record *life, struct stored_event *stored)
 {
 	const struct host_values values = host_values(life);
@@ -175,7 +177,7 @@ static int host_count(struct intake *intake, const struct stored_event *stored, 
 {
 	struct intake_host fresh = { .process = stored->process, .op = stored->op, .uid = uid, .n = 1 };
 
-	/* A process that forks often does so again and again; others are few in a second. */
+	/* A process that forks often does so repeatedly; other events are few in a second. */
 	for (size_t i = intake->host.n; i-- > 0;)
 		if (intake->host.items[i].process == fresh.process && intake->host.items[i].op == fresh.op) {
 			intake->host.items[i].n++;
@@ -210,7 +212,7 @@ void intake_event(struct intake *intake, const struct event *event)
 		process_gone(intake, event->process, event->life->time_ns);
 }
 
-/* Row of an operation; 0 for 0, as the account has it: no operation, or several. */
+/* Row of an operation; 0 for 0, which in an account means no operation, or several. */
 static uint32_t account_op(struct intake *intake, uint32_t op)
 {
 	const struct op *known = op ? op_get(op) : NULL;
@@ -310,7 +312,7 @@ static void clock_follow(struct intake *intake, uint64_t now_ns)
 	if (moved_ns >= -CLOCK_MOVED_NS && moved_ns <= CLOCK_MOVED_NS)
 		return;
 	if (ARRAY_PUSH(&intake->batch->clocks, ((struct batch_clock){ .mono_ns = now_ns, .unix_ns = unix_ns })) == 0)
-		intake->offset_ns = offset_ns; /* else with the next tick */
+		intake->offset_ns = offset_ns; /* otherwise with the next tick */
 }
 
 static bool tick_has_figures(const struct tick_process *p)
@@ -325,7 +327,7 @@ void intake_tick(struct intake *intake, const struct tick *tick)
 	bool is_kept = true;
 
 	clock_follow(intake, tick->to_ns);
-	/* Which bucket: the reading nearest to a bound is the bound, so the middle of a tick decides. */
+	/* Bucket of a tick: the reading nearest to a bound is the bound, so the middle of the tick decides. */
 	middle_ns = tick->from_ns + (tick->to_ns - tick->from_ns) / 2 + (uint64_t)intake->offset_ns;
 	bucket = batch_figures(intake->batch, (int64_t)(middle_ns / BUCKET_NS), tick->from_ns, tick->to_ns);
 	for (size_t i = 0; i < tick->processes.n; i++) {

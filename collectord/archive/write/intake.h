@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/*
- * The loop's side of the store: packs what comes into the batch that is being filled.
- */
+/* The loop's side of the store: packs events into the current batch. */
 #pragma once
 
 #include <stdbool.h>
@@ -12,10 +10,10 @@
 #include "archive/write/known.h"
 #include "archive/write/store.h"
 
-/* Half of what may wait at most, the other half is being written. */
+/* Half of the maximum queue, because the other half is being written. */
 #define INTAKE_BYTES_MAX ((size_t)8 << 20)
 
-/* How often something happened to a process. */
+/* Number of events of one kind of a process. */
 struct intake_host {
 	uint32_t process; /* row */
 	uint32_t op;
@@ -27,10 +25,10 @@ struct intake {
 	struct batch *batch;
 	struct known known;
 	struct store_clock clock;
-	uint32_t boot;		 /* in examples' ids */
+	uint32_t boot;		 /* boot number in examples' ids */
 	bool skips_guarded;	 /* as store_options has it */
-	int64_t offset_ns;	 /* unix minus monotonic, as the newest clock row says */
-	const char *loss_reason; /* what a gap says when there is no room: store_queue, disk_full */
+	int64_t offset_ns;	 /* unix minus monotonic, by the newest clock row */
+	const char *loss_reason; /* reason of a gap when there is no room: store_queue, disk_full */
 	uint64_t n_lost;
 	ARRAY(struct intake_host) host; /* events of the host since the last tick, which gives them their bucket */
 };

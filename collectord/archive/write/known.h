@@ -12,7 +12,7 @@
 #include "archive/write/batch.h"
 #include "events/event.h"
 
-#define KNOWN_MAX 65536 /* most; the longest gone are forgotten beyond: 4 MiB */
+#define KNOWN_MAX 65536 /* maximum; beyond it those that ended first are forgotten: 4 MiB */
 
 struct known_process {
 	uint64_t start_boot_ns;
@@ -20,7 +20,7 @@ struct known_process {
 	uint64_t first_ns;
 	uint32_t tgid;
 	uint32_t exec_gen;
-	uint32_t flags; /* one that becomes guarded has a row more: what was before stays whose it was */
+	uint32_t flags; /* a process that becomes guarded gets another row: the former one stays its user's */
 	uint32_t id;
 };
 
@@ -31,18 +31,18 @@ struct known {
 	size_t last;	 /* index found last */
 	uint32_t next_id;
 	ARRAY(struct batch_op) ops;	/* of the file */
-	uint32_t op_rows[OP_GIVEN_MAX]; /* those among them that have ids now, by id - OP_GIVEN; 0: not looked up */
+	uint32_t op_rows[OP_GIVEN_MAX]; /* those of them that have ids now, by id - OP_GIVEN; 0: not looked up */
 	uint32_t next_op;
 };
 
 void known_done(struct known *known);
-/** known_find() - Return: borrowed until the next add, or NULL */
+/** known_find() - find a process. Return: borrowed until the next add, or NULL */
 struct known_process *known_find(struct known *known, const struct process_identity *identity);
-/** known_add() - one that known_find() does not find. Return: 0 or -ENOMEM */
+/** known_add() - add a process that known_find() does not find. Return: 0 or -ENOMEM */
 int known_add(struct known *known, const struct known_process *process);
 /**
  * known_op() - row of an operation in the file
- * @batch: gets what the file has not yet
- * Return: 0 where there is none, or without memory
+ * @batch: gets rows that the file does not have yet
+ * Return: 0 for none, or without memory
  */
 uint32_t known_op(struct known *known, const struct op *op, struct batch *batch);

@@ -28,7 +28,7 @@ static void names_forget(struct names *names)
 	}
 	for (size_t i = 0; i < n; i++)
 		if (number_map_put(&names->at, names->items.items[i].id, (uint32_t)i) < 0)
-			names->items.n = i; /* the rest is forgotten, too */
+			names->items.n = i; /* the rest is removed, too */
 }
 
 void names_set(struct names *names, const struct batch_process *process)

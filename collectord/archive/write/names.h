@@ -7,7 +7,7 @@
 
 #include "archive/write/batch.h"
 
-#define NAMES_MAX 4096 /* 400 KiB; beyond, those that ended go first, then the oldest */
+#define NAMES_MAX 4096 /* 400 KiB; beyond it those that ended are removed first, then the oldest */
 
 struct names {
 	ARRAY(struct batch_process) items;
@@ -15,5 +15,8 @@ struct names {
 };
 
 void names_done(struct names *names);
-/** names_set() - now as given. Without memory it is not there: its row can be lost, as all could without this. */
+/**
+ * names_set() - set an entry. Without memory it is missing: after damage its row may be lost, as all would without this
+ * table.
+ */
 void names_set(struct names *names, const struct batch_process *process);

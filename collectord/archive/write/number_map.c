@@ -15,7 +15,7 @@ void number_map_done(struct number_map *map)
 /* The number's slot, or the empty one where it belongs. */
 static struct number_slot *number_slot_of(const struct number_map *map, uint32_t number)
 {
-	size_t at = number * 2654435769u; /* rows come one after the other: any odd factor spreads them */
+	size_t at = number * 2654435769u; /* rows are consecutive: any odd factor spreads them */
 
 	while (map->slots[at & (map->n_slots - 1)].at && map->slots[at & (map->n_slots - 1)].number != number)
 		at++;

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/*
- * Where in an array each number is: a hash without removal.
- */
+/* Index of each number in an array: a hash without removal. */
 #pragma once
 
 #include <stddef.h>
@@ -24,5 +22,5 @@ struct number_map {
 void number_map_done(struct number_map *map);
 /** number_map_get() - Return: index, or NUMBER_NONE */
 uint32_t number_map_get(const struct number_map *map, uint32_t number);
-/** number_map_put() - a number that is not there yet. Return: 0 or -ENOMEM */
+/** number_map_put() - add a new number. Return: 0 or -ENOMEM */
 int number_map_put(struct number_map *map, uint32_t number, uint32_t at);

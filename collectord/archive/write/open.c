@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/*
- * From a path to a file that can be written: what is in the way, what is damaged, and the
- * rows that every run of a recorder begins with.
- */
+/* From a path to a writable file: obstacles, damage, and the rows with which every run of a recorder begins. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -20,8 +17,8 @@
 #define LOG_TOPIC "store"
 
 #define BOOT_ID_BYTES 64
-#define CHECK_WHOLE_PAGES (64 << 8) /* 64 MiB: larger files are not checked from end to end at once */
-#define LOST_PROCESS_IDS (1 << 20)  /* left out after damage: events may name processes whose rows are gone */
+#define CHECK_WHOLE_PAGES (64 << 8) /* 64 MiB: larger files are not checked completely at once */
+#define LOST_PROCESS_IDS (1 << 20)  /* left out after damage: events may refer to lost rows of processes */
 
 static const struct {
 	const char *word; /* in the new name */
@@ -70,8 +67,8 @@ static int clock_row(struct writer *writer)
 }
 
 /*
- * Rows of ops.def keep their numbers. One that had none when the file was written has its name in another row, which
- * packed columns go on to mean: its name gets its number behind it, which readers cut off.
+ * Rows of ops.def keep their numbers. If an operation had none when the file was written, its name is in another row,
+ * to which packed columns refer: that row's name gets its number as a suffix, which readers cut off.
  */
 static int op_rows(struct writer *writer)
 {
@@ -99,12 +96,12 @@ static int op_rows(struct writer *writer)
 		sql_text(s, 4, op->short_name ? op->short_name : "");
 		r = sql_run(s);
 	}
-	for (size_t i = 0; r == 0 && i < writer->ops.n; i++) /* after damage: those that have no row any more */
+	for (size_t i = 0; r == 0 && i < writer->ops.n; i++) /* after damage: processes that have lost their row */
 		r = writer_put_op(writer, &writer->ops.items[i]);
 	return r;
 }
 
-/* Operations without a row in ops.def that the file has. */
+/* Operations of the file without a row in ops.def. */
 static int given_ops_load(struct writer *writer, struct known *known)
 {
 	static const char text[] = "SELECT id, source, name FROM op WHERE id >= ?1";
@@ -141,7 +138,7 @@ static int session_row(struct writer *writer)
 
 	if (r < 0)
 		return r;
-	(void)uname(&names); /* fails for a bad pointer alone */
+	(void)uname(&names); /* fails only for an invalid pointer */
 	SQL_INTS(s, 1, writer->boot, (int64_t)writer->now_ns);
 	sql_text(s, 3, o->version ? o->version : "");
 	sql_text(s, 4, o->kernel ? o->kernel : "");
@@ -212,7 +209,7 @@ static int known_load(struct writer *writer, struct known *known)
 	return r;
 }
 
-/* After damage: whoever has no row any more. */
+/* After damage: writes processes that have lost their row. */
 static int names_restore(struct writer *writer, const struct names *names)
 {
 	int r = db_begin(&writer->db);
@@ -241,9 +238,8 @@ static int check_run(struct db *db, const char *sql)
 }
 
 /*
- * A check reads every page of what it checks. A large file's is so long that nothing would be
- * recorded meanwhile: its bulk, of which every row has a checksum, is left to scrub_some(), which
- * walks all of it between commits.
+ * A check reads every page. For a large file it would take so long that recording would start late: its largest tables,
+ * whose rows all have checksums, are left to scrub_some(), which checks them between commits.
  */
 static int check(struct db *db)
 {
@@ -280,7 +276,7 @@ static int writer_file_open(struct writer *writer)
 	if (r == 0)
 		r = db_get_int(db, "PRAGMA user_version", &version);
 	if (r >= 0 && version > SCHEMA_VERSION)
-		return -ENOTSUP; /* only the log says so */
+		return -ENOTSUP; /* only the log has it */
 	r = r < 0 ? r : schema_migrate(db);
 	r = r ? r : db_configure(db);
 	r = r ? r : db_prepare(db);
@@ -350,7 +346,7 @@ static int aside_gap(struct writer *writer)
 	return r;
 }
 
-/* SQLite finds the file damaged: a new one gets whatever can still be read. */
+/* SQLite found damage: a new file gets everything that can still be read. */
 static int begin_after_damage(struct writer *writer, struct known *known, char *why)
 {
 	char name[PATH_MAX];
@@ -415,7 +411,7 @@ int writer_open(struct writer *writer, const struct store_options *options, uint
 
 int writer_repair(struct writer *writer)
 {
-	struct names names = writer->names; /* before the damaged file's, or less, are in their place */
+	struct names names = writer->names; /* the damaged file's, or fewer, are in their place */
 	struct known known = { 0 };
 	char why[WRITER_WHY_BYTES];
 	int64_t tail = writer->next_tail, block = writer->next_block, gap = writer->next_gap,
@@ -432,7 +428,7 @@ int writer_repair(struct writer *writer)
 	r = begin_after_damage(writer, &known, why);
 	known_done(&known); /* the loop has them */
 	r = r ? r : names_restore(writer, &names);
-	if (r < 0) { /* whoever tries again needs them */
+	if (r < 0) { /* a retry needs them */
 		names_done(&writer->names);
 		writer->names = names;
 	} else {

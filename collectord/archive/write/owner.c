@@ -9,9 +9,8 @@
 #include <unistd.h>
 
 /*
- * System calls themselves, since the C library's functions change every thread of the
- * process. An fsuid that leaves 0 takes the capabilities over files with it; the others
- * go too, for good: this thread needs none.
+ * Raw system calls, because the C library's functions change every thread of the process. An fsuid other than 0 drops
+ * the capabilities over files; the others are dropped, too, for good: this thread needs none.
  */
 int owner_become(uint32_t uid, uint32_t gid)
 {
@@ -22,7 +21,9 @@ int owner_become(uint32_t uid, uint32_t gid)
 		return -errno;
 	(void)syscall(SYS_setfsgid, gid);
 	(void)syscall(SYS_setfsuid, uid);
-	/* Both say what was before, not whether it worked: an id that nobody has changes nothing and tells. */
+	/*
+	 * Both return the previous id, not an error: setting an invalid id changes nothing and reveals the current one.
+	 */
 	if ((uint32_t)syscall(SYS_setfsgid, UINT32_MAX) != gid || (uint32_t)syscall(SYS_setfsuid, UINT32_MAX) != uid)
 		return -EPERM;
 	return syscall(SYS_capset, &header, none) < 0 ? -errno : 0;

@@ -14,7 +14,7 @@
 
 static const char *const beside[] = { "-wal", "-shm", "-journal" };
 
-/* Makes every missing part of a directory's path. */
+/* Creates every missing part of a directory's path. */
 static int make_directories(const char *directory)
 {
 	char path[PATH_MAX];
@@ -53,15 +53,15 @@ static int resolve(struct place *place, const char *path, bool makes_directory)
 	if (!real)
 		return -errno;
 
-	/* Room for what is appended when it is set aside. */
+	/* Room for the suffix when it is set aside. */
 	n = snprintf(place->path, sizeof(place->path) - 64, "%s/%s", strcmp(real, "/") == 0 ? "" : real, name);
 	return n < 0 || (size_t)n >= sizeof(place->path) - 64 ? -ENAMETOOLONG : 0;
 }
 
 /*
- * A lock of the process, not of the descriptor: it ends with the process even where a
- * child has the descriptor, and it tells who holds it. On a file of its own, since closing
- * any descriptor of the database would take SQLite's locks away.
+ * A lock of the process, not of the descriptor: it ends with the process even if a child has the descriptor, and it
+ * identifies its holder. On a file of its own, because closing any descriptor of the database would release SQLite's
+ * locks.
  */
 static int lock(struct place *place, char *why, size_t why_bytes)
 {
@@ -149,7 +149,7 @@ void place_close(struct place *place)
 	place->lock_fd = -1;
 }
 
-/* Of what lies beside the file: first, so that a crash between leaves no log to a file that is not its own. */
+/* The companions of the file first, so that a crash in between leaves no log beside another file. */
 static int rename_beside(const struct place *place, const char *to)
 {
 	char from_path[PATH_MAX + 16], to_path[PATH_MAX + 80];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What a run that ended without saying so left behind: an open session, rows of the tail,
- * minutes and hours that were never written, perhaps damage.
+ * Leftovers of a run without a proper end: an open session, rows of the tail, minutes and hours that were never
+ * written, perhaps damage.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -23,7 +23,7 @@ static int close_sessions(struct writer *writer)
 					 .uid = UINT32_MAX,
 					 .reason = "recorder_ended" };
 
-		/* Of a boot before, how long it went on is not known. */
+		/* For an earlier boot the time of the rest is unknown. */
 		gap.t1_ns = boot == writer->boot ? MAX(writer->now_ns, gap.t0_ns) : gap.t0_ns;
 		r = writer_put_gap(writer, writer->next_gap++, boot, &gap);
 	}
@@ -66,7 +66,7 @@ static int delete_rows(struct writer *writer, const int64_t *ids, size_t n, cons
 
 /* ---- sums ---- */
 
-/* Takes over the finer row under the statement; a damaged one goes out of the way. */
+/* Takes over the finer row of the statement; a damaged one is moved out of the way. */
 static int roll_up_row(struct writer *writer, struct buckets *buckets, int level, sqlite3_stmt *row, id_list *bad)
 {
 	CLEANUP(figures_blob_done) struct figures_blob blob = { 0 };
@@ -99,7 +99,7 @@ static int rows_write(struct writer *writer, struct buckets *buckets, int64_t bo
 	return r;
 }
 
-/* Finer rows behind the last coarser one of their owner, of one boot. */
+/* Finer rows after the last coarser one of their owner, of one boot. */
 static int roll_up(struct writer *writer, int level, int64_t boot)
 {
 	static const char text[] =
@@ -114,7 +114,7 @@ static int roll_up(struct writer *writer, int level, int64_t boot)
 	SQL_INTS(s, 1, bucket_level_s[level - 1], bucket_level_s[level], boot);
 	while (r == 0 && (r = sql_step(s)) > 0)
 		r = roll_up_row(writer, &buckets, level, s, &bad);
-	(void)sqlite3_finalize(TAKE_PTR(s)); /* read to its end, or failed: r says so */
+	(void)sqlite3_finalize(TAKE_PTR(s)); /* read to its end, or failed: r has the error */
 	r = r ? r : delete_rows(writer, bad.items, bad.n, "figures");
 	if (r == 0)
 		r = buckets_close(&buckets);
@@ -164,7 +164,7 @@ static int scrub_blocks(struct writer *writer)
 			return r;
 		bad[n_bad++] = writer->scrub_next;
 	}
-	(void)sqlite3_reset(s); /* says again what r says */
+	(void)sqlite3_reset(s); /* returns the error in r again */
 	r = r ? r : delete_rows(writer, bad, n_bad, "block_data");
 	r = r ? r : delete_rows(writer, bad, n_bad, "block");
 	if (r == 0 && n < SCRUB_BLOCKS)
@@ -190,7 +190,7 @@ static int scrub_figures(struct writer *writer)
 		r = row_set_aside(writer, "figures", s, data, bytes);
 		r = r ? r : ARRAY_PUSH(&bad, sqlite3_column_int64(s, 0));
 	}
-	(void)sqlite3_finalize(TAKE_PTR(s)); /* read to its end, or failed: r says so */
+	(void)sqlite3_finalize(TAKE_PTR(s)); /* read to its end, or failed: r has the error */
 	r = r ? r : delete_rows(writer, bad.items, bad.n, "figures");
 	ARRAY_DONE(&bad);
 	return r;

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What is deleted, oldest first: by the size of the file, by age, and when a disk is full.
+ * Deletion, oldest first: by the size of the file, by age, and when a disk is full.
  *
- * By size it is taken from the owner that has most, so that a noisy one does not push the
- * others out; to 90 %, so that it is not done at each seal. How far that went is one gap
- * row per owner, moved forward.
+ * By size the owner with most data loses it, so that it does not displace the others; down to 90 %, so that it is not
+ * done at each seal. One gap row per owner, moved forward, records how far.
  */
 #include <errno.h>
 #include <string.h>
@@ -12,8 +11,8 @@
 #include "archive/write/writer.h"
 
 #define KEEP_RATIO_PERCENT 90
-#define LOOK_EVERY 8				  /* blocks deleted between two looks at the size */
-#define PARTS_NS (60 * NSEC_PER_SEC)		  /* parts of 10 s that were not taken away with these */
+#define LOOK_EVERY 8				  /* blocks deleted between two checks of the size */
+#define PARTS_NS (60 * NSEC_PER_SEC)		  /* maximum parts of 10 s beyond their bucket */
 #define FINE_NS (3600 * NSEC_PER_SEC)		  /* 10-s figures */
 #define MINUTES_NS (7 * 24 * 3600 * NSEC_PER_SEC) /* figures by the minute, and system snapshots */
 
@@ -117,7 +116,7 @@ static int delete_oldest(struct writer *writer, struct writer_owner *owner)
 	return note_gap(writer, boot, &gap);
 }
 
-/* The owner furthest above an equal share is the one that has most. */
+/* The owner furthest above an equal share has most. */
 static struct writer_owner *largest(struct writer *writer)
 {
 	struct writer_owner *most = NULL;
@@ -146,7 +145,7 @@ static int delete_blocks(struct writer *writer, int n)
 	return r;
 }
 
-/* What is left when there are no blocks: the machine's own history, then the finest figures. */
+/* The order of deletion without blocks: the machine's history, then the finest figures. */
 static int delete_others(struct writer *writer)
 {
 	static const char *const steps[] = {
@@ -177,7 +176,7 @@ int retention_by_size(struct writer *writer)
 		if (r == -ENOENT)
 			r = delete_others(writer);
 		if (r == -ENOENT)
-			return 0; /* the rest is small, or somebody's findings */
+			return 0; /* the rest is small, or findings */
 		r = r ? r : db_used_pages(&writer->db, &used);
 	}
 	writer->oldest_unix_ns = 0; /* not known any more */
@@ -193,7 +192,7 @@ int retention_delete_some(struct writer *writer, int n)
 	return r;
 }
 
-/* Monotonic time of a boot that lay `age_ns` before now; 0 when all of it is younger. */
+/* Monotonic time of a boot `age_ns` before now; 0 when all of it is younger. */
 static uint64_t cutoff(struct writer *writer, int64_t boot, uint64_t age_ns)
 {
 	uint64_t unix_of_zero = 0;
@@ -201,7 +200,7 @@ static uint64_t cutoff(struct writer *writer, int64_t boot, uint64_t age_ns)
 
 	if (boot == writer->boot)
 		return writer->now_ns - MIN(writer->now_ns, age_ns);
-	/* As its last clock row says; an hour more or less of a boot long ago does not matter. */
+	/* By its last clock row; an hour more or less of an old boot does not matter. */
 	if (writer_unix_ns(writer, boot, INT64_MAX, &unix_of_zero) < 0)
 		return 0;
 	unix_of_zero -= INT64_MAX;
@@ -219,7 +218,7 @@ static int run_text(struct writer *writer, const char *text, int64_t boot, uint6
 	return sql_run(s);
 }
 
-/* Blocks too old, each owner's. */
+/* Deletes blocks that are too old, of each owner. */
 static int old_blocks(struct writer *writer, int64_t boot, uint64_t limit_ns)
 {
 	static const char *const texts[] = {
@@ -283,7 +282,7 @@ int retention_by_age(struct writer *writer)
 		if (r == 0 && writer->options.max_age_ns)
 			r = old_blocks(writer, boot, cutoff(writer, boot, writer->options.max_age_ns));
 	}
-	/* Sealing looks at the size, but where no call is kept nothing is sealed. */
+	/* Sealing checks the size, but without recorded calls nothing is sealed. */
 	r = retention_commit(writer, r ? r : retention_by_size(writer));
 	if (r < 0)
 		return r;

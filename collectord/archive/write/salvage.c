@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Whatever can still be read of a damaged file, row by row.
+ * Copies everything that can still be read of a damaged file, row by row.
  *
- * A damaged page ends a walk over its table. So each is walked from both ends: numbers first,
- * which touches no long contents, then each row by its number. What lies between
- * is lost, and a gap says of which time.
+ * A damaged page ends a pass over its table. So each table is read from both ends: numbers first, without reading long
+ * contents, then each row by its number. Rows in between are lost, and a gap records their time.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -17,13 +16,13 @@
 #define LOG_TOPIC "store"
 #define COLUMNS_MAX 24
 
-/* Every table; `key` orders it, and names its rows where it is one number. */
+/* Every table; `key` orders it, and identifies its rows if it is one number. */
 static const struct {
 	const char *table;
 	const char *key;
 	const char *backward;
 	bool is_numbered;
-	const char *times; /* the table that has t0 and t1 of its rows, by the same number */
+	const char *times; /* the table with t0 and t1 of its rows, by the same number */
 } tables[] = {
 	{ "boot", "id", "id DESC", true, NULL },
 	{ "clock", "boot, mono_ns", "boot DESC, mono_ns DESC", false, NULL },
@@ -96,7 +95,7 @@ static int copy_numbered_row(struct copy *copy, int64_t id)
 	if (sqlite3_prepare_v2(copy->from, sql, -1, &s, NULL) != SQLITE_OK || sqlite3_step(s) != SQLITE_ROW)
 		return -EBADMSG;
 	for (int i = 0; i < sqlite3_column_count(s); i++) {
-		/* Long contents are read only here; a broken chain of pages gives nothing. */
+		/* Long contents are read only here; a broken chain of pages yields nothing. */
 		if (sqlite3_column_type(s, i) == SQLITE_BLOB && !sqlite3_column_blob(s, i) &&
 		    sqlite3_column_bytes(s, i))
 			return -EBADMSG;
@@ -104,7 +103,7 @@ static int copy_numbered_row(struct copy *copy, int64_t id)
 	return put_row(copy, s);
 }
 
-/* A row that is lost: its times, where these can still be read. */
+/* A lost row: its times, if they can still be read. */
 static void note_lost(struct copy *copy, int64_t id)
 {
 	CLEANUP(sql_finalizep) sqlite3_stmt *s = NULL;
@@ -120,7 +119,7 @@ static void note_lost(struct copy *copy, int64_t id)
 	copy->t1_ns = MAX(copy->t1_ns, (uint64_t)sqlite3_column_int64(s, 1));
 }
 
-/* One walk. Return: 1: it came to its end; 0: damage ended it; -errno of the new file */
+/* One pass. Return: 1: it reached the end; 0: damage ended it; -errno of the new file */
 static int walk(struct copy *copy, bool is_backward, int64_t *last)
 {
 	CLEANUP(sql_finalizep) sqlite3_stmt *s = NULL;
@@ -155,13 +154,13 @@ static int copy_table(struct copy *copy)
 
 	if (r == 0) {
 		r = walk(copy, true, &last);
-		copy->n_lost++; /* at least: how many lay on the damaged page is not known */
+		copy->n_lost++; /* at least: the number of rows on the damaged page is unknown */
 	}
-	(void)sqlite3_finalize(TAKE_PTR(copy->put)); /* every step was looked at */
+	(void)sqlite3_finalize(TAKE_PTR(copy->put)); /* every step was checked */
 	return MIN(r, 0);
 }
 
-/* Of what was lost when, as near as it can be told: else all the time the file knows of. */
+/* Time of the loss, as precisely as possible: otherwise the whole time of the file. */
 static int lost_gap(struct copy *copy)
 {
 	struct writer *writer = copy->writer;
@@ -193,14 +192,14 @@ int salvage(struct writer *writer, const char *damaged_path)
 				   SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW, NULL);
 	int r = db_begin(&writer->db);
 
-	if (copy.from) /* the damaged file stays as it is */
+	if (copy.from) /* the damaged file stays unchanged */
 		(void)sqlite3_db_config(copy.from, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
 	for (copy.table = 0; r == 0 && code == SQLITE_OK && copy.table < ARRAY_SIZE(tables); copy.table++)
 		r = copy_table(&copy);
 	if (r == 0 && (copy.n_lost || code != SQLITE_OK))
 		r = lost_gap(&copy);
 	r = r ? r : salvage_heads(writer);
-	/* Headers without contents would be answered as damage again and again. */
+	/* Headers without contents would be reported as damage again and again. */
 	r = r ? r : db_exec(&writer->db, "DELETE FROM block WHERE id NOT IN (SELECT id FROM block_data)");
 	r = r ? r : db_exec(&writer->db, "DELETE FROM block_data WHERE id NOT IN (SELECT id FROM block)");
 	r = r ? r : db_commit(&writer->db);

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Blocks whose headers are lost: a page holds two dozen of these, so it would cost
- * a hundred thousand events whose contents are whole. The checksum beside the contents
- * says so; owner and boot are those of their processes.
+ * Blocks whose headers are lost: a page holds two dozen headers, so its loss would cost a hundred thousand events with
+ * intact contents. A checksum beside the contents verifies them; owner and boot are those of their processes.
  */
 #include <errno.h>
 
@@ -22,7 +21,7 @@ static void heads_done(struct heads *heads)
 	buf_done(&heads->data);
 }
 
-/* Return: 1; 0 when they are not all of one owner and boot, or one is not known; -errno */
+/* Return: 1; 0 when they have several owners or boots, or one is unknown; -errno */
 static int owner_of(struct writer *writer, const struct stored_event *events, size_t n, uint32_t *ret_uid,
 		    int64_t *ret_boot)
 {
@@ -41,7 +40,7 @@ static int owner_of(struct writer *writer, const struct stored_event *events, si
 			return r;
 		uid = (uint32_t)sqlite3_column_int64(s, 0);
 		boot = sqlite3_column_int64(s, 1);
-		(void)sqlite3_reset(s); /* a row was there */
+		(void)sqlite3_reset(s); /* a row existed */
 		if (i && (uid != *ret_uid || boot != *ret_boot))
 			return 0;
 		*ret_uid = uid;

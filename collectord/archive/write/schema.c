@@ -13,7 +13,7 @@ static const char creation[] = {
 #include "schema.sql.inc"
 };
 
-/* Step i makes version i + 2 of version i + 1; a new file begins with the last. */
+/* Step i makes version i + 2 of version i + 1; a new file begins with the last version. */
 static const char *const steps[] = {
 	"DROP INDEX figures_time; CREATE INDEX figures_time ON figures (level, uid, boot, t0, t1, crc);"
 	"ALTER TABLE session ADD COLUMN cost BLOB;"
@@ -29,7 +29,7 @@ static const char *const steps[] = {
 	"ALTER TABLE process ADD COLUMN container TEXT; ALTER TABLE process ADD COLUMN cgroup_id INTEGER;"
 	"ALTER TABLE process ADD COLUMN rank INTEGER; ALTER TABLE process ADD COLUMN local_rank INTEGER;"
 	"ALTER TABLE process ADD COLUMN world_size INTEGER",
-	"", /* no table changed: to a reader of version 3 figures of format 2 would be damage */
+	"", /* no table changed: a reader of version 3 would take figures of format 2 for damage */
 };
 _Static_assert(ARRAY_SIZE(steps) == SCHEMA_VERSION - 1, "each version but the first has the step to it");
 
@@ -63,7 +63,7 @@ int schema_look(const char *path)
 	return big_endian(header + HEADER_USER_VERSION) > SCHEMA_VERSION ? SCHEMA_NEWER : SCHEMA_OURS;
 }
 
-/* One transaction: with all of it the file is of another version, or nothing has changed. */
+/* One transaction: either the file gets the next version, or nothing changes. */
 static int make(struct db *db, const char *sql, int64_t version)
 {
 	char text[128];

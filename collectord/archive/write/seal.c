@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Rows of the tail become column blocks: one owner, one boot at a time, blocks in and rows
- * out in one transaction. Rows are read back from the file, so that what a crash left is
- * sealed in the same way.
+ * Rows of the tail become column blocks: one owner and one boot at a time, blocks in and rows out in one transaction.
+ * Rows are read back from the file, so that leftovers of a crash are sealed in the same way.
  *
- * Events are nearly in order of entry: a radix sort of numbers, stable, costs a
- * hundredth of a second per million, where sorting the events costs more than packing.
+ * Events are nearly in order of entry. A radix sort of numbers, stable, costs a hundredth of a second per million;
+ * sorting the events themselves would cost more than packing.
  */
 #include <errno.h>
 #include <string.h>
@@ -13,9 +12,9 @@
 #include "archive/write/number_map.h"
 #include "archive/write/writer.h"
 
-#define PASS_EVENTS (2 * SEAL_EVENTS) /* decoded at once at most: 24 MiB, only after sealing failed for long */
+#define PASS_EVENTS (2 * SEAL_EVENTS) /* maximum decoded at once: 24 MiB, only after sealing failed for long */
 #define BLOCK_EVENTS 4096	      /* within 2 % of the bytes of larger ones */
-#define OWN_BLOCK_EVENTS 512	      /* processes with fewer share blocks */
+#define OWN_BLOCK_EVENTS 512	      /* processes with fewer events share blocks */
 #define RADIX_BITS 11
 #define RADIX (1u << RADIX_BITS)
 
@@ -63,7 +62,7 @@ static int sealed_event_take(const struct stored_event *event, void *data)
 	return ARRAY_PUSH(&seal->events, *event);
 }
 
-/* A row whose bytes are not what was written: out of the way, and a gap in its place. */
+/* A row whose bytes have changed: moved out of the way, and a gap in its place. */
 static int row_damaged(struct seal *seal, sqlite3_stmt *row)
 {
 	struct writer *writer = seal->writer;
@@ -123,7 +122,7 @@ static int group_of(struct seal *seal, uint32_t process, uint32_t *last)
 	return ARRAY_PUSH(&seal->groups, ((struct group){ .process = process }));
 }
 
-/* One digit of the order, from seal->order into seal->scratch, and swapped. */
+/* One digit of the order, from seal->order into seal->scratch, then swapped. */
 static void sort_digit(struct seal *seal, size_t n, unsigned int shift)
 {
 	uint32_t at[RADIX] = { 0 };
@@ -198,7 +197,7 @@ static int blocks_write(struct seal *seal, const uint32_t *numbers, size_t n)
 	return r;
 }
 
-/* Distributes the order by process and writes each one's blocks; those of small ones come first, together. */
+/* Sorts by process and writes the blocks of each; those of small processes come first, together. */
 static int groups_write(struct seal *seal)
 {
 	CLEANUP(freep) uint32_t *numbers = calloc(seal->events.n, sizeof(*numbers));
@@ -318,7 +317,7 @@ int seal_all(struct writer *writer)
 	while (r == 0 && (r = sql_step(s)) > 0)
 		r = ARRAY_PUSH(&found, ((struct tail_owner){ .uid = (uint32_t)sqlite3_column_int64(s, 0),
 							     .boot = sqlite3_column_int64(s, 1) }));
-	(void)sqlite3_finalize(TAKE_PTR(s)); /* read to its end, or failed: r says so */
+	(void)sqlite3_finalize(TAKE_PTR(s)); /* read to its end, or failed: r has the error */
 	for (size_t i = 0; r == 0 && i < found.n; i++)
 		r = seal_owner(writer, found.items[i].uid, found.items[i].boot);
 	ARRAY_DONE(&found);

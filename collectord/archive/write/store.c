@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The two sides of the store and what lies between: one batch that the loop fills, one that
- * the thread writes. When the thread is late the loop goes on filling, as far as there is room.
+ * The two sides of the store and their exchange: the loop fills one batch, the thread writes another. While the thread
+ * is late the loop continues to fill, as far as there is room.
  */
 #include "archive/write/store.h"
 
@@ -20,40 +20,40 @@
 
 #define LOG_TOPIC "store"
 
-#define BATCH_EVENTS 10000	    /* handed over at once */
-#define IDLE_NS (10 * NSEC_PER_SEC) /* between commits while nobody calls */
+#define BATCH_EVENTS 10000	    /* maximum size of a handed-over batch */
+#define IDLE_NS (10 * NSEC_PER_SEC) /* between commits without calls */
 #define RETRY_NS NSEC_PER_SEC
-#define SIZE_NS (10 * NSEC_PER_SEC) /* between two looks at how large the files are: as long as a tenth of a commit */
-/* An answer lacks its last second rather than being this late: the caller's thread has others to serve. */
+#define SIZE_NS (10 * NSEC_PER_SEC) /* between two measurements of the file sizes: one takes a tenth of a commit */
+/* Maximum wait of an answer for its last second: the caller's thread serves other clients, too. */
 #define FLUSH_NS (3 * NSEC_PER_SEC)
 
 struct store {
-	struct store_options options; /* texts are ours */
+	struct store_options options; /* texts are owned */
 	char *texts[5];
 	struct store_clock clock;
 
 	/* the loop's */
 	struct intake intake;
 	uint64_t handed_ns; /* time of the last batch handed over */
-	bool is_failing;    /* as the loop last saw it */
+	bool is_failing;    /* as last seen by the loop */
 
-	/* both sides', under the lock */
+	/* shared, under the lock */
 	pthread_mutex_t lock;
-	pthread_cond_t work;  /* something for the thread */
-	pthread_cond_t done;  /* something for the loop that waits */
-	struct batch *handed; /* waits for the thread */
-	bool is_busy;	      /* the thread writes one */
-	bool is_open;	      /* the answer to store_open() is there */
-	bool is_stalled;      /* what is being written takes too long to wait for */
-	bool stops;	      /* nothing is tried twice any more */
-	bool ends;	      /* nothing comes any more */
-	int result;	      /* of opening, then of the last commit */
+	pthread_cond_t work;  /* work for the thread */
+	pthread_cond_t done;  /* a result for the waiting loop */
+	struct batch *handed; /* the loop waits for the thread */
+	bool is_busy;	      /* the thread writes a batch */
+	bool is_open;	      /* the result of store_open() is available */
+	bool is_stalled;      /* the current write takes too long to wait for */
+	bool stops;	      /* no retry any more */
+	bool ends;	      /* no batch comes any more */
+	int result;	      /* result of opening, then of the last commit */
 	struct store_state state;
 
 	/* the thread's */
 	pthread_t thread;
 	struct writer writer;
-	struct known known;	      /* found at open: the loop's from then on */
+	struct known known;	      /* found at open; then the loop owns it */
 	uint64_t sized_ns;	      /* when the files were last measured */
 	uint64_t now_ns, now_unix_ns; /* when it was opened */
 	char why[WRITER_WHY_BYTES];
@@ -127,7 +127,7 @@ static void wait_for_retry(struct store *store)
 		;
 }
 
-/* Until it is in the file; under the lock, which is let go while it works. */
+/* Until it is in the file; under the lock, which is released while it works. */
 static void batch_write(struct store *store)
 {
 	uint64_t n_events = store->handed->n_events;
@@ -137,7 +137,7 @@ static void batch_write(struct store *store)
 
 	store->is_busy = true;
 	(void)pthread_mutex_unlock(&store->lock);
-	(void)writer_take(&store->writer, batch); /* what was lost has its gap */
+	(void)writer_take(&store->writer, batch); /* the lost data has its gap */
 	(void)pthread_mutex_lock(&store->lock);
 	for (;;) {
 		is_last = store->stops;
@@ -151,7 +151,7 @@ static void batch_write(struct store *store)
 		state_fill(store, r, r == 0 ? n_events : 0);
 		if (r == 0 || is_last)
 			break;
-		is_again = true; /* somebody else may have needed the space for a moment: nothing is deleted for that */
+		is_again = true; /* another program may have used the space for a moment: nothing is deleted for that */
 		(void)pthread_cond_broadcast(&store->done);
 		wait_for_retry(store);
 	}
@@ -160,7 +160,7 @@ static void batch_write(struct store *store)
 	} else {
 		(void)pthread_mutex_unlock(&store->lock);
 		r = writer_tidy(&store->writer);
-		if (r == -EBADMSG) /* what nobody has read since it was written */
+		if (r == -EBADMSG) /* data not verified since it was written */
 			r = writer_repair(&store->writer);
 		(void)pthread_mutex_lock(&store->lock);
 		store->state.oldest_unix_ns = store->writer.oldest_unix_ns;
@@ -224,7 +224,7 @@ static int options_copy(struct store *store, const struct store_options *options
 	return 0;
 }
 
-/* Signals are the loop's: the thread takes none. */
+/* Signals belong to the loop: the thread takes none. */
 static int thread_start(struct store *store)
 {
 	sigset_t all, before;
@@ -234,7 +234,7 @@ static int thread_start(struct store *store)
 	r = pthread_sigmask(SIG_SETMASK, &all, &before);
 	if (r == 0) {
 		r = pthread_create(&store->thread, NULL, thread_main, store);
-		(void)pthread_sigmask(SIG_SETMASK, &before, NULL); /* the mask it gave itself */
+		(void)pthread_sigmask(SIG_SETMASK, &before, NULL); /* the mask set before */
 	}
 	return -r;
 }
@@ -338,7 +338,7 @@ void store_call(struct store *store, const struct event *event)
 {
 	intake_event(&store->intake, event);
 	if (store->intake.batch->n_events < BATCH_EVENTS || store->intake.batch->n_events % 256)
-		return; /* a thread that is late is not asked at each call */
+		return; /* a late thread is not asked at each call */
 	(void)pthread_mutex_lock(&store->lock);
 	batch_hand_over(store);
 	(void)pthread_mutex_unlock(&store->lock);
@@ -364,7 +364,7 @@ void store_cost(struct store *store, const void *message, size_t n)
 	struct buf *cost = &store->intake.batch->cost;
 
 	cost->n = 0;
-	(void)buf_append(cost, message, n); /* else what was said before stays */
+	(void)buf_append(cost, message, n); /* otherwise the last sentence stays */
 }
 
 void store_back_end(struct store *store, const char *name)
@@ -377,7 +377,7 @@ void store_gone(struct store *store, const struct process_identity *identity, ui
 	intake_gone(&store->intake, identity, gone_ns);
 }
 
-/* Under the lock. What fails is not waited for; what stalls is once, not by every question. */
+/* Under the lock. A failing write is not waited for; a stalled one is waited for once, not by every question. */
 static void wait_until_written(struct store *store, const struct timespec *until)
 {
 	while ((store->handed || store->is_busy) && !store->state.is_failing && !store->is_stalled)
@@ -418,7 +418,7 @@ void store_close(struct store *store)
 	store->ends = true;
 	(void)pthread_cond_broadcast(&store->work);
 	(void)pthread_mutex_unlock(&store->lock);
-	(void)pthread_join(store->thread, NULL); /* fails for a bad thread alone */
+	(void)pthread_join(store->thread, NULL); /* fails only for an invalid thread */
 	store_free(store);
 }
 

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The database of one recorder: what the loop hands over, one thread writes.
+ * The database of one recorder: the loop hands data over, one thread writes it.
  *
- * Nothing here blocks the loop or fails it. Events are packed at once (codec.h) and
- * committed about once a second with everything else of that second, then sealed into
- * column blocks. What cannot be written is kept as far as a bounded queue goes, then
- * counted and recorded as a gap. Schema: schema.sql.
+ * Nothing here blocks the loop or makes it fail. Events are packed at once (codec.h) and committed about once a second
+ * with all other data of that second, then sealed into column blocks. Data that cannot be written waits in a bounded
+ * queue; beyond it, it is counted and recorded as a gap. Schema: schema.sql.
  *
- * Times are monotonic; the thread keeps the mapping to the wall clock in the file.
+ * Times are monotonic; the thread stores the mapping to the wall clock in the file.
  */
 #pragma once
 
@@ -23,7 +22,7 @@ struct finding;
 struct store;
 struct system_sample;
 
-/* Where times come from: the machine (clock.h), or who replays. */
+/* Source of times: the machine (clock.h), or a replay. */
 struct store_clock {
 	uint64_t (*now_ns)(void *data);
 	uint64_t (*to_unix_ns)(uint64_t monotonic_ns, void *data);
@@ -32,66 +31,66 @@ struct store_clock {
 
 struct store_options {
 	const char *path;
-	bool is_own_place; /* a path nobody typed: what is there and is no database of ours is renamed; else left alone
+	bool is_own_place; /* a default path: a file that is no database of ours is renamed; otherwise it is left alone
 			    */
-	bool has_owner;	   /* open every file with this user's credentials alone, so that it is his */
+	bool has_owner;	   /* open every file with this user's credentials alone, so that it belongs to the user */
 	uint32_t owner_uid;
 	uint32_t owner_gid;
-	bool skips_guarded;   /* processes that a user may not look into are not kept: the file is a user's own */
-	uint64_t max_bytes;   /* oldest first is deleted beyond; 0: no limit */
-	uint64_t max_age_ns;  /* 0: none */
-	const char *version;  /* of the recorder */
-	const char *kernel;   /* release */
-	const char *back_end; /* what table session says */
-	const char *boot_id;  /* NULL: this machine's, now */
-	const struct store_clock *clock; /* NULL: this machine's; copied; asked on the caller's thread alone */
+	bool skips_guarded;		 /* guarded processes are left out: the file is a user's own */
+	uint64_t max_bytes;		 /* the oldest data is deleted beyond; 0: no limit */
+	uint64_t max_age_ns;		 /* 0: none */
+	const char *version;		 /* of the recorder */
+	const char *kernel;		 /* release */
+	const char *back_end;		 /* data of table session */
+	const char *boot_id;		 /* NULL: this machine's, now */
+	const struct store_clock *clock; /* NULL: this machine's; copied; called on the caller's thread alone */
 };
 
 /**
  * store_open() - start the writing thread, which opens the file
- * @why: at least 512 bytes: one sentence; on success what was set aside, or ""
+ * @why: at least 512 bytes: one sentence; on success the file that was set aside, or ""
  *
- * Waits until the file is open. Call it before privilege is given up when has_owner is set.
+ * Waits until the file is open. Call it before privilege is dropped when has_owner is set.
  *
- * Return: 0; -EBUSY (another recorder writes it), -EEXIST (not a database of ours, or a
- * newer version's, and not to be renamed), -EROFS, -EACCES, -ENOSPC, -errno
+ * Return: 0; -EBUSY (another recorder writes it), -EEXIST (not a database of ours, or a newer version's, and not to be
+ * renamed), -EROFS, -EACCES, -ENOSPC, -errno
  */
 int store_open(const struct store_options *options, char *why, size_t why_bytes, struct store **ret_store);
-/** store_close() - commit, seal, checkpoint, end the thread; waits for it. NULL is fine */
+/** store_close() - commit, seal, checkpoint, end the thread; waits for it. NULL is allowed */
 void store_close(struct store *store);
 
-/** store_sink() - what is kept of everything that comes, by the functions below; NULL: nothing */
+/** store_sink() - the sink that stores all events by the functions below; NULL: none */
 struct sink store_sink(struct store *store);
 
-/* From the loop; each copies what it needs. */
+/* From the loop; each copies its data. */
 void store_call(struct store *store, const struct event *event);
-/** store_tick() - figures, processes gone, losses and the system sample of one tick; also what makes a commit due */
+/** store_tick() - store figures, ended processes, losses and the system sample of one tick; makes a commit due */
 void store_tick(struct store *store, const struct tick *tick);
-/** store_finding() - as it is now; replaces what was kept under its id */
+/** store_finding() - store its current state; replaces the stored one of its id */
 void store_finding(struct store *store, const struct finding *finding);
-/** store_cost() - message ingero.v1.Cost, packed: what recording has cost up to now; kept with the next commit */
+/** store_cost() - store message ingero.v1.Cost, packed: the cost of recording so far; written with the next commit */
 void store_cost(struct store *store, const void *message, size_t n);
-/** store_back_end() - @name: static; what table session says from the next commit on */
+/** store_back_end() - set the back end of table session from the next commit on; @name: static */
 void store_back_end(struct store *store, const char *name);
-/** store_gone() - a process has ended, in a second that no tick tells of; of unknown ones nothing is noted */
+/** store_gone() - a process has ended outside of a tick; unknown ones are ignored */
 void store_gone(struct store *store, const struct process_identity *identity, uint64_t gone_ns);
 
-/* How it is doing, for status and for every answer. */
+/* State, for status and for every answer. */
 struct store_state {
 	const char *path;
-	bool is_failing;	 /* the last commit failed; what comes is queued, then lost */
-	char problem[256];	 /* one sentence, "" when none */
+	bool is_failing;	 /* the last commit failed; data is queued, then lost */
+	char problem[256];	 /* one sentence, "" without a problem */
 	uint64_t bytes;		 /* of the files */
-	uint64_t oldest_unix_ns; /* how far back events go; 0: none */
-	uint64_t events;	 /* kept since open */
+	uint64_t oldest_unix_ns; /* time of the oldest event; 0: none */
+	uint64_t events;	 /* stored since open */
 	uint64_t not_kept;	 /* since open: no room in the queue */
-	uint64_t cpu_ns;	 /* of the thread, since open */
+	uint64_t cpu_ns;	 /* CPU time of the thread, since open */
 };
 void store_state(struct store *store, struct store_state *ret_state);
 /** store_boot() - number of this boot in the file: the first part of a call's public id */
 uint32_t store_boot(const struct store *store);
 /**
- * store_flush() - wait until everything handed over so far is committed or has failed
- * Return: 0; -ETIMEDOUT: the disk is slow, it is still being written; -errno
+ * store_flush() - wait until all data handed over so far is committed or has failed
+ * Return: 0; -ETIMEDOUT: the disk is slow, and writing continues; -errno
  */
 int store_flush(struct store *store);

@@ -156,7 +156,7 @@ static int put_ops(struct writer *writer)
 	return r;
 }
 
-/* What is not known stays NULL, as a statement's parameters are at first. */
+/* Unknown values stay NULL, the initial value of a statement's parameters. */
 static void bind_program(sqlite3_stmt *s, const struct program *program)
 {
 	const char *const texts[] = { program->script, program->executable, program->container };
@@ -360,7 +360,7 @@ static void written(struct writer *writer)
 
 		writer->tail_events += t->n;
 		if (owner)
-			owner->tail_events += t->n; /* else it is sealed when the file is closed */
+			owner->tail_events += t->n; /* otherwise it is sealed when the file is closed */
 		if (t->n && !writer->tail_since_ns)
 			writer->tail_since_ns = writer->now_ns;
 	}
@@ -441,7 +441,7 @@ int writer_make_room(struct writer *writer)
 {
 	int r;
 
-	/* Deleting writes to the log: what of it is in the file already is used again. */
+	/* Deleting writes to the log: pages that are in the file already are reused. */
 	(void)sqlite3_wal_checkpoint_v2(writer->db.handle, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
 	r = retention_delete_some(writer, ROOM_BLOCKS);
 	return r == -ENOENT ? 0 : r;

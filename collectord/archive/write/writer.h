@@ -2,9 +2,8 @@
 /*
  * The writing thread's side of the store: takes batches, commits, seals.
  *
- * A batch is first taken into what is kept in memory, once; then all that is not yet in the
- * file is written in one transaction, again and again until that succeeds. Rows have their
- * numbers before they are written, so writing twice changes nothing.
+ * A batch is first taken into memory, once; then all data that is not yet in the file is written in one transaction,
+ * repeated until it succeeds. Rows have their numbers before they are written, so writing twice changes nothing.
  */
 #pragma once
 
@@ -22,7 +21,7 @@
 
 #define WRITER_WHY_BYTES 512
 #define SEAL_EVENTS 65536		 /* packed together: 13 bytes an event instead of 30 */
-#define SEAL_NS (15 * 60 * NSEC_PER_SEC) /* or after this long */
+#define SEAL_NS (15 * 60 * NSEC_PER_SEC) /* or after this time */
 
 /* A gap whose row may still grow. */
 struct writer_gap {
@@ -32,7 +31,7 @@ struct writer_gap {
 	struct batch_gap gap;
 };
 
-/* What an owner has in blocks, to share the room by; and in the tail. */
+/* Number of an owner's events in blocks, to share the room; and in the tail. */
 struct writer_owner {
 	uint32_t uid;
 	uint64_t events;
@@ -55,11 +54,11 @@ struct writer {
 	ARRAY(struct writer_gap) retention_gaps; /* how far blocks were deleted, by owner and boot */
 	ARRAY(struct writer_owner) owners;
 	struct names names;	    /* of this boot's processes */
-	ARRAY(struct batch_op) ops; /* without a row in ops.def, as they are in the file */
+	ARRAY(struct batch_op) ops; /* operations without a row in ops.def, as in the file */
 	struct block_encoder *encoder;
 	uint64_t tail_events;
 	uint64_t tail_since_ns;	       /* 0: the tail is empty */
-	uint64_t retained_ns;	       /* when ages were last looked at */
+	uint64_t retained_ns;	       /* time of the last check of ages */
 	int64_t scrub_next, scrub_end; /* blocks still to be verified after an unclean end */
 	uint64_t oldest_unix_ns;
 };
@@ -70,50 +69,51 @@ struct writer {
 	}
 
 /**
- * writer_open() - everything store_open() promises, on the calling thread
+ * writer_open() - do all work of store_open(), on the calling thread
  * @now_ns, @now_unix_ns: the moment
- * @known: gets the processes of this boot that the file has
+ * @known: gets the processes of this boot in the file
  * Return: as store_open(); writer_close() in any case
  */
 int writer_open(struct writer *writer, const struct store_options *options, uint64_t now_ns, uint64_t now_unix_ns,
 		struct known *known, char *why);
-/** writer_take() - a batch, once; only when there is none left to write. Return: 0 or -ENOMEM (something was lost) */
+/** writer_take() - take a batch, once; only when none is left to write. Return: 0 or -ENOMEM (data was lost) */
 int writer_take(struct writer *writer, struct batch *batch);
-/** writer_write() - all that is not in the file yet. Return: 0, or -errno and nothing has changed */
+/** writer_write() - write all data that is not in the file yet. Return: 0, or -errno and nothing has changed */
 int writer_write(struct writer *writer);
 /** writer_tidy() - seal, retention, checkpoint, when they are due. Return: 0 or -errno (tried again next time) */
 int writer_tidy(struct writer *writer);
-/** writer_make_room() - after -ENOSPC: delete some of the oldest. Return: 0 or -errno */
+/** writer_make_room() - after -ENOSPC: delete some of the oldest data. Return: 0 or -errno */
 int writer_make_room(struct writer *writer);
-/** writer_repair() - after -EBADMSG: set the file aside, go on in a new one with what could be read. Return: 0 or
+/**
+ * writer_repair() - after -EBADMSG: set the file aside, continue in a new one with all readable data. Return: 0 or
  * -errno
  */
 int writer_repair(struct writer *writer);
-/** writer_close() - seal, end the session, close the file. Return: 0 or -errno of what could not be written */
+/** writer_close() - seal, end the session, close the file. Return: 0 or -errno of a failed write */
 int writer_close(struct writer *writer);
 
-/* ---- between the files of the writer ---- */
+/* ---- shared by the files of the writer ---- */
 
-/** writer_owner() - Return: borrowed until the next one, NULL without memory */
+/** writer_owner() - entry of an owner. Return: borrowed until the next call, NULL without memory */
 struct writer_owner *writer_owner(struct writer *writer, uint32_t uid);
-/** writer_put_process() - one row within the running transaction. Return: 0 or -errno */
+/** writer_put_process() - write one row within the current transaction. Return: 0 or -errno */
 int writer_put_process(struct writer *writer, const struct batch_process *process);
 /** writer_put_finding(), writer_put_sample() - one row of the writer's boot, likewise. Return: 0 or -errno */
 int writer_put_finding(struct writer *writer, const struct batch_finding *finding);
 int writer_put_sample(struct writer *writer, const struct system_sample *sample);
-/** writer_put_op() - one row within the running transaction, unless it is there. Return: 0 or -errno */
+/** writer_put_op() - write one row within the current transaction, unless it exists. Return: 0 or -errno */
 int writer_put_op(struct writer *writer, const struct batch_op *op);
-/** writer_put_gap() - one row within the running transaction. Return: 0 or -errno */
+/** writer_put_gap() - write one row within the current transaction. Return: 0 or -errno */
 int writer_put_gap(struct writer *writer, int64_t id, int64_t boot, const struct batch_gap *gap);
 /**
- * writer_put_figures() - one row within the running transaction; a sum goes into the place of its parts
+ * writer_put_figures() - write one row within the current transaction; a sum replaces its parts
  * @row: gets its number
  * Return: 0 or -errno
  */
 int writer_put_figures(struct writer *writer, int64_t boot, struct bucket_row *row);
-/** writer_unix_ns() - by the file's clock rows. Return: 0, or -errno (-ENODATA: none of that boot) */
+/** writer_unix_ns() - convert by the file's clock rows. Return: 0, or -errno (-ENODATA: none of that boot) */
 int writer_unix_ns(struct writer *writer, int64_t boot, uint64_t mono_ns, uint64_t *ret_unix_ns);
-/** writer_find_oldest() - how far back events go. Return: 0 or -errno */
+/** writer_find_oldest() - find the time of the oldest event. Return: 0 or -errno */
 int writer_find_oldest(struct writer *writer);
 
 struct writer_block {
@@ -124,36 +124,44 @@ struct writer_block {
 	const struct stored_event *events; /* head->n */
 	const struct buf *data;
 };
-/** writer_put_block() - header and contents within the running transaction. Return: 0 or -errno */
+/** writer_put_block() - write header and contents within the current transaction. Return: 0 or -errno */
 int writer_put_block(struct writer *writer, const struct writer_block *block);
 
-/** seal_events() - n calls of one owner and boot into blocks, within the running transaction. Return: 0 or -errno */
+/**
+ * seal_events() - write n calls of one owner and boot as blocks, within the current transaction. Return: 0 or -errno
+ */
 int seal_events(struct writer *writer, uint32_t uid, int64_t boot, struct stored_event *events, size_t n);
-/** seal_owner() - the tail of one owner and boot into blocks, in transactions of its own. Return: 0 or -errno */
+/** seal_owner() - seal the tail of one owner and boot, in transactions of its own. Return: 0 or -errno */
 int seal_owner(struct writer *writer, uint32_t uid, int64_t boot);
-/** seal_all() - whatever the table holds. Return: 0 or -errno */
+/** seal_all() - seal the whole tail. Return: 0 or -errno */
 int seal_all(struct writer *writer);
 
-/** retention_load() - what is there, by owner. Return: 0 or -errno */
+/** retention_load() - load the amounts by owner. Return: 0 or -errno */
 int retention_load(struct writer *writer);
-/** retention_commit() - end a transaction that may have deleted blocks: what was counted is taken back, too. Return: r,
- * or -errno of the commit */
+/**
+ * retention_commit() - end a transaction that may have deleted blocks; on failure the counts are restored, too. Return:
+ * r, or -errno of the commit
+ */
 int retention_commit(struct writer *writer, int r);
-/** retention_by_size() - within the running transaction. Return: 0 or -errno */
+/** retention_by_size() - delete by size within the current transaction. Return: 0 or -errno */
 int retention_by_size(struct writer *writer);
-/** retention_by_age() - in a transaction of its own. Return: 0 or -errno */
+/** retention_by_age() - delete by age in a transaction of its own. Return: 0 or -errno */
 int retention_by_age(struct writer *writer);
-/** retention_delete_some() - the oldest n blocks, in a transaction of its own. Return: 0, -ENOENT (none), -errno */
+/**
+ * retention_delete_some() - delete the oldest n blocks, in a transaction of its own. Return: 0, -ENOENT (none), -errno
+ */
 int retention_delete_some(struct writer *writer, int n);
 
-/** recover_previous() - sessions that ended without saying so, tails, figures. Return: 0 or -errno */
+/** recover_previous() - complete sessions without an end, tails, figures. Return: 0 or -errno */
 int recover_previous(struct writer *writer);
-/** recover_gone() - processes that ended meanwhile, within the running transaction. Return: 0 or -errno */
+/** recover_gone() - note processes that ended meanwhile, within the current transaction. Return: 0 or -errno */
 int recover_gone(struct writer *writer);
 /** scrub_some() - verify checksums of some blocks. Return: 0 or -errno */
 int scrub_some(struct writer *writer);
-/** salvage_heads() - headers of blocks of which only the contents are left, within the running transaction. Return: 0
- * or -errno */
+/**
+ * salvage_heads() - restore headers of blocks whose contents are left, within the current transaction. Return: 0 or
+ * -errno
+ */
 int salvage_heads(struct writer *writer);
-/** salvage() - copy whatever can be read of a damaged file into this one, which is empty. Return: 0 or -errno */
+/** salvage() - copy everything readable of a damaged file into this empty one. Return: 0 or -errno */
 int salvage(struct writer *writer, const char *damaged_path);
