@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Many small allocations with one release: replies with repeated fields are built in
- * one and vanish together once they are packed.
+ * Many small allocations with one release: replies with repeated fields are built in an arena and released after
+ * packing.
  */
 #pragma once
 
@@ -11,7 +11,7 @@ struct arena_block;
 
 struct arena {
 	struct arena_block *blocks;
-	size_t used; /* of the newest block */
+	size_t used; /* used bytes of the newest block */
 };
 
 #define ARENA_INIT                                                                                                     \
@@ -19,9 +19,9 @@ struct arena {
 		.blocks = NULL                                                                                         \
 	}
 
-/** arena_alloc() - n zeroed bytes, aligned for any type. Return: NULL without memory */
+/** arena_alloc() - allocate n zeroed bytes, aligned for any type. Return: NULL without memory */
 void *arena_alloc(struct arena *arena, size_t n);
-/** arena_copy_text() - Return: a copy, or NULL without memory */
+/** arena_copy_text() - copy a text. Return: NULL without memory */
 char *arena_copy_text(struct arena *arena, const char *text);
 void arena_done(struct arena *arena);
 

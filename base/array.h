@@ -2,8 +2,8 @@
 /*
  * A typed growing array: `struct { T *items; size_t n, room; }`.
  *
- * ARRAY(T) declares one, ARRAY_PUSH appends (0 or -ENOMEM), ARRAY_FIT gives back spare room, ARRAY_DONE frees.
- * Elements move when it grows; keep indexes, not pointers.
+ * ARRAY(T) declares one, ARRAY_PUSH appends (0 or -ENOMEM), ARRAY_FIT releases unused room, ARRAY_DONE frees. Elements
+ * move when it grows; keep indexes, not pointers.
  */
 #pragma once
 
@@ -20,7 +20,7 @@
 		size_t room;                                                                                           \
 	}
 
-/** array_grow() - room for one more of `size` bytes. Return: 0, or -ENOMEM with the array untouched */
+/** array_grow() - make room for one more element of `size` bytes. Return: 0, or -ENOMEM with the array untouched */
 int array_grow(void *items, size_t n, size_t *room, size_t size);
 
 #define ARRAY_PUSH(a, value)                                                                                           \
@@ -34,7 +34,10 @@ int array_grow(void *items, size_t n, size_t *room, size_t size);
 /* Removes element i by moving the last one into its place: order is not kept. */
 #define ARRAY_REMOVE_SWAP(a, i) ((a)->items[i] = (a)->items[--(a)->n])
 
-/* Of `count` sorted entries, the index of the first of which `is_before`, which says it of index i, is not true. */
+/*
+ * Binary search: index of the first of `count` sorted entries for which `is_before`, an expression of index i, is
+ * false.
+ */
 #define SORTED_PLACE(count, i, is_before)                                                                              \
 	({                                                                                                             \
 		size_t sorted_low_ = 0, sorted_high_ = (count);                                                        \
@@ -48,7 +51,7 @@ int array_grow(void *items, size_t n, size_t *room, size_t size);
 		sorted_low_;                                                                                           \
 	})
 
-/* Gives back the memory that no element uses. */
+/* Releases the memory of unused room. */
 #define ARRAY_FIT(a)                                                                                                   \
 	do {                                                                                                           \
 		void *fit_ = (a)->n ? realloc((a)->items, (a)->n * sizeof(*(a)->items)) : NULL;                        \

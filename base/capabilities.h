@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/*
- * What every process of ours that gives up privilege does first.
- */
+/* The first step of every process that drops privilege. */
 #pragma once
 
 /**
- * capabilities_bound_none() - empty the bounding set: no exec gives a capability from now on
- * Return: 0; -EPERM without CAP_SETPCAP: then the set is what it was
+ * capabilities_bound_none() - empty the bounding set: no exec gives a capability afterwards
+ * Return: 0; -EPERM without CAP_SETPCAP: the set is unchanged
  */
 int capabilities_bound_none(void);

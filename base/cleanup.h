@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Locals that release what they own when they leave scope.
+ * Locals that release their resource at the end of their scope.
  *
- * An owning local wears CLEANUP(x_freep) and is initialised where it is
- * declared; handing it over is written TAKE_PTR or TAKE_FD, after which the
- * local is empty and its destructor does nothing.
+ * An owning local has the attribute CLEANUP(x_freep) and is initialised where it is declared. TAKE_PTR or TAKE_FD
+ * passes the resource on: the local is then empty and its destructor does nothing.
  */
 #pragma once
 
@@ -30,8 +29,7 @@
 #define NSEC_PER_MSEC 1000000ull
 #define NSEC_PER_USEC 1000ull
 
-/** FORMAT_INTO() - into text, cut to the room: `fmt` and the arguments behind it, in a function with "..." behind fmt
- */
+/** FORMAT_INTO() - format into text, cut to the room: `fmt` and its arguments, in a function with "..." after fmt */
 #define FORMAT_INTO(text, room, fmt)                                                                                   \
 	do {                                                                                                           \
 		va_list format_args_;                                                                                  \
@@ -68,7 +66,7 @@ static inline void closep(int *fd)
 	int saved = errno;
 
 	if (*fd >= 0)
-		(void)close(*fd); /* nothing can be done about a failed close of a reader */
+		(void)close(*fd); /* a failed close of a read-only descriptor has no remedy */
 	errno = saved;
 }
 

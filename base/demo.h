@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/*
- * What may be asked of a demo; base/demos.def names them.
- */
+/* Limits of a demo; base/demos.def names the demos. */
 #pragma once
 
-/* How much faster than life it plays: more is over before a screen was drawn, less is no fun. */
+/* Speed factors: a faster demo is over before a screen was drawn, a slower one is tedious. */
 #define DEMO_SPEED_MIN 0.1
 #define DEMO_SPEED_MAX 1000.0

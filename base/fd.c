@@ -21,7 +21,7 @@ void fd_fill_standard(void)
 		[STDIN_FILENO] = O_RDONLY, [STDOUT_FILENO] = O_RDONLY, [STDERR_FILENO] = O_WRONLY
 	};
 
-	/* Upwards: open() gives the lowest number that is free. */
+	/* Upwards: open() returns the lowest free number. */
 	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
 		if (fcntl(fd, F_GETFD) < 0)
 			(void)open("/dev/null", modes[fd]); /* inherited on purpose */

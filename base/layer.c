@@ -44,7 +44,7 @@ const char *layer_library(size_t i)
 	return i < ARRAY_SIZE(layers) && *layers[i].library ? layers[i].library : NULL;
 }
 
-/* What stands behind the name of a library is ".so", or what packers of wheels add: '-' and a hash. */
+/* After a library's name comes ".so", or the suffix of wheels: '-' and a hash. */
 static bool is_end_of_name(const char *end)
 {
 	if (*end == '-')

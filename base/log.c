@@ -57,7 +57,8 @@ int log_print(enum log_level level, const char *topic, int r, const char *fmt, .
 	}
 	if (!log_state.sink || !log_state.sink(level, topic, r, line + begin)) {
 		line[n++] = '\n';
-		(void)!write(STDERR_FILENO, line, n); /* stderr may be gone; there is nowhere else to say so */
+		(void)!write(STDERR_FILENO, line,
+			     n); /* stderr may be closed; there is no other place for the message */
 	}
 	errno = saved;
 	return r;

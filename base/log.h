@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * One voice for everything that goes to stderr.
+ * Everything that goes to stderr.
  *
- * A function that decides what happens next logs once and returns in the same
- * line: `return log_err(r, "cannot attach '%s'", name);`. With LOG_STYLE_JOURNAL
- * each line carries the `<N>` priority prefix that the journal understands.
- * Each file defines LOG_TOPIC before it includes this header.
+ * A function that decides what happens next logs once and returns in the same line: `return log_err(r, "cannot attach
+ * '%s'", name);`. With LOG_STYLE_JOURNAL each line has the `<N>` priority prefix of the journal. Each file defines
+ * LOG_TOPIC before it includes this header.
  */
 #pragma once
 
@@ -25,23 +24,23 @@ enum log_style { LOG_STYLE_PLAIN, LOG_STYLE_JOURNAL };
 
 /**
  * log_init() - set what is printed and how; before it, warnings and worse are printed plain
- * @program: name printed in front of plain lines, borrowed for ever
+ * @program: name printed before plain lines, borrowed for ever
  * @style:   plain "program: text" or journal "<4>topic: text"
  * @max:     least important level that is printed
  */
 void log_init(const char *program, enum log_style style, enum log_level max);
 
 /**
- * typedef log_sink_func - where a line goes instead of stderr
- * @r:    the error that the line is about, negative errno, or 0
- * @text: without the line's end; ends in the reason when r is negative
- * Return: whether it got there; if not, the line is printed as without a sink
+ * typedef log_sink_func - takes a line instead of stderr
+ * @r:    the error of the line, negative errno, or 0
+ * @text: the line without its end; ends in the reason when r is negative
+ * Return: whether the line was taken; otherwise it is printed on stderr
  */
 typedef bool (*log_sink_func)(enum log_level level, const char *topic, int r, const char *text);
 /** log_set_sink() - NULL: none */
 void log_set_sink(log_sink_func sink);
 
-/** log_is_on() - whether a level would be printed, to skip costly arguments */
+/** log_is_on() - whether a level is printed, to skip costly arguments */
 bool log_is_on(enum log_level level);
 
 /**

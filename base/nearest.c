@@ -5,7 +5,7 @@
 
 #include "base/cleanup.h"
 
-/* Edits between two names; a swap of neighbours is one. Both are shorter than NAME_MAX_BYTES. */
+/* Edit distance of two names; a swap of neighbours is one edit. Both are shorter than NAME_MAX_BYTES. */
 static unsigned int name_distance(const char *a, const char *b)
 {
 	unsigned int d[NAME_MAX_BYTES + 1][NAME_MAX_BYTES + 1];
@@ -41,7 +41,7 @@ const char *name_nearest(const char *typed, const char *const *names, size_t n)
 
 		if (!names[i] || strlen(names[i]) > NAME_MAX_BYTES)
 			continue;
-		/* The beginning of a name is as good as a slip of the finger. */
+		/* A prefix of a name counts like a typing error. */
 		distance = strncmp(names[i], typed, strlen(typed)) == 0 ? 1 : name_distance(typed, names[i]);
 		if (distance <= MAX(1, strlen(names[i]) / 3) && (!found || distance < best)) {
 			found = names[i];

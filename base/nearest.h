@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/*
- * What somebody meant who typed a name that does not exist.
- */
+/* Suggestions for a mistyped name. */
 #pragma once
 
 #include <stddef.h>
@@ -10,7 +8,7 @@
 
 /**
  * name_nearest() - the name a user may have meant
- * @names: n names; NULL entries are passed over
+ * @names: n names; NULL entries are skipped
  * Return: one of them, or NULL when none is near
  */
 const char *name_nearest(const char *typed, const char *const *names, size_t n);

@@ -10,7 +10,7 @@
 #define LONG_END "Synchronize"
 #define SHORT_END "Sync"
 
-/* A name in the one spelling that all others are compared by: these three parts, in lower case. */
+/* A name in normal form, for comparison: these three parts, in lower case. */
 struct spelling {
 	const char *parts[3];
 	size_t bytes[3];
@@ -32,12 +32,13 @@ static struct spelling spelling_of(const char *name, size_t n)
 
 	if (op_name_begins_with(name, n, "graph"))
 		s.bytes[0] = strlen(s.parts[0]);
-	if (ends_with(name, n, SHORT_END) && !ends_with(name, n, "A" SHORT_END)) /* of cudaMemcpyAsync it is no end */
+	if (ends_with(name, n, SHORT_END) &&
+	    !ends_with(name, n, "A" SHORT_END)) /* in cudaMemcpyAsync it is no suffix */
 		s.bytes[2] = strlen(s.parts[2]);
 	return s;
 }
 
-/* The next letter; -1 behind the last. */
+/* The next letter; -1 after the last. */
 static int letter_next(struct spelling *s)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(s->parts); i++) {
@@ -57,7 +58,7 @@ int op_name_compare(const char *a, size_t n_a, const char *b, size_t n_b)
 	struct spelling x, y;
 	int c, d;
 
-	if (n_a == n_b && memcmp(a, b, n_a) == 0) /* which is what sorting finds most */
+	if (n_a == n_b && memcmp(a, b, n_a) == 0) /* the most frequent case of sorting */
 		return 0;
 	x = spelling_of(a, n_a);
 	y = spelling_of(b, n_b);

@@ -42,7 +42,7 @@ bool option_has_value(const struct option *row)
 	return row->kind != OPTION_FLAG && row->kind != OPTION_CONSTANT;
 }
 
-/* ---- what a value has to be ---- */
+/* ---- descriptions of valid values ---- */
 
 static void option_choices_append(const struct option *row, struct buf *out)
 {
@@ -50,7 +50,7 @@ static void option_choices_append(const struct option *row, struct buf *out)
 		(void)buf_printf(out, "%s%s", i == 0 ? "" : row->choices[i + 1] ? ", " : " or ", row->choices[i]);
 }
 
-/* A size in the largest unit that leaves nothing over, as it would be typed. */
+/* A size in the largest unit without a remainder, as a user would type it. */
 static void bound_append(const struct option *row, uint64_t value, struct buf *out)
 {
 	static const char units[] = "kmgt";
@@ -141,7 +141,7 @@ static int choice_check(const struct option *row, const char *label, const char 
 	return refuse_value(label, &wants, text, error);
 }
 
-/* Whether such users exist is asked where they are needed: a file can be checked on another machine. */
+/* Whether the users exist is checked where they are needed: a file can be checked on another machine. */
 static int whom_check(const char *label, const char *text, char *error)
 {
 	static const char *const words[] = { "auto", "everyone", "nobody" };

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Options are rows: one line of a table is an option's parsing, its range, its help, its place in
- * the manual, the configuration and the shells' completions. The command lines of client and daemon
- * and the daemon's file share kinds, ranges and sentences.
+ * Options are rows: one line of a table defines an option's parsing, range, help, and place in the manual, the
+ * configuration and the shells' completions. The command lines of client and daemon and the daemon's file share kinds,
+ * ranges and sentences.
  *
- * A command binds rows to the fields of a struct of its own; a field keeps its default until the
- * option is given. Whatever is refused is one sentence that names the thing and the way out.
+ * A command binds rows to the fields of a struct of its own; a field keeps its default until the option is given. A
+ * refusal is one sentence that names the thing and the way out.
  */
 #pragma once
 
@@ -23,8 +23,8 @@ enum option_kind {
 	OPTION_NUMBER,	 /* uint64_t */
 	OPTION_DURATION, /* uint64_t, ns: "30s" */
 	OPTION_SIZE,	 /* uint64_t, bytes: "64k" */
-	OPTION_TIME,	 /* by .parse: "14:03", "2026-01-31 14:03" */
-	OPTION_TEXT,	 /* const char *: as it was typed, but not empty */
+	OPTION_TIME,	 /* read by .parse: "14:03", "2026-01-31 14:03" */
+	OPTION_TEXT,	 /* const char *: the typed text, but not empty */
 	OPTION_PIDS,	 /* struct option_ids: repeatable, comma lists */
 	OPTION_USERS,	 /* struct option_ids: names or numbers, repeatable, comma lists */
 	OPTION_WHOM,	 /* const char *: everyone, nobody, auto, or names and numbers of users with commas between */
@@ -37,28 +37,28 @@ struct option_ids {
 };
 
 struct option {
-	const char *name; /* on the command line, without the dashes */
+	const char *name; /* name on the command line, without the dashes */
 	char letter;	  /* 0: none */
 	enum option_kind kind;
-	const char *value;	    /* what --help calls the value: "SIZE" */
+	const char *value;	    /* placeholder of the value in --help: "SIZE" */
 	const char *help;	    /* one or two sentences without the final stop */
 	size_t field;		    /* offsetof() in the struct of the options' owner */
-	bool keeps_text;	    /* the field is a const char *: as it was typed, once that is known to be right */
+	bool keeps_text;	    /* the field is a const char *: the typed text, once it is found valid */
 	uint64_t min, max;	    /* NUMBER, SIZE, DURATION; max 0: no limit */
-	bool zero_is_none;	    /* 0 is right, too, whatever the least is */
+	bool zero_is_none;	    /* 0 is valid, too, whatever the minimum */
 	bool is_power_of_two;	    /* SIZE */
 	const char *const *choices; /* CHOICE; NULL-terminated */
 	const char *constant;
-	const char *example; /* of a right value, for refusals; NULL: those of the kind */
-	/* Of a kind that this engine does not read. Return: 0 or -errno, said in `error` */
+	const char *example; /* examples of valid values, for refusals; NULL: those of the kind */
+	/* Parser of a kind that this engine does not read. Return: 0 or -errno, with the sentence in `error` */
 	int (*parse)(const struct option *row, const char *text, void *field, char *error);
-	/* ---- of an option that a file may give, too ---- */
-	const char *key;     /* "section.name"; NULL: the command line alone */
-	const char *initial; /* as if that were given; NULL: absent */
-	bool is_live;	     /* a reload takes it; others wait for the next start */
+	/* ---- of an option of the file ---- */
+	const char *key;     /* "section.name"; NULL: only on the command line */
+	const char *initial; /* value of an absent option; NULL: stays absent */
+	bool is_live;	     /* a reload applies it; others wait for the next start */
 };
 
-/* A row of a command, whose fields are a struct FIELDS: what every row has; the rest follows as members. */
+/* A row of a command whose fields are a struct FIELDS: the common members; the rest follows. */
 #define OPTION_ROW(kind_, name_, member, help_, ...)                                                                   \
 	{                                                                                                              \
 		.name = name_, .kind = OPTION_##kind_, .field = offsetof(FIELDS, member), .help = help_, __VA_ARGS__   \
@@ -76,45 +76,48 @@ struct option_quote {
 	char text[128];
 };
 
-/** option_quote() - what somebody wrote, in quotes, without control characters, cut when long */
+/** option_quote() - a user's text in quotes, without control characters, cut when long */
 struct option_quote option_quote(const char *text);
 /** option_refuse() - put a sentence into `error`, OPTIONS_ERROR_BYTES. Return: -EINVAL */
 int option_refuse(char *error, const char *fmt, ...) PRINTF_LIKE(2, 3);
-/** option_has_value() - whether a value follows its name */
+/** option_has_value() - whether a value follows the name */
 bool option_has_value(const struct option *row);
 
 /**
- * option_check() - whether a text is a right value
- * @label:      how sentences name the option: "'--max-db'", "FILE:2:13: 'database.max-size'"
- * @ret_number: of NUMBER, SIZE, DURATION; NULL: not asked
- * Return: 0; -EINVAL, -ENOMEM, said in `error`
+ * option_check() - check a value
+ * @label:      name of the option in sentences: "'--max-db'", "FILE:2:13: 'database.max-size'"
+ * @ret_number: value of a NUMBER, SIZE, DURATION; NULL: not needed
+ * Return: 0; -EINVAL, -ENOMEM, with the sentence in `error`
  */
 int option_check(const struct option *row, const char *label, const char *text, uint64_t *ret_number, char *error);
 
 /* ---- command lines ---- */
 
 struct option_table {
-	const char *command; /* in sentences: "trace"; NULL: the program itself */
+	const char *command; /* name in sentences: "trace"; NULL: the program itself */
 	const struct option *rows;
 	size_t n;
-	const char *takes; /* arguments beside options: "program", taken behind --; NULL: none; "topic": a word */
-	size_t takes_most; /* so many words; 0: one */
-	const char *const *words; /* what the first may be, NULL-terminated; a file may follow; NULL: anything */
+	const char *takes;	  /* arguments beside options: "program", after --; NULL: none; "topic": a word */
+	size_t takes_most;	  /* maximum number of words; 0: one */
+	const char *const *words; /* valid first words, NULL-terminated; a file may follow; NULL: any word */
 	bool takes_program;
-	/* Takes a value instead of the field; "yes" of a flag. Return: 0 or -errno, said in `error` */
+	/* Takes a value instead of the field; "yes" of a flag. Return: 0 or -errno, with the sentence in `error` */
 	int (*set)(const struct option *row, const char *text, void *fields, char *error);
 };
 
-/* What users may type that no row has; each member may be NULL. @name: without its dashes. */
+/* Options that users may type and no row has; each member may be NULL. @name: without its dashes. */
 struct option_dialect {
 	/* Return: the way out, as the end of a sentence, or NULL */
 	const char *(*absent)(const char *command, const char *name, size_t n_name);
-	/* Return: the option that it means, "" where there is nothing to do, or NULL. @name: with "=VALUE" if typed */
+	/*
+	 * Return: the option that it stands for, "" where there is nothing to do, or NULL. @name: with "=VALUE" if
+	 * typed
+	 */
 	const char *(*other)(const char *command, const char *name);
 };
 
 struct options_rest {
-	char **argv; /* borrowed from the caller's argv: the program behind --, or the words */
+	char **argv; /* borrowed from the caller's argv: the program after --, or the words */
 	size_t argc;
 };
 
@@ -122,15 +125,15 @@ enum options_result { OPTIONS_OK, OPTIONS_HELP, OPTIONS_MISUSED };
 
 /**
  * option_line_read() - read a command line
- * @argv:   argc arguments, the command's own name not among them
- * @fields: what the rows are bound to, holding its defaults; release with options_done()
+ * @argv:   argc arguments, without the command's own name
+ * @fields: the struct that the rows are bound to, with its defaults; release with options_done()
  * @error:  OPTIONS_ERROR_BYTES; one sentence for OPTIONS_MISUSED
  */
 enum options_result option_line_read(const struct option_table *table, const struct option_dialect *dialect, int argc,
 				     char *const *argv, void *fields, struct options_rest *ret_rest, char *error);
 /** options_done() - release what the fields own */
 void options_done(const struct option_table *table, void *fields);
-/** option_table_row() - the rows, then that of --help; NULL behind it */
+/** option_table_row() - the i-th row, after the last that of --help; then NULL */
 const struct option *option_table_row(const struct option_table *table, size_t i);
-/** option_manual_append() - an option in a manual page, for troff: how it is typed, and its help */
+/** option_manual_append() - append an option to a manual page, for troff: its form, and its help */
 void option_manual_append(struct buf *out, const struct option *row);

@@ -12,13 +12,13 @@
 #include "base/option.h"
 #include "base/parse.h"
 
-#define PID_MAX 4194304u /* proc(5): the most that pid_max may be on 64-bit kernels */
-#define ROWS_MAX 64	 /* of one table that suggestions look at */
+#define PID_MAX 4194304u /* proc(5): maximum of pid_max on 64-bit kernels */
+#define ROWS_MAX 64	 /* maximum rows of one table for suggestions */
 #define LABEL_BYTES 64
 
 static const struct option help_row = { .name = "help", .letter = 'h', .kind = OPTION_FLAG, .help = "Show this text" };
 
-/* What is read so far; one per line. */
+/* State of parsing a line. */
 struct reader {
 	const struct option_table *table;
 	const struct option_dialect *dialect;
@@ -45,7 +45,7 @@ static const struct option *option_row_find(const struct option_table *table, co
 	return NULL;
 }
 
-/* ---- what is typed that no row has ---- */
+/* ---- unknown options ---- */
 
 static const char *way_out_find(const struct reader *reader, const char *name, size_t n_name)
 {
@@ -57,7 +57,7 @@ static const char *way_out_find(const struct reader *reader, const char *name, s
 static enum options_result option_refuse_unknown(const struct reader *reader, const char *argument)
 {
 	const char *command = reader->table->command, *names[ROWS_MAX] = { NULL }, *nearest, *way_out;
-	char typed[NAME_MAX_BYTES + 2], of_whom[NAME_MAX_BYTES] = "", list[NAME_MAX_BYTES + 16] = "--help";
+	char typed[NAME_MAX_BYTES + 2], of_command[NAME_MAX_BYTES] = "", list[NAME_MAX_BYTES + 16] = "--help";
 	const struct option *row;
 	size_t dashes;
 
@@ -68,21 +68,21 @@ static enum options_result option_refuse_unknown(const struct reader *reader, co
 	dashes = MIN(strspn(typed, "-"), 2);
 	way_out = way_out_find(reader, typed + dashes, strlen(typed + dashes));
 	if (command) {
-		(void)snprintf(of_whom, sizeof(of_whom), " for %s", command);
+		(void)snprintf(of_command, sizeof(of_command), " for %s", command);
 		(void)snprintf(list, sizeof(list), "ingero help %s", command);
 	}
 	if (way_out)
 		(void)option_refuse(reader->error, "%s is not supported; %s", option_quote(typed).text, way_out);
 	else if (nearest)
 		(void)option_refuse(reader->error, "unknown option %s%s; did you mean '--%s'?",
-				    option_quote(typed).text, of_whom, nearest);
+				    option_quote(typed).text, of_command, nearest);
 	else
 		(void)option_refuse(reader->error, "unknown option %s%s; '%s' lists %s", option_quote(typed).text,
-				    of_whom, list, command ? "them" : "the options");
+				    of_command, list, command ? "them" : "the options");
 	return OPTIONS_MISUSED;
 }
 
-/* A choice that others know and this version does not have; the sentence stays as it is for any other. */
+/* A value of a choice that Ingero has and this program does not; for any other the usual sentence stays. */
 static void choice_absent_refuse(const struct reader *reader, const struct option *row, const char *text)
 {
 	CLEANUP(buf_done) struct buf typed = BUF_INIT;
@@ -90,7 +90,7 @@ static void choice_absent_refuse(const struct reader *reader, const struct optio
 
 	(void)buf_printf(&typed, "--%s=%s", row->name, text);
 	if (typed.n < 2)
-		return; /* no memory: the other sentence is right, too */
+		return; /* no memory: the usual sentence is right, too */
 	way_out = way_out_find(reader, buf_text(&typed) + 2, typed.n - 2);
 	if (way_out)
 		(void)option_refuse(reader->error, "%s is not supported; %s", option_quote(buf_text(&typed)).text,
@@ -284,7 +284,7 @@ static enum options_result word_read(struct reader *reader, struct options_rest 
 	char *const *word = &reader->argv[reader->at - 1];
 	struct option_quote quote = option_quote(*word);
 
-	/* Words stand together, so that they are a part of argv. */
+	/* Words are adjacent, so they are a part of argv. */
 	if (table->takes && rest->argc < MAX(table->takes_most, 1) &&
 	    (!rest->argc || rest->argv + rest->argc == word)) {
 		if (!rest->argc)

@@ -60,7 +60,7 @@ int parse_u64_hex(const char *text, uint64_t *ret_value)
 	return whole_parse(text, 16, UINT64_MAX, ret_value);
 }
 
-/* Digits behind a point, in billionths; what is finer is dropped. */
+/* Digits after a point, in billionths; finer digits are dropped. */
 static int fraction_parse(const char **text, uint64_t *ret_billionths)
 {
 	const char *p = *text;
@@ -117,7 +117,7 @@ int parse_duration(const char *text, uint64_t *ret_ns)
 		if (i == ARRAY_SIZE(units))
 			return -EINVAL;
 		if (units[i].ns >= NSEC_PER_SEC)
-			billionths *= units[i].ns / NSEC_PER_SEC; /* of a week: below 2^50 */
+			billionths *= units[i].ns / NSEC_PER_SEC; /* weeks: below 2^50 */
 		else
 			billionths = billionths * units[i].ns / NSEC_PER_SEC;
 		if (__builtin_mul_overflow(value, units[i].ns, &value) || __builtin_add_overflow(sum, value, &sum) ||

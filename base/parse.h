@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Text to numbers, with nothing left over and nothing guessed.
+ * Text to numbers.
  *
- * Every function takes the whole string, refuses trailing characters, signs
- * where none make sense and overflow, and leaves its output untouched on failure.
+ * Every function parses the whole string, refuses trailing characters, meaningless signs and overflow, and leaves its
+ * output unchanged on failure.
  */
 #pragma once
 

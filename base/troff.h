@@ -4,5 +4,5 @@
 
 #include "base/buf.h"
 
-/** troff_append() - one line as troff takes it: dashes that can be copied, nothing that looks like a request */
+/** troff_append() - append one line for troff: copyable dashes, no text that looks like a request */
 void troff_append(struct buf *out, const char *text);

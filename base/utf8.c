@@ -5,7 +5,7 @@
 
 static size_t character_decode(const char *text, size_t n, uint32_t *ret_code)
 {
-	/* Lead byte patterns and the smallest character each length may carry: longer forms are forgeries. */
+	/* Lead byte patterns and the smallest character of each length: longer forms are invalid. */
 	static const struct {
 		uint8_t mask, lead;
 		uint32_t least;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * UTF-8 as RFC 3629 has it: no longer form than needed, no surrogate, nothing past U+10FFFF. The C library decodes the
+ * UTF-8 by RFC 3629: no longer form than needed, no surrogate, nothing past U+10FFFF. The C library decodes the
  * encoding of the locale, which a library must not choose.
  */
 #pragma once
@@ -11,16 +11,16 @@
 
 #include "base/buf.h"
 
-/* What bytes are that are no character. */
+/* Results for bytes that are no character. */
 #define UTF8_REPLACEMENT 0xfffdu
 
-/** utf8_length() - bytes of the character at text[0..n), n > 0; 0: the bytes are none */
+/** utf8_length() - bytes of the character at text[0..n), n > 0; 0: no valid character */
 size_t utf8_length(const char *text, size_t n);
 
 /**
- * utf8_decode() - next character of a text
+ * utf8_decode() - decode the next character of a text
  * @text: n bytes, n > 0
- * @ret_code: the character, or U+FFFD where the bytes are none
+ * @ret_code: the character, or U+FFFD for invalid bytes
  * Return: bytes taken, at least 1
  */
 size_t utf8_decode(const char *text, size_t n, uint32_t *ret_code);
@@ -28,8 +28,8 @@ size_t utf8_decode(const char *text, size_t n, uint32_t *ret_code);
 /** utf8_is_control() - whether a terminal may obey the character: C0, DEL and C1 */
 bool utf8_is_control(uint32_t code);
 
-/** utf8_scrub() - in place: control characters, and bytes that are no character, become '?' */
+/** utf8_scrub() - in place: control characters and invalid bytes become '?' */
 void utf8_scrub(char *text);
 
-/** utf8_append() - append n bytes of text; those that are no character become U+FFFD */
+/** utf8_append() - append n bytes of text; invalid bytes become U+FFFD */
 void utf8_append(struct buf *out, const char *text, size_t n);

@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Options that Ingero's users know and this version does not have (cli/absent.def). */
+/* Options of Ingero that this program does not have (cli/absent.def). */
 #pragma once
 
 #include <stddef.h>
 
 /**
- * option_absent() - @command: "" for what stands in front of one; @name: without its dashes, n_name bytes
- * Return: what to use instead, as the end of a sentence, or NULL when Ingero's command knows no such option either
+ * option_absent() - look up an option that is refused
+ * @command: name of the command; "" for options before the command
+ * @name: the option without its dashes, n_name bytes
+ * Return: the way out, as the end of a sentence; NULL when no such command of Ingero has the option
  */
 const char *option_absent(const char *command, const char *name, size_t n_name);
 /**
- * option_other() - @name: without its dashes, with "=VALUE" where that was typed
- * Return: the option of ours that it means, "" where there is nothing to do, or NULL when it is not known by that name
+ * option_other() - look up another name of one of our options
+ * @name: the option without its dashes, with "=VALUE" if typed
+ * Return: our option; "" where there is nothing to do; NULL when the name is unknown
  */
 const char *option_other(const char *command, const char *name);

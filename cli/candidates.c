@@ -12,8 +12,8 @@
 #include "cli/op_names.h"
 #include "ingero/ingero.h"
 
-#define DEADLINE_MS 2000 /* somebody holds a key down */
-/* What systemd keeps of units that are active: the service may be started by who connects, which nobody asked for. */
+#define DEADLINE_MS 2000 /* a user waits for the completion */
+/* systemd's state of active units. A connection could start the service, which completion must not do. */
 #define UNIT_SOCKET "/run/systemd/units/invocation:ingero-collectord.socket"
 #define UNIT_SERVICE "/run/systemd/units/invocation:ingero-collectord.service"
 
@@ -30,7 +30,7 @@ static bool would_start(void)
 {
 	struct stat st;
 
-	/* Links that lead nowhere: what they say is their text. */
+	/* Dangling links whose target text is the data. */
 	return lstat(UNIT_SOCKET, &st) == 0 && lstat(UNIT_SERVICE, &st) != 0;
 }
 

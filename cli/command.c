@@ -38,7 +38,7 @@ const struct command *command_find(const char *name)
 	return NULL;
 }
 
-/* A dash in the typed name is an underscore in the list: names there are C identifiers. */
+/* Names in the list are C identifiers: underscores stand for dashes. */
 static bool name_is_same(const char *listed, const char *typed)
 {
 	for (; *listed && *typed; listed++, typed++)

@@ -5,7 +5,7 @@
 
 #include "cli/command.h"
 
-/* What a value may be, as far as a shell can know. */
+/* Kinds of values that a shell can complete. */
 enum value_kind { VALUE_NONE, VALUE_ANY, VALUE_WORDS, VALUE_FILE, VALUE_PIDS, VALUE_USERS, VALUE_OPS };
 
 static enum value_kind value_kind(const struct option *row)
@@ -34,19 +34,19 @@ static enum value_kind value_kind(const struct option *row)
 	return VALUE_ANY;
 }
 
-/* The list that the program is asked for while somebody types. */
+/* Name of the list that the program prints for this value; NULL: none. */
 static const char *candidates_of(enum value_kind kind)
 {
 	return kind == VALUE_OPS ? "ops" : "pids";
 }
 
-/* What stands beside a name in a list of candidates: a help as far as its first stop. */
+/* Description beside a candidate: the help up to its first full stop. */
 static size_t brief_bytes(const char *text)
 {
 	return strcspn(text, ":;(\n");
 }
 
-/* Between single quotes of a shell. */
+/* Appends text for single quotes of a shell. */
 static void quoted_append(struct buf *out, const char *text)
 {
 	(void)buf_append_text(out, "'");
@@ -77,7 +77,7 @@ static void words_append(struct buf *out, const char *const *words)
 		(void)buf_printf(out, "%s%s", i ? " " : "", words[i]);
 }
 
-/* What takes the place of a word that is no option. */
+/* Candidates for an argument that is no option. */
 static bool takes_command(const struct command *command)
 {
 	return command->options.takes && strcmp(command->options.takes, "command") == 0;
@@ -157,7 +157,7 @@ static void bash_append(struct buf *out)
 				   "\t\treturn\n"
 				   "\tfi\n"
 				   "\tcommand=${COMP_WORDS[1]}\n"
-				   "\t# behind -- it is another program's line\n"
+				   "\t# after -- comes the command line of another program\n"
 				   "\tfor ((i = 2; i < COMP_CWORD; i++)); do\n"
 				   "\t\t[ \"${COMP_WORDS[i]}\" = -- ] || continue\n"
 				   "\t\tif [ \"$COMP_CWORD\" -eq $((i + 1)) ]; then\n"
@@ -198,7 +198,7 @@ static void bash_append(struct buf *out)
 
 /* ---- zsh ---- */
 
-/* A description within [...] of _arguments, within single quotes. */
+/* Appends a description within [...] of _arguments, within single quotes. */
 static void zsh_description_append(struct buf *out, const char *text)
 {
 	for (const char *p = text; p < text + brief_bytes(text); p++) {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Scripts that complete our command lines in shells, made from the tables of options. */
+/* Completion scripts for shells, made from the option tables. */
 #pragma once
 
 #include "base/buf.h"
 
-/** completion_append() - @shell: one of completion_shells. Check out->failed */
+/** completion_append() - append the script of a shell. @shell: one of completion_shells. Check out->failed */
 void completion_append(const char *shell, struct buf *out);
-/** completion_shells - NULL-terminated */
+/** completion_shells - names of the shells, NULL-terminated */
 extern const char *const completion_shells[];

@@ -20,7 +20,7 @@
 
 #define NOBODY 65534 /* the uid that owns nothing */
 
-/* Root reads its own file as itself; another's, as the one who typed sudo, or as nobody. */
+/* Root reads its own file as root; another user's file as the user who typed sudo, or as nobody. */
 static bool reader_user_become(const struct caller *caller, uid_t owner)
 {
 	uid_t uid = caller->is_sudo ? caller->uid : NOBODY;
@@ -52,7 +52,7 @@ static int daemon_wait(pid_t pid)
 	return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? COMMAND_OK : COMMAND_FAILED;
 }
 
-/* Its first line, without the program's name in front: whoever asked says it in words of his own. */
+/* First line of the child's output without the program's name: the caller prints its own. */
 static void line_take(int fd, char *said, size_t room)
 {
 	static const char prefix[] = "ingero: ";

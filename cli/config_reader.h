@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The configuration of the service, read by the daemon's own executable, so that there is one reader of one
- * table; it gets the file opened and reads it without any privilege.
+ * Reading the service's configuration with the daemon's own executable, so that there is one parser and one table. The
+ * child gets the opened file and no privilege.
  */
 #pragma once
 
@@ -10,16 +10,16 @@
 #define CONFIG_PATH "/etc/ingero/ingero.yaml"
 
 /**
- * config_reader_open() - a file for config_reader_run()
- * @path: of a regular file, or of anything that can be read to an end
+ * config_reader_open() - open a file for config_reader_run()
+ * @path: path of a regular file, or of anything that can be read to an end
  * Return: descriptor, or -errno
  */
 int config_reader_open(const char *path);
 /**
- * config_reader_run() - what the daemon makes of it
+ * config_reader_run() - run the daemon's executable on the file
  * @option: "--config-check" or "--config-show"
- * @name:   of the file, as sentences call it
- * @said:   takes what it says of errors, in one line, up to room bytes; NULL: that goes to stderr
- * Return: 0; 1: refused, or it cannot be asked, which is said in the same place
+ * @name:   name of the file in messages
+ * @said:   buffer of room bytes for the first error, one line; NULL: errors go to stderr
+ * Return: 0; 1: refused or not run, with the error in the same place
  */
 int config_reader_run(const char *option, const char *name, int fd, char *said, size_t room);

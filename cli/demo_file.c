@@ -21,7 +21,7 @@ int demo_file_make(struct demo_file *file, const struct caller *caller)
 	if (!mkdtemp(file->directory))
 		return -errno;
 	(void)snprintf(file->path, sizeof(file->path), "%s/demo.db", file->directory);
-	/* Under sudo the daemon runs as the one who typed it. */
+	/* Under sudo the daemon runs as the user who typed it. */
 	if (caller->is_sudo && chown(file->directory, caller->uid, caller->gid) < 0) {
 		int r = -errno;
 
@@ -41,7 +41,7 @@ void demo_file_done(struct demo_file *file)
 	file->path[0] = 0;
 	dir = opendir(file->directory);
 	while (dir && (entry = readdir(dir)))
-		(void)unlinkat(dirfd(dir), entry->d_name, 0); /* the database and what lies beside it; no directory */
+		(void)unlinkat(dirfd(dir), entry->d_name, 0); /* the database and its companions; no subdirectory */
 	if (dir)
 		(void)closedir(dir);
 	(void)rmdir(file->directory);

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/*
- * A database that lasts as long as a demo: in a directory of its own under TMPDIR, which
- * nobody else may enter.
- */
+/* A database that lives as long as its demo: in a directory of its own under TMPDIR, with access for its user only. */
 #pragma once
 
 #include <limits.h>
@@ -11,7 +8,7 @@
 
 struct demo_file {
 	char directory[PATH_MAX - 32];
-	char path[PATH_MAX]; /* "": not made */
+	char path[PATH_MAX]; /* "": not created */
 };
 
 #define DEMO_FILE_INIT                                                                                                 \
@@ -19,7 +16,7 @@ struct demo_file {
 		.path = ""                                                                                             \
 	}
 
-/** demo_file_make() - the directory, which is the caller's; not yet the file. Return: 0 or -errno */
+/** demo_file_make() - create the directory, owned by the caller, but not the file. Return: 0 or -errno */
 int demo_file_make(struct demo_file *file, const struct caller *caller);
-/** demo_file_done() - remove whatever is in the directory, and it */
+/** demo_file_done() - remove the directory and its contents */
 void demo_file_done(struct demo_file *file);

@@ -38,7 +38,7 @@ static int target_check(const char *path, bool replaces, char *error)
 	return 0;
 }
 
-/* Whatever an export that was broken off left there is written over; one that runs holds its lock. */
+/* A partial file of an aborted export is overwritten; a running export holds its lock. */
 static int partial_open(const char *partial, char *error, int *ret_fd)
 {
 	CLEANUP(closep) int fd = open(partial, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0600);
@@ -49,7 +49,7 @@ static int partial_open(const char *partial, char *error, int *ret_fd)
 	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
 		return refuse(error, -EINVAL, "%s is no plain file; remove it", option_quote(partial).text);
 	if (flock(fd, LOCK_EX | LOCK_NB) < 0)
-		return refuse(error, -EEXIST, "another export writes %s now; wait for it, or name another file",
+		return refuse(error, -EEXIST, "another export is writing %s; wait for it, or name another file",
 			      option_quote(partial).text);
 	if (ftruncate(fd, 0) < 0)
 		return refuse(error, -errno, "cannot write %s: %s", option_quote(partial).text, strerror(errno));
@@ -66,10 +66,10 @@ int export_file_open(const char *path, bool replaces, char *error, struct export
 
 	if (strcmp(path, "-") == 0) {
 		if (isatty(STDOUT_FILENO))
-			return refuse(
-				error, -EINVAL,
-				"a database is no text for a terminal; name a file with '-o FILE', or lead '-o -' into "
-				"another program");
+			return refuse(error, -EINVAL,
+				      "a database is binary data, not for a terminal; name a file with '-o FILE', or "
+				      "pipe '-o -' to "
+				      "another program");
 		file.fd = STDOUT_FILENO;
 		*ret_file = file;
 		return 0;
@@ -111,7 +111,7 @@ int export_file_finish(struct export_file *file)
 void export_file_done(struct export_file *file)
 {
 	if (file->partial && !file->is_finished)
-		(void)unlink(file->partial); /* there is nothing else to be done about half a file */
+		(void)unlink(file->partial); /* a partial file is useless; errors of its removal change nothing */
 	if (file->partial)
 		closep(&file->fd);
 	freep(&file->partial);

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/*
- * A file that is there whole or not at all: it grows under NAME.partial and takes its
- * name at the end.
- */
+/* A file that is complete or absent: it grows as NAME.partial and gets its name at the end. */
 #pragma once
 
 #include <stdbool.h>
@@ -13,7 +10,7 @@ struct export_file {
 	const char *path; /* borrowed; "-": standard output */
 	char *partial;	  /* NULL for standard output */
 	int fd;
-	bool replaces; /* an existing file may be overwritten */
+	bool replaces; /* may overwrite an existing file */
 	bool is_finished;
 };
 
@@ -25,19 +22,19 @@ struct export_file {
 #define EXPORT_FILE_ERROR_BYTES 512
 
 /**
- * export_file_open() - begin
+ * export_file_open() - create the partial file
  * @path:     borrowed; "-" is standard output, refused where that is a terminal
- * @replaces: overwrite a file of that name; never a directory, a link or a device
+ * @replaces: overwrite an existing file; never a directory, a link or a device
  * @error:    EXPORT_FILE_ERROR_BYTES; one sentence on failure
- * Return: 0; -EEXIST (there is a file, or another export writes it), -EISDIR, -EINVAL, -errno
+ * Return: 0; -EEXIST (the file exists, or another export is writing it), -EISDIR, -EINVAL, -errno
  */
 int export_file_open(const char *path, bool replaces, char *error, struct export_file *ret_file);
-/** export_file_write() - Return: 0 or -errno */
+/** export_file_write() - append bytes. Return: 0 or -errno */
 int export_file_write(struct export_file *file, const void *data, size_t n);
 /**
- * export_file_finish() - on the disk, and under its name
+ * export_file_finish() - sync the file and give it its name
  * Return: 0; -EEXIST when a file took the name meanwhile, -errno
  */
 int export_file_finish(struct export_file *file);
-/** export_file_done() - what is not finished is removed */
+/** export_file_done() - release; an unfinished file is removed */
 void export_file_done(struct export_file *file);

@@ -15,7 +15,9 @@ json_t *json_text(const char *text)
 	return clean.failed ? NULL : json_string(buf_text(&clean));
 }
 
-/* Controls that jansson leaves as they are, and a terminal may obey: beyond ASCII there is nothing but strings. */
+/*
+ * Escapes control characters beyond ASCII, which jansson keeps and a terminal may obey. Only strings hold such bytes.
+ */
 static void controls_escape(struct buf *out, const char *text)
 {
 	uint32_t code;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The names of all commands, one line each: COMMAND(name) is the row
- * command_<name> in cli/commands/<name>.c. ABSENT(name, way out) is a command
- * that Ingero's users know and this version does not have.
+ * All commands, one line each: COMMAND(name) is the row command_<name> in cli/commands/<name>.c. ABSENT(name, way out)
+ * is a command of Ingero that this program does not have.
  *
  * No include guard: included wherever something is derived.
  */
@@ -29,7 +28,7 @@ COMMAND(help)
 ABSENT(mcp, "'ingero trace --json' is made to be read by programs")
 ABSENT(dashboard, "'ingero trace' shows the live table in a terminal")
 ABSENT(merge, "'ingero export --format db' writes files that sqlite3 can attach and join")
-ABSENT(annotate, "put labels beside the lines of 'ingero trace --json'")
+ABSENT(annotate, "add labels to the lines of 'ingero trace --json'")
 ABSENT(migrate, "databases of older versions are brought up to date when they are opened")
 ABSENT(fleet_push, "outputs of 'ingero trace --json' can be sent by any program that reads lines")
 ABSENT(rates, "this version knows no prices")

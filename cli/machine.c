@@ -9,7 +9,7 @@
 #include "base/fd.h"
 
 #define NOT_KNOWN (-1.0)
-#define FILE_BYTES 4096 /* of /proc/stat only the first line is read; the others are short */
+#define FILE_BYTES 4096 /* enough for the first line of /proc/stat and for the other files */
 
 static void machine_cpu_read(int proc_fd, struct machine_sample *sample)
 {

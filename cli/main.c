@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * ingero-cli: the one word for people, `ingero`, is a link to it.
+ * ingero-cli: `ingero` is a link to it.
  *
- * Exit status: 0 done, 1 failed, 2 misused; `trace -- PROGRAM` passes on the
- * program's own (128 + signal when one killed it; 126 and 127 when it could not
- * be started). A reader that goes away ends us as SIGPIPE would.
+ * Exit status: 0 done, 1 failed, 2 misused; `trace -- PROGRAM` passes on the program's status (128 + signal when a
+ * signal killed it; 126 and 127 when it could not be started). When the reader of the output goes away, the process
+ * ends as by SIGPIPE.
  */
 #include "base/fd.h"
 #include "cli/command.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Names of the operations that are traced. */
+/* Names of traced operations. */
 #pragma once
 
 #include "base/buf.h"
 
-/** op_names_append() - every name that an operation can be asked for by, one a line */
+/** op_names_append() - append all accepted names of operations, one a line */
 void op_names_append(struct buf *out);

@@ -6,7 +6,7 @@
 #include "base/parse.h"
 #include "cli/absent.h"
 
-#define HELP_COLUMNS 30 /* where the help of an option begins */
+#define HELP_COLUMNS 30 /* column of an option's help */
 
 enum options_result options_parse(const struct option_table *table, int argc, char **argv, void *fields,
 				  struct options_rest *ret_rest, char *error)
@@ -50,7 +50,7 @@ void options_help(const struct option_table *table, const struct text_style *sty
 			(void)buf_printf(&line, "      --%s", row->name);
 		if (option_has_value(row))
 			(void)buf_printf(&line, " %s", row->value);
-		if (line.n > HELP_COLUMNS - 2) { /* too long to stand beside its help */
+		if (line.n > HELP_COLUMNS - 2) { /* too long for one line with its help */
 			text_line(out, style, TEXT_PLAIN, "%s", buf_text(&line));
 			buf_consume(&line, line.n);
 		}

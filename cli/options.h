@@ -1,21 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-/*
- * The options of commands (base/option.h): with the words of Ingero's users, clock times, and the help on a terminal.
- */
+/* Options of commands (base/option.h): other names from Ingero, clock times, and help on a terminal. */
 #pragma once
 
 #include "base/option.h"
 #include "libingero/answers/time.h"
 #include "libingero/render/text.h"
 
-/* Rows that several commands have, bound to a bool and to struct option_ids of their FIELDS. */
+/* Rows shared by several commands, bound to a bool and to struct option_ids of their FIELDS. */
 #define JSON_OPTION(member, help) OPTION_ROW(FLAG, "json", member, help)
 #define PIDS_OPTION(member, help) OPTION_ROW(PIDS, "pid", member, help, .letter = 'p', .value = "PID[,PID...]")
 
-/** options_parse() - option_line_read() of a command */
+/** options_parse() - parse the options of a command with option_line_read() */
 enum options_result options_parse(const struct option_table *table, int argc, char **argv, void *fields,
 				  struct options_rest *ret_rest, char *error);
-/** option_time_parse() - of rows of OPTION_TIME: the field is a struct clock_time */
+/** option_time_parse() - parse an OPTION_TIME row; the field is a struct clock_time */
 int option_time_parse(const struct option *row, const char *text, void *field, char *error);
-/** options_help() - the rows as --help shows them, with --help itself */
+/** options_help() - append the rows as --help shows them, with --help itself */
 void options_help(const struct option_table *table, const struct text_style *style, struct buf *out);

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #define COLUMNS_DEFAULT 80
-#define COLUMNS_MAX 400 /* lines beyond this are not read as lines any more */
+#define COLUMNS_MAX 400 /* maximum length of a line; longer ones are cut anywhere */
 
 static bool is_utf8;
 
@@ -23,7 +23,7 @@ void output_done(struct output *out)
 	buf_done(&out->buf);
 }
 
-/* Waits until some can be written. Return: how much at once without blocking, or -errno */
+/* Waits until output can be written. Return: bytes that can be written without blocking, or -errno */
 static ssize_t room_wait(const struct output *out)
 {
 	struct pollfd fds[] = { { .fd = out->fd, .events = POLLOUT }, { .fd = out->wake_fd, .events = POLLIN } };
@@ -34,11 +34,11 @@ static ssize_t room_wait(const struct output *out)
 			return -errno;
 	if (fds[0].revents == 0)
 		return -EINTR;
-	/* A pipe that is writable takes that much, pipe(7); a terminal gets its frame in one piece. */
+	/* PIPE_BUF bytes fit into a writable pipe, pipe(7); a terminal gets a frame in one write. */
 	return fstat(out->fd, &st) == 0 && S_ISFIFO(st.st_mode) ? PIPE_BUF : SSIZE_MAX;
 }
 
-/* Said once: a full disk refuses every line of a trace. Return: r */
+/* Prints the error once: a full disk refuses every line of a trace. Return: r */
 static int failure_tell(struct output *out, int r)
 {
 	static bool is_told;
@@ -69,7 +69,8 @@ int output_flush(struct output *out)
 			buf_consume(&out->buf, (size_t)put);
 		else if (errno == EPIPE)
 			out->is_gone = true;
-		else if (errno != EINTR && errno != EAGAIN) /* others may have made our terminal non-blocking */
+		else if (errno != EINTR &&
+			 errno != EAGAIN) /* another process may have made the terminal non-blocking */
 			return failure_tell(out, -errno);
 	}
 	if (out->is_gone)
@@ -82,21 +83,21 @@ bool output_can_offer(int fd)
 	struct pollfd room = { .fd = fd, .events = POLLOUT };
 	struct termios modes;
 
-	/* Who takes keys one by one, an editor or a prompt, arranges the screen by itself. */
+	/* A program that reads single keys (an editor, a prompt) controls the screen itself. */
 	if (tcgetattr(fd, &modes) == 0 && !(modes.c_lflag & ICANON))
 		return false;
-	return poll(&room, 1, 0) == 1 && room.revents == POLLOUT; /* a terminal that was told to stop takes nothing */
+	return poll(&room, 1, 0) == 1 && room.revents == POLLOUT; /* a stopped terminal (Ctrl-S) blocks writes */
 }
 
 /*
- * Nobody knows in which column a program has left the cursor. As many spaces as the terminal is wide end in the next
- * line if that was not the first one, and in the same one if it was: a terminal wraps with the next character only.
+ * The cursor's column after a program's output is unknown. Spaces as wide as the terminal end on the next line, unless
+ * the cursor was in the first column: a terminal wraps only with the next character.
  */
 void output_line_begin(struct buf *out, int fd)
 {
 	if (!output_is_terminal(fd)) {
 		if (isatty(fd))
-			(void)buf_append_text(out, "\n"); /* who knows whether it wraps */
+			(void)buf_append_text(out, "\n"); /* unknown terminals may not wrap */
 		return;
 	}
 	text_spaces(out, output_style(fd, /* no_color= */ true).columns);
@@ -114,7 +115,7 @@ void output_offer(int fd, struct buf *lines)
 	(void)buf_append(&out, lines->data, lines->n);
 	for (n = MIN(out.n, (size_t)PIPE_BUF); n > 0 && out.data[n - 1] != '\n';)
 		n--;
-	(void)!write(fd, out.data, n); /* gone, or in a hurry: there is no second try */
+	(void)!write(fd, out.data, n); /* stderr is closed or full: there is no second try */
 }
 
 void output_error(const char *fmt, ...)
@@ -125,13 +126,13 @@ void output_error(const char *fmt, ...)
 
 	FORMAT_INTO(text, sizeof(text), fmt);
 
-	if (isatty(STDERR_FILENO)) { /* elsewhere it stays one line, for whoever looks for it */
+	if (isatty(STDERR_FILENO)) { /* a file gets one line: one line is one record */
 		style.columns = output_style(STDERR_FILENO, /* no_color= */ true).columns;
 		text_paragraph(&out.buf, &style, "ingero: ", text);
 	} else {
 		text_line(&out.buf, &style, TEXT_PLAIN, "ingero: %s", text);
 	}
-	(void)output_flush(&out); /* stderr may be gone; there is nowhere else to say so */
+	(void)output_flush(&out); /* stderr may be closed; there is no other place for the message */
 }
 
 void output_locale(void)
@@ -143,7 +144,7 @@ void output_locale(void)
 		is_utf8 = strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
 		return;
 	}
-	/* ssh passes names of locales that this machine may lack; the terminal still is what they say. */
+	/* ssh passes names of locales that this machine may lack; their character set still describes the terminal. */
 	for (size_t i = 0; i < ARRAY_SIZE(variables) && (!value || !*value); i++)
 		value = getenv(variables[i]);
 	if (value && (strcasestr(value, "utf-8") || strcasestr(value, "utf8")))

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/*
- * What goes out: stdout for data, stderr for sentences; what the terminal at the
- * other end can show; a reader that has gone away.
- */
+/* Output: stdout for data, stderr for messages; the abilities of the terminal; a reader that goes away. */
 #pragma once
 
 #include <stdbool.h>
@@ -14,10 +11,10 @@
 struct output {
 	int fd;
 	struct buf buf;	 /* renderers append here */
-	bool is_gone;	 /* nobody reads any more: what is written is dropped */
-	int wake_fd;	 /* readable: stop waiting for a reader that does not read; -1: none */
-	bool has_failed; /* a write did, and it was said */
-	bool is_stuck;	 /* that happened, and what was appended is still here */
+	bool is_gone;	 /* the reader is gone: output is dropped */
+	int wake_fd;	 /* readable: stop waiting for a slow reader; -1: none */
+	bool has_failed; /* a write failed and the error was printed */
+	bool is_stuck;	 /* wake_fd interrupted a write; the rest of `out` is kept */
 };
 
 #define OUTPUT_INIT(descriptor)                                                                                        \
@@ -27,27 +24,27 @@ struct output {
 
 void output_done(struct output *out);
 /**
- * output_flush() - write what was appended, in one go where that cannot block
- * Return: 0; -EPIPE when nobody reads any more (also ever after); -EINTR when wake_fd
- * became readable first: what was not written is kept; -errno: said already, the first time
+ * output_flush() - write `out`, in one write where that cannot block
+ * Return: 0; -EPIPE when the reader is gone (and at every later call); -EINTR when wake_fd became readable first (the
+ * rest is kept); -errno, printed the first time
  */
 int output_flush(struct output *out);
-/** output_can_offer() - whether lines may be put between what a program writes to the same place, without waiting */
+/** output_can_offer() - whether lines can be written now, without waiting, between a program's output */
 bool output_can_offer(int fd);
-/** output_line_begin() - append what begins a line of its own, whatever a program has left on the terminal */
+/** output_line_begin() - append the start of a new line, whatever a program has left on the terminal */
 void output_line_begin(struct buf *out, int fd);
 /**
- * output_offer() - put them there, in one piece, begun on a line of their own
- * Only after output_can_offer(). What is more than a pipe takes at once is dropped line by line.
+ * output_offer() - write lines in one piece, begun on a new line
+ * Only after output_can_offer(). Lines beyond what a pipe takes at once are dropped.
  */
 void output_offer(int fd, struct buf *lines);
-/** output_error() - "ingero: sentence" on stderr */
+/** output_error() - print "ingero: sentence" on stderr */
 void output_error(const char *fmt, ...) PRINTF_LIKE(1, 2);
 /* The row of commands that colour, bound to a bool of their fields. */
 #define NO_COLOR_OPTION(member) OPTION_ROW(FLAG, "no-color", member, "No colours, as with NO_COLOR set")
-/** output_style() - what the terminal behind a descriptor can show; 80 columns where there is none */
+/** output_style() - abilities of the terminal behind a descriptor; 80 columns where there is none */
 struct text_style output_style(int fd, bool no_color);
-/** output_is_terminal() - a terminal on which the cursor can be moved */
+/** output_is_terminal() - whether the descriptor is a terminal with a movable cursor */
 bool output_is_terminal(int fd);
-/** output_locale() - once, before anything is shown: learn the terminal's character set from the environment */
+/** output_locale() - read the terminal's character set from the environment; called once, before any output */
 void output_locale(void);

@@ -23,14 +23,14 @@ static struct {
 
 static const int crashes[] = { SIGSEGV, SIGBUS, SIGABRT, SIGILL, SIGFPE };
 
-/* Everything here may run in a signal handler. */
+/* All of this may run in a signal handler. */
 static void give_back(void)
 {
 	if (!terminal.is_borrowed)
 		return;
 	terminal.is_borrowed = 0;
 	(void)!write(terminal.out_fd, SCREEN_RETURN,
-		     sizeof(SCREEN_RETURN) - 1); /* a terminal that is gone needs nothing */
+		     sizeof(SCREEN_RETURN) - 1); /* a closed terminal needs no restoring */
 	if (terminal.has_keys)
 		(void)tcsetattr(terminal.in_fd, TCSANOW, &terminal.before);
 }
@@ -38,7 +38,7 @@ static void give_back(void)
 static void on_crash(int signal_number)
 {
 	give_back();
-	(void)raise(signal_number); /* its action is the default again */
+	(void)raise(signal_number); /* the signal's default action is restored */
 }
 
 int terminal_enter(int in_fd, int out_fd)
@@ -49,7 +49,7 @@ int terminal_enter(int in_fd, int out_fd)
 
 	terminal.in_fd = in_fd;
 	terminal.out_fd = out_fd;
-	/* Of a background job it is the terminal that says stop; reading its settings does not. */
+	/* Stops a background job by SIGTTOU, as writing the settings does; reading them does not. */
 	terminal.has_keys = tcgetattr(in_fd, &terminal.before) == 0;
 	r = fd_write_full(out_fd, SCREEN_BORROW, sizeof(SCREEN_BORROW) - 1);
 	if (r < 0)
@@ -61,7 +61,7 @@ int terminal_enter(int in_fd, int out_fd)
 		keys.c_lflag &= ~(tcflag_t)(ICANON | ECHO); /* ISIG stays: Ctrl-C and Ctrl-Z are signals */
 		keys.c_cc[VMIN] = 0;
 		keys.c_cc[VTIME] = 0;
-		(void)tcsetattr(in_fd, TCSANOW, &keys); /* without it keys come line by line */
+		(void)tcsetattr(in_fd, TCSANOW, &keys); /* without ICANON off, keys arrive line by line */
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(crashes); i++)
 		(void)sigaction(crashes[i], &action, NULL);
@@ -84,7 +84,7 @@ void terminal_frame(struct buf *out, const char *lines, unsigned int rows)
 	for (unsigned int row = 1; row <= rows; row++) {
 		size_t n = strcspn(lines, "\n");
 
-		/* Overwriting and then clearing what is left does not flicker; clearing first does. */
+		/* Overwriting and then clearing the rest does not flicker; clearing first does. */
 		(void)buf_printf(out, "\x1b[%u;1H", row);
 		(void)buf_append(out, lines, n);
 		(void)buf_append_text(out, "\x1b[K");

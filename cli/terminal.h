@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * A terminal whose screen is borrowed: the alternate screen, keys one by one and
- * without echo. It is given back on every way out, a crash of ours included.
+ * The terminal during the live screen: alternate screen, single keys, no echo. Every exit restores it, crashes
+ * included.
  */
 #pragma once
 
@@ -11,12 +11,12 @@
 #include "base/buf.h"
 
 /**
- * terminal_enter() - borrow the screen
- * @in_fd: where keys come from; no terminal there: no keys
+ * terminal_enter() - switch to the alternate screen
+ * @in_fd: descriptor of the keys; no terminal there: no keys
  * Return: 0 or -errno
  */
 int terminal_enter(int in_fd, int out_fd);
-/** terminal_leave() - give it back as it was; more than once is fine */
+/** terminal_leave() - restore the terminal; repeated calls are harmless */
 void terminal_leave(void);
-/** terminal_frame() - lines of text as what draws them, from the top left, cutting at `rows` */
+/** terminal_frame() - append lines of text as drawing commands, from the top left, at most `rows` lines */
 void terminal_frame(struct buf *out, const char *lines, unsigned int rows);

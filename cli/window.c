@@ -13,11 +13,11 @@ bool window_is_given(const struct window_wish *wish)
 const char *window_contradicts(const struct window_wish *wish)
 {
 	if (wish->since_ns && wish->from.unix_ns)
-		return "take either '--since' or '--from', not both";
+		return "'--since' and '--from' exclude each other: take one";
 	if (wish->since_ns && wish->to.unix_ns)
-		return "'--since' reaches to now; with '--to' give '--from'";
+		return "'--since' ends now; with '--to' give '--from'";
 	if (wish->from.unix_ns && wish->to.unix_ns && wish->from.unix_ns >= wish->to.unix_ns)
-		return "'--from' is not before '--to': nothing lies between them";
+		return "'--from' is not before '--to': the window is empty";
 	return NULL;
 }
 
@@ -27,11 +27,11 @@ static void note_say(const char *option, const struct clock_time *time)
 	case CLOCK_NOTE_NONE:
 		break;
 	case CLOCK_NOTE_TWICE:
-		output_error("'--%s' exists twice that day: the first is taken, %s", option,
+		output_error("'--%s' exists twice that day: the first is used, %s", option,
 			     clock_text_exact(time->unix_ns).text);
 		break;
 	case CLOCK_NOTE_SKIPPED:
-		output_error("'--%s' does not exist that day, for the clocks were put forward: taken is %s", option,
+		output_error("'--%s' does not exist that day, because the clocks were put forward: used is %s", option,
 			     clock_text_exact(time->unix_ns).text);
 		break;
 	}

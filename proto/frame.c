@@ -29,7 +29,7 @@ enum frame_result frame_decode(const uint8_t *data, size_t n, size_t max_body, s
 	length = get_u32(data);
 	if (length > max_body)
 		return FRAME_TOO_LARGE;
-	/* A flag changes what a frame means, so one that is not known cannot be skipped. */
+	/* A flag changes the meaning of a frame, so an unknown flag cannot be ignored. */
 	if (data[4] < FRAME_REQUEST || data[4] > FRAME_CANCEL || data[5] || data[6] || data[7])
 		return FRAME_BAD;
 	if (n - FRAME_HEADER_BYTES < length)
@@ -112,7 +112,7 @@ enum frame_result frame_request_parse(const struct frame *frame, struct frame_re
 	return FRAME_OK;
 }
 
-/* A sentence that has to be cut is cut between characters. */
+/* Cuts a sentence between characters. */
 static size_t text_bytes(const char *text)
 {
 	size_t n = strnlen(text, FRAME_TEXT_MAX + 1), cut = FRAME_TEXT_MAX;
@@ -121,7 +121,7 @@ static size_t text_bytes(const char *text)
 		return n;
 	while (cut > FRAME_TEXT_MAX - 4 && ((uint8_t)text[cut] & 0xc0) == 0x80)
 		cut--;
-	/* more continuation bytes than any character has: no UTF-8 anyway */
+	/* more continuation bytes than any character has: not UTF-8 anyway */
 	return ((uint8_t)text[cut] & 0xc0) == 0x80 ? FRAME_TEXT_MAX : cut;
 }
 
@@ -138,7 +138,7 @@ int frame_append_end(struct buf *out, uint32_t stream, uint32_t code, const char
 	return 0;
 }
 
-/* The text goes to a terminal: whatever could steer one becomes spaces, in the two-byte form as well. */
+/* The text goes to a terminal: control characters become spaces, in the two-byte form as well. */
 static void make_harmless(char *text, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {

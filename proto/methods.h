@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The methods of the protocol, one row each: the rpc lines of ingero/v1/ingero.proto, from which
- * proto/methods.cmake makes ingero/v1/methods.def at build time.
+ * The methods of the protocol, one row each: the rpc lines of ingero/v1/ingero.proto, from which proto/methods.cmake
+ * makes ingero/v1/methods.def at build time.
  *
  * METHOD(ID, name, full name, type of the request, prefix of the request's symbols, prefix of the reply's, is_stream)
  */
@@ -27,10 +27,10 @@ struct method {
 	const char *name; /* "ingero.v1.Query.Status" */
 	const ProtobufCMessageDescriptor *request;
 	const ProtobufCMessageDescriptor *reply;
-	bool is_stream; /* any number of replies; else one */
+	bool is_stream; /* any number of replies; else exactly one */
 };
 
 /** method_get() - row of a method */
 const struct method *method_get(enum method_id id);
-/** method_find() - Return: METHOD_COUNT when there is no method of this full name */
+/** method_find() - find a method by its full name. Return: METHOD_COUNT without such a method */
 enum method_id method_find(const char *name);

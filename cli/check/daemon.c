@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What the daemon says: the service, or for root one of its own. */
+/* State of the daemon: the service, or for root a private one. */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -19,16 +19,16 @@ void check_service(const struct check_world *world, struct check_result *result)
 		check_say(result, CHECK_LEVEL_OK, NULL, "answers: ingero-collectord %s, pid %u, for %s",
 			  daemon->status->version, daemon->status->pid, units_ns(daemon->status->uptime_ns, 0).text);
 	else if (daemon->error && daemon->error != -ENOENT)
-		check_say(result, CHECK_LEVEL_FAIL, "see what it says: 'systemctl status ingero-collectord'", "%s",
+		check_say(result, CHECK_LEVEL_FAIL, "read its messages: 'systemctl status ingero-collectord'", "%s",
 			  daemon->sentence);
 	else if (fstatat(world->root, SERVICE_SOCKET, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISSOCK(st.st_mode))
 		check_say(result, CHECK_LEVEL_FAIL, "start it again: 'systemctl restart ingero-collectord.socket'",
-			  "its socket is there and nobody answers");
+			  "its socket exists, but nothing answers");
 	else
-		check_say(
-			result, CHECK_LEVEL_WARN,
-			"'systemctl start ingero-collectord' lets everybody trace; without it 'sudo ingero trace' does",
-			"none runs here");
+		check_say(result, CHECK_LEVEL_WARN,
+			  "'systemctl start ingero-collectord' lets every user trace; without it 'sudo ingero trace' "
+			  "does",
+			  "not running");
 }
 
 void check_back_end(const struct check_world *world, struct check_result *result)
@@ -45,13 +45,13 @@ void check_back_end(const struct check_world *world, struct check_result *result
 	else if (strcmp(status->back_end, "multi") == 0)
 		check_say(result, CHECK_LEVEL_OK, NULL, "multi%s%s", separator, reason);
 	else if (strcmp(status->back_end, "perf") == 0)
-		check_say(result, CHECK_LEVEL_WARN,
-			  "all is measured, but each call costs more and detaching takes seconds; Linux 6.6 has better",
-			  "perf%s%s", separator, reason);
+		check_say(
+			result, CHECK_LEVEL_WARN,
+			"all is measured, but each call costs more and detaching takes seconds; use Linux 6.6 or newer",
+			"perf%s%s", separator, reason);
 	else
-		check_say(result, CHECK_LEVEL_FAIL,
-			  "what says 'fail' above is the cause; capture starts when it is mended", "none%s%s",
-			  separator, reason);
+		check_say(result, CHECK_LEVEL_FAIL, "mend the checks that say 'fail' above; capture then starts",
+			  "none%s%s", separator, reason);
 }
 
 void check_probes(const struct check_world *world, struct check_result *result)
@@ -72,10 +72,11 @@ void check_probes(const struct check_world *world, struct check_result *result)
 		is_absent |= strcmp(family->state, "absent") == 0;
 	}
 	if (are_off)
-		(void)buf_append_text(&text, ": off, for nobody traces now");
+		(void)buf_append_text(&text, ": off, because nobody is tracing now");
 	if (!status)
 		check_say(result, CHECK_LEVEL_WARN,
-			  "'sudo ingero check' asks a daemon of its own, or start the service", "not tried");
+			  "'sudo ingero check' starts a private daemon to verify it; or start the service",
+			  "not tried");
 	else
 		check_say(result, is_absent ? CHECK_LEVEL_WARN : CHECK_LEVEL_OK,
 			  is_absent ? "answers name what is not measured without it" : NULL, "%s",

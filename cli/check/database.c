@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Where what is seen is kept, and whether it can be. */
+/* The database: its place, and whether it can be written. */
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
@@ -14,11 +14,11 @@
 #include "cli/check/item.h"
 #include "libingero/render/units.h"
 
-/* Guesses; revisit with databases of weeks. What is kept of a busy hour is some hundred MiB. */
+/* Guesses; revisit with databases of weeks. A busy hour takes some hundred MiB. */
 #define FREE_LITTLE_BYTES (1ull << 30)
 #define FREE_LEAST_BYTES (64ull << 20)
 
-/* Whether the one who asks may write it, whom root may stand for. */
+/* Whether the caller may write the path; root stands for the user who typed sudo. */
 static bool may_write(const struct check_world *world, const char *path, const struct stat *st)
 {
 	if (world->is_root && world->uid)
@@ -38,19 +38,19 @@ static void own_database_look(const struct check_world *world, struct check_resu
 	(void)snprintf(path, sizeof(path), "%s", shown + (shown[0] == '/'));
 	r = fstatat(world->root, path, &st, 0);
 	if (r == 0 && !S_ISREG(st.st_mode)) {
-		check_say(result, CHECK_LEVEL_FAIL, "name another file with '--db' or INGERO_DB", "%s is no file",
-			  shown);
+		check_say(result, CHECK_LEVEL_FAIL, "name another file with '--db' or INGERO_DB",
+			  "%s is not a plain file", shown);
 		return;
 	}
 	bytes = r == 0 ? (uint64_t)st.st_size : 0;
-	/* What is not there yet is made in the nearest directory that is. */
+	/* A missing path is created in its nearest existing directory. */
 	while (r < 0 && errno == ENOENT && strchr(path, '/')) {
 		(void)dirname(path);
 		r = fstatat(world->root, path, &st, 0);
 	}
 	if (r < 0 || !may_write(world, path, &st)) {
 		check_say(result, CHECK_LEVEL_FAIL,
-			  "make it yours with chown, or name another file with '--db' or INGERO_DB",
+			  "take ownership with chown, or name another file with '--db' or INGERO_DB",
 			  "%s cannot be written: %s", shown, r < 0 ? strerror(errno) : "not allowed");
 		return;
 	}
@@ -61,17 +61,17 @@ static void own_database_look(const struct check_world *world, struct check_resu
 			fd >= 0 && fstatvfs(fd, &space) == 0 ? (uint64_t)space.f_bavail * space.f_frsize : UINT64_MAX;
 	}
 	if (free_bytes == UINT64_MAX)
-		check_say(result, CHECK_LEVEL_WARN, "look with 'df'", "%s, free space not known", shown);
+		check_say(result, CHECK_LEVEL_WARN, "look with 'df'", "%s, free space unknown", shown);
 	else
 		check_say(result,
 			  free_bytes < FREE_LEAST_BYTES	   ? CHECK_LEVEL_FAIL
 			  : free_bytes < FREE_LITTLE_BYTES ? CHECK_LEVEL_WARN
 							   : CHECK_LEVEL_OK,
-			  free_bytes < FREE_LITTLE_BYTES
-				  ? "make room, or limit it with '--max-db'; when the disk is full capture goes on and "
-				    "nothing is kept"
-				  : NULL,
-			  "%s, %s, %s free", shown, bytes ? units_bytes(bytes).text : "not there yet",
+			  free_bytes < FREE_LITTLE_BYTES ? "free some space, or limit the database with '--max-db'; "
+							   "when the disk is full, capture goes on and "
+							   "nothing is stored"
+							 : NULL,
+			  "%s, %s, %s free", shown, bytes ? units_bytes(bytes).text : "not created yet",
 			  units_bytes(free_bytes).text);
 }
 
@@ -82,14 +82,14 @@ void check_database(const struct check_world *world, struct check_result *result
 
 	if (store && *store->problem)
 		check_say(result, CHECK_LEVEL_FAIL,
-			  "mend that; capture goes on meanwhile, and what is not kept is counted", "the service's: %s",
-			  store->problem);
+			  "mend the cause; meanwhile capture goes on, and what is not stored is counted",
+			  "the service's: %s", store->problem);
 	else if (store && *store->path)
 		check_say(result, CHECK_LEVEL_OK, NULL, "the service's: %s, %s", store->path,
 			  units_bytes(store->bytes).text);
 	else if (!world->database)
 		check_say(result, CHECK_LEVEL_WARN, "name a file with '--db' or INGERO_DB",
-			  "you have no home directory to keep one in");
+			  "no home directory to keep a database in");
 	else
 		own_database_look(world, result);
 }

@@ -48,7 +48,7 @@ void check_gpu_driver(const struct check_world *world, struct check_result *resu
 		check_say(result, CHECK_LEVEL_OK, NULL, "NVIDIA %s", line);
 	else
 		check_say(result, CHECK_LEVEL_WARN,
-			  "install NVIDIA's driver to run CUDA programs; 'ingero demo' needs none", "none is loaded");
+			  "install NVIDIA's driver to run CUDA programs; 'ingero demo' needs none", "no driver loaded");
 }
 
 /* "Model:           NVIDIA H100 PCIe" of each directory that is named after a bus address. */
@@ -125,9 +125,9 @@ void check_gpu(const struct check_world *world, struct check_result *result)
 	if (n)
 		gpus_say(result, &lines, n, 0, has_nvml && nvml->problem[0] ? way_out : NULL);
 	else if (has_nvml && nvml->problem[0])
-		check_say(result, CHECK_LEVEL_WARN, way_out, "not known");
+		check_say(result, CHECK_LEVEL_WARN, way_out, "unknown");
 	else
 		check_say(result, CHECK_LEVEL_WARN,
-			  "none is needed to look at files and demos; in a container hand a GPU in",
-			  "none is seen here");
+			  "no GPU is needed to read files and to run demos; in a container, pass the GPU through",
+			  "no GPU visible");
 }

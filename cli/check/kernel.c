@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What the kernel is, has and allows. */
+/* The kernel: its version, features and permissions. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -13,7 +13,7 @@
 
 #define KERNEL_MAJOR_LEAST 5
 #define KERNEL_MINOR_LEAST 15
-#define BTF_MAGIC "\x9f\xeb" /* as every processor that runs the daemon writes it: little-endian */
+#define BTF_MAGIC "\x9f\xeb" /* magic of BTF, little-endian like every processor that runs the daemon */
 
 void check_kernel(const struct check_world *world, struct check_result *result)
 {
@@ -23,9 +23,9 @@ void check_kernel(const struct check_world *world, struct check_result *result)
 
 	if (r < 0)
 		check_say(result, CHECK_LEVEL_FAIL, "mount proc: 'mount -t proc proc /proc'",
-			  "not known: /proc says nothing (%s)", strerror(-r));
+			  "unknown: /proc is not readable (%s)", strerror(-r));
 	else if (sscanf(release, "%u.%u", &major, &minor) != 2)
-		check_say(result, CHECK_LEVEL_WARN, "check by hand that it is Linux 5.15 or newer", "%s", release);
+		check_say(result, CHECK_LEVEL_WARN, "verify that the kernel is Linux 5.15 or newer", "%s", release);
 	else if (major * 1000 + minor < KERNEL_MAJOR_LEAST * 1000 + KERNEL_MINOR_LEAST)
 		check_say(result, CHECK_LEVEL_FAIL, "boot Linux 5.15 or newer; Debian 12 has 6.1", "%s", release);
 	else
@@ -39,7 +39,7 @@ void check_kernel_types(const struct check_world *world, struct check_result *re
 
 	if (fd < 0)
 		check_say(result, CHECK_LEVEL_FAIL,
-			  "boot a kernel built with CONFIG_DEBUG_INFO_BTF, as Debian's are, and have sysfs mounted on "
+			  "boot a kernel built with CONFIG_DEBUG_INFO_BTF, as Debian's are, and mount sysfs on "
 			  "/sys",
 			  "/sys/kernel/btf/vmlinux: %s", strerror(errno));
 	else if (read(fd, magic, sizeof(magic)) != sizeof(magic) || memcmp(magic, BTF_MAGIC, sizeof(magic)) != 0)
@@ -49,7 +49,7 @@ void check_kernel_types(const struct check_world *world, struct check_result *re
 		check_say(result, CHECK_LEVEL_OK, NULL, "BTF in /sys/kernel/btf/vmlinux");
 }
 
-/* The service may what the caller may not. */
+/* The service may have permissions that the caller lacks. */
 static bool service_captures(const struct check_world *world)
 {
 	return world->daemon.error == 0 && !world->daemon.is_private;
@@ -60,24 +60,24 @@ void check_bpf(const struct check_world *world, struct check_result *result)
 	char unprivileged[16];
 	bool has_setting = check_read_line(world, "proc/sys/kernel/unprivileged_bpf_disabled", unprivileged,
 					   sizeof(unprivileged)) == 0;
-	const char *setting = has_setting ? unprivileged : "not there";
+	const char *setting = has_setting ? unprivileged : "missing";
 
 	if (world->bpf_error == ENOSYS)
 		check_say(result, CHECK_LEVEL_FAIL, "boot a kernel built with CONFIG_BPF_SYSCALL, as Debian's are",
 			  "the kernel has no bpf system call");
 	else if (world->bpf_error == 0)
-		check_say(result, CHECK_LEVEL_OK, NULL, "may be used (unprivileged_bpf_disabled: %s)", setting);
+		check_say(result, CHECK_LEVEL_OK, NULL, "permitted (unprivileged_bpf_disabled: %s)", setting);
 	else if (world->is_root)
 		check_say(result, service_captures(world) ? CHECK_LEVEL_OK : CHECK_LEVEL_FAIL,
 			  service_captures(world)
 				  ? NULL
 				  : "in a container allow the system calls bpf and perf_event_open, and add "
-				    "the capabilities that are named below",
+				    "the capabilities named below",
 			  "refused here, to root, too: %s", strerror(world->bpf_error));
 	else
 		check_say(result, CHECK_LEVEL_OK, NULL,
-			  "for root and the service, not for you (unprivileged_bpf_disabled: %s), which is as it "
-			  "should be",
+			  "permitted for root and the service, not for you (unprivileged_bpf_disabled: %s), "
+			  "as expected",
 			  setting);
 }
 
@@ -87,25 +87,25 @@ void check_lockdown(const struct check_world *world, struct check_result *result
 	int r = check_read_line(world, "sys/kernel/security/lockdown", line, sizeof(line));
 
 	if (r == -ENOENT)
-		check_say(result, CHECK_LEVEL_OK, NULL, "not there");
+		check_say(result, CHECK_LEVEL_OK, NULL, "not active");
 	else if (r < 0)
-		check_say(result, CHECK_LEVEL_WARN, "'sudo ingero check' may read it", "not known: %s", strerror(-r));
+		check_say(result, CHECK_LEVEL_WARN, "'sudo ingero check' can read it", "unknown: %s", strerror(-r));
 	else if (strstr(line, "[confidentiality]"))
 		check_say(result, CHECK_LEVEL_FAIL,
-			  "boot with lockdown=integrity or without: programs may not read kernel memory now",
+			  "boot with lockdown=integrity or without lockdown: now programs may not read kernel memory",
 			  "confidentiality");
 	else
 		check_say(result, CHECK_LEVEL_OK, NULL, "%s",
-			  strstr(line, "[integrity]") ? "integrity, which hinders nothing" : "none");
+			  strstr(line, "[integrity]") ? "integrity, which does not hinder tracing" : "none");
 }
 
 struct capability {
 	unsigned int bit;
 	const char *name;
-	bool is_of_admin; /* CAP_SYS_ADMIN stands for it, too */
+	bool is_of_admin; /* CAP_SYS_ADMIN includes it */
 };
 
-/* What capture needs, as the service has it. */
+/* Capabilities that capture needs; the service has them. */
 static const struct capability capabilities[] = {
 	{ CAP_BPF, "CAP_BPF", true },
 	{ CAP_PERFMON, "CAP_PERFMON", true },
@@ -127,7 +127,7 @@ void check_capabilities(const struct check_world *world, struct check_result *re
 	}
 	if (!field || sscanf(field, "\nCapEff: %" SCNx64, &held) != 1) {
 		check_say(result, CHECK_LEVEL_WARN, "mount proc: 'mount -t proc proc /proc'",
-			  "not known: /proc/self/status says nothing");
+			  "unknown: /proc/self/status is not readable");
 		return;
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(capabilities); i++) {
@@ -144,7 +144,7 @@ void check_capabilities(const struct check_world *world, struct check_result *re
 	else
 		check_say(result, CHECK_LEVEL_WARN,
 			  "'sudo ingero trace' captures, and so does the service: 'systemctl start ingero-collectord'",
-			  "you have none, and no service runs: databases and demos only");
+			  "none, and no service runs: only databases and demos work");
 }
 
 void check_ptrace_scope(const struct check_world *world, struct check_result *result)
@@ -152,14 +152,13 @@ void check_ptrace_scope(const struct check_world *world, struct check_result *re
 	char line[16];
 	int r = check_read_line(world, "proc/sys/kernel/yama/ptrace_scope", line, sizeof(line));
 
-	/* Nothing is traced with ptrace(2), and all that is read of a process goes without it. */
+	/* Neither tracing nor reading about a process uses ptrace(2). */
 	if (r == -ENOENT)
-		check_say(result, CHECK_LEVEL_OK, NULL, "Yama: not active");
+		check_say(result, CHECK_LEVEL_OK, NULL, "Yama is not enabled");
 	else if (r < 0)
-		check_say(result, CHECK_LEVEL_WARN, "it hinders nothing, whatever it is", "not known: %s",
-			  strerror(-r));
+		check_say(result, CHECK_LEVEL_WARN, "no setting of Yama hinders tracing", "unknown: %s", strerror(-r));
 	else
-		check_say(result, CHECK_LEVEL_OK, NULL, "%s, which hinders nothing", line);
+		check_say(result, CHECK_LEVEL_OK, NULL, "%s, which does not hinder tracing", line);
 }
 
 void check_perf_event_paranoid(const struct check_world *world, struct check_result *result)
@@ -171,7 +170,7 @@ void check_perf_event_paranoid(const struct check_world *world, struct check_res
 		check_say(result, CHECK_LEVEL_WARN, "boot a kernel built with CONFIG_PERF_EVENTS, as Debian's are",
 			  "the kernel has no perf events");
 	else if (r < 0)
-		check_say(result, CHECK_LEVEL_WARN, "'sudo ingero check' may read it", "not known: %s", strerror(-r));
+		check_say(result, CHECK_LEVEL_WARN, "'sudo ingero check' can read it", "unknown: %s", strerror(-r));
 	else
-		check_say(result, CHECK_LEVEL_OK, NULL, "%s, which hinders nobody who has CAP_SYS_ADMIN", line);
+		check_say(result, CHECK_LEVEL_OK, NULL, "%s, which does not hinder programs with CAP_SYS_ADMIN", line);
 }

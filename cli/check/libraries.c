@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* CUDA's libraries: which are installed, and which process maps which. */
+/* CUDA libraries: the installed ones, and the ones that each process maps. */
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
@@ -16,9 +16,9 @@
 #include "libingero/render/user.h"
 #include "cli/check/item.h"
 
-#define SHOWN_MOST 32 /* lines of detail */
+#define SHOWN_MOST 32 /* maximum number of detail lines */
 
-/* Where they are besides what the dynamic linker's cache tells of. */
+/* Directories beside those in the cache of the dynamic linker. */
 static const char *const places[] = { "usr/local/cuda/lib64", "usr/lib/wsl/lib", "opt/cuda/lib64" };
 
 static bool is_cuda(const char *path)
@@ -60,7 +60,7 @@ static void library_file_add(const struct check_world *world, library_files *fil
 		free(file.path);
 }
 
-/* Its paths are texts that end in a zero byte; root alone writes it, and nothing else of it is looked at. */
+/* The cache's paths are texts that end in a zero byte. Only root writes the cache; only its texts are read. */
 static void cache_read(const struct check_world *world, library_files *files)
 {
 	CLEANUP(buf_done) struct buf cache = BUF_INIT;
@@ -74,7 +74,7 @@ static void cache_read(const struct check_world *world, library_files *files)
 		size_t n = strnlen(text, (size_t)(end - text));
 		const char *slash = memchr(text, '/', n);
 
-		/* The first one follows numbers without a zero between. */
+		/* The first path follows numbers without a zero byte between. */
 		if (slash && is_cuda(slash))
 			library_file_add(world, files, slash + 1);
 		text += n + 1;
@@ -109,11 +109,11 @@ void check_cuda_libraries(const struct check_world *world, struct check_result *
 	for (size_t i = 0; i < ARRAY_SIZE(places); i++)
 		place_read(world, places[i], &files);
 	if (!files.n) {
-		check_say(result, CHECK_LEVEL_WARN, "programs that bring their own are traced just as well",
+		check_say(result, CHECK_LEVEL_WARN, "programs that bring their own libraries are traced, too",
 			  "no system-wide CUDA library");
 		return;
 	}
-	check_say(result, CHECK_LEVEL_OK, NULL, "%zu installed for everybody", files.n);
+	check_say(result, CHECK_LEVEL_OK, NULL, "%zu system-wide", files.n);
 	for (size_t i = 0; i < files.n && i < SHOWN_MOST; i++)
 		(void)buf_printf(&result->detail, "/%s\n", files.items[i].path);
 	if (files.n > SHOWN_MOST)
@@ -129,7 +129,7 @@ static const char *base_of(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* As the daemon has it, with what is attached. */
+/* What the daemon knows, including the attached libraries. */
 static void coverage_say(const Ingero__V1__StatusReply *status, struct check_result *result)
 {
 	size_t n = status->n_cuda_processes, n_open = 0;
@@ -152,7 +152,7 @@ static void coverage_say(const Ingero__V1__StatusReply *status, struct check_res
 	if (!n)
 		check_say(result, CHECK_LEVEL_OK, NULL, "no process in your scope maps a CUDA library now");
 	else if (n_open)
-		check_say(result, CHECK_LEVEL_WARN, "the reason stands with each",
+		check_say(result, CHECK_LEVEL_WARN, "each process's line has the reason",
 			  "%s CUDA libraries, %zu not captured in full",
 			  units_things(n + status->more_cuda_processes, "process maps", "processes map").text, n_open);
 	else
@@ -160,7 +160,7 @@ static void coverage_say(const Ingero__V1__StatusReply *status, struct check_res
 			  units_things(n + status->more_cuda_processes, "process maps", "processes map").text);
 }
 
-/* Names of the CUDA libraries in one maps file, each once. Return: how many */
+/* Finds the names of the CUDA libraries in one maps file, each once. Return: number of names */
 static size_t maps_names(char *maps, struct buf *out)
 {
 	const char *last = "";
@@ -170,7 +170,7 @@ static size_t maps_names(char *maps, struct buf *out)
 	for (char *line = strtok_r(maps, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
 		const char *path = strchr(line, '/');
 
-		/* The parts of a file follow each other. */
+		/* Mappings of one file are adjacent. */
 		if (!path || strcmp(path, last) == 0 || !is_cuda(path))
 			continue;
 		last = path;
@@ -230,8 +230,7 @@ static void own_libraries_look(const struct check_world *world, struct check_res
 	size_t n_closed;
 
 	if (check_cuda_look(world, own_process_say, &own, &n_closed) < 0) {
-		check_say(result, CHECK_LEVEL_WARN, "mount proc: 'mount -t proc proc /proc'",
-			  "not known: there is no /proc");
+		check_say(result, CHECK_LEVEL_WARN, "mount proc: 'mount -t proc proc /proc'", "unknown: no /proc");
 		return;
 	}
 	if (own.n > SHOWN_MOST)

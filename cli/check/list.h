@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What `ingero check` looks at, one line each, in the order in which it is shown:
- * CHECK_ITEM(name, need) is the function check_<name>() of cli/check/ that finds out.
- * need: NEEDED where capture does not go without it; OPTIONAL where it does, so that
- * the worst that can be said is a warning.
+ * The checks of `ingero check`, one line each, in the order of output. CHECK_ITEM(name, need) stands for the function
+ * check_<name>() of cli/check/. need: NEEDED where capture depends on it; OPTIONAL where the worst result is a warning.
  *
  * No include guard: included wherever something is derived.
  */

@@ -9,7 +9,7 @@
 
 #define NVML_SUCCESS 0
 
-/* As nvml.h of CUDA 8 to 13 declares them; the structs are those of the names without a version behind them. */
+/* From nvml.h of CUDA 8 to 13; the structs belong to the functions without a version suffix. */
 struct nvml_memory {
 	unsigned long long total, free, used; /* bytes */
 };
@@ -58,7 +58,7 @@ static int gpus_read(const struct nvml_functions *nvml, struct nvml_report *repo
 		if (r != NVML_SUCCESS)
 			break;
 		gpu->model[sizeof(gpu->model) - 1] = 0;
-		/* Some share the machine's memory and have none of their own to tell of. */
+		/* Integrated GPUs share the machine's memory and report none of their own. */
 		if (nvml->device_memory(device, &memory) == NVML_SUCCESS)
 			gpu->memory_bytes = memory.total;
 		report->n_gpus++;
@@ -83,7 +83,7 @@ int nvml_read(const char *library, struct nvml_report *ret_report)
 				       symbols[i].name);
 			goto out;
 		}
-		/* POSIX has dlsym() give functions as data pointers. */
+		/* POSIX requires dlsym() to return functions as data pointers. */
 		*(void **)((char *)&nvml + symbols[i].field) = symbol;
 	}
 	r = nvml.init();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* NVIDIA's management library, where a driver has brought one: loaded when asked, never linked. */
+/* NVIDIA's management library, if the driver has installed it: loaded at run time, never linked. */
 #pragma once
 
 #include <stdbool.h>
@@ -10,20 +10,20 @@
 
 struct nvml_gpu {
 	char model[96];
-	uint64_t memory_bytes; /* 0: not told */
+	uint64_t memory_bytes; /* 0: unknown */
 };
 
 struct nvml_report {
-	char problem[128]; /* what the library says is wrong; empty: nothing */
+	char problem[128]; /* the library's error message; empty: no error */
 	char driver[80];   /* version */
 	struct nvml_gpu gpus[NVML_GPUS_MAX];
-	size_t n_gpus; /* that are described above */
-	size_t n_more; /* for which there was no room */
+	size_t n_gpus; /* number of GPUs described above */
+	size_t n_more; /* number of GPUs that found no room above */
 };
 
 /**
- * nvml_read() - what the library knows
- * @library: name or path, as dlopen() takes it
- * Return: 0, also when it found something wrong; -ENOENT when there is no such library
+ * nvml_read() - read driver version and GPUs from the library
+ * @library: name or path, for dlopen()
+ * Return: 0, also with an error message in the result; -ENOENT: no such library
  */
 int nvml_read(const char *library, struct nvml_report *ret_report);

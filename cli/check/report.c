@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Results for people, and for programs. */
+/* Results as text and as JSON. */
 #include <errno.h>
 #include <string.h>
 
 #include "cli/check/check.h"
 #include "cli/json.h"
 
-#define VALUE_COLUMN "                           " /* under the values */
+#define VALUE_COLUMN "                           " /* column of details */
 
 static const enum text_tone tones[] = { TEXT_PLAIN, TEXT_BOLD, TEXT_LOUD };
 
@@ -49,8 +49,7 @@ void check_report_append(struct check_result *results, size_t n, const struct te
 			text_paragraph(out, style, VALUE_COLUMN "→ ", buf_text(&result->way_out));
 	}
 	if (n_fail)
-		text_line(out, style, TEXT_LOUD,
-			  "%zu of %zu fail: what says 'fail' has to be mended before everything works", n_fail, n);
+		text_line(out, style, TEXT_LOUD, "%zu of %zu checks fail: mend them before you trace", n_fail, n);
 	else if (n_warn)
 		text_line(out, style, TEXT_PLAIN, "no failures; %zu of %zu checks need attention", n_warn, n);
 	else

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/*
- * `ingero blame`: where the wall clock of each thread that makes calls went, in a window of what was kept.
- */
+/* `ingero blame`: where the wall clock of each calling thread went, in a window of the recording. */
 #include <errno.h>
 
 #include "cli/command.h"
@@ -12,7 +10,7 @@
 #include "libingero/render/pb_json.h"
 
 #define BLAME_SINCE_DEFAULT_NS (3600 * NSEC_PER_SEC)
-#define BLAME_DEADLINE_MS 60000 /* a large file on a slow disk */
+#define BLAME_DEADLINE_MS 60000 /* deadline; enough for a large file on a slow disk */
 
 struct blame_fields {
 	struct option_ids pids;
@@ -26,7 +24,7 @@ struct blame_fields {
 
 #define FIELDS struct blame_fields
 static const struct option blame_options[] = {
-	WINDOW_OPTIONS(window, "1h, with --db everything"),
+	WINDOW_OPTIONS(window, "1h, with --db the whole database"),
 	PIDS_OPTION(pids, "Only threads of these processes"),
 	OPTION_ROW(TEXT, "op", op, "Only time in calls of this operation, such as cudaMalloc or cudaStreamSync",
 		   .value = "OPERATION"),
@@ -48,7 +46,7 @@ static int accounts_ask(const struct blame_fields *f, struct ingero *ingero, Ing
 	request.n_pids = f->pids.n;
 	request.pids = f->pids.items;
 	if (f->op)
-		request.op = (char *)(uintptr_t)f->op; /* the message only lends it */
+		request.op = (char *)(uintptr_t)f->op; /* the message borrows it */
 	r = ingero_call(ingero, "ingero.v1.Query.Blame", &request.base, BLAME_DEADLINE_MS, &reply);
 	if (r == 0)
 		*ret_reply = (Ingero__V1__BlameReply *)reply;
@@ -89,7 +87,7 @@ static int blame_run(const void *fields, const struct options_rest *rest)
 		return command_refuse(sentence);
 	r = connect_open(&wish, &ingero, NULL);
 	if (r < 0)
-		return COMMAND_FAILED; /* it said why */
+		return COMMAND_FAILED; /* it has printed the error */
 
 	span = window_resolve(&f->window, f->db_path ? 0 : BLAME_SINCE_DEFAULT_NS, now_unix_ns);
 	r = accounts_ask(f, ingero, &span, &reply);
@@ -107,8 +105,10 @@ static int blame_run(const void *fields, const struct options_rest *rest)
 
 static const char *const blame_paragraphs[] = {
 	"Where the time of each thread that makes CUDA calls went: in calls, by operation; between calls, by what the "
-	"thread waited for and who ended the wait; ready without a CPU, and behind whom. The parts sum to the time. "
-	"Threads that make a fifth of their process's calls or more come first: what these lose the process loses.",
+	"thread waited for and which thread ended the wait; ready without a CPU, and behind which process. The parts "
+	"sum to the wall clock. "
+	"Threads that make a fifth or more of their process's calls come first: their lost time is lost for the "
+	"process.",
 	WINDOW_PARAGRAPH,
 	NULL,
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* `ingero check`: what this machine has of what Ingero needs, and what to do about the rest. */
+/* `ingero check`: verify that this machine has what Ingero needs, and name the action for each problem. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/bpf.h>
@@ -18,7 +18,7 @@
 #include "libingero/connect/database.h"
 
 #define NVML_LIBRARY "libnvidia-ml.so.1"
-#define STATUS_MS 30000 /* looking at every process of a busy machine */
+#define STATUS_MS 30000 /* deadline; visiting every process of a busy machine takes time */
 #define CHECKS_MAX 64
 
 struct check_fields {
@@ -34,7 +34,7 @@ static const struct option check_options[] = {
 	NO_COLOR_OPTION(no_color),
 };
 
-/* Makes the smallest map there is and lets it go: nothing less asks for the right to. Return: 0 or errno */
+/* Creates the smallest map and closes it: no smaller request needs the same permission. Return: 0 or errno */
 static int bpf_error(void)
 {
 	CLEANUP(closep) int fd = -1;
@@ -128,13 +128,13 @@ static int check_run_all(const void *fields, const struct options_rest *rest)
 }
 
 static const char *const check_paragraphs[] = {
-	"Looks at the kernel, what the caller may do, the service and its configuration, the database, the GPU and "
+	"Checks the kernel, the caller's permissions, the service and its configuration, the database, the GPU and "
 	"CUDA's libraries, and "
 	"says "
-	"what to do about each thing that is not well. Without privilege it looks at your own processes; the service, "
+	"names the action for each problem. Without privilege it checks your own processes; the service, "
 	"or "
-	"under sudo a daemon of its own, tells the rest.",
-	"Exits with 0 when nothing fails (warnings are no failure), 1 when something does, 2 when misused.",
+	"or under sudo a private daemon, reports the rest.",
+	"Exits with 0 without failures (warnings are no failures), 1 with failures, 2 when misused.",
 	NULL,
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* `ingero completion SHELL`: a script for the shell, from the rows. */
+/* `ingero completion SHELL`: print a completion script, made from the rows. */
 #include <stdio.h>
 #include <string.h>
 
@@ -34,10 +34,10 @@ static int completion_run(const void *fields, const struct options_rest *rest)
 }
 
 static const char *const completion_paragraphs[] = {
-	"In bash: source <(ingero completion bash). In zsh, behind compinit: source <(ingero completion zsh). In fish: "
+	"In bash: source <(ingero completion bash). In zsh, after compinit: source <(ingero completion zsh). In fish: "
 	"ingero completion fish | source.",
-	"The scripts ask for what changes: 'ingero completion ops' lists the operations, 'ingero completion pids' the "
-	"processes that map a CUDA library, as the service knows them, else your own.",
+	"The scripts query what changes: 'ingero completion ops' lists the operations, 'ingero completion pids' the "
+	"processes that map a CUDA library, as the service reports them, else your own.",
 	NULL,
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* `ingero config check|show [FILE]`: what the service would make of its configuration. */
+/* `ingero config check|show [FILE]`: verify or print the service's configuration. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -38,9 +38,9 @@ static int config_run(const void *fields, const struct options_rest *rest)
 
 	(void)fields;
 	if (!rest->argc)
-		return command_refuse("config takes check or show, and then a file if it is not " CONFIG_PATH);
+		return command_refuse("config takes 'check' or 'show', and a file if it is not " CONFIG_PATH);
 	if (!is_check && strcmp(what, "show") != 0) {
-		(void)snprintf(error, sizeof(error), "config takes check or show, and then a file, not %s",
+		(void)snprintf(error, sizeof(error), "config takes 'check' or 'show', and a file, not %s",
 			       option_quote(what).text);
 		return command_refuse(error);
 	}
@@ -61,9 +61,10 @@ static int config_run(const void *fields, const struct options_rest *rest)
 static const char *const config_words[] = { "check", "show", NULL };
 
 static const char *const config_paragraphs[] = {
-	"check tells every error, with line and column, and exits 1 then. show prints every option with its value and "
-	"what it is for, in the form of the file; defaults are shown as comments. Without FILE: "
-	"/etc/ingero/ingero.yaml, which the service reads when it starts and at 'systemctl reload ingero-collectord'.",
+	"'check' prints every error with line and column, and exits with 1. 'show' prints every option with its value "
+	"and "
+	"a description, in the form of the file; defaults are shown as comments. Without FILE: "
+	"/etc/ingero/ingero.yaml, which the service reads at start and at 'systemctl reload ingero-collectord'.",
 	NULL,
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * `ingero demo`: a made-up process, played by a private daemon through everything that
- * a real one's data goes through, and shown as `ingero trace` shows it.
+ * `ingero demo`: a simulated process. A private daemon plays its calls through the same path as real calls, and they
+ * are shown as `ingero trace` shows them.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -31,10 +31,10 @@ static const struct demo_fields demo_defaults = { .speed = "1" };
 
 #define FIELDS struct demo_fields
 static const struct option demo_options[] = {
-	OPTION_ROW(TEXT, "speed", speed, "Speed factor, such as 5 or 0.5; what is found stays the same", .value = "X"),
+	OPTION_ROW(TEXT, "speed", speed, "Speed factor, such as 5 or 0.5; the findings stay the same", .value = "X"),
 	JSON_OPTION(is_json, "Print one JSON object a line, as 'ingero trace --json' does"),
 	OPTION_ROW(TEXT, "db", db_path,
-		   "Keep what was played in this database, to try explain and query on; default: a temporary file that "
+		   "Keep the recording in this database, to try explain and query on; default: a temporary file that "
 		   "is removed at the end",
 		   .value = "FILE"),
 	NO_COLOR_OPTION(no_color),
@@ -114,21 +114,22 @@ static int list_show(bool no_color)
 	struct text_style style = output_style(STDOUT_FILENO, no_color);
 
 	text_paragraph(&out.buf, &style, "",
-		       "Made-up processes, played through all of ingero as real ones are: no GPU, no root.");
+		       "Simulated processes, played through all of ingero like real ones: no GPU, no root.");
 	text_line(&out.buf, &style, TEXT_PLAIN, "%s", "");
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
 		if (rows[i].sentence)
 			text_line(&out.buf, &style, TEXT_PLAIN, "  %-16s%s", rows[i].name, rows[i].sentence);
 	text_line(&out.buf, &style, TEXT_PLAIN, "%s", "");
-	text_paragraph(&out.buf, &style, "",
-		       "'ingero demo incident' plays one, 'ingero demo all' one after the other; '--speed 5' is for "
-		       "those in a hurry.");
+	text_paragraph(
+		&out.buf, &style, "",
+		"'ingero demo incident' plays one, 'ingero demo all' plays all, one after the other; '--speed 5' plays "
+		"faster.");
 	return output_flush(&out) < 0 ? COMMAND_FAILED : COMMAND_OK;
 }
 
-/* ---- one of them ---- */
+/* ---- one scenario ---- */
 
-/* What the database says of it, as `ingero explain` would. Return: exit status */
+/* Prints what `ingero explain` prints of the database. Return: exit status */
 static int explain(struct ingero *ingero, const struct trace_result *result, const char *db_path, bool no_color)
 {
 	CLEANUP(output_done) struct output out = OUTPUT_INIT(STDOUT_FILENO);
@@ -143,7 +144,7 @@ static int explain(struct ingero *ingero, const struct trace_result *result, con
 	span.from_unix_ns = result->start_unix_ns;
 	request.span = &span;
 	if (ingero_call(ingero, "ingero.v1.Query.Explain", &request.base, EXPLAIN_DEADLINE_MS, &reply) < 0) {
-		output_error("cannot explain what was played: %s", ingero_last_error(ingero));
+		output_error("cannot explain the demo: %s", ingero_last_error(ingero));
 		return COMMAND_FAILED;
 	}
 	text_line(&out.buf, &style, TEXT_PLAIN, "%s", "");
@@ -190,7 +191,7 @@ static struct trace_result play(const struct demo_fields *f, const struct demo_r
 		args[3] = file.path;
 	}
 	if (connect_open(&connect, &ingero, NULL) < 0)
-		return result; /* it said why */
+		return result; /* it has printed the error */
 
 	request.uids = &own;
 	request.n_uids = 1;
@@ -214,10 +215,10 @@ static void farewell(const struct demo_fields *f)
 
 	text_line(&out.buf, &style, TEXT_PLAIN, "%s", "");
 	if (f->db_path)
-		(void)buf_printf(&text, "This was a demo. It is kept; to ask again: %s",
+		(void)buf_printf(&text, "This was a demo; its recording is kept. To query it: %s",
 				 explain_command(f->db_path).text);
 	else
-		(void)buf_append_text(&text, "This was a demo: nothing of it was kept but a temporary file, which is "
+		(void)buf_append_text(&text, "This was a demo. Its recording was a temporary file, which is "
 					     "removed; '--db FILE' keeps it to try explain and query on.");
 	text_paragraph(&out.buf, &style, "", buf_text(&text));
 	(void)output_flush(&out);
@@ -271,9 +272,9 @@ static const char *const demo_words[] = {
 };
 
 static const char *const demo_paragraphs[] = {
-	"Plays a process that does not exist through all that a real one's calls go through, and shows it as 'ingero "
-	"trace' does; then says what was found. Needs no GPU and no root, traces nobody and ends by itself. Without a "
-	"name the demos are listed.",
+	"Plays a simulated process through the same path as real calls, and shows it as 'ingero "
+	"trace' does; then prints the findings. Needs no GPU and no root, traces nothing and ends by itself. Without a "
+	"name it lists the demos.",
 	NULL,
 };
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * `ingero explain`: what went wrong in a window of time and why, from what was kept.
+ * `ingero explain`: what went wrong in a window of a recording, and why.
  *
- * Without a time it is the last five minutes; where nobody records any more, the last
- * five of the recording, so that the answer after a trace is the one during it.
+ * The default window is the last five minutes. If recording has stopped, it is the last five minutes of the recording:
+ * `explain` after a trace then answers as during the trace.
  */
 #include <errno.h>
 #include <string.h>
@@ -39,14 +39,13 @@ struct explain_fields {
 #define FIELDS struct explain_fields
 static const struct option explain_options[] = {
 	WINDOW_OPTIONS(window, "5m; where recording has stopped, the last 5m that were recorded"),
-	OPTION_ROW(NUMBER, "last", last_calls, "Instead of a time: since the N-th last call that was kept",
-		   .value = "N", .min = 1),
+	OPTION_ROW(NUMBER, "last", last_calls, "Instead of a time: since the N-th last recorded call", .value = "N",
+		   .min = 1),
 	PIDS_OPTION(pids, "Only these processes"),
-	OPTION_ROW(FLAG, "per-process", is_per_process, "With the table of every process's operations"),
-	OPTION_ROW(FLAG, "chains", is_list, "A line for each finding that is kept; without a time: of all times"),
+	OPTION_ROW(FLAG, "per-process", is_per_process, "Add the table of operations of every process"),
+	OPTION_ROW(FLAG, "chains", is_list, "Print one line for each finding; without a time: of the whole recording"),
 	JSON_OPTION(is_json, "Print one JSON object (docs/schema/explain.schema.json)"),
-	OPTION_ROW(TEXT, "html", html_path,
-		   "Write the report as one page to FILE, to send it to somebody; - is standard output",
+	OPTION_ROW(TEXT, "html", html_path, "Write the report as one HTML page to FILE; - is standard output",
 		   .value = "FILE"),
 	OPTION_ROW(FLAG, "force", is_forced, "With --html: overwrite FILE"),
 	ALL_OPTION(is_all),
@@ -105,7 +104,7 @@ static int report(const struct explain_fields *f, const char *id, const struct i
 	return explain_report_append(&question, answer->reply, &style, out);
 }
 
-/* The page under its name, whole or not at all. Return: 0 or -errno; it says why */
+/* Writes the page to its file, completely or not at all, and prints errors. Return: 0 or -errno */
 static int page_write(const struct explain_fields *f, const struct buf *page)
 {
 	struct caller caller = caller_get();
@@ -113,7 +112,7 @@ static int page_write(const struct explain_fields *f, const struct buf *page)
 	char error[EXPORT_FILE_ERROR_BYTES];
 	int r;
 
-	/* What is written where he says is written with his rights: links may lead to what is root's. */
+	/* A file named by the user is written with the user's rights: a link could lead to a file of root's. */
 	r = caller_become(&caller);
 	if (r < 0) {
 		output_error("cannot write %s as uid %u: %s", option_quote(f->html_path).text, (unsigned int)caller.uid,
@@ -159,7 +158,7 @@ static int explain_run(const void *fields, const struct options_rest *rest)
 		return command_refuse(sentence);
 	r = connect_open(&connect, &ingero, NULL);
 	if (r < 0)
-		return COMMAND_FAILED; /* it said why */
+		return COMMAND_FAILED; /* it has printed the error */
 
 	span = window_resolve(&f->window, 0, clock_now_unix_ns());
 	wish.from_unix_ns = span.from_unix_ns;
@@ -180,11 +179,12 @@ static int explain_run(const void *fields, const struct options_rest *rest)
 }
 
 static const char *const explain_paragraphs[] = {
-	"What went wrong, worst first: who lost how much, where that time went and behind whom, what to do about it, "
+	"What went wrong, worst first: which process lost how much time, where it went and behind which process, the "
+	"remedy, "
 	"and "
-	"how sure that is. With an ID, everything about one finding, or one call with its time to the nanosecond.",
+	"and the confidence. With an ID: everything about one finding, or about one call, in nanoseconds.",
 	WINDOW_PARAGRAPH,
-	"Exits with 0 also when nothing was found.",
+	"Exits with 0 also without findings.",
 	NULL,
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * `ingero export`: the caller's rows as a file of another format. The daemon makes the
- * bytes; here they become a file that is whole or not there.
+ * `ingero export`: write the caller's rows as a file of another format. The daemon produces the bytes; the file is
+ * complete or absent.
  */
 #include <errno.h>
 #include <signal.h>
@@ -46,10 +46,10 @@ struct exporting {
 	struct export_file file;
 	uint64_t n_bytes;
 	uint64_t n_events;
-	bool is_file_at_fault; /* and not the daemon */
+	bool is_file_at_fault; /* the daemon did not fail: writing here did */
 };
 
-/* What a signal that ends us has to remove; set while it exists. */
+/* Name that a signal handler has to remove; set while the file exists. */
 static const char *volatile partial_path;
 
 static void on_signal(int number)
@@ -82,7 +82,7 @@ static int export_ask(struct exporting *exporting, struct ingero *ingero, const 
 	Ingero__V1__Span span = window_resolve(&f->window, 0, clock_now_unix_ns());
 	Ingero__V1__ExportRequest request = INGERO__V1__EXPORT_REQUEST__INIT;
 
-	request.format = (char *)(uintptr_t)f->format; /* the message only lends it */
+	request.format = (char *)(uintptr_t)f->format; /* the message borrows it */
 	if (span.from_unix_ns || span.to_unix_ns)
 		request.span = &span;
 	request.n_pids = f->pids.n;
@@ -110,8 +110,8 @@ static int export_run(const void *fields, const struct options_rest *rest)
 		return command_refuse(sentence);
 	r = connect_open(&wish, &ingero, NULL);
 	if (r < 0)
-		return COMMAND_FAILED; /* it said why */
-	/* What is written where he says is written with his rights: links may lead to what is root's. */
+		return COMMAND_FAILED; /* it has printed the error */
+	/* A file named by the user is written with the user's rights: a link could lead to a file of root's. */
 	r = caller_become(&caller);
 	if (r < 0)
 		(void)snprintf(error, sizeof(error), "cannot write %s as uid %u: %s", option_quote(f->path).text,
@@ -148,16 +148,17 @@ static int export_run(const void *fields, const struct options_rest *rest)
 }
 
 static const char *const export_paragraphs[] = {
-	"Writes your own rows; the file grows as FILE.partial and takes its name when it is whole. What was counted, "
+	"Writes your own rows. The file grows as FILE.partial and gets its name when it is complete. It includes the "
+	"exact counts "
 	"and "
-	"how much was lost, is in it as well.",
+	"and the losses.",
 	WINDOW_PARAGRAPH,
 	NULL,
 };
 
 const struct command command_export = {
 	.name = "export",
-	.summary = "write what is kept as a file for other tools",
+	.summary = "write the recording as a file for other tools",
 	.usage = "[options] -o FILE",
 	.paragraphs = export_paragraphs,
 	.options = { .command = "export", .rows = export_options, .n = ARRAY_SIZE(export_options) },

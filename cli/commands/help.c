@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* `ingero help [COMMAND]`, and with --man the manual page, all from the rows. */
+/* `ingero help [COMMAND]`, and with --man the manual page, made from the rows. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -60,7 +60,7 @@ static int help_run(const void *fields, const struct options_rest *rest)
 		return command_refuse(error);
 	}
 	if (help->is_manual && help->is_json)
-		return command_refuse("'--man' and '--json' are two forms of the same; leave out one");
+		return command_refuse("'--man' and '--json' exclude each other; leave out one");
 	if (help->is_json && help_json_append(&out.buf) < 0) {
 		output_error("no memory for the help");
 		return COMMAND_FAILED;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * `ingero query`: kept calls that match, or the caller's own SELECT. What comes is
- * written as it comes; nothing is collected.
+ * `ingero query`: recorded calls that match, or the result of the caller's SELECT. Rows are written as they arrive;
+ * nothing is collected.
  */
 #include <errno.h>
 #include <string.h>
@@ -15,8 +15,8 @@
 #include "cli/window.h"
 #include "libingero/render/units.h"
 
-#define SINCE_DEFAULT_NS (3600 * NSEC_PER_SEC) /* Ingero's */
-#define TERMINAL_CALLS 30		       /* what somebody reads */
+#define SINCE_DEFAULT_NS (3600 * NSEC_PER_SEC) /* the default of Ingero, too */
+#define TERMINAL_CALLS 30		       /* default on a terminal: a number that a person reads */
 
 struct query_fields {
 	struct option_ids pids;
@@ -36,17 +36,17 @@ struct query_fields {
 static const struct option query_options[] = {
 	OPTION_ROW(
 		TEXT, "sql", sql,
-		"One SELECT on what is kept; a text that begins with SELECT, WITH, EXPLAIN or .tables needs no --sql",
+		"One SELECT on the recording; a text that begins with SELECT, WITH, EXPLAIN or .tables needs no --sql",
 		.value = "TEXT"),
-	WINDOW_OPTIONS(window, "1h, with --db everything"),
+	WINDOW_OPTIONS(window, "1h, with --db the whole database"),
 	PIDS_OPTION(pids, "Only calls of these processes"),
 	OPTION_ROW(TEXT, "op", op, "Only this operation, such as cudaMalloc or cudaStreamSync, in any case",
 		   .value = "OPERATION"),
-	OPTION_ROW(DURATION, "min-duration", min_duration_ns, "Only calls that took as long, such as 10ms",
+	OPTION_ROW(DURATION, "min-duration", min_duration_ns, "Only calls of at least this duration, such as 10ms",
 		   .value = "TIME"),
 	OPTION_ROW(NUMBER, "limit", limit,
-		   "The newest N calls, or the first N rows; default: 10000, of calls on a terminal 30", .value = "N"),
-	OPTION_ROW(DURATION, "timeout", time_limit_ns, "How long a SELECT may take; default: 30s", .value = "TIME"),
+		   "The newest N calls, or the first N rows; default: 10000, for calls on a terminal 30", .value = "N"),
+	OPTION_ROW(DURATION, "timeout", time_limit_ns, "Maximum time of a SELECT; default: 30s", .value = "TIME"),
 	JSON_OPTION(is_json, "One JSON object a line: calls as docs/schema/trace-event.schema.json, rows by the names "
 			     "of their columns"),
 	ALL_OPTION(is_all),
@@ -71,7 +71,7 @@ static bool text_is_sql(const char *text)
 	for (size_t i = 0; i < ARRAY_SIZE(beginnings); i++) {
 		size_t n = strlen(beginnings[i]);
 
-		/* No letter follows: "selection" is none. */
+		/* A keyword ends here: "selection" is no SELECT. */
 		if (strncasecmp(text, beginnings[i], n) == 0 && (!text[n] || strchr(" \t\r\n(*'\"-+/;", text[n])))
 			return true;
 	}
@@ -84,9 +84,9 @@ static const char *contradiction(const struct query_fields *f, const struct opti
 	static char no_select[OPTIONS_ERROR_BYTES];
 
 	if (rest->argc > 1)
-		return "a SELECT is one word to the shell only in quotes: ingero query 'SELECT ...'";
+		return "the shell needs quotes around a SELECT: ingero query 'SELECT ...'";
 	if (f->sql && word)
-		return "give the SELECT once: behind '--sql' or alone, not both";
+		return "give the SELECT once: after '--sql' or alone, not both";
 	if (word && !text_is_sql(word)) {
 		(void)snprintf(no_select, sizeof(no_select),
 			       "query takes one SELECT in quotes or .tables, not %s; calls are chosen by options, such "
@@ -96,7 +96,7 @@ static const char *contradiction(const struct query_fields *f, const struct opti
 		return no_select;
 	}
 	if ((f->sql || word) && (window_is_given(&f->window) || f->pids.n || f->op || f->min_duration_ns))
-		return "a SELECT chooses in its WHERE; leave out the time, '--pid', '--op' and '--min-duration'";
+		return "a SELECT selects by its WHERE; leave out the time, '--pid', '--op' and '--min-duration'";
 	if (!f->sql && !word && f->time_limit_ns)
 		return "'--timeout' belongs to a SELECT; calls are limited by '--limit' and by time";
 	return window_contradicts(&f->window);
@@ -121,7 +121,7 @@ static void footer_write(struct query *q, const Ingero__V1__EventsEnd *end)
 	struct text_style style = output_style(STDERR_FILENO, q->fields->no_color);
 
 	calls_footer_append(&q->calls, end, &style, &err.buf);
-	(void)output_flush(&err); /* stderr may be gone; there is nowhere else to say so */
+	(void)output_flush(&err); /* stderr may be closed; there is no other place for the message */
 	q->has_footer = true;
 }
 
@@ -143,7 +143,7 @@ static int sql_ask(struct query *q, struct ingero *ingero)
 	Ingero__V1__SqlRequest request = INGERO__V1__SQL_REQUEST__INIT;
 	int r;
 
-	request.sql = (char *)(uintptr_t)q->sql; /* the message only lends it */
+	request.sql = (char *)(uintptr_t)q->sql; /* the message borrows it */
 	request.rows_max = q->fields->limit;
 	request.time_limit_ns = q->fields->time_limit_ns;
 	r = ingero_read(ingero, "ingero.v1.Query.Sql", &request.base, rows_reply, q);
@@ -152,7 +152,7 @@ static int sql_ask(struct query *q, struct ingero *ingero)
 	if (r == 0)
 		r = output_flush(&q->out);
 	if (r == 0 && q->rows.is_cut)
-		output_error("these are the first %s rows, there are more: '--limit' takes a larger number",
+		output_error("these are the first %s rows of more: '--limit' takes a larger number",
 			     units_count(q->rows.n).text);
 	return r;
 }
@@ -201,7 +201,7 @@ static int query_run(const void *fields, const struct options_rest *rest)
 		return command_refuse(sentence);
 	r = connect_open(&wish, &ingero, NULL);
 	if (r < 0)
-		return COMMAND_FAILED; /* it said why */
+		return COMMAND_FAILED; /* it has printed the error */
 
 	r = q.sql ? sql_ask(&q, ingero) : calls_ask(&q, ingero);
 	if (r < 0 && !q.out.has_failed)
@@ -213,13 +213,14 @@ static int query_run(const void *fields, const struct options_rest *rest)
 }
 
 static const char *const query_paragraphs[] = {
-	"Without SQL: kept calls, oldest first; on stderr how many there are of how many that were counted. With SQL: "
+	"Without SQL: recorded calls, oldest first; on stderr the number of recorded calls and of all counted calls. "
+	"With SQL: one "
 	"one "
 	"SELECT on the tables events, operations, processes, findings and others; your own rows, read-only, limited in "
 	"time and memory.",
-	"On a terminal calls are a table that ends in the id that 'ingero explain ID' takes; rows are a table, too, "
+	"On a terminal, calls are a table that ends in the id for 'ingero explain ID'; rows are a table, too, "
 	"and one that is wider than the terminal has a line for each value. Elsewhere "
-	"they are lines with tabs between, the names of the columns first; "
+	"they are lines separated by tabs, the column names first; "
 	"tabs, line feeds and backslashes in texts are written \\t, \\n and \\\\, and NULL is \\N.",
 	WINDOW_PARAGRAPH,
 	NULL,
@@ -227,14 +228,15 @@ static const char *const query_paragraphs[] = {
 
 const struct command command_query = {
 	.name = "query",
-	.summary = "show kept calls, or ask with SQL",
+	.summary = "show recorded calls, or query with SQL",
 	.usage = "[options] ['SELECT ...']",
 	.paragraphs = query_paragraphs,
 	.options = { .command = "query",
 		     .rows = query_options,
 		     .n = ARRAY_SIZE(query_options),
 		     .takes = "SELECT",
-		     .takes_most = SIZE_MAX }, /* what a shell makes of one without quotes: refused with the way out */
+		     .takes_most =
+			     SIZE_MAX }, /* what a shell makes of a SELECT without quotes: refused with the way out */
 	.fields_bytes = sizeof(struct query_fields),
 	.run = query_run,
 };

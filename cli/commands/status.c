@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* `ingero status`: what the daemon is doing, and what it can do here. */
+/* `ingero status`: what the daemon does now, and what can be measured here. */
 #include <errno.h>
 
 #include "cli/command.h"
@@ -56,7 +56,7 @@ static int status_run(const void *fields, const struct options_rest *rest)
 }
 
 static const char *const status_paragraphs[] = {
-	"Asks the service; where none runs, root sees what a private daemon can do on this machine.",
+	"Queries the service; where no service runs, root gets the status of a private daemon.",
 	NULL,
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * `ingero trace`: a lease on the daemon for as long as this runs, and what it
- * sends shown as a live screen, as plain lines or as JSON.
+ * `ingero trace`: hold a lease on the daemon while this command runs, and show what the daemon sends as a live screen,
+ * as plain lines or as JSON.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -20,7 +20,7 @@
 
 #define PERCENT_MOST 1000000
 
-/* Options of the daemon that this command hands to one of its own. */
+/* Options of the daemon that this command passes to a private daemon. */
 enum handed {
 #define OPTION(...)
 #define CLIENT_OPTION(ID, ...) HANDED_##ID,
@@ -48,40 +48,42 @@ static const char *const record_choices[] = { "slow", "all", "none", NULL };
 
 #define FIELDS struct trace_fields
 static const struct option trace_options[] = {
-	PIDS_OPTION(
-		pids,
-		"Only these processes and their children, under sudo whosever they are; ends with the last of them"),
+	PIDS_OPTION(pids,
+		    "Only these processes and their children, under sudo of any user; ends with the last of them"),
 	OPTION_ROW(USERS, "user", uids,
-		   "Processes of these users (others than yourself: root and members of ingero-read)", .letter = 'u',
-		   .value = "NAME[,NAME...]"),
-	OPTION_ROW(FLAG, "all", is_all, "Everybody's processes, not only your own"),
-	OPTION_ROW(DURATION, "duration", duration_ns,
-		   "Stop after this long, such as 30s or 5m; default: until Ctrl-C, or the end of all that --pid names",
-		   .letter = 'd', .value = "TIME"),
-	JSON_OPTION(is_json, "Print one JSON object a line (docs/schema/trace-*.schema.json); a program's output goes "
-			     "to stderr then"),
+		   "Processes of these users (other users than yourself: root and members of ingero-read)",
+		   .letter = 'u', .value = "NAME[,NAME...]"),
+	OPTION_ROW(FLAG, "all", is_all, "Processes of all users, not only your own"),
+	OPTION_ROW(
+		DURATION, "duration", duration_ns,
+		"Stop after this time, such as 30s or 5m; default: at Ctrl-C, or at the end of all processes of --pid",
+		.letter = 'd', .value = "TIME"),
+	JSON_OPTION(is_json,
+		    "Print one JSON object a line (docs/schema/trace-*.schema.json); a program's output then goes "
+		    "to stderr"),
 	OPTION_ROW(DURATION, "interval", pace.interval_ns,
-		   "Without a live screen or --json print a line of progress each interval, on stderr beside a "
+		   "Without a live screen or --json print a progress line each interval, on stderr beside a "
 		   "program; 0: none; default: 10s",
 		   .value = "TIME"),
 	OPTION_ROW(NUMBER, "deadband", pace.deadband_percent,
-		   "Leave out progress lines as long as rate, share of time and processes change by at most this many "
-		   "percent; default: only those without calls are left out",
+		   "Leave out progress lines while rate, share of time and processes change by at most this many "
+		   "percent; default: leave out only lines without calls",
 		   .value = "PERCENT", .max = PERCENT_MOST),
 	OPTION_ROW(DURATION, "heartbeat", pace.heartbeat_ns,
-		   "Print a progress line at least this often, whatever is left out otherwise; 0: no such limit; "
+		   "Print a progress line at least this often, despite --deadband and intervals without calls; 0: no "
+		   "such limit; "
 		   "default: 1m",
 		   .value = "TIME"),
 	OPTION_ROW(CHOICE, "record", record,
-		   "Which single calls are kept besides the exact figures: those that matter (slow, failed, waiting, "
+		   "Which calls to record besides the exact figures: slow (slow, failed, waiting, "
 		   "allocating, and a sample), all, or none; default: slow",
 		   .value = "slow|all|none", .choices = record_choices),
 	OPTION_ROW(CONSTANT, "record-all", record, "The same as --record all", .constant = "all"),
 	OPTION_ROW(NUMBER, "sampling-rate", sample_every,
-		   "Of the other calls keep one in N of each thread; default: 64", .value = "N", .max = UINT32_MAX),
+		   "Of the other calls record one in N of each thread; default: 64", .value = "N", .max = UINT32_MAX),
 	OPTION_ROW(TEXT, "db", db_path,
-		   "Keep what is seen in this database; needs a daemon of its own (root). Default: the service's, else "
-		   "INGERO_DB, else ~/.ingero/ingero.db; 'none': keep nothing",
+		   "Record to this database; needs a private daemon (root). Default: the service's, else "
+		   "INGERO_DB, else ~/.ingero/ingero.db; 'none': record nothing",
 		   .value = "FILE"),
 #define OPTION(...)
 #define CLIENT_OPTION(ID, client_help, daemon_help, ...)                                                               \
@@ -90,7 +92,7 @@ static const struct option trace_options[] = {
 	NO_COLOR_OPTION(no_color),
 };
 
-/* As the daemon knows them. */
+/* names of the daemon's record policies */
 static const struct option handed_options[] = {
 #define OPTION(...)
 #define CLIENT_OPTION(ID, client_help, daemon_help, ...) [HANDED_##ID] = { __VA_ARGS__ },
@@ -142,7 +144,7 @@ static void words_set(struct trace *t, const struct options_rest *rest)
 			       strcmp(f->record, "all") == 0 ? "every call" : "no single calls");
 }
 
-/* What options say together. Return: NULL, or a sentence */
+/* Checks combinations of options. Return: NULL, or a sentence */
 static const char *contradiction(const struct trace_fields *f, const struct options_rest *rest)
 {
 	if (rest->argc && f->pids.n)
@@ -179,7 +181,7 @@ static bool is_of_others(const struct trace *t)
 	return is_any && t->caller.is_sudo;
 }
 
-/* The command that shows what was kept: of one's own file all of it, of a service's what sudo's caller may see. */
+/* The command that shows the recording: all of one's own file; of a service's what the user behind sudo may see. */
 static void explain_set(struct trace *t, bool is_private)
 {
 	bool needs_all = !is_private && is_of_others(t);
@@ -196,7 +198,8 @@ static int daemon_open(const struct trace *t, struct ingero **ret_ingero, bool *
 	struct ingero_connect_wish wish = {
 		.command = "trace",
 		.kind = INGERO_CONNECT_CAPTURE,
-		.acts_as_root = f->uids.n > 0 || f->pids.n > 0, /* whoever is named is meant, whosever it is */
+		.acts_as_root =
+			f->uids.n > 0 || f->pids.n > 0, /* named processes and users are traced whoever owns them */
 		.is_all = f->is_all,
 		.db_path = f->db_path,
 		.daemon_args = args,
@@ -211,7 +214,7 @@ static int daemon_open(const struct trace *t, struct ingero **ret_ingero, bool *
 		(void)snprintf(names[i], sizeof(names[i]), "--%s", row->name);
 		args[n++] = names[i];
 		args[n++] = f->handed[i];
-		/* The size of the ring is in the request as well: a service says itself whether it has such a one. */
+		/* The request has the size of the ring, too: a service itself refuses another size. */
 		if (i != HANDED_RING && !wish.needs_private) {
 			wish.needs_private = true;
 			wish.needs_private_why = names[i];
@@ -248,7 +251,7 @@ static int trace_run(const void *fields, const struct options_rest *rest)
 		return command_refuse(sentence);
 	words_set(&t, rest);
 	if (daemon_open(&t, &ingero, &is_private) < 0)
-		return COMMAND_FAILED; /* connect_open() said why */
+		return COMMAND_FAILED; /* connect_open() printed the error */
 	explain_set(&t, is_private);
 
 	request.n_pids = f->pids.n;
@@ -257,15 +260,15 @@ static int trace_run(const void *fields, const struct options_rest *rest)
 	request.uids = has_scope ? f->uids.items : &own;
 	request.all = f->is_all && !f->pids.n && !f->uids.n;
 	request.events = f->is_json && strcmp(f->record, "none") != 0;
-	request.record = (char *)(uintptr_t)f->record; /* the message only lends it */
+	request.record = (char *)(uintptr_t)f->record; /* the message borrows it */
 	request.sample_every = (uint32_t)f->sample_every;
-	/* Also where no screen shows them: should the daemon die, the last figures are what is left. */
+	/* Figures are requested also where no screen shows them: if the daemon dies, the last figures remain. */
 	request.figures_period_ns = TRACE_FIGURES_PERIOD_NS;
 	request.recent_ns = wish.view == TRACE_VIEW_SCREEN ? TRACE_RECENT_NS : 0;
 	request.each_second = f->is_json;
 	request.duration_ns = f->duration_ns;
 	if (f->handed[HANDED_RING])
-		(void)parse_size(f->handed[HANDED_RING], &request.ringbuf_bytes); /* right: its row has checked it */
+		(void)parse_size(f->handed[HANDED_RING], &request.ringbuf_bytes); /* valid: its row has checked it */
 
 	result = trace_session_run(&ingero, &wish);
 	ingero_close(ingero);
@@ -274,29 +277,29 @@ static int trace_run(const void *fields, const struct options_rest *rest)
 }
 
 static const char *const trace_paragraphs[] = {
-	"Watches the CUDA calls of your own processes: with exact counts, percentiles and where each call's time went. "
+	"Watches the CUDA calls of your own processes: exact counts, percentiles, and where each call's time went. "
 	"On a "
-	"terminal the table is live, of the last 10 seconds or with t since the start, ? names its keys; q or Ctrl-C "
+	"terminal the table is live, of the last 10 seconds or (key t) since the start; ? shows the keys; q or Ctrl-C "
 	"ends "
-	"it with the summary. Without a terminal there are plain lines, "
+	"it with the summary. Without a terminal it prints plain lines, "
 	"one of "
-	"progress every 10 seconds (--interval); intervals without calls are told once a minute (--heartbeat).",
-	"A program behind -- is started once everything is in place, as yourself also under sudo. It keeps the "
+	"progress every 10 seconds (--interval); intervals without calls have a line once a minute (--heartbeat).",
+	"A program after -- starts once the probes are in place, as yourself also under sudo. It keeps the "
 	"terminal; progress lines "
 	"and the summary come on stderr, and its exit status is passed on (128 and the signal's number when "
 	"a signal "
-	"killed it, 127 not found, 126 not started). sudo drops variables such as LD_LIBRARY_PATH: give those behind "
+	"killed it, 127 not found, 126 not started). sudo drops variables such as LD_LIBRARY_PATH: give them after "
 	"--, as in "
 	"'sudo ingero trace -- env LD_LIBRARY_PATH=DIR PROGRAM'.",
-	"--json prints the start, each kept call (event), findings, losses, each second a line of figures of that "
-	"second alone, and at last the summary of them all.",
+	"--json prints the start, each recorded call (event), findings, losses, each second the figures of that "
+	"second alone, and at the end the summary of all.",
 	"Where no service runs, sudo starts a private daemon that ends with the command.",
 	NULL,
 };
 
 const struct command command_trace = {
 	.name = "trace",
-	.summary = "watch CUDA calls live: how many, how long, and why",
+	.summary = "watch CUDA calls live: counts, durations, and where the time went",
 	.usage = "[options] [-- PROGRAM [ARGUMENT...]]",
 	.paragraphs = trace_paragraphs,
 	.options = { .command = "trace", .rows = trace_options, .n = ARRAY_SIZE(trace_options), .takes_program = true },

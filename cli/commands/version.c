@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* `ingero version`: what this is, to the commit. */
+/* `ingero version`: version and commit. */
 #include <errno.h>
 
 #include "cli/command.h"

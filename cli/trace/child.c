@@ -20,15 +20,15 @@
 #include "cli/trace/guardian.h"
 #include "libingero/render/user.h"
 
-#define STATUS_NOT_FOUND 127 /* as shells have it */
+#define STATUS_NOT_FOUND 127 /* exit statuses of shells */
 #define STATUS_NOT_STARTED 126
 #define STATUS_SIGNAL 128 /* plus the signal's number */
 #define GUARDIAN_END_MS 2000
 
-/* What the child writes: 0 when it waits, then an errno if it could not go on. */
+/* Messages of the child: 0 when it waits, then an errno if exec failed. */
 static void status_write(int fd, int error)
 {
-	(void)fd_write_full(fd, &error, sizeof(error)); /* without a parent there is nobody to tell */
+	(void)fd_write_full(fd, &error, sizeof(error)); /* without a parent nobody reads the errno */
 }
 
 /* In the child: become the user who typed the command. */
@@ -57,13 +57,13 @@ static void __attribute__((noreturn)) child_main(int go_fd, int status_fd, char 
 {
 	const int kept[] = { go_fd, status_fd };
 	char go;
-	int r = fd_close_own(kept, ARRAY_SIZE(kept)); /* root's connection is none of the user's business */
+	int r = fd_close_own(kept, ARRAY_SIZE(kept)); /* the user must not use root's connection */
 
 	if (r == 0)
 		r = user_become(caller);
-	/* Changing ids hid this process from its own user; the daemon must see whose it is. It holds no secret. */
+	/* Changing ids made the process undumpable, but the daemon must see its owner. The process holds no secret. */
 	(void)prctl(PR_SET_DUMPABLE, 1);
-	/* Should guardian, client and daemon all be killed at once, it goes on all the same. */
+	/* If guardian, client and daemon are all killed at once, the program still continues. */
 	(void)prctl(PR_SET_PDEATHSIG, SIGCONT);
 	if (r == 0 && stdout_to_stderr && dup2(STDERR_FILENO, STDOUT_FILENO) < 0)
 		r = -errno;
@@ -79,7 +79,7 @@ static void __attribute__((noreturn)) child_main(int go_fd, int status_fd, char 
 	_exit(r == ENOENT || r == ENOTDIR ? STATUS_NOT_FOUND : STATUS_NOT_STARTED);
 }
 
-/* Pipes and sockets between us and what is forked: our end, theirs. */
+/* Pipes and sockets between this process and its forks: our end, their end. */
 struct ends {
 	int go[2], status[2], guardian[2];
 };
@@ -120,7 +120,7 @@ __attribute__((noreturn)) static void guardian_main(struct ends *ends, struct gu
 {
 	bool is_ready = guardian_prepare();
 
-	(void)close(TAKE_FD(ends->go[1])); /* else it would keep its own pipe open and never see us go */
+	(void)close(TAKE_FD(ends->go[1])); /* an inherited write end would hide our exit */
 	(void)close(TAKE_FD(ends->guardian[0]));
 	start.program = fork();
 	if (start.program == 0)
@@ -132,7 +132,7 @@ __attribute__((noreturn)) static void guardian_main(struct ends *ends, struct gu
 	guardian_run(&start);
 }
 
-/* What the guardian says of itself, and the child of itself. Return: 0, or -errno of the step that failed */
+/* Reads the first messages of guardian and child. Return: 0, or -errno of the step that failed */
 static int child_greet(struct trace_child *child)
 {
 	struct guardian_hello hello = { .program = 0 };
@@ -162,7 +162,7 @@ int trace_child_start(struct trace_child *child, char **argv, const struct calle
 
 	if (r < 0)
 		return r;
-	(void)prctl(PR_SET_CHILD_SUBREAPER, 1); /* should the guardian be killed, the program is ours */
+	(void)prctl(PR_SET_CHILD_SUBREAPER, 1); /* if the guardian is killed, the program becomes our child */
 	child->uid = caller->is_sudo ? caller->uid : getuid();
 	start.client_fd = ends.guardian[1];
 	child->guardian = fork();
@@ -175,7 +175,7 @@ int trace_child_start(struct trace_child *child, char **argv, const struct calle
 	child->go_fd = TAKE_FD(ends.go[1]);
 	child->status_fd = TAKE_FD(ends.status[0]);
 	child->guardian_fd = TAKE_FD(ends.guardian[0]);
-	(void)close(TAKE_FD(ends.guardian[1])); /* so that its end is seen */
+	(void)close(TAKE_FD(ends.guardian[1])); /* its end is seen here */
 	(void)close(TAKE_FD(ends.status[1]));
 	return child_greet(child);
 }
@@ -190,7 +190,7 @@ int trace_child_release(struct trace_child *child)
 	child->is_released = true;
 	(void)close(TAKE_FD(child->go_fd));
 
-	/* The end comes when exec succeeded: the pipe closes itself then. */
+	/* A successful exec closes the pipe. */
 	r = fd_read_full(child->status_fd, &error, sizeof(error));
 	child->has_failed = r == 0;
 	return r == 0 ? -error : 0;
@@ -202,7 +202,7 @@ static void child_ended(struct trace_child *child, int status)
 	child->exit_status = WIFSIGNALED(status) ? STATUS_SIGNAL + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-/* It was killed, or has ended as it was told: by now the program is our child, or was reaped. */
+/* The guardian was killed, or ended by request: the program is now our child, or was reaped. */
 static void guardian_gone(struct trace_child *child)
 {
 	while (waitpid(child->guardian, NULL, 0) < 0 && errno == EINTR)
@@ -212,7 +212,7 @@ static void guardian_gone(struct trace_child *child)
 	(void)close(TAKE_FD(child->guardian_fd));
 }
 
-/* Return: whether there was something to learn */
+/* Return: whether there was news */
 static bool child_learn(struct trace_child *child, bool waits)
 {
 	struct guardian_end end;
@@ -227,7 +227,7 @@ static bool child_learn(struct trace_child *child, bool waits)
 			guardian_gone(child);
 		return n >= 0;
 	}
-	/* Without WUNTRACED: the daemon stops and continues the program while it attaches, users do by Ctrl-Z. */
+	/* Without WUNTRACED: the daemon stops and continues the program while it attaches, and users do by Ctrl-Z. */
 	if (waitpid(child->pid, &status, waits ? 0 : WNOHANG) != child->pid)
 		return false;
 	child_ended(child, status);
@@ -243,7 +243,7 @@ void trace_child_reap(struct trace_child *child)
 void trace_child_resume(const struct trace_child *child, pid_t pid)
 {
 	if (child->pid)
-		(void)descendants_continue_one(child->uid, pid); /* gone is as good */
+		(void)descendants_continue_one(child->uid, pid); /* ESRCH: it has ended already */
 }
 
 void trace_child_let_go(const struct trace_child *child)
@@ -254,17 +254,17 @@ void trace_child_let_go(const struct trace_child *child)
 
 void trace_child_signal(const struct trace_child *child, int signal_number, int code)
 {
-	/* The terminal sends to the whole group: the program has it already. */
+	/* The terminal signals the whole group: the program has the signal already. */
 	if (!child->pid || child->has_ended || code > 0)
 		return;
-	/* It may just have ended. */
+	/* It may have ended just now. */
 	if (child->pidfd >= 0)
 		(void)pidfd_send_signal(child->pidfd, signal_number, NULL, 0);
 	else
 		(void)kill(child->pid, signal_number);
 }
 
-/* Its end is waited for, unless somebody has stopped it: it ends by itself as soon as it can. */
+/* Waits for the guardian's end unless a user has stopped it: it ends by itself as soon as it runs. */
 static void guardian_end(struct trace_child *child, bool is_well)
 {
 	struct pollfd poll_fd = { .fd = child->guardian_fd, .events = POLLIN };

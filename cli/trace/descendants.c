@@ -20,14 +20,14 @@
 #include "base/fd.h"
 
 #define STATUS_BYTES 8192
-#define SETTLE_MS 20	   /* instead of the barrier, where a kernel or a filter refuses that */
-#define ANCESTORS_MAX 4096 /* more than a machine has; the list may change while it is followed */
-#define TRIES_MAX 8	   /* to follow it, when an ancestor ended meanwhile */
+#define SETTLE_MS 20	   /* instead of the barrier, where a kernel or a filter refuses it */
+#define ANCESTORS_MAX 4096 /* maximum number of processes; the list may change while it is read */
+#define TRIES_MAX 8	   /* tries to follow a chain of parents, when an ancestor ended meanwhile */
 
-/* The lines that matter of a /proc/.../status. */
+/* The lines needed from /proc/.../status. */
 struct status {
 	pid_t ppid;
-	uid_t uid; /* real; the kernel asks the rest when it is signalled */
+	uid_t uid; /* real uid; the kernel checks the rest when a signal is sent */
 	char state;
 	bool has_stop_pending;
 };
@@ -57,7 +57,7 @@ static int status_read(int dir_fd, const char *path, struct status *ret)
 		.state = *state,
 		.ppid = (pid_t)strtol(ppid, NULL, 10),
 		.uid = (uid_t)strtoul(uid, NULL, 10),
-		/* Behind a list of groups that found no room: one signal too many does less harm than one too few. */
+		/* After a list of groups that was too long: one signal too many does less harm than one too few. */
 		.has_stop_pending = !pending || strtoull(pending, NULL, 16) >> (SIGSTOP - 1) & 1,
 	};
 	return 0;
@@ -100,7 +100,7 @@ static bool is_stop(char state)
 	return state == 'T' || state == 't';
 }
 
-/* Of a process with several threads the first may be the last to stop. */
+/* The main thread of a process with several threads may stop last. */
 static bool has_stopped_thread(int proc_fd, pid_t pid)
 {
 	char path[64];
@@ -126,7 +126,7 @@ static bool has_stopped_thread(int proc_fd, pid_t pid)
 	return has_one;
 }
 
-/* Who is to be told. */
+/* Which processes to signal. */
 struct choice {
 	uid_t uid;
 	bool only_stopped;
@@ -135,7 +135,8 @@ struct choice {
 
 static int signal_if(int proc_fd, pid_t pid, const struct choice *choice)
 {
-	CLEANUP(closep) int pidfd = pidfd_open(pid, 0); /* before the look: all that is read is of this one */
+	CLEANUP(closep)
+	int pidfd = pidfd_open(pid, 0); /* before reading: everything that is read belongs to this process */
 	struct status status;
 
 	if (pidfd < 0)
@@ -144,7 +145,7 @@ static int signal_if(int proc_fd, pid_t pid, const struct choice *choice)
 		return -ESRCH;
 	if (choice->except_group != DESCENDANTS_NO_GROUP && getpgid(pid) == choice->except_group)
 		return 0;
-	/* In this order: what is not pending any more has become a stop. */
+	/* In this order: a signal that is no longer pending has become a stop. */
 	if (choice->only_stopped && !status.has_stop_pending && !is_stop(status.state) &&
 	    !has_stopped_thread(proc_fd, pid))
 		return 0;
@@ -187,8 +188,8 @@ static void descendants_look(const struct choice *choice)
 }
 
 /*
- * Programs of the kernel half run inside an RCU read side, which the barrier waits for: who was to be stopped has the
- * signal by then, and one look finds all.
+ * Programs of the kernel half run inside an RCU read side, and the barrier waits for it. After the barrier every
+ * process to stop has its signal, and one scan finds all.
  */
 void descendants_continue(uid_t uid, pid_t except_group)
 {

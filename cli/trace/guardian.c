@@ -23,11 +23,11 @@
 
 struct guardian {
 	pid_t client, client_group;
-	pid_t session; /* leader of the one that it shares with them; 0: it has one of its own */
+	pid_t session; /* leader of the process group shared by client and program; 0: the program has one of its own */
 	pid_t program; /* 0: it has ended */
 	int client_fd, daemon_fd, signal_fd;
-	bool is_armed; /* the kernel half may stop what is below */
-	bool is_over;  /* it never may again */
+	bool is_armed; /* the kernel half may stop descendants */
+	bool is_over;  /* it may not stop them again */
 };
 
 bool guardian_prepare(void)
@@ -61,13 +61,13 @@ static bool is_client_stopped(const struct guardian *g)
 	(void)snprintf(path, sizeof(path), "/proc/%d/stat", (int)g->client);
 	if (fd_read_file_at(AT_FDCWD, path, text, sizeof(text)) < 0)
 		return false;
-	end = strrchr(text, ')'); /* of its name */
+	end = strrchr(text, ')'); /* the process's name */
 	return end && end[1] == ' ' && (end[2] == 'T' || end[2] == 't');
 }
 
 /*
- * While the client stands still, too, its own process group is left alone: that goes on with it when the shell says
- * so, as after Ctrl-Z.
+ * While the client is stopped, too, its own process group is left alone: the shell continues that group, as after
+ * Ctrl-Z.
  */
 static void disarm_for_good(struct guardian *g)
 {
@@ -78,8 +78,8 @@ static void disarm_for_good(struct guardian *g)
 }
 
 /*
- * Nobody is held meanwhile: a client that stands still cannot let go, and what has left its group would wait. Where
- * its shell is gone, too, the kernel ends a stopped process group when we do not stand in between any more.
+ * No process is held meanwhile: a stopped client cannot continue processes, and those that left its group would wait.
+ * If its shell is gone, too, the kernel ends a stopped process group unless this process stands in between.
  */
 static void client_look(struct guardian *g)
 {
@@ -96,7 +96,7 @@ static void client_look(struct guardian *g)
 		arm(g, true);
 }
 
-/* All that ended, orphans too. */
+/* Reaps all children that have ended, orphans too. */
 static void children_reap(struct guardian *g)
 {
 	struct guardian_end end;
@@ -110,7 +110,7 @@ static void children_reap(struct guardian *g)
 	}
 }
 
-/* Return: whether it said something */
+/* Return: whether a message came */
 static bool client_hear(struct guardian *g, int flags)
 {
 	char word;
@@ -125,7 +125,7 @@ static bool client_hear(struct guardian *g, int flags)
 	return true;
 }
 
-/* Everything from a descriptor on, but for those that are kept, in ascending order; -1: none. */
+/* Closes all descriptors from one on, except those to keep, in ascending order; -1: none. */
 static void close_from(int fd, const int *kept, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -204,10 +204,11 @@ void guardian_run(const struct guardian_start *start)
 	if (start->can_guard)
 		arm(&g, true);
 	(void)prctl(PR_SET_NAME, GUARDIAN_NAME);
-	(void)prctl(PR_SET_DUMPABLE, 0); /* nobody looks into it */
+	(void)prctl(PR_SET_DUMPABLE, 0); /* nobody reads it */
 	/*
-	 * A group that has a parent in another group of its session can be stopped by Ctrl-Z, and survives its client:
-	 * one that nobody would continue must not get such a parent, one that has it is not to lose it.
+	 * A process group with a parent in another group of its session can be stopped by Ctrl-Z, and
+	 * survives its client. The fork must not change that: a group without such a parent must not get one, and a
+	 * group with one must keep it.
 	 */
 	if (start->is_job && setpgid(0, 0) == 0)
 		g.session = getsid(0);
@@ -217,7 +218,7 @@ void guardian_run(const struct guardian_start *start)
 	guardian_close_others(&g);
 	if (g.signal_fd < 0 || send(g.client_fd, &hello, sizeof(hello), MSG_NOSIGNAL) < 0)
 		_exit(1);
-	/* Nobody is reaped before the client has its descriptor of the program. */
+	/* No child is reaped before the client has its pidfd of the program. */
 	while (!client_hear(&g, 0))
 		;
 	guard(&g);

@@ -1,51 +1,52 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Who makes sure that no process of a traced program stays stopped, whatever becomes of the daemon and of the client.
+ * The guardian: a process which makes sure that no process of a traced program stays stopped after the daemon or the
+ * client has ended.
  *
- * The kernel half stops a process only below a guardian: an ancestor that runs, has the process's user, inherits
- * orphans (PR_SET_CHILD_SUBREAPER) and says that it guards (PR_SET_PDEATHSIG is SIGCONT). So all that can be stopped
- * descends from it and can be found. It stands between
- * client and program: parent of the program, in a process group of its own, deaf to every signal but SIGKILL and
- * SIGSTOP. When the client or the daemon ends, it says so no more, waits until no program of the kernel
- * half can have missed that, and lets all go on. It ends when the client or the program does, and tells the client
- * how the program ended. Should it be killed, the program becomes the client's child.
+ * The kernel half stops a process only below a guardian: a running ancestor of the same user that inherits orphans
+ * (PR_SET_CHILD_SUBREAPER) and is marked as guarding (PR_SET_PDEATHSIG is SIGCONT). So every process that can be
+ * stopped is a descendant of the guardian and can be found. The guardian stands between client and program: it is the
+ * parent of the program, in a process group of its own, and reacts to no signal but SIGKILL and SIGSTOP. When the
+ * client or the daemon ends, the guardian removes its mark, waits until every program of the kernel half has seen that,
+ * and continues all stopped descendants. It ends when the client or the program ends, and sends the client the
+ * program's exit status. If the guardian is killed, the program becomes a child of the client.
  */
 #pragma once
 
 #include <stdbool.h>
 #include <sys/types.h>
 
-/* What the guardian says first, and then how the program ended, each as one message. */
+/* Messages of the guardian: the first, then how the program ended. */
 struct guardian_hello {
 	pid_t program;	/* or -errno */
 	bool can_guard; /* it can find and signal its descendants */
 };
 
 struct guardian_end {
-	int status; /* as wait(2) has it */
+	int status; /* status as of wait(2) */
 };
 
-/* What the client says. When its end is closed without a word, it was killed. */
+/* Messages of the client. End of file without a message: the client was killed. */
 enum guardian_word {
-	GUARDIAN_START = 's',  /* it knows the program */
-	GUARDIAN_LET_GO = 'l', /* nobody traces any more */
-	GUARDIAN_END = 'e',    /* the daemon has let all go on */
+	GUARDIAN_START = 's',  /* the client has its pidfd of the program */
+	GUARDIAN_LET_GO = 'l', /* the trace has ended */
+	GUARDIAN_END = 'e',    /* the daemon has continued all stopped processes */
 };
 
 struct guardian_start {
-	int client_fd; /* of a pair of sockets that keep messages apart */
+	int client_fd; /* socket of a pair that keeps message boundaries */
 	int daemon_fd; /* a pidfd; -1: none */
-	pid_t program; /* its child, which waits; or -errno */
+	pid_t program; /* the waiting child; or -errno */
 	bool can_guard;
-	bool is_job; /* of a shell, which continues what Ctrl-Z has stopped: guardian_is_job() */
+	bool is_job; /* in a shell's job, which the shell continues after Ctrl-Z: guardian_is_job() */
 };
 
-/** guardian_is_job() - in the client: whether its process group has a parent in its session to look after it */
+/** guardian_is_job() - in the client: whether a parent in its session controls its process group */
 bool guardian_is_job(void);
 
-/** guardian_prepare() - before the program is forked: inherit its orphans. Return: whether it can guard */
+/** guardian_prepare() - before the program is forked: become its subreaper. Return: whether it can guard */
 bool guardian_prepare(void);
-/** guardian_run() - from then on; what is open besides `start` is closed */
+/** guardian_run() - guard until the end; closes all descriptors but those in `start` */
 __attribute__((noreturn)) void guardian_run(const struct guardian_start *start);
-/** guardian_tell() - in the client. Return: 0, or -errno: it is gone */
+/** guardian_tell() - in the client: send a message. Return: 0, or -errno: the guardian has ended */
 int guardian_tell(int fd, enum guardian_word word);

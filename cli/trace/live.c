@@ -16,7 +16,7 @@ static void scroll(struct trace_live *live, long rows)
 	if (rows < 0)
 		live->first -= MIN(live->first, (size_t)-rows);
 	else
-		live->first += (size_t)rows; /* the screen knows where the end is */
+		live->first += (size_t)rows; /* larger than any list; the screen limits it */
 }
 
 static void page_turn(struct trace_live *live, enum trace_page page)
@@ -31,7 +31,7 @@ static void table_show(struct trace_live *live)
 		page_turn(live, TRACE_PAGE_TABLE);
 }
 
-/* Keys that come as sequences, as xterm and all its heirs send them; `[` and `O` by the mode of the keypad. */
+/* Keys that arrive as sequences, as xterm and its successors send them; `[` and `O` by the mode of the keypad. */
 static void sequence_take(struct trace_live *live)
 {
 	static const struct {
@@ -56,7 +56,7 @@ static bool escape_take(struct trace_live *live, char key)
 	if (live->n_escape == 0)
 		return false;
 	if (live->n_escape == 1 && key != '[' && key != 'O') {
-		live->n_escape = 0; /* the key Escape, and then this one */
+		live->n_escape = 0; /* Escape itself, and then this key */
 		return false;
 	}
 	live->escape[live->n_escape - 1] = key;

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/*
- * What keys change of the live screen: page, time that is shown, order, place.
- */
+/* State of the live screen that keys change: page, time shown, order, scroll position. */
 #pragma once
 
 #include <stdbool.h>
@@ -13,14 +11,14 @@ enum trace_page { TRACE_PAGE_TABLE, TRACE_PAGE_FINDINGS, TRACE_PAGE_HELP };
 
 struct trace_live {
 	enum trace_page page;
-	bool is_total;	/* figures since the start, not of the last seconds */
-	bool is_paused; /* what comes is not shown */
-	size_t first;	/* row of the table, or line of the page, at the top */
+	bool is_total;	/* shows figures since the start instead of the last seconds */
+	bool is_paused; /* new figures are not shown */
+	size_t first;	/* first row of the table, or first line of the page, that is shown */
 	struct trace_order order;
-	char escape[8]; /* what came of a sequence of a key */
+	char escape[8]; /* bytes of a key sequence so far */
 	size_t n_escape;
 };
 
 void trace_live_done(struct trace_live *live);
-/** trace_live_key() - take one byte of what was typed. Return: whether it asks for the end */
+/** trace_live_key() - process one typed byte. Return: whether it asks for the end */
 bool trace_live_key(struct trace_live *live, char key);

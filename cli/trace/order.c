@@ -7,7 +7,7 @@
 
 #include "base/cleanup.h"
 
-/* A row without calls keeps its place for so long (guess: revisit with real traces). */
+/* time that a row without calls keeps its place (guess: revisit with real traces) */
 #define IDLE_NS (60 * NSEC_PER_SEC)
 
 void trace_order_done(struct trace_order *order)
@@ -99,7 +99,7 @@ static int idle_rows_add(const struct trace_order *order, struct trace_rows *row
 	return 0;
 }
 
-/* Rows are sorted: those that had a place get it back, the others go in front of the first that they come before. */
+/* Rows are sorted: rows with a place get it back; a new row goes before the first row that it precedes. */
 static int places_keep(struct trace_order *order, struct trace_rows *rows)
 {
 	size_t n = rows->rows.n, n_kept = 0;
@@ -108,7 +108,7 @@ static int places_keep(struct trace_order *order, struct trace_rows *rows)
 
 	if (!kept || !is_taken)
 		return -ENOMEM;
-	/* Each row once: a process that became another program has places, and rows, that are alike. */
+	/* Each row once: a process that became another program has several places and rows that look alike. */
 	for (size_t i = 0; i < order->places.n; i++)
 		for (size_t k = 0; k < n; k++)
 			if (!is_taken[k] && place_is_of(&order->places.items[i], rows->rows.items[k].op)) {

@@ -11,8 +11,8 @@
 #include "libingero/render/units.h"
 
 #define GAP "  "
-#define FILE_COLUMNS 160u /* where no terminal's edge cuts: one line is one record for whoever looks for it */
-/* Figures come by a timer: what is so little early ends the interval, too. */
+#define FILE_COLUMNS 160u /* not cut at a terminal's width: one line is one record for a search */
+/* Figures come by a timer: figures this little early also end the interval. */
 #define EARLY_PART 20u
 
 static uint64_t early_ns(const struct trace_progress *p)
@@ -43,7 +43,7 @@ static struct trace_pulse pulse_of(const struct trace_rows *rows, uint64_t windo
 	return pulse;
 }
 
-/* As Ingero has it: small numbers are not chased by their percents. */
+/* As in Ingero: the percentages of small numbers are ignored. */
 static bool is_beyond(double now, double before, uint64_t percent)
 {
 	return fabs(now - before) > fmax(fabs(before), 1) * (double)percent / 100;
@@ -113,7 +113,7 @@ static void busy_append(const struct trace_delta *delta, const struct trace_rows
 		   8);
 }
 
-/* The longest call in progress, if the whole interval passed in it: what a program hangs in. */
+/* The longest call in progress, if it lasted the whole interval: the program may hang in it. */
 static const Ingero__V1__InFlight *stuck_find(const Ingero__V1__Summary *now, uint64_t interval_ns)
 {
 	const Ingero__V1__InFlight *found = NULL;
@@ -170,7 +170,7 @@ int trace_progress_append(struct trace_progress *p, const Ingero__V1__Summary *n
 	}
 	if (rows.n_calls)
 		p->called_ns = now->window_ns;
-	/* On the grid, however late the figures came. */
+	/* Intervals stay on the grid, however late the figures came. */
 	p->due_ns = (now->window_ns + early_ns(p)) / p->pace.interval_ns * p->pace.interval_ns + p->pace.interval_ns;
 	return out->failed ? -ENOMEM : 0;
 }

@@ -18,8 +18,8 @@
 #define ROWS_DEFAULT 24u
 #define BAR_CELLS 8
 #define IN_FLIGHT_OLD_NS NSEC_PER_SEC
-#define APART_NS (NSEC_PER_SEC / 2) /* figures of the same moment are made one after the other */
-#define NOTES_MOST 3u		    /* lines of one kind below the table */
+#define APART_NS (NSEC_PER_SEC / 2) /* figures of one moment are made one after the other */
+#define NOTES_MOST 3u		    /* maximum lines of one kind below the table */
 
 static void header_append(const struct trace_screen *screen, const struct trace_rows *rows,
 			  const struct text_style *style, struct buf *out)
@@ -104,15 +104,15 @@ static bool process_waits(const struct trace_rows *rows, uint32_t pid)
 	return false;
 }
 
-/* What is known of one trace: rows since its start, and of the last seconds. */
+/* Rows since the start and of the last seconds, of one trace. */
 struct frame {
 	struct trace_rows totals, recent;
-	struct trace_rows *shown;     /* one of them */
-	const struct trace_rows *now; /* where a cause goes on, if it does */
+	struct trace_rows *shown;     /* one of the two */
+	const struct trace_rows *now; /* where a cause still goes on; NULL: nowhere */
 };
 
 struct behind_lines {
-	uint32_t seen[NOTES_MOST]; /* processes that have theirs */
+	uint32_t seen[NOTES_MOST]; /* processes that have a line already */
 	unsigned int n_seen, n;
 };
 
@@ -227,8 +227,7 @@ static unsigned int lines_count(struct buf *text)
 	return n;
 }
 
-/* Where the wall clock went, a line for each process; of a daemon that does not know: what its main thread waits for.
- */
+/* Where the wall clock went, a line for each process; with an older daemon: what its main thread waits for. */
 static void screen_accounts_append(const Ingero__V1__Summary *figures, const struct text_style *style, struct buf *out)
 {
 	if (figures->n_accounts)
@@ -237,7 +236,7 @@ static void screen_accounts_append(const Ingero__V1__Summary *figures, const str
 		trace_waits_append(out, style, figures);
 }
 
-/* What is said below the table: all but findings and keys. */
+/* Everything below the table except findings and keys. */
 static void notes_append(const struct trace_screen *screen, const struct frame *frame, const struct text_style *style,
 			 struct buf *out)
 {
@@ -283,7 +282,7 @@ static void screen_findings_append(const struct trace_screen *screen, unsigned i
 	CLEANUP(buf_done) struct buf lines = BUF_INIT;
 
 	text_line(&lines, style, TEXT_PLAIN, "%s", "");
-	for (unsigned int used = 2; n_shown < n; n_shown++) { /* that line, and the one that counts */
+	for (unsigned int used = 2; n_shown < n; n_shown++) { /* that line, and the count */
 		CLEANUP(buf_done) struct buf next = BUF_INIT;
 
 		trace_finding_append_now(list[n_shown], explain, style, &next);
@@ -318,10 +317,10 @@ static void help_append(const struct text_style *style, struct buf *out)
 	text_paragraph(out, style, "time   ",
 		       "share of the time that is shown; of several threads together it can be more than 100 %");
 	text_paragraph(out, style, "blame  ", "where the two largest parts of the operation's time went, in percent");
-	text_paragraph(out, style, "60 %   ",
-		       "below the table: where the time of the process's driving thread went, in and between calls");
-	text_paragraph(out, style, "▲      ",
-		       "waits for the CPU now, or a call in progress, or a finding that is not over");
+	text_paragraph(
+		out, style, "60 %   ",
+		"below the table: where the time of the process's main calling thread went, in and between calls");
+	text_paragraph(out, style, "▲      ", "waits for the CPU now, a call in progress, or a finding that continues");
 }
 
 static void findings_page_append(const struct trace_screen *screen, const struct text_style *style, struct buf *out)
@@ -339,7 +338,7 @@ static void findings_page_append(const struct trace_screen *screen, const struct
 	}
 }
 
-/* A page of text, from the line on that it is scrolled to. */
+/* A page of text, from the scrolled line on. */
 static void page_append(const struct trace_screen *screen, unsigned int room, const struct text_style *style,
 			struct buf *out)
 {
@@ -375,7 +374,7 @@ static int screen_table_append(const struct trace_screen *screen, struct frame *
 
 	notes_append(screen, frame, style, &notes);
 	used = lines_count(&notes);
-	for (size_t i = 0; i < frame->shown->rows.n; i++) { /* what is over loses its mark */
+	for (size_t i = 0; i < frame->shown->rows.n; i++) { /* a finding that is over loses its mark */
 		struct trace_row *row = &frame->shown->rows.items[i];
 
 		row->waits_for_cpu = row->waits_for_cpu && process_waits(frame->now, row->op->pid);
@@ -388,7 +387,7 @@ static int screen_table_append(const struct trace_screen *screen, struct frame *
 		text_line(&waiting, style, TEXT_PLAIN, "%s", "");
 		(void)buf_append_text(out, buf_text(&waiting));
 	} else {
-		struct trace_rows rows = *frame->shown; /* its items stay the frame's */
+		struct trace_rows rows = *frame->shown; /* the frame owns the items */
 		size_t n = rows.rows.n;
 
 		used += 1; /* titles */
@@ -422,7 +421,7 @@ static int frame_build(const struct trace_screen *screen, struct frame *frame)
 		r = trace_rows_build(screen->recent, NULL, &frame->recent);
 	if (r < 0)
 		return r;
-	/* As long as the time that is shown grows, so does what is known of its order. */
+	/* While the window grows, so does the data for its order. */
 	keeps = screen->recent && screen->recent->window_ns + APART_NS < screen->figures->window_ns;
 	return trace_order_apply(&screen->live->order, frame->shown, screen->figures, keeps);
 }

@@ -23,19 +23,19 @@ struct trace {
 	struct ingero *ingero;
 	struct ingero_stream *stream; /* NULL before the start and after the end */
 	bool has_ended;
-	int end_r; /* why, once it has */
+	int end_r; /* the reason, once it has ended */
 	struct trace_show show;
 
-	/* Everything else that the loop waits for. */
+	/* Other descriptors of the loop. */
 	struct trace_child child;
 	int signal_fd;
 	sigset_t mask_before;
-	bool has_keys;	  /* a terminal as stdin, as long as it gives any */
+	bool has_keys;	  /* stdin if it is a terminal that can still be read */
 	bool is_stopping; /* the daemon was asked to finish */
 	bool gave_up;	  /* asked to end while it was finishing */
 };
 
-/* ---- what comes ---- */
+/* ---- replies ---- */
 
 static void program_hear(struct trace *t, const Ingero__V1__TraceReply *reply)
 {
@@ -58,7 +58,7 @@ static void on_trace_reply(struct ingero_stream *stream, const ProtobufCMessage 
 
 	(void)stream;
 	if (r == 0)
-		r = output_flush(&t->show.out); /* before the program starts, so that `start` is the first line */
+		r = output_flush(&t->show.out); /* before the program starts: `start` must be the first line */
 	if (r == 0 || r == -EPIPE || r == -EINTR)
 		program_hear(t, reply);
 	if (r < 0 && r != -EPIPE && r != -EINTR && !t->show.out.has_failed)
@@ -74,7 +74,7 @@ static void on_trace_end(struct ingero_stream *stream, int r, void *data)
 	t->has_ended = true;
 	t->end_r = r;
 	if (r < 0)
-		trace_child_let_go(&t->child); /* else the daemon has */
+		trace_child_let_go(&t->child); /* otherwise the daemon has ended it */
 }
 
 static int stream_open(struct trace *t)
@@ -93,7 +93,7 @@ static int stream_open(struct trace *t)
 				   &t->stream);
 }
 
-/* ---- signals, keys, readers that leave ---- */
+/* ---- signals, keys, readers that go away ---- */
 
 static void stop(struct trace *t)
 {
@@ -103,10 +103,10 @@ static void stop(struct trace *t)
 	}
 	t->is_stopping = true;
 	if (t->stream && ingero_stream_stop(t->stream) < 0)
-		t->gave_up = true; /* the connection is over: nothing more will come */
+		t->gave_up = true; /* the connection has ended: no more replies */
 }
 
-/* Ctrl-Z: the shell gets its terminal as it was; the rest happens when we are continued. */
+/* Ctrl-Z: restores the shell's terminal; the rest happens at SIGCONT. */
 static void screen_suspend(struct trace *t)
 {
 	terminal_leave();
@@ -139,12 +139,12 @@ static void signal_take(struct trace *t, const struct signalfd_siginfo *info)
 		if (has_program && t->child.is_released)
 			trace_child_signal(&t->child, (int)info->ssi_signo, info->ssi_code);
 		else
-			stop(t); /* once: finish, however slow the reader; twice: nobody takes what we still have */
+			stop(t); /* first request: finish, however slow the reader; second: drop the rest */
 		break;
 	}
 }
 
-/* What hung up, or may not be read, is ready for ever: poll() would never wait again. */
+/* A descriptor that hung up, or may not be read, is always ready: poll() would never wait again. */
 static void keys_take(struct trace *t, short revents)
 {
 	char keys[64];
@@ -181,7 +181,7 @@ static int session_signals_open(struct trace *t)
 	return t->signal_fd < 0 ? -errno : 0;
 }
 
-/* A pipe or socket whose reader leaves is an error on our end, seen without writing. */
+/* When the reader of a pipe or socket goes away, poll() reports an error without a write. */
 static bool stdout_has_reader_to_lose(void)
 {
 	struct stat st;
@@ -193,7 +193,7 @@ static bool is_done(const struct trace *t)
 {
 	bool has_program = t->child.pid && t->child.is_released && !t->child.has_ended;
 
-	/* A program that we started is never left behind, whatever became of the trace. */
+	/* A program that we started is never left behind, however the trace ended. */
 	return !has_program && (t->has_ended || t->gave_up);
 }
 
@@ -233,7 +233,7 @@ static void loop(struct trace *t)
 	}
 }
 
-/* ---- the way through ---- */
+/* ---- the stages ---- */
 
 enum trace_view trace_view_choose(bool is_json, bool has_program)
 {
@@ -255,7 +255,7 @@ static int session_finish(struct trace *t)
 		show->style = output_style(STDERR_FILENO, show->no_color);
 	}
 	if (show->view == TRACE_VIEW_PROGRAM && t->child.has_failed)
-		return COMMAND_FAILED; /* program_hear() said why; figures of nothing say nothing */
+		return COMMAND_FAILED; /* program_hear() printed the reason; a summary of nothing is useless */
 	if (show->out.is_stuck && t->gave_up)
 		return STATUS_SIGINT;
 	if (show->view == TRACE_VIEW_PROGRAM)
@@ -292,8 +292,8 @@ static int session(struct trace *t)
 		return COMMAND_FAILED;
 	}
 	if (program && !t->child.is_guarded)
-		output_error("calls before the attach are missed: the program is not stopped meanwhile, since this "
-			     "machine's /proc or kernel refuses what would make sure that it goes on");
+		output_error("calls before the attach are missed: the program is not stopped meanwhile, because this "
+			     "machine's /proc or kernel does not allow to guarantee that it continues");
 	r = stream_open(t);
 	if (r < 0) {
 		output_error("cannot trace: %s", ingero_why(t->ingero, r));
@@ -314,7 +314,9 @@ struct trace_result trace_session_run(struct ingero **ingero, const struct trace
 	struct trace_result result = { .status = COMMAND_OK };
 
 	trace_show_init(&t.show, wish->view, wish->no_color, &wish->setting, &wish->pace);
-	(void)signal(SIGPIPE, SIG_IGN); /* who writes to whom is known here: seen as -EPIPE, after which we clean up */
+	(void)signal(
+		SIGPIPE,
+		SIG_IGN); /* both ends of every pipe are known here: a lost reader is seen as -EPIPE, and we clean up */
 	result.status = session(&t);
 	trace_child_done(&t.child, t.has_ended && t.end_r == 0);
 	if (t.child.has_ended && t.child.is_released)
@@ -325,12 +327,12 @@ struct trace_result trace_session_run(struct ingero **ingero, const struct trace
 	result.start_unix_ns = t.show.start ? t.show.start->timestamp_unix_ns : 0;
 
 	if (!t.has_ended || t.end_r < 0) {
-		ingero_close(*ingero); /* here, where what its callbacks are given still lives */
+		ingero_close(*ingero); /* here, because the data of its callbacks still lives */
 		*ingero = NULL;
 	}
 	if (t.signal_fd >= 0) {
 		(void)close(t.signal_fd);
-		/* What asked for the end, or comes when it is there already, is not to kill us on the way. */
+		/* A signal that asked for the end, or arrives now, must not kill us during the clean-up. */
 		if (!t.is_stopping && !t.has_ended)
 			(void)sigprocmask(SIG_SETMASK, &t.mask_before, NULL);
 	}
@@ -342,7 +344,7 @@ void trace_session_leave(const struct trace_result *result)
 {
 	if (!result->is_gone)
 		return;
-	/* Quietly, by the signal that we held off to clean up. */
+	/* Ends quietly, by the signal that was blocked for the clean-up. */
 	(void)signal(SIGPIPE, SIG_DFL);
 	(void)raise(SIGPIPE);
 }

@@ -33,7 +33,8 @@ static struct trace_screen screen_of(struct trace_show *s, char *clock, size_t r
 		.recent = s->recent.is_whole ? &s->recent.view : NULL,
 		.live = &s->live,
 		.previous = s->previous.is_whole ? &s->previous.view : NULL,
-		.machine = s->setting.demo ? NULL : &s->machine, /* what is played is not done by it */
+		.machine = s->setting.demo ? NULL
+					   : &s->machine, /* a demo's calls are not made by this machine's processes */
 		.host = s->host,
 		.clock = clock,
 	};
@@ -49,9 +50,9 @@ static void screen_draw(struct trace_show *s)
 		return;
 	screen = screen_of(s, clock, sizeof(clock));
 	if (trace_screen_append(&screen, &s->style, &lines) < 0)
-		return; /* no memory for a frame: the one before stays */
+		return; /* no memory for a frame: the previous one stays */
 	terminal_frame(&s->out.buf, buf_text(&lines), s->style.rows ? s->style.rows : 24);
-	(void)output_flush(&s->out); /* a reader that is gone is seen by the loop */
+	(void)output_flush(&s->out); /* the loop notices a reader that is gone */
 }
 
 static void machine_update(struct trace_show *s)
@@ -101,7 +102,7 @@ static int start_take(struct trace_show *s, const Ingero__V1__Start *start)
 	return 0;
 }
 
-/* Beside a program: on stderr, with what was found meanwhile. Whatever the terminal does not take now comes later. */
+/* Beside a program: on stderr, with the new findings. What the terminal does not take now comes later. */
 static int program_progress_show(struct trace_show *s)
 {
 	const Ingero__V1__Summary *before = s->previous.is_whole ? &s->previous.view : NULL, *now = &s->figures.view;
@@ -194,11 +195,11 @@ int trace_show_reply(struct trace_show *s, const Ingero__V1__TraceReply *reply)
 		if (s->view == TRACE_VIEW_LINES && trace_finding_is_news(&s->told, reply->finding))
 			trace_finding_append(reply->finding, trace_report_explain(&s->setting), &s->style, &s->out.buf);
 		return 0;
-	case INGERO__V1__TRACE_REPLY__BODY_EVENTS: /* lines of their own only as JSON */
+	case INGERO__V1__TRACE_REPLY__BODY_EVENTS: /* separate lines only as JSON */
 	case INGERO__V1__TRACE_REPLY__BODY_LOSS:   /* in the footer, from the summary */
 	case INGERO__V1__TRACE_REPLY__BODY_RESUME:
 	case INGERO__V1__TRACE_REPLY__BODY__NOT_SET:
-	default: /* bodies of later versions */
+	default: /* reply bodies of later versions */
 		return 0;
 	}
 }

@@ -10,7 +10,7 @@
 #include "libingero/render/pb_json.h"
 
 #define WINDOW_NS (300 * NSEC_PER_SEC)
-#define DEADLINE_MS 60000 /* a large file on a slow disk */
+#define DEADLINE_MS 60000 /* enough for a large file on a slow disk */
 
 static int explain_ask(struct ingero *ingero, const struct ingero_explain_wish *wish, Ingero__V1__Span *span,
 		       Ingero__V1__ExplainReply **ret_reply)
@@ -21,7 +21,7 @@ static int explain_ask(struct ingero *ingero, const struct ingero_explain_wish *
 
 	request.span = span->from_unix_ns || span->to_unix_ns ? span : NULL;
 	request.n_pids = wish->n_pids;
-	request.pids = (uint32_t *)(uintptr_t)wish->pids; /* the message only lends it, and the id */
+	request.pids = (uint32_t *)(uintptr_t)wish->pids; /* the message borrows it, and the id */
 	request.last_calls = wish->last_calls;
 	request.per_process = wish->per_process;
 	if (wish->id)
@@ -37,7 +37,7 @@ static bool is_empty(const Ingero__V1__ExplainReply *reply)
 	return reply->n_findings == 0 && (!reply->window || reply->window->calls == 0);
 }
 
-/* What is kept at all, and where that ends. */
+/* The time that the recording covers, and its end. */
 static void kept_ask(struct ingero *ingero, const struct ingero_explain_wish *wish, struct ingero_explanation *e)
 {
 	struct ingero_explain_wish whole = { .pids = wish->pids, .n_pids = wish->n_pids };
@@ -98,15 +98,15 @@ void ingero_explanation_done(struct ingero_explanation *e)
 	*e = (struct ingero_explanation){ .reply = NULL };
 }
 
-/* A copy that free() takes. */
+/* A copy to be released with free(). */
 static char *text_copy(struct buf *out)
 {
 	return out->failed ? NULL : strdup(buf_text(out));
 }
 
 /*
- * Only the locale says how wide a character is and how a number is written, and the process's is the client's: here
- * the thread has one of its own, with numbers as JSON has them.
+ * Only a locale defines the width of a character and the form of a number, and the process's locale is the client's. So
+ * this thread gets a locale of its own, with numbers in JSON's form.
  */
 struct own_locale {
 	locale_t own, before;

@@ -68,17 +68,17 @@ void host_life_append(struct buf *out, const struct text_style *style, const Ing
 		}
 	}
 	if (life) {
-		count_append(&text, life->oom_kills, "process killed for want of memory",
-			     "processes killed for want of memory");
+		count_append(&text, life->oom_kills, "process killed (out of memory)",
+			     "processes killed (out of memory)");
 		count_append(&text, life->forks, "fork", "forks");
 		count_append(&text, life->execs, "exec", "execs");
 		count_append(&text, life->exits, "exit", "exits");
 	}
 	if (pages)
-		(void)buf_printf(&text, "%sthe kernel gave %s in %s", text.n ? " · " : "", units_bytes(bytes).text,
-				 units_things(pages, "allocation", "allocations").text);
+		(void)buf_printf(&text, "%s%s allocated in %s", text.n ? " · " : "", units_bytes(bytes).text,
+				 units_things(pages, "page allocation", "page allocations").text);
 	if (reclaims)
-		(void)buf_printf(&text, " · made room %s, %s", units_things(reclaims, "time", "times").text,
+		(void)buf_printf(&text, " · memory reclaimed %s, %s", units_things(reclaims, "time", "times").text,
 				 units_ns(reclaim_ns, 0).text);
 	if (text.n)
 		text_paragraph(out, style, "host: ", buf_text(&text));

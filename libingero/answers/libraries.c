@@ -7,7 +7,7 @@
 #include "libingero/answers/trace/rows.h"
 #include "libingero/render/units.h"
 
-#define OWNERS_NAMED ((size_t)3) /* of processes that are left out */
+#define OWNERS_NAMED ((size_t)3) /* maximum number of owners of processes that are not shown */
 
 /* protobuf-c never leaves a string of an unpacked message NULL, but messages built by hand may. */
 static const char *text_or(const char *text, const char *otherwise)
@@ -15,7 +15,7 @@ static const char *text_or(const char *text, const char *otherwise)
 	return text && *text ? text : otherwise;
 }
 
-/* What a file that could not be read is called. */
+/* The name for a file that could not be read. */
 static const char *path_name(const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -85,16 +85,16 @@ void coverage_append(struct buf *out, const struct text_style *style, const char
 
 	for (size_t i = 0; i < process->n_libraries; i++)
 		n_attached += process->libraries[i]->is_attached;
-	(void)buf_printf(&text, "%s (pid %u) ",
+	(void)buf_printf(&text, "%s (pid %u): ",
 			 trace_process_name(text_or(process->process_name, "a process"), process->program).text,
 			 process->pid);
 	if (strcmp(text_or(process->coverage, ""), "full") == 0)
-		(void)buf_printf(&text, "is covered: %s",
+		(void)buf_printf(&text, "fully traced, %s",
 				 units_things(n_attached, "CUDA library", "CUDA libraries").text);
 	else if (strcmp(text_or(process->coverage, ""), "partial") == 0)
-		(void)buf_printf(&text, "is covered in part, %zu of %zu CUDA libraries: %s", n_attached,
+		(void)buf_printf(&text, "traced in part, %zu of %zu CUDA libraries: %s", n_attached,
 				 process->n_libraries, text_or(process->reason, "no reason given"));
 	else
-		(void)buf_printf(&text, "is not covered: %s", text_or(process->reason, "no reason given"));
+		(void)buf_printf(&text, "not traced: %s", text_or(process->reason, "no reason given"));
 	text_paragraph(out, style, first, buf_text(&text));
 }

@@ -54,7 +54,7 @@ void lost_append(struct buf *out, const Ingero__V1__Lost *lost)
 	bool is_first = true;
 
 	if (!lost) {
-		(void)buf_append_text(out, "the recording does not tell what it lost; calls may be missing");
+		(void)buf_append_text(out, "the recording has no data on losses; calls may be missing");
 		return;
 	}
 	if (lost_sum(lost, LOST_COUNTS) == 0) {
@@ -76,7 +76,7 @@ void lost_append(struct buf *out, const Ingero__V1__Lost *lost)
 
 void lost_gap_append(struct buf *out, const Ingero__V1__Gap *gap)
 {
-	const char *words = gap->reason; /* one of a later version says itself */
+	const char *words = gap->reason; /* a reason of a later version, by its own name */
 
 	for (size_t i = 0; i < ARRAY_SIZE(reasons); i++) {
 		if (strcmp(reasons[i].field, gap->reason) != 0)

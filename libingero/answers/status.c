@@ -7,8 +7,8 @@
 #include "libingero/answers/lost.h"
 #include "libingero/render/units.h"
 
-#define FIRST "           " /* under the first word of each paragraph */
-#define COVERAGE_ROWS 20    /* of processes; --json has more */
+#define FIRST "           " /* indent under the first word of each paragraph */
+#define COVERAGE_ROWS 20    /* maximum number of processes; --json has more */
 
 static void daemon_append(const Ingero__V1__StatusReply *status, const struct text_style *style, struct buf *out)
 {
@@ -38,17 +38,19 @@ static void families_append(const Ingero__V1__StatusReply *status, const struct 
 	text_paragraph(out, style, "probes     ", status->n_families ? buf_text(&text) : "none");
 }
 
-/* Whom the configuration names, and whose calls are recorded: two things before the probes are there, or without any.
+/*
+ * The users that the configuration names, and the users whose calls are recorded now. They differ before the probes are
+ * attached, and without probes.
  */
 static void recorded_append(const Ingero__V1__StatusReply *status, const struct text_style *style, struct buf *out)
 {
 	CLEANUP(buf_done) struct buf text = BUF_INIT;
-	const char *whom = status->record_whom ? status->record_whom : ""; /* an older daemon does not say */
+	const char *whom = status->record_whom ? status->record_whom : ""; /* an older daemon does not send it */
 
 	if (*whom && strcmp(whom, status->recorded) != 0)
 		(void)buf_printf(&text, "%s now; the configuration names %s", status->recorded, whom);
 	else if (strcmp(status->recorded, "nobody") == 0)
-		(void)buf_append_text(&text, "nobody who does not ask for it");
+		(void)buf_append_text(&text, "no users");
 	else
 		(void)buf_append_text(&text, status->recorded);
 	text_paragraph(out, style, "recorded   ", buf_text(&text));
@@ -98,7 +100,7 @@ void status_append(const Ingero__V1__StatusReply *status, bool is_private, const
 	if (is_private)
 		text_paragraph(
 			out, style, "service    ",
-			"none runs here; this is what a private daemon says, like the one 'sudo ingero trace' starts");
+			"not running; this is the status of a private daemon, like the one 'sudo ingero trace' starts");
 	daemon_append(status, style, out);
 	families_append(status, style, out);
 	if (!is_private)
@@ -112,8 +114,8 @@ void status_append(const Ingero__V1__StatusReply *status, bool is_private, const
 		text_line(out, style, TEXT_PLAIN, FIRST "and %u more", status->more_libraries);
 	if (status->n_libraries == 0)
 		text_paragraph(out, style, "libraries  ",
-			       is_any_traced(status) ? "none yet: those of traced processes are being looked at"
-						     : "none: nobody traces a process that maps a CUDA library");
+			       is_any_traced(status) ? "none yet: libraries of traced processes are being read"
+						     : "none: no traced process maps a CUDA library");
 	coverages_append(status, style, out);
 	not_shown_append(out, style, "not shown  ", status->not_shown, status->n_not_shown);
 	status_cost_append(status->cost, style, out);

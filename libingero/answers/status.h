@@ -8,6 +8,6 @@
 #include "ingero/v1/ingero.pb-c.h"
 #include "libingero/render/text.h"
 
-/** status_append() - the reply for people; is_private when the daemon is our own */
+/** status_append() - append the reply as text; @is_private: the daemon is a private one */
 void status_append(const Ingero__V1__StatusReply *status, bool is_private, const struct text_style *style,
 		   struct buf *out);

@@ -13,7 +13,7 @@
 #define YEAR_MOST 2500 /* nanoseconds since 1970 in 64 bits end in 2554 */
 #define DAY_SECONDS 86400
 
-/* A reading of a clock on a wall, and the zone that was written behind it. */
+/* A reading of a clock, and the zone written after it. */
 struct reading {
 	struct tm tm;
 	uint64_t ns;
@@ -84,7 +84,7 @@ static bool hours_take(const char **text, struct reading *reading)
 	return !char_take(text, '.') || fraction_take(text, &reading->ns);
 }
 
-/* "Z", "+02:00", "+0200", "+02"; nothing is no zone */
+/* "Z", "+02:00", "+0200", "+02"; no text: no zone */
 static bool zone_take(const char **text, struct reading *reading)
 {
 	int hours, minutes = 0, sign;
@@ -120,7 +120,7 @@ static bool reading_take(const char *text, struct reading *reading)
 	return zone_take(&text, reading) && *text == 0;
 }
 
-/* The same reading in a zone without rules. Return: seconds, or -1 where there is no such day or hour */
+/* Seconds of the same reading in a zone without rules; -1 where there is no such day or hour. */
 static time_t reading_as_utc(const struct reading *reading)
 {
 	struct tm tm = reading->tm, back;
@@ -140,7 +140,7 @@ static long offset_at(time_t seconds)
 	return localtime_r(&seconds, &tm) ? tm.tm_gmtoff : 0;
 }
 
-/* When the clocks were changed: between `low`, where they show `before_s`, and `high`, where they show another. */
+/* Finds the moment of a clock change: at `low` the clock differs from UTC as at `before_s`, at `high` it does not. */
 static time_t change_find(time_t low, time_t high, long before_s)
 {
 	while (high - low > 1) {
@@ -154,7 +154,7 @@ static time_t change_find(time_t low, time_t high, long before_s)
 	return high;
 }
 
-/* mktime(3) leaves open which of two moments it takes, and says of neither that there were two. */
+/* mktime(3) does not define which of two moments it takes, and does not report that there were two. */
 static time_t local_resolve(time_t as_utc, enum clock_note *ret_note)
 {
 	long before_s = offset_at(as_utc - DAY_SECONDS), after_s = offset_at(as_utc + DAY_SECONDS);
@@ -183,7 +183,7 @@ static time_t reading_resolve(const struct reading *reading, enum clock_note *re
 	return reading->has_zone ? as_utc - reading->offset_s : local_resolve(as_utc, ret_note);
 }
 
-/* Today where the clock shows it, `days` earlier. */
+/* Midnight of the local day, `days` earlier. */
 static void date_set(struct reading *reading, time_t now, int days)
 {
 	time_t shifted = now + reading->offset_s;
@@ -191,7 +191,7 @@ static void date_set(struct reading *reading, time_t now, int days)
 	time_t noon;
 
 	(void)(reading->has_zone ? gmtime_r(&shifted, &today) : localtime_r(&now, &today));
-	today.tm_hour = 12; /* days count from noon: no change of clocks reaches that far */
+	today.tm_hour = 12; /* days count from noon: no clock change reaches that far */
 	noon = timegm(&today) - (time_t)days * DAY_SECONDS;
 	(void)gmtime_r(&noon, &day);
 	reading->tm.tm_year = day.tm_year;
@@ -234,7 +234,7 @@ uint64_t clock_now_unix_ns(void)
 	return (uint64_t)now.tv_sec * NSEC_PER_SEC + (uint64_t)now.tv_nsec;
 }
 
-/* The clocks are put back over it: the other passing of the same reading exists. */
+/* The clocks are put back over it: the same reading occurs a second time. */
 static bool is_twice(time_t seconds, const struct tm *tm)
 {
 	struct tm other = *tm, again;

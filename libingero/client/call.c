@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-/*
- * The call that waits for its answer.
- */
+/* Calls with one reply. */
 #include "libingero/client/conn.h"
 
 #include <errno.h>
 #include <string.h>
 
 #define DEADLINE_MS 10000
-#define GRACE_MS 2000 /* the daemon says itself that the time is over; who hears nothing gives up this much later */
+#define GRACE_MS                                                                                                       \
+	2000 /* the daemon reports a timeout itself; without any answer the client gives up this much later            \
+	      */
 
 static int wait_for(struct ingero *ingero, const struct sync_call *sync, uint64_t until_ns)
 {
@@ -28,7 +28,7 @@ static void message_freep(ProtobufCMessage **message)
 		protobuf_c_message_free_unpacked(*message, NULL);
 }
 
-/* Who is silent: a daemon of our own, the service, or whatever listens in its place. Return: r */
+/* Names the silent peer: a private daemon, the service, or another listener in its place. Return: r */
 static int silence_say(struct ingero *ingero, int r)
 {
 	if (ingero->daemon.pid > 0)
@@ -64,7 +64,7 @@ int ingero_call(struct ingero *ingero, const char *method, const ProtobufCMessag
 	if (!sync.is_over) {
 		stream->sync = NULL;
 		(void)ingero_stream_stop(stream);
-		stream_end(stream, r); /* what still comes for it is dropped */
+		stream_end(stream, r); /* later replies of it are dropped */
 		return silence_say(ingero, r);
 	}
 	if (r == -EREMOTEIO && ingero->code == CALL_ERROR_DEADLINE)

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/*
- * A connection: opened, greeted, fed with what the socket has, closed.
- */
+/* A connection: open, greet, read and write, close. */
 #include "libingero/client/conn.h"
 
 #include <errno.h>
@@ -21,11 +19,11 @@
 #define SOCKET_PATH "/run/ingero.sock"
 #define DAEMON_USER "ingero"
 #define READ_BYTES 65536
-#define READS_PER_TURN 32 /* so that a busy stream leaves the caller's loop time for its screen */
-#define CONNECT_S 5	  /* at most, where more clients queue up than the daemon accepts */
+#define READS_PER_TURN 32 /* so that a busy stream leaves time for the caller's screen */
+#define CONNECT_S 5	  /* maximum wait, while more clients queue than the daemon accepts */
 #define HELLO_MS 10000
 #define PRIVATE_END_MS 8000    /* to detach every probe; the slowest back end needs seconds on many CPUs */
-#define PRIVATE_HELLO_MS 30000 /* it has to load and attach nothing before it answers, but machines are slow */
+#define PRIVATE_HELLO_MS 30000 /* the daemon answers before it loads or attaches anything, but machines are slow */
 
 uint64_t conn_now_ns(void)
 {
@@ -92,7 +90,7 @@ static void conn_write(struct ingero *ingero)
 		ingero->out.n = 0;
 }
 
-/* Return: 1 when something came, 0 when nothing was there, or -EPIPE */
+/* Return: 1 when data came, 0 without data, or -EPIPE */
 static int conn_read(struct ingero *ingero)
 {
 	uint8_t *p = buf_reserve(&ingero->in, READ_BYTES);
@@ -167,7 +165,7 @@ int ingero_process(struct ingero *ingero)
 		if (r > 0)
 			(void)conn_frames(ingero);
 	}
-	conn_write(ingero); /* credit for what was read */
+	conn_write(ingero); /* credit for the bytes read */
 	return ingero->over;
 }
 
@@ -191,7 +189,7 @@ int conn_wait(struct ingero *ingero, uint64_t until_ns)
 		return -ETIMEDOUT;
 	r = poll(&poll_fd, 1, (int)((until_ns - now_ns + NSEC_PER_MSEC - 1) / NSEC_PER_MSEC));
 	if (r < 0)
-		return errno == EINTR ? 0 : -errno; /* a signal is the caller's business; the wait goes on */
+		return errno == EINTR ? 0 : -errno; /* signals belong to the caller; the wait goes on */
 	return 0;
 }
 
@@ -242,7 +240,7 @@ static int say_connect(struct ingero *ingero, int r, const char *path)
 	}
 }
 
-/* Whoever is asked learns what we ask and is believed: it has to be root, the service's user, or ourselves. */
+/* The peer learns our requests and is trusted: it has to be root, the service's user, or ourselves. */
 static bool is_trusted_uid(uid_t uid)
 {
 	char text[4096];
@@ -315,7 +313,7 @@ static int greet(struct ingero *ingero, const struct ingero_options *options)
 	request.program = (char *)(options->program ? options->program : "libingero " INGERO_VERSION);
 	request.has_on_behalf_of = options->has_on_behalf_of;
 	request.on_behalf_of_uid = options->on_behalf_of;
-	request.on_behalf_of_gids = (uint32_t *)(uintptr_t)options->on_behalf_of_gids; /* the message only lends it */
+	request.on_behalf_of_gids = (uint32_t *)(uintptr_t)options->on_behalf_of_gids; /* the message borrows it */
 	request.n_on_behalf_of_gids = options->n_on_behalf_of_gids;
 	r = ingero_call(ingero, FRAME_HELLO_METHOD, &request.base, ingero->daemon.pid ? PRIVATE_HELLO_MS : HELLO_MS,
 			&reply);
@@ -374,11 +372,11 @@ void ingero_close(struct ingero *ingero)
 	if (!ingero)
 		return;
 
-	ingero->over = -EPIPE; /* callbacks that ask again are refused */
+	ingero->over = -EPIPE; /* callbacks that start calls are refused */
 	while (!LIST_EMPTY(&ingero->streams))
 		stream_end(LIST_FIRST(&ingero->streams), -ECANCELED);
 	closep(&ingero->fd);
-	/* One that was never greeted has attached nothing that it would need time to let go of. */
+	/* A daemon that was never greeted has attached nothing, and needs no time to detach. */
 	private_stop(&ingero->daemon, ingero->hello ? PRIVATE_END_MS : 0);
 	if (ingero->hello)
 		protobuf_c_message_free_unpacked(&ingero->hello->base, NULL);

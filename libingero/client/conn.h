@@ -2,8 +2,8 @@
 /*
  * State of a connection, shared by the files of this directory only.
  *
- * Callbacks may start, stop and call on the same connection, so nothing here holds a
- * pointer into it across one: input is consumed before, streams are found again after.
+ * Callbacks may start, stop and call on the same connection. So nothing here holds a pointer into it across a callback:
+ * input is consumed before, and streams are looked up again after.
  */
 #pragma once
 
@@ -30,15 +30,15 @@ struct private_daemon {
 	}
 
 /**
- * private_start() - start a daemon of our own
+ * private_start() - start a private daemon
  * @ret_fd: our end of the socket pair
  * Return: 0, or -errno with a sentence in error
  */
 int private_start(const struct ingero_options *options, char *error, size_t error_bytes, int *ret_fd,
 		  struct private_daemon *ret_daemon);
-/** private_wait() - reap it when it ends within the time. Return: whether it has, with its wait(2) status */
+/** private_wait() - reap it if it ends within the time. Return: whether it has, with its wait(2) status */
 bool private_wait(struct private_daemon *daemon, int wait_ms, int *ret_status);
-/** private_stop() - our end is closed, so it ends by itself; if it takes longer than that it is made to */
+/** private_stop() - wait for its end after our end was closed; kill it if that takes too long */
 void private_stop(struct private_daemon *daemon, int wait_ms);
 
 struct ingero_stream {
@@ -46,16 +46,16 @@ struct ingero_stream {
 	struct ingero *ingero;
 	uint32_t id;
 	const ProtobufCMessageDescriptor *output;
-	uint32_t taken_bytes; /* of replies since credit was last given */
+	uint32_t taken_bytes; /* bytes of replies since credit was last given */
 	ingero_reply_func on_reply;
 	ingero_end_func on_end;
 	void *data;
-	struct sync_call *sync; /* instead of the callbacks */
+	struct sync_call *sync; /* replaces the callbacks */
 };
 
-/* A call that somebody waits for. */
+/* A call whose caller waits. */
 struct sync_call {
-	ProtobufCMessage *reply; /* the last of them */
+	ProtobufCMessage *reply; /* the last reply */
 	unsigned int n_replies;
 	bool is_over;
 	int r;
@@ -66,31 +66,31 @@ struct ingero {
 	struct private_daemon daemon;
 	Ingero__V1__HelloReply *hello;
 	char error[ERROR_BYTES];
-	uint32_t code;	      /* of the last refusal */
-	int over;	      /* 0, or why nothing can be asked any more (-EPIPE) */
-	bool is_other;	      /* what answers does not speak the protocol */
-	bool is_write_broken; /* what the daemon said last is still to be read */
+	uint32_t code;	      /* code of the last refusal */
+	int over;	      /* 0, or why the connection is over (-EPIPE) */
+	bool is_other;	      /* the peer does not speak the protocol */
+	bool is_write_broken; /* the daemon's last bytes are still to be read */
 	uint32_t last_stream;
 	LIST_HEAD(, ingero_stream) streams;
-	struct buf in; /* received, from in_start on not yet looked at */
+	struct buf in; /* received bytes; those from in_start on are not yet decoded */
 	size_t in_start;
 	struct buf out;
 };
 
-/** conn_say() - keep a sentence. Return: r */
+/** conn_say() - store the sentence of an error. Return: r */
 int conn_say(struct ingero *ingero, int r, const char *fmt, ...) PRINTF_LIKE(3, 4);
-/** conn_fail() - the connection is over: every stream ends with -EPIPE. Return: -EPIPE */
+/** conn_fail() - end the connection: every stream ends with -EPIPE. Return: -EPIPE */
 int conn_fail(struct ingero *ingero, const char *fmt, ...) PRINTF_LIKE(2, 3);
-/** conn_fail_other() - the same, because this cannot be ingero-collectord; `what` completes "it sent ..." */
+/** conn_fail_other() - the same, because the peer cannot be ingero-collectord; `what` completes "it sent ..." */
 int conn_fail_other(struct ingero *ingero, const char *what);
 /** conn_wait() - wait for the daemon, until a time of CLOCK_MONOTONIC. Return: 0, -ETIMEDOUT or -errno */
 int conn_wait(struct ingero *ingero, uint64_t until_ns);
 uint64_t conn_now_ns(void);
 
-/** stream_open() - send a request. Return: 0 or -errno, said */
+/** stream_open() - send a request. Return: 0, or -errno with its sentence stored */
 int stream_open(struct ingero *ingero, const char *method, const ProtobufCMessage *request, uint32_t deadline_ms,
 		struct ingero_stream **ret_stream);
-/** stream_frame() - a REPLY or END has come. Return: 0, or -EPIPE when the connection had to be given up */
+/** stream_frame() - process a REPLY or END. Return: 0, or -EPIPE when the connection had to be closed */
 int stream_frame(struct ingero *ingero, const struct frame *frame);
-/** stream_end() - tell its owner and release it */
+/** stream_end() - notify its owner and release it */
 void stream_end(struct ingero_stream *stream, int r);

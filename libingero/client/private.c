@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * A daemon of our own on a socket pair: nothing listens, and it ends with its client.
+ * A private daemon on a socket pair: nothing listens, and it ends with its client.
  *
- * It ends when our end of the pair is closed. That is seen by its loop; should the client
- * be killed while the daemon's loop is stuck, the kernel sends it SIGTERM as well. (To the
- * kernel, the client is the thread that called ingero_open().)
+ * It ends when our end of the pair is closed, which its loop sees. If the client is killed while that loop is stuck,
+ * the kernel sends the daemon SIGTERM as well. (For the kernel, the client is the thread that called ingero_open().)
  */
 #include "libingero/client/conn.h"
 
@@ -27,7 +26,7 @@
 #define ARGS_MAX 64
 #define TERM_MS 2000
 
-/* Where `make install` puts it, in the order they are tried. */
+/* Directories of an installation, in order of search. */
 static const char *const installed[] = { INGERO_LIBEXECDIR "/" DAEMON_NAME, INGERO_SBINDIR "/" DAEMON_NAME };
 
 static bool is_executable(const char *path)
@@ -71,12 +70,12 @@ struct child_start {
 	const char *path;
 	const char *const *args;
 	int socket_fd;
-	int error_fd; /* closed by a successful exec; else errno is written to it */
+	int error_fd; /* closed by a successful exec; otherwise the errno is written to it */
 	pid_t parent;
 	const struct ingero_options *options;
 };
 
-/* Back to the user who typed sudo: what he may not, the daemon may not. */
+/* Becomes the user who typed sudo: the daemon gets no more rights than that user. */
 static bool daemon_user_become(const struct ingero_options *options)
 {
 	gid_t gid = options->daemon_gid;
@@ -92,7 +91,7 @@ static bool descriptors_close_between(unsigned int first, unsigned int last)
 	return first > last || close_range(first, last, 0) == 0;
 }
 
-/* All but the standard ones and these two. */
+/* Closes all but the standard descriptors and these two. */
 static bool others_close(int a, int b)
 {
 	unsigned int low = (unsigned int)MIN(a, b), high = (unsigned int)MAX(a, b);
@@ -101,23 +100,23 @@ static bool others_close(int a, int b)
 	       descriptors_close_between(high + 1, ~0u);
 }
 
-/* Between fork and exec only calls that are safe after a signal: the client may have threads. */
+/* Between fork and exec only async-signal-safe calls: the client may have threads. */
 __attribute__((noreturn)) static void child_run(const struct child_start *start)
 {
 	sigset_t none;
 	int error;
 
 	for (int i = 1; i < NSIG; i++)
-		(void)signal(i, SIG_DFL); /* the daemon starts without what the client ignores */
+		(void)signal(i, SIG_DFL); /* the daemon must not inherit ignored signals */
 	(void)sigemptyset(&none);
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
-	/* Out of the terminal's foreground: Ctrl-C is for the client, which then asks for the summary. */
+	/* Leaves the terminal's foreground: Ctrl-C reaches only the client, which then asks for the summary. */
 	(void)setpgid(0, 0);
-	/* The client's connections are not for the user that this process becomes. */
+	/* The new user must not get the client's connections. */
 	if (others_close(start->socket_fd, start->error_fd) && daemon_user_become(start->options)) {
-		(void)prctl(PR_SET_PDEATHSIG, SIGTERM); /* now: a change of user resets it */
+		(void)prctl(PR_SET_PDEATHSIG, SIGTERM); /* now, because a change of user resets it */
 		if (getppid() != start->parent)
-			_exit(1); /* the client died before it could be watched */
+			_exit(1); /* the client died before prctl() */
 		if (fcntl(start->socket_fd, F_SETFD, 0) == 0)
 			(void)execv(start->path, (char *const *)start->args);
 	}
@@ -133,7 +132,7 @@ static int fork_child(const struct child_start *start, pid_t *ret_pid)
 	pid_t pid;
 	int r = 0;
 
-	/* No handler of the client's runs in the child. */
+	/* No signal handler of the client runs in the child. */
 	(void)sigfillset(&all);
 	(void)pthread_sigmask(SIG_SETMASK, &all, &before);
 	pid = fork();
@@ -183,7 +182,7 @@ static int start_child(const struct ingero_options *options, const char *path, c
 	if (r)
 		return r;
 	(void)close(TAKE_FD(error_write_fd));
-	daemon.pidfd = pidfd_open(daemon.pid, 0); /* without it the end is polled for */
+	daemon.pidfd = pidfd_open(daemon.pid, 0); /* without a pidfd the end is polled for */
 	if (fd_read_full(error_read_fd, &error, sizeof(error)) == 0) {
 		(void)private_wait(&daemon, -1, &r);
 		return -error;
@@ -257,7 +256,7 @@ bool private_wait(struct private_daemon *daemon, int wait_ms, int *ret_status)
 		pid_t pid = waitpid(daemon->pid, &status, WNOHANG);
 		int left_ms;
 
-		/* ECHILD: somebody reaps every child of this process, or SIGCHLD is ignored. */
+		/* ECHILD: another part of this process reaps every child, or SIGCHLD is ignored. */
 		if (pid == daemon->pid || (pid < 0 && errno != EINTR)) {
 			daemon_gone(daemon);
 			*ret_status = status;
@@ -266,7 +265,7 @@ bool private_wait(struct private_daemon *daemon, int wait_ms, int *ret_status)
 		if (now_ns >= until_ns)
 			return false;
 		left_ms = (int)((until_ns - now_ns) / NSEC_PER_MSEC) + 1;
-		/* Without a pidfd (a kernel without it) look again every so often. */
+		/* Without a pidfd (old kernel) poll in short intervals. */
 		(void)poll(&poll_fd, 1, daemon->pidfd >= 0 ? left_ms : MIN(left_ms, 10));
 	}
 }

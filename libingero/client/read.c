@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/*
- * A stream that is read to its end.
- */
+/* Reading a stream to its end. */
 #include "ingero/ingero.h"
 
 #include <poll.h>
@@ -9,7 +7,7 @@
 struct reading {
 	ingero_take_func take;
 	void *data;
-	int taken_r; /* of the first message that could not be taken */
+	int taken_r; /* error of the first message that was not taken */
 	int end_r;
 	bool has_ended;
 };
@@ -19,10 +17,10 @@ static void on_read_reply(struct ingero_stream *stream, const ProtobufCMessage *
 	struct reading *reading = data;
 
 	if (reading->taken_r < 0)
-		return; /* was on its way when we stopped */
+		return; /* in flight when reading stopped */
 	reading->taken_r = reading->take(reply, reading->data);
 	if (reading->taken_r < 0)
-		(void)ingero_stream_stop(stream); /* a connection that is over ends the stream, too */
+		(void)ingero_stream_stop(stream); /* a closed connection ends the stream, too */
 }
 
 static void on_read_end(struct ingero_stream *stream, int r, void *data)
@@ -42,7 +40,7 @@ int ingero_read(struct ingero *ingero, const char *method, const ProtobufCMessag
 
 	if (r < 0)
 		return r;
-	/* A connection that fails ends its streams: there is no other way out of the loop that leaves ours behind. */
+	/* A failed connection ends its streams: otherwise this loop could not end while ours is open. */
 	while (!reading.has_ended) {
 		struct pollfd fd = { .fd = ingero_fd(ingero), .events = ingero_events(ingero) };
 

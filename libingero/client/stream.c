@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/*
- * Calls on a connection: the request out, replies in as credit is given, the end.
- */
+/* Calls on a connection: request, replies as credit is given, end. */
 #include "libingero/client/conn.h"
 
 #include <errno.h>
@@ -37,7 +35,7 @@ int stream_open(struct ingero *ingero, const char *method, const ProtobufCMessag
 	int r;
 
 	if (ingero->over)
-		return ingero->over; /* its sentence stays */
+		return ingero->over; /* its sentence is kept */
 	if (id == METHOD_COUNT || strcmp(method_get(id)->request->name, request->descriptor->name) != 0)
 		return conn_say(ingero, -EINVAL, "there is no method '%s' that takes a %s", method,
 				request->descriptor->name);
@@ -131,7 +129,7 @@ int stream_frame(struct ingero *ingero, const struct frame *frame)
 
 	switch (frame->type) {
 	case FRAME_REPLY:
-		return stream ? stream_reply(stream, frame) : 0; /* none: given up meanwhile */
+		return stream ? stream_reply(stream, frame) : 0; /* none: cancelled meanwhile */
 	case FRAME_END:
 		return stream ? stream_last(stream, frame) : 0;
 	case FRAME_REQUEST:

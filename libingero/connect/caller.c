@@ -15,15 +15,15 @@
 #define UID_VARIABLE "SUDO_UID"
 #define GID_VARIABLE "SUDO_GID"
 #define GROUPS_GUESS 64
-#define GROUPS_MOST 4096 /* entries of one field of a request */
+#define GROUPS_MOST 4096 /* maximum entries of one field of a request */
 
-/* Only root's word is taken for it: anybody can set variables. */
+/* The variables count only if the process is root: anybody can set variables. */
 static bool is_real_root(void)
 {
 	return getuid() == 0 && geteuid() == 0;
 }
 
-/* Return: 1 with an id, 0 where the variable is not set, -EINVAL where it holds none */
+/* Return: 1 with an id, 0 if the variable is not set, -EINVAL for another value */
 static int id_from_environment(const char *variable, uint32_t *ret_id)
 {
 	const char *text = getenv(variable);
@@ -37,7 +37,7 @@ static int id_from_environment(const char *variable, uint32_t *ret_id)
 	return 1;
 }
 
-/* Return: 1 with both ids, 0 where nobody typed sudo, -EINVAL where one of them is missing or none */
+/* Return: 1 with both ids, 0 without sudo, -EINVAL if one of them is missing or invalid */
 static int ids_from_sudo(uint32_t *ret_uid, uint32_t *ret_gid)
 {
 	int has_uid, has_gid;
@@ -56,8 +56,8 @@ int caller_check(char *error, size_t error_bytes)
 
 	if (r < 0)
 		(void)snprintf(error, error_bytes,
-			       "who typed sudo is not clear: " UID_VARIABLE " and " GID_VARIABLE
-			       " have to be a user's and a group's number; to ask as root, unset both");
+			       "cannot tell which user typed sudo: " UID_VARIABLE " and " GID_VARIABLE
+			       " have to be numeric ids of user and group; to act as root, unset both");
 	return MIN(r, 0);
 }
 
@@ -91,7 +91,7 @@ int caller_groups(const struct caller *caller, gid_t **ret_gids, size_t *ret_n)
 			n = 1;
 		else if (getgrouplist(entry.user.pw_name, caller->gid, gids, &n) < 0 && n > room && n <= GROUPS_MOST)
 			continue;
-		/* What does not fit any more can only take rights away. */
+		/* Groups that do not fit are left out, which only reduces rights. */
 		*ret_n = (size_t)(n < room ? n : room);
 		*ret_gids = TAKE_PTR(gids);
 		return 0;

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/*
- * Who asks: the user of this process, or under sudo the one who typed it.
- */
+/* The caller: the user of this process, or under sudo the user who typed it. */
 #pragma once
 
 #include <stdbool.h>
@@ -16,19 +14,19 @@ struct caller {
 };
 
 /**
- * caller_check() - whether the environment says who asks: once, before anything is done for anybody
- * Return: 0; -EINVAL: said why in one sentence
+ * caller_check() - check that the environment identifies the caller: once, before any action for the caller
+ * Return: 0; -EINVAL, with the reason printed
  */
 int caller_check(char *error, size_t error_bytes);
-/** caller_get() - from the process's ids, and where those are root's from SUDO_UID and SUDO_GID, as checked */
+/** caller_get() - the caller by the ids of the process, and if these are root's by SUDO_UID and SUDO_GID, as checked */
 struct caller caller_get(void);
 
 /**
- * caller_groups() - groups of the user whom sudo acts for, as the list of groups has them
+ * caller_groups() - groups of the caller under sudo, as the group database has them
  * @ret_gids: allocated; gid alone for a user without a name
  * Return: 0 or -ENOMEM
  */
 int caller_groups(const struct caller *caller, gid_t **ret_gids, size_t *ret_n);
 
-/** caller_become() - under sudo, for good: whoever asked, with his groups and nothing of root's. Return: 0 or -errno */
+/** caller_become() - under sudo, irreversibly: become the caller, with the caller's groups. Return: 0 or -errno */
 int caller_become(const struct caller *caller);

@@ -16,7 +16,7 @@
 
 #define ARGS_MAX 32
 
-/* Where the sentence of a refusal goes. */
+/* Place for the sentence of a refusal. */
 struct refusal {
 	char *text;
 	size_t bytes;
@@ -28,7 +28,7 @@ static void refuse(const struct refusal *why, const char *fmt, ...)
 {
 	FORMAT_INTO(why->text, why->bytes, fmt);
 	if (why->bytes)
-		utf8_scrub(why->text); /* names, which others may have made */
+		utf8_scrub(why->text); /* names, which other users may have chosen */
 }
 
 /* The command line of a private daemon. */
@@ -48,7 +48,7 @@ static int line_add(struct daemon_line *line, const char *arg)
 	return 0;
 }
 
-/* What a daemon that captures keeps is its caller's, also when it runs as root. */
+/* A daemon that captures writes to its caller's database, also when it runs as root. */
 static int line_add_database(struct daemon_line *line, const struct ingero_connect_wish *wish,
 			     const struct caller *caller, const struct refusal *why)
 {
@@ -82,7 +82,7 @@ static int line_build(struct daemon_line *line, const struct ingero_connect_wish
 
 	for (size_t i = 0; wish->daemon_args && wish->daemon_args[i] && r == 0; i++)
 		r = line_add(line, wish->daemon_args[i]);
-	/* A demo says itself where it keeps what it plays. */
+	/* A demo chooses its own database. */
 	if (r == 0 && wish->kind != INGERO_CONNECT_LOOK && (wish->kind != INGERO_CONNECT_DEMO || wish->db_path))
 		r = line_add_database(line, wish, caller, why);
 	return r;
@@ -100,7 +100,7 @@ static bool names_file(const struct ingero_connect_wish *wish)
 	return wish->db_path || (variable && variable[0]);
 }
 
-/* Why no daemon of our own can be started, after its sentence; 0: it can. */
+/* Explains why no private daemon can be started; 0: it can. */
 static int private_refuse(const struct ingero_connect_wish *wish, const struct caller *caller, bool is_asked,
 			  const struct refusal *why)
 {
@@ -119,14 +119,14 @@ static int private_refuse(const struct ingero_connect_wish *wish, const struct c
 	else
 		refuse(why,
 		       "ingero-collectord is not running here; start it with 'systemctl start ingero-collectord', "
-		       "or go without it: 'sudo ingero %s'; 'ingero demo', 'ingero check' and 'ingero explain' of "
+		       "or trace without it: 'sudo ingero %s'; 'ingero demo', 'ingero check' and 'ingero explain' of "
 		       "what "
-		       "was recorded need neither",
+		       "a recording need neither",
 		       command);
 	return is_asked ? -EPERM : -ENOENT;
 }
 
-/* A file that is not there is said before a daemon is started to read it. */
+/* A missing file is reported before a daemon is started to read it. */
 static int database_file_look(const struct ingero_connect_wish *wish, const struct daemon_line *line,
 			      const struct refusal *why)
 {
@@ -138,18 +138,18 @@ static int database_file_look(const struct ingero_connect_wish *wish, const stru
 	if (stat(path, &st) == 0) {
 		if (!S_ISDIR(st.st_mode))
 			return 0;
-		refuse(why, "%s is a directory; name a database in it", option_quote(path).text);
+		refuse(why, "%s is a directory; name a database file in it", option_quote(path).text);
 		return -EISDIR;
 	}
 	if (errno == ENOENT && !line->database.is_named)
 		refuse(why,
-		       "nothing was recorded yet: there is no '%s'; 'sudo ingero trace' makes it, "
-		       "'ingero demo incident' shows what it would tell",
+		       "nothing was recorded yet: no file '%s'; 'sudo ingero trace' creates it, "
+		       "'ingero demo incident' shows an example",
 		       path);
 	else if (errno == ENOENT)
 		refuse(why,
 		       "cannot read %s: %s; 'sudo ingero trace --db FILE' records one, 'ingero demo incident "
-		       "--db FILE' makes one up",
+		       "--db FILE' creates an example",
 		       option_quote(path).text, strerror(errno));
 	else
 		refuse(why, "cannot read %s: %s", option_quote(path).text, strerror(errno));
@@ -157,8 +157,8 @@ static int database_file_look(const struct ingero_connect_wish *wish, const stru
 }
 
 /*
- * Whoever only reads or plays needs nothing of root's: it is done as sudo's caller, and what
- * root asks of somebody's file, as that one, since root without its capabilities may not open it.
+ * Reading and playing need none of root's rights. They run as sudo's caller, and for another user's file, as its owner:
+ * root without its capabilities may not open it.
  */
 static void reader_user_set(const struct ingero_connect_wish *wish, const struct caller *caller,
 			    const struct daemon_line *line, struct ingero_options *options)
@@ -178,7 +178,7 @@ static void reader_user_set(const struct ingero_connect_wish *wish, const struct
 	options->has_on_behalf_of &= !options->has_daemon_user;
 }
 
-/* Under sudo the client acts for the one who typed it. Return: 0 or -ENOMEM; gids: what the options borrow */
+/* Under sudo the client acts for the caller. Return: 0 or -ENOMEM; gids: memory that the options borrow */
 static int options_set(const struct ingero_connect_wish *wish, const struct caller *caller, gid_t **gids,
 		       struct ingero_options *ret_options)
 {
@@ -195,7 +195,7 @@ static int options_set(const struct ingero_connect_wish *wish, const struct call
 	return r;
 }
 
-/* Who asks the service for everybody's has to be somebody; of a file, whoever may read it may see all. */
+/* The service refuses `--all` to most users; of a database file, its reader may see everything. */
 static int all_refuse(const struct ingero_connect_wish *wish, const struct ingero *ingero, const struct refusal *why)
 {
 	if (!wish->is_all || ingero_hello(ingero)->can_read_all)

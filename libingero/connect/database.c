@@ -11,7 +11,7 @@
 
 #define DATABASE_IN_HOME ".ingero/ingero.db"
 
-/* sudo sets HOME to root's or leaves it, as it is configured: only the user database is sure. */
+/* sudo may set HOME or leave it, as configured: only the user database is reliable. */
 static const char *home_of(const struct caller *caller, struct user_entry *entry)
 {
 	const char *home = caller->is_sudo ? NULL : getenv("HOME");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Which file a daemon of our own keeps or reads: what was typed, else INGERO_DB, else
- * ~/.ingero/ingero.db of the caller (under sudo: of the one who typed it).
+ * The database of a private daemon: the typed name, else INGERO_DB, else ~/.ingero/ingero.db of the caller (under sudo:
+ * of the user who typed it).
  */
 #pragma once
 
@@ -12,14 +12,16 @@
 
 struct database {
 	char path[PATH_MAX];
-	bool is_named; /* by --db or INGERO_DB */
+	bool is_named; /* given by --db or INGERO_DB */
 };
 
-/** database_look() - the caller's own, or the one that INGERO_DB names, silently. Return: 0, or -errno: there is no
- * place */
+/**
+ * database_look() - the caller's own database, or the one named by INGERO_DB, without messages. Return: 0, or -errno:
+ * there is no place for it
+ */
 int database_look(const struct caller *caller, struct database *ret_database);
 /**
- * database_find() - @typed: value of --db; NULL: not given
+ * database_find() - the database of a command. @typed: value of --db; NULL: not given
  * @error: one sentence on failure
  * Return: 0; -ENAMETOOLONG, -ENOENT (the caller has no home directory)
  */

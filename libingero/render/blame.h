@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/*
- * Blame messages as arrays, and the words people read for their classes (bpf/blame.def).
- */
+/* Blame messages as arrays, and the words for their classes (bpf/blame.def). */
 #pragma once
 
 #include <stdbool.h>
@@ -23,16 +21,17 @@ struct blame_view {
 	uint64_t sum_ns;
 };
 
-/** blame_view_of() - a message, or NULL for nothing measured, as an array */
+/** blame_view_of() - convert a message, or NULL for nothing measured, to an array */
 struct blame_view blame_view_of(const Ingero__V1__Blame *blame);
-/** blame_view_largest() - class with the most time that is not in `except` (bit set), or BLAME_VIEW_COUNT if all are 0
+/**
+ * blame_view_largest() - class with the most time that is not in `except` (bit set), or BLAME_VIEW_COUNT if all are 0
  */
 enum blame_view_class blame_view_largest(const struct blame_view *view, unsigned int except);
-/** blame_view_waits_for_cpu_ns() - ready but not running: runnable and quota together */
+/** blame_view_waits_for_cpu_ns() - time ready but not running: runnable and quota together */
 uint64_t blame_view_waits_for_cpu_ns(const struct blame_view *view);
 /** blame_view_label() - one word for tables: "cpu", "runnable", "device" */
 const char *blame_view_label(enum blame_view_class class);
-/** blame_view_phrase() - what the class means, to follow "spent": "waiting in the GPU driver" */
+/** blame_view_phrase() - meaning of the class, completes "spent": "waiting in the GPU driver" */
 const char *blame_view_phrase(enum blame_view_class class);
-/** blame_view_parse() - class by its field of message Blame; BLAME_VIEW_COUNT: none of these */
+/** blame_view_parse() - class by its field name in message Blame; BLAME_VIEW_COUNT: no such field */
 enum blame_view_class blame_view_parse(const char *field);

@@ -71,7 +71,7 @@ static void enum_append(struct buf *out, const ProtobufCEnumDescriptor *descript
 		(void)buf_printf(out, "%d", value);
 }
 
-/* One value of a field, at `at` as protobuf-c lays it out; `size` is what one takes there. */
+/* One value of a field, at `at` in protobuf-c's layout; `size` is the size of one value. */
 static void field_value_append(struct buf *out, const ProtobufCFieldDescriptor *field, const void *at, size_t *ret_size)
 {
 	const char *text;
@@ -188,7 +188,7 @@ static bool name_is_among(const char *names, const char *name)
 	return false;
 }
 
-/* The fields alone, each after a comma but the very first. */
+/* The fields alone, each with a comma before it except the first. */
 static void fields_append(struct buf *out, const ProtobufCMessage *message, const char *skip, bool is_first)
 {
 	for (unsigned int i = 0; i < message->descriptor->n_fields; i++) {
@@ -223,7 +223,7 @@ int pb_json_line(struct buf *out, const char *type, const ProtobufCMessage *mess
 	(void)buf_append_text(out, "}\n");
 
 	if (out->failed) {
-		out->n = start; /* half a line is worse than none */
+		out->n = start; /* half a line would be invalid JSON */
 		return -ENOMEM;
 	}
 	return 0;

@@ -4,8 +4,8 @@
 #include <stdarg.h>
 #include <string.h>
 
-#define REST_MIN 12u	 /* a rest narrower than this says nothing: guess, try on real screens */
-#define NARROW_LEAST 12u /* "cudaLaunchK…" still says something: guess, try on real screens */
+#define REST_MIN 12u	 /* least width of the last column: guess, try on real screens */
+#define NARROW_LEAST 12u /* "cudaLaunchK…" can still be recognised: guess, try on real screens */
 
 void table_done(struct table *t)
 {
@@ -40,7 +40,7 @@ static const struct table_cell *cell_get(const struct table *t, size_t row, size
 	return &t->cells.items[row * t->n_columns + column];
 }
 
-/* What a column wants: its widest cell, within its limits. */
+/* Wanted width of a column: its widest cell, within its limits. */
 static unsigned int column_wish(const struct table *t, size_t column, size_t n_rows)
 {
 	const struct table_column *c = &t->columns[column];
@@ -62,7 +62,7 @@ static unsigned int widths_sum(const struct table *t, const unsigned int *widths
 	return sum + (shown > 1 ? (shown - 1) * t->gap : 0);
 }
 
-/* The column to leave out next, or n when all that are left must stay. */
+/* The column to leave out next, or n when none can be. */
 static size_t column_to_drop(const struct table *t, const unsigned int *widths)
 {
 	size_t found = t->n_columns;
@@ -125,7 +125,7 @@ static void widths_fit(const struct table *t, size_t n_rows, unsigned int room, 
 static void row_render(const struct table *t, const struct text_style *style, const unsigned int *widths,
 		       const struct table_cell *cells, struct buf *out)
 {
-	unsigned int pending = 0; /* spaces are written only in front of something: no trailing ones */
+	unsigned int pending = 0; /* spaces are written only before text: no trailing blanks */
 
 	for (size_t i = 0; i < t->n_columns; i++) {
 		const char *text = cells ? cells[i].text : t->columns[i].title;

@@ -6,7 +6,7 @@
 
 #include "base/utf8.h"
 
-/* Characters without a width of their own that turn the direction of what follows. */
+/* Zero-width characters that change the direction of the text after them. */
 static bool code_is_direction(uint32_t code)
 {
 	return code == 0x200e || code == 0x200f || (code >= 0x202a && code <= 0x202e) ||
@@ -21,7 +21,7 @@ static int code_columns(uint32_t code)
 	return code < 0x7f ? 1 : wcwidth((wchar_t)code);
 }
 
-/* What stands for our own signs where there is only ASCII: always one column, so that layouts stay. */
+/* ASCII replacements of our own signs: always one column, so that layouts stay. */
 static char code_ascii(uint32_t code)
 {
 	static const struct {
@@ -43,7 +43,7 @@ static char code_ascii(uint32_t code)
 	return '?';
 }
 
-/* One of our signs is one column wide, whatever the locale of this process says. */
+/* Our signs are one column wide, whatever the locale of this process says. */
 static bool code_is_ours(uint32_t code)
 {
 	return code >= 0x80 && code_ascii(code) != '?';
@@ -90,7 +90,7 @@ unsigned int text_append(struct buf *out, const struct text_style *style, const 
 		} else if (code < 0x80 || style->is_utf8) {
 			(void)buf_append(out, text, taken);
 		} else {
-			/* A wide character keeps its columns; a mark that combines disappears. */
+			/* The replacement of a wide character has as many columns; combining marks disappear. */
 			for (unsigned int i = 0; i < width; i++) {
 				char sign = i == 0 ? code_ascii(code) : '?';
 
@@ -163,7 +163,7 @@ static bool char_is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
-/* Whether the word at `next`, behind one that ends in a digit, is the rest of its number, or its unit. */
+/* Whether the word at `next`, after a word that ends in a digit, continues its number, or is its unit. */
 static bool word_goes_on(const char *next)
 {
 	static const char *const units[] = { "ns", "µs",  "ms",	 "s",	"min", "h",   "d",  "%",
@@ -180,7 +180,7 @@ static bool word_goes_on(const char *next)
 	return false;
 }
 
-/* Bytes of what is not broken: a word, or a number with its groups and its unit. */
+/* Bytes that must not be broken: a word, or a number with its groups and its unit. */
 static size_t piece_bytes(const char *text)
 {
 	size_t n = strcspn(text, " ");
@@ -192,7 +192,7 @@ static size_t piece_bytes(const char *text)
 
 #define PART_BYTES 256
 
-/* The first characters of n bytes that fit into so many columns, at least one. Return: how many bytes they are */
+/* Bytes of the first characters that fit into so many columns, at least one character. */
 static size_t word_part(const char *text, size_t n, unsigned int room, char ret_part[PART_BYTES],
 			unsigned int *ret_columns)
 {
@@ -231,7 +231,7 @@ void text_paragraph(struct buf *out, const struct text_style *style, const char 
 			text_spaces(out, 1);
 			at++;
 		}
-		/* A word that is wider than a line, such as a path, goes on in the next one: nothing of it is lost. */
+		/* A word wider than a line, such as a path, continues on the next line. */
 		for (;;) {
 			at += text_append(out, style, part, columns);
 			text += taken;

@@ -21,11 +21,11 @@ static struct units_text text_of(const char *fmt, ...)
 	return out;
 }
 
-/* Units below a minute; a value is shown in the first in which it stays below `most`. */
+/* Units below a minute; a value is shown in the first unit in which it stays below `most`. */
 static const struct {
 	const char *name;
 	uint64_t ns;
-	uint64_t most;	      /* rounded values from here on go to the next unit */
+	uint64_t most;	      /* rounded values from here on use the next unit */
 	uint64_t most_tenths; /* rounded tenths below this are shown */
 } fine_units[] = {
 	{ "ns", 1, 1000, 0 },
@@ -40,7 +40,7 @@ static uint64_t div_round(uint64_t value, uint64_t unit)
 	return value / unit + (value % unit >= unit - unit / 2 ? 1 : 0);
 }
 
-/* Digits of a duration in one unit: one decimal while that is shown there. */
+/* Digits of a duration in one unit: one decimal where the unit shows it. */
 static struct units_text digits_in(uint64_t ns, size_t unit)
 {
 	uint64_t tenths = fine_units[unit].ns >= 10 ? div_round(ns, fine_units[unit].ns / 10) : 0;
@@ -50,7 +50,7 @@ static struct units_text digits_in(uint64_t ns, size_t unit)
 	return text_of("%" PRIu64, div_round(ns, fine_units[unit].ns));
 }
 
-/* Index of the unit a duration is shown in; ARRAY_SIZE() from a minute on. */
+/* Index of the unit of a duration; ARRAY_SIZE() from a minute on. */
 static size_t unit_of(uint64_t ns)
 {
 	size_t i;
@@ -86,7 +86,7 @@ struct units_text units_part_ns(uint64_t part_ns, uint64_t whole_ns)
 {
 	size_t unit = unit_of(whole_ns);
 
-	/* Minutes and hours have no decimals to share, and "0 of 1.2 s" would hide a part that is there. */
+	/* Minutes and hours have no decimals, and "0 of 1.2 s" would hide a part. */
 	if (unit == ARRAY_SIZE(fine_units) || (part_ns && div_round(part_ns, fine_units[unit].ns) == 0))
 		return text_of("%s of %s", units_ns(part_ns, 0).text, units_ns(whole_ns, 0).text);
 	return text_of("%s of %s", digits_in(part_ns, unit).text, units_ns(whole_ns, 0).text);

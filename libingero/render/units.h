@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Numbers as people read them. The only place where anything is rounded:
- * machine output carries nanoseconds and bytes.
+ * Numbers as people read them. The only place where numbers are rounded: machine output has nanoseconds and bytes.
  *
- * Each function returns its text by value, so that it can stand in an argument
- * list: buf_printf(b, "%s", units_ns(ns, 0).text).
+ * Each function returns its text by value, so that it can be an argument: buf_printf(b, "%s", units_ns(ns, 0).text).
  */
 #pragma once
 
@@ -23,16 +21,16 @@ struct units_text {
  * Tight forms ("1m12s", "2h05m") fill at most 6 columns up to 99 999 days, 7 beyond.
  */
 struct units_text units_ns(uint64_t ns, unsigned int flags);
-/** units_part_ns() - a part of a duration in the whole's unit: "97 of 142 ms" */
+/** units_part_ns() - a part of a duration in the unit of the whole: "97 of 142 ms" */
 struct units_text units_part_ns(uint64_t part_ns, uint64_t whole_ns);
-/** units_count() - every digit, in groups: "412 883" */
+/** units_count() - all digits, in groups: "412 883" */
 struct units_text units_count(uint64_t n);
 struct units_things {
 	char text[64];
 };
-/** units_things() - a number and what it counts: "1 call", "412 883 calls" */
+/** units_things() - a number and its noun: "1 call", "412 883 calls" */
 struct units_things units_things(uint64_t n, const char *one, const char *many);
-/** units_count_fit() - as units_count() where that fits `columns` (at least 5), then ungrouped, then "12.3M" */
+/** units_count_fit() - as units_count() if it fits `columns` (at least 5), else ungrouped, else "12.3M" */
 struct units_text units_count_fit(uint64_t n, unsigned int columns);
 /** units_rate() - "136/s", "5.7k/s"; at most 6 columns below 10^12 */
 struct units_text units_rate(double per_s);
@@ -41,7 +39,7 @@ struct units_text units_bytes(uint64_t bytes);
 /**
  * units_ratio() - a share as percent: "0.6 %", "71 %"
  *
- * Tight: whole percents. What is not zero is never shown as zero ("<1 %"), what is
- * below one never as all ("99 %"); "?" for what is no number.
+ * Tight: whole percents. A share above 0 is never shown as zero ("<1 %"), a share below 1 never as all ("99 %"); "?"
+ * for NaN.
  */
 struct units_text units_ratio(double ratio, unsigned int flags);

@@ -5,7 +5,7 @@
 
 #include "base/cleanup.h"
 
-#define NAMES_KEPT 64 /* users on one screen; more are looked up each time */
+#define NAMES_KEPT 64 /* cached users of one screen; more are looked up each time */
 
 bool user_find(uid_t uid, struct user_entry *ret_entry)
 {
@@ -16,7 +16,7 @@ bool user_find(uid_t uid, struct user_entry *ret_entry)
 
 struct user_name user_name(uid_t uid)
 {
-	/* The live screen asks each second, and a directory service may take its time. Each thread keeps its own. */
+	/* The live screen asks each second, and a directory service may be slow. Each thread has its own cache. */
 	static _Thread_local struct {
 		uid_t uid;
 		struct user_name name;

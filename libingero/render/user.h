@@ -9,14 +9,14 @@ struct user_name {
 	char text[40];
 };
 
-#define USER_ENTRY_BYTES 16384 /* one user's, as the C library suggests and more */
+#define USER_ENTRY_BYTES 16384 /* for one user, as the C library suggests and more */
 
 struct user_entry {
-	struct passwd user; /* its texts are in here */
+	struct passwd user; /* holds its texts */
 	char texts[USER_ENTRY_BYTES];
 };
 
-/** user_find() - what getpwuid(3) answers, whose one answer belongs to the program. Return: whether there is one */
+/** user_find() - getpwuid(3) without its static buffer. Return: whether the user exists */
 bool user_find(uid_t uid, struct user_entry *ret_entry);
 
 /** user_name() - login name of a uid, or "uid 1234" */

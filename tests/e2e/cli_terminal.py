@@ -142,13 +142,13 @@ def waits_without_keys(home):
 
 
 def test_waiting(home):
-    """Nothing to trace: says what it waits for; afterwards that there is nothing to tell."""
+    """Nothing to trace: says what it waits for; afterwards that no process made a call."""
     with live(home, [], **NOBODY) as terminal:
         terminal.until(lambda screen: any(line.startswith("waiting for") for line in screen.shown()), "what it waits for")
         expect("of nobody" in "\n".join(terminal.screen.shown()), "does not say whose processes", *terminal.screen.shown())
         terminal.type("q")
         expect(terminal.wait() == 0, f"exit status {terminal.status}")
-        expect("nothing to tell" in terminal.screen.normal, "no last line", terminal.screen.normal)
+        expect("No CUDA calls" in terminal.screen.normal, "no last line", terminal.screen.normal)
         restored(terminal, "waiting")
     waits_without_keys(home)
 
@@ -351,7 +351,7 @@ def test_live_finding(home):
 
 
 def test_sudo_pid(home):
-    """Under sudo a process that is named is traced, whosever it is; and shown what was kept of it."""
+    """Under sudo a named process of any owner is traced, and its recording shown."""
     with Workload() as workload:
         os.chown(home, int(NOBODY["SUDO_UID"]), int(NOBODY["SUDO_GID"]))
         run = subprocess.Popen([INGERO, "trace", "--interval", "1s", "--db", f"{home}/own.db", *workload.options()],

@@ -68,7 +68,7 @@ def main(build):
         check("the same again", json.loads(out("explain", "--db", db, "--json"))["findings"] == answer["findings"])
         check("one finding", f"id       {worst['id']}" in out("explain", "--db", db, worst["id"][:8]))
         check("a line each", out("explain", "--db", db, "--chains").count(worst["id"][:6]) == 1)
-        check("not there", out("explain", "--db", db, "-p", "1").startswith("nothing to tell: no process of pid 1 "))
+        check("not there", out("explain", "--db", db, "-p", "1").startswith("No CUDA calls: no process of pid 1 "))
         check("before it", out("explain", "--db", db, "--from", "2001-01-01", "--to", "2001-01-02").startswith("nothing was recorded"))
         page = os.path.join(home, "report.html")
         done = run("explain", "--db", db, "--html", page)
@@ -142,7 +142,7 @@ def main(build):
         for columns, height in ((80, 24), (100, 30), (200, 50)):
             shown = on_screen(columns, height, "query", "--db", db)
             check(f"the newest 30 on {columns} columns, each with its id", [row.split()[-1] for row in shown[1:31]] == ids[-30:], shown)
-            check("says that there are more", f"the newest 30 of {len(lines):,} kept calls".replace(",", " ") in " ".join(shown[31:]), shown)
+            check("says that there are more", f"the newest 30 of {len(lines):,} recorded calls".replace(",", " ") in " ".join(shown[31:]), shown)
         check("more where they are asked for", sum(row.split()[-1] in ids for row in on_screen(80, 24, "query", "--db", db, "--limit", "700")) == 700)
         examples = on_screen(80, 24, "explain", "--db", db, worst["id"])
         check("calls of a finding by their ids", sum(word in ids for row in examples for word in row.split()) ==

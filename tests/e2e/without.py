@@ -18,21 +18,21 @@ import kept  # noqa: E402
 
 USER = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"]
 # What is said, in one line of blanks.
-NO_DAEMON = ("ingero-collectord is not running here; start it with 'systemctl start ingero-collectord', or go without it: 'sudo ingero {}'; "
-             "'ingero demo', 'ingero check' and 'ingero explain' of what was recorded need neither")
-NOTHING = "nothing was recorded yet: there is no '{home}/.ingero/ingero.db'; 'sudo ingero trace' makes it, 'ingero demo "
+NO_DAEMON = ("ingero-collectord is not running here; start it with 'systemctl start ingero-collectord', or trace without it: 'sudo ingero {}'; "
+             "'ingero demo', 'ingero check' and 'ingero explain' of a recording need neither")
+NOTHING = "nothing was recorded yet: no file '{home}/.ingero/ingero.db'; 'sudo ingero trace' creates it, 'ingero demo "
 NO_TYPES = ("this kernel does not describe its types (/sys/kernel/btf/vmlinux: No such file or directory); use one built with "
             "CONFIG_DEBUG_INFO_BTF, and in a container let it see /sys/kernel/btf")
 WORKS = "; 'ingero demo', 'ingero check' and 'ingero explain' of what was recorded work"
-NO_CUDA = "cuda_libraries no system-wide CUDA library → programs that bring their own are traced just as well"
+NO_CUDA = "cuda_libraries no system-wide CUDA library → programs that bring their own libraries are traced, too"
 BAD = "record:\n  whom: everyone\n  cals: slow\n"
 BAD_AT = "/etc/ingero/ingero.yaml:3:3: unknown key 'cals' in 'record'; did you mean 'calls'?"
 # who, command, exit status, what it has to say
 NO_LIBRARY = (
     # of one program: other tests' may run beside it
-    ("root", ("trace", "--", "true"), 0, "nothing to tell: no process of 'true' made a CUDA call"),
+    ("root", ("trace", "--", "true"), 0, "No CUDA calls: no process of 'true' made one"),
     ("root", ("trace", "--json", "--", "true"), 0, '"operations":[]'),
-    ("root", ("status",), 0, "libraries none: nobody traces a process that maps a CUDA library"),
+    ("root", ("status",), 0, "libraries none: no traced process maps a CUDA library"),
     ("root", ("check",), 0, NO_CUDA),
     ("user", ("check",), 0, NO_CUDA),
     ("user", ("demo", "cold-start", "--speed", "1000"), 0, "This was a demo"),
@@ -46,7 +46,7 @@ CASES = (
     ("user", ("export", "-o", "-"), 1, NOTHING),
     ("user", ("demo", "cold-start", "--speed", "1000"), 0, "This was a demo"),
     ("user", ("check",), 1, NO_CUDA),
-    ("user", ("check",), 1, "configuration /etc/ingero/ingero.yaml is not there: every option has its default"),
+    ("user", ("check",), 1, "configuration no file /etc/ingero/ingero.yaml: every option has its default"),
     ("user", ("config", "show"), 0, "whom: auto"),
     ("root", ("trace", "--duration", "1s"), 1, f"ingero: cannot capture: {NO_TYPES}{WORKS}"),
     ("root", ("status",), 0, "back end none: this kernel does not describe its types"),

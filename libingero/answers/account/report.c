@@ -29,8 +29,8 @@ static void blame_nothing_append(const struct account_question *q, const Ingero_
 	(void)buf_printf(&text, "no thread %s %s%s from ", q->whose, q->op ? "called " : "made a traced call",
 			 q->op ? q->op : "");
 	blame_window_append(q, reply, &text);
-	(void)buf_append_text(&text, "; '--since' takes a longer time, 'ingero explain' says what is kept, and "
-				     "'ingero check' what this kernel does not tell");
+	(void)buf_append_text(&text, "; '--since' covers a longer time, 'ingero explain' shows what is recorded, and "
+				     "'ingero check' what this kernel cannot measure");
 	text_paragraph(out, style, "", buf_text(&text));
 }
 

@@ -1,23 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-/*
- * What `ingero blame` says: where the wall clock of each thread went, to the smallest part.
- */
+/* The text of `ingero blame`: where the wall clock of each thread went, every part of it. */
 #pragma once
 
 #include "ingero/v1/ingero.pb-c.h"
 #include "libingero/render/text.h"
 
-/* What was asked for, and what the answer cannot know. */
+/* The question, and what the answer does not contain. */
 struct account_question {
 	uint64_t now_unix_ns;
-	uint64_t from_unix_ns; /* asked for; 0: from the beginning */
-	uint64_t to_unix_ns;   /* 0: to now */
-	const char *whose;     /* to follow "thread": "of alice", "of pid 4711" */
-	const char *op;	       /* parts in its calls alone; NULL: all */
+	uint64_t from_unix_ns; /* start that was asked for; 0: from the beginning */
+	uint64_t to_unix_ns;   /* its end; 0: now */
+	const char *whose;     /* completes "thread": "of alice", "of pid 4711" */
+	const char *op;	       /* operation whose calls alone are shown; NULL: all parts */
 };
 
 /**
- * account_report_append() - the whole report
+ * account_report_append() - append the whole report
  * Return: 0 or -ENOMEM
  */
 int account_report_append(const struct account_question *question, const Ingero__V1__BlameReply *reply,

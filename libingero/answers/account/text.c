@@ -9,11 +9,11 @@
 #include "libingero/render/units.h"
 
 #define BAR_COLUMNS 8u
-#define BAR_STYLE_COLUMNS 72u /* narrower terminals have no bars */
+#define BAR_STYLE_COLUMNS 72u /* width below which no bars are drawn */
 #define LABEL_COLUMNS_MOST 26u
 #define TITLE_COLUMNS 32u
-#define PROCESS_COLUMNS 16u    /* in front of a short line */
-#define SHORT_LEAST_PERCENT 2u /* less says nothing in a line of few causes */
+#define PROCESS_COLUMNS 16u    /* indent of a short line */
+#define SHORT_LEAST_PERCENT 2u /* a narrower column says nothing in a line of few causes */
 
 struct account_title account_title(const Ingero__V1__Account *account)
 {
@@ -30,7 +30,7 @@ struct account_title account_title(const Ingero__V1__Account *account)
 	return title;
 }
 
-/* As many whole causes as there is room for, the first at any rate. */
+/* As many whole causes as fit, but at least the first. */
 static void detail_append(const char *detail, unsigned int room, struct buf *text)
 {
 	char fits[sizeof(((struct account_line *)0)->detail)];
@@ -106,7 +106,7 @@ int account_append_short(const Ingero__V1__Account *account, const char *first, 
 	return text.failed ? -ENOMEM : 0;
 }
 
-/* Whether the thread stands for its process: none before it does. */
+/* Whether the account stands for its process: no account of the process precedes it. */
 static bool is_first_driving(Ingero__V1__Account *const *accounts, size_t i)
 {
 	if (!accounts[i]->is_driving || !accounts[i]->wall_ns)

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/*
- * Accounts as text: a block of lines with bars, or all in one line.
- */
+/* Accounts as text: a block of lines with bars, or one line. */
 #pragma once
 
 #include "libingero/answers/account/view.h"
@@ -11,29 +9,29 @@ struct account_title {
 	char text[160];
 };
 
-/** account_title() - whose time it is: "python3 train.py 4711 · main thread · 60 s" */
+/** account_title() - title of an account: "python3 train.py 4711 · main thread · 60 s" */
 struct account_title account_title(const Ingero__V1__Account *account);
 
 /**
- * account_append() - a title, then a line for each cause
- * @most: lines behind the title, at least 1
+ * account_append() - append a title, then a line for each cause
+ * @most: maximum number of lines after the title, at least 1
  * Return: 0 or -ENOMEM; nothing for an account without time
  */
 int account_append(const Ingero__V1__Account *account, size_t most, const struct text_style *style, struct buf *out);
 
 /**
- * account_append_short() - "61 % waits for a pipe · 19 % cudaStreamSynchronize": as many causes as one line has room
- * for
- * @first: in front of it
+ * account_append_short() - append one line: "61 % waits for a pipe · 19 % cudaStreamSynchronize", with the causes that
+ * fit
+ * @first: start of the line
  * Return: 0 or -ENOMEM; nothing for an account without time
  */
 int account_append_short(const Ingero__V1__Account *account, const char *first, const struct text_style *style,
 			 struct buf *out);
 
 /**
- * account_append_processes() - the same of the first driving thread of each process
- * @accounts: driving threads first
- * @most:     lines at most, one of them for how many more there are
+ * account_append_processes() - append a short line for the first driving thread of each process
+ * @accounts: accounts, driving threads first
+ * @most:     maximum number of lines, the last of which counts the processes left out
  * Return: 0 or -ENOMEM
  */
 int account_append_processes(Ingero__V1__Account *const *accounts, size_t n, size_t most,

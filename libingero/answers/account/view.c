@@ -11,11 +11,11 @@
 #include "libingero/render/units.h"
 #include "libingero/render/user.h"
 
-#define CAUSES_TOLD 2u	       /* in one detail */
-#define CAUSE_ALONE_RATIO 0.95 /* from here on a cause has no percentage of its own */
+#define CAUSES_TOLD 2u	       /* maximum number of names in one detail */
+#define CAUSE_ALONE_RATIO 0.95 /* share below which a cause has no percentage of its own */
 #define CAUSE_LEAST_RATIO 0.01
 
-/* What a person would call one cause. */
+/* A cause as the user sees it. */
 enum cause_group {
 	GROUP_READY,
 	GROUP_QUOTA,
@@ -34,13 +34,13 @@ enum cause_group {
 	GROUP_SLEEP,
 	GROUP_BLOCKED,
 	GROUP_NOT_KNOWN,
-	GROUP_REST, /* what finds no line of its own */
+	GROUP_REST, /* causes without a line of their own */
 };
 
 static const struct {
 	const char *label;
 	const char *brief; /* NULL: the label */
-	const char *link;  /* before who or what it is */
+	const char *link;  /* prefix of the waker or resource */
 } group_words[] = {
 	[GROUP_READY] = { "ready, no CPU", "ready", "behind " },
 	[GROUP_QUOTA] = { "out of CPU quota", NULL, "" },
@@ -71,7 +71,7 @@ struct group {
 	enum cause_group kind;
 	const char *op; /* GROUP_CALL: its operation; NULL: several */
 	uint64_t ns;
-	ARRAY(struct cause) causes; /* as far as they are known */
+	ARRAY(struct cause) causes; /* those that are known */
 };
 
 typedef ARRAY(struct group) group_list;
@@ -189,7 +189,7 @@ static void cause_of(const Ingero__V1__Account *account, const Ingero__V1__Accou
 	case GROUP_SLEEP:
 		(void)snprintf(cause->text, sizeof(cause->text), "the program asked to");
 		break;
-	case GROUP_CHILD: /* another one each time */
+	case GROUP_CHILD: /* a different name each time */
 		if (part->by && part->by->comm[0])
 			(void)snprintf(cause->text, sizeof(cause->text), "%.16s", part->by->comm);
 		break;
@@ -295,7 +295,7 @@ static void line_of_group(struct group *group, struct account_line *line)
 		line->brief[--n] = '\0';
 }
 
-/* The groups from @from on as one. Return: 0 or -ENOMEM */
+/* Merges the groups from @from on into one. Return: 0 or -ENOMEM */
 static int rest_merge(group_list *groups, size_t from)
 {
 	struct group rest = { .kind = GROUP_REST };
@@ -319,7 +319,7 @@ static int rest_merge(group_list *groups, size_t from)
 	return r;
 }
 
-/* Largest remainders: the line that lost most by rounding down gets the next percent. */
+/* Largest remainder method: the line that lost most by rounding down gets the next percent. */
 static void percents_set(struct account_view *view)
 {
 	unsigned int left = 100;

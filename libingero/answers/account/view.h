@@ -1,20 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-/*
- * The account of a thread as people read it: one line for each cause, the largest first, in percents that sum to 100.
- */
+/* The account of a thread for display: one line for each cause, the largest first, in percents that sum to 100. */
 #pragma once
 
 #include "base/array.h"
 #include "ingero/v1/ingero.pb-c.h"
 
-#define ACCOUNT_LINES_MOST 5u /* of a report */
+#define ACCOUNT_LINES_MOST 5u /* maximum number of lines in a report */
 
 struct account_line {
 	char label[64];	  /* "waits for a pipe" */
-	char detail[112]; /* "from python (4720) 71 %": through whom; "": not known */
-	char brief[80];	  /* label and whom in few columns: "ready behind ffmpeg" */
+	char detail[112]; /* wakers and resources: "from python (4720) 71 %"; "": unknown */
+	char brief[80];	  /* label and waker in few columns: "ready behind ffmpeg" */
 	uint64_t ns;
-	unsigned int percent; /* of wall_ns, rounded so that all lines sum to 100 */
+	unsigned int percent; /* share of wall_ns, rounded so that all lines sum to 100 */
 };
 
 struct account_view {
@@ -30,8 +28,8 @@ struct account_view {
 
 void account_view_done(struct account_view *view);
 /**
- * account_view_build() - the lines of an account
- * @most: lines at most; smaller causes are one line, "other"
+ * account_view_build() - make the lines of an account
+ * @most: maximum number of lines; smaller causes become one line, "other"
  * @ret:  release with account_view_done(); no lines where the account has no time
  * Return: 0 or -ENOMEM
  */

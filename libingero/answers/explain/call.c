@@ -90,7 +90,7 @@ void explain_call_append(const Ingero__V1__Event *call, const struct text_style 
 	for (size_t i = 0; i < call->n_reasons; i++)
 		(void)buf_printf(&text, "%s%s", i ? ", " : "", call->reasons[i]);
 	if (call->n_reasons)
-		text_paragraph(out, style, "  kept as  ", buf_text(&text));
+		text_paragraph(out, style, "  reason   ", buf_text(&text));
 	if (call->depth)
 		text_line(out, style, TEXT_PLAIN, "  inside   %s",
 			  units_things(call->depth, "other traced call", "other traced calls").text);

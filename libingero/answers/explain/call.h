@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/* One call as people read it: to the nanosecond, with lines that add up. */
+/* One call as text: in nanoseconds, with lines that add up. */
 #pragma once
 
 #include "ingero/v1/ingero.pb-c.h"
 #include "libingero/render/text.h"
 
-/** explain_call_append() - what a kept call did and where its time went */
+/** explain_call_append() - append a recorded call and where its time went */
 void explain_call_append(const Ingero__V1__Event *call, const struct text_style *style, struct buf *out);

@@ -12,12 +12,12 @@
 #include "libingero/answers/trace/rows.h"
 #include "libingero/render/units.h"
 
-#define CLASSES_MOST 3u /* of a block in a list */
+#define CLASSES_MOST 3u /* maximum lines of a block in a list */
 #define PROCESS_COLUMNS 16u
-#define ID_CHARS_LEAST 6u /* short enough to type, long enough to stay alone for a while */
-#define SPAN_COLUMNS 20	  /* of "14:02:51 to 14:03:20" */
+#define ID_CHARS_LEAST 6u /* characters of an id: short to type, and unique for a while */
+#define SPAN_COLUMNS 20	  /* columns of "14:02:51 to 14:03:20" */
 #define LINE_COLUMNS_MOST 1000u
-#define SURE_RATIO 0.995 /* shown as 100 % */
+#define SURE_RATIO 0.995 /* smallest ratio shown as 100 % */
 
 static void share_append(double share, bool has_shares, struct buf *text)
 {
@@ -83,7 +83,7 @@ static struct explain_cause when_text(const struct explain_finding *e)
 			       clock_span_text(f->start_unix_ns, f->end_unix_ns, e->now_unix_ns).text);
 	else
 		(void)snprintf(out.text, sizeof(out.text),
-			       e->goes_on ? "%s to now" : "since %s", /* or its end unseen */
+			       e->goes_on ? "%s to now" : "since %s", /* or the recording ended first */
 			       clock_text(f->start_unix_ns, e->now_unix_ns).text);
 	return out;
 }
@@ -150,7 +150,7 @@ static void finding_who_append(const Ingero__V1__Finding *f, const struct text_s
 	const char *container = f->program ? f->program->container : NULL;
 	CLEANUP(buf_done) struct buf text = BUF_INIT;
 
-	/* Files recorded by Ingero do not tell the owner, and the process of some chains neither. */
+	/* Files recorded by Ingero have no owners, and no process of some chains. */
 	if (!f->pid)
 		(void)buf_append_text(&text, "not recorded");
 	else if (f->uid == UINT32_MAX)
@@ -279,9 +279,9 @@ static void examples_append(const struct explain_finding *e, const struct text_s
 		bool is_kept = call->id && *call->id;
 
 		n_kept += is_kept;
-		/* The id is there to be copied: it comes before what a narrow terminal may cut. */
+		/* The id is for copying: it comes before text that a narrow terminal may cut. */
 		text_line(out, style, TEXT_PLAIN, "%s%7s  %s  %s", i ? "           " : "  calls    ",
-			  units_ns(call->duration_ns, UNITS_TIGHT).text, is_kept ? call->id : "not kept",
+			  units_ns(call->duration_ns, UNITS_TIGHT).text, is_kept ? call->id : "not recorded",
 			  clock_text(call->timestamp_unix_ns, e->now_unix_ns).text);
 	}
 	if (n_kept)
@@ -313,7 +313,7 @@ void explain_finding_append_all(const struct explain_finding *e, const struct te
 	text_line(out, style, TEXT_DIM, "  id       %s (%s)", f->id, f->kind);
 }
 
-/* The title with its operation as tables name it: "cudaStreamSync waited for the CPU". */
+/* The title with its operation's name in tables: "cudaStreamSync waited for the CPU". */
 static void title_append_short(const Ingero__V1__Finding *f, struct buf *text)
 {
 	const char *title = title_of(f);
@@ -349,7 +349,7 @@ void explain_finding_append_line(const struct explain_finding *e, const struct t
 	CLEANUP(buf_done) struct buf text = BUF_INIT;
 
 	if (style->rows == 0)
-		line.columns = LINE_COLUMNS_MOST; /* nobody looks: whoever searches it wants it whole */
+		line.columns = LINE_COLUMNS_MOST; /* a file gets the whole line, for searches */
 	line_compose(e, /* is_short= */ false, &text);
 	if (text_columns(buf_text(&text)) > line.columns) {
 		buf_consume(&text, text.n);

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/*
- * One finding as people read it: who, how much, where the time went and through
- * whom, what to do, how sure it is.
- */
+/* One finding as text: process, lost time, where it went and behind which process, remedy, confidence. */
 #pragma once
 
 #include <stdbool.h>
@@ -13,42 +10,44 @@
 
 struct explain_finding {
 	const Ingero__V1__Finding *finding; /* borrowed */
-	const Ingero__V1__Lost *lost;	    /* in the window; NULL: not known */
-	size_t number;			    /* in the list, from 1; 0: alone */
-	unsigned int id_chars;		    /* of its id, so that it is told from the others */
+	const Ingero__V1__Lost *lost;	    /* of the window; NULL: unknown */
+	size_t number;			    /* number in the list, from 1; 0: not in a list */
+	unsigned int id_chars;		    /* number of characters of its id that make it unique */
 	uint64_t now_unix_ns;
-	bool goes_on;	   /* somebody still records: what has no end lasts */
-	const char *db;	   /* to ask again: --db; NULL: not needed */
-	bool is_forgotten; /* it cannot be asked again */
+	bool goes_on;	   /* recording goes on: a finding without an end lasts */
+	const char *db;	   /* --db of the command for more; NULL: not needed */
+	bool is_forgotten; /* no command can ask for more */
 };
 
 struct explain_command {
 	char text[160];
 };
-/** explain_command() - "ingero explain", or with --db and that file; FILE where its name is too long for a line */
+/** explain_command() - "ingero explain", with --db and its file if given; FILE where the name is too long for a line */
 struct explain_command explain_command(const char *db);
 
-/** explain_finding_append() - the block of a report */
+/** explain_finding_append() - append the block of a report */
 void explain_finding_append(const struct explain_finding *e, const struct text_style *style, struct buf *out);
-/** explain_finding_append_all() - the same with every class, all evidence, examples */
+/** explain_finding_append_all() - append the block with every class, all evidence and examples */
 void explain_finding_append_all(const struct explain_finding *e, const struct text_style *style, struct buf *out);
-/** explain_finding_append_line() - how to ask for it, severity, time lost, when, who, headline: one line */
+/** explain_finding_append_line() - append one line: command, severity, time lost, time, process, headline */
 void explain_finding_append_line(const struct explain_finding *e, const struct text_style *style, struct buf *out);
 
-/** explain_id_chars() - how many characters tell the ids of these findings apart; at least 6 */
+/** explain_id_chars() - number of characters that make the ids of these findings unique; at least 6 */
 unsigned int explain_id_chars(Ingero__V1__Finding *const *findings, size_t n);
 
 enum explain_severity { EXPLAIN_OTHER, EXPLAIN_LOW, EXPLAIN_MEDIUM, EXPLAIN_HIGH, EXPLAIN_CRITICAL };
 
 /** explain_severity_name() - "HIGH"; "" for OTHER */
 const char *explain_severity_name(enum explain_severity severity);
-/** explain_severity() - as a number: larger is worse */
+/** explain_severity() - severity as a number: larger is worse */
 enum explain_severity explain_severity(const Ingero__V1__Finding *finding);
 
 struct explain_cause {
-	char text[320]; /* three processes by name */
+	char text[320]; /* enough for three processes by name */
 };
 
-/** explain_cause_text() - the cause in its finding's words, with the processes: "behind hog (pid 42, root)", of several
- * up to three, "out of its CPU quota (cpu.max)"; "" where nothing is to blame */
+/**
+ * explain_cause_text() - the cause in the words of its finding, with up to three processes: "behind hog (pid 42,
+ * root)", "out of its CPU quota (cpu.max)"; "" where the cause is unknown
+ */
 struct explain_cause explain_cause_text(const Ingero__V1__Finding *finding);

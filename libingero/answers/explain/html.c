@@ -9,14 +9,14 @@
 #include "libingero/answers/explain/finding.h"
 #include "libingero/render/units.h"
 
-#define PAGE_COLUMNS 100u     /* of a finding's block */
+#define PAGE_COLUMNS 100u     /* lines of a finding's block */
 #define SENTENCE_COLUMNS 4096 /* the browser breaks lines */
 #define COLOURS 6u
 
 static const struct text_style block_style = { .is_utf8 = true, .columns = PAGE_COLUMNS };
 static const struct text_style sentence_style = { .is_utf8 = true, .columns = SENTENCE_COLUMNS };
 
-/* A policy for what the page may load, which is nothing, and its looks. */
+/* Style of the page, and a policy that forbids all loading. */
 static const char page_head[] =
 	"<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
 	"<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n"
@@ -40,7 +40,7 @@ static const char page_head[] =
 	"border-radius:4px;font-size:.85rem}\n"
 	"</style>\n</head>\n<body>\n<h1>Where the time went, and what went wrong</h1>\n";
 
-/* Text that may come from a traced program: no control characters, no markup. */
+/* Appends text that may come from a traced program: no control characters, no markup. */
 static void html_append(struct buf *out, const char *text)
 {
 	for (const char *line = text; *line; line += strcspn(line, "\n")) {
@@ -87,7 +87,7 @@ static void element_append(struct buf *out, const char *tag, const char *attribu
 	(void)buf_printf(out, "</%s>\n", tag);
 }
 
-/* The whole time as one bar. */
+/* Draws the whole time as one bar. */
 static void whole_append(const struct account_view *view, struct buf *out)
 {
 	double at = 0;
@@ -152,7 +152,7 @@ static void findings_html(const struct explain_question *q, const Ingero__V1__Ex
 		out->failed |= text.failed;
 	}
 	if (reply->more_findings)
-		(void)buf_printf(out, "<p class=\"dim\">and %u more that are not listed</p>\n", reply->more_findings);
+		(void)buf_printf(out, "<p class=\"dim\">and %u more, not listed</p>\n", reply->more_findings);
 }
 
 int explain_html_append(const struct explain_question *q, const Ingero__V1__ExplainReply *reply, struct buf *out)

@@ -11,7 +11,7 @@ int explain_json_append(struct buf *out, const Ingero__V1__ExplainReply *reply)
 	CLEANUP(buf_done) struct buf rest = BUF_INIT;
 	size_t start = out->n;
 
-	/* The message's `lost` is the word of all messages; who reads explain's object knows `losses`. */
+	/* The field is `lost` in all messages, but `losses` in the output of explain. */
 	(void)buf_append_text(out, "{\"type\":\"explain\",");
 	if (!reply->window) {
 		(void)buf_append_text(out, "\"window\":");
@@ -24,7 +24,7 @@ int explain_json_append(struct buf *out, const Ingero__V1__ExplainReply *reply)
 		(void)buf_append_text(out, ",");
 	}
 	if (pb_json_line(&rest, NULL, &reply->base, "lost") == 0)
-		(void)buf_append(out, rest.data + 1, rest.n - 1); /* without its brace */
+		(void)buf_append(out, rest.data + 1, rest.n - 1); /* without its opening brace */
 
 	if (out->failed || rest.failed) {
 		out->n = start;

@@ -15,14 +15,14 @@
 #include "libingero/answers/window.h"
 #include "libingero/render/units.h"
 
-#define GAPS_MOST 3u		  /* lines of a screen that are worth it */
-#define LIST_TITLE_LINES 2u	  /* a blank, and how many follow */
-#define PRESSURE_LEAST_RATIO 0.01 /* below, memory and disks are at ease (guess: revisit with real traces) */
+#define GAPS_MOST 3u		  /* fewest lines of a screen for this part */
+#define LIST_TITLE_LINES 2u	  /* a blank, and the count of the rest */
+#define PRESSURE_LEAST_RATIO 0.01 /* pressure below this is not worth a line (guess: revisit with real traces) */
 #define PROCESS_COLUMNS 24u
-#define LIST_LEAST 2u	     /* lines of findings that have no block, on a terminal that is too low for them */
-#define ACCOUNTS_MOST 3u     /* in text */
-#define ACCOUNT_ROWS 14u     /* of a terminal, for each of them */
-#define TABLE_ROWS_LEAST 10u /* of --per-process on a terminal */
+#define LIST_LEAST 2u	     /* lines of findings without a block, on a terminal with few lines */
+#define ACCOUNTS_MOST 3u     /* maximum in text */
+#define ACCOUNT_ROWS 14u     /* lines of a terminal for each of them */
+#define TABLE_ROWS_LEAST 10u /* maximum rows of --per-process on a terminal */
 
 void explain_footer_append(const Ingero__V1__Lost *lost, Ingero__V1__Gap *const *gaps, size_t n_gaps,
 			   uint64_t now_unix_ns, const struct text_style *style, struct buf *out)
@@ -85,20 +85,18 @@ static bool something_is_missing(const Ingero__V1__ExplainReply *reply)
 	       lost_sum(reply->lost, LOST_COUNTS) + lost_sum(reply->lost, LOST_DETAIL) > 0;
 }
 
-/* Nothing was recorded in the window: why, and where there is something. */
+/* The window has no recording: why, and which times have one. */
 static void unrecorded_append(const struct explain_question *q, const Ingero__V1__ExplainReply *reply,
 			      const struct text_style *style, struct buf *out)
 {
 	CLEANUP(buf_done) struct buf text = BUF_INIT;
 
 	if (!q->kept_to_unix_ns) {
-		(void)buf_printf(&text,
-				 "nothing to tell: nothing is kept of any process %s yet; 'sudo ingero trace' records",
-				 q->whose);
+		(void)buf_printf(&text, "No recording of any process %s yet; 'sudo ingero trace' records", q->whose);
 	} else {
 		(void)buf_append_text(&text, "nothing was recorded from ");
 		span_append(q, from_of(q, reply), to_of(q, reply), &text);
-		(void)buf_append_text(&text, "; what is kept goes from ");
+		(void)buf_append_text(&text, "; the recording goes from ");
 		span_append(q, q->kept_from_unix_ns, q->kept_to_unix_ns, &text);
 		(void)buf_printf(&text, ": ask with --from '%s'",
 				 clock_text(q->kept_from_unix_ns, q->now_unix_ns).text);
@@ -106,7 +104,7 @@ static void unrecorded_append(const struct explain_question *q, const Ingero__V1
 	text_paragraph(out, style, "", buf_text(&text));
 }
 
-/* Where the window is not the one that was asked for. */
+/* A line where the window differs from the question. */
 static void widened_append(const struct explain_question *q, const Ingero__V1__ExplainReply *reply,
 			   const struct text_style *style, struct buf *out)
 {
@@ -130,9 +128,9 @@ static void nothing_found_append(const struct explain_question *q, const Ingero_
 		return;
 	}
 	if (!window || !window->calls)
-		(void)buf_printf(&text, "nothing to tell: no process %s made a CUDA call from ", q->whose);
+		(void)buf_printf(&text, "No CUDA calls: no process %s made one from ", q->whose);
 	else
-		(void)buf_printf(&text, "nothing to tell: %s %s made %s and lost no time worth naming, from ",
+		(void)buf_printf(&text, "No problem found: %s %s made %s with no significant delays, from ",
 				 units_things(window->processes, "process", "processes").text, q->whose,
 				 units_things(window->calls, "call", "calls").text);
 	span_append(q, from_unix_ns, to_unix_ns, &text);
@@ -263,7 +261,7 @@ static void report_findings_append(const struct explain_question *q, const Inger
 		e.number = i + 1;
 		text_line(&block, style, TEXT_PLAIN, "%s", "");
 		explain_finding_append(&e, style, &block);
-		/* The first is always whole: it is what one came for. */
+		/* The first block is always whole: it is the main answer. */
 		left = (unsigned int)(reply->n_findings - i - 1);
 		if (i > 0 && style->rows && used + lines_of(&block, 0) + (left ? LIST_TITLE_LINES + left : 0) > room)
 			break;
@@ -275,12 +273,12 @@ static void report_findings_append(const struct explain_question *q, const Inger
 	if (i > 0 && i < reply->n_findings && q->is_forgotten)
 		text_line(out, style, TEXT_DIM, "%zu more", reply->n_findings - i);
 	else if (i > 0 && i < reply->n_findings)
-		text_line(out, style, TEXT_DIM, "%zu more; '%s ID' tells of one", reply->n_findings - i,
+		text_line(out, style, TEXT_DIM, "%zu more; '%s ID' shows one", reply->n_findings - i,
 			  explain_command(q->db).text);
 	used += LIST_TITLE_LINES;
 	most = q->is_list || !style->rows ? SIZE_MAX : MAX(room > used ? room - used : 0, LIST_LEAST);
 	if (most < reply->n_findings - i && most > LIST_LEAST)
-		most--; /* for how many there are beyond */
+		most--; /* for the count of the rest */
 	for (; i < reply->n_findings && most; i++, most--) {
 		struct explain_finding e = finding_of(q, reply, i);
 
@@ -290,7 +288,7 @@ static void report_findings_append(const struct explain_question *q, const Inger
 		text_line(out, style, TEXT_DIM, "and %zu more%s", reply->n_findings - i,
 			  q->is_forgotten ? "" : "; '--chains' lists all");
 	if (reply->more_findings)
-		text_line(out, style, TEXT_DIM, "and %u more that are not listed: a shorter time, or --pid, shows them",
+		text_line(out, style, TEXT_DIM, "and %u more, not listed: a shorter time, or --pid, shows them",
 			  reply->more_findings);
 }
 
@@ -309,7 +307,7 @@ static int report_table_append(const struct explain_question *q, const Ingero__V
 	if (r < 0 || rows.rows.n == 0)
 		return r;
 	text_line(out, style, TEXT_PLAIN, "%s", "");
-	if (rows.n_processes == 1) { /* whose the table is then is not in it */
+	if (rows.n_processes == 1) { /* the table's process is then left out of it */
 		const Ingero__V1__Operation *op = rows.rows.items[0].op;
 
 		text_line(out, style, TEXT_BOLD, "%s of %s",
@@ -375,7 +373,7 @@ int explain_report_append(const struct explain_question *q, const Ingero__V1__Ex
 		}
 		text_line(&footer, style, TEXT_PLAIN, "%s", "");
 		explain_footer_append(reply->lost, reply->gaps, reply->n_gaps, q->now_unix_ns, style, &footer);
-		lines = lines_of(out, start) + lines_of(&footer, 0) + 1; /* the prompt behind it */
+		lines = lines_of(out, start) + lines_of(&footer, 0) + 1; /* for the shell's prompt below */
 		if (!q->is_list && explain_waits_count(reply))
 			lines += EXPLAIN_WAITS_LINES;
 		report_findings_append(q, reply, style, lines, out);

@@ -9,7 +9,7 @@
 #include "libingero/render/units.h"
 
 #define TITLE "main thread, between calls"
-#define PROCESS_COLUMNS 26u /* of the title */
+#define PROCESS_COLUMNS 26u /* text after the title */
 
 static void wait_row_add(struct table *t, const Ingero__V1__Wait *wait)
 {
@@ -27,7 +27,7 @@ static void wait_row_add(struct table *t, const Ingero__V1__Wait *wait)
 	table_add(t, TEXT_PLAIN, "%s", op->count > 1 ? units_ns(op->p50_ns, UNITS_TIGHT).text : "");
 }
 
-/* Whether an account says it, and more. */
+/* Whether an account of the process covers this time. */
 static bool has_account(const Ingero__V1__ExplainReply *reply, const Ingero__V1__Wait *wait)
 {
 	for (size_t i = 0; i < reply->n_accounts; i++)

@@ -14,10 +14,10 @@
 
 #define PROCESS_COLUMNS 18u
 #define OP_COLUMNS 32u
-#define CUT_LEAST 8u /* columns of a process or an operation that gave way */
+#define CUT_LEAST 8u /* columns of process and operation when they give way */
 #define NOTE_TITLE "most of it"
 
-/* What gives way first where room lacks: digits of the time, long notes, gaps, notes. */
+/* The order in which parts give way: digits of the time, long notes, gaps, notes. */
 static const struct {
 	unsigned int clock;
 	unsigned int note_most;
@@ -38,7 +38,7 @@ static void cells_done(struct cells *cells)
 	buf_done(&cells->note);
 }
 
-/* What CUDA calls it says that it is an error. */
+/* Errors in the words of CUDA. */
 static void error_append(const Ingero__V1__Event *event, struct buf *out)
 {
 	const char *name = layer_error_name(event->source, event->ret_code);

@@ -15,7 +15,7 @@
 
 #define DATE_CHARS 10 /* 2026-01-31 */
 
-/* Dates stand above the calls of their day, where that is not today; zones, where the clocks were changed. */
+/* Dates stand above the calls of their day, unless it is today; zones, where the clocks were changed. */
 static void day_append(struct calls *calls, uint64_t unix_ns, struct buf *out)
 {
 	uint64_t before = calls->day_unix_ns ? calls->day_unix_ns : calls->now_unix_ns;
@@ -59,7 +59,8 @@ static void line_append(struct calls *calls, const Ingero__V1__Event *event, str
 				      "timestamp\tpid\ttid\tprocess_name\tsource\top\tduration_ns\tret_code\tid\n");
 	utc_append(out, event->timestamp_unix_ns);
 	(void)buf_printf(out, "\t%u\t%u\t", event->pid, event->tid);
-	(void)text_append(out, &whole, event->process_name, UINT32_MAX); /* a name cannot break the line */
+	(void)text_append(out, &whole, event->process_name,
+			  UINT32_MAX); /* control characters in a name must not break the line */
 	(void)buf_printf(out, "\t%s\t%s\t%" PRIu64 "\t%" PRId32 "\t%s\n", event->source, event->op, event->duration_ns,
 			 event->ret_code, event->id);
 }
@@ -89,11 +90,11 @@ void calls_footer_append(const struct calls *calls, const Ingero__V1__EventsEnd 
 	CLEANUP(buf_done) struct buf text = BUF_INIT, wider = BUF_INIT;
 
 	if (calls->n < end->matched)
-		(void)buf_printf(&text, "the newest %s of %s kept calls", units_count(calls->n).text,
+		(void)buf_printf(&text, "the newest %s of %s recorded calls", units_count(calls->n).text,
 				 units_count(end->matched).text);
 	else
-		(void)buf_printf(&text, "%s", units_things(calls->n, "kept call", "kept calls").text);
-	(void)buf_printf(&text, " of %s that were counted", units_count(end->counted).text);
+		(void)buf_printf(&text, "%s", units_things(calls->n, "recorded call", "recorded calls").text);
+	(void)buf_printf(&text, " of %s counted calls", units_count(end->counted).text);
 	if (window && window->to_unix_ns)
 		(void)buf_printf(&text, ", %s",
 				 clock_span_text(window->from_unix_ns, window->to_unix_ns, calls->now_unix_ns).text);

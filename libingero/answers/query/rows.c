@@ -8,7 +8,7 @@
 #include "base/json_text.h"
 #include "libingero/render/pb_json.h"
 
-#define CELL_MOST 60u /* columns of a cell that others stand beside; longer ones are cut */
+#define CELL_MOST 60u /* maximum width of a cell that has others beside it; longer cells are cut */
 #define GAP 2u
 
 void rows_done(struct rows *rows)
@@ -26,7 +26,7 @@ static bool name_is_taken(const struct rows *rows, const char *name)
 	return false;
 }
 
-/* Objects have each key once. */
+/* Keys of an object are unique. */
 static int column_add(struct rows *rows, const char *name)
 {
 	struct rows_column column = { .is_number = true };
@@ -42,11 +42,11 @@ static int column_add(struct rows *rows, const char *name)
 	column.name = own;
 	if (ARRAY_PUSH(&rows->columns, column) < 0)
 		return -ENOMEM;
-	own = NULL; /* the column's */
+	own = NULL; /* the column owns it */
 	return 0;
 }
 
-/* As text: the same for tables and lines, escaped by neither. */
+/* A cell as text, the same for tables and lines, not yet escaped. */
 static void value_text(const Ingero__V1__SqlValue *value, const char *null, struct buf *out)
 {
 	switch (value->value_case) {
@@ -96,7 +96,7 @@ static void widths_find(struct rows *rows, const Ingero__V1__SqlReply *reply)
 	}
 }
 
-/* A cell that is longer than its column pushes the others aside rather than lose its end. */
+/* A cell longer than its column shifts the following cells rather than being cut. */
 static void value_cell_append(const struct rows *rows, size_t i, const char *text, struct buf *out)
 {
 	const struct rows_column *column = &rows->columns.items[i];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Rows of a SELECT as they come: an aligned table for people, tab-separated lines for
- * other programs, or JSON. No row is kept: a table is as wide as its first message.
+ * Rows of a SELECT as they arrive: an aligned table for people, tab-separated lines for other programs, or JSON. No row
+ * is collected: the first message sets the widths of a table.
  */
 #pragma once
 
@@ -13,8 +13,8 @@
 
 enum rows_form {
 	ROWS_TABLE, /* a line for each value where a row is wider than the terminal */
-	ROWS_LINES, /* names first; \t \n \r \\ are written so, NULL as \N */
-	ROWS_JSON,  /* one object a row; names that come twice get _2, _3 ... */
+	ROWS_LINES, /* column names first; \t \n \r \\ are escaped, NULL is \N */
+	ROWS_JSON,  /* one object a row; repeated names get _2, _3 ... */
 };
 
 struct rows_column {
@@ -28,9 +28,9 @@ struct rows {
 	struct text_style style;
 	ARRAY(struct rows_column) columns;
 	uint64_t n;
-	bool has_titles; /* shown */
+	bool has_titles; /* number of rows shown */
 	bool is_tall;	 /* a line for each value: the table is wider than the terminal */
-	bool is_cut;	 /* there were more than asked for */
+	bool is_cut;	 /* more rows matched than were asked for */
 };
 
 #define ROWS_INIT(how)                                                                                                 \
@@ -39,7 +39,9 @@ struct rows {
 	}
 
 void rows_done(struct rows *rows);
-/** rows_take() - what one message brings. Return: 0, -ENOMEM, or -EPROTO (rows that do not fit their columns) */
+/**
+ * rows_take() - append the rows of one message. Return: 0, -ENOMEM, or -EPROTO (rows that do not match their columns)
+ */
 int rows_take(struct rows *rows, const Ingero__V1__SqlReply *reply, struct buf *out);
-/** rows_end() - titles of an answer without rows */
+/** rows_end() - append the titles of an answer without rows */
 int rows_end(struct rows *rows, struct buf *out);

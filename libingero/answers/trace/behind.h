@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Who ran while calls of a process waited for the CPU. */
+/* Processes that ran while calls of a process waited for the CPU. */
 #pragma once
 
 #include "libingero/answers/trace/rows.h"
@@ -8,11 +8,11 @@
 #define TRACE_BEHIND_MOST 3
 
 struct trace_behind {
-	const Ingero__V1__Behind *most[TRACE_BEHIND_MOST]; /* borrowed; most time first, NULL behind the last */
-	uint64_t sum_ns;				   /* of all, not only of these */
+	const Ingero__V1__Behind *most[TRACE_BEHIND_MOST]; /* borrowed; most time first, NULL after the last */
+	uint64_t sum_ns;				   /* time of all of them, listed or not */
 };
 
-/** trace_behind_of() - for the calls of one process */
+/** trace_behind_of() - list the processes behind which one process waited */
 struct trace_behind trace_behind_of(const Ingero__V1__Summary *figures, uint32_t victim_pid);
 
 struct trace_who {
@@ -20,10 +20,10 @@ struct trace_who {
 };
 
 /**
- * trace_culprit() - a process that had time of another's: "logrotate (pid 6603, root)", "its own other threads",
- * "another user's process (uid 1000)"
- * @pid: 0: its name is not to be known
+ * trace_culprit() - name of a culprit: "logrotate (pid 6603, root)", "its own other threads", "another user's process
+ * (uid 1000)"
+ * @pid: 0: the caller may not know its name
  */
 struct trace_who trace_culprit(uint32_t pid, uint32_t victim_pid, const char *comm, uint32_t uid);
-/** trace_who() - the same of who ran meanwhile */
+/** trace_who() - trace_culprit() of an entry */
 struct trace_who trace_who(const Ingero__V1__Behind *behind);

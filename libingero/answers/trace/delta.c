@@ -23,7 +23,7 @@ static uint64_t less(uint64_t now, uint64_t before)
 	return now - MIN(now, before);
 }
 
-/* Each class has the same place in both. */
+/* A class has the same index in both. */
 static void blame_subtract(Ingero__V1__Blame *blame, const Ingero__V1__Blame *before)
 {
 	for (unsigned int i = 0; i < ingero__v1__blame__descriptor.n_fields; i++) {

@@ -7,9 +7,9 @@
 #include "libingero/answers/trace/rows.h"
 #include "libingero/render/units.h"
 
-#define FINDINGS_MOST 5u /* lines before a summary; explain has the others */
+#define FINDINGS_MOST 5u /* lines before a summary; explain has the rest */
 #define ID_CHARS 6
-#define TOLD_MOST 1024u /* far more than anybody reads; further ones are told each time */
+#define TOLD_MOST 1024u /* far more than anybody reads; beyond it updates are not compared */
 
 void trace_told_done(struct trace_told *told)
 {
@@ -35,7 +35,7 @@ bool trace_finding_is_news(struct trace_told *told, const Ingero__V1__Finding *f
 		return is_news;
 	}
 	if (told->findings.n < TOLD_MOST)
-		(void)ARRAY_PUSH(&told->findings, now); /* without memory it is told twice */
+		(void)ARRAY_PUSH(&told->findings, now); /* without memory its line may be repeated */
 	return true;
 }
 
@@ -59,7 +59,7 @@ static bool is_worse(const Ingero__V1__Finding *a, const Ingero__V1__Finding *b)
 	return a->lost_ns > b->lost_ns;
 }
 
-/* Without the mark and the severity, which have their own tone. */
+/* Without mark and severity, which have their own tone. */
 static void sentence_append(const Ingero__V1__Finding *f, bool has_process, const char *explain, struct buf *text)
 {
 	struct explain_cause cause = explain_cause_text(f);

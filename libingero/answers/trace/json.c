@@ -39,7 +39,7 @@ int trace_json_reply(struct buf *out, const Ingero__V1__TraceReply *reply)
 int trace_json_figures(struct buf *out, const Ingero__V1__Summary *figures)
 {
 	if (figures->from_told_case == INGERO__V1__SUMMARY__FROM_TOLD__NOT_SET)
-		return 0; /* of a daemon that knows no seconds: totals, which the summary has */
+		return 0; /* a daemon without figures of a second sends totals, which the summary has */
 	return pb_json_line(out, "figures", &figures->base, "more libraries findings delay store life not_shown");
 }
 

@@ -11,7 +11,7 @@
 #include "libingero/render/units.h"
 
 #define IN_FLIGHT_OLD_NS NSEC_PER_SEC /* calls usually take far less */
-#define SENTENCES_MAX 3		      /* of one kind; a screen is not a list */
+#define SENTENCES_MAX 3		      /* maximum sentences of one kind */
 
 /* The rest of the operation's time, so that the sentence adds up. */
 static void rest_append(struct buf *text, const struct blame_view *blame, enum blame_view_class told)
@@ -20,9 +20,9 @@ static void rest_append(struct buf *text, const struct blame_view *blame, enum b
 
 	if (class == BLAME_VIEW_COUNT || blame->ns[class] * 20 < blame->sum_ns)
 		return;
-	(void)buf_printf(text, " Another %s it was %s.",
+	(void)buf_printf(text, " For another %s the call was %s.",
 			 units_ratio((double)blame->ns[class] / (double)blame->sum_ns, 0).text,
-			 blame_view_phrase(class));
+			 class == BLAME_VIEW_ON_CPU ? "computing" : blame_view_phrase(class));
 }
 
 static void delay_append(const Ingero__V1__Delay *delay, const struct text_style *style, struct buf *out)
@@ -44,7 +44,7 @@ static void delay_append(const Ingero__V1__Delay *delay, const struct text_style
 	text_paragraph(out, style, "▲ ", buf_text(&text));
 }
 
-#define NAMED_PART 100 /* of the time behind somebody: who had less than that is one of the others */
+#define NAMED_PART 100 /* share of the time from which a process is named; the rest is a sum */
 
 static void who_append(struct buf *text, const char *before, const char *who, uint64_t ns, uint64_t sum_ns)
 {
@@ -61,7 +61,7 @@ static void neighbours_append(const Ingero__V1__Summary *summary, uint32_t pid, 
 	CLEANUP(buf_done) struct buf text = BUF_INIT;
 
 	if (!first || behind.sum_ns == 0) {
-		text_paragraph(out, style, "  ", "Who ran meanwhile is not known.");
+		text_paragraph(out, style, "  ", "The processes that ran meanwhile are unknown.");
 		return;
 	}
 	(void)buf_append_text(&text, "While calls of this process waited, the CPU ran");
@@ -84,12 +84,12 @@ static void nothing_append(const Ingero__V1__Summary *summary, const struct trac
 	enum blame_view_class class;
 
 	if (rows->n_calls == 0) {
-		(void)buf_printf(&text, "nothing to tell: no process %s made a CUDA call in the %s that were watched.",
-				 scope, units_ns(summary->window_ns, 0).text);
+		(void)buf_printf(&text, "No CUDA calls: no process %s made one in %s.", scope,
+				 units_ns(summary->window_ns, 0).text);
 		text_paragraph(out, style, "", buf_text(&text));
 		return;
 	}
-	(void)buf_printf(&text, "nothing to tell: %s %s made %s in %s, and none of them lost time worth naming.",
+	(void)buf_printf(&text, "No problem found: %s %s made %s in %s, with no significant delays.",
 			 units_things(rows->n_processes, "process", "processes").text, scope,
 			 units_things(rows->n_calls, "call", "calls").text, units_ns(summary->window_ns, 0).text);
 	class = blame_view_largest(&rows->rows.items[0].blame, 0);
@@ -172,7 +172,7 @@ int trace_meaning_append(const Ingero__V1__Summary *summary, const char *scope, 
 	failures_append(&rows, style, out);
 	if (out->n == before && summary->n_findings == 0)
 		nothing_append(summary, &rows, scope, style, out);
-	if (!summary->n_accounts) /* which say more of the same time */
+	if (!summary->n_accounts) /* they describe the same time again */
 		trace_waits_meaning(out, style, summary);
 	return out->failed ? -ENOMEM : 0;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What the figures mean, in a few sentences: who lost how much time to what, and
- * behind whom. Says only what follows from the figures alone.
+ * What the figures mean, in a few sentences: which process lost how much time, to which class, and behind which
+ * process. A sentence uses nothing but the figures.
  */
 #pragma once
 
@@ -9,9 +9,9 @@
 #include "libingero/render/text.h"
 
 /**
- * trace_meaning_append() - paragraphs, most important first; one line when there is nothing to tell;
- * beside findings nothing rather than that
- * @scope: whose processes were watched, to follow "processes": "of alice"
+ * trace_meaning_append() - append paragraphs, most important first; one line without a problem, and no line without a
+ * problem beside findings
+ * @scope: whose processes were watched, completes "processes": "of alice"
  * Return: 0 or -ENOMEM
  */
 int trace_meaning_append(const Ingero__V1__Summary *summary, const char *scope, const struct text_style *style,

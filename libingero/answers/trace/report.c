@@ -16,9 +16,10 @@
 #include "libingero/answers/trace/waits.h"
 #include "libingero/render/units.h"
 
-#define LINES_AROUND 14u /* of title, losses and meaning, usually */
+#define LINES_AROUND 14u /* usual lines of title, losses and meaning */
 #define ROWS_LEAST 10u
-#define LIBRARIES_MOST ((size_t)6) /* lines before the first figures: a service has those of everybody attached */
+#define LIBRARIES_MOST                                                                                                 \
+	((size_t)6) /* maximum lines before the first figures: a service has attached the libraries of all users */
 
 bool trace_report_is_kept(const Ingero__V1__Store *store)
 {
@@ -32,7 +33,7 @@ const char *trace_report_explain(const struct trace_setting *setting)
 	return is_kept ? setting->explain : NULL;
 }
 
-/* In the words of the daemon, which knows the way out. */
+/* The daemon's sentence, which names the way out. */
 void trace_report_problem(const Ingero__V1__Store *store, const struct text_style *style, struct buf *out)
 {
 	if (!store || !store->problem || !*store->problem)
@@ -42,7 +43,7 @@ void trace_report_problem(const Ingero__V1__Store *store, const struct text_styl
 	text_tone(out, style, TEXT_PLAIN);
 }
 
-/* Where to ask again. */
+/* The command that queries the recording. */
 static void where_append(const struct trace_setting *setting, const Ingero__V1__Store *store,
 			 const struct text_style *style, struct buf *out)
 {
@@ -62,7 +63,7 @@ static bool is_store_told(const struct trace_setting *setting, const Ingero__V1_
 	       strcmp(told->problem, store->problem) == 0;
 }
 
-/* Those that are traced, or those that are not, at most so many. Return: how many */
+/* Appends libraries that are traced, or those that are not, at most so many. Return: number of lines */
 static size_t libraries_append(const Ingero__V1__Start *start, bool are_traced, size_t most,
 			       const struct text_style *style, struct buf *out)
 {
@@ -88,7 +89,7 @@ void trace_report_start(const struct trace_setting *setting, const struct text_s
 
 	if (setting->demo) {
 		(void)buf_printf(&text,
-				 "demo %s: a process that does not exist, played through all of ingero; no GPU and no "
+				 "demo %s: a simulated process, played through all of ingero; no GPU and no "
 				 "probe is used · Ctrl-C ends with the summary",
 				 setting->demo);
 		text_paragraph(out, style, "", buf_text(&text));
@@ -125,7 +126,7 @@ void trace_report_footer(const struct trace_setting *setting, const Ingero__V1__
 	else
 		(void)buf_append_text(out, " · nothing is kept");
 	if (setting->demo)
-		(void)buf_append_text(out, " · a demo, nothing here is real");
+		(void)buf_append_text(out, " · a demo: simulated data");
 }
 
 static void title_append(const struct trace_setting *setting, const Ingero__V1__Summary *summary,
@@ -165,14 +166,14 @@ static void cost_append(const struct trace_setting *setting, const Ingero__V1__S
 	for (size_t i = 0; setting->start && i < setting->start->n_not_measured; i++)
 		(void)buf_printf(&text, "%s%s",
 				 i	  ? ", "
-				 : text.n ? " · not told apart on this kernel: "
-					  : "not told apart on this kernel: ",
+				 : text.n ? " · not measurable on this kernel: "
+					  : "not measurable on this kernel: ",
 				 setting->start->not_measured[i]);
 	if (text.n)
 		text_paragraph(out, style, "", buf_text(&text));
 }
 
-/* Where the wall clock of the process went; of several, a line each. */
+/* Where the wall clock of the process went; with several processes, a line each. */
 static int summary_accounts_append(const Ingero__V1__Summary *summary, const struct text_style *style, struct buf *out)
 {
 	size_t n_driving = 0;
@@ -191,7 +192,7 @@ static int summary_accounts_append(const Ingero__V1__Summary *summary, const str
 	return r;
 }
 
-/* On a terminal the table leaves room for what it means; elsewhere it is whole. */
+/* On a terminal the table leaves room for the text below; elsewhere it is complete. */
 static size_t rows_most(const struct text_style *style, const Ingero__V1__Summary *summary)
 {
 	unsigned int around = LINES_AROUND + (summary->n_accounts ? ACCOUNT_LINES_MOST + 2 : 0);
@@ -214,7 +215,7 @@ int trace_report_summary(const struct trace_setting *setting, const Ingero__V1__
 
 	if (is_cut)
 		text_paragraph(out, style, "",
-			       "The daemon went away: these are the last figures that came, not the final ones.");
+			       "The daemon ended early: these are the last figures that arrived, not the final ones.");
 	if (setting->told && setting->told->findings.n)
 		text_line(out, style, TEXT_PLAIN, "%s", "");
 	if (!setting->demo)
@@ -240,7 +241,7 @@ int trace_report_summary(const struct trace_setting *setting, const Ingero__V1__
 	}
 	if (!is_store_told(setting, summary->store))
 		trace_report_problem(summary->store, style, out);
-	if (setting->demo) /* explain tells it */
+	if (setting->demo) /* explain shows it */
 		return out->failed ? -ENOMEM : 0;
 	if (rows.rows.n > 0) {
 		if (meaning.n) {

@@ -11,8 +11,8 @@
 
 #define PROCESS_COLUMNS 15u
 #define PROCESS_COLUMNS_WIDE 28u /* "python3 train.py rank 3 4711" */
-#define WIDE_COLUMNS 100u	 /* from here on columns stand two spaces apart */
-#define SCRIPT_COLUMNS_LEAST 4	 /* of what is left beside a rank; less says nothing */
+#define WIDE_COLUMNS 100u	 /* width from which columns stand two spaces apart */
+#define SCRIPT_COLUMNS_LEAST 4	 /* least columns of the name beside a rank; fewer say nothing */
 
 struct trace_label trace_op_label(const char *op)
 {
@@ -22,7 +22,7 @@ struct trace_label trace_op_label(const char *op)
 	return label;
 }
 
-/* The rank of one among several. */
+/* The rank of one process among several. */
 static bool has_rank(const Ingero__V1__Program *program)
 {
 	return program && program->has_rank && !(program->has_world_size && program->world_size == 1);
@@ -126,7 +126,7 @@ int trace_rows_build(const Ingero__V1__Summary *figures, const Ingero__V1__Summa
 		bool is_new = true;
 
 		if (host_is_source(op->source))
-			continue; /* a line of totals says it: host_life_append() */
+			continue; /* host_life_append() has it in a line of totals */
 		for (size_t k = 0; k < rows.rows.n && is_new; k++)
 			is_new = !process_is_same(rows.rows.items[k].op, op);
 		rows.n_processes += is_new;
@@ -150,7 +150,7 @@ int trace_rows_build(const Ingero__V1__Summary *figures, const Ingero__V1__Summa
 	return 0;
 }
 
-/* Columns by place; which of them are shown depends on what there is to show. */
+/* Columns by place; empty ones are not shown. */
 enum column {
 	COLUMN_PROCESS,
 	COLUMN_OPERATION,
@@ -196,14 +196,14 @@ void trace_blame_append(struct buf *out, const struct blame_view *blame)
 			break;
 		ratio = (double)blame->ns[class] / (double)blame->sum_ns;
 		if (i > 0 && ratio < 0.005)
-			break; /* would round to nothing */
+			break; /* would be rounded to nothing */
 		(void)buf_printf(out, "%s%s %s", i ? " · " : "", blame_view_label(class),
 				 units_ratio(ratio, UNITS_TIGHT | UNITS_BARE).text);
 		except |= 1u << class;
 	}
 }
 
-/* A percentile of nothing is no number. */
+/* A percentile of no calls is no number. */
 static void duration_add(struct table *t, const Ingero__V1__Operation *op, uint64_t ns)
 {
 	table_add(t, TEXT_PLAIN, "%s", op->count > op->untimed ? units_ns(ns, UNITS_TIGHT).text : "-");
@@ -261,7 +261,7 @@ static void cell_add(struct table *t, enum column column, const struct trace_row
 	}
 }
 
-/* The rows that are shown: n of them. */
+/* The shown rows: n of them. */
 static void group_add(struct table *t, const enum column *columns_shown, const struct trace_row *rows, size_t n,
 		      size_t first)
 {

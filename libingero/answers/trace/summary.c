@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
-#define PIECES_MAX 1024 /* of up to 1 MiB each: far beyond the cells a daemon keeps */
+#define PIECES_MAX 1024 /* maximum pieces of up to 1 MiB each: far beyond the cells of a daemon */
 
 static void view_done(struct trace_summary *s)
 {
@@ -26,7 +26,7 @@ void trace_summary_done(struct trace_summary *s)
 	ARRAY_DONE(&s->pieces);
 }
 
-/* Messages of a stream are released after the callback, so keeping one means copying it. */
+/* Messages of a stream are released after the callback: keeping one means copying it. */
 static int piece_copy(const Ingero__V1__Summary *piece, Ingero__V1__Summary **ret_copy)
 {
 	size_t n = ingero__v1__summary__get_packed_size(piece);

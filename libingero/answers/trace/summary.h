@@ -2,8 +2,8 @@
 /*
  * Figures that arrive in pieces, as one message.
  *
- * The daemon cuts a large Summary into pieces that carry `more`; the view joins
- * their lists and takes what is not a list from the last piece that has it.
+ * The daemon cuts a large Summary into pieces that carry `more`. The view joins their lists and takes all other fields
+ * from the last piece that has them.
  */
 #pragma once
 
@@ -14,7 +14,7 @@
 
 struct trace_summary {
 	ARRAY(Ingero__V1__Summary *) pieces; /* owned */
-	Ingero__V1__Summary view; /* valid while is_whole; its pointers belong to the pieces, its lists to us */
+	Ingero__V1__Summary view; /* valid while is_whole; its pointers belong to the pieces, its lists are owned */
 	bool is_whole;
 };
 
@@ -25,9 +25,9 @@ struct trace_summary {
 
 void trace_summary_done(struct trace_summary *s);
 /**
- * trace_summary_add() - keep a copy of the next piece; a piece after the last one begins anew
+ * trace_summary_add() - copy the next piece; a piece after the last one starts anew
  * Return: 0; -ENOMEM, or -E2BIG beyond what a daemon can have (then the pieces so far are dropped)
  */
 int trace_summary_add(struct trace_summary *s, const Ingero__V1__Summary *piece);
-/** trace_summary_take() - move everything to an empty or old summary, which is released */
+/** trace_summary_take() - move everything to an empty or old summary, which is released first */
 void trace_summary_take(struct trace_summary *to, struct trace_summary *from);

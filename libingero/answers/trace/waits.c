@@ -8,8 +8,9 @@
 #include "libingero/render/blame.h"
 #include "libingero/render/units.h"
 
-#define LEAST_RATIO 0.01  /* of the time; below it is the scheduler's usual noise (guess: revisit with real traces) */
-#define CLASS_RATIO 0.005 /* of the time; less rounds to nothing */
+#define LEAST_RATIO                                                                                                    \
+	0.01 /* share of the time; below it is the scheduler's usual noise (guess: revisit with real traces) */
+#define CLASS_RATIO 0.005 /* share of the time; less is rounded to nothing */
 
 static double span_ratio(uint64_t ns, uint64_t span_ns)
 {
@@ -29,7 +30,7 @@ static const Ingero__V1__Operation *most_of(const Ingero__V1__Summary *summary, 
 	return most;
 }
 
-/* "other 88 %, lock 2 %": the classes in order of their time. */
+/* Appends the classes in order of their time: "other 88 %, lock 2 %". */
 static void classes_append(struct buf *text, const Ingero__V1__Operation *op, uint64_t span_ns)
 {
 	struct blame_view blame = blame_view_of(op->blame_ns);
@@ -50,7 +51,7 @@ static void classes_append(struct buf *text, const Ingero__V1__Operation *op, ui
 		(void)buf_append_text(text, ")");
 }
 
-/* Where a main thread makes calls it is told; else all the others together, which may be longer than the time. */
+/* Names the main thread if it makes calls; otherwise the sum of all other threads, which may exceed the time. */
 void trace_waits_append(struct buf *out, const struct text_style *style, const Ingero__V1__Summary *summary)
 {
 	const Ingero__V1__Operation *op = most_of(summary, "wait_main");

@@ -24,19 +24,19 @@ extern "C" {
 #define INGERO_PUBLIC __attribute__((visibility("default")))
 
 struct ingero;	      /* a connection */
-struct ingero_stream; /* a call that keeps replying */
+struct ingero_stream; /* a call with several replies */
 
 struct ingero_options {
 	const char *socket_path; /* NULL: /run/ingero.sock */
-	/* start one of our own on a socket pair; it ends with the connection, or with the thread that opened it */
+	/* start a private daemon on a socket pair; it ends with the connection, or with the thread that opened it */
 	bool private_daemon;
-	const char *daemon_path;	/* executable for that; NULL: beside the caller's, then the installed one */
-	const char *const *daemon_args; /* further arguments, NULL-terminated; NULL: none */
-	/* it runs as this user (root's clients only), with no more than that user may; else as the client itself */
+	const char *daemon_path;	/* its executable; NULL: beside the caller's, then the installed one */
+	const char *const *daemon_args; /* its further arguments, NULL-terminated; NULL: none */
+	/* run it as this user (root's clients only), with that user's rights; otherwise as the client's user */
 	bool has_daemon_user;
 	uid_t daemon_uid;
 	gid_t daemon_gid;
-	/* root acts for this user, and sees what that user in these groups sees; administration stays root's */
+	/* root acts for this user, with the view of that user and these groups; administration stays root's */
 	bool has_on_behalf_of;
 	uid_t on_behalf_of;
 	const gid_t *on_behalf_of_gids;
@@ -45,48 +45,47 @@ struct ingero_options {
 };
 
 /**
- * ingero_find_daemon() - the executable that a private daemon is started from
+ * ingero_find_daemon() - find the executable of private daemons
  * Return: 0; -ENOENT with one sentence in error; -ENAMETOOLONG
  */
 INGERO_PUBLIC int ingero_find_daemon(char *path, size_t path_bytes, char *error, size_t error_bytes);
 
 /**
- * ingero_open() - connect and say hello
+ * ingero_open() - connect and greet
  * @error: at least 512 bytes; one sentence for people on failure
- * Return: 0; -ENOENT (nothing serves there), -EACCES (not allowed), -EPROTO (another
- * version, or not our daemon), -EAGAIN (too busy, or too many connections), -EPIPE (a
- * private daemon that ended at once), -errno
+ * Return: 0; -ENOENT (nothing serves there), -EACCES (not allowed), -EPROTO (another version, or not our daemon),
+ * -EAGAIN (too busy, or too many connections), -EPIPE (a private daemon that ended at once), -errno
  */
 INGERO_PUBLIC int ingero_open(const struct ingero_options *options, char *error, size_t error_bytes,
 			      struct ingero **ret_ingero);
 /**
- * ingero_close() - end all calls and the connection; waits for a private daemon to be gone
+ * ingero_close() - end all calls and the connection; waits for the end of a private daemon
  *
- * Streams that still run hear -ECANCELED. Not from within a callback; NULL is fine.
+ * Running streams end with -ECANCELED. Not from within a callback; NULL is fine.
  */
 INGERO_PUBLIC void ingero_close(struct ingero *ingero);
 /** ingero_hello() - the daemon's answer to the greeting, valid as long as the connection */
 INGERO_PUBLIC const Ingero__V1__HelloReply *ingero_hello(const struct ingero *ingero);
 /** ingero_daemon_pid() - process id of the daemon that answers */
 INGERO_PUBLIC pid_t ingero_daemon_pid(const struct ingero *ingero);
-/** ingero_last_error() - sentence of the last failure on this connection, "" if none */
+/** ingero_last_error() - sentence of the last failure on this connection, "" without one */
 INGERO_PUBLIC const char *ingero_last_error(const struct ingero *ingero);
 
-/** ingero_why() - why a call returned @r: the sentence of the last failure, or what errno calls it */
+/** ingero_why() - why a call returned @r: the sentence of the last failure, or the text of errno */
 INGERO_PUBLIC const char *ingero_why(const struct ingero *ingero, int r);
 
 /**
- * ingero_call() - ask and wait for the one reply
+ * ingero_call() - send a request and wait for the one reply
  * @method:  "ingero.v1.Query.Status"
  * @deadline_ms: 0: 10 s
  * @ret_reply: free with protobuf_c_message_free_unpacked()
- * Return: 0; -EREMOTEIO when the daemon refused (the sentence is in ingero_last_error(),
- * the code in ingero_last_code()); -EMSGSIZE when the answer comes in several messages, which ingero_stream_start()
- * takes (those of Operations come to a request with in_pieces alone); -ETIMEDOUT; -EPIPE when it is gone; -errno
+ * Return: 0; -EREMOTEIO when the daemon refused (sentence in ingero_last_error(), code in ingero_last_code());
+ * -EMSGSIZE when the answer has several messages, for ingero_stream_start() (those of Operations only if the request
+ * has in_pieces); -ETIMEDOUT; -EPIPE when the daemon is gone; -errno
  */
 INGERO_PUBLIC int ingero_call(struct ingero *ingero, const char *method, const ProtobufCMessage *request,
 			      uint32_t deadline_ms, ProtobufCMessage **ret_reply);
-/** ingero_last_code() - enum call_error of the last refusal (docs/protocol.md), 0 if none */
+/** ingero_last_code() - enum call_error of the last refusal (docs/protocol.md), 0 without one */
 INGERO_PUBLIC uint32_t ingero_last_code(const struct ingero *ingero);
 
 /**
@@ -94,13 +93,13 @@ INGERO_PUBLIC uint32_t ingero_last_code(const struct ingero *ingero);
  */
 typedef void (*ingero_reply_func)(struct ingero_stream *stream, const ProtobufCMessage *reply, void *data);
 /**
- * typedef ingero_end_func - a stream is over; it must not be used afterwards
+ * typedef ingero_end_func - a stream has ended; it must not be used afterwards
  * @r: 0 (ended), -ECANCELED, -EREMOTEIO (refused or failed: ingero_last_error()), -EPIPE (daemon gone)
  */
 typedef void (*ingero_end_func)(struct ingero_stream *stream, int r, void *data);
 
 /**
- * ingero_stream_start() - begin a call that keeps replying
+ * ingero_stream_start() - begin a call with several replies
  * @on_reply, @on_end: may be NULL; they may call, start and stop on the same connection
  * @ret_stream: may be NULL; valid until on_end
  * Return: 0, or -errno with its sentence in ingero_last_error(); then no callback comes
@@ -109,8 +108,8 @@ INGERO_PUBLIC int ingero_stream_start(struct ingero *ingero, const char *method,
 				      ingero_reply_func on_reply, ingero_end_func on_end, void *data,
 				      struct ingero_stream **ret_stream);
 /**
- * ingero_stream_stop() - ask the daemon to finish: a Trace still sends its summary, then ends; asked a second time it
- * ends at once
+ * ingero_stream_stop() - ask the daemon to finish: a Trace still sends its summary, then ends; a second stop ends at
+ * once
  */
 INGERO_PUBLIC int ingero_stream_stop(struct ingero_stream *stream);
 
@@ -122,9 +121,9 @@ typedef int (*ingero_take_func)(const ProtobufCMessage *reply, void *data);
 /**
  * ingero_read() - start a call and take its messages until it ends
  *
- * The daemon sends no more than what was taken leaves room for: a slow reader makes nothing grow.
+ * The daemon sends only as much as the messages taken leave room for: a slow reader costs no memory.
  *
- * Return: 0; what `take` returned; else as ingero_call(), with the sentence in ingero_last_error()
+ * Return: 0; the value that `take` returned; else as ingero_call(), with the sentence in ingero_last_error()
  */
 INGERO_PUBLIC int ingero_read(struct ingero *ingero, const char *method, const ProtobufCMessage *request,
 			      ingero_take_func take, void *data);
@@ -132,7 +131,9 @@ INGERO_PUBLIC int ingero_read(struct ingero *ingero, const char *method, const P
 /* For loops: wait for `events` (poll(2)) on the descriptor, then call process. */
 INGERO_PUBLIC int ingero_fd(const struct ingero *ingero);
 INGERO_PUBLIC short ingero_events(const struct ingero *ingero);
-/** ingero_process() - read and write what can be, call callbacks. Return: 0, or -EPIPE when the connection is over */
+/**
+ * ingero_process() - read and write without blocking, call callbacks. Return: 0, or -EPIPE when the connection is over
+ */
 INGERO_PUBLIC int ingero_process(struct ingero *ingero);
 
 #ifdef __cplusplus

@@ -123,7 +123,7 @@ static void end_test(void)
 	CHECK_INT_EQ("two at once", export_file_open("x.db", false, error, &file), 0);
 	CHECK_INT_EQ("two at once", export_file_open("x.db", false, error, &second), -EEXIST);
 	CHECK_STR_EQ("two at once", error,
-		     "another export writes 'x.db.partial' now; wait for it, or name another file");
+		     "another export is writing 'x.db.partial'; wait for it, or name another file");
 	put("x.db", "came meanwhile");
 	CHECK_INT_EQ("name taken", export_file_finish(&file), -EEXIST);
 	export_file_done(&file);

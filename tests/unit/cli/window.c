@@ -20,10 +20,10 @@ static const struct {
 	{ "from", 0, 5, 0, 300 * NSEC_PER_SEC, NULL, 5, 0 },
 	{ "to", 0, 0, 7, 300 * NSEC_PER_SEC, NULL, 0, 7 },
 	{ "both", 0, 5, 7, 300 * NSEC_PER_SEC, NULL, 5, 7 },
-	{ "since and from", 1, 5, 0, 0, "take either '--since' or '--from', not both", 0, 0 },
-	{ "since and to", 1, 0, 7, 0, "'--since' reaches to now; with '--to' give '--from'", 0, 0 },
-	{ "backwards", 0, 7, 5, 0, "'--from' is not before '--to': nothing lies between them", 0, 0 },
-	{ "the same", 0, 7, 7, 0, "'--from' is not before '--to': nothing lies between them", 0, 0 },
+	{ "since and from", 1, 5, 0, 0, "'--since' and '--from' exclude each other: take one", 0, 0 },
+	{ "since and to", 1, 0, 7, 0, "'--since' ends now; with '--to' give '--from'", 0, 0 },
+	{ "backwards", 0, 7, 5, 0, "'--from' is not before '--to': the window is empty", 0, 0 },
+	{ "the same", 0, 7, 7, 0, "'--from' is not before '--to': the window is empty", 0, 0 },
 };
 
 int main(void)

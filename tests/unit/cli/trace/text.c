@@ -185,78 +185,74 @@ static const struct {
 } meanings[] = {
 	{ "behind whom", hog_ops, NULL, hog_behind, 72 * S,
 	  "▲ cudaStreamSynchronize in python (pid 4711) lost 17.4 s, 34 % of its time,\n"
-	  "  ready to run while another task had the CPU. Another 61 % it was waiting in\n"
-	  "  the GPU driver. Half of its 9 829 calls took more than 1.2 ms, one in 100 more\n"
-	  "  than 142 ms.\n"
+	  "  ready to run while another task had the CPU. For another 61 % the call was\n"
+	  "  waiting in the GPU driver. Half of its 9 829 calls took more than 1.2 ms, one\n"
+	  "  in 100 more than 142 ms.\n"
 	  "  While calls of this process waited, the CPU ran logrotate (pid 6603, root) for\n"
 	  "  15.4 s (88 %), another user's process (uid 4294900000) for 1.9 s (11 %), its\n"
 	  "  own other threads for 200 ms (1.1 %).\n"
 	  "  do: renice -n 19 -p $(ls /proc/6603/task)\n" },
 	{ "behind more than can be named", hog_ops, NULL, crowd, 72 * S,
 	  "▲ cudaStreamSynchronize in python (pid 4711) lost 17.4 s, 34 % of its time,\n"
-	  "  ready to run while another task had the CPU. Another 61 % it was waiting in\n"
-	  "  the GPU driver. Half of its 9 829 calls took more than 1.2 ms, one in 100 more\n"
-	  "  than 142 ms.\n"
+	  "  ready to run while another task had the CPU. For another 61 % the call was\n"
+	  "  waiting in the GPU driver. Half of its 9 829 calls took more than 1.2 ms, one\n"
+	  "  in 100 more than 142 ms.\n"
 	  "  While calls of this process waited, the CPU ran a (pid 10, root) for 5.0 s\n"
 	  "  (33 %), b (pid 11, root) for 4.0 s (27 %), c (pid 12, root) for 3.0 s (20 %),\n"
 	  "  others for 3.0 s (20 %).\n"
 	  "  do: renice -n -5 -p $(ls /proc/4711/task)\n" },
 	{ "behind one, and crumbs", hog_ops, NULL, crumbs, 72 * S,
 	  "▲ cudaStreamSynchronize in python (pid 4711) lost 17.4 s, 34 % of its time,\n"
-	  "  ready to run while another task had the CPU. Another 61 % it was waiting in\n"
-	  "  the GPU driver. Half of its 9 829 calls took more than 1.2 ms, one in 100 more\n"
-	  "  than 142 ms.\n"
+	  "  ready to run while another task had the CPU. For another 61 % the call was\n"
+	  "  waiting in the GPU driver. Half of its 9 829 calls took more than 1.2 ms, one\n"
+	  "  in 100 more than 142 ms.\n"
 	  "  While calls of this process waited, the CPU ran a (pid 10, root) for 10.0 s\n"
 	  "  (99 %).\n"
 	  "  do: renice -n 19 -p $(ls /proc/10/task)\n" },
 	{ "nobody known", hog_ops, NULL, NULL, 72 * S,
 	  "▲ cudaStreamSynchronize in python (pid 4711) lost 17.4 s, 34 % of its time,\n"
-	  "  ready to run while another task had the CPU. Another 61 % it was waiting in\n"
-	  "  the GPU driver. Half of its 9 829 calls took more than 1.2 ms, one in 100 more\n"
-	  "  than 142 ms.\n"
-	  "  Who ran meanwhile is not known.\n" },
+	  "  ready to run while another task had the CPU. For another 61 % the call was\n"
+	  "  waiting in the GPU driver. Half of its 9 829 calls took more than 1.2 ms, one\n"
+	  "  in 100 more than 142 ms.\n"
+	  "  The processes that ran meanwhile are unknown.\n" },
 	{ "quota", quota_ops, NULL, NULL, 10 * S,
 	  "▲ cudaMalloc in python (pid 10) lost 2.0 s, 67 % of its time, ready to run but\n"
-	  "  out of its cgroup's CPU quota. Another 33 % it was running on the CPU. Half of\n"
-	  "  its 100 calls took more than 5.0 µs, one in 100 more than 80 ms.\n"
+	  "  out of its cgroup's CPU quota. For another 33 % the call was computing. Half\n"
+	  "  of its 100 calls took more than 5.0 µs, one in 100 more than 80 ms.\n"
 	  "  do: raise cpu.max of its control group (kubernetes: limits.cpu, docker:\n"
 	  "      --cpus)\n" },
 	{ "another thread", lock_ops, NULL, NULL, 10 * S,
 	  "▲ cudaMalloc in python (pid 10) lost 980 ms, 98 % of its time, waiting for\n"
 	  "  another thread (futex). Half of its 1 000 calls took more than 900 µs, one in\n"
 	  "  100 more than 1.0 ms.\n" },
-	{ "nothing to tell", calm_ops, NULL, NULL, 10 * S,
-	  "nothing to tell: 2 processes of alice made 1 010 calls in 10.0 s, and none of\n"
-	  "them lost time worth naming. Most time was in cudaStreamSynchronize, 98 % of it\n"
-	  "waiting in the GPU driver.\n" },
+	{ "no problem", calm_ops, NULL, NULL, 10 * S,
+	  "No problem found: 2 processes of alice made 1 010 calls in 10.0 s, with no\n"
+	  "significant delays. Most time was in cudaStreamSynchronize, 98 % of it waiting\n"
+	  "in the GPU driver.\n" },
 	{ "waiting on purpose", futex_ops, NULL, NULL, 10 * S,
-	  "nothing to tell: 1 process of alice made 1 000 calls in 10.0 s, and none of them\n"
-	  "lost time worth naming. Most time was in cudaStreamSynchronize, 98 % of it\n"
-	  "waiting for another thread (futex).\n" },
+	  "No problem found: 1 process of alice made 1 000 calls in 10.0 s, with no\n"
+	  "significant delays. Most time was in cudaStreamSynchronize, 98 % of it waiting\n"
+	  "for another thread (futex).\n" },
 	{ "waiting between calls", waiting_ops, NULL, NULL, 10 * S,
-	  "nothing to tell: 1 process of alice made 10 calls in 10.0 s, and none of them\n"
-	  "lost time worth naming. Most time was in cudaFree, 100 % of it running on the\n"
-	  "CPU.\n"
+	  "No problem found: 1 process of alice made 10 calls in 10.0 s, with no\n"
+	  "significant delays. Most time was in cudaFree, 100 % of it running on the CPU.\n"
 	  "The main thread of python (pid 10) was in no CUDA call and waited for 9.0 s of\n"
 	  "10.0 s, 99 % of it blocked for a reason that is not told apart: 90 times, half\n"
 	  "of them longer than 100 ms; if a main thread feeds the GPU, it is the\n"
 	  "bottleneck, not CUDA.\n" },
 	{ "not for most of the time", waiting_ops, NULL, NULL, 20 * S,
-	  "nothing to tell: 1 process of alice made 10 calls in 20.0 s, and none of them\n"
-	  "lost time worth naming. Most time was in cudaFree, 100 % of it running on the\n"
-	  "CPU.\n" },
-	{ "no call", NULL, NULL, NULL, 10 * S,
-	  "nothing to tell: no process of alice made a CUDA call in the 10.0 s that were\n"
-	  "watched.\n" },
+	  "No problem found: 1 process of alice made 10 calls in 20.0 s, with no\n"
+	  "significant delays. Most time was in cudaFree, 100 % of it running on the CPU.\n" },
+	{ "no call", NULL, NULL, NULL, 10 * S, "No CUDA calls: no process of alice made one in 10.0 s.\n" },
 	{ "stuck and failing", failing_ops, stuck, NULL, 12 * S,
 	  "▲ cudaStreamSynchronize in python (pid 10, thread 12) had not returned after\n"
 	  "  10.2 s, 98 % of it waiting in the GPU driver.\n"
 	  "▲ 12 of 100 calls of cudaMalloc in python (pid 10) failed. 1 call of cudaMalloc\n"
 	  "  in python (pid 10) never returned: exit, kill, exec or a jump.\n" },
 	{ "loss too small for the window", quota_ops, NULL, NULL, 10000 * S,
-	  "nothing to tell: 1 process of alice made 100 calls in 2 h 47 min, and none of\n"
-	  "them lost time worth naming. Most time was in cudaMalloc, 67 % of it ready to\n"
-	  "run but out of its cgroup's CPU quota.\n" },
+	  "No problem found: 1 process of alice made 100 calls in 2 h 47 min, with no\n"
+	  "significant delays. Most time was in cudaMalloc, 67 % of it ready to run but out\n"
+	  "of its cgroup's CPU quota.\n" },
 };
 
 /* As the daemon finds it. */
@@ -482,15 +478,15 @@ static void report_test(void)
 		     "\n"
 		     "what it means\n"
 		     "▲ cudaStreamSynchronize in python (pid 4711) lost 17.4 s, 34 % of its time,\n"
-		     "  ready to run while another task had the CPU. Another 61 % it was waiting in\n"
-		     "  the GPU driver. Half of its 9 829 calls took more than 1.2 ms, one in 100 more\n"
-		     "  than 142 ms.\n"
+		     "  ready to run while another task had the CPU. For another 61 % the call was\n"
+		     "  waiting in the GPU driver. Half of its 9 829 calls took more than 1.2 ms, one\n"
+		     "  in 100 more than 142 ms.\n"
 		     "  While calls of this process waited, the CPU ran logrotate (pid 6603, root) for\n"
 		     "  15.4 s (88 %), another user's process (uid 4294900000) for 1.9 s (11 %), its\n"
 		     "  own other threads for 200 ms (1.1 %).\n"
 		     "  do: renice -n 19 -p $(ls /proc/6603/task)\n");
 	CHECK_INT_EQ("cut", trace_report_summary(&setting, &f.summary, true, &style, &cut), 0);
-	CHECK("cut says so", strstr(buf_text(&cut), "The daemon went away: these are the last figures"));
+	CHECK("cut says so", strstr(buf_text(&cut), "The daemon ended early: these are the last figures"));
 }
 
 #define WORD_COLUMNS 26u /* "      /proc/1234567/task)": a command is not cut */

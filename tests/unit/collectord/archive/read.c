@@ -432,7 +432,7 @@ static void findings_test(void)
 		{ "the neighbour is named", false, ALICE, false, 0, 0, 1, 4242, "logrotate", 1 },
 		{ "unless names are hidden", false, ALICE, true, 0, 0, 1, 0, "", 0 },
 		{ "but to who sees all", true, 0, true, 0, 0, 2, 4242, "logrotate", 1 },
-		{ "another's is not there", false, BOB, false, 0, 0, 0, 0, "", 0 },
+		{ "another's is missing", false, BOB, false, 0, 0, 0, 0, "", 0 },
 		{ "it overlaps the window", false, ALICE, false, 15, 16, 1, 4242, "logrotate", 1 },
 		{ "it was over before", false, ALICE, false, 21, 0, 0, 0, "", 0 },
 		{ "it came after", false, ALICE, false, 0, 10, 0, 0, "", 0 },

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Words for a client that knows libingero alone: in whatever locale, and never of a finding that is not there. */
+/* Words for a client that knows libingero alone: in whatever locale, and never of a finding that does not exist. */
 #include "ingero/answers.h"
 
 #include <locale.h>

@@ -121,7 +121,7 @@ static void status_test(void)
 	status.lost = &lost;
 	status_append(&status, /* is_private= */ true, &style, &out);
 	CHECK_STR_EQ("status", buf_text(&out),
-		     "service    none runs here; this is what a private daemon says, like the one\n"
+		     "service    not running; this is the status of a private daemon, like the one\n"
 		     "           'sudo ingero trace' starts\n"
 		     "daemon     ingero-collectord 0.1.0, pid 77, for 1 h 2 min, kernel 6.1.0\n"
 		     "back end   multi: this kernel has no session links\n"
@@ -130,10 +130,10 @@ static void status_test(void)
 		     "libraries  libcuda.so.1 (driver) 8 operations, 19 exports, multi, attached in\n"
 		     "           258 µs, 1 of them single-stepped (slower), in 2 processes:\n"
 		     "           /usr/lib/libcuda.so.1\n"
-		     "covered    python (pid 4711) is not covered: nobody traces this process now\n"
-		     "           python (pid 4712) is covered in part, 1 of 2 CUDA libraries:\n"
+		     "covered    python (pid 4711): not traced: nobody traces this process now\n"
+		     "           python (pid 4712): traced in part, 1 of 2 CUDA libraries:\n"
 		     "           libcudart-1.so is damaged\n"
-		     "           python (pid 4713) is covered: 1 CUDA library\n"
+		     "           python (pid 4713): fully traced, 1 CUDA library\n"
 		     "           and 4 more\n"
 		     "not shown  1 CUDA process of root is not shown: '--all'\n"
 		     "cost       0 % of the busiest traced process's time, 1.7 µs a call; daemon: 0 ns\n"
@@ -174,7 +174,7 @@ static void wanted_test(void)
 		bool has_process, is_traced;
 		const char *line;
 	} rows[] = {
-		{ "nobody", "nobody", "nobody", false, false, "recorded   nobody who does not ask for it\n" },
+		{ "nobody", "nobody", "nobody", false, false, "recorded   no users\n" },
 		{ "everyone", "everyone", "everyone", false, false, "recorded   everyone\n" },
 		{ "not yet", "nobody", "everyone", false, false,
 		  "recorded   nobody now; the configuration names everyone\n" },
@@ -182,11 +182,11 @@ static void wanted_test(void)
 		  "recorded   everyone now; the configuration names 2 users\n" },
 		{ "an older daemon", "everyone", "", false, false, "recorded   everyone\n" },
 		{ "no program", "nobody", "nobody", false, false,
-		  "libraries  none: nobody traces a process that maps a CUDA library\n" },
+		  "libraries  none: no traced process maps a CUDA library\n" },
 		{ "a program of nobody's interest", "nobody", "nobody", true, false,
-		  "libraries  none: nobody traces a process that maps a CUDA library\n" },
+		  "libraries  none: no traced process maps a CUDA library\n" },
 		{ "a trace begins", "nobody", "nobody", true, true,
-		  "libraries  none yet: those of traced processes are being looked at\n" },
+		  "libraries  none yet: libraries of traced processes are being read\n" },
 	};
 	char none[] = "none", version[] = "0.1.0", kernel[] = "6.1.0", multi[] = "multi";
 	struct text_style style = { .is_utf8 = true, .columns = 80 };

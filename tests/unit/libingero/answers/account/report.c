@@ -51,9 +51,9 @@ int main(void)
 
 	reply_set();
 	CHECK_STR_EQ("none", report(NULL),
-		     "no thread of alice made a traced call from 14:00:10 to 14:01:10; '--since' takes\n"
-		     "a longer time, 'ingero explain' says what is kept, and 'ingero check' what this\n"
-		     "kernel does not tell\n");
+		     "no thread of alice made a traced call from 14:00:10 to 14:01:10; '--since'\n"
+		     "covers a longer time, 'ingero explain' shows what is recorded, and 'ingero\n"
+		     "check' what this kernel cannot measure\n");
 	CHECK("none of an operation", strstr(report("cudaFree"), "no thread of alice called cudaFree from "));
 
 	list[0] = account_make(&made[0], account_starved, ARRAY_SIZE(account_starved));

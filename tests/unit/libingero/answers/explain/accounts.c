@@ -73,11 +73,11 @@ static void nothing_found(void)
 	accounts_make(1);
 	text = told(&question, &wide);
 	CHECK("begins with the account", strncmp(text, begins, strlen(begins)) == 0);
-	CHECK("then that nothing was found", strstr(text, "cudaLaunchKernel 50 %\n\nnothing to tell: 2 processes"));
+	CHECK("then that nothing was found", strstr(text, "cudaLaunchKernel 50 %\n\nNo problem found: 2 processes"));
 	CHECK("waits of others alone", strstr(text, "\npython3 4712  ") && !strstr(text, "\npython3 4711  "));
 	accounts_make(2);
 	CHECK("no waits", !strstr(told(&question, &wide), "main thread, between calls"));
-	CHECK("no account in a list", strncmp(told(&list, &wide), "nothing to tell", 15) == 0);
+	CHECK("no account in a list", strncmp(told(&list, &wide), "No problem found", 16) == 0);
 }
 
 static void several(void)
@@ -88,7 +88,7 @@ static void several(void)
 	accounts_make(4);
 	text = told(&question, &wide);
 	CHECK("three", strstr(text, "\n\npython3 4713 ·") && !strstr(text, "python3 4714 ·"));
-	CHECK("and how many more", strstr(text, "\nand 1 more process; '--json' has all\n\nnothing to tell"));
+	CHECK("and how many more", strstr(text, "\nand 1 more process; '--json' has all\n\nNo problem found"));
 	accounts_make(REPLY_MAX);
 	CHECK("many more", strstr(told(&question, &wide), "\nand 9 more processes; "));
 }

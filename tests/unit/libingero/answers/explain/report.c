@@ -264,7 +264,7 @@ static const struct {
 	  "  facts    runnable_ns                  18.4 s\n"
 	  "           runnable_ratio               67 %\n"
 	  "  calls      143ms  1.7301223498.4712  14:02:52\n"
-	  "              90ms  not kept  14:02:53\n"
+	  "              90ms  not recorded  14:02:53\n"
 	  "           ingero explain ID shows one\n"
 	  "  proof    measured on every call, nothing lost\n"
 	  "  id       8f3a2c0000000001 (cpu_contention)\n" },
@@ -342,11 +342,11 @@ static const struct {
 	  "  who      not recorded\n"
 	  "  proof    confidence 20 % · more: ingero explain 012345\n"
 	  "\n"
-	  "the recording does not tell what it lost; calls may be missing\n" },
+	  "the recording has no data on losses; calls may be missing\n" },
 	{ "nothing in a file of Ingero's", foreign_calm, &usual,
-	  "nothing to tell: 2 processes of root made 422 712 calls and lost no time worth\n"
-	  "naming, from 14:00:00 to 14:05:00 (5 min 0 s), recorded by Ingero\n"
-	  "the recording does not tell what it lost; calls may be missing\n" },
+	  "No problem found: 2 processes of root made 422 712 calls with no significant\n"
+	  "delays, from 14:00:00 to 14:05:00 (5 min 0 s), recorded by Ingero\n"
+	  "the recording has no data on losses; calls may be missing\n" },
 	{ "another cause, end unseen", other_cause, &usual,
 	  "node-7 · 14:00:00 to 14:05:00 · 422 712 calls of 2 processes · 1 LOW\n"
 	  "\n"
@@ -356,26 +356,24 @@ static const struct {
 	  "  proof    measured on every call, nothing lost · more: ingero explain 012345\n"
 	  "\n"
 	  "every call counted · nothing lost\n" },
-	{ "nothing to tell", calm, &usual,
-	  "nothing to tell: 2 processes of root made 422 712 calls and lost no time worth\n"
-	  "naming, from 14:00:00 to 14:05:00 (5 min 0 s), recorded by ingero-collectord\n"
+	{ "no problem", calm, &usual,
+	  "No problem found: 2 processes of root made 422 712 calls with no significant\n"
+	  "delays, from 14:00:00 to 14:05:00 (5 min 0 s), recorded by ingero-collectord\n"
 	  "0.1.0 (session)\n" },
 	{ "no calls", idle, &usual,
-	  "nothing to tell: no process of root made a CUDA call from 14:00:00 to 14:05:00\n"
-	  "(5 min 0 s), recorded by ingero-collectord 0.1.0 (session)\n" },
+	  "No CUDA calls: no process of root made one from 14:00:00 to 14:05:00 (5 min\n"
+	  "0 s), recorded by ingero-collectord 0.1.0 (session)\n" },
 	{ "a demo", demo, &usual,
-	  "nothing to tell: 1 process of root made 1 call and lost no time worth naming,\n"
-	  "from 14:00:00 to 14:05:00 (5 min 0 s), made up by a demo\n" },
-	{ "nothing at all", nothing, &usual,
-	  "nothing to tell: nothing is kept of any process of root yet; 'sudo ingero trace'\n"
-	  "records\n" },
+	  "No problem found: 1 process of root made 1 call with no significant delays, from\n"
+	  "14:00:00 to 14:05:00 (5 min 0 s), made up by a demo\n" },
+	{ "nothing at all", nothing, &usual, "No recording of any process of root yet; 'sudo ingero trace' records\n" },
 	{ "nothing at that time", nothing, &empty_old,
-	  "nothing was recorded from 14:03:20 to 14:04:10; what is kept goes from\n"
+	  "nothing was recorded from 14:03:20 to 14:04:10; the recording goes from\n"
 	  "2026-01-30 14:00:00 to 2026-01-31 14:01:40: ask with --from '2026-01-30\n"
 	  "14:00:00'\n" },
 	{ "holes", holes, &usual,
-	  "nothing to tell: 2 processes of root made 422 712 calls and lost no time worth\n"
-	  "naming, from 14:00:00 to 14:05:00 (5 min 0 s), recorded by ingero-collectord\n"
+	  "No problem found: 2 processes of root made 422 712 calls with no significant\n"
+	  "delays, from 14:00:00 to 14:05:00 (5 min 0 s), recorded by ingero-collectord\n"
 	  "0.1.0 (session)\n"
 	  "3 calls counted without their operation\n"
 	  "▲ 14:00:10 to 14:00:20: the disk was full, 77 missing\n"
@@ -384,10 +382,10 @@ static const struct {
 	  "▲ 14:00:50 to 14:01:00: a_later_reason\n"
 	  "  and 1 more gap; '--json' lists them\n" },
 	{ "losses unknown", unknown_losses, &usual,
-	  "nothing to tell: 2 processes of root made 422 712 calls and lost no time worth\n"
-	  "naming, from 14:00:00 to 14:05:00 (5 min 0 s), recorded by ingero-collectord\n"
+	  "No problem found: 2 processes of root made 422 712 calls with no significant\n"
+	  "delays, from 14:00:00 to 14:05:00 (5 min 0 s), recorded by ingero-collectord\n"
 	  "0.1.0 (session)\n"
-	  "the recording does not tell what it lost; calls may be missing\n" },
+	  "the recording has no data on losses; calls may be missing\n" },
 	{ "one call adds up", one_call, &one,
 	  "cudaMemcpy took 142 ms\n"
 	  "  when     2026-01-31 14:02:52.123456 +01:00\n"
@@ -401,7 +399,7 @@ static const struct {
 	  "  without      142 000 173 ns  the program's own time\n"
 	  "  args     140000, 4096, 1\n"
 	  "  returned 700, cudaErrorIllegalAddress: it failed\n"
-	  "  kept as  slow, sync\n"
+	  "  reason   slow, sync\n"
 	  "  inside   1 other traced call\n" },
 	{ "a call without blame", foreign_call, &one,
 	  "cudaMemcpy took 142 ms\n"
@@ -472,8 +470,8 @@ static void screen_test(void)
 	many_make(5);
 	text = report(&usual, &style);
 	CHECK("ids are told apart", strstr(text, "explain\n           8f3a2c0000000001\n"));
-	CHECK("lines for the rest", strstr(text, "\n4 more; 'ingero explain ID' tells of one\n"));
-	CHECK("beyond the list", strstr(text, "\nand 4 more that are not listed"));
+	CHECK("lines for the rest", strstr(text, "\n4 more; 'ingero explain ID' shows one\n"));
+	CHECK("beyond the list", strstr(text, "\nand 4 more, not listed"));
 	CHECK_INT_IN("fits", lines_of(text), 1, 24);
 	list.is_list = true;
 	text = report(&list, &style);

@@ -96,7 +96,7 @@ static void footer_test(void)
 	window.to_unix_ns = AT(300);
 	calls_footer_append(&calls, &end, &plain, &out);
 	CHECK_STR_EQ("all of them", buf_text(&out),
-		     "3 kept calls of 422 712 that were counted, 14:00:00 to 14:05:00; 'ingero explain\n"
+		     "3 recorded calls of 422 712 counted calls, 14:00:00 to 14:05:00; 'ingero explain\n"
 		     "ID' shows one\n"
 		     "every call counted · nothing lost\n");
 
@@ -105,7 +105,7 @@ static void footer_test(void)
 	lost.ring_full = 5;
 	calls_footer_append(&calls, &end, &plain, &out);
 	CHECK_STR_EQ("some of them", buf_text(&out),
-		     "the newest 3 of 9 829 kept calls of 422 712 that were counted, 14:00:00 to\n"
+		     "the newest 3 of 9 829 recorded calls of 422 712 counted calls, 14:00:00 to\n"
 		     "14:05:00; '--limit' shows more; 'ingero explain ID' shows one\n"
 		     "every call counted · 5 single calls not kept (ring full: try a larger\n"
 		     "'--ringbuf-size')\n");
