@@ -295,10 +295,9 @@ static enum options_result word_read(struct reader *reader, struct options_rest 
 	if (!table->command)
 		(void)option_refuse(reader->error, "unexpected argument %s; '--help' lists the options", quote.text);
 	else if (table->takes_program)
-		(void)option_refuse(
-			reader->error,
-			"%s takes no argument %s; a program to start goes behind '--': ingero %s -- PROGRAM",
-			table->command, quote.text, table->command);
+		(void)option_refuse(reader->error,
+				    "%s takes no argument %s; a program to start goes after '--': ingero %s -- PROGRAM",
+				    table->command, quote.text, table->command);
 	else
 		(void)option_refuse(reader->error, "%s takes no argument %s; 'ingero help %s' shows what it takes",
 				    table->command, quote.text, table->command);
@@ -322,7 +321,7 @@ enum options_result option_line_read(const struct option_table *table, const str
 			rest.argc = (size_t)(argc - reader.at);
 			if (rest.argc == 0 || !rest.argv[0][0]) {
 				(void)option_refuse(error,
-						    "no program behind '--'; write it there: ingero %s -- PROGRAM",
+						    "no program after '--'; write it there: ingero %s -- PROGRAM",
 						    table->command);
 				return OPTIONS_MISUSED;
 			}

@@ -148,11 +148,11 @@ static void words_set(struct trace *t, const struct options_rest *rest)
 static const char *contradiction(const struct trace_fields *f, const struct options_rest *rest)
 {
 	if (rest->argc && f->pids.n)
-		return "trace takes either '--pid' or a program behind '--', not both";
+		return "trace takes either '--pid' or a program after '--', not both";
 	if (rest->argc && f->uids.n)
-		return "trace takes either '--user' or a program behind '--', not both; a program runs as yourself";
+		return "trace takes either '--user' or a program after '--', not both; a program runs as yourself";
 	if (rest->argc && f->is_all)
-		return "trace takes either '--all' or a program behind '--', not both";
+		return "trace takes either '--all' or a program after '--', not both";
 	if (f->pids.n && f->uids.n)
 		return "trace takes either '--pid' or '--user', not both";
 	if (f->pace.interval_ns && f->pace.interval_ns < TRACE_FIGURES_PERIOD_NS)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What to do about lost time: the same words from a detector and for a delay that is no finding.
+ * Remedies for lost time: the same words from a detector and for a delay that is no finding.
  *
- * The reader is taken for the owner of the process that waits. CPUs are named only of those that a process may use.
+ * The reader is assumed to own the waiting process. Only CPUs that a process may use are named.
  */
 #pragma once
 
@@ -33,12 +33,12 @@ struct advice_affinity {
 	cpu_set_t victim, behind;
 };
 
-/** advice_class() - the remedy of bpf/blame.def; NULL: none follows from the class alone */
+/** advice_class() - the remedy of bpf/blame.def; NULL: the class alone has none */
 const char *advice_class(enum blame_class class);
 /**
- * advice_cpu() - for a process that waits for the CPU
+ * advice_cpu() - remedies for a process that waits for the CPU
  * @behind: the process that ran meanwhile
- * @n_cpus: of the machine; 0: not known
+ * @n_cpus: number of CPUs of the machine; 0: unknown
  */
 struct advice_cpu advice_cpu(const struct advice_task *victim, const struct advice_task *behind, uint32_t n_cpus,
 			     const struct advice_affinity *affinity);

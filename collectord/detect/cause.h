@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/*
- * Causes of findings that are not detectors themselves: what a process can do or wait for between its calls.
- */
+/* Causes of findings without a detector of their own: work or waits of a process between its calls. */
 #pragma once
 
 #include "bpf/record.h"
@@ -20,14 +18,14 @@ enum cause_number {
 };
 
 struct cause {
-	const char *kind;	/* as clients get it; one pointer for each cause */
-	const char *title;	/* behind the process's name */
+	const char *kind;	/* static text of the message; one pointer for each cause */
+	const char *title;	/* text after the process's name */
 	enum blame_class takes; /* class whose time it takes; BLAME_ON_CPU: several */
-	const char *behind;	/* before the processes to blame; NULL: none ever is */
-	const char *own;	/* where no process is known */
+	const char *behind;	/* text before the culprits; NULL: never any */
+	const char *own;	/* text without a known process */
 };
 
 /** cause_get() - row by number, below CAUSE_COUNT */
 const struct cause *cause_get(enum cause_number number);
-/** cause_find() - row by kind; NULL: there is none */
+/** cause_find() - row by kind; NULL: none */
 const struct cause *cause_find(const char *kind);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What lost most of the time that was watched, from the sums of an answer alone: told also where it is no finding, as
- * in a trace too short for one.
+ * The largest loss of time in a window, from the sums of an answer alone: shown also if it is no finding, as in a trace
+ * too short for one.
  */
 #pragma once
 
@@ -13,20 +13,20 @@
 
 struct op;
 
-/* One operation's time since the watch began. */
+/* One operation's time in the window. */
 struct delay_times {
-	const struct op *op; /* NULL: no cell told which */
+	const struct op *op; /* NULL: the overflow cell */
 	uint64_t raw_ns;
-	const __u64 *blame_ns; /* BLAME_COUNT; [BLAME_ON_CPU] is not looked at */
-	uint16_t measured;     /* MEASURED() of what blame_ns has */
+	const __u64 *blame_ns; /* BLAME_COUNT; [BLAME_ON_CPU] is ignored */
+	uint16_t measured;     /* MEASURED() classes of blame_ns */
 };
 
-/** delay_is_expected() - whether time of that class is what the program asked for; @op: NULL: not known, or no call */
+/** delay_is_expected() - whether the program asked for time of that class; @op: NULL: unknown, or no call */
 bool delay_is_expected(const struct op *op, enum blame_class class);
 
 /**
  * delay_judge() - the class that took most of an operation's time against its purpose
- * @window_ns: how long was watched
+ * @window_ns: length of the window
  * @ret_class: only set with a delay
  * Return: nanoseconds lost to it; 0: no significant delay
  */

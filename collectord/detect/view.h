@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-/*
- * What detectors are given of one process in one tick, and how far it can be trusted.
- */
+/* Data of one process in one tick for detectors, and its quality. */
 #pragma once
 
 #include "detect/detector.h"
 #include "detect/memory.h"
 
-/** view_of() - borrows from both */
+/** view_of() - make the view; borrows from both */
 struct detector_view view_of(const struct process_memory *process, const struct tick *tick);
 /**
  * view_quality() - what is left of confidence when calls were not counted, or not timed, or a wait was not seen

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * For whom the processes compute that answer questions: whoever had to wait for one is told, and who asked is charged.
+ * Users for whom processes answer questions: such a process is named to users who waited for it, and its time is
+ * charged to its user.
  */
 #pragma once
 
@@ -10,7 +11,7 @@
 #include "rpc/cpu_budget.h"
 
 #define ASKERS_MAX 256			  /* many more than run at once: those of the last seconds */
-#define ASKER_KNOWN_NS (2 * NSEC_PER_SEC) /* once it is gone: a wait for it may be read so late */
+#define ASKER_KNOWN_NS (2 * NSEC_PER_SEC) /* time after its end: a wait for it may be read so late */
 
 struct asker {
 	uint32_t pid; /* 0: none */
@@ -24,14 +25,14 @@ struct askers {
 	struct asker items[ASKERS_MAX];
 };
 
-/** askers_begin() - this process computes for this user from now on */
+/** askers_begin() - this process works for this user from now on */
 void askers_begin(struct askers *askers, uint32_t pid, uint32_t uid);
-/** askers_charge() - it has used so much since it began */
+/** askers_charge() - charge the CPU time that it has used since it began */
 void askers_charge(struct askers *askers, uint32_t pid, uint64_t cpu_ns, uint64_t now_ns);
-/** askers_gone() - the same, and its number may be another's from now on */
+/** askers_gone() - charge it for the last time; its pid may be reused */
 void askers_gone(struct askers *askers, uint32_t pid, uint64_t cpu_ns, uint64_t now_ns);
 /**
- * askers_find() - for whom a process computes, or did until a moment ago
- * @is_named_so: it has the name of such a process: another one that has got its number has not
+ * askers_find() - user for whom a process works, or did until a moment ago
+ * @is_named_so: it has the name of such a process: a process with a reused pid has not
  */
 bool askers_find(const struct askers *askers, uint32_t pid, bool is_named_so, uint64_t now_ns, uint32_t *ret_uid);

@@ -13,7 +13,7 @@
 #include "rpc/call.h"
 #include "rpc/peer.h"
 
-/* A request that is looked at again: what its handler needs is not there yet. */
+/* A parked request, to be handled again: its handler needs something that is not ready. */
 struct parked {
 	size_t n;
 	uint8_t bytes[];
@@ -27,15 +27,15 @@ struct call {
 	enum method_id method_id;
 	const struct method *method;
 	uint32_t stream;
-	int64_t credit_bytes;		     /* below zero after a reply that took more than was left */
+	int64_t credit_bytes;		     /* below zero after a reply larger than the rest */
 	uint64_t deadline_ns;		     /* UINT64_MAX: none */
-	bool is_over;			     /* answered for the last time */
-	bool is_starting;		     /* its handler is being called: keep the memory */
+	bool is_over;			     /* the last answer was given */
+	bool is_starting;		     /* its handler is running: keep the memory */
 	bool is_stopping;		     /* the client asked it to finish */
-	bool is_waiting;		     /* found no credit or no room, and was not told of any since */
-	bool has_lease;			     /* charged with one */
+	bool is_waiting;		     /* found no credit or no room, and was not called back since */
+	bool has_lease;			     /* charged with a lease */
 	const struct frame_request *request; /* only while its handler is being called */
-	struct parked *parked;		     /* NULL: it is not */
+	struct parked *parked;		     /* NULL: not parked */
 
 	call_close_func on_close;
 	void *on_close_data;
@@ -45,5 +45,5 @@ struct call {
 	void *on_drain_data;
 };
 
-/** call_invoke() - calls the handler; the call may be over, or its client gone, when it returns */
+/** call_invoke() - call the handler; afterwards the call may have ended, or its client gone */
 void call_invoke(struct call *call, const struct frame_request *request, const ProtobufCMessage *input);

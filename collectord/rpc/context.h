@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/*
- * What handlers work on: the parts of the daemon, introduced by daemon.c.
- */
+/* Context of the handlers: the parts of the daemon, connected by daemon.c. */
 #pragma once
 
 #include <stdbool.h>
@@ -20,26 +18,28 @@ struct trace_hub;
 struct rpc_context {
 	uv_loop_t *loop;
 	struct capture *capture;	   /* its collect, settle and let_go are for handlers, too */
-	const struct recording *recording; /* whose calls are captured though nobody asks */
+	const struct recording *recording; /* users whose calls are captured without a request */
 	struct trace_hub *traces;
-	struct store *store;	   /* that is being written; NULL: nothing is kept, see store_problem */
-	const char *store_problem; /* why nothing is kept, or what was set aside; "" if neither */
-	const char *store_path;	   /* what questions are answered from; NULL: there is no database */
-	struct read_hub *reads;	   /* questions to it under way */
-	bool is_private;	   /* of the client that started this daemon: what it may open it may see all of */
+	struct store *store;	   /* the database being written; NULL: nothing is stored, see store_problem */
+	const char *store_problem; /* why nothing is stored, or the file that was set aside; "" if neither */
+	const char *store_path;	   /* the database that answers questions; NULL: none */
+	struct read_hub *reads;	   /* questions in progress */
+	bool is_private;	   /* the client that started this daemon may see all of a file that it may open */
 	uint64_t started_ns;
 	uint64_t ring_bytes; /* of call records; fixed when the daemon starts */
-	/* Answers of Query.Operations under way. */
+	/* Answers of Query.Operations in progress. */
 	LIST_HEAD(, operations) operations;
 	/*
 	 * For handlers that need to know what is captured, first of all: while that is being found out the call is
 	 * taken and its handler called again later. Return: whether it was.
 	 */
 	bool (*wait)(struct rpc_context *context, struct call *call);
-	/* A process belongs to a client of ours as long as its lease lasts: the guardian of what is held for that. */
+	/* A process that belongs to a client as long as its lease lasts: the guardian of its held processes. */
 	void (*guard)(struct rpc_context *context, uint32_t pid, bool begins);
 	void *owner;
 };
 
-/** context_settle() - rings and figures up to now, and what was found until now judged and, where anything is, kept */
+/**
+ * context_settle() - bring rings and figures up to now, run the detectors, and store the results if there is a database
+ */
 void context_settle(struct rpc_context *context);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What is covered, by which file, and why one is not. As answer.h: from the caller's
- * arena, and only what the caller may see.
+ * Coverage of processes and files, and the reasons where it is incomplete. As in answer.h: from the caller's arena, and
+ * only rows that the caller may see.
  */
 #pragma once
 
@@ -16,21 +16,24 @@ struct lease;
 struct rpc_context;
 struct target_library;
 
-/** coverage_library() - one file. Return: NULL without memory, or where only others' processes have to do with it */
+/**
+ * coverage_library() - make the message of one file. Return: NULL without memory, or if only other users' processes map
+ * it
+ */
 Ingero__V1__Library *coverage_library(const struct rpc_context *context, struct arena *arena,
 				      const struct call_identity *identity, const struct target_library *library);
 
-#define COVERAGE_BYTES (384 * 1024) /* of one list in an answer of one message: two fit beside all else */
+#define COVERAGE_BYTES (384 * 1024) /* one list in an answer of one message: two fit beside all else */
 
 struct coverage_libraries {
 	Ingero__V1__Library **items;
 	size_t n;
-	uint32_t more; /* that found no room */
+	uint32_t more; /* number left out for lack of room */
 };
 
 /**
- * coverage_libraries() - all that were looked at for a process of the caller's, those that are mapped now first
- * @most_bytes: of the list in a message; SIZE_MAX: it is told in as many as it takes
+ * coverage_libraries() - list all files seen for the caller's processes, mapped ones first
+ * @most_bytes: size of the list in a message; SIZE_MAX: it is sent in several
  * Return: 0 or -ENOMEM
  */
 int coverage_libraries(const struct rpc_context *context, struct arena *arena, const struct call_identity *identity,
@@ -39,13 +42,13 @@ int coverage_libraries(const struct rpc_context *context, struct arena *arena, c
 struct coverage_processes {
 	Ingero__V1__CudaProcess **items;
 	size_t n;
-	uint32_t more; /* that found no room */
+	uint32_t more; /* number left out for lack of room */
 };
 
 /**
- * coverage_processes() - processes that map CUDA libraries, those that are not wholly covered first
+ * coverage_processes() - list processes that map CUDA libraries, incompletely covered ones first
  * At most 256, and no more than COVERAGE_BYTES.
- * @lease: only what it covers; NULL: everything the identity may see
+ * @lease: only processes that it covers; NULL: everything the identity may see
  * Return: 0 or -ENOMEM
  */
 int coverage_processes(const struct rpc_context *context, struct arena *arena, const struct call_identity *identity,
@@ -64,7 +67,7 @@ struct coverage_not_shown {
 int coverage_not_shown(const struct rpc_context *context, struct arena *arena, const struct call_identity *identity,
 		       const struct lease *lease, struct coverage_not_shown *ret_not_shown);
 /**
- * coverage_look() - note the CUDA libraries of all processes that the identity may see, or hear of
+ * coverage_look() - scan the CUDA libraries of all processes that the identity may see, or may know the number of
  * Return: 0, or -errno when the processes cannot be listed
  */
 int coverage_look(const struct rpc_context *context, const struct call_identity *identity);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * CPU time that the questions of one user may use: so much at once, and then as much as comes back. By uid, whatever
- * else he is; whoever asks in more than one process at a time pays for each.
+ * CPU time for the questions of one user: an amount at once, and then a rate. Counted by uid; several processes at a
+ * time all count.
  */
 #pragma once
 
@@ -11,10 +11,9 @@
 
 #include "base/cleanup.h" /* NSEC_PER_SEC */
 
-/* Of each second so much comes back: a quarter of one CPU. Guess: a dashboard that asks each second uses a twentieth.
- */
+/* Rate: a quarter of one CPU. Guess: a dashboard that asks each second uses a twentieth. */
 #define CPU_BUDGET_SHARE 4
-/* Refused is who has less left: what is begun with nothing ends at once. */
+/* Minimum to start: a question that starts with nothing ends at once. */
 #define CPU_BUDGET_LEAST_NS NSEC_PER_SEC
 
 struct cpu_user {
@@ -31,11 +30,11 @@ struct cpu_budget {
 };
 
 void cpu_budget_done(struct cpu_budget *budget);
-/** cpu_budget_charge() - without memory for a user who was not there, he is charged nothing */
+/** cpu_budget_charge() - charge a user; without memory for a new user nothing is charged */
 void cpu_budget_charge(struct cpu_budget *budget, uint32_t uid, uint64_t spent_ns, uint64_t now_ns);
 /** cpu_budget_is_low() - whether the user has used half of it */
 bool cpu_budget_is_low(const struct cpu_budget *budget, uint32_t uid, uint64_t now_ns);
 /** cpu_budget_is_used() - whether nothing is left */
 bool cpu_budget_is_used(const struct cpu_budget *budget, uint32_t uid, uint64_t now_ns);
-/** cpu_budget_wait_ns() - until the user may ask again; 0: now */
+/** cpu_budget_wait_ns() - time until the user may ask again; 0: now */
 uint64_t cpu_budget_wait_ns(const struct cpu_budget *budget, uint32_t uid, uint64_t now_ns);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What lost most time among all that an answer tells of (detect/delay.h has the rule). */
+/* The largest loss of time in an answer (detect/delay.h has the rule). */
 #pragma once
 
 #include "base/arena.h"

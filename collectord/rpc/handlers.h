@@ -15,5 +15,5 @@ struct rpc_context;
 
 extern const rpc_handler rpc_handlers[METHOD_COUNT];
 
-/** rpc_operations_sink() - answers that wait for their reader lack the processes that are forgotten meanwhile */
+/** rpc_operations_sink() - notes processes forgotten while answers wait for their client */
 struct sink rpc_operations_sink(struct rpc_context *context);

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/*
- * What a client sends: bytes to frames, frames to calls, within the rate and the time of its user.
- */
+/* Data of a client: bytes to frames, frames to calls, within the rate and the time of its user. */
 #pragma once
 
 #include <stdbool.h>
@@ -11,10 +9,10 @@
 /** peer_may_read() - whether the next frame may be handled: not while ending, paused, or with a full queue */
 bool peer_may_read(const struct peer *peer);
 /**
- * peer_read() - read once and handle what came. A connection keeps no more memory than the bytes of a frame that has
- * not come whole: the rest is read into room that all of them share.
+ * peer_read() - read once and handle the frames. A connection keeps only the bytes of an incomplete frame: everything
+ * else is read into a shared buffer.
  * Return: 0, -errno, -ENODATA at the end, or -EPROTO when descriptors came
  */
 int peer_read(struct peer *peer);
-/** peer_read_kept() - handle the bytes that were kept, once the peer may be read from again */
+/** peer_read_kept() - handle the kept bytes, once the peer may be read from again */
 void peer_read_kept(struct peer *peer);

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/*
- * Who goes when all connections are in use and another user comes.
- */
+/* The connection to close when all are in use and another user connects. */
 #pragma once
 
 #include <stdint.h>
@@ -9,12 +7,12 @@
 struct peer;
 
 /**
- * room_find() - connection to close so that another of this uid can be opened
- * @first:  of the list of all, youngest first
+ * room_find() - connection to close so that another one of this uid can be opened
+ * @first:  the list of all, youngest first
  * @n_held: connections that this uid has
  *
- * Of the user who holds most: the one that has been idle for longest, or where each of them is busy the youngest. A
- * user who has connections already takes only idle ones, of users who hold more, or his own. Root's are left alone.
+ * Of the user with most connections: the one idle for longest, or the youngest if all are busy. A user who has
+ * connections already takes only idle ones, of users with more, or own ones. Root's are never closed.
  * Return: borrowed; NULL: none
  */
 struct peer *room_find(struct peer *first, uint32_t uid, unsigned int n_held);

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/*
- * Whom an answer is about.
- */
+/* Processes that an answer is about. */
 #pragma once
 
 #include <stdbool.h>
@@ -19,7 +17,7 @@ struct scope {
 	size_t n_pids;
 };
 
-/** scope_sees() - whether a process is among the identity's, and the pids; the lease is not looked at */
+/** scope_sees() - whether a process is the identity's, and among the pids; the lease is ignored */
 bool scope_sees(const struct scope *scope, uint32_t tgid, uint32_t uid, bool is_guarded);
-/** scope_sees_process() - the same of one that has figures, and the lease has to cover it */
+/** scope_sees_process() - the same for a process with figures, which the lease has to cover, too */
 bool scope_sees_process(const struct scope *scope, const struct process_figures *process);

@@ -14,17 +14,17 @@
 struct call;
 struct server;
 
-/** typedef rpc_handler - answers a call, now or later (rpc/call.h); the request is gone when it returns */
+/** typedef rpc_handler - answers a call, now or later (rpc/call.h); the request is freed when it returns */
 typedef void (*rpc_handler)(struct call *call, const ProtobufCMessage *request);
 
 struct server_events {
 	void (*on_peer_open)(uint32_t pid, void *data); /* a client connected */
 	void (*on_peer_close)(uint32_t pid, void *data);
-	void (*on_answered)(void *data); /* a client has been sent all that it asked for, beyond the greeting */
+	void (*on_answered)(void *data); /* a client has all its answers, beyond the greeting */
 	/* Requests were looked at. Return: whether there is more to do: then it is called again after others had a turn
 	 */
 	bool (*on_turn)(void *data);
-	void (*on_idle)(void *data); /* the last connection is gone; not called while the server closes */
+	void (*on_idle)(void *data); /* the last connection has ended; not called while the server closes */
 };
 
 /**
@@ -46,17 +46,17 @@ int server_listen(struct server *server, const char *path);
 int server_listen_fd(struct server *server, int fd);
 /** server_adopt() - serve one connected socket; takes the descriptor on success */
 int server_adopt(struct server *server, int fd);
-/** server_accept() - let in whoever waits now; for those who are about to leave, or to work for long */
+/** server_accept() - accept clients that wait now; before an exit or long work */
 void server_accept(struct server *server);
-/** server_count() - connections that are open; NULL has none */
+/** server_count() - number of open connections; 0 for NULL */
 unsigned int server_count(const struct server *server);
-/** server_resume() - calls that were parked go on; not from a handler */
+/** server_resume() - resume parked calls; not from a handler */
 void server_resume(struct server *server);
-/** server_close() - end every call and connection; memory goes when the loop has run; NULL is fine */
+/** server_close() - end every call and connection; memory is released after the loop has run; NULL is allowed */
 void server_close(struct server *server);
 
-/** server_check() - do what is due by the clock; the server's own timer calls it too. For clocks turned by hand */
+/** server_check() - do all work that is due; the server's own timer calls it too. For clocks turned by hand */
 void server_check(struct server *server);
 
-/** call_context() - what server_open() was given: in the daemon, struct daemon */
+/** call_context() - context given to server_open(): in the daemon, struct daemon */
 void *call_context(const struct call *call);
