@@ -468,7 +468,11 @@ static int chain_put(struct chains *c, struct chain *chain)
 	if (!buf_reserve(&row.data, ingero__v1__finding__get_packed_size(&chain->message)))
 		return -ENOMEM;
 	row.data.n = ingero__v1__finding__pack(&chain->message, row.data.data);
+	for (size_t i = 0; i < c->file->nodes.n && *chain->node; i++)
+		if (!strcmp(c->file->nodes.items[i], chain->node))
+			c->file->out.boot = (uint32_t)i + 1;
 	r = writer_put_finding(&c->file->out, &row);
+	c->file->out.boot = 0;
 	buf_done(&row.data);
 	return r;
 }

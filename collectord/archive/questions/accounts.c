@@ -257,6 +257,10 @@ static Ingero__V1__Account *chosen_message(const struct accounts_work *work, con
 	};
 	Ingero__V1__Account *message = account_to_message(&process, &p->accounts.items[c->account], arena);
 
+	if (message && p->process->tells_node) {
+		message->node_told_case = INGERO__V1__ACCOUNT__NODE_TOLD_NODE;
+		message->node = (char *)(uintptr_t)p->process->node;
+	}
 	if (message && work->query->ops)
 		parts_keep(work, message);
 	return message;

@@ -115,6 +115,10 @@ static int behind_set(struct explain *e, const struct read_window *window)
 		b->ns = order[i]->ns;
 		b->comm = arena_copy_text(&e->arena, order[i]->comm);
 		b->victim_pid = order[i]->process ? order[i]->process->pid : 0;
+		if (order[i]->process && order[i]->process->tells_node) {
+			b->node_told_case = INGERO__V1__BEHIND__NODE_TOLD_NODE;
+			b->node = (char *)(uintptr_t)order[i]->process->node;
+		}
 		if (!b->comm)
 			return -ENOMEM;
 		e->reply.behind[e->reply.n_behind++] = b;
@@ -310,6 +314,7 @@ static int surroundings_set(struct explain *e)
 struct call_search {
 	struct explain *e;
 	struct call_id id;
+	struct reader_node_id named;
 	uint32_t pid; /* found */
 };
 
@@ -319,7 +324,7 @@ static int call_match(const struct read_event *event, void *data)
 	struct explain *e = search->e;
 
 	if (event->boot != search->id.boot || event->event->call.start_ns != search->id.start_ns ||
-	    event->event->call.tid != search->id.tid)
+	    event->event->call.tid != search->id.tid || !reader_node_is(&search->named, event->process->node))
 		return 0;
 	e->reply.call = reader_event(&e->arena, e->job->reader, event);
 	if (!e->reply.call)
@@ -333,16 +338,23 @@ static int call_match(const struct read_event *event, void *data)
 /* Pids for the lookup of the call. Return: 0, 1 when the error was sent, -errno */
 static int call_find(struct explain *e, const char *id)
 {
-	struct call_search search = { .e = e };
+	struct call_search search = { .e = e, .named = reader_node_id(id) };
 	struct read_filter filter = { .columns = BLOCK_ALL_COLUMNS };
+	size_t n = store_reader_files(e->job->reader);
 	uint32_t *pid;
 	int r;
 
-	if (call_id_parse(id, &search.id) < 0)
+	r = call_id_parse(search.named.id, &search.id);
+	if (r < 0)
 		return findings_fail_id(id);
-	filter.from_unix_ns = store_reader_unix(e->job->reader, search.id.boot, search.id.start_ns);
-	filter.to_unix_ns = filter.from_unix_ns + 1;
-	r = store_reader_events(e->job->reader, &filter, call_match, &search);
+	/* A boot has its number in each file. */
+	while (r == 0 && filter.only_file < n) {
+		filter.only_file++;
+		filter.from_unix_ns = store_reader_unix(e->job->reader, filter.only_file, search.id.boot,
+							search.id.start_ns);
+		filter.to_unix_ns = filter.from_unix_ns + 1;
+		r = store_reader_events(e->job->reader, &filter, call_match, &search);
+	}
 	if (r < 0)
 		return r;
 	if (r == 0)
@@ -425,7 +437,7 @@ static int scope_set(struct explain *e)
 	const Ingero__V1__ExplainRequest *q = e->request;
 
 	if (q->id[0])
-		return strchr(q->id, '.') ? call_find(e, q->id) : finding_find(e, q->id);
+		return strchr(reader_node_id(q->id).id, '.') ? call_find(e, q->id) : finding_find(e, q->id);
 	if (q->n_pids) {
 		e->pids = q->pids;
 		e->n_pids = q->n_pids;

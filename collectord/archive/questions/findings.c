@@ -8,6 +8,7 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "archive/job.h"
+#include "archive/questions/message.h"
 
 #define ID_DIGITS 16
 
@@ -17,7 +18,7 @@ struct collection {
 	const uint32_t *pids;
 	size_t n_pids;
 	size_t most;
-	const char *id; /* a beginning; NULL: any */
+	struct reader_node_id id; /* a beginning; .id NULL: any */
 	size_t n_id;
 };
 
@@ -66,8 +67,11 @@ static void findings_cut(struct findings *findings, size_t most)
 
 static bool is_wanted(const struct collection *c, const Ingero__V1__Finding *f)
 {
-	if (c->id)
-		return strncmp(f->id, c->id, c->n_id) == 0;
+	if (c->id.id) {
+		const struct reader_node_id own = reader_node_id(f->id);
+
+		return (!f->node_told_case || reader_node_is(&c->id, f->node)) && strncmp(own.id, c->id.id, c->n_id) == 0;
+	}
 	return read_pid_is_wanted(c->pids, c->n_pids, f->pid);
 }
 
@@ -109,16 +113,18 @@ int findings_collect(struct findings *findings, struct reader_job *job, uint64_t
 int findings_fail_id(const char *id)
 {
 	return reader_fail(CALL_ERROR_INVALID,
-			   "'%.64s' is neither the id of a finding (hexadecimal digits) nor of a call (BOOT.START.TID)",
+			   "'%.128s' is neither the id of a finding (hexadecimal digits) nor of a call "
+			   "(BOOT.START.TID); NODE: may stand before either",
 			   id);
 }
 
 int findings_find(struct findings *findings, struct reader_job *job, const char *id)
 {
-	struct collection c = { .findings = findings, .job = job, .most = 2, .id = id, .n_id = strlen(id) };
+	struct collection c = { .findings = findings, .job = job, .most = 2, .id = reader_node_id(id) };
 	int r;
 
-	if (strspn(id, "0123456789abcdef") != c.n_id || c.n_id > ID_DIGITS)
+	c.n_id = strlen(c.id.id);
+	if (strspn(c.id.id, "0123456789abcdef") != c.n_id || c.n_id > ID_DIGITS)
 		return findings_fail_id(id);
 	r = store_reader_findings(job->reader, 0, 0, finding_add, &c);
 	if (r)
@@ -128,6 +134,10 @@ int findings_find(struct findings *findings, struct reader_job *job, const char 
 				   "there is no finding whose id begins with '%s' here, or it is not yours: "
 				   "'ingero explain' lists those that there are",
 				   id);
+	if (findings->n_all > 1 && strcmp(findings->rows[0]->id, findings->rows[1]->id) == 0)
+		return reader_fail(CALL_ERROR_INVALID,
+				   "%zu files have a finding %s of one node: ask them one at a time with '--db'",
+				   findings->n_all, findings->rows[0]->id);
 	if (findings->n_all > 1)
 		return reader_fail(
 			CALL_ERROR_INVALID,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "archive/questions/message.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -20,6 +21,16 @@ static size_t kept_args(const struct stored_event *stored)
 	return n;
 }
 
+static char *reader_id(struct arena *arena, const char *node, const char *id)
+{
+	size_t n = strlen(node) + sizeof(":") + strlen(id);
+	char *text = arena_alloc(arena, n);
+
+	if (text)
+		(void)snprintf(text, n, "%s:%s", node, id);
+	return text;
+}
+
 Ingero__V1__Event *reader_event(struct arena *arena, struct store_reader *reader, const struct read_event *event)
 {
 	const struct stored_event *stored = event->event;
@@ -37,7 +48,14 @@ Ingero__V1__Event *reader_event(struct arena *arena, struct store_reader *reader
 		.n_args = kept_args(stored),
 	};
 
-	return event_to_message(&stored->call, &about, arena);
+	Ingero__V1__Event *message = event_to_message(&stored->call, &about, arena);
+
+	if (!message || !event->process->tells_node)
+		return message;
+	message->node_told_case = INGERO__V1__EVENT__NODE_TOLD_NODE;
+	message->node = (char *)(uintptr_t)event->process->node;
+	message->id = reader_id(arena, event->process->node, message->id);
+	return message->id ? message : NULL;
 }
 
 Ingero__V1__Operation *reader_operation(struct arena *arena, const struct read_figures *figures)
@@ -52,6 +70,10 @@ Ingero__V1__Operation *reader_operation(struct arena *arena, const struct read_f
 	o->start_time_unix_ns = figures->process->start_unix_ns;
 	o->process_name = (char *)(uintptr_t)figures->process->comm;
 	o->uid = figures->process->uid;
+	if (figures->process->tells_node) {
+		o->node_told_case = INGERO__V1__OPERATION__NODE_TOLD_NODE;
+		o->node = (char *)(uintptr_t)figures->process->node;
+	}
 	o->exec_generation = figures->process->exec_gen;
 	if (figures->op) {
 		o->source = (char *)(uintptr_t)figures->op->source;
@@ -70,6 +92,20 @@ Ingero__V1__Operation *reader_operation(struct arena *arena, const struct read_f
 	o->untimed = f->untimed;
 	o->blame_ns = blame_to_message_of(f->raw_ns, f->blame_ns, figures->measured, arena);
 	return o->blame_ns && program_to_message(&figures->process->program, arena, &o->program) == 0 ? o : NULL;
+}
+
+struct reader_node_id reader_node_id(const char *typed)
+{
+	const char *colon = strrchr(typed, ':');
+
+	if (!colon)
+		return (struct reader_node_id){ .node = typed, .id = typed };
+	return (struct reader_node_id){ .node = typed, .n_node = (size_t)(colon - typed), .id = colon + 1 };
+}
+
+bool reader_node_is(const struct reader_node_id *id, const char *node)
+{
+	return id->id == id->node || (strlen(node) == id->n_node && memcmp(node, id->node, id->n_node) == 0);
 }
 
 void reader_calls_count(const struct read_window *figures, Ingero__V1__Window *window)
@@ -106,5 +142,7 @@ Ingero__V1__Gap *reader_gap_copy(struct arena *arena, const Ingero__V1__Gap *gap
 		return NULL;
 	*copy = *gap;
 	copy->reason = arena_copy_text(arena, gap->reason);
-	return copy->reason ? copy : NULL;
+	if (gap->node_told_case)
+		copy->node = arena_copy_text(arena, gap->node);
+	return copy->reason && (copy->node || !copy->node_told_case) ? copy : NULL;
 }

@@ -8,11 +8,9 @@
 
 #include "base/cleanup.h"
 
-#define OPS_MAX 65536u /* rows of table op that are looked at: a file may claim anything */
-
-int own_damaged(struct store_reader *own, char kind, int64_t id, uint32_t boot, uint64_t t0, uint64_t t1, uint64_t n)
+int own_damaged(struct own_file *own, char kind, int64_t id, uint32_t boot, uint64_t t0, uint64_t t1, uint64_t n)
 {
-	struct own_damage damage = { .kind = kind, .id = id, .n = n };
+	struct own_damage damage = { .kind = kind, .id = id, .boot = boot, .n = n };
 
 	for (size_t i = 0; i < own->damage.n; i++)
 		if (own->damage.items[i].kind == kind && own->damage.items[i].id == id)
@@ -23,7 +21,7 @@ int own_damaged(struct store_reader *own, char kind, int64_t id, uint32_t boot, 
 
 /* ---- time ---- */
 
-const struct own_boot *own_boot(const struct store_reader *own, uint32_t id)
+const struct own_boot *own_boot(const struct own_file *own, uint32_t id)
 {
 	for (size_t i = 0; i < own->boots.n; i++)
 		if (own->boots.items[i].id == id)
@@ -101,7 +99,7 @@ bool own_mono_range(const struct own_boot *boot, uint64_t from_unix_ns, uint64_t
 	return is_any;
 }
 
-static int boots_load(struct store_reader *own)
+static int boots_load(struct own_file *own)
 {
 	CLEANUP(sql_finalizep) sqlite3_stmt *s = NULL;
 	int r = sql_prepare(own->db, "SELECT boot, mono_ns, unix_ns FROM clock ORDER BY boot, mono_ns", &s);
@@ -126,6 +124,55 @@ static int boots_load(struct store_reader *own)
 		r = ARRAY_PUSH(&own->boots.items[own->boots.n - 1].clocks, c);
 	}
 	return r;
+}
+
+const char *own_node(const struct own_file *own, uint32_t boot)
+{
+	const struct own_boot *known = own_boot(own, boot);
+
+	if (known && known->node[0])
+		return known->node;
+	return own->n_nodes > 1 ? "" : own->node; /* of several that one is not known */
+}
+
+static struct own_boot *boot_of(struct own_file *own, uint32_t id)
+{
+	return (struct own_boot *)(uintptr_t)own_boot(own, id);
+}
+
+/* Of a boot, its newest session tells; of an import, the name of the boot: import:NUMBER:NODE. */
+static int nodes_load(struct own_file *own)
+{
+	CLEANUP(sql_finalizep) sqlite3_stmt *s = NULL;
+	const char *first = NULL;
+	int step = 0, r;
+
+	r = sql_prepare(own->db,
+			own->is_imported
+				? "SELECT id, substr(boot_id, 9 + length(id)), '' FROM boot"
+				  " UNION ALL SELECT NULL, '', node FROM (SELECT node FROM session ORDER BY id)"
+				: "SELECT boot, node, node FROM session ORDER BY id",
+			&s);
+	while (r == 0 && (step = sql_step(s)) > 0) {
+		const char *node = (const char *)sqlite3_column_text(s, 1);
+		const char *newest = (const char *)sqlite3_column_text(s, 2);
+		struct own_boot *boot = boot_of(own, (uint32_t)sqlite3_column_int64(s, 0));
+
+		if (boot && node && *node)
+			(void)snprintf(boot->node, sizeof(boot->node), "%s", node);
+		if (newest && (*newest || !own->is_imported))
+			(void)snprintf(own->node, sizeof(own->node), "%s", newest);
+	}
+	/* A machine of ours that was given another name is still one. */
+	for (size_t i = 0; own->is_imported && i < own->boots.n; i++) {
+		const char *node = own->boots.items[i].node;
+
+		if (!node[0] || (first && strcmp(first, node) == 0))
+			continue;
+		first = node;
+		own->n_nodes++;
+	}
+	return r ? r : step;
 }
 
 /* ---- processes ---- */
@@ -155,7 +202,7 @@ static void program_read_row(sqlite3_stmt *s, struct program *ret)
 	ret->world_size = number_of(s, 17);
 }
 
-static void process_read(struct store_reader *own, sqlite3_stmt *s, struct own_process *ret)
+static void process_read(struct own_file *own, sqlite3_stmt *s, struct own_process *ret)
 {
 	const char *comm = (const char *)sqlite3_column_text(s, 8);
 	uint32_t flags = (uint32_t)sqlite3_column_int64(s, 7);
@@ -177,6 +224,10 @@ static void process_read(struct store_reader *own, sqlite3_stmt *s, struct own_p
 	(void)snprintf(ret->comm, sizeof(ret->comm), "%s", comm ? comm : "");
 	ret->row.comm = ret->comm;
 	program_read_row(s, &ret->row.program);
+	ret->row.id = own->first_process + ret->id;
+	ret->row.file = own->number;
+	ret->row.node = own_node(own, ret->row.boot);
+	ret->row.tells_node = own->tells_nodes && *ret->row.node;
 	ret->is_visible = own->scope.all || (ret->row.uid == own->scope.uid && !(flags & PROCESS_GUARDED));
 }
 
@@ -184,7 +235,7 @@ static void process_read(struct store_reader *own, sqlite3_stmt *s, struct own_p
 #define PROGRAM_COLUMNS "script, executable, container, cgroup_id, rank, local_rank, world_size"
 #define NO_PROGRAM "NULL, NULL, NULL, NULL, NULL, NULL, NULL" /* before version 3 */
 
-static struct own_process **process_place(struct store_reader *own, uint32_t id)
+static struct own_process **process_place(struct own_file *own, uint32_t id)
 {
 	size_t i = (id * 2654435761u) & (own->n_places - 1);
 
@@ -193,7 +244,7 @@ static struct own_process **process_place(struct store_reader *own, uint32_t id)
 	return &own->processes[i];
 }
 
-static int processes_grow(struct store_reader *own)
+static int processes_grow(struct own_file *own)
 {
 	struct own_process **old = own->processes;
 	size_t n_old = own->n_places;
@@ -213,11 +264,11 @@ static int processes_grow(struct store_reader *own)
 	return 0;
 }
 
-const struct read_process *store_reader_process(struct store_reader *own, uint32_t id)
+const struct read_process *own_process(struct own_file *own, uint32_t id)
 {
 	struct own_process **place;
 
-	if (processes_grow(own) < 0)
+	if (id > own->process_max || processes_grow(own) < 0)
 		return NULL; /* as if it could not be seen: nothing is shown that might not be */
 	place = process_place(own, id);
 	if (!*place) {
@@ -236,7 +287,7 @@ const struct read_process *store_reader_process(struct store_reader *own, uint32
 	return (*place)->is_visible ? &(*place)->row : NULL;
 }
 
-int store_reader_processes(struct store_reader *own, read_process_func func, void *data)
+int own_processes(struct own_file *own, read_process_func func, void *data)
 {
 	CLEANUP(sql_finalizep) sqlite3_stmt *s = NULL;
 	int r = sql_prepare(own->db, "SELECT id FROM process ORDER BY id", &s);
@@ -247,92 +298,16 @@ int store_reader_processes(struct store_reader *own, read_process_func func, voi
 
 		if (step <= 0)
 			return step;
-		p = store_reader_process(own, (uint32_t)sqlite3_column_int64(s, 0));
+		p = own_process(own, (uint32_t)sqlite3_column_int64(s, 0));
 		if (p)
 			r = func(p, data);
 	}
 	return r;
 }
 
-/* ---- operations ---- */
-
-static char *column_copy(sqlite3_stmt *s, int column, char *to)
-{
-	size_t n = (size_t)sqlite3_column_bytes(s, column);
-	const void *text = sqlite3_column_text(s, column);
-
-	if (text)
-		memcpy(to, text, n);
-	to[n] = '\0';
-	return to + n + 1;
-}
-
-static int ops_load(struct store_reader *own)
-{
-	CLEANUP(sql_finalizep) sqlite3_stmt *s = NULL;
-	int r = sql_prepare(own->db, "SELECT id, source, name, short_name FROM op ORDER BY id", &s);
-
-	while (r == 0 && own->ops.n < OPS_MAX) {
-		struct own_op op = { .text = NULL };
-		size_t bytes = 3;
-		char *p;
-		int step = sql_step(s);
-
-		if (step <= 0)
-			return step;
-		for (int i = 1; i <= 3; i++) {
-			(void)sqlite3_column_text(s, i); /* so that bytes are those of UTF-8 */
-			bytes += (size_t)sqlite3_column_bytes(s, i);
-		}
-		op.text = malloc(bytes);
-		if (!op.text)
-			return -ENOMEM;
-		op.row.id = (uint32_t)sqlite3_column_int64(s, 0);
-		op.row.source = p = op.text;
-		op.row.name = p = column_copy(s, 1, p);
-		op.row.short_name = p = column_copy(s, 2, p);
-		(void)column_copy(s, 3, p);
-		if (op.row.id >= OP_GIVEN &&
-		    !own->is_imported) { /* has the name of a row of ops.def since (archive/write/open.c) */
-			op.text[strlen(op.row.source) + 1 + strcspn(op.row.name, " ")] = '\0';
-			op.row.is_unlisted = !own->scope.all;
-		}
-		r = ARRAY_PUSH(&own->ops, op);
-		if (r)
-			free(op.text);
-	}
-	return r;
-}
-
-const struct read_op *store_reader_op(struct store_reader *own, uint32_t id)
-{
-	size_t at = SORTED_PLACE(own->ops.n, i, own->ops.items[i].row.id < id);
-
-	return at < own->ops.n && own->ops.items[at].row.id == id ? &own->ops.items[at].row : NULL;
-}
-
-int store_reader_ops(struct store_reader *own, read_op_func func, void *data)
-{
-	int r = 0;
-
-	for (size_t i = 0; i < own->ops.n && r == 0; i++)
-		r = func(&own->ops.items[i].row, data);
-	return r;
-}
-
-uint64_t store_reader_unix(struct store_reader *own, uint32_t boot, uint64_t mono_ns)
-{
-	return own_unix(own_boot(own, boot), mono_ns);
-}
-
-bool store_reader_tells_losses(const struct store_reader *own)
-{
-	return !own->is_imported;
-}
-
 /* ---- opening ---- */
 
-void store_reader_close(struct store_reader *own)
+void own_close(struct own_file *own)
 {
 	if (!own)
 		return;
@@ -340,9 +315,7 @@ void store_reader_close(struct store_reader *own)
 	for (size_t i = 0; i < own->boots.n; i++)
 		ARRAY_DONE(&own->boots.items[i].clocks);
 	ARRAY_DONE(&own->boots);
-	for (size_t i = 0; i < own->ops.n; i++)
-		free(own->ops.items[i].text);
-	ARRAY_DONE(&own->ops);
+	ARRAY_DONE(&own->op_numbers);
 	for (size_t i = 0; i < own->n_places; i++)
 		free(own->processes[i]);
 	free(own->processes);
@@ -351,9 +324,9 @@ void store_reader_close(struct store_reader *own)
 	free(own);
 }
 
-static void store_reader_closep(struct store_reader **own)
+static void own_closep(struct own_file **own)
 {
-	store_reader_close(*own);
+	own_close(*own);
 }
 
 /* Return: 1 when it has our tables, 0 when not, -errno */
@@ -386,9 +359,10 @@ static int number_read(sqlite3 *db, const char *sql, int64_t *ret_number)
 	return 0;
 }
 
-int store_reader_open(struct sqlite3 *db, const struct read_scope *scope, char *why, struct store_reader **ret_reader)
+int own_open(struct sqlite3 *db, const struct read_scope *scope, char *why, struct own_ops *ops,
+	     struct own_file **ret_own)
 {
-	CLEANUP(store_reader_closep) struct store_reader *own = NULL;
+	CLEANUP(own_closep) struct own_file *own = NULL;
 	int64_t version = 0, n_imported = 0;
 	int r = is_own(db);
 
@@ -418,10 +392,14 @@ int store_reader_open(struct sqlite3 *db, const struct read_scope *scope, char *
 		own->version = version;
 		own->is_imported = n_imported > 0;
 		own->scope = *scope;
+		own->number = 1;
+		own->process_max = own->stack_max = UINT32_MAX;
 		r = boots_load(own);
 	}
 	if (r == 0)
-		r = ops_load(own);
+		r = nodes_load(own);
+	if (r == 0)
+		r = own_ops_load(own, ops);
 	if (r == 0)
 		r = sql_prepare(db,
 				version < 3 ? "SELECT " PROCESS_COLUMNS NO_PROGRAM " FROM process WHERE id = ?"
@@ -432,7 +410,6 @@ int store_reader_open(struct sqlite3 *db, const struct read_scope *scope, char *
 		return r;
 	}
 
-	*ret_reader = own;
-	own = NULL; /* the caller's */
+	*ret_own = TAKE_PTR(own);
 	return 0;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * A database of ours (schema.sql) that is open; shared by the own files alone.
+ * A database of ours (schema.sql) that is open: one file of a reader (files.c). Ids here are those of the file.
  */
 #pragma once
 
@@ -17,6 +17,7 @@ struct own_clock {
 
 struct own_boot {
 	uint32_t id;
+	char node[READ_NODE_BYTES]; /* "": not known */
 	ARRAY(struct own_clock) clocks; /* by mono_ns; never empty */
 };
 
@@ -32,6 +33,16 @@ struct own_op {
 	struct read_op row;
 	char *text; /* source, name and short name, one behind another */
 };
+/* Operations of all files of a reader, by id. */
+struct own_ops {
+	struct own_op *items;
+	size_t n;
+	size_t room;
+};
+struct own_op_number {
+	uint32_t own; /* id of the file's table op */
+	uint32_t id;  /* of the reader */
+};
 
 /* Rows that were found damaged while reading: answered as gaps, never as data. */
 struct own_damage {
@@ -39,6 +50,7 @@ struct own_damage {
 	uint64_t to_unix_ns;
 	uint64_t n;
 	int64_t id;
+	uint32_t boot;
 	char kind; /* 'b' block, 't' tail, 'f' figures, 'x' finding */
 };
 
@@ -48,13 +60,22 @@ struct own_scratch {
 	struct stored_event *events; /* BLOCK_EVENTS_MAX */
 };
 
-struct store_reader {
+struct own_file {
 	sqlite3 *db;
 	int64_t version;  /* of its tables */
 	bool is_imported; /* Ingero recorded it */
 	struct read_scope scope;
 	ARRAY(struct own_boot) boots;
-	ARRAY(struct own_op) ops;
+	char node[READ_NODE_BYTES]; /* of its newest session, else the name of the file where several are read */
+	size_t n_nodes;		    /* that its boots name */
+	bool tells_nodes;	    /* the reader's: answers name the node of each row */
+	uint32_t number;	    /* among the files, from 1 */
+	/* What makes ids of the file ids of the reader. */
+	bool is_one_of_several;
+	uint32_t first_process, process_max; /* process_max, stack_max: greatest id in the file */
+	uint32_t first_stack, stack_max;
+	const struct own_ops *ops;
+	ARRAY(struct own_op_number) op_numbers; /* by .own; empty: they are the same */
 	struct own_process **processes; /* n_places, open addressing */
 	size_t n_places;
 	size_t n_processes;
@@ -63,11 +84,45 @@ struct store_reader {
 	struct own_scratch *scratch; /* of a cursor that was closed, for the next; NULL: none */
 };
 
+/** own_ops_load() - the rows of table op. Return: 0 or -errno */
+int own_ops_load(struct own_file *own, struct own_ops *ops);
+void own_ops_done(struct own_ops *ops);
+/** own_open() - as store_reader_open(). The operations of the file come into `ops`, which lives as long as the reader */
+int own_open(struct sqlite3 *db, const struct read_scope *scope, char *why, struct own_ops *ops,
+	     struct own_file **ret_own);
+void own_close(struct own_file *own);
+/** own_node() - of a boot; "" where it is not known */
+const char *own_node(const struct own_file *own, uint32_t boot);
+
+/* What the functions of read.h do, for one file. */
+const struct read_process *own_process(struct own_file *own, uint32_t id);
+int own_processes(struct own_file *own, read_process_func func, void *data);
+const struct read_op *own_op(const struct own_file *own, uint32_t id);
+int own_stacks(struct own_file *own, uint32_t only_id, read_stack_func func, void *data);
+int own_count(struct own_file *own, const struct read_filter *filter, uint64_t *ret_n);
+int own_buckets(struct own_file *own, uint64_t from_unix_ns, uint64_t to_unix_ns, read_bucket_func func, void *data);
+int own_sums(struct own_file *own, uint64_t from_unix_ns, uint64_t to_unix_ns, read_bucket_func func, void *data);
+int own_findings(struct own_file *own, uint64_t from_unix_ns, uint64_t to_unix_ns, read_finding_func func, void *data);
+int own_gaps(struct own_file *own, uint64_t from_unix_ns, uint64_t to_unix_ns, read_gap_func func, void *data);
+int own_snapshots(struct own_file *own, uint64_t from_unix_ns, uint64_t to_unix_ns, read_snapshot_func func,
+		  void *data);
+int own_sessions(struct own_file *own, read_session_func func, void *data);
+int own_cost(struct own_file *own, uint64_t from_unix_ns, uint64_t to_unix_ns, Ingero__V1__Cost *ret_cost);
+int own_span(struct own_file *own, uint64_t *ret_from_unix_ns, uint64_t *ret_to_unix_ns);
+int own_seen(struct own_file *own, uint64_t *ret_unix_ns);
+
+struct own_cursor;
+int own_cursor_open(struct own_file *own, const struct read_filter *filter, struct own_cursor **ret_cursor);
+int own_cursor_next(struct own_cursor *cursor, struct read_batch *ret_batch);
+/** own_cursor_ahead() - where the next piece begins, in the order asked for. Return: whether there is one */
+bool own_cursor_ahead(const struct own_cursor *cursor, struct read_time *ret_at);
+void own_cursor_close(struct own_cursor *cursor);
+
 /** own_damaged() - note it once. Return: 0 or -ENOMEM */
-int own_damaged(struct store_reader *own, char kind, int64_t id, uint32_t boot, uint64_t t0, uint64_t t1, uint64_t n);
+int own_damaged(struct own_file *own, char kind, int64_t id, uint32_t boot, uint64_t t0, uint64_t t1, uint64_t n);
 
 /** own_boot() - NULL where there is none */
-const struct own_boot *own_boot(const struct store_reader *own, uint32_t id);
+const struct own_boot *own_boot(const struct own_file *own, uint32_t id);
 /** own_unix() - wall-clock time of a moment of a boot; a boot that is not known has no offset */
 uint64_t own_unix(const struct own_boot *boot, uint64_t mono_ns);
 /** own_unix_range() - earliest and latest wall-clock time of anything between two moments */
@@ -76,4 +131,4 @@ void own_unix_range(const struct own_boot *boot, uint64_t t0, uint64_t t1, uint6
 bool own_mono_range(const struct own_boot *boot, uint64_t from_unix_ns, uint64_t to_unix_ns, uint64_t *ret_from,
 		    uint64_t *ret_to);
 
-void own_scratch_free(struct store_reader *own);
+void own_scratch_free(struct own_file *own);

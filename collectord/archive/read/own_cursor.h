@@ -20,9 +20,9 @@ struct item {
 	bool is_whole;		     /* every call in it matches, as far as the header tells */
 };
 
-struct read_cursor {
+struct own_cursor {
 	struct read_filter filter;
-	struct store_reader *own;
+	struct own_file *own;
 	ARRAY(struct item) items;
 	size_t next;
 	sqlite3_stmt *block_data;
@@ -36,16 +36,16 @@ struct read_cursor {
 };
 
 /** own_items_load() - all that may match, in order. Return: 0 or -errno */
-int own_items_load(struct read_cursor *c);
+int own_items_load(struct own_cursor *c);
 /** own_items_again() - what is left of the item given last goes back among those to come */
-void own_items_again(struct read_cursor *c, const struct item *item);
+void own_items_again(struct own_cursor *c, const struct item *item);
 /** own_item_bounds() - first and last place of what is between two moments, in the order asked for */
-void own_item_bounds(const struct read_cursor *c, const struct own_boot *boot, uint64_t t0, uint64_t t1,
+void own_item_bounds(const struct own_cursor *c, const struct own_boot *boot, uint64_t t0, uint64_t t1,
 		     struct item *item);
-/** own_cursor_process() - the row as store_reader_process() gives it. Return: NULL where there is none in scope */
-const struct read_process *own_cursor_process(struct read_cursor *c, uint32_t id);
+/** own_cursor_process() - the row as own_process() gives it. Return: NULL where there is none in scope */
+const struct read_process *own_cursor_process(struct own_cursor *c, uint32_t id);
 /** own_process_matches() - @p: may be NULL */
-bool own_process_matches(const struct read_cursor *c, const struct read_process *p);
+bool own_process_matches(const struct own_cursor *c, const struct read_process *p);
 
 static inline bool own_is_listed(const uint32_t *list, size_t n, uint32_t value)
 {

@@ -18,7 +18,7 @@
 #define SLICE_EVENTS 64 /* the first of a block */
 #define SLICE_GROWTH 8	/* and the next ones: a block read to its end is unpacked three times */
 
-static bool event_matches(struct read_cursor *c, const struct stored_event *e, const struct own_boot *boot,
+static bool event_matches(struct own_cursor *c, const struct stored_event *e, const struct own_boot *boot,
 			  struct read_event *ret_event)
 {
 	const struct read_filter *f = &c->filter;
@@ -54,7 +54,7 @@ static uint32_t filter_columns(const struct read_filter *f)
 }
 
 /* Which part of what is left of a block is next, and what is left then. */
-static void slice_take(struct read_cursor *c, struct item *item, size_t n, size_t *ret_from, size_t *ret_to)
+static void slice_take(struct own_cursor *c, struct item *item, size_t n, size_t *ret_from, size_t *ret_to)
 {
 	/* Of what begins before anything is wanted, the first slices would be for nothing. */
 	bool is_whole = !c->filter.in_slices ||
@@ -75,7 +75,7 @@ static void slice_take(struct read_cursor *c, struct item *item, size_t n, size_
 }
 
 /* What is left of a block lies between its one end and what was given last. */
-static void slice_left(struct read_cursor *c, const struct own_boot *boot, const struct item *item,
+static void slice_left(struct own_cursor *c, const struct own_boot *boot, const struct item *item,
 		       const struct stored_event *events, size_t n)
 {
 	struct item rest = *item;
@@ -89,7 +89,7 @@ static void slice_left(struct read_cursor *c, const struct own_boot *boot, const
 	own_items_again(c, &rest);
 }
 
-static int block_data(struct read_cursor *c, int64_t id, const void **ret_data, size_t *ret_n)
+static int block_data(struct own_cursor *c, int64_t id, const void **ret_data, size_t *ret_n)
 {
 	int step;
 
@@ -104,7 +104,7 @@ static int block_data(struct read_cursor *c, int64_t id, const void **ret_data, 
 }
 
 /* @ret_n: NULL, or only counted are those that match */
-static int block_read(struct read_cursor *c, struct item *item, uint64_t *ret_n)
+static int block_read(struct own_cursor *c, struct item *item, uint64_t *ret_n)
 {
 	const struct own_boot *boot = own_boot(c->own, item->boot);
 	uint32_t first = filter_columns(&c->filter), rest = c->filter.columns & ~first;
@@ -137,12 +137,12 @@ static int block_read(struct read_cursor *c, struct item *item, uint64_t *ret_n)
 
 static int tail_keep(const struct stored_event *event, void *data)
 {
-	struct read_cursor *c = data;
+	struct own_cursor *c = data;
 
 	return ARRAY_PUSH(&c->tail, *event);
 }
 
-static int tail_read(struct read_cursor *c, const struct item *item, uint64_t *ret_n)
+static int tail_read(struct own_cursor *c, const struct item *item, uint64_t *ret_n)
 {
 	const struct own_boot *boot = own_boot(c->own, item->boot);
 	struct read_event event;
@@ -174,7 +174,7 @@ static int tail_read(struct read_cursor *c, const struct item *item, uint64_t *r
 }
 
 /* What is damaged is left out and becomes a gap. */
-static int item_read(struct read_cursor *c, struct item *item, uint64_t *ret_n)
+static int item_read(struct own_cursor *c, struct item *item, uint64_t *ret_n)
 {
 	int r = item->is_block ? block_read(c, item, ret_n) : tail_read(c, item, ret_n);
 
@@ -184,7 +184,31 @@ static int item_read(struct read_cursor *c, struct item *item, uint64_t *ret_n)
 	return own_damaged(c->own, item->is_block ? 'b' : 't', item->id, item->boot, item->t0, item->t1, item->n);
 }
 
-int read_cursor_next(struct read_cursor *c, struct read_batch *ret_batch)
+bool own_cursor_ahead(const struct own_cursor *c, struct read_time *ret_at)
+{
+	if (c->next == c->items.n)
+		return false;
+	*ret_at = c->filter.newest_first ? c->items.items[c->next].end : c->items.items[c->next].begin;
+	return true;
+}
+
+/* Ids of the file become those of the reader. */
+static void batch_number(const struct own_cursor *c)
+{
+	const struct own_file *own = c->own;
+
+	for (size_t i = 0; own->is_one_of_several && i < c->batch.n; i++) {
+		/* In the scratch or the tail of this cursor. */
+		struct stored_event *e = (struct stored_event *)(uintptr_t)c->batch.items[i].event;
+		const struct read_op *op = own_op(own, e->op);
+
+		e->process = c->batch.items[i].process->id;
+		e->op = op ? op->id : UINT32_MAX;
+		e->stack = e->stack && e->stack <= own->stack_max ? own->first_stack + e->stack : 0;
+	}
+}
+
+int own_cursor_next(struct own_cursor *c, struct read_batch *ret_batch)
 {
 	static const struct read_time last = { .boot = UINT32_MAX, .ns = UINT64_MAX };
 	bool is_down = c->filter.newest_first;
@@ -198,11 +222,11 @@ int read_cursor_next(struct read_cursor *c, struct read_batch *ret_batch)
 	r = item_read(c, &item, NULL);
 	if (r)
 		return r;
+	batch_number(c);
 	ret_batch->events = c->batch.items;
 	ret_batch->n = c->batch.n;
 	ret_batch->bound = is_down ? (struct read_time){ 0 } : last;
-	if (c->next < c->items.n)
-		ret_batch->bound = is_down ? c->items.items[c->next].end : c->items.items[c->next].begin;
+	(void)own_cursor_ahead(c, &ret_batch->bound);
 	return 1;
 }
 
@@ -217,13 +241,13 @@ static void scratch_free(struct own_scratch *scratch)
 	free(scratch);
 }
 
-void own_scratch_free(struct store_reader *own)
+void own_scratch_free(struct own_file *own)
 {
 	scratch_free(own->scratch);
 }
 
 /* That of the cursor before, if it is closed: its pages are there. */
-static int scratch_take(struct store_reader *own, struct own_scratch **ret_scratch)
+static int scratch_take(struct own_file *own, struct own_scratch **ret_scratch)
 {
 	struct own_scratch *scratch = TAKE_PTR(own->scratch);
 	int r = 0;
@@ -239,7 +263,7 @@ static int scratch_take(struct store_reader *own, struct own_scratch **ret_scrat
 	return r;
 }
 
-void read_cursor_close(struct read_cursor *c)
+void own_cursor_close(struct own_cursor *c)
 {
 	if (!c)
 		return;
@@ -257,10 +281,10 @@ void read_cursor_close(struct read_cursor *c)
 	free(c);
 }
 
-int store_reader_cursor_open(struct store_reader *own, const struct read_filter *filter,
-			     struct read_cursor **ret_cursor)
+int own_cursor_open(struct own_file *own, const struct read_filter *filter,
+			     struct own_cursor **ret_cursor)
 {
-	struct read_cursor *c = calloc(1, sizeof(*c));
+	struct own_cursor *c = calloc(1, sizeof(*c));
 	int r;
 
 	if (!c)
@@ -276,22 +300,22 @@ int store_reader_cursor_open(struct store_reader *own, const struct read_filter 
 	if (r == 0)
 		r = own_items_load(c);
 	if (r) {
-		read_cursor_close(c);
+		own_cursor_close(c);
 		return r;
 	}
 	*ret_cursor = c;
 	return 0;
 }
 
-int store_reader_count(struct store_reader *own, const struct read_filter *filter, uint64_t *ret_n)
+int own_count(struct own_file *own, const struct read_filter *filter, uint64_t *ret_n)
 {
 	struct read_filter whole = *filter;
-	struct read_cursor *c = NULL;
+	struct own_cursor *c = NULL;
 	uint64_t n = 0;
 	int r;
 
 	whole.in_slices = false;
-	r = store_reader_cursor_open(own, &whole, &c);
+	r = own_cursor_open(own, &whole, &c);
 	if (r)
 		return r;
 	for (size_t i = 0; i < c->items.n && r == 0; i++) {
@@ -302,7 +326,7 @@ int store_reader_count(struct store_reader *own, const struct read_filter *filte
 		else
 			r = item_read(c, item, &n);
 	}
-	read_cursor_close(c);
+	own_cursor_close(c);
 	if (r == 0)
 		*ret_n = n;
 	return r;

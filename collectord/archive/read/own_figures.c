@@ -55,7 +55,7 @@ static void end_only(const struct own_boot *boot, struct piece *p)
 	p->from_unix = p->to_unix - MIN(p->t1 - p->t0, p->to_unix);
 }
 
-static int level_load(struct store_reader *own, int64_t level, uint64_t from_unix_ns, uint64_t to_unix_ns,
+static int level_load(struct own_file *own, int64_t level, uint64_t from_unix_ns, uint64_t to_unix_ns,
 		      struct pieces *list)
 {
 	CLEANUP(sql_finalizep) sqlite3_stmt *s = NULL;
@@ -120,7 +120,7 @@ static void replaced_drop(struct pieces *list)
 }
 
 /* Times of which rows are missing. */
-static int damaged_load(struct store_reader *own, struct pieces *list)
+static int damaged_load(struct own_file *own, struct pieces *list)
 {
 	CLEANUP(sql_finalizep) sqlite3_stmt *s = NULL;
 	int r = sql_prepare(own->db, "SELECT boot, coalesce(uid, ?1), t0, t1 FROM gap WHERE reason = 'damaged'", &s);
@@ -222,7 +222,7 @@ static void outside_drop(struct pieces *list, uint64_t from_unix_ns, uint64_t to
 static const int64_t levels[] = { 1, 10, 60, 3600 }; /* schema.sql */
 
 /* Rows for a window: the finest there are, or, for who wants only their sum, the coarsest. */
-static int pieces_choose(struct store_reader *own, uint64_t from_unix_ns, uint64_t to_unix_ns, bool coarsely,
+static int pieces_choose(struct own_file *own, uint64_t from_unix_ns, uint64_t to_unix_ns, bool coarsely,
 			 struct pieces *list)
 {
 	const uint64_t margin = 3600 * NSEC_PER_SEC; /* a coarse row over an edge is judged by all its time */
@@ -266,7 +266,7 @@ static void bucket_rows_done(struct bucket_rows *rows)
 }
 
 /* Another user's process, whose name and number the caller may not know. */
-static bool is_hidden(const struct store_reader *own, uint32_t uid)
+static bool is_hidden(const struct own_file *own, uint32_t uid)
 {
 	return own->scope.names_hidden && !own->scope.all && uid != own->scope.uid;
 }
@@ -278,15 +278,15 @@ static void waker_hide(struct account_wait *wait)
 	memset(wait->waker_comm, 0, sizeof(wait->waker_comm));
 }
 
-static int accounts_fill(struct store_reader *own, const struct figures_blob *blob, struct bucket_rows *rows)
+static int accounts_fill(struct own_file *own, const struct figures_blob *blob, struct bucket_rows *rows)
 {
 	int r = 0;
 
 	rows->parts.n = rows->waits.n = 0;
 	for (size_t i = 0; i < blob->parts.n && r == 0; i++) {
 		const struct stored_part *p = &blob->parts.items[i];
-		struct read_part row = { .process = store_reader_process(own, p->process),
-					 .op = store_reader_op(own, p->op),
+		struct read_part row = { .process = own_process(own, p->process),
+					 .op = own_op(own, p->op),
 					 .ns = p->ns,
 					 .tid = p->tid,
 					 .where = p->where,
@@ -298,10 +298,12 @@ static int accounts_fill(struct store_reader *own, const struct figures_blob *bl
 	}
 	for (size_t i = 0; i < blob->waits.n && r == 0; i++) {
 		const struct stored_wait *w = &blob->waits.items[i];
-		struct read_wait row = { .process = store_reader_process(own, w->process),
-					 .op = store_reader_op(own, w->wait.op),
+		struct read_wait row = { .process = own_process(own, w->process),
+					 .op = own_op(own, w->wait.op),
 					 .wait = w->wait };
 
+		if (own->is_one_of_several && row.wait.op)
+			row.wait.op = row.op ? row.op->id : UINT32_MAX;
 		if (row.wait.waker_tgid && is_hidden(own, row.wait.waker_uid))
 			waker_hide(&row.wait);
 		row.wait.waker_comm[sizeof(row.wait.waker_comm) - 1] = '\0';
@@ -312,7 +314,7 @@ static int accounts_fill(struct store_reader *own, const struct figures_blob *bl
 	return r;
 }
 
-static int bucket_fill(struct store_reader *own, const struct figures_blob *blob, struct bucket_rows *rows)
+static int bucket_fill(struct own_file *own, const struct figures_blob *blob, struct bucket_rows *rows)
 {
 	int r = 0;
 
@@ -321,8 +323,8 @@ static int bucket_fill(struct store_reader *own, const struct figures_blob *blob
 		const struct stored_figures *f = &blob->figures.items[i];
 		struct read_figures row = { .measured = f->measured, .figures = f->figures };
 
-		row.process = store_reader_process(own, f->process);
-		row.op = store_reader_op(own, f->op);
+		row.process = own_process(own, f->process);
+		row.op = own_op(own, f->op);
 		if (row.process)
 			r = ARRAY_PUSH(&rows->figures, row);
 	}
@@ -330,7 +332,7 @@ static int bucket_fill(struct store_reader *own, const struct figures_blob *blob
 		const struct stored_behind *b = &blob->behind.items[i];
 		struct read_behind row = { .tgid = b->tgid, .uid = b->uid, .ns = b->ns, .is_between = b->is_between };
 
-		row.process = store_reader_process(own, b->process);
+		row.process = own_process(own, b->process);
 		if (is_hidden(own, b->uid))
 			row.tgid = 0;
 		else
@@ -342,7 +344,7 @@ static int bucket_fill(struct store_reader *own, const struct figures_blob *blob
 	return r ? r : accounts_fill(own, blob, rows);
 }
 
-static int piece_read(struct store_reader *own, sqlite3_stmt *s, const struct piece *p, struct bucket_rows *rows,
+static int piece_read(struct own_file *own, sqlite3_stmt *s, const struct piece *p, struct bucket_rows *rows,
 		      read_bucket_func func, void *data)
 {
 	struct figures_blob blob = { .figures = { .items = NULL } };
@@ -375,7 +377,7 @@ static int piece_read(struct store_reader *own, sqlite3_stmt *s, const struct pi
 	return r;
 }
 
-static int pieces_read(struct store_reader *own, uint64_t from_unix_ns, uint64_t to_unix_ns, bool coarsely,
+static int pieces_read(struct own_file *own, uint64_t from_unix_ns, uint64_t to_unix_ns, bool coarsely,
 		       read_bucket_func func, void *data)
 {
 	CLEANUP(sql_finalizep) sqlite3_stmt *s = NULL;
@@ -395,13 +397,13 @@ static int pieces_read(struct store_reader *own, uint64_t from_unix_ns, uint64_t
 	return r;
 }
 
-int store_reader_buckets(struct store_reader *own, uint64_t from_unix_ns, uint64_t to_unix_ns, read_bucket_func func,
+int own_buckets(struct own_file *own, uint64_t from_unix_ns, uint64_t to_unix_ns, read_bucket_func func,
 			 void *data)
 {
 	return pieces_read(own, from_unix_ns, to_unix_ns, false, func, data);
 }
 
-int store_reader_sums(struct store_reader *own, uint64_t from_unix_ns, uint64_t to_unix_ns, read_bucket_func func,
+int own_sums(struct own_file *own, uint64_t from_unix_ns, uint64_t to_unix_ns, read_bucket_func func,
 		      void *data)
 {
 	return pieces_read(own, from_unix_ns, to_unix_ns, true, func, data);

@@ -10,16 +10,16 @@
 
 #define OPS_BITMAP_BYTES 32
 
-const struct read_process *own_cursor_process(struct read_cursor *c, uint32_t id)
+const struct read_process *own_cursor_process(struct own_cursor *c, uint32_t id)
 {
 	if (id != c->process_id || !c->process) {
-		c->process = store_reader_process(c->own, id);
+		c->process = own_process(c->own, id);
 		c->process_id = id;
 	}
 	return c->process;
 }
 
-bool own_process_matches(const struct read_cursor *c, const struct read_process *p)
+bool own_process_matches(const struct own_cursor *c, const struct read_process *p)
 {
 	return p && (!c->filter.pids || own_is_listed(c->filter.pids, c->filter.n_pids, p->pid));
 }
@@ -45,7 +45,7 @@ static uint32_t le32(const uint8_t *p)
 enum processes_match { PROCESSES_NONE, PROCESSES_SOME, PROCESSES_ALL };
 
 /* What a block's header says about whose calls it has. */
-static enum processes_match processes_match(struct read_cursor *c, uint32_t process, const uint8_t *list,
+static enum processes_match processes_match(struct own_cursor *c, uint32_t process, const uint8_t *list,
 					    size_t n_bytes)
 {
 	size_t n_match = 0;
@@ -62,7 +62,7 @@ static enum processes_match processes_match(struct read_cursor *c, uint32_t proc
 }
 
 /* In between the clock may have been stepped, so by the wall clock this is a hull. */
-void own_item_bounds(const struct read_cursor *c, const struct own_boot *boot, uint64_t t0, uint64_t t1,
+void own_item_bounds(const struct own_cursor *c, const struct own_boot *boot, uint64_t t0, uint64_t t1,
 		     struct item *item)
 {
 	item->begin = (struct read_time){ .boot = boot->id, .ns = t0 };
@@ -74,7 +74,7 @@ void own_item_bounds(const struct read_cursor *c, const struct own_boot *boot, u
 }
 
 /* Return: 0 or -ENOMEM */
-static int item_add(struct read_cursor *c, const struct own_boot *boot, struct item *item)
+static int item_add(struct own_cursor *c, const struct own_boot *boot, struct item *item)
 {
 	own_item_bounds(c, boot, item->t0, item->t1, item);
 	if (read_time_is_before(&item->end, &c->filter.since))
@@ -93,7 +93,7 @@ static bool is_inside(const struct read_filter *f, const struct own_boot *boot, 
 	return from >= f->from_unix_ns && (!f->to_unix_ns || to < f->to_unix_ns);
 }
 
-static int items_load_blocks(struct read_cursor *c, sqlite3_stmt *s, const struct own_boot *boot)
+static int items_load_blocks(struct own_cursor *c, sqlite3_stmt *s, const struct own_boot *boot)
 {
 	const struct read_filter *f = &c->filter;
 
@@ -124,7 +124,7 @@ static int items_load_blocks(struct read_cursor *c, sqlite3_stmt *s, const struc
 	}
 }
 
-static int items_load_tail(struct read_cursor *c, sqlite3_stmt *s, const struct own_boot *boot)
+static int items_load_tail(struct own_cursor *c, sqlite3_stmt *s, const struct own_boot *boot)
 {
 	for (;;) {
 		struct item item = { .boot = boot->id };
@@ -143,7 +143,7 @@ static int items_load_tail(struct read_cursor *c, sqlite3_stmt *s, const struct 
 }
 
 /* Each uid on its own, so that the index finds his rows and how many others own costs nothing. */
-static int items_bind(const struct read_cursor *c, sqlite3_stmt *s, const struct own_boot *boot, uint64_t from,
+static int items_bind(const struct own_cursor *c, sqlite3_stmt *s, const struct own_boot *boot, uint64_t from,
 		      uint64_t to)
 {
 	const struct read_scope *scope = &c->own->scope;
@@ -171,7 +171,7 @@ static int item_compare_end(const void *a, const void *b)
 	return read_time_is_before(&x->end, &y->end) - read_time_is_before(&y->end, &x->end);
 }
 
-int own_items_load(struct read_cursor *c)
+int own_items_load(struct own_cursor *c)
 {
 	const struct read_scope *scope = &c->own->scope;
 	bool has_uid = !scope->all || c->filter.has_uid;
@@ -214,7 +214,7 @@ int own_items_load(struct read_cursor *c)
 	return r;
 }
 
-void own_items_again(struct read_cursor *c, const struct item *item)
+void own_items_again(struct own_cursor *c, const struct item *item)
 {
 	int (*compare)(const void *, const void *) = c->filter.newest_first ? item_compare_end : item_compare_begin;
 	size_t at = --c->next;

@@ -64,10 +64,11 @@ static int frame_read(sqlite3_stmt *find, uint32_t id, struct arena *arena, stru
 	return ret->symbol && ret->file ? 0 : -ENOMEM;
 }
 
-static int stack_give(sqlite3_stmt *s, sqlite3_stmt *find, read_stack_func func, void *data)
+static int stack_give(uint32_t first, sqlite3_stmt *s, sqlite3_stmt *find, read_stack_func func, void *data)
 {
 	CLEANUP(arena_done) struct arena arena = ARENA_INIT;
-	struct read_stack stack = { .id = (uint32_t)column_u64(s, 0), .is_complete = sqlite3_column_int(s, 2) != 0 };
+	struct read_stack stack = { .id = first + (uint32_t)column_u64(s, 0),
+				    .is_complete = sqlite3_column_int(s, 2) != 0 };
 	uint32_t ids[FRAMES_MAX];
 	ssize_t n = frames_parse(sqlite3_column_blob(s, 1), (size_t)sqlite3_column_bytes(s, 1), ids);
 	struct read_frame *frames;
@@ -85,7 +86,7 @@ static int stack_give(sqlite3_stmt *s, sqlite3_stmt *find, read_stack_func func,
 	return r ? r : func(&stack, data);
 }
 
-int store_reader_stacks(struct store_reader *own, uint32_t only_id, read_stack_func func, void *data)
+int own_stacks(struct own_file *own, uint32_t only_id, read_stack_func func, void *data)
 {
 	CLEANUP(sql_finalizep) sqlite3_stmt *s = NULL;
 	CLEANUP(sql_finalizep) sqlite3_stmt *find = NULL;
@@ -105,7 +106,7 @@ int store_reader_stacks(struct store_reader *own, uint32_t only_id, read_stack_f
 
 		if (step <= 0)
 			return step;
-		r = stack_give(s, find, func, data);
+		r = stack_give(own->first_stack, s, find, func, data);
 	}
 	return r;
 }
@@ -114,10 +115,10 @@ int store_reader_stacks(struct store_reader *own, uint32_t only_id, read_stack_f
 
 /* What it says of times by the wall clock is told again from the moments it is about: the clock may have been set right
  * since. */
-static void finding_tell_times(struct store_reader *own, sqlite3_stmt *s, const struct own_boot *boot,
+static void finding_tell_times(struct own_file *own, sqlite3_stmt *s, const struct own_boot *boot,
 			       Ingero__V1__Finding *f)
 {
-	const struct read_process *process = store_reader_process(own, (uint32_t)column_u64(s, 0));
+	const struct read_process *process = own_process(own, (uint32_t)column_u64(s, 0));
 	struct call_id id;
 
 	f->start_unix_ns = own_unix(boot, column_u64(s, 2));
@@ -131,12 +132,81 @@ static void finding_tell_times(struct store_reader *own, sqlite3_stmt *s, const 
 
 static bool may_name(uint32_t uid, void *data)
 {
-	const struct store_reader *own = data;
+	const struct own_file *own = data;
 
 	return !own->scope.names_hidden || own->scope.all || uid == own->scope.uid;
 }
 
-static int finding_give(struct store_reader *own, sqlite3_stmt *s, read_finding_func func, void *data)
+/* Ids of other files may be the same. Return: NULL without memory */
+static char *id_with_node(struct arena *arena, const char *node, const char *id)
+{
+	size_t n = strlen(node) + sizeof(":") + strlen(id);
+	char *text = *id ? arena_alloc(arena, n) : arena_copy_text(arena, id);
+
+	if (text && *id)
+		(void)snprintf(text, n, "%s:%s", node, id);
+	return text;
+}
+
+/* What a finding of several nodes says besides; borrowed from the arena. */
+struct finding_texts {
+	char *id;
+	char **examples; /* their ids */
+};
+
+static void texts_exchange(Ingero__V1__Finding *f, struct finding_texts *texts)
+{
+	char *before = f->id;
+
+	f->id = texts->id;
+	texts->id = before;
+	for (size_t i = 0; i < f->n_examples; i++) {
+		char *id = f->examples[i]->id;
+
+		f->examples[i]->id = texts->examples[i];
+		texts->examples[i] = id;
+	}
+}
+
+static int texts_make(const char *node, const Ingero__V1__Finding *f, struct arena *arena, struct finding_texts *ret)
+{
+	ret->id = id_with_node(arena, node, f->id);
+	ret->examples = ARENA_NEW_N(arena, char *, f->n_examples + 1);
+	for (size_t i = 0; i < f->n_examples && ret->examples; i++) {
+		ret->examples[i] = id_with_node(arena, node, f->examples[i]->id);
+		if (!ret->examples[i])
+			return -ENOMEM;
+	}
+	return ret->id && ret->examples ? 0 : -ENOMEM;
+}
+
+/* With the node, and back: what a message owns is its own to free. */
+static int finding_tell(struct own_file *own, sqlite3_stmt *s, Ingero__V1__Finding *f, read_finding_func func,
+			void *data)
+{
+	CLEANUP(arena_done) struct arena arena = ARENA_INIT;
+	const struct read_process *process = own_process(own, (uint32_t)column_u64(s, 0));
+	const char *node = process ? process->node : own_node(own, (uint32_t)column_u64(s, 1));
+	const Ingero__V1__Finding before = *f;
+	struct finding_texts texts = { .id = f->id };
+	int r = own->tells_nodes ? texts_make(node, f, &arena, &texts) : 0;
+
+	if (r < 0)
+		return r;
+	f->node_told_case = own->tells_nodes && *node ? INGERO__V1__FINDING__NODE_TOLD_NODE
+						      : INGERO__V1__FINDING__NODE_TOLD__NOT_SET;
+	f->node = (char *)(uintptr_t)node;
+	if (f->node_told_case)
+		texts_exchange(f, &texts);
+	r = func(f, data);
+	if (f->node_told_case)
+		texts_exchange(f, &texts);
+	f->node_told_case = before.node_told_case;
+	f->node = before.node;
+	return r;
+}
+
+static int finding_give(struct own_file *own, sqlite3_stmt *s, read_finding_func func, void *data)
 {
 	const struct own_boot *boot = own_boot(own, (uint32_t)column_u64(s, 1));
 	const void *bytes = sqlite3_column_blob(s, 5);
@@ -161,7 +231,7 @@ static int finding_give(struct store_reader *own, sqlite3_stmt *s, read_finding_
 	}
 	n_advice = f->n_advice;
 	finding_message_hide(f, may_name, own);
-	r = func(f, data);
+	r = finding_tell(own, s, f, func, data);
 	f->n_advice = n_advice; /* all of it is the message's to free */
 	if (is_bare) {
 		f->cause->words = words;
@@ -171,7 +241,7 @@ static int finding_give(struct store_reader *own, sqlite3_stmt *s, read_finding_
 	return r;
 }
 
-int store_reader_findings(struct store_reader *own, uint64_t from_unix_ns, uint64_t to_unix_ns, read_finding_func func,
+int own_findings(struct own_file *own, uint64_t from_unix_ns, uint64_t to_unix_ns, read_finding_func func,
 			  void *data)
 {
 	CLEANUP(sql_finalizep) sqlite3_stmt *s = NULL;
@@ -195,7 +265,7 @@ int store_reader_findings(struct store_reader *own, uint64_t from_unix_ns, uint6
 		if ((to_unix_ns && start >= to_unix_ns) || end < from_unix_ns)
 			continue;
 		/* Of a process whose ids are mixed, nobody but who sees all. */
-		if (!own->scope.all && !store_reader_process(own, (uint32_t)column_u64(s, 0)))
+		if (!own->scope.all && !own_process(own, (uint32_t)column_u64(s, 0)))
 			continue;
 		r = finding_give(own, s, func, data);
 	}
@@ -211,7 +281,7 @@ static bool overlaps(uint64_t begin, uint64_t end, uint64_t from, uint64_t to)
 
 /* A gap under way, which grows by what follows it. */
 struct gap_walk {
-	const struct store_reader *own;
+	const struct own_file *own;
 	read_gap_func func;
 	void *data;
 	Ingero__V1__Gap gap;
@@ -227,8 +297,9 @@ static int gap_end(struct gap_walk *w)
 }
 
 /* An imported file has a row for each minute; who asks for more than one wants to know of one gap. */
-static int gap_add(struct gap_walk *w, uint64_t from, uint64_t to, const char *reason, uint64_t n)
+static int gap_add(struct gap_walk *w, uint32_t boot, uint64_t from, uint64_t to, const char *reason, uint64_t n)
 {
+	const char *node = own_node(w->own, boot);
 	int r;
 
 	if (w->own->is_imported && !strcmp(w->reason, reason) && from == w->gap.to_unix_ns + 1) {
@@ -242,10 +313,12 @@ static int gap_add(struct gap_walk *w, uint64_t from, uint64_t to, const char *r
 	w->gap.to_unix_ns = to;
 	w->gap.reason = w->reason;
 	w->gap.count = n;
+	w->gap.node = (char *)(uintptr_t)node;
+	w->gap.node_told_case = w->own->tells_nodes && *node ? INGERO__V1__GAP__NODE_TOLD_NODE : INGERO__V1__GAP__NODE_TOLD__NOT_SET;
 	return r;
 }
 
-int store_reader_gaps(struct store_reader *own, uint64_t from_unix_ns, uint64_t to_unix_ns, read_gap_func func,
+int own_gaps(struct own_file *own, uint64_t from_unix_ns, uint64_t to_unix_ns, read_gap_func func,
 		      void *data)
 {
 	struct gap_walk walk = { .own = own, .func = func, .data = data, .gap = INGERO__V1__GAP__INIT };
@@ -264,7 +337,7 @@ int store_reader_gaps(struct store_reader *own, uint64_t from_unix_ns, uint64_t 
 		own_unix_range(own_boot(own, (uint32_t)column_u64(s, 0)), column_u64(s, 1), column_u64(s, 2), &begin,
 			       &end);
 		if (overlaps(begin, end, from_unix_ns, to_unix_ns))
-			r = gap_add(&walk, begin, end, column_text(s, 3), column_u64(s, 4));
+			r = gap_add(&walk, (uint32_t)column_u64(s, 0), begin, end, column_text(s, 3), column_u64(s, 4));
 	}
 	r = r ? r : MIN(step, 0);
 	/* What this reading itself found damaged. */
@@ -272,12 +345,12 @@ int store_reader_gaps(struct store_reader *own, uint64_t from_unix_ns, uint64_t 
 		const struct own_damage *d = &own->damage.items[i];
 
 		if (overlaps(d->from_unix_ns, d->to_unix_ns, from_unix_ns, to_unix_ns))
-			r = gap_add(&walk, d->from_unix_ns, d->to_unix_ns, "damaged", d->n);
+			r = gap_add(&walk, d->boot, d->from_unix_ns, d->to_unix_ns, "damaged", d->n);
 	}
 	return r ? r : gap_end(&walk);
 }
 
-static int snapshot_give(const struct own_boot *boot, sqlite3_stmt *s, uint64_t from, uint64_t to,
+static int snapshot_give(const struct own_file *own, const struct own_boot *boot, sqlite3_stmt *s, uint64_t from, uint64_t to,
 			 read_snapshot_func func, void *data)
 {
 	Ingero__V1__SystemSample sample = INGERO__V1__SYSTEM_SAMPLE__INIT;
@@ -295,10 +368,13 @@ static int snapshot_give(const struct own_boot *boot, sqlite3_stmt *s, uint64_t 
 	sample.pressure_cpu = sqlite3_column_double(s, 7);
 	sample.pressure_memory = sqlite3_column_double(s, 8);
 	sample.pressure_io = sqlite3_column_double(s, 9);
+	sample.node = (char *)(uintptr_t)own_node(own, boot->id);
+	if (own->tells_nodes)
+		sample.node_told_case = INGERO__V1__SYSTEM_SAMPLE__NODE_TOLD_NODE;
 	return func(&sample, data);
 }
 
-int store_reader_snapshots(struct store_reader *own, uint64_t from_unix_ns, uint64_t to_unix_ns,
+int own_snapshots(struct own_file *own, uint64_t from_unix_ns, uint64_t to_unix_ns,
 			   read_snapshot_func func, void *data)
 {
 	CLEANUP(sql_finalizep) sqlite3_stmt *s = NULL;
@@ -318,14 +394,14 @@ int store_reader_snapshots(struct store_reader *own, uint64_t from_unix_ns, uint
 		(void)sqlite3_reset(s);
 		SQL_INTS(s, 1, boot->id, (int64_t)from, (int64_t)to);
 		while (r == 0 && (step = sql_step(s)) > 0)
-			r = snapshot_give(boot, s, from_unix_ns, to_unix_ns, func, data);
+			r = snapshot_give(own, boot, s, from_unix_ns, to_unix_ns, func, data);
 		if (r == 0)
 			r = step;
 	}
 	return r;
 }
 
-int store_reader_sessions(struct store_reader *own, read_session_func func, void *data)
+int own_sessions(struct own_file *own, read_session_func func, void *data)
 {
 	CLEANUP(sql_finalizep) sqlite3_stmt *s = NULL;
 	int r = sql_prepare(own->db,
@@ -375,7 +451,7 @@ static void cost_add(Ingero__V1__Cost *sum, const Ingero__V1__Cost *cost)
 }
 
 /* Of all who were traced: who may see only some of them is not told how much the others called. */
-int store_reader_cost(struct store_reader *own, uint64_t from_unix_ns, uint64_t to_unix_ns, Ingero__V1__Cost *ret_cost)
+int own_cost(struct own_file *own, uint64_t from_unix_ns, uint64_t to_unix_ns, Ingero__V1__Cost *ret_cost)
 {
 	CLEANUP(sql_finalizep) sqlite3_stmt *s = NULL;
 	bool is_any = false;
@@ -411,7 +487,7 @@ int store_reader_cost(struct store_reader *own, uint64_t from_unix_ns, uint64_t 
 
 /* ---- how far it reaches ---- */
 
-static int span_widen(struct store_reader *own, const char *sql, uint64_t *from, uint64_t *to)
+static int span_widen(struct own_file *own, const char *sql, uint64_t *from, uint64_t *to)
 {
 	CLEANUP(sql_finalizep) sqlite3_stmt *s = NULL;
 	int r = sql_prepare(own->db, sql, &s);
@@ -435,7 +511,7 @@ static int span_widen(struct store_reader *own, const char *sql, uint64_t *from,
 	return r;
 }
 
-int store_reader_span(struct store_reader *own, uint64_t *ret_from_unix_ns, uint64_t *ret_to_unix_ns)
+int own_span(struct own_file *own, uint64_t *ret_from_unix_ns, uint64_t *ret_to_unix_ns)
 {
 	static const char *const texts[] = {
 		"SELECT min(t0), max(t1) FROM block WHERE (?1 < 0 OR uid = ?1) AND boot = ?2",
@@ -458,7 +534,7 @@ int store_reader_span(struct store_reader *own, uint64_t *ret_from_unix_ns, uint
 	return 0;
 }
 
-int store_reader_seen(struct store_reader *own, uint64_t *ret_unix_ns)
+int own_seen(struct own_file *own, uint64_t *ret_unix_ns)
 {
 	CLEANUP(sql_finalizep) sqlite3_stmt *s = NULL;
 	int r = sql_prepare(own->db, "SELECT boot, seen_ns FROM session WHERE end_ns IS NULL AND back_end <> 'import'",

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Reading a database (schema.sql).
+ * Reading databases (schema.sql): one file, or several as if they were one.
  *
  * Used by the reader child alone. A reader is bound to a scope when it is opened and
  * gives nothing of anybody else, whatever is asked of it later. It stores no connection-wide
@@ -31,6 +31,9 @@ struct read_scope {
 
 #define READ_WHY_BYTES 256 /* room for one sentence */
 
+#define READ_FILES_MAX 16  /* of one reader */
+#define READ_NODE_BYTES 64 /* of the name of a machine, with its NUL; longer ones are cut */
+
 /**
  * store_reader_open() - look whether it is ours and prepare its reader
  * @db:  read-only connection in a transaction, so that all answers are of one moment; borrowed; may be sealed off from
@@ -39,14 +42,35 @@ struct read_scope {
  * Return: 0; -ENOTSUP (a newer version's), -EINVAL (not a database of ours), -EBADMSG (damaged), -errno
  */
 int store_reader_open(struct sqlite3 *db, const struct read_scope *scope, char *why, struct store_reader **ret_reader);
+
+struct read_file {
+	struct sqlite3 *db; /* as for store_reader_open() */
+	const char *name;   /* stands for the node of a file that names none, where there are several files */
+};
+/**
+ * store_reader_open_files() - open several files as one reader
+ *
+ * Each file's processes, stacks and boots are its own. Ids of the reader are not those of the files, but for operations
+ * of ops.def. Times of several files are in the order of the wall clock.
+ * @n:         1 to READ_FILES_MAX
+ * @ret_wrong: index of the file that @why is about
+ * Return: as store_reader_open(); -E2BIG: their ids leave no room for each other
+ */
+int store_reader_open_files(const struct read_file *files, size_t n, const struct read_scope *scope, char *why,
+			    size_t *ret_wrong, struct store_reader **ret_reader);
 void store_reader_close(struct store_reader *reader);
-/** store_reader_tells_losses() - whether its recorder noted what it missed */
+/** store_reader_tells_losses() - whether all its recorders noted what they missed */
 bool store_reader_tells_losses(const struct store_reader *reader);
+/** store_reader_files() - number of files */
+size_t store_reader_files(const struct store_reader *reader);
 
 /* One incarnation; pointers here and below are valid as long as the reader. */
 struct read_process {
-	uint32_t id; /* row of the file */
+	uint32_t id; /* of the reader */
 	uint32_t boot;
+	uint32_t file;		/* its number, from 1 */
+	const char *node;	/* name of its machine; "": not known */
+	bool tells_node;	/* rows of several nodes are read: answers name it */
 	uint32_t pid;
 	uint32_t uid;
 	uint32_t exec_gen;
@@ -124,6 +148,7 @@ struct read_filter {
 	uint32_t uid;
 	uint32_t columns; /* BLOCK_COLUMN() of what is looked at; those of the filter are added */
 	bool by_wall_clock;
+	uint32_t only_file;	/* number of a file, from 1; 0: all */
 	bool newest_first;	/* piece by piece: order is exact only within the caller's sort */
 	bool in_slices;		/* for who may stop soon: pieces are small at first */
 	struct read_time since; /* in the order asked for; 0: from the beginning */
@@ -134,7 +159,7 @@ struct read_event {
 	const struct stored_event *event; /* columns asked for */
 	const struct read_process *process;
 	uint64_t start_unix_ns;
-	uint32_t boot; /* row of table boot */
+	uint32_t boot; /* row of table boot in the file of the process */
 	struct read_time at;
 };
 
@@ -232,8 +257,8 @@ struct read_bucket {
 };
 typedef int (*read_bucket_func)(const struct read_bucket *bucket, void *data);
 /**
- * store_reader_buckets() - those that lie in the window by their middle, each moment at its finest resolution, in order
- * of time; of a window shorter than the rows, those it lies in
+ * store_reader_buckets() - those that lie in the window by their middle, each moment at its finest resolution, file by
+ * file in order of time; of a window shorter than the rows, those it lies in
  */
 int store_reader_buckets(struct store_reader *reader, uint64_t from_unix_ns, uint64_t to_unix_ns, read_bucket_func func,
 			 void *data);
@@ -242,6 +267,7 @@ int store_reader_buckets(struct store_reader *reader, uint64_t from_unix_ns, uin
 int store_reader_sums(struct store_reader *reader, uint64_t from_unix_ns, uint64_t to_unix_ns, read_bucket_func func,
 		      void *data);
 
+/* Here and below `node` names the machine also where node_told_case leaves it out of answers. */
 typedef int (*read_finding_func)(const Ingero__V1__Finding *finding, void *data);
 /** store_reader_findings() - those that overlap the window, with their times by the wall clock. Return: as func */
 int store_reader_findings(struct store_reader *reader, uint64_t from_unix_ns, uint64_t to_unix_ns,
@@ -265,8 +291,8 @@ int store_reader_sessions(struct store_reader *reader, read_session_func func, v
 int store_reader_cost(struct store_reader *reader, uint64_t from_unix_ns, uint64_t to_unix_ns,
 		      Ingero__V1__Cost *ret_cost);
 
-/** store_reader_unix() - wall-clock time of a monotonic time of a boot, as in a call's public id */
-uint64_t store_reader_unix(struct store_reader *reader, uint32_t boot, uint64_t mono_ns);
+/** store_reader_unix() - wall-clock time of a monotonic time of a boot of a file, as in a call's public id */
+uint64_t store_reader_unix(struct store_reader *reader, uint32_t file, uint32_t boot, uint64_t mono_ns);
 /** store_reader_span() - first and last moment of anything in scope; both 0 when there is nothing. Return: 0 or -errno
  */
 int store_reader_span(struct store_reader *reader, uint64_t *ret_from_unix_ns, uint64_t *ret_to_unix_ns);

@@ -36,14 +36,12 @@ struct state {
 	struct read_batch batch;
 	size_t next;
 	struct read_event event;
-	char node[TABLE_NODE_BYTES];
 };
 
 static int events_start(struct table_cursor *c)
 {
 	struct state *s = calloc(1, sizeof(*s));
 	struct table_limits *limits = &c->limits;
-	int r;
 
 	if (!s)
 		return -ENOMEM;
@@ -69,9 +67,6 @@ static int events_start(struct table_cursor *c)
 		s->filter.ops = limits->ops.n ? limits->ops.items : &none;
 		s->filter.n_ops = limits->ops.n;
 	}
-	r = table_node(c, s->node);
-	if (r)
-		return r;
 	return c->order == ORDER_NONE ? store_reader_cursor_open(c->job->reader, &s->filter, &s->cursor)
 				      : read_order_open(c->job->reader, &s->filter, &s->order);
 }
@@ -113,12 +108,15 @@ static void events_stop(struct table_cursor *c)
 
 static void result_id(const struct read_event *e, sqlite3_context *result)
 {
-	char id[CALL_ID_BYTES];
+	char id[READ_NODE_BYTES + CALL_ID_BYTES];
+	size_t n = 0;
 	const struct call_id parts = { .boot = e->boot,
 				       .tid = e->event->call.tid,
 				       .start_ns = e->event->call.start_ns };
 
-	call_id_format(&parts, id);
+	if (e->process->tells_node)
+		n = (size_t)snprintf(id, READ_NODE_BYTES + 1, "%s:", e->process->node);
+	call_id_format(&parts, id + n);
 	table_result_text(result, id);
 }
 

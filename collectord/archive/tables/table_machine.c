@@ -31,7 +31,8 @@
 	C(pressure_cpu, REAL, pressure_add(list, sample, sample->pressure_cpu), NONE,                                  \
 	  "share of the time in which at least one task waited, 0 to 1; NULL: not measured by the kernel")             \
 	C(pressure_memory, REAL, pressure_add(list, sample, sample->pressure_memory), NONE, "the same for memory")     \
-	C(pressure_io, REAL, pressure_add(list, sample, sample->pressure_io), NONE, "the same for disks")
+	C(pressure_io, REAL, pressure_add(list, sample, sample->pressure_io), NONE, "the same for disks")              \
+	C(node, TEXT, list_text(list, sample->node), NONE, "name of the machine; empty: not known")
 
 static const struct table_column snapshots_columns[] = { SNAPSHOTS(LIST_COLUMN) };
 
@@ -179,8 +180,9 @@ LIST_TABLE(sessions, sessions, 10, "runs of a recorder");
 	C(from_time, INTEGER, list_u64(list, gap->from_unix_ns), NONE, "ns since 1970")                                \
 	C(to_time, INTEGER, list_u64(list, gap->to_unix_ns), NONE, "ns since 1970")                                    \
 	C(reason, TEXT, list_text(list, gap->reason), NONE,                                                            \
-	  "reason: ring_full, store_queue, damaged, recorder_ended, ...")                                              \
-	C(count, INTEGER, list_u64(list, gap->count), NONE, "in the reason's unit; 0: unknown")
+	  "what was lost, or how: ring_full, store_queue, damaged, recorder_ended, ...")                               \
+	C(count, INTEGER, list_u64(list, gap->count), NONE, "in the reason's unit; 0: not known")               \
+	C(node, TEXT, list_text(list, gap->node), NONE, "name of the machine; empty: not known, or of several")
 
 static const struct table_column gaps_columns[] = { GAPS(LIST_COLUMN) };
 

@@ -108,14 +108,13 @@ LIST_TABLE(ops, ops, 60, "operations");
 	C(container, TEXT, list_known_text(list, p->program.container), NONE, "id, its first twelve digits")           \
 	C(cgroup_id, INTEGER, list_known_u64(list, p->program.cgroup_id), NONE,                                        \
 	  "inode of the directory of its cgroup")                                                                      \
-	C(node, TEXT, list_known_text(list, l->node), NONE, "name of the machine")
+	C(node, TEXT, list_known_text(list, p->node), NONE, "name of the machine")
 
 static const struct table_column processes_columns[] = { PROCESSES(LIST_COLUMN) };
 
 struct process_list {
 	struct table_cursor *cursor;
 	struct table_list *list;
-	char node[TABLE_NODE_BYTES];
 	ARRAY(const struct read_process *) found;
 };
 
@@ -141,9 +140,8 @@ static int process_row_add(const struct read_process *p, void *data)
 static int processes_start(struct table_cursor *c)
 {
 	struct process_list l = { .cursor = c, .list = list_new(c) };
-	int r = l.list ? table_node(c, l.node) : -ENOMEM;
 
-	return r ? r : store_reader_processes(c->job->reader, process_row_add, &l);
+	return l.list ? store_reader_processes(c->job->reader, process_row_add, &l) : -ENOMEM;
 }
 
 LIST_TABLE(processes, processes, 1000, "processes that made calls; one that became another program has a row for each");
@@ -154,7 +152,8 @@ LIST_TABLE(processes, processes, 1000, "processes that made calls; one that beca
 #define PROCESS_NAMES(C)                                                                                               \
 	C(pid, INTEGER, list_i64(list, p->pid), PID, "process")                                                        \
 	C(name, TEXT, list_text(list, p->comm), NONE, "of the last process that had this pid")                         \
-	C(seen_at, INTEGER, list_u64(list, p->first_unix_ns), NONE, "its first call, ns since 1970")
+	C(seen_at, INTEGER, list_u64(list, p->first_unix_ns), NONE, "its first call, ns since 1970")                   \
+	C(node, TEXT, list_text(list, p->node), NONE, "name of the machine")
 
 static const struct table_column process_names_columns[] = { PROCESS_NAMES(LIST_COLUMN) };
 
@@ -170,6 +169,10 @@ static int process_compare(const void *a, const void *b)
 	const struct read_process *x = *(const struct read_process *const *)a;
 	const struct read_process *y = *(const struct read_process *const *)b;
 
+	int nodes = strcmp(x->node, y->node);
+
+	if (nodes)
+		return nodes;
 	if (x->pid != y->pid)
 		return x->pid < y->pid ? -1 : 1;
 	return (x->first_unix_ns > y->first_unix_ns) - (x->first_unix_ns < y->first_unix_ns);
@@ -186,7 +189,8 @@ static int process_names_start(struct table_cursor *c)
 	for (size_t i = 0; i < l.found.n && r == 0; i++) {
 		const struct read_process *p = l.found.items[i];
 
-		if (i + 1 < l.found.n && l.found.items[i + 1]->pid == p->pid)
+		if (i + 1 < l.found.n && l.found.items[i + 1]->pid == p->pid &&
+		    strcmp(l.found.items[i + 1]->node, p->node) == 0)
 			continue;
 		PROCESS_NAMES(LIST_VALUE)
 		r = list_row(list);
@@ -196,4 +200,4 @@ static int process_names_start(struct table_cursor *c)
 }
 
 LIST_TABLE(process_names, process_names, 1000,
-	   "names by pid alone, as in Ingero; table processes distinguishes processes with the same pid");
+	   "names by pid alone (of a node), as Ingero has them; processes tells apart those that had the same");

@@ -79,17 +79,6 @@ static struct op_number op_number_new(struct reader_job *job, const struct read_
 	return n;
 }
 
-static int node_take(const Ingero__V1__Session *session, void *data)
-{
-	(void)snprintf(data, TABLE_NODE_BYTES, "%s", session->node);
-	return 0;
-}
-
-int table_node(const struct table_cursor *c, char node[TABLE_NODE_BYTES])
-{
-	return store_reader_sessions(c->job->reader, node_take, node);
-}
-
 struct op_number table_op_number(struct reader_job *job, const struct read_op *op)
 {
 	struct op_number n;

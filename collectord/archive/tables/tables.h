@@ -103,10 +103,7 @@ const char *const *tables_names(void);
 struct op_number table_op_number(struct reader_job *job, const struct read_op *op);
 void table_result_u64(sqlite3_context *result, uint64_t value);
 void table_result_text(sqlite3_context *result, const char *text);
-#define TABLE_NODE_BYTES 64
-/** table_node() - name of the machine of the newest session, "" without one. Return: 0 or the reader's error */
-int table_node(const struct table_cursor *c, char node[TABLE_NODE_BYTES]);
-/** table_result_op() - return source, op, source_name or op_name of an operation, which may be NULL */
+/** table_result_op() - source, op, source_name or op_name of an operation, which may be NULL */
 enum table_op_column { OP_COLUMN_source, OP_COLUMN_op, OP_COLUMN_source_name, OP_COLUMN_op_name };
 void table_result_op(sqlite3_context *result, struct reader_job *job, const struct read_op *op,
 		     enum table_op_column column);
