@@ -172,6 +172,7 @@ int option_check(const struct option *row, const char *label, const char *text, 
 	case OPTION_USERS:
 		return 0;
 	case OPTION_TEXT:
+	case OPTION_TEXTS:
 		return *text ? 0 : option_refuse(error, "%s takes %s, not ''", label, row->value);
 	case OPTION_CHOICE:
 		return choice_check(row, label, text, error);

@@ -23,11 +23,19 @@ enum option_kind {
 	OPTION_NUMBER,	 /* uint64_t */
 	OPTION_DURATION, /* uint64_t, ns: "30s" */
 	OPTION_SIZE,	 /* uint64_t, bytes: "64k" */
-	OPTION_TIME,	 /* read by .parse: "14:03", "2026-01-31 14:03" */
-	OPTION_TEXT,	 /* const char *: the typed text, but not empty */
+	OPTION_TIME,	 /* by .parse: "14:03", "2026-01-31 14:03" */
+	OPTION_TEXT,	 /* const char *: as it was typed, but not empty */
+	OPTION_TEXTS,	 /* struct option_texts: repeatable, each as it was typed */
 	OPTION_PIDS,	 /* struct option_ids: repeatable, comma lists */
 	OPTION_USERS,	 /* struct option_ids: names or numbers, repeatable, comma lists */
 	OPTION_WHOM,	 /* const char *: everyone, nobody, auto, or names and numbers of users with commas between */
+};
+
+#define OPTION_TEXTS_MAX 16
+
+struct option_texts {
+	const char *items[OPTION_TEXTS_MAX + 1]; /* NULL-terminated */
+	size_t n;
 };
 
 struct option_ids {

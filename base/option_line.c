@@ -157,6 +157,15 @@ static int ids_parse(const struct option *row, const char *text, struct option_i
 	return 0;
 }
 
+static int text_add(const struct option *row, const char *text, struct option_texts *texts, char *error)
+{
+	if (texts->n == OPTION_TEXTS_MAX)
+		return option_refuse(error, "'--%s' can be given %d times, not more: leave out some", row->name,
+				     OPTION_TEXTS_MAX);
+	texts->items[texts->n++] = text;
+	return 0;
+}
+
 static bool is_number(const struct option *row)
 {
 	return row->kind == OPTION_NUMBER || row->kind == OPTION_SIZE || row->kind == OPTION_DURATION;
@@ -176,6 +185,8 @@ static int field_set(const struct option *row, const char *text, void *field, ch
 	r = option_check(row, label, text, &number, error);
 	if (r < 0)
 		return r;
+	if (row->kind == OPTION_TEXTS)
+		return text_add(row, text, field, error);
 	if (row->kind == OPTION_FLAG)
 		*(bool *)field = true;
 	else if (row->kind == OPTION_CONSTANT)
@@ -208,7 +219,7 @@ static enum options_result value_take(struct reader *reader, const struct option
 			return value_missing(reader, row);
 		value = reader->argv[reader->at++];
 	}
-	if (!*value && row->kind == OPTION_TEXT)
+	if (!*value && (row->kind == OPTION_TEXT || row->kind == OPTION_TEXTS))
 		return value_missing(reader, row);
 	if (row_set(reader, row, value) == 0)
 		return OPTIONS_OK;

@@ -21,6 +21,7 @@ static enum value_kind value_kind(const struct option *row)
 	case OPTION_USERS:
 		return VALUE_USERS;
 	case OPTION_TEXT:
+	case OPTION_TEXTS:
 		if (row->value && strcmp(row->value, "OPERATION") == 0)
 			return VALUE_OPS;
 		return row->value && strcmp(row->value, "FILE") == 0 ? VALUE_FILE : VALUE_ANY;

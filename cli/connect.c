@@ -6,6 +6,15 @@
 
 #define ERROR_BYTES 512
 
+const char *connect_databases(const struct option_texts *names, struct buf *room)
+{
+	if (names->n < 2)
+		return names->items[0];
+	for (size_t i = 0; i < names->n; i++)
+		(void)buf_printf(room, "%s%s", i ? "\n" : "", names->items[i]);
+	return buf_text(room);
+}
+
 int connect_open(const struct ingero_connect_wish *wish, struct ingero **ret_ingero, bool *ret_is_private)
 {
 	struct ingero_connect_wish ours = *wish;

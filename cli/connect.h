@@ -11,14 +11,16 @@
 	OPTION_ROW(FLAG, "all", member,                                                                                \
 		   "Data of all users, also under sudo; without it your own (members of ingero-read always see all)")
 
-/* The row of commands that read, bound to a const char * of their fields. */
+/* The row of commands that read, bound to a struct option_texts of their fields. */
 #define DATABASE_READ_OPTION(member)                                                                                   \
-	OPTION_ROW(TEXT, "db", member,                                                                                 \
-		   "Read this database, of ours or recorded by Ingero; default: INGERO_DB, else the service's, else "  \
-		   "~/.ingero/ingero.db",                                                                              \
+	OPTION_ROW(TEXTS, "db", member,                                                                                 \
+		   "Read this database, of ours or recorded by Ingero; repeat it to read several as one. Default: "     \
+		   "INGERO_DB, else the service's, else ~/.ingero/ingero.db",                                                                              \
 		   .letter = 'd', .value = "FILE")
 
-/** connect_open() - ingero_connect(), with errors printed on stderr */
+/** connect_databases() - names that were given, with a line feed between, as hints take them; NULL: none was */
+const char *connect_databases(const struct option_texts *names, struct buf *room);
+/** connect_open() - ingero_connect(), saying on stderr why not */
 int connect_open(const struct ingero_connect_wish *wish, struct ingero **ret_ingero, bool *ret_is_private);
 /**
  * connect_whose() - appends whom an answer is about, to follow "processes": "of alice", "of pid 4711"

@@ -41,6 +41,21 @@ bool config_is_given(const struct config *config, enum config_id id)
 
 /* ---- values ---- */
 
+/* A copy of all values, the new one last. Return: NULL without memory */
+static char *texts_append(const struct config_value *before, const char *text, uint64_t *ret_bytes)
+{
+	size_t n_before = before->text ? before->number + 1 : 0, n = strlen(text);
+	char *all = malloc(n_before + n + 1);
+
+	if (!all)
+		return NULL;
+	if (n_before)
+		memcpy(all, before->text, n_before);
+	memcpy(all + n_before, text, n + 1);
+	*ret_bytes = n_before + n;
+	return all;
+}
+
 int config_set(struct config *config, enum config_id id, const char *text, const struct config_place *place,
 	       char *error)
 {
@@ -59,7 +74,7 @@ int config_set(struct config *config, enum config_id id, const char *text, const
 	r = option_check(o, label, text, &number, error);
 	if (r < 0)
 		return r;
-	copy = strdup(text);
+	copy = o->kind == OPTION_TEXTS ? texts_append(v, text, &number) : strdup(text);
 	if (!copy) {
 		(void)snprintf(error, CONFIG_ERROR_BYTES, "no memory for the options");
 		return -ENOMEM;

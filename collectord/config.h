@@ -49,9 +49,12 @@ int config_init(struct config *config);
 void config_done(struct config *config);
 
 const struct option *config_option_get(size_t id);
-/** config_text() - value as it was written, NULL when absent; a given flag is "yes" */
+/**
+ * config_text() - value as it was written, NULL when absent; a flag that is given is "yes"; of TEXTS all values, with
+ * a NUL between
+ */
 const char *config_text(const struct config *config, enum config_id id);
-/** config_number() - value of a NUMBER, SIZE, DURATION */
+/** config_number() - of NUMBER, SIZE, DURATION; of TEXTS the bytes of all values and the NULs between */
 uint64_t config_number(const struct config *config, enum config_id id);
 bool config_is_given(const struct config *config, enum config_id id);
 

@@ -276,6 +276,8 @@ static int clients_start(struct daemon *d)
 		context->store_path = options->read_path;
 	else
 		context->store_path = d->source.store ? options->db.path : NULL;
+	if (context->store_path)
+		context->store_path_bytes = options->read_path ? options->read_path_bytes : strlen(options->db.path);
 	return serve_start(&d->serve);
 }
 

@@ -179,6 +179,7 @@ static int options_read(struct setup *s)
 
 	(void)probe_back_end_parse(config_text(config, CONFIG_BACK_END), &o->source.back_end); /* one of the choices */
 	o->source.read_path = config_text(config, CONFIG_READ_DB);
+	o->source.read_path_bytes = config_number(config, CONFIG_READ_DB);
 	o->source.ring_bytes = config_number(config, CONFIG_RING);
 	o->query_cpu_ns = config_number(config, CONFIG_QUERY_CPU);
 	o->serve.idle_ns = config_number(config, CONFIG_IDLE);

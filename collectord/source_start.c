@@ -246,8 +246,9 @@ static int nothing_start(struct source_start *s)
 		(void)snprintf(c->probes_reason, sizeof(c->probes_reason), "%s", options->fault);
 		(void)snprintf(s->store_problem, sizeof(s->store_problem), "%s", options->fault);
 	} else {
-		(void)snprintf(c->probes_reason, sizeof(c->probes_reason), "this daemon only reads '%s'",
-			       options->read_path);
+		(void)snprintf(c->probes_reason, sizeof(c->probes_reason), "this daemon only reads '%s'%s",
+			       options->read_path,
+			       options->read_path_bytes > strlen(options->read_path) ? " and other files" : "");
 	}
 	return privilege_give_up(s, &(struct privilege_need){ .nothing = true });
 }

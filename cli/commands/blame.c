@@ -16,7 +16,7 @@ struct blame_fields {
 	struct option_ids pids;
 	struct window_wish window;
 	const char *op;
-	const char *db_path;
+	struct option_texts dbs;
 	bool is_all;
 	bool is_json;
 	bool no_color;
@@ -30,7 +30,7 @@ static const struct option blame_options[] = {
 		   .value = "OPERATION"),
 	JSON_OPTION(is_json, "Print one JSON object (docs/schema/blame.schema.json)"),
 	ALL_OPTION(is_all),
-	DATABASE_READ_OPTION(db_path),
+	DATABASE_READ_OPTION(dbs),
 	NO_COLOR_OPTION(no_color),
 };
 
@@ -65,7 +65,7 @@ static int accounts_report(const struct blame_fields *f, const struct ingero *in
 		.op = f->op,
 	};
 
-	connect_whose(ingero, &f->pids, f->db_path, &whose);
+	connect_whose(ingero, &f->pids, f->dbs.items[0], &whose);
 	question.whose = buf_text(&whose);
 	return account_report_append(&question, reply, &style, out);
 }
@@ -73,7 +73,7 @@ static int accounts_report(const struct blame_fields *f, const struct ingero *in
 static int blame_run(const void *fields, const struct options_rest *rest)
 {
 	const struct blame_fields *f = fields;
-	const struct ingero_connect_wish wish = { .command = "blame", .is_all = f->is_all, .db_path = f->db_path };
+	const struct ingero_connect_wish wish = { .command = "blame", .is_all = f->is_all, .db_path = f->dbs.items[0], .more_db_paths = f->dbs.n ? &f->dbs.items[1] : NULL };
 	const char *sentence = window_contradicts(&f->window);
 	CLEANUP(output_done) struct output out = OUTPUT_INIT(STDOUT_FILENO);
 	uint64_t now_unix_ns = clock_now_unix_ns();
@@ -89,7 +89,7 @@ static int blame_run(const void *fields, const struct options_rest *rest)
 	if (r < 0)
 		return COMMAND_FAILED; /* it has printed the error */
 
-	span = window_resolve(&f->window, f->db_path ? 0 : BLAME_SINCE_DEFAULT_NS, now_unix_ns);
+	span = window_resolve(&f->window, f->dbs.n ? 0 : BLAME_SINCE_DEFAULT_NS, now_unix_ns);
 	r = accounts_ask(f, ingero, &span, &reply);
 	if (r < 0)
 		output_error("%s", ingero_why(ingero, r));

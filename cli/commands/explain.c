@@ -26,7 +26,7 @@ struct explain_fields {
 	struct option_ids pids;
 	struct window_wish window;
 	uint64_t last_calls;
-	const char *db_path;
+	struct option_texts dbs;
 	bool is_per_process;
 	bool is_list;
 	bool is_all;
@@ -49,7 +49,7 @@ static const struct option explain_options[] = {
 		   .value = "FILE"),
 	OPTION_ROW(FLAG, "force", is_forced, "With --html: overwrite FILE"),
 	ALL_OPTION(is_all),
-	DATABASE_READ_OPTION(db_path),
+	DATABASE_READ_OPTION(dbs),
 	NO_COLOR_OPTION(no_color),
 };
 
@@ -57,6 +57,7 @@ static const char *contradiction(const struct explain_fields *f, const char *id)
 {
 	const char *sentence = window_contradicts(&f->window);
 	static char no_id[OPTIONS_ERROR_BYTES];
+	const char *number;
 
 	if (sentence)
 		return sentence;
@@ -69,7 +70,8 @@ static const char *contradiction(const struct explain_fields *f, const char *id)
 		return "'--html' writes the whole report; leave out the id, '--json', '--chains' and '--per-process'";
 	if (f->is_forced && !f->html_path)
 		return "'--force' belongs to '--html'";
-	if (!id || (*id && strspn(id, ID_CHARACTERS) == strlen(id)))
+	number = id && strrchr(id, ':') ? strrchr(id, ':') + 1 : id; /* behind the name of a node */
+	if (!id || (*number && strspn(number, ID_CHARACTERS) == strlen(number)))
 		return NULL;
 	(void)snprintf(no_id, sizeof(no_id),
 		       "%s is no id: ids are hexadecimal, such as 8f3a2c; 'ingero explain --chains' lists them",
@@ -82,7 +84,7 @@ static int report(const struct explain_fields *f, const char *id, const struct i
 		  const struct ingero_explanation *answer, struct buf *out)
 {
 	struct text_style style = output_style(STDOUT_FILENO, f->no_color);
-	CLEANUP(buf_done) struct buf whose = BUF_INIT;
+	CLEANUP(buf_done) struct buf whose = BUF_INIT, names = BUF_INIT;
 	struct explain_question question = {
 		.now_unix_ns = answer->asked_unix_ns,
 		.from_unix_ns = answer->from_unix_ns,
@@ -94,10 +96,10 @@ static int report(const struct explain_fields *f, const char *id, const struct i
 		.is_one = id,
 		.is_list = f->is_list,
 		.is_per_process = f->is_per_process,
-		.db = f->db_path,
+		.db = connect_databases(&f->dbs, &names),
 	};
 
-	connect_whose(ingero, &f->pids, f->db_path, &whose);
+	connect_whose(ingero, &f->pids, f->dbs.items[0], &whose);
 	question.whose = buf_text(&whose);
 	if (f->html_path)
 		return explain_html_append(&question, answer->reply, out);
@@ -139,7 +141,7 @@ static int explain_run(const void *fields, const struct options_rest *rest)
 {
 	const struct explain_fields *f = fields;
 	const char *id = rest->argc ? rest->argv[0] : NULL, *sentence = contradiction(f, id);
-	const struct ingero_connect_wish connect = { .is_all = f->is_all, .db_path = f->db_path };
+	const struct ingero_connect_wish connect = { .is_all = f->is_all, .db_path = f->dbs.items[0], .more_db_paths = f->dbs.n ? &f->dbs.items[1] : NULL };
 	struct ingero_explain_wish wish = {
 		.is_whole = f->is_list || window_is_given(&f->window),
 		.last_calls = f->last_calls,

@@ -20,7 +20,7 @@ struct export_fields {
 	struct window_wish window;
 	const char *format;
 	const char *path;
-	const char *db_path;
+	struct option_texts dbs;
 	bool is_forced;
 	bool is_all;
 };
@@ -39,7 +39,7 @@ static const struct option export_options[] = {
 	WINDOW_OPTIONS(window, "everything"),
 	PIDS_OPTION(pids, "Only these processes"),
 	ALL_OPTION(is_all),
-	DATABASE_READ_OPTION(db_path),
+	DATABASE_READ_OPTION(dbs),
 };
 
 struct exporting {
@@ -94,7 +94,7 @@ static int export_run(const void *fields, const struct options_rest *rest)
 {
 	const struct export_fields *f = fields;
 	struct ingero_connect_wish wish = {
-		.command = "export", .kind = INGERO_CONNECT_READ, .is_all = f->is_all, .db_path = f->db_path
+		.command = "export", .kind = INGERO_CONNECT_READ, .is_all = f->is_all, .db_path = f->dbs.items[0], .more_db_paths = f->dbs.n ? &f->dbs.items[1] : NULL
 	};
 	const char *sentence = window_contradicts(&f->window);
 	struct caller caller = caller_get();

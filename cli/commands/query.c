@@ -23,7 +23,7 @@ struct query_fields {
 	struct window_wish window;
 	const char *sql;
 	const char *op;
-	const char *db_path;
+	struct option_texts dbs;
 	uint64_t limit;
 	uint64_t min_duration_ns;
 	uint64_t time_limit_ns;
@@ -50,7 +50,7 @@ static const struct option query_options[] = {
 	JSON_OPTION(is_json, "One JSON object a line: calls as docs/schema/trace-event.schema.json, rows by the names "
 			     "of their columns"),
 	ALL_OPTION(is_all),
-	DATABASE_READ_OPTION(db_path),
+	DATABASE_READ_OPTION(dbs),
 	NO_COLOR_OPTION(no_color),
 };
 
@@ -160,7 +160,7 @@ static int sql_ask(struct query *q, struct ingero *ingero)
 static int calls_ask(struct query *q, struct ingero *ingero)
 {
 	const struct query_fields *f = q->fields;
-	Ingero__V1__Span span = window_resolve(&f->window, f->db_path ? 0 : SINCE_DEFAULT_NS, q->calls.now_unix_ns);
+	Ingero__V1__Span span = window_resolve(&f->window, f->dbs.n ? 0 : SINCE_DEFAULT_NS, q->calls.now_unix_ns);
 	Ingero__V1__EventsRequest request = INGERO__V1__EVENTS_REQUEST__INIT;
 
 	if (span.from_unix_ns || span.to_unix_ns)
@@ -179,10 +179,11 @@ static int query_run(const void *fields, const struct options_rest *rest)
 	const struct query_fields *f = fields;
 	const char *word = rest->argc ? rest->argv[0] : NULL, *sentence = contradiction(f, rest);
 	struct ingero_connect_wish wish = {
-		.command = "query", .kind = INGERO_CONNECT_READ, .is_all = f->is_all, .db_path = f->db_path
+		.command = "query", .kind = INGERO_CONNECT_READ, .is_all = f->is_all, .db_path = f->dbs.items[0], .more_db_paths = f->dbs.n ? &f->dbs.items[1] : NULL
 	};
 	enum rows_form form = f->is_json ? ROWS_JSON : output_is_terminal(STDOUT_FILENO) ? ROWS_TABLE : ROWS_LINES;
 	struct text_style style = output_style(STDOUT_FILENO, f->no_color);
+	CLEANUP(buf_done) struct buf names = BUF_INIT;
 	struct query q = {
 		.fields = f,
 		.sql = f->sql ? f->sql : word,
@@ -191,7 +192,7 @@ static int query_run(const void *fields, const struct options_rest *rest)
 		.calls = { .form = form,
 			   .style = style,
 			   .now_unix_ns = clock_now_unix_ns(),
-			   .db = f->db_path,
+			   .db = connect_databases(&f->dbs, &names),
 			   .is_chosen = window_is_given(&f->window) },
 	};
 	struct ingero *ingero = NULL;

@@ -2,7 +2,8 @@
 /*
  * What the reader child is asked. One process answers one question and ends.
  *
- * Two messages go to it: the path of the database, which it opens before it is sealed, and
+ * Two messages go to it: the path of the database, or the paths of several with a NUL between, which it opens before
+ * it is sealed, and
  * struct reader_question with the packed request behind it. What comes back are the packed
  * replies of the method, as stream.h frames them; the daemon hands them on unread.
  */
@@ -10,7 +11,8 @@
 
 #include <stdint.h>
 
-#define READER_PATH_MAX 4096		/* bytes of the path */
+#define READER_PATH_MAX 4096		/* bytes of a path */
+#define READER_FILES_MAX 16
 #define READER_REQUEST_MAX (64u * 1024) /* bytes of the packed request: what a client's frame may hold */
 #define READER_REPLY_MAX (960u * 1024)	/* bytes of one reply: a frame's, less what the daemon may add */
 

@@ -29,6 +29,7 @@ static struct {
 	sqlite3_vfs vfs;
 	sqlite3_vfs *system; /* the VFS that opens files */
 	struct slot slots[TEMPORARY_COUNT];
+	int n_slots;
 	uint64_t bytes_max;
 	bool is_sealed;
 } state = { .bytes_max = LIMIT_DEFAULT };
@@ -171,7 +172,7 @@ static const sqlite3_io_methods file_methods = {
 
 static int slot_open(sqlite3_file *file, bool is_database)
 {
-	for (int i = 0; i < TEMPORARY_COUNT; i++) {
+	for (int i = 0; i < state.n_slots; i++) {
 		struct slot *slot = &state.slots[i];
 
 		if (slot->is_open || (slot->is_database && !is_database))
@@ -240,10 +241,12 @@ static int file_open_unnamed(void)
 	return memfd_create("ingero-temporary", MFD_CLOEXEC);
 }
 
-int temporary_prepare(void)
+int temporary_prepare(size_t n_more)
 {
+	state.n_slots = (int)MIN(n_more + TEMPORARY_LEAST, (size_t)TEMPORARY_COUNT);
 	for (int i = 0; i < TEMPORARY_COUNT; i++) {
-		int fd = file_open_unnamed();
+		/* Numbers that may be written to are never those of other files. */
+		int fd = i < state.n_slots ? file_open_unnamed() : fcntl(slot_fd(0), F_DUPFD_CLOEXEC, slot_fd(i));
 
 		if (fd < 0)
 			return -errno;

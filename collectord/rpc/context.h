@@ -20,11 +20,12 @@ struct rpc_context {
 	struct capture *capture;	   /* its collect, settle and let_go are for handlers, too */
 	const struct recording *recording; /* users whose calls are captured without a request */
 	struct trace_hub *traces;
-	struct store *store;	   /* the database being written; NULL: nothing is stored, see store_problem */
-	const char *store_problem; /* why nothing is stored, or the file that was set aside; "" if neither */
-	const char *store_path;	   /* the database that answers questions; NULL: none */
-	struct read_hub *reads;	   /* questions in progress */
-	bool is_private;	   /* the client that started this daemon may see all of a file that it may open */
+	struct store *store;	   /* that is being written; NULL: nothing is kept, see store_problem */
+	const char *store_problem; /* why nothing is kept, or what was set aside; "" if neither */
+	const char *store_path;	   /* what questions are answered from, or several, with a NUL between; NULL: there is no database */
+	size_t store_path_bytes;
+	struct read_hub *reads;	   /* questions to it under way */
+	bool is_private;	   /* of the client that started this daemon: what it may open it may see all of */
 	uint64_t started_ns;
 	uint64_t ring_bytes; /* of call records; fixed when the daemon starts */
 	/* Answers of Query.Operations in progress. */

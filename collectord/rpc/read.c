@@ -298,12 +298,12 @@ static bool may_run(const struct read_hub *hub, const struct read *read)
 
 static int read_run(struct read *read)
 {
-	const char *path = read->context->store_path;
-	const struct stream_question questions[] = { { path, strlen(path) },
+	const struct rpc_context *context = read->context;
+	const struct stream_question questions[] = { { context->store_path, context->store_path_bytes },
 						     { read->question.data, read->question.n } };
 
 	uint64_t before_ns = clock_spent_ns();
-	int r = stream_open(read->context->loop, READER_ROLE, questions, ARRAY_SIZE(questions), READER_REPLY_MAX,
+	int r = stream_open(context->loop, READER_ROLE, questions, ARRAY_SIZE(questions), READER_REPLY_MAX,
 			    read->limit_ns + GRACE_NS, &stream_events, read, &read->stream);
 
 	call_charge(read->call, before_ns); /* whose turn it is may come while another asks */

@@ -14,7 +14,7 @@
 #include "libingero/connect/caller.h"
 #include "libingero/connect/database.h"
 
-#define ARGS_MAX 32
+#define ARGS_MAX 64
 
 /* Place for the sentence of a refusal. */
 struct refusal {
@@ -48,7 +48,12 @@ static int line_add(struct daemon_line *line, const char *arg)
 	return 0;
 }
 
-/* A daemon that captures writes to its caller's database, also when it runs as root. */
+static bool has_more(const struct ingero_connect_wish *wish)
+{
+	return wish->kind == INGERO_CONNECT_READ && wish->db_path && wish->more_db_paths;
+}
+
+/* What a daemon that captures keeps is its caller's, also when it runs as root. */
 static int line_add_database(struct daemon_line *line, const struct ingero_connect_wish *wish,
 			     const struct caller *caller, const struct refusal *why)
 {
@@ -61,6 +66,11 @@ static int line_add_database(struct daemon_line *line, const struct ingero_conne
 	r = line_add(line, wish->kind == INGERO_CONNECT_READ ? "--read-db" : "--db");
 	if (r == 0)
 		r = line_add(line, line->database.path);
+	for (size_t i = 0; r == 0 && has_more(wish) && wish->more_db_paths[i]; i++) {
+		r = line_add(line, "--read-db");
+		if (r == 0)
+			r = line_add(line, wish->more_db_paths[i]);
+	}
 	if (r < 0 || wish->kind == INGERO_CONNECT_READ)
 		return r;
 	if (!line->database.is_named)
@@ -126,22 +136,22 @@ static int private_refuse(const struct ingero_connect_wish *wish, const struct c
 	return is_asked ? -EPERM : -ENOENT;
 }
 
-/* A missing file is reported before a daemon is started to read it. */
-static int database_file_look(const struct ingero_connect_wish *wish, const struct daemon_line *line,
-			      const struct refusal *why)
+/* A file that is not there is said before a daemon is started to read it. */
+static int database_file_look(const char *path, bool is_named, const struct refusal *why)
 {
-	const char *path = line->database.path;
 	struct stat st;
 
-	if (wish->kind != INGERO_CONNECT_READ)
-		return 0;
+	if (strlen(path) >= PATH_MAX) {
+		refuse(why, "the database's name is longer than a path may be: %s", option_quote(path).text);
+		return -ENAMETOOLONG;
+	}
 	if (stat(path, &st) == 0) {
 		if (!S_ISDIR(st.st_mode))
 			return 0;
 		refuse(why, "%s is a directory; name a database file in it", option_quote(path).text);
 		return -EISDIR;
 	}
-	if (errno == ENOENT && !line->database.is_named)
+	if (errno == ENOENT && !is_named)
 		refuse(why,
 		       "nothing was recorded yet: no file '%s'; 'sudo ingero trace' creates it, "
 		       "'ingero demo incident' shows an example",
@@ -154,6 +164,19 @@ static int database_file_look(const struct ingero_connect_wish *wish, const stru
 	else
 		refuse(why, "cannot read %s: %s", option_quote(path).text, strerror(errno));
 	return -ENOENT;
+}
+
+static int database_files_look(const struct ingero_connect_wish *wish, const struct daemon_line *line,
+			       const struct refusal *why)
+{
+	int r;
+
+	if (wish->kind != INGERO_CONNECT_READ)
+		return 0;
+	r = database_file_look(line->database.path, line->database.is_named, why);
+	for (size_t i = 0; r == 0 && has_more(wish) && wish->more_db_paths[i]; i++)
+		r = database_file_look(wish->more_db_paths[i], /* is_named= */ true, why);
+	return r;
 }
 
 /*
@@ -233,7 +256,7 @@ int ingero_connect(const struct ingero_connect_wish *wish, char *error, size_t e
 		if (r == 0)
 			r = line_build(&line, wish, &caller, why);
 		if (r == 0)
-			r = database_file_look(wish, &line, why);
+			r = database_files_look(wish, &line, why);
 		if (r < 0)
 			return r;
 		options.private_daemon = true;

@@ -18,6 +18,7 @@
 #include <time.h>
 
 #include "base/cleanup.h"
+#include "base/utf8.h"
 #include "children/child_role.h"
 #include "archive/foreign/import.h"
 #include "archive/job.h"
@@ -26,35 +27,45 @@
 #include "clock.h"
 #include "proto/methods.h"
 
-/* Opcodes between two checks of the clock: no cost was measurable even at one (storage-facts, 2026). */
-/* An error of prepare(), before it can be sent. */
-static sqlite3 *db;
-static bool is_recorded;
+_Static_assert(READER_FILES_MAX == READ_FILES_MAX, "a reader holds what may be named");
+_Static_assert(TEMPORARY_COUNT == TEMPORARY_LEAST + READER_FILES_MAX, "each file may need one to be imported into");
+
+#define CACHE_KIB 2048 /* of SQLite, for all files together */
+
+/* A file that is read. */
+struct reader_file {
+	const char *path;
+	struct stat st;
+	sqlite3 *db;
+	char name[READ_NODE_BYTES]; /* for people: what is behind the last slash */
+};
+
+/* Found by prepare(), before there is anything to hand them over in. */
+static struct reader_file files[READER_FILES_MAX];
+static size_t n_files;
+static bool is_recorded; /* any of them, just now */
 
 /* ---- before the seal ---- */
 
-static int step_all(const char *sql)
-{
-	return sqlite3_exec(db, sql, NULL, NULL, NULL);
-}
-
-/* One transaction to the end: one state of the file, and nothing is opened or locked later. */
-static int database_prime(void)
+/* One transaction from here to the end: one state of the file, and nothing to be opened or locked again. */
+static int database_prime(sqlite3 *db)
 {
 	static const char *const steps[] = { "PRAGMA query_only=1",
 					     "PRAGMA mmap_size=0",
-					     "PRAGMA cache_size=-2048",
 					     "PRAGMA temp_store=1",
 					     "BEGIN",
 					     "SELECT count(*) FROM sqlite_schema" };
-	int r = SQLITE_OK;
+	char cache[64];
+	int r;
 
+	(void)snprintf(cache, sizeof(cache), "PRAGMA cache_size=-%zu", CACHE_KIB / n_files);
+	r = sqlite3_exec(db, cache, NULL, NULL, NULL);
 	for (size_t i = 0; i < ARRAY_SIZE(steps) && r == SQLITE_OK; i++)
-		r = step_all(steps[i]);
+		r = sqlite3_exec(db, steps[i], NULL, NULL, NULL);
 	return r;
 }
 
-static int database_open(const char *path, const char *more)
+static int database_open(const char *path, const char *more, sqlite3 **ret_db)
 {
 	CLEANUP(freep) char *uri = malloc(strlen(path) * 3 + strlen(more) + sizeof("file:"));
 	char *p = uri;
@@ -66,12 +77,12 @@ static int database_open(const char *path, const char *more)
 	for (const char *c = path; *c; c++) /* characters with a meaning in a URI */
 		p += sprintf(p, strchr("%?#", *c) ? "%%%02X" : "%c", (unsigned char)*c);
 	strcpy(p, more);
-	r = sqlite3_open_v2(uri, &db,
+	r = sqlite3_open_v2(uri, ret_db,
 			    SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE,
 			    NULL);
 	if (r == SQLITE_OK) {
-		(void)sqlite3_busy_timeout(db, 2000);
-		r = database_prime();
+		(void)sqlite3_busy_timeout(*ret_db, 2000);
+		r = database_prime(*ret_db);
 	}
 	return r;
 }
@@ -102,7 +113,7 @@ static bool has_recorder(const char *path)
 	return fd >= 0 && fcntl(fd, F_GETLK, &whole) == 0 && whole.l_type != F_UNLCK;
 }
 
-static int path_fail(const char *path, int result)
+static int path_fail(const char *path, sqlite3 *db, int result)
 {
 	int error = sqlite3_system_errno(db);
 
@@ -144,35 +155,80 @@ static void late_prime(void)
 	qsort(sorted, sizeof(sorted), 1, bytes_compare);
 }
 
-static int reader_prepare(void)
+/* Return: 0, or -errno when the caller was told */
+static int file_prepare(struct reader_file *file)
 {
-	static char path[READER_PATH_MAX + 1];
-	struct stat st;
-	ssize_t n;
+	const char *path = file->path;
 	int r;
 
-	r = temporary_prepare();
-	if (r < 0)
-		return reader_fail(CALL_ERROR_INTERNAL, "cannot make temporary files: %s", strerror(-r)), r;
-	n = stream_receive(path, sizeof(path) - 1);
-	if (n <= 0)
-		return -ECANCELED;
-	path[n] = '\0';
-	if (stat(path, &st) == 0 && st.st_size == 0) /* for SQLite an empty file is an empty database */
+	if (stat(path, &file->st) == 0 &&
+	    file->st.st_size == 0) /* an empty file is an empty database to SQLite, to people it is not */
 		return reader_fail(CALL_ERROR_UNAVAILABLE,
 				   "'%s' is empty: nothing was recorded there; name another file with '--db'", path),
 		       -EINVAL;
-	r = database_open(path, "");
-	if (((r & 0xff) == SQLITE_CANTOPEN || (r & 0xff) == SQLITE_READONLY) && stat(path, &st) == 0 &&
-	    has_no_log(path)) { /* in a place where no lock can be made no recorder writes */
-		(void)sqlite3_close(db);
-		r = database_open(path, "?immutable=1");
+	r = database_open(path, "", &file->db);
+	if (((r & 0xff) == SQLITE_CANTOPEN || (r & 0xff) == SQLITE_READONLY) && stat(path, &file->st) == 0 &&
+	    has_no_log(path)) { /* in a place where no lock can be made: nobody writes there either */
+		(void)sqlite3_close(file->db);
+		r = database_open(path, "?immutable=1", &file->db);
 	}
 	if (r != SQLITE_OK) {
-		(void)path_fail(path, r);
+		(void)path_fail(path, file->db, r);
 		return -EIO;
 	}
-	is_recorded = has_recorder(path);
+	is_recorded |= has_recorder(path);
+	return 0;
+}
+
+/* Its rows would be counted twice. Return: 0, or -errno when the caller was told */
+static int file_look_twice(const struct reader_file *file)
+{
+	for (const struct reader_file *other = files; other < file; other++)
+		if (other->st.st_dev == file->st.st_dev && other->st.st_ino == file->st.st_ino)
+			return reader_fail(CALL_ERROR_INVALID, "'%s' and '%s' are one file: leave out one of them",
+					   other->path, file->path),
+			       -EINVAL;
+	return 0;
+}
+
+static void file_name(struct reader_file *file)
+{
+	const char *slash = strrchr(file->path, '/');
+
+	(void)snprintf(file->name, sizeof(file->name), "%s", slash ? slash + 1 : file->path);
+	utf8_scrub(file->name);
+}
+
+/* Return: 0 or -ECANCELED */
+static int paths_receive(void)
+{
+	static char paths[READER_FILES_MAX * (READER_PATH_MAX + 1)];
+	ssize_t n = stream_receive(paths, sizeof(paths) - 1);
+
+	for (char *path = paths; n > 0 && path < paths + n; path += strlen(path) + 1) {
+		if (n_files == READER_FILES_MAX)
+			return -ECANCELED;
+		files[n_files++].path = path;
+	}
+	return n_files ? 0 : -ECANCELED;
+}
+
+static int reader_prepare(void)
+{
+	int r = paths_receive();
+
+	if (r < 0)
+		return r;
+	r = temporary_prepare(n_files > 1 ? n_files : 0);
+	if (r < 0)
+		return reader_fail(CALL_ERROR_INTERNAL, "cannot make temporary files: %s", strerror(-r)), r;
+	for (size_t i = 0; i < n_files && r == 0; i++) {
+		r = file_prepare(&files[i]);
+		r = r ? r : file_look_twice(&files[i]);
+		file_name(&files[i]);
+	}
+	if (r < 0)
+		return r;
 	late_prime();
 	temporary_seal();
 	return 0;
@@ -185,10 +241,53 @@ static const reader_method_func methods[] = {
 #include "archive/reader.def"
 };
 
+/* What is read of a file: itself, or what was made of it. Return: 0, 1 when the caller was told */
+static int file_read(struct reader_job *job, struct reader_file *file, bool has_stacks)
+{
+	char why[READ_WHY_BYTES];
+	int r;
+
+	reader_deadline_set(job, file->db);
+	r = foreign_import(file->db, &job->scope, has_stacks, why, &file->db);
+	if (r == 0)
+		reader_deadline_set(job, file->db);
+	if (r == 0 || r == -ENOENT)
+		return 0;
+	job->db = file->db;
+	if (r == -ETIME)
+		return reader_fail_errno(job, r);
+	return n_files > 1 ? reader_fail(CALL_ERROR_UNAVAILABLE, "'%s': %s; leave it out to read the others", file->path,
+					 why)
+			   : reader_fail(CALL_ERROR_UNAVAILABLE, "%s", why);
+}
+
+/* Return: 0, 1 when the caller was told */
+static int files_open(struct reader_job *job, bool has_stacks)
+{
+	struct read_file opened[READER_FILES_MAX];
+	char why[READ_WHY_BYTES];
+	size_t wrong = 0;
+	int r = 0;
+
+	for (size_t i = 0; i < n_files && r == 0; i++) {
+		r = file_read(job, &files[i], has_stacks);
+		opened[i] = (struct read_file){ .db = files[i].db, .name = files[i].name };
+	}
+	if (r)
+		return r;
+	job->db = files[0].db;
+	r = store_reader_open_files(opened, n_files, &job->scope, why, &wrong, &job->reader);
+	if (r == -ETIME)
+		return reader_fail_errno(job, r);
+	if (r < 0 && n_files > 1)
+		return reader_fail(CALL_ERROR_UNAVAILABLE, "'%s': %s; leave it out to read the others",
+				   files[wrong].path, why);
+	return r < 0 ? reader_fail(CALL_ERROR_UNAVAILABLE, "%s", why) : 0;
+}
+
 static int question_answer(const struct reader_question *q, const uint8_t *request, size_t n)
 {
 	struct reader_job job = {
-		.db = db,
 		.scope = { .all = q->all, .uid = q->uid, .names_hidden = q->names_hidden },
 		.is_recorded = is_recorded,
 		.has_cost = q->has_cost,
@@ -198,22 +297,10 @@ static int question_answer(const struct reader_question *q, const uint8_t *reque
 		.request = request,
 		.request_bytes = n,
 	};
-	char why[READ_WHY_BYTES];
-	int r;
 
-	reader_deadline_set(&job, db);
-	r = foreign_import(db, &job.scope, q->method == METHOD_QUERY_SQL || q->method == METHOD_QUERY_EXPORT_ROWS, why,
-			   &job.db);
-	if (r == 0)
-		reader_deadline_set(&job, job.db);
-	if (r == 0 || r == -ENOENT)
-		r = store_reader_open(job.db, &job.scope, why, &job.reader);
-	if (r == -ETIME)
-		return reader_fail_errno(&job, r);
-	if (r < 0)
-		return reader_fail(CALL_ERROR_UNAVAILABLE, "%s", why);
-	if (methods[q->method](&job))
-		return 0; /* reported already */
+	if (files_open(&job, q->method == METHOD_QUERY_SQL || q->method == METHOD_QUERY_EXPORT_ROWS) ||
+	    methods[q->method](&job))
+		return 0; /* said already */
 	return stream_finish() < 0;
 }
 
@@ -254,7 +341,7 @@ const struct child_role reader_role = {
 	.grants = grants,
 	.n_grants = ARRAY_SIZE(grants),
 	.maps_files = true, /* the index of the log, as it grows */
-	.descriptors_max = 64,
+	.descriptors_max = 128, /* three a file, and the temporary ones */
 	.file_bytes_max = TEMPORARY_BYTES_MAX,
 	.cpu_limit_s = 660, /* maximum time of a question: 600 s */
 };

@@ -62,6 +62,10 @@ unsigned int explain_id_chars(Ingero__V1__Finding *const *findings, size_t n)
 	unsigned int chars = ID_CHARS_LEAST;
 
 	for (size_t i = 0; i < n; i++) {
+		const char *colon = strrchr(findings[i]->id, ':'); /* behind the name of a node */
+
+		if (colon)
+			chars = MAX(chars, (unsigned int)(colon + 1 - findings[i]->id) + ID_CHARS_LEAST);
 		for (size_t k = i + 1; k < n; k++) {
 			unsigned int same = 0;
 
@@ -217,12 +221,24 @@ static void advice_append(const Ingero__V1__Finding *f, size_t most, const struc
 struct explain_command explain_command(const char *db)
 {
 	struct explain_command command = { .text = "ingero explain" };
+	CLEANUP(buf_done) struct buf text = BUF_INIT;
 
-	if (db && strlen(db) < sizeof(command.text) / 2)
-		(void)snprintf(command.text, sizeof(command.text), "ingero explain --db %s",
-			       strpbrk(db, " \t'\"\\$&;*?#()<>|`") ? option_quote(db).text : db);
-	else if (db)
-		(void)snprintf(command.text, sizeof(command.text), "ingero explain --db FILE");
+	(void)buf_append_text(&text, command.text);
+	for (const char *p = db; p;) {
+		size_t n = strcspn(p, "\n");
+		CLEANUP(freep) char *name = strndup(p, n);
+
+		if (!name)
+			break;
+		(void)buf_printf(&text, " --db %s",
+				 strpbrk(name, " \t'\"\\$&;*?#()<>|`") ? option_quote(name).text : name);
+		p = p[n] ? p + n + 1 : NULL;
+	}
+	if (db && strlen(db) >= sizeof(command.text) / 2)
+		(void)snprintf(command.text, sizeof(command.text), "ingero explain --db FILE%s",
+			       strchr(db, '\n') ? " --db FILE" : "");
+	else
+		(void)snprintf(command.text, sizeof(command.text), "%s", buf_text(&text));
 	return command;
 }
 

@@ -22,7 +22,10 @@ struct explain_finding {
 struct explain_command {
 	char text[160];
 };
-/** explain_command() - "ingero explain", with --db and its file if given; FILE where the name is too long for a line */
+/**
+ * explain_command() - "ingero explain", with --db and each of the files; FILE where their names are too long for a line
+ * @db: names of files, with a line feed between; NULL: none
+ */
 struct explain_command explain_command(const char *db);
 
 /** explain_finding_append() - append the block of a report */
