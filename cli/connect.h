@@ -13,9 +13,9 @@
 
 /* The row of commands that read, bound to a struct option_texts of their fields. */
 #define DATABASE_READ_OPTION(member)                                                                                   \
-	OPTION_ROW(TEXTS, "db", member,                                                                                 \
-		   "Read this database, of ours or recorded by Ingero; repeat it to read several as one. Default: "     \
-		   "INGERO_DB, else the service's, else ~/.ingero/ingero.db",                                                                              \
+	OPTION_ROW(TEXTS, "db", member,                                                                                \
+		   "Read this database, of ours or recorded by Ingero; repeat it to read several as one. Default: "    \
+		   "INGERO_DB, else the service's, else ~/.ingero/ingero.db",                                          \
 		   .letter = 'd', .value = "FILE")
 
 /** connect_databases() - names that were given, with a line feed between, as hints take them; NULL: none was */

@@ -73,7 +73,10 @@ static int accounts_report(const struct blame_fields *f, const struct ingero *in
 static int blame_run(const void *fields, const struct options_rest *rest)
 {
 	const struct blame_fields *f = fields;
-	const struct ingero_connect_wish wish = { .command = "blame", .is_all = f->is_all, .db_path = f->dbs.items[0], .more_db_paths = f->dbs.n ? &f->dbs.items[1] : NULL };
+	const struct ingero_connect_wish wish = { .command = "blame",
+						  .is_all = f->is_all,
+						  .db_path = f->dbs.items[0],
+						  .more_db_paths = f->dbs.n ? &f->dbs.items[1] : NULL };
 	const char *sentence = window_contradicts(&f->window);
 	CLEANUP(output_done) struct output out = OUTPUT_INIT(STDOUT_FILENO);
 	uint64_t now_unix_ns = clock_now_unix_ns();

@@ -141,7 +141,9 @@ static int explain_run(const void *fields, const struct options_rest *rest)
 {
 	const struct explain_fields *f = fields;
 	const char *id = rest->argc ? rest->argv[0] : NULL, *sentence = contradiction(f, id);
-	const struct ingero_connect_wish connect = { .is_all = f->is_all, .db_path = f->dbs.items[0], .more_db_paths = f->dbs.n ? &f->dbs.items[1] : NULL };
+	const struct ingero_connect_wish connect = { .is_all = f->is_all,
+						     .db_path = f->dbs.items[0],
+						     .more_db_paths = f->dbs.n ? &f->dbs.items[1] : NULL };
 	struct ingero_explain_wish wish = {
 		.is_whole = f->is_list || window_is_given(&f->window),
 		.last_calls = f->last_calls,

@@ -93,9 +93,11 @@ static int export_ask(struct exporting *exporting, struct ingero *ingero, const 
 static int export_run(const void *fields, const struct options_rest *rest)
 {
 	const struct export_fields *f = fields;
-	struct ingero_connect_wish wish = {
-		.command = "export", .kind = INGERO_CONNECT_READ, .is_all = f->is_all, .db_path = f->dbs.items[0], .more_db_paths = f->dbs.n ? &f->dbs.items[1] : NULL
-	};
+	struct ingero_connect_wish wish = { .command = "export",
+					    .kind = INGERO_CONNECT_READ,
+					    .is_all = f->is_all,
+					    .db_path = f->dbs.items[0],
+					    .more_db_paths = f->dbs.n ? &f->dbs.items[1] : NULL };
 	const char *sentence = window_contradicts(&f->window);
 	struct caller caller = caller_get();
 	struct exporting exporting = { .file = EXPORT_FILE_INIT };

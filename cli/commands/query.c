@@ -178,9 +178,11 @@ static int query_run(const void *fields, const struct options_rest *rest)
 {
 	const struct query_fields *f = fields;
 	const char *word = rest->argc ? rest->argv[0] : NULL, *sentence = contradiction(f, rest);
-	struct ingero_connect_wish wish = {
-		.command = "query", .kind = INGERO_CONNECT_READ, .is_all = f->is_all, .db_path = f->dbs.items[0], .more_db_paths = f->dbs.n ? &f->dbs.items[1] : NULL
-	};
+	struct ingero_connect_wish wish = { .command = "query",
+					    .kind = INGERO_CONNECT_READ,
+					    .is_all = f->is_all,
+					    .db_path = f->dbs.items[0],
+					    .more_db_paths = f->dbs.n ? &f->dbs.items[1] : NULL };
 	enum rows_form form = f->is_json ? ROWS_JSON : output_is_terminal(STDOUT_FILENO) ? ROWS_TABLE : ROWS_LINES;
 	struct text_style style = output_style(STDOUT_FILENO, f->no_color);
 	CLEANUP(buf_done) struct buf names = BUF_INIT;

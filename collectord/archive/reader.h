@@ -11,7 +11,7 @@
 
 #include <stdint.h>
 
-#define READER_PATH_MAX 4096		/* bytes of a path */
+#define READER_PATH_MAX 4096 /* bytes of a path */
 #define READER_FILES_MAX 16
 #define READER_REQUEST_MAX (64u * 1024) /* bytes of the packed request: what a client's frame may hold */
 #define READER_REPLY_MAX (960u * 1024)	/* bytes of one reply: a frame's, less what the daemon may add */

@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #define TEMPORARY_FIRST_FD 4 /* behind the child's socket; fixed, so that system calls can be granted on them */
-#define TEMPORARY_LEAST 4 /* that every child has */
+#define TEMPORARY_LEAST 4    /* that every child has */
 #define TEMPORARY_COUNT 20
 #define TEMPORARY_LAST_FD (TEMPORARY_FIRST_FD + TEMPORARY_COUNT - 1)
 #define TEMPORARY_BYTES_MAX (4ull << 30) /* cap of every file, whatever other cap is set */

@@ -22,10 +22,11 @@ struct rpc_context {
 	struct trace_hub *traces;
 	struct store *store;	   /* that is being written; NULL: nothing is kept, see store_problem */
 	const char *store_problem; /* why nothing is kept, or what was set aside; "" if neither */
-	const char *store_path;	   /* what questions are answered from, or several, with a NUL between; NULL: there is no database */
+	const char *store_path; /* what questions are answered from, or several, with a NUL between; NULL: there is no
+				   database */
 	size_t store_path_bytes;
-	struct read_hub *reads;	   /* questions to it under way */
-	bool is_private;	   /* of the client that started this daemon: what it may open it may see all of */
+	struct read_hub *reads; /* questions to it under way */
+	bool is_private;	/* of the client that started this daemon: what it may open it may see all of */
 	uint64_t started_ns;
 	uint64_t ring_bytes; /* of call records; fixed when the daemon starts */
 	/* Answers of Query.Operations in progress. */

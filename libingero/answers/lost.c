@@ -74,7 +74,7 @@ void lost_append(struct buf *out, const Ingero__V1__Lost *lost)
 	}
 }
 
-void lost_gap_append(struct buf *out, const Ingero__V1__Gap *gap)
+static void gap_words_append(struct buf *out, const Ingero__V1__Gap *gap)
 {
 	const char *words = gap->reason; /* a reason of a later version, by its own name */
 
@@ -91,4 +91,11 @@ void lost_gap_append(struct buf *out, const Ingero__V1__Gap *gap)
 	(void)buf_append_text(out, words);
 	if (gap->count)
 		(void)buf_printf(out, ", %s missing", units_count(gap->count).text);
+}
+
+void lost_gap_append(struct buf *out, const Ingero__V1__Gap *gap)
+{
+	if (gap->node_told_case)
+		(void)buf_printf(out, "%s: ", gap->node);
+	gap_words_append(out, gap);
 }

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "archive/export/schema.h"
@@ -16,32 +17,44 @@
 #include "archive/tables/tables.h"
 #include "base/buf.h"
 
+/* Calls of a node are numbered on their own. */
+struct export_node {
+	char name[READ_NODE_BYTES];
+	uint64_t n_events;
+};
+
 struct export
 {
 	const struct export_request *request;
 	sqlite3 *in; /* connection with the tables of a caller's SQL */
 	sqlite3 *out;
-	const char *node; /* of the newest session */
+	const char *node; /* of the newest session: of rows that name none */
+	bool has_nodes;	  /* rows are of several */
+	ARRAY(struct export_node) nodes;
+	size_t last_node; /* that was numbered */
 	uint64_t n_events;
 	struct export_stacks stacks;
 };
 
+#define NODE "coalesce(nullif(node, ''), :node)" /* of a row */
+
 static const struct copy {
 	const char *table;
-	const char *select;   /* with WHERE; one column for each of the table */
-	const char *begin;    /* time of a row, compared with the end of the window; NULL: all rows are taken */
-	const char *end;      /* time of a row and its comparison with the start of the window */
-	const char *conflict; /* conflict clause for an existing row; NULL: keep it */
-	bool has_pid;	      /* 0 stands for an unknown process */
-	const struct table
-		*ours; /* its columns are those of the exported table; NULL: one of Ingero's tables, in schema.c */
+	const char *select;	  /* with WHERE; one column for each of the table */
+	const char *select_nodes; /* the same where there are several nodes; NULL: no other */
+	const char *begin;    /* of a row, before the end of the time that was asked for; NULL: all rows are taken */
+	const char *end;      /* of a row and its comparison with the beginning of that time */
+	const char *conflict; /* what to do with a row that is there; NULL: leave it as it is */
+	bool has_pid;	      /* 0 stands for a process that is not known */
+	const struct table *ours; /* its columns are those of the exported table; NULL: it is Ingero's, in schema.c */
 } copies[] = {
 	{ .table = "sources", .select = "SELECT * FROM sources" },
 	{ .table = "sessions", .select = "SELECT * FROM sessions" },
 	/* Ingero stores an operation's number in a byte: operations that do not fit share the last number. */
 	{ .table = "events",
-	  .select = "SELECT :node || ':' || call_number(), timestamp, pid, tid, source, min(op, 255), duration, gpu_id,"
-		    " arg0, arg1, ret_code, stack_used(stack_hash), cgroup_id, :node, rank, local_rank, world_size,"
+	  .select = "SELECT " NODE " || ':' || call_number(" NODE
+		    "), timestamp, pid, tid, source, min(op, 255), duration, gpu_id,"
+		    " arg0, arg1, ret_code, stack_used(stack_hash), cgroup_id, " NODE ", rank, local_rank, world_size,"
 		    " comm FROM events WHERE true",
 	  .begin = "timestamp",
 	  .end = "timestamp >=",
@@ -63,6 +76,8 @@ static const struct copy {
 	{ .table = "event_aggregates",
 	  .select = "SELECT bucket - bucket % 60000000000, source, min(op, 255), pid, count, 0, sum_dur, min_dur,"
 		    " max_dur, sum_arg0 FROM event_aggregates WHERE true",
+	  .select_nodes = "SELECT bucket - bucket % 60000000000, source, min(op, 255), pid, count, 0, sum_dur, min_dur,"
+			  " max_dur, sum_arg0, " NODE " FROM event_aggregates WHERE true",
 	  .begin = "bucket",
 	  .end = "bucket_end >",
 	  .conflict = "UPDATE SET count = count + excluded.count, sum_dur = sum_dur + excluded.sum_dur,"
@@ -70,9 +85,10 @@ static const struct copy {
 		      " sum_arg0 = sum_arg0 + excluded.sum_arg0",
 	  .has_pid = true },
 	{ .table = "causal_chains",
-	  .select = "SELECT :node || ':' || kind || '-' || id, detected_at, severity, summary, root_cause, explanation,"
+	  .select = "SELECT " NODE " || ':' || kind || '-' || substr(id, CASE instr(id, ':') WHEN 0 THEN 1 ELSE"
+		    " length(node) + 2 END), detected_at, severity, summary, root_cause, explanation,"
 		    " recommendations, coalesce((SELECT name FROM ops WHERE description = cuda_op LIMIT 1), cuda_op),"
-		    " cuda_p99_us, cuda_p50_us, tail_ratio, timeline, :node FROM causal_chains WHERE true",
+		    " cuda_p99_us, cuda_p50_us, tail_ratio, timeline, " NODE " FROM causal_chains WHERE true",
 	  .begin = "detected_at",
 	  .end = "coalesce(ended_at, 9223372036854775807) >=",
 	  .has_pid = true },
@@ -89,10 +105,25 @@ static const struct copy {
 static void call_number(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
 	struct export *e = sqlite3_user_data(context);
+	const char *name = (const char *)sqlite3_value_text(argv[0]);
+	size_t at = e->last_node;
 
 	(void)argc;
-	(void)argv;
-	sqlite3_result_int64(context, (sqlite3_int64)++e->n_events);
+	for (size_t i = 0; i < e->nodes.n && strcmp(e->nodes.items[at].name, name ? name : ""); i++)
+		at = i;
+	if (at == e->nodes.n || strcmp(e->nodes.items[at].name, name ? name : "")) {
+		struct export_node node = { .n_events = 0 };
+
+		(void)snprintf(node.name, sizeof(node.name), "%s", name ? name : "");
+		at = e->nodes.n;
+		if (ARRAY_PUSH(&e->nodes, node) < 0) {
+			sqlite3_result_error_nomem(context);
+			return;
+		}
+	}
+	e->last_node = at;
+	e->n_events++;
+	sqlite3_result_int64(context, (sqlite3_int64)++e->nodes.items[at].n_events);
 }
 
 /* A call's stack, which is exported from now on. */
@@ -139,7 +170,7 @@ static int statements_prepare(struct export *e, const struct copy *c, sqlite3_st
 	CLEANUP(buf_done) struct buf select = BUF_INIT, insert = BUF_INIT;
 	int r, node;
 
-	buf_append_text(&select, c->select);
+	buf_append_text(&select, e->has_nodes && c->select_nodes ? c->select_nodes : c->select);
 	conditions_append(&select, c, e->request);
 	if (select.failed)
 		return -ENOMEM;
@@ -197,6 +228,8 @@ static int tables_write(struct export *e)
 
 	if (r == 0)
 		r = exec(e, export_schema);
+	if (r == 0 && e->has_nodes)
+		r = exec(e, export_nodes);
 	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(copies); i++) {
 		r = copies[i].ours ? table_create(e, copies[i].ours) : 0;
 		if (r == 0)
@@ -210,6 +243,8 @@ static int tables_write(struct export *e)
 	}
 	sql_resetp(&node);
 	if (r == 0)
+		r = exec(e, e->has_nodes ? export_stored_nodes : export_stored);
+	if (r == 0)
 		r = exec(e, export_finish);
 	return r == 0 ? exec(e, "COMMIT") : r;
 }
@@ -220,7 +255,7 @@ static int tables_open(struct export *e, struct reader_job *job)
 		const char *name;
 		int n_arguments;
 		void (*func)(sqlite3_context *context, int argc, sqlite3_value **argv);
-	} functions[] = { { "call_number", 0, call_number },
+	} functions[] = { { "call_number", 1, call_number },
 			  { "stack_used", 1, stack_used },
 			  { "stack_known", 1, stack_known } };
 	int r;
@@ -239,7 +274,7 @@ static int tables_open(struct export *e, struct reader_job *job)
 
 int export_db(struct reader_job *job, const struct export_request *request, struct sqlite3 *out, uint64_t *ret_events)
 {
-	struct export e = { .request = request, .out = out };
+	struct export e = { .request = request, .out = out, .has_nodes = store_reader_tells_nodes(job->reader) };
 	int r;
 
 	job->from_unix_ns = request->from_unix_ns;
@@ -251,6 +286,7 @@ int export_db(struct reader_job *job, const struct export_request *request, stru
 	if (r == 0)
 		r = tables_write(&e);
 	ARRAY_DONE(&e.stacks);
+	ARRAY_DONE(&e.nodes);
 	(void)sqlite3_close(e.in);
 	*ret_events = e.n_events;
 	return r;

@@ -77,19 +77,32 @@ const char export_schema[] =
 	" ('node_note', 'events.id is NODE:NUMBER, numbers begin at 1 in each file'),"
 	" ('comm_note', 'the process''s name');";
 
-const char export_finish[] =
-	"INSERT INTO event_aggregates SELECT timestamp - timestamp % 60000000000 AS b, source, op, pid, 0, count(*),"
-	" 0, min(duration), max(duration), 0 FROM events WHERE true GROUP BY b, source, op, pid"
-	" ON CONFLICT DO UPDATE SET stored = excluded.stored;"
-	/*
-	 * Figures are read shortly after the full minute: calls recorded in this minute may be counted in the previous
-	 * one. The sum over all minutes stays the counted one.
-	 */
-	"UPDATE event_aggregates AS a SET count = max(a.stored, a.count - b.stored + b.count) FROM event_aggregates AS "
-	"b"
-	" WHERE b.bucket = a.bucket + 60000000000 AND b.source = a.source AND b.op = a.op AND b.pid = a.pid"
-	" AND b.stored > b.count;"
+const char export_nodes[] =
+	"DROP TABLE event_aggregates;"
+	"CREATE TABLE event_aggregates (bucket INTEGER NOT NULL, source INTEGER NOT NULL, op INTEGER NOT NULL,"
+	" pid INTEGER NOT NULL DEFAULT 0, count INTEGER NOT NULL DEFAULT 0, stored INTEGER NOT NULL DEFAULT 0,"
+	" sum_dur INTEGER NOT NULL DEFAULT 0, min_dur INTEGER NOT NULL DEFAULT 0, max_dur INTEGER NOT NULL DEFAULT 0,"
+	" sum_arg0 INTEGER NOT NULL DEFAULT 0, node TEXT NOT NULL DEFAULT '',"
+	" PRIMARY KEY (bucket, source, op, pid, node));";
+
+/*
+ * Figures are read a little after the full minute: calls that were kept in this one were counted in the one
+ * before. The sum over all minutes stays what was counted.
+ */
+#define STORED(node, is_same_node)                                                                                     \
+	"INSERT INTO event_aggregates SELECT timestamp - timestamp % 60000000000 AS b, source, op, pid, 0, count(*),"  \
+	" 0, min(duration), max(duration), 0" node " FROM events WHERE true GROUP BY b, source, op, pid" node          \
+	" ON CONFLICT DO UPDATE SET stored = excluded.stored;"                                                         \
+	"UPDATE event_aggregates AS a SET count = max(a.stored, a.count - b.stored + b.count)"                         \
+	" FROM event_aggregates AS b"                                                                                  \
+	" WHERE b.bucket = a.bucket + 60000000000 AND b.source = a.source AND b.op = a.op AND b.pid = a.pid"           \
+	" AND b.stored > b.count" is_same_node ";"                                                                     \
 	"UPDATE event_aggregates SET count = stored WHERE count < stored;"
+
+const char export_stored[] = STORED("", "");
+const char export_stored_nodes[] = STORED(", node", " AND b.node = a.node");
+
+const char export_finish[] =
 	"CREATE INDEX idx_events_timestamp ON events(timestamp);"
 	"CREATE INDEX idx_events_pid ON events(pid);"
 	"CREATE INDEX idx_events_source_op_stack ON events(source, op, stack_hash);"

@@ -20,6 +20,7 @@ struct aggregate {
 	uint64_t bucket_unix_ns;
 	uint64_t source, number, pid;
 	uint64_t count, stored, total_ns, max_ns, bytes;
+	uint32_t node; /* index; UINT32_MAX: the file names none */
 };
 
 struct foreign_figures {
@@ -49,15 +50,13 @@ void foreign_figures_freep(struct foreign_figures **figures)
 static int aggregate_apply(struct foreign_figures *w, const struct aggregate *a, uint64_t *not_kept)
 {
 	const struct foreign_op *op = foreign_op_find(w->file, (int64_t)a->source, (int64_t)a->number);
-	const struct foreign_process *process = NULL;
+	const struct foreign_process *process;
 	struct op_figures *figures;
 	uint64_t rows;
 
 	if (op && op->is_call && a->count > a->stored)
 		*not_kept += a->count - a->stored;
-	/* Aggregates have no node: they are used only for pids of a single node. */
-	for (uint32_t node = 0; node < w->file->nodes.n && !process; node++)
-		process = foreign_process_find(w->file, node, (uint32_t)a->pid, a->bucket_unix_ns + MINUTE_NS);
+	process = foreign_aggregate_process(w->file, a->node, (uint32_t)a->pid, a->bucket_unix_ns + MINUTE_NS);
 	if (!op || !process || !a->count)
 		return 0;
 	figures = figures_blob_at(&w->blob, process->process.id, op->op.id);
@@ -113,7 +112,7 @@ static int bucket_open(struct foreign_figures *w, uint64_t from_unix_ns, uint32_
 }
 
 /* Return: 1; 0 at the end; -errno */
-static int aggregate_read(struct sqlite3_stmt *statement, struct aggregate *ret)
+static int aggregate_read(struct foreign_file *f, struct sqlite3_stmt *statement, struct aggregate *ret)
 {
 	int r;
 
@@ -130,6 +129,7 @@ static int aggregate_read(struct sqlite3_stmt *statement, struct aggregate *ret)
 		foreign_u64(statement, 6, INT64_MAX, &a.total_ns);
 		foreign_u64(statement, 7, INT64_MAX, &a.max_ns);
 		foreign_u64(statement, 8, INT64_MAX, &a.bytes);
+		a.node = foreign_aggregate_node(f, statement, 9);
 		*ret = a;
 		return 1;
 	}
@@ -138,7 +138,7 @@ static int aggregate_read(struct sqlite3_stmt *statement, struct aggregate *ret)
 
 static int aggregate_next(struct foreign_figures *w)
 {
-	int r = aggregate_read(w->statement, &w->next);
+	int r = aggregate_read(w->file, w->statement, &w->next);
 
 	if (r <= 0) {
 		sqlite3_finalize(w->statement);
@@ -196,7 +196,8 @@ int foreign_figures_open(struct foreign_file *f, struct foreign_figures **ret_fi
 	w->file = f;
 	figures_encoder_set_plain(w->encoder, true);
 	if (foreign_has_column(f, FOREIGN_AGGREGATES, "bucket") && foreign_has_column(f, FOREIGN_AGGREGATES, "count")) {
-		r = foreign_select(f, FOREIGN_AGGREGATES, "bucket source op pid count stored sum_dur max_dur sum_arg0",
+		r = foreign_select(f, FOREIGN_AGGREGATES,
+				   "bucket source op pid count stored sum_dur max_dur sum_arg0 node=NULL",
 				   "WHERE bucket > 0 ORDER BY bucket", &w->statement);
 		r = r ? r : aggregate_next(w);
 	}

@@ -135,7 +135,14 @@ uint32_t foreign_node(struct foreign_file *f, const char *name);
 /** foreign_process_find() - process with a pid at a time; NULL: no process that made calls */
 struct foreign_process *foreign_process_find(struct foreign_file *f, uint32_t node, uint32_t pid, uint64_t unix_ns);
 
-/* ---- writing ---- */
+/** foreign_aggregate_node() - index of the node of a row of aggregates; UINT32_MAX: it names none, as in Ingero's own
+ */
+uint32_t foreign_aggregate_node(struct foreign_file *f, struct sqlite3_stmt *statement, int column);
+/** foreign_aggregate_process() - the same as foreign_process_find(); of a row that names no node, of any */
+struct foreign_process *foreign_aggregate_process(struct foreign_file *f, uint32_t node, uint32_t pid,
+						  uint64_t unix_ns);
+
+/* ---- what is written ---- */
 
 int foreign_ops_put(struct foreign_file *f);
 int foreign_processes_put(struct foreign_file *f);

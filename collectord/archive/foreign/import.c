@@ -77,8 +77,8 @@ static int out_open(struct foreign_file *f)
 static int boots_put(struct foreign_file *f)
 {
 	CLEANUP(sql_finalizep) struct sqlite3_stmt *boot = NULL;
-	int r = sql_prepare(f->out.db.handle, "INSERT INTO boot (id, boot_id) VALUES (?1, 'import:' || ?1 || ':' || ?2)",
-			    &boot);
+	int r = sql_prepare(f->out.db.handle,
+			    "INSERT INTO boot (id, boot_id) VALUES (?1, 'import:' || ?1 || ':' || ?2)", &boot);
 
 	for (size_t i = 0; r == 0 && i <= f->nodes.n; i++) {
 		sqlite3_stmt *clock = db_statement(&f->out.db, DB_PUT_CLOCK);

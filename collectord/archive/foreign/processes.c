@@ -242,7 +242,27 @@ static int rows_count(struct foreign_file *f)
 	return r;
 }
 
-/* Processes in aggregates alone: their calls were counted, but not recorded. */
+uint32_t foreign_aggregate_node(struct foreign_file *f, struct sqlite3_stmt *statement, int column)
+{
+	char text[FOREIGN_NAME_BYTES];
+
+	if (sqlite3_column_type(statement, column) != SQLITE_TEXT)
+		return UINT32_MAX;
+	return foreign_node(f, foreign_text(statement, column, text, sizeof(text)));
+}
+
+struct foreign_process *foreign_aggregate_process(struct foreign_file *f, uint32_t node, uint32_t pid, uint64_t unix_ns)
+{
+	struct foreign_process *p = NULL;
+
+	if (node != UINT32_MAX)
+		return foreign_process_find(f, node, pid, unix_ns);
+	for (uint32_t i = 0; i < f->nodes.n && !p; i++)
+		p = foreign_process_find(f, i, pid, unix_ns);
+	return p;
+}
+
+/* Who is in aggregates alone: calls were counted, none was kept. */
 static int aggregates_count(struct foreign_file *f)
 {
 	CLEANUP(sql_finalizep) struct sqlite3_stmt *statement = NULL;
@@ -250,20 +270,21 @@ static int aggregates_count(struct foreign_file *f)
 
 	if (!foreign_has_column(f, FOREIGN_AGGREGATES, "bucket"))
 		return 0;
-	r = foreign_select(f, FOREIGN_AGGREGATES, "pid=NULL bucket=NULL", "ORDER BY bucket", &statement);
+	r = foreign_select(f, FOREIGN_AGGREGATES, "pid=NULL bucket=NULL node=NULL", "ORDER BY bucket", &statement);
 	while (r == 0 && (r = foreign_step(statement)) > 0) {
-		struct foreign_process *p = NULL;
+		struct foreign_process *p;
 		uint64_t pid, unix_ns;
+		uint32_t node;
 
 		r = 0;
 		if (!foreign_u64(statement, 0, INT32_MAX, &pid) || !foreign_u64(statement, 1, INT64_MAX, &unix_ns))
 			continue;
 		if (!f->nodes.n && foreign_node(f, "") == UINT32_MAX)
 			return -ENOMEM;
-		for (uint32_t node = 0; node < f->nodes.n && !p; node++)
-			p = foreign_process_find(f, node, (uint32_t)pid, UINT64_MAX);
+		node = foreign_aggregate_node(f, statement, 2);
+		p = foreign_aggregate_process(f, node, (uint32_t)pid, UINT64_MAX);
 		if (!p)
-			p = foreign_process_add(f, 0, (uint32_t)pid, 0, &r);
+			p = foreign_process_add(f, node == UINT32_MAX ? 0 : node, (uint32_t)pid, 0, &r);
 		if (p && !p->n_rows) {
 			p->n_rows = 1; /* something is known of it */
 			p->process.first_unix_ns = unix_ns;

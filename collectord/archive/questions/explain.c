@@ -350,8 +350,8 @@ static int call_find(struct explain *e, const char *id)
 	/* A boot has its number in each file. */
 	while (r == 0 && filter.only_file < n) {
 		filter.only_file++;
-		filter.from_unix_ns = store_reader_unix(e->job->reader, filter.only_file, search.id.boot,
-							search.id.start_ns);
+		filter.from_unix_ns =
+			store_reader_unix(e->job->reader, filter.only_file, search.id.boot, search.id.start_ns);
 		filter.to_unix_ns = filter.from_unix_ns + 1;
 		r = store_reader_events(e->job->reader, &filter, call_match, &search);
 	}

@@ -70,7 +70,8 @@ static bool is_wanted(const struct collection *c, const Ingero__V1__Finding *f)
 	if (c->id.id) {
 		const struct reader_node_id own = reader_node_id(f->id);
 
-		return (!f->node_told_case || reader_node_is(&c->id, f->node)) && strncmp(own.id, c->id.id, c->n_id) == 0;
+		return (!f->node_told_case || reader_node_is(&c->id, f->node)) &&
+		       strncmp(own.id, c->id.id, c->n_id) == 0;
 	}
 	return read_pid_is_wanted(c->pids, c->n_pids, f->pid);
 }

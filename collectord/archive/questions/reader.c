@@ -50,11 +50,8 @@ static bool is_recorded; /* any of them, just now */
 /* One transaction from here to the end: one state of the file, and nothing to be opened or locked again. */
 static int database_prime(sqlite3 *db)
 {
-	static const char *const steps[] = { "PRAGMA query_only=1",
-					     "PRAGMA mmap_size=0",
-					     "PRAGMA temp_store=1",
-					     "BEGIN",
-					     "SELECT count(*) FROM sqlite_schema" };
+	static const char *const steps[] = { "PRAGMA query_only=1", "PRAGMA mmap_size=0", "PRAGMA temp_store=1",
+					     "BEGIN", "SELECT count(*) FROM sqlite_schema" };
 	char cache[64];
 	int r;
 
@@ -256,8 +253,8 @@ static int file_read(struct reader_job *job, struct reader_file *file, bool has_
 	job->db = file->db;
 	if (r == -ETIME)
 		return reader_fail_errno(job, r);
-	return n_files > 1 ? reader_fail(CALL_ERROR_UNAVAILABLE, "'%s': %s; leave it out to read the others", file->path,
-					 why)
+	return n_files > 1 ? reader_fail(CALL_ERROR_UNAVAILABLE, "'%s': %s; leave it out to read the others",
+					 file->path, why)
 			   : reader_fail(CALL_ERROR_UNAVAILABLE, "%s", why);
 }
 
@@ -340,7 +337,7 @@ const struct child_role reader_role = {
 	.serve = reader_serve,
 	.grants = grants,
 	.n_grants = ARRAY_SIZE(grants),
-	.maps_files = true, /* the index of the log, as it grows */
+	.maps_files = true,	/* the index of the log, as it grows */
 	.descriptors_max = 128, /* three a file, and the temporary ones */
 	.file_bytes_max = TEMPORARY_BYTES_MAX,
 	.cpu_limit_s = 660, /* maximum time of a question: 600 s */

@@ -46,8 +46,8 @@ static int ids_place(struct own_file *own, const struct own_file *before)
 		       : 0;
 }
 
-static int file_open(struct store_reader *reader, const struct read_file *file, size_t n, const struct read_scope *scope,
-		     char *why)
+static int file_open(struct store_reader *reader, const struct read_file *file, size_t n,
+		     const struct read_scope *scope, char *why)
 {
 	struct own_file *own = NULL;
 	int r = own_open(file->db, scope, why, &reader->ops, &own);
@@ -107,6 +107,11 @@ void store_reader_close(struct store_reader *reader)
 		own_close(reader->files[i]);
 	own_ops_done(&reader->ops);
 	free(reader);
+}
+
+bool store_reader_tells_nodes(const struct store_reader *reader)
+{
+	return reader->files[0]->tells_nodes;
 }
 
 size_t store_reader_files(const struct store_reader *reader)

@@ -17,7 +17,7 @@ struct own_clock {
 
 struct own_boot {
 	uint32_t id;
-	char node[READ_NODE_BYTES]; /* "": not known */
+	char node[READ_NODE_BYTES];	/* "": not known */
 	ARRAY(struct own_clock) clocks; /* by mono_ns; never empty */
 };
 
@@ -76,7 +76,7 @@ struct own_file {
 	uint32_t first_stack, stack_max;
 	const struct own_ops *ops;
 	ARRAY(struct own_op_number) op_numbers; /* by .own; empty: they are the same */
-	struct own_process **processes; /* n_places, open addressing */
+	struct own_process **processes;		/* n_places, open addressing */
 	size_t n_places;
 	size_t n_processes;
 	sqlite3_stmt *process_find;
@@ -87,7 +87,8 @@ struct own_file {
 /** own_ops_load() - the rows of table op. Return: 0 or -errno */
 int own_ops_load(struct own_file *own, struct own_ops *ops);
 void own_ops_done(struct own_ops *ops);
-/** own_open() - as store_reader_open(). The operations of the file come into `ops`, which lives as long as the reader */
+/** own_open() - as store_reader_open(). The operations of the file come into `ops`, which lives as long as the reader
+ */
 int own_open(struct sqlite3 *db, const struct read_scope *scope, char *why, struct own_ops *ops,
 	     struct own_file **ret_own);
 void own_close(struct own_file *own);

@@ -281,8 +281,7 @@ void own_cursor_close(struct own_cursor *c)
 	free(c);
 }
 
-int own_cursor_open(struct own_file *own, const struct read_filter *filter,
-			     struct own_cursor **ret_cursor)
+int own_cursor_open(struct own_file *own, const struct read_filter *filter, struct own_cursor **ret_cursor)
 {
 	struct own_cursor *c = calloc(1, sizeof(*c));
 	int r;

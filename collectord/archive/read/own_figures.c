@@ -397,14 +397,12 @@ static int pieces_read(struct own_file *own, uint64_t from_unix_ns, uint64_t to_
 	return r;
 }
 
-int own_buckets(struct own_file *own, uint64_t from_unix_ns, uint64_t to_unix_ns, read_bucket_func func,
-			 void *data)
+int own_buckets(struct own_file *own, uint64_t from_unix_ns, uint64_t to_unix_ns, read_bucket_func func, void *data)
 {
 	return pieces_read(own, from_unix_ns, to_unix_ns, false, func, data);
 }
 
-int own_sums(struct own_file *own, uint64_t from_unix_ns, uint64_t to_unix_ns, read_bucket_func func,
-		      void *data)
+int own_sums(struct own_file *own, uint64_t from_unix_ns, uint64_t to_unix_ns, read_bucket_func func, void *data)
 {
 	return pieces_read(own, from_unix_ns, to_unix_ns, true, func, data);
 }

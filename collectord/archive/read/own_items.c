@@ -45,8 +45,7 @@ static uint32_t le32(const uint8_t *p)
 enum processes_match { PROCESSES_NONE, PROCESSES_SOME, PROCESSES_ALL };
 
 /* What a block's header says about whose calls it has. */
-static enum processes_match processes_match(struct own_cursor *c, uint32_t process, const uint8_t *list,
-					    size_t n_bytes)
+static enum processes_match processes_match(struct own_cursor *c, uint32_t process, const uint8_t *list, size_t n_bytes)
 {
 	size_t n_match = 0;
 

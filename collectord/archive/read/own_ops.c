@@ -87,8 +87,8 @@ static const struct read_op *op_at(const struct own_ops *ops, uint32_t id)
 static int rows_number(struct own_file *own, const struct own_ops *known, struct own_ops *rows)
 {
 	CLEANUP(freep) const struct read_op **by_name = calloc(known->n + 1, sizeof(struct read_op *));
-	uint32_t next = MAX(known->n ? known->items[known->n - 1].row.id : 0,
-			    rows->n ? rows->items[rows->n - 1].row.id : 0);
+	uint32_t next =
+		MAX(known->n ? known->items[known->n - 1].row.id : 0, rows->n ? rows->items[rows->n - 1].row.id : 0);
 	int r = by_name ? 0 : -ENOMEM;
 
 	for (size_t i = 0; i < known->n && r == 0; i++)
@@ -98,8 +98,8 @@ static int rows_number(struct own_file *own, const struct own_ops *known, struct
 	for (size_t i = 0; i < rows->n && r == 0; i++) {
 		struct read_op *row = &rows->items[i].row;
 		const struct read_op *key = row;
-		const struct read_op **same = known->n ? bsearch(&key, by_name, known->n, sizeof(key), name_compare)
-						       : NULL;
+		const struct read_op **same =
+			known->n ? bsearch(&key, by_name, known->n, sizeof(key), name_compare) : NULL;
 		struct own_op_number number = { .own = row->id, .id = same ? (*same)->id : row->id };
 
 		if (!same && op_at(known, row->id)) {
@@ -132,7 +132,8 @@ int own_ops_load(struct own_file *own, struct own_ops *ops)
 		r = rows_number(own, ops, &rows);
 	for (size_t i = 0; i < rows.n && r == 0; i++) {
 		/* Operations of one name have one id; the row of the file before stays. */
-		bool is_known = n_known && op_at(&(struct own_ops){ .items = ops->items, .n = n_known }, rows.items[i].row.id);
+		bool is_known =
+			n_known && op_at(&(struct own_ops){ .items = ops->items, .n = n_known }, rows.items[i].row.id);
 
 		if (is_known)
 			continue;

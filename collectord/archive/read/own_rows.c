@@ -241,8 +241,7 @@ static int finding_give(struct own_file *own, sqlite3_stmt *s, read_finding_func
 	return r;
 }
 
-int own_findings(struct own_file *own, uint64_t from_unix_ns, uint64_t to_unix_ns, read_finding_func func,
-			  void *data)
+int own_findings(struct own_file *own, uint64_t from_unix_ns, uint64_t to_unix_ns, read_finding_func func, void *data)
 {
 	CLEANUP(sql_finalizep) sqlite3_stmt *s = NULL;
 	int r = sql_prepare(own->db,
@@ -314,12 +313,12 @@ static int gap_add(struct gap_walk *w, uint32_t boot, uint64_t from, uint64_t to
 	w->gap.reason = w->reason;
 	w->gap.count = n;
 	w->gap.node = (char *)(uintptr_t)node;
-	w->gap.node_told_case = w->own->tells_nodes && *node ? INGERO__V1__GAP__NODE_TOLD_NODE : INGERO__V1__GAP__NODE_TOLD__NOT_SET;
+	w->gap.node_told_case =
+		w->own->tells_nodes && *node ? INGERO__V1__GAP__NODE_TOLD_NODE : INGERO__V1__GAP__NODE_TOLD__NOT_SET;
 	return r;
 }
 
-int own_gaps(struct own_file *own, uint64_t from_unix_ns, uint64_t to_unix_ns, read_gap_func func,
-		      void *data)
+int own_gaps(struct own_file *own, uint64_t from_unix_ns, uint64_t to_unix_ns, read_gap_func func, void *data)
 {
 	struct gap_walk walk = { .own = own, .func = func, .data = data, .gap = INGERO__V1__GAP__INIT };
 	CLEANUP(sql_finalizep) sqlite3_stmt *s = NULL;
@@ -350,8 +349,8 @@ int own_gaps(struct own_file *own, uint64_t from_unix_ns, uint64_t to_unix_ns, r
 	return r ? r : gap_end(&walk);
 }
 
-static int snapshot_give(const struct own_file *own, const struct own_boot *boot, sqlite3_stmt *s, uint64_t from, uint64_t to,
-			 read_snapshot_func func, void *data)
+static int snapshot_give(const struct own_file *own, const struct own_boot *boot, sqlite3_stmt *s, uint64_t from,
+			 uint64_t to, read_snapshot_func func, void *data)
 {
 	Ingero__V1__SystemSample sample = INGERO__V1__SYSTEM_SAMPLE__INIT;
 
@@ -374,8 +373,7 @@ static int snapshot_give(const struct own_file *own, const struct own_boot *boot
 	return func(&sample, data);
 }
 
-int own_snapshots(struct own_file *own, uint64_t from_unix_ns, uint64_t to_unix_ns,
-			   read_snapshot_func func, void *data)
+int own_snapshots(struct own_file *own, uint64_t from_unix_ns, uint64_t to_unix_ns, read_snapshot_func func, void *data)
 {
 	CLEANUP(sql_finalizep) sqlite3_stmt *s = NULL;
 	int r = sql_prepare(own->db,

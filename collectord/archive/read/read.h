@@ -61,6 +61,8 @@ int store_reader_open_files(const struct read_file *files, size_t n, const struc
 void store_reader_close(struct store_reader *reader);
 /** store_reader_tells_losses() - whether all its recorders noted what they missed */
 bool store_reader_tells_losses(const struct store_reader *reader);
+/** store_reader_tells_nodes() - whether rows are of several nodes, which answers name then */
+bool store_reader_tells_nodes(const struct store_reader *reader);
 /** store_reader_files() - number of files */
 size_t store_reader_files(const struct store_reader *reader);
 
@@ -68,9 +70,9 @@ size_t store_reader_files(const struct store_reader *reader);
 struct read_process {
 	uint32_t id; /* of the reader */
 	uint32_t boot;
-	uint32_t file;		/* its number, from 1 */
-	const char *node;	/* name of its machine; "": not known */
-	bool tells_node;	/* rows of several nodes are read: answers name it */
+	uint32_t file;	  /* its number, from 1 */
+	const char *node; /* name of its machine; "": not known */
+	bool tells_node;  /* rows of several nodes are read: answers name it */
 	uint32_t pid;
 	uint32_t uid;
 	uint32_t exec_gen;

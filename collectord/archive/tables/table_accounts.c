@@ -29,7 +29,7 @@
 	C(ns, INTEGER, list_u64(list, row->part->ns), NONE,                                                            \
 	  "time of the thread in this part; the parts of a thread sum to wall_ns")                                     \
 	C(wall_ns, INTEGER, list_u64(list, row->account->wall_ns), NONE,                                               \
-	  "wall clock of the thread since its first call")                                                              \
+	  "wall clock of the thread since its first call")                                                             \
 	C(node, TEXT, list_text(list, p->node), NONE, "name of the machine")
 
 #define WAITS(C)                                                                                                       \

@@ -153,7 +153,7 @@ LIST_TABLE(findings, findings, 100, "results of the detectors");
 	  "ratio of the two")                                                                                          \
 	C(timeline, TEXT, timeline_add(list, f), NONE,                                                                 \
 	  "JSON array of layer, op, detail, dur_us: the evidence, and the symptom last")                               \
-	C(node, TEXT, list_text(list, f->node), NONE, "as in findings")                                                     \
+	C(node, TEXT, list_text(list, f->node), NONE, "as in findings")                                                \
 	C(kind, TEXT, list_text(list, f->kind), NONE, "as in findings")                                                \
 	C(pid, INTEGER, list_i64(list, f->pid), PID, "as in findings")                                                 \
 	C(ended_at, INTEGER, list_known_u64(list, f->end_unix_ns), NONE, "as in findings")

@@ -181,7 +181,7 @@ LIST_TABLE(sessions, sessions, 10, "runs of a recorder");
 	C(to_time, INTEGER, list_u64(list, gap->to_unix_ns), NONE, "ns since 1970")                                    \
 	C(reason, TEXT, list_text(list, gap->reason), NONE,                                                            \
 	  "what was lost, or how: ring_full, store_queue, damaged, recorder_ended, ...")                               \
-	C(count, INTEGER, list_u64(list, gap->count), NONE, "in the reason's unit; 0: not known")               \
+	C(count, INTEGER, list_u64(list, gap->count), NONE, "in the reason's unit; 0: not known")                      \
 	C(node, TEXT, list_text(list, gap->node), NONE, "name of the machine; empty: not known, or of several")
 
 static const struct table_column gaps_columns[] = { GAPS(LIST_COLUMN) };

@@ -15,6 +15,12 @@
 #define PROCESS_COLUMNS 16u    /* indent of a short line */
 #define SHORT_LEAST_PERCENT 2u /* a narrower column says nothing in a line of few causes */
 
+bool account_is_on(const Ingero__V1__Account *account, const char *node)
+{
+	return node && account->node_told_case ? strcmp(account->node, node) == 0
+					       : (node != NULL) == (account->node_told_case != 0);
+}
+
 struct account_title account_title(const Ingero__V1__Account *account)
 {
 	struct account_title title;
@@ -24,9 +30,10 @@ struct account_title account_title(const Ingero__V1__Account *account)
 		(void)snprintf(thread, sizeof(thread), "several threads");
 	else if (account->tid != account->pid)
 		(void)snprintf(thread, sizeof(thread), "thread %u", account->tid);
-	(void)snprintf(title.text, sizeof(title.text), "%s · %s · %s",
+	(void)snprintf(title.text, sizeof(title.text), "%s%s%.64s · %s · %s",
 		       trace_process_label(account->process_name, account->program, account->pid, TITLE_COLUMNS).text,
-		       thread, units_ns(account->wall_ns, 0).text);
+		       account->node_told_case ? " on " : "", account->node_told_case ? account->node : "", thread,
+		       units_ns(account->wall_ns, 0).text);
 	return title;
 }
 
@@ -112,7 +119,8 @@ static bool is_first_driving(Ingero__V1__Account *const *accounts, size_t i)
 	if (!accounts[i]->is_driving || !accounts[i]->wall_ns)
 		return false;
 	for (size_t k = 0; k < i; k++)
-		if (accounts[k]->pid == accounts[i]->pid && accounts[k]->wall_ns)
+		if (accounts[k]->pid == accounts[i]->pid && accounts[k]->wall_ns &&
+		    account_is_on(accounts[k], accounts[i]->node_told_case ? accounts[i]->node : NULL))
 			return false;
 	return true;
 }
@@ -126,17 +134,19 @@ int account_append_processes(Ingero__V1__Account *const *accounts, size_t n, siz
 	for (size_t i = 0; i < n; i++)
 		n_processes += is_first_driving(accounts, i);
 	for (size_t i = 0; i < n && r == 0; i++) {
-		char first[80] = "";
+		char first[160] = "";
 
 		if (!is_first_driving(accounts, i))
 			continue;
 		if (n_shown + 1 >= most && n_processes > most)
 			break;
 		if (n_processes > 1)
-			(void)snprintf(first, sizeof(first), "%s: ",
+			(void)snprintf(first, sizeof(first), "%s%s%.24s: ",
 				       trace_process_label(accounts[i]->process_name, accounts[i]->program,
 							   accounts[i]->pid, PROCESS_COLUMNS)
-					       .text);
+					       .text,
+				       accounts[i]->node_told_case ? " on " : "",
+				       accounts[i]->node_told_case ? accounts[i]->node : "");
 		r = account_append_short(accounts[i], first, style, out);
 		n_shown++;
 	}

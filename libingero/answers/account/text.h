@@ -6,10 +6,12 @@
 #include "libingero/render/text.h"
 
 struct account_title {
-	char text[160];
+	char text[240];
 };
 
-/** account_title() - title of an account: "python3 train.py 4711 · main thread · 60 s" */
+/** account_is_on() - whether a thread is of a machine; NULL: of the only one, which answers do not name */
+bool account_is_on(const Ingero__V1__Account *account, const char *node);
+/** account_title() - whose time it is: "python3 train.py 4711 · main thread · 60 s" */
 struct account_title account_title(const Ingero__V1__Account *account);
 
 /**

@@ -43,8 +43,9 @@ static void host_append(const Ingero__V1__Event *event, const struct text_style 
 
 	text_line(out, style, TEXT_BOLD, "%s", event->op);
 	text_line(out, style, TEXT_PLAIN, "  when     %s", clock_text_exact(event->timestamp_unix_ns).text);
-	(void)buf_printf(&text, "%s (pid %u, %s)", trace_process_name(event->process_name, event->program).text,
-			 event->pid, user_name(event->uid).text);
+	(void)buf_printf(&text, "%s (pid %u%s%s, %s)", trace_process_name(event->process_name, event->program).text,
+			 event->pid, event->node_told_case ? " on " : "", event->node_told_case ? event->node : "",
+			 user_name(event->uid).text);
 	text_paragraph(out, style, "  who      ", buf_text(&text));
 	buf_consume(&text, text.n);
 	host_event_append(&text, event);
@@ -69,8 +70,9 @@ void explain_call_append(const Ingero__V1__Event *call, const struct text_style 
 	}
 	text_line(out, style, TEXT_BOLD, "%s took %s", call->op, units_ns(call->duration_ns, 0).text);
 	text_line(out, style, TEXT_PLAIN, "  when     %s", clock_text_exact(call->timestamp_unix_ns).text);
-	(void)buf_printf(&text, "%s (pid %u, thread %u, %s)",
-			 trace_process_name(call->process_name, call->program).text, call->pid, call->tid,
+	(void)buf_printf(&text, "%s (pid %u%s%s, thread %u, %s)",
+			 trace_process_name(call->process_name, call->program).text, call->pid,
+			 call->node_told_case ? " on " : "", call->node_told_case ? call->node : "", call->tid,
 			 user_name(call->uid).text);
 	text_paragraph(out, style, "  who      ", buf_text(&text));
 

@@ -57,19 +57,30 @@ struct explain_cause explain_cause_text(const Ingero__V1__Finding *f)
 	return out;
 }
 
+/* Behind the name of a node, if there is one. */
+static const char *id_digits(const Ingero__V1__Finding *f)
+{
+	const char *colon = strrchr(f->id, ':');
+
+	return colon ? colon + 1 : f->id;
+}
+
+static int id_bytes(const struct explain_finding *e)
+{
+	return (int)(id_digits(e->finding) - e->finding->id) + (int)e->id_chars;
+}
+
 unsigned int explain_id_chars(Ingero__V1__Finding *const *findings, size_t n)
 {
 	unsigned int chars = ID_CHARS_LEAST;
 
 	for (size_t i = 0; i < n; i++) {
-		const char *colon = strrchr(findings[i]->id, ':'); /* behind the name of a node */
-
-		if (colon)
-			chars = MAX(chars, (unsigned int)(colon + 1 - findings[i]->id) + ID_CHARS_LEAST);
 		for (size_t k = i + 1; k < n; k++) {
 			unsigned int same = 0;
 
-			while (findings[i]->id[same] && findings[i]->id[same] == findings[k]->id[same])
+			const char *a = id_digits(findings[i]), *b = id_digits(findings[k]);
+
+			while (a[same] && a[same] == b[same])
 				same++;
 			chars = MAX(chars, same + 1);
 		}
@@ -158,9 +169,11 @@ static void finding_who_append(const Ingero__V1__Finding *f, const struct text_s
 	if (!f->pid)
 		(void)buf_append_text(&text, "not recorded");
 	else if (f->uid == UINT32_MAX)
-		(void)buf_printf(&text, "%s (pid %u)", name.text, f->pid);
+		(void)buf_printf(&text, "%s (pid %u%s%s)", name.text, f->pid, f->node_told_case ? " on " : "",
+				 f->node_told_case ? f->node : "");
 	else
-		(void)buf_printf(&text, "%s (pid %u, %s%s%s)", name.text, f->pid, user_name(f->uid).text,
+		(void)buf_printf(&text, "%s (pid %u%s%s, %s%s%s)", name.text, f->pid, f->node_told_case ? " on " : "",
+				 f->node_told_case ? f->node : "", user_name(f->uid).text,
 				 container ? ", container " : "", container ? container : "");
 	if (f->calls && f->slow_calls)
 		(void)buf_printf(&text, ": %s slow of", units_count(f->slow_calls).text);
@@ -258,7 +271,7 @@ static void proof_append(const struct explain_finding *e, bool has_more, const s
 	else if (e->lost)
 		(void)buf_append_text(&text, "; something was lost meanwhile: see the end");
 	if (has_more && !e->is_forgotten)
-		(void)buf_printf(&text, " · more: %s %.*s", explain_command(e->db).text, (int)e->id_chars, f->id);
+		(void)buf_printf(&text, " · more: %s %.*s", explain_command(e->db).text, id_bytes(e), f->id);
 	text_paragraph(out, style, "  proof    ", buf_text(&text));
 }
 
@@ -345,7 +358,7 @@ static void line_compose(const struct explain_finding *e, bool is_short, struct 
 {
 	const Ingero__V1__Finding *f = e->finding;
 
-	(void)buf_printf(text, "%.*s  %-8s  %6s  ", (int)e->id_chars, f->id, f->severity,
+	(void)buf_printf(text, "%.*s  %-8s  %6s  ", id_bytes(e), f->id, f->severity,
 			 f->lost_ns ? units_ns(f->lost_ns, UNITS_TIGHT).text : "-");
 	if (is_short)
 		(void)buf_append_text(text, clock_text(f->start_unix_ns, e->now_unix_ns).text);

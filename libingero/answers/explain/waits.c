@@ -2,6 +2,7 @@
 #include "libingero/answers/explain/waits.h"
 
 #include "base/cleanup.h"
+#include "libingero/answers/account/text.h"
 #include "libingero/answers/trace/rows.h"
 #include "libingero/answers/trace/waits.h"
 #include "libingero/render/blame.h"
@@ -18,8 +19,9 @@ static void wait_row_add(struct table *t, const Ingero__V1__Wait *wait)
 	enum blame_view_class class = blame_view_largest(&blame, 1u << BLAME_VIEW_ON_CPU);
 	double ratio = wait->span_ns ? (double)op->total_ns / (double)wait->span_ns : 0;
 
-	table_add(t, TEXT_PLAIN, "%s",
-		  trace_process_label(op->process_name, op->program, op->pid, PROCESS_COLUMNS).text);
+	table_add(t, TEXT_PLAIN, "%s%s%s",
+		  trace_process_label(op->process_name, op->program, op->pid, PROCESS_COLUMNS).text,
+		  op->node_told_case ? " on " : "", op->node_told_case ? op->node : "");
 	table_add(t, TEXT_PLAIN, "%s", units_ns(op->total_ns, UNITS_TIGHT).text);
 	table_add(t, TEXT_PLAIN, "%s", units_ratio(ratio, UNITS_TIGHT).text);
 	table_add(t, TEXT_PLAIN, "%s", class == BLAME_VIEW_COUNT ? "" : blame_view_label(class));
@@ -31,7 +33,8 @@ static void wait_row_add(struct table *t, const Ingero__V1__Wait *wait)
 static bool has_account(const Ingero__V1__ExplainReply *reply, const Ingero__V1__Wait *wait)
 {
 	for (size_t i = 0; i < reply->n_accounts; i++)
-		if (reply->accounts[i]->pid == wait->operation->pid)
+		if (reply->accounts[i]->pid == wait->operation->pid &&
+		    account_is_on(reply->accounts[i], wait->operation->node_told_case ? wait->operation->node : NULL))
 			return true;
 	return false;
 }

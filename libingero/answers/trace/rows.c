@@ -10,6 +10,7 @@
 #include "libingero/render/units.h"
 
 #define PROCESS_COLUMNS 15u
+#define NODE_COLUMNS 16
 #define PROCESS_COLUMNS_WIDE 28u /* "python3 train.py rank 3 4711" */
 #define WIDE_COLUMNS 100u	 /* width from which columns stand two spaces apart */
 #define SCRIPT_COLUMNS_LEAST 4	 /* least columns of the name beside a rank; fewer say nothing */
@@ -111,7 +112,8 @@ static int trace_row_compare(const void *a, const void *b)
 
 static bool process_is_same(const Ingero__V1__Operation *a, const Ingero__V1__Operation *b)
 {
-	return a->pid == b->pid && a->start_time_unix_ns == b->start_time_unix_ns;
+	return a->pid == b->pid && a->start_time_unix_ns == b->start_time_unix_ns &&
+	       (!a->node_told_case || !b->node_told_case || strcmp(a->node, b->node) == 0);
 }
 
 int trace_rows_build(const Ingero__V1__Summary *figures, const Ingero__V1__Summary *previous,
@@ -217,7 +219,9 @@ static void cell_add(struct table *t, enum column column, const struct trace_row
 
 	switch (column) {
 	case COLUMN_PROCESS:
-		table_add(t, TEXT_PLAIN, "%s",
+		table_add(t, TEXT_PLAIN, "%.*s%s%s", NODE_COLUMNS,
+			  is_first_of_process && op->node_told_case ? op->node : "",
+			  is_first_of_process && op->node_told_case ? ":" : "",
 			  is_first_of_process
 				  ? trace_process_label(op->process_name, op->program, op->pid, t->columns[0].max).text
 				  : "");

@@ -27,13 +27,13 @@ struct ingero_connect_wish {
 	 */
 	const char *db_path;
 	const char *const *more_db_paths; /* to READ as one with db_path, at most 15, NULL-terminated; NULL: none */
-	bool acts_as_root;		/* under sudo: not for the caller but as root */
-	bool is_all;			/* likewise, and whoever may not see everybody's is refused */
-	bool needs_private;		/* the service cannot do it, only a daemon of our own */
-	const char *needs_private_why;	/* the option that asks for it, for a refusal: "--back-end"; may be NULL */
-	const char *command;		/* of `ingero`, for what a refusal advises; NULL: "explain" */
-	const char *const *daemon_args; /* of a private daemon, NULL-terminated; NULL: none */
-	const char *program;		/* name and version of the client, for the daemon's log; NULL: this library's */
+	bool acts_as_root;		  /* under sudo: not for the caller but as root */
+	bool is_all;			  /* likewise, and whoever may not see everybody's is refused */
+	bool needs_private;		  /* the service cannot do it, only a daemon of our own */
+	const char *needs_private_why;	  /* the option that asks for it, for a refusal: "--back-end"; may be NULL */
+	const char *command;		  /* of `ingero`, for what a refusal advises; NULL: "explain" */
+	const char *const *daemon_args;	  /* of a private daemon, NULL-terminated; NULL: none */
+	const char *program; /* name and version of the client, for the daemon's log; NULL: this library's */
 };
 
 /**
