@@ -10,7 +10,7 @@ static const char *kind_name(enum option_kind kind)
 		[OPTION_FLAG] = "flag",	    [OPTION_CONSTANT] = "flag", [OPTION_CHOICE] = "choice",
 		[OPTION_NUMBER] = "number", [OPTION_SIZE] = "size",	[OPTION_DURATION] = "duration",
 		[OPTION_TIME] = "time",	    [OPTION_TEXT] = "text",	[OPTION_PIDS] = "pids",
-		[OPTION_USERS] = "users",   [OPTION_WHOM] = "users",	[OPTION_TEXTS] = "texts",
+		[OPTION_USERS] = "users",   [OPTION_WHOM] = "users",	[OPTION_TEXTS] = "text",
 	};
 
 	return names[kind];

@@ -26,7 +26,8 @@ struct export_node {
 struct export
 {
 	const struct export_request *request;
-	sqlite3 *in; /* connection with the tables of a caller's SQL */
+	struct store_reader *reader;
+	sqlite3 *in; /* has the tables of a caller's SQL */
 	sqlite3 *out;
 	const char *node; /* of the newest session: of rows that name none */
 	bool has_nodes;	  /* rows are of several */
@@ -214,7 +215,8 @@ static int table_create(struct export *e, const struct table *table)
 
 	buf_printf(&sql, "CREATE TABLE %s (", table->name);
 	for (size_t i = 0; i < table->n_columns; i++)
-		buf_printf(&sql, "%s\"%s\" %s", i ? ", " : "", table->columns[i].name, table->columns[i].type);
+		if (table_column_is_shown(e->reader, &table->columns[i]))
+			buf_printf(&sql, "%s\"%s\" %s", i ? ", " : "", table->columns[i].name, table->columns[i].type);
 	buf_append_text(&sql, ")");
 	return sql.failed ? -ENOMEM : exec(e, buf_text(&sql));
 }
@@ -274,7 +276,7 @@ static int tables_open(struct export *e, struct reader_job *job)
 
 int export_db(struct reader_job *job, const struct export_request *request, struct sqlite3 *out, uint64_t *ret_events)
 {
-	struct export e = { .request = request, .out = out, .has_nodes = store_reader_tells_nodes(job->reader) };
+	struct export e = { .request = request, .reader = job->reader, .out = out, .has_nodes = store_reader_tells_nodes(job->reader) };
 	int r;
 
 	job->from_unix_ns = request->from_unix_ns;

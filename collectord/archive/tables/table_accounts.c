@@ -30,7 +30,7 @@
 	  "time of the thread in this part; the parts of a thread sum to wall_ns")                                     \
 	C(wall_ns, INTEGER, list_u64(list, row->account->wall_ns), NONE,                                               \
 	  "wall clock of the thread since its first call")                                                             \
-	C(node, TEXT, list_text(list, p->node), NONE, "name of the machine")
+	C(node, TEXT, list_text(list, p->node), NODE, "name of the machine")
 
 #define WAITS(C)                                                                                                       \
 	C(tid, INTEGER, list_known_u64(list, w->tid), NONE, "thread; NULL: one of its other threads")                  \
@@ -51,7 +51,7 @@
 	C(count, INTEGER, list_u64(list, w->count), NONE, "waits")                                                     \
 	C(ns, INTEGER, list_u64(list, w->ns), NONE, "how long they took; they are in accounts, too")                   \
 	C(max_ns, INTEGER, list_u64(list, w->max_ns), NONE, "the longest one")                                         \
-	C(node, TEXT, list_text(list, p->node), NONE, "name of the machine")
+	C(node, TEXT, list_text(list, p->node), NODE, "name of the machine")
 
 static const struct table_column accounts_columns[] = { PROCESS_COLUMNS(LIST_COLUMN) ACCOUNTS(LIST_COLUMN) };
 static const struct table_column waits_columns[] = { PROCESS_COLUMNS(LIST_COLUMN) WAITS(LIST_COLUMN) };

@@ -95,7 +95,7 @@ static void evidence_column_add(struct table_list *list, const Ingero__V1__Findi
 	C(cause_share, REAL, list_real(list, cause->share), NONE, "its share of lost_ns")                              \
 	C(advice, TEXT, advice_add(list, f), NONE, "JSON array of texts")                                              \
 	C(evidence, TEXT, evidence_column_add(list, f), NONE, "JSON array of name, value, unit")                       \
-	C(node, TEXT, list_text(list, f->node), NONE, "name of the machine; empty: not known")
+	C(node, TEXT, list_text(list, f->node), NODE, "name of the machine; empty: not known")
 
 static const struct table_column findings_columns[] = { FINDINGS(LIST_COLUMN)
 #define BLAME(id, field, label, phrase, remedy) BLAME_COLUMN(field, phrase, 0, "the calls concerned")
@@ -153,7 +153,8 @@ LIST_TABLE(findings, findings, 100, "results of the detectors");
 	  "ratio of the two")                                                                                          \
 	C(timeline, TEXT, timeline_add(list, f), NONE,                                                                 \
 	  "JSON array of layer, op, detail, dur_us: the evidence, and the symptom last")                               \
-	C(node, TEXT, list_text(list, f->node), NONE, "as in findings")                                                \
+	C(node, TEXT, list_text(list, f->node_told_case ? f->node : ""), NONE,                                         \
+	  "name of the machine, where rows are of several; else empty")                                                \
 	C(kind, TEXT, list_text(list, f->kind), NONE, "as in findings")                                                \
 	C(pid, INTEGER, list_i64(list, f->pid), PID, "as in findings")                                                 \
 	C(ended_at, INTEGER, list_known_u64(list, f->end_unix_ns), NONE, "as in findings")

@@ -32,7 +32,7 @@
 	  "share of the time in which at least one task waited, 0 to 1; NULL: not measured by the kernel")             \
 	C(pressure_memory, REAL, pressure_add(list, sample, sample->pressure_memory), NONE, "the same for memory")     \
 	C(pressure_io, REAL, pressure_add(list, sample, sample->pressure_io), NONE, "the same for disks")              \
-	C(node, TEXT, list_text(list, sample->node), NONE, "name of the machine; empty: not known")
+	C(node, TEXT, list_text(list, sample->node), NODE, "name of the machine; empty: not known")
 
 static const struct table_column snapshots_columns[] = { SNAPSHOTS(LIST_COLUMN) };
 
@@ -182,7 +182,7 @@ LIST_TABLE(sessions, sessions, 10, "runs of a recorder");
 	C(reason, TEXT, list_text(list, gap->reason), NONE,                                                            \
 	  "what was lost, or how: ring_full, store_queue, damaged, recorder_ended, ...")                               \
 	C(count, INTEGER, list_u64(list, gap->count), NONE, "in the reason's unit; 0: not known")                      \
-	C(node, TEXT, list_text(list, gap->node), NONE, "name of the machine; empty: not known, or of several")
+	C(node, TEXT, list_text(list, gap->node), NODE, "name of the machine; empty: not known, or of several")
 
 static const struct table_column gaps_columns[] = { GAPS(LIST_COLUMN) };
 

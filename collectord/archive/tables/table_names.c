@@ -153,7 +153,7 @@ LIST_TABLE(processes, processes, 1000, "processes that made calls; one that beca
 	C(pid, INTEGER, list_i64(list, p->pid), PID, "process")                                                        \
 	C(name, TEXT, list_text(list, p->comm), NONE, "of the last process that had this pid")                         \
 	C(seen_at, INTEGER, list_u64(list, p->first_unix_ns), NONE, "its first call, ns since 1970")                   \
-	C(node, TEXT, list_text(list, p->node), NONE, "name of the machine")
+	C(node, TEXT, list_text(list, p->node), NODE, "name of the machine")
 
 static const struct table_column process_names_columns[] = { PROCESS_NAMES(LIST_COLUMN) };
 

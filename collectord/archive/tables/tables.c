@@ -93,6 +93,11 @@ struct op_number table_op_number(struct reader_job *job, const struct read_op *o
 	return n;
 }
 
+bool table_column_is_shown(struct store_reader *reader, const struct table_column *column)
+{
+	return column->push != PUSH_NODE || store_reader_tells_nodes(reader);
+}
+
 void table_result_u64(sqlite3_context *result, uint64_t value)
 {
 	sqlite3_result_int64(result, (sqlite3_int64)MIN(value, (uint64_t)INT64_MAX));
@@ -185,7 +190,7 @@ static int table_best_index(sqlite3_vtab *vtab, sqlite3_index_info *info)
 		if (!c->usable || c->iColumn < 0)
 			continue;
 		push = table->columns[c->iColumn].push;
-		letter = push == PUSH_NONE ? '\0' : plan_letter(push, c->op);
+		letter = push == PUSH_NONE || push == PUSH_NODE ? '\0' : plan_letter(push, c->op);
 		if (!letter || n_plan + 3 > sizeof(plan) || (push == PUSH_OP_NAME && !is_by_name(info, i)))
 			continue;
 		plan[n_plan++] = (char)('a' + push);
@@ -446,10 +451,14 @@ static int table_connect(sqlite3 *db, void *data, int argc, const char *const *a
 	(void)argv;
 	(void)ret_error;
 	buf_append_text(&sql, "CREATE TABLE x(");
-	for (size_t i = 0; i < binding->table->n_columns; i++)
-		buf_printf(&sql, "%s\"%s\" %s%s", i ? ", " : "", binding->table->columns[i].name,
-			   binding->table->columns[i].type,
-			   binding->table->columns[i].push == PUSH_OP_NAME ? " COLLATE " OP_NAME_COLLATION : "");
+	for (size_t i = 0; i < binding->table->n_columns; i++) {
+		const struct table_column *column = &binding->table->columns[i];
+
+		buf_printf(&sql, "%s\"%s\" %s%s", i ? ", " : "", column->name, column->type,
+			   column->push == PUSH_OP_NAME				    ? " COLLATE " OP_NAME_COLLATION
+			   : table_column_is_shown(binding->job->reader, column) ? ""
+										    : " HIDDEN");
+	}
 	buf_append_text(&sql, ")");
 	if (sql.failed)
 		return SQLITE_NOMEM;

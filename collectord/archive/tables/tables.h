@@ -29,6 +29,7 @@ enum table_push {
 	PUSH_OP_NAME,  /* =, in any spelling; such a column is compared that way */
 	PUSH_DURATION, /* =, <, <=, >, >= */
 	PUSH_STACK,    /* = */
+	PUSH_NODE,     /* nothing; where rows are of one node alone, SELECT * leaves the column out */
 	PUSH_COUNT
 };
 
@@ -93,6 +94,9 @@ extern const struct table *const tables[]; /* ends in NULL */
 int tables_install(struct sqlite3 *db, struct reader_job *job);
 /** tables_names() - names of all tables; ends in NULL */
 const char *const *tables_names(void);
+
+/** table_column_is_shown() - whether SELECT * has a column */
+bool table_column_is_shown(struct store_reader *reader, const struct table_column *column);
 
 /* ---- for tables ---- */
 
