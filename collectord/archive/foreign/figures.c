@@ -119,7 +119,7 @@ static int aggregate_read(struct foreign_file *f, struct sqlite3_stmt *statement
 	while ((r = foreign_step(statement)) > 0) {
 		struct aggregate a = { 0 };
 
-		if (!foreign_u64(statement, 0, INT64_MAX - MINUTE_NS, &a.bucket_unix_ns) ||
+		if (!foreign_u64(statement, 0, FOREIGN_TIME_MAX, &a.bucket_unix_ns) ||
 		    !foreign_u64(statement, 1, INT32_MAX, &a.source) ||
 		    !foreign_u64(statement, 2, INT32_MAX, &a.number) || !foreign_u64(statement, 3, INT32_MAX, &a.pid) ||
 		    !foreign_u64(statement, 4, UINT32_MAX, &a.count))
@@ -154,7 +154,9 @@ static int aggregates_until(struct foreign_figures *w, uint64_t unix_ns)
 
 	while (r == 0 && w->statement && w->next.bucket_unix_ns <= unix_ns) {
 		r = bucket_open(w, w->next.bucket_unix_ns, 60);
-		if (r == 0)
+		if (w->aggregates.n == FOREIGN_AGGREGATES_MAX)
+			w->file->n_refused++;
+		else if (r == 0)
 			r = ARRAY_PUSH(&w->aggregates, w->next);
 		if (r == 0)
 			r = aggregate_next(w);

@@ -309,7 +309,7 @@ static int chain_row_add(struct chains *c)
 
 	if (!id || !summary || !op || !node || !severity_text)
 		return -ENOMEM;
-	if (!foreign_u64(c->statement, CHAIN_DETECTED_AT, INT64_MAX, &unix_ns) || !unix_ns)
+	if (!foreign_u64(c->statement, CHAIN_DETECTED_AT, FOREIGN_TIME_MAX, &unix_ns) || !unix_ns)
 		return 0;
 	severity = severity_parse(severity_text);
 	kind = kind_of(id, node, summary, op);

@@ -114,9 +114,9 @@ static int sessions_put(struct foreign_file *f)
 		uint64_t start_ns, end_ns = 0, cpus = 0, mib = 0;
 
 		r = 0;
-		if (!foreign_u64(statement, 0, INT64_MAX, &start_ns))
+		if (!foreign_u64(statement, 0, FOREIGN_TIME_MAX, &start_ns))
 			continue;
-		foreign_u64(statement, 1, INT64_MAX, &end_ns);
+		foreign_u64(statement, 1, FOREIGN_TIME_MAX, &end_ns);
 		foreign_u64(statement, 2, INT32_MAX, &cpus);
 		foreign_u64(statement, 3, UINT32_MAX, &mib);
 		SQL_INTS(put, 1, (int64_t)start_ns, (int64_t)end_ns, (int64_t)cpus, (int64_t)(mib * MIB));
@@ -164,7 +164,7 @@ static int snapshots_put(struct foreign_file *f)
 		double used_ratio = foreign_real(statement, 2) / 100;
 
 		r = 0;
-		if (!foreign_u64(statement, 0, INT64_MAX, &sample.time_ns))
+		if (!foreign_u64(statement, 0, FOREIGN_TIME_MAX, &sample.time_ns))
 			continue;
 		foreign_u64(statement, 3, UINT32_MAX, &available_mib);
 		foreign_u64(statement, 4, UINT32_MAX, &swap_mib);

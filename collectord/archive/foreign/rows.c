@@ -103,10 +103,10 @@ bool foreign_row(struct sqlite3_stmt *statement, struct foreign_row *ret_row)
 	struct foreign_row row;
 	uint64_t pid, tid, source, number;
 
-	if (!foreign_u64(statement, 0, INT64_MAX, &row.start_unix_ns) || !row.start_unix_ns ||
+	if (!foreign_u64(statement, 0, FOREIGN_TIME_MAX, &row.start_unix_ns) || !row.start_unix_ns ||
 	    !foreign_u64(statement, 1, INT32_MAX, &pid) || !foreign_u64(statement, 2, INT32_MAX, &tid) ||
 	    !foreign_u64(statement, 3, INT32_MAX, &source) || !foreign_u64(statement, 4, INT32_MAX, &number) ||
-	    !foreign_u64(statement, 5, INT64_MAX - row.start_unix_ns, &row.duration_ns))
+	    !foreign_u64(statement, 5, FOREIGN_TIME_MAX - row.start_unix_ns, &row.duration_ns))
 		return false;
 	row.pid = (uint32_t)pid;
 	row.tid = (uint32_t)tid;

@@ -51,6 +51,14 @@ static const struct {
 	  0, "2 rows, 0 refused, 0 missing; 7:0::2 cuNew=2" },
 	{ "an end beyond all time", EVENTS_BEFORE ROWS "(1,5,7,8,1,1,9223372036854775807), (2,5,7,8,1,1,9);", 0,
 	  "1 rows, 1 refused, 1 missing; 7:0::1 cudaMalloc=1" },
+	{ "a begin beyond all time", EVENTS_BEFORE ROWS "(1,9223372036854775807,7,8,1,1,0), (2,5,7,8,1,1,9);", 0,
+	  "1 rows, 1 refused, 1 missing; 7:0::1 cudaMalloc=1" },
+	{ "more aggregates in a minute than are kept",
+	  EVENTS_BEFORE
+	  "CREATE TABLE event_aggregates (bucket, source, op, pid, count); WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL"
+	  " SELECT i + 1 FROM c WHERE i < 65536 + 10) INSERT INTO event_aggregates SELECT 60000000000, 1, 1, 7, 3 FROM c;"
+	  ROWS "(1,5,7,8,1,1,9);",
+	  0, "1 rows, 10 refused, 0 missing; 7:0::1 cudaMalloc=1" },
 	{ "short names", EVENTS_BEFORE ROWS "(1,5,7,8,1,5,9);", 0,
 	  "1 rows, 0 refused, 0 missing; 7:0::1 cudaStreamSynchronize=1" },
 	{ "makes no sense",
@@ -313,6 +321,60 @@ static void parts_check(void)
 	sqlite3_close(db);
 }
 
+static int node_sum(const struct read_bucket *bucket, void *data)
+{
+	char *told = data;
+
+	for (size_t i = 0; i < bucket->n_figures; i++) {
+		const struct read_figures *f = &bucket->figures[i];
+		size_t used = strlen(told);
+
+		(void)snprintf(told + used, 256 - used, "%s %u: %" PRIu64 ";", f->process->node, f->process->pid,
+			       op_figures_count(&f->figures));
+	}
+	return 0;
+}
+
+static int node_tell(const struct read_process *p, void *data)
+{
+	char *told = data;
+	size_t used = strlen(told);
+
+	(void)snprintf(told + used, 256 - used, "%s %u %d;", p->node, p->pid, p->tells_node);
+	return 0;
+}
+
+/* A process is of its own node, not of the newest session's; so are aggregates that name one, as ours do. */
+static void nodes_check(void)
+{
+	static const char sql[] = EVENTS_NOW
+		"CREATE TABLE sessions (started_at, node); INSERT INTO sessions VALUES (1, 'a'), (2, 'b');"
+		"CREATE TABLE event_aggregates (bucket, source, op, pid, count, stored, node);"
+		"INSERT INTO event_aggregates VALUES (60000000000, 1, 1, 7, 9, 1, 'b'), (60000000000, 1, 1, 7, 4, 1, 'a'),"
+		"(60000000000, 1, 1, 8, 3, 0, 'b');"
+		"INSERT INTO events (timestamp, pid, tid, source, op, duration, node) VALUES "
+		"(61000000000, 7, 7, 1, 1, 1, 'a'), (62000000000, 7, 7, 1, 1, 1, 'b');";
+	struct read_scope scope = { .all = true };
+	struct store_reader *reader = NULL;
+	struct sqlite3 *db = NULL, *imported = NULL;
+	char why[READ_WHY_BYTES] = "", told[256] = "";
+
+	sqlite3_open(":memory:", &db);
+	CHECK_INT_EQ("nodes", sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
+	CHECK_INT_EQ("nodes", foreign_import(db, &scope, true, why, &imported), 0);
+	CHECK_INT_EQ("nodes", imported ? store_reader_open(imported, &scope, why, &reader) : -1, 0);
+	if (reader) {
+		CHECK_INT_EQ("nodes", store_reader_processes(reader, node_tell, told), 0);
+		CHECK_STR_EQ("processes of nodes", told, "a 7 1;b 7 1;b 8 1;");
+		told[0] = '\0';
+		CHECK_INT_EQ("nodes", store_reader_sums(reader, 0, 0, node_sum, told), 0);
+		CHECK_STR_EQ("aggregates of nodes", told, "a 7: 4;b 7: 9;b 8: 3;");
+	}
+	store_reader_close(reader);
+	sqlite3_close(imported);
+	sqlite3_close(db);
+}
+
 static void scope_check(void)
 {
 	struct sqlite3 *db = ingero_db_open("sample-gpu-node-02.db", false);
@@ -417,6 +479,7 @@ int main(void)
 {
 	files_check();
 	parts_check();
+	nodes_check();
 	scope_check();
 	json_check();
 	damage_check();
