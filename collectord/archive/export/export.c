@@ -276,7 +276,10 @@ static int tables_open(struct export *e, struct reader_job *job)
 
 int export_db(struct reader_job *job, const struct export_request *request, struct sqlite3 *out, uint64_t *ret_events)
 {
-	struct export e = { .request = request, .reader = job->reader, .out = out, .has_nodes = store_reader_tells_nodes(job->reader) };
+	struct export e = { .request = request,
+			    .reader = job->reader,
+			    .out = out,
+			    .has_nodes = store_reader_tells_nodes(job->reader) };
 	int r;
 
 	job->from_unix_ns = request->from_unix_ns;

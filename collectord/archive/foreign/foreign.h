@@ -33,7 +33,7 @@
 #define FOREIGN_STACKS_MAX 1048576
 #define FOREIGN_FRAMES_MAX 512
 #define FOREIGN_NODES_MAX 1024
-#define FOREIGN_AGGREGATES_MAX 65536 /* of one minute; further ones are left out and counted */
+#define FOREIGN_AGGREGATES_MAX 65536			   /* of one minute; further ones are left out and counted */
 #define FOREIGN_TIME_MAX (INT64_MAX - 3600 * 1000000000ll) /* so that no end of a row of figures is beyond all time */
 
 /* Tables that may exist. */

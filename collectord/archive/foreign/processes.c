@@ -277,7 +277,8 @@ static int aggregates_count(struct foreign_file *f)
 		uint32_t node;
 
 		r = 0;
-		if (!foreign_u64(statement, 0, INT32_MAX, &pid) || !foreign_u64(statement, 1, FOREIGN_TIME_MAX, &unix_ns))
+		if (!foreign_u64(statement, 0, INT32_MAX, &pid) ||
+		    !foreign_u64(statement, 1, FOREIGN_TIME_MAX, &unix_ns))
 			continue;
 		if (!f->nodes.n && foreign_node(f, "") == UINT32_MAX)
 			return -ENOMEM;

@@ -455,9 +455,9 @@ static int table_connect(sqlite3 *db, void *data, int argc, const char *const *a
 		const struct table_column *column = &binding->table->columns[i];
 
 		buf_printf(&sql, "%s\"%s\" %s%s", i ? ", " : "", column->name, column->type,
-			   column->push == PUSH_OP_NAME				    ? " COLLATE " OP_NAME_COLLATION
+			   column->push == PUSH_OP_NAME				 ? " COLLATE " OP_NAME_COLLATION
 			   : table_column_is_shown(binding->job->reader, column) ? ""
-										    : " HIDDEN");
+										 : " HIDDEN");
 	}
 	buf_append_text(&sql, ")");
 	if (sql.failed)

@@ -13,6 +13,7 @@ struct fields {
 	uint64_t duration_ns;
 	struct clock_time from;
 	const char *path;
+	struct option_texts paths;
 	const char *choice;
 	bool is_on;
 	bool is_other;
@@ -35,6 +36,7 @@ static const struct option rows[] = {
 	  FIELD(duration_ns) },
 	{ .name = "from", .kind = OPTION_TIME, .parse = option_time_parse, .value = "TIME", .help = "x", FIELD(from) },
 	{ .name = "db", .kind = OPTION_TEXT, .value = "FILE", .help = "x", FIELD(path) },
+	{ .name = "file", .letter = 'f', .kind = OPTION_TEXTS, .value = "FILE", .help = "x", FIELD(paths) },
 	{ .name = "record", .kind = OPTION_CHOICE, .value = "WHICH", .help = "x", .choices = choices, FIELD(choice) },
 	{ .name = "record-all", .kind = OPTION_CONSTANT, .help = "x", .constant = "all", FIELD(choice) },
 	{ .name = "on", .letter = 'o', .kind = OPTION_FLAG, .help = "x", FIELD(is_on) },
@@ -48,7 +50,7 @@ static const struct option_table word_table = {
 	.command = "help", .rows = rows, .n = ARRAY_SIZE(rows), .takes = "command"
 };
 
-#define ARGS_MAX 8
+#define ARGS_MAX 20
 
 static const struct {
 	const char *name;
@@ -56,6 +58,7 @@ static const struct {
 	uint32_t pids[3];
 	uint64_t n, size, duration_ns, from_unix_ns;
 	const char *path;
+	const char *paths[3];
 	const char *choice;
 	bool is_on, is_other;
 	const char *program;
@@ -75,6 +78,10 @@ static const struct {
 	  .from_unix_ns = 1769864601 * NSEC_PER_SEC,
 	  .choice = "slow" },
 	{ "text as it is", { "--db", "-a b" }, .path = "-a b", .choice = "slow" },
+	{ "texts, each as it is",
+	  { "--file", "a,b", "-fa", "--file=c" },
+	  .paths = { "a,b", "a", "c" },
+	  .choice = "slow" },
 	{ "size", { "--size", "64k" }, .size = 65536, .choice = "slow" },
 	{ "choice", { "--record", "none" }, .choice = "none" },
 	{ "alias", { "--record-all" }, .choice = "all" },
@@ -117,6 +124,11 @@ static const struct {
 	  "'--from' takes a clock time, not the duration '2h'; how far back goes with '--since'" },
 	{ "no such day", { "--from", "2026-02-30" }, "'--from' '2026-02-30': there is no such day or hour" },
 	{ "empty text", { "--db=" }, "'--db' needs a value: --db FILE" },
+	{ "an empty one of texts", { "-fa", "--file=" }, "'--file' needs a value: --file FILE" },
+	{ "more texts than are taken",
+	  { "-f1", "-f2", "-f3", "-f4", "-f5", "-f6", "-f7", "-f8", "-f9", "-f1", "-f2", "-f3", "-f4", "-f5", "-f6",
+	    "-f7", "-f8" },
+	  "'--file' can be given 16 times, not more: leave out some" },
 	{ "no size", { "--size", "big" }, "'--size' takes a size such as 256k, 8m or 1g, not 'big'" },
 	{ "size beyond", { "--size", "2m" }, "'--size' takes 4k to 1m, not '2m'" },
 	{ "size below", { "--size", "1" }, "'--size' takes 4k to 1m, not '1'" },
@@ -170,6 +182,9 @@ static void good_test(void)
 		CHECK_INT_EQ(name, f.duration_ns, good[i].duration_ns);
 		CHECK_INT_EQ(name, f.from.unix_ns, good[i].from_unix_ns);
 		CHECK_STR_EQ(name, f.path ? f.path : "", good[i].path ? good[i].path : "");
+		for (size_t k = 0; k < 3; k++)
+			CHECK_STR_EQ(name, f.paths.items[k] ? f.paths.items[k] : "",
+				     good[i].paths[k] ? good[i].paths[k] : "");
 		CHECK_STR_EQ(name, f.choice, good[i].choice);
 		CHECK_INT_EQ(name, f.is_on, good[i].is_on);
 		CHECK_INT_EQ(name, f.is_other, good[i].is_other);

@@ -43,13 +43,14 @@ static struct sqlite3 *machine_make(const struct machine *m)
 
 	world_boot(db, 1, 1000 * SECOND, UNIX + m->offset_s * SECOND / 2);
 	world_process(db, 1, 1, 11, ALICE, 0, "train", 1000 * SECOND);
-	(void)snprintf(sql, sizeof(sql),
-		       "INSERT INTO op VALUES (%d, 'cuda', '%s', '%s');"
-		       "INSERT INTO session (boot, start_ns, version, kernel, back_end, cpus, memory_bytes, node, seen_ns)"
-		       " VALUES (1, 0, '', '', 'session', 1, 1, '%s', 0);"
-		       "INSERT INTO gap (id, boot, t0, t1, reason, count) VALUES (1, 1, 1000, 2000, 'ring_full', 7);"
-		       "INSERT INTO stack (id, uid, frames, is_complete) VALUES (1, %d, x'', 1)",
-		       GIVEN, m->given, m->given, m->node, ALICE);
+	(void)snprintf(
+		sql, sizeof(sql),
+		"INSERT INTO op VALUES (%d, 'cuda', '%s', '%s');"
+		"INSERT INTO session (boot, start_ns, version, kernel, back_end, cpus, memory_bytes, node, seen_ns)"
+		" VALUES (1, 0, '', '', 'session', 1, 1, '%s', 0);"
+		"INSERT INTO gap (id, boot, t0, t1, reason, count) VALUES (1, 1, 1000, 2000, 'ring_full', 7);"
+		"INSERT INTO stack (id, uid, frames, is_complete) VALUES (1, %d, x'', 1)",
+		GIVEN, m->given, m->given, m->node, ALICE);
 	world_exec(db, sql);
 	for (unsigned int i = 0; i < N_CALLS; i++) {
 		e[i] = world_event(1, i % 2 ? GIVEN : LAUNCH, 11, (1000 + i) * SECOND, m->duration_ns);
@@ -152,8 +153,9 @@ static void rows_test(struct store_reader *reader)
 	CHECK_STR_EQ("processes", told.text, "1:11:node-a:1:1 2:11:node-b:2:1 3:11:third.db:3:1");
 	told = (struct told){ .text = "" };
 	CHECK_INT_EQ("findings", store_reader_findings(reader, 0, 0, finding_tell, &told), 0);
-	CHECK_STR_EQ("findings", told.text,
-		     "node-a:00000000000000aa node-a node-b:00000000000000aa node-b third.db:00000000000000cc third.db");
+	CHECK_STR_EQ(
+		"findings", told.text,
+		"node-a:00000000000000aa node-a node-b:00000000000000aa node-b third.db:00000000000000cc third.db");
 	told = (struct told){ .text = "" };
 	CHECK_INT_EQ("gaps", store_reader_gaps(reader, 0, 0, gap_tell, &told), 0);
 	CHECK_STR_EQ("gaps", told.text, "node-a:ring_full:7 node-b:ring_full:7 third.db:ring_full:7");

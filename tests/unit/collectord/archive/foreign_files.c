@@ -56,8 +56,8 @@ static const struct {
 	{ "more aggregates in a minute than are kept",
 	  EVENTS_BEFORE
 	  "CREATE TABLE event_aggregates (bucket, source, op, pid, count); WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL"
-	  " SELECT i + 1 FROM c WHERE i < 65536 + 10) INSERT INTO event_aggregates SELECT 60000000000, 1, 1, 7, 3 FROM c;"
-	  ROWS "(1,5,7,8,1,1,9);",
+	  " SELECT i + 1 FROM c WHERE i < 65536 + 10) INSERT INTO event_aggregates SELECT 60000000000, 1, 1, 7, 3 FROM "
+	  "c;" ROWS "(1,5,7,8,1,1,9);",
 	  0, "1 rows, 10 refused, 0 missing; 7:0::1 cudaMalloc=1" },
 	{ "short names", EVENTS_BEFORE ROWS "(1,5,7,8,1,5,9);", 0,
 	  "1 rows, 0 refused, 0 missing; 7:0::1 cudaStreamSynchronize=1" },
@@ -347,13 +347,14 @@ static int node_tell(const struct read_process *p, void *data)
 /* A process is of its own node, not of the newest session's; so are aggregates that name one, as ours do. */
 static void nodes_check(void)
 {
-	static const char sql[] = EVENTS_NOW
-		"CREATE TABLE sessions (started_at, node); INSERT INTO sessions VALUES (1, 'a'), (2, 'b');"
-		"CREATE TABLE event_aggregates (bucket, source, op, pid, count, stored, node);"
-		"INSERT INTO event_aggregates VALUES (60000000000, 1, 1, 7, 9, 1, 'b'), (60000000000, 1, 1, 7, 4, 1, 'a'),"
-		"(60000000000, 1, 1, 8, 3, 0, 'b');"
-		"INSERT INTO events (timestamp, pid, tid, source, op, duration, node) VALUES "
-		"(61000000000, 7, 7, 1, 1, 1, 'a'), (62000000000, 7, 7, 1, 1, 1, 'b');";
+	static const char sql[] =
+		EVENTS_NOW "CREATE TABLE sessions (started_at, node); INSERT INTO sessions VALUES (1, 'a'), (2, 'b');"
+			   "CREATE TABLE event_aggregates (bucket, source, op, pid, count, stored, node);"
+			   "INSERT INTO event_aggregates VALUES (60000000000, 1, 1, 7, 9, 1, 'b'), (60000000000, 1, 1, "
+			   "7, 4, 1, 'a'),"
+			   "(60000000000, 1, 1, 8, 3, 0, 'b');"
+			   "INSERT INTO events (timestamp, pid, tid, source, op, duration, node) VALUES "
+			   "(61000000000, 7, 7, 1, 1, 1, 'a'), (62000000000, 7, 7, 1, 1, 1, 'b');";
 	struct read_scope scope = { .all = true };
 	struct store_reader *reader = NULL;
 	struct sqlite3 *db = NULL, *imported = NULL;
