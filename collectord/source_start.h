@@ -22,9 +22,10 @@ struct source_options {
 	uint64_t ring_bytes;	 /* of call records; 0: default */
 	const char *fault;	 /* serve without capture and give this as the reason; NULL: capture */
 	struct store_options db; /* path NULL: nothing is kept */
-	const char *read_path;	 /* answer from this file, or several with a NUL between, and capture nothing; NULL: capture */
+	const char *read_path;	 /* answer from this file, or several with a NUL between, and capture nothing; NULL:
+				    capture */
 	size_t read_path_bytes;
-	const char *demo;	 /* play this scenario instead of capturing; NULL: capture */
+	const char *demo; /* play this scenario instead of capturing; NULL: capture */
 	double demo_speed;
 };
 

@@ -16,7 +16,7 @@
 	C(behind_comm, TEXT, b->tgid ? list_text(list, b->comm) : list_null(list), NONE, "its name; NULL as above")    \
 	C(behind_uid, INTEGER, list_u64(list, b->uid), NONE, "its owner")                                              \
 	C(ns, INTEGER, list_u64(list, b->ns), NONE, "how long it ran while they waited")                               \
-	C(is_between, INTEGER, list_u64(list, b->is_between), NONE, "1: while they were between calls, 0: in one")  \
+	C(is_between, INTEGER, list_u64(list, b->is_between), NONE, "1: while they were between calls, 0: in one")     \
 	C(node, TEXT, list_text(list, b->process->node), NODE, "name of the machine")
 
 static const struct table_column behind_columns[] = { BEHIND(LIST_COLUMN) };
