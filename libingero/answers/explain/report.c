@@ -63,35 +63,11 @@ static void span_append(const struct explain_question *q, uint64_t from_unix_ns,
 	(void)buf_append_text(out, clock_span_text(from_unix_ns, to_unix_ns, q->now_unix_ns).text);
 }
 
-/* Names of machines, each once. */
-struct report_nodes {
-	const char *names[NODES_MOST];
-	size_t n;
-};
-
-static void node_add(struct report_nodes *nodes, const char *node)
+/* Whether an answer is about several machines, which it names then. */
+static bool has_nodes(const Ingero__V1__ExplainReply *reply)
 {
-	for (size_t i = 0; i < nodes->n; i++)
-		if (strcmp(nodes->names[i], node) == 0)
-			return;
-	if (*node && nodes->n < NODES_MOST)
-		nodes->names[nodes->n++] = node;
-}
-
-/* How many machines an answer names; 0: it names none. */
-static size_t nodes_count(const Ingero__V1__ExplainReply *reply)
-{
-	struct report_nodes nodes = { .n = 0 };
-	bool is_told = (reply->n_operations && reply->operations[0]->node_told_case) ||
-		       (reply->n_findings && reply->findings[0]->node_told_case);
-
-	for (size_t i = 0; i < reply->n_sessions; i++)
-		node_add(&nodes, reply->sessions[i]->node);
-	for (size_t i = 0; i < reply->n_operations; i++)
-		node_add(&nodes, reply->operations[i]->node_told_case ? reply->operations[i]->node : "");
-	for (size_t i = 0; i < reply->n_findings; i++)
-		node_add(&nodes, reply->findings[i]->node_told_case ? reply->findings[i]->node : "");
-	return is_told ? nodes.n : 0;
+	return (reply->n_operations && reply->operations[0]->node_told_case) ||
+	       (reply->n_findings && reply->findings[0]->node_told_case);
 }
 
 /* "ingero-collectord 0.1.0 (session)" */
@@ -99,12 +75,10 @@ static void recorder_append(const Ingero__V1__ExplainReply *reply, struct buf *o
 {
 	const Ingero__V1__Session *last = reply->n_sessions ? reply->sessions[reply->n_sessions - 1] : NULL;
 
-	size_t n_nodes = nodes_count(reply);
-
 	if (!last)
 		return;
-	if (n_nodes > 1)
-		(void)buf_printf(out, ", recorded on %zu machines", n_nodes);
+	if (has_nodes(reply))
+		(void)buf_append_text(out, ", recorded on several machines");
 	else if (strcmp(last->back_end, "import") == 0)
 		(void)buf_append_text(out, ", recorded by Ingero");
 	else if (strcmp(last->back_end, "demo") == 0)
@@ -187,10 +161,8 @@ static void explain_header_append(const struct explain_question *q, const Ingero
 	const Ingero__V1__Session *last = reply->n_sessions ? reply->sessions[reply->n_sessions - 1] : NULL;
 	CLEANUP(buf_done) struct buf text = BUF_INIT;
 
-	size_t n_nodes = nodes_count(reply);
-
-	if (n_nodes > 1)
-		(void)buf_printf(&text, "%zu machines · ", n_nodes);
+	if (has_nodes(reply))
+		(void)buf_append_text(&text, "several machines · ");
 	else if (last && last->node && *last->node)
 		(void)buf_printf(&text, "%.*s · ", (int)strcspn(last->node, "."), last->node);
 	span_append(q, from_of(q, reply), to_of(q, reply), &text);
