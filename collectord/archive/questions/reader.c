@@ -188,7 +188,7 @@ static int file_look_twice(const struct reader_file *file)
 	return 0;
 }
 
-static void file_name(struct reader_file *file)
+static void file_label(struct reader_file *file)
 {
 	const char *slash = strrchr(file->path, '/');
 
@@ -222,7 +222,7 @@ static int reader_prepare(void)
 	for (size_t i = 0; i < n_files && r == 0; i++) {
 		r = file_prepare(&files[i]);
 		r = r ? r : file_look_twice(&files[i]);
-		file_name(&files[i]);
+		file_label(&files[i]);
 	}
 	if (r < 0)
 		return r;
