@@ -16,6 +16,7 @@
 #include "events/host.h"
 #include "events/life.h"
 #include "events/source.h"
+#include "figures/tick.h"
 #include "pipeline.h"
 #include "probes/kernel_source.h"
 #include "probes/lease.h"
@@ -150,10 +151,42 @@ static int affinity_now(uint32_t pid, cpu_set_t *ret_cpus)
 	return sched_getaffinity((pid_t)pid, sizeof(*ret_cpus), ret_cpus) ? -errno : 0;
 }
 
-/* The order in which every event is passed on: live traces, detectors, the store. */
+static void behind_ask(uint32_t tgid, struct behind_value *value, void *data)
+{
+	const struct capture *c = data;
+
+	if (c->events.behind)
+		c->events.behind(tgid, value, c->data);
+}
+
+/* Without memory it is everybody's loss. */
+static bool late_note(const struct target_late *late, void *data)
+{
+	struct tick *tick = data;
+	const struct tick_late row = { .from_ns = late->from_ns,
+				       .to_ns = late->to_ns,
+				       .uid = owner_uid(&late->owner.of),
+				       .is_guarded = late->owner.of.is_guarded };
+
+	if (late->owner.is_known)
+		(void)ARRAY_PUSH(&tick->lates, row);
+	return false;
+}
+
+static void lates_note(struct tick *tick, uint64_t from, void *data)
+{
+	const struct capture *c = data;
+
+	if (c->targets)
+		(void)target_set_lates(c->targets, from, late_note, tick);
+}
+
+/* In this order everything that comes goes down: who watches, who judges, what keeps. */
 static int pipeline_start(struct capture *c, const struct capture_wish *wish)
 {
-	struct pipeline_options options = { .source = c->source, .on_behind = c->events.behind, .data = c->data };
+	struct pipeline_options options = {
+		.source = c->source, .on_behind = behind_ask, .on_lates = lates_note, .data = c
+	};
 	struct detector_facts facts = { .n_cpus = 0 };
 	size_t n = 0;
 	int r = process_table_new(&c->processes);

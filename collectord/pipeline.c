@@ -33,6 +33,7 @@ struct pipeline {
 	struct system_sampler *sampler;
 	int proc_fd;
 	void (*on_behind)(uint32_t tgid, struct behind_value *value, void *data);
+	void (*on_lates)(struct tick *tick, uint64_t from, void *data);
 	void *data;
 	uint16_t measured;
 	bool was_watched;
@@ -59,9 +60,16 @@ static void pipeline_freep(struct pipeline **p)
 
 /* ---- creation and end ---- */
 
+static void losses_read(const struct pipeline *p, uint64_t ret_losses[LOSS_COUNT])
+{
+	p->source->ops->losses(p->source, ret_losses);
+	ret_losses[LOSS_ACCOUNTS] += figures_accounts_lost(p->figures);
+}
+
 int pipeline_new(const struct pipeline_options *options, struct pipeline **ret_pipeline)
 {
 	CLEANUP(pipeline_freep) struct pipeline *p = calloc(1, sizeof(*p));
+	uint64_t losses[LOSS_COUNT];
 	int r;
 
 	if (!p)
@@ -70,6 +78,7 @@ int pipeline_new(const struct pipeline_options *options, struct pipeline **ret_p
 	p->processes = options->processes;
 	memcpy(p->sinks, options->sinks, sizeof(p->sinks));
 	p->on_behind = options->on_behind;
+	p->on_lates = options->on_lates;
 	p->data = options->data;
 	p->measured = source_measured(p->source);
 
@@ -85,7 +94,8 @@ int pipeline_new(const struct pipeline_options *options, struct pipeline **ret_p
 		return r;
 	if (!p->source->ops->is_invented)
 		process_table_look(p->processes, p->proc_fd);
-	ticker_begin(p->ticker, p->source->ops->now_ns(p->source));
+	losses_read(p, losses);
+	ticker_begin(p->ticker, p->source->ops->now_ns(p->source), losses);
 	*ret_pipeline = TAKE_PTR(p);
 	return 0;
 }
@@ -298,8 +308,7 @@ static void tick(struct pipeline *p, bool is_last)
 	pipeline_collect(p);
 	TELL(p, second);
 	now_ns = p->source->ops->now_ns(p->source);
-	p->source->ops->losses(p->source, losses);
-	losses[LOSS_ACCOUNTS] += figures_accounts_lost(p->figures);
+	losses_read(p, losses);
 	r = ticker_take(p->ticker, p->figures, now_ns, losses, &tick);
 	if (r < 0) {
 		(void)log_warning(r, "cannot look at the last second, it comes with the next");
@@ -315,6 +324,8 @@ static void tick(struct pipeline *p, bool is_last)
 	if (!p->source->ops->is_invented && system_sampler_take(p->sampler, now_ns, &sample) == 0)
 		tick.system = &sample;
 
+	if (p->on_lates && tick.losses[LOSS_LATE_LOAD])
+		p->on_lates(&tick, losses[LOSS_LATE_LOAD] - tick.losses[LOSS_LATE_LOAD], p->data);
 	TELL(p, tick, &tick, is_last);
 	tick_done(&tick);
 }
@@ -340,10 +351,13 @@ static void process_forget(const struct process_figures *process, void *data)
 /* Nobody watches: the next second that is judged and kept begins no earlier than here. */
 static void second_pass(struct pipeline *p)
 {
+	uint64_t losses[LOSS_COUNT];
+
 	pipeline_collect(p);
 	gone_tell(p);
 	figures_accounts_taken(p->figures);
-	ticker_begin(p->ticker, p->source->ops->now_ns(p->source));
+	losses_read(p, losses);
+	ticker_begin(p->ticker, p->source->ops->now_ns(p->source), losses);
 	p->refused = p->source->ops->refused(p->source);
 }
 

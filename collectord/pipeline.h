@@ -19,6 +19,7 @@ struct host_event;
 struct pipeline;
 struct process_table;
 struct source;
+struct tick;
 
 #define PIPELINE_SINKS_MAX 8
 
@@ -28,6 +29,8 @@ struct pipeline_options {
 	struct sink sinks[PIPELINE_SINKS_MAX]; /* in order, the rest NULL */
 	/* User for whom a process works, if that is not its own user; NULL: always its own */
 	void (*on_behind)(uint32_t tgid, struct behind_value *value, void *data);
+	/* Adds to a tick whose its late loads were, of the losses since @from; NULL: nobody knows */
+	void (*on_lates)(struct tick *tick, uint64_t from, void *data);
 	void *data;
 };
 

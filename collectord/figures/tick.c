@@ -37,6 +37,7 @@ void tick_done(struct tick *tick)
 	for (size_t i = 0; i < tick->processes.n; i++)
 		tick_process_done(&tick->processes.items[i]);
 	ARRAY_DONE(&tick->processes);
+	ARRAY_DONE(&tick->lates);
 }
 
 int ticker_new(struct ticker **ret_ticker)
@@ -206,9 +207,10 @@ static void taken_exchange(struct process_figures *now, struct figures_taken *ne
 	now->taken->behind.room = next->behind.room;
 }
 
-void ticker_begin(struct ticker *t, uint64_t now_ns)
+void ticker_begin(struct ticker *t, uint64_t now_ns, const uint64_t losses[LOSS_COUNT])
 {
 	t->at_ns = now_ns;
+	memcpy(t->losses, losses, sizeof(t->losses));
 }
 
 int ticker_take(struct ticker *t, struct figures *figures, uint64_t now_ns, const uint64_t losses[LOSS_COUNT],

@@ -42,6 +42,13 @@ struct tick_process {
 	ARRAY(struct account_wait) waits;
 };
 
+/* A library that ran in a process before it was attached: one of losses[LOSS_LATE_LOAD]. */
+struct tick_late {
+	uint64_t from_ns, to_ns; /* whose calls are missing */
+	uint32_t uid;		 /* whose the process was */
+	bool is_guarded;
+};
+
 struct tick {
 	uint64_t from_ns; /* of the reading before this one */
 	uint64_t to_ns;
@@ -50,7 +57,8 @@ struct tick {
 	const struct in_flight_record *in_flight; /* calls in progress at to_ns, borrowed */
 	size_t n_in_flight;
 	const struct system_sample *system; /* the machine at to_ns, borrowed; NULL where not known */
-	uint64_t losses[LOSS_COUNT];	    /* in this tick */
+	uint64_t losses[LOSS_COUNT];	    /* in this tick, of everybody */
+	ARRAY(struct tick_late) lates;	    /* of these losses, those of which it is known whose they were */
 	uint64_t refused;		    /* records in this tick that made no sense */
 };
 
@@ -62,10 +70,11 @@ int ticker_new(struct ticker **ret_ticker);
 void ticker_free(struct ticker *ticker);
 /**
  * ticker_begin() - nothing was watched before this moment: what is taken next began here
+ * @losses: totals by now, of which the next tick tells none
  *
  * Else the first tick would have no length, and one after a pause the pause's.
  */
-void ticker_begin(struct ticker *ticker, uint64_t now_ns);
+void ticker_begin(struct ticker *ticker, uint64_t now_ns, const uint64_t losses[LOSS_COUNT]);
 /**
  * ticker_take() - everything since the last take
  * @now_ns: when figures were collected

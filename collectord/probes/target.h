@@ -105,8 +105,16 @@ struct target_load {
 	struct target_owner owner; /* may not be known yet */
 };
 
-/** typedef target_sees_func - whether who asks sees this process. @owner: not known where it was gone too soon */
-typedef bool (*target_sees_func)(uint32_t tgid, const struct target_owner *owner, void *data);
+/* A loss by LOSS_LATE_LOAD. */
+struct target_late {
+	uint32_t tgid;		   /* 0: not known */
+	struct target_owner owner; /* not known where it was gone too soon */
+	uint64_t from_ns;	   /* when it had the library, CLOCK_MONOTONIC */
+	uint64_t to_ns; /* when that was attached, or it was known to be missed: no call is missing from then on */
+};
+
+/** typedef target_sees_func - whether who asks hears of it */
+typedef bool (*target_sees_func)(const struct target_late *late, void *data);
 /**
  * target_set_lates() - losses by LOSS_LATE_LOAD in processes that somebody sees
  * @from: value of the counter from which on

@@ -49,13 +49,24 @@ static struct target_owner owner_now(const struct target_lates *lates, uint32_t 
 	return owner;
 }
 
-void target_lates_count(struct target_lates *lates, uint32_t tgid, const struct target_owner *owner)
+/* @to_ns: 0: now; @from_ns: 0: as the end */
+static void late_add(struct target_lates *lates, uint32_t tgid, const struct target_owner *owner, uint64_t from_ns,
+		     uint64_t to_ns)
 {
-	lates->events[lates->n_events++ % TARGET_LATES_EVENTS] = (struct target_late_event){
+	struct target_late late = {
 		.tgid = tgid,
 		.owner = owner && owner->is_known ? *owner : owner_now(lates, tgid),
+		.to_ns = to_ns ? to_ns : clock_now_ns(),
 	};
+
+	late.from_ns = from_ns ? MIN(from_ns, late.to_ns) : late.to_ns;
+	lates->events[lates->n_events++ % TARGET_LATES_EVENTS] = late;
 	probe_set_loss_add(lates->probes, LOSS_LATE_LOAD, 1);
+}
+
+void target_lates_count(struct target_lates *lates, uint32_t tgid, const struct target_owner *owner)
+{
+	late_add(lates, tgid, owner, 0, 0);
 }
 
 uint64_t target_lates_seen(const struct target_lates *lates, uint64_t from, target_sees_func sees, void *data)
@@ -63,22 +74,19 @@ uint64_t target_lates_seen(const struct target_lates *lates, uint64_t from, targ
 	uint64_t oldest = lates->n_events - MIN(lates->n_events, (uint64_t)TARGET_LATES_EVENTS);
 	uint64_t n = oldest - MIN(oldest, from);
 
-	for (uint64_t i = MAX(from, oldest); i < lates->n_events; i++) {
-		const struct target_late_event *event = &lates->events[i % TARGET_LATES_EVENTS];
-
-		n += sees(event->tgid, &event->owner, data);
-	}
+	for (uint64_t i = MAX(from, oldest); i < lates->n_events; i++)
+		n += sees(&lates->events[i % TARGET_LATES_EVENTS], data);
 	return n;
 }
 
 /* @owner: NULL: as /proc says */
 static void pair_count(struct target_lates *lates, const struct target_late_pair *pair,
-		       const struct target_owner *owner)
+		       const struct target_owner *owner, uint64_t from_ns, uint64_t to_ns)
 {
 	if (pairs_have(lates->counted, lates->n_counted, pair))
 		return;
 	pairs_add(lates->counted, &lates->n_counted, pair);
-	target_lates_count(lates, pair->tgid, owner);
+	late_add(lates, pair->tgid, owner, from_ns, to_ns);
 }
 
 /*
@@ -148,14 +156,14 @@ static void suspect_count(struct target_lates *lates, size_t i)
 
 	ARRAY_REMOVE_SWAP(&lates->suspects, i);
 	told_identify(lates, told_below(lates, &suspect), &suspect.pair);
-	pair_count(lates, &suspect.pair, NULL);
+	pair_count(lates, &suspect.pair, NULL, suspect.loaded_ns, suspect.attached_ns);
 }
 
 void target_lates_turned_away(struct target_lates *lates, uint32_t tgid, const struct target_file *file)
 {
 	const struct target_late_pair pair = { file->id.device, file->id.inode, tgid };
 
-	pair_count(lates, &pair, NULL);
+	pair_count(lates, &pair, NULL, 0, 0);
 }
 
 void target_lates_missed(struct target_lates *lates, const struct target_load *load)
@@ -164,14 +172,14 @@ void target_lates_missed(struct target_lates *lates, const struct target_load *l
 	struct target_late_told *told = pair.inode ? NULL : told_at(lates, load->tgid, load->base);
 
 	if (pair.inode || (told && told->pair.inode)) {
-		pair_count(lates, pair.inode ? &pair : &told->pair, &load->owner);
+		pair_count(lates, pair.inode ? &pair : &told->pair, &load->owner, load->time_ns, 0);
 		return;
 	}
 	if (told && told->is_counted)
 		return;
 	if (told)
 		told->is_counted = true;
-	target_lates_count(lates, load->tgid, &load->owner);
+	late_add(lates, load->tgid, &load->owner, load->time_ns, 0);
 }
 
 void target_lates_told(struct target_lates *lates, const struct target_load *load)
@@ -193,6 +201,8 @@ void target_lates_judge(struct target_lates *lates, const struct target_load *lo
 	struct target_suspect suspect = {
 		.pair = { file->id.device, file->id.inode, load->tgid },
 		.base = load->base,
+		.loaded_ns = load->time_ns,
+		.attached_ns = library->attached_ns,
 		.seen_ns = clock_now_ns(),
 	};
 
@@ -201,14 +211,14 @@ void target_lates_judge(struct target_lates *lates, const struct target_load *lo
 		suspects_clear(lates, &suspect.pair);
 	}
 	if (file->is_retried) { /* will be attached, perhaps; until then it runs unseen */
-		pair_count(lates, &suspect.pair, &load->owner);
+		pair_count(lates, &suspect.pair, &load->owner, load->time_ns, 0);
 		return;
 	}
 	if (!library->probes || library->attached_ns <= load->time_ns)
 		return;
 	if (load->is_told || !has_loader) {
 		library->late_ns = MAX(library->late_ns, library->attached_ns - load->time_ns);
-		pair_count(lates, &suspect.pair, &load->owner);
+		pair_count(lates, &suspect.pair, &load->owner, load->time_ns, library->attached_ns);
 	} else if (!told_has(lates, &suspect.pair)) {
 		(void)ARRAY_PUSH(&lates->suspects, suspect); /* without memory it is not counted */
 	}

@@ -40,19 +40,14 @@ struct target_late_told {
 struct target_suspect {
 	struct target_late_pair pair;
 	uint64_t base; /* of the mapping that made it one */
+	uint64_t loaded_ns, attached_ns;
 	uint64_t seen_ns;
 };
 
-/* What was counted, in order. */
-struct target_late_event {
-	uint32_t tgid; /* 0: not known */
-	struct target_owner owner;
-};
-
 struct target_lates {
-	struct probe_set *probes;			      /* borrowed */
-	int proc_fd;					      /* borrowed */
-	struct target_late_event events[TARGET_LATES_EVENTS]; /* the oldest are forgotten */
+	struct probe_set *probes;			/* borrowed */
+	int proc_fd;					/* borrowed */
+	struct target_late events[TARGET_LATES_EVENTS]; /* what was counted, in order; the oldest are forgotten */
 	uint64_t n_events;
 	ARRAY(struct target_suspect) suspects;
 	struct target_late_pair counted[TARGET_LATES_TOLD];

@@ -68,22 +68,31 @@ int answer_families(const struct rpc_context *context, struct arena *arena, Inge
 	return 0;
 }
 
-/* One that ended too soon may have been the caller's. */
-static bool late_is_seen(uint32_t tgid, const struct target_owner *owner, void *data)
-{
-	const struct scope *scope = data;
+struct late_asked {
+	const struct scope *scope;
+	uint64_t from_ns;
+};
 
-	if (!owner->is_known)
-		return true;
-	if (scope->lease && tgid && !lease_covers(scope->lease, tgid, owner_uid(&owner->of), 0))
+/* Of one that ended before it was known whose it was it may have been the caller's. */
+static bool late_is_seen(const struct target_late *late, void *data)
+{
+	const struct late_asked *asked = data;
+	const struct owner *owner = &late->owner.of;
+
+	if (late->to_ns <= asked->from_ns) /* it was attached by then: no call of the window is missing */
 		return false;
-	return scope_sees(scope, tgid, owner->of.uid, owner->of.is_guarded);
+	if (!late->owner.is_known)
+		return true;
+	if (asked->scope->lease && late->tgid && !lease_covers(asked->scope->lease, late->tgid, owner_uid(owner), 0))
+		return false;
+	return scope_sees(asked->scope, late->tgid, owner->uid, owner->is_guarded);
 }
 
 Ingero__V1__Lost *answer_lost(const struct rpc_context *context, struct arena *arena, const struct scope *scope,
 			      const struct since *since)
 {
 	const struct source *source = context->capture->source;
+	struct late_asked asked = { .scope = scope, .from_ns = since ? since->watched_ns : 0 };
 	Ingero__V1__Lost *lost = ARENA_NEW(arena, Ingero__V1__Lost);
 	uint64_t now[LOSS_COUNT] = { 0 };
 
@@ -100,7 +109,7 @@ Ingero__V1__Lost *answer_lost(const struct rpc_context *context, struct arena *a
 #include "bpf/losses.def"
 	if (context->capture->targets)
 		lost->late_load = target_set_lates(context->capture->targets, since ? since->losses[LOSS_LATE_LOAD] : 0,
-						   late_is_seen, (void *)(uintptr_t)scope);
+						   late_is_seen, &asked);
 	lost->decode = source->ops->refused(source) - (since ? since->refused : 0);
 	return lost;
 }

@@ -106,6 +106,7 @@ int since_take(const struct rpc_context *context, const struct call_identity *id
 		}
 	}
 	since_restart(&since, context);
+	since.watched_ns = since.since_ns;
 	*ret_since = since;
 	return 0;
 }

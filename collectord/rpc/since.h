@@ -27,6 +27,7 @@ struct since_process {
 
 struct since {
 	uint64_t since_ns;
+	uint64_t watched_ns;		 /* when who asks began to watch: what was lost before that is no loss of his */
 	struct since_process *processes; /* by id */
 	size_t n_processes;
 	uint64_t losses[LOSS_COUNT];

@@ -354,6 +354,7 @@ static int trace_start(struct trace *t, const Ingero__V1__TraceRequest *request)
 	t->seconds.since.since_ns = t->since.since_ns; /* nothing was collected between the two */
 	memcpy(t->lost_sent.losses, t->since.losses, sizeof(t->since.losses));
 	t->lost_sent.refused = t->since.refused;
+	t->lost_sent.watched_ns = t->since.watched_ns;
 	r = trace_lease_take(t, request, call_identity(t->call)->uid);
 	if (r < 0)
 		return r;

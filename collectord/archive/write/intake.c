@@ -320,6 +320,18 @@ static bool tick_has_figures(const struct tick_process *p)
 	return p->ops.n || p->host.n || p->behind.n || p->accounts.n || p->waits.n;
 }
 
+/* A library that was late concerns who had it, and the time until it was attached; the others are nobody's alone. */
+static uint64_t lates_gap(struct intake *intake, const struct tick *tick)
+{
+	for (size_t i = 0; i < tick->lates.n; i++) {
+		const struct tick_late *late = &tick->lates.items[i];
+
+		if (!late->is_guarded || !intake->skips_guarded)
+			intake_gap(intake, late->from_ns, late->to_ns, loss_names[LOSS_LATE_LOAD], 1, late->uid);
+	}
+	return MIN(tick->lates.n, tick->losses[LOSS_LATE_LOAD]);
+}
+
 void intake_tick(struct intake *intake, const struct tick *tick)
 {
 	struct batch_figures *bucket;
@@ -346,9 +358,12 @@ void intake_tick(struct intake *intake, const struct tick *tick)
 	intake->host.n = 0;
 	if (!is_kept)
 		intake_gap(intake, tick->from_ns, tick->to_ns, "store_queue", 0, UINT32_MAX);
-	for (size_t i = 0; i < LOSS_COUNT; i++)
-		if (tick->losses[i])
-			intake_gap(intake, tick->from_ns, tick->to_ns, loss_names[i], tick->losses[i], UINT32_MAX);
+	for (size_t i = 0; i < LOSS_COUNT; i++) {
+		uint64_t n = tick->losses[i] - (i == LOSS_LATE_LOAD ? lates_gap(intake, tick) : 0);
+
+		if (n)
+			intake_gap(intake, tick->from_ns, tick->to_ns, loss_names[i], n, UINT32_MAX);
+	}
 	if (tick->refused)
 		intake_gap(intake, tick->from_ns, tick->to_ns, "decode", tick->refused, UINT32_MAX);
 	if (tick->system)

@@ -161,6 +161,12 @@ static void fake_drain(struct source *source)
 	moment_is(w, AFTER_DRAIN);
 }
 
+static void fake_losses(const struct source *source, uint64_t ret_losses[LOSS_COUNT])
+{
+	(void)source;
+	memset(ret_losses, 0, LOSS_COUNT * sizeof(ret_losses[0]));
+}
+
 static const struct source_ops fake_ops = {
 	.name = fake_name,
 	.slots = fake_slots,
@@ -170,6 +176,7 @@ static const struct source_ops fake_ops = {
 	.behind = fake_behind,
 	.accounts = fake_accounts,
 	.waits = fake_waits,
+	.losses = fake_losses,
 	.measures = fake_measures,
 	.now_ns = fake_now_ns,
 	.drain = fake_drain,

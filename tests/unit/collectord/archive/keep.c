@@ -173,6 +173,44 @@ static void clocks(void)
 	store_world_done(&world);
 }
 
+/* A library that was late is a gap of whose process had it, over the time until it was attached; the rest everybody's.
+ */
+static void lates(void)
+{
+	static const struct {
+		const char *name, *sql;
+		int64_t want;
+	} asks[] = {
+		{ "one user's", "SELECT sum(count) FROM gap WHERE reason = 'late_load' AND uid = 1000", 2 },
+		{ "until they were attached", "SELECT min(t0) FROM gap WHERE reason = 'late_load' AND uid = 1000", 5 },
+		{ "until they were attached", "SELECT max(t1) FROM gap WHERE reason = 'late_load' AND uid = 1000", 80 },
+		{ "another's", "SELECT sum(count) FROM gap WHERE reason = 'late_load' AND uid = 1001", 1 },
+		{ "nobody knows whose", "SELECT sum(count) FROM gap WHERE reason = 'late_load' AND uid IS NULL", 3 },
+		{ "a machine's", "SELECT count(*) FROM gap WHERE reason = 'ring_full' AND uid IS NULL", 1 },
+	};
+	static struct tick_late rows[] = {
+		{ .from_ns = 5, .to_ns = 50, .uid = 1000 },
+		{ .from_ns = 60, .to_ns = 80, .uid = 1000 },
+		{ .from_ns = 60, .to_ns = 90, .uid = 1001 },
+	};
+	struct store_world world;
+	struct store *store;
+	struct tick tick;
+
+	store_world_init(&world);
+	store = store_world_open(&world);
+	tick = (struct tick){ .from_ns = world.now_ns, .to_ns = world.now_ns + NSEC_PER_SEC };
+	tick.losses[LOSS_LATE_LOAD] = ARRAY_SIZE(rows) + 3;
+	tick.losses[LOSS_RING_FULL] = 1;
+	tick.lates.items = rows;
+	tick.lates.n = ARRAY_SIZE(rows);
+	store_tick(store, &tick);
+	store_close(store);
+	for (size_t i = 0; i < ARRAY_SIZE(asks); i++)
+		CHECK_INT_EQ(asks[i].name, store_world_sql(&world, asks[i].sql), asks[i].want);
+	store_world_done(&world);
+}
+
 /* One row while a loss goes on, another after a rest. */
 static void losses(void)
 {
@@ -499,6 +537,7 @@ int main(void)
 	size_limit_of_figures();
 	age_limit();
 	clocks();
+	lates();
 	losses();
 	full_for_long();
 	stalled();

@@ -231,7 +231,7 @@ static void a_tick_has_a_length(void)
 	CLEANUP(world_freep) struct world *w = world_new();
 	struct tick tick;
 
-	ticker_begin(w->ticker, w->now_ns);
+	ticker_begin(w->ticker, w->now_ns, w->losses);
 	call_ends(&w->cells[1], 500);
 	tick = take(w);
 	CHECK_INT_EQ("the first one's calls", calls_in(&tick), 1);
@@ -240,10 +240,13 @@ static void a_tick_has_a_length(void)
 	tick_done(&tick);
 
 	w->now_ns = 900000;
-	ticker_begin(w->ticker, w->now_ns);
+	w->losses[LOSS_DEPTH] = 3;
+	ticker_begin(w->ticker, w->now_ns, w->losses);
 	call_ends(&w->cells[1], 500);
+	w->losses[LOSS_DEPTH] = 4;
 	tick = take(w);
 	CHECK_INT_EQ("after a pause", tick.from_ns, 900000);
+	CHECK_INT_EQ("whose losses are not told", tick.losses[LOSS_DEPTH], 1);
 	tick_done(&tick);
 }
 

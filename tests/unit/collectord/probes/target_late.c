@@ -95,12 +95,26 @@ static void step_take(struct target_lates *lates, enum step step, uint64_t inode
 		target_lates_judge(lates, &load, &file, /* has_loader= */ true);
 }
 
+/* When the calls were missed: from the load on, until the attach; of what was never looked at, until that was known. */
+static void times_test(void)
+{
+	struct target_lates lates = { .proc_fd = -1 };
+	uint64_t now_ns = clock_now_ns();
+
+	step_take(&lates, MAPPED, 1, 0x11000);
+	target_lates_settle(&lates);
+	CHECK_INT_IN("mapped", lates.events[0].from_ns, now_ns, clock_now_ns());
+	CHECK_INT_EQ("attached", lates.events[0].to_ns, lates.events[0].from_ns + 1);
+	step_take(&lates, TOLD_MISSED, 2, 0x20000);
+	CHECK_INT_IN("missed", lates.events[1].to_ns, lates.events[1].from_ns, clock_now_ns());
+	target_lates_done(&lates);
+}
+
 #define MANY (TARGET_LATES_EVENTS + 10ull)
 
-static bool is_of(uint32_t tgid, const struct target_owner *owner, void *data)
+static bool is_of(const struct target_late *late, void *data)
 {
-	(void)tgid;
-	return !owner->is_known || owner->of.uid == *(const uint32_t *)data;
+	return !late->owner.is_known || late->owner.of.uid == *(const uint32_t *)data;
 }
 
 /* Whose they were: each hears of his own, of those whose owner is not known, and of what is too long ago. */
@@ -142,6 +156,7 @@ static void owners_test(void)
 int main(void)
 {
 	owners_test();
+	times_test();
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct target_lates lates = { .n_told = 0 };
 
