@@ -13,7 +13,7 @@
 #define OP_ID_MAX 512
 #define OP_CALIBRATION (OP_ID_MAX - 4)
 #define OP_GIVEN (OP_ID_MAX + 160)
-#define OP_GIVEN_MAX 256
+#define OP_GIVEN_MAX 1024
 #define OP_NAME_BYTES 64 /* most of a name that is given an id, with its NUL; of these letters alone */
 #define OP_NAME_LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
 

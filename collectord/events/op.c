@@ -95,15 +95,22 @@ enum op_layer op_others_layer(const char *name)
 	return OP_LAYER_NONE;
 }
 
-uint32_t op_give(const char *name, uint32_t uid)
+uint32_t op_given(const char *name)
 {
-	uint32_t n_of_user = 0, n = n_given;
-
-	for (uint32_t i = 0; i < n; i++) {
+	for (uint32_t i = 0; i < n_given; i++)
 		if (strcmp(given[i].name, name) == 0)
 			return given[i].op.id;
+	return 0;
+}
+
+uint32_t op_give(const char *name, uint32_t uid)
+{
+	uint32_t n_of_user = 0, n = n_given, id = op_given(name);
+
+	if (id)
+		return id;
+	for (uint32_t i = 0; i < n; i++)
 		n_of_user += given[i].uid == uid;
-	}
 	assert(op_others_layer(name) != OP_LAYER_NONE); /* so it fits, too */
 	if (n == OP_GIVEN_MAX || n_of_user == OP_GIVEN_OF_USER_MAX)
 		return 0;

@@ -18,7 +18,7 @@ struct op {
 	enum op_tier tier;
 };
 
-#define OP_GIVEN_OF_USER_MAX (OP_GIVEN_MAX / 2) /* maximum of ids first met in libraries of one user */
+#define OP_GIVEN_OF_USER_MAX 64 /* first met in libraries of one user; libnccl 2.19 has 29 */
 
 /** op_get() - row of an id, also of a given id; NULL if there is none */
 const struct op *op_get(uint32_t id);
@@ -28,6 +28,8 @@ const struct op *op_get(uint32_t id);
  * Return: OP_LAYER_NONE: no layer, or the name is too long or has characters outside OP_NAME_LETTERS
  */
 enum op_layer op_others_layer(const char *name);
+/** op_given() - id that a name has got; 0: none yet */
+uint32_t op_given(const char *name);
 /**
  * op_give() - id of an export without a row, the same for the same name as long as the daemon runs
  * @name: name for which op_others_layer() has a layer

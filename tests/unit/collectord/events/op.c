@@ -48,7 +48,7 @@ int main(void)
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
 		CHECK_INT_EQ(names[i].name, op_others_layer(names[i].name), names[i].layer);
 
-	CHECK("nothing is given yet", !op_get(OP_GIVEN));
+	CHECK("nothing is given yet", !op_get(OP_GIVEN) && !op_given("ncclSend"));
 	id = op_give("ncclSend", 1000);
 	CHECK_INT_EQ("the first", id, OP_GIVEN);
 	CHECK_STR_EQ("its name", op_get(id)->name, "ncclSend");
@@ -61,7 +61,15 @@ int main(void)
 
 	CHECK_INT_EQ("one user's", give_many("A", 1000, OP_GIVEN_MAX), OP_GIVEN_OF_USER_MAX - 2);
 	CHECK_INT_EQ("leave room for another's", give_many("B", 1001, OP_GIVEN_MAX), OP_GIVEN_OF_USER_MAX);
-	CHECK_INT_EQ("and that is all", give_many("C", 1002, 1), 0);
+	CHECK_INT_EQ("and for a third's", give_many("C", 1002, 1), 1);
+	for (uint32_t uid = 1003, n = 1; n; uid++) {
+		char prefix[16];
+
+		(void)snprintf(prefix, sizeof(prefix), "D%u_", uid);
+		n = give_many(prefix, uid, OP_GIVEN_MAX);
+		CHECK("no more of each", n <= OP_GIVEN_OF_USER_MAX);
+	}
+	CHECK_INT_EQ("and that is all", give_many("E", 2000, 1), 0);
 	CHECK_INT_EQ("those that are there stay", op_give("ncclB7", 1002), op_give("ncclB7", 1001));
 	CHECK("the last", op_get(OP_GIVEN + OP_GIVEN_MAX - 1) && !op_get(OP_GIVEN + OP_GIVEN_MAX));
 	return check_result();
