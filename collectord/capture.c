@@ -233,10 +233,9 @@ static void library_told(const struct target_library *library, void *data)
 	c->events.library(library, c->data);
 }
 
-int capture_load(struct capture *c, enum probe_back_end back_end, uint64_t ring_bytes)
+int capture_load(struct capture *c, const struct probe_set_options *options)
 {
-	struct probe_set_options options = { .back_end = back_end, .ring_bytes = ring_bytes };
-	int r = probe_set_open(&options, c->probes_reason, sizeof(c->probes_reason), &c->probes);
+	int r = probe_set_open(options, c->probes_reason, sizeof(c->probes_reason), &c->probes);
 
 	if (r < 0)
 		c->probes = NULL;

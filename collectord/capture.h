@@ -73,9 +73,9 @@ struct capture_wish {
 
 /** capture_init() - prepare; nothing is captured yet */
 void capture_init(struct capture *capture, uv_loop_t *loop, const struct capture_events *events, void *data);
-/** capture_load() - load the kernel half, which needs privilege. Return: 0; -errno: see probes_reason */
-int capture_load(struct capture *capture, enum probe_back_end back_end, uint64_t ring_bytes);
-/** capture_uses_perf() - whether the loaded probes are perf events */
+/** capture_load() - the kernel half, which needs privilege. Return: 0; -errno: see probes_reason */
+int capture_load(struct capture *capture, const struct probe_set_options *options);
+/** capture_uses_perf() - whether the probes that are there are perf events */
 bool capture_uses_perf(const struct capture *capture);
 /** capture_back_end() - name of the loaded back end; "none" */
 const char *capture_back_end(const struct capture *capture);

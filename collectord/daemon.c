@@ -21,6 +21,7 @@
 #include "children/process.h"
 #include "clock.h"
 #include "privilege.h"
+#include "probes/closer.h"
 #include "recording.h"
 #include "rpc/cost.h"
 #include "rpc/handlers.h"
@@ -99,6 +100,13 @@ static void child_changed(const struct process_news *news, void *data)
 	tracers_child(d->tracers, news->pid, news->is_running);
 }
 
+static void closer_started(uint32_t pid, uint32_t n_probes, void *data)
+{
+	const struct daemon *d = data;
+
+	tracers_closer(d->tracers, pid, n_probes);
+}
+
 static int tracers_start(struct daemon *d)
 {
 	char path[PATH_MAX];
@@ -111,6 +119,7 @@ static int tracers_start(struct daemon *d)
 		return start_failed(&d->report, r, "cannot start");
 	tracers_child(d->tracers, (uint32_t)getpid(), true);
 	process_observe(child_changed, d);
+	closer_observe(closer_started, d);
 	return 0;
 }
 
@@ -166,6 +175,7 @@ static void second_over(bool is_watched, void *data)
 	if (is_watched && clock_now_ns() - d->cost_kept_ns >= COST_NS)
 		cost_keep_now(d);
 	tracers_second(d->tracers, clock_now_ns());
+	d->serve.context.n_closing = tracers_closing(d->tracers);
 }
 
 static const struct capture_events capture_events = {
@@ -189,8 +199,9 @@ static void serve_over(int r, void *data)
 
 static void source_loaded(void *data)
 {
-	const struct daemon *d = data;
+	struct daemon *d = data;
 
+	d->serve.context.n_closing = tracers_closing(d->tracers);
 	server_resume(d->serve.server);
 }
 
@@ -258,10 +269,14 @@ static int hubs_start(struct daemon *d)
 
 static int calls_start(struct daemon *d)
 {
+	int r;
+
 	d->source.tracers = d->tracers;
 	d->source.before[0] = trace_hub_sink(d->traces);
 	d->source.before[1] = rpc_operations_sink(&d->serve.context);
-	return source_start_begin(&d->source);
+	r = source_start_begin(&d->source);
+	d->serve.context.n_closing = tracers_closing(d->tracers);
+	return r;
 }
 
 static int clients_start(struct daemon *d)
@@ -323,6 +338,7 @@ static void daemon_done(struct daemon *d)
 	recording_end(&d->recording, d->capture.leases);
 	capture_done(&d->capture);
 	process_observe(NULL, NULL);
+	closer_observe(NULL, NULL);
 	tracers_free(d->tracers);
 }
 

@@ -21,6 +21,7 @@
 #include "demo/demo.h"
 #include "notify.h"
 #include "privilege.h"
+#include "probes/closer.h"
 
 #define SOCKET_PATH "/run/ingero.sock"
 #define DB_PATH "/var/lib/ingero/ingero.db"
@@ -178,6 +179,7 @@ static int options_read(struct setup *s)
 	int r;
 
 	(void)probe_back_end_parse(config_text(config, CONFIG_BACK_END), &o->source.back_end); /* one of the choices */
+	o->source.all_operations = strcmp(config_text(config, CONFIG_OPERATIONS), "all") == 0;
 	o->source.read_path = config_text(config, CONFIG_READ_DB);
 	o->source.read_path_bytes = config_number(config, CONFIG_READ_DB);
 	o->source.ring_bytes = config_number(config, CONFIG_RING);
@@ -429,7 +431,7 @@ int main(int argc, char **argv)
 
 	log_init("ingero-collectord", LOG_STYLE_PLAIN, LOG_LEVEL_WARNING);
 	if (argc == 3 && strcmp(argv[1], "--child") == 0)
-		return child_main(argv[2]);
+		return strcmp(argv[2], CLOSER_ROLE) == 0 ? closer_main() : child_main(argv[2]);
 
 	fd_fill_standard();
 	notify_start();

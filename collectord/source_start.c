@@ -71,8 +71,11 @@ static int capture_seal(struct source_start *s, bool late_perf)
 /* Where the probes cannot be had the daemon serves all the same and says why. Return: whether they can */
 static bool probes_load(struct source_start *s)
 {
+	const struct probe_set_options options = { .back_end = s->options->back_end,
+						   .ring_bytes = s->options->ring_bytes,
+						   .all_operations = s->options->all_operations };
 	struct capture *c = s->capture;
-	int r = capture_load(c, s->options->back_end, s->options->ring_bytes);
+	int r = capture_load(c, &options);
 
 	if (r < 0) {
 		if (!s->is_private) /* a private one's client says it */

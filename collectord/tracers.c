@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -13,16 +14,19 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "procs/closers.h"
 #include "procs/procfs.h"
 
 #define CLIENT_NAME "ingero-cli"
-#define CLIENT_CPU_SHARE                                                                                               \
-	4 /* a client may compute for one part in this many of its time; guess: a live screen takes a hundredth */
+#define CLIENT_CPU_SHARE 4 /* of its time it may compute one in so many; guess: a live screen takes a hundredth */
+#define CLOSERS_NS (10 * NSEC_PER_SEC) /* between looks for others who close: as long as any do, more may come */
 #define WRITTEN_BY_OTHERS (S_IWGRP | S_IWOTH)
 
 struct tracer {
 	uint32_t pid;
 	uint32_t n_connections;
+	uint32_t n_closing; /* probes that it has still to close; 0: it closes none */
+	bool has_said;	    /* by its name, that it closes probes */
 	bool is_child;
 	bool is_told;	  /* as reported to the sink */
 	uint64_t gone_ns; /* when it was first seen without a connection; 0: connected */
@@ -34,8 +38,9 @@ struct tracer {
 struct tracers {
 	struct tracers_sink sink;
 	bool is_private;
-	char places[2][PATH_MAX]; /* path where the client may be installed; "": nowhere */
-	struct statx daemon;	  /* its file; stx_mask 0: unknown */
+	char places[2][PATH_MAX]; /* where the client may be installed; "": nowhere */
+	struct statx daemon;	  /* its file; stx_mask 0: not known */
+	uint64_t closers_ns;	  /* when closers were last looked for, while any were known */
 	ARRAY(struct tracer) items;
 };
 
@@ -142,7 +147,7 @@ static struct tracer *tracer_get(struct tracers *t, uint32_t pid)
 
 static void tracer_gone(struct tracers *t, struct tracer *tracer)
 {
-	if (tracer->is_child || tracer->n_connections || tracer->is_told)
+	if (tracer->is_child || tracer->n_connections || tracer->n_closing || tracer->is_told)
 		return;
 	ARRAY_REMOVE_SWAP(&t->items, (size_t)(tracer - t->items.items));
 }
@@ -181,13 +186,45 @@ void tracers_free(struct tracers *t)
 	free(t);
 }
 
+/* Without memory, or where /proc cannot be read, one of ours may be named. */
+static void closers_look(struct tracers *t)
+{
+	closer_list found = { .n = 0 };
+
+	(void)closers_find(&found);
+	for (size_t i = 0; i < found.n; i++)
+		tracers_closer(t, found.items[i].pid, found.items[i].n_probes);
+	ARRAY_DONE(&found);
+}
+
+void tracers_closer(struct tracers *t, uint32_t pid, uint32_t n_probes)
+{
+	struct tracer *tracer = tracer_get(t, pid);
+
+	if (!tracer)
+		return;
+	tracer->gone_ns = 0;
+	tracer->n_closing = n_probes;
+	tell(t, tracer, true);
+}
+
+uint32_t tracers_closing(const struct tracers *t)
+{
+	uint32_t n = 0;
+
+	for (size_t i = 0; i < t->items.n; i++)
+		n += t->items.items[i].n_closing;
+	return n;
+}
+
 void tracers_begin(struct tracers *t, const struct tracers_sink *sink)
 {
 	t->sink = *sink;
+	closers_look(t);
 	for (size_t i = 0; i < t->items.n; i++) {
 		struct tracer *tracer = &t->items.items[i];
 
-		tell(t, tracer, tracer->is_child || is_client(t, tracer->pid));
+		tell(t, tracer, tracer->is_child || tracer->n_closing || is_client(t, tracer->pid));
 	}
 }
 
@@ -219,13 +256,29 @@ void tracers_peer(struct tracers *t, uint32_t pid, bool is_connected)
 		return;
 	}
 	tracer->n_connections++;
-	if (t->sink.add) /* otherwise only while a sink exists: a check costs microseconds */
-		tell(t, tracer, tracer->is_child || (!tracer->is_busy && is_client(t, pid)));
+	if (t->sink.add) /* else when there is somebody to tell: a look costs microseconds */
+		tell(t, tracer, tracer->is_child || tracer->n_closing || (!tracer->is_busy && is_client(t, pid)));
+}
+
+/* Return: whether it still closes probes; one that has just started does not say it yet */
+static bool closes(struct tracer *tracer)
+{
+	struct closer now;
+
+	if (!tracer->n_closing)
+		return false;
+	if (closer_read(tracer->pid, &now)) {
+		tracer->n_closing = now.n_probes;
+		tracer->has_said = true;
+	} else if (tracer->has_said || (kill((pid_t)tracer->pid, 0) < 0 && errno == ESRCH)) {
+		tracer->n_closing = 0;
+	}
+	return tracer->n_closing;
 }
 
 static void tracer_second(struct tracers *t, struct tracer *tracer, uint64_t now_ns)
 {
-	if (tracer->is_child || !tracer->is_told)
+	if (closes(tracer) || tracer->is_child || !tracer->is_told)
 		return;
 	if (tracer->n_connections) {
 		tell(t, tracer, !is_busy(t, tracer, now_ns) && is_client(t, tracer->pid));
@@ -241,6 +294,10 @@ static void tracer_second(struct tracers *t, struct tracer *tracer, uint64_t now
 
 void tracers_second(struct tracers *t, uint64_t now_ns)
 {
-	for (size_t i = t->items.n; i-- > 0;) /* from the end: the last one takes the place of a removed one */
+	if (tracers_closing(t) && now_ns - t->closers_ns > CLOSERS_NS) {
+		t->closers_ns = now_ns;
+		closers_look(t);
+	}
+	for (size_t i = t->items.n; i-- > 0;) /* from behind: the last one takes the place of one that goes */
 		tracer_second(t, &t->items.items[i], now_ns);
 }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The tracer's own processes: in no figure and never named. They are the daemon, its children, and the clients that are
- * installed beside it, as long as they are connected. Any other program that connects is a process like all others: a
- * connection hides nothing.
+ * Who is the tracer itself: in no figure and named to nobody, whatever it does. The daemon, its children, those who
+ * close the probes of traces that have ended, and the clients that are installed beside it, as long as they are
+ * connected. Everybody else who connects is a process like
+ * any other: a connection hides nobody.
  */
 #pragma once
 
@@ -28,11 +29,15 @@ struct tracers_sink {
  */
 int tracers_new(const char *daemon_path, bool is_private, struct tracers **ret_tracers);
 void tracers_free(struct tracers *tracers);
-/** tracers_begin() - report to the sink from now on, beginning with all current ones */
+/** tracers_begin() - tell the sink from now on, and of all who are there; closers of earlier daemons are looked for */
 void tracers_begin(struct tracers *tracers, const struct tracers_sink *sink);
 /** tracers_child() - the daemon itself, or a process that it has started, begins or has ended */
 void tracers_child(struct tracers *tracers, uint32_t pid, bool is_running);
-/** tracers_peer() - a connection of this process begins or has ended; connections are counted */
+/** tracers_closer() - a process has started that closes probes of ours; its end is found out (tracers_second()) */
+void tracers_closer(struct tracers *tracers, uint32_t pid, uint32_t n_probes);
+/** tracers_closing() - probes that are still to be closed, those of earlier daemons among them */
+uint32_t tracers_closing(const struct tracers *tracers);
+/** tracers_peer() - a connection of this process begins or has ended; each is counted */
 void tracers_peer(struct tracers *tracers, uint32_t pid, bool is_connected);
 /**
  * tracers_second() - check again; once a second

@@ -4,16 +4,14 @@
 #include <bpf/bpf.h>
 #include <fcntl.h>
 #include <linux/perf_event.h>
-#include <pthread.h>
-#include <signal.h>
 #include <string.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/fd.h"
 #include "base/parse.h"
+#include "probes/closer.h"
 
 #define PERF_UPROBE "/sys/bus/event_source/devices/uprobe/"
 #define MULTI_RETURN 1u /* BPF_F_UPROBE_MULTI_RETURN */
@@ -142,6 +140,7 @@ static int perf_event(struct attach *a, int prog_fd, uint64_t type, uint64_t con
 static int perf_events(struct attach *a, const struct attach_programs *programs, int path_fd,
 		       const struct probe_site *sites, size_t n_sites)
 {
+	CLEANUP(closep) int hold_fd = closer_hold();
 	uint64_t type, return_bit;
 	char path[32];
 	size_t i;
@@ -208,71 +207,6 @@ int attach_open(enum probe_back_end back_end, const struct attach_programs *prog
 	return 0;
 }
 
-/* Everything but what is kept; only system calls. */
-static void close_others(const int *sorted, size_t n)
-{
-	int low = 0;
-	size_t i;
-
-	for (i = 0; i < n; i++) {
-		if (sorted[i] > low)
-			(void)syscall(SYS_close_range, low, sorted[i] - 1, 0);
-		low = sorted[i] + 1;
-	}
-	(void)syscall(SYS_close_range, low, ~0u, 0);
-}
-
-static int compare_int(const void *a, const void *b)
-{
-	int x, y;
-
-	memcpy(&x, a, sizeof(x));
-	memcpy(&y, b, sizeof(y));
-	return x < y ? -1 : x > y;
-}
-
-/*
- * A grandchild keeps the descriptors until we have closed ours, and then ends: the kernel
- * closes the last ones there, slowly. Between fork and exit it makes system calls only,
- * since other threads of ours may hold any lock. Where no process can be made, closing is
- * slow here.
- */
-static void close_elsewhere(const int *fds, size_t n)
-{
-	CLEANUP(freep) int *keep = calloc(n + 1, sizeof(*keep));
-	sigset_t all, before;
-	int gate[2];
-	size_t i;
-	pid_t child = -1;
-	char byte;
-
-	if (keep && pipe2(gate, O_CLOEXEC) == 0) {
-		memcpy(keep, fds, n * sizeof(*keep));
-		keep[n] = gate[0];
-		qsort(keep, n + 1, sizeof(*keep), compare_int);
-		(void)sigfillset(&all);
-		(void)pthread_sigmask(SIG_SETMASK, &all, &before);
-		child = fork();
-		if (child == 0) {
-			if (fork() != 0)
-				_exit(0);
-			(void)setsid();
-			close_others(keep, n + 1);
-			while (read(gate[0], &byte, 1) < 0 && errno == EINTR)
-				;
-			_exit(0);
-		}
-		(void)close(gate[0]);
-		while (child > 0 && waitpid(child, NULL, 0) < 0 && errno == EINTR)
-			;
-		(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
-	}
-	for (i = 0; i < n; i++)
-		(void)close(fds[i]);
-	if (child > 0)
-		(void)close(gate[1]);
-}
-
 void attach_close(struct attach *a)
 {
 	size_t i;
@@ -280,7 +214,7 @@ void attach_close(struct attach *a)
 	if (!a)
 		return;
 	if (a->is_slow)
-		close_elsewhere(a->fds.items, a->fds.n);
+		closer_start(a->fds.items, a->fds.n);
 	else
 		for (i = 0; i < a->fds.n; i++)
 			(void)close(a->fds.items[i]);

@@ -40,7 +40,7 @@ int attach_open(enum probe_back_end back_end, const struct attach_programs *prog
  * attach_close() - NULL is fine
  *
  * A link goes in 60 ms at most. A perf event and its link take 0.1 s each, one after the other
- * (docs/measurements/attach.md), which is left to a process that ends when it is done. Until then
+ * (docs/measurements/attach.md), which is left to a process that ends when it is done (closer.h). Until then
  * they call their programs: the caller switches these off first (COOKIE_ATTACH).
  */
 void attach_close(struct attach *attach);

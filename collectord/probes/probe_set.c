@@ -355,6 +355,7 @@ int probe_set_open(const struct probe_set_options *options, char *why, size_t wh
 	if (!set)
 		return -ENOMEM;
 	set->session_fd = -1;
+	set->all_operations = options->all_operations;
 	(void)libbpf_set_print(print_libbpf);
 	set->n_cpus = libbpf_num_possible_cpus();
 	if (set->n_cpus < 1)
@@ -403,6 +404,11 @@ size_t probe_set_families(const struct probe_set *set, struct probe_family_state
 			ret[i].state = set->n_loaders ? "on" : "off";
 	}
 	return HOOK_FAMILY_COUNT;
+}
+
+enum op_tier probe_set_tier(const struct probe_set *set)
+{
+	return set->back_end == PROBE_BACK_END_PERF && !set->all_operations ? OP_TIER_ALWAYS : OP_TIER_REQUEST;
 }
 
 bool probe_set_measures(const struct probe_set *set, enum blame_class class)

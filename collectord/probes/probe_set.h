@@ -15,6 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "bpf/ops.h"
 #include "bpf/record.h"
 
 struct probe_set;
@@ -39,6 +40,7 @@ int probe_back_end_parse(const char *text, enum probe_back_end *ret_back_end);
 struct probe_set_options {
 	enum probe_back_end back_end; /* anything but AUTO is forced: no fall-back */
 	uint64_t ring_bytes;	      /* ring of call records, power of two >= 4096; 0: PROBE_RING_BYTES */
+	bool all_operations;	      /* with perf events, too, where otherwise the fewest are attached */
 	bool is_oldest;		      /* for tests: leave unused what Linux 5.15 does not have */
 	bool is_blind;		      /* for tests: as a kernel that does not tell of task switches */
 };
@@ -54,6 +56,8 @@ int probe_set_open(const struct probe_set_options *options, char *why, size_t wh
  */
 void probe_set_close(struct probe_set *set);
 enum probe_back_end probe_set_back_end(const struct probe_set *set);
+/** probe_set_tier() - of the operations to attach, the last tier: two perf events a function take long to close */
+enum op_tier probe_set_tier(const struct probe_set *set);
 
 struct probe_family_state {
 	const char *name;   /* call, sched, process, loader, oom, memory */

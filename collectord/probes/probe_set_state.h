@@ -23,6 +23,7 @@
 struct probe_set {
 	struct ingero *bpf;
 	enum probe_back_end back_end;
+	bool all_operations;	    /* whatever the back end */
 	int session_fd;		    /* the lock that goes with session links; -1: not held */
 	struct attach *calibration; /* stays attached: closing it takes longer than measuring */
 	struct bpf_link *in_flight;

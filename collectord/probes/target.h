@@ -37,16 +37,17 @@ struct target_library {
 	char *soname;
 	char *build_id; /* hexadecimal, "" if none */
 	enum op_layer layer;
-	struct owner owner;	      /* of that first process */
-	uint32_t n_symbols;	      /* attached */
-	uint32_t n_stepped;	      /* of these, single-stepped */
-	uint32_t n_left_out;	      /* exports without a row in ops.def that would be counted, and are not */
-	ARRAY(struct target_op) ops;  /* operations attached, ascending by id */
-	char *reason;		      /* why it is not attached, "" when it is */
-	uint64_t attach_ns;	      /* time the attach took */
-	uint64_t attached_ns;	      /* when it was done, CLOCK_MONOTONIC */
-	uint64_t late_ns;	      /* longest that a process ran with it before that; 0: none did */
-	struct probe_library *probes; /* NULL while not attached */
+	struct owner owner;		   /* of that first process */
+	uint32_t n_symbols;		   /* attached */
+	uint32_t n_stepped;		   /* of these, single-stepped */
+	uint32_t n_left_out;		   /* exports without a row in ops.def that would be counted, and are not */
+	ARRAY(struct target_op) ops;	   /* operations attached, ascending by id */
+	uint64_t untraced[OP_ID_MAX / 64]; /* bit of an id: it has the operation, which probe_set_tier() leaves out */
+	char *reason;			   /* why it is not attached, "" when it is */
+	uint64_t attach_ns;		   /* time the attach took */
+	uint64_t attached_ns;		   /* when it was done, CLOCK_MONOTONIC */
+	uint64_t late_ns;		   /* longest that a process ran with it before that; 0: none did */
+	struct probe_library *probes;	   /* NULL while not attached */
 };
 
 /**
@@ -57,6 +58,8 @@ typedef void (*target_found_func)(const struct target_library *library, void *da
 
 /** target_library_op() - Return: NULL where the operation is not attached in it */
 const struct target_op *target_library_op(const struct target_library *library, uint32_t id);
+/** target_library_leaves_out() - whether it has this operation of the table, which is not attached by choice */
+bool target_library_leaves_out(const struct target_library *library, uint32_t id);
 
 /** target_set_open() - @parser and @probes are borrowed and must outlive it */
 int target_set_open(uv_loop_t *loop, struct child *parser, struct probe_set *probes, target_found_func found,

@@ -100,25 +100,41 @@ static uint64_t arguments_of(const struct op *op, const struct parser_symbol *s)
 }
 
 /*
- * One site for each function, in order of offset. Two perf events each, which take 0.1 s to close, are too dear for
- * what has no row. Return: how many
+ * Which operation the probe of a function counts; 0: it gets none. Two perf events each, which take 0.1 to 0.7 s to
+ * close, are too dear for what has no row, and for what a diagnosis can do without.
+ */
+static uint32_t symbol_op(const struct target_files *files, struct target_library *library,
+			  const struct parser_symbol *s, bool may_give)
+{
+	if (s->op) {
+		if (op_get(s->op)->tier <= probe_set_tier(files->probes))
+			return s->op;
+		library->untraced[s->op / 64] |= 1ull << s->op % 64;
+		return 0;
+	}
+	if (probe_set_back_end(files->probes) == PROBE_BACK_END_PERF)
+		return 0;
+	return may_give ? op_give(s->name, library->owner.uid) : op_given(s->name);
+}
+
+/*
+ * One site for each function, in order of offset.
+ * @may_give: names without an id get one, which they keep: only of a file that is admitted
+ * Return: how many
  */
 static uint32_t sites_place(const struct target_files *files, struct target_file *file, const struct parser_library *a,
-			    struct probe_site *sites)
+			    bool may_give, struct probe_site *sites)
 {
-	bool has_others = probe_set_back_end(files->probes) != PROBE_BACK_END_PERF;
 	uint32_t n = 0;
 
 	file->library.n_left_out = a->n_left_out;
 	for (uint32_t i = 0; i < a->n_symbols; i++) {
 		const struct parser_symbol *s = &a->symbols[i];
 		struct place place = place_find(a->machine, s->head, s->n_head);
-		uint32_t op = s->op;
+		uint32_t op = symbol_op(files, &file->library, s, may_give);
 
-		if (!op && has_others)
-			op = op_give(s->name, file->library.owner.uid);
 		if (!op) {
-			file->library.n_left_out++;
+			file->library.n_left_out += !s->op;
 			continue;
 		}
 		/* A function that begins inside the head of this one: leave the shared instruction to it. */
@@ -143,6 +159,11 @@ const struct target_op *target_library_op(const struct target_library *library, 
 
 	return library && library->ops.n ? bsearch(&key, library->ops.items, library->ops.n, sizeof(key), op_compare)
 					 : NULL;
+}
+
+bool target_library_leaves_out(const struct target_library *library, uint32_t id)
+{
+	return id < OP_ID_MAX && library->untraced[id / 64] >> id % 64 & 1;
 }
 
 /* While they are counted, in no order yet. */
@@ -236,11 +257,7 @@ static void library_attach(struct target_files *files, struct target_file *file,
 		target_file_refuse(file, "cannot be attached: %s", strerror(ENOMEM));
 		return;
 	}
-	n = sites_place(files, file, a, sites);
-	if (!n) {
-		target_file_refuse(file, "exports none of the traced operations");
-		return;
-	}
+	n = sites_place(files, file, a, /* may_give= */ false, sites);
 	if (before && before->library.n_symbols == n && memcmp(before->sites, sites, n * sizeof(*sites)) == 0) {
 		file->same = before; /* touched: nothing to do, and no call to miss */
 		return;
@@ -249,6 +266,11 @@ static void library_attach(struct target_files *files, struct target_file *file,
 		library_detach(files, before);
 	if (!target_files_admit(files, file))
 		return;
+	n = sites_place(files, file, a, /* may_give= */ true, sites);
+	if (!n) {
+		target_file_refuse(file, "exports none of the traced operations");
+		return;
+	}
 
 	if (file_is_written(file)) {
 		library_refuse_written(files, file);

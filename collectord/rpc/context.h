@@ -29,7 +29,8 @@ struct rpc_context {
 	bool is_private;	/* of the client that started this daemon: what it may open it may see all of */
 	uint64_t started_ns;
 	uint64_t ring_bytes; /* of call records; fixed when the daemon starts */
-	/* Answers of Query.Operations in progress. */
+	uint32_t n_closing;  /* probes of traces that have ended which are still to be closed, a second ago */
+	/* Answers of Query.Operations under way. */
 	LIST_HEAD(, operations) operations;
 	/*
 	 * For handlers that need to know what is captured, first of all: while that is being found out the call is

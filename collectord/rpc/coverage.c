@@ -39,7 +39,8 @@ static int library_operations(struct arena *arena, const struct target_library *
 {
 	l->operations = ARENA_NEW_N(arena, char *, op_count() + from->ops.n);
 	l->missing = ARENA_NEW_N(arena, char *, op_count());
-	if (!l->operations || !l->missing)
+	l->not_traced = ARENA_NEW_N(arena, char *, op_count());
+	if (!l->operations || !l->missing || !l->not_traced)
 		return -ENOMEM;
 
 	for (size_t i = 0; i < op_count(); i++) {
@@ -49,6 +50,8 @@ static int library_operations(struct arena *arena, const struct target_library *
 			continue;
 		if (target_library_op(from, op->id))
 			l->operations[l->n_operations++] = (char *)op->name;
+		else if (target_library_leaves_out(from, op->id))
+			l->not_traced[l->n_not_traced++] = (char *)op->name;
 		else
 			l->missing[l->n_missing++] = (char *)op->name;
 	}

@@ -49,6 +49,7 @@ void rpc_query_status(struct call *call, const Ingero__V1__StatusRequest *reques
 			 : context->capture->is_loading ? "loading"
 							: "none");
 	reply.back_end_reason = (char *)context->capture->probes_reason;
+	reply.closing_probes = context->n_closing;
 	reply.leases = trace_hub_count(context->traces, scope.identity);
 	reply.recorded = (char *)context->recording->now;
 	reply.record_whom = (char *)context->recording->whom;

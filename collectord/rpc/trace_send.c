@@ -62,6 +62,7 @@ int trace_start_send(struct trace *t)
 	start.kernel = names.release;
 	start.back_end = (char *)context->capture->source->ops->name(context->capture->source);
 	start.back_end_reason = (char *)context->capture->probes_reason;
+	start.closing_probes = context->n_closing;
 	start.not_measured = missing;
 	for (size_t i = 0; i < ARRAY_SIZE(classes); i++)
 		if (!context->capture->source->ops->measures(context->capture->source, classes[i].class))

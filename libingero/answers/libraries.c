@@ -7,7 +7,8 @@
 #include "libingero/answers/trace/rows.h"
 #include "libingero/render/units.h"
 
-#define OWNERS_NAMED ((size_t)3) /* maximum number of owners of processes that are not shown */
+#define CLOSE_MS 700		 /* most that a perf event takes */
+#define OWNERS_NAMED ((size_t)3) /* of processes that are left out */
 
 /* protobuf-c never leaves a string of an unpacked message NULL, but messages built by hand may. */
 static const char *text_or(const char *text, const char *otherwise)
@@ -43,6 +44,9 @@ void library_append(struct buf *out, const struct text_style *style, const char 
 			(void)buf_printf(
 				&text, ", %s",
 				units_things(library->n_missing, "operation missing", "operations missing").text);
+		if (library->n_not_traced)
+			(void)buf_printf(&text, ", %s with '--calls all'",
+					 units_things(library->n_not_traced, "more operation", "more operations").text);
 		if (library->left_out)
 			(void)buf_printf(&text, ", %u more functions not counted", library->left_out);
 	}
@@ -51,6 +55,32 @@ void library_append(struct buf *out, const struct text_style *style, const char 
 	if (*text_or(library->path, ""))
 		(void)buf_printf(&text, ": %s", library->path);
 	text_paragraph(out, style, first, buf_text(&text));
+}
+
+static bool names_operation(const Ingero__V1__Library *library, const char *name)
+{
+	for (size_t i = 0; i < library->n_not_traced; i++)
+		if (strcmp(library->not_traced[i], name) == 0)
+			return true;
+	return false;
+}
+
+void not_traced_append(struct buf *out, Ingero__V1__Library *const *libraries, size_t n)
+{
+	uint64_t n_not_traced = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		for (size_t k = 0; k < libraries[i]->n_not_traced; k++) {
+			size_t j = 0;
+
+			while (j < i && !names_operation(libraries[j], libraries[i]->not_traced[k]))
+				j++;
+			n_not_traced += j == i;
+		}
+	}
+	if (n_not_traced)
+		(void)buf_printf(out, " · %s not traced with this kernel's probes ('--calls all' traces them)",
+				 units_things(n_not_traced, "operation", "operations").text);
 }
 
 void not_shown_append(struct buf *out, const struct text_style *style, const char *first,
@@ -75,6 +105,16 @@ void not_shown_append(struct buf *out, const struct text_style *style, const cha
 		(void)buf_printf(&text, " and %s", units_things(n - n_named, "more user", "more users").text);
 	(void)buf_printf(&text, " %s not shown: '--all'", n_processes == 1 ? "is" : "are");
 	text_paragraph(out, style, first, buf_text(&text));
+}
+
+struct closing_words closing_words(uint32_t n_probes)
+{
+	uint64_t most_s = ((uint64_t)n_probes * CLOSE_MS + 999) / 1000;
+	struct closing_words words;
+
+	(void)snprintf(words.text, sizeof(words.text), "closing %s of an earlier trace, for up to %s s",
+		       units_things(n_probes, "probe", "probes").text, units_count(most_s).text);
+	return words;
 }
 
 void coverage_append(struct buf *out, const struct text_style *style, const char *first,

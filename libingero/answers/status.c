@@ -22,6 +22,8 @@ static void daemon_append(const Ingero__V1__StatusReply *status, const struct te
 	if (status->back_end_reason && *status->back_end_reason)
 		(void)buf_printf(&text, ": %s", status->back_end_reason);
 	text_paragraph(out, style, "back end   ", buf_text(&text));
+	if (status->closing_probes)
+		text_paragraph(out, style, FIRST, closing_words(status->closing_probes).text);
 }
 
 static void families_append(const Ingero__V1__StatusReply *status, const struct text_style *style, struct buf *out)

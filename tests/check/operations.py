@@ -33,7 +33,8 @@ them does. Bytes are summed over the calls that
 succeeded. Copy kinds are CUDA's: 0 host to host, 1 host to device, 2 device to host, 3 device to device,
 4 by the addresses. `sync` waits for the device, `alloc` and `free` change what memory there is: such calls are always
 recorded. The tier says what an operation is worth to a diagnosis: `always`, `affordable` (rates and CPU time of many short
-calls), `request` (what it tells is told elsewhere, too). All tiers are traced today.
+calls), `request` (what it tells is told elsewhere, too). All tiers are
+traced, and with perf events (before Linux 6.6) `always` alone unless `--calls all` asks for them.
 
 Functions of libnccl without a row here are counted by their names, where `uprobe_multi` can be had (since Linux 6.6): their
 calls and times, no arguments, no results. Their ids begin at 672, and are others in each file.

@@ -55,7 +55,7 @@ def late(programs, directory, back_end):
     program = subprocess.Popen([programs.path("foreign-program")], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
                                env={**os.environ, "LD_LIBRARY_PATH": directory, "FOREIGN_WAIT": "1"})
     program.stdout.readline()
-    tracing = subprocess.Popen([programs.path("ingero-cli"), "trace", "--json", "--back-end", back_end, "--pid", str(program.pid)],
+    tracing = subprocess.Popen([programs.path("ingero-cli"), "trace", "--json", "--back-end", back_end, "--calls", "all", "--pid", str(program.pid)],
                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
     said = tracing.stdout.readline()  # the start: what there is to attach is attached
     program.communicate("\n")

@@ -81,12 +81,24 @@ CLOSERS_S = 900  # four tracers' worth of perf events: each takes 0.1 to 0.7 s t
 
 def tracers():
     """Processes that trace: their probes are in every program that maps a CUDA library, and in some until the process is gone."""
-    found = set()
+    return set(processes_named("ingero-collect")) | set(closers())
+
+
+def processes_named(beginning):
+    """{pid: name}"""
+    found = {}
     for pid in filter(str.isdigit, os.listdir("/proc")):
         with contextlib.suppress(OSError), open(f"/proc/{pid}/comm", encoding="utf-8", errors="replace") as file:
-            if file.read().startswith("ingero-collect"):
-                found.add(pid)
+            name = file.read().rstrip("\n")
+            if name.startswith(beginning):
+                found[pid] = name
     return found
+
+
+def closers():
+    """{pid: number of probes} of processes that close the perf events of traces that have ended."""
+    named = {pid: name.split()[1] for pid, name in processes_named("closing ").items() if len(name.split()) == 2}
+    return {pid: int(number) for pid, number in named.items() if number.isdigit()}
 
 
 def children(pid):
@@ -205,6 +217,8 @@ class Tracing:
 
     def __init__(self, programs, *options, command=(), environment=None, open_files=None, refused=None):
         self._home = tempfile.TemporaryDirectory(prefix="ingero-")
+        if "--back-end" in options and "--calls" not in options:
+            options += ("--calls", "all")  # as with any other; tests/e2e/few_probes.py has the default of perf events
         arguments = [programs.path("ingero-cli"), "trace", "--json", *options]
         if command:
             arguments += ["--", *command]

@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 import textwrap
+import time
 
 import ingero
 import set_ups
@@ -97,6 +98,16 @@ def choose(programs, arguments):
     return (between if arguments.between else bundled)(programs)
 
 
+def wait_for_closers(before):
+    """Nothing stays behind: perf events, which kernels before 6.6 need, are closed by a process that outlives the trace."""
+    said = None
+    while left := sum(n for pid, n in ingero.closers().items() if pid not in before):
+        if said is None or left <= said * 3 // 4:
+            say(f"Closing {left} probes of the trace, which takes this kernel up to {left * 0.7:.0f} s ...")
+            said = left
+        time.sleep(0.2)
+
+
 def until(seconds, is_python):
     return ("--seconds", str(seconds)) if is_python else ("--duration", f"{seconds}s")
 
@@ -120,6 +131,7 @@ def main():
     signal.signal(signal.SIGTERM, leave)
     signal.signal(signal.SIGHUP, leave)
     program = hog = trace = None
+    there_before = set(ingero.closers())
     with tempfile.TemporaryDirectory(prefix="ingero-") as home:
         if who:  # what is kept is the caller's, who typed sudo
             os.chown(home, arguments.user, arguments.group)
@@ -152,6 +164,7 @@ def main():
             if trace and trace.poll() is None:
                 trace.terminate()  # it takes its probes away before it ends
                 trace.wait()
+    wait_for_closers(there_before)
     print(END.format(ingero=os.path.relpath(programs.path("ingero"))))
     return status
 

@@ -296,7 +296,7 @@ static int gap_end(struct gap_walk *w)
 }
 
 /* An imported file has a row for each minute; who asks for more than one wants to know of one gap. */
-static int gap_add(struct gap_walk *w, uint32_t boot, uint64_t from, uint64_t to, const char *reason, uint64_t n)
+static int gap_add(struct gap_walk *w, uint64_t from, uint64_t to, const char *reason, uint64_t n, int64_t uid)
 {
 	const char *node = own_node(w->own, boot);
 	int r;
@@ -312,9 +312,8 @@ static int gap_add(struct gap_walk *w, uint32_t boot, uint64_t from, uint64_t to
 	w->gap.to_unix_ns = to;
 	w->gap.reason = w->reason;
 	w->gap.count = n;
-	w->gap.node = (char *)(uintptr_t)node;
-	w->gap.node_told_case =
-		w->own->tells_nodes && *node ? INGERO__V1__GAP__NODE_TOLD_NODE : INGERO__V1__GAP__NODE_TOLD__NOT_SET;
+	w->gap.uid = uid < 0 ? 0 : (uint32_t)uid;
+	w->gap.owner_told_case = uid < 0 ? INGERO__V1__GAP__OWNER_TOLD__NOT_SET : INGERO__V1__GAP__OWNER_TOLD_UID;
 	return r;
 }
 
@@ -325,7 +324,7 @@ int own_gaps(struct own_file *own, uint64_t from_unix_ns, uint64_t to_unix_ns, r
 	int step = 1, r;
 
 	r = sql_prepare(own->db,
-			"SELECT boot, t0, t1, reason, count FROM gap "
+			"SELECT boot, t0, t1, reason, count, coalesce(uid, -1) FROM gap "
 			"WHERE uid IS NULL OR ?1 < 0 OR uid = ?1 ORDER BY boot, t0, id",
 			&s);
 	if (r == 0)
@@ -336,7 +335,7 @@ int own_gaps(struct own_file *own, uint64_t from_unix_ns, uint64_t to_unix_ns, r
 		own_unix_range(own_boot(own, (uint32_t)column_u64(s, 0)), column_u64(s, 1), column_u64(s, 2), &begin,
 			       &end);
 		if (overlaps(begin, end, from_unix_ns, to_unix_ns))
-			r = gap_add(&walk, (uint32_t)column_u64(s, 0), begin, end, column_text(s, 3), column_u64(s, 4));
+			r = gap_add(&walk, begin, end, column_text(s, 3), column_u64(s, 4), sqlite3_column_int64(s, 5));
 	}
 	r = r ? r : MIN(step, 0);
 	/* What this reading itself found damaged. */
@@ -344,7 +343,7 @@ int own_gaps(struct own_file *own, uint64_t from_unix_ns, uint64_t to_unix_ns, r
 		const struct own_damage *d = &own->damage.items[i];
 
 		if (overlaps(d->from_unix_ns, d->to_unix_ns, from_unix_ns, to_unix_ns))
-			r = gap_add(&walk, d->boot, d->from_unix_ns, d->to_unix_ns, "damaged", d->n);
+			r = gap_add(&walk, d->from_unix_ns, d->to_unix_ns, "damaged", d->n, /* uid= */ -1);
 	}
 	return r ? r : gap_end(&walk);
 }

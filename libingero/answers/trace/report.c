@@ -100,6 +100,8 @@ void trace_report_start(const struct trace_setting *setting, const struct text_s
 			 setting->scope, start->back_end, has_reason ? " (" : "",
 			 has_reason ? start->back_end_reason : "", has_reason ? ")" : "");
 	text_paragraph(out, style, "", buf_text(&text));
+	if (start->closing_probes)
+		text_paragraph(out, style, "  ", closing_words(start->closing_probes).text);
 	n_told = libraries_append(start, /* are_traced= */ false, LIBRARIES_MOST, style, out);
 	n_told += libraries_append(start, /* are_traced= */ true, LIBRARIES_MOST - n_told, style, out);
 	n_more = start->n_libraries - n_told + start->more_libraries;
@@ -119,6 +121,10 @@ void trace_report_footer(const struct trace_setting *setting, const Ingero__V1__
 	for (size_t i = 0; i < summary->n_operations; i++)
 		untimed += host_is_source(summary->operations[i]->source) ? 0 : summary->operations[i]->untimed;
 	lost_append(out, summary->lost);
+	if (summary->n_libraries)
+		not_traced_append(out, summary->libraries, summary->n_libraries);
+	else if (setting->start) /* periodic figures have none */
+		not_traced_append(out, setting->start->libraries, setting->start->n_libraries);
 	if (untimed)
 		(void)buf_printf(out, " · %s counted but not timed", units_count(untimed).text);
 	if (trace_report_is_kept(summary->store))

@@ -8,6 +8,7 @@
 #include <limits.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -311,6 +312,94 @@ static void computing_check(void)
 	}
 }
 
+/* A process of this very file, as closers are of the daemon's, by another name, and another's where root may do that.
+ */
+static pid_t closer_fork(const char *title, uid_t uid)
+{
+	int ready[2];
+	pid_t pid;
+
+	if (pipe2(ready, O_CLOEXEC) < 0)
+		abort();
+	pid = fork();
+	if (pid == 0) {
+		if ((uid && setresuid(uid, uid, uid) < 0) || prctl(PR_SET_NAME, title) < 0 ||
+		    write(ready[1], "", 1) != 1)
+			_exit(1);
+		(void)close(ready[1]);
+		for (;;)
+			(void)pause();
+	}
+	(void)close(ready[1]);
+	(void)end_await(ready[0]);
+	(void)close(ready[0]);
+	return pid;
+}
+
+static void child_end(pid_t pid)
+{
+	(void)kill(pid, SIGKILL);
+	(void)waitpid(pid, NULL, 0);
+}
+
+/* Those that close the probes of an earlier daemon's traces: by name, file and user. */
+static void closers_check(void)
+{
+	static const struct {
+		const char *name, *title;
+		uid_t uid;
+		uint32_t n_probes; /* 0: it is none */
+	} cases[] = {
+		{ "an earlier daemon's", "closing 5", 0, 5 },
+		{ "without a number", "closing ", 0, 0 },
+		{ "with another one", "closing 5x", 0, 0 },
+		{ "with another name", "closed 5", 0, 0 },
+		{ "which closes none", "closing 0", 0, 0 },
+		{ "a stranger's", "closing 5", STRANGER, 0 },
+		{ "with as many as fit", "closing 1234567", 0, 1234567 },
+	};
+	struct program program;
+	struct tracers *t;
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		pid_t pid;
+
+		if (cases[i].uid && geteuid() != 0) {
+			fprintf(stderr, "skipped: [%s] without root\n", cases[i].name);
+			continue;
+		}
+		pid = closer_fork(cases[i].title, cases[i].uid);
+		t = tracers_of("bin/daemon", false);
+		tracers_begin(t, &sink);
+		CHECK_INT_EQ(cases[i].name, is_marked(pid), cases[i].n_probes != 0);
+		CHECK_INT_EQ(cases[i].name, tracers_closing(t), cases[i].n_probes);
+		child_end(pid);
+		tracers_second(t, 1 * NSEC_PER_SEC);
+		CHECK_INT_EQ("gone: a wait may end after that", is_marked(pid), cases[i].n_probes != 0);
+		CHECK_INT_EQ("nothing is closed any more", tracers_closing(t), 0);
+		tracers_second(t, 2 * NSEC_PER_SEC);
+		CHECK("and a second later", !is_marked(pid));
+		tracers_free(t);
+	}
+
+	file_copy("bin/closing 7");
+	program = program_start(at("bin/closing 7"));
+	t = tracers_of("bin/daemon", false);
+	tracers_begin(t, &sink);
+	CHECK("of another file", !is_marked(program.pid) && tracers_closing(t) == 0);
+	/* Ours has been told to close so many, and does not say so yet. */
+	tracers_closer(t, (uint32_t)program.pid, 7);
+	tracers_second(t, 1 * NSEC_PER_SEC);
+	tracers_second(t, 9 * NSEC_PER_SEC);
+	CHECK("ours, which has just started", is_marked(program.pid) && tracers_closing(t) == 7);
+	program_end(&program);
+	tracers_second(t, 10 * NSEC_PER_SEC);
+	tracers_second(t, 11 * NSEC_PER_SEC);
+	CHECK("ours, which has ended", !is_marked(program.pid) && tracers_closing(t) == 0);
+	tracers_free(t);
+	(void)unlink(at("bin/closing 7"));
+}
+
 static void children_check(void)
 {
 	struct tracers *t = tracers_of("bin/daemon", false);
@@ -359,6 +448,7 @@ int main(int argc, char **argv)
 	connections_check();
 	computing_check();
 	children_check();
+	closers_check();
 
 	for (size_t i = 0; i < ARRAY_SIZE(files); i++)
 		(void)unlink(at(files[i]));

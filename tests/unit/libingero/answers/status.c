@@ -157,12 +157,47 @@ static void long_test(void)
 	status.kernel = kernel;
 	status.back_end = perf;
 	status.back_end_reason = why;
+	status.closing_probes = 57;
 	status.recorded = status.record_whom = none;
 	status_append(&status, /* is_private= */ false, &style, &out);
+	CHECK("what goes on there",
+	      strstr(buf_text(&out), "\n           closing 57 probes of an earlier trace, for up to 40 s\n"));
 	CHECK("a long name of a kernel", strstr(buf_text(&out), kernel));
 	CHECK("two reasons",
 	      strstr(buf_text(&out), "back end   perf: session back end: cannot load: Permission denied; multi back\n"
 				     "           end: cannot attach: Invalid argument\n"));
+}
+
+/* Each operation that is left out counts once, in however many files. */
+static void not_traced_test(void)
+{
+	char launch[] = "cudaLaunchKernel", copy[] = "cudaMemcpyAsync", driver[] = "cuLaunchKernel", perf[] = "perf",
+	     name[] = "libcudart.so.12";
+	char *first[] = { launch, copy }, *second[] = { copy, driver };
+	Ingero__V1__Library some[] = { INGERO__V1__LIBRARY__INIT, INGERO__V1__LIBRARY__INIT };
+	Ingero__V1__Library *list[] = { &some[0], &some[1] };
+	struct text_style style = { .is_utf8 = true, .columns = 100 };
+	CLEANUP(buf_done) struct buf sum = BUF_INIT;
+	CLEANUP(buf_done) struct buf line = BUF_INIT;
+
+	some[0].not_traced = first;
+	some[1].not_traced = second;
+	some[0].n_not_traced = some[1].n_not_traced = 2;
+	some[0].soname = name;
+	some[0].back_end = perf;
+	some[0].n_operations = 45;
+	some[0].symbols = 60;
+	not_traced_append(&sum, list, 2);
+	CHECK_STR_EQ("of two files", buf_text(&sum),
+		     " · 3 operations not traced with this kernel's probes ('--calls all' traces them)");
+	library_append(&line, &style, "", &some[0]);
+	CHECK_STR_EQ(
+		"of one", buf_text(&line),
+		"libcudart.so.12 45 operations, 60 exports, perf, attached in 0 ns, 2 more operations with '--calls\n"
+		"all'\n");
+	buf_done(&sum);
+	not_traced_append(&sum, list, 0);
+	CHECK_INT_EQ("none", sum.n, 0);
 }
 
 /* Who is wanted, and who is recorded by now. */
@@ -213,6 +248,7 @@ static void wanted_test(void)
 int main(void)
 {
 	left_out_test();
+	not_traced_test();
 	status_test();
 	long_test();
 	wanted_test();

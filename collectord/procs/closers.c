@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "procs/closers.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/parse.h"
+#include "procs/procfs.h"
+
+/* The name is read first, which costs one file: anybody may have such a name, and hardly anybody has. */
+static bool title_read(int process_fd, uint32_t *ret_n_probes)
+{
+	static const char title[] = CLOSER_TITLE;
+	struct procfs_stat stat;
+	uint64_t n;
+
+	if (procfs_stat_read(process_fd, &stat) < 0 || stat.state == 'Z' ||
+	    strncmp(stat.comm, title, sizeof(title) - 1) != 0 ||
+	    parse_u64(stat.comm + sizeof(title) - 1, UINT32_MAX, &n) < 0)
+		return false;
+	*ret_n_probes = (uint32_t)n;
+	return true;
+}
+
+static bool runs_our_file(uint32_t pid)
+{
+	struct statx ours, theirs;
+
+	return procfs_program((uint32_t)getpid(), &ours) == 0 && procfs_program(pid, &theirs) == 0 &&
+	       ours.stx_ino == theirs.stx_ino && ours.stx_dev_major == theirs.stx_dev_major &&
+	       ours.stx_dev_minor == theirs.stx_dev_minor;
+}
+
+static bool is_of_ours(int process_fd)
+{
+	struct procfs_status status;
+
+	if (procfs_status_read(process_fd, &status) < 0)
+		return false;
+	for (size_t i = 0; i < PROCFS_UID_COUNT; i++)
+		if (status.uids[i] != 0 && status.uids[i] != geteuid())
+			return false;
+	return true;
+}
+
+bool closer_read(uint32_t pid, struct closer *ret)
+{
+	CLEANUP(closep) int fd = procfs_find(pid);
+
+	ret->pid = pid;
+	return fd >= 0 && title_read(fd, &ret->n_probes) && is_of_ours(fd) && runs_our_file(pid);
+}
+
+static void dir_closep(DIR **dir)
+{
+	if (*dir)
+		(void)closedir(*dir);
+}
+
+int closers_find(closer_list *list)
+{
+	CLEANUP(dir_closep) DIR *dir = opendir("/proc");
+	const struct dirent *entry;
+
+	if (!dir)
+		return -errno;
+	while ((entry = readdir(dir))) {
+		struct closer closer;
+		uint64_t pid;
+		int r;
+
+		if (parse_u64(entry->d_name, UINT32_MAX, &pid) < 0 || !closer_read((uint32_t)pid, &closer))
+			continue;
+		r = ARRAY_PUSH(list, closer);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
