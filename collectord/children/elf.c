@@ -6,6 +6,7 @@
 #include <sys/auxv.h>
 
 #include "bpf/ops.h"
+#include "children/elf_collector.h"
 #include "children/elf_file.h"
 
 #define EXPORTS_WITHOUT_SONAME_MIN 2 /* one name may be chance; two identify a library */
@@ -44,8 +45,9 @@ struct elf_match {
 struct elf_matches {
 	uint64_t debug_state_address; /* 0: not found */
 	uint64_t r_debug_address;
-	uint64_t interpreter_address, interpreter_bytes; /* size of _PyRuntime; 0: not found */
-	const char *others; /* prefix of names without a row that are counted; NULL: none are */
+	uint64_t interpreter_address, interpreter_bytes; /* of _PyRuntime; 0 bytes: not seen */
+	struct elf_collectors collectors;
+	const char *others; /* what names without a row begin with, where they are counted; NULL: they are not */
 	size_t n_others, n_left_out;
 	size_t n;
 	struct elf_match items[PARSER_SYMBOLS_MAX];
@@ -121,6 +123,7 @@ static enum parser_result symbol_look_at(struct elf_matches *m, struct elf_file 
 	/* STT_GNU_IFUNC is a resolver; an assembler without a type directive writes STT_NOTYPE. */
 	if (type != STT_FUNC && type != STT_NOTYPE)
 		return PARSER_OK;
+	elf_collectors_look_at(&m->collectors, symbol, name);
 	if (strcmp(name, "_dl_debug_state") == 0)
 		m->debug_state_address = symbol->st_value;
 	if (!may_be_operation(name))
@@ -422,6 +425,8 @@ static enum parser_result library_read(struct elf_file *f, struct elf_matches *m
 	if (m->n == 0 && !library->is_loader)
 		linked_read(f, m);
 	interpreter_write(f, m, library);
+	if (library->interpreter_bytes)
+		elf_collector_read(f, &m->collectors, library);
 	return symbols_write(f, m, library);
 }
 

@@ -47,6 +47,25 @@ struct parser_symbol {
 	uint8_t head[PARSER_HEAD_BYTES]; /* first bytes of the function */
 };
 
+/* Sites of one kind. */
+#define PARSER_COLLECTOR_SITES 4
+
+struct parser_collector_site {
+	uint64_t offset;    /* bytes from the start of the file */
+	uint64_t semaphore; /* likewise of what says that somebody listens; 0: there is none */
+	uint8_t n_head;	    /* valid bytes of head */
+	uint8_t pad[7];
+	uint8_t head[PARSER_HEAD_BYTES];
+};
+
+/* The garbage collector of a Python interpreter. */
+struct parser_collector {
+	uint32_t n_begins; /* 0: not found */
+	uint32_t n_ends;   /* 0: `begins` are functions, which end when they return */
+	struct parser_collector_site begins[PARSER_COLLECTOR_SITES];
+	struct parser_collector_site ends[PARSER_COLLECTOR_SITES];
+};
+
 struct parser_library {
 	uint32_t result; /* enum parser_result; the rest is valid only for PARSER_OK */
 	uint32_t n_symbols;
@@ -60,10 +79,10 @@ struct parser_library {
 	uint8_t pad[2];
 	uint64_t debug_state_offset; /* file offset */
 	int64_t r_debug_delta;	     /* address of _r_debug minus address of _dl_debug_state */
-	uint64_t interpreter_bytes;  /* size of `_PyRuntime`, the state of a Python interpreter; 0: none */
+	uint64_t interpreter_bytes;  /* size of `_PyRuntime`, the state of a Python interpreter; 0: there is none */
 	int64_t interpreter_delta;   /* its address minus the start of the first executable mapping of the file */
-	struct parser_symbol
-		symbols[]; /* number of entries; sorted by offset; several names at one offset are one entry */
+	struct parser_collector collector; /* of that interpreter */
+	struct parser_symbol symbols[];	   /* n_symbols, by offset; several names at one offset are one entry */
 };
 
 struct child_role;

@@ -25,6 +25,16 @@ static void head_check(uint16_t machine, const struct parser_symbol *s)
 		abort();
 }
 
+static void sites_check(const struct parser_collector_site *sites, uint32_t n_sites, size_t n)
+{
+	if (n_sites > PARSER_COLLECTOR_SITES)
+		abort();
+	for (uint32_t i = 0; i < n_sites; i++)
+		if (sites[i].offset >= n || sites[i].semaphore >= n || sites[i].n_head > PARSER_HEAD_BYTES ||
+		    sites[i].n_head > n - sites[i].offset)
+			abort();
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
 	static struct parser_library *answer;
@@ -40,6 +50,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	if (elf_read_library(fd, n, answer) != PARSER_OK)
 		return 0;
 	if (answer->n_symbols > PARSER_SYMBOLS_MAX || !memchr(answer->soname, 0, PARSER_SONAME_BYTES))
+		abort();
+	sites_check(answer->collector.begins, answer->collector.n_begins, n);
+	sites_check(answer->collector.ends, answer->collector.n_ends, n);
+	if (answer->collector.n_ends && !answer->collector.n_begins)
 		abort();
 	for (uint32_t i = 0; i < answer->n_symbols; i++) {
 		const struct parser_symbol *s = &answer->symbols[i];

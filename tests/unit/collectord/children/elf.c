@@ -183,6 +183,163 @@ static void interpreter_check(void)
 	(void)dlclose(handle);
 }
 
+/* ---- where an interpreter collects ---- */
+
+static const struct {
+	const char *file;
+	uint32_t n_begins, n_ends;
+} collectors[] = {
+	{ "sample_interpreter.so", 0, 0 },     { "sample_collector.so", 1, 0 },
+	{ "sample_collector_plain.so", 1, 0 }, { "sample_collector_other.so", 0, 0 },
+	{ "sample_collector_alone.so", 0, 0 }, { "sample_collector_stripped.so", 0, 0 },
+#ifdef __x86_64__
+	{ "sample_collector_marks.so", 1, 1 },
+#endif
+};
+
+/* What is told of a site is in the file there. */
+static void site_check(const char *file, int fd, const struct parser_collector_site *site)
+{
+	uint8_t in_file[PARSER_HEAD_BYTES];
+
+	CHECK_INT_IN(file, site->n_head, 1, PARSER_HEAD_BYTES);
+	CHECK_INT_EQ(file, pread(fd, in_file, site->n_head, (off_t)site->offset), site->n_head);
+	CHECK(file, memcmp(in_file, site->head, site->n_head) == 0);
+}
+
+static void collectors_check(void)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(collectors); i++) {
+		const char *file = collectors[i].file;
+		CLEANUP(closep) int fd = open(file, O_RDONLY | O_CLOEXEC);
+		const struct parser_collector *c = &answer.library.collector;
+
+		CHECK_INT_EQ(file, read_descriptor(fd, (uint64_t)lseek(fd, 0, SEEK_END)), PARSER_OK);
+		CHECK_INT_EQ(file, c->n_begins, collectors[i].n_begins);
+		CHECK_INT_EQ(file, c->n_ends, collectors[i].n_ends);
+		for (uint32_t k = 0; k < c->n_begins; k++)
+			site_check(file, fd, &c->begins[k]);
+		for (uint32_t k = 0; k < c->n_ends; k++) {
+			site_check(file, fd, &c->ends[k]);
+			CHECK_INT_EQ(file, c->begins[k].head[0], 0x90);
+			CHECK_INT_EQ(file, c->ends[k].offset - c->begins[k].offset, 4);
+			CHECK_INT_EQ(file, c->ends[k].semaphore, 0);
+		}
+	}
+}
+
+#ifdef __x86_64__
+/* The note of a mark, in a copy of the file. */
+struct note {
+	Elf64_Nhdr head;
+	char owner[8];
+	uint64_t address, base, semaphore;
+	char text[24];
+} __attribute__((packed));
+
+/* It is not aligned. Return: its first byte */
+static uint8_t *note_find(uint8_t *copy, size_t n, const char *name, struct note *ret)
+{
+	for (size_t i = 0; i + sizeof(*ret) < n; i += 4) {
+		memcpy(ret, copy + i, offsetof(struct note, text) + sizeof(ret->text));
+		if (memcmp(ret->owner, "stapsdt", sizeof(ret->owner)) == 0 && ret->head.n_type == 3 &&
+		    strncmp(ret->text + sizeof("python"), name, sizeof(ret->text) - sizeof("python")) == 0)
+			return copy + i;
+	}
+	abort();
+}
+
+static void mark_outside(struct note *note)
+{
+	note->address = 1ull << 40;
+}
+static void mark_in_data(struct note *note)
+{
+	note->address = note->address + 0x100000;
+}
+static void mark_on_code(struct note *note)
+{
+	note->address += 1; /* no nop */
+}
+static void mark_semaphore_outside(struct note *note)
+{
+	note->semaphore = UINT64_MAX - 1;
+}
+static void mark_semaphore_in_code(struct note *note)
+{
+	note->semaphore = note->address;
+}
+static void mark_text_unended(struct note *note)
+{
+	memset(note->text, 'x', 8);
+}
+static void mark_description_long(struct note *note)
+{
+	note->head.n_descsz = UINT32_MAX;
+}
+static void mark_description_short(struct note *note)
+{
+	note->head.n_descsz = 20;
+}
+static void mark_owner_long(struct note *note)
+{
+	note->head.n_namesz = UINT32_MAX;
+}
+static void mark_of_another_type(struct note *note)
+{
+	note->head.n_type = 4;
+}
+
+static void (*const mark_spoils[])(struct note *) = {
+	mark_outside,		mark_in_data,	      mark_on_code,	     mark_semaphore_outside,
+	mark_semaphore_in_code, mark_text_unended,    mark_description_long, mark_description_short,
+	mark_owner_long,	mark_of_another_type,
+};
+
+/* Marks that make no sense are not there, and the function is taken; nothing of the file is believed. */
+static void marks_spoiled_check(void)
+{
+	static const char *const names[] = { "gc__start", "gc__done" };
+	CLEANUP(closep) int fd = open("sample_collector_marks.so", O_RDONLY | O_CLOEXEC);
+	CLEANUP(closep) int spoiled = memfd_create("spoiled", MFD_CLOEXEC);
+	size_t n = (size_t)lseek(fd, 0, SEEK_END);
+
+	for (size_t i = 0; i < 2 * ARRAY_SIZE(mark_spoils); i++) {
+		CLEANUP(freep) uint8_t *copy = malloc(n);
+		const struct parser_collector *c = &answer.library.collector;
+		struct note note;
+		uint8_t *at;
+
+		if (!copy || pread(fd, copy, n, 0) != (ssize_t)n)
+			abort();
+		at = note_find(copy, n, names[i % 2], &note);
+		mark_spoils[i / 2](&note);
+		memcpy(at, &note, sizeof(note));
+		CHECK_INT_EQ("spoiled", pwrite(spoiled, copy, n, 0), n);
+		CHECK_INT_EQ(names[i % 2], read_descriptor(spoiled, n), PARSER_OK);
+		CHECK_INT_EQ(names[i % 2], c->n_begins, 1);
+		CHECK_INT_EQ(names[i % 2], c->n_ends, 0);
+		site_check("spoiled", spoiled, &c->begins[0]);
+	}
+}
+#endif
+
+/* The interpreters that are installed. */
+static void real_interpreter_check(void)
+{
+	static const char path[] = "/usr/bin/python3";
+	CLEANUP(closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
+	const struct parser_collector *c = &answer.library.collector;
+
+	if (fd < 0 || read_descriptor(fd, (uint64_t)lseek(fd, 0, SEEK_END)) != PARSER_OK || !c->n_ends)
+		return; /* one with a library of its own, or without marks */
+	CHECK_INT_EQ(path, c->n_begins, 1);
+	CHECK_INT_EQ(path, c->n_ends, 1);
+	CHECK(path, c->begins[0].semaphore && c->ends[0].semaphore && c->begins[0].semaphore != c->ends[0].semaphore);
+	site_check(path, fd, &c->begins[0]);
+	site_check(path, fd, &c->ends[0]);
+}
+
 static int on_object(struct dl_phdr_info *info, size_t size, void *data)
 {
 	char *path = data;
@@ -609,6 +766,11 @@ int main(void)
 		library_check(i);
 	loader_check();
 	interpreter_check();
+	collectors_check();
+#ifdef __x86_64__
+	marks_spoiled_check();
+#endif
+	real_interpreter_check();
 	real_loader_check();
 	spoils_check();
 	cuts_check();

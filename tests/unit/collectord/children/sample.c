@@ -88,6 +88,33 @@ EXPORT char _PyRuntime[656];
 FUNCTION(Py_Main, 6001)
 #endif
 
+#ifdef SAMPLE_COLLECTOR
+/* Local, as the interpreter's own is. */
+static __attribute__((used, noinline)) int SAMPLE_COLLECTOR(void)
+{
+	return 6101;
+}
+#endif
+
+#ifdef SAMPLE_HELPER
+FUNCTION(_PyGC_CollectIfEnabled, 6102)
+#endif
+
+#ifdef SAMPLE_MARKS
+/* As sys/sdt.h writes them, with a mark of another name between the two. */
+EXPORT unsigned short semaphores[3] = { 0, 0, 7 };
+__asm__(".text\n"
+	".globl gc_marks\n.type gc_marks, @function\ngc_marks:\n"
+	"990: nop\n mov %eax, %eax\n 991: nop\n 992: nop\n ret\n .size gc_marks, . - gc_marks\n"
+	".pushsection .note.stapsdt, \"\", \"note\"\n"
+	".macro MARK at:req semaphore:req name:req\n"
+	".balign 4\n .4byte 995f-994f, 997f-996f, 3\n 994: .asciz \"stapsdt\"\n 995: .balign 4\n"
+	"996: .8byte \\at, 0, \\semaphore\n .asciz \"python\"\n .asciz \"\\name\"\n .asciz \"-4@%eax\"\n"
+	"997: .balign 4\n .endm\n"
+	"MARK 990b, 0, gc__start\n MARK 991b, 0, line\n MARK 992b, 0, gc__done\n"
+	".popsection\n");
+#endif
+
 #ifdef SAMPLE_LOADER
 EXPORT struct {
 	int version;
