@@ -6,8 +6,7 @@
  * The thread may run meanwhile. What is written of it is of one moment if its account, which comes last, has as many
  * changes as there were before all else; if not, it is written anew.
  */
-#include "account.h"
-#include "away.h"
+#include "collection.h"
 #include "going_on.h"
 
 #define ACCOUNT_READS 4
@@ -53,6 +52,21 @@ static __always_inline void account_going_on(struct account_record *r, struct th
 	wait_add(r->open_ns, &wait);
 }
 
+/* A garbage collection that goes on is counted so far. */
+static __always_inline void account_collection(const struct account_record *r, struct thread_state *t,
+					       struct task_struct *task)
+{
+	struct collection *c = bpf_task_storage_get(&collections, task, 0, 0);
+	__u64 off_ns = 0;
+	__u32 k;
+
+	if (!c || !collection_is_open(c, t) || c->seq != collection_seq(t))
+		return;
+	for (k = 0; k < BLAME_COUNT; k++)
+		off_ns += r->open_ns[k];
+	collection_move(t, c, collection_clock(t, r->now_ns, off_ns) + 1, /* is_over= */ false);
+}
+
 SEC("iter/task")
 int accounts(struct bpf_iter__task *ctx)
 {
@@ -84,8 +98,10 @@ int accounts(struct bpf_iter__task *ctx)
 		account_going_on(r, t, task);
 		bpf_seq_write(seq, head, sizeof(head));
 		bpf_seq_write(seq, &t->account, sizeof(t->account));
-		if (READ_ONCE(t->account.changes) == changes)
+		if (READ_ONCE(t->account.changes) == changes) {
+			account_collection(r, t, task);
 			break;
+		}
 	}
 	return 0;
 }

@@ -29,6 +29,7 @@ SHARED struct process_wish everyone = {};
 SHARED __u32 n_users = 0;
 SHARED __u32 calibrating_tgid = 0;     /* its calls go to CALIBRATION_SLOT */
 SHARED __u64 attached_boot_ns = ~0ull; /* end of the last attach, CLOCK_BOOTTIME */
+SHARED __u32 collectors = 0;	       /* moves on when probes of garbage collections are attached or detached */
 /* The tracer's share, nanoseconds (calibrate.c). By enum call_head, one unused. */
 SHARED __u64 share_ns[4] = {};	    /* inside a call's own duration */
 SHARED __u64 nested_ns[4] = {};	    /* of a traced call, inside the duration of the call around it */
@@ -285,7 +286,7 @@ SHARED struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, PROCESS_SLOTS);
 	__type(key, __u32); /* tgid */
-	__type(value, struct address_range);
+	__type(value, struct interpreter);
 } interpreters SEC(".maps");
 
 /* Memory is what is short here, so all of it is there from the beginning. */

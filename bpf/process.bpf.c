@@ -98,7 +98,7 @@ int process_fork(__u64 *ctx)
 {
 	struct task_struct *parent = (struct task_struct *)ctx[0], *child = (struct task_struct *)ctx[1];
 	__u32 tgid = parent->tgid, child_tgid = child->tgid;
-	struct address_range *interpreter;
+	struct interpreter *interpreter;
 	struct process_wish *wish;
 	struct process_entry *entry;
 	struct life_record *r;
@@ -114,7 +114,7 @@ int process_fork(__u64 *ctx)
 	}
 	interpreter = bpf_map_lookup_elem(&interpreters, &tgid);
 	if (interpreter) {
-		struct address_range copy = *interpreter;
+		struct interpreter copy = *interpreter;
 
 		(void)bpf_map_update_elem(&interpreters, &child_tgid, &copy, BPF_ANY);
 	}

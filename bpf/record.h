@@ -130,10 +130,12 @@ struct file_identity {
 	__u32 pad;
 };
 
-/* Addresses of a process, as the daemon gives them to the programs. */
-struct address_range {
-	__u64 start;
+/* The Python interpreter of a process, as the daemon gives it to the programs. */
+struct interpreter {
+	__u64 start; /* addresses of its state */
 	__u64 n_bytes;
+	__u32 is_collected; /* probes tell of its garbage collections */
+	__u32 pad;
 };
 
 /* One executable mapping of a file, as the iterator over a process writes it. */

@@ -142,7 +142,7 @@ static __always_inline void child_note(struct thread_wait *wait, __s32 pid)
 static __always_inline void futex_note(struct thread_wait *wait, struct task_struct *task, __u64 address)
 {
 	__u32 tgid = task->tgid;
-	const struct address_range *interpreter = bpf_map_lookup_elem(&interpreters, &tgid);
+	const struct interpreter *interpreter = bpf_map_lookup_elem(&interpreters, &tgid);
 
 	wait->resource = address;
 	wait->kind = RESOURCE_FUTEX;

@@ -296,7 +296,20 @@ static size_t in_flight_read(struct pipeline *p)
 	}
 }
 
-/* @is_last: no lease is left: open findings are closed, and stored with the rest of the second. */
+/* Of processes that ended there is nothing to ask any more. */
+static void collected_read(const struct pipeline *p, struct tick *tick)
+{
+	for (size_t i = 0; p->source->ops->interpreter && i < tick->processes.n; i++) {
+		struct tick_process *process = &tick->processes.items[i];
+		struct interpreter interpreter;
+
+		process->is_collected =
+			p->source->ops->interpreter(p->source, process->process->identity.tgid, &interpreter) == 0 &&
+			interpreter.is_collected;
+	}
+}
+
+/* @is_last: nobody watches any more: what is open is closed, and kept with the rest of the second. */
 static void tick(struct pipeline *p, bool is_last)
 {
 	uint64_t losses[LOSS_COUNT];
@@ -319,6 +332,7 @@ static void tick(struct pipeline *p, bool is_last)
 	tick.refused += p->unheld;
 	p->unheld = 0;
 	tick.measured = p->measured;
+	collected_read(p, &tick);
 	tick.n_in_flight = in_flight_read(p);
 	tick.in_flight = p->in_flight.items;
 	if (!p->source->ops->is_invented && system_sampler_take(p->sampler, now_ns, &sample) == 0)

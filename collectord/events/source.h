@@ -32,8 +32,10 @@ struct source_ops {
 	int (*behind)(struct source *source, source_behind_func func, void *data);
 	/* Each thread with an account, and each that ended since; repeated entries are harmless. NULL: no accounts */
 	int (*accounts)(struct source *source, source_account_func func, void *data);
-	int (*waits)(struct source *source, source_wait_func func, void *data); /* NULL: unknown */
-	/* Return: their number (the first `room` are written), or -errno */
+	int (*waits)(struct source *source, source_wait_func func, void *data); /* NULL: not known */
+	/* The Python interpreter of a process; NULL: not known. Return: 0 or -errno */
+	int (*interpreter)(const struct source *source, uint32_t tgid, struct interpreter *ret);
+	/* Return: how many (the first `room` are written), or -errno */
 	int (*in_flight)(struct source *source, struct in_flight_record *ret, size_t room);
 	void (*losses)(const struct source *source, uint64_t ret_losses[LOSS_COUNT]);
 	uint64_t (*refused)(const struct source *source); /* number of undecodable records */

@@ -35,6 +35,7 @@ struct tick_process {
 	struct process *process; /* borrowed */
 	uint64_t first_call_ns;	 /* since boot, monotonic, as all times here */
 	uint64_t gone_ns;	 /* 0 while it lives */
+	bool is_collected;	 /* garbage collections of its Python interpreter are in `waits` */
 	ARRAY(struct tick_op) ops;
 	ARRAY(struct tick_op) host; /* what the kernel did for it, and waits outside of calls: no calls */
 	ARRAY(struct tick_behind) behind;
@@ -80,7 +81,8 @@ void ticker_begin(struct ticker *ticker, uint64_t now_ns, const uint64_t losses[
  * @now_ns: when figures were collected
  * @figures: their recent maxima are taken, too
  * @losses: totals since the source was opened
- * @ret_tick: release with tick_done(); measured, in_flight and system are left for the caller to fill
+ * @ret_tick: release with tick_done(); measured, is_collected, in_flight and system are left for the
+ * caller to fill
  * Return: 0; -ENOMEM, and the next take gives it
  */
 int ticker_take(struct ticker *ticker, struct figures *figures, uint64_t now_ns, const uint64_t losses[LOSS_COUNT],

@@ -14,7 +14,8 @@
 #include "probes/closer.h"
 
 #define PERF_UPROBE "/sys/bus/event_source/devices/uprobe/"
-#define MULTI_RETURN 1u /* BPF_F_UPROBE_MULTI_RETURN */
+#define PERF_SEMAPHORE_SHIFT 32 /* format/ref_ctr_offset of that source since 4.20: config:32-63 */
+#define MULTI_RETURN 1u		/* BPF_F_UPROBE_MULTI_RETURN */
 
 /* What bpf(2) takes for BPF_LINK_CREATE of a uprobe_multi link: part of union bpf_attr since 6.6. */
 struct multi_link_attr {
@@ -53,6 +54,8 @@ static int multi_link(struct attach *a, int prog_fd, uint32_t type, uint32_t mul
 {
 	CLEANUP(freep) uint64_t *offsets = calloc(n_sites + 1, sizeof(*offsets));
 	CLEANUP(freep) uint64_t *cookies = calloc(n_sites + 1, sizeof(*cookies));
+	CLEANUP(freep) uint64_t *semaphores = calloc(n_sites + 1, sizeof(*semaphores));
+	bool has_semaphores = false;
 	CLEANUP(closep) int fd = -1;
 	struct multi_link_attr attr;
 	char path[32];
@@ -60,12 +63,14 @@ static int multi_link(struct attach *a, int prog_fd, uint32_t type, uint32_t mul
 	uint32_t n = 0;
 	int r;
 
-	if (!offsets || !cookies)
+	if (!offsets || !cookies || !semaphores)
 		return -ENOMEM;
 	for (i = 0; i < n_sites; i++) {
 		if ((multi_flags & MULTI_RETURN) && !has_return(&sites[i]))
 			continue;
 		offsets[n] = sites[i].offset;
+		semaphores[n] = sites[i].semaphore;
+		has_semaphores |= sites[i].semaphore != 0;
 		cookies[n++] = sites[i].cookie;
 	}
 	if (n == 0)
@@ -77,6 +82,7 @@ static int multi_link(struct attach *a, int prog_fd, uint32_t type, uint32_t mul
 	attr.attach_type = type;
 	attr.path = (uintptr_t)path;
 	attr.offsets = (uintptr_t)offsets;
+	attr.ref_ctr_offsets = has_semaphores ? (uintptr_t)semaphores : 0;
 	attr.cookies = (uintptr_t)cookies;
 	attr.count = n;
 	attr.multi_flags = multi_flags;
@@ -110,7 +116,7 @@ static int perf_event(struct attach *a, int prog_fd, uint64_t type, uint64_t con
 	struct perf_event_attr attr = {
 		.type = (uint32_t)type,
 		.size = sizeof(attr),
-		.config = config,
+		.config = config | site->semaphore << PERF_SEMAPHORE_SHIFT,
 		.config1 = (uintptr_t)path,
 		.config2 = site->offset,
 	};

@@ -136,8 +136,8 @@ int calibrate_sites(struct probe_site ret_sites[CALIBRATE_SITES], int *ret_path_
 
 		if (dl_iterate_phdr(own_segment, &search) != 1)
 			return -ENOENT; /* not in the executable itself */
-		sites[i].offset = search.offset + rows[i].delta;
-		sites[i].cookie = COOKIE(CALIBRATE_OP_PLAIN + i, rows[i].head);
+		sites[i] = (struct probe_site){ .offset = search.offset + rows[i].delta,
+						.cookie = COOKIE(CALIBRATE_OP_PLAIN + i, rows[i].head) };
 	}
 	fd = open("/proc/self/exe", O_PATH | O_CLOEXEC);
 	if (fd < 0)

@@ -65,6 +65,11 @@ static int kernel_waits(struct source *source, source_wait_func func, void *data
 	return probe_set_waits(kernel_of(source)->probes, func, data);
 }
 
+static int kernel_interpreter(const struct source *source, uint32_t tgid, struct interpreter *ret)
+{
+	return probe_set_interpreter(kernel_of(source)->probes, tgid, ret);
+}
+
 static int kernel_in_flight(struct source *source, struct in_flight_record *ret, size_t room)
 {
 	return probe_set_in_flight(kernel_of(source)->probes, ret, room);
@@ -119,6 +124,7 @@ static const struct source_ops kernel_ops = {
 	.behind = kernel_behind,
 	.accounts = kernel_accounts,
 	.waits = kernel_waits,
+	.interpreter = kernel_interpreter,
 	.in_flight = kernel_in_flight,
 	.losses = kernel_losses,
 	.refused = kernel_refused,

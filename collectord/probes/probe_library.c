@@ -18,6 +18,7 @@
 
 struct probe_library {
 	struct attach *attach;
+	struct attach *ends; /* of a collector, where they have places of their own; else NULL */
 	unsigned int number; /* of the attach, in its cookies */
 	size_t *n_family;    /* counter of its family, in the set */
 };
@@ -69,22 +70,36 @@ static int library_new(struct attach **attach, size_t *n_family, unsigned int nu
 	return 0;
 }
 
+static unsigned int attach_number_take(struct probe_set *set)
+{
+	unsigned int number = ++set->last_number % COOKIE_ATTACH_COUNT;
+
+	set->bpf->bss->attach_off[number] = 0;
+	return number;
+}
+
+/* A copy, whose cookies have the number. Return: NULL without memory */
+static struct probe_site *sites_number(const struct probe_site *sites, size_t n_sites, unsigned int number)
+{
+	struct probe_site *numbered = calloc(n_sites + 1, sizeof(*numbered));
+
+	for (size_t i = 0; numbered && i < n_sites; i++) {
+		numbered[i] = sites[i];
+		numbered[i].cookie |= COOKIE_ATTACH(number);
+	}
+	return numbered;
+}
+
 int probe_set_attach_library(struct probe_set *set, int path_fd, const struct probe_site *sites, size_t n_sites,
 			     struct probe_library **ret_library)
 {
-	CLEANUP(freep) struct probe_site *numbered = calloc(n_sites + 1, sizeof(*numbered));
 	CLEANUP(attach_closep) struct attach *attach = NULL;
-	unsigned int number = ++set->last_number % COOKIE_ATTACH_COUNT;
-	size_t i;
+	unsigned int number = attach_number_take(set);
+	CLEANUP(freep) struct probe_site *numbered = sites_number(sites, n_sites, number);
 	int r;
 
 	if (!numbered)
 		return -ENOMEM;
-	for (i = 0; i < n_sites; i++) {
-		numbered[i] = sites[i];
-		numbered[i].cookie |= COOKIE_ATTACH(number);
-	}
-	set->bpf->bss->attach_off[number] = 0;
 	/* The hooks first: a call must not wait before anybody looks. */
 	set->n_libraries++;
 	r = hooks_update(set);
@@ -116,11 +131,14 @@ void probe_set_detach_library(struct probe_set *set, struct probe_library *libra
 {
 	if (!library)
 		return;
-	if (library->n_family == &set->n_libraries)
+	if (library->n_family != &set->n_loaders)
 		__atomic_store_n(&set->bpf->bss->attach_off[library->number], 1, __ATOMIC_SEQ_CST);
 	attach_close(library->attach);
+	attach_close(library->ends);
 	if (library->n_family == &set->n_libraries)
 		calls_give_up(set);
+	if (library->n_family == &set->n_collectors)
+		set->bpf->bss->collectors++;
 	assert(*library->n_family);
 	--*library->n_family;
 	(void)hooks_update(set); /* only takes hooks away here, which cannot fail */
@@ -147,4 +165,36 @@ int probe_set_attach_loader(struct probe_set *set, int path_fd, uint64_t debug_s
 	if (r == 0)
 		set->n_loaders++;
 	return r;
+}
+
+/* Ends first: a collection of which only the end is seen is none. */
+int probe_set_attach_collector(struct probe_set *set, int path_fd, const struct probe_site *begins, size_t n_begins,
+			       const struct probe_site *ends, size_t n_ends, struct probe_library **ret_library)
+{
+	int begin_fd = bpf_program__fd(set->bpf->progs.collection_begin),
+	    end_fd = bpf_program__fd(set->bpf->progs.collection_end);
+	const struct attach_programs end = { .session_fd = -1, .entry_fd = end_fd, .return_fd = -1 };
+	const struct attach_programs begin = { .session_fd = -1,
+					       .entry_fd = begin_fd,
+					       .return_fd = n_ends ? -1 : end_fd };
+	unsigned int number = attach_number_take(set);
+	CLEANUP(freep) struct probe_site *numbered = sites_number(begins, n_begins, number);
+	CLEANUP(freep) struct probe_site *numbered_ends = sites_number(ends, n_ends, number);
+	CLEANUP(attach_closep) struct attach *attach = NULL, *attach_ends = NULL;
+	int r = 0;
+
+	if (!numbered || !numbered_ends)
+		return -ENOMEM;
+	if (n_ends)
+		r = attach_open(set->back_end, &end, path_fd, numbered_ends, n_ends, &attach_ends);
+	if (r == 0)
+		r = attach_open(set->back_end, &begin, path_fd, numbered, n_begins, &attach);
+	if (r == 0)
+		r = library_new(&attach, &set->n_collectors, number, ret_library);
+	if (r < 0)
+		return r;
+	(*ret_library)->ends = TAKE_PTR(attach_ends);
+	set->n_collectors++;
+	set->bpf->bss->collectors++;
+	return 0;
 }

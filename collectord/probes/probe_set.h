@@ -71,8 +71,9 @@ bool probe_set_measures(const struct probe_set *set, enum blame_class class);
 
 /* One probe: where place.c wants it, and what it counts. */
 struct probe_site {
-	uint64_t offset; /* of the probed instruction, bytes from the start of the file */
-	uint64_t cookie; /* COOKIE(op, head) */
+	uint64_t offset;    /* of the probed instruction, bytes from the start of the file */
+	uint64_t cookie;    /* COOKIE(op, head) */
+	uint64_t semaphore; /* likewise of what tells the program that somebody listens (USDT); 0: there is none */
 };
 
 /**
@@ -83,6 +84,13 @@ struct probe_site {
  */
 int probe_set_attach_library(struct probe_set *set, int path_fd, const struct probe_site *sites, size_t n_sites,
 			     struct probe_library **ret_library);
+/**
+ * probe_set_attach_collector() - where a Python interpreter begins and ends its garbage collections
+ * @ends: n_ends of them; none: the returns of the functions that begin at @begins
+ * Return: 0; -errno with nothing attached
+ */
+int probe_set_attach_collector(struct probe_set *set, int path_fd, const struct probe_site *begins, size_t n_begins,
+			       const struct probe_site *ends, size_t n_ends, struct probe_library **ret_library);
 /** probe_set_detach_library() - calls that are open are counted as never returned; NULL is fine */
 void probe_set_detach_library(struct probe_set *set, struct probe_library *library);
 /**
@@ -120,7 +128,9 @@ int probe_set_slot_release(struct probe_set *set, uint32_t slot);
  * probe_set_interpreter_note() - the process has the state of a Python interpreter here: futexes inside are the GIL
  * The last one noted counts, until the process executes another program or ends.
  */
-int probe_set_interpreter_note(struct probe_set *set, uint32_t tgid, uint64_t start, uint64_t n_bytes);
+int probe_set_interpreter_note(struct probe_set *set, uint32_t tgid, const struct interpreter *interpreter);
+/** probe_set_interpreter() - as noted, or as its parent's was. Return: 0; -ENOENT; -errno */
+int probe_set_interpreter(const struct probe_set *set, uint32_t tgid, struct interpreter *ret);
 /** probe_set_losses() - totals since open */
 void probe_set_losses(const struct probe_set *set, uint64_t ret_losses[LOSS_COUNT]);
 /** probe_set_loss_add() - what the daemon finds out to be lost */

@@ -41,6 +41,7 @@ struct probe_set {
 	unsigned int last_number; /* of an attach */
 	size_t n_libraries;	  /* without loaders */
 	size_t n_loaders;
+	size_t n_collectors; /* of Python interpreters */
 	int n_cpus;
 	uint64_t *cpu_values; /* n_cpus, room for reading one counter */
 	bool measures[BLAME_COUNT];

@@ -82,9 +82,12 @@ void probe_set_waits_forget(struct probe_set *set, uint32_t slot)
 			(void)bpf_map_delete_elem(bpf_map__fd(set->bpf->maps.waits), &set->wait_keys[i]);
 }
 
-int probe_set_interpreter_note(struct probe_set *set, uint32_t tgid, uint64_t start, uint64_t n_bytes)
+int probe_set_interpreter_note(struct probe_set *set, uint32_t tgid, const struct interpreter *interpreter)
 {
-	struct address_range range = { .start = start, .n_bytes = n_bytes };
+	return bpf_map_update_elem(bpf_map__fd(set->bpf->maps.interpreters), &tgid, interpreter, BPF_ANY) ? -errno : 0;
+}
 
-	return bpf_map_update_elem(bpf_map__fd(set->bpf->maps.interpreters), &tgid, &range, BPF_ANY) ? -errno : 0;
+int probe_set_interpreter(const struct probe_set *set, uint32_t tgid, struct interpreter *ret)
+{
+	return bpf_map_lookup_elem(bpf_map__fd(set->bpf->maps.interpreters), &tgid, ret) ? -errno : 0;
 }

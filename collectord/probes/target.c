@@ -12,6 +12,7 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "clock.h"
+#include "probes/target_collector.h"
 #include "probes/target_state.h"
 #include "procs/procfs.h"
 
@@ -99,6 +100,7 @@ static void files_let_go(struct target_set *set, uint64_t now_ns)
 	uint64_t now_s = clock_to_unix_ns(now_ns) / NSEC_PER_SEC;
 
 	target_files_see(&set->files, now_ns);
+	target_collectors_let_go(&set->files, now_ns, UNUSED_LIMIT_NS);
 	for (size_t i = set->files.listed.n; i-- > 0;) {
 		struct target_file *file = set->files.listed.items[i];
 
@@ -233,6 +235,7 @@ void target_set_close(struct target_set *set)
 		return;
 	target_scan_close(set);
 	ARRAY_DONE(&set->later);
+	ARRAY_DONE(&set->soon);
 	target_lates_done(&set->lates);
 	memory_write(set);
 	target_memory_done(&set->memory);

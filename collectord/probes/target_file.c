@@ -8,6 +8,7 @@
 
 #include "base/fd.h"
 #include "clock.h"
+#include "probes/target_collector.h"
 #include "probes/target_memory.h"
 #include "probes/target_process.h"
 
@@ -18,12 +19,13 @@
 #define LOADED_NOTED_NS (2 * NSEC_PER_SEC) /* who has loaded a known file is noted within a second */
 #define SEEN_LIMIT_NS NSEC_PER_SEC	   /* guess: 256 processes are looked at in 20 ms */
 
-static void file_free(struct target_file *file, struct probe_set *probes)
+static void file_free(struct target_file *file, struct target_files *files)
 {
 	if (file->library.probes)
-		probe_set_detach_library(probes, file->library.probes);
+		probe_set_detach_library(files->probes, file->library.probes);
 	if (file->loader)
-		probe_set_detach_library(probes, file->loader);
+		probe_set_detach_library(files->probes, file->loader);
+	target_collector_detach(files, file);
 	closep(&file->path_fd);
 	free(file->sites);
 	ARRAY_DONE(&file->library.ops);
@@ -70,14 +72,14 @@ static void file_forget_one(struct target_files *files)
 	for (size_t i = 0; i < TARGET_FILE_BUCKETS; i++)
 		for (struct target_file **f = &files->buckets[i]; *f; f = &(*f)->next)
 			if ((*f)->is_settled && !(*f)->is_listed && !(*f)->library.probes && !(*f)->loader &&
-			    (!oldest || (*f)->last_scan < (*oldest)->last_scan))
+			    !(*f)->collector.probes && (!oldest || (*f)->last_scan < (*oldest)->last_scan))
 				oldest = f;
 	if (oldest) {
 		struct target_file *file = *oldest;
 
 		*oldest = file->next;
 		files->n--;
-		file_free(file, files->probes);
+		file_free(file, files);
 	}
 }
 
@@ -96,7 +98,7 @@ struct target_file *target_files_add(struct target_files *files, const struct fi
 	file->library.build_id = strdup("");
 	file->library.reason = strdup("");
 	if (!file->library.path || !file->library.soname || !file->library.build_id || !file->library.reason) {
-		file_free(file, files->probes);
+		file_free(file, files);
 		return NULL;
 	}
 
@@ -275,7 +277,7 @@ void target_files_forget(struct target_files *files, struct target_file *file)
 			}
 			*f = other->next;
 			files->n--;
-			file_free(other, files->probes);
+			file_free(other, files);
 		}
 	}
 }
@@ -287,8 +289,9 @@ void target_files_done(struct target_files *files)
 			struct target_file *file = files->buckets[i];
 
 			files->buckets[i] = file->next;
-			file_free(file, files->probes);
+			file_free(file, files);
 		}
 	}
 	ARRAY_DONE(&files->listed);
+	ARRAY_DONE(&files->collectors);
 }

@@ -17,20 +17,31 @@
 #define TARGET_FILE_BUCKETS 1024
 #define TARGET_DEVICE_OVERLAY UINT64_MAX /* of any overlay, where the kernel does not tell what is below */
 
+/* The garbage collector of a Python interpreter. */
+struct target_collector {
+	struct probe_site begins[4], ends[4]; /* no ends: `begins` are functions */
+	size_t n_begins;		      /* 0: it was not found */
+	size_t n_ends;
+	struct probe_library *probes; /* NULL while not attached */
+	uint64_t used_ns;	      /* when a process that needs it was last known */
+	bool is_refused;	      /* was tried, which failed */
+};
+
 struct target_file {
 	struct target_file *next; /* of its bucket */
 	struct file_identity id;
 	uint64_t bytes;		 /* of the file that path_fd names */
 	struct timespec written; /* when it was last, as the parser was asked */
 	struct target_library library;
-	struct probe_library *loader; /* attached as a loader */
-	struct probe_site *sites;     /* n_symbols, while attached */
-	uint64_t last_scan;	      /* number of the last scan that met it */
-	uint64_t used_ns;	      /* when a process was last known to map it, while it is listed */
-	uint64_t loaded_ns;	      /* when a process told of it, which is noted within a second; 0: none did */
-	uint64_t interpreter_bytes;   /* of the state of a Python interpreter that it holds; 0: none */
-	int64_t interpreter_delta;    /* where that is, from the file's first executable mapping */
-	int path_fd;		      /* O_PATH, while it is being asked about */
+	struct probe_library *loader;	   /* attached as a loader */
+	struct probe_site *sites;	   /* n_symbols, while attached */
+	uint64_t last_scan;		   /* number of the last scan that met it */
+	uint64_t used_ns;		   /* when a process was last known to map it, while it is listed */
+	uint64_t loaded_ns;		   /* when a process told of it, which is noted within a second; 0: none did */
+	uint64_t interpreter_bytes;	   /* of the state of a Python interpreter that it holds; 0: none */
+	int64_t interpreter_delta;	   /* where that is, from the file's first executable mapping */
+	struct target_collector collector; /* of that interpreter */
+	int path_fd;			   /* O_PATH, while it is being asked about */
 	bool is_settled;
 	bool is_retried; /* was refused for a reason that may pass, as want of memory is */
 	bool is_listed;
@@ -50,7 +61,8 @@ struct target_files {
 	uint64_t seen_ns;		    /* when that was last looked at because there was no room */
 	size_t n;
 	struct target_file *buckets[TARGET_FILE_BUCKETS];
-	ARRAY(struct target_file *) listed; /* borrowed from the buckets */
+	ARRAY(struct target_file *) listed;	/* borrowed from the buckets */
+	ARRAY(struct target_file *) collectors; /* attached; likewise */
 };
 
 /** target_files_done() - detach and forget all of them */

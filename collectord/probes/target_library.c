@@ -12,6 +12,7 @@
 #include "clock.h"
 #include "events/op.h"
 #include "probes/place.h"
+#include "probes/target_collector.h"
 
 static const char *const result_reasons[PARSER_RESULT_COUNT] = {
 	[PARSER_OK] = "",
@@ -43,7 +44,8 @@ static bool answer_is_sound(const struct parser_library *a, size_t n, uint64_t f
 		return a->n_symbols == 0;
 	if (!memchr(a->soname, 0, sizeof(a->soname)) || a->n_build_id > PARSER_BUILD_ID_BYTES || a->is_loader > 1 ||
 	    (a->is_loader && a->debug_state_offset >= file_bytes) ||
-	    a->interpreter_bytes > PARSER_INTERPRETER_BYTES_MAX)
+	    a->interpreter_bytes > PARSER_INTERPRETER_BYTES_MAX ||
+	    !target_collector_is_sound(&a->collector, file_bytes))
 		return false;
 
 	for (uint32_t i = 0; i < a->n_symbols; i++) {
@@ -140,8 +142,8 @@ static uint32_t sites_place(const struct target_files *files, struct target_file
 		/* A function that begins inside the head of this one: leave the shared instruction to it. */
 		if (i + 1 < a->n_symbols && s->offset + place.delta >= a->symbols[i + 1].offset)
 			place = (struct place){ 0, CALL_HEAD_STEPPED };
-		sites[n++] = (struct probe_site){ s->offset + place.delta,
-						  COOKIE(op, place.head) | arguments_of(op_get(op), s) };
+		sites[n++] = (struct probe_site){ .offset = s->offset + place.delta,
+						  .cookie = COOKIE(op, place.head) | arguments_of(op_get(op), s) };
 	}
 	return n;
 }
@@ -302,6 +304,7 @@ static void library_use(struct target_files *files, struct target_file *file, co
 {
 	file->interpreter_bytes = a->interpreter_bytes;
 	file->interpreter_delta = a->interpreter_delta;
+	target_collector_take(file, &a->collector, a->machine);
 	if (a->n_symbols)
 		library_attach(files, file, a);
 	else if (file->is_named)

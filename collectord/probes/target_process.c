@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "probes/target_memory.h"
 #include "procs/owner.h"
 #include "procs/procfs.h"
 
@@ -89,6 +90,14 @@ bool target_processes_map(const struct target_processes *processes, const struct
 	return false;
 }
 
+bool target_processes_interpret(const struct target_processes *processes, const struct file_identity *interpreter)
+{
+	for (size_t i = 0; i < processes->all.n; i++)
+		if (file_identity_equal(&processes->all.items[i]->interpreter, interpreter))
+			return true;
+	return false;
+}
+
 /* The record of a process as it is now: one of its number that is gone makes room for it. */
 static int process_take(struct target_processes *processes, uint32_t tgid, int process_fd,
 			struct target_process **ret_process)
@@ -102,8 +111,10 @@ static int process_take(struct target_processes *processes, uint32_t tgid, int p
 		r = owner_read(process_fd, &owner);
 	if (r < 0)
 		return r;
-	if (process && process->start_ticks != stat.start_ticks)
+	if (process && process->start_ticks != stat.start_ticks) {
 		process_empty(process);
+		process->interpreter.inode = 0;
+	}
 	if (!process) {
 		process = calloc(1, sizeof(*process));
 		if (!process)

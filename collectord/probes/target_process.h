@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "base/array.h"
+#include "bpf/record.h"
 #include "procs/owner.h"
 
 struct target_file;
@@ -33,6 +34,7 @@ struct target_process {
 	struct owner owner;
 	uint64_t start_ticks;
 	char comm[TARGET_COMM_BYTES];
+	struct file_identity interpreter; /* of Python, whose garbage collections are traced; inode 0: none */
 	ARRAY(struct target_mapped) mapped;
 };
 
@@ -64,6 +66,8 @@ void target_processes_forget(struct target_processes *processes, uint32_t tgid);
 void target_processes_forget_file(struct target_processes *processes, const struct target_file *file);
 /** target_processes_refresh() - drop what is no longer mapped, and processes that are gone. @proc_fd: of /proc */
 void target_processes_refresh(struct target_processes *processes, int proc_fd);
+/** target_processes_interpret() - whether any process has that interpreter */
+bool target_processes_interpret(const struct target_processes *processes, const struct file_identity *interpreter);
 /** target_process_maps() - whether this one maps the file, as last looked at */
 bool target_process_maps(const struct target_process *process, const struct target_file *file);
 /** target_processes_map() - whether any process maps this file, as last looked at */

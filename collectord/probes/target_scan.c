@@ -19,6 +19,7 @@
 #include "children/child.h"
 #include "children/parser.h"
 #include "clock.h"
+#include "probes/target_collector.h"
 #include "probes/target_library.h"
 #include "probes/target_state.h"
 #include "procs/procfs.h"
@@ -43,6 +44,37 @@ static bool scan_has_loader(const struct target_set *set, const struct scan *sca
 	return false;
 }
 
+static bool process_maps_attached(const struct target_process *process)
+{
+	for (size_t i = 0; process && i < process->mapped.n; i++)
+		if (process->mapped.items[i].file && process->mapped.items[i].file->library.probes)
+			return true;
+	return false;
+}
+
+/* The process of a scan has a Python interpreter. Of one that maps a library of interest its collections are traced. */
+static void interpreter_note(struct target_set *set, const struct scan *scan, const struct target_candidate *c,
+			     struct target_file *file)
+{
+	struct target_process *process = target_processes_find(&set->processes, scan->tgid);
+	struct interpreter interpreter = { .start = c->start + (uint64_t)file->interpreter_delta,
+					   .n_bytes = file->interpreter_bytes };
+	CLEANUP(closep) int path_fd = -1;
+	struct file_identity id = file->id;
+	uint64_t bytes;
+
+	if (process_maps_attached(process)) {
+		if (!file->collector.probes)
+			path_fd = target_candidate_open(set->proc_fd, scan->process_fd, set->memory_device, c, &id,
+							&bytes);
+		interpreter.is_collected = (file->collector.probes || path_fd >= 0) &&
+					   target_collector_attach(&set->files, file, path_fd, &id);
+		if (interpreter.is_collected)
+			process->interpreter = file->id;
+	}
+	(void)probe_set_interpreter_note(set->files.probes, scan->tgid, &interpreter);
+}
+
 /* The process of a scan maps a file that matters. Without memory, or when it is gone, nothing is told of it. */
 static void file_note(struct target_set *set, struct scan *scan, const struct target_candidate *c,
 		      struct target_file *file)
@@ -52,11 +84,8 @@ static void file_note(struct target_set *set, struct scan *scan, const struct ta
 	};
 	struct target_load load = scan->load;
 
-	if (file->interpreter_bytes) {
-		uint64_t start = c->start + (uint64_t)file->interpreter_delta;
-
-		(void)probe_set_interpreter_note(set->files.probes, scan->tgid, start, file->interpreter_bytes);
-	}
+	if (file->interpreter_bytes)
+		interpreter_note(set, scan, c, file);
 	while (file->same)
 		file = file->same;
 	scan->is_judged |= c->is_base;
@@ -65,7 +94,9 @@ static void file_note(struct target_set *set, struct scan *scan, const struct ta
 	if (!file->is_listed)
 		return;
 	sighting.file = file;
-	(void)target_processes_note(&set->processes, scan->tgid, scan->process_fd, &sighting);
+	/* An interpreter that was met before the first library is of interest now. */
+	if (target_processes_note(&set->processes, scan->tgid, scan->process_fd, &sighting) > 0 && file->library.probes)
+		(void)ARRAY_PUSH(&set->soon, scan->tgid); /* without memory its collections are not measured */
 	if (!c->is_base)
 		load.base = 0;
 	if (load.time_ns && (c->is_base || c->is_program || (scan->is_told && scan->done)))
@@ -381,6 +412,8 @@ void target_scan_pump(struct target_set *set)
 		scans_finish(set);
 	} while (set->is_pumped_again);
 	set->is_pumping = false;
+	while (set->soon.n)
+		(void)target_set_scan(set, set->soon.items[--set->soon.n], 0, NULL, NULL);
 }
 
 /* Reads what the process maps now. Return: 0 with a scan; -errno, -ESRCH or -ENOENT when it is gone */

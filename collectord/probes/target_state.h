@@ -50,6 +50,7 @@ struct target_set {
 	struct target_lates lates;
 	uint64_t looked_ns;    /* for files that nobody maps any more */
 	ARRAY(uint32_t) later; /* processes to look at within a second, if they live so long */
+	ARRAY(uint32_t) soon;  /* processes to look at once more, when the scans that go on are advanced */
 	struct child *parser;  /* borrowed */
 	target_found_func found;
 	void *data;

@@ -275,8 +275,8 @@ static void durations(struct rig *rig, int fd, uint64_t n_rounds)
 	static const unsigned int ops[2] = { RIG_RUNTIME, RIG_DRIVER };
 	struct probe_library *library;
 	struct probe_site sites[2] = {
-		{ rig_offset((const void *)subject_runtime), COOKIE(RIG_RUNTIME, CALL_HEAD_PLAIN) },
-		{ rig_offset((const void *)subject_driver), COOKIE(RIG_DRIVER, CALL_HEAD_PLAIN) },
+		{ rig_offset((const void *)subject_runtime), COOKIE(RIG_RUNTIME, CALL_HEAD_PLAIN), 0 },
+		{ rig_offset((const void *)subject_driver), COOKIE(RIG_DRIVER, CALL_HEAD_PLAIN), 0 },
 	};
 	size_t i, k, n;
 	uint64_t round;
@@ -360,7 +360,7 @@ static int variant_run(struct bench *b, size_t i)
 {
 	static double untraced[ROUNDS_MAX], floors[ROUNDS_MAX], full[ROUNDS_MAX], ratios[ROUNDS_MAX];
 	struct process_wish wish = cases[i].record_all ? RIG_EVERY_CALL : RIG_NO_CALL;
-	struct probe_site sites[2];
+	struct probe_site sites[2] = { { .semaphore = 0 } };
 	size_t n_sites = 0;
 
 	for (size_t k = 0; k < 2 && cases[i].at[k]; k++) {

@@ -15,7 +15,8 @@
 /* One more operation, which nothing else in this process has used. */
 static void call_as(struct rig *rig, uint32_t id)
 {
-	struct probe_site site = { rig_offset((const void *)subject_empty), COOKIE(id, CALL_HEAD_PLAIN) };
+	struct probe_site site = { .offset = rig_offset((const void *)subject_empty),
+				   .cookie = COOKIE(id, CALL_HEAD_PLAIN) };
 	CLEANUP(closep) int fd = rig_path_fd();
 	struct probe_library *library = NULL;
 

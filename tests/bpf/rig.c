@@ -92,8 +92,10 @@ size_t rig_sites(struct probe_site ret_sites[RIG_SITES_MAX])
 
 	_Static_assert(ARRAY_SIZE(sites) <= RIG_SITES_MAX, "room for all");
 	for (i = 0; i < ARRAY_SIZE(sites); i++) {
-		ret_sites[i].offset = rig_offset((const void *)sites[i].function) + sites[i].delta;
-		ret_sites[i].cookie = COOKIE(sites[i].op, sites[i].head);
+		ret_sites[i] = (struct probe_site){
+			.offset = rig_offset((const void *)sites[i].function) + sites[i].delta,
+			.cookie = COOKIE(sites[i].op, sites[i].head),
+		};
 	}
 	return ARRAY_SIZE(sites);
 }

@@ -214,6 +214,7 @@ static int func_await(void *data)
 
 static int run(void *data)
 {
+	struct interpreter interpreter = { .n_bytes = sizeof(shared->word) };
 	const struct scenario *s = data;
 	pthread_t thread;
 	pid_t pid = 0;
@@ -221,9 +222,8 @@ static int run(void *data)
 	if (pipe2(go, O_CLOEXEC) < 0)
 		return 1;
 	/* The state of the interpreter: of the GIL the word is inside, of other locks just beside. */
-	if (probe_set_interpreter_note(probes, (uint32_t)getpid(),
-				       (uintptr_t)&shared->word + (s->kind == RESOURCE_GIL ? 0 : sizeof(shared->word)),
-				       sizeof(shared->word)) < 0)
+	interpreter.start = (uintptr_t)&shared->word + (s->kind == RESOURCE_GIL ? 0 : sizeof(shared->word));
+	if (probe_set_interpreter_note(probes, (uint32_t)getpid(), &interpreter) < 0)
 		return 1;
 	if (s->waker == THREAD && pthread_create(&thread, NULL, wake, NULL))
 		return 1;
