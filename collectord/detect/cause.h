@@ -2,6 +2,8 @@
 /* Causes of findings without a detector of their own: work or waits of a process between its calls. */
 #pragma once
 
+#include <stdint.h>
+
 #include "bpf/record.h"
 
 enum cause_number {
@@ -13,16 +15,27 @@ enum cause_number {
 	CAUSE_NETWORK,
 	CAUSE_TOOL,
 	CAUSE_CHECKPOINT,
-	CAUSE_PYTHON, /* on the CPU */
+	CAUSE_PYTHON, /* on the CPU, as is the next */
+	CAUSE_GC,
 	CAUSE_COUNT
 };
 
+/* Where a cause has other levels than its detector: as struct detector has them. */
+struct cause_levels {
+	double noise_ratio;
+	uint64_t open_lost_ns;
+	uint64_t open_present_ns; /* however much is lost */
+	double medium_ratio;	  /* nothing is worse */
+	uint64_t medium_lost_ns;
+};
+
 struct cause {
-	const char *kind;	/* static text of the message; one pointer for each cause */
-	const char *title;	/* text after the process's name */
-	enum blame_class takes; /* class whose time it takes; BLAME_ON_CPU: several */
-	const char *behind;	/* text before the culprits; NULL: never any */
-	const char *own;	/* text without a known process */
+	const char *kind;		   /* as clients get it; one pointer for each cause */
+	const char *title;		   /* behind the process's name */
+	enum blame_class takes;		   /* class whose time it takes; BLAME_ON_CPU: several */
+	const char *behind;		   /* before the processes to blame; NULL: none ever is */
+	const char *own;		   /* where no process is known */
+	const struct cause_levels *levels; /* NULL: its detector's */
 };
 
 /** cause_get() - row by number, below CAUSE_COUNT */

@@ -69,6 +69,7 @@ struct detector_view {
 	size_t n_driving; /* of those; 0: it is not known where their time went */
 	const struct account_wait *waits;
 	size_t n_waits;
+	bool is_collected;	  /* those have its garbage collections, where it is a Python program */
 	uint64_t called_ns;	  /* end of the last tick with calls, this one included */
 	uint64_t gap_ns;	  /* longest time without calls between two ticks with some */
 	const uint32_t *children; /* processes that it forked */

@@ -25,7 +25,12 @@
 /* The average call in which the thread does not wait for the device. (Guess: launches take 5 us.) */
 #define SHORT_CALL_NS (200 * NSEC_PER_USEC)
 
-enum extra { EXTRA_COMPUTING, EXTRA_CALLS };
+/* Collections of a second that are worth a condition at all. (Guess.) */
+#define GC_LEAST_NS (20 * NSEC_PER_MSEC)
+/* Without calls for so long its collections cost the device nothing. (Guess, as starved.) */
+#define DEMAND_NS (10 * NSEC_PER_SEC)
+
+enum extra { EXTRA_COMPUTING, EXTRA_CALLS, EXTRA_COLLECTIONS, EXTRA_COLLECTED_NS };
 
 /* Waits between calls and delays that another detector names; sleep is neither. */
 static uint64_t other_delays(const struct driving *d)
@@ -48,6 +53,24 @@ static bool is_host_bound(const struct driving *d)
 	       (double)driving_least(d, d->between_ns[BLAME_ON_CPU]) >= LEAST_RATIO * wall_ns;
 }
 
+/* What a thread computed in garbage collections between its calls, and how often. .ns 0: nothing that is known */
+static struct account_wait collections_of(const struct detector_view *view, const struct driving *d)
+{
+	struct account_wait sum = { .ns = 0 };
+
+	for (size_t i = 0; i < view->n_waits; i++) {
+		const struct account_wait *w = &view->waits[i];
+
+		if (w->kind != RESOURCE_GC || w->op || w->tid != d->account->tid)
+			continue;
+		sum.ns += w->ns;
+		sum.count += w->count;
+		sum.max_ns = MAX(sum.max_ns, w->max_ns);
+	}
+	sum.ns = MIN(sum.ns, d->between_ns[BLAME_ON_CPU]);
+	return sum;
+}
+
 /* The GIL is waited for, or the program is called so. */
 static bool is_python(const struct detector_view *view)
 {
@@ -56,24 +79,59 @@ static bool is_python(const struct detector_view *view)
 	if (strncmp(view->process->comm, name, sizeof(name) - 1) == 0)
 		return true;
 	for (size_t i = 0; i < view->n_waits; i++)
-		if (view->waits[i].kind == RESOURCE_GIL)
+		if (view->waits[i].kind == RESOURCE_GIL || view->waits[i].kind == RESOURCE_GC)
 			return true;
 	return false;
 }
 
-static size_t check(const struct detector_view *view, struct condition *ret, size_t room)
+/* The driving thread that collected most garbage, whatever else it does. */
+static size_t check_collections(const struct detector_view *view, struct condition *ret)
+{
+	struct condition c = { .confidence = 1, .of = cause_get(CAUSE_GC) };
+	struct driving worst = { .account = NULL };
+	struct account_wait most = { .ns = 0 };
+
+	if (view->to_ns > view->called_ns + DEMAND_NS)
+		return 0;
+	for (size_t i = 0; i < view->n_driving; i++) {
+		struct account_wait collections;
+		struct driving one;
+
+		driving_of(&view->accounts[i], &one);
+		collections = collections_of(view, &one);
+		if (collections.ns <= most.ns)
+			continue;
+		most = collections;
+		worst = one;
+	}
+	if (most.ns < GC_LEAST_NS)
+		return 0;
+	condition_account(&c, &worst, 0, most.ns);
+	c.longest = most;
+	c.extra[EXTRA_COMPUTING] = worst.between_ns[BLAME_ON_CPU];
+	c.extra[EXTRA_COLLECTIONS] = most.count;
+	c.extra[EXTRA_COLLECTED_NS] = view->wall_ns;
+	*ret = c;
+	return 1;
+}
+
+/* What it computes besides its collections, which are told by themselves. */
+static size_t check_computing(const struct detector_view *view, struct condition *ret)
 {
 	struct condition c = { .confidence = 1 };
 	struct driving worst = { .account = NULL };
 	uint64_t computing_ns, least_ns;
 
-	if (!room || view->to_ns < view->first_call_ns + BEGIN_NS ||
-	    (double)view->calls * NSEC_PER_SEC < DEMAND_CALLS * (double)view->wall_ns)
+	if ((double)view->calls * NSEC_PER_SEC < DEMAND_CALLS * (double)view->wall_ns)
 		return 0;
 	for (size_t i = 0; i < view->n_driving; i++) {
 		struct driving one;
+		uint64_t collected_ns;
 
 		driving_of(&view->accounts[i], &one);
+		collected_ns = collections_of(view, &one).ns;
+		if (collected_ns >= GC_LEAST_NS)
+			one.between_ns[BLAME_ON_CPU] -= collected_ns;
 		if (is_host_bound(&one) &&
 		    (!worst.account || one.between_ns[BLAME_ON_CPU] > worst.between_ns[BLAME_ON_CPU]))
 			worst = one;
@@ -87,8 +145,42 @@ static size_t check(const struct detector_view *view, struct condition *ret, siz
 	c.of = is_python(view) ? cause_get(CAUSE_PYTHON) : NULL;
 	c.extra[EXTRA_COMPUTING] = computing_ns;
 	c.extra[EXTRA_CALLS] = worst.account->calls;
+	c.extra[EXTRA_COLLECTED_NS] = view->is_collected ? view->wall_ns : 0;
 	*ret = c;
 	return 1;
+}
+
+static size_t check(const struct detector_view *view, struct condition *ret, size_t room)
+{
+	size_t n = 0;
+
+	if (view->to_ns < view->first_call_ns + BEGIN_NS)
+		return 0;
+	if (room > n)
+		n += check_collections(view, &ret[n]);
+	if (room > n)
+		n += check_computing(view, &ret[n]);
+	return n;
+}
+
+static void tell_collections(const struct detector_sums *s, struct finding *f)
+{
+	uint64_t collections = s->extra[EXTRA_COLLECTIONS];
+
+	detector_title_between(f, cause_get(CAUSE_GC)->title);
+	detector_evidence(f, "gc_ns", (double)s->lost_ns, FINDING_UNIT_NS);
+	detector_evidence(f, "lost_ratio", s->time_ns ? (double)s->lost_ns / (double)s->time_ns : 0,
+			  FINDING_UNIT_RATIO);
+	detector_evidence(f, "lost_at_least_ns", (double)s->least_ns, FINDING_UNIT_NS);
+	detector_evidence(f, "collections", (double)collections, FINDING_UNIT_COUNT);
+	detector_evidence(f, "longest_collection_ns", (double)s->longest.max_ns, FINDING_UNIT_NS);
+	detector_advise(f, "call gc.collect() and gc.freeze() once when model and data are loaded: later collections "
+			   "skip those objects");
+	detector_advise(f,
+			"gc.disable() during the steps, gc.collect() between phases: wins %.1f s at most of the "
+			"%.0f s that this was seen",
+			(double)s->lost_ns / NSEC_PER_SEC, (double)s->present_ns / NSEC_PER_SEC);
+	detector_advise(f, "raise gc.set_threshold(), or create fewer objects that refer to each other in a step");
 }
 
 static void tell(const struct detector_sums *s, const struct detector_facts *facts, struct finding *f)
@@ -97,6 +189,10 @@ static void tell(const struct detector_sums *s, const struct detector_facts *fac
 	uint64_t computing_ns = s->extra[EXTRA_COMPUTING], calls = s->extra[EXTRA_CALLS];
 
 	(void)facts;
+	if (strcmp(f->cause.kind, cause_get(CAUSE_GC)->kind) == 0) {
+		tell_collections(s, f);
+		return;
+	}
 	detector_title_between(f, is_in_python ? cause_get(CAUSE_PYTHON)->title : "computed on the CPU");
 	detector_evidence(f, "on_cpu_ns", (double)computing_ns, FINDING_UNIT_NS);
 	detector_evidence(f, "lost_ratio", s->time_ns ? (double)s->lost_ns / (double)s->time_ns : 0,
@@ -111,6 +207,8 @@ static void tell(const struct detector_sums *s, const struct detector_facts *fac
 	detector_advise(f, "see which lines compute: sudo py-spy top --pid %" PRIu32, f->process.tgid);
 	detector_advise(f, "replay the calls of a step as one CUDA graph (torch.compile, torch.cuda.graph), or move "
 			   "the work to worker processes");
+	if (s->extra[EXTRA_COLLECTED_NS])
+		return; /* it has a finding of its own where it matters */
 	detector_advise(f, "garbage collection is not measured: log it with gc.callbacks, then use gc.freeze() after "
 			   "the start");
 }

@@ -353,6 +353,7 @@ static void starved_advise(const struct detector_sums *s, const struct detector_
 		advise_checkpoint(s, f);
 		break;
 	case CAUSE_PYTHON:
+	case CAUSE_GC:
 	case CAUSE_COUNT:
 		break;
 	}

@@ -298,10 +298,13 @@ void track_close(struct track *t, uint64_t end_ns, const struct detector_facts *
 static bool is_full(const struct track *t)
 {
 	const struct detector *d = t->detector;
-	double open_ns = (double)d->open_lost_ns;
+	const struct cause_levels *own = t->of ? t->of->levels : NULL;
+	double open_ns = (double)(own ? own->open_lost_ns : d->open_lost_ns);
 
 	if (t->bucket_ns < open_ns)
 		return false;
+	if (own)
+		return t->sums.present_ns >= own->open_present_ns;
 	return t->sums.present_ns >= d->open_present_ns || t->bucket_ns >= 4 * open_ns;
 }
 
@@ -309,7 +312,7 @@ int track_advance(struct track *t, const struct track_tick *tick)
 {
 	const struct detector_view *view = tick->view;
 	double time_ns = (double)time_of(t, tick);
-	double noise_ns = t->detector->noise_ratio * time_ns;
+	double noise_ns = (t->of && t->of->levels ? t->of->levels->noise_ratio : t->detector->noise_ratio) * time_ns;
 	double lost_ns = tick->condition ? (double)tick->condition->lost_ns : 0;
 	bool is_event = tick->condition && tick->condition->is_event;
 	bool is_present = is_event || (tick->condition && lost_ns > noise_ns);

@@ -148,9 +148,14 @@ static double ratio_squared(const struct track *t, double recent_ns)
 /* The worst band of which both are reached: the share of the time that is being lost now, and the time in all. */
 static int band_of(const struct track *t, double recent_ns, uint64_t lost_ns)
 {
+	const struct cause_levels *own = t->of ? t->of->levels : NULL;
 	double squared = ratio_squared(t, recent_ns);
 	int severity = FINDING_LOW;
 
+	if (own)
+		return squared >= own->medium_ratio * own->medium_ratio && lost_ns >= own->medium_lost_ns
+			       ? FINDING_MEDIUM
+			       : FINDING_LOW;
 	for (int i = FINDING_MEDIUM; i <= FINDING_CRITICAL; i++) {
 		const struct severity_band *band = &t->detector->bands[i];
 

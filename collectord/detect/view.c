@@ -47,6 +47,7 @@ struct detector_view view_of(const struct process_memory *p, const struct tick *
 		view.n_accounts = p->in_tick->accounts.n;
 		view.waits = p->in_tick->waits.items;
 		view.n_waits = p->in_tick->waits.n;
+		view.is_collected = p->in_tick->is_collected;
 	}
 	/* What several threads did together is no one's clock. */
 	while (view.n_driving < view.n_accounts && is_of_one_driving(&view.accounts[view.n_driving]))

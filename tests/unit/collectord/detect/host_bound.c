@@ -74,8 +74,133 @@ static void second_of(struct play *p, size_t i)
 						     .kind = (uint8_t)cases[i].kind });
 }
 
+/* Collections of the main thread, in milliseconds of a second: part of what it computes, each `every` seconds. */
+static const struct {
+	const char *name;
+	uint64_t collects;
+	uint64_t computes; /* besides */
+	uint64_t device;
+	unsigned int every;
+	uint64_t calls;
+	enum finding_severity severity; /* of the collections; 0: no finding */
+	bool is_python;			/* the other computing is told, too */
+} collecting[] = {
+	{ "a fifth of the clock", 200, 100, 50, 1, 1000, FINDING_MEDIUM, false },
+	{ "most of the clock", 800, 100, 50, 1, 1000, FINDING_MEDIUM, false },
+	{ "beside Python that computes", 200, 700, 50, 1, 1000, FINDING_MEDIUM, true },
+	{ "beside a little", 400, 200, 50, 1, 1000, FINDING_MEDIUM, false },
+	{ "hardly any calls meanwhile", 950, 0, 0, 1, 5, FINDING_MEDIUM, false },
+	{ "a twentieth", 50, 100, 0, 1, 1000, FINDING_LOW, false },
+	{ "nearly a tenth", 98, 100, 0, 1, 1000, FINDING_LOW, false },
+	{ "every third second", 250, 100, 0, 3, 1000, FINDING_LOW, false },
+	{ "hidden behind the device", 200, 100, 600, 1, 1000, FINDING_LOW, false },
+	/* Those are well. */
+	{ "just above the noise", 21, 100, 0, 1, 1000, 0, false },
+	{ "1.9 % of the clock", 19, 100, 0, 1, 1000, 0, false },
+	{ "once", 900, 100, 0, 100, 1000, 0, false },
+	{ "between its phases", 900, 100, 0, 12, 1000, 0, false },
+};
+
+static void collecting_second(struct play *p, size_t i, int second, bool is_measured)
+{
+	struct account *a = play_account(p, PLAY_PID, true);
+	uint64_t gc_ns =
+		second % (int)collecting[i].every == (int)collecting[i].every / 2 ? collecting[i].collects * MS : 0;
+	struct account_wait wait = { .ns = gc_ns,
+				     .max_ns = gc_ns / 2,
+				     .count = 10,
+				     .tid = PLAY_PID,
+				     .class = BLAME_ON_CPU,
+				     .kind = RESOURCE_GC };
+
+	play_calls(p, "cudaLaunchKernel", collecting[i].calls, 5 * US, BLAME_ON_CPU);
+	a->calls = collecting[i].calls;
+	play_in(a, "cudaStreamSynchronize", BLAME_DEVICE, collecting[i].device * MS);
+	play_between(a, BLAME_ON_CPU, collecting[i].computes * MS + gc_ns);
+	play_between(a, BLAME_SLEEP, S - a->wall_ns);
+	play_process(p)->is_collected = is_measured;
+	if (gc_ns && is_measured)
+		play_wait(p, &wait);
+	/* Of a thread that is not driving it is no loss. */
+	wait.tid = 5000;
+	wait.ns = S;
+	if (is_measured)
+		play_wait(p, &wait);
+}
+
+static const struct finding *finding_of(const struct play *p, const char *cause)
+{
+	for (size_t i = 0; i < p->n_findings; i++)
+		if (strcmp(p->findings[i].kind, "host_bound") == 0 && strcmp(p->findings[i].cause.kind, cause) == 0)
+			return &p->findings[i];
+	return NULL;
+}
+
+static bool says_not_measured(const struct finding *f)
+{
+	for (size_t i = 0; i < f->n_advice; i++)
+		if (strstr(f->advice[i], "garbage collection is not measured"))
+			return true;
+	return false;
+}
+
+static void check_collecting(void)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(collecting); i++) {
+		struct play *p = malloc(sizeof(*p));
+		const char *name = collecting[i].name;
+		const struct finding *f, *python;
+
+		play_begin(p, i);
+		for (int second = 0; second < BEGIN + SECONDS; second++) {
+			collecting_second(p, i, second, /* is_measured= */ true);
+			CHECK_INT_EQ(name, play_tick(p, S), 0);
+		}
+		f = finding_of(p, "gc");
+		python = finding_of(p, "python");
+		CHECK_INT_EQ(name, f ? f->severity : 0, collecting[i].severity);
+		CHECK_INT_EQ(name, python != NULL, collecting[i].is_python);
+		if (f) {
+			CHECK_INT_EQ(name, f->lost_ns % (collecting[i].collects * MS), 0);
+			CHECK_INT_IN(name, f->lost_ns, 1,
+				     SECONDS * collecting[i].collects * MS + collecting[i].collects * MS);
+			CHECK_INT_EQ(name, play_evidence(f, "gc_ns"), f->lost_ns);
+			CHECK_INT_EQ(name, play_evidence(f, "longest_collection_ns"), collecting[i].collects * MS / 2);
+			CHECK_INT_EQ(name, play_evidence(f, "collections"),
+				     f->lost_ns / (collecting[i].collects * MS) * 10);
+			CHECK_STR_EQ(name, f->title, "python collected garbage between its calls");
+			CHECK(name, strstr(f->advice[0], "gc.freeze()") && !says_not_measured(f));
+		}
+		if (python)
+			CHECK_INT_EQ(name, python->lost_ns, (SECONDS + 1) * collecting[i].computes * MS);
+		CHECK(name, !python || !says_not_measured(python));
+		play_end(p);
+		free(p);
+	}
+}
+
+/* Where nothing is known of collections, that is said. */
+static void check_not_measured(void)
+{
+	struct play *p = malloc(sizeof(*p));
+	const struct finding *f;
+
+	play_begin(p, 1);
+	for (int second = 0; second < BEGIN + SECONDS; second++) {
+		collecting_second(p, 1, second, /* is_measured= */ false);
+		CHECK_INT_EQ("not measured", play_tick(p, S), 0);
+	}
+	CHECK("no finding of its own", !finding_of(p, "gc"));
+	f = finding_of(p, "python");
+	CHECK("not measured", f && says_not_measured(f));
+	play_end(p);
+	free(p);
+}
+
 int main(void)
 {
+	check_collecting();
+	check_not_measured();
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct play *p = malloc(sizeof(*p));
 		const char *name = cases[i].name;
