@@ -26,10 +26,13 @@ CONDITIONS = {
     "disk": ("disk", 0, None, ("block_io",)),
     "child": ("child", 0, None, ("other",)),
     "idle": ("idle", 0, None, ("network", "other")),
+    "gc": ("gc", 0, None, ()),
 }
+GC_FROM = 2  # seconds, when the interpreter is known
 READY = ("runnable", "quota")
 SUM_RATIO = 0.005
 CLASS_RATIO = 0.01
+GC_RATIO = 0.03
 
 
 def run(bench, loses, n_hogs, quota_us, seconds):
@@ -39,7 +42,7 @@ def run(bench, loses, n_hogs, quota_us, seconds):
         directory = stack.enter_context(tempfile.TemporaryDirectory())
         report, stat = os.path.join(directory, "report"), None
         command = [sys.executable, "-S", BETWEEN, "--libraries", libraries, "--loses", loses, "--seconds", f"{seconds:g}",
-                   "--pin", str(CPU), "--report", report]
+                   "--pin", str(CPU), "--from", str(GC_FROM if loses == "gc" else 0), "--report", report]
         if quota_us:
             group = programs.Group(quota_us, 100000)
             stack.callback(group.remove)
@@ -71,7 +74,7 @@ def part_ns(account, where=None, classes=None):
 def measure(bench):
     seconds = bench.seconds or SECONDS
     for name, (loses, n_hogs, quota_us, classes) in CONDITIONS.items():
-        sums, cpus, readies, waits, quotas, unknown = ([] for _ in range(6))
+        sums, cpus, readies, waits, quotas, unknown, collections = ([] for _ in range(7))
         for _ in range(bench.pairs):
             said, account, throttled_ns = run(bench, loses, n_hogs, quota_us, seconds)
             wall_ns = said["wall_ns"]
@@ -84,6 +87,9 @@ def measure(bench):
                 waited_ns = said["wall_ns"] - said["cpu_ns"] - said["ready_ns"] - part_ns(account, where="in", classes=None) + \
                     part_ns(account, where="in", classes=("on_cpu", *READY))
                 waits.append(abs(part_ns(account, where="between", classes=classes) - waited_ns) / wall_ns)
+            if loses == "gc":
+                ns = sum(part["ns"] for part in account["parts"] if part.get("resource", {}).get("kind") == "gc")
+                collections.append(abs(ns - said["collected_ns"]) / max(said["collected_ns"], 1))
             if throttled_ns is not None:
                 quotas.append(abs(part_ns(account, classes=("quota",)) - throttled_ns) / wall_ns)
         bench.row(f"{name}: sum of the parts against the wall clock, error", sums, "ratio", limit=SUM_RATIO)
@@ -92,5 +98,7 @@ def measure(bench):
         bench.row(f"{name}: not known / wall", unknown, "ratio", limit=SUM_RATIO)
         if waits:
             bench.row(f"{name}: {' + '.join(classes)} between calls against the program's clocks, error / wall", waits, "ratio", limit=CLASS_RATIO)
+        if collections:
+            bench.row(f"{name}: in collections against the program's own clock, error", collections, "ratio", limit=GC_RATIO)
         if quotas:
             bench.row(f"{name}: quota against cpu.stat, error / wall", quotas, "ratio", limit=CLASS_RATIO)

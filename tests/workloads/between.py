@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A loop of GPU steps that loses its time between the calls, and says by its own clocks how much.
 
-    between.py --libraries DIR --loses TO [--seconds N] [--wait-ms N] [--compute-ms N] [--from N] [--threads N] [--pin CPU]
-               [--report FILE]
+    between.py --libraries DIR --loses TO [--seconds N] [--wait-ms N] [--compute-ms N] [--from N] [--threads N] [--objects N]
+               [--pin CPU] [--report FILE]
 
 TO is one of
     nothing  each step computes for --compute-ms, and that is all
@@ -14,10 +14,11 @@ TO is one of
     gil      another thread of the interpreter computes in Python, or --threads of them
     disk     writes 4 MiB to a file and waits until the disk has them, again and again for --wait-ms
     child    starts a process that rests --wait-ms, and waits for its end
-    gc       collects garbage among 300 000 objects
+    gc       collects garbage among --objects objects
     idle     a server that nobody asks: waits on a socket for longer than it lives, but for --wait-ms
 It loses nothing before --from seconds. The report is JSON: the thread's clocks from before its first kernel on, and how long the waits took
-(`waited_ns`), the processes that gave what was waited for (`helpers`) and the threads that held the GIL (`holders`).
+(`waited_ns`), the processes that gave what was waited for (`helpers`) and the threads that held the GIL (`holders`); with gc the CPU time
+of its collections (`collected_ns`), the longest (`longest_ns`) and their number (`collections`).
 """
 import argparse
 import gc
@@ -56,6 +57,8 @@ class Waits:
     def __init__(self, options):
         self.wait_s = options.wait_ms / 1000
         self.threads = options.threads
+        self.n_objects = options.objects
+        self.collected = {"collected_ns": 0, "longest_ns": 0, "collections": 0}
         self.children = []
         self.holders = []
         self.loses = options.loses
@@ -149,8 +152,20 @@ class Waits:
         os.waitpid(pid, 0)
 
     def prepare_gc(self):
-        self.objects = [[i] for i in range(300000)]
         gc.disable()
+        self.objects = [[i] for i in range(self.n_objects)]
+        began_ns = 0
+
+        def measure(phase, _):
+            nonlocal began_ns
+            if phase == "start":
+                began_ns = time.thread_time_ns()
+                return
+            ns = time.thread_time_ns() - began_ns
+            self.collected["collected_ns"] += ns
+            self.collected["longest_ns"] = max(self.collected["longest_ns"], ns)
+            self.collected["collections"] += 1
+        gc.callbacks.append(measure)
 
     def gc(self):
         gc.collect()
@@ -191,6 +206,7 @@ def main():
     parser.add_argument("--compute-ms", type=float, default=3)
     parser.add_argument("--from", dest="from_s", type=float, default=0)
     parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--objects", type=int, default=300000)
     parser.add_argument("--pin", type=int)
     parser.add_argument("--report")
     options = parser.parse_args()
@@ -218,7 +234,7 @@ def main():
     if options.report:
         with open(options.report, "w", encoding="ascii") as file:
             json.dump({"tid": threading.get_native_id(), "steps": steps, "waited_ns": waited_ns, "helpers": waits.children, "holders": waits.holders,
-                       **{name: after[name] - before[name] for name in after}}, file)
+                       **(waits.collected if options.loses == "gc" else {}), **{name: after[name] - before[name] for name in after}}, file)
     os._exit(0)  # at once: what comes after the clocks were read is not in the report
 
 

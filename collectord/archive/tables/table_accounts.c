@@ -41,7 +41,8 @@
 	C(op_name, TEXT, list_op_name(list, row->op), OP_NAME, "operation of the call; NULL: between calls")           \
 	C(resource_kind, TEXT, list_known_text(list, account_resource_name(w->kind)), NONE,                            \
 	  "what was waited for: futex, gil (the lock of the Python interpreter), inode (a file), pipe, peer (a "       \
-	  "socket), device, cgroup, child, written (a file that it writes); NULL: not known")                          \
+	  "socket), device, cgroup, child, written (a file that it writes); gc: no wait, but what the thread "         \
+	  "computed in garbage collections of Python; NULL: not known")                                                \
 	C(resource_name, TEXT, list_known_text(list, name), NONE, "its name; NULL: it has none, or it is not known")   \
 	C(by_pid, INTEGER, list_known_u64(list, w->waker_tgid == READ_PID_HIDDEN ? 0 : w->waker_tgid), NONE,           \
 	  "process that ended the waits; NULL: not known, or another user's, which may not be named")                  \
@@ -150,5 +151,6 @@ LIST_TABLE(accounts, accounts, 1000,
 	   "where the wall clock of each calling thread went, over the whole recording; a row is one "
 	   "part of it");
 LIST_TABLE(waits, waits, 1000,
-	   "waits of these threads of 1 ms or more, by resource and by the thread that ended them, over "
-	   "the whole recording; of a process the 128 longest, the others as sums without these");
+	   "waits of these threads of 1 ms or more, and garbage collections of any length, by what was waited for and "
+	   "by the thread that ended them, over all "
+	   "the time that is kept; of a process the 128 longest, the others as sums without these");

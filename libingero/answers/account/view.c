@@ -22,6 +22,7 @@ enum cause_group {
 	GROUP_CALL,
 	GROUP_CPU,
 	GROUP_PYTHON,
+	GROUP_GC,
 	GROUP_PIPE,
 	GROUP_SOCKET,
 	GROUP_GIL,
@@ -47,6 +48,7 @@ static const struct {
 	[GROUP_CALL] = { "other calls", NULL, "" },
 	[GROUP_CPU] = { "on the CPU between calls", "on the CPU", "" },
 	[GROUP_PYTHON] = { "Python on the CPU", "Python", "" },
+	[GROUP_GC] = { "garbage collection", NULL, "" },
 	[GROUP_PIPE] = { "waits for a pipe", NULL, "from " },
 	[GROUP_SOCKET] = { "waits for a socket", NULL, "from " },
 	[GROUP_GIL] = { "waits for the GIL", NULL, "held by " },
@@ -116,6 +118,11 @@ static enum cause_group group_of_class(enum blame_view_class class)
 	}
 }
 
+static bool is_collection(const Ingero__V1__AccountPart *part)
+{
+	return part->resource && strcmp(part->resource->kind, "gc") == 0;
+}
+
 static enum cause_group account_group_of(const Ingero__V1__Account *account, const Ingero__V1__AccountPart *part)
 {
 	static const struct {
@@ -135,6 +142,8 @@ static enum cause_group account_group_of(const Ingero__V1__Account *account, con
 		return GROUP_QUOTA;
 	if (strcmp(part->where, "in") == 0)
 		return GROUP_CALL;
+	if (class == BLAME_VIEW_ON_CPU && is_collection(part))
+		return GROUP_GC;
 	if (class == BLAME_VIEW_ON_CPU)
 		return is_python_account(account) ? GROUP_PYTHON : GROUP_CPU;
 	for (size_t i = 0; part->resource && i < ARRAY_SIZE(by_resource); i++)
@@ -177,7 +186,8 @@ static void cause_of(const Ingero__V1__Account *account, const Ingero__V1__Accou
 	switch (group) {
 	case GROUP_CALL:
 		(void)snprintf(cause->text, sizeof(cause->text), "%s",
-			       blame_view_parse(part->class_) == BLAME_VIEW_COUNT
+			       is_collection(part) ? group_words[GROUP_GC].label
+			       : blame_view_parse(part->class_) == BLAME_VIEW_COUNT
 				       ? part->class_
 				       : blame_view_label(blame_view_parse(part->class_)));
 		break;

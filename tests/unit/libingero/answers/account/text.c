@@ -62,6 +62,8 @@ static const struct {
 	const char *process;
 	const char *text;
 } lines[] = {
+	{ .row = { .where = "between", .class = "on_cpu", .ns = 1, .kind = "gc", .name = "" },
+	  .text = "garbage collection: " },
 	{ .row = { .where = "between",
 		   .class = "lock",
 		   .ns = 1,
