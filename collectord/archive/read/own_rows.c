@@ -279,6 +279,14 @@ static bool overlaps(uint64_t begin, uint64_t end, uint64_t from, uint64_t to)
 }
 
 /* A gap under way, which grows by what follows it. */
+struct gap_row {
+	uint32_t boot;
+	uint64_t from, to; /* ns since 1970 */
+	const char *reason;
+	uint64_t n;
+	int64_t uid; /* -1: nobody's in particular */
+};
+
 struct gap_walk {
 	const struct own_file *own;
 	read_gap_func func;
@@ -296,24 +304,27 @@ static int gap_end(struct gap_walk *w)
 }
 
 /* An imported file has a row for each minute; who asks for more than one wants to know of one gap. */
-static int gap_add(struct gap_walk *w, uint64_t from, uint64_t to, const char *reason, uint64_t n, int64_t uid)
+static int gap_add(struct gap_walk *w, const struct gap_row *row)
 {
-	const char *node = own_node(w->own, boot);
+	const char *node = own_node(w->own, row->boot);
 	int r;
 
-	if (w->own->is_imported && !strcmp(w->reason, reason) && from == w->gap.to_unix_ns + 1) {
-		w->gap.to_unix_ns = to;
-		w->gap.count += n;
+	if (w->own->is_imported && !strcmp(w->reason, row->reason) && row->from == w->gap.to_unix_ns + 1) {
+		w->gap.to_unix_ns = row->to;
+		w->gap.count += row->n;
 		return 0;
 	}
 	r = gap_end(w);
-	(void)snprintf(w->reason, sizeof(w->reason), "%s", reason);
-	w->gap.from_unix_ns = from;
-	w->gap.to_unix_ns = to;
+	(void)snprintf(w->reason, sizeof(w->reason), "%s", row->reason);
+	w->gap.from_unix_ns = row->from;
+	w->gap.to_unix_ns = row->to;
 	w->gap.reason = w->reason;
-	w->gap.count = n;
-	w->gap.uid = uid < 0 ? 0 : (uint32_t)uid;
-	w->gap.owner_told_case = uid < 0 ? INGERO__V1__GAP__OWNER_TOLD__NOT_SET : INGERO__V1__GAP__OWNER_TOLD_UID;
+	w->gap.count = row->n;
+	w->gap.node = (char *)(uintptr_t)node;
+	w->gap.node_told_case =
+		w->own->tells_nodes && *node ? INGERO__V1__GAP__NODE_TOLD_NODE : INGERO__V1__GAP__NODE_TOLD__NOT_SET;
+	w->gap.uid = row->uid < 0 ? 0 : (uint32_t)row->uid;
+	w->gap.owner_told_case = row->uid < 0 ? INGERO__V1__GAP__OWNER_TOLD__NOT_SET : INGERO__V1__GAP__OWNER_TOLD_UID;
 	return r;
 }
 
@@ -330,20 +341,26 @@ int own_gaps(struct own_file *own, uint64_t from_unix_ns, uint64_t to_unix_ns, r
 	if (r == 0)
 		(void)sqlite3_bind_int64(s, 1, own->scope.all ? -1 : (int64_t)own->scope.uid);
 	while (r == 0 && (step = sql_step(s)) > 0) {
-		uint64_t begin, end;
+		struct gap_row row = {
+			.boot = (uint32_t)column_u64(s, 0),
+			.reason = column_text(s, 3),
+			.n = column_u64(s, 4),
+			.uid = sqlite3_column_int64(s, 5),
+		};
 
-		own_unix_range(own_boot(own, (uint32_t)column_u64(s, 0)), column_u64(s, 1), column_u64(s, 2), &begin,
-			       &end);
-		if (overlaps(begin, end, from_unix_ns, to_unix_ns))
-			r = gap_add(&walk, begin, end, column_text(s, 3), column_u64(s, 4), sqlite3_column_int64(s, 5));
+		own_unix_range(own_boot(own, row.boot), column_u64(s, 1), column_u64(s, 2), &row.from, &row.to);
+		if (overlaps(row.from, row.to, from_unix_ns, to_unix_ns))
+			r = gap_add(&walk, &row);
 	}
 	r = r ? r : MIN(step, 0);
 	/* What this reading itself found damaged. */
 	for (size_t i = 0; i < own->damage.n && r == 0; i++) {
 		const struct own_damage *d = &own->damage.items[i];
 
-		if (overlaps(d->from_unix_ns, d->to_unix_ns, from_unix_ns, to_unix_ns))
-			r = gap_add(&walk, d->from_unix_ns, d->to_unix_ns, "damaged", d->n, /* uid= */ -1);
+		struct gap_row row = { d->boot, d->from_unix_ns, d->to_unix_ns, "damaged", d->n, /* uid= */ -1 };
+
+		if (overlaps(row.from, row.to, from_unix_ns, to_unix_ns))
+			r = gap_add(&walk, &row);
 	}
 	return r ? r : gap_end(&walk);
 }

@@ -183,7 +183,8 @@ LIST_TABLE(sessions, sessions, 10, "runs of a recorder");
 	  "what was lost, or how: ring_full, store_queue, damaged, recorder_ended, ...")                               \
 	C(count, INTEGER, list_u64(list, gap->count), NONE, "in the reason's unit; 0: not known")                      \
 	C(uid, INTEGER, gap->owner_told_case ? list_u64(list, gap->uid) : list_null(list), NONE,                       \
-	  "whose it was; NULL: the machine's, and nobody knows whose")
+	  "whose it was; NULL: the machine's, and nobody knows whose")                                                 \
+	C(node, TEXT, list_text(list, gap->node), NODE, "name of the machine; empty: not known, or of several")
 
 static const struct table_column gaps_columns[] = { GAPS(LIST_COLUMN) };
 
