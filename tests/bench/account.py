@@ -74,6 +74,8 @@ def part_ns(account, where=None, classes=None):
 def measure(bench):
     seconds = bench.seconds or SECONDS
     for name, (loses, n_hogs, quota_us, classes) in CONDITIONS.items():
+        if not bench.only.search(name):
+            continue
         sums, cpus, readies, waits, quotas, unknown, collections = ([] for _ in range(7))
         for _ in range(bench.pairs):
             said, account, throttled_ns = run(bench, loses, n_hogs, quota_us, seconds)

@@ -12,6 +12,7 @@ slower meanwhile does so for both; figures are medians, with the lowest and the 
 """
 import argparse
 import ast
+import concurrent.futures
 import contextlib
 import hashlib
 import importlib
@@ -21,6 +22,7 @@ import re
 import statistics
 import subprocess
 import sys
+import threading
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -45,34 +47,55 @@ class Cases:
     def __init__(self, path, shard, state):
         self.path, self.state = path, state
         self.number, self.of = shard
-        self.seen = 0
         self.known = {}
+        self.lock = threading.Lock()
         if path and os.path.exists(path):
             with open(path, encoding="utf-8") as file:
                 lines = [json.loads(line) for line in file]
             self.known = {line["case"]: line["result"] for line in lines if line["state"] == state}
 
-    def take(self, name, run, *how):
-        """The result of a case, made now or before; None: it is another shard's."""
-        self.seen += 1
-        if name in self.known:
-            return self.known[name]
-        if self.seen % self.of != self.number % self.of:
-            return None
-        say(f"  {name}")
-        result = self.known[name] = run(*how)
-        if self.path:
-            with open(self.path, "a", encoding="utf-8") as file:
-                file.write(json.dumps({"state": self.state, "case": name, "result": result}) + "\n")
-        return result
+    def keep(self, name, result):
+        with self.lock:
+            self.known[name] = result
+            if self.path:
+                with open(self.path, "a", encoding="utf-8") as file:
+                    file.write(json.dumps({"state": self.state, "case": name, "result": result}) + "\n")
+
+    def results(self, jobs, n_lanes):
+        """
+        Of all jobs that were done now or before, by name; jobs that are another shard's are not done. Each lane does one job at a time.
+        jobs: {name: callable of the lane's number}
+        """
+        mine = [name for number, name in enumerate(jobs, 1) if number % self.of == self.number % self.of and name not in self.known]
+        left = iter(mine)
+        is_over = threading.Event()
+
+        def work(lane):
+            while not is_over.is_set():
+                with self.lock:
+                    name = next(left, None)
+                if name is None:
+                    break
+                say(f"  {name}")
+                try:
+                    self.keep(name, jobs[name](lane))
+                except BaseException:
+                    is_over.set()
+                    raise
+
+        with concurrent.futures.ThreadPoolExecutor(n_lanes) as pool:
+            for done in [pool.submit(work, lane) for lane in range(n_lanes)]:
+                done.result()
+        return {name: self.known[name] for name in jobs if name in self.known}
 
 
 class Bench:
-    def __init__(self, programs, pairs, seconds, cases=None):
+    def __init__(self, programs, pairs, seconds, cases=None, only=""):
         self.programs = programs
+        self.only = re.compile(only)
         self.pairs = pairs
         self.seconds = seconds
-        self.case = (cases or Cases(None, (1, 1), "")).take
+        self.results = (cases or Cases(None, (1, 1), "")).results
         self.rows = []
 
     def in_turns(self, **variants):
@@ -115,7 +138,7 @@ def compare(measure, bench, older):
     more than the spread of the pairs, that is what to look for.
     """
     def once(programs):
-        one = Bench(programs, 1, bench.seconds)
+        one = Bench(programs, 1, bench.seconds, only=bench.only.pattern)
         measure(one)
         return {row["what"]: row for row in one.rows if row["median"] is not None}
 
@@ -282,6 +305,7 @@ def main():
     parser.add_argument("--against", metavar="DIR", help="an older build's directory: each benchmark on both, in turns, round by round")
     parser.add_argument("--cases", metavar="FILE", help="of a benchmark of many cases: keep results there, and do only those that it lacks")
     parser.add_argument("--shard", metavar="I/N", type=shard_of, default=(1, 1), help="of those cases, the I-th of each N")
+    parser.add_argument("--only", metavar="REGEX", default="", help="those conditions, where a benchmark has several")
     parser.add_argument("--anyway", action="store_true", help="measure on a busy machine, too, and say so")
     arguments = parser.parse_args()
     if arguments.stale:
@@ -309,7 +333,7 @@ def main():
         told = description(name)
         say(f"{name}: {told}")
         cases = Cases(arguments.cases, arguments.shard, f"{name} {state_of(name)}")
-        bench = Bench(ingero.Programs(arguments.build), arguments.pairs, arguments.seconds, cases)
+        bench = Bench(ingero.Programs(arguments.build), arguments.pairs, arguments.seconds, cases, arguments.only)
         setup = setup_text(busy, name)
         try:
             if arguments.against:

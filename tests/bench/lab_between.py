@@ -2,20 +2,27 @@
 """Diagnosis between calls: what a loop loses there is named first with who did it, from the first second on or in mid-run; loops that are well are left alone."""
 import collections
 import contextlib
+import functools
 import os
 import random
 import subprocess
-import sys
 import threading
 
+import gil_waits
 import ingero
+import kept
 import lab
 import programs
+import set_ups
 
-BETWEEN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../workloads/between.py")
+WORKLOADS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../workloads")
+BETWEEN = os.path.join(WORKLOADS, "between.py")
+TRAIN = os.path.join(WORKLOADS, "torch/train.py")
+TORCH = "a"  # the set-up with real PyTorch
 SEEDS = 5  # of each strength and onset
 HEALTHY_SEEDS = 10
 SECONDS = 14  # what a process waits for is not looked at in its first five
+TORCH_SECONDS = 12  # after PyTorch has started
 ONSETS = {"at once": 0, "mid-run": 6}
 COMPUTE_MS = 6
 KERNEL = "100us"
@@ -26,42 +33,76 @@ NAMED_RATIO = 0.95
 # How a fault is made: what the loop loses its time to, the kind of the finding, the kind of its cause.
 WAITS = {
     "loader": ("loader", "starved", "loader"),
+    "socket": ("socket", "starved", "network"),
     "lock": ("lock", "starved", "lock"),
     "child": ("child", "starved", "tool"),
     "checkpoint": ("disk", "starved", "checkpoint"),
+    "reads": ("read", "starved", "disk"),
 }
+# Who gives what is waited for works while the loop computes; all others begin when the loop asks.
+AHEAD = ("loader", "socket")
 HOGS = (["--bursts", "{on}ms,{off}ms"], [], ["--nice", "-5"])
 QUOTAS = (70, 40, 20)
 GIL_THREADS = (1, 2, 3)
+PYTHON_MS = (4, 12, 36)  # beside about 1 ms in calls
+WORKER_MS = (16, 32, 64)  # for a batch, of two workers
 
-Shape = collections.namedtuple("Shape", "loses wait_ms compute_ms kernel hog_cpu", defaults=(None,))
+Shape = collections.namedtuple("Shape", "loses wait_ms compute_ms kernel hog_here options", defaults=(None, ()))
 HEALTHY = {
     "waits for the device": Shape("nothing", 0, 2, BOUND_KERNEL),
-    "waits for the device, a hog elsewhere": Shape("nothing", 0, 2, BOUND_KERNEL, lab.OTHER_CPU),
-    "waits for the device, a hog beside it": Shape("nothing", 0, 1, BOUND_KERNEL, lab.CPU),
+    "waits for the device, a hog elsewhere": Shape("nothing", 0, 2, BOUND_KERNEL, False),
+    "waits for the device, a hog beside it": Shape("nothing", 0, 1, BOUND_KERNEL, True),
     "paced": Shape("sleep", 20, 1, KERNEL),
-    "paced, a hog elsewhere": Shape("sleep", 20, 1, KERNEL, lab.OTHER_CPU),
+    "paced, a hog elsewhere": Shape("sleep", 20, 1, KERNEL, False),
     "paced slowly": Shape("sleep", 300, 5, KERNEL),
     "idle server": Shape("idle", 200, 1, KERNEL),
-    "idle server, a hog elsewhere": Shape("idle", 200, 1, KERNEL, lab.OTHER_CPU),
+    "idle server, a hog elsewhere": Shape("idle", 200, 1, KERNEL, False),
     "loader far ahead": Shape("loader", 2, 2, BOUND_KERNEL),
     "loader ahead": Shape("loader", 10, 2, BOUND_KERNEL),
     "socket ahead": Shape("socket", 8, 2, BOUND_KERNEL),
     "a lock now and then": Shape("lock", 0.5, 2, BOUND_KERNEL),
+    "an epoch starts now and then": Shape("epochs", 250, 2, BOUND_KERNEL),
+    "own threads, more than CPUs": Shape("own_threads", 0, 2, BOUND_KERNEL, None, ("--threads", "3")),
+}
+# Loops of train.py: (the loop and its options, a kernel's time)
+TORCH_HEALTHY = {
+    "PyTorch, waits for the device": (("plain",), "1ms"),
+    "PyTorch, a DataLoader ahead": (("workers", "--workers", "2", "--worker-ms", "4"), "1ms"),
 }
 
 
-def traced(bench, seed, shape, *options, wrap=lambda command: command):
-    """Pid of a traced loop and its findings, worst first."""
-    libraries = os.path.dirname(bench.programs.library("libcudart.so.12"))
-    vary = random.Random(seed).uniform(0.9, 1.1)
-    command = [sys.executable, "-S", BETWEEN, "--libraries", libraries, "--loses", shape.loses, "--wait-ms", f"{shape.wait_ms * vary:g}",
-               "--compute-ms", f"{shape.compute_ms * vary:g}", "--pin", str(lab.CPU), "--seconds", f"{bench.seconds or SECONDS:g}", *options]
-    environment = {"INGERO_STANDIN_QUIET": "1", "INGERO_STANDIN_KERNEL": shape.kernel, "INGERO_STANDIN_WAIT": "block", "LD_LIBRARY_PATH": libraries}
-    trace = ingero.trace(bench.programs, command=wrap(command), environment=environment, timeout_s=120)
-    if trace.status:
-        raise ingero.Failed(f"{shape.loses}: exit status {trace.status}: {trace.stderr[-500:]}")
-    return trace.summary.get("findings", [])
+class Lane:
+    """A CPU, where one case at a time runs; the service that traces it traces the other lanes' cases, too."""
+
+    def __init__(self, bench, place, cpu):
+        self.bench, self.place, self.cpu = bench, place, cpu
+
+    def traced(self, command, environment):
+        """Findings of a command under trace, worst first."""
+        done = self.place.run("trace", "--json", "--", *command, environment={"INGERO_STANDIN_QUIET": "1", **environment}, timeout=120)
+        if done.returncode:
+            raise ingero.Failed(f"{' '.join(command)}: exit status {done.returncode}: {done.stderr[-500:]}")
+        return ingero.Trace(done.stdout).summary.get("findings", [])
+
+    def loop(self, seed, shape, *options, wrap=lambda command: command):
+        """The same of a loop of between.py, by one of the interpreters that are here."""
+        libraries = os.path.dirname(self.bench.programs.library("libcudart.so.12"))
+        vary = random.Random(seed).uniform(0.9, 1.1)
+        found = interpreters()
+        command = [found[seed % len(found)], "-S", BETWEEN, "--libraries", libraries, "--loses", shape.loses, "--wait-ms", f"{shape.wait_ms * vary:g}",
+                   "--compute-ms", f"{shape.compute_ms * vary:g}", "--pin", str(self.cpu), "--seconds", f"{self.bench.seconds or SECONDS:g}",
+                   *shape.options, *options]
+        return self.traced(wrap(command), {"INGERO_STANDIN_KERNEL": shape.kernel, "INGERO_STANDIN_WAIT": "block", "LD_LIBRARY_PATH": libraries})
+
+    def torch(self, loop, kernel):
+        command = [set_ups.find(TORCH), TRAIN, *loop, "--seconds", f"{self.bench.seconds or TORCH_SECONDS:g}", "--pin", str(self.cpu)]
+        standins = os.path.dirname(self.bench.programs.library("libcuda.so.1"))
+        return self.traced(command, {**set_ups.environment(TORCH, standins), "INGERO_STANDIN_KERNEL": kernel, "INGERO_STANDIN_WAIT": "block"})
+
+
+@functools.lru_cache
+def interpreters():
+    return tuple(path for _, path in gil_waits.interpreters())
 
 
 def told(findings, is_named):
@@ -71,24 +112,37 @@ def told(findings, is_named):
             "says": ", ".join(f"{f['severity']} {f['kind']} {f['cause'].get('kind', '')}".strip() for f in findings) or "nothing"}
 
 
-def waits(bench, name, strength, onset_s, seed):
+def is_cause(kind, cause):
+    return lambda first: first["kind"] == kind and first["cause"].get("kind") == cause
+
+
+def waits(name, strength, onset_s, seed, lane):
     loses, kind, cause = WAITS[name]
     share = STRENGTHS[strength]
-    # a loader works while the loop computes, all others begin when the loop asks
-    wait_ms = COMPUTE_MS / (1 - share) if loses == "loader" else COMPUTE_MS * share / (1 - share)
-    findings = traced(bench, seed, Shape(loses, wait_ms, COMPUTE_MS, KERNEL), "--from", str(onset_s))
-    return told(findings, lambda first: first["kind"] == kind and first["cause"].get("kind") == cause)
+    wait_ms = COMPUTE_MS / (1 - share) if loses in AHEAD else COMPUTE_MS * share / (1 - share)
+    findings = lane.loop(seed, Shape(loses, wait_ms, COMPUTE_MS, KERNEL), "--from", str(onset_s))
+    return told(findings, is_cause(kind, cause))
 
 
-def gil(bench, _, strength, onset_s, seed):
-    findings = traced(bench, seed, Shape("gil", 0, COMPUTE_MS, KERNEL), "--from", str(onset_s), "--threads", str(GIL_THREADS[strength]))
-    return told(findings, lambda first: first["kind"] == "starved" and first["cause"].get("kind") == "gil")
+def gil(_, strength, onset_s, seed, lane):
+    findings = lane.loop(seed, Shape("gil", 0, COMPUTE_MS, KERNEL), "--from", str(onset_s), "--threads", str(GIL_THREADS[strength]))
+    return told(findings, is_cause("starved", "gil"))
+
+
+def computes(_, strength, onset_s, seed, lane):
+    findings = lane.loop(seed, Shape("python", PYTHON_MS[strength], 0, KERNEL), "--from", str(onset_s))
+    return told(findings, is_cause("host_bound", "python"))
+
+
+def data_loader(_, strength, onset_s, seed, lane):
+    worker_ms = WORKER_MS[strength] * random.Random(seed).uniform(0.9, 1.1)
+    return told(lane.torch(("workers", "--workers", "2", "--worker-ms", f"{worker_ms:g}"), KERNEL), is_cause("starved", "loader"))
 
 
 @contextlib.contextmanager
-def hog_later(bench, onset_s, *options):
+def hog_later(lane, onset_s, *options):
     """A process that becomes a hog in a while: its pid."""
-    command = ["sh", "-c", f'sleep {onset_s}; exec "$0" "$@"', bench.programs.path("hog"), "--duration", "600s", "--pin", str(lab.CPU), *options]
+    command = ["sh", "-c", f'sleep {onset_s}; exec "$0" "$@"', lane.bench.programs.path("hog"), "--duration", "600s", "--pin", str(lane.cpu), *options]
     process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
     try:
         yield process.pid
@@ -99,20 +153,20 @@ def hog_later(bench, onset_s, *options):
         process.wait()
 
 
-def contended(bench, _, strength, onset_s, seed):
+def contended(_, strength, onset_s, seed, lane):
     pick = random.Random(seed)
     values = {"on": pick.randint(200, 600), "off": pick.randint(200, 600)}
-    with hog_later(bench, onset_s, *(option.format(**values) for option in HOGS[strength])) as pid:
-        findings = traced(bench, seed, Shape("nothing", 0, COMPUTE_MS, KERNEL))
+    with hog_later(lane, onset_s, *(option.format(**values) for option in HOGS[strength])) as pid:
+        findings = lane.loop(seed, Shape("nothing", 0, COMPUTE_MS, KERNEL))
     return told(findings, lambda first: first["kind"] == "cpu_contention" and first["cause"].get("pid") == pid)
 
 
-def limited(bench, _, strength, onset_s, seed):
+def limited(_, strength, onset_s, seed, lane):
     group = programs.Group(100000, 100000)
     timer = threading.Timer(onset_s, group.limit, (QUOTAS[strength] * 1000,))
     timer.start()
     try:
-        findings = traced(bench, seed, Shape("nothing", 0, COMPUTE_MS, KERNEL), wrap=group.command)
+        findings = lane.loop(seed, Shape("nothing", 0, COMPUTE_MS, KERNEL), wrap=group.command)
     finally:
         timer.cancel()
         timer.join()
@@ -120,12 +174,15 @@ def limited(bench, _, strength, onset_s, seed):
     return told(findings, lambda first: first["kind"] == "cpu_quota")
 
 
-FAULTS = {"hog": contended, "quota": limited, "GIL": gil, **{name: waits for name in WAITS}}
+FAULTS = {"hog": contended, "quota": limited, "GIL": gil, "Python": computes, **{name: waits for name in WAITS}}
 
 
-def healthy(bench, shape, seed):
-    with lab.hog(bench, "--pin", str(shape.hog_cpu)) if shape.hog_cpu is not None else contextlib.nullcontext():
-        return told(traced(bench, seed, shape), lambda first: True)
+def healthy(shape, seed, lane):
+    beside = contextlib.nullcontext()
+    if shape.hog_here is not None:
+        beside = lab.hog(lane.bench, "--pin", str(lane.cpu if shape.hog_here else lab.OTHER_CPU))
+    with beside:
+        return told(lane.loop(seed, shape), lambda first: True)
 
 
 def row_of_strength(bench, name, results, strength, before):
@@ -139,28 +196,56 @@ def row_of_strength(bench, name, results, strength, before):
     return mean
 
 
+def fault_jobs(name):
+    """{strength: {name of a case: job}}"""
+    make = FAULTS.get(name, data_loader)
+    # DataLoader: a loop of PyTorch begins with its loader
+    onsets = ONSETS if name in FAULTS else {"at once": 0, "at once, too": 0}
+    return {strength: {f"{name} {strength} {onset} {seed}": functools.partial(make, name, strength, onset_s, SEEDS * place + seed)
+                       for place, (onset, onset_s) in enumerate(onsets.items()) for seed in range(1, SEEDS + 1)} for strength in range(len(STRENGTHS))}
+
+
+def in_turns(tables):
+    """One table of many, a case of each in turns: what of them is done when a run ends is as good as a sample."""
+    left = [list(table.items()) for table in tables]
+    random.Random(0).shuffle(left)
+    return {name: job for place in range(max(map(len, left))) for table in left for name, job in table[place:place + 1]}
+
+
 def measure(bench):
+    has_torch = set_ups.find(TORCH) is not None
+    faults = {name: fault_jobs(name) for name in (*FAULTS, *(["DataLoader"] if has_torch else []))}
+    healthies = {name: {f"healthy, {name} {seed}": functools.partial(healthy, shape, seed) for seed in range(1, HEALTHY_SEEDS + 1)}
+                 for name, shape in HEALTHY.items()}
+    if has_torch:
+        healthies.update({name: {f"healthy, {name} {seed}": lambda lane, how=how: told(lane.torch(*how), lambda first: True)
+                                 for seed in range(1, HEALTHY_SEEDS + 1)} for name, how in TORCH_HEALTHY.items()})
+    alone = [healthies[name] for name, shape in HEALTHY.items() if shape.hog_here is False]
+    shared = [jobs for strengths in faults.values() for jobs in strengths.values()] + [jobs for jobs in healthies.values() if jobs not in alone]
+    with kept.Kept(bench.programs.build) as place, \
+            kept.Service(place, "--foreground", "--config", "none", "--capture", "nobody", "--db", place.db):
+        lanes = [Lane(bench, place, cpu) for cpu in (lab.CPU, lab.OTHER_CPU)]
+
+        def on_lanes(tables, n_lanes):
+            return bench.results({name: lambda number, job=job: job(lane=lanes[number]) for name, job in in_turns(tables).items()}, n_lanes)
+
+        results = {**on_lanes(shared, len(lanes)), **on_lanes(alone, 1)}
     confusion = collections.Counter()
-    for name, make in FAULTS.items():
+    for name, strengths in faults.items():
         before = None
-        for strength in range(len(STRENGTHS)):
-            results = []
-            for onset, onset_s in ONSETS.items():
-                for seed in range(1, SEEDS + 1):
-                    result = bench.case(f"{name} {strength} {onset} {seed}", lambda *how: make(bench, *how), name, strength, onset_s, seed)
-                    if result:
-                        results.append(result)
-                        confusion[name, result["kind"]] += 1
-            if results:
-                before = row_of_strength(bench, f"{name}, strength {strength + 1} of 3", results, strength, before)
-    for name, shape in HEALTHY.items():
-        results = [bench.case(f"healthy, {name} {seed}", healthy, bench, shape, seed) for seed in range(1, HEALTHY_SEEDS + 1)]
-        results = [result for result in results if result]
-        wrong = [result for result in results if result["rank"] > lab.rank("LOW")]
-        for result in results:
-            confusion["healthy", result["kind"] if result["rank"] > lab.rank("LOW") else "at most LOW"] += 1
-        if results:
-            bench.row(f"healthy, {name}: above LOW, of {len(results)} runs", len(wrong), "", limit=0,
+        for strength, jobs in strengths.items():
+            found = [results[case] for case in jobs if case in results]
+            confusion.update((name, result["kind"]) for result in found)
+            if found:
+                before = row_of_strength(bench, f"{name}, strength {strength + 1} of 3", found, strength, before)
+    if not has_torch:
+        bench.row("DataLoader", [], "", note=set_ups.why_not(TORCH))
+    for name, jobs in healthies.items():
+        found = [results[case] for case in jobs if case in results]
+        wrong = [result for result in found if result["rank"] > lab.rank("LOW")]
+        confusion.update(("healthy", result["kind"] if result in wrong else "at most LOW") for result in found)
+        if found:
+            bench.row(f"healthy, {name}: above LOW, of {len(found)} runs", len(wrong), "", limit=0,
                       note="; ".join(sorted({result["says"] for result in wrong}))[:160])
     for (name, kind), n in sorted(confusion.items()):
         bench.row(f"{name} is told as {kind}", n, "runs")

@@ -13,7 +13,11 @@ TO is one of
     lock     waits for a lock that another thread holds for --wait-ms
     gil      another thread of the interpreter computes in Python, or --threads of them
     disk     writes 4 MiB to a file and waits until the disk has them, again and again for --wait-ms
+    read     reads a file of 64 MiB that is not in memory, a piece after the other, for --wait-ms
     child    starts a process that rests --wait-ms, and waits for its end
+    python   computes in Python for --wait-ms more
+    own_threads  --threads other threads compute, without the interpreter's lock
+    epochs   waits --wait-ms for another process once in 5 s
     gc       collects garbage among --objects objects
     idle     a server that nobody asks: waits on a socket for longer than it lives, but for --wait-ms
 It loses nothing before --from seconds. The report is JSON: the thread's clocks from before its first kernel on, and how long the waits took
@@ -22,6 +26,7 @@ of its collections (`collected_ns`), the longest (`longest_ns`) and their number
 """
 import argparse
 import gc
+import hashlib
 import json
 import os
 import random
@@ -37,6 +42,9 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import cudaload  # noqa: E402 (needs the path above)
 
 DISK_BYTES = 4 << 20
+READ_BYTES = 64 << 20
+PIECE_BYTES = 256 << 10
+EPOCH_S = 5
 
 
 def serve(wait_s, give):
@@ -143,6 +151,52 @@ class Waits:
             os.fsync(self.file.fileno())
             if time.monotonic() >= end_s:
                 break
+
+    def prepare_read(self):
+        self.file = tempfile.NamedTemporaryFile(prefix="data-", dir=os.environ.get("INGERO_DISK"))
+        for _ in range(READ_BYTES // DISK_BYTES):
+            self.file.write(random.randbytes(DISK_BYTES))
+        self.file.flush()
+        os.fsync(self.file.fileno())
+        self.offset = 0
+
+    def read(self):
+        end_s = time.monotonic() + self.wait_s
+        while time.monotonic() < end_s:
+            os.posix_fadvise(self.file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+            os.pread(self.file.fileno(), PIECE_BYTES, self.offset)
+            self.offset = (self.offset + PIECE_BYTES) % READ_BYTES
+
+    def python(self):
+        compute(self.wait_s)
+
+    def prepare_own_threads(self):
+        def compute():
+            data = bytes(DISK_BYTES)
+            while True:
+                hashlib.sha256(data)
+        for _ in range(self.threads):
+            threading.Thread(target=compute, daemon=True).start()
+
+    def own_threads(self):
+        pass
+
+    def prepare_epochs(self):
+        self.mine, theirs = socket.socketpair()
+
+        def give(data):
+            theirs.recv(1)
+            time.sleep(self.wait_s)
+            theirs.send(data)
+        self.epoch_s = time.monotonic()
+        self.helper(give, self.mine)
+        theirs.close()
+
+    def epochs(self):
+        if time.monotonic() >= self.epoch_s + EPOCH_S:
+            self.mine.send(b"x")
+            self.mine.recv(1)
+            self.epoch_s = time.monotonic()
 
     def child(self):
         pid = os.fork()
