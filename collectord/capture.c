@@ -221,7 +221,8 @@ static void held_drain(void *data)
 {
 	const struct capture *c = data;
 
-	c->source->ops->drain(c->source);
+	if (c->source)
+		c->source->ops->drain(c->source);
 }
 
 static const struct hold_events hold_events = { .ask = held_process_ask, .drain = held_drain };

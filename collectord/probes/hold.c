@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/log.h"
@@ -39,16 +41,41 @@ static struct held_process *held_find(struct hold *hold, uint32_t tgid)
 #define HELD_SECONDS_MAX 10
 #define SECOND_MS 1000
 
-/* The service has no right to signal; whoever started the program has. Return: whether anybody could be told */
-static bool process_continue(struct hold *hold, uint32_t tgid)
+enum standing { ON_ITS_WAY, STILL, GONE };
+
+/*
+ * Where it cannot be read it counts as gone only when it is: who hides /proc hides no stop. Its number may have become
+ * another process's.
+ * @start_boot_ns: 0: not known
+ */
+static enum standing process_standing(uint32_t tgid, uint64_t start_boot_ns)
 {
-	return kill((pid_t)tgid, SIGCONT) == 0 || errno == ESRCH || hold->events.ask(tgid, hold->data);
+	CLEANUP(closep) int process_fd = procfs_find(tgid);
+	struct procfs_stat stat;
+
+	if (process_fd < 0 || procfs_stat_read(process_fd, &stat) < 0)
+		return kill((pid_t)tgid, 0) < 0 && errno == ESRCH ? GONE : STILL;
+	if (stat.state == 'Z' || stat.state == 'X' ||
+	    (start_boot_ns && stat.start_ticks != start_boot_ns / procfs_tick_ns()))
+		return GONE;
+	return stat.state == 'T' || stat.state == 't' ? STILL : ON_ITS_WAY;
+}
+
+/* The service has no right to signal; whoever started the program has. Return: whether anybody could be told */
+static bool process_continue(struct hold *hold, uint32_t tgid, uint64_t start_boot_ns)
+{
+	CLEANUP(closep) int pidfd = (int)syscall(SYS_pidfd_open, tgid, 0); /* before the look, which is of this one */
+
+	if (process_standing(tgid, start_boot_ns) == GONE)
+		return true;
+	return syscall(SYS_pidfd_send_signal, pidfd, SIGCONT, NULL, 0) == 0 || errno == ESRCH ||
+	       hold->events.ask(tgid, hold->data);
 }
 
 /* What becomes of it is for /proc to say: that a signal was sent, or somebody asked to send it, is no proof. */
 static void held_let_go(struct hold *hold, struct held_process *held)
 {
-	bool is_told = process_continue(hold, held->tgid);
+	bool is_told = process_continue(hold, held->tgid, held->start_boot_ns);
 
 	if (!is_told && !held->is_let_go)
 		(void)log_warning(0, "cannot let process %u go on yet, 'kill -CONT %u' does", held->tgid, held->tgid);
@@ -56,19 +83,9 @@ static void held_let_go(struct hold *hold, struct held_process *held)
 	held->n_looks = 0;
 }
 
-enum standing { ON_ITS_WAY, STILL, GONE };
-
-/* Where it cannot be read it counts as gone only when it is: who hides /proc hides no stop. */
-static enum standing process_standing(uint32_t tgid)
+static enum standing held_standing(const struct held_process *held)
 {
-	CLEANUP(closep) int process_fd = procfs_find(tgid);
-	struct procfs_stat stat;
-
-	if (process_fd < 0 || procfs_stat_read(process_fd, &stat) < 0)
-		return kill((pid_t)tgid, 0) < 0 && errno == ESRCH ? GONE : STILL;
-	if (stat.state == 'Z' || stat.state == 'X')
-		return GONE;
-	return stat.state == 'T' || stat.state == 't' ? STILL : ON_ITS_WAY;
+	return process_standing(held->tgid, held->start_boot_ns);
 }
 
 /* Return: whether it has to be looked at again soon; one that goes on is forgotten */
@@ -76,7 +93,7 @@ static bool let_go_look(struct hold *hold, size_t i)
 {
 	struct held_process *held = &hold->held.items[i];
 
-	if (process_standing(held->tgid) != STILL) {
+	if (held_standing(held) != STILL) {
 		ARRAY_REMOVE_SWAP(&hold->held, i);
 		return false;
 	}
@@ -88,7 +105,7 @@ static bool held_look(struct held_process *held)
 {
 	if (held->n)
 		return false;
-	held->is_still = held->n_looks++ >= STOP_LOOKS_MAX || process_standing(held->tgid) != ON_ITS_WAY;
+	held->is_still = held->n_looks++ >= STOP_LOOKS_MAX || held_standing(held) != ON_ITS_WAY;
 	return !held->is_still;
 }
 
@@ -133,7 +150,7 @@ void hold_second(struct hold *hold)
 	for (size_t i = hold->held.n; i-- > 0;) {
 		struct held_process *held = &hold->held.items[i];
 
-		if (held->is_let_go && process_standing(held->tgid) != STILL) {
+		if (held->is_let_go && held_standing(held) != STILL) {
 			ARRAY_REMOVE_SWAP(&hold->held, i);
 			continue;
 		}
@@ -170,16 +187,17 @@ void hold_open(struct hold *hold, uv_loop_t *loop, struct target_set *targets, c
 }
 
 /* Return: the record of a process that has stopped; NULL without memory, or at the end */
-static struct held_process *held_take(struct hold *hold, uint32_t tgid)
+static struct held_process *held_take(struct hold *hold, uint32_t tgid, uint64_t start_boot_ns)
 {
 	struct held_process *held = hold->is_open ? held_find(hold, tgid) : NULL;
-	struct held_process fresh = { .tgid = tgid };
+	struct held_process fresh = { .tgid = tgid, .start_boot_ns = start_boot_ns };
 
 	if (!held && hold->is_open && ARRAY_PUSH(&hold->held, fresh) == 0)
 		held = &hold->held.items[hold->held.n - 1];
 	if (!held)
 		return NULL;
-	if (held->is_let_go) /* somebody else let it go on meanwhile, and here it stops again */
+	/* Somebody else let it go on meanwhile, and here it stops again; or another process has got its number. */
+	if (held->is_let_go || held->start_boot_ns != start_boot_ns)
 		*held = fresh;
 	if (!held->stop)
 		held->stop = ++hold->n_stops;
@@ -206,9 +224,9 @@ void hold_library(struct hold *hold, const struct life_record *life)
 		return;
 	}
 	scan = malloc(sizeof(*scan));
-	held = scan ? held_take(hold, life->tgid) : held_find(hold, life->tgid);
+	held = scan ? held_take(hold, life->tgid, life->start_boot_ns) : held_find(hold, life->tgid);
 	if (!held)
-		(void)process_continue(hold, life->tgid); /* untraced */
+		(void)process_continue(hold, life->tgid, life->start_boot_ns); /* untraced */
 	if (!held || !scan)
 		return; /* that other looks wait for goes on when they end */
 	held->n++;
@@ -227,6 +245,9 @@ void hold_end(struct hold *hold, const struct lease *lease)
 
 void hold_release(struct hold *hold)
 {
+	/* No lease asks for a stop any more: what was stopped until now is told of on the ring. */
+	if (hold->is_open)
+		hold->events.drain(hold->data);
 	for (size_t i = hold->held.n; i-- > 0;)
 		held_let_go(hold, &hold->held.items[i]);
 	hold->held.n = 0;

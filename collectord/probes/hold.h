@@ -17,8 +17,9 @@ struct target_set;
 
 struct held_process {
 	uint32_t tgid;
-	uint64_t stop; /* that it stands still since: no two are the same */
-	uint32_t n;    /* scans of this stop that must end before it goes on */
+	uint64_t start_boot_ns; /* of the process; 0: not known */
+	uint64_t stop;		/* that it stands still since: no two are the same */
+	uint32_t n;		/* scans of this stop that must end before it goes on */
 	uint32_t n_looks;
 	uint32_t n_seconds; /* turns of the loop, a second apart, that it was held for */
 	bool is_still;	    /* it was seen to stand still, so it has told of everything */

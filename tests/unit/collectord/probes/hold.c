@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "bpf/record.h"
 #include "probes/lease.h"
 #include "probes/target.h"
@@ -32,6 +33,9 @@ static struct world {
 	bool caller_answers;
 	unsigned int n_let_go, n_asked, n_ignored;
 	struct lease *lease; /* which holds it */
+	/* Record that nobody has fetched yet; type 0: none. */
+	struct life_record ring;
+	struct hold *hold;
 } world;
 
 static void scan_end(size_t i)
@@ -86,7 +90,12 @@ static bool caller_ask(uint32_t tgid, void *data)
 
 static void source_drain(void *data)
 {
+	struct life_record life = world.ring;
+
 	(void)data;
+	world.ring.type = 0;
+	if (life.type)
+		hold_library(world.hold, &life);
 }
 
 static const struct hold_events events = { .ask = caller_ask, .drain = source_drain };
@@ -124,7 +133,7 @@ static bool is_stopped(pid_t pid)
 	return waitid(P_PID, (id_t)pid, &info, WCONTINUED | WNOHANG | WNOWAIT) == 0 && info.si_pid == 0;
 }
 
-enum happening { LATER, NEVER, LEASE_ENDS, OTHER_LEASE_ENDS, RELEASED };
+enum happening { LATER, NEVER, LEASE_ENDS, OTHER_LEASE_ENDS, RELEASED, RELEASED_UNREAD };
 
 static const struct row {
 	const char *name;
@@ -143,6 +152,7 @@ static const struct row {
 	{ "its lease ends", false, false, 0, LEASE_ENDS, 0, 0, 0, 0 },
 	{ "another lease ends", false, false, 0, OTHER_LEASE_ENDS, 10, 1, 0, 0 },
 	{ "the daemon ends", false, false, 0, RELEASED, 0, 0, 0, 0 },
+	{ "the daemon ends before it has read of it", false, false, 0, RELEASED_UNREAD, 0, 0, 0, 0 },
 	{ "by its caller", true, true, 0, NEVER, 0, 0, 1, 0 },
 	{ "by its caller, who has no room at first", true, true, 3, NEVER, 3, 0, 4, 0 },
 	{ "by its caller, never attached", false, true, 0, NEVER, 10, 1, 1, 0 },
@@ -162,6 +172,7 @@ static void make_happen(struct hold *hold, enum happening happening)
 		hold_end(hold, NULL);
 		break;
 	case RELEASED:
+	case RELEASED_UNREAD:
 		hold_release(hold);
 		break;
 	case NEVER:
@@ -203,7 +214,11 @@ static void check_row(const struct row *row, uv_loop_t *loop, struct lease *leas
 		identity_take(NOBODY);
 	life.tgid = (uint32_t)pid;
 	hold_open(&hold, loop, NULL, &events, NULL);
-	hold_library(&hold, &life);
+	world.hold = &hold;
+	if (row->happening == RELEASED_UNREAD)
+		world.ring = life;
+	else
+		hold_library(&hold, &life);
 	make_happen(&hold, row->happening);
 	loop_settle(&hold, loop);
 	while (is_stopped(pid) && seconds < SECONDS_MAX) {
@@ -287,6 +302,25 @@ static void check_again(const struct again_row *row, uv_loop_t *loop)
 	world_end(&hold, loop, pid);
 }
 
+/* It ended while it was held, and its number is another's by now: who is stopped by somebody else stays so. */
+static void check_other(uv_loop_t *loop)
+{
+	struct hold hold = { .targets = NULL };
+	struct life_record life = { .type = RECORD_LIBRARY, .library.is_held = true, .start_boot_ns = NSEC_PER_SEC };
+	pid_t pid = stopped_child();
+
+	world = (struct world){ .is_attached_at_once = true };
+	life.tgid = (uint32_t)pid; /* which did not start in the first second */
+	hold_open(&hold, loop, NULL, &events, NULL);
+	hold_library(&hold, &life);
+	loop_settle(&hold, loop);
+	hold_second(&hold);
+	loop_settle(&hold, loop);
+	CHECK("another process with its number", is_stopped(pid));
+	CHECK_INT_EQ("another process with its number", hold.held.n, 0);
+	world_end(&hold, loop, pid);
+}
+
 int main(void)
 {
 	struct lease *lease = (struct lease *)&world; /* never looked into */
@@ -299,6 +333,7 @@ int main(void)
 		check_row(&rows[i], &loop, lease);
 	for (size_t i = 0; i < ARRAY_SIZE(again_rows); i++)
 		check_again(&again_rows[i], &loop);
+	check_other(&loop);
 	CHECK_INT_EQ("loop", uv_loop_close(&loop), 0);
 	return check_result();
 }
