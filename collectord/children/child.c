@@ -160,7 +160,8 @@ static int question_send(struct child *child, struct question *q)
 		child_end_process(child);
 	for (int tries = 0; tries < 2; tries++) { /* the end of the old process may not be noticed yet */
 		if (!child->process) {
-			r = process_start(child->loop, child->role, on_answer_readable, child, &child->process);
+			r = process_start(child->loop, child->role, NULL, 0, on_answer_readable, child,
+					  &child->process);
 			child->n_answered = 0;
 			if (r < 0)
 				return log_err(r, "cannot start the %s process", child->role);

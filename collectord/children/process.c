@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/fd.h"
 #include "children/child_role.h"
 
 struct child_process {
@@ -200,8 +201,8 @@ static void process_kill_and_wait(pid_t pid)
 		;
 }
 
-int process_start(uv_loop_t *loop, const char *role, process_readable_func func, void *data,
-		  struct child_process **ret_process)
+int process_start(uv_loop_t *loop, const char *role, const struct process_message *messages, size_t n_messages,
+		  process_readable_func func, void *data, struct child_process **ret_process)
 {
 	CLEANUP(freep) struct child_process *p = calloc(1, sizeof(*p));
 	CLEANUP(closep) int ours = -1, theirs = -1, pid_fd = -1;
@@ -217,6 +218,11 @@ int process_start(uv_loop_t *loop, const char *role, process_readable_func func,
 	if (fcntl(ours, F_SETFL, O_NONBLOCK) < 0)
 		return -errno;
 
+	for (size_t i = 0; i < n_messages; i++) {
+		r = fd_send(ours, messages[i].bytes, messages[i].n, NULL, 0);
+		if (r < 0)
+			return r;
+	}
 	r = process_spawn(role, theirs, &pid);
 	if (r < 0)
 		return r;

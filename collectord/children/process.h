@@ -9,6 +9,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <uv.h>
 
@@ -29,12 +30,19 @@ struct process_news {
 };
 typedef void (*process_observe_func)(const struct process_news *news, void *data);
 
+/* A message that lies in the socket before the process starts, so that the process never waits for our next turn. */
+struct process_message {
+	const void *bytes;
+	size_t n;
+};
+
 /**
  * process_start() - start one as `--child ROLE` and watch its socket
+ * @messages: the first that it receives
  * Return: 0 or -errno
  */
-int process_start(uv_loop_t *loop, const char *role, process_readable_func func, void *data,
-		  struct child_process **ret_process);
+int process_start(uv_loop_t *loop, const char *role, const struct process_message *messages, size_t n_messages,
+		  process_readable_func func, void *data, struct child_process **ret_process);
 /**
  * process_observe() - set the observer of all processes: called when one has started, and when its pid is free again
  * One for the whole program, on the loop; NULL: none

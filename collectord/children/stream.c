@@ -123,7 +123,7 @@ static void on_timer_close(uv_handle_t *handle)
 	free(s);
 }
 
-int stream_open(uv_loop_t *loop, const char *role, const struct stream_question *questions, size_t n_questions,
+int stream_open(uv_loop_t *loop, const char *role, const struct process_message *questions, size_t n_questions,
 		size_t reply_max, uint64_t limit_ns, const struct stream_events *events, void *data,
 		struct stream **ret_stream)
 {
@@ -132,13 +132,10 @@ int stream_open(uv_loop_t *loop, const char *role, const struct stream_question 
 
 	if (!s)
 		return -ENOMEM;
-	r = process_start(loop, role, on_readable, s, &s->process);
+	r = process_start(loop, role, questions, n_questions, on_readable, s, &s->process);
 	if (r < 0)
 		return r;
-	for (size_t i = 0; i < n_questions && r == 0; i++)
-		r = fd_send(process_socket(s->process), questions[i].bytes, questions[i].n, NULL, 0);
-	if (r == 0)
-		r = uv_timer_init(loop, &s->timer);
+	r = uv_timer_init(loop, &s->timer);
 	if (r < 0) {
 		process_end(s->process);
 		return r;

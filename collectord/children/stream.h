@@ -23,6 +23,7 @@ enum stream_piece {
 };
 
 struct child_process;
+struct process_message;
 struct stream;
 
 /* Callbacks on the loop. None is called from within a function below, and none after stream_close(). */
@@ -39,18 +40,14 @@ struct stream_events {
 /**
  * stream_open() - start a process and send its questions
  * @role:      name of a role, borrowed for ever
- * @questions: sent one after another, each at most STREAM_QUESTION_MAX bytes; the first is read before the process is
- *             sealed
+ * @questions: what the process receives first, each at most STREAM_QUESTION_MAX bytes; the first is read before the
+ *             process is sealed
  * @reply_max: maximum bytes of a reply
  * @limit_ns:  its time, without pauses
  * Return: 0 or -errno
  */
 #define STREAM_QUESTION_MAX (96u * 1024) /* twice the default size of a socket buffer */
-struct stream_question {
-	const void *bytes;
-	size_t n;
-};
-int stream_open(uv_loop_t *loop, const char *role, const struct stream_question *questions, size_t n_questions,
+int stream_open(uv_loop_t *loop, const char *role, const struct process_message *questions, size_t n_questions,
 		size_t reply_max, uint64_t limit_ns, const struct stream_events *events, void *data,
 		struct stream **ret_stream);
 /** stream_process() - the process until its last message; NULL afterwards */
