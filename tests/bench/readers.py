@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """How long `ingero explain` takes of a service while others compute, two on each CPU, times as long as without them: all in one
 session, as jobs of one terminal; each in a session of its own; and in the control group of the service, where nothing but its nice
-value tells it from them, with that of every question and with that of one that has computed for long."""
+value tells it from them, with that of every question and with that of one that has computed for long. What the question takes without
+them is measured in the same place, by the same commands."""
 import contextlib
 import os
 import pathlib
@@ -80,7 +81,9 @@ def explain_ms(home, group=None):
 
 def measure(bench):
     n = PER_CPU * os.cpu_count()
-    conditions = {"compute in one session": LIMIT, "compute in a session each": LIMIT, "compute in its group": None, "compute in its group, nice": None}
+    # what they do, the same without them, limit
+    conditions = {"compute in one session": ("idle", LIMIT), "compute in a session each": ("idle", LIMIT),
+                  "compute in its group": ("idle in its group", LIMIT), "compute in its group, nice": ("idle in its group", None)}
     with kept.Kept(bench.programs.build) as home:
         subprocess.run([bench.programs.path("ingero-cli"), "demo", "--speed", "20", "--db", home.db], env=home.environment, stdout=subprocess.DEVNULL,
                        stdin=subprocess.DEVNULL, check=True)
@@ -89,13 +92,17 @@ def measure(bench):
                 with hogs(bench, n_sessions):
                     return explain_ms(home)
 
-            def in_group(nice):
-                with service_in_group(service, nice) as group, hogs(bench, n, group):
+            def in_group(nice, others=lambda group: hogs(bench, n, group)):
+                with service_in_group(service, nice) as group, others(group):
                     return explain_ms(home, group)
 
+            def alone_in_group():
+                return in_group(0, lambda _: contextlib.nullcontext())
+
             waits = [lambda: beside(1), lambda: beside(n), lambda: in_group(0), lambda: in_group(NICE)]
-            results = bench.in_turns(idle=lambda: explain_ms(home), **dict(zip(conditions, waits)))
+            results = bench.in_turns(**{"idle": lambda: explain_ms(home), "idle in its group": alone_in_group, **dict(zip(conditions, waits))})
     bench.row("explain, nobody else", results["idle"], "ms")
-    for told, limit in conditions.items():
-        bench.row(f"explain beside {n} that {told}, times as without", [value / idle for value, idle in zip(results[told], results["idle"])], "ratio",
+    bench.row("explain, nobody else, in a group", results["idle in its group"], "ms")
+    for told, (without, limit) in conditions.items():
+        bench.row(f"explain beside {n} that {told}, times as without", [value / idle for value, idle in zip(results[told], results[without])], "ratio",
                   limit=limit)
