@@ -40,7 +40,7 @@ static __always_inline bool is_ready_guardian(struct task_struct *task, __u32 ui
 }
 
 /*
- * hold_is_guarded() - whether the current process may be stopped
+ * hold_is_guarded() - whether the current process may be stopped: there are a guardian and, as its parent, a second one
  * Processes between it and its guardian are open to their user, too: the guardian finds the way up from it in /proc.
  * A process leaves the tree below the guardian only when that ends.
  */
@@ -55,8 +55,11 @@ VERIFIED_ALONE int hold_is_guarded(__u32 hold_uid, __u32 guardian)
 		task = task->real_parent;
 		if (!task)
 			return 0;
-		if ((__u32)task->tgid == guardian)
-			return is_ready_guardian(task, uid);
+		if ((__u32)task->tgid == guardian) {
+			struct task_struct *second = task->real_parent;
+
+			return second && is_ready_guardian(task, uid) && is_ready_guardian(second, uid);
+		}
 		if (!credentials_open_to(task, uid, credentials_capabilities(uid)))
 			return 0;
 	}

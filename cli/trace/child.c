@@ -120,8 +120,6 @@ __attribute__((noreturn)) static void guardian_main(struct ends *ends, struct gu
 {
 	bool is_ready = guardian_prepare();
 
-	(void)close(TAKE_FD(ends->go[1])); /* an inherited write end would hide our exit */
-	(void)close(TAKE_FD(ends->guardian[0]));
 	start.program = fork();
 	if (start.program == 0)
 		child_main(ends->go[0], ends->status[1], program->argv, program->caller, program->stdout_to_stderr,
@@ -130,6 +128,33 @@ __attribute__((noreturn)) static void guardian_main(struct ends *ends, struct gu
 		start.program = -errno;
 	start.can_guard = is_ready && start.daemon_fd >= 0 && user_become(program->caller) == 0;
 	guardian_run(&start);
+}
+
+/* The guardian is its child, the program the guardian's. */
+__attribute__((noreturn)) static void second_main(struct ends *ends, struct guardian_start start,
+						  const struct program *program)
+{
+	struct guardian_hello hello = { 0 };
+	bool is_ready = guardian_prepare();
+	int alive[2] = { -1, -1 };
+	pid_t guardian = -1;
+
+	(void)close(TAKE_FD(ends->go[1])); /* an inherited write end would hide our exit */
+	(void)close(TAKE_FD(ends->guardian[0]));
+	if (pipe2(alive, O_CLOEXEC) == 0)
+		guardian = fork();
+	if (guardian < 0) {
+		hello.program = -errno;
+		(void)send(start.client_fd, &hello, sizeof(hello), MSG_NOSIGNAL);
+		_exit(1);
+	}
+	if (guardian == 0) {
+		start.second_fd = alive[0];
+		(void)close(alive[1]);
+		guardian_main(ends, start, program);
+	}
+	is_ready = is_ready && user_become(program->caller) == 0;
+	guardian_second_run(&start, guardian, alive[1], is_ready);
 }
 
 /* Reads the first messages of guardian and child. Return: 0, or -errno of the step that failed */
@@ -142,6 +167,7 @@ static int child_greet(struct trace_child *child)
 		return -ESRCH;
 	if (hello.program < 0)
 		return hello.program;
+	child->guardian = hello.guardian;
 	child->pid = hello.program;
 	child->pidfd = pidfd_open(child->pid, 0);
 	child->is_guarded = hello.can_guard && child->pidfd >= 0;
@@ -157,19 +183,21 @@ int trace_child_start(struct trace_child *child, char **argv, const struct calle
 	const struct program program = { argv, caller, mask, stdout_to_stderr };
 	CLEANUP(ends_done) struct ends ends = ENDS_INIT;
 	CLEANUP(closep) int daemon_fd = daemon > 0 ? pidfd_open(daemon, 0) : -1;
-	struct guardian_start start = { .daemon_fd = daemon_fd, .is_job = guardian_is_job() };
+	struct guardian_start start = {
+		.client = getpid(), .daemon_fd = daemon_fd, .second_fd = -1, .is_job = guardian_is_job()
+	};
 	int r = ends_make(&ends);
 
 	if (r < 0)
 		return r;
-	(void)prctl(PR_SET_CHILD_SUBREAPER, 1); /* if the guardian is killed, the program becomes our child */
+	(void)prctl(PR_SET_CHILD_SUBREAPER, 1); /* if both guardians are killed, the program becomes our child */
 	child->uid = caller->is_sudo ? caller->uid : getuid();
 	start.client_fd = ends.guardian[1];
-	child->guardian = fork();
-	if (child->guardian == 0)
-		guardian_main(&ends, start, &program);
-	if (child->guardian < 0) {
-		child->guardian = 0;
+	child->second = fork();
+	if (child->second == 0)
+		second_main(&ends, start, &program);
+	if (child->second < 0) {
+		child->second = 0;
 		return -errno;
 	}
 	child->go_fd = TAKE_FD(ends.go[1]);
@@ -202,12 +230,15 @@ static void child_ended(struct trace_child *child, int status)
 	child->exit_status = WIFSIGNALED(status) ? STATUS_SIGNAL + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-/* The guardian was killed, or ended by request: the program is now our child, or was reaped. */
+/*
+ * It was killed, or has ended as it was told, and the second one ends behind it, soon: then the program is our child,
+ * or was reaped.
+ */
 static void guardian_gone(struct trace_child *child)
 {
-	while (waitpid(child->guardian, NULL, 0) < 0 && errno == EINTR)
+	while (waitpid(child->second, NULL, 0) < 0 && errno == EINTR)
 		;
-	child->guardian = 0;
+	child->guardian = child->second = 0;
 	child->is_guarded = false;
 	(void)close(TAKE_FD(child->guardian_fd));
 }

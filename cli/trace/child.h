@@ -3,7 +3,7 @@
  * A program that is started under trace.
  *
  * It is forked first, already as the user it will run as, and waits until the probes are in place; then it calls exec.
- * Its parent is a guardian (guardian.h), which is our child. It stays in our process group, so terminal, pipes and job
+ * Its parent is a guardian (guardian.h), whose parent, the second guardian, is our child. It stays in our process group, so terminal, pipes and job
  * control work as usual: the terminal sends Ctrl-C and Ctrl-Z to the whole group, and only signals sent to this process
  * alone are passed on.
  */
@@ -20,6 +20,7 @@ struct trace_child {
 	int pidfd;	 /* -1: none */
 	uid_t uid;	 /* user that it runs as */
 	pid_t guardian;	 /* its parent; 0: none, or the guardian was killed and the program is our child */
+	pid_t second;	 /* the guardian's parent, our child */
 	int guardian_fd; /* readable when a child can be reaped */
 	bool is_guarded; /* the guardian continues stopped processes */
 	int go_fd;	 /* a byte starts the program; closing it makes the child give up */

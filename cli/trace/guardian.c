@@ -25,7 +25,7 @@ struct guardian {
 	pid_t client, client_group;
 	pid_t session; /* leader of the process group shared by client and program; 0: the program has one of its own */
 	pid_t program; /* 0: it has ended */
-	int client_fd, daemon_fd, signal_fd;
+	int client_fd, daemon_fd, second_fd, signal_fd;
 	bool is_armed; /* the kernel half may stop descendants */
 	bool is_over;  /* it may not stop them again */
 };
@@ -53,12 +53,12 @@ static void disarm(struct guardian *g, pid_t except_group)
 	descendants_continue(getuid(), except_group);
 }
 
-static bool is_client_stopped(const struct guardian *g)
+static bool is_client_stopped(pid_t client)
 {
 	char path[32], text[512];
 	const char *end;
 
-	(void)snprintf(path, sizeof(path), "/proc/%d/stat", (int)g->client);
+	(void)snprintf(path, sizeof(path), "/proc/%d/stat", (int)client);
 	if (fd_read_file_at(AT_FDCWD, path, text, sizeof(text)) < 0)
 		return false;
 	end = strrchr(text, ')'); /* the process's name */
@@ -74,7 +74,7 @@ static void disarm_for_good(struct guardian *g)
 	if (g->is_over)
 		return;
 	g->is_over = true;
-	disarm(g, is_client_stopped(g) ? g->client_group : DESCENDANTS_NO_GROUP);
+	disarm(g, is_client_stopped(g->client) ? g->client_group : DESCENDANTS_NO_GROUP);
 }
 
 /*
@@ -83,7 +83,7 @@ static void disarm_for_good(struct guardian *g)
  */
 static void client_look(struct guardian *g)
 {
-	bool is_stopped = is_client_stopped(g);
+	bool is_stopped = is_client_stopped(g->client);
 
 	if (is_stopped && g->session && kill(g->session, 0) < 0 && errno == ESRCH) {
 		disarm_for_good(g);
@@ -142,23 +142,29 @@ static int ascending(const void *a, const void *b)
 }
 
 /* Nothing of the program's, of the terminal's or of the client's stays open here. */
-static void guardian_close_others(const struct guardian *g)
+static void guardian_close_others(int *kept, size_t n)
 {
-	int kept[] = { g->client_fd, g->daemon_fd, g->signal_fd };
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
 	for (int fd = STDIN_FILENO; null >= 0 && fd <= STDERR_FILENO; fd++)
 		(void)dup2(null, fd);
-	qsort(kept, ARRAY_SIZE(kept), sizeof(kept[0]), ascending);
-	close_from(STDERR_FILENO + 1, kept, ARRAY_SIZE(kept));
+	qsort(kept, n, sizeof(kept[0]), ascending);
+	close_from(STDERR_FILENO + 1, kept, n);
+}
+
+static void signals_block(void)
+{
+	sigset_t set;
+
+	(void)sigfillset(&set);
+	(void)sigprocmask(SIG_SETMASK, &set, NULL);
 }
 
 static int guardian_signals_open(void)
 {
 	sigset_t set;
 
-	(void)sigfillset(&set);
-	(void)sigprocmask(SIG_SETMASK, &set, NULL);
+	signals_block();
 	(void)sigemptyset(&set);
 	(void)sigaddset(&set, SIGCHLD);
 	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
@@ -167,10 +173,11 @@ static int guardian_signals_open(void)
 __attribute__((noreturn)) static void guard(struct guardian *g)
 {
 	for (;;) {
-		enum { CLIENT, DAEMON, CHILDREN, COUNT };
+		enum { CLIENT, DAEMON, SECOND, CHILDREN, COUNT };
 		struct pollfd fds[COUNT] = {
 			[CLIENT] = { .fd = g->client_fd, .events = POLLIN },
 			[DAEMON] = { .fd = g->daemon_fd, .events = POLLIN },
+			[SECOND] = { .fd = g->second_fd },
 			[CHILDREN] = { .fd = g->signal_fd, .events = POLLIN },
 		};
 		struct signalfd_siginfo info;
@@ -179,6 +186,10 @@ __attribute__((noreturn)) static void guard(struct guardian *g)
 		if (fds[DAEMON].revents) {
 			disarm_for_good(g);
 			(void)close(TAKE_FD(g->daemon_fd));
+		}
+		if (fds[SECOND].revents) {
+			disarm_for_good(g);
+			(void)close(TAKE_FD(g->second_fd));
 		}
 		if (fds[CLIENT].revents)
 			(void)client_hear(g, MSG_DONTWAIT);
@@ -190,38 +201,77 @@ __attribute__((noreturn)) static void guard(struct guardian *g)
 	}
 }
 
+/* Who this is, what it announces, and who may look into it: nobody. */
+static void appear(void)
+{
+	(void)prctl(PR_SET_NAME, GUARDIAN_NAME);
+	(void)prctl(PR_SET_DUMPABLE, 0);
+	(void)!chdir("/"); /* no file system is kept busy */
+}
+
+/*
+ * A process group with a parent in another group of its session can be stopped by Ctrl-Z, and survives its client. The
+ * fork must not change that: a group without such a parent must not get one, and a group with one must keep it.
+ * Return: whether this process stays in the session
+ */
+static bool group_leave(bool is_job)
+{
+	if (is_job && setpgid(0, 0) == 0)
+		return true;
+	(void)setsid();
+	return false;
+}
+
 void guardian_run(const struct guardian_start *start)
 {
-	const struct guardian_hello hello = { .program = start->program, .can_guard = start->can_guard };
-	struct guardian g = { .client = getppid(),
+	struct guardian_hello hello = { .guardian = getpid(), .program = start->program };
+	struct guardian g = { .client = start->client,
 			      .client_group = getpgrp(),
 			      .program = start->program,
 			      .client_fd = start->client_fd,
 			      .daemon_fd = start->daemon_fd,
-			      .signal_fd = guardian_signals_open(),
-			      .is_over = !start->can_guard };
+			      .second_fd = start->second_fd,
+			      .signal_fd = guardian_signals_open() };
+	int kept[] = { g.client_fd, g.daemon_fd, g.second_fd, g.signal_fd };
+	char ready;
 
-	if (start->can_guard)
+	/* The second one's word that it guards; at its end none comes. */
+	hello.can_guard = start->can_guard && fd_read_full(g.second_fd, &ready, sizeof(ready)) == 0;
+	g.is_over = !hello.can_guard;
+	if (hello.can_guard)
 		arm(&g, true);
-	(void)prctl(PR_SET_NAME, GUARDIAN_NAME);
-	(void)prctl(PR_SET_DUMPABLE, 0); /* nobody reads it */
-	/*
-	 * A process group with a parent in another group of its session can be stopped by Ctrl-Z, and
-	 * survives its client. The fork must not change that: a group without such a parent must not get one, and a
-	 * group with one must keep it.
-	 */
-	if (start->is_job && setpgid(0, 0) == 0)
+	appear();
+	if (group_leave(start->is_job))
 		g.session = getsid(0);
-	else
-		(void)setsid();
-	(void)!chdir("/"); /* no file system is kept busy */
-	guardian_close_others(&g);
+	guardian_close_others(kept, ARRAY_SIZE(kept));
 	if (g.signal_fd < 0 || send(g.client_fd, &hello, sizeof(hello), MSG_NOSIGNAL) < 0)
 		_exit(1);
 	/* No child is reaped before the client has its pidfd of the program. */
 	while (!client_hear(&g, 0))
 		;
 	guard(&g);
+}
+
+void guardian_second_run(const struct guardian_start *start, pid_t guardian, int alive_fd, bool is_ready)
+{
+	pid_t client_group = getpgrp(), ended;
+	int kept[] = { alive_fd };
+	int status = 0;
+
+	signals_block();
+	is_ready = is_ready && prctl(PR_SET_PDEATHSIG, SIGCONT) == 0;
+	appear();
+	(void)group_leave(start->is_job);
+	guardian_close_others(kept, ARRAY_SIZE(kept));
+	if (!is_ready || fd_write_full(alive_fd, "", 1) < 0)
+		(void)close(TAKE_FD(alive_fd)); /* there is none then */
+	/* Orphans come here only after the guardian. */
+	do
+		ended = waitpid(guardian, &status, 0);
+	while (ended < 0 && errno == EINTR);
+	if (ended != guardian || !WIFEXITED(status) || WEXITSTATUS(status))
+		descendants_continue(getuid(), is_client_stopped(start->client) ? client_group : DESCENDANTS_NO_GROUP);
+	_exit(0);
 }
 
 int guardian_tell(int fd, enum guardian_word word)

@@ -142,9 +142,10 @@ static const struct row {
 	int (*become)(void);
 	uid_t of; /* whose wish it is */
 	bool is_held;
-	int (*guard)(uid_t uid); /* NULL: be_guardian() */
-	enum named named;	 /* as guardian */
-	bool has_hidden_between; /* a process between the two that is not the user's */
+	int (*guard)(uid_t uid);  /* NULL: be_guardian() */
+	int (*second)(uid_t uid); /* the same of the guardian's parent */
+	enum named named;	  /* as guardian */
+	bool has_hidden_between;  /* a process between the two that is not the user's */
 } rows[] = {
 	{ "root's", stay_root, .of = 0, .is_held = true },
 	{ "root's, not dumpable", root_hide, .of = 0 },
@@ -162,6 +163,9 @@ static const struct row {
 	{ "a guardian that orphans pass by", be_user, .of = USER, .guard = be_no_subreaper },
 	{ "a guardian that has given up", be_user, .of = USER, .guard = be_given_up },
 	{ "another user's guardian", be_user, .of = USER, .guard = be_others },
+	{ "a second guardian that orphans pass by", be_user, .of = USER, .second = be_no_subreaper },
+	{ "a second guardian that has given up", be_user, .of = USER, .second = be_given_up },
+	{ "another user's second guardian", be_user, .of = USER, .second = be_others },
 	{ "another user's process between", be_user, .of = USER, .has_hidden_between = true },
 };
 
@@ -227,12 +231,27 @@ __attribute__((noreturn)) static void guardian_main(const struct row *row, const
 	_exit(0);
 }
 
-/* Both say that they are ready, in any order. */
+__attribute__((noreturn)) static void second_main(const struct row *row, const struct pipes *pipes)
+{
+	const struct pids pids = { 0 };
+	pid_t pid = fork();
+	int status = 0;
+
+	if (pid == 0)
+		guardian_main(row, pipes);
+	if ((row->second ? row->second : be_guardian)(row->of))
+		_exit(STATUS_UNCHANGED);
+	if (write(pipes->up[1], &pids, sizeof(pids)) != sizeof(pids))
+		_exit(99);
+	_exit(waitpid(pid, &status, 0) == pid ? WEXITSTATUS(status) : 99);
+}
+
+/* All three say that they are ready, in any order. */
 static struct pids pids_take(const struct pipes *pipes)
 {
 	struct pids pids = { 0 };
 
-	for (int i = 0; i < 2; i++) {
+	for (int i = 0; i < 3; i++) {
 		struct pids one = { 0 };
 
 		CHECK_INT_EQ("a pid", read(pipes->up[0], &one, sizeof(one)), sizeof(one));
@@ -255,18 +274,18 @@ static void check_row(struct rig *rig, const struct row *row, struct told *told,
 	struct process_wish wish = { .flags = WISH_HOLD, .hold_uid = row->of };
 	struct pipes pipes;
 	struct pids pids;
-	pid_t guardian;
+	pid_t second;
 	int status;
 
 	if (pipe2(pipes.up, O_CLOEXEC) < 0 || pipe2(pipes.down, O_CLOEXEC) < 0)
 		exit(1);
 	(void)fflush(NULL);
-	guardian = fork();
-	if (guardian == 0)
-		guardian_main(row, &pipes);
+	second = fork();
+	if (second == 0)
+		second_main(row, &pipes);
 	pids = pids_take(&pipes);
 	*told = (struct told){ .pid = pids.child };
-	wish.guardian = row->named == NOBODY ? 0 : (uint32_t)(row->named == ITSELF ? guardian : getppid());
+	wish.guardian = row->named == NOBODY ? 0 : (uint32_t)(row->named == ITSELF ? pids.guardian : getppid());
 	CHECK_INT_EQ(row->name, probe_set_target_add(rig->set, (uint32_t)pids.child, wish), 0);
 	CHECK_INT_EQ(row->name, write(pipes.down[1], "", 1), 1);
 	status = status_take(&pipes);
@@ -280,7 +299,7 @@ static void check_row(struct rig *rig, const struct row *row, struct told *told,
 	CHECK_INT_EQ(row->name, told->n_libraries, 1);
 	CHECK(row->name, told->has_base);
 	CHECK_INT_EQ(row->name, told->is_held, row->is_held);
-	(void)waitpid(guardian, NULL, 0);
+	(void)waitpid(second, NULL, 0);
 	for (int i = 0; i < 2; i++) {
 		(void)close(pipes.up[i]);
 		(void)close(pipes.down[i]);

@@ -33,6 +33,16 @@ CASES = [(name, kills, kind, mode, then) for name, kills, then in (
     ("daemon first", "daemon client", ""),
     ("guardian", "guardian", "daemon goes on"),
     ("guardian, daemon", "guardian daemon", ""),
+    ("guardian, client", "guardian client", ""),
+    ("guardian, client, and the daemon goes on", "guardian client", "daemon goes on"),
+    ("guardian, client, daemon", "guardian client daemon", ""),
+    ("daemon, client, guardian", "daemon client guardian", ""),
+    ("second guardian", "second", ""),
+    ("second guardian, client", "second client", ""),
+    ("second guardian, daemon", "second daemon", ""),
+    ("second guardian, client, daemon", "second client daemon", ""),
+    ("both guardians", "guardian second", "daemon goes on"),
+    ("both guardians, daemon", "guardian second daemon", ""),
     ("process group of the client", "group", ""),
     ("Ctrl-Z", "suspend", ""),
     ("terminal hangs up", "hangup", "daemon goes on"),
@@ -42,13 +52,11 @@ CASES = [(name, kills, kind, mode, then) for name, kills, then in (
     if not (kind == "main" and kills in ("group", "suspend", "hangup"))]
 # as the one who typed sudo, whose processes the client may signal as root and the guardian as himself
 CASES += [(name, kills, kind, "sudo", then) for name, kills, kind, mode, then in CASES
-          if mode == "private" and kills in ("client", "daemon client", "guardian", "guardian daemon")]
-# nobody is left to find an orphan
-CASES += [("guardian, client, daemon", "guardian client daemon", "main", mode, "") for mode in ("private", "service")]
-# a private daemon may signal it
-# not an orphan: with both killed nothing is sure to let it go on (docs/rooms/probes.md)
-CASES += [("guardian, client", "guardian client", "main", "private", "daemon goes on")]
-CASES += [("guardian, client", "guardian client", "main", "service", "daemon goes on")]
+          if mode == "private" and kills in ("client", "daemon client", "guardian", "guardian daemon", "guardian client daemon")]
+# a private daemon may signal it; so may the kernel, once, who is the guardian's child (docs/rooms/probes.md)
+CASES += [("both guardians, client", "guardian second client", kind, "private", "daemon goes on") for kind in ("main", "orphan")]
+CASES += [("both guardians, client", "guardian second client", "main", "service", "daemon goes on")]
+CASES += [("both guardians, client, daemon", "guardian second client daemon", "main", mode, "") for mode in ("private", "service")]
 
 
 def stat_of(pid):
@@ -107,7 +115,8 @@ class Held:
         self.pid = int(pathlib.Path(self.path("pid")).read_text(encoding="ascii"))
         self.daemon = service.process.pid if service else ingero.child_named(self.client.pid, "ingero-collecto")
         self.ends_daemon = False
-        self.guardian = ingero.child_named(self.client.pid, "ingero-guardian")
+        self.second = ingero.child_named(self.client.pid, "ingero-guardian")
+        self.guardian = self.second and ingero.child_named(self.second, "ingero-guardian")
 
     def path(self, name):
         return os.path.join(self.directory, name)
@@ -130,7 +139,7 @@ class Held:
 
     def kill(self, who):
         self.ends_daemon |= who in ("daemon", "term")
-        if who in ("client", "daemon", "guardian"):
+        if who in ("client", "daemon", "guardian", "second"):
             os.kill(getattr(self, who), signal.SIGKILL) if who != "client" else self.client.kill()
         elif who == "term":
             os.kill(self.daemon, signal.SIGTERM)
@@ -158,7 +167,7 @@ class Held:
 
 def stays_behind(held):
     """Of ours, when all is over."""
-    ours = [held.guardian] + ([] if held.service else [held.daemon])
+    ours = [held.guardian, held.second] + ([] if held.service else [held.daemon])
     return [pid for pid in ours if pid and not is_gone(pid)]
 
 
@@ -176,8 +185,9 @@ def test_case(check, home, service, case, number):
         ingero.wait_for(held.is_stopped, f"{what}: the stop of the program", LIMIT_S)
         check(f"{what}: stands still", not held.is_done())
         if held.guardian:
-            check(f"{what}: nobody looks into the guardian, which keeps nothing open", descriptors_of(held.guardian) <= {"null", "socket", "pidfd", "signalfd"},
-                  descriptors_of(held.guardian))
+            check(f"{what}: nobody looks into the guardian, which keeps nothing open",
+                  descriptors_of(held.guardian) <= {"null", "socket", "pidfd", "signalfd", "pipe"}, descriptors_of(held.guardian))
+            check(f"{what}: nor into the second one", descriptors_of(held.second) <= {"null", "pipe"}, descriptors_of(held.second))
         for who in kills.split():
             held.kill(who)
         if then == "daemon goes on":
@@ -236,7 +246,7 @@ def test_unguarded(check, home, service, mode):
         with contextlib.suppress(ingero.Failed):
             ingero.wait_for(held.is_done, "unguarded", LIMIT_S)
         check(f"{mode}: unguarded, goes on", held.is_done(), stat_of(held.pid))
-        check(f"{mode}: unguarded, keeps nothing open", descriptors_of(held.guardian) <= {"null", "socket", "signalfd"}, descriptors_of(held.guardian))
+        check(f"{mode}: unguarded, keeps nothing open", descriptors_of(held.guardian) <= {"null", "socket", "signalfd", "pipe"}, descriptors_of(held.guardian))
         check(f"{mode}: unguarded, is said", "calls before the attach are missed" in held.said(), held.said())
     finally:
         held.end()
