@@ -138,6 +138,7 @@ VERIFIED_ALONE int thread_claim(__u32 op)
 		struct process_entry *entry = bpf_map_lookup_elem(&processes, &tgid);
 
 		account_end(t, task->se.sum_exec_runtime);
+		t->wait.carried_ns = 0; /* of a slot that may be another process's by now */
 		t->slot = slot;
 		t->tgid = tgid;
 		t->tid = task->pid;

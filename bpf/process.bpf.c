@@ -28,6 +28,7 @@ static __always_inline void thread_leave(struct thread_state *t, struct task_str
 {
 	if (t->away_clock)
 		away_end(t, task->sched_info.last_arrival, task->sched_info.run_delay, task->sched_info.pcount);
+	wait_settle(t);
 	account_end(t, task->se.sum_exec_runtime);
 	t->account.since_ns = 0;
 	t->slot = 0;

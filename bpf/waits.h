@@ -85,6 +85,16 @@ static __always_inline void carried_count(struct thread_state *t, struct wait_ke
 	w->carried_ns = 0;
 }
 
+/* wait_settle() - the thread leaves its process: what was kept back is counted as it is */
+VERIFIED_ALONE int wait_settle(struct thread_state *t)
+{
+	struct wait_key key = {};
+
+	if (t && t->wait.carried_ns && t->slot && t->slot != CALIBRATION_SLOT)
+		carried_count(t, &key);
+	return 0;
+}
+
 /*
  * A thread that wants the GIL wakes up every few milliseconds to ask for it, and only the last of these waits is ended
  * by the thread that gives it, if it has to wait once more. @key: zeroes, and afterwards. Return: whether this one was

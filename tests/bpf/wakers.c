@@ -120,6 +120,18 @@ static void wake_nobody(void)
 {
 }
 
+/* Whose last wait nothing follows: of the process itself, behind its waits. */
+static void end_by_exit(void)
+{
+	_exit(0);
+}
+
+static void end_by_exec(void)
+{
+	(void)execl("/bin/true", "true", (char *)NULL);
+	_exit(1);
+}
+
 enum waker { NOBODY, THREAD, PROCESS, CHILD, HOG };
 
 struct scenario {
@@ -242,6 +254,8 @@ static int run(void *data)
 		else
 			s->await();
 	}
+	if (s->waker == HOG)
+		s->wake();
 	(void)subject_empty();
 	(void)close(go[1]);
 	if (s->waker == THREAD)
@@ -261,6 +275,8 @@ static const struct scenario scenarios[] = {
 	{ "GIL, a thread", await_futex, wake_futex, THREAD, false, BLAME_LOCK, RESOURCE_GIL, "" },
 	{ "GIL, a thread, in calls", await_futex, wake_futex, THREAD, true, BLAME_LOCK, RESOURCE_GIL, "" },
 	{ "GIL, a timer", await_timer, wake_nobody, HOG, false, BLAME_LOCK, RESOURCE_GIL, "" },
+	{ "GIL, a timer, to its end", await_timer, end_by_exit, HOG, false, BLAME_LOCK, RESOURCE_GIL, "" },
+	{ "GIL, a timer, to its exec", await_timer, end_by_exec, HOG, false, BLAME_LOCK, RESOURCE_GIL, "" },
 	{ "pipe, a process", await_pipe, wake_pipe, PROCESS, false, BLAME_OTHER, RESOURCE_PIPE, "" },
 	{ "pipe, a process, in calls", await_pipe, wake_pipe, PROCESS, true, BLAME_OTHER, RESOURCE_PIPE, "" },
 	{ "FIFO, a thread", await_fifo, wake_fifo, THREAD, false, BLAME_OTHER, RESOURCE_PIPE, FIFO_NAME },
