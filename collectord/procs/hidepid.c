@@ -4,10 +4,12 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/cleanup.h"
 #include "base/fd.h"
 #include "clock.h"
+#include "procs/procfs.h"
 
 /* Every row of an answer asks; a mount cannot change within that time. */
 #define LOOK_NS (10 * NSEC_PER_MSEC)
@@ -44,6 +46,26 @@ static bool hidepid_look(void)
 		return hidepid_in_mounts(mounts);
 	/* If unknown, names are hidden. */
 	return fd_read_file_at(AT_FDCWD, "/proc/mounts", mounts, sizeof(mounts)) < 0 || hidepid_in_mounts(mounts);
+}
+
+static bool is_same_mounts(int process_fd)
+{
+	struct stat first, theirs;
+
+	return stat("/proc/1/ns/mnt", &first) == 0 && fstatat(process_fd, "ns/mnt", &theirs, 0) == 0 &&
+	       first.st_ino == theirs.st_ino && first.st_dev == theirs.st_dev;
+}
+
+bool hidepid_hides_from(uint32_t pid)
+{
+	CLEANUP(closep) int fd = procfs_find(pid);
+	char mounts[65536];
+	ssize_t n;
+
+	if (fd >= 0 && is_same_mounts(fd))
+		return false; /* hidepid_is_on() */
+	n = fd < 0 ? -1 : fd_read_file_at(fd, "mounts", mounts, sizeof(mounts));
+	return n < 0 || (size_t)n + 1 == sizeof(mounts) || hidepid_in_mounts(mounts);
 }
 
 bool hidepid_is_on(void)

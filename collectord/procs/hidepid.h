@@ -2,8 +2,14 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stdint.h>
 
 /** hidepid_is_on() - whether /proc here hides other users' processes (mount option hidepid) */
 bool hidepid_is_on(void);
+/**
+ * hidepid_hides_from() - whether a process with a mount namespace of its own, as in a sandbox, has a /proc that hides
+ * other users' processes; true if its mounts cannot be read. Elsewhere hidepid_is_on() decides
+ */
+bool hidepid_hides_from(uint32_t pid);
 /** hidepid_in_mounts() - parse the text of /proc/mounts: the last mount on /proc counts */
 bool hidepid_in_mounts(const char *mounts);

@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 
 #include "base/cleanup.h"
+#include "procs/hidepid.h"
 #include "procs/procfs.h"
 
 #define GROUPS_MAX 65536 /* NGROUPS_MAX of Linux: nobody is in more */
@@ -109,6 +110,8 @@ int access_identify(int fd, const struct ucred *cred, const struct access_groups
 	if (r)
 		return r;
 	*ret_identity = access_grant(cred->uid, (uint32_t)cred->pid, gids, n_gids, groups);
-	ret_identity->is_elsewhere = procfs_is_elsewhere((uint32_t)cred->pid); /* of a container, mostly */
+	/* Of a container, mostly, or of a sandbox. */
+	ret_identity->is_elsewhere =
+		procfs_is_elsewhere((uint32_t)cred->pid) || hidepid_hides_from((uint32_t)cred->pid);
 	return 0;
 }
