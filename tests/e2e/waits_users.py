@@ -173,6 +173,7 @@ def main(build, proc):
                 for name in ("pipe", "lock"):
                     os.chmod(os.path.join(place, name), 0o666)
                 with kept.Service(home, "--foreground", "--config", "none", "--capture", "everyone", "--db", home.path(f"state/{through}.db")) as service:
+                    ingero.wait_for(lambda: service_users.ask(home, WAITS, "status").returncode == 0, "an answer of the service", 60)
                     status = json.loads(service_users.ask(home, WAITS, "status", "--json").stdout)
                     if status["back_end"] == "none":
                         kept.skip("nothing can be captured here")

@@ -78,7 +78,106 @@ static int descriptors_in(pid_t pid, bool all)
 	return n;
 }
 
-int main(void)
+/* Who can be killed; the numbers are those of a set. */
+enum who { CLIENT = 1, DAEMON = 2, GUARDIAN = 4, SECOND = 8, WHO_COUNT = 4, WHO_ALL = 15 };
+
+/* What the client tells, and then what its program started and left behind. */
+struct pids {
+	pid_t of[WHO_COUNT], program;
+};
+
+/* Stops itself, in a session of its own, when its parent is gone, and says that it goes on. */
+#define ORPHAN "(setsid sh -c 'echo $$ >&%d; kill -STOP $$; echo on >&%d' &); exec sleep 1000"
+
+__attribute__((noreturn)) static void client_main(const struct caller *caller, pid_t daemon, int pids_fd, int orphan_fd)
+{
+	struct trace_child child = TRACE_CHILD_INIT;
+	char script[128];
+	const char *argv[] = { "sh", "-c", script, NULL };
+	struct pids pids;
+	sigset_t none;
+
+	(void)sigemptyset(&none);
+	(void)snprintf(script, sizeof(script), ORPHAN, orphan_fd, orphan_fd);
+	if (trace_child_start(&child, (char **)(uintptr_t)argv, caller, false, &none, daemon) < 0)
+		_exit(1);
+	pids = (struct pids){ { getpid(), daemon, child.guardian, child.second }, child.pid };
+	if (write(pids_fd, &pids, sizeof(pids)) != sizeof(pids) || trace_child_release(&child) < 0)
+		_exit(1);
+	for (;;)
+		(void)pause();
+}
+
+/* One line of it. Return: whether it came */
+static bool line_read(int fd, char *line, size_t room)
+{
+	struct pollfd end = { .fd = fd, .events = POLLIN };
+	size_t n = 0;
+
+	do {
+		if (n + 1 == room || poll(&end, 1, 10000) <= 0 || read(fd, line + n, 1) != 1)
+			return false;
+	} while (line[n++] != '\n');
+	line[n] = '\0';
+	return true;
+}
+
+/* @who: all at once, one behind the other, the first of them in this place of enum who */
+static void check_killed(const struct caller *caller, unsigned int who, unsigned int first)
+{
+	struct trace_child orphan = TRACE_CHILD_INIT;
+	struct pids pids = { .program = 0 };
+	char line[32] = "", name[64];
+	int told[2], orphans[2];
+	pid_t daemon, client;
+
+	(void)snprintf(name, sizeof(name), "killed: set %x from %u on", who, first);
+	if (pipe2(told, O_CLOEXEC) < 0 || pipe2(orphans, 0) < 0)
+		exit(1);
+	daemon = fork();
+	if (daemon == 0)
+		for (;;)
+			(void)pause();
+	client = fork();
+	if (client == 0)
+		client_main(caller, daemon, told[1], orphans[1]);
+	(void)close(orphans[1]);
+	CHECK_INT_EQ(name, read(told[0], &pids, sizeof(pids)), sizeof(pids));
+	CHECK(name, line_read(orphans[0], line, sizeof(line)));
+	orphan.pid = (pid_t)strtol(line, NULL, 10);
+	stop_wait(&orphan);
+	for (unsigned int i = 0; i < WHO_COUNT; i++) {
+		unsigned int one = (first + i) % WHO_COUNT;
+
+		if (who & 1u << one)
+			(void)kill(pids.of[one], SIGKILL);
+	}
+	CHECK(name, line_read(orphans[0], line, sizeof(line)) && strcmp(line, "on\n") == 0);
+	for (unsigned int i = 0; i < WHO_COUNT; i++)
+		(void)kill(pids.of[i], SIGKILL);
+	(void)kill(pids.program, SIGKILL);
+	if (orphan.pid > 0)
+		(void)kill(orphan.pid, SIGKILL);
+	while (waitpid(-1, NULL, 0) > 0) /* all of them are ours by now */
+		;
+	(void)close(told[0]);
+	(void)close(told[1]);
+	(void)close(orphans[0]);
+}
+
+/* Where one guardian is left, whoever else is killed, in whatever order. */
+static void check_all_killed(const struct caller *caller)
+{
+	for (unsigned int who = 1; who <= WHO_ALL; who++) {
+		if ((who & (GUARDIAN | SECOND)) == (GUARDIAN | SECOND))
+			continue;
+		for (unsigned int first = 0; first < WHO_COUNT; first++)
+			if (who & 1u << first)
+				check_killed(caller, who, first);
+	}
+}
+
+int main(int argc, char **arguments)
 {
 	struct caller caller = { .uid = getuid(), .gid = getgid() };
 	sigset_t before, block;
@@ -234,6 +333,8 @@ int main(void)
 		CHECK_INT_EQ("signals", child.exit_status, 128 + SIGTERM);
 		trace_child_done(&child, true);
 	}
+	for (long i = argc > 1 ? strtol(arguments[1], NULL, 10) : 1; i > 0; i--)
+		check_all_killed(&caller);
 	CHECK("nobody is left", waitpid(-1, NULL, WNOHANG) < 0 && errno == ECHILD);
 	return check_result();
 }
