@@ -3,9 +3,9 @@
  * A program that is started under trace.
  *
  * It is forked first, already as the user it will run as, and waits until the probes are in place; then it calls exec.
- * Its parent is a guardian (guardian.h), whose parent, the second guardian, is our child. It stays in our process group, so terminal, pipes and job
- * control work as usual: the terminal sends Ctrl-C and Ctrl-Z to the whole group, and only signals sent to this process
- * alone are passed on.
+ * Its parent is a guardian (guardian.h), whose parent, the second guardian, is our child. It stays in our process
+ * group, so terminal, pipes and job control work as usual: the terminal sends Ctrl-C and Ctrl-Z to the whole group, and
+ * only signals sent to this process alone are passed on.
  */
 #pragma once
 
