@@ -24,5 +24,5 @@ struct elf_collectors {
 
 /** elf_collectors_look_at() - a function of the file */
 void elf_collectors_look_at(struct elf_collectors *c, const Elf64_Sym *symbol, const char *name);
-/** elf_collector_read() - of a file that holds an interpreter; what makes no sense is not there */
+/** elf_collector_read() - of a file that holds an interpreter; marks that make no sense are left out */
 void elf_collector_read(const struct elf_file *f, const struct elf_collectors *c, struct parser_library *library);

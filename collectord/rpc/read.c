@@ -298,8 +298,8 @@ static bool may_run(const struct read_hub *hub, const struct read *read)
 
 static int read_run(struct read *read)
 {
-	const char *path = read->context->store_path;
-	const struct process_message questions[] = { { path, strlen(path) },
+	const struct rpc_context *context = read->context;
+	const struct process_message questions[] = { { context->store_path, context->store_path_bytes },
 						     { read->question.data, read->question.n } };
 
 	uint64_t before_ns = clock_spent_ns();

@@ -136,7 +136,7 @@ static int private_refuse(const struct ingero_connect_wish *wish, const struct c
 	return is_asked ? -EPERM : -ENOENT;
 }
 
-/* A file that is not there is said before a daemon is started to read it. */
+/* A missing file is told before a daemon is started to read it. */
 static int database_file_look(const char *path, bool is_named, const struct refusal *why)
 {
 	struct stat st;

@@ -296,7 +296,7 @@ static void (*const mark_spoils[])(struct note *) = {
 	mark_owner_long,	mark_of_another_type,
 };
 
-/* Marks that make no sense are not there, and the function is taken; nothing of the file is believed. */
+/* Marks that make no sense are left out, and the function is taken; nothing of the file is believed. */
 static void marks_spoiled_check(void)
 {
 	static const char *const names[] = { "gc__start", "gc__done" };
