@@ -95,6 +95,38 @@ struct thread_wait {
 	char name[RESOURCE_NAME_BYTES];
 };
 
+/* Waits of a waker of one cause, since it last ended a long wait. */
+#define WAKER_WAITS 4 /* a power of two */
+#define WAKER_QUIET_S 60
+struct waker_wait {
+	__u64 ns;
+	__u64 from_ns; /* the first began, CLOCK_MONOTONIC */
+	__u64 to_ns;   /* the last ended */
+	__u32 class;
+	__u32 pad;
+	struct thread_wait cause;
+};
+
+/*
+ * A thread that ended long waits of threads that make calls, and makes none itself (chain.h). Changed by the thread
+ * itself, and by who wakes it, before it can run.
+ */
+struct waker_state {
+	__u64 pcount;		     /* of the task, when it left the CPU to wait; 0: it does not */
+	__u64 out_ns;		     /* that moment, CLOCK_MONOTONIC */
+	__u64 since_ns;		     /* what is below was noted since */
+	__u64 run_delay;	     /* of the task, at that moment */
+	__u64 short_ns[BLAME_COUNT]; /* off the CPU, waits of which the cause is not kept */
+	__u32 class;		     /* enum blame_class, of the wait that began at out_ns */
+	__u32 slot;		     /* of the process that it served last */
+	__u32 tgid;		     /* likewise, its id */
+	__u32 hop;		     /* 1: it ends waits of threads that make calls */
+	__u32 last_s;		     /* second in which it last did, CLOCK_MONOTONIC */
+	__u32 pad;
+	struct thread_wait now; /* cause of the wait that just ended */
+	struct waker_wait waits[WAKER_WAITS];
+};
+
 /*
  * State of a thread. Changed by the thread itself, in its probe programs and in the
  * switch hook that runs on its behalf; the hook may interrupt a program, never the
@@ -277,6 +309,14 @@ SHARED struct {
 	__type(key, struct wait_key);
 	__type(value, struct wait_value);
 } waits SEC(".maps");
+
+/* A thread that ends is removed, and one that ended no long wait for WAKER_QUIET_S when it next waits itself. */
+SHARED struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, WAKERS_MAX);
+	__type(key, __u32); /* tid */
+	__type(value, struct waker_state);
+} wakers SEC(".maps");
 
 /*
  * The state of the Python interpreter of a process: written by the daemon, copied at fork, removed at exec and exit.

@@ -55,6 +55,7 @@ int process_exec(__u64 *ctx)
 	__u32 tgid = task->tgid, slot = 0, exec_gen = 0, named = 0;
 
 	hold_review(task, tgid);
+	(void)bpf_map_delete_elem(&wakers, &tgid);
 	(void)bpf_map_delete_elem(&interpreters, &tgid);
 	t = bpf_task_storage_get(&threads, task, 0, 0);
 	if (t) {
@@ -141,12 +142,13 @@ int process_exit(__u64 *ctx)
 	struct task_struct *task = (struct task_struct *)ctx[0], *leader = task->group_leader;
 	struct signal_struct *signal = task->signal;
 	struct thread_state *t = bpf_task_storage_get(&threads, task, 0, 0);
-	__u32 tgid = task->tgid, slot = 0, exec_gen = 0, named = 0, code;
+	__u32 tgid = task->tgid, tid = task->pid, slot = 0, exec_gen = 0, named = 0, code;
 	struct process_entry *entry;
 	struct life_record *r;
 	bool was_traced;
 	__u8 was_in_call = 0, guarded = 0;
 
+	(void)bpf_map_delete_elem(&wakers, &tid);
 	if (t && t->depth) {
 		frames_drop(t, 0);
 		entry = bpf_map_lookup_elem(&processes, &tgid);

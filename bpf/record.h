@@ -388,7 +388,14 @@ enum resource_kind {
 #define RESOURCE_NAME_BYTES 32
 #define WAIT_LEAST_NS 1000000 /* shorter waits are in the account alone */
 
-/* Waits of one thread for one thing that one thread ended: map `waits`. */
+/* A chain of wakers: who ended a wait, who ended the waits of that one meanwhile, ... */
+#define WAIT_HOPS_MOST 4
+#define WAKERS_MAX 1024 /* threads whose own waits are noted, of all processes */
+
+/*
+ * Waits of one thread for one thing that one thread ended: map `waits`. is_meanwhile: what a waker did while another
+ * thread of the process waited for it, ON_CPU and RUNNABLE too (chain.h).
+ */
 struct wait_key {
 	__u64 resource;	  /* address of a futex in its process, inode number, control group; 0: not known */
 	__u32 device;	  /* of an inode, or a block device: major << 20 | minor */
@@ -399,7 +406,8 @@ struct wait_key {
 	__u16 op;   /* of the call at depth 0; 0: between calls */
 	__u8 class; /* enum blame_class */
 	__u8 kind;  /* enum resource_kind */
-	__u8 pad[2];
+	__u8 is_meanwhile;
+	__u8 pad;
 };
 _Static_assert(sizeof(struct wait_key) == 32, "wait_key is ABI between both halves");
 

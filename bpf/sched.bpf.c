@@ -114,6 +114,26 @@ static __always_inline void ran_add(struct task_struct *next, __u64 clock)
 	head->n++;
 }
 
+/* Of a waker that makes no calls: what it waits for from now on (chain.h). */
+static __always_inline void waker_leave(struct task_struct *task, bool is_ready)
+{
+	__u32 tid = task->pid;
+	struct waker_state *w = bpf_map_lookup_elem(&wakers, &tid);
+
+	if (!w)
+		return;
+	w->pcount = 0;
+	if (is_ready)
+		return;
+	w->out_ns = bpf_ktime_get_ns();
+	if (w->out_ns / NS_IN_SECOND > w->last_s + WAKER_QUIET_S) {
+		(void)bpf_map_delete_elem(&wakers, &tid);
+		return;
+	}
+	w->class = wait_class(task, /* is_ready= */ 0, /* is_reclaiming= */ 0, /* is_in_call= */ 0);
+	WRITE_ONCE(w->pcount, task->sched_info.pcount);
+}
+
 SEC("tp_btf/sched_switch")
 int sched_switch(__u64 *ctx)
 {
@@ -126,8 +146,11 @@ int sched_switch(__u64 *ctx)
 
 	ran_add(next, clock);
 	t = bpf_task_storage_get(&threads, prev, 0, 0);
-	if (!t)
+	if (!t) {
+		state = has_switch_state ? (__u32)ctx[3] : prev->__state;
+		waker_leave(prev, is_preempted || state == TASK_RUNNING);
 		return 0;
+	}
 	if (t->away_clock)
 		away_end(t, prev->sched_info.last_arrival, prev->sched_info.run_delay, prev->sched_info.pcount);
 	is_in_call = t->depth;

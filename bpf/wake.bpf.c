@@ -6,6 +6,7 @@
  * something is traced.
  */
 #include "abi.h"
+#include "chain.h"
 #include "policy.h"
 #include "waits.h"
 
@@ -179,6 +180,38 @@ static __always_inline void resource_note(struct thread_wait *wait, struct task_
 	}
 }
 
+static __noinline int cause_note(struct thread_wait *wait, struct task_struct *task, const void *ctx, __u64 class)
+{
+	__builtin_memset(&wait->resource, 0, sizeof(*wait) - OFFSET_OF(struct thread_wait, resource));
+	if (class == BLAME_SLEEP)
+		return 0;
+	waker_note(wait, ctx);
+	if (class != BLAME_MEMORY)
+		resource_note(wait, task);
+	return 0;
+}
+
+/* A waker that makes no calls: its wait is over. */
+static __always_inline void waker_woken(struct task_struct *task, const void *ctx)
+{
+	__u32 tid = task->pid;
+	struct waker_state *w = bpf_map_lookup_elem(&wakers, &tid);
+	__u64 now_ns;
+
+	if (!w || !w->pcount || w->pcount != task->sched_info.pcount)
+		return;
+	w->pcount = 0;
+	now_ns = bpf_ktime_get_ns();
+	if (now_ns - w->out_ns < LOOK_LEAST_NS) {
+		waker_short_add(w, w->class, now_ns - w->out_ns);
+		return;
+	}
+	cause_note(&w->now, task, ctx, w->class);
+	waker_wait_add(w, now_ns);
+	if (w->now.waker_tid && w->now.kind != RESOURCE_GIL)
+		chain_serve(w->slot, w->tgid, w->out_ns, w->hop + 1);
+}
+
 /* Before the thread can run again, and once in a wait: nobody else writes here meanwhile. */
 SEC("tp_btf/sched_waking")
 int sched_waking(__u64 *ctx)
@@ -189,8 +222,10 @@ int sched_waking(__u64 *ctx)
 	__u64 out_ns;
 	__u32 class;
 
-	if (!t)
+	if (!t) {
+		waker_woken(task, ctx);
 		return 0;
+	}
 	wait = &t->wait;
 	/* It has been away since the wait was noted. */
 	if (!wait->pcount || wait->pcount != task->sched_info.pcount)
@@ -200,14 +235,12 @@ int sched_waking(__u64 *ctx)
 	if (!wait->carried_ns && bpf_ktime_get_ns() - out_ns < LOOK_LEAST_NS)
 		return 0;
 	class = t->depth ? t->out_class : t->away_class;
-	__builtin_memset(&wait->resource, 0, sizeof(*wait) - OFFSET_OF(struct thread_wait, resource));
-	if (class != BLAME_SLEEP) {
-		waker_note(wait, ctx);
-		if (class != BLAME_MEMORY)
-			resource_note(wait, task);
-		if (wait->kind == RESOURCE_GIL && !wait->waker_tid)
-			holder_note(t);
-	}
+	cause_note(wait, task, ctx, class);
+	if (wait->kind == RESOURCE_GIL && !wait->waker_tid)
+		holder_note(t);
 	WRITE_ONCE(wait->woken_pcount, wait->pcount);
+	/* Who holds the GIL computes. */
+	if (wait->waker_tid && wait->kind != RESOURCE_GIL)
+		chain_serve(t->slot, t->tgid, out_ns, /* hop= */ 1);
 	return 0;
 }

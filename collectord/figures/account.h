@@ -62,7 +62,10 @@ size_t account_read(const struct account_record *record, struct account_part ret
 /** account_is_torn() - the account was changed while it was copied, or there is none */
 bool account_is_torn(const struct account_record *record);
 
-/* What a thread waited for: of its account, in a tick or since its first call. */
+/*
+ * What a thread waited for: of its account, in a tick or since its first call. is_meanwhile: what a thread without an
+ * account did while it was waited for (bpf/chain.h), no part of anybody's account.
+ */
 struct account_wait {
 	uint64_t ns;
 	uint64_t max_ns;
@@ -76,6 +79,7 @@ struct account_wait {
 	uint32_t waker_uid;
 	uint8_t class;
 	uint8_t kind; /* enum resource_kind */
+	bool is_meanwhile;
 	char waker_comm[RECORD_COMM_BYTES];
 	char name[RESOURCE_NAME_BYTES];
 };

@@ -34,6 +34,7 @@ static int wait_order(const void *a, const void *b)
 	BY(device)
 	BY(waker_tgid)
 	BY(waker_tid)
+	BY(is_meanwhile)
 #undef BY
 	return 0;
 }

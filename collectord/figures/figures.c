@@ -21,7 +21,7 @@
 #define SLOW_RATIO 0.99
 #define SLOW_MEDIANS 2
 #define SLOW_CALLS_MIN 100
-#define WAITS_LAST 8	       /* of a process that is gone, half of them singly */
+#define WAITS_LAST 16	       /* of a process that is gone, half of them singly */
 #define GONE_ACCOUNTS_MOST 128 /* processes that are gone and whose account is kept: those that went last */
 #define EARLY_MOST 64	       /* accounts of processes that were not known yet when they were noted */
 
@@ -450,13 +450,14 @@ uint64_t figures_accounts_lost(const struct figures *f)
 	return f->accounts_lost;
 }
 
-/* Of the first account's thread. */
+/* Of the first account's thread, and of who ended its waits. */
 static void waits_last(struct process_figures *p)
 {
 	struct wait_list list = { .items = p->waits.items, .room = p->waits.room };
 
 	for (size_t i = 0; i < p->waits.n; i++)
-		if (p->accounts.n && p->waits.items[i].tid == p->accounts.items[0].tid)
+		if (p->accounts.n &&
+		    (p->waits.items[i].is_meanwhile || p->waits.items[i].tid == p->accounts.items[0].tid))
 			list.items[list.n++] = list.items[i];
 	wait_list_fold(&list, WAITS_LAST / 2, WAITS_LAST);
 	p->waits.n = list.n;

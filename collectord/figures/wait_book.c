@@ -47,13 +47,15 @@ static bool is_same_wait(const struct account_wait *a, const struct account_wait
 {
 	return a->resource == b->resource && a->device == b->device && a->tid == b->tid && a->op == b->op &&
 	       a->waker_tgid == b->waker_tgid && a->waker_tid == b->waker_tid && a->class == b->class &&
-	       a->kind == b->kind;
+	       a->kind == b->kind && a->is_meanwhile == b->is_meanwhile;
 }
 
 /* Of several resources of one kind, ended by several. */
 static struct account_wait wait_sum_of(const struct account_wait *w)
 {
-	return (struct account_wait){ .tid = w->tid, .op = w->op, .class = w->class, .kind = w->kind };
+	return (struct account_wait){
+		.tid = w->tid, .op = w->op, .class = w->class, .kind = w->kind, .is_meanwhile = w->is_meanwhile
+	};
 }
 
 /* ---- a sum in the place of the smallest ---- */
@@ -137,6 +139,7 @@ static struct book_key *wait_key_take(struct wait_book *b, const struct wait_key
 		.waker_tid = key->waker_tid,
 		.class = key->class,
 		.kind = key->kind,
+		.is_meanwhile = key->is_meanwhile,
 	};
 	size_t place = SORTED_PLACE(b->keys.n, i, memcmp(&keys[i].key, key, sizeof(*key)) < 0);
 
@@ -243,7 +246,7 @@ static int waits_tell(const struct wait_book *b, bool is_tick, const struct acco
 		}
 		if (!told.ns)
 			continue;
-		if (!is_told_singly(accounts, n_accounts, told.tid))
+		if (!told.is_meanwhile && !is_told_singly(accounts, n_accounts, told.tid))
 			told.tid = 0;
 		r = wait_add(&list, &told);
 	}

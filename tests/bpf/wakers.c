@@ -300,7 +300,7 @@ static void kept_add(const struct wait_key *key, const struct wait_value *value,
 	struct kept *kept = data;
 	const char *comm = shared->waker_tgid && s->waker != CHILD ? "waker" : "";
 
-	if (key->slot != kept->slot)
+	if (key->slot != kept->slot || key->is_meanwhile)
 		return;
 	kept->n_short += value->ns < value->count * WAIT_LEAST_NS || value->max_ns > value->ns;
 	if (key->kind != s->kind || key->resource != shared->resource || key->device != shared->device ||

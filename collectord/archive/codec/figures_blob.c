@@ -57,6 +57,7 @@ int figures_compare_wait(const struct stored_wait *a, const struct stored_wait *
 	int r = compare_u32(a->process, b->process);
 
 	r = r ? r : compare_u32(x->tid, y->tid);
+	r = r ? r : x->is_meanwhile - y->is_meanwhile;
 	r = r ? r : compare_u32(x->op, y->op);
 	r = r ? r : x->class - y->class;
 	r = r ? r : x->kind - y->kind;

@@ -89,8 +89,10 @@ static int waits_fold(struct figures_blob *blob, size_t from, size_t to, size_t 
 						     .tid = w->tid,
 						     .op = w->op,
 						     .class = w->class,
-						     .kind = w->kind } };
-		bool is_sum = wait_is_sum(&waits[i]), is_folded = thread_is_folded(blob, sum.process, w->tid);
+						     .kind = w->kind,
+						     .is_meanwhile = w->is_meanwhile } };
+		bool is_sum = wait_is_sum(&waits[i]);
+		bool is_folded = !w->is_meanwhile && thread_is_folded(blob, sum.process, w->tid);
 
 		if (is_folded)
 			sum.wait.tid = 0;

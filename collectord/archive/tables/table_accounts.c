@@ -52,6 +52,9 @@
 	C(count, INTEGER, list_u64(list, w->count), NONE, "waits")                                                     \
 	C(ns, INTEGER, list_u64(list, w->ns), NONE, "how long they took; they are in accounts, too")                   \
 	C(max_ns, INTEGER, list_u64(list, w->max_ns), NONE, "the longest one")                                         \
+	C(is_meanwhile, INTEGER, list_u64(list, w->is_meanwhile), NONE,                                                \
+	  "0: waits of a thread that makes calls; 1: what a thread that ended such waits, tid, did while it was "      \
+	  "waited for, on_cpu and runnable too: its rows sum to those waits, but for the first")                       \
 	C(node, TEXT, list_text(list, p->node), NODE, "name of the machine")
 
 static const struct table_column accounts_columns[] = { PROCESS_COLUMNS(LIST_COLUMN) ACCOUNTS(LIST_COLUMN) };

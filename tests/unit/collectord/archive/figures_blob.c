@@ -146,7 +146,8 @@ static void wait_of(uint64_t *seed, struct stored_wait *ret)
 			  .waker_tid = made_random(seed) % 2 ? UINT32_MAX : 0,
 			  .waker_uid = made_random(seed) % 2 ? UINT32_MAX : 0,
 			  .class = (uint8_t)(made_random(seed) % BLAME_COUNT),
-			  .kind = (uint8_t)(made_random(seed) % RESOURCE_COUNT) },
+			  .kind = (uint8_t)(made_random(seed) % RESOURCE_COUNT),
+			  .is_meanwhile = made_random(seed) % 2 },
 	};
 	memcpy(ret->wait.waker_comm, made_random(seed) % 2 ? "pt_data_worker\0" : "\xff no end at all ",
 	       sizeof(ret->wait.waker_comm));
@@ -212,7 +213,7 @@ static bool is_same_wait(const struct stored_wait *a, const struct stored_wait *
 	return a->process == b->process && x->ns == y->ns && x->max_ns == y->max_ns && x->count == y->count &&
 	       x->resource == y->resource && x->device == y->device && x->tid == y->tid && x->op == y->op &&
 	       x->waker_tgid == y->waker_tgid && x->waker_tid == y->waker_tid && x->waker_uid == y->waker_uid &&
-	       x->class == y->class && x->kind == y->kind &&
+	       x->class == y->class && x->kind == y->kind && x->is_meanwhile == y->is_meanwhile &&
 	       memcmp(x->waker_comm, y->waker_comm, sizeof(x->waker_comm)) == 0 &&
 	       memcmp(x->name, y->name, sizeof(x->name)) == 0;
 }
