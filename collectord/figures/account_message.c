@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "events/event_message.h"
+#include "figures/wait_chain.h"
 
 /* A part, or what of it is known to have one cause. */
 struct slice {
@@ -19,6 +20,7 @@ struct slice {
 	uint32_t tid;
 	uint32_t uid;
 	char comm[RECORD_COMM_BYTES];
+	const struct account_wait *wait; /* the first of those that it sums; NULL: nothing is known of its waker */
 };
 
 typedef ARRAY(struct slice) slice_list;
@@ -77,7 +79,7 @@ static bool has_thread(const struct account_process *process, uint32_t tid)
 static bool wait_is_of(const struct account_process *process, const struct account *account,
 		       const struct account_part *part, const struct account_wait *wait)
 {
-	if (wait->class != part->class || (wait->op == 0) != (part->where == ACCOUNT_BETWEEN))
+	if (wait->is_meanwhile || wait->class != part->class || (wait->op == 0) != (part->where == ACCOUNT_BETWEEN))
 		return false;
 	if (wait->tid != account->tid && (account->tid || has_thread(process, wait->tid)))
 		return false;
@@ -95,7 +97,7 @@ static int slices_of_waits(const struct account_process *process, const struct a
 			sum_ns += process->waits[i].ns;
 	for (size_t i = 0; sum_ns && i < process->n_waits && r == 0; i++) {
 		const struct account_wait *wait = &process->waits[i];
-		struct slice slice = { .ns = scaled_ns(wait->ns, part->ns, sum_ns), .kind = wait->kind };
+		struct slice slice = { .ns = scaled_ns(wait->ns, part->ns, sum_ns), .kind = wait->kind, .wait = wait };
 
 		if (!wait_is_of(process, account, part, wait) || (!wait->kind && !wait->waker_tgid))
 			continue;
@@ -173,6 +175,85 @@ static int slices_fold(slice_list *slices, enum slice_detail detail)
 	return r;
 }
 
+static Ingero__V1__Waker *waker_message(const struct slice *slice, struct arena *arena)
+{
+	Ingero__V1__Waker *by = ARENA_NEW(arena, Ingero__V1__Waker);
+
+	if (!by)
+		return NULL;
+	ingero__v1__waker__init(by);
+	by->pid = slice->pid;
+	by->tid = slice->tid;
+	by->uid = slice->uid;
+	by->comm = arena_copy_text(arena, slice->comm);
+	return by->comm ? by : NULL;
+}
+
+static Ingero__V1__Resource *resource_message(uint8_t kind, const char *name, struct arena *arena)
+{
+	Ingero__V1__Resource *resource = ARENA_NEW(arena, Ingero__V1__Resource);
+
+	if (!resource)
+		return NULL;
+	ingero__v1__resource__init(resource);
+	resource->kind = (char *)(uintptr_t)account_resource_name(kind);
+	resource->name = arena_copy_text(arena, name);
+	return resource->name ? resource : NULL;
+}
+
+/* @ns: of the wait's time, as it is told. Return: NULL without memory */
+static Ingero__V1__Hop *hop_message(const struct account_process *process, const struct wait_hop *hop, uint64_t ns,
+				    struct arena *arena)
+{
+	const struct account_wait *ended = hop->ended;
+	Ingero__V1__Hop *message = ARENA_NEW(arena, Ingero__V1__Hop);
+	struct slice who = { .ns = ns };
+	char name[ACCOUNT_WAIT_NAME_BYTES] = "";
+
+	if (!message)
+		return NULL;
+	ingero__v1__hop__init(message);
+	waker_set(process, ended->waker_tgid, ended->waker_tid, ended->waker_uid, ended->waker_comm, &who);
+	message->by = waker_message(&who, arena);
+	message->ns = ns;
+	if (!message->by)
+		return NULL;
+	if (!hop->did)
+		return message;
+	message->class_ = (char *)(uintptr_t)account_class_name(hop->did->class);
+	if (hop->is_one)
+		account_wait_name(hop->did, name);
+	if (hop->did->kind) {
+		message->resource = resource_message(hop->did->kind, name, arena);
+		if (!message->resource)
+			return NULL;
+	}
+	return message;
+}
+
+/* Of the first wait of the slice. Return: 0 or -ENOMEM */
+static int chain_message(const struct account_process *process, const struct slice *slice, struct arena *arena,
+			 Ingero__V1__AccountPart *part)
+{
+	struct wait_hop hops[WAIT_HOPS_MOST];
+	size_t n = slice->wait ? wait_chain(process->waits, process->n_waits, slice->wait, hops) : 0;
+
+	if (!n || !hops[0].did || !slice->pid)
+		return 0;
+	part->chain = ARENA_NEW_N(arena, Ingero__V1__Hop *, n);
+	if (!part->chain)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++) {
+		uint64_t ns = (uint64_t)((double)hops[i].ns * ((double)slice->ns / (double)slice->wait->ns));
+
+		part->chain[i] = hop_message(process, &hops[i], ns, arena);
+		if (!part->chain[i])
+			return -ENOMEM;
+		part->n_chain++;
+	}
+	return 0;
+}
+
 static Ingero__V1__AccountPart *part_message(const struct account_process *process, const struct account_part *part,
 					     const struct slice *slice, struct arena *arena)
 {
@@ -190,25 +271,13 @@ static Ingero__V1__AccountPart *part_message(const struct account_process *proce
 		message->op = (char *)(uintptr_t)op;
 	}
 	if (slice->kind) {
-		message->resource = ARENA_NEW(arena, Ingero__V1__Resource);
+		message->resource = resource_message(slice->kind, slice->name, arena);
 		if (!message->resource)
-			return NULL;
-		ingero__v1__resource__init(message->resource);
-		message->resource->kind = (char *)(uintptr_t)account_resource_name(slice->kind);
-		message->resource->name = arena_copy_text(arena, slice->name);
-		if (!message->resource->name)
 			return NULL;
 	}
 	if (slice->has_waker) {
-		message->by = ARENA_NEW(arena, Ingero__V1__Waker);
-		if (!message->by)
-			return NULL;
-		ingero__v1__waker__init(message->by);
-		message->by->pid = slice->pid;
-		message->by->tid = slice->tid;
-		message->by->uid = slice->uid;
-		message->by->comm = arena_copy_text(arena, slice->comm);
-		if (!message->by->comm)
+		message->by = waker_message(slice, arena);
+		if (!message->by || chain_message(process, slice, arena, message) < 0)
 			return NULL;
 	}
 	return message;

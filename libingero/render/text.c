@@ -35,6 +35,7 @@ static char code_ascii(uint32_t code)
 		{ 0x00b5, 'u' }, /* µ */
 		{ 0x2026, '~' }, /* … */
 		{ 0x2265, '>' }, /* ≥ */
+		{ 0x2190, '<' }, /* ← */
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(signs); i++)

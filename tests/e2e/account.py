@@ -27,11 +27,20 @@ CASES = {
     "socket": ("network", lambda part, said: kind(part) == "peer" and part["by"]["pid"] in said["helpers"]),
     "lock": ("lock", lambda part, said: kind(part) == "futex" and part["by"]["tid"] not in (0, said["tid"])),
     "child": ("other", lambda part, said: kind(part) == "child"),
+    "relay": ("other", lambda part, said: part["by"]["pid"] == said["helpers"][1] and steps(part["chain"]) == [
+        (said["helpers"][1], "other", "pipe"), (said["helpers"][0], "sleep", None)]),
+    "writer": ("other", lambda part, said: steps(part["chain"])[0][2] == "written" and part["chain"][0]["resource"]["name"].startswith("checkpoint-")),
 }
+# What who ended the wait mostly did, of all that it was waited for: the rest is between its clocks and the other's.
+CHAIN_RATIO = 0.8
 
 
 def kind(part):
     return part.get("resource", {}).get("kind")
+
+
+def steps(chain):
+    return [(step["by"]["pid"], step["class"], kind(step)) for step in chain]
 
 
 class Place:
@@ -71,6 +80,12 @@ class Place:
         database = ("--db", self.place.path(name + ".db"))
         kept_parts = json.loads(self.place.answer("blame", "--json", *database))["accounts"][0]
         self.check(f"{name}: blame says the same", abs(kept_parts["wall_ns"] - account["wall_ns"]) <= SUM_RATIO * account["wall_ns"], kept_parts, account)
+        if name == "relay":
+            self.check("relay: each waits for nearly all of it", all(step["ns"] >= CHAIN_RATIO * most["ns"] for step in most["chain"]), most)
+            kept_most = max((part for part in kept_parts["parts"] if part["where"] == "between" and part["class"] == klass), key=lambda part: part["ns"])
+            self.check("relay: the file has the chain", is_right(kept_most, said), kept_most, said)
+            text = self.place.answer("blame", *database)
+            self.check("relay: and says it", f"({said['helpers'][1]}) ←" in text, text)
         self.check(f"{name}: explain has it", any(one["tid"] == said["tid"] for one in self.place.explain(*database)["accounts"]))
 
     def goes_on(self):

@@ -9,6 +9,8 @@ TO is one of
     nothing  each step computes for --compute-ms, and that is all
     sleep    sleeps, as the program asked to
     loader   waits for a batch from another process, through a pipe; that process rests --wait-ms before each
+    relay    the same, but that process waits for a second one, which rests
+    writer   the same, but that process writes to a file as disk does before each
     socket   the same, through a socket
     lock     waits for a lock that another thread holds for --wait-ms
     gil      another thread of the interpreter computes in Python, or --threads of them
@@ -47,11 +49,11 @@ PIECE_BYTES = 256 << 10
 EPOCH_S = 5
 
 
-def serve(wait_s, give):
-    """In a process of its own, until its parent is gone: a byte after each rest."""
+def serve(prepare, give):
+    """In a process of its own, until its parent is gone: a byte each time it is prepared."""
     parent = os.getppid()
     while os.getppid() == parent:
-        time.sleep(wait_s)
+        prepare()
         try:
             give(b"x")
         except OSError:
@@ -78,12 +80,12 @@ class Waits:
             prepare()
         self.wait = getattr(self, self.loses)
 
-    def helper(self, give, *mine):
+    def helper(self, give, *mine, prepare=None):
         pid = os.fork()
         if pid == 0:
             for one in mine:
                 one.close()
-            serve(self.wait_s, give)
+            serve(prepare or (lambda: time.sleep(self.wait_s)), give)
         self.children.append(pid)
 
     def nothing(self):
@@ -92,15 +94,27 @@ class Waits:
     def sleep(self):
         time.sleep(self.wait_s)
 
-    def prepare_loader(self):
+    def prepare_loader(self, prepare=None):
         read, write = os.pipe()
         mine = os.fdopen(read, "rb", buffering=0)
-        self.helper(lambda data: os.write(write, data), mine)
+        self.helper(lambda data: os.write(write, data), mine, prepare=prepare)
         os.close(write)
         self.pipe = mine
 
     def loader(self):
         self.pipe.read(1)
+
+    def prepare_relay(self):
+        self.prepare_loader()
+        self.prepare_loader(lambda fd=self.pipe.fileno(): os.read(fd, 1))
+
+    relay = loader
+
+    def prepare_writer(self):
+        self.prepare_disk()
+        self.prepare_loader(self.disk)
+
+    writer = loader
 
     def prepare_socket(self):
         self.mine, theirs = socket.socketpair()

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "libingero/answers/account/chain.h"
 #include "libingero/answers/trace/rows.h"
 #include "libingero/render/blame.h"
 #include "libingero/render/units.h"
@@ -67,6 +68,8 @@ static const struct {
 struct cause {
 	char text[64];
 	uint64_t ns;
+	struct chain_text chain; /* what who it is did meanwhile; "": not known */
+	uint64_t chain_ns;	 /* of ns */
 };
 
 struct group {
@@ -181,8 +184,7 @@ static void cause_of(const Ingero__V1__Account *account, const Ingero__V1__Accou
 {
 	const char *name = part->resource ? part->resource->name : "";
 
-	cause->text[0] = '\0';
-	cause->ns = part->ns;
+	*cause = (struct cause){ .ns = part->ns };
 	switch (group) {
 	case GROUP_CALL:
 		(void)snprintf(cause->text, sizeof(cause->text), "%s",
@@ -206,7 +208,20 @@ static void cause_of(const Ingero__V1__Account *account, const Ingero__V1__Accou
 	default:
 		if (part->by)
 			who_format(account, part->by, group, cause);
+		cause->chain = chain_text(part->chain, part->n_chain, account->pid);
+		cause->chain_ns = chain_ns(part->chain, part->n_chain);
 		break;
+	}
+}
+
+/* The chain with the most time is told. */
+static void cause_chain_add(struct cause *to, const struct cause *more)
+{
+	if (strcmp(to->chain.text, more->chain.text) == 0) {
+		to->chain_ns += more->chain_ns;
+	} else if (more->chain_ns > to->chain_ns) {
+		to->chain = more->chain;
+		to->chain_ns = more->chain_ns;
 	}
 }
 
@@ -217,6 +232,7 @@ static int cause_add(struct group *group, const struct cause *cause)
 	for (size_t i = 0; i < group->causes.n; i++)
 		if (strcmp(group->causes.items[i].text, cause->text) == 0) {
 			group->causes.items[i].ns += cause->ns;
+			cause_chain_add(&group->causes.items[i], cause);
 			return 0;
 		}
 	return ARRAY_PUSH(&group->causes, *cause);
@@ -263,7 +279,7 @@ static int cause_compare(const void *a, const void *b)
 	return x->ns != y->ns ? (x->ns > y->ns ? -1 : 1) : strcmp(x->text, y->text);
 }
 
-/* "from python (4720) 71 %, python (4721) 20 %" */
+/* "from python (4720) 71 % ← reads train.bin, python (4721) 20 % ← computes 90 %" */
 static void detail_format(struct group *group, char *detail, size_t n)
 {
 	CLEANUP(buf_done) struct buf text = BUF_INIT;
@@ -279,7 +295,8 @@ static void detail_format(struct group *group, char *detail, size_t n)
 		(void)buf_printf(&text, "%s%s", i ? ", " : group_words[group->kind].link, cause->text);
 		if (ratio < CAUSE_ALONE_RATIO)
 			(void)buf_printf(&text, " %s", units_ratio(ratio, UNITS_TIGHT).text);
-		else
+		chain_append(&cause->chain, cause->ns ? (double)cause->chain_ns / (double)cause->ns : 0, " ← ", &text);
+		if (ratio >= CAUSE_ALONE_RATIO)
 			break;
 	}
 	(void)snprintf(detail, n, "%s", buf_text(&text));

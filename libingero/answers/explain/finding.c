@@ -6,6 +6,7 @@
 #include "libingero/render/user.h"
 #include "base/option.h"
 #include "libingero/answers/explain/bars.h"
+#include "libingero/answers/account/chain.h"
 #include "libingero/answers/lost.h"
 #include "libingero/answers/time.h"
 #include "libingero/answers/trace/behind.h"
@@ -28,6 +29,7 @@ static void share_append(double share, bool has_shares, struct buf *text)
 static void cause_append(const Ingero__V1__Finding *f, bool has_shares, struct buf *text)
 {
 	const Ingero__V1__Cause *cause = f->cause;
+	struct chain_text chain;
 
 	if (!cause || !*cause->words)
 		return;
@@ -36,6 +38,10 @@ static void cause_append(const Ingero__V1__Finding *f, bool has_shares, struct b
 	if (!cause->processes)
 		return;
 	(void)buf_printf(text, " %s", trace_culprit(cause->pid, f->pid, cause->comm, cause->uid).text);
+	chain = chain_text(cause->chain, cause->n_chain, f->pid);
+	chain_append(&chain,
+		     cause->chain_ns ? (double)chain_ns(cause->chain, cause->n_chain) / (double)cause->chain_ns : 0,
+		     " ← ", text);
 	for (size_t i = 0; i < cause->n_others; i++) {
 		const Ingero__V1__Culprit *other = cause->others[i];
 

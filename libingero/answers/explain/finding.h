@@ -46,7 +46,7 @@ const char *explain_severity_name(enum explain_severity severity);
 enum explain_severity explain_severity(const Ingero__V1__Finding *finding);
 
 struct explain_cause {
-	char text[320]; /* enough for three processes by name */
+	char text[512]; /* enough for three processes by name, and a chain */
 };
 
 /**

@@ -49,6 +49,19 @@ static bool may_name(uint32_t uid, void *data)
 		.waker_tid = (pid), .waker_uid = READER, .waker_comm = name                                            \
 	}
 
+#define PIPE_FROM(t, ms, waker, owner)                                                                                 \
+	{                                                                                                              \
+		.tid = (t), .class = BLAME_OTHER, .kind = RESOURCE_PIPE, .ns = (ms)*MS, .waker_tgid = (waker),         \
+		.waker_tid = (waker), .waker_uid = (owner), .waker_comm = "python"                                     \
+	}
+#define DID(t, ms, c, k, waker, owner)                                                                                 \
+	{                                                                                                              \
+		.is_meanwhile = true, .tid = (t), .class = BLAME_##c, .kind = RESOURCE_##k, .ns = (ms)*MS,             \
+		.waker_tgid = (waker), .waker_tid = (waker), .waker_uid = (owner), .waker_comm = "python", .name = {   \
+			RESOURCE_##k == RESOURCE_INODE ? 't' : 0                                                       \
+		}                                                                                                      \
+	}
+
 /* The threads are 11 and 12; both have the parts. */
 static const struct {
 	const char *name;
@@ -162,6 +175,24 @@ static const struct {
 		  "9/9; "
 		  "between other 8 child() by nvcc 8/8; between other 7 child() by nvcc 7/7; between other 6 child() "
 		  "by nvcc 6/6; " },
+	{ .name = "a chain: what the loader does, and what who it waits for does; in shares of the part",
+	  .tid = 11,
+	  .parts = { BETWEEN(OTHER, 60), BETWEEN(BLOCK_IO, 40) },
+	  .waits = { PIPE_FROM(11, 80, 4720, READER), DID(4720, 50, OTHER, PIPE, 4730, READER),
+		     DID(4720, 50, ON_CPU, NONE, 0, 0), DID(4730, 40, BLOCK_IO, INODE, 0, 0),
+		     DID(4730, 10, ON_CPU, NONE, 0, 0) },
+	  .text = "between other 60 pipe() by python 4720/4720 < python 4720/4720 other pipe() 30 < python 4730/4730 "
+		  "block_io inode(t) 24; between block_io 40; " },
+	{ .name = "another user's: who it is where that may be told, and never more",
+	  .tid = 11,
+	  .parts = { BETWEEN(OTHER, 60) },
+	  .waits = { PIPE_FROM(11, 60, 4720, READER), DID(4720, 60, OTHER, PEER, 4730, OTHER) },
+	  .text = "between other 60 pipe() by python 4720/4720 < python 4720/4720 other peer() 60 <  0/0 ? 0; " },
+	{ .name = "of a waker that may not be named there is no chain",
+	  .tid = 11,
+	  .parts = { BETWEEN(OTHER, 60) },
+	  .waits = { PIPE_FROM(11, 60, 4720, OTHER), DID(4720, 60, BLOCK_IO, INODE, 0, 0) },
+	  .text = "between other 60 pipe() by  0/0 uid 2000; " },
 	{ .name = "each with a name of its own: children",
 	  .tid = 11,
 	  .parts = { BETWEEN(OTHER, 60) },
@@ -189,6 +220,15 @@ static void parts_format(const Ingero__V1__Account *account, struct buf *out)
 			(void)buf_printf(out, " by %s %u/%u", by->comm, by->pid, by->tid);
 		if (by && !by->pid)
 			(void)buf_printf(out, " uid %u", by->uid);
+		for (size_t k = 0; k < p->n_chain; k++) {
+			const Ingero__V1__Hop *hop = p->chain[k];
+
+			(void)buf_printf(out, " < %s %u/%u %s", hop->by->comm, hop->by->pid, hop->by->tid,
+					 *hop->class_ ? hop->class_ : "?");
+			if (hop->resource)
+				(void)buf_printf(out, " %s(%s)", hop->resource->kind, hop->resource->name);
+			(void)buf_printf(out, " %llu", (unsigned long long)(hop->ns / MS));
+		}
 		(void)buf_append_text(out, "; ");
 	}
 }

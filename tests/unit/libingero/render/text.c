@@ -19,7 +19,7 @@ static const struct {
 	{ "one column", "python", 1, "…", "~" },
 	{ "no room", "python", 0, "", "" },
 	{ "empty", "", 5, "", "" },
-	{ "our signs", "61µs ▲ a · b ▇░", 40, "61µs ▲ a · b ▇░", "61us ! a | b #." },
+	{ "our signs", "61µs ▲ a · b ▇░ ←", 40, "61µs ▲ a · b ▇░ ←", "61us ! a | b #. <" },
 	{ "escape sequence", "a\x1b[2Jb", 10, "a?[2Jb", "a?[2Jb" },
 	{ "newline and tab", "a\nb\tc", 10, "a?b?c", "a?b?c" },
 	{ "eight-bit control",

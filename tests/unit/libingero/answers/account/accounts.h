@@ -19,6 +19,13 @@ struct part_row {
 	const char *name;
 	uint32_t by_pid, by_tid, by_uid;
 	const char *by; /* NULL: not known */
+	struct hop_row {
+		const char *class; /* NULL: not known */
+		uint64_t ns;
+		const char *kind; /* of the resource; NULL: not known */
+		const char *name;
+		uint32_t pid, tid; /* pid 0: no more hops, but for a hidden one, which has a thread */
+	} chain[4];
 };
 
 /* Everything that one Account points at. */
@@ -27,7 +34,36 @@ struct account_made {
 	Ingero__V1__AccountPart parts[ACCOUNT_PARTS_MAX], *list[ACCOUNT_PARTS_MAX];
 	Ingero__V1__Resource resources[ACCOUNT_PARTS_MAX];
 	Ingero__V1__Waker wakers[ACCOUNT_PARTS_MAX];
+	struct chain_made {
+		Ingero__V1__Hop hops[4], *list[4];
+		Ingero__V1__Resource resources[4];
+		Ingero__V1__Waker wakers[4];
+	} chains[ACCOUNT_PARTS_MAX];
 };
+
+static inline void chain_make(const struct hop_row *rows, struct chain_made *made, Ingero__V1__AccountPart *part)
+{
+	part->chain = made->list;
+	for (size_t i = 0; i < 4 && rows[i].tid; i++) {
+		Ingero__V1__Hop *hop = made->list[i] = &made->hops[i];
+
+		*hop = (Ingero__V1__Hop)INGERO__V1__HOP__INIT;
+		hop->by = &made->wakers[i];
+		*hop->by = (Ingero__V1__Waker)INGERO__V1__WAKER__INIT;
+		hop->by->pid = rows[i].pid;
+		hop->by->tid = rows[i].tid;
+		hop->by->comm = figures_text(rows[i].pid ? "python" : "");
+		hop->class_ = figures_text(rows[i].class ? rows[i].class : "");
+		hop->ns = rows[i].ns;
+		if (rows[i].kind) {
+			hop->resource = &made->resources[i];
+			*hop->resource = (Ingero__V1__Resource)INGERO__V1__RESOURCE__INIT;
+			hop->resource->kind = figures_text(rows[i].kind);
+			hop->resource->name = figures_text(rows[i].name);
+		}
+		part->n_chain++;
+	}
+}
 
 /* The main thread of python3 4711, which drives. The rows end with one of 0 ns, or with the last. */
 static inline Ingero__V1__Account *account_make(struct account_made *a, const struct part_row *rows, size_t n)
@@ -65,6 +101,7 @@ static inline Ingero__V1__Account *account_make(struct account_made *a, const st
 			part->by->uid = rows[i].by_uid;
 			part->by->comm = figures_text(rows[i].by);
 		}
+		chain_make(rows[i].chain, &a->chains[i], part);
 		a->list[i] = part;
 		a->account.n_parts++;
 	}

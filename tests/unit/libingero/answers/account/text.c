@@ -85,6 +85,33 @@ static const struct {
 		   .by = "python3" },
 	  .text = "waits for a lock: woken by thread 4712" },
 	{ .row = { .where = "between", .class = "lock", .ns = 1 }, .text = "waits for a lock: " },
+#define FROM_PYTHON                                                                                                    \
+	.where = "between", .class = "other", .ns = 100, .kind = "pipe", .name = "", .by_pid = 4720, .by_tid = 4720,   \
+	.by_uid = 1000, .by = "python"
+#define FROM_THREAD                                                                                                    \
+	.where = "between", .class = "lock", .ns = 100, .kind = "futex", .name = "0x10", .by_pid = 4711,               \
+	.by_tid = 4712, .by_uid = 1000, .by = "python3"
+	{ .row = { FROM_PYTHON, .chain = { { "block_io", 71, "inode", "train.bin", 4720, 4720 } } },
+	  .text = "waits for a pipe: from python (4720) ← reads train.bin 71 %" },
+	{ .row = { FROM_PYTHON, .chain = { { "block_io", 71, "inode", "", 4720, 4720 } } },
+	  .text = "waits for a pipe: from python (4720) ← reads files 71 %" },
+	{ .row = { FROM_PYTHON, .chain = { { "on_cpu", 99, NULL, NULL, 4720, 4720 } } },
+	  .text = "waits for a pipe: from python (4720) ← computes" },
+	{ .row = { FROM_PYTHON, .chain = { { "block_io", 9, NULL, NULL, 4720, 4720 } } },
+	  .text = "waits for a pipe: from python (4720)" },
+	/* A thread of the worker writes what its main thread has read. */
+	{ .row = { FROM_PYTHON, .chain = { { "lock", 90, "futex", "0x10", 4720, 4725 },
+					   { "block_io", 70, "inode", "train.bin", 4720, 4720 } } },
+	  .text = "waits for a pipe: from python (4720) ← reads train.bin 70 %" },
+	{ .row = { FROM_THREAD, .chain = { { "other", 98, "pipe", "", 4711, 4712 },
+					   { "lock", 97, "futex", "0x10", 4720, 4725 },
+					   { "sleep", 97, NULL, NULL, 4720, 4720 } } },
+	  .text = "waits for a lock: woken by thread 4712 ← python (4720) ← sleeps" },
+	{ .row = { FROM_PYTHON,
+		   .chain = { { "other", 60, "pipe", "", 4720, 4720 }, { NULL, 0, NULL, NULL, 4730, 4730 } } },
+	  .text = "waits for a pipe: from python (4720) ← python (4730) 60 %" },
+	{ .row = { FROM_PYTHON, .chain = { { "network", 60, "peer", "", 4720, 4720 }, { NULL, 0, NULL, NULL, 0, 1 } } },
+	  .text = "waits for a pipe: from python (4720) ← another user's process 60 %" },
 	{ .row = { .where = "between", .class = "block_io", .ns = 1, .kind = "inode", .name = "data_0.bin" },
 	  .text = "waits for a disk: data_0.bin" },
 	{ .row = { .where = "between", .class = "block_io", .ns = 1, .kind = "device", .name = "8:1" },
@@ -162,7 +189,7 @@ static void words(void)
 	for (size_t i = 0; i < ARRAY_SIZE(lines); i++) {
 		CLEANUP(account_view_done) struct account_view view = ACCOUNT_VIEW_INIT;
 		Ingero__V1__Program program = INGERO__V1__PROGRAM__INIT;
-		char text[256] = "";
+		char text[384] = "";
 
 		(void)account_make(&made, &lines[i].row, 1);
 		program.script = figures_text(lines[i].script);

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "figures/wait_chain.h"
+
+#include "base/cleanup.h"
+
+/* In the same way, and ended by the same thread. */
+static bool is_same_way(const struct account_wait *a, const struct account_wait *b)
+{
+	return a->class == b->class && a->kind == b->kind && a->waker_tid == b->waker_tid;
+}
+
+static uint64_t way_ns(const struct account_wait *waits, size_t n, const struct account_wait *way)
+{
+	uint64_t ns = 0;
+
+	for (size_t i = 0; i < n; i++)
+		if (waits[i].tid == way->tid && waits[i].is_meanwhile == way->is_meanwhile &&
+		    is_same_way(&waits[i], way))
+			ns += waits[i].ns;
+	return ns;
+}
+
+/* What the hop's thread did most. @wait_ns: how long it was waited for */
+static void hop_did(const struct account_wait *waits, size_t n, uint64_t wait_ns, struct wait_hop *hop)
+{
+	uint32_t tid = hop->ended->waker_tid;
+	uint64_t all_ns = 0, most_ns = 0;
+	bool is_known = false;
+
+	for (size_t i = 0; i < n && !is_known; i++)
+		is_known = waits[i].tid == tid && waits[i].is_meanwhile;
+	for (size_t i = 0; i < n; i++) {
+		const struct account_wait *w = &waits[i];
+		uint64_t ns;
+
+		if (w->tid != tid || w->is_meanwhile != is_known)
+			continue;
+		all_ns += w->ns;
+		ns = way_ns(waits, n, w);
+		if (ns < most_ns || (ns == most_ns && hop->did && w->ns <= hop->did->ns))
+			continue;
+		most_ns = ns;
+		hop->did = w;
+	}
+	/* Of a thread with an account only the longer waits are here: it computed, too. */
+	if (!is_known)
+		all_ns = MAX(all_ns, hop->ended->ns);
+	if (!is_known && most_ns < hop->ended->ns / 2)
+		hop->did = NULL;
+	if (!hop->did)
+		return;
+	hop->ns = (uint64_t)((double)wait_ns * ((double)most_ns / (double)all_ns));
+	hop->is_one = hop->did->ns >= most_ns / 2;
+}
+
+static bool was_there(const struct account_wait *wait, const struct wait_hop *hops, size_t n, uint32_t tid)
+{
+	bool found = wait->tid == tid;
+
+	for (size_t i = 0; i < n; i++)
+		found = found || hops[i].ended->waker_tid == tid;
+	return found;
+}
+
+size_t wait_chain(const struct account_wait *waits, size_t n, const struct account_wait *wait,
+		  struct wait_hop ret[WAIT_HOPS_MOST])
+{
+	const struct account_wait *ended = wait;
+	uint64_t ns = wait->ns;
+	size_t n_hops = 0;
+
+	/* Who holds the GIL computes. */
+	while (ended && n_hops < WAIT_HOPS_MOST && ended->waker_tid && ended->kind != RESOURCE_GIL &&
+	       !was_there(wait, ret, n_hops, ended->waker_tid)) {
+		struct wait_hop *hop = &ret[n_hops++];
+
+		*hop = (struct wait_hop){ .ended = ended };
+		hop_did(waits, n, ns, hop);
+		ended = hop->did;
+		ns = hop->ns;
+	}
+	return n_hops;
+}
