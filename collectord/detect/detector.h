@@ -129,6 +129,7 @@ struct condition {
 	struct tick_behind who[CONDITION_CULPRITS]; /* likewise: who is to blame */
 	size_t n_who;
 	struct account_wait longest; /* likewise: the longest wait that it is about, .ns 0: none is known */
+	struct finding_chain chain;  /* likewise: of the wait that took most of the tick */
 	enum finding_severity most;  /* 0: no bound */
 	struct finding_cause cause;  /* of an event: .pid, .uid, .comm of who set it off; pid 0: nobody else */
 };
@@ -146,6 +147,7 @@ struct detector_sums {
 	uint64_t in_calls_ns; /* time of those threads in calls */
 	uint64_t extra[CONDITION_EXTRA];
 	struct account_wait longest; /* .ns 0: none is known */
+	struct finding_chain chain;  /* of the wait that took most of a tick */
 	uint64_t culprit_ns;	     /* of the cause's process */
 	uint32_t n_culprits;	     /* that made up a twentieth each, at least */
 	double machine_cpu_ratio;    /* busy share of all CPUs, the highest seen; negative: not known. Coincidence, no

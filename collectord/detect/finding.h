@@ -15,6 +15,7 @@
 
 #include "detect/advice.h"
 #include "events/event.h"
+#include "figures/account.h"
 
 enum finding_severity { FINDING_LOW = 1, FINDING_MEDIUM, FINDING_HIGH, FINDING_CRITICAL };
 
@@ -31,6 +32,25 @@ struct finding_other {
 	double share; /* of lost_ns, 0...1 */
 };
 
+/* One step of a chain of wakers, figures/wait_chain.h. */
+struct finding_hop {
+	uint32_t pid;
+	uint32_t tid;
+	uint32_t uid;
+	bool is_known; /* what it did, below */
+	uint8_t class; /* enum blame_class */
+	uint8_t kind;  /* enum resource_kind */
+	char comm[RECORD_COMM_BYTES];
+	char name[ACCOUNT_WAIT_NAME_BYTES]; /* of the resource */
+	uint64_t ns;
+};
+
+struct finding_chain {
+	uint64_t ns; /* of the wait; 0: there is no chain */
+	size_t n;
+	struct finding_hop hop[WAIT_HOPS_MOST];
+};
+
 /* What or who is to blame, at the side of the evidence's figures. */
 struct finding_cause {
 	const char *kind; /* a detector's name, or of cause.c: "cpu_contention", "loader"; static */
@@ -41,6 +61,7 @@ struct finding_cause {
 	uint32_t processes; /* that had a twentieth of it, at least */
 	bool is_several; /* none had most of it when it was found: .pid is the largest now, no part of the identity */
 	struct finding_other others[FINDING_OTHERS_MAX]; /* of several: the next largest, a twentieth each at least */
+	struct finding_chain chain;			 /* from .pid on: what it did while it was waited for */
 };
 
 enum finding_unit { FINDING_UNIT_NS, FINDING_UNIT_BYTES, FINDING_UNIT_COUNT, FINDING_UNIT_RATIO };

@@ -53,6 +53,50 @@ static bool others_fill(const struct finding_cause *from, struct arena *arena, I
 	return true;
 }
 
+static Ingero__V1__Hop *hop_fill(const struct finding_hop *from, struct arena *arena)
+{
+	Ingero__V1__Hop *hop = ARENA_NEW(arena, Ingero__V1__Hop);
+
+	if (!hop)
+		return NULL;
+	ingero__v1__hop__init(hop);
+	hop->by = ARENA_NEW(arena, Ingero__V1__Waker);
+	if (!hop->by)
+		return NULL;
+	ingero__v1__waker__init(hop->by);
+	hop->by->pid = from->pid;
+	hop->by->tid = from->tid;
+	hop->by->uid = from->uid;
+	hop->by->comm = copy_comm(arena, from->comm);
+	hop->ns = from->ns;
+	if (from->is_known)
+		hop->class_ = (char *)(uintptr_t)account_class_name(from->class);
+	if (!hop->by->comm || !from->is_known || !from->kind)
+		return hop->by->comm ? hop : NULL;
+	hop->resource = ARENA_NEW(arena, Ingero__V1__Resource);
+	if (!hop->resource)
+		return NULL;
+	ingero__v1__resource__init(hop->resource);
+	hop->resource->kind = (char *)(uintptr_t)account_resource_name(from->kind);
+	hop->resource->name = arena_copy_text(arena, from->name);
+	return hop->resource->name ? hop : NULL;
+}
+
+static bool chain_fill(const struct finding_chain *from, struct arena *arena, Ingero__V1__Cause *c)
+{
+	c->chain = ARENA_NEW_N(arena, Ingero__V1__Hop *, WAIT_HOPS_MOST);
+	if (!c->chain)
+		return false;
+	c->chain_ns = from->ns;
+	for (size_t i = 0; i < from->n; i++) {
+		c->chain[i] = hop_fill(&from->hop[i], arena);
+		if (!c->chain[i])
+			return false;
+		c->n_chain++;
+	}
+	return true;
+}
+
 const char *finding_class_field(enum blame_class class)
 {
 	static const char *const fields[BLAME_COUNT] = {
@@ -92,7 +136,7 @@ static Ingero__V1__Cause *cause_message(const struct finding_cause *from, uint32
 	c->share = from->share;
 	c->processes = MAX(from->processes, from->pid != 0);
 	finding_message_words(c, victim_pid);
-	return c->kind && c->comm && others_fill(from, arena, c) ? c : NULL;
+	return c->kind && c->comm && others_fill(from, arena, c) && chain_fill(&from->chain, arena, c) ? c : NULL;
 }
 
 static bool evidence_fill(const struct finding *f, struct arena *arena, Ingero__V1__Finding *m)
@@ -179,6 +223,14 @@ void finding_message_hide(Ingero__V1__Finding *message, finding_may_name_func ma
 	for (size_t i = 0; i < cause->n_others; i++)
 		if (cause->others[i]->pid && !may_name(cause->others[i]->uid, data))
 			name_hide(message, &cause->others[i]->pid, cause->others[i]->comm);
+	for (size_t i = 0; i < cause->n_chain; i++) {
+		Ingero__V1__Hop *hop = cause->chain[i];
+
+		if (!hop->by->pid || may_name(hop->by->uid, data))
+			continue;
+		name_hide(message, &hop->by->pid, hop->by->comm);
+		hop->by->tid = 0; /* what it did nobody knows: the kernel half does not note it of another user's */
+	}
 }
 
 static void culprit_append(uint32_t pid, const char *comm, const Ingero__V1__Finding *message, struct buf *out)

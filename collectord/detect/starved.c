@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "base/utf8.h"
 #include "detect/detector.h"
+#include "figures/wait_chain.h"
 
 /* A process that begins waits for its files and its workers. (Guess.) */
 #define BEGIN_NS (5 * NSEC_PER_SEC)
@@ -22,6 +23,8 @@
 #define FAMILY_CONFIDENCE 0.8
 #define DEMAND_CONFIDENCE 0.4
 #define OWN_THREAD_CONFIDENCE 0.5
+/* Likewise: a lock that several give back may have been given back by another than the one that was waited for. */
+#define SHARED_LOCK_CONFIDENCE 0.7
 
 #define WAITS_LOOKED_AT                                                                                                \
 	(MEASURED(BLAME_LOCK) | MEASURED(BLAME_BLOCK_IO) | MEASURED(BLAME_MEMORY) | MEASURED(BLAME_NETWORK) |          \
@@ -44,6 +47,8 @@ struct starving {
 	struct account_wait longest;
 	struct tick_behind who[CONDITION_CULPRITS];
 	size_t n_who;
+	const struct account_wait *most_wait; /* that took most of the time; NULL: none */
+	uint64_t most_ns;
 };
 
 #define NO_LOSS ((struct verdict){ .cause = CAUSE_COUNT })
@@ -134,23 +139,71 @@ static const struct account *account_of(const struct detector_view *view, uint32
 	return NULL;
 }
 
-/* What a thread waited for most between its calls; NULL: nothing that is a loss, or for less than half of `least_ns`.
- */
-static const struct account_wait *wait_most(const struct detector_view *view, uint32_t tid, uint64_t least_ns)
+static bool is_of_own(const struct detector_view *view, const struct account_wait *w)
 {
+	return w->waker_tgid && w->waker_tgid == view->process->tgid && w->waker_tid != w->tid &&
+	       w->kind != RESOURCE_GIL;
+}
+
+/*
+ * What a thread waited for most, between its calls or, one that makes none, while it was waited for; NULL: nothing that
+ * counts, or for less than half of `least_ns`.
+ * @is_own: what other threads of the process ended; else what is a loss, and no lock
+ */
+static const struct account_wait *wait_most(const struct detector_view *view, uint32_t tid, uint64_t least_ns,
+					    bool is_own)
+{
+	bool has_account = account_of(view, tid) != NULL;
 	const struct account_wait *most = NULL;
 
 	for (size_t i = 0; i < view->n_waits; i++) {
 		const struct account_wait *w = &view->waits[i];
 		struct verdict verdict;
 
-		if (!is_between(w, tid))
+		if (!is_between(w, tid) || w->is_meanwhile == has_account)
 			continue;
 		verdict = wait_judge(view, w);
-		if (verdict.cause != CAUSE_COUNT && verdict.cause != CAUSE_LOCK && (!most || w->ns > most->ns))
-			most = w;
+		if (is_own ? is_of_own(view, w) : verdict.cause != CAUSE_COUNT && verdict.cause != CAUSE_LOCK)
+			most = !most || w->ns > most->ns ? w : most;
 	}
 	return most && most->ns >= least_ns / 2 ? most : NULL;
+}
+
+/* Its own threads looked through. @ns: becomes no more than what the last of them waited. Return: NULL: no loss */
+static const struct account_wait *look_through(const struct detector_view *view, const struct account_wait *w,
+					       uint64_t *ns)
+{
+	const struct account_wait *at = w;
+
+	for (int hop = 0; hop < WAIT_HOPS_MOST && is_of_own(view, at); hop++) {
+		uint32_t tid = at->waker_tid;
+		const struct account_wait *next = wait_most(view, tid, *ns, /* is_own= */ false);
+
+		if (next) {
+			*ns = MIN(*ns, next->ns);
+			return next;
+		}
+		next = wait_most(view, tid, *ns, /* is_own= */ true);
+		if (!next) /* a thread with calls worked for this one; what another one did is not known, or it computed
+			    */
+			return account_of(view, tid) ? NULL : w;
+		*ns = MIN(*ns, next->ns);
+		at = next;
+	}
+	return w;
+}
+
+/* Whether several threads are said to have given back the lock. */
+static bool is_shared_lock(const struct detector_view *view, const struct account_wait *w)
+{
+	for (size_t i = 0; i < view->n_waits && w->kind == RESOURCE_FUTEX; i++) {
+		const struct account_wait *other = &view->waits[i];
+
+		if (other->kind == w->kind && other->tid == w->tid && other->resource == w->resource &&
+		    other->waker_tid != w->waker_tid && other->waker_tid && other->ns >= w->ns / 10)
+			return true;
+	}
+	return false;
 }
 
 static void who_add(struct starving *s, const struct account_wait *w, uint64_t ns)
@@ -179,23 +232,25 @@ static bool is_of_class(const struct account_wait *w, uint32_t tid)
 static void starved_wait_add(const struct detector_view *view, const struct account_wait *w,
 			     struct starving all[CAUSE_COUNT])
 {
-	bool is_of_own = w->waker_tgid && w->waker_tgid == view->process->tgid && w->kind != RESOURCE_GIL;
+	const struct account_wait *first = w;
 	uint32_t tid = w->tid;
 	uint64_t ns = w->ns;
 	struct verdict verdict;
 	struct starving *s;
 
-	/* A thread of its own that makes calls, too: what that one waited for, else it worked for this one. */
-	if (is_of_own && w->waker_tid != w->tid && account_of(view, w->waker_tid)) {
-		w = wait_most(view, w->waker_tid, ns);
-		if (!w)
-			return;
-		ns = MIN(ns, w->ns);
-	}
+	w = look_through(view, w, &ns);
+	if (!w)
+		return;
 	verdict = wait_judge(view, w);
 	if (verdict.cause == CAUSE_COUNT)
 		return;
+	if (is_shared_lock(view, first))
+		verdict.confidence *= SHARED_LOCK_CONFIDENCE;
 	s = &all[verdict.cause];
+	if (ns > s->most_ns) {
+		s->most_ns = ns;
+		s->most_wait = w;
+	}
 	s->ns += is_of_class(w, tid) ? 0 : ns;
 	s->count += w->count;
 	s->confidence_ns += verdict.confidence * (double)ns;
@@ -215,7 +270,7 @@ static uint64_t thread_look(const struct detector_view *view, const struct drivi
 	for (size_t i = 0; i < view->n_waits; i++) {
 		const struct account_wait *w = &view->waits[i];
 
-		if (!is_between(w, d->account->tid))
+		if (w->is_meanwhile || !is_between(w, d->account->tid))
 			continue;
 		starved_wait_add(view, w, all);
 		if (w->class == BLAME_BLOCK_IO)
@@ -234,8 +289,38 @@ static uint64_t thread_look(const struct detector_view *view, const struct drivi
 	return lost_ns;
 }
 
-static void starved_condition(struct condition *c, const struct driving *d, const struct starving *s,
-			      const struct cause *cause)
+/* From who ended the wait with most of the time on. */
+static void chain_of(const struct detector_view *view, const struct account_wait *wait, struct finding_chain *chain)
+{
+	struct wait_hop hops[WAIT_HOPS_MOST];
+	size_t n = wait ? wait_chain(view->waits, view->n_waits, wait, hops) : 0;
+
+	if (!n || !hops[0].did)
+		return;
+	chain->ns = wait->ns;
+	chain->n = n;
+	for (size_t i = 0; i < n; i++) {
+		const struct account_wait *ended = hops[i].ended, *did = hops[i].did;
+		struct finding_hop *hop = &chain->hop[i];
+
+		*hop = (struct finding_hop){ .pid = ended->waker_tgid,
+					     .tid = ended->waker_tid,
+					     .uid = ended->waker_uid,
+					     .is_known = did != NULL,
+					     .ns = hops[i].ns };
+		memcpy(hop->comm, ended->waker_comm, sizeof(hop->comm));
+		if (!did)
+			continue;
+		hop->class = did->class;
+		hop->kind = did->kind;
+		if (hops[i].is_one)
+			account_wait_name(did, hop->name);
+		utf8_scrub(hop->name);
+	}
+}
+
+static void starved_condition(const struct detector_view *view, struct condition *c, const struct driving *d,
+			      const struct starving *s, const struct cause *cause)
 {
 	*c = (struct condition){
 		.confidence = s->weight_ns ? s->confidence_ns / (double)s->weight_ns : 1,
@@ -246,6 +331,7 @@ static void starved_condition(struct condition *c, const struct driving *d, cons
 		.extra[0] = s->count,
 	};
 	memcpy(c->who, s->who, sizeof(c->who));
+	chain_of(view, s->most_wait, &c->chain);
 	condition_account(c, d, 0, s->ns);
 }
 
@@ -272,18 +358,33 @@ static size_t check(const struct detector_view *view, struct condition *ret, siz
 	}
 	for (int i = 0; i < CAUSE_COUNT && n < room && most_ns; i++)
 		if (most[i].ns)
-			starved_condition(&ret[n++], &worst, &most[i], cause_get((enum cause_number)i));
+			starved_condition(view, &ret[n++], &worst, &most[i], cause_get((enum cause_number)i));
 	return n;
 }
 
-/* So many workers of the same kind would keep up, if there are CPUs for them. */
+/* What the last of the chain reads from a disk for most of the wait; NULL: it does something else. */
+static const struct finding_hop *chain_disk(const struct finding_chain *chain)
+{
+	const struct finding_hop *last = chain->n ? &chain->hop[chain->n - 1] : NULL;
+
+	if (!last || !last->is_known || last->ns < chain->ns / 2)
+		return NULL;
+	return last->class == BLAME_BLOCK_IO || last->kind == RESOURCE_INODE ? last : NULL;
+}
+
+/* So many workers of the same kind would keep up, if there are CPUs for them, and not all wait for the same disk. */
 static void advise_loader(const struct detector_sums *s, const struct detector_facts *facts, struct finding *f)
 {
+	const struct finding_hop *disk = chain_disk(&f->cause.chain);
 	double ratio = s->time_ns ? (double)s->lost_ns / (double)s->time_ns : 0;
 	double n = ratio < 1 ? (double)s->n_culprits / (1 - ratio) + 0.999 : 0;
 
 	if (facts->n_cpus && n > facts->n_cpus)
 		n = facts->n_cpus;
+	if (disk && disk->name[0])
+		detector_advise(f, "keep '%s' in memory or on a faster disk: the worker waits for it", disk->name);
+	else if (disk)
+		detector_advise(f, "keep its files in memory or on a faster disk: the worker waits for them");
 	if (n > s->n_culprits && n <= UINT32_MAX)
 		detector_advise(f, "more workers while CPUs are free: num_workers %" PRIu32 " -> %" PRIu32,
 				s->n_culprits, (uint32_t)n);

@@ -199,6 +199,8 @@ static int sums_add(struct track *t, const struct track_tick *tick)
 	track_account_add(t, c);
 	if (c->longest.ns > s->longest.ns)
 		s->longest = c->longest;
+	if (c->chain.ns > s->chain.ns)
+		s->chain = c->chain;
 	for (size_t i = 0; i < c->n_who; i++)
 		culprit_add(t, &c->who[i]);
 	if (t->detector->has_culprits && !t->of && tick->process->in_tick)
@@ -260,6 +262,8 @@ int track_reopen(struct track *t, const struct track *again, const struct track_
 	t->sums.lost_ns += again->sums.lost_ns;
 	if (again->sums.longest.ns > t->sums.longest.ns)
 		t->sums.longest = again->sums.longest;
+	if (again->sums.chain.ns > t->sums.chain.ns)
+		t->sums.chain = again->sums.chain;
 	t->steady_ns = again->steady_ns;
 	t->sums.is_accounted |= again->sums.is_accounted;
 	t->sums.least_ns += again->sums.least_ns;

@@ -323,6 +323,9 @@ static void track_cause_fill(struct track *t)
 	}
 	f->cause.processes = s->n_culprits;
 	f->cause.share = share_of(t, s->culprit_ns);
+	f->cause.chain = (struct finding_chain){ .ns = 0 };
+	if (s->chain.n && s->chain.hop[0].pid == f->cause.pid)
+		f->cause.chain = s->chain;
 }
 
 void track_tell(struct track *t, const struct detector_facts *facts)

@@ -153,19 +153,42 @@ static void check_hidden(void)
 		CLEANUP(arena_done) struct arena arena = ARENA_INIT;
 		struct finding f = sample();
 		uint64_t offset_ns = 1000;
-		uint32_t reader;
+		uint32_t reader = cases[i].reader;
 		Ingero__V1__Finding *m;
 
 		(void)snprintf(f.title, sizeof(f.title), "%s", cases[i].title);
 		memset(f.cause.comm, 0, sizeof(f.cause.comm));
 		memcpy(f.cause.comm, cases[i].comm, strlen(cases[i].comm));
+		f.cause.chain = (struct finding_chain){
+			.ns = 9,
+			.n = 2,
+			.hop = { { .pid = 5,
+				   .tid = 6,
+				   .uid = reader,
+				   .comm = "mine",
+				   .is_known = true,
+				   .class = BLAME_BLOCK_IO,
+				   .kind = RESOURCE_INODE,
+				   .name = "train.bin",
+				   .ns = 7 },
+				 { .pid = 7, .tid = 8, .uid = 3, .comm = "other" } },
+		};
 		m = finding_to_message(&f, 9, unix_clock, &offset_ns, &arena);
-		reader = cases[i].reader;
 		finding_message_hide(m, is_this, &reader);
 		CHECK_INT_EQ(cases[i].name, m->cause->pid, cases[i].want_pid);
 		CHECK_STR_EQ(cases[i].name, m->cause->comm, cases[i].want_pid ? cases[i].comm : "");
 		CHECK_INT_EQ(cases[i].name, m->cause->others[0]->pid, cases[i].want_other);
 		CHECK_STR_EQ(cases[i].name, m->cause->others[0]->comm, cases[i].want_other ? "updatedb" : "");
+		CHECK_INT_EQ(cases[i].name, m->cause->n_chain, 2);
+		CHECK_INT_EQ(cases[i].name, m->cause->chain_ns, 9);
+		CHECK_INT_EQ(cases[i].name, m->cause->chain[0]->by->pid, 5);
+		CHECK_STR_EQ(cases[i].name, m->cause->chain[0]->class_, "block_io");
+		CHECK_STR_EQ(cases[i].name, m->cause->chain[0]->resource->name, "train.bin");
+		CHECK_INT_EQ(cases[i].name, m->cause->chain[1]->by->pid, 0);
+		CHECK_INT_EQ(cases[i].name, m->cause->chain[1]->by->tid, 0);
+		CHECK_INT_EQ(cases[i].name, m->cause->chain[1]->by->uid, 3);
+		CHECK_STR_EQ(cases[i].name, m->cause->chain[1]->by->comm, "");
+		CHECK_STR_EQ(cases[i].name, m->cause->chain[1]->class_, "");
 		CHECK_INT_EQ(cases[i].name, m->n_advice, 0);
 		CHECK_STR_EQ(cases[i].name, m->title, cases[i].want_title);
 		CHECK_INT_EQ(cases[i].name, m->pid, 4711);

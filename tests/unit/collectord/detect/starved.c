@@ -186,12 +186,16 @@ static const struct {
 	const char *name;
 	uint64_t other_waits; /* for a pipe, between its calls */
 	uint64_t other_cpu;   /* in calls */
+	bool is_quiet;	      /* the other thread makes no calls */
 	const char *cause;
 	uint32_t pid;
 } hops[] = {
-	{ "autograd, which made calls", 0, 500, "", 0 },
-	{ "a thread that fetches what a worker writes", 450, 50, "loader", WORKER },
-	{ "a thread that mostly made calls", 100, 500, "", 0 },
+	{ "autograd, which made calls", 0, 500, false, "", 0 },
+	{ "a thread that fetches what a worker writes", 450, 50, false, "loader", WORKER },
+	{ "a thread that mostly made calls", 100, 500, false, "", 0 },
+	{ "a thread without calls that fetches what a worker writes", 450, 0, true, "loader", WORKER },
+	{ "a thread without calls, of which nothing is known", 0, 0, true, "lock", PLAY_PID },
+	{ "a thread without calls that mostly computes", 100, 0, true, "lock", PLAY_PID },
 };
 
 static void check_hops(void)
@@ -208,10 +212,12 @@ static void check_hops(void)
 			play_calls(p, "cudaLaunchKernel", 100, 5 * US, BLAME_ON_CPU);
 			play_between(a, BLAME_LOCK, 500 * MS);
 			play_rest(a, S);
-			a = play_account(p, OTHER_THREAD, false);
-			play_in(a, "cudaLaunchKernel", BLAME_ON_CPU, hops[i].other_cpu * MS);
-			play_between(a, BLAME_OTHER, hops[i].other_waits * MS);
-			play_rest(a, S);
+			if (!hops[i].is_quiet) {
+				a = play_account(p, OTHER_THREAD, false);
+				play_in(a, "cudaLaunchKernel", BLAME_ON_CPU, hops[i].other_cpu * MS);
+				play_between(a, BLAME_OTHER, hops[i].other_waits * MS);
+				play_rest(a, S);
+			}
 			play_wait(p, &(struct account_wait){ .ns = 500 * MS,
 							     .max_ns = 50 * MS,
 							     .count = 10,
@@ -225,9 +231,11 @@ static void check_hops(void)
 							     .max_ns = 50 * MS,
 							     .count = 10,
 							     .tid = OTHER_THREAD,
+							     .is_meanwhile = hops[i].is_quiet,
 							     .class = BLAME_OTHER,
 							     .kind = RESOURCE_PIPE,
 							     .waker_tgid = WORKER,
+							     .waker_tid = WORKER,
 							     .waker_uid = PLAY_UID,
 							     .waker_comm = "python" });
 			CHECK_INT_EQ(hops[i].name, play_tick(p, S), 0);
@@ -235,6 +243,96 @@ static void check_hops(void)
 		f = play_find(p, "starved");
 		CHECK_STR_EQ(hops[i].name, f ? f->cause.kind : "", hops[i].cause);
 		CHECK_INT_EQ(hops[i].name, f ? f->cause.pid : 0, hops[i].pid);
+		play_end(p);
+		free(p);
+	}
+}
+
+/* What the worker does meanwhile, of each second; the advice follows it. */
+static const struct {
+	const char *name;
+	enum blame_class class;
+	enum resource_kind kind;
+	uint64_t ms;
+	uint32_t waker; /* who ended that wait, and waits for the disk itself */
+	size_t n;	/* hops */
+	uint64_t last_ms;
+	const char *advice;
+} chains[] = {
+	{ "it reads", BLAME_BLOCK_IO, RESOURCE_INODE, 400, 0, 1, 400,
+	  "keep 'train.bin' in memory or on a faster disk: the worker waits for it" },
+	{ "it computes", BLAME_ON_CPU, RESOURCE_NONE, 450, 0, 1, 450,
+	  "more workers while CPUs are free: num_workers 1 -> 2" },
+	{ "it waits for one that reads", BLAME_OTHER, RESOURCE_PIPE, 400, WORKER + 1, 2, 320,
+	  "keep 'train.bin' in memory or on a faster disk: the worker waits for it" },
+	{ "it is not known", BLAME_OTHER, RESOURCE_NONE, 0, 0, 0, 0,
+	  "more workers while CPUs are free: num_workers 1 -> 2" },
+};
+
+static void meanwhile(struct play *p, uint32_t tid, enum blame_class class, enum resource_kind kind, uint64_t ns,
+		      uint32_t waker)
+{
+	struct account_wait wait = { .ns = ns,
+				     .max_ns = ns,
+				     .count = 1,
+				     .tid = tid,
+				     .is_meanwhile = true,
+				     .class = (uint8_t) class,
+				     .kind = (uint8_t)kind,
+				     .waker_tgid = waker,
+				     .waker_tid = waker,
+				     .waker_uid = PLAY_UID,
+				     .name = "train.bin" };
+
+	if (ns)
+		play_wait(p, &wait);
+}
+
+static void check_chains(void)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(chains); i++) {
+		struct play *p = malloc(sizeof(*p));
+		const struct finding *f;
+
+		play_begin(p, i);
+		for (int second = 0; second < 15; second++) {
+			struct account *a = play_account(p, MAIN, true);
+
+			play_fork(p, WORKER);
+			play_calls(p, "cudaLaunchKernel", 100, 5 * US, BLAME_ON_CPU);
+			play_between(a, BLAME_OTHER, 500 * MS);
+			play_rest(a, S);
+			play_wait(p, &(struct account_wait){ .ns = 500 * MS,
+							     .max_ns = 50 * MS,
+							     .count = 10,
+							     .tid = MAIN,
+							     .class = BLAME_OTHER,
+							     .kind = RESOURCE_PIPE,
+							     .waker_tgid = WORKER,
+							     .waker_tid = WORKER,
+							     .waker_uid = PLAY_UID,
+							     .waker_comm = "python" });
+			meanwhile(p, WORKER, chains[i].class, chains[i].kind, chains[i].ms * MS, chains[i].waker);
+			meanwhile(p, WORKER, BLAME_MEMORY, RESOURCE_NONE, chains[i].ms ? (500 - chains[i].ms) * MS : 0,
+				  0);
+			if (chains[i].waker) {
+				meanwhile(p, chains[i].waker, BLAME_BLOCK_IO, RESOURCE_INODE, 40 * MS, 0);
+				meanwhile(p, chains[i].waker, BLAME_ON_CPU, RESOURCE_NONE, 10 * MS, 0);
+			}
+			CHECK_INT_EQ(chains[i].name, play_tick(p, S), 0);
+		}
+		f = play_find(p, "starved");
+		CHECK_STR_EQ(chains[i].name, f ? f->cause.kind : "", "loader");
+		if (f) {
+			const struct finding_chain *chain = &f->cause.chain;
+
+			CHECK_STR_EQ(chains[i].name, f->advice[0], chains[i].advice);
+			CHECK_INT_EQ(chains[i].name, chain->n, chains[i].n);
+			CHECK_INT_EQ(chains[i].name, chain->ns, chains[i].n ? 500 * MS : 0);
+			CHECK_INT_EQ(chains[i].name, chain->n ? chain->hop[chain->n - 1].ns : 0,
+				     chains[i].last_ms * MS);
+			CHECK_INT_EQ(chains[i].name, chain->n ? chain->hop[0].pid : WORKER, WORKER);
+		}
 		play_end(p);
 		free(p);
 	}
@@ -369,6 +467,7 @@ int main(void)
 	check_cases();
 	check_several();
 	check_hops();
+	check_chains();
 	check_short_waits();
 	check_epochs();
 	check_others();
