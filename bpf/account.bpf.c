@@ -8,12 +8,55 @@
  */
 #include "collection.h"
 #include "going_on.h"
+#include "resource.h"
 
 #define ACCOUNT_READS 4
 #define ACCOUNT_HEAD_BYTES OFFSET_OF(struct account_record, account)
 
-static __always_inline void account_going_on(struct account_record *r, struct thread_state *t, struct task_struct *task)
+/* What would not fit on the stack. Of one reader at a time. */
+struct account_room {
+	__u64 head[ACCOUNT_HEAD_BYTES / sizeof(__u64)]; /* of struct account_record */
+	struct thread_wait what;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct account_room);
+} account_rooms SEC(".maps");
+
+/* What a wait that goes on is for. The thread's registers are those of the wait unless it arrived on a CPU meanwhile.
+ */
+static __always_inline void account_wait(struct account_room *room, struct thread_state *t,
+					 const struct wait_parts *wait, struct task_struct *task, __u64 pcount)
 {
+	struct account_record *r = (struct account_record *)room->head;
+	struct thread_wait *what = &room->what;
+
+	if (wait->is_over || wait->ns[1] < WAIT_OPEN_NS || wait->class[1] == BLAME_RUNNABLE ||
+	    wait->class[1] == BLAME_QUOTA)
+		return;
+	__builtin_memset(what, 0, sizeof(*what));
+	if (wait->class[1] != BLAME_SLEEP && wait->class[1] != BLAME_MEMORY)
+		resource_note(t, what, task, PATH_PLACE_ACCOUNT);
+	barrier();
+	if (READ_ONCE(task->sched_info.pcount) != pcount)
+		return;
+	r->wait_since_ns = wait->out_ns;
+	r->wait_ns = wait->ns[1];
+	r->wait_class = wait->class[1];
+	r->wait_resource = what->resource;
+	r->wait_device = what->device;
+	r->wait_kind = what->kind;
+	r->wait_name_hash = what->name_hash;
+	__builtin_memcpy(r->wait_name, what->name, sizeof(r->wait_name));
+}
+
+static __always_inline void account_going_on(struct account_room *room, struct thread_state *t,
+					     struct task_struct *task)
+{
+	struct account_record *r = (struct account_record *)room->head;
 	struct wait_noted noted = {};
 	struct wait_parts wait = {};
 	struct call_frame *f = &t->frames[0];
@@ -23,6 +66,7 @@ static __always_inline void account_going_on(struct account_record *r, struct th
 
 	r->open_since_ns = 0;
 	r->open_op = 0;
+	r->wait_since_ns = 0;
 	for (k = 0; k < BLAME_COUNT; k++)
 		r->open_ns[k] = 0;
 	if (is_in_call) {
@@ -50,6 +94,7 @@ static __always_inline void account_going_on(struct account_record *r, struct th
 	if (!is_in_call)
 		r->open_since_ns = wait.out_ns;
 	wait_add(r->open_ns, &wait);
+	account_wait(room, t, &wait, task, pcount);
 }
 
 /* A garbage collection that goes on is counted so far. */
@@ -70,18 +115,22 @@ static __always_inline void account_collection(const struct account_record *r, s
 SEC("iter/task")
 int accounts(struct bpf_iter__task *ctx)
 {
-	__u64 head[ACCOUNT_HEAD_BYTES / sizeof(__u64)] = {};
-	struct account_record *r = (struct account_record *)head;
+	struct account_room *room;
+	struct account_record *r;
 	struct task_struct *task = ctx->task;
 	struct seq_file *seq = ctx->meta->seq;
 	struct thread_state *t;
-	__u32 changes, i;
+	__u32 changes, i, zero = 0;
 
 	if (!task)
 		return 0;
 	t = bpf_task_storage_get(&threads, task, 0, 0);
 	if (!t || !t->account.since_ns || !away_is_wanted(t, task))
 		return 0;
+	room = bpf_map_lookup_elem(&account_rooms, &zero);
+	if (!room)
+		return 0;
+	r = (struct account_record *)room->head;
 	r->tgid = t->tgid;
 	r->tid = t->tid;
 	r->slot = t->slot;
@@ -95,8 +144,8 @@ int accounts(struct bpf_iter__task *ctx)
 		barrier();
 		r->now_ns = bpf_ktime_get_ns();
 		r->runtime_ns = task->se.sum_exec_runtime;
-		account_going_on(r, t, task);
-		bpf_seq_write(seq, head, sizeof(head));
+		account_going_on(room, t, task);
+		bpf_seq_write(seq, room->head, sizeof(room->head));
 		bpf_seq_write(seq, &t->account, sizeof(t->account));
 		if (READ_ONCE(t->account.changes) == changes) {
 			account_collection(r, t, task);

@@ -54,6 +54,8 @@ typedef _Bool bool;
 #define S_IFBLK 0060000
 #define S_IFCHR 0020000
 #define S_IFIFO 0010000
+#define AF_INET 2
+#define AF_INET6 10
 #define P_PID 1		       /* include/uapi/linux/wait.h */
 #define PF_EXITING 0x00000004u /* include/linux/sched.h, as the next */
 #define PF_KTHREAD 0x00200000u
@@ -107,15 +109,46 @@ struct cred {
 };
 
 struct qstr {
+	__u64 hash_len;
 	const unsigned char *name;
 };
 
+typedef struct seqcount {
+	unsigned int sequence;
+} seqcount_t;
+
+typedef struct seqcount_spinlock {
+	seqcount_t seqcount;
+} seqcount_spinlock_t;
+
+struct hlist_bl_node {
+	struct hlist_bl_node **pprev; /* NULL: in no list */
+};
+
 struct dentry {
+	seqcount_spinlock_t d_seq;
+	struct hlist_bl_node d_hash;
+	struct dentry *d_parent;
 	struct qstr d_name;
 };
 
+struct vfsmount {
+	struct dentry *mnt_root;
+};
+
+struct mount {
+	struct mount *mnt_parent;
+	struct dentry *mnt_mountpoint;
+	struct vfsmount mnt;
+};
+
 struct path {
+	struct vfsmount *mnt;
 	struct dentry *dentry;
+};
+
+struct fs_struct {
+	struct path root;
 };
 
 struct super_block {
@@ -152,6 +185,36 @@ struct inode___split {
 struct file {
 	struct path f_path;
 	struct inode *f_inode;
+	void *private_data;
+};
+
+struct in6_addr {
+	union {
+		__u8 u6_addr8[16];
+	} in6_u;
+};
+
+typedef struct {
+	void *net;
+} possible_net_t;
+
+struct sock_common {
+	__be32 skc_daddr;
+	__be32 skc_rcv_saddr;
+	__be16 skc_dport;
+	__u16 skc_num;
+	unsigned short skc_family;
+	possible_net_t skc_net;
+	struct in6_addr skc_v6_daddr;
+	struct in6_addr skc_v6_rcv_saddr;
+};
+
+struct sock {
+	struct sock_common __sk_common;
+};
+
+struct socket {
+	struct sock *sk;
 };
 
 struct fdtable {
@@ -291,6 +354,7 @@ struct task_struct {
 	const struct cred *real_cred;
 	const struct cred *cred;
 	char comm[16];
+	struct fs_struct *fs;
 	struct files_struct *files;
 	struct signal_struct *signal;
 	unsigned long sas_ss_sp;

@@ -92,7 +92,9 @@ struct thread_wait {
 	__u32 kind;
 	__u32 holder_tid; /* no waker: the thread that ran then, whose name is below; 0: none, or several */
 	char waker_comm[RECORD_COMM_BYTES];
-	char name[RESOURCE_NAME_BYTES];
+	char name[RESOURCE_NAME_BYTES]; /* as struct wait_value has it */
+	__u32 name_hash;
+	__u32 pad;
 };
 
 /* Waits of a waker of one cause, since it last ended a long wait. */
@@ -328,6 +330,34 @@ SHARED struct {
 	__type(key, __u32); /* tgid */
 	__type(value, struct interpreter);
 } interpreters SEC(".maps");
+
+/* Files whose paths were sent. One that is forgotten is sent again. */
+SHARED struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 8192);
+	__type(key, struct file_key);
+	__type(value, __u32);
+} files_sent SEC(".maps");
+
+/* Where paths are put together (path.h): for the waking hook, and for the reader of accounts, which it may interrupt.
+ */
+enum path_place { PATH_PLACE_WAKE, PATH_PLACE_ACCOUNT, PATH_PLACE_COUNT };
+
+struct path_walk {
+	__u64 task;			   /* addresses in the kernel */
+	__u64 dentry, mnt;		   /* where it is */
+	__u64 root_dentry, root_mnt;	   /* of the process */
+	__u64 file, file_dentry, file_mnt; /* where it began */
+	struct file_record record;
+	char spare[FILE_NAME_BYTES]; /* behind the text: the verifier knows no end of it */
+};
+
+SHARED struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, PATH_PLACE_COUNT);
+	__type(key, __u32);
+	__type(value, struct path_walk);
+} path_walks SEC(".maps");
 
 /* Memory is what is short here, so all of it is there from the beginning. */
 SHARED struct {

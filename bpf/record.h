@@ -354,12 +354,43 @@ struct thread_account {
 	__u32 pad;
 };
 
+/* What a thread waited for, where it is known. */
+enum resource_kind {
+#define RESOURCE(kind, field, label) RESOURCE_##kind,
+#include "resources.def"
+	RESOURCE_COUNT
+};
+
+#define WAITS_MAX 4096 /* of all processes */
+#define RESOURCE_NAME_BYTES 32
+/* In the name of a connected socket of the internet: 0, then this. */
+struct peer_name {
+	__u8 zero;
+	__u8 family;  /* AF_INET, AF_INET6; 0: another one */
+	__u8 port[2]; /* as on the wire, as is the next */
+	__u8 address[16];
+};
+_Static_assert(sizeof(struct peer_name) <= RESOURCE_NAME_BYTES, "a peer fits where names are");
+#define WAIT_LEAST_NS 1000000  /* shorter waits are in the account alone */
+#define WAIT_OPEN_NS 250000000 /* a wait that goes on is told with its resource from then on; guess */
+
 /* As the task iterator writes it, or when its thread ends. */
 struct account_record {
 	__u64 now_ns;
 	__u64 runtime_ns;	    /* CPU time of the thread by now */
 	__u64 open_since_ns;	    /* what goes on: a call at depth 0, or a wait between calls; 0: nothing */
 	__u64 open_ns[BLAME_COUNT]; /* its time off the CPU so far; [BLAME_ON_CPU] is 0 */
+	/* A wait that goes on and is long, also one in a call: its resource, as struct wait_key has it. */
+	__u64 wait_since_ns; /* 0: there is none, or it ended while it was looked at */
+	__u64 wait_ns;
+	__u64 wait_resource;
+	__u32 wait_device;
+	__u8 wait_class;
+	__u8 wait_kind;
+	__u8 wait_pad[2];
+	char wait_name[RESOURCE_NAME_BYTES];
+	__u32 wait_name_hash;
+	__u32 wait_more_pad;
 	__u32 tgid;
 	__u32 tid;
 	__u32 changes; /* of `account` when the members above were written: another number there, another state */
@@ -376,17 +407,6 @@ struct account_key {
 	__u32 tid;
 	__u32 slot;
 };
-
-/* What a thread waited for, where it is known. */
-enum resource_kind {
-#define RESOURCE(kind, field, label) RESOURCE_##kind,
-#include "resources.def"
-	RESOURCE_COUNT
-};
-
-#define WAITS_MAX 4096 /* of all processes */
-#define RESOURCE_NAME_BYTES 32
-#define WAIT_LEAST_NS 1000000 /* shorter waits are in the account alone */
 
 /* A chain of wakers: who ended a wait, who ended the waits of that one meanwhile, ... */
 #define WAIT_HOPS_MOST 4
@@ -418,5 +438,36 @@ struct wait_value {
 	__u32 waker_uid;
 	__u32 last_s; /* second in which the last one ended, CLOCK_MONOTONIC */
 	char waker_comm[RECORD_COMM_BYTES];
-	char name[RESOURCE_NAME_BYTES]; /* last component of an inode's path; "": none */
+	char name[RESOURCE_NAME_BYTES]; /* last component of an inode's path; "": none, or struct peer_name */
+	__u32 name_hash;		/* of the whole component, as the kernel hashes it: for struct file_key */
+	__u32 pad;
 };
+
+/* A file that a process waited for, by one of its names. */
+struct file_key {
+	__u64 inode;
+	__u32 device;
+	__u32 name_hash;
+	__u32 tgid;
+	__u32 slot;
+};
+_Static_assert(sizeof(struct file_key) == 24, "file_key is ABI between both halves");
+
+#define FILE_PATH_BYTES 4096
+#define FILE_NAME_BYTES 256 /* of one component, with its end */
+
+#define FILE_UNLINKED 0x1u /* the name is no more */
+#define FILE_CUT 0x2u	   /* the components next to the root are missing: there are too many */
+#define FILE_OUTSIDE 0x4u  /* not below the root of the process: as its mount namespace has it */
+#define FILE_NAMELESS 0x8u /* in no directory ever: memfd, anonymous inode */
+
+/* On the ring `calls`: the path of a file, once for each process and name. */
+struct file_record {
+	RECORD_HEADER;
+	struct file_key key;
+	__u32 path_flags;	    /* FILE_* */
+	__u32 n_bytes;		    /* of the text */
+	char text[FILE_PATH_BYTES]; /* components, that of the file first, each ends with NUL */
+};
+#define FILE_RECORD_HEAD __builtin_offsetof(struct file_record, text)
+_Static_assert(FILE_RECORD_HEAD == 80, "file_record is ABI between both halves");

@@ -166,6 +166,7 @@ VERIFIED_ALONE int wait_end(struct thread_state *t, __u32 op, __u32 class, __u64
 		value->waker_uid = t->wait.waker_uid;
 		__builtin_memcpy(value->waker_comm, t->wait.waker_comm, sizeof(value->waker_comm));
 		__builtin_memcpy(value->name, t->wait.name, sizeof(value->name));
+		value->name_hash = t->wait.name_hash;
 	}
 	if (value)
 		wait_row_add(value, ns);

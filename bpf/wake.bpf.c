@@ -8,6 +8,7 @@
 #include "abi.h"
 #include "chain.h"
 #include "policy.h"
+#include "resource.h"
 #include "waits.h"
 
 /* Shorter ones are not kept. The waker measures a little less than the scheduler does. */
@@ -35,13 +36,35 @@ static __always_inline bool is_own_wish(struct task_struct *waker, const void *c
 	return nr >= 0 && syscall_wakes(nr);
 }
 
-static __always_inline void waker_note(struct thread_wait *wait, const void *ctx)
+/*
+ * What is sent over the loopback device is delivered in a soft interrupt, on top of the system call that sends it: so
+ * where that call is on the other end of the connection that the thread waits for. It may be elsewhere (ksoftirqd).
+ */
+static __always_inline bool is_peers_wish(struct task_struct *waker, struct task_struct *task)
+{
+	const struct pt_regs *regs = (const struct pt_regs *)bpf_task_pt_regs(waker);
+	const struct pt_regs *waiting = (const struct pt_regs *)bpf_task_pt_regs(task);
+	int nr;
+
+	if (waker->flags & PF_KTHREAD || !waker->pid)
+		return false;
+	nr = user_syscall(regs);
+	if (nr < 0 || !syscall_wakes(nr) || syscall_object(nr) != OBJECT_DESCRIPTOR ||
+	    syscall_object(user_syscall(waiting)) != OBJECT_DESCRIPTOR)
+		return false;
+	return are_peers(descriptor_file((__u64)waker, (__u32)user_argument(regs, 0)),
+			 descriptor_file((__u64)task, (__u32)user_argument(waiting, 0)));
+}
+
+static __always_inline void waker_note(struct thread_wait *wait, struct task_struct *task, const void *ctx)
 {
 	struct task_struct *waker = bpf_get_current_task_btf();
 	const struct cred *cred;
 	__u32 tgid = waker->tgid;
 
-	if (!is_own_wish(waker, ctx) || is_tracer(tgid))
+	if (!is_own_wish(waker, ctx) && !(wait->kind == RESOURCE_PEER && is_peers_wish(waker, task)))
+		return;
+	if (is_tracer(tgid))
 		return;
 	cred = waker->cred;
 	wait->waker_tgid = tgid;
@@ -100,94 +123,16 @@ VERIFIED_ALONE int holder_note(struct thread_state *t)
 	return 0;
 }
 
-static __always_inline void descriptor_note(struct thread_wait *wait, struct task_struct *task, __u64 fd,
-					    bool is_written)
-{
-	struct fdtable *fdt = BPF_CORE_READ(task, files, fdt);
-	struct file *file = NULL, **table;
-	struct inode *inode;
-	__u16 type;
-
-	if (!fdt || fd >= BPF_CORE_READ(fdt, max_fds))
-		return;
-	table = BPF_CORE_READ(fdt, fd);
-	if (bpf_probe_read_kernel(&file, sizeof(file), &table[fd]) || !file)
-		return;
-	inode = BPF_CORE_READ(file, f_inode);
-	if (!inode)
-		return;
-	wait->resource = BPF_CORE_READ(inode, i_ino);
-	type = BPF_CORE_READ(inode, i_mode) & S_IFMT;
-	if (type == S_IFCHR || type == S_IFBLK) {
-		wait->kind = RESOURCE_DEVICE;
-		wait->device = BPF_CORE_READ(inode, i_rdev);
-	} else {
-		wait->kind = type == S_IFIFO	? RESOURCE_PIPE
-			     : type == S_IFSOCK ? RESOURCE_PEER
-			     : is_written	? RESOURCE_WRITTEN
-						: RESOURCE_INODE;
-		wait->device = BPF_CORE_READ(inode, i_sb, s_dev);
-	}
-	if (type != S_IFSOCK) /* these have the name of their protocol */
-		bpf_probe_read_kernel_str(wait->name, sizeof(wait->name),
-					  BPF_CORE_READ(file, f_path.dentry, d_name.name));
-}
-
-static __always_inline void child_note(struct thread_wait *wait, __s32 pid)
-{
-	wait->kind = RESOURCE_CHILD;
-	wait->resource = pid > 0 ? pid : 0;
-}
-
-/* CPython 3.9 to 3.13 keeps the GIL, its mutex and its condition variables in the state of the interpreter. */
-static __always_inline void futex_note(struct thread_wait *wait, struct task_struct *task, __u64 address)
-{
-	__u32 tgid = task->tgid;
-	const struct interpreter *interpreter = bpf_map_lookup_elem(&interpreters, &tgid);
-
-	wait->resource = address;
-	wait->kind = RESOURCE_FUTEX;
-	if (interpreter && address - interpreter->start < interpreter->n_bytes) {
-		wait->resource = interpreter->start;
-		wait->kind = RESOURCE_GIL;
-	}
-}
-
-static __always_inline void resource_note(struct thread_wait *wait, struct task_struct *task)
-{
-	const struct pt_regs *regs = (const struct pt_regs *)bpf_task_pt_regs(task);
-
-	int nr = user_syscall(regs);
-
-	switch (syscall_object(nr)) {
-	case OBJECT_FUTEX:
-		futex_note(wait, task, user_argument(regs, 0));
-		break;
-	case OBJECT_FUTEX_LIST:
-		wait->kind = RESOURCE_FUTEX;
-		break;
-	case OBJECT_DESCRIPTOR:
-		descriptor_note(wait, task, (__u32)user_argument(regs, 0), syscall_writes(nr));
-		break;
-	case OBJECT_CHILD_A:
-		child_note(wait, (__s32)user_argument(regs, 0));
-		break;
-	case OBJECT_CHILD_B:
-		child_note(wait, user_argument(regs, 0) == P_PID ? (__s32)user_argument(regs, 1) : 0);
-		break;
-	case OBJECT_NONE:
-		break;
-	}
-}
-
-static __noinline int cause_note(struct thread_wait *wait, struct task_struct *task, const void *ctx, __u64 class)
+/* @t: state of the thread; NULL: a waker, whose files are known by their names alone */
+static __noinline int cause_note(struct thread_state *t, struct thread_wait *wait, struct task_struct *task,
+				 const void *ctx, __u64 class)
 {
 	__builtin_memset(&wait->resource, 0, sizeof(*wait) - OFFSET_OF(struct thread_wait, resource));
 	if (class == BLAME_SLEEP)
 		return 0;
-	waker_note(wait, ctx);
 	if (class != BLAME_MEMORY)
-		resource_note(wait, task);
+		resource_note(t, wait, task, PATH_PLACE_WAKE);
+	waker_note(wait, task, ctx);
 	return 0;
 }
 
@@ -206,7 +151,7 @@ static __always_inline void waker_woken(struct task_struct *task, const void *ct
 		waker_short_add(w, w->class, now_ns - w->out_ns);
 		return;
 	}
-	cause_note(&w->now, task, ctx, w->class);
+	cause_note(NULL, &w->now, task, ctx, w->class);
 	waker_wait_add(w, now_ns);
 	if (w->now.waker_tid && w->now.kind != RESOURCE_GIL)
 		chain_serve(w->slot, w->tgid, w->out_ns, w->hop + 1);
@@ -235,7 +180,7 @@ int sched_waking(__u64 *ctx)
 	if (!wait->carried_ns && bpf_ktime_get_ns() - out_ns < LOOK_LEAST_NS)
 		return 0;
 	class = t->depth ? t->out_class : t->away_class;
-	cause_note(wait, task, ctx, class);
+	cause_note(t, wait, task, ctx, class);
 	if (wait->kind == RESOURCE_GIL && !wait->waker_tid)
 		holder_note(t);
 	WRITE_ONCE(wait->woken_pcount, wait->pcount);

@@ -42,6 +42,13 @@ static void source_call(const struct call_record *call, void *data)
 	pipeline_call(c->pipeline, call);
 }
 
+static void source_file(const struct file_record *file, void *data)
+{
+	const struct capture *c = data;
+
+	pipeline_file(c->pipeline, file);
+}
+
 static void source_drained(void *data)
 {
 	const struct capture *c = data;
@@ -122,7 +129,10 @@ static void source_second(void *data)
 }
 
 static const struct source_sinks source_sinks = {
-	.ring = { .on_call = source_call, .on_life = source_life, .on_drained = source_drained },
+	.ring = { .on_call = source_call,
+		  .on_file = source_file,
+		  .on_life = source_life,
+		  .on_drained = source_drained },
 	.on_second = source_second,
 };
 

@@ -16,6 +16,7 @@
 #include "events/source.h"
 #include "figures/figures.h"
 #include "figures/tick.h"
+#include "files/file_table.h"
 #include "procs/process_table.h"
 #include "procs/procfs.h"
 #include "procs/system_sample.h"
@@ -29,6 +30,7 @@ struct pipeline {
 	struct source *source;
 	struct sink sinks[PIPELINE_SINKS_MAX];
 	struct figures *figures;
+	struct file_table *files;
 	struct ticker *ticker;
 	struct system_sampler *sampler;
 	int proc_fd;
@@ -64,6 +66,7 @@ static void losses_read(const struct pipeline *p, uint64_t ret_losses[LOSS_COUNT
 {
 	p->source->ops->losses(p->source, ret_losses);
 	ret_losses[LOSS_ACCOUNTS] += figures_accounts_lost(p->figures);
+	ret_losses[LOSS_PATHS] += file_table_lost(p->files);
 }
 
 int pipeline_new(const struct pipeline_options *options, struct pipeline **ret_pipeline)
@@ -85,7 +88,10 @@ int pipeline_new(const struct pipeline_options *options, struct pipeline **ret_p
 	p->proc_fd = procfs_open();
 	if (p->proc_fd < 0)
 		return p->proc_fd;
-	r = figures_new(p->processes, &p->figures);
+	p->files = file_table_new();
+	r = p->files ? figures_new(p->processes, &p->figures) : -ENOMEM;
+	if (r == 0)
+		figures_set_files(p->figures, p->files);
 	if (r == 0)
 		r = ticker_new(&p->ticker);
 	if (r == 0)
@@ -106,6 +112,7 @@ void pipeline_free(struct pipeline *p)
 		return;
 	ticker_free(p->ticker);
 	figures_free(p->figures);
+	file_table_free(p->files);
 	for (size_t i = 0; i < PROCESS_SLOTS; i++)
 		(void)process_unref(p->by_slot[i]);
 	system_sampler_free(p->sampler);
@@ -165,6 +172,14 @@ void pipeline_call(struct pipeline *p, const struct call_record *call)
 		return;
 	}
 	TELL(p, event, &event);
+}
+
+void pipeline_file(struct pipeline *p, const struct file_record *file)
+{
+	int r = file_table_note(p->files, file);
+
+	if (r < 0)
+		(void)log_warning(r, "cannot keep the path of a file, it is known by its name alone");
 }
 
 void pipeline_host(struct pipeline *p, const struct host_event *host, const struct life_record *life)

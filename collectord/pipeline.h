@@ -42,6 +42,8 @@ struct figures *pipeline_figures(struct pipeline *pipeline);
 
 /** pipeline_call() - pass on a record of the source */
 void pipeline_call(struct pipeline *pipeline, const struct call_record *call);
+/** pipeline_file() - pass on the path of a file that a process waits for */
+void pipeline_file(struct pipeline *pipeline, const struct file_record *file);
 /** pipeline_host() - pass on a record of life with its event, whose process is released */
 void pipeline_host(struct pipeline *pipeline, const struct host_event *host, const struct life_record *life);
 /** pipeline_drained() - the source has delivered all records for now */

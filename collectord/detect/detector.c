@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "base/utf8.h"
 #include "events/op.h"
+#include "files/file_path.h"
 
 /* Where what was lost at least is less than half of what was lost at most. (Guess.) */
 #define HIDDEN_CONFIDENCE 0.7
@@ -215,6 +216,12 @@ void detector_advise(struct finding *f, const char *format, ...)
 	if (f->n_advice == FINDING_ADVICE_MAX)
 		return;
 	FORMAT_INTO(f->advice[f->n_advice++], FINDING_ADVICE_BYTES, format);
+}
+
+bool detector_path(const struct account_wait *wait, char ret[DETECTOR_PATH_BYTES])
+{
+	file_path_quote(wait->name, ret, DETECTOR_PATH_BYTES);
+	return wait->name[0] && ret[0];
 }
 
 void detector_title(struct finding *f, const char *what)

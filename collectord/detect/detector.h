@@ -224,6 +224,13 @@ void detector_evidence_lost(struct finding *finding, const struct detector_sums 
 			    const char *ratio_name);
 /** detector_advise() - add one command or step; more than fit are left out */
 void detector_advise(struct finding *finding, const char *format, ...) __attribute__((format(printf, 2, 3)));
+#define DETECTOR_PATH_BYTES 320
+/**
+ * detector_path() - path of the file that a wait was for, as one word of a shell's command line
+ * @ret: at most so many bytes: of a longer path the end, of one that does not fit even so ""
+ * Return: whether there is one
+ */
+bool detector_path(const struct account_wait *wait, char ret[DETECTOR_PATH_BYTES]);
 /** detector_title() - OP and what happened to it */
 void detector_title(struct finding *finding, const char *what);
 /** detector_title_process() - the process and what happened to it */

@@ -23,8 +23,8 @@ static const uint64_t disk_ages_ns[] = {
 	[FINDING_CRITICAL] = 600 * NSEC_PER_SEC,
 };
 
-/* What the waits of a thread between its calls say of class OTHER; CAUSE_COUNT: nothing. */
-static enum cause_number known_cause(const struct detector_view *view, uint32_t tid, enum blame_class class)
+/* What a thread waited for longest between its calls, of a class; NULL: not known. */
+static const struct account_wait *longest_wait(const struct detector_view *view, uint32_t tid, enum blame_class class)
 {
 	const struct account_wait *longest = NULL;
 
@@ -34,12 +34,19 @@ static enum cause_number known_cause(const struct detector_view *view, uint32_t 
 		if (w->tid == tid && !w->op && w->class == class && (!longest || w->ns > longest->ns))
 			longest = w;
 	}
+	return longest;
+}
+
+/* What that says; CAUSE_COUNT: nothing. */
+static enum cause_number known_cause(const struct detector_view *view, uint32_t tid, enum blame_class class)
+{
+	const struct account_wait *longest = longest_wait(view, tid, class);
+
 	switch (longest ? longest->kind : RESOURCE_NONE) {
 	case RESOURCE_GIL:
 		return CAUSE_GIL;
 	case RESOURCE_INODE:
 	case RESOURCE_WRITTEN:
-	case RESOURCE_DEVICE:
 		return CAUSE_DISK;
 	case RESOURCE_PIPE:
 		return CAUSE_LOADER;
@@ -67,6 +74,53 @@ static enum cause_number stalled_cause(const struct detector_view *view, const s
 		return cause;
 	/* Other threads wait for a lock where their queue is empty. */
 	return d->account->tid == view->process->tgid ? CAUSE_LOCK : CAUSE_COUNT;
+}
+
+/* What that thread waits for. */
+static void waited_set(const struct detector_view *view, const struct driving *d, struct condition *c)
+{
+	static const enum blame_class classes[] = { BLAME_BLOCK_IO, BLAME_OTHER, BLAME_LOCK };
+
+	for (size_t i = 0; i < ARRAY_SIZE(classes); i++) {
+		const struct account_wait *wait = longest_wait(view, d->account->tid, classes[i]);
+
+		if (wait && (!c->longest.ns || wait->max_ns > c->longest.max_ns))
+			c->longest = *wait;
+	}
+}
+
+static void tell_waited(const struct account_wait *wait, struct finding *f)
+{
+	char name[ACCOUNT_WAIT_NAME_BYTES], path[DETECTOR_PATH_BYTES];
+
+	account_wait_name(wait, name);
+	switch (wait->kind) {
+	case RESOURCE_INODE:
+	case RESOURCE_WRITTEN:
+	case RESOURCE_DEVICE:
+		if (detector_path(wait, path))
+			detector_advise(f, "it waits for the file %s%s%s: see whether its disk answers", path,
+					wait->device_name[0] ? " on " : "", wait->device_name);
+		break;
+	case RESOURCE_PIPE:
+		if (wait->name[0] && detector_path(wait, path))
+			detector_advise(f, "it waits for the pipe %s: see who has it open: sudo fuser -v %s", path,
+					path);
+		else
+			detector_advise(f,
+					"it waits for %s: see who has its other end: sudo ls -l /proc/*/fd | grep '%s'",
+					name, name);
+		break;
+	case RESOURCE_CHILD:
+		if (wait->resource)
+			detector_advise(
+				f,
+				"it waits for the end of process %s: see what that does: sudo gdb -p %s -batch -ex bt",
+				name, name);
+		break;
+	default:
+		break;
+	}
 }
 
 static size_t check(const struct detector_view *view, struct condition *ret, size_t room)
@@ -104,6 +158,7 @@ static size_t check(const struct detector_view *view, struct condition *ret, siz
 	c.lost_total_ns = quiet_ns - view->gap_ns;
 	c.start_ns = view->called_ns;
 	c.of = cause_get(cause);
+	waited_set(view, &first, &c);
 	*ret = c;
 	return 1;
 }
@@ -113,6 +168,7 @@ static void tell(const struct detector_sums *s, const struct detector_facts *fac
 	(void)facts;
 	detector_title_process(f, f->end_ns ? "made no calls for long" : "makes no calls any more");
 	detector_evidence(f, "quiet_ns", (double)s->lost_ns, FINDING_UNIT_NS);
+	tell_waited(&s->longest, f);
 	detector_advise(f, "look where its threads are: sudo gdb -p %" PRIu32 " -batch -ex 'thread apply all bt'",
 			f->process.tgid);
 }

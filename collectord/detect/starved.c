@@ -58,9 +58,15 @@ static bool is_between(const struct account_wait *w, uint32_t tid)
 	return w->tid == tid && !w->op && w->class < BLAME_COUNT && (WAITS_LOOKED_AT & MEASURED(w->class));
 }
 
+/* What a wait that ended in this tick took, also before. */
+static uint64_t ended_ns(const struct account_wait *w)
+{
+	return w->ns + w->earlier_ns;
+}
+
 static struct verdict of_child(const struct detector_view *view, const struct account_wait *w)
 {
-	bool is_tool = w->count && w->ns / w->count >= TOOL_NS &&
+	bool is_tool = w->count && ended_ns(w) / w->count >= TOOL_NS &&
 		       strncmp(w->waker_comm, view->process->comm, RECORD_COMM_BYTES) != 0;
 
 	return (struct verdict){ .cause = is_tool ? CAUSE_TOOL : CAUSE_LOADER, .confidence = 1 };
@@ -107,7 +113,6 @@ static struct verdict wait_judge(const struct detector_view *view, const struct 
 	case RESOURCE_FUTEX:
 		return of_lock(view, w);
 	case RESOURCE_INODE:
-	case RESOURCE_DEVICE:
 		return (struct verdict){ .cause = CAUSE_DISK, .confidence = 1 };
 	case RESOURCE_WRITTEN:
 		return (struct verdict){ .cause = CAUSE_CHECKPOINT, .confidence = 1 };
@@ -164,9 +169,9 @@ static const struct account_wait *wait_most(const struct detector_view *view, ui
 			continue;
 		verdict = wait_judge(view, w);
 		if (is_own ? is_of_own(view, w) : verdict.cause != CAUSE_COUNT && verdict.cause != CAUSE_LOCK)
-			most = !most || w->ns > most->ns ? w : most;
+			most = !most || ended_ns(w) > ended_ns(most) ? w : most;
 	}
-	return most && most->ns >= least_ns / 2 ? most : NULL;
+	return most && ended_ns(most) >= least_ns / 2 ? most : NULL;
 }
 
 /* Its own threads looked through. @ns: becomes no more than what the last of them waited. Return: NULL: no loss */
@@ -180,14 +185,14 @@ static const struct account_wait *look_through(const struct detector_view *view,
 		const struct account_wait *next = wait_most(view, tid, *ns, /* is_own= */ false);
 
 		if (next) {
-			*ns = MIN(*ns, next->ns);
+			*ns = MIN(*ns, ended_ns(next));
 			return next;
 		}
 		next = wait_most(view, tid, *ns, /* is_own= */ true);
 		if (!next) /* a thread with calls worked for this one; what another one did is not known, or it computed
 			    */
 			return account_of(view, tid) ? NULL : w;
-		*ns = MIN(*ns, next->ns);
+		*ns = MIN(*ns, ended_ns(next));
 		at = next;
 	}
 	return w;
@@ -234,7 +239,7 @@ static void starved_wait_add(const struct detector_view *view, const struct acco
 {
 	const struct account_wait *first = w;
 	uint32_t tid = w->tid;
-	uint64_t ns = w->ns;
+	uint64_t ns = ended_ns(w);
 	struct verdict verdict;
 	struct starving *s;
 
@@ -256,8 +261,10 @@ static void starved_wait_add(const struct detector_view *view, const struct acco
 	s->confidence_ns += verdict.confidence * (double)ns;
 	s->weight_ns += ns;
 	s->most = MAX(s->most, verdict.most ? verdict.most : FINDING_CRITICAL);
-	if (w->max_ns > s->longest.max_ns || !s->longest.ns)
+	if (w->max_ns > s->longest.max_ns || !s->longest.ns) {
 		s->longest = *w;
+		s->longest.ns = MAX(ended_ns(w), 1);
+	}
 	who_add(s, w, ns);
 }
 
@@ -270,7 +277,9 @@ static uint64_t thread_look(const struct detector_view *view, const struct drivi
 	for (size_t i = 0; i < view->n_waits; i++) {
 		const struct account_wait *w = &view->waits[i];
 
-		if (w->is_meanwhile || !is_between(w, d->account->tid))
+		/* One that goes on counts when it is over; of a disk the account says how much it is. */
+		if (w->is_meanwhile || !is_between(w, d->account->tid) ||
+		    (w->is_open && !is_of_class(w, d->account->tid)))
 			continue;
 		starved_wait_add(view, w, all);
 		if (w->class == BLAME_BLOCK_IO)
@@ -396,26 +405,27 @@ static void advise_loader(const struct detector_sums *s, const struct detector_f
 
 static void advise_disk(const struct detector_sums *s, struct finding *f)
 {
-	char name[RESOURCE_NAME_BYTES + 1] = "";
+	const char *device = s->longest.device_name;
+	char path[DETECTOR_PATH_BYTES];
 
-	memcpy(name, s->longest.name, RESOURCE_NAME_BYTES);
-	utf8_scrub(name);
-	if (*name)
-		detector_advise(f, "keep '%s' in memory or on a faster disk", name);
+	if (detector_path(&s->longest, path))
+		detector_advise(f, "keep %s in memory or on a faster disk%s%s", path, *device ? " than " : "", device);
+	else if (*device)
+		detector_advise(f, "keep what it reads in memory or on a faster disk than %s", device);
 	detector_advise(f, "read it ahead in another process (num_workers of the DataLoader)");
 	detector_advise(f, "see which files: sudo ls -l /proc/%" PRIu32 "/fd", f->process.tgid);
 }
 
 static void advise_checkpoint(const struct detector_sums *s, struct finding *f)
 {
-	char name[RESOURCE_NAME_BYTES + 1] = "";
+	char path[DETECTOR_PATH_BYTES];
 
-	memcpy(name, s->longest.name, RESOURCE_NAME_BYTES);
-	utf8_scrub(name);
-	if (*name)
-		detector_advise(f, "write '%s' in another thread or process, from a copy in memory", name);
-	detector_advise(f, "save checkpoints asynchronously (torch.distributed.checkpoint.async_save), less often, or "
-			   "to a faster disk");
+	if (detector_path(&s->longest, path))
+		detector_advise(f, "write %s in another thread or process, from a copy in memory", path);
+	detector_advise(f,
+			"save checkpoints asynchronously (torch.distributed.checkpoint.async_save), less often, or "
+			"to a faster disk%s%s",
+			*s->longest.device_name ? " than " : "", s->longest.device_name);
 	detector_advise(f, "see which files: sudo ls -l /proc/%" PRIu32 "/fd", f->process.tgid);
 }
 

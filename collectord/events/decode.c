@@ -34,7 +34,7 @@ enum decode_result decode_call(const void *data, size_t n, struct call_record *r
 	assert((uintptr_t)data % sizeof(uint64_t) == 0);
 	if (n < CALL_RECORD_SHORT)
 		return DECODE_SHORT;
-	if (!is_from(RECORD_RING_calls, c->type))
+	if (!is_from(RECORD_RING_calls, c->type) || c->type != RECORD_CALL)
 		return DECODE_UNKNOWN_TYPE;
 	if (!op_get(c->op))
 		return DECODE_UNKNOWN_OP;
@@ -43,6 +43,24 @@ enum decode_result decode_call(const void *data, size_t n, struct call_record *r
 
 	memset(ret_call, 0, sizeof(*ret_call));
 	memcpy(ret_call, c, n < sizeof(*c) ? CALL_RECORD_SHORT : sizeof(*c));
+	return DECODE_OK;
+}
+
+enum decode_result decode_file(const void *data, size_t n, const struct file_record **ret_file)
+{
+	const struct file_record *f = data;
+
+	assert((uintptr_t)data % sizeof(uint64_t) == 0);
+	if (n < FILE_RECORD_HEAD)
+		return DECODE_SHORT;
+	if (!is_from(RECORD_RING_calls, f->type) || f->type != RECORD_FILE)
+		return DECODE_UNKNOWN_TYPE;
+	if (f->n_bytes > FILE_PATH_BYTES || f->n_bytes > n - FILE_RECORD_HEAD)
+		return DECODE_SHORT;
+	if (!is_text(f->comm) || (f->n_bytes && f->text[f->n_bytes - 1]))
+		return DECODE_NOT_TEXT;
+
+	*ret_file = f;
 	return DECODE_OK;
 }
 

@@ -23,7 +23,8 @@
 /* Maximum records of one turn: about 5 ms of work, so that clients have their share. */
 #define TURN_RECORDS 50000
 
-_Static_assert(sizeof(struct call_record) <= RING_MAP_RECORD_MAX && sizeof(struct life_record) <= RING_MAP_RECORD_MAX,
+_Static_assert(sizeof(struct call_record) <= RING_MAP_RECORD_MAX && sizeof(struct life_record) <= RING_MAP_RECORD_MAX &&
+		       sizeof(struct file_record) <= RING_MAP_RECORD_MAX,
 	       "records are told whole");
 
 struct ring {
@@ -50,12 +51,15 @@ struct ring {
 static int calls_sample(void *data, const void *record, size_t n)
 {
 	struct ring *ring = data;
+	const struct file_record *file;
 	struct call_record call;
 
 	if (decode_call(record, n, &call) == DECODE_OK)
 		ring->sinks.on_call(&call, ring->data);
-	else
+	else if (decode_file(record, n, &file) != DECODE_OK)
 		ring->n_refused++;
+	else if (ring->sinks.on_file)
+		ring->sinks.on_file(file, ring->data);
 	return --ring->left == 0 ? -EAGAIN : 0; /* the record is taken; the rest waits for the next turn */
 }
 

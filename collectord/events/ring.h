@@ -17,6 +17,7 @@ struct ring;
 
 struct ring_sinks {
 	void (*on_call)(const struct call_record *call, void *data);
+	void (*on_file)(const struct file_record *file, void *data); /* NULL: nobody wants them */
 	void (*on_life)(const struct life_record *life, void *data);
 	void (*on_drained)(void *data); /* called after each turn that fetched records */
 };

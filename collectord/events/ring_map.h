@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #define RING_MAP_RECORD_MAX                                                                                            \
-	256 /* maximum bytes of a record that wraps; a longer one is cut, and reported with its length */
+	4352 /* maximum bytes of a record that wraps; a longer one is cut, and reported with its length */
 
 /* n: bytes of it. Return: 0; -errno to continue with the next one another time. */
 typedef int (*ring_map_func)(void *data, const void *record, size_t n);

@@ -2,10 +2,13 @@
 #include "figures/account.h"
 
 #include <errno.h>
+#include <arpa/inet.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "files/block_device.h"
+#include "files/file_path.h"
 
 /* The two clocks agree as far as this: a scheduler tick per reading, and what interrupts take. */
 #define CLOCKS_AGREE_NS (10 * NSEC_PER_MSEC)
@@ -54,6 +57,45 @@ void account_wait_name(const struct account_wait *wait, char ret[ACCOUNT_WAIT_NA
 		(void)snprintf(ret, ACCOUNT_WAIT_NAME_BYTES, "0x%llx", (unsigned long long)wait->resource);
 	else if (wait->kind == RESOURCE_INODE || wait->kind == RESOURCE_WRITTEN)
 		(void)snprintf(ret, ACCOUNT_WAIT_NAME_BYTES, "inode %llu", (unsigned long long)wait->resource);
+	else if (wait->kind == RESOURCE_PIPE && wait->resource)
+		(void)snprintf(ret, ACCOUNT_WAIT_NAME_BYTES, "pipe:[%llu]", (unsigned long long)wait->resource);
+	else if (wait->kind == RESOURCE_PEER && wait->resource)
+		(void)snprintf(ret, ACCOUNT_WAIT_NAME_BYTES, "socket:[%llu]", (unsigned long long)wait->resource);
+	else if (wait->kind == RESOURCE_CHILD && wait->resource)
+		(void)snprintf(ret, ACCOUNT_WAIT_NAME_BYTES, "%llu", (unsigned long long)wait->resource);
+}
+
+_Static_assert(ACCOUNT_DEVICE_BYTES == BLOCK_DEVICE_NAME_BYTES, "the name of a device fits");
+
+/* "127.0.0.1:80", "[::1]:80"; "": not connected, or not of the internet */
+static void peer_format(const char name[RESOURCE_NAME_BYTES], char ret[ACCOUNT_PATH_BYTES])
+{
+	char address[INET6_ADDRSTRLEN];
+	struct peer_name peer;
+
+	memcpy(&peer, name, sizeof(peer));
+	ret[0] = '\0';
+	if (peer.zero || (peer.family != AF_INET && peer.family != AF_INET6) ||
+	    !inet_ntop(peer.family, peer.address, address, sizeof(address)))
+		return;
+	(void)snprintf(ret, ACCOUNT_PATH_BYTES, peer.family == AF_INET ? "%s:%u" : "[%s]:%u", address,
+		       (unsigned int)peer.port[0] << 8 | peer.port[1]);
+}
+
+void account_wait_name_set(struct account_wait *wait, const char name[RESOURCE_NAME_BYTES], const char *path)
+{
+	memset(wait->name, 0, sizeof(wait->name));
+	if (wait->kind == RESOURCE_PEER)
+		peer_format(name, wait->name);
+	else if (path)
+		file_path_shorten(path, wait->name, sizeof(wait->name));
+	else
+		memcpy(wait->name, name, RESOURCE_NAME_BYTES - 1);
+	/* One that is waited for otherwise is a terminal, say, whose number may be that of a disk, too. */
+	if ((wait->kind == RESOURCE_INODE || wait->kind == RESOURCE_WRITTEN ||
+	     (wait->kind == RESOURCE_DEVICE && wait->class == BLAME_BLOCK_IO)) &&
+	    !wait->device_name[0])
+		block_device_name(wait->device, wait->device_name);
 }
 
 void account_done(struct account *account)

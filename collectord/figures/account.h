@@ -62,12 +62,18 @@ size_t account_read(const struct account_record *record, struct account_part ret
 /** account_is_torn() - the account was changed while it was copied, or there is none */
 bool account_is_torn(const struct account_record *record);
 
+#define ACCOUNT_PATH_BYTES 256	/* of a longer path the end */
+#define ACCOUNT_DEVICE_BYTES 16 /* of the name of a block device */
+
 /*
  * What a thread waited for: of its account, in a tick or since its first call. is_meanwhile: what a thread without an
  * account did while it was waited for (bpf/chain.h), no part of anybody's account.
  */
 struct account_wait {
 	uint64_t ns;
+	/* In a tick, of waits that ended in it: what earlier ticks told of them while they went on. Not in .ns; not
+	 * stored. */
+	uint64_t earlier_ns;
 	uint64_t max_ns;
 	uint64_t count;
 	uint64_t resource;
@@ -80,13 +86,18 @@ struct account_wait {
 	uint8_t class;
 	uint8_t kind; /* enum resource_kind */
 	bool is_meanwhile;
+	bool is_open; /* it goes on, so far: .count 0, no waker. Not stored */
 	char waker_comm[RECORD_COMM_BYTES];
-	char name[RESOURCE_NAME_BYTES];
+	char name[ACCOUNT_PATH_BYTES];		/* path, or its last component; address of a peer; "": none */
+	char device_name[ACCOUNT_DEVICE_BYTES]; /* block device of a file, or it itself; "": not known */
 };
+
+/** account_wait_name_set() - @name: as the kernel half has it; @path: of the file, NULL: not known */
+void account_wait_name_set(struct account_wait *wait, const char name[RESOURCE_NAME_BYTES], const char *path);
 
 /** account_resource_name() - kind of resource as JSON and SQL have it: futex, pipe, ...; "" where it is not known */
 const char *account_resource_name(enum resource_kind kind);
-#define ACCOUNT_WAIT_NAME_BYTES 48
+#define ACCOUNT_WAIT_NAME_BYTES ACCOUNT_PATH_BYTES
 /** account_wait_name() - name of what was waited for: a file, an address, a number; "" where it has none */
 void account_wait_name(const struct account_wait *wait, char ret[ACCOUNT_WAIT_NAME_BYTES]);
 /** account_class_name() - class of blame as JSON and SQL have it: on_cpu, runnable, ... */

@@ -35,6 +35,7 @@ static int wait_order(const void *a, const void *b)
 	BY(waker_tgid)
 	BY(waker_tid)
 	BY(is_meanwhile)
+	BY(is_open)
 #undef BY
 	return 0;
 }

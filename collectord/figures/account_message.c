@@ -15,6 +15,7 @@ struct slice {
 	uint64_t ns;
 	uint8_t kind;			    /* enum resource_kind */
 	char name[ACCOUNT_WAIT_NAME_BYTES]; /* of the resource */
+	char device[ACCOUNT_DEVICE_BYTES];
 	bool has_waker;
 	uint32_t pid;
 	uint32_t tid;
@@ -39,7 +40,7 @@ static int slice_add(slice_list *slices, const struct slice *slice)
 
 		if (s->kind == slice->kind && s->has_waker == slice->has_waker && s->pid == slice->pid &&
 		    s->tid == slice->tid && s->uid == slice->uid && strcmp(s->name, slice->name) == 0 &&
-		    strcmp(s->comm, slice->comm) == 0) {
+		    strcmp(s->device, slice->device) == 0 && strcmp(s->comm, slice->comm) == 0) {
 			s->ns += slice->ns;
 			return 0;
 		}
@@ -102,6 +103,7 @@ static int slices_of_waits(const struct account_process *process, const struct a
 		if (!wait_is_of(process, account, part, wait) || (!wait->kind && !wait->waker_tgid))
 			continue;
 		account_wait_name(wait, slice.name);
+		memcpy(slice.device, wait->device_name, sizeof(slice.device));
 		if (wait->waker_tgid)
 			waker_set(process, wait->waker_tgid, wait->waker_tid, wait->waker_uid, wait->waker_comm,
 				  &slice);
@@ -189,7 +191,8 @@ static Ingero__V1__Waker *waker_message(const struct slice *slice, struct arena 
 	return by->comm ? by : NULL;
 }
 
-static Ingero__V1__Resource *resource_message(uint8_t kind, const char *name, struct arena *arena)
+/* @device: name of the block device; "": not known. Return: NULL without memory */
+static Ingero__V1__Resource *resource_message(uint8_t kind, const char *name, const char *device, struct arena *arena)
 {
 	Ingero__V1__Resource *resource = ARENA_NEW(arena, Ingero__V1__Resource);
 
@@ -198,7 +201,15 @@ static Ingero__V1__Resource *resource_message(uint8_t kind, const char *name, st
 	ingero__v1__resource__init(resource);
 	resource->kind = (char *)(uintptr_t)account_resource_name(kind);
 	resource->name = arena_copy_text(arena, name);
-	return resource->name ? resource : NULL;
+	if (!resource->name)
+		return NULL;
+	if (device[0]) {
+		resource->device_told_case = INGERO__V1__RESOURCE__DEVICE_TOLD_DEVICE;
+		resource->device = arena_copy_text(arena, device);
+		if (!resource->device)
+			return NULL;
+	}
+	return resource;
 }
 
 /* @ns: of the wait's time, as it is told. Return: NULL without memory */
@@ -224,7 +235,7 @@ static Ingero__V1__Hop *hop_message(const struct account_process *process, const
 	if (hop->is_one)
 		account_wait_name(hop->did, name);
 	if (hop->did->kind) {
-		message->resource = resource_message(hop->did->kind, name, arena);
+		message->resource = resource_message(hop->did->kind, name, hop->did->device_name, arena);
 		if (!message->resource)
 			return NULL;
 	}
@@ -271,7 +282,7 @@ static Ingero__V1__AccountPart *part_message(const struct account_process *proce
 		message->op = (char *)(uintptr_t)op;
 	}
 	if (slice->kind) {
-		message->resource = resource_message(slice->kind, slice->name, arena);
+		message->resource = resource_message(slice->kind, slice->name, slice->device, arena);
 		if (!message->resource)
 			return NULL;
 	}

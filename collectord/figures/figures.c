@@ -11,6 +11,7 @@
 #include "events/op.h"
 #include "figures/account_book.h"
 #include "figures/wait_book.h"
+#include "files/file_table.h"
 
 /*
  * A slow call is one above its operation's 99th percentile and above twice its
@@ -38,6 +39,7 @@ struct figures {
 	ARRAY(struct account_record) early; /* a thread that ended is read once, maybe before its process is known */
 	size_t n_early_before;		    /* of them, noted before the reading that goes on */
 	uint64_t accounts_lost;
+	struct file_table *files; /* NULL: nobody tells of files */
 };
 
 void figures_taken_free(struct figures_taken *taken)
@@ -96,6 +98,11 @@ void figures_free(struct figures *f)
 	ARRAY_DONE(&f->processes);
 	ARRAY_DONE(&f->early);
 	free(f);
+}
+
+void figures_set_files(struct figures *f, struct file_table *files)
+{
+	f->files = files;
 }
 
 void figures_slot_identity(const struct process_slot *slot, struct process_identity *ret)
@@ -298,6 +305,8 @@ void figures_release_gone(struct figures *f, const struct figures_source *source
 		p->gone_ns = MAX(source->slots[slot].gone_ns, 1);
 		p->slot = 0;
 		f->by_slot[slot] = NULL;
+		if (f->files)
+			file_table_forget(f->files, slot);
 		release(slot, data);
 	}
 	f->n_gone = 0;
@@ -341,6 +350,35 @@ static bool taken_make(struct process_figures *p)
 	return p->taken;
 }
 
+/* Return: its path, NULL: not known */
+static const char *file_path(const struct figures *f, const struct process_figures *p, const struct file_key *file)
+{
+	struct file_key key = *file;
+
+	key.tgid = p->process->identity.tgid;
+	key.slot = p->slot;
+	return f->files ? file_table_path(f->files, &key) : NULL;
+}
+
+static bool wait_book_make(struct process_figures *p)
+{
+	if (taken_make(p) && !p->taken->wait_book)
+		p->taken->wait_book = wait_book_new();
+	return p->taken && p->taken->wait_book;
+}
+
+/* A wait that goes on. Return: 0 or -ENOMEM */
+static int open_note(struct figures *f, struct process_figures *p, const struct account_record *record)
+{
+	const struct file_key key = { .inode = record->wait_resource,
+				      .device = record->wait_device,
+				      .name_hash = record->wait_name_hash };
+
+	if (!wait_book_make(p))
+		return -ENOMEM;
+	return wait_book_open(p->taken->wait_book, record, file_path(f, p, &key), f->reading);
+}
+
 /* Return: 1; 0 if its process is not known, or -ENOMEM */
 static int account_note(struct figures *f, const struct account_record *record)
 {
@@ -354,6 +392,8 @@ static int account_note(struct figures *f, const struct account_record *record)
 	if (!p->taken->book)
 		p->taken->book = account_book_new();
 	r = p->taken->book ? account_book_note(p->taken->book, record, f->reading) : -ENOMEM;
+	if (r == 0 && record->wait_since_ns && !account_is_torn(record))
+		r = open_note(f, p, record);
 	return r < 0 ? r : 1;
 }
 
@@ -371,13 +411,13 @@ int figures_wait(struct figures *f, const struct wait_key *key, const struct wai
 {
 	struct process_figures *p = key->slot < PROCESS_SLOTS ? f->by_slot[key->slot] : NULL;
 
+	const struct file_key file = { .inode = key->resource, .device = key->device, .name_hash = value->name_hash };
+
 	if (!p)
 		return 0; /* claimed after the collect: read next time */
-	if (!taken_make(p))
+	if (!wait_book_make(p))
 		return -ENOMEM;
-	if (!p->taken->wait_book)
-		p->taken->wait_book = wait_book_new();
-	return p->taken->wait_book ? wait_book_note(p->taken->wait_book, key, value, f->wait_reading) : -ENOMEM;
+	return wait_book_note(p->taken->wait_book, key, value, file_path(f, p, &file), f->wait_reading);
 }
 
 static int waits_show(struct process_figures *p)
@@ -435,6 +475,8 @@ int figures_accounts_read(struct figures *f, bool all_accounts, bool all_waits)
 
 		if (p->taken && p->taken->book)
 			worst = MIN(accounts_show(p), worst);
+		if (p->taken && p->taken->wait_book && all_accounts)
+			wait_book_opened(p->taken->wait_book, f->reading);
 		if (p->taken && p->taken->wait_book && all_waits)
 			wait_book_forget(p->taken->wait_book, f->wait_reading);
 		if (p->taken && p->taken->wait_book)

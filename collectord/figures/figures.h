@@ -59,6 +59,7 @@ struct process_figures {
 
 struct account_book;
 struct figures;
+struct file_table;
 struct wait_book;
 
 /* The kernel half's memory, or a test's. */
@@ -76,6 +77,8 @@ struct figures_source {
 /** figures_new() - @table: borrowed. Return: 0 or -ENOMEM */
 int figures_new(struct process_table *table, struct figures **ret_figures);
 void figures_free(struct figures *figures);
+/** figures_set_files() - paths of the files that are waited for; borrowed. Those of a slot go with it */
+void figures_set_files(struct figures *figures, struct file_table *files);
 /** figures_slot_identity() - of the process that has a slot now; its start by the wall clock as mapped now */
 void figures_slot_identity(const struct process_slot *slot, struct process_identity *ret);
 /** figures_finish() - its end was told in a tick: what no answer needs is released */

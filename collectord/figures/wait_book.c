@@ -12,6 +12,16 @@ struct book_wait {
 	struct account_wait all;
 	bool is_sum;
 	uint64_t fresh_ns, fresh_max_ns, fresh_count;
+	uint64_t fresh_earlier_ns; /* of fresh_ns, told while it went on */
+};
+
+/* A wait that goes on; when it is over, it stays until what ticks told of it is taken from what the kernel counts. */
+struct book_open {
+	struct account_wait wait;
+	uint64_t since_ns;
+	uint64_t told_ns; /* in ticks */
+	uint64_t reading; /* that it was in last */
+	bool is_over;
 };
 
 /* An entry of the kernel's map. */
@@ -24,7 +34,8 @@ struct book_key {
 
 struct wait_book {
 	ARRAY(struct book_wait) waits;
-	ARRAY(struct book_key) keys; /* ascending */
+	ARRAY(struct book_key) keys;  /* ascending */
+	ARRAY(struct book_open) open; /* of a thread one that goes on and one that is over, at most */
 	size_t n_sums;
 };
 
@@ -39,6 +50,7 @@ void wait_book_free(struct wait_book *b)
 		return;
 	ARRAY_DONE(&b->waits);
 	ARRAY_DONE(&b->keys);
+	ARRAY_DONE(&b->open);
 	free(b);
 }
 
@@ -47,7 +59,7 @@ static bool is_same_wait(const struct account_wait *a, const struct account_wait
 {
 	return a->resource == b->resource && a->device == b->device && a->tid == b->tid && a->op == b->op &&
 	       a->waker_tgid == b->waker_tgid && a->waker_tid == b->waker_tid && a->class == b->class &&
-	       a->kind == b->kind && a->is_meanwhile == b->is_meanwhile;
+	       a->kind == b->kind && a->is_meanwhile == b->is_meanwhile && a->is_open == b->is_open;
 }
 
 /* Of several resources of one kind, ended by several. */
@@ -107,6 +119,7 @@ static int smallest_fold(struct wait_book *b)
 	to->all.count += from.all.count;
 	to->all.max_ns = MAX(to->all.max_ns, from.all.max_ns);
 	to->fresh_ns += from.fresh_ns;
+	to->fresh_earlier_ns += from.fresh_earlier_ns;
 	to->fresh_count += from.fresh_count;
 	to->fresh_max_ns = MAX(to->fresh_max_ns, from.fresh_max_ns);
 	keys_move(b, smallest, sum);
@@ -117,13 +130,12 @@ static int smallest_fold(struct wait_book *b)
 
 /* ---- a reading ---- */
 
-static void wait_name(struct account_wait *wait, const struct wait_value *value)
+static void wait_name(struct account_wait *wait, const struct wait_value *value, const char *path)
 {
 	wait->waker_uid = value->waker_uid;
 	memcpy(wait->waker_comm, value->waker_comm, sizeof(wait->waker_comm));
 	wait->waker_comm[sizeof(wait->waker_comm) - 1] = 0;
-	memcpy(wait->name, value->name, sizeof(wait->name));
-	wait->name[sizeof(wait->name) - 1] = 0;
+	account_wait_name_set(wait, value->name, path);
 }
 
 /* Return: NULL without memory */
@@ -156,7 +168,32 @@ static struct book_key *wait_key_take(struct wait_book *b, const struct wait_key
 	return &keys[place];
 }
 
-int wait_book_note(struct wait_book *b, const struct wait_key *key, const struct wait_value *value, uint64_t reading)
+/* Of the same thread at the same place, for the same resource. */
+static bool is_same_resource(const struct account_wait *a, const struct account_wait *b)
+{
+	return a->resource == b->resource && a->device == b->device && a->tid == b->tid && a->op == b->op &&
+	       a->class == b->class && a->kind == b->kind;
+}
+
+/* What ticks told of a wait while it went on, now that the kernel has counted it. Return: how much of ns */
+static uint64_t open_settle(struct wait_book *b, const struct account_wait *wait, uint64_t ns)
+{
+	for (size_t i = 0; i < b->open.n; i++) {
+		struct book_open *o = &b->open.items[i];
+		uint64_t told_ns;
+
+		/* Both clocks agree within a part of a hundred. */
+		if (!is_same_resource(&o->wait, wait) || ns < o->wait.ns - o->wait.ns / 100)
+			continue;
+		told_ns = MIN(o->told_ns, ns);
+		ARRAY_REMOVE_SWAP(&b->open, i);
+		return told_ns;
+	}
+	return 0;
+}
+
+int wait_book_note(struct wait_book *b, const struct wait_key *key, const struct wait_value *value, const char *path,
+		   uint64_t reading)
 {
 	struct book_key *k = key->class < BLAME_COUNT && key->kind < RESOURCE_COUNT ? wait_key_take(b, key) : NULL;
 	struct book_wait *w;
@@ -180,11 +217,81 @@ int wait_book_note(struct wait_book *b, const struct wait_key *key, const struct
 	w->all.count += count;
 	w->all.max_ns = MAX(w->all.max_ns, value->max_ns);
 	w->fresh_ns += ns;
+	w->fresh_earlier_ns += open_settle(b,
+					   &(struct account_wait){ .resource = key->resource,
+								   .device = key->device,
+								   .tid = key->tid,
+								   .op = key->op,
+								   .class = key->class,
+								   .kind = key->kind },
+					   ns);
 	w->fresh_count += count;
 	w->fresh_max_ns = MAX(w->fresh_max_ns, max_ns);
 	if (!w->is_sum)
-		wait_name(&w->all, value);
+		wait_name(&w->all, value, path);
 	return 0;
+}
+
+int wait_book_open(struct wait_book *b, const struct account_record *record, const char *path, uint64_t reading)
+{
+	struct account_wait wait = {
+		.ns = record->wait_ns,
+		.max_ns = record->wait_ns,
+		.resource = record->wait_resource,
+		.device = record->wait_device,
+		.tid = record->tid,
+		.op = record->open_op,
+		.class = record->wait_class,
+		.kind = record->wait_kind,
+		.is_open = true,
+	};
+	struct book_open *open = NULL;
+	size_t n = 0;
+	int r;
+
+	if (record->wait_class >= BLAME_COUNT || record->wait_kind >= RESOURCE_COUNT)
+		return 0;
+	/* Whatever of this thread ended before the last one that did has been counted, or never will be. */
+	for (size_t i = 0; i < b->open.n; i++) {
+		struct book_open *o = &b->open.items[i];
+
+		if (o->wait.tid == wait.tid && o->since_ns != record->wait_since_ns) {
+			if (o->is_over)
+				continue;
+			o->is_over = true;
+		}
+		b->open.items[n++] = *o;
+	}
+	b->open.n = n;
+	for (size_t i = 0; i < n && !open; i++)
+		if (b->open.items[i].wait.tid == wait.tid && !b->open.items[i].is_over)
+			open = &b->open.items[i];
+	if (open && !is_same_resource(&open->wait, &wait))
+		return 0; /* looked at while it changed */
+	if (!open) {
+		r = ARRAY_PUSH(&b->open, ((struct book_open){ .wait = wait, .since_ns = record->wait_since_ns }));
+		if (r < 0)
+			return r;
+		open = &b->open.items[b->open.n - 1];
+	}
+	open->wait.ns = open->wait.max_ns = MAX(open->wait.ns, wait.ns);
+	open->reading = reading;
+	account_wait_name_set(&open->wait, record->wait_name, path);
+	return 0;
+}
+
+void wait_book_opened(struct wait_book *b, uint64_t reading)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < b->open.n; i++) {
+		struct book_open *o = &b->open.items[i];
+
+		o->is_over = o->is_over || o->reading != reading;
+		if (!o->is_over || o->told_ns)
+			b->open.items[n++] = *o;
+	}
+	b->open.n = n;
 }
 
 void wait_book_forget(struct wait_book *b, uint64_t reading)
@@ -215,6 +322,7 @@ static int wait_add(struct wait_list *list, const struct account_wait *wait)
 		if (!is_same_wait(to, wait))
 			continue;
 		to->ns += wait->ns;
+		to->earlier_ns += wait->earlier_ns;
 		to->count += wait->count;
 		to->max_ns = MAX(to->max_ns, wait->max_ns);
 		return 0;
@@ -240,11 +348,23 @@ static int waits_tell(const struct wait_book *b, bool is_tick, const struct acco
 		struct account_wait told = w->all;
 
 		if (is_tick) {
-			told.ns = w->fresh_ns;
+			told.ns = w->fresh_ns - MIN(w->fresh_ns, w->fresh_earlier_ns);
+			told.earlier_ns = w->fresh_earlier_ns;
 			told.count = w->fresh_count;
 			told.max_ns = w->fresh_max_ns;
 		}
-		if (!told.ns)
+		if (!told.ns && !told.earlier_ns)
+			continue;
+		if (!is_told_singly(accounts, n_accounts, told.tid))
+			told.tid = 0;
+		r = wait_add(&list, &told);
+	}
+	for (size_t i = 0; i < b->open.n && r == 0; i++) {
+		const struct book_open *o = &b->open.items[i];
+		struct account_wait told = o->wait;
+
+		told.ns -= is_tick ? MIN(told.ns, o->told_ns) : 0;
+		if (o->is_over || !told.ns)
 			continue;
 		if (!told.is_meanwhile && !is_told_singly(accounts, n_accounts, told.tid))
 			told.tid = 0;
@@ -299,5 +419,9 @@ int wait_book_tick(const struct wait_book *b, const struct account *accounts, si
 void wait_book_taken(struct wait_book *b)
 {
 	for (size_t i = 0; i < b->waits.n; i++)
-		b->waits.items[i].fresh_ns = b->waits.items[i].fresh_max_ns = b->waits.items[i].fresh_count = 0;
+		b->waits.items[i].fresh_ns = b->waits.items[i].fresh_max_ns = b->waits.items[i].fresh_count =
+			b->waits.items[i].fresh_earlier_ns = 0;
+	for (size_t i = 0; i < b->open.n; i++)
+		if (!b->open.items[i].is_over)
+			b->open.items[i].told_ns = b->open.items[i].wait.ns;
 }

@@ -5,6 +5,8 @@
  * An entry of the kernel's map may be evicted and begin anew at 0: what was read of it before stays. The entries with
  * the most time are kept singly, the others as one sum for each thread, operation, class and kind of resource, without
  * the resource and the waker. Of more sums than WAITS_MOST, those of further ones have no thread and no kind either.
+ *
+ * The kernel counts a wait when it is over. One that goes on is told apart until then: .is_open.
  */
 #pragma once
 
@@ -26,9 +28,24 @@ struct wait_book;
 
 struct wait_book *wait_book_new(void);
 void wait_book_free(struct wait_book *book);
-/** wait_book_note() - one entry of the kernel's map. @reading: number of the reading. Return: 0 or -ENOMEM */
-int wait_book_note(struct wait_book *book, const struct wait_key *key, const struct wait_value *value,
+/**
+ * wait_book_note() - one entry of the kernel's map
+ * @path:    of the file that it is about, NULL: none is known
+ * @reading: number of the reading
+ * Return: 0 or -ENOMEM
+ */
+int wait_book_note(struct wait_book *book, const struct wait_key *key, const struct wait_value *value, const char *path,
 		   uint64_t reading);
+/**
+ * wait_book_open() - the wait of a thread that goes on: told in ticks as it grows, and at its end no more of it
+ * @record: its wait_since_ns is not 0
+ * @path:   as of wait_book_note()
+ * @reading: number of the reading of accounts
+ * Return: 0 or -ENOMEM
+ */
+int wait_book_open(struct wait_book *book, const struct account_record *record, const char *path, uint64_t reading);
+/** wait_book_opened() - waits that were not in this reading of accounts, which was whole, have ended */
+void wait_book_opened(struct wait_book *book, uint64_t reading);
 /**
  * wait_list_fold() - make few waits of many
  * @list:   the longest first; remains so

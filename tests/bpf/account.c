@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -22,7 +23,7 @@
 /* What the two clocks may differ by: see the model in docs/rooms/bpf.md. */
 #define CLOCKS_NS (10 * NSEC_PER_MSEC)
 #define CLOCK_NS NSEC_PER_MSEC
-#define OPEN_NS (30 * NSEC_PER_MSEC)
+#define OPEN_NS (WAIT_OPEN_NS + 30 * NSEC_PER_MSEC)
 #define PATIENCE_NS (20 * NSEC_PER_SEC)
 
 static int func_sleep(void *data)
@@ -342,6 +343,7 @@ static void check_open(struct rig *rig, size_t i)
 	const struct account_record *r;
 	struct found found = {};
 	struct gate gate;
+	struct stat pipe;
 	pid_t pid;
 
 	pid = gate_child(rig, open_cases[i].run, &gate);
@@ -368,8 +370,15 @@ static void check_open(struct rig *rig, size_t i)
 		CHECK_INT_IN(name, wait_ns, OPEN_NS, r->now_ns - r->open_since_ns);
 		CHECK_INT_IN(name, sum_of(r->open_ns) + CLOCKS_NS, r->now_ns - r->open_since_ns,
 			     r->now_ns - r->account.since_ns + CLOCKS_NS);
+		CHECK_INT_EQ("what it is for", fstat(gate.open[0], &pipe), 0);
+		CHECK_INT_IN("since", r->wait_since_ns, r->open_since_ns, r->now_ns - WAIT_OPEN_NS);
+		CHECK_INT_IN("so far", r->wait_ns, WAIT_OPEN_NS, wait_ns);
+		CHECK_INT_EQ("what it is for", r->wait_class, BLAME_OTHER);
+		CHECK_INT_EQ("what it is for", r->wait_kind, RESOURCE_PIPE);
+		CHECK_INT_EQ("what it is for", r->wait_resource, pipe.st_ino);
 	} else {
 		CHECK_INT_EQ(name, r->open_ns[BLAME_OTHER], 0);
+		CHECK_INT_EQ(name, r->wait_since_ns, 0);
 	}
 	gate_end(&gate, pid);
 	CHECK_INT_EQ("its last account", account_of(rig, pid).n, 1);

@@ -4,10 +4,12 @@
  */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
+#include <arpa/inet.h>
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <pthread.h>
 #include <sched.h>
+#include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -36,7 +38,7 @@ static struct shared {
 	uint32_t n_long;		/* waits whose wall clock was long enough to be kept */
 } * shared;
 
-static int go[2], pipe_ends[2], sockets[2], fifo_fd;
+static int go[2], pipe_ends[2], sockets[2], tcp[2], tcp_6[2], fifo_fd, epoll_fd;
 
 static void shared_word_set(uint32_t value)
 {
@@ -76,6 +78,31 @@ static void await_socket(void)
 		_exit(2);
 }
 
+static void await_tcp(void)
+{
+	char byte;
+
+	if (recv(tcp[0], &byte, 1, 0) != 1)
+		_exit(2);
+}
+
+static void await_tcp_6(void)
+{
+	char byte;
+
+	if (read(tcp_6[0], &byte, 1) != 1)
+		_exit(2);
+}
+
+static void await_epoll(void)
+{
+	struct epoll_event event;
+
+	if (epoll_wait(epoll_fd, &event, 1, -1) != 1)
+		_exit(2);
+	await_pipe(); /* takes what is there */
+}
+
 static void await_timer(void)
 {
 	(void)syscall(SYS_futex, &shared->word, FUTEX_WAIT, 0, &wait_time, NULL, 0);
@@ -113,6 +140,18 @@ static void wake_fifo(void)
 static void wake_socket(void)
 {
 	if (send(sockets[1], "", 1, 0) != 1)
+		_exit(2);
+}
+
+static void wake_tcp(void)
+{
+	if (send(tcp[1], "", 1, 0) != 1)
+		_exit(2);
+}
+
+static void wake_tcp_6(void)
+{
+	if (write(tcp_6[1], "", 1) != 1)
 		_exit(2);
 }
 
@@ -281,9 +320,38 @@ static const struct scenario scenarios[] = {
 	{ "pipe, a process, in calls", await_pipe, wake_pipe, PROCESS, true, BLAME_OTHER, RESOURCE_PIPE, "" },
 	{ "FIFO, a thread", await_fifo, wake_fifo, THREAD, false, BLAME_OTHER, RESOURCE_PIPE, FIFO_NAME },
 	{ "socket, a process", await_socket, wake_socket, PROCESS, false, BLAME_NETWORK, RESOURCE_PEER, "" },
+	{ "TCP, a process", await_tcp, wake_tcp, PROCESS, false, BLAME_NETWORK, RESOURCE_PEER, "" },
+	{ "TCP, a process, in calls", await_tcp, wake_tcp, PROCESS, true, BLAME_NETWORK, RESOURCE_PEER, "" },
+	{ "TCP, a thread", await_tcp, wake_tcp, THREAD, false, BLAME_NETWORK, RESOURCE_PEER, "" },
+	{ "TCP of IPv6, a process", await_tcp_6, wake_tcp_6, PROCESS, false, BLAME_NETWORK, RESOURCE_PEER, "" },
+	{ "epoll, a process", await_epoll, wake_pipe, PROCESS, false, BLAME_OTHER, RESOURCE_NONE, "" },
 	{ "child", await_child, wake_nobody, CHILD, false, BLAME_OTHER, RESOURCE_CHILD, "" },
 	{ "sleep", wait_sleep, wake_nobody, HOG, false, BLAME_SLEEP, RESOURCE_NONE, "" },
 };
+
+/* Both ends of a connection over the loopback device. Return: 0 or -1 */
+static int connect_tcp(int family, int ret[2])
+{
+	union {
+		struct sockaddr any;
+		struct sockaddr_in of_4;
+		struct sockaddr_in6 of_6;
+	} address = { .any.sa_family = (sa_family_t)family };
+	socklen_t n = family == AF_INET ? sizeof(address.of_4) : sizeof(address.of_6);
+	int listener = socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	if (family == AF_INET)
+		address.of_4.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	else
+		address.of_6.sin6_addr = in6addr_loopback;
+	ret[0] = socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (listener < 0 || ret[0] < 0 || bind(listener, &address.any, n) < 0 || listen(listener, 1) < 0 ||
+	    getsockname(listener, &address.any, &n) < 0 || connect(ret[0], &address.any, n) < 0)
+		return -1;
+	ret[1] = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+	(void)close(listener);
+	return ret[1] < 0 ? -1 : 0;
+}
 
 /* Sums over what was kept of one process. */
 struct kept {
@@ -325,6 +393,8 @@ static void resource_expect(const struct scenario *s)
 	int fd = s->await == await_pipe	    ? pipe_ends[0]
 		 : s->await == await_fifo   ? fifo_fd
 		 : s->await == await_socket ? sockets[0]
+		 : s->await == await_tcp    ? tcp[0]
+		 : s->await == await_tcp_6  ? tcp_6[0]
 					    : -1;
 	struct stat status;
 
@@ -439,6 +509,13 @@ int main(int argc, char **argv)
 		CHECK_SKIP("no memory or pipes");
 	fifo_fd = open(FIFO_NAME, O_RDWR | O_CLOEXEC);
 	(void)unlink(FIFO_NAME);
+	epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	if (epoll_ctl(epoll_fd, EPOLL_CTL_ADD, pipe_ends[0], &(struct epoll_event){ .events = EPOLLIN }) < 0)
+		CHECK_SKIP("no epoll");
+	if (connect_tcp(AF_INET, tcp) < 0)
+		CHECK_SKIP("no network");
+	if (connect_tcp(AF_INET6, tcp_6) < 0)
+		memcpy(tcp_6, tcp, sizeof(tcp)); /* a machine without IPv6 */
 	rig_open(&rig, rig_back_end(argc, argv), 0);
 	probes = rig.set;
 	if (!probe_set_measures(rig.set, BLAME_RUNNABLE))

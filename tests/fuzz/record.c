@@ -21,6 +21,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
 	uint64_t *copy = malloc(n + sizeof(*copy)); /* aligned, as a ring gives it */
 	struct call_record call;
+	const struct file_record *file;
 	const struct life_record *life;
 
 	REQUIRE(copy);
@@ -29,6 +30,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	if (decode_call(copy, n, &call) == DECODE_OK) {
 		REQUIRE(n >= CALL_RECORD_SHORT);
 		REQUIRE(op_get(call.op) && memchr(call.comm, 0, sizeof(call.comm)));
+	}
+	if (decode_file(copy, n, &file) == DECODE_OK) {
+		REQUIRE((const void *)file == copy && n >= FILE_RECORD_HEAD && file->n_bytes <= n - FILE_RECORD_HEAD);
+		REQUIRE(!file->n_bytes || !file->text[file->n_bytes - 1]);
 	}
 	if (decode_life(copy, n, &life) == DECODE_OK) {
 		REQUIRE((const void *)life == copy && n >= sizeof(*life));

@@ -12,10 +12,12 @@ TO is one of
     relay    the same, but that process waits for a second one, which rests
     writer   the same, but that process writes to a file as disk does before each
     socket   the same, through a socket
+    tcp      the same, through a connection over the loopback device
     lock     waits for a lock that another thread holds for --wait-ms
     gil      another thread of the interpreter computes in Python, or --threads of them
     disk     writes 4 MiB to a file and waits until the disk has them, again and again for --wait-ms
     read     reads a file of 64 MiB that is not in memory, a piece after the other, for --wait-ms
+    file     waits for the lock of a file that another process holds for --wait-ms
     child    starts a process that rests --wait-ms, and waits for its end
     python   computes in Python for --wait-ms more
     own_threads  --threads other threads compute, without the interpreter's lock
@@ -23,10 +25,11 @@ TO is one of
     gc       collects garbage among --objects objects
     idle     a server that nobody asks: waits on a socket for longer than it lives, but for --wait-ms
 It loses nothing before --from seconds. The report is JSON: the thread's clocks from before its first kernel on, and how long the waits took
-(`waited_ns`), the processes that gave what was waited for (`helpers`) and the threads that held the GIL (`holders`); with gc the CPU time
+(`waited_ns`), the processes that gave what was waited for (`helpers`), the file (`path`) and the threads that held the GIL (`holders`); with gc the CPU time
 of its collections (`collected_ns`), the longest (`longest_ns`) and their number (`collections`).
 """
 import argparse
+import fcntl
 import gc
 import hashlib
 import json
@@ -72,6 +75,7 @@ class Waits:
         self.children = []
         self.holders = []
         self.loses = options.loses
+        self.path = None
         self.wait = self.nothing
 
     def begin(self):
@@ -120,6 +124,16 @@ class Waits:
         self.mine, theirs = socket.socketpair()
         self.helper(theirs.send, self.mine)
         theirs.close()
+
+    def prepare_tcp(self):
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            self.mine = socket.create_connection(server.getsockname())
+            theirs, _ = server.accept()
+        self.helper(theirs.send, self.mine)
+        theirs.close()
+
+    def tcp(self):
+        self.mine.recv(1)
 
     def socket(self):
         self.mine.recv(1)
@@ -212,6 +226,32 @@ class Waits:
             self.mine.recv(1)
             self.epoch_s = time.monotonic()
 
+    def prepare_file(self):
+        self.locked = tempfile.NamedTemporaryFile(prefix="data ", dir=os.environ.get("INGERO_DISK"))
+        self.path = self.locked.name
+        (asked, self.ask), (self.ready, held) = os.pipe(), os.pipe()
+        pid = os.fork()
+        if pid == 0:
+            os.close(self.ask)
+            file = os.open(self.path, os.O_RDWR)
+            while True:
+                fcntl.flock(file, fcntl.LOCK_EX)
+                os.write(held, b"x")
+                if not os.read(asked, 1):
+                    os._exit(0)
+                time.sleep(self.wait_s)
+                fcntl.flock(file, fcntl.LOCK_UN)
+                os.read(asked, 1)  # the other one had it
+        os.close(asked)
+        self.children.append(pid)
+
+    def file(self):
+        os.read(self.ready, 1)
+        os.write(self.ask, b"x")
+        fcntl.flock(self.locked, fcntl.LOCK_EX)
+        fcntl.flock(self.locked, fcntl.LOCK_UN)
+        os.write(self.ask, b"x")
+
     def child(self):
         pid = os.fork()
         if pid == 0:
@@ -301,7 +341,7 @@ def main():
     waits.end()
     if options.report:
         with open(options.report, "w", encoding="ascii") as file:
-            json.dump({"tid": threading.get_native_id(), "steps": steps, "waited_ns": waited_ns, "helpers": waits.children, "holders": waits.holders,
+            json.dump({"tid": threading.get_native_id(), "steps": steps, "waited_ns": waited_ns, "helpers": waits.children, "path": waits.path, "holders": waits.holders,
                        **(waits.collected if options.loses == "gc" else {}), **{name: after[name] - before[name] for name in after}}, file)
     os._exit(0)  # at once: what comes after the clocks were read is not in the report
 

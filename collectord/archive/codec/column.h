@@ -54,7 +54,7 @@ int column_pack(struct column_packer *packer, uint8_t id, const uint64_t *values
 		const struct column_context *context, struct buf *out);
 
 /* Positions of the columns of a block. */
-#define COLUMN_IDS 64
+#define COLUMN_IDS 128
 
 struct column_index {
 	struct {

@@ -67,7 +67,8 @@ int figures_compare_wait(const struct stored_wait *a, const struct stored_wait *
 	r = r ? r : compare_u32(x->waker_tid, y->waker_tid);
 	r = r ? r : compare_u32(x->waker_uid, y->waker_uid);
 	r = r ? r : memcmp(x->waker_comm, y->waker_comm, sizeof(x->waker_comm));
-	return r ? r : memcmp(x->name, y->name, sizeof(x->name));
+	r = r ? r : memcmp(x->name, y->name, sizeof(x->name));
+	return r ? r : memcmp(x->device_name, y->device_name, sizeof(x->device_name));
 }
 
 static int compare_part(const void *a, const void *b)

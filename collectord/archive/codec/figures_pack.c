@@ -202,7 +202,8 @@ static uint64_t text_piece(const char *text, size_t at)
 	uint64_t value;
 
 	_Static_assert(RECORD_COMM_BYTES == 2 * sizeof(value), "a name is two columns");
-	_Static_assert(RESOURCE_NAME_BYTES == 4 * sizeof(value), "the name of a resource is four columns");
+	_Static_assert(ACCOUNT_PATH_BYTES == 32 * sizeof(value), "the name of a resource is 32 columns");
+	_Static_assert(ACCOUNT_DEVICE_BYTES == 2 * sizeof(value), "the name of a device is two columns");
 	memcpy(&value, text + at, sizeof(value));
 	return value;
 }

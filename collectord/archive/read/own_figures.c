@@ -308,6 +308,7 @@ static int accounts_fill(struct own_file *own, const struct figures_blob *blob, 
 			waker_hide(&row.wait);
 		row.wait.waker_comm[sizeof(row.wait.waker_comm) - 1] = '\0';
 		row.wait.name[sizeof(row.wait.name) - 1] = '\0';
+		row.wait.device_name[sizeof(row.wait.device_name) - 1] = '\0';
 		if (row.process)
 			r = ARRAY_PUSH(&rows->waits, row);
 	}

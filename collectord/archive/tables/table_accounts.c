@@ -43,7 +43,10 @@
 	  "what was waited for: futex, gil (the lock of the Python interpreter), inode (a file), pipe, peer (a "       \
 	  "socket), device, cgroup, child, written (a file that it writes); gc: no wait, but what the thread "         \
 	  "computed in garbage collections of Python; NULL: not known")                                                \
-	C(resource_name, TEXT, list_known_text(list, name), NONE, "its name; NULL: it has none, or it is not known")   \
+	C(resource_name, TEXT, list_known_text(list, name), NONE,                                                      \
+	  "its name: of a file the path as the process sees it, or its last part alone; NULL: it has none")            \
+	C(device, TEXT, list_known_text(list, w->device_name), NONE,                                                   \
+	  "block device of the file, or it itself (sda); NULL: there is none, or it is not known")                     \
 	C(by_pid, INTEGER, list_known_u64(list, w->waker_tgid == READ_PID_HIDDEN ? 0 : w->waker_tgid), NONE,           \
 	  "process that ended the waits; NULL: not known, or another user's, which may not be named")                  \
 	C(by_tid, INTEGER, list_known_u64(list, w->waker_tid), NONE, "its thread; NULL as above")                      \

@@ -245,6 +245,8 @@ static int accounts_add(struct intake *intake, struct figures_blob *blob, uint32
 		struct stored_wait stored = { .process = row, .wait = p->waits.items[i] };
 
 		stored.wait.op = account_op(intake, stored.wait.op);
+		stored.wait.is_open = false;
+		stored.wait.earlier_ns = 0;
 		r = figures_blob_add_wait(blob, &stored);
 	}
 	return r;

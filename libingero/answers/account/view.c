@@ -65,8 +65,10 @@ static const struct {
 	[GROUP_REST] = { "other", NULL, "" },
 };
 
+#define CAUSE_NAME_BYTES 60 /* of a path */
+
 struct cause {
-	char text[64];
+	char text[96];
 	uint64_t ns;
 	struct chain_text chain; /* what who it is did meanwhile; "": not known */
 	uint64_t chain_ns;	 /* of ns */
@@ -179,11 +181,26 @@ static void who_format(const Ingero__V1__Account *account, const Ingero__V1__Wak
 		(void)snprintf(cause->text, sizeof(cause->text), "%.16s (%u)", by->comm, by->pid);
 }
 
+/* "/data/train.bin (sda)"; of a long path the end */
+static void resource_format(const Ingero__V1__Resource *resource, struct cause *cause)
+{
+	const char *name = resource ? resource->name : "", *device = "";
+	size_t n = strlen(name);
+
+	if (resource && resource->device_told_case == INGERO__V1__RESOURCE__DEVICE_TOLD_DEVICE)
+		device = resource->device;
+	if (n > CAUSE_NAME_BYTES)
+		(void)snprintf(cause->text, sizeof(cause->text), "...%s", name + n - (CAUSE_NAME_BYTES - 3));
+	else
+		(void)snprintf(cause->text, sizeof(cause->text), "%s", name);
+	n = strlen(cause->text);
+	if (*device)
+		(void)snprintf(cause->text + n, sizeof(cause->text) - n, n ? " (%.16s)" : "%.16s", device);
+}
+
 static void cause_of(const Ingero__V1__Account *account, const Ingero__V1__AccountPart *part, enum cause_group group,
 		     struct cause *cause)
 {
-	const char *name = part->resource ? part->resource->name : "";
-
 	*cause = (struct cause){ .ns = part->ns };
 	switch (group) {
 	case GROUP_CALL:
@@ -196,7 +213,7 @@ static void cause_of(const Ingero__V1__Account *account, const Ingero__V1__Accou
 	case GROUP_DISK:
 	case GROUP_FILE:
 	case GROUP_MEMORY:
-		(void)snprintf(cause->text, sizeof(cause->text), "%.60s", name);
+		resource_format(part->resource, cause);
 		break;
 	case GROUP_SLEEP:
 		(void)snprintf(cause->text, sizeof(cause->text), "the program asked to");
@@ -204,10 +221,14 @@ static void cause_of(const Ingero__V1__Account *account, const Ingero__V1__Accou
 	case GROUP_CHILD: /* a different name each time */
 		if (part->by && part->by->comm[0])
 			(void)snprintf(cause->text, sizeof(cause->text), "%.16s", part->by->comm);
+		else if (part->resource)
+			resource_format(part->resource, cause);
 		break;
 	default:
 		if (part->by)
 			who_format(account, part->by, group, cause);
+		else if (part->resource && (group == GROUP_PIPE || group == GROUP_SOCKET))
+			resource_format(part->resource, cause);
 		cause->chain = chain_text(part->chain, part->n_chain, account->pid);
 		cause->chain_ns = chain_ns(part->chain, part->n_chain);
 		break;

@@ -17,6 +17,10 @@
 #include "tests/support/check.h"
 #include "tests/support/store_world.h"
 
+/* Longer than the last component alone may be. */
+#define TRAIN_PATH                                                                                                     \
+	"/data/a directory/with many/more of them/than the kernel half's name of a resource/has room for/train.tar"
+
 enum { ALICE = 1000, BOB = 2000, PID = 4711, LOADER = 4720 };
 
 #define MS NSEC_PER_MSEC
@@ -55,7 +59,8 @@ static void second_add(struct store_world *world, struct store *store, uint32_t 
 		  .class = BLAME_NETWORK,
 		  .kind = RESOURCE_INODE,
 		  .resource = 12,
-		  .name = "train.tar" },
+		  .name = TRAIN_PATH,
+		  .device_name = "nvme0n1" },
 	};
 	const struct tick_behind behind[] = {
 		{ .ns = 5 * MS, .tgid = 99, .uid = BOB, .comm = "hog" },
@@ -159,7 +164,8 @@ static void window_check(const struct read_window *window, size_t c)
 		CHECK_INT_EQ(name, w->waker_tid, is_told ? LOADER : 0);
 		CHECK_INT_EQ(name, w->waker_uid, is_pipe ? BOB : 0);
 		CHECK_STR_EQ(name, w->waker_comm, is_told ? "loader" : "");
-		CHECK_STR_EQ(name, w->name, is_pipe ? "" : "train.tar");
+		CHECK_STR_EQ(name, w->name, is_pipe ? "" : TRAIN_PATH);
+		CHECK_STR_EQ(name, w->device_name, is_pipe ? "" : "nvme0n1");
 		if (is_pipe && !cases[c].to_s)
 			CHECK_INT_EQ(name, w->max_ns / MS, 10 + cases[c].seconds - 1);
 	}
@@ -183,12 +189,12 @@ static void parts_text(const Ingero__V1__Account *account, struct buf *out)
 }
 
 /* One second of the thread that drives, as a message. */
-static const char told[] =
-	"between - on_cpu 400; between - network 300 pipe() by loader 4720 uid 2000; "
-	"in cudaLaunchKernel device 200; in - lock 50; between - network 40 inode(train.tar); between - network 10; ";
-static const char hidden[] =
-	"between - on_cpu 400; between - network 300 pipe() by  0 uid 2000; "
-	"in cudaLaunchKernel device 200; in - lock 50; between - network 40 inode(train.tar); between - network 10; ";
+static const char told[] = "between - on_cpu 400; between - network 300 pipe(pipe:[77]) by loader 4720 uid 2000; "
+			   "in cudaLaunchKernel device 200; in - lock 50; between - network 40 inode(" TRAIN_PATH
+			   "); between - network 10; ";
+static const char hidden[] = "between - on_cpu 400; between - network 300 pipe(pipe:[77]) by  0 uid 2000; "
+			     "in cudaLaunchKernel device 200; in - lock 50; between - network 40 inode(" TRAIN_PATH
+			     "); between - network 10; ";
 
 static void messages_check(struct store_reader *reader, const struct read_window *window, size_t c)
 {
@@ -256,10 +262,10 @@ static const struct {
 	  " ifnull(by_tid, '-'), ifnull(by_comm, '-'), ifnull(by_uid, '-'), count, ns / 1000000, max_ns / 1000000), '; "
 	  "')"
 	  " FROM waits",
-	  "4711 4711 between network - inode train.tar by - - - uid -: 1, 40, 40; "
-	  "4711 4711 between network - pipe - by 4720 4720 loader uid 2000: 30, 300, 10",
-	  "4711 4711 between network - inode train.tar by - - - uid -: 1, 40, 40; "
-	  "4711 4711 between network - pipe - by - - - uid 2000: 30, 300, 10" },
+	  "4711 4711 between network - inode " TRAIN_PATH " by - - - uid -: 1, 40, 40; "
+	  "4711 4711 between network - pipe pipe:[77] by 4720 4720 loader uid 2000: 30, 300, 10",
+	  "4711 4711 between network - inode " TRAIN_PATH " by - - - uid -: 1, 40, 40; "
+	  "4711 4711 between network - pipe pipe:[77] by - - - uid 2000: 30, 300, 10" },
 	{ "a process",
 	  "SELECT count(*) || ' ' || (SELECT count(*) FROM waits WHERE pid = 4711) FROM accounts WHERE pid = 4711",
 	  "5 2", NULL },

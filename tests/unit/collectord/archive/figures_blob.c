@@ -151,9 +151,13 @@ static void wait_of(uint64_t *seed, struct stored_wait *ret)
 	};
 	memcpy(ret->wait.waker_comm, made_random(seed) % 2 ? "pt_data_worker\0" : "\xff no end at all ",
 	       sizeof(ret->wait.waker_comm));
-	memcpy(ret->wait.name,
-	       made_random(seed) % 2 ? "train-00017-of-00256.tar\0\0\0\0\0\0\0" : "not one byte of it is a zero, see",
-	       sizeof(ret->wait.name));
+	if (made_random(seed) % 2)
+		(void)snprintf(ret->wait.name, sizeof(ret->wait.name), "/data/train-00017-of-00256.tar");
+	else
+		for (size_t i = 0; i < sizeof(ret->wait.name); i++)
+			ret->wait.name[i] = (char)(1 + i % 255); /* not one byte of it is a zero */
+	memcpy(ret->wait.device_name, made_random(seed) % 2 ? "nvme0n1p2\0\0\0\0\0\0" : "\xff no end at all ",
+	       sizeof(ret->wait.device_name));
 }
 
 /* @step: another order for each that is no divisor */

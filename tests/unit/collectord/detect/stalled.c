@@ -16,26 +16,35 @@ static const struct {
 	int busy;		 /* percent of its clock it computes meanwhile */
 	const char *cause;	 /* "": nothing */
 	enum finding_severity severity;
+	const char *advice; /* the first; NULL: where its threads are */
 } cases[] = {
-	{ "young", PLAY_PID, BLAME_LOCK, RESOURCE_NONE, 0, 10, 0, "", 0 },
-	{ "a lock", PLAY_PID, BLAME_LOCK, RESOURCE_NONE, 0, 20, 0, "lock", FINDING_LOW },
-	{ "a lock, nothing else", PLAY_PID, BLAME_LOCK, RESOURCE_NONE, 0, 700, 0, "lock", FINDING_LOW },
-	{ "the GIL", 5000, BLAME_LOCK, RESOURCE_GIL, 0, 20, 0, "gil", FINDING_LOW },
-	{ "a pipe", PLAY_PID, BLAME_OTHER, RESOURCE_PIPE, 0, 20, 0, "loader", FINDING_LOW },
-	{ "a child", PLAY_PID, BLAME_OTHER, RESOURCE_CHILD, 0, 20, 0, "tool", FINDING_LOW },
-	{ "a disk", PLAY_PID, BLAME_BLOCK_IO, RESOURCE_NONE, 0, 20, 0, "disk", FINDING_LOW },
-	{ "a disk, longer", 5000, BLAME_BLOCK_IO, RESOURCE_NONE, 0, 40, 0, "disk", FINDING_MEDIUM },
-	{ "a disk, for a minute", PLAY_PID, BLAME_BLOCK_IO, RESOURCE_NONE, 0, 70, 0, "disk", FINDING_HIGH },
-	{ "a disk, forever", PLAY_PID, BLAME_BLOCK_IO, RESOURCE_NONE, 0, 700, 0, "disk", FINDING_CRITICAL },
-	{ "a server of a network file system", PLAY_PID, BLAME_OTHER, RESOURCE_INODE, 0, 70, 0, "disk", FINDING_HIGH },
-	{ "a pause like those before", PLAY_PID, BLAME_LOCK, RESOURCE_NONE, 4, 70, 0, "", 0 },
-	{ "longer than those before", PLAY_PID, BLAME_LOCK, RESOURCE_NONE, 1, 30, 0, "lock", FINDING_LOW },
+	{ "young", PLAY_PID, BLAME_LOCK, RESOURCE_NONE, 0, 10, 0, "", 0, NULL },
+	{ "a lock", PLAY_PID, BLAME_LOCK, RESOURCE_NONE, 0, 20, 0, "lock", FINDING_LOW, NULL },
+	{ "a lock, nothing else", PLAY_PID, BLAME_LOCK, RESOURCE_NONE, 0, 700, 0, "lock", FINDING_LOW, NULL },
+	{ "the GIL", 5000, BLAME_LOCK, RESOURCE_GIL, 0, 20, 0, "gil", FINDING_LOW, NULL },
+	{ "a pipe", PLAY_PID, BLAME_OTHER, RESOURCE_PIPE, 0, 20, 0, "loader", FINDING_LOW,
+	  "it waits for the pipe '/data/my set': see who has it open: sudo fuser -v '/data/my set'" },
+	{ "a child", PLAY_PID, BLAME_OTHER, RESOURCE_CHILD, 0, 20, 0, "tool", FINDING_LOW,
+	  "it waits for the end of process 4026: see what that does: sudo gdb -p 4026 -batch -ex bt" },
+	{ "a disk", PLAY_PID, BLAME_BLOCK_IO, RESOURCE_NONE, 0, 20, 0, "disk", FINDING_LOW, NULL },
+	{ "a disk, longer", 5000, BLAME_BLOCK_IO, RESOURCE_NONE, 0, 40, 0, "disk", FINDING_MEDIUM, NULL },
+	{ "a disk, for a minute", PLAY_PID, BLAME_BLOCK_IO, RESOURCE_NONE, 0, 70, 0, "disk", FINDING_HIGH, NULL },
+	{ "a disk, forever", PLAY_PID, BLAME_BLOCK_IO, RESOURCE_NONE, 0, 700, 0, "disk", FINDING_CRITICAL, NULL },
+	{ "a server of a network file system", PLAY_PID, BLAME_OTHER, RESOURCE_INODE, 0, 70, 0, "disk", FINDING_HIGH,
+	  "it waits for the file '/data/my set': see whether its disk answers" },
+	{ "a pause like those before", PLAY_PID, BLAME_LOCK, RESOURCE_NONE, 4, 70, 0, "", 0, NULL },
+	{ "longer than those before", PLAY_PID, BLAME_LOCK, RESOURCE_NONE, 1, 30, 0, "lock", FINDING_LOW, NULL },
 	/* Those have nothing to do. */
-	{ "an empty queue", 5000, BLAME_LOCK, RESOURCE_NONE, 0, 700, 0, "", 0 },
-	{ "asleep", PLAY_PID, BLAME_SLEEP, RESOURCE_NONE, 0, 700, 0, "", 0 },
-	{ "polls", PLAY_PID, BLAME_OTHER, RESOURCE_NONE, 0, 700, 0, "", 0 },
-	{ "a socket", PLAY_PID, BLAME_NETWORK, RESOURCE_PEER, 0, 700, 0, "", 0 },
-	{ "computes", PLAY_PID, BLAME_LOCK, RESOURCE_NONE, 0, 700, 20, "", 0 },
+	{ "an empty queue", 5000, BLAME_LOCK, RESOURCE_NONE, 0, 700, 0, "", 0, NULL },
+	{ "asleep", PLAY_PID, BLAME_SLEEP, RESOURCE_NONE, 0, 700, 0, "", 0, NULL },
+	{ "polls", PLAY_PID, BLAME_OTHER, RESOURCE_NONE, 0, 700, 0, "", 0, NULL },
+	{ "a terminal", PLAY_PID, BLAME_OTHER, RESOURCE_DEVICE, 0, 700, 0, "", 0, NULL },
+	{ "a socket", PLAY_PID, BLAME_NETWORK, RESOURCE_PEER, 0, 700, 0, "", 0, NULL },
+	{ "computes", PLAY_PID, BLAME_LOCK, RESOURCE_NONE, 0, 700, 20, "", 0, NULL },
+};
+
+static const char names[RESOURCE_COUNT][ACCOUNT_PATH_BYTES] = {
+	[RESOURCE_PIPE] = "/data/my set", [RESOURCE_INODE] = "/data/my set"
 };
 
 static void train(struct play *p, const char *name, uint32_t tid)
@@ -51,13 +60,19 @@ static void wait_on(struct play *p, size_t i)
 
 	play_between(a, cases[i].class, (uint64_t)(100 - cases[i].busy) * 10 * MS);
 	play_rest(a, S);
-	if (cases[i].kind)
-		play_wait(p, &(struct account_wait){ .ns = S,
-						     .max_ns = S,
-						     .count = 1,
-						     .tid = cases[i].tid,
-						     .class = (uint8_t)cases[i].class,
-						     .kind = (uint8_t)cases[i].kind });
+	if (cases[i].kind) {
+		struct account_wait wait = { .ns = S,
+					     .max_ns = S,
+					     .count = 1,
+					     .tid = cases[i].tid,
+					     .class = (uint8_t)cases[i].class,
+					     .kind = (uint8_t)cases[i].kind,
+					     .resource = 4026,
+					     .is_open = true };
+
+		memcpy(wait.name, names[cases[i].kind], sizeof(wait.name));
+		play_wait(p, &wait);
+	}
 	CHECK_INT_EQ(cases[i].name, play_tick(p, S), 0);
 }
 
@@ -89,6 +104,10 @@ int main(void)
 			CHECK_INT_EQ(name, play_evidence(f, "quiet_ns"), f->lost_ns);
 			CHECK_STR_EQ(name, f->title, "python makes no calls any more");
 			CHECK_INT_EQ(name, f->cause.pid, 0);
+			if (cases[i].advice)
+				CHECK_STR_EQ(name, f->advice[0], cases[i].advice);
+			else
+				CHECK(name, strstr(f->advice[0], "look where its threads are") != NULL);
 		}
 		train(p, name, cases[i].tid);
 		if (f) {

@@ -73,6 +73,7 @@ static const struct {
 	{ "server with a client elsewhere", 900, 50, BLAME_NETWORK, RESOURCE_PEER, 0, 0, "", false, 5, "", 0, 0, "" },
 	{ "server, polling", 900, 50, BLAME_OTHER, RESOURCE_NONE, 0, 0, "", false, 5, "", 0, 0, "" },
 	{ "waits for work in a queue", 900, 50, BLAME_LOCK, RESOURCE_FUTEX, 0, 0, "", false, 5, "", 0, 0, "" },
+	{ "waits for a terminal", 900, 50, BLAME_OTHER, RESOURCE_DEVICE, 0, 0, "", false, 5, "", 0, 0, "" },
 	{ "paced", 900, 50, BLAME_SLEEP, RESOURCE_NONE, 0, 0, "", false, 50, "", 0, 0, "" },
 	{ "out of its quota", 50, 50, BLAME_QUOTA, RESOURCE_CGROUP, 0, 0, "", false, 50, "", 0, 0, "" },
 };
@@ -143,6 +144,89 @@ static void check_cases(void)
 		play_end(p);
 		free(p);
 	}
+}
+
+/* A path is what a user makes of it: a remedy holds it as one word, and nothing in it moves a terminal. */
+static void check_paths(void)
+{
+	static const struct {
+		enum resource_kind kind;
+		const char *path, *device, *want;
+	} rows[] = {
+		{ RESOURCE_INODE, "/data/train.bin", "sda",
+		  "keep /data/train.bin in memory or on a faster disk than sda" },
+		{ RESOURCE_INODE, "/data/a b;reboot", "", "keep '/data/a b;reboot' in memory or on a faster disk" },
+		{ RESOURCE_INODE, "/\x1b[31m", "", "keep $'/\\033[31m' in memory or on a faster disk" },
+		{ RESOURCE_NONE, "", "vdb", "keep what it reads in memory or on a faster disk than vdb" },
+		{ RESOURCE_WRITTEN, "/out/it's.pt", "",
+		  "write '/out/it'\\''s.pt' in another thread or process, from a copy in memory" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct play *p = malloc(sizeof(*p));
+		const struct finding *f;
+
+		play_begin(p, i);
+		for (int second = 0; second < BEGIN + SECONDS; second++) {
+			struct account *a = play_account(p, MAIN, true);
+			struct account_wait wait = { .ns = 500 * MS,
+						     .max_ns = 50 * MS,
+						     .count = 10,
+						     .tid = MAIN,
+						     .class = BLAME_BLOCK_IO,
+						     .kind = (uint8_t)rows[i].kind };
+
+			(void)snprintf(wait.name, sizeof(wait.name), "%s", rows[i].path);
+			(void)snprintf(wait.device_name, sizeof(wait.device_name), "%s", rows[i].device);
+			play_calls(p, "cudaLaunchKernel", 100, 5 * US, BLAME_ON_CPU);
+			play_between(a, BLAME_BLOCK_IO, 500 * MS);
+			play_rest(a, S);
+			play_wait(p, &wait);
+			CHECK_INT_EQ(rows[i].want, play_tick(p, S), 0);
+		}
+		f = play_find(p, "starved");
+		CHECK_STR_EQ(rows[i].path, f ? f->advice[0] : "", rows[i].want);
+		play_end(p);
+		free(p);
+	}
+}
+
+/* A wait of 3 s counts when it is over, as long as it was; what ticks told of it while it went on is no loss besides.
+ */
+static void check_open(void)
+{
+	struct play *p = malloc(sizeof(*p));
+	const struct finding *f;
+
+	play_begin(p, 3);
+	for (int second = 0; second < BEGIN + 12; second++) {
+		struct account *a = play_account(p, MAIN, true);
+		bool is_last = second % 3 == 2;
+		struct account_wait wait = { .ns = is_last ? 800 * MS : 900 * MS,
+					     .max_ns = (uint64_t)(second % 3 + 1) * 900 * MS,
+					     .earlier_ns = is_last ? 1800 * MS : 0,
+					     .count = is_last,
+					     .is_open = !is_last,
+					     .tid = MAIN,
+					     .class = BLAME_OTHER,
+					     .kind = RESOURCE_PIPE,
+					     .waker_tgid = is_last ? WORKER : 0,
+					     .waker_uid = PLAY_UID,
+					     .waker_comm = "python" };
+
+		play_fork(p, WORKER);
+		play_calls(p, "cudaLaunchKernel", 100, 5 * US, BLAME_ON_CPU);
+		play_between(a, BLAME_OTHER, 900 * MS);
+		play_rest(a, S);
+		play_wait(p, &wait);
+		CHECK_INT_EQ("open", play_tick(p, S), 0);
+	}
+	f = play_find(p, "starved");
+	CHECK_STR_EQ("open", f ? f->cause.kind : "", "loader");
+	CHECK_INT_EQ("waits of 2.6 s, as long as they were", f ? f->lost_ns % (2600 * MS) : 1, 0);
+	CHECK_INT_IN("waits of 2.6 s, as long as they were", f ? f->lost_ns : 0, 4 * 2600 * MS, 6 * 2600 * MS);
+	play_end(p);
+	free(p);
 }
 
 /* Two findings of one time are two, with an id each; how many workers would do is said. */
@@ -465,6 +549,8 @@ int main(void)
 {
 	check_forgets();
 	check_cases();
+	check_paths();
+	check_open();
 	check_several();
 	check_hops();
 	check_chains();

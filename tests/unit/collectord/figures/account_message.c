@@ -87,7 +87,7 @@ static const struct {
 		       .waker_tid = 4720,
 		       .waker_uid = READER,
 		       .waker_comm = "python" } },
-	  .text = "between network 50 pipe() by python 4720/4720; between on_cpu 40; between network 10; " },
+	  .text = "between network 50 pipe(pipe:[77]) by python 4720/4720; between on_cpu 40; between network 10; " },
 	{ .name = "waits of another thread, operation, class or place are not this part's",
 	  .tid = 11,
 	  .parts = { BETWEEN(LOCK, 60), IN(SYNC, LOCK, 40) },
@@ -125,6 +125,23 @@ static const struct {
 		     { .tid = 12, .class = BLAME_ON_CPU, .kind = RESOURCE_GC, .ns = 9 * MS } },
 	  .text = "between on_cpu 50 gc(); in cudaStreamSynchronize on_cpu 39; between on_cpu 10; "
 		  "between lock 5; in cudaStreamSynchronize on_cpu 1 gc(); " },
+	{ .name = "a file has its path and its device",
+	  .tid = 11,
+	  .parts = { BETWEEN(BLOCK_IO, 30) },
+	  .waits = { { .tid = 11,
+		       .class = BLAME_BLOCK_IO,
+		       .kind = RESOURCE_INODE,
+		       .name = "/data/train.bin",
+		       .device_name = "sda",
+		       .ns = 20 * MS },
+		     { .tid = 11,
+		       .class = BLAME_BLOCK_IO,
+		       .kind = RESOURCE_INODE,
+		       .name = "/data/train.bin",
+		       .device_name = "sdb",
+		       .ns = 10 * MS } },
+	  .text = "between block_io 20 inode(/data/train.bin on sda); between block_io 10 inode(/data/train.bin on "
+		  "sdb); " },
 	{ .name = "another user's process has no name",
 	  .tid = 11,
 	  .parts = { BETWEEN(NETWORK, 60) },
@@ -215,7 +232,9 @@ static void parts_format(const Ingero__V1__Account *account, struct buf *out)
 					 p->op_told_case == INGERO__V1__ACCOUNT_PART__OP_TOLD_OP ? p->op : "-");
 		(void)buf_printf(out, "%s %llu", p->class_, (unsigned long long)(p->ns / MS));
 		if (p->resource)
-			(void)buf_printf(out, " %s(%s)", p->resource->kind, p->resource->name);
+			(void)buf_printf(out, " %s(%s%s%s)", p->resource->kind, p->resource->name,
+					 p->resource->device_told_case ? " on " : "",
+					 p->resource->device_told_case ? p->resource->device : "");
 		if (by)
 			(void)buf_printf(out, " by %s %u/%u", by->comm, by->pid, by->tid);
 		if (by && !by->pid)

@@ -62,7 +62,7 @@ static void readings_are_differences(void)
 		CLEANUP(list_done) struct wait_list all = { .n = 0 };
 
 		if (rows[i].ms)
-			CHECK_INT_EQ(rows[i].name, wait_book_note(b, &key, &value, i), 0);
+			CHECK_INT_EQ(rows[i].name, wait_book_note(b, &key, &value, NULL, i), 0);
 		wait_book_forget(b, i);
 		CHECK_INT_EQ(rows[i].name, wait_book_tick(b, NULL, 0, &tick), 0);
 		CHECK_INT_EQ(rows[i].name, wait_book_show(b, NULL, 0, &all), 0);
@@ -104,10 +104,10 @@ static void waits_are_apart(void)
 	for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
 		struct wait_value value = { .ns = (i + 1) * MS, .max_ns = MS, .count = 1 };
 
-		CHECK_INT_EQ("note", wait_book_note(b, &keys[i], &value, 0), 0);
+		CHECK_INT_EQ("note", wait_book_note(b, &keys[i], &value, NULL, 0), 0);
 	}
 	CHECK_INT_EQ("a class that there is not",
-		     wait_book_note(b, &(struct wait_key){ .class = BLAME_COUNT }, &strange, 0), 0);
+		     wait_book_note(b, &(struct wait_key){ .class = BLAME_COUNT }, &strange, NULL, 0), 0);
 	CHECK_INT_EQ("show", wait_book_show(b, accounts, ARRAY_SIZE(accounts), &all), 0);
 	CHECK_INT_EQ("all", all.n, ARRAY_SIZE(keys));
 	for (size_t i = 0; i < all.n; i++) {
@@ -136,7 +136,7 @@ static void memory_has_an_end(void)
 						    .max_ns = ms * MS,
 						    .count = reading + 1 };
 
-			CHECK_INT_EQ("note", wait_book_note(b, &key, &value, reading), 0);
+			CHECK_INT_EQ("note", wait_book_note(b, &key, &value, NULL, reading), 0);
 			want_ns += ms * MS;
 		}
 		wait_book_forget(b, reading);
@@ -169,7 +169,7 @@ static void sums_have_an_end(void)
 		struct wait_key key = { .tid = MAIN + i, .waker_tid = i, .class = BLAME_LOCK, .kind = RESOURCE_FUTEX };
 		struct wait_value value = { .ns = MS, .max_ns = MS, .count = 1 };
 
-		CHECK_INT_EQ("note", wait_book_note(b, &key, &value, 0), 0);
+		CHECK_INT_EQ("note", wait_book_note(b, &key, &value, NULL, 0), 0);
 	}
 	CHECK_INT_EQ("show", wait_book_show(b, NULL, 0, &all), 0);
 	CHECK_INT_EQ("no more than these, their sums and one", all.n, 2 * WAITS_MOST + 1);
@@ -228,6 +228,133 @@ static void long_lists_are_folded(void)
 	}
 }
 
+/* ---- a wait that goes on ---- */
+
+/* Second by second: what the kernel half says of a wait, and what of it is told. 20 s in all, as in the row. */
+static void open_waits_are_told_once(void)
+{
+	static const struct {
+		const char *name;
+		uint64_t open_s, ended_s; /* so far: of the wait that goes on, and in the map */
+		uint64_t want_open_s, want_ended_s, want_earlier_s; /* of the tick */
+		uint64_t want_all_s;
+	} rows[] = {
+		{ "it begins", 1, 0, 1, 0, 0, 1 },
+		{ "it goes on", 2, 0, 1, 0, 0, 2 },
+		{ "nobody looked for long", 18, 0, 16, 0, 0, 18 },
+		{ "not seen, not counted yet", 0, 0, 0, 0, 0, 0 },
+		{ "counted, with its waker", 0, 20, 0, 2, 18, 20 },
+		{ "no more", 0, 20, 0, 0, 0, 20 },
+		{ "another one, looked at before it ends", 3, 23, 0, 3, 0, 23 },
+	};
+	const struct wait_key key = { .resource = 4026,
+				      .tid = MAIN,
+				      .waker_tgid = LOADER,
+				      .waker_tid = LOADER,
+				      .slot = 1,
+				      .class = BLAME_OTHER,
+				      .kind = RESOURCE_PIPE };
+	CLEANUP(book_freep) struct wait_book *b = wait_book_new();
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		const struct account_record record = { .tid = MAIN,
+						       .wait_since_ns = i < 6 ? 5 : 500,
+						       .wait_ns = rows[i].open_s * NSEC_PER_SEC,
+						       .wait_resource = 4026,
+						       .wait_class = BLAME_OTHER,
+						       .wait_kind = RESOURCE_PIPE };
+		struct wait_value value = { .ns = rows[i].ended_s * NSEC_PER_SEC,
+					    .max_ns = rows[i].ended_s * NSEC_PER_SEC,
+					    .count = rows[i].ended_s > 20 ? 2 : 1 };
+		uint64_t open_ns = 0, ended_ns = 0, earlier_ns = 0, all_ns = 0;
+		CLEANUP(list_done) struct wait_list tick = { .n = 0 };
+		CLEANUP(list_done) struct wait_list all = { .n = 0 };
+
+		if (rows[i].open_s)
+			CHECK_INT_EQ(rows[i].name, wait_book_open(b, &record, NULL, i), 0);
+		if (rows[i].ended_s)
+			CHECK_INT_EQ(rows[i].name, wait_book_note(b, &key, &value, NULL, i), 0);
+		wait_book_opened(b, i);
+		CHECK_INT_EQ(rows[i].name, wait_book_tick(b, NULL, 0, &tick), 0);
+		CHECK_INT_EQ(rows[i].name, wait_book_show(b, NULL, 0, &all), 0);
+		wait_book_taken(b);
+		for (size_t k = 0; k < tick.n; k++) {
+			const struct account_wait *w = &tick.items[k];
+
+			*(w->is_open ? &open_ns : &ended_ns) += w->ns;
+			earlier_ns += w->earlier_ns;
+			CHECK_INT_EQ(rows[i].name, w->waker_tgid, w->is_open ? 0 : LOADER);
+			CHECK_INT_EQ(rows[i].name, w->count, w->is_open ? 0 : 1);
+		}
+		for (size_t k = 0; k < all.n; k++)
+			all_ns += all.items[k].ns;
+		CHECK_INT_EQ(rows[i].name, open_ns, rows[i].want_open_s * NSEC_PER_SEC);
+		CHECK_INT_EQ(rows[i].name, ended_ns, rows[i].want_ended_s * NSEC_PER_SEC);
+		CHECK_INT_EQ(rows[i].name, earlier_ns, rows[i].want_earlier_s * NSEC_PER_SEC);
+		CHECK_INT_EQ(rows[i].name, all_ns, rows[i].want_all_s * NSEC_PER_SEC);
+	}
+}
+
+/* Threads that come, wait and are never counted leave nothing for ever. */
+static void open_waits_are_bounded(void)
+{
+	CLEANUP(book_freep) struct wait_book *b = wait_book_new();
+	CLEANUP(list_done) struct wait_list all = { .n = 0 };
+
+	for (uint32_t i = 0; i < 1000; i++) {
+		const struct account_record record = { .tid = MAIN,
+						       .wait_since_ns = 1 + i,
+						       .wait_ns = NSEC_PER_SEC,
+						       .wait_resource = i,
+						       .wait_class = BLAME_OTHER,
+						       .wait_kind = RESOURCE_PIPE };
+
+		CHECK_INT_EQ("open", wait_book_open(b, &record, NULL, i), 0);
+		wait_book_opened(b, i);
+		wait_book_taken(b);
+	}
+	CHECK_INT_EQ("all", wait_book_show(b, NULL, 0, &all), 0);
+	CHECK_INT_EQ("the last one goes on", all.n, 1);
+	CHECK_INT_EQ(
+		"nonsense",
+		wait_book_open(b, &(struct account_record){ .wait_since_ns = 1, .wait_class = BLAME_COUNT }, NULL, 0),
+		0);
+}
+
+static void names_are_those_of_the_kind(void)
+{
+	static const struct {
+		const char *name;
+		enum resource_kind kind;
+		uint64_t resource;
+		char leaf[RESOURCE_NAME_BYTES];
+		const char *path, *want, *shown;
+	} rows[] = {
+		{ "a file", RESOURCE_INODE, 7, "train.bin", "/data/train.bin", "/data/train.bin", "/data/train.bin" },
+		{ "its path is not known", RESOURCE_WRITTEN, 7, "train.bin", NULL, "train.bin", "train.bin" },
+		{ "no name", RESOURCE_INODE, 7, "", NULL, "", "inode 7" },
+		{ "a pipe", RESOURCE_PIPE, 4026, "", NULL, "", "pipe:[4026]" },
+		{ "a FIFO", RESOURCE_PIPE, 4026, "queue", "/run/queue", "/run/queue", "/run/queue" },
+		{ "a socket", RESOURCE_PEER, 12, "", NULL, "", "socket:[12]" },
+		{ "a peer", RESOURCE_PEER, 12, "\0\2\x1f\x90\x7f\0\0\1", NULL, "127.0.0.1:8080", "127.0.0.1:8080" },
+		{ "a peer of IPv6", RESOURCE_PEER, 12, "\0\12\0\x50\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\1", NULL, "[::1]:80",
+		  "[::1]:80" },
+		{ "a peer of another kind", RESOURCE_PEER, 12, "\0\x11\0\x50", NULL, "", "socket:[12]" },
+		{ "a child", RESOURCE_CHILD, 4720, "", NULL, "", "4720" },
+		{ "any child", RESOURCE_CHILD, 0, "", NULL, "", "" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct account_wait wait = { .kind = (uint8_t)rows[i].kind, .resource = rows[i].resource };
+		char shown[ACCOUNT_WAIT_NAME_BYTES];
+
+		account_wait_name_set(&wait, rows[i].leaf, rows[i].path);
+		CHECK_STR_EQ(rows[i].name, wait.name, rows[i].want);
+		account_wait_name(&wait, shown);
+		CHECK_STR_EQ(rows[i].name, shown, rows[i].shown);
+	}
+}
+
 int main(void)
 {
 	readings_are_differences();
@@ -235,5 +362,8 @@ int main(void)
 	memory_has_an_end();
 	sums_have_an_end();
 	long_lists_are_folded();
+	open_waits_are_told_once();
+	open_waits_are_bounded();
+	names_are_those_of_the_kind();
 	return check_result();
 }

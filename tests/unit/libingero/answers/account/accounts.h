@@ -18,7 +18,8 @@ struct part_row {
 	const char *kind; /* of the resource; NULL: not known */
 	const char *name;
 	uint32_t by_pid, by_tid, by_uid;
-	const char *by; /* NULL: not known */
+	const char *by;	    /* NULL: not known */
+	const char *device; /* of the resource; NULL: not known */
 	struct hop_row {
 		const char *class; /* NULL: not known */
 		uint64_t ns;
@@ -92,6 +93,10 @@ static inline Ingero__V1__Account *account_make(struct account_made *a, const st
 			*part->resource = (Ingero__V1__Resource)INGERO__V1__RESOURCE__INIT;
 			part->resource->kind = figures_text(rows[i].kind);
 			part->resource->name = figures_text(rows[i].name);
+			if (rows[i].device) {
+				part->resource->device_told_case = INGERO__V1__RESOURCE__DEVICE_TOLD_DEVICE;
+				part->resource->device = figures_text(rows[i].device);
+			}
 		}
 		if (rows[i].by) {
 			part->by = &a->wakers[i];

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * The path of a file that a thread waits for, as its process sees it: from the file up to the root of the process, or
+ * to that of its mount namespace. Sent once for each process and name.
+ *
+ * Nothing is locked: each name is taken only if its directory entry was the same before and after it was read, and the
+ * path only if the descriptor leads to the same file in the end. What changes meanwhile is read again at the next wait.
+ * Each step is a read that may fail and does no harm.
+ */
+#pragma once
+
+#include "maps.h"
+
+#define PATH_STEPS 256
+
+static __always_inline __u64 descriptor_file(__u64 task_address, __u64 fd)
+{
+	struct task_struct *task = (struct task_struct *)task_address;
+	struct fdtable *fdt = BPF_CORE_READ(task, files, fdt);
+	struct file **table, *file = NULL;
+
+	if (!fdt || fd >= BPF_CORE_READ(fdt, max_fds))
+		return 0;
+	table = BPF_CORE_READ(fdt, fd);
+	if (bpf_probe_read_kernel(&file, sizeof(file), &table[fd]))
+		return 0;
+	return (__u64)file;
+}
+
+enum path_step { PATH_GOES_ON, PATH_ENDS, PATH_CHANGED };
+
+/* Return: enum path_step */
+static __always_inline int path_name(struct path_walk *w, struct dentry *dentry, struct dentry *parent)
+{
+	__u32 at = w->record.n_bytes, sequence = BPF_CORE_READ(dentry, d_seq.seqcount.sequence);
+	const unsigned char *name = BPF_CORE_READ(dentry, d_name.name);
+	long n;
+
+	if (at > FILE_PATH_BYTES - FILE_NAME_BYTES) {
+		w->record.path_flags |= FILE_CUT;
+		return PATH_ENDS;
+	}
+	at &= FILE_PATH_BYTES - 1;
+	keep(at);
+	n = bpf_probe_read_kernel_str(&w->record.text[at & (FILE_PATH_BYTES - 1)], FILE_NAME_BYTES, name);
+	if (n <= 0 || sequence & 1 || BPF_CORE_READ(dentry, d_seq.seqcount.sequence) != sequence ||
+	    BPF_CORE_READ(dentry, d_parent) != parent)
+		return PATH_CHANGED;
+	w->record.n_bytes = at + (__u32)n;
+	return PATH_GOES_ON;
+}
+
+/* Return: enum path_step */
+VERIFIED_ALONE int path_step(struct path_walk *w)
+{
+	struct dentry *dentry, *parent;
+	struct mount *mount, *above;
+	struct vfsmount *mnt;
+	int r;
+
+	if (!w)
+		return PATH_CHANGED;
+	dentry = (struct dentry *)w->dentry;
+	mnt = (struct vfsmount *)w->mnt;
+	if (w->dentry == w->root_dentry && w->mnt == w->root_mnt)
+		return PATH_ENDS;
+	parent = BPF_CORE_READ(dentry, d_parent);
+	if (dentry != BPF_CORE_READ(mnt, mnt_root) && dentry != parent) {
+		r = path_name(w, dentry, parent);
+		w->dentry = (__u64)parent;
+		return r;
+	}
+	if (dentry != BPF_CORE_READ(mnt, mnt_root)) {
+		/* Its own parent, and not where a file system begins: it never was in a directory. */
+		w->record.path_flags |= FILE_NAMELESS;
+		r = path_name(w, dentry, parent);
+		return r == PATH_GOES_ON ? PATH_ENDS : r;
+	}
+	mount = (void *)mnt - bpf_core_field_offset(struct mount, mnt);
+	above = BPF_CORE_READ(mount, mnt_parent);
+	if (above == mount) {
+		w->record.path_flags |= FILE_OUTSIDE;
+		return PATH_ENDS;
+	}
+	w->dentry = (__u64)BPF_CORE_READ(mount, mnt_mountpoint);
+	w->mnt = (__u64)above + bpf_core_field_offset(struct mount, mnt);
+	return PATH_GOES_ON;
+}
+
+/* Whether the file is still the one that it was, by its descriptor and by its name. */
+static __always_inline bool path_is_same(const struct path_walk *w, __u64 fd)
+{
+	struct file *file = (struct file *)w->file;
+	struct dentry *dentry = (struct dentry *)w->file_dentry;
+
+	return descriptor_file(w->task, fd) == w->file && (__u64)BPF_CORE_READ(file, f_path.dentry) == w->file_dentry &&
+	       (__u64)BPF_CORE_READ(file, f_path.mnt) == w->file_mnt &&
+	       BPF_CORE_READ(file, f_inode, i_ino) == w->record.key.inode &&
+	       (__u32)BPF_CORE_READ(dentry, d_name.hash_len) == w->record.key.name_hash;
+}
+
+/* Return: whether the path is whole and was one path all the time */
+static __always_inline bool path_find(struct path_walk *w, __u64 fd)
+{
+	struct task_struct *task = (struct task_struct *)w->task;
+	struct file *file = (struct file *)w->file;
+	struct dentry *dentry = BPF_CORE_READ(file, f_path.dentry);
+	int r = PATH_GOES_ON;
+
+	w->dentry = w->file_dentry = (__u64)dentry;
+	w->mnt = w->file_mnt = (__u64)BPF_CORE_READ(file, f_path.mnt);
+	w->root_dentry = (__u64)BPF_CORE_READ(task, fs, root.dentry);
+	w->root_mnt = (__u64)BPF_CORE_READ(task, fs, root.mnt);
+	w->record.n_bytes = 0;
+	w->record.path_flags = 0;
+	if (!BPF_CORE_READ(dentry, d_hash.pprev) && BPF_CORE_READ(dentry, d_parent) != dentry)
+		w->record.path_flags |= FILE_UNLINKED;
+	for (int i = 0; i < PATH_STEPS && r == PATH_GOES_ON; i++)
+		r = path_step(w);
+	if (r == PATH_GOES_ON)
+		w->record.path_flags |= FILE_CUT;
+	return r != PATH_CHANGED && path_is_same(w, fd);
+}
+
+/*
+ * path_note() - send the path of a file, unless that was done before
+ * @wait:  its resource is the file
+ * @task:  address of the thread; it is off the CPU, in a system call on that descriptor
+ * @place: enum path_place
+ */
+VERIFIED_ALONE int path_note(struct thread_state *t, const struct thread_wait *wait, __u64 task, __u64 fd, __u32 place)
+{
+	struct file_key key = {};
+	struct path_walk *w;
+	__u32 n, sent = 1;
+
+	if (!t || !wait || !t->slot)
+		return 0;
+	key.inode = wait->resource;
+	key.device = wait->device;
+	key.name_hash = wait->name_hash;
+	key.tgid = t->tgid;
+	key.slot = t->slot;
+	if (bpf_map_lookup_elem(&files_sent, &key))
+		return 0;
+	w = bpf_map_lookup_elem(&path_walks, &place);
+	if (!w)
+		return 0;
+	w->task = task;
+	w->file = descriptor_file(task, fd);
+	w->record.key = key;
+	if (!w->file || !path_find(w, fd)) {
+		counter_add(LOSS_PATHS, 1);
+		return 0;
+	}
+	w->record.time_ns = bpf_ktime_get_ns();
+	w->record.tgid = t->tgid;
+	w->record.tid = t->tid;
+	w->record.uid = t->uid;
+	w->record.exec_gen = t->exec_gen;
+	w->record.slot = t->slot;
+	w->record.type = RECORD_FILE;
+	__builtin_memcpy(w->record.comm, t->comm, sizeof(w->record.comm));
+	n = w->record.n_bytes;
+	keep(n);
+	if (n > FILE_PATH_BYTES)
+		return 0;
+	if (bpf_ringbuf_output(&calls, &w->record, FILE_RECORD_HEAD + n, BPF_RB_NO_WAKEUP)) {
+		counter_add(LOSS_PATHS, 1);
+		return 0;
+	}
+	(void)bpf_map_update_elem(&files_sent, &key, &sent, BPF_ANY);
+	return 0;
+}
