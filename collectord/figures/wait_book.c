@@ -355,7 +355,7 @@ static int waits_tell(const struct wait_book *b, bool is_tick, const struct acco
 		}
 		if (!told.ns && !told.earlier_ns)
 			continue;
-		if (!is_told_singly(accounts, n_accounts, told.tid))
+		if (!told.is_meanwhile && !is_told_singly(accounts, n_accounts, told.tid))
 			told.tid = 0;
 		r = wait_add(&list, &told);
 	}
@@ -366,7 +366,7 @@ static int waits_tell(const struct wait_book *b, bool is_tick, const struct acco
 		told.ns -= is_tick ? MIN(told.ns, o->told_ns) : 0;
 		if (o->is_over || !told.ns)
 			continue;
-		if (!told.is_meanwhile && !is_told_singly(accounts, n_accounts, told.tid))
+		if (!is_told_singly(accounts, n_accounts, told.tid))
 			told.tid = 0;
 		r = wait_add(&list, &told);
 	}
