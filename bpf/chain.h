@@ -113,7 +113,8 @@ VERIFIED_ALONE int meanwhile_count(struct waker_state *w, __u32 slot, __u64 from
 	left_ns = now_ns - from_ns;
 	/* Of what is not known one by one, as large a share as it was waited for. */
 	share = left_ns < span_ns && span_ns ? (left_ns << SHARE_BITS) / span_ns : 1 << SHARE_BITS;
-	for (i = 0; i < WAKER_WAITS; i++) {
+	_Pragma("clang loop unroll(full)") for (i = 0; i < WAKER_WAITS; i++)
+	{
 		const struct waker_wait *wait = &w->waits[i];
 		__u64 begin_ns = wait->from_ns > from_ns ? wait->from_ns : from_ns;
 
@@ -125,7 +126,9 @@ VERIFIED_ALONE int meanwhile_count(struct waker_state *w, __u32 slot, __u64 from
 		meanwhile_row(w, slot, wait->class, i, ns);
 	}
 	w->short_ns[BLAME_RUNNABLE] = run_delay - w->run_delay;
-	for (i = BLAME_ON_CPU + 1; i < BLAME_COUNT; i++) {
+	/* Linux 6.1 refuses a loop whose last branch the compiler moved to its top. */
+	_Pragma("clang loop unroll(full)") for (i = BLAME_ON_CPU + 1; i < BLAME_COUNT; i++)
+	{
 		ns = (w->short_ns[i] >> SHARE_BITS) * share;
 		ns = ns < left_ns ? ns : left_ns;
 		left_ns -= ns;

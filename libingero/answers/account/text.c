@@ -55,7 +55,7 @@ static void account_line_append(const struct account_line *line, unsigned int la
 	bool has_bar = style->columns >= BAR_STYLE_COLUMNS;
 	unsigned int cells = (line->percent * BAR_COLUMNS + 50) / 100, n;
 	CLEANUP(buf_done) struct buf text = BUF_INIT;
-	char percent[8] = "<1";
+	char percent[12] = "<1";
 
 	if (line->percent)
 		(void)snprintf(percent, sizeof(percent), "%u", line->percent);
