@@ -29,7 +29,7 @@ BARE = {
     "export": (MISUSE, r"-o FILE"),
     "demo": (OK, "cold-start"),
     "status": (MISSING, r"start the service|sudo"),
-    "config": (MISUSE, "check or show"),
+    "config": (MISUSE, r"'check' or 'show'"),
     "check": ((OK, MISSING), "kernel"),
     "completion": (MISUSE, "bash, zsh"),
     "version": (OK, r"\d"),
@@ -40,7 +40,7 @@ NEEDS = {"export": ["-o", "out.db"], "query": ["SELECT 1"]}
 # A word that is none of those a command takes.
 WORDS = {
     "blame": (MISUSE, "'frobnicate'"), "explain": (MISUSE, "'frobnicate'"), "query": (MISUSE, "'frobnicate'"), "demo": (MISUSE, "'frobnicate'.*cpu-contention"),
-    "config": (MISUSE, "'frobnicate'|check or show"), "completion": (MISUSE, "'frobnicate'.*bash"), "help": (MISUSE, "'frobnicate'"),
+    "config": (MISUSE, "'check' or 'show'.*'frobnicate'"), "completion": (MISUSE, "'frobnicate'.*bash"), "help": (MISUSE, "'frobnicate'"),
 }
 DATABASES = {
     "not there": ("gone.db", r"gone\.db"),
