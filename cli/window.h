@@ -24,9 +24,10 @@ struct window_wish {
 
 /* A paragraph for the help of these commands. */
 #define WINDOW_PARAGRAPH                                                                                               \
-	"A clock time without a date is today's, or yesterday's if today's is in the future. Where the clocks are "    \
-	"put "                                                                                                         \
-	"back, the first of two equal times is meant; where they are put forward, a time that is skipped means that "  \
+	"A clock time without a date is today's, or yesterday's if today's is in the future; after a "                 \
+	"'--from' of today, '--to' is today's, too. Where the clocks are put back, the first of two equal times is "   \
+	"meant; "                                                                                                      \
+	"where they are put forward, a time that is skipped means that "                                               \
 	"moment. A zone after the time removes the doubt."
 
 /** window_contradicts() - Return: NULL, or the sentence of a contradiction */

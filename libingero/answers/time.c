@@ -202,6 +202,7 @@ static void date_set(struct reading *reading, time_t now, int days)
 int clock_parse(const char *text, uint64_t now_unix_ns, struct clock_time *ret_time)
 {
 	time_t now = (time_t)(now_unix_ns / NSEC_PER_SEC);
+	struct clock_time found = { 0 };
 	struct reading reading;
 	enum clock_note note;
 	time_t seconds;
@@ -216,13 +217,17 @@ int clock_parse(const char *text, uint64_t now_unix_ns, struct clock_time *ret_t
 		date_set(&reading, now, 0);
 	seconds = reading_resolve(&reading, &note);
 	if (!reading.has_date && seconds >= 0 && (uint64_t)seconds * NSEC_PER_SEC + reading.ns > now_unix_ns) {
+		found.today_unix_ns = (uint64_t)seconds * NSEC_PER_SEC + reading.ns;
+		found.today_note = note;
 		date_set(&reading, now, 1);
 		seconds = reading_resolve(&reading, &note);
 	}
 	if (seconds < 0)
 		return -ERANGE;
 
-	*ret_time = (struct clock_time){ .unix_ns = (uint64_t)seconds * NSEC_PER_SEC + reading.ns, .note = note };
+	found.unix_ns = (uint64_t)seconds * NSEC_PER_SEC + reading.ns;
+	found.note = note;
+	*ret_time = found;
 	return 0;
 }
 

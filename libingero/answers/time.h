@@ -16,6 +16,8 @@ enum clock_note {
 struct clock_time {
 	uint64_t unix_ns; /* 0: none */
 	enum clock_note note;
+	uint64_t today_unix_ns; /* the time of the same reading today, in the future; 0: unix_ns is not yesterday's */
+	enum clock_note today_note;
 };
 
 /**
