@@ -129,11 +129,8 @@ static int check_run_all(const void *fields, const struct options_rest *rest)
 
 static const char *const check_paragraphs[] = {
 	"Checks the kernel, the caller's permissions, the service and its configuration, the database, the GPU and "
-	"CUDA's libraries, and "
-	"says "
-	"names the action for each problem. Without privilege it checks your own processes; the service, "
-	"or "
-	"or under sudo a private daemon, reports the rest.",
+	"CUDA's libraries, and names the action for each problem. Without privilege it checks your own processes; "
+	"the service, or under sudo a private daemon, reports the rest.",
 	"Exits with 0 without failures (warnings are no failures), 1 with failures, 2 when misused.",
 	NULL,
 };

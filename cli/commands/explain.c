@@ -184,9 +184,7 @@ static int explain_run(const void *fields, const struct options_rest *rest)
 
 static const char *const explain_paragraphs[] = {
 	"What went wrong, worst first: which process lost how much time, where it went and behind which process, the "
-	"remedy, "
-	"and "
-	"and the confidence. With an ID: everything about one finding, or about one call, in nanoseconds.",
+	"remedy, and the confidence. With an ID: everything about one finding, or about one call, in nanoseconds.",
 	WINDOW_PARAGRAPH,
 	"Exits with 0 also without findings.",
 	NULL,

@@ -151,9 +151,7 @@ static int export_run(const void *fields, const struct options_rest *rest)
 
 static const char *const export_paragraphs[] = {
 	"Writes your own rows. The file grows as FILE.partial and gets its name when it is complete. It includes the "
-	"exact counts "
-	"and "
-	"and the losses.",
+	"exact counts and the losses.",
 	WINDOW_PARAGRAPH,
 	NULL,
 };

@@ -217,9 +217,8 @@ static int query_run(const void *fields, const struct options_rest *rest)
 
 static const char *const query_paragraphs[] = {
 	"Without SQL: recorded calls, oldest first; on stderr the number of recorded calls and of all counted calls. "
-	"With SQL: one "
-	"one "
-	"SELECT on the tables events, operations, processes, findings and others; your own rows, read-only, limited in "
+	"With SQL: one SELECT on the tables events, operations, processes, findings and others; your own rows, "
+	"read-only, limited in "
 	"time and memory.",
 	"On a terminal, calls are a table that ends in the id for 'ingero explain ID'; rows are a table, too, "
 	"and one that is wider than the terminal has a line for each value. Elsewhere "

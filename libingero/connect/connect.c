@@ -130,7 +130,6 @@ static int private_refuse(const struct ingero_connect_wish *wish, const struct c
 		refuse(why,
 		       "ingero-collectord is not running here; start it with 'systemctl start ingero-collectord', "
 		       "or trace without it: 'sudo ingero %s'; 'ingero demo', 'ingero check' and 'ingero explain' of "
-		       "what "
 		       "a recording need neither",
 		       command);
 	return is_asked ? -EPERM : -ENOENT;

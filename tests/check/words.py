@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""One word for one thing: words.txt names the twins that are not used."""
+"""One word for one thing: words.txt names the twins that are not used. No sentence of a program has a word twice."""
 import fnmatch
 import re
 
@@ -8,6 +8,11 @@ import tree
 
 LOOKED_AT = ("*.c", "*.h", "*.def", "*.proto", "*.py", "*.md", "*.cmake", "*CMakeLists.txt", "dev", "tests/vm/*")
 ITSELF = ("tests/check/words.*",)
+# Sentences are literals side by side: a word is easily left at the end of one and begins the next.
+PROGRAMS = ("base/*", "cli/*", "collectord/*", "libingero/*", "proto/*")
+LITERALS = re.compile(r'"(?:[^"\\\n]|\\.)*"(?:[\s\\]*"(?:[^"\\\n]|\\.)*")*')
+BETWEEN = re.compile(r'(?<!\\)"[\s\\]*"')
+TWICE = re.compile(r"\b(an?|and|are|as|at|be|by|for|from|has|in|is|it|not|of|on|one|or|that|the|to|with|without) \1\b", re.I)
 
 
 def rows_of(text):
@@ -39,6 +44,13 @@ def check(files_tree):
                 match = pattern.search(line)
                 if match and not any(fnmatch.fnmatch(name, glob) for glob in exempt):
                     problems.append(f"{name}:{number}: '{match[1]}': the word here is '{word}'")
+    for name in files_tree.files("*.c", "*.h", "*.def"):
+        if any(fnmatch.fnmatch(name, pattern) for pattern in PROGRAMS):
+            code = files_tree.text(name)
+            for literals in LITERALS.finditer(code):
+                match = TWICE.search(BETWEEN.sub("", literals[0]))
+                if match:
+                    problems.append(f"{name}:{code.count(chr(10), 0, literals.start()) + 1}: '{match[0]}' in a sentence")
     return problems
 
 
@@ -49,5 +61,7 @@ tree.run(check, [
     ("two words", {"tests/check/words.txt": TABLE, "README.md": "the causal chain\n"}, "causal chain"),
     ("a broken row", {"tests/check/words.txt": "finding incident\n"}, "three fields"),
     ("a longer word", {"tests/check/words.txt": TABLE, "a.c": "int coincident, incidental;\n"}, None),
+    ("a word twice", {"tests/check/words.txt": TABLE, "cli/a.c": '\t"with the "\n\t"and "\n\t"and losses";\n'}, "cli/a.c:1: 'and and'"),
+    ("a word twice, in other literals", {"tests/check/words.txt": TABLE, "cli/a.c": 'f("is", "is");\n'}, None),
     ("where it is right", {"tests/check/words.txt": TABLE, "docs/other.md": "incident\n"}, None),
 ])
