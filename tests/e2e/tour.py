@@ -33,6 +33,7 @@ RUN = {
     "source <(build/bin/ingero completion bash)": (OK, "", {}),
     "build/bin/ingero explain": (OK, "calls", {}),
     "build/bin/ingero explain --from 14:00 --to 14:30": (REPORT, "14:00|14:30|calls|nothing", {}),
+    "build/bin/ingero explain --db a.db --db b.db": (OK, "calls of 2 processes.*ffmpeg", {}),
     "build/bin/ingero explain --html report.html": (REPORT, "report.html", {}),
     "build/bin/ingero blame --since 10m": (OK, r"python.*\d+ % ", {}),
     "build/bin/ingero query --op cudaStreamSync --limit 20": (OK, "cudaStreamSync", {}),
@@ -133,6 +134,9 @@ class Tour:
             f"import runpy, sys\nsys.argv[1:] = ['--libraries', {os.path.join(self.programs.build, 'standins')!r}, '--seconds', '2', '--rate', '200']\n"
             "runpy.run_path('load.py', run_name='__main__')\n", encoding="utf-8")
         pathlib.Path(directory, "right.yaml").write_text("record:\n  whom: nobody\n", encoding="utf-8")
+
+        for name, demo in (("a.db", "cold-start"), ("b.db", "cpu-contention")):
+            self.run(f"ingero demo {demo} --speed 1000 --db {name}", {})
 
     def run(self, command, places):
         """As it stands, in a shell: root is here already."""

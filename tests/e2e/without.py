@@ -58,7 +58,7 @@ CASES = (
 
 
 WRONG_CONFIGURATION = (
-    ("user", ("check",), 1, f"fail configuration {BAD_AT} → correct that, look with 'ingero config check', "
+    ("user", ("check",), 1, f"fail configuration {BAD_AT} → correct the file, verify it with 'ingero config check', "
                             "then 'systemctl restart ingero-collectord'"),
     ("root", ("check",), 1, f"fail configuration {BAD_AT}"),
     ("user", ("config", "check"), 1, f"ingero: {BAD_AT}"),
