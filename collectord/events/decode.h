@@ -13,7 +13,8 @@ enum decode_result { DECODE_OK, DECODE_SHORT, DECODE_UNKNOWN_TYPE, DECODE_UNKNOW
 
 /** decode_call() - decode a record. @data is 8-byte aligned. @ret_call: on DECODE_OK a copy; missing arguments are 0 */
 enum decode_result decode_call(const void *data, size_t n, struct call_record *ret_call);
-/** decode_file() - decode the path of a file. On DECODE_OK *ret_file points into data; of its text there are n_bytes, the last a NUL */
+/** decode_file() - decode the path of a file. On DECODE_OK *ret_file points into data; of its text there are n_bytes,
+ * the last a NUL */
 enum decode_result decode_file(const void *data, size_t n, const struct file_record **ret_file);
 /** decode_life() - decode a record of the ring of process life. On DECODE_OK *ret_life points into data */
 enum decode_result decode_life(const void *data, size_t n, const struct life_record **ret_life);
