@@ -20,13 +20,14 @@ import ingero  # noqa: E402
 import kept  # noqa: E402
 
 TABLE = "cudaStreamSync.*every call counted"
+ACCOUNT = "python3 .*main thread.*cuda(LaunchKernel|MemcpyAsync)"  # where the time of its thread went
 # LIVE: a trace beside two CUDA programs, ended after a second. DO: exit status 0. REPORT: 0, or 1 where something is wrong.
 # HINT: refused with exit status 2; the pattern is the way out. Words: PID and PID2 are the programs, OWNER is their user.
 LIVE, DO, REPORT, HINT = "live", (0,), (0, 1), (2,)
 ROWS = [
     # quick start
     (LIVE, "trace", TABLE),
-    (DO, "explain --since 5m", "cudaStreamSync"),
+    (DO, "explain --since 5m", ACCOUNT),
     # demos
     (DO, "demo", "incident.*cold-start"),
     (DO, "demo --no-gpu", "incident.*cold-start"),
@@ -54,7 +55,7 @@ ROWS = [
     (HINT, "trace --prometheus :9090", "trace --json"),
     (HINT, "trace --otlp localhost:4318", "trace --json"),
     (HINT, "trace --otlp localhost:4318 --debug", "trace --json|ingero status"),
-    (HINT, "trace --node gpu-node-07", "add labels"),
+    (HINT, "trace --node gpu-node-07", "'--db' for each"),
     (HINT, "trace --cuda-lib /opt/venv/lib/libcudart.so.12", "found by itself"),
     (LIVE, "trace --ringbuf-size 32m", TABLE),
     (LIVE, "trace --sampling-rate 0", TABLE),
@@ -62,20 +63,20 @@ ROWS = [
     (HINT, "trace --stack --py-walker=ebpf --duration 30s", "no stacks"),
     (LIVE, "trace --db training-run-42.db", TABLE),
     # explain, of what the traces recorded
-    (DO, "explain", "cudaStreamSync"),
-    (DO, "explain --since 1h", "cudaStreamSync"),
-    (DO, "explain --since 2d", "cudaStreamSync"),
-    (DO, "explain --since 1h30m", "cudaStreamSync"),
+    (DO, "explain", ACCOUNT),
+    (DO, "explain --since 1h", ACCOUNT),
+    (DO, "explain --since 2d", ACCOUNT),
+    (DO, "explain --since 1h30m", ACCOUNT),
     (DO, "explain --last 100", "calls"),
-    (DO, "explain --pid PID", "cudaStreamSync"),
-    (DO, "explain --pid PID,PID2", "cudaStreamSync"),
+    (DO, "explain --pid PID", ACCOUNT),
+    (DO, "explain --pid PID,PID2", ACCOUNT),
     (DO, "explain --chains", ""),
     (DO, "explain --json", r'"findings":'),
     (DO, "explain --from 00:00 --to 23:59", "calls|recorded"),
     (DO, "explain --per-process", "cudaStreamSync"),
     (DO, "explain --per-process --json", '"operations":'),
     (DO, "explain --per-process --since 5m", "cudaStreamSync"),
-    (DO, "explain --db training-run-42.db", "cudaStreamSync"),
+    (DO, "explain --db training-run-42.db", ACCOUNT),
     (HINT, "explain --nodes host1:8080,host2:8080,host3:8080", "ssh NODE"),
     # query
     (DO, "query --since 1h", "cudaStreamSync"),
