@@ -195,7 +195,8 @@ void program_read(int process_fd, uint32_t uid, struct program *ret_program)
 		return;
 	n = readlinkat(process_fd, "exe", path, sizeof(path) - 1);
 	path[MAX(n, 0)] = '\0';
-	(void)snprintf(ret_program->executable, sizeof(ret_program->executable), "%s", file_name(path));
+	(void)snprintf(ret_program->executable, sizeof(ret_program->executable), "%.*s",
+		       (int)sizeof(ret_program->executable) - 1, file_name(path));
 	n = fd_read_file_at(process_fd, "cmdline", args, sizeof(args));
 	if (n > 0)
 		program_script(file_name(path), args, (size_t)n, ret_program->script);

@@ -24,7 +24,7 @@ static inline bool check_report(bool is_ok, const char *file, int line, const ch
 	check_state.n_checks++;
 	if (!is_ok) {
 		check_state.n_failed++;
-		fprintf(stderr, "%s:%d: [%s] ", file, line, name);
+		fprintf(stderr, "%s:%d: [%s] ", file, line, name ? name : "");
 	}
 	return is_ok;
 }

@@ -18,7 +18,7 @@ static bool comma_set(void)
 	static const char source[] =
 		"LC_NUMERIC\ndecimal_point \",\"\nthousands_sep \"\"\ngrouping -1\nEND LC_NUMERIC\n";
 	char directory[] = P_tmpdir "/ingero-test-XXXXXX", command[128], path[64];
-	bool is_set = false;
+	bool is_made, is_set = false;
 	FILE *file;
 
 	if (!mkdtemp(directory))
@@ -31,14 +31,13 @@ static bool comma_set(void)
 		/* It also warns of all that the source leaves out. */
 		(void)snprintf(command, sizeof(command), "localedef -c -i %s/source %s/comma 2>/dev/null", directory,
 			       directory);
-		(void)system(command);
+		is_made = system(command) != -1;
 		(void)setenv("LOCPATH", directory, 1);
-		is_set = setlocale(LC_NUMERIC, "comma") != NULL;
+		is_set = is_made && setlocale(LC_NUMERIC, "comma") != NULL;
 		(void)unsetenv("LOCPATH"); /* newlocale(3) of glibc leaks its parts */
 	}
 	(void)snprintf(command, sizeof(command), "rm -rf %s", directory);
-	(void)system(command);
-	return is_set;
+	return system(command) == 0 && is_set;
 }
 
 static void numbers_test(void)
