@@ -29,8 +29,8 @@ IN_PIECES = b"\x10\x01"
 INVALID, CANCELLED = 6, 9  # codes of docs/protocol.md
 # TraceReply.summary
 SUMMARY = 5
-# TraceRequest.hold and .guardian
-HOLD = b"\x20\x01\x58" + activate.varint(os.getpid())
+# TraceRequest.hold, and the tag of .guardian
+HOLD = b"\x20\x01\x58"
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
 # Calls one operation when it is told to, and others the next time.
 FIRST = """
@@ -47,6 +47,13 @@ runtime.cudaDeviceSynchronize()
 print("done", flush=True)
 sys.stdin.readline()
 """
+
+
+def guard():
+    """From here on: a process is held only below a guardian whose parent is one, too."""
+    libc = ctypes.CDLL(None)
+    libc.prctl(PR_SET_CHILD_SUBREAPER, 1)
+    libc.prctl(PR_SET_PDEATHSIG, signal.SIGCONT)
 
 
 class Program:
@@ -79,10 +86,7 @@ class World:
         self.n_asked = 3
         self.pids = [self.first.pid]
         pids = activate.varint(self.first.pid) + activate.varint(self._shell.pid)
-        # a guardian: only below one is anybody held
-        ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1)
-        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGCONT)
-        self.client.ask(3, "Trace.Trace", b"\x0a" + activate.message(pids) + HOLD, credit=0, deadline_ms=0)
+        self.client.ask(3, "Trace.Trace", b"\x0a" + activate.message(pids) + HOLD + activate.varint(os.getpid()), credit=0, deadline_ms=0)
         service.supervise(lambda: self.client.reply(3) or self.client.end(3), "the start of the trace")
         self.can_capture = self.client.reply(3) is not None
 
@@ -249,6 +253,15 @@ def main(build):
     if os.geteuid() != 0:
         print("needs root, to trace")
         return 77
+    guard()
+    child = os.fork()
+    if child:
+        return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    guard()
+    return as_guardian(build)
+
+
+def as_guardian(build):
     check = kept.Checks()
     programs = ingero.Programs(build)
     with tempfile.TemporaryDirectory(prefix="ingero-operations-") as directory, \
