@@ -10,6 +10,7 @@
 #include "clock.h"
 #include "events/op.h"
 #include "figures/account_book.h"
+#include "figures/figures_state.h"
 #include "figures/wait_book.h"
 #include "files/file_table.h"
 
@@ -22,25 +23,6 @@
 #define SLOW_RATIO 0.99
 #define SLOW_MEDIANS 2
 #define SLOW_CALLS_MIN 100
-#define WAITS_LAST 16	       /* of a process that is gone, half of them singly */
-#define GONE_ACCOUNTS_MOST 128 /* processes that are gone and whose account is kept: those that went last */
-#define EARLY_MOST 64	       /* accounts of processes that were not known yet when they were noted */
-
-struct figures {
-	struct process_table *table;
-	ARRAY(struct process_figures *) processes;	/* in order of first sight */
-	struct process_figures *by_slot[PROCESS_SLOTS]; /* borrowed from processes */
-	uint32_t gone[PROCESS_SLOTS];			/* slots seen gone by the last collect */
-	size_t n_gone;
-	uint64_t next_id;
-	struct figures_forgotten forgotten;
-	uint64_t reading;		    /* number of the reading of accounts that goes on */
-	uint64_t wait_reading;		    /* likewise of waits */
-	ARRAY(struct account_record) early; /* a thread that ended is read once, maybe before its process is known */
-	size_t n_early_before;		    /* of them, noted before the reading that goes on */
-	uint64_t accounts_lost;
-	struct file_table *files; /* NULL: nobody tells of files */
-};
 
 void figures_taken_free(struct figures_taken *taken)
 {
@@ -53,13 +35,6 @@ void figures_taken_free(struct figures_taken *taken)
 	free(taken);
 }
 
-static void accounts_drop(struct process_figures *p)
-{
-	for (size_t i = 0; i < p->accounts.n; i++)
-		account_done(&p->accounts.items[i]);
-	ARRAY_DONE(&p->accounts);
-}
-
 static void process_free(struct process_figures *p)
 {
 	if (!p)
@@ -68,7 +43,7 @@ static void process_free(struct process_figures *p)
 	figures_taken_free(p->taken);
 	op_list_done(&p->ops);
 	ARRAY_DONE(&p->behind);
-	accounts_drop(p);
+	figures_accounts_drop(p);
 	ARRAY_DONE(&p->waits);
 	free(p);
 }
@@ -339,225 +314,6 @@ int figures_behind(struct figures *f, const struct behind_key *key, const struct
 	memcpy(b->comm, value->comm, sizeof(b->comm));
 	b->comm[sizeof(b->comm) - 1] = 0;
 	return 0;
-}
-
-/* ---- accounts ---- */
-
-static bool taken_make(struct process_figures *p)
-{
-	if (!p->taken)
-		p->taken = calloc(1, sizeof(*p->taken));
-	return p->taken;
-}
-
-/* Return: its path, NULL: not known */
-static const char *file_path(const struct figures *f, const struct process_figures *p, const struct file_key *file)
-{
-	struct file_key key = *file;
-
-	key.tgid = p->process->identity.tgid;
-	key.slot = p->slot;
-	return f->files ? file_table_path(f->files, &key) : NULL;
-}
-
-static bool wait_book_make(struct process_figures *p)
-{
-	if (taken_make(p) && !p->taken->wait_book)
-		p->taken->wait_book = wait_book_new();
-	return p->taken && p->taken->wait_book;
-}
-
-/* A wait that goes on. Return: 0 or -ENOMEM */
-static int open_note(struct figures *f, struct process_figures *p, const struct account_record *record)
-{
-	const struct file_key key = { .inode = record->wait_resource,
-				      .device = record->wait_device,
-				      .name_hash = record->wait_name_hash };
-
-	if (!wait_book_make(p))
-		return -ENOMEM;
-	return wait_book_open(p->taken->wait_book, record, file_path(f, p, &key), f->reading);
-}
-
-/* Return: 1; 0 if its process is not known, or -ENOMEM */
-static int account_note(struct figures *f, const struct account_record *record)
-{
-	struct process_figures *p = record->slot < PROCESS_SLOTS ? f->by_slot[record->slot] : NULL;
-	int r;
-
-	if (!p || p->process->identity.tgid != record->tgid)
-		return 0;
-	if (!taken_make(p))
-		return -ENOMEM;
-	if (!p->taken->book)
-		p->taken->book = account_book_new();
-	r = p->taken->book ? account_book_note(p->taken->book, record, f->reading) : -ENOMEM;
-	if (r == 0 && record->wait_since_ns && !account_is_torn(record))
-		r = open_note(f, p, record);
-	return r < 0 ? r : 1;
-}
-
-int figures_account(struct figures *f, const struct account_record *record)
-{
-	int r = account_note(f, record);
-
-	if (r == 0)
-		r = f->early.n < EARLY_MOST ? ARRAY_PUSH(&f->early, *record) : -ENOBUFS;
-	f->accounts_lost += r < 0;
-	return MIN(r, 0);
-}
-
-int figures_wait(struct figures *f, const struct wait_key *key, const struct wait_value *value)
-{
-	struct process_figures *p = key->slot < PROCESS_SLOTS ? f->by_slot[key->slot] : NULL;
-
-	const struct file_key file = { .inode = key->resource, .device = key->device, .name_hash = value->name_hash };
-
-	if (!p)
-		return 0; /* claimed after the collect: read next time */
-	if (!wait_book_make(p))
-		return -ENOMEM;
-	return wait_book_note(p->taken->wait_book, key, value, file_path(f, p, &file), f->wait_reading);
-}
-
-static int waits_show(struct process_figures *p)
-{
-	struct wait_list list;
-	int r = wait_book_show(p->taken->wait_book, p->accounts.items, p->accounts.n, &list);
-
-	if (r < 0)
-		return r;
-	ARRAY_DONE(&p->waits);
-	p->waits.items = list.items;
-	p->waits.n = list.n;
-	p->waits.room = list.room;
-	return 0;
-}
-
-static int accounts_show(struct process_figures *p)
-{
-	struct account_list list;
-	int r = account_book_show(p->taken->book, &list);
-
-	if (r < 0)
-		return r;
-	accounts_drop(p);
-	p->accounts.items = list.items;
-	p->accounts.n = list.n;
-	p->accounts.room = list.room;
-	return 0;
-}
-
-/* Processes that the last collect did not know yet are known by now, or gone. */
-static int early_note(struct figures *f)
-{
-	size_t n_fresh = f->early.n - f->n_early_before;
-	int worst = 0;
-
-	for (size_t i = 0; i < f->n_early_before; i++) {
-		int r = account_note(f, &f->early.items[i]);
-
-		worst = MIN(r, worst);
-		f->accounts_lost += r <= 0;
-	}
-	if (n_fresh)
-		memmove(f->early.items, &f->early.items[f->n_early_before], n_fresh * sizeof(f->early.items[0]));
-	f->early.n = f->n_early_before = n_fresh;
-	return worst;
-}
-
-int figures_accounts_read(struct figures *f, bool all_accounts, bool all_waits)
-{
-	int worst = early_note(f);
-
-	for (size_t i = 0; i < f->processes.n; i++) {
-		struct process_figures *p = f->processes.items[i];
-
-		if (p->taken && p->taken->book)
-			worst = MIN(accounts_show(p), worst);
-		if (p->taken && p->taken->wait_book && all_accounts)
-			wait_book_opened(p->taken->wait_book, f->reading);
-		if (p->taken && p->taken->wait_book && all_waits)
-			wait_book_forget(p->taken->wait_book, f->wait_reading);
-		if (p->taken && p->taken->wait_book)
-			worst = MIN(waits_show(p), worst);
-	}
-	f->reading += all_accounts;
-	f->wait_reading += all_waits;
-	return worst;
-}
-
-uint64_t figures_accounts_lost(const struct figures *f)
-{
-	return f->accounts_lost;
-}
-
-/* Of the first account's thread, and of who ended its waits. */
-static void waits_last(struct process_figures *p)
-{
-	struct wait_list list = { .items = p->waits.items, .room = p->waits.room };
-
-	for (size_t i = 0; i < p->waits.n; i++)
-		if (p->accounts.n &&
-		    (p->waits.items[i].is_meanwhile || p->waits.items[i].tid == p->accounts.items[0].tid))
-			list.items[list.n++] = list.items[i];
-	wait_list_fold(&list, WAITS_LAST / 2, WAITS_LAST);
-	p->waits.n = list.n;
-	ARRAY_FIT(&p->waits);
-}
-
-/* Of the accounts the first, of the driving thread that called most; what it waited for most. */
-void figures_finish(struct process_figures *p)
-{
-	if (!p->taken)
-		return;
-	figures_taken_free(p->taken);
-	p->taken = NULL;
-	for (size_t i = 1; i < p->accounts.n; i++)
-		account_done(&p->accounts.items[i]);
-	p->accounts.n = MIN(p->accounts.n, 1);
-	ARRAY_FIT(&p->accounts);
-	if (p->accounts.n)
-		ARRAY_FIT(&p->accounts.items[0].parts);
-	waits_last(p);
-	ARRAY_FIT(&p->ops.used);
-}
-
-/* Of the processes that are gone and have an account, the one that went first; their number is counted. */
-static struct process_figures *gone_longest(const struct figures *f, size_t *ret_n)
-{
-	struct process_figures *first = NULL;
-
-	*ret_n = 0;
-	for (size_t i = 0; i < f->processes.n; i++) {
-		struct process_figures *p = f->processes.items[i];
-
-		if (!p->was_gone || !(p->accounts.n || p->waits.n))
-			continue;
-		(*ret_n)++;
-		if (!first || p->gone_ns < first->gone_ns)
-			first = p;
-	}
-	return first;
-}
-
-void figures_accounts_taken(struct figures *f)
-{
-	struct process_figures *first;
-	size_t n;
-
-	for (size_t i = 0; i < f->processes.n; i++) {
-		struct process_figures *p = f->processes.items[i];
-
-		if (p->taken && p->taken->book)
-			account_book_taken(p->taken->book, f->reading - 1);
-		if (p->taken && p->taken->wait_book)
-			wait_book_taken(p->taken->wait_book);
-	}
-	while ((first = gone_longest(f, &n)) && n > GONE_ACCOUNTS_MOST) {
-		accounts_drop(first);
-		ARRAY_DONE(&first->waits);
-	}
 }
 
 size_t figures_gone(const struct figures *f)
