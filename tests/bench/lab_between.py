@@ -2,10 +2,12 @@
 """Diagnosis between calls: what a loop loses there is named first with who did it, from the first second on or in mid-run; loops that are well are left alone."""
 import collections
 import contextlib
+import ctypes
 import functools
 import os
 import random
 import subprocess
+import sys
 import threading
 
 import gil_waits
@@ -15,7 +17,12 @@ import lab
 import programs
 import set_ups
 
-WORKLOADS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../workloads")
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.append(os.path.join(HERE, "../e2e"))
+import service_users  # noqa: E402 (needs the path above)
+
+CLONE_NEWNS = 0x00020000
+WORKLOADS = os.path.join(HERE, "../workloads")
 BETWEEN = os.path.join(WORKLOADS, "between.py")
 TRAIN = os.path.join(WORKLOADS, "torch/train.py")
 TORCH = "a"  # the set-up with real PyTorch
@@ -33,7 +40,7 @@ NAMED_RATIO = 0.95
 # How a fault is made: what the loop loses its time to, the kind of the finding, the kind of its cause.
 WAITS = {
     "loader": ("loader", "starved", "loader"),
-    "socket": ("socket", "starved", "network"),
+    "socket": ("socket", "starved", "loader"),  # of a child
     "lock": ("lock", "starved", "lock"),
     "child": ("child", "starved", "tool"),
     "checkpoint": ("disk", "starved", "checkpoint"),
@@ -212,6 +219,21 @@ def in_turns(tables):
     return {name: job for place in range(max(map(len, left))) for table in left for name, job in table[place:place + 1]}
 
 
+@contextlib.contextmanager
+def service(bench):
+    """A service for this process and what it starts, with a user of its own: in mounts that nobody else sees. A directory for clients."""
+    if ctypes.CDLL(None).unshare(CLONE_NEWNS):
+        raise ingero.Failed("the service's user needs mounts of its own")
+    subprocess.run(["mount", "--make-rprivate", "/"], check=True)
+    with kept.Kept(bench.programs.build) as place:
+        service_users.add_people(place)
+        os.mkdir(place.path("state"), 0o700)
+        os.chown(place.path("state"), service_users.SERVICE, service_users.SERVICE)
+        with kept.lists_given_back(), \
+                kept.Service(place, "--foreground", "--config", "none", "--capture", "nobody", "--db", place.path("state/ingero.db")):
+            yield place
+
+
 def measure(bench):
     has_torch = set_ups.find(TORCH) is not None
     faults = {name: fault_jobs(name) for name in (*FAULTS, *(["DataLoader"] if has_torch else []))}
@@ -222,8 +244,7 @@ def measure(bench):
                                  for seed in range(1, HEALTHY_SEEDS + 1)} for name, how in TORCH_HEALTHY.items()})
     alone = [healthies[name] for name, shape in HEALTHY.items() if shape.hog_here is False]
     shared = [jobs for strengths in faults.values() for jobs in strengths.values()] + [jobs for jobs in healthies.values() if jobs not in alone]
-    with kept.Kept(bench.programs.build) as place, \
-            kept.Service(place, "--foreground", "--config", "none", "--capture", "nobody", "--db", place.db):
+    with service(bench) as place:
         lanes = [Lane(bench, place, cpu) for cpu in (lab.CPU, lab.OTHER_CPU)]
 
         def on_lanes(tables, n_lanes):
