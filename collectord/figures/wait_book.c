@@ -54,12 +54,18 @@ void wait_book_free(struct wait_book *b)
 	free(b);
 }
 
-/* Of the same thread at the same place, for the same resource, ended by the same thread. */
-static bool is_same_wait(const struct account_wait *a, const struct account_wait *b)
+/* Of the same thread at the same place, for the same resource. */
+static bool is_same_resource(const struct account_wait *a, const struct account_wait *b)
 {
 	return a->resource == b->resource && a->device == b->device && a->tid == b->tid && a->op == b->op &&
-	       a->waker_tgid == b->waker_tgid && a->waker_tid == b->waker_tid && a->class == b->class &&
-	       a->kind == b->kind && a->is_meanwhile == b->is_meanwhile && a->is_open == b->is_open;
+	       a->class == b->class && a->kind == b->kind;
+}
+
+/* The same, ended by the same thread. */
+static bool is_same_wait(const struct account_wait *a, const struct account_wait *b)
+{
+	return is_same_resource(a, b) && a->waker_tgid == b->waker_tgid && a->waker_tid == b->waker_tid &&
+	       a->is_meanwhile == b->is_meanwhile && a->is_open == b->is_open;
 }
 
 /* Of several resources of one kind, ended by several. */
@@ -166,13 +172,6 @@ static struct book_key *wait_key_take(struct wait_book *b, const struct wait_key
 	memmove(&keys[place + 1], &keys[place], (b->keys.n - 1 - place) * sizeof(*keys));
 	keys[place] = fresh;
 	return &keys[place];
-}
-
-/* Of the same thread at the same place, for the same resource. */
-static bool is_same_resource(const struct account_wait *a, const struct account_wait *b)
-{
-	return a->resource == b->resource && a->device == b->device && a->tid == b->tid && a->op == b->op &&
-	       a->class == b->class && a->kind == b->kind;
 }
 
 /* What ticks told of a wait while it went on, now that the kernel has counted it. Return: how much of ns */
