@@ -237,9 +237,8 @@ static const struct {
 	  "No problem found: 1 process of alice made 10 calls in 10.0 s, with no\n"
 	  "significant delays. Most time was in cudaFree, 100 % of it running on the CPU.\n"
 	  "The main thread of python (pid 10) was in no CUDA call and waited for 9.0 s of\n"
-	  "10.0 s, 99 % of it blocked for a reason that is not told apart: 90 times, half\n"
-	  "of them longer than 100 ms; if a main thread feeds the GPU, it is the\n"
-	  "bottleneck, not CUDA.\n" },
+	  "10.0 s, 99 % of it blocked for an unknown reason: 90 times, half of them longer\n"
+	  "than 100 ms; if a main thread feeds the GPU, it is the bottleneck, not CUDA.\n" },
 	{ "not for most of the time", waiting_ops, NULL, NULL, 20 * S,
 	  "No problem found: 1 process of alice made 10 calls in 20.0 s, with no\n"
 	  "significant delays. Most time was in cudaFree, 100 % of it running on the CPU.\n" },
