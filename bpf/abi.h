@@ -11,14 +11,14 @@
 #include "maps.h"
 
 /*
- * What a blocked system call waits for. FILE_A: told by the file behind its first argument.
- * POLL: the GPU driver, as only calls into it are looked at; SLEEP when it polls nothing.
+ * What a blocked system call waits for. FILE: depends on the file of its first argument. POLL_*, EPOLL: several
+ * descriptors; POLL_* without a descriptor is a sleep.
  */
 enum wait_kind { WAIT_OTHER, WAIT_LOCK, WAIT_SLEEP, WAIT_NETWORK, WAIT_POLL_A, WAIT_POLL_B, WAIT_EPOLL, WAIT_FILE };
 
 /*
- * What the arguments of a blocked system call name: a futex or a descriptor in the first one, a child by its id in the
- * first or second (P_PID in the first). FUTEX_LIST: several futexes, in memory.
+ * What the arguments of a blocked system call refer to. FUTEX, DESCRIPTOR: the first argument. CHILD_A, CHILD_B: a
+ * process id in the first, or in the second if the first is P_PID. FUTEX_LIST: an array of futexes in memory.
  */
 enum wait_object {
 	OBJECT_NONE,
@@ -55,7 +55,7 @@ static __always_inline __u64 regs_return_value(const struct pt_regs *ctx)
 	return ctx->ax;
 }
 
-/* All of them: choosing costs more than storing. */
+/* Stores all arguments: selecting costs more than storing. */
 static __always_inline void regs_arguments(const struct pt_regs *ctx, __u64 args[ABI_ARGUMENTS])
 {
 	args[0] = ctx->di;
@@ -66,7 +66,7 @@ static __always_inline void regs_arguments(const struct pt_regs *ctx, __u64 args
 	args[5] = ctx->r9;
 }
 
-/* Those that follow: on the stack, above the return address. */
+/* The further arguments: on the stack, above the return address. */
 static __always_inline void stack_arguments(const struct pt_regs *ctx, __u64 more[CALL_ARGUMENTS_MORE])
 {
 	if (bpf_probe_read_user(more, CALL_ARGUMENTS_MORE * sizeof(*more),
@@ -80,14 +80,14 @@ static __always_inline __u64 regs_link(const struct pt_regs *ctx)
 	return 0;
 }
 
-/* The address that the function just entered returns to, given its regs_link(). Return: 0 or -errno */
+/* Return address of the function just entered; @link: its regs_link(). Return: 0 or -errno */
 static __always_inline int entry_return_address(__u64 sp, __u64 link, __u64 *ret_address)
 {
 	(void)link;
 	return bpf_probe_read_user(ret_address, sizeof(*ret_address), (void *)sp);
 }
 
-/* Whether an entered frame still holds `address` as its return address; unknown counts as yes. */
+/* Whether a frame still has `address` as its return address; true if unknown. */
 static __always_inline bool frame_returns_to(__u64 sp, __u64 address)
 {
 	__u64 word;
@@ -213,7 +213,7 @@ static __always_inline enum wait_object syscall_object(int nr)
 	return OBJECT_NONE;
 }
 
-/* Of system calls with a descriptor: whether it writes to the file, or waits until what was written is on the disk. */
+/* Whether a system call on a descriptor writes to the file or syncs it to the disk. */
 static __always_inline bool syscall_writes(int nr)
 {
 	switch (nr) {
@@ -232,7 +232,10 @@ static __always_inline bool syscall_writes(int nr)
 	return false;
 }
 
-/* Whether a system call may end another thread's wait: it gives a lock, data, room for data, a signal, or it ends. */
+/*
+ * Whether a system call may end another thread's wait: it releases a lock, provides data or room for data, sends a
+ * signal, or ends the thread.
+ */
 static __always_inline bool syscall_wakes(int nr)
 {
 	switch (nr) {
@@ -321,7 +324,7 @@ static __always_inline void regs_arguments(const struct pt_regs *ctx, __u64 args
 	args[5] = ctx->regs[5];
 }
 
-/* Those that follow: two more registers, then the stack. */
+/* The further arguments: two more registers, then the stack. */
 static __always_inline void stack_arguments(const struct pt_regs *ctx, __u64 more[CALL_ARGUMENTS_MORE])
 {
 	more[0] = ctx->regs[6];
@@ -346,7 +349,7 @@ static __always_inline bool frame_returns_to(__u64 sp, __u64 address)
 {
 	(void)sp;
 	(void)address;
-	return true; /* the link register is saved wherever the function likes */
+	return true; /* unknown: the function may save the link register anywhere */
 }
 
 static __always_inline __u64 thread_pointer(struct task_struct *task)

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * The account of every thread that has one, written when the daemon reads, with what goes on at that moment. Per thread
- * of the machine one failed lookup.
+ * Iterator over tasks: writes the account of each thread that has one, with the call or wait in progress, when the
+ * daemon reads. A thread without an account costs one failed lookup.
  *
- * The thread may run meanwhile. What is written of it is of one moment if its account, which comes last, has as many
- * changes as there were before all else; if not, it is written anew.
+ * The thread may run meanwhile. The record is consistent if `changes` in the account, which is written last, is the
+ * number that was read first; otherwise the record is written again.
  */
 #include "collection.h"
 #include "going_on.h"
@@ -13,7 +13,7 @@
 #define ACCOUNT_READS 4
 #define ACCOUNT_HEAD_BYTES OFFSET_OF(struct account_record, account)
 
-/* What would not fit on the stack. Of one reader at a time. */
+/* Data that does not fit on the stack; one reader uses it at a time. */
 struct account_room {
 	__u64 head[ACCOUNT_HEAD_BYTES / sizeof(__u64)]; /* of struct account_record */
 	struct thread_wait what;
@@ -26,7 +26,9 @@ struct {
 	__type(value, struct account_room);
 } account_rooms SEC(".maps");
 
-/* What a wait that goes on is for. The thread's registers are those of the wait unless it arrived on a CPU meanwhile.
+/*
+ * Notes the resource of a wait in progress. The thread's registers belong to the wait unless the thread arrived on a
+ * CPU meanwhile.
  */
 static __always_inline void account_wait(struct account_room *room, struct thread_state *t,
 					 const struct wait_parts *wait, struct task_struct *task, __u64 pcount)
@@ -76,7 +78,7 @@ static __always_inline void account_going_on(struct account_room *room, struct t
 		noted.class = t->out_class;
 		r->open_since_ns = READ_ONCE(f->start_ns);
 		if (!r->open_since_ns)
-			return; /* it just begins; or its library is not attached any more */
+			return; /* the call is just beginning, or its library was detached */
 		r->open_op = f->op;
 		for (k = 1; k < BLAME_COUNT; k++)
 			r->open_ns[k] = f->blame_ns[k];
@@ -86,7 +88,7 @@ static __always_inline void account_going_on(struct account_room *room, struct t
 		noted.run_delay = t->away_run_delay;
 		noted.class = t->away_class;
 		if (pcount - t->away_pcount > 1)
-			noted.clock = 0; /* it was away more than once: as away_end() has it */
+			noted.clock = 0; /* off the CPU more than once since: unknown, as in away_end() */
 	}
 	wait_now(&noted, task, r->now_ns, &wait);
 	if (!noted.clock || wait.out_ns < r->open_since_ns)
@@ -97,7 +99,7 @@ static __always_inline void account_going_on(struct account_room *room, struct t
 	account_wait(room, t, &wait, task, pcount);
 }
 
-/* A garbage collection that goes on is counted so far. */
+/* Counts a garbage collection in progress up to now. */
 static __always_inline void account_collection(const struct account_record *r, struct thread_state *t,
 					       struct task_struct *task)
 {
@@ -139,7 +141,10 @@ int accounts(struct bpf_iter__task *ctx)
 		changes = READ_ONCE(t->account.changes);
 		if (changes & ACCOUNT_CHANGING && i + 1 < ACCOUNT_READS)
 			continue;
-		/* At last even so, as a thread that is there: with another number than its account has. */
+		/*
+		 * The last try writes an inconsistent record, so that the daemon sees that the thread exists: its
+		 * number differs from the account's.
+		 */
 		r->changes = changes & ACCOUNT_CHANGING ? ~changes : changes;
 		barrier();
 		r->now_ns = bpf_ktime_get_ns();

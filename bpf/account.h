@@ -1,29 +1,29 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * The account of a thread, as it grows: calls when they end, waits between calls when they are over.
+ * Adds to the account of a thread: calls and waits between calls, each when it ends.
  *
- * The thread itself alone writes here. `changes` tells a reader on another CPU of a change that is being made, by an
- * odd half, and of one that was made meanwhile. The lower half is of the programs that see calls return and costs them
- * no atomic add; all others, which may interrupt those, add to the upper one.
+ * Only the thread itself writes its account. `changes` is a sequence counter for readers on other CPUs: an odd half
+ * means a change in progress, another value means a change since. Programs for returns of calls use the lower half and
+ * need no atomic add; all other programs, which may interrupt them, add to the upper half.
  */
 #pragma once
 
 #include "maps.h"
 
 #define ACCOUNT_CHANGE 0x10000u
-#define ACCOUNT_CHANGING 0x10001u /* bits of a change that is being made */
+#define ACCOUNT_CHANGING 0x10001u /* bits that are set during a change */
 
-/* Before a change, and after it. Calls alone. */
+/* Called before and after a change by a call. */
 static __always_inline void account_calls_change(struct thread_state *t)
 {
-	__u16 *calls = (__u16 *)&t->account.changes; /* little endian, as all machines that we know */
+	__u16 *calls = (__u16 *)&t->account.changes; /* the lower half: all supported machines are little endian */
 
 	barrier();
 	WRITE_ONCE(*calls, *calls + 1);
 	barrier();
 }
 
-/* Likewise, all others. */
+/* Called before and after any other change. */
 static __always_inline void account_change(struct thread_state *t)
 {
 	__sync_fetch_and_add(&t->account.changes, ACCOUNT_CHANGE);
@@ -40,7 +40,10 @@ VERIFIED_ALONE int account_blame(struct account_op *place, const struct call_fra
 	return 0;
 }
 
-/* A call whose operation is not at its first place. Return: index of its place, ACCOUNT_OPS when all are others' */
+/*
+ * Finds the place of an operation that is not at its first place. Return: its index, or ACCOUNT_OPS if other operations
+ * have all places
+ */
 VERIFIED_ALONE __u32 account_place(struct thread_state *t, __u32 op)
 {
 	__u32 at, i;
@@ -72,7 +75,7 @@ VERIFIED_ALONE int account_call_elsewhere(struct thread_state *t, const struct c
 	return 0;
 }
 
-/* A call at depth 0 has ended; between two of account_calls_change(). */
+/* A call at depth 0 has ended. Called between two account_calls_change(). */
 static __always_inline void account_call(struct thread_state *t, const struct call_frame *f, __u32 op, __u64 raw_ns)
 {
 	struct account_op *place = &t->account.ops[op & (ACCOUNT_OPS - 1)];
@@ -87,7 +90,7 @@ static __always_inline void account_call(struct thread_state *t, const struct ca
 		account_blame(place, f);
 }
 
-/* Off the CPU between calls; between two of account_change(). */
+/* Adds time off the CPU between calls. Called between two account_change(). */
 static __always_inline void account_away(struct thread_state *t, __u64 class, __u64 ns)
 {
 	keep(class);
@@ -95,7 +98,7 @@ static __always_inline void account_away(struct thread_state *t, __u64 class, __
 		__sync_fetch_and_add(&t->account.away_ns[class], ns);
 }
 
-/* It begins, or begins anew: with the time from now on. */
+/* Starts the account, or restarts it, from now on. */
 VERIFIED_ALONE int account_begin(struct thread_state *t, __u64 runtime_ns)
 {
 	__u64 *words;
@@ -113,10 +116,10 @@ VERIFIED_ALONE int account_begin(struct thread_state *t, __u64 runtime_ns)
 	return 0;
 }
 
-/* An account that is not written yet: it has not as many changes as it says. */
+/* Marks an account that is not written yet: `changes` of the record and of its account differ. */
 SHARED const volatile struct account_record account_blank = { .changes = 1 };
 
-/* Nothing more comes: the thread ends, or goes on in another program. */
+/* The account is complete: the thread ends, or executes another program. */
 VERIFIED_ALONE int account_end(struct thread_state *t, __u64 runtime_ns)
 {
 	struct account_key key = {};

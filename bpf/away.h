@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Threads that make calls, off the CPU outside of them: figures of their process, of its main
- * thread and of all others. Noted when such a thread leaves the CPU, and counted when it leaves
- * it the next time, calls or ends, as only then is known what of it was spent ready. A call that
- * no such wait comes before pays nothing for it; a switch of such a thread pays what one inside a
- * call does.
+ * Time off the CPU between calls, of threads that make calls: one figure for the main thread of the process and one for
+ * all its other threads. The wait is noted when the thread leaves the CPU. It is counted when the thread next leaves
+ * the CPU, begins a call or ends, since only then the time spent ready is known. A call without such a wait before it
+ * has no extra cost; a task switch costs as much as one inside a call.
  *
- * All on behalf of the thread itself; the hook may interrupt a program, so whoever takes away_clock
- * counts.
+ * All code here runs for the thread itself. The hook may interrupt a program, so only the one that takes away_clock
+ * counts the wait.
  */
 #pragma once
 
@@ -18,15 +17,15 @@
 
 static __always_inline void away_blame(struct figure_cell *cell, __u64 class, __u64 ns)
 {
-	class -= 1; /* there is none of BLAME_ON_CPU */
+	class -= 1; /* the cell has no entry for BLAME_ON_CPU */
 	keep(class);
 	if (ns && class < BLAME_COUNT - 1)
 		__sync_fetch_and_add(&cell->blame_ns[class], ns);
 }
 
 /*
- * away_end() - count the interval that was noted last
- * @arrival, @delay, @pcount: of the thread's sched_info, now
+ * away_end() - count the interval between calls that was noted last
+ * @arrival, @delay, @pcount: last_arrival, run_delay and pcount of the thread's sched_info, now
  */
 VERIFIED_ALONE int away_end(struct thread_state *t, __u64 arrival, __u64 delay, __u64 pcount)
 {
@@ -43,12 +42,12 @@ VERIFIED_ALONE int away_end(struct thread_state *t, __u64 arrival, __u64 delay, 
 	if (!clock)
 		return 0;
 	account_change(t);
-	/* Whoever takes the clock counts. */
+	/* Only the program that takes the clock counts. */
 	if (__sync_val_compare_and_swap(&t->away_clock, clock, 0) != clock) {
 		account_change(t);
 		return 0;
 	}
-	/* It was away more than once since: nobody looked for a while, as the hook was not there. */
+	/* The thread was off the CPU more than once since: the hook was detached meanwhile. */
 	if (pcount != from + 1 || arrival <= clock) {
 		account_change(t);
 		return 0;
@@ -72,7 +71,7 @@ VERIFIED_ALONE int away_end(struct thread_state *t, __u64 arrival, __u64 delay, 
 	return 0;
 }
 
-/* Of a thread that is not traced any more nothing is counted, whatever its last call was told. */
+/* Whether to count the thread's waits: not if it is no longer traced, whatever its last call decided. */
 static __always_inline bool away_is_wanted(const struct thread_state *t, struct task_struct *task)
 {
 	if (!t->wants || !t->slot || t->slot == CALIBRATION_SLOT)

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Where a thread's time off the CPU went, settled late: at its next switch-out, or when
- * the call returns. `off` = last arrival - switch-out; what the scheduler added to
- * run_delay meanwhile was spent ready, the rest blocked. Switch-in events are not
- * needed, so that a lost one costs nothing.
+ * Splits a thread's time off the CPU by class of blame. The split is made late: at the thread's next switch-out, or
+ * when its call returns. The time off the CPU is last arrival - switch-out; the growth of run_delay in that time was
+ * spent ready, the rest blocked. Switch-in events are not needed, so a lost one does no harm.
  */
 #pragma once
 
@@ -13,7 +12,7 @@
 #include "repeat.h"
 #include "waits.h"
 
-#define BEHIND_FLOOR_NS 10000 /* shorter waits name nobody: a wake-up alone takes that long */
+#define BEHIND_FLOOR_NS 10000 /* shorter waits are not attributed: a wake-up alone takes this long */
 #define SETTLE_TRIES 4
 
 static __always_inline __u64 rq_clock(struct task_struct *task)
@@ -28,11 +27,11 @@ static __always_inline __u64 rq_clock(struct task_struct *task)
 }
 
 struct behind_walk {
-	__u64 next;  /* entry to look at, counted from the ring's beginning */
-	__u64 until; /* what came later is attributed already */
-	__u64 from;  /* the wait began here */
+	__u64 next;  /* index of the next entry to examine, plus 1 */
+	__u64 until; /* time after this is already attributed */
+	__u64 from;  /* start of the wait */
 	__u32 slot;
-	__u32 is_between; /* calls: 1, else 0 */
+	__u32 is_between; /* 1: the wait was between calls */
 };
 
 static const struct behind_value behind_none = {};
@@ -71,8 +70,11 @@ VERIFIED_ALONE int behind_charge(struct behind_walk *walk)
 		}
 		if (value) {
 			__sync_fetch_and_add(&value->ns, ns);
-			/* Who it was last: before exec(2) it had its parent's name, and a process before it may have
-			 * had its number. The one never without the other: whose it is says who is told its name. */
+			/*
+			 * The newest name and uid of this process id: before exec(2) the process had its parent's name,
+			 * and an earlier process may have had the same id. Both are written together, since the uid
+			 * decides which users see the name.
+			 */
 			value->uid = entry->uid;
 			__builtin_memcpy(value->comm, entry->comm, sizeof(value->comm));
 		}
@@ -86,7 +88,7 @@ static long behind_step(__u32 i, struct behind_walk *walk)
 	return behind_charge(walk) ? 1 : 0;
 }
 
-/* The ring is complete: nothing else is switched in on a CPU while the thread runs on it. */
+/* The ring has every switch-in up to now: while the thread runs, no other task is switched in on its CPU. */
 VERIFIED_ALONE int behind_add(__u32 slot, __u64 from, __u64 until, __u32 is_between)
 {
 	struct behind_walk walk = { .until = until, .from = from, .slot = slot, .is_between = is_between };
@@ -98,17 +100,20 @@ VERIFIED_ALONE int behind_add(__u32 slot, __u64 from, __u64 until, __u32 is_betw
 		return 0;
 	walk.next = head->n;
 	repeat(ran_entries, RAN_ENTRIES_MAX, behind_step, &walk);
-	/* Of a ring that was never full nothing is gone: who ran before the hook was there is nobody's wait. */
+	/*
+	 * A ring that was never full has lost no entry: what is missing then ran before the hook was attached, which is
+	 * no loss.
+	 */
 	if (walk.until > walk.from && head->n > ran_entries)
 		counter_add(LOSS_BEHIND, 1);
 	return 0;
 }
 
-/* A finished interval off the CPU. */
+/* An interval off the CPU that has ended. */
 struct off_interval {
 	__u64 out_ns; /* when it began */
 	__u64 ready_ns, blocked_ns;
-	__u32 ready; /* enum blame_class of the two */
+	__u32 ready; /* enum blame_class of ready_ns; `blocked`: of blocked_ns */
 	__u32 blocked;
 };
 
@@ -120,10 +125,10 @@ VERIFIED_ALONE int frame_blame(struct call_frame *f, const struct off_interval *
 		return 0;
 	ready = READ_ONCE(off->ready);
 	blocked = READ_ONCE(off->blocked);
-	barrier(); /* what is checked is what is used */
+	barrier(); /* the checked values must be the ones used */
 	if (ready >= BLAME_COUNT || blocked >= BLAME_COUNT)
 		return 0;
-	/* Begun before the call, or while it was being set up: not its own. */
+	/* The interval began before the call, or while its frame was being opened. */
 	if (!f->start_ns || f->start_ns > off->out_ns)
 		return 0;
 	if (off->ready_ns)
@@ -135,9 +140,9 @@ VERIFIED_ALONE int frame_blame(struct call_frame *f, const struct off_interval *
 }
 
 /*
- * settle() - give the open frames the parts of the interval noted at the last switch-out
- * @arrival, @delay: of the thread's sched_info, now
- * @end_ns: of the innermost call when it is just returning, else 0: intervals begun later are not its own
+ * settle() - add the interval noted at the last switch-out to the blame of the open frames
+ * @arrival, @delay: last_arrival and run_delay of the thread's sched_info, now
+ * @end_ns: end of the innermost call if it is returning now, else 0; intervals that began later are not added to it
  */
 VERIFIED_ALONE int settle(struct thread_state *t, __u64 arrival, __u64 delay, __u64 end_ns)
 {
@@ -158,7 +163,7 @@ VERIFIED_ALONE int settle(struct thread_state *t, __u64 arrival, __u64 delay, __
 		off.out_ns = READ_ONCE(t->out_ns);
 		class = READ_ONCE(t->out_class);
 		account_change(t);
-		/* Whoever takes the clock settles; the hook may have been here since. */
+		/* Only the program that takes the clock settles; the hook may have settled the interval since. */
 		if (__sync_val_compare_and_swap(&t->out_clock, out, 0) == out)
 			break;
 		account_change(t);
@@ -167,7 +172,7 @@ VERIFIED_ALONE int settle(struct thread_state *t, __u64 arrival, __u64 delay, __
 		return 0;
 	if (arrival <= out) {
 		account_change(t);
-		return 0; /* it never left: switched to itself */
+		return 0; /* the thread never left: it was switched to itself */
 	}
 	parts = off_split(arrival - out, delay - run_delay, class);
 	off.ready_ns = parts.runnable_ns;
@@ -179,7 +184,7 @@ VERIFIED_ALONE int settle(struct thread_state *t, __u64 arrival, __u64 delay, __
 	for (i = 0; i < CALL_DEPTH_MAX; i++)
 		if (i < depth)
 			frame_blame(&t->frames[i], &off);
-	/* Before the outermost has begun, or when it is just over: between calls. */
+	/* The interval began before the outermost call, or after its end: it is between calls. */
 	is_between = !depth || READ_ONCE(t->frames[0].start_ns) - 1 >= off.out_ns;
 	if (is_between) {
 		account_away(t, off.ready, off.ready_ns);

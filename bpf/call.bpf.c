@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * The pair behind every traced call, told apart by the attach cookie (ops.h).
+ * The entry and return programs of all traced calls; the attach cookie identifies the operation (ops.h).
  *
- * Cost of both together on top of two empty programs: about 0.2 of their own price
- * (docs/measurements/cost.md). Per call: one lookup of the thread's state at
- * each end, two clock reads, four atomic adds. A process that is not traced costs a
- * failed lookup in two maps.
+ * The two programs cost about 0.2 times as much as two empty programs, on top of these (docs/measurements/cost.md). Per
+ * call: one lookup of the thread's state at each end, two clock reads, four atomic adds. A call of a process that is
+ * not traced costs a failed lookup in two maps.
  *
- * Three forms share the code: a session (one program for both ends, the entry decides
- * whether the return is trapped at all), and a plain pair for uprobe_multi and for
- * perf events, where every return is trapped and paired by stack pointer.
+ * The code has two forms: a session (one program for both ends; the entry decides whether the return is trapped), and a
+ * plain pair for uprobe_multi and for perf events, where every return is trapped and matched to its entry by stack
+ * pointer.
  */
 #include "away.h"
 #include "blame.h"
@@ -19,7 +18,7 @@
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
-/* A process calls for the first time. Return: its slot, 0 when there is none */
+/* First traced call of a process. Return: its slot, 0 if no slot is free */
 VERIFIED_ALONE __u32 slot_claim(__u32 tgid)
 {
 	struct task_struct *task = bpf_get_current_task_btf(), *leader = task->group_leader;
@@ -39,7 +38,7 @@ VERIFIED_ALONE __u32 slot_claim(__u32 tgid)
 	if (!s)
 		return 0;
 	if (!entry) {
-		/* The loser of a race finds the winner's entry. */
+		/* Another thread may have added the entry meanwhile; then this lookup finds it. */
 		(void)bpf_map_update_elem(&processes, &tgid, &fresh, BPF_NOEXIST);
 		entry = bpf_map_lookup_elem(&processes, &tgid);
 		if (!entry) {
@@ -66,8 +65,8 @@ VERIFIED_ALONE __u32 slot_claim(__u32 tgid)
 }
 
 /*
- * A process that is not, or not any more, its user's own: said in its slot before anything more of it is counted there.
- * Return: whether it is guarded
+ * Checks whether the process still belongs to its user; if not, marks its slot before anything else is counted there.
+ * Return: whether the process is guarded
  */
 VERIFIED_ALONE int process_guard(__u32 tgid)
 {
@@ -90,18 +89,21 @@ VERIFIED_ALONE int process_guard(__u32 tgid)
 	return 1;
 }
 
-/* Not one of our threads yet, under an older policy, or with other ids. Return: whether it is traced and has state */
+/*
+ * Decides about a thread that has no state yet, a decision under an older policy, or changed ids. Return: whether it is
+ * traced and has state
+ */
 VERIFIED_ALONE int thread_claim(__u32 op)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	__u32 tgid = task->tgid, slot;
-	__u32 decided = READ_ONCE(policy); /* first: a change that comes now is seen at the next call */
+	__u32 decided = READ_ONCE(policy); /* read first: a later change is noticed at the next call */
 	bool is_calibrating = tgid == calibrating_tgid;
 	struct process_wish wish = { .flags = WISH_TRACED };
 	const struct cred *cred = task->cred;
 	struct thread_state *t;
 
-	/* Another tracer that runs the same file: its calibration is no program's call. */
+	/* A calibration call of another tracer that runs the same file: not a call of a program. */
 	if (op >= OP_CALIBRATION && op < OP_ID_MAX && !is_calibrating)
 		return 0;
 	if (!is_calibrating && !is_traced(task, tgid)) {
@@ -125,9 +127,9 @@ VERIFIED_ALONE int thread_claim(__u32 op)
 		struct figure_cell *cell = cell_of(slot, op);
 
 		/*
-		 * No memory; or, where the kernel preempts, another task was put aside on this CPU while it made a
-		 * state, and until it goes on nobody makes one here. A function that forwards to another export of its
-		 * operation is counted twice if that one finds a state.
+		 * No memory. Or, on a preemptible kernel, another task was preempted on this CPU while it allocated a
+		 * state, and until it resumes no allocation succeeds here. A function that forwards to another export
+		 * of its operation is counted twice if the second entry gets a state.
 		 */
 		counter_add(LOSS_THREAD_STATE, 1);
 		if (cell)
@@ -138,7 +140,7 @@ VERIFIED_ALONE int thread_claim(__u32 op)
 		struct process_entry *entry = bpf_map_lookup_elem(&processes, &tgid);
 
 		account_end(t, task->se.sum_exec_runtime);
-		t->wait.carried_ns = 0; /* of a slot that may be another process's by now */
+		t->wait.carried_ns = 0; /* its slot may belong to another process by now */
 		t->slot = slot;
 		t->tgid = tgid;
 		t->tid = task->pid;
@@ -151,12 +153,12 @@ VERIFIED_ALONE int thread_claim(__u32 op)
 	if (!is_calibrating)
 		wish_of(task, tgid, &wish);
 	t->sample_every = wish.sample_every;
-	t->wants = wish.flags | WISH_TRACED; /* a wish that was withdrawn just now ends with the next call */
+	t->wants = wish.flags | WISH_TRACED; /* a wish that was just withdrawn still holds for this call */
 	t->policy = decided;
 	return 1;
 }
 
-/* An entry whose return is not trapped costs the call around it, too. */
+/* An entry whose return is not trapped also adds to the duration of the enclosing call. */
 static __always_inline void kids_refused(struct thread_state *t)
 {
 	__u32 depth = t->depth;
@@ -165,7 +167,7 @@ static __always_inline void kids_refused(struct thread_state *t)
 		t->frames[(depth - 1) & (CALL_DEPTH_MAX - 1)].kids_ns += nested_refused_ns;
 }
 
-/* Counted, but nobody will see it return, nor whether it failed: its bytes are those that were asked for. */
+/* Counts a call whose return is not trapped. Whether it fails stays unknown; its bytes are those requested. */
 VERIFIED_ALONE int call_untimed(struct thread_state *t, const struct entry *entry)
 {
 	struct figure_cell *cell;
@@ -197,8 +199,8 @@ VERIFIED_ALONE int call_untimed(struct thread_state *t, const struct entry *entr
 
 /*
  * call_enter() - a traced function was entered
- * @ret_token: of the frame that was opened, never 0; untouched when none was
- * Return: whether its return is to be seen
+ * @ret_token: token of the opened frame, never 0; unchanged if none was opened
+ * Return: whether to trap the return
  */
 static __always_inline bool call_enter(struct pt_regs *ctx, __u64 cookie, __u64 *ret_token)
 {
@@ -247,7 +249,7 @@ static __always_inline bool call_enter(struct pt_regs *ctx, __u64 cookie, __u64 
 	}
 
 	at = depth;
-	keep(at); /* or its bound is known of 32 bits alone, which is not enough for Linux 6.1 */
+	keep(at); /* else the verifier bounds its lower 32 bits only, which Linux 6.1 refuses */
 	f = &t->frames[at & (CALL_DEPTH_MAX - 1)];
 	f->start_ns = 0;
 	f->op = op;
@@ -264,13 +266,13 @@ static __always_inline bool call_enter(struct pt_regs *ctx, __u64 cookie, __u64 
 	*ret_token = TOKEN(t, f, depth);
 	if (!depth) {
 		WRITE_ONCE(t->out_clock, 0);
-		/* Or who looks while it lasts would miss the wait before it. */
+		/* Else a reader during the call would miss the wait before it. */
 		if (t->away_clock)
 			away_end(t, task->sched_info.last_arrival, task->sched_info.run_delay, task->sched_info.pcount);
 	}
 	WRITE_ONCE(t->depth, depth + 1);
 	barrier();
-	/* Before pcount: a switch between the two must not look like one that nobody saw. */
+	/* Read before pcount: a switch between the two must not look like an unseen one. */
 	f->switches = READ_ONCE(t->switches);
 	barrier();
 	f->pcount = task->sched_info.pcount;
@@ -289,9 +291,9 @@ static __always_inline void frame_blame_more(struct call_frame *f, __u32 class, 
 }
 
 /*
- * A switch that no hook saw leaves what the scheduler itself knows: how long the thread
- * waited while ready, and how long it was off the CPU, which is what the task clock went
- * ahead of its run time. Clocks of two CPUs differ, so only if it stayed on one.
+ * Repairs the blame after a task switch that no hook saw, from the scheduler's own counters: run_delay is the time
+ * spent ready; the growth of the task clock beyond the run time is the time off the CPU. Clocks of CPUs differ, so the
+ * latter needs a thread that did not migrate.
  */
 VERIFIED_ALONE int frame_repair(struct call_frame *f, __u64 raw_ns)
 {
@@ -316,7 +318,7 @@ VERIFIED_ALONE int frame_repair(struct call_frame *f, __u64 raw_ns)
 	return 0;
 }
 
-/* The call left the CPU: everything that a call on the fast path need not do. */
+/* Slow path of a return: the call left the CPU. */
 VERIFIED_ALONE int call_settle(struct thread_state *t, __u64 end_ns, __u32 index)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
@@ -331,7 +333,7 @@ VERIFIED_ALONE int call_settle(struct thread_state *t, __u64 end_ns, __u32 index
 	noted = (__u32)(t->switches - f->switches);
 	if (passed <= noted)
 		return 0;
-	/* Once, for the outermost: the calls inside missed the same ones. */
+	/* Counted once, for the outermost call: inner calls missed the same switches. */
 	if (index == 0)
 		counter_add(LOSS_SWITCH_UNSEEN, passed - noted);
 	frame_repair(f, end_ns - f->start_ns);
@@ -350,7 +352,7 @@ VERIFIED_ALONE int cell_blame(struct figure_cell *cell, const struct call_frame 
 	return 0;
 }
 
-/* The frame at `index` returned at end_ns; frames above it never will. */
+/* The call of frame `index` returned at end_ns; deeper frames will never return. */
 static __always_inline int call_finish(struct pt_regs *ctx, struct task_struct *task, struct thread_state *t,
 				       __u32 index, __u64 end_ns)
 {
@@ -384,7 +386,7 @@ static __always_inline int call_finish(struct pt_regs *ctx, struct task_struct *
 	share = share_ns[f->head & 3] + kids;
 	end.duration_ns = end.raw_ns > share ? end.raw_ns - share : 0;
 	if (end.ret && op >= OP_ID_MAX)
-		end.ret = 0; /* an error, a number or a pointer: only a row tells */
+		end.ret = 0; /* may be an error, a number or a pointer: unknown without a row */
 	cell = cell_of(t->slot, op);
 	if (cell) {
 		cell_add(cell, end.duration_ns, end.raw_ns);
@@ -427,7 +429,7 @@ int call_session(struct pt_regs *ctx)
 	token = bpf_session_cookie();
 	task = bpf_get_current_task_btf();
 	t = bpf_task_storage_get(&threads, task, 0, 0);
-	/* A child of fork(2) returns from its parent's call: no state, or none that matches. */
+	/* A child of fork(2) returns from its parent's call: it has no state, or no matching frame. */
 	if (!t || !token || is_inert)
 		return 0;
 	index = *token & (CALL_DEPTH_MAX - 1);
@@ -443,7 +445,7 @@ int call_entry(struct pt_regs *ctx)
 
 	if (!attach_off[COOKIE_ATTACH_NUMBER(cookie)])
 		call_enter(ctx, cookie, &token);
-	return 0; /* anything else would remove the probe */
+	return 0; /* another value would remove the probe */
 }
 
 SEC("kprobe")
@@ -457,7 +459,10 @@ int call_return(struct pt_regs *ctx)
 	if (is_inert)
 		return 0;
 	if (!t) {
-		/* Called before the attach was complete? A later child of fork(2) in its parent's call is no loss. */
+		/*
+		 * The call may have begun before the attach was complete. A later child of fork(2) that returns from
+		 * its parent's call is no loss.
+		 */
 		if (task->start_boottime < attached_boot_ns && is_traced(task, task->tgid))
 			counter_add(LOSS_RETURN_UNPAIRED, 1);
 		return 0;
@@ -466,10 +471,10 @@ int call_return(struct pt_regs *ctx)
 	for (i = 0; i < CALL_DEPTH_MAX; i++)
 		if (i < depth && t->frames[i].sp == sp)
 			index = i;
-	/* Calls that were refused at entry return here as well. */
+	/* Calls without a frame (refused at entry) also return here. */
 	if (index == CALL_DEPTH_MAX)
 		return 0;
-	/* Of a library that is as good as detached, and may have been counted as never returned. */
+	/* The library is being detached, and its call may already be counted as never returned. */
 	if (attach_off[t->frames[index & (CALL_DEPTH_MAX - 1)].attach]) {
 		frames_drop(t, index);
 		return 0;

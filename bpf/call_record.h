@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * The record of a call that returns: whether the call is worth one, what the record keeps, and the ring.
+ * The record of a call that returned: the reasons to write one, its contents, and its way to the ring.
  */
 #pragma once
 
@@ -19,7 +19,7 @@ static __always_inline __u64 frame_argument(const struct call_frame *f, __u32 in
 	return index < CALL_ARGUMENTS ? f->args[index] : 0;
 }
 
-/* What is kept of a call, in order. */
+/* Value number `which` that is kept of a call. */
 static __always_inline __u64 kept_argument(const struct call_frame *f, const struct call_end *end, __u32 which)
 {
 	const volatile struct op_row *row = op_row_of(f->op);
@@ -64,7 +64,7 @@ static __always_inline void record_fill(struct call_record *r, const struct thre
 	__builtin_memcpy(r->comm, t->comm, sizeof(r->comm));
 }
 
-/* The daemon comes by timer; a ring that fills faster wakes it, once for each fill. */
+/* The daemon reads the ring by a timer; a ring that fills faster wakes it, once per fill. */
 static __always_inline void record_submit(struct call_record *r)
 {
 	__u64 flags = BPF_RB_NO_WAKEUP;
@@ -79,7 +79,7 @@ static __always_inline void record_submit(struct call_record *r)
 	bpf_ringbuf_submit(r, flags);
 }
 
-/* @n_args and @bytes are constants: what the operation keeps, and the record that has room for it. */
+/* @n_args, @bytes: constants: number of kept arguments, size of the record with room for them */
 static __always_inline int record_make(struct thread_state *t, const struct call_end *end, __u32 index, __u32 n_args,
 				       __u32 bytes)
 {
@@ -108,7 +108,10 @@ VERIFIED_ALONE int call_record(struct thread_state *t, const struct call_end *en
 	return record_make(t, end, index, OP_ARGS_SHORT, CALL_RECORD_SHORT);
 }
 
-/* Of an operation that keeps more than OP_ARGS_SHORT. Not below call_record(): two such stacks are too much. */
+/*
+ * For an operation that keeps more than OP_ARGS_SHORT arguments. Not called by call_record(): two such stack frames
+ * exceed the limit.
+ */
 VERIFIED_ALONE int call_record_long(struct thread_state *t, const struct call_end *end, __u32 index)
 {
 	return record_make(t, end, index, OP_ARGS_MAX, sizeof(struct call_record));

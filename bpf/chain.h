@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Chains of wakers: what a thread did while another waited for it, as in "main waits for loader 4720, which reads
- * train.bin".
+ * Chains of wakers: what a thread did while another thread waited for it. Example: "main waits for loader 4720, which
+ * reads train.bin".
  *
- * A thread that ended a long wait of a thread that makes calls is a waker from then on, and its own waits are noted
- * (map `wakers`). When it ends a long wait the next time, what it did since that wait began is counted in rows of
- * `waits` (is_meanwhile) that sum to that wait: its waits of 1 ms and more by cause, shorter ones by class, the time
- * that it was ready, and the rest on the CPU. Who ends a long wait of a waker becomes a waker, too, up to
+ * A thread that ended a long wait of a thread that makes calls becomes a waker: from then on its own waits are noted
+ * (map `wakers`). When the waker next ends a long wait, its activity since that wait began is counted in rows of
+ * `waits` (is_meanwhile) that sum to that wait: its waits of 1 ms and more by cause, shorter waits by class, its time
+ * ready to run, and the rest on the CPU. A thread that ends a long wait of a waker becomes a waker, too, up to
  * WAIT_HOPS_MOST steps from the thread that makes calls.
  *
- * The rows belong to the process whose thread waited. Only threads that the user of that process may look into become
- * wakers: nobody learns what another user's thread waits for.
+ * The rows belong to the process whose thread waited. Only threads that the user of that process may inspect become
+ * wakers, so no user learns what another user's thread waits for.
  */
 #pragma once
 
 #include "credentials.h"
 #include "waits.h"
 
-#define WAKER_HOP_S 5 /* so long a waker stays as near to the thread that makes calls as it was */
-#define SHARE_BITS 10 /* a share of 1 is 1 << SHARE_BITS */
+#define WAKER_HOP_S 5 /* a waker keeps its distance (hop) to the thread that makes calls for this long */
+#define SHARE_BITS 10 /* fixed-point share: 1.0 is 1 << SHARE_BITS */
 
 static __always_inline void waker_short_add(struct waker_state *w, __u64 class, __u64 ns)
 {
@@ -33,7 +33,9 @@ static __always_inline bool is_same_cause(const struct thread_wait *a, const str
 	       a->waker_tid == b->waker_tid;
 }
 
-/* The wait that just ended, w->now: to those of the same cause, else in the place of the one with the least time. */
+/*
+ * Adds the wait that just ended, w->now, to the entry of its cause. A new cause replaces the entry with the least time.
+ */
 VERIFIED_ALONE int waker_wait_add(struct waker_state *w, __u64 now_ns)
 {
 	struct waker_wait *place;
@@ -66,7 +68,7 @@ VERIFIED_ALONE int waker_wait_add(struct waker_state *w, __u64 now_ns)
 	return 0;
 }
 
-/* @i: index of its cause among the waits; WAKER_WAITS: the class alone is known */
+/* @i: index of the cause in w->waits; WAKER_WAITS: only the class is known */
 VERIFIED_ALONE int meanwhile_row(struct waker_state *w, __u32 slot, __u32 class, __u32 i, __u64 ns)
 {
 	struct wait_value *value;
@@ -99,7 +101,10 @@ VERIFIED_ALONE int meanwhile_row(struct waker_state *w, __u32 slot, __u32 class,
 	return 0;
 }
 
-/* What the current thread, a waker, did since it was waited for. @run_delay: of its sched_info, now */
+/*
+ * Counts what the current thread, a waker, did since another thread began to wait for it. @run_delay: of its
+ * sched_info, now
+ */
 VERIFIED_ALONE int meanwhile_count(struct waker_state *w, __u32 slot, __u64 from_ns, __u64 run_delay)
 {
 	__u64 now_ns = bpf_ktime_get_ns(), span_ns, left_ns, share, ns;
@@ -111,7 +116,7 @@ VERIFIED_ALONE int meanwhile_count(struct waker_state *w, __u32 slot, __u64 from
 	if (from_ns < w->since_ns)
 		from_ns = w->since_ns;
 	left_ns = now_ns - from_ns;
-	/* Of what is not known one by one, as large a share as it was waited for. */
+	/* Times known only as sums are scaled by the part of the span in which the other thread waited. */
 	share = left_ns < span_ns && span_ns ? (left_ns << SHARE_BITS) / span_ns : 1 << SHARE_BITS;
 	_Pragma("clang loop unroll(full)") for (i = 0; i < WAKER_WAITS; i++)
 	{
@@ -138,7 +143,7 @@ VERIFIED_ALONE int meanwhile_count(struct waker_state *w, __u32 slot, __u64 from
 	return 0;
 }
 
-/* From now on. */
+/* Clears the notes: the waker's activity is noted from now on. */
 static __always_inline void waker_begin(struct waker_state *w, const struct task_struct *waker)
 {
 	__u32 i;
@@ -154,7 +159,7 @@ static __always_inline void waker_begin(struct waker_state *w, const struct task
 
 static const struct waker_state waker_none = {};
 
-/* It belongs to the user of the process in that slot, and to nobody else. */
+/* Whether the thread belongs to the user of the process in that slot, and that user may inspect it. */
 static __always_inline bool may_be_waker(struct task_struct *waker, __u32 slot, __u32 tgid)
 {
 	const struct process_slot *s = bpf_map_lookup_elem(&slots, &slot);
@@ -167,9 +172,9 @@ static __always_inline bool may_be_waker(struct task_struct *waker, __u32 slot, 
 
 /*
  * chain_serve() - the current thread has ended a long wait
- * @slot, @tgid: of the process that makes calls and waited, or for which the one waited that did
- * @from_ns:     when the wait began
- * @hop:         1: a thread that makes calls waited; 2: one that such a thread waited for, ...
+ * @slot, @tgid: the process whose thread waited, directly or through other wakers
+ * @from_ns: start of the wait
+ * @hop: 1: a thread that makes calls waited; 2: a waker of such a thread waited; ...
  */
 VERIFIED_ALONE int chain_serve(__u32 slot, __u32 tgid, __u64 from_ns, __u32 hop)
 {
@@ -178,14 +183,17 @@ VERIFIED_ALONE int chain_serve(__u32 slot, __u32 tgid, __u64 from_ns, __u32 hop)
 	__u32 tid = waker->pid;
 	struct waker_state *w;
 
-	/* What a thread that makes calls waits for is counted anyhow. */
+	/* A thread that makes calls is no waker: its waits are counted in its own rows. */
 	if (hop > WAIT_HOPS_MOST || !slot || slot >= CALIBRATION_SLOT || waker->flags & PF_EXITING || t)
 		return 0;
 	if (!may_be_waker(waker, slot, tgid))
 		return 0;
 	w = bpf_map_lookup_elem(&wakers, &tid);
 	if (w) {
-		/* Who asks the next in the chain ends a wait of that one, too, which nobody waited for. */
+		/*
+		 * A waker that sends a request to the next one in the chain ends a wait of that one, too; nobody waited
+		 * for that.
+		 */
 		if (hop > w->hop && bpf_ktime_get_ns() / NS_IN_SECOND <= w->last_s + WAKER_HOP_S)
 			return 0;
 		meanwhile_count(w, slot, from_ns, waker->sched_info.run_delay);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Begin and end of a garbage collection: places of a Python interpreter that the parser found. Of other processes that
- * run the same file each collection costs two failed lookups.
+ * Probes at the begin and end of a garbage collection, at places in a Python interpreter that the parser found. In
+ * other processes that run the same file each collection costs two failed lookups.
  *
- * Collections do not nest, but a finalizer may ask for one, which returns at once: what is deeper on the stack is
- * inside. One whose end nobody saw, as its process became another program or its probes were detached, is dropped.
+ * Collections do not nest, but a finalizer may request another one, which returns at once; it is recognised by its
+ * deeper stack pointer. A collection whose end was not seen (exec, probes detached) is dropped.
  */
 #include "collection.h"
 

@@ -1,27 +1,30 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Garbage collections of Python, in threads that make calls: rows of the map `waits` of class ON_CPU.
+ * Garbage collections of Python in threads that make calls: rows of the map `waits` with class ON_CPU.
  *
- * A collection takes as much as the account of its thread grew on the CPU meanwhile, at the place where it began:
- * between calls, or in the call at depth 0. So it is never more than that part of the account. Time off the CPU stays
- * with its class, and calls that a finalizer makes are calls.
+ * The time of a collection is the growth of its thread's CPU time in the account, at the place where it began: between
+ * calls, or in the call at depth 0. So it never exceeds that part of the account. Time off the CPU keeps its class, and
+ * calls made by a finalizer count as calls.
  */
 #pragma once
 
 #include "away.h"
 
-/* Stack below the beginning of a collection that its own frame may have grown by: what is deeper is inside it. */
+/*
+ * Bytes by which the stack may grow within a collection's own frame; an entry deeper than that is inside the
+ * collection.
+ */
 #define COLLECTION_FRAME_BYTES 32
 #define COLLECTION_TRIES 4
 
-/* The collection of a thread that goes on. Its clock is collection_clock() + 1; who moves it on counts the time. */
+/* A collection in progress. `clock` is collection_clock() + 1; the program that advances it counts the time. */
 struct collection {
-	__u64 clock; /* counted up to here; 0: none goes on */
-	__u64 begin; /* the clock then */
+	__u64 clock; /* counted up to here; 0: no collection in progress */
+	__u64 begin; /* `clock` at the begin */
 	__u64 sp;
-	__u64 since_ns;	  /* of the account that it is in: another one is of another program */
-	__u32 collectors; /* as then; another value now: its end may not have been seen */
-	__u32 op;	  /* of the call at depth 0, 0: between calls; as is the next */
+	__u64 since_ns;	  /* of the thread's account; another value: another program was executed */
+	__u32 collectors; /* value at the begin; another value now: the end may have been missed */
+	__u32 op;	  /* of the call at depth 0; 0: between calls; so is `seq` */
 	__u32 seq;
 	__u32 pad;
 };
@@ -33,15 +36,15 @@ SHARED struct {
 	__type(value, struct collection);
 } collections SEC(".maps");
 
-/* Of the call at depth 0 that goes on; 0: none does. */
+/* Sequence number of the open call at depth 0; 0: none is open. */
 static __always_inline __u32 collection_seq(struct thread_state *t)
 {
 	return t->depth ? t->frames[0].seq : 0;
 }
 
 /*
- * Time on the CPU so far, where the thread is: in its call at depth 0, or between all its calls.
- * @off_ns: time off the CPU of that call; between calls only that of a wait which is not in the account yet
+ * CPU time so far in the call at depth 0, or, outside of calls, the sum of CPU time between calls.
+ * @off_ns: time off the CPU in that call; between calls: of a wait that is not in the account yet
  */
 VERIFIED_ALONE __u64 collection_clock(struct thread_state *t, __u64 now, __u64 off_ns)
 {
@@ -52,7 +55,7 @@ VERIFIED_ALONE __u64 collection_clock(struct thread_state *t, __u64 now, __u64 o
 		return 0;
 	if (t->depth) {
 		ns = READ_ONCE(t->frames[0].start_ns);
-		return ns ? now - ns - off_ns : 0; /* 0: its library is not attached any more */
+		return ns ? now - ns - off_ns : 0; /* 0: its library was detached */
 	}
 	ns = now - t->account.since_ns - t->account.rest.ns - off_ns;
 	for (i = 0; i < ACCOUNT_OPS; i++)
@@ -63,8 +66,8 @@ VERIFIED_ALONE __u64 collection_clock(struct thread_state *t, __u64 now, __u64 o
 }
 
 /*
- * collection_clock() of the thread itself, now. The wait that was over last is counted before; one that comes between
- * this and the reading of the clock would be in one of the two alone.
+ * collection_clock() of the current thread, now. The last wait is settled first. If the thread leaves the CPU between
+ * settling and reading the clock, the reading is repeated.
  */
 VERIFIED_ALONE __u64 collection_clock_own(struct thread_state *t)
 {
@@ -92,7 +95,7 @@ VERIFIED_ALONE __u64 collection_clock_own(struct thread_state *t)
 	return clock;
 }
 
-/* @n: collections that begin; @longest_ns: of one that is over */
+/* @n: number of collections that begin; @longest_ns: duration of one that ended */
 VERIFIED_ALONE int collection_count(struct thread_state *t, struct collection *c, __u64 ns, __u64 longest_ns, __u32 n)
 {
 	struct wait_key key = {};
@@ -116,13 +119,13 @@ VERIFIED_ALONE int collection_count(struct thread_state *t, struct collection *c
 	return 0;
 }
 
-/* Whether it still goes on, as far as can be told. */
+/* Whether the collection is still in progress, as far as known. */
 static __always_inline bool collection_is_open(const struct collection *c, const struct thread_state *t)
 {
 	return c->clock && c->since_ns == t->account.since_ns && c->collectors == collectors;
 }
 
-/* Count what one that goes on has taken since it was last counted. @is_over: it ends here */
+/* Count the time of a collection since it was last counted. @is_over: the collection ends now */
 static __always_inline void collection_move(struct thread_state *t, struct collection *c, __u64 clock, bool is_over)
 {
 	__u64 from, i;

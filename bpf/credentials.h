@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Whether a user may look into a process and signal it: what ptrace(2) asks about the process, for a
- * user without CAP_SYS_PTRACE. Everything is read at the moment of the call.
+ * Whether a user may inspect a process and signal it: the rule of ptrace(2) for a user without CAP_SYS_PTRACE. All
+ * values are read at the time of the check.
  *
  * Group ids are not compared: a set-group-ID program is not dumpable. Where the kernel's type
  * information lacks a field, the answer is no.
@@ -71,15 +71,15 @@ static __always_inline bool credentials_open_to(struct task_struct *task, __u32 
 	       credentials_are_no_more(cred, uid, capabilities);
 }
 
-/* Root has what root may have: what bounds it bounds all that it starts. */
+/* Root counts as having all capabilities: its bounding set also limits every program that it starts. */
 static __always_inline __u64 credentials_capabilities(__u32 uid)
 {
 	return uid ? CAPABILITIES_NONE : CAPABILITIES_ALL;
 }
 
 /*
- * credentials_are_own() - whether a process is open to the user whose it is
- * One that exits has no memory that could be dumped: its ids and capabilities decide.
+ * credentials_are_own() - whether a process may be inspected by its own user. An exiting process has no memory to dump:
+ * only its ids and capabilities are compared.
  */
 static __always_inline bool credentials_are_own(struct task_struct *task)
 {
@@ -93,7 +93,10 @@ static __always_inline bool credentials_are_own(struct task_struct *task)
 	       credentials_are_no_more(cred, uid, credentials_capabilities(uid));
 }
 
-/* For each call of a process that was its user's: capabilities alone never grow without a change of these. */
+/*
+ * Checked at each call of a process that belonged to its user. Capabilities need no check: they never grow without a
+ * change of ids or dumpability.
+ */
 static __always_inline bool credentials_have_changed(struct task_struct *task, __u32 uid)
 {
 	const struct cred *cred = task->real_cred;

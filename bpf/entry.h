@@ -1,22 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Whether an entry is a call of its own, and whether its return may be trapped.
+ * Decides whether an entry is a call of its own, and whether its return may be trapped.
  */
 #pragma once
 
 #include "abi.h"
 #include "frames.h"
 
-/* Bytes. A traced function that calls another one uses less stack than any stack is large. */
+/* Bytes. An entry less than this below an open frame is on the same stack: every stack is larger. */
 #define STACK_NEAR 4096
-/* The kernel leaves at least this much below a process's first stack to that stack alone (mmap_base). */
+/* The kernel reserves at least this much address space for the stack of a process's first thread (mmap_base). */
 #define STACK_MAIN_BYTES (128ull << 20)
 
-/* Larger than the code of any CUDA library, smaller than what lies between it and a program that is placed where it
- * links. */
+/* Larger than the code of any CUDA library, smaller than the gap between a library and a program at a fixed address. */
 #define LIBRARY_NEAR (32ull << 20)
 
-/* What an entry brings, for those who are not on the fast path. */
+/* Values of an entry, for functions off the fast path. */
 struct entry {
 	__u64 sp, ip, link;
 	__u64 args[CALL_ARGUMENTS];
@@ -36,9 +35,9 @@ static long home_found(struct task_struct *task, struct vm_area_struct *vma, str
 }
 
 /*
- * The stack that a thread was started on. A process's first thread: below start_stack.
- * Others: the C libraries put the thread's own block, which the thread pointer shows,
- * at the top of its stack, and an unreadable page, hence another mapping, below.
+ * Finds the stack that a thread was started on. First thread of a process: below start_stack. Other threads: the C
+ * libraries place the thread control block, at the thread pointer, at the top of the stack, and a guard page, hence
+ * another mapping, below it.
  */
 static __always_inline void home_find(struct thread_state *t, struct task_struct *task)
 {
@@ -56,9 +55,12 @@ static __always_inline void home_find(struct thread_state *t, struct task_struct
 		return;
 	}
 	search.at = thread_pointer(task);
-	/* Without it the stack stays unknown, and calls that may be on another one are counted without their time. */
+	/*
+	 * Without bpf_find_vma() the stack stays unknown; calls that may be on another stack are counted without their
+	 * time.
+	 */
 	if (!has_find_vma || bpf_find_vma(task, search.at, home_found, &search, 0) || !search.low)
-		return; /* busy: asked again when it matters again */
+		return; /* mappings are locked: tried again when the stack is needed again */
 	t->home_low = search.low;
 	t->home_high = search.at;
 }
@@ -78,18 +80,18 @@ static __always_inline __u64 trampoline_address(struct task_struct *task)
 	return area ? area->vaddr : 0;
 }
 
-/* What an entry is, given the calls that are open. */
+/* Kinds of entries, given the open calls. */
 enum entry_kind {
 	ENTRY_CALL,	 /* a call of its own */
 	ENTRY_SAME,	 /* the open call, forwarded from one export of its operation to another: counted once, at the
 			    outermost */
-	ENTRY_ELSEWHERE, /* on another stack than the open calls: counted, its return must not be trapped */
-	ENTRY_AFTER,	 /* the open call is over, it was left by a jump */
+	ENTRY_ELSEWHERE, /* on another stack than the open calls: counted; the return must not be trapped */
+	ENTRY_AFTER,	 /* the open call is over: it was left by a jump */
 };
 
 /*
- * Whether a frame is an open call of this operation through another export, 0 or 1.
- * Without branches: eight frames of three make more paths than older verifiers follow.
+ * Return: 1 if a frame is an open call of this operation through another export, else 0. Written without branches:
+ * three branches for each of eight frames are more paths than older verifiers follow.
  */
 static __always_inline __u64 frame_forwards(const struct call_frame *f, __u32 i, __u32 depth, __u32 op, __u64 ip)
 {
@@ -105,7 +107,7 @@ static __always_inline __u64 frame_forwards(const struct call_frame *f, __u32 i,
 	return (is_open >> 63) & (op_differs >> 63) & (ip_differs >> 63);
 }
 
-/* An entry against the innermost open frame that is left. */
+/* Compares an entry with the innermost open frame. */
 VERIFIED_ALONE int entry_compare(struct thread_state *t, const struct call_frame *f, __u64 sp, __u64 link)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
@@ -130,22 +132,24 @@ VERIFIED_ALONE int entry_compare(struct thread_state *t, const struct call_frame
 		return ENTRY_CALL;
 	if (sp == f->sp && trampoline && entry_return_address(sp, link, &word) == 0 && word == trampoline)
 		return ENTRY_SAME;
-	/* Left: what was entered lies where it lay, or its return address is overwritten. */
+	/*
+	 * The frame was left: the new entry is at or above its place on the stack, or its return address is
+	 * overwritten.
+	 */
 	if (sp == f->sp || is_same_stack || is_frame_on_alt || !frame_returns_to(f->sp, trampoline))
 		return ENTRY_AFTER;
 	return ENTRY_ELSEWHERE;
 }
 
 /*
- * The kernel keeps return traps in one stack per thread, ordered by stack pointer. A
- * trap set on another stack than those that are open breaks that order, and the
- * program dies when the wrong one returns (kernel/events/uprobes.c:
- * cleanup_return_instances() at entry, uprobe_handle_trampoline() at return). So an
- * entry that is not known to be on the same stack is counted without a return trap.
+ * The kernel keeps the return traps of a thread in one list, ordered by stack pointer. A trap on another stack than the
+ * open ones breaks this order, and the program dies when the wrong one returns (kernel/events/uprobes.c:
+ * cleanup_return_instances() at entry, uprobe_handle_trampoline() at return). So an entry that is not known to be on
+ * the same stack is counted without a return trap.
  *
- * On the same stack, an entry above an open frame shows that the frame was left by a
- * jump. At the very same height it is either a jump from one traced export to another,
- * then the return address is the kernel's trampoline, or a new call.
+ * On the same stack, an entry above an open frame shows that the frame was left by a jump. At the same height the entry
+ * is either a jump from one traced export to another (the return address is then the kernel's trampoline), or a new
+ * call.
  */
 VERIFIED_ALONE int entry_resolve(struct thread_state *t, __u64 sp, __u64 ip, __u64 link, __u32 op)
 {
@@ -165,7 +169,7 @@ VERIFIED_ALONE int entry_resolve(struct thread_state *t, __u64 sp, __u64 ip, __u
 		depth--;
 		frames_drop(t, depth);
 	}
-	/* A runtime call that jumps into the driver shares its return address with a call of its own. */
+	/* A runtime call that jumps into the driver: same return address, but another operation, so a new call. */
 	if (kind == ENTRY_SAME && t->frames[(depth - 1) & (CALL_DEPTH_MAX - 1)].op != op)
 		kind = ENTRY_CALL;
 	if (kind != ENTRY_CALL)
@@ -187,7 +191,7 @@ static long mapping_found(struct task_struct *task, struct vm_area_struct *vma, 
 	return 0;
 }
 
-/* Whether two addresses lie in one mapping. Not to know, as when the mappings change just now, is yes. */
+/* Whether two addresses lie in one mapping. Also true if unknown, for example while the mappings change. */
 static __always_inline bool is_one_mapping(__u64 a, __u64 b)
 {
 	struct mapping_search search = {};
@@ -200,13 +204,12 @@ static __always_inline bool is_one_mapping(__u64 a, __u64 b)
 }
 
 /*
- * Whether an entry continues the last call whose return is not trapped: of one operation,
- * through another export. An export that jumps to the other shows the same return address
- * at the same height. (Calls of one place through a pointer look alike, but do not
- * alternate between two exports of one operation.) One that calls the other is still
- * there below, its return address where it was, and what calls is in its own library: a
- * function of the program's that was called from the same place is not. The address may
- * be the kernel's trampoline, when somebody else traps this return.
+ * Whether an entry continues the last call whose return is not trapped: the same operation through another export.
+ * After a jump from one export to the other, the return address and the stack pointer are the same. (Calls from one
+ * place through a pointer look alike, but do not alternate between two exports of one operation.) After a call from one
+ * export to the other, the first one's return address is still on the stack, and the caller is in the same library; a
+ * function of the program called from the same place is not. The address may be the kernel's trampoline if another
+ * tracer traps this return.
  */
 VERIFIED_ALONE int entry_continues(struct thread_state *t, __u64 sp, __u64 ip, __u64 link, __u32 op)
 {
@@ -221,7 +224,7 @@ VERIFIED_ALONE int entry_continues(struct thread_state *t, __u64 sp, __u64 ip, _
 	if (sp == t->untimed_sp)
 		return address == t->untimed_return || (trampoline && address == trampoline);
 	if (!frame_returns_to(t->untimed_sp, t->untimed_return) && !frame_returns_to(t->untimed_sp, trampoline)) {
-		t->untimed_op = 0; /* it is over */
+		t->untimed_op = 0; /* that call is over */
 		return 0;
 	}
 	return is_one_mapping(t->untimed_ip, address);

@@ -2,10 +2,9 @@
 /*
  * Counts and histograms per process and operation, kept in cells that all CPUs share.
  *
- * Everything is an atomic add (5 ns): plain adds lose calls between CPUs, and per-CPU
- * ones lose them on kernels that preempt (docs/measurements/preempt-full.md). Slots
- * and cells come from pools of free ones that the daemon fills; a cell is given out at
- * first use and returned by the daemon once the process is gone and was read.
+ * Every update is an atomic add (5 ns): plain adds lose calls between CPUs, and per-CPU maps lose calls on preemptible
+ * kernels (docs/measurements/preempt-full.md). Free slots and cells come from pools that the daemon fills; a cell is
+ * taken at first use, and the daemon returns it after the process is gone and its figures were read.
  */
 #pragma once
 
@@ -20,7 +19,8 @@ static __always_inline struct figure_cell *cell_at(__u32 idx)
 
 /*
  * row_put() - give an operation a place in the row, unless it has one
- * Return: index of the cell that is there now, `idx` or another one that came before; 0: all places are others'
+ * Return: index of the operation's cell: `idx`, or the cell that another CPU put first; 0: other operations have all
+ * places
  */
 static __always_inline __u32 row_put(struct slot_row *row, __u32 op, __u32 idx)
 {
@@ -36,7 +36,7 @@ static __always_inline __u32 row_put(struct slot_row *row, __u32 op, __u32 idx)
 	return 0;
 }
 
-/* Return: what is in the row now: `idx`, another one that came before, or 0 where there was no place */
+/* Return: index of the cell in the row: `idx`, the cell that another CPU put first, or 0 without a free place */
 static __always_inline __u32 cell_install(struct slot_row *row, __u32 idx, __u32 slot, __u32 op)
 {
 	struct figure_cell *cell = cell_at(idx);
@@ -64,7 +64,7 @@ static __always_inline __u32 cell_install(struct slot_row *row, __u32 idx, __u32
 	return idx;
 }
 
-/* Return: index of a cell of that operation's own, 0 where none is free */
+/* Return: index of the operation's own cell, 0 if none is free */
 static __always_inline __u32 cell_take(struct slot_row *row, __u32 slot, __u32 op)
 {
 	__u32 idx = slot_row_find(row, op), got;
@@ -79,7 +79,9 @@ static __always_inline __u32 cell_take(struct slot_row *row, __u32 slot, __u32 o
 	return got;
 }
 
-/* An operation that is not at its first place. Return: index of its cell or of the process's overflow cell, 0 for none
+/*
+ * Finds the cell of an operation that is not at its first place. Return: index of its cell or of the process's overflow
+ * cell, 0 if there is neither
  */
 VERIFIED_ALONE __u32 cell_claim(__u32 slot, __u32 op)
 {
@@ -102,7 +104,7 @@ VERIFIED_ALONE __u32 cell_claim(__u32 slot, __u32 op)
 	return got;
 }
 
-/* What is no call has a cell of its own or none, which the caller counts as lost: the overflow cell counts calls. */
+/* Cell of an event. Without a free cell the caller counts a loss: the overflow cell is for calls only. */
 VERIFIED_ALONE __u32 cell_claim_event(__u32 slot, __u32 op)
 {
 	struct slot_row *row = bpf_map_lookup_elem(&slot_rows, &slot);
@@ -176,7 +178,7 @@ VERIFIED_ALONE int cell_max(struct figure_cell *cell, __u64 ns)
 
 	if (!cell)
 		return 0;
-	/* Giving up after that many races leaves the maximum one call behind; it never was seen. */
+	/* After this many lost races the maximum misses one call; this was never observed. */
 	for (i = 0; i < CAS_TRIES; i++) {
 		max = READ_ONCE(cell->max_ns);
 		if (ns <= max || __sync_val_compare_and_swap(&cell->max_ns, max, ns) == max)
@@ -187,9 +189,10 @@ VERIFIED_ALONE int cell_max(struct figure_cell *cell, __u64 ns)
 
 static __always_inline void cell_add(struct figure_cell *cell, __u64 duration_ns, __u64 raw_ns)
 {
-	__u64 bucket = bucket_of(duration_ns); /* 64 bits wide, as 6.1 knows the bounds of whole registers only */
+	__u64 bucket =
+		bucket_of(duration_ns); /* 64 bits wide: the verifier of 6.1 tracks bounds of whole registers only */
 
-	keep(bucket); /* the check must be of the index itself, not of what it was made from */
+	keep(bucket); /* the compiler must check this value, not an input of it */
 	if (bucket < HISTOGRAM_BUCKETS)
 		__sync_fetch_and_add(&cell->buckets[bucket], 1);
 	__sync_fetch_and_add(&cell->total_ns, duration_ns);

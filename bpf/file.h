@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * What a mapped file is. Of a file on an overlay this is the one below that the kernel
- * really maps, and puts probes on: all containers on a layer share it.
+ * Identity of a mapped file. For a file on an overlay: the file in the lower layer, which the kernel maps and puts
+ * probes on; all containers on that layer share it.
  */
 #pragma once
 
 #include "kernel.h"
 #include "record.h"
 
-#define I_CTIME_NS 0x7fffffffu /* from 6.13 the highest bit says that somebody asked; include/linux/fs.h */
+#define I_CTIME_NS 0x7fffffffu /* from 6.13 the highest bit means "queried"; include/linux/fs.h */
 
 static __always_inline void file_identity_fill(struct vm_area_struct *vma, struct file_identity *ret)
 {

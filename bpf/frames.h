@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Open calls of a thread that end without anybody seeing them return.
+ * Open calls of a thread that end without a trapped return.
  */
 #pragma once
 
 #include "blame.h"
 #include "figures.h"
 
-/* What a frame leaves for its next user is zero. */
+/* Clears the blame of a frame for its next use. */
 VERIFIED_ALONE int frame_clean(struct call_frame *f)
 {
 	__u32 i;
@@ -20,7 +20,7 @@ VERIFIED_ALONE int frame_clean(struct call_frame *f)
 	return 0;
 }
 
-/* The call never returns: said once, whoever finds out. */
+/* Counts a call that never returns as abandoned, once, whichever program finds out first. */
 VERIFIED_ALONE int frame_give_up(struct call_frame *f, __u64 start_ns, __u32 slot)
 {
 	struct figure_cell *cell;
@@ -33,7 +33,7 @@ VERIFIED_ALONE int frame_give_up(struct call_frame *f, __u64 start_ns, __u32 slo
 	return 0;
 }
 
-/* The frame is not open any more. */
+/* Closes a frame whose call never returns. */
 VERIFIED_ALONE int frame_abandon(struct call_frame *f, __u32 slot)
 {
 	if (!f)
@@ -44,7 +44,7 @@ VERIFIED_ALONE int frame_abandon(struct call_frame *f, __u32 slot)
 	return 0;
 }
 
-/* The open call at depth 0 never returns: the time until now was in it. */
+/* The open call at depth 0 never returns: the time until now counts for it. */
 VERIFIED_ALONE int account_call_left(struct thread_state *t)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
@@ -65,7 +65,7 @@ VERIFIED_ALONE int account_call_left(struct thread_state *t)
 	return 0;
 }
 
-/* Frames from `depth` on never return. */
+/* Drops the frames from `depth` on: their calls never return. */
 VERIFIED_ALONE int frames_drop(struct thread_state *t, __u32 depth)
 {
 	__u32 i, n;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * The wait of a thread that was noted when it left the CPU and that is not counted yet, as another CPU sees it.
+ * The wait of a thread that was noted when it left the CPU and is not counted yet, as seen from another CPU.
  */
 #pragma once
 
 #include "off.h"
 
 struct wait_noted {
-	__u64 clock; /* of the run queue; 0: none */
+	__u64 clock; /* run-queue clock at the start; 0: no wait */
 	__u64 out_ns;
 	__u64 run_delay;
 	__u64 class;
@@ -17,11 +17,11 @@ struct wait_parts {
 	__u64 ns[2]; /* ready, blocked */
 	__u64 out_ns;
 	__u32 class[2];
-	__u32 is_over; /* it is back on a CPU */
+	__u32 is_over; /* the thread is back on a CPU */
 	__u32 pad;
 };
 
-/* @now: CLOCK_MONOTONIC; @ret: all zero, and so it stays where there is none */
+/* @now: CLOCK_MONOTONIC; @ret: must be zero; unchanged if there is no wait */
 static __always_inline void wait_now(const struct wait_noted *noted, struct task_struct *task, __u64 now,
 				     struct wait_parts *ret)
 {
@@ -32,11 +32,11 @@ static __always_inline void wait_now(const struct wait_noted *noted, struct task
 	if (!out)
 		return;
 	if (arrival > out) {
-		off = arrival - out; /* it is back, and has not settled yet */
+		off = arrival - out; /* the wait is over and not settled yet */
 		ret->is_over = 1;
 	} else {
 		off = now > noted->out_ns ? now - noted->out_ns : 0;
-		/* Woken, and waiting for a CPU since `queued`. */
+		/* The thread was woken, and waits for a CPU since `queued`. */
 		delay = queued > out && off > queued - out ? off - (queued - out) : 0;
 	}
 	parts = off_split(off, delay, noted->class);
@@ -47,7 +47,7 @@ static __always_inline void wait_now(const struct wait_noted *noted, struct task
 	ret->ns[1] = parts.blocked_ns;
 }
 
-/* Its parts by class, added to those of the time before it. */
+/* Adds the parts of the wait to `ns`, by class. */
 static __always_inline void wait_add(__u64 ns[BLAME_COUNT], const struct wait_parts *wait)
 {
 	__u32 k;

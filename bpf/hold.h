@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Whether a process may be stopped while its library is attached: only where somebody is sure to let it go on,
- * whatever it has become since that was wished for, and whatever becomes of the daemon and of its client.
+ * Whether a process may be stopped while its library is attached: only if another process is certain to resume it,
+ * whatever the process has executed since the request, and whatever happens to the daemon and its client.
  */
 #pragma once
 
@@ -10,7 +10,7 @@
 
 #define ANCESTORS_MAX 64
 
-/* Whether a process is one that the wish is about. Root's wish is about everybody's. */
+/* Whether the wish covers a process. A wish of root covers the processes of all users. */
 static __always_inline bool hold_is_open(struct task_struct *task, __u32 hold_uid, __u32 *ret_uid)
 {
 	const struct cred *cred = task->real_cred;
@@ -24,8 +24,8 @@ static __always_inline bool hold_is_open(struct task_struct *task, __u32 hold_ui
 }
 
 /*
- * Whether an ancestor can let its descendants go on: it is of their user, it runs, and inherits their orphans. What it
- * asks to be sent at its parent's end is its word: SIGCONT as long as it guards.
+ * Whether an ancestor can resume its descendants: it belongs to their user, runs, and inherits orphans. It announces
+ * that it guards by its parent-death signal (PR_SET_PDEATHSIG): SIGCONT.
  */
 static __always_inline bool is_ready_guardian(struct task_struct *task, __u32 uid)
 {
@@ -40,9 +40,9 @@ static __always_inline bool is_ready_guardian(struct task_struct *task, __u32 ui
 }
 
 /*
- * hold_is_guarded() - whether the current process may be stopped: there are a guardian and, as its parent, a second one
- * Processes between it and its guardian are open to their user, too: the guardian finds the way up from it in /proc.
- * A process leaves the tree below the guardian only when that ends.
+ * hold_is_guarded() - whether the current process may be stopped: it has a guardian, whose parent is the second
+ * guardian. The user may also inspect all processes between it and the guardian: the guardian finds its descendants in
+ * /proc. A process leaves the tree below the guardian only when the guardian ends.
  */
 VERIFIED_ALONE int hold_is_guarded(__u32 hold_uid, __u32 guardian)
 {

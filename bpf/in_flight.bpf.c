@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Calls in progress, written when the daemon reads: every open frame of every thread,
- * its blame so far and the wait that is going on. Per thread of the machine one failed
- * lookup. The thread may run meanwhile: a record is a snapshot, and may show a call that
- * has just ended. All that is changed are frames of libraries that are not attached any
- * more: nobody will see them return.
+ * Iterator over tasks: writes the calls in progress when the daemon reads: every open frame of every thread, with its
+ * blame so far and the wait in progress. A thread without open frames costs one failed lookup. The thread may run
+ * meanwhile: a record is a snapshot, and may show a call that has just ended. The iterator changes frames only if their
+ * library was detached: their returns will not be seen.
  */
 #include "frames.h"
 #include "going_on.h"
@@ -56,7 +55,7 @@ int in_flight(struct bpf_iter__task *ctx)
 		f = &t->frames[i];
 		if (i >= t->depth)
 			break;
-		/* Before whose it is: should another call take the frame meanwhile, this one is not given up. */
+		/* Read before `attach`: if another call takes the frame meanwhile, that call is not given up. */
 		start_ns = READ_ONCE(f->start_ns);
 		if (!start_ns)
 			continue;

@@ -7,7 +7,7 @@
 #include "credentials.h"
 #include "frames.h"
 
-/* Left at once without it: 6.1 loses sight of a record across other conditions. */
+/* Callers return at once if it is NULL: the verifier of 6.1 loses track of a record across other conditions. */
 static __always_inline struct life_record *life_new(struct task_struct *task, __u32 type)
 {
 	struct task_struct *leader = task->group_leader;

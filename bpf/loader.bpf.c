@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Libraries that a process loads: told by the function which its dynamic loader calls
- * for debuggers when the list of loaded objects has changed, before any code of a new
- * object runs. New objects are at the end of the list, so each is looked at once.
+ * Detects libraries that a process loads, by a probe on the function that the dynamic loader calls for debuggers after
+ * a change of its list of loaded objects, before any code of a new object runs. New objects are at the end of the list,
+ * so each is examined once.
  *
- * Per load: a few reads of user memory for each new object. The attach cookie is the
- * distance from that function to the loader's list head (_r_debug).
+ * Cost per load: a few reads of user memory for each new object. The attach cookie is the distance from that function
+ * to the head of the list (_r_debug).
  */
 #include "abi.h"
 #include "file.h"
@@ -13,11 +13,11 @@
 #include "policy.h"
 #include "repeat.h"
 
-#define LINKS_MAX 8192	    /* objects in one process; a list that is longer is damaged */
-#define LINKS_FOLLOWED 2048 /* at a time, before 5.17; the next change goes on behind them */
+#define LINKS_MAX 8192	    /* objects in one process; a longer list is damaged */
+#define LINKS_FOLLOWED 2048 /* objects per change, before 5.17; the next change continues after them */
 #define NAME_PIECE 64
 #define NAME_PIECES 64 /* 4096 bytes, PATH_MAX */
-#define NAME_START 16  /* of a name, compared with those of layers.def */
+#define NAME_START 16  /* bytes of a name that are compared with the names of layers.def */
 
 /* Source: link.h; the layout is the debuggers' interface. */
 struct loader_debug {
@@ -38,8 +38,8 @@ struct loader_link {
 };
 
 struct name_walk {
-	__u64 at;   /* next piece, in the process */
-	__u64 base; /* address behind the last '/'; 0: the name cannot be read */
+	__u64 at;   /* address of the next piece in the process */
+	__u64 base; /* address after the last '/'; 0: the name cannot be read */
 	__u32 is_done;
 	__u32 pad;
 	char piece[NAME_PIECE];
@@ -77,7 +77,7 @@ static long name_step(__u32 i, struct name_walk *walk)
 	return walk->is_done ? 1 : 0;
 }
 
-/* @prefix: a constant; without a character no name begins with it */
+/* @prefix: a constant; no name begins with an empty one */
 static __always_inline bool begins_with(const char *name, const char *prefix)
 {
 	__u32 i;
@@ -92,7 +92,7 @@ static __always_inline bool begins_with(const char *name, const char *prefix)
 	return false;
 }
 
-/* Whether a name is that of a library of layers.def: libcuda.so.1, libcudart-abcd.so ... */
+/* Whether a name is that of a library in layers.def: libcuda.so.1, libcudart-abcd.so ... */
 VERIFIED_ALONE int is_wanted(__u64 name)
 {
 	struct name_walk walk = {
@@ -126,8 +126,8 @@ struct dynamic_entry {
 
 struct dynamic_walk {
 	__u64 next;
-	__u64 strings; /* the loader has made it an address */
-	__u64 soname;  /* offset into them */
+	__u64 strings; /* address of the string table, relocated by the loader */
+	__u64 soname;  /* offset in the string table */
 };
 
 static long dynamic_step(__u32 i, struct dynamic_walk *walk)
@@ -145,7 +145,7 @@ static long dynamic_step(__u32 i, struct dynamic_walk *walk)
 	return walk->strings && walk->soname;
 }
 
-/* What a library calls itself, whatever its file is called: 3 us for each object loaded. */
+/* Whether the soname of a library is wanted, whatever its file name. Costs 3 us per loaded object. */
 VERIFIED_ALONE int is_wanted_soname(__u64 dynamic)
 {
 	struct dynamic_walk walk = {
@@ -159,8 +159,8 @@ VERIFIED_ALONE int is_wanted_soname(__u64 dynamic)
 }
 
 struct link_walk {
-	__u64 next; /* object to look at */
-	__u64 tail; /* last one seen */
+	__u64 next; /* next object to examine */
+	__u64 tail; /* last object seen */
 	__u32 tgid;
 	__u32 is_silent;
 };
@@ -181,7 +181,7 @@ VERIFIED_ALONE int library_tell(__u64 base, __u32 tgid)
 	struct file_identity file = {};
 	struct life_record *r;
 
-	/* Fails while another thread changes the mappings: the daemon finds out by itself then. */
+	/* Fails while another thread changes the mappings; then the daemon finds the file itself. */
 	if (has_find_vma)
 		(void)bpf_find_vma(task, base, library_vma, &file, 0);
 	r = bpf_ringbuf_reserve(&life, sizeof(*r), 0);
@@ -204,7 +204,7 @@ VERIFIED_ALONE int library_tell(__u64 base, __u32 tgid)
 	}
 	r->type = RECORD_LIBRARY;
 	bpf_probe_read_kernel(r->comm, sizeof(r->comm), leader ? leader->comm : task->comm);
-	/* It stops on its way back from this probe. Without the record nobody would let it go on. */
+	/* The process stops when it returns from this probe. Without the record the daemon would not resume it. */
 	if (wish && wish->flags & WISH_HOLD && wish->guardian && hold_is_guarded(wish->hold_uid, wish->guardian))
 		r->library.is_held = bpf_send_signal(SIGSTOP) == 0;
 	bpf_ringbuf_submit(r, BPF_RB_FORCE_WAKEUP);
@@ -267,7 +267,7 @@ int loader_changed(struct pt_regs *ctx)
 	walk.tgid = tgid;
 	walk.next = debug.map;
 	if (entry->link_tail && entry->is_link_stale) {
-		walk.is_silent = 1; /* nothing is new after an unload */
+		walk.is_silent = 1; /* an unload adds no object */
 	} else if (entry->link_tail) {
 		if (bpf_probe_read_user(&next, sizeof(next),
 					(void *)(entry->link_tail + OFFSET_OF(struct loader_link, next))) == 0) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * What processes map executable, written when the daemon asks: of one the files, since /proc tells
- * of an overlay's file under a device of that overlay, which is not where its probes go; of all how much it is,
- * which tells that something came.
+ * Iterators over executable mappings, run when the daemon reads. `mapped`: the files of one process; /proc shows a file
+ * on an overlay with the device of the overlay, which is not the file that probes are put on. `executable`: the number
+ * of pages of each process, whose growth shows a new mapping.
  */
 #include "credentials.h"
 #include "file.h"
@@ -40,7 +40,7 @@ int executable(struct bpf_iter__task *ctx)
 	r.pages = task->mm ? task->mm->exec_vm : 0;
 	if (!r.pages)
 		return 0;
-	cred = task->real_cred; /* while it works on an overlay its other ones are another user's */
+	cred = task->real_cred; /* real_cred: during file operations on an overlay `cred` belongs to another user */
 	r.uid = cred && credentials_are_own(task) ? cred->uid.val : ~0u;
 	r.tgid = task->tgid;
 	r.start_boot_ns = task->start_boottime;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * What the programs share: state of threads and processes, figures, rings, counters,
- * settings. Every object that includes this defines them weakly; linking keeps one.
+ * Data that the programs share: state of threads and processes, figures, rings, counters, settings. Every object file
+ * that includes this header has weak definitions; the linker keeps one.
  */
 #pragma once
 
@@ -10,7 +10,7 @@
 
 #define SHARED __weak
 
-/* Settings that are fixed before loading: the verifier removes what is off. */
+/* Settings that are fixed before loading; the verifier removes code that they disable. */
 SHARED const volatile bool has_task_throttled = false; /* task_struct.throttled, 6.18 */
 SHARED const volatile bool has_throttle_count = false; /* cfs_rq.throttle_count, with CFS_BANDWIDTH */
 SHARED const volatile bool has_switch_state = false;   /* sched_switch carries prev_state, 5.18 */
@@ -19,134 +19,135 @@ SHARED const volatile bool has_percpu_lookup = false;  /* bpf_map_lookup_percpu_
 SHARED const volatile bool has_find_vma = false;       /* bpf_find_vma(), 5.17 */
 SHARED const volatile __u32 page_shift = 12;
 SHARED const volatile __u32 ran_entries = RAN_ENTRIES_MAX; /* a power of two */
-SHARED const volatile __u64 ring_wake_bytes = 0;	   /* wake the daemon once when this much waits in `calls` */
+SHARED const volatile __u64 ring_wake_bytes = 0;	   /* bytes in `calls` at which the daemon is woken, once */
 
 /* Settings that the daemon changes while we run. */
-SHARED __u32 policy = 1;			  /* moves on whenever targets, users or everyone change */
+SHARED __u32 policy = 1;			  /* incremented when targets, users or everyone change */
 SHARED __u32 is_inert = 0;			  /* set before slow detaching: programs return at once */
-SHARED __u8 attach_off[COOKIE_ATTACH_COUNT] = {}; /* likewise, by number of the attach */
+SHARED __u8 attach_off[COOKIE_ATTACH_COUNT] = {}; /* the same for one attach, by its number */
 SHARED struct process_wish everyone = {};
 SHARED __u32 n_users = 0;
 SHARED __u32 calibrating_tgid = 0;     /* its calls go to CALIBRATION_SLOT */
 SHARED __u64 attached_boot_ns = ~0ull; /* end of the last attach, CLOCK_BOOTTIME */
-SHARED __u32 collectors = 0;	       /* moves on when probes of garbage collections are attached or detached */
-/* The tracer's share, nanoseconds (calibrate.c). By enum call_head, one unused. */
-SHARED __u64 share_ns[4] = {};	    /* inside a call's own duration */
-SHARED __u64 nested_ns[4] = {};	    /* of a traced call, inside the duration of the call around it */
-SHARED __u64 nested_refused_ns = 0; /* of a call whose return is not trapped */
+SHARED __u32 collectors = 0;	       /* incremented when probes of garbage collections are attached or detached */
+/* Cost of tracing in nanoseconds (calibrate.c), by enum call_head; one entry is unused. */
+SHARED __u64 share_ns[4] = {};	    /* within the duration of the call itself */
+SHARED __u64 nested_ns[4] = {};	    /* of a traced call, within the duration of the enclosing call */
+SHARED __u64 nested_refused_ns = 0; /* the same, of a call whose return is not trapped */
 
 /*
- * Always 0, and the verifier does not know it. Before 6.7 it follows a callback of bpf_loop()
- * once: what one round cannot bring about from known beginnings, and several can, it takes
- * for impossible, and removes the code for it. What rounds add up begins with this.
+ * Always 0, but unknown to the verifier. Before 6.7 the verifier follows a callback of bpf_loop() for one round only:
+ * with known initial values it takes states that need several rounds for impossible, and removes their code. Values
+ * that accumulate over rounds start with this one.
  */
 SHARED __u64 zero_unknown = 0;
 
-/* Written by us. */
-SHARED __u32 cells_high = 0;  /* highest cell ever given out */
-SHARED __u32 calls_woken = 0; /* the daemon was woken for the fill that is going on */
+/* Written by the programs. */
+SHARED __u32 cells_high = 0;  /* highest index of a cell ever used */
+SHARED __u32 calls_woken = 0; /* the daemon was woken and has not emptied the ring yet */
 
 #define CALIBRATION_SLOT (PROCESS_SLOTS - 1) /* never given to a process */
 
-#define ABI_ARGUMENTS 6	      /* in registers, on every machine we know */
-#define CALL_ARGUMENTS_MORE 3 /* of those behind them, what some operations keep */
+#define ABI_ARGUMENTS 6	      /* arguments in registers, on all supported machines */
+#define CALL_ARGUMENTS_MORE 3 /* arguments after these that some operations keep */
 #define CALL_ARGUMENTS (ABI_ARGUMENTS + CALL_ARGUMENTS_MORE)
 
 struct call_frame {
-	__u64 start_ns; /* 0 until the entry program is through, and again once it is counted as never returned */
-	__u64 sp;	/* at entry */
-	__u64 ip;	/* of the probe: tells exports of one operation apart */
-	__u64 args[CALL_ARGUMENTS];  /* those behind the registers only if the operation keeps one of them */
-	__u64 kids_ns;		     /* the tracer's cost of traced calls inside this one */
+	__u64 start_ns;		     /* 0 until the entry program has finished, and after the call was given up */
+	__u64 sp;		     /* at entry */
+	__u64 ip;		     /* address of the probe: distinguishes exports of one operation */
+	__u64 args[CALL_ARGUMENTS];  /* arguments after the registers only if the operation keeps one */
+	__u64 kids_ns;		     /* cost of tracing the calls inside this one */
 	__u64 pcount;		     /* of the task, at entry */
 	__u64 run_delay;	     /* likewise */
 	__u64 unrun;		     /* likewise: exec_start - sum_exec_runtime; grows by the time off the CPU */
 	__u64 migrations;	     /* likewise */
 	__u64 blame_ns[BLAME_COUNT]; /* zero in every frame that is not open */
 	__u32 switches;		     /* of the thread state, at entry */
-	__u32 seq;		     /* of the thread's calls: tells uses of this frame apart */
+	__u32 seq;		     /* number of the call in the thread: distinguishes uses of this frame */
 	__u16 op;
 	__u8 head;	   /* enum call_head */
 	__u8 is_dirty;	   /* blame_ns is not all zero */
-	__u8 attach;	   /* number of the attach that its probe belongs to */
-	__u8 no_arguments; /* none is kept */
+	__u8 attach;	   /* number of the attach of its probe */
+	__u8 no_arguments; /* no arguments are kept */
 	__u8 pad[2];
 };
 
-/* The wait that began at the last switch-out: waits.h. All but `pcount` is written by the waker, before it wakes. */
+/*
+ * The wait that began at the last switch-out (waits.h). The thread writes `pcount` and carried_*, its waker the other
+ * members, before the thread runs.
+ */
 struct thread_wait {
 	__u64 pcount;	    /* of the task, when it left the CPU */
 	__u64 woken_pcount; /* as `pcount` of the wait that the members below `carried_op` belong to */
-	__u64 carried_ns;   /* of waits that a timer ended, not counted yet: see waits.h */
+	__u64 carried_ns;   /* time of waits that a timer ended, not counted yet: see wait_carry() */
 	__u64 carried_resource;
-	__u64 carried_calls; /* that the thread had made */
+	__u64 carried_calls; /* number of calls of the thread at that time */
 	__u32 carried_class;
 	__u32 carried_op;
-	__u32 carried_holder; /* thread that ran at the end of each of them; 0: not always the same */
+	__u32 carried_holder; /* thread that ran at the end of all these waits; 0: several threads */
 	char carried_comm[RECORD_COMM_BYTES];
-	__u64 resource; /* this and the next: as struct wait_key has them */
+	__u64 resource; /* resource and device: as in struct wait_key */
 	__u32 device;
 	__u32 waker_tgid;
 	__u32 waker_tid;
 	__u32 waker_uid;
 	__u32 kind;
-	__u32 holder_tid; /* no waker: the thread that ran then, whose name is below; 0: none, or several */
+	__u32 holder_tid; /* without a waker: the thread that ran then, its name in waker_comm; 0: none, or several */
 	char waker_comm[RECORD_COMM_BYTES];
-	char name[RESOURCE_NAME_BYTES]; /* as struct wait_value has it */
+	char name[RESOURCE_NAME_BYTES]; /* as in struct wait_value */
 	__u32 name_hash;
 	__u32 pad;
 };
 
-/* Waits of a waker of one cause, since it last ended a long wait. */
+/* Waits of a waker with the same cause, since it last ended a long wait. */
 #define WAKER_WAITS 4 /* a power of two */
 #define WAKER_QUIET_S 60
 struct waker_wait {
 	__u64 ns;
-	__u64 from_ns; /* the first began, CLOCK_MONOTONIC */
-	__u64 to_ns;   /* the last ended */
+	__u64 from_ns; /* start of the first, CLOCK_MONOTONIC */
+	__u64 to_ns;   /* end of the last */
 	__u32 class;
 	__u32 pad;
 	struct thread_wait cause;
 };
 
 /*
- * A thread that ended long waits of threads that make calls, and makes none itself (chain.h). Changed by the thread
- * itself, and by who wakes it, before it can run.
+ * State of a waker: a thread that ended long waits of threads that make calls, and makes no calls itself (chain.h).
+ * Written by the thread itself, and by the thread that wakes it before it can run.
  */
 struct waker_state {
-	__u64 pcount;		     /* of the task, when it left the CPU to wait; 0: it does not */
+	__u64 pcount;		     /* of the task, when it left the CPU to wait; 0: it does not wait */
 	__u64 out_ns;		     /* that moment, CLOCK_MONOTONIC */
-	__u64 since_ns;		     /* what is below was noted since */
+	__u64 since_ns;		     /* start of the notes below */
 	__u64 run_delay;	     /* of the task, at that moment */
-	__u64 short_ns[BLAME_COUNT]; /* off the CPU, waits of which the cause is not kept */
+	__u64 short_ns[BLAME_COUNT]; /* time off the CPU in waits whose cause is not kept, by class */
 	__u32 class;		     /* enum blame_class, of the wait that began at out_ns */
-	__u32 slot;		     /* of the process that it served last */
-	__u32 tgid;		     /* likewise, its id */
-	__u32 hop;		     /* 1: it ends waits of threads that make calls */
-	__u32 last_s;		     /* second in which it last did, CLOCK_MONOTONIC */
+	__u32 slot;		     /* of the process whose wait it ended last */
+	__u32 tgid;		     /* of that process */
+	__u32 hop;		     /* distance; 1: it ends waits of threads that make calls */
+	__u32 last_s;		     /* second in which it last ended a long wait, CLOCK_MONOTONIC */
 	__u32 pad;
 	struct thread_wait now; /* cause of the wait that just ended */
 	struct waker_wait waits[WAKER_WAITS];
 };
 
 /*
- * State of a thread. Changed by the thread itself, in its probe programs and in the
- * switch hook that runs on its behalf; the hook may interrupt a program, never the
- * other way round. So: the hook touches frames below `depth` only, a program takes
- * what was noted at switch-out by compare-and-swap on out_clock, and blame grows by
- * atomic adds. Whoever reads the calls in progress counts those of detached libraries
- * as never returned, from another CPU: a frame is given up by compare-and-swap on its
- * start_ns.
+ * State of a thread. Written by the thread itself, in its probe programs and in the switch hook that runs for it; the
+ * hook may interrupt a program, a program never interrupts the hook. So the hook touches only frames below `depth`, a
+ * program takes the interval noted at switch-out by compare-and-swap on out_clock, and blame grows by atomic adds. The
+ * iterator over calls in progress runs on another CPU and counts calls of detached libraries as never returned: it
+ * gives up a frame by compare-and-swap on start_ns.
  */
 struct thread_state {
-	__u32 policy; /* decision below was made under this one */
+	__u32 policy; /* the policy under which `wants` was decided */
 	__u32 depth;  /* open frames */
 	__u32 slot;   /* of the process; 0: none yet */
 	__u32 tgid;
 	__u32 tid;
 	__u32 uid;
 	__u32 exec_gen;
-	__u32 wants; /* WISH_*; 0: it is not traced */
+	__u32 wants; /* WISH_*; 0: not traced */
 	__u32 seq;
 	__u32 switches;	 /* switch-outs noted inside calls */
 	__u32 sample;	 /* calls since the last sampled one */
@@ -154,18 +155,18 @@ struct thread_state {
 	__u64 out_clock; /* run-queue clock at the last switch-out inside a call; 0: nothing to settle */
 	__u64 out_ns;	 /* the same moment, CLOCK_MONOTONIC */
 	__u64 out_run_delay;
-	__u64 home_low, home_high;		      /* the thread's own stack; high 0: not looked up */
+	__u64 home_low, home_high;		      /* the thread's own stack; home_high 0: not known yet */
 	__u64 untimed_sp, untimed_ip, untimed_return; /* last call whose return is not trapped */
 	__u16 untimed_op;
-	__u16 is_reclaiming; /* the kernel frees memory for it before it goes on */
-	__u32 sample_every;  /* as wanted, with WISH_RECORDS */
-	/* Off the CPU outside of any call (away.h). */
-	__u64 away_clock; /* run-queue clock when it left; 0: nothing to count */
+	__u16 is_reclaiming; /* the kernel reclaims memory on its behalf */
+	__u32 sample_every;  /* of the wish, with WISH_RECORDS */
+	/* Waits between calls (away.h). */
+	__u64 away_clock; /* run-queue clock at the switch-out; 0: nothing to count */
 	__u64 away_run_delay;
-	__u64 away_pcount; /* of the task: the next arrival is one more */
-	__u64 away_out_ns; /* the moment it left, CLOCK_MONOTONIC */
+	__u64 away_pcount; /* of the task; the next arrival adds one */
+	__u64 away_out_ns; /* time of the switch-out, CLOCK_MONOTONIC */
 	__u32 away_class;  /* enum blame_class */
-	__u32 is_settled;  /* the process is guarded, or not captured: its credentials are not looked at again */
+	__u32 is_settled;  /* the process is guarded or not captured: its credentials need no further check */
 	struct thread_wait wait;
 	char comm[RECORD_COMM_BYTES];
 	struct thread_account account; /* account.h */
@@ -173,39 +174,39 @@ struct thread_state {
 };
 _Static_assert(sizeof(struct thread_state) < 4000, "what the kernel keeps beside it fits a page, too");
 
-/* A process that is traced or targeted. */
+/* A process that is traced, or named by a lease. */
 struct process_entry {
-	__u32 slot; /* 0: made no traced call in this incarnation */
+	__u32 slot; /* 0: no traced call since its start or exec */
 	__u32 exec_gen;
-	__u64 link_tail;     /* last link_map seen in its dynamic loader's list; 0: none yet */
-	__u32 is_link_stale; /* a library was unloaded: find the tail again */
+	__u64 link_tail;     /* last link_map seen in the list of its dynamic loader; 0: none yet */
+	__u32 is_link_stale; /* a library was unloaded: the tail must be found again */
 	__u32 was_in_call;   /* a thread ended inside a call */
-	__u32 was_oom_told;  /* its threads are marked one by one, its end is told once */
-	__u32 is_guarded;    /* as process_slot has it: from its exec, or later, until the next */
+	__u32 was_oom_told;  /* an OOM kill was reported; the kernel marks every thread */
+	__u32 is_guarded;    /* as in process_slot: set at an exec or later, kept until the next exec */
 };
 
-/* A thread that reclaims memory, or last did. */
+/* The last memory reclaim of a thread. */
 struct reclaim_entry {
 	__u64 start_ns; /* 0: over */
 	__u32 scope;	/* enum oom_scope: whose memory was full */
 	__u32 pad;
 };
 
-/* Who got the CPU. */
+/* A task that was switched in on a CPU. */
 struct ran_entry {
 	__u64 clock; /* run-queue clock when it was switched in */
 	__u32 tgid;
 	__u32 uid;
 	char comm[RECORD_COMM_BYTES];
 };
-/* Of a CPU's ring. */
+/* Head of the ring of one CPU. */
 struct ran_head {
 	__u64 n;	 /* entries written so far */
-	__u32 tgid, tid; /* who runs now */
+	__u32 tgid, tid; /* the running task */
 };
 _Static_assert(sizeof(struct ran_entry) == RAN_ENTRY_BYTES, "the daemon knows its size");
 
-/* Counters of each CPU: losses by reason, then these. */
+/* Counters per CPU: losses by reason, then these. */
 enum counter_index { COUNTER_BYSTANDER = LOSS_COUNT, COUNTER_COUNT };
 
 SHARED struct {
@@ -248,19 +249,19 @@ SHARED struct {
 } tracers SEC(".maps");
 
 SHARED struct {
-	__uint(type, BPF_MAP_TYPE_QUEUE); /* first in, first out: a slot rests before it is used again */
+	__uint(type, BPF_MAP_TYPE_QUEUE); /* first in, first out: a freed slot is reused as late as possible */
 	__uint(max_entries, PROCESS_SLOTS);
 	__type(value, __u32);
 } free_slots SEC(".maps");
 
 SHARED struct {
-	__uint(type, BPF_MAP_TYPE_STACK); /* last in, first out: used cells stay at the low end */
+	__uint(type, BPF_MAP_TYPE_STACK); /* last in, first out: used cells keep low indices */
 	__uint(max_entries, PROCESS_CELLS);
 	__type(value, __u32);
 } free_cells SEC(".maps");
 
 SHARED struct {
-	__uint(type, BPF_MAP_TYPE_STACK); /* kept for overflow cells */
+	__uint(type, BPF_MAP_TYPE_STACK); /* reserved for overflow cells */
 	__uint(max_entries, PROCESS_CELLS);
 	__type(value, __u32);
 } spare_cells SEC(".maps");
@@ -295,7 +296,7 @@ SHARED struct {
 	__type(value, struct behind_value);
 } behind SEC(".maps");
 
-/* Accounts of threads that ended, until the daemon has read them. */
+/* Accounts of threads that ended, until the daemon reads them. */
 SHARED struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, ACCOUNTS_ENDED);
@@ -304,7 +305,7 @@ SHARED struct {
 	__type(value, struct account_record);
 } accounts_ended SEC(".maps");
 
-/* The daemon makes room (probe_waits.c). Filled by hooks that must not allocate. */
+/* Preallocated: hooks that must not allocate add rows. The daemon removes old rows (probe_waits.c). */
 SHARED struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, WAITS_MAX);
@@ -312,7 +313,7 @@ SHARED struct {
 	__type(value, struct wait_value);
 } waits SEC(".maps");
 
-/* A thread that ends is removed, and one that ended no long wait for WAKER_QUIET_S when it next waits itself. */
+/* An entry is removed when its thread ends, or waits after ending no long wait for WAKER_QUIET_S. */
 SHARED struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, WAKERS_MAX);
@@ -321,8 +322,8 @@ SHARED struct {
 } wakers SEC(".maps");
 
 /*
- * The state of the Python interpreter of a process: written by the daemon, copied at fork, removed at exec and exit.
- * When full, the one not used for longest goes, and waits for its GIL are waits for a lock.
+ * The Python interpreter of a process: written by the daemon, copied at fork, removed at exec and exit. A full map
+ * evicts the entry not used for longest; waits for the GIL of that process then appear as waits for a lock.
  */
 SHARED struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
@@ -331,7 +332,7 @@ SHARED struct {
 	__type(value, struct interpreter);
 } interpreters SEC(".maps");
 
-/* Files whose paths were sent. One that is forgotten is sent again. */
+/* Files whose paths were sent. The path of an evicted file is sent again. */
 SHARED struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 8192);
@@ -339,17 +340,19 @@ SHARED struct {
 	__type(value, __u32);
 } files_sent SEC(".maps");
 
-/* Where paths are put together (path.h): for the waking hook, and for the reader of accounts, which it may interrupt.
+/*
+ * Buffers in which paths are built (path.h): one for the wake-up hook, one for the iterator over accounts, which the
+ * hook may interrupt.
  */
 enum path_place { PATH_PLACE_WAKE, PATH_PLACE_ACCOUNT, PATH_PLACE_COUNT };
 
 struct path_walk {
-	__u64 task;			   /* addresses in the kernel */
-	__u64 dentry, mnt;		   /* where it is */
+	__u64 task;			   /* kernel address; so are the next seven members */
+	__u64 dentry, mnt;		   /* the current step */
 	__u64 root_dentry, root_mnt;	   /* of the process */
-	__u64 file, file_dentry, file_mnt; /* where it began */
+	__u64 file, file_dentry, file_mnt; /* the start of the walk */
 	struct file_record record;
-	char spare[FILE_NAME_BYTES]; /* behind the text: the verifier knows no end of it */
+	char spare[FILE_NAME_BYTES]; /* room after the text: the verifier does not know where a name ends */
 };
 
 SHARED struct {
@@ -359,7 +362,7 @@ SHARED struct {
 	__type(value, struct path_walk);
 } path_walks SEC(".maps");
 
-/* Memory is what is short here, so all of it is there from the beginning. */
+/* Preallocated: entries are added while memory is short. */
 SHARED struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 4096);
@@ -369,7 +372,7 @@ SHARED struct {
 
 SHARED struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, RAN_ENTRIES_MAX); /* ran_entries, when loaded: a ring of each CPU */
+	__uint(max_entries, RAN_ENTRIES_MAX); /* set to ran_entries at load; a ring per CPU */
 	__type(key, __u32);
 	__type(value, struct ran_entry);
 } ran SEC(".maps");
@@ -396,10 +399,10 @@ SHARED struct {
 SHARED struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries,
-	       512 << 10); /* 5 000 records: a quarter of a second of nothing but fork and exit on 8 CPUs */
+	       512 << 10); /* 5 000 records: 8 CPUs that only fork and exit fill it in a quarter of a second */
 } life SEC(".maps");
 
-/* Atomic: on kernels that preempt, a program may be interrupted by another on the same CPU. */
+/* Atomic: on preemptible kernels another program may interrupt this one on the same CPU. */
 static __always_inline void counter_add(__u32 index, __u64 n)
 {
 	__u64 *value = bpf_map_lookup_elem(&counters, &index);

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Memory of processes: pages that the kernel gives them, times in which it frees some for them before they go on, and
- * kills for want of it.
+ * Memory of processes: page allocations, memory reclaims that a process waits for, and out-of-memory kills.
  *
- * Pages and reclaims are figures of the process, never records: a page costs a process that is not traced one failed
- * lookup, one that is two atomic adds. A kill is a record like the other events of a process's life.
+ * Page allocations and reclaims are figures of the process, never records. A page allocation costs a process that is
+ * not traced one failed lookup, a traced process two atomic adds. A kill is a record on the ring `life`.
  */
 #include "life.h"
 
-/* Counted where this page was asked for: by the process, the kernel on its behalf, or an interrupt meanwhile. */
+/* Counted for the current process: the page is for the process, for the kernel on its behalf, or for an interrupt. */
 SEC("tp_btf/mm_page_alloc")
 int page_alloc(__u64 *ctx)
 {
@@ -30,7 +29,7 @@ int page_alloc(__u64 *ctx)
 	return 0;
 }
 
-/* Who last reclaimed for what is kept for every thread: that is how a kill's scope is known. */
+/* Notes the scope of the last reclaim of every thread: it gives the scope of a later kill. */
 static __always_inline void reclaim_begin(__u32 scope)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
@@ -106,7 +105,7 @@ int reclaim_group_end(__u64 *ctx)
 	return reclaim_end();
 }
 
-/* What the kernel's log says of a victim, too: without what each CPU has not added up yet. */
+/* Resident pages, as in the kernel's log line for a victim: counts that each CPU has not added up yet are missing. */
 static __always_inline __u64 rss_pages(struct task_struct *task)
 {
 	__s64 file, anon, shmem;
@@ -125,7 +124,7 @@ static __always_inline __u64 rss_pages(struct task_struct *task)
 	return (file > 0 ? file : 0) + (anon > 0 ? anon : 0) + (shmem > 0 ? shmem : 0);
 }
 
-/* Only the first thread of a process that is marked tells of it. */
+/* Whether this is the first marked thread of the process: a kill is reported once. */
 static __always_inline bool oom_is_first(__u32 tgid)
 {
 	struct process_entry *entry, fresh = {};
@@ -135,7 +134,7 @@ static __always_inline bool oom_is_first(__u32 tgid)
 		(void)bpf_map_update_elem(&processes, &tgid, &fresh, BPF_NOEXIST);
 		entry = bpf_map_lookup_elem(&processes, &tgid);
 	}
-	/* Without memory for an entry it is told, perhaps more than once: it must not be lost. */
+	/* Without memory for an entry the kill is reported, possibly more than once: it must not be lost. */
 	return !entry || !__sync_val_compare_and_swap(&entry->was_oom_told, 0, 1);
 }
 
@@ -184,7 +183,10 @@ int oom_kill(__u64 *ctx)
 	return 0;
 }
 
-/* Before 6.8 it names the thread by id alone; of a process that is nobody's by name the daemon looks who it was. */
+/*
+ * Before 6.8 the tracepoint gives only the process id. The daemon checks whether a wish for a user or for all covers
+ * the process.
+ */
 SEC("tp_btf/mark_victim")
 int oom_kill_by_id(__u64 *ctx)
 {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * How an interval off the CPU splits.
+ * Splits an interval off the CPU into ready and blocked.
  */
 #pragma once
 
 #include "maps.h"
 
 struct off_parts {
-	__u64 runnable_ns; /* or throttled, when that is the class */
+	__u64 runnable_ns; /* throttled if the class is BLAME_QUOTA */
 	__u64 blocked_ns;
 };
 

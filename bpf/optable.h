@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * ops.def as the call programs need it: what to keep of a call, by operation id.
+ * ops.def for the call programs: which arguments to keep, by operation id.
  */
 #pragma once
 
@@ -14,15 +14,14 @@ struct op_argument {
 	__u8 kind; /* enum op_arg_kind */
 	__u8 index;
 	__u8 meaning; /* enum op_meaning */
-	__u8 factor;  /* index of what multiplies it, OP_ARG_SUM: of the count, OP_ARG_TYPED: of the type; OP_NO_FACTOR
-			and  beyond: nothing */
-	__u8 shift;   /* and then by that power of two */
-	__u8 offset;  /* OP_ARG_BOX: bytes into what the argument points at */
-	__u8 words;   /* OP_ARG_BOX: so many, multiplied: 1 ... OP_BOX_WORDS */
+	__u8 factor;  /* index of the factor; OP_ARG_SUM: of the count; OP_ARG_TYPED: of the type; OP_NO_FACTOR: none */
+	__u8 shift;   /* the product is shifted left by this */
+	__u8 offset;  /* OP_ARG_BOX: byte offset in the structure */
+	__u8 words;   /* OP_ARG_BOX: number of words to multiply, 1 ... OP_BOX_WORDS */
 };
 
 #define OP_BOX_WORDS 3
-#define OP_SUM_WORDS 16 /* read at once; OP_SUM_MAX is a multiple */
+#define OP_SUM_WORDS 16 /* words per read; OP_SUM_MAX is a multiple */
 
 struct op_row {
 	struct op_argument args[OP_ARGS_MAX];
@@ -57,7 +56,7 @@ static const volatile struct op_row op_table[OP_ID_MAX] = {
 #undef ARG
 #undef OP_ARGUMENT
 
-/* Of an id that was given at attach time the row of id 0: nothing is kept. */
+/* Row of an operation; ids assigned at attach get row 0, which keeps no argument. */
 static __always_inline const volatile struct op_row *op_row_of(__u32 op)
 {
 	__u64 at = op < OP_ID_MAX ? op : 0;
@@ -66,7 +65,7 @@ static __always_inline const volatile struct op_row *op_row_of(__u32 op)
 	return &op_table[at & (OP_ID_MAX - 1)];
 }
 
-/* One argument as it is reported, from what was kept at entry. */
+/* The reported value of an argument, from the arguments at entry. */
 static __always_inline __u64 op_argument_value(const volatile struct op_argument *argument, const __u64 *args)
 {
 	__u64 index = argument->index, factor = argument->factor, shift = argument->shift, value;
@@ -82,8 +81,8 @@ static __always_inline __u64 op_argument_value(const volatile struct op_argument
 }
 
 /*
- * The product of a few words of the structure that an argument points at. Callers pass such
- * structures as const, so that at the return they are still what they were at entry.
+ * The product of a few words of the structure that an argument points at. Such structures are passed as const, so their
+ * contents at the return are those at entry.
  */
 static __always_inline __u64 op_box_value(const volatile struct op_argument *argument, __u64 address)
 {
@@ -134,7 +133,7 @@ static __always_inline __u64 op_typed_value(__u64 count, __u32 type)
 	return type < OP_TYPE_COUNT ? count << ((OP_TYPE_SIZES >> 2 * type) & 3) : 0;
 }
 
-/* A value that is not the argument itself, but made of two of them or read through one. */
+/* A value computed from two arguments or read through a pointer. */
 VERIFIED_ALONE __u64 op_value_made(__u32 op, __u32 which, __u64 first, __u64 second)
 {
 	const volatile struct op_argument *argument;
@@ -162,7 +161,7 @@ static __always_inline __u64 op_derived_value(__u32 op, __u32 which, const __u64
 			     factor < CALL_ARGUMENTS ? args[factor] : 0);
 }
 
-/* Bytes of the call, when its first argument says so. */
+/* Bytes of the call; 0 if the first kept argument has another meaning. */
 static __always_inline __u64 op_bytes(__u32 op, const __u64 *args)
 {
 	const volatile struct op_argument *argument = &op_row_of(op)->args[0];

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * The path of a file that a thread waits for, as its process sees it: from the file up to the root of the process, or
- * to that of its mount namespace. Sent once for each process and name.
+ * The path of a file that a thread waits for, as its process sees it: components from the file up to the root of the
+ * process, or to the root of its mount namespace. Sent once for each process and name.
  *
- * Nothing is locked: each name is taken only if its directory entry was the same before and after it was read, and the
- * path only if the descriptor leads to the same file in the end. What changes meanwhile is read again at the next wait.
- * Each step is a read that may fail and does no harm.
+ * Without locks: a name is used only if its directory entry was unchanged before and after the read, and the path only
+ * if the descriptor still refers to the same file at the end. After a change the next wait tries again. Every read may
+ * fail without harm.
  */
 #pragma once
 
@@ -71,7 +71,7 @@ VERIFIED_ALONE int path_step(struct path_walk *w)
 		return r;
 	}
 	if (dentry != BPF_CORE_READ(mnt, mnt_root)) {
-		/* Its own parent, and not where a file system begins: it never was in a directory. */
+		/* Its own parent, but not the root of a file system: the file was never in a directory. */
 		w->record.path_flags |= FILE_NAMELESS;
 		r = path_name(w, dentry, parent);
 		return r == PATH_GOES_ON ? PATH_ENDS : r;
@@ -87,7 +87,7 @@ VERIFIED_ALONE int path_step(struct path_walk *w)
 	return PATH_GOES_ON;
 }
 
-/* Whether the file is still the one that it was, by its descriptor and by its name. */
+/* Whether descriptor and name still refer to the same file. */
 static __always_inline bool path_is_same(const struct path_walk *w, __u64 fd)
 {
 	struct file *file = (struct file *)w->file;
@@ -99,7 +99,7 @@ static __always_inline bool path_is_same(const struct path_walk *w, __u64 fd)
 	       (__u32)BPF_CORE_READ(dentry, d_name.hash_len) == w->record.key.name_hash;
 }
 
-/* Return: whether the path is whole and was one path all the time */
+/* Return: whether the path was read without a change meanwhile */
 static __always_inline bool path_find(struct path_walk *w, __u64 fd)
 {
 	struct task_struct *task = (struct task_struct *)w->task;
@@ -123,9 +123,9 @@ static __always_inline bool path_find(struct path_walk *w, __u64 fd)
 }
 
 /*
- * path_note() - send the path of a file, unless that was done before
+ * path_note() - send the path of a file, unless it was sent before
  * @wait:  its resource is the file
- * @task:  address of the thread; it is off the CPU, in a system call on that descriptor
+ * @task: address of the thread, which is off the CPU, in a system call on descriptor @fd
  * @place: enum path_place
  */
 VERIFIED_ALONE int path_note(struct thread_state *t, const struct thread_wait *wait, __u64 task, __u64 fd, __u32 place)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Sockets of the internet: who the peer of one is, and whether two are the ends of one connection.
+ * Internet sockets: the peer's address, and whether two sockets are the ends of one connection.
  */
 #pragma once
 
@@ -17,7 +17,7 @@ static __always_inline struct sock *file_sock(__u64 file_address)
 	return socket ? BPF_CORE_READ(socket, sk) : NULL;
 }
 
-/* @name: all zero; stays so where the socket is not connected, or of another kind */
+/* @name: must be zero; unchanged if the socket is not connected or not an internet socket */
 VERIFIED_ALONE int peer_note(struct peer_name *name, __u64 file)
 {
 	struct sock *sk;
@@ -58,7 +58,7 @@ static __always_inline __u16 port_swap(__u16 port)
 	return __builtin_bswap16(port);
 }
 
-/* Whether the files are sockets that are each other's peer, in one network namespace. */
+/* Whether two files are connected sockets, each the peer of the other, in one network namespace. */
 VERIFIED_ALONE int are_peers(__u64 file, __u64 other_file)
 {
 	struct sock *a = file_sock(file), *b = file_sock(other_file);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Which process is traced: decided here and nowhere else.
+ * Decides which processes are traced; no other file does.
  */
 #pragma once
 
@@ -12,7 +12,7 @@ static __always_inline bool is_tracer(__u32 tgid)
 	return bpf_map_lookup_elem(&tracers, &tgid) != NULL;
 }
 
-/* A user's processes are those that ptrace(2) would grant that user. */
+/* The wish for all processes of a user; these are the processes that ptrace(2) would let that user inspect. */
 static __always_inline const struct process_wish *user_wish(struct task_struct *task)
 {
 	const struct cred *cred = n_users ? task->real_cred : NULL;
@@ -26,7 +26,7 @@ static __always_inline const struct process_wish *user_wish(struct task_struct *
 	return wish && credentials_are_own(task) ? wish : NULL;
 }
 
-/* Costs one hash lookup (35 ns) for a process that is nobody's target. */
+/* Costs one hash lookup (35 ns) for a process without a wish of its own. */
 static __always_inline bool is_traced(struct task_struct *task, __u32 tgid)
 {
 	bool wanted = everyone.flags || bpf_map_lookup_elem(&targets, &tgid) || user_wish(task);
@@ -34,7 +34,7 @@ static __always_inline bool is_traced(struct task_struct *task, __u32 tgid)
 	return wanted && !is_tracer(tgid);
 }
 
-/* What all who may want something of a traced process want of it. */
+/* The union of all wishes for a traced process. */
 static __always_inline void wish_of(struct task_struct *task, __u32 tgid, struct process_wish *ret_wish)
 {
 	const struct process_wish *more;

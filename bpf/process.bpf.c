@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Life of traced processes: exec, fork, exit. Never sampled, on a ring of their own that
- * wakes the daemon. Per event: two or three hash lookups for a process that is not ours.
+ * Life of traced processes: exec, fork, exit. Never sampled; on a ring of its own that wakes the daemon. An event of a
+ * process that is not traced costs two or three hash lookups.
  */
 #include "away.h"
 #include "hold.h"
@@ -23,7 +23,7 @@ static __always_inline void slot_end(__u32 slot, __u32 exit_code)
 	WRITE_ONCE(s->state, PROCESS_SLOT_GONE);
 }
 
-/* From now on nothing that this thread waits for is its process's. */
+/* The thread leaves its process or program: its waits no longer count for the slot. */
 static __always_inline void thread_leave(struct thread_state *t, struct task_struct *task)
 {
 	if (t->away_clock)
@@ -34,7 +34,7 @@ static __always_inline void thread_leave(struct thread_state *t, struct task_str
 	t->slot = 0;
 }
 
-/* A program that runs as somebody else is not to be stopped any more, nor is what it starts, whatever becomes of it. */
+/* Ends the hold wish of a process that now runs as another user; so its later children are not stopped either. */
 static __always_inline void hold_review(struct task_struct *task, __u32 tgid)
 {
 	struct process_wish *wish = bpf_map_lookup_elem(&targets, &tgid);
@@ -44,7 +44,7 @@ static __always_inline void hold_review(struct task_struct *task, __u32 tgid)
 		wish->flags &= ~WISH_HOLD;
 }
 
-/* Only the thread that called exec is left by now, and it has the process's id. */
+/* Only the thread that called exec is left, and its id is the process id. */
 SEC("tp_btf/sched_process_exec")
 int process_exec(__u64 *ctx)
 {
@@ -61,7 +61,7 @@ int process_exec(__u64 *ctx)
 	if (t) {
 		frames_drop(t, 0);
 		thread_leave(t, task);
-		t->policy = 0; /* decided anew at the next call */
+		t->policy = 0; /* decide again at the next call */
 		t->home_high = 0;
 		t->out_clock = 0;
 		t->untimed_sp = 0;
@@ -84,7 +84,10 @@ int process_exec(__u64 *ctx)
 		exec_gen = ++entry->exec_gen;
 	}
 	named = is_named(tgid);
-	/* Last, and left at once without it: 6.1 loses sight of a record across other conditions. */
+	/*
+	 * Reserved last, and returns at once if NULL: the verifier of 6.1 loses track of a record across other
+	 * conditions.
+	 */
 	r = life_new(task, RECORD_EXEC);
 	if (!r)
 		return 0;
@@ -135,7 +138,7 @@ int process_fork(__u64 *ctx)
 	return 0;
 }
 
-/* Runs for every thread; the last one ends the process. */
+/* Runs for every thread; the last thread ends the process. */
 SEC("tp_btf/sched_process_exit")
 int process_exit(__u64 *ctx)
 {
@@ -167,7 +170,10 @@ int process_exit(__u64 *ctx)
 		exec_gen = entry->exec_gen;
 		was_in_call = entry->was_in_call;
 		guarded = entry->is_guarded ? LIFE_GUARDED : 0;
-		/* Two threads that leave together both see that none is left; one of them removes the entry. */
+		/*
+		 * Two threads that exit at the same time may both be the last; only the one that removes the entry
+		 * continues.
+		 */
 		if (bpf_map_delete_elem(&processes, &tgid))
 			return 0;
 		slot_end(slot, code);

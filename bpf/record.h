@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Everything that both sides of the kernel boundary must lay out alike: records
- * on the rings, cells of figures, slots of processes, reasons of loss.
+ * Types shared by the kernel half and the daemon, with the same layout in both: records on the rings, cells of figures,
+ * slots of processes, reasons of loss.
  *
  * Fixed-width members, largest first, padding explicit and zero. All times are
  * CLOCK_MONOTONIC nanoseconds unless the name says otherwise.
@@ -16,9 +16,7 @@
 
 #define RECORD_COMM_BYTES 16
 
-/*
- * Where the time of a call went. ON_CPU is never stored: it is the duration minus all others.
- */
+/* Where the time of a call went. ON_CPU is never stored: it is the duration minus all other classes. */
 enum blame_class {
 #define BLAME(id, field, label, phrase, remedy) BLAME_##id,
 #include "blame.def"
@@ -26,14 +24,14 @@ enum blame_class {
 	BLAME_COUNT
 };
 
-/* Why a record was made; several may hold. */
+/* Reasons to write a record; several may apply. */
 enum record_reason {
 	RECORD_REASON_SLOW = 1,	   /* above its cell's slow_ns */
 	RECORD_REASON_ERROR = 2,   /* returned non-zero */
 	RECORD_REASON_SYNC = 4,	   /* OP_SYNC */
 	RECORD_REASON_ALLOC = 8,   /* OP_MEMORY */
 	RECORD_REASON_SAMPLE = 16, /* one in N */
-	RECORD_REASON_ALL = 32,	   /* every call was asked for */
+	RECORD_REASON_ALL = 32,	   /* records of every call were requested */
 };
 
 enum loss_reason {
@@ -42,20 +40,23 @@ enum loss_reason {
 	LOSS_COUNT
 };
 
-/* What is wanted of a process: by process, by user, and of everybody. */
+/*
+ * What leases request for a process. There are wishes for single processes, for all processes of a user, and for all
+ * processes.
+ */
 #define WISH_TRACED 0x1u
-#define WISH_HOLD 0x2u	     /* stop it while a CUDA library that it just loaded is being attached; by process alone */
-#define WISH_RECORDS 0x4u    /* single calls: slow ones, failed ones, those that synchronise or allocate */
-#define WISH_EVERY_CALL 0x8u /* all of them; with WISH_RECORDS */
+#define WISH_HOLD 0x2u	     /* stop the process while a new library is attached; only in wishes for one process */
+#define WISH_RECORDS 0x4u    /* write records of slow, failed, synchronising and allocating calls */
+#define WISH_EVERY_CALL 0x8u /* write records of all calls; with WISH_RECORDS */
 
 struct process_wish {
 	__u32 flags;	    /* WISH_*; 0: nothing */
-	__u32 sample_every; /* with WISH_RECORDS: besides, one call in N of each thread; 0: none */
-	__u32 hold_uid;	    /* with WISH_HOLD: user whose processes alone are stopped; root's wish: everybody's */
-	__u32 guardian;	    /* with WISH_HOLD: process of that user, below which alone processes are stopped */
+	__u32 sample_every; /* with WISH_RECORDS: also one call in N of each thread; 0: none */
+	__u32 hold_uid;	    /* with WISH_HOLD: only processes of this user are stopped; 0: of all users */
+	__u32 guardian;	    /* with WISH_HOLD: only descendants of this process are stopped */
 };
 
-/* Both are to be met; of two that hold, the first. */
+/* Adds a wish: the union of both. If both hold, hold_uid and guardian of the first stay. */
 static inline void process_wish_add(struct process_wish *wish, const struct process_wish *more)
 {
 	if (more->flags & WISH_HOLD && !(wish->flags & WISH_HOLD)) {
@@ -75,7 +76,7 @@ enum record_type {
 	RECORD_TYPE_COUNT
 };
 
-/* What every record begins with: its members, which are those of `header`. */
+/* The header of every record; its members are also members of the record. */
 #define RECORD_HEADER                                                                                                  \
 	union {                                                                                                        \
 		struct record_header header;                                                                           \
@@ -87,17 +88,17 @@ enum record_type {
 #define RECORD_HEADER_MEMBERS                                                                                          \
 	union {                                                                                                        \
 		__u64 time_ns;                                                                                         \
-		__u64 start_ns; /* of a call: its entry, as the program would have seen it */                          \
+		__u64 start_ns; /* of a call: time of its entry */                                                     \
 	};                                                                                                             \
 	__u32 tgid;                                                                                                    \
 	__u32 tid;                                                                                                     \
 	__u32 uid;                                                                                                     \
-	__u32 exec_gen; /* execs of this process seen so far */                                                        \
-	__u16 slot;	/* 0 when the process made no traced call */                                                   \
+	__u32 exec_gen; /* number of execs of this process seen so far */                                              \
+	__u16 slot;	/* 0: the process made no traced call */                                                       \
 	__u8 type;	/* enum record_type */                                                                         \
 	__u8 flags;	/* LIFE_* */                                                                                   \
 	__u32 header_pad;                                                                                              \
-	char comm[RECORD_COMM_BYTES] /* of a call: of the thread, when it first called; else of the process */
+	char comm[RECORD_COMM_BYTES] /* of a call: of the thread, at its first call; otherwise of the process */
 
 struct record_header {
 	RECORD_HEADER_MEMBERS;
@@ -107,50 +108,50 @@ _Static_assert(sizeof(struct record_header) == 48, "record_header is ABI between
 /* On the ring `calls`: one finished call. */
 struct call_record {
 	RECORD_HEADER;
-	__u64 duration_ns;	     /* the program's own: the tracer's share is taken out */
+	__u64 duration_ns;	     /* without the cost of tracing */
 	__u64 raw_ns;		     /* as measured between the two probes */
 	__u64 blame_ns[BLAME_COUNT]; /* [BLAME_ON_CPU] is 0: the remainder of raw_ns */
 	__s32 ret;
 	__u16 op;
 	__u8 reason; /* bits of enum record_reason */
 	__u8 depth;  /* 0: outermost traced call of this thread */
-	/* As ops.def says. On the ring there are OP_ARGS_SHORT where the operation keeps no more. */
+	/* As in ops.def. A record on the ring has only OP_ARGS_SHORT of them if the operation keeps no more. */
 	__u64 args[OP_ARGS_MAX];
 };
 #define CALL_RECORD_SHORT (sizeof(struct call_record) - (OP_ARGS_MAX - OP_ARGS_SHORT) * sizeof(__u64))
 _Static_assert(sizeof(struct call_record) == 200 && CALL_RECORD_SHORT == 168, "call_record is ABI between both halves");
 
-/* What the kernel knows a file by. On an overlay: the file below, which is one for all who are on that layer. */
+/* Identity of a file in the kernel. On an overlay: the file in the lower layer, which all users of that layer share. */
 struct file_identity {
 	__u64 device; /* major << 32 | minor */
 	__u64 inode;
 	__u64 bytes;
-	__s64 change_s; /* wall clock: tells a file that was written to from what it was */
+	__s64 change_s; /* change time, wall clock: differs after a write to the file */
 	__u32 change_ns;
 	__u32 pad;
 };
 
-/* The Python interpreter of a process, as the daemon gives it to the programs. */
+/* The Python interpreter of a process, written by the daemon. */
 struct interpreter {
-	__u64 start; /* addresses of its state */
+	__u64 start; /* address range of its state */
 	__u64 n_bytes;
-	__u32 is_collected; /* probes tell of its garbage collections */
+	__u32 is_collected; /* its garbage collections are probed */
 	__u32 pad;
 };
 
-/* One executable mapping of a file, as the iterator over a process writes it. */
+/* One executable mapping of a file, written by the iterator `mapped`. */
 struct mapped_record {
 	__u64 start;
 	struct file_identity file;
 };
 _Static_assert(sizeof(struct mapped_record) == 48, "mapped_record is ABI between both halves");
 
-/* How much one process maps executable, as the iterator over processes writes it. */
+/* Number of executable pages of one process, written by the iterator `executable`. */
 struct executable_record {
 	__u64 start_boot_ns;
 	__u64 pages;
 	__u32 tgid;
-	__u32 uid; /* UINT32_MAX: nobody's by its owner */
+	__u32 uid; /* UINT32_MAX: the process is guarded */
 };
 _Static_assert(sizeof(struct executable_record) == 24, "executable_record is ABI between both halves");
 
@@ -159,21 +160,22 @@ struct fork_body {
 };
 
 struct exit_body {
-	__u32 code;	  /* as wait(2) encodes it */
-	__u8 was_in_call; /* a thread was inside a call whose return is trapped. With SIGABRT: a C++ exception? */
+	__u32 code;	  /* encoded as in wait(2) */
+	__u8 was_in_call; /* a thread ended inside a call whose return is trapped. With SIGABRT possibly due to a C++
+			     exception */
 	__u8 pad[3];
 };
 
 struct library_body {
 	__u64 base;		   /* load address (l_addr) of the new library */
-	struct file_identity file; /* what is mapped there; inode 0: not known */
-	__u8 is_held;		   /* the process was stopped and waits for SIGCONT */
+	struct file_identity file; /* the file mapped at `base`; inode 0: not known */
+	__u8 is_held;		   /* the process is stopped until SIGCONT */
 	__u8 pad[7];
 };
 
 struct oom_body {
-	__u64 rss_bytes; /* memory that the process had, as the kernel's log says */
-	__u32 by_tgid;	 /* whose demand for memory set it off; 0: nobody's, or the victim's own */
+	__u64 rss_bytes; /* resident memory of the process, as in the kernel's log */
+	__u32 by_tgid;	 /* process whose allocation triggered the kill; 0: none, or the victim itself */
 	__u32 by_uid;
 	char by_comm[RECORD_COMM_BYTES];
 	__u8 scope; /* enum oom_scope */
@@ -194,32 +196,31 @@ struct life_record {
 _Static_assert(sizeof(struct life_record) == 112, "life_record is ABI between both halves");
 
 #define LIFE_GUARDED 0x1u /* as PROCESS_GUARDED */
-#define LIFE_NAMED 0x2u	  /* named by a lease itself, or descends from such a process */
-#define LIFE_UNKNOWN 0x4u /* an old kernel names the process by id alone: uid, comm and start are not known */
+#define LIFE_NAMED 0x2u	  /* a lease names the process or an ancestor of it */
+#define LIFE_UNKNOWN 0x4u /* an old kernel reports only the process id: uid, comm and start are not known */
 
 /*
- * Figures of one operation in one process. Shared by all CPUs, changed by atomic
- * adds alone; the count is the sum of the buckets plus `untimed`. 2 KiB, so that
- * two fit a page.
+ * Figures of one operation in one process. Shared by all CPUs and changed only by atomic adds; the count is the sum of
+ * the buckets plus `untimed`. 2 KiB, so that two cells fit in a page.
  */
-#define HISTOGRAM_SUB_BITS 4	 /* 16 buckets an octave: each at most 1/16 wide */
-#define HISTOGRAM_FIRST_OCTAVE 6 /* from 64 ns; below clamps into bucket 0 */
-#define HISTOGRAM_OCTAVES 30	 /* to 68 s; above clamps into the last */
+#define HISTOGRAM_SUB_BITS 4	 /* 16 buckets per octave: relative width at most 1/16 */
+#define HISTOGRAM_FIRST_OCTAVE 6 /* from 64 ns; shorter times count in bucket 0 */
+#define HISTOGRAM_OCTAVES 30	 /* to 68 s; longer times count in the last bucket */
 #define HISTOGRAM_BUCKETS (HISTOGRAM_OCTAVES << HISTOGRAM_SUB_BITS)
 
 struct figure_cell {
-	__u64 total_ns;			 /* corrected durations */
-	__u64 raw_ns;			 /* as measured */
-	__u64 max_ns;			 /* corrected */
-	__u64 bytes;			 /* of calls that succeeded, and of all untimed ones */
-	__u64 slow_ns;			 /* written by the daemon: longer calls are recorded; 0: none is slow */
+	__u64 total_ns; /* sum of corrected durations */
+	__u64 raw_ns;	/* as measured */
+	__u64 max_ns;	/* corrected */
+	__u64 bytes;	/* of successful calls, and of all untimed calls */
+	__u64 slow_ns;	/* written by the daemon: longer calls are recorded as slow; 0: no call is slow */
 	__u64 blame_ns[BLAME_COUNT - 1]; /* without BLAME_ON_CPU: index class - 1 */
 	__u32 errors;
 	__u32 abandoned;		  /* entered, never returned: exit, kill, longjmp, cancel, exec */
-	__u32 untimed;			  /* entered, counted, return not trapped: see docs/rooms/bpf.md */
-	__u16 slot;			  /* owner; 0 while free */
-	__u16 op;			  /* 0 in a process's overflow cell */
-	__u32 buckets[HISTOGRAM_BUCKETS]; /* wrap: read modulo 2^32 */
+	__u32 untimed;			  /* counted at entry, return not trapped: see docs/rooms/bpf.md */
+	__u16 slot;			  /* of the process; 0: the cell is free */
+	__u16 op;			  /* 0: overflow cell of the process */
+	__u32 buckets[HISTOGRAM_BUCKETS]; /* may wrap: differences are modulo 2^32 */
 };
 _Static_assert(sizeof(struct figure_cell) == 2048, "figure_cell is ABI between both halves");
 
@@ -228,11 +229,11 @@ _Static_assert(sizeof(struct figure_cell) == 2048, "figure_cell is ABI between b
 #define PROCESS_CELLS 4096
 
 /*
- * The cells of the operations that a process used: a hash table with open addressing, since words are what the kernel
- * half can exchange. An entry is operation << 16 | index of its cell, 0 while free, and stays where it is as long as
- * the process has its slot. An operation is at one of the SLOT_ROW_TRIES places from its id modulo SLOT_ROW_ENTRIES on;
- * where all are others', it goes without a cell of its own. Fixed ids are dense, so nearly all are at their first
- * place.
+ * The cells of the operations that a process called: a hash table with open addressing, whose entries are words so that
+ * a BPF program can compare-and-swap them. An entry is operation << 16 | index of its cell; 0: free. It stays in its
+ * place as long as the process has its slot. An operation is at one of the SLOT_ROW_TRIES places from its id modulo
+ * SLOT_ROW_ENTRIES on; if other operations have all of them, it has no cell of its own. Ids of ops.def are dense, so
+ * nearly all are at their first place.
  */
 #define SLOT_ROW_ENTRIES 256 /* a power of two */
 #define SLOT_ROW_TRIES 16
@@ -242,13 +243,13 @@ _Static_assert(sizeof(struct figure_cell) == 2048, "figure_cell is ABI between b
 
 struct slot_row {
 	__u32 entries[SLOT_ROW_ENTRIES];
-	__u32 overflow; /* index of the cell of operations without one, 0 while there is none */
+	__u32 overflow; /* index of the cell for operations without their own; 0: none */
 	__u32 pad;
 };
 _Static_assert(sizeof(struct slot_row) == 1032, "slot_row is ABI between both halves");
 _Static_assert(PROCESS_CELLS <= 1 << 16, "slot_row holds 16 bits of a cell's index");
 
-/* Return: index of the operation's cell, 0 where it has none */
+/* Return: index of the operation's cell, 0 if it has none */
 static inline __u32 slot_row_find(const struct slot_row *row, __u32 op)
 {
 	__u32 entry, i;
@@ -266,29 +267,29 @@ static inline __u32 slot_row_find(const struct slot_row *row, __u32 op)
 enum process_slot_state { PROCESS_SLOT_FREE, PROCESS_SLOT_LIVE, PROCESS_SLOT_GONE };
 
 /*
- * It is root's to look into and not its user's, as ptrace(2) has it: another's ids or capabilities, or undumpable. Once
- * it is, it stays so until its next exec.
+ * By the rule of ptrace(2) only root may inspect the process, not its user: other ids, more capabilities, or not
+ * dumpable. A process stays guarded until its next exec.
  */
 #define PROCESS_GUARDED 0x1u
 
 struct process_slot {
 	__u64 start_boot_ns; /* of the process, CLOCK_BOOTTIME */
 	__u64 first_call_ns;
-	__u64 gone_ns; /* exit or exec */
+	__u64 gone_ns; /* time of exit or exec */
 	__u32 tgid;
 	__u32 uid; /* real */
 	__u32 exec_gen;
 	__u32 state; /* enum process_slot_state */
 	__u32 flags;
-	__u32 exit_code; /* valid once gone by exit */
+	__u32 exit_code; /* valid after an exit */
 	char comm[RECORD_COMM_BYTES];
 };
 _Static_assert(sizeof(struct process_slot) == 64, "process_slot is ABI between both halves");
 
-/* Who ran while threads of a process that make calls were runnable: map `behind`. */
+/* Processes that ran while a thread that makes calls was runnable: map `behind`. */
 struct behind_key {
 	__u16 slot;
-	__u8 is_between; /* 1: the process was between calls, 0: in one */
+	__u8 is_between; /* 1: the thread was between calls; 0: in a call */
 	__u8 pad;
 	__u32 tgid;
 };
@@ -301,23 +302,23 @@ struct behind_value {
 };
 
 /*
- * Who ran last on each CPU, so that a wait can be blamed. 512 entries are enough for 10 ms at 50 000 switches a
- * second. Beside a build of six compilers on two CPUs, of the time that calls were ready 512 leave nobody's name
- * for 0.0 %, 256 for 0.8 %, 128 for 5 % (one run of 35 s, the three at once); what is lost is counted. All CPUs
- * together take no more than RAN_BYTES_MAX: beyond 128 CPUs each has fewer.
+ * The tasks that ran last on each CPU, to attribute waits. 512 entries cover 10 ms at 50 000 switches per second.
+ * Beside a build with six compilers on two CPUs, the share of ready time without a name was 0.0 % with 512 entries, 0.8
+ * % with 256, 5 % with 128 (one run of 35 s, all three at once); missing entries are counted as a loss. All CPUs
+ * together use at most RAN_BYTES_MAX: with more than 128 CPUs each has fewer entries.
  */
-#define RAN_ENTRIES_MAX 512 /* a power of two, as is the next */
+#define RAN_ENTRIES_MAX 512 /* a power of two; so is RAN_ENTRIES_MIN */
 #define RAN_ENTRIES_MIN 128
 #define RAN_ENTRY_BYTES 32
 #define RAN_BYTES_MAX (2 << 20)
 
-/* A call in progress, as the task iterator writes it. */
+/* A call in progress, written by the iterator `in_flight`. */
 #define CALL_DEPTH_MAX 8
 
 struct in_flight_record {
 	__u64 start_ns;
 	__u64 now_ns;
-	__u64 blame_ns[BLAME_COUNT]; /* so far, the wait that is going on included; ON_CPU 0 */
+	__u64 blame_ns[BLAME_COUNT]; /* so far, including the wait in progress; [BLAME_ON_CPU] is 0 */
 	__u32 tgid;
 	__u32 tid;
 	__u16 slot;
@@ -328,33 +329,34 @@ struct in_flight_record {
 _Static_assert(sizeof(struct in_flight_record) == 112, "in_flight_record is ABI between both halves");
 
 /*
- * The account of a thread: where its time went since its first traced call. What is neither in calls (`ops`, `rest`)
- * nor away (`away_ns`) it was on the CPU between calls.
+ * The account of a thread: where its time went since its first traced call. The remainder, neither in calls (`ops`,
+ * `rest`) nor in `away_ns`, is CPU time between calls.
  */
 #define ACCOUNT_OPS 16 /* a power of two */
 #define ACCOUNT_TRIES 4
 
-/* Calls at depth 0 of one operation, as far as they have ended. */
+/* Calls at depth 0 of one operation that have ended. */
 struct account_op {
 	__u64 ns;		     /* as measured */
-	__u64 blame_ns[BLAME_COUNT]; /* of it; [BLAME_ON_CPU] is 0: the remainder */
-	__u32 op;		     /* 0: a free place; in `rest`: several */
+	__u64 blame_ns[BLAME_COUNT]; /* parts of `ns`; [BLAME_ON_CPU] is 0: the remainder */
+	__u32 op;		     /* 0: free place; in `rest`: several operations */
 	__u32 pad;
 };
 
 struct thread_account {
-	__u64 since_ns;		    /* it begins here; 0: there is none */
-	__u64 since_runtime_ns;	    /* CPU time of the thread by then */
-	__u64 calls;		    /* at depth 0, that ended */
-	__u64 away_ns[BLAME_COUNT]; /* between calls, off the CPU, intervals that ended; [BLAME_ON_CPU] is 0 */
-	/* An operation is at one of ACCOUNT_TRIES places from its id modulo ACCOUNT_OPS on, else in `rest`. */
+	__u64 since_ns;		    /* start of the account; 0: no account */
+	__u64 since_runtime_ns;	    /* CPU time of the thread at since_ns */
+	__u64 calls;		    /* number of calls at depth 0 that ended */
+	__u64 away_ns[BLAME_COUNT]; /* time off the CPU between calls, of intervals that ended; [BLAME_ON_CPU] is 0 */
+	/* An operation is at one of ACCOUNT_TRIES places from its id modulo ACCOUNT_OPS on, otherwise in `rest`. */
 	struct account_op ops[ACCOUNT_OPS];
 	struct account_op rest;
-	__u32 changes; /* grows with each change: tells a copy that was made meanwhile */
+	__u32 changes; /* sequence counter: grows before and after each change, so that a reader detects an inconsistent
+			  copy */
 	__u32 pad;
 };
 
-/* What a thread waited for, where it is known. */
+/* What a thread waited for, if known. */
 enum resource_kind {
 #define RESOURCE(kind, field, label) RESOURCE_##kind,
 #include "resources.def"
@@ -363,25 +365,25 @@ enum resource_kind {
 
 #define WAITS_MAX 4096 /* of all processes */
 #define RESOURCE_NAME_BYTES 32
-/* In the name of a connected socket of the internet: 0, then this. */
+/* The name of a connected internet socket: a zero byte, then the address of its peer. */
 struct peer_name {
 	__u8 zero;
-	__u8 family;  /* AF_INET, AF_INET6; 0: another one */
-	__u8 port[2]; /* as on the wire, as is the next */
+	__u8 family;  /* AF_INET or AF_INET6; 0: another family */
+	__u8 port[2]; /* in network byte order; so is the address */
 	__u8 address[16];
 };
 _Static_assert(sizeof(struct peer_name) <= RESOURCE_NAME_BYTES, "a peer fits where names are");
-#define WAIT_LEAST_NS 1000000  /* shorter waits are in the account alone */
-#define WAIT_OPEN_NS 250000000 /* a wait that goes on is told with its resource from then on; guess */
+#define WAIT_LEAST_NS 1000000  /* shorter waits are only in the account */
+#define WAIT_OPEN_NS 250000000 /* a wait in progress is reported with its resource from this age on; guess */
 
-/* As the task iterator writes it, or when its thread ends. */
+/* An account, written by the iterator `accounts`, or when the thread ends. */
 struct account_record {
 	__u64 now_ns;
-	__u64 runtime_ns;	    /* CPU time of the thread by now */
-	__u64 open_since_ns;	    /* what goes on: a call at depth 0, or a wait between calls; 0: nothing */
-	__u64 open_ns[BLAME_COUNT]; /* its time off the CPU so far; [BLAME_ON_CPU] is 0 */
-	/* A wait that goes on and is long, also one in a call: its resource, as struct wait_key has it. */
-	__u64 wait_since_ns; /* 0: there is none, or it ended while it was looked at */
+	__u64 runtime_ns;	    /* CPU time of the thread at now_ns */
+	__u64 open_since_ns;	    /* start of the call at depth 0 or of the wait between calls in progress; 0: none */
+	__u64 open_ns[BLAME_COUNT]; /* time off the CPU of that so far; [BLAME_ON_CPU] is 0 */
+	/* A long wait in progress, in a call or between calls: its resource, as in struct wait_key. */
+	__u64 wait_since_ns; /* 0: none, or it ended during the reading */
 	__u64 wait_ns;
 	__u64 wait_resource;
 	__u32 wait_device;
@@ -393,14 +395,15 @@ struct account_record {
 	__u32 wait_more_pad;
 	__u32 tgid;
 	__u32 tid;
-	__u32 changes; /* of `account` when the members above were written: another number there, another state */
+	__u32 changes; /* account.changes when the members above were written; a different number in `account`:
+			  inconsistent */
 	__u16 slot;
 	__u16 open_op;		      /* 0: between calls */
-	char comm[RECORD_COMM_BYTES]; /* of the thread, when it first called */
+	char comm[RECORD_COMM_BYTES]; /* name of the thread at its first call */
 	struct thread_account account;
 };
 
-/* Of threads that ended, until their accounts were read: map `accounts_ended`. */
+/* Size and key of the map `accounts_ended`: accounts of threads that ended, until the daemon reads them. */
 #define ACCOUNTS_ENDED 2048
 
 struct account_key {
@@ -408,19 +411,19 @@ struct account_key {
 	__u32 slot;
 };
 
-/* A chain of wakers: who ended a wait, who ended the waits of that one meanwhile, ... */
+/* Maximum length of a chain of wakers: the thread that ended a wait, the thread that ended that one's waits, ... */
 #define WAIT_HOPS_MOST 4
-#define WAKERS_MAX 1024 /* threads whose own waits are noted, of all processes */
+#define WAKERS_MAX 1024 /* wakers, of all processes together */
 
 /*
- * Waits of one thread for one thing that one thread ended: map `waits`. is_meanwhile: what a waker did while another
- * thread of the process waited for it, ON_CPU and RUNNABLE too (chain.h).
+ * Waits of one thread for one resource that one thread ended: map `waits`. With is_meanwhile: what a waker did while a
+ * thread of the process waited for it, including ON_CPU and RUNNABLE (chain.h).
  */
 struct wait_key {
-	__u64 resource;	  /* address of a futex in its process, inode number, control group; 0: not known */
-	__u32 device;	  /* of an inode, or a block device: major << 20 | minor */
-	__u32 tid;	  /* who waited */
-	__u32 waker_tgid; /* whose own system call ended it; 0: an interrupt, or not known */
+	__u64 resource; /* address of a futex in its process, inode number, id of a control group, ...; 0: not known */
+	__u32 device;	/* of the inode, or the device itself: major << 20 | minor */
+	__u32 tid;	/* the waiting thread */
+	__u32 waker_tgid; /* process whose system call ended the wait; 0: an interrupt, or not known */
 	__u32 waker_tid;
 	__u16 slot;
 	__u16 op;   /* of the call at depth 0; 0: between calls */
@@ -436,14 +439,14 @@ struct wait_value {
 	__u64 max_ns;
 	__u64 count;
 	__u32 waker_uid;
-	__u32 last_s; /* second in which the last one ended, CLOCK_MONOTONIC */
+	__u32 last_s; /* second in which the last wait ended, CLOCK_MONOTONIC */
 	char waker_comm[RECORD_COMM_BYTES];
-	char name[RESOURCE_NAME_BYTES]; /* last component of an inode's path; "": none, or struct peer_name */
-	__u32 name_hash;		/* of the whole component, as the kernel hashes it: for struct file_key */
+	char name[RESOURCE_NAME_BYTES]; /* last component of the file's path; first byte 0: none, or peer_name */
+	__u32 name_hash;		/* the kernel's hash of the whole component, for struct file_key */
 	__u32 pad;
 };
 
-/* A file that a process waited for, by one of its names. */
+/* A file that a process waited for, under one of its names. */
 struct file_key {
 	__u64 inode;
 	__u32 device;
@@ -454,12 +457,12 @@ struct file_key {
 _Static_assert(sizeof(struct file_key) == 24, "file_key is ABI between both halves");
 
 #define FILE_PATH_BYTES 4096
-#define FILE_NAME_BYTES 256 /* of one component, with its end */
+#define FILE_NAME_BYTES 256 /* of one component, with its NUL */
 
-#define FILE_UNLINKED 0x1u /* the name is no more */
-#define FILE_CUT 0x2u	   /* the components next to the root are missing: there are too many */
-#define FILE_OUTSIDE 0x4u  /* not below the root of the process: as its mount namespace has it */
-#define FILE_NAMELESS 0x8u /* in no directory ever: memfd, anonymous inode */
+#define FILE_UNLINKED 0x1u /* the name was deleted */
+#define FILE_CUT 0x2u	   /* the path is too long: components next to the root are missing */
+#define FILE_OUTSIDE 0x4u  /* not below the root of the process: path in its mount namespace */
+#define FILE_NAMELESS 0x8u /* never in a directory: memfd, anonymous inode */
 
 /* On the ring `calls`: the path of a file, once for each process and name. */
 struct file_record {
@@ -467,7 +470,7 @@ struct file_record {
 	struct file_key key;
 	__u32 path_flags;	    /* FILE_* */
 	__u32 n_bytes;		    /* of the text */
-	char text[FILE_PATH_BYTES]; /* components, that of the file first, each ends with NUL */
+	char text[FILE_PATH_BYTES]; /* components, the file's own name first, each with its NUL */
 };
 #define FILE_RECORD_HEAD __builtin_offsetof(struct file_record, text)
 _Static_assert(FILE_RECORD_HEAD == 80, "file_record is ABI between both halves");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Loops of more rounds than a compiler should unroll.
+ * Loops with too many rounds to unroll.
  */
 #pragma once
 
@@ -8,9 +8,9 @@
 
 /*
  * repeat() - round(i, walk) for i from 0, until it returns 1 or the rounds are over
- * @rounds: their number with bpf_loop(), Linux 5.17
- * @followed: and without it, a constant. The verifier follows that loop round by round, and at most 8192 branches deep:
- * a round of many branches belongs into a VERIFIED_ALONE function.
+ * @rounds: maximum number of rounds with bpf_loop(), Linux 5.17
+ * @followed: maximum number without bpf_loop(), a constant. The verifier follows that loop round by round, at most 8192
+ * branches deep: a round with many branches belongs in a VERIFIED_ALONE function.
  * @round: long round(__u32 i, TYPE *walk), static
  * @walk: on the stack
  */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * What a thread in a system call waits for, as its registers and descriptors say.
+ * Finds the resource that a thread in a system call waits for, from its registers and descriptors.
  *
- * True only while the thread is off the CPU, in the system call of that wait.
+ * Valid only while the thread is off the CPU, in the system call of that wait.
  */
 #pragma once
 
@@ -10,7 +10,7 @@
 #include "path.h"
 #include "peer.h"
 
-/* As a number, which functions that are verified alone take. */
+/* The address as a number: functions that are verified alone take no pointers to tasks. */
 static __always_inline __u64 task_address(struct task_struct *task)
 {
 	__u64 address = 0;
@@ -34,7 +34,7 @@ static __always_inline void descriptor_note(struct thread_state *t, struct threa
 		return;
 	type = BPF_CORE_READ(inode, i_mode) & S_IFMT;
 	if (!type)
-		return; /* epoll, eventfd, ...: not what is waited for in the end */
+		return; /* epoll, eventfd, ...: not the resource itself */
 	wait->resource = BPF_CORE_READ(inode, i_ino);
 	if (type == S_IFCHR || type == S_IFBLK) {
 		wait->kind = RESOURCE_DEVICE;
@@ -46,7 +46,7 @@ static __always_inline void descriptor_note(struct thread_state *t, struct threa
 						: RESOURCE_INODE;
 		wait->device = BPF_CORE_READ(inode, i_sb, s_dev);
 	}
-	if (type == S_IFSOCK) { /* these have the name of their protocol */
+	if (type == S_IFSOCK) { /* the directory entry of a socket has the name of its protocol */
 		peer_note((struct peer_name *)wait->name, (__u64)file);
 		return;
 	}
@@ -63,7 +63,7 @@ static __always_inline void child_note(struct thread_wait *wait, __s32 pid)
 	wait->resource = pid > 0 ? pid : 0;
 }
 
-/* CPython 3.9 to 3.13 keeps the GIL, its mutex and its condition variables in the state of the interpreter. */
+/* CPython 3.9 to 3.13 keeps the GIL, its mutex and its condition variables in the interpreter's state (_PyRuntime). */
 static __always_inline void futex_note(struct thread_wait *wait, struct task_struct *task, __u64 address)
 {
 	__u32 tgid = task->tgid;
@@ -77,7 +77,7 @@ static __always_inline void futex_note(struct thread_wait *wait, struct task_str
 	}
 }
 
-/* @wait: of the thread `t`, which is `task`, or a copy: all zero from `resource` on */
+/* @wait: of the thread `t` (`task`), or a copy of it; must be zero from `resource` on */
 static __always_inline void resource_note(struct thread_state *t, struct thread_wait *wait, struct task_struct *task,
 					  enum path_place place)
 {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Task switches: what a thread that makes traced calls waits for, and who runs while it is in one.
+ * Task switches: the class of each wait of a thread that makes traced calls, and the tasks that run on each CPU.
  *
- * Per switch: one entry into this CPU's ring and one failed lookup (about 100 ns); 50 ns
- * more for a thread in a call. Attached only while something is traced.
+ * Cost per switch: one entry in this CPU's ring and one failed lookup (about 100 ns); 50 ns more for a thread in a
+ * call. Attached only while libraries are attached.
  */
 #include "away.h"
 #include "blame.h"
@@ -46,15 +46,15 @@ static __always_inline enum blame_class file_class(struct task_struct *task, __u
 		return BLAME_OTHER;
 	if (BPF_CORE_READ(inode, i_rdev) >> MINOR_BITS == NVIDIA_MAJOR)
 		return BLAME_DEVICE;
-	/* nvidia-uvm and nvidia-caps have numbers of their own, given at boot. */
+	/* nvidia-uvm and nvidia-caps have other major numbers, assigned at boot. */
 	bpf_probe_read_kernel_str(name, sizeof(name), BPF_CORE_READ(file, f_path.dentry, d_name.name));
 	return starts_with_nvidia(name) ? BLAME_DEVICE : BLAME_OTHER;
 }
 
-/* In order of capture-core.md: ready first, then memory, then faults, then disks, then what the system call says. */
+/* Class of a wait that begins. Order of the checks: ready, reclaim, page fault, disk, then the system call. */
 static __noinline int wait_class(struct task_struct *task, __u64 is_ready, __u64 is_reclaiming, __u64 is_in_call)
 {
-	/* In a call of the driver it is the device that is polled for. */
+	/* A poll inside a traced call waits for the device. */
 	enum blame_class polled = is_in_call ? BLAME_DEVICE : BLAME_OTHER;
 	const struct pt_regs *regs;
 	int nr;
@@ -78,9 +78,9 @@ static __noinline int wait_class(struct task_struct *task, __u64 is_ready, __u64
 		return BLAME_SLEEP;
 	case WAIT_NETWORK:
 		return BLAME_NETWORK;
-	case WAIT_POLL_A: /* number of descriptors comes first */
+	case WAIT_POLL_A: /* the first argument is the number of descriptors */
 		return user_argument(regs, 0) ? polled : BLAME_SLEEP;
-	case WAIT_POLL_B: /* second */
+	case WAIT_POLL_B: /* the second argument is the number of descriptors */
 		return user_argument(regs, 1) ? polled : BLAME_SLEEP;
 	case WAIT_EPOLL:
 		return polled;
@@ -114,7 +114,7 @@ static __always_inline void ran_add(struct task_struct *next, __u64 clock)
 	head->n++;
 }
 
-/* Of a waker that makes no calls: what it waits for from now on (chain.h). */
+/* A waker leaves the CPU: notes the class of its wait (chain.h). */
 static __always_inline void waker_leave(struct task_struct *task, bool is_ready)
 {
 	__u32 tid = task->pid;
@@ -158,7 +158,7 @@ int sched_switch(__u64 *ctx)
 		settle(t, prev->sched_info.last_arrival, prev->sched_info.run_delay, 0);
 	else if (!away_is_wanted(t, prev))
 		return 0;
-	/* By now another CPU may have woken it; the argument says what it was. */
+	/* Another CPU may have woken the thread meanwhile; the tracepoint's argument has the state at the switch. */
 	state = has_switch_state ? (__u32)ctx[3] : prev->__state;
 	class = wait_class(prev, is_preempted || state == TASK_RUNNING, t->is_reclaiming, is_in_call);
 	t->wait.pcount = prev->sched_info.pcount;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Waits of threads that make calls, by what they were for and by who ended them: map `waits`.
+ * Waits of threads that make calls, by resource and waker: map `waits`.
  *
- * A wait is noted when the thread leaves the CPU. Its cause is looked up by the waker (wake.bpf.c), only when the wait
- * was long enough: the thread is still in its system call then, so its registers and descriptors are those of the wait.
- * The wait is counted when it is settled, like its time. The number of the thread's arrivals on a CPU tells one wait
- * from another: it does not change while the thread is away.
+ * A wait is noted when the thread leaves the CPU. The hook of the wake-up (wake.bpf.c) finds resource and waker if the
+ * wait was long enough: the thread is still in its system call, so its registers and descriptors belong to the wait.
+ * The wait is counted when its time is settled. The number of the thread's arrivals on a CPU (pcount) identifies the
+ * wait: it does not change while the thread is off the CPU.
  */
 #pragma once
 
@@ -16,7 +16,7 @@
 #define GROUP_DEPTH_MAX 8
 #define NS_IN_SECOND 1000000000ull
 
-/* The nearest control group with a quota of CPU time; its id, 0: not known. */
+/* Id of the nearest control group with a CPU quota; 0: not known. */
 static __always_inline __u64 quota_group(struct task_struct *task)
 {
 	struct task_group *group = NULL;
@@ -35,7 +35,7 @@ static __always_inline __u64 quota_group(struct task_struct *task)
 
 static const struct wait_value wait_none = {};
 
-/* Row of a wait's key; NULL: the map is full, which is counted. */
+/* Row for a key; NULL: the map is full, which is counted as a loss. */
 static __always_inline struct wait_value *wait_row(const struct wait_key *key)
 {
 	struct wait_value *value = bpf_map_lookup_elem(&waits, key);
@@ -49,7 +49,9 @@ static __always_inline struct wait_value *wait_row(const struct wait_key *key)
 	return value;
 }
 
-/* By the waiting thread alone, which is part of the key. The names are there before: a row without a count is not read.
+/*
+ * Only the waiting thread, which is part of the key, writes the row. Names are written first: the daemon skips rows
+ * without a count.
  */
 static __always_inline void wait_row_add(struct wait_value *value, __u64 ns)
 {
@@ -60,7 +62,10 @@ static __always_inline void wait_row_add(struct wait_value *value, __u64 ns)
 	__sync_fetch_and_add(&value->count, 1);
 }
 
-/* Nobody ended them: they are told by who held the GIL meanwhile, as far as that is known. */
+/*
+ * Counts waits that were kept back. They had no waker: the thread that held the GIL meanwhile, if known, is named
+ * instead.
+ */
 static __always_inline void carried_count(struct thread_state *t, struct wait_key *key)
 {
 	struct thread_wait *w = &t->wait;
@@ -85,7 +90,7 @@ static __always_inline void carried_count(struct thread_state *t, struct wait_ke
 	w->carried_ns = 0;
 }
 
-/* wait_settle() - the thread leaves its process: what was kept back is counted as it is */
+/* wait_settle() - the thread leaves its process: count waits that were kept back */
 VERIFIED_ALONE int wait_settle(struct thread_state *t)
 {
 	struct wait_key key = {};
@@ -96,9 +101,9 @@ VERIFIED_ALONE int wait_settle(struct thread_state *t)
 }
 
 /*
- * A thread that wants the GIL wakes up every few milliseconds to ask for it, and only the last of these waits is ended
- * by the thread that gives it, if it has to wait once more. @key: zeroes, and afterwards. Return: whether this one was
- * kept back
+ * A thread that wants the GIL wakes up every few milliseconds to request it; only the last of these waits is ended by
+ * the thread that releases it. So waits without a waker are kept back, to be counted with the last one. @key: zero
+ * before and after. Return: whether this wait was kept back
  */
 static __always_inline bool wait_carry(struct thread_state *t, struct wait_key *key, __u32 op, __u32 class, __u64 *ns,
 				       bool is_told)
@@ -128,10 +133,10 @@ static __always_inline bool wait_carry(struct thread_state *t, struct wait_key *
 }
 
 /*
- * wait_end() - count a wait that is over, if it was long; on behalf of the thread itself
- * @op:    of the call at depth 0 that it was in; 0: between calls
+ * wait_end() - count a wait that ended, if it was long; runs for the thread itself
+ * @op: operation of the enclosing call at depth 0; 0: between calls
  * @class: enum blame_class
- * @ns:    blocked; of BLAME_QUOTA: ready and throttled
+ * @ns: time blocked; for BLAME_QUOTA: time throttled
  */
 VERIFIED_ALONE int wait_end(struct thread_state *t, __u32 op, __u32 class, __u64 ns)
 {
@@ -173,7 +178,7 @@ VERIFIED_ALONE int wait_end(struct thread_state *t, __u32 op, __u32 class, __u64
 	return 0;
 }
 
-/* The part of an interval that wait_end() counts. */
+/* The part of an interval to pass to wait_end(). */
 static __always_inline __u64 wait_ns(const struct off_parts *parts, __u32 class)
 {
 	return class == BLAME_QUOTA ? parts->runnable_ns : parts->blocked_ns;

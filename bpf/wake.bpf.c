@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Who ends the waits of threads that make calls, and what the waits were for.
+ * Wake-ups: finds the waker and the resource of waits of threads that make calls.
  *
- * Runs at every wake-up of the machine: one failed lookup for a thread that is not ours (50 ns). Attached only while
- * something is traced.
+ * Runs at every wake-up of the machine; costs a thread without traced calls one failed lookup (50 ns). Attached only
+ * while libraries are attached.
  */
 #include "abi.h"
 #include "chain.h"
@@ -11,14 +11,14 @@
 #include "resource.h"
 #include "waits.h"
 
-/* Shorter ones are not kept. The waker measures a little less than the scheduler does. */
+/* Shorter waits are skipped. Less than WAIT_LEAST_NS, since the hook measures a little less than the scheduler. */
 #define LOOK_LEAST_NS (WAIT_LEAST_NS * 3 / 4)
-#define CPUS_MOST 8192 /* CONFIG_NR_CPUS of the largest */
+#define CPUS_MOST 8192 /* maximum of CONFIG_NR_CPUS */
 
 /*
- * Whether the current task itself wakes, and is not merely where an interrupt or a thread of the kernel came by.
- * Interrupts of the kernel, soft ones too, have stacks of their own: the context of a program is on the stack that is
- * in use, registers of a thread are at the top of its own.
+ * Whether the current task itself causes the wake-up, not an interrupt on its CPU or a kernel thread. Interrupts and
+ * soft interrupts have stacks of their own: the program's context is on the stack in use, the registers of a thread are
+ * at the top of its own stack.
  */
 static __always_inline bool is_own_wish(struct task_struct *waker, const void *ctx)
 {
@@ -37,8 +37,9 @@ static __always_inline bool is_own_wish(struct task_struct *waker, const void *c
 }
 
 /*
- * What is sent over the loopback device is delivered in a soft interrupt, on top of the system call that sends it: so
- * where that call is on the other end of the connection that the thread waits for. It may be elsewhere (ksoftirqd).
+ * Data sent over the loopback device is delivered in a soft interrupt on top of the sending system call. So the current
+ * task is the waker if its system call is on the other end of the connection that the thread waits for. A delivery by
+ * ksoftirqd is not recognised.
  */
 static __always_inline bool is_peers_wish(struct task_struct *waker, struct task_struct *task)
 {
@@ -74,9 +75,9 @@ static __always_inline void waker_note(struct thread_wait *wait, struct task_str
 }
 
 struct holder_search {
-	__u32 tgid, but; /* of the process, and its thread that waits */
+	__u32 tgid, but; /* the process, and its waiting thread */
 	__u32 n;
-	__u32 tid, cpu, at; /* of the last one found: its entry in the ring of that CPU */
+	__u32 tid, cpu, at; /* the last one found: its thread, its CPU, its entry in the ring of that CPU */
 };
 
 static long holder_step(__u32 cpu, void *data)
@@ -98,8 +99,8 @@ static long holder_step(__u32 cpu, void *data)
 }
 
 /*
- * Nobody ends a wait for the GIL that a timer ends. Whoever holds it computes, as a rule, and no second thread does so
- * in Python: the one other thread of the process that is on a CPU.
+ * A wait for the GIL that a timer ends has no waker. The holder of the GIL usually computes, and only one thread can
+ * compute in Python: so if exactly one other thread of the process is on a CPU, it is taken as the holder.
  */
 VERIFIED_ALONE int holder_note(struct thread_state *t)
 {
@@ -123,7 +124,7 @@ VERIFIED_ALONE int holder_note(struct thread_state *t)
 	return 0;
 }
 
-/* @t: state of the thread; NULL: a waker, whose files are known by their names alone */
+/* @t: state of the thread; NULL: a waker, whose files have a name but no path */
 static __noinline int cause_note(struct thread_state *t, struct thread_wait *wait, struct task_struct *task,
 				 const void *ctx, __u64 class)
 {
@@ -136,7 +137,7 @@ static __noinline int cause_note(struct thread_state *t, struct thread_wait *wai
 	return 0;
 }
 
-/* A waker that makes no calls: its wait is over. */
+/* A wait of a waker is over. */
 static __always_inline void waker_woken(struct task_struct *task, const void *ctx)
 {
 	__u32 tid = task->pid;
@@ -157,7 +158,7 @@ static __always_inline void waker_woken(struct task_struct *task, const void *ct
 		chain_serve(w->slot, w->tgid, w->out_ns, w->hop + 1);
 }
 
-/* Before the thread can run again, and once in a wait: nobody else writes here meanwhile. */
+/* Runs once per wait, before the thread can run again: nothing else writes its state meanwhile. */
 SEC("tp_btf/sched_waking")
 int sched_waking(__u64 *ctx)
 {
@@ -172,11 +173,11 @@ int sched_waking(__u64 *ctx)
 		return 0;
 	}
 	wait = &t->wait;
-	/* It has been away since the wait was noted. */
+	/* The thread ran since the wait was noted. */
 	if (!wait->pcount || wait->pcount != task->sched_info.pcount)
 		return 0;
 	out_ns = t->depth ? t->out_ns : t->away_out_ns;
-	/* However short, one that follows others on the same resource says who ended them all. */
+	/* A wait after waits that were kept back is examined even if short: its waker ended them all. */
 	if (!wait->carried_ns && bpf_ktime_get_ns() - out_ns < LOOK_LEAST_NS)
 		return 0;
 	class = t->depth ? t->out_class : t->away_class;
@@ -184,7 +185,7 @@ int sched_waking(__u64 *ctx)
 	if (wait->kind == RESOURCE_GIL && !wait->waker_tid)
 		holder_note(t);
 	WRITE_ONCE(wait->woken_pcount, wait->pcount);
-	/* Who holds the GIL computes. */
+	/* Not for the GIL: its holder computes. */
 	if (wait->waker_tid && wait->kind != RESOURCE_GIL)
 		chain_serve(t->slot, t->tgid, out_ns, /* hop= */ 1);
 	return 0;
