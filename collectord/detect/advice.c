@@ -9,7 +9,7 @@
 #include "base/cleanup.h"
 
 #define CPUS_BYTES 64
-/* The kernel keeps nice values of threads: that of the process's number is only the first one's. */
+/* Nice values are per thread: the process id alone names only its first thread. */
 #define TASKS_FORMAT "$(ls /proc/%" PRIu32 "/task)"
 
 const char *advice_class(enum blame_class class)
@@ -23,7 +23,7 @@ const char *advice_class(enum blame_class class)
 	return remedies[class];
 }
 
-/* Names that the kernel gives its own threads: they cannot be moved by command. */
+/* Whether a task is a kernel thread, by its name: these cannot be moved by a command. */
 static bool is_kernel_thread(const struct advice_task *task)
 {
 	static const char *const names[] = { "kworker/", "ksoftirqd/", "migration/", "rcu", "irq/", "kswapd" };
@@ -34,7 +34,7 @@ static bool is_kernel_thread(const struct advice_task *task)
 	return false;
 }
 
-/* As taskset takes them: "0-3,7". Return: false where they need more room than there is */
+/* Formats a set of CPUs for taskset: "0-3,7". Return: false if the text is too long or the set is empty */
 static bool cpus_text(const cpu_set_t *cpus, char text[static CPUS_BYTES])
 {
 	size_t n = 0;
@@ -56,7 +56,7 @@ static bool cpus_text(const cpu_set_t *cpus, char text[static CPUS_BYTES])
 	return n > 0;
 }
 
-/* Those of @a that are none of @b. */
+/* The CPUs of @a that are not in @b. */
 static cpu_set_t cpus_without(const cpu_set_t *a, const cpu_set_t *b)
 {
 	cpu_set_t both, rest;
@@ -66,7 +66,7 @@ static cpu_set_t cpus_without(const cpu_set_t *a, const cpu_set_t *b)
 	return rest;
 }
 
-/* A command that changes no more than where the one runs, within what it is confined to already. */
+/* Advises to move one of the two processes, within the CPUs that it may already use. */
 static void advise_move(struct advice_cpu *a, const struct advice_task *victim, const struct advice_task *behind,
 			const char *sudo, const struct advice_affinity *affinity)
 {
@@ -86,7 +86,8 @@ static void advise_move(struct advice_cpu *a, const struct advice_task *victim, 
 	else if (affinity->is_known && cpus_text(&affinity->behind, text)) {
 		if (CPU_COUNT(&affinity->behind) > 1)
 			(void)snprintf(a->text[a->n++], ADVICE_BYTES,
-				       "or keep it to some CPUs: %staskset -acp CPUS %" PRIu32 "; both may use %s",
+				       "or pin it to some of its CPUs: %staskset -acp CPUS %" PRIu32
+				       "; both may run on %s",
 				       sudo, behind->pid, text);
 	} else {
 		(void)snprintf(a->text[a->n++], ADVICE_BYTES,
@@ -105,10 +106,10 @@ struct advice_cpu advice_cpu(const struct advice_task *victim, const struct advi
 	if (behind->pid == victim->pid) {
 		(void)snprintf(
 			a.text[a.n++], ADVICE_BYTES,
-			"let the process have more CPUs or start fewer threads: its own threads wait for each other");
+			"give the process more CPUs or start fewer threads: its own threads wait for each other");
 		return a;
 	}
-	/* Nobody slows down the first process: everything else hangs on it. */
+	/* Never advise to slow down process 1: the whole system depends on it. */
 	if (behind->pid <= 1 || is_kernel_thread(behind)) {
 		(void)snprintf(a.text[a.n++], ADVICE_BYTES, "%srenice -n -5 -p " TASKS_FORMAT "%s",
 			       victim->uid ? "sudo " : "", victim->pid, victim->uid ? ", or ask root" : "");

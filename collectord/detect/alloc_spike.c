@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Allocating and freeing device memory costs much: suddenly, or all the time because it
- * is done in the steady loop.
+ * Allocating and freeing device memory costs much time: suddenly, or all the time because the steady loop allocates.
  */
 #include "base/cleanup.h"
 #include "detect/detector.h"
 #include "events/op.h"
 
-/* A program that starts allocates, and pays for it: cold_start's matter. (Guess.) */
+/* Allocations at the start of a program are normal; cold_start covers them. (Guess.) */
 #define START_NS (10 * NSEC_PER_SEC)
-/* Suddenly: so many times what it usually costs, watched for so long. (Guesses.) */
+/* Suddenly: this many times the usual cost, after this much time of observation. (Guesses.) */
 #define SPIKE_TIMES 10
 #define WATCHED_NS (5 * NSEC_PER_SEC)
-/* All the time: so often. An allocator that keeps memory calls a few times a minute. (Guess.) */
+/* All the time: this often. A caching allocator makes a few such calls per minute. (Guess.) */
 #define LOOP_CALLS_PER_S 20
 
 enum { EXTRA_CALLS, EXTRA_BYTES, EXTRA_USUAL_NS, EXTRA_WALL_NS };
@@ -79,13 +78,13 @@ static void tell(const struct detector_sums *s, const struct detector_facts *fac
 const struct detector detector_alloc_spike = {
 	.name = "alloc_spike",
 	.words = {
-		.title = "costs much: memory is allocated while the program runs",
-		.advice = { "allocate once before the loop and use it again",
-			    "use an allocator that keeps memory: torch's own, cudaMallocAsync with a pool, RMM" },
+		.title = "costs much time: memory is allocated while the program runs",
+		.advice = { "allocate once before the loop and reuse the memory",
+			    "use a caching allocator: torch's own, cudaMallocAsync with a pool, RMM" },
 	},
 	.is_disturbing = true,
-	.noise_ratio = 0.03,		      /* guess: less is no matter */
-	.open_lost_ns = 100 * NSEC_PER_MSEC,  /* guess: as felt as cpu_contention's */
+	.noise_ratio = 0.03,		      /* guess: less is harmless */
+	.open_lost_ns = 100 * NSEC_PER_MSEC,  /* guess */
 	.open_present_ns = 1500 * NSEC_PER_MSEC,
 	.quiet_ns = 30 * NSEC_PER_SEC,	      /* guess: spikes every few hundred steps are one finding */
 	.bands = {			      /* guess */

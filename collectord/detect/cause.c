@@ -7,8 +7,8 @@
 #include "base/cleanup.h"
 
 /*
- * Guesses, all of them. Seen in four seconds, none of them ten after the one before: a program that collects between
- * its phases does so once.
+ * All values are guesses. A finding needs four seconds with collections, each at most ten seconds after the previous
+ * one: a program that collects between its phases does so more seldom.
  */
 static const struct cause_levels gc_levels = {
 	.noise_ratio = 0.02,

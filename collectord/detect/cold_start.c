@@ -1,37 +1,41 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The first calls of a process cost far more than later ones: contexts are made, modules
- * loaded, code compiled.
+ * The first calls of a process cost far more than later ones: contexts are created, modules loaded, code compiled.
  *
- * Known only once the same operations were called in a steady way, so a process that is
- * merely short has none. Told once.
+ * The finding needs steady calls of the same operations for comparison, so a short process has none. Reported once.
  */
 #include "base/cleanup.h"
 #include "detect/detector.h"
 #include "events/op.h"
 
-/* Judged when this much time with calls has passed since the last slow first tick, and given up later. (Guesses.) */
+/*
+ * Judged after this much time with calls since the last slow tick; given up this long after the first call. (Guesses.)
+ */
 #define STEADY_NS (2 * NSEC_PER_SEC)
 #define GIVE_UP_NS (60 * NSEC_PER_SEC)
-/* First seen so long after its start, a process was running already: its first calls were not seen. Start
- * is by a clock that is ahead of ours by what was suspended, so the age is never overrated. (Guess.) */
+/*
+ * A process whose first seen call comes this long after its start was already running: its first calls were not seen.
+ * The start is in CLOCK_BOOTTIME, which includes suspended time, so the age is never overestimated. (Guess.)
+ */
 #define RUNNING_NS (300 * NSEC_PER_SEC)
-/* So many calls of the process afterwards show that it runs. (Guess.) */
+/* The process counts as steady after this many further calls. (Guess.) */
 #define STEADY_CALLS 50
-/* So many of the operation tell what it takes later. (Guess.) */
+/* Number of calls of an operation that give its steady cost. (Guess.) */
 #define OP_STEADY_CALLS 5
-/* First calls are far above later ones: Ingero's scenario has 50 to 200 times; a tick mixes both kinds. (Guess.) */
+/*
+ * First calls cost at least this many times later ones: 50 to 200 in Ingero's scenario, but a tick mixes both. (Guess.)
+ */
 #define FIRST_TIMES 5
 
-/* What the first ticks of one operation cost above what it costs later. */
+/* Cost of the first ticks of one operation beyond its steady cost. */
 struct excess {
 	uint64_t ns;
 	uint64_t calls;
-	uint64_t end_ns;    /* of the last such tick; 0: none */
-	uint64_t steady_ns; /* of a call, later */
+	uint64_t end_ns;    /* end of the last slow tick; 0: none */
+	uint64_t steady_ns; /* steady cost of a call */
 };
 
-/* A call's cost later: by the last half of the ticks; where it was not called later, by the middle of the last. */
+/* Steady cost of a call: mean of the last half of the ticks; without calls there, the median of the last tick. */
 static double steady_call_ns(const struct op_memory *m, double *ret_byte_ns)
 {
 	size_t from = (m->n_early + 1) / 2;
@@ -60,7 +64,7 @@ static struct excess excess_of(const struct op_memory *m)
 	e.steady_ns = (uint64_t)call_ns;
 	for (size_t i = 0; i < m->n_early; i++) {
 		const struct early_tick *t = &m->early[i];
-		/* Copies that carry more take longer, first or not. */
+		/* Larger copies always take longer. */
 		double expected_ns = MAX((double)t->calls * call_ns, (double)t->bytes * byte_ns);
 
 		if ((double)t->own_ns <= FIRST_TIMES * expected_ns)
@@ -72,7 +76,7 @@ static struct excess excess_of(const struct op_memory *m)
 	return e;
 }
 
-/* Calls in the ticks after a time, as far as they are remembered. */
+/* Number of calls in the remembered ticks after a time. */
 static uint64_t calls_after(const struct op_memory *m, uint64_t after_ns)
 {
 	uint64_t calls = 0;
@@ -143,7 +147,7 @@ const struct detector detector_cold_start = {
 	.words = {
 		.title = "was slow at the start of the process",
 		.advice = {
-			"call each kernel and allocate once before anybody waits for the result",
+			"warm up: call each kernel and allocate once before the first request or step",
 			"keep the process running, or load modules before they are used: CUDA_MODULE_LOADING=EAGER",
 		},
 	},

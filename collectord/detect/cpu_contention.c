@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Calls were ready to run and another task had the CPU.
+ * The process was ready to run, in its calls or between them, while another task had the CPU.
  *
- * Voluntary waits are none of it: the scheduler's own run-queue wait inside each call is
- * what counts, and who ran meanwhile. The healthy have some: interrupts, kernel threads,
- * a neighbour's short slice.
+ * Only the scheduler's run-queue wait counts, and the tasks that ran meanwhile; voluntary waits do not. A healthy
+ * process has some of it: interrupts, kernel threads, short slices of other processes.
  */
 #include "detect/advice.h"
 #include "detect/detector.h"
 
-/* Of several, none is worth slowing down alone. */
+/* Advises against one culprit. With several, slowing down one of them does not help. */
 static void advise(const struct detector_facts *facts, struct finding *f)
 {
 	struct advice_task victim = { .pid = f->process.tgid, .uid = f->process.uid, .comm = f->process.comm };
@@ -45,15 +44,17 @@ const struct detector detector_cpu_contention = {
 	},
 	.takes = BLAME_RUNNABLE,
 	.needs = MEASURED(BLAME_RUNNABLE),
-	.sharpened_by = MEASURED(BLAME_QUOTA), /* without it, what a quota takes may be told as runnable */
+	.sharpened_by = MEASURED(BLAME_QUOTA), /* without it, throttled time may be reported as runnable */
 	.is_disturbing = true,
 	.is_of_thread = true,
 	.has_culprits = true,
-	/* Twice what was the most without any neighbour: 0.22 %, 0.005 % is usual (docs/measurements/blame.md,
-	 * "behind / wall, without a hog"). A hog on the core of a program that mostly blocks costs it no more
-	 * than 1.5 %: the scheduler lets go first who slept. */
+	/*
+	 * Twice the maximum without other load, 0.22 %; 0.005 % is usual (docs/measurements/blame.md, "behind / wall,
+	 * without a hog"). A CPU hog on the core of a program that mostly blocks costs it only 1.5 %: the scheduler
+	 * prefers threads that slept.
+	 */
 	.noise_ratio = 0.005,
-	.open_lost_ns = 50 * NSEC_PER_MSEC, /* guess: that hog is told after five seconds */
+	.open_lost_ns = 50 * NSEC_PER_MSEC, /* guess: this hog is reported after five seconds */
 	.open_present_ns = 1500 * NSEC_PER_MSEC, /* guess: more than one tick */
 	.quiet_ns = 10 * NSEC_PER_SEC,		 /* guess: bursts every few seconds are one finding */
 	.bands = {				 /* guess: revisit with real traces */

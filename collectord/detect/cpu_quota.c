@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Calls were ready to run and their control group had used up its CPU time.
+ * The process was ready to run, but its control group had used up its CPU quota.
  */
 #include "detect/detector.h"
 
@@ -13,7 +13,7 @@ static void tell(const struct detector_sums *s, const struct detector_facts *fac
 const struct detector detector_cpu_quota = {
 	.name = "cpu_quota",
 	.words = {
-		.title = "was stopped by the CPU quota",
+		.title = "was throttled by its CPU quota",
 		.advice = { "or start fewer threads: all threads of the group share one quota" },
 		.own = "out of its CPU quota (cpu.max)",
 	},
@@ -21,8 +21,10 @@ const struct detector detector_cpu_quota = {
 	.needs = MEASURED(BLAME_QUOTA),
 	.is_disturbing = true,
 	.is_of_thread = true,
-	/* A throttled group is throttled by a setting, never by chance: there is no noise to speak of. What
-	 * remains is the odd period in which a burst just touched its limit. (Guess.) */
+	/*
+	 * Throttling comes from a setting, never by chance, so there is little noise: single periods in which a burst
+	 * just reached the limit. (Guess.)
+	 */
 	.noise_ratio = 0.002,
 	.open_lost_ns = 100 * NSEC_PER_MSEC,	 /* guess: one period of the usual quota (kernel: 100 ms) */
 	.open_present_ns = 1500 * NSEC_PER_MSEC, /* guess: more than one tick */

@@ -10,16 +10,20 @@
 #include "events/event.h"
 #include "events/op.h"
 
-/* A delay has this share of its operation's time at least, this much time, and this share of the time that was watched.
- * (Guesses: revisit with real traces.) */
+/*
+ * Minimum of a delay: share of its operation's time, time, and share of the observed time. (Guesses: revisit with real
+ * traces.)
+ */
 #define OPERATION_RATIO 0.10
 #define LEAST_NS NSEC_PER_MSEC
 #define WINDOW_RATIO 0.01
 
-/* Waiting for the GPU, computing and sleeping are what a program asked for; the rest is time lost. */
+/* Waiting for the GPU, computing and sleeping are intended by the program; other time is lost. */
 #define EXPECTED (MEASURED(BLAME_ON_CPU) | MEASURED(BLAME_DEVICE) | MEASURED(BLAME_SLEEP))
-/* A call that waits for the GPU by its own meaning may do so in any of these: libcuda blocks in ioctl(2), poll(2) or a
- * futex that another of its threads wakes. */
+/*
+ * A synchronising call may wait for the GPU in any of these classes: libcuda blocks in ioctl(2), poll(2) or a futex
+ * that another of its threads wakes.
+ */
 #define EXPECTED_OF_SYNC (EXPECTED | MEASURED(BLAME_LOCK) | MEASURED(BLAME_NETWORK) | MEASURED(BLAME_OTHER))
 
 static unsigned int expected_of(const struct op *op)
@@ -54,7 +58,7 @@ uint64_t delay_judge(const struct delay_times *t, uint64_t window_ns, enum blame
 	return t->blame_ns[most];
 }
 
-/* Of the finding of this time that lost most. */
+/* Advice of the finding of this class that lost most. */
 static const char *advice_found(const Ingero__V1__Summary *summary, uint32_t pid, enum blame_class takes)
 {
 	const Ingero__V1__Finding *most = NULL;
@@ -69,7 +73,7 @@ static const char *advice_found(const Ingero__V1__Summary *summary, uint32_t pid
 	return most ? most->advice[0] : NULL;
 }
 
-/* One process is slowed down where it had half of the time; several are none. */
+/* Advice against one process if it ran for half of the time; otherwise, for the waiting process. */
 static struct advice_cpu advice_behind(const Ingero__V1__Summary *summary, const Ingero__V1__Operation *op)
 {
 	static const struct advice_affinity not_known = { .is_known = false };
@@ -88,7 +92,7 @@ static struct advice_cpu advice_behind(const Ingero__V1__Summary *summary, const
 			first = b;
 	}
 	if (!sum_ns || (first->ns >= sum_ns - first->ns && !first->pid))
-		return (struct advice_cpu){ .n = 0 }; /* nobody known, or nobody whom the reader may know */
+		return (struct advice_cpu){ .n = 0 }; /* nobody is known, or the caller may not see the process */
 	behind.uid = first->uid;
 	behind.comm = first->comm;
 	if (first->ns >= sum_ns - first->ns)

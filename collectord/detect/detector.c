@@ -10,7 +10,7 @@
 #include "events/op.h"
 #include "files/file_path.h"
 
-/* Where what was lost at least is less than half of what was lost at most. (Guess.) */
+/* Factor of confidence if the least loss is less than half of the greatest loss. (Guess.) */
 #define HIDDEN_CONFIDENCE 0.7
 
 #define DETECTOR(name) [DETECTOR_NUMBER_##name] = &detector_##name,
@@ -32,7 +32,7 @@ const struct detector *detector_find(const char *name)
 	return NULL;
 }
 
-/* ---- what a detector looks at ---- */
+/* ---- input of a detector ---- */
 
 static int u64_compare(const void *a, const void *b)
 {
@@ -104,7 +104,7 @@ void condition_lose(struct condition *c, const struct detector_view *view, const
 	c->lost_ns += lost_ns;
 }
 
-/* The driving thread that lost most to a class, in calls and between them. */
+/* Finds the driving thread that lost most time to a class, in calls and between them. */
 static bool driving_most(const struct detector_view *view, enum blame_class class, struct driving *ret)
 {
 	uint64_t most_ns = 0;
@@ -183,7 +183,7 @@ uint64_t detector_call_ns(const struct detector *d, const struct event *event)
 	return d->takes ? event->call->blame_ns[d->takes] : 0;
 }
 
-/* ---- what it says ---- */
+/* ---- output of a detector ---- */
 
 void detector_evidence(struct finding *f, const char *name, double value, enum finding_unit unit)
 {

@@ -4,7 +4,10 @@
 #include "base/cleanup.h"
 #include "events/op.h"
 
-/* How an operation that synchronises waits: libcuda blocks in ioctl(2), poll(2) or a futex, or it spins. */
+/*
+ * Whether time in a call is a wait for the device: a synchronising call of libcuda blocks in ioctl(2), poll(2) or a
+ * futex, or spins.
+ */
 static bool is_device_wait(const struct account_part *part, const struct op *op)
 {
 	switch (part->class) {

@@ -13,11 +13,11 @@
 #include "detect/view.h"
 #include "events/op.h"
 
-/* The same coming back within this time is the same finding. (Guess.) */
+/* A problem that returns within this time continues its finding. (Guess.) */
 #define RECURRENCE_NS (300 * NSEC_PER_SEC)
-/* As many processes as the kernel half has slots. */
+/* Number of slots of the kernel half. */
 #define PROCESSES_MAX PROCESS_SLOTS
-/* Of one process, those that are over and may come back included. */
+/* Tracks of one process, including those that are over and may recur. */
 #define TRACKS_MAX 24
 struct engine {
 	engine_finding_func func;
@@ -25,11 +25,11 @@ struct engine {
 	struct memory *memory;
 	struct detector_facts facts;
 	struct engine_counts counts;
-	const struct tick *tick;   /* while it is looked at */
-	uint64_t counted;	   /* calls of all processes in it */
-	int result;		   /* of it so far */
-	struct condition_op *lost; /* one condition's at a time */
-	size_t n_lost;		   /* room in it: for the operations of every process */
+	const struct tick *tick;   /* the tick being processed */
+	uint64_t counted;	   /* number of calls of all processes in the tick */
+	int result;		   /* of the tick so far */
+	struct condition_op *lost; /* operations of the current condition */
+	size_t n_lost;		   /* capacity: enough for the operations of any process */
 };
 
 int engine_new(const struct process_table *table, engine_finding_func func, void *data, struct engine **ret_engine)
@@ -103,7 +103,7 @@ void engine_call(struct engine *e, const struct event *event)
 		return;
 	p = memory_take(e->memory, event->process);
 	if (!p)
-		return; /* without memory: a finding has fewer examples, and nothing else changes */
+		return; /* out of memory: only the examples of a finding are fewer */
 
 	for (int i = 0; i < DETECTOR_COUNT; i++) {
 		const struct detector *d = detector_get((enum detector_number)i);
@@ -118,10 +118,10 @@ void engine_host(struct engine *e, const struct event *event)
 {
 	struct process_memory *p;
 
-	/* Workers may be there before the first call. */
+	/* Workers may be forked before the first call. */
 	if (event->life->type == RECORD_FORK && (p = memory_take(e->memory, event->process)))
 		p->children[p->n_children++ % CHILDREN_MAX] = event->life->fork.child;
-	/* One that made no calls is in no tick, so none will tell its end. */
+	/* A process without calls is in no tick, so its end is handled here. */
 	p = event->process->memory;
 	if (event->life->type == RECORD_EXIT && p && !p->first_call_ns && !p->has_oom)
 		memory_forget(e->memory, p);
@@ -129,7 +129,7 @@ void engine_host(struct engine *e, const struct event *event)
 		return;
 	p = memory_take(e->memory, event->process);
 	if (!p)
-		return; /* the event itself is kept and shown */
+		return; /* the event itself is still stored and shown */
 	p->oom = *event->life;
 	p->has_oom = true;
 }
@@ -158,7 +158,7 @@ static void track_remove(struct process_memory *p, struct track *t)
 	track_free(t);
 }
 
-/* The one that gathers or is open. */
+/* Finds the track of a condition that is gathering or open. */
 static struct track *track_find(const struct process_memory *p, enum detector_number number, const struct condition *c)
 {
 	for (size_t i = 0; i < p->tracks.n; i++) {
@@ -170,7 +170,7 @@ static struct track *track_find(const struct process_memory *p, enum detector_nu
 	return NULL;
 }
 
-/* Room for one more track: the oldest that is over goes first. */
+/* Makes room for one more track: the oldest that is over is removed. */
 static bool make_room(struct engine *e, struct process_memory *p)
 {
 	struct track *oldest = NULL;
@@ -213,7 +213,7 @@ static int track_begin(struct engine *e, struct process_memory *p, enum detector
 	return 0;
 }
 
-/* A track has become a finding: an earlier one that comes back, or a new one. */
+/* A track becomes a finding: a recurrence of an earlier one, or a new one. */
 static int opens(struct engine *e, struct process_memory *p, struct track *t, const struct track_tick *tick)
 {
 	struct track *back = NULL;
@@ -282,7 +282,7 @@ static int advance(struct engine *e, struct process_memory *p, struct track *t, 
 
 /* ---- one process in one tick ---- */
 
-/* One detector looks, and its tracks go on. */
+/* Runs one detector and updates its tracks. */
 static int detector_look(struct engine *e, struct process_memory *p, enum detector_number number,
 			 struct track_tick *tick, double quality)
 {
@@ -297,7 +297,7 @@ static int detector_look(struct engine *e, struct process_memory *p, enum detect
 		n = detector_check(d, tick->view, conditions, ARRAY_SIZE(conditions));
 	tick->quality = quality * view_sharpness(tick->view, d);
 
-	/* Those that do not hold any more, before others take their place. */
+	/* First the tracks whose condition no longer holds: new ones may need their room. */
 	for (size_t i = p->tracks.n; i-- > 0 && r == 0;) {
 		struct track *t = p->tracks.items[i];
 		bool holds = false;
@@ -333,7 +333,7 @@ static bool is_disturbed(const struct process_memory *p)
 	return false;
 }
 
-/* Findings that are over for so long that they will not come back. */
+/* Removes findings that ended too long ago to recur. */
 static void tracks_expire(struct process_memory *p, uint64_t now_ns)
 {
 	for (size_t i = p->tracks.n; i-- > 0;) {
@@ -386,7 +386,7 @@ static void engine_process_look(struct process_memory *p, void *data)
 		memory_forget(e->memory, p);
 		return;
 	}
-	/* One that made no calls is in no tick, so none will tell its end. */
+	/* A process without calls is in no tick, so its end is handled here. */
 	if (p->has_oom && !p->first_call_ns) {
 		memory_forget(e->memory, p);
 		return;
@@ -405,7 +405,7 @@ static void process_clear(struct process_memory *p, void *data)
 	p->in_flight.n = 0;
 }
 
-/* Return: 0; -ENOMEM: there is as much room as before */
+/* Return: 0; -ENOMEM: the capacity is unchanged */
 static int lost_reserve(struct engine *e, size_t n)
 {
 	struct condition_op *lost;
@@ -420,7 +420,7 @@ static int lost_reserve(struct engine *e, size_t n)
 	return 0;
 }
 
-/* Operations of the account that has most, and none. */
+/* Maximum number of parts of an account in the tick. */
 static size_t parts_most(const struct tick_process *in_tick)
 {
 	size_t most = 0;
@@ -430,7 +430,7 @@ static size_t parts_most(const struct tick_process *in_tick)
 	return most + 1;
 }
 
-/* Everything that needs memory before anything is looked at. */
+/* Allocates all memory for the tick, before any detector runs. */
 static int tick_place(struct engine *e, const struct tick *tick)
 {
 	for (size_t i = 0; i < tick->processes.n; i++) {
@@ -450,7 +450,8 @@ static int tick_place(struct engine *e, const struct tick *tick)
 		p->in_tick = in_tick;
 		r = process_memory_early(p, tick);
 		if (r == 0)
-			r = lost_reserve(e, MAX(p->ops.n, parts_most(in_tick))); /* .ops has all of the tick, too */
+			r = lost_reserve(e,
+					 MAX(p->ops.n, parts_most(in_tick))); /* .ops has all operations of the tick */
 		if (r < 0)
 			return r;
 	}
@@ -525,7 +526,7 @@ static void sink_tick(const struct tick *tick, bool is_last, void *data)
 	int r = engine_tick(data, tick);
 
 	if (r < 0)
-		(void)log_warning(r, "cannot judge the last second");
+		(void)log_warning(r, "cannot run the detectors for the last second");
 	if (is_last)
 		engine_finish(data, tick->to_ns);
 }

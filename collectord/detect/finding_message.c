@@ -22,7 +22,7 @@ static const char *const unit_names[] = {
 	[FINDING_UNIT_RATIO] = "ratio",
 };
 
-/* A name of RECORD_COMM_BYTES may fill them all. */
+/* A name may have RECORD_COMM_BYTES without a NUL. */
 static char *copy_comm(struct arena *arena, const char comm[RECORD_COMM_BYTES])
 {
 	char text[RECORD_COMM_BYTES + 1] = "";
@@ -112,7 +112,7 @@ void finding_message_words(Ingero__V1__Cause *cause, uint32_t victim_pid)
 {
 	const struct detector *d = detector_find(cause->kind);
 	const struct cause *c = d ? NULL : cause_find(cause->kind);
-	/* Who waits for its own threads is told so; who kills itself is not killed through anybody. */
+	/* A process that waits for its own threads is named as the cause; one that triggered its own kill is not. */
 	bool has_processes = cause->processes && (cause->pid != victim_pid || c || (d && d->has_culprits));
 	const char *behind = d ? d->words.behind : c ? c->behind : NULL;
 	const char *own = d ? d->words.own : c ? c->own : NULL;
@@ -229,7 +229,7 @@ void finding_message_hide(Ingero__V1__Finding *message, finding_may_name_func ma
 		if (!hop->by->pid || may_name(hop->by->uid, data))
 			continue;
 		name_hide(message, &hop->by->pid, hop->by->comm);
-		hop->by->tid = 0; /* what it did nobody knows: the kernel half does not note it of another user's */
+		hop->by->tid = 0; /* the activity of another user's thread is not recorded */
 	}
 }
 

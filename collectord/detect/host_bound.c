@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * A driving thread computes between its calls for most of its clock, and its calls are short: the device waits for the
+ * A driving thread computes between its calls for most of its time, and its calls are short: the device waits for the
  * program's own code.
  *
- * Time that the thread waits for the device counts against it: as much of the computing may be hidden behind work of
- * the device. What takes a tenth of the clock otherwise has a detector of its own, and comes first.
+ * Time that the thread waits for the device is subtracted: that much computing may overlap with work of the device.
+ * Another delay of a tenth of the time takes precedence: other detectors report it.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -12,27 +12,29 @@
 #include "base/cleanup.h"
 #include "detect/detector.h"
 
-/* A process that begins imports its modules. (Guess, as starved.) */
+/* A process imports its modules at the start. (Guess, as starved.) */
 #define BEGIN_NS (5 * NSEC_PER_SEC)
-/* Fewer calls in a second are no demand for the device. (Guess.) */
+/* With fewer calls per second the device is not in demand. (Guess.) */
 #define DEMAND_CALLS 20
-/* Computing between calls beyond all waits for the device, of the thread's clock: where it is told at all, and where it
- * is more than LOW. (Guesses: how long the device was idle is not known here.) */
+/*
+ * Computing between calls minus all waits for the device, as a share of the thread's time: minimum for a finding, and
+ * minimum for more than LOW. (Guesses: the idle time of the device is not known here.)
+ */
 #define LEAST_RATIO 0.25
 #define MOST_RATIO 0.5
-/* Any other delay of so much of the clock comes first: the noise of starved. */
+/* Another delay of this share of the time takes precedence: the noise of starved. */
 #define OTHER_RATIO 0.1
-/* The average call in which the thread does not wait for the device. (Guess: launches take 5 us.) */
+/* Maximum of the average call, without waits for the device. (Guess: launches take 5 us.) */
 #define SHORT_CALL_NS (200 * NSEC_PER_USEC)
 
-/* Collections of a second that are worth a condition at all. (Guess.) */
+/* Minimum time of collections in a second. (Guess.) */
 #define GC_LEAST_NS (20 * NSEC_PER_MSEC)
-/* Without calls for so long its collections cost the device nothing. (Guess, as starved.) */
+/* After this long without calls, collections cost the device nothing. (Guess, as starved.) */
 #define DEMAND_NS (10 * NSEC_PER_SEC)
 
 enum extra { EXTRA_COMPUTING, EXTRA_CALLS, EXTRA_COLLECTIONS, EXTRA_COLLECTED_NS };
 
-/* Waits between calls and delays that another detector names; sleep is neither. */
+/* Waits between calls and delays that other detectors report; sleep is not counted. */
 static uint64_t other_delays(const struct driving *d)
 {
 	uint64_t ns = d->in_ns[BLAME_RUNNABLE] + d->in_ns[BLAME_QUOTA];
@@ -53,7 +55,7 @@ static bool is_host_bound(const struct driving *d)
 	       (double)driving_least(d, d->between_ns[BLAME_ON_CPU]) >= LEAST_RATIO * wall_ns;
 }
 
-/* What a thread computed in garbage collections between its calls, and how often. .ns 0: nothing that is known */
+/* Time and number of a thread's garbage collections between its calls. .ns 0: none known */
 static struct account_wait collections_of(const struct detector_view *view, const struct driving *d)
 {
 	struct account_wait sum = { .ns = 0 };
@@ -71,7 +73,7 @@ static struct account_wait collections_of(const struct detector_view *view, cons
 	return sum;
 }
 
-/* The GIL is waited for, or the program is called so. */
+/* Whether the process is Python: its threads wait for the GIL, or its name says so. */
 static bool is_python(const struct detector_view *view)
 {
 	static const char name[] = "python";
@@ -84,7 +86,7 @@ static bool is_python(const struct detector_view *view)
 	return false;
 }
 
-/* The driving thread that collected most garbage, whatever else it does. */
+/* Condition `gc`: the driving thread that spent most time in collections. */
 static size_t check_collections(const struct detector_view *view, struct condition *ret)
 {
 	struct condition c = { .confidence = 1, .of = cause_get(CAUSE_GC) };
@@ -115,7 +117,7 @@ static size_t check_collections(const struct detector_view *view, struct conditi
 	return 1;
 }
 
-/* What it computes besides its collections, which are told by themselves. */
+/* Condition of computing, without collections, which are a condition of their own. */
 static size_t check_computing(const struct detector_view *view, struct condition *ret)
 {
 	struct condition c = { .confidence = 1 };
@@ -177,8 +179,8 @@ static void tell_collections(const struct detector_sums *s, struct finding *f)
 	detector_advise(f, "call gc.collect() and gc.freeze() once when model and data are loaded: later collections "
 			   "skip those objects");
 	detector_advise(f,
-			"gc.disable() during the steps, gc.collect() between phases: wins %.1f s at most of the "
-			"%.0f s that this was seen",
+			"gc.disable() during the steps, gc.collect() between phases: saves at most %.1f s in the "
+			"%.0f s of this finding",
 			(double)s->lost_ns / NSEC_PER_SEC, (double)s->present_ns / NSEC_PER_SEC);
 	detector_advise(f, "raise gc.set_threshold(), or create fewer objects that refer to each other in a step");
 }
@@ -208,7 +210,7 @@ static void tell(const struct detector_sums *s, const struct detector_facts *fac
 	detector_advise(f, "replay the calls of a step as one CUDA graph (torch.compile, torch.cuda.graph), or move "
 			   "the work to worker processes");
 	if (s->extra[EXTRA_COLLECTED_NS])
-		return; /* it has a finding of its own where it matters */
+		return; /* collections are measured, and have a finding of their own */
 	detector_advise(f, "garbage collection is not measured: log it with gc.callbacks, then use gc.freeze() after "
 			   "the start");
 }
@@ -218,12 +220,12 @@ const struct detector detector_host_bound = {
 	.words = { .own = "computes between its calls" },
 	.is_of_thread = true,
 	.is_of_cause = true,
-	.noise_ratio = 0.2,			 /* guess: own code of a healthy program */
+	.noise_ratio = 0.2,			 /* guess: the code of a healthy program */
 	.open_lost_ns = 500 * NSEC_PER_MSEC,	 /* guess */
 	.open_present_ns = 1500 * NSEC_PER_MSEC, /* guess: more than one tick */
 	.steady_ns = 4 * NSEC_PER_SEC,		 /* as starved */
 	.quiet_ns = 10 * NSEC_PER_SEC,		 /* as starved */
-	/* No more: the program does what its author wrote, and how long the device was idle is not measured. */
+	/* Never more than MEDIUM: the program works as written, and the idle time of the device is not measured. */
 	.bands = { [FINDING_MEDIUM] = { MOST_RATIO, 5 * NSEC_PER_SEC } },
 	.check = check,
 	.tell = tell,

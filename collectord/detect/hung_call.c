@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * A call does not come back.
+ * A call does not return.
  *
- * What is long depends on the operation: a synchronise waits as long as its kernel runs,
- * and nobody but its author knows how long that is meant to be. A launch, an allocation, a
- * copy that is in progress for minutes has no such excuse.
+ * The normal duration depends on the operation: a synchronising call waits as long as its kernel runs, and only the
+ * author knows how long that should be. A launch, an allocation or a copy that takes minutes is never normal.
  */
 #include <inttypes.h>
 
@@ -12,14 +11,14 @@
 #include "detect/detector.h"
 #include "events/op.h"
 
-/* Younger calls are left alone, and those not so many times older than the longest that returned. (Guesses.) */
+/* Minimum age of a hung call, absolute and as a multiple of the longest call that returned. (Guesses.) */
 #define HUNG_NS (10 * NSEC_PER_SEC)
 #define HUNG_TIMES 20
-/* Of a wait for the device, whose length is the kernel's: with fewer returned calls nothing is known. (Guess.) */
+/* Minimum number of returned calls to know the usual length of a wait for the device. (Guess.) */
 #define KNOWN_CALLS 100
 #define UNKNOWN_CONFIDENCE 0.3
 #define DEVICE_CONFIDENCE 0.6
-/* Ages from which it is worse, for a call that should be short and for a wait for the device. (Guesses.) */
+/* Minimum age for each severity: for a call that should be short, and for a wait for the device. (Guesses.) */
 static const uint64_t short_ages_ns[] = {
 	[FINDING_MEDIUM] = 30 * NSEC_PER_SEC,
 	[FINDING_HIGH] = 60 * NSEC_PER_SEC,
@@ -36,7 +35,7 @@ static uint64_t age_ns(const struct in_flight_record *call)
 	return call->now_ns > call->start_ns ? call->now_ns - call->start_ns : 0;
 }
 
-/* The wait so far is for the device, or the CPU asks it again and again. */
+/* Whether the call so far mostly waits for the device or polls it. */
 static bool waits_for_device(const struct in_flight_record *call, const struct op *op)
 {
 	uint64_t waited_ns = 0, on_cpu_ns;
@@ -105,7 +104,9 @@ static size_t check(const struct detector_view *view, struct condition *ret, siz
 			continue;
 		if (at == n)
 			ret[n++] = (struct condition){ .op = op };
-		/* The oldest of its operation is told; the others are counted by the answer of calls in progress. */
+		/*
+		 * Only the oldest call of an operation is reported; the answer about calls in progress has the others.
+		 */
 		if (age_ns(call) > ret[at].example.duration_ns)
 			condition_fill(view, call, op, memory, &ret[at]);
 	}
@@ -116,18 +117,17 @@ static void tell(const struct detector_sums *s, const struct detector_facts *fac
 {
 	(void)s;
 	(void)facts;
-	detector_title(f, f->end_ns ? "was in progress for long" : "does not return");
+	detector_title(f, f->end_ns ? "was in progress for a long time" : "does not return");
 	detector_evidence(f, "age_ns", f->n_calls ? (double)f->call[0].duration_ns : 0, FINDING_UNIT_NS);
 	if (f->blame_ns[BLAME_LOCK] > f->blame_ns[BLAME_DEVICE]) {
 		detector_advise(f,
-				"another thread holds what it waits for: gdb -p %" PRIu32
-				" -batch -ex 'thread apply all bt'",
+				"see which thread holds the lock: gdb -p %" PRIu32 " -batch -ex 'thread apply all bt'",
 				f->process.tgid);
 		return;
 	}
-	detector_advise(f, "look where its threads are: gdb -p %" PRIu32 " -batch -ex 'thread apply all bt'",
+	detector_advise(f, "see where its threads are: gdb -p %" PRIu32 " -batch -ex 'thread apply all bt'",
 			f->process.tgid);
-	detector_advise(f, "look whether the device works: nvidia-smi -q -d UTILIZATION,ECC; dmesg | grep Xid");
+	detector_advise(f, "check whether the device works: nvidia-smi -q -d UTILIZATION,ECC; dmesg | grep Xid");
 }
 
 const struct detector detector_hung_call = {

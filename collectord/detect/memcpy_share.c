@@ -1,20 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Copies make up most of a process's calls and cost real time.
+ * Copies take most of the time in a process's calls, and a good part of the wall clock.
  *
- * A copy from pageable memory waits for everything before it in its stream, so its
- * duration alone proves nothing: four bytes that "take" 20 ms are a wait for the device.
- * Only the time that the bytes explain is called copying.
+ * A copy from pageable memory first waits for all earlier work in its stream, so its duration alone proves nothing: a
+ * copy of four bytes that takes 20 ms is a wait for the device. Only time that the number of bytes explains counts as
+ * copying.
  */
 #include "base/cleanup.h"
 #include "detect/detector.h"
 #include "events/op.h"
 
-/* Copies are the matter when they are most of the time in calls, and a good part of the clock. (Guesses.) */
+/* Minimum share of copies of the time in calls, and of the wall clock. (Guesses.) */
 #define CALLS_RATIO 0.6
 #define TIME_RATIO 0.25
-/* What a slow copy takes: bytes a second from pageable memory on an old bus, and per call. Anything beyond
- * is waiting. (Guess: pageable copies reach some GB/s; a call without bytes a few microseconds.) */
+/*
+ * Time of a slow copy: bytes per second from pageable memory on an old bus, and overhead per call. More time is
+ * waiting. (Guess: pageable copies reach some GB/s; a call without bytes takes a few microseconds.)
+ */
 #define SLOW_BYTES_PER_S 1e9
 #define SLOW_CALL_NS 20000.0
 
@@ -82,16 +84,16 @@ const struct detector detector_memcpy_share = {
 	.words = {
 		.title = "takes most of the time in calls",
 		.advice = {
-			"copy from pinned memory (pin_memory=True, cudaHostAlloc) and let it overlap (non_blocking=True)",
-			"copy less often and more at once, or keep on the device what is used again",
-			"prefetch the next batch in a stream of its own while this one is computed",
+			"copy asynchronously from pinned memory (pin_memory=True, cudaHostAlloc; non_blocking=True)",
+			"make fewer, larger copies, or keep reused data on the device",
+			"prefetch the next batch in a separate stream while the current one is computed",
 		},
 	},
 	.noise_ratio = 0, /* .check has its own floor */
-	.open_lost_ns = NSEC_PER_SEC,	       /* guess: how a program is, not what happens to it */
-	.open_present_ns = 3 * NSEC_PER_SEC,   /* guess: loading a model is over or a phase by then */
+	.open_lost_ns = NSEC_PER_SEC,	       /* guess: a property of the program, not an event */
+	.open_present_ns = 3 * NSEC_PER_SEC,   /* guess: longer than loading a model */
 	.quiet_ns = 10 * NSEC_PER_SEC,	       /* guess */
-	.bands = {			       /* guess: it may be as good as it gets */
+	.bands = {			       /* guess: the program may need these copies */
 		[FINDING_MEDIUM] = { 0.4, 2 * NSEC_PER_SEC },
 		[FINDING_HIGH] = { 0.8, 30 * NSEC_PER_SEC },
 	},

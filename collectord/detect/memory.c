@@ -10,12 +10,12 @@
 #include "detect/track.h"
 #include "events/op.h"
 
-/* How fast what is usual is forgotten: a rate of the last minute, so that bursts average out. (Guess.) */
+/* Time constant of the usual rate: about the last minute, so that bursts average out. (Guess.) */
 #define QUIET_MEMORY_NS (60 * NSEC_PER_SEC)
 
 struct memory {
 	const struct process_table *table;
-	ARRAY(struct process_memory *) all; /* in order of first sight */
+	ARRAY(struct process_memory *) all; /* in the order in which they were first seen */
 };
 
 int memory_new(const struct process_table *table, struct memory **ret_memory)
@@ -125,7 +125,7 @@ struct op_memory *process_memory_op(struct process_memory *p, const struct op *o
 	for (size_t i = 0; i < p->ops.n; i++)
 		if (p->ops.items[i].op == op)
 			return &p->ops.items[i];
-	/* So far it cost nothing, and that was watched, too. */
+	/* The operation cost nothing so far; that time was observed, too. */
 	if (ARRAY_PUSH(&p->ops, ((struct op_memory){ .op = op, .quiet_wall_ns = p->quiet_wall_ns })) < 0)
 		return NULL;
 	return &p->ops.items[p->ops.n - 1];
@@ -182,7 +182,7 @@ void process_memory_learn(struct process_memory *p, const struct tick *tick, boo
 		if (is_quiet) {
 			double own_ratio = f ? (double)detect_own_ns(f) / (double)wall_ns : 0;
 
-			/* The first tick is all there is; later ones weigh what they last. */
+			/* The first tick counts fully; later ticks count by their length. */
 			keep = m->quiet_wall_ns ? keep : 0;
 			m->quiet_own_ns = m->quiet_own_ns * keep + own_ratio * (1 - keep) * (double)NSEC_PER_SEC;
 			m->quiet_wall_ns += wall_ns;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The kernel killed the process, as there was no memory left for somebody.
+ * The kernel killed the process because memory was exhausted.
  */
 #include "base/cleanup.h"
 #include "detect/detector.h"
@@ -38,16 +38,17 @@ static void tell(const struct detector_sums *s, const struct detector_facts *fac
 		(void)snprintf(f->title, sizeof(f->title), "killed: its control group was out of memory");
 		detector_advise(f,
 				"raise memory.max of its control group (kubernetes: limits.memory, docker: --memory)");
-		detector_advise(f, "or keep less: fewer or smaller data loader workers, less pinned and shared memory");
+		detector_advise(
+			f, "or use less memory: fewer or smaller data loader workers, less pinned and shared memory");
 		break;
 	case OOM_SCOPE_MACHINE:
 		(void)snprintf(f->title, sizeof(f->title), "killed: the machine was out of memory");
-		detector_advise(f, "look who holds memory: ps -eo pid,user,rss,comm --sort=-rss | head");
-		detector_advise(
-			f, "limit what others may take (memory.max of their control groups), or add memory or swap");
+		detector_advise(f, "see which processes use most memory: ps -eo pid,user,rss,comm --sort=-rss | head");
+		detector_advise(f, "limit the memory of other processes (memory.max of their control groups), or add "
+				   "memory or swap");
 		break;
 	default: /* not known */
-		(void)snprintf(f->title, sizeof(f->title), "killed for want of memory");
+		(void)snprintf(f->title, sizeof(f->title), "killed: out of memory");
 		detector_advise(f, "the kernel's log says whose memory was full: dmesg | grep -i oom");
 		break;
 	}

@@ -1,29 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * A process made calls and makes none any more: its driving threads wait.
+ * A process has stopped making calls, and its driving threads wait.
  *
- * hung_call for the time between calls. A thread that sleeps, polls or waits for a socket may have nothing to do.
+ * The counterpart of hung_call between calls. A thread that sleeps, polls or waits for a socket may have nothing to do.
  */
 #include <inttypes.h>
 
 #include "base/cleanup.h"
 #include "detect/detector.h"
 
-/* Shorter times without calls are left alone, and those not so many times longer than the longest before. (Guesses.) */
+/* Minimum time without calls, absolute and as a multiple of the longest time without calls before. (Guesses.) */
 #define QUIET_NS (10 * NSEC_PER_SEC)
 #define QUIET_TIMES 20
-/* Of its clock a thread waits at least so much of: nothing else goes on. (Guess.) */
+/* Minimum share of its time that a stalled thread waits. (Guess.) */
 #define WAITS_RATIO 0.9
-/* A lock or a pipe may be a queue that is empty. (Guess.) */
+/* A lock or a pipe may belong to an empty queue. (Guess.) */
 #define DEMAND_CONFIDENCE 0.5
-/* Times without calls from which it is worse. As hung_call. (Guesses.) */
+/* Minimum time without calls for each severity, as hung_call. (Guesses.) */
 static const uint64_t disk_ages_ns[] = {
 	[FINDING_MEDIUM] = 30 * NSEC_PER_SEC,
 	[FINDING_HIGH] = 60 * NSEC_PER_SEC,
 	[FINDING_CRITICAL] = 600 * NSEC_PER_SEC,
 };
 
-/* What a thread waited for longest between its calls, of a class; NULL: not known. */
+/* The longest wait of a thread between its calls, of one class; NULL: not known. */
 static const struct account_wait *longest_wait(const struct detector_view *view, uint32_t tid, enum blame_class class)
 {
 	const struct account_wait *longest = NULL;
@@ -37,7 +37,7 @@ static const struct account_wait *longest_wait(const struct detector_view *view,
 	return longest;
 }
 
-/* What that says; CAUSE_COUNT: nothing. */
+/* The cause that the longest wait suggests; CAUSE_COUNT: none. */
 static enum cause_number known_cause(const struct detector_view *view, uint32_t tid, enum blame_class class)
 {
 	const struct account_wait *longest = longest_wait(view, tid, class);
@@ -57,7 +57,7 @@ static enum cause_number known_cause(const struct detector_view *view, uint32_t 
 	}
 }
 
-/* What a thread does nothing but wait for; CAUSE_COUNT: it does something, or it is not known. */
+/* The cause that a thread waits for all the time; CAUSE_COUNT: it does something else, or the cause is not known. */
 static enum cause_number stalled_cause(const struct detector_view *view, const struct driving *d)
 {
 	double most_ns = WAITS_RATIO * (double)d->account->wall_ns;
@@ -72,11 +72,11 @@ static enum cause_number stalled_cause(const struct detector_view *view, const s
 	cause = known_cause(view, d->account->tid, BLAME_LOCK);
 	if (cause == CAUSE_GIL)
 		return cause;
-	/* Other threads wait for a lock where their queue is empty. */
+	/* A thread other than the main thread may wait for a lock because its queue is empty. */
 	return d->account->tid == view->process->tgid ? CAUSE_LOCK : CAUSE_COUNT;
 }
 
-/* What that thread waits for. */
+/* Adds the wait of that thread to the condition. */
 static void waited_set(const struct detector_view *view, const struct driving *d, struct condition *c)
 {
 	static const enum blame_class classes[] = { BLAME_BLOCK_IO, BLAME_OTHER, BLAME_LOCK };
@@ -113,10 +113,10 @@ static void tell_waited(const struct account_wait *wait, struct finding *f)
 		break;
 	case RESOURCE_CHILD:
 		if (wait->resource)
-			detector_advise(
-				f,
-				"it waits for the end of process %s: see what that does: sudo gdb -p %s -batch -ex bt",
-				name, name);
+			detector_advise(f,
+					"it waits for the end of process %s; see what that process does: sudo gdb -p "
+					"%s -batch -ex bt",
+					name, name);
 		break;
 	default:
 		break;
@@ -166,10 +166,10 @@ static size_t check(const struct detector_view *view, struct condition *ret, siz
 static void tell(const struct detector_sums *s, const struct detector_facts *facts, struct finding *f)
 {
 	(void)facts;
-	detector_title_process(f, f->end_ns ? "made no calls for long" : "makes no calls any more");
+	detector_title_process(f, f->end_ns ? "made no calls for a long time" : "has stopped making calls");
 	detector_evidence(f, "quiet_ns", (double)s->lost_ns, FINDING_UNIT_NS);
 	tell_waited(&s->longest, f);
-	detector_advise(f, "look where its threads are: sudo gdb -p %" PRIu32 " -batch -ex 'thread apply all bt'",
+	detector_advise(f, "see where its threads are: sudo gdb -p %" PRIu32 " -batch -ex 'thread apply all bt'",
 			f->process.tgid);
 }
 

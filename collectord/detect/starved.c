@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * A driving thread waits between its calls: the device gets no work meanwhile.
+ * A driving thread waits between its calls, and the device gets no work meanwhile.
  *
- * Only a wait of which it is known what it is for, and who ends it, is a loss: a program without demand waits, too.
+ * A wait is a loss only if its resource is known, and the thread that ends it: an idle program waits, too.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -13,41 +13,44 @@
 #include "detect/detector.h"
 #include "figures/wait_chain.h"
 
-/* A process that begins waits for its files and its workers. (Guess.) */
+/* A process waits for its files and workers at the start. (Guess.) */
 #define BEGIN_NS (5 * NSEC_PER_SEC)
-/* Without calls for so long it is not starved. (Guess.) */
+/* After this long without calls a process is idle, not starved. (Guess.) */
 #define DEMAND_NS (10 * NSEC_PER_SEC)
-/* A child of another name that lets wait for so long at a time is no loader. (Guess.) */
+/* A child with another name that causes single waits of this length is a tool, not a loader. (Guess.) */
 #define TOOL_NS (100 * NSEC_PER_MSEC)
-/* Guesses, all of them: nobody saw the fork; who waits may serve the other; the other thread may compute for it. */
+/*
+ * Confidence, all guesses: the fork was not seen; the waiting process may be the server; the other thread may compute
+ * for this one.
+ */
 #define FAMILY_CONFIDENCE 0.8
 #define DEMAND_CONFIDENCE 0.4
 #define OWN_THREAD_CONFIDENCE 0.5
-/* Likewise: a lock that several give back may have been given back by another than the one that was waited for. */
+/* The same: if several threads release a lock, another one than the waker may have been waited for. */
 #define SHARED_LOCK_CONFIDENCE 0.7
 
 #define WAITS_LOOKED_AT                                                                                                \
 	(MEASURED(BLAME_LOCK) | MEASURED(BLAME_BLOCK_IO) | MEASURED(BLAME_MEMORY) | MEASURED(BLAME_NETWORK) |          \
 	 MEASURED(BLAME_OTHER))
 
-/* What one wait says. */
+/* Result for one wait. */
 struct verdict {
 	enum cause_number cause; /* CAUSE_COUNT: no loss */
 	double confidence;
 	enum finding_severity most; /* 0: no bound */
 };
 
-/* What a thread lost to one cause. */
+/* Time that a thread lost to one cause. */
 struct starving {
 	uint64_t ns;
 	uint64_t count;
-	double confidence_ns; /* sum of confidence times ns; the sum of the latter: */
+	double confidence_ns; /* sum of confidence * ns; weight_ns is the sum of the ns */
 	uint64_t weight_ns;
-	enum finding_severity most; /* the highest of its waits */
+	enum finding_severity most; /* the highest bound of its waits */
 	struct account_wait longest;
 	struct tick_behind who[CONDITION_CULPRITS];
 	size_t n_who;
-	const struct account_wait *most_wait; /* that took most of the time; NULL: none */
+	const struct account_wait *most_wait; /* the wait with the most time; NULL: none */
 	uint64_t most_ns;
 };
 
@@ -58,7 +61,7 @@ static bool is_between(const struct account_wait *w, uint32_t tid)
 	return w->tid == tid && !w->op && w->class < BLAME_COUNT && (WAITS_LOOKED_AT & MEASURED(w->class));
 }
 
-/* What a wait that ended in this tick took, also before. */
+/* Duration of a wait that ended in this tick, including time before the tick. */
 static uint64_t ended_ns(const struct account_wait *w)
 {
 	return w->ns + w->earlier_ns;
@@ -72,17 +75,19 @@ static struct verdict of_child(const struct detector_view *view, const struct ac
 	return (struct verdict){ .cause = is_tool ? CAUSE_TOOL : CAUSE_LOADER, .confidence = 1 };
 }
 
-/* Another process writes what it waits for. */
+/* Result for a wait that another process ended. */
 static struct verdict of_writer(const struct detector_view *view, const struct account_wait *w)
 {
 	bool is_later = w->waker_uid == view->process->uid && w->waker_tgid > view->process->tgid;
 
 	if (detector_view_is_child(view, w->waker_tgid))
 		return of_child(view, w);
-	/* A pipe comes from the parent: who has the larger number was probably forked before anybody looked. */
+	/*
+	 * A pipe is inherited from the parent: a process with a larger id was probably forked before the trace began.
+	 */
 	if (w->kind == RESOURCE_PIPE && is_later)
 		return (struct verdict){ .cause = CAUSE_LOADER, .confidence = FAMILY_CONFIDENCE };
-	/* It may be served, or serve. */
+	/* The other process may be its server or its client. */
 	return (struct verdict){ .cause = w->kind == RESOURCE_PEER || w->class == BLAME_NETWORK ? CAUSE_NETWORK
 												: CAUSE_LOADER,
 				 .confidence = DEMAND_CONFIDENCE,
@@ -92,7 +97,7 @@ static struct verdict of_writer(const struct detector_view *view, const struct a
 static struct verdict of_lock(const struct detector_view *view, const struct account_wait *w)
 {
 	if (!w->waker_tgid)
-		return NO_LOSS; /* a timer ended it, or nobody yet */
+		return NO_LOSS; /* ended by a timer, or not ended yet */
 	if (detector_view_is_child(view, w->waker_tgid))
 		return of_child(view, w);
 	if (w->waker_tgid == view->process->tgid)
@@ -102,7 +107,7 @@ static struct verdict of_lock(const struct detector_view *view, const struct acc
 	return (struct verdict){ .cause = CAUSE_LOCK, .confidence = DEMAND_CONFIDENCE, .most = FINDING_LOW };
 }
 
-/* What a wait is for, its own threads not looked through. */
+/* Result for one wait, without following other threads of the process. */
 static struct verdict wait_judge(const struct detector_view *view, const struct account_wait *w)
 {
 	switch (w->kind) {
@@ -132,7 +137,7 @@ static struct verdict wait_judge(const struct detector_view *view, const struct 
 		break;
 	}
 	if (!w->waker_tgid || w->waker_tgid == view->process->tgid)
-		return NO_LOSS; /* nobody known who would have to give something: no demand */
+		return NO_LOSS; /* no known process would have to provide anything: idle */
 	return of_writer(view, w);
 }
 
@@ -151,9 +156,9 @@ static bool is_of_own(const struct detector_view *view, const struct account_wai
 }
 
 /*
- * What a thread waited for most, between its calls or, one that makes none, while it was waited for; NULL: nothing that
- * counts, or for less than half of `least_ns`.
- * @is_own: what other threads of the process ended; else what is a loss, and no lock
+ * The wait with the most time of a thread: between its calls or, for a thread without calls, while another waited for
+ * it. NULL: none, or less than half of `least_ns`.
+ * @is_own: only waits that other threads of the process ended; otherwise only waits that are a loss and not for a lock
  */
 static const struct account_wait *wait_most(const struct detector_view *view, uint32_t tid, uint64_t least_ns,
 					    bool is_own)
@@ -174,7 +179,10 @@ static const struct account_wait *wait_most(const struct detector_view *view, ui
 	return most && ended_ns(most) >= least_ns / 2 ? most : NULL;
 }
 
-/* Its own threads looked through. @ns: becomes no more than what the last of them waited. Return: NULL: no loss */
+/*
+ * Follows waits for other threads of the same process to their cause. @ns: reduced to the wait of the last of these
+ * threads. Return: NULL: no loss
+ */
 static const struct account_wait *look_through(const struct detector_view *view, const struct account_wait *w,
 					       uint64_t *ns)
 {
@@ -189,8 +197,8 @@ static const struct account_wait *look_through(const struct detector_view *view,
 			return next;
 		}
 		next = wait_most(view, tid, *ns, /* is_own= */ true);
-		if (!next) /* a thread with calls worked for this one; what another one did is not known, or it computed
-			    */
+		if (!next) /* a thread with calls worked for this one; a thread without calls computed, or its activity
+			      is not known */
 			return account_of(view, tid) ? NULL : w;
 		*ns = MIN(*ns, ended_ns(next));
 		at = next;
@@ -198,7 +206,7 @@ static const struct account_wait *look_through(const struct detector_view *view,
 	return w;
 }
 
-/* Whether several threads are said to have given back the lock. */
+/* Whether several threads are recorded as having released the lock. */
 static bool is_shared_lock(const struct detector_view *view, const struct account_wait *w)
 {
 	for (size_t i = 0; i < view->n_waits && w->kind == RESOURCE_FUTEX; i++) {
@@ -228,7 +236,7 @@ static void who_add(struct starving *s, const struct account_wait *w, uint64_t n
 	s->who[at].ns += ns;
 }
 
-/* Of these the account says how much it is, short waits and those that go on included. */
+/* Whether the account gives the time of this cause, including short waits and waits in progress. */
 static bool is_of_class(const struct account_wait *w, uint32_t tid)
 {
 	return w->tid == tid && w->kind != RESOURCE_WRITTEN && (w->class == BLAME_BLOCK_IO || w->class == BLAME_MEMORY);
@@ -268,7 +276,7 @@ static void starved_wait_add(const struct detector_view *view, const struct acco
 	who_add(s, w, ns);
 }
 
-/* Return: what it lost in all */
+/* Return: total time lost */
 static uint64_t thread_look(const struct detector_view *view, const struct driving *d, struct starving all[CAUSE_COUNT])
 {
 	uint64_t lost_ns = 0, read_ns = 0, written_ns = 0, disk_ns = d->between_ns[BLAME_BLOCK_IO];
@@ -277,7 +285,7 @@ static uint64_t thread_look(const struct detector_view *view, const struct drivi
 	for (size_t i = 0; i < view->n_waits; i++) {
 		const struct account_wait *w = &view->waits[i];
 
-		/* One that goes on counts when it is over; of a disk the account says how much it is. */
+		/* A wait in progress counts when it ends; the time of disks comes from the account. */
 		if (w->is_meanwhile || !is_between(w, d->account->tid) ||
 		    (w->is_open && !is_of_class(w, d->account->tid)))
 			continue;
@@ -285,7 +293,7 @@ static uint64_t thread_look(const struct detector_view *view, const struct drivi
 		if (w->class == BLAME_BLOCK_IO)
 			*(w->kind == RESOURCE_WRITTEN ? &written_ns : &read_ns) += w->ns;
 	}
-	/* Short waits, of which nothing is known, are taken for what the long ones mostly are. */
+	/* Short waits, whose resource is not known, count for the kind of most of the long ones. */
 	disk_ns -= MIN(disk_ns, written_ns);
 	if (written_ns > read_ns) {
 		all[CAUSE_CHECKPOINT].ns += disk_ns - MIN(disk_ns, read_ns);
@@ -298,7 +306,7 @@ static uint64_t thread_look(const struct detector_view *view, const struct drivi
 	return lost_ns;
 }
 
-/* From who ended the wait with most of the time on. */
+/* The chain from the waker of the wait with the most time. */
 static void chain_of(const struct detector_view *view, const struct account_wait *wait, struct finding_chain *chain)
 {
 	struct wait_hop hops[WAIT_HOPS_MOST];
@@ -371,7 +379,7 @@ static size_t check(const struct detector_view *view, struct condition *ret, siz
 	return n;
 }
 
-/* What the last of the chain reads from a disk for most of the wait; NULL: it does something else. */
+/* The last step of the chain if it reads from a disk for most of the wait; NULL: it does something else. */
 static const struct finding_hop *chain_disk(const struct finding_chain *chain)
 {
 	const struct finding_hop *last = chain->n ? &chain->hop[chain->n - 1] : NULL;
@@ -381,7 +389,7 @@ static const struct finding_hop *chain_disk(const struct finding_chain *chain)
 	return last->class == BLAME_BLOCK_IO || last->kind == RESOURCE_INODE ? last : NULL;
 }
 
-/* So many workers of the same kind would keep up, if there are CPUs for them, and not all wait for the same disk. */
+/* Number of workers that would keep up, given enough CPUs and no common disk. */
 static void advise_loader(const struct detector_sums *s, const struct detector_facts *facts, struct finding *f)
 {
 	const struct finding_hop *disk = chain_disk(&f->cause.chain);
@@ -412,7 +420,7 @@ static void advise_disk(const struct detector_sums *s, struct finding *f)
 		detector_advise(f, "keep %s in memory or on a faster disk%s%s", path, *device ? " than " : "", device);
 	else if (*device)
 		detector_advise(f, "keep what it reads in memory or on a faster disk than %s", device);
-	detector_advise(f, "read it ahead in another process (num_workers of the DataLoader)");
+	detector_advise(f, "prefetch the data in another process (num_workers of the DataLoader)");
 	detector_advise(f, "see which files: sudo ls -l /proc/%" PRIu32 "/fd", f->process.tgid);
 }
 
@@ -446,7 +454,7 @@ static void starved_advise(const struct detector_sums *s, const struct detector_
 				pid);
 		break;
 	case CAUSE_GIL:
-		detector_advise(f, "move what the other Python threads do to other processes (multiprocessing)");
+		detector_advise(f, "move the work of the other Python threads to other processes (multiprocessing)");
 		detector_advise(f, "see which thread holds the GIL: sudo py-spy dump --pid %" PRIu32, pid);
 		break;
 	case CAUSE_MEMORY:

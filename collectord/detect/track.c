@@ -9,12 +9,12 @@
 #include "events/op.h"
 #include "procs/system_sample.h"
 
-/* What is going on now, for severity and for who is to blame: ticks lose their weight over this time. (Guess.) */
+/* Time constant by which ticks lose weight, for the current severity and culprit. (Guess.) */
 #define RECENT_NS (5 * NSEC_PER_SEC)
-/* A long finding is told anew every so often, a young one in every tick. */
+/* A long finding is reported again at intervals, a young one in every tick. */
 #define TOLD_YOUNG_NS (60 * NSEC_PER_SEC)
 #define TOLD_EVERY_NS (10 * NSEC_PER_SEC)
-/* What a tick without the condition takes of .steady_ns. (Guess.) */
+/* Weight of a tick without the condition in .steady_ns. (Guess.) */
 #define PAUSE_WEIGHT (-0.25)
 int track_new(enum detector_number number, const struct op *key, const struct cause *of, uint64_t from_ns,
 	      struct track **ret_track)
@@ -98,7 +98,7 @@ static int ops_add(struct track *t, const struct track_tick *tick)
 		mine->lost_ns += lost->lost_ns;
 		mine->recent_lost_ns += (double)lost->lost_ns;
 	}
-	/* Of what is over, this tick's figures say nothing. */
+	/* A condition that is over has no figures in this tick. */
 	for (size_t i = 0; i < view->n_ops && !tick->condition->end_ns; i++) {
 		struct track_op *mine = view->ops[i].op ? track_op(t, view->ops[i].op) : NULL;
 		int r = mine ? track_figures_add(&mine->figures, &view->ops[i].figures) : 0;
@@ -128,7 +128,7 @@ static void culprit_add(struct track *t, const struct tick_behind *who)
 	if (t->n_culprits < TRACK_CULPRITS_MAX)
 		least = t->n_culprits++;
 	else if (t->culprits[least].recent_ns >= (double)who->ns || t->culprits[least].who.tgid == track_culprit_pid(t))
-		return; /* its time stays in behind_ns alone */
+		return; /* its time counts only in behind_ns */
 	t->culprits[least] = (struct track_culprit){ .who = *who, .recent_ns = (double)who->ns };
 }
 
@@ -146,7 +146,7 @@ static void recent_decay(struct track *t, uint64_t wall_ns)
 		t->culprits[i].recent_ns *= keep;
 }
 
-/* The clock that lost time is a share of: one thread's, or more where calls of several lose. */
+/* The time base of the lost share: the time of one thread, or more if calls of several threads lose time. */
 static uint64_t time_of(const struct track *t, const struct track_tick *tick)
 {
 	const struct detector_view *view = tick->view;
@@ -253,7 +253,7 @@ int track_reopen(struct track *t, const struct track *again, const struct track_
 		culprit_add(t, &again->culprits[i].who);
 	t->behind_ns += again->behind_ns;
 	for (size_t i = 0; i < again->n_culprits; i++)
-		t->behind_ns -= again->culprits[i].who.ns; /* culprit_add() has counted them */
+		t->behind_ns -= again->culprits[i].who.ns; /* culprit_add() counted it already */
 	t->base_lost_ns = t->sums.lost_ns;
 	t->sums.present_ns += again->sums.present_ns;
 	t->sums.time_ns += again->sums.time_ns;
@@ -344,7 +344,7 @@ int track_advance(struct track *t, const struct track_tick *tick)
 		return r;
 	if (t->state == TRACK_GATHERING && (is_event || (is_full(t) && track_is_worth_telling(t))))
 		return TRACK_OPENS;
-	if (t->state == TRACK_GATHERING) /* what is over does not become more by being told again */
+	if (t->state == TRACK_GATHERING) /* a condition that is over does not grow when it is reported again */
 		return tick->condition->end_ns ? TRACK_DRAINED : TRACK_NOTHING;
 	if (track_blames_another(t))
 		return TRACK_ANOTHER;

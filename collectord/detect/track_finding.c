@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What a track says: whom and what it blames, how bad it is, its figures.
+ * Turns a track into a finding: culprit, operation, severity, figures.
  */
 #include "detect/track.h"
 
@@ -8,25 +8,27 @@
 
 #include "base/cleanup.h"
 
-/* Below this share of the time nothing is worse than LOW, whatever part of the calls it is: without any
- * neighbour up to 0.22 % was measured (docs/measurements/blame.md, "behind / wall, without a hog"). */
+/*
+ * Below this share of the time severity is LOW, whatever the share of the calls: up to 0.22 % was measured without
+ * other load (docs/measurements/blame.md, "behind / wall, without a hog").
+ */
 #define SMALL_RATIO 0.01
-/* One process is to blame when it made up half of the wait; else it is several. (Guess.) */
+/* One process is the culprit if it has half of the wait; otherwise several are. (Guess.) */
 #define CULPRIT_RATIO 0.5
-/* With an account somebody is named where so much of what was lost is known to be behind anybody. (Guess.) */
+/* With an account, culprits are named if this share of the lost time is attributed to any process. (Guess.) */
 #define KNOWN_RATIO 0.25
-/* What is blamed changes when it has lost most of its part and something else has taken over. (Guess.) */
+/* The culprit or operation changes if its share falls below this and another one has taken over. (Guess.) */
 #define STALE_RATIO 0.2
-/* One of several, if at least so much of it is its. */
+/* Minimum share of a process to be one of several culprits. */
 #define GROUP_RATIO 0.05
-/* A few calls are no proof: confidence grows to full with this many. (Guess.) */
+/* Number of calls for full confidence; with fewer it is lower. (Guess.) */
 #define FEW_CALLS 10
-/* Slow is twice what is usual: as figures.c says of kept calls. */
+/* A call is slow from this many usual durations on, as in figures.c for kept calls. */
 #define SLOW_MEDIANS 2
 
-/* ---- who and what ---- */
+/* ---- culprit and operation ---- */
 
-/* Who ran is known of too little of what was lost for anybody to be named. */
+/* Whether too little of the lost time is attributed to name a culprit. */
 static bool is_nobody_known(const struct track *t)
 {
 	double all = 0;
@@ -36,7 +38,7 @@ static bool is_nobody_known(const struct track *t)
 	return t->sums.is_accounted && all < KNOWN_RATIO * t->recent_lost_ns;
 }
 
-/* The one process that made up most of the recent wait; NULL: several, or nobody. */
+/* The process with most of the recent wait; NULL: several, or none. */
 static const struct track_culprit *culprit_most(const struct track *t)
 {
 	const struct track_culprit *most = NULL;
@@ -115,7 +117,7 @@ bool track_blames_another(const struct track *t)
 	}
 	if (pid && recent < STALE_RATIO * all)
 		return true;
-	/* Several, of which one has become nearly all. */
+	/* A group of culprits in which one now has nearly all of the wait. */
 	if (t->detector->has_culprits && !t->of && !pid && most && most->recent_ns > (1 - STALE_RATIO) * all)
 		return true;
 
@@ -131,9 +133,10 @@ bool track_blames_another(const struct track *t)
 /* ---- the finding ---- */
 
 /*
- * The share of the time that is being lost, squared. Of one thread's clock; without accounts of the wall clock, or of
- * the time in calls where several threads have more of it. A program that is seldom in a call then waits for a CPU as
- * much outside of them, which is not known; the geometric mean with the share of its calls' time stands for that.
+ * The square of the share of time currently lost. The base is the time of one thread; without accounts the wall clock,
+ * or the time in calls if several threads sum to more. A program that is seldom in a call waits for a CPU as often
+ * between calls, which is unknown without accounts: the geometric mean with the share of the time in calls estimates
+ * it.
  */
 static double ratio_squared(const struct track *t, double recent_ns)
 {
@@ -145,7 +148,7 @@ static double ratio_squared(const struct track *t, double recent_ns)
 	return MIN(of_time, 1) * MIN(of_calls, 1);
 }
 
-/* The worst band of which both are reached: the share of the time that is being lost now, and the time in all. */
+/* The worst band of which both values are reached: the share of time currently lost, and the total time lost. */
 static int band_of(const struct track *t, double recent_ns, uint64_t lost_ns)
 {
 	const struct cause_levels *own = t->of ? t->of->levels : NULL;
@@ -166,8 +169,8 @@ static int band_of(const struct track *t, double recent_ns, uint64_t lost_ns)
 }
 
 /*
- * By what was lost at most, and no more than one above what was lost at least: a delay that may all be hidden behind
- * the device is LOW. A process that waits for its own threads does its own work meanwhile.
+ * Severity by the greatest loss, at most one above the severity of the least loss: a delay that work of the device may
+ * hide completely is LOW. A process that waits for its own threads does its own work meanwhile.
  */
 static enum finding_severity severity_now(const struct track *t)
 {
@@ -253,13 +256,13 @@ bool track_is_worth_telling(const struct track *t)
 
 static double share_of(const struct track *t, uint64_t ns)
 {
-	/* Who ran is known of all threads, an account is one thread's. */
+	/* The processes that ran are known for all threads, an account is of one thread. */
 	uint64_t all_ns = t->sums.is_accounted ? MAX(t->sums.lost_ns, t->behind_ns) : t->sums.lost_ns;
 
 	return all_ns ? MIN((double)ns / (double)all_ns, 1) : 0;
 }
 
-/* Of several: the largest, and those after it. */
+/* Names several culprits: the largest, and the next ones. */
 static void several_name(struct track *t)
 {
 	const struct tick_behind *order[FINDING_OTHERS_MAX + 1] = { NULL };
@@ -301,7 +304,7 @@ static void track_cause_fill(struct track *t)
 		f->cause.processes = f->cause.pid != 0;
 		return;
 	}
-	/* Workers come and go: the one that made up most by now, or the largest of several. */
+	/* Workers come and go: name the one with most of the time so far, or the largest of several. */
 	if (t->of && t->n_culprits) {
 		const struct track_culprit *most = culprit_most(t);
 
@@ -369,11 +372,11 @@ void track_fill(struct track *t, const struct track_tick *tick)
 		if (tick->condition->has_blame)
 			memcpy(f->blame_ns, tick->condition->blame_ns, sizeof(f->blame_ns));
 	}
-	/* An account is measured, whatever the number of calls. */
+	/* An account is measured independently of the number of calls. */
 	n_calls = t->detector->is_per_op || t->sums.is_accounted ? FEW_CALLS : t->sums.calls;
 	f->confidence = t->weight_ns > 0 ? t->confidence_ns / t->weight_ns : 0;
 	if (tick->condition && tick->condition->is_event)
-		f->confidence = tick->condition->confidence; /* seen, not judged by calls */
+		f->confidence = tick->condition->confidence; /* observed directly, not derived from calls */
 	else if (n_calls < FEW_CALLS)
 		f->confidence *= 0.5 + 0.5 * (double)n_calls / FEW_CALLS;
 	f->confidence = MIN(f->confidence, 1);

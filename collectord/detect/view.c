@@ -4,9 +4,9 @@
 #include "base/cleanup.h"
 #include "events/op.h"
 
-/* Each tells something else than what a call would: a wait that no hook saw may be of any class. (Guess.) */
+/* Weight of waits that no hook saw: they may be of any class. (Guess.) */
 #define UNSEEN_WEIGHT 0.5
-/* What it costs to be without a class that would sharpen the picture. (Guess.) */
+/* Factor of confidence for each missing class that would make the result more precise. (Guess.) */
 #define UNMEASURED_CONFIDENCE 0.8
 
 static bool is_any(const struct op *op)
@@ -49,7 +49,7 @@ struct detector_view view_of(const struct process_memory *p, const struct tick *
 		view.n_waits = p->in_tick->waits.n;
 		view.is_collected = p->in_tick->is_collected;
 	}
-	/* What several threads did together is no one's clock. */
+	/* The sum of several threads is not the time of one thread. */
 	while (view.n_driving < view.n_accounts && is_of_one_driving(&view.accounts[view.n_driving]))
 		view.n_driving++;
 	view.layer = detector_view_layer(&view, is_any);

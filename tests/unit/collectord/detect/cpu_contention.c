@@ -115,7 +115,7 @@ static const struct {
 	  { 9, 7 },
 	  4,
 	  "sudo renice -n -5 -p $(ls /proc/4711/task), or ask root" },
-	{ "its own threads", { PLAY_PID }, { 10 }, PLAY_PID, 10, { 0 }, 1, "let the process have more CPUs" },
+	{ "its own threads", { PLAY_PID }, { 10 }, PLAY_PID, 10, { 0 }, 1, "give the process more CPUs" },
 	{ "nobody known", { 0 }, { 0 }, 0, 0, { 0 }, 0, "sudo renice -n -5 -p $(ls /proc/4711/task), or ask root" },
 };
 

@@ -40,7 +40,7 @@ static void check_account(void)
 		CHECK_INT_EQ("between calls", play_tick(p, S), 0);
 	}
 	CHECK_INT_EQ("between calls", p->n_findings, 1);
-	CHECK_STR_EQ("between calls", f->title, "python was stopped by the CPU quota between its calls");
+	CHECK_STR_EQ("between calls", f->title, "python was throttled by its CPU quota between its calls");
 	CHECK_INT_EQ("between calls", f->severity, FINDING_HIGH);
 	CHECK_INT_EQ("between calls", f->lost_ns, 8 * S);
 	CHECK_INT_EQ("between calls", play_evidence(f, "in_calls_ns"), 2 * S);

@@ -25,7 +25,7 @@ static const struct {
 	{ "a pipe", PLAY_PID, BLAME_OTHER, RESOURCE_PIPE, 0, 20, 0, "loader", FINDING_LOW,
 	  "it waits for the pipe '/data/my set': see who has it open: sudo fuser -v '/data/my set'" },
 	{ "a child", PLAY_PID, BLAME_OTHER, RESOURCE_CHILD, 0, 20, 0, "tool", FINDING_LOW,
-	  "it waits for the end of process 4026: see what that does: sudo gdb -p 4026 -batch -ex bt" },
+	  "it waits for the end of process 4026; see what that process does: sudo gdb -p 4026 -batch -ex bt" },
 	{ "a disk", PLAY_PID, BLAME_BLOCK_IO, RESOURCE_NONE, 0, 20, 0, "disk", FINDING_LOW, NULL },
 	{ "a disk, longer", 5000, BLAME_BLOCK_IO, RESOURCE_NONE, 0, 40, 0, "disk", FINDING_MEDIUM, NULL },
 	{ "a disk, for a minute", PLAY_PID, BLAME_BLOCK_IO, RESOURCE_NONE, 0, 70, 0, "disk", FINDING_HIGH, NULL },
@@ -102,17 +102,17 @@ int main(void)
 			CHECK_INT_EQ(name, f->start_ns, start_ns);
 			CHECK_INT_EQ(name, f->lost_ns, (uint64_t)(cases[i].seconds - cases[i].pause) * S);
 			CHECK_INT_EQ(name, play_evidence(f, "quiet_ns"), f->lost_ns);
-			CHECK_STR_EQ(name, f->title, "python makes no calls any more");
+			CHECK_STR_EQ(name, f->title, "python has stopped making calls");
 			CHECK_INT_EQ(name, f->cause.pid, 0);
 			if (cases[i].advice)
 				CHECK_STR_EQ(name, f->advice[0], cases[i].advice);
 			else
-				CHECK(name, strstr(f->advice[0], "look where its threads are") != NULL);
+				CHECK(name, strstr(f->advice[0], "see where its threads are") != NULL);
 		}
 		train(p, name, cases[i].tid);
 		if (f) {
 			CHECK(name, f->end_ns != 0);
-			CHECK_STR_EQ(name, f->title, "python made no calls for long");
+			CHECK_STR_EQ(name, f->title, "python made no calls for a long time");
 		}
 		play_end(p);
 		free(p);
