@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Clients that come: who is let in, who has to go for him, who is turned away; and where the server listens.
+ * New connections: accepting them, making room for them, refusing them; and the listening socket.
  */
 #define LOG_TOPIC "rpc"
 #include <assert.h>
@@ -17,13 +17,13 @@
 #include "rpc/server_state.h"
 
 /*
- * Who connects without end fills the queue in which the others wait too, and who it is is not known before he is
- * accepted. Turning somebody away costs some 5 us, letting him in and greeting him ten times that: whoever comes last
- * into a queue of so many waits for less than his own greeting takes. Whoever finds it full waits in connect(2), or is
- * told EAGAIN there.
+ * A client that connects in a loop fills the queue that all clients share, and its uid is known only after accept(2).
+ * Refusing a client costs about 5 us, accepting and greeting it ten times as much: the last client in a queue of this
+ * length waits for less time than its own greeting takes. With a full queue a client waits in connect(2), or gets
+ * EAGAIN.
  */
 #define BACKLOG 32
-/* Who is there already asks meanwhile, and waits for no more than so many who come. */
+/* Maximum number of clients accepted per turn of the loop, since connected clients wait meanwhile. */
 #define ACCEPTED_PER_TURN 2
 #define TELL_FULL_NS (60 * NSEC_PER_SEC)
 
@@ -31,12 +31,12 @@
 #define SO_PASSRIGHTS 83 /* Linux 6.16, not yet in the distributions' headers */
 #endif
 
-/* ---- clients that come ---- */
+/* ---- new clients ---- */
 
 /*
- * No request takes descriptors. Where the kernel can, who sends some is refused by it and we never
- * hold them, not even unread; elsewhere the connection ends when they are met (peer.c). Sockets that
- * are accepted have it from the one that listens.
+ * No request takes file descriptors. From Linux 6.16 on the kernel refuses to send them, so the daemon never holds any,
+ * not even unread; on older kernels the connection ends when some arrive (peer.c). Accepted sockets inherit the option
+ * from the listening socket.
  */
 static void take_no_descriptors(int fd)
 {
@@ -46,8 +46,8 @@ static void take_no_descriptors(int fd)
 }
 
 /*
- * Says why without holding anything for it: what does not fit into a fresh socket is not said.
- * @reason: of server_add(), or -EMFILE
+ * Sends the reason without keeping state: text that does not fit in the socket's buffer is dropped.
+ * @reason: error of server_add(), or -EMFILE
  */
 static void turn_away(int fd, int reason)
 {
@@ -64,18 +64,18 @@ static void turn_away(int fd, int reason)
 		text = "too many connections are open; close some and try again";
 		break;
 	case -EMFILE:
-		text = "ingero-collectord has no descriptor left; try again later";
+		text = "ingero-collectord has no file descriptor left; try again later";
 		break;
 	default:
 		text = "ingero-collectord could not take this connection; try again later";
 		break;
 	}
-	(void)log_debug("a client is turned away: %s", text);
+	(void)log_debug("refused a client: %s", text);
 	if (frame_append_end(&out, 0, code, text) == 0)
 		(void)send(fd, out.data, out.n, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-/* Closes a connection for another of this uid. Return: 0, or -EDQUOT: there is none that may go */
+/* Closes a connection to make room for one of this uid. Return: 0, or -EDQUOT: no connection may be closed */
 static int client_make_room(struct server *server, uint32_t uid, unsigned int n_held)
 {
 	struct peer *goes = room_find(LIST_FIRST(&server->peers), uid, n_held);
@@ -84,9 +84,10 @@ static int client_make_room(struct server *server, uint32_t uid, unsigned int n_
 	if (!goes)
 		return -EDQUOT;
 	if (now_ns >= server->tell_full_ns) {
-		(void)log_notice("all %u connections are in use, the most by uid %u (%u): those idle longest are "
-				 "closed when others come",
-				 server->n_peers, goes->peer_uid, quota_connections(goes->quota_user));
+		(void)log_notice(
+			"all %u connections are in use, the most by uid %u (%u): its connections that are idle "
+			"longest are closed for new clients",
+			server->n_peers, goes->peer_uid, quota_connections(goes->quota_user));
 		server->tell_full_ns = now_ns + TELL_FULL_NS;
 	}
 	peer_make_room(goes);
@@ -94,7 +95,7 @@ static int client_make_room(struct server *server, uint32_t uid, unsigned int n_
 }
 
 /*
- * @is_last: fd is the last descriptor there is
+ * @is_last: fd is the last available descriptor
  * Return: 0; -EBUSY or -EDQUOT (too many connections); another error
  */
 static int server_add(struct server *server, int fd, bool is_last, struct peer **ret_peer)
@@ -107,7 +108,7 @@ static int server_add(struct server *server, int fd, bool is_last, struct peer *
 	unsigned int n_held;
 	int r;
 
-	/* First what decides whether he is let in, and nothing else: who is turned away must cost next to nothing. */
+	/* First only what decides about acceptance: a refused client must cost next to nothing. */
 	r = access_credentials(fd, &cred);
 	if (r)
 		return r;
@@ -163,7 +164,7 @@ static int open_spare(void)
 	return open("/dev/null", O_RDONLY | O_CLOEXEC);
 }
 
-/* Takes who waits, in any case, or he would keep the socket readable, and us busy, for ever. */
+/* Accepts a waiting client in any case: otherwise the socket stays readable and the loop never rests. */
 static void server_take(struct server *server, int fd, bool is_last)
 {
 	struct peer *peer;
@@ -174,9 +175,9 @@ static void server_take(struct server *server, int fd, bool is_last)
 		closep(&fd);
 	}
 	if (is_last)
-		server->spare_fd = open_spare(); /* in place of his, or of who had to go for him */
+		server->spare_fd = open_spare(); /* replaces the one used for this client */
 	if (r == 0)
-		peer_look(peer); /* Hello is there already, most often */
+		peer_look(peer); /* its Hello has usually arrived already */
 }
 
 static int server_accept_fd(struct server *server)
@@ -184,7 +185,7 @@ static int server_accept_fd(struct server *server)
 	return accept4(server->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 }
 
-/* Return: whether there may be more */
+/* Return: whether more clients may wait */
 static bool accept_some(struct server *server)
 {
 	for (int i = 0; i < ACCEPTED_PER_TURN && !server->is_closing && server->listen_fd >= 0; i++) {
@@ -199,7 +200,7 @@ static bool accept_some(struct server *server)
 		if (fd < 0 && is_last)
 			server->spare_fd = open_spare();
 		if (fd < 0)
-			return false; /* nobody is left, or whoever was has gone */
+			return false; /* no client waits, or it has gone */
 		server_take(server, fd, is_last);
 	}
 	return !server->is_closing && server->listen_fd >= 0;

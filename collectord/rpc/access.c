@@ -11,7 +11,7 @@
 #include "procs/hidepid.h"
 #include "procs/procfs.h"
 
-#define GROUPS_MAX 65536 /* NGROUPS_MAX of Linux: nobody is in more */
+#define GROUPS_MAX 65536 /* NGROUPS_MAX of Linux */
 
 bool access_may_see(const struct call_identity *identity, uint32_t owner_uid, bool is_guarded)
 {
@@ -67,7 +67,7 @@ struct call_identity access_act_for(const struct call_identity *identity, uint32
 	return acting;
 }
 
-/* Supplementary groups at connect, with the first group put in front of them. */
+/* The peer's supplementary groups at connect, after its primary group. */
 static int peer_groups(int fd, gid_t first, gid_t **ret_gids, size_t *ret_n)
 {
 	socklen_t bytes = 32 * sizeof(gid_t);
@@ -83,7 +83,7 @@ static int peer_groups(int fd, gid_t first, gid_t **ret_gids, size_t *ret_n)
 			*ret_gids = TAKE_PTR(gids);
 			return 0;
 		}
-		/* With ERANGE the kernel has put the length it needs into `bytes`. */
+		/* With ERANGE the kernel has stored the needed length in `bytes`. */
 		if (errno != ERANGE || bytes > GROUPS_MAX * sizeof(gid_t))
 			return -errno;
 	}
@@ -95,7 +95,7 @@ int access_credentials(int fd, struct ucred *ret_cred)
 
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, ret_cred, &bytes))
 		return -errno;
-	/* A socket of another family answers with nobody's credentials. */
+	/* A socket of another family returns no credentials. */
 	return ret_cred->uid == (uid_t)-1 ? -ENOTCONN : 0;
 }
 
@@ -110,7 +110,7 @@ int access_identify(int fd, const struct ucred *cred, const struct access_groups
 	if (r)
 		return r;
 	*ret_identity = access_grant(cred->uid, (uint32_t)cred->pid, gids, n_gids, groups);
-	/* Of a container, mostly, or of a sandbox. */
+	/* Usually a client in a container or a sandbox. */
 	ret_identity->is_elsewhere =
 		procfs_is_elsewhere((uint32_t)cred->pid) || hidepid_hides_from((uint32_t)cred->pid);
 	return 0;

@@ -32,7 +32,7 @@ static bool caller_may_name_waker(uint32_t uid, void *data)
 
 typedef ARRAY(struct tick_behind) behind_list;
 
-/* Who had the CPU since then. Return: 0 or -ENOMEM */
+/* Processes that had the CPU since then. Return: 0 or -ENOMEM */
 static int behind_since(const struct process_figures *p, const struct since_process *then, behind_list *ret)
 {
 	for (size_t i = 0; i < p->behind.n; i++) {
@@ -89,7 +89,8 @@ static int account_compare(const void *a, const void *b)
 		return x->is_driving ? -1 : 1;
 	if (x->pid != y->pid)
 		return x->pid < y->pid ? -1 : 1;
-	return x->tid != y->tid ? (x->tid - 1 < y->tid - 1 ? -1 : 1) : 0; /* several come last */
+	return x->tid != y->tid ? (x->tid - 1 < y->tid - 1 ? -1 : 1)
+				: 0; /* the sum of several threads (tid 0) comes last */
 }
 
 int answer_accounts(const struct rpc_context *context, const struct scope *scope, const struct since *since,

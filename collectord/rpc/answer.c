@@ -24,13 +24,13 @@
 #include "rpc/since.h"
 #include "archive/write/store.h"
 
-/* Rows of one message: at about 300 bytes each well below the cap of 1 MiB. */
+/* Rows per message: at about 300 bytes each, well below the limit of 1 MiB. */
 #define PIECE_ROWS 1000
 #define FIELD_BYTES 8		 /* number and length of a message in a list */
-#define PIECE_BYTES (768 * 1024) /* of the lists beside them, with those rows */
-/* Calls in progress that one answer shows; deeper ones are the same stuck program again. */
+#define PIECE_BYTES (768 * 1024) /* of the rows and the lists beside them */
+/* Maximum number of calls in progress in an answer; more of them add nothing about a stuck program. */
 #define IN_FLIGHT_MAX 1024
-#define ALL_PROCESSES UINT64_MAX /* ids are counted up from 1 */
+#define ALL_PROCESSES UINT64_MAX /* ids count from 1 */
 
 /* ---- pieces of answers ---- */
 
@@ -73,13 +73,15 @@ struct late_asked {
 	uint64_t from_ns;
 };
 
-/* Of one that ended before it was known whose it was it may have been the caller's. */
+/*
+ * Whether the caller may see a late load. If the process ended before its owner was known, the caller may be the owner.
+ */
 static bool late_is_seen(const struct target_late *late, void *data)
 {
 	const struct late_asked *asked = data;
 	const struct owner *owner = &late->owner.of;
 
-	if (late->to_ns <= asked->from_ns) /* it was attached by then: no call of the window is missing */
+	if (late->to_ns <= asked->from_ns) /* attached before the window: no call of the window is missing */
 		return false;
 	if (!late->owner.is_known)
 		return true;
@@ -221,7 +223,7 @@ int answer_behind(const struct rpc_context *context, const struct scope *scope, 
 			uint64_t ns = b->ns - since_behind_ns(then, b);
 			Ingero__V1__Behind *row;
 
-			if (!ns || b->is_between) /* between calls: accounts tell it */
+			if (!ns || b->is_between) /* between calls: part of the accounts */
 				continue;
 			row = summary->behind[summary->n_behind] = ARENA_NEW(arena, Ingero__V1__Behind);
 			if (!row)
@@ -253,7 +255,7 @@ static void summary_init(Ingero__V1__Summary *piece, const struct rpc_context *c
 	piece->operations = rows;
 }
 
-/* Lists of a summary that are made whole, and told in as many pieces as they take. */
+/* Lists of a summary that are built whole and sent in several pieces. */
 static const struct {
 	size_t items;
 	size_t n;
@@ -276,13 +278,13 @@ static size_t *list_n(Ingero__V1__Summary *piece, size_t i)
 	return (size_t *)((char *)piece + summary_lists[i].n);
 }
 
-/* Return: 0, or -ENOBUFS: a piece made now would be refused, and what it took wasted */
+/* Return: 0, or -ENOBUFS: no room for a piece now */
 static int piece_begin(const struct answer_seen *seen)
 {
 	return seen->call && !call_can_reply(seen->call) ? -ENOBUFS : 0;
 }
 
-/* Tells of all but the last piece, which is left in @piece. */
+/* Sends all but the last piece, which stays in @piece. */
 static int summary_split(const struct rpc_context *context, const struct since *since, const struct answer_seen *seen,
 			 struct answer_position *told, Ingero__V1__Summary *piece, answer_piece_func func, void *data)
 {
@@ -376,7 +378,7 @@ int answer_summary(const struct rpc_context *context, const struct scope *scope,
 			if (owned)
 				op_figures_done(&figures);
 			if (r == -ENODATA)
-				continue; /* not called since */
+				continue; /* no calls since */
 			if (r < 0)
 				return r;
 			piece.n_operations++;

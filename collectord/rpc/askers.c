@@ -11,7 +11,7 @@ static struct asker *running_find(struct askers *askers, uint32_t pid)
 	return NULL;
 }
 
-/* Return: an entry that is free, or else of who is gone for longest; NULL: all of them run */
+/* Return: a free entry, otherwise the entry of the process that ended first; NULL: all processes run */
 static struct asker *entry_find(struct askers *askers)
 {
 	struct asker *found = NULL;

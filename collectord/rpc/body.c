@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * protobuf-c accepts text that is not UTF-8 or has a NUL inside (the C string then ends
- * early), and keeps whatever it does not know. So the bytes are walked first, where
- * lengths are still to be seen, and the message after.
+ * protobuf-c accepts text that is not UTF-8 or contains a NUL (the C string then ends early), and keeps unknown fields.
+ * So the packed bytes, which still have the lengths, are checked first, and then the message.
  */
 #include "rpc/body.h"
 
@@ -113,7 +112,7 @@ static bool is_known_number(const ProtobufCFieldDescriptor *field, const void *v
 {
 	int number;
 
-	memcpy(&number, value, sizeof(number)); /* a number off the wire need not be one of the enumeration's */
+	memcpy(&number, value, sizeof(number)); /* a number from the wire may not be a value of the enumeration */
 	return protobuf_c_enum_descriptor_get_value(field->descriptor, number);
 }
 
@@ -121,7 +120,7 @@ static enum call_error check_message(struct walk *walk, ProtobufCMessage *messag
 {
 	const ProtobufCMessageDescriptor *descriptor = message->descriptor;
 
-	/* They live in the arena and go with it. */
+	/* They are freed with the arena. */
 	message->n_unknown_fields = 0;
 	message->unknown_fields = NULL;
 
@@ -180,7 +179,7 @@ static void *budget_alloc(void *data, size_t n)
 
 static void budget_free(void *data, void *p)
 {
-	/* the arena does, all at once */
+	/* the arena frees everything at once */
 	(void)data;
 	(void)p;
 }

@@ -12,7 +12,7 @@
 #include "rpc/call_state.h"
 #include "rpc/server_state.h"
 
-#define DEADLINE_DEFAULT_NS (30 * NSEC_PER_SEC) /* of a request that names none and has one reply */
+#define DEADLINE_DEFAULT_NS (30 * NSEC_PER_SEC) /* of a request without a deadline and with one reply */
 #define DEADLINE_MAX_NS (600 * NSEC_PER_SEC)
 
 const struct call_identity *call_identity(const struct call *call)
@@ -45,7 +45,7 @@ static void call_detach(struct call *call)
 	call->peer = NULL;
 }
 
-/* The handler is done with it. */
+/* Releases a call whose handler has finished. */
 static void call_release(struct call *call)
 {
 	assert(!call->is_over); /* a handler answers once */
@@ -59,7 +59,7 @@ static void append_end(struct peer *peer, uint32_t stream, enum call_error code,
 {
 	size_t before = peer->out.n;
 
-	/* Without memory for a few bytes the client could not be told anything any more. */
+	/* Without memory for a few bytes nothing more can be sent to the client. */
 	if (frame_append_end(&peer->out, stream, code, text))
 		peer_close(peer);
 	else
@@ -98,7 +98,10 @@ void call_refuse(struct peer *peer, uint32_t stream, enum call_error code, const
 	append_end(peer, stream, code, text);
 }
 
-/* Over from outside. Who listens hears of it and is done; who does not goes on answering nobody. */
+/*
+ * Ends a call from outside. A handler with a close function is called and finishes; another handler goes on, and its
+ * replies are dropped.
+ */
 static void call_drop(struct call *call)
 {
 	call_close_func on_close = call->on_close;
@@ -132,7 +135,7 @@ void call_on_stop(struct call *call, call_stop_func func, void *data)
 	call->on_stop_data = data;
 }
 
-/* ---- what it costs ---- */
+/* ---- cost ---- */
 
 bool call_begin_lease(struct call *call)
 {
@@ -157,7 +160,7 @@ void call_charge(struct call *call, uint64_t since_ns)
 				clock_now_ns());
 }
 
-/* ---- from outside ---- */
+/* ---- cancel and deadline ---- */
 
 struct call *call_find(struct peer *peer, uint32_t stream)
 {
@@ -209,9 +212,9 @@ struct call *call_find_due(struct peer *peer, uint64_t now_ns, uint64_t *next_ns
 void call_expire(struct call *call)
 {
 	if (call->is_stopping)
-		call_cut(call, CALL_ERROR_CANCELLED, "it did not finish when asked to, and was ended");
+		call_cut(call, CALL_ERROR_CANCELLED, "cancelled: the call did not finish after it was asked to");
 	else
-		call_cut(call, CALL_ERROR_DEADLINE, "the time given for this call has passed");
+		call_cut(call, CALL_ERROR_DEADLINE, "the deadline of this call has passed");
 }
 
 static uint64_t find_deadline_ns(const struct method *method, uint32_t deadline_ms)

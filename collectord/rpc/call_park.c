@@ -22,7 +22,7 @@ bool call_park(struct call *call)
 	const struct frame_request *request = call->request;
 	struct parked *parked;
 
-	assert(request && !call->parked); /* only the handler parks, and at once */
+	assert(request && !call->parked); /* only the handler may park, and only at its start */
 	parked = malloc(sizeof(*parked) + request->message_bytes);
 	if (!parked)
 		return false;
@@ -41,7 +41,7 @@ static struct call *find_parked(struct peer *peer, bool is_stream)
 	LIST_FOREACH(call, &peer->calls, link)
 	{
 		if (call->parked && call->method->is_stream == is_stream)
-			oldest = call; /* the newest is first */
+			oldest = call; /* the list has the newest first */
 	}
 	return oldest;
 }
@@ -80,7 +80,7 @@ void call_resume_all(struct peer *peer, bool are_streams)
 	uint64_t before_ns = clock_now_ns();
 	struct call *call;
 
-	/* A handler may end any call from within, so the list is looked at afresh each time. */
+	/* A handler may end any call, so the list is searched again each time. */
 	while (!peer->is_closed && (call = find_parked(peer, are_streams)))
 		call_resume(call);
 	quota_take_time(&peer->server->quota, peer->quota_user, clock_now_ns() - before_ns, clock_now_ns());

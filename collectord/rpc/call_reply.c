@@ -14,14 +14,14 @@ static bool has_room(const struct call *call)
 
 bool call_can_reply(const struct call *call)
 {
-	/* To a client that is gone everything can be said. */
+	/* Replies to a client that is gone are dropped, so there is always room. */
 	if (!call->peer || has_room(call))
 		return true;
-	((struct call *)call)->is_waiting = true; /* the asker is who wants to be told */
+	((struct call *)call)->is_waiting = true; /* a caller that found no room is notified later */
 	return false;
 }
 
-/* Either of a message and n packed bytes. */
+/* Appends a message, or n packed bytes. */
 static int call_append_reply(struct call *call, const ProtobufCMessage *message, const void *bytes, size_t n)
 {
 	struct peer *peer = call->peer;
@@ -107,7 +107,7 @@ void call_wake_waiting(struct peer *peer)
 {
 	struct call *call;
 
-	/* A handler may end any call from within, so the list is looked at afresh each time. */
+	/* A handler may end any call, so the list is searched again each time. */
 	while (!peer->is_closed && (call = find_waiting(peer))) {
 		call->is_waiting = false;
 		call->on_drain(call, call->on_drain_data);

@@ -7,5 +7,5 @@
 void context_settle(struct rpc_context *context)
 {
 	if (capture_settle(context->capture) && context->store)
-		(void)store_flush(context->store); /* what failed is in its state */
+		(void)store_flush(context->store); /* the store's state has the error */
 }

@@ -47,14 +47,14 @@ static uint64_t daemon_rss_bytes(void)
 	return pages * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
-/* Sums over everything in scope, for the cost. */
+/* Sums over all processes in scope. */
 struct cost_sums {
 	uint64_t probe_ns;
 	uint64_t busiest_ns; /* of one process */
 	uint64_t removed_ns;
 };
 
-/* What tracing adds to one call: a function without a cheap place for the probe costs ten times one that has it. */
+/* Cost of tracing one call: ten times as much for a function without a cheap place for the probe. */
 static uint64_t added_ns(const struct rpc_context *context, uint32_t tgid, uint32_t op)
 {
 	return calibrate_added_ns(context->capture->targets ? target_set_head(context->capture->targets, tgid, op)
@@ -69,7 +69,7 @@ static struct cost_sums cost_sum(const struct rpc_context *context, const struct
 	const struct process_figures *p;
 	const struct since_process *then;
 
-	/* Whose those were is forgotten, too: they count for who may see everybody's. */
+	/* The owners of these are not known any more: only callers that may see all processes get them. */
 	if (!since && !scope->lease && !scope->pids && scope->identity->can_read_all)
 		sums = (struct cost_sums){ .probe_ns = forgotten.calls * calibrate_added_ns(CALL_HEAD_PLAIN),
 					   .busiest_ns = forgotten.busiest_calls * calibrate_added_ns(CALL_HEAD_PLAIN),
@@ -116,7 +116,8 @@ Ingero__V1__Cost *cost_message(const struct rpc_context *context, struct arena *
 	ingero__v1__cost__init(cost);
 	cost->daemon_cpu_ns = cost_daemon_cpu_ns() - (since ? since->daemon_cpu_ns : 0);
 	cost->daemon_rss_bytes = daemon_rss_bytes();
-	if (!context->capture->probes || !context->capture->figures) /* not loaded, or what is behind did not start */
+	if (!context->capture->probes ||
+	    !context->capture->figures) /* probes are not loaded, or figures did not start */
 		return cost;
 
 	sums = cost_sum(context, scope, since);
@@ -127,7 +128,7 @@ Ingero__V1__Cost *cost_message(const struct rpc_context *context, struct arena *
 	cost->removed_ns = sums.removed_ns;
 	cost->probe_ns = sums.probe_ns;
 	cost->probe_ratio = window_ns ? (double)sums.busiest_ns / (double)window_ns : 0;
-	if (scope->identity->can_read_all) /* whose they are is not known */
+	if (scope->identity->can_read_all) /* their owners are not known */
 		tell_bystanders(cost,
 				probe_set_bystander_calls(context->capture->probes) -
 					(since ? since->bystander_calls : 0),
@@ -144,6 +145,6 @@ void cost_keep(const struct rpc_context *context)
 	Ingero__V1__Cost *cost = context->store ? cost_message(context, &arena, &scope, NULL) : NULL;
 	uint8_t *packed = cost ? arena_alloc(&arena, ingero__v1__cost__get_packed_size(cost) + 1) : NULL;
 
-	if (packed) /* else what was kept before stays */
+	if (packed) /* otherwise the stored one stays */
 		store_cost(context->store, packed, ingero__v1__cost__pack(cost, packed));
 }

@@ -22,11 +22,11 @@
 
 #define PIDS_MAX 64	  /* of one file */
 #define PROCESSES_MAX 256 /* of one answer: usually 1 KiB each */
-#define OWNERS_MAX 64	  /* of processes that are left out: nobody reads more */
+#define OWNERS_MAX 64	  /* of processes that are left out */
 #define FIELD_BYTES 8	  /* number and length of a message in a list */
 
-/* Whether somebody wants a process traced, and whether it is, are two things: a trace that begins looks first. */
-static const char not_traced[] = "nobody traces this process now", not_looked_at[] = "was not looked at yet";
+/* Reasons. A process that a trace covers may not be checked yet: a new trace checks processes first. */
+static const char not_traced[] = "no trace covers it now", not_looked_at[] = "not checked yet";
 
 static bool sees(const struct call_identity *identity, const struct target_process *process)
 {
@@ -61,7 +61,7 @@ static int library_operations(struct arena *arena, const struct target_library *
 	return 0;
 }
 
-/* How a process calls the file, NULL: it does not map it. */
+/* Path of the file in a process; NULL: the process does not map it. */
 static const char *mapped_path(const struct target_process *process, const struct target_library *library)
 {
 	for (size_t i = 0; i < process->mapped.n; i++)
@@ -71,8 +71,9 @@ static const char *mapped_path(const struct target_process *process, const struc
 }
 
 /*
- * How the caller knows the file: as the process that was met with it first calls it, where that was
- * his, else as one that maps it now. NULL: only others have to do with it, and it is theirs to know.
+ * Path of the file for the caller: the path in the process first seen with it, if that process is the caller's,
+ * otherwise in a process of the caller's that maps it now. NULL: only processes of other users map it, so its path is
+ * not shown.
  */
 static const char *library_path(const struct call_identity *identity, const struct target_processes *processes,
 				const struct target_library *library)
@@ -87,7 +88,7 @@ static const char *library_path(const struct call_identity *identity, const stru
 	return path;
 }
 
-/* Processes of the caller's that map the file. */
+/* The caller's processes that map the file. */
 static int library_processes(struct arena *arena, const struct call_identity *identity,
 			     const struct target_processes *processes, const struct target_library *from,
 			     Ingero__V1__Library *l)
@@ -142,7 +143,7 @@ Ingero__V1__Library *coverage_library(const struct rpc_context *context, struct 
 	return path ? library_fill(context, arena, identity, processes, library, path) : NULL;
 }
 
-/* Of a list no more than the first that fit. Return: how many */
+/* Return: number of first items of a list that fit in `most_bytes` */
 static size_t fitting(ProtobufCMessage *const *items, size_t n, size_t most_bytes)
 {
 	size_t bytes = 0;
@@ -177,7 +178,7 @@ int coverage_libraries(const struct rpc_context *context, struct arena *arena, c
 		if (!l)
 			return -ENOMEM;
 		ret->items[ret->n++] = l;
-		if (l->processes) { /* to the front */
+		if (l->processes) { /* moved to the front */
 			ret->items[ret->n - 1] = ret->items[n_mapped];
 			ret->items[n_mapped++] = l;
 		}
@@ -208,7 +209,7 @@ static Ingero__V1__MappedLibrary *mapped_fill(struct arena *arena, const struct 
 	return l->path && l->soname && l->reason ? l : NULL;
 }
 
-/* "NAME REASON; NAME REASON": of each file that is not attached. */
+/* Returns "NAME REASON; NAME REASON" for the files that are not attached. */
 static char *reason_join(struct arena *arena, const Ingero__V1__CudaProcess *p)
 {
 	CLEANUP(buf_done) struct buf text = BUF_INIT;
@@ -224,7 +225,7 @@ static char *reason_join(struct arena *arena, const Ingero__V1__CudaProcess *p)
 	return arena_copy_text(arena, text.n ? buf_text(&text) : "");
 }
 
-/* NULL: nothing was told of it yet. */
+/* Entry of a process in the table; NULL: not in the table yet. */
 static const struct process *entry_of(const struct process_table *table, const struct target_process *process)
 {
 	const struct process *p = table ? process_table_newest(table, process->tgid) : NULL;
@@ -299,7 +300,7 @@ int coverage_processes(const struct rpc_context *context, struct arena *arena, c
 			return -ENOMEM;
 		ret->more += ret->n == PROCESSES_MAX;
 		if (!coverage_is_full(p) &&
-		    n_first < PROCESSES_MAX) { /* to the front, the last covered one makes room */
+		    n_first < PROCESSES_MAX) { /* moved to the front; the last covered process makes room */
 			if (ret->n < PROCESSES_MAX)
 				ret->n++;
 			ret->items[ret->n - 1] = ret->items[n_first];
@@ -366,8 +367,7 @@ int coverage_look(const struct rpc_context *context, const struct call_identity 
 
 	for (size_t i = 0; r == 0 && i < list.n; i++)
 		if (identity->can_show_all || access_may_see(identity, list.items[i].uid, false))
-			(void)target_set_look(context->capture->targets,
-					      list.items[i].pid); /* gone, or not ours to read */
+			(void)target_set_look(context->capture->targets, list.items[i].pid); /* gone, or not readable */
 	ARRAY_DONE(&list);
 	target_set_refresh(context->capture->targets);
 	return r;

@@ -33,7 +33,7 @@ void cpu_budget_done(struct cpu_budget *budget)
 	*budget = (struct cpu_budget){ .size_ns = budget->size_ns };
 }
 
-/* Those who have everything back, so that the table does not grow for ever. */
+/* Forgets users whose budget is full again, so that the table does not grow without limit. */
 static void users_forget(struct cpu_budget *budget, uint64_t now_ns)
 {
 	for (size_t i = budget->n_users; i-- > 0;)

@@ -37,7 +37,7 @@ static void op_consider(const struct op_used *used, const struct since_process *
 	for (int i = 0; i < BLAME_COUNT; i++)
 		blame_ns[i] = now->blame_ns[i] - (before ? before->blame_ns[i] : 0);
 	lost_ns = delay_judge(&times, window_ns, &class);
-	/* Of a call and the one it makes, the outer is told: it has more time. */
+	/* Of a call and a call inside it, the outer one is reported: it has more time. */
 	if (lost_ns > found->lost_ns || (lost_ns && lost_ns == found->lost_ns && times.raw_ns > found->raw_ns)) {
 		found->used = used;
 		found->takes = class;

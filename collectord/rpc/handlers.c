@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rpc/handlers.h"
 
-/* A request is of the type that its method names: the server has unpacked it by the same row. */
+/* The request has the type of its method: the server unpacked it by the same row. */
 #define METHOD(ID, name, ...)                                                                                          \
 	static void name##_handle(struct call *call, const ProtobufCMessage *request)                                  \
 	{                                                                                                              \

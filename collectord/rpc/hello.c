@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The greeting: versions on both sides, and for whom the connection acts. A handler like
- * the others, but its subject is the connection itself.
+ * Handler of Hello: the versions of both sides, and the user for whom the connection acts. Its subject is the
+ * connection itself.
  */
 #include <unistd.h>
 

@@ -32,8 +32,8 @@ bool peer_may_read(const struct peer *peer)
 static void peer_on_poll(uv_poll_t *poll, int status, int events);
 
 /*
- * Waits for what can be used now; a peer that is not read from is still watched for leaving. The loop asks the kernel
- * two things for each change, which is as much as a small request takes otherwise.
+ * Sets the poll events to what can be handled now; a peer that is not read from is still watched for its end. Each
+ * change costs two system calls, as much as a small request, so it is made only when needed.
  */
 static void peer_watch(struct peer *peer)
 {
@@ -90,7 +90,7 @@ void peer_queued(struct peer *peer, size_t n)
 	peer_watch(peer);
 }
 
-/* Bytes that are sent stay in front until they are the larger part: moving the rest each time costs more. */
+/* Sent bytes stay at the front of the buffer until they are the larger part: moving the rest each time costs more. */
 static void peer_forget_sent(struct peer *peer)
 {
 	if (peer->out_start == peer->out.n) {
@@ -145,7 +145,7 @@ void peer_make_room(struct peer *peer)
 		"all connections are in use, and this one of uid %u was closed to let another client in; connect again",
 		peer->peer_uid);
 	if (!peer->is_closed)
-		(void)peer_write(peer); /* what does not fit is not said */
+		(void)peer_write(peer); /* text that does not fit is dropped */
 	peer_close(peer);
 }
 
@@ -186,14 +186,14 @@ static int peer_turn(struct peer *peer, int status, int events)
 	}
 	r = peer_read(peer);
 	if (r == 0 && !peer->is_closed && !peer->is_ending && !had_pending && peer_pending_bytes(peer))
-		return peer_flush(peer); /* not in the next turn: others may have much to do in between */
+		return peer_flush(peer); /* at once: other peers may take long before the next turn */
 	if (r != -EPROTO)
 		return r;
-	peer_end(peer, CALL_ERROR_PROTOCOL, "descriptors were sent, and no request takes any");
+	peer_end(peer, CALL_ERROR_PROTOCOL, "file descriptors were sent, but no request accepts them");
 	return 0;
 }
 
-/* Return: whether its user has time left in this turn of the loop */
+/* Return: whether the peer's user has time left in this turn of the loop */
 static bool peer_turn_begin(struct peer *peer)
 {
 	uint64_t left_ns = quota_turn_left_ns(&peer->server->quota, peer->quota_user);
@@ -203,8 +203,8 @@ static bool peer_turn_begin(struct peer *peer)
 }
 
 /*
- * Charged is the time that others had to wait for, which on a busy machine is more than what was computed; but
- * not without end, since he is not to blame for that.
+ * The charged time is the elapsed time that other peers waited, which on a busy machine exceeds the CPU time; at most
+ * this many times the CPU time, since the user does not cause the load.
  */
 #define BUSY_FACTOR 4
 static void peer_turn_end(struct peer *peer, uint64_t began_ns, uint64_t before_ns)
@@ -219,7 +219,7 @@ static void peer_take_turn(struct peer *peer, int status, int events)
 	uint64_t began_ns, before_ns;
 
 	if (!peer_turn_begin(peer))
-		return; /* whatever there is to do, the loop tells of it in the next turn again */
+		return; /* the loop reports pending events again in the next turn */
 	began_ns = clock_now_ns();
 	before_ns = clock_spent_ns();
 	peer->is_in_turn = true;
@@ -237,7 +237,7 @@ static void peer_on_poll(uv_poll_t *poll, int status, int events)
 	peer_take_turn(poll->data, status, events);
 }
 
-/* Outside of its turn, which is charged as a whole. */
+/* Wakes a peer outside of its turn; a turn is charged as a whole. */
 static void peer_wake(struct peer *peer)
 {
 	uint64_t began_ns, before_ns;
@@ -250,7 +250,7 @@ static void peer_wake(struct peer *peer)
 	peer_turn_end(peer, began_ns, before_ns);
 }
 
-/* It was not looked at for a while. */
+/* Resumes a peer that was paused. */
 static void peer_go_on(struct peer *peer, uint64_t now_ns)
 {
 	uint64_t began_ns, before_ns;
@@ -276,13 +276,13 @@ uint64_t peer_check(struct peer *peer, uint64_t now_ns)
 			peer_close(peer);
 			return UINT64_MAX;
 		}
-		peer_end(peer, CALL_ERROR_DEADLINE, "no %s came in time", FRAME_HELLO_METHOD);
+		peer_end(peer, CALL_ERROR_DEADLINE, "no %s was received in time", FRAME_HELLO_METHOD);
 	}
 	if (peer->rest_due_ns && peer->rest_due_ns <= now_ns && !peer->is_ending)
-		peer_end(peer, CALL_ERROR_DEADLINE, "the rest of a frame did not come in time");
+		peer_end(peer, CALL_ERROR_DEADLINE, "the rest of a frame was not received in time");
 	if (peer->resume_ns && peer->resume_ns <= now_ns)
 		peer_go_on(peer, now_ns);
-	/* Handlers may end any call while they hear of one, so the list is looked at afresh each time. */
+	/* A handler may end any call, so the list is searched again each time. */
 	while (!peer->is_closed && (call = call_find_due(peer, now_ns, &next_ns)))
 		call_expire(call);
 	peer_wake(peer);

@@ -8,7 +8,7 @@
 #include "clock.h"
 #include "rpc/server_state.h"
 
-#define READ_BYTES 65536 /* per turn of the loop, so that one talker leaves time for others */
+#define READ_BYTES 65536 /* per turn of the loop, so that one peer leaves time for others */
 
 static void peer_request(struct peer *peer, const struct frame *frame, enum quota_rate rate)
 {
@@ -16,7 +16,7 @@ static void peer_request(struct peer *peer, const struct frame *frame, enum quot
 	bool is_hello;
 
 	peer->asked_ns = clock_now_ns();
-	/* A stream is taken even by a request that is refused, so that answers are never mixed up. */
+	/* A refused request also uses up its stream number, so that answers are never mixed up. */
 	if (frame->stream <= peer->last_stream) {
 		peer_end(peer, CALL_ERROR_PROTOCOL, "stream %u was used before; streams are numbered upwards from 1",
 			 frame->stream);
@@ -24,7 +24,7 @@ static void peer_request(struct peer *peer, const struct frame *frame, enum quot
 	}
 	peer->last_stream = frame->stream;
 	if (rate != QUOTA_RATE_OK) {
-		call_refuse(peer, frame->stream, CALL_ERROR_RATE, "uid %u asks too often; wait a second",
+		call_refuse(peer, frame->stream, CALL_ERROR_RATE, "uid %u sends too many requests; wait a second",
 			    peer->peer_uid);
 		return;
 	}
@@ -54,7 +54,7 @@ static void peer_frame(struct peer *peer, const struct frame *frame, enum quota_
 	case FRAME_CREDIT:
 		if (frame_credit_parse(frame, &n_bytes) != FRAME_OK)
 			break;
-		call = call_find(peer, frame->stream); /* none: it ended while the frame was on its way */
+		call = call_find(peer, frame->stream); /* NULL: the call ended while the frame was on its way */
 		if (call) {
 			call_add_credit(call, n_bytes);
 			call_wake_waiting(peer);
@@ -71,8 +71,8 @@ static void peer_frame(struct peer *peer, const struct frame *frame, enum quota_
 	case FRAME_END:
 		break;
 	}
-	peer_end(peer, CALL_ERROR_PROTOCOL, "a frame of type %d with %zu bytes makes no sense from a client",
-		 (int)frame->type, frame->body_bytes);
+	peer_end(peer, CALL_ERROR_PROTOCOL, "a client may not send a frame of type %d with %zu bytes", (int)frame->type,
+		 frame->body_bytes);
 }
 
 static void peer_pause(struct peer *peer, uint64_t resume_ns)
@@ -81,7 +81,7 @@ static void peer_pause(struct peer *peer, uint64_t resume_ns)
 	server_due(peer->server, resume_ns);
 }
 
-/* Half a frame may not wait for ever: it holds what it has sent, and the connection. */
+/* A partial frame has a deadline: it occupies memory and the connection. */
 static void peer_expect_rest(struct peer *peer)
 {
 	if (!peer->in.n || !peer_may_read(peer)) {
@@ -92,7 +92,7 @@ static void peer_expect_rest(struct peer *peer)
 	}
 }
 
-/* Handles every whole frame that was read, as long as the peer may be read from at all. Return: bytes of them */
+/* Handles every complete frame, as long as the peer may be read from. Return: bytes handled */
 static size_t peer_process(struct peer *peer, const uint8_t *data, size_t n_data)
 {
 	size_t used = 0;
@@ -127,7 +127,7 @@ static size_t peer_process(struct peer *peer, const uint8_t *data, size_t n_data
 				 frame.stream, FRAME_CLIENT_BODY_MAX);
 			break;
 		case FRAME_BAD:
-			peer_end(peer, CALL_ERROR_PROTOCOL, "these bytes are not the protocol of ingero");
+			peer_end(peer, CALL_ERROR_PROTOCOL, "this is not a frame of ingero's protocol");
 			break;
 		}
 		break;
@@ -148,7 +148,7 @@ void peer_read_kept(struct peer *peer)
 
 int peer_read(struct peer *peer)
 {
-	static uint8_t shared[READ_BYTES]; /* of the loop's thread */
+	static uint8_t shared[READ_BYTES]; /* used by the loop's thread only */
 	struct iovec part = { .iov_base = shared, .iov_len = sizeof(shared) };
 	struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1 };
 	size_t used = 0;
@@ -159,7 +159,7 @@ int peer_read(struct peer *peer)
 		return errno == EAGAIN || errno == EINTR ? 0 : -errno;
 	if (n == 0)
 		return -ENODATA;
-	if (message.msg_flags & MSG_CTRUNC) /* closed by the kernel: there was nowhere to put them */
+	if (message.msg_flags & MSG_CTRUNC) /* file descriptors were sent; the kernel closed them */
 		return -EPROTO;
 
 	if (!peer->in.n)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Handlers of the service Query: questions about now, within the caller's scope.
+ * Handlers of the service Query: questions about the current state, within the caller's scope.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -87,16 +87,16 @@ void rpc_query_status(struct call *call, const Ingero__V1__StatusRequest *reques
 	call_answer(call, &reply.base);
 }
 
-/* ---- operations, in as many pieces as they take ---- */
+/* ---- operations, in several pieces ---- */
 
 struct operations {
 	LIST_ENTRY(operations) link;
 	struct call *call;
 	struct answer_position told;
-	uint64_t forgotten;   /* calls of processes whose figures went before they were told */
-	bool in_pieces;	      /* its reader knows of them */
-	bool is_all;	      /* in scope; else: */
-	ARRAY(uint32_t) pids; /* those asked about that are there: who asks about many more makes nothing grow */
+	uint64_t forgotten;   /* calls of processes whose figures were removed before they were sent */
+	bool in_pieces;	      /* the client accepts several pieces */
+	bool is_all;	      /* all processes in scope; otherwise: */
+	ARRAY(uint32_t) pids; /* the requested processes that exist; ids of others take no memory */
 };
 
 static void operations_free(struct operations *o)
@@ -149,13 +149,13 @@ static int operations_piece(Ingero__V1__Summary *piece, void *data)
 {
 	const struct operations *o = data;
 
-	/* Who waits for one reply would take the last for all of them. */
+	/* A client that expects one reply would take the last piece for the whole answer. */
 	if (piece->more && !o->in_pieces)
 		return -E2BIG;
 	return call_reply(o->call, &piece->base);
 }
 
-/* The rest, or as much of it as the client has room for: more when it has read that. */
+/* Sends the rest, as far as the client has room; more after the client has read that. */
 static void operations_send(struct operations *o)
 {
 	struct call *call = o->call;

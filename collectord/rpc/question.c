@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Handlers of the methods that the reader child answers: the rows of archive/reader.def.
+ * Handlers of the methods that the reader child answers (rows of archive/reader.def).
  */
 #include <errno.h>
 #include <unistd.h>
@@ -42,8 +42,8 @@ static int question_pack(struct read_question *question, const struct rpc_contex
 }
 
 /*
- * What this daemon costs, which the process cannot know. Packed messages of one type put one
- * behind another are their union.
+ * Appends the cost of the daemon, which the reader does not know. Concatenated packed messages of one type are their
+ * union.
  */
 static int question_cost_append(struct read_question *question, const struct rpc_context *context,
 				const ProtobufCMessageDescriptor *reply)
@@ -100,11 +100,11 @@ static void question_ask(struct call *call, enum method_id id, const ProtobufCMe
 		call_fail(call, CALL_ERROR_INVALID, "the question is too long, or there is no memory for it");
 		return;
 	}
-	/* What is known up to now should be in the answer. */
+	/* The answer should include everything up to now. */
 	if (context->capture->source)
 		context_settle(context);
 	if (question.is_only_reply)
-		(void)question_cost_append(&question, context, method->reply); /* without memory the cost is left out */
+		(void)question_cost_append(&question, context, method->reply); /* out of memory: the cost is left out */
 	if (read_hub_ask(context->reads, context, &question) < 0)
 		call_fail(call, CALL_ERROR_INTERNAL, "out of memory");
 }

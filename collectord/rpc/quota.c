@@ -16,9 +16,9 @@ struct quota_user {
 	unsigned int n_calls;
 	unsigned int n_leases;
 	size_t queued_bytes;
-	uint64_t paid_until_ns;	  /* each frame moves it on by FRAME_NS */
-	uint64_t worked_until_ns; /* each nanosecond of the loop's moves it on by QUOTA_USER_TIME_SHARE */
-	uint64_t turn;		  /* in which turn_spent_ns were spent */
+	uint64_t paid_until_ns;	  /* each frame advances it by FRAME_NS */
+	uint64_t worked_until_ns; /* each nanosecond of the loop's time advances it by QUOTA_USER_TIME_SHARE */
+	uint64_t turn;		  /* turn of the loop to which turn_spent_ns belongs */
 	uint64_t turn_spent_ns;
 };
 
@@ -30,7 +30,7 @@ void quota_done(struct quota *quota)
 	*quota = (struct quota)QUOTA_INIT;
 }
 
-/* Forgets users that hold nothing and whose rate has recovered, so that the table does not grow for ever. */
+/* Forgets users that hold nothing and whose rate has recovered, so that the table does not grow without limit. */
 static void quota_forget(struct quota *quota, uint64_t now_ns)
 {
 	for (size_t i = 0; i < quota->n_users;) {
@@ -178,7 +178,7 @@ enum quota_rate quota_take_frame(struct quota_user *user, uint64_t now_ns, uint6
 	if (ahead_ns <= 2 * burst_ns)
 		return QUOTA_RATE_REFUSE;
 
-	/* Answering refusals costs as much as answering: who ignores them has to wait. */
+	/* A refusal costs as much as an answer: a client that ignores refusals has to wait. */
 	*ret_resume_ns = now_ns + burst_ns;
 	return QUOTA_RATE_PAUSE;
 }
@@ -207,7 +207,7 @@ bool quota_must_wait(const struct quota *quota, const struct quota_user *user, u
 	if (quota->n_present < 2 || user->worked_until_ns <= now_ns + QUOTA_USER_TIME_BURST_NS)
 		return false;
 
-	/* Until the half of it is there again: he would else come back for every single frame. */
+	/* Resume at half of the budget: otherwise the peer would be resumed for every single frame. */
 	*ret_resume_ns = user->worked_until_ns - QUOTA_USER_TIME_BURST_NS / 2;
 	return true;
 }

@@ -19,10 +19,10 @@
 #include "rpc/call.h"
 #include "rpc/context.h"
 
-#define GRACE_NS (2 * NSEC_PER_SEC) /* beyond its limit until a process that did not notice is killed */
+#define GRACE_NS (2 * NSEC_PER_SEC) /* after its limit, until the process is killed */
 
 struct read {
-	TAILQ_ENTRY(read) link; /* in the hub, in the order they came */
+	TAILQ_ENTRY(read) link; /* in the hub, in order of arrival */
 	struct read_hub *hub;
 	const struct rpc_context *context;
 	struct call *call;
@@ -30,8 +30,8 @@ struct read {
 	uint32_t uid;
 	uint64_t limit_ns;
 	struct buf question; /* while it waits */
-	struct buf more;     /* packed fields that the daemon adds to the one reply */
-	struct buf pending;  /* a reply that found no room */
+	struct buf more;     /* packed fields that the daemon adds to a single reply */
+	struct buf pending;  /* a reply that had no room */
 	bool has_pending;
 	bool is_only_reply;
 	bool is_nice;
@@ -39,10 +39,10 @@ struct read {
 
 struct read_hub {
 	TAILQ_HEAD(, read) reads;
-	unsigned int user_running; /* of one user, at most */
-	bool is_looked_for;	   /* one may be waiting that may run */
+	unsigned int user_running; /* maximum per user */
+	bool is_looked_for;	   /* a waiting question may be able to run */
 	struct askers askers;
-	uv_timer_t timer; /* looks at those that run */
+	uv_timer_t timer; /* checks the running questions */
 };
 
 static unsigned int user_running(void)
@@ -96,7 +96,7 @@ static void read_remove(struct read *read)
 	read_free(read);
 }
 
-/* It was answered; the call is over or about to be, by who calls this. */
+/* Frees a question that was answered; the caller ends its call, or has ended it. */
 static void read_over(struct read *read)
 {
 	struct read_hub *hub = read->hub;
@@ -113,9 +113,9 @@ static void read_fail(struct read *read, enum call_error code, const char *text)
 	call_fail(call, code, "%s", text);
 }
 
-/* ---- what the process says ---- */
+/* ---- replies of the reader process ---- */
 
-/* Return: 0, -ENOBUFS (no room: later), or 1: the read is over and gone */
+/* Return: 0, -ENOBUFS (no room, try later), or 1: the question is over and freed */
 static int read_reply(struct read *read, const void *bytes, size_t n)
 {
 	bool is_only_reply = read->is_only_reply;
@@ -124,8 +124,8 @@ static int read_reply(struct read *read, const void *bytes, size_t n)
 	if (r == -ENOBUFS)
 		return r;
 	if (r)
-		read_fail(read, CALL_ERROR_INTERNAL, "the answer could not be sent for want of memory");
-	else if (is_only_reply) /* and with it the call is over */
+		read_fail(read, CALL_ERROR_INTERNAL, "the answer could not be sent: out of memory");
+	else if (is_only_reply) /* a single reply ends the call */
 		read_over(read);
 	return r || is_only_reply;
 }
@@ -170,14 +170,14 @@ static void on_reader_end(int r, uint8_t code, const char *why, void *data)
 			  why);
 		return;
 	case ETIMEDOUT:
-		(void)snprintf(text, sizeof(text), "this did not end within its limit of %.3g s and was stopped",
+		(void)snprintf(text, sizeof(text), "stopped: the question exceeded its limit of %.3g s",
 			       (double)read->limit_ns / 1e9);
 		read_fail(read, CALL_ERROR_DEADLINE, text);
 		return;
 	default:
-		read_fail(
-			read, CALL_ERROR_INTERNAL,
-			"the process that answered this ended unexpectedly, for want of memory or time: ask for less");
+		read_fail(read, CALL_ERROR_INTERNAL,
+			  "the process that read the database ended unexpectedly (too little memory or time); ask for "
+			  "less");
 	}
 }
 
@@ -190,7 +190,7 @@ static void on_drain(struct call *call, void *data)
 	(void)call;
 	if (read->has_pending) {
 		if (read_reply(read, read->pending.data, read->pending.n))
-			return; /* no room yet after all, or it has failed */
+			return; /* still no room, or it has failed */
 		read->has_pending = false;
 		read->pending.n = 0;
 	}
@@ -198,14 +198,14 @@ static void on_drain(struct call *call, void *data)
 		stream_resume(read->stream);
 }
 
-/* Who cancels one may be about to cancel the next: that one waits for the end of this turn. */
+/* The client may be about to cancel the next question, too: that one starts only at the end of this turn. */
 static void on_close(struct call *call, void *data)
 {
 	(void)call;
 	read_remove(data);
 }
 
-/* ---- what it costs ---- */
+/* ---- cost ---- */
 
 void read_hub_gone(struct read_hub *hub, uint32_t pid, uint64_t cpu_ns)
 {
@@ -224,8 +224,8 @@ static void read_fail_cost(struct read *read)
 	char text[256];
 
 	(void)snprintf(text, sizeof(text),
-		       "%suid %u has used its %.3g s of CPU time for questions to the database, of which a quarter of "
-		       "each second comes back; ask %s in %" PRIu64 " s",
+		       "%suid %u has used up its %.3g s of CPU time for questions to the database, which refills by a "
+		       "quarter of each second; ask %s in %" PRIu64 " s",
 		       read->stream ? "stopped: " : "", read->uid, (double)budget->size_ns / (double)NSEC_PER_SEC,
 		       read->stream ? "for less," : "again",
 		       (uint64_t)MAX((wait_ns + NSEC_PER_SEC - 1) / NSEC_PER_SEC, 1));
@@ -261,7 +261,7 @@ static void on_look(uv_timer_t *timer)
 			read_look(read, now_ns);
 		is_any |= read->stream != NULL;
 	}
-	do { /* others may begin, or go, when one ends */
+	do { /* when one ends, others may begin or end */
 		used_up = NULL;
 		TAILQ_FOREACH(read, &hub->reads, link)
 		{
@@ -275,7 +275,7 @@ static void on_look(uv_timer_t *timer)
 		(void)uv_timer_stop(timer);
 }
 
-/* ---- whose turn it is ---- */
+/* ---- order of questions ---- */
 
 static unsigned int count(const struct read_hub *hub, bool is_running, const uint32_t *uid)
 {
@@ -306,7 +306,7 @@ static int read_run(struct read *read)
 	int r = stream_open(context->loop, READER_ROLE, questions, ARRAY_SIZE(questions), READER_REPLY_MAX,
 			    read->limit_ns + GRACE_NS, &stream_events, read, &read->stream);
 
-	call_charge(read->call, before_ns); /* whose turn it is may come while another asks */
+	call_charge(read->call, before_ns); /* this may run while another call is being charged */
 	if (r < 0)
 		return r;
 	askers_begin(&read->hub->askers, process_pid(stream_process(read->stream)), read->uid);

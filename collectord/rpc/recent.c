@@ -8,7 +8,7 @@
 #include "rpc/context.h"
 
 #define STEPS_A_SPAN 5u
-#define EARLY_PART 20u /* of a step: a timer that comes so little early is not waited for again */
+#define EARLY_PART 20u /* part of a step: a timer that fires early by less than this counts as on time */
 
 void recent_done(struct recent *recent)
 {

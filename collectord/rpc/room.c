@@ -18,8 +18,8 @@ static bool may_go(const struct peer *peer, uint32_t uid, unsigned int n_held)
 }
 
 /*
- * @b: older than a
- * Not the oldest busy one: somebody with many uids comes again and again, and would end everybody's traces.
+ * @b: older than a The age of a busy connection does not count: a client with many uids could otherwise end the traces
+ * of all users.
  */
 static bool goes_first(const struct peer *b, const struct peer *a)
 {

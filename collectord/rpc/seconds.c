@@ -45,7 +45,7 @@ static Ingero__V1__Summary *piece_add(struct seconds *s)
 	return piece;
 }
 
-/* Of one operation, since the last; the row is added and what it tells noted, or neither. */
+/* Adds the row of one operation since the last one and notes its figures, or does neither. */
 static int second_row_add(struct seconds *s, const struct rpc_context *context, const struct process_figures *p,
 			  const struct op_used *used, struct since_process *then, uint64_t window_ns)
 {
@@ -111,7 +111,7 @@ static int rows_add(struct seconds *s, const struct rpc_context *context, const 
 	return r;
 }
 
-/* Behind the rows, in as many pieces as they take. */
+/* Adds the accounts after the rows, in several pieces. */
 static int accounts_spread(struct seconds *s, const Ingero__V1__Summary *rest)
 {
 	Ingero__V1__Summary *piece = s->pieces.items[s->pieces.n - 1];
@@ -134,7 +134,7 @@ static int accounts_spread(struct seconds *s, const Ingero__V1__Summary *rest)
 	return 0;
 }
 
-/* What is no row, since the last; before any row is noted. */
+/* Builds everything but the rows since the last one, before any row is noted. */
 static int rest_build(struct seconds *s, const struct rpc_context *context, const struct scope *scope,
 		      Ingero__V1__Summary *rest)
 {

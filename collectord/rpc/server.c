@@ -11,7 +11,7 @@
 #include "rpc/peer.h"
 #include "rpc/server_state.h"
 
-/* Of all descriptors that there may be, one in so many is a client's: probes and children need theirs. */
+/* Clients may use one in this many descriptors: probes and children need the others. */
 #define DESCRIPTORS_SHARE 4
 #define NEVER UINT64_MAX
 
@@ -34,7 +34,7 @@ static void server_arm(struct server *server)
 	}
 	if (server->due_ns > now_ns)
 		wait_ms = (server->due_ns - now_ns + NSEC_PER_MSEC - 1) / NSEC_PER_MSEC;
-	/* The loop counts from when it last looked at the time, which may be long ago by now. */
+	/* The loop's cached time may be old, and timers count from it. */
 	uv_update_time(server->loop);
 	(void)uv_timer_start(&server->timer, server_on_timer, wait_ms, 0);
 }
@@ -49,7 +49,7 @@ void server_due(struct server *server, uint64_t at_ns)
 
 void server_room_back(struct server *server)
 {
-	server_due(server, 0); /* not from here: this may be the middle of another peer's turn */
+	server_due(server, 0); /* deferred: this may run within another peer's turn */
 }
 
 void server_looked(struct server *server)
@@ -74,7 +74,7 @@ static void peers_resume(struct server *server, bool are_streams)
 	}
 }
 
-/* Streams first, traces among them: who asks what is traced hears of those that waited like him. */
+/* Streams first, traces among them: so a question about the traced processes includes traces that also waited. */
 void server_resume(struct server *server)
 {
 	peers_resume(server, /* are_streams= */ true);
@@ -102,10 +102,7 @@ void server_check(struct server *server)
 	server_looked(server);
 }
 
-/*
- * The loop calls timers that are due until none is, before it looks at anybody: what there is left to do of a
- * user's may not keep it there.
- */
+/* The loop runs all due timers before it polls: the remaining work of a user must not keep it there. */
 static void server_on_timer(uv_timer_t *timer)
 {
 	struct server *server = timer->data;

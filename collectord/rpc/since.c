@@ -94,8 +94,8 @@ int since_take(const struct rpc_context *context, const struct call_identity *id
 		int r;
 
 		/*
-		 * What is never told, or has ended, needs no room: there may be a hundred such calls, of somebody who
-		 * sees little, and ten thousand processes that are gone.
+		 * Processes that ended or that the caller may not see are skipped: there may be a hundred such calls,
+		 * and ten thousand processes that are gone.
 		 */
 		if (p->gone_ns || !access_may_see(identity, p->process->identity.uid, process_is_guarded(p->process)))
 			continue;
@@ -126,7 +126,7 @@ void since_done(struct since *since)
 	*since = (struct since){ .processes = NULL };
 }
 
-/* Return: index of the first that does not come before @id */
+/* Return: index of the first entry with an id of at least @id */
 static size_t since_place(const struct since *since, uint64_t id)
 {
 	return SORTED_PLACE(since->n_processes, i, since->processes[i].id < id);
@@ -140,7 +140,7 @@ const struct since_process *since_find(const struct since *since, uint64_t id)
 										       : NULL;
 }
 
-/* Whether a process had ended then, so that nothing of it is remembered: it does nothing any more. */
+/* Whether a process had ended by then: nothing of it is remembered, since its figures no longer change. */
 static bool is_over(const struct since *since, const struct process_figures *process)
 {
 	return since && process->gone_ns && process->gone_ns <= since->since_ns &&

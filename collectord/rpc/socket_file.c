@@ -22,14 +22,14 @@
 #include "base/fd.h"
 #include "base/log.h"
 
-#define KEEPER_MS 2000 /* to take a name away: it takes microseconds, on a machine that is not stuck */
+#define KEEPER_MS 2000 /* timeout for removing the file: usually it takes microseconds */
 
 static int file_look(int dir_fd, const char *name, struct statx *ret)
 {
 	return statx(dir_fd, name, AT_SYMLINK_NOFOLLOW, STATX_INO | STATX_BTIME, ret) ? -errno : 0;
 }
 
-/* Numbers of files that are gone are given again, at once by some file systems; the time they were born is not. */
+/* Some file systems reuse inode numbers at once; so the birth time is compared, too. */
 static void file_remove(int dir_fd, const char *name, const struct statx *bound)
 {
 	struct statx now;
@@ -40,7 +40,7 @@ static void file_remove(int dir_fd, const char *name, const struct statx *bound)
 		(void)unlinkat(dir_fd, name, 0);
 }
 
-/* ---- the process that waits ---- */
+/* ---- the process that removes the file ---- */
 
 static int keeper_become(int dir_fd)
 {
@@ -81,7 +81,7 @@ static _Noreturn void keeper_run(int daemon_fd, int dir_fd, const char *name)
 	ssize_t n;
 	char byte;
 
-	/* Keys and signals that end the daemon are not meant for it. */
+	/* Signals and keys that end the daemon must not end this process. */
 	(void)sigfillset(&all);
 	(void)sigprocmask(SIG_BLOCK, &all, NULL);
 	(void)setsid();
@@ -101,7 +101,7 @@ static _Noreturn void keeper_run(int daemon_fd, int dir_fd, const char *name)
 	_exit(0);
 }
 
-/* Before there is a socket: it would listen as long as the process has not closed it. */
+/* Started before the socket exists: otherwise the process would keep it open. */
 static int keeper_start(struct socket_file *file, int dir_fd, const char *name)
 {
 	CLEANUP(closep) int theirs = -1, ours = -1;
@@ -129,7 +129,7 @@ static int keeper_tell(const struct socket_file *file)
 	return n == sizeof(file->bound) ? 0 : -EPIPE;
 }
 
-/* The end of the connection tells it to go; it is waited for, since a container ends with the daemon. */
+/* Closing the connection ends the process; the daemon waits for it, since a container ends with the daemon. */
 static void keeper_stop(struct socket_file *file)
 {
 	CLEANUP(closep) int pid_fd = (int)syscall(SYS_pidfd_open, file->keeper, 0);
@@ -145,9 +145,12 @@ static void keeper_stop(struct socket_file *file)
 	file->keeper = 0;
 }
 
-/* ---- the name ---- */
+/* ---- the socket file ---- */
 
-/* A socket file whose server is gone refuses connections; so does any other file, which is not ours to remove. */
+/*
+ * Removes a socket file whose server is gone: it refuses connections. A file that is not a socket also refuses them,
+ * and stays.
+ */
 static int remove_stale(const struct sockaddr_un *address)
 {
 	CLEANUP(closep) int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -159,7 +162,7 @@ static int remove_stale(const struct sockaddr_un *address)
 		return errno == ENOENT ? 0 : -errno;
 	if (!S_ISSOCK(st.st_mode))
 		return -EADDRINUSE;
-	/* What is left of that server may take the name away at any moment here. */
+	/* The removing process of that server may delete the file at any moment. */
 	if (connect(fd, (const struct sockaddr *)address, sizeof(*address)) == 0)
 		return -EADDRINUSE;
 	if (errno == ENOENT)
@@ -169,7 +172,10 @@ static int remove_stale(const struct sockaddr_un *address)
 	return unlink(address->sun_path) && errno != ENOENT ? -errno : 0;
 }
 
-/* Everybody may connect from the file's first moment on; who it is decides what he gets. Nobody can before listen(). */
+/*
+ * All users may connect to the file from its creation on; their identity decides about access. Connections succeed only
+ * after listen().
+ */
 static int bind_open(int fd, const struct sockaddr_un *address)
 {
 	mode_t mask = umask(0111);
@@ -197,7 +203,7 @@ static int name_bind(struct socket_file *file, const struct sockaddr_un *address
 		return r;
 	r = file_look(AT_FDCWD, address->sun_path, &file->bound);
 	if (r == 0 && file->keeper && keeper_tell(file))
-		(void)log_warning(0, "'%s' may be left behind when this ends", address->sun_path);
+		(void)log_warning(0, "'%s' may not be removed at the end", address->sun_path);
 	if (r == 0 && listen(fd, backlog))
 		r = -errno;
 	if (r)
@@ -205,7 +211,7 @@ static int name_bind(struct socket_file *file, const struct sockaddr_un *address
 	return r;
 }
 
-/* Where root makes it. Without one it is taken away if that may be done by then. */
+/* Starts the removing process if root creates the file. Otherwise the daemon removes the file itself if it may. */
 static int name_keep(struct socket_file *file, const struct sockaddr_un *address)
 {
 	char directory[sizeof(file->path)], name[sizeof(file->path)];
@@ -246,7 +252,7 @@ void socket_file_remove(struct socket_file *file)
 {
 	if (file->keeper)
 		keeper_stop(file);
-	if (file->path[0]) /* where there is none, or it may not */
+	if (file->path[0]) /* no removing process, or it failed */
 		file_remove(AT_FDCWD, file->path, &file->bound);
 	file->path[0] = 0;
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The one handler of the service Trace: a lease that lasts as long as its stream.
+ * The handler of Trace: a lease that lasts as long as its stream.
  *
- * A call goes through: asked → looking (libraries of its processes are being found)
- * → running → finishing (the summary waits for room) → over.
+ * States of a call: asked → looking (the libraries of its processes are being found) → running → finishing (the summary
+ * waits for room) → over.
  */
 #define LOG_TOPIC "rpc"
 #include "rpc/trace.h"
@@ -27,7 +27,7 @@
 #include "rpc/server.h"
 #include "rpc/trace_state.h"
 
-#define FIGURES_PERIOD_MIN_MS 50 /* nobody reads faster, and each costs a look at every process */
+#define FIGURES_PERIOD_MIN_MS 50 /* nobody reads faster, and each period costs a pass over all processes */
 
 int trace_hub_new(struct trace_hub **ret_hub)
 {
@@ -69,7 +69,7 @@ static void trace_timer_closed(uv_handle_t *timer)
 	trace_release(timer->data);
 }
 
-/* The lease ends here, whatever the reason; the call itself was ended or is being ended by the caller. */
+/* Ends the lease and frees the trace; the caller ends the call, or has ended it. */
 static void trace_over(struct trace *t)
 {
 	struct trace_hub *hub = t->context->traces;
@@ -93,7 +93,7 @@ static void trace_over(struct trace *t)
 	trace_release(t);
 }
 
-/* @what: "the start could not be sent", @r: -errno, why */
+/* @what: what failed, as in "the start could not be sent"; @r: -errno */
 static void trace_fail(struct trace *t, const char *what, int r)
 {
 	struct call *call = t->call;
@@ -114,7 +114,7 @@ static int recent_piece(Ingero__V1__Summary *piece, void *data)
 	return trace_reply(data, INGERO__V1__TRACE_REPLY__BODY_RECENT, piece);
 }
 
-/* Return: 0 or -errno: then the figures do not come, either */
+/* Return: 0 or -errno: then the figures are not sent either */
 static int recent_send(struct trace *t, const struct scope *scope)
 {
 	const struct source *source = t->context->capture->source;
@@ -139,7 +139,7 @@ static void figures_fired(uv_timer_t *timer)
 	capture_collect(t->context->capture);
 	trace_loss_send(t);
 	if (!call_can_reply(t->call))
-		return; /* a live table that lags is not shown late */
+		return; /* no room: outdated figures are not sent later */
 	scope = trace_scope(t);
 	if (recent_send(t, &scope) == 0)
 		(void)answer_summary(t->context, &scope, &t->since,
@@ -174,7 +174,7 @@ static void second_build(struct trace *t)
 	int r = seconds_build(&t->seconds, t->context, &scope, t->subscriber_slow);
 
 	if (r < 0)
-		(void)log_warning(r, "cannot tell of the last second, it comes with the next");
+		(void)log_warning(r, "cannot report the last second; it comes with the next");
 }
 
 static void second_take(struct trace *t)
@@ -182,10 +182,11 @@ static void second_take(struct trace *t)
 	const struct scope scope = trace_scope(t);
 
 	if (seconds_send(t) < 0 || t->is_ending || call_must_wait(t->call))
-		(void)seconds_pass(&t->seconds, t->context, &scope); /* else a longest call is as long as its bucket */
+		(void)seconds_pass(&t->seconds, t->context,
+				   &scope); /* otherwise the longest call would be the bound of its bucket */
 	else
 		second_build(t);
-	(void)seconds_send(t); /* what is left goes when there is room */
+	(void)seconds_send(t); /* the rest is sent when there is room */
 }
 
 void trace_second(struct trace *t)
@@ -198,7 +199,7 @@ void trace_second(struct trace *t)
 	call_charge(t->call, before_ns);
 }
 
-/* What is left of the lines, and the last one: up to the summary. Return: as seconds_send() */
+/* Sends the remaining lines and the last one, before the summary. Return: as seconds_send() */
 static int seconds_end(struct trace *t)
 {
 	int r = t->has_seconds ? seconds_send(t) : 0;
@@ -208,7 +209,7 @@ static int seconds_end(struct trace *t)
 	t->told_last = true;
 	second_build(t);
 	if (seconds_is_empty(&t->seconds))
-		return 0; /* it ends with a second */
+		return 0; /* the end falls on the end of a second */
 	return seconds_send(t);
 }
 
@@ -235,7 +236,7 @@ static void summary_send(struct trace *t)
 	if (r == 0)
 		r = answer_summary(t->context, &scope, &t->since, &seen, summary_piece, t);
 	if (r == -ENOBUFS)
-		return; /* the rest when the client has read some */
+		return; /* the rest is sent when the client has read some */
 	if (r < 0) {
 		trace_fail(t, "the summary could not be built", r);
 		return;
@@ -249,11 +250,11 @@ static void trace_finish(struct trace *t)
 {
 	if (t->state == TRACE_FINISHING || t->state == TRACE_OVER)
 		return;
-	/* Nobody is stopped from here on, so whoever is, is known when the rings have been read. */
+	/* No process is held from here on: reading the rings gives all that are held. */
 	if (t->lease)
 		lease_hold_end(t->context->capture->leases, t->lease);
 	t->is_ending = true;
-	context_settle(t->context); /* its findings reach up to now */
+	context_settle(t->context); /* detectors run up to now */
 	if (t->lease)
 		capture_let_go(t->context->capture, t->lease);
 	trace_batch_send(t);
@@ -268,7 +269,7 @@ static void duration_fired(uv_timer_t *timer)
 	trace_finish(timer->data);
 }
 
-/* By the timer, never at once: whoever tells of the exit is reading what the end reads up to now. */
+/* By a timer, never at once: the exit is reported from within the reading of the rings, which the end needs, too. */
 static void end_set(struct trace *t)
 {
 	if (t->lease && lease_is_over(t->lease))
@@ -295,7 +296,7 @@ static void call_closed(struct call *call, void *data)
 	struct trace *t = data;
 
 	(void)call;
-	t->call = NULL; /* nobody can be asked any more, not even to let a program go on */
+	t->call = NULL; /* the client is gone: it cannot resume a program any more */
 	trace_over(t);
 }
 
@@ -326,7 +327,7 @@ void trace_looking_done(struct trace *t)
 	t->state = TRACE_RUNNING;
 	if (t->figures_period_ms && !t->has_seconds)
 		(void)uv_timer_start(&t->figures_timer, figures_fired, t->figures_period_ms, t->figures_period_ms);
-	end_set(t); /* or all that it is about went meanwhile */
+	end_set(t); /* all its processes may have ended meanwhile */
 }
 
 static int trace_start(struct trace *t, const Ingero__V1__TraceRequest *request)
@@ -351,7 +352,7 @@ static int trace_start(struct trace *t, const Ingero__V1__TraceRequest *request)
 	r = t->has_seconds ? since_take(t->context, call_identity(t->call), &t->seconds.since) : 0;
 	if (r < 0)
 		return r;
-	t->seconds.since.since_ns = t->since.since_ns; /* nothing was collected between the two */
+	t->seconds.since.since_ns = t->since.since_ns; /* both count from the same time */
 	memcpy(t->lost_sent.losses, t->since.losses, sizeof(t->since.losses));
 	t->lost_sent.refused = t->since.refused;
 	t->lost_sent.watched_ns = t->since.watched_ns;
@@ -407,7 +408,7 @@ void rpc_trace_trace(struct call *call, const Ingero__V1__TraceRequest *request)
 	call_on_close(call, call_closed, t);
 	call_on_drain(call, call_drained, t);
 
-	t->n_looking = 1; /* until all were asked for */
+	t->n_looking = 1; /* kept above 0 until all scans were requested */
 	if (t->lease && lease_names_owners(t->lease))
 		trace_left_out_look(t);
 	r = trace_processes_look(t);
@@ -430,7 +431,7 @@ unsigned int trace_hub_count(const struct trace_hub *hub, const struct call_iden
 
 void trace_hub_finish(struct trace_hub *hub)
 {
-	/* Each one that ends leaves the list, possibly at once. */
+	/* A trace that ends leaves the list, possibly at once. */
 	for (size_t i = hub->traces.n; i-- > 0;)
 		if (i < hub->traces.n)
 			trace_finish(hub->traces.items[i]);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What a Trace call asks for: whether it may, its lease, and the processes that are there already. */
+/* The request of a Trace call: access checks, its lease, and the processes that run already. */
 #include <assert.h>
 #include <inttypes.h>
 #include <string.h>
@@ -19,10 +19,10 @@
 #include "rpc/server.h"
 #include "rpc/trace_state.h"
 
-#define PID_OF_NONE INT32_MAX /* above what the kernel gives */
-/* Each is looked at while everybody waits: a few milliseconds. */
+#define PID_OF_NONE INT32_MAX /* above all process ids */
+/* All are checked while other clients wait: a few milliseconds. */
 #define PIDS_MAX 256
-/* Records beside slow ones, unless asked otherwise: one call in this many. */
+/* Default sampling besides slow calls: a record of one call in this many. */
 #define SAMPLE_EVERY_DEFAULT 64
 
 enum seen { SEEN_NONE, SEEN_OTHER, SEEN_OWN };
@@ -40,8 +40,8 @@ static enum seen process_see(int proc_fd, const struct call_identity *identity, 
 }
 
 /*
- * To look at a process takes longer than to find none, and that would tell who asks long enough
- * which pids there are. So a refusal always takes both: one that is there, one that is not.
+ * Checking an existing process takes longer than finding none, and this timing would reveal which pids exist. So every
+ * refusal does both: it also checks a process that exists, or a pid that does not.
  */
 static bool is_process_of_caller(int proc_fd, const struct call_identity *identity, uint32_t pid)
 {
@@ -52,7 +52,7 @@ static bool is_process_of_caller(int proc_fd, const struct call_identity *identi
 	return seen == SEEN_OWN;
 }
 
-/* Return: whether the request may be granted; if not it was refused with a sentence. */
+/* Return: whether the request is allowed; otherwise the call was refused. */
 bool trace_request_check(struct call *call, const Ingero__V1__TraceRequest *request)
 {
 	const struct call_identity *identity = call_identity(call);
@@ -61,7 +61,7 @@ bool trace_request_check(struct call *call, const Ingero__V1__TraceRequest *requ
 
 	if (strcmp(request->record, "") != 0 && strcmp(request->record, "slow") != 0 &&
 	    strcmp(request->record, "all") != 0 && strcmp(request->record, "none") != 0) {
-		call_fail(call, CALL_ERROR_INVALID, "record: '%s' is none of slow, all, none", request->record);
+		call_fail(call, CALL_ERROR_INVALID, "record: '%s' is invalid; use slow, all or none", request->record);
 		return false;
 	}
 	if (request->ringbuf_bytes && request->ringbuf_bytes != context->ring_bytes) {
@@ -86,7 +86,7 @@ bool trace_request_check(struct call *call, const Ingero__V1__TraceRequest *requ
 			return false;
 		}
 	if (request->n_pids > PIDS_MAX) {
-		call_fail(call, CALL_ERROR_INVALID, "pids: more than %d processes: name their user instead", PIDS_MAX);
+		call_fail(call, CALL_ERROR_INVALID, "pids: more than %d processes; name their user instead", PIDS_MAX);
 		return false;
 	}
 	for (size_t i = 0; i < request->n_pids; i++) {
@@ -103,7 +103,7 @@ bool trace_request_check(struct call *call, const Ingero__V1__TraceRequest *requ
 	return true;
 }
 
-/* Beside the kernel half nobody captures for a lease: whoever may see the source's processes sees them. */
+/* Only the kernel half captures by lease; other sources show their processes to every caller that may see them. */
 int trace_lease_take(struct trace *t, const Ingero__V1__TraceRequest *request, uint32_t own_uid)
 {
 	struct source *source = t->context->capture->source;
@@ -115,7 +115,7 @@ int trace_lease_take(struct trace *t, const Ingero__V1__TraceRequest *request, u
 		.n_uids = default_scope ? 1 : request->n_uids,
 		.all = request->all,
 	};
-	/* Also where none are streamed: they are kept, and detectors show some of them. */
+	/* Also if none are streamed: records are stored, and findings show some of them. */
 	bool records = strcmp(request->record, "none") != 0, every = strcmp(request->record, "all") == 0;
 	uint32_t sample_every = request->sample_every ? request->sample_every : SAMPLE_EVERY_DEFAULT;
 
@@ -134,7 +134,7 @@ int trace_lease_take(struct trace *t, const Ingero__V1__TraceRequest *request, u
 	return 0;
 }
 
-/* Descendants that were there before the lease; later ones the kernel half follows. */
+/* Adds descendants that exist before the lease; the kernel half follows later ones. */
 static int descendants_follow(struct trace *t, const process_list *list)
 {
 	bool found = true;
@@ -172,10 +172,11 @@ static void scan(struct trace *t, uint32_t tgid)
 {
 	t->n_looking++;
 	t->n_references++;
-	(void)target_set_scan(t->context->capture->targets, tgid, 0, scan_done, t); /* done is called in any case */
+	(void)target_set_scan(t->context->capture->targets, tgid, 0, scan_done,
+			      t); /* scan_done is called in any case */
 }
 
-/* Who starts when the start was told is told of by it. */
+/* Scans the dynamic loader, which then reports programs that start later. */
 static void scan_loader(struct trace *t)
 {
 	t->n_looking++;
@@ -188,7 +189,7 @@ void trace_left_out_look(struct trace *t)
 	const struct call_identity *identity = call_identity(t->call);
 
 	if (t->context->capture->targets && identity->can_show_all)
-		(void)coverage_look(t->context, identity); /* without it they are only not told of */
+		(void)coverage_look(t->context, identity); /* without it they are only not reported */
 }
 
 int trace_processes_look(struct trace *t)
@@ -198,7 +199,7 @@ int trace_processes_look(struct trace *t)
 	int r;
 
 	if (!t->lease)
-		return 0; /* a source that has its processes already */
+		return 0; /* a source that knows its processes */
 	r = proc_fd < 0 ? proc_fd : process_list_read(proc_fd, &list);
 	if (r == 0)
 		r = descendants_follow(t, &list);

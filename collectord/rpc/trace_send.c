@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What a running Trace call sends before its end, and how the daemon feeds it. */
+/* Messages of a running Trace call before its end, and the sink that feeds it. */
 #include <errno.h>
 #include <string.h>
 #include <sys/utsname.h>
@@ -125,7 +125,7 @@ void trace_batch_send(struct trace *t)
 	arena_done(&t->batch_arena);
 }
 
-/* Under a source that has its processes already there is no lease. */
+/* Sources other than the kernel half have no lease. */
 static bool trace_covers(const struct trace *t, uint32_t tgid, uint32_t uid, uint64_t start_boot_ns)
 {
 	return !t->lease || lease_covers(t->lease, tgid, uid, start_boot_ns);
@@ -161,7 +161,10 @@ static void event_add(struct trace *t, const struct event *event)
 		trace_batch_send(t);
 }
 
-/* A traced process may have become another user's program by exec: a lease on its pid follows it there. */
+/*
+ * A traced process may now belong to another user, by exec: a lease on its pid still covers it, so visibility is
+ * checked for each event.
+ */
 static void trace_call(struct trace *t, const struct event *event)
 {
 	if (t->wants_events && trace_sees(t, event, /* start_boot_ns= */ 0))
@@ -217,7 +220,7 @@ void trace_loss_send(struct trace *t)
 	loss.timestamp_unix_ns =
 		clock_to_unix_ns(t->context->capture->source->ops->now_ns(t->context->capture->source));
 	if (trace_reply(t, INGERO__V1__TRACE_REPLY__BODY_LOSS, &loss) < 0)
-		return; /* said next time */
+		return; /* reported next time */
 	t->context->capture->source->ops->losses(t->context->capture->source, t->lost_sent.losses);
 	t->lost_sent.refused += loss.lost->decode;
 	t->subscriber_slow_sent = t->subscriber_slow;
@@ -236,7 +239,7 @@ static void trace_finding(struct trace *t, const struct finding *finding)
 	findings_note(&t->findings, finding);
 	message = findings_message(t->context, call_identity(t->call), &arena, finding);
 	if (message)
-		(void)trace_reply(t, INGERO__V1__TRACE_REPLY__BODY_FINDING, message); /* also in the summary */
+		(void)trace_reply(t, INGERO__V1__TRACE_REPLY__BODY_FINDING, message); /* the summary has it, too */
 }
 
 /* ---- as a sink ---- */
@@ -261,7 +264,7 @@ static void sink_drained(void *data)
 			trace_batch_send(hub->traces.items[i]);
 }
 
-/* In the order in which they were found; what finds no room waits for the next second. */
+/* In the order in which they were found; without room they wait for the next second. */
 static void libraries_send(struct trace *t)
 {
 	size_t n = 0;
@@ -295,7 +298,7 @@ static void sink_finding(const struct finding *finding, void *data)
 		trace_finding(hub->traces.items[i], finding);
 }
 
-/* Its calls are missing in every later answer. */
+/* The calls of this process are missing in every later answer. */
 static void sink_forget(const struct process_figures *process, void *data)
 {
 	const struct trace_hub *hub = data;
@@ -326,7 +329,7 @@ struct sink trace_hub_sink(struct trace_hub *hub)
 	return (struct sink){ &ops, hub };
 }
 
-/* ---- what no sink is told ---- */
+/* ---- events outside of sinks ---- */
 
 void trace_hub_library(struct trace_hub *hub, const struct target_library *library)
 {
@@ -335,7 +338,7 @@ void trace_hub_library(struct trace_hub *hub, const struct target_library *libra
 		Ingero__V1__Library *l;
 
 		if (t->state != TRACE_RUNNING || t->libraries.n == LIBRARIES_WAITING)
-			continue; /* it will be in the start, or the summary alone */
+			continue; /* it will be in the start, or only in the summary */
 		l = coverage_library(t->context, &t->libraries_arena, call_identity(t->call), library);
 		if (l)
 			(void)ARRAY_PUSH(&t->libraries, l);

@@ -147,7 +147,7 @@ static void test_calls(void)
 		{ "an answer in pieces", TOY_PIECES, 0, -EMSGSIZE, 0, PIECES },
 		{ "after an answer in pieces", TOY_LARGE, 0, 0, 0, PIECES },
 		{ "no answer in time", TOY_NEVER, 20, -ETIMEDOUT, CALL_ERROR_DEADLINE,
-		  "the time given for this call has passed" },
+		  "the deadline of this call has passed" },
 	};
 	struct ingero *ingero = open_private("calls");
 

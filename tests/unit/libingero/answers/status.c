@@ -58,7 +58,7 @@ static void status_test(void)
 	Ingero__V1__ProbeFamily *family_list[] = { &families[0], &families[1] };
 	Ingero__V1__Library library = INGERO__V1__LIBRARY__INIT, *library_list[] = { &library };
 	char full[] = "full", partial[] = "partial", none[] = "none", renamed[] = "libcudart-1.so is damaged";
-	char untraced[] = "nobody traces this process now", python[] = "python";
+	char untraced[] = "no trace covers it now", python[] = "python";
 	Ingero__V1__MappedLibrary mapped[] = { INGERO__V1__MAPPED_LIBRARY__INIT, INGERO__V1__MAPPED_LIBRARY__INIT };
 	Ingero__V1__MappedLibrary *mapped_list[] = { &mapped[0], &mapped[1] };
 	Ingero__V1__CudaProcess processes[] = { INGERO__V1__CUDA_PROCESS__INIT, INGERO__V1__CUDA_PROCESS__INIT,
@@ -130,7 +130,7 @@ static void status_test(void)
 		     "libraries  libcuda.so.1 (driver) 8 operations, 19 exports, multi, attached in\n"
 		     "           258 µs, 1 of them single-stepped (slower), in 2 processes:\n"
 		     "           /usr/lib/libcuda.so.1\n"
-		     "covered    python (pid 4711): not traced: nobody traces this process now\n"
+		     "covered    python (pid 4711): not traced: no trace covers it now\n"
 		     "           python (pid 4712): traced in part, 1 of 2 CUDA libraries:\n"
 		     "           libcudart-1.so is damaged\n"
 		     "           python (pid 4713): fully traced, 1 CUDA library\n"
