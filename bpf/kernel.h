@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * The kernel as our programs see it: the few types we read, only the fields we use,
- * found by name at load time (CO-RE), and the few constants of its interface.
+ * Kernel types that the programs read, with only the fields that they use; fields are
+ * found by name at load time (CO-RE). Also the few constants of the kernel's interface.
  *
  * Fields that only some kernels have are read behind a switch that the daemon sets
  * from the running kernel's own type information (maps.h: has_*).
@@ -65,8 +65,8 @@ typedef _Bool bool;
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
 struct sched_info {
-	unsigned long pcount;	      /* times it arrived on a CPU */
-	unsigned long long run_delay; /* run-queue clock, ns: waited while ready */
+	unsigned long pcount;	      /* number of arrivals on a CPU */
+	unsigned long long run_delay; /* run-queue clock, ns: time spent ready */
 	unsigned long long last_arrival;
 	unsigned long long last_queued; /* 0 while it does not wait */
 };
@@ -168,7 +168,7 @@ struct inode {
 	__s64 i_size;
 };
 
-/* The change time has moved twice: 6.6, 6.11. */
+/* The member of the change time was renamed in 6.6 and 6.11. */
 struct inode___plain {
 	struct timespec64 i_ctime;
 };
@@ -238,7 +238,7 @@ struct percpu_counter {
 	__s64 count;
 };
 
-/* Which pages a process has: files', its own, swapped out, shared. */
+/* Kinds of pages of a process: file, anonymous, swapped out, shared. */
 #define RSS_FILE 0
 #define RSS_ANON 1
 #define RSS_SHMEM 3
@@ -256,7 +256,7 @@ struct mm_struct {
 	struct percpu_counter rss_stat[4]; /* from 6.2 */
 };
 
-/* Until 6.1, which is asked, too: Debian's mark_victim tells of the task. */
+/* Until 6.1. Debian's 6.1 needs it: its mark_victim passes the task. */
 struct mm_rss_stat {
 	atomic_long_t count[4];
 };
@@ -387,12 +387,12 @@ struct bpf_iter__task_vma {
 
 #pragma clang attribute pop
 
-/* From 6.13; where they are missing the program that calls them is not loaded. */
+/* From 6.13; on older kernels the program that calls them is not loaded. */
 extern bool bpf_session_is_return(void) __weak __ksym;
 extern __u64 *bpf_session_cookie(void) __weak __ksym;
 
 #define barrier() asm volatile("" ::: "memory")
-/* A value that the compiler can neither fold into a comparison nor load in two places at once. */
+/* Keeps a value in one register: the compiler neither folds it into a comparison nor loads it twice. */
 #define keep(x) asm volatile("" : "+r"(x))
 #define READ_ONCE(x) (*(const volatile __typeof__(x) *)&(x))
 #define WRITE_ONCE(x, value) (*(volatile __typeof__(x) *)&(x) = (value))
