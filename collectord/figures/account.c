@@ -10,7 +10,7 @@
 #include "files/block_device.h"
 #include "files/file_path.h"
 
-/* The two clocks agree as far as this: a scheduler tick per reading, and what interrupts take. */
+/* Tolerance between the two clocks: one scheduler tick per reading, and the time of interrupts. */
 #define CLOCKS_AGREE_NS (10 * NSEC_PER_MSEC)
 #define CLOCKS_AGREE_PER_MILLE 5
 
@@ -67,7 +67,7 @@ void account_wait_name(const struct account_wait *wait, char ret[ACCOUNT_WAIT_NA
 
 _Static_assert(ACCOUNT_DEVICE_BYTES == BLOCK_DEVICE_NAME_BYTES, "the name of a device fits");
 
-/* "127.0.0.1:80", "[::1]:80"; "": not connected, or not of the internet */
+/* "127.0.0.1:80", "[::1]:80"; "": not connected, or not an internet socket */
 static void peer_format(const char name[RESOURCE_NAME_BYTES], char ret[ACCOUNT_PATH_BYTES])
 {
 	char address[INET6_ADDRSTRLEN];
@@ -91,7 +91,7 @@ void account_wait_name_set(struct account_wait *wait, const char name[RESOURCE_N
 		file_path_shorten(path, wait->name, sizeof(wait->name));
 	else
 		memcpy(wait->name, name, RESOURCE_NAME_BYTES - 1);
-	/* One that is waited for otherwise is a terminal, say, whose number may be that of a disk, too. */
+	/* For other kinds the device may be a terminal, whose number may equal that of a disk. */
 	if ((wait->kind == RESOURCE_INODE || wait->kind == RESOURCE_WRITTEN ||
 	     (wait->kind == RESOURCE_DEVICE && wait->class == BLAME_BLOCK_IO)) &&
 	    !wait->device_name[0])
@@ -138,18 +138,18 @@ bool account_is_torn(const struct account_record *r)
 	return r->changes != r->account.changes || !r->account.since_ns || r->now_ns < r->account.since_ns;
 }
 
-/* ---- from what the kernel counted to parts ---- */
+/* ---- parts from the kernel's counts ---- */
 
-/* A place with its classes: calls of one operation, or the time between calls. */
+/* Time by class in one place: in calls of one operation, or between calls. */
 struct account_place {
 	uint64_t ns;
-	uint64_t blame_ns[BLAME_COUNT]; /* [BLAME_ON_CPU] is what is left */
-	uint32_t op;			/* 0 for `rest`, and between calls */
+	uint64_t blame_ns[BLAME_COUNT]; /* [BLAME_ON_CPU] is the remainder */
+	uint32_t op;			/* 0: `rest`, or between calls */
 };
 
 struct account_places {
 	struct account_place
-		in[ACCOUNT_OPS + 2]; /* as in the kernel, `rest`, and an operation of its first open call */
+		in[ACCOUNT_OPS + 2]; /* the kernel's operations, `rest`, and the operation of the call in progress */
 	size_t n_in;
 	struct account_place between;
 };
@@ -188,7 +188,7 @@ static void places_read(const struct account_record *r, struct account_places *p
 		place_add(&p->between, 0, r->open_ns);
 }
 
-/* Take from the largest of the values, and then the next. Return: what none of them had */
+/* Subtract ns from the largest value, then from the next largest. Return: the rest beyond all values */
 static uint64_t largest_cut(uint64_t *const values[], size_t n, uint64_t ns)
 {
 	while (ns) {
@@ -206,7 +206,7 @@ static uint64_t largest_cut(uint64_t *const values[], size_t n, uint64_t ns)
 	return 0;
 }
 
-/* No more time in its classes than it has; the rest was on the CPU. */
+/* Limit the classes to the time of the place; the remainder was on the CPU. */
 static void place_settle(struct account_place *place)
 {
 	uint64_t *classes[BLAME_COUNT], away_ns = 0;
@@ -220,7 +220,7 @@ static void place_settle(struct account_place *place)
 	place->blame_ns[BLAME_ON_CPU] = place->ns - MIN(away_ns, place->ns);
 }
 
-/* Both clocks read, the parts of a second may differ by what one of them had not counted yet. */
+/* The two clocks are not read at once: they may differ by what one of them has not counted yet. */
 static uint64_t not_known_ns(const struct account_record *r, uint64_t wall_ns, uint64_t on_cpu_ns)
 {
 	uint64_t since_ns = r->account.since_runtime_ns;

@@ -12,7 +12,7 @@
 
 struct book_part {
 	struct account_part now;
-	uint64_t taken_ns; /* of it, in ticks */
+	uint64_t taken_ns; /* part of now.ns that ticks have reported */
 };
 
 struct book_thread {
@@ -20,16 +20,16 @@ struct book_thread {
 	bool is_driving; /* in the last tick */
 	char comm[RECORD_COMM_BYTES];
 	uint64_t since_ns;
-	uint64_t reading; /* that it was in last */
+	uint64_t reading; /* number of the last reading that had this thread */
 	uint64_t wall_ns, calls;
 	uint64_t taken_wall_ns, taken_calls;
-	uint64_t driven_ns; /* of taken_wall_ns, in ticks in which it was driving */
+	uint64_t driven_ns; /* part of taken_wall_ns in ticks in which it was driving */
 	ARRAY(struct book_part) parts;
 };
 
 struct account_book {
 	ARRAY(struct book_thread) threads; /* ascending by tid and since_ns */
-	struct account ended;		   /* the sum of those that are told no more */
+	struct account ended;		   /* sum of the ended threads that are no longer kept singly */
 };
 
 struct account_book *account_book_new(void)
@@ -62,7 +62,7 @@ static bool is_thread_before(const struct book_thread *t, uint32_t tid, uint64_t
 	return t->tid < tid || (t->tid == tid && t->since_ns < since_ns);
 }
 
-/* The place of a thread, made where it has none. Return: NULL without memory */
+/* Entry of a thread, added if it is new. Return: NULL without memory */
 static struct book_thread *thread_take(struct account_book *b, const struct account_record *r)
 {
 	struct book_thread *threads = b->threads.items, fresh = { .tid = r->tid, .since_ns = r->account.since_ns };
@@ -81,7 +81,7 @@ static struct book_thread *thread_take(struct account_book *b, const struct acco
 	return &threads[place];
 }
 
-/* A place for each part that was read. Return: 0 or -ENOMEM */
+/* Add an entry for each part that was read and has none. Return: 0 or -ENOMEM */
 static int thread_parts_take(struct book_thread *t, const struct account_part *parts, size_t n)
 {
 	size_t at = 0;
@@ -104,7 +104,7 @@ static int thread_parts_take(struct book_thread *t, const struct account_part *p
 	return 0;
 }
 
-/* Who gives up growth for a part that was told too much of. */
+/* Which parts give up growth to make up for a part that was reported too large. */
 enum giver { GIVER_SAME_PLACE, GIVER_REMAINDER, GIVER_ANY, GIVER_COUNT };
 
 static bool gives(enum giver giver, const struct account_part *part, const struct account_part *to)
@@ -115,8 +115,8 @@ static bool gives(enum giver giver, const struct account_part *part, const struc
 }
 
 /*
- * @grown_ns: of each part, by how much it would grow
- * Takes what part @to was told too much of from those that grow, the one that grows most first.
+ * @grown_ns: by how much each part would grow
+ * Subtracts @ns, by which part @to was reported too large, from the parts that grow, largest growth first.
  */
 static void growth_give(const struct book_thread *t, uint64_t *grown_ns, size_t to, uint64_t ns)
 {
@@ -138,7 +138,7 @@ static void growth_give(const struct book_thread *t, uint64_t *grown_ns, size_t 
 	}
 }
 
-/* What was read is more than what was told by exactly the time since: so is the growth of all parts in the end. */
+/* The sum read exceeds the sum reported by exactly the time in between. So does the total growth of all parts. */
 static int thread_read(struct book_thread *t, const struct account_record *record)
 {
 	struct account_part parts[ACCOUNT_PARTS_MOST];
@@ -183,11 +183,11 @@ int account_book_note(struct account_book *b, const struct account_record *r, ui
 		return -ENOMEM;
 	t->reading = reading;
 	if (account_is_torn(r) || r->now_ns - r->account.since_ns <= t->wall_ns)
-		return 0; /* the next reading has it; this one is no newer */
+		return 0; /* torn or no newer: the next reading is used */
 	return thread_read(t, r);
 }
 
-/* ---- threads as they are told ---- */
+/* ---- threads as they are reported ---- */
 
 /* A thread since its first call, or since the last tick. */
 struct told_thread {
@@ -266,7 +266,7 @@ static int account_list_add(struct account_list *list, struct account *account)
 	return r;
 }
 
-/* @told: in order; @ended: NULL: none */
+/* @told: in order of the answer; @ended: NULL: none */
 static int accounts_list(const struct told_thread *told, size_t n, bool is_tick, const struct account *ended,
 			 struct account_list *ret)
 {
@@ -357,7 +357,7 @@ static void thread_taken(struct book_thread *t, uint64_t all_calls)
 		t->parts.items[i].taken_ns = t->parts.items[i].now.ns;
 }
 
-/* Into the sum of those that ended; what finds no memory stays where it is until the next tick. */
+/* Add a thread to the sum of ended threads. Parts for which there is no memory stay until the next tick. */
 static void thread_fold(struct account_book *b, size_t i)
 {
 	struct book_thread *t = &b->threads.items[i];
@@ -383,7 +383,7 @@ static bool thread_has_ended(const struct book_thread *t, uint64_t reading)
 	return t->reading + 1 < reading;
 }
 
-/* Return: index of the driving thread that lived shortest, of those that ended; the number of threads: few ended */
+/* Return: index of the shortest-lived thread that ended; the number of threads if no more ended than are kept */
 static size_t ended_shortest(const struct account_book *b, uint64_t reading)
 {
 	const struct book_thread *threads = b->threads.items;

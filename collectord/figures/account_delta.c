@@ -98,7 +98,7 @@ static void account_subtract(struct account *account, const struct account *befo
 	account->calls -= MIN(account->calls, before->calls);
 }
 
-/* Parts without time go, and the wall clock is their sum again. */
+/* Remove parts without time, and set the wall clock to the sum of the rest. */
 static void account_settle(struct account *account, uint64_t most_ns)
 {
 	uint64_t sum_ns = 0;

@@ -10,29 +10,29 @@
 #include "events/event_message.h"
 #include "figures/wait_chain.h"
 
-/* A part, or what of it is known to have one cause. */
+/* A part of an account, or the share of it with one known cause. */
 struct slice {
 	uint64_t ns;
 	uint8_t kind;			    /* enum resource_kind */
-	char name[ACCOUNT_WAIT_NAME_BYTES]; /* of the resource */
+	char name[ACCOUNT_WAIT_NAME_BYTES]; /* name of the resource */
 	char device[ACCOUNT_DEVICE_BYTES];
 	bool has_waker;
 	uint32_t pid;
 	uint32_t tid;
 	uint32_t uid;
 	char comm[RECORD_COMM_BYTES];
-	const struct account_wait *wait; /* the first of those that it sums; NULL: nothing is known of its waker */
+	const struct account_wait *wait; /* first wait of this sum; NULL: waker unknown */
 };
 
 typedef ARRAY(struct slice) slice_list;
 
-/* part_ns of a sum, of which whole_ns are there */
+/* Scale a part of a sum so that the sum becomes at most whole_ns. */
 static uint64_t scaled_ns(uint64_t part_ns, uint64_t whole_ns, uint64_t sum_ns)
 {
 	return sum_ns <= whole_ns ? part_ns : (uint64_t)((unsigned __int128)part_ns * whole_ns / sum_ns);
 }
 
-/* One slice for each resource and waker as the reader sees them. Return: 0 or -ENOMEM */
+/* Add to the slice of the same resource and waker, as the reader may see them. Return: 0 or -ENOMEM */
 static int slice_add(slice_list *slices, const struct slice *slice)
 {
 	for (size_t i = 0; i < slices->n; i++) {
@@ -76,7 +76,7 @@ static bool has_thread(const struct account_process *process, uint32_t tid)
 	return false;
 }
 
-/* A wait whose thread or operation has no part of its own is in the part of several. */
+/* A wait belongs to the part of its thread and operation; without one, to the part that sums several. */
 static bool wait_is_of(const struct account_process *process, const struct account *account,
 		       const struct account_part *part, const struct account_wait *wait)
 {
@@ -153,10 +153,10 @@ static void slices_sort(slice_list *slices)
 		qsort(slices->items, slices->n, sizeof(*slices->items), slice_compare);
 }
 
-/* What is still told of the smaller slices of too many. */
+/* Which detail the smaller slices keep when there are too many. */
 enum slice_detail { SLICE_KIND, SLICE_COMM };
 
-/* The smaller half of what may be told becomes sums. Return: 0 or -ENOMEM */
+/* Merge all slices but the largest ACCOUNT_SLICES_MOST / 2 into sums. Return: 0 or -ENOMEM */
 static int slices_fold(slice_list *slices, enum slice_detail detail)
 {
 	size_t n = slices->n;
@@ -191,7 +191,7 @@ static Ingero__V1__Waker *waker_message(const struct slice *slice, struct arena 
 	return by->comm ? by : NULL;
 }
 
-/* @device: name of the block device; "": not known. Return: NULL without memory */
+/* @device: name of the block device; "": unknown. Return: NULL without memory */
 static Ingero__V1__Resource *resource_message(uint8_t kind, const char *name, const char *device, struct arena *arena)
 {
 	Ingero__V1__Resource *resource = ARENA_NEW(arena, Ingero__V1__Resource);
@@ -212,7 +212,7 @@ static Ingero__V1__Resource *resource_message(uint8_t kind, const char *name, co
 	return resource;
 }
 
-/* @ns: of the wait's time, as it is told. Return: NULL without memory */
+/* @ns: time of the hop, scaled to the reported time of the wait. Return: NULL without memory */
 static Ingero__V1__Hop *hop_message(const struct account_process *process, const struct wait_hop *hop, uint64_t ns,
 				    struct arena *arena)
 {
@@ -242,7 +242,7 @@ static Ingero__V1__Hop *hop_message(const struct account_process *process, const
 	return message;
 }
 
-/* Of the first wait of the slice. Return: 0 or -ENOMEM */
+/* Chain of the slice's first wait. Return: 0 or -ENOMEM */
 static int chain_message(const struct account_process *process, const struct slice *slice, struct arena *arena,
 			 Ingero__V1__AccountPart *part)
 {

@@ -196,8 +196,8 @@ static bool slot_is_new(const struct process_figures *p, const struct process_sl
 }
 
 /*
- * Its figures are the other entry's from then on. Without memory for that the one it has says so: whoever may see less
- * comes first.
+ * From then on the figures belong to another entry. Without memory for one, the present entry is marked guarded: hiding
+ * too much is better than showing too much.
  */
 static void flags_set(struct figures *f, struct process_figures *p, uint32_t flags)
 {
@@ -216,7 +216,7 @@ static void flags_set(struct figures *f, struct process_figures *p, uint32_t fla
 	p->process = other;
 }
 
-/* After the cells: what was counted before a process was guarded may be taken for later, never the other way round. */
+/* After the cells: figures from before a process was guarded may count as later, never the other way round. */
 static void guarded_read(struct figures *f, const struct figures_source *source)
 {
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
@@ -232,7 +232,7 @@ int figures_collect(struct figures *f, const struct figures_source *source)
 
 	f->n_gone = 0;
 
-	/* States before cells and how many there are: what was gone by then has claimed and written its last. */
+	/* States before the cells and their number: a process gone by then claims and writes no further cell. */
 	for (uint32_t i = 1; i < PROCESS_SLOTS; i++) {
 		const struct process_slot *slot = &source->slots[i];
 		uint32_t state = __atomic_load_n(&slot->state, __ATOMIC_ACQUIRE);
@@ -265,7 +265,7 @@ int figures_collect(struct figures *f, const struct figures_source *source)
 	}
 	guarded_read(f, source);
 	if (worst < 0)
-		f->n_gone = 0; /* they keep their slots until they were read whole */
+		f->n_gone = 0; /* gone processes keep their slots until they are read completely */
 	return worst;
 }
 
@@ -295,7 +295,7 @@ int figures_behind(struct figures *f, const struct behind_key *key, const struct
 	int r;
 
 	if (!p)
-		return 0; /* claimed after the collect: read next time */
+		return 0; /* slot claimed after the last collect: read next time */
 
 	for (size_t i = 0; i < p->behind.n && !b; i++)
 		if (p->behind.items[i].tgid == key->tgid && p->behind.items[i].is_between == fresh.is_between)
@@ -308,7 +308,7 @@ int figures_behind(struct figures *f, const struct behind_key *key, const struct
 	}
 	b->ns += value->ns >= b->last_ns ? value->ns - b->last_ns : value->ns;
 	if (value->ns == b->last_ns)
-		return 0; /* who it was then stays known, whoever has its number now */
+		return 0; /* keep the name from then: the number may belong to another process now */
 	b->last_ns = value->ns;
 	b->uid = value->uid;
 	memcpy(b->comm, value->comm, sizeof(b->comm));

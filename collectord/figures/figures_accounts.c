@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/*
- * Accounts and waits of processes: what a reading brings, what is shown of it, what is left of who is gone.
- */
+/* Accounts and waits of processes: reading them, listing them, and what is kept of processes that are gone. */
 #include "figures/figures_state.h"
 
 #include <errno.h>
@@ -12,9 +10,9 @@
 #include "figures/wait_book.h"
 #include "files/file_table.h"
 
-#define WAITS_LAST 16	       /* of a process that is gone, half of them singly */
-#define GONE_ACCOUNTS_MOST 128 /* processes that are gone and whose account is kept: those that went last */
-#define EARLY_MOST 64	       /* accounts of processes that were not known yet when they were noted */
+#define WAITS_LAST 16	       /* waits kept of a process that is gone, half of them singly */
+#define GONE_ACCOUNTS_MOST 128 /* gone processes whose account is kept: those that ended last */
+#define EARLY_MOST 64	       /* accounts noted before their process was known */
 
 void figures_accounts_drop(struct process_figures *p)
 {
@@ -30,7 +28,7 @@ static bool taken_make(struct process_figures *p)
 	return p->taken;
 }
 
-/* Return: its path, NULL: not known */
+/* Return: path of the file, NULL: unknown */
 static const char *file_path(const struct figures *f, const struct process_figures *p, const struct file_key *file)
 {
 	struct file_key key = *file;
@@ -47,7 +45,7 @@ static bool wait_book_make(struct process_figures *p)
 	return p->taken && p->taken->wait_book;
 }
 
-/* A wait that goes on. Return: 0 or -ENOMEM */
+/* Note a wait in progress. Return: 0 or -ENOMEM */
 static int open_note(struct figures *f, struct process_figures *p, const struct account_record *record)
 {
 	const struct file_key key = { .inode = record->wait_resource,
@@ -59,7 +57,7 @@ static int open_note(struct figures *f, struct process_figures *p, const struct 
 	return wait_book_open(p->taken->wait_book, record, file_path(f, p, &key), f->reading);
 }
 
-/* Return: 1; 0 if its process is not known, or -ENOMEM */
+/* Return: 1 if noted; 0 if its process is not known; -ENOMEM */
 static int account_note(struct figures *f, const struct account_record *record)
 {
 	struct process_figures *p = record->slot < PROCESS_SLOTS ? f->by_slot[record->slot] : NULL;
@@ -94,7 +92,7 @@ int figures_wait(struct figures *f, const struct wait_key *key, const struct wai
 	const struct file_key file = { .inode = key->resource, .device = key->device, .name_hash = value->name_hash };
 
 	if (!p)
-		return 0; /* claimed after the collect: read next time */
+		return 0; /* slot claimed after the last collect: read next time */
 	if (!wait_book_make(p))
 		return -ENOMEM;
 	return wait_book_note(p->taken->wait_book, key, value, file_path(f, p, &file), f->wait_reading);
@@ -128,7 +126,7 @@ static int accounts_show(struct process_figures *p)
 	return 0;
 }
 
-/* Processes that the last collect did not know yet are known by now, or gone. */
+/* Note the early accounts again: their processes are known by now, or gone. */
 static int early_note(struct figures *f)
 {
 	size_t n_fresh = f->early.n - f->n_early_before;
@@ -172,7 +170,7 @@ uint64_t figures_accounts_lost(const struct figures *f)
 	return f->accounts_lost;
 }
 
-/* Of the first account's thread, and of who ended its waits. */
+/* Keep the waits of the first account's thread, and of the threads that ended them. */
 static void waits_last(struct process_figures *p)
 {
 	struct wait_list list = { .items = p->waits.items, .room = p->waits.room };
@@ -186,7 +184,7 @@ static void waits_last(struct process_figures *p)
 	ARRAY_FIT(&p->waits);
 }
 
-/* Of the accounts the first, of the driving thread that called most; what it waited for most. */
+/* Keep the first account, that of the driving thread with most calls, and its longest waits. */
 void figures_finish(struct process_figures *p)
 {
 	if (!p->taken)
@@ -203,7 +201,7 @@ void figures_finish(struct process_figures *p)
 	ARRAY_FIT(&p->ops.used);
 }
 
-/* Of the processes that are gone and have an account, the one that went first; their number is counted. */
+/* Return: of the gone processes that have an account, the one that ended first. @ret_n: their number */
 static struct process_figures *gone_longest(const struct figures *f, size_t *ret_n)
 {
 	struct process_figures *first = NULL;

@@ -24,7 +24,7 @@ uint64_t histogram_bucket_low_ns(uint32_t bucket)
 	uint64_t base_ns = 1ull << (HISTOGRAM_FIRST_OCTAVE + octave);
 
 	if (bucket == 0)
-		return 0; /* everything shorter is in it too */
+		return 0; /* all shorter durations are in the first bucket, too */
 	return base_ns + (base_ns >> HISTOGRAM_SUB_BITS) * (bucket & (SUB - 1));
 }
 
@@ -68,7 +68,7 @@ uint32_t histogram_next(const struct histogram *h, uint32_t bucket)
 {
 	uint32_t i = MAX(bucket, h->first) - h->first, per_word = (uint32_t)sizeof(uint64_t) >> h->width;
 
-	/* Most are empty: a word of them at a time. */
+	/* Most buckets are empty: skip a word of them at a time. */
 	for (; i + per_word <= h->n; i += per_word) {
 		uint64_t word;
 
@@ -122,7 +122,7 @@ int histogram_add(struct histogram *h, uint32_t bucket, uint64_t n)
 	int r = 0;
 
 	assert(bucket < HISTOGRAM_BUCKETS);
-	/* The range by whole octaves, to grow rarely. */
+	/* The range grows by whole octaves, so that it grows rarely. */
 	if (is_outside)
 		r = histogram_reserve(h, bucket & ~(SUB - 1), (bucket & ~(SUB - 1)) + SUB, count);
 	else if (count_width(count) > h->width)

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * A log-linear histogram of durations as the kernel half keeps it (record.h), summed
- * in 64 bits. Only the range of buckets that was ever used takes memory, of one to eight bytes each: as the
- * largest count needs.
+ * A log-linear histogram of durations in the buckets of the kernel half (record.h), with sums of 64 bits. Only the
+ * range of used buckets takes memory, 1 to 8 bytes a bucket, as the largest count needs.
  */
 #pragma once
 
@@ -12,7 +11,7 @@
 
 struct histogram {
 	void *counts; /* n buckets from `first`, see histogram_count(); NULL while empty */
-	uint64_t sum; /* of all counts */
+	uint64_t sum; /* sum of all counts */
 	uint16_t first;
 	uint16_t n;
 	uint8_t width; /* each count has 1 << width bytes */
@@ -24,11 +23,11 @@ struct histogram {
 	}
 
 void histogram_done(struct histogram *h);
-/** histogram_bucket_low_ns() - smallest duration of a bucket; of HISTOGRAM_BUCKETS: the end of the last */
+/** histogram_bucket_low_ns() - smallest duration of a bucket; for HISTOGRAM_BUCKETS the end of the last bucket */
 uint64_t histogram_bucket_low_ns(uint32_t bucket);
-/** histogram_bucket_of() - bucket of a duration; the kernel half computes the same */
+/** histogram_bucket_of() - bucket of a duration, as the kernel half computes it */
 uint32_t histogram_bucket_of(uint64_t ns);
-/** histogram_count() - calls in one bucket. Inline: merging and packing ask for each bucket of each figure. */
+/** histogram_count() - calls in one bucket. Inline: merging and packing call it for each bucket of each operation. */
 static inline uint64_t histogram_count(const struct histogram *h, uint32_t bucket)
 {
 	uint32_t i = bucket - h->first;
@@ -52,9 +51,9 @@ uint32_t histogram_next(const struct histogram *h, uint32_t bucket);
 /** histogram_last() - last bucket that holds a call; HISTOGRAM_BUCKETS when none does */
 uint32_t histogram_last(const struct histogram *h);
 /**
- * histogram_reserve() - room for the buckets from @first up to and without @end, of @most calls each: adding them
- * cannot fail then
- * Return: 0, or -ENOMEM with all as it was
+ * histogram_reserve() - allocate the buckets from @first to @end (exclusive) for up to @most calls each, so that adding
+ * these cannot fail
+ * Return: 0, or -ENOMEM with nothing changed
  */
 int histogram_reserve(struct histogram *h, uint32_t first, uint32_t end, uint64_t most);
 /** histogram_add() - Return: 0, or -ENOMEM with nothing added */
@@ -62,15 +61,15 @@ int histogram_add(struct histogram *h, uint32_t bucket, uint64_t n);
 /** histogram_merge() - add the counts of another. Return: 0, or -ENOMEM with nothing added */
 int histogram_merge(struct histogram *h, const struct histogram *other);
 /**
- * histogram_longest_ns() - the longest call of a histogram that is part of another
- * @max_ns: as it was read, perhaps a moment before or after its call was counted, perhaps of a longer time: the answer
- * is in the bucket of the longest that was counted
+ * histogram_longest_ns() - longest call of a histogram that is part of another
+ * @max_ns: maximum as read; it may be from just before or after the count, or from a longer period. The answer lies in
+ *          the highest bucket that has a count
  * Return: nanoseconds, 0 when empty
  */
 uint64_t histogram_longest_ns(const struct histogram *h, uint64_t max_ns);
-/** histogram_copy() - @ret is overwritten, not released. Return: 0 or -ENOMEM */
+/** histogram_copy() - copy; @ret is overwritten, not released. Return: 0 or -ENOMEM */
 int histogram_copy(const struct histogram *from, struct histogram *ret);
-/** histogram_subtract() - take an earlier copy of the same histogram away again */
+/** histogram_subtract() - subtract an earlier copy of the same histogram */
 void histogram_subtract(struct histogram *h, const struct histogram *earlier);
 /**
  * histogram_quantile() - duration below which a share of the calls lie

@@ -49,7 +49,7 @@ void op_figures_done(struct op_figures *op)
 	histogram_done(&op->durations);
 }
 
-/* Return: index of the first entry that does not come before @id */
+/* Return: index of the first entry with an id of at least @id */
 static size_t op_place(const struct op_list *list, uint32_t id)
 {
 	return SORTED_PLACE(list->used.n, i, list->used.items[i]->id < id);

@@ -13,31 +13,31 @@
 #include "figures/histogram.h"
 
 struct op_figures {
-	uint64_t total_ns; /* corrected */
+	uint64_t total_ns; /* without the tracer's share */
 	uint64_t raw_ns;   /* as measured */
-	uint64_t max_ns;   /* corrected, since the process was first seen */
+	uint64_t max_ns;   /* without the tracer's share, since the process was first seen */
 	uint64_t bytes;
-	__u64 blame_ns[BLAME_COUNT]; /* of raw_ns; [BLAME_ON_CPU] is the remainder */
+	__u64 blame_ns[BLAME_COUNT]; /* parts of raw_ns; [BLAME_ON_CPU] is the remainder */
 	uint64_t errors;
 	uint64_t abandoned;
 	uint64_t untimed;
 	struct histogram durations;
 };
 
-/** op_figures_count() - calls, timed or not */
+/** op_figures_count() - number of calls, timed or not */
 uint64_t op_figures_count(const struct op_figures *op);
-/** op_figures_copy() - Return: 0 or -ENOMEM */
+/** op_figures_copy() - copy all figures. Return: 0 or -ENOMEM */
 int op_figures_copy(const struct op_figures *from, struct op_figures *ret);
-/** op_figures_subtract() - take an earlier copy away; max_ns stays, as the longest since then is not known */
+/** op_figures_subtract() - subtract an earlier copy; max_ns is kept, because the longest call since then is unknown */
 void op_figures_subtract(struct op_figures *op, const struct op_figures *earlier);
-/** op_figures_is_same() - whether nothing was counted between the two */
+/** op_figures_is_same() - whether no call was counted between the two */
 bool op_figures_is_same(const struct op_figures *a, const struct op_figures *b);
 void op_figures_done(struct op_figures *op);
 
 /* One operation that a process used. */
 struct op_used {
-	uint32_t id;	    /* of the operation; 0: calls for which no cell was free */
-	uint64_t recent_ns; /* longest call of late; its owner says since when */
+	uint32_t id;	    /* id of the operation; 0: calls without a free cell */
+	uint64_t recent_ns; /* longest recent call; the owner of the list defines since when */
 	struct op_figures figures;
 };
 
@@ -46,10 +46,10 @@ struct op_list {
 	ARRAY(struct op_used *) used;
 };
 
-/** op_list_find() - Return: figures of one operation, NULL where the process never used it */
+/** op_list_find() - find the figures of one operation. Return: NULL if the process never used it */
 const struct op_figures *op_list_find(const struct op_list *list, uint32_t id);
 /**
- * op_list_take() - entry of one operation, added with all figures 0 where there is none
+ * op_list_take() - entry of one operation, added with all figures 0 if there is none
  * Return: NULL without memory
  */
 struct op_used *op_list_take(struct op_list *list, uint32_t id);

@@ -83,7 +83,7 @@ static int behind_take(const struct process_figures *now, struct tick_process *p
 
 	for (size_t i = 0; i < now->behind.n; i++) {
 		const struct behind_figures *b = &now->behind.items[i];
-		/* Entries of a process are only added, so the same one is at the same place. */
+		/* Entries of a process are only appended, so an entry keeps its index. */
 		uint64_t then_ns = before && i < before->behind.n ? before->behind.items[i].ns : 0;
 		struct tick_behind fresh = {
 			.ns = b->ns - then_ns, .tgid = b->tgid, .uid = b->uid, .is_between = b->is_between
@@ -111,7 +111,7 @@ static int accounts_take(const struct process_figures *now, struct tick_process 
 	return r;
 }
 
-/* After the accounts: waits are of the threads that are told. */
+/* After the accounts: waits are listed for the threads that have an account there. */
 static int waits_take(const struct process_figures *now, struct tick_process *process)
 {
 	struct wait_list list = { .n = 0 };
@@ -125,7 +125,7 @@ static int waits_take(const struct process_figures *now, struct tick_process *pr
 	return r;
 }
 
-/* A process without any of it is told at its first sight and at its end alone. */
+/* A process without any figures is reported only when it is first seen and when it ends. */
 static bool has_figures(const struct tick_process *p)
 {
 	return p->ops.n || p->host.n || p->behind.n || p->accounts.n || p->waits.n;
@@ -139,7 +139,7 @@ static int tick_process_take(const struct process_figures *now, struct tick *tic
 	int r = 0;
 
 	if (now->was_gone)
-		return 0; /* nothing is added any more */
+		return 0; /* figures of a process that is gone no longer grow */
 	for (size_t i = 0; i < now->ops.used.n && r == 0; i++)
 		r = op_take(now->ops.used.items[i], now->taken, &process);
 	if (r == 0)
@@ -157,11 +157,11 @@ static int tick_process_take(const struct process_figures *now, struct tick *tic
 	return r;
 }
 
-/* ---- what will be there before ---- */
+/* ---- what the next tick subtracts ---- */
 
 /*
- * Copies of what changed and places for them, made before anything is exchanged: a take is whole or was not.
- * A place made for a take that failed says that nothing was called yet, as is true.
+ * Copies of the changed figures and entries for them, all allocated before anything is exchanged: a take succeeds as a
+ * whole or changes nothing. The entry added by a failed take has no calls yet, which is correct.
  */
 static int taken_prepare(struct process_figures *now, struct figures_taken *next)
 {
@@ -185,7 +185,7 @@ static int taken_prepare(struct process_figures *now, struct figures_taken *next
 	return r;
 }
 
-/* @next: NULL for one that is gone */
+/* @next: NULL if the process is gone */
 static void taken_exchange(struct process_figures *now, struct figures_taken *next)
 {
 	now->was_told = true;
@@ -196,7 +196,7 @@ static void taken_exchange(struct process_figures *now, struct figures_taken *ne
 	}
 	for (size_t i = 0; i < next->ops.used.n; i++) {
 		struct op_used *used = next->ops.used.items[i], *mine = op_list_take(&now->taken->ops, used->id);
-		struct op_figures old = mine->figures; /* taken_prepare() has made its place */
+		struct op_figures old = mine->figures; /* taken_prepare() has added its entry */
 
 		mine->figures = used->figures;
 		used->figures = old;

@@ -18,49 +18,49 @@
 struct op;
 
 struct tick_op {
-	const struct op *op;	   /* NULL: calls for which no cell was free */
-	struct op_figures figures; /* of this tick alone; max_ns: its longest call */
+	const struct op *op;	   /* NULL: calls without a free cell */
+	struct op_figures figures; /* of this tick only; max_ns: longest call in it */
 };
 
-/* Someone who ran while calls of the process were runnable, in this tick. */
+/* A process that ran while threads of this process were ready to run, in this tick. */
 struct tick_behind {
 	uint64_t ns;
 	uint32_t tgid;
 	uint32_t uid;
-	bool is_between; /* calls, else in one */
+	bool is_between; /* between calls; false: in a call */
 	char comm[RECORD_COMM_BYTES];
 };
 
 struct tick_process {
 	struct process *process; /* borrowed */
-	uint64_t first_call_ns;	 /* since boot, monotonic, as all times here */
-	uint64_t gone_ns;	 /* 0 while it lives */
-	bool is_collected;	 /* garbage collections of its Python interpreter are in `waits` */
+	uint64_t first_call_ns;	 /* CLOCK_MONOTONIC, as all times here */
+	uint64_t gone_ns;	 /* 0 while the process runs */
+	bool is_collected;	 /* `waits` has the garbage collections of its Python interpreter */
 	ARRAY(struct tick_op) ops;
-	ARRAY(struct tick_op) host; /* what the kernel did for it, and waits outside of calls: no calls */
+	ARRAY(struct tick_op) host; /* work of the kernel and waits outside calls; these are no calls */
 	ARRAY(struct tick_behind) behind;
-	ARRAY(struct account) accounts; /* driving threads first, then those that called most */
+	ARRAY(struct account) accounts; /* driving threads first, then by number of calls */
 	ARRAY(struct account_wait) waits;
 };
 
-/* A library that ran in a process before it was attached: one of losses[LOSS_LATE_LOAD]. */
+/* A library that ran in a process before its probes were attached: one of losses[LOSS_LATE_LOAD]. */
 struct tick_late {
-	uint64_t from_ns, to_ns; /* whose calls are missing */
-	uint32_t uid;		 /* whose the process was */
+	uint64_t from_ns, to_ns; /* calls between these times are missing */
+	uint32_t uid;		 /* owner of the process */
 	bool is_guarded;
 };
 
 struct tick {
-	uint64_t from_ns; /* of the reading before this one */
+	uint64_t from_ns; /* time of the previous reading */
 	uint64_t to_ns;
-	uint16_t measured;			  /* MEASURED(class) of enum blame_class */
-	ARRAY(struct tick_process) processes;	  /* those whose figures or accounts grew, or that went */
+	uint16_t measured;			  /* classes that were measured: bits MEASURED(class) */
+	ARRAY(struct tick_process) processes;	  /* processes with new figures or accounts, or that ended */
 	const struct in_flight_record *in_flight; /* calls in progress at to_ns, borrowed */
 	size_t n_in_flight;
-	const struct system_sample *system; /* the machine at to_ns, borrowed; NULL where not known */
-	uint64_t losses[LOSS_COUNT];	    /* in this tick, of everybody */
-	ARRAY(struct tick_late) lates;	    /* of these losses, those of which it is known whose they were */
-	uint64_t refused;		    /* records in this tick that made no sense */
+	const struct system_sample *system; /* state of the machine at to_ns, borrowed; NULL: unknown */
+	uint64_t losses[LOSS_COUNT];	    /* in this tick, of all processes */
+	ARRAY(struct tick_late) lates;	    /* the losses whose process is known */
+	uint64_t refused;		    /* invalid records in this tick */
 };
 
 void tick_done(struct tick *tick);
@@ -70,20 +70,20 @@ struct ticker;
 int ticker_new(struct ticker **ret_ticker);
 void ticker_free(struct ticker *ticker);
 /**
- * ticker_begin() - nothing was watched before this moment: what is taken next began here
- * @losses: totals by now, of which the next tick tells none
+ * ticker_begin() - start the first tick at this moment: nothing was traced before it
+ * @losses: totals so far; the next tick reports only later losses
  *
- * Else the first tick would have no length, and one after a pause the pause's.
+ * Without it the first tick would have no length, and a tick after a pause would include the pause.
  */
 void ticker_begin(struct ticker *ticker, uint64_t now_ns, const uint64_t losses[LOSS_COUNT]);
 /**
- * ticker_take() - everything since the last take
+ * ticker_take() - take the difference since the last take
  * @now_ns: when figures were collected
- * @figures: their recent maxima are taken, too
+ * @figures: their recent maxima are reset
  * @losses: totals since the source was opened
  * @ret_tick: release with tick_done(); measured, is_collected, in_flight and system are left for the
  * caller to fill
- * Return: 0; -ENOMEM, and the next take gives it
+ * Return: 0; -ENOMEM: the next take includes this time
  */
 int ticker_take(struct ticker *ticker, struct figures *figures, uint64_t now_ns, const uint64_t losses[LOSS_COUNT],
 		struct tick *ret_tick);

@@ -12,15 +12,15 @@ struct book_wait {
 	struct account_wait all;
 	bool is_sum;
 	uint64_t fresh_ns, fresh_max_ns, fresh_count;
-	uint64_t fresh_earlier_ns; /* of fresh_ns, told while it went on */
+	uint64_t fresh_earlier_ns; /* part of fresh_ns that was reported while the wait was in progress */
 };
 
-/* A wait that goes on; when it is over, it stays until what ticks told of it is taken from what the kernel counts. */
+/* A wait in progress. After its end it is kept until the kernel has counted it and told_ns was subtracted. */
 struct book_open {
 	struct account_wait wait;
 	uint64_t since_ns;
-	uint64_t told_ns; /* in ticks */
-	uint64_t reading; /* that it was in last */
+	uint64_t told_ns; /* reported in ticks */
+	uint64_t reading; /* number of the last reading that had it */
 	bool is_over;
 };
 
@@ -29,13 +29,13 @@ struct book_key {
 	struct wait_key key;
 	uint64_t last_ns, last_count;
 	uint64_t reading; /* that it was in last */
-	size_t wait;	  /* index of what it adds to */
+	size_t wait;	  /* index of the wait that it adds to */
 };
 
 struct wait_book {
 	ARRAY(struct book_wait) waits;
 	ARRAY(struct book_key) keys;  /* ascending */
-	ARRAY(struct book_open) open; /* of a thread one that goes on and one that is over, at most */
+	ARRAY(struct book_open) open; /* at most two per thread: one in progress and one that ended */
 	size_t n_sums;
 };
 
@@ -54,21 +54,21 @@ void wait_book_free(struct wait_book *b)
 	free(b);
 }
 
-/* Of the same thread at the same place, for the same resource. */
+/* Whether both are of the same thread, operation, class and resource. */
 static bool is_same_resource(const struct account_wait *a, const struct account_wait *b)
 {
 	return a->resource == b->resource && a->device == b->device && a->tid == b->tid && a->op == b->op &&
 	       a->class == b->class && a->kind == b->kind;
 }
 
-/* The same, ended by the same thread. */
+/* Whether both are for the same resource, and were ended by the same thread. */
 static bool is_same_wait(const struct account_wait *a, const struct account_wait *b)
 {
 	return is_same_resource(a, b) && a->waker_tgid == b->waker_tgid && a->waker_tid == b->waker_tid &&
 	       a->is_meanwhile == b->is_meanwhile && a->is_open == b->is_open;
 }
 
-/* Of several resources of one kind, ended by several. */
+/* The sum to which a wait belongs: without its resource and waker. */
 static struct account_wait wait_sum_of(const struct account_wait *w)
 {
 	return (struct account_wait){
@@ -76,9 +76,9 @@ static struct account_wait wait_sum_of(const struct account_wait *w)
 	};
 }
 
-/* ---- a sum in the place of the smallest ---- */
+/* ---- replacing the smallest wait by a sum ---- */
 
-/* Return: index of the wait, added with no time; the number of waits without memory */
+/* Find a wait, or add it with no time. Return: its index; the number of waits: no memory */
 static size_t wait_take(struct wait_book *b, const struct account_wait *wait, bool is_sum)
 {
 	struct book_wait fresh = { .all = *wait, .is_sum = is_sum };
@@ -174,14 +174,14 @@ static struct book_key *wait_key_take(struct wait_book *b, const struct wait_key
 	return &keys[place];
 }
 
-/* What ticks told of a wait while it went on, now that the kernel has counted it. Return: how much of ns */
+/* The kernel has counted a wait: forget it as in progress. Return: the part of @ns that ticks have reported */
 static uint64_t open_settle(struct wait_book *b, const struct account_wait *wait, uint64_t ns)
 {
 	for (size_t i = 0; i < b->open.n; i++) {
 		struct book_open *o = &b->open.items[i];
 		uint64_t told_ns;
 
-		/* Both clocks agree within a part of a hundred. */
+		/* Both clocks agree within 1 %. */
 		if (!is_same_resource(&o->wait, wait) || ns < o->wait.ns - o->wait.ns / 100)
 			continue;
 		told_ns = MIN(o->told_ns, ns);
@@ -201,14 +201,14 @@ int wait_book_note(struct wait_book *b, const struct wait_key *key, const struct
 	if (!k)
 		return key->class < BLAME_COUNT && key->kind < RESOURCE_COUNT ? -ENOMEM : 0;
 	if (value->ns < k->last_ns || value->count < k->last_count)
-		k->last_ns = k->last_count = 0; /* evicted since, and here again */
+		k->last_ns = k->last_count = 0; /* the entry was evicted and began anew */
 	ns = value->ns - k->last_ns;
 	count = value->count - k->last_count;
 	k->last_ns = value->ns;
 	k->last_count = value->count;
 	k->reading = reading;
 	if (!ns && !count)
-		return 0; /* who it was then stays known, whoever has the number now */
+		return 0; /* keep the name from then: the number may belong to another thread now */
 
 	w = &b->waits.items[k->wait];
 	max_ns = MIN(value->max_ns, ns);
@@ -250,7 +250,10 @@ int wait_book_open(struct wait_book *b, const struct account_record *record, con
 
 	if (record->wait_class >= BLAME_COUNT || record->wait_kind >= RESOURCE_COUNT)
 		return 0;
-	/* Whatever of this thread ended before the last one that did has been counted, or never will be. */
+	/*
+	 * Of this thread's ended waits only the last may still be uncounted: earlier ones were counted, or never will
+	 * be.
+	 */
 	for (size_t i = 0; i < b->open.n; i++) {
 		struct book_open *o = &b->open.items[i];
 
@@ -266,7 +269,7 @@ int wait_book_open(struct wait_book *b, const struct account_record *record, con
 		if (b->open.items[i].wait.tid == wait.tid && !b->open.items[i].is_over)
 			open = &b->open.items[i];
 	if (open && !is_same_resource(&open->wait, &wait))
-		return 0; /* looked at while it changed */
+		return 0; /* the record changed while it was read */
 	if (!open) {
 		r = ARRAY_PUSH(&b->open, ((struct book_open){ .wait = wait, .since_ns = record->wait_since_ns }));
 		if (r < 0)
@@ -303,7 +306,7 @@ void wait_book_forget(struct wait_book *b, uint64_t reading)
 	b->keys.n = n;
 }
 
-/* ---- waits as they are told ---- */
+/* ---- waits as they are reported ---- */
 
 static bool is_told_singly(const struct account *accounts, size_t n, uint32_t tid)
 {

@@ -3,7 +3,7 @@
 
 #include "base/cleanup.h"
 
-/* In the same way, and ended by the same thread. */
+/* Same class of blame and resource, and ended by the same thread. */
 static bool is_same_way(const struct account_wait *a, const struct account_wait *b)
 {
 	return a->class == b->class && a->kind == b->kind && a->waker_tid == b->waker_tid;
@@ -20,7 +20,7 @@ static uint64_t way_ns(const struct account_wait *waits, size_t n, const struct 
 	return ns;
 }
 
-/* What the hop's thread did most. @wait_ns: how long it was waited for */
+/* Find what the hop's thread did longest. @wait_ns: how long another thread waited for it */
 static void hop_did(const struct account_wait *waits, size_t n, uint64_t wait_ns, struct wait_hop *hop)
 {
 	uint32_t tid = hop->ended->waker_tid;
@@ -42,7 +42,7 @@ static void hop_did(const struct account_wait *waits, size_t n, uint64_t wait_ns
 		most_ns = ns;
 		hop->did = w;
 	}
-	/* Of a thread with an account only the longer waits are here: it computed, too. */
+	/* For a thread with an account @waits has only its longer waits: the rest of the time it computed. */
 	if (!is_known)
 		all_ns = MAX(all_ns, hop->ended->ns);
 	if (!is_known && most_ns < hop->ended->ns / 2)
@@ -69,7 +69,7 @@ size_t wait_chain(const struct account_wait *waits, size_t n, const struct accou
 	uint64_t ns = wait->ns;
 	size_t n_hops = 0;
 
-	/* Who holds the GIL computes. */
+	/* The holder of the GIL computes: the chain ends there. */
 	while (ended && n_hops < WAIT_HOPS_MOST && ended->waker_tid && ended->kind != RESOURCE_GIL &&
 	       !was_there(wait, ret, n_hops, ended->waker_tid)) {
 		struct wait_hop *hop = &ret[n_hops++];

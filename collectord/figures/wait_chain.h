@@ -1,26 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Chains of wakers: who ended a wait, what that thread mostly did meanwhile, who ended its wait, and so on.
+ * Chains of wakers: which thread ended a wait, what that thread mostly did meanwhile, which thread ended its wait, and
+ * so on.
  */
 #pragma once
 
 #include "figures/account.h"
 
-/* A thread that the one before waited for. */
+/* One thread of a chain: the waker of the wait before. */
 struct wait_hop {
-	const struct account_wait *ended; /* its waker_tgid, waker_tid, waker_uid and waker_comm are this thread */
-	const struct account_wait *did;	  /* what it did most: the longest row of its kind; NULL: not known */
-	bool is_one;			  /* that row is most of what it did in this way: its resource may be named */
-	uint64_t ns;			  /* how long it did so, of the wait's time; without .did: 0 */
+	const struct account_wait *ended; /* the wait that this thread ended: its waker_* fields name the thread */
+	const struct account_wait *did;	  /* what it did longest: the longest wait of that kind; NULL: unknown */
+	bool is_one;			  /* .did is most of the time of that kind: its resource may be named */
+	uint64_t ns;			  /* part of the wait's time in which it did so; 0 without .did */
 };
 
 /**
- * wait_chain() - the chain of a wait
- * @waits: of the process
- * @wait:  of a thread of the process, ended by somebody or not
+ * wait_chain() - find the chain of a wait
+ * @waits: all waits of the process
+ * @wait: wait of a thread of the process, with or without a waker
  *
- * A thread without an account is known by what it did while it was waited for (is_meanwhile), one with an account by
- * all its waits, if they were half as long. A thread is not followed twice.
+ * What a thread without an account did is known from the time in which another thread waited for it (is_meanwhile).
+ * What a thread with an account did is known from all its waits, if they make up at least half the time. No thread is
+ * followed twice.
  *
  * Return: number of hops
  */
