@@ -278,7 +278,7 @@ int capture_start(struct capture *c, const struct capture_wish *wish)
 
 	r = target_set_scan_loader(c->targets, NULL, NULL);
 	if (r < 0)
-		(void)log_warning(r, "cannot watch the program loader, libraries loaded later are found late");
+		(void)log_warning(r, "cannot watch the dynamic loader; libraries loaded later are found late");
 	return 0;
 }
 

@@ -14,10 +14,10 @@
 #include "probes/closer.h"
 
 #define PERF_UPROBE "/sys/bus/event_source/devices/uprobe/"
-#define PERF_SEMAPHORE_SHIFT 32 /* format/ref_ctr_offset of that source since 4.20: config:32-63 */
+#define PERF_SEMAPHORE_SHIFT 32 /* format/ref_ctr_offset of the uprobe event source, since 4.20: config:32-63 */
 #define MULTI_RETURN 1u		/* BPF_F_UPROBE_MULTI_RETURN */
 
-/* What bpf(2) takes for BPF_LINK_CREATE of a uprobe_multi link: part of union bpf_attr since 6.6. */
+/* Arguments of bpf(2) BPF_LINK_CREATE for a uprobe_multi link: part of union bpf_attr since 6.6. */
 struct multi_link_attr {
 	uint32_t prog_fd;
 	uint32_t target_fd;
@@ -125,7 +125,7 @@ static int perf_event(struct attach *a, int prog_fd, uint64_t type, uint64_t con
 	CLEANUP(closep) int link = -1;
 	int r;
 
-	/* CPU 0 and no process: a uprobe counts everywhere all the same. */
+	/* CPU 0 and no process: a uprobe fires on all CPUs nevertheless. */
 	event = (int)syscall(SYS_perf_event_open, &attr, -1, 0, -1, PERF_FLAG_FD_CLOEXEC);
 	if (event < 0)
 		return -errno;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Every attach of a probe to a file: session link, pair of uprobe_multi links, or perf
- * events. Offsets and cookies come in, nothing of the file is read. libbpf 1.1 knows
- * neither kind of link, so they are made by bpf(2) itself.
+ * All code that attaches probes to a file: as session link, pair of uprobe_multi links, or perf events. It gets offsets
+ * and cookies and reads nothing of the file. libbpf 1.1 supports neither kind of link, so they are created with bpf(2)
+ * directly.
  */
 #pragma once
 
@@ -17,31 +17,31 @@ struct attach;
 #define ATTACH_TYPE_UPROBE_MULTI 48
 #define ATTACH_TYPE_UPROBE_SESSION 57
 
-/* Descriptors of loaded programs; those that the back end does not use are ignored. */
+/* Descriptors of loaded programs; the back end ignores those that it does not use. */
 struct attach_programs {
 	int session_fd;
 	int entry_fd;
-	int return_fd; /* -1: entries alone are wanted */
+	int return_fd; /* -1: attach entries only */
 };
 
 /**
- * attach_open() - attach all sites of one file, all or nothing
+ * attach_open() - attach all sites of one file, or none
  * @back_end: not AUTO; SESSION falls back to a uprobe_multi link when session_fd is -1
  * @path_fd:  O_PATH descriptor, borrowed for the call
  *
- * A site whose cookie has COOKIE_ENTRY_ONLY gets no return trap. Returns are attached before
- * entries: a call that begins in between is not counted, rather than never ending.
+ * A site whose cookie has COOKIE_ENTRY_ONLY gets no return probe. Returns are attached before entries, so that a call
+ * which begins in between is not counted, instead of counted without an end.
  *
  * Return: 0 or -errno
  */
 int attach_open(enum probe_back_end back_end, const struct attach_programs *programs, int path_fd,
 		const struct probe_site *sites, size_t n_sites, struct attach **ret_attach);
 /**
- * attach_close() - NULL is fine
+ * attach_close() - detach and release; NULL is allowed
  *
- * A link goes in 60 ms at most. A perf event and its link take 0.1 s each, one after the other
- * (docs/measurements/attach.md), which is left to a process that ends when it is done (closer.h). Until then
- * they call their programs: the caller switches these off first (COOKIE_ATTACH).
+ * A link closes in 60 ms at most. Perf events and their links take 0.1 s each, one after the other
+ * (docs/measurements/attach.md): a separate process closes them (closer.h). Until then they run their programs, so the
+ * caller switches the programs off first (COOKIE_ATTACH).
  */
 void attach_close(struct attach *attach);
 void attach_closep(struct attach **attach);

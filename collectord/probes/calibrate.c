@@ -10,10 +10,10 @@
 
 /* 2 000 calls of 1 us each keep the start short and the median within 10 ns (capture-core.md). */
 #define CALLS 2000
-#define CALLS_STEPPED 200 /* they cost ten times as much */
-#define CHUNKS 40	  /* looks at the clock: enough that those which others interrupt are few of them */
+#define CALLS_STEPPED 200 /* single-stepped calls cost ten times as much */
+#define CHUNKS 40	  /* intervals that are timed: so many that few of them are interrupted */
 
-/* Heads as in the real libraries (place.h); the probe goes on the marked instruction. */
+/* Function heads as in the real libraries (place.h); the probe is placed on the marked instruction. */
 #if defined(__x86_64__)
 #define JUMP_DELTA 10 /* behind `cmpl imm32, disp32(%rip)` */
 __asm__(".pushsection .text\n"
@@ -96,9 +96,9 @@ static const struct calibrate_row {
 	[ROW(OUTER)] = { calibrate_outer, 0, CALL_HEAD_PLAIN, CALLS },
 };
 
-/* What one untraced call takes, nanoseconds, as calibrate_run_untraced() found. */
+/* Time of one untraced call, nanoseconds, as measured by calibrate_run_untraced(). */
 static uint64_t untraced_ns;
-/* What tracing adds to one call, by its head, as calibrate_run_traced() found. */
+/* Time that tracing adds to one call, by its head, as measured by calibrate_run_traced(). */
 static uint64_t added_ns[CALL_HEAD_COUNT];
 
 struct own_search {
@@ -164,7 +164,7 @@ static int compare_u64(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* Median time of one call over chunks: an interrupt spoils its chunk only. */
+/* Median over chunks of the time of one call: an interrupt affects only its chunk. */
 static uint64_t time_calls(int (*call)(void), unsigned int n_calls)
 {
 	uint64_t chunks[CHUNKS], begin;
@@ -180,7 +180,7 @@ static uint64_t time_calls(int (*call)(void), unsigned int n_calls)
 	return chunks[CHUNKS / 2] / n;
 }
 
-/* Value below which a share of the calls lie, linear inside its bucket. */
+/* Percentile of the durations, interpolated linearly inside its bucket. */
 static uint64_t cell_quantile(const struct figure_cell *cell, unsigned int percent)
 {
 	uint64_t n = 0, seen = 0, want;
@@ -208,8 +208,8 @@ static uint64_t minus(uint64_t a, uint64_t b)
 }
 
 /*
- * As empty as the others, and never probed: those may still be, by another daemon that runs this same
- * file, or by one that is gone and whose perf events the kernel has not closed yet.
+ * An empty function like the others, but never probed. The others may still have probes of another daemon that runs the
+ * same file, or of an ended one whose perf events the kernel has not closed yet.
  */
 static __attribute__((noinline)) int calibrate_untouched(void)
 {
@@ -231,7 +231,7 @@ int calibrate_run_traced(const struct figure_cell *(*cell_of)(unsigned int op, v
 	uint64_t outside, outer;
 	size_t i;
 
-	/* Alone first: the nested calls below use the plain one's cell too. */
+	/* Single calls first: the nested calls below use the cell of the plain one, too. */
 	for (i = 0; i < CALIBRATE_SITES; i++) {
 		uint64_t call_ns = time_calls(rows[i].call, rows[i].n_calls);
 
@@ -248,7 +248,7 @@ int calibrate_run_traced(const struct figure_cell *(*cell_of)(unsigned int op, v
 			cost.share_spread_ns = minus(cell_quantile(cell, 90), cell_quantile(cell, 10));
 		}
 	}
-	/* The empty functions' own time is in all of these; it is 1 ns. */
+	/* All of these include the time of the empty function itself, 1 ns. */
 	outer = cell_quantile(cell, 50);
 	cost.nested_ns = minus(outer, shares.share_ns[CALL_HEAD_PLAIN]);
 	outside = minus(cost.nested_ns, shares.share_ns[CALL_HEAD_PLAIN]);

@@ -21,11 +21,13 @@
 #include "base/parse.h"
 #include "procs/closers.h"
 
-/* Who attaches has it shared, who closes exclusively. Anybody could: so nobody waits for it longer than this. */
+/*
+ * A daemon that attaches takes the lock shared, a closer exclusive. Any process can lock this file: waits are limited.
+ */
 #define LOCK_PATH "/sys/bus/event_source/devices/uprobe/type"
 #define LOOK_NS (5 * NSEC_PER_MSEC)
 #define HOLD_NS NSEC_PER_SEC	    /* one event takes 0.7 s at most */
-#define WAIT_NS (60 * NSEC_PER_SEC) /* of one process, all in all; guess: several starts of a trace */
+#define WAIT_NS (60 * NSEC_PER_SEC) /* of one closer, in total; guess: several starts of a trace */
 
 static struct {
 	void (*func)(uint32_t pid, uint32_t n_probes, void *data);
@@ -45,7 +47,7 @@ static void pause_ns(uint64_t ns)
 	(void)nanosleep(&t, NULL);
 }
 
-/* Return: how much of the time was used */
+/* Return: time that was waited */
 static uint64_t lock_wait(int fd, int operation, uint64_t most_ns)
 {
 	uint64_t waited_ns = 0;
@@ -74,7 +76,7 @@ static void fd_list_done(fd_list *list)
 	ARRAY_DONE(list);
 }
 
-/* What is open behind the standard descriptors, ascending. What cannot be listed is closed when the process ends. */
+/* List open descriptors above the standard ones, ascending. Unlisted ones are closed when the process ends. */
 static void open_list(fd_list *list)
 {
 	DIR *dir = opendir("/proc/self/fd");
@@ -120,7 +122,7 @@ int closer_main(void)
 		title_set(fds.n - i - 1);
 		if (lock_fd >= 0)
 			(void)flock(lock_fd, LOCK_UN);
-		pause_ns(NSEC_PER_MSEC); /* who waits for the lock looks again */
+		pause_ns(NSEC_PER_MSEC); /* lets a waiting daemon take the lock */
 	}
 	closep(&lock_fd);
 	return 0;
@@ -128,7 +130,7 @@ int closer_main(void)
 
 /* ---- starting it ---- */
 
-/* Everything but what is kept; only system calls. */
+/* Close all descriptors but those in the list; makes system calls only. */
 static void close_others(const int *sorted, size_t n)
 {
 	int low = 0;
@@ -152,16 +154,16 @@ static int compare_int(const void *a, const void *b)
 }
 
 /*
- * Keeps the descriptors until we have closed ours: the kernel closes the last ones there. Between fork and exec it
- * makes system calls only, since other threads of ours may hold any lock. Where it cannot run the file anew, the kernel
- * closes them as it ends.
+ * Keeps the descriptors until the daemon has closed its own, so that the slow last close happens in this process.
+ * Between fork and exec it makes system calls only, because other threads of the daemon may hold any lock. If exec
+ * fails, the kernel closes the descriptors when this process ends.
  */
 static _Noreturn void closer_become(const int *sorted, size_t n, int gate_fd)
 {
 	static const char name[] = "ingero-collectord", child[] = "--child", role[] = CLOSER_ROLE;
 	char *const argv[] = { (char *)name, (char *)child, (char *)role, NULL };
 #ifdef INGERO_SANITIZED
-	char **env = environ; /* how to report */
+	char **env = environ; /* variables that configure error reports */
 #else
 	char *const env[] = { NULL };
 #endif
@@ -182,7 +184,7 @@ static _Noreturn void closer_become(const int *sorted, size_t n, int gate_fd)
 	_exit(0);
 }
 
-/* A grandchild: whoever reaps orphans reaps it. Return: its number, 0: it was not told; -1: there is none */
+/* Fork a grandchild, which init reaps. Return: its pid; 0: unknown; -1: fork failed */
 static pid_t closer_fork(const int *sorted, size_t n, int gate_fd)
 {
 	sigset_t all, before;
@@ -219,7 +221,7 @@ void closer_start(const int *fds, size_t n)
 
 	if (keep && pipe2(gate, O_CLOEXEC) == 0) {
 		memcpy(keep, fds, n * sizeof(*keep));
-		keep[n] = STDIN_FILENO; /* the gate's end comes there */
+		keep[n] = STDIN_FILENO; /* becomes the read end of the gate */
 		qsort(keep, n + 1, sizeof(*keep), compare_int);
 		closer = closer_fork(keep, n + 1, gate[0]);
 		(void)close(gate[0]);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Closing perf events, which takes the kernel 0.1 to 0.7 s each, one after the other: a process of its own does it,
- * which outlives whoever started it. It keeps nothing but the events, runs the daemon's file anew (so that no memory of
- * the daemon stays), and has a name that says how many are left (procs/closers.h). While a trace attaches, it waits.
+ * Closing perf events in a separate process, because the kernel takes 0.1 to 0.7 s for each, one after the other. The
+ * process outlives the daemon that started it. It keeps only the events, runs the daemon's executable again (so that no
+ * memory of the daemon stays), and shows in its name how many are left (procs/closers.h). It waits while a trace
+ * attaches.
  */
 #pragma once
 
@@ -11,17 +12,17 @@
 
 #define CLOSER_ROLE "closer"
 
-/** closer_main() - the process: closes what it has open once its stdin ends, and ends. Return: exit status */
+/** closer_main() - main function of the process: close all its descriptors once its stdin ends. Return: exit status */
 int closer_main(void);
 /**
- * closer_start() - close these perf events and their links, in this order; ours are closed when it returns
- * Where no process can be made they are closed here, slowly.
+ * closer_start() - close these perf events and their links, in this order; the caller's descriptors are closed on
+ * return If no process can be started, they are closed here, slowly.
  */
 void closer_start(const int *fds, size_t n);
-/** closer_observe() - be told of each that was started, and how much it has to do; NULL: nobody is told */
+/** closer_observe() - set a function that is called for each started closer with its number of probes; NULL: none */
 void closer_observe(void (*func)(uint32_t pid, uint32_t n_probes, void *data), void *data);
 /**
- * closer_hold() - those that close wait meanwhile: one close is waited for, and not all
- * Return: descriptor whose closing lets them go on; -1: they do not wait
+ * closer_hold() - make closers wait; blocks until the close in progress has ended, not for all others
+ * Return: descriptor; closing it lets the closers continue; -1: they do not wait
  */
 int closer_hold(void);

@@ -15,7 +15,7 @@
 #include "procs/process_list.h"
 #include "procs/procfs.h"
 
-/* Of everybody: only what is captured is looked at. The loader has told of most of it already. */
+/* A mapping of any process: only captured processes are examined. The loader has reported most mappings already. */
 static void mapping_seen(const struct mapping_seen *seen, void *data)
 {
 	struct discover *d = data;
@@ -29,7 +29,7 @@ static void mapping_seen(const struct mapping_seen *seen, void *data)
 	struct owner owner;
 
 	if (!lease_set_covers(d->leases, seen->tgid, OWNER_NOBODY)) {
-		/* Beside a build this comes a thousand times a second, and asking costs 100 us. */
+		/* During a build this is called a thousand times a second, and reading the owner costs 100 us. */
 		if (!lease_set_is_by_owner(d->leases))
 			return;
 		process_fd = procfs_open_process(d->proc_fd, seen->tgid);
@@ -49,14 +49,14 @@ static void mapping_lost(void *data)
 
 static void mappings_unlooked(int r)
 {
-	(void)log_warning(r, "libraries that no program loader tells of are found when a trace starts");
+	(void)log_warning(r, "libraries that no dynamic loader reports are found only when a trace starts");
 }
 
-/* The second best way: a second late instead of a tenth. */
+/* Fall back to polling: libraries are found within a second instead of a tenth of one. */
 static void mappings_untold(struct discover *d, int r)
 {
 	(void)log_info(
-		"the kernel does not tell of mappings (%s): libraries that no program loader tells of are looked "
+		"the kernel does not report mappings (%s): libraries that no dynamic loader reports are searched "
 		"for once a second",
 		strerror(-r));
 	r = d->look ? 0 : mapping_look_new(d->probes, &d->look);
@@ -108,13 +108,13 @@ int discover_open(struct discover *d, struct probe_set *probes, struct target_se
 	return 0;
 }
 
-/* Records that would have told of processes and their libraries were lost. */
+/* Records of processes and their libraries were lost: scan all processes. */
 static void lost_processes_look(struct discover *d)
 {
 	process_list list = { .items = NULL };
 
 	d->must_look = false;
-	(void)process_list_read(d->proc_fd, &list); /* what was found until it failed */
+	(void)process_list_read(d->proc_fd, &list); /* use the processes found before an error */
 	for (size_t i = 0; i < list.n; i++)
 		if (lease_set_covers(d->leases, list.items[i].pid, list.items[i].uid))
 			(void)target_set_scan(d->targets, list.items[i].pid, 0, NULL, NULL);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * How libraries are found beside what a process tells by itself: mappings that the kernel
- * tells of, and a look at everybody when something was not told.
+ * Finding libraries that no dynamic loader reports: from mappings that the kernel reports, and by a scan of all
+ * processes when records were lost.
  */
 #pragma once
 
@@ -19,20 +19,20 @@ struct discover {
 	struct probe_set *probes;   /* borrowed, as are the next two */
 	struct target_set *targets; /* NULL until discover_open() and after discover_close() */
 	struct lease_set *leases;
-	struct mapping_watch *mappings; /* NULL where this kernel does not tell */
-	int mappings_error;		/* why */
-	struct mapping_look *look;	/* then; or NULL */
-	uint64_t life_full;		/* losses of life records, as last seen */
+	struct mapping_watch *mappings; /* NULL if this kernel does not report mappings */
+	int mappings_error;		/* why `mappings` is NULL, negative errno */
+	struct mapping_look *look;	/* used instead of `mappings`; or NULL */
+	uint64_t life_full;		/* number of lost life records at the last check */
 	int proc_fd;			/* valid while targets is set */
-	bool must_look;			/* something was not told */
+	bool must_look;			/* records were lost: scan all processes */
 };
 
-/** discover_prepare() - what needs a privilege that is given up before the probes are there */
+/** discover_prepare() - open what needs a privilege that is dropped before the probes are loaded */
 void discover_prepare(struct discover *discover, uv_loop_t *loop);
-/** discover_open() - Return: 0 or -errno; without word of mappings it goes on */
+/** discover_open() - start. Return: 0 or -errno; reports of mappings are optional */
 int discover_open(struct discover *discover, struct probe_set *probes, struct target_set *targets,
 		  struct lease_set *leases);
-/** discover_second() - once a second */
+/** discover_second() - to be called once a second */
 void discover_second(struct discover *discover);
-/** discover_close() - before the targets; fine when it was never opened, nor prepared */
+/** discover_close() - stop; call before closing the targets. Allowed if it was never opened or prepared */
 void discover_close(struct discover *discover);

@@ -15,7 +15,7 @@
 #include "probes/target.h"
 #include "procs/procfs.h"
 
-/* A look at what a process loaded: of one stop, also when that is over, and the process stopped again, before it is. */
+/* One scan of a stopped process's mappings. `stop` tells whether the process was resumed and stopped again since. */
 struct hold_scan {
 	struct hold *hold;
 	uint64_t stop;
@@ -29,14 +29,17 @@ static struct held_process *held_find(struct hold *hold, uint32_t tgid)
 	return NULL;
 }
 
-/* Its last record is on the ring by the time that it stands still: each asks for the stop and then comes. */
+/*
+ * Interval of checks whether the process has stopped. By then its last record is on the ring: it sends each before it
+ * stops.
+ */
 #define STOP_LOOK_MS 1
-#define STOP_LOOKS_MAX 100 /* somebody else may have let it go on meanwhile */
+#define STOP_LOOKS_MAX 100 /* another process may have resumed it meanwhile */
 
 /*
- * Nothing that is waited for takes as long, whatever it is that goes wrong: a program is late then, and that is
- * counted, but it does not stand still for good. Turns of the loop are counted: while it is attaching, slowly, none
- * comes.
+ * Longest hold. Attaching normally takes less; after this time the program is resumed whatever went wrong, and its
+ * missed calls are counted, so that no program stays stopped for good. The timer's ticks are counted: while the loop
+ * attaches, slowly, none comes.
  */
 #define HELD_SECONDS_MAX 10
 #define SECOND_MS 1000
@@ -44,8 +47,8 @@ static struct held_process *held_find(struct hold *hold, uint32_t tgid)
 enum standing { ON_ITS_WAY, STILL, GONE };
 
 /*
- * Where it cannot be read it counts as gone only when it is: who hides /proc hides no stop. Its number may have become
- * another process's.
+ * State of a process. If /proc cannot be read (hidepid), it is GONE only if kill() confirms it, else STILL. The pid may
+ * belong to another process by now.
  * @start_boot_ns: 0: not known
  */
 static enum standing process_standing(uint32_t tgid, uint64_t start_boot_ns)
@@ -61,10 +64,13 @@ static enum standing process_standing(uint32_t tgid, uint64_t start_boot_ns)
 	return stat.state == 'T' || stat.state == 't' ? STILL : ON_ITS_WAY;
 }
 
-/* The service has no right to signal; whoever started the program has. Return: whether anybody could be told */
+/*
+ * Resume a process. The service may not signal it; the client that started it may. Return: whether it was resumed or
+ * asked for
+ */
 static bool process_continue(struct hold *hold, uint32_t tgid, uint64_t start_boot_ns)
 {
-	CLEANUP(closep) int pidfd = (int)syscall(SYS_pidfd_open, tgid, 0); /* before the look, which is of this one */
+	CLEANUP(closep) int pidfd = (int)syscall(SYS_pidfd_open, tgid, 0); /* before the check below */
 
 	if (process_standing(tgid, start_boot_ns) == GONE)
 		return true;
@@ -72,13 +78,14 @@ static bool process_continue(struct hold *hold, uint32_t tgid, uint64_t start_bo
 	       hold->events.ask(tgid, hold->data);
 }
 
-/* What becomes of it is for /proc to say: that a signal was sent, or somebody asked to send it, is no proof. */
+/* Resume a held process. Only /proc proves that it runs; a sent or requested signal does not. */
 static void held_let_go(struct hold *hold, struct held_process *held)
 {
 	bool is_told = process_continue(hold, held->tgid, held->start_boot_ns);
 
 	if (!is_told && !held->is_let_go)
-		(void)log_warning(0, "cannot let process %u go on yet, 'kill -CONT %u' does", held->tgid, held->tgid);
+		(void)log_warning(0, "cannot resume process %u yet; 'kill -CONT %u' resumes it", held->tgid,
+				  held->tgid);
 	held->is_let_go = true;
 	held->n_looks = 0;
 }
@@ -88,7 +95,7 @@ static enum standing held_standing(const struct held_process *held)
 	return process_standing(held->tgid, held->start_boot_ns);
 }
 
-/* Return: whether it has to be looked at again soon; one that goes on is forgotten */
+/* Check a resumed process; forget it if it runs. Return: whether to check again soon */
 static bool let_go_look(struct hold *hold, size_t i)
 {
 	struct held_process *held = &hold->held.items[i];
@@ -97,10 +104,10 @@ static bool let_go_look(struct hold *hold, size_t i)
 		ARRAY_REMOVE_SWAP(&hold->held, i);
 		return false;
 	}
-	return held->n_looks++ < STOP_LOOKS_MAX; /* then each second */
+	return held->n_looks++ < STOP_LOOKS_MAX; /* after that once a second */
 }
 
-/* Return: whether it has to be looked at again soon */
+/* Check whether a held process has stopped. Return: whether to check again soon */
 static bool held_look(struct held_process *held)
 {
 	if (held->n)
@@ -110,8 +117,8 @@ static bool held_look(struct held_process *held)
 }
 
 /*
- * A process tells of several libraries in one go. When all that was heard of is attached, more may be
- * on the ring; to continue it then would be to let it run into what is not attached.
+ * A process reports several libraries in a row. When all reported ones are attached, more reports may be on the ring:
+ * resuming the process before they are read would let it run code without probes.
  */
 static void hold_look(uv_timer_t *timer)
 {
@@ -157,8 +164,9 @@ void hold_second(struct hold *hold)
 		if (++held->n_seconds < HELD_SECONDS_MAX && !held->is_let_go)
 			continue;
 		if (held->n && held->n_seconds == HELD_SECONDS_MAX) {
-			(void)log_warning(0, "process %u was held for %d s and goes on before all of it is attached",
-					  held->tgid, HELD_SECONDS_MAX);
+			(void)log_warning(
+				0, "process %u was held for %d s and is resumed before all its libraries are attached",
+				held->tgid, HELD_SECONDS_MAX);
 			target_set_let_go(hold->targets, held->tgid);
 		}
 		held_let_go(hold, held);
@@ -186,7 +194,7 @@ void hold_open(struct hold *hold, uv_loop_t *loop, struct target_set *targets, c
 	hold->timer.data = hold->second_timer.data = hold;
 }
 
-/* Return: the record of a process that has stopped; NULL without memory, or at the end */
+/* Entry of a process that has stopped, added if new. Return: NULL without memory, or after hold_release() */
 static struct held_process *held_take(struct hold *hold, uint32_t tgid, uint64_t start_boot_ns)
 {
 	struct held_process *held = hold->is_open ? held_find(hold, tgid) : NULL;
@@ -196,7 +204,7 @@ static struct held_process *held_take(struct hold *hold, uint32_t tgid, uint64_t
 		held = &hold->held.items[hold->held.n - 1];
 	if (!held)
 		return NULL;
-	/* Somebody else let it go on meanwhile, and here it stops again; or another process has got its number. */
+	/* It was resumed meanwhile and stops again, or another process has got its pid. */
 	if (held->is_let_go || held->start_boot_ns != start_boot_ns)
 		*held = fresh;
 	if (!held->stop)
@@ -228,7 +236,7 @@ void hold_library(struct hold *hold, const struct life_record *life)
 	if (!held)
 		(void)process_continue(hold, life->tgid, life->start_boot_ns); /* untraced */
 	if (!held || !scan)
-		return; /* that other looks wait for goes on when they end */
+		return; /* if other scans of the process are running, it is resumed when they end */
 	held->n++;
 	*scan = (struct hold_scan){ .hold = hold, .stop = held->stop };
 	target_set_load(hold->targets, &load, held_scanned, TAKE_PTR(scan));
@@ -245,7 +253,7 @@ void hold_end(struct hold *hold, const struct lease *lease)
 
 void hold_release(struct hold *hold)
 {
-	/* No lease asks for a stop any more: what was stopped until now is told of on the ring. */
+	/* No lease asks for stops any more: the ring has the records of all processes stopped so far. */
 	if (hold->is_open)
 		hold->events.drain(hold->data);
 	for (size_t i = hold->held.n; i-- > 0;)

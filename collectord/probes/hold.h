@@ -17,19 +17,19 @@ struct target_set;
 
 struct held_process {
 	uint32_t tgid;
-	uint64_t start_boot_ns; /* of the process; 0: not known */
-	uint64_t stop;		/* that it stands still since: no two are the same */
-	uint32_t n;		/* scans of this stop that must end before it goes on */
+	uint64_t start_boot_ns; /* start of the process; 0: unknown */
+	uint64_t stop;		/* unique number of the current stop */
+	uint32_t n;		/* scans of this stop that must end before the process is resumed */
 	uint32_t n_looks;
-	uint32_t n_seconds; /* turns of the loop, a second apart, that it was held for */
-	bool is_still;	    /* it was seen to stand still, so it has told of everything */
-	bool is_let_go;	    /* somebody was told to let it go on; it is forgotten when /proc says that it does */
+	uint32_t n_seconds; /* ticks of the one-second timer since it was held */
+	bool is_still;	    /* it was seen stopped: all its records are on the ring */
+	bool is_let_go;	    /* it was asked to resume; the entry is removed when /proc shows that it runs */
 };
 
 struct hold_events {
-	/* Let it go on, where we have not the right to signal. Return: whether anybody was asked */
+	/* Ask a client to resume the process if we may not signal it. Return: whether a client was asked */
 	bool (*ask)(uint32_t tgid, void *data);
-	void (*drain)(void *data); /* fetch every record there is */
+	void (*drain)(void *data); /* process every record on the rings */
 };
 
 struct hold {
@@ -38,20 +38,20 @@ struct hold {
 	void *data;
 	bool is_open;
 	uv_timer_t timer;
-	uv_timer_t second_timer; /* while any is held */
+	uv_timer_t second_timer; /* runs while a process is held */
 	ARRAY(struct held_process) held;
-	uint64_t n_stops; /* until now */
+	uint64_t n_stops; /* number of stops so far */
 };
 
-/** hold_open() - @data: of events, which may be asked once a library was told of */
+/** hold_open() - start. @data: argument of @events, which are called after the first hold_library() */
 void hold_open(struct hold *hold, uv_loop_t *loop, struct target_set *targets, const struct hold_events *events,
 	       void *data);
-/** hold_library() - a process has loaded a library: look at it, and let the process go on then if it is held */
+/** hold_library() - a process has loaded a library: scan it, and then resume the process if it is held */
 void hold_library(struct hold *hold, const struct life_record *life);
-/** hold_second() - once a second while any is held, by itself: nobody is held for good */
+/** hold_second() - resume processes held too long; called by a timer once a second while any is held */
 void hold_second(struct hold *hold);
-/** hold_end() - a lease ends: what it holds goes on, while its caller can still be asked to let it */
+/** hold_end() - a lease ends: resume the processes that it holds, while its caller can still be asked to signal them */
 void hold_end(struct hold *hold, const struct lease *lease);
-/** hold_release() - everybody goes on now; fine when it was never opened */
+/** hold_release() - resume all held processes; allowed if it was never opened */
 void hold_release(struct hold *hold);
 void hold_done(struct hold *hold);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The hooks of the kernel beside the probes in libraries: which program, for whom, and whether it can be had.
+ * Kernel hooks besides the probes in libraries: their programs, their families, and whether this kernel has them.
  *
- * Life of processes is told from the first target on; switches and pages cost everybody, so only while
- * libraries are attached.
+ * Hooks of process life are attached from the first target on. Hooks of task switches and pages cost time in all
+ * processes, so they are attached only while libraries are.
  */
 #include "probes/hooks.h"
 
@@ -18,7 +18,7 @@
 
 struct hook {
 	enum hook_family family;
-	size_t program; /* offset in the skeleton */
+	size_t program; /* offset of the program in the skeleton */
 	const char *tracepoint;
 };
 
@@ -45,7 +45,7 @@ static struct bpf_program *hook_program(const struct probe_set *set, const struc
 	return program;
 }
 
-/* The first reason is told. */
+/* Note why a family is absent; the first reason is kept. */
 static void __attribute__((format(printf, 3, 4)))
 family_lacks(struct probe_set *set, enum hook_family family, const char *format, ...)
 {

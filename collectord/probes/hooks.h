@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/*
- * Hooks of the kernel, by family. Between the files of a probe set alone.
- */
+/* Kernel hooks, by family. Used only by the files of a probe set. */
 #pragma once
 
 #include "probes/probe_set.h"
@@ -22,11 +20,11 @@ enum hook_index {
 
 struct kernel_traits;
 
-/** hooks_select() - before loading: the programs that this kernel can run, and why others cannot */
+/** hooks_select() - before loading: select the programs that this kernel can run, and note why others cannot */
 void hooks_select(struct probe_set *set, const struct kernel_traits *traits);
-/** hooks_update() - attach those that are needed now, detach those that are not. Return: 0 or -errno */
+/** hooks_update() - attach the hooks that are needed now, detach the others. Return: 0 or -errno */
 int hooks_update(struct probe_set *set);
-/** hooks_close() - detach all */
+/** hooks_close() - detach all hooks */
 void hooks_close(struct probe_set *set);
-/** hooks_state() - as probe_set_families() tells it. @set: NULL while it is loading */
+/** hooks_state() - state of a family for probe_set_families(). @set: NULL while it is loading */
 struct probe_family_state hooks_state(const struct probe_set *set, enum hook_family family);

@@ -22,7 +22,7 @@ struct kernel {
 
 static struct kernel *kernel_of(const struct source *source)
 {
-	return (struct kernel *)(uintptr_t)source; /* its first member */
+	return (struct kernel *)(uintptr_t)source; /* `source` is the first member */
 }
 
 static const char *kernel_name(const struct source *source)

@@ -9,7 +9,7 @@
 struct probe_set;
 
 /**
- * kernel_open() - begin to fetch what the kernel half writes
+ * kernel_open() - start reading what the kernel half writes
  * @probes: borrowed until the source is closed
  * @ring_bytes: size of the ring of calls
  * Return: 0 or -errno

@@ -19,7 +19,7 @@ static const char *const optional_tracepoints[] = {
 	"mm_vmscan_memcg_reclaim_end",
 };
 
-/* The running kernel's own types: what is there decides what the programs read. */
+/* Find a struct in the running kernel's type information. */
 static const struct btf_type *btf_struct(const struct btf *btf, const char *name)
 {
 	int id = btf__find_by_name_kind(btf, name, BTF_KIND_STRUCT);
@@ -71,7 +71,7 @@ static bool btf_tracepoint_points(const struct btf *btf, const char *name)
 	return t && btf_is_ptr(t);
 }
 
-/* Whether programs may call a helper: the kernel's own list has its name. */
+/* Whether programs may call a helper: the kernel's type information lists its name. */
 static bool btf_has_helper(const struct btf *btf, const char *name)
 {
 	int id = btf__find_by_name_kind(btf, "bpf_func_id", BTF_KIND_ENUM);

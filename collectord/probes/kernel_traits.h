@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/*
- * What this kernel's own types say it can tell us: which fields are there decides what
- * the programs read.
- */
+/* Capabilities of this kernel by its type information (BTF): the fields that exist decide what the programs read. */
 #pragma once
 
 #include <stdbool.h>
@@ -10,17 +7,17 @@
 
 struct kernel_traits {
 	bool has_sched;		 /* scheduling delays and the run-queue clock */
-	bool has_switch_state;	 /* sched_switch carries the state of who leaves, 5.18 */
+	bool has_switch_state;	 /* sched_switch has the state of the task that leaves, 5.18 */
 	bool has_task_throttled; /* 6.18 */
 	bool has_throttle_count; /* CFS_BANDWIDTH */
 	bool has_loop;		 /* bpf_loop(), 5.17 */
 	bool has_percpu_lookup;	 /* bpf_map_lookup_percpu_elem(), 5.19 */
 	bool has_find_vma;	 /* bpf_find_vma(), 5.17 */
-	bool has_oom_task;	 /* mark_victim carries the task, 6.8; before that a number */
-	uint32_t missing;	 /* bit by number of those tracepoints that a kernel may be without */
+	bool has_oom_task;	 /* mark_victim has the task, 6.8; before that only its pid */
+	uint32_t missing;	 /* a bit for each missing optional tracepoint, by its number */
 };
 
-/** kernel_traits_read() - Return: 0, or -errno where the kernel does not describe its types (BTF) */
+/** kernel_traits_read() - read them. Return: 0, or -errno if the kernel has no BTF */
 int kernel_traits_read(struct kernel_traits *ret_traits);
-/** kernel_traits_has_tracepoint() - of those that a kernel may be without; others are always there */
+/** kernel_traits_has_tracepoint() - whether the kernel has a tracepoint; true for those that every kernel has */
 bool kernel_traits_has_tracepoint(const struct kernel_traits *traits, const char *name);

@@ -8,7 +8,7 @@
 #include "base/array.h"
 #include "base/log.h"
 
-/* Processes that are gone and still covered, per lease; the oldest are forgotten, their figures are then too. */
+/* Gone processes that a lease still covers, at most; the oldest are forgotten, with their figures. */
 #define LEASE_GONE_MAX 16384
 
 struct gone_process {
@@ -17,13 +17,13 @@ struct gone_process {
 };
 
 struct lease {
-	ARRAY(uint32_t) pids; /* named, and their descendants; alive */
+	ARRAY(uint32_t) pids; /* running processes that the lease names, and their descendants */
 	ARRAY(struct gone_process) gone;
-	size_t gone_next; /* once full: the oldest */
+	size_t gone_next; /* once the list is full: index of the oldest entry */
 	ARRAY(uint32_t) uids;
 	struct process_wish each;
 	bool all;
-	bool may_hold; /* or might, before its end began */
+	bool may_hold; /* processes may be held for it; false once its end began */
 };
 
 struct lease_set {
@@ -129,7 +129,7 @@ bool lease_holds(const struct lease *lease, uint32_t tgid)
 	return lease->may_hold && names_pid(lease, tgid);
 }
 
-/* What becomes of the kernel's filter where several leases name the same: each has its wish, nobody else has. */
+/* Set the kernel's filter of a process that several leases may name: the union of their wishes. */
 
 static int pid_apply(struct lease_set *set, uint32_t tgid)
 {
@@ -164,7 +164,9 @@ static void everyone_apply(struct lease_set *set)
 		probe_set_everyone_remove(set->probes);
 }
 
-/* After the lease came or went. Return: 0, or the first error, with the rest applied all the same */
+/*
+ * Apply the names of a lease that was added or removed. Return: 0, or the first error; the rest is applied nevertheless
+ */
 static int names_apply(struct lease_set *set, const struct lease *lease)
 {
 	int result = 0, r;
@@ -213,7 +215,7 @@ static void lease_withdraw(struct lease_set *set, const struct lease *lease)
 
 	while (i < set->leases.n && set->leases.items[i] != lease)
 		i++;
-	assert(i < set->leases.n); /* else it was removed before */
+	assert(i < set->leases.n); /* else the lease was removed twice */
 	ARRAY_REMOVE_SWAP(&set->leases, i);
 	(void)names_apply(set, lease); /* a process may be gone already */
 }
@@ -283,7 +285,7 @@ void lease_set_fork(struct lease_set *set, uint32_t parent, uint32_t child)
 
 		if (!names_pid(lease, parent) || names_pid(lease, child))
 			continue;
-		r = ARRAY_PUSH(&lease->pids, child); /* the kernel half added it by itself */
+		r = ARRAY_PUSH(&lease->pids, child); /* the kernel half has added the child already */
 		if (r < 0)
 			(void)log_warning(r, "cannot follow process %u, its calls will be missing", child);
 	}
@@ -326,5 +328,5 @@ void lease_set_exit(struct lease_set *set, uint32_t tgid, uint64_t start_boot_ns
 				break;
 			}
 	}
-	(void)probe_set_target_remove(set->probes, tgid); /* not there if the kernel half took it out at exit */
+	(void)probe_set_target_remove(set->probes, tgid); /* fails if the kernel half removed it at exit */
 }

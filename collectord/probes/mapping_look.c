@@ -10,11 +10,11 @@
 
 #define ROOM_FIRST 512
 #define ROOM_MOST (1u << 22)	      /* no machine has more processes */
-#define LOOK_NS (900 * NSEC_PER_MSEC) /* who asks calls more often than the timer */
-#define CLOSE_LOOKS_MOST 16 /* a second; each some 100 us, of a process with ten thousands of mappings some ms */
+#define LOOK_NS (900 * NSEC_PER_MSEC) /* callers other than the timer may ask more often */
+#define CLOSE_LOOKS_MOST 16 /* per second; each takes about 100 us, with tens of thousands of mappings some ms */
 
 struct executable_list {
-	struct executable_record *items; /* by process */
+	struct executable_record *items; /* ascending by process id */
 	size_t n;
 	size_t room;
 };
@@ -23,7 +23,7 @@ struct mapping_look {
 	struct probe_set *probes;
 	struct executable_list known;
 	uint64_t looked_ns;
-	uint32_t from_tgid; /* those before had their turn the last time */
+	uint32_t from_tgid; /* continue with this process: earlier ones were scanned the last time */
 	bool is_on;
 };
 
@@ -63,7 +63,7 @@ static int executables_read(struct probe_set *probes, size_t n_likely, struct ex
 		if (n)
 			qsort(list.items, list.n, sizeof(*list.items), compare);
 		*ret = list;
-		list = (struct executable_list){ .items = NULL }; /* the caller's */
+		list = (struct executable_list){ .items = NULL }; /* the caller owns the list now */
 		return 0;
 	}
 	return -E2BIG;
@@ -106,7 +106,7 @@ static bool is_same_record(const struct executable_record *a, const struct execu
 	return a->tgid == b->tgid && a->start_boot_ns == b->start_boot_ns && a->pages == b->pages && a->uid == b->uid;
 }
 
-/* Marks what is as it was before. */
+/* Mark the processes whose mappings did not change. */
 static void unchanged_mark(const struct executable_list *before, const struct executable_list *now, bool *is_unchanged)
 {
 	for (size_t i = 0, k = 0; i < now->n; i++) {
@@ -116,7 +116,10 @@ static void unchanged_mark(const struct executable_list *before, const struct ex
 	}
 }
 
-/* @is_unchanged: of each that is known. Those that have to wait are known with nothing, so that they differ again. */
+/*
+ * Report changed processes. @is_unchanged: for each known process. Those that must wait are noted as empty, to differ
+ * again next time.
+ */
 static void changed_tell(struct mapping_look *look, const bool *is_unchanged, mapping_changed_func func, void *data)
 {
 	const size_t n = look->known.n;
@@ -155,7 +158,7 @@ int mapping_look_again(struct mapping_look *look, uint64_t now_ns, mapping_chang
 		return r;
 	is_unchanged = calloc(now.n + 1, sizeof(*is_unchanged));
 	if (!is_unchanged)
-		return -ENOMEM; /* what is known stays, and is compared with the next time */
+		return -ENOMEM; /* keep the old list for the next comparison */
 	unchanged_mark(&look->known, &now, is_unchanged);
 	before = look->known;
 	look->known = now;

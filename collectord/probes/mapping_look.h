@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Who has mapped something executable since the last look, where the kernel tells nobody of mappings as they are
- * made (mapping_watch.h): how much everybody maps, read once a second.
+ * Which processes have mapped executable files since the last check, by polling. Used if the kernel does not report
+ * mappings as they are made (mapping_watch.h): the amount that each process maps is read once a second.
  */
 #pragma once
 
@@ -13,20 +13,20 @@ struct probe_set;
 
 /**
  * typedef mapping_changed_func - a process maps more or less than before, has another owner, or is new
- * @uid: UINT32_MAX: nobody's. Return: whether it was looked at closely
+ * @uid: its owner; UINT32_MAX: none. Return: whether the process was scanned
  */
 typedef bool (*mapping_changed_func)(uint32_t tgid, uint32_t uid, void *data);
 
-/** mapping_look_new() - nothing is known yet. @probes: borrowed. Return: 0 or -ENOMEM */
+/** mapping_look_new() - create it, without known processes. @probes: borrowed. Return: 0 or -ENOMEM */
 int mapping_look_new(struct probe_set *probes, struct mapping_look **ret_look);
 void mapping_look_free(struct mapping_look *look);
-/** mapping_look_set() - on: what is mapped now is known from here on; off: nothing is. Return: 0 or -errno */
+/** mapping_look_set() - on: note the present mappings as known; off: forget all. Return: 0 or -errno */
 int mapping_look_set(struct mapping_look *look, bool is_on);
 /**
- * mapping_look_again() - tell of every process that changed since; nothing while it is off, nor within a second
+ * mapping_look_again() - report each process that changed since; does nothing while off, or within a second
  *
- * Who compiles while he runs changes all the time, and a close look takes as long as a process has mappings: after so
- * many of those the others wait for the next time, where they are first.
+ * A process with a just-in-time compiler changes all the time, and a scan takes time in proportion to the mappings. So
+ * the number of scans is limited; the other processes are scanned first the next time.
  *
  * Return: 0 or -errno
  */

@@ -18,8 +18,9 @@
 #define RING_BYTES (64u << 10)	/* about 400 mappings between two looks, on each CPU */
 #define RECORD_BYTES_MAX 65536u /* perf_event_header.size is 16 bits */
 
-/* What perf writes for attr.mmap2, with sample_id_all of PERF_SAMPLE_TID | PERF_SAMPLE_TIME. Source:
- * perf_event_open(2). */
+/*
+ * Record of perf for attr.mmap2, with sample_id_all of PERF_SAMPLE_TID | PERF_SAMPLE_TIME. Source: perf_event_open(2).
+ */
 struct mmap_record {
 	struct perf_event_header header;
 	uint32_t pid, tid;
@@ -46,7 +47,7 @@ struct mapping_watch {
 	void *data;
 	bool is_on;
 	bool is_draining; /* its rings stay mapped */
-	uint8_t *record;  /* one that the ring's end had cut in two */
+	uint8_t *record;  /* copy of a record that wraps around the end of the ring */
 	uv_timer_t timer;
 	ARRAY(struct cpu_ring) rings;
 };
@@ -71,7 +72,7 @@ static int cpu_ring_open(int cpu, struct cpu_ring *ret_ring)
 		.use_clockid = 1,
 		.clockid = CLOCK_MONOTONIC,
 		.watermark = 1,
-		.wakeup_watermark = RING_BYTES, /* nobody is woken */
+		.wakeup_watermark = RING_BYTES, /* never wake a reader */
 	};
 	CLEANUP(closep) int fd = (int)syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 
@@ -118,7 +119,7 @@ static void mapping_tell(struct mapping_watch *watch, const uint8_t *bytes, size
 	memcpy(&m, bytes, sizeof(m));
 	memcpy(&id, bytes + n - sizeof(id), sizeof(id));
 	if (!m.inode)
-		return; /* memory, or the kernel's own */
+		return; /* anonymous memory, or a mapping of the kernel */
 	watch->seen(&(struct mapping_seen){ .time_ns = id.time_ns,
 					    .start = m.address,
 					    .device = (uint64_t)m.device_major << 32 | m.device_minor,
@@ -127,7 +128,7 @@ static void mapping_tell(struct mapping_watch *watch, const uint8_t *bytes, size
 		    watch->data);
 }
 
-/* Return: the record at a position of the ring, whole. */
+/* Return: the record at a position of the ring, in one piece. */
 static const uint8_t *record_at(const struct mapping_watch *watch, const struct cpu_ring *ring, uint64_t at, size_t n)
 {
 	const uint8_t *data = (const uint8_t *)ring->page + page_bytes();
@@ -177,7 +178,7 @@ void mapping_watch_drain(struct mapping_watch *watch)
 	for (size_t i = 0; i < watch->rings.n; i++)
 		is_lost |= cpu_ring_drain(watch, &watch->rings.items[i]);
 	watch->is_draining = false;
-	if (!watch->is_on) /* whoever was told has turned it off */
+	if (!watch->is_on) /* the callback has turned it off */
 		rings_stop(watch);
 	if (is_lost)
 		watch->lost(watch->data);
@@ -228,7 +229,7 @@ static int rings_open(struct mapping_watch *watch)
 		int r = cpu_ring_open(cpu, &ring);
 
 		if (r == -ENODEV)
-			continue; /* is off */
+			continue; /* this CPU is offline */
 		if (r == 0) {
 			r = ARRAY_PUSH(&watch->rings, ring);
 			if (r < 0)

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * A decoder for the few encodings that real function heads begin with.
+ * A decoder for the few encodings with which real functions begin.
  *
- * Each instruction is one of three: a place (the kernel emulates it, so a probe on
- * it costs one trap), transparent (it leaves arguments, stack pointer and return
- * address as they were, so the probe may go behind it), or the end of what we know.
- * What the kernels since 5.15 do was read in arch/x86/kernel/uprobes.c
- * (push_setup_xol_ops, branch_setup_xol_ops) and arch/arm64/kernel/probes/decode-insn.c.
+ * Each instruction is one of three: a place (the kernel emulates it, so a probe on it costs one trap), transparent (it
+ * does not change arguments, stack pointer and return address, so the probe may be placed after it), or unknown, where
+ * decoding ends. Sources for the kernels since 5.15: arch/x86/kernel/uprobes.c (push_setup_xol_ops,
+ * branch_setup_xol_ops) and arch/arm64/kernel/probes/decode-insn.c.
  */
 #include "probes/place.h"
 
@@ -15,10 +14,10 @@
 #include <string.h>
 
 enum step {
-	STEP_END,	 /* unknown, or changes what a probe wants to read */
+	STEP_END,	 /* unknown, or changes what a probe must read */
 	STEP_PLACE,	 /* emulated on every kernel */
-	STEP_PLACE_JUMP, /* likewise, a conditional jump */
-	STEP_NOP,	 /* transparent; emulated too, but on new kernels alone */
+	STEP_PLACE_JUMP, /* emulated on every kernel, a conditional jump */
+	STEP_NOP,	 /* transparent; emulated only on new kernels */
 	STEP_REFUSED,	 /* transparent; older kernels refuse a probe on it */
 	STEP_OVER,	 /* transparent, single-stepped */
 };
@@ -46,7 +45,7 @@ static size_t x86_nop_operand_bytes(const uint8_t *p, size_t n)
 	rm = p[0] & 7;
 	if (mod == 3)
 		return bytes;
-	if (rm == 4) { /* index byte follows; base 5 without displacement means 4 bytes of it */
+	if (rm == 4) { /* an index byte follows; base 5 without displacement means a displacement of 4 bytes */
 		if (n < 2)
 			return 0;
 		bytes++;
@@ -59,7 +58,7 @@ static size_t x86_nop_operand_bytes(const uint8_t *p, size_t n)
 	return bytes;
 }
 
-/* nop of one instruction, any number of 66 prefixes before it and at most one 2e, as assemblers pad. */
+/* One nop with any number of 66 prefixes and at most one 2e, as assemblers use for padding. */
 static struct instruction x86_nop(const uint8_t *p, size_t n)
 {
 	size_t i = 0, operand;
@@ -78,8 +77,8 @@ static struct instruction x86_nop(const uint8_t *p, size_t n)
 }
 
 /*
- * What compares or tests and writes flags alone. Flags carry no argument.
- * Only forms seen at heads: immediate against memory by instruction pointer, register against itself.
+ * Comparisons and tests that write only flags, which hold no argument. Only the forms found at the start of functions:
+ * immediate against memory relative to the instruction pointer, register against itself.
  */
 static struct instruction x86_compare(const uint8_t *p, size_t n)
 {
@@ -126,9 +125,9 @@ static struct instruction x86_decode(const uint8_t *p, size_t n)
 }
 
 /*
- * arm64. A return probe replaces the link register, so nothing that reads it may come
- * before the probe: paciasp signs it, and a probe behind it would make the program's
- * own check fail. bti and nop are single-stepped on most kernels, but transparent.
+ * arm64. A return probe replaces the link register, so no instruction that reads it may precede the probe: paciasp
+ * signs it, and with a probe after it the program's own check would fail. bti and nop are transparent, but
+ * single-stepped on most kernels.
  */
 static struct instruction arm64_decode(const uint8_t *p, size_t n)
 {
@@ -188,7 +187,7 @@ struct place place_find(uint16_t machine, const uint8_t *head, size_t n_head)
 		at += here.n;
 		only_refused = only_refused && here.step == STEP_REFUSED;
 		if (only_refused)
-			fallback.delta = (uint32_t)at; /* the symbol's address cannot be probed */
+			fallback.delta = (uint32_t)at; /* the address of the symbol itself cannot be probed */
 	}
 	return fallback;
 }

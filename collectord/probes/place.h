@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Where in a function a probe is cheap.
+ * Finding the place in a function where a probe is cheap.
  *
- * The kernel emulates a few instructions in the breakpoint handler and single-steps
- * all others, at ten times the price (docs/measurements/cost.md). Given the
- * first bytes of a function, place_find() picks the first emulated instruction that
- * every call reaches with argument registers and stack pointer as at entry, and
- * settles for the function's own address where it does not know an encoding.
- * The only file here that knows instructions.
+ * The kernel emulates a few instructions in the breakpoint handler and single-steps all others, at ten times the cost
+ * (docs/measurements/cost.md). From the first bytes of a function, place_find() selects the first emulated instruction
+ * that every call reaches with argument registers and stack pointer as at entry. If it does not know an encoding, it
+ * returns the function's own address. No other file here decodes instructions.
  */
 #pragma once
 
@@ -21,6 +19,8 @@ struct place {
 	enum call_head head;
 };
 
-/** place_find() - always finds one: {0, CALL_HEAD_STEPPED} when nothing better is known
- * @machine: ELF e_machine of the file (EM_X86_64, EM_AARCH64) */
+/**
+ * place_find() - find the place for a probe; {0, CALL_HEAD_STEPPED} if no better one is known
+ * @machine: ELF e_machine of the file (EM_X86_64, EM_AARCH64)
+ */
 struct place place_find(uint16_t machine, const uint8_t *head, size_t n_head);

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/*
- * Accounts of threads: of those that live as an iterator of the kernel half writes them, of those that ended from a
- * map.
- */
+/* Accounts of threads: of running threads from an iterator of the kernel half, of ended threads from a map. */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
@@ -16,13 +13,13 @@
 
 #define ACCOUNTS_AT_ONCE 16
 
-/* Not one that is just being written. */
+/* Whether the account is complete, not one that is being written. */
 static bool account_is_whole(const struct account_record *record)
 {
 	return record->changes == record->account.changes;
 }
 
-/* Return: how many were told, or -errno */
+/* Return: number of accounts passed to func, or -errno */
 static int accounts_living(struct probe_set *set, struct account_record *room, probe_account_func func, void *data)
 {
 	CLEANUP(closep) int fd = -1;
@@ -53,7 +50,7 @@ static int accounts_living(struct probe_set *set, struct account_record *room, p
 	}
 }
 
-/* Return: how many keys there are in the map of threads that ended */
+/* Return: number of keys in the map of ended threads */
 static size_t ended_keys(const struct probe_set *set, struct account_key ret[ACCOUNTS_ENDED])
 {
 	int fd = bpf_map__fd(set->bpf->maps.accounts_ended);
@@ -73,7 +70,7 @@ static int accounts_of_ended(struct probe_set *set, struct account_record *room,
 	if (!keys)
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++) {
-		/* One that is just being written stays for the next time. */
+		/* An account that is being written stays for the next time. */
 		if (bpf_map_lookup_elem(fd, &keys[i], room) || !account_is_whole(room))
 			continue;
 		(void)bpf_map_delete_elem(fd, &keys[i]);
@@ -88,13 +85,13 @@ int probe_set_accounts(struct probe_set *set, probe_account_func func, void *dat
 	CLEANUP(freep) struct account_record *room = calloc(ACCOUNTS_AT_ONCE, sizeof(*room));
 	int living, ended;
 
-	/* Without task switches all of its time would be on the CPU. */
+	/* Without task switches all time would count as on the CPU. */
 	if (!probe_set_measures(set, BLAME_RUNNABLE))
 		return 0;
 	if (!room)
 		return -ENOMEM;
 	living = accounts_living(set, room, func, data);
-	/* After the living, or one that ends in between would be in neither. */
+	/* After the running threads, so that a thread which ends in between is not missed. */
 	ended = accounts_of_ended(set, room, func, data);
 	if (living < 0)
 		return living;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What the kernel half has counted: memory shared with it, pools of what is free, and
- * everything that is read.
+ * Reading what the kernel half has counted: memory shared with it, pools of free slots and cells, maps and iterators.
  */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -17,7 +16,7 @@
 #include "clock.h"
 #include "probes/probe_set_state.h"
 
-#define CELLS_SPARE 128 /* kept for overflow cells of processes that come when all others are taken */
+#define CELLS_SPARE 128 /* reserved as overflow cells of processes that start when all other cells are taken */
 
 static int map_memory(struct bpf_map *map, size_t bytes, void *ret_memory)
 {
@@ -30,9 +29,8 @@ static int map_memory(struct bpf_map *map, size_t bytes, void *ret_memory)
 }
 
 /*
- * Cells are mapped as far as they are in use: each mapped page counts as the daemon's
- * own memory, and of the 8 MiB most machines use a few hundred KiB. The address is kept
- * for all of them, so it never changes.
+ * Only used cells are mapped: each mapped page counts as memory of the daemon, and of the 8 MiB most machines use a few
+ * hundred KiB. Address space is reserved for all cells, so the address never changes.
  */
 #define CELLS_STEP 128 /* whole pages on machines with pages up to 64 KiB */
 
@@ -121,7 +119,10 @@ uint64_t probe_set_counter(const struct probe_set *set, uint32_t index)
 	return sum;
 }
 
-/* Rows are not mapped: one MiB would be the daemon's own for what it reads of a process once, when that is gone. */
+/*
+ * Rows are not mapped: that would add 1 MiB to the daemon's memory, and each row is read only once, after its process's
+ * end.
+ */
 int probe_set_slot_row(const struct probe_set *set, uint32_t slot, struct slot_row *ret_row)
 {
 	return bpf_map_lookup_elem(bpf_map__fd(set->bpf->maps.slot_rows), &slot, ret_row) ? -errno : 0;
@@ -140,7 +141,7 @@ static int cell_give_back(struct probe_set *set, uint32_t idx)
 	return bpf_map_update_elem(bpf_map__fd(pool), NULL, &idx, BPF_ANY) ? -errno : 0;
 }
 
-/* Take back what a slot holds: its row first, so that nobody finds a cell that is being emptied. */
+/* Free the cells of a slot: its row first, so that no program finds a cell that is being emptied. */
 int probe_set_slot_empty(struct probe_set *set, uint32_t slot)
 {
 	static const struct slot_row empty;
@@ -181,7 +182,7 @@ static size_t behind_read(struct probe_set *set)
 	LIBBPF_OPTS(bpf_map_batch_opts, opts, .elem_flags = 0);
 	uint32_t n = BEHIND_ROOM, position;
 
-	/* One call for all of them; -ENOENT is its way to say that this was the end. */
+	/* One call reads all entries; -ENOENT means that it reached the end. */
 	if (bpf_map_lookup_batch(bpf_map__fd(set->bpf->maps.behind), NULL, &position, set->behind_keys,
 				 set->behind_values, &n, &opts) &&
 	    errno != ENOENT)
@@ -227,9 +228,9 @@ void probe_set_loss_add(struct probe_set *set, enum loss_reason reason, uint64_t
 }
 
 /*
- * Records of an iterator.
- * @counts_rest: read on when there is no more room, only to know how many there are
- * Return: how many there are (the first `room` are written), or -errno
+ * Read the records of an iterator.
+ * @counts_rest: without room, continue to read only to count the records
+ * Return: number of records (the first `room` are written), or -errno
  */
 static int iterator_read(struct bpf_link *link, void *ret, size_t record_bytes, size_t room, bool counts_rest)
 {
@@ -261,7 +262,7 @@ int probe_set_in_flight(struct probe_set *set, struct in_flight_record *ret, siz
 	return iterator_read(set->in_flight, ret, sizeof(*ret), room, /* counts_rest= */ true);
 }
 
-/* In order of address; where the walk begins anew, it is over. */
+/* Return: number of records of the first walk: addresses ascend, and a lower one means that the walk began anew. */
 static int mapped_first(const struct mapped_record *records, int n)
 {
 	for (int i = 1; i < n; i++)
@@ -277,7 +278,10 @@ int probe_set_mapped(struct probe_set *set, uint32_t tgid, struct mapped_record 
 	struct bpf_link *link;
 	int r;
 
-	/* All of both: initializers leave padding and other members to chance, and libbpf and the kernel look at it. */
+	/*
+	 * Clear all bytes: initializers leave padding and other members undefined, and libbpf and the kernel check
+	 * them.
+	 */
 	memset(&which, 0, sizeof(which));
 	memset(&opts, 0, sizeof(opts));
 	which.task.tid = tgid;
@@ -287,7 +291,7 @@ int probe_set_mapped(struct probe_set *set, uint32_t tgid, struct mapped_record 
 	link = bpf_program__attach_iter(set->bpf->progs.mapped, &opts);
 	if (!link)
 		return errno == EINVAL ? -EOPNOTSUPP : -errno;
-	/* Not to its end: that of a process that was stopped while it mapped was seen never to come (Linux 6.18). */
+	/* Not to its end: if the process was stopped while it mapped, the iterator never ended (seen on Linux 6.18). */
 	r = iterator_read(link, ret, sizeof(*ret), room, /* counts_rest= */ false);
 	(void)bpf_link__destroy(link);
 	return mapped_first(ret, r);
@@ -336,7 +340,7 @@ static uint64_t fdinfo_bytes(int fd)
 	return bytes;
 }
 
-/* Some 80 files are read for it, half of what an answer about the daemon's state takes. */
+/* This reads about 80 files, half the time of an answer about the daemon's state: the value is kept for a second. */
 uint64_t probe_set_kernel_bytes(struct probe_set *set)
 {
 	uint64_t now_ns = clock_now_ns(), sum = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What is attached: call probes by library file, loaders, and the hooks that come with
- * the first of them and go with the last.
+ * Attached libraries: call probes by library file, loaders, and the hooks that are attached with the first library and
+ * detached with the last.
  */
 #include <assert.h>
 #include <bpf/libbpf.h>
@@ -18,9 +18,9 @@
 
 struct probe_library {
 	struct attach *attach;
-	struct attach *ends; /* of a collector, where they have places of their own; else NULL */
-	unsigned int number; /* of the attach, in its cookies */
-	size_t *n_family;    /* counter of its family, in the set */
+	struct attach *ends; /* ends of garbage collections, if these have sites of their own; else NULL */
+	unsigned int number; /* number of the attach, in its cookies */
+	size_t *n_family;    /* counter of the set that includes this library */
 };
 
 static struct attach_programs call_programs(const struct probe_set *set)
@@ -43,7 +43,7 @@ static uint64_t boot_now_ns(void)
 	return (uint64_t)t.tv_sec * NSEC_PER_SEC + (uint64_t)t.tv_nsec;
 }
 
-/* A return whose entry nobody saw is a loss only in threads that are older than the attach. */
+/* A return without a seen entry is a loss only in threads that are older than the attach. */
 int probe_set_call_attach(struct probe_set *set, int path_fd, const struct probe_site *sites, size_t n_sites,
 			  struct attach **ret_attach)
 {
@@ -78,7 +78,7 @@ static unsigned int attach_number_take(struct probe_set *set)
 	return number;
 }
 
-/* A copy, whose cookies have the number. Return: NULL without memory */
+/* Copy the sites and add the number to their cookies. Return: NULL without memory */
 static struct probe_site *sites_number(const struct probe_site *sites, size_t n_sites, unsigned int number)
 {
 	struct probe_site *numbered = calloc(n_sites + 1, sizeof(*numbered));
@@ -100,7 +100,7 @@ int probe_set_attach_library(struct probe_set *set, int path_fd, const struct pr
 
 	if (!numbered)
 		return -ENOMEM;
-	/* The hooks first: a call must not wait before anybody looks. */
+	/* Hooks first, so that no wait inside a call is missed. */
 	set->n_libraries++;
 	r = hooks_update(set);
 	if (r == 0)
@@ -115,10 +115,9 @@ int probe_set_attach_library(struct probe_set *set, int path_fd, const struct pr
 }
 
 /*
- * Nobody sees the open calls of a detached library return: reading the calls in progress
- * counts them as such. Perf events go on running their programs, which give up such calls
- * themselves as soon as they see that they are switched off; those that did not see it
- * yet are waited for.
+ * The returns of open calls of a detached library are not seen: reading the calls in progress counts these calls as
+ * never returned. Perf events continue to run their programs, which drop such calls as soon as they see that they are
+ * switched off. This waits for programs that have not seen it yet.
  */
 static void calls_give_up(struct probe_set *set)
 {
@@ -141,7 +140,7 @@ void probe_set_detach_library(struct probe_set *set, struct probe_library *libra
 		set->bpf->bss->collectors++;
 	assert(*library->n_family);
 	--*library->n_family;
-	(void)hooks_update(set); /* only takes hooks away here, which cannot fail */
+	(void)hooks_update(set); /* this only detaches hooks, which cannot fail */
 	free(library);
 }
 
@@ -167,7 +166,7 @@ int probe_set_attach_loader(struct probe_set *set, int path_fd, uint64_t debug_s
 	return r;
 }
 
-/* Ends first: a collection of which only the end is seen is none. */
+/* Ends first: a collection of which only the end is seen is not counted. */
 int probe_set_attach_collector(struct probe_set *set, int path_fd, const struct probe_site *begins, size_t n_begins,
 			       const struct probe_site *ends, size_t n_ends, struct probe_library **ret_library)
 {

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/*
- * Whom to trace, and what becomes a record.
- */
+/* Which processes to trace, and which calls become records. */
 #define LOG_TOPIC "probes"
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -51,7 +49,7 @@ int probe_set_target_remove(struct probe_set *set, uint32_t tgid)
 	return r;
 }
 
-/* Programs ask the map of users only while it holds any. */
+/* Programs look up the map of users only while it has entries. */
 static void users_count(struct probe_set *set)
 {
 	uint32_t key, n = 0, *previous = NULL;
@@ -97,7 +95,7 @@ void probe_set_everyone_add(struct probe_set *set, struct process_wish wish)
 {
 	if (hooks_update(set) < 0)
 		(void)log_warning(0,
-				  "cannot follow exec, fork and exit; processes are told apart by their calls alone");
+				  "cannot follow exec, fork and exit; processes are only distinguished by their calls");
 	wish.flags |= WISH_TRACED;
 	everyone_set(set, wish);
 }

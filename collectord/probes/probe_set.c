@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/*
- * Loading: the best back end that works, tried for real, and calibrated.
- */
+/* Loading the kernel half: select the best back end by attaching for real, and calibrate it. */
 #define LOG_TOPIC "probes"
 #include "probes/probe_set.h"
 
@@ -57,7 +55,10 @@ static int PRINTF_LIKE(2, 0) print_libbpf(enum libbpf_print_level level, const c
 	CLEANUP(freep) char *text = NULL;
 	char *line, *rest;
 
-	/* Refusals are expected while the best back end is looked for, so nothing here is an error by itself. */
+	/*
+	 * Refusals are expected during the search for the best back end, so none of these messages is an error by
+	 * itself.
+	 */
 	if (level == LIBBPF_DEBUG || !log_is_on(LOG_LEVEL_DEBUG) || vasprintf(&text, fmt, args) < 0)
 		return 0;
 	for (line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
@@ -65,7 +66,7 @@ static int PRINTF_LIKE(2, 0) print_libbpf(enum libbpf_print_level level, const c
 	return 0;
 }
 
-/* Entries of each CPU's ring: all of them within one bound, however many CPUs there can be. */
+/* Entries of each CPU's ring, so that all rings together stay within one limit for any number of CPUs. */
 static uint32_t ran_entries(int n_cpus)
 {
 	uint32_t n = RAN_ENTRIES_MAX;
@@ -129,7 +130,7 @@ static const struct figure_cell *calibration_cell(unsigned int op, void *data)
 	return idx && idx < PROCESS_CELLS && probe_set_cells_map(set, idx + 1) == 0 ? &set->cells[idx] : NULL;
 }
 
-/* Our own thread must look like one that never called. */
+/* Afterwards the daemon's own thread must look as if it had never made a call. */
 static void calibration_forget(struct probe_set *set)
 {
 	CLEANUP(closep) int pidfd = (int)syscall(SYS_pidfd_open, getpid(), 0);
@@ -184,23 +185,24 @@ static void measures_note(struct probe_set *set, const struct kernel_traits *tra
 }
 
 /*
- * Linux since 6.13 frees what it keeps of a session twice when a process forks inside a call that has been traced by
- * two sessions before: the copy of its pending return shares the list of consumers. One tracer at a time takes session
- * links; a lock tells it of the other, on a file that is there for whoever can trace at all, in whatever confinement.
+ * Linux since 6.13 frees the data of a session twice if a process forks inside a call that was traced by two sessions
+ * before: the copy of the pending return shares the list of consumers. So only one tracer at a time may use session
+ * links. Tracers see each other by a lock on a file that exists for every process that can trace at all, in containers
+ * and sandboxes, too.
  */
 static int session_claim(struct probe_set *set)
 {
 	CLEANUP(closep) int fd = open("/sys/kernel/btf/vmlinux", O_RDONLY | O_CLOEXEC);
 
 	if (fd < 0)
-		return 0; /* nobody else could hold it either */
+		return 0; /* no other tracer could lock it either */
 	if (flock(fd, LOCK_EX | LOCK_NB) < 0)
 		return errno == EWOULDBLOCK ? -EBUSY : -errno;
 	set->session_fd = TAKE_FD(fd);
 	return 0;
 }
 
-/* Everything below this is one back end; on failure what is there is closed by the caller. */
+/* Load and attach with one back end; on failure the caller closes what was opened. */
 static int set_try(struct probe_set *set, enum probe_back_end back_end, const struct kernel_traits *traits,
 		   uint64_t ring_bytes, const char **ret_step)
 {
@@ -260,7 +262,7 @@ static void set_freep(struct probe_set **set)
 
 static const char *open_advice(int r)
 {
-	/* The verifier says so too, of what this kernel does not have. */
+	/* The verifier returns these errors, too, for features that this kernel lacks. */
 	if ((r == -EPERM || r == -EACCES) && geteuid() == 0)
 		return "; this kernel refuses it: session links need Linux 6.13, uprobe_multi 6.6; '--back-end auto' "
 		       "takes what works";
@@ -285,13 +287,14 @@ static int set_open_any(struct probe_set *set, const struct probe_set_options *o
 
 	why[0] = '\0';
 	if (ring_bytes < PROBE_RING_BYTES_MIN || ring_bytes > (1u << 30) || (ring_bytes & (ring_bytes - 1))) {
-		(void)snprintf(why, why_bytes, "a ring of %llu bytes cannot be had; give a power of two from %u to %u",
+		(void)snprintf(why, why_bytes,
+			       "a ring of %llu bytes is not possible; give a power of two from %u to %u",
 			       (unsigned long long)ring_bytes, PROBE_RING_BYTES_MIN, 1u << 30);
 		return -EINVAL;
 	}
 	r = kernel_traits_read(&traits);
 	if (r < 0) {
-		/* -ESRCH is the library's, for a file that is not there. */
+		/* libbpf returns -ESRCH if the file does not exist. */
 		(void)snprintf(
 			why, why_bytes,
 			"this kernel does not describe its types (/sys/kernel/btf/vmlinux: %s); "
@@ -315,7 +318,7 @@ static int set_open_any(struct probe_set *set, const struct probe_set_options *o
 		if (n < why_bytes)
 			n += (size_t)snprintf(why + n, why_bytes - n, "%s%s back end: cannot %s: %s", n ? "; " : "",
 					      probe_back_end_to_string(back_end), step, strerror(-r));
-		/* Without permission or memory no other back end does better. */
+		/* Without permission or memory every other back end fails, too. */
 		if (r == -EPERM || r == -ENOMEM)
 			break;
 	}
@@ -328,18 +331,22 @@ static int set_open_any(struct probe_set *set, const struct probe_set_options *o
 	return 0;
 }
 
-#define HEAP_SPARE_BYTES (512 << 10) /* guess: what an answer to everybody takes and gives back */
+#define HEAP_SPARE_BYTES (512 << 10) /* guess: memory that one large answer takes and releases */
 
-/* What loading alone needs is most of what the daemon touches before anybody asks: the kernel's types, the object. */
+/*
+ * Release memory that only loading needs: the kernel's types and the BPF object, most of the daemon's memory at start.
+ */
 static void loading_forget(const struct probe_set *set)
 {
 	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
 	uintptr_t first = (uintptr_t)set->bpf->skeleton->data, end = first + set->bpf->skeleton->data_sz;
 
-	/* Types of a kernel are 5 MiB, and having freed them the C library would keep twice that at hand for ever. */
+	/*
+	 * The kernel's types take 5 MiB; without this limit the C library would keep twice that after they are freed.
+	 */
 	(void)mallopt(M_TRIM_THRESHOLD, HEAP_SPARE_BYTES);
 	(void)malloc_trim(0);
-	/* Pages of our own executable: whoever reads there again gets them from the file. */
+	/* Drop pages of the daemon's executable: a later read gets them from the file again. */
 	first = (first + page - 1) / page * page;
 	end = end / page * page;
 	if (first < end)

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The kernel half as the rest of the daemon sees it: load it, attach library
- * files to it, say which processes to trace, read its figures.
+ * The interface of the kernel half for the rest of the daemon: load it, attach library files, set which processes to
+ * trace, read its figures.
  *
- * probe_set.c loads the programs, probe_library.c keeps what is attached,
- * probe_policy.c says whom to trace, probe_figures.c reads; attach.c holds every
- * attach call there is; calibrate.c measures what the probes themselves cost. None
- * of them opens or reads a file of a traced user: a library comes as an O_PATH
- * descriptor with offsets that the parser child found.
+ * probe_set.c loads the programs, probe_library.c keeps the attached libraries, probe_policy.c sets which processes are
+ * traced, probe_figures.c reads; attach.c makes every attach call; calibrate.c measures the cost of the probes. None of
+ * them opens or reads a file of a traced user: a library comes as an O_PATH descriptor with offsets that the parser
+ * child found.
  */
 #pragma once
 
@@ -22,41 +21,40 @@ struct probe_set;
 struct probe_library;
 
 enum probe_back_end {
-	PROBE_BACK_END_AUTO,	/* the best that works here */
+	PROBE_BACK_END_AUTO,	/* the best back end that works on this kernel */
 	PROBE_BACK_END_SESSION, /* one link, one program for both ends (6.13) */
 	PROBE_BACK_END_MULTI,	/* two uprobe_multi links (6.6) */
-	PROBE_BACK_END_PERF,	/* two perf events a symbol */
+	PROBE_BACK_END_PERF,	/* two perf events per symbol */
 	PROBE_BACK_END_COUNT
 };
 
 /** probe_back_end_to_string() - "auto", "session", "multi", "perf" */
 const char *probe_back_end_to_string(enum probe_back_end back_end);
-/** probe_back_end_parse() - Return: 0 or -EINVAL */
+/** probe_back_end_parse() - parse such a name. Return: 0 or -EINVAL */
 int probe_back_end_parse(const char *text, enum probe_back_end *ret_back_end);
 
-/* The ring of call records when nobody says otherwise: 150 ms of the default recording, flat out on two CPUs. */
+/* Default size of the ring of call records: 150 ms of the default recording at full load on two CPUs. */
 #define PROBE_RING_BYTES (1u << 20)
 
 struct probe_set_options {
-	enum probe_back_end back_end; /* anything but AUTO is forced: no fall-back */
+	enum probe_back_end back_end; /* any value but AUTO is forced, without fallback */
 	uint64_t ring_bytes;	      /* ring of call records, power of two >= 4096; 0: PROBE_RING_BYTES */
-	bool all_operations;	      /* with perf events, too, where otherwise the fewest are attached */
-	bool is_oldest;		      /* for tests: leave unused what Linux 5.15 does not have */
-	bool is_blind;		      /* for tests: as a kernel that does not tell of task switches */
+	bool all_operations;	      /* attach all with perf events, too, instead of the fewest */
+	bool is_oldest;		      /* for tests: use no feature that Linux 5.15 lacks */
+	bool is_blind;		      /* for tests: act as on a kernel that does not report task switches */
 };
 
 /**
  * probe_set_open() - load everything and find the best back end by attaching for real
- * @why: at least 256 bytes; on failure one sentence for people, with the way out;
- *       on success why no better back end is used, or ""
- * Return: 0, or -errno with nothing left behind
+ * @why: at least 256 bytes; on failure one sentence for users, with the remedy; on success why no better back end is
+ *       used, or ""
+ * Return: 0, or -errno with nothing loaded
  */
 int probe_set_open(const struct probe_set_options *options, char *why, size_t why_bytes, struct probe_set **ret_set);
-/** probe_set_close() - stop, detach, unload; NULL is fine. Under perf events slow closing is left to a child process.
- */
+/** probe_set_close() - stop, detach, unload; NULL is allowed. Perf events close slowly, in a separate process. */
 void probe_set_close(struct probe_set *set);
 enum probe_back_end probe_set_back_end(const struct probe_set *set);
-/** probe_set_tier() - of the operations to attach, the last tier: two perf events a function take long to close */
+/** probe_set_tier() - last tier of operations to attach; with perf events fewer, because these take long to close */
 enum op_tier probe_set_tier(const struct probe_set *set);
 
 struct probe_family_state {
@@ -64,37 +62,40 @@ struct probe_family_state {
 	const char *state;  /* on, off, absent, loading */
 	const char *reason; /* "" unless absent */
 };
-/** probe_set_families() - NULL: one that is not there yet, every family loading. Return: how many there are */
+/**
+ * probe_set_families() - list the families. @set: NULL: not loaded yet, every family is "loading". Return: number of
+ * families
+ */
 size_t probe_set_families(const struct probe_set *set, struct probe_family_state *ret, size_t room);
-/** probe_set_measures() - whether a blame class can be told on this kernel */
+/** probe_set_measures() - whether a blame class can be measured on this kernel */
 bool probe_set_measures(const struct probe_set *set, enum blame_class class);
 
-/* One probe: where place.c wants it, and what it counts. */
+/* One probe: its place, selected by place.c, and the operation that it counts. */
 struct probe_site {
-	uint64_t offset;    /* of the probed instruction, bytes from the start of the file */
+	uint64_t offset;    /* file offset of the probed instruction */
 	uint64_t cookie;    /* COOKIE(op, head) */
-	uint64_t semaphore; /* likewise of what tells the program that somebody listens (USDT); 0: there is none */
+	uint64_t semaphore; /* file offset of the USDT semaphore, which tells the program that it is traced; 0: none */
 };
 
 /**
- * probe_set_attach_library() - attach all sites of one file, all or nothing
+ * probe_set_attach_library() - attach all sites of one file, or none
  * @path_fd: O_PATH descriptor, borrowed for the call
- * @sites:   one per distinct offset
+ * @sites: one for each distinct offset
  * Return: 0; -errno with nothing attached
  */
 int probe_set_attach_library(struct probe_set *set, int path_fd, const struct probe_site *sites, size_t n_sites,
 			     struct probe_library **ret_library);
 /**
- * probe_set_attach_collector() - where a Python interpreter begins and ends its garbage collections
- * @ends: n_ends of them; none: the returns of the functions that begin at @begins
+ * probe_set_attach_collector() - attach to the begin and end of a Python interpreter's garbage collections
+ * @ends: n_ends sites; none: attach to the returns of the functions at @begins
  * Return: 0; -errno with nothing attached
  */
 int probe_set_attach_collector(struct probe_set *set, int path_fd, const struct probe_site *begins, size_t n_begins,
 			       const struct probe_site *ends, size_t n_ends, struct probe_library **ret_library);
-/** probe_set_detach_library() - calls that are open are counted as never returned; NULL is fine */
+/** probe_set_detach_library() - detach; open calls are counted as never returned. NULL is allowed */
 void probe_set_detach_library(struct probe_set *set, struct probe_library *library);
 /**
- * probe_set_attach_loader() - hear of libraries loaded later, from one dynamic loader file
+ * probe_set_attach_loader() - attach to a dynamic loader, which reports libraries loaded later
  * @debug_state_offset: file offset of the function that the loader calls when its list has changed (_dl_debug_state)
  * @r_debug_delta:      address of _r_debug minus address of that function, both as in the file
  */
@@ -102,9 +103,9 @@ int probe_set_attach_loader(struct probe_set *set, int path_fd, uint64_t debug_s
 			    struct probe_library **ret_library);
 
 /*
- * Whom to trace, and what becomes a record of it: WISH_TRACED goes without saying. The later wish takes the place of an
- * earlier one of the same process, user or everybody; a process has those of all three. Children of targets follow by
- * themselves.
+ * Which processes to trace, and which of their calls become records; WISH_TRACED is implied. A later wish replaces an
+ * earlier one of the same process, user, or everybody; the effective wish of a process is the union of the three.
+ * Children of targets are traced automatically.
  */
 int probe_set_target_add(struct probe_set *set, uint32_t tgid, struct process_wish wish);
 int probe_set_target_remove(struct probe_set *set, uint32_t tgid);
@@ -112,7 +113,7 @@ int probe_set_user_add(struct probe_set *set, uint32_t uid, struct process_wish 
 int probe_set_user_remove(struct probe_set *set, uint32_t uid);
 void probe_set_everyone_add(struct probe_set *set, struct process_wish wish);
 void probe_set_everyone_remove(struct probe_set *set);
-/** probe_set_tracer_add() - a process of ours: never traced, never named in `behind` and `waits` */
+/** probe_set_tracer_add() - add a process of Ingero, which is never traced and never named in `behind` and `waits` */
 int probe_set_tracer_add(struct probe_set *set, uint32_t tgid);
 int probe_set_tracer_remove(struct probe_set *set, uint32_t tgid);
 
@@ -120,33 +121,35 @@ int probe_set_tracer_remove(struct probe_set *set, uint32_t tgid);
 const struct process_slot *probe_set_slots(const struct probe_set *set); /* PROCESS_SLOTS, index 0 unused */
 struct figure_cell *
 probe_set_cells(const struct probe_set *set); /* PROCESS_CELLS, index 0 unused; slow_ns may be written */
-/** probe_set_cells_used() - maps them, too. Return: cells at or above this index were never used; 0 without memory */
+/** probe_set_cells_used() - map the used cells. Return: cells from this index on were never used; 0 without memory */
 uint32_t probe_set_cells_used(struct probe_set *set);
-/** probe_set_slot_release() - give a gone process's slot and cells back, after they were read */
+/** probe_set_slot_release() - free the slot and cells of a gone process, after they were read */
 int probe_set_slot_release(struct probe_set *set, uint32_t slot);
 /**
- * probe_set_interpreter_note() - the process has the state of a Python interpreter here: futexes inside are the GIL
- * The last one noted counts, until the process executes another program or ends.
+ * probe_set_interpreter_note() - set where a process has the state of its Python interpreter: futexes inside are the
+ * GIL The last call counts, until the process executes another program or ends.
  */
 int probe_set_interpreter_note(struct probe_set *set, uint32_t tgid, const struct interpreter *interpreter);
-/** probe_set_interpreter() - as noted, or as its parent's was. Return: 0; -ENOENT; -errno */
+/** probe_set_interpreter() - get it as noted for the process, or for its parent. Return: 0; -ENOENT; -errno */
 int probe_set_interpreter(const struct probe_set *set, uint32_t tgid, struct interpreter *ret);
 /** probe_set_losses() - totals since open */
 void probe_set_losses(const struct probe_set *set, uint64_t ret_losses[LOSS_COUNT]);
-/** probe_set_loss_add() - what the daemon finds out to be lost */
+/** probe_set_loss_add() - add losses that the daemon has found */
 void probe_set_loss_add(struct probe_set *set, enum loss_reason reason, uint64_t n);
-/** probe_set_in_flight() - calls in progress now. Return: how many (the first `room` are written), or -errno */
+/**
+ * probe_set_in_flight() - list the calls in progress. Return: their number (the first `room` are written), or -errno
+ */
 int probe_set_in_flight(struct probe_set *set, struct in_flight_record *ret, size_t room);
 
 /**
- * probe_set_mapped() - the files that a process maps executable, below overlays; in order of address
- * Return: how many, `room` at most; -EOPNOTSUPP before 6.1; -errno
+ * probe_set_mapped() - list the files that a process maps executable, below overlays; in order of address
+ * Return: their number, `room` at most; -EOPNOTSUPP before Linux 6.1; -errno
  */
 int probe_set_mapped(struct probe_set *set, uint32_t tgid, struct mapped_record *ret, size_t room);
 
 /**
- * probe_set_executable() - how much each process maps executable, in no order
- * Return: how many (the first `room` are written), or -errno
+ * probe_set_executable() - list how much each process maps executable, unordered
+ * Return: number of processes (the first `room` are written), or -errno
  */
 int probe_set_executable(struct probe_set *set, struct executable_record *ret, size_t room);
 
@@ -155,31 +158,31 @@ int probe_set_behind(struct probe_set *set, probe_behind_func func, void *data);
 
 typedef void (*probe_account_func)(const struct account_record *record, void *data);
 /**
- * probe_set_accounts() - the account of each thread that has one, and the last one of each that ended since
- * Told more than once, and at last of two moments, where it changes meanwhile: see `changes`.
- * Return: how many were told, or -errno
+ * probe_set_accounts() - read the account of each thread that has one, and the last account of each thread that ended
+ * since An account that changes during the reading may be passed several times, or mix two moments: see `changes`.
+ * Return: number of calls of func, or -errno
  */
 int probe_set_accounts(struct probe_set *set, probe_account_func func, void *data);
 
 typedef void (*probe_wait_func)(const struct wait_key *key, const struct wait_value *value, void *data);
 /**
- * probe_set_waits() - waits so far of all threads that make calls
- * @func: of a row that is removed to make room it gets the last value, and one without a count
+ * probe_set_waits() - read the waits so far of all threads that make calls
+ * @func: called for each row; for a row removed to make room with its last value, and once more with count 0
  * Return: number of rows, or -errno
  */
 int probe_set_waits(struct probe_set *set, probe_wait_func func, void *data);
 
 int probe_set_calls_fd(const struct probe_set *set);	/* ring map of call_record */
 int probe_set_life_fd(const struct probe_set *set);	/* ring map of life_record */
-uint64_t probe_set_kernel_bytes(struct probe_set *set); /* maps and programs, as their fdinfo said this second */
+uint64_t probe_set_kernel_bytes(struct probe_set *set); /* of maps and programs; at most 1 s old */
 
-/* What tracing costs here, nanoseconds per call, measured at open; docs/rooms/bpf.md says how. */
+/* Cost of tracing on this machine, nanoseconds per call, measured at open (docs/rooms/bpf.md). */
 struct probe_cost {
 	uint64_t per_call_ns;	  /* added to the program's time by one traced call */
-	uint64_t share_ns;	  /* of it, inside the reported raw duration */
+	uint64_t share_ns;	  /* part of it that is inside the reported raw duration */
 	uint64_t share_spread_ns; /* p90 - p10 of that share */
-	uint64_t nested_ns;	  /* what a traced call adds to the duration of the call around it */
-	uint64_t bystander_ns;	  /* a call of a process that is not traced */
+	uint64_t nested_ns;	  /* added by a nested traced call to the duration of the outer call */
+	uint64_t bystander_ns;	  /* added to a call of a process that is not traced */
 };
 void probe_set_cost(const struct probe_set *set, struct probe_cost *ret_cost);
 uint64_t probe_set_bystander_calls(const struct probe_set *set);

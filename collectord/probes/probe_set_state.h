@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * A probe set as its own files see it: probe_set.c loads and opens, probe_library.c
- * attaches, hooks.c the hooks, probe_policy.c says whom to trace, probe_figures.c and probe_accounts.c read. Nobody
- * else includes this.
+ * Internal state of a probe set, included only by its own files: probe_set.c loads and opens, probe_library.c attaches
+ * libraries, hooks.c attaches hooks, probe_policy.c sets which processes are traced, probe_figures.c and
+ * probe_accounts.c read.
  */
 #pragma once
 
@@ -14,7 +14,7 @@
 #include "probes/hooks.h"
 #include "probes/probe_set.h"
 
-#include "ingero.skel.h" /* last: it uses the ABI's types */
+#include "ingero.skel.h" /* after bpf/record.h, whose types it uses */
 
 #define CALIBRATION_SLOT (PROCESS_SLOTS - 1) /* bpf/maps.h */
 #define COUNTER_BYSTANDER LOSS_COUNT	     /* bpf/maps.h */
@@ -23,64 +23,66 @@
 struct probe_set {
 	struct ingero *bpf;
 	enum probe_back_end back_end;
-	bool all_operations;	    /* whatever the back end */
-	int session_fd;		    /* the lock that goes with session links; -1: not held */
-	struct attach *calibration; /* stays attached: closing it takes longer than measuring */
+	bool all_operations;	    /* attach all operations with every back end */
+	int session_fd;		    /* lock of session_claim(); -1: not held */
+	struct attach *calibration; /* stays attached, because closing takes longer than measuring */
 	struct bpf_link *in_flight;
-	struct bpf_link *accounts;				 /* NULL until it is asked for */
-	struct bpf_link *executable;				 /* NULL until it is asked for */
+	struct bpf_link *accounts;				 /* NULL until first used */
+	struct bpf_link *executable;				 /* NULL until first used */
 	struct bpf_link *hooks[HOOK_COUNT];			 /* in the order of hooks.c */
-	char hook_reasons[HOOK_FAMILY_COUNT][HOOK_REASON_BYTES]; /* why it is absent, "" unless it is */
+	char hook_reasons[HOOK_FAMILY_COUNT][HOOK_REASON_BYTES]; /* why a family is absent, else "" */
 	struct process_slot *slots;
-	struct figure_cell *cells; /* PROCESS_CELLS reserved, n_cells_mapped there */
+	struct figure_cell *cells; /* address space for PROCESS_CELLS, of which n_cells_mapped are mapped */
 	uint32_t n_cells_mapped;
 	struct behind_key *behind_keys;
 	struct behind_value *behind_values;
-	struct wait_key *wait_keys; /* WAITS_MAX, as the next */
+	struct wait_key *wait_keys; /* room for WAITS_MAX, as wait_values */
 	struct wait_value *wait_values;
-	unsigned int last_number; /* of an attach */
-	size_t n_libraries;	  /* without loaders */
+	unsigned int last_number; /* number of the last attach */
+	size_t n_libraries;	  /* attached libraries, without loaders */
 	size_t n_loaders;
-	size_t n_collectors; /* of Python interpreters */
+	size_t n_collectors; /* attached Python interpreters */
 	int n_cpus;
-	uint64_t *cpu_values; /* n_cpus, room for reading one counter */
+	uint64_t *cpu_values; /* room for n_cpus values of one counter */
 	bool measures[BLAME_COUNT];
 	struct probe_cost cost;
-	uint64_t bystanders_before;		/* of the calibration */
-	uint64_t kernel_bytes, kernel_bytes_ns; /* as they were then; 0: not asked yet */
+	uint64_t bystanders_before;		/* counter before the calibration */
+	uint64_t kernel_bytes, kernel_bytes_ns; /* value and time of the last reading; 0: never read */
 	uint64_t losses_before[LOSS_COUNT];
-	uint64_t losses_found[LOSS_COUNT]; /* by the daemon */
+	uint64_t losses_found[LOSS_COUNT]; /* losses found by the daemon */
 };
 
 /* probe_library.c */
 
-/** probe_set_call_attach() - the call programs alone, without bookkeeping. Return: 0 or -errno */
+/** probe_set_call_attach() - attach the call programs, without bookkeeping. Return: 0 or -errno */
 int probe_set_call_attach(struct probe_set *set, int path_fd, const struct probe_site *sites, size_t n_sites,
 			  struct attach **ret_attach);
 
 /* probe_policy.c */
 
-/** probe_set_policy_changed() - every thread decides anew, at its next call, whether it is traced */
+/** probe_set_policy_changed() - make every thread decide anew, at its next call, whether it is traced */
 void probe_set_policy_changed(struct probe_set *set);
 
 /* probe_accounts.c */
 
-/** probe_set_accounts_forget() - those of a slot that ended and were not read */
+/** probe_set_accounts_forget() - remove the unread accounts of ended threads of a slot */
 void probe_set_accounts_forget(struct probe_set *set, uint32_t slot);
 
 /* probe_figures.c */
 
-/** probe_set_memory_map() - share the maps' memory, fill the pools. Return: 0, or -errno with the rest for
- * probe_set_memory_unmap() */
+/**
+ * probe_set_memory_map() - map the memory of BPF maps, fill the pools. Return: 0, or -errno; then
+ * probe_set_memory_unmap() cleans up
+ */
 int probe_set_memory_map(struct probe_set *set);
 void probe_set_memory_unmap(struct probe_set *set);
-/** probe_set_cells_map() - the first n cells. Return: 0 or -errno */
+/** probe_set_cells_map() - map the first n cells. Return: 0 or -errno */
 int probe_set_cells_map(struct probe_set *set, uint32_t n);
-/** probe_set_slot_row() - where the figures of a slot's operations are. Return: 0 or -errno */
+/** probe_set_slot_row() - read which cells hold the figures of a slot's operations. Return: 0 or -errno */
 int probe_set_slot_row(const struct probe_set *set, uint32_t slot, struct slot_row *ret_row);
-/** probe_set_slot_empty() - give back the cells of a slot. Return: 0 or -errno */
+/** probe_set_slot_empty() - free the cells of a slot. Return: 0 or -errno */
 int probe_set_slot_empty(struct probe_set *set, uint32_t slot);
-/** probe_set_counter() - sum over all CPUs, since loading */
+/** probe_set_counter() - value of a counter since loading, summed over all CPUs */
 uint64_t probe_set_counter(const struct probe_set *set, uint32_t index);
 
 /* probe_waits.c */

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/*
- * What threads waited for, and who ended their waits: map `waits` of the kernel half.
- */
+/* What threads waited for, and which threads ended their waits: map `waits` of the kernel half. */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
@@ -10,7 +8,7 @@
 #include "clock.h"
 #include "probes/probe_set_state.h"
 
-#define WAITS_MOST_KEPT (WAITS_MAX * 3 / 4) /* room for what comes within a second */
+#define WAITS_MOST_KEPT (WAITS_MAX * 3 / 4) /* the rest is room for the waits of one second */
 
 /* Return: number of entries read, or -errno */
 static int waits_read(struct probe_set *set)
@@ -18,7 +16,7 @@ static int waits_read(struct probe_set *set)
 	LIBBPF_OPTS(bpf_map_batch_opts, opts, .elem_flags = 0);
 	uint32_t n = WAITS_MAX, position;
 
-	/* One call reads all of them; -ENOENT says that it came to the end. */
+	/* One call reads all entries; -ENOENT means that it reached the end. */
 	if (bpf_map_lookup_batch(bpf_map__fd(set->bpf->maps.waits), NULL, &position, set->wait_keys, set->wait_values,
 				 &n, &opts) &&
 	    errno != ENOENT)
@@ -26,7 +24,7 @@ static int waits_read(struct probe_set *set)
 	return (int)n;
 }
 
-/* A row that is removed begins anew at 0, should it come back: so says a last reading of it. */
+/* Remove a row. If it comes back it begins anew at 0, so func is called with count 0. */
 static void wait_remove(struct probe_set *set, const struct wait_key *key, probe_wait_func func, void *data)
 {
 	static const struct wait_value none;
@@ -38,8 +36,7 @@ static void wait_remove(struct probe_set *set, const struct wait_key *key, probe
 	func(key, &none, data);
 }
 
-/* Threads come and go, and each leaves its rows: where many are kept, those that were not added to for long go first.
- */
+/* Remove the rows that have not grown for longest, since ended threads leave their rows behind. */
 static void waits_make_room(struct probe_set *set, int n, probe_wait_func func, void *data)
 {
 	static const uint32_t quiet_s[] = { 60, 5 };
@@ -65,7 +62,7 @@ int probe_set_waits(struct probe_set *set, probe_wait_func func, void *data)
 
 	for (int i = 0; i < n; i++) {
 		if (!set->wait_values[i].count)
-			continue; /* just being made */
+			continue; /* the row is being written */
 		func(&set->wait_keys[i], &set->wait_values[i], data);
 		n_told++;
 	}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What is known of files and of who maps them: kept as processes load, become other programs and end. Looks at
- * processes are target_scan.c's.
+ * The set of library files and of the processes that map them, updated as processes load libraries, execute programs
+ * and end. target_scan.c scans processes.
  */
 #include "probes/target.h"
 
@@ -19,7 +19,7 @@
 #define LOG_TOPIC "targets"
 #include "base/log.h"
 
-#define UNUSED_LIMIT_NS (60 * NSEC_PER_SEC) /* guess: what starts every minute finds it attached */
+#define UNUSED_LIMIT_NS (60 * NSEC_PER_SEC) /* guess: for programs that start every minute */
 #define UNUSED_LOOK_NS (10 * NSEC_PER_SEC)
 
 int target_set_scan(struct target_set *set, uint32_t tgid, uint64_t library_base, target_done_func done, void *data)
@@ -35,7 +35,7 @@ void target_set_exec(struct target_set *set, uint32_t tgid, uint64_t time_ns)
 	const struct target_load load = { .tgid = tgid, .time_ns = time_ns, .is_told = true };
 
 	target_set_forget(set, tgid);
-	(void)target_scan_start(set, tgid, &load, NULL, NULL); /* gone is gone */
+	(void)target_scan_start(set, tgid, &load, NULL, NULL); /* the process may be gone */
 }
 
 static void scan_later(struct target_set *set, uint32_t tgid)
@@ -43,7 +43,7 @@ static void scan_later(struct target_set *set, uint32_t tgid)
 	for (size_t i = set->later.n; i-- > 0;)
 		if (set->later.items[i] == tgid)
 			return;
-	(void)ARRAY_PUSH(&set->later, tgid); /* without memory it is only not told of */
+	(void)ARRAY_PUSH(&set->later, tgid); /* without memory it is only not listed */
 }
 
 static void file_forget(struct target_set *set, struct target_file *file)
@@ -78,7 +78,7 @@ void target_set_load(struct target_set *set, const struct target_load *load, tar
 			done(load->tgid, data);
 		return;
 	}
-	/* Gone before anybody knew what it had loaded. */
+	/* The process is gone before the loaded file was known. */
 	if (target_scan_start(set, load->tgid, load, done, data) < 0 && load->is_told && !load->is_held)
 		target_lates_missed(&set->lates, load);
 }
@@ -86,14 +86,14 @@ void target_set_load(struct target_set *set, const struct target_load *load, tar
 void target_set_let_go(struct target_set *set, uint32_t tgid)
 {
 	for (struct scan *scan = set->scans; scan; scan = scan->next)
-		/* That it was let go on once already is an earlier stop's: it has run since. */
+		/* A scan with a time belongs to an earlier stop: the process has run since. */
 		if (scan->tgid == tgid && scan->load.is_held && !scan->is_told && !scan->load.time_ns)
 			scan->load.time_ns = clock_now_ns();
 }
 
 /*
- * Probes keep a file on its disk and its file system from being unmounted, and everybody who maps
- * the file later pays for them: what no process has mapped for a while is let go of.
+ * Detach files that no process has mapped for a while: probes keep a file on its disk and its file system from being
+ * unmounted, and slow down every process that maps the file later.
  */
 static void files_let_go(struct target_set *set, uint64_t now_ns)
 {
@@ -116,13 +116,13 @@ static void files_let_go(struct target_set *set, uint64_t now_ns)
 	}
 }
 
-/* What was turned away is asked about again as far as there is room by now. */
+/* Retry files that were refused for lack of room, as far as there is room now. */
 static void files_readmit(struct target_set *set)
 {
 	bool is_any = false;
 
 	for (size_t n = set->files.listed.n; n-- > 0;) {
-		/* Whoever makes room moves the list up. */
+		/* Making room removes an entry and moves the later ones. */
 		size_t i = MIN(n, set->files.listed.n - 1);
 		struct target_file *file = set->files.listed.items[i];
 
@@ -134,7 +134,7 @@ static void files_readmit(struct target_set *set)
 	set->is_full_told &= is_any;
 }
 
-/* What could not be attached a moment ago: forgotten, and looked at again with those who map it. */
+/* Forget files that failed for a passing reason, and scan the processes that map them again. */
 static void files_retry(struct target_set *set)
 {
 	bool is_loader = false;
@@ -159,7 +159,7 @@ static void memory_write(struct target_set *set)
 	int r = target_memory_save(&set->memory);
 
 	if (r < 0)
-		(void)log_warning(r, "cannot remember which libraries are in use: they are attached late after a "
+		(void)log_warning(r, "cannot save the list of libraries in use: they are attached late after a "
 				     "restart");
 }
 
@@ -175,7 +175,7 @@ int target_set_remember(struct target_set *set, const char *list_path)
 
 void target_set_keep(struct target_set *set, bool is_on)
 {
-	/* Closing perf events takes up to 0.7 s a probe: none is attached that nobody needs. */
+	/* Closing perf events takes up to 0.7 s a probe: unused files are not attached with them. */
 	set->keeps = is_on && probe_set_back_end(set->files.probes) != PROBE_BACK_END_PERF;
 	set->i_recall = 0;
 	target_scan_recall(set);
@@ -202,7 +202,7 @@ void target_set_second(struct target_set *set)
 	for (size_t i = 0; i < n; i++)
 		(void)target_set_scan(set, tgids[i], 0, NULL, NULL);
 	free(tgids);
-	target_scan_pump(set); /* who waited for files whose names say nothing waits no longer than so many seconds */
+	target_scan_pump(set); /* ends the wait of scans for unnamed files, which is limited to some seconds */
 	target_lates_second(&set->lates, now_ns);
 }
 
@@ -211,7 +211,7 @@ int target_set_open(uv_loop_t *loop, struct child *parser, struct probe_set *pro
 {
 	CLEANUP(freep) struct target_set *set = calloc(1, sizeof(*set));
 
-	(void)loop; /* all that waits, waits for the parser, which is on it */
+	(void)loop; /* no timer is needed: all open scans wait for answers of the parser */
 	if (!set)
 		return -ENOMEM;
 	set->proc_fd = procfs_open();
@@ -258,7 +258,7 @@ const struct target_library *target_set_get(const struct target_set *set, size_t
 void target_set_forget(struct target_set *set, uint32_t tgid)
 {
 	if (set->is_full_told)
-		set->looked_ns = 0; /* there may be room now for what was turned away */
+		set->looked_ns = 0; /* there may be room now for files that were refused */
 	target_processes_forget(&set->processes, tgid);
 	for (size_t i = set->later.n; i-- > 0;)
 		if (set->later.items[i] == tgid)
@@ -299,7 +299,7 @@ enum call_head target_set_head(const struct target_set *set, uint32_t tgid, uint
 	return head < 0 ? CALL_HEAD_PLAIN : (enum call_head)head;
 }
 
-/* What a look takes note of: files by the name of a CUDA library that no scan has told of. */
+/* Notes only files with the name of a CUDA library that no scan has listed. */
 int target_set_look(struct target_set *set, uint32_t tgid)
 {
 	CLEANUP(target_candidates_done) struct target_candidates candidates = { .n_wanted = 0 };

@@ -17,10 +17,10 @@
 #include "base/layer.h"
 #include "procs/procfs.h"
 
-#define CANDIDATES_MAX 4096 /* of one process */
+#define CANDIDATES_MAX 4096 /* candidates of one process */
 #define MAPPED_MAX 16384    /* executable mappings of one process */
 
-/* The descriptor names the file and cannot read it: no file system of a user's own is asked anything by this. */
+/* An O_PATH descriptor refers to the file without reading it: this sends no request to a user's own file system. */
 static int candidate_open_mapped(int process_fd, const struct target_candidate *c)
 {
 	char name[64];
@@ -31,7 +31,7 @@ static int candidate_open_mapped(int process_fd, const struct target_candidate *
 	return fd < 0 ? -errno : fd;
 }
 
-/* Without the right to use map_files: by name, as the process itself would find it, and not outside its root. */
+/* Without permission for map_files: open by name, as the process itself would find it, inside its root. */
 static int candidate_open_named(int process_fd, const struct target_candidate *c)
 {
 	struct open_how how = { .flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS };
@@ -54,11 +54,10 @@ static int candidate_open_named(int process_fd, const struct target_candidate *c
 }
 
 /*
- * Whose word opening and reading this file would depend on. A user's own FUSE server may
- * let anyone who asks it wait for ever, us and even the kernel as it places a probe. So
- * before anything is asked of a file system, mountinfo says what it is. What is mounted
- * nowhere could be such a server behind a lazy unmount; only memory files are known better.
- * Return: 0, or -EREMOTEIO when it is not to be touched
+ * Check who serves the file system. A user's own FUSE server may block every request for ever, ours and even the
+ * kernel's when it places a probe. So before any request to a file system, mountinfo tells its type. A file system that
+ * is mounted nowhere could be such a server after a lazy unmount; only files in memory are known to be safe.
+ * Return: 0, or -EREMOTEIO if it must not be used
  */
 static int candidate_check_mount(int proc_fd, int process_fd, uint64_t memory_device, const struct target_candidate *c,
 				 int fd, bool *ret_is_overlay)
@@ -75,7 +74,7 @@ static int candidate_check_mount(int proc_fd, int process_fd, uint64_t memory_de
 	if (r < 0)
 		return r;
 	r = procfs_mount_find(process_fd, id, &mount);
-	if (r < 0) { /* above its root, in our own namespace? */
+	if (r < 0) { /* perhaps above its root, in our own namespace */
 		self_fd = procfs_open_process(proc_fd, (uint32_t)getpid());
 		r = procfs_mount_find(self_fd, id, &mount);
 	}
@@ -125,19 +124,22 @@ int target_candidate_open(int proc_fd, int process_fd, uint64_t memory_device, c
 		.bytes = (uint64_t)st.st_size,
 	};
 	if (c->file.inode) {
-		/* Changed through the overlay: others go on with the file below, which has no name there any more. */
+		/*
+		 * Changed through the overlay: processes that mapped the lower file keep it, and it has no name there
+		 * any more.
+		 */
 		if (is_overlay && (c->file.change_s != ret_id->change_s || c->file.change_ns != ret_id->change_ns ||
 				   c->file.bytes != ret_id->bytes))
 			return -ESTALE;
 		*ret_id = c->file;
 	} else if (is_overlay) {
 		/*
-		 * Each overlay has a device of its own, but one file below several of them is one
-		 * place for probes: its inode and times, which an overlay passes through, must do.
+		 * Each overlay has a device of its own, but probes on a file below several overlays are shared. So it
+		 * is identified by inode and times, which an overlay passes through.
 		 */
 		ret_id->device = TARGET_DEVICE_OVERLAY;
 	} else if (major(st.st_dev) == 0 && c->device >> 32 != 0) {
-		ret_id->device = c->device; /* a file system that has several devices has them in stat(2) alone */
+		ret_id->device = c->device; /* a file system with several devices reports them only in stat(2) */
 	}
 	return TAKE_FD(fd);
 }
@@ -146,8 +148,8 @@ struct collect {
 	struct target_candidates *candidates;
 	uint64_t library_base;
 	uint64_t base_device;
-	uint64_t base_inode; /* 0: not met */
-	char program[4096];  /* as the kernel names it */
+	uint64_t base_inode; /* 0: not found yet */
+	char program[4096];  /* path of the executable by the kernel */
 };
 
 static bool name_is_loader(const char *name)
@@ -170,7 +172,7 @@ static int on_candidate_mapping(const struct procfs_mapping *m, void *data)
 
 	if (m->inode == 0)
 		return 0;
-	if (collect->library_base && m->start == collect->library_base) { /* its first segment need not be executable */
+	if (collect->library_base && m->start == collect->library_base) { /* perhaps not executable */
 		collect->base_device = device;
 		collect->base_inode = m->inode;
 	}
@@ -198,7 +200,7 @@ static int on_candidate_mapping(const struct procfs_mapping *m, void *data)
 	return 0;
 }
 
-/* Puts the wanted candidates first. A look for one new library leaves the rest out, if that was found. */
+/* Put the wanted candidates first. A scan for one new library drops the others if the library was found. */
 static void candidates_order(struct target_candidates *candidates, const struct collect *collect)
 {
 	bool is_base_met = false;
@@ -243,7 +245,7 @@ int target_candidates_read(int process_fd, uint64_t library_base, struct target_
 	ssize_t n = readlinkat(process_fd, "exe", collect.program, sizeof(collect.program) - 1);
 	int r;
 
-	collect.program[MAX(n, (ssize_t)0)] = '\0'; /* without it no candidate is the program */
+	collect.program[MAX(n, (ssize_t)0)] = '\0'; /* on failure no candidate is the program */
 
 	*ret_candidates = (struct target_candidates){ .n_wanted = 0 };
 	r = procfs_maps_read(process_fd, on_candidate_mapping, &collect);

@@ -13,7 +13,7 @@
 #define LOG_TOPIC "targets"
 #include "base/log.h"
 
-/* Attached at once: guesses, as few machines have more than a few interpreters in use. */
+/* Limits of attached interpreters; guesses: few machines use more than a few interpreters. */
 #define COLLECTORS_MAX 256
 #define COLLECTORS_OF_USER_MAX 64
 
@@ -68,7 +68,7 @@ void target_collector_detach(struct target_files *files, struct target_file *fil
 			ARRAY_REMOVE_SWAP(&files->collectors, i);
 }
 
-/* Another state of the file has the same probes, since they belong to the inode. */
+/* Detach the probes of an earlier state of the file: probes belong to the inode. */
 static void earlier_detach(struct target_files *files, const struct target_file *file)
 {
 	for (size_t i = files->collectors.n; i-- > 0;) {

@@ -12,12 +12,12 @@
 #include "probes/target_memory.h"
 #include "probes/target_process.h"
 
-#define FILES_MAX 4096		  /* remembered; those of no interest are forgotten first */
-#define LIBRARIES_MAX 1024	  /* listed, attached or not */
-#define LIBRARIES_OF_USER_MAX 256 /* of these, first met in processes of one user */
+#define FILES_MAX 4096		  /* files kept; irrelevant ones are forgotten first */
+#define LIBRARIES_MAX 1024	  /* listed libraries, attached or not */
+#define LIBRARIES_OF_USER_MAX 256 /* of these, found first in processes of one user */
 
-#define LOADED_NOTED_NS (2 * NSEC_PER_SEC) /* who has loaded a known file is noted within a second */
-#define SEEN_LIMIT_NS NSEC_PER_SEC	   /* guess: 256 processes are looked at in 20 ms */
+#define LOADED_NOTED_NS (2 * NSEC_PER_SEC) /* the process that loaded a known file is noted within a second */
+#define SEEN_LIMIT_NS NSEC_PER_SEC	   /* guess: 256 processes are scanned in 20 ms */
 
 static void file_free(struct target_file *file, struct target_files *files)
 {
@@ -64,7 +64,7 @@ struct target_file *target_files_find_load(const struct target_files *files, con
 	return found;
 }
 
-/* Forgets the file of no interest that was not met for longest. */
+/* Forget the irrelevant file that was last found longest ago. */
 static void file_forget_one(struct target_files *files)
 {
 	struct target_file **oldest = NULL;
@@ -110,7 +110,7 @@ struct target_file *target_files_add(struct target_files *files, const struct fi
 	return file;
 }
 
-/* Without memory for the reason the file still counts as not attached. */
+/* Without memory for the reason, the file still counts as not attached. */
 void target_file_refuse(struct target_file *file, const char *fmt, ...)
 {
 	char *text = NULL;
@@ -125,9 +125,9 @@ void target_file_refuse(struct target_file *file, const char *fmt, ...)
 }
 
 /*
- * Probes belong to device and inode: what this very file, since written to or just touched, has on it.
- * On an overlay a file that changed is most likely a copy that the change itself brought about, while
- * others go on using the one below; one that only lost its name is still the same.
+ * Probes belong to device and inode, so an earlier state of this file, since written or touched, has the same probes.
+ * On an overlay a changed file is most likely a new copy made by the change, while other processes still use the lower
+ * file; a file that only lost its name is still the same.
  */
 struct target_file *target_files_find_attached(const struct target_files *files, const struct target_file *file)
 {
@@ -151,7 +151,7 @@ void target_files_see(struct target_files *files, uint64_t now_ns)
 
 enum room { ROOM, ROOM_OF_USER_FULL, ROOM_FULL };
 
-/* Those that were turned away take none of it, until they are asked about again. */
+/* Files refused for lack of room take none, until they are tried again. */
 static bool takes_room(const struct target_file *file)
 {
 	return !file->is_turned_away || file->is_retried;
@@ -172,7 +172,7 @@ static enum room room_find(const struct target_files *files, uint32_t uid)
 	return n < LIBRARIES_MAX ? ROOM : ROOM_FULL;
 }
 
-/* The one that no process has mapped for longest, as last looked at; NULL: all are in use. */
+/* Return: the file that has been unmapped for longest, by the last scans; NULL: all are in use */
 static struct target_file *unused_find(const struct target_files *files, enum room room, uint32_t uid, uint64_t now_ns)
 {
 	struct target_file *found = NULL;
@@ -190,7 +190,7 @@ static struct target_file *unused_find(const struct target_files *files, enum ro
 	return found;
 }
 
-/* A user who has all of them in use has his processes looked at once a second, not with each further copy. */
+/* If a user has all of them in use, the processes are scanned at most once a second, not for each further copy. */
 bool target_files_make_room(struct target_files *files, uint32_t uid)
 {
 	enum room room = room_find(files, uid);
@@ -230,7 +230,7 @@ bool target_files_admit(struct target_files *files, struct target_file *file)
 	return false;
 }
 
-/* As many again, so that there is word of what is not traced. */
+/* As many refused files again are listed, so that users see what is not traced. */
 static bool can_turn_away(const struct target_files *files, uint32_t uid)
 {
 	size_t n = 0, n_of_user = 0;

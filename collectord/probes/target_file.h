@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The files that were met, by what the kernel says each is: asked about once, attached
- * once, however many processes map them. Those of no interest are forgotten first.
+ * The files found so far, by the kernel's identity: each is parsed once and attached once, however many processes map
+ * it. Irrelevant files are forgotten first.
  */
 #pragma once
 
@@ -15,81 +15,86 @@
 #include "probes/target.h"
 
 #define TARGET_FILE_BUCKETS 1024
-#define TARGET_DEVICE_OVERLAY UINT64_MAX /* of any overlay, where the kernel does not tell what is below */
+#define TARGET_DEVICE_OVERLAY UINT64_MAX /* stands for any overlay, if the kernel does not report the lower file */
 
 /* The garbage collector of a Python interpreter. */
 struct target_collector {
-	struct probe_site begins[4], ends[4]; /* no ends: `begins` are functions */
-	size_t n_begins;		      /* 0: it was not found */
+	struct probe_site begins[4], ends[4]; /* without ends, `begins` are functions */
+	size_t n_begins;		      /* 0: no collector was found */
 	size_t n_ends;
 	struct probe_library *probes; /* NULL while not attached */
-	uint64_t used_ns;	      /* when a process that needs it was last known */
-	bool is_refused;	      /* was tried, which failed */
+	uint64_t used_ns;	      /* when a process was last known to need it */
+	bool is_refused;	      /* attaching failed */
 };
 
 struct target_file {
-	struct target_file *next; /* of its bucket */
+	struct target_file *next; /* next file in its bucket */
 	struct file_identity id;
-	uint64_t bytes;		 /* of the file that path_fd names */
-	struct timespec written; /* when it was last, as the parser was asked */
+	uint64_t bytes;		 /* size of the file of path_fd */
+	struct timespec written; /* modification time when the parser was asked */
 	struct target_library library;
-	struct probe_library *loader;	   /* attached as a loader */
-	struct probe_site *sites;	   /* n_symbols, while attached */
-	uint64_t last_scan;		   /* number of the last scan that met it */
-	uint64_t used_ns;		   /* when a process was last known to map it, while it is listed */
-	uint64_t loaded_ns;		   /* when a process told of it, which is noted within a second; 0: none did */
-	uint64_t interpreter_bytes;	   /* of the state of a Python interpreter that it holds; 0: none */
-	int64_t interpreter_delta;	   /* where that is, from the file's first executable mapping */
-	struct target_collector collector; /* of that interpreter */
-	int path_fd;			   /* O_PATH, while it is being asked about */
+	struct probe_library *loader;	   /* probes of the file as a dynamic loader */
+	struct probe_site *sites;	   /* n_symbols sites, while attached */
+	uint64_t last_scan;		   /* number of the last scan that found it */
+	uint64_t used_ns;		   /* when a process was last known to map it; kept while it is listed */
+	uint64_t loaded_ns;		   /* when a process last loaded it, which is listed within a second; 0: none */
+	uint64_t interpreter_bytes;	   /* size of the state of a Python interpreter in it; 0: none */
+	int64_t interpreter_delta;	   /* offset of that state from the file's first executable mapping */
+	struct target_collector collector; /* garbage collector of that interpreter */
+	int path_fd;			   /* O_PATH, while the parser examines it */
 	bool is_settled;
-	bool is_retried; /* was refused for a reason that may pass, as want of memory is */
+	bool is_retried; /* was refused for a reason that may pass, such as lack of memory */
 	bool is_listed;
-	bool is_turned_away; /* there was no room for it: listed all the same, and asked about again when there is */
-	bool is_named;	     /* by its name, a CUDA library */
+	bool is_turned_away; /* refused for lack of room: listed, and tried again when there is room */
+	bool is_named;	     /* has the name of a CUDA library */
 	bool is_loader;
-	bool is_remembered; /* stays attached when nobody maps it, target_set_keep() */
-	bool is_deleted;    /* had no name when it was first met */
-	/* The file whose probes serve this one: this is another state of it. NULL: none. */
+	bool is_remembered; /* stays attached while no process maps it, see target_set_keep() */
+	bool is_deleted;    /* had no name when it was first found */
+	/* Earlier state of this file, whose probes serve this one, too; NULL: none. */
 	struct target_file *same;
 };
 
 struct target_files {
 	struct probe_set *probes;	    /* borrowed, as is the next */
-	struct target_processes *processes; /* who maps them */
+	struct target_processes *processes; /* processes that map the files */
 	int proc_fd;			    /* borrowed */
-	uint64_t seen_ns;		    /* when that was last looked at because there was no room */
+	uint64_t seen_ns;		    /* when processes were last scanned for lack of room */
 	size_t n;
 	struct target_file *buckets[TARGET_FILE_BUCKETS];
 	ARRAY(struct target_file *) listed;	/* borrowed from the buckets */
-	ARRAY(struct target_file *) collectors; /* attached; likewise */
+	ARRAY(struct target_file *) collectors; /* files with an attached collector; borrowed */
 };
 
-/** target_files_done() - detach and forget all of them */
+/** target_files_done() - detach and forget all files */
 void target_files_done(struct target_files *files);
-/** target_files_find() - Return: the file, NULL when it was never met or is forgotten */
+/** target_files_find() - find a file. Return: NULL if it was never found or was forgotten */
 struct target_file *target_files_find(const struct target_files *files, const struct file_identity *id);
-/** target_files_find_load() - by what a load knows of it: identities without times are those of any state */
+/** target_files_find_load() - find the file of a load; an identity without times matches any state */
 struct target_file *target_files_find_load(const struct target_files *files, const struct file_identity *id);
-/** target_files_find_attached() - another state of this file, whose probes are attached; or NULL */
+/** target_files_find_attached() - find another state of this file whose probes are attached; or NULL */
 struct target_file *target_files_find_attached(const struct target_files *files, const struct target_file *file);
-/** target_files_add() - one that target_files_find() does not know. Return: NULL without memory */
+/** target_files_add() - add a file that target_files_find() does not find. Return: NULL without memory */
 struct target_file *target_files_add(struct target_files *files, const struct file_identity *id, const char *path,
 				     const struct owner *owner);
 /**
- * target_files_make_room() - for another one of this user: nobody's copies leave no room for others'
- * Where there is none, the one goes that no process has mapped for longest.
- * Return: whether there is room; false when all are in use
+ * target_files_make_room() - make room for a file of this user; limits per user keep room for other users
+ * Without room, the file that has been unmapped for longest is forgotten.
+ * Return: whether there is room; false if all files are in use
  */
 bool target_files_make_room(struct target_files *files, uint32_t uid);
-/** target_files_admit() - make room for this one, or turn it away, and say why. Return: whether there is room */
+/** target_files_admit() - make room for this file, or refuse it with a reason. Return: whether there is room */
 bool target_files_admit(struct target_files *files, struct target_file *file);
-/** target_files_list() - Return: 0, also for one that is turned away; -E2BIG: there are too many of these; -ENOMEM */
+/**
+ * target_files_list() - list a file. Return: 0, also for a file refused for lack of room; -E2BIG: too many of these;
+ * -ENOMEM
+ */
 int target_files_list(struct target_files *files, struct target_file *file);
-/** target_files_see() - look which are mapped now, and note the time with those that are */
+/** target_files_see() - scan which files are mapped now, and note the time for them */
 void target_files_see(struct target_files *files, uint64_t now_ns);
 
-/** target_files_forget() - detach a listed file, and forget it and its other states; nobody refers to it */
+/**
+ * target_files_forget() - detach a listed file, and forget it and its other states; there must be no other reference
+ */
 void target_files_forget(struct target_files *files, struct target_file *file);
-/** target_file_refuse() - why it is not attached; the first reason is kept */
+/** target_file_refuse() - note why it is not attached; the first reason is kept */
 void target_file_refuse(struct target_file *file, const char *fmt, ...) PRINTF_LIKE(2, 3);

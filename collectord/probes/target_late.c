@@ -9,10 +9,13 @@
 #include "probes/target_file.h"
 #include "procs/procfs.h"
 
-/* Between the mapping of a library and word of it by the loader; guess: all that one dlopen() maps comes in between. */
+/*
+ * Longest time from the mapping of a library to the loader's report; guess: all mappings of one dlopen() are in
+ * between.
+ */
 #define LOADER_LIMIT_NS (3 * NSEC_PER_SEC)
 
-/* From where a library begins to its code; guess: several times that of the largest. */
+/* Longest distance from the start of a library to its code; guess: several times that of the largest library. */
 #define LIBRARY_BYTES_MAX (1ull << 28)
 
 static bool pair_equal(const struct target_late_pair *a, const struct target_late_pair *b)
@@ -20,7 +23,7 @@ static bool pair_equal(const struct target_late_pair *a, const struct target_lat
 	return a->tgid == b->tgid && a->inode == b->inode && a->device == b->device;
 }
 
-/* Rings of pairs: the oldest is forgotten. */
+/* Pairs are kept in rings that overwrite the oldest. */
 static bool pairs_have(const struct target_late_pair *pairs, size_t n, const struct target_late_pair *pair)
 {
 	for (size_t i = 0; i < MIN(n, (size_t)TARGET_LATES_TOLD); i++)
@@ -49,7 +52,7 @@ static struct target_owner owner_now(const struct target_lates *lates, uint32_t 
 	return owner;
 }
 
-/* @to_ns: 0: now; @from_ns: 0: as the end */
+/* @to_ns: 0: now; @from_ns: 0: same as the end */
 static void late_add(struct target_lates *lates, uint32_t tgid, const struct target_owner *owner, uint64_t from_ns,
 		     uint64_t to_ns)
 {
@@ -79,7 +82,7 @@ uint64_t target_lates_seen(const struct target_lates *lates, uint64_t from, targ
 	return n;
 }
 
-/* @owner: NULL: as /proc says */
+/* @owner: NULL: read from /proc */
 static void pair_count(struct target_lates *lates, const struct target_late_pair *pair,
 		       const struct target_owner *owner, uint64_t from_ns, uint64_t to_ns)
 {
@@ -90,8 +93,8 @@ static void pair_count(struct target_lates *lates, const struct target_late_pair
 }
 
 /*
- * The kernel half does not know the file of a load while our own probes are being put into that process. The mapping
- * of the same library is known all the same: of the places that its loader told of, that library's is the nearest
+ * While our probes are being written into a process, the kernel half cannot identify the file of a load. The mapping of
+ * the library is known nevertheless: of the load addresses reported by the loader, that of the library is the nearest
  * at or below the mapping.
  */
 static bool told_is_nearer(const struct target_late_told *told, const struct target_suspect *suspect,
@@ -111,7 +114,7 @@ static struct target_late_told *told_below(struct target_lates *lates, const str
 	return nearest;
 }
 
-/* Return: the last load at that place, NULL: nobody told of it, or long ago */
+/* Return: the last reported load at that address; NULL: none, or too long ago */
 static struct target_late_told *told_at(struct target_lates *lates, uint32_t tgid, uint64_t base)
 {
 	for (size_t n = lates->n_told, i = n; base && i-- > 0 && n - i <= TARGET_LATES_TOLD;) {
@@ -131,7 +134,7 @@ static bool told_has(const struct target_lates *lates, const struct target_late_
 	return false;
 }
 
-/* Should this load have been counted before its file was known, it is known to be counted from now on. */
+/* Note the file of a reported load. If the load was counted before, the pair of process and file counts as counted. */
 static void told_identify(struct target_lates *lates, struct target_late_told *told,
 			  const struct target_late_pair *pair)
 {
@@ -149,7 +152,7 @@ static void suspects_clear(struct target_lates *lates, const struct target_late_
 			ARRAY_REMOVE_SWAP(&lates->suspects, i);
 }
 
-/* No loader has told of its file. */
+/* Count a suspect, whose file no loader has reported. */
 static void suspect_count(struct target_lates *lates, size_t i)
 {
 	struct target_suspect suspect = lates->suspects.items[i];
@@ -210,7 +213,7 @@ void target_lates_judge(struct target_lates *lates, const struct target_load *lo
 		told_identify(lates, told, &suspect.pair);
 		suspects_clear(lates, &suspect.pair);
 	}
-	if (file->is_retried) { /* will be attached, perhaps; until then it runs unseen */
+	if (file->is_retried) { /* it may be attached later; until then its calls are missed */
 		pair_count(lates, &suspect.pair, &load->owner, load->time_ns, 0);
 		return;
 	}

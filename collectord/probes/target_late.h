@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Libraries that ran in a process before they were attached: their calls until then are
- * missing, which is counted as LOSS_LATE_LOAD, once for each process and file. So are those
- * that are not attached for want of room.
+ * Libraries that ran in a process before they were attached: their calls until then are missing, which is counted as
+ * LOSS_LATE_LOAD, once for each process and file. Libraries that are not attached for lack of room are counted, too.
  *
- * A mapping that the kernel told of may be seen before the loader tells of the same load,
- * which has not run any code then, and may still be stopped for it. So where there is
- * such a loader, it is waited for.
+ * A mapping reported by the kernel may be seen before the loader reports the same load. Then no code of the library has
+ * run, and the process may still be stopped for it. So if the process has a loader that reports loads, that report is
+ * awaited.
  */
 #pragma once
 
@@ -20,7 +19,7 @@
 struct target_file;
 
 #define TARGET_LATES_EVENTS 4096
-#define TARGET_LATES_TOLD 256 /* remembered, so that none is counted twice */
+#define TARGET_LATES_TOLD 256 /* number of counted pairs that are kept, so that none is counted twice */
 
 /* A process and a file. */
 struct target_late_pair {
@@ -29,17 +28,19 @@ struct target_late_pair {
 	uint32_t tgid;
 };
 
-/* A load that a loader told of. Where the kernel half did not know the file, the place is all that is known at first.
+/*
+ * A load that a loader has reported. If the kernel half could not identify the file, only the address is known at
+ * first.
  */
 struct target_late_told {
-	struct target_late_pair pair; /* inode 0: file not known */
+	struct target_late_pair pair; /* inode 0: file unknown */
 	uint64_t base;
-	bool is_counted; /* before its file was known */
+	bool is_counted; /* was counted before its file was known */
 };
 
 struct target_suspect {
 	struct target_late_pair pair;
-	uint64_t base; /* of the mapping that made it one */
+	uint64_t base; /* address of the mapping that made it a suspect */
 	uint64_t loaded_ns, attached_ns;
 	uint64_t seen_ns;
 };
@@ -47,7 +48,7 @@ struct target_suspect {
 struct target_lates {
 	struct probe_set *probes;			/* borrowed */
 	int proc_fd;					/* borrowed */
-	struct target_late events[TARGET_LATES_EVENTS]; /* what was counted, in order; the oldest are forgotten */
+	struct target_late events[TARGET_LATES_EVENTS]; /* counted losses in order; the oldest are overwritten */
 	uint64_t n_events;
 	ARRAY(struct target_suspect) suspects;
 	struct target_late_pair counted[TARGET_LATES_TOLD];
@@ -57,24 +58,24 @@ struct target_lates {
 };
 
 void target_lates_done(struct target_lates *lates);
-/** target_lates_told() - the loader has told of a load: what the mapping made suspect is no longer */
+/** target_lates_told() - the loader has reported a load: its mapping is no longer a suspect */
 void target_lates_told(struct target_lates *lates, const struct target_load *load);
 /**
- * target_lates_judge() - a file was found that a process has loaded
- * @load:       base 0: the load is of another file, or its place is not known
- * @has_loader: the process has a loader that tells of loads
+ * target_lates_judge() - decide whether a load was late, when its file was found
+ * @load: base 0: the load is of another file, or its address is unknown
+ * @has_loader: the process has a loader that reports loads
  */
 void target_lates_judge(struct target_lates *lates, const struct target_load *load, struct target_file *file,
 			bool has_loader);
-/** target_lates_turned_away() - a process runs with a file that there is no room to attach */
+/** target_lates_turned_away() - count a process that runs with a file refused for lack of room */
 void target_lates_turned_away(struct target_lates *lates, uint32_t tgid, const struct target_file *file);
-/** target_lates_missed() - what a loader told of could not be looked at any more */
+/** target_lates_missed() - count a load reported by a loader whose file could not be examined any more */
 void target_lates_missed(struct target_lates *lates, const struct target_load *load);
-/** target_lates_count() - one that nobody will know more of. @owner: NULL: as /proc says; @tgid: 0: not known */
+/** target_lates_count() - count a loss without further data. @owner: NULL: read from /proc; @tgid: 0: unknown */
 void target_lates_count(struct target_lates *lates, uint32_t tgid, const struct target_owner *owner);
 /** target_lates_seen() - as target_set_lates() */
 uint64_t target_lates_seen(const struct target_lates *lates, uint64_t from, target_sees_func sees, void *data);
-/** target_lates_settle() - count suspects whose process is gone: no loader will tell of them any more */
+/** target_lates_settle() - count suspects whose process is gone: no loader will report them any more */
 void target_lates_settle(struct target_lates *lates);
-/** target_lates_second() - count suspects of which no loader told */
+/** target_lates_second() - count suspects that no loader has reported in time */
 void target_lates_second(struct target_lates *lates, uint64_t now_ns);

@@ -17,12 +17,15 @@
 static const char *const result_reasons[PARSER_RESULT_COUNT] = {
 	[PARSER_OK] = "",
 	[PARSER_NOT_ELF] = "is no library of this machine",
-	[PARSER_DAMAGED] = "is damaged: it points outside itself",
-	[PARSER_TOO_LARGE] = "has more symbols than are looked at",
+	[PARSER_DAMAGED] = "is damaged: its tables point outside the file",
+	[PARSER_TOO_LARGE] = "has more symbols than the limit",
 	[PARSER_UNREADABLE] = "cannot be read",
 };
 
-/* OP_LAYER_NONE: it is no export that is counted. Ids that were given are ours to know, and not the parser's. */
+/*
+ * OP_LAYER_NONE: an export that is not counted. Only the daemon knows ids assigned at run time; the parser must not use
+ * them.
+ */
 static enum op_layer symbol_layer(const struct parser_symbol *s)
 {
 	const struct op *op = s->op < OP_ID_MAX ? op_get(s->op) : NULL;
@@ -32,7 +35,7 @@ static enum op_layer symbol_layer(const struct parser_symbol *s)
 	return op && op_is_call(op) ? op->layer : OP_LAYER_NONE;
 }
 
-/* Whatever turned the parser may have written this: every field is checked before anyone uses it. */
+/* Hostile input may control the parser: every field of its answer is checked before use. */
 static bool answer_is_sound(const struct parser_library *a, size_t n, uint64_t file_bytes)
 {
 	uint64_t last = 0;
@@ -60,7 +63,7 @@ static bool answer_is_sound(const struct parser_library *a, size_t n, uint64_t f
 	return true;
 }
 
-/* A copy that is fit to be shown: what the file calls itself may hold anything. */
+/* Copy a text with unprintable characters replaced: a soname may contain any bytes. */
 static char *text_copy_printable(const char *text)
 {
 	char *copy = strdup(text);
@@ -93,7 +96,7 @@ static int library_describe(struct target_library *library, const struct parser_
 	return 0;
 }
 
-/* What of its arguments may be kept. */
+/* Which arguments of the operation records may hold. */
 static uint64_t arguments_of(const struct op *op, const struct parser_symbol *s)
 {
 	if ((op->traits & OP_V2) && strcmp(s->name, op->name) == 0)
@@ -102,8 +105,8 @@ static uint64_t arguments_of(const struct op *op, const struct parser_symbol *s)
 }
 
 /*
- * Which operation the probe of a function counts; 0: it gets none. Two perf events each, which take 0.1 to 0.7 s to
- * close, are too dear for what has no row, and for what a diagnosis can do without.
+ * Operation that the probe of a function counts; 0: no probe. With perf events, a function takes two, which take 0.1 to
+ * 0.7 s each to close: functions without a row in ops.def, and operations that diagnosis does not need, get none.
  */
 static uint32_t symbol_op(const struct target_files *files, struct target_library *library,
 			  const struct parser_symbol *s, bool may_give)
@@ -120,9 +123,9 @@ static uint32_t symbol_op(const struct target_files *files, struct target_librar
 }
 
 /*
- * One site for each function, in order of offset.
- * @may_give: names without an id get one, which they keep: only of a file that is admitted
- * Return: how many
+ * Make one site for each function, in order of offset.
+ * @may_give: assign permanent ids to names without one; only for an admitted file
+ * Return: number of sites
  */
 static uint32_t sites_place(const struct target_files *files, struct target_file *file, const struct parser_library *a,
 			    bool may_give, struct probe_site *sites)
@@ -139,7 +142,7 @@ static uint32_t sites_place(const struct target_files *files, struct target_file
 			file->library.n_left_out += !s->op;
 			continue;
 		}
-		/* A function that begins inside the head of this one: leave the shared instruction to it. */
+		/* The next function begins inside the head of this one: the shared instruction belongs to it. */
 		if (i + 1 < a->n_symbols && s->offset + place.delta >= a->symbols[i + 1].offset)
 			place = (struct place){ 0, CALL_HEAD_STEPPED };
 		sites[n++] = (struct probe_site){ .offset = s->offset + place.delta,
@@ -168,7 +171,7 @@ bool target_library_leaves_out(const struct target_library *library, uint32_t id
 	return id < OP_ID_MAX && library->untraced[id / 64] >> id % 64 & 1;
 }
 
-/* While they are counted, in no order yet. */
+/* Find an operation while the list is still unsorted. */
 static struct target_op *counted_find(const struct target_library *library, uint32_t id)
 {
 	for (size_t i = 0; i < library->ops.n; i++)
@@ -177,7 +180,7 @@ static struct target_op *counted_find(const struct target_library *library, uint
 	return NULL;
 }
 
-/* What is attached, as people are told. Return: 0 or -ENOMEM */
+/* Count the attached functions and operations for reports. Return: 0 or -ENOMEM */
 static int library_count(struct target_library *library, const struct probe_site *sites, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++) {
@@ -207,13 +210,13 @@ static void library_detach(struct target_files *files, struct target_file *file)
 	target_file_refuse(file, "was changed since");
 }
 
-/* The kernel writes into every process that maps the file, and gives up when one of them has no memory for it. */
+/* The kernel writes into every process that maps the file, and fails if one of them has no memory for it. */
 static bool may_pass(int r)
 {
 	return r == -ENOMEM || r == -EAGAIN || r == -EINTR || r == -EBUSY;
 }
 
-/* Whether what the parser read may be there no more. Clocks of files tick some hundred times a second. */
+/* Whether the file may have changed since the parser read it. File times have a resolution of a few milliseconds. */
 static bool file_is_written(const struct target_file *file)
 {
 	struct stat st;
@@ -222,14 +225,14 @@ static bool file_is_written(const struct target_file *file)
 	       st.st_mtim.tv_sec != file->written.tv_sec || st.st_mtim.tv_nsec != file->written.tv_nsec;
 }
 
-/* Places found in another state of the file are none: it is looked at again. */
+/* The file was written while it was parsed: the found places are invalid, and it is parsed again. */
 static void library_refuse_written(struct target_files *files, struct target_file *file)
 {
 	if (file->library.probes)
 		probe_set_detach_library(files->probes, file->library.probes);
 	file->library.probes = NULL;
 	file->is_retried = true;
-	target_file_refuse(file, "was written to while it was looked at; it is looked at again");
+	target_file_refuse(file, "was written to while it was read; it is read again");
 }
 
 static void attach_refuse(struct target_file *file, int r)
@@ -261,7 +264,7 @@ static void library_attach(struct target_files *files, struct target_file *file,
 	}
 	n = sites_place(files, file, a, /* may_give= */ false, sites);
 	if (before && before->library.n_symbols == n && memcmp(before->sites, sites, n * sizeof(*sites)) == 0) {
-		file->same = before; /* touched: nothing to do, and no call to miss */
+		file->same = before; /* only touched: the probes stay, and no call is missed */
 		return;
 	}
 	if (before)
@@ -292,14 +295,14 @@ static void library_attach(struct target_files *files, struct target_file *file,
 	}
 	r = library_count(library, sites, n);
 	if (r < 0) {
-		attach_refuse(file, r); /* first: that is the reason */
+		attach_refuse(file, r); /* first, because the first reason is kept */
 		library_detach(files, file);
 		return;
 	}
 	file->sites = TAKE_PTR(sites);
 }
 
-/* What the parser said of it is sound. */
+/* Use the parser's answer, which was checked. */
 static void library_use(struct target_files *files, struct target_file *file, const struct parser_library *a)
 {
 	file->interpreter_bytes = a->interpreter_bytes;
@@ -334,8 +337,9 @@ void target_library_take(struct target_files *files, struct target_file *file, i
 		return;
 	if (!a->is_loader) {
 		target_file_refuse(
-			file, "is a dynamic loader that does not tell of libraries (no _r_debug), those loaded later "
-			      "may be found late");
+			file,
+			"is a dynamic loader that does not report libraries (no _r_debug); libraries loaded later "
+			"may be found late");
 	} else {
 		r = probe_set_attach_loader(files->probes, file->path_fd, a->debug_state_offset, a->r_debug_delta,
 					    &file->loader);

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/*
- * What the parser says of a file, checked, and attached where it is of interest.
- */
+/* Checking the parser's answer about a file, and attaching the file if it is relevant. */
 #pragma once
 
 #include <stddef.h>
@@ -9,10 +7,10 @@
 #include "probes/target_file.h"
 
 /**
- * target_library_take() - describe and attach a file, or note why not
- * @r:      0, or what became of the question: -ETIMEDOUT, another -errno
+ * target_library_take() - use the answer: describe and attach the file, or note why not
+ * @r: result of the question: 0, -ETIMEDOUT, another -errno
  * @answer: n bytes from the parser, not trusted
  *
- * Its path_fd is open. Probes of an earlier state of the file are taken off where they would be wrong.
+ * The file's path_fd must be open. Probes of an earlier state of the file are detached if they would be wrong.
  */
 void target_library_take(struct target_files *files, struct target_file *file, int r, const void *answer, size_t n);

@@ -17,7 +17,7 @@
 #include "procs/procfs.h"
 
 #define HEAD "ingero libraries 1"
-#define LIST_BYTES_MAX (TARGET_MEMORY_FILES_MAX * 4352u) /* each a path and six numbers */
+#define LIST_BYTES_MAX (TARGET_MEMORY_FILES_MAX * 4352u) /* each file has a path and six numbers */
 #define DAY_S 86400u
 #define OTHERS_WRITE (S_IWGRP | S_IWOTH)
 
@@ -25,7 +25,7 @@
 
 struct mounts {
 	int proc_fd;
-	uint64_t root, usr; /* never unmounted as long as the machine runs */
+	uint64_t root, usr; /* ids of mounts that are never unmounted while the machine runs */
 };
 
 static int mount_of(int proc_fd, const char *path, uint64_t *ret_id)
@@ -35,7 +35,7 @@ static int mount_of(int proc_fd, const char *path, uint64_t *ret_id)
 	return fd < 0 ? -errno : procfs_mount_id(proc_fd, fd, ret_id);
 }
 
-/* The mount comes first: whoever serves another one is asked nothing. */
+/* The mount is checked first, so that no request is sent to another file system. */
 static int step_check(const struct mounts *mounts, int fd, struct stat *ret_stat)
 {
 	uint64_t mount;
@@ -47,11 +47,11 @@ static int step_check(const struct mounts *mounts, int fd, struct stat *ret_stat
 		return -EPERM;
 	if (fstat(fd, ret_stat) < 0)
 		return -errno;
-	/* With an access list the bits of the group are its mask. */
+	/* With an access control list the group bits hold its mask. */
 	return ret_stat->st_uid != 0 || (ret_stat->st_mode & OTHERS_WRITE) || S_ISLNK(ret_stat->st_mode) ? -EPERM : 0;
 }
 
-/* Return: an O_PATH descriptor, with every step to it checked before the next; -errno */
+/* Open a path, with each component checked before the next. Return: O_PATH descriptor or -errno */
 static int path_walk(int proc_fd, const char *path, struct stat *ret_stat)
 {
 	CLEANUP(closep) int fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -126,7 +126,7 @@ static bool is_old(const struct target_memory_file *file, uint64_t now_s)
 	return now_s > file->used_s && now_s - file->used_s > TARGET_MEMORY_DAYS * DAY_S;
 }
 
-/* There is one state of a file by one name; without room the one goes that was not used for longest. */
+/* Remove the old entry of this path; without room also the file that was unused for longest. */
 static void room_make(struct target_memory *memory, const char *path)
 {
 	size_t oldest = 0;
@@ -164,7 +164,7 @@ bool target_memory_note(struct target_memory *memory, int proc_fd, const char *p
 	if (!memory->list_path)
 		return false;
 	if (file) {
-		/* To the day is enough: the list is not written for less. */
+		/* Days are exact enough: the list is not written for smaller changes. */
 		memory->is_changed |= now_s / DAY_S != file->used_s / DAY_S;
 		file->used_s = now_s;
 		return true;
@@ -214,7 +214,7 @@ static bool memory_line_parse(char *line, struct target_memory_file *ret_file)
 	return *line == '/';
 }
 
-/* Return: the text of the list; NULL: there is none that can be trusted */
+/* Return: text of the list; NULL: there is no trusted list */
 static char *memory_list_read(const char *path)
 {
 	CLEANUP(closep) int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
@@ -270,7 +270,7 @@ int target_memory_save(struct target_memory *memory)
 	}
 	if (text.failed || asprintf(&new_path, "%s.new", memory->list_path) < 0)
 		return -ENOMEM;
-	memory->is_changed = false; /* what cannot be written now cannot be in ten seconds either */
+	memory->is_changed = false; /* no retry: a list that cannot be written now will fail again */
 	(void)unlink(new_path);
 	fd = open(new_path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)

@@ -98,7 +98,7 @@ bool target_processes_interpret(const struct target_processes *processes, const 
 	return false;
 }
 
-/* The record of a process as it is now: one of its number that is gone makes room for it. */
+/* Entry of a running process, added if new; it replaces the entry of a gone process with the same pid. */
 static int process_take(struct target_processes *processes, uint32_t tgid, int process_fd,
 			struct target_process **ret_process)
 {

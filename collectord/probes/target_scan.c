@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * A scan reads the mappings of a process once, into candidates, and then works through
- * them a few at a time: open without reading, ask the kernel what file it is, and if
- * that one is new hand it to the parser. What is known already costs an open and a stat.
- * Candidates by name come first; a scan is done when those are settled, and goes on in
- * the background with files whose name says nothing, since a copy may be called anything.
+ * A scan reads the mappings of a process once, into candidates, and then works through them a few at a time: open
+ * without reading, identify the file by the kernel's data, and hand a new file to the parser. A known file costs an
+ * open and a stat. Candidates with a known name come first; a scan is done when those are settled, and continues in the
+ * background with the other files, since a copy of a library may have any name.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -27,11 +26,11 @@
 #define LOG_TOPIC "targets"
 #include "base/log.h"
 
-#define ASKING_MAX 16			  /* files open and with the parser at once */
-#define ASKING_UNNAMED_MAX 2		  /* of these, such that nothing says they matter: others wait behind them */
+#define ASKING_MAX 16			  /* files that are open and with the parser at a time */
+#define ASKING_UNNAMED_MAX 2		  /* of these, files without a known name, behind which others must wait */
 #define PARSE_LIMIT_NS (5 * NSEC_PER_SEC) /* guess: the largest library takes 30 ms */
 
-/* Whether the process has a loader that tells of what it loads. */
+/* Whether the process has a loader that reports its loads. */
 static bool scan_has_loader(const struct target_set *set, const struct scan *scan)
 {
 	for (size_t i = 0; i < scan->candidates.all.n; i++) {
@@ -52,7 +51,9 @@ static bool process_maps_attached(const struct target_process *process)
 	return false;
 }
 
-/* The process of a scan has a Python interpreter. Of one that maps a library of interest its collections are traced. */
+/*
+ * Note the Python interpreter of a scan's process. If the process maps a relevant library, its collections are traced.
+ */
 static void interpreter_note(struct target_set *set, const struct scan *scan, const struct target_candidate *c,
 			     struct target_file *file)
 {
@@ -75,7 +76,10 @@ static void interpreter_note(struct target_set *set, const struct scan *scan, co
 	(void)probe_set_interpreter_note(set->files.probes, scan->tgid, &interpreter);
 }
 
-/* The process of a scan maps a file that matters. Without memory, or when it is gone, nothing is told of it. */
+/*
+ * Note that the process of a scan maps a relevant file. Without memory, or if it is gone, the file is not listed for
+ * it.
+ */
 static void file_note(struct target_set *set, struct scan *scan, const struct target_candidate *c,
 		      struct target_file *file)
 {
@@ -94,7 +98,7 @@ static void file_note(struct target_set *set, struct scan *scan, const struct ta
 	if (!file->is_listed)
 		return;
 	sighting.file = file;
-	/* An interpreter that was met before the first library is of interest now. */
+	/* An interpreter found before the first library is relevant now. */
 	if (target_processes_note(&set->processes, scan->tgid, scan->process_fd, &sighting) > 0 && file->library.probes)
 		(void)ARRAY_PUSH(&set->soon, scan->tgid); /* without memory its collections are not measured */
 	if (!c->is_base)
@@ -103,7 +107,7 @@ static void file_note(struct target_set *set, struct scan *scan, const struct ta
 		target_lates_judge(&set->lates, &load, file, scan_has_loader(set, scan));
 }
 
-/* Whoever waited for this file waits no more. */
+/* No scan waits for this file any longer. */
 static void file_unawait(struct target_set *set, struct target_file *file)
 {
 	for (struct scan *scan = set->scans; scan; scan = scan->next) {
@@ -116,7 +120,7 @@ static void file_unawait(struct target_set *set, struct target_file *file)
 	}
 }
 
-/* Nothing more will be found out about this file: list it if it matters. */
+/* The file is examined: list it if it is relevant. */
 static void file_settle(struct target_set *set, struct target_file *file)
 {
 	bool is_new = false;
@@ -181,7 +185,7 @@ static int file_ask(struct target_set *set, struct target_file *file, uint32_t u
 	if (fstat(file->path_fd, &st) < 0)
 		return -errno;
 	file->written = st.st_mtim;
-	/* O_NONBLOCK: a lease on the file must not hold us up. */
+	/* O_NONBLOCK: a lease (fcntl) on the file must not block the daemon. */
 	(void)snprintf(name, sizeof(name), "self/fd/%d", file->path_fd);
 	fd = openat(set->proc_fd, name, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	if (fd < 0)
@@ -209,7 +213,7 @@ static struct target_file *candidate_add(struct target_set *set, const struct fi
 	return file;
 }
 
-/* A file by the name of a CUDA library that cannot even be opened is told of once, by what maps says it is. */
+/* List a file with the name of a CUDA library that cannot be opened, once, under its identity in maps. */
 static void candidate_refuse(struct target_set *set, struct scan *scan, const struct target_candidate *c, int r)
 {
 	struct file_identity id =
@@ -217,7 +221,7 @@ static void candidate_refuse(struct target_set *set, struct scan *scan, const st
 	struct procfs_stat stat;
 	struct target_file *file;
 
-	/* Gone, or as good as, or let go of the mapping: nothing is left to trace. */
+	/* The process is gone or exiting, or has unmapped the file: nothing is left to trace. */
 	if (!c->is_named || r == -ESRCH || r == -ENOENT || procfs_stat_read(scan->process_fd, &stat) < 0 ||
 	    stat.state == 'Z')
 		return;
@@ -231,12 +235,12 @@ static void candidate_refuse(struct target_set *set, struct scan *scan, const st
 		return;
 	(void)scan_await(scan, file, c);
 	if (r == -EREMOTEIO)
-		target_file_refuse(file,
-				   "lies on a file system that its user serves, and is left alone; copy it elsewhere");
+		target_file_refuse(
+			file, "is on a file system served by a user, and is not read; copy it to another file system");
 	else if (r == -EINVAL)
 		target_file_refuse(file, "is no regular file");
 	else if (r == -ESTALE)
-		target_file_refuse(file, "was changed in its container since it was loaded, and cannot be reached; "
+		target_file_refuse(file, "was changed in its container since it was loaded, and cannot be opened; "
 					 "start the program again");
 	else
 		target_file_refuse(file, "cannot be opened: %s", strerror(-r));
@@ -276,7 +280,7 @@ static void candidate_look_at(struct target_set *set, struct scan *scan, const s
 	if (file->is_settled)
 		file_note(set, scan, c, file);
 	else
-		(void)scan_await(scan, file, c); /* without memory the scan is merely done too early */
+		(void)scan_await(scan, file, c); /* without memory the scan only ends too early */
 }
 
 static void file_recall(struct target_set *set, const struct target_memory_file *known)
@@ -326,9 +330,9 @@ static void scan_freep(struct scan **scan)
 	scan_free(*scan);
 }
 
-/* Files whose names say nothing are waited for as well, for a while: a program such as PyTorch maps 500 of them. */
+/* A scan also waits for files without a known name, for a limited time: a program such as PyTorch maps 500 of them. */
 #define UNNAMED_LIMIT_NS                                                                                               \
-	(2 * NSEC_PER_SEC) /* guess: a person waits for a start; those with names are counted by then */
+	(2 * NSEC_PER_SEC) /* guess: a user waits for the start; files with known names are attached by then */
 
 static bool scan_is_settled(const struct scan *scan)
 {
@@ -342,13 +346,13 @@ static bool scan_is_settled(const struct scan *scan)
 	return true;
 }
 
-/* Whether a loader told of a library that nobody has met since, and whose process does not wait. */
+/* Whether a loader reported a library that no scan has found, and whose process is not held. */
 static bool scan_is_missed(const struct scan *scan)
 {
 	return scan->load.is_told && scan->load.base && scan->load.time_ns && !scan->is_judged;
 }
 
-/* Tells of scans that are settled and drops those that are over. `done` may start another scan. */
+/* Call `done` of settled scans and free finished ones. `done` may start another scan. */
 static void scans_finish(struct target_set *set)
 {
 	struct scan **at = &set->scans;
@@ -359,7 +363,7 @@ static void scans_finish(struct target_set *set)
 		if (!scan->is_told && scan_is_settled(scan)) {
 			scan->is_told = true;
 			if (scan->done) {
-				/* What is found from now on was late for whoever was told that all is there. */
+				/* Files found after `done` was called are late. */
 				if (!scan->load.time_ns)
 					scan->load = (struct target_load){ .tgid = scan->tgid,
 									   .time_ns = clock_now_ns(),
@@ -372,7 +376,7 @@ static void scans_finish(struct target_set *set)
 		}
 		if (scan->is_told && scan->i_next == scan->candidates.all.n && scan->awaited.n == 0) {
 			*at = scan->next;
-			if (scan_is_missed(scan)) /* it was gone, with its process or before, when its turn came */
+			if (scan_is_missed(scan)) /* the library, or its process, was gone before it was examined */
 				target_lates_missed(&set->lates, &scan->load);
 			scan_free(scan);
 			continue;
@@ -381,7 +385,7 @@ static void scans_finish(struct target_set *set)
 	}
 }
 
-/* What comes first: files whose names say something, then others of processes that have such, then all others. */
+/* Order of candidates: files with a known name, then others of processes that have such a file, then all others. */
 enum advance { ADVANCE_WANTED, ADVANCE_CUDA, ADVANCE_ALL };
 
 static void scans_advance(struct target_set *set, enum advance advance)
@@ -396,7 +400,7 @@ static void scans_advance(struct target_set *set, enum advance advance)
 	}
 }
 
-/* Scans that callbacks start wait for the next round. */
+/* Scans started by callbacks wait for the next round. */
 void target_scan_pump(struct target_set *set)
 {
 	if (set->is_pumping) {
@@ -416,7 +420,7 @@ void target_scan_pump(struct target_set *set)
 		(void)target_set_scan(set, set->soon.items[--set->soon.n], 0, NULL, NULL);
 }
 
-/* Reads what the process maps now. Return: 0 with a scan; -errno, -ESRCH or -ENOENT when it is gone */
+/* Read the mappings of a process. Return: 0 with a scan; -errno, with -ESRCH or -ENOENT if it is gone */
 static int scan_new(struct target_set *set, uint32_t tgid, uint64_t library_base, struct scan **ret_scan,
 		    struct target_owner *ret_owner)
 {
@@ -486,7 +490,7 @@ int target_set_scan_loader(struct target_set *set, target_done_func done, void *
 		return r;
 	}
 
-	target_candidates_keep_loaders(&scan->candidates); /* of ourselves nothing else is of interest */
+	target_candidates_keep_loaders(&scan->candidates); /* in the daemon's own process only the loader is relevant */
 	n = scan->candidates.n_wanted;
 	scan->started_ns = clock_now_ns();
 	scan->done = done;
@@ -497,14 +501,14 @@ int target_set_scan_loader(struct target_set *set, target_done_func done, void *
 	return n ? 0 : -ENOENT;
 }
 
-/* What comes of a load that is still looked at is not known; that calls were missed by now is. */
+/* The result of a load that is still examined is unknown, but calls have been missed already: count it. */
 void target_set_settle(struct target_set *set)
 {
 	for (struct scan *scan = set->scans; scan; scan = scan->next) {
 		if (!scan_is_missed(scan))
 			continue;
 		target_lates_missed(&set->lates, &scan->load);
-		scan->is_judged = !scan->load.file.inode; /* else it is known again, and counted once */
+		scan->is_judged = !scan->load.file.inode; /* an identified file is not counted twice */
 	}
 	target_lates_settle(&set->lates);
 }

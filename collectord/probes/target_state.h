@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The set of libraries as the files that keep it share it: target.c has what comes in and the lists, target_scan.c
- * the looks at processes.
+ * State of the set of libraries, shared by its files: target.c handles events and keeps the lists, target_scan.c scans
+ * processes.
  */
 #pragma once
 
@@ -18,8 +18,8 @@
 #include "probes/target_process.h"
 
 struct awaited {
-	struct target_file *file; /* borrowed from the set, which keeps it while it is not settled */
-	size_t i_candidate;	  /* whose file it is */
+	struct target_file *file; /* borrowed from the set, which keeps it until it is settled */
+	size_t i_candidate;	  /* index of the candidate with this file */
 	bool is_wanted;
 };
 
@@ -30,32 +30,32 @@ struct scan {
 	int process_fd;
 	target_done_func done;
 	void *data;
-	struct target_load load; /* that it is for; time_ns 0: none, or the process does not go on meanwhile */
+	struct target_load load; /* load that caused the scan; time_ns 0: none, or the process is held */
 	uint64_t started_ns;
-	bool is_told;	/* done was called */
-	bool is_judged; /* what was loaded was met: whether that was late is known */
-	size_t i_next;	/* candidate to look at next */
+	bool is_told;	/* `done` was called */
+	bool is_judged; /* the loaded file was found: whether it was late is decided */
+	size_t i_next;	/* index of the next candidate to examine */
 	struct target_candidates candidates;
 	ARRAY(struct awaited) awaited;
 };
 
-/* A question on its way; outlives the set if that closes first. */
+/* A question to the parser; outlives the set if that closes first. */
 struct ask {
 	struct ask *next;
-	struct target_set *set; /* NULL once that is closed */
+	struct target_set *set; /* NULL once the set is closed */
 	struct target_file *file;
 };
 
 struct target_set {
 	struct target_lates lates;
-	uint64_t looked_ns;    /* for files that nobody maps any more */
-	ARRAY(uint32_t) later; /* processes to look at within a second, if they live so long */
-	ARRAY(uint32_t) soon;  /* processes to look at once more, when the scans that go on are advanced */
+	uint64_t looked_ns;    /* when unused files were last searched */
+	ARRAY(uint32_t) later; /* processes to scan within a second, if they still run */
+	ARRAY(uint32_t) soon;  /* processes to scan again after the current round */
 	struct child *parser;  /* borrowed */
 	target_found_func found;
 	void *data;
 	int proc_fd;
-	uint64_t memory_device; /* as target_memory_device() says */
+	uint64_t memory_device; /* from target_memory_device() */
 	uint64_t n_scans;
 	struct scan *scans;
 	struct ask *asks;
@@ -63,25 +63,25 @@ struct target_set {
 	struct target_files files;
 	struct target_processes processes;
 	struct target_memory memory;
-	size_t i_recall; /* of what is remembered, the next to be attached */
-	bool keeps;	 /* what is remembered, whoever maps it */
+	size_t i_recall; /* index of the next remembered file to attach */
+	bool keeps;	 /* remembered files stay attached, see target_set_keep() */
 	bool is_full_told;
 	bool is_pumping;
-	bool is_pumped_again; /* a callback started another scan meanwhile */
+	bool is_pumped_again; /* a callback has started another scan */
 };
 
 /* target_scan.c */
 
 /**
- * target_scan_start() - look at what a process maps
- * @load: that it is for, NULL: none
- * Return: 0; -ESRCH when the process is gone; -errno. done is called in any case.
+ * target_scan_start() - start a scan of a process
+ * @load: load that caused it, NULL: none
+ * Return: 0; -ESRCH if the process is gone; -errno. `done` is called in any case.
  */
 int target_scan_start(struct target_set *set, uint32_t tgid, const struct target_load *load, target_done_func done,
 		      void *data);
-/** target_scan_pump() - everything that can be done now. Callbacks from in here may start scans. */
+/** target_scan_pump() - advance all scans as far as possible. Callbacks may start scans meanwhile. */
 void target_scan_pump(struct target_set *set);
-/** target_scan_recall() - attach files that are remembered, as many as the parser takes at once */
+/** target_scan_recall() - attach remembered files, as many as the parser takes at once */
 void target_scan_recall(struct target_set *set);
-/** target_scan_close() - those under way are told they are done; what is asked is no more waited for */
+/** target_scan_close() - call `done` of running scans; do not wait for answers of the parser */
 void target_scan_close(struct target_set *set);

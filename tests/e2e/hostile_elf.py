@@ -18,8 +18,8 @@ import make  # noqa: E402
 
 CALLS = 101
 PT_LOAD, PT_DYNAMIC, DT_STRTAB, DT_SYMTAB, DT_STRSZ, DT_GNU_HASH = 1, 2, 5, 6, 10, 0x6ffffef5
-DAMAGED = "is damaged: it points outside itself"
-TOO_LARGE = "has more symbols than are looked at"
+DAMAGED = "is damaged: its tables point outside the file"
+TOO_LARGE = "has more symbols than the limit"
 NOT_ELF = "is no library of this machine"
 FAN_ACCESS, FAN_MARK_ADD, AT_FDCWD, EVENT_BYTES = 0x1, 0x1, -100, 24
 

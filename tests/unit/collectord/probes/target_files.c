@@ -37,9 +37,10 @@ static const struct {
 	{ "called anything", "sample_runtime_sysv.so", SIZE_MAX, "anything at all", 7, "", OP_LAYER_RUNTIME,
 	  "libcudart.so.11.0" },
 	{ "without soname", "sample_driver_nameless.so", SIZE_MAX, "nameless.so", 5, "", OP_LAYER_DRIVER, "" },
-	{ "cut", "sample_runtime.so", 5000, "libcudart.so.cut", 0, "is damaged: it points outside itself", 0, "" },
-	{ "only a header", "sample_runtime.so", 64, "libcuda.so.cut", 0, "is damaged: it points outside itself", 0,
+	{ "cut", "sample_runtime.so", 5000, "libcudart.so.cut", 0, "is damaged: its tables point outside the file", 0,
 	  "" },
+	{ "only a header", "sample_runtime.so", 64, "libcuda.so.cut", 0,
+	  "is damaged: its tables point outside the file", 0, "" },
 	{ "text", "/etc/passwd", 300, "libcuda.so.txt", 0, "is no library of this machine", 0, "" },
 	{ "exports nothing of interest", "sample_loader.so", SIZE_MAX, "libcuda.so.other", 0,
 	  "exports none of the traced operations", 0, "ld-sample.so.2" },
@@ -222,7 +223,7 @@ static const struct {
 	const char *reason;
 } between[] = {
 	{ "written to between look and attach", "libcudart.so.written", become_rewritten, 0,
-	  "was written to while it was looked at; it is looked at again" },
+	  "was written to while it was read; it is read again" },
 	{ "replaced between look and attach", "libcudart.so.replaced", become_another, 7, "" },
 	{ "a link out between look and attach", "libcudart.so.link", become_link, 7, "" },
 	{ "a FIFO between look and attach", "libcudart.so.fifo", become_fifo, 7, "" },
@@ -325,9 +326,8 @@ static void overlay_check(void)
 	if (chmod(left_behind[0], 0700) < 0)
 		abort();
 	scan("left behind", a.pid, 0);
-	CHECK_STR_EQ(
-		"left behind", library_find("libcuda.so.1")->reason,
-		"was changed in its container since it was loaded, and cannot be reached; start the program again");
+	CHECK_STR_EQ("left behind", library_find("libcuda.so.1")->reason,
+		     "was changed in its container since it was loaded, and cannot be opened; start the program again");
 	subject_end(&a);
 	subject_start(&a, left_behind);
 	scan("started again", a.pid, 0);
