@@ -71,7 +71,7 @@ int reader_fail_errno(const struct reader_job *job, int r)
 				   "this takes more memory than a question may: ask about a shorter time or fewer "
 				   "processes");
 	case EPIPE:
-		return 1; /* nobody listens */
+		return 1; /* the caller is gone */
 	default:
 		return reader_fail(CALL_ERROR_UNAVAILABLE, "the database cannot be read: %s", strerror(-r));
 	}

@@ -115,7 +115,7 @@ static uint64_t thread_ns(const struct figures_blob *blob, size_t i, size_t to, 
 	return ns;
 }
 
-/* The same of the parts of one process. */
+/* Fold the parts [from, to) of one process, as waits_fold() does for waits. */
 static int parts_fold(struct figures_blob *blob, size_t from, size_t to, size_t *at, struct figures_blob *sums)
 {
 	number_list numbers = { .items = NULL };

@@ -28,7 +28,7 @@ enum figures_column {
 #include "events/columns.def"
 	FIGURES_FILLED = 13,	/* number of filled buckets */
 	FIGURES_BUCKET,		/* one for each of these: the first, then the distance from the previous one */
-	FIGURES_COUNT,		/* likewise: its calls, minus 1 */
+	FIGURES_COUNT,		/* one for each of these: its calls, minus 1 */
 	FIGURES_BEHIND_PROCESS, /* up to BEHIND_BETWEEN: for each of behind; difference from the previous process */
 	FIGURES_BEHIND_TGID,
 	FIGURES_BEHIND_UID,

@@ -33,8 +33,8 @@
 #define FOREIGN_STACKS_MAX 1048576
 #define FOREIGN_FRAMES_MAX 512
 #define FOREIGN_NODES_MAX 1024
-#define FOREIGN_AGGREGATES_MAX 65536			   /* of one minute; further ones are left out and counted */
-#define FOREIGN_TIME_MAX (INT64_MAX - 3600 * 1000000000ll) /* so that no end of a row of figures is beyond all time */
+#define FOREIGN_AGGREGATES_MAX 65536 /* aggregates of one minute; further ones are left out and counted */
+#define FOREIGN_TIME_MAX (INT64_MAX - 3600 * 1000000000ll) /* the end of a row must not overflow */
 
 /* Tables that may exist. */
 enum foreign_table {
@@ -159,7 +159,7 @@ int foreign_findings_put(struct foreign_file *f);
 struct foreign_figures;
 int foreign_figures_open(struct foreign_file *f, struct foreign_figures **ret_figures);
 int foreign_figures_add(struct foreign_figures *figures, const struct foreign_op *op, const struct stored_event *event);
-/** foreign_figures_close() - write what is left */
+/** foreign_figures_close() - write the open bucket and remaining aggregates */
 int foreign_figures_close(struct foreign_figures *figures);
 void foreign_figures_freep(struct foreign_figures **figures);
 

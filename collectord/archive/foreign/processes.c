@@ -36,7 +36,7 @@ static int order(const struct foreign_process *p, uint32_t node, uint32_t pid, u
 	return p->since_unix_ns <= unix_ns ? -1 : 1;
 }
 
-/* Index of the first that is behind. */
+/* Index of the first process after this position. */
 static size_t foreign_place_of(const struct foreign_file *f, uint32_t node, uint32_t pid, uint64_t unix_ns)
 {
 	return SORTED_PLACE(f->processes.n, i, order(&f->processes.items[i], node, pid, unix_ns) < 0);
@@ -262,7 +262,7 @@ struct foreign_process *foreign_aggregate_process(struct foreign_file *f, uint32
 	return p;
 }
 
-/* Who is in aggregates alone: calls were counted, none was kept. */
+/* Processes that only aggregates have: their calls were counted, but none was recorded. */
 static int aggregates_count(struct foreign_file *f)
 {
 	CLEANUP(sql_finalizep) struct sqlite3_stmt *statement = NULL;
@@ -287,7 +287,7 @@ static int aggregates_count(struct foreign_file *f)
 		if (!p)
 			p = foreign_process_add(f, node == UINT32_MAX ? 0 : node, (uint32_t)pid, 0, &r);
 		if (p && !p->n_rows) {
-			p->n_rows = 1; /* something is known of it */
+			p->n_rows = 1; /* 1: the process has figures */
 			p->process.first_unix_ns = unix_ns;
 		}
 	}

@@ -17,7 +17,7 @@ struct process_accounts {
 	size_t n_parts;
 	ARRAY(struct account) accounts; /* by tid; those of several threads first */
 	ARRAY(uint64_t) lost_ns;	/* of each account */
-	ARRAY(uint64_t) own_lost_ns;	/* likewise, without locks between calls */
+	ARRAY(uint64_t) own_lost_ns;	/* lost_ns without locks between calls */
 	ARRAY(struct account_wait) waits;
 	ARRAY(struct tick_behind) behind;
 };

@@ -12,7 +12,7 @@ struct around {
 	uint64_t row_ns;
 };
 
-/* A row in which only others lived is none of the answer's. */
+/* A row without these processes does not count. */
 static int bounds_row_take(const struct read_bucket *bucket, void *data)
 {
 	struct around *around = data;

@@ -126,7 +126,7 @@ static int behind_set(struct explain *e, const struct read_window *window)
 	return e->reply.behind ? 0 : -ENOMEM;
 }
 
-/* Operations that are calls, or operations of the host. */
+/* List of operations, either calls or operations of the host. */
 struct some_ops {
 	bool are_calls;
 	ARRAY(uint32_t) ids;

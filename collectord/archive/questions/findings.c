@@ -133,7 +133,7 @@ int findings_find(struct findings *findings, struct reader_job *job, const char 
 	if (findings->n_all == 0)
 		return reader_fail(CALL_ERROR_NOT_FOUND,
 				   "there is no finding whose id begins with '%s' here, or it is not yours: "
-				   "'ingero explain' lists those that there are",
+				   "'ingero explain' lists the findings",
 				   id);
 	if (findings->n_all > 1 && strcmp(findings->rows[0]->id, findings->rows[1]->id) == 0)
 		return reader_fail(CALL_ERROR_INVALID,

@@ -8,17 +8,17 @@
 #include "ingero/v1/ingero.pb-c.h"
 #include "archive/read/read.h"
 
-/* An id that somebody gives: NODE:ID, or ID of any node. */
+/* An id given by a user: NODE:ID, or ID of any node. */
 struct reader_node_id {
 	const char *node; /* not terminated */
 	size_t n_node;
 	const char *id;
 };
-/** reader_node_id() - the parts of what somebody typed, which must outlive them */
+/** reader_node_id() - split a typed id; the result points into @typed */
 struct reader_node_id reader_node_id(const char *typed);
-/** reader_node_is() - whether an id may be of a node; one without a node may be of any */
+/** reader_node_is() - whether an id may belong to a node; an id without a node may belong to any */
 bool reader_node_is(const struct reader_node_id *id, const char *node);
-/** reader_event() - a call with all its columns. Return: NULL without memory */
+/** reader_event() - make the message of a call with all its columns. Return: NULL without memory */
 Ingero__V1__Event *reader_event(struct arena *arena, struct store_reader *reader, const struct read_event *event);
 /** reader_operation() - make the message of an operation. Return: NULL without memory */
 Ingero__V1__Operation *reader_operation(struct arena *arena, const struct read_figures *figures);

@@ -37,13 +37,13 @@ struct reader_file {
 	const char *path;
 	struct stat st;
 	sqlite3 *db;
-	char name[READ_NODE_BYTES]; /* for people: what is behind the last slash */
+	char name[READ_NODE_BYTES]; /* name for users: the part after the last slash */
 };
 
-/* Found by prepare(), before there is anything to hand them over in. */
+/* Set by prepare(), before the job exists. */
 static struct reader_file files[READER_FILES_MAX];
 static size_t n_files;
-static bool is_recorded; /* any of them, just now */
+static bool is_recorded; /* a recorder is writing one of the files */
 
 /* ---- before the seal ---- */
 
@@ -152,20 +152,20 @@ static void late_prime(void)
 	qsort(sorted, sizeof(sorted), 1, bytes_compare);
 }
 
-/* Return: 0, or -errno when the caller was told */
+/* Return: 0, or -errno after an error was sent */
 static int file_prepare(struct reader_file *file)
 {
 	const char *path = file->path;
 	int r;
 
 	if (stat(path, &file->st) == 0 &&
-	    file->st.st_size == 0) /* an empty file is an empty database to SQLite, to people it is not */
+	    file->st.st_size == 0) /* SQLite takes an empty file as an empty database; users expect an error */
 		return reader_fail(CALL_ERROR_UNAVAILABLE,
 				   "'%s' is empty: nothing was recorded there; name another file with '--db'", path),
 		       -EINVAL;
 	r = database_open(path, "", &file->db);
 	if (((r & 0xff) == SQLITE_CANTOPEN || (r & 0xff) == SQLITE_READONLY) && stat(path, &file->st) == 0 &&
-	    has_no_log(path)) { /* in a place where no lock can be made: nobody writes there either */
+	    has_no_log(path)) { /* no lock can be made in this place, so no recorder writes there either */
 		(void)sqlite3_close(file->db);
 		r = database_open(path, "?immutable=1", &file->db);
 	}
@@ -177,7 +177,7 @@ static int file_prepare(struct reader_file *file)
 	return 0;
 }
 
-/* Its rows would be counted twice. Return: 0, or -errno when the caller was told */
+/* Refuse a file that was named twice, since its rows would count twice. Return: 0, or -errno after an error was sent */
 static int file_look_twice(const struct reader_file *file)
 {
 	for (const struct reader_file *other = files; other < file; other++)
@@ -238,7 +238,7 @@ static const reader_method_func methods[] = {
 #include "archive/reader.def"
 };
 
-/* What is read of a file: itself, or what was made of it. Return: 0, 1 when the caller was told */
+/* Open the file itself, or its import. Return: 0; 1: an error was sent */
 static int file_read(struct reader_job *job, struct reader_file *file, bool has_stacks)
 {
 	char why[READ_WHY_BYTES];
@@ -258,7 +258,7 @@ static int file_read(struct reader_job *job, struct reader_file *file, bool has_
 			   : reader_fail(CALL_ERROR_UNAVAILABLE, "%s", why);
 }
 
-/* Return: 0, 1 when the caller was told */
+/* Open all files. Return: 0; 1: an error was sent */
 static int files_open(struct reader_job *job, bool has_stacks)
 {
 	struct read_file opened[READER_FILES_MAX];
@@ -297,7 +297,7 @@ static int question_answer(const struct reader_question *q, const uint8_t *reque
 
 	if (files_open(&job, q->method == METHOD_QUERY_SQL || q->method == METHOD_QUERY_EXPORT_ROWS) ||
 	    methods[q->method](&job))
-		return 0; /* said already */
+		return 0; /* an error was sent already */
 	return stream_finish() < 0;
 }
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * A reader: its files one after another, or, where order counts, side by side.
+ * A reader: reads its files one after another, or merges them if order matters.
  *
- * Rows of one file keep their order among themselves. Processes and stacks of a file have the ids of the file, counted
- * on from those of the file before.
+ * Rows of one file keep their order. Ids of processes and stacks are those of the file plus an offset, so that they
+ * follow the ids of the previous file.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@
 struct store_reader {
 	struct own_file *files[READ_FILES_MAX];
 	size_t n;
-	struct own_ops ops; /* of all files */
+	struct own_ops ops; /* operations of all files */
 };
 
 /* ---- opening ---- */
@@ -30,7 +30,7 @@ static int greatest_read(struct sqlite3 *db, const char *sql, uint32_t *ret)
 	return MIN(step, 0);
 }
 
-/* Ids of a file begin behind those of the file before. */
+/* Ids of a file begin after those of the previous file. */
 static int ids_place(struct own_file *own, const struct own_file *before)
 {
 	int r = greatest_read(own->db, "SELECT max(id) FROM process", &own->process_max);
@@ -289,7 +289,7 @@ struct read_cursor {
 	struct part parts[READ_FILES_MAX];
 };
 
-/* The filter as one file understands it. Return: 0 or -ENOMEM */
+/* Translate the filter to the ids of one file. Return: 0 or -ENOMEM */
 static int filter_for(const struct own_file *own, const struct read_filter *filter, struct part *part,
 		      struct read_filter *ret)
 {
@@ -349,7 +349,7 @@ void read_cursor_close(struct read_cursor *c)
 	free(c);
 }
 
-/* The walk whose next piece is first. Return: NULL at the end of all */
+/* Return: the walk whose next piece comes first; NULL at the end of all walks */
 static struct own_cursor *cursor_first(const struct read_cursor *c, struct read_time *ret_at)
 {
 	struct own_cursor *first = NULL;

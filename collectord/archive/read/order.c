@@ -6,7 +6,7 @@
 
 #include "base/cleanup.h"
 
-/* A call that waits, or has been given; copied, since its piece is gone by then. */
+/* A call that waits or was returned last; a copy, since its piece is gone by then. */
 struct waiting {
 	struct stored_event event;
 	const struct read_process *process;
@@ -14,9 +14,9 @@ struct waiting {
 	uint32_t boot;
 };
 
-/* Sorted are only numbers: calls are some 200 bytes each. */
+/* Only these entries are sorted, not the calls, which have about 200 bytes each. */
 struct place {
-	struct read_time key; /* its time, or the complement when the newest come first */
+	struct read_time key; /* time of the call; its complement if the newest come first */
 	uint32_t index;
 };
 
@@ -24,7 +24,7 @@ struct read_order {
 	struct read_cursor *cursor;
 	bool newest_first;
 	bool is_at_end;
-	struct read_time bound_key; /* nothing to come is before it */
+	struct read_time bound_key; /* later pieces have no smaller key */
 	ARRAY(struct waiting) calls;
 	ARRAY(struct place) heap; /* smallest key on top */
 	ARRAY(uint32_t) unused;	  /* indexes of calls */
@@ -138,7 +138,7 @@ int read_order_next(struct read_order *order, struct read_event *ret_event)
 	top = order->heap.items[0];
 	order->heap.items[0] = order->heap.items[--order->heap.n];
 	heap_down(order->heap.items, order->heap.n);
-	/* Reused by the next piece at the earliest, so the caller may look at it until then. */
+	/* Its memory is reused by the next piece at the earliest, so the result is valid until the next step. */
 	if (ARRAY_PUSH(&order->unused, top.index) < 0)
 		return -ENOMEM;
 	call = &order->calls.items[top.index];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Calls in order of their time, from pieces that overlap: what may still be overtaken by
- * a later piece waits.
+ * Calls in order of time, from pieces that overlap in time: a call waits as long as a later piece may have an earlier
+ * one.
  */
 #pragma once
 
@@ -9,15 +9,17 @@
 
 struct read_order;
 
-/** read_order_open() - @filter: newest_first decides the direction; the arrays it points to must stay. Return: 0 or
- * -errno */
+/**
+ * read_order_open() - open. @filter: newest_first sets the direction; its arrays must outlive the order. Return: 0 or
+ * -errno
+ */
 int read_order_open(struct store_reader *reader, const struct read_filter *filter, struct read_order **ret_order);
 /**
- * read_order_next() - Return: 1; 0 at the end; -EAGAIN after some milliseconds' work without one: look at the clock
- * and ask again; -errno
+ * read_order_next() - get the next call. Return: 1; 0 at the end; -EAGAIN: no call after some milliseconds of work, so
+ * that the caller can check its deadline and call again; -errno
  *
  * @ret_event: valid until the next step
  */
 int read_order_next(struct read_order *order, struct read_event *ret_event);
-/** read_order_close() - NULL is fine */
+/** read_order_close() - NULL is allowed */
 void read_order_close(struct read_order *order);

@@ -29,7 +29,7 @@ const struct own_boot *own_boot(const struct own_file *own, uint32_t id)
 	return NULL;
 }
 
-/* The last clock row not after a moment; before the first row the first one holds. */
+/* Index of the last clock row not after a moment; before the first row, the first. */
 static size_t clock_find(const struct own_boot *boot, uint64_t mono_ns)
 {
 	size_t low = 0, high = boot->clocks.n;
@@ -61,7 +61,7 @@ void own_unix_range(const struct own_boot *boot, uint64_t t0, uint64_t t1, uint6
 
 	*ret_from = MIN(from, to);
 	*ret_to = MAX(from, to);
-	/* In between the clock may have been stepped beyond both ends. */
+	/* A clock step in between may lead beyond both ends. */
 	for (size_t i = boot ? clock_find(boot, t0) + 1 : 0; boot && i < boot->clocks.n; i++) {
 		const struct own_clock *c = &boot->clocks.items[i];
 
@@ -132,7 +132,7 @@ const char *own_node(const struct own_file *own, uint32_t boot)
 
 	if (known && known->node[0])
 		return known->node;
-	return own->n_nodes > 1 ? "" : own->node; /* of several that one is not known */
+	return own->n_nodes > 1 ? "" : own->node; /* of several nodes, which one is unknown */
 }
 
 static struct own_boot *boot_of(struct own_file *own, uint32_t id)
@@ -140,7 +140,10 @@ static struct own_boot *boot_of(struct own_file *own, uint32_t id)
 	return (struct own_boot *)(uintptr_t)own_boot(own, id);
 }
 
-/* Of a boot, its newest session tells; of an import, the name of the boot: import:NUMBER:NODE. */
+/*
+ * Load the nodes of boots: from the newest session of each boot; in an import from the name of the boot,
+ * import:NUMBER:NODE.
+ */
 static int nodes_load(struct own_file *own)
 {
 	CLEANUP(sql_finalizep) sqlite3_stmt *s = NULL;
@@ -163,7 +166,7 @@ static int nodes_load(struct own_file *own)
 		if (newest && (*newest || !own->is_imported))
 			(void)snprintf(own->node, sizeof(own->node), "%s", newest);
 	}
-	/* A machine of ours that was given another name is still one. */
+	/* A machine of ours that was renamed is still one node. */
 	for (size_t i = 0; own->is_imported && i < own->boots.n; i++) {
 		const char *node = own->boots.items[i].node;
 
@@ -269,7 +272,7 @@ const struct read_process *own_process(struct own_file *own, uint32_t id)
 	struct own_process **place;
 
 	if (id > own->process_max || processes_grow(own) < 0)
-		return NULL; /* as if it could not be seen: nothing is shown that might not be */
+		return NULL; /* without memory the process counts as invisible: nothing is shown to a wrong caller */
 	place = process_place(own, id);
 	if (!*place) {
 		CLEANUP(freep) struct own_process *fresh = calloc(1, sizeof(*fresh));
@@ -329,7 +332,7 @@ static void own_closep(struct own_file **own)
 	own_close(*own);
 }
 
-/* Return: 1 when it has our tables, 0 when not, -errno */
+/* Return: 1 if the file has our tables, 0 if not, -errno */
 static int is_own(sqlite3 *db)
 {
 	CLEANUP(sql_finalizep) sqlite3_stmt *s = NULL;
@@ -376,8 +379,8 @@ int own_open(struct sqlite3 *db, const struct read_scope *scope, char *why, stru
 	if (r == 0 && version > READ_OWN_VERSION) {
 		(void)snprintf(
 			why, READ_WHY_BYTES,
-			"the database was recorded by a newer ingero (its format is %lld, this one knows %d): use "
-			"that one to read it",
+			"the database was recorded by a newer ingero (its format is %lld, this one knows %d): read it "
+			"with that version",
 			(long long)version, READ_OWN_VERSION);
 		return -ENOTSUP;
 	}

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-/*
- * A database of ours (schema.sql) that is open: one file of a reader (files.c). Ids here are those of the file.
- */
+/* An open database of ours (schema.sql): one file of a reader (files.c). Ids here are those of the file. */
 #pragma once
 
 #include "base/array.h"
 #include "archive/read/read.h"
 #include "archive/sql/sql.h"
 
-#define READ_OWN_VERSION 4 /* PRAGMA user_version that is understood, and all before it */
+#define READ_OWN_VERSION 4 /* newest supported PRAGMA user_version; all earlier ones are supported, too */
 
 struct own_clock {
 	uint64_t mono_ns;
@@ -17,21 +15,21 @@ struct own_clock {
 
 struct own_boot {
 	uint32_t id;
-	char node[READ_NODE_BYTES];	/* "": not known */
-	ARRAY(struct own_clock) clocks; /* by mono_ns; never empty */
+	char node[READ_NODE_BYTES];	/* "": unknown */
+	ARRAY(struct own_clock) clocks; /* ascending by mono_ns; never empty */
 };
 
-/* A place in the hash table of processes that were asked for. */
+/* Entry of the hash table of processes that were looked up. */
 struct own_process {
 	uint32_t id;
-	bool is_visible; /* there and in scope */
+	bool is_visible; /* exists and is in scope */
 	struct read_process row;
 	char comm[64];
 };
 
 struct own_op {
 	struct read_op row;
-	char *text; /* source, name and short name, one behind another */
+	char *text; /* memory of source, name and short name, one after another */
 };
 /* Operations of all files of a reader, by id. */
 struct own_ops {
@@ -40,11 +38,11 @@ struct own_ops {
 	size_t room;
 };
 struct own_op_number {
-	uint32_t own; /* id of the file's table op */
-	uint32_t id;  /* of the reader */
+	uint32_t own; /* id in the file's table op */
+	uint32_t id;  /* id of the reader */
 };
 
-/* Rows that were found damaged while reading: answered as gaps, never as data. */
+/* Rows found damaged while reading: reported as gaps, never as data. */
 struct own_damage {
 	uint64_t from_unix_ns;
 	uint64_t to_unix_ns;
@@ -54,7 +52,7 @@ struct own_damage {
 	char kind; /* 'b' block, 't' tail, 'f' figures, 'x' finding */
 };
 
-/* Room to unpack blocks in. */
+/* Memory for unpacking blocks. */
 struct own_scratch {
 	struct block_decoder *decoder;
 	struct stored_event *events; /* BLOCK_EVENTS_MAX */
@@ -62,40 +60,39 @@ struct own_scratch {
 
 struct own_file {
 	sqlite3 *db;
-	int64_t version;  /* of its tables */
-	bool is_imported; /* Ingero recorded it */
+	int64_t version;  /* version of its tables */
+	bool is_imported; /* recorded by Ingero and imported */
 	struct read_scope scope;
 	ARRAY(struct own_boot) boots;
-	char node[READ_NODE_BYTES]; /* of its newest session, else the name of the file where several are read */
-	size_t n_nodes;		    /* that its boots name */
-	bool tells_nodes;	    /* the reader's: answers name the node of each row */
-	uint32_t number;	    /* among the files, from 1 */
-	/* What makes ids of the file ids of the reader. */
+	char node[READ_NODE_BYTES]; /* node of its newest session; among several files else the file name */
+	size_t n_nodes;		    /* number of nodes of its boots */
+	bool tells_nodes;	    /* answers of the reader name the node of each row */
+	uint32_t number;	    /* number of the file in the reader, from 1 */
+	/* Data to convert ids of the file to ids of the reader. */
 	bool is_one_of_several;
 	uint32_t first_process, process_max; /* process_max, stack_max: greatest id in the file */
 	uint32_t first_stack, stack_max;
 	const struct own_ops *ops;
-	ARRAY(struct own_op_number) op_numbers; /* by .own; empty: they are the same */
+	ARRAY(struct own_op_number) op_numbers; /* ascending by .own; empty: ids are the same */
 	struct own_process **processes;		/* n_places, open addressing */
 	size_t n_places;
 	size_t n_processes;
 	sqlite3_stmt *process_find;
 	ARRAY(struct own_damage) damage;
-	struct own_scratch *scratch; /* of a cursor that was closed, for the next; NULL: none */
+	struct own_scratch *scratch; /* kept from the last closed cursor for the next; NULL: none */
 };
 
-/** own_ops_load() - the rows of table op. Return: 0 or -errno */
+/** own_ops_load() - load the rows of table op. Return: 0 or -errno */
 int own_ops_load(struct own_file *own, struct own_ops *ops);
 void own_ops_done(struct own_ops *ops);
-/** own_open() - as store_reader_open(). The operations of the file come into `ops`, which lives as long as the reader
- */
+/** own_open() - as store_reader_open(). Adds the operations of the file to `ops`, which must outlive the reader */
 int own_open(struct sqlite3 *db, const struct read_scope *scope, char *why, struct own_ops *ops,
 	     struct own_file **ret_own);
 void own_close(struct own_file *own);
-/** own_node() - of a boot; "" where it is not known */
+/** own_node() - node of a boot; "": unknown */
 const char *own_node(const struct own_file *own, uint32_t boot);
 
-/* What the functions of read.h do, for one file. */
+/* The functions of read.h, for one file. */
 const struct read_process *own_process(struct own_file *own, uint32_t id);
 int own_processes(struct own_file *own, read_process_func func, void *data);
 const struct read_op *own_op(const struct own_file *own, uint32_t id);
@@ -115,20 +112,23 @@ int own_seen(struct own_file *own, uint64_t *ret_unix_ns);
 struct own_cursor;
 int own_cursor_open(struct own_file *own, const struct read_filter *filter, struct own_cursor **ret_cursor);
 int own_cursor_next(struct own_cursor *cursor, struct read_batch *ret_batch);
-/** own_cursor_ahead() - where the next piece begins, in the order asked for. Return: whether there is one */
+/** own_cursor_ahead() - get where the next piece begins, in the requested order. Return: whether there is one */
 bool own_cursor_ahead(const struct own_cursor *cursor, struct read_time *ret_at);
 void own_cursor_close(struct own_cursor *cursor);
 
-/** own_damaged() - note it once. Return: 0 or -ENOMEM */
+/** own_damaged() - note a damaged row, once. Return: 0 or -ENOMEM */
 int own_damaged(struct own_file *own, char kind, int64_t id, uint32_t boot, uint64_t t0, uint64_t t1, uint64_t n);
 
-/** own_boot() - NULL where there is none */
+/** own_boot() - boot by id; NULL: none */
 const struct own_boot *own_boot(const struct own_file *own, uint32_t id);
-/** own_unix() - wall-clock time of a moment of a boot; a boot that is not known has no offset */
+/** own_unix() - wall-clock time of a moment of a boot; an unknown boot has offset 0 */
 uint64_t own_unix(const struct own_boot *boot, uint64_t mono_ns);
-/** own_unix_range() - earliest and latest wall-clock time of anything between two moments */
+/** own_unix_range() - earliest and latest wall-clock time between two moments of a boot */
 void own_unix_range(const struct own_boot *boot, uint64_t t0, uint64_t t1, uint64_t *ret_from, uint64_t *ret_to);
-/** own_mono_range() - hull of the moments of a boot in [from, to); 0: no bound. Return: whether there are any */
+/**
+ * own_mono_range() - range that contains all moments of a boot in [from, to); 0: no bound. Return: whether there are
+ * any
+ */
 bool own_mono_range(const struct own_boot *boot, uint64_t from_unix_ns, uint64_t to_unix_ns, uint64_t *ret_from,
 		    uint64_t *ret_to);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * A walk over blocks and tail rows of our own kind of file: which rows (own_items.c), and what is
- * in them (own_events.c); shared by these two alone.
+ * A walk over blocks and tail rows of a database of ours: selecting rows (own_items.c) and reading their calls
+ * (own_events.c). Only these two files include this.
  */
 #pragma once
 
@@ -9,15 +9,15 @@
 
 struct item {
 	int64_t id;
-	uint64_t t0, t1;	     /* of its boot */
-	struct read_time begin, end; /* of what is left of it, in the order asked for */
+	uint64_t t0, t1;	     /* monotonic times of its boot */
+	struct read_time begin, end; /* bounds of the unread rest, in the requested order */
 	uint32_t boot;
 	uint32_t n;
 	uint32_t crc;
-	uint32_t left_from, left_to; /* positions in a block; left_to 0: all of it */
-	uint32_t slice;		     /* events of the last one; 0: none was given */
-	bool is_block;		     /* else a row of the tail */
-	bool is_whole;		     /* every call in it matches, as far as the header tells */
+	uint32_t left_from, left_to; /* positions of the unread rest in a block; left_to 0: the whole block */
+	uint32_t slice;		     /* events of the last slice; 0: none so far */
+	bool is_block;		     /* a block; false: a row of the tail */
+	bool is_whole;		     /* every call matches, by the header */
 };
 
 struct own_cursor {
@@ -30,21 +30,21 @@ struct own_cursor {
 	struct own_scratch *scratch;
 	ARRAY(struct stored_event) tail;
 	ARRAY(struct read_event) batch;
-	/* Who was looked up last: runs of one process are the rule. */
+	/* Process that was looked up last: mostly the next call has the same. */
 	const struct read_process *process;
 	uint32_t process_id;
 };
 
-/** own_items_load() - all that may match, in order. Return: 0 or -errno */
+/** own_items_load() - load the headers of all rows that may match, in order. Return: 0 or -errno */
 int own_items_load(struct own_cursor *c);
-/** own_items_again() - what is left of the item given last goes back among those to come */
+/** own_items_again() - put the unread rest of the last item back in order */
 void own_items_again(struct own_cursor *c, const struct item *item);
-/** own_item_bounds() - first and last place of what is between two moments, in the order asked for */
+/** own_item_bounds() - first and last position between two moments, in the requested order */
 void own_item_bounds(const struct own_cursor *c, const struct own_boot *boot, uint64_t t0, uint64_t t1,
 		     struct item *item);
-/** own_cursor_process() - the row as own_process() gives it. Return: NULL where there is none in scope */
+/** own_cursor_process() - own_process() with the last result cached. Return: NULL: none in scope */
 const struct read_process *own_cursor_process(struct own_cursor *c, uint32_t id);
-/** own_process_matches() - @p: may be NULL */
+/** own_process_matches() - whether a process matches the filter; @p: may be NULL */
 bool own_process_matches(const struct own_cursor *c, const struct read_process *p);
 
 static inline bool own_is_listed(const uint32_t *list, size_t n, uint32_t value)

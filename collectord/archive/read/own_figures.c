@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Which rows of figures make up a time, so that each call is counted once.
+ * Selecting the rows of figures that cover a time, so that each call is counted once.
  *
- * The same calls are in rows of 10 s, or as long as these are not over in parts of a second, of
- * a minute and of an hour, as long as each kind is kept. Finer rows are taken where they reach from the beginning of a
- * coarser one to its end: in between, nobody called where there are none, unless some were damaged. Else the coarser
- * one is, and what finer ones there are of its time are left out.
+ * The same calls are in rows of 10 s (in parts of about a second until the 10 s are over), of a minute and of an hour,
+ * as long as each kind is kept. The finer rows are used if they reach from the begin of a coarser row to its end; a
+ * time without finer rows in between had no calls, unless rows were damaged. Otherwise the coarser row is used, and the
+ * finer rows of its time are left out.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -48,7 +48,7 @@ static int piece_compare_time(const void *a, const void *b)
 	return (x->from_unix > y->from_unix) - (x->from_unix < y->from_unix);
 }
 
-/* Across a step of the clock, or a sleep: as long as it was, where the clock says that it ended. */
+/* A row across a clock step or a suspend: keep its length, and place its end by the wall clock. */
 static void end_only(const struct own_boot *boot, struct piece *p)
 {
 	p->to_unix = own_unix(boot, p->t1);
@@ -119,7 +119,7 @@ static void replaced_drop(struct pieces *list)
 		qsort(list->items, n, sizeof(*list->items), piece_compare);
 }
 
-/* Times of which rows are missing. */
+/* Load the times of damaged rows. */
 static int damaged_load(struct own_file *own, struct pieces *list)
 {
 	CLEANUP(sql_finalizep) sqlite3_stmt *s = NULL;
@@ -154,11 +154,11 @@ static bool is_damaged_in(const struct pieces *damaged, const struct piece *p)
 }
 
 enum replace {
-	REPLACE_INCOMPLETE, /* fine rows that do not cover the coarse one */
-	REPLACE_COMPLETE,   /* those that do, and are nothing beside it */
+	REPLACE_INCOMPLETE, /* use a coarse row if the fine rows do not cover it */
+	REPLACE_COMPLETE,   /* use a coarse row even if the fine rows cover it */
 };
 
-/* Puts coarse rows into the place of fine ones. Both by boot, owner, time. */
+/* Replace fine rows by coarse ones. Both are sorted by boot, owner, time. */
 static int coarse_merge(struct pieces *fine, const struct pieces *coarse, const struct pieces *damaged,
 			enum replace which)
 {
@@ -183,7 +183,7 @@ static int coarse_merge(struct pieces *fine, const struct pieces *coarse, const 
 		if (which == REPLACE_COMPLETE ? covered != c->t1 - c->t0 || !is_within || !covered
 					      : covered >= c->t1 - c->t0)
 			continue;
-		/* From end to end: in between nobody called where there are none, unless some were damaged. */
+		/* The fine rows reach from end to end: a time without rows had no calls, unless rows were damaged. */
 		if (which == REPLACE_INCOMPLETE && end > low && fine->items[low].t0 <= c->t0 && reached >= c->t1 &&
 		    !is_damaged_in(damaged, c))
 			continue;
@@ -195,7 +195,10 @@ static int coarse_merge(struct pieces *fine, const struct pieces *coarse, const 
 	return r;
 }
 
-/* The bounds of what is answered are the ones nearest to what was asked: a row belongs to where its middle lies. */
+/*
+ * A row belongs to the window that contains its middle, so the answer's bounds are the row bounds nearest to the
+ * requested ones.
+ */
 static bool piece_is_inside(const struct piece *p, uint64_t from_unix_ns, uint64_t to_unix_ns)
 {
 	uint64_t middle = p->from_unix + (p->to_unix - p->from_unix) / 2;
@@ -212,7 +215,7 @@ static void outside_drop(struct pieces *list, uint64_t from_unix_ns, uint64_t to
 	for (size_t i = 0; i < list->n; i++) {
 		struct piece *p = &list->items[i];
 
-		/* In a window shorter than the rows: those it lies in. */
+		/* For a window shorter than the rows: the rows that contain it. */
 		p->is_replaced = is_any ? !piece_is_inside(p, from_unix_ns, to_unix_ns)
 					: p->to_unix <= from_unix_ns || (to_unix_ns && p->from_unix >= to_unix_ns);
 	}
@@ -221,11 +224,11 @@ static void outside_drop(struct pieces *list, uint64_t from_unix_ns, uint64_t to
 
 static const int64_t levels[] = { 1, 10, 60, 3600 }; /* schema.sql */
 
-/* Rows for a window: the finest there are, or, for who wants only their sum, the coarsest. */
+/* Choose the rows for a window: the finest kept, or with @coarsely the coarsest that cover it, for summing. */
 static int pieces_choose(struct own_file *own, uint64_t from_unix_ns, uint64_t to_unix_ns, bool coarsely,
 			 struct pieces *list)
 {
-	const uint64_t margin = 3600 * NSEC_PER_SEC; /* a coarse row over an edge is judged by all its time */
+	const uint64_t margin = 3600 * NSEC_PER_SEC; /* judges rows across an edge by their whole time */
 	uint64_t from = from_unix_ns > margin ? from_unix_ns - margin : 0;
 	uint64_t to = to_unix_ns ? to_unix_ns + margin : 0;
 	struct pieces rows[ARRAY_SIZE(levels)] = { { .items = NULL } };
@@ -265,7 +268,7 @@ static void bucket_rows_done(struct bucket_rows *rows)
 	ARRAY_DONE(&rows->waits);
 }
 
-/* Another user's process, whose name and number the caller may not know. */
+/* Whether name and pid of a user's processes are hidden from the caller. */
 static bool is_hidden(const struct own_file *own, uint32_t uid)
 {
 	return own->scope.names_hidden && !own->scope.all && uid != own->scope.uid;
@@ -389,7 +392,7 @@ static int pieces_read(struct own_file *own, uint64_t from_unix_ns, uint64_t to_
 	r = sql_prepare(own->db, "SELECT data FROM figures WHERE id = ?", &s);
 	if (r == 0)
 		r = pieces_choose(own, from_unix_ns, to_unix_ns, coarsely, &list);
-	/* A sum needs no order: owner by owner, what is added up stays in the processor's cache. */
+	/* A sum needs no order in time: owner by owner, the sums stay in the CPU cache. */
 	if (list.n)
 		qsort(list.items, list.n, sizeof(*list.items), coarsely ? piece_compare : piece_compare_time);
 	for (size_t i = 0; i < list.n && r == 0; i++)

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/*
- * Which blocks and tail rows may have calls that match, by their headers.
- */
+/* Selecting the blocks and tail rows that may have matching calls, by their headers. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -44,7 +42,7 @@ static uint32_t le32(const uint8_t *p)
 
 enum processes_match { PROCESSES_NONE, PROCESSES_SOME, PROCESSES_ALL };
 
-/* What a block's header says about whose calls it has. */
+/* Whether the processes in a block's header match the filter. */
 static enum processes_match processes_match(struct own_cursor *c, uint32_t process, const uint8_t *list, size_t n_bytes)
 {
 	size_t n_match = 0;
@@ -52,7 +50,7 @@ static enum processes_match processes_match(struct own_cursor *c, uint32_t proce
 	if (process)
 		return own_process_matches(c, own_cursor_process(c, process)) ? PROCESSES_ALL : PROCESSES_NONE;
 	if (n_bytes < 4)
-		return PROCESSES_SOME; /* more than the header lists */
+		return PROCESSES_SOME; /* the block has more processes than the header lists */
 	for (size_t i = 0; i + 4 <= n_bytes; i += 4)
 		n_match += own_process_matches(c, own_cursor_process(c, le32(list + i)));
 	if (n_match == 0)
@@ -60,7 +58,7 @@ static enum processes_match processes_match(struct own_cursor *c, uint32_t proce
 	return n_match == n_bytes / 4 ? PROCESSES_ALL : PROCESSES_SOME;
 }
 
-/* In between the clock may have been stepped, so by the wall clock this is a hull. */
+/* The clock may have been stepped in between, so by the wall clock this is the smallest range that contains all. */
 void own_item_bounds(const struct own_cursor *c, const struct own_boot *boot, uint64_t t0, uint64_t t1,
 		     struct item *item)
 {
@@ -81,7 +79,7 @@ static int item_add(struct own_cursor *c, const struct own_boot *boot, struct it
 	return ARRAY_PUSH(&c->items, *item);
 }
 
-/* Whether all of a time lies in the filter's. */
+/* Whether all calls of an item are inside the filter's time. */
 static bool is_inside(const struct read_filter *f, const struct own_boot *boot, const struct item *item)
 {
 	uint64_t from, to;
@@ -141,7 +139,7 @@ static int items_load_tail(struct own_cursor *c, sqlite3_stmt *s, const struct o
 	}
 }
 
-/* Each uid on its own, so that the index finds his rows and how many others own costs nothing. */
+/* One query for each uid, so that the index finds its rows and rows of other owners cost nothing. */
 static int items_bind(const struct own_cursor *c, sqlite3_stmt *s, const struct own_boot *boot, uint64_t from,
 		      uint64_t to)
 {

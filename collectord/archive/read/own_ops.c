@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Operations of all files of a reader. One of ops.def has the same id in all of them; what is called the same in two
- * files is one operation; what had the id of another one gets an id above all that were met.
+ * Operations of all files of a reader. An operation of ops.def has the same id in all files; operations of one name in
+ * two files are one operation; an operation whose id is taken by another one gets an id above all ids so far.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #include "base/cleanup.h"
 #include "archive/read/own.h"
 
-#define OPS_MAX 65536u /* rows of table op that are looked at: a file may claim anything */
+#define OPS_MAX 65536u /* rows of table op that are read, at most: the file is not trusted */
 
 static char *column_copy(sqlite3_stmt *s, int column, char *to)
 {
@@ -23,7 +23,7 @@ static char *column_copy(sqlite3_stmt *s, int column, char *to)
 	return to + n + 1;
 }
 
-/* The rows of the file. Return: 0 or -errno */
+/* Read the rows of the file. Return: 0 or -errno */
 static int rows_load(struct own_file *own, struct own_ops *ops)
 {
 	CLEANUP(sql_finalizep) sqlite3_stmt *s = NULL;
@@ -38,7 +38,7 @@ static int rows_load(struct own_file *own, struct own_ops *ops)
 		if (step <= 0)
 			return step;
 		for (int i = 1; i <= 3; i++) {
-			(void)sqlite3_column_text(s, i); /* so that bytes are those of UTF-8 */
+			(void)sqlite3_column_text(s, i); /* so that sqlite3_column_bytes() counts UTF-8 */
 			bytes += (size_t)sqlite3_column_bytes(s, i);
 		}
 		op.text = malloc(bytes);
@@ -50,7 +50,7 @@ static int rows_load(struct own_file *own, struct own_ops *ops)
 		op.row.short_name = p = column_copy(s, 2, p);
 		(void)column_copy(s, 3, p);
 		if (op.row.id >= OP_GIVEN &&
-		    !own->is_imported) { /* has the name of a row of ops.def since (archive/write/open.c) */
+		    !own->is_imported) { /* ops.def got a row of this name later (archive/write/open.c) */
 			op.text[strlen(op.row.source) + 1 + strcspn(op.row.name, " ")] = '\0';
 			op.row.is_unlisted = !own->scope.all;
 		}
@@ -83,7 +83,7 @@ static const struct read_op *op_at(const struct own_ops *ops, uint32_t id)
 	return at < ops->n && ops->items[at].row.id == id ? &ops->items[at].row : NULL;
 }
 
-/* Gives the operations of one more file their ids. @known: those of the files before it; @rows: by id */
+/* Assign ids to the operations of a further file. @known: operations of the previous files; @rows: sorted by id */
 static int rows_number(struct own_file *own, const struct own_ops *known, struct own_ops *rows)
 {
 	CLEANUP(freep) const struct read_op **by_name = calloc(known->n + 1, sizeof(struct read_op *));
@@ -131,7 +131,7 @@ int own_ops_load(struct own_file *own, struct own_ops *ops)
 	if (r == 0 && !is_first)
 		r = rows_number(own, ops, &rows);
 	for (size_t i = 0; i < rows.n && r == 0; i++) {
-		/* Operations of one name have one id; the row of the file before stays. */
+		/* Operations of one name have one id; the row of the earlier file is kept. */
 		bool is_known =
 			n_known && op_at(&(struct own_ops){ .items = ops->items, .n = n_known }, rows.items[i].row.id);
 
@@ -139,7 +139,7 @@ int own_ops_load(struct own_file *own, struct own_ops *ops)
 			continue;
 		r = ARRAY_PUSH(ops, rows.items[i]);
 		if (r == 0)
-			rows.items[i].text = NULL; /* the reader's */
+			rows.items[i].text = NULL; /* the reader owns the text now */
 	}
 	if (!is_first && ops->n)
 		qsort(ops->items, ops->n, sizeof(*ops->items), id_compare);

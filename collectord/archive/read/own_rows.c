@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/*
- * The tables that are plain rows: stacks, findings, gaps, snapshots, sessions.
- */
+/* The tables with plain rows: stacks, findings, gaps, snapshots, sessions. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -14,7 +12,7 @@
 #include "archive/read/own.h"
 #include "archive/codec/varint.h"
 
-#define FRAMES_MAX 1024 /* of one stack: a file may claim anything */
+#define FRAMES_MAX 1024 /* frames of one stack: the file is not trusted */
 
 static char *column_text(sqlite3_stmt *s, int column)
 {
@@ -30,7 +28,7 @@ static uint64_t column_u64(sqlite3_stmt *s, int column)
 
 /* ---- stacks ---- */
 
-/* Return: how many frame ids, or -EBADMSG */
+/* Return: number of frame ids, or -EBADMSG */
 static ssize_t frames_parse(const uint8_t *p, size_t n_bytes, uint32_t *ret_ids)
 {
 	struct varint_reader reader = { .p = p, .end = p + n_bytes };
@@ -75,7 +73,7 @@ static int stack_give(uint32_t first, sqlite3_stmt *s, sqlite3_stmt *find, read_
 	int r = 0;
 
 	if (n < 0)
-		n = stack.is_complete = 0; /* damaged: nothing of it is answered */
+		n = stack.is_complete = 0; /* damaged: the stack is reported without frames */
 	frames = ARENA_NEW_N(&arena, struct read_frame, (size_t)n + 1);
 	if (!frames)
 		return -ENOMEM;
@@ -113,8 +111,7 @@ int own_stacks(struct own_file *own, uint32_t only_id, read_stack_func func, voi
 
 /* ---- findings ---- */
 
-/* What it says of times by the wall clock is told again from the moments it is about: the clock may have been set right
- * since. */
+/* Compute the wall-clock times of a finding anew from its monotonic times: the clock may have been corrected since. */
 static void finding_tell_times(struct own_file *own, sqlite3_stmt *s, const struct own_boot *boot,
 			       Ingero__V1__Finding *f)
 {
@@ -137,7 +134,7 @@ static bool may_name(uint32_t uid, void *data)
 	return !own->scope.names_hidden || own->scope.all || uid == own->scope.uid;
 }
 
-/* Ids of other files may be the same. Return: NULL without memory */
+/* Make NODE:ID, since files may have equal ids. Return: NULL without memory */
 static char *id_with_node(struct arena *arena, const char *node, const char *id)
 {
 	size_t n = strlen(node) + sizeof(":") + strlen(id);
@@ -148,10 +145,10 @@ static char *id_with_node(struct arena *arena, const char *node, const char *id)
 	return text;
 }
 
-/* What a finding of several nodes says besides; borrowed from the arena. */
+/* Texts of a finding that are replaced if rows are of several nodes; borrowed from the arena. */
 struct finding_texts {
 	char *id;
-	char **examples; /* their ids */
+	char **examples; /* ids of the example calls */
 };
 
 static void texts_exchange(Ingero__V1__Finding *f, struct finding_texts *texts)
@@ -180,7 +177,7 @@ static int texts_make(const char *node, const Ingero__V1__Finding *f, struct are
 	return ret->id && ret->examples ? 0 : -ENOMEM;
 }
 
-/* With the node, and back: what a message owns is its own to free. */
+/* Call func with the node's texts in the message, then restore its own texts, which the message frees. */
 static int finding_tell(struct own_file *own, sqlite3_stmt *s, Ingero__V1__Finding *f, read_finding_func func,
 			void *data)
 {
@@ -222,7 +219,7 @@ static int finding_give(struct own_file *own, sqlite3_stmt *s, read_finding_func
 				   goes_on ? column_u64(s, 2) : column_u64(s, 3), 1);
 
 	finding_tell_times(own, s, boot, f);
-	is_bare = f->cause && !*f->cause->words; /* of a recorder that kept the facts alone */
+	is_bare = f->cause && !*f->cause->words; /* an older recorder stored facts without words */
 	if (is_bare) {
 		words = f->cause->words;
 		takes = f->cause->takes;
@@ -232,7 +229,7 @@ static int finding_give(struct own_file *own, sqlite3_stmt *s, read_finding_func
 	n_advice = f->n_advice;
 	finding_message_hide(f, may_name, own);
 	r = finding_tell(own, s, f, func, data);
-	f->n_advice = n_advice; /* all of it is the message's to free */
+	f->n_advice = n_advice; /* the message owns all entries and frees them */
 	if (is_bare) {
 		f->cause->words = words;
 		f->cause->takes = takes;
@@ -263,7 +260,7 @@ int own_findings(struct own_file *own, uint64_t from_unix_ns, uint64_t to_unix_n
 		end = sqlite3_column_type(s, 3) == SQLITE_NULL ? UINT64_MAX : own_unix(boot, column_u64(s, 3));
 		if ((to_unix_ns && start >= to_unix_ns) || end < from_unix_ns)
 			continue;
-		/* Of a process whose ids are mixed, nobody but who sees all. */
+		/* A finding of a guarded process is visible only to callers that see all. */
 		if (!own->scope.all && !own_process(own, (uint32_t)column_u64(s, 0)))
 			continue;
 		r = finding_give(own, s, func, data);
@@ -278,13 +275,13 @@ static bool overlaps(uint64_t begin, uint64_t end, uint64_t from, uint64_t to)
 	return end >= from && (!to || begin < to);
 }
 
-/* A gap under way, which grows by what follows it. */
+/* The open gap, extended by rows that follow it. */
 struct gap_row {
 	uint32_t boot;
 	uint64_t from, to; /* ns since 1970 */
 	const char *reason;
 	uint64_t n;
-	int64_t uid; /* -1: nobody's in particular */
+	int64_t uid; /* -1: no single owner */
 };
 
 struct gap_walk {
@@ -303,7 +300,7 @@ static int gap_end(struct gap_walk *w)
 	return r;
 }
 
-/* An imported file has a row for each minute; who asks for more than one wants to know of one gap. */
+/* An imported file has a row for each minute: adjacent rows are reported as one gap. */
 static int gap_add(struct gap_walk *w, const struct gap_row *row)
 {
 	const char *node = own_node(w->own, row->boot);
@@ -353,7 +350,7 @@ int own_gaps(struct own_file *own, uint64_t from_unix_ns, uint64_t to_unix_ns, r
 			r = gap_add(&walk, &row);
 	}
 	r = r ? r : MIN(step, 0);
-	/* What this reading itself found damaged. */
+	/* Damage found by this reader. */
 	for (size_t i = 0; i < own->damage.n && r == 0; i++) {
 		const struct own_damage *d = &own->damage.items[i];
 
@@ -464,7 +461,7 @@ static void cost_add(Ingero__V1__Cost *sum, const Ingero__V1__Cost *cost)
 	sum->kernel_bytes = MAX(sum->kernel_bytes, cost->kernel_bytes);
 }
 
-/* Of all who were traced: who may see only some of them is not told how much the others called. */
+/* The cost includes the calls of all traced processes: callers that may see only some of them do not get it. */
 int own_cost(struct own_file *own, uint64_t from_unix_ns, uint64_t to_unix_ns, Ingero__V1__Cost *ret_cost)
 {
 	CLEANUP(sql_finalizep) sqlite3_stmt *s = NULL;
@@ -491,7 +488,7 @@ int own_cost(struct own_file *own, uint64_t from_unix_ns, uint64_t to_unix_ns, I
 			continue;
 		cost = ingero__v1__cost__unpack(NULL, (size_t)sqlite3_column_bytes(s, 3), sqlite3_column_blob(s, 3));
 		if (!cost)
-			continue; /* damaged: as if it had not been kept */
+			continue; /* damaged: treated as missing */
 		cost_add(ret_cost, cost);
 		ingero__v1__cost__free_unpacked(cost, NULL);
 		is_any = true;
@@ -499,7 +496,7 @@ int own_cost(struct own_file *own, uint64_t from_unix_ns, uint64_t to_unix_ns, I
 	return r ? r : is_any;
 }
 
-/* ---- how far it reaches ---- */
+/* ---- span of the data ---- */
 
 static int span_widen(struct own_file *own, const char *sql, uint64_t *from, uint64_t *to)
 {
@@ -531,7 +528,7 @@ int own_span(struct own_file *own, uint64_t *ret_from_unix_ns, uint64_t *ret_to_
 		"SELECT min(t0), max(t1) FROM block WHERE (?1 < 0 OR uid = ?1) AND boot = ?2",
 		"SELECT min(t0), max(t1) FROM tail WHERE (?1 < 0 OR uid = ?1) AND boot = ?2",
 		"SELECT min(t0), max(t1) FROM figures WHERE (?1 < 0 OR uid = ?1) AND boot = ?2",
-		/* What an imported file tells may lie beyond all of its calls. */
+		/* Data of an imported file may lie outside the time of its calls. */
 		"SELECT min(t), max(t) + 1 FROM snapshot WHERE boot = ?2 AND ?1 < 0",
 		"SELECT min(start_ns), max(end_ns) + 1 FROM finding WHERE boot = ?2 AND ?1 < 0",
 	};

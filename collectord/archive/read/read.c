@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/*
- * What is made of what a reader offers.
- */
+/* Helpers built on the functions of a reader. */
 #include "archive/read/read.h"
 
 #include <string.h>
@@ -41,7 +39,7 @@ size_t store_reader_find_op(struct store_reader *reader, const char *name, uint3
 {
 	struct op_search search = { .name = name, .ids = ret_ids, .room = room };
 
-	(void)store_reader_ops(reader, op_match, &search); /* what was found until an error */
+	(void)store_reader_ops(reader, op_match, &search); /* use the operations found before an error */
 	return MIN(search.n, room);
 }
 

@@ -2,9 +2,9 @@
 /*
  * Reading databases (schema.sql): one file, or several as if they were one.
  *
- * Used by the reader child alone. A reader is bound to a scope when it is opened and
- * gives nothing of anybody else, whatever is asked of it later. It stores no connection-wide
- * state: limits of time are the progress handler's of the connection (an interrupted statement is -ETIME).
+ * Used only by the reader child. A reader is bound to a scope when it is opened and never returns data outside it. It
+ * has no connection-wide state: time limits are set with the connection's progress handler (an interrupted statement
+ * returns -ETIME).
  *
  * Times here are wall-clock nanoseconds since 1970, mapped by the file's own clock rows.
  */
@@ -25,67 +25,70 @@ struct store_reader;
 
 struct read_scope {
 	bool all;	   /* may read every owner's rows */
-	uint32_t uid;	   /* else this owner's alone, without processes of PROCESS_GUARDED */
+	uint32_t uid;	   /* else only this owner's rows, without processes of PROCESS_GUARDED */
 	bool names_hidden; /* other users' processes are not named (hidepid), only their uid is */
 };
 
-#define READ_WHY_BYTES 256 /* room for one sentence */
+#define READ_WHY_BYTES 256 /* size of a buffer for one sentence */
 
-#define READ_FILES_MAX 16  /* of one reader */
-#define READ_NODE_BYTES 64 /* of the name of a machine, with its NUL; longer ones are cut */
+#define READ_FILES_MAX 16  /* files of one reader */
+#define READ_NODE_BYTES 64 /* bytes of a machine's name, with its NUL; longer names are cut */
 
 /**
- * store_reader_open() - look whether it is ours and prepare its reader
- * @db:  read-only connection in a transaction, so that all answers are of one moment; borrowed; may be sealed off from
- * the file system already
+ * store_reader_open() - check whether the database is ours and prepare its reader
+ * @db: read-only connection in a transaction, so that all answers are of one moment; borrowed; the process may be
+ *      sealed already
  * @why: READ_WHY_BYTES; one sentence on failure
- * Return: 0; -ENOTSUP (a newer version's), -EINVAL (not a database of ours), -EBADMSG (damaged), -errno
+ * Return: 0; -ENOTSUP (of a newer version), -EINVAL (not a database of ours), -EBADMSG (damaged), -errno
  */
 int store_reader_open(struct sqlite3 *db, const struct read_scope *scope, char *why, struct store_reader **ret_reader);
 
 struct read_file {
 	struct sqlite3 *db; /* as for store_reader_open() */
-	const char *name;   /* stands for the node of a file that names none, where there are several files */
+	const char *name;   /* used as node of a file that names none, if there are several files */
 };
 /**
  * store_reader_open_files() - open several files as one reader
  *
- * Each file's processes, stacks and boots are its own. Ids of the reader are not those of the files, but for operations
- * of ops.def. Times of several files are in the order of the wall clock.
+ * Processes, stacks and boots of the files are kept apart. Ids of the reader differ from those of the files, except for
+ * operations of ops.def. Rows of several files are ordered by the wall clock.
  * @n:         1 to READ_FILES_MAX
- * @ret_wrong: index of the file that @why is about
- * Return: as store_reader_open(); -E2BIG: their ids leave no room for each other
+ * @ret_wrong: index of the file that failed
+ * Return: as store_reader_open(); -E2BIG: the ids of all files do not fit
  */
 int store_reader_open_files(const struct read_file *files, size_t n, const struct read_scope *scope, char *why,
 			    size_t *ret_wrong, struct store_reader **ret_reader);
 void store_reader_close(struct store_reader *reader);
-/** store_reader_tells_losses() - whether all its recorders noted what they missed */
+/** store_reader_tells_losses() - whether all recorders of its files noted their losses */
 bool store_reader_tells_losses(const struct store_reader *reader);
-/** store_reader_tells_nodes() - whether rows are of several nodes, which answers name then */
+/** store_reader_tells_nodes() - whether rows are of several nodes; then answers name the node */
 bool store_reader_tells_nodes(const struct store_reader *reader);
 /** store_reader_files() - number of files */
 size_t store_reader_files(const struct store_reader *reader);
 
-/* One incarnation; pointers here and below are valid as long as the reader. */
+/* One incarnation of a process; pointers here and below are valid as long as the reader. */
 struct read_process {
-	uint32_t id; /* of the reader */
+	uint32_t id; /* id of the reader */
 	uint32_t boot;
-	uint32_t file;	  /* its number, from 1 */
-	const char *node; /* name of its machine; "": not known */
-	bool tells_node;  /* rows of several nodes are read: answers name it */
+	uint32_t file;	  /* number of the file, from 1 */
+	const char *node; /* name of its machine; "": unknown */
+	bool tells_node;  /* answers name the node, since rows are of several nodes */
 	uint32_t pid;
 	uint32_t uid;
 	uint32_t exec_gen;
 	uint64_t start_unix_ns;
 	uint64_t first_unix_ns; /* first call */
-	uint64_t gone_unix_ns;	/* 0: not seen to end */
+	uint64_t gone_unix_ns;	/* 0: its end was not seen */
 	const char *comm;
 	struct program program;
 };
-/** store_reader_process() - NULL where there is none in scope */
+/** store_reader_process() - process by id; NULL: none in scope */
 const struct read_process *store_reader_process(struct store_reader *reader, uint32_t id);
 typedef int (*read_process_func)(const struct read_process *process, void *data);
-/** store_reader_processes() - each in scope; here and below: until func returns other than 0, which is returned */
+/**
+ * store_reader_processes() - call func for each process in scope; here and below: until func returns a value other than
+ * 0, which is returned
+ */
 int store_reader_processes(struct store_reader *reader, read_process_func func, void *data);
 
 struct read_op {
@@ -93,15 +96,17 @@ struct read_op {
 	const char *source;
 	const char *name;
 	const char *short_name;
-	bool is_unlisted; /* met in a library that may be another user's: named where the caller's rows have it alone */
+	bool is_unlisted; /* from a library of perhaps another user: listed only if rows of the caller have it */
 };
-/** store_reader_op() - NULL where there is none */
+/** store_reader_op() - operation by id; NULL: none */
 const struct read_op *store_reader_op(struct store_reader *reader, uint32_t id);
-/** read_op_is_call() - else an event of the host; NULL, of which no cell told, is a call */
+/**
+ * read_op_is_call() - whether it is a call, not an event of the host; NULL, for calls without a free cell, is a call
+ */
 bool read_op_is_call(const struct read_op *op);
-/** read_op_is_called() - whether that is its name, in any spelling of base/op_name.h, or Ingero's for it */
+/** read_op_is_called() - whether it has this name, in any spelling of base/op_name.h, or as Ingero names it */
 bool read_op_is_called(const struct read_op *op, const char *name);
-/** store_reader_find_op() - every operation that is called so, one of each source that has it. Return: how many */
+/** store_reader_find_op() - find operations by name, at most one for each source. Return: their number */
 size_t store_reader_find_op(struct store_reader *reader, const char *name, uint32_t *ret_ids, size_t room);
 
 typedef int (*read_op_func)(const struct read_op *op, void *data);
@@ -121,12 +126,12 @@ struct read_stack {
 };
 /** typedef read_stack_func - @stack: valid during the call */
 typedef int (*read_stack_func)(const struct read_stack *stack, void *data);
-/** store_reader_stacks() - @only_id: this one; 0: all in scope */
+/** store_reader_stacks() - call func for each stack in scope. @only_id: only this one; 0: all */
 int store_reader_stacks(struct store_reader *reader, uint32_t only_id, read_stack_func func, void *data);
 
 /*
- * Where a call stands in an order: as they were made, which is boot by boot by the monotonic clock, or by the
- * wall clock, which a step turns back; then boot is 0. An imported file (archive/foreign/) knows the wall clock alone.
+ * Position of a call in one of two orders. As made: boot by boot, by the monotonic clock. By the wall clock, which a
+ * step may turn back: then boot is 0. An imported file (archive/foreign/) has only the wall clock.
  */
 struct read_time {
 	uint32_t boot;
@@ -142,23 +147,23 @@ struct read_filter {
 	uint64_t to_unix_ns;   /* exclusive; 0: to the end */
 	const uint32_t *pids;  /* NULL: all */
 	size_t n_pids;
-	const uint32_t *ops; /* rows of table op; NULL: all */
+	const uint32_t *ops; /* ids of operations; NULL: all */
 	size_t n_ops;
 	uint64_t min_duration_ns;
 	uint64_t max_duration_ns; /* 0: any */
-	bool has_uid;		  /* only this owner's */
+	bool has_uid;		  /* only calls of owner `uid` */
 	uint32_t uid;
-	uint32_t columns; /* BLOCK_COLUMN() of what is looked at; those of the filter are added */
+	uint32_t columns; /* BLOCK_COLUMN() of the columns to decode; those of the filter are added */
 	bool by_wall_clock;
 	uint32_t only_file;	/* number of a file, from 1; 0: all */
-	bool newest_first;	/* piece by piece: order is exact only within the caller's sort */
-	bool in_slices;		/* for who may stop soon: pieces are small at first */
-	struct read_time since; /* in the order asked for; 0: from the beginning */
+	bool newest_first;	/* pieces with the newest calls first; inside a piece calls are unsorted */
+	bool in_slices;		/* for callers that may stop soon: pieces are small at first */
+	struct read_time since; /* start, in the requested order; 0: from the beginning */
 };
 
-/* A call as the readers above see it. */
+/* A call, as returned by the reader. */
 struct read_event {
-	const struct stored_event *event; /* columns asked for */
+	const struct stored_event *event; /* the requested columns are set */
 	const struct read_process *process;
 	uint64_t start_unix_ns;
 	uint32_t boot; /* row of table boot in the file of the process */
@@ -166,8 +171,8 @@ struct read_event {
 };
 
 /*
- * Walking in pieces, for who cannot be called back. Inside a piece order is not that of
- * time; what is still to come is not newer (newest_first; else: not older) than bound.
+ * A walk over calls in pieces, for callers that cannot use a callback. Inside a piece calls are not in order of time;
+ * calls of later pieces are not newer (newest_first; else: not older) than bound.
  */
 struct read_cursor;
 struct read_batch {
@@ -177,33 +182,33 @@ struct read_batch {
 };
 int store_reader_cursor_open(struct store_reader *reader, const struct read_filter *filter,
 			     struct read_cursor **ret_cursor);
-/** read_cursor_next() - a piece, which may be empty although more follow. Return: 1, 0 at the end, -errno */
+/** read_cursor_next() - get the next piece, which may be empty although more follow. Return: 1, 0 at the end, -errno */
 int read_cursor_next(struct read_cursor *cursor, struct read_batch *ret_batch);
 void read_cursor_close(struct read_cursor *cursor);
-/** store_reader_count() - how many calls match, without looking at each where headers tell. Return: 0 or -errno */
+/** store_reader_count() - count the matching calls, by headers where these suffice. Return: 0 or -errno */
 int store_reader_count(struct store_reader *reader, const struct read_filter *filter, uint64_t *ret_n);
 
 typedef int (*read_event_func)(const struct read_event *event, void *data);
-/** store_reader_events() - each in scope and filter. Return: 0, -errno, or what func returned */
+/** store_reader_events() - call func for each call in scope and filter. Return: 0, -errno, or the result of func */
 int store_reader_events(struct store_reader *reader, const struct read_filter *filter, read_event_func func,
 			void *data);
 
-/* Exact figures of a window, from the buckets that lie in it. */
+/* Exact figures of a window: of one process and operation. */
 struct read_figures {
 	const struct read_process *process;
-	const struct read_op *op; /* NULL: calls for which no cell was free */
+	const struct read_op *op; /* NULL: calls without a free cell */
 	uint16_t measured;
 	struct op_figures figures;
 };
 struct read_behind {
 	const struct read_process *process;
-	uint32_t tgid; /* 0 where the caller may not know */
+	uint32_t tgid; /* 0: hidden from the caller */
 	uint32_t uid;
 	uint64_t ns;
-	bool is_between; /* calls, else in one */
+	bool is_between; /* between calls; false: in a call */
 	char comm[RECORD_COMM_BYTES];
 };
-/* Part of a thread's account; those of a thread follow each other. */
+/* Part of a thread's account; the parts of a thread are adjacent. */
 struct read_part {
 	const struct read_process *process;
 	const struct read_op *op; /* NULL: between calls, or several operations */
@@ -213,14 +218,14 @@ struct read_part {
 	uint8_t class;
 	bool is_driving;
 };
-#define READ_PID_HIDDEN UINT32_MAX /* a process that the caller may not know */
+#define READ_PID_HIDDEN UINT32_MAX /* a process that is hidden from the caller */
 struct read_wait {
 	const struct read_process *process;
 	const struct read_op *op; /* NULL: between calls */
 	struct account_wait wait; /* .op: row of table op; .waker_tgid: READ_PID_HIDDEN for another user's */
 };
 struct read_window {
-	uint64_t from_unix_ns; /* what the figures really cover: the nearest bounds of buckets */
+	uint64_t from_unix_ns; /* time that the figures cover: the nearest bounds of buckets */
 	uint64_t to_unix_ns;
 	ARRAY(struct read_figures) figures;
 	ARRAY(struct read_behind) behind;
@@ -231,20 +236,20 @@ void read_window_done(struct read_window *window);
 /**
  * read_thread_account() - account of the thread of the first of these parts
  *
- * A thread drives its process where it did so for half of its time or more: the one that only began it does not.
- * @n: number of parts, of this and of later threads of the process
+ * A thread counts as driving if it was driving for half of its time or more, not if it only started the process.
+ * @n: number of parts of this thread and of later threads of the process
  * @ret: release with account_done(), also on failure
  * @ret_n: number of parts of the thread
  * Return: 0 or -ENOMEM
  */
 int read_thread_account(const struct read_part *parts, size_t n, struct account *ret, size_t *ret_n);
-/** read_pid_is_wanted() - whether a list names a process; an empty one names all */
+/** read_pid_is_wanted() - whether a list contains a pid; an empty list contains all */
 bool read_pid_is_wanted(const uint32_t *pids, size_t n_pids, uint32_t pid);
-/** store_reader_window() - Return: 0 (also when there is nothing), -errno */
+/** store_reader_window() - read the figures of a window. Return: 0 (also without any figures), -errno */
 int store_reader_window(struct store_reader *reader, uint64_t from_unix_ns, uint64_t to_unix_ns, const uint32_t *pids,
 			size_t n_pids, struct read_window *ret_window);
 
-/* One row of figures as it is kept: between two readings. */
+/* One stored row of figures: of the time between two readings. */
 struct read_bucket {
 	uint64_t from_unix_ns;
 	uint64_t to_unix_ns;
@@ -259,19 +264,19 @@ struct read_bucket {
 };
 typedef int (*read_bucket_func)(const struct read_bucket *bucket, void *data);
 /**
- * store_reader_buckets() - those that lie in the window by their middle, each moment at its finest resolution, file by
- * file in order of time; of a window shorter than the rows, those it lies in
+ * store_reader_buckets() - call func for the rows whose middle lies in the window, each moment at its finest
+ * resolution, file by file in order of time; for a window shorter than the rows, those that contain it
  */
 int store_reader_buckets(struct store_reader *reader, uint64_t from_unix_ns, uint64_t to_unix_ns, read_bucket_func func,
 			 void *data);
 
-/** store_reader_sums() - the same in as few rows as there are, for who adds them all up */
+/** store_reader_sums() - the same with the coarsest rows that cover the window, for summing */
 int store_reader_sums(struct store_reader *reader, uint64_t from_unix_ns, uint64_t to_unix_ns, read_bucket_func func,
 		      void *data);
 
-/* Here and below `node` names the machine also where node_told_case leaves it out of answers. */
+/* Here and below `node` names the machine even if node_told_case leaves it out of answers. */
 typedef int (*read_finding_func)(const Ingero__V1__Finding *finding, void *data);
-/** store_reader_findings() - those that overlap the window, with their times by the wall clock. Return: as func */
+/** store_reader_findings() - call func for findings that overlap the window, with wall-clock times. Return: as func */
 int store_reader_findings(struct store_reader *reader, uint64_t from_unix_ns, uint64_t to_unix_ns,
 			  read_finding_func func, void *data);
 
@@ -285,18 +290,17 @@ typedef int (*read_session_func)(const Ingero__V1__Session *session, void *data)
 int store_reader_sessions(struct store_reader *reader, read_session_func func, void *data);
 
 /**
- * store_reader_cost() - what the sessions that recorded in the window cost, each as a whole: times and calls
- * added up, of ratios, calibrations and sizes the largest
+ * store_reader_cost() - cost of the sessions that recorded in the window, each as a whole: times and calls are added
+ * up; of ratios, calibrations and sizes it is the largest
  * @ret_cost: initialised by the caller
- * Return: 1; 0: nobody knows, or it tells of calls that are out of scope; -errno
+ * Return: 1; 0: unknown, or it includes calls out of scope; -errno
  */
 int store_reader_cost(struct store_reader *reader, uint64_t from_unix_ns, uint64_t to_unix_ns,
 		      Ingero__V1__Cost *ret_cost);
 
-/** store_reader_unix() - wall-clock time of a monotonic time of a boot of a file, as in a call's public id */
+/** store_reader_unix() - convert a monotonic time of a boot of a file to the wall clock, as for a call's public id */
 uint64_t store_reader_unix(struct store_reader *reader, uint32_t file, uint32_t boot, uint64_t mono_ns);
-/** store_reader_span() - first and last moment of anything in scope; both 0 when there is nothing. Return: 0 or -errno
- */
+/** store_reader_span() - first and last moment of all data in scope; both 0 without data. Return: 0 or -errno */
 int store_reader_span(struct store_reader *reader, uint64_t *ret_from_unix_ns, uint64_t *ret_to_unix_ns);
-/** store_reader_seen() - last commit of recorders that have not ended; 0: there is none. Return: 0 or -errno */
+/** store_reader_seen() - last commit of recorders that have not ended; 0: none. Return: 0 or -errno */
 int store_reader_seen(struct store_reader *reader, uint64_t *ret_unix_ns);

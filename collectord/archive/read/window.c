@@ -1,19 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-/*
- * Figures of a window: its buckets added up, of any kind of file.
- */
+/* Figures of a window: the sum of its buckets, for any kind of file. */
 #include <errno.h>
 #include <stdlib.h>
 
 #include "base/cleanup.h"
 #include "archive/read/read.h"
 
-#define FOLD_LEAST 4096 /* rows of accounts */
+#define FOLD_LEAST 4096 /* rows of accounts that are kept without folding */
 
 struct sum {
 	struct figures_blob blob;
-	struct figures_blob bucket; /* the one being added */
-	size_t fold_at;		    /* so many rows of accounts are too many */
+	struct figures_blob bucket; /* the bucket being added */
+	size_t fold_at;		    /* number of rows of accounts at which the sum is folded */
 	const uint32_t *pids;
 	size_t n_pids;
 	uint64_t from_unix_ns;
@@ -28,7 +26,7 @@ bool read_pid_is_wanted(const uint32_t *pids, size_t n_pids, uint32_t pid)
 	return n_pids == 0;
 }
 
-/* A bucket's parts and waits, in order and of the wanted processes alone. */
+/* Take a bucket's parts and waits, in order, only of the wanted processes. */
 static int accounts_take(const struct read_bucket *bucket, struct sum *sum)
 {
 	int r = 0;
@@ -56,7 +54,7 @@ static int accounts_take(const struct read_bucket *bucket, struct sum *sum)
 	return r;
 }
 
-/* However long the window is: what is held has a limit for each process. */
+/* Add accounts with a limit of rows for each process, however long the window is. */
 static int accounts_sum(const struct read_bucket *bucket, struct sum *sum)
 {
 	int r = accounts_take(bucket, sum);
@@ -154,7 +152,7 @@ static int window_take(struct store_reader *reader, struct sum *sum, struct read
 
 		r = ARRAY_PUSH(&window->figures, row);
 		if (r == 0)
-			f->figures = (struct op_figures){ .durations = HISTOGRAM_INIT }; /* the window's now */
+			f->figures = (struct op_figures){ .durations = HISTOGRAM_INIT }; /* owned by the window */
 	}
 	for (size_t i = 0; i < sum->blob.behind.n && r == 0; i++) {
 		const struct stored_behind *b = &sum->blob.behind.items[i];
@@ -191,7 +189,7 @@ int store_reader_window(struct store_reader *reader, uint64_t from_unix_ns, uint
 	window.from_unix_ns = sum.to_unix_ns ? sum.from_unix_ns : 0;
 	window.to_unix_ns = sum.to_unix_ns;
 	*ret_window = window;
-	window = (struct read_window){ .from_unix_ns = 0 }; /* the caller's */
+	window = (struct read_window){ .from_unix_ns = 0 }; /* the caller owns the window now */
 	return 0;
 }
 

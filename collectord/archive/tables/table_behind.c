@@ -5,7 +5,7 @@
 #include "archive/job.h"
 #include "archive/tables/table_list.h"
 
-/* Name, type, value, what a comparison narrows down, words. */
+/* Name, type, value, comparison, description. */
 #define BEHIND(C)                                                                                                      \
 	C(pid, INTEGER, list_u64(list, b->process->pid), PID, "process whose threads waited")                          \
 	C(start_time, INTEGER, list_u64(list, b->process->start_unix_ns), NONE, "its start, ns since 1970")            \

@@ -322,7 +322,10 @@ static bool tick_has_figures(const struct tick_process *p)
 	return p->ops.n || p->host.n || p->behind.n || p->accounts.n || p->waits.n;
 }
 
-/* A library that was late concerns who had it, and the time until it was attached; the others are nobody's alone. */
+/*
+ * Gaps of late libraries belong to the owner of the process, and end when the library was attached; other losses have
+ * no owner.
+ */
 static uint64_t lates_gap(struct intake *intake, const struct tick *tick)
 {
 	for (size_t i = 0; i < tick->lates.n; i++) {
