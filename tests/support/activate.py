@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """
-What systemd does for a service that is started by its socket, for one daemon of a test: it holds the listening
-socket, starts the daemon when somebody waits there, hears what it says of itself, and starts it again.
+Socket activation as systemd does it, for one daemon of a test: holds the listening socket, starts the daemon
+when a client connects, reads its status messages, and starts it again.
 
-And a client that says Hello and asks one thing, in the bytes of docs/protocol.md.
+Also a client that sends Hello and one request, in the bytes of docs/protocol.md.
 """
 import contextlib
 import os
@@ -38,15 +38,15 @@ def connected(path):
 
 
 class Activated:
-    """A listening socket and the daemon behind it; the context ends both."""
+    """A listening socket and the daemon started by it; leaving the context ends both."""
 
     def __init__(self, programs, directory, *options, watchdog_us=0, command=()):
         self.programs = programs
         self.path = os.path.join(directory, "ingero.sock")
         self.n_started = 0
         self.process = None
-        self.said = []  # every line that the daemon told its supervisor
-        # were the socket not taken, it would not be the machine's that is served
+        self.said = []  # every line that the daemon sent to its supervisor
+        # if the daemon ignored the socket, it would serve another path than the machine's
         self._options = [*command, programs.path("ingero-collectord"), "--socket", os.path.join(directory, "other.sock"), *map(str, options)]
         self._listening = socket.socket(socket.AF_UNIX)
         self._listening.bind(self.path)
@@ -72,7 +72,7 @@ class Activated:
     def start(self):
         def inherit():
             os.dup2(self._listening.fileno(), 3)
-            os.set_inheritable(3, True)  # which dup2 does not do where it already is 3
+            os.set_inheritable(3, True)  # dup2 does not if the descriptor is 3 already
 
         self.n_started += 1
         self.process = subprocess.Popen(["sh", "-c", WITH_PID, "sh", *self._options], env=self._environment, close_fds=False,
@@ -89,7 +89,7 @@ class Activated:
                 raise
 
     def supervise(self, until, what):
-        """As systemd would, until the condition is true: answers with its value."""
+        """Supervises as systemd does until the condition is true. Returns its value."""
         end = time.monotonic() + PATIENCE_S
         while True:
             self._hear()
@@ -113,11 +113,11 @@ class Activated:
         return self.supervise(lambda: next((line for line in self.said[behind:] if line.startswith(beginning)), None), f"'{beginning}'")
 
     def wait_for_exit(self):
-        """Nobody starts it again meanwhile."""
+        """Waits for the daemon's exit without starting it again."""
         end = time.monotonic() + PATIENCE_S
         while self.process.poll() is None:
             select.select([self._notified], [], [], 0.005)
-            self._hear()  # whoever speaks to somebody who does not listen waits
+            self._hear()  # a client that connects before a daemon listens must wait
             if time.monotonic() > end:
                 raise ingero.Failed(f"the daemon did not end within {PATIENCE_S} s; it said: {self.log()[-2000:]}")
         self._hear()
@@ -137,12 +137,12 @@ def varint(value):
 
 
 def message(body):
-    """The body of a field that has a length."""
+    """Encodes a field with a length prefix."""
     return varint(len(body)) + body
 
 
 def fields(body):
-    """What a message of the protocol says: all values of each field, by its number; text and messages as bytes."""
+    """Decodes a protobuf message: {field number: [value]}; texts and messages as bytes."""
     said, at = {}, 0
 
     def number():
@@ -173,12 +173,12 @@ def frame(kind, stream, body):
 
 
 def request(stream, method, message=b"", deadline_ms=PATIENCE_S * 1000):
-    """deadline_ms: 0: the daemon's own, which is none for a stream."""
+    """deadline_ms: 0: the daemon's default, which is none for a stream."""
     return frame(REQUEST, stream, struct.pack("<IB", deadline_ms, len(method)) + method.encode() + message)
 
 
 class Client:
-    """One connection that has asked for Hello and for the status; it may be asked before a daemon runs."""
+    """One connection that has sent Hello and a status request; it may connect before a daemon runs."""
 
     def __init__(self, path):
         self._socket = socket.socket(socket.AF_UNIX)
@@ -205,11 +205,11 @@ class Client:
         self._socket.sendall(frame(CANCEL, stream, b""))
 
     def status(self):
-        """Bytes of the StatusReply; None as long as there is none and the daemon has not gone."""
+        """Bytes of the StatusReply; None while it has not come and the daemon runs."""
         return self.reply(2)
 
     def end(self, stream):
-        """Whether that call is over, and how: its bytes; None as long as it is not."""
+        """Bytes of the END frame of a call; None while the call is running."""
         self._read()
         return next((body for kind, of, body in self.frames if (kind, of) == (END, stream)), None)
 
@@ -218,7 +218,7 @@ class Client:
         return next(iter(self.replies(stream)), None)
 
     def replies(self, stream):
-        """Bytes of each reply of a stream until now."""
+        """Bytes of each reply of a stream so far."""
         self._read()
         return [body for kind, of, body in self.frames if (kind, of) == (REPLY, stream)]
 
@@ -227,7 +227,7 @@ class Client:
             while not self.is_lost:
                 try:
                     got = self._socket.recv(65536)
-                except ConnectionResetError:  # nobody read what was asked
+                except ConnectionResetError:  # the request was not read
                     got = b""
                 self.is_lost = not got
                 self._bytes += got

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From the books of the stand-in libraries (which export was entered how often) to Ingero's operations."""
+"""Converts the counts of the stand-in libraries (calls of each export) to Ingero's operations."""
 import re
 
 SUFFIX = re.compile(r"(_v\d+)?(_ptsz|_ptds|_spt)?$")
@@ -12,12 +12,12 @@ def known_operations(path):
 
 
 def calls(rows):
-    """Without what the kernel did: rows of figures or events of the program's own calls."""
+    """Rows of figures or events that are calls of the program, without work of the kernel."""
     return [row for row in rows if row.get("source", row.get("source_name")) != "host"]
 
 
 def operations(books, known):
-    """{operation: entries}, for the operations that are known; books: rows of cudaload's report."""
+    """{operation: number of entries} for known operations; books: rows of cudaload's report."""
     made = {}
     for row in books:
         op = SUFFIX.sub("", row["function"], count=1)

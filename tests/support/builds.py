@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What of all tests one build leaves to the other, as tests/builds.txt says: builds.py BUILD DIRECTORY prints a pattern for ctest -E."""
+"""Tests that a build leaves to the other build, by tests/builds.txt: builds.py BUILD DIRECTORY prints a pattern for ctest -E."""
 import json
 import os
 import re
@@ -25,7 +25,7 @@ def rows_of(text):
 
 
 def row_of(rows, name):
-    """The number of the row that counts for a test; None: there is none."""
+    """Index of the row that applies to a test; None: no row."""
     return next((i for i, (pattern, _) in enumerate(rows) if re.fullmatch(pattern, name)), None)
 
 

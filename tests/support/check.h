@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Assertions: each prints the case's name and both values, counts, and goes on.
- * A test's main() ends in `return check_result();`, which also fails a test that
- * checked nothing. CHECK_SKIP ends the program with 77 and a reason.
+ * Assertions: on failure each prints the name of the case and both values, counts the failure, and continues. A test's
+ * main() ends in `return check_result();`, which also fails a test without any check. CHECK_SKIP ends the program with
+ * status 77 and a reason.
  */
 #pragma once
 
@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One for the whole program: weak definitions in several files are the same object, static ones are not. */
+/* One object for the whole program: weak definitions in several files are merged, static ones are not. */
 __attribute__((weak)) struct check_state {
 	unsigned int n_checks;
 	unsigned int n_failed;
@@ -29,7 +29,7 @@ static inline bool check_report(bool is_ok, const char *file, int line, const ch
 	return is_ok;
 }
 
-/* name: of the case, so that a failing row of a table can be found */
+/* name: name of the case, to find a failing row of a table */
 #define CHECK(name, condition)                                                                                         \
 	do {                                                                                                           \
 		if (!check_report((condition), __FILE__, __LINE__, (name)))                                            \

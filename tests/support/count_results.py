@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Counts of ctest's result files, with every skip and its reason: count_results.py FILE.xml... [--skipped TEXT]
 
-TEXT: one more skip, of tests that ctest did not come to."""
+TEXT: one more skip, for tests that ctest did not reach."""
 import os
 import sys
 import xml.etree.ElementTree as xml

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the dynamic loader looks for the libraries of a program or a library: no place that a stranger can fill."""
+"""Checks the library search paths of ELF files: no directory may be writable by other users."""
 import os
 import re
 import stat
@@ -13,7 +13,7 @@ LOADER = re.compile(r"\[Requesting program interpreter: (.*)\]")
 
 
 def is_linked(path):
-    """Whether it is an ELF file that the loader reads: a program or a shared library, no object and no archive."""
+    """Whether it is an ELF file for the loader: a program or a shared library, not an object file or an archive."""
     if os.path.islink(path) or not os.path.isfile(path):
         return False
     with open(path, "rb") as file:
@@ -22,7 +22,7 @@ def is_linked(path):
 
 
 def linked_below(directory):
-    """CMake's own trials, in CMakeFiles, are nobody's programs."""
+    """Lists linked files; CMake's own test programs in CMakeFiles are left out."""
     found = []
     for below, directories, names in os.walk(directory):
         directories[:] = sorted(d for d in directories if d != "CMakeFiles")
@@ -31,14 +31,14 @@ def linked_below(directory):
 
 
 def open_to_strangers(directory):
-    """The directory, or one above it, in which everybody may put what he likes; None."""
+    """The directory, or a parent of it, that other users can write to; None."""
     is_there = os.path.isdir(directory)
-    while not os.path.isdir(directory):  # whoever may write where it would be could make it
+    while not os.path.isdir(directory):  # a missing directory can be made by users who can write to its parent
         directory = os.path.dirname(directory)
     mode = os.stat(directory).st_mode
     if mode & stat.S_IWOTH:
         return directory
-    # In a sticky directory what is there stays; what is missing was looked at above.
+    # In a sticky directory existing entries are safe; missing ones were checked above.
     while directory != "/":
         directory = os.path.dirname(directory)
         mode = os.stat(directory).st_mode
@@ -58,7 +58,7 @@ def problems_of_element(element, path):
 
 
 def problems_of(told, path):
-    """told: what readelf says of the file"""
+    """told: output of readelf for the file"""
     found = []
     for kind, value in PATHS.findall(told):
         found += [f"{kind} has {problem}" for problem in (problems_of_element(element, path) for element in value.split(":")) if problem]
@@ -68,7 +68,7 @@ def problems_of(told, path):
 
 
 def problems_below(directory):
-    """Return: one sentence for each problem, number of files looked at"""
+    """Returns one sentence for each problem, and the number of checked files."""
     files = linked_below(directory)
     if not files:
         return [], 0

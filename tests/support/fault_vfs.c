@@ -245,7 +245,7 @@ static int fault_delete(sqlite3_vfs *vfs, const char *path, int syncs)
 void fault_vfs_install(void)
 {
 	fault.below = sqlite3_vfs_find(NULL);
-	fault.vfs = *fault.below; /* its other functions need nothing of their own */
+	fault.vfs = *fault.below; /* the other functions are those of the file system below */
 	fault.vfs.zName = "fault";
 	fault.vfs.szOsFile = (int)sizeof(struct file) + fault.below->szOsFile;
 	fault.vfs.xOpen = fault_open;
@@ -315,7 +315,7 @@ static uint32_t dice(uint32_t *state)
 	return *state >> 8;
 }
 
-/* What has reached the disk of a step that no sync followed. */
+/* Bytes of an unsynced step that have reached the disk. */
 static size_t kept_of(const struct step *step, enum replay_kind kind, uint32_t *state)
 {
 	if (kind == REPLAY_LOST)
@@ -333,7 +333,7 @@ static size_t kept_of(const struct step *step, enum replay_kind kind, uint32_t *
 	}
 }
 
-/* SQLite's directory syncs come with its deletes and creations: those are kept. */
+/* SQLite syncs directories with its deletes and creations: these are kept. */
 int fault_trace_replay(const struct fault_trace *trace, size_t position, enum replay_kind kind, uint32_t seed,
 		       const char *directory)
 {

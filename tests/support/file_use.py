@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """
-What a process does with some files, as its system calls say: file_use.py PID FILE...
+Reports how a process uses given files, from its system calls: file_use.py PID FILE...
 
-It and all its threads are stopped at each call they make, so nothing is missed; its children are not followed. Says
-"ready" once that is so, and as JSON when the process has ended: for each file how it was opened ("path":
+The process and all its threads are stopped at each system call, so that none is missed; its children are not followed.
+Prints "ready" once the tracing has begun, and JSON when the process has ended: for each file how it was opened ("path":
 O_PATH, which cannot read; "open"), and which calls could have read it.
 """
 import ctypes
@@ -21,7 +21,7 @@ TRACE_SYSGOOD, TRACE_CLONE = 1, 8
 EVENT_STOP, SYSCALL_STOP = 128, signal.SIGTRAP | 0x80
 INFO_ENTRY, INFO_EXIT = 1, 2
 WALL = 0x40000000
-# number: (name, which argument is a descriptor to read from; for OPENS it is what comes back)
+# number: (name, index of the argument with the descriptor that is read; for OPENS the descriptor is the result)
 USES = {
     "x86_64": {0: ("read", 0), 17: ("pread64", 0), 19: ("readv", 0), 295: ("preadv", 0), 327: ("preadv2", 0), 9: ("mmap", 4), 40: ("sendfile", 1),
                187: ("readahead", 0), 275: ("splice", 0), 276: ("tee", 0), 326: ("copy_file_range", 0), 221: ("fadvise64", 0)},
@@ -51,21 +51,21 @@ class Tracer:
             self.files[found.st_dev, found.st_ino] = path
         self.opened = {path: [] for path in paths}
         self.used = []
-        self.calls = {}  # of each thread, the one it is in
+        self.calls = {}  # {thread: its current system call}
         self.n_calls = 0
         self.info = ctypes.create_string_buffer(128)
         seized = set()
-        while fresh := set(map(int, os.listdir(f"/proc/{pid}/task"))) - seized:  # one may begin meanwhile
+        while fresh := set(map(int, os.listdir(f"/proc/{pid}/task"))) - seized:  # a thread may start meanwhile
             for tid in fresh:
                 try:
                     ptrace(PTRACE_SEIZE, tid, 0, TRACE_SYSGOOD | TRACE_CLONE)
                     ptrace(PTRACE_INTERRUPT, tid)
-                except (ProcessLookupError, PermissionError):  # it ended, or came with the one that made it
+                except (ProcessLookupError, PermissionError):  # the thread ended, or was attached with its creator
                     pass
             seized |= fresh
 
     def file_at(self, fd):
-        """Path of the file, None if it is not one of those."""
+        """Path of the file; None if it is not one of the given files."""
         try:
             found = os.stat(f"/proc/{self.pid}/fd/{fd}")
         except OSError:
@@ -111,7 +111,7 @@ class Tracer:
                     self.on_stop(tid, status)
                 elif tid == self.pid:
                     return
-            except ProcessLookupError:  # killed while it stood
+            except ProcessLookupError:  # killed while stopped
                 pass
 
     def said(self):
@@ -119,12 +119,12 @@ class Tracer:
 
 
 def prepare():
-    """Before the process starts: one with sanitizers would look for leaks at its end, by a tracer of its own, of which there can be one."""
+    """To be called before the process starts: switches LeakSanitizer off, which would need ptrace(2), too."""
     os.environ["ASAN_OPTIONS"] = ":".join(filter(None, (os.environ.get("ASAN_OPTIONS"), "detect_leaks=0")))
 
 
 class FileUse:
-    """For who tests: begins at once; said() when the process has ended."""
+    """For tests: begins at once; said() returns the report when the process has ended."""
 
     def __init__(self, pid, paths):
         self.process = subprocess.Popen([sys.executable, os.path.abspath(__file__), str(pid), *paths], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Threads of Python that wait for the GIL while another one computes, with each interpreter that is here, and what is told of it."""
+"""Python threads that wait for the GIL while another thread computes, in each installed interpreter, and their reported waits."""
 import glob
 import json
 import os
@@ -20,7 +20,7 @@ WAITS = "SELECT tid, class, resource_kind, by_pid, by_tid, count, ns FROM waits 
 
 
 def interpreters():
-    """What there is of CPython 3.9 to 3.13, a path of each: Debian's is linked statically, others have a library."""
+    """Yields name and path of each installed CPython 3.9 to 3.13: Debian's is linked statically, others have a shared library."""
     roots = [os.environ.get("PYENV_ROOT") or os.path.expanduser("~/.pyenv")]
     found = ["/usr/bin/python3", *(path for root in roots for path in sorted(glob.glob(f"{root}/versions/3.*/bin/python3")))]
     for path in found:
@@ -33,7 +33,7 @@ def interpreters():
 
 
 def look(place, python):
-    """(waits of the thread that calls, what it said of itself)"""
+    """(waits of the calling thread, its own report)"""
     programs, db, report = place.programs, place.path("gil.db"), place.path("report")
     libraries = os.path.dirname(programs.library("libcuda.so.1"))
     for path in (db, report):
@@ -50,7 +50,7 @@ def look(place, python):
 
 
 def rows(waits, said):
-    """(all waits for a lock, those that are told as for the GIL, those of these that are told with the thread that held it)"""
+    """(all waits for a lock, those reported as waits for the GIL, those of these with the thread that held it)"""
     of_gil = [row for row in waits if row["resource_kind"] == "gil"]
     return waits, of_gil, [row for row in of_gil if row["by_tid"] in said["holders"]]
 

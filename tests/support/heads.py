@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """
-First bytes of functions: where the tracer would put a probe, and what a disassembler that is none of ours says of
-that place. use() once, then of(), place() and check().
+First bytes of functions: where the tracer would place a probe, and what an independent disassembler shows at
+that place. Call use() once, then of(), places() and check().
 """
 import collections
 import os
@@ -13,11 +13,11 @@ import tempfile
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "exports"))
 import make  # noqa: E402 (needs the path above)
 
-BYTES = 32  # as the parser hands over, bpf: PARSER_HEAD_BYTES
+BYTES = 32  # bytes of a head from the parser: PARSER_HEAD_BYTES
 PLAIN = re.compile(r"^(push +%r|nop$|jmp +0x|call +0x)")
 JUMP = re.compile(r"^j(?!mp)\w+ +0x")
 NOP = re.compile(r"^(data16 |cs )*nop")
-# leave arguments, stack pointer and return address as they were
+# instructions that do not change arguments, stack pointer and return address
 TRANSPARENT = (re.compile(r"^endbr64"), re.compile(r"^cmp[bwlq] +\$\w+,\S*0x\w+\(%rip\)"), re.compile(r"^test +(%\w+),\1$"),
                re.compile(r"^movabs +\$\w+,%(rax|r10|r11)$"), re.compile(r"^xor +%eax,%eax$"), NOP)
 Place = collections.namedtuple("Place", "delta kind")
@@ -39,7 +39,7 @@ def place(head):
 
 
 def places(heads):
-    """{bytes: Place}, as the tracer's own decoder finds them."""
+    """{bytes: Place} by the tracer's own decoder."""
     new = [head for head in set(heads) if head not in _state["known"]]
     if new:
         lines = "".join(f"{number} {head.hex()}\n" for number, head in enumerate(new))
@@ -51,9 +51,9 @@ def places(heads):
 
 
 def disassemble(heads):
-    """[[(offset, instruction)]] of each, by objdump."""
+    """[(offset, instruction)] of each head, by objdump."""
     with tempfile.NamedTemporaryFile(suffix=".bin") as file:
-        # so far apart that an instruction cut by the end of one head does not eat the next
+        # distance between heads: an instruction cut off at the end of one must not reach the next
         file.write(b"".join(head.ljust(2 * BYTES, b"\x90") for head in heads))
         file.flush()
         text = subprocess.run(["objdump", "-D", "-w", "-z", "--no-show-raw-insn", "-b", "binary", "-m", "i386:x86-64", file.name],
@@ -66,7 +66,7 @@ def disassemble(heads):
 
 
 def shape(instructions):
-    """What a head begins with, in words: mnemonics up to the first that the kernel emulates, at most three."""
+    """Describes the start of a head: mnemonics up to the first that the kernel emulates, at most three."""
     words = []
     for _, instruction in instructions[:3]:
         words.append(instruction.split()[0] if not PLAIN.match(instruction) else instruction.split()[0].replace("call", "call near"))
@@ -76,7 +76,7 @@ def shape(instructions):
 
 
 def check(name, heads):
-    """Lines that say where the decoder puts a probe beside an instruction, on a wrong one, or behind one that matters."""
+    """One line for each probe that is not at the start of an instruction, on a wrong one, or after one that must not precede it."""
     heads = sorted(set(heads.values()))
     for head, instructions in zip(heads, disassemble(heads)):
         found = places(heads)[head]
@@ -90,7 +90,7 @@ def check(name, heads):
         elif found.kind == "plain" and not (PLAIN.match(here) or NOP.match(here)) or found.kind == "jump" and not JUMP.match(here):
             yield f"{name}: {head.hex()}: called {found.kind}, is {here}"
         elif found.kind == "stepped":
-            # nothing cheap may be within reach
+            # there must be no cheap place in the head
             for _, text in instructions:
                 if PLAIN.match(text) or JUMP.match(text):
                     yield f"{name}: {head.hex()}: single-stepped before {text}"

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """
-Ingero and its workloads as tests and benchmarks in Python use them: start, wait, read what they say.
+Starts Ingero and its workloads for tests and benchmarks in Python, waits for them and reads their output.
 
-Everything runs in a private home directory, so no test meets another's database or the user's.
+Everything runs in a private home directory, so that no test uses the database of another test or of the user.
 """
 import contextlib
 import ctypes
@@ -21,11 +21,11 @@ import schemas
 
 
 class Failed(Exception):
-    """A program did not do what it was started for; says which, and what it said."""
+    """A program failed; the message has its command and its output."""
 
 
 def wait_for(condition, what, limit_s=60):
-    """Polls until the condition is true; returns its value."""
+    """Polls until the condition is true. Returns its value."""
     end = time.monotonic() + limit_s
     while True:
         value = condition()
@@ -54,12 +54,12 @@ class Programs:
         return os.path.join(self.build, "standins", name)
 
     def environment(self, home):
-        """A home and a database of the test's own, for whoever runs it: not for the one who typed sudo."""
+        """Environment with a home and a database of the test, owned by the user that runs it, not by the user of sudo."""
         own = {"HOME": home, "INGERO_DB": os.path.join(home, "ingero.db"), "LC_ALL": "C.UTF-8"}
         return {**{name: value for name, value in os.environ.items() if not name.startswith("SUDO_")}, **own}
 
 
-# Dies with whoever started it, however that ends; under a name that a screen can show.
+# Ends with its parent, however that ends; has a name that a screen can show.
 HOG = """
 import ctypes, os, signal
 libc = ctypes.CDLL(None)
@@ -72,15 +72,15 @@ while True:
 
 
 def start_hog(cpu, prefix=(), **options):
-    """A process called hog that does nothing but compute, on that CPU; the caller ends it. prefix: a command that becomes it."""
+    """Starts a process named hog that only computes, on that CPU; the caller ends it. prefix: a command that executes it."""
     return subprocess.Popen([*prefix, sys.executable, "-S", "-c", HOG % cpu], stdin=subprocess.DEVNULL, **options)
 
 
-CLOSERS_S = 900  # four tracers' worth of perf events: each takes 0.1 to 0.7 s to close, one after the other on the whole machine
+CLOSERS_S = 900  # time for the perf events of four tracers: each takes 0.1 to 0.7 s to close, one after the other on the whole machine
 
 
 def tracers():
-    """Processes that trace: their probes are in every program that maps a CUDA library, and in some until the process is gone."""
+    """Processes that trace: their probes are in every program that maps a CUDA library, sometimes until the tracer is gone."""
     return set(processes_named("ingero-collect")) | set(closers())
 
 
@@ -102,13 +102,13 @@ def closers():
 
 
 def children(pid):
-    """The processes that the first thread of this one started and that are still there; OSError when it is gone."""
+    """Running children of the first thread of a process; OSError if it is gone."""
     with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
         return [int(child) for child in file.read().split()]
 
 
 def child_named(pid, name):
-    """The first child of a process whose name begins so; None."""
+    """First child of a process whose name begins with this text; None."""
     for child in children(pid):
         with contextlib.suppress(OSError), open(f"/proc/{child}/comm", encoding="ascii") as file:
             if file.read().startswith(name):
@@ -117,7 +117,7 @@ def child_named(pid, name):
 
 
 class Trace:
-    """What one `ingero trace --json` said: one attribute for each type of line; events of the host apart from calls."""
+    """Output of one `ingero trace --json`: one attribute for each type of line; events of the host are separate from calls."""
 
     def __init__(self, text, status=0, stderr=""):
         self.status = status
@@ -149,7 +149,7 @@ class Trace:
                 self.summary = message
 
     def operations(self, **wanted):
-        """Rows of the summary whose keys have these values; calls, unless a source is wanted."""
+        """Rows of the summary whose keys have these values; only calls, unless a source is given."""
         rows = self.summary["operations"] if "source" in wanted else books_of.calls(self.summary["operations"])
         return [row for row in rows if all(row.get(key) == value for key, value in wanted.items())]
 
@@ -162,8 +162,8 @@ class Trace:
 
     def lost(self):
         """
-        Reasons for which something was lost; empty when nothing was. Without `behind`: how often tasks take turns on this
-        machine while a call waits is not for a test to say (bpf.blame has that loss).
+        Reasons of losses; empty without losses. `behind` is left out: how often tasks take turns on this
+        machine while a call waits is not known to a test (bpf.blame tests that loss).
         """
         return {reason: n for reason, n in self.summary.get("lost", {}).items() if n and reason != "behind"}
 
@@ -179,7 +179,7 @@ def finish(process, name, timeout_s=None):
 
 
 def what_they_do(pid):
-    """Of a process and all that it started, a sentence each: what it is and where it waits."""
+    """One sentence each for a process and its descendants: name and where it waits."""
     for task in sorted(os.listdir(f"/proc/{pid}/task")):
         with contextlib.suppress(OSError):
             told = []
@@ -196,7 +196,7 @@ CALLS = {"perf_event_open": {"x86_64": 298, "aarch64": 241}, "pidfd_open": {"x86
 
 
 def refuse_call(name):
-    """From here on, and for every program that is started, the kernel answers a system call with EPERM."""
+    """Makes a system call fail with EPERM, for this process and all programs that it starts."""
     class Program(ctypes.Structure):
         _fields_ = [("n", ctypes.c_ushort), ("instructions", ctypes.c_char_p)]
 
@@ -211,18 +211,18 @@ def refuse_call(name):
 
 class Tracing:
     """
-    A running `ingero trace --json`; the context waits until it is attached, and ends it.
-    open_files: how many it may have, and how many at most; refused: the name of a system call that it may not make
+    A running `ingero trace --json`; entering the context waits until it is attached, leaving ends it.
+    open_files: soft and hard limit of open files; refused: name of a system call that fails
     """
 
     def __init__(self, programs, *options, command=(), environment=None, open_files=None, refused=None):
         self._home = tempfile.TemporaryDirectory(prefix="ingero-")
         if "--back-end" in options and "--calls" not in options:
-            options += ("--calls", "all")  # as with any other; tests/e2e/few_probes.py has the default of perf events
+            options += ("--calls", "all")  # as with other back ends; tests/e2e/few_probes.py tests the default with perf events
         arguments = [programs.path("ingero-cli"), "trace", "--json", *options]
         if command:
             arguments += ["--", *command]
-        # to files: nobody reads while the caller does something else
+        # output goes to files, since no thread would read a pipe meanwhile
         self._out = tempfile.TemporaryFile("w+", encoding="utf-8")
         self._error = tempfile.TemporaryFile("w+", encoding="utf-8")
         def limit():
@@ -250,22 +250,22 @@ class Tracing:
         return trace
 
     def stop(self, timeout_s=60):
-        """Ctrl-C, and what it sums up to."""
+        """Sends SIGINT. Returns the Trace with the summary."""
         if self.process.poll() is None:
             self.process.send_signal(2)
         return self.wait(timeout_s)
 
     def lines(self):
-        """Complete lines said so far."""
+        """Complete lines of output so far."""
         text = self._text(self._out)
         return [json.loads(line) for line in text[:text.rfind("\n") + 1].splitlines()]
 
     @staticmethod
     def _text(file):
-        # pread leaves the offset alone, which the child shares
+        # pread does not change the offset, which the child shares
         return os.pread(file.fileno(), os.fstat(file.fileno()).st_size, 0).decode("utf-8")
 
 
 def trace(programs, *options, command=(), timeout_s=400, environment=None):
-    """Runs a command under trace, or traces as the options say, to the end."""
+    """Runs a command under trace, or traces by the options, to the end."""
     return Tracing(programs, *options, command=command, environment=environment).wait(timeout_s)

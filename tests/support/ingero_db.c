@@ -34,7 +34,7 @@ struct sqlite3 *ingero_db_open_bytes(unsigned char *data, size_t n, bool is_writ
 	unsigned flags = SQLITE_DESERIALIZE_FREEONCLOSE |
 			 (is_writable ? SQLITE_DESERIALIZE_RESIZEABLE : SQLITE_DESERIALIZE_READONLY);
 
-	/* A file in WAL mode cannot be used from memory; its header says so at two places. */
+	/* A file in WAL mode cannot be opened in memory; two bytes of its header set the mode. */
 	if (n > 19)
 		data[18] = data[19] = 1;
 	if (sqlite3_open(":memory:", &db) != SQLITE_OK ||

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """
-What was kept, asked as a user asks: a directory with a home and a database of its own, a daemon that
-listens where only the test's clients look, and the questions.
+Questions to recorded data, as a user asks them: a directory with its own home and database, a daemon that
+listens where only the test's clients connect, and the questions.
 """
 import contextlib
 import datetime
@@ -21,7 +21,7 @@ import schemas
 
 DAY_NS = 86400 * 10**9
 NOBODY = 65534
-# Clients look for the service in one place alone; this puts another directory there, for one command.
+# Clients look for the service in one place only; this mounts another directory there, for one command.
 AT_RUN = 'mount --bind "$0" /run && exec "$@"'
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{9}Z")
 
@@ -32,7 +32,7 @@ def skip(reason):
 
 
 def in_own_mounts(why):
-    """Starts the test again where what it mounts is seen by nobody else."""
+    """Starts the test again in its own mount namespace."""
     if os.geteuid() != 0:
         skip(why)
     if "INGERO_TEST_MOUNTS" not in os.environ:
@@ -41,7 +41,7 @@ def in_own_mounts(why):
 
 
 def run(main):
-    """The whole of a test: main(BUILD) returns the exit status; what it could not do is one sentence and status 1."""
+    """Runs a test: main(BUILD) returns the exit status; a failed program gives one sentence and status 1."""
     try:
         sys.exit(main(sys.argv[1]))
     except (ingero.Failed, subprocess.SubprocessError) as error:
@@ -50,12 +50,12 @@ def run(main):
 
 
 def words_of(text):
-    """Without the line ends that a narrow terminal puts in."""
+    """The text without line breaks, which depend on the width of the terminal."""
     return " ".join(text.split())
 
 
 def unix_ns(text):
-    """Of a time as JSON has it."""
+    """Converts a time in JSON."""
     whole, fraction = text.rstrip("Z").split(".")
     seconds = datetime.datetime.fromisoformat(whole + "+00:00").timestamp()
     return int(seconds) * 10**9 + int(fraction)
@@ -66,13 +66,13 @@ def time_text(ns):
 
 
 def shifted(value, by_ns):
-    """The same JSON, every time in it moved."""
+    """The same JSON with every time shifted."""
     text = TIME.sub(lambda match: time_text(unix_ns(match.group()) + by_ns), json.dumps(value))
     return json.loads(text)
 
 
 class Checks:
-    """Names of failed checks, each printed with the values seen."""
+    """Names of failed checks; each is printed with its values."""
 
     def __init__(self):
         self.failed = []
@@ -84,7 +84,7 @@ class Checks:
         return bool(is_true)
 
     def same(self, name, one, other):
-        """Of two JSON objects, say where they differ."""
+        """Compares two JSON objects and prints where they differ."""
         if one != other and isinstance(one, dict) and isinstance(other, dict):
             for key in sorted(one.keys() | other.keys()):
                 self.same(f"{name}, {key}", one.get(key), other.get(key))
@@ -96,7 +96,7 @@ class Checks:
 
 
 class Kept:
-    """A directory of one's own, and Ingero's commands in it."""
+    """A private directory, and Ingero's commands in it."""
 
     def __init__(self, build):
         self.programs = ingero.Programs(build)
@@ -117,7 +117,7 @@ class Kept:
         return os.path.join(self.directory, name)
 
     def run(self, *arguments, prefix=None, environment=None, **more):
-        """One command to its end; answers with status, output and errors as text."""
+        """Runs one command to its end. Returns status, output and errors as text."""
         command = [*(self.prefix if prefix is None else prefix), self.programs.path("ingero"), *map(str, arguments)]
         more.setdefault("stdin", subprocess.DEVNULL)
         more.setdefault("text", True)
@@ -130,7 +130,7 @@ class Kept:
             raise ingero.Failed(f"ingero {' '.join(map(str, arguments))}: exit status {done.returncode}: {done.stderr[-1000:]}")
         if "--json" in arguments:
             lines = [json.loads(line) for line in done.stdout.splitlines()]
-            # calls have a type; of other rows the question says the keys
+            # calls have a type; the keys of other rows depend on the question
             is_row = arguments[0] == "query" and ("--sql" in arguments or any("type" not in line for line in lines))
             invalid = schemas.problems(lines, "query-row" if is_row else None)
             if invalid:
@@ -145,12 +145,12 @@ class Kept:
         return [json.loads(line) for line in self.answer("query", "--json", *arguments, "--sql", text, **more).splitlines()]
 
     def load(self, *arguments):
-        """A command that calls exactly so much, and where it reports."""
+        """A command that makes an exact number of calls, and the path of its report."""
         report = self.path("report")
         return [self.programs.path("cudaload"), *map(str, arguments), "--report", report], report
 
     def copy(self, name):
-        """Of the database when nobody writes it."""
+        """Copies the database while no recorder writes it."""
         for suffix in ("", "-wal"):
             if os.path.exists(self.db + suffix):
                 shutil.copyfile(self.db + suffix, self.path(name) + suffix)
@@ -159,7 +159,7 @@ class Kept:
 
 @contextlib.contextmanager
 def tables(path):
-    """The file's own tables, to turn its clock; nobody else may have it open."""
+    """Connection to the tables of the file, to change its clock; no other process may have it open."""
     connection = sqlite3.connect(path)
     try:
         yield connection
@@ -169,7 +169,7 @@ def tables(path):
 
 
 def turn_clock(path, by_ns):
-    """The same file as if it had been recorded so much later: everything in it is told by these rows."""
+    """Shifts the clock rows of the file, by which all its times are converted: as if it had been recorded later."""
     with tables(path) as connection:
         connection.execute("UPDATE clock SET unix_ns = unix_ns + ?", (by_ns,))
         connection.execute("UPDATE process SET start_unix_ns = start_unix_ns + ?", (by_ns,))
@@ -177,7 +177,7 @@ def turn_clock(path, by_ns):
 
 @contextlib.contextmanager
 def lists_given_back():
-    """Ends what was mounted over the lists of users and groups."""
+    """Unmounts the test's lists of users and groups."""
     try:
         yield
     finally:
@@ -186,7 +186,7 @@ def lists_given_back():
 
 
 class Service:
-    """A daemon that listens for the clients of one directory alone; the context ends it."""
+    """A daemon that listens only for the clients of one directory; leaving the context ends it."""
 
     def __init__(self, kept, *options):
         self.kept = kept
@@ -201,11 +201,11 @@ class Service:
         def is_there():
             if self.process.poll() is not None:
                 raise ingero.Failed(f"ingero-collectord ended with {self.process.returncode}: {self.said()}")
-            with socket.socket(socket.AF_UNIX) as one:  # a killed one leaves its socket, where nobody answers
+            with socket.socket(socket.AF_UNIX) as one:  # a killed daemon leaves its socket, where no one answers
                 return one.connect_ex(os.path.join(self._run, "ingero.sock")) == 0
 
         ingero.wait_for(is_there, "the daemon's socket")
-        # a database that is named is read by a daemon of one's own: here the service is to answer
+        # a named database is read by a private daemon; here the service has to answer
         self.kept.prefix = ["unshare", "--mount", "--propagation", "private", "sh", "-c", AT_RUN, self._run,
                             "env", "-u", "INGERO_DB"]
         return self

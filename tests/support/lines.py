@@ -3,8 +3,8 @@
 """
 Lines of code of the product, by room: lines.py [COMMIT]...; of this tree, and of each commit beside it.
 
-Neither blank lines nor comments count. Counted are C, tables, SQL, protocol files and what generates others; not tests, documents,
-the build's own files.
+Blank lines and comments do not count. C, tables, SQL, protocol files and generators of files are counted; tests, documents and
+build files are not.
 """
 import io
 import os
@@ -44,7 +44,7 @@ BUILD = ("BpfObject.cmake", "Flags.cmake", "ProtobufC.cmake")
 
 
 def lines_of(name, text):
-    """Of one file; None: it is not counted."""
+    """Number of lines of one file; None: it is not counted."""
     strip = KINDS.get(os.path.splitext(name)[1])
     if not strip or name.startswith(NOT_PRODUCT) or os.path.basename(name) in BUILD:
         return None

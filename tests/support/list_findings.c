@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * A client beside `ingero`: lists the findings of a database, as text or a line of JSON each. It knows libingero alone.
+ * A client other than `ingero`, which uses only libingero: lists the findings of a database, as text or as one line of
+ * JSON each.
  *
  * list_findings FILE [--json]
  */

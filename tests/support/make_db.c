@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * make_db FILE CALLS [UID [accounts]]: a database of so many kept calls of the last three hours, of five owners
- * (UID and the four after it; default: the caller's) with ten processes each, and the figures of
- * ten times as many; with the accounts of ten threads of each process and their waits. Of twenty operations, however
- * many more ops.def gets: what a question costs goes by rows of (process, operation), and figures measured years apart
- * are of the same file.
+ * make_db FILE CALLS [UID [accounts]]: makes a database with CALLS recorded calls of the last three hours, of five
+ * owners (UID and the next four; default: the caller's) with ten processes each, and the figures of ten times as many
+ * calls; with "accounts" also the accounts of ten threads of each process and their waits. It has twenty operations,
+ * even when ops.def grows: the cost of a question depends on rows of (process, operation), and measurements of
+ * different years must use the same file.
  */
 #include <sqlite3.h>
 #include <stdio.h>
@@ -19,8 +19,8 @@
 #define SPAN (3 * 3600 * SECOND)
 #define BLOCK 4096
 #define OWNERS 5
-#define PROCESSES 10  /* of each */
-#define OPERATIONS 20 /* ids 1 to this: given once, never reused */
+#define PROCESSES 10  /* of each owner */
+#define OPERATIONS 20 /* ids 1 to this number, which never change */
 
 static uint64_t state = 88172645463325252ull;
 
@@ -63,11 +63,11 @@ static void process_blocks(struct sqlite3 *db, uint32_t process, uint32_t uid, u
 	}
 }
 
-#define THREADS 10 /* of a process, as many as are told singly, and a sum */
+#define THREADS 10 /* of a process: the limit of singly listed threads, and a sum */
 #define THREADS_DRIVING 2
-#define OPERATIONS_DRIVING 8 /* that a thread calls */
-#define WAITS_EVER 24	     /* that come again and again: pipes, locks */
-#define WAITS_FRESH_MOST 104 /* of files and children that are there once */
+#define OPERATIONS_DRIVING 8 /* operations that a driving thread calls */
+#define WAITS_EVER 24	     /* waits for resources that recur: pipes, locks */
+#define WAITS_FRESH_MOST 104 /* waits for files and children that occur once */
 
 static void made(int r)
 {

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/*
- * A control group of a test's own with a limit of memory, in whichever hierarchy has that controller.
- */
+/* A private control group with a memory limit, in the hierarchy that has the memory controller. */
 #pragma once
 
 #include <fcntl.h>
@@ -29,7 +27,7 @@ static inline bool memory_group_write(const struct memory_group *group, const ch
 	return is_written;
 }
 
-/* Return: whether there is one now; else this machine's root may not make any */
+/* Return: whether it was made; false if root may not make control groups on this machine */
 static inline bool memory_group_open(struct memory_group *group, unsigned long bytes)
 {
 	static const struct {
@@ -47,7 +45,7 @@ static inline bool memory_group_open(struct memory_group *group, unsigned long b
 		if (mkdir(group->path, 0755) < 0)
 			continue;
 		if (memory_group_write(group, kinds[i].limit, text)) {
-			(void)memory_group_write(group, "memory.swap.max", "0"); /* where there is such a thing */
+			(void)memory_group_write(group, "memory.swap.max", "0"); /* may be missing */
 			return true;
 		}
 		(void)rmdir(group->path);
@@ -55,13 +53,13 @@ static inline bool memory_group_open(struct memory_group *group, unsigned long b
 	return false;
 }
 
-/* The calling process and what it starts from now on. */
+/* Move the calling process into the group, with its later children. */
 static inline bool memory_group_enter(const struct memory_group *group)
 {
 	return memory_group_write(group, "cgroup.procs", "0");
 }
 
-/* Once all that were in it are gone and waited for. */
+/* Remove the group, after all its processes have ended and were reaped. */
 static inline void memory_group_close(struct memory_group *group)
 {
 	(void)rmdir(group->path);

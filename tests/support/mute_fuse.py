@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """
-mute_fuse.py DEVICE DIRECTORY FILE OPTIONS: maps FILE out of a FUSE file system of its own, in which nothing is answered any more from
-then on. Says "mapped"; ends, and lets go of everybody, when stdin does.
+mute_fuse.py DEVICE DIRECTORY FILE OPTIONS: maps FILE from its own FUSE file system, which answers no further request.
+Prints "mapped"; ends when stdin ends, which releases all waiting processes.
 
-OPTIONS: of the mount, besides whose it is (user_id) and who may use it.
+OPTIONS: mount options besides its owner (user_id) and its users.
 """
 import ctypes
 import mmap
@@ -16,7 +16,7 @@ import threading
 LOOKUP, FORGET, GETATTR, OPEN, READ, STATFS, RELEASE, FLUSH, INIT, OPENDIR, ACCESS, INTERRUPT = 1, 2, 3, 14, 15, 17, 18, 25, 26, 27, 34, 36
 ROOT, NODE = 1, 2
 NO_ENTRY, NO_CALL = -2, -38
-LONG_S = 1  # attributes are asked for again after so long
+LONG_S = 1  # seconds until attributes are requested again
 MS_NOSUID, MS_NODEV = 2, 4
 
 
@@ -73,7 +73,7 @@ def main(device, directory, file, options):
         sys.exit(f"mount: {os.strerror(ctypes.get_errno())}")
     server = Server(fd, data)
     server.start()
-    # by a child, which can be waited for without the interpreter's lock
+    # in a child process, since waiting for it does not hold the GIL
     reader, writer = os.pipe()
     pid = os.fork()
     if pid == 0:
@@ -88,7 +88,7 @@ def main(device, directory, file, options):
     print(f"mapped {pid}", flush=True)
     sys.stdin.read()
     os.kill(pid, 9)
-    os._exit(0)  # the connection ends with its descriptor: whoever waits is told
+    os._exit(0)  # the connection ends with its descriptor: waiting requests fail
 
 
 if __name__ == "__main__":

@@ -33,7 +33,7 @@ def layers(text=None):
 
 
 def error_names(layer):
-    """{code: name} of what calls of a layer return."""
+    """{code: name} of the return codes of a layer."""
     names = {}
     for of, code, name, cuda, runtime, driver in ERROR.findall(text_of("base/call_errors.def")):
         if of == layer:
@@ -44,17 +44,17 @@ def error_names(layer):
 
 
 def arguments(op):
-    """[(form, [number], meaning)] of what is kept of its calls."""
+    """[(form, [number], meaning)] of the arguments that records of an operation hold."""
     return [(form, [int(number) for number in numbers.split(", ")], meaning)
             for form, numbers, meaning in ARGUMENT.findall(op.arguments)]
 
 
 def words(event):
-    """Meanings of what an event has."""
+    """Meanings of the arguments of an event."""
     return re.findall(r"WORD\((\w+)\)", event.arguments)
 
 
 def misshapen(text, word):
-    """How many rows of a kind are of another shape than these expressions read."""
+    """Number of rows of a kind that these expressions cannot read."""
     shape = {"OP": OP, "EVENT": EVENT, "LAYER": LAYER}[word]
     return len(re.findall(rf"^{word}\(", text, re.M)) - len(shape.findall(text))

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Where probes would go: lines of "name head", the first bytes of a function in hexadecimal, become lines of
- * "name bytes-to-the-probe kind" with the kind plain, jump or stepped.
+ * Prints the places of probes: reads lines "name head", with the first bytes of a function in hexadecimal, and writes
+ * lines "name bytes-to-the-probe kind", with kind plain, jump or stepped.
  */
 #include <elf.h>
 #include <stdio.h>

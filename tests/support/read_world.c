@@ -24,7 +24,7 @@ void world_exec(struct sqlite3 *db, const char *sql)
 	must(sqlite3_exec(db, sql, NULL, NULL, NULL) == SQLITE_OK, sql, db);
 }
 
-/* One INSERT: a letter a value: i uint64_t, t text, b bytes with their length, n NULL. */
+/* Run one INSERT. @kinds: a letter for each value: i uint64_t, t text, b bytes with their length, n NULL. */
 static int64_t insert(struct sqlite3 *db, const char *sql, const char *kinds, ...)
 {
 	sqlite3_stmt *s = NULL;
@@ -116,7 +116,7 @@ static void processes_list(const struct stored_event *events, size_t n, struct b
 {
 	uint32_t last = 0;
 
-	/* Ascending, each once: few enough to look for the next one again and again. */
+	/* Ascending, each once: so few that a search for each next one is fast enough. */
 	for (;;) {
 		uint32_t next = UINT32_MAX;
 		uint8_t bytes[4];
@@ -136,7 +136,7 @@ static void processes_list(const struct stored_event *events, size_t n, struct b
 int64_t world_block(struct sqlite3 *db, uint32_t uid, uint32_t boot, uint32_t process,
 		    const struct stored_event *events, size_t n)
 {
-	static struct block_encoder *encoder; /* of the whole program */
+	static struct block_encoder *encoder; /* one for the whole program */
 	CLEANUP(buf_done) struct buf data = BUF_INIT, list = BUF_INIT;
 	struct block_head head;
 	int64_t id;

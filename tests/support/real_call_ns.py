@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """
-One call of a library, again and again: real_call_ns.py LIBRARY NAME TIMES. Prints the nanoseconds of one, loop and
-all, of the quickest run of 50: on a busy machine some runs are left alone, and most are not.
+Times one call of a library: real_call_ns.py LIBRARY NAME TIMES. Prints the nanoseconds of one call, including the loop,
+in the quickest of 50 runs: on a busy machine only some runs are undisturbed.
 """
 import ctypes
 import sys

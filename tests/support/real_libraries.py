@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """
-The vendor's own libraries and headers, for tests: fetched as packages by name, kept in the user's cache, never
-here. As a program it fetches what is named, or all, and prints where each lies: real_libraries.py [NAME...]
+The vendor's own libraries and headers, for tests: fetched as packages by name, kept in the user's cache, never in the
+tree. As a program it fetches the named ones, or all, and prints their paths: real_libraries.py [NAME...]
 
-Nothing on the machine is touched: wheels come through pip, unpacked and not installed; Debian's packages come
-through apt with a state of its own, from the mirror that the machine's apt knows. Wheels are pinned by hash,
-Debian's by the archive's signature; where a suite has moved on, what it has now is taken, and said.
+Nothing is installed on the machine: wheels are downloaded by pip and unpacked; Debian's packages are downloaded by
+apt with separate state, from the mirror configured for the machine's apt. Wheels are pinned by hash, Debian's packages
+by the archive's signature; if a suite has a newer version, that one is used, and a message says so.
 
-Unreachable is raised when a package cannot be had: tests then skip, with skip(). Where INGERO_NEED_PACKAGES is
+Unreachable is raised if a package cannot be downloaded: tests then skip, with skip(). If INGERO_NEED_PACKAGES is
 set, as for every change, they fail instead.
 """
 import collections
@@ -56,11 +56,11 @@ LIBRARIES = (
 
 
 class Unreachable(Exception):
-    """A package cannot be had here; says which and why."""
+    """A package cannot be downloaded; the message has its name and the reason."""
 
 
 def skip(error):
-    """The end of a test whose libraries cannot be had."""
+    """Ends a test whose libraries cannot be downloaded."""
     if os.environ.get("INGERO_NEED_PACKAGES"):
         print(f"failed: {error}, and INGERO_NEED_PACKAGES forbids to skip")
         return 1
@@ -69,7 +69,7 @@ def skip(error):
 
 
 def _run(command, **options):
-    """What it printed, after as many tries as a bad moment of the network may need."""
+    """Runs a command, with retries for network errors. Returns its output."""
     for _ in range(TRIES):
         try:
             result = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
@@ -129,7 +129,7 @@ def _fetch_deb(deb, directory):
 
 
 def _directory(library):
-    """Where the package is unpacked; fetched at the first call, by one caller at a time."""
+    """Directory of the unpacked package, which is fetched at the first call, by one caller at a time."""
     if platform.machine() != "x86_64":
         raise Unreachable(f"real libraries are known for x86_64, and this is {platform.machine()}")
     source = library.source
@@ -153,7 +153,7 @@ def _directory(library):
 
 
 def get(library):
-    """The path of its file."""
+    """Path of the library's file."""
     found = glob.glob(os.path.join(_directory(library), library.file))
     if len(found) != 1:
         raise Unreachable(f"package {library.source.package} {library.source.version} holds {len(found)} files like '{library.file}'")
@@ -161,7 +161,7 @@ def get(library):
 
 
 def headers(library):
-    """The directory of its headers, None where the package has none."""
+    """Directory of the headers; None: the package has none."""
     return os.path.join(_directory(library), library.headers) if library.headers else None
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The schemas of docs/schema, and whether lines of `ingero ... --json` are as they say."""
+"""The schemas of docs/schema, and checks of the output of `ingero ... --json` against them."""
 import functools
 import json
 import pathlib
@@ -11,11 +11,11 @@ try:
 except ImportError:
     jsonschema = None
 
-# Debian 12 has 4.10, which knows no successor of RefResolver.
+# Debian 12 has 4.10, which has no successor of RefResolver.
 warnings.filterwarnings("ignore", message=".*RefResolver.*", category=DeprecationWarning)
 
 SCHEMAS = pathlib.Path(__file__).resolve().parents[2] / "docs" / "schema"
-LINES_OF_A_TYPE = 200  # of a long trace; all of one type come from the same code
+LINES_OF_A_TYPE = 200  # lines checked of a long trace; the same code writes all lines of a type
 
 
 @functools.lru_cache(maxsize=None)
@@ -33,7 +33,7 @@ def load():
         if "type" in schema.get("properties", {}):
             validators[schema["properties"]["type"]["const"]] = validator
         else:
-            validators[schema["$id"].rsplit("/", 1)[1]] = validator  # parts that others share, and those named
+            validators[schema["$id"].rsplit("/", 1)[1]] = validator  # shared parts of schemas, and the named schemas
     return validators, store
 
 
@@ -48,8 +48,8 @@ def say_unchecked():
 
 def problems(lines, name=None):
     """
-    What is not as docs/schema says, of the first lines of each type, one sentence each; without python3-jsonschema that is said.
-    lines: objects; name: of the schema, for lines whose keys their reader chose
+    Violations of docs/schema in the first lines of each type, one sentence each; without python3-jsonschema a sentence says so.
+    lines: objects; name: name of the schema, for lines whose keys depend on the request
     """
     if jsonschema is None:
         say_unchecked()

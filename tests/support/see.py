@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """
-The main job, to look at: a CUDA program shares its CPU with a hog, Ingero watches the program and says why it is slow.
+A demonstration of the main use: a CUDA program shares its CPU with a hog; Ingero traces the program and shows why it is slow.
 
 see.py --build DIR [--user UID --group GID] [--seconds N] [--between], as root. The program and the hog run as that user.
-Uses a home directory of its own, removed at the end; whatever way it ends, nothing stays behind.
+Uses a private home directory, removed at the end; no process or file remains, however it ends.
 """
 import argparse
 import os
@@ -19,7 +19,7 @@ import time
 import ingero
 import set_ups
 
-# Launches, and synchronises that spin for 2 ms as the runtime does by default: it wants more than half of the CPU.
+# Launches, and synchronises that spin for 2 ms as the runtime does by default: the loop needs more than half of the CPU.
 WORKLOAD = ("--mix", "launch=8,sync=1", "--rate", "5000", "--sync", "spin", "--sync-us", "2000", "--inside-us", "10")
 WORKLOADS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "workloads")
 TRAIN = os.path.join(WORKLOADS, "torch", "train.py")
@@ -27,14 +27,14 @@ COMPUTE_MS = "8"  # in Python, between the calls of one step and those of the ne
 TEXT = ("On CPU {cpu}: {what}, pid {program}.", "Somebody else's job computes on the same CPU: hog, pid {hog}.",
         "Ingero watches the program for {seconds} s; nobody tells it about the hog.")
 END = """
-The hog was started here, to be found; it is gone, and so is what was kept.
+The hog was started for this demonstration; it has ended, and the recorded data was removed.
 Your own programs:
   sudo {ingero} trace -- PROGRAM    or    trace --pid PID
 """
 
 
 def outlives_not(name):
-    """In front of a command: it gets this signal when we are gone, even killed."""
+    """Prefix of a command that gets this signal when this program ends, even if killed."""
     return ["setpriv", "--pdeathsig", name, "--"]
 
 
@@ -50,15 +50,15 @@ def leave(number, _frame):
 
 def asked_by(uid, gid, environment):
     """
-    Whoever's the program is asks about it: of a checkout that belongs to another, who typed sudo is told nothing of what
-    its owner runs. root asks as root.
+    The owner of the program asks about it: in a checkout of another user, the user of sudo is shown nothing of
+    that user's programs. root asks as root.
     """
     kept = {name: value for name, value in environment.items() if not name.startswith("SUDO_")}
     return {**kept, "SUDO_UID": str(uid), "SUDO_GID": str(gid)} if uid else kept
 
 
 def bundled(programs):
-    """What it is, the command, and its environment."""
+    """(description, command, environment)"""
     return ("a CUDA program launches kernels and waits for them: cudaload", [programs.path("cudaload"), *WORKLOAD],
             {"INGERO_STANDIN_QUIET": "1"})
 
@@ -80,7 +80,7 @@ def training(programs, is_between, name, over):
         return f"PyTorch 2 trains a small network on the GPU{with_work}: python", command, {}
     if set_ups.SET_UPS[name].runtime:
         command.append("--without-blas")
-    # a kernel that takes its time: the loop then waits for the device as one on a GPU does
+    # a long kernel: the loop then waits for the device as on a GPU
     device = {"INGERO_STANDIN_KERNEL": "60us"}
     return (f"{set_ups.SET_UPS[name].what}, trains a small network without a GPU{with_work}: python", command,
             {**set_ups.environment(name, os.path.join(programs.build, "standins")), **device})
@@ -99,7 +99,7 @@ def choose(programs, arguments):
 
 
 def wait_for_closers(before):
-    """Nothing stays behind: perf events, which kernels before 6.6 need, are closed by a process that outlives the trace."""
+    """Waits until no process remains: perf events, used on kernels before 6.6, are closed by a process that outlives the trace."""
     said = None
     while left := sum(n for pid, n in ingero.closers().items() if pid not in before):
         if said is None or left <= said * 3 // 4:
@@ -124,7 +124,7 @@ def main():
     arguments = parser.parse_args()
     programs = ingero.Programs(arguments.build)
     cpu = max(os.sched_getaffinity(0))
-    # a session of their own: Ctrl-C ends the trace, which then sums up, and not what it watches
+    # a separate session: Ctrl-C ends the trace, which then prints its summary, but not the traced program
     who = {"start_new_session": True, "user": arguments.user, "group": arguments.group, "extra_groups": []} if os.geteuid() == 0 else {}
 
     signal.signal(signal.SIGINT, lambda *_: None)  # the trace ends by it, and then so do we
@@ -133,7 +133,7 @@ def main():
     program = hog = trace = None
     there_before = set(ingero.closers())
     with tempfile.TemporaryDirectory(prefix="ingero-") as home:
-        if who:  # what is kept is the caller's, who typed sudo
+        if who:  # the recording belongs to the user of sudo
             os.chown(home, arguments.user, arguments.group)
         try:
             hog = ingero.start_hog(cpu, **who)
@@ -162,7 +162,7 @@ def main():
             end(program)
             end(hog)
             if trace and trace.poll() is None:
-                trace.terminate()  # it takes its probes away before it ends
+                trace.terminate()  # the trace detaches its probes before it ends
                 trace.wait()
     wait_for_closers(there_before)
     print(END.format(ingero=os.path.relpath(programs.path("ingero"))))

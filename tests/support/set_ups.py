@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """
-Virtual environments with real GPU software, made once for each user and kept outside of the tree.
+Virtual environments with real GPU software, made once for each user and kept outside the tree.
 
-    set_ups.py list          what there is, and whether it is made
-    set_ups.py where         the directory they are kept in
-    set_ups.py choose        which one is to be looked at here, and over what: 'a standin', 'b standin' or 'b device'
-    set_ups.py make NAME...  make what is missing; says sizes first
+    set_ups.py list          lists the set-ups, and whether each is made
+    set_ups.py where         prints the directory of the set-ups
+    set_ups.py choose        prints which set-up to use on this machine, and with which libraries: 'a standin', 'b standin' or 'b device'
+    set_ups.py make NAME...  makes missing set-ups; prints their sizes first
                              exit status 3: the package index cannot be reached; 4: no Python for it here
 
 Wheels are pinned by hash (tests/workloads/torch/requirements/NAME.txt; a new list by 'uv pip compile --generate-hashes').
-As root they are made under sudo's caller by ./dev, and here by whoever calls.
+With sudo, ./dev makes them as the user of sudo; this program makes them as the user that runs it.
 """
 import collections
 import fcntl
@@ -26,22 +26,22 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 WORKLOADS = os.path.join(HERE, "..", "workloads", "torch")
 UNREACHABLE, NO_PYTHON = 3, 4
 
-# pythons: versions that the pinned wheels are for, best first; capability: what the device must be for it;
-# runtime: the stand-in library that it needs beside that of the driver
+# pythons: versions supported by the pinned wheels, best first; capability: required compute capability of the device;
+# runtime: the stand-in library that it needs besides that of the driver
 SetUp = collections.namedtuple("SetUp", "name what pythons download_mb disk_mb capability runtime", defaults=(None,))
 SET_UPS = {row.name: row for row in (
     SetUp("a", "PyTorch 1.12.1 with CUDA 10.2's runtime and cuBLAS", ("3.10", "3.9", "3.8", "3.7"), 776, 1700, "7.0"),
     SetUp("b", "PyTorch 2.15.0 for CUDA 13, on a runtime of ours", ("3.11", "3.13", "3.12", "3.14", "3.10"), 2700, 4300, "9.0", "libcudart.so.13"),
     SetUp("c", "numba-cuda 0.30.4, which calls the driver alone", ("3.11", "3.13", "3.12", "3.14"), 275, 800, "9.0"),
 )}
-# What pip says when there is nobody to ask, as against an answer that is wrong.
+# Messages of pip if the index cannot be reached, as opposed to a wrong answer.
 NO_INDEX = ("NewConnectionError", "ConnectTimeout", "ConnectionError", "Temporary failure in name resolution", "ProxyError",
             "Name or service not known", "Network is unreachable", "Read timed out", "ReadTimeoutError", "Connection refused",
             "Connection reset by peer", "Max retries exceeded")
 
 
 class Unavailable(Exception):
-    """A set-up that cannot be had here; says which and why."""
+    """A set-up cannot be made on this machine; the message has its name and the reason."""
 
     def __init__(self, text, status):
         super().__init__(text)
@@ -56,14 +56,14 @@ def kept_in():
 
 
 def find_python(versions):
-    """The first of these versions that is installed, by itself or by pyenv."""
+    """First of these versions that is installed, by the system or by pyenv."""
     for version in versions:
         found = shutil.which(f"python{version}")
         candidates = [found] if found else []
         pyenv = os.environ.get("PYENV_ROOT") or os.path.expanduser("~/.pyenv")
         candidates += sorted(glob.glob(os.path.join(pyenv, "versions", version + ".*", "bin", "python")))
         for path in candidates:
-            # a shim of pyenv's is found by name and may lead nowhere
+            # a shim of pyenv is found by name but may not work
             try:
                 said = subprocess.run([path, "-c", "import sys, venv, ensurepip; print('%d.%d' % sys.version_info[:2])"],
                                       capture_output=True, text=True, check=False)
@@ -79,14 +79,14 @@ def requirements(set_up):
 
 
 def place(set_up, version):
-    """Another list of wheels is another directory."""
+    """Directory of a set-up; its name depends on the list of wheels."""
     with open(requirements(set_up), "rb") as file:
         digest = hashlib.sha256(file.read()).hexdigest()[:12]
     return os.path.join(kept_in(), f"{set_up.name}-{version}-{digest}")
 
 
 def find(name):
-    """The Python of a set-up that was made, or None."""
+    """Python of a set-up; None: it is not made."""
     for version in SET_UPS[name].pythons:
         directory = place(SET_UPS[name], version)
         if os.path.exists(os.path.join(directory, "complete")):
@@ -94,7 +94,7 @@ def find(name):
     return None
 
 
-# In a process of its own: a driver's library stays in whoever opens it. CUDA 13 wants a driver of its own age.
+# In a separate process, since a driver's library stays loaded. CUDA 13 needs a driver of at least its version.
 HAS_DEVICE = """
 import ctypes, sys
 driver, value = ctypes.CDLL("libcuda.so.1"), ctypes.c_int()
@@ -112,17 +112,17 @@ def has_device():
 
 
 def choose():
-    """(set-up, 'device' or 'standin'): a real device, else the smaller download for which a Python is here."""
+    """(set-up, 'device' or 'standin'): a real device if there is one, else the smaller download with an installed Python."""
     if has_device():
         return "b", "device"
     for name in ("a", "b"):
         if find(name) or find_python(SET_UPS[name].pythons)[0]:
             return name, "standin"
-    return "b", "standin"  # whose Pythons are those of distributions: what is missing is then said of it
+    return "b", "standin"  # its Pythons are those of distributions; errors then name it
 
 
 def why_not(name):
-    """Why a set-up is not made, in a sentence."""
+    """One sentence: why a set-up is not made."""
     set_up = SET_UPS[name]
     if not find_python(set_up.pythons)[0]:
         return f"set-up {name} ({set_up.what}) needs Python {' or '.join(set_up.pythons)}, and none with venv is installed"
@@ -130,8 +130,8 @@ def why_not(name):
 
 
 def environment(name, standins):
-    """What a program of a set-up needs to run over the stand-in libraries of that directory."""
-    # PyTorch 2 finds the runtime of its own wheel by DT_RPATH, which goes before LD_LIBRARY_PATH; a library that is there already goes before both
+    """Environment for a program of a set-up to run with the stand-in libraries of that directory."""
+    # PyTorch 2 finds the runtime of its own wheel by DT_RPATH, which precedes LD_LIBRARY_PATH; a preloaded library precedes both
     runtime = SET_UPS[name].runtime
     return {"LD_LIBRARY_PATH": standins, "INGERO_STANDIN_CAPABILITY": SET_UPS[name].capability, "INGERO_STANDIN_QUIET": "1",
             **({"LD_PRELOAD": os.path.join(standins, runtime)} if runtime else {})}
@@ -163,7 +163,7 @@ def install(set_up, python, directory):
 
 
 def make(name):
-    """Its Python; makes it where it is missing."""
+    """Makes a set-up if it is missing. Returns its Python."""
     set_up = SET_UPS[name]
     made = find(name)
     if made:
@@ -174,7 +174,7 @@ def make(name):
     directory = place(set_up, version)
     os.makedirs(kept_in(), exist_ok=True)
     with open(os.path.join(kept_in(), name + ".lock"), "w", encoding="ascii") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)  # one download, however many ask
+        fcntl.flock(lock, fcntl.LOCK_EX)  # one download for any number of callers
         made = find(name)
         if made:
             return made

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * show_screens WHAT ROWS COLUMNS utf8|ascii color|plain: the live screen or the summary of fixed figures, as a terminal
- * of that size would have them. WHAT: a row of whats[].
+ * show_screens WHAT ROWS COLUMNS utf8|ascii color|plain: prints the live screen or the summary of fixed figures, as on
+ * a terminal of that size. WHAT: a row of whats[].
  */
 #include <locale.h>
 #include <stdio.h>
@@ -141,7 +141,7 @@ static void findings_set(Ingero__V1__Summary *summary)
 	summary->n_findings = ARRAY_SIZE(list);
 }
 
-/* The main thread of the process was starved. */
+/* Account of a main thread that was starved. */
 static void accounts_set(Ingero__V1__Summary *summary)
 {
 	static struct account_made made;
@@ -157,7 +157,7 @@ int main(int argc, char **argv)
 {
 	static const struct {
 		const char *name, *keys;
-		const struct figures_op *totals, *recent; /* NULL: those of the crowd */
+		const struct figures_op *totals, *recent; /* NULL: figures of crowd() */
 	} whats[] = {
 		{ "live", "", hog_ops, hog_now_ops },
 		{ "crowd", "", NULL, NULL },

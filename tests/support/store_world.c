@@ -70,7 +70,7 @@ struct store *store_world_open(struct store_world *world)
 	return store;
 }
 
-/* Which process makes call number i: the first makes most, the last two almost none. */
+/* Process of call number i: the first makes most calls, the last two almost none. */
 static uint32_t process_of(uint32_t i)
 {
 	return i % 3 == 2 ? 1 : i % 97 == 0 ? 2 + i % 4 : 0;
@@ -191,13 +191,13 @@ int64_t store_world_sql(const struct store_world *world, const char *sql)
 
 struct reading {
 	sqlite3 *db;
-	uint8_t *seen; /* times each call was found */
+	uint8_t *seen; /* how often each call was found */
 	uint32_t n;
-	uint32_t uid; /* of the row that is read */
+	uint32_t uid; /* owner of the row that is read */
 	struct store_books *books;
 };
 
-/* A row of table process says which of ours it is. */
+/* Index of our process with this row of table process. */
 static uint32_t process_by_row(struct reading *reading, uint32_t row)
 {
 	CLEANUP(finalizep) sqlite3_stmt *s = NULL;
@@ -294,7 +294,7 @@ static void figures_book(struct reading *reading)
 	static const int64_t levels[] = { 10, 60, 3600 };
 	CLEANUP(finalizep) sqlite3_stmt *s = NULL;
 
-	/* Parts are those of 10 s that are not over. */
+	/* Parts (level 1) belong to 10 s that are not over: they count as level 10. */
 	(void)sqlite3_prepare_v2(reading->db, "SELECT max(level, 10), crc, data FROM figures", -1, &s, NULL);
 	while (s && sqlite3_step(s) == SQLITE_ROW) {
 		struct figures_blob blob = { 0 };

@@ -25,7 +25,7 @@
 
 #define GROUP_READ 54390
 
-/* Sizes that nothing else in an answer is, of five bytes as a number on the wire. */
+/* Sizes that occur nowhere else in an answer, with five bytes as a varint on the wire. */
 static const struct tenant rows[TENANT_COUNT] = {
 	[TENANT_ALICE] = { .name = "alice",
 			   .uid = 54321,
@@ -46,7 +46,7 @@ static const struct tenant rows[TENANT_COUNT] = {
 	[TENANT_ROOT] = { .name = "root", .uid = 0, .reads_all = true, .comm = "qzrootjob", .size_bytes = 1234567855 },
 };
 
-static struct tenants *running; /* ended with the test, however that ends */
+static struct tenants *running; /* ended with the test in any case */
 
 static void die(const char *what)
 {
@@ -74,7 +74,7 @@ static void copy(const char *from, const char *to, mode_t mode)
 		die(from);
 }
 
-/* This machine's groups with ours in place of any of the same name. */
+/* Write the machine's groups, with the test's group in place of one of the same name. */
 static void groups_make(const struct tenants *t)
 {
 	CLEANUP(fclosep) FILE *in = fopen("/etc/group", "re"), *out = NULL;
@@ -94,7 +94,7 @@ static void groups_make(const struct tenants *t)
 		CHECK_SKIP("a group file of the test's own cannot be mounted: %s", strerror(errno));
 }
 
-/* What the machine's first process is mounted under, for who looks there whether names are hidden. */
+/* Write the mounts of the machine's first process, where the daemon reads whether names are hidden. */
 static void proc_make(const struct tenants *t, enum tenants_proc proc)
 {
 	bool hides = proc == TENANTS_PROC_HIDES;
@@ -135,7 +135,7 @@ static void end_all(void)
 void tenants_open(struct tenants *t, enum tenants_proc proc)
 {
 	if (getuid() != 0)
-		CHECK_SKIP("users can only be played by root");
+		CHECK_SKIP("other users need root");
 	if (unshare(CLONE_NEWNS) || mount("", "/", NULL, MS_REC | MS_PRIVATE, NULL))
 		CHECK_SKIP("no mount namespace of the test's own: %s", strerror(errno));
 	*t = (struct tenants){ .daemon = 0 };
@@ -158,7 +158,7 @@ void tenants_close(struct tenants *t)
 
 /* ---- what runs ---- */
 
-/* In a child that was forked: whatever happens to the test, it does not stay. */
+/* Runs in a forked child, which ends with the test in any case. */
 static void run(char *const *argv, char *const *env)
 {
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -231,7 +231,7 @@ uint64_t tenants_daemon_rss_bytes(const struct tenants *t)
 	return pages * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
-/* Libraries of its own, below a directory whose name is a secret. */
+/* Make private libraries for a tenant, below a directory whose name is a secret. */
 static void libraries_make(const struct tenants *t, struct tenant *tenant)
 {
 	static const char *const names[] = { "libcudart.so.12", "libcuda.so.1", "libingero-standin.so" };
@@ -259,7 +259,7 @@ void tenants_start_program(struct tenants *t, enum tenant_id id)
 {
 	struct tenant *tenant = &t->of[id];
 	char line[64], size[32], libraries[300] = "LD_LIBRARY_PATH=" INGERO_STANDINS;
-	/* Launches that nobody waits for, and allocations of a size that tells whose they are. */
+	/* Launches without synchronisation, and allocations of a size that identifies the tenant. */
 	const char *const argv[] = { INGERO_CUDALOAD,
 				     "--comm",
 				     tenant->comm,
@@ -289,7 +289,7 @@ void tenants_start_program(struct tenants *t, enum tenant_id id)
 	if (tenant->pid < 0)
 		die("fork");
 	if (tenant->pid) {
-		/* It says that it is ready, and is told to begin. */
+		/* It reports that it is ready, and is told to begin. */
 		(void)close(pair[1]);
 		if (read(pair[0], line, sizeof(line)) <= 0 || write(pair[0], "\n", 1) != 1)
 			die(tenant->comm);
@@ -311,8 +311,8 @@ bool tenants_become(const struct tenant *tenant)
 	       setresuid(tenant->uid, tenant->uid, tenant->uid) == 0;
 }
 
-/* The kernel notes who connects, so that has to be a process which is that user; the socket comes back from it. */
-/* A process that connects as this user, and stays until connector_end(): the daemon looks at who it is. */
+/* The kernel notes the user of a connection, so a process of that user connects, and passes the socket back. */
+/* A process that connects as this user, and runs until connector_end(), since the daemon checks the process. */
 struct connector {
 	pid_t pid;
 	int fd;
@@ -371,7 +371,7 @@ void tenants_greet(const struct tenants *t, enum tenant_id id, struct wire *ret_
 	int fd = connector_start(t, id, NULL, &connector);
 
 	if (fd < 0 || !wire_open(ret_wire, fd)) {
-		fprintf(stderr, "%s was not let in\n", t->of[id].name);
+		fprintf(stderr, "the connection of %s was refused\n", t->of[id].name);
 		exit(1);
 	}
 	connector_end(&connector);

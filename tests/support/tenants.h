@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * One machine and several users: the daemon, as a service, and a traced program of each user, with
- * secrets planted in whatever others might come to see: its name, the path of its libraries, an
- * argument of its calls.
+ * Several users on one machine: the daemon, as a service, and a traced program of each user, with secrets in data that
+ * others might see: the program's name, the path of its libraries, an argument of its calls.
  *
- * Everything is private to the test, in a mount namespace of its own: the group ingero-read,
- * and a /proc that shows nobody another user's processes, so that no name may be told, or everybody's.
+ * Everything is private to the test, in a mount namespace of its own: the group ingero-read, and a /proc that either
+ * hides other users' processes, so that answers must not name them, or shows all processes.
  */
 #pragma once
 
@@ -20,20 +19,20 @@ enum tenant_id { TENANT_ALICE, TENANT_BOB, TENANT_READER, TENANT_ROOT, TENANT_CO
 
 struct tenant {
 	const char *name;
-	uid_t uid; /* nobody of this machine, but for root */
-	gid_t gid; /* the one group besides its own, 0: none */
+	uid_t uid; /* not used on this machine, except for root */
+	gid_t gid; /* supplementary group, 0: none */
 	bool reads_all;
-	const char *variable; /* one more of its program's environment, NULL: none; set before that starts */
-	/* of its program, while that runs */
+	const char *variable; /* additional environment variable of its program, NULL: none; set before the start */
+	/* of its program, while it runs */
 	pid_t pid;
 	char comm[16];	     /* the name is the secret */
-	char path[256];	     /* of its libraries; a part of it is the secret */
-	char path_part[32];  /* that part; "" where it uses everybody's */
+	char path[256];	     /* path of its libraries; a part of it is the secret */
+	char path_part[32];  /* that part; "": it uses common libraries */
 	uint64_t size_bytes; /* an argument of calls, the secret */
 };
 
 struct tenants {
-	char directory[64]; /* private, of root, everybody may look in */
+	char directory[64]; /* private, owned by root, readable by all */
 	char socket[96];
 	pid_t daemon;
 	struct tenant of[TENANT_COUNT];
@@ -42,47 +41,47 @@ struct tenants {
 enum tenants_proc { TENANTS_PROC_HIDES, TENANTS_PROC_SHOWS };
 
 /**
- * tenants_open() - ends the test as skipped where this cannot be had: without root, or without namespaces
+ * tenants_open() - set up the group file and /proc; skips the test without root or namespaces
  *
  * @proc: whether /proc is mounted with hidepid
  *
- * The group file and /proc are in place, nothing runs yet. One in a process.
+ * No program runs yet. Only one for each process.
  */
 void tenants_open(struct tenants *tenants, enum tenants_proc proc);
-/** tenants_close() - end whatever runs and remove the directory */
+/** tenants_close() - end all programs and remove the directory */
 void tenants_close(struct tenants *tenants);
 
 /**
- * tenants_start_daemon() - ingero-collectord on tenants->socket with further arguments, NULL-terminated
- * Returns when it takes connections; a daemon that does not ends the test as failed, saying why.
+ * tenants_start_daemon() - start ingero-collectord on tenants->socket with further arguments, NULL-terminated
+ * Returns when it accepts connections; if it does not, the test fails with the reason.
  */
 void tenants_start_daemon(struct tenants *tenants, const char *const *arguments);
-/** tenants_stop_daemon() - Return: its exit status as waitpid(2) tells it */
+/** tenants_stop_daemon() - stop the daemon. Return: its exit status as from waitpid(2) */
 int tenants_stop_daemon(struct tenants *tenants);
-/** tenants_daemon_lives() - whether it has not ended by itself */
+/** tenants_daemon_lives() - whether the daemon is still running */
 bool tenants_daemon_lives(const struct tenants *tenants);
-/** tenants_daemon_rss_bytes() - of it alone, without its children */
+/** tenants_daemon_rss_bytes() - resident memory of the daemon, without its children */
 uint64_t tenants_daemon_rss_bytes(const struct tenants *tenants);
 
-/** tenants_start_program() - a program that calls CUDA at a low rate until it is ended */
+/** tenants_start_program() - start a program that calls CUDA at a low rate until it is ended */
 void tenants_start_program(struct tenants *tenants, enum tenant_id id);
 
-/** tenants_become() - this process is that user from now on, with his groups, for good. Return: whether it worked */
+/** tenants_become() - change this process to that user and its groups, for good. Return: whether it worked */
 bool tenants_become(const struct tenant *tenant);
 /**
- * tenants_connect() - a socket that was connected by a process of that user
- * @ret_took_ns: how long connect(2) took him, or NULL
+ * tenants_connect() - get a socket that was connected by a process of that user
+ * @ret_took_ns: duration of connect(2), or NULL
  * Return: descriptor, or -1
  */
 int tenants_connect(const struct tenants *tenants, enum tenant_id id, uint64_t *ret_took_ns);
-/** tenants_greet() - the same with Hello answered; else the test ends as failed */
+/** tenants_greet() - connect, and exchange Hello; the test fails if that fails */
 void tenants_greet(const struct tenants *tenants, enum tenant_id id, struct wire *ret_wire);
 
-/** tenants_may_see() - what the daemon should decide */
+/** tenants_may_see() - whether the daemon must show data of one user to another */
 bool tenants_may_see(const struct tenants *tenants, enum tenant_id caller, enum tenant_id owner);
 
 /**
- * tenants_find_secret() - look for what belongs to a tenant in bytes from the daemon
- * Return: the first secret that is there, in words; NULL: none
+ * tenants_find_secret() - search bytes from the daemon for secrets of a tenant
+ * Return: description of the first secret found; NULL: none
  */
 const char *tenants_find_secret(const struct tenant *owner, const void *data, size_t n);

@@ -45,7 +45,7 @@ uint32_t wire_request(struct wire *wire, const char *method, const void *message
 
 bool wire_receive(struct wire *wire, struct frame *ret_frame)
 {
-	static uint8_t body[FRAME_SERVER_BODY_MAX]; /* a copy, so that the buffer can move on */
+	static uint8_t body[FRAME_SERVER_BODY_MAX]; /* a copy, so that the buffer can be reused */
 	size_t used;
 
 	for (;;) {
@@ -78,7 +78,7 @@ static void give_credit(struct wire *wire, uint32_t stream, size_t n)
 
 	if (frame_append_credit(&out, stream, (uint32_t)n))
 		abort();
-	(void)wire_send(wire, out.data, out.n); /* refused: the next frame tells */
+	(void)wire_send(wire, out.data, out.n); /* on failure the next frame shows the reason */
 }
 
 void wire_collect(struct wire *wire, uint32_t stream, struct wire_answer *ret_answer)
