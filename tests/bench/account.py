@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the wall clock of a thread went, in calls and between them, against the thread's own clocks, its run delay and cpu.stat."""
+"""Accounts of threads: the reported parts of the wall clock, in and between calls, against the thread's own clocks, its run delay and cpu.stat."""
 import contextlib
 import json
 import os
@@ -13,7 +13,7 @@ BETWEEN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../workloads
 SECONDS = 60
 CPU = 0
 QUOTA_US = 40000  # of 100 000
-# condition: what the loop loses its time to, hogs on its CPU, quota, the classes that the program's own wait belongs to
+# condition: (cause of lost time in the loop, hogs on its CPU, quota, classes to which the program's own wait belongs)
 CONDITIONS = {
     "nothing": ("nothing", 0, None, ()),
     "hog": ("nothing", 1, None, ()),
@@ -28,7 +28,7 @@ CONDITIONS = {
     "idle": ("idle", 0, None, ("network", "other")),
     "gc": ("gc", 0, None, ()),
 }
-GC_FROM = 2  # seconds, when the interpreter is known
+GC_FROM = 2  # seconds until the interpreter is known
 READY = ("runnable", "quota")
 SUM_RATIO = 0.005
 CLASS_RATIO = 0.01
@@ -36,7 +36,7 @@ GC_RATIO = 0.03
 
 
 def run(bench, loses, n_hogs, quota_us, seconds):
-    """The program's report, its thread's account, and what its group was refused of the CPU (None without a quota)."""
+    """(report of the program, account of its thread, throttled time of its group; None without a quota)"""
     libraries = os.path.dirname(bench.programs.library("libcudart.so.12"))
     with contextlib.ExitStack() as stack:
         directory = stack.enter_context(tempfile.TemporaryDirectory())
@@ -85,7 +85,7 @@ def measure(bench):
             readies.append(abs(part_ns(account, classes=READY) - said["ready_ns"]) / wall_ns)
             unknown.append(part_ns(account, where="not_known") / wall_ns)
             if classes:
-                # the program's own clock runs on while it is ready again, and while it works for the wait
+                # the program's own clock includes the time in which it is ready again, and its work for the wait
                 waited_ns = said["wall_ns"] - said["cpu_ns"] - said["ready_ns"] - part_ns(account, where="in", classes=None) + \
                     part_ns(account, where="in", classes=("on_cpu", *READY))
                 waits.append(abs(part_ns(account, where="between", classes=classes) - waited_ns) / wall_ns)

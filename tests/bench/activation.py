@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How long the first answer takes through a socket that starts the daemon, beside a service that does nothing else."""
+"""Time of the first answer through a socket that starts the daemon, compared with a service that only answers."""
 import os
 import select
 import subprocess
@@ -26,7 +26,7 @@ def until(condition):
 
 
 def ask(programs, *options):
-    """Milliseconds from the start to the first answer, and to one that had to wait for the probes."""
+    """Milliseconds from the start to the first answer, and to the first answer that needs the probes."""
     with tempfile.TemporaryDirectory(prefix="ingero-activation-") as directory:
         with activate.Activated(programs, directory, "--config", "none", *options, "--db", os.path.join(directory, "ingero.db")) as service:
             client = activate.Client(service.path)

@@ -1,23 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How soon a running program is traced after the start, and is free again after the stop: its own calls tell."""
+"""Time from the start of a trace until a running program is traced, and from its stop until the program is untraced: measured by the duration of its calls."""
 import statistics
 import time
 
 import ingero
 import programs
 
-# launches with a wait that spins between them: one that sleeps makes its calls with cold caches
+# launches with a spinning wait in between: after sleeping, calls have cold caches
 MIX = ("--mix", "launch=1,sync=1", "--sync", "spin", "--sync-us", 50)
 LAUNCH = "cudaLaunchKernel"
 WINDOW = 50  # calls: 2.5 ms
 LEAST_ADDED_NS = 300  # two traced calls take thousands
 LIMIT_S = 0.3
-# opening a perf event takes the kernel about 30 ms each beside a program that never leaves its CPU, closing 0.1 s
+# opening a perf event takes the kernel about 30 ms while a program never leaves its CPU; closing takes 0.1 s
 SECONDS = {"session": 6, "multi": 6, "perf": 90}
 
 
 def changes(calls, started_ns, stopped_ns):
-    """When calls became slower after the start, and normal again after the stop; None where they did not."""
+    """Times at which calls became slower after the start, and normal again after the stop; None if they did not."""
     # the quickest fifth of a window is undisturbed even on a busy machine
     figures = [(calls[i + WINDOW - 1]["start_ns"], sorted(call["wall_ns"] for call in calls[i:i + WINDOW])[WINDOW // 5])
                for i in range(0, len(calls) - WINDOW, WINDOW)]

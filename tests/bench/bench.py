@@ -3,12 +3,12 @@
 """
 Runs benchmarks: bench.py --build DIR [NAME...]; without a name, lists them.
 
---all runs every one and saves its page. --stale lists the pages that name another state of what they measure than the tree's: ordinary
-work may leave pages behind, a release may not. --against DIR runs each on an older build's programs, too, in turns.
+--all runs every benchmark and saves its page. --stale lists the pages whose measured files have changed since: this is allowed in
+ordinary work, but not in a release. --against DIR also runs each on the programs of an older build, in turns.
 
-A benchmark is a file NAME.py beside this one: its first sentence says what it measures, its measure(bench) calls
-bench.row() for every figure. What is compared is run in turns, at least five pairs, so that a machine that gets
-slower meanwhile does so for both; figures are medians, with the lowest and the highest beside them.
+A benchmark is a file NAME.py in this directory: its first sentence says what it measures; its measure(bench) calls
+bench.row() for every figure. Compared variants run in turns, at least five pairs, so that a change of the machine's
+speed affects both; figures are medians, with the lowest and the highest value beside them.
 """
 import argparse
 import ast
@@ -34,7 +34,7 @@ import programs  # noqa: E402
 NOT_BENCHMARKS = ("bench", "floor", "programs")
 ROOT = os.path.realpath(os.path.join(HERE, "../.."))
 PAGES = os.path.join(ROOT, "docs/measurements")
-# What is measured, where a benchmark does not say it by a MEASURES of its own: directories and files.
+# Measured directories and files of a benchmark without a MEASURES of its own.
 MEASURES = ("base", "bpf", "collectord", "proto", "libingero", "cli")
 SUM = re.compile(r", sources ([0-9a-f]{12})[,;]")
 BUSY_RATIO = 0.10  # of all CPUs; guess: below it medians of five pairs did not move
@@ -42,7 +42,7 @@ HIDDEN = "-"
 
 
 class Cases:
-    """Results of long benchmarks' cases, a line of JSON each, so that a run that was ended goes on, and several share the work."""
+    """Results of the cases of long benchmarks, one line of JSON each, so that an interrupted run can continue, and several runs share the work."""
 
     def __init__(self, path, shard, state):
         self.path, self.state = path, state
@@ -63,7 +63,7 @@ class Cases:
 
     def results(self, jobs, n_lanes):
         """
-        Of all jobs that were done now or before, by name; jobs that are another shard's are not done. Each lane does one job at a time.
+        Results of all jobs that were done now or before, by name; jobs of other shards are left out. Each lane does one job at a time.
         jobs: {name: callable of the lane's number}
         """
         mine = [name for number, name in enumerate(jobs, 1) if number % self.of == self.number % self.of and name not in self.known]
@@ -99,10 +99,10 @@ class Bench:
         self.rows = []
 
     def in_turns(self, **variants):
-        """Calls each variant once a round; returns {name: [what each call returned]}."""
+        """Calls each variant once a round; returns {name: [result of each call]}."""
         results = {name: [] for name in variants}
         for number in range(self.pairs):
-            # who goes first changes, so that no one always follows the other
+            # the order alternates, so that no variant always follows the other
             names = list(variants) if number % 2 == 0 else list(reversed(variants))
             for name in names:
                 say(f"  round {number + 1} of {self.pairs}: {name}")
@@ -113,7 +113,7 @@ class Bench:
         """
         what:   names the figure
         values: one number, or one of each round
-        limit:  the figure asked for is at most this (least: at least); None: reported only
+        limit:  highest allowed figure (least: lowest allowed figure); None: reported only
         """
         values = list(values) if isinstance(values, (list, tuple)) else [values]
         if not values:
@@ -134,8 +134,8 @@ class Bench:
 
 def compare(measure, bench, older):
     """
-    Rounds of a benchmark on two builds in turns: of each figure both medians and what the newer one's is of the older one's. Worse by
-    more than the spread of the pairs, that is what to look for.
+    Rounds of a benchmark on two builds in turns: for each figure both medians and the ratio of the newer to the older. A figure that is
+    worse by more than the spread of the pairs needs attention.
     """
     def once(programs):
         one = Bench(programs, 1, bench.seconds, only=bench.only.pattern)
@@ -191,7 +191,7 @@ def description(name):
 
 
 def measures(name):
-    """What a benchmark measures, as its file says."""
+    """Files and directories that a benchmark measures, from MEASURES in its file."""
     with open(os.path.join(HERE, name + ".py"), encoding="utf-8") as file:
         for statement in ast.parse(file.read()).body:
             if isinstance(statement, ast.Assign) and getattr(statement.targets[0], "id", "") == "MEASURES":
@@ -200,7 +200,7 @@ def measures(name):
 
 
 def sources_sum(root, paths):
-    """Of the content of all files there, whatever git knows of them."""
+    """Checksum of the content of all files below these paths, tracked by git or not."""
     total = hashlib.sha256()
     for path in paths:
         found = [os.path.join(root, path)] if os.path.isfile(os.path.join(root, path)) else sorted(
@@ -217,7 +217,7 @@ def state_of(name):
 
 
 def stale():
-    """(benchmark, what is wrong with its page)"""
+    """Yields (benchmark, problem of its page)."""
     for name in names():
         path = os.path.join(PAGES, name + ".md")
         if not os.path.exists(path):
@@ -237,7 +237,7 @@ def names():
 
 
 def busy_ratio(seconds=2.0):
-    """Share of all CPUs that something uses while we wait."""
+    """Share of all CPUs that other processes use during a wait."""
     def times():
         with open("/proc/stat", encoding="ascii") as file:
             fields = [int(field) for field in file.readline().split()[1:9]]
@@ -250,17 +250,17 @@ def busy_ratio(seconds=2.0):
 
 
 def commit_of(directory):
-    """The short commit checked out there, with -dirty when files differ from it; empty where that is no checkout, or without git."""
+    """Short commit of a checkout, with -dirty if files differ from it; empty outside a checkout, or without git."""
     if not os.path.exists(os.path.join(directory, ".git")):
         return ""
 
     def git(*arguments):
-        # under sudo the checkout is another user's, and its index stays his
+        # with sudo the checkout belongs to another user, and git must not write its index
         command = ["git", "--no-optional-locks", "-c", f"safe.directory={directory}", "-C", directory, *arguments]
         return subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=True).stdout.strip()
 
     try:
-        # pages that were just written are not what is measured
+        # pages that were just written do not count
         is_dirty = git("status", "--porcelain", "--", ".", ":(exclude)docs/measurements")
         return git("rev-parse", "--short", "HEAD") + ("-dirty" if is_dirty else "")
     except (OSError, subprocess.CalledProcessError):

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What it takes to keep an event, and to look at it again: bytes by column, CPU seconds to pack and to unpack.
+ * Cost of storing and reading an event: bytes by column, CPU seconds to pack and to unpack.
  *
- * The events are harder than real ones: 926 a second in bursts, 254 threads of 50 processes of
+ * The events are less compressible than real ones: 926 a second in bursts, 254 threads of 50 processes of
  * 5 users, 30 operations, 2 000 stacks; half slow calls with two or three parts of blame, half
  * samples with one or two; durations, parts and gaps are random. Figures: one call in eight
  * makes a row of its own. Prints JSON.
@@ -23,7 +23,7 @@
 
 #define PROCESSES 50
 #define USERS 5
-#define STACKS 40 /* of each process */
+#define STACKS 40 /* stacks of each process */
 #define OPS 30
 #define RATE_PER_S 926
 #define BURST 20
@@ -80,7 +80,7 @@ static uint64_t random_gap_ns(struct bench *b, double mean_ns)
 	return (uint64_t)(-log(1 - random_ratio(b)) * mean_ns);
 }
 
-/* Below n, small ones more often. */
+/* Random number below n; small ones are more frequent. */
 static uint32_t random_skewed(struct bench *b, uint32_t n)
 {
 	double ratio = random_ratio(b);
@@ -97,7 +97,7 @@ static void blame_add(struct bench *b, struct call_record *call, uint32_t n_part
 {
 	uint64_t left_ns = call->raw_ns;
 
-	/* one of the parts is what the CPU had, the remainder */
+	/* one of the parts is the CPU time, the remainder */
 	for (uint32_t i = 1; i < n_parts; i++) {
 		uint64_t part_ns = (uint64_t)(random_ratio(b) * (double)left_ns);
 
@@ -136,9 +136,9 @@ static void event_make(struct bench *b, struct stored_event *e)
 	blame_add(b, &e->call, (is_slow ? 2 : 1) + (uint32_t)(random_u64(b) % 2));
 }
 
-/* ---- what is kept ---- */
+/* ---- packing ---- */
 
-/* Where the bytes of a block went. */
+/* Count the bytes of a block by column. */
 static int columns_count(struct bench *b, const uint8_t *data, size_t n)
 {
 	struct varint_reader reader = { .p = data + 5, .end = data + n };
@@ -172,7 +172,7 @@ static int block_keep(struct bench *b, const struct stored_event *events, size_t
 	if (r < 0)
 		return r;
 	b->block_bytes += out.n;
-	out = (struct buf)BUF_INIT; /* kept */
+	out = (struct buf)BUF_INIT; /* now owned by the list */
 	return 0;
 }
 
@@ -190,7 +190,7 @@ static uint32_t user_of(uint32_t process)
 	return process % USERS;
 }
 
-/* Blocks of one process each, of small ones one for each user; the order of time is kept. */
+/* Make blocks of one process each, and one for the small processes of each user; each is in order of time. */
 static int seal(struct bench *b, const struct stored_event *events, size_t n, struct stored_event *room)
 {
 	size_t count[PROCESSES + 1] = { 0 };
@@ -222,7 +222,7 @@ static int seal(struct bench *b, const struct stored_event *events, size_t n, st
 	return 0;
 }
 
-/* Rows of a second each, one for each user. */
+/* Make rows of the tail: one for each second and user. */
 static int tail_keep(struct bench *b, const struct stored_event *events, size_t n)
 {
 	struct buf rows[USERS] = { 0 };
@@ -249,7 +249,7 @@ static int tail_keep(struct bench *b, const struct stored_event *events, size_t 
 		b->tail_bytes += rows[k].n;
 		buf_done(&rows[k]);
 	}
-	b->seed ^= crc & 0; /* looked at, so that it is computed */
+	b->seed ^= crc & 0; /* used, so that the compiler keeps it */
 	return r;
 }
 
@@ -274,7 +274,7 @@ static int events_keep(struct bench *b, size_t n_events)
 	return r;
 }
 
-/* ---- and looked at again ---- */
+/* ---- unpacking ---- */
 
 static const struct {
 	const char *name;

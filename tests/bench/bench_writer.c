@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What the store costs while it records: CPU of the thread that writes and of the loop, bytes written, the longest
- * commit. Events come at 926 a second by a clock turned by hand, one commit each 930 of them, on a real disk.
+ * Cost of the store while it records: CPU time of the writing thread and of the loop, bytes written, the longest
+ * commit. Events come at 926 a second of a simulated clock, with a commit for each 930 events, on a real disk.
  *
- *   bench_writer FILE [EVENTS [OPERATIONS]]   OPERATIONS of each process, 30 when not said; 0: no figures
+ *   bench_writer FILE [EVENTS [OPERATIONS]]   OPERATIONS of each process, default 30; 0: no figures
  *
- * They are harder than real ones: 50 processes of 5 users, 254 threads, 30 operations in bursts; durations,
- * gaps and blame are random. Prints JSON.
+ * Events are less compressible than real ones: 50 processes of 5 users, 254 threads, 30 operations in bursts;
+ * durations, gaps and blame are random. Prints JSON.
  */
 #include <sys/stat.h>
 #include <time.h>
@@ -19,13 +19,13 @@
 #define PROCESSES 50
 #define USERS 5
 #define PER_TICK 930
-#define OPS 30 /* most */
+#define OPS 30 /* maximum */
 
 struct load {
 	uint64_t seed;
 	uint64_t now_ns;
 	uint64_t calls;
-	uint32_t process; /* whose burst it is */
+	uint32_t process; /* process of the present burst */
 	uint32_t left;
 	uint32_t n_ops;
 	bool has_figures;
@@ -41,7 +41,7 @@ static uint64_t random_u64(struct load *load)
 	return load->seed;
 }
 
-/* Any number of bits up to `bits` alike, so that each power of two comes as often. */
+/* Random number with a uniformly distributed number of bits, so that each power of two is equally frequent. */
 static uint64_t random_scale(struct load *load, unsigned int low, unsigned int bits)
 {
 	unsigned int n = low + (unsigned int)(random_u64(load) % (bits - low));
@@ -133,7 +133,7 @@ static double cpu_s(clockid_t id)
 	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-/* Of this process, as far as the kernel has counted them. */
+/* Bytes written by this process, as counted by the kernel. */
 static uint64_t written_bytes(void)
 {
 	FILE *f = fopen("/proc/self/io", "re");

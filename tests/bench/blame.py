@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the time of calls went, against the thread's own CPU clock, its run delay and the control group's figures."""
+"""Blame of calls: the reported time by class, against the thread's own CPU clock, its run delay and the control group's figures."""
 import contextlib
 
 import ingero
@@ -8,7 +8,7 @@ import programs
 SYNC = "cudaStreamSynchronize"
 CALLS = 400
 WORK_US = 5000
-# condition: how the call waits, hogs on its CPU, quota (us of 100 000), the class its waiting belongs to
+# condition: (how the call waits, hogs on its CPU, quota in us of 100 000, class of the wait)
 CONDITIONS = {
     "spin": ("spin", 0, None, None),
     "hog": ("spin", 1, None, "runnable"),
@@ -30,7 +30,7 @@ def off_cpu(blame):
 
 
 def run_one(bench, how, n_hogs, quota_us):
-    """One traced run on CPU 0: the program's report, the trace, the CPU time of each hog meanwhile by pid."""
+    """One traced run on CPU 0: (report of the program, trace, {pid of a hog: its CPU time meanwhile})."""
     calls = CALLS // (1 + n_hogs)
     program = programs.Load(bench, "--op", "sync", "--calls", calls, "--pin", 0, "--measure", "cpu", *programs.EVERY_CALL,
                             standin={"INSIDE": f"cuStreamSynchronize={WORK_US}us:{how}"})
@@ -47,14 +47,14 @@ def run_one(bench, how, n_hogs, quota_us):
 
 
 def errors_of(calls, events):
-    """For each call that both logged: how far on-CPU and off-CPU time are from the program's clocks, as shares of its wall time."""
+    """Differences of on-CPU and off-CPU time from the program's clocks, as shares of wall time, for each call that both logged."""
     return [(abs(event["blame_ns"]["on_cpu"] - call["cpu_ns"]) / call["wall_ns"],
              abs(off_cpu(event["blame_ns"]) - (call["wall_ns"] - call["cpu_ns"])) / call["wall_ns"])
             for call, event in zip(calls, events)]
 
 
 def share_error(told, had):
-    """The largest error of a share of what was told, as a ratio of its share of what was had."""
+    """Largest error of the reported shares, relative to the true shares."""
     return max(abs((one / max(1, sum(told))) / (other / sum(had)) - 1) for one, other in zip(told, had))
 
 
@@ -78,12 +78,12 @@ def measure(bench):
             within.append(sum(max(pair) <= CALL_RATIO for pair in errors) / len(errors))
             others.append(blame.get("other", 0) / wall)
             waited = blame.get("runnable", 0) + blame.get("quota", 0)
-            # a thread may lose its CPU between two calls, too: that delay is in no call
+            # a thread may be preempted between two calls, too: that delay is in no call
             between_calls = report.sum("end_ns") - report.sum("start_ns") - report.sum("cpu_ns") - (wall - cpu)
             delays.append((waited - (report.sum("run_delay_ns") - between_calls)) / wall)
             if quota_us:
-                # read by the program, since its start is throttled, too. Reading a thread's CPU clock makes the kernel settle its
-                # account, and throttle it there: between two calls
+                # read by the program, since its start is throttled, too. Reading a thread's CPU clock makes the kernel update its
+                # runtime, and throttle it there: between two calls
                 quotas.append(abs(blame.get("quota", 0) - (report.sum("throttled_ns") - between_calls)) / wall)
             if expected:
                 expecteds.append(blame.get(expected, 0) / max(1, wall - cpu))

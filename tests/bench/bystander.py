@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a process that is not traced pays for calling the same library, by back end, and whether that is reported."""
+"""Cost per call for a process that is not traced but uses the same library, by back end, and whether that cost is reported."""
 import time
 
 import ingero
@@ -15,7 +15,7 @@ def flat_out(bench):
 
 
 def measure(bench):
-    # the one that is traced: it maps the library, and hardly calls it
+    # the traced process: it maps the library, and makes few calls
     target = programs.Load(bench, "--op", "launch", "--rate", 10, "--calls", 100000).start()
 
     def beside(back_end):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a traced call costs, against empty programs of the same back end at the same place: by kind of function head, and of what it is made."""
+"""Cost of a traced call, against empty programs of the same back end at the same place: by kind of function head, and by part."""
 import re
 import subprocess
 
@@ -9,7 +9,7 @@ import programs
 MEASURES = ("bpf", "collectord/probes")
 
 LIMIT = 1.3
-PLACED_LIMIT = 0.25  # of probing the symbol address of a driver-shaped head
+PLACED_LIMIT = 0.25  # cost of a probe at the symbol address of a function head as in the driver
 ROUNDS = 21
 CALLS = "4000"
 ROW = re.compile(r"^(?P<name>.*?)\s+(?P<untraced>[\d.]+)\s+(?P<floor>-?[\d.]+)\s+(?P<ours>-?[\d.]+)\s+(?P<ratio>-?[\d.]+) \((?P<low>-?[\d.]+)-(?P<high>-?[\d.]+)\)")
@@ -25,7 +25,7 @@ def bench_call(bench, *arguments):
 
 
 def rows_of(bench, back_end):
-    """One process for each row under perf events, whose probes outlive their closing; it waits for their end."""
+    """Runs each row in a process of its own with perf events, whose probes outlive their closing; waits for their end."""
     rounds = str(max(ROUNDS, bench.pairs))
     runs = [[back_end, rounds]]
     if back_end == "perf":
@@ -37,7 +37,7 @@ def rows_of(bench, back_end):
 
 
 def ingredients(ours, floor):
-    """Of a call at a push head: they add up to what it costs with a record. Blame is made at task switches, which have rows of their own."""
+    """Parts of the cost of a call at a push head: they sum to its cost with a record. Blame is computed at task switches, which have rows of their own."""
     if {"push head", "push head, every call recorded"} <= ours.keys():
         yield "the traps at both ends", floor["push head"]
         yield "figures and blame", ours["push head"] - floor["push head"]
@@ -52,7 +52,7 @@ def measure(bench):
             name = row["name"]
             bench.row(f"{back_end}: {name}, added", ours[name], "ns", note=f"empty programs {row['floor']}, untraced {row['untraced']}")
             if name.startswith(SWITCH):
-                continue  # no probe is in it: there is nothing to divide by
+                continue  # no probe in this row: no ratio
             bench.row(f"{back_end}: {name}, / floor", float(row["ratio"]), "ratio", limit=LIMIT if name in FULL_CORE else None,
                       note=f"quartiles {row['low']} to {row['high']}, {ROUNDS} rounds")
         floor = {row["name"]: float(row["floor"]) for row in rows}

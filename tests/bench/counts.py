@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Counts reported against calls made: 1, 2 and 8 threads flat out on two CPUs, ring at its minimum, each back end forced."""
+"""Reported counts against calls made: 1, 2 and 8 threads at full load on two CPUs, with the smallest ring, for each back end."""
 import os
 
 import books_of

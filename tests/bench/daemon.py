@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the daemon costs: CPU time per million calls over idle, resident and kernel memory, idle and under load."""
+"""Cost of the daemon: CPU time per million calls above idle, resident and kernel memory, idle and under load."""
 import json
 import os
 import re
@@ -16,7 +16,7 @@ PER_MILLION_S = 0.1
 
 
 def ran_bytes(cpus):
-    """Who ran last on each of so many CPUs: its size is bounded, as ran_entries() in probe_set.c has it."""
+    """Bytes of the rings of last running tasks on this number of CPUs, limited as by ran_entries() in probe_set.c."""
     with open(os.path.join(os.path.dirname(__file__), "../../bpf/record.h"), encoding="utf-8") as file:
         text = file.read()
 
@@ -31,7 +31,7 @@ def ran_bytes(cpus):
 
 
 def bpf_objects():
-    """Maps and programs there are, by kind and id: (type, name, bytes)."""
+    """{(kind, id): (type, name, bytes)} of all loaded BPF maps and programs."""
     found = {}
     for kind in ("map", "prog"):
         out = subprocess.run(["bpftool", "-j", kind, "show"], capture_output=True, text=True, check=True,
@@ -42,7 +42,7 @@ def bpf_objects():
 
 
 def kernel_bytes(before, cpus):
-    """Of what was loaded since, on a machine with so many CPUs: what exists once for each CPU grows with them."""
+    """Bytes of objects loaded since, for a machine with this number of CPUs: per-CPU data grows with it."""
     here = os.cpu_count()
     total = 0
     for key, (kind, name, size) in bpf_objects().items():
@@ -58,7 +58,7 @@ def kernel_bytes(before, cpus):
 def run_one(bench):
     calls = int((bench.seconds or 10) * 300000)
     before = bpf_objects()
-    # keeps the libraries mapped, so that idle is attached and idle
+    # keeps the libraries mapped, so that probes stay attached while idle
     idler = programs.Load(bench, "--op", "launch", "--rate", 1, "--calls", 1000).start()
     tracing = ingero.Tracing(bench.programs, "--all")
     try:
@@ -77,7 +77,7 @@ def run_one(bench):
         used = programs.cpu_ns(daemon) - cpu - idle_rate * (time.monotonic() - began)
         load_rss = programs.rss_bytes(daemon)
         load_kernel = {cpus: kernel_bytes(before, cpus) for cpus in (os.cpu_count(), MANY_CPUS)}
-        made = 2 * sum(row["count"] for row in report.ops.values())  # each goes through a function of the driver's, traced too
+        made = 2 * sum(row["count"] for row in report.ops.values())  # each call calls a driver function, which is traced, too
         tracing.stop()
     finally:
         programs.kill(idler)

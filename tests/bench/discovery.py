@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How long a CUDA library runs unseen: from the load of a new copy to its attach; what short-lived processes cost, 200 a second."""
+"""Time from the load of a new copy of a CUDA library to its attach, and the cost of short-lived processes, 200 a second."""
 import json
 import os
 import shutil
@@ -15,7 +15,7 @@ RATE = 200
 
 
 def libraries(tracing):
-    """Each file that was told of as attached: path to message."""
+    """{path: message} of each file reported as attached."""
     found = {}
     for line in tracing.lines():
         for library in line["libraries"] if line["type"] == "start" else [line] if line["type"] == "library" else []:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the kernel itself takes for a probe: programs that do nothing, where the tracer puts its own."""
+"""Cost of a probe in the kernel alone: empty programs at the places where the tracer attaches."""
 import contextlib
 import os
 import subprocess
@@ -12,7 +12,7 @@ KNOWN = books_of.known_operations(os.path.join(os.path.dirname(os.path.abspath(_
 
 
 def places(programs, path):
-    """Offsets at which the tracer puts its probes: of the traced operations, one for each function."""
+    """Offsets of the tracer's probes: one for each function of the traced operations."""
     heads.use(programs)
     library = heads.make.Library(path)
     addresses = {address for name, address in library.exports() if books_of.SUFFIX.sub("", name, count=1) in KNOWN}
@@ -26,7 +26,7 @@ def standins(programs):
 
 @contextlib.contextmanager
 def empty_probes(programs, libraries):
-    """Programs that do nothing, at the same places, by the same back end."""
+    """Attaches empty programs at the same places, with the same back end."""
     words = [word for path in libraries for word in (path, *map(str, places(programs, path)))]
     with subprocess.Popen([programs.path("empty_probes"), "session", *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         if process.stdout.readline() != "ready\n":

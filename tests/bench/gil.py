@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Waits for the GIL of 1 ms or more: told as that, and with the thread that held it, by each interpreter that is here."""
+"""Waits for the GIL of 1 ms or more: the share reported as such, and with the thread that held it, for each installed interpreter."""
 import gil_waits
 import kept
 

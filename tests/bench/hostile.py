@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How long one user waits while another's clients are hostile, of every kind, beside how long he waits without, and how long
-while they attack a listener that has nothing to do with the daemon: what they burn themselves is taken from everybody."""
+"""Waiting time of one user while another user's clients attack, for every kind of attack; compared with the time without attack, and
+with the time while they attack a listener that is not the daemon, which shows the CPU time that the clients themselves take."""
 import statistics
 import subprocess
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Imports recordings of Ingero's, and prints what that takes.
+ * Imports recordings of Ingero, and prints their sizes.
  *
- *   bench_import FILE...: a line each: file, calls, bytes of packed columns, of the stacks of these calls with their
- *   frames, of all pages of these tables
+ *   bench_import FILE...: prints a line for each: file, calls, bytes of packed columns, of the stacks of these calls
+ * with their frames, of all pages of these tables
  */
 #include <errno.h>
 #include <sqlite3.h>
@@ -14,7 +14,7 @@
 #include "archive/read/read.h"
 #include "archive/sql/sql.h"
 
-/* Stacks of no call go, and frames of no stack: what was removed since left them in the file. */
+/* Remove stacks without a call and frames without a stack, which remained in the file when calls were deleted. */
 static const char begin[] = "CREATE TABLE used_stack (id INTEGER PRIMARY KEY);"
 			    "CREATE TABLE used_frame (symbol, file, line, python, UNIQUE (symbol, file, line, python))";
 static const char end[] = "DELETE FROM stack WHERE id NOT IN (SELECT id FROM used_stack);"

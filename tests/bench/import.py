@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """
-Bytes that recordings of Ingero's take when packed as ours: columns of their calls, and stacks with their frames; and what
-explain takes on one of them that is repeated up to 1.2 million rows: everything is imported for each question.
+Size of Ingero's recordings in our packed form: columns of calls, and stacks with their frames; and time and memory of
+explain on a recording repeated up to 1.2 million rows: the whole file is imported for each question.
 """
 import glob
 import gzip
@@ -18,18 +18,18 @@ LIMIT_BYTES = 10
 REPEATED = "pytorch-dataloader-starvation.db"
 REPEATED_ROWS = 1200000
 ROUNDS = 5
-# of the largest of all processes behind a command, which is the reader
+# resident memory of the largest process of a command, which is the reader
 WATCH = """
 import resource, subprocess, sys
 subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL, check=True)
 used = resource.getrusage(resource.RUSAGE_CHILDREN)
 print(used.ru_utime + used.ru_stime, used.ru_maxrss / 1024)
 """
-PAGES_CALLS_MIN = 1000  # of fewer calls the pages are those of empty tables
+PAGES_CALLS_MIN = 1000  # with fewer calls most pages belong to empty tables
 
 
 def repeat(path):
-    """Rows of calls again and again, one recording behind the other; aggregates would cover the first minutes alone."""
+    """Repeats the rows of calls, one copy after another; aggregates are removed, since they would cover only the first minutes."""
     with sqlite3.connect(path) as db:
         (first, last, n), = db.execute("SELECT min(timestamp), max(timestamp), count(*) FROM events").fetchall()
         columns = [name for _, name, *_ in db.execute("PRAGMA table_info(events)") if name not in ("id", "timestamp")]

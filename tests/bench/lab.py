@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Diagnosis: faults made for real are named first with their process, healthy programs are left alone; a seed a round."""
+"""Diagnosis in calls: whether the first finding names a real fault with its process, and healthy programs have none; one seed a round."""
 import contextlib
 import os
 import random
@@ -11,12 +11,12 @@ import programs
 
 SEEDS = 10
 SECONDS = 5
-FAULT_SECONDS = 8  # a hog beside a program that blocks costs it little: it takes some seconds to be sure
+FAULT_SECONDS = 8  # a hog delays a program that blocks only a little: it takes some seconds to be detected
 SEVERITIES = ("LOW", "MEDIUM", "HIGH", "CRITICAL")
 RHYTHM = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../workloads/rhythm.py")
 CPU, OTHER_CPU = 0, 1
 
-# name: (shape, how a synchronise waits, what is wrong, the kind that must come first; None: healthy)
+# name: (shape, how a synchronise waits, fault, kind of the finding that must come first; None: healthy)
 HEALTHY = {
     "hog elsewhere": ("steady", "spin", "elsewhere"),
     "voluntary sleep": ("steady", "sleep", None),
@@ -45,7 +45,7 @@ def rank(severity):
 
 
 class Run:
-    """One traced program: its pid, the findings about it, worst first."""
+    """One traced program: its pid, and the findings about it, worst first."""
 
     def __init__(self, bench, seed, shape, wait, seconds, wrap=lambda command: command):
         kernel_us = random.Random(seed * 7919 + 1).randint(20, 120)

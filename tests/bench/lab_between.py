@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Diagnosis between calls: what a loop loses there is named first with who did it, from the first second on or in mid-run; loops that are well are left alone."""
+"""Diagnosis between calls: whether the first finding names the lost time with its culprit, for faults from the start or in mid-run, and healthy loops have none."""
 import collections
 import contextlib
 import ctypes
@@ -26,33 +26,33 @@ WORKLOADS = os.path.join(HERE, "../workloads")
 BETWEEN = os.path.join(WORKLOADS, "between.py")
 TRAIN = os.path.join(WORKLOADS, "torch/train.py")
 TORCH = "a"  # the set-up with real PyTorch
-SEEDS = 5  # of each strength and onset
+SEEDS = 5  # cases of each strength and onset
 HEALTHY_SEEDS = 10
-SECONDS = 14  # what a process waits for is not looked at in its first five
+SECONDS = 14  # waits of a process are not examined in its first five seconds
 TORCH_SECONDS = 12  # after PyTorch has started
 ONSETS = {"at once": 0, "mid-run": 6}
 COMPUTE_MS = 6
 KERNEL = "100us"
-BOUND_KERNEL = "3ms"  # of each of a step's five: the loop waits for the device
-STRENGTHS = (0.25, 0.5, 0.75)  # of the clock, once it begins
+BOUND_KERNEL = "3ms"  # of each of the five kernels of a step: the loop waits for the device
+STRENGTHS = (0.25, 0.5, 0.75)  # part of the wall clock, once the fault has begun
 NAMED_RATIO = 0.95
 
-# How a fault is made: what the loop loses its time to, the kind of the finding, the kind of its cause.
+# How a fault is made: (cause of the lost time, kind of the finding, kind of its cause)
 WAITS = {
     "loader": ("loader", "starved", "loader"),
-    "socket": ("socket", "starved", "loader"),  # of a child
+    "socket": ("socket", "starved", "loader"),  # a loader in a child process
     "lock": ("lock", "starved", "lock"),
     "child": ("child", "starved", "tool"),
     "checkpoint": ("disk", "starved", "checkpoint"),
     "reads": ("read", "starved", "disk"),
 }
-# Who gives what is waited for works while the loop computes; all others begin when the loop asks.
+# The thread or process that ends this wait works while the loop computes; all others start when the loop asks.
 AHEAD = ("loader", "socket")
 HOGS = (["--bursts", "{on}ms,{off}ms"], [], ["--nice", "-5"])
 QUOTAS = (70, 40, 20)
 GIL_THREADS = (1, 2, 3)
-PYTHON_MS = (4, 12, 36)  # beside about 1 ms in calls
-WORKER_MS = (16, 32, 64)  # for a batch, of two workers
+PYTHON_MS = (4, 12, 36)  # besides about 1 ms in calls
+WORKER_MS = (16, 32, 64)  # for a batch, in each of two workers
 
 Shape = collections.namedtuple("Shape", "loses wait_ms compute_ms kernel hog_here options", defaults=(None, ()))
 HEALTHY = {
@@ -79,7 +79,7 @@ TORCH_HEALTHY = {
 
 
 class Lane:
-    """A CPU, where one case at a time runs; the service that traces it traces the other lanes' cases, too."""
+    """A CPU that runs one case at a time; one service traces the cases of all lanes."""
 
     def __init__(self, bench, place, cpu):
         self.bench, self.place, self.cpu = bench, place, cpu
@@ -92,7 +92,7 @@ class Lane:
         return ingero.Trace(done.stdout).summary.get("findings", [])
 
     def loop(self, seed, shape, *options, wrap=lambda command: command):
-        """The same of a loop of between.py, by one of the interpreters that are here."""
+        """The same for a loop of between.py, in one of the installed interpreters."""
         libraries = os.path.dirname(self.bench.programs.library("libcudart.so.12"))
         vary = random.Random(seed).uniform(0.9, 1.1)
         found = interpreters()
@@ -113,7 +113,7 @@ def interpreters():
 
 
 def told(findings, is_named):
-    """What is kept of a run."""
+    """Data kept of a run."""
     first = findings[0] if findings else {}
     return {"is_named": bool(first) and bool(is_named(first)), "rank": lab.rank(first.get("severity")), "kind": first.get("kind", "nothing"),
             "says": ", ".join(f"{f['severity']} {f['kind']} {f['cause'].get('kind', '')}".strip() for f in findings) or "nothing"}
@@ -148,7 +148,7 @@ def data_loader(_, strength, onset_s, seed, lane):
 
 @contextlib.contextmanager
 def hog_later(lane, onset_s, *options):
-    """A process that becomes a hog in a while: its pid."""
+    """Starts a process that becomes a hog after a delay. Returns its pid."""
     command = ["sh", "-c", f'sleep {onset_s}; exec "$0" "$@"', lane.bench.programs.path("hog"), "--duration", "600s", "--pin", str(lane.cpu), *options]
     process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
     try:
@@ -195,7 +195,7 @@ def healthy(shape, seed, lane):
 def row_of_strength(bench, name, results, strength, before):
     missed = [result for result in results if not result["is_named"]]
     ratio = 1 - len(missed) / len(results)
-    # of the weakest nothing is asked
+    # the weakest strength has no limit
     bench.row(f"{name}: named first, of {len(results)} runs", ratio, "ratio", least=NAMED_RATIO if strength else None,
               note="; ".join(sorted({result["says"] for result in missed}))[:160])
     mean = sum(result["rank"] for result in results) / len(results)
@@ -206,14 +206,14 @@ def row_of_strength(bench, name, results, strength, before):
 def fault_jobs(name):
     """{strength: {name of a case: job}}"""
     make = FAULTS.get(name, data_loader)
-    # DataLoader: a loop of PyTorch begins with its loader
+    # with DataLoader a loop of PyTorch starts with its loader
     onsets = ONSETS if name in FAULTS else {"at once": 0, "at once, too": 0}
     return {strength: {f"{name} {strength} {onset} {seed}": functools.partial(make, name, strength, onset_s, SEEDS * place + seed)
                        for place, (onset, onset_s) in enumerate(onsets.items()) for seed in range(1, SEEDS + 1)} for strength in range(len(STRENGTHS))}
 
 
 def in_turns(tables):
-    """One table of many, a case of each in turns: what of them is done when a run ends is as good as a sample."""
+    """Merges tables, one case of each in turns: the cases done when a run ends early are then a fair sample."""
     left = [list(table.items()) for table in tables]
     random.Random(0).shuffle(left)
     return {name: job for place in range(max(map(len, left))) for table in left for name, job in table[place:place + 1]}
@@ -221,7 +221,7 @@ def in_turns(tables):
 
 @contextlib.contextmanager
 def service(bench):
-    """A service for this process and what it starts, with a user of its own: in mounts that nobody else sees. A directory for clients."""
+    """Starts a service for this process and its children, with a user of its own, in a private mount namespace. Yields a directory for clients."""
     if ctypes.CDLL(None).unshare(CLONE_NEWNS):
         raise ingero.Failed("the service's user needs mounts of its own")
     subprocess.run(["mount", "--make-rprivate", "/"], check=True)

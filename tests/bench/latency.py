@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What tracing adds to an application: 2 000 launches a second with synchronises that block for 1 ms. Beside it what programs that
-do nothing add at the same places: the kernel's own traps, below which no tracer with uprobes comes."""
+"""Cost of tracing for an application with 2 000 launches a second and synchronises that block for 1 ms. Compared with empty programs
+at the same places: the cost of the kernel's traps is the lower limit for any tracer with uprobes."""
 import floor
 import programs
 
@@ -11,7 +11,7 @@ LAUNCH = "cudaLaunchKernel"
 
 def measure(bench):
     seconds = bench.seconds or 5
-    # the rate is of all calls
+    # the rate counts all calls
     arguments = ("--rate", PER_SECOND * (LAUNCHES_PER_SYNCHRONIZE + 1) // LAUNCHES_PER_SYNCHRONIZE, "--duration", f"{seconds:g}s",
                  "--mix", f"launch={LAUNCHES_PER_SYNCHRONIZE},sync=1", "--sync", "block", "--sync-us", 1000, "--measure", "wall")
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether each exec, fork, exit and kill is told, beside threads that call flat out into a full ring; and what a page costs others."""
+"""Whether each exec, fork, exit and kill is reported while threads fill the ring of calls at full load; and the cost of a page for other processes."""
 import json
 import os
 import re
@@ -16,7 +16,7 @@ KILL_MIB = 24
 PAGES = 40009
 CALL_RING = "4k"
 
-# argv: processes, kills, control group, then the program that calls flat out meanwhile
+# argv: processes, kills, control group, then the program that calls at full load meanwhile
 STORM = """
 import os, subprocess, sys
 n, kills, group, load = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3], sys.argv[4:]
@@ -36,7 +36,7 @@ calling.kill()
 calling.wait()
 """
 
-# touches pages that it gives back, and says how long one took
+# touches pages and releases them, and prints the time for one
 TOUCH = """
 import mmap, sys, time
 pages = int(sys.argv[1])
@@ -46,14 +46,14 @@ if hasattr(mmap, "MADV_NOHUGEPAGE"):
 for _ in range(2):
     memory.madvise(mmap.MADV_DONTNEED)
     began = time.process_time_ns()
-    memory.madvise(23)  # MADV_POPULATE_WRITE: the kernel alone, page after page
+    memory.madvise(23)  # MADV_POPULATE_WRITE: only the kernel's work, page after page
     took = time.process_time_ns() - began
 print(took / pages)
 """
 
 
 class MemoryGroup:
-    """A control group with a limit of memory; None where none can be made."""
+    """A control group with a memory limit; None if none can be made."""
 
     def __enter__(self):
         for place, limit in (("/sys/fs/cgroup/memory", "memory.limit_in_bytes"), ("/sys/fs/cgroup", "memory.max")):
@@ -95,7 +95,7 @@ def storm(bench):
     bench.row("calls a second meanwhile", sum(trace.counts().values()) / seconds, "calls/s")
     bench.row("records of calls that found no room", trace.lost().get("ring_full", 0), "records", least=1)
     bench.row("records of life that found no room", trace.lost().get("life_full", 0), "records", limit=0)
-    # besides: the storm and the program that calls
+    # plus the storm and the calling program
     for what, told, in_file, made in (
             ("exec", life["execs"], kept.get("process_exec", 0), PROCESSES + 2), ("fork", life["forks"], kept.get("process_fork", 0), PROCESSES + kills + 1),
             ("exit", life["exits"], kept.get("process_exit", 0), PROCESSES + kills + 2),

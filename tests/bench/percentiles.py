@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reported p50 and p95 against the program's own clock untraced: nested calls that take 0, 5 and 50 microseconds. Beside it how
-much wider programs that do nothing make the calls' own times: what the kernel's traps take is taken off as the figure that they
-took when the trace began, and their spread stays."""
+"""Reported p50 and p95 against the program's own clock without tracing: nested calls that take 0, 5 and 50 microseconds. Compared with
+the spread that empty programs add to the calls' own times: the cost of the kernel's traps is subtracted as measured at the start of
+the trace, but its spread remains."""
 import floor
 import programs
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What benchmarks start beside Ingero: programs with clocks of their own, hogs, control groups."""
+"""Programs that benchmarks start besides Ingero: programs with clocks of their own, hogs, control groups."""
 import contextlib
 import json
 import os
@@ -16,7 +16,7 @@ EVERY_CALL = ("--keep-over-us", 0, "--keep-max", 1000000)
 
 
 class Load:
-    """One run of cudaload, which knows by clocks and books of its own what it called."""
+    """One run of cudaload, which measures and counts its own calls."""
 
     def __init__(self, bench, *arguments, standin=None):
         self._directory = tempfile.TemporaryDirectory(prefix="ingero-")
@@ -58,16 +58,16 @@ class Load:
 
 
 class Report:
-    """What cudaload says of its own calls."""
+    """Report of cudaload about its own calls."""
 
     def __init__(self, report):
         self.ops = {row["op"]: row for row in report["ops"]}
         self.threads = report["threads"]
         self.books = report["books"]
-        self.calls = report["slow"]  # each {tid op start_ns wall_ns cpu_ns}, where --keep-over-us asked for them
+        self.calls = report["slow"]  # each {tid op start_ns wall_ns cpu_ns}, with --keep-over-us
 
     def sum(self, key):
-        """Of all threads: cpu_ns, run_delay_ns, throttled_ns (with --group-stat), voluntary, involuntary."""
+        """Sums over all threads: cpu_ns, run_delay_ns, throttled_ns (with --group-stat), voluntary, involuntary."""
         return sum(thread[key] for thread in self.threads)
 
     def seconds(self):
@@ -80,7 +80,7 @@ def go(process):
 
 
 def attached(tracing):
-    """Waits until the trace says what it is attached to. Perf events of an earlier one may be closed first: 0.1 s each."""
+    """Waits until the trace reports its attached libraries. Perf events of an earlier trace may be closed first, 0.1 s each."""
     def is_attached():
         if any(line["type"] == "start" for line in tracing.lines()):
             return True
@@ -98,7 +98,7 @@ def attached(tracing):
 
 @contextlib.contextmanager
 def probes_gone():
-    """Waits at the end until who came meanwhile is gone: perf events are closed by a process that outlives the trace."""
+    """On exit waits until the processes started meanwhile are gone: perf events are closed by a process that outlives the trace."""
     before = ingero.tracers()
     yield
     ingero.wait_for(lambda: not ingero.tracers() - before, "the end of who closes the probes", limit_s=ingero.CLOSERS_S)
@@ -106,7 +106,7 @@ def probes_gone():
 
 @contextlib.contextmanager
 def hogs(n, cpu):
-    """Processes that do nothing but compute, on that CPU."""
+    """Processes that only compute, on that CPU."""
     running = [ingero.start_hog(cpu) for _ in range(n)]
     try:
         yield [process.pid for process in running]
@@ -116,7 +116,7 @@ def hogs(n, cpu):
             process.wait()
 
 
-# where a quota is said, by version of the control groups; the first that the machine has
+# file of a quota by version of control groups; the first that the machine has is used
 GROUPS = (
     {"at": "/sys/fs/cgroup", "sign": "cgroup.controllers",
      "limits": lambda quota_us, period_us: (("cpu.max", f"{quota_us} {period_us}"),)},
@@ -171,7 +171,7 @@ def cpu_ns(pid):
 
 
 def rss_bytes(pid):
-    """Resident memory that is not shared with other processes' files counted too: all of it."""
+    """Resident memory, including pages of files shared with other processes."""
     with open(f"/proc/{pid}/status", encoding="ascii") as file:
         for line in file:
             if line.startswith("VmRSS:"):
@@ -180,7 +180,7 @@ def rss_bytes(pid):
 
 
 def is_asleep(pid):
-    """Whether a thread of it sleeps by the clock, as a stand-in's call does that was told to."""
+    """Whether a thread of the process sleeps on a timer, as a call of a stand-in does on request."""
     for task in os.listdir(f"/proc/{pid}/task"):
         with contextlib.suppress(OSError), open(f"/proc/{pid}/task/{task}/syscall", encoding="ascii") as file:
             if file.read().split()[0] == str(SYSCALL_CLOCK_NANOSLEEP):
@@ -189,7 +189,7 @@ def is_asleep(pid):
 
 
 def daemon_of(tracing, limit_s=30):
-    """The private daemon of a running trace: the child of the client that is called so."""
+    """Private daemon of a running trace: the child of the client with this name."""
     end = time.monotonic() + limit_s
     while time.monotonic() < end:
         daemon = ingero.child_named(tracing.process.pid, "ingero-collect")

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How long `ingero explain` takes of a service while others compute, two on each CPU, times as long as without them: all in one
-session, as jobs of one terminal; each in a session of its own; and in the control group of the service, where nothing but its nice
-value tells it from them, with that of every question and with that of one that has computed for long. What the question takes without
-them is measured in the same place, by the same commands."""
+"""Time of `ingero explain` with a service while hogs compute, two on each CPU, relative to the time without them. The hogs run in one
+session, as jobs of one terminal; each in a session of its own; and in the control group of the service, where only the nice value of
+the reader differs: that of every question, and that of a question that has computed for long. The time without hogs is measured in
+the same place, with the same commands."""
 import contextlib
 import os
 import pathlib
@@ -16,21 +16,21 @@ import kept
 PER_CPU = 2
 LIMIT = 5
 NICE = 10  # READ_NICE of collectord/rpc/read.h
-ASKED = 7  # in each round: the median is what a user knows
+ASKED = 7  # questions in each round: their median is what a user experiences
 
 
-# A session with so many in it.
+# Starts this number of jobs in one session.
 JOBS = 'n=$1; shift; while [ "$n" -gt 0 ]; do "$@" & n=$((n - 1)); done; wait'
 
 
 def grouped(group, command):
-    """The command in that control group from its beginning; None: wherever this is."""
+    """Command that starts in that control group; None: in the present group."""
     return ["sh", "-c", 'echo $$ > "$0/cgroup.procs" && exec "$@"', group, *command] if group else list(command)
 
 
 @contextlib.contextmanager
 def hogs(bench, n_sessions, group=None):
-    """Two on each CPU, at nice 0."""
+    """Starts two hogs on each CPU, at nice 0."""
     n = PER_CPU * os.cpu_count() // n_sessions
     command = grouped(group, ["sh", "-c", JOBS, "sh", str(n), bench.programs.path("hog"), "--duration", "600s"])
     running = [subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, start_new_session=True) for _ in range(n_sessions)]
@@ -44,7 +44,7 @@ def hogs(bench, n_sessions, group=None):
 
 @contextlib.contextmanager
 def service_in_group(service, nice):
-    """The daemon and what it starts, in a group of their own, where sessions do not count; None where there are no groups."""
+    """Runs the daemon and its children in a control group of their own, where sessions do not count; None without control groups."""
     parent = next((place for place in ("/sys/fs/cgroup/cpu", "/sys/fs/cgroup") if os.path.exists(os.path.join(place, "cgroup.procs"))), None)
     if not parent:
         yield None
@@ -52,7 +52,7 @@ def service_in_group(service, nice):
     group = os.path.join(parent, f"ingero-bench-{os.getpid()}")
     os.mkdir(group)
     move(service.process.pid, group)
-    os.setpriority(os.PRIO_PROCESS, service.process.pid, nice)  # which its children begin with
+    os.setpriority(os.PRIO_PROCESS, service.process.pid, nice)  # inherited by its children
     try:
         yield group
     finally:
@@ -67,7 +67,7 @@ def move(pid, group):
 
 
 def explain_ms(home, group=None):
-    """By a client in a session of its own, as another user's is."""
+    """Time of a client in a session of its own, like a client of another user."""
     times = []
     command = grouped(group, ["setsid", "--wait", home.programs.path("ingero-cli"), "explain", "--json", "--since", "10m"])
     for _ in range(ASKED):
@@ -81,7 +81,7 @@ def explain_ms(home, group=None):
 
 def measure(bench):
     n = PER_CPU * os.cpu_count()
-    # what they do, the same without them, limit
+    # (hogs, the same without hogs, limit)
     conditions = {"compute in one session": ("idle", LIMIT), "compute in a session each": ("idle", LIMIT),
                   "compute in its group": ("idle in its group", LIMIT), "compute in its group, nice": ("idle in its group", None)}
     with kept.Kept(bench.programs.build) as home:

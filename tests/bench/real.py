@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the vendor's own libraries cost under trace: the time to attach, and the price of a call by the head it begins with."""
+"""Cost of tracing the vendor's own libraries: the time to attach, and the cost of a call by kind of function head."""
 import collections
 import os
 import subprocess
@@ -14,13 +14,13 @@ import real_libraries
 LIMIT_ATTACH_MS = 300
 CALLS = 20000
 CALLER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../support/real_call_ns.py")
-# one call of each kind of head; without a device all of them refuse at once, so what is added is the tracer's
+# one call of each kind of head; without a device all of them fail at once, so the added time is that of the tracer
 ONE = {"libcudart-10.2": "cudaFree", "libcudart-11.8": "cudaFree", "libcudart-12.9": "cudaFree", "libcudart-13.5": "cudaFree",
        "libcuda-470": "cuMemFree_v2", "libcuda-535": "cuMemFree_v2", "libcuda-550": "cuMemFree_v2"}
 
 
 def histogram(path):
-    """{(beginning of the head, kind of place): functions} over all exports."""
+    """{(start of the head, kind of place): number of functions} over all exports."""
     found = list(heads.of(path, {address for _, address in make.Library(path).exports()}).values())
     places, counts = heads.places(found), collections.Counter()
     for head, instructions in zip(found, heads.disassemble(found)):
@@ -29,7 +29,7 @@ def histogram(path):
 
 
 def call_ns(bench, path, name, is_traced, directory):
-    """(ns a call takes, ms the kernel took to attach)"""
+    """(ns per call, ms for the attach in the kernel)"""
     command = [sys.executable, CALLER, path, name, str(CALLS)]
     if not is_traced:
         return float(subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout), 0
@@ -54,7 +54,7 @@ def measure(bench):
                                   traced=lambda: call_ns(bench, path, ONE[library.name], True, directory))
         ((kind, place), _), *_ = histogram(path).most_common()
         bench.row(f"{library.name}: attach", [ms for _, ms in runs["traced"]], "ms", limit=LIMIT_ATTACH_MS)
-        # another tracer on the machine makes the program that is alone pay, too: what it takes at best is its own
+        # another tracer on the machine slows the untraced program down, too: its lowest time is its own
         alone_ns = min(ns for ns, _ in runs["alone"])
         bench.row(f"{library.name}: added to {ONE[library.name]} ({kind}: {place})", [ns - alone_ns for ns, _ in runs["traced"]], "ns")
         for (kind, place), n in histogram(path).most_common(8):

@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether the time of an answer tells another user's process from one that does not exist."""
+"""Whether the time of an answer reveals if a process exists that belongs to another user."""
 import subprocess
 
 import ingero
 
-# Of a share of 0.5, guess: what two that are both gone differed by in no run.
+# Tolerance around 0.5; guess: two nonexistent processes never differed by as much.
 LIMIT = 0.08
 ROUNDS = 300
 
 
 def share_above(values, others):
-    """How often one of the first takes longer than one of the others: 0.5 when nothing tells them apart."""
+    """Probability that a value of the first list is larger than one of the second: 0.5 if they cannot be distinguished."""
     ranked = sorted([(value, 0) for value in values] + [(value, 1) for value in others])
     rank_sum = sum(rank for rank, (_, kind) in enumerate(ranked, 1) if kind == 0)
     return (rank_sum - len(values) * (len(values) + 1) / 2) / (len(values) * len(others))

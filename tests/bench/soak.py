@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """
-Whether anything grows while processes and libraries of one user come and go: maps, links, descriptors, memory, children; 30 minutes unless --seconds says otherwise.
+Whether resources of the daemon grow while processes and libraries of one user come and go: maps, links, descriptors, memory, children; 30 minutes by default (--seconds).
 """
 import os
 import shutil
@@ -12,15 +12,15 @@ import ingero
 import programs
 
 SECONDS = 1800
-KEPT = 10000  # processes that are gone and kept by a trace, and with them what the store keeps of an hour: memory grows until then
-SETTLED = 1.5 * KEPT  # ... with allowance for those that it had not yet met
+KEPT = 10000  # number of gone processes that a trace keeps; with them the store's data of an hour: memory grows until then
+SETTLED = 1.5 * KEPT  # ... with an allowance for processes not seen yet
 ROUND_PAUSE_S = 0.2
-USER = 54331  # nobody's, as a rule: others are left alone
+USER = 54331  # usually an unused user id: other users' processes are not touched
 AS_USER = ["setpriv", "--reuid", str(USER), "--regid", str(USER), "--clear-groups"]
 
 
 def owned(kind, pid):
-    """Maps or programs or links that the daemon holds, by its descriptors."""
+    """Number of maps, programs or links that the daemon holds, by its descriptors."""
     n = 0
     for fd in os.listdir(f"/proc/{pid}/fd"):
         try:
@@ -41,7 +41,7 @@ def sample(pid):
 
 
 def visit(bench, directory, number):
-    """One round: new copies that nobody saw before, opened and closed twice, forks; copies are gone afterwards. Returns the processes it took, 0 if one failed."""
+    """One round: opens and closes new copies of libraries twice, and forks; the copies are removed afterwards. Returns the number of processes, 0 if one failed."""
     copy = os.path.join(directory, f"round{number}")
     os.mkdir(copy)
     os.chmod(copy, 0o755)
@@ -91,7 +91,7 @@ def measure(bench):
     bench.row("calls of processes that are forgotten, which the summary counts and does not list", lost.pop("forgotten", 0), "calls")
     lost.pop("late_load", 0)
     bench.row("lost for another reason than being late", sum(lost.values()), "losses", limit=0, note=", ".join(f"{n} {reason}" for reason, n in lost.items()))
-    # Libraries are let go of a minute after they were last mapped: what is there by then is the level.
+    # Libraries are detached a minute after they were last mapped: the values after that are the baseline.
     settled = [row for n, row in samples if n >= SETTLED]
     bench.row(f"processes; from {SETTLED:.0f} on all that is bounded is full", made, "processes", least=SETTLED)
     bench.row("of the time, how long it was", len(settled) / max(len(samples), 1), "ratio")

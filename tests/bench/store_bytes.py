@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a kept event takes in bytes, by column, and in CPU time to pack and unpack: 10 million, harder than real ones."""
+"""Size of a stored event in bytes, by column, and CPU time to pack and unpack it: 10 million events, less compressible than real ones."""
 import json
 import subprocess
 
@@ -9,8 +9,8 @@ MEASURES = ("base", "collectord/archive")
 
 EVENTS = 10_000_000
 BYTES_MAX = 13
-PACK_CPU_S_MAX = 0.25  # a million events, tail and block together; of the 1 s that all of the store and decoding may take
-EXPLAIN_CPU_S_MAX = 0.8  # 10 million events; the whole answer has to be there in less than 1 s
+PACK_CPU_S_MAX = 0.25  # for a million events, tail and block together; part of the 1 s allowed for the store and decoding
+EXPLAIN_CPU_S_MAX = 0.8  # for 10 million events; the whole answer must take less than 1 s
 
 
 def run(bench):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A thread that does not come back from a call: shown with operation and age; when killed, counted as never returned."""
+"""A thread that does not return from a call: whether it is shown with operation and age and, when killed, counted as never returned."""
 import time
 
 import ingero
@@ -10,7 +10,7 @@ SHOWN_AFTER_S = 2
 
 
 def stuck(bench):
-    """A program in a call that takes a minute, the trace that was there before, and when the call began, about."""
+    """(program in a call of one minute, trace started before it, approximate start of the call)"""
     program = programs.Load(bench, "--op", "sync", "--calls", 1, "--wait-for-stdin", standin={"INSIDE": f"{SYNC}=60s:sleep"})
     process = program.start_ready()
     tracing = programs.attached(ingero.Tracing(bench.programs, "--pid", str(process.pid)))
@@ -19,7 +19,7 @@ def stuck(bench):
 
 
 def shown(bench):
-    """Age of the call when the trace ends, 2 s after it began, and what the summary says."""
+    """Age of the call at the end of the trace, 2 s after its start, and the summary."""
     process, tracing, began = stuck(bench)
     try:
         time.sleep(max(0.0, began + SHOWN_AFTER_S - time.monotonic()))

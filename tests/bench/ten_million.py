@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Questions to a file of ten million kept calls: time from the command's start to its end, and the memory it all takes."""
+"""Questions to a file with ten million recorded calls: time from start to end of the command, and memory of all its processes."""
 import os
 import resource
 import subprocess
@@ -10,7 +10,7 @@ import ingero
 
 CALLS = 10_000_000
 QUESTIONS = {
-    # name: arguments, limit in seconds, limit in MiB of everything that was started
+    # name: (arguments, limit in seconds, limit in MiB of all started processes)
     "explain --since 1h": (["explain", "--since", "1h", "--json"], 1, 200),
     "query of 100 calls": (["query", "--limit", "100", "--json"], 0.05, None),
     "newest 100 by SQL": (["query", "SELECT * FROM events ORDER BY timestamp DESC LIMIT 100"], 0.05, None),
@@ -21,7 +21,7 @@ QUESTIONS = {
 ACCOUNTS_RATIO_MAX = 3
 ACCOUNTS_MIB_MAX = 64
 ACCOUNT_QUESTIONS = {
-    # of both files the same rows, whatever their age: no row of an hour lies within
+    # the same rows of both files, whatever their age: the window contains no row of an hour
     "explain --since 50m": ["explain", "--since", "50m", "--json"],
     "explain of all": ["explain", "--json"],
     "blame --since 50m": ["blame", "--since", "50m", "--json"],
@@ -31,7 +31,7 @@ ACCOUNT_QUESTIONS = {
 
 
 def ask(command):
-    """Seconds, and the largest resident set of any process that took part, MiB."""
+    """(seconds, largest resident set of any process of the command in MiB)"""
     before = time.monotonic()
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     out, error = process.communicate()
@@ -42,7 +42,7 @@ def ask(command):
 
 
 def accounts_measure(bench, directory, plain):
-    """The same file with accounts of ten threads of each process, and with waits of which some come once."""
+    """The same file with accounts of ten threads of each process, and with waits, some of which occur once."""
     path = os.path.join(directory, "accounts.db")
     subprocess.run([bench.programs.path("make_db"), path, str(CALLS), str(os.getuid()), "accounts"], check=True)
     bench.row("bytes a kept call, with accounts and waits", os.path.getsize(path) / CALLS, "B")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Real PyTorch over the stand-ins: steps and CPU time of training loops, untraced, under empty probes, and traced by default."""
+"""Real PyTorch with the stand-in libraries: steps and CPU time of training loops, untraced, with empty probes, and traced by default."""
 import contextlib
 import glob
 import json
@@ -15,11 +15,11 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 TRAIN = os.path.join(HERE, "..", "workloads", "torch", "train.py")
 PAUSE_MS = 6  # with about 90 traced calls a step: less than 10 000 a second of either thread
 SMALL_LOSS = 0.02
-SECONDS = 2  # of a run, beside what PyTorch takes to start
+SECONDS = 2  # of a run, without the start of PyTorch
 
 
 class Loop:
-    """One kind of training loop, run in any of three ways; what its own clocks say."""
+    """One kind of training loop, run in any of three ways; results of its own clocks."""
 
     def __init__(self, bench, set_up, *arguments):
         python = set_ups.find(set_up)
@@ -29,7 +29,7 @@ class Loop:
         self.command = [python, TRAIN, *map(str, arguments), "--seconds", str(bench.seconds or SECONDS)]
         standins = os.path.join(bench.programs.build, "standins")
         self.environment = set_ups.environment(set_up, standins)
-        # what the calls of a step go through; the runtimes linked into PyTorch's own libraries are hardly called in one
+        # libraries called in a step; the runtimes linked into PyTorch's own libraries are rarely called in one
         self.libraries = [os.path.join(standins, "libcuda.so.1"), *(
             [os.path.join(standins, set_ups.SET_UPS[set_up].runtime)] if set_ups.SET_UPS[set_up].runtime
             else glob.glob(os.path.join(os.path.dirname(python), "..", "lib", "python*", "site-packages", "torch", "lib", "libcudart-*")))]
@@ -68,7 +68,7 @@ def measure_speed(bench, name, loop, has_empty=True, limit=None):
     said = {way: [one for one, _ in runs[way]] for way in ways}
 
     def lost(way, before="untraced"):
-        """Of the steps of an untraced run, in each round: those that this way makes less than the one before."""
+        """Steps lost by this way against the previous one, relative to an untraced run, for each round."""
         return [(steps_a_second(b) - steps_a_second(a)) / steps_a_second(u) for a, b, u in zip(said[way], said[before], said["untraced"])]
 
     def added(way, before="untraced"):
@@ -91,7 +91,7 @@ def measure_speed(bench, name, loop, has_empty=True, limit=None):
 def measure(bench):
     measure_speed(bench, "A, with pauses", Loop(bench, "a", "plain", "--pause-ms", PAUSE_MS), limit=SMALL_LOSS)
     measure_speed(bench, "A, flat out, AdamW", Loop(bench, "a", "plain", "--optimiser", "adamw"))
-    # its runtime is a stand-in, so that it is less of a figure; it takes long to start
+    # its runtime is a stand-in, so its figure means less; it takes long to start
     if set_ups.find("b"):
         measure_speed(bench, "B, flat out", Loop(bench, "b", "plain", "--without-blas"), has_empty=False)
     else:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Waits of 1 ms or more for another process: told with what was waited for, and with the process that ended them."""
+"""Waits of 1 ms or more for another process: the share reported with the resource, and with the process that ended the wait."""
 import json
 import os
 import sys
@@ -16,7 +16,7 @@ WAITS = "SELECT tid, resource_kind, by_pid, count, ns FROM waits WHERE \"where\"
 
 
 def look(place, loses):
-    """(rows of the thread that calls, what it said of itself)"""
+    """(rows of the calling thread, its own report)"""
     db, report = place.path(loses + ".db"), place.path(loses + ".json")
     for path in (db, report):
         if os.path.exists(path):

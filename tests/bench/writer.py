@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What keeping events costs: CPU of the writing thread and of the loop per million, one commit a second, FULL."""
+"""Cost of storing events: CPU time of the writing thread and of the loop per million events, with one commit a second, synchronous=FULL."""
 import json
 import os
 import subprocess
