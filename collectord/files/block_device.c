@@ -14,7 +14,7 @@ void block_device_name_in(const char *directory, uint32_t device, char ret[BLOCK
 
 	ret[0] = '\0';
 	if (!(device >> 20))
-		return; /* a file system without a device of its own */
+		return; /* the file system has no block device */
 	(void)snprintf(link, sizeof(link), "%s%u:%u", directory, device >> 20, device & 0xfffff);
 	n = readlink(link, target, sizeof(target) - 1);
 	if (n <= 0)

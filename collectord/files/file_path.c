@@ -30,7 +30,7 @@ void file_path_format(const struct file_record *record, char ret[FILE_PATH_TEXT_
 		at = path_text_add(ret, at, cut, sizeof(cut) - 1);
 	if (!end)
 		at = path_text_add(ret, at, "/", 1);
-	/* The last component is the one next to the root. */
+	/* The record has the components in reverse order: the last one is next to the root. */
 	while (end) {
 		size_t begin = --end;
 
@@ -69,7 +69,7 @@ static bool is_plain(const char *path)
 	return *path && *path != '-' && path[strspn(path, plain)] == '\0';
 }
 
-/* Whether a terminal shows each character as it is. */
+/* Whether a terminal shows each character unchanged: no control characters, valid UTF-8. */
 static bool is_printable(const char *path)
 {
 	size_t n = strlen(path);

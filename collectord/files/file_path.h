@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * A path as the kernel half sends it, and as people read it.
+ * Paths of files: from the form of the kernel half to text for users.
  *
- * A path is any bytes but NUL: whoever prints it makes sure that a terminal obeys none of them.
+ * A path may contain any bytes but NUL: code that prints one must escape control characters for terminals.
  */
 #pragma once
 
@@ -11,23 +11,26 @@
 
 #include "bpf/record.h"
 
-/* A whole path with its end: what is before it, and " (deleted)" behind it. */
+/* A whole path, with room for ".../" before it, " (deleted)" after it and NUL. */
 #define FILE_PATH_TEXT_BYTES (FILE_PATH_BYTES + 32)
 
 /**
- * file_path_format() - the path as /proc/PID/fd has it
+ * file_path_format() - format a path as /proc/PID/fd shows it
  *
- * "/data/train.bin", with " (deleted)" where that name is no more; ".../a/b" where the beginning is not known;
- * "/memfd:NAME (deleted)" and "anon_inode:[NAME]" for what never was in a directory.
+ * "/data/train.bin", with " (deleted)" if the name was removed; ".../a/b" if the beginning is unknown; "/memfd:NAME
+ * (deleted)" and "anon_inode:[NAME]" for files that never had a directory.
  */
 void file_path_format(const struct file_record *record, char ret[FILE_PATH_TEXT_BYTES]);
-/** file_path_shorten() - its end in so many bytes, at a component where one fits, behind "..."; @n: 16 at least */
+/**
+ * file_path_shorten() - shorten a path to its end after "...", cut between components if possible; @n: room, at least
+ * 16
+ */
 void file_path_shorten(const char *path, char *ret, size_t n);
 
 #define FILE_PATH_QUOTED_BYTES(n) (4 * (n) + 8)
 /**
- * file_path_quote() - a path as one word of a shell's command line
- * @ret: as it is, where the shell reads it so; else in quotes. With control characters, or bytes that are no UTF-8, as
- *       $'...' with these escaped: no byte of it moves a terminal. Cut to n bytes it is ""
+ * file_path_quote() - quote a path as one word of a shell command line
+ * @ret: the path itself if the shell needs no quotes; else quoted. Control characters and bytes that are not valid
+ *       UTF-8 are escaped in $'...', so that none reaches a terminal. If it does not fit into n bytes it is ""
  */
 void file_path_quote(const char *path, char *ret, size_t n);

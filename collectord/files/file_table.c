@@ -11,14 +11,14 @@
 
 struct file_entry {
 	struct file_key key;
-	uint64_t used; /* number of the last question */
+	uint64_t used; /* number of the last lookup */
 	char *path;
 	size_t n_bytes;
 };
 
 struct file_table {
-	ARRAY(struct file_entry) files; /* ascending by file_order(): those of a process follow each other */
-	size_t n_bytes;			/* of all paths */
+	ARRAY(struct file_entry) files; /* ascending by file_order(): files of a process are adjacent */
+	size_t n_bytes;			/* bytes of all paths */
 	uint64_t questions;
 	uint64_t lost;
 };
@@ -72,7 +72,7 @@ static void entry_remove(struct file_table *t, size_t at)
 	t->files.n--;
 }
 
-/* The process with most files. @ret_from, @ret_n: its own. */
+/* Find the process with most files. @ret_from, @ret_n: its entries */
 static void busiest_find(const struct file_table *t, size_t *ret_from, size_t *ret_n)
 {
 	size_t from = 0;
@@ -124,7 +124,7 @@ int file_table_note(struct file_table *t, const struct file_record *record)
 	int r;
 
 	if (is_file_at(t, place, &record->key))
-		entry_remove(t, place); /* a directory above it may have another name by now */
+		entry_remove(t, place); /* a parent directory may have been renamed since */
 	file_path_format(record, path);
 	fresh.n_bytes = strlen(path) + 1;
 	fresh.path = strdup(path);

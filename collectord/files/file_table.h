@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Paths of the files that processes waited for: each belongs to the process that sees it so, and to nobody else.
+ * Paths of the files that processes waited for, each as its process sees it and for that process only.
  *
- * Bounded: a process that has too many loses the one that was not asked for longest; where all have too many, the
- * process with most of them does. What is lost is known by its last component, as before its path came.
+ * The table is bounded: a process with too many paths loses the one that was not looked up for longest; if the table is
+ * full, the process with most paths loses one. A file without a path is named by its last component.
  */
 #pragma once
 
@@ -12,20 +12,23 @@
 
 #include "bpf/record.h"
 
-#define FILES_MOST 4096	       /* of all processes */
-#define FILES_PROCESS_MOST 512 /* of one */
+#define FILES_MOST 4096	       /* paths of all processes */
+#define FILES_PROCESS_MOST 512 /* paths of one process */
 #define FILES_BYTES_MOST (4u << 20)
 
 struct file_table;
 
 struct file_table *file_table_new(void);
 void file_table_free(struct file_table *table);
-/** file_table_note() - a path, new or again. Return: 0 or -ENOMEM */
+/** file_table_note() - add or replace a path. Return: 0 or -ENOMEM */
 int file_table_note(struct file_table *table, const struct file_record *record);
-/** file_table_path() - Return: as file_path_format() has it, valid until the next is noted; NULL: not known */
+/**
+ * file_table_path() - look a path up. Return: in the form of file_path_format(), valid until the next
+ * file_table_note(); NULL: unknown
+ */
 const char *file_table_path(struct file_table *table, const struct file_key *key);
-/** file_table_forget() - the process in a slot is gone */
+/** file_table_forget() - drop the paths of a slot whose process is gone */
 void file_table_forget(struct file_table *table, uint32_t slot);
 size_t file_table_count(const struct file_table *table);
-/** file_table_lost() - paths that gave way to others while their process was there */
+/** file_table_lost() - number of paths dropped for lack of room while their process was running */
 uint64_t file_table_lost(const struct file_table *table);

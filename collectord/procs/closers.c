@@ -11,7 +11,7 @@
 #include "base/parse.h"
 #include "procs/procfs.h"
 
-/* The name is read first, which costs one file: anybody may have such a name, and hardly anybody has. */
+/* The name is read first, which costs one file: any process may have such a name, but few have. */
 static bool title_read(int process_fd, uint32_t *ret_n_probes)
 {
 	static const char title[] = CLOSER_TITLE;

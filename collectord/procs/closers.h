@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Processes that close the perf events of a trace that has ended, ours or an earlier daemon's (probes/closer.h). They
- * run the daemon's own file, as its user or as root, and say in their names how many probes are left: so whoever comes
- * later recognises them, and nobody else can be taken for one.
+ * Processes that close the perf events of an ended trace, of this or an earlier daemon (probes/closer.h). They run the
+ * daemon's executable, as its user or as root, and have the number of remaining probes in their names. By both a later
+ * daemon recognises them and no other process.
  */
 #pragma once
 
@@ -12,16 +12,16 @@
 
 #include "base/array.h"
 
-#define CLOSER_TITLE "closing " /* first part of the name of such a process, the number of probes follows */
+#define CLOSER_TITLE "closing " /* start of the name of such a process; the number of probes follows */
 
 struct closer {
 	uint32_t pid;
-	uint32_t n_probes; /* left to close */
+	uint32_t n_probes; /* probes left to close */
 };
 
 typedef ARRAY(struct closer) closer_list;
 
-/** closer_read() - @ret: of this process, if it is one. Return: whether it is */
+/** closer_read() - check whether a process is a closer. @ret: set if it is. Return: whether it is */
 bool closer_read(uint32_t pid, struct closer *ret);
-/** closers_find() - look at all processes; @list grows by what is found. Return: 0 or -errno */
+/** closers_find() - search all processes, and append the closers to @list. Return: 0 or -errno */
 int closers_find(closer_list *list);
