@@ -17,7 +17,7 @@
 #include "archive/tables/tables.h"
 #include "base/buf.h"
 
-/* Calls of a node are numbered on their own. */
+/* A node, whose calls are numbered from 1. */
 struct export_node {
 	char name[READ_NODE_BYTES];
 	uint64_t n_events;
@@ -29,25 +29,25 @@ struct export
 	struct store_reader *reader;
 	sqlite3 *in; /* has the tables of a caller's SQL */
 	sqlite3 *out;
-	const char *node; /* of the newest session: of rows that name none */
-	bool has_nodes;	  /* rows are of several */
+	const char *node; /* node of the newest session, for rows that name none */
+	bool has_nodes;	  /* rows are of several nodes */
 	ARRAY(struct export_node) nodes;
-	size_t last_node; /* that was numbered */
+	size_t last_node; /* index of the node that was numbered last */
 	uint64_t n_events;
 	struct export_stacks stacks;
 };
 
-#define NODE "coalesce(nullif(node, ''), :node)" /* of a row */
+#define NODE "coalesce(nullif(node, ''), :node)" /* node of a row */
 
 static const struct copy {
 	const char *table;
-	const char *select;	  /* with WHERE; one column for each of the table */
-	const char *select_nodes; /* the same where there are several nodes; NULL: no other */
-	const char *begin;    /* of a row, before the end of the time that was asked for; NULL: all rows are taken */
-	const char *end;      /* of a row and its comparison with the beginning of that time */
-	const char *conflict; /* what to do with a row that is there; NULL: leave it as it is */
-	bool has_pid;	      /* 0 stands for a process that is not known */
-	const struct table *ours; /* its columns are those of the exported table; NULL: it is Ingero's, in schema.c */
+	const char *select;	  /* SELECT with WHERE; one column for each of the table */
+	const char *select_nodes; /* the same if there are several nodes; NULL: no difference */
+	const char *begin;	  /* start of a row; must be before the requested end; NULL: all rows */
+	const char *end;	  /* end of a row and its comparison with the begin of that time */
+	const char *conflict;	  /* action if the row exists; NULL: keep the existing row */
+	bool has_pid;		  /* has a column pid; 0: unknown process */
+	const struct table *ours; /* source of the columns; NULL: a table of Ingero, in schema.c */
 } copies[] = {
 	{ .table = "sources", .select = "SELECT * FROM sources" },
 	{ .table = "sessions", .select = "SELECT * FROM sessions" },
@@ -127,7 +127,7 @@ static void call_number(sqlite3_context *context, int argc, sqlite3_value **argv
 	sqlite3_result_int64(context, (sqlite3_int64)++e->nodes.items[at].n_events);
 }
 
-/* A call's stack, which is exported from now on. */
+/* Hash of a call's stack; marks the stack for export. */
 static void stack_used(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
 	const struct export *e = sqlite3_user_data(context);

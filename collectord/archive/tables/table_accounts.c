@@ -53,8 +53,8 @@
 	C(by_comm, TEXT, list_known_text(list, w->waker_comm), NONE, "name of that thread; NULL as above")             \
 	C(by_uid, INTEGER, list_waker_uid(list, w), NONE, "owner of that process; NULL: not known")                    \
 	C(count, INTEGER, list_u64(list, w->count), NONE, "waits")                                                     \
-	C(ns, INTEGER, list_u64(list, w->ns), NONE, "how long they took; they are in accounts, too")                   \
-	C(max_ns, INTEGER, list_u64(list, w->max_ns), NONE, "the longest one")                                         \
+	C(ns, INTEGER, list_u64(list, w->ns), NONE, "total time of the waits; it is in accounts, too")                 \
+	C(max_ns, INTEGER, list_u64(list, w->max_ns), NONE, "longest wait")                                            \
 	C(is_meanwhile, INTEGER, list_u64(list, w->is_meanwhile), NONE,                                                \
 	  "0: waits of a thread that makes calls; 1: what a thread that ended such waits, tid, did while it was "      \
 	  "waited for, on_cpu and runnable too: its rows sum to those waits, but for the first")                       \

@@ -12,11 +12,11 @@
 	C(comm, TEXT, list_text(list, b->process->comm), NONE, "its name")                                             \
 	C(uid, INTEGER, list_u64(list, b->process->uid), UID, "its owner")                                             \
 	C(behind_pid, INTEGER, list_known_u64(list, b->tgid), NONE,                                                    \
-	  "process that ran meanwhile; NULL: another user's, which may not be named")                                  \
+	  "process that ran meanwhile; NULL: of another user, hidden")                                                 \
 	C(behind_comm, TEXT, b->tgid ? list_text(list, b->comm) : list_null(list), NONE, "its name; NULL as above")    \
 	C(behind_uid, INTEGER, list_u64(list, b->uid), NONE, "its owner")                                              \
-	C(ns, INTEGER, list_u64(list, b->ns), NONE, "how long it ran while they waited")                               \
-	C(is_between, INTEGER, list_u64(list, b->is_between), NONE, "1: while they were between calls, 0: in one")     \
+	C(ns, INTEGER, list_u64(list, b->ns), NONE, "time that it ran while they waited")                              \
+	C(is_between, INTEGER, list_u64(list, b->is_between), NONE, "1: they were between calls, 0: in a call")        \
 	C(node, TEXT, list_text(list, b->process->node), NODE, "name of the machine")
 
 static const struct table_column behind_columns[] = { BEHIND(LIST_COLUMN) };
@@ -42,5 +42,4 @@ static int behind_start(struct table_cursor *c)
 	return r;
 }
 
-LIST_TABLE(behind, behind, 100,
-	   "who ran while threads that make calls were ready to run, over all the time that is kept");
+LIST_TABLE(behind, behind, 100, "processes that ran while calling threads were ready to run, over the whole recording");

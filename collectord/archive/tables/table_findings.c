@@ -79,10 +79,10 @@ static void evidence_column_add(struct table_list *list, const Ingero__V1__Findi
 	C(source_name, TEXT, list_text(list, f->source), NONE, "cuda, driver, ...; empty: no single operation")        \
 	C(op_name, TEXT, list_text(list, f->op), OP_NAME, "operation that lost most")                                  \
 	C(started_at, INTEGER, list_u64(list, f->start_unix_ns), NONE, "ns since 1970")                                \
-	C(ended_at, INTEGER, list_known_u64(list, f->end_unix_ns), NONE, "ns since 1970; NULL: goes on")               \
-	C(present_ns, INTEGER, list_u64(list, f->present_ns), NONE, "time in which it was seen")                       \
-	C(recurrence, INTEGER, list_i64(list, f->recurrence), NONE, "times it came back")                              \
-	C(lost_ns, INTEGER, list_u64(list, f->lost_ns), NONE, "what it cost")                                          \
+	C(ended_at, INTEGER, list_known_u64(list, f->end_unix_ns), NONE, "ns since 1970; NULL: not ended")             \
+	C(present_ns, INTEGER, list_u64(list, f->present_ns), NONE, "time in which it was present")                    \
+	C(recurrence, INTEGER, list_i64(list, f->recurrence), NONE, "number of times that it returned")                \
+	C(lost_ns, INTEGER, list_u64(list, f->lost_ns), NONE, "time lost")                                             \
 	C(calls, INTEGER, list_u64(list, f->calls), NONE, "of the operation, while it was present")                    \
 	C(slow_calls, INTEGER, list_u64(list, f->slow_calls), NONE, "failed or slow ones of these")                    \
 	C(usual_ns, INTEGER, list_u64(list, f->usual_ns), NONE, "median without it; 0: unknown")                       \

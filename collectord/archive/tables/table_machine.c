@@ -183,7 +183,7 @@ LIST_TABLE(sessions, sessions, 10, "runs of a recorder");
 	  "what was lost, or how: ring_full, store_queue, damaged, recorder_ended, ...")                               \
 	C(count, INTEGER, list_u64(list, gap->count), NONE, "in the reason's unit; 0: not known")                      \
 	C(uid, INTEGER, gap->owner_told_case ? list_u64(list, gap->uid) : list_null(list), NONE,                       \
-	  "whose it was; NULL: the machine's, and nobody knows whose")                                                 \
+	  "owner of the lost data; NULL: of the machine, or unknown")                                                  \
 	C(node, TEXT, list_text(list, gap->node), NODE, "name of the machine; empty: not known, or of several")
 
 static const struct table_column gaps_columns[] = { GAPS(LIST_COLUMN) };
@@ -214,7 +214,7 @@ LIST_TABLE(gaps, gaps, 10, "times with missing data, and why");
 	C(frames, TEXT, list_text(list, buf_text(&frames)), NONE,                                                      \
 	  "JSON array, innermost first: s symbol, i address that has none, f file, l line; pfn, pf, pl the same of "   \
 	  "Python")                                                                                                    \
-	C(is_complete, INTEGER, list_i64(list, stack->is_complete), NONE, "1: reaches to the thread's start")
+	C(is_complete, INTEGER, list_i64(list, stack->is_complete), NONE, "1: complete, up to the thread's start")
 
 static const struct table_column stacks_columns[] = { STACKS(LIST_COLUMN) };
 

@@ -98,13 +98,14 @@ LIST_TABLE(ops, ops, 60, "operations");
 	C(name, TEXT, list_text(list, p->comm), NONE, "of the process")                                                \
 	C(seen_at, INTEGER, list_u64(list, p->first_unix_ns), NONE, "its first call, ns since 1970")                   \
 	C(gone_at, INTEGER, list_known_u64(list, p->gone_unix_ns), NONE,                                               \
-	  "ns since 1970; NULL: not seen to end; of one that ended while nobody recorded: when somebody last did")     \
+	  "ns since 1970; NULL: no end seen; if it ended while nobody recorded: time of the last recording before")    \
 	C(script, TEXT, list_known_text(list, p->program.script), NONE,                                                \
-	  "file, or module, that an interpreter runs; NULL: not known, as below")                                      \
+	  "file, or module, that an interpreter runs; NULL: unknown, as below")                                        \
 	C(executable, TEXT, list_known_text(list, p->program.executable), NONE, "file name of the program")            \
-	C(rank, INTEGER, known_number(list, p->program.rank), NONE, "in a distributed run, as its launcher says")      \
-	C(local_rank, INTEGER, known_number(list, p->program.local_rank), NONE, "the same on its machine")             \
-	C(world_size, INTEGER, known_number(list, p->program.world_size), NONE, "processes of that run")               \
+	C(rank, INTEGER, known_number(list, p->program.rank), NONE,                                                    \
+	  "rank in a distributed run, as set by its launcher")                                                         \
+	C(local_rank, INTEGER, known_number(list, p->program.local_rank), NONE, "rank on its machine")                 \
+	C(world_size, INTEGER, known_number(list, p->program.world_size), NONE, "number of processes of that run")     \
 	C(container, TEXT, list_known_text(list, p->program.container), NONE, "id, its first twelve digits")           \
 	C(cgroup_id, INTEGER, list_known_u64(list, p->program.cgroup_id), NONE,                                        \
 	  "inode of the directory of its cgroup")                                                                      \
@@ -144,7 +145,8 @@ static int processes_start(struct table_cursor *c)
 	return l.list ? store_reader_processes(c->job->reader, process_row_add, &l) : -ENOMEM;
 }
 
-LIST_TABLE(processes, processes, 1000, "processes that made calls; one that became another program has a row for each");
+LIST_TABLE(processes, processes, 1000,
+	   "processes that made calls; a process that executed another program has a row for each");
 
 /* ---- process_names ---- */
 
@@ -200,4 +202,4 @@ static int process_names_start(struct table_cursor *c)
 }
 
 LIST_TABLE(process_names, process_names, 1000,
-	   "names by pid alone (of a node), as Ingero has them; processes tells apart those that had the same");
+	   "one name for each pid (of a node), as in Ingero's tables; processes has each process that had the pid");
