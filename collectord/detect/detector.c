@@ -206,6 +206,8 @@ void detector_evidence_lost(struct finding *f, const struct detector_sums *s, co
 	detector_evidence(f, "lost_ratio", lost_of(s, s->time_ns), FINDING_UNIT_RATIO);
 	if (!s->is_accounted)
 		return;
+	if (f->op)
+		detector_evidence(f, "in_op_ns", (double)s->op_ns, FINDING_UNIT_NS);
 	detector_evidence(f, "in_calls_ns", (double)in_ns, FINDING_UNIT_NS);
 	detector_evidence(f, "between_calls_ns", (double)s->between_ns, FINDING_UNIT_NS);
 	detector_evidence(f, "lost_at_least_ns", (double)s->least_ns, FINDING_UNIT_NS);

@@ -145,6 +145,7 @@ struct detector_sums {
 	uint64_t least_ns;    /* of lost_ns, without what may be hidden behind the device */
 	uint64_t between_ns;  /* of lost_ns, between calls */
 	uint64_t in_calls_ns; /* time of those threads in calls */
+	uint64_t op_ns;	      /* of lost_ns, in calls of the finding's operation */
 	uint64_t extra[CONDITION_EXTRA];
 	struct account_wait longest; /* .ns 0: none is known */
 	struct finding_chain chain;  /* of the wait that took most of a tick */
@@ -218,7 +219,7 @@ uint64_t detector_call_ns(const struct detector *detector, const struct event *e
 void detector_evidence(struct finding *finding, const char *name, double value, enum finding_unit unit);
 /**
  * detector_evidence_lost() - what was lost, its share of the time in calls, and of all time as "lost_ratio"; with an
- * account how much of it in calls and between them, and at least
+ * account how much of it in calls of the operation, in all calls and between them, and at least
  */
 void detector_evidence_lost(struct finding *finding, const struct detector_sums *sums, const char *ns_name,
 			    const char *ratio_name);

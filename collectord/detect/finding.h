@@ -102,7 +102,8 @@ struct finding {
 	uint64_t usual_ns; /* median of op without it; 0: not known */
 	uint64_t p99_ns;   /* of op, while it was present */
 	uint64_t max_ns;
-	__u64 blame_ns[BLAME_COUNT]; /* of the calls concerned, while it was present; all classes, ON_CPU too */
+	__u64 blame_ns[BLAME_COUNT]; /* while it was present, all classes, ON_CPU too: of the calls of op, or, of what a
+					thread lost in calls and between them, of its account */
 	uint16_t measured;	     /* MEASURED(class) */
 	struct finding_cause cause;
 	struct finding_evidence evidence[FINDING_EVIDENCE_MAX];

@@ -233,10 +233,14 @@ static void op_fill(struct track *t, const struct track_tick *tick)
 	const struct track_op *op = f->op ? track_op(t, f->op) : NULL;
 	const struct op_memory *memory = f->op ? detector_view_memory(tick->view, f->op) : NULL;
 
-	if (!f->op && t->sums.is_accounted)
+	/* What a thread lost it lost in calls of several operations and between them: its account has all of it. */
+	if (t->sums.is_accounted && (!op || t->detector->is_of_thread))
 		memcpy(f->blame_ns, t->blame_ns, sizeof(f->blame_ns));
+	else if (op)
+		memcpy(f->blame_ns, op->figures.blame_ns, sizeof(f->blame_ns));
 	if (memory)
 		f->usual_ns = op_memory_usual(memory);
+	t->sums.op_ns = op ? op->lost_ns : 0;
 	if (!op)
 		return;
 	f->calls = op_figures_count(&op->figures);
@@ -245,7 +249,6 @@ static void op_fill(struct track *t, const struct track_tick *tick)
 	f->slow_calls =
 		slow_calls(&op->figures.durations,
 			   f->usual_ns ? f->usual_ns : histogram_quantile(&op->figures.durations, 0.5, UINT64_MAX));
-	memcpy(f->blame_ns, op->figures.blame_ns, sizeof(f->blame_ns));
 }
 
 bool track_is_worth_telling(const struct track *t)

@@ -98,7 +98,7 @@ static void evidence_column_add(struct table_list *list, const Ingero__V1__Findi
 	C(node, TEXT, list_text(list, f->node), NODE, "name of the machine; empty: not known")
 
 static const struct table_column findings_columns[] = { FINDINGS(LIST_COLUMN)
-#define BLAME(id, field, label, phrase, remedy) BLAME_COLUMN(field, phrase, 0, "the calls concerned")
+#define BLAME(id, field, label, phrase, remedy) BLAME_COLUMN(field, phrase, 0, "the calls or the thread concerned")
 #include "bpf/blame.def"
 #undef BLAME
 };

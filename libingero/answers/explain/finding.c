@@ -18,7 +18,8 @@
 #define ID_CHARS_LEAST 6u /* characters of an id: short to type, and unique for a while */
 #define SPAN_COLUMNS 20	  /* columns of "14:02:51 to 14:03:20" */
 #define LINE_COLUMNS_MOST 1000u
-#define SURE_RATIO 0.995 /* smallest ratio shown as 100 % */
+#define SURE_RATIO 0.995       /* smallest ratio shown as 100 % */
+#define PLACE_LEAST_RATIO 0.01 /* share of what was lost below which a place has no words of its own */
 
 static void share_append(double share, bool has_shares, struct buf *text)
 {
@@ -196,6 +197,40 @@ static void finding_who_append(const Ingero__V1__Finding *f, const struct text_s
 	text_paragraph(out, style, "  who      ", buf_text(&text));
 }
 
+/* A figure of the evidence, in nanoseconds; 0: there is none of that name. */
+static uint64_t evidence_ns(const Ingero__V1__Finding *f, const char *name)
+{
+	for (size_t i = 0; i < f->n_evidence; i++) {
+		double value = f->evidence[i]->value;
+
+		if (strcmp(f->evidence[i]->name, name) == 0 && value > 0 && value < 1.8e19)
+			return (uint64_t)value;
+	}
+	return 0;
+}
+
+/* ": 1.5 s in cudaMemcpy, 1.3 s in other calls, 300 ms between calls"; nothing where all of it is in one place */
+static void places_append(const Ingero__V1__Finding *f, struct buf *text)
+{
+	uint64_t in_ns = evidence_ns(f, "in_calls_ns"), op_ns = MIN(evidence_ns(f, "in_op_ns"), in_ns);
+	const struct {
+		const char *before, *name;
+		uint64_t ns;
+	} places[] = {
+		{ "in ", f->op ? f->op : "", op_ns },
+		{ "in ", op_ns ? "other calls" : "calls", in_ns - op_ns },
+		{ "between ", "calls", evidence_ns(f, "between_calls_ns") },
+	};
+	size_t n = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(places); i++)
+		n += (double)places[i].ns >= PLACE_LEAST_RATIO * (double)f->lost_ns;
+	for (size_t i = 0, told = 0; i < ARRAY_SIZE(places) && n > 1; i++)
+		if ((double)places[i].ns >= PLACE_LEAST_RATIO * (double)f->lost_ns)
+			(void)buf_printf(text, "%s%s %s%s", told++ ? ", " : ": ", units_ns(places[i].ns, 0).text,
+					 places[i].before, places[i].name);
+}
+
 static void lost_line_append(const Ingero__V1__Finding *f, const struct text_style *style, struct buf *out)
 {
 	CLEANUP(buf_done) struct buf text = BUF_INIT;
@@ -208,6 +243,7 @@ static void lost_line_append(const Ingero__V1__Finding *f, const struct text_sty
 	else if (f->present_ns)
 		(void)buf_printf(&text, " of several threads in the %s in which it was seen",
 				 units_ns(f->present_ns, 0).text);
+	places_append(f, &text);
 	if (f->recurrence)
 		(void)buf_printf(&text, " · came back %s", units_things(f->recurrence, "time", "times").text);
 	text_paragraph(out, style, "  lost     ", buf_text(&text));

@@ -304,8 +304,11 @@ static void check_accounts(void)
 			CHECK_INT_EQ(name, (int)(play_evidence(f, "lost_ratio") * 1000 + 0.5), accounts[i].lost);
 			CHECK_INT_EQ(name, (int)(f->confidence * 100 + 0.5), (int)(accounts[i].confidence * 100));
 			CHECK_STR_EQ(name, f->title, accounts[i].title);
-			if (!f->op)
-				CHECK_INT_EQ(name, f->blame_ns[BLAME_RUNNABLE], f->lost_ns);
+			/* Where the time went has all that was lost, and sums to the thread's clock. */
+			CHECK_INT_EQ(name, f->blame_ns[BLAME_RUNNABLE], f->lost_ns);
+			CHECK_INT_EQ(name, play_blame_sum(f), 20 * S);
+			CHECK_INT_EQ(name, play_evidence(f, "in_op_ns"),
+				     f->op ? (int64_t)(20 * accounts[i].in * MS) : -1);
 		}
 		play_end(p);
 		free(p);

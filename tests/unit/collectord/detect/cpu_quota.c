@@ -23,36 +23,50 @@ static const struct {
 	{ "with a stronger hog", 0.2, 0.5, "cpu_contention", FINDING_HIGH, 2 },
 };
 
-/* Between calls it takes as much as in them. */
-static void check_account(void)
+/* Milliseconds of each second that it takes of the driving thread. */
+static const struct {
+	const char *name;
+	uint64_t in, in_others, between;
+	const char *title;
+} accounts[] = {
+	{ "most between calls", 100, 0, 300, "python was throttled by its CPU quota between its calls" },
+	{ "most in calls of one operation", 200, 50, 150, "cudaLaunchKernel was throttled by its CPU quota" },
+};
+
+static void check_account(size_t i)
 {
 	struct play *p = malloc(sizeof(*p));
 	const struct finding *f = p->findings;
+	const char *name = accounts[i].name;
 
 	play_begin(p, 1);
 	for (int second = 0; second < 20; second++) {
 		struct account *a = play_account(p, PLAY_PID, true);
 
 		play_calls(p, "cudaLaunchKernel", 100, 5 * US, BLAME_ON_CPU);
-		play_in(a, "cudaLaunchKernel", BLAME_QUOTA, 100 * MS);
-		play_between(a, BLAME_QUOTA, 300 * MS);
+		play_in(a, "cudaLaunchKernel", BLAME_QUOTA, accounts[i].in * MS);
+		play_in(a, "cudaStreamSynchronize", BLAME_QUOTA, accounts[i].in_others * MS);
+		play_between(a, BLAME_QUOTA, accounts[i].between * MS);
 		play_rest(a, S);
-		CHECK_INT_EQ("between calls", play_tick(p, S), 0);
+		CHECK_INT_EQ(name, play_tick(p, S), 0);
 	}
-	CHECK_INT_EQ("between calls", p->n_findings, 1);
-	CHECK_STR_EQ("between calls", f->title, "python was throttled by its CPU quota between its calls");
-	CHECK_INT_EQ("between calls", f->severity, FINDING_HIGH);
-	CHECK_INT_EQ("between calls", f->lost_ns, 8 * S);
-	CHECK_INT_EQ("between calls", play_evidence(f, "in_calls_ns"), 2 * S);
-	CHECK_INT_EQ("between calls", play_evidence(f, "between_calls_ns"), 6 * S);
-	CHECK_INT_EQ("between calls", f->blame_ns[BLAME_QUOTA], 8 * S);
+	CHECK_INT_EQ(name, p->n_findings, 1);
+	CHECK_STR_EQ(name, f->title, accounts[i].title);
+	CHECK_INT_EQ(name, f->severity, FINDING_HIGH);
+	CHECK_INT_EQ(name, f->lost_ns, 8 * S);
+	CHECK_INT_EQ(name, play_evidence(f, "in_op_ns"), f->op ? (int64_t)(20 * accounts[i].in * MS) : -1);
+	CHECK_INT_EQ(name, play_evidence(f, "in_calls_ns"), 20 * (accounts[i].in + accounts[i].in_others) * MS);
+	CHECK_INT_EQ(name, play_evidence(f, "between_calls_ns"), 20 * accounts[i].between * MS);
+	CHECK_INT_EQ(name, f->blame_ns[BLAME_QUOTA], f->lost_ns);
+	CHECK_INT_EQ(name, play_blame_sum(f), 20 * S);
 	play_end(p);
 	free(p);
 }
 
 int main(void)
 {
-	check_account();
+	for (size_t i = 0; i < ARRAY_SIZE(accounts); i++)
+		check_account(i);
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		for (uint64_t seed = 0; seed < 10; seed++) {
 			struct play *p = malloc(sizeof(*p));

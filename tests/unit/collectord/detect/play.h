@@ -310,6 +310,15 @@ static inline double play_evidence(const struct finding *f, const char *name)
 	return -1;
 }
 
+static inline uint64_t play_blame_sum(const struct finding *f)
+{
+	uint64_t ns = 0;
+
+	for (int class = 0; class < BLAME_COUNT; class ++)
+		ns += f->blame_ns[class];
+	return ns;
+}
+
 /*
  * A second of a training loop on one thread: launches, a copy, a wait for the device,
  * over and over. A neighbour takes the share `hog` of it, the control group `quota`.

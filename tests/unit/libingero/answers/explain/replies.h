@@ -11,6 +11,7 @@
 
 #define AT(seconds) ((1769864400ull + (seconds)) * NSEC_PER_SEC) /* 2026-01-31 14:00:00 in Berlin and on */
 #define REPLY_MAX 12
+#define EVIDENCE_MAX 8
 
 struct reply {
 	Ingero__V1__ExplainReply reply;
@@ -23,7 +24,7 @@ struct reply {
 	Ingero__V1__Culprit other[2], *other_list[2];
 	Ingero__V1__Blame blame[REPLY_MAX];
 	Ingero__V1__Gap gap[REPLY_MAX], *gap_list[REPLY_MAX];
-	Ingero__V1__Evidence evidence[2], *evidence_list[2];
+	Ingero__V1__Evidence evidence[EVIDENCE_MAX], *evidence_list[EVIDENCE_MAX];
 	Ingero__V1__ExampleCall example[2], *example_list[2];
 	char *advice[2];
 };
@@ -118,6 +119,20 @@ static inline void reply_gap(struct reply *r, uint64_t from_s, uint64_t to_s, co
 	r->gap_list[r->reply.n_gaps++] = gap;
 }
 
+/* Of one finding. */
+static inline void reply_evidence(struct reply *r, Ingero__V1__Finding *f, const char *name, double value,
+				  const char *unit)
+{
+	Ingero__V1__Evidence *evidence = &r->evidence[f->n_evidence];
+
+	*evidence = (Ingero__V1__Evidence)INGERO__V1__EVIDENCE__INIT;
+	evidence->name = figures_text(name);
+	evidence->value = value;
+	evidence->unit = figures_text(unit);
+	r->evidence_list[f->n_evidence++] = evidence;
+	f->evidence = r->evidence_list;
+}
+
 /* The example of the manner: a hog on the CPU of a training process. */
 static inline Ingero__V1__ExplainReply *reply_hog(struct reply *r)
 {
@@ -143,18 +158,8 @@ static inline Ingero__V1__ExplainReply *reply_hog(struct reply *r)
 		figures_text("or move it: taskset -acp CPUS 6603, with CPUS of those that 'taskset -cp 6603' shows");
 	f->advice = r->advice;
 	f->n_advice = 2;
-	r->evidence[0] = (Ingero__V1__Evidence)INGERO__V1__EVIDENCE__INIT;
-	r->evidence[1] = r->evidence[0];
-	r->evidence[0].name = figures_text("runnable_ns");
-	r->evidence[0].value = 18.4e9;
-	r->evidence[0].unit = figures_text("ns");
-	r->evidence[1].name = figures_text("runnable_ratio");
-	r->evidence[1].value = 0.67;
-	r->evidence[1].unit = figures_text("ratio");
-	r->evidence_list[0] = &r->evidence[0];
-	r->evidence_list[1] = &r->evidence[1];
-	f->evidence = r->evidence_list;
-	f->n_evidence = 2;
+	reply_evidence(r, f, "runnable_ns", 18.4e9, "ns");
+	reply_evidence(r, f, "runnable_ratio", 0.67, "ratio");
 	r->example[0] = (Ingero__V1__ExampleCall)INGERO__V1__EXAMPLE_CALL__INIT;
 	r->example[1] = r->example[0];
 	r->example[0].id = figures_text("1.7301223498.4712");

@@ -587,6 +587,39 @@ static void waits_test(void)
 	}
 }
 
+/* Milliseconds of 18.4 s that a thread lost, and how its line says where. */
+static const struct {
+	const char *name;
+	uint64_t op, calls, between; /* op 0: not known */
+	const char *want;
+} places[] = {
+	{ "calls of one operation", 18400, 18400, 0, "seen\n" },
+	{ "nearly all", 18300, 18300, 100, "seen\n" },
+	{ "in and between calls", 10000, 10000, 8400,
+	  "seen: 10.0 s in\n           cudaStreamSynchronize, 8.4 s between calls\n" },
+	{ "everywhere", 10000, 12000, 6400,
+	  "seen: 10.0 s in\n           cudaStreamSynchronize, 2.0 s in other calls, 6.4 s between calls\n" },
+	{ "the operation's part is not known", 0, 12000, 6400,
+	  "seen: 12.0 s in calls, 6.4 s\n           between calls\n" },
+};
+
+static void places_test(void)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
+		Ingero__V1__Finding *f = reply.finding;
+		char want[256];
+
+		(void)reply_hog(&reply);
+		if (places[i].op)
+			reply_evidence(&reply, f, "in_op_ns", (double)(places[i].op * MS), "ns");
+		reply_evidence(&reply, f, "in_calls_ns", (double)(places[i].calls * MS), "ns");
+		reply_evidence(&reply, f, "between_calls_ns", (double)(places[i].between * MS), "ns");
+		(void)snprintf(want, sizeof(want), "\n  lost     18.4 s of the 1 min 0 s in which it was %s  where  ",
+			       places[i].want);
+		CHECK(places[i].name, strstr(report(&usual, &plain), want));
+	}
+}
+
 int main(void)
 {
 	(void)setlocale(LC_CTYPE, "C.UTF-8");
@@ -597,5 +630,6 @@ int main(void)
 	screen_test();
 	table_test();
 	waits_test();
+	places_test();
 	return check_result();
 }
