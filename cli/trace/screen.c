@@ -17,7 +17,8 @@
 
 #define ROWS_DEFAULT 24u
 #define BAR_CELLS 8
-#define IN_FLIGHT_OLD_NS NSEC_PER_SEC
+/* What goes on for so long is shown: within two seconds of its beginning, with one between frames. */
+#define GOES_ON_NS (NSEC_PER_SEC * 3 / 4)
 #define APART_NS (NSEC_PER_SEC / 2) /* figures of one moment are made one after the other */
 #define NOTES_MOST 3u		    /* maximum lines of one kind below the table */
 
@@ -162,7 +163,7 @@ static void calls_open_append(const struct trace_screen *screen, const struct te
 	for (size_t i = 0; i < screen->figures->n_in_flight; i++) {
 		const Ingero__V1__InFlight *next = screen->figures->in_flight[i];
 
-		if (next->age_ns < IN_FLIGHT_OLD_NS)
+		if (next->age_ns < GOES_ON_NS)
 			continue;
 		n_old++;
 		for (size_t k = 0; k < NOTES_MOST && next; k++) {
@@ -227,13 +228,18 @@ static unsigned int lines_count(struct buf *text)
 	return n;
 }
 
-/* Where the wall clock went, a line for each process; with an older daemon: what its main thread waits for. */
+/*
+ * Where the wall clock went and what is waited for now, lines for each process; with an older daemon: what its main
+ * thread waits for.
+ */
 static void screen_accounts_append(const Ingero__V1__Summary *figures, const struct text_style *style, struct buf *out)
 {
-	if (figures->n_accounts)
-		(void)account_append_processes(figures->accounts, figures->n_accounts, NOTES_MOST, style, out);
-	else
+	if (!figures->n_accounts) {
 		trace_waits_append(out, style, figures);
+		return;
+	}
+	(void)account_append_processes(figures->accounts, figures->n_accounts, NOTES_MOST, style, out);
+	account_append_waiting(figures->accounts, figures->n_accounts, GOES_ON_NS, NOTES_MOST, style, out);
 }
 
 /* Everything below the table except findings and keys. */
@@ -319,7 +325,8 @@ static void help_append(const struct text_style *style, struct buf *out)
 	text_paragraph(out, style, "blame  ", "where the two largest parts of the operation's time went, in percent");
 	text_paragraph(
 		out, style, "60 %   ",
-		"below the table: where the time of the process's main calling thread went, in and between calls");
+		"below the table: where the time of the process's main calling thread went, in and between calls, "
+		"and what it waits for now");
 	text_paragraph(out, style, "▲      ", "waits for the CPU now, a call in progress, or a finding that continues");
 }
 

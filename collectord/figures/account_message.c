@@ -294,6 +294,62 @@ static Ingero__V1__AccountPart *part_message(const struct account_process *proce
 	return message;
 }
 
+/* ---- the wait that goes on ---- */
+
+/* Return: NULL when the thread is in none, or that is not known */
+static const struct account_wait *wait_open_of(const struct account_process *process, const struct account *account)
+{
+	for (size_t i = 0; i < process->n_all_waits && account->tid; i++)
+		if (process->all_waits[i].is_open && process->all_waits[i].tid == account->tid)
+			return &process->all_waits[i];
+	return NULL;
+}
+
+/* Of the thread's earlier waits for the same pipe or socket those with the most time. Return: NULL: there were none */
+static const struct account_wait *wait_ended_before(const struct account_process *process,
+						    const struct account_wait *open)
+{
+	const struct account_wait *most = NULL;
+
+	if (open->kind != RESOURCE_PIPE && open->kind != RESOURCE_PEER)
+		return NULL;
+	for (size_t i = 0; i < process->n_all_waits; i++) {
+		const struct account_wait *w = &process->all_waits[i];
+
+		if (w->kind == open->kind && w->resource == open->resource && w->device == open->device &&
+		    w->tid == open->tid && w->waker_tgid && !w->is_meanwhile && (!most || w->ns > most->ns))
+			most = w;
+	}
+	return most;
+}
+
+/* Return: 0 or -ENOMEM */
+static int waiting_message(const struct account_process *process, const struct account *account, struct arena *arena,
+			   Ingero__V1__Account *message)
+{
+	const struct account_wait *open = wait_open_of(process, account), *ended;
+	struct slice slice = { .ns = 0 };
+	struct account_part part;
+
+	if (!open)
+		return 0;
+	part = (struct account_part){ .ns = open->max_ns,
+				      .op = open->op,
+				      .where = open->op ? ACCOUNT_IN : ACCOUNT_BETWEEN,
+				      .class = open->class };
+	slice.ns = open->max_ns;
+	slice.kind = open->kind;
+	account_wait_name(open, slice.name);
+	memcpy(slice.device, open->device_name, sizeof(slice.device));
+	ended = wait_ended_before(process, open);
+	if (ended)
+		waker_set(process, ended->waker_tgid, ended->waker_tid, ended->waker_uid, ended->waker_comm, &slice);
+	message->waiting = part_message(process, &part, &slice, arena);
+	return message->waiting ? 0 : -ENOMEM;
+}
+
+/* ---- the message ---- */
+
 /* Return: 0 or -ENOMEM */
 static int part_split(const struct account_process *process, const struct account *account,
 		      const struct account_part *part, struct arena *arena, Ingero__V1__Account *message)
@@ -358,5 +414,5 @@ Ingero__V1__Account *account_to_message(const struct account_process *process, c
 			return NULL;
 	if (message->n_parts)
 		qsort(message->parts, message->n_parts, sizeof(*message->parts), part_message_compare);
-	return message;
+	return waiting_message(process, account, arena, message) < 0 ? NULL : message;
 }

@@ -62,6 +62,8 @@ static int accounts_process_add(const struct scope *scope, const struct process_
 		.n_accounts = set->accounts.n,
 		.waits = set->waits.items,
 		.n_waits = set->waits.n,
+		.all_waits = p->waits.items,
+		.n_all_waits = p->waits.n,
 		.behind = behind->items,
 		.n_behind = behind->n,
 		.op_name = live_op_name,

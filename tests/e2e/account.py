@@ -95,15 +95,18 @@ class Place:
         """A wait of 20 s that has not ended, and what it is for."""
         trace, said = self.trace("loader", "--seconds", "1", "--wait-ms", "20000")
         told_ns, lived_ns, worst_ns = 0, 0, 0
-        names = set()
+        names, waiting_ns = set(), []
         for figures in trace.figures:
             accounts = [account for account in figures["accounts"] if account["tid"] == said["tid"]]
             parts = [part for account in accounts for part in account["parts"] if kind(part) == "pipe"]
             told_ns += sum(part["ns"] for part in parts)
             names.update(part["resource"]["name"] for part in parts)
+            waiting_ns += [account["waiting"]["ns"] for account in accounts if kind(account.get("waiting", {})) == "pipe"]
             lived_ns += figures["window_ns"] if lived_ns else sum(account["wall_ns"] for account in accounts)
             worst_ns = max(worst_ns, lived_ns - told_ns)
         self.check("an open wait is in each second's account", worst_ns <= LATE_NS and told_ns >= LEAST_RATIO * said["waited_ns"], worst_ns, told_ns, said)
+        self.check("it is told as the wait that the thread is in, from its second second on", waiting_ns and waiting_ns[0] <= LATE_NS and
+                   waiting_ns == sorted(set(waiting_ns)) and waiting_ns[-1] >= said["waited_ns"] - LATE_NS, waiting_ns, said)
         self.check("the pipe has its name", len(names) == 1 and re.fullmatch(r"pipe:\[\d+\]", names.pop()), names)
 
 

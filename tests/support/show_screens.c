@@ -141,7 +141,7 @@ static void findings_set(Ingero__V1__Summary *summary)
 	summary->n_findings = ARRAY_SIZE(list);
 }
 
-/* Account of a main thread that was starved. */
+/* Account of a main thread that was starved, and is in a wait. */
 static void accounts_set(Ingero__V1__Summary *summary)
 {
 	static struct account_made made;
@@ -149,6 +149,7 @@ static void accounts_set(Ingero__V1__Summary *summary)
 
 	list[0] = account_make(&made, account_starved, ARRAY_SIZE(account_starved));
 	list[0]->process_name = figures_text("python");
+	account_make_waiting(&made, &account_waits);
 	summary->accounts = list;
 	summary->n_accounts = 1;
 }

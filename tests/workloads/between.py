@@ -3,7 +3,7 @@
 """A loop of GPU steps that loses its time between the calls, and says by its own clocks how much.
 
     between.py --libraries DIR --loses TO [--seconds N] [--wait-ms N] [--compute-ms N] [--from N] [--threads N] [--objects N]
-               [--pin CPU] [--report FILE]
+               [--pin CPU] [--then-ms N] [--report FILE]
 
 TO is one of
     nothing  each step computes for --compute-ms, and that is all
@@ -24,7 +24,8 @@ TO is one of
     epochs   waits --wait-ms for another process once in 5 s
     gc       collects garbage among --objects objects
     idle     a server that nobody asks: waits on a socket for longer than it lives, but for --wait-ms
-It loses nothing before --from seconds. The report is JSON: the thread's clocks from before its first kernel on, and how long the waits took
+It loses nothing before --from seconds. Once stdin has something to read, loader and child rest --then-ms instead; from then on each
+wait is announced on stdout, 'waits NS' by CLOCK_MONOTONIC. The report is JSON: the thread's clocks from before its first kernel on, and how long the waits took
 (`waited_ns`), the processes that gave what was waited for (`helpers`), the file (`path`) and the threads that held the GIL (`holders`); with gc the CPU time
 of its collections (`collected_ns`), the longest (`longest_ns`) and their number (`collections`).
 """
@@ -69,6 +70,8 @@ class Waits:
 
     def __init__(self, options):
         self.wait_s = options.wait_ms / 1000
+        self.announced = False
+        self.then_s = None if options.then_ms is None else options.then_ms / 1000
         self.threads = options.threads
         self.n_objects = options.objects
         self.collected = {"collected_ns": 0, "longest_ns": 0, "collections": 0}
@@ -77,6 +80,16 @@ class Waits:
         self.loses = options.loses
         self.path = None
         self.wait = self.nothing
+
+    def is_told(self):
+        return self.then_s is not None and bool(select.select([sys.stdin], [], [], 0)[0])
+
+    def rest(self):
+        self.announced = self.is_told()
+        self.rest_as_announced()
+
+    def rest_as_announced(self):
+        time.sleep(self.then_s if self.announced else self.wait_s)
 
     def begin(self):
         prepare = getattr(self, "prepare_" + self.loses, None)
@@ -89,7 +102,7 @@ class Waits:
         if pid == 0:
             for one in mine:
                 one.close()
-            serve(prepare or (lambda: time.sleep(self.wait_s)), give)
+            serve(prepare or self.rest, give)
         self.children.append(pid)
 
     def nothing(self):
@@ -255,7 +268,7 @@ class Waits:
     def child(self):
         pid = os.fork()
         if pid == 0:
-            time.sleep(self.wait_s)
+            self.rest_as_announced()
             os._exit(0)
         os.waitpid(pid, 0)
 
@@ -305,7 +318,7 @@ def clocks():
 
 
 def main():
-    names = [name for name in vars(Waits) if not name.startswith("_") and not name.startswith("prepare_") and name not in ("helper", "begin", "end")]
+    names = [name for name in vars(Waits) if not name.startswith("_") and not name.startswith("prepare_") and name not in ("helper", "begin", "end", "is_told", "rest", "rest_as_announced")]
     parser = argparse.ArgumentParser(description="a loop of GPU steps that loses its time between the calls")
     parser.add_argument("--libraries", required=True)
     parser.add_argument("--loses", choices=names, required=True)
@@ -316,6 +329,7 @@ def main():
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--objects", type=int, default=300000)
     parser.add_argument("--pin", type=int)
+    parser.add_argument("--then-ms", type=float)
     parser.add_argument("--report")
     options = parser.parse_args()
     if options.pin is not None:
@@ -334,6 +348,9 @@ def main():
         model.item()
         compute(options.compute_ms / 1000)
         from_ns = time.monotonic_ns()
+        waits.announced = waits.is_told()
+        if waits.announced:
+            print("waits", from_ns, flush=True)
         waits.wait()
         waited_ns += time.monotonic_ns() - from_ns
         steps += 1

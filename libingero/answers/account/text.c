@@ -125,33 +125,66 @@ static bool is_first_driving(Ingero__V1__Account *const *accounts, size_t i)
 	return true;
 }
 
-int account_append_processes(Ingero__V1__Account *const *accounts, size_t n, size_t most,
-			     const struct text_style *style, struct buf *out)
+static size_t count_processes(Ingero__V1__Account *const *accounts, size_t n)
 {
-	size_t n_processes = 0, n_shown = 0;
-	int r = 0;
+	size_t n_processes = 0;
 
 	for (size_t i = 0; i < n; i++)
 		n_processes += is_first_driving(accounts, i);
+	return n_processes;
+}
+
+/* "python3 train.py 4711", "python3 4711 on node-7" */
+static struct account_title process_label(const Ingero__V1__Account *account)
+{
+	struct account_title label;
+
+	(void)snprintf(label.text, sizeof(label.text), "%s%s%.24s",
+		       trace_process_label(account->process_name, account->program, account->pid, PROCESS_COLUMNS).text,
+		       account->node_told_case ? " on " : "", account->node_told_case ? account->node : "");
+	return label;
+}
+
+int account_append_processes(Ingero__V1__Account *const *accounts, size_t n, size_t most,
+			     const struct text_style *style, struct buf *out)
+{
+	size_t n_processes = count_processes(accounts, n), n_shown = 0;
+	int r = 0;
+
 	for (size_t i = 0; i < n && r == 0; i++) {
-		char first[160] = "";
+		CLEANUP(buf_done) struct buf first = BUF_INIT;
 
 		if (!is_first_driving(accounts, i))
 			continue;
 		if (n_shown + 1 >= most && n_processes > most)
 			break;
 		if (n_processes > 1)
-			(void)snprintf(first, sizeof(first), "%s%s%.24s: ",
-				       trace_process_label(accounts[i]->process_name, accounts[i]->program,
-							   accounts[i]->pid, PROCESS_COLUMNS)
-					       .text,
-				       accounts[i]->node_told_case ? " on " : "",
-				       accounts[i]->node_told_case ? accounts[i]->node : "");
-		r = account_append_short(accounts[i], first, style, out);
+			(void)buf_printf(&first, "%s: ", process_label(accounts[i]).text);
+		r = account_append_short(accounts[i], buf_text(&first), style, out);
 		n_shown++;
 	}
 	if (n_shown < n_processes && r == 0)
 		text_line(out, style, TEXT_DIM, "and %s",
 			  units_things(n_processes - n_shown, "more process", "more processes").text);
 	return r;
+}
+
+void account_append_waiting(Ingero__V1__Account *const *accounts, size_t n, uint64_t least_ns, size_t most,
+			    const struct text_style *style, struct buf *out)
+{
+	size_t n_processes = count_processes(accounts, n), n_shown = 0;
+
+	for (size_t i = 0; i < n && n_shown < most; i++) {
+		struct account_waiting waiting;
+
+		if (!is_first_driving(accounts, i))
+			continue;
+		waiting = account_waiting_of(accounts[i]);
+		if (!waiting.text[0] || waiting.ns < least_ns)
+			continue;
+		text_line(out, style, TEXT_PLAIN, "%s%sbetween calls: %s",
+			  n_processes > 1 ? process_label(accounts[i]).text : "", n_processes > 1 ? ", " : "",
+			  waiting.text);
+		n_shown++;
+	}
 }

@@ -38,3 +38,13 @@ int account_append_short(const Ingero__V1__Account *account, const char *first, 
  */
 int account_append_processes(Ingero__V1__Account *const *accounts, size_t n, size_t most,
 			     const struct text_style *style, struct buf *out);
+
+/**
+ * account_append_waiting() - append a line for the first driving thread of each process that is in a wait between
+ * calls: "between calls: waits 14.2 s so far for a pipe from loader (4720): pipe:[4026]"
+ * @accounts: accounts, driving threads first
+ * @least_ns: shorter waits have no line
+ * @most:     maximum number of lines
+ */
+void account_append_waiting(Ingero__V1__Account *const *accounts, size_t n, uint64_t least_ns, size_t most,
+			    const struct text_style *style, struct buf *out);

@@ -235,6 +235,38 @@ static void cause_of(const Ingero__V1__Account *account, const Ingero__V1__Accou
 	}
 }
 
+struct account_waiting account_waiting_of(const Ingero__V1__Account *account)
+{
+	static const char waits[] = "waits ";
+	const Ingero__V1__AccountPart *part = account->waiting;
+	struct account_waiting waiting = { .ns = 0 };
+	CLEANUP(buf_done) struct buf text = BUF_INIT;
+	struct cause who = { .ns = 0 }, what = { .ns = 0 };
+	enum cause_group group;
+	const char *label;
+
+	if (!part || strcmp(part->where, "between") != 0)
+		return waiting;
+	group = account_group_of(account, part);
+	label = group_words[group].label;
+	if (text_begins(label, waits))
+		(void)buf_printf(&text, "%s%s so far %s", waits, units_ns(part->ns, 0).text, label + strlen(waits));
+	else
+		(void)buf_printf(&text, "%s for %s so far", group_words[group].brief ? group_words[group].brief : label,
+				 units_ns(part->ns, 0).text);
+	if (part->by && (group == GROUP_PIPE || group == GROUP_SOCKET)) {
+		who_format(account, part->by, group, &who);
+		(void)buf_printf(&text, " %s%s", group_words[group].link, who.text);
+	}
+	if (group != GROUP_GIL)
+		resource_format(part->resource, &what);
+	if (what.text[0])
+		(void)buf_printf(&text, ": %s", what.text);
+	waiting.ns = part->ns;
+	(void)snprintf(waiting.text, sizeof(waiting.text), "%s", buf_text(&text));
+	return waiting;
+}
+
 /* The chain with the most time is told. */
 static void cause_chain_add(struct cause *to, const struct cause *more)
 {

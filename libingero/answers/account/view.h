@@ -26,6 +26,14 @@ struct account_view {
 		.wall_ns = 0                                                                                           \
 	}
 
+struct account_waiting {
+	char text[224]; /* "waits 14.2 s so far for a pipe from loader (4720): pipe:[4026]"; "": in no wait */
+	uint64_t ns;	/* its length so far */
+};
+
+/** account_waiting_of() - the wait between calls that the thread of the account is in */
+struct account_waiting account_waiting_of(const Ingero__V1__Account *account);
+
 void account_view_done(struct account_view *view);
 /**
  * account_view_build() - make the lines of an account

@@ -73,6 +73,14 @@ int main(void)
 	f.summary.accounts = list;
 	f.summary.n_accounts = 1;
 	CHECK("a line", strstr(live_screen(), "\n60 % waits for a pipe · 19 % cudaStreamSync · 14 % Python\n"));
+	account_make_waiting(&made[0], &account_waits);
+	CHECK("and what it waits for now",
+	      strstr(live_screen(),
+		     " Python\nbetween calls: waits 14.2 s so far for a pipe from loader (4720): pipe:[4026]\n"));
+	made[0].account.waiting->ns = 700 * MS;
+	CHECK("not what has only begun", !strstr(live_screen(), "so far"));
+	made[0].account.waiting->ns = 14200 * MS;
+	CHECK("nor what is over", !strstr(summary(), "so far"));
 	CHECK("and not the wait", !strstr(live_screen(), "main thread"));
 	CHECK("nor a sentence on it", !strstr(summary(), "was in no CUDA call"));
 	CHECK("five lines",

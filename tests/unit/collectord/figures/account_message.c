@@ -298,8 +298,80 @@ static void split(size_t c)
 		ARRAY_DONE(&accounts[i].parts);
 }
 
+/* The wait that thread 11 is in, among all of its waits. */
+static const struct {
+	const char *name;
+	struct account_wait waits[6];
+	const char *text;
+} waiting[] = {
+#define LONG(t) .is_open = true, .tid = (t), .ns = 900 * MS, .max_ns = 14200 * MS
+#define FOR(c, k, r) .class = BLAME_##c, .kind = RESOURCE_##k, .resource = (r)
+#define ENDED(ms, waker, owner)                                                                                        \
+	.ns = (ms)*MS, .waker_tgid = (waker), .waker_tid = (waker), .waker_uid = (owner), .waker_comm = "loader"
+	{ "none", { { .tid = 11, FOR(OTHER, PIPE, 7), ENDED(90, 4720, READER) } }, "" },
+	{ "another thread's", { { LONG(12), FOR(OTHER, PIPE, 7) } }, "" },
+	{ "of a sum of threads", { { LONG(0), FOR(OTHER, PIPE, 7) } }, "" },
+	{ "between calls, so far", { { LONG(11), FOR(OTHER, PIPE, 7) } }, "between other 14200 pipe(pipe:[7]); " },
+	{ "in a call",
+	  { { LONG(11), FOR(OTHER, PIPE, 7), .op = SYNC } },
+	  "in cudaStreamSynchronize other 14200 pipe(pipe:[7]); " },
+	{ "sleep", { { LONG(11), .class = BLAME_SLEEP } }, "between sleep 14200; " },
+	{ "who wrote to it before",
+	  { { LONG(11), FOR(OTHER, PIPE, 7) },
+	    { .tid = 11, FOR(OTHER, PIPE, 7), ENDED(90, 4720, READER) },
+	    { .tid = 11, FOR(OTHER, PIPE, 7), ENDED(10, 4721, READER) },
+	    { .tid = 11, FOR(OTHER, PIPE, 8), ENDED(500, 4722, READER) },
+	    { .tid = 12, FOR(OTHER, PIPE, 7), ENDED(500, 4723, READER) } },
+	  "between other 14200 pipe(pipe:[7]) by loader 4720/4720; " },
+	{ "another user's",
+	  { { LONG(11), FOR(OTHER, PIPE, 7) }, { .tid = 11, FOR(OTHER, PIPE, 7), ENDED(90, 4720, OTHER) } },
+	  "between other 14200 pipe(pipe:[7]) by  0/0 uid 2000; " },
+	{ "a lock has no other end",
+	  { { LONG(11), FOR(LOCK, FUTEX, 16) }, { .tid = 11, FOR(LOCK, FUTEX, 16), ENDED(90, 4711, READER) } },
+	  "between lock 14200 futex(0x10); " },
+#undef LONG
+#undef FOR
+#undef ENDED
+};
+
+static void waits(size_t c)
+{
+	static const struct program no_program;
+	struct account_part part = BETWEEN(OTHER, 900);
+	struct account account = { .tid = 11, .wall_ns = part.ns };
+	struct account_process process = {
+		.pid = 4711,
+		.uid = READER,
+		.name = "python3",
+		.program = &no_program,
+		.accounts = &account,
+		.n_accounts = 1,
+		.all_waits = waiting[c].waits,
+		.op_name = op_name,
+		.may_name = may_name,
+	};
+	CLEANUP(arena_done) struct arena arena = ARENA_INIT;
+	CLEANUP(buf_done) struct buf text = BUF_INIT;
+	Ingero__V1__Account *message, told = INGERO__V1__ACCOUNT__INIT;
+
+	(void)ARRAY_PUSH(&account.parts, part);
+	while (process.n_all_waits < ARRAY_SIZE(waiting[c].waits) && waiting[c].waits[process.n_all_waits].ns)
+		process.n_all_waits++;
+	message = account_to_message(&process, &account, &arena);
+	CHECK(waiting[c].name, message != NULL);
+	if (message && message->waiting) {
+		told.parts = &message->waiting;
+		told.n_parts = 1;
+		parts_format(&told, &text);
+	}
+	CHECK_STR_EQ(waiting[c].name, buf_text(&text), waiting[c].text);
+	ARRAY_DONE(&account.parts);
+}
+
 int main(void)
 {
+	for (size_t c = 0; c < ARRAY_SIZE(waiting); c++)
+		waits(c);
 	for (size_t c = 0; c < ARRAY_SIZE(cases); c++)
 		split(c);
 	return check_result();

@@ -32,14 +32,17 @@ struct part_row {
 /* Everything that one Account points at. */
 struct account_made {
 	Ingero__V1__Account account;
-	Ingero__V1__AccountPart parts[ACCOUNT_PARTS_MAX], *list[ACCOUNT_PARTS_MAX];
-	Ingero__V1__Resource resources[ACCOUNT_PARTS_MAX];
-	Ingero__V1__Waker wakers[ACCOUNT_PARTS_MAX];
-	struct chain_made {
-		Ingero__V1__Hop hops[4], *list[4];
-		Ingero__V1__Resource resources[4];
-		Ingero__V1__Waker wakers[4];
-	} chains[ACCOUNT_PARTS_MAX];
+	Ingero__V1__AccountPart *list[ACCOUNT_PARTS_MAX];
+	struct part_made {
+		Ingero__V1__AccountPart part;
+		Ingero__V1__Resource resource;
+		Ingero__V1__Waker waker;
+		struct chain_made {
+			Ingero__V1__Hop hops[4], *list[4];
+			Ingero__V1__Resource resources[4];
+			Ingero__V1__Waker wakers[4];
+		} chain;
+	} parts[ACCOUNT_PARTS_MAX], waiting;
 };
 
 static inline void chain_make(const struct hop_row *rows, struct chain_made *made, Ingero__V1__AccountPart *part)
@@ -66,6 +69,40 @@ static inline void chain_make(const struct hop_row *rows, struct chain_made *mad
 	}
 }
 
+static inline Ingero__V1__AccountPart *part_make(struct part_made *made, const struct part_row *row)
+{
+	Ingero__V1__AccountPart *part = &made->part;
+
+	*part = (Ingero__V1__AccountPart)INGERO__V1__ACCOUNT_PART__INIT;
+	part->where = figures_text(row->where);
+	part->class_ = figures_text(row->class);
+	part->ns = row->ns;
+	if (row->op) {
+		part->op_told_case = INGERO__V1__ACCOUNT_PART__OP_TOLD_OP;
+		part->op = figures_text(row->op);
+	}
+	if (row->kind) {
+		part->resource = &made->resource;
+		*part->resource = (Ingero__V1__Resource)INGERO__V1__RESOURCE__INIT;
+		part->resource->kind = figures_text(row->kind);
+		part->resource->name = figures_text(row->name);
+		if (row->device) {
+			part->resource->device_told_case = INGERO__V1__RESOURCE__DEVICE_TOLD_DEVICE;
+			part->resource->device = figures_text(row->device);
+		}
+	}
+	if (row->by) {
+		part->by = &made->waker;
+		*part->by = (Ingero__V1__Waker)INGERO__V1__WAKER__INIT;
+		part->by->pid = row->by_pid;
+		part->by->tid = row->by_tid;
+		part->by->uid = row->by_uid;
+		part->by->comm = figures_text(row->by);
+	}
+	chain_make(row->chain, &made->chain, part);
+	return part;
+}
+
 /* The main thread of python3 4711, which drives. The rows end with one of 0 ns, or with the last. */
 static inline Ingero__V1__Account *account_make(struct account_made *a, const struct part_row *rows, size_t n)
 {
@@ -77,40 +114,17 @@ static inline Ingero__V1__Account *account_make(struct account_made *a, const st
 	a->account.is_driving = 1;
 	a->account.parts = a->list;
 	for (size_t i = 0; i < n && rows[i].ns; i++) {
-		Ingero__V1__AccountPart *part = &a->parts[i];
-
-		*part = (Ingero__V1__AccountPart)INGERO__V1__ACCOUNT_PART__INIT;
-		part->where = figures_text(rows[i].where);
-		part->class_ = figures_text(rows[i].class);
-		part->ns = rows[i].ns;
-		a->account.wall_ns += part->ns;
-		if (rows[i].op) {
-			part->op_told_case = INGERO__V1__ACCOUNT_PART__OP_TOLD_OP;
-			part->op = figures_text(rows[i].op);
-		}
-		if (rows[i].kind) {
-			part->resource = &a->resources[i];
-			*part->resource = (Ingero__V1__Resource)INGERO__V1__RESOURCE__INIT;
-			part->resource->kind = figures_text(rows[i].kind);
-			part->resource->name = figures_text(rows[i].name);
-			if (rows[i].device) {
-				part->resource->device_told_case = INGERO__V1__RESOURCE__DEVICE_TOLD_DEVICE;
-				part->resource->device = figures_text(rows[i].device);
-			}
-		}
-		if (rows[i].by) {
-			part->by = &a->wakers[i];
-			*part->by = (Ingero__V1__Waker)INGERO__V1__WAKER__INIT;
-			part->by->pid = rows[i].by_pid;
-			part->by->tid = rows[i].by_tid;
-			part->by->uid = rows[i].by_uid;
-			part->by->comm = figures_text(rows[i].by);
-		}
-		chain_make(rows[i].chain, &a->chains[i], part);
-		a->list[i] = part;
+		a->list[i] = part_make(&a->parts[i], &rows[i]);
+		a->account.wall_ns += rows[i].ns;
 		a->account.n_parts++;
 	}
 	return &a->account;
+}
+
+/* The wait that its thread is in. */
+static inline void account_make_waiting(struct account_made *a, const struct part_row *row)
+{
+	a->account.waiting = part_make(&a->waiting, row);
 }
 
 /* A loop that is starved by its loader, beside a hog. */
@@ -155,3 +169,13 @@ static const struct part_row account_starved[] = {
 	{ .where = "between", .class = "sleep", .ns = 300 * MS },
 	{ .where = "not_known", .class = "other", .ns = 300 * MS },
 };
+
+static const struct part_row account_waits = { .where = "between",
+					       .class = "network",
+					       .ns = 14200 * MS,
+					       .kind = "pipe",
+					       .name = "pipe:[4026]",
+					       .by_pid = 4720,
+					       .by_tid = 4720,
+					       .by_uid = 1000,
+					       .by = "loader" };

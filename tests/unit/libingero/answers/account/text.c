@@ -306,6 +306,67 @@ static void processes(void)
 		     "and 2 more processes\n");
 }
 
+/* The wait that the thread is in, and how its line reads. */
+static const struct {
+	struct part_row row; /* .ns 0: of 14.2 s */
+	const char *text;
+} waits[] = {
+#define WAITS(c, k, n) .where = "between", .class = (c), .kind = (k), .name = (n)
+	{ { WAITS("other", "pipe", "pipe:[4026]") }, "waits 14.2 s so far for a pipe: pipe:[4026]" },
+	{ { WAITS("other", "pipe", "pipe:[4026]"), .by_pid = 4720, .by_tid = 4720, .by_uid = 1000, .by = "loader" },
+	  "waits 14.2 s so far for a pipe from loader (4720): pipe:[4026]" },
+	{ { WAITS("network", "peer", "127.0.0.1:80"), .by_pid = 0, .by_tid = 0, .by_uid = 4294900000u, .by = "" },
+	  "waits 14.2 s so far for a socket from a process of uid 4294900000: 127.0.0.1:80" },
+	{ { WAITS("other", "child", "4720") }, "waits 14.2 s so far for a child process: 4720" },
+	{ { WAITS("lock", "gil", "0x10") }, "waits 14.2 s so far for the GIL" },
+	{ { WAITS("lock", "futex", "0x10") }, "waits 14.2 s so far for a lock: 0x10" },
+	{ { WAITS("block_io", "inode", "/data/train.bin"), .device = "sda" },
+	  "waits 14.2 s so far for a disk: /data/train.bin (sda)" },
+	{ { WAITS("sleep", NULL, NULL) }, "sleeping for 14.2 s so far" },
+	{ { WAITS("other", NULL, NULL) }, "blocked for 14.2 s so far" },
+	{ { WAITS("device", NULL, NULL) }, "waits 14.2 s so far in the GPU driver" },
+#undef WAITS
+	/* A call in progress has a line of its own. */
+	{ { .where = "in", .class = "device", .op = "cudaFree" }, "" },
+};
+
+static void waiting(void)
+{
+	static struct account_made threads[3];
+	Ingero__V1__Account *list[ARRAY_SIZE(threads)];
+	CLEANUP(buf_done) struct buf out = BUF_INIT;
+
+	for (size_t i = 0; i < ARRAY_SIZE(waits); i++) {
+		struct part_row row = waits[i].row;
+
+		row.ns = 14200 * MS;
+		(void)account_make(&made, account_starved, ARRAY_SIZE(account_starved));
+		CHECK_STR_EQ(waits[i].text, account_waiting_of(&made.account).text, "");
+		account_make_waiting(&made, &row);
+		CHECK_STR_EQ(waits[i].text, account_waiting_of(&made.account).text, waits[i].text);
+	}
+
+	for (size_t i = 0; i < ARRAY_SIZE(threads); i++) {
+		list[i] = account_make(&threads[i], account_starved, ARRAY_SIZE(account_starved));
+		list[i]->pid = list[i]->tid = (uint32_t)(4711 + i);
+		account_make_waiting(&threads[i], &account_waits);
+	}
+	account_append_waiting(list, 1, S, 3, &plain, &out);
+	CHECK_STR_EQ("one process", buf_text(&out),
+		     "between calls: waits 14.2 s so far for a pipe from loader (4720): pipe:[4026]\n");
+	buf_consume(&out, out.n);
+	list[1]->waiting->ns = S - 1;
+	account_append_waiting(list, 3, S, 3, &plain, &out);
+	CHECK_STR_EQ("each process, long waits alone", buf_text(&out),
+		     "python3 4711, between calls: waits 14.2 s so far for a pipe from loader (4720):…\n"
+		     "python3 4713, between calls: waits 14.2 s so far for a pipe from loader (4720):…\n");
+	buf_consume(&out, out.n);
+	list[1]->waiting->ns = S;
+	account_append_waiting(list, 3, S, 1, &plain, &out);
+	CHECK_STR_EQ("few lines", buf_text(&out),
+		     "python3 4711, between calls: waits 14.2 s so far for a pipe from loader (4720):…\n");
+}
+
 static void no_wider(void)
 {
 	(void)account_make(&made, account_starved, ARRAY_SIZE(account_starved));
@@ -330,6 +391,7 @@ int main(void)
 	percents();
 	titles();
 	processes();
+	waiting();
 	no_wider();
 	return check_result();
 }

@@ -106,8 +106,8 @@ int main(void)
 	(void)reply_hog(&reply);
 	accounts_set(1);
 	made[0].account.process_name = figures_text(HOSTILE);
-	made[0].parts[0].by->comm = figures_text(HOSTILE);
-	made[0].parts[2].op = figures_text(HOSTILE);
+	made[0].parts[0].part.by->comm = figures_text(HOSTILE);
+	made[0].parts[2].part.op = figures_text(HOSTILE);
 	reply.finding[0].title = figures_text(HOSTILE);
 	reply.finding[0].process_name = figures_text(HOSTILE);
 	reply.cause[0].comm = figures_text(HOSTILE);
