@@ -30,10 +30,9 @@ static const struct {
 int main(void)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		struct play *p = malloc(sizeof(*p));
+		struct play *p = play_new(i);
 		const struct finding *f;
 
-		play_begin(p, i);
 		for (int second = 0; second < 45; second++) {
 			bool is_spike = cases[i].spike && second >= 30 && second < 33;
 			uint64_t n = second < 5 ? cases[i].at_start : is_spike ? cases[i].spike : cases[i].usual;
@@ -52,8 +51,7 @@ int main(void)
 			CHECK_INT_EQ(cases[i].name, f->start_ns, (cases[i].spike ? 1030 : 1010) * S);
 			CHECK_INT_EQ(cases[i].name, play_evidence(f, "alloc_calls"), cases[i].spike ? 30 : 3500);
 		}
-		play_end(p);
-		free(p);
+		play_free(p);
 	}
 	return check_result();
 }

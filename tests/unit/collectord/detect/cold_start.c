@@ -29,10 +29,9 @@ static const struct {
 int main(void)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		struct play *p = malloc(sizeof(*p));
+		struct play *p = play_new(i);
 		const struct finding *f;
 
-		play_begin(p, i);
 		p->identity.start_boot_ns = p->now_ns - cases[i].age_ns;
 		for (int second = 0; second < cases[i].seconds; second++) {
 			if (second == 0) {
@@ -59,8 +58,7 @@ int main(void)
 			CHECK_INT_EQ(cases[i].name, f->end_ns, 1001 * S);
 			CHECK_INT_EQ(cases[i].name, f->measured, 0);
 		}
-		play_end(p);
-		free(p);
+		play_free(p);
 	}
 	return check_result();
 }

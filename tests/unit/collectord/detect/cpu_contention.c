@@ -8,10 +8,9 @@
 
 static struct finding run(double hog, double quota, uint64_t tick_ns, uint64_t seed, size_t *ret_n)
 {
-	struct play *p = malloc(sizeof(*p));
+	struct play *p = play_new(seed);
 	struct finding first = { .kind = "" };
 
-	play_begin(p, seed);
 	/* Whatever the length of a tick, what it holds is made second by second. */
 	for (int i = 0; i < 10 + SECONDS; i++) {
 		play_training(p, i < 10 ? 0 : hog, i < 10 ? 0 : quota);
@@ -21,8 +20,7 @@ static struct finding run(double hog, double quota, uint64_t tick_ns, uint64_t s
 	*ret_n = p->n_findings;
 	if (play_first(p))
 		first = *play_first(p);
-	play_end(p);
-	free(p);
+	play_free(p);
 	return first;
 }
 
@@ -122,9 +120,8 @@ static const struct {
 static void check_groups(void)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(groups); i++) {
-		struct play *p = malloc(sizeof(*p));
+		struct play *p = play_new(i);
 
-		play_begin(p, i);
 		for (int second = 0; second < 10; second++) {
 			play_waits(p, "cudaStreamSynchronize", 100, 4 * MS, 5 * MS, 0, BLAME_DEVICE);
 			for (size_t k = 0; k < ARRAY_SIZE(groups[i].tgids) && groups[i].tgids[k]; k++)
@@ -140,8 +137,7 @@ static void check_groups(void)
 		CHECK_INT_EQ(groups[i].name, p->findings[0].cause.processes, groups[i].n_culprits);
 		CHECK(groups[i].name,
 		      strncmp(p->findings[0].advice[0], groups[i].advice, strlen(groups[i].advice)) == 0);
-		play_end(p);
-		free(p);
+		play_free(p);
 	}
 }
 
@@ -159,26 +155,23 @@ static void check_nobody(void)
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		struct play *p = malloc(sizeof(*p));
+		struct play *p = play_new(i);
 
-		play_begin(p, i);
 		for (int second = 0; second < 20; second++) {
 			play_waits(p, "cudaStreamSynchronize", 100, 7 * MS, rows[i].each_ns, 0, BLAME_DEVICE);
 			CHECK_INT_EQ(rows[i].name, play_tick(p, S), 0);
 		}
 		CHECK_INT_EQ(rows[i].name, p->n_findings, rows[i].n);
 		CHECK_INT_EQ(rows[i].name, p->findings[0].severity, rows[i].severity);
-		play_end(p);
-		free(p);
+		play_free(p);
 	}
 }
 
 /* Several stay one finding, whoever of them has most; one that becomes nearly all is another. */
 static void check_takes_over(void)
 {
-	struct play *p = malloc(sizeof(*p));
+	struct play *p = play_new(0);
 
-	play_begin(p, 0);
 	for (int second = 0; second < 40; second++) {
 		play_waits(p, "cudaStreamSynchronize", 100, 4 * MS, 5 * MS, 0, BLAME_DEVICE);
 		for (uint32_t k = 0; k < 6 && second < 20; k++)
@@ -192,16 +185,14 @@ static void check_takes_over(void)
 	CHECK_INT_EQ("takes over", p->n_findings, 2);
 	CHECK("takes over", p->findings[0].cause.is_several && !p->findings[1].cause.is_several);
 	CHECK_INT_EQ("takes over", p->findings[1].cause.pid, 9);
-	play_end(p);
-	free(p);
+	play_free(p);
 }
 
 /* Who ran is known of a hundredth of what was lost, then of all: only then somebody is named. */
 static void check_known(void)
 {
-	struct play *p = malloc(sizeof(*p));
+	struct play *p = play_new(0);
 
-	play_begin(p, 0);
 	for (int second = 0; second < 40; second++) {
 		struct account *a = play_account(p, PLAY_PID, true);
 
@@ -216,8 +207,7 @@ static void check_known(void)
 	CHECK_INT_EQ("nobody known", p->findings[0].cause.processes, 0);
 	CHECK_INT_EQ("nobody known", p->findings[0].severity, FINDING_HIGH);
 	CHECK_INT_EQ("known", p->findings[1].cause.pid, PLAY_HOG);
-	play_end(p);
-	free(p);
+	play_free(p);
 }
 
 /* Milliseconds of a second of the driving thread, which computes in the rest of it. */
@@ -262,11 +252,10 @@ static const struct {
 static void check_accounts(void)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(accounts); i++) {
-		struct play *p = malloc(sizeof(*p));
+		struct play *p = play_new(i);
 		const struct finding *f = p->findings;
 		const char *name = accounts[i].name;
 
-		play_begin(p, i);
 		p->but = "host_bound";
 		for (int second = 0; second < 20; second++) {
 			struct account *a = play_account(p, 1, true);
@@ -310,17 +299,15 @@ static void check_accounts(void)
 			CHECK_INT_EQ(name, play_evidence(f, "in_op_ns"),
 				     f->op ? (int64_t)(20 * accounts[i].in * MS) : -1);
 		}
-		play_end(p);
-		free(p);
+		play_free(p);
 	}
 }
 
 /* Not measured is not zero. */
 static void check_unmeasured(void)
 {
-	struct play *p = malloc(sizeof(*p));
+	struct play *p = play_new(0);
 
-	play_begin(p, 0);
 	p->tick.measured = (uint16_t)(ALL_CLASSES & ~MEASURED(BLAME_RUNNABLE));
 	for (int second = 0; second < 10; second++) {
 		play_training(p, 0.5, 0);
@@ -334,8 +321,7 @@ static void check_unmeasured(void)
 	}
 	CHECK_INT_EQ("quota unmeasured", p->n_findings, 1);
 	CHECK("quota unmeasured", p->findings[0].confidence > 0.5 && p->findings[0].confidence < 0.9);
-	play_end(p);
-	free(p);
+	play_free(p);
 }
 
 int main(void)

@@ -35,11 +35,10 @@ static const struct {
 
 static void check_account(size_t i)
 {
-	struct play *p = malloc(sizeof(*p));
+	struct play *p = play_new(1);
 	const struct finding *f = p->findings;
 	const char *name = accounts[i].name;
 
-	play_begin(p, 1);
 	for (int second = 0; second < 20; second++) {
 		struct account *a = play_account(p, PLAY_PID, true);
 
@@ -59,8 +58,7 @@ static void check_account(size_t i)
 	CHECK_INT_EQ(name, play_evidence(f, "between_calls_ns"), 20 * accounts[i].between * MS);
 	CHECK_INT_EQ(name, f->blame_ns[BLAME_QUOTA], f->lost_ns);
 	CHECK_INT_EQ(name, play_blame_sum(f), 20 * S);
-	play_end(p);
-	free(p);
+	play_free(p);
 }
 
 int main(void)
@@ -69,10 +67,9 @@ int main(void)
 		check_account(i);
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		for (uint64_t seed = 0; seed < 10; seed++) {
-			struct play *p = malloc(sizeof(*p));
+			struct play *p = play_new(seed);
 			const struct finding *f;
 
-			play_begin(p, seed);
 			for (int second = 0; second < 155; second++) {
 				play_training(p, second < 5 ? 0 : cases[i].hog, second < 5 ? 0 : cases[i].quota);
 				CHECK_INT_EQ(cases[i].name, play_tick(p, S), 0);
@@ -87,8 +84,7 @@ int main(void)
 				CHECK(cases[i].name, play_evidence(f, "throttled_ratio") > 0.95 * cases[i].quota);
 				CHECK(cases[i].name, strstr(f->advice[0], "cpu.max") != NULL);
 			}
-			play_end(p);
-			free(p);
+			play_free(p);
 		}
 	}
 	return check_result();

@@ -12,20 +12,6 @@ static void seconds_of(struct play *p, int n, double hog)
 	}
 }
 
-static struct play *play_new(uint64_t seed)
-{
-	struct play *p = malloc(sizeof(*p));
-
-	play_begin(p, seed);
-	return p;
-}
-
-static void play_free(struct play *p)
-{
-	play_end(p);
-	free(p);
-}
-
 /* Seconds of a hog of a half, seconds without, and again. */
 static const struct {
 	const char *name;

@@ -139,9 +139,8 @@ int main(void)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		for (uint64_t seed = 0; seed < 10; seed++) {
-			struct play *p = malloc(sizeof(*p));
+			struct play *p = play_new(seed);
 
-			play_begin(p, seed);
 			for (int second = 0; second < 60; second++) {
 				cases[i].second(p, second);
 				CHECK_INT_EQ(cases[i].name, play_tick(p, S), 0);
@@ -151,8 +150,7 @@ int main(void)
 
 				CHECK_STR_EQ(cases[i].name, f->severity <= cases[i].most ? "" : f->kind, "");
 			}
-			play_end(p);
-			free(p);
+			play_free(p);
 		}
 	}
 	return check_result();

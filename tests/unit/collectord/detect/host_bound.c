@@ -147,11 +147,10 @@ static bool says_not_measured(const struct finding *f)
 static void check_collecting(void)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(collecting); i++) {
-		struct play *p = malloc(sizeof(*p));
+		struct play *p = play_new(i);
 		const char *name = collecting[i].name;
 		const struct finding *f, *python;
 
-		play_begin(p, i);
 		for (int second = 0; second < BEGIN + SECONDS; second++) {
 			collecting_second(p, i, second, /* is_measured= */ true);
 			CHECK_INT_EQ(name, play_tick(p, S), 0);
@@ -174,18 +173,16 @@ static void check_collecting(void)
 		if (python)
 			CHECK_INT_EQ(name, python->lost_ns, (SECONDS + 1) * collecting[i].computes * MS);
 		CHECK(name, !python || !says_not_measured(python));
-		play_end(p);
-		free(p);
+		play_free(p);
 	}
 }
 
 /* Where nothing is known of collections, that is said. */
 static void check_not_measured(void)
 {
-	struct play *p = malloc(sizeof(*p));
+	struct play *p = play_new(1);
 	const struct finding *f;
 
-	play_begin(p, 1);
 	for (int second = 0; second < BEGIN + SECONDS; second++) {
 		collecting_second(p, 1, second, /* is_measured= */ false);
 		CHECK_INT_EQ("not measured", play_tick(p, S), 0);
@@ -193,8 +190,7 @@ static void check_not_measured(void)
 	CHECK("no finding of its own", !finding_of(p, "gc"));
 	f = finding_of(p, "python");
 	CHECK("not measured", f && says_not_measured(f));
-	play_end(p);
-	free(p);
+	play_free(p);
 }
 
 int main(void)
@@ -202,11 +198,10 @@ int main(void)
 	check_collecting();
 	check_not_measured();
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		struct play *p = malloc(sizeof(*p));
+		struct play *p = play_new(i);
 		const char *name = cases[i].name;
 		const struct finding *f;
 
-		play_begin(p, i);
 		memset(p->identity.comm, 0, sizeof(p->identity.comm));
 		memcpy(p->identity.comm, cases[i].comm, strlen(cases[i].comm));
 		for (int second = 0; second < BEGIN + SECONDS; second++) {
@@ -231,8 +226,7 @@ int main(void)
 			CHECK_STR_EQ(name, f->title, cases[i].title);
 			CHECK(name, f->op == NULL && f->n_advice > 0);
 		}
-		play_end(p);
-		free(p);
+		play_free(p);
 	}
 	return check_result();
 }

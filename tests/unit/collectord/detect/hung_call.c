@@ -31,12 +31,11 @@ static const struct {
 int main(void)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		struct play *p = malloc(sizeof(*p));
+		struct play *p = play_new(i);
 		enum finding_severity before = 0;
 		const struct finding *f;
 		uint64_t start_ns;
 
-		play_begin(p, i);
 		play_calls(p, "cudaFree", 1, US, BLAME_ON_CPU);
 		if (cases[i].known_calls) {
 			play_calls(p, cases[i].op, cases[i].known_calls, 5 * US, BLAME_ON_CPU);
@@ -77,8 +76,7 @@ int main(void)
 			CHECK_INT_EQ(cases[i].name, f->blame_ns[cases[i].waits], (uint64_t)cases[i].seconds * S);
 			CHECK_STR_EQ(cases[i].name, f->title + strlen(f->title) - 15, "for a long time");
 		}
-		play_end(p);
-		free(p);
+		play_free(p);
 	}
 	return check_result();
 }

@@ -27,10 +27,9 @@ static const struct {
 int main(void)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		struct play *p = malloc(sizeof(*p));
+		struct play *p = play_new(i);
 		const struct finding *f;
 
-		play_begin(p, i);
 		for (int second = 0; second < 60; second++) {
 			play_waits(p, cases[i].op, cases[i].calls, cases[i].each_ns, cases[i].runnable_ns, 0,
 				   BLAME_ON_CPU);
@@ -54,8 +53,7 @@ int main(void)
 			CHECK_INT_IN(cases[i].name, play_evidence(f, "bytes_per_s"), 3200000000, 3400000000);
 			CHECK_INT_EQ(cases[i].name, f->n_calls, FINDING_CALLS_MAX);
 		}
-		play_end(p);
-		free(p);
+		play_free(p);
 	}
 	return check_result();
 }

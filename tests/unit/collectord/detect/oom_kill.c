@@ -44,11 +44,10 @@ static void kill_it(struct play *p, size_t i)
 int main(void)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		struct play *p = malloc(sizeof(*p));
+		struct play *p = play_new(i);
 		const struct finding *f;
 		uint64_t at_ns;
 
-		play_begin(p, i);
 		for (int second = 0; second < 3 && cases[i].has_called; second++) {
 			play_calls(p, "cudaFree", 100, US, BLAME_ON_CPU);
 			CHECK_INT_EQ(cases[i].name, play_tick(p, S), 0);
@@ -79,8 +78,7 @@ int main(void)
 			CHECK_INT_EQ(cases[i].name, p->n_opened, 1);
 			CHECK_INT_EQ(cases[i].name, p->n_closed, 1);
 		}
-		play_end(p);
-		free(p);
+		play_free(p);
 	}
 	return check_result();
 }

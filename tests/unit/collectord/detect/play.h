@@ -61,9 +61,12 @@ static inline void play_told(const struct finding *finding, enum engine_change c
 	p->n_closed += change == ENGINE_CLOSED;
 }
 
-static inline void play_begin(struct play *p, uint64_t seed)
+static inline struct play *play_new(uint64_t seed)
 {
-	memset(p, 0, sizeof(*p));
+	struct play *p = calloc(1, sizeof(*p));
+
+	if (!p)
+		abort();
 	p->now_ns = 1000 * S;
 	p->random = seed * 2654435761u + 1;
 	p->identity = (struct process_identity){
@@ -74,9 +77,10 @@ static inline void play_begin(struct play *p, uint64_t seed)
 	CHECK_INT_EQ("table", process_table_new(&p->table), 0);
 	CHECK_INT_EQ("engine", engine_new(p->table, play_told, p, &p->engine), 0);
 	engine_set_facts(p->engine, &(struct detector_facts){ .n_cpus = 16 });
+	return p;
 }
 
-static inline void play_end(struct play *p)
+static inline void play_free(struct play *p)
 {
 	engine_finish(p->engine, p->now_ns);
 	engine_free(p->engine);
@@ -85,6 +89,7 @@ static inline void play_end(struct play *p)
 		(void)process_unref(p->entries.items[i]);
 	ARRAY_DONE(&p->entries);
 	process_table_free(p->table);
+	free(p);
 }
 
 /* Its entry, which stays. */

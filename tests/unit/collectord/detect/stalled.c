@@ -79,12 +79,11 @@ static void wait_on(struct play *p, size_t i)
 int main(void)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		struct play *p = malloc(sizeof(*p));
+		struct play *p = play_new(i);
 		const char *name = cases[i].name;
 		const struct finding *f;
 		uint64_t start_ns;
 
-		play_begin(p, i);
 		for (int second = 0; second < TRAINED; second++)
 			train(p, name, cases[i].tid);
 		for (int second = 0; second < cases[i].pause; second++)
@@ -114,8 +113,7 @@ int main(void)
 			CHECK(name, f->end_ns != 0);
 			CHECK_STR_EQ(name, f->title, "python made no calls for a long time");
 		}
-		play_end(p);
-		free(p);
+		play_free(p);
 	}
 	return check_result();
 }

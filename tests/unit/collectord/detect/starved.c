@@ -113,11 +113,10 @@ static void second_of(struct play *p, size_t i, uint64_t waits_ns)
 static void check_cases(void)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		struct play *p = malloc(sizeof(*p));
+		struct play *p = play_new(i);
 		const char *name = cases[i].name;
 		const struct finding *f;
 
-		play_begin(p, i);
 		for (int second = 0; second < BEGIN + SECONDS; second++) {
 			if (second == (int)(i % 2) && cases[i].is_forked)
 				play_fork(p, cases[i].waker);
@@ -141,9 +140,34 @@ static void check_cases(void)
 			CHECK_STR_EQ(name, f->title, cases[i].title);
 			CHECK(name, f->op == NULL && f->n_advice > 0);
 		}
-		play_end(p);
-		free(p);
+		play_free(p);
 	}
+}
+
+/* A second in which the main thread makes calls, waits between them, and computes in the rest. */
+static void waiting_second(struct play *p, enum blame_class class, uint64_t waits_ns)
+{
+	struct account *a = play_account(p, MAIN, true);
+
+	play_calls(p, "cudaLaunchKernel", 100, 5 * US, BLAME_ON_CPU);
+	play_between(a, class, waits_ns);
+	play_rest(a, S);
+}
+
+/* A thread waits for what a worker writes into a pipe. */
+static void worker_wait(struct play *p, uint32_t tid, uint32_t worker, uint64_t ns, bool is_meanwhile)
+{
+	play_wait(p, &(struct account_wait){ .ns = ns,
+					     .max_ns = 50 * MS,
+					     .count = 10,
+					     .tid = tid,
+					     .is_meanwhile = is_meanwhile,
+					     .class = BLAME_OTHER,
+					     .kind = RESOURCE_PIPE,
+					     .waker_tgid = worker,
+					     .waker_tid = worker,
+					     .waker_uid = PLAY_UID,
+					     .waker_comm = "python" });
 }
 
 /* A path is what a user makes of it: a remedy holds it as one word, and nothing in it moves a terminal. */
@@ -163,12 +187,10 @@ static void check_paths(void)
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		struct play *p = malloc(sizeof(*p));
+		struct play *p = play_new(i);
 		const struct finding *f;
 
-		play_begin(p, i);
 		for (int second = 0; second < BEGIN + SECONDS; second++) {
-			struct account *a = play_account(p, MAIN, true);
 			struct account_wait wait = { .ns = 500 * MS,
 						     .max_ns = 50 * MS,
 						     .count = 10,
@@ -178,16 +200,13 @@ static void check_paths(void)
 
 			(void)snprintf(wait.name, sizeof(wait.name), "%s", rows[i].path);
 			(void)snprintf(wait.device_name, sizeof(wait.device_name), "%s", rows[i].device);
-			play_calls(p, "cudaLaunchKernel", 100, 5 * US, BLAME_ON_CPU);
-			play_between(a, BLAME_BLOCK_IO, 500 * MS);
-			play_rest(a, S);
+			waiting_second(p, BLAME_BLOCK_IO, 500 * MS);
 			play_wait(p, &wait);
 			CHECK_INT_EQ(rows[i].want, play_tick(p, S), 0);
 		}
 		f = play_find(p, "starved");
 		CHECK_STR_EQ(rows[i].path, f ? f->advice[0] : "", rows[i].want);
-		play_end(p);
-		free(p);
+		play_free(p);
 	}
 }
 
@@ -195,12 +214,10 @@ static void check_paths(void)
  */
 static void check_open(void)
 {
-	struct play *p = malloc(sizeof(*p));
+	struct play *p = play_new(3);
 	const struct finding *f;
 
-	play_begin(p, 3);
 	for (int second = 0; second < BEGIN + 12; second++) {
-		struct account *a = play_account(p, MAIN, true);
 		bool is_last = second % 3 == 2;
 		struct account_wait wait = { .ns = is_last ? 800 * MS : 900 * MS,
 					     .max_ns = (uint64_t)(second % 3 + 1) * 900 * MS,
@@ -215,9 +232,7 @@ static void check_open(void)
 					     .waker_comm = "python" };
 
 		play_fork(p, WORKER);
-		play_calls(p, "cudaLaunchKernel", 100, 5 * US, BLAME_ON_CPU);
-		play_between(a, BLAME_OTHER, 900 * MS);
-		play_rest(a, S);
+		waiting_second(p, BLAME_OTHER, 900 * MS);
 		play_wait(p, &wait);
 		CHECK_INT_EQ("open", play_tick(p, S), 0);
 	}
@@ -225,16 +240,14 @@ static void check_open(void)
 	CHECK_STR_EQ("open", f ? f->cause.kind : "", "loader");
 	CHECK_INT_EQ("waits of 2.6 s, as long as they were", f ? f->lost_ns % (2600 * MS) : 1, 0);
 	CHECK_INT_IN("waits of 2.6 s, as long as they were", f ? f->lost_ns : 0, 4 * 2600 * MS, 6 * 2600 * MS);
-	play_end(p);
-	free(p);
+	play_free(p);
 }
 
 /* Two findings of one time are two, with an id each; how many workers would do is said. */
 static void check_several(void)
 {
-	struct play *p = malloc(sizeof(*p));
+	struct play *p = play_new(1);
 
-	play_begin(p, 1);
 	for (int second = 0; second < 15; second++) {
 		struct account *a = play_account(p, MAIN, true);
 
@@ -244,15 +257,7 @@ static void check_several(void)
 		play_between(a, BLAME_OTHER, 500 * MS);
 		play_rest(a, S);
 		for (uint32_t k = 0; k < 2; k++)
-			play_wait(p, &(struct account_wait){ .ns = 250 * MS,
-							     .max_ns = 50 * MS,
-							     .count = 10,
-							     .tid = MAIN,
-							     .class = BLAME_OTHER,
-							     .kind = RESOURCE_PIPE,
-							     .waker_tgid = WORKER + k,
-							     .waker_uid = PLAY_UID,
-							     .waker_comm = "python" });
+			worker_wait(p, MAIN, WORKER + k, 250 * MS, false);
 		CHECK_INT_EQ("several", play_tick(p, S), 0);
 	}
 	CHECK_INT_EQ("several", p->n_findings, 2);
@@ -261,8 +266,7 @@ static void check_several(void)
 	CHECK_STR_EQ("several", p->findings[1].cause.kind, "disk");
 	CHECK_INT_EQ("several", p->findings[0].cause.processes, 2);
 	CHECK_STR_EQ("several", p->findings[0].advice[0], "more workers while CPUs are free: num_workers 2 -> 4");
-	play_end(p);
-	free(p);
+	play_free(p);
 }
 
 /* A wait that another thread of the process ends, in milliseconds of a second. */
@@ -285,19 +289,15 @@ static const struct {
 static void check_hops(void)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(hops); i++) {
-		struct play *p = malloc(sizeof(*p));
+		struct play *p = play_new(i);
 		const struct finding *f;
 
-		play_begin(p, i);
 		for (int second = 0; second < 15; second++) {
-			struct account *a = play_account(p, MAIN, true);
-
 			play_fork(p, WORKER);
-			play_calls(p, "cudaLaunchKernel", 100, 5 * US, BLAME_ON_CPU);
-			play_between(a, BLAME_LOCK, 500 * MS);
-			play_rest(a, S);
+			waiting_second(p, BLAME_LOCK, 500 * MS);
 			if (!hops[i].is_quiet) {
-				a = play_account(p, OTHER_THREAD, false);
+				struct account *a = play_account(p, OTHER_THREAD, false);
+
 				play_in(a, "cudaLaunchKernel", BLAME_ON_CPU, hops[i].other_cpu * MS);
 				play_between(a, BLAME_OTHER, hops[i].other_waits * MS);
 				play_rest(a, S);
@@ -311,24 +311,13 @@ static void check_hops(void)
 							     .waker_tgid = PLAY_PID,
 							     .waker_tid = OTHER_THREAD,
 							     .waker_uid = PLAY_UID });
-			play_wait(p, &(struct account_wait){ .ns = hops[i].other_waits * MS,
-							     .max_ns = 50 * MS,
-							     .count = 10,
-							     .tid = OTHER_THREAD,
-							     .is_meanwhile = hops[i].is_quiet,
-							     .class = BLAME_OTHER,
-							     .kind = RESOURCE_PIPE,
-							     .waker_tgid = WORKER,
-							     .waker_tid = WORKER,
-							     .waker_uid = PLAY_UID,
-							     .waker_comm = "python" });
+			worker_wait(p, OTHER_THREAD, WORKER, hops[i].other_waits * MS, hops[i].is_quiet);
 			CHECK_INT_EQ(hops[i].name, play_tick(p, S), 0);
 		}
 		f = play_find(p, "starved");
 		CHECK_STR_EQ(hops[i].name, f ? f->cause.kind : "", hops[i].cause);
 		CHECK_INT_EQ(hops[i].name, f ? f->cause.pid : 0, hops[i].pid);
-		play_end(p);
-		free(p);
+		play_free(p);
 	}
 }
 
@@ -375,27 +364,13 @@ static void meanwhile(struct play *p, uint32_t tid, enum blame_class class, enum
 static void check_chains(void)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(chains); i++) {
-		struct play *p = malloc(sizeof(*p));
+		struct play *p = play_new(i);
 		const struct finding *f;
 
-		play_begin(p, i);
 		for (int second = 0; second < 15; second++) {
-			struct account *a = play_account(p, MAIN, true);
-
 			play_fork(p, WORKER);
-			play_calls(p, "cudaLaunchKernel", 100, 5 * US, BLAME_ON_CPU);
-			play_between(a, BLAME_OTHER, 500 * MS);
-			play_rest(a, S);
-			play_wait(p, &(struct account_wait){ .ns = 500 * MS,
-							     .max_ns = 50 * MS,
-							     .count = 10,
-							     .tid = MAIN,
-							     .class = BLAME_OTHER,
-							     .kind = RESOURCE_PIPE,
-							     .waker_tgid = WORKER,
-							     .waker_tid = WORKER,
-							     .waker_uid = PLAY_UID,
-							     .waker_comm = "python" });
+			waiting_second(p, BLAME_OTHER, 500 * MS);
+			worker_wait(p, MAIN, WORKER, 500 * MS, false);
 			meanwhile(p, WORKER, chains[i].class, chains[i].kind, chains[i].ms * MS, chains[i].waker);
 			meanwhile(p, WORKER, BLAME_MEMORY, RESOURCE_NONE, chains[i].ms ? (500 - chains[i].ms) * MS : 0,
 				  0);
@@ -417,8 +392,7 @@ static void check_chains(void)
 				     chains[i].last_ms * MS);
 			CHECK_INT_EQ(chains[i].name, chain->n ? chain->hop[0].pid : WORKER, WORKER);
 		}
-		play_end(p);
-		free(p);
+		play_free(p);
 	}
 }
 
@@ -439,16 +413,11 @@ static void check_short_waits(void)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(short_waits); i++) {
 		struct account_wait wait = { .max_ns = 5 * MS, .count = 10, .tid = MAIN, .class = BLAME_BLOCK_IO };
-		struct play *p = malloc(sizeof(*p));
+		struct play *p = play_new(i);
 		const struct finding *f;
 
-		play_begin(p, i);
 		for (int second = 0; second < BEGIN + SECONDS; second++) {
-			struct account *a = play_account(p, MAIN, true);
-
-			play_calls(p, "cudaLaunchKernel", 100, 5 * US, BLAME_ON_CPU);
-			play_between(a, BLAME_BLOCK_IO, 500 * MS);
-			play_rest(a, S);
+			waiting_second(p, BLAME_BLOCK_IO, 500 * MS);
 			wait.ns = short_waits[i].read * MS;
 			wait.kind = RESOURCE_INODE;
 			if (wait.ns)
@@ -462,8 +431,7 @@ static void check_short_waits(void)
 		f = play_find(p, "starved");
 		CHECK_STR_EQ(short_waits[i].name, f ? f->cause.kind : "", short_waits[i].cause);
 		CHECK_INT_EQ(short_waits[i].name, f ? f->lost_ns : 0, (SECONDS + 1) * short_waits[i].lost * MS);
-		play_end(p);
-		free(p);
+		play_free(p);
 	}
 }
 
@@ -482,10 +450,9 @@ static const struct {
 static void check_epochs(void)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(epochs); i++) {
-		struct play *p = malloc(sizeof(*p));
+		struct play *p = play_new(i);
 		enum finding_severity worst = 0;
 
-		play_begin(p, i);
 		p->but = "host_bound";
 		for (int second = 0; second < 200; second++) {
 			bool is_waiting = second % (epochs[i].waits + epochs[i].pause) < epochs[i].waits;
@@ -496,17 +463,15 @@ static void check_epochs(void)
 		for (size_t k = 0; k < p->n_findings; k++)
 			worst = MAX(worst, p->findings[k].severity);
 		CHECK_INT_EQ(epochs[i].name, worst, epochs[i].severity);
-		play_end(p);
-		free(p);
+		play_free(p);
 	}
 }
 
 /* A process that begins, and one without calls, are no matter of this. */
 static void check_others(void)
 {
-	struct play *p = malloc(sizeof(*p));
+	struct play *p = play_new(1);
 
-	play_begin(p, 1);
 	p->but = "host_bound";
 	for (int second = 0; second < BEGIN - 1; second++) {
 		second_of(p, 2, 900 * MS);
@@ -524,25 +489,22 @@ static void check_others(void)
 		CHECK_INT_EQ("no calls", play_tick(p, S), 0);
 	}
 	CHECK_INT_EQ("no calls", p->n_findings, 0);
-	play_end(p);
-	free(p);
+	play_free(p);
 }
 
 /* A process that forks and ends without a call is not remembered. */
 static void check_forgets(void)
 {
-	struct play *p = malloc(sizeof(*p));
+	struct play *p = play_new(1);
 	struct engine_counts counts;
 
-	play_begin(p, 1);
 	play_fork(p, WORKER);
 	engine_counts(p->engine, &counts);
 	CHECK_INT_EQ("forked", counts.processes, 1);
 	play_exit(p);
 	engine_counts(p->engine, &counts);
 	CHECK_INT_EQ("ended", counts.processes, 0);
-	play_end(p);
-	free(p);
+	play_free(p);
 }
 
 int main(void)
