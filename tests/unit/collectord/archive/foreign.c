@@ -3,27 +3,12 @@
  * Databases recorded by Ingero itself are read whole: rows, names, incarnations, stacks, chains, figures.
  */
 #include "archive/foreign/foreign.h"
-#include "archive/foreign/import.h"
 #include "archive/read/order.h"
 
 #include <errno.h>
-#include <sqlite3.h>
 
-#include "tests/support/check.h"
+#include "imported.h"
 #include "tests/support/ingero_db.h"
-
-static struct store_reader *file_open(const char *name, struct sqlite3 *db, struct sqlite3 **ret_imported)
-{
-	struct read_scope scope = { .all = true };
-	char why[READ_WHY_BYTES] = "";
-	struct store_reader *reader = NULL;
-
-	CHECK_INT_EQ(name, foreign_import(db, &scope, true, why, ret_imported), 0);
-	CHECK_STR_EQ(name, why, "");
-	if (*ret_imported)
-		CHECK_INT_EQ(name, store_reader_open(*ret_imported, &scope, why, &reader), 0);
-	return reader;
-}
 
 /* What a walk over rows adds up to. */
 struct sums {
@@ -162,18 +147,15 @@ static void recordings_check(void)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(recordings); i++) {
 		const char *name = recordings[i].name;
-		struct sqlite3 *db = ingero_db_open(name, false);
-		struct sqlite3 *imported = NULL;
-		struct store_reader *reader = db ? file_open(name, db, &imported) : NULL;
+		struct imported imported = imported_open(name, ingero_db_open(name, false));
+		struct store_reader *reader = imported.reader;
 		struct read_filter all = { .columns = BLOCK_ALL_COLUMNS };
 		struct counts counts;
 		struct sums sums;
 		uint64_t n, from, to;
 
-		CHECK(name, reader != NULL);
 		if (!reader) {
-			sqlite3_close(imported);
-			sqlite3_close(db);
+			imported_close(&imported);
 			continue;
 		}
 		sums = rows_sum(name, reader, &all);
@@ -217,9 +199,7 @@ static void recordings_check(void)
 		CHECK_INT_EQ(name, counts.n, recordings[i].buckets);
 		CHECK_INT_EQ(name, counts.calls, recordings[i].rows);
 		CHECK_INT_EQ(name, counts.untimed, recordings[i].untimed);
-		store_reader_close(reader);
-		sqlite3_close(imported);
-		sqlite3_close(db);
+		imported_close(&imported);
 	}
 }
 
@@ -283,15 +263,12 @@ static void said_check(void)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(said); i++) {
 		const char *name = said[i].name;
-		struct sqlite3 *db = ingero_db_open(name, false);
-		struct sqlite3 *imported = NULL;
-		struct store_reader *reader = db ? file_open(name, db, &imported) : NULL;
+		struct imported imported = imported_open(name, ingero_db_open(name, false));
+		struct store_reader *reader = imported.reader;
 		struct slow slow = { .source = said[i].source, .op = said[i].op };
 
-		CHECK(name, reader != NULL);
 		if (!reader) {
-			sqlite3_close(imported);
-			sqlite3_close(db);
+			imported_close(&imported);
 			continue;
 		}
 		CHECK_INT_EQ(name, store_reader_findings(reader, 0, 0, slow_finding, &slow), 0);
@@ -306,9 +283,7 @@ static void said_check(void)
 		CHECK_INT_IN(name, slow.p99_ns, said[i].p99_low_ns, said[i].p99_high_ns);
 		CHECK_INT_IN(name, slow.ratio * 10, said[i].ratio_low * 10, said[i].ratio_high * 10);
 		histogram_done(&slow.durations);
-		store_reader_close(reader);
-		sqlite3_close(imported);
-		sqlite3_close(db);
+		imported_close(&imported);
 	}
 }
 

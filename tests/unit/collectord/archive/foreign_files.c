@@ -3,12 +3,10 @@
  * Foreign files of every generation, and hostile ones: refused with a sentence, or read without what makes no sense.
  */
 #include <errno.h>
-#include <sqlite3.h>
 
-#include "archive/foreign/import.h"
 #include "archive/foreign/json.h"
 #include "archive/read/order.h"
-#include "tests/support/check.h"
+#include "imported.h"
 #include "tests/support/ingero_db.h"
 
 #define EVENTS_BEFORE                                                                                                  \
@@ -219,12 +217,9 @@ static void files_check(void)
 		struct read_scope scope = { .all = true };
 		struct store_reader *reader = NULL;
 		char why[READ_WHY_BYTES] = "";
-		struct sqlite3 *db = NULL, *imported = NULL;
+		struct sqlite3 *db = imported_file(name, files[i].sql), *imported = NULL;
 		struct text t = { .text = "" };
 
-		sqlite3_open(":memory:", &db);
-		if (sqlite3_exec(db, files[i].sql, NULL, NULL, NULL) != SQLITE_OK)
-			CHECK_STR_EQ(name, sqlite3_errmsg(db), "");
 		CHECK_INT_EQ(name, foreign_import(db, &scope, true, why, &imported), files[i].result);
 		CHECK_INT_EQ(name, *why != '\0', files[i].result != 0 && files[i].result != -ENOENT);
 		if (imported)
@@ -287,15 +282,10 @@ static void parts_check(void)
 		{ "in the second minute", "not_kept 4 120-179;", 130, 131 },
 		{ "between", "", 180, 240 },
 	};
-	struct read_scope scope = { .all = true };
-	struct store_reader *reader = NULL;
-	struct sqlite3 *db = NULL, *imported = NULL;
-	char why[READ_WHY_BYTES] = "", told[256] = "";
+	struct imported imported = imported_open("parts", imported_file("parts", sql));
+	struct store_reader *reader = imported.reader;
+	char told[256] = "";
 
-	sqlite3_open(":memory:", &db);
-	CHECK_INT_EQ("parts", sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
-	CHECK_INT_EQ("parts", foreign_import(db, &scope, true, why, &imported), 0);
-	CHECK_INT_EQ("parts", imported ? store_reader_open(imported, &scope, why, &reader) : -1, 0);
 	for (size_t i = 0; reader && i < ARRAY_SIZE(windows); i++) {
 		char text[256] = "";
 
@@ -316,9 +306,7 @@ static void parts_check(void)
 		CHECK_STR_EQ("nodes", told, "1.61:1;2.62:2;2.63:0;1.64:1;");
 		read_order_close(order);
 	}
-	store_reader_close(reader);
-	sqlite3_close(imported);
-	sqlite3_close(db);
+	imported_close(&imported);
 }
 
 static int node_sum(const struct read_bucket *bucket, void *data)
@@ -355,15 +343,10 @@ static void nodes_check(void)
 			   "(60000000000, 1, 1, 8, 3, 0, 'b');"
 			   "INSERT INTO events (timestamp, pid, tid, source, op, duration, node) VALUES "
 			   "(61000000000, 7, 7, 1, 1, 1, 'a'), (62000000000, 7, 7, 1, 1, 1, 'b');";
-	struct read_scope scope = { .all = true };
-	struct store_reader *reader = NULL;
-	struct sqlite3 *db = NULL, *imported = NULL;
-	char why[READ_WHY_BYTES] = "", told[256] = "";
+	struct imported imported = imported_open("nodes", imported_file("nodes", sql));
+	struct store_reader *reader = imported.reader;
+	char told[256] = "";
 
-	sqlite3_open(":memory:", &db);
-	CHECK_INT_EQ("nodes", sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
-	CHECK_INT_EQ("nodes", foreign_import(db, &scope, true, why, &imported), 0);
-	CHECK_INT_EQ("nodes", imported ? store_reader_open(imported, &scope, why, &reader) : -1, 0);
 	if (reader) {
 		CHECK_INT_EQ("nodes", store_reader_processes(reader, node_tell, told), 0);
 		CHECK_STR_EQ("processes of nodes", told, "a 7 1;b 7 1;b 8 1;");
@@ -371,9 +354,7 @@ static void nodes_check(void)
 		CHECK_INT_EQ("nodes", store_reader_sums(reader, 0, 0, node_sum, told), 0);
 		CHECK_STR_EQ("aggregates of nodes", told, "a 7: 4;b 7: 9;b 8: 3;");
 	}
-	store_reader_close(reader);
-	sqlite3_close(imported);
-	sqlite3_close(db);
+	imported_close(&imported);
 }
 
 static void scope_check(void)

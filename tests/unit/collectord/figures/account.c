@@ -5,6 +5,7 @@
 #include "figures/account.h"
 
 #include "base/cleanup.h"
+#include "parts.h"
 #include "tests/support/check.h"
 
 #define MS NSEC_PER_MSEC
@@ -13,31 +14,6 @@
 #define COPY 9
 
 /* ---- one record ---- */
-
-struct expected {
-	enum account_where where;
-	uint32_t op;
-	enum blame_class class;
-	uint64_t ms;
-};
-
-static uint64_t parts_sum(const struct account_part *parts, size_t n)
-{
-	uint64_t ns = 0;
-
-	for (size_t i = 0; i < n; i++)
-		ns += parts[i].ns;
-	return ns;
-}
-
-static uint64_t part_ns(const struct account_part *parts, size_t n, enum account_where where, uint32_t op,
-			enum blame_class class)
-{
-	for (size_t i = 0; i < n; i++)
-		if (parts[i].where == where && parts[i].op == op && parts[i].class == class)
-			return parts[i].ns;
-	return 0;
-}
 
 /* 1 s: 300 ms in synchronises, 200 of them waiting for the device; 400 ms ready between calls. */
 #define USUAL                                                                                                          \

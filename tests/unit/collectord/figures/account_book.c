@@ -12,37 +12,13 @@
 #include "base/cleanup.h"
 #include "figures/figures.h"
 #include "figures/tick.h"
+#include "parts.h"
 #include "tests/support/check.h"
 
 #define MS NSEC_PER_MSEC
 #define START_NS NSEC_PER_SEC
 #define TGID 4711
 #define SYNC 7
-
-struct expected {
-	enum account_where where;
-	uint32_t op;
-	enum blame_class class;
-	uint64_t ms;
-};
-
-static uint64_t parts_sum(const struct account_part *parts, size_t n)
-{
-	uint64_t ns = 0;
-
-	for (size_t i = 0; i < n; i++)
-		ns += parts[i].ns;
-	return ns;
-}
-
-static uint64_t part_ns(const struct account_part *parts, size_t n, enum account_where where, uint32_t op,
-			enum blame_class class)
-{
-	for (size_t i = 0; i < n; i++)
-		if (parts[i].where == where && parts[i].op == op && parts[i].class == class)
-			return parts[i].ns;
-	return 0;
-}
 
 /* ---- a world of threads ---- */
 
