@@ -23,7 +23,6 @@
 #define CLEANUP(func) __attribute__((cleanup(func)))
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
-#define CONTAINER_OF(ptr, type, member) ((type *)((char *)(ptr)-offsetof(type, member)))
 #define PRINTF_LIKE(fmt, first) __attribute__((format(printf, fmt, first)))
 #define NSEC_PER_SEC 1000000000ull
 #define NSEC_PER_MSEC 1000000ull

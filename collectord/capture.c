@@ -112,7 +112,7 @@ static void source_life(const struct life_record *life, void *data)
 }
 
 /* A demo is watched as long as it plays. */
-bool capture_is_watched(const struct capture *c)
+static bool capture_is_watched(const struct capture *c)
 {
 	return !c->leases || lease_set_count(c->leases) > 0;
 }

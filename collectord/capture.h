@@ -90,8 +90,6 @@ int capture_demo_open(struct capture *capture, const char *demo, double speed);
 /** capture_demo_start() - start the pipeline of a demo. Return: 0 or -errno */
 int capture_demo_start(struct capture *capture, const struct capture_wish *wish);
 
-/** capture_is_watched() - whether any lease captures */
-bool capture_is_watched(const struct capture *capture);
 /** capture_collect() - bring rings and figures up to now, before an answer is built from them */
 void capture_collect(struct capture *capture);
 /** capture_settle() - the same, and run the detectors up to now. Return: whether they ran: there is more to store */

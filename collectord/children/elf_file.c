@@ -53,7 +53,7 @@ bool elf_file_find(const struct elf_file *f, uint64_t address, uint32_t flags, u
 	return false;
 }
 
-enum parser_result elf_file_read_at(const struct elf_file *f, uint64_t address, void *data, size_t n)
+static enum parser_result elf_file_read_at(const struct elf_file *f, uint64_t address, void *data, size_t n)
 {
 	uint64_t offset, bytes;
 

@@ -46,8 +46,6 @@ enum parser_result elf_file_read(const struct elf_file *f, uint64_t offset, void
  */
 bool elf_file_find(const struct elf_file *f, uint64_t address, uint32_t flags, uint64_t *ret_offset,
 		   uint64_t *ret_bytes);
-/** elf_file_read_at() - as elf_file_read(), by an address as linked */
-enum parser_result elf_file_read_at(const struct elf_file *f, uint64_t address, void *data, size_t n);
 /** elf_file_read_header() - read header and segments, needed by all other functions; yields the machine */
 enum parser_result elf_file_read_header(struct elf_file *f, uint16_t *ret_machine);
 enum parser_result elf_file_read_dynamic(const struct elf_file *f, struct elf_dynamic *ret_dynamic);

@@ -120,7 +120,7 @@ void memory_each(struct memory *m, memory_func func, void *data)
 
 /* ---- operations ---- */
 
-struct op_memory *process_memory_op(struct process_memory *p, const struct op *op)
+static struct op_memory *process_memory_op(struct process_memory *p, const struct op *op)
 {
 	for (size_t i = 0; i < p->ops.n; i++)
 		if (p->ops.items[i].op == op)

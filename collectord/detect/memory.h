@@ -66,8 +66,6 @@ typedef void (*memory_func)(struct process_memory *process, void *data);
 /** memory_each() - func may forget the process it is given; the order is that of first sight */
 void memory_each(struct memory *memory, memory_func func, void *data);
 
-/** process_memory_op() - made when it is new. Return: NULL without memory; valid until the next is made */
-struct op_memory *process_memory_op(struct process_memory *process, const struct op *op);
 /** process_memory_early() - note the first ticks of each operation, before detectors look. Return: 0 or -ENOMEM */
 int process_memory_early(struct process_memory *process, const struct tick *tick);
 /** process_memory_learn() - @is_quiet: nothing disturbs it, so that this tick says what is usual */

@@ -168,7 +168,7 @@ static void rings_stop(struct mapping_watch *watch)
 		cpu_ring_stop(&watch->rings.items[i]);
 }
 
-void mapping_watch_drain(struct mapping_watch *watch)
+static void mapping_watch_drain(struct mapping_watch *watch)
 {
 	bool is_lost = false;
 

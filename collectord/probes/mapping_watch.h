@@ -36,7 +36,5 @@ int mapping_watch_open(uv_loop_t *loop, mapping_seen_func seen, mapping_lost_fun
 		       struct mapping_watch **ret_watch);
 /** mapping_watch_set() - switch reports on or off. Return: 0, or -errno: it is off then */
 int mapping_watch_set(struct mapping_watch *watch, bool is_on);
-/** mapping_watch_drain() - report all waiting records now */
-void mapping_watch_drain(struct mapping_watch *watch);
 /** mapping_watch_close() - close it; NULL is allowed. The memory is freed by the next turn of the loop */
 void mapping_watch_close(struct mapping_watch *watch);

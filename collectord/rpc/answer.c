@@ -34,12 +34,6 @@
 
 /* ---- pieces of answers ---- */
 
-Ingero__V1__Blame *answer_blame(const struct rpc_context *context, struct arena *arena,
-				const __u64 blame_ns[BLAME_COUNT], uint64_t whole_ns)
-{
-	return blame_to_message_of(whole_ns, blame_ns, source_measured(context->capture->source), arena);
-}
-
 int answer_families(const struct rpc_context *context, struct arena *arena, Ingero__V1__ProbeFamily ***ret_items,
 		    size_t *ret_n)
 {
@@ -185,7 +179,8 @@ int answer_in_flight(const struct rpc_context *context, const struct scope *scop
 		row->process_name = arena_copy_text(arena, process_name(p->process));
 		row->op = (char *)op->name;
 		row->age_ns = age_ns;
-		row->blame_ns = answer_blame(context, arena, r->blame_ns, age_ns);
+		row->blame_ns =
+			blame_to_message_of(age_ns, r->blame_ns, source_measured(context->capture->source), arena);
 		if (!row->process_name || !row->blame_ns ||
 		    program_to_message(&p->process->identity.program, arena, &row->program) < 0)
 			return -ENOMEM;

@@ -30,13 +30,6 @@ bool answer_hides_names(const struct call_identity *identity);
  */
 bool answer_may_name(const struct call_identity *identity, uint32_t uid);
 
-/**
- * answer_blame() - make the message of a split time
- * @blame_ns: its waits; [BLAME_ON_CPU] is ignored
- * @whole_ns: the whole time: the part without waits was spent on the CPU
- */
-Ingero__V1__Blame *answer_blame(const struct rpc_context *context, struct arena *arena,
-				const __u64 blame_ns[BLAME_COUNT], uint64_t whole_ns);
 int answer_families(const struct rpc_context *context, struct arena *arena, Ingero__V1__ProbeFamily ***ret_items,
 		    size_t *ret_n);
 /**

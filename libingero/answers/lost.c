@@ -7,7 +7,12 @@
 
 #define LOST(field, kind, one, many) { #field, LOST_##kind, one, many },
 #define LOSS(reason, field, kind, one, many) LOST(field, kind, one, many)
-static const struct lost_reason reasons[] = {
+static const struct lost_reason {
+	const char *field; /* of the message */
+	enum lost_kind kind;
+	const char *one;  /* words after a 1: "call not counted (...)" */
+	const char *many; /* words after any other number */
+} reasons[] = {
 #include "bpf/losses.def"
 };
 
@@ -19,17 +24,12 @@ static const struct {
 #include "bpf/losses.def"
 };
 
-const struct lost_reason *lost_reason_get(size_t i)
-{
-	return i < ARRAY_SIZE(reasons) ? &reasons[i] : NULL;
-}
-
-const char *lost_words(const struct lost_reason *reason, uint64_t n)
+static const char *lost_words(const struct lost_reason *reason, uint64_t n)
 {
 	return n == 1 ? reason->one : reason->many;
 }
 
-uint64_t lost_count(const Ingero__V1__Lost *lost, const struct lost_reason *reason)
+static uint64_t lost_count(const Ingero__V1__Lost *lost, const struct lost_reason *reason)
 {
 	const ProtobufCFieldDescriptor *field;
 

@@ -12,19 +12,6 @@ enum lost_kind {
 	LOST_KIND_COUNT
 };
 
-struct lost_reason {
-	const char *field; /* field of the message */
-	enum lost_kind kind;
-	const char *one;  /* words after a 1: "call not counted (...)" */
-	const char *many; /* words after any other number */
-};
-
-/** lost_reason_get() - Return: the i-th reason, or NULL after the last */
-const struct lost_reason *lost_reason_get(size_t i);
-/** lost_words() - the words after the number n */
-const char *lost_words(const struct lost_reason *reason, uint64_t n);
-/** lost_count() - losses of one reason; 0 for a NULL message */
-uint64_t lost_count(const Ingero__V1__Lost *lost, const struct lost_reason *reason);
 /** lost_sum() - losses of all reasons of a kind */
 uint64_t lost_sum(const Ingero__V1__Lost *lost, enum lost_kind kind);
 /** lost_append() - append "every call counted · nothing lost", or the losses, separated by " · " */

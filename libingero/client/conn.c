@@ -48,7 +48,8 @@ int conn_say(struct ingero *ingero, int r, const char *fmt, ...)
 	return r;
 }
 
-int conn_fail(struct ingero *ingero, const char *fmt, ...)
+/* Ends the connection: every stream ends with -EPIPE. */
+static int PRINTF_LIKE(2, 3) conn_fail(struct ingero *ingero, const char *fmt, ...)
 {
 	va_list ap;
 

@@ -79,8 +79,6 @@ struct ingero {
 
 /** conn_say() - store the sentence of an error. Return: r */
 int conn_say(struct ingero *ingero, int r, const char *fmt, ...) PRINTF_LIKE(3, 4);
-/** conn_fail() - end the connection: every stream ends with -EPIPE. Return: -EPIPE */
-int conn_fail(struct ingero *ingero, const char *fmt, ...) PRINTF_LIKE(2, 3);
 /** conn_fail_other() - the same, because the peer cannot be ingero-collectord; `what` completes "it sent ..." */
 int conn_fail_other(struct ingero *ingero, const char *what);
 /** conn_wait() - wait for the daemon, until a time of CLOCK_MONOTONIC. Return: 0, -ETIMEDOUT or -errno */

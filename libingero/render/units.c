@@ -130,16 +130,6 @@ struct units_things units_things(uint64_t n, const char *one, const char *many)
 	return things;
 }
 
-struct units_text units_count_fit(uint64_t n, unsigned int columns)
-{
-	struct units_text out = units_count(n);
-
-	if (strlen(out.text) <= columns)
-		return out;
-	out = text_of("%" PRIu64, n);
-	return strlen(out.text) <= columns ? out : short_of((double)n, "");
-}
-
 struct units_text units_rate(double per_s)
 {
 	if (!isfinite(per_s) || per_s < 0)

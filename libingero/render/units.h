@@ -30,8 +30,6 @@ struct units_things {
 };
 /** units_things() - a number and its noun: "1 call", "412 883 calls" */
 struct units_things units_things(uint64_t n, const char *one, const char *many);
-/** units_count_fit() - as units_count() if it fits `columns` (at least 5), else ungrouped, else "12.3M" */
-struct units_text units_count_fit(uint64_t n, unsigned int columns);
 /** units_rate() - "136/s", "5.7k/s"; at most 6 columns below 10^12 */
 struct units_text units_rate(double per_s);
 /** units_bytes() - binary multiples: "1.5 GiB" */

@@ -73,10 +73,6 @@ bool column_needs_groups(const struct column_index *index, uint8_t id);
 struct column_unpacker;
 int column_unpacker_new(struct column_unpacker **ret_unpacker);
 void column_unpacker_free(struct column_unpacker *unpacker);
-static inline void column_unpacker_freep(struct column_unpacker **unpacker)
-{
-	column_unpacker_free(*unpacker);
-}
 
 /**
  * column_unpack() - unpack the values of a column

@@ -121,8 +121,8 @@ static void process_gone(struct intake *intake, struct process *process, uint64_
 	process->row = 0;
 }
 
-void intake_gap(struct intake *intake, uint64_t from_ns, uint64_t to_ns, const char *reason, uint64_t count,
-		uint32_t uid)
+static void intake_gap(struct intake *intake, uint64_t from_ns, uint64_t to_ns, const char *reason, uint64_t count,
+		       uint32_t uid)
 {
 	struct batch_gap gap = { .t0_ns = from_ns, .t1_ns = to_ns, .count = count, .uid = uid };
 

@@ -38,5 +38,3 @@ void intake_event(struct intake *intake, const struct event *event);
 void intake_tick(struct intake *intake, const struct tick *tick);
 void intake_gone(struct intake *intake, const struct process_identity *identity, uint64_t gone_ns);
 void intake_finding(struct intake *intake, const struct finding *finding);
-void intake_gap(struct intake *intake, uint64_t from_ns, uint64_t to_ns, const char *reason, uint64_t count,
-		uint32_t uid);

@@ -15,7 +15,6 @@
 #include "libingero/answers/window.h"
 #include "libingero/render/units.h"
 
-#define NODES_MOST 64		  /* that are counted */
 #define GAPS_MOST 3u		  /* lines of a screen that are worth it */
 #define LIST_TITLE_LINES 2u	  /* a blank, and how many follow */
 #define PRESSURE_LEAST_RATIO 0.01 /* below, memory and disks are at ease (guess: revisit with real traces) */

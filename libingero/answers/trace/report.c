@@ -21,7 +21,7 @@
 #define LIBRARIES_MOST                                                                                                 \
 	((size_t)6) /* maximum lines before the first figures: a service has attached the libraries of all users */
 
-bool trace_report_is_kept(const Ingero__V1__Store *store)
+static bool trace_report_is_kept(const Ingero__V1__Store *store)
 {
 	return !store || (store->path && *store->path);
 }

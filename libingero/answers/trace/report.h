@@ -20,8 +20,6 @@ struct trace_setting {
 	const char *explain;		/* the command that queries the recording; NULL: none */
 };
 
-/** trace_report_is_kept() - whether calls are written to a database */
-bool trace_report_is_kept(const Ingero__V1__Store *store);
 /** trace_report_explain() - the command that queries the recording; NULL: there is no recording */
 const char *trace_report_explain(const struct trace_setting *setting);
 /** trace_report_problem() - append the problem of the database, loud; nothing when all is well */

@@ -73,7 +73,8 @@ void trace_waits_append(struct buf *out, const struct text_style *style, const I
 	text_paragraph(out, style, "between calls: ", buf_text(&text));
 }
 
-void trace_wait_tell(struct buf *out, const struct text_style *style, const Ingero__V1__Operation *op, uint64_t span_ns)
+static void trace_wait_tell(struct buf *out, const struct text_style *style, const Ingero__V1__Operation *op,
+			    uint64_t span_ns)
 {
 	struct blame_view blame = blame_view_of(op->blame_ns);
 	enum blame_view_class class = blame_view_largest(&blame, 1u << BLAME_VIEW_ON_CPU);

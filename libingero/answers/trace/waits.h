@@ -13,6 +13,3 @@
 void trace_waits_append(struct buf *out, const struct text_style *style, const Ingero__V1__Summary *summary);
 /** trace_waits_meaning() - append a sentence, if the wait is most of the time watched */
 void trace_waits_meaning(struct buf *out, const struct text_style *style, const Ingero__V1__Summary *summary);
-/** trace_wait_tell() - append the sentence of one process, whatever its share */
-void trace_wait_tell(struct buf *out, const struct text_style *style, const Ingero__V1__Operation *op,
-		     uint64_t span_ns);

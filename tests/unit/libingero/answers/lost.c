@@ -39,11 +39,7 @@ static const struct {
 int main(void)
 {
 	const ProtobufCMessageDescriptor *d = &ingero__v1__lost__descriptor;
-	size_t n = 0;
 
-	while (lost_reason_get(n))
-		n++;
-	CHECK_INT_EQ("a row for each field", n, d->n_fields);
 	for (unsigned int i = 0; i < d->n_fields; i++) {
 		Ingero__V1__Lost lost = INGERO__V1__LOST__INIT;
 		uint64_t sum = 0;
