@@ -24,6 +24,7 @@ import subprocess
 import sys
 import threading
 import time
+import traceback
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.join(HERE, "../support"), os.path.join(HERE, "../workloads")]
@@ -90,8 +91,9 @@ class Cases:
 
 
 class Bench:
-    def __init__(self, programs, pairs, seconds, cases=None, only=""):
+    def __init__(self, programs, pairs, seconds, cases=None, only="", tools=None):
         self.programs = programs
+        self.tools = tools or programs  # programs that measure: always of this tree
         self.only = re.compile(only)
         self.pairs = pairs
         self.seconds = seconds
@@ -109,16 +111,17 @@ class Bench:
                 results[name].append(variants[name]())
         return results
 
-    def row(self, what, values, unit, limit=None, note="", least=None):
+    def row(self, what, values, unit, limit=None, note="", least=None, against=None):
         """
-        what:   names the figure
-        values: one number, or one of each round
-        limit:  highest allowed figure (least: lowest allowed figure); None: reported only
+        what:    names the figure
+        values:  one number, or one of each round
+        limit:   highest allowed figure (least: lowest allowed figure); None: reported only
+        against: highest allowed ratio to the figure of an older build
         """
         values = list(values) if isinstance(values, (list, tuple)) else [values]
         if not values:
             self.rows.append({"what": what, "is_ok": False, "note": note or "no value", "unit": unit, "limit": limit, "n": 0,
-                              "median": None, "low": None, "high": None})
+                              "median": None, "low": None, "high": None, "against": against})
             return
         median = statistics.median(values)
         is_ok = None
@@ -127,7 +130,7 @@ class Bench:
         if least is not None:
             is_ok = median >= least and is_ok is not False
         row = {"what": what, "median": median, "low": min(values), "high": max(values), "n": len(values), "unit": unit,
-               "limit": limit if least is None else least, "is_ok": is_ok, "note": note}
+               "limit": limit if least is None else least, "is_ok": is_ok, "note": note, "against": against}
         self.rows.append(row)
         say("  " + "  ".join(cells_of(row)))
 
@@ -138,7 +141,7 @@ def compare(measure, bench, older):
     worse by more than the spread of the pairs needs attention.
     """
     def once(programs):
-        one = Bench(programs, 1, bench.seconds, only=bench.only.pattern)
+        one = Bench(programs, 1, bench.seconds, only=bench.only.pattern, tools=bench.programs)
         measure(one)
         return {row["what"]: row for row in one.rows if row["median"] is not None}
 
@@ -150,7 +153,16 @@ def compare(measure, bench, older):
         bench.row(f"{what}: older", [a for a, _ in pairs], row["unit"])
         bench.row(f"{what}: newer", [b for _, b in pairs], row["unit"])
         if all(a for a, _ in pairs):
-            bench.row(f"{what}: newer / older", [b / a for a, b in pairs], "ratio")
+            bench.row(f"{what}: newer / older", [b / a for a, b in pairs], "ratio", limit=row["against"], note=agreement(pairs))
+
+
+def agreement(pairs):
+    """Says whether a change exceeds the spread; one round cannot tell."""
+    if len(pairs) > 1 and all(b > a for a, b in pairs):
+        return "more in every pair"
+    if len(pairs) > 1 and all(b < a for a, b in pairs):
+        return "less in every pair"
+    return ""
 
 
 def say(text):
@@ -267,21 +279,24 @@ def commit_of(directory):
         return ""
 
 
-def setup_text(busy, name):
+def setup_text(busy, name, older):
     kernel = os.uname()
     with open("/proc/loadavg", encoding="ascii") as file:
         load = file.read().split()[0]
     commit = commit_of(ROOT)
     commit = f", commit {commit}" if commit else ""
+    if older:
+        commit += f" against {commit_of(os.path.dirname(older.build)) or 'an older build'}"
     return (f"{time.strftime('%Y-%m-%d')}{commit}, sources {state_of(name)}, {kernel.machine}, {os.cpu_count()} CPUs, Linux {kernel.release}, "
             f"load {load}, {busy:.0%} of the CPUs in use by others before")
 
 
-def save(directory, name, told, setup, rows):
+def save(directory, name, told, setup, rows, against):
     os.makedirs(directory, exist_ok=True)
     path = os.path.join(directory, name + ".md")
     with open(path, "w", encoding="utf-8") as file:
-        file.write(f"# {name}\n\n{told}\n\n{setup}; `./dev bench {name}`.\n\n{markdown_table(rows)}\n")
+        asked = f"./dev bench {name}" + (" --against DIR" if against else "")
+        file.write(f"# {name}\n\n{told}\n\n{setup}; `{asked}`.\n\n{markdown_table(rows)}\n")
     say(f"written: {path}")
 
 
@@ -334,19 +349,25 @@ def main():
         say(f"{name}: {told}")
         cases = Cases(arguments.cases, arguments.shard, f"{name} {state_of(name)}")
         bench = Bench(ingero.Programs(arguments.build), arguments.pairs, arguments.seconds, cases, arguments.only)
-        setup = setup_text(busy, name)
+        older = ingero.Programs(arguments.against) if arguments.against else None
+        setup = setup_text(busy, name, older)
+        began, is_whole = time.monotonic(), True
         try:
-            if arguments.against:
-                compare(importlib.import_module(name).measure, bench, ingero.Programs(arguments.against))
+            if older:
+                compare(importlib.import_module(name).measure, bench, older)
             else:
                 importlib.import_module(name).measure(bench)
-        except ingero.Failed as error:
-            bench.row("did not finish", [], "", note=str(error))
+        except Exception as error:  # the benchmarks after it run all the same
+            if not isinstance(error, ingero.Failed):
+                traceback.print_exc()
+            bench.row("did not finish", [], "", note=f"{error}" if isinstance(error, ingero.Failed) else repr(error))
+            is_whole = False
+        setup += f", took {time.monotonic() - began:.0f} s"
         everything[name] = {"setup": setup, "rows": bench.rows}
         is_ok = is_ok and all(row["is_ok"] is not False for row in bench.rows)
         print(f"\n{name}: {told}\n{setup}\n\n{text_table(bench.rows)}\n")
-        if arguments.save:
-            save(arguments.save, name, told, setup, bench.rows)
+        if arguments.save and is_whole:  # otherwise the earlier page stays, and is stale
+            save(arguments.save, name, told, setup, bench.rows, older)
     if arguments.json:
         with open(arguments.json, "w", encoding="utf-8") as file:
             json.dump(everything, file, indent=1)

@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reported counts against calls made: 1, 2 and 8 threads at full load on two CPUs, with the smallest ring, for each back end."""
-import os
-
 import books_of
 import ingero
 import programs
@@ -11,7 +9,7 @@ RING = "4k"
 
 
 def measure(bench):
-    known = books_of.known_operations(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../bpf/ops.def"))
+    known = books_of.known_operations(bench.programs.source("bpf/ops.def"))
     for back_end in programs.BACK_ENDS:
         for threads in THREADS:
             program = programs.Load(bench, "--threads", threads, "--duration", f"{bench.seconds or 30:g}s", "--pin", "0,1")

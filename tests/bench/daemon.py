@@ -15,9 +15,9 @@ LOAD_MIB = 96
 PER_MILLION_S = 0.1
 
 
-def ran_bytes(cpus):
+def ran_bytes(bench, cpus):
     """Bytes of the rings of last running tasks on this number of CPUs, limited as by ran_entries() in probe_set.c."""
-    with open(os.path.join(os.path.dirname(__file__), "../../bpf/record.h"), encoding="utf-8") as file:
+    with open(bench.programs.source("bpf/record.h"), encoding="utf-8") as file:
         text = file.read()
 
     def value(name):
@@ -41,7 +41,7 @@ def bpf_objects():
     return found
 
 
-def kernel_bytes(before, cpus):
+def kernel_bytes(bench, before, cpus):
     """Bytes of objects loaded since, for a machine with this number of CPUs: per-CPU data grows with it."""
     here = os.cpu_count()
     total = 0
@@ -49,7 +49,7 @@ def kernel_bytes(before, cpus):
         if key in before:
             continue
         if name == "ran":
-            total += size if cpus == here else ran_bytes(cpus)
+            total += size if cpus == here else ran_bytes(bench, cpus)
         else:
             total += size * cpus // here if "percpu" in kind else size
     return total
@@ -66,7 +66,7 @@ def run_one(bench):
         programs.attached(tracing)
         time.sleep(2)
         idle_rss = programs.rss_bytes(daemon)
-        idle_kernel = {cpus: kernel_bytes(before, cpus) for cpus in (os.cpu_count(), MANY_CPUS)}
+        idle_kernel = {cpus: kernel_bytes(bench, before, cpus) for cpus in (os.cpu_count(), MANY_CPUS)}
         cpu, began = programs.cpu_ns(daemon), time.monotonic()
         time.sleep(5)
         idle_rate = (programs.cpu_ns(daemon) - cpu) / (time.monotonic() - began)
@@ -76,7 +76,7 @@ def run_one(bench):
         time.sleep(1)  # the last records are drained
         used = programs.cpu_ns(daemon) - cpu - idle_rate * (time.monotonic() - began)
         load_rss = programs.rss_bytes(daemon)
-        load_kernel = {cpus: kernel_bytes(before, cpus) for cpus in (os.cpu_count(), MANY_CPUS)}
+        load_kernel = {cpus: kernel_bytes(bench, before, cpus) for cpus in (os.cpu_count(), MANY_CPUS)}
         made = 2 * sum(row["count"] for row in report.ops.values())  # each call calls a driver function, which is traced, too
         tracing.stop()
     finally:

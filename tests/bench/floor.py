@@ -8,14 +8,13 @@ import books_of
 import heads
 import ingero
 
-KNOWN = books_of.known_operations(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "bpf", "ops.def"))
-
 
 def places(programs, path):
     """Offsets of the tracer's probes: one for each function of the traced operations."""
     heads.use(programs)
+    known = books_of.known_operations(programs.source("bpf/ops.def"))
     library = heads.make.Library(path)
-    addresses = {address for name, address in library.exports() if books_of.SUFFIX.sub("", name, count=1) in KNOWN}
+    addresses = {address for name, address in library.exports() if books_of.SUFFIX.sub("", name, count=1) in known}
     return sorted(library.offset_of(address) + heads.place(head).delta for address, head in heads.of(path, addresses).items())
 
 

@@ -8,23 +8,20 @@ import gzip
 import os
 import sqlite3
 import subprocess
-import sys
 import tempfile
 
 import ingero
+import programs
 
 RECORDINGS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../data/ingero-db/*.db.gz")
 LIMIT_BYTES = 10
 REPEATED = "pytorch-dataloader-starvation.db"
 REPEATED_ROWS = 1200000
 ROUNDS = 5
-# resident memory of the largest process of a command, which is the reader
-WATCH = """
-import resource, subprocess, sys
-subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL, check=True)
-used = resource.getrusage(resource.RUSAGE_CHILDREN)
-print(used.ru_utime + used.ru_stime, used.ru_maxrss / 1024)
-"""
+TIME_RATIO_MAX = 2  # newer build / older build
+MEMORY_RATIO_MAX = 1
+TEMPORARY = ("/tmp", "/var/tmp")
+OF_SQLITE = ("-wal", "-shm")  # SQLite creates them to read a file in WAL mode, and a reader does not remove them
 PAGES_CALLS_MIN = 1000  # with fewer calls most pages belong to empty tables
 
 
@@ -41,12 +38,24 @@ def repeat(path):
     db.close()
 
 
+def present(directory):
+    """All traces that a question could leave: files in the directory, our temporary files, our processes."""
+    return ({os.path.join(place, name) for place, _, names in os.walk(directory) for name in names if not name.endswith(OF_SQLITE)}
+            | {os.path.join(place, name) for place in TEMPORARY for name in os.listdir(place) if name.startswith(("ingero", "etilqs"))}
+            | set(ingero.processes_named("ingero").items()))
+
+
 def explain(bench, path):
     repeat(path)
-    done = [subprocess.run([sys.executable, "-c", WATCH, bench.programs.path("ingero"), "explain", "--db", path], capture_output=True, text=True,
-                           check=True).stdout.split() for _ in range(ROUNDS)]
-    bench.row("explain of 1.2 million rows: CPU time", [float(cpu_s) for cpu_s, _ in done], "s")
-    bench.row("explain of 1.2 million rows: memory of the reader", [float(mib) for _, mib in done], "MiB")
+    before = present(os.path.dirname(path))
+    environment = bench.programs.environment(os.path.dirname(path))
+    done = [programs.used(bench, [bench.programs.path("ingero"), "explain", "--db", path], env=environment) for _ in range(ROUNDS)]
+    left = sorted(map(str, present(os.path.dirname(path)) - before))
+    what = "explain of 1.2 million rows"
+    bench.row(f"{what}: time", [seconds for seconds, *_ in done], "s", against=TIME_RATIO_MAX)
+    bench.row(f"{what}: CPU time", [cpu_s for _, cpu_s, *_ in done], "s", against=TIME_RATIO_MAX)
+    bench.row(f"{what}: memory of the largest process", [mib for *_, mib, _ in done], "MiB", against=MEMORY_RATIO_MAX)
+    bench.row(f"{what}: files and processes left behind", len(left), "in number", limit=0, note=", ".join(left))
 
 
 def measure(bench):

@@ -74,6 +74,17 @@ class Report:
         return (max(thread["end_ns"] for thread in self.threads) - min(thread["start_ns"] for thread in self.threads)) / 1e9
 
 
+def used(bench, command, **options):
+    """(seconds, CPU seconds, largest resident set in MiB, output) of a command and the children it waited for."""
+    with tempfile.NamedTemporaryFile("r", encoding="ascii") as file:
+        result = subprocess.run([bench.tools.path("bench_used"), file.name, *command], stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                                check=False, **options)
+        if result.returncode:
+            raise ingero.Failed(f"{' '.join(command)}: exit status {result.returncode}: {result.stderr[-500:]}")
+        seconds, cpu_s, kib = map(float, file.read().split())
+    return seconds, cpu_s, kib / 1024, result.stdout
+
+
 def go(process):
     process.stdin.write("go\n")
     process.stdin.flush()

@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Questions to a file with ten million recorded calls: time from start to end of the command, and memory of all its processes."""
 import os
-import resource
 import subprocess
 import tempfile
-import time
 
 import ingero
+import programs
 
 CALLS = 10_000_000
 QUESTIONS = {
@@ -30,15 +29,12 @@ ACCOUNT_QUESTIONS = {
 }
 
 
-def ask(command):
+def ask(bench, command):
     """(seconds, largest resident set of any process of the command in MiB)"""
-    before = time.monotonic()
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    out, error = process.communicate()
-    seconds = time.monotonic() - before
-    if process.returncode or not out:
-        raise ingero.Failed(f"{' '.join(command)}: exit status {process.returncode}: {error[-500:]}")
-    return seconds, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
+    seconds, _, mib, out = programs.used(bench, command)
+    if not out:
+        raise ingero.Failed(f"{' '.join(command)}: printed nothing")
+    return seconds, mib
 
 
 def accounts_measure(bench, directory, plain):
@@ -50,8 +46,8 @@ def accounts_measure(bench, directory, plain):
         commands = {which: [bench.programs.path("ingero-cli"), *arguments[:1], "--db", db, *arguments[1:]]
                     for which, db in (("with", path), ("without", plain))}
         for command in commands.values():
-            ask(command)
-        rounds = bench.in_turns(**{which: lambda command=command: ask(command) for which, command in commands.items()})
+            ask(bench, command)
+        rounds = bench.in_turns(**{which: lambda command=command: ask(bench, command) for which, command in commands.items()})
         bench.row(f"{name}, with accounts and waits", [seconds for seconds, _ in rounds["with"]], "s")
         bench.row(f"{name}, with accounts / without", [a[0] / b[0] for a, b in zip(rounds["with"], rounds["without"])], "ratio",
                   limit=ACCOUNTS_RATIO_MAX if name.startswith("explain") else None)
@@ -65,10 +61,11 @@ def measure(bench):
         bench.row("bytes a kept call, everything in the file", os.path.getsize(path) / CALLS, "B")
         for name, (arguments, limit_s, limit_mib) in QUESTIONS.items():
             command = [bench.programs.path("ingero-cli"), *arguments[:1], "--db", path, *arguments[1:]]
-            ask(command)  # the first one reads the file from the disk
-            rounds = [ask(command) for _ in range(bench.pairs)]
+            ask(bench, command)  # the first one reads the file from the disk
+            rounds = [ask(bench, command) for _ in range(bench.pairs)]
             bench.row(name, [seconds for seconds, _ in rounds], "s", limit=limit_s)
             if limit_mib:
                 bench.row(f"{name}: memory", max(mib for _, mib in rounds), "MiB", limit=limit_mib,
                           note="the largest of the client, its daemon and the reader")
-        accounts_measure(bench, directory, path)
+        if bench.programs.has_option("blame"):
+            accounts_measure(bench, directory, path)

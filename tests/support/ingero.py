@@ -7,8 +7,10 @@ Everything runs in a private home directory, so that no test uses the database o
 import contextlib
 import ctypes
 import errno
+import functools
 import json
 import os
+import re
 import resource
 import struct
 import subprocess
@@ -36,11 +38,36 @@ def wait_for(condition, what, limit_s=60):
         time.sleep(0.002)
 
 
+@functools.lru_cache(maxsize=None)
+def help_of(program, command):
+    """Help text of a command; None if this build lacks the command."""
+    told = subprocess.run([program, command, "--help"], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    return told.stdout if told.returncode == 0 else None
+
+
 class Programs:
     """The executables of one build directory: the product in bin/, programs to trace in workloads/, tests in tests/."""
 
     def __init__(self, build):
         self.build = os.path.abspath(build)
+
+    @functools.cached_property
+    def root(self):
+        """Source tree of this build, which may be an older one; this tree if the other is not on this machine."""
+        with contextlib.suppress(OSError), open(os.path.join(self.build, "CMakeCache.txt"), encoding="utf-8") as cache:
+            match = re.search(r"^CMAKE_HOME_DIRECTORY:INTERNAL=(.*)$", cache.read(), re.M)
+            if match and os.path.isdir(match[1]):
+                return match[1]
+        return schemas.ROOT
+
+    def source(self, path):
+        """Path of a file of the source tree."""
+        return os.path.join(self.root, path)
+
+    def has_option(self, command, option=""):
+        """Whether this build has the command and the option; an older build may lack them."""
+        told = help_of(self.path("ingero-cli"), command)
+        return told is not None and option in told
 
     def path(self, name):
         for directory in ("bin", "workloads", "tests"):
@@ -119,7 +146,7 @@ def child_named(pid, name):
 class Trace:
     """Output of one `ingero trace --json`: one attribute for each type of line; events of the host are separate from calls."""
 
-    def __init__(self, text, status=0, stderr=""):
+    def __init__(self, text, status=0, stderr="", programs=None):
         self.status = status
         self.stderr = stderr
         self.start = None
@@ -130,7 +157,7 @@ class Trace:
         self.libraries = []
         self.figures = []
         messages = [json.loads(line) for line in text.splitlines()]
-        invalid = schemas.problems(messages)
+        invalid = schemas.problems(messages, root=programs.root if programs else schemas.ROOT)
         if invalid:
             raise Failed("ingero trace --json: not as docs/schema says: " + "; ".join(invalid[:5]))
         for message in messages:
@@ -217,7 +244,8 @@ class Tracing:
 
     def __init__(self, programs, *options, command=(), environment=None, open_files=None, refused=None):
         self._home = tempfile.TemporaryDirectory(prefix="ingero-")
-        if "--back-end" in options and "--calls" not in options:
+        self.programs = programs
+        if "--back-end" in options and "--calls" not in options and programs.has_option("trace", "--calls"):
             options += ("--calls", "all")  # as with other back ends; tests/e2e/few_probes.py tests the default with perf events
         arguments = [programs.path("ingero-cli"), "trace", "--json", *options]
         if command:
@@ -243,7 +271,7 @@ class Tracing:
             self.process.kill()
             self.process.wait()
             raise Failed(f"ingero trace did not end within {timeout_s} s: {doing}: {said}") from None
-        trace = Trace(self._text(self._out), status, self._text(self._error))
+        trace = Trace(self._text(self._out), status, self._text(self._error), self.programs)
         self._home.cleanup()
         if trace.summary is None:
             raise Failed(f"ingero trace gave no summary, exit status {status}: {trace.stderr[-2000:]}")

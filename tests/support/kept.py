@@ -132,7 +132,7 @@ class Kept:
             lines = [json.loads(line) for line in done.stdout.splitlines()]
             # calls have a type; the keys of other rows depend on the question
             is_row = arguments[0] == "query" and ("--sql" in arguments or any("type" not in line for line in lines))
-            invalid = schemas.problems(lines, "query-row" if is_row else None)
+            invalid = schemas.problems(lines, "query-row" if is_row else None, self.programs.root)
             if invalid:
                 raise ingero.Failed(f"ingero {' '.join(map(str, arguments))}: not as docs/schema says: {'; '.join(invalid[:5])}")
         return done.stdout

@@ -14,15 +14,15 @@ except ImportError:
 # Debian 12 has 4.10, which has no successor of RefResolver.
 warnings.filterwarnings("ignore", message=".*RefResolver.*", category=DeprecationWarning)
 
-SCHEMAS = pathlib.Path(__file__).resolve().parents[2] / "docs" / "schema"
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 LINES_OF_A_TYPE = 200  # lines checked of a long trace; the same code writes all lines of a type
 
 
 @functools.lru_cache(maxsize=None)
-def load():
-    """The validator of each type, and all schemas by their $id."""
+def load(root=ROOT):
+    """The validator of each type, and all schemas by their $id. root: of the tree that has them"""
     store = {}
-    for path in sorted(SCHEMAS.glob("*.schema.json")):
+    for path in sorted(pathlib.Path(root, "docs/schema").glob("*.schema.json")):
         schema = json.loads(path.read_text())
         store[schema["$id"]] = schema
     validators = {}
@@ -46,15 +46,15 @@ def say_unchecked():
     print("JSON is not compared with its schema: no python3-jsonschema", file=sys.stderr, flush=True)
 
 
-def problems(lines, name=None):
+def problems(lines, name=None, root=ROOT):
     """
     Violations of docs/schema in the first lines of each type, one sentence each; without python3-jsonschema a sentence says so.
-    lines: objects; name: name of the schema, for lines whose keys depend on the request
+    lines: objects; name: name of the schema, for lines whose keys depend on the request; root: source tree of the program that printed them
     """
     if jsonschema is None:
         say_unchecked()
         return []
-    validators, _ = load()
+    validators, _ = load(root)
     found, seen = [], {}
     for number, line in enumerate(lines, 1):
         kind = f"{name}.schema.json" if name else line.get("type")

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * What a command takes: bench_used FILE COMMAND [ARGUMENT]..., with the command's status. A line in FILE: seconds from
+ * its start to its end, CPU seconds of it and of all that it waited for, KiB of the largest of these processes.
+ *
+ * A program of its own, because a process is as large as who started it until it is the command: an interpreter would
+ * be measured.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static double now_s(void)
+{
+	struct timespec now;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+static double seconds_of(struct timeval time)
+{
+	return (double)time.tv_sec + (double)time.tv_usec / 1e6;
+}
+
+int main(int argc, char **argv)
+{
+	double began = now_s(), took;
+	struct rusage used;
+	int status;
+	FILE *file;
+	pid_t pid;
+
+	if (argc < 3)
+		return fprintf(stderr, "usage: bench_used FILE COMMAND [ARGUMENT]...\n"), 2;
+	pid = fork();
+	if (pid == 0) {
+		(void)execvp(argv[2], argv + 2);
+		_exit(127);
+	}
+	if (pid < 0 || wait4(pid, &status, 0, &used) < 0)
+		return perror("bench_used"), 2;
+	took = now_s() - began;
+	file = fopen(argv[1], "w");
+	if (!file ||
+	    fprintf(file, "%.6f %.6f %ld\n", took, seconds_of(used.ru_utime) + seconds_of(used.ru_stime),
+		    used.ru_maxrss) < 0 ||
+	    fclose(file) != 0)
+		return perror(argv[1]), 2;
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
