@@ -197,7 +197,8 @@ static int contents_import(struct foreign_file *f)
 		snapshots_put,	 foreign_stacks_put,	foreign_calls_put,
 		foreign_ops_put, foreign_findings_put,
 	};
-	int r = 0;
+	/* Each table is read once, from its begin to its end. */
+	int r = sql_errno(f->db, sqlite3_exec(f->db, "PRAGMA cache_size = -256", NULL, NULL, NULL));
 
 	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(steps); i++)
 		r = steps[i](f);
