@@ -445,6 +445,16 @@ static int scan_new(struct target_set *set, uint32_t tgid, uint64_t library_base
 	return 0;
 }
 
+static void scan_start(struct target_set *set, struct scan *scan, target_done_func done, void *data)
+{
+	scan->started_ns = clock_now_ns();
+	scan->done = done;
+	scan->data = data;
+	scan->next = set->scans;
+	set->scans = scan;
+	target_scan_pump(set);
+}
+
 int target_scan_start(struct target_set *set, uint32_t tgid, const struct target_load *load, target_done_func done,
 		      void *data)
 {
@@ -465,12 +475,7 @@ int target_scan_start(struct target_set *set, uint32_t tgid, const struct target
 	scan->load.owner = owner;
 	if (load && load->is_held)
 		scan->load.time_ns = 0;
-	scan->started_ns = clock_now_ns();
-	scan->done = done;
-	scan->data = data;
-	scan->next = set->scans;
-	set->scans = scan;
-	target_scan_pump(set);
+	scan_start(set, scan, done, data);
 	return 0;
 }
 
@@ -492,12 +497,7 @@ int target_set_scan_loader(struct target_set *set, target_done_func done, void *
 
 	target_candidates_keep_loaders(&scan->candidates); /* in the daemon's own process only the loader is relevant */
 	n = scan->candidates.n_wanted;
-	scan->started_ns = clock_now_ns();
-	scan->done = done;
-	scan->data = data;
-	scan->next = set->scans;
-	set->scans = scan;
-	target_scan_pump(set);
+	scan_start(set, scan, done, data);
 	return n ? 0 : -ENOENT;
 }
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Licence lines come first, nothing in the tree belongs to one machine or one moment, and its rooms are known."""
+"""Licence lines come first, nothing in the tree belongs to one machine or one moment, its rooms are known, and no product file is too long."""
 import re
 
 import tree
@@ -11,6 +11,9 @@ CODE = ("*.c", "*.h", "*.def", "*.cc", "*.proto", "*.py", "*.sh", "*.cmake", "*C
         "dev", ".ci/run", "tests/vm/vm", "tests/check/lint")
 DATA = ("tests/support/exports/*", "tests/fuzz/corpus/*", "*/expected/*", "docs/measurements/*", "tests/data/golden/*", "tests/data/screens/*")
 TEXT = CODE + ("*.md", "*.json", "*.in", "*.service", "*.socket")
+
+PRODUCT = ("*.c", "*.h", "*.def", "*.proto")
+LINES_MOST = 600
 
 # what, why not; spelled in pieces, so that this file is not found
 NOT_HERE = (
@@ -53,6 +56,9 @@ def check(files_tree):
     for name in files_tree.files("*"):
         if "/" in name and name.split("/")[0] not in ROOMS:
             problems.append(f"{name}: '{name.split('/')[0]}' is no room of the tree")
+    for name in files_tree.files(*PRODUCT):
+        if not name.startswith("tests/") and len(files_tree.lines(name)) > LINES_MOST:
+            problems.append(f"{name}: {len(files_tree.lines(name))} lines; a file of the product has at most {LINES_MOST}")
     patterns = [(re.compile(pattern, re.I if "clau" in pattern else 0), why) for pattern, why in NOT_HERE]
     for name in files_tree.files(*TEXT):
         if name in data or name == "LICENSE":
@@ -81,5 +87,6 @@ tree.run(check, [
     ("/proc beside its room", {"collectord/a.c": SPDX + 'open("/proc", O_PATH);\n'}, "collectord/a.c:2: what /proc says"),
     ("a process in it", {"collectord/rpc/a.c": SPDX + 'snprintf(path, n, "/proc/%u/exe", pid);\n'}, "what /proc says"),
     ("in its room, and our own", {"collectord/procs/a.c": SPDX + 'open("/proc");\n', "collectord/a.c": SPDX + 'open("/proc/self/exe");\n'}, None),
+    ("too long", {"base/a.c": SPDX + "int a;\n" * LINES_MOST}, "base/a.c: 601 lines"),
     ("as expected", {"a.c": SPDX + "int a;\n", "s.sh": "#!/bin/bash\n" + SPDX.replace("//", "#"), "a.md": "text\n"}, None),
 ])
