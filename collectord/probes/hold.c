@@ -152,18 +152,33 @@ static void held_scanned(uint32_t tgid, void *data)
 		(void)uv_timer_start(&hold->timer, hold_look, 0, 0);
 }
 
+/*
+ * A process that stands still after it was let go may have stopped again, and nobody has read of that: it is let go
+ * again only if the ring, read after the look, does not tell of another stop.
+ */
+static void let_go_again(struct hold *hold)
+{
+	for (size_t i = hold->held.n; i-- > 0;)
+		if (hold->held.items[i].is_let_go && held_standing(&hold->held.items[i]) != STILL)
+			ARRAY_REMOVE_SWAP(&hold->held, i);
+	if (hold->held.n)
+		hold->events.drain(hold->data);
+	for (size_t i = hold->held.n; i-- > 0;)
+		if (hold->held.items[i].is_let_go)
+			held_let_go(hold, &hold->held.items[i]);
+}
+
 void hold_second(struct hold *hold)
 {
+	let_go_again(hold);
 	for (size_t i = hold->held.n; i-- > 0;) {
 		struct held_process *held = &hold->held.items[i];
 
-		if (held->is_let_go && held_standing(held) != STILL) {
-			ARRAY_REMOVE_SWAP(&hold->held, i);
+		if (held->is_let_go)
 			continue;
-		}
-		if (++held->n_seconds < HELD_SECONDS_MAX && !held->is_let_go)
+		if (++held->n_seconds < HELD_SECONDS_MAX)
 			continue;
-		if (held->n && held->n_seconds == HELD_SECONDS_MAX) {
+		if (held->n) {
 			(void)log_warning(
 				0, "process %u was held for %d s and is resumed before all its libraries are attached",
 				held->tgid, HELD_SECONDS_MAX);

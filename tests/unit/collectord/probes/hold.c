@@ -321,6 +321,34 @@ static void check_other(uv_loop_t *loop)
 	world_end(&hold, loop, pid);
 }
 
+/* It has gone on and stopped at another library, of which nobody has read: the second that comes lets it stay. */
+static void check_stop_unread(uv_loop_t *loop)
+{
+	struct hold hold = { .targets = NULL };
+	struct life_record life = { .type = RECORD_LIBRARY, .library.is_held = true };
+	pid_t pid = stopped_child();
+
+	world = (struct world){ .is_attached_at_once = true, .hold = &hold };
+	life.tgid = (uint32_t)pid;
+	hold_open(&hold, loop, NULL, &events, NULL);
+	hold_library(&hold, &life);
+	while (is_stopped(pid))
+		(void)uv_run(loop, UV_RUN_NOWAIT);
+	CHECK_INT_EQ("unread stop: goes on, which nobody has looked at yet", hold.held.n, 1);
+	child_stop_again(pid);
+	world.ring = life;
+	world.is_attached_at_once = false;
+	hold_second(&hold);
+	CHECK("unread stop: stays", is_stopped(pid));
+	CHECK_INT_EQ("unread stop: is read", world.n_scans, 2);
+	loop_settle(&hold, loop);
+	CHECK("unread stop: stays until it is attached", is_stopped(pid));
+	scan_end(1);
+	loop_settle(&hold, loop);
+	CHECK("unread stop: goes on", !is_stopped(pid));
+	world_end(&hold, loop, pid);
+}
+
 int main(void)
 {
 	struct lease *lease = (struct lease *)&world; /* never looked into */
@@ -334,6 +362,7 @@ int main(void)
 	for (size_t i = 0; i < ARRAY_SIZE(again_rows); i++)
 		check_again(&again_rows[i], &loop);
 	check_other(&loop);
+	check_stop_unread(&loop);
 	CHECK_INT_EQ("loop", uv_loop_close(&loop), 0);
 	return check_result();
 }
