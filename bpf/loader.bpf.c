@@ -179,8 +179,13 @@ VERIFIED_ALONE int library_tell(__u64 base, __u32 tgid)
 	const struct cred *cred = task->cred;
 	struct process_entry *entry;
 	struct file_identity file = {};
+	__u32 guardian = 0, hold_uid = 0;
 	struct life_record *r;
 
+	if (wish && wish->flags & WISH_HOLD) {
+		guardian = wish->guardian;
+		hold_uid = wish->hold_uid;
+	}
 	/* Fails while another thread changes the mappings; then the daemon finds the file itself. */
 	if (has_find_vma)
 		(void)bpf_find_vma(task, base, library_vma, &file, 0);
@@ -205,7 +210,7 @@ VERIFIED_ALONE int library_tell(__u64 base, __u32 tgid)
 	r->type = RECORD_LIBRARY;
 	bpf_probe_read_kernel(r->comm, sizeof(r->comm), leader ? leader->comm : task->comm);
 	/* The process stops when it returns from this probe. Without the record the daemon would not resume it. */
-	if (wish && wish->flags & WISH_HOLD && wish->guardian && hold_is_guarded(wish->hold_uid, wish->guardian))
+	if (guardian && bpf_map_lookup_elem(&guardians, &guardian) && hold_is_guarded(hold_uid, guardian))
 		r->library.is_held = bpf_send_signal(SIGSTOP) == 0;
 	bpf_ringbuf_submit(r, BPF_RB_FORCE_WAKEUP);
 	return 0;

@@ -248,6 +248,16 @@ SHARED struct {
 	__type(value, __u32);
 } tracers SEC(".maps");
 
+/* Guardians below which processes may be stopped now: one entry ends the holds of all that a lease's processes start.
+ */
+SHARED struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1024);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, __u32); /* tgid */
+	__type(value, __u32);
+} guardians SEC(".maps");
+
 SHARED struct {
 	__uint(type, BPF_MAP_TYPE_QUEUE); /* first in, first out: a freed slot is reused as late as possible */
 	__uint(max_entries, PROCESS_SLOTS);

@@ -124,8 +124,13 @@ int process_fork(__u64 *ctx)
 		(void)bpf_map_update_elem(&interpreters, &child_tgid, &copy, BPF_ANY);
 	}
 	r = life_new(parent, RECORD_FORK);
-	if (!r)
+	if (!r) {
+		/* The daemon would not know which client to ask to resume it. */
+		wish = bpf_map_lookup_elem(&targets, &child_tgid);
+		if (wish)
+			wish->flags &= ~WISH_HOLD;
 		return 0;
+	}
 	entry = bpf_map_lookup_elem(&processes, &tgid);
 	r->fork.child = child_tgid;
 	r->flags |= wish ? LIFE_NAMED : 0;

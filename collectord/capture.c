@@ -336,9 +336,9 @@ bool capture_settle(struct capture *c)
 	return true;
 }
 
-void capture_let_go(struct capture *c, const struct lease *lease)
+bool capture_let_go(struct capture *c, const struct lease *lease)
 {
-	hold_end(&c->hold, lease);
+	return hold_end(&c->hold, lease);
 }
 
 /* ---- stopping ---- */

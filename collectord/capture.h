@@ -94,8 +94,11 @@ int capture_demo_start(struct capture *capture, const struct capture_wish *wish)
 void capture_collect(struct capture *capture);
 /** capture_settle() - the same, and run the detectors up to now. Return: whether they ran: there is more to store */
 bool capture_settle(struct capture *capture);
-/** capture_let_go() - a lease ends: continue the programs held for it while its call can still ask for that */
-void capture_let_go(struct capture *capture, const struct lease *lease);
+/**
+ * capture_let_go() - a lease ends: continue the programs held for it while its call can still ask for that
+ * Return: whether somebody was told to continue each of them
+ */
+bool capture_let_go(struct capture *capture, const struct lease *lease);
 
 /** capture_finish() - end the source: its remaining events go to all sinks, and held processes continue */
 void capture_finish(struct capture *capture);

@@ -5,22 +5,19 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/membarrier.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/pidfd.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/fd.h"
+#include "base/grace.h"
 
 #define STATUS_BYTES 8192
-#define SETTLE_MS 20	   /* instead of the barrier, where a kernel or a filter refuses it */
 #define ANCESTORS_MAX 4096 /* maximum number of processes; the list may change while it is read */
 #define TRIES_MAX 8	   /* tries to follow a chain of parents, when an ancestor ended meanwhile */
 
@@ -187,17 +184,11 @@ static void descendants_look(const struct choice *choice)
 		(void)closedir(proc);
 }
 
-/*
- * Programs of the kernel half run inside an RCU read side, and the barrier waits for it. After the barrier every
- * process to stop has its signal, and one scan finds all.
- */
+/* After the wait every process to stop has its signal, and one scan finds all. */
 void descendants_continue(uid_t uid, pid_t except_group)
 {
 	const struct choice choice = { .uid = uid, .only_stopped = true, .except_group = except_group };
 
-	if (syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0) < 0) {
-		descendants_look(&choice);
-		(void)poll(NULL, 0, SETTLE_MS);
-	}
+	(void)grace_wait();
 	descendants_look(&choice);
 }

@@ -81,9 +81,8 @@ static bool process_continue(struct hold *hold, uint32_t tgid, uint64_t start_bo
 /* Resume a held process. Only /proc proves that it runs; a sent or requested signal does not. */
 static void held_let_go(struct hold *hold, struct held_process *held)
 {
-	bool is_told = process_continue(hold, held->tgid, held->start_boot_ns);
-
-	if (!is_told && !held->is_let_go)
+	held->is_told = process_continue(hold, held->tgid, held->start_boot_ns);
+	if (!held->is_told && !held->is_let_go)
 		(void)log_warning(0, "cannot resume process %u yet; 'kill -CONT %u' resumes it", held->tgid,
 				  held->tgid);
 	held->is_let_go = true;
@@ -257,13 +256,22 @@ void hold_library(struct hold *hold, const struct life_record *life)
 	target_set_load(hold->targets, &load, held_scanned, TAKE_PTR(scan));
 }
 
-void hold_end(struct hold *hold, const struct lease *lease)
+bool hold_end(struct hold *hold, const struct lease *lease)
 {
-	for (size_t i = hold->held.n; i-- > 0;)
-		if (lease_holds(lease, hold->held.items[i].tgid))
-			held_let_go(hold, &hold->held.items[i]);
+	bool are_told = true;
+
+	for (size_t i = hold->held.n; i-- > 0;) {
+		struct held_process *held = &hold->held.items[i];
+
+		if (!lease_holds(lease, held->tgid))
+			continue;
+		if (!held->is_told)
+			held_let_go(hold, held);
+		are_told &= held->is_told;
+	}
 	if (hold->held.n && !uv_is_active((uv_handle_t *)&hold->timer))
 		(void)uv_timer_start(&hold->timer, hold_look, STOP_LOOK_MS, 0);
+	return are_told;
 }
 
 void hold_release(struct hold *hold)

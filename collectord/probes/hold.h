@@ -23,7 +23,8 @@ struct held_process {
 	uint32_t n_looks;
 	uint32_t n_seconds; /* ticks of the one-second timer since it was held */
 	bool is_still;	    /* it was seen stopped: all its records are on the ring */
-	bool is_let_go;	    /* it was asked to resume; the entry is removed when /proc shows that it runs */
+	bool is_let_go;	    /* it is to resume; the entry is removed when /proc shows that it runs */
+	bool is_told;	    /* it was signalled, or its caller was asked to signal it */
 };
 
 struct hold_events {
@@ -50,8 +51,11 @@ void hold_open(struct hold *hold, uv_loop_t *loop, struct target_set *targets, c
 void hold_library(struct hold *hold, const struct life_record *life);
 /** hold_second() - resume processes held too long; called by a timer once a second while any is held */
 void hold_second(struct hold *hold);
-/** hold_end() - a lease ends: resume the processes that it holds, while its caller can still be asked to signal them */
-void hold_end(struct hold *hold, const struct lease *lease);
+/**
+ * hold_end() - a lease ends: resume the processes that it holds, while its caller can still be asked to signal them
+ * Return: whether each of them was signalled, or the caller was asked to
+ */
+bool hold_end(struct hold *hold, const struct lease *lease);
 /** hold_release() - resume all held processes; allowed if it was never opened */
 void hold_release(struct hold *hold);
 void hold_done(struct hold *hold);

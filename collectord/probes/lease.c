@@ -6,6 +6,7 @@
 #include <errno.h>
 
 #include "base/array.h"
+#include "base/grace.h"
 #include "base/log.h"
 
 /* Gone processes that a lease still covers, at most; the oldest are forgotten, with their figures. */
@@ -164,6 +165,18 @@ static void everyone_apply(struct lease_set *set)
 		probe_set_everyone_remove(set->probes);
 }
 
+/* Children that the daemon does not know yet have copies of their parents' wishes; all copies name the guardian. */
+static int guardian_apply(struct lease_set *set, uint32_t guardian)
+{
+	for (size_t i = 0; i < set->leases.n; i++) {
+		const struct process_wish *each = &set->leases.items[i]->each;
+
+		if (each->flags & WISH_HOLD && each->guardian == guardian)
+			return probe_set_guardian_add(set->probes, guardian);
+	}
+	return probe_set_guardian_remove(set->probes, guardian);
+}
+
 /*
  * Apply the names of a lease that was added or removed. Return: 0, or the first error; the rest is applied nevertheless
  */
@@ -181,7 +194,8 @@ static int names_apply(struct lease_set *set, const struct lease *lease)
 	}
 	if (lease->all)
 		everyone_apply(set);
-	return result;
+	r = lease->may_hold ? guardian_apply(set, lease->each.guardian) : 0;
+	return result < 0 ? result : r;
 }
 
 void lease_set_watch(struct lease_set *set, void (*func)(void *data), void *data)
@@ -254,6 +268,8 @@ void lease_hold_end(struct lease_set *set, struct lease *lease)
 		return;
 	lease->each.flags &= ~WISH_HOLD;
 	(void)names_apply(set, lease); /* a process may be gone already */
+	if (!lease_is_over(lease))
+		(void)grace_wait();
 }
 
 void lease_remove(struct lease_set *set, struct lease *lease)

@@ -46,7 +46,10 @@ size_t lease_set_count(const struct lease_set *leases);
 
 /** lease_add() - take a lease. Return: 0, or -errno with the kernel's filter unchanged */
 int lease_add(struct lease_set *leases, const struct lease_wish *wish, struct lease **ret_lease);
-/** lease_hold_end() - stop no more processes for this lease, which continues */
+/**
+ * lease_hold_end() - stop no more processes for this lease, which continues
+ * When it returns, the ring has the records of all processes that were stopped.
+ */
 void lease_hold_end(struct lease_set *leases, struct lease *lease);
 /** lease_remove() - end a lease; NULL is allowed */
 void lease_remove(struct lease_set *leases, struct lease *lease);

@@ -105,6 +105,16 @@ void probe_set_everyone_remove(struct probe_set *set)
 	everyone_set(set, (struct process_wish){});
 }
 
+int probe_set_guardian_add(struct probe_set *set, uint32_t tgid)
+{
+	return number_put(set->bpf->maps.guardians, tgid, 1);
+}
+
+int probe_set_guardian_remove(struct probe_set *set, uint32_t tgid)
+{
+	return number_remove(set->bpf->maps.guardians, tgid);
+}
+
 int probe_set_tracer_add(struct probe_set *set, uint32_t tgid)
 {
 	int r = number_put(set->bpf->maps.tracers, tgid, 1);

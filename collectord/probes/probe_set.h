@@ -113,6 +113,13 @@ int probe_set_user_add(struct probe_set *set, uint32_t uid, struct process_wish 
 int probe_set_user_remove(struct probe_set *set, uint32_t uid);
 void probe_set_everyone_add(struct probe_set *set, struct process_wish wish);
 void probe_set_everyone_remove(struct probe_set *set);
+/**
+ * probe_set_guardian_add() - allow the kernel half to stop processes below this one
+ * probe_set_guardian_remove() - stop no more processes below it; programs of the kernel half that run at this moment
+ * may still do so: grace_wait() waits for their end
+ */
+int probe_set_guardian_add(struct probe_set *set, uint32_t tgid);
+int probe_set_guardian_remove(struct probe_set *set, uint32_t tgid);
 /** probe_set_tracer_add() - add a process of Ingero, which is never traced and never named in `behind` and `waits` */
 int probe_set_tracer_add(struct probe_set *set, uint32_t tgid);
 int probe_set_tracer_remove(struct probe_set *set, uint32_t tgid);

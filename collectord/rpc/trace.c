@@ -75,7 +75,7 @@ static void trace_over(struct trace *t)
 	struct trace_hub *hub = t->context->traces;
 
 	if (t->lease)
-		capture_let_go(t->context->capture, t->lease);
+		(void)capture_let_go(t->context->capture, t->lease);
 	t->state = TRACE_OVER;
 	t->call = NULL;
 	if (t->lease)
@@ -231,8 +231,12 @@ static void summary_send(struct trace *t)
 					  .tells_not_shown = true,
 					  .life = &t->life };
 	struct call *call;
-	int r = seconds_end(t);
+	int r;
 
+	/* Behind the summary the client can no longer be asked to let anybody go on. */
+	if (t->lease && !capture_let_go(t->context->capture, t->lease) && !call_can_reply(t->call))
+		return;
+	r = seconds_end(t);
 	if (r == 0)
 		r = answer_summary(t->context, &scope, &t->since, &seen, summary_piece, t);
 	if (r == -ENOBUFS)
@@ -256,7 +260,7 @@ static void trace_finish(struct trace *t)
 	t->is_ending = true;
 	context_settle(t->context); /* detectors run up to now */
 	if (t->lease)
-		capture_let_go(t->context->capture, t->lease);
+		(void)capture_let_go(t->context->capture, t->lease);
 	trace_batch_send(t);
 	trace_loss_send(t);
 	trace_left_out_look(t);

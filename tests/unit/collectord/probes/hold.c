@@ -166,10 +166,10 @@ static void make_happen(struct hold *hold, enum happening happening)
 		scan_end(0);
 		break;
 	case LEASE_ENDS:
-		hold_end(hold, world.lease);
+		(void)hold_end(hold, world.lease);
 		break;
 	case OTHER_LEASE_ENDS:
-		hold_end(hold, NULL);
+		(void)hold_end(hold, NULL);
 		break;
 	case RELEASED:
 	case RELEASED_UNREAD:
@@ -349,6 +349,27 @@ static void check_stop_unread(uv_loop_t *loop)
 	world_end(&hold, loop, pid);
 }
 
+/* The lease waits for its end until its caller was asked, once, to let each go on. */
+static void check_lease_end(uv_loop_t *loop, struct lease *lease)
+{
+	struct hold hold = { .targets = NULL };
+	struct life_record life = { .type = RECORD_LIBRARY, .library.is_held = true };
+	pid_t pid = stopped_child();
+
+	world = (struct world){ .lease = lease, .n_ignored = 2 };
+	identity_take(NOBODY);
+	life.tgid = (uint32_t)pid;
+	hold_open(&hold, loop, NULL, &events, NULL);
+	CHECK("lease ends: nobody is held", hold_end(&hold, lease));
+	hold_library(&hold, &life);
+	CHECK("lease ends: no room to ask", !hold_end(&hold, lease));
+	world.caller_answers = true;
+	CHECK("lease ends: asked", hold_end(&hold, lease));
+	CHECK("lease ends: was asked", hold_end(&hold, lease));
+	CHECK_INT_EQ("lease ends: asked once", world.n_asked, 2);
+	world_end(&hold, loop, pid);
+}
+
 int main(void)
 {
 	struct lease *lease = (struct lease *)&world; /* never looked into */
@@ -363,6 +384,7 @@ int main(void)
 		check_again(&again_rows[i], &loop);
 	check_other(&loop);
 	check_stop_unread(&loop);
+	check_lease_end(&loop, lease);
 	CHECK_INT_EQ("loop", uv_loop_close(&loop), 0);
 	return check_result();
 }
