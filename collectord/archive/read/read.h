@@ -106,7 +106,12 @@ const struct read_op *store_reader_op(struct store_reader *reader, uint32_t id);
 bool read_op_is_call(const struct read_op *op);
 /** read_op_is_called() - whether it has this name, in any spelling of base/op_name.h, or as Ingero names it */
 bool read_op_is_called(const struct read_op *op, const char *name);
-/** store_reader_find_op() - find operations by name, at most one for each source. Return: their number */
+/** store_reader_may_know() - whether the operation has a public name, or the caller has calls or figures of it */
+bool store_reader_may_know(struct store_reader *reader, const struct read_op *op);
+/**
+ * store_reader_find_op() - find operations by name, at most one for each source, among those that the caller may know
+ * Return: their number
+ */
 size_t store_reader_find_op(struct store_reader *reader, const char *name, uint32_t *ret_ids, size_t room);
 
 typedef int (*read_op_func)(const struct read_op *op, void *data);

@@ -278,7 +278,7 @@ struct op_wish {
 	int64_t source, number;
 	bool has_source, has_number;
 	const char *name;
-	bool name_is_known; /* an operation has this name */
+	bool name_is_known; /* an operation that the caller may know has this name */
 	struct table_cursor *cursor;
 };
 
@@ -287,7 +287,8 @@ static int op_limit_match(const struct read_op *op, void *data)
 	struct op_wish *wish = data;
 	struct op_number n = table_op_number(wish->cursor->job, op);
 
-	wish->name_is_known |= wish->name && read_op_is_called(op, wish->name);
+	wish->name_is_known |=
+		wish->name && read_op_is_called(op, wish->name) && store_reader_may_know(wish->cursor->job->reader, op);
 	if ((wish->has_source && wish->source != n.source) || (wish->has_number && wish->number != n.number) ||
 	    (wish->name && !read_op_is_called(op, wish->name)))
 		return 0;

@@ -16,8 +16,8 @@
 #define SECOND 1000000000ull
 #define UNIX 1700000000000000000ull /* at second 1000 of the first boot */
 
-enum { ALICE = 1000, BOB = 2000 };
-enum { ALICE_TRAIN = 1, ALICE_SERVE, BOB_TRAIN, ALICE_MIXED, ALICE_LATER };
+enum { ALICE = 1000, BOB = 2000, CAROL = 3001 };
+enum { ALICE_TRAIN = 1, ALICE_SERVE, BOB_TRAIN, ALICE_MIXED, ALICE_LATER, CAROLS };
 enum { MALLOC = 1, LAUNCH = 3, WAIT = 5 }; /* of ops.def */
 
 static uint64_t at(uint64_t second)
@@ -526,16 +526,38 @@ static void seen_test(void)
 	}
 }
 
-/* Names that came with a library, which may be another user's, are in no list of a caller of one user. */
+/* A call of Bob's and figures of Carol's, of an operation without a row in ops.def. */
+static void others_add(struct sqlite3 *db)
+{
+	struct figures_blob blob = { .figures = { .n = 0 } };
+	struct stored_event call;
+
+	world_process(db, BOB_TRAIN, 1, 21, BOB, 0, "train", at(1000));
+	world_process(db, CAROLS, 1, 31, CAROL, 0, "train", at(1000));
+	call = world_event(BOB_TRAIN, OP_GIVEN, 21, at(1000), 1000);
+	(void)world_block(db, BOB, 1, BOB_TRAIN, &call, 1);
+	world_count(&blob, CAROLS, OP_GIVEN, 1, 1000);
+	world_figures(db, 10, CAROL, 1, at(1000), at(1010), &blob);
+	figures_blob_done(&blob);
+}
+
+/*
+ * Names that came with a library, which may be another user's, are in no list of a caller of one user, and cannot be
+ * guessed by one who has no rows of them.
+ */
 static void unlisted_test(void)
 {
 	static const struct {
 		const char *name, *boot;
-		bool all, want;
+		bool all;
+		uint32_t uid;
+		bool want, is_found;
 	} cases[] = {
-		{ "who may see everything", "a boot", true, false },
-		{ "a user", "a boot", false, true },
-		{ "of a file that was imported", "import:1", false, false },
+		{ "who may see everything", "a boot", true, ALICE, false, true },
+		{ "a user", "a boot", false, ALICE, true, false },
+		{ "a user who has calls of it", "a boot", false, BOB, true, true },
+		{ "a user who has figures of it", "a boot", false, CAROL, true, true },
+		{ "of a file that was imported", "import:1", false, ALICE, false, true },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
@@ -543,6 +565,7 @@ static void unlisted_test(void)
 		char sql[256];
 		struct store_reader *reader;
 		const struct read_op *op;
+		uint32_t id;
 
 		world_boot(db, 1, at(1000), UNIX);
 		(void)snprintf(sql, sizeof(sql),
@@ -550,7 +573,9 @@ static void unlisted_test(void)
 			       " VALUES(%d, 'nccl', 'ncclOther', 'ncclOther')",
 			       cases[i].boot, OP_GIVEN);
 		world_exec(db, sql);
-		reader = open_as(db, cases[i].all, ALICE, false);
+		others_add(db);
+		reader = open_as(db, cases[i].all, cases[i].uid, false);
+		CHECK_INT_EQ(cases[i].name, store_reader_find_op(reader, "NCCLOTHER", &id, 1), cases[i].is_found);
 		op = store_reader_op(reader, OP_GIVEN);
 		CHECK(cases[i].name, op && strcmp(op->name, "ncclOther") == 0);
 		CHECK_INT_EQ(cases[i].name, op && op->is_unlisted, cases[i].want);
