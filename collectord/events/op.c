@@ -57,10 +57,15 @@ static const uint16_t places[OP_ID_MAX] = {
 /* Operations without a row: entries are only added, each before `n_given` includes it, and never change. */
 static struct {
 	struct op op;
-	uint32_t uid;
 	char name[OP_NAME_BYTES];
 } given[OP_GIVEN_MAX];
 static uint32_t n_given;
+
+/* Which names were met in whose libraries: of 64 users that use up their share. */
+static struct {
+	uint32_t uid, id;
+} uses[64 * OP_GIVEN_OF_USER_MAX];
+static size_t n_uses;
 
 const struct op *op_get(uint32_t id)
 {
@@ -103,25 +108,39 @@ uint32_t op_given(const char *name)
 	return 0;
 }
 
-uint32_t op_give(const char *name, uint32_t uid)
+/* Return: 0 where there is no room */
+static uint32_t given_add(const char *name)
 {
-	uint32_t n_of_user = 0, n = n_given, id = op_given(name);
+	uint32_t n = n_given;
 
-	if (id)
-		return id;
-	for (uint32_t i = 0; i < n; i++)
-		n_of_user += given[i].uid == uid;
 	assert(op_others_layer(name) != OP_LAYER_NONE); /* so it fits, too */
-	if (n == OP_GIVEN_MAX || n_of_user == OP_GIVEN_OF_USER_MAX)
+	if (n == OP_GIVEN_MAX)
 		return 0;
 	memcpy(given[n].name, name, strlen(name) + 1);
-	given[n].uid = uid;
 	given[n].op = (struct op){ .id = (uint16_t)(OP_GIVEN + n),
 				   .layer = op_others_layer(name),
 				   .name = given[n].name,
 				   .short_name = given[n].name };
 	__atomic_store_n(&n_given, n + 1, __ATOMIC_RELEASE);
 	return OP_GIVEN + n;
+}
+
+uint32_t op_give(const char *name, uint32_t uid)
+{
+	uint32_t n_of_user = 0, id = op_given(name);
+
+	for (size_t i = 0; i < n_uses; i++) {
+		if (uses[i].uid == uid && uses[i].id == id)
+			return id;
+		n_of_user += uses[i].uid == uid;
+	}
+	if (n_of_user == OP_GIVEN_OF_USER_MAX || n_uses == ARRAY_SIZE(uses))
+		return 0;
+	if (!id)
+		id = given_add(name);
+	if (id)
+		uses[n_uses++] = (typeof(uses[0])){ .uid = uid, .id = id };
+	return id;
 }
 
 size_t op_count(void)

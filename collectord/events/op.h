@@ -18,7 +18,7 @@ struct op {
 	enum op_tier tier;
 };
 
-#define OP_GIVEN_OF_USER_MAX 64 /* first met in libraries of one user; libnccl 2.19 has 29 */
+#define OP_GIVEN_OF_USER_MAX 64 /* names met in libraries of one user; libnccl 2.19 has 29 */
 
 /** op_get() - row of an id, also of a given id; NULL if there is none */
 const struct op *op_get(uint32_t id);
@@ -33,7 +33,7 @@ uint32_t op_given(const char *name);
 /**
  * op_give() - id of an export without a row, the same for the same name as long as the daemon runs
  * @name: name for which op_others_layer() has a layer
- * @uid:  owner of the library
+ * @uid:  owner of the library; what other users' libraries have does not show in the answer while there is room
  * Return: 0: OP_GIVEN_MAX names have ids, or OP_GIVEN_OF_USER_MAX of this user
  */
 uint32_t op_give(const char *name, uint32_t uid);

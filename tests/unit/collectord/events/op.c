@@ -60,7 +60,9 @@ int main(void)
 	CHECK_INT_EQ("another", op_give("ncclRecv", 1000), OP_GIVEN + 1);
 
 	CHECK_INT_EQ("one user's", give_many("A", 1000, OP_GIVEN_MAX), OP_GIVEN_OF_USER_MAX - 2);
-	CHECK_INT_EQ("leave room for another's", give_many("B", 1001, OP_GIVEN_MAX), OP_GIVEN_OF_USER_MAX);
+	CHECK_INT_EQ("leave room for another's, one of whose they were before", give_many("B", 1001, OP_GIVEN_MAX),
+		     OP_GIVEN_OF_USER_MAX - 1);
+	CHECK_INT_EQ("who has his share does not learn what others have", op_give("ncclRecv", 1001), 0);
 	CHECK_INT_EQ("and for a third's", give_many("C", 1002, 1), 1);
 	for (uint32_t uid = 1003, n = 1; n; uid++) {
 		char prefix[16];
