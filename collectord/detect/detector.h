@@ -105,6 +105,25 @@ struct condition_op {
 #define CONDITION_EXTRA 4
 #define CONDITION_CULPRITS 8
 
+/* A process that is to blame, and the thread of it that is most. */
+struct culprit {
+	struct tick_behind who; /* .ns: of all its threads */
+	uint32_t tid;		/* 0: not known */
+	uint64_t tid_ns;	/* of who.ns, since it is the thread with most */
+};
+
+/** culprit_add() - more time of the same process: `ns`, of which one thread has `tid_ns` */
+static inline void culprit_add(struct culprit *c, uint64_t ns, uint32_t tid, uint64_t tid_ns)
+{
+	c->who.ns += ns;
+	if (tid == c->tid)
+		c->tid_ns += tid_ns;
+	else if (tid_ns > c->tid_ns) {
+		c->tid = tid;
+		c->tid_ns = tid_ns;
+	}
+}
+
 /* What a detector says of one tick. */
 struct condition {
 	const struct op *op;	       /* of detectors with .is_per_op; else NULL: that which lost most */
@@ -126,7 +145,7 @@ struct condition {
 	bool has_blame;
 	bool is_event;		/* it happened: no time is lost that could be weighed against noise */
 	const struct cause *of; /* of detectors with .is_of_cause: conditions of several stand beside each other */
-	struct tick_behind who[CONDITION_CULPRITS]; /* likewise: who is to blame */
+	struct culprit who[CONDITION_CULPRITS]; /* likewise: who is to blame */
 	size_t n_who;
 	struct account_wait longest; /* likewise: the longest wait that it is about, .ns 0: none is known */
 	struct finding_chain chain;  /* likewise: of the wait that took most of the tick */

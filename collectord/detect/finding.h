@@ -55,6 +55,7 @@ struct finding_chain {
 struct finding_cause {
 	const char *kind; /* a detector's name, or of cause.c: "cpu_contention", "loader"; static */
 	uint32_t pid;	  /* 0: no process, or none that is known */
+	uint32_t tid;	  /* its thread with most of it; 0: several, or not known */
 	uint32_t uid;
 	char comm[RECORD_COMM_BYTES];
 	double share;	    /* of lost_ns, 0...1 */
@@ -62,6 +63,7 @@ struct finding_cause {
 	bool is_several; /* none had most of it when it was found: .pid is the largest now, no part of the identity */
 	struct finding_other others[FINDING_OTHERS_MAX]; /* of several: the next largest, a twentieth each at least */
 	struct finding_chain chain;			 /* from .pid on: what it did while it was waited for */
+	struct account_wait longest;			 /* the longest wait; .ns 0: none is known */
 };
 
 enum finding_unit { FINDING_UNIT_NS, FINDING_UNIT_BYTES, FINDING_UNIT_COUNT, FINDING_UNIT_RATIO };

@@ -6,12 +6,14 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/utf8.h"
 #include "detect/cause.h"
 #include "detect/detector.h"
 #include "detect/finding.h"
 #include "events/call_id.h"
 #include "events/event_message.h"
 #include "events/op.h"
+#include "figures/account_message.h"
 
 #define FINDING_ID_TEXT_BYTES 17 /* 16 hexadecimal digits */
 
@@ -73,13 +75,8 @@ static Ingero__V1__Hop *hop_fill(const struct finding_hop *from, struct arena *a
 		hop->class_ = (char *)(uintptr_t)account_class_name(from->class);
 	if (!hop->by->comm || !from->is_known || !from->kind)
 		return hop->by->comm ? hop : NULL;
-	hop->resource = ARENA_NEW(arena, Ingero__V1__Resource);
-	if (!hop->resource)
-		return NULL;
-	ingero__v1__resource__init(hop->resource);
-	hop->resource->kind = (char *)(uintptr_t)account_resource_name(from->kind);
-	hop->resource->name = arena_copy_text(arena, from->name);
-	return hop->resource->name ? hop : NULL;
+	hop->resource = account_resource_message(from->kind, from->name, "", arena);
+	return hop->resource ? hop : NULL;
 }
 
 static bool chain_fill(const struct finding_chain *from, struct arena *arena, Ingero__V1__Cause *c)
@@ -95,6 +92,19 @@ static bool chain_fill(const struct finding_chain *from, struct arena *arena, In
 		c->n_chain++;
 	}
 	return true;
+}
+
+/* What the longest wait was for, if that is known. */
+static bool resource_fill(const struct account_wait *longest, struct arena *arena, Ingero__V1__Cause *c)
+{
+	char name[ACCOUNT_WAIT_NAME_BYTES];
+
+	if (!longest->ns || !longest->kind)
+		return true;
+	account_wait_name(longest, name);
+	utf8_scrub(name);
+	c->resource = account_resource_message(longest->kind, name, longest->device_name, arena);
+	return c->resource != NULL;
 }
 
 const char *finding_class_field(enum blame_class class)
@@ -131,12 +141,16 @@ static Ingero__V1__Cause *cause_message(const struct finding_cause *from, uint32
 	ingero__v1__cause__init(c);
 	c->kind = arena_copy_text(arena, from->kind);
 	c->pid = from->pid;
+	c->tid = from->tid;
 	c->comm = copy_comm(arena, from->comm);
 	c->uid = from->uid;
 	c->share = from->share;
 	c->processes = MAX(from->processes, from->pid != 0);
 	finding_message_words(c, victim_pid);
-	return c->kind && c->comm && others_fill(from, arena, c) && chain_fill(&from->chain, arena, c) ? c : NULL;
+	return c->kind && c->comm && others_fill(from, arena, c) && chain_fill(&from->chain, arena, c) &&
+			       resource_fill(&from->longest, arena, c)
+		       ? c
+		       : NULL;
 }
 
 static bool evidence_fill(const struct finding *f, struct arena *arena, Ingero__V1__Finding *m)
@@ -218,8 +232,10 @@ void finding_message_hide(Ingero__V1__Finding *message, finding_may_name_func ma
 
 	if (!cause)
 		return;
-	if (cause->pid && !may_name(cause->uid, data))
+	if (cause->pid && !may_name(cause->uid, data)) {
 		name_hide(message, &cause->pid, cause->comm);
+		cause->tid = 0;
+	}
 	for (size_t i = 0; i < cause->n_others; i++)
 		if (cause->others[i]->pid && !may_name(cause->others[i]->uid, data))
 			name_hide(message, &cause->others[i]->pid, cause->others[i]->comm);
@@ -233,9 +249,12 @@ void finding_message_hide(Ingero__V1__Finding *message, finding_may_name_func ma
 	}
 }
 
-static void culprit_append(uint32_t pid, const char *comm, const Ingero__V1__Finding *message, struct buf *out)
+static void culprit_append(uint32_t pid, uint32_t tid, const char *comm, const Ingero__V1__Finding *message,
+			   struct buf *out)
 {
-	if (pid && pid == message->pid)
+	if (pid && pid == message->pid && tid)
+		(void)buf_printf(out, " its own thread %u", tid);
+	else if (pid && pid == message->pid)
 		(void)buf_append_text(out, " its own other threads");
 	else if (pid)
 		(void)buf_printf(out, " %s (pid %u)", comm, pid);
@@ -253,10 +272,10 @@ void finding_message_cause(const Ingero__V1__Finding *m, struct buf *out)
 	(void)buf_printf(out, ": %s", cause->words);
 	if (!cause->processes)
 		return;
-	culprit_append(cause->pid, cause->comm, m, out);
+	culprit_append(cause->pid, cause->tid, cause->comm, m, out);
 	for (size_t i = 0; i < cause->n_others; i++) {
 		(void)buf_append_text(out, ",");
-		culprit_append(cause->others[i]->pid, cause->others[i]->comm, m, out);
+		culprit_append(cause->others[i]->pid, 0, cause->others[i]->comm, m, out);
 	}
 	if (cause->n_others && cause->processes > 1 + cause->n_others)
 		(void)buf_printf(out, " and %zu more", cause->processes - 1 - cause->n_others);

@@ -48,7 +48,7 @@ struct starving {
 	uint64_t weight_ns;
 	enum finding_severity most; /* the highest bound of its waits */
 	struct account_wait longest;
-	struct tick_behind who[CONDITION_CULPRITS];
+	struct culprit who[CONDITION_CULPRITS];
 	size_t n_who;
 	const struct account_wait *most_wait; /* the wait with the most time; NULL: none */
 	uint64_t most_ns;
@@ -225,15 +225,15 @@ static void who_add(struct starving *s, const struct account_wait *w, uint64_t n
 
 	if (!w->waker_tgid)
 		return;
-	while (at < s->n_who && s->who[at].tgid != w->waker_tgid)
+	while (at < s->n_who && s->who[at].who.tgid != w->waker_tgid)
 		at++;
 	if (at == CONDITION_CULPRITS)
 		return;
 	if (at == s->n_who) {
-		s->who[s->n_who++] = (struct tick_behind){ .tgid = w->waker_tgid, .uid = w->waker_uid };
-		memcpy(s->who[at].comm, w->waker_comm, sizeof(s->who[at].comm));
+		s->who[s->n_who++] = (struct culprit){ .who = { .tgid = w->waker_tgid, .uid = w->waker_uid } };
+		memcpy(s->who[at].who.comm, w->waker_comm, sizeof(s->who[at].who.comm));
 	}
-	s->who[at].ns += ns;
+	culprit_add(&s->who[at], ns, w->waker_tid, ns);
 }
 
 /* Whether the account gives the time of this cause, including short waits and waits in progress. */

@@ -109,16 +109,19 @@ static int ops_add(struct track *t, const struct track_tick *tick)
 	return 0;
 }
 
-static void culprit_add(struct track *t, const struct tick_behind *who)
+static void track_culprit_add(struct track *t, const struct culprit *more)
 {
+	const struct tick_behind *who = &more->who;
 	size_t least = 0;
 
 	t->behind_ns += who->ns;
 	for (size_t i = 0; i < t->n_culprits; i++) {
-		if (t->culprits[i].who.tgid == who->tgid) {
-			t->culprits[i].who.ns += who->ns;
-			t->culprits[i].who.uid = who->uid;
-			memcpy(t->culprits[i].who.comm, who->comm, sizeof(who->comm));
+		struct culprit *here = &t->culprits[i].by;
+
+		if (here->who.tgid == who->tgid) {
+			culprit_add(here, who->ns, more->tid, more->tid_ns);
+			here->who.uid = who->uid;
+			memcpy(here->who.comm, who->comm, sizeof(who->comm));
 			t->culprits[i].recent_ns += (double)who->ns;
 			return;
 		}
@@ -127,9 +130,10 @@ static void culprit_add(struct track *t, const struct tick_behind *who)
 	}
 	if (t->n_culprits < TRACK_CULPRITS_MAX)
 		least = t->n_culprits++;
-	else if (t->culprits[least].recent_ns >= (double)who->ns || t->culprits[least].who.tgid == track_culprit_pid(t))
+	else if (t->culprits[least].recent_ns >= (double)who->ns ||
+		 t->culprits[least].by.who.tgid == track_culprit_pid(t))
 		return; /* its time counts only in behind_ns */
-	t->culprits[least] = (struct track_culprit){ .who = *who, .recent_ns = (double)who->ns };
+	t->culprits[least] = (struct track_culprit){ .by = *more, .recent_ns = (double)who->ns };
 }
 
 static void recent_decay(struct track *t, uint64_t wall_ns)
@@ -202,10 +206,10 @@ static int sums_add(struct track *t, const struct track_tick *tick)
 	if (c->chain.ns > s->chain.ns)
 		s->chain = c->chain;
 	for (size_t i = 0; i < c->n_who; i++)
-		culprit_add(t, &c->who[i]);
+		track_culprit_add(t, &c->who[i]);
 	if (t->detector->has_culprits && !t->of && tick->process->in_tick)
 		for (size_t i = 0; i < tick->process->in_tick->behind.n; i++)
-			culprit_add(t, &tick->process->in_tick->behind.items[i]);
+			track_culprit_add(t, &(struct culprit){ .who = tick->process->in_tick->behind.items[i] });
 	return ops_add(t, tick);
 }
 
@@ -250,10 +254,10 @@ int track_reopen(struct track *t, const struct track *again, const struct track_
 	for (size_t i = 0; i < t->n_culprits; i++)
 		t->culprits[i].recent_ns = 0;
 	for (size_t i = 0; i < again->n_culprits; i++)
-		culprit_add(t, &again->culprits[i].who);
+		track_culprit_add(t, &again->culprits[i].by);
 	t->behind_ns += again->behind_ns;
 	for (size_t i = 0; i < again->n_culprits; i++)
-		t->behind_ns -= again->culprits[i].who.ns; /* culprit_add() counted it already */
+		t->behind_ns -= again->culprits[i].by.who.ns; /* track_culprit_add() counted it already */
 	t->base_lost_ns = t->sums.lost_ns;
 	t->sums.present_ns += again->sums.present_ns;
 	t->sums.time_ns += again->sums.time_ns;

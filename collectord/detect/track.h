@@ -25,7 +25,7 @@ struct track_op {
 };
 
 struct track_culprit {
-	struct tick_behind who; /* .ns: in all */
+	struct culprit by; /* in all */
 	double recent_ns;
 };
 

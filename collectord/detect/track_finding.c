@@ -19,6 +19,8 @@
 #define KNOWN_RATIO 0.25
 /* The culprit or operation changes if its share falls below this and another one has taken over. (Guess.) */
 #define STALE_RATIO 0.2
+/* A thread is named if it has half of its process's part of the wait. (Guess.) */
+#define THREAD_RATIO 0.5
 /* Minimum share of a process to be one of several culprits. */
 #define GROUP_RATIO 0.05
 /* Number of calls for full confidence; with fewer it is lower. (Guess.) */
@@ -64,11 +66,12 @@ static const struct track_op *op_most(const struct track *t)
 	return most;
 }
 
-static void cause_name(struct finding_cause *cause, const struct tick_behind *who)
+static void cause_name(struct finding_cause *cause, const struct culprit *by)
 {
-	cause->pid = who->tgid;
-	cause->uid = who->uid;
-	memcpy(cause->comm, who->comm, sizeof(cause->comm));
+	cause->pid = by->who.tgid;
+	cause->tid = (double)by->tid_ns >= THREAD_RATIO * (double)by->who.ns ? by->tid : 0;
+	cause->uid = by->who.uid;
+	memcpy(cause->comm, by->who.comm, sizeof(cause->comm));
 }
 
 uint32_t track_culprit_pid(const struct track *t)
@@ -92,7 +95,7 @@ void track_identify(struct track *t, const struct track_tick *tick)
 		memcpy(f->cause.comm, tick->condition->cause.comm, sizeof(f->cause.comm));
 	}
 	if (culprit)
-		cause_name(&f->cause, &culprit->who);
+		cause_name(&f->cause, &culprit->by);
 	else
 		f->cause.is_several = t->n_culprits > 0 && !is_nobody_known(t);
 }
@@ -112,7 +115,7 @@ bool track_blames_another(const struct track *t)
 
 	for (size_t i = 0; i < t->n_culprits; i++) {
 		all += t->culprits[i].recent_ns;
-		if (t->culprits[i].who.tgid == pid)
+		if (t->culprits[i].by.who.tgid == pid)
 			recent = t->culprits[i].recent_ns;
 	}
 	if (pid && recent < STALE_RATIO * all)
@@ -268,16 +271,16 @@ static double share_of(const struct track *t, uint64_t ns)
 /* Names several culprits: the largest, and the next ones. */
 static void several_name(struct track *t)
 {
-	const struct tick_behind *order[FINDING_OTHERS_MAX + 1] = { NULL };
+	const struct culprit *order[FINDING_OTHERS_MAX + 1] = { NULL };
 	struct finding_cause *cause = &t->finding.cause;
 
 	for (size_t i = 0; i < t->n_culprits; i++) {
-		const struct tick_behind *next = &t->culprits[i].who;
+		const struct culprit *next = &t->culprits[i].by;
 
 		for (size_t k = 0; k < ARRAY_SIZE(order) && next; k++) {
-			const struct tick_behind *here = order[k];
+			const struct culprit *here = order[k];
 
-			if (!here || next->ns > here->ns) {
+			if (!here || next->who.ns > here->who.ns) {
 				order[k] = next;
 				next = here;
 			}
@@ -287,7 +290,7 @@ static void several_name(struct track *t)
 	if (order[0])
 		cause_name(cause, order[0]);
 	for (size_t i = 0; i < FINDING_OTHERS_MAX; i++) {
-		const struct tick_behind *who = order[i + 1];
+		const struct tick_behind *who = order[i + 1] ? &order[i + 1]->who : NULL;
 
 		if (!who || (double)who->ns < GROUP_RATIO * (double)t->behind_ns)
 			break;
@@ -302,6 +305,7 @@ static void track_cause_fill(struct track *t)
 	struct finding *f = &t->finding;
 	struct detector_sums *s = &t->sums;
 
+	f->cause.longest = s->longest;
 	if (!t->detector->has_culprits || (t->of && !t->n_culprits)) {
 		f->cause.share = 1;
 		f->cause.processes = f->cause.pid != 0;
@@ -314,14 +318,14 @@ static void track_cause_fill(struct track *t)
 		memset(f->cause.others, 0, sizeof(f->cause.others));
 		f->cause.is_several = !most;
 		if (most)
-			cause_name(&f->cause, &most->who);
+			cause_name(&f->cause, &most->by);
 	}
 	if (f->cause.is_several)
 		several_name(t);
 	s->culprit_ns = 0;
 	s->n_culprits = 0;
 	for (size_t i = 0; i < t->n_culprits && (f->cause.pid || f->cause.is_several); i++) {
-		const struct tick_behind *who = &t->culprits[i].who;
+		const struct tick_behind *who = &t->culprits[i].by.who;
 
 		if (who->tgid == f->cause.pid)
 			s->culprit_ns = who->ns;

@@ -191,8 +191,7 @@ static Ingero__V1__Waker *waker_message(const struct slice *slice, struct arena 
 	return by->comm ? by : NULL;
 }
 
-/* @device: name of the block device; "": unknown. Return: NULL without memory */
-static Ingero__V1__Resource *resource_message(uint8_t kind, const char *name, const char *device, struct arena *arena)
+Ingero__V1__Resource *account_resource_message(uint8_t kind, const char *name, const char *device, struct arena *arena)
 {
 	Ingero__V1__Resource *resource = ARENA_NEW(arena, Ingero__V1__Resource);
 
@@ -235,7 +234,7 @@ static Ingero__V1__Hop *hop_message(const struct account_process *process, const
 	if (hop->is_one)
 		account_wait_name(hop->did, name);
 	if (hop->did->kind) {
-		message->resource = resource_message(hop->did->kind, name, hop->did->device_name, arena);
+		message->resource = account_resource_message(hop->did->kind, name, hop->did->device_name, arena);
 		if (!message->resource)
 			return NULL;
 	}
@@ -282,7 +281,7 @@ static Ingero__V1__AccountPart *part_message(const struct account_process *proce
 		message->op = (char *)(uintptr_t)op;
 	}
 	if (slice->kind) {
-		message->resource = resource_message(slice->kind, slice->name, slice->device, arena);
+		message->resource = account_resource_message(slice->kind, slice->name, slice->device, arena);
 		if (!message->resource)
 			return NULL;
 	}

@@ -46,6 +46,9 @@ struct account_process {
  */
 #define ACCOUNT_SLICES_MOST 8
 
+/** account_resource_message() - @device: name of the block device; "": not known. Return: NULL without memory */
+Ingero__V1__Resource *account_resource_message(uint8_t kind, const char *name, const char *device, struct arena *arena);
+
 /**
  * account_to_message() - make the message of one account, with its parts split, longest first
  * @account: one of @process->accounts

@@ -4,6 +4,7 @@ import collections
 import contextlib
 import ctypes
 import functools
+import json
 import os
 import random
 import subprocess
@@ -36,23 +37,38 @@ KERNEL = "100us"
 BOUND_KERNEL = "3ms"  # of each of the five kernels of a step: the loop waits for the device
 STRENGTHS = (0.25, 0.5, 0.75)  # part of the wall clock, once the fault has begun
 NAMED_RATIO = 0.95
+RISE_LEAST = 0.1  # of severity's mean, from the weakest to the strongest
 
-# How a fault is made: (cause of the lost time, kind of the finding, kind of its cause)
+
+
+def is_helper(cause, said):
+    return cause.get("pid") in said["helpers"]
+
+
+def is_holder(cause, said):
+    return cause.get("tid") in said["holders"]
+
+
+def is_file(cause, said):
+    return cause.get("resource", {}).get("name") == said["path"]
+
+
+# How a fault is made: (cause of the lost time, kind of its cause, whether the cause names the process, thread or file that the program reports)
 WAITS = {
-    "loader": ("loader", "starved", "loader"),
-    "socket": ("socket", "starved", "loader"),  # a loader in a child process
-    "lock": ("lock", "starved", "lock"),
-    "child": ("child", "starved", "tool"),
-    "checkpoint": ("disk", "starved", "checkpoint"),
-    "reads": ("read", "starved", "disk"),
+    "loader": ("loader", "loader", is_helper),
+    "socket": ("socket", "loader", is_helper),  # a loader in a child process
+    "lock": ("lock", "lock", is_holder),
+    "child": ("child", "tool", lambda cause, said: cause.get("pid") in said["tools"]),
+    "checkpoint": ("disk", "checkpoint", is_file),
+    "reads": ("read", "disk", is_file),
 }
 # The thread or process that ends this wait works while the loop computes; all others start when the loop asks.
 AHEAD = ("loader", "socket")
 HOGS = (["--bursts", "{on}ms,{off}ms"], [], ["--nice", "-5"])
 QUOTAS = (70, 40, 20)
-GIL_THREADS = (1, 2, 3)
-PYTHON_MS = (4, 12, 36)  # besides about 1 ms in calls
-WORKER_MS = (16, 32, 64)  # for a batch, in each of two workers
+GIL = (("--rest-ms", "25"), ("--threads", "1"), ("--threads", "3"))
+PYTHON_MS = (0.7, 4, 36)  # beside about 1 ms in calls
+WORKER_MS = (4, 16, 64)  # for a batch, of two workers
 
 Shape = collections.namedtuple("Shape", "loses wait_ms compute_ms kernel hog_here options", defaults=(None, ()))
 HEALTHY = {
@@ -84,12 +100,14 @@ class Lane:
     def __init__(self, bench, place, cpu):
         self.bench, self.place, self.cpu = bench, place, cpu
 
-    def traced(self, command, environment):
-        """Findings of a command under trace, worst first."""
-        done = self.place.run("trace", "--json", "--", *command, environment={"INGERO_STANDIN_QUIET": "1", **environment}, timeout=120)
+    def traced(self, command, environment, wrap=lambda command: command):
+        """Findings of a command under trace, worst first, and what it says itself."""
+        report = self.place.path(f"report-{self.cpu}")
+        done = self.place.run("trace", "--json", "--", *wrap([*command, "--report", report]), environment={"INGERO_STANDIN_QUIET": "1", **environment}, timeout=120)
         if done.returncode:
             raise ingero.Failed(f"{' '.join(command)}: exit status {done.returncode}: {done.stderr[-500:]}")
-        return ingero.Trace(done.stdout).summary.get("findings", [])
+        with open(report, encoding="ascii") as file:
+            return ingero.Trace(done.stdout).summary.get("findings", []), json.load(file)
 
     def loop(self, seed, shape, *options, wrap=lambda command: command):
         """The same for a loop of between.py, in one of the installed interpreters."""
@@ -99,7 +117,7 @@ class Lane:
         command = [found[seed % len(found)], "-S", BETWEEN, "--libraries", libraries, "--loses", shape.loses, "--wait-ms", f"{shape.wait_ms * vary:g}",
                    "--compute-ms", f"{shape.compute_ms * vary:g}", "--pin", str(self.cpu), "--seconds", f"{self.bench.seconds or SECONDS:g}",
                    *shape.options, *options]
-        return self.traced(wrap(command), {"INGERO_STANDIN_KERNEL": shape.kernel, "INGERO_STANDIN_WAIT": "block", "LD_LIBRARY_PATH": libraries})
+        return self.traced(command, {"INGERO_STANDIN_KERNEL": shape.kernel, "INGERO_STANDIN_WAIT": "block", "LD_LIBRARY_PATH": libraries}, wrap)
 
     def torch(self, loop, kernel):
         command = [set_ups.find(TORCH), TRAIN, *loop, "--seconds", f"{self.bench.seconds or TORCH_SECONDS:g}", "--pin", str(self.cpu)]
@@ -123,27 +141,33 @@ def is_cause(kind, cause):
     return lambda first: first["kind"] == kind and first["cause"].get("kind") == cause
 
 
+def is_starved(cause, names, said):
+    return lambda first: is_cause("starved", cause)(first) and names(first["cause"], said)
+
+
 def waits(name, strength, onset_s, seed, lane):
-    loses, kind, cause = WAITS[name]
+    loses, cause, names = WAITS[name]
     share = STRENGTHS[strength]
     wait_ms = COMPUTE_MS / (1 - share) if loses in AHEAD else COMPUTE_MS * share / (1 - share)
-    findings = lane.loop(seed, Shape(loses, wait_ms, COMPUTE_MS, KERNEL), "--from", str(onset_s))
-    return told(findings, is_cause(kind, cause))
+    findings, said = lane.loop(seed, Shape(loses, wait_ms, COMPUTE_MS, KERNEL), "--from", str(onset_s))
+    return told(findings, is_starved(cause, names, said))
 
 
 def gil(_, strength, onset_s, seed, lane):
-    findings = lane.loop(seed, Shape("gil", 0, COMPUTE_MS, KERNEL), "--from", str(onset_s), "--threads", str(GIL_THREADS[strength]))
-    return told(findings, is_cause("starved", "gil"))
+    findings, said = lane.loop(seed, Shape("gil", 0, COMPUTE_MS, KERNEL), "--from", str(onset_s), *GIL[strength])
+    # of several threads none may have held it most
+    return told(findings, is_starved("gil", lambda cause, said: is_holder(cause, said) or (not cause.get("tid") and len(said["holders"]) > 1), said))
 
 
 def computes(_, strength, onset_s, seed, lane):
-    findings = lane.loop(seed, Shape("python", PYTHON_MS[strength], 0, KERNEL), "--from", str(onset_s))
+    findings, _ = lane.loop(seed, Shape("python", PYTHON_MS[strength], 0, KERNEL), "--from", str(onset_s))
     return told(findings, is_cause("host_bound", "python"))
 
 
 def data_loader(_, strength, onset_s, seed, lane):
     worker_ms = WORKER_MS[strength] * random.Random(seed).uniform(0.9, 1.1)
-    return told(lane.torch(("workers", "--workers", "2", "--worker-ms", f"{worker_ms:g}"), KERNEL), is_cause("starved", "loader"))
+    findings, said = lane.torch(("workers", "--workers", "2", "--worker-ms", f"{worker_ms:g}"), KERNEL)
+    return told(findings, is_starved("loader", lambda cause, said: cause.get("pid") in said["workers"], said))
 
 
 @contextlib.contextmanager
@@ -164,7 +188,7 @@ def contended(_, strength, onset_s, seed, lane):
     pick = random.Random(seed)
     values = {"on": pick.randint(200, 600), "off": pick.randint(200, 600)}
     with hog_later(lane, onset_s, *(option.format(**values) for option in HOGS[strength])) as pid:
-        findings = lane.loop(seed, Shape("nothing", 0, COMPUTE_MS, KERNEL))
+        findings, _ = lane.loop(seed, Shape("nothing", 0, COMPUTE_MS, KERNEL))
     return told(findings, lambda first: first["kind"] == "cpu_contention" and first["cause"].get("pid") == pid)
 
 
@@ -173,7 +197,7 @@ def limited(_, strength, onset_s, seed, lane):
     timer = threading.Timer(onset_s, group.limit, (QUOTAS[strength] * 1000,))
     timer.start()
     try:
-        findings = lane.loop(seed, Shape("nothing", 0, COMPUTE_MS, KERNEL), wrap=group.command)
+        findings, _ = lane.loop(seed, Shape("nothing", 0, COMPUTE_MS, KERNEL), wrap=group.command)
     finally:
         timer.cancel()
         timer.join()
@@ -189,7 +213,7 @@ def healthy(shape, seed, lane):
     if shape.hog_here is not None:
         beside = lab.hog(lane.bench, "--pin", str(lane.cpu if shape.hog_here else lab.OTHER_CPU))
     with beside:
-        return told(lane.loop(seed, shape), lambda first: True)
+        return told(lane.loop(seed, shape)[0], lambda first: True)
 
 
 def row_of_strength(bench, name, results, strength, before):
@@ -240,7 +264,7 @@ def measure(bench):
     healthies = {name: {f"healthy, {name} {seed}": functools.partial(healthy, shape, seed) for seed in range(1, HEALTHY_SEEDS + 1)}
                  for name, shape in HEALTHY.items()}
     if has_torch:
-        healthies.update({name: {f"healthy, {name} {seed}": lambda lane, how=how: told(lane.torch(*how), lambda first: True)
+        healthies.update({name: {f"healthy, {name} {seed}": lambda lane, how=how: told(lane.torch(*how)[0], lambda first: True)
                                  for seed in range(1, HEALTHY_SEEDS + 1)} for name, how in TORCH_HEALTHY.items()})
     alone = [healthies[name] for name, shape in HEALTHY.items() if shape.hog_here is False]
     shared = [jobs for strengths in faults.values() for jobs in strengths.values()] + [jobs for jobs in healthies.values() if jobs not in alone]
@@ -253,12 +277,14 @@ def measure(bench):
         results = {**on_lanes(shared, len(lanes)), **on_lanes(alone, 1)}
     confusion = collections.Counter()
     for name, strengths in faults.items():
-        before = None
+        means = []
         for strength, jobs in strengths.items():
             found = [results[case] for case in jobs if case in results]
             confusion.update((name, result["kind"]) for result in found)
             if found:
-                before = row_of_strength(bench, f"{name}, strength {strength + 1} of 3", found, strength, before)
+                means.append(row_of_strength(bench, f"{name}, strength {strength + 1} of 3", found, strength, means[-1] if means else None))
+        if len(means) == len(strengths):
+            bench.row(f"{name}: severity of the strongest, less that of the weakest", means[-1] - means[0], "", least=RISE_LEAST)
     if not has_torch:
         bench.row("DataLoader", [], "", note=set_ups.why_not(TORCH))
     for name, jobs in healthies.items():

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A loop of GPU steps that loses its time between the calls, and says by its own clocks how much.
 
-    between.py --libraries DIR --loses TO [--seconds N] [--wait-ms N] [--compute-ms N] [--from N] [--threads N] [--objects N]
+    between.py --libraries DIR --loses TO [--seconds N] [--wait-ms N] [--compute-ms N] [--from N] [--threads N] [--rest-ms N] [--objects N]
                [--pin CPU] [--then-ms N] [--report FILE]
 
 TO is one of
@@ -14,7 +14,7 @@ TO is one of
     socket   the same, through a socket
     tcp      the same, through a connection over the loopback device
     lock     waits for a lock that another thread holds for --wait-ms
-    gil      another thread of the interpreter computes in Python, or --threads of them
+    gil      another thread of the interpreter computes in Python, or --threads of them; each rests --rest-ms after every 10 ms
     disk     writes 4 MiB to a file and waits until the disk has them, again and again for --wait-ms
     read     reads a file of 64 MiB that is not in memory, a piece after the other, for --wait-ms
     file     waits for the lock of a file that another process holds for --wait-ms
@@ -26,8 +26,8 @@ TO is one of
     idle     a server that nobody asks: waits on a socket for longer than it lives, but for --wait-ms
 It loses nothing before --from seconds. Once stdin has something to read, loader and child rest --then-ms instead; from then on each
 wait is announced on stdout, 'waits NS' by CLOCK_MONOTONIC. The report is JSON: the thread's clocks from before its first kernel on, and how long the waits took
-(`waited_ns`), the processes that gave what was waited for (`helpers`), the file (`path`) and the threads that held the GIL (`holders`); with gc the CPU time
-of its collections (`collected_ns`), the longest (`longest_ns`) and their number (`collections`).
+(`waited_ns`), the processes that gave what was waited for (`helpers`) or were waited for (`tools`), the file (`path`) and the threads that held the lock or the
+GIL (`holders`); with gc the CPU time of its collections (`collected_ns`), the longest (`longest_ns`) and their number (`collections`).
 """
 import argparse
 import fcntl
@@ -51,6 +51,7 @@ DISK_BYTES = 4 << 20
 READ_BYTES = 64 << 20
 PIECE_BYTES = 256 << 10
 EPOCH_S = 5
+HELD_S = 0.01
 
 
 def serve(prepare, give):
@@ -72,10 +73,12 @@ class Waits:
         self.wait_s = options.wait_ms / 1000
         self.announced = False
         self.then_s = None if options.then_ms is None else options.then_ms / 1000
+        self.rest_s = options.rest_ms / 1000
         self.threads = options.threads
         self.n_objects = options.objects
         self.collected = {"collected_ns": 0, "longest_ns": 0, "collections": 0}
         self.children = []
+        self.tools = []
         self.holders = []
         self.loses = options.loses
         self.path = None
@@ -156,6 +159,7 @@ class Waits:
         self.taken, self.asked = threading.Semaphore(0), threading.Semaphore(0)
 
         def hold():
+            self.holders.append(threading.get_native_id())
             while True:
                 self.asked.acquire()
                 with self.turn:
@@ -172,9 +176,10 @@ class Waits:
     def prepare_gil(self):
         def compute():
             self.holders.append(threading.get_native_id())
-            n = 0
             while True:
-                n += 1
+                compute(HELD_S)
+                if self.rest_s:
+                    time.sleep(self.rest_s)
         for _ in range(self.threads):
             threading.Thread(target=compute, daemon=True).start()
 
@@ -183,6 +188,7 @@ class Waits:
 
     def prepare_disk(self):
         self.file = tempfile.NamedTemporaryFile(prefix="checkpoint-", dir=os.environ.get("INGERO_DISK"))
+        self.path = self.file.name
         self.data = random.randbytes(DISK_BYTES)
 
     def disk(self):
@@ -195,6 +201,7 @@ class Waits:
 
     def prepare_read(self):
         self.file = tempfile.NamedTemporaryFile(prefix="data-", dir=os.environ.get("INGERO_DISK"))
+        self.path = self.file.name
         for _ in range(READ_BYTES // DISK_BYTES):
             self.file.write(random.randbytes(DISK_BYTES))
         self.file.flush()
@@ -270,6 +277,7 @@ class Waits:
         if pid == 0:
             self.rest_as_announced()
             os._exit(0)
+        self.tools.append(pid)
         os.waitpid(pid, 0)
 
     def prepare_gc(self):
@@ -327,6 +335,7 @@ def main():
     parser.add_argument("--compute-ms", type=float, default=3)
     parser.add_argument("--from", dest="from_s", type=float, default=0)
     parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--rest-ms", type=float, default=0)
     parser.add_argument("--objects", type=int, default=300000)
     parser.add_argument("--pin", type=int)
     parser.add_argument("--then-ms", type=float)
@@ -358,7 +367,8 @@ def main():
     waits.end()
     if options.report:
         with open(options.report, "w", encoding="ascii") as file:
-            json.dump({"tid": threading.get_native_id(), "steps": steps, "waited_ns": waited_ns, "helpers": waits.children, "path": waits.path, "holders": waits.holders,
+            json.dump({"tid": threading.get_native_id(), "steps": steps, "waited_ns": waited_ns, "helpers": waits.children,
+                       "tools": waits.tools, "path": waits.path, "holders": waits.holders,
                        **(waits.collected if options.loses == "gc" else {}), **{name: after[name] - before[name] for name in after}}, file)
     os._exit(0)  # at once: what comes after the clocks were read is not in the report
 

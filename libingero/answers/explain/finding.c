@@ -38,7 +38,7 @@ static void cause_append(const Ingero__V1__Finding *f, bool has_shares, struct b
 	(void)buf_append_text(text, cause->words);
 	if (!cause->processes)
 		return;
-	(void)buf_printf(text, " %s", trace_culprit(cause->pid, f->pid, cause->comm, cause->uid).text);
+	(void)buf_printf(text, " %s", trace_culprit(cause->pid, cause->tid, f->pid, cause->comm, cause->uid).text);
 	chain = chain_text(cause->chain, cause->n_chain, f->pid);
 	chain_append(&chain,
 		     cause->chain_ns ? (double)chain_ns(cause->chain, cause->n_chain) / (double)cause->chain_ns : 0,
@@ -48,7 +48,7 @@ static void cause_append(const Ingero__V1__Finding *f, bool has_shares, struct b
 
 		(void)buf_append_text(text, ", ");
 		share_append(other->share, has_shares, text);
-		(void)buf_append_text(text, trace_culprit(other->pid, f->pid, other->comm, other->uid).text);
+		(void)buf_append_text(text, trace_culprit(other->pid, 0, f->pid, other->comm, other->uid).text);
 	}
 	if (cause->n_others && cause->processes > 1 + cause->n_others)
 		(void)buf_printf(text, " and %zu more", cause->processes - 1 - cause->n_others);

@@ -25,12 +25,14 @@ struct trace_behind trace_behind_of(const Ingero__V1__Summary *figures, uint32_t
 	return found;
 }
 
-struct trace_who trace_culprit(uint32_t pid, uint32_t victim_pid, const char *comm, uint32_t uid)
+struct trace_who trace_culprit(uint32_t pid, uint32_t tid, uint32_t victim_pid, const char *comm, uint32_t uid)
 {
 	struct trace_who who;
 
 	if (pid == 0)
 		(void)snprintf(who.text, sizeof(who.text), "another user's process (%s)", user_name(uid).text);
+	else if (pid == victim_pid && tid)
+		(void)snprintf(who.text, sizeof(who.text), "its own thread %u", tid);
 	else if (pid == victim_pid)
 		(void)snprintf(who.text, sizeof(who.text), "its own other threads");
 	else
@@ -40,5 +42,5 @@ struct trace_who trace_culprit(uint32_t pid, uint32_t victim_pid, const char *co
 
 struct trace_who trace_who(const Ingero__V1__Behind *behind)
 {
-	return trace_culprit(behind->pid, behind->victim_pid, behind->comm, behind->uid);
+	return trace_culprit(behind->pid, 0, behind->victim_pid, behind->comm, behind->uid);
 }

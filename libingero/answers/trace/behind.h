@@ -24,6 +24,6 @@ struct trace_who {
  * (uid 1000)"
  * @pid: 0: the caller may not know its name
  */
-struct trace_who trace_culprit(uint32_t pid, uint32_t victim_pid, const char *comm, uint32_t uid);
+struct trace_who trace_culprit(uint32_t pid, uint32_t tid, uint32_t victim_pid, const char *comm, uint32_t uid);
 /** trace_who() - trace_culprit() of an entry */
 struct trace_who trace_who(const Ingero__V1__Behind *behind);

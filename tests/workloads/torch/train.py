@@ -130,6 +130,7 @@ def workers(arguments, ready):
     ready()
     limit = Limit(arguments)
     rest, waits_ns = iter(loader), []
+    arguments.said["workers"] = [process.pid for process in getattr(rest, "_workers", [])]
     while limit.more():
         asked_ns = time.monotonic_ns()
         found = next(rest, None)

@@ -159,6 +159,7 @@ static void check_hidden(void)
 		(void)snprintf(f.title, sizeof(f.title), "%s", cases[i].title);
 		memset(f.cause.comm, 0, sizeof(f.cause.comm));
 		memcpy(f.cause.comm, cases[i].comm, strlen(cases[i].comm));
+		f.cause.tid = 6605;
 		f.cause.chain = (struct finding_chain){
 			.ns = 9,
 			.n = 2,
@@ -176,6 +177,7 @@ static void check_hidden(void)
 		m = finding_to_message(&f, 9, unix_clock, &offset_ns, &arena);
 		finding_message_hide(m, is_this, &reader);
 		CHECK_INT_EQ(cases[i].name, m->cause->pid, cases[i].want_pid);
+		CHECK_INT_EQ(cases[i].name, m->cause->tid, cases[i].want_pid ? 6605 : 0);
 		CHECK_STR_EQ(cases[i].name, m->cause->comm, cases[i].want_pid ? cases[i].comm : "");
 		CHECK_INT_EQ(cases[i].name, m->cause->others[0]->pid, cases[i].want_other);
 		CHECK_STR_EQ(cases[i].name, m->cause->others[0]->comm, cases[i].want_other ? "updatedb" : "");
@@ -201,27 +203,29 @@ static void check_words(void)
 	static const struct {
 		const char *name;
 		const char *kind;
-		uint32_t pid, processes;
+		uint32_t pid, tid, processes;
 		const char *words, *takes, *cause;
 	} cases[] = {
-		{ "one", "cpu_contention", 6603, 1, "behind", "runnable",
+		{ "one", "cpu_contention", 6603, 0, 1, "behind", "runnable",
 		  "cpu_contention: behind logrotate (pid 6603)" },
-		{ "itself", "cpu_contention", 4711, 1, "behind", "runnable",
+		{ "itself", "cpu_contention", 4711, 0, 1, "behind", "runnable",
 		  "cpu_contention: behind its own other threads" },
-		{ "hidden", "cpu_contention", 0, 1, "behind", "runnable",
+		{ "hidden", "cpu_contention", 0, 0, 1, "behind", "runnable",
 		  "cpu_contention: behind another user's process" },
-		{ "nobody known", "cpu_contention", 0, 0, "", "runnable", "cpu_contention" },
-		{ "a quota", "cpu_quota", 0, 0, "out of its CPU quota (cpu.max)", "quota",
+		{ "nobody known", "cpu_contention", 0, 0, 0, "", "runnable", "cpu_contention" },
+		{ "a quota", "cpu_quota", 0, 0, 0, "out of its CPU quota (cpu.max)", "quota",
 		  "cpu_quota: out of its CPU quota (cpu.max)" },
-		{ "killed for another", "oom_kill", 6603, 1, "through", "", "oom_kill: through logrotate (pid 6603)" },
-		{ "killed for itself", "oom_kill", 4711, 1, "", "", "oom_kill" },
-		{ "copies", "memcpy_share", 0, 0, "", "", "memcpy_share" },
-		{ "a worker", "loader", 6603, 1, "waits for data from", "",
+		{ "killed for another", "oom_kill", 6603, 0, 1, "through", "", "oom_kill: through logrotate (pid 6603)" },
+		{ "killed for itself", "oom_kill", 4711, 0, 1, "", "", "oom_kill" },
+		{ "copies", "memcpy_share", 0, 0, 0, "", "", "memcpy_share" },
+		{ "a worker", "loader", 6603, 0, 1, "waits for data from", "",
 		  "loader: waits for data from logrotate (pid 6603)" },
-		{ "its own threads", "gil", 4711, 1, "waits for the Python interpreter lock (GIL) held by", "lock",
+		{ "its own threads", "gil", 4711, 0, 1, "waits for the Python interpreter lock (GIL) held by", "lock",
 		  "gil: waits for the Python interpreter lock (GIL) held by its own other threads" },
-		{ "a disk", "disk", 0, 0, "waits for a disk", "block_io", "disk: waits for a disk" },
-		{ "of Ingero", "coincidence", 0, 0, "", "", "coincidence" },
+		{ "a thread of its own", "gil", 4711, 4715, 1, "waits for the Python interpreter lock (GIL) held by",
+		  "lock", "gil: waits for the Python interpreter lock (GIL) held by its own thread 4715" },
+		{ "a disk", "disk", 0, 0, 0, "waits for a disk", "block_io", "disk: waits for a disk" },
+		{ "of Ingero", "coincidence", 0, 0, 0, "", "", "coincidence" },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
@@ -233,6 +237,7 @@ static void check_words(void)
 		m.cause = &cause;
 		cause.kind = (char *)(uintptr_t)cases[i].kind;
 		cause.pid = cases[i].pid;
+		cause.tid = cases[i].tid;
 		cause.comm = (char *)(uintptr_t) "logrotate";
 		cause.processes = cases[i].processes;
 		finding_message_words(&cause, m.pid);

@@ -132,6 +132,8 @@ static void check_cases(void)
 			CHECK_INT_EQ(name, f->severity, cases[i].severity);
 			CHECK_INT_EQ(name, f->cause.pid, cases[i].waker);
 			CHECK_STR_EQ(name, f->cause.comm, cases[i].comm);
+			CHECK_INT_EQ(name, f->cause.tid, cases[i].waker_tid);
+			CHECK_INT_EQ(name, f->cause.longest.kind, cases[i].kind);
 			CHECK_INT_EQ(name, f->cause.processes, has_who);
 			CHECK_INT_EQ(name, f->lost_ns, (SECONDS + 1) * cases[i].waits * MS);
 			CHECK_INT_EQ(name, f->blame_ns[cases[i].class], f->lost_ns);
@@ -267,6 +269,52 @@ static void check_several(void)
 	CHECK_INT_EQ("several", p->findings[0].cause.processes, 2);
 	CHECK_STR_EQ("several", p->findings[0].advice[0], "more workers while CPUs are free: num_workers 2 -> 4");
 	play_free(p);
+}
+
+/* Threads of the process that hold its GIL, in milliseconds of a second each: the one that holds it mostly is named. */
+static void check_threads(void)
+{
+	static const struct {
+		const char *name;
+		uint64_t held[3];
+		uint32_t tid;
+	} rows[] = {
+		{ "one", { 500 }, 4999 },
+		{ "mostly one", { 100, 400 }, 5000 },
+		{ "the first, by half", { 250, 150, 100 }, 4999 },
+		{ "none of three", { 200, 150, 150 }, 0 },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct play *p = play_new(i);
+		const struct finding *f;
+
+		for (int second = 0; second < BEGIN + SECONDS; second++) {
+			struct account *a = play_account(p, MAIN, true);
+
+			play_calls(p, "cudaLaunchKernel", 100, 5 * US, BLAME_ON_CPU);
+			play_between(a, BLAME_LOCK, 500 * MS);
+			play_rest(a, S);
+			for (uint32_t k = 0; k < ARRAY_SIZE(rows[i].held); k++)
+				if (rows[i].held[k])
+					play_wait(p, &(struct account_wait){ .ns = rows[i].held[k] * MS,
+									     .max_ns = 5 * MS,
+									     .count = 20,
+									     .tid = MAIN,
+									     .class = BLAME_LOCK,
+									     .kind = RESOURCE_GIL,
+									     .waker_tgid = PLAY_PID,
+									     .waker_tid = 4999 + k,
+									     .waker_uid = PLAY_UID,
+									     .waker_comm = "python" });
+			CHECK_INT_EQ(rows[i].name, play_tick(p, S), 0);
+		}
+		f = play_find(p, "starved");
+		CHECK_STR_EQ(rows[i].name, f ? f->cause.kind : "", "gil");
+		CHECK_INT_EQ(rows[i].name, f ? f->cause.pid : 0, PLAY_PID);
+		CHECK_INT_EQ(rows[i].name, f ? f->cause.tid : 1, rows[i].tid);
+		play_free(p);
+	}
 }
 
 /* A wait that another thread of the process ends, in milliseconds of a second. */
@@ -514,6 +562,7 @@ int main(void)
 	check_paths();
 	check_open();
 	check_several();
+	check_threads();
 	check_hops();
 	check_chains();
 	check_short_waits();
