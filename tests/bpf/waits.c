@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <poll.h>
+#include <stdio.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -34,6 +35,30 @@ void wait_futex(void)
 	static uint32_t word;
 
 	(void)syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, 0, &wait_time, NULL, 0);
+}
+
+static uint64_t ready_ns(void)
+{
+	FILE *file = fopen("/proc/thread-self/schedstat", "re");
+	unsigned long long ns = 0;
+
+	if (!file)
+		return 0;
+	(void)fscanf(file, "%*u %llu", &ns);
+	(void)fclose(file);
+	return ns;
+}
+
+uint64_t wait_blocked_ns(void)
+{
+	uint64_t before_ns, after_ns = ready_ns(), ns;
+
+	do { /* again if it lost the CPU meanwhile */
+		before_ns = after_ns;
+		ns = rig_now_ns() - rig_thread_cpu_ns();
+		after_ns = ready_ns();
+	} while (after_ns != before_ns);
+	return ns - after_ns;
 }
 
 void spin(uint64_t ns)

@@ -16,5 +16,7 @@ void wait_sleep(void);
 void wait_poll(void);
 void wait_futex(void);
 void wait_spin(void);
+/** wait_blocked_ns() - that the thread was neither on a CPU nor ready, by its own clocks; to be subtracted */
+uint64_t wait_blocked_ns(void);
 /** spin() - until the thread's own CPU clock has gone on so far */
 void spin(uint64_t ns);
