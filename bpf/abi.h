@@ -14,20 +14,39 @@
  * What a blocked system call waits for. FILE: depends on the file of its first argument. POLL_*, EPOLL: several
  * descriptors; POLL_* without a descriptor is a sleep.
  */
-enum wait_kind { WAIT_OTHER, WAIT_LOCK, WAIT_SLEEP, WAIT_NETWORK, WAIT_POLL_A, WAIT_POLL_B, WAIT_EPOLL, WAIT_FILE };
+enum wait_kind {
+	WAIT_OTHER,
+	WAIT_LOCK,
+	WAIT_FCNTL,
+	WAIT_SLEEP,
+	WAIT_NETWORK,
+	WAIT_POLL_A,
+	WAIT_POLL_B,
+	WAIT_EPOLL,
+	WAIT_FILE,
+};
 
 /*
  * What the arguments of a blocked system call refer to. FUTEX, DESCRIPTOR: the first argument. CHILD_A, CHILD_B: a
  * process id in the first, or in the second if the first is P_PID. FUTEX_LIST: an array of futexes in memory.
+ * FILE_LOCK: the lock of the file of the descriptor in the first. FCNTL: the same, if fcntl_locks() its command.
  */
 enum wait_object {
 	OBJECT_NONE,
 	OBJECT_FUTEX,
 	OBJECT_FUTEX_LIST,
 	OBJECT_DESCRIPTOR,
+	OBJECT_FILE_LOCK,
+	OBJECT_FCNTL,
 	OBJECT_CHILD_A,
 	OBJECT_CHILD_B,
 };
+
+/* Of fcntl: whether it waits until it has the lock. */
+static __always_inline bool fcntl_locks(__u64 command)
+{
+	return command == F_SETLKW || command == F_OFD_SETLKW;
+}
 
 #if defined(__TARGET_ARCH_x86)
 
@@ -124,10 +143,13 @@ static __always_inline int user_syscall(const struct pt_regs *regs)
 static __always_inline enum wait_kind syscall_waits(int nr)
 {
 	switch (nr) {
+	case 73:  /* flock */
 	case 202: /* futex */
 	case 449: /* futex_waitv */
 	case 455: /* futex_wait */
 		return WAIT_LOCK;
+	case 72: /* fcntl */
+		return WAIT_FCNTL;
 	case 35:  /* nanosleep */
 	case 230: /* clock_nanosleep */
 		return WAIT_SLEEP;
@@ -189,7 +211,6 @@ static __always_inline enum wait_object syscall_object(int nr)
 	case 45:  /* recvfrom */
 	case 46:  /* sendmsg */
 	case 47:  /* recvmsg */
-	case 73:  /* flock */
 	case 74:  /* fsync */
 	case 75:  /* fdatasync */
 	case 217: /* getdents64 */
@@ -209,6 +230,10 @@ static __always_inline enum wait_object syscall_object(int nr)
 	case 328: /* pwritev2 */
 	case 441: /* epoll_pwait2 */
 		return OBJECT_DESCRIPTOR;
+	case 73: /* flock */
+		return OBJECT_FILE_LOCK;
+	case 72: /* fcntl */
+		return OBJECT_FCNTL;
 	}
 	return OBJECT_NONE;
 }
@@ -246,6 +271,7 @@ static __always_inline bool syscall_wakes(int nr)
 	case 18:  /* pwrite64 */
 	case 19:  /* readv */
 	case 20:  /* writev */
+	case 33:  /* dup2: closes */
 	case 40:  /* sendfile */
 	case 42:  /* connect */
 	case 43:  /* accept */
@@ -257,6 +283,7 @@ static __always_inline bool syscall_wakes(int nr)
 	case 59:  /* execve */
 	case 60:  /* exit */
 	case 62:  /* kill */
+	case 72:  /* fcntl */
 	case 73:  /* flock */
 	case 129: /* rt_sigqueueinfo */
 	case 200: /* tkill */
@@ -267,6 +294,7 @@ static __always_inline bool syscall_wakes(int nr)
 	case 276: /* tee */
 	case 278: /* vmsplice */
 	case 288: /* accept4 */
+	case 292: /* dup3 */
 	case 295: /* preadv */
 	case 296: /* pwritev */
 	case 297: /* rt_tgsigqueueinfo */
@@ -371,10 +399,13 @@ static __always_inline int user_syscall(const struct pt_regs *regs)
 static __always_inline enum wait_kind syscall_waits(int nr)
 {
 	switch (nr) {
+	case 32:  /* flock */
 	case 98:  /* futex */
 	case 449: /* futex_waitv */
 	case 455: /* futex_wait */
 		return WAIT_LOCK;
+	case 25: /* fcntl */
+		return WAIT_FCNTL;
 	case 101: /* nanosleep */
 	case 115: /* clock_nanosleep */
 		return WAIT_SLEEP;
@@ -421,7 +452,6 @@ static __always_inline enum wait_object syscall_object(int nr)
 		return OBJECT_CHILD_B;
 	case 22:  /* epoll_pwait */
 	case 29:  /* ioctl */
-	case 32:  /* flock */
 	case 47:  /* fallocate */
 	case 61:  /* getdents64 */
 	case 63:  /* read */
@@ -452,6 +482,10 @@ static __always_inline enum wait_object syscall_object(int nr)
 	case 287: /* pwritev2 */
 	case 441: /* epoll_pwait2 */
 		return OBJECT_DESCRIPTOR;
+	case 32: /* flock */
+		return OBJECT_FILE_LOCK;
+	case 25: /* fcntl */
+		return OBJECT_FCNTL;
 	}
 	return OBJECT_NONE;
 }
@@ -477,6 +511,8 @@ static __always_inline bool syscall_writes(int nr)
 static __always_inline bool syscall_wakes(int nr)
 {
 	switch (nr) {
+	case 24:  /* dup3: closes */
+	case 25:  /* fcntl */
 	case 32:  /* flock */
 	case 57:  /* close */
 	case 63:  /* read */
@@ -525,3 +561,15 @@ static __always_inline bool syscall_wakes(int nr)
 #else
 #error "this machine's registers are not described yet"
 #endif
+
+/*
+ * Whether a program runs where the current task itself came, not in an interrupt on top of it. Interrupts of the
+ * kernel, soft ones too, have stacks of their own: the context of a program is on the stack that is in use, registers
+ * of a thread are at the top of its own.
+ */
+static __always_inline bool is_on_own_stack(struct task_struct *task, const void *ctx)
+{
+	if (task->flags & PF_KTHREAD || !task->pid)
+		return false;
+	return (__u64)bpf_task_pt_regs(task) - (__u64)ctx < THREAD_STACK_BYTES;
+}

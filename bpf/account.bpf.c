@@ -40,8 +40,9 @@ static __always_inline void account_wait(struct account_room *room, struct threa
 	    wait->class[1] == BLAME_QUOTA)
 		return;
 	__builtin_memset(what, 0, sizeof(*what));
-	if (wait->class[1] != BLAME_SLEEP && wait->class[1] != BLAME_MEMORY)
-		resource_note(t, what, task, PATH_PLACE_ACCOUNT);
+	what->disk = t->wait.disk;
+	what->disk_pcount = t->wait.disk_pcount;
+	resource_note(t->slot, what, task, wait->class[1], PATH_PLACE_ACCOUNT);
 	barrier();
 	if (READ_ONCE(task->sched_info.pcount) != pcount)
 		return;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * Chains of wakers: what a thread did while another thread waited for it. Example: "main waits for loader 4720, which
- * reads train.bin".
+ * reads /data/train.bin".
  *
  * A thread that ended a long wait of a thread that makes calls becomes a waker: from then on its own waits are noted
  * (map `wakers`). When the waker next ends a long wait, its activity since that wait began is counted in rows of
@@ -68,35 +68,29 @@ VERIFIED_ALONE int waker_wait_add(struct waker_state *w, __u64 now_ns)
 	return 0;
 }
 
-/* @i: index of the cause in w->waits; WAKER_WAITS: only the class is known */
+/* Of the current thread. @i: index of the cause in w->waits; WAKER_WAITS: only the class is known */
 VERIFIED_ALONE int meanwhile_row(struct waker_state *w, __u32 slot, __u32 class, __u32 i, __u64 ns)
 {
+	struct task_struct *waker = bpf_get_current_task_btf();
 	struct wait_value *value;
-	struct thread_wait *cause;
+	const struct thread_wait *cause;
 	struct wait_key key = {};
+	bool is_known = i < WAKER_WAITS;
 
 	if (!w || !ns)
 		return 0;
-	cause = i < WAKER_WAITS ? &w->waits[i & (WAKER_WAITS - 1)].cause : NULL;
-	key.tid = bpf_get_current_task_btf()->pid;
+	cause = &w->waits[i & (WAKER_WAITS - 1)].cause;
+	key.tid = waker->pid;
 	key.slot = slot;
 	key.class = class;
 	key.is_meanwhile = 1;
-	if (cause) {
-		key.resource = cause->resource;
-		key.device = cause->device;
-		key.kind = cause->kind;
-		key.waker_tgid = cause->waker_tgid;
-		key.waker_tid = cause->waker_tid;
-	}
+	if (is_known)
+		wait_key_cause(&key, cause);
 	value = wait_row(&key);
 	if (!value)
 		return 0;
-	if (cause) {
-		value->waker_uid = cause->waker_uid;
-		__builtin_memcpy(value->waker_comm, cause->waker_comm, sizeof(value->waker_comm));
-		__builtin_memcpy(value->name, cause->name, sizeof(value->name));
-	}
+	if (is_known)
+		wait_row_cause(value, cause, waker->tgid);
 	wait_row_add(value, ns);
 	return 0;
 }

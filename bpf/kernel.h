@@ -56,7 +56,9 @@ typedef _Bool bool;
 #define S_IFIFO 0010000
 #define AF_INET 2
 #define AF_INET6 10
-#define P_PID 1		       /* include/uapi/linux/wait.h */
+#define P_PID 1	   /* include/uapi/linux/wait.h */
+#define F_SETLKW 7 /* include/uapi/asm-generic/fcntl.h, as the next */
+#define F_OFD_SETLKW 38
 #define PF_EXITING 0x00000004u /* include/linux/sched.h, as the next */
 #define PF_KTHREAD 0x00200000u
 #define THREAD_STACK_BYTES 16384
@@ -181,6 +183,16 @@ struct inode___split {
 	__s64 i_ctime_sec;
 	__u32 i_ctime_nsec;
 };
+
+struct block_device {
+	__u32 bd_dev;
+};
+
+struct bio {
+	struct block_device *bi_bdev;
+};
+
+struct bio_list;
 
 struct file {
 	struct path f_path;
@@ -359,6 +371,7 @@ struct task_struct {
 	struct signal_struct *signal;
 	unsigned long sas_ss_sp;
 	unsigned long sas_ss_size;
+	struct bio_list *bio_list; /* NULL: it is in no driver of a disk */
 	struct uprobe_task *utask;
 	struct thread_struct thread;
 };

@@ -46,6 +46,8 @@ SHARED __u64 zero_unknown = 0;
 SHARED __u32 cells_high = 0;  /* highest index of a cell ever used */
 SHARED __u32 calls_woken = 0; /* the daemon was woken and has not emptied the ring yet */
 
+#define NS_IN_SECOND 1000000000ull
+
 #define CALIBRATION_SLOT (PROCESS_SLOTS - 1) /* never given to a process */
 
 #define ABI_ARGUMENTS 6	      /* arguments in registers, on all supported machines */
@@ -74,18 +76,20 @@ struct call_frame {
 };
 
 /*
- * The wait that began at the last switch-out (waits.h). The thread writes `pcount` and carried_*, its waker the other
- * members, before the thread runs.
+ * The wait that began at the last switch-out (waits.h). The thread writes `pcount`, `disk` and carried_*, its waker the
+ * other members, before the thread runs.
  */
 struct thread_wait {
 	__u64 pcount;	    /* of the task, when it left the CPU */
-	__u64 woken_pcount; /* as `pcount` of the wait that the members below `carried_op` belong to */
+	__u64 disk_pcount;  /* of the task, when it submitted its last disk request; 0: never */
+	__u64 woken_pcount; /* as `pcount` of the wait that the members from `resource` on belong to */
 	__u64 carried_ns;   /* time of waits that a timer ended, not counted yet: see wait_carry() */
 	__u64 carried_resource;
 	__u64 carried_calls; /* number of calls of the thread at that time */
 	__u32 carried_class;
 	__u32 carried_op;
 	__u32 carried_holder; /* thread that ran at the end of all these waits; 0: several threads */
+	__u32 disk;	      /* block device of that request: major << 20 | minor */
 	char carried_comm[RECORD_COMM_BYTES];
 	__u64 resource; /* resource and device: as in struct wait_key */
 	__u32 device;
@@ -342,7 +346,8 @@ SHARED struct {
 	__type(value, struct interpreter);
 } interpreters SEC(".maps");
 
-/* Files whose paths were sent. The path of an evicted file is sent again. */
+/* Files whose paths were sent, with the second of the last time, CLOCK_MONOTONIC. The path of an evicted file is sent
+ * again. */
 SHARED struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 8192);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * The path of a file that a thread waits for, as its process sees it: components from the file up to the root of the
- * process, or to the root of its mount namespace. Sent once for each process and name.
+ * process, or to the root of its mount namespace. Sent for each process and name, and again at a wait PATH_FRESH_S or
+ * more later: a directory above the file may have been renamed since, or another file system mounted.
  *
  * Without locks: a name is used only if its directory entry was unchanged before and after the read, and the path only
  * if the descriptor still refers to the same file at the end. After a change the next wait tries again. Every read may
@@ -12,6 +13,7 @@
 #include "maps.h"
 
 #define PATH_STEPS 256
+#define PATH_FRESH_S 10 /* so long a path is told that is no more, at most */
 
 static __always_inline __u64 descriptor_file(__u64 task_address, __u64 fd)
 {
@@ -125,23 +127,26 @@ static __always_inline bool path_find(struct path_walk *w, __u64 fd)
 /*
  * path_note() - send the path of a file, unless it was sent before
  * @wait:  its resource is the file
+ * @slot: process whose owner is told the path
  * @task: address of the thread, which is off the CPU, in a system call on descriptor @fd
  * @place: enum path_place
  */
-VERIFIED_ALONE int path_note(struct thread_state *t, const struct thread_wait *wait, __u64 task, __u64 fd, __u32 place)
+VERIFIED_ALONE int path_note(const struct thread_wait *wait, __u32 slot, __u64 task, __u64 fd, __u32 place)
 {
+	__u32 n, now_s = bpf_ktime_get_ns() / NS_IN_SECOND;
 	struct file_key key = {};
 	struct path_walk *w;
-	__u32 n, sent = 1;
+	__u32 *sent_s;
 
-	if (!t || !wait || !t->slot)
+	if (!wait)
 		return 0;
 	key.inode = wait->resource;
 	key.device = wait->device;
 	key.name_hash = wait->name_hash;
-	key.tgid = t->tgid;
-	key.slot = t->slot;
-	if (bpf_map_lookup_elem(&files_sent, &key))
+	key.tgid = BPF_CORE_READ((struct task_struct *)task, tgid);
+	key.slot = slot;
+	sent_s = bpf_map_lookup_elem(&files_sent, &key);
+	if (sent_s && now_s - *sent_s < PATH_FRESH_S)
 		return 0;
 	w = bpf_map_lookup_elem(&path_walks, &place);
 	if (!w)
@@ -154,13 +159,9 @@ VERIFIED_ALONE int path_note(struct thread_state *t, const struct thread_wait *w
 		return 0;
 	}
 	w->record.time_ns = bpf_ktime_get_ns();
-	w->record.tgid = t->tgid;
-	w->record.tid = t->tid;
-	w->record.uid = t->uid;
-	w->record.exec_gen = t->exec_gen;
-	w->record.slot = t->slot;
+	w->record.tgid = key.tgid;
+	w->record.slot = slot;
 	w->record.type = RECORD_FILE;
-	__builtin_memcpy(w->record.comm, t->comm, sizeof(w->record.comm));
 	n = w->record.n_bytes;
 	keep(n);
 	if (n > FILE_PATH_BYTES)
@@ -169,6 +170,6 @@ VERIFIED_ALONE int path_note(struct thread_state *t, const struct thread_wait *w
 		counter_add(LOSS_PATHS, 1);
 		return 0;
 	}
-	(void)bpf_map_update_elem(&files_sent, &key, &sent, BPF_ANY);
+	(void)bpf_map_update_elem(&files_sent, &key, &now_s, BPF_ANY);
 	return 0;
 }

@@ -443,15 +443,15 @@ struct wait_value {
 	char waker_comm[RECORD_COMM_BYTES];
 	char name[RESOURCE_NAME_BYTES]; /* last component of the file's path; first byte 0: none, or peer_name */
 	__u32 name_hash;		/* the kernel's hash of the whole component, for struct file_key */
-	__u32 pad;
+	__u32 tgid;			/* process of the thread that waited, for struct file_key */
 };
 
-/* A file that a process waited for, under one of its names. */
+/* A file that a process waited for, under one of its names. The owner of `slot` is told, also if a waker waited. */
 struct file_key {
 	__u64 inode;
 	__u32 device;
 	__u32 name_hash;
-	__u32 tgid;
+	__u32 tgid; /* whose path it is: processes may have other roots */
 	__u32 slot;
 };
 _Static_assert(sizeof(struct file_key) == 24, "file_key is ABI between both halves");
@@ -464,7 +464,7 @@ _Static_assert(sizeof(struct file_key) == 24, "file_key is ABI between both halv
 #define FILE_OUTSIDE 0x4u  /* not below the root of the process: path in its mount namespace */
 #define FILE_NAMELESS 0x8u /* never in a directory: memfd, anonymous inode */
 
-/* On the ring `calls`: the path of a file, once for each process and name. */
+/* On the ring `calls`: the path of a file, for each process and name. Of the header time, tgid and slot. */
 struct file_record {
 	RECORD_HEADER;
 	struct file_key key;

@@ -19,8 +19,25 @@ static __always_inline __u64 task_address(struct task_struct *task)
 	return address;
 }
 
-static __always_inline void descriptor_note(struct thread_state *t, struct thread_wait *wait, struct task_struct *task,
-					    __u64 fd, bool is_written, enum path_place place)
+/* @kind: of what is neither a device, a pipe nor a socket; of every file where it is that of its lock */
+static __always_inline enum resource_kind file_kind(__u16 type, enum resource_kind kind)
+{
+	if (kind == RESOURCE_FILE_LOCK)
+		return kind;
+	switch (type) {
+	case S_IFCHR:
+	case S_IFBLK:
+		return RESOURCE_DEVICE;
+	case S_IFIFO:
+		return RESOURCE_PIPE;
+	case S_IFSOCK:
+		return RESOURCE_PEER;
+	}
+	return kind;
+}
+
+static __always_inline void descriptor_note(__u32 slot, struct thread_wait *wait, struct task_struct *task, __u64 fd,
+					    enum resource_kind kind, enum path_place place)
 {
 	struct file *file = (struct file *)descriptor_file((__u64)task, fd);
 	struct dentry *dentry;
@@ -36,16 +53,8 @@ static __always_inline void descriptor_note(struct thread_state *t, struct threa
 	if (!type)
 		return; /* epoll, eventfd, ...: not the resource itself */
 	wait->resource = BPF_CORE_READ(inode, i_ino);
-	if (type == S_IFCHR || type == S_IFBLK) {
-		wait->kind = RESOURCE_DEVICE;
-		wait->device = BPF_CORE_READ(inode, i_rdev);
-	} else {
-		wait->kind = type == S_IFIFO	? RESOURCE_PIPE
-			     : type == S_IFSOCK ? RESOURCE_PEER
-			     : is_written	? RESOURCE_WRITTEN
-						: RESOURCE_INODE;
-		wait->device = BPF_CORE_READ(inode, i_sb, s_dev);
-	}
+	wait->kind = file_kind(type, kind);
+	wait->device = wait->kind == RESOURCE_DEVICE ? BPF_CORE_READ(inode, i_rdev) : BPF_CORE_READ(inode, i_sb, s_dev);
 	if (type == S_IFSOCK) { /* the directory entry of a socket has the name of its protocol */
 		peer_note((struct peer_name *)wait->name, (__u64)file);
 		return;
@@ -53,8 +62,8 @@ static __always_inline void descriptor_note(struct thread_state *t, struct threa
 	dentry = BPF_CORE_READ(file, f_path.dentry);
 	wait->name_hash = (__u32)BPF_CORE_READ(dentry, d_name.hash_len);
 	bpf_probe_read_kernel_str(wait->name, sizeof(wait->name), BPF_CORE_READ(dentry, d_name.name));
-	if (wait->kind != RESOURCE_DEVICE && wait->name[0])
-		path_note(t, wait, task_address(task), fd, place);
+	if (slot && wait->kind != RESOURCE_DEVICE && wait->name[0])
+		path_note(wait, slot, task_address(task), fd, place);
 }
 
 static __always_inline void child_note(struct thread_wait *wait, __s32 pid)
@@ -77,31 +86,67 @@ static __always_inline void futex_note(struct thread_wait *wait, struct task_str
 	}
 }
 
-/* @wait: of the thread `t` (`task`), or a copy of it; must be zero from `resource` on */
-static __always_inline void resource_note(struct thread_state *t, struct thread_wait *wait, struct task_struct *task,
-					  enum path_place place)
+/*
+ * The block device to which the thread submitted a request since it last arrived on a CPU, for a wait whose system call
+ * or page fault names no resource. A request of another thread, or of a kernel thread, is not known.
+ */
+static __always_inline void disk_note(struct thread_wait *wait, struct task_struct *task)
+{
+	if (!wait->disk || wait->disk_pcount != task->sched_info.pcount)
+		return;
+	wait->kind = RESOURCE_DEVICE;
+	wait->device = wait->disk;
+}
+
+static __always_inline void syscall_note(__u32 slot, struct thread_wait *wait, struct task_struct *task,
+					 enum path_place place)
 {
 	const struct pt_regs *regs = (const struct pt_regs *)bpf_task_pt_regs(task);
-
+	enum resource_kind kind = RESOURCE_INODE;
 	int nr = user_syscall(regs);
 
 	switch (syscall_object(nr)) {
 	case OBJECT_FUTEX:
 		futex_note(wait, task, user_argument(regs, 0));
-		break;
+		return;
 	case OBJECT_FUTEX_LIST:
 		wait->kind = RESOURCE_FUTEX;
+		return;
+	case OBJECT_FCNTL:
+		if (!fcntl_locks(user_argument(regs, 1)))
+			return;
+		kind = RESOURCE_FILE_LOCK;
+		break;
+	case OBJECT_FILE_LOCK:
+		kind = RESOURCE_FILE_LOCK;
 		break;
 	case OBJECT_DESCRIPTOR:
-		descriptor_note(t, wait, task, (__u32)user_argument(regs, 0), syscall_writes(nr), place);
+		kind = syscall_writes(nr) ? RESOURCE_WRITTEN : RESOURCE_INODE;
 		break;
 	case OBJECT_CHILD_A:
 		child_note(wait, (__s32)user_argument(regs, 0));
-		break;
+		return;
 	case OBJECT_CHILD_B:
 		child_note(wait, user_argument(regs, 0) == P_PID ? (__s32)user_argument(regs, 1) : 0);
-		break;
+		return;
 	case OBJECT_NONE:
-		break;
+		return;
 	}
+	descriptor_note(slot, wait, task, (__u32)user_argument(regs, 0), kind, place);
+}
+
+/*
+ * @slot:  of the process whose owner is told the path of a file; 0: nobody is
+ * @wait:  of the thread `task`, or a copy: all zero from `resource` on
+ * @class: of the wait, enum blame_class
+ */
+static __always_inline void resource_note(__u32 slot, struct thread_wait *wait, struct task_struct *task, __u64 class,
+					  enum path_place place)
+{
+	if (class == BLAME_SLEEP)
+		return;
+	if (class != BLAME_MEMORY)
+		syscall_note(slot, wait, task, place);
+	if (wait->kind == RESOURCE_NONE && (class == BLAME_MEMORY || class == BLAME_BLOCK_IO))
+		disk_note(wait, task);
 }

@@ -74,6 +74,8 @@ static __noinline int wait_class(struct task_struct *task, __u64 is_ready, __u64
 		return BLAME_OTHER;
 	case WAIT_LOCK:
 		return BLAME_LOCK;
+	case WAIT_FCNTL:
+		return fcntl_locks(user_argument(regs, 1)) ? BLAME_LOCK : BLAME_OTHER;
 	case WAIT_SLEEP:
 		return BLAME_SLEEP;
 	case WAIT_NETWORK:

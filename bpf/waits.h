@@ -14,7 +14,6 @@
 
 #define CFS_NO_QUOTA (~0ull) /* kernel/sched/sched.h: RUNTIME_INF */
 #define GROUP_DEPTH_MAX 8
-#define NS_IN_SECOND 1000000000ull
 
 /* Id of the nearest control group with a CPU quota; 0: not known. */
 static __always_inline __u64 quota_group(struct task_struct *task)
@@ -62,6 +61,32 @@ static __always_inline void wait_row_add(struct wait_value *value, __u64 ns)
 	__sync_fetch_and_add(&value->count, 1);
 }
 
+/* Resource and waker of a wait, into the key of its row. */
+static __always_inline void wait_key_cause(struct wait_key *key, const struct thread_wait *cause)
+{
+	key->resource = cause->resource;
+	key->device = cause->device;
+	key->kind = cause->kind;
+	key->waker_tgid = cause->waker_tgid;
+	key->waker_tid = cause->waker_tid;
+}
+
+/* @comm: aligned to 8 bytes, as in struct thread_wait */
+static __always_inline void wait_row_waker(struct wait_value *value, __u32 uid, const char comm[RECORD_COMM_BYTES])
+{
+	value->waker_uid = uid;
+	__builtin_memcpy(value->waker_comm, __builtin_assume_aligned(comm, 8), sizeof(value->waker_comm));
+}
+
+/* Names of resource and waker, into the row. @tgid: process of the thread that waited */
+static __always_inline void wait_row_cause(struct wait_value *value, const struct thread_wait *cause, __u32 tgid)
+{
+	wait_row_waker(value, cause->waker_uid, cause->waker_comm);
+	__builtin_memcpy(value->name, cause->name, sizeof(value->name));
+	value->name_hash = cause->name_hash;
+	value->tgid = tgid;
+}
+
 /*
  * Counts waits that were kept back. They had no waker: the thread that held the GIL meanwhile, if known, is named
  * instead.
@@ -80,10 +105,8 @@ static __always_inline void carried_count(struct thread_state *t, struct wait_ke
 	key->waker_tid = w->carried_holder;
 	key->waker_tgid = w->carried_holder ? t->tgid : 0;
 	value = wait_row(key);
-	if (value && w->carried_holder) {
-		value->waker_uid = t->uid;
-		__builtin_memcpy(value->waker_comm, w->carried_comm, sizeof(value->waker_comm));
-	}
+	if (value && w->carried_holder)
+		wait_row_waker(value, t->uid, w->carried_comm);
 	if (value)
 		wait_row_add(value, w->carried_ns);
 	__builtin_memset(key, 0, sizeof(*key));
@@ -159,20 +182,11 @@ VERIFIED_ALONE int wait_end(struct thread_state *t, __u32 op, __u32 class, __u64
 		key.resource = quota_group(bpf_get_current_task_btf());
 		key.kind = key.resource ? RESOURCE_CGROUP : RESOURCE_NONE;
 	}
-	if (is_told) {
-		key.resource = t->wait.resource;
-		key.device = t->wait.device;
-		key.kind = t->wait.kind;
-		key.waker_tgid = t->wait.waker_tgid;
-		key.waker_tid = t->wait.waker_tid;
-	}
+	if (is_told)
+		wait_key_cause(&key, &t->wait);
 	value = wait_row(&key);
-	if (value && is_told) {
-		value->waker_uid = t->wait.waker_uid;
-		__builtin_memcpy(value->waker_comm, t->wait.waker_comm, sizeof(value->waker_comm));
-		__builtin_memcpy(value->name, t->wait.name, sizeof(value->name));
-		value->name_hash = t->wait.name_hash;
-	}
+	if (value && is_told)
+		wait_row_cause(value, &t->wait, t->tgid);
 	if (value)
 		wait_row_add(value, ns);
 	return 0;

@@ -15,24 +15,16 @@
 #define LOOK_LEAST_NS (WAIT_LEAST_NS * 3 / 4)
 #define CPUS_MOST 8192 /* maximum of CONFIG_NR_CPUS */
 
-/*
- * Whether the current task itself causes the wake-up, not an interrupt on its CPU or a kernel thread. Interrupts and
- * soft interrupts have stacks of their own: the program's context is on the stack in use, the registers of a thread are
- * at the top of its own stack.
- */
+/* Whether the current task itself causes the wake-up, not an interrupt on its CPU or a kernel thread. */
 static __always_inline bool is_own_wish(struct task_struct *waker, const void *ctx)
 {
-	const struct pt_regs *regs;
 	int nr;
 
-	if (waker->flags & PF_KTHREAD || !waker->pid)
-		return false;
-	regs = (const struct pt_regs *)bpf_task_pt_regs(waker);
-	if ((__u64)regs - (__u64)ctx >= THREAD_STACK_BYTES)
+	if (!is_on_own_stack(waker, ctx))
 		return false;
 	if (waker->flags & PF_EXITING)
 		return true;
-	nr = user_syscall(regs);
+	nr = user_syscall((const struct pt_regs *)bpf_task_pt_regs(waker));
 	return nr >= 0 && syscall_wakes(nr);
 }
 
@@ -124,16 +116,14 @@ VERIFIED_ALONE int holder_note(struct thread_state *t)
 	return 0;
 }
 
-/* @t: state of the thread; NULL: a waker, whose files have a name but no path */
-static __noinline int cause_note(struct thread_state *t, struct thread_wait *wait, struct task_struct *task,
-				 const void *ctx, __u64 class)
+/* @slot: process whose owner is told paths; 0: files have a name but no path */
+static __noinline int cause_note(__u64 slot, struct thread_wait *wait, struct task_struct *task, const void *ctx,
+				 __u64 class)
 {
 	__builtin_memset(&wait->resource, 0, sizeof(*wait) - OFFSET_OF(struct thread_wait, resource));
-	if (class == BLAME_SLEEP)
-		return 0;
-	if (class != BLAME_MEMORY)
-		resource_note(t, wait, task, PATH_PLACE_WAKE);
-	waker_note(wait, task, ctx);
+	resource_note(slot, wait, task, class, PATH_PLACE_WAKE);
+	if (class != BLAME_SLEEP)
+		waker_note(wait, task, ctx);
 	return 0;
 }
 
@@ -143,6 +133,7 @@ static __always_inline void waker_woken(struct task_struct *task, const void *ct
 	__u32 tid = task->pid;
 	struct waker_state *w = bpf_map_lookup_elem(&wakers, &tid);
 	__u64 now_ns;
+	__u32 slot;
 
 	if (!w || !w->pcount || w->pcount != task->sched_info.pcount)
 		return;
@@ -152,7 +143,9 @@ static __always_inline void waker_woken(struct task_struct *task, const void *ct
 		waker_short_add(w, w->class, now_ns - w->out_ns);
 		return;
 	}
-	cause_note(NULL, &w->now, task, ctx, w->class);
+	/* What it reads is told only to the user who may look into it, as when it ends the wait of another. */
+	slot = may_be_waker(task, w->slot, w->tgid) ? w->slot : 0;
+	cause_note(slot, &w->now, task, ctx, w->class);
 	waker_wait_add(w, now_ns);
 	if (w->now.waker_tid && w->now.kind != RESOURCE_GIL)
 		chain_serve(w->slot, w->tgid, w->out_ns, w->hop + 1);
@@ -181,7 +174,7 @@ int sched_waking(__u64 *ctx)
 	if (!wait->carried_ns && bpf_ktime_get_ns() - out_ns < LOOK_LEAST_NS)
 		return 0;
 	class = t->depth ? t->out_class : t->away_class;
-	cause_note(t, wait, task, ctx, class);
+	cause_note(t->slot, wait, task, ctx, class);
 	if (wait->kind == RESOURCE_GIL && !wait->waker_tid)
 		holder_note(t);
 	WRITE_ONCE(wait->woken_pcount, wait->pcount);

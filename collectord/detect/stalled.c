@@ -102,6 +102,12 @@ static void tell_waited(const struct account_wait *wait, struct finding *f)
 			detector_advise(f, "it waits for the file %s%s%s: see whether its disk answers", path,
 					wait->device_name[0] ? " on " : "", wait->device_name);
 		break;
+	case RESOURCE_FILE_LOCK:
+		if (detector_path(wait, path))
+			detector_advise(
+				f, "it waits for the lock of the file %s; see which process holds it: sudo lslocks",
+				path);
+		break;
 	case RESOURCE_PIPE:
 		if (wait->name[0] && detector_path(wait, path))
 			detector_advise(f, "it waits for the pipe %s: see who has it open: sudo fuser -v %s", path,

@@ -107,6 +107,12 @@ static struct verdict of_lock(const struct detector_view *view, const struct acc
 	return (struct verdict){ .cause = CAUSE_LOCK, .confidence = DEMAND_CONFIDENCE, .most = FINDING_LOW };
 }
 
+/* The holder of a file's lock keeps others out: unlike a futex, it is not how threads wait for work. */
+static struct verdict of_file_lock(const struct account_wait *w)
+{
+	return w->waker_tgid ? (struct verdict){ .cause = CAUSE_LOCK, .confidence = 1 } : NO_LOSS;
+}
+
 /* Result for one wait, without following other threads of the process. */
 static struct verdict wait_judge(const struct detector_view *view, const struct account_wait *w)
 {
@@ -117,6 +123,8 @@ static struct verdict wait_judge(const struct detector_view *view, const struct 
 		return (struct verdict){ .cause = CAUSE_TOOL, .confidence = 1 };
 	case RESOURCE_FUTEX:
 		return of_lock(view, w);
+	case RESOURCE_FILE_LOCK:
+		return of_file_lock(w);
 	case RESOURCE_INODE:
 		return (struct verdict){ .cause = CAUSE_DISK, .confidence = 1 };
 	case RESOURCE_WRITTEN:
@@ -440,6 +448,7 @@ static void advise_checkpoint(const struct detector_sums *s, struct finding *f)
 static void starved_advise(const struct detector_sums *s, const struct detector_facts *facts, enum cause_number cause,
 			   struct finding *f)
 {
+	char path[DETECTOR_PATH_BYTES];
 	uint32_t pid = f->process.tgid;
 
 	switch (cause) {
@@ -450,6 +459,15 @@ static void starved_advise(const struct detector_sums *s, const struct detector_
 		advise_disk(s, f);
 		break;
 	case CAUSE_LOCK:
+		if (s->longest.kind == RESOURCE_FILE_LOCK && detector_path(&s->longest, path))
+			detector_advise(f,
+					"give each process a file of its own in the place of %s, or hold its lock for "
+					"less time",
+					path);
+		if (s->longest.kind == RESOURCE_FILE_LOCK) {
+			detector_advise(f, "see which process holds the lock: sudo lslocks");
+			break;
+		}
 		detector_advise(f, "see who holds the lock: sudo gdb -p %" PRIu32 " -batch -ex 'thread apply all bt'",
 				pid);
 		break;
@@ -458,6 +476,12 @@ static void starved_advise(const struct detector_sums *s, const struct detector_
 		detector_advise(f, "see which thread holds the GIL: sudo py-spy dump --pid %" PRIu32, pid);
 		break;
 	case CAUSE_MEMORY:
+		if (*s->longest.device_name)
+			detector_advise(f,
+					"its page faults wait for %s: read mapped files ahead (MADV_WILLNEED), or keep "
+					"them on a "
+					"faster disk",
+					s->longest.device_name);
 		detector_advise(f, "raise memory.max of its control group, or use less memory");
 		detector_advise(f, "see who waits for memory: cat /proc/pressure/memory");
 		break;

@@ -51,11 +51,13 @@ void account_wait_name(const struct account_wait *wait, char ret[ACCOUNT_WAIT_NA
 	ret[0] = '\0';
 	if (wait->name[0])
 		(void)snprintf(ret, ACCOUNT_WAIT_NAME_BYTES, "%.*s", (int)sizeof(wait->name), wait->name);
+	else if (wait->kind == RESOURCE_DEVICE && wait->device_name[0])
+		(void)snprintf(ret, ACCOUNT_WAIT_NAME_BYTES, "%s", wait->device_name);
 	else if (wait->kind == RESOURCE_DEVICE)
 		(void)snprintf(ret, ACCOUNT_WAIT_NAME_BYTES, "%u:%u", wait->device >> 20, wait->device & 0xfffff);
 	else if (wait->kind == RESOURCE_FUTEX)
 		(void)snprintf(ret, ACCOUNT_WAIT_NAME_BYTES, "0x%llx", (unsigned long long)wait->resource);
-	else if (wait->kind == RESOURCE_INODE || wait->kind == RESOURCE_WRITTEN)
+	else if (wait->kind == RESOURCE_INODE || wait->kind == RESOURCE_WRITTEN || wait->kind == RESOURCE_FILE_LOCK)
 		(void)snprintf(ret, ACCOUNT_WAIT_NAME_BYTES, "inode %llu", (unsigned long long)wait->resource);
 	else if (wait->kind == RESOURCE_PIPE && wait->resource)
 		(void)snprintf(ret, ACCOUNT_WAIT_NAME_BYTES, "pipe:[%llu]", (unsigned long long)wait->resource);
@@ -93,7 +95,7 @@ void account_wait_name_set(struct account_wait *wait, const char name[RESOURCE_N
 		memcpy(wait->name, name, RESOURCE_NAME_BYTES - 1);
 	/* For other kinds the device may be a terminal, whose number may equal that of a disk. */
 	if ((wait->kind == RESOURCE_INODE || wait->kind == RESOURCE_WRITTEN ||
-	     (wait->kind == RESOURCE_DEVICE && wait->class == BLAME_BLOCK_IO)) &&
+	     (wait->kind == RESOURCE_DEVICE && (wait->class == BLAME_BLOCK_IO || wait->class == BLAME_MEMORY))) &&
 	    !wait->device_name[0])
 		block_device_name(wait->device, wait->device_name);
 }

@@ -29,13 +29,9 @@ static bool taken_make(struct process_figures *p)
 }
 
 /* Return: path of the file, NULL: unknown */
-static const char *file_path(const struct figures *f, const struct process_figures *p, const struct file_key *file)
+static const char *file_path(const struct figures *f, const struct file_key *key)
 {
-	struct file_key key = *file;
-
-	key.tgid = p->process->identity.tgid;
-	key.slot = p->slot;
-	return f->files ? file_table_path(f->files, &key) : NULL;
+	return f->files ? file_table_path(f->files, key) : NULL;
 }
 
 static bool wait_book_make(struct process_figures *p)
@@ -50,11 +46,13 @@ static int open_note(struct figures *f, struct process_figures *p, const struct 
 {
 	const struct file_key key = { .inode = record->wait_resource,
 				      .device = record->wait_device,
-				      .name_hash = record->wait_name_hash };
+				      .name_hash = record->wait_name_hash,
+				      .tgid = record->tgid,
+				      .slot = record->slot };
 
 	if (!wait_book_make(p))
 		return -ENOMEM;
-	return wait_book_open(p->taken->wait_book, record, file_path(f, p, &key), f->reading);
+	return wait_book_open(p->taken->wait_book, record, file_path(f, &key), f->reading);
 }
 
 /* Return: 1 if noted; 0 if its process is not known; -ENOMEM */
@@ -88,14 +86,17 @@ int figures_account(struct figures *f, const struct account_record *record)
 int figures_wait(struct figures *f, const struct wait_key *key, const struct wait_value *value)
 {
 	struct process_figures *p = key->slot < PROCESS_SLOTS ? f->by_slot[key->slot] : NULL;
-
-	const struct file_key file = { .inode = key->resource, .device = key->device, .name_hash = value->name_hash };
+	const struct file_key file = { .inode = key->resource,
+				       .device = key->device,
+				       .name_hash = value->name_hash,
+				       .tgid = value->tgid,
+				       .slot = key->slot };
 
 	if (!p)
 		return 0; /* slot claimed after the last collect: read next time */
 	if (!wait_book_make(p))
 		return -ENOMEM;
-	return wait_book_note(p->taken->wait_book, key, value, file_path(f, p, &file), f->wait_reading);
+	return wait_book_note(p->taken->wait_book, key, value, file_path(f, &file), f->wait_reading);
 }
 
 static int waits_show(struct process_figures *p)

@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 
 static const char *const optional_tracepoints[] = {
+	"block_bio_queue",
 	"mark_victim",
 	"mm_page_alloc",
 	"mm_vmscan_direct_reclaim_begin",

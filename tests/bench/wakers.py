@@ -11,7 +11,7 @@ import kept
 LEAST = 0.99
 SECONDS = 5
 WAIT_MS = 5
-KINDS = {"loader": "pipe", "socket": "peer", "tcp": "peer", "file": "inode"}
+KINDS = {"loader": "pipe", "socket": "peer", "tcp": "peer", "file": "file_lock"}
 WAITS = "SELECT tid, resource_kind, by_pid, count, ns FROM waits WHERE \"where\" = 'between'"
 
 

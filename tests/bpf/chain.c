@@ -8,6 +8,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <pthread.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -16,6 +17,7 @@
 #include <sys/wait.h>
 
 #include "base/cleanup.h"
+#include "files/file_path.h"
 #include "probes/probe_set_state.h"
 #include "rig.h"
 #include "tests/support/check.h"
@@ -42,6 +44,7 @@ struct scenario {
 	enum blame_class last_class;
 	uint32_t uid;	/* of the processes */
 	bool is_thread; /* the first is a thread of the process that makes calls */
+	bool is_rooted; /* the processes have the working directory for their root */
 };
 
 static const struct scenario *scenario;
@@ -57,13 +60,14 @@ static void does_compute(void)
 }
 
 static const struct scenario scenarios[] = {
-	{ "rests", 1, does_rest, BLAME_SLEEP, 0, false },
-	{ "computes", 1, does_compute, BLAME_ON_CPU, 0, false },
-	{ "a thread, which waits for a process", 2, does_rest, BLAME_SLEEP, 0, true },
-	{ "two", 2, does_rest, BLAME_SLEEP, 0, false },
-	{ "four", 4, does_rest, BLAME_SLEEP, 0, false },
-	{ "five: the last is not followed", 5, does_rest, BLAME_SLEEP, 0, false },
-	{ "another user's", 2, does_rest, BLAME_SLEEP, OTHER_UID, false },
+	{ "rests", 1, does_rest, BLAME_SLEEP, 0, false, false },
+	{ "computes", 1, does_compute, BLAME_ON_CPU, 0, false, false },
+	{ "a thread, which waits for a process", 2, does_rest, BLAME_SLEEP, 0, true, false },
+	{ "two", 2, does_rest, BLAME_SLEEP, 0, false, false },
+	{ "four", 4, does_rest, BLAME_SLEEP, 0, false, false },
+	{ "five: the last is not followed", 5, does_rest, BLAME_SLEEP, 0, false, false },
+	{ "in another root", 2, does_rest, BLAME_SLEEP, 0, false, true },
+	{ "another user's", 2, does_rest, BLAME_SLEEP, OTHER_UID, false, false },
 };
 
 static void byte_take(int fd)
@@ -112,6 +116,8 @@ static void link_start(size_t i)
 	pid = fork();
 	if (pid)
 		return;
+	if (scenario->is_rooted && chroot(".") < 0)
+		_exit(1);
 	if (setresuid(scenario->uid, scenario->uid, scenario->uid) < 0 || prctl(PR_SET_DUMPABLE, 1) < 0 ||
 	    prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != parent)
 		_exit(1);
@@ -145,8 +151,10 @@ struct kept {
 	uint64_t did_ns[LINKS_MOST];   /* rows of each, in all */
 	uint64_t right_ns[LINKS_MOST]; /* of these, what it does by the scenario */
 	uint64_t right_max_ns[LINKS_MOST];
-	uint64_t idle_ns; /* waits until it is asked */
-	bool is_named;
+	uint64_t idle_ns;     /* waits until it is asked */
+	struct file_key file; /* that the first waits for while it is waited for; inode 0: without a name */
+	unsigned int n_paths;
+	char path[FILE_PATH_TEXT_BYTES]; /* of that file */
 };
 
 static uint64_t inode_of(int fd)
@@ -190,8 +198,44 @@ static void kept_add(const struct wait_key *key, const struct wait_value *value,
 				    key->resource == inode_of(pipes[i + 1].answer[0]) &&
 				    key->waker_tid == shared->pids[i + 1]) {
 		kept_wait_add(&kept->right_ns[i], &kept->right_max_ns[i], value);
-		kept->is_named |= i == 0 && strcmp(value->name, FIFO_NAME) == 0;
+		if (i == 0 && strcmp(value->name, FIFO_NAME) == 0)
+			kept->file = (struct file_key){ .inode = key->resource,
+							.device = key->device,
+							.name_hash = value->name_hash,
+							.tgid = value->tgid,
+							.slot = key->slot };
 	}
+}
+
+static int on_record(void *context, void *data, size_t bytes)
+{
+	const struct file_record *record = data;
+	struct kept *kept = context;
+
+	if (bytes < FILE_RECORD_HEAD || record->type != RECORD_FILE || !kept->file.inode ||
+	    memcmp(&record->key, &kept->file, sizeof(record->key)) != 0)
+		return 0;
+	kept->n_paths++;
+	file_path_format(record, kept->path);
+	return 0;
+}
+
+/* What the first waits for has the path that its process sees, told for the process that waits for it. */
+static void check_path(const struct rig *rig, struct kept *kept)
+{
+	const struct scenario *s = kept->s;
+	struct ring_buffer *ring = ring_buffer__new(probe_set_calls_fd(rig->set), on_record, kept, NULL);
+	char directory[PATH_MAX] = "", path[FILE_PATH_TEXT_BYTES];
+
+	CHECK("ring", ring && ring_buffer__consume(ring) >= 0);
+	ring_buffer__free(ring);
+	CHECK_INT_EQ(s->name, kept->n_paths, kept->file.inode != 0);
+	if (!kept->n_paths)
+		return;
+	CHECK_INT_EQ(s->name, kept->file.tgid, s->is_thread ? kept->tid : shared->pids[0]);
+	CHECK("directory", getcwd(directory, sizeof(directory)) != NULL);
+	(void)snprintf(path, sizeof(path), "%s/" FIFO_NAME " (deleted)", s->is_rooted ? "" : directory);
+	CHECK_STR_EQ(s->name, kept->path, path);
 }
 
 static void check_scenario(struct rig *rig, const struct scenario *s)
@@ -218,7 +262,8 @@ static void check_scenario(struct rig *rig, const struct scenario *s)
 		CHECK_INT_IN(s->name, kept.right_ns[i], n * WAIT_NS * 9 / 10, kept.did_ns[i]);
 	}
 	CHECK_INT_IN(s->name, kept.idle_ns, 0, kept.waited_ns / 100);
-	CHECK_INT_EQ(s->name, kept.is_named, n_told > 1);
+	CHECK_INT_EQ(s->name, kept.file.inode != 0, n_told > 1);
+	check_path(rig, &kept);
 }
 
 /* Who finds no room is counted; who ends makes some. */

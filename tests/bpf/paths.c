@@ -4,6 +4,7 @@
  *
  * A thread of the child waits for the lock of its file, which another thread of it holds and gives up.
  */
+#include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -424,6 +425,59 @@ static void check_race(struct rig *rig)
 	CHECK_INT_IN("sent, or counted as not read", sent.n + rig_loss(rig, LOSS_PATHS) - lost, 1, RACE_WAITS);
 }
 
+/* ---- a directory above it gets another name ---- */
+
+static const struct rig *the_rig;
+
+/* As if all paths had been sent long ago. Return: number of paths */
+static int sent_age(void)
+{
+	int fd = bpf_map__fd(the_rig->set->bpf->maps.files_sent), n = 0;
+	struct file_key key;
+	uint32_t second;
+
+	for (struct file_key *before = NULL; bpf_map_get_next_key(fd, before, &key) == 0; before = &key) {
+		if (bpf_map_lookup_elem(fd, &key, &second) < 0)
+			continue;
+		second -= 3600;
+		n += bpf_map_update_elem(fd, &key, &second, 0) == 0;
+	}
+	return n;
+}
+
+static int move_above(void *data)
+{
+	pthread_t holder;
+	int fd;
+
+	(void)data;
+	if (place_enter() < 0 || mkdir("before", 0700) < 0)
+		return 1;
+	fd = create("before/train.bin");
+	if (fd < 0 || waits_begin(fd, &holder) < 0 || wait_once(fd) < 0)
+		return 1;
+	if (rename("before", "after") < 0 || wait_once(fd) < 0 || !sent_age() || wait_once(fd) < 0)
+		return 1;
+	return waits_end(holder);
+}
+
+static void check_moved(struct rig *rig)
+{
+	char path[PLACE_BYTES + 32];
+	struct sent sent;
+	const char *end;
+	pid_t pid;
+
+	place_make();
+	CHECK_INT_EQ("moved", rig_child(rig, move_above, NULL, &pid), 0);
+	sent = sent_take(rig, pid, NULL);
+	place_remove();
+	(void)snprintf(path, sizeof(path), "%s/after/train.bin", place);
+	end = strstr(sent.path, place);
+	CHECK_INT_EQ("once, and again when that is long ago", sent.n, 2);
+	CHECK_STR_EQ("as it is now", end ? end : sent.path, path);
+}
+
 int main(int argc, char **argv)
 {
 	struct rig rig;
@@ -437,6 +491,8 @@ int main(int argc, char **argv)
 	for (size_t i = 0; i < ARRAY_SIZE(scenarios); i++)
 		check_scenario(&rig, &scenarios[i]);
 	check_race(&rig);
+	the_rig = &rig;
+	check_moved(&rig);
 	rig_close(&rig);
 	return check_result();
 }

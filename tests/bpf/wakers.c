@@ -19,6 +19,7 @@
 #include <sys/wait.h>
 
 #include "base/cleanup.h"
+#include "file_locks.h"
 #include "probes/probe_set_state.h"
 #include "rig.h"
 #include "tests/support/check.h"
@@ -183,6 +184,7 @@ struct scenario {
 	enum blame_class class;
 	enum resource_kind kind;
 	const char *resource_name;
+	const struct file_lock *lock; /* that is waited for, in the place of `await` and `wake`; NULL: none */
 };
 
 static const struct scenario *scenario;
@@ -197,8 +199,13 @@ static void *wake(void *data)
 	shared->waker_tid = (uint32_t)gettid();
 	(void)prctl(PR_SET_NAME, "waker");
 	while (read(go[0], &byte, 1) == 1) {
+		if (scenario->lock)
+			file_lock_take(scenario->lock);
 		wait_sleep();
-		scenario->wake();
+		if (scenario->lock)
+			scenario->lock->give();
+		else
+			scenario->wake();
 	}
 	return data;
 }
@@ -260,7 +267,10 @@ static void pin(void)
 static int func_await(void *data)
 {
 	(void)data;
-	scenario->await();
+	if (scenario->lock)
+		scenario->lock->await();
+	else
+		scenario->await();
 	return 0;
 }
 
@@ -269,6 +279,8 @@ static void wait_once(const struct scenario *s, int i)
 {
 	uint64_t ns;
 
+	if (s->lock)
+		file_lock_await_taken();
 	ns = wait_blocked_ns();
 	if (s->is_in)
 		(void)subject_call(func_await, NULL);
@@ -327,28 +339,38 @@ static int run(void *data)
 }
 
 static const struct scenario scenarios[] = {
-	{ "futex, a thread", await_futex, wake_futex, THREAD, false, BLAME_LOCK, RESOURCE_FUTEX, "" },
-	{ "futex, a thread, in calls", await_futex, wake_futex, THREAD, true, BLAME_LOCK, RESOURCE_FUTEX, "" },
-	{ "futex, a process", await_futex, wake_futex, PROCESS, false, BLAME_LOCK, RESOURCE_FUTEX, "" },
-	{ "futex, a timer", await_timer, wake_nobody, HOG, false, BLAME_LOCK, RESOURCE_FUTEX, "" },
-	{ "futex, a timer, in calls", await_timer, wake_nobody, HOG, true, BLAME_LOCK, RESOURCE_FUTEX, "" },
-	{ "futex, a moment", await_short, wake_nobody, NOBODY, false, BLAME_LOCK, RESOURCE_FUTEX, "" },
-	{ "GIL, a thread", await_futex, wake_futex, THREAD, false, BLAME_LOCK, RESOURCE_GIL, "" },
-	{ "GIL, a thread, in calls", await_futex, wake_futex, THREAD, true, BLAME_LOCK, RESOURCE_GIL, "" },
-	{ "GIL, a timer", await_timer, wake_nobody, HOG, false, BLAME_LOCK, RESOURCE_GIL, "" },
-	{ "GIL, a timer, to its end", await_timer, end_by_exit, HOG, false, BLAME_LOCK, RESOURCE_GIL, "" },
-	{ "GIL, a timer, to its exec", await_timer, end_by_exec, HOG, false, BLAME_LOCK, RESOURCE_GIL, "" },
-	{ "pipe, a process", await_pipe, wake_pipe, PROCESS, false, BLAME_OTHER, RESOURCE_PIPE, "" },
-	{ "pipe, a process, in calls", await_pipe, wake_pipe, PROCESS, true, BLAME_OTHER, RESOURCE_PIPE, "" },
-	{ "FIFO, a thread", await_fifo, wake_fifo, THREAD, false, BLAME_OTHER, RESOURCE_PIPE, FIFO_NAME },
-	{ "socket, a process", await_socket, wake_socket, PROCESS, false, BLAME_NETWORK, RESOURCE_PEER, "" },
-	{ "TCP, a process", await_tcp, wake_tcp, PROCESS, false, BLAME_NETWORK, RESOURCE_PEER, "" },
-	{ "TCP, a process, in calls", await_tcp, wake_tcp, PROCESS, true, BLAME_NETWORK, RESOURCE_PEER, "" },
-	{ "TCP, a thread", await_tcp, wake_tcp, THREAD, false, BLAME_NETWORK, RESOURCE_PEER, "" },
-	{ "TCP of IPv6, a process", await_tcp_6, wake_tcp_6, PROCESS, false, BLAME_NETWORK, RESOURCE_PEER, "" },
-	{ "epoll, a process", await_epoll, wake_pipe, PROCESS, false, BLAME_OTHER, RESOURCE_NONE, "" },
-	{ "child", await_child, wake_nobody, CHILD, false, BLAME_OTHER, RESOURCE_CHILD, "" },
-	{ "sleep", wait_sleep, wake_nobody, HOG, false, BLAME_SLEEP, RESOURCE_NONE, "" },
+	{ "futex, a thread", await_futex, wake_futex, THREAD, false, BLAME_LOCK, RESOURCE_FUTEX, "", NULL },
+	{ "futex, a thread, in calls", await_futex, wake_futex, THREAD, true, BLAME_LOCK, RESOURCE_FUTEX, "", NULL },
+	{ "futex, a process", await_futex, wake_futex, PROCESS, false, BLAME_LOCK, RESOURCE_FUTEX, "", NULL },
+	{ "futex, a timer", await_timer, wake_nobody, HOG, false, BLAME_LOCK, RESOURCE_FUTEX, "", NULL },
+	{ "futex, a timer, in calls", await_timer, wake_nobody, HOG, true, BLAME_LOCK, RESOURCE_FUTEX, "", NULL },
+	{ "futex, a moment", await_short, wake_nobody, NOBODY, false, BLAME_LOCK, RESOURCE_FUTEX, "", NULL },
+	{ "GIL, a thread", await_futex, wake_futex, THREAD, false, BLAME_LOCK, RESOURCE_GIL, "", NULL },
+	{ "GIL, a thread, in calls", await_futex, wake_futex, THREAD, true, BLAME_LOCK, RESOURCE_GIL, "", NULL },
+	{ "GIL, a timer", await_timer, wake_nobody, HOG, false, BLAME_LOCK, RESOURCE_GIL, "", NULL },
+	{ "GIL, a timer, to its end", await_timer, end_by_exit, HOG, false, BLAME_LOCK, RESOURCE_GIL, "", NULL },
+	{ "GIL, a timer, to its exec", await_timer, end_by_exec, HOG, false, BLAME_LOCK, RESOURCE_GIL, "", NULL },
+	{ "pipe, a process", await_pipe, wake_pipe, PROCESS, false, BLAME_OTHER, RESOURCE_PIPE, "", NULL },
+	{ "pipe, a process, in calls", await_pipe, wake_pipe, PROCESS, true, BLAME_OTHER, RESOURCE_PIPE, "", NULL },
+	{ "FIFO, a thread", await_fifo, wake_fifo, THREAD, false, BLAME_OTHER, RESOURCE_PIPE, FIFO_NAME, NULL },
+	{ "socket, a process", await_socket, wake_socket, PROCESS, false, BLAME_NETWORK, RESOURCE_PEER, "", NULL },
+	{ "TCP, a process", await_tcp, wake_tcp, PROCESS, false, BLAME_NETWORK, RESOURCE_PEER, "", NULL },
+	{ "TCP, a process, in calls", await_tcp, wake_tcp, PROCESS, true, BLAME_NETWORK, RESOURCE_PEER, "", NULL },
+	{ "TCP, a thread", await_tcp, wake_tcp, THREAD, false, BLAME_NETWORK, RESOURCE_PEER, "", NULL },
+	{ "TCP of IPv6, a process", await_tcp_6, wake_tcp_6, PROCESS, false, BLAME_NETWORK, RESOURCE_PEER, "", NULL },
+	{ "flock, a thread", NULL, NULL, THREAD, false, BLAME_LOCK, RESOURCE_FILE_LOCK, FILE_LOCK_NAME,
+	  &file_lock_flock },
+	{ "flock, a process, in calls", NULL, NULL, PROCESS, true, BLAME_LOCK, RESOURCE_FILE_LOCK, FILE_LOCK_NAME,
+	  &file_lock_flock },
+	{ "flock, given up with its file", NULL, NULL, THREAD, false, BLAME_LOCK, RESOURCE_FILE_LOCK, FILE_LOCK_NAME,
+	  &file_lock_closed },
+	{ "fcntl, a process", NULL, NULL, PROCESS, false, BLAME_LOCK, RESOURCE_FILE_LOCK, FILE_LOCK_NAME,
+	  &file_lock_record },
+	{ "fcntl of an open file, a thread, in calls", NULL, NULL, THREAD, true, BLAME_LOCK, RESOURCE_FILE_LOCK,
+	  FILE_LOCK_NAME, &file_lock_open_file },
+	{ "epoll, a process", await_epoll, wake_pipe, PROCESS, false, BLAME_OTHER, RESOURCE_NONE, "", NULL },
+	{ "child", await_child, wake_nobody, CHILD, false, BLAME_OTHER, RESOURCE_CHILD, "", NULL },
+	{ "sleep", wait_sleep, wake_nobody, HOG, false, BLAME_SLEEP, RESOURCE_NONE, "", NULL },
 };
 
 /* Both ends of a connection over the loopback device. Return: 0 or -1 */
@@ -412,7 +434,8 @@ static void kept_add(const struct wait_key *key, const struct wait_value *value,
 
 static void resource_expect(const struct scenario *s)
 {
-	int fd = s->await == await_pipe	    ? pipe_ends[0]
+	int fd = s->lock		    ? file_locks_fd()
+		 : s->await == await_pipe   ? pipe_ends[0]
 		 : s->await == await_fifo   ? fifo_fd
 		 : s->await == await_socket ? sockets[0]
 		 : s->await == await_tcp    ? tcp[0]
@@ -531,6 +554,8 @@ int main(int argc, char **argv)
 	epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	if (epoll_ctl(epoll_fd, EPOLL_CTL_ADD, pipe_ends[0], &(struct epoll_event){ .events = EPOLLIN }) < 0)
 		CHECK_SKIP("no epoll");
+	if (file_locks_open() < 0)
+		CHECK_SKIP("no files");
 	if (connect_tcp(AF_INET, tcp) < 0)
 		CHECK_SKIP("no network");
 	if (connect_tcp(AF_INET6, tcp_6) < 0)
@@ -545,5 +570,6 @@ int main(int argc, char **argv)
 	CHECK_INT_EQ("room for all", rig_loss(&rig, LOSS_WAITS), 0);
 	check_full(&rig);
 	rig_close(&rig);
+	file_locks_close();
 	return check_result();
 }

@@ -28,11 +28,11 @@ CASES = {
     "socket": ("network", lambda part, said: kind(part) == "peer" and part["by"]["pid"] in said["helpers"]),
     "tcp": ("network", lambda part, said: kind(part) == "peer" and part["resource"]["name"].startswith("127.0.0.1:") and part["by"]["pid"] in said["helpers"]),
     "lock": ("lock", lambda part, said: kind(part) == "futex" and part["by"]["tid"] not in (0, said["tid"])),
-    "file": ("other", lambda part, said: kind(part) == "inode" and part["resource"]["name"] == said["path"] and part["by"]["pid"] in said["helpers"]),
+    "file": ("lock", lambda part, said: kind(part) == "file_lock" and part["resource"]["name"] == said["path"] and part["by"]["pid"] in said["helpers"]),
     "child": ("other", lambda part, said: kind(part) == "child"),
     "relay": ("other", lambda part, said: part["by"]["pid"] == said["helpers"][1] and steps(part["chain"]) == [
         (said["helpers"][1], "other", "pipe"), (said["helpers"][0], "sleep", None)]),
-    "writer": ("other", lambda part, said: steps(part["chain"])[0][2] == "written" and part["chain"][0]["resource"]["name"].startswith("checkpoint-")),
+    "writer": ("other", lambda part, said: steps(part["chain"])[0][2] == "written" and part["chain"][0]["resource"]["name"] == said["path"]),
 }
 # What who ended the wait mostly did, of all that it was waited for: the rest is between its clocks and the other's.
 CHAIN_RATIO = 0.8

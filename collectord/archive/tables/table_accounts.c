@@ -41,7 +41,8 @@
 	C(op_name, TEXT, list_op_name(list, row->op), OP_NAME, "operation of the call; NULL: between calls")           \
 	C(resource_kind, TEXT, list_known_text(list, account_resource_name(w->kind)), NONE,                            \
 	  "what was waited for: futex, gil (the lock of the Python interpreter), inode (a file), pipe, peer (a "       \
-	  "socket), device, cgroup, child, written (a file that it writes); gc: no wait, but what the thread "         \
+	  "socket), device, cgroup, child, written (a file that it writes), file_lock; gc: no wait, but what the "     \
+	  "thread "                                                                                                    \
 	  "computed in garbage collections of Python; NULL: not known")                                                \
 	C(resource_name, TEXT, list_known_text(list, name), NONE,                                                      \
 	  "its name: of a file the path as the process sees it, or its last part alone; NULL: it has none")            \

@@ -8,6 +8,7 @@
 #include "libingero/render/units.h"
 
 #define CHAIN_LEAST_RATIO 0.1  /* less is not what the wait was for */
+#define CHAIN_NAME_BYTES 47    /* of a path */
 #define CHAIN_ALONE_RATIO 0.95 /* from here on there is no percentage */
 
 /* Return: hops of which it is known what they did */
@@ -18,6 +19,17 @@ static size_t known_hops(Ingero__V1__Hop *const *hops, size_t n)
 	while (known < n && *hops[known]->class_)
 		known++;
 	return known;
+}
+
+/* Of a long path the end. */
+static void name_append(const char *name, struct buf *text)
+{
+	size_t n = strlen(name);
+
+	if (n <= CHAIN_NAME_BYTES)
+		(void)buf_append_text(text, name);
+	else
+		(void)buf_printf(text, "...%s", name + n - (CHAIN_NAME_BYTES - 3));
 }
 
 static void did_append(const Ingero__V1__Hop *hop, struct buf *text)
@@ -32,6 +44,7 @@ static void did_append(const Ingero__V1__Hop *hop, struct buf *text)
 		{ "peer", NULL, "waits for a socket" },
 		{ "gil", NULL, "waits for the GIL" },
 		{ "futex", NULL, "waits for a lock" },
+		{ "file_lock", "waits for the lock of %s", "waits for the lock of a file" },
 		{ "child", NULL, "waits for a child process" },
 		{ "cgroup", NULL, "out of CPU quota" },
 	};
@@ -53,7 +66,7 @@ static void did_append(const Ingero__V1__Hop *hop, struct buf *text)
 			continue;
 		if (by_resource[i].named && resource->name[0]) {
 			(void)buf_append(text, by_resource[i].named, strcspn(by_resource[i].named, "%"));
-			(void)buf_printf(text, "%.47s", resource->name);
+			name_append(resource->name, text);
 		} else {
 			(void)buf_append_text(text, by_resource[i].unnamed);
 		}

@@ -28,6 +28,7 @@ enum cause_group {
 	GROUP_SOCKET,
 	GROUP_GIL,
 	GROUP_LOCK,
+	GROUP_FILE_LOCK,
 	GROUP_DISK,
 	GROUP_FILE,
 	GROUP_MEMORY,
@@ -54,6 +55,7 @@ static const struct {
 	[GROUP_SOCKET] = { "waits for a socket", NULL, "from " },
 	[GROUP_GIL] = { "waits for the GIL", NULL, "held by " },
 	[GROUP_LOCK] = { "waits for a lock", NULL, "woken by " },
+	[GROUP_FILE_LOCK] = { "waits for a file lock", NULL, "" },
 	[GROUP_DISK] = { "waits for a disk", NULL, "" },
 	[GROUP_FILE] = { "waits for a file", NULL, "" },
 	[GROUP_MEMORY] = { "waits for memory", NULL, "" },
@@ -134,8 +136,8 @@ static enum cause_group account_group_of(const Ingero__V1__Account *account, con
 		const char *kind;
 		enum cause_group group;
 	} by_resource[] = {
-		{ "gil", GROUP_GIL },	  { "futex", GROUP_LOCK },  { "pipe", GROUP_PIPE },
-		{ "peer", GROUP_SOCKET }, { "device", GROUP_DISK }, { "child", GROUP_CHILD },
+		{ "gil", GROUP_GIL },	  { "futex", GROUP_LOCK },	    { "pipe", GROUP_PIPE },
+		{ "peer", GROUP_SOCKET }, { "file_lock", GROUP_FILE_LOCK }, { "child", GROUP_CHILD },
 	};
 	enum blame_view_class class = blame_view_parse(part->class_);
 
@@ -154,6 +156,8 @@ static enum cause_group account_group_of(const Ingero__V1__Account *account, con
 	for (size_t i = 0; part->resource && i < ARRAY_SIZE(by_resource); i++)
 		if (strcmp(part->resource->kind, by_resource[i].kind) == 0)
 			return by_resource[i].group;
+	if (part->resource && strcmp(part->resource->kind, "device") == 0 && class != BLAME_VIEW_MEMORY)
+		return GROUP_DISK;
 	if (part->resource && group_of_class(class) == GROUP_BLOCKED &&
 	    (strcmp(part->resource->kind, "inode") == 0 || strcmp(part->resource->kind, "written") == 0))
 		return GROUP_FILE;
@@ -181,7 +185,7 @@ static void who_format(const Ingero__V1__Account *account, const Ingero__V1__Wak
 		(void)snprintf(cause->text, sizeof(cause->text), "%.16s (%u)", by->comm, by->pid);
 }
 
-/* "/data/train.bin (sda)"; of a long path the end */
+/* "/data/train.bin (sda)", "sda"; of a long path the end */
 static void resource_format(const Ingero__V1__Resource *resource, struct cause *cause)
 {
 	const char *name = resource ? resource->name : "", *device = "";
@@ -194,13 +198,16 @@ static void resource_format(const Ingero__V1__Resource *resource, struct cause *
 	else
 		(void)snprintf(cause->text, sizeof(cause->text), "%s", name);
 	n = strlen(cause->text);
-	if (*device)
+	if (*device && strcmp(name, device) != 0)
 		(void)snprintf(cause->text + n, sizeof(cause->text) - n, n ? " (%.16s)" : "%.16s", device);
 }
 
 static void cause_of(const Ingero__V1__Account *account, const Ingero__V1__AccountPart *part, enum cause_group group,
 		     struct cause *cause)
 {
+	struct cause who;
+	size_t n;
+
 	*cause = (struct cause){ .ns = part->ns };
 	switch (group) {
 	case GROUP_CALL:
@@ -214,6 +221,17 @@ static void cause_of(const Ingero__V1__Account *account, const Ingero__V1__Accou
 	case GROUP_FILE:
 	case GROUP_MEMORY:
 		resource_format(part->resource, cause);
+		break;
+	case GROUP_FILE_LOCK:
+		resource_format(part->resource, cause);
+		if (part->by) {
+			who_format(account, part->by, group, &who);
+			n = strlen(cause->text);
+			(void)snprintf(cause->text + n, sizeof(cause->text) - n, "%sheld by %s", n ? " " : "",
+				       who.text);
+		}
+		cause->chain = chain_text(part->chain, part->n_chain, account->pid);
+		cause->chain_ns = chain_ns(part->chain, part->n_chain);
 		break;
 	case GROUP_SLEEP:
 		(void)snprintf(cause->text, sizeof(cause->text), "the program asked to");

@@ -222,8 +222,8 @@ static const struct {
 	  "  do: raise cpu.max of its control group (kubernetes: limits.cpu, docker:\n"
 	  "      --cpus)\n" },
 	{ "another thread", lock_ops, NULL, NULL, 10 * S,
-	  "▲ cudaMalloc in python (pid 10) lost 980 ms, 98 % of its time, waiting for\n"
-	  "  another thread (futex). Half of its 1 000 calls took more than 900 µs, one in\n"
+	  "▲ cudaMalloc in python (pid 10) lost 980 ms, 98 % of its time, waiting for a\n"
+	  "  lock (futex or file). Half of its 1 000 calls took more than 900 µs, one in\n"
 	  "  100 more than 1.0 ms.\n" },
 	{ "no problem", calm_ops, NULL, NULL, 10 * S,
 	  "No problem found: 2 processes of alice made 1 010 calls in 10.0 s, with no\n"
@@ -232,7 +232,7 @@ static const struct {
 	{ "waiting on purpose", futex_ops, NULL, NULL, 10 * S,
 	  "No problem found: 1 process of alice made 1 000 calls in 10.0 s, with no\n"
 	  "significant delays. Most time was in cudaStreamSynchronize, 98 % of it waiting\n"
-	  "for another thread (futex).\n" },
+	  "for a lock (futex or file).\n" },
 	{ "waiting between calls", waiting_ops, NULL, NULL, 10 * S,
 	  "No problem found: 1 process of alice made 10 calls in 10.0 s, with no\n"
 	  "significant delays. Most time was in cudaFree, 100 % of it running on the CPU.\n"

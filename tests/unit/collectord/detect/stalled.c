@@ -26,6 +26,8 @@ static const struct {
 	  "it waits for the pipe '/data/my set': see who has it open: sudo fuser -v '/data/my set'" },
 	{ "a child", PLAY_PID, BLAME_OTHER, RESOURCE_CHILD, 0, 20, 0, "tool", FINDING_LOW,
 	  "it waits for the end of process 4026; see what that process does: sudo gdb -p 4026 -batch -ex bt" },
+	{ "the lock of a file", PLAY_PID, BLAME_LOCK, RESOURCE_FILE_LOCK, 0, 20, 0, "lock", FINDING_LOW,
+	  "it waits for the lock of the file '/data/my set'; see which process holds it: sudo lslocks" },
 	{ "a disk", PLAY_PID, BLAME_BLOCK_IO, RESOURCE_NONE, 0, 20, 0, "disk", FINDING_LOW, NULL },
 	{ "a disk, longer", 5000, BLAME_BLOCK_IO, RESOURCE_NONE, 0, 40, 0, "disk", FINDING_MEDIUM, NULL },
 	{ "a disk, for a minute", PLAY_PID, BLAME_BLOCK_IO, RESOURCE_NONE, 0, 70, 0, "disk", FINDING_HIGH, NULL },
@@ -44,7 +46,7 @@ static const struct {
 };
 
 static const char names[RESOURCE_COUNT][ACCOUNT_PATH_BYTES] = {
-	[RESOURCE_PIPE] = "/data/my set", [RESOURCE_INODE] = "/data/my set"
+	[RESOURCE_PIPE] = "/data/my set", [RESOURCE_INODE] = "/data/my set", [RESOURCE_FILE_LOCK] = "/data/my set"
 };
 
 static void train(struct play *p, const char *name, uint32_t tid)

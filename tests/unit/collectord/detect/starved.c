@@ -59,6 +59,8 @@ static const struct {
 	  "python waited for the GIL between its calls" },
 	{ "lock", 500, 100, BLAME_LOCK, RESOURCE_FUTEX, MAIN, 4999, "python", false, 20, "lock", FINDING_MEDIUM, 50,
 	  "python waited for a lock between its calls" },
+	{ "lock of a file", 500, 100, BLAME_LOCK, RESOURCE_FILE_LOCK, EARLIER, EARLIER, "python", false, 20, "lock",
+	  FINDING_HIGH, 100, "python waited for a lock between its calls" },
 	{ "tool", 500, 100, BLAME_OTHER, RESOURCE_CHILD, WORKER, WORKER, "git", true, 1, "tool", FINDING_HIGH, 100,
 	  "python waited for a child process between its calls" },
 	{ "tool, its output", 500, 100, BLAME_OTHER, RESOURCE_PIPE, WORKER, WORKER, "git", true, 1, "tool",
@@ -70,6 +72,8 @@ static const struct {
 	{ "worker of a server", 900, 50, BLAME_OTHER, RESOURCE_PIPE, EARLIER, EARLIER, "python", false, 5, "loader",
 	  FINDING_LOW, 40, "python waited for data between its calls" },
 	/* Those are well. */
+	{ "lock of a file, nobody known to have it", 900, 50, BLAME_LOCK, RESOURCE_FILE_LOCK, 0, 0, "", false, 5, "", 0,
+	  0, "" },
 	{ "server with a client elsewhere", 900, 50, BLAME_NETWORK, RESOURCE_PEER, 0, 0, "", false, 5, "", 0, 0, "" },
 	{ "server, polling", 900, 50, BLAME_OTHER, RESOURCE_NONE, 0, 0, "", false, 5, "", 0, 0, "" },
 	{ "waits for work in a queue", 900, 50, BLAME_LOCK, RESOURCE_FUTEX, 0, 0, "", false, 5, "", 0, 0, "" },
@@ -177,14 +181,24 @@ static void check_paths(void)
 {
 	static const struct {
 		enum resource_kind kind;
+		enum blame_class class;
 		const char *path, *device, *want;
 	} rows[] = {
-		{ RESOURCE_INODE, "/data/train.bin", "sda",
+		{ RESOURCE_INODE, BLAME_BLOCK_IO, "/data/train.bin", "sda",
 		  "keep /data/train.bin in memory or on a faster disk than sda" },
-		{ RESOURCE_INODE, "/data/a b;reboot", "", "keep '/data/a b;reboot' in memory or on a faster disk" },
-		{ RESOURCE_INODE, "/\x1b[31m", "", "keep $'/\\033[31m' in memory or on a faster disk" },
-		{ RESOURCE_NONE, "", "vdb", "keep what it reads in memory or on a faster disk than vdb" },
-		{ RESOURCE_WRITTEN, "/out/it's.pt", "",
+		{ RESOURCE_INODE, BLAME_BLOCK_IO, "/data/a b;reboot", "",
+		  "keep '/data/a b;reboot' in memory or on a faster disk" },
+		{ RESOURCE_INODE, BLAME_BLOCK_IO, "/\x1b[31m", "", "keep $'/\\033[31m' in memory or on a faster disk" },
+		{ RESOURCE_DEVICE, BLAME_BLOCK_IO, "", "vdb",
+		  "keep what it reads in memory or on a faster disk than vdb" },
+		{ RESOURCE_DEVICE, BLAME_MEMORY, "", "vdb",
+		  "its page faults wait for vdb: read mapped files ahead (MADV_WILLNEED), or keep them on a faster "
+		  "disk" },
+		{ RESOURCE_NONE, BLAME_MEMORY, "", "", "raise memory.max of its control group, or use less memory" },
+		{ RESOURCE_FILE_LOCK, BLAME_LOCK, "/cache/a.lock", "",
+		  "give each process a file of its own in the place of /cache/a.lock, or hold its lock for less time" },
+		{ RESOURCE_FILE_LOCK, BLAME_LOCK, "", "", "see which process holds the lock: sudo lslocks" },
+		{ RESOURCE_WRITTEN, BLAME_BLOCK_IO, "/out/it's.pt", "",
 		  "write '/out/it'\\''s.pt' in another thread or process, from a copy in memory" },
 	};
 
@@ -197,12 +211,14 @@ static void check_paths(void)
 						     .max_ns = 50 * MS,
 						     .count = 10,
 						     .tid = MAIN,
-						     .class = BLAME_BLOCK_IO,
+						     .waker_tgid = class == BLAME_LOCK ? EARLIER : 0,
+						     .waker_tid = class == BLAME_LOCK ? EARLIER : 0,
+						     .class = (uint8_t) class,
 						     .kind = (uint8_t)rows[i].kind };
 
 			(void)snprintf(wait.name, sizeof(wait.name), "%s", rows[i].path);
 			(void)snprintf(wait.device_name, sizeof(wait.device_name), "%s", rows[i].device);
-			waiting_second(p, BLAME_BLOCK_IO, 500 * MS);
+			waiting_second(p, rows[i].class, 500 * MS);
 			play_wait(p, &wait);
 			CHECK_INT_EQ(rows[i].want, play_tick(p, S), 0);
 		}

@@ -5,8 +5,10 @@
 #include "figures/figures.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/cleanup.h"
+#include "files/file_table.h"
 #include "tests/support/check.h"
 
 struct world {
@@ -257,6 +259,71 @@ static void becomes_guarded(void)
 	CHECK_INT_EQ("and when it is gone", figures_get(w->figures, 0)->process->identity.flags, PROCESS_GUARDED);
 }
 
+static void tablep(struct file_table **t)
+{
+	file_table_free(*t);
+}
+
+/* What a waker waited for has the path that the waker's process sees, if that was told to the process that waited. */
+static void files_are_as_who_waited_sees_them(void)
+{
+	static const struct {
+		const char *name;
+		uint32_t tgid;
+		bool is_meanwhile;
+		const char *want;
+	} rows[] = {
+		{ "itself", 11, false, "/data/train.bin" },
+		{ "a waker in another root", 4720, true, "/train.bin" },
+		{ "a waker whose path did not come", 4721, true, "train.bin" },
+	};
+	static const struct {
+		uint32_t tgid, slot, n_bytes;
+		char text[16];
+	} records[] = {
+		{ 11, 1, 15, "train.bin\0data" },
+		{ 4720, 1, 10, "train.bin" },
+		{ 4721, 2, 15, "train.bin\0data" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		CLEANUP(tablep) struct file_table *files = file_table_new();
+		CLEANUP(world_freep) struct world *w = world_new();
+		const struct wait_key key = { .resource = 7,
+					      .device = 8 << 20,
+					      .tid = rows[i].tgid,
+					      .slot = 1,
+					      .class = BLAME_BLOCK_IO,
+					      .kind = RESOURCE_INODE,
+					      .is_meanwhile = rows[i].is_meanwhile };
+		const struct wait_value value = { .ns = 1000,
+						  .max_ns = 1000,
+						  .count = 1,
+						  .name = "train.bin",
+						  .name_hash = 9,
+						  .tgid = rows[i].tgid };
+
+		figures_set_files(w->figures, files);
+		process_begins(w, 1, 11, 1);
+		collect(w);
+		for (size_t k = 0; k < ARRAY_SIZE(records); k++) {
+			struct file_record record = { .key = { .inode = 7,
+							       .device = 8 << 20,
+							       .name_hash = 9,
+							       .tgid = records[k].tgid,
+							       .slot = records[k].slot },
+						      .n_bytes = records[k].n_bytes };
+
+			memcpy(record.text, records[k].text, sizeof(records[k].text));
+			CHECK_INT_EQ(rows[i].name, file_table_note(files, &record), 0);
+		}
+		CHECK_INT_EQ(rows[i].name, figures_wait(w->figures, &key, &value), 0);
+		CHECK_INT_EQ(rows[i].name, figures_accounts_read(w->figures, true, true), 0);
+		CHECK_INT_EQ(rows[i].name, figures_get(w->figures, 0)->waits.n, 1);
+		CHECK_STR_EQ(rows[i].name, figures_get(w->figures, 0)->waits.items[0].name, rows[i].want);
+	}
+}
+
 int main(void)
 {
 	counts_add_up();
@@ -267,5 +334,6 @@ int main(void)
 	slow_is_rare();
 	behind_adds_up();
 	becomes_guarded();
+	files_are_as_who_waited_sees_them();
 	return check_result();
 }
