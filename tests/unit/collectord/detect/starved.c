@@ -207,6 +207,7 @@ static void check_paths(void)
 		const struct finding *f;
 
 		for (int second = 0; second < BEGIN + SECONDS; second++) {
+			enum blame_class class = rows[i].class;
 			struct account_wait wait = { .ns = 500 * MS,
 						     .max_ns = 50 * MS,
 						     .count = 10,
@@ -218,7 +219,7 @@ static void check_paths(void)
 
 			(void)snprintf(wait.name, sizeof(wait.name), "%s", rows[i].path);
 			(void)snprintf(wait.device_name, sizeof(wait.device_name), "%s", rows[i].device);
-			waiting_second(p, rows[i].class, 500 * MS);
+			waiting_second(p, class, 500 * MS);
 			play_wait(p, &wait);
 			CHECK_INT_EQ(rows[i].want, play_tick(p, S), 0);
 		}
