@@ -36,18 +36,18 @@ GC_RATIO = 0.03
 
 
 def run(bench, loses, n_hogs, quota_us, seconds):
-    """(report of the program, account of its thread, throttled time of its group; None without a quota)"""
+    """(report of the program, account of its thread)"""
     libraries = os.path.dirname(bench.programs.library("libcudart.so.12"))
     with contextlib.ExitStack() as stack:
         directory = stack.enter_context(tempfile.TemporaryDirectory())
-        report, stat = os.path.join(directory, "report"), None
+        report = os.path.join(directory, "report")
         command = [sys.executable, "-S", BETWEEN, "--libraries", libraries, "--loses", loses, "--seconds", f"{seconds:g}",
                    "--pin", str(CPU), "--from", str(GC_FROM if loses == "gc" else 0), "--report", report]
         if quota_us:
             group = programs.Group(quota_us, 100000)
             stack.callback(group.remove)
-            stat = group.stat()
-            command = group.command(command)
+            # read by the program, since its start is throttled, too
+            command = group.command([*command, "--group", group.path])
         stack.enter_context(programs.hogs(n_hogs, CPU))
         trace = ingero.trace(bench.programs, command=command, timeout_s=seconds * 3 + 60,
                              environment={"INGERO_STANDIN_QUIET": "1", "LD_LIBRARY_PATH": libraries})
@@ -55,15 +55,10 @@ def run(bench, loses, n_hogs, quota_us, seconds):
             raise ingero.Failed(f"{loses}: exit status {trace.status}: {trace.stderr[-500:]}")
         with open(report, encoding="ascii") as file:
             said = json.load(file)
-        throttled_ns = None
-        if stat:
-            with open(stat, encoding="ascii") as file:
-                values = {key: int(value) for key, value in (line.split() for line in file)}
-            throttled_ns = values["throttled_time"] if "throttled_time" in values else values["throttled_usec"] * 1000
     accounts = [account for account in trace.summary["accounts"] if account["tid"] == said["tid"]]
     if len(accounts) != 1:
         raise ingero.Failed(f"{loses}: {len(accounts)} accounts of thread {said['tid']}: {trace.summary['accounts']}")
-    return said, accounts[0], throttled_ns
+    return said, accounts[0]
 
 
 def part_ns(account, where=None, classes=None):
@@ -78,7 +73,7 @@ def measure(bench):
             continue
         sums, cpus, readies, waits, quotas, unknown, collections = ([] for _ in range(7))
         for _ in range(bench.pairs):
-            said, account, throttled_ns = run(bench, loses, n_hogs, quota_us, seconds)
+            said, account = run(bench, loses, n_hogs, quota_us, seconds)
             wall_ns = said["wall_ns"]
             sums.append(abs(part_ns(account) - wall_ns) / wall_ns)
             cpus.append(abs(part_ns(account, classes=("on_cpu",)) - said["cpu_ns"]) / wall_ns)
@@ -92,8 +87,8 @@ def measure(bench):
             if loses == "gc":
                 ns = sum(part["ns"] for part in account["parts"] if part.get("resource", {}).get("kind") == "gc")
                 collections.append(abs(ns - said["collected_ns"]) / max(said["collected_ns"], 1))
-            if throttled_ns is not None:
-                quotas.append(abs(part_ns(account, classes=("quota",)) - throttled_ns) / wall_ns)
+            if quota_us:
+                quotas.append(abs(part_ns(account, classes=("quota",)) - said["throttled_ns"]) / wall_ns)
         bench.row(f"{name}: sum of the parts against the wall clock, error", sums, "ratio", limit=SUM_RATIO)
         bench.row(f"{name}: on the CPU against the thread's CPU clock, error / wall", cpus, "ratio", limit=CLASS_RATIO)
         bench.row(f"{name}: ready without a CPU against run_delay, error / wall", readies, "ratio", limit=CLASS_RATIO)

@@ -3,7 +3,7 @@
 """A loop of GPU steps that loses its time between the calls, and says by its own clocks how much.
 
     between.py --libraries DIR --loses TO [--seconds N] [--wait-ms N] [--compute-ms N] [--from N] [--threads N] [--rest-ms N] [--objects N]
-               [--pin CPU] [--then-ms N] [--report FILE]
+               [--pin CPU] [--group DIR] [--then-ms N] [--report FILE]
 
 TO is one of
     nothing  each step computes for --compute-ms, and that is all
@@ -27,7 +27,8 @@ TO is one of
 It loses nothing before --from seconds. Once stdin has something to read, loader and child rest --then-ms instead; from then on each
 wait is announced on stdout, 'waits NS' by CLOCK_MONOTONIC. The report is JSON: the thread's clocks from before its first kernel on, and how long the waits took
 (`waited_ns`), the processes that gave what was waited for (`helpers`) or were waited for (`tools`), the file (`path`) and the threads that held the lock or the
-GIL (`holders`); with gc the CPU time of its collections (`collected_ns`), the longest (`longest_ns`) and their number (`collections`).
+GIL (`holders`); with gc the CPU time of its collections (`collected_ns`), the longest (`longest_ns`) and their number (`collections`); with
+--group, the directory of its control group, how long that was refused a CPU meanwhile (`throttled_ns`).
 """
 import argparse
 import fcntl
@@ -46,6 +47,7 @@ import time
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 import cudaload  # noqa: E402 (needs the path above)
+import quota  # noqa: E402
 
 DISK_BYTES = 4 << 20
 READ_BYTES = 64 << 20
@@ -318,11 +320,12 @@ def compute(seconds):
         pass
 
 
-def clocks():
-    """Of this thread: the wall, its CPU time, and how long it was ready without a CPU."""
+def clocks(group):
+    """Of this thread: the wall, its CPU time, and how long it was ready without a CPU; of its control group: how long it was refused one."""
+    throttled = {"throttled_ns": quota.read_stat(group)["throttled_ns"]} if group else {}
     with open("/proc/thread-self/schedstat", encoding="ascii") as file:
         cpu_ns, ready_ns, _ = map(int, file.read().split())
-    return {"wall_ns": time.monotonic_ns(), "cpu_ns": cpu_ns, "ready_ns": ready_ns}
+    return {"wall_ns": time.monotonic_ns(), "cpu_ns": cpu_ns, "ready_ns": ready_ns, **throttled}
 
 
 def main():
@@ -339,6 +342,7 @@ def main():
     parser.add_argument("--objects", type=int, default=300000)
     parser.add_argument("--pin", type=int)
     parser.add_argument("--then-ms", type=float)
+    parser.add_argument("--group")
     parser.add_argument("--report")
     options = parser.parse_args()
     if options.pin is not None:
@@ -347,8 +351,9 @@ def main():
     if not options.from_s:
         waits.begin()
     cuda = cudaload.Cuda(os.path.join(options.libraries, "libcudart.so.12"))
+    report = open(options.report, "w", encoding="ascii") if options.report else None
     model = cudaload.Model(cuda)
-    before = clocks()
+    before = clocks(options.group)
     begin, waited_ns, steps = time.monotonic(), 0, 0
     while time.monotonic() < begin + options.seconds:
         if waits.wait == waits.nothing and options.from_s and time.monotonic() >= begin + options.from_s:
@@ -363,14 +368,15 @@ def main():
         waits.wait()
         waited_ns += time.monotonic_ns() - from_ns
         steps += 1
-    after = clocks()
     waits.end()
-    if options.report:
-        with open(options.report, "w", encoding="ascii") as file:
-            json.dump({"tid": threading.get_native_id(), "steps": steps, "waited_ns": waited_ns, "helpers": waits.children,
-                       "tools": waits.tools, "path": waits.path, "holders": waits.holders,
-                       **(waits.collected if options.loses == "gc" else {}), **{name: after[name] - before[name] for name in after}}, file)
-    os._exit(0)  # at once: what comes after the clocks were read is not in the report
+    said = {"tid": threading.get_native_id(), "steps": steps, "waited_ns": waited_ns, "helpers": waits.children, "tools": waits.tools,
+            "path": waits.path, "holders": waits.holders, **(waits.collected if options.loses == "gc" else {})}
+    # what comes after the clocks were read is not in the report: as little as there can be
+    after = clocks(options.group)
+    if report:
+        json.dump({**said, **{name: after[name] - before[name] for name in after}}, report)
+        report.flush()
+    os._exit(0)
 
 
 if __name__ == "__main__":
