@@ -25,6 +25,11 @@ uint64_t notify_watchdog_ns(void);
 void notify_ready(const char *status);
 void notify_status(const char *status);
 void notify_alive(void);
+/**
+ * notify_slow() - make the watchdog wait longer, or as long as before, for the next report
+ * @is_slow: whether the loop will stand still for as long as a slow machine needs for that work
+ */
+void notify_slow(bool is_slow);
 /** notify_reloading() - report that the configuration is being read again, until notify_ready() */
 void notify_reloading(void);
 void notify_stopping(void);

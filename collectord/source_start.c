@@ -13,6 +13,7 @@
 #include "capture.h"
 #include "clock.h"
 #include "events/source.h"
+#include "notify.h"
 #include "privilege.h"
 #include "recording.h"
 #include "start_report.h"
@@ -174,12 +175,17 @@ static int capture_start_later(struct source_start *s)
 
 int source_start_load(struct source_start *s)
 {
+	bool is_loaded;
 	int r = 0;
 
 	if (!s->capture->is_loading)
 		return 0;
 	(void)uv_timer_stop(&s->load_timer);
-	if (probes_load(s)) {
+	/* the kernel checks programs for long where the CPU is slow, or not to be had */
+	notify_slow(/* is_slow= */ true);
+	is_loaded = probes_load(s);
+	notify_slow(/* is_slow= */ false);
+	if (is_loaded) {
 		if (may_need_perf(s->options->back_end) && !capture_uses_perf(s->capture))
 			r = capture_seal(s, /* late_perf= */ false);
 		r = r == 0 ? parts_start(s) : r;

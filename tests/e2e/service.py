@@ -23,6 +23,7 @@ import ingero  # noqa: E402
 import kept  # noqa: E402
 
 CLIENTS = 60
+WATCHDOG_US = 200000
 # StatusRequest.look
 LOOK = b"\x08\x01"
 # Fields of StatusReply and of CudaProcess, by their names.
@@ -300,7 +301,7 @@ def test_stays(check, programs, directory):
 def test_supervised(check, programs, directory):
     """Ready, alive, told to read its file again, told to stop."""
     config = configuration(directory, "record:\n  whom: nobody\nservice:\n  idle-exit: 0\n")
-    with activate.Activated(programs, directory, "--config", config, watchdog_us=200000) as service:
+    with activate.Activated(programs, directory, "--config", config, watchdog_us=WATCHDOG_US) as service:
         service.start()
         service.wait_for_line("READY=1")
         status = service.wait_for_line("STATUS=")
@@ -316,6 +317,9 @@ def test_supervised(check, programs, directory):
         behind = service.said[said:]
         check("says that it reloads", behind.index("RELOADING=1") < behind.index("READY=1") and
               any(line.startswith("MONOTONIC_USEC=") for line in behind), behind)
+        service.wait_for_line(f"WATCHDOG_USEC={WATCHDOG_US}")
+        loading = [line for line in service.said if line.startswith("WATCHDOG_USEC=")]
+        check("the watchdog gives the load of the probes more time, once", len(loading) == 2 and int(loading[0].partition("=")[2]) > 10 * WATCHDOG_US, loading)
         check("records as it says now", any("Recording everyone" in line or "Nothing is captured" in line for line in behind), behind)
         check("what waits for the next start is named", "'probes.ring-size' becomes '2m' at the next start" in service.log(), service.log())
 

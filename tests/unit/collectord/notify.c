@@ -61,6 +61,13 @@ int main(void)
 	descriptors_use(&all);
 	notify_alive();
 	CHECK_STR_EQ("alive without a descriptor", heard(), "WATCHDOG=1");
+	notify_slow(true);
+	CHECK_STR_EQ("slow, without a watchdog", heard(), "");
+	(void)setenv("WATCHDOG_USEC", "20000000", 1);
+	notify_slow(true);
+	CHECK_STR_EQ("slow", heard(), "WATCHDOG_USEC=300000000");
+	notify_slow(false);
+	CHECK_STR_EQ("as before", heard(), "WATCHDOG_USEC=20000000");
 	notify_ready("again");
 	CHECK_STR_EQ("ready without a descriptor", heard(), "READY=1\nSTATUS=again");
 	notify_stopping();
