@@ -429,18 +429,26 @@ static void check_race(struct rig *rig)
 
 static const struct rig *the_rig;
 
-/* As if all paths had been sent long ago. Return: number of paths */
+#define AGED_MOST 64
+
+/*
+ * As if all paths had been sent long ago. The keys are read first: a map that changes meanwhile may show one again.
+ * Return: number of paths
+ */
 static int sent_age(void)
 {
 	int fd = bpf_map__fd(the_rig->set->bpf->maps.files_sent), n = 0;
-	struct file_key key;
+	struct file_key keys[AGED_MOST];
 	uint32_t second;
 
-	for (struct file_key *before = NULL; bpf_map_get_next_key(fd, before, &key) == 0; before = &key) {
-		if (bpf_map_lookup_elem(fd, &key, &second) < 0)
+	while (n < AGED_MOST && bpf_map_get_next_key(fd, n ? &keys[n - 1] : NULL, &keys[n]) == 0)
+		n++;
+	for (int i = 0; i < n; i++) {
+		if (bpf_map_lookup_elem(fd, &keys[i], &second) < 0)
 			continue;
 		second -= 3600;
-		n += bpf_map_update_elem(fd, &key, &second, 0) == 0;
+		if (bpf_map_update_elem(fd, &keys[i], &second, 0) < 0)
+			return 0;
 	}
 	return n;
 }
