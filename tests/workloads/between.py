@@ -176,14 +176,14 @@ class Waits:
             pass
 
     def prepare_gil(self):
-        def compute():
+        def hold():
             self.holders.append(threading.get_native_id())
             while True:
                 compute(HELD_S)
                 if self.rest_s:
                     time.sleep(self.rest_s)
         for _ in range(self.threads):
-            threading.Thread(target=compute, daemon=True).start()
+            threading.Thread(target=hold, daemon=True).start()
 
     def gil(self):
         time.sleep(0)  # gives the interpreter away, and waits to have it back
