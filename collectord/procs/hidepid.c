@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/fd.h"
@@ -16,18 +17,18 @@
 
 bool hidepid_in_mounts(const char *mounts)
 {
-	bool is_on = false;
+	bool is_on = true;
 
 	while (*mounts) {
 		const char *end = strchrnul(mounts, '\n');
 		char where[64], type[16], options[256];
 
-		if (sscanf(mounts, "%*s %63s %15s %255s", where, type, options) == 3 && strcmp(where, "/proc") == 0 &&
-		    strcmp(type, "proc") == 0) {
+		if (sscanf(mounts, "%*s %63s %15s %255s", where, type, options) == 3 && strcmp(where, "/proc") == 0) {
 			const char *option = strstr(options, "hidepid=");
 
 			/* 0 and "off" show everything; 1, 2, 4 and their names do not */
-			is_on = option && option[8] != '0' && strncmp(option + 8, "off", 3) != 0;
+			is_on = strcmp(type, "proc") != 0 ||
+				(option && option[8] != '0' && strncmp(option + 8, "off", 3) != 0);
 		}
 		mounts = *end ? end + 1 : end;
 	}
@@ -56,15 +57,28 @@ static bool is_same_mounts(int process_fd)
 	       first.st_ino == theirs.st_ino && first.st_dev == theirs.st_dev;
 }
 
+/*
+ * Whether it has another root than its namespace, as after chroot(2): its own /proc is then what is mounted below that
+ * root, and "/proc" in its list of mounts may be another. The link is read without a request to the root's file system.
+ */
+static bool has_own_root(int process_fd)
+{
+	char root[2];
+
+	return readlinkat(process_fd, "root", root, sizeof(root)) != 1 || root[0] != '/';
+}
+
 bool hidepid_hides_from(uint32_t pid)
 {
 	CLEANUP(closep) int fd = procfs_find(pid);
 	char mounts[65536];
 	ssize_t n;
 
-	if (fd >= 0 && is_same_mounts(fd))
+	if (fd < 0 || has_own_root(fd))
+		return true;
+	if (is_same_mounts(fd))
 		return false; /* hidepid_is_on() */
-	n = fd < 0 ? -1 : fd_read_file_at(fd, "mounts", mounts, sizeof(mounts));
+	n = fd_read_file_at(fd, "mounts", mounts, sizeof(mounts));
 	return n < 0 || (size_t)n + 1 == sizeof(mounts) || hidepid_in_mounts(mounts);
 }
 
