@@ -234,7 +234,7 @@ static int opens(struct engine *e, struct process_memory *p, struct track *t, co
 		track_remove(p, t);
 		t = back;
 	} else {
-		track_open(t, tick);
+		track_open(t, tick, ++p->n_findings);
 		e->counts.found++;
 	}
 	e->counts.open++;

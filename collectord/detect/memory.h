@@ -38,7 +38,8 @@ struct process_memory {
 	uint64_t quiet_wall_ns;		 /* how long it was watched undisturbed */
 	bool has_oom;			 /* it was killed for want of memory since the last tick: */
 	struct life_record oom;
-	uint32_t done; /* detectors with .is_once that have spoken: 1 << number */
+	uint64_t n_findings; /* ever, less those that came back */
+	uint32_t done;	     /* detectors with .is_once that have spoken: 1 << number */
 	op_memories ops;
 	ARRAY(struct track *) tracks;
 	struct examples examples[DETECTOR_COUNT];

@@ -215,10 +215,14 @@ static int sums_add(struct track *t, const struct track_tick *tick)
 
 /* ---- the finding ---- */
 
-static uint64_t id_of(const struct finding *f, uint32_t culprit_pid)
+/*
+ * Whoever knows the other numbers can compute each of them from an id: all must belong to the process of the finding,
+ * not to its culprit.
+ */
+static uint64_t id_of(const struct finding *f, uint64_t number)
 {
 	const uint64_t numbers[] = { f->process.start_boot_ns, f->process.tgid, f->process.exec_gen,
-				     f->op ? f->op->id : 0,    culprit_pid,	f->start_ns };
+				     f->op ? f->op->id : 0,    number,		f->start_ns };
 	const unsigned char *bytes = (const unsigned char *)numbers;
 	uint64_t hash = 0xcbf29ce484222325ull; /* FNV-1a, 64 bits */
 
@@ -231,12 +235,12 @@ static uint64_t id_of(const struct finding *f, uint32_t culprit_pid)
 	return hash ? hash : 1;
 }
 
-void track_open(struct track *t, const struct track_tick *tick)
+void track_open(struct track *t, const struct track_tick *tick, uint64_t number)
 {
 	t->state = TRACK_OPEN;
 	t->told_ns = tick->view->to_ns;
 	t->finding.start_ns = t->from_ns;
-	t->finding.id = id_of(&t->finding, track_culprit_pid(t));
+	t->finding.id = id_of(&t->finding, number);
 	track_fill(t, tick);
 }
 

@@ -101,8 +101,8 @@ void track_tell(struct track *track, const struct detector_facts *facts);
 struct track_op *track_op(const struct track *track, const struct op *op);
 /** track_is_same() - whether it is what an earlier one was */
 bool track_is_same(const struct track *track, const struct track *earlier);
-/** track_open() - it is a finding from here on */
-void track_open(struct track *track, const struct track_tick *tick);
+/** track_open() - it is a finding from here on; @number: which one of its process, for its id */
+void track_open(struct track *track, const struct track_tick *tick, uint64_t number);
 /** track_reopen() - an earlier finding comes back: takes over what `again` gathered. Return: 0 or -ENOMEM */
 int track_reopen(struct track *track, const struct track *again, const struct track_tick *tick);
 /** track_close() - the finding's last word */

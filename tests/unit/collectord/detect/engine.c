@@ -133,6 +133,30 @@ static void check_takes_over(void)
 	play_free(p);
 }
 
+/* A reader who may not know the culprit's pid cannot compute it from the id, which does not depend on it. */
+static void check_id(void)
+{
+	static const uint32_t culprits[] = { 7, 8 };
+	uint64_t ids[ARRAY_SIZE(culprits)][2];
+
+	for (size_t i = 0; i < ARRAY_SIZE(culprits); i++) {
+		struct play *p = play_new(1);
+
+		for (int second = 0; second < 60; second++) {
+			play_waits(p, "cudaStreamSynchronize", 100, 4 * MS, 5 * MS, 0, BLAME_DEVICE);
+			play_behind(p, second < 30 ? culprits[i] : 9, "x", 500 * MS);
+			CHECK_INT_EQ("id", play_tick(p, S), 0);
+		}
+		CHECK_INT_EQ("id", p->n_findings, 2);
+		CHECK_INT_EQ("id", p->findings[0].cause.pid, culprits[i]);
+		CHECK("id", p->findings[0].id != p->findings[1].id);
+		ids[i][0] = p->findings[0].id;
+		ids[i][1] = p->findings[1].id;
+		play_free(p);
+	}
+	CHECK("id", ids[0][0] == ids[1][0] && ids[0][1] == ids[1][1]);
+}
+
 static const struct {
 	const char *name;
 	enum loss_reason reason;
@@ -223,6 +247,7 @@ int main(void)
 	check_worst();
 	check_incarnations();
 	check_takes_over();
+	check_id();
 	check_losses();
 	check_same();
 	check_bounded();
