@@ -30,6 +30,7 @@ static char *copy_comm(struct arena *arena, const char comm[RECORD_COMM_BYTES])
 	char text[RECORD_COMM_BYTES + 1] = "";
 
 	memcpy(text, comm, RECORD_COMM_BYTES);
+	utf8_scrub(text);
 	return arena_copy_text(arena, text);
 }
 
@@ -102,7 +103,6 @@ static bool resource_fill(const struct account_wait *longest, struct arena *aren
 	if (!longest->ns || !longest->kind)
 		return true;
 	account_wait_name(longest, name);
-	utf8_scrub(name);
 	c->resource = account_resource_message(longest->kind, name, longest->device_name, arena);
 	return c->resource != NULL;
 }

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/utf8.h"
 #include "detect/detector.h"
 #include "figures/wait_chain.h"
 
@@ -340,7 +339,6 @@ static void chain_of(const struct detector_view *view, const struct account_wait
 		hop->kind = did->kind;
 		if (hops[i].is_one)
 			account_wait_name(did, hop->name);
-		utf8_scrub(hop->name);
 	}
 }
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/utf8.h"
 #include "files/block_device.h"
 #include "files/file_path.h"
 
@@ -65,6 +66,7 @@ void account_wait_name(const struct account_wait *wait, char ret[ACCOUNT_WAIT_NA
 		(void)snprintf(ret, ACCOUNT_WAIT_NAME_BYTES, "socket:[%llu]", (unsigned long long)wait->resource);
 	else if (wait->kind == RESOURCE_CHILD && wait->resource)
 		(void)snprintf(ret, ACCOUNT_WAIT_NAME_BYTES, "%llu", (unsigned long long)wait->resource);
+	utf8_scrub(ret);
 }
 
 _Static_assert(ACCOUNT_DEVICE_BYTES == BLOCK_DEVICE_NAME_BYTES, "the name of a device fits");

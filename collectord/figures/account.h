@@ -101,7 +101,10 @@ void account_wait_name_set(struct account_wait *wait, const char name[RESOURCE_N
 /** account_resource_name() - name of a kind of resource in JSON and SQL: futex, pipe, ...; "": unknown */
 const char *account_resource_name(enum resource_kind kind);
 #define ACCOUNT_WAIT_NAME_BYTES ACCOUNT_PATH_BYTES
-/** account_wait_name() - name of the resource: a file, an address, a number; "": none */
+/**
+ * account_wait_name() - name of the resource, to be shown: a file, an address, a number; "": none
+ * Who names a file chooses its bytes: control characters and invalid UTF-8 become '?'.
+ */
 void account_wait_name(const struct account_wait *wait, char ret[ACCOUNT_WAIT_NAME_BYTES]);
 /** account_class_name() - name of a class of blame in JSON and SQL: on_cpu, runnable, ... */
 const char *account_class_name(enum blame_class class);

@@ -248,8 +248,24 @@ static void check_words(void)
 	}
 }
 
+/* Whoever runs a program chooses its name. */
+static void check_names(void)
+{
+	CLEANUP(arena_done) struct arena arena = ARENA_INIT;
+	struct finding f = sample();
+	uint64_t offset_ns = 1000;
+	const Ingero__V1__Finding *m;
+
+	(void)snprintf(f.cause.comm, sizeof(f.cause.comm), "log\x1b[2J\xff");
+	memcpy(f.cause.others[0].comm, "sixteen letters\xc3", RECORD_COMM_BYTES);
+	m = finding_to_message(&f, 9, unix_clock, &offset_ns, &arena);
+	CHECK_STR_EQ("cause", m->cause->comm, "log?[2J?");
+	CHECK_STR_EQ("others", m->cause->others[0]->comm, "sixteen letters?");
+}
+
 int main(void)
 {
+	check_names();
 	check_words();
 	check_all();
 	check_hidden();
