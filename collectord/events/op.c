@@ -59,7 +59,7 @@ static struct {
 	struct op op;
 	char name[OP_NAME_BYTES];
 } given[OP_GIVEN_MAX];
-static uint32_t n_given;
+static uint32_t n_given, n_given_all;
 
 /* Which names were met in whose libraries: of 64 users that use up their share. */
 static struct {
@@ -136,10 +136,21 @@ uint32_t op_give(const char *name, uint32_t uid)
 	}
 	if (n_of_user == OP_GIVEN_OF_USER_MAX || n_uses == ARRAY_SIZE(uses))
 		return 0;
-	if (!id)
+	if (!id && n_given - n_given_all < OP_GIVEN_MAX - OP_GIVEN_OF_ALL_MAX)
 		id = given_add(name);
 	if (id)
 		uses[n_uses++] = (typeof(uses[0])){ .uid = uid, .id = id };
+	return id;
+}
+
+uint32_t op_give_all(const char *name)
+{
+	uint32_t id = op_given(name);
+
+	if (id || n_given_all == OP_GIVEN_OF_ALL_MAX)
+		return id;
+	id = given_add(name);
+	n_given_all += id != 0;
 	return id;
 }
 

@@ -19,6 +19,7 @@ struct op {
 };
 
 #define OP_GIVEN_OF_USER_MAX 64 /* names met in libraries of one user; libnccl 2.19 has 29 */
+#define OP_GIVEN_OF_ALL_MAX 256 /* room for names met in libraries of the system, which users cannot use up */
 
 /** op_get() - row of an id, also of a given id; NULL if there is none */
 const struct op *op_get(uint32_t id);
@@ -34,9 +35,11 @@ uint32_t op_given(const char *name);
  * op_give() - id of an export without a row, the same for the same name as long as the daemon runs
  * @name: name for which op_others_layer() has a layer
  * @uid:  owner of the library; what other users' libraries have does not show in the answer while there is room
- * Return: 0: OP_GIVEN_MAX names have ids, or OP_GIVEN_OF_USER_MAX of this user
+ * Return: 0: OP_GIVEN_MAX - OP_GIVEN_OF_ALL_MAX names have ids, or OP_GIVEN_OF_USER_MAX of this user
  */
 uint32_t op_give(const char *name, uint32_t uid);
+/** op_give_all() - the same for a library of the system, nobody's share. Return: 0: OP_GIVEN_OF_ALL_MAX have ids */
+uint32_t op_give_all(const char *name);
 /** op_count() - number of rows of ops.def */
 size_t op_count(void);
 /** op_at() - row by index below op_count(), in the order of the table, which has no meaning */

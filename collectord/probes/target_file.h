@@ -49,6 +49,7 @@ struct target_file {
 	bool is_named;	     /* has the name of a CUDA library */
 	bool is_loader;
 	bool is_remembered; /* stays attached while no process maps it, see target_set_keep() */
+	bool is_of_root;    /* root owns it, and nobody else may write it */
 	bool is_deleted;    /* had no name when it was first found */
 	/* Earlier state of this file, whose probes serve this one, too; NULL: none. */
 	struct target_file *same;

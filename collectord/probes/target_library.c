@@ -108,18 +108,21 @@ static uint64_t arguments_of(const struct op *op, const struct parser_symbol *s)
  * Operation that the probe of a function counts; 0: no probe. With perf events, a function takes two, which take 0.1 to
  * 0.7 s each to close: functions without a row in ops.def, and operations that diagnosis does not need, get none.
  */
-static uint32_t symbol_op(const struct target_files *files, struct target_library *library,
-			  const struct parser_symbol *s, bool may_give)
+static uint32_t symbol_op(const struct target_files *files, struct target_file *file, const struct parser_symbol *s,
+			  bool may_give)
 {
 	if (s->op) {
 		if (op_get(s->op)->tier <= probe_set_tier(files->probes))
 			return s->op;
-		library->untraced[s->op / 64] |= 1ull << s->op % 64;
+		file->library.untraced[s->op / 64] |= 1ull << s->op % 64;
 		return 0;
 	}
 	if (probe_set_back_end(files->probes) == PROBE_BACK_END_PERF)
 		return 0;
-	return may_give ? op_give(s->name, library->owner.uid) : op_given(s->name);
+	if (!may_give)
+		return op_given(s->name);
+	/* Who loads a library of the system first must not decide what is counted in it for everybody. */
+	return file->is_of_root ? op_give_all(s->name) : op_give(s->name, file->library.owner.uid);
 }
 
 /*
@@ -136,7 +139,7 @@ static uint32_t sites_place(const struct target_files *files, struct target_file
 	for (uint32_t i = 0; i < a->n_symbols; i++) {
 		const struct parser_symbol *s = &a->symbols[i];
 		struct place place = place_find(a->machine, s->head, s->n_head);
-		uint32_t op = symbol_op(files, &file->library, s, may_give);
+		uint32_t op = symbol_op(files, file, s, may_give);
 
 		if (!op) {
 			file->library.n_left_out += !s->op;

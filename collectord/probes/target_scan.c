@@ -185,6 +185,8 @@ static int file_ask(struct target_set *set, struct target_file *file, uint32_t u
 	if (fstat(file->path_fd, &st) < 0)
 		return -errno;
 	file->written = st.st_mtim;
+	/* With an access control list the group bits hold its mask. */
+	file->is_of_root = st.st_uid == 0 && !(st.st_mode & (S_IWGRP | S_IWOTH));
 	/* O_NONBLOCK: a lease (fcntl) on the file must not block the daemon. */
 	(void)snprintf(name, sizeof(name), "self/fd/%d", file->path_fd);
 	fd = openat(set->proc_fd, name, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);

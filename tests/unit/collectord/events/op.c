@@ -73,6 +73,21 @@ int main(void)
 	}
 	CHECK_INT_EQ("and that is all", give_many("E", 2000, 1), 0);
 	CHECK_INT_EQ("those that are there stay", op_give("ncclB7", 1002), op_give("ncclB7", 1001));
+	CHECK("the last of users", op_get(OP_GIVEN + OP_GIVEN_MAX - OP_GIVEN_OF_ALL_MAX - 1) &&
+					   !op_get(OP_GIVEN + OP_GIVEN_MAX - OP_GIVEN_OF_ALL_MAX));
+
+	CHECK_INT_EQ("in a library of the system a user's name is the same", op_give_all("ncclB7"), op_given("ncclB7"));
+	CHECK_INT_EQ("another has room", op_give_all("ncclSystem"), OP_GIVEN + OP_GIVEN_MAX - OP_GIVEN_OF_ALL_MAX);
+	CHECK_INT_EQ("again", op_give_all("ncclSystem"), op_given("ncclSystem"));
+	CHECK_INT_EQ("who has his share does not learn of it", op_give("ncclSystem", 1001), 0);
+	CHECK_INT_EQ("it is a name for a user, too", op_give("ncclSystem", 1002), op_given("ncclSystem"));
+	for (uint32_t i = 1; i < OP_GIVEN_OF_ALL_MAX; i++) {
+		char name[OP_NAME_BYTES];
+
+		(void)snprintf(name, sizeof(name), "ncclSystem%u", i);
+		CHECK("one of the system's", op_give_all(name) != 0);
+	}
+	CHECK_INT_EQ("no more of those", op_give_all("ncclMore"), 0);
 	CHECK("the last", op_get(OP_GIVEN + OP_GIVEN_MAX - 1) && !op_get(OP_GIVEN + OP_GIVEN_MAX));
 	return check_result();
 }

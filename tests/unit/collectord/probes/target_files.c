@@ -15,6 +15,7 @@
 
 #include "base/cleanup.h"
 #include "base/fd.h"
+#include "events/op.h"
 #include "tests/support/check.h"
 #include "tests/unit/collectord/probes/subject.h"
 #include "tests/unit/collectord/probes/target_world.h"
@@ -371,6 +372,49 @@ static void reader_check(void)
 	subject_end(&subject);
 }
 
+/* Functions without a row in files of root are nobody's share: whoever has none left does not decide for everybody. */
+static void shares_check(void)
+{
+	static const struct {
+		const char *file;
+		uid_t uid;
+		mode_t mode;
+		uint32_t n_left_out;
+	} rows[] = {
+		{ "libnccl.so.theirs", 65534, 0755, 2 },
+		{ "libnccl.so.group", 0, 0775, 2 },
+		{ "libnccl.so.root", 0, 0755, 0 },
+		{ "libnccl.so.after", 65534, 0755, 2 },
+	};
+	char name[OP_NAME_BYTES];
+	uint32_t n = 0;
+
+	if (probe_set_back_end(world.probes) == PROBE_BACK_END_PERF)
+		return; /* which counts none of them */
+	do
+		(void)snprintf(name, sizeof(name), "ncclUsed%u", n++);
+	while (op_give(name, getuid()));
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		const char *path = path_of(rows[i].file);
+		const char *const argv[] = { path, NULL };
+		const struct target_library *library;
+		struct subject subject;
+
+		make("sample_collectives.so", rows[i].file, SIZE_MAX);
+		if (chown(path, rows[i].uid, 0) < 0 || chmod(path, rows[i].mode) < 0)
+			abort();
+		subject_start(&subject, argv);
+		scan(rows[i].file, subject.pid, 0);
+		library = library_find(rows[i].file);
+		CHECK(rows[i].file, library != NULL);
+		if (library) {
+			CHECK_STR_EQ(rows[i].file, library->reason, "");
+			CHECK_INT_EQ(rows[i].file, library->n_left_out, rows[i].n_left_out);
+		}
+		subject_end(&subject);
+	}
+}
+
 static void cases(void)
 {
 	files_check();
@@ -380,6 +424,7 @@ static void cases(void)
 	between_check();
 	overlay_check();
 	reader_check();
+	shares_check();
 }
 
 int main(int argc, char **argv)
