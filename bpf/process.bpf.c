@@ -44,7 +44,10 @@ static __always_inline void hold_review(struct task_struct *task, __u32 tgid)
 		wish->flags &= ~WISH_HOLD;
 }
 
-/* Only the thread that called exec is left, and its id is the process id. */
+/*
+ * Only the thread that called exec is left, and its id is the process id. If it was not the first thread, it had
+ * another id before, which no exit reports.
+ */
 SEC("tp_btf/sched_process_exec")
 int process_exec(__u64 *ctx)
 {
@@ -52,10 +55,11 @@ int process_exec(__u64 *ctx)
 	struct process_entry *entry, fresh = {};
 	struct thread_state *t;
 	struct life_record *r;
-	__u32 tgid = task->tgid, slot = 0, exec_gen = 0, named = 0;
+	__u32 tgid = task->tgid, former_tid = ctx[1], slot = 0, exec_gen = 0, named = 0;
 
 	hold_review(task, tgid);
 	(void)bpf_map_delete_elem(&wakers, &tgid);
+	(void)bpf_map_delete_elem(&wakers, &former_tid);
 	(void)bpf_map_delete_elem(&interpreters, &tgid);
 	t = bpf_task_storage_get(&threads, task, 0, 0);
 	if (t) {

@@ -45,6 +45,7 @@ struct scenario {
 	uint32_t uid;	/* of the processes */
 	bool is_thread; /* the first is a thread of the process that makes calls */
 	bool is_rooted; /* the processes have the working directory for their root */
+	bool is_execed; /* each is a second thread, which executes another program after its last answer */
 };
 
 static const struct scenario *scenario;
@@ -60,14 +61,15 @@ static void does_compute(void)
 }
 
 static const struct scenario scenarios[] = {
-	{ "rests", 1, does_rest, BLAME_SLEEP, 0, false, false },
-	{ "computes", 1, does_compute, BLAME_ON_CPU, 0, false, false },
-	{ "a thread, which waits for a process", 2, does_rest, BLAME_SLEEP, 0, true, false },
-	{ "two", 2, does_rest, BLAME_SLEEP, 0, false, false },
-	{ "four", 4, does_rest, BLAME_SLEEP, 0, false, false },
-	{ "five: the last is not followed", 5, does_rest, BLAME_SLEEP, 0, false, false },
-	{ "in another root", 2, does_rest, BLAME_SLEEP, 0, false, true },
-	{ "another user's", 2, does_rest, BLAME_SLEEP, OTHER_UID, false, false },
+	{ "rests", 1, does_rest, BLAME_SLEEP, 0, false, false, false },
+	{ "computes", 1, does_compute, BLAME_ON_CPU, 0, false, false, false },
+	{ "a thread, which waits for a process", 2, does_rest, BLAME_SLEEP, 0, true, false, false },
+	{ "two", 2, does_rest, BLAME_SLEEP, 0, false, false, false },
+	{ "four", 4, does_rest, BLAME_SLEEP, 0, false, false, false },
+	{ "five: the last is not followed", 5, does_rest, BLAME_SLEEP, 0, false, false, false },
+	{ "in another root", 2, does_rest, BLAME_SLEEP, 0, false, true, false },
+	{ "a second thread, until its exec", 1, does_rest, BLAME_SLEEP, 0, false, false, true },
+	{ "another user's", 2, does_rest, BLAME_SLEEP, OTHER_UID, false, false, false },
 };
 
 static void byte_take(int fd)
@@ -90,7 +92,7 @@ static void *link_run(void *data)
 	size_t i = (size_t)(uintptr_t)data;
 
 	__atomic_store_n(&shared->pids[i], (uint32_t)gettid(), __ATOMIC_SEQ_CST);
-	for (;;) {
+	for (int n = 1;; n++) {
 		byte_take(pipes[i].ask[0]);
 		if (i + 1 < scenario->n) {
 			byte_give(pipes[i + 1].ask[1]);
@@ -99,6 +101,10 @@ static void *link_run(void *data)
 			scenario->last_does();
 		}
 		byte_give(pipes[i].answer[1]);
+		if (scenario->is_execed && n == WAITS) {
+			(void)execl("/bin/true", "true", (char *)NULL);
+			_exit(1);
+		}
 	}
 	return NULL;
 }
@@ -121,6 +127,9 @@ static void link_start(size_t i)
 	if (setresuid(scenario->uid, scenario->uid, scenario->uid) < 0 || prctl(PR_SET_DUMPABLE, 1) < 0 ||
 	    prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != parent)
 		_exit(1);
+	if (scenario->is_execed && pthread_create(&thread, NULL, link_run, (void *)(uintptr_t)i) == 0)
+		for (;;)
+			(void)pause();
 	(void)link_run((void *)(uintptr_t)i);
 	_exit(0);
 }
@@ -138,6 +147,8 @@ static int run(void *data)
 		byte_take(pipes[0].answer[0]);
 	}
 	(void)subject_empty();
+	while (s->is_execed && wait(NULL) > 0)
+		;
 	return 0;
 }
 
@@ -266,7 +277,7 @@ static void check_scenario(struct rig *rig, const struct scenario *s)
 	check_path(rig, &kept);
 }
 
-/* Who finds no room is counted; who ends makes some. */
+/* Who finds no room is counted; who ends, or executes another program, makes some. */
 static void check_full(struct rig *rig)
 {
 	int fd = bpf_map__fd(rig->set->bpf->maps.wakers);
