@@ -327,7 +327,10 @@ SHARED struct {
 	__type(value, struct wait_value);
 } waits SEC(".maps");
 
-/* An entry is removed when its thread ends, or waits after ending no long wait for WAKER_QUIET_S. */
+/*
+ * An entry is removed when its thread ends or executes another program, when it waits after ending no long wait for
+ * WAKER_QUIET_S, and at the end of a wait in which it may not be a waker (may_be_waker()).
+ */
 SHARED struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, WAKERS_MAX);

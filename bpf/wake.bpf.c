@@ -116,7 +116,7 @@ VERIFIED_ALONE int holder_note(struct thread_state *t)
 	return 0;
 }
 
-/* @slot: process whose owner is told paths; 0: files have a name but no path */
+/* @slot: process whose owner is told paths */
 static __noinline int cause_note(__u64 slot, struct thread_wait *wait, struct task_struct *task, const void *ctx,
 				 __u64 class)
 {
@@ -127,25 +127,29 @@ static __noinline int cause_note(__u64 slot, struct thread_wait *wait, struct ta
 	return 0;
 }
 
-/* A wait of a waker is over. */
+/*
+ * A wait of a waker is over. If the user of the process that it served may no longer inspect it, all that was noted is
+ * dropped: nobody is told what it did before it ends the next long wait.
+ */
 static __always_inline void waker_woken(struct task_struct *task, const void *ctx)
 {
 	__u32 tid = task->pid;
 	struct waker_state *w = bpf_map_lookup_elem(&wakers, &tid);
 	__u64 now_ns;
-	__u32 slot;
 
 	if (!w || !w->pcount || w->pcount != task->sched_info.pcount)
 		return;
 	w->pcount = 0;
+	if (!may_be_waker(task, w->slot, w->tgid)) {
+		(void)bpf_map_delete_elem(&wakers, &tid);
+		return;
+	}
 	now_ns = bpf_ktime_get_ns();
 	if (now_ns - w->out_ns < LOOK_LEAST_NS) {
 		waker_short_add(w, w->class, now_ns - w->out_ns);
 		return;
 	}
-	/* What it reads is told only to the user who may look into it, as when it ends the wait of another. */
-	slot = may_be_waker(task, w->slot, w->tgid) ? w->slot : 0;
-	cause_note(slot, &w->now, task, ctx, w->class);
+	cause_note(w->slot, &w->now, task, ctx, w->class);
 	waker_wait_add(w, now_ns);
 	if (w->now.waker_tid && w->now.kind != RESOURCE_GIL)
 		chain_serve(w->slot, w->tgid, w->out_ns, w->hop + 1);
