@@ -245,14 +245,15 @@ static void wait_noted(const struct wait_key *key, const struct wait_value *valu
 }
 
 /* A process is known by its slot: from its first collection until its slot is reassigned. */
-static void accounts_collect(struct pipeline *p)
+static void accounts_collect(struct pipeline *p, const struct figures_source *source)
 {
 	const struct source_ops *ops = p->source->ops;
 	int accounts = ops->accounts ? ops->accounts(p->source, account_noted, p) : -ENOSYS;
 	int waits = ops->waits ? ops->waits(p->source, wait_noted, p) : -ENOSYS;
+	int r;
 
-	int r = figures_accounts_read(p->figures, accounts >= 0, waits >= 0);
-
+	figures_guarded(p->figures, source);
+	r = figures_accounts_read(p->figures, accounts >= 0, waits >= 0);
 	if (r < 0)
 		(void)log_warning(r, "cannot keep all accounts, those of some processes are of an earlier second");
 }
@@ -279,7 +280,7 @@ void pipeline_collect(struct pipeline *p)
 	if (r < 0)
 		(void)log_warning(r, "cannot keep all figures, reading them again later");
 	(void)ops->behind(p->source, behind_note, p);
-	accounts_collect(p);
+	accounts_collect(p, &source);
 	/* Records identify their process by slot, also the last one before it was seen gone. */
 	if (figures_gone(p->figures))
 		ops->drain(p->source);

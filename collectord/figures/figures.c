@@ -216,8 +216,7 @@ static void flags_set(struct figures *f, struct process_figures *p, uint32_t fla
 	p->process = other;
 }
 
-/* After the cells: figures from before a process was guarded may count as later, never the other way round. */
-static void guarded_read(struct figures *f, const struct figures_source *source)
+void figures_guarded(struct figures *f, const struct figures_source *source)
 {
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
 	for (uint32_t i = 1; i < PROCESS_SLOTS; i++)
@@ -263,7 +262,7 @@ int figures_collect(struct figures *f, const struct figures_source *source)
 		if (r < 0)
 			worst = r;
 	}
-	guarded_read(f, source);
+	figures_guarded(f, source);
 	if (worst < 0)
 		f->n_gone = 0; /* gone processes keep their slots until they are read completely */
 	return worst;

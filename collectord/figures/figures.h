@@ -97,6 +97,11 @@ void figures_taken_free(struct figures_taken *taken);
  * Return: 0, or -ENOMEM (what could not be read or kept is read again next time)
  */
 int figures_collect(struct figures *figures, const struct figures_source *source);
+/**
+ * figures_guarded() - read which processes are guarded; call after everything else of them was read. Data from before a
+ * process was guarded may count as later, never the other way round
+ */
+void figures_guarded(struct figures *figures, const struct figures_source *source);
 /** figures_behind() - note one entry of the kernel's map, after figures_collect(). Return: 0 or -ENOMEM */
 int figures_behind(struct figures *figures, const struct behind_key *key, const struct behind_value *value);
 /**

@@ -30,7 +30,7 @@ struct world {
 	struct figure_cell cells[4];
 	uint32_t n_cells;
 	enum moment end_at;
-	bool has_ended, is_record_waiting;
+	bool has_ended, is_record_waiting, is_hidden_late;
 	unsigned int n_released;
 	unsigned int n_accounts; /* readings since it ended */
 	struct pipeline *pipeline;
@@ -129,8 +129,11 @@ static int fake_waits(struct source *source, source_wait_func func, void *data)
 {
 	static const struct wait_key key = { .tid = TGID, .slot = SLOT, .class = BLAME_LOCK, .kind = RESOURCE_GIL };
 	static const struct wait_value value = { .ns = NSEC_PER_SEC, .max_ns = NSEC_PER_SEC, .count = 1 };
+	struct world *w = world_of(source);
 
-	if (world_of(source)->has_ended)
+	if (w->is_hidden_late)
+		w->slots[SLOT].flags = PROCESS_GUARDED;
+	if (w->has_ended)
 		func(&key, &value, data);
 	return 0;
 }
@@ -217,6 +220,30 @@ static void ends_while_read(const char *name, enum moment end_at)
 	process_table_free(options.processes);
 }
 
+/* The kernel half marks a process before it counts a wait, which may be while waits are read. */
+static void hides_while_read(void)
+{
+	CLEANUP(freep) struct world *w = calloc(1, sizeof(*w));
+	struct pipeline_options options = { .source = &w->source };
+	const struct process_figures *p;
+
+	w->source.ops = &fake_ops;
+	w->name = "hides";
+	w->n_cells = 1;
+	w->has_ended = true; /* a thread of it: accounts and waits are told */
+	w->is_hidden_late = true;
+	w->slots[SLOT] = (struct process_slot){ .tgid = TGID, .state = PROCESS_SLOT_LIVE, .comm = "train" };
+	CHECK_INT_EQ("hides", process_table_new(&options.processes), 0);
+	CHECK_INT_EQ("hides", pipeline_new(&options, &w->pipeline), 0);
+	pipeline_collect(w->pipeline);
+	p = figures_get(pipeline_figures(w->pipeline), 0);
+	CHECK_INT_EQ("its wait is read", p->waits.n, 1);
+	CHECK("and is not its user's", process_is_guarded(p->process));
+	pipeline_free(w->pipeline);
+	CHECK_INT_EQ("hides", process_table_count(options.processes), 0);
+	process_table_free(options.processes);
+}
+
 /* ---- the list of sinks ---- */
 
 struct told {
@@ -289,6 +316,7 @@ static void sinks_in_order(void)
 int main(void)
 {
 	sinks_in_order();
+	hides_while_read();
 	ends_while_read("ends once records were fetched", AFTER_DRAIN);
 	ends_while_read("ends once cells were counted", AFTER_CELLS_USED);
 	ends_while_read("ends once cells were read", AFTER_BEHIND);
