@@ -8,6 +8,7 @@
  */
 #include "collection.h"
 #include "going_on.h"
+#include "guard.h"
 #include "resource.h"
 
 #define ACCOUNT_READS 4
@@ -130,6 +131,7 @@ int accounts(struct bpf_iter__task *ctx)
 	t = bpf_task_storage_get(&threads, task, 0, 0);
 	if (!t || !t->account.since_ns || !away_is_wanted(t, task))
 		return 0;
+	guard_review(t, task);
 	room = bpf_map_lookup_elem(&account_rooms, &zero);
 	if (!room)
 		return 0;

@@ -94,8 +94,8 @@ static __always_inline bool credentials_are_own(struct task_struct *task)
 }
 
 /*
- * Checked at each call of a process that belonged to its user. Capabilities need no check: they never grow without a
- * change of ids or dumpability.
+ * Checked at each call and after each long wait of a process that belonged to its user. Capabilities need no check:
+ * they never grow without a change of ids or dumpability.
  */
 static __always_inline bool credentials_have_changed(struct task_struct *task, __u32 uid)
 {

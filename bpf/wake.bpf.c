@@ -7,6 +7,7 @@
  */
 #include "abi.h"
 #include "chain.h"
+#include "guard.h"
 #include "policy.h"
 #include "resource.h"
 #include "waits.h"
@@ -177,6 +178,7 @@ int sched_waking(__u64 *ctx)
 	/* A wait after waits that were kept back is examined even if short: its waker ended them all. */
 	if (!wait->carried_ns && bpf_ktime_get_ns() - out_ns < LOOK_LEAST_NS)
 		return 0;
+	guard_review(t, task);
 	class = t->depth ? t->out_class : t->away_class;
 	cause_note(t->slot, wait, task, ctx, class);
 	if (wait->kind == RESOURCE_GIL && !wait->waker_tid)

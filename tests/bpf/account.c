@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -260,6 +261,15 @@ static int wait_outside(void *data)
 	return 0;
 }
 
+static int hide_outside(void *data)
+{
+	(void)subject_empty();
+	(void)prctl(PR_SET_DUMPABLE, 0);
+	(void)func_gate(data);
+	(void)subject_empty();
+	return 0;
+}
+
 static int wait_inside(void *data)
 {
 	(void)subject_empty();
@@ -297,11 +307,13 @@ static const struct {
 	unsigned int op; /* in whose call */
 	bool is_waiting;
 	uint64_t slept_ns; /* between calls, before */
+	uint32_t flags;	   /* of the process, while it goes on */
 } open_cases[] = {
-	{ "waits between calls", wait_outside, 0, true, 0 },
-	{ "waits in a call", wait_inside, RIG_CALL, true, 0 },
-	{ "computes between calls", compute_outside, 0, false, 0 },
-	{ "sleeps, then computes in a call", sleep_then_compute_inside, RIG_CALL, false, WAIT_NS },
+	{ "waits between calls", wait_outside, 0, true, 0, 0 },
+	{ "hides, then waits between calls", hide_outside, 0, true, 0, PROCESS_GUARDED },
+	{ "waits in a call", wait_inside, RIG_CALL, true, 0, 0 },
+	{ "computes between calls", compute_outside, 0, false, 0, 0 },
+	{ "sleeps, then computes in a call", sleep_then_compute_inside, RIG_CALL, false, WAIT_NS, 0 },
 };
 
 static pid_t gate_child(struct rig *rig, int (*func)(void *data), struct gate *gate)
@@ -364,6 +376,7 @@ static void check_open(struct rig *rig, size_t i)
 	r = &found.record;
 	CHECK_INT_EQ(name, found.n, 1);
 	CHECK_INT_EQ(name, r->open_op, open_cases[i].op);
+	CHECK_INT_EQ(name, probe_set_slots(rig->set)[r->slot].flags, open_cases[i].flags);
 	CHECK_INT_EQ(name, r->account.calls, 1);
 	CHECK_INT_IN(name, r->account.away_ns[BLAME_SLEEP], open_cases[i].slept_ns, r->now_ns - r->account.since_ns);
 	if (open_cases[i].is_waiting) {

@@ -5,7 +5,9 @@
  */
 #include <pthread.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "rig.h"
@@ -109,6 +111,71 @@ static void check_scenario(struct rig *rig, struct shared *shared, const struct 
 	CHECK_INT_EQ("nobody else makes calls", nobody.count, 0);
 }
 
+/* ---- a process that makes no further call ---- */
+
+#define OTHER_UID 65534
+
+static void hide(void)
+{
+	(void)prctl(PR_SET_DUMPABLE, 0);
+}
+
+static void hide_then_wait(void)
+{
+	hide();
+	wait_sleep();
+}
+
+static void *wait_then_hide(void *data)
+{
+	for (int i = 0; i < CALLS; i++) /* long enough for the other one to wait, too */
+		wait_sleep();
+	hide();
+	return data;
+}
+
+static void wait_for_who_hides(void)
+{
+	pthread_t thread;
+
+	if (pthread_create(&thread, NULL, wait_then_hide, NULL) == 0)
+		(void)pthread_join(thread, NULL);
+}
+
+static void become_another_users(void)
+{
+	if (setresuid(OTHER_UID, OTHER_UID, OTHER_UID) == 0 && prctl(PR_SET_DUMPABLE, 1) == 0)
+		wait_sleep();
+}
+
+static const struct owned {
+	const char *name;
+	void (*wait)(void);
+	uint32_t flags; /* of the process, then */
+} owned[] = {
+	{ "its user's", wait_sleep, 0 },
+	{ "hides, then waits", hide_then_wait, PROCESS_GUARDED },
+	{ "hides while a thread of it waits", wait_for_who_hides, PROCESS_GUARDED },
+	{ "becomes another user's", become_another_users, PROCESS_GUARDED },
+};
+
+static int run_owned(void *data)
+{
+	const struct owned *o = data;
+
+	(void)subject_empty();
+	o->wait();
+	return 0;
+}
+
+static void check_owned(struct rig *rig, const struct owned *o)
+{
+	pid_t pid;
+
+	CHECK_INT_EQ(o->name, rig_child(rig, run_owned, (void *)(uintptr_t)o, &pid), 0);
+	CHECK_INT_EQ(o->name, probe_set_slots(rig->set)[rig_slot(rig, pid)].flags, o->flags);
+}
+
 int main(int argc, char **argv)
 {
 	struct shared *shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -121,6 +188,8 @@ int main(int argc, char **argv)
 		CHECK_SKIP("this kernel does not tell of task switches");
 	for (size_t i = 0; i < ARRAY_SIZE(scenarios); i++)
 		check_scenario(&rig, shared, &scenarios[i]);
+	for (size_t i = 0; i < ARRAY_SIZE(owned); i++)
+		check_owned(&rig, &owned[i]);
 	CHECK_INT_EQ("no wait is missing", rig_loss(&rig, LOSS_SWITCH_UNSEEN), 0);
 	rig_close(&rig);
 	return check_result();
