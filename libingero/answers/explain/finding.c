@@ -27,22 +27,20 @@ static void share_append(double share, bool has_shares, struct buf *text)
 		(void)buf_printf(text, "%s ", units_ratio(share, UNITS_TIGHT).text);
 }
 
-static void cause_append(const Ingero__V1__Finding *f, bool has_shares, struct buf *text)
+static void culprits_append(const Ingero__V1__Finding *f, bool has_shares, bool has_chain, struct buf *text)
 {
 	const Ingero__V1__Cause *cause = f->cause;
 	struct chain_text chain;
 
-	if (!cause || !*cause->words)
-		return;
-	share_append(cause->share, has_shares, text);
-	(void)buf_append_text(text, cause->words);
 	if (!cause->processes)
 		return;
 	(void)buf_printf(text, " %s", trace_culprit(cause->pid, cause->tid, f->pid, cause->comm, cause->uid).text);
 	chain = chain_text(cause->chain, cause->n_chain, f->pid);
-	chain_append(&chain,
-		     cause->chain_ns ? (double)chain_ns(cause->chain, cause->n_chain) / (double)cause->chain_ns : 0,
-		     " ← ", text);
+	if (has_chain)
+		chain_append(&chain,
+			     cause->chain_ns ? (double)chain_ns(cause->chain, cause->n_chain) / (double)cause->chain_ns
+					     : 0,
+			     " ← ", text);
 	for (size_t i = 0; i < cause->n_others; i++) {
 		const Ingero__V1__Culprit *other = cause->others[i];
 
@@ -52,6 +50,37 @@ static void cause_append(const Ingero__V1__Finding *f, bool has_shares, struct b
 	}
 	if (cause->n_others && cause->processes > 1 + cause->n_others)
 		(void)buf_printf(text, " and %zu more", cause->processes - 1 - cause->n_others);
+}
+
+static void cause_append(const Ingero__V1__Finding *f, bool has_shares, struct buf *text)
+{
+	const Ingero__V1__Cause *cause = f->cause;
+
+	if (!cause || !*cause->words)
+		return;
+	share_append(cause->share, has_shares, text);
+	(void)buf_append_text(text, cause->words);
+	culprits_append(f, has_shares, /* has_chain= */ true, text);
+}
+
+struct explain_cause explain_past_text(const Ingero__V1__Finding *f, bool has_chain)
+{
+	static const struct {
+		const char *present, *past;
+	} verbs[] = { { "waits ", "waited " }, { "computes ", "computed " }, { "collects ", "collected " } };
+	struct explain_cause out = { .text = "" };
+	CLEANUP(buf_done) struct buf text = BUF_INIT;
+
+	for (size_t i = 0; f->cause && f->title && i < ARRAY_SIZE(verbs); i++) {
+		size_t n = strlen(verbs[i].present);
+
+		if (strncmp(f->cause->words, verbs[i].present, n) != 0 || !strstr(f->title, verbs[i].past))
+			continue;
+		(void)buf_printf(&text, "%s%s", verbs[i].past, f->cause->words + n);
+		culprits_append(f, /* has_shares= */ false, has_chain, &text);
+	}
+	(void)snprintf(out.text, sizeof(out.text), "%s", buf_text(&text));
+	return out;
 }
 
 struct explain_cause explain_cause_text(const Ingero__V1__Finding *f)

@@ -54,3 +54,9 @@ struct explain_cause {
  * root)", "out of its CPU quota (cpu.max)"; "" where the cause is unknown
  */
 struct explain_cause explain_cause_text(const Ingero__V1__Finding *finding);
+/**
+ * explain_past_text() - the cause as what the process did: "waited for data from loader (pid 42, root) ← reads
+ * train.bin"; "" where the title does not say the same
+ * @has_chain: with what that process did meanwhile
+ */
+struct explain_cause explain_past_text(const Ingero__V1__Finding *finding, bool has_chain);

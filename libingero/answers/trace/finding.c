@@ -59,16 +59,32 @@ static bool is_worse(const Ingero__V1__Finding *a, const Ingero__V1__Finding *b)
 	return a->lost_ns > b->lost_ns;
 }
 
-/* Without mark and severity, which have their own tone. */
-static void sentence_append(const Ingero__V1__Finding *f, bool has_process, const char *explain, struct buf *text)
+/* A title and a cause that say the same become one clause. */
+static void event_append(const Ingero__V1__Finding *f, bool has_process, bool has_chain, struct buf *text)
 {
-	struct explain_cause cause = explain_cause_text(f);
+	struct explain_cause cause = explain_cause_text(f), past = explain_past_text(f, has_chain);
 
+	if (past.text[0] && has_process) {
+		(void)buf_printf(text, "%s (pid %u) %s", trace_process_name(f->process_name, f->program).text, f->pid,
+				 past.text);
+		return;
+	}
+	if (past.text[0]) {
+		(void)buf_printf(text, "%s %s", *f->process_name ? f->process_name : "the process", past.text);
+		return;
+	}
 	(void)buf_append_text(text, f->title && *f->title ? f->title : f->kind);
 	if (cause.text[0])
-		(void)buf_printf(text, " %s", cause.text);
+		(void)buf_printf(text, "%s %s", strncmp(cause.text, "waits ", 6) == 0 ? "," : "", cause.text);
 	if (has_process)
 		(void)buf_printf(text, " in %s (pid %u)", trace_process_name(f->process_name, f->program).text, f->pid);
+}
+
+/* Without mark and severity, which have their own tone. */
+static void sentence_append(const Ingero__V1__Finding *f, bool has_process, bool has_chain, const char *explain,
+			    struct buf *text)
+{
+	event_append(f, has_process, has_chain, text);
 	if (f->lost_ns)
 		(void)buf_printf(text, ": %s lost%s", units_ns(f->lost_ns, 0).text, f->end_unix_ns ? "" : " so far");
 	if (f->end_unix_ns)
@@ -83,7 +99,7 @@ static void paragraph_append(const Ingero__V1__Finding *f, const char *mark, con
 	CLEANUP(buf_done) struct buf text = BUF_INIT;
 	char first[32];
 
-	sentence_append(f, /* has_process= */ true, explain, &text);
+	sentence_append(f, /* has_process= */ true, /* has_chain= */ true, explain, &text);
 	(void)snprintf(first, sizeof(first), "%s %s ", mark, f->severity);
 	text_tone(out, style, f->end_unix_ns ? TEXT_PLAIN : TEXT_LOUD);
 	text_paragraph(out, style, first, buf_text(&text));
@@ -105,9 +121,17 @@ void trace_finding_append_now(const Ingero__V1__Finding *f, const char *explain,
 void trace_finding_append_one(const Ingero__V1__Finding *f, const char *explain, const struct text_style *style,
 			      struct buf *out)
 {
+	unsigned int mark = text_columns("▲ ") + text_columns(f->severity) + 1;
 	CLEANUP(buf_done) struct buf text = BUF_INIT;
 
-	sentence_append(f, /* has_process= */ false, explain, &text);
+	sentence_append(f, /* has_process= */ false, /* has_chain= */ true, explain, &text);
+	/* What was lost is at the end, and is not to be cut: better without the command, then without the chain. */
+	for (int has_chain = 1; has_chain >= 0 && explain_past_text(f, true).text[0] &&
+				mark + text_columns(buf_text(&text)) > style->columns;
+	     has_chain--) {
+		buf_consume(&text, text.n);
+		sentence_append(f, /* has_process= */ false, has_chain, NULL, &text);
+	}
 	text_line(out, style, TEXT_LOUD, "▲ %s %s", f->severity, buf_text(&text));
 }
 

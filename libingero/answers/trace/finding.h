@@ -28,7 +28,8 @@ bool trace_finding_is_news(struct trace_told *told, const Ingero__V1__Finding *f
  * trace_finding_append() - append one line
  *
  * "▲ HIGH cudaStreamSynchronize waited for the CPU behind hog (pid 42, root): 1.3 s lost so far · ingero explain
- * 8f3a2c", broken at the terminal's width. @explain: the command for details, here and below; NULL: none
+ * 8f3a2c", "▲ HIGH python3 train.py (pid 41) waited for data from loader (pid 42, root): ...", broken at the terminal's
+ * width. @explain: the command for details, here and below; NULL: none
  */
 void trace_finding_append(const Ingero__V1__Finding *finding, const char *explain, const struct text_style *style,
 			  struct buf *out);

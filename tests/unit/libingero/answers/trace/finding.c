@@ -4,6 +4,7 @@
 
 #include <locale.h>
 
+#include "../account/accounts.h"
 #include "../explain/replies.h"
 #include "libingero/answers/trace/report.h"
 #include "tests/support/check.h"
@@ -51,6 +52,79 @@ static void line_test(void)
 	CHECK_STR_EQ("not to be asked again", line(trace_finding_append, &plain),
 		     "▲ HIGH cpu_contention in python (pid 4711): over after 1 min 0 s\n");
 	explain = "ingero explain";
+}
+
+static Ingero__V1__Finding *starved_make(const char *kind, const char *title, uint32_t pid, const char *comm)
+{
+	Ingero__V1__Finding *f;
+
+	(void)reply_calm(&reply);
+	f = reply_finding(&reply, "8f3a2c0000000001", "starved", "LOW", title);
+	f->lost_ns = 3 * S;
+	f->present_ns = 4 * S;
+	reply_cause(&reply, f, kind, pid, comm, 1);
+	return f;
+}
+
+/* What a process did between its calls is said once, by the cause. */
+static void between_test(void)
+{
+	static char script[] = "train.py";
+	static struct part_made made;
+	static const struct part_row chain = { .where = "",
+					       .class = "",
+					       .chain = { { "lock", 58, "gil", "", 26693, 26693 } } };
+	static const struct {
+		const char *name, *kind, *title;
+		uint32_t pid;
+		const char *comm, *want;
+	} rows[] = {
+		{ "by another process", "loader", "python waited for data between its calls", 26693, "python3",
+		  "▲ LOW python train.py (pid 4711) waited for data from python3 (pid 26693, root): 3.0 s lost so "
+		  "far\n" },
+		{ "by nobody", "disk", "python waited for a disk between its calls", 0, "",
+		  "▲ LOW python train.py (pid 4711) waited for a disk: 3.0 s lost so far\n" },
+		{ "by its threads", "lock", "python waited for a lock between its calls", 4711, "python",
+		  "▲ LOW python train.py (pid 4711) waited for a lock released by its own other threads: 3.0 s lost so "
+		  "far\n" },
+		{ "in Python", "python", "python computed in Python between its calls", 0, "",
+		  "▲ LOW python train.py (pid 4711) computed in Python: 3.0 s lost so far\n" },
+		{ "garbage", "gc", "python collected garbage between its calls", 0, "",
+		  "▲ LOW python train.py (pid 4711) collected garbage in Python: 3.0 s lost so far\n" },
+		{ "the title says more", "disk", "python has stopped making calls", 0, "",
+		  "▲ LOW python has stopped making calls, waits for a disk in python train.py (pid 4711): 3.0 s lost "
+		  "so "
+		  "far\n" },
+		{ "the title is hidden", "disk", "", 0, "",
+		  "▲ LOW starved, waits for a disk in python train.py (pid 4711): 3.0 s lost so far\n" },
+	};
+	Ingero__V1__Program program = INGERO__V1__PROGRAM__INIT;
+	Ingero__V1__Finding *f;
+
+	program.script = script;
+	explain = NULL;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		f = starved_make(rows[i].kind, rows[i].title, rows[i].pid, rows[i].comm);
+		f->program = &program;
+		CHECK_STR_EQ(rows[i].name, line(trace_finding_append, &plain), rows[i].want);
+	}
+	explain = "ingero explain";
+
+	/* On one line the command goes first, then the chain: the cause and what was lost stay. */
+	f = starved_make("loader", "python waited for data between its calls", 26693, "python3");
+	f->cause->chain = part_make(&made, &chain)->chain;
+	f->cause->n_chain = 1;
+	f->cause->chain_ns = 100;
+	CHECK_STR_EQ("one line", line(trace_finding_append_one, &plain),
+		     "▲ LOW python waited for data from python3 (pid 26693, root) ← waits for the GIL 58 %: 3.0 s lost "
+		     "so far · ingero explain 8f3a2c\n");
+	CHECK_STR_EQ("one line of 80", line(trace_finding_append_one, &narrow),
+		     "▲ LOW python waited for data from python3 (pid 26693, root): 3.0 s lost so far\n");
+	f->end_unix_ns = AT(200);
+	f->lost_ns = 0;
+	f->present_ns = 4 * S;
+	CHECK_STR_EQ("without a loss", line(trace_finding_append_one, &narrow),
+		     "▲ LOW python waited for data from python3 (pid 26693, root): over after 4.0 s\n");
 }
 
 static const struct {
@@ -191,6 +265,7 @@ int main(void)
 {
 	(void)setlocale(LC_CTYPE, "C.UTF-8");
 	line_test();
+	between_test();
 	order_test();
 	summary_test();
 	news_test();
