@@ -80,6 +80,11 @@ static void event_append(const Ingero__V1__Finding *f, bool has_process, bool ha
 		(void)buf_printf(text, " in %s (pid %u)", trace_process_name(f->process_name, f->program).text, f->pid);
 }
 
+void trace_finding_event_append(const Ingero__V1__Finding *f, struct buf *text)
+{
+	event_append(f, /* has_process= */ true, /* has_chain= */ true, text);
+}
+
 /* Without mark and severity, which have their own tone. */
 static void sentence_append(const Ingero__V1__Finding *f, bool has_process, bool has_chain, const char *explain,
 			    struct buf *text)

@@ -33,6 +33,8 @@ bool trace_finding_is_news(struct trace_told *told, const Ingero__V1__Finding *f
  */
 void trace_finding_append(const Ingero__V1__Finding *finding, const char *explain, const struct text_style *style,
 			  struct buf *out);
+/** trace_finding_event_append() - append what happened to whom and through whom, without what was lost */
+void trace_finding_event_append(const Ingero__V1__Finding *finding, struct buf *text);
 /** trace_finding_append_now() - append it for the live screen: a finding that is over has no mark */
 void trace_finding_append_now(const Ingero__V1__Finding *finding, const char *explain, const struct text_style *style,
 			      struct buf *out);

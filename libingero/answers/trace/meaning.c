@@ -6,6 +6,7 @@
 
 #include "libingero/answers/lost.h"
 #include "libingero/answers/trace/behind.h"
+#include "libingero/answers/trace/finding.h"
 #include "libingero/answers/trace/rows.h"
 #include "libingero/answers/trace/waits.h"
 #include "libingero/render/units.h"
@@ -103,6 +104,47 @@ static void nothing_append(const Ingero__V1__Summary *summary, const struct trac
 	text_paragraph(out, style, "", buf_text(&text));
 }
 
+/* A finding of no single operation, of which figures of calls say nothing, with its remedy. */
+static void finding_mean(const Ingero__V1__Finding *f, const struct text_style *style, struct buf *out)
+{
+	CLEANUP(buf_done) struct buf text = BUF_INIT;
+
+	trace_finding_event_append(f, &text);
+	if (f->lost_ns && f->lost_ns <= f->present_ns)
+		(void)buf_printf(&text, ": %s of %s lost, %s of the time", units_ns(f->lost_ns, 0).text,
+				 units_ns(f->present_ns, 0).text,
+				 units_ratio((double)f->lost_ns / (double)f->present_ns, 0).text);
+	else if (f->lost_ns)
+		(void)buf_printf(&text, ": %s lost", units_ns(f->lost_ns, 0).text);
+	(void)buf_append_text(&text, ".");
+	if (explain_past_text(f, /* has_chain= */ false).text[0])
+		(void)buf_append_text(&text, " Its thread made no call meanwhile.");
+	text_paragraph(out, style, "▲ ", buf_text(&text));
+	text_paragraph(out, style, "  do: ", f->advice[0]);
+}
+
+static int findings_mean(const Ingero__V1__Summary *summary, const struct text_style *style, struct buf *out)
+{
+	CLEANUP(freep) const Ingero__V1__Finding **list = trace_findings_sorted(summary);
+	const Ingero__V1__Delay *delay = summary->delay;
+	unsigned int n = 0;
+
+	if (!list)
+		return -ENOMEM;
+	for (size_t i = 0; i < summary->n_findings && n < SENTENCES_MAX; i++) {
+		const Ingero__V1__Finding *f = list[i];
+
+		if ((f->op && *f->op) || !f->n_advice || !f->cause || !*f->cause->words)
+			continue;
+		if (delay && delay->operation && delay->operation->pid == f->pid &&
+		    strcmp(delay->advice, f->advice[0]) == 0)
+			continue; /* the delay has its remedy */
+		finding_mean(f, style, out);
+		n++;
+	}
+	return 0;
+}
+
 static void in_flight_mean(const Ingero__V1__Summary *summary, const struct text_style *style, struct buf *out)
 {
 	unsigned int n = 0;
@@ -168,6 +210,9 @@ int trace_meaning_append(const Ingero__V1__Summary *summary, const char *scope, 
 		if (*delay->advice)
 			text_paragraph(out, style, "  do: ", delay->advice);
 	}
+	r = findings_mean(summary, style, out);
+	if (r < 0)
+		return r;
 	in_flight_mean(summary, style, out);
 	failures_append(&rows, style, out);
 	if (out->n == before && summary->n_findings == 0)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * What the figures mean, in a few sentences: which process lost how much time, to which class, and behind which
- * process. A sentence uses nothing but the figures.
+ * process. A sentence uses nothing but the figures, and findings of no single operation.
  */
 #pragma once
 

@@ -206,6 +206,104 @@ static void summary_test(void)
 	CHECK("with", !strstr(buf_text(&out), "No problem found") && !strstr(buf_text(&out), "what it means"));
 }
 
+/* What it means and its remedy come with a finding between calls, too. */
+static void meaning_test(void)
+{
+	static char first[] = "more workers", second[] = "and more";
+	char *advice[] = { first, second };
+	static const struct {
+		const char *name, *op, *kind, *title;
+		uint64_t lost_ns, present_ns;
+		size_t n_advice;
+		const char *want; /* behind the title; NULL: no title either */
+	} rows[] = {
+		{ "between calls", "", "loader", "python waited for data between its calls", 3 * S, 4 * S, 2,
+		  "▲ python (pid 4711) waited for data from python3 (pid 26693, root): 3.0 s of\n"
+		  "  4.0 s lost, 75 % of the time. Its thread made no call meanwhile.\n"
+		  "  do: more workers\n" },
+		{ "of several threads", "", "loader", "python waited for data between its calls", 5 * S, 4 * S, 2,
+		  "▲ python (pid 4711) waited for data from python3 (pid 26693, root): 5.0 s lost.\n"
+		  "  Its thread made no call meanwhile.\n"
+		  "  do: more workers\n" },
+		{ "for the CPU", "", "cpu_contention", "python waited for the CPU between its calls", 3 * S, 4 * S, 2,
+		  "▲ python waited for the CPU between its calls behind python3 (pid 26693, root)\n"
+		  "  in python (pid 4711): 3.0 s of 4.0 s lost, 75 % of the time.\n"
+		  "  do: more workers\n" },
+		{ "in calls", "cudaFree", "cpu_contention", "cudaFree waited for the CPU", 3 * S, 4 * S, 2, NULL },
+		{ "without a remedy", "", "loader", "python waited for data between its calls", 3 * S, 4 * S, 0, NULL },
+	};
+	static const struct figures_op ops[] = {
+		{ .pid = 4711,
+		  .process = "python",
+		  .op = "cudaFree",
+		  .count = 10,
+		  .blame_ns = { [BLAME_VIEW_ON_CPU] = 10 * US } },
+		{ 0 },
+	};
+	struct trace_setting setting = { .scope = "of root", .kept = "every call" };
+	static const char title[] = "what it means\n";
+	static struct figures figures;
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		CLEANUP(buf_done) struct buf out = BUF_INIT;
+		const char *told;
+		Ingero__V1__Finding *f = starved_make(rows[i].kind, rows[i].title, 26693, "python3");
+
+		f->op = figures_text(rows[i].op);
+		f->lost_ns = rows[i].lost_ns;
+		f->present_ns = rows[i].present_ns;
+		f->advice = advice;
+		f->n_advice = rows[i].n_advice;
+		(void)figures_build(&figures, 60 * S, ops, NULL, NULL);
+		figures.summary.findings = reply.finding_list;
+		figures.summary.n_findings = 1;
+		CHECK_INT_EQ(rows[i].name, trace_report_summary(&setting, &figures.summary, false, &narrow, &out), 0);
+		told = strstr(buf_text(&out), title);
+		CHECK_STR_EQ(rows[i].name, told ? told + strlen(title) : "", rows[i].want ? rows[i].want : "");
+	}
+}
+
+/* What the delay's line says is not said again. */
+static void delay_test(void)
+{
+	static char advice_text[] = "more CPUs", takes[] = "runnable";
+	char *advice[] = { advice_text };
+	static const struct figures_op ops[] = {
+		{ .pid = 4711,
+		  .process = "python",
+		  .op = "cudaFree",
+		  .count = 10,
+		  .blame_ns = { [BLAME_VIEW_RUNNABLE] = 10 * MS } },
+		{ 0 },
+	};
+	Ingero__V1__Delay delay = INGERO__V1__DELAY__INIT;
+	struct trace_setting setting = { .scope = "of root", .kept = "every call" };
+	static struct figures figures;
+	Ingero__V1__Finding *f =
+		starved_make("cpu_contention", "python waited for the CPU between its calls", 26693, "python3");
+
+	f->advice = advice;
+	f->n_advice = 1;
+	(void)figures_build(&figures, 60 * S, ops, NULL, NULL);
+	delay.operation = figures.summary.operations[0];
+	delay.takes = takes;
+	delay.advice = advice_text;
+	delay.lost_ns = 10 * MS;
+	figures.summary.delay = &delay;
+	figures.summary.findings = reply.finding_list;
+	figures.summary.n_findings = 1;
+	for (int is_other = 0; is_other < 2; is_other++) {
+		CLEANUP(buf_done) struct buf out = BUF_INIT;
+		const char *first, *again;
+
+		f->pid += (uint32_t)is_other;
+		CHECK_INT_EQ("delay", trace_report_summary(&setting, &figures.summary, false, &plain, &out), 0);
+		first = strstr(buf_text(&out), "  do: more CPUs\n");
+		again = first ? strstr(first + 1, "  do: more CPUs\n") : NULL;
+		CHECK("delay", first && !again == !is_other);
+	}
+}
+
 static void news_test(void)
 {
 	static const struct {
@@ -268,6 +366,8 @@ int main(void)
 	between_test();
 	order_test();
 	summary_test();
+	meaning_test();
+	delay_test();
 	news_test();
 	told_test();
 	return check_result();
