@@ -12,8 +12,9 @@
 #define BAR_STYLE_COLUMNS 72u /* width below which no bars are drawn */
 #define LABEL_COLUMNS_MOST 26u
 #define TITLE_COLUMNS 32u
-#define PROCESS_COLUMNS 16u    /* indent of a short line */
-#define SHORT_LEAST_PERCENT 2u /* a narrower column says nothing in a line of few causes */
+#define PROCESS_COLUMNS 16u	/* indent of a short line */
+#define SHORT_LEAST_PERCENT 2u	/* a narrower column says nothing in a line of few causes */
+#define WAITS_LEAST_PERCENT 10u /* share from which waits are no all-clear */
 
 bool account_is_on(const Ingero__V1__Account *account, const char *node)
 {
@@ -111,6 +112,42 @@ int account_append_short(const Ingero__V1__Account *account, const char *first, 
 	}
 	text_line(out, style, TEXT_PLAIN, "%s", buf_text(&text));
 	return text.failed ? -ENOMEM : 0;
+}
+
+int account_append_waits(Ingero__V1__Account *const *accounts, size_t n, struct buf *text)
+{
+	static const char waits[] = "waits ";
+	const Ingero__V1__Account *account = NULL;
+	struct account_line most = { .percent = 0 };
+	bool is_verb;
+
+	for (size_t i = 0; i < n; i++) {
+		CLEANUP(account_view_done) struct account_view view = ACCOUNT_VIEW_INIT;
+		int r = accounts[i]->is_driving ? account_view_build(accounts[i], SIZE_MAX, &view) : 0;
+
+		if (r < 0)
+			return r;
+		for (size_t k = 0; k < view.lines.n; k++) {
+			const struct account_line *line = &view.lines.items[k];
+
+			if (!line->is_wait || line->percent <= most.percent)
+				continue;
+			most = *line;
+			account = accounts[i];
+		}
+	}
+	if (!account || most.percent < WAITS_LEAST_PERCENT)
+		return 0;
+	is_verb = strncmp(most.label, waits, strlen(waits)) == 0;
+	(void)buf_printf(text, "%u %% of the time %s%s%s %s %s", most.percent,
+			 trace_process_label(account->process_name, account->program, account->pid, TITLE_COLUMNS).text,
+			 account->node_told_case ? " on " : "", account->node_told_case ? account->node : "",
+			 is_verb ? "waited" : "was", is_verb ? most.label + strlen(waits) : most.label);
+	if (most.detail[0])
+		(void)buf_printf(text, "%s %s", most.is_linked ? "" : ":", most.detail);
+	/* As collectord/detect/starved.c does. */
+	(void)buf_append_text(text, "; waits between calls are judged from 5 s after the first call on.");
+	return text->failed ? -ENOMEM : 0;
 }
 
 /* Whether the account stands for its process: no account of the process precedes it. */

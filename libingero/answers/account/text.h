@@ -40,6 +40,13 @@ int account_append_processes(Ingero__V1__Account *const *accounts, size_t n, siz
 			     const struct text_style *style, struct buf *out);
 
 /**
+ * account_append_waits() - append a sentence on the waits between calls that took most of the time of a driving thread:
+ * "95 % of the time python3 4711 waited for a pipe from loader (4720)", and when such waits are judged
+ * Return: 0 or -ENOMEM; nothing where all of them took less than a tenth
+ */
+int account_append_waits(Ingero__V1__Account *const *accounts, size_t n, struct buf *text);
+
+/**
  * account_append_waiting() - append a line for the first driving thread of each process that is in a wait between
  * calls: "between calls: waits 14.2 s so far for a pipe from loader (4720): pipe:[4026]"
  * @accounts: accounts, driving threads first

@@ -373,12 +373,43 @@ static void detail_format(struct group *group, char *detail, size_t n)
 	(void)snprintf(detail, n, "%s", buf_text(&text));
 }
 
+static bool is_group_wait(enum cause_group kind)
+{
+	switch (kind) {
+	case GROUP_PIPE:
+	case GROUP_SOCKET:
+	case GROUP_GIL:
+	case GROUP_LOCK:
+	case GROUP_FILE_LOCK:
+	case GROUP_DISK:
+	case GROUP_FILE:
+	case GROUP_MEMORY:
+	case GROUP_CHILD:
+	case GROUP_BLOCKED:
+		return true;
+	case GROUP_READY:
+	case GROUP_QUOTA:
+	case GROUP_CALL:
+	case GROUP_CPU:
+	case GROUP_PYTHON:
+	case GROUP_GC:
+	case GROUP_DRIVER:
+	case GROUP_SLEEP:
+	case GROUP_NOT_KNOWN:
+	case GROUP_REST:
+		break;
+	}
+	return false;
+}
+
 static void line_of_group(struct group *group, struct account_line *line)
 {
 	const char *brief = group_words[group->kind].brief;
 
 	memset(line, 0, sizeof(*line));
 	line->ns = group->ns;
+	line->is_wait = is_group_wait(group->kind);
+	line->is_linked = *group_words[group->kind].link != '\0';
 	(void)snprintf(line->label, sizeof(line->label), "%s", group->op ? group->op : group_words[group->kind].label);
 	detail_format(group, line->detail, sizeof(line->detail));
 	if (group->kind == GROUP_READY && group->causes.n)

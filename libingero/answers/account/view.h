@@ -2,6 +2,8 @@
 /* The account of a thread for display: one line for each cause, the largest first, in percents that sum to 100. */
 #pragma once
 
+#include <stdbool.h>
+
 #include "base/array.h"
 #include "ingero/v1/ingero.pb-c.h"
 
@@ -13,6 +15,8 @@ struct account_line {
 	char brief[80];	  /* label and waker in few columns: "ready behind ffmpeg" */
 	uint64_t ns;
 	unsigned int percent; /* share of wall_ns, rounded so that all lines sum to 100 */
+	bool is_wait;	      /* between calls, and not asked for by the program as sleep is */
+	bool is_linked;	      /* the detail continues the label: "from python (4720)" */
 };
 
 struct account_view {

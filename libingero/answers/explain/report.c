@@ -131,7 +131,12 @@ static void nothing_found_append(const struct explain_question *q, const Ingero_
 	const Ingero__V1__Window *window = reply->window;
 	uint64_t from_unix_ns = from_of(q, reply), to_unix_ns = to_of(q, reply);
 	CLEANUP(buf_done) struct buf text = BUF_INIT;
+	CLEANUP(buf_done) struct buf waits = BUF_INIT;
 
+	if (account_append_waits(reply->accounts, reply->n_accounts, &waits) < 0) {
+		out->failed = true;
+		return;
+	}
 	if (!reply->n_sessions && (!window || !window->calls)) {
 		unrecorded_append(q, reply, style, out);
 		return;
@@ -139,9 +144,10 @@ static void nothing_found_append(const struct explain_question *q, const Ingero_
 	if (!window || !window->calls)
 		(void)buf_printf(&text, "No CUDA calls: no process %s made one from ", q->whose);
 	else
-		(void)buf_printf(&text, "No problem found: %s %s made %s with no significant delays, from ",
+		(void)buf_printf(&text, "%s: %s %s made %s with no significant delays%s, from ",
+				 waits.n ? "No finding" : "No problem found",
 				 units_things(window->processes, "process", "processes").text, q->whose,
-				 units_things(window->calls, "call", "calls").text);
+				 units_things(window->calls, "call", "calls").text, waits.n ? " in them" : "");
 	span_append(q, from_unix_ns, to_unix_ns, &text);
 	if (to_unix_ns > from_unix_ns && from_unix_ns)
 		(void)buf_printf(&text, " (%s)", units_ns(to_unix_ns - from_unix_ns, 0).text);
@@ -149,6 +155,8 @@ static void nothing_found_append(const struct explain_question *q, const Ingero_
 		(void)buf_printf(&text, ", %s", q->words);
 	recorder_append(reply, &text);
 	text_paragraph(out, style, "", buf_text(&text));
+	if (waits.n && window && window->calls)
+		text_paragraph(out, style, "", buf_text(&waits));
 	widened_append(q, reply, style, out);
 	if (something_is_missing(reply))
 		explain_footer_append(reply->lost, reply->gaps, reply->n_gaps, q->now_unix_ns, style, out);

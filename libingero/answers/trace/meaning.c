@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "libingero/answers/account/text.h"
 #include "libingero/answers/lost.h"
 #include "libingero/answers/trace/behind.h"
 #include "libingero/answers/trace/finding.h"
@@ -78,23 +79,31 @@ static void neighbours_append(const Ingero__V1__Summary *summary, uint32_t pid, 
 	text_paragraph(out, style, "  ", buf_text(&text));
 }
 
-static void nothing_append(const Ingero__V1__Summary *summary, const struct trace_rows *rows, const char *scope,
-			   const struct text_style *style, struct buf *out)
+static int nothing_append(const Ingero__V1__Summary *summary, const struct trace_rows *rows, const char *scope,
+			  const struct text_style *style, struct buf *out)
 {
 	CLEANUP(buf_done) struct buf text = BUF_INIT;
+	CLEANUP(buf_done) struct buf waits = BUF_INIT;
 	enum blame_view_class class;
+	int r = account_append_waits(summary->accounts, summary->n_accounts, &waits);
 
+	if (r < 0)
+		return r;
 	if (rows->n_calls == 0) {
 		(void)buf_printf(&text, "No CUDA calls: no process %s made one in %s.", scope,
 				 units_ns(summary->window_ns, 0).text);
 		text_paragraph(out, style, "", buf_text(&text));
-		return;
+		return 0;
 	}
-	(void)buf_printf(&text, "No problem found: %s %s made %s in %s, with no significant delays.",
+	(void)buf_printf(&text, "%s: %s %s made %s in %s, with no significant delays%s.",
+			 waits.n ? "No finding" : "No problem found",
 			 units_things(rows->n_processes, "process", "processes").text, scope,
-			 units_things(rows->n_calls, "call", "calls").text, units_ns(summary->window_ns, 0).text);
+			 units_things(rows->n_calls, "call", "calls").text, units_ns(summary->window_ns, 0).text,
+			 waits.n ? " in them" : "");
 	class = blame_view_largest(&rows->rows.items[0].blame, 0);
-	if (class != BLAME_VIEW_COUNT)
+	if (waits.n)
+		(void)buf_printf(&text, " But %s", buf_text(&waits));
+	else if (class != BLAME_VIEW_COUNT)
 		(void)buf_printf(&text, " Most time was in %s, %s of it %s.", rows->rows.items[0].op->op,
 				 units_ratio((double)rows->rows.items[0].blame.ns[class] /
 						     (double)rows->rows.items[0].blame.sum_ns,
@@ -102,6 +111,7 @@ static void nothing_append(const Ingero__V1__Summary *summary, const struct trac
 					 .text,
 				 blame_view_phrase(class));
 	text_paragraph(out, style, "", buf_text(&text));
+	return 0;
 }
 
 /* A finding of no single operation, of which figures of calls say nothing, with its remedy. */
@@ -216,7 +226,9 @@ int trace_meaning_append(const Ingero__V1__Summary *summary, const char *scope, 
 	in_flight_mean(summary, style, out);
 	failures_append(&rows, style, out);
 	if (out->n == before && summary->n_findings == 0)
-		nothing_append(summary, &rows, scope, style, out);
+		r = nothing_append(summary, &rows, scope, style, out);
+	if (r < 0)
+		return r;
 	if (!summary->n_accounts) /* they describe the same time again */
 		trace_waits_meaning(out, style, summary);
 	return out->failed ? -ENOMEM : 0;

@@ -9,8 +9,8 @@
 #include "libingero/render/text.h"
 
 /**
- * trace_meaning_append() - append paragraphs, most important first; one line without a problem, and no line without a
- * problem beside findings
+ * trace_meaning_append() - append paragraphs, most important first; one line without a problem, where long waits
+ * between calls are no problem yet, too; no line without a problem beside findings
  * @scope: whose processes were watched, completes "processes": "of alice"
  * Return: 0 or -ENOMEM
  */

@@ -330,6 +330,69 @@ static void processes(void)
 		     "and 2 more processes\n");
 }
 
+/* Waits between calls that took most of the time. */
+static void long_waits(void)
+{
+#define JUDGED "; waits between calls are judged from 5 s after the first call on."
+	static const struct {
+		struct part_row rows[2];
+		bool is_other; /* it makes few calls */
+		const char *text;
+	} accounts[] = {
+		{ { { .where = "between",
+		      .class = "network",
+		      .ns = 95,
+		      .kind = "pipe",
+		      .name = "",
+		      .by_pid = 1565,
+		      .by_tid = 1565,
+		      .by_uid = 1000,
+		      .by = "python3" },
+		    { .where = "between", .class = "on_cpu", .ns = 5 } },
+		  false,
+		  "95 % of the time python3 4711 waited for a pipe from python3 (1565)" JUDGED },
+		{ { { .where = "between",
+		      .class = "block_io",
+		      .ns = 60,
+		      .kind = "inode",
+		      .name = "/data/train.bin",
+		      .device = "sda" },
+		    { .where = "between", .class = "on_cpu", .ns = 40 } },
+		  false,
+		  "60 % of the time python3 4711 waited for a disk: /data/train.bin (sda)" JUDGED },
+		{ { { .where = "between", .class = "other", .ns = 10 },
+		    { .where = "between", .class = "on_cpu", .ns = 90 } },
+		  false,
+		  "10 % of the time python3 4711 was blocked, reason unknown" JUDGED },
+		{ { { .where = "between", .class = "other", .ns = 10 },
+		    { .where = "between", .class = "on_cpu", .ns = 90 } },
+		  true,
+		  "" },
+		{ { { .where = "between", .class = "other", .ns = 9 },
+		    { .where = "between", .class = "on_cpu", .ns = 91 } },
+		  false,
+		  "" },
+		{ { { .where = "between", .class = "sleep", .ns = 95 },
+		    { .where = "between", .class = "on_cpu", .ns = 5 } },
+		  false,
+		  "" },
+		{ { { .where = "in", .class = "lock", .op = "cudaMalloc", .ns = 95 },
+		    { .where = "between", .class = "on_cpu", .ns = 5 } },
+		  false,
+		  "" },
+	};
+#undef JUDGED
+
+	for (size_t i = 0; i < ARRAY_SIZE(accounts); i++) {
+		Ingero__V1__Account *account = account_make(&made, accounts[i].rows, 2);
+		CLEANUP(buf_done) struct buf text = BUF_INIT;
+
+		account->is_driving = !accounts[i].is_other;
+		CHECK_INT_EQ(accounts[i].text, account_append_waits(&account, 1, &text), 0);
+		CHECK_STR_EQ(accounts[i].text, buf_text(&text), accounts[i].text);
+	}
+}
+
 /* The wait that the thread is in, and how its line reads. */
 static const struct {
 	struct part_row row; /* .ns 0: of 14.2 s */
@@ -415,6 +478,7 @@ int main(void)
 	percents();
 	titles();
 	processes();
+	long_waits();
 	waiting();
 	no_wider();
 	return check_result();

@@ -73,11 +73,15 @@ static void nothing_found(void)
 	accounts_make(1);
 	text = told(&question, &wide);
 	CHECK("begins with the account", strncmp(text, begins, strlen(begins)) == 0);
-	CHECK("then that nothing was found", strstr(text, "cudaLaunchKernel 50 %\n\nNo problem found: 2 processes"));
+	CHECK("then that nothing was found", strstr(text, "cudaLaunchKernel 50 %\n\nNo finding: 2 processes of root "));
+	CHECK("which is no all-clear beside long waits",
+	      strstr(text, " calls with no significant delays in\nthem, from ") &&
+		      strstr(text, "\n60 % of the time python3 4711 waited for a pipe from python (4720) 83 %, python\n"
+				   "(4721) 17 %; waits between calls are judged from 5 s after the first call on.\n"));
 	CHECK("waits of others alone", strstr(text, "\npython3 4712  ") && !strstr(text, "\npython3 4711  "));
 	accounts_make(2);
 	CHECK("no waits", !strstr(told(&question, &wide), "main thread, between calls"));
-	CHECK("no account in a list", strncmp(told(&list, &wide), "No problem found", 16) == 0);
+	CHECK("no account in a list", strncmp(told(&list, &wide), "No finding: ", 12) == 0);
 }
 
 static void several(void)
@@ -88,7 +92,7 @@ static void several(void)
 	accounts_make(4);
 	text = told(&question, &wide);
 	CHECK("three", strstr(text, "\n\npython3 4713 ·") && !strstr(text, "python3 4714 ·"));
-	CHECK("and how many more", strstr(text, "\nand 1 more process; '--json' has all\n\nNo problem found"));
+	CHECK("and how many more", strstr(text, "\nand 1 more process; '--json' has all\n\nNo finding: "));
 	accounts_make(REPLY_MAX);
 	CHECK("many more", strstr(told(&question, &wide), "\nand 9 more processes; "));
 }

@@ -304,6 +304,60 @@ static void delay_test(void)
 	}
 }
 
+/* Without a finding, long waits between calls are no all-clear. */
+static void waits_test(void)
+{
+	static const struct figures_op ops[] = { { .pid = 4711,
+						   .process = "python3",
+						   .op = "cudaFree",
+						   .count = 10,
+						   .blame_ns = { [BLAME_VIEW_ON_CPU] = 10 * US } },
+						 { 0 } };
+	static const struct part_row starved[] = { { .where = "between",
+						     .class = "network",
+						     .ns = 95,
+						     .kind = "pipe",
+						     .name = "",
+						     .by_pid = 1565,
+						     .by_tid = 1565,
+						     .by_uid = 1000,
+						     .by = "python3" },
+						   { .where = "between", .class = "on_cpu", .ns = 5 } };
+	static const struct part_row busy[] = { { .where = "between", .class = "on_cpu", .ns = 100 } };
+	static const struct {
+		const struct part_row *rows;
+		size_t n;
+		const char *want;
+	} cases_of[] = {
+		{ starved, ARRAY_SIZE(starved),
+		  "what it means\n"
+		  "No finding: 1 process of root made 10 calls in 5.0 s, with no significant delays\n"
+		  "in them. But 95 % of the time python3 4711 waited for a pipe from python3\n"
+		  "(1565); waits between calls are judged from 5 s after the first call on.\n" },
+		{ busy, ARRAY_SIZE(busy),
+		  "what it means\n"
+		  "No problem found: 1 process of root made 10 calls in 5.0 s, with no significant\n"
+		  "delays. Most time was in cudaFree, 100 % of it running on the CPU.\n" },
+	};
+	struct trace_setting setting = { .scope = "of root", .kept = "every call" };
+	static struct figures figures;
+	static struct account_made made;
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases_of); i++) {
+		Ingero__V1__Account *account = account_make(&made, cases_of[i].rows, cases_of[i].n);
+		CLEANUP(buf_done) struct buf out = BUF_INIT;
+		const char *told;
+
+		(void)figures_build(&figures, 5 * S, ops, NULL, NULL);
+		figures.summary.accounts = &account;
+		figures.summary.n_accounts = 1;
+		CHECK_INT_EQ(cases_of[i].want, trace_report_summary(&setting, &figures.summary, false, &narrow, &out),
+			     0);
+		told = strstr(buf_text(&out), "what it means\n");
+		CHECK_STR_EQ(cases_of[i].want, told ? told : "", cases_of[i].want);
+	}
+}
+
 static void news_test(void)
 {
 	static const struct {
@@ -368,6 +422,7 @@ int main(void)
 	summary_test();
 	meaning_test();
 	delay_test();
+	waits_test();
 	news_test();
 	told_test();
 	return check_result();
