@@ -58,7 +58,8 @@ void account_wait_name(const struct account_wait *wait, char ret[ACCOUNT_WAIT_NA
 		(void)snprintf(ret, ACCOUNT_WAIT_NAME_BYTES, "%u:%u", wait->device >> 20, wait->device & 0xfffff);
 	else if (wait->kind == RESOURCE_FUTEX)
 		(void)snprintf(ret, ACCOUNT_WAIT_NAME_BYTES, "0x%llx", (unsigned long long)wait->resource);
-	else if (wait->kind == RESOURCE_INODE || wait->kind == RESOURCE_WRITTEN || wait->kind == RESOURCE_FILE_LOCK)
+	else if ((wait->kind == RESOURCE_INODE || wait->kind == RESOURCE_WRITTEN || wait->kind == RESOURCE_FILE_LOCK) &&
+		 wait->resource)
 		(void)snprintf(ret, ACCOUNT_WAIT_NAME_BYTES, "inode %llu", (unsigned long long)wait->resource);
 	else if (wait->kind == RESOURCE_PIPE && wait->resource)
 		(void)snprintf(ret, ACCOUNT_WAIT_NAME_BYTES, "pipe:[%llu]", (unsigned long long)wait->resource);

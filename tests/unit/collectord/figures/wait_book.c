@@ -336,6 +336,8 @@ static void names_are_those_of_the_kind(void)
 		{ "bytes of anybody's choice", RESOURCE_INODE, 7, "", "/data/\x1b[31m\xc3\xa9\xff.bin",
 		  "/data/\x1b[31m\xc3\xa9\xff.bin", "/data/?[31m\xc3\xa9?.bin" },
 		{ "those of the kernel half", RESOURCE_PIPE, 7, "\xc3", NULL, "\xc3", "?" },
+		{ "no inode either", RESOURCE_INODE, 0, "", NULL, "", "" },
+		{ "nor where it is written", RESOURCE_WRITTEN, 0, "", NULL, "", "" },
 		{ "the lock of a file", RESOURCE_FILE_LOCK, 7, "a.lock", "/cache/a.lock", "/cache/a.lock",
 		  "/cache/a.lock" },
 		{ "the lock of a file without a name", RESOURCE_FILE_LOCK, 7, "", NULL, "", "inode 7" },
