@@ -466,12 +466,25 @@ static void starved_advise(const struct detector_sums *s, const struct detector_
 			detector_advise(f, "see which process holds the lock: sudo lslocks");
 			break;
 		}
-		detector_advise(f, "see who holds the lock: sudo gdb -p %" PRIu32 " -batch -ex 'thread apply all bt'",
+		if (f->cause.tid)
+			detector_advise(f,
+					"see what thread %" PRIu32 " does while it holds the lock: sudo gdb -p %" PRIu32
+					" -batch -ex 'thread apply all bt'",
+					f->cause.tid, f->cause.pid);
+		else
+			detector_advise(
+				f, "see who holds the lock: sudo gdb -p %" PRIu32 " -batch -ex 'thread apply all bt'",
 				pid);
 		break;
 	case CAUSE_GIL:
 		detector_advise(f, "move the work of the other Python threads to other processes (multiprocessing)");
-		detector_advise(f, "see which thread holds the GIL: sudo py-spy dump --pid %" PRIu32, pid);
+		if (f->cause.tid)
+			detector_advise(f,
+					"see what thread %" PRIu32
+					" does while it holds the GIL: sudo py-spy dump --pid %" PRIu32,
+					f->cause.tid, pid);
+		else
+			detector_advise(f, "see which thread holds the GIL: sudo py-spy dump --pid %" PRIu32, pid);
 		break;
 	case CAUSE_MEMORY:
 		if (*s->longest.device_name)

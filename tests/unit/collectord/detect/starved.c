@@ -145,6 +145,10 @@ static void check_cases(void)
 			CHECK_INT_EQ(name, (int)(f->confidence * 100 + 0.5), cases[i].confidence);
 			CHECK_STR_EQ(name, f->title, cases[i].title);
 			CHECK(name, f->op == NULL && f->n_advice > 0);
+			if (cases[i].kind == RESOURCE_FUTEX && strcmp(f->cause.kind, "lock") == 0)
+				CHECK_STR_EQ(name, f->advice[0],
+					     "see what thread 4999 does while it holds the lock: sudo gdb -p 4711 "
+					     "-batch -ex 'thread apply all bt'");
 		}
 		play_free(p);
 	}
@@ -295,16 +299,18 @@ static void check_threads(void)
 		const char *name;
 		uint64_t held[3];
 		uint32_t tid;
+		const char *advice; /* followed by the command */
 	} rows[] = {
-		{ "one", { 500 }, 4999 },
-		{ "mostly one", { 100, 400 }, 5000 },
-		{ "the first, by half", { 250, 150, 100 }, 4999 },
-		{ "none of three", { 200, 150, 150 }, 0 },
+		{ "one", { 500 }, 4999, "see what thread 4999 does while it holds the GIL" },
+		{ "mostly one", { 100, 400 }, 5000, "see what thread 5000 does while it holds the GIL" },
+		{ "the first, by half", { 250, 150, 100 }, 4999, "see what thread 4999 does while it holds the GIL" },
+		{ "none of three", { 200, 150, 150 }, 0, "see which thread holds the GIL" },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct play *p = play_new(i);
 		const struct finding *f;
+		char want[FINDING_ADVICE_BYTES];
 
 		for (int second = 0; second < BEGIN + SECONDS; second++) {
 			struct account *a = play_account(p, MAIN, true);
@@ -330,6 +336,8 @@ static void check_threads(void)
 		CHECK_STR_EQ(rows[i].name, f ? f->cause.kind : "", "gil");
 		CHECK_INT_EQ(rows[i].name, f ? f->cause.pid : 0, PLAY_PID);
 		CHECK_INT_EQ(rows[i].name, f ? f->cause.tid : 1, rows[i].tid);
+		(void)snprintf(want, sizeof(want), "%s: sudo py-spy dump --pid %u", rows[i].advice, PLAY_PID);
+		CHECK_STR_EQ(rows[i].name, f ? f->advice[1] : "", want);
 		play_free(p);
 	}
 }
