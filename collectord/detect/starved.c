@@ -409,7 +409,9 @@ static void advise_loader(const struct detector_sums *s, const struct detector_f
 	else if (disk)
 		detector_advise(f, "keep its files in memory or on a faster disk: the worker waits for them");
 	if (n > s->n_culprits && n <= UINT32_MAX)
-		detector_advise(f, "more workers while CPUs are free: num_workers %" PRIu32 " -> %" PRIu32,
+		detector_advise(f,
+				"more workers while CPUs are free; if it is a PyTorch DataLoader: num_workers %" PRIu32
+				" -> %" PRIu32,
 				s->n_culprits, (uint32_t)n);
 	else
 		detector_advise(f, "let the workers do less for each batch: prepare the data once, keep it in memory");
@@ -426,7 +428,7 @@ static void advise_disk(const struct detector_sums *s, struct finding *f)
 		detector_advise(f, "keep %s in memory or on a faster disk%s%s", path, *device ? " than " : "", device);
 	else if (*device)
 		detector_advise(f, "keep what it reads in memory or on a faster disk than %s", device);
-	detector_advise(f, "prefetch the data in another process (num_workers of the DataLoader)");
+	detector_advise(f, "prefetch the data in another process; in a PyTorch DataLoader: num_workers");
 	detector_advise(f, "see which files: sudo ls -l /proc/%" PRIu32 "/fd", f->process.tgid);
 }
 

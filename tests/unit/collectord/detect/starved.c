@@ -288,7 +288,8 @@ static void check_several(void)
 	CHECK_STR_EQ("several", p->findings[0].cause.kind, "loader");
 	CHECK_STR_EQ("several", p->findings[1].cause.kind, "disk");
 	CHECK_INT_EQ("several", p->findings[0].cause.processes, 2);
-	CHECK_STR_EQ("several", p->findings[0].advice[0], "more workers while CPUs are free: num_workers 2 -> 4");
+	CHECK_STR_EQ("several", p->findings[0].advice[0],
+		     "more workers while CPUs are free; if it is a PyTorch DataLoader: num_workers 2 -> 4");
 	play_free(p);
 }
 
@@ -408,11 +409,11 @@ static const struct {
 	{ "it reads", BLAME_BLOCK_IO, RESOURCE_INODE, 400, 0, 1, 400,
 	  "keep 'train.bin' in memory or on a faster disk: the worker waits for it" },
 	{ "it computes", BLAME_ON_CPU, RESOURCE_NONE, 450, 0, 1, 450,
-	  "more workers while CPUs are free: num_workers 1 -> 2" },
+	  "more workers while CPUs are free; if it is a PyTorch DataLoader: num_workers 1 -> 2" },
 	{ "it waits for one that reads", BLAME_OTHER, RESOURCE_PIPE, 400, WORKER + 1, 2, 320,
 	  "keep 'train.bin' in memory or on a faster disk: the worker waits for it" },
 	{ "it is not known", BLAME_OTHER, RESOURCE_NONE, 0, 0, 0, 0,
-	  "more workers while CPUs are free: num_workers 1 -> 2" },
+	  "more workers while CPUs are free; if it is a PyTorch DataLoader: num_workers 1 -> 2" },
 };
 
 static void meanwhile(struct play *p, uint32_t tid, enum blame_class class, enum resource_kind kind, uint64_t ns,
