@@ -11,17 +11,45 @@
 /* Readings of one second are not exactly one second apart. */
 #define SPARE_NS(ns) ((ns) + (ns) / 4 + 100 * NSEC_PER_MSEC)
 
+static void accounts_done(struct account *accounts, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		ARRAY_DONE(&accounts[i].parts);
+}
+
 void account_set_done(struct account_set *set)
 {
-	for (size_t i = 0; i < set->accounts.n; i++)
-		ARRAY_DONE(&set->accounts.items[i].parts);
+	accounts_done(set->accounts.items, set->accounts.n);
 	ARRAY_DONE(&set->accounts);
 	ARRAY_DONE(&set->waits);
 }
 
-static int wait_order(const void *a, const void *b)
+void account_moment_done(struct account_moment *moment)
 {
-	const struct account_wait *x = a, *y = b;
+	accounts_done(moment->accounts.items, moment->accounts.n);
+	ARRAY_DONE(&moment->accounts);
+	ARRAY_DONE(&moment->waits);
+}
+
+static struct account_waited waited_of(const struct account_wait *wait)
+{
+	return (struct account_waited){ .ns = wait->ns,
+					.count = wait->count,
+					.resource = wait->resource,
+					.device = wait->device,
+					.tid = wait->tid,
+					.op = wait->op,
+					.waker_tgid = wait->waker_tgid,
+					.waker_tid = wait->waker_tid,
+					.class = wait->class,
+					.kind = wait->kind,
+					.is_meanwhile = wait->is_meanwhile,
+					.is_open = wait->is_open };
+}
+
+static int waited_order(const void *a, const void *b)
+{
+	const struct account_waited *x = a, *y = b;
 
 #define BY(member)                                                                                                     \
 	if (x->member != y->member)                                                                                    \
@@ -40,40 +68,49 @@ static int wait_order(const void *a, const void *b)
 	return 0;
 }
 
-/* Return: 0 or -ENOMEM */
-static int account_copy_add(struct account_set *set, const struct account *account)
+/* Return: 0 or -ENOMEM, with nothing to release in @ret */
+static int account_copy(const struct account *account, struct account *ret)
 {
-	struct account copy = *account;
-
-	memset(&copy.parts, 0, sizeof(copy.parts));
+	*ret = *account;
+	memset(&ret->parts, 0, sizeof(ret->parts));
 	for (size_t i = 0; i < account->parts.n; i++)
-		if (ARRAY_PUSH(&copy.parts, account->parts.items[i]) < 0) {
-			ARRAY_DONE(&copy.parts);
+		if (ARRAY_PUSH(&ret->parts, account->parts.items[i]) < 0) {
+			ARRAY_DONE(&ret->parts);
 			return -ENOMEM;
 		}
-	if (ARRAY_PUSH(&set->accounts, copy) == 0)
-		return 0;
-	ARRAY_DONE(&copy.parts);
-	return -ENOMEM;
+	return 0;
 }
 
-int account_set_copy(const struct account *accounts, size_t n_accounts, const struct account_wait *waits,
-		     size_t n_waits, struct account_set *ret)
+static int moment_add(struct account_moment *moment, const struct account *account)
 {
-	struct account_set set = ACCOUNT_SET_INIT;
+	struct account copy;
+	int r = account_copy(account, &copy);
+
+	if (r == 0) {
+		r = ARRAY_PUSH(&moment->accounts, copy);
+		if (r < 0)
+			ARRAY_DONE(&copy.parts);
+	}
+	return r;
+}
+
+int account_moment_take(const struct account *accounts, size_t n_accounts, const struct account_wait *waits,
+			size_t n_waits, struct account_moment *ret)
+{
+	struct account_moment moment = { .accounts = { .items = NULL } };
 	int r = 0;
 
 	for (size_t i = 0; i < n_accounts && r == 0; i++)
-		r = account_copy_add(&set, &accounts[i]);
+		r = moment_add(&moment, &accounts[i]);
 	for (size_t i = 0; i < n_waits && r == 0; i++)
-		r = ARRAY_PUSH(&set.waits, waits[i]);
+		r = ARRAY_PUSH(&moment.waits, waited_of(&waits[i]));
 	if (r < 0) {
-		account_set_done(&set);
+		account_moment_done(&moment);
 		return r;
 	}
-	if (set.waits.n)
-		qsort(set.waits.items, set.waits.n, sizeof(*set.waits.items), wait_order);
-	*ret = set;
+	if (moment.waits.n)
+		qsort(moment.waits.items, moment.waits.n, sizeof(*moment.waits.items), waited_order);
+	*ret = moment;
 	return 0;
 }
 
@@ -120,15 +157,16 @@ static void account_settle(struct account *account, uint64_t most_ns)
 	account->parts.n = n;
 }
 
-static int waits_since(const struct account_wait *waits, size_t n_waits, const struct account_set *then,
+static int waits_since(const struct account_wait *waits, size_t n_waits, const struct account_moment *then,
 		       struct account_set *ret)
 {
 	for (size_t i = 0; i < n_waits; i++) {
 		struct account_wait wait = waits[i];
+		struct account_waited now = waited_of(&wait);
 		size_t n = then ? then->waits.n : 0,
-		       place = SORTED_PLACE(n, k, wait_order(&then->waits.items[k], &wait) < 0);
+		       place = SORTED_PLACE(n, k, waited_order(&then->waits.items[k], &now) < 0);
 
-		if (place < n && wait_order(&then->waits.items[place], &wait) == 0) {
+		if (place < n && waited_order(&then->waits.items[place], &now) == 0) {
 			wait.ns -= MIN(wait.ns, then->waits.items[place].ns);
 			wait.count -= MIN(wait.count, then->waits.items[place].count);
 		}
@@ -139,15 +177,19 @@ static int waits_since(const struct account_wait *waits, size_t n_waits, const s
 }
 
 int account_set_since(const struct account *accounts, size_t n_accounts, const struct account_wait *waits,
-		      size_t n_waits, const struct account_set *then, uint64_t most_ns, struct account_set *ret)
+		      size_t n_waits, const struct account_moment *then, uint64_t most_ns, struct account_set *ret)
 {
 	struct account_set set = ACCOUNT_SET_INIT;
 	int r = 0;
 
 	for (size_t i = 0; i < n_accounts && r == 0; i++) {
-		struct account *account;
+		struct account copy, *account;
 
-		r = account_copy_add(&set, &accounts[i]);
+		r = account_copy(&accounts[i], &copy);
+		if (r == 0 && ARRAY_PUSH(&set.accounts, copy) < 0) {
+			ARRAY_DONE(&copy.parts);
+			r = -ENOMEM;
+		}
 		if (r < 0)
 			break;
 		account = &set.accounts.items[set.accounts.n - 1];

@@ -8,10 +8,10 @@
 #include "base/array.h"
 #include "figures/account.h"
 
-/* One process at one moment, or between two. */
+/* One process between two moments. */
 struct account_set {
 	ARRAY(struct account) accounts;
-	ARRAY(struct account_wait) waits; /* of a subtracted moment: as sorted by account_set_copy() */
+	ARRAY(struct account_wait) waits;
 };
 
 #define ACCOUNT_SET_INIT                                                                                               \
@@ -20,9 +20,27 @@ struct account_set {
 	}
 
 void account_set_done(struct account_set *set);
-/** account_set_copy() - copy the values of a moment. Return: 0 or -ENOMEM */
-int account_set_copy(const struct account *accounts, size_t n_accounts, const struct account_wait *waits,
-		     size_t n_waits, struct account_set *ret);
+
+/* A wait at an earlier moment: what identifies it, and its sums. Without names, which are most of its bytes. */
+struct account_waited {
+	uint64_t ns;
+	uint64_t count;
+	uint64_t resource;
+	uint32_t device, tid, op, waker_tgid, waker_tid;
+	uint8_t class, kind;
+	bool is_meanwhile, is_open;
+};
+
+/* Accounts and waits at an earlier moment, to be subtracted. A Trace call keeps several of each process. */
+struct account_moment {
+	ARRAY(struct account) accounts;
+	ARRAY(struct account_waited) waits; /* sorted */
+};
+
+void account_moment_done(struct account_moment *moment);
+/** account_moment_take() - copy the values of a moment. Return: 0 or -ENOMEM */
+int account_moment_take(const struct account *accounts, size_t n_accounts, const struct account_wait *waits,
+			size_t n_waits, struct account_moment *ret);
 /**
  * account_set_since() - subtract an earlier moment
  *
@@ -35,4 +53,4 @@ int account_set_copy(const struct account *accounts, size_t n_accounts, const st
  * Return: 0 or -ENOMEM
  */
 int account_set_since(const struct account *accounts, size_t n_accounts, const struct account_wait *waits,
-		      size_t n_waits, const struct account_set *then, uint64_t most_ns, struct account_set *ret);
+		      size_t n_waits, const struct account_moment *then, uint64_t most_ns, struct account_set *ret);

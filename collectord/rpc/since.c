@@ -41,13 +41,13 @@ uint64_t since_behind_ns(const struct since_process *then, const struct behind_f
 
 int since_accounts(struct since_process *then, const struct process_figures *now)
 {
-	struct account_set set;
-	int r = account_set_copy(now->accounts.items, now->accounts.n, now->waits.items, now->waits.n, &set);
+	struct account_moment moment;
+	int r = account_moment_take(now->accounts.items, now->accounts.n, now->waits.items, now->waits.n, &moment);
 
 	if (r < 0)
 		return r;
-	account_set_done(&then->accounts);
-	then->accounts = set;
+	account_moment_done(&then->accounts);
+	then->accounts = moment;
 	return 0;
 }
 
@@ -115,7 +115,7 @@ static void process_done(struct since_process *p)
 {
 	op_list_done(&p->ops);
 	ARRAY_DONE(&p->behind);
-	account_set_done(&p->accounts);
+	account_moment_done(&p->accounts);
 }
 
 void since_done(struct since *since)

@@ -22,7 +22,7 @@ struct since_process {
 	uint64_t id;
 	struct op_list ops;
 	ARRAY(struct behind_figures) behind;
-	struct account_set accounts;
+	struct account_moment accounts;
 };
 
 struct since {
