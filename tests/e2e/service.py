@@ -24,6 +24,7 @@ import kept  # noqa: E402
 
 CLIENTS = 60
 WATCHDOG_US = 200000
+FAMILIES = (HERE.parent.parent / "collectord/probes/hooks.def").read_text(encoding="utf-8").count("\nFAMILY(")
 # StatusRequest.look
 LOOK = b"\x08\x01"
 # Fields of StatusReply and of CudaProcess, by their names.
@@ -77,7 +78,7 @@ def test_before_probes(check, programs, directory):
         early = activate.Client(service.path)
         check("answered", answered(service, early), service.log())
         # field 5, with the length behind it; and field 2 of each family
-        check("which says that they come", b"\x2a\x07loading" in early.status() and early.status().count(b"\x12\x07loading") == 6, early.status())
+        check("which says that they come", b"\x2a\x07loading" in early.status() and early.status().count(b"\x12\x07loading") == FAMILIES, early.status())
         early.ask(3, "Query.Status", LOOK)
         look = service.supervise(lambda: early.reply(3) or early.end(3), "an answer that had to wait")
         check("who looks waits for them", b"loading" not in look, look)
