@@ -182,7 +182,7 @@ static const struct {
 	  .tid = 11,
 	  .parts = { BETWEEN(RUNNABLE, 60) },
 	  .behind = { { .tgid = 8821, .uid = READER, .ns = 60 * MS, .is_between = true, .comm = "\x1b]\xff" } },
-	  .text = "between runnable 60 by ?]? 8821/0; " },
+	  .text = "between runnable 30 by ?]? 8821/0; between runnable 30; " },
 	{ .name = "who had the CPU: between by between, in by in, each thread its share",
 	  .tid = 11,
 	  .parts = { BETWEEN(RUNNABLE, 60), IN(SYNC, RUNNABLE, 20) },
