@@ -295,7 +295,7 @@ int main(int argc, char **argv)
 	check_policy(&rig);
 
 	n = probe_set_families(rig.set, families, ARRAY_SIZE(families));
-	CHECK_INT_EQ("families", n, 6);
+	CHECK_INT_EQ("families", n, HOOK_FAMILY_COUNT);
 	for (i = 0; i < n; i++)
 		if (strcmp(families[i].name, "loader") != 0) /* never there */
 			CHECK_STR_EQ(families[i].name, families[i].state, "on");
