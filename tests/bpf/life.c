@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 
 #include "base/array.h"
+#include "probes/hooks.h"
 #include "rig.h"
 #include "tests/support/check.h"
 
