@@ -95,7 +95,7 @@ static void evidence_column_add(struct table_list *list, const Ingero__V1__Findi
 	C(cause_share, REAL, list_real(list, cause->share), NONE, "its share of lost_ns")                              \
 	C(cause_tid, INTEGER, list_i64(list, cause->tid), NONE, "its thread that was most; 0: several, or not known")  \
 	C(cause_resource, TEXT, list_known_text(list, cause->resource ? cause->resource->name : ""), NONE,             \
-	  "what the longest wait was for: a file's path, ...; NULL: not known")                                                                   \
+	  "what the longest wait was for: a file's path, ...; NULL: not known")                                        \
 	C(advice, TEXT, advice_add(list, f), NONE, "JSON array of texts")                                              \
 	C(evidence, TEXT, evidence_column_add(list, f), NONE, "JSON array of name, value, unit")                       \
 	C(node, TEXT, list_text(list, f->node), NODE, "name of the machine; empty: not known")

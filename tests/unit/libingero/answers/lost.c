@@ -26,7 +26,8 @@ static const struct {
 	  "every call counted · 1 234 single calls not kept (ring full: try a larger '--ringbuf-size')" },
 	{ "counts", "process_slots", 1234, "1 234 calls not counted (too many processes: name some with '--pid')" },
 	{ "times", "depth", 1234, "every call counted · 1 234 calls counted without their times (nested too deep)" },
-	{ "before", "return_unpaired", 1234, "every call counted · nothing lost · 1 234 calls began before the attach" },
+	{ "before", "return_unpaired", 1234,
+	  "every call counted · nothing lost · 1 234 calls began before the attach" },
 	{ "one", "return_unpaired", 1, "every call counted · nothing lost · 1 call began before the attach" },
 	{ "one library", "late_load", 1,
 	  "1 library was already in use; calls before the attach were not counted ('ingero trace -- PROGRAM' counts "
