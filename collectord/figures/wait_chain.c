@@ -9,37 +9,51 @@ static bool is_same_way(const struct account_wait *a, const struct account_wait 
 	return a->class == b->class && a->kind == b->kind && a->waker_tid == b->waker_tid;
 }
 
-static uint64_t way_ns(const struct account_wait *waits, size_t n, const struct account_wait *way)
+/* Short waits for a disk, whose file is not known, are taken for what the long ones are. */
+static bool is_taken_for(const struct account_wait *wait, const struct account_wait *way)
 {
-	uint64_t ns = 0;
+	return wait->class == BLAME_BLOCK_IO && wait->class == way->class && !wait->kind && way->kind;
+}
 
-	for (size_t i = 0; i < n; i++)
-		if (waits[i].tid == way->tid && waits[i].is_meanwhile == way->is_meanwhile &&
-		    is_same_way(&waits[i], way))
-			ns += waits[i].ns;
-	return ns;
+/* @ret_known_ns: without the short waits that are only taken for it */
+static uint64_t way_ns(const struct account_wait *waits, size_t n, const struct account_wait *way,
+		       uint64_t *ret_known_ns)
+{
+	uint64_t known_ns = 0, taken_ns = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		if (waits[i].tid != way->tid || waits[i].is_meanwhile != way->is_meanwhile)
+			continue;
+		if (is_same_way(&waits[i], way))
+			known_ns += waits[i].ns;
+		else if (is_taken_for(&waits[i], way))
+			taken_ns += waits[i].ns;
+	}
+	*ret_known_ns = known_ns;
+	return known_ns + taken_ns;
 }
 
 /* Find what the hop's thread did longest. @wait_ns: how long another thread waited for it */
 static void hop_did(const struct account_wait *waits, size_t n, uint64_t wait_ns, struct wait_hop *hop)
 {
 	uint32_t tid = hop->ended->waker_tid;
-	uint64_t all_ns = 0, most_ns = 0;
+	uint64_t all_ns = 0, most_ns = 0, named_ns = 0;
 	bool is_known = false;
 
 	for (size_t i = 0; i < n && !is_known; i++)
 		is_known = waits[i].tid == tid && waits[i].is_meanwhile;
 	for (size_t i = 0; i < n; i++) {
 		const struct account_wait *w = &waits[i];
-		uint64_t ns;
+		uint64_t ns, known_ns;
 
 		if (w->tid != tid || w->is_meanwhile != is_known)
 			continue;
 		all_ns += w->ns;
-		ns = way_ns(waits, n, w);
+		ns = way_ns(waits, n, w, &known_ns);
 		if (ns < most_ns || (ns == most_ns && hop->did && w->ns <= hop->did->ns))
 			continue;
 		most_ns = ns;
+		named_ns = known_ns;
 		hop->did = w;
 	}
 	/* For a thread with an account @waits has only its longer waits: the rest of the time it computed. */
@@ -50,7 +64,7 @@ static void hop_did(const struct account_wait *waits, size_t n, uint64_t wait_ns
 	if (!hop->did)
 		return;
 	hop->ns = (uint64_t)((double)wait_ns * ((double)most_ns / (double)all_ns));
-	hop->is_one = hop->did->ns >= most_ns / 2;
+	hop->is_one = hop->did->ns >= named_ns / 2;
 }
 
 static bool was_there(const struct account_wait *wait, const struct wait_hop *hops, size_t n, uint32_t tid)
