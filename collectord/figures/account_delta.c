@@ -11,23 +11,22 @@
 /* Readings of one second are not exactly one second apart. */
 #define SPARE_NS(ns) ((ns) + (ns) / 4 + 100 * NSEC_PER_MSEC)
 
-static void accounts_done(struct account *accounts, size_t n)
+static void accounts_done(account_list *list)
 {
-	for (size_t i = 0; i < n; i++)
-		ARRAY_DONE(&accounts[i].parts);
+	for (size_t i = 0; i < list->n; i++)
+		ARRAY_DONE(&list->items[i].parts);
+	ARRAY_DONE(list);
 }
 
 void account_set_done(struct account_set *set)
 {
-	accounts_done(set->accounts.items, set->accounts.n);
-	ARRAY_DONE(&set->accounts);
+	accounts_done(&set->accounts);
 	ARRAY_DONE(&set->waits);
 }
 
 void account_moment_done(struct account_moment *moment)
 {
-	accounts_done(moment->accounts.items, moment->accounts.n);
-	ARRAY_DONE(&moment->accounts);
+	accounts_done(&moment->accounts);
 	ARRAY_DONE(&moment->waits);
 }
 
@@ -68,30 +67,21 @@ static int waited_order(const void *a, const void *b)
 	return 0;
 }
 
-/* Return: 0 or -ENOMEM, with nothing to release in @ret */
-static int account_copy(const struct account *account, struct account *ret)
+/* Return: 0 or -ENOMEM */
+static int account_copy_add(account_list *list, const struct account *account)
 {
-	*ret = *account;
-	memset(&ret->parts, 0, sizeof(ret->parts));
+	struct account copy = *account;
+
+	memset(&copy.parts, 0, sizeof(copy.parts));
 	for (size_t i = 0; i < account->parts.n; i++)
-		if (ARRAY_PUSH(&ret->parts, account->parts.items[i]) < 0) {
-			ARRAY_DONE(&ret->parts);
+		if (ARRAY_PUSH(&copy.parts, account->parts.items[i]) < 0) {
+			ARRAY_DONE(&copy.parts);
 			return -ENOMEM;
 		}
-	return 0;
-}
-
-static int moment_add(struct account_moment *moment, const struct account *account)
-{
-	struct account copy;
-	int r = account_copy(account, &copy);
-
-	if (r == 0) {
-		r = ARRAY_PUSH(&moment->accounts, copy);
-		if (r < 0)
-			ARRAY_DONE(&copy.parts);
-	}
-	return r;
+	if (ARRAY_PUSH(list, copy) == 0)
+		return 0;
+	ARRAY_DONE(&copy.parts);
+	return -ENOMEM;
 }
 
 int account_moment_take(const struct account *accounts, size_t n_accounts, const struct account_wait *waits,
@@ -101,7 +91,7 @@ int account_moment_take(const struct account *accounts, size_t n_accounts, const
 	int r = 0;
 
 	for (size_t i = 0; i < n_accounts && r == 0; i++)
-		r = moment_add(&moment, &accounts[i]);
+		r = account_copy_add(&moment.accounts, &accounts[i]);
 	for (size_t i = 0; i < n_waits && r == 0; i++)
 		r = ARRAY_PUSH(&moment.waits, waited_of(&waits[i]));
 	if (r < 0) {
@@ -183,13 +173,9 @@ int account_set_since(const struct account *accounts, size_t n_accounts, const s
 	int r = 0;
 
 	for (size_t i = 0; i < n_accounts && r == 0; i++) {
-		struct account copy, *account;
+		struct account *account;
 
-		r = account_copy(&accounts[i], &copy);
-		if (r == 0 && ARRAY_PUSH(&set.accounts, copy) < 0) {
-			ARRAY_DONE(&copy.parts);
-			r = -ENOMEM;
-		}
+		r = account_copy_add(&set.accounts, &accounts[i]);
 		if (r < 0)
 			break;
 		account = &set.accounts.items[set.accounts.n - 1];

@@ -8,9 +8,11 @@
 #include "base/array.h"
 #include "figures/account.h"
 
+typedef ARRAY(struct account) account_list;
+
 /* One process between two moments. */
 struct account_set {
-	ARRAY(struct account) accounts;
+	account_list accounts;
 	ARRAY(struct account_wait) waits;
 };
 
@@ -33,7 +35,7 @@ struct account_waited {
 
 /* Accounts and waits at an earlier moment, to be subtracted. A Trace call keeps several of each process. */
 struct account_moment {
-	ARRAY(struct account) accounts;
+	account_list accounts;
 	ARRAY(struct account_waited) waits; /* sorted */
 };
 
