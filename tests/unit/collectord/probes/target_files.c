@@ -372,7 +372,7 @@ static void reader_check(void)
 	subject_end(&subject);
 }
 
-/* Functions without a row in files of root are nobody's share: whoever has none left does not decide for everybody. */
+/* Function names of a library of root count against no user's share. A user without any share left changes nothing. */
 static void shares_check(void)
 {
 	static const struct {
