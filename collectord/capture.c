@@ -324,6 +324,7 @@ bool capture_settle(struct capture *c)
 	if (!c->pipeline)
 		return false;
 	if (c->targets) {
+		target_set_look_gone(c->targets);
 		c->source->ops->drain(c->source); /* of the libraries loaded until now */
 		target_set_settle(c->targets);
 	}

@@ -83,6 +83,11 @@ void target_set_load(struct target_set *set, const struct target_load *load, tar
 		target_lates_missed(&set->lates, load);
 }
 
+void target_set_look_gone(struct target_set *set)
+{
+	target_lates_look(&set->lates);
+}
+
 void target_set_let_go(struct target_set *set, uint32_t tgid)
 {
 	for (struct scan *scan = set->scans; scan; scan = scan->next)

@@ -135,6 +135,8 @@ void target_set_exec(struct target_set *targets, uint32_t tgid, uint64_t time_ns
 void target_set_load(struct target_set *targets, const struct target_load *load, target_done_func done, void *data);
 /** target_set_let_go() - a held process is resumed now: libraries attached later are late for it */
 void target_set_let_go(struct target_set *targets, uint32_t tgid);
+/** target_set_look_gone() - to be called before the ring is drained for target_set_settle() */
+void target_set_look_gone(struct target_set *targets);
 /** target_set_settle() - to be called before losses are reported: count loads that are still examined as late */
 void target_set_settle(struct target_set *targets);
 /** target_set_second() - to be called once a second: work that can wait */

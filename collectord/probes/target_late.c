@@ -196,10 +196,20 @@ void target_lates_told(struct target_lates *lates, const struct target_load *loa
 		suspects_clear(lates, &pair);
 }
 
+void target_lates_found(struct target_lates *lates, const struct target_load *load, const struct target_file *file)
+{
+	const struct target_late_pair pair = { file->id.device, file->id.inode, load->tgid };
+	struct target_late_told *told = load->is_told ? told_at(lates, load->tgid, load->base) : NULL;
+
+	if (!told)
+		return;
+	told_identify(lates, told, &pair);
+	suspects_clear(lates, &pair);
+}
+
 void target_lates_judge(struct target_lates *lates, const struct target_load *load, struct target_file *file,
 			bool has_loader)
 {
-	struct target_late_told *told = load->is_told ? told_at(lates, load->tgid, load->base) : NULL;
 	struct target_library *library = &file->library;
 	struct target_suspect suspect = {
 		.pair = { file->id.device, file->id.inode, load->tgid },
@@ -209,10 +219,7 @@ void target_lates_judge(struct target_lates *lates, const struct target_load *lo
 		.seen_ns = clock_now_ns(),
 	};
 
-	if (told) {
-		told_identify(lates, told, &suspect.pair);
-		suspects_clear(lates, &suspect.pair);
-	}
+	target_lates_found(lates, load, file);
 	if (file->is_retried) { /* it may be attached later; until then its calls are missed */
 		pair_count(lates, &suspect.pair, &load->owner, load->time_ns, 0);
 		return;
@@ -227,10 +234,17 @@ void target_lates_judge(struct target_lates *lates, const struct target_load *lo
 	}
 }
 
+void target_lates_look(struct target_lates *lates)
+{
+	for (size_t i = lates->suspects.n; i-- > 0;)
+		lates->suspects.items[i].is_gone =
+			kill((pid_t)lates->suspects.items[i].pair.tgid, 0) < 0 && errno == ESRCH;
+}
+
 void target_lates_settle(struct target_lates *lates)
 {
 	for (size_t i = lates->suspects.n; i-- > 0;)
-		if (kill((pid_t)lates->suspects.items[i].pair.tgid, 0) < 0 && errno == ESRCH)
+		if (lates->suspects.items[i].is_gone)
 			suspect_count(lates, i);
 }
 

@@ -43,6 +43,7 @@ struct target_suspect {
 	uint64_t base; /* address of the mapping that made it a suspect */
 	uint64_t loaded_ns, attached_ns;
 	uint64_t seen_ns;
+	bool is_gone; /* its process has ended: what its loader reported is on the ring or read */
 };
 
 struct target_lates {
@@ -60,6 +61,8 @@ struct target_lates {
 void target_lates_done(struct target_lates *lates);
 /** target_lates_told() - the loader has reported a load: its mapping is no longer a suspect */
 void target_lates_told(struct target_lates *lates, const struct target_load *load);
+/** target_lates_found() - the file of a load that the loader has reported is known now */
+void target_lates_found(struct target_lates *lates, const struct target_load *load, const struct target_file *file);
 /**
  * target_lates_judge() - decide whether a load was late, when its file was found
  * @load: base 0: the load is of another file, or its address is unknown
@@ -75,7 +78,10 @@ void target_lates_missed(struct target_lates *lates, const struct target_load *l
 void target_lates_count(struct target_lates *lates, uint32_t tgid, const struct target_owner *owner);
 /** target_lates_seen() - as target_set_lates() */
 uint64_t target_lates_seen(const struct target_lates *lates, uint64_t from, target_sees_func sees, void *data);
-/** target_lates_settle() - count suspects whose process is gone: no loader will report them any more */
+/** target_lates_look() - note which suspects' processes are gone. The ring is to be drained before
+ * target_lates_settle(). */
+void target_lates_look(struct target_lates *lates);
+/** target_lates_settle() - count suspects whose process was gone at the look: no loader will report them any more */
 void target_lates_settle(struct target_lates *lates);
 /** target_lates_second() - count suspects that no loader has reported in time */
 void target_lates_second(struct target_lates *lates, uint64_t now_ns);

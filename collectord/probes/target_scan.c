@@ -105,6 +105,8 @@ static void file_note(struct target_set *set, struct scan *scan, const struct ta
 		load.base = 0;
 	if (load.time_ns && (c->is_base || c->is_program || (scan->is_told && scan->done)))
 		target_lates_judge(&set->lates, &load, file, scan_has_loader(set, scan));
+	else if (c->is_base) /* the process was stopped: no call is missed */
+		target_lates_found(&set->lates, &load, file);
 }
 
 /* No scan waits for this file any longer. */

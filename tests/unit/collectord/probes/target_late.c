@@ -21,7 +21,7 @@ void probe_set_loss_add(struct probe_set *set, enum loss_reason reason, uint64_t
 	n_lost += reason == LOSS_LATE_LOAD ? n : 0;
 }
 
-enum step { END, TOLD_MISSED, TOLD_BLIND_MISSED, TOLD_BLIND_FOUND, TOLD_FOUND, MAPPED };
+enum step { END, TOLD_MISSED, TOLD_BLIND_MISSED, TOLD_BLIND_FOUND, TOLD_BLIND_HELD, TOLD_FOUND, MAPPED };
 
 static const struct {
 	const char *name;
@@ -41,6 +41,12 @@ static const struct {
 	{ "told of blindly, and found after it was counted",
 	  { { TOLD_BLIND_MISSED, 1, 0x10000 }, { TOLD_BLIND_FOUND, 1, 0x10000 } },
 	  1 },
+	{ "mapped, then told of blindly while it is held",
+	  { { MAPPED, 1, 0x11000 }, { TOLD_BLIND_HELD, 1, 0x10000 } },
+	  0 },
+	{ "told of blindly while it is held, then mapped",
+	  { { TOLD_BLIND_HELD, 1, 0x10000 }, { MAPPED, 1, 0x11000 } },
+	  0 },
 	{ "two of which one is told of blindly",
 	  { { MAPPED, 1, 0x11000 },
 	    { MAPPED, 2, 0x21000 },
@@ -80,7 +86,7 @@ static const struct {
 
 static void step_take(struct target_lates *lates, enum step step, uint64_t inode, uint64_t base)
 {
-	bool is_blind = step == TOLD_BLIND_MISSED || step == TOLD_BLIND_FOUND;
+	bool is_blind = step == TOLD_BLIND_MISSED || step == TOLD_BLIND_FOUND || step == TOLD_BLIND_HELD;
 	struct target_load load = { .tgid = GONE, .base = base, .time_ns = clock_now_ns(), .is_told = step != MAPPED };
 	struct target_file file = { .id = { .inode = inode } };
 
@@ -91,6 +97,8 @@ static void step_take(struct target_lates *lates, enum step step, uint64_t inode
 		target_lates_told(lates, &load);
 	if (step == TOLD_MISSED || step == TOLD_BLIND_MISSED)
 		target_lates_missed(lates, &load);
+	else if (step == TOLD_BLIND_HELD)
+		target_lates_found(lates, &load, &file);
 	else
 		target_lates_judge(lates, &load, &file, /* has_loader= */ true);
 }
@@ -102,6 +110,9 @@ static void times_test(void)
 	uint64_t now_ns = clock_now_ns();
 
 	step_take(&lates, MAPPED, 1, 0x11000);
+	target_lates_settle(&lates);
+	CHECK_INT_EQ("nobody has looked since whether it is gone", lates.n_events, 0);
+	target_lates_look(&lates);
 	target_lates_settle(&lates);
 	CHECK_INT_IN("mapped", lates.events[0].from_ns, now_ns, clock_now_ns());
 	CHECK_INT_EQ("attached", lates.events[0].to_ns, lates.events[0].from_ns + 1);
@@ -163,6 +174,7 @@ int main(void)
 		n_lost = 0;
 		for (size_t k = 0; k < ARRAY_SIZE(cases[i].steps) && cases[i].steps[k].step != END; k++)
 			step_take(&lates, cases[i].steps[k].step, cases[i].steps[k].inode, cases[i].steps[k].base);
+		target_lates_look(&lates);
 		target_lates_settle(&lates);
 		CHECK_INT_EQ(cases[i].name, n_lost, cases[i].want);
 		CHECK_INT_EQ(cases[i].name, lates.suspects.n, 0);
