@@ -276,7 +276,8 @@ static void check_scenario(struct rig *rig, const struct scenario *s)
 		uint64_t n = i < n_told ? WAITS - 1 - i : 0, waited_ns = i ? kept.right_ns[i - 1] : kept.waited_ns,
 			 first_ns = i ? kept.right_max_ns[i - 1] : kept.waited_max_ns;
 
-		/* A thread that hides and is not off a CPU until it shows itself again (a pause of the machine) is not seen. */
+		/* A thread that hides and is not off a CPU until it shows itself again (a pause of the machine) is not
+		 * seen. */
 		uint64_t none_ns = s->last_does == does_hide && i == s->n - 1 ? 2 * WAIT_NS : 0;
 
 		CHECK_INT_IN(s->name, kept.did_ns[i], n ? (waited_ns - first_ns) * 95 / 100 : 0,
