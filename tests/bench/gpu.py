@@ -44,7 +44,7 @@ KINDS = {
     "fills": (("cudaMemsetAsync",), ("cuMemsetD8Async", "cuMemsetD32Async")),
     "synchronisations": (("cudaStreamSynchronize",), ("cuStreamSynchronize",)),
 }
-FRAMEWORKS = ("cupy", "numba", "jax", "triton")
+FRAMEWORKS = ("cupy", "jax")
 LAUNCHES = 1000
 HOG_CPU = 3
 
