@@ -62,11 +62,31 @@ static void span_append(const struct explain_question *q, uint64_t from_unix_ns,
 	(void)buf_append_text(out, clock_span_text(from_unix_ns, to_unix_ns, q->now_unix_ns).text);
 }
 
-/* Whether an answer is about several machines, which it names then. */
+/* Whether a machine is another than those before it. */
+static bool node_differs(const char **first, const char *node)
+{
+	if (!node || !*node)
+		return false;
+	if (!*first)
+		*first = node;
+	return strcmp(*first, node) != 0;
+}
+
+/* Whether an answer is about several machines. Rows of several files name theirs also where it is one. */
 static bool has_nodes(const Ingero__V1__ExplainReply *reply)
 {
-	return (reply->n_operations && reply->operations[0]->node_told_case) ||
-	       (reply->n_findings && reply->findings[0]->node_told_case);
+	const char *first = NULL;
+	bool differs = false;
+
+	for (size_t i = 0; i < reply->n_sessions; i++)
+		differs |= node_differs(&first, reply->sessions[i]->node);
+	for (size_t i = 0; i < reply->n_operations; i++)
+		differs |= reply->operations[i]->node_told_case && node_differs(&first, reply->operations[i]->node);
+	for (size_t i = 0; i < reply->n_findings; i++)
+		differs |= reply->findings[i]->node_told_case && node_differs(&first, reply->findings[i]->node);
+	for (size_t i = 0; i < reply->n_accounts; i++)
+		differs |= reply->accounts[i]->node_told_case && node_differs(&first, reply->accounts[i]->node);
+	return differs;
 }
 
 /* "ingero-collectord 0.1.0 (session)" */

@@ -17,7 +17,7 @@ struct reply {
 	Ingero__V1__ExplainReply reply;
 	Ingero__V1__Window window;
 	Ingero__V1__Lost lost;
-	Ingero__V1__Session session, *session_list[1];
+	Ingero__V1__Session session, *session_list[2];
 	Ingero__V1__SystemSample peak;
 	Ingero__V1__Finding finding[REPLY_MAX], *finding_list[REPLY_MAX];
 	Ingero__V1__Cause cause[REPLY_MAX];

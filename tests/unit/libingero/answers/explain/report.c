@@ -36,6 +36,40 @@ static void hog(void)
 	(void)reply_hog(&reply);
 }
 
+/* Files that name their machine, of one of them. */
+static void files_of(const char *node, const char *other)
+{
+	static Ingero__V1__Session session;
+	Ingero__V1__Finding *f;
+
+	(void)reply_calm(&reply);
+	f = reply_finding(&reply, "node-7:0123456789abcdef", "memcpy_share", "LOW", "most time went into copies");
+	f->end_unix_ns = AT(200);
+	f->node_told_case = INGERO__V1__FINDING__NODE_TOLD_NODE;
+	f->node = figures_text(node);
+	session = reply.session;
+	session.node = figures_text(other);
+	reply.session.node = figures_text(node);
+	reply.session_list[1] = &session;
+	reply.reply.n_sessions = 2;
+}
+
+static void two_of_one_machine(void)
+{
+	files_of("node-7.example.org", "node-7.example.org");
+}
+
+static void two_machines(void)
+{
+	files_of("node-7.example.org", "node-8.example.org");
+}
+
+static void two_of_one_calm(void)
+{
+	two_of_one_machine();
+	reply.reply.n_findings = 0;
+}
+
 static void quota(void)
 {
 	uint64_t ns[BLAME_VIEW_COUNT] = { [BLAME_VIEW_QUOTA] = 9 * S, [BLAME_VIEW_ON_CPU] = 6 * S };
@@ -282,6 +316,28 @@ static const struct {
 	  "\n"
 	  "every call counted · 12 single calls not kept (ring full: try a larger\n"
 	  "'--ringbuf-size')\n" },
+	{ "two files of one machine", two_of_one_machine, &usual,
+	  "node-7 · 14:00:00 to 14:05:00 · 422 712 calls of 2 processes · 1 LOW\n"
+	  "\n"
+	  "1 LOW  most time went into copies                           14:02:51 to 14:03:20\n"
+	  "  who      python (pid 4711 on node-7.example.org, root)\n"
+	  "  proof    measured on every call, nothing lost · more: ingero explain\n"
+	  "           node-7:012345\n"
+	  "\n"
+	  "every call counted · nothing lost\n" },
+	{ "two machines", two_machines, &usual,
+	  "several machines · 14:00:00 to 14:05:00 · 422 712 calls of 2 processes · 1 LOW\n"
+	  "\n"
+	  "1 LOW  most time went into copies                           14:02:51 to 14:03:20\n"
+	  "  who      python (pid 4711 on node-7.example.org, root)\n"
+	  "  proof    measured on every call, nothing lost · more: ingero explain\n"
+	  "           node-7:012345\n"
+	  "\n"
+	  "every call counted · nothing lost\n" },
+	{ "no problem in two files of one machine", two_of_one_calm, &usual,
+	  "No problem found: 2 processes of root made 422 712 calls with no significant\n"
+	  "delays, from 14:00:00 to 14:05:00 (5 min 0 s), recorded by ingero-collectord\n"
+	  "0.1.0 (session) in 2 runs\n" },
 	{ "behind somebody who is not named", unnamed, &usual,
 	  "node-7 · 14:00:00 to 14:05:00 · 422 712 calls of 2 processes · 1 MEDIUM\n"
 	  "\n"
