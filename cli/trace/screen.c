@@ -337,7 +337,7 @@ static void findings_page_append(const struct trace_screen *screen, const struct
 	size_t n = list ? screen->figures->n_findings : 0;
 
 	if (n == 0)
-		text_paragraph(out, style, "", "No problem found so far.");
+		text_paragraph(out, style, "", "No finding so far.");
 	for (size_t i = 0; i < n; i++) {
 		trace_finding_append_now(list[i], trace_report_explain(screen->setting), style, out);
 		for (size_t k = 0; k < list[i]->n_advice; k++)

@@ -451,6 +451,24 @@ static void screen_test(void)
 	}
 }
 
+/* The page of findings while there is none: in the words of the end of a trace. */
+static void findings_page_test(void)
+{
+	struct text_style style = { .is_utf8 = true, .columns = 80, .rows = 24 };
+	struct trace_setting setting = { .scope = "of alice", .kept = "slow calls and 1 in 64", .start = &start };
+	static struct figures f;
+	struct trace_live live = { .page = TRACE_PAGE_FINDINGS };
+	struct trace_screen screen = {
+		.setting = &setting, .live = &live, .figures = &f.summary, .host = "node-7", .clock = "14:03:21"
+	};
+	CLEANUP(buf_done) struct buf out = BUF_INIT;
+
+	(void)figures_build(&f, 72 * S, calm_ops, NULL, NULL);
+	CHECK_INT_EQ("no finding", trace_screen_append(&screen, &style, &out), 0);
+	CHECK("no finding", strstr(buf_text(&out), "\nNo finding so far.\n"));
+	trace_live_done(&live);
+}
+
 static void report_test(void)
 {
 	struct text_style style = { .is_utf8 = true, .columns = 80 };
@@ -614,6 +632,7 @@ int main(void)
 	meaning_test();
 	advice_test();
 	screen_test();
+	findings_page_test();
 	report_test();
 	start_test();
 	sizes_test();
