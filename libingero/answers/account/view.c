@@ -35,6 +35,7 @@ enum cause_group {
 	GROUP_CHILD,
 	GROUP_DRIVER,
 	GROUP_SLEEP,
+	GROUP_WOKEN, /* what it waits for is unknown, and who ended the wait is known */
 	GROUP_BLOCKED,
 	GROUP_NOT_KNOWN,
 	GROUP_REST, /* causes without a line of their own */
@@ -62,6 +63,7 @@ static const struct {
 	[GROUP_CHILD] = { "waits for a child process", NULL, "" },
 	[GROUP_DRIVER] = { "waits in the GPU driver", NULL, "" },
 	[GROUP_SLEEP] = { "sleeping", NULL, "" },
+	[GROUP_WOKEN] = { "waits to be woken", NULL, "by " },
 	[GROUP_BLOCKED] = { "blocked, reason unknown", "blocked", "" },
 	[GROUP_NOT_KNOWN] = { "not known", NULL, "" },
 	[GROUP_REST] = { "other", NULL, "" },
@@ -161,7 +163,7 @@ static enum cause_group account_group_of(const Ingero__V1__Account *account, con
 	if (part->resource && group_of_class(class) == GROUP_BLOCKED &&
 	    (strcmp(part->resource->kind, "inode") == 0 || strcmp(part->resource->kind, "written") == 0))
 		return GROUP_FILE;
-	return group_of_class(class);
+	return part->by && group_of_class(class) == GROUP_BLOCKED ? GROUP_WOKEN : group_of_class(class);
 }
 
 /* "ffmpeg (8821)", "ffmpeg (8821, bob)", "thread 4711", "a process of bob" */
@@ -385,6 +387,7 @@ static bool is_group_wait(enum cause_group kind)
 	case GROUP_FILE:
 	case GROUP_MEMORY:
 	case GROUP_CHILD:
+	case GROUP_WOKEN:
 	case GROUP_BLOCKED:
 		return true;
 	case GROUP_READY:
