@@ -120,9 +120,17 @@ static void tell(const struct detector_sums *s, const struct detector_facts *fac
 	detector_title(f, f->end_ns ? "was in progress for a long time" : "does not return");
 	detector_evidence(f, "age_ns", f->n_calls ? (double)f->call[0].duration_ns : 0, FINDING_UNIT_NS);
 	if (f->blame_ns[BLAME_LOCK] > f->blame_ns[BLAME_DEVICE]) {
-		detector_advise(f,
-				"see which thread holds the lock: gdb -p %" PRIu32 " -batch -ex 'thread apply all bt'",
-				f->process.tgid);
+		if (f->n_calls && f->call[0].tid)
+			detector_advise(f,
+					"see which thread holds the lock: gdb -p %" PRIu32
+					" -batch -ex 'thread apply all bt'; thread (LWP) %" PRIu32
+					" waits for it, and __data.__owner of its mutex is the thread that holds it",
+					f->process.tgid, f->call[0].tid);
+		else
+			detector_advise(f,
+					"see which thread holds the lock: gdb -p %" PRIu32
+					" -batch -ex 'thread apply all bt'",
+					f->process.tgid);
 		return;
 	}
 	detector_advise(f, "see where its threads are: gdb -p %" PRIu32 " -batch -ex 'thread apply all bt'",

@@ -63,6 +63,12 @@ int main(void)
 			CHECK(cases[i].name,
 			      f->confidence <= cases[i].confidence && f->confidence > cases[i].confidence - 0.01);
 			CHECK_INT_EQ(cases[i].name, f->call[0].tid, 5000);
+			if (cases[i].waits == BLAME_LOCK)
+				CHECK_STR_EQ(
+					cases[i].name, f->advice[0],
+					"see which thread holds the lock: gdb -p 4711 -batch -ex 'thread apply "
+					"all bt'; thread (LWP) 5000 waits for it, and __data.__owner of its mutex is "
+					"the thread that holds it");
 		}
 
 		/* It returns, and has a length: that is no usual one. */
