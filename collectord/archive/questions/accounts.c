@@ -35,6 +35,7 @@ struct accounts_work {
 	const struct accounts_query *query;
 	ARRAY(struct process_accounts) processes;
 	ARRAY(struct chosen) chosen;
+	size_t n_threads; /* that could be chosen */
 };
 
 static void work_done(struct accounts_work *work)
@@ -177,6 +178,7 @@ static int process_choose(struct accounts_work *work, size_t at)
 
 		if (!has_wanted_part(work, p, p->accounts.items[i].tid))
 			continue;
+		work->n_threads++;
 		if (work->query->which == ACCOUNTS_EVERY_THREAD)
 			r = ARRAY_PUSH(&work->chosen, c);
 		else if (c.is_driving && (worst.account == SIZE_MAX || loses_more(&c, &worst)))
@@ -278,7 +280,7 @@ int reader_accounts(struct reader_job *job, const struct read_window *window, co
 		return r;
 	if (work.chosen.n)
 		qsort(work.chosen.items, work.chosen.n, sizeof(*work.chosen.items), chosen_compare);
-	*ret = (struct accounts_answer){ .n_all = work.chosen.n };
+	*ret = (struct accounts_answer){ .n_all = work.chosen.n, .n_threads = work.n_threads };
 	ret->rows = ARENA_NEW_N(arena, Ingero__V1__Account *, MIN(work.chosen.n, query->most) + 1);
 	if (!ret->rows)
 		return -ENOMEM;

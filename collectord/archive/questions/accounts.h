@@ -25,7 +25,8 @@ struct accounts_query {
 struct accounts_answer {
 	Ingero__V1__Account **rows; /* in the arena */
 	size_t n;
-	size_t n_all; /* more than n if `most` was less */
+	size_t n_all;	  /* more than n if `most` was less */
+	size_t n_threads; /* more than n_all if one stands for each process */
 };
 
 /**

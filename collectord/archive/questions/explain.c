@@ -183,6 +183,7 @@ static int accounts_set(struct explain *e, const struct read_window *window)
 
 	e->reply.accounts = answer.rows;
 	e->reply.n_accounts = answer.n;
+	e->reply.more_accounts = (uint32_t)(answer.n_threads - answer.n);
 	return r;
 }
 
@@ -457,6 +458,7 @@ static int scope_set(struct explain *e)
 static int explain_send(struct explain *e)
 {
 	Ingero__V1__ExplainReply *reply = &e->reply;
+	size_t n_threads = reply->n_accounts + reply->more_accounts;
 	int r;
 
 	while ((r = reader_reply(e->job, &reply->base)) == -EMSGSIZE) {
@@ -471,6 +473,7 @@ static int explain_send(struct explain *e)
 		else
 			break;
 		reply->more_findings = (uint32_t)(e->findings.n_all - reply->n_findings);
+		reply->more_accounts = (uint32_t)(n_threads - reply->n_accounts);
 	}
 	return r;
 }

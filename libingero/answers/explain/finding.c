@@ -302,12 +302,12 @@ static void advice_append(const Ingero__V1__Finding *f, size_t most, const struc
 		text_paragraph(out, style, i ? "           " : "  do       ", f->advice[i]);
 }
 
-struct explain_command explain_command(const char *db)
+static struct explain_command command_text(const char *command_name, const char *db)
 {
-	struct explain_command command = { .text = "ingero explain" };
+	struct explain_command command;
 	CLEANUP(buf_done) struct buf text = BUF_INIT;
 
-	(void)buf_append_text(&text, command.text);
+	(void)buf_printf(&text, "ingero %s", command_name);
 	for (const char *p = db; p;) {
 		size_t n = strcspn(p, "\n");
 		CLEANUP(freep) char *name = strndup(p, n);
@@ -319,11 +319,21 @@ struct explain_command explain_command(const char *db)
 		p = p[n] ? p + n + 1 : NULL;
 	}
 	if (db && strlen(db) >= sizeof(command.text) / 2)
-		(void)snprintf(command.text, sizeof(command.text), "ingero explain --db FILE%s",
+		(void)snprintf(command.text, sizeof(command.text), "ingero %s --db FILE%s", command_name,
 			       strchr(db, '\n') ? " --db FILE" : "");
 	else
 		(void)snprintf(command.text, sizeof(command.text), "%s", buf_text(&text));
 	return command;
+}
+
+struct explain_command explain_command(const char *db)
+{
+	return command_text("explain", db);
+}
+
+struct explain_command blame_command(const char *db)
+{
+	return command_text("blame", db);
 }
 
 static void proof_append(const struct explain_finding *e, bool has_more, const struct text_style *style,

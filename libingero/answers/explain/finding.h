@@ -23,6 +23,10 @@ struct explain_command {
 	char text[160];
 };
 /**
+ * blame_command() - "ingero blame", as explain_command()
+ */
+struct explain_command blame_command(const char *db);
+/**
  * explain_command() - "ingero explain", with --db and each of the files; FILE where their names are too long for a line
  * @db: names of files, with a line feed between; NULL: none
  */

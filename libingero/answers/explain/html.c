@@ -167,6 +167,9 @@ int explain_html_append(const struct explain_question *q, const Ingero__V1__Expl
 		r = account_html(reply->accounts[i], out);
 	if (r < 0)
 		return r;
+	if (reply->n_accounts && reply->more_accounts)
+		(void)buf_printf(out, "<p class=\"dim\">and %s, not listed</p>\n",
+				 units_things(reply->more_accounts, "more account", "more accounts").text);
 	if (reply->n_findings) {
 		(void)buf_append_text(out, "<h2>Problems, worst first</h2>\n");
 		findings_html(q, reply, out);

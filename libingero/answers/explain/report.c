@@ -241,11 +241,11 @@ static void machine_line_append(const Ingero__V1__ExplainReply *reply, const str
 }
 
 /* Where the wall clock went: a block for each process, those that lost most first. */
-static int explain_accounts_append(const Ingero__V1__ExplainReply *reply, const struct text_style *style,
-				   struct buf *out)
+static int explain_accounts_append(const struct explain_question *q, const Ingero__V1__ExplainReply *reply,
+				   const struct text_style *style, struct buf *out)
 {
 	size_t most = style->rows ? MIN(MAX(style->rows / ACCOUNT_ROWS, 1u), ACCOUNTS_MOST) : ACCOUNTS_MOST;
-	size_t n = MIN(reply->n_accounts, most);
+	size_t n = MIN(reply->n_accounts, most), n_more = reply->n_accounts - n + reply->more_accounts;
 
 	for (size_t i = 0; i < n; i++) {
 		int r;
@@ -256,9 +256,11 @@ static int explain_accounts_append(const Ingero__V1__ExplainReply *reply, const 
 		if (r < 0)
 			return r;
 	}
-	if (n < reply->n_accounts)
-		text_line(out, style, TEXT_DIM, "and %s; '--json' has all",
-			  units_things(reply->n_accounts - n, "more process", "more processes").text);
+	if (n_more && q->is_forgotten)
+		text_line(out, style, TEXT_DIM, "and %s", units_things(n_more, "more account", "more accounts").text);
+	else if (n_more)
+		text_line(out, style, TEXT_DIM, "and %s; '%s' shows all",
+			  units_things(n_more, "more account", "more accounts").text, blame_command(q->db).text);
 	return 0;
 }
 
@@ -400,7 +402,7 @@ int explain_report_append(const struct explain_question *q, const Ingero__V1__Ex
 	}
 	if (reply->n_findings == 0) {
 		if (!q->is_list && reply->n_accounts) {
-			r = explain_accounts_append(reply, style, out);
+			r = explain_accounts_append(q, reply, style, out);
 			text_line(out, style, TEXT_PLAIN, "%s", "");
 		}
 		explain_head_append(q, reply, style, out);
@@ -408,7 +410,7 @@ int explain_report_append(const struct explain_question *q, const Ingero__V1__Ex
 		explain_head_append(q, reply, style, out);
 		if (!q->is_list && reply->n_accounts) {
 			text_line(out, style, TEXT_PLAIN, "%s", "");
-			r = explain_accounts_append(reply, style, out);
+			r = explain_accounts_append(q, reply, style, out);
 		}
 		text_line(&footer, style, TEXT_PLAIN, "%s", "");
 		explain_footer_append(reply->lost, reply->gaps, reply->n_gaps, q->now_unix_ns, style, &footer);

@@ -201,13 +201,13 @@ static void messages_check(struct store_reader *reader, const struct read_window
 	static const uint32_t launch = 3;
 	const struct {
 		struct accounts_query query;
-		size_t want, want_all;
+		size_t want, want_all, want_threads;
 		uint64_t wall_ms; /* of the first, in a second */
 	} queries[] = {
-		{ { .which = ACCOUNTS_WORST_DRIVING, .most = 9 }, 1, 1, 1000 },
-		{ { .which = ACCOUNTS_EVERY_THREAD, .most = 9 }, 2, 2, 1000 },
-		{ { .which = ACCOUNTS_EVERY_THREAD, .most = 1 }, 1, 2, 1000 },
-		{ { .which = ACCOUNTS_EVERY_THREAD, .most = 9, .ops = &launch, .n_ops = 1 }, 1, 1, 200 },
+		{ { .which = ACCOUNTS_WORST_DRIVING, .most = 9 }, 1, 1, 2, 1000 },
+		{ { .which = ACCOUNTS_EVERY_THREAD, .most = 9 }, 2, 2, 2, 1000 },
+		{ { .which = ACCOUNTS_EVERY_THREAD, .most = 1 }, 1, 2, 2, 1000 },
+		{ { .which = ACCOUNTS_EVERY_THREAD, .most = 9, .ops = &launch, .n_ops = 1 }, 1, 1, 1, 200 },
 	};
 	struct reader_job job = { .reader = reader, .scope = cases[c].scope };
 
@@ -220,6 +220,7 @@ static void messages_check(struct store_reader *reader, const struct read_window
 		CHECK_INT_EQ(cases[c].name, reader_accounts(&job, window, &queries[i].query, &arena, &answer), 0);
 		CHECK_INT_EQ(cases[c].name, answer.n, cases[c].want_s ? queries[i].want : 0);
 		CHECK_INT_EQ(cases[c].name, answer.n_all, cases[c].want_s ? queries[i].want_all : 0);
+		CHECK_INT_EQ(cases[c].name, answer.n_threads, cases[c].want_s ? queries[i].want_threads : 0);
 		if (!answer.n)
 			continue;
 		CHECK(cases[c].name, answer.rows[0]->is_driving);

@@ -86,15 +86,26 @@ static void nothing_found(void)
 
 static void several(void)
 {
+	struct explain_question of_file = question, removed = question;
 	const char *text;
 
+	of_file.db = "x.db";
+	removed.is_forgotten = true;
 	(void)reply_calm(&reply);
 	accounts_make(4);
 	text = told(&question, &wide);
 	CHECK("three", strstr(text, "\n\npython3 4713 ·") && !strstr(text, "python3 4714 ·"));
-	CHECK("and how many more", strstr(text, "\nand 1 more process; '--json' has all\n\nNo finding: "));
+	CHECK("and how many more", strstr(text, "\nand 1 more account; 'ingero blame' shows all\n\nNo finding: "));
 	accounts_make(REPLY_MAX);
-	CHECK("many more", strstr(told(&question, &wide), "\nand 9 more processes; "));
+	CHECK("many more", strstr(told(&question, &wide), "\nand 9 more accounts; "));
+	accounts_make(2);
+	reply.reply.more_accounts = 3; /* other threads */
+	CHECK("threads of these processes", strstr(told(&question, &wide), "\nand 3 more accounts; 'ingero blame' "));
+	CHECK("of a file",
+	      strstr(told(&of_file, &wide), "\nand 3 more accounts; 'ingero blame --db x.db' shows all\n"));
+	CHECK("of a file that is removed", strstr(told(&removed, &wide), "\nand 3 more accounts\n"));
+	accounts_make(4);
+	CHECK("both", strstr(told(&question, &wide), "\nand 4 more accounts; "));
 }
 
 static void findings(void)
@@ -110,7 +121,7 @@ static void findings(void)
 	CHECK("header, account, finding", account && finding && account < finding && text != account);
 	CHECK("one on a low terminal", !strstr(text, "python3 4712 ·"));
 	CHECK("one blank between",
-	      strstr(text, "and 4 more processes; '--json' has all\n\n") && !strstr(text, "\n\n\n"));
+	      strstr(text, "and 4 more accounts; 'ingero blame' shows all\n\n") && !strstr(text, "\n\n\n"));
 }
 
 int main(void)
