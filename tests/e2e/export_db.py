@@ -6,13 +6,14 @@ every number in it fits what Ingero's own program reads it into.
 """
 import json
 import os
+import pathlib
 import re
 import sqlite3
 import subprocess
 import sys
 import tempfile
 
-
+DOCS = pathlib.Path(__file__).resolve().parents[2] / "docs"
 # Source and number as Ingero gives them; it holds both in a byte.
 KNOWN = {"cudaMalloc": (1, 1), "cudaFree": (1, 2), "cudaLaunchKernel": (1, 3), "cudaMemcpy": (1, 4), "cudaStreamSync": (1, 5), "cudaDeviceSync": (1, 6),
          "cudaMemcpyAsync": (1, 7), "cudaMallocManaged": (1, 8), "cudaMemcpy2D": (1, 9), "cudaMemcpy2DAsync": (1, 10), "cudaMemcpyPeer": (1, 11),
@@ -65,6 +66,24 @@ def chains(db):
             yield f"{row[0]}: {row[7]}, at {row[8]} of {begin} to {end}"
 
 
+def shown(db):
+    """The statements that docs show for this file run on it without us."""
+    text = (DOCS / "foreign-files.md").read_text(encoding="utf-8").partition("## The other way: export\n")[2]
+    statements = [found for found in re.findall(r"(?:^    .+\n)+", text, re.M) if found.lstrip().startswith("SELECT")]
+    statements += [found for found in re.findall(r"(?:^    .+\n)+", (DOCS / "sql.md").read_text(encoding="utf-8"), re.M)
+                   if re.search(r"FROM (accounts|waits|events e JOIN stack_traces)\b", found)]
+    if len(statements) != 5:
+        yield f"docs show {len(statements)} statements, wanted 5"
+    for statement in statements:
+        try:
+            rows = db.execute(statement).fetchall()
+        except sqlite3.Error as error:
+            yield f"{statement}: {error}"
+            continue
+        if not rows and "WHERE e.pid" not in statement:
+            yield f"{statement}: no row"
+
+
 def told(cli, path, home):
     answer = json.loads(run(cli, "explain", "--db", path, "--per-process", "--json", home=home))
     calls = [json.loads(line) for line in run(cli, "query", "--db", path, "--limit", "1000000", "--json", home=home).splitlines()]
@@ -99,7 +118,7 @@ def main():
             counted = db.execute("SELECT sum(count), min(count >= stored) FROM event_aggregates").fetchone()
             if counted != (sum(before["counts"].values()), 1):
                 problems.append(f"aggregates count {counted}, want {sum(before['counts'].values())}")
-            problems += [*numbers(db), *chains(db)]
+            problems += [*numbers(db), *chains(db), *shown(db)]
             if db.execute("PRAGMA integrity_check").fetchone() != ("ok",):
                 problems.append("the exported file is damaged")
     sys.exit("\n".join(problems) or 0)
