@@ -11,6 +11,9 @@ struct window_wish {
 	struct clock_time to;
 };
 
+/* In the answer, beside a window that is the default. */
+#define WINDOW_DEFAULT_WORDS(time) "the last " time " ('--since' covers more)"
+
 /* The three rows, bound to a struct window_wish that is a member of the command's FIELDS. */
 #define WINDOW_OPTIONS(member, default_words)                                                                          \
 	OPTION_ROW(DURATION, "since", member.since_ns,                                                                 \

@@ -62,6 +62,7 @@ static int accounts_report(const struct blame_fields *f, const struct ingero *in
 		.now_unix_ns = now_unix_ns,
 		.from_unix_ns = span->from_unix_ns,
 		.to_unix_ns = span->to_unix_ns,
+		.words = f->dbs.n || window_is_given(&f->window) ? NULL : WINDOW_DEFAULT_WORDS("1h"),
 		.op = f->op,
 	};
 

@@ -20,6 +20,7 @@
 #include "libingero/connect/caller.h"
 #include "libingero/render/units.h"
 
+#define SHORTER_LEAST_NS (30 * NSEC_PER_SEC) /* figures that begin so much after the window are all there are */
 #define ID_CHARACTERS "0123456789abcdefABCDEF."
 
 struct explain_fields {
@@ -79,6 +80,21 @@ static const char *contradiction(const struct explain_fields *f, const char *id)
 	return no_id;
 }
 
+/* How the window was chosen; NULL: as asked, or the recording is shorter. */
+static const char *window_words(const struct explain_fields *f, const char *id, const struct ingero_explanation *answer)
+{
+	const Ingero__V1__Window *window = answer->reply->window;
+
+	if (answer->is_last_recorded)
+		return answer->kept_from_unix_ns < answer->from_unix_ns
+			       ? "the last 5m that were recorded ('--from' covers more)"
+			       : "the last that was recorded";
+	if (id || f->is_list || f->last_calls || window_is_given(&f->window))
+		return NULL;
+	return window && window->from_unix_ns > answer->from_unix_ns + SHORTER_LEAST_NS ? NULL
+											: WINDOW_DEFAULT_WORDS("5m");
+}
+
 /* The answer as people read it. Return: 0 or -ENOMEM */
 static int report(const struct explain_fields *f, const char *id, const struct ingero *ingero,
 		  const struct ingero_explanation *answer, struct buf *out)
@@ -89,7 +105,7 @@ static int report(const struct explain_fields *f, const char *id, const struct i
 		.now_unix_ns = answer->asked_unix_ns,
 		.from_unix_ns = answer->from_unix_ns,
 		.to_unix_ns = answer->to_unix_ns,
-		.words = answer->is_last_recorded ? "the last that was recorded" : NULL,
+		.words = window_words(f, id, answer),
 		.kept_from_unix_ns = answer->kept_from_unix_ns,
 		.kept_to_unix_ns = answer->kept_to_unix_ns,
 		.is_chosen = window_is_given(&f->window) || f->last_calls,

@@ -195,7 +195,8 @@ static int query_run(const void *fields, const struct options_rest *rest)
 			   .style = style,
 			   .now_unix_ns = clock_now_unix_ns(),
 			   .db = connect_databases(&f->dbs, &names),
-			   .is_chosen = window_is_given(&f->window) },
+			   .is_chosen = window_is_given(&f->window),
+			   .words = f->dbs.n || window_is_given(&f->window) ? NULL : WINDOW_DEFAULT_WORDS("1h") },
 	};
 	struct ingero *ingero = NULL;
 	int r;

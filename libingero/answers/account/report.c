@@ -40,6 +40,8 @@ static void blame_header_append(const struct account_question *q, const Ingero__
 	CLEANUP(buf_done) struct buf text = BUF_INIT;
 
 	blame_window_append(q, reply, &text);
+	if (q->words)
+		(void)buf_printf(&text, ", %s", q->words);
 	(void)buf_printf(&text, " · %s",
 			 units_things(reply->n_accounts + reply->more_accounts, "account", "accounts").text);
 	if (q->op)

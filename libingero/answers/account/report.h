@@ -11,6 +11,7 @@ struct account_question {
 	uint64_t from_unix_ns; /* start that was asked for; 0: from the beginning */
 	uint64_t to_unix_ns;   /* its end; 0: now */
 	const char *whose;     /* completes "thread": "of alice", "of pid 4711" */
+	const char *words;     /* how the window was chosen, for the header; NULL: as asked */
 	const char *op;	       /* operation whose calls alone are shown; NULL: all parts */
 };
 

@@ -98,6 +98,8 @@ void calls_footer_append(const struct calls *calls, const Ingero__V1__EventsEnd 
 	if (window && window->to_unix_ns)
 		(void)buf_printf(&text, ", %s",
 				 clock_span_text(window->from_unix_ns, window->to_unix_ns, calls->now_unix_ns).text);
+	if (calls->words)
+		(void)buf_printf(&text, ", %s", calls->words);
 	if (calls->is_chosen)
 		window_widened_append(window, calls->now_unix_ns, &wider);
 	if (wider.n)

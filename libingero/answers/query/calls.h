@@ -14,8 +14,9 @@ struct calls {
 	uint64_t now_unix_ns;
 	uint64_t day_unix_ns; /* date of the last line; 0: none */
 	uint64_t n;
-	bool is_chosen; /* the caller gave a time */
-	const char *db; /* --db, for the command that shows one call; NULL: not given */
+	bool is_chosen;	   /* the caller gave a time */
+	const char *words; /* how the window was chosen, for the footer; NULL: as asked */
+	const char *db;	   /* --db, for the command that shows one call; NULL: not given */
 	struct call_table table;
 };
 

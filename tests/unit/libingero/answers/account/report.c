@@ -15,12 +15,16 @@
 static const struct text_style plain = { .is_utf8 = true, .columns = 80 };
 static Ingero__V1__BlameReply reply;
 static Ingero__V1__Window window;
+static const char *words;
 
 static const char *report(const char *op)
 {
-	const struct account_question q = {
-		.now_unix_ns = AT(300), .from_unix_ns = AT(0), .to_unix_ns = AT(300), .whose = "of alice", .op = op
-	};
+	const struct account_question q = { .now_unix_ns = AT(300),
+					    .from_unix_ns = AT(0),
+					    .to_unix_ns = AT(300),
+					    .whose = "of alice",
+					    .words = words,
+					    .op = op };
 	static struct buf out;
 
 	buf_consume(&out, out.n);
@@ -78,6 +82,9 @@ int main(void)
 		     "threads that make less than a fifth of their process's calls:\n"
 		     "python3 4711 · thread 4730 · 1 min 0 s\n"
 		     "  100 %  ▇▇▇▇▇▇▇▇   1m00s  waits for a lock\n");
+	words = "the last 1h";
+	CHECK("a window by default", strstr(report(NULL), "14:00:10 to 14:01:10, the last 1h · 2 accounts\n"));
+	words = NULL;
 	CHECK("in calls of one operation", strstr(report("cudaFree"), " · 2 accounts · in cudaFree alone\n"));
 
 	reply.more_accounts = 7;

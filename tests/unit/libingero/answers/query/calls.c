@@ -109,6 +109,16 @@ static void footer_test(void)
 		     "14:05:00; '--limit' shows more; 'ingero explain ID' shows one\n"
 		     "every call counted · 5 single calls not kept (ring full: try a larger\n"
 		     "'--ringbuf-size')\n");
+
+	buf_consume(&out, out.n);
+	lost.ring_full = 0;
+	end.matched = 3;
+	calls.words = "the last 1h";
+	calls_footer_append(&calls, &end, &plain, &out);
+	CHECK_STR_EQ("of a window by default", buf_text(&out),
+		     "3 recorded calls of 422 712 counted calls, 14:00:00 to 14:05:00, the last 1h;\n"
+		     "'ingero explain ID' shows one\n"
+		     "every call counted · nothing lost\n");
 }
 
 int main(void)
