@@ -239,7 +239,8 @@ static int trace_run(const void *fields, const struct options_rest *rest)
 		.setting = { .scope = t.scope,
 			     .kept = t.kept,
 			     .explain = t.explain,
-			     .names_processes = f->pids.n || rest->argc },
+			     .names_processes = f->pids.n || rest->argc,
+			     .has_program = rest->argc },
 		.program = rest->argc ? rest->argv : NULL,
 	};
 	const char *sentence = contradiction(f, rest);

@@ -24,12 +24,17 @@ static const char *path_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
+const char *library_name(const Ingero__V1__Library *library)
+{
+	return text_or(library->soname, path_name(text_or(library->path, "a library")));
+}
+
 void library_append(struct buf *out, const struct text_style *style, const char *first,
 		    const Ingero__V1__Library *library)
 {
 	CLEANUP(buf_done) struct buf text = BUF_INIT;
 
-	(void)buf_append_text(&text, text_or(library->soname, path_name(text_or(library->path, "a library"))));
+	(void)buf_append_text(&text, library_name(library));
 	if (*text_or(library->layer, ""))
 		(void)buf_printf(&text, " (%s)", library->layer);
 	if (*text_or(library->reason, "")) {

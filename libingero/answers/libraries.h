@@ -6,6 +6,8 @@
 #include "ingero/v1/ingero.pb-c.h"
 #include "libingero/render/text.h"
 
+/** library_name() - Return: its soname; the name of its file where that is not known */
+const char *library_name(const Ingero__V1__Library *library);
 /**
  * library_append() - append one line: "libcudart.so.12 (cuda): 5 operations by session links ...", or why it is not
  * traced

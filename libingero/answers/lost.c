@@ -49,7 +49,14 @@ uint64_t lost_sum(const Ingero__V1__Lost *lost, enum lost_kind kind)
 	return sum;
 }
 
-void lost_append(struct buf *out, const Ingero__V1__Lost *lost)
+static void late_append(struct buf *out, const char *words, const char *late)
+{
+	(void)buf_printf(out, "%.*s", (int)strcspn(words, "(") - 1, words);
+	if (*late)
+		(void)buf_printf(out, " (%s)", late);
+}
+
+void lost_append(struct buf *out, const Ingero__V1__Lost *lost, const char *late)
 {
 	bool is_first = true;
 
@@ -68,8 +75,11 @@ void lost_append(struct buf *out, const Ingero__V1__Lost *lost)
 
 		if (n == 0)
 			continue;
-		(void)buf_printf(out, "%s%s %s", is_first ? "" : " · ", units_count(n).text,
-				 lost_words(&reasons[i], n));
+		(void)buf_printf(out, "%s%s ", is_first ? "" : " · ", units_count(n).text);
+		if (late && strcmp(reasons[i].field, "late_load") == 0)
+			late_append(out, lost_words(&reasons[i], n), late);
+		else
+			(void)buf_append_text(out, lost_words(&reasons[i], n));
 		is_first = false;
 	}
 }

@@ -14,7 +14,11 @@ enum lost_kind {
 
 /** lost_sum() - losses of all reasons of a kind */
 uint64_t lost_sum(const Ingero__V1__Lost *lost, enum lost_kind kind);
-/** lost_append() - append "every call counted · nothing lost", or the losses, separated by " · " */
-void lost_append(struct buf *out, const Ingero__V1__Lost *lost);
+/**
+ * lost_append() - append "every call counted · nothing lost", or the losses, separated by " · "
+ * @late: what to say in parentheses of libraries that were attached late, instead of what to do; "": nothing; NULL:
+ * what to do
+ */
+void lost_append(struct buf *out, const Ingero__V1__Lost *lost, const char *late);
 /** lost_gap_append() - append what is missing of a time, and why: "12 single calls not recorded (...)" */
 void lost_gap_append(struct buf *out, const Ingero__V1__Gap *gap);

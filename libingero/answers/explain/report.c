@@ -29,7 +29,7 @@ void explain_footer_append(const Ingero__V1__Lost *lost, Ingero__V1__Gap *const 
 {
 	CLEANUP(buf_done) struct buf text = BUF_INIT;
 
-	lost_append(&text, lost);
+	lost_append(&text, lost, NULL);
 	text_paragraph(out, style, "", buf_text(&text));
 	for (size_t i = 0; i < n_gaps && i < GAPS_MOST; i++) {
 		const Ingero__V1__Gap *gap = gaps[i];

@@ -18,6 +18,7 @@
 
 #define LINES_AROUND 14u /* usual lines of title, losses and meaning */
 #define ROWS_LEAST 10u
+#define LATES_MOST ((size_t)3) /* names of libraries that were attached late */
 #define LIBRARIES_MOST                                                                                                 \
 	((size_t)6) /* maximum lines before the first figures: a service has attached the libraries of all users */
 
@@ -114,13 +115,46 @@ void trace_report_start(const struct trace_setting *setting, const struct text_s
 	trace_report_problem(start->store, style, out);
 }
 
+static uint64_t late_before_ns(const Ingero__V1__Start *start, const Ingero__V1__Library *library)
+{
+	for (size_t i = 0; start && i < start->n_libraries; i++)
+		if (strcmp(start->libraries[i]->path, library->path) == 0)
+			return start->libraries[i]->late_ns;
+	return 0;
+}
+
+/*
+ * Libraries that were late though this trace started their program: "libnvshmem_host.so.3, for 16 ms". A service has
+ * those of earlier traces, too.
+ */
+static void lates_append(const Ingero__V1__Start *start, const Ingero__V1__Summary *summary, struct buf *text)
+{
+	size_t n = 0;
+
+	if (start && start->more_libraries)
+		return;
+	for (size_t i = 0; i < summary->n_libraries; i++) {
+		const Ingero__V1__Library *library = summary->libraries[i];
+
+		if (library->late_ns <= late_before_ns(start, library) || n++ >= LATES_MOST)
+			continue;
+		(void)buf_printf(text, "%s%s, for %s", n > 1 ? "; " : "", library_name(library),
+				 units_ns(library->late_ns, 0).text);
+	}
+	if (n > LATES_MOST)
+		(void)buf_printf(text, "; %zu more", n - LATES_MOST);
+}
+
 void trace_report_footer(const struct trace_setting *setting, const Ingero__V1__Summary *summary, struct buf *out)
 {
+	CLEANUP(buf_done) struct buf lates = BUF_INIT;
 	uint64_t untimed = 0;
 
 	for (size_t i = 0; i < summary->n_operations; i++)
 		untimed += host_is_source(summary->operations[i]->source) ? 0 : summary->operations[i]->untimed;
-	lost_append(out, summary->lost);
+	if (setting->has_program)
+		lates_append(setting->start, summary, &lates);
+	lost_append(out, summary->lost, setting->has_program ? buf_text(&lates) : NULL);
 	if (summary->n_libraries)
 		not_traced_append(out, summary->libraries, summary->n_libraries);
 	else if (setting->start) /* periodic figures have none */

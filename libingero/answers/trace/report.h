@@ -13,6 +13,7 @@ struct trace_setting {
 	const char *kept;		/* which calls are recorded: "slow calls and 1 in 64" */
 	const Ingero__V1__Start *start; /* NULL before the daemon answered */
 	bool names_processes;		/* only named processes are watched, so others are left out by request */
+	bool has_program;		/* the trace started the watched program itself */
 	size_t n_libraries;		/* attached so far */
 	const char *demo;		/* name of the demo; NULL: a real trace */
 	struct trace_told *told;	/* findings shown as they came; NULL: none were */

@@ -506,6 +506,76 @@ static void report_test(void)
 	CHECK("cut says so", strstr(buf_text(&cut), "The daemon ended early: these are the last figures"));
 }
 
+/*
+ * Libraries that were attached late: advice to let the trace start the program is for traces that did not; such a trace
+ * names the libraries that were late for it, not those of an earlier one.
+ */
+static void late_test(void)
+{
+	static const struct {
+		const char *name;
+		bool has_program;
+		uint64_t late_ns[4], before_ns[4]; /* of each library; as the start told it */
+		const char *want;
+	} rows[] = {
+		{ "others' processes",
+		  false,
+		  { 16 * MS },
+		  { 0 },
+		  "not counted ('ingero trace -- PROGRAM' misses the fewest) · " },
+		{ "its own program", true, { 16 * MS }, { 0 }, "not counted (lib0.so.3, for 16 ms) · " },
+		{ "two",
+		  true,
+		  { 16 * MS, 0, 2 * MS },
+		  { 0 },
+		  "not counted (lib0.so.3, for 16 ms; lib2.so.3, for 2.0 ms) · " },
+		{ "many",
+		  true,
+		  { 16 * MS, 1 * MS, 2 * MS, 3 * MS },
+		  { 0 },
+		  "not counted (lib0.so.3, for 16 ms; lib1.so.3, for 1.0 ms; lib2.so.3, for 2.0 ms; 1 more) · " },
+		{ "one of an earlier trace",
+		  true,
+		  { 9 * S, 16 * MS },
+		  { 9 * S },
+		  "not counted (lib1.so.3, for 16 ms) · " },
+		{ "not known", true, { 0 }, { 0 }, "not counted · " },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		Ingero__V1__Library now[4], before[4], *now_list[4], *before_list[4];
+		Ingero__V1__Start told = start;
+		struct trace_setting setting = {
+			.scope = "of alice", .kept = "all", .start = &told, .has_program = rows[i].has_program
+		};
+		char sonames[4][16], paths[4][16];
+		Ingero__V1__Lost lost = INGERO__V1__LOST__INIT;
+		CLEANUP(buf_done) struct buf out = BUF_INIT;
+		static struct figures f;
+
+		(void)figures_build(&f, 72 * S, calm_ops, NULL, NULL);
+		for (size_t k = 0; k < ARRAY_SIZE(now); k++) {
+			(void)snprintf(sonames[k], sizeof(sonames[k]), "lib%zu.so.3", k);
+			(void)snprintf(paths[k], sizeof(paths[k]), "/lib/%zu", k);
+			now[k] = before[k] = (Ingero__V1__Library)INGERO__V1__LIBRARY__INIT;
+			now[k].soname = before[k].soname = sonames[k];
+			now[k].path = before[k].path = paths[k];
+			now[k].late_ns = rows[i].late_ns[k];
+			before[k].late_ns = rows[i].before_ns[k];
+			now_list[k] = &now[k];
+			before_list[k] = &before[k];
+		}
+		told.libraries = before_list;
+		told.n_libraries = ARRAY_SIZE(before);
+		lost.late_load = 1;
+		f.summary.lost = &lost;
+		f.summary.libraries = now_list;
+		f.summary.n_libraries = ARRAY_SIZE(now);
+		trace_report_footer(&setting, &f.summary, &out);
+		CHECK(rows[i].name, strstr(buf_text(&out), rows[i].want));
+	}
+}
+
 #define WORD_COLUMNS 26u /* "      /proc/1234567/task)": a command is not cut */
 
 /* Figures that no terminal expects: long and hostile names, all the numbers there are. */
@@ -633,6 +703,7 @@ int main(void)
 	advice_test();
 	screen_test();
 	findings_page_test();
+	late_test();
 	report_test();
 	start_test();
 	sizes_test();
