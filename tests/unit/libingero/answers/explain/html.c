@@ -95,6 +95,9 @@ int main(void)
 	CHECK("two processes", count_of(text, "<svg class=\"whole\"") == 2);
 	CHECK("the finding", strstr(text, "<pre>1 HIGH  cudaStreamSynchronize waited for the CPU"));
 	CHECK("no empty line in front", !strstr(text, "<pre>\n"));
+	CHECK("none is left out", !strstr(text, "more account"));
+	reply.reply.more_accounts = 3;
+	CHECK("others", strstr(page(), "<p class=\"dim\">and 3 more accounts, not listed</p>\n<h2>Problems"));
 
 	(void)reply_calm(&reply);
 	accounts_set(1);
