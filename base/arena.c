@@ -47,6 +47,15 @@ char *arena_copy_text(struct arena *arena, const char *text)
 	return p;
 }
 
+size_t arena_bytes(const struct arena *arena)
+{
+	size_t n = 0;
+
+	for (const struct arena_block *block = arena->blocks; block; block = block->next)
+		n += sizeof(*block) + block->room;
+	return n;
+}
+
 void arena_done(struct arena *arena)
 {
 	while (arena->blocks) {

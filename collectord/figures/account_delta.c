@@ -30,6 +30,16 @@ void account_moment_done(struct account_moment *moment)
 	ARRAY_DONE(&moment->waits);
 }
 
+size_t account_moment_bytes(const struct account_moment *moment)
+{
+	size_t n = moment->accounts.room * sizeof(*moment->accounts.items) +
+		   moment->waits.room * sizeof(*moment->waits.items);
+
+	for (size_t i = 0; i < moment->accounts.n; i++)
+		n += moment->accounts.items[i].parts.room * sizeof(*moment->accounts.items[i].parts.items);
+	return n;
+}
+
 static struct account_waited waited_of(const struct account_wait *wait)
 {
 	return (struct account_waited){ .ns = wait->ns,
@@ -98,6 +108,7 @@ int account_moment_take(const struct account *accounts, size_t n_accounts, const
 		account_moment_done(&moment);
 		return r;
 	}
+	ARRAY_FIT(&moment.waits); /* kept for long, and often */
 	if (moment.waits.n)
 		qsort(moment.waits.items, moment.waits.n, sizeof(*moment.waits.items), waited_order);
 	*ret = moment;

@@ -40,6 +40,8 @@ struct account_moment {
 };
 
 void account_moment_done(struct account_moment *moment);
+/** account_moment_bytes() - memory that the copies hold */
+size_t account_moment_bytes(const struct account_moment *moment);
 /** account_moment_take() - copy the values of a moment. Return: 0 or -ENOMEM */
 int account_moment_take(const struct account *accounts, size_t n_accounts, const struct account_wait *waits,
 			size_t n_waits, struct account_moment *ret);

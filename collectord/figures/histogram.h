@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "bpf/record.h"
@@ -23,6 +24,12 @@ struct histogram {
 	}
 
 void histogram_done(struct histogram *h);
+/** histogram_bytes() - memory of its counts */
+static inline size_t histogram_bytes(const struct histogram *h)
+{
+	return (size_t)h->n << h->width;
+}
+
 /** histogram_bucket_low_ns() - smallest duration of a bucket; for HISTOGRAM_BUCKETS the end of the last bucket */
 uint64_t histogram_bucket_low_ns(uint32_t bucket);
 /** histogram_bucket_of() - bucket of a duration, as the kernel half computes it */

@@ -101,6 +101,15 @@ int op_list_copy(struct op_list *list, uint32_t id, const struct op_figures *fig
 	return 0;
 }
 
+size_t op_list_bytes(const struct op_list *list)
+{
+	size_t n = list->used.room * sizeof(list->used.items[0]);
+
+	for (size_t i = 0; i < list->used.n; i++)
+		n += sizeof(*list->used.items[i]) + histogram_bytes(&list->used.items[i]->figures.durations);
+	return n;
+}
+
 void op_list_done(struct op_list *list)
 {
 	for (size_t i = 0; i < list->used.n; i++) {

@@ -55,4 +55,6 @@ const struct op_figures *op_list_find(const struct op_list *list, uint32_t id);
 struct op_used *op_list_take(struct op_list *list, uint32_t id);
 /** op_list_copy() - add a copy of the figures of an operation that is not in the list. Return: 0 or -ENOMEM */
 int op_list_copy(struct op_list *list, uint32_t id, const struct op_figures *figures);
+/** op_list_bytes() - memory that the list holds */
+size_t op_list_bytes(const struct op_list *list);
 void op_list_done(struct op_list *list);

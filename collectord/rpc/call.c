@@ -40,6 +40,7 @@ static void call_detach(struct call *call)
 	if (call->has_lease)
 		quota_end_lease(call->peer->quota_user);
 	call->has_lease = false;
+	call_keep(call, 0);
 	quota_end_call(call->peer->quota_user);
 	call->peer->asked_ns = clock_now_ns();
 	call->peer = NULL;
@@ -143,6 +144,19 @@ bool call_begin_lease(struct call *call)
 		return call->has_lease;
 	call->has_lease = true;
 	return true;
+}
+
+void call_keep(struct call *call, size_t n_bytes)
+{
+	if (!call->peer)
+		return;
+	quota_keep(&call->peer->server->quota, call->peer->quota_user, call->kept_bytes, n_bytes);
+	call->kept_bytes = n_bytes;
+}
+
+bool call_may_keep(const struct call *call, enum quota_need need)
+{
+	return call->peer && quota_may_keep(&call->peer->server->quota, call->peer->quota_user, call->kept_bytes, need);
 }
 
 bool call_must_wait(const struct call *call)

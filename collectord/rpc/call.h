@@ -12,9 +12,11 @@
 
 #include <protobuf-c/protobuf-c.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "proto/frame.h" /* enum call_error */
+#include "rpc/quota.h"	 /* enum quota_need */
 
 struct call;
 
@@ -79,6 +81,10 @@ bool call_park(struct call *call);
  * call_begin_lease() - charge its user with a lease, until the call ends. Return: whether the user may have one more
  */
 bool call_begin_lease(struct call *call);
+/** call_keep() - charge its user with the bytes of figures that this call keeps, instead of what it kept so far */
+void call_keep(struct call *call, size_t n_bytes);
+/** call_may_keep() - whether this call may copy more figures, as quota_may_keep() */
+bool call_may_keep(const struct call *call, enum quota_need need);
 /**
  * call_must_wait() - whether its user has used more than a fair share of the loop's time while other users are
  * connected For work started by timers; requests wait by themselves.

@@ -34,6 +34,7 @@ struct call {
 	bool is_stopping;		     /* the client asked it to finish */
 	bool is_waiting;		     /* found no credit or no room, and was not called back since */
 	bool has_lease;			     /* charged with a lease */
+	size_t kept_bytes;		     /* charged: copies of figures */
 	const struct frame_request *request; /* only while its handler is being called */
 	struct parked *parked;		     /* NULL: not parked */
 

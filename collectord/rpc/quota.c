@@ -16,6 +16,7 @@ struct quota_user {
 	unsigned int n_calls;
 	unsigned int n_leases;
 	size_t queued_bytes;
+	size_t kept_bytes;
 	uint64_t paid_until_ns;	  /* each frame advances it by FRAME_NS */
 	uint64_t worked_until_ns; /* each nanosecond of the loop's time advances it by QUOTA_USER_TIME_SHARE */
 	uint64_t turn;		  /* turn of the loop to which turn_spent_ns belongs */
@@ -100,7 +101,7 @@ void quota_disconnect(struct quota *quota, struct quota_user *user)
 	user->n_connections--;
 	quota->n_connections -= user->uid != 0;
 	quota->n_present -= user->n_connections == 0;
-	assert(user->n_connections || (!user->n_calls && !user->n_leases && !user->queued_bytes));
+	assert(user->n_connections || (!user->n_calls && !user->n_leases && !user->queued_bytes && !user->kept_bytes));
 }
 
 unsigned int quota_connections(const struct quota_user *user)
@@ -164,6 +165,27 @@ bool quota_unqueue(struct quota *quota, struct quota_user *user, size_t n_bytes)
 	user->queued_bytes -= n_bytes;
 	quota->queued_bytes -= n_bytes;
 	return !had_room && quota_has_room(quota, user);
+}
+
+bool quota_may_keep(const struct quota *quota, const struct quota_user *user, size_t mine, enum quota_need need)
+{
+	size_t part = need == QUOTA_SPARE ? 2 : 1;
+
+	if (user->uid == 0)
+		return true;
+	if (need == QUOTA_NEEDED && user->kept_bytes == mine)
+		return true;
+	if (need == QUOTA_SPARE && mine * user->n_leases >= QUOTA_USER_KEPT_BYTES / part)
+		return false;
+	return user->kept_bytes < QUOTA_USER_KEPT_BYTES / part && quota->kept_bytes < QUOTA_TOTAL_KEPT_BYTES / part;
+}
+
+void quota_keep(struct quota *quota, struct quota_user *user, size_t before, size_t now)
+{
+	assert(user->kept_bytes >= before && (user->uid == 0 || quota->kept_bytes >= before));
+	user->kept_bytes += now - before;
+	if (user->uid != 0)
+		quota->kept_bytes += now - before;
 }
 
 enum quota_rate quota_take_frame(struct quota_user *user, uint64_t now_ns, uint64_t *ret_resume_ns)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What one user may hold: connections, calls in flight, leases, bytes queued, frames in a
+ * What one user may hold: connections, calls in flight, leases, bytes queued, copies of figures, frames in a
  * second, time of the loop. Counted per uid, so that opening more connections gains nothing, and in
  * total, since one user can command many uids (user namespaces). Every charge has
  * its refund.
@@ -22,7 +22,7 @@ struct quota_user;
 #define QUOTA_USER_FRAMES_PER_S 2000
 #define QUOTA_USER_FRAMES_BURST 4000
 #define QUOTA_CONNECT_FRAMES 10 /* a connection costs what so many frames do */
-#define QUOTA_USER_LEASES 16	/* each remembers the figures it began with, up to some MiB */
+#define QUOTA_USER_LEASES 16	/* each keeps copies of figures */
 /*
  * Of the time of the loop one user may take a quarter, as soon as another is there: what a frame costs
  * differs a hundredfold. The rest is for capture and for others; two who take all they may leave half.
@@ -39,6 +39,12 @@ struct quota_user;
 #define QUOTA_TOTAL_CONNECTIONS 512
 #define QUOTA_TOTAL_QUEUED_BYTES (32u * 1024 * 1024)
 #define QUOTA_USER_RESERVED_BYTES (64u * 1024) /* has every user, whatever the others have queued */
+/*
+ * Copies of figures, to be subtracted from later ones: those of when a trace began, and of its last seconds. 46
+ * processes with 128 waits each are 0.4 MiB a copy. Root has no limit.
+ */
+#define QUOTA_USER_KEPT_BYTES (24u * 1024 * 1024)
+#define QUOTA_TOTAL_KEPT_BYTES (64u * 1024 * 1024)
 
 struct quota {
 	struct quota_user **users; /* owned; those without connections stay until their rate has recovered */
@@ -48,7 +54,8 @@ struct quota {
 	unsigned int n_connections;   /* likewise */
 	unsigned int n_present;	      /* users that have a connection */
 	size_t queued_bytes;
-	uint64_t turn; /* of the loop, counted by the server */
+	size_t kept_bytes; /* of all users but root */
+	uint64_t turn;	   /* of the loop, counted by the server */
 };
 
 #define QUOTA_INIT                                                                                                     \
@@ -83,6 +90,19 @@ bool quota_has_room(const struct quota *quota, const struct quota_user *user);
 void quota_queue(struct quota *quota, struct quota_user *user, size_t n_bytes);
 /** quota_unqueue() - Return: whether room has just come back, for this user or for all */
 bool quota_unqueue(struct quota *quota, struct quota_user *user, size_t n_bytes);
+
+enum quota_need {
+	QUOTA_NEEDED, /* the answer is wrong or late without the copy */
+	QUOTA_SPARE,  /* the answer is only coarser: half of the bytes, and each trace of the user has the same share */
+};
+/**
+ * quota_may_keep() - whether another copy of figures may be kept for a call; the last one may overshoot
+ * @mine: bytes that this call is charged with. A user whose other calls keep nothing may have what is needed in any
+ *        case.
+ */
+bool quota_may_keep(const struct quota *quota, const struct quota_user *user, size_t mine, enum quota_need need);
+/** quota_keep() - a call that was charged with @before bytes of copies keeps @now */
+void quota_keep(struct quota *quota, struct quota_user *user, size_t before, size_t now);
 
 enum quota_rate {
 	QUOTA_RATE_OK,

@@ -37,7 +37,17 @@ static void oldest_drop(struct recent *recent)
 	memmove(&recent->steps[0], &recent->steps[1], --recent->n * sizeof(recent->steps[0]));
 }
 
-int recent_step(struct recent *recent, const struct rpc_context *context, const struct call_identity *identity)
+size_t recent_bytes(const struct recent *recent)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < recent->n; i++)
+		n += recent->steps[i].bytes;
+	return n;
+}
+
+int recent_step(struct recent *recent, const struct rpc_context *context, const struct call_identity *identity,
+		bool has_room)
 {
 	const struct source *source = context->capture->source;
 	uint64_t now_ns = source->ops->now_ns(source), step_ns = recent->span_ns / STEPS_A_SPAN;
@@ -47,6 +57,8 @@ int recent_step(struct recent *recent, const struct rpc_context *context, const 
 		return 0;
 	while (recent->n == RECENT_STEPS || (recent->n > 1 && is_old_enough(recent, &recent->steps[1], now_ns)))
 		oldest_drop(recent);
+	if (!has_room)
+		return 0;
 	r = since_take(context, identity, &recent->steps[recent->n]);
 	recent->n += r == 0;
 	return r;

@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -28,7 +29,11 @@ void recent_done(struct recent *recent);
  */
 const struct since *recent_since(const struct recent *recent, const struct since *start, uint64_t now_ns);
 /**
- * recent_step() - keep a copy, if the last step is old enough; drop copies that are no longer needed. Return: 0 or
- * -ENOMEM
+ * recent_step() - keep a copy, if the last step is old enough; drop copies that are no longer needed
+ * @has_room: false: no copy is kept, and answers cover a longer time, from the nearest copy that is left
+ * Return: 0 or -ENOMEM
  */
-int recent_step(struct recent *recent, const struct rpc_context *context, const struct call_identity *identity);
+int recent_step(struct recent *recent, const struct rpc_context *context, const struct call_identity *identity,
+		bool has_room);
+/** recent_bytes() - memory that the copies hold */
+size_t recent_bytes(const struct recent *recent);

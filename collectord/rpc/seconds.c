@@ -24,6 +24,11 @@ void seconds_done(struct seconds *s)
 	ARRAY_DONE(&s->pieces);
 }
 
+size_t seconds_bytes(const struct seconds *s)
+{
+	return since_bytes(&s->since) + arena_bytes(&s->arena);
+}
+
 Ingero__V1__Summary *seconds_pending(const struct seconds *s)
 {
 	return s->n_told < s->pieces.n ? s->pieces.items[s->n_told] : NULL;

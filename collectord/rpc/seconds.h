@@ -28,6 +28,8 @@ struct seconds {
 };
 
 void seconds_done(struct seconds *seconds);
+/** seconds_bytes() - memory of the copies and of the pieces */
+size_t seconds_bytes(const struct seconds *seconds);
 /** seconds_pending() - the next piece to be told; NULL: none is left, the next second can be built */
 Ingero__V1__Summary *seconds_pending(const struct seconds *seconds);
 /** seconds_is_empty() - nothing was called in what was built, and it took no time: it need not be told, and is dropped

@@ -80,6 +80,19 @@ void since_restart(struct since *since, const struct rpc_context *context)
 		since->bystander_calls = probe_set_bystander_calls(context->capture->probes);
 }
 
+size_t since_bytes(const struct since *since)
+{
+	size_t n = since->n_processes * sizeof(*since->processes);
+
+	for (size_t i = 0; i < since->n_processes; i++) {
+		const struct since_process *p = &since->processes[i];
+
+		n += op_list_bytes(&p->ops) + p->behind.room * sizeof(*p->behind.items) +
+		     account_moment_bytes(&p->accounts);
+	}
+	return n;
+}
+
 int since_take(const struct rpc_context *context, const struct call_identity *identity, struct since *ret_since)
 {
 	struct since since = { .processes = NULL };
@@ -107,6 +120,7 @@ int since_take(const struct rpc_context *context, const struct call_identity *id
 	}
 	since_restart(&since, context);
 	since.watched_ns = since.since_ns;
+	since.bytes = since_bytes(&since);
 	*ret_since = since;
 	return 0;
 }

@@ -30,6 +30,7 @@ struct since {
 	uint64_t watched_ns;		 /* when who asks began to watch: what was lost before that is no loss of his */
 	struct since_process *processes; /* by id */
 	size_t n_processes;
+	size_t bytes; /* since_bytes() when it was taken, or measured again */
 	uint64_t losses[LOSS_COUNT];
 	uint64_t refused;
 	uint64_t bystander_calls;
@@ -39,6 +40,8 @@ struct since {
 /** since_take() - remember now, of processes that the identity may see. Return: 0 or -ENOMEM */
 int since_take(const struct rpc_context *context, const struct call_identity *identity, struct since *ret_since);
 void since_done(struct since *since);
+/** since_bytes() - memory that the copies hold */
+size_t since_bytes(const struct since *since);
 
 /**
  * since_note() - a process that came later: it had nothing then

@@ -102,6 +102,12 @@ static void trace_fail(struct trace *t, const char *what, int r)
 	call_fail(call, CALL_ERROR_INTERNAL, "%s (%s)", what, strerror(-r));
 }
 
+static void kept_charge(struct trace *t)
+{
+	if (t->call)
+		call_keep(t->call, t->since.bytes + t->seconds_bytes + recent_bytes(&t->recent));
+}
+
 /* ---- figures, each period ---- */
 
 static int figures_piece(Ingero__V1__Summary *piece, void *data)
@@ -125,7 +131,11 @@ static int recent_send(struct trace *t, const struct scope *scope)
 		return 0;
 	r = answer_summary(t->context, scope, since, &(struct answer_seen){ .call = t->call, .is_recent = true },
 			   recent_piece, t);
-	return r == 0 ? recent_step(&t->recent, t->context, call_identity(t->call)) : r;
+	if (r < 0)
+		return r;
+	r = recent_step(&t->recent, t->context, call_identity(t->call), call_may_keep(t->call, QUOTA_SPARE));
+	kept_charge(t);
+	return r;
 }
 
 static void figures_fired(uv_timer_t *timer)
@@ -181,7 +191,7 @@ static void second_take(struct trace *t)
 {
 	const struct scope scope = trace_scope(t);
 
-	if (seconds_send(t) < 0 || t->is_ending || call_must_wait(t->call))
+	if (seconds_send(t) < 0 || t->is_ending || call_must_wait(t->call) || !call_may_keep(t->call, QUOTA_NEEDED))
 		(void)seconds_pass(&t->seconds, t->context,
 				   &scope); /* otherwise the longest call would be the bound of its bucket */
 	else
@@ -196,6 +206,8 @@ void trace_second(struct trace *t)
 	if (t->state != TRACE_RUNNING || !t->has_seconds)
 		return;
 	second_take(t);
+	t->seconds_bytes = seconds_bytes(&t->seconds);
+	kept_charge(t);
 	call_charge(t->call, before_ns);
 }
 
@@ -357,6 +369,8 @@ static int trace_start(struct trace *t, const Ingero__V1__TraceRequest *request)
 	if (r < 0)
 		return r;
 	t->seconds.since.since_ns = t->since.since_ns; /* both count from the same time */
+	t->seconds_bytes = seconds_bytes(&t->seconds);
+	kept_charge(t);
 	memcpy(t->lost_sent.losses, t->since.losses, sizeof(t->since.losses));
 	t->lost_sent.refused = t->since.refused;
 	t->lost_sent.watched_ns = t->since.watched_ns;
@@ -386,6 +400,14 @@ void rpc_trace_trace(struct call *call, const Ingero__V1__TraceRequest *request)
 	if (!call_begin_lease(call)) {
 		call_fail(call, CALL_ERROR_QUOTA, "you have %d traces running, which is the limit; end one of them",
 			  QUOTA_USER_LEASES);
+		return;
+	}
+	if (!call_may_keep(call, QUOTA_NEEDED)) {
+		call_fail(call, CALL_ERROR_QUOTA,
+			  "no room to note the figures at the start (running traces keep at most %u MiB for one user, "
+			  "%u MiB "
+			  "for all); end one of your traces, or try again later",
+			  QUOTA_USER_KEPT_BYTES / 1024 / 1024, QUOTA_TOTAL_KEPT_BYTES / 1024 / 1024);
 		return;
 	}
 

@@ -42,6 +42,7 @@ struct trace {
 	bool is_ending;	  /* the last of them is told with the summary */
 	bool told_last;	  /* it was built */
 	struct seconds seconds;
+	size_t seconds_bytes; /* seconds_bytes() when last measured */
 	struct recent recent;
 	uint64_t figures_period_ms;
 	uint64_t duration_ms;

@@ -244,8 +244,55 @@ static void test_connect_rate(void)
 		     0);
 }
 
+/* Copies of figures: what is needed has a limit, what can be done without half of that, and a share for each trace. */
+static void test_kept_bytes(void)
+{
+	enum { ALL = QUOTA_USER_KEPT_BYTES, HALF = ALL / 2, TOTAL = QUOTA_TOTAL_KEPT_BYTES };
+	static const struct {
+		const char *name;
+		uint32_t uid;
+		size_t mine, others_of_user, of_others;
+		unsigned int n_leases;
+		bool needed, spare;
+	} rows[] = {
+		{ "nothing yet", 1000, 0, 0, 0, 1, true, true },
+		{ "a byte below half", 1000, HALF - 1, 0, 0, 1, true, true },
+		{ "half", 1000, HALF, 0, 0, 1, true, false },
+		{ "a trace alone has what it needs", 1000, ALL, 0, 0, 1, true, false },
+		{ "half of the half, of two traces", 1000, HALF / 2, 0, 0, 2, true, false },
+		{ "less than its share of two", 1000, HALF / 2 - 1, HALF / 2, 0, 2, true, true },
+		{ "half, most in other traces", 1000, 1, HALF - 1, 0, 2, true, false },
+		{ "all, in other traces", 1000, 0, ALL, 0, 2, false, false },
+		{ "all, in two traces", 1000, HALF, HALF, 0, 2, false, false },
+		{ "half is with others", 1000, 0, 1, TOTAL / 2, 2, true, false },
+		{ "all is with others", 1000, 0, 1, TOTAL, 2, false, false },
+		{ "all is with others, and the first copy", 1000, 0, 0, TOTAL, 1, true, false },
+		{ "root", 0, ALL, ALL, TOTAL, 2, true, true },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		CLEANUP(quota_done) struct quota quota = QUOTA_INIT;
+		struct quota_user *user, *other;
+
+		CHECK_INT_EQ("connect", quota_connect(&quota, rows[i].uid, NOW_NS, &user), 0);
+		CHECK_INT_EQ("connect", quota_connect(&quota, 2000, NOW_NS, &other), 0);
+		for (unsigned int k = 0; k < rows[i].n_leases; k++)
+			CHECK("a lease", quota_begin_lease(user));
+		quota_keep(&quota, user, 0, rows[i].mine);
+		quota_keep(&quota, user, 0, rows[i].others_of_user);
+		quota_keep(&quota, other, 0, rows[i].of_others);
+		CHECK_INT_EQ(rows[i].name, quota_may_keep(&quota, user, rows[i].mine, QUOTA_NEEDED), rows[i].needed);
+		CHECK_INT_EQ(rows[i].name, quota_may_keep(&quota, user, rows[i].mine, QUOTA_SPARE), rows[i].spare);
+		quota_keep(&quota, other, rows[i].of_others, 0);
+		quota_keep(&quota, user, rows[i].mine, 0);
+		quota_keep(&quota, user, rows[i].others_of_user, 0);
+		CHECK_INT_EQ("all is refunded", quota.kept_bytes, 0);
+	}
+}
+
 int main(void)
 {
+	test_kept_bytes();
 	test_connect_rate();
 	test_leases();
 	test_reserved_bytes();
