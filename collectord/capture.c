@@ -266,6 +266,8 @@ int capture_start(struct capture *c, const struct capture_wish *wish)
 	if (r == 0)
 		hold_open(&c->hold, c->loop, c->targets, &hold_events, c);
 	if (r == 0)
+		r = graces_open(&c->graces, c->loop);
+	if (r == 0)
 		r = discover_open(&c->discover, c->probes, c->targets, c->leases);
 	if (r == 0)
 		r = kernel_open(c->loop, c->probes, wish->ring_bytes, &source_sinks, c, &c->source);
@@ -356,6 +358,7 @@ void capture_close(struct capture *c)
 	if (c->source)
 		c->source->ops->close(c->source);
 	c->source = NULL;
+	graces_close(&c->graces);
 	discover_close(&c->discover);
 	target_set_close(c->targets);
 	c->targets = NULL;

@@ -12,6 +12,7 @@
 
 #include "events/sink.h"
 #include "probes/discover.h"
+#include "probes/graces.h"
 #include "probes/hold.h"
 #include "probes/probe_set.h"
 
@@ -60,6 +61,7 @@ struct capture {
 	struct child *parser;
 	struct discover discover;
 	struct hold hold;
+	struct graces graces;
 	struct host *host;
 	uint64_t settled_ns;
 };

@@ -6,7 +6,6 @@
 #include <errno.h>
 
 #include "base/array.h"
-#include "base/grace.h"
 #include "base/log.h"
 
 /* Gone processes that a lease still covers, at most; the oldest are forgotten, with their figures. */
@@ -262,14 +261,13 @@ int lease_add(struct lease_set *set, const struct lease_wish *wish, struct lease
 	return 0;
 }
 
-void lease_hold_end(struct lease_set *set, struct lease *lease)
+bool lease_hold_end(struct lease_set *set, struct lease *lease)
 {
 	if (!(lease->each.flags & WISH_HOLD))
-		return;
+		return false;
 	lease->each.flags &= ~WISH_HOLD;
 	(void)names_apply(set, lease); /* a process may be gone already */
-	if (!lease_is_over(lease))
-		(void)grace_wait();
+	return !lease_is_over(lease);
 }
 
 void lease_remove(struct lease_set *set, struct lease *lease)

@@ -48,9 +48,10 @@ size_t lease_set_count(const struct lease_set *leases);
 int lease_add(struct lease_set *leases, const struct lease_wish *wish, struct lease **ret_lease);
 /**
  * lease_hold_end() - stop no more processes for this lease, which continues
- * When it returns, the ring has the records of all processes that were stopped.
+ * Return: whether a program of the kernel half that runs now may still stop one: after a grace period the ring has the
+ * records of all processes that were stopped
  */
-void lease_hold_end(struct lease_set *leases, struct lease *lease);
+bool lease_hold_end(struct lease_set *leases, struct lease *lease);
 /** lease_remove() - end a lease; NULL is allowed */
 void lease_remove(struct lease_set *leases, struct lease *lease);
 /**

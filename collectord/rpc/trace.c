@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grace.h"
 #include "base/log.h"
 #include "capture.h"
 #include "clock.h"
@@ -76,6 +77,7 @@ static void trace_over(struct trace *t)
 
 	if (t->lease)
 		(void)capture_let_go(t->context->capture, t->lease);
+	graces_forget(&t->context->capture->graces, t);
 	t->state = TRACE_OVER;
 	t->call = NULL;
 	if (t->lease)
@@ -232,7 +234,8 @@ static int summary_piece(Ingero__V1__Summary *piece, void *data)
 	return trace_reply(data, INGERO__V1__TRACE_REPLY__BODY_SUMMARY, piece);
 }
 
-static void summary_send(struct trace *t)
+/* @since_ns: when work began that no turn of a connection is charged with; 0: there is none */
+static void summary_send(struct trace *t, uint64_t since_ns)
 {
 	struct scope scope = trace_scope(t);
 	const struct answer_seen seen = { .call = t->call,
@@ -251,6 +254,8 @@ static void summary_send(struct trace *t)
 	r = seconds_end(t);
 	if (r == 0)
 		r = answer_summary(t->context, &scope, &t->since, &seen, summary_piece, t);
+	if (since_ns)
+		call_charge(t->call, since_ns);
 	if (r == -ENOBUFS)
 		return; /* the rest is sent when the client has read some */
 	if (r < 0) {
@@ -262,14 +267,9 @@ static void summary_send(struct trace *t)
 	call_end(call);
 }
 
-static void trace_finish(struct trace *t)
+/* No process is held from here on: reading the rings gives all that are held. */
+static void trace_settle(struct trace *t, uint64_t since_ns)
 {
-	if (t->state == TRACE_FINISHING || t->state == TRACE_OVER)
-		return;
-	/* No process is held from here on: reading the rings gives all that are held. */
-	if (t->lease)
-		lease_hold_end(t->context->capture->leases, t->lease);
-	t->is_ending = true;
 	context_settle(t->context); /* detectors run up to now */
 	if (t->lease)
 		(void)capture_let_go(t->context->capture, t->lease);
@@ -277,7 +277,31 @@ static void trace_finish(struct trace *t)
 	trace_loss_send(t);
 	trace_left_out_look(t);
 	t->state = TRACE_FINISHING;
-	summary_send(t);
+	summary_send(t, since_ns);
+}
+
+static void hold_ended(void *data)
+{
+	trace_settle(data, clock_spent_ns());
+}
+
+/* Return: whether processes may still be held, so that hold_ended() has to be called, after a grace period */
+static bool trace_end_begin(struct trace *t)
+{
+	t->is_ending = true;
+	return t->lease && lease_hold_end(t->context->capture->leases, t->lease);
+}
+
+static void trace_finish(struct trace *t)
+{
+	if (t->is_ending || t->state == TRACE_OVER)
+		return;
+	if (trace_end_begin(t)) {
+		if (graces_request(&t->context->capture->graces, hold_ended, t) == 0)
+			return;
+		(void)grace_wait();
+	}
+	trace_settle(t, 0);
 }
 
 static void duration_fired(uv_timer_t *timer)
@@ -322,7 +346,7 @@ static void call_drained(struct call *call, void *data)
 
 	(void)call;
 	if (t->state == TRACE_FINISHING)
-		summary_send(t);
+		summary_send(t, 0);
 	else if (t->state == TRACE_RUNNING)
 		(void)seconds_send(t);
 }
@@ -455,10 +479,29 @@ unsigned int trace_hub_count(const struct trace_hub *hub, const struct call_iden
 	return n;
 }
 
+/* At once, for the loop ends: one grace period for all, also for those that wait for one. */
 void trace_hub_finish(struct trace_hub *hub)
 {
+	bool must_wait = false;
+
+	for (size_t i = 0; i < hub->traces.n; i++) {
+		struct trace *t = hub->traces.items[i];
+
+		if (t->is_ending) {
+			must_wait |= t->state != TRACE_FINISHING;
+			continue;
+		}
+		must_wait |= trace_end_begin(t);
+	}
+	if (must_wait)
+		(void)grace_wait();
 	/* A trace that ends leaves the list, possibly at once. */
-	for (size_t i = hub->traces.n; i-- > 0;)
-		if (i < hub->traces.n)
-			trace_finish(hub->traces.items[i]);
+	for (size_t i = hub->traces.n; i-- > 0;) {
+		struct trace *t = i < hub->traces.n ? hub->traces.items[i] : NULL;
+
+		if (!t || t->state == TRACE_FINISHING)
+			continue;
+		graces_forget(&t->context->capture->graces, t);
+		trace_settle(t, 0);
+	}
 }

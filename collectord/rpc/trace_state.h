@@ -39,7 +39,7 @@ struct trace {
 	bool wants_events;
 	bool has_timers;
 	bool has_seconds; /* figures of each are wanted */
-	bool is_ending;	  /* the last of them is told with the summary */
+	bool is_ending;	  /* the last of them is told with the summary; its holds may still be ending */
 	bool told_last;	  /* it was built */
 	struct seconds seconds;
 	size_t seconds_bytes; /* seconds_bytes() when last measured */
