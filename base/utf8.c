@@ -50,6 +50,12 @@ bool utf8_is_control(uint32_t code)
 	return code < 0x20 || (code >= 0x7f && code < 0xa0);
 }
 
+bool utf8_is_direction(uint32_t code)
+{
+	return code == 0x200e || code == 0x200f || (code >= 0x202a && code <= 0x202e) ||
+	       (code >= 0x2066 && code <= 0x2069) || code == 0x061c || code == 0xfeff;
+}
+
 void utf8_scrub(char *text)
 {
 	char *to = text;
@@ -57,7 +63,7 @@ void utf8_scrub(char *text)
 
 	for (size_t n = strlen(text), taken; n > 0; text += taken, n -= taken) {
 		taken = utf8_decode(text, n, &code);
-		if (utf8_is_control(code) || code == UTF8_REPLACEMENT) {
+		if (utf8_is_control(code) || utf8_is_direction(code) || code == UTF8_REPLACEMENT) {
 			*to++ = '?';
 		} else {
 			memmove(to, text, taken);

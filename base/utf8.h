@@ -28,7 +28,10 @@ size_t utf8_decode(const char *text, size_t n, uint32_t *ret_code);
 /** utf8_is_control() - whether a terminal may obey the character: C0, DEL and C1 */
 bool utf8_is_control(uint32_t code);
 
-/** utf8_scrub() - in place: control characters and invalid bytes become '?' */
+/** utf8_is_direction() - whether the character has no width and changes the direction of the text after it */
+bool utf8_is_direction(uint32_t code);
+
+/** utf8_scrub() - in place: control characters, characters of direction and invalid bytes become '?' */
 void utf8_scrub(char *text);
 
 /** utf8_append() - append n bytes of text; invalid bytes become U+FFFD */

@@ -6,17 +6,10 @@
 
 #include "base/utf8.h"
 
-/* Zero-width characters that change the direction of the text after them. */
-static bool code_is_direction(uint32_t code)
-{
-	return code == 0x200e || code == 0x200f || (code >= 0x202a && code <= 0x202e) ||
-	       (code >= 0x2066 && code <= 0x2069) || code == 0x061c || code == 0xfeff;
-}
-
 /* Columns of a character, or -1 when it must not reach a terminal. */
 static int code_columns(uint32_t code)
 {
-	if (utf8_is_control(code) || code == UTF8_REPLACEMENT || code_is_direction(code))
+	if (utf8_is_control(code) || code == UTF8_REPLACEMENT || utf8_is_direction(code))
 		return -1;
 	return code < 0x7f ? 1 : wcwidth((wchar_t)code);
 }

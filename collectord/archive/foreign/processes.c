@@ -12,6 +12,8 @@
 #include <sqlite3.h>
 #include <string.h>
 
+#include "base/utf8.h"
+
 uint32_t foreign_node(struct foreign_file *f, const char *name)
 {
 	const char *copy;
@@ -190,6 +192,12 @@ static void numberings_done(struct numberings *numberings)
 	ARRAY_DONE(&numberings->nodes);
 }
 
+static void name_read(sqlite3_stmt *statement, int column, struct foreign_process *p)
+{
+	foreign_text(statement, column, p->comm, sizeof(p->comm));
+	utf8_scrub(p->comm);
+}
+
 static int row_count(struct foreign_file *f, struct numberings *numberings, struct sqlite3_stmt *statement)
 {
 	char text[FOREIGN_NAME_BYTES];
@@ -213,7 +221,7 @@ static int row_count(struct foreign_file *f, struct numberings *numberings, stru
 	if (!p->process.first_unix_ns || row.start_unix_ns < p->process.first_unix_ns)
 		p->process.first_unix_ns = row.start_unix_ns;
 	if (!*p->comm)
-		foreign_text(statement, 7, p->comm, sizeof(p->comm));
+		name_read(statement, 7, p);
 	if (!f->first_unix_ns || row.start_unix_ns < f->first_unix_ns)
 		f->first_unix_ns = row.start_unix_ns;
 	f->last_unix_ns = MAX(f->last_unix_ns, row.start_unix_ns);
@@ -318,7 +326,7 @@ static int names_load(struct foreign_file *f)
 			named = p ? p : named;
 		}
 		if (n_nodes == 1 && !*named->comm)
-			foreign_text(statement, 1, named->comm, sizeof(named->comm));
+			name_read(statement, 1, named);
 	}
 	return r;
 }

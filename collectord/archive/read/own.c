@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/utf8.h"
 
 int own_damaged(struct own_file *own, char kind, int64_t id, uint32_t boot, uint64_t t0, uint64_t t1, uint64_t n)
 {
@@ -198,6 +199,7 @@ static void program_read_row(sqlite3_stmt *s, struct program *ret)
 		const char *text = (const char *)sqlite3_column_text(s, 11 + (int)i);
 
 		(void)snprintf((char *)ret + texts[i].place, texts[i].bytes, "%s", text ? text : "");
+		utf8_scrub((char *)ret + texts[i].place);
 	}
 	ret->cgroup_id = (uint64_t)sqlite3_column_int64(s, 14);
 	ret->rank = number_of(s, 15);
@@ -225,6 +227,7 @@ static void process_read(struct own_file *own, sqlite3_stmt *s, struct own_proce
 	if (sqlite3_column_type(s, 10) != SQLITE_NULL)
 		ret->row.gone_unix_ns = own_unix(boot, (uint64_t)sqlite3_column_int64(s, 10));
 	(void)snprintf(ret->comm, sizeof(ret->comm), "%s", comm ? comm : "");
+	utf8_scrub(ret->comm); /* stored as the process chose it */
 	ret->row.comm = ret->comm;
 	program_read_row(s, &ret->row.program);
 	ret->row.id = own->first_process + ret->id;

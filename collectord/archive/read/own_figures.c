@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/utf8.h"
 #include "archive/read/own.h"
 
 struct piece {
@@ -310,6 +311,7 @@ static int accounts_fill(struct own_file *own, const struct figures_blob *blob, 
 		if (row.wait.waker_tgid && is_hidden(own, row.wait.waker_uid))
 			waker_hide(&row.wait);
 		row.wait.waker_comm[sizeof(row.wait.waker_comm) - 1] = '\0';
+		utf8_scrub(row.wait.waker_comm);
 		row.wait.name[sizeof(row.wait.name) - 1] = '\0';
 		row.wait.device_name[sizeof(row.wait.device_name) - 1] = '\0';
 		if (row.process)
@@ -342,6 +344,7 @@ static int bucket_fill(struct own_file *own, const struct figures_blob *blob, st
 		else
 			for (size_t k = 0; k + 1 < sizeof(row.comm); k++)
 				row.comm[k] = b->comm[k];
+		utf8_scrub(row.comm);
 		if (row.process)
 			r = ARRAY_PUSH(&rows->behind, row);
 	}

@@ -48,6 +48,12 @@ static const struct {
 	  "\xc2\x9b"
 	  "2J\xc2\xa0",
 	  "?2J\xc2\xa0" },
+	{ "another direction",
+	  "a\xe2\x80\xae"
+	  "b\xd8\x9c",
+	  "a\xe2\x80\xae"
+	  "b\xd8\x9c",
+	  "a?b?" },
 	{ "bytes that are none", "a\xff\xc3", "a\xef\xbf\xbd\xef\xbf\xbd", "a??" },
 	{ "empty", "", "", "" },
 };

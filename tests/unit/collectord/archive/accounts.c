@@ -28,6 +28,9 @@ enum { ALICE = 1000, BOB = 2000, PID = 4711, LOADER = 4720 };
 static struct process trainer = { .n_references = 1,
 				  .identity = { .start_boot_ns = 7, .tgid = PID, .uid = ALICE, .comm = "python3" } };
 
+/* Names of the process that ends its waits and of the one that runs meanwhile. */
+static const char *loader_name = "loader", *hog_name = "hog";
+
 /* One second of a thread that drives and of one that does not, with what they waited for. */
 static void second_add(struct store_world *world, struct store *store, uint32_t n)
 {
@@ -40,7 +43,7 @@ static void second_add(struct store_world *world, struct store *store, uint32_t 
 	static const struct account_part idle[] = {
 		{ .ns = 1000 * MS, .where = ACCOUNT_BETWEEN, .class = BLAME_SLEEP },
 	};
-	const struct account_wait waits[] = {
+	struct account_wait waits[] = {
 		{ .ns = 300 * MS,
 		  .max_ns = (10 + n) * MS,
 		  .count = 30,
@@ -50,8 +53,7 @@ static void second_add(struct store_world *world, struct store *store, uint32_t 
 		  .resource = 77,
 		  .waker_tgid = LOADER,
 		  .waker_tid = LOADER,
-		  .waker_uid = BOB,
-		  .waker_comm = "loader" },
+		  .waker_uid = BOB },
 		{ .ns = 40 * MS,
 		  .max_ns = 40 * MS,
 		  .count = 1,
@@ -62,14 +64,15 @@ static void second_add(struct store_world *world, struct store *store, uint32_t 
 		  .name = TRAIN_PATH,
 		  .device_name = "nvme0n1" },
 	};
-	const struct tick_behind behind[] = {
-		{ .ns = 5 * MS, .tgid = 99, .uid = BOB, .comm = "hog" },
-		{ .ns = 7 * MS, .tgid = 99, .uid = BOB, .is_between = true, .comm = "hog" }
-	};
+	struct tick_behind behind[] = { { .ns = 5 * MS, .tgid = 99, .uid = BOB },
+					{ .ns = 7 * MS, .tgid = 99, .uid = BOB, .is_between = true } };
 	struct tick tick = { .from_ns = world->now_ns, .to_ns = world->now_ns + NSEC_PER_SEC };
 	struct tick_process process = { .process = &trainer, .first_call_ns = WORLD_FIRST_NS };
 	struct account accounts[] = { { .tid = PID, .is_driving = true }, { .tid = PID + 1 } };
 
+	(void)snprintf(waits[0].waker_comm, sizeof(waits[0].waker_comm), "%s", loader_name);
+	for (size_t i = 0; i < ARRAY_SIZE(behind); i++)
+		(void)snprintf(behind[i].comm, sizeof(behind[i].comm), "%s", hog_name);
 	for (size_t i = 0; i < ARRAY_SIZE(driving); i++)
 		(void)ARRAY_PUSH(&accounts[0].parts, driving[i]);
 	for (size_t i = 0; i < ARRAY_SIZE(idle); i++)
@@ -472,9 +475,62 @@ static void idle_threads(void)
 	}
 }
 
+/* A process may give itself any name; the file keeps it, and whoever asks is told it without what a terminal obeys. */
+static void names_scrubbed(void)
+{
+	static const char raw[] = "\x1b[m\xc2\x9b\xe2\x80\xae\xff"
+				  "a",
+			  told_as[] = "?[m???a";
+	static const char *const selects[] = {
+		"SELECT name FROM process_names",
+		"SELECT comm FROM accounts",
+		"SELECT by_comm FROM waits WHERE by_comm IS NOT NULL",
+		"SELECT comm || '' FROM behind",
+		"SELECT behind_comm FROM behind",
+		"SELECT script FROM processes",
+		"SELECT name FROM processes",
+	};
+	struct reader_job job = { .scope = { .all = true } };
+	const struct process before = trainer;
+	char why[READ_WHY_BYTES] = "";
+	struct sqlite3 *db = NULL, *asked = NULL;
+	struct store_world world;
+	struct store *store;
+
+	(void)snprintf(trainer.identity.comm, sizeof(trainer.identity.comm), "%s", raw);
+	(void)snprintf(trainer.identity.program.script, sizeof(trainer.identity.program.script), "%s", raw);
+	loader_name = hog_name = raw;
+	store_world_init(&world);
+	store = store_world_open(&world);
+	second_add(&world, store, 0);
+	store_close(store);
+	trainer = before;
+	loader_name = "loader";
+	hog_name = "hog";
+	CHECK_INT_EQ("names", sqlite3_open_v2(world.path, &db, SQLITE_OPEN_READONLY, NULL), SQLITE_OK);
+	CHECK_INT_EQ("names", store_reader_open(db, &job.scope, why, &job.reader), 0);
+	CHECK_INT_EQ("names", sqlite3_open(":memory:", &asked), SQLITE_OK);
+	CHECK_INT_EQ("names", job.reader ? tables_install(asked, &job) : -1, 0);
+	for (size_t i = 0; i < ARRAY_SIZE(selects) && job.reader; i++) {
+		struct sqlite3_stmt *statement = NULL;
+
+		CHECK_INT_EQ(selects[i], sqlite3_prepare_v2(asked, selects[i], -1, &statement, NULL), SQLITE_OK);
+		CHECK_INT_EQ(selects[i], sqlite3_step(statement), SQLITE_ROW);
+		CHECK_STR_EQ(selects[i], (const char *)sqlite3_column_text(statement, 0), told_as);
+		(void)sqlite3_finalize(statement);
+	}
+	(void)sqlite3_close(asked);
+	if (job.reader)
+		store_reader_close(job.reader);
+	(void)sqlite3_close(db);
+	ARRAY_DONE(&job.op_numbers);
+	store_world_done(&world);
+}
+
 int main(void)
 {
 	from_tick_to_window();
+	names_scrubbed();
 	fresh_waits();
 	worst_driving();
 	idle_threads();
