@@ -71,11 +71,12 @@ VERIFIED_ALONE int behind_charge(struct behind_walk *walk)
 		if (value) {
 			__sync_fetch_and_add(&value->ns, ns);
 			/*
-			 * The newest name and uid of this process id: before exec(2) the process had its parent's name,
-			 * and an earlier process may have had the same id. Both are written together, since the uid
-			 * decides which users see the name.
+			 * The newest name and owner of this process id: before exec(2) the process had its parent's
+			 * name, and an earlier process may have had the same id. They are written together, since the
+			 * owner decides which users see the name.
 			 */
 			value->uid = entry->uid;
+			value->is_guarded = entry->is_guarded;
 			__builtin_memcpy(value->comm, entry->comm, sizeof(value->comm));
 		}
 	}

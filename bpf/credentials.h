@@ -94,6 +94,15 @@ static __always_inline bool credentials_are_own(struct task_struct *task)
 }
 
 /*
+ * Whether a process is hidden from its own user where /proc hides other users' processes (hidepid). Nothing of root's
+ * is told by its user id to anybody else, so it is not looked at.
+ */
+static __always_inline bool credentials_are_guarded(struct task_struct *task, __u32 uid)
+{
+	return uid && !credentials_are_own(task);
+}
+
+/*
  * Checked at each call and after each long wait of a process that belonged to its user. Capabilities need no check:
  * they never grow without a change of ids or dumpability.
  */

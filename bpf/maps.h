@@ -101,7 +101,7 @@ struct thread_wait {
 	char waker_comm[RECORD_COMM_BYTES];
 	char name[RESOURCE_NAME_BYTES]; /* as in struct wait_value */
 	__u32 name_hash;
-	__u32 pad;
+	__u32 is_waker_guarded;
 };
 
 /* Waits of a waker with the same cause, since it last ended a long wait. */
@@ -199,7 +199,8 @@ struct reclaim_entry {
 /* A task that was switched in on a CPU. */
 struct ran_entry {
 	__u64 clock; /* run-queue clock when it was switched in */
-	__u32 tgid;
+	__u32 tgid : 31;
+	__u32 is_guarded : 1; /* its own user may not inspect it */
 	__u32 uid;
 	char comm[RECORD_COMM_BYTES];
 };

@@ -160,6 +160,7 @@ static __always_inline void oom_surroundings(struct life_record *r, __u32 tgid)
 		return;
 	r->oom.by_tgid = by->tgid;
 	r->oom.by_uid = cred ? cred->uid.val : 0;
+	r->oom.is_by_guarded = credentials_are_guarded(by, r->oom.by_uid);
 	bpf_probe_read_kernel(r->oom.by_comm, sizeof(r->oom.by_comm), by->comm);
 }
 

@@ -178,8 +178,9 @@ struct oom_body {
 	__u32 by_tgid;	 /* process whose allocation triggered the kill; 0: none, or the victim itself */
 	__u32 by_uid;
 	char by_comm[RECORD_COMM_BYTES];
-	__u8 scope; /* enum oom_scope */
-	__u8 pad[7];
+	__u8 scope;	    /* enum oom_scope */
+	__u8 is_by_guarded; /* its own user may not inspect it */
+	__u8 pad[6];
 };
 
 /* On the ring `life`: never sampled, wakes the daemon at once. An exec has no body. */
@@ -297,7 +298,7 @@ struct behind_key {
 struct behind_value {
 	__u64 ns;
 	__u32 uid;
-	__u32 pad;
+	__u32 is_guarded; /* its own user may not inspect it */
 	char comm[RECORD_COMM_BYTES];
 };
 
@@ -444,6 +445,8 @@ struct wait_value {
 	char name[RESOURCE_NAME_BYTES]; /* last component of the file's path; first byte 0: none, or peer_name */
 	__u32 name_hash;		/* the kernel's hash of the whole component, for struct file_key */
 	__u32 tgid;			/* process of the thread that waited, for struct file_key */
+	__u32 is_waker_guarded;		/* its own user may not inspect it */
+	__u32 pad;
 };
 
 /* A file that a process waited for, under one of its names. The owner of `slot` is told, also if a waker waited. */

@@ -110,6 +110,7 @@ static __always_inline void ran_add(struct task_struct *next, __u64 clock)
 	entry->tgid = next->tgid;
 	cred = next->cred;
 	entry->uid = cred ? cred->uid.val : 0;
+	entry->is_guarded = credentials_are_guarded(next, entry->uid);
 	__builtin_memcpy(entry->comm, next->comm, sizeof(entry->comm));
 	head->tgid = next->tgid;
 	head->tid = next->pid;

@@ -82,6 +82,7 @@ static __always_inline void wait_row_waker(struct wait_value *value, __u32 uid, 
 static __always_inline void wait_row_cause(struct wait_value *value, const struct thread_wait *cause, __u32 tgid)
 {
 	wait_row_waker(value, cause->waker_uid, cause->waker_comm);
+	value->is_waker_guarded = cause->is_waker_guarded;
 	__builtin_memcpy(value->name, cause->name, sizeof(value->name));
 	value->name_hash = cause->name_hash;
 	value->tgid = tgid;

@@ -64,6 +64,7 @@ static __always_inline void waker_note(struct thread_wait *wait, struct task_str
 	wait->waker_tgid = tgid;
 	wait->waker_tid = waker->pid;
 	wait->waker_uid = cred ? cred->uid.val : 0;
+	wait->is_waker_guarded = credentials_are_guarded(waker, wait->waker_uid);
 	bpf_probe_read_kernel(wait->waker_comm, sizeof(wait->waker_comm), waker->comm);
 }
 

@@ -143,8 +143,10 @@ static void behind_name(uint32_t tgid, struct behind_value *value, void *data)
 {
 	const struct daemon *d = data;
 
-	if (read_hub_asker(d->reads, tgid, value->comm, &value->uid))
-		(void)snprintf(value->comm, sizeof(value->comm), "%s", READER_TITLE);
+	if (!read_hub_asker(d->reads, tgid, value->comm, &value->uid))
+		return;
+	(void)snprintf(value->comm, sizeof(value->comm), "%s", READER_TITLE);
+	value->is_guarded = false; /* from the one who asked nothing is hidden by this name */
 }
 
 static void library_tell(const struct target_library *library, void *data)

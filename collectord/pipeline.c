@@ -233,13 +233,14 @@ static void account_noted(const struct account_record *record, void *data)
 static void wait_noted(const struct wait_key *key, const struct wait_value *value, void *data)
 {
 	const struct pipeline *p = data;
-	struct behind_value waker = { .uid = value->waker_uid };
+	struct behind_value waker = { .uid = value->waker_uid, .is_guarded = value->is_waker_guarded };
 	struct wait_value whose = *value;
 
 	memcpy(waker.comm, value->waker_comm, sizeof(waker.comm));
 	if (p->on_behind && key->waker_tgid)
 		p->on_behind(key->waker_tgid, &waker, p->data);
 	whose.waker_uid = waker.uid;
+	whose.is_waker_guarded = waker.is_guarded;
 	memcpy(whose.waker_comm, waker.comm, sizeof(whose.waker_comm));
 	(void)figures_wait(p->figures, key, &whose);
 }

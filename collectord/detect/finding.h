@@ -28,6 +28,7 @@ const char *finding_severity_to_string(enum finding_severity severity);
 struct finding_other {
 	uint32_t pid; /* 0: none */
 	uint32_t uid;
+	bool is_guarded; /* its own user may not inspect it */
 	char comm[RECORD_COMM_BYTES];
 	double share; /* of lost_ns, 0...1 */
 };
@@ -37,9 +38,10 @@ struct finding_hop {
 	uint32_t pid;
 	uint32_t tid;
 	uint32_t uid;
-	bool is_known; /* what it did, below */
-	uint8_t class; /* enum blame_class */
-	uint8_t kind;  /* enum resource_kind */
+	bool is_guarded; /* its own user may not inspect the process */
+	bool is_known;	 /* what it did, below */
+	uint8_t class;	 /* enum blame_class */
+	uint8_t kind;	 /* enum resource_kind */
 	char comm[RECORD_COMM_BYTES];
 	char name[ACCOUNT_WAIT_NAME_BYTES]; /* of the resource */
 	uint64_t ns;
@@ -57,6 +59,7 @@ struct finding_cause {
 	uint32_t pid;	  /* 0: no process, or none that is known */
 	uint32_t tid;	  /* its thread with most of it; 0: several, or not known */
 	uint32_t uid;
+	bool is_guarded; /* its own user may not inspect the process */
 	char comm[RECORD_COMM_BYTES];
 	double share;	    /* of lost_ns, 0...1 */
 	uint32_t processes; /* that had a twentieth of it, at least */

@@ -34,6 +34,18 @@ static char *copy_comm(struct arena *arena, const char comm[RECORD_COMM_BYTES])
 	return arena_copy_text(arena, text);
 }
 
+/* Absent where it is not so: most are not. */
+#define GUARDED_TELL(message, guarded, MESSAGE)                                                                        \
+	do {                                                                                                           \
+		(message)->is_guarded = (guarded);                                                                     \
+		(message)->guarded_told_case =                                                                         \
+			(guarded) ? MESSAGE##__GUARDED_TOLD_IS_GUARDED : MESSAGE##__GUARDED_TOLD__NOT_SET;             \
+	} while (0)
+
+/* Whoever may not know the process is not told that it is guarded either. */
+#define GUARDED_HIDE(message, MESSAGE) GUARDED_TELL(message, false, MESSAGE)
+#define IS_GUARDED(message) ((message)->guarded_told_case && (message)->is_guarded)
+
 static bool others_fill(const struct finding_cause *from, struct arena *arena, Ingero__V1__Cause *c)
 {
 	c->others = ARENA_NEW_N(arena, Ingero__V1__Culprit *, FINDING_OTHERS_MAX);
@@ -48,6 +60,7 @@ static bool others_fill(const struct finding_cause *from, struct arena *arena, I
 		other->pid = from->others[i].pid;
 		other->comm = copy_comm(arena, from->others[i].comm);
 		other->uid = from->others[i].uid;
+		GUARDED_TELL(other, from->others[i].is_guarded, INGERO__V1__CULPRIT);
 		other->share = from->others[i].share;
 		if (!other->comm)
 			return false;
@@ -70,6 +83,7 @@ static Ingero__V1__Hop *hop_fill(const struct finding_hop *from, struct arena *a
 	hop->by->pid = from->pid;
 	hop->by->tid = from->tid;
 	hop->by->uid = from->uid;
+	GUARDED_TELL(hop->by, from->is_guarded, INGERO__V1__WAKER);
 	hop->by->comm = copy_comm(arena, from->comm);
 	hop->ns = from->ns;
 	if (from->is_known)
@@ -144,6 +158,7 @@ static Ingero__V1__Cause *cause_message(const struct finding_cause *from, uint32
 	c->tid = from->tid;
 	c->comm = copy_comm(arena, from->comm);
 	c->uid = from->uid;
+	GUARDED_TELL(c, from->is_guarded, INGERO__V1__CAUSE);
 	c->share = from->share;
 	c->processes = MAX(from->processes, from->pid != 0);
 	finding_message_words(c, victim_pid);
@@ -232,25 +247,32 @@ void finding_message_hide(Ingero__V1__Finding *message, finding_may_name_func ma
 
 	if (!cause)
 		return;
-	if (cause->pid && !may_name(cause->uid, data)) {
+	if (cause->pid && !may_name(cause->uid, IS_GUARDED(cause), data)) {
 		name_hide(message, &cause->pid, cause->comm);
 		cause->tid = 0;
+		GUARDED_HIDE(cause, INGERO__V1__CAUSE);
 	}
-	for (size_t i = 0; i < cause->n_others; i++)
-		if (cause->others[i]->pid && !may_name(cause->others[i]->uid, data))
-			name_hide(message, &cause->others[i]->pid, cause->others[i]->comm);
-	for (size_t i = 0; i < cause->n_chain; i++) {
-		Ingero__V1__Hop *hop = cause->chain[i];
+	for (size_t i = 0; i < cause->n_others; i++) {
+		Ingero__V1__Culprit *other = cause->others[i];
 
-		if (!hop->by->pid || may_name(hop->by->uid, data))
+		if (!other->pid || may_name(other->uid, IS_GUARDED(other), data))
 			continue;
-		name_hide(message, &hop->by->pid, hop->by->comm);
-		hop->by->tid = 0; /* the activity of another user's thread is not recorded */
+		name_hide(message, &other->pid, other->comm);
+		GUARDED_HIDE(other, INGERO__V1__CULPRIT);
+	}
+	for (size_t i = 0; i < cause->n_chain; i++) {
+		Ingero__V1__Waker *by = cause->chain[i]->by;
+
+		if (!by->pid || may_name(by->uid, IS_GUARDED(by), data))
+			continue;
+		name_hide(message, &by->pid, by->comm);
+		by->tid = 0; /* the activity of another user's thread is not recorded */
+		GUARDED_HIDE(by, INGERO__V1__WAKER);
 	}
 }
 
-static void culprit_append(uint32_t pid, uint32_t tid, const char *comm, const Ingero__V1__Finding *message,
-			   struct buf *out)
+static void culprit_append(uint32_t pid, uint32_t tid, uint32_t uid, const char *comm,
+			   const Ingero__V1__Finding *message, struct buf *out)
 {
 	if (pid && pid == message->pid && tid)
 		(void)buf_printf(out, " its own thread %u", tid);
@@ -259,7 +281,7 @@ static void culprit_append(uint32_t pid, uint32_t tid, const char *comm, const I
 	else if (pid)
 		(void)buf_printf(out, " %s (pid %u)", comm, pid);
 	else
-		(void)buf_append_text(out, " another user's process");
+		(void)buf_append_text(out, uid == message->uid ? " another process" : " another user's process");
 }
 
 void finding_message_cause(const Ingero__V1__Finding *m, struct buf *out)
@@ -272,10 +294,10 @@ void finding_message_cause(const Ingero__V1__Finding *m, struct buf *out)
 	(void)buf_printf(out, ": %s", cause->words);
 	if (!cause->processes)
 		return;
-	culprit_append(cause->pid, cause->tid, cause->comm, m, out);
+	culprit_append(cause->pid, cause->tid, cause->uid, cause->comm, m, out);
 	for (size_t i = 0; i < cause->n_others; i++) {
 		(void)buf_append_text(out, ",");
-		culprit_append(cause->others[i]->pid, 0, cause->others[i]->comm, m, out);
+		culprit_append(cause->others[i]->pid, 0, cause->others[i]->uid, cause->others[i]->comm, m, out);
 	}
 	if (cause->n_others && cause->processes > 1 + cause->n_others)
 		(void)buf_printf(out, " and %zu more", cause->processes - 1 - cause->n_others);

@@ -37,8 +37,11 @@ const char *finding_class_field(enum blame_class class);
 void finding_message_words(Ingero__V1__Cause *cause, uint32_t victim_pid);
 /** finding_message_cause() - "cpu_contention: behind hog (pid 42)": the cause as programs get it, by number alone */
 void finding_message_cause(const Ingero__V1__Finding *message, struct buf *out);
-/** typedef finding_may_name_func - whether the reader may know processes of that user */
-typedef bool (*finding_may_name_func)(uint32_t uid, void *data);
+/**
+ * typedef finding_may_name_func - whether the reader may know a process
+ * @is_guarded: its own user may not inspect it
+ */
+typedef bool (*finding_may_name_func)(uint32_t uid, bool is_guarded, void *data);
 /**
  * finding_message_hide() - take out the processes to blame that the reader may not know, and the advice, which names
  * them

@@ -24,6 +24,7 @@ static size_t check(const struct detector_view *view, struct condition *ret, siz
 	if (oom->oom.by_tgid) {
 		c.cause.pid = oom->oom.by_tgid;
 		c.cause.uid = oom->oom.by_uid;
+		c.cause.is_guarded = oom->oom.is_by_guarded;
 		memcpy(c.cause.comm, oom->oom.by_comm, sizeof(c.cause.comm));
 	}
 	*ret = c;

@@ -237,7 +237,9 @@ static void who_add(struct starving *s, const struct account_wait *w, uint64_t n
 	if (at == CONDITION_CULPRITS)
 		return;
 	if (at == s->n_who) {
-		s->who[s->n_who++] = (struct culprit){ .who = { .tgid = w->waker_tgid, .uid = w->waker_uid } };
+		s->who[s->n_who++] = (struct culprit){
+			.who = { .tgid = w->waker_tgid, .uid = w->waker_uid, .is_guarded = w->is_waker_guarded }
+		};
 		memcpy(s->who[at].who.comm, w->waker_comm, sizeof(s->who[at].who.comm));
 	}
 	culprit_add(&s->who[at], ns, w->waker_tid, ns);
@@ -330,6 +332,7 @@ static void chain_of(const struct detector_view *view, const struct account_wait
 		*hop = (struct finding_hop){ .pid = ended->waker_tgid,
 					     .tid = ended->waker_tid,
 					     .uid = ended->waker_uid,
+					     .is_guarded = ended->is_waker_guarded,
 					     .is_known = did != NULL,
 					     .ns = hops[i].ns };
 		memcpy(hop->comm, ended->waker_comm, sizeof(hop->comm));

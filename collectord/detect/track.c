@@ -121,6 +121,7 @@ static void track_culprit_add(struct track *t, const struct culprit *more)
 		if (here->who.tgid == who->tgid) {
 			culprit_add(here, who->ns, more->tid, more->tid_ns);
 			here->who.uid = who->uid;
+			here->who.is_guarded = who->is_guarded;
 			memcpy(here->who.comm, who->comm, sizeof(who->comm));
 			t->culprits[i].recent_ns += (double)who->ns;
 			return;

@@ -71,6 +71,7 @@ static void cause_name(struct finding_cause *cause, const struct culprit *by)
 	cause->pid = by->who.tgid;
 	cause->tid = (double)by->tid_ns >= THREAD_RATIO * (double)by->who.ns ? by->tid : 0;
 	cause->uid = by->who.uid;
+	cause->is_guarded = by->who.is_guarded;
 	memcpy(cause->comm, by->who.comm, sizeof(cause->comm));
 }
 
@@ -92,6 +93,7 @@ void track_identify(struct track *t, const struct track_tick *tick)
 	if (tick->condition && tick->condition->is_event) {
 		f->cause.pid = tick->condition->cause.pid;
 		f->cause.uid = tick->condition->cause.uid;
+		f->cause.is_guarded = tick->condition->cause.is_guarded;
 		memcpy(f->cause.comm, tick->condition->cause.comm, sizeof(f->cause.comm));
 	}
 	if (culprit)
@@ -294,8 +296,9 @@ static void several_name(struct track *t)
 
 		if (!who || (double)who->ns < GROUP_RATIO * (double)t->behind_ns)
 			break;
-		cause->others[i] =
-			(struct finding_other){ .pid = who->tgid, .uid = who->uid, .share = share_of(t, who->ns) };
+		cause->others[i] = (struct finding_other){
+			.pid = who->tgid, .uid = who->uid, .is_guarded = who->is_guarded, .share = share_of(t, who->ns)
+		};
 		memcpy(cause->others[i].comm, who->comm, sizeof(who->comm));
 	}
 }

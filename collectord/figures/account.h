@@ -89,7 +89,8 @@ struct account_wait {
 	uint8_t class;
 	uint8_t kind; /* enum resource_kind */
 	bool is_meanwhile;
-	bool is_open; /* the wait is in progress: .count is 0, no waker. Not stored */
+	bool is_waker_guarded; /* its own user may not inspect it */
+	bool is_open;	       /* the wait is in progress: .count is 0, no waker. Not stored */
 	char waker_comm[RECORD_COMM_BYTES];
 	char name[ACCOUNT_PATH_BYTES];		/* path or its last component, or address of a peer; "": none */
 	char device_name[ACCOUNT_DEVICE_BYTES]; /* block device, or the one of the file; "": unknown */

@@ -49,12 +49,12 @@ static int slice_add(slice_list *slices, const struct slice *slice)
 	return ARRAY_PUSH(slices, *slice);
 }
 
-static void waker_set(const struct account_process *process, uint32_t pid, uint32_t tid, uint32_t uid,
+static void waker_set(const struct account_process *process, uint32_t pid, uint32_t tid, uint32_t uid, bool is_guarded,
 		      const char comm[RECORD_COMM_BYTES], struct slice *slice)
 {
 	slice->has_waker = true;
 	slice->uid = uid;
-	if (!process->may_name(uid, process->data))
+	if (!process->may_name(uid, is_guarded, process->data))
 		return;
 	slice->pid = pid;
 	slice->tid = tid;
@@ -107,8 +107,8 @@ static int slices_of_waits(const struct account_process *process, const struct a
 		account_wait_name(wait, slice.name);
 		memcpy(slice.device, wait->device_name, sizeof(slice.device));
 		if (wait->waker_tgid)
-			waker_set(process, wait->waker_tgid, wait->waker_tid, wait->waker_uid, wait->waker_comm,
-				  &slice);
+			waker_set(process, wait->waker_tgid, wait->waker_tid, wait->waker_uid, wait->is_waker_guarded,
+				  wait->waker_comm, &slice);
 		r = slice_add(slices, &slice);
 	}
 	return r;
@@ -136,7 +136,7 @@ static int slices_of_behind(const struct account_process *process, const struct 
 
 		if (b->is_between != is_between || !b->ns)
 			continue;
-		waker_set(process, b->tgid, /* tid= */ 0, b->uid, b->comm, &slice);
+		waker_set(process, b->tgid, /* tid= */ 0, b->uid, b->is_guarded, b->comm, &slice);
 		r = slice_add(slices, &slice);
 	}
 	return r;
@@ -225,7 +225,8 @@ static Ingero__V1__Hop *hop_message(const struct account_process *process, const
 	if (!message)
 		return NULL;
 	ingero__v1__hop__init(message);
-	waker_set(process, ended->waker_tgid, ended->waker_tid, ended->waker_uid, ended->waker_comm, &who);
+	waker_set(process, ended->waker_tgid, ended->waker_tid, ended->waker_uid, ended->is_waker_guarded,
+		  ended->waker_comm, &who);
 	message->by = waker_message(&who, arena);
 	message->ns = ns;
 	if (!message->by)
@@ -344,7 +345,8 @@ static int waiting_message(const struct account_process *process, const struct a
 	memcpy(slice.device, open->device_name, sizeof(slice.device));
 	ended = wait_ended_before(process, open);
 	if (ended)
-		waker_set(process, ended->waker_tgid, ended->waker_tid, ended->waker_uid, ended->waker_comm, &slice);
+		waker_set(process, ended->waker_tgid, ended->waker_tid, ended->waker_uid, ended->is_waker_guarded,
+			  ended->waker_comm, &slice);
 	message->waiting = part_message(process, &part, &slice, arena);
 	return message->waiting ? 0 : -ENOMEM;
 }

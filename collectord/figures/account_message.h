@@ -18,8 +18,11 @@
 
 /** typedef account_op_name_func - name of an operation of a part. Return: NULL when it is not known */
 typedef const char *(*account_op_name_func)(uint32_t op, void *data);
-/** typedef account_may_name_func - whether the reader may see processes of that user */
-typedef bool (*account_may_name_func)(uint32_t uid, void *data);
+/**
+ * typedef account_may_name_func - whether the reader may see a process
+ * @is_guarded: its own user may not inspect it
+ */
+typedef bool (*account_may_name_func)(uint32_t uid, bool is_guarded, void *data);
 
 /* A process in a window of time. All borrowed, texts too: they must outlive the message. */
 struct account_process {

@@ -310,6 +310,7 @@ int figures_behind(struct figures *f, const struct behind_key *key, const struct
 		return 0; /* keep the name from then: the number may belong to another process now */
 	b->last_ns = value->ns;
 	b->uid = value->uid;
+	b->is_guarded = value->is_guarded;
 	memcpy(b->comm, value->comm, sizeof(b->comm));
 	b->comm[sizeof(b->comm) - 1] = 0;
 	return 0;

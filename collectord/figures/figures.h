@@ -25,6 +25,7 @@ struct behind_figures {
 	uint64_t ns;
 	uint64_t last_ns; /* the kernel's value when last read; a smaller value means that it began anew */
 	bool is_between;  /* between calls; false: in a call */
+	bool is_guarded;  /* its own user may not inspect it */
 	char comm[RECORD_COMM_BYTES];
 };
 

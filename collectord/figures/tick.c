@@ -85,9 +85,11 @@ static int behind_take(const struct process_figures *now, struct tick_process *p
 		const struct behind_figures *b = &now->behind.items[i];
 		/* Entries of a process are only appended, so an entry keeps its index. */
 		uint64_t then_ns = before && i < before->behind.n ? before->behind.items[i].ns : 0;
-		struct tick_behind fresh = {
-			.ns = b->ns - then_ns, .tgid = b->tgid, .uid = b->uid, .is_between = b->is_between
-		};
+		struct tick_behind fresh = { .ns = b->ns - then_ns,
+					     .tgid = b->tgid,
+					     .uid = b->uid,
+					     .is_between = b->is_between,
+					     .is_guarded = b->is_guarded };
 		int r;
 
 		if (!fresh.ns)

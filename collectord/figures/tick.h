@@ -28,6 +28,7 @@ struct tick_behind {
 	uint32_t tgid;
 	uint32_t uid;
 	bool is_between; /* between calls; false: in a call */
+	bool is_guarded; /* its own user may not inspect it */
 	char comm[RECORD_COMM_BYTES];
 };
 

@@ -139,6 +139,7 @@ static int smallest_fold(struct wait_book *b)
 static void wait_name(struct account_wait *wait, const struct wait_value *value, const char *path)
 {
 	wait->waker_uid = value->waker_uid;
+	wait->is_waker_guarded = value->is_waker_guarded;
 	memcpy(wait->waker_comm, value->waker_comm, sizeof(wait->waker_comm));
 	wait->waker_comm[sizeof(wait->waker_comm) - 1] = 0;
 	account_wait_name_set(wait, value->name, path);

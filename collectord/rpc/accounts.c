@@ -23,11 +23,11 @@ static const char *live_op_name(uint32_t op, void *data)
 	return row ? row->name : NULL;
 }
 
-static bool caller_may_name_waker(uint32_t uid, void *data)
+static bool caller_may_name_waker(uint32_t uid, bool is_guarded, void *data)
 {
 	const struct scope *scope = data;
 
-	return answer_may_name(scope->identity, uid);
+	return answer_may_name(scope->identity, uid, is_guarded);
 }
 
 typedef ARRAY(struct tick_behind) behind_list;
@@ -40,7 +40,8 @@ static int behind_since(const struct process_figures *p, const struct since_proc
 		struct tick_behind row = { .ns = b->ns - since_behind_ns(then, b),
 					   .tgid = b->tgid,
 					   .uid = b->uid,
-					   .is_between = b->is_between };
+					   .is_between = b->is_between,
+					   .is_guarded = b->is_guarded };
 
 		memcpy(row.comm, b->comm, sizeof(row.comm));
 		if (row.ns && ARRAY_PUSH(ret, row) < 0)

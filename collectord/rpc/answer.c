@@ -194,9 +194,9 @@ bool answer_hides_names(const struct call_identity *identity)
 	return !identity->can_read_all && (identity->is_elsewhere || hidepid_is_on());
 }
 
-bool answer_may_name(const struct call_identity *identity, uint32_t uid)
+bool answer_may_name(const struct call_identity *identity, uint32_t uid, bool is_guarded)
 {
-	return identity->uid == uid || !answer_hides_names(identity);
+	return (identity->uid == uid && !is_guarded) || !answer_hides_names(identity);
 }
 
 int answer_behind(const struct rpc_context *context, const struct scope *scope, const struct since *since,
@@ -227,7 +227,7 @@ int answer_behind(const struct rpc_context *context, const struct scope *scope, 
 			row->uid = b->uid;
 			row->ns = ns;
 			row->victim_pid = p->process->identity.tgid;
-			if (answer_may_name(scope->identity, b->uid)) {
+			if (answer_may_name(scope->identity, b->uid, b->is_guarded)) {
 				row->pid = b->tgid;
 				row->comm = arena_copy_text(arena, b->comm);
 				if (!row->comm)

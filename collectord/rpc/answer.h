@@ -28,7 +28,7 @@ bool answer_hides_names(const struct call_identity *identity);
 /**
  * answer_may_name() - whether a neighbour of that owner is named: exactly when the caller could read its name in /proc
  */
-bool answer_may_name(const struct call_identity *identity, uint32_t uid);
+bool answer_may_name(const struct call_identity *identity, uint32_t uid, bool is_guarded);
 
 int answer_families(const struct rpc_context *context, struct arena *arena, Ingero__V1__ProbeFamily ***ret_items,
 		    size_t *ret_n);

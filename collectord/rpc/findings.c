@@ -41,9 +41,9 @@ static uint64_t clock_unix_ns(uint64_t monotonic_ns, void *data)
 	return clock_to_unix_ns(monotonic_ns);
 }
 
-static bool caller_may_name(uint32_t uid, void *identity)
+static bool caller_may_name(uint32_t uid, bool is_guarded, void *identity)
 {
-	return answer_may_name(identity, uid);
+	return answer_may_name(identity, uid, is_guarded);
 }
 
 Ingero__V1__Finding *findings_message(const struct rpc_context *context, const struct call_identity *identity,

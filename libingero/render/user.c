@@ -2,6 +2,7 @@
 #include "libingero/render/user.h"
 
 #include <stdio.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 
@@ -12,6 +13,11 @@ bool user_find(uid_t uid, struct user_entry *ret_entry)
 	struct passwd *user = NULL;
 
 	return getpwuid_r(uid, &ret_entry->user, ret_entry->texts, sizeof(ret_entry->texts), &user) == 0 && user;
+}
+
+const char *user_hidden_process(uid_t uid)
+{
+	return uid == getuid() ? "another process" : "another user's process";
 }
 
 struct user_name user_name(uid_t uid)

@@ -19,5 +19,8 @@ struct user_entry {
 /** user_find() - getpwuid(3) without its static buffer. Return: whether the user exists */
 bool user_find(uid_t uid, struct user_entry *ret_entry);
 
+/** user_hidden_process() - what a process of this user is called whose name the caller may not know */
+const char *user_hidden_process(uid_t uid);
+
 /** user_name() - login name of a uid, or "uid 1234" */
 struct user_name user_name(uid_t uid);

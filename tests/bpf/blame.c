@@ -269,7 +269,7 @@ static struct witness measure(void (*wait)(void), struct witness *ret_inside)
  * Back once it must not be met under our name. It gets its own, and another user's rights, when it has run for a while,
  * as a child of a shell or of a login does: who it was last counts.
  */
-static pid_t hog_start(int cpu, const char *name)
+static pid_t hog_start(int cpu, const char *name, bool is_hidden)
 {
 	pid_t parent = getpid(), pid;
 	int ready[2];
@@ -292,7 +292,8 @@ static pid_t hog_start(int cpu, const char *name)
 	(void)close(ready[1]);
 	while (rig_thread_cpu_ns() < HOG_UNNAMED_NS)
 		;
-	if (setresuid(HOG_UID, HOG_UID, HOG_UID) < 0 || prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != parent)
+	if (setresuid(HOG_UID, HOG_UID, HOG_UID) < 0 || prctl(PR_SET_DUMPABLE, !is_hidden) < 0 ||
+	    prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != parent)
 		_exit(1);
 	(void)prctl(PR_SET_NAME, name);
 	for (;;)
@@ -311,6 +312,7 @@ struct behind_sums {
 	uint64_t hog_ns[HOGS_MAX];
 	uint64_t others_ns;
 	bool has_name;
+	bool is_guarded;
 	bool is_between; /* calls, else in one */
 };
 
@@ -325,6 +327,7 @@ static void behind_sum(const struct behind_key *key, const struct behind_value *
 		if (sums->hogs[i] && key->tgid == (uint32_t)sums->hogs[i]) {
 			sums->hog_ns[i] += value->ns;
 			sums->has_name |= strcmp(value->comm, "hog") == 0 && value->uid == HOG_UID;
+			sums->is_guarded |= value->is_guarded;
 			return;
 		}
 	}
@@ -333,13 +336,16 @@ static void behind_sum(const struct behind_key *key, const struct behind_value *
 
 /* ---- between calls ---- */
 
-/* Whoever has the CPU while the thread is ready between its calls is named for that, and for nothing in them. */
-static void check_between(struct rig *rig)
+/*
+ * Whoever has the CPU while the thread is ready between its calls is named for that, and for nothing in them, and also
+ * whether its own user may inspect it.
+ */
+static void check_between(struct rig *rig, bool is_hidden)
 {
 	struct behind_sums in_before = { .slot = rig_slot(rig, getpid()) }, in, before, sums;
 	uint64_t runnable_ns, lost_before = rig_loss(rig, LOSS_BEHIND);
 
-	in_before.hogs[0] = hog_start(0, "hog");
+	in_before.hogs[0] = hog_start(0, "hog", is_hidden);
 	in = before = sums = in_before;
 	before.is_between = sums.is_between = true;
 	(void)subject_empty();
@@ -362,6 +368,7 @@ static void check_between(struct rig *rig)
 		     rig_loss(rig, LOSS_BEHIND) == lost_before ? runnable_ns - runnable_ns / 50 : 0, runnable_ns);
 	CHECK("between calls: the hog had its share", sums.hog_ns[0] > CALLS * WAIT_NS / 10);
 	CHECK("between calls: by its name", sums.has_name);
+	CHECK_INT_EQ("between calls: its user may not inspect it", sums.is_guarded, is_hidden);
 	CHECK_INT_IN("between calls: not in one", in.hog_ns[0] - in_before.hog_ns[0], 0, runnable_ns / 20);
 }
 
@@ -496,7 +503,7 @@ int main(int argc, char **argv)
 		sums.slot = sums_before.slot = rig_slot(&rig, getpid());
 		(void)probe_set_behind(rig.set, behind_sum, &sums_before);
 		for (k = 0; k < cases[i].n_hogs; k++) {
-			sums.hogs[k] = hog_start(0, "hog");
+			sums.hogs[k] = hog_start(0, "hog", /* is_hidden= */ false);
 			if (cases[i].are_tracers)
 				CHECK_INT_EQ(name, probe_set_tracer_add(rig.set, (uint32_t)sums.hogs[k]), 0);
 		}
@@ -551,7 +558,8 @@ int main(int argc, char **argv)
 		}
 	}
 	if (!only) {
-		check_between(&rig);
+		for (int is_hidden = 0; is_hidden < 2; is_hidden++)
+			check_between(&rig, is_hidden);
 		check_long_wait(&rig);
 	}
 	rig_close(&rig);

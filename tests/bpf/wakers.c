@@ -173,7 +173,7 @@ static void end_by_exec(void)
 	_exit(1);
 }
 
-enum waker { NOBODY, THREAD, PROCESS, CHILD, HOG };
+enum waker { NOBODY, THREAD, PROCESS, HIDDEN_PROCESS, CHILD, HOG };
 
 struct scenario {
 	const char *name;
@@ -250,7 +250,8 @@ static pid_t process_start(void (*run)(void))
 
 static void process_wake(void)
 {
-	if (setresuid(WAKER_UID, WAKER_UID, WAKER_UID) < 0)
+	if (setresuid(WAKER_UID, WAKER_UID, WAKER_UID) < 0 ||
+	    prctl(PR_SET_DUMPABLE, scenario->waker != HIDDEN_PROCESS) < 0)
 		_exit(1);
 	(void)wake(NULL);
 }
@@ -315,7 +316,7 @@ static int run(void *data)
 		return 1;
 	if (s->waker == THREAD && pthread_create(&thread, NULL, wake, NULL))
 		return 1;
-	if (s->waker == PROCESS)
+	if (s->waker == PROCESS || s->waker == HIDDEN_PROCESS)
 		pid = process_start(process_wake);
 	if (s->waker == HOG) {
 		pin();
@@ -351,6 +352,8 @@ static const struct scenario scenarios[] = {
 	{ "GIL, a timer, to its end", await_timer, end_by_exit, HOG, false, BLAME_LOCK, RESOURCE_GIL, "", NULL },
 	{ "GIL, a timer, to its exec", await_timer, end_by_exec, HOG, false, BLAME_LOCK, RESOURCE_GIL, "", NULL },
 	{ "pipe, a process", await_pipe, wake_pipe, PROCESS, false, BLAME_OTHER, RESOURCE_PIPE, "", NULL },
+	{ "pipe, a process that its user may not inspect", await_pipe, wake_pipe, HIDDEN_PROCESS, false, BLAME_OTHER,
+	  RESOURCE_PIPE, "", NULL },
 	{ "pipe, a process, in calls", await_pipe, wake_pipe, PROCESS, true, BLAME_OTHER, RESOURCE_PIPE, "", NULL },
 	{ "FIFO, a thread", await_fifo, wake_fifo, THREAD, false, BLAME_OTHER, RESOURCE_PIPE, FIFO_NAME, NULL },
 	{ "socket, a process", await_socket, wake_socket, PROCESS, false, BLAME_NETWORK, RESOURCE_PEER, "", NULL },
@@ -428,7 +431,8 @@ static void kept_add(const struct wait_key *key, const struct wait_value *value,
 	kept->ns += value->ns;
 	kept->max_ns = MAX(kept->max_ns, value->max_ns);
 	kept->are_told = strcmp(value->name, s->resource_name) == 0 &&
-			 value->waker_uid == (s->waker == PROCESS ? WAKER_UID : 0) &&
+			 value->waker_uid == (s->waker == PROCESS || s->waker == HIDDEN_PROCESS ? WAKER_UID : 0) &&
+			 value->is_waker_guarded == (s->waker == HIDDEN_PROCESS) &&
 			 (s->waker == CHILD || strcmp(value->waker_comm, comm) == 0);
 }
 

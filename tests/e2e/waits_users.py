@@ -3,7 +3,8 @@
 """
 waits_users.py BUILD shown|hidden: the first user's program waits for the second one's through a pipe, a socket and a lock. The first
 user is told by whom its waits were ended: number, name and user where /proc shows these, only the user where it is mounted with hidepid.
-Of what that process did, waited for and had open nothing; and the second user is told nothing of the first one's. Live, stored, in SQL
+The same of a
+process of the first user's own that may not be inspected. Of what that process did, waited for and had open nothing; and the second user is told nothing of the first one's. Live, stored, in SQL
 and exported. Needs root (or it is skipped): has users and groups that only it sees.
 """
 import contextlib
@@ -32,11 +33,11 @@ SQL = ('SELECT pid, "where", class, resource_kind, resource_name, by_pid, by_tid
 class Loop:
     """One role of a pair, by its user, in his home."""
 
-    def __init__(self, home, name, through, role):
+    def __init__(self, home, name, through, role, *more):
         self.name, self.uid = name, service_users.USERS[name]
         self.process = subprocess.Popen(
             [*service_users.become(name), "/usr/bin/python3", "-S", str(PAIR), "--libraries", os.path.dirname(home.programs.library("libcuda.so.1")),
-             "--place", home.path("place"), "--through", through, "--role", role],
+             "--place", home.path("place"), "--through", through, "--role", role, *more],
             env=home.environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=home.path(name))
         self.pid = self.process.pid
         self.comm = "python3"
@@ -155,6 +156,23 @@ def test_pair(check, home, through, is_shown):
           told[GIVES][SQL[0]])
 
 
+def test_guarded(check, home, is_shown):
+    """Waits for a process of one's own user that cannot be dumped: number and name as /proc shows them."""
+    with Loop(home, WAITS, "pipe", "gives", "--undumpable") as gives, Loop(home, WAITS, "pipe", "waits") as waits:
+        gives.runs()
+        waits.runs()
+        live = service_users.ask(home, WAITS, "trace", "--json", "--duration", f"{SECONDS}s")
+        check("guarded: traces", live.returncode == 0, live.stderr)
+        told = answers_of(home, WAITS)
+    for way, text in {"live": live.stdout, **told}.items():
+        if not is_shown:
+            check(f"guarded, {way}: not even its number", gives.pid not in processes_in(text), text)
+    for way, rows in (("live", parts_in(json.loads(live.stdout.splitlines()[-1])["accounts"])),
+                      ("blame", parts_in(json.loads(told["blame --json"])["accounts"])),
+                      ("SQL", rows_of(told[SQL[0]])), ("exported", rows_of(told["exported waits"]))):
+        check_told(check, f"guarded, {way}", waits_in(rows, "pipe", waits.pid), gives, is_shown)
+
+
 def main(build, proc):
     kept.in_own_mounts("users of a service need root")
     check = kept.Checks()
@@ -183,6 +201,8 @@ def main(build, proc):
                     if json.loads(answer.stdout)["back_end"] == "none":
                         kept.skip("nothing can be captured here")
                     test_pair(check, home, through, proc == "shown")
+                    if through == "pipe":
+                        test_guarded(check, home, proc == "shown")
                     check(f"{through}: nothing to complain of", not service.said(), service.said())
                 subprocess.run(["rm", "-rf", home.path("run")], check=True)
     print(f"{len(check.failed)} failed")

@@ -23,6 +23,7 @@ import cudaload  # noqa: E402 (needs the path above)
 
 FUTEX = {"x86_64": 202, "aarch64": 98}[os.uname().machine]
 FUTEX_WAIT, FUTEX_WAKE = 0, 1
+PR_SET_DUMPABLE = 4
 LIBC = ctypes.CDLL(None, use_errno=True)
 
 WRITTEN_BYTES = 16 << 20  # no disk has them within 1 ms
@@ -86,8 +87,11 @@ def main():
     parser.add_argument("--through", choices=("pipe", "socket", "lock"), required=True)
     parser.add_argument("--role", choices=("waits", "gives"), required=True)
     parser.add_argument("--wait-ms", type=float, default=20)
+    parser.add_argument("--undumpable", action="store_true", help="its own user may not inspect it")
     options = parser.parse_args()
     gives = options.role == "gives"
+    if options.undumpable:
+        LIBC.prctl(PR_SET_DUMPABLE, 0, 0, 0, 0)
     pair = {"pipe": Pipe, "socket": Socket, "lock": Lock}[options.through](options.place, gives)
     cuda = cudaload.Cuda(os.path.join(options.libraries, "libcudart.so.12"))
     model = cudaload.Model(cuda)

@@ -126,6 +126,7 @@ struct stored_behind {
 	uint32_t uid;
 	uint64_t ns;
 	bool is_between; /* in calls, else in one */
+	bool is_guarded; /* its own user may not inspect it: of any of the rows that this one sums */
 	char comm[RECORD_COMM_BYTES];
 };
 

@@ -179,7 +179,11 @@ struct op_figures *figures_blob_at(struct figures_blob *blob, uint32_t process, 
 
 static void behind_sum(void *to, const void *from)
 {
-	((struct stored_behind *)to)->ns += ((const struct stored_behind *)from)->ns;
+	struct stored_behind *sum = to;
+	const struct stored_behind *more = from;
+
+	sum->ns += more->ns;
+	sum->is_guarded |= more->is_guarded;
 }
 
 static void part_sum(void *to, const void *from)
@@ -195,6 +199,7 @@ static void wait_sum(void *to, const void *from)
 	sum->ns += more->ns;
 	sum->count += more->count;
 	sum->max_ns = MAX(sum->max_ns, more->max_ns);
+	sum->is_waker_guarded |= more->is_waker_guarded;
 }
 
 int figures_blob_add_behind(struct figures_blob *blob, const struct stored_behind *behind)

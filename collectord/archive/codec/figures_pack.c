@@ -219,6 +219,7 @@ static int pack_behind(struct figures_encoder *p, const struct figures_blob *blo
 	PACK_BEHIND(FIGURES_BEHIND_COMM, text_piece(b->comm, 0));
 	PACK_BEHIND(FIGURES_BEHIND_COMM_REST, text_piece(b->comm, sizeof(uint64_t)));
 	PACK_BEHIND(FIGURES_BEHIND_BETWEEN, (uint64_t)b->is_between);
+	PACK_BEHIND(FIGURES_BEHIND_GUARDED, (uint64_t)b->is_guarded);
 	return r;
 }
 

@@ -43,6 +43,7 @@ enum figures_column {
 #define WAIT(name, member, most) FIGURES_WAIT_##name,
 #define WAIT_TEXT(name, member, at) FIGURES_WAIT_##name,
 #include "archive/codec/account_columns.def"
+	FIGURES_BEHIND_GUARDED = 127, /* for each of behind; from above, since further columns follow those of waits */
 };
 
 /** figures_max_guess() - guess of the longest call: the end of the last filled bucket of the histogram */

@@ -262,6 +262,7 @@ static int unpack_behind(struct figures_unpacker *u)
 	UNPACK_BEHIND(FIGURES_BEHIND_COMM, UINT64_MAX, memcpy(b->comm, &value, sizeof(value)));
 	UNPACK_BEHIND(FIGURES_BEHIND_COMM_REST, UINT64_MAX, memcpy(b->comm + sizeof(value), &value, sizeof(value)));
 	UNPACK_BEHIND(FIGURES_BEHIND_BETWEEN, 1, b->is_between = value);
+	UNPACK_BEHIND(FIGURES_BEHIND_GUARDED, 1, b->is_guarded = value);
 	for (size_t i = 1; i < u->n_behind; i++)
 		if (figures_compare_behind(&u->behind[i - 1], &u->behind[i]) >= 0)
 			return -EBADMSG;

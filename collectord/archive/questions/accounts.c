@@ -143,9 +143,11 @@ static int processes_split(struct accounts_work *work, const struct read_window 
 		for (; behind < window->behind.n && window->behind.items[behind].process->id <= id && r == 0;
 		     behind++) {
 			const struct read_behind *b = &window->behind.items[behind];
-			struct tick_behind row = {
-				.ns = b->ns, .tgid = b->tgid, .uid = b->uid, .is_between = b->is_between
-			};
+			struct tick_behind row = { .ns = b->ns,
+						   .tgid = b->tgid,
+						   .uid = b->uid,
+						   .is_between = b->is_between,
+						   .is_guarded = b->is_guarded };
 
 			memcpy(row.comm, b->comm, sizeof(row.comm));
 			if (b->process->id == id)
@@ -208,11 +210,11 @@ static const char *stored_op_name(uint32_t op, void *data)
 	return row ? row->name : NULL;
 }
 
-static bool reader_may_name(uint32_t uid, void *data)
+static bool reader_may_name(uint32_t uid, bool is_guarded, void *data)
 {
 	const struct reader_job *job = data;
 
-	return job->scope.all || !job->scope.names_hidden || uid == job->scope.uid;
+	return read_scope_names(&job->scope, uid, is_guarded);
 }
 
 /* Keeps only the parts in calls of the requested operations. */

@@ -269,12 +269,6 @@ static void bucket_rows_done(struct bucket_rows *rows)
 	ARRAY_DONE(&rows->waits);
 }
 
-/* Whether name and pid of a user's processes are hidden from the caller. */
-static bool is_hidden(const struct own_file *own, uint32_t uid)
-{
-	return own->scope.names_hidden && !own->scope.all && uid != own->scope.uid;
-}
-
 static void waker_hide(struct account_wait *wait)
 {
 	wait->waker_tgid = READ_PID_HIDDEN;
@@ -308,7 +302,8 @@ static int accounts_fill(struct own_file *own, const struct figures_blob *blob, 
 
 		if (own->is_one_of_several && row.wait.op)
 			row.wait.op = row.op ? row.op->id : UINT32_MAX;
-		if (row.wait.waker_tgid && is_hidden(own, row.wait.waker_uid))
+		if (row.wait.waker_tgid &&
+		    !read_scope_names(&own->scope, row.wait.waker_uid, row.wait.is_waker_guarded))
 			waker_hide(&row.wait);
 		row.wait.waker_comm[sizeof(row.wait.waker_comm) - 1] = '\0';
 		utf8_scrub(row.wait.waker_comm);
@@ -336,10 +331,14 @@ static int bucket_fill(struct own_file *own, const struct figures_blob *blob, st
 	}
 	for (size_t i = 0; i < blob->behind.n && r == 0; i++) {
 		const struct stored_behind *b = &blob->behind.items[i];
-		struct read_behind row = { .tgid = b->tgid, .uid = b->uid, .ns = b->ns, .is_between = b->is_between };
+		struct read_behind row = { .tgid = b->tgid,
+					   .uid = b->uid,
+					   .ns = b->ns,
+					   .is_between = b->is_between,
+					   .is_guarded = b->is_guarded };
 
 		row.process = own_process(own, b->process);
-		if (is_hidden(own, b->uid))
+		if (!read_scope_names(&own->scope, b->uid, b->is_guarded))
 			row.tgid = 0;
 		else
 			for (size_t k = 0; k + 1 < sizeof(row.comm); k++)

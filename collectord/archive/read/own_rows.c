@@ -127,11 +127,11 @@ static void finding_tell_times(struct own_file *own, sqlite3_stmt *s, const stru
 			f->examples[i]->timestamp_unix_ns = own_unix(own_boot(own, id.boot), id.start_ns);
 }
 
-static bool may_name(uint32_t uid, void *data)
+static bool may_name(uint32_t uid, bool is_guarded, void *data)
 {
 	const struct own_file *own = data;
 
-	return !own->scope.names_hidden || own->scope.all || uid == own->scope.uid;
+	return read_scope_names(&own->scope, uid, is_guarded);
 }
 
 /* Make NODE:ID, since files may have equal ids. Return: NULL without memory */

@@ -26,8 +26,14 @@ struct store_reader;
 struct read_scope {
 	bool all;	   /* may read every owner's rows */
 	uint32_t uid;	   /* else only this owner's rows, without processes of PROCESS_GUARDED */
-	bool names_hidden; /* other users' processes are not named (hidepid), only their uid is */
+	bool names_hidden; /* only processes that the user may inspect are named (hidepid), of others only the uid is */
 };
+
+/** read_scope_names() - whether a neighbour is named. @is_guarded: its own user may not inspect it */
+static inline bool read_scope_names(const struct read_scope *scope, uint32_t uid, bool is_guarded)
+{
+	return scope->all || !scope->names_hidden || (uid == scope->uid && !is_guarded);
+}
 
 #define READ_WHY_BYTES 256 /* size of a buffer for one sentence */
 
@@ -211,6 +217,7 @@ struct read_behind {
 	uint32_t uid;
 	uint64_t ns;
 	bool is_between; /* between calls; false: in a call */
+	bool is_guarded; /* its own user may not inspect it */
 	char comm[RECORD_COMM_BYTES];
 };
 /* Part of a thread's account; the parts of a thread are adjacent. */
@@ -227,7 +234,7 @@ struct read_part {
 struct read_wait {
 	const struct read_process *process;
 	const struct read_op *op; /* NULL: between calls */
-	struct account_wait wait; /* .op: row of table op; .waker_tgid: READ_PID_HIDDEN for another user's */
+	struct account_wait wait; /* .op: row of table op; .waker_tgid: READ_PID_HIDDEN: hidden from the caller */
 };
 struct read_window {
 	uint64_t from_unix_ns; /* time that the figures cover: the nearest bounds of buckets */

@@ -89,7 +89,8 @@ static int bucket_add(const struct read_bucket *bucket, void *data)
 					     .tgid = b->tgid,
 					     .uid = b->uid,
 					     .ns = b->ns,
-					     .is_between = b->is_between };
+					     .is_between = b->is_between,
+					     .is_guarded = b->is_guarded };
 
 		for (size_t k = 0; k < sizeof(row.comm); k++)
 			row.comm[k] = b->comm[k];
@@ -160,7 +161,8 @@ static int window_take(struct store_reader *reader, struct sum *sum, struct read
 					   .tgid = b->tgid,
 					   .uid = b->uid,
 					   .ns = b->ns,
-					   .is_between = b->is_between };
+					   .is_between = b->is_between,
+					   .is_guarded = b->is_guarded };
 
 		for (size_t k = 0; k < sizeof(row.comm); k++)
 			row.comm[k] = b->comm[k];

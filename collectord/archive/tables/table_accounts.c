@@ -49,7 +49,7 @@
 	C(device, TEXT, list_known_text(list, w->device_name), NONE,                                                   \
 	  "block device of the file, or it itself (sda); NULL: there is none, or it is not known")                     \
 	C(by_pid, INTEGER, list_known_u64(list, w->waker_tgid == READ_PID_HIDDEN ? 0 : w->waker_tgid), NONE,           \
-	  "process that ended the waits; NULL: not known, or another user's, which may not be named")                  \
+	  "process that ended the waits; NULL: not known, or hidden, as behind_pid of table behind")                   \
 	C(by_tid, INTEGER, list_known_u64(list, w->waker_tid), NONE, "its thread; NULL as above")                      \
 	C(by_comm, TEXT, list_known_text(list, w->waker_comm), NONE, "name of that thread; NULL as above")             \
 	C(by_uid, INTEGER, list_waker_uid(list, w), NONE, "owner of that process; NULL: not known")                    \

@@ -12,7 +12,8 @@
 	C(comm, TEXT, list_text(list, b->process->comm), NONE, "its name")                                             \
 	C(uid, INTEGER, list_u64(list, b->process->uid), UID, "its owner")                                             \
 	C(behind_pid, INTEGER, list_known_u64(list, b->tgid), NONE,                                                    \
-	  "process that ran meanwhile; NULL: of another user, hidden")                                                 \
+	  "process that ran meanwhile; NULL: hidden, which another user's may be, or one that its own user may not "   \
+	  "inspect")                                                                                                   \
 	C(behind_comm, TEXT, b->tgid ? list_text(list, b->comm) : list_null(list), NONE, "its name; NULL as above")    \
 	C(behind_uid, INTEGER, list_u64(list, b->uid), NONE, "its owner")                                              \
 	C(ns, INTEGER, list_u64(list, b->ns), NONE, "time that it ran while they waited")                              \

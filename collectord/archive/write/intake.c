@@ -285,9 +285,12 @@ static int batch_figures_add(struct intake *intake, struct batch_figures *bucket
 	}
 	for (size_t i = 0; r == 0 && i < p->behind.n; i++) {
 		const struct tick_behind *b = &p->behind.items[i];
-		struct stored_behind stored = {
-			.process = row, .tgid = b->tgid, .uid = b->uid, .ns = b->ns, .is_between = b->is_between
-		};
+		struct stored_behind stored = { .process = row,
+						.tgid = b->tgid,
+						.uid = b->uid,
+						.ns = b->ns,
+						.is_between = b->is_between,
+						.is_guarded = b->is_guarded };
 
 		memcpy(stored.comm, b->comm, sizeof(stored.comm));
 		r = figures_blob_add_behind(blob, &stored);

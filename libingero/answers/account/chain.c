@@ -6,6 +6,7 @@
 
 #include "libingero/render/blame.h"
 #include "libingero/render/units.h"
+#include "libingero/render/user.h"
 
 #define CHAIN_LEAST_RATIO 0.1  /* less is not what the wait was for */
 #define CHAIN_NAME_BYTES 47    /* of a path */
@@ -82,7 +83,7 @@ static void waker_append(const Ingero__V1__Waker *by, uint32_t pid, struct buf *
 	else if (by->pid)
 		(void)buf_printf(text, "%.16s (%u)", by->comm, by->pid);
 	else
-		(void)buf_append_text(text, "another user's process");
+		(void)buf_append_text(text, user_hidden_process(by->uid));
 }
 
 struct chain_text chain_text(Ingero__V1__Hop *const *hops, size_t n, uint32_t pid)

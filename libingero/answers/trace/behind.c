@@ -30,7 +30,7 @@ struct trace_who trace_culprit(uint32_t pid, uint32_t tid, uint32_t victim_pid, 
 	struct trace_who who;
 
 	if (pid == 0)
-		(void)snprintf(who.text, sizeof(who.text), "another user's process (%s)", user_name(uid).text);
+		(void)snprintf(who.text, sizeof(who.text), "%s (%s)", user_hidden_process(uid), user_name(uid).text);
 	else if (pid == victim_pid && tid)
 		(void)snprintf(who.text, sizeof(who.text), "its own thread %u", tid);
 	else if (pid == victim_pid)

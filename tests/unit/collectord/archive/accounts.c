@@ -30,6 +30,9 @@ static struct process trainer = { .n_references = 1,
 
 /* Names of the process that ends its waits and of the one that runs meanwhile. */
 static const char *loader_name = "loader", *hog_name = "hog";
+/* Their user, and whether he may not inspect them. */
+static uint32_t others_uid = BOB;
+static bool are_others_guarded;
 
 /* One second of a thread that drives and of one that does not, with what they waited for. */
 static void second_add(struct store_world *world, struct store *store, uint32_t n)
@@ -53,7 +56,8 @@ static void second_add(struct store_world *world, struct store *store, uint32_t 
 		  .resource = 77,
 		  .waker_tgid = LOADER,
 		  .waker_tid = LOADER,
-		  .waker_uid = BOB },
+		  .waker_uid = others_uid,
+		  .is_waker_guarded = are_others_guarded },
 		{ .ns = 40 * MS,
 		  .max_ns = 40 * MS,
 		  .count = 1,
@@ -64,8 +68,10 @@ static void second_add(struct store_world *world, struct store *store, uint32_t 
 		  .name = TRAIN_PATH,
 		  .device_name = "nvme0n1" },
 	};
-	struct tick_behind behind[] = { { .ns = 5 * MS, .tgid = 99, .uid = BOB },
-					{ .ns = 7 * MS, .tgid = 99, .uid = BOB, .is_between = true } };
+	struct tick_behind behind[] = {
+		{ .ns = 5 * MS, .tgid = 99, .uid = others_uid, .is_guarded = are_others_guarded },
+		{ .ns = 7 * MS, .tgid = 99, .uid = others_uid, .is_between = true, .is_guarded = are_others_guarded }
+	};
 	struct tick tick = { .from_ns = world->now_ns, .to_ns = world->now_ns + NSEC_PER_SEC };
 	struct tick_process process = { .process = &trainer, .first_call_ns = WORLD_FIRST_NS };
 	struct account accounts[] = { { .tid = PID, .is_driving = true }, { .tid = PID + 1 } };
@@ -527,9 +533,79 @@ static void names_scrubbed(void)
 	store_world_done(&world);
 }
 
+/* Processes of the reader's own user: under hidepid only those are named that the user may inspect. */
+static void own_neighbours(void)
+{
+	static const struct {
+		const char *name;
+		struct read_scope scope;
+		bool are_guarded;
+		bool want_named;
+	} scopes[] = {
+		{ "one's own, under hidepid", { .uid = ALICE, .names_hidden = true }, false, true },
+		{ "one's own that is guarded, under hidepid", { .uid = ALICE, .names_hidden = true }, true, false },
+		{ "one's own that is guarded", { .uid = ALICE }, true, true },
+		{ "a guarded one, to who sees all", { .all = true, .names_hidden = true }, true, true },
+	};
+	static const char sql[] = "SELECT (SELECT count(by_pid) + count(by_comm) FROM waits) || ' ' || "
+				  "(SELECT count(DISTINCT behind_pid) + count(DISTINCT behind_comm) FROM behind)";
+
+	others_uid = ALICE;
+	for (size_t i = 0; i < ARRAY_SIZE(scopes); i++) {
+		CLEANUP(read_window_done) struct read_window window = { .from_unix_ns = 0 };
+		CLEANUP(arena_done) struct arena arena = ARENA_INIT;
+		CLEANUP(buf_done) struct buf text = BUF_INIT;
+		const struct accounts_query query = { .which = ACCOUNTS_WORST_DRIVING, .most = 9 };
+		struct reader_job job = { .scope = scopes[i].scope };
+		struct accounts_answer answer = { .n = 0 };
+		struct sqlite3 *db = NULL, *asked = NULL;
+		struct sqlite3_stmt *statement = NULL;
+		char why[READ_WHY_BYTES] = "";
+		struct store_world world;
+		struct store *store;
+
+		are_others_guarded = scopes[i].are_guarded;
+		store_world_init(&world);
+		store = store_world_open(&world);
+		for (uint32_t n = 0; n < 15; n++) /* sums of seconds, too */
+			second_add(&world, store, n);
+		store_close(store);
+		trainer.row = 0;
+		CHECK_INT_EQ(scopes[i].name, sqlite3_open_v2(world.path, &db, SQLITE_OPEN_READONLY, NULL), SQLITE_OK);
+		CHECK_INT_EQ(scopes[i].name, store_reader_open(db, &job.scope, why, &job.reader), 0);
+		CHECK_INT_EQ(scopes[i].name, store_reader_window(job.reader, 0, 0, NULL, 0, &window), 0);
+		CHECK_INT_EQ(scopes[i].name, window.behind.n, 2);
+		for (size_t k = 0; k < window.behind.n; k++) {
+			CHECK_INT_EQ(scopes[i].name, window.behind.items[k].tgid, scopes[i].want_named ? 99 : 0);
+			CHECK_STR_EQ(scopes[i].name, window.behind.items[k].comm, scopes[i].want_named ? "hog" : "");
+		}
+		CHECK_INT_EQ(scopes[i].name, reader_accounts(&job, &window, &query, &arena, &answer), 0);
+		CHECK_INT_EQ(scopes[i].name, answer.n, 1);
+		if (answer.n)
+			parts_text(answer.rows[0], &text);
+		CHECK(scopes[i].name,
+		      strstr(buf_text(&text), scopes[i].want_named ? " by loader 4720 uid 1000;" : " by  0 uid 1000;"));
+		CHECK_INT_EQ(scopes[i].name, sqlite3_open(":memory:", &asked), SQLITE_OK);
+		CHECK_INT_EQ(scopes[i].name, tables_install(asked, &job), 0);
+		CHECK_INT_EQ(scopes[i].name, sqlite3_prepare_v2(asked, sql, -1, &statement, NULL), SQLITE_OK);
+		CHECK_INT_EQ(scopes[i].name, sqlite3_step(statement), SQLITE_ROW);
+		CHECK_STR_EQ(scopes[i].name, (const char *)sqlite3_column_text(statement, 0),
+			     scopes[i].want_named ? "2 2" : "0 0");
+		(void)sqlite3_finalize(statement);
+		(void)sqlite3_close(asked);
+		store_reader_close(job.reader);
+		(void)sqlite3_close(db);
+		ARRAY_DONE(&job.op_numbers);
+		store_world_done(&world);
+	}
+	others_uid = BOB;
+	are_others_guarded = false;
+}
+
 int main(void)
 {
 	from_tick_to_window();
+	own_neighbours();
 	names_scrubbed();
 	fresh_waits();
 	worst_driving();

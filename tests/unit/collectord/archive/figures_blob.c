@@ -116,7 +116,8 @@ static void behind_of(uint64_t *seed, struct stored_behind *ret)
 				       .tgid = (uint32_t)(made_random(seed) % 50),
 				       .uid = made_random(seed) % 2 ? 0 : UINT32_MAX,
 				       .ns = made_random_width(seed),
-				       .is_between = made_random(seed) % 2 };
+				       .is_between = made_random(seed) % 2,
+				       .is_guarded = made_random(seed) % 2 };
 	memcpy(ret->comm, made_random(seed) % 2 ? "logrotate\0\0\0\0\0\0" : "\xff no end at all ", sizeof(ret->comm));
 }
 
@@ -145,6 +146,7 @@ static void wait_of(uint64_t *seed, struct stored_wait *ret)
 			  .waker_tgid = made_random(seed) % 2 ? UINT32_MAX : 0,
 			  .waker_tid = made_random(seed) % 2 ? UINT32_MAX : 0,
 			  .waker_uid = made_random(seed) % 2 ? UINT32_MAX : 0,
+			  .is_waker_guarded = made_random(seed) % 2,
 			  .class = (uint8_t)(made_random(seed) % BLAME_COUNT),
 			  .kind = (uint8_t)(made_random(seed) % RESOURCE_COUNT),
 			  .is_meanwhile = made_random(seed) % 2 },
@@ -217,8 +219,8 @@ static bool is_same_wait(const struct stored_wait *a, const struct stored_wait *
 	return a->process == b->process && x->ns == y->ns && x->max_ns == y->max_ns && x->count == y->count &&
 	       x->resource == y->resource && x->device == y->device && x->tid == y->tid && x->op == y->op &&
 	       x->waker_tgid == y->waker_tgid && x->waker_tid == y->waker_tid && x->waker_uid == y->waker_uid &&
-	       x->class == y->class && x->kind == y->kind && x->is_meanwhile == y->is_meanwhile &&
-	       memcmp(x->waker_comm, y->waker_comm, sizeof(x->waker_comm)) == 0 &&
+	       x->is_waker_guarded == y->is_waker_guarded && x->class == y->class && x->kind == y->kind &&
+	       x->is_meanwhile == y->is_meanwhile && memcmp(x->waker_comm, y->waker_comm, sizeof(x->waker_comm)) == 0 &&
 	       memcmp(x->name, y->name, sizeof(x->name)) == 0;
 }
 
@@ -256,7 +258,8 @@ static void check_same(const char *name, const struct figures_blob *got, const s
 		const struct stored_behind *x = &got->behind.items[i], *y = &want->behind.items[i];
 
 		n_same += x->process == y->process && x->tgid == y->tgid && x->uid == y->uid && x->ns == y->ns &&
-			  x->is_between == y->is_between && memcmp(x->comm, y->comm, sizeof(x->comm)) == 0;
+			  x->is_between == y->is_between && x->is_guarded == y->is_guarded &&
+			  memcmp(x->comm, y->comm, sizeof(x->comm)) == 0;
 	}
 	CHECK_INT_EQ(name, n_same, want->behind.n);
 	check_same_accounts(name, got, want);

@@ -127,9 +127,9 @@ static void check_absent(void)
 	CHECK_INT_EQ("over", m->end_unix_ns, 1004);
 }
 
-static bool is_this(uint32_t uid, void *this)
+static bool is_this(uint32_t uid, bool is_guarded, void *this)
 {
-	return uid == *(const uint32_t *)this;
+	return uid == *(const uint32_t *)this && !is_guarded;
 }
 
 /* The advice names a process as much as the cause does. */
@@ -140,13 +140,19 @@ static void check_hidden(void)
 		uint32_t reader;
 		const char *title, *comm, *want_title;
 		uint32_t want_pid, want_other;
+		bool is_guarded; /* the largest, the other, and the last of the chain */
 	} cases[] = {
 		{ "who it was is told nowhere", 1000, "cudaMalloc waited for the CPU", "logrotate",
-		  "cudaMalloc waited for the CPU", 0, 0 },
-		{ "in the title", 1000, "cudaMalloc waited behind logrotate", "logrotate", "", 0, 0 },
-		{ "nobody", 1000, "cudaMalloc waited", "", "cudaMalloc waited", 0, 0 },
-		{ "the largest is the reader's", 1, "cudaMalloc waited behind updatedb", "logrotate", "", 6603, 0 },
-		{ "another is the reader's", 2, "cudaMalloc waited", "logrotate", "cudaMalloc waited", 0, 6604 },
+		  "cudaMalloc waited for the CPU", 0, 0, false },
+		{ "in the title", 1000, "cudaMalloc waited behind logrotate", "logrotate", "", 0, 0, false },
+		{ "nobody", 1000, "cudaMalloc waited", "", "cudaMalloc waited", 0, 0, false },
+		{ "the largest is the reader's", 1, "cudaMalloc waited behind updatedb", "logrotate", "", 6603, 0,
+		  false },
+		{ "another is the reader's", 2, "cudaMalloc waited", "logrotate", "cudaMalloc waited", 0, 6604, false },
+		{ "the largest is the reader's, who may not inspect it", 1, "cudaMalloc waited behind logrotate",
+		  "logrotate", "", 0, 0, true },
+		{ "another is the reader's, who may not inspect it", 2, "cudaMalloc waited", "logrotate",
+		  "cudaMalloc waited", 0, 0, true },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
@@ -160,6 +166,7 @@ static void check_hidden(void)
 		memset(f.cause.comm, 0, sizeof(f.cause.comm));
 		memcpy(f.cause.comm, cases[i].comm, strlen(cases[i].comm));
 		f.cause.tid = 6605;
+		f.cause.is_guarded = f.cause.others[0].is_guarded = cases[i].is_guarded;
 		f.cause.chain = (struct finding_chain){
 			.ns = 9,
 			.n = 2,
@@ -172,7 +179,11 @@ static void check_hidden(void)
 				   .kind = RESOURCE_INODE,
 				   .name = "train.bin",
 				   .ns = 7 },
-				 { .pid = 7, .tid = 8, .uid = 3, .comm = "other" } },
+				 { .pid = 7,
+				   .tid = 8,
+				   .uid = cases[i].is_guarded ? reader : 3,
+				   .is_guarded = cases[i].is_guarded,
+				   .comm = "other" } },
 		};
 		m = finding_to_message(&f, 9, unix_clock, &offset_ns, &arena);
 		finding_message_hide(m, is_this, &reader);
@@ -188,7 +199,10 @@ static void check_hidden(void)
 		CHECK_STR_EQ(cases[i].name, m->cause->chain[0]->resource->name, "train.bin");
 		CHECK_INT_EQ(cases[i].name, m->cause->chain[1]->by->pid, 0);
 		CHECK_INT_EQ(cases[i].name, m->cause->chain[1]->by->tid, 0);
-		CHECK_INT_EQ(cases[i].name, m->cause->chain[1]->by->uid, 3);
+		CHECK_INT_EQ(cases[i].name, m->cause->chain[1]->by->uid, cases[i].is_guarded ? reader : 3);
+		CHECK_INT_EQ(cases[i].name, m->cause->guarded_told_case, 0);
+		CHECK_INT_EQ(cases[i].name, m->cause->others[0]->guarded_told_case, 0);
+		CHECK_INT_EQ(cases[i].name, m->cause->chain[1]->by->guarded_told_case, 0);
 		CHECK_STR_EQ(cases[i].name, m->cause->chain[1]->by->comm, "");
 		CHECK_STR_EQ(cases[i].name, m->cause->chain[1]->class_, "");
 		CHECK_INT_EQ(cases[i].name, m->n_advice, 0);
@@ -235,6 +249,7 @@ static void check_words(void)
 		CLEANUP(buf_done) struct buf out = BUF_INIT;
 
 		m.pid = 4711;
+		m.uid = 1000;
 		m.cause = &cause;
 		cause.kind = (char *)(uintptr_t)cases[i].kind;
 		cause.pid = cases[i].pid;

@@ -24,10 +24,10 @@ static const char *op_name(uint32_t op, void *data)
 	return op == SYNC ? "cudaStreamSynchronize" : op == COPY ? "cudaMemcpy" : NULL;
 }
 
-static bool may_name(uint32_t uid, void *data)
+static bool may_name(uint32_t uid, bool is_guarded, void *data)
 {
 	(void)data;
-	return uid == READER;
+	return uid == READER && !is_guarded;
 }
 
 #define BETWEEN(c, ms)                                                                                                 \
@@ -239,6 +239,26 @@ static const struct {
 	  .parts = { BETWEEN(OTHER, 60) },
 	  .waits = { PIPE_FROM(11, 60, 4720, OTHER), DID(4720, 60, BLOCK_IO, INODE, 0, 0) },
 	  .text = "between other 60 pipe() by  0/0 uid 2000; " },
+	{ .name = "one's own that its user may not inspect",
+	  .tid = 11,
+	  .parts = { BETWEEN(OTHER, 60), BETWEEN(RUNNABLE, 40) },
+	  .waits = { { .tid = 11,
+		       .class = BLAME_OTHER,
+		       .kind = RESOURCE_PIPE,
+		       .ns = 60 * MS,
+		       .waker_tgid = 4720,
+		       .waker_tid = 4720,
+		       .waker_uid = READER,
+		       .is_waker_guarded = true,
+		       .waker_comm = "keeper" },
+		     DID(4720, 60, BLOCK_IO, INODE, 0, 0) },
+	  .behind = { { .tgid = 4720,
+			.uid = READER,
+			.ns = 80 * MS,
+			.is_between = true,
+			.is_guarded = true,
+			.comm = "keeper" } },
+	  .text = "between other 60 pipe() by  0/0 uid 1000; between runnable 40 by  0/0 uid 1000; " },
 	{ .name = "each with a name of its own: children",
 	  .tid = 11,
 	  .parts = { BETWEEN(OTHER, 60) },

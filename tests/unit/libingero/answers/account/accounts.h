@@ -54,6 +54,7 @@ static inline void chain_make(const struct hop_row *rows, struct chain_made *mad
 		*hop = (Ingero__V1__Hop)INGERO__V1__HOP__INIT;
 		hop->by = &made->wakers[i];
 		*hop->by = (Ingero__V1__Waker)INGERO__V1__WAKER__INIT;
+		hop->by->uid = 4294900000; /* nobody's who runs this */
 		hop->by->pid = rows[i].pid;
 		hop->by->tid = rows[i].tid;
 		hop->by->comm = figures_text(rows[i].pid ? "python" : "");
