@@ -15,6 +15,7 @@
 #pragma once
 
 #include "credentials.h"
+#include "shares.h"
 #include "waits.h"
 
 #define WAKER_HOP_S 5 /* a waker keeps its distance (hop) to the thread that makes calls for this long */
@@ -151,8 +152,6 @@ static __always_inline void waker_begin(struct waker_state *w, const struct task
 		w->waits[i].ns = 0;
 }
 
-static const struct waker_state waker_none = {};
-
 /* Whether the thread belongs to the user of the process in that slot, and that user may inspect it. */
 static __always_inline bool may_be_waker(struct task_struct *waker, __u32 slot, __u32 tgid)
 {
@@ -174,13 +173,14 @@ VERIFIED_ALONE int chain_serve(__u32 slot, __u32 tgid, __u64 from_ns, __u32 hop)
 {
 	struct task_struct *waker = bpf_get_current_task_btf();
 	struct thread_state *t = bpf_task_storage_get(&threads, waker, 0, 0);
+	const struct cred *cred = waker->real_cred;
 	__u32 tid = waker->pid;
 	struct waker_state *w;
 
 	/* A thread that makes calls is no waker: its waits are counted in its own rows. */
 	if (hop > WAIT_HOPS_MOST || !slot || slot >= CALIBRATION_SLOT || waker->flags & PF_EXITING || t)
 		return 0;
-	if (!may_be_waker(waker, slot, tgid))
+	if (!cred || !may_be_waker(waker, slot, tgid))
 		return 0;
 	w = bpf_map_lookup_elem(&wakers, &tid);
 	if (w) {
@@ -193,8 +193,7 @@ VERIFIED_ALONE int chain_serve(__u32 slot, __u32 tgid, __u64 from_ns, __u32 hop)
 		meanwhile_count(w, slot, from_ns, waker->sched_info.run_delay);
 		w->hop = hop;
 	} else {
-		(void)bpf_map_update_elem(&wakers, &tid, &waker_none, BPF_NOEXIST);
-		w = bpf_map_lookup_elem(&wakers, &tid);
+		w = waker_add(tid, cred->uid.val);
 		if (!w) {
 			counter_add(LOSS_WAKERS, 1);
 			return 0;

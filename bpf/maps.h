@@ -45,6 +45,9 @@ SHARED __u64 zero_unknown = 0;
 /* Written by the programs. */
 SHARED __u32 cells_high = 0;  /* highest index of a cell ever used */
 SHARED __u32 calls_woken = 0; /* the daemon was woken and has not emptied the ring yet */
+/* Number of entries in `waits` and `wakers`: in all, and by user (shares.h). The daemon corrects those of `waits`. */
+SHARED __u32 n_waits = 0, n_wakers = 0;
+SHARED __u32 waits_of[USER_SHARES] = {}, wakers_of[USER_SHARES] = {};
 
 #define NS_IN_SECOND 1000000000ull
 
@@ -131,8 +134,8 @@ struct waker_state {
 	__u32 tgid;		     /* of that process */
 	__u32 hop;		     /* distance; 1: it ends waits of threads that make calls */
 	__u32 last_s;		     /* second in which it last ended a long wait, CLOCK_MONOTONIC */
-	__u32 pad;
-	struct thread_wait now; /* cause of the wait that just ended */
+	__u32 uid;		     /* whose share has the entry */
+	struct thread_wait now;	     /* cause of the wait that just ended */
 	struct waker_wait waits[WAKER_WAITS];
 };
 

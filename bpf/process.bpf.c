@@ -58,8 +58,8 @@ int process_exec(__u64 *ctx)
 	__u32 tgid = task->tgid, former_tid = ctx[1], slot = 0, exec_gen = 0, named = 0;
 
 	hold_review(task, tgid);
-	(void)bpf_map_delete_elem(&wakers, &tgid);
-	(void)bpf_map_delete_elem(&wakers, &former_tid);
+	waker_remove(tgid);
+	waker_remove(former_tid);
 	(void)bpf_map_delete_elem(&interpreters, &tgid);
 	t = bpf_task_storage_get(&threads, task, 0, 0);
 	if (t) {
@@ -160,7 +160,7 @@ int process_exit(__u64 *ctx)
 	bool was_traced;
 	__u8 was_in_call = 0, guarded = 0;
 
-	(void)bpf_map_delete_elem(&wakers, &tid);
+	waker_remove(tid);
 	if (t && t->depth) {
 		frames_drop(t, 0);
 		entry = bpf_map_lookup_elem(&processes, &tgid);

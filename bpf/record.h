@@ -416,6 +416,9 @@ struct account_key {
 #define WAIT_HOPS_MOST 4
 #define WAKERS_MAX 1024 /* wakers, of all processes together */
 
+/* Counts of entries by user (shares.h), by uid modulo this; a power of two. Users with the same remainder share one. */
+#define USER_SHARES 1024
+
 /*
  * Waits of one thread for one resource that one thread ended: map `waits`. With is_meanwhile: what a waker did while a
  * thread of the process waited for it, including ON_CPU and RUNNABLE (chain.h).

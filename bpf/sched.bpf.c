@@ -130,7 +130,7 @@ static __always_inline void waker_leave(struct task_struct *task, bool is_ready)
 		return;
 	w->out_ns = bpf_ktime_get_ns();
 	if (w->out_ns / NS_IN_SECOND > w->last_s + WAKER_QUIET_S) {
-		(void)bpf_map_delete_elem(&wakers, &tid);
+		waker_remove(tid);
 		return;
 	}
 	w->class = wait_class(task, /* is_ready= */ 0, /* is_reclaiming= */ 0, /* is_in_call= */ 0);

@@ -11,6 +11,7 @@
 
 #include "maps.h"
 #include "off.h"
+#include "shares.h"
 
 #define CFS_NO_QUOTA (~0ull) /* kernel/sched/sched.h: RUNTIME_INF */
 #define GROUP_DEPTH_MAX 8
@@ -34,12 +35,12 @@ static __always_inline __u64 quota_group(struct task_struct *task)
 
 static const struct wait_value wait_none = {};
 
-/* Row for a key; NULL: the map is full, which is counted as a loss. */
+/* Row for a key; NULL: its user's share of the map is full, which is counted as a loss. */
 static __always_inline struct wait_value *wait_row(const struct wait_key *key)
 {
 	struct wait_value *value = bpf_map_lookup_elem(&waits, key);
 
-	if (!value) {
+	if (!value && share_take_wait(key->slot)) {
 		(void)bpf_map_update_elem(&waits, key, &wait_none, BPF_NOEXIST);
 		value = bpf_map_lookup_elem(&waits, key);
 	}

@@ -143,7 +143,7 @@ static __always_inline void waker_woken(struct task_struct *task, const void *ct
 		return;
 	w->pcount = 0;
 	if (!may_be_waker(task, w->slot, w->tgid)) {
-		(void)bpf_map_delete_elem(&wakers, &tid);
+		waker_remove(tid);
 		return;
 	}
 	now_ns = bpf_ktime_get_ns();

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Shares of users in the maps `waits` and `wakers`: one user's threads leave places for other users, however many they
+ * are. Checked only when an entry is added; a wait of an existing row, or of an existing waker, costs nothing more.
+ *
+ * A user may have at most SHARE_OF_FREE times as many entries as are free: three quarters of a map while no other user
+ * has any, and each user who comes later finds some free. A row counts for the user of the process in its slot, a waker
+ * for its own user. Several CPUs that add entries at the same moment may exceed a share by one entry each.
+ */
+#pragma once
+
+#include "maps.h"
+
+#define SHARE_OF_FREE 3
+
+/* @n_own, @n_used: entries of the user, of all users; @n_most: places in the map */
+static __always_inline bool share_has_room(__u32 n_own, __u32 n_used, __u32 n_most)
+{
+	return n_used < n_most && n_own < SHARE_OF_FREE * (n_most - n_used);
+}
+
+/*
+ * share_take_wait() - whether there is room for another row of `waits`; if so, the row is counted
+ * @slot: as in the key of the row
+ */
+VERIFIED_ALONE int share_take_wait(__u32 slot)
+{
+	const struct process_slot *s = bpf_map_lookup_elem(&slots, &slot);
+	__u32 *n_own;
+
+	if (!s)
+		return 0;
+	n_own = &waits_of[s->uid & (USER_SHARES - 1)];
+	if (!share_has_room(*n_own, n_waits, WAITS_MAX))
+		return 0;
+	__sync_fetch_and_add(n_own, 1);
+	__sync_fetch_and_add(&n_waits, 1);
+	return 1;
+}
+
+static const struct waker_state waker_none = {};
+
+/* Adds an entry for a thread of a user. Return: NULL: no room */
+static __always_inline struct waker_state *waker_add(__u32 tid, __u32 uid)
+{
+	__u32 *n_own = &wakers_of[uid & (USER_SHARES - 1)];
+	struct waker_state *w;
+
+	if (!share_has_room(*n_own, n_wakers, WAKERS_MAX) ||
+	    bpf_map_update_elem(&wakers, &tid, &waker_none, BPF_NOEXIST))
+		return NULL;
+	__sync_fetch_and_add(n_own, 1);
+	__sync_fetch_and_add(&n_wakers, 1);
+	w = bpf_map_lookup_elem(&wakers, &tid);
+	if (!w)
+		return NULL;
+	w->uid = uid;
+	return w;
+}
+
+/* Removes the entry of a thread, if it has one. */
+VERIFIED_ALONE int waker_remove(__u32 tid)
+{
+	const struct waker_state *w = bpf_map_lookup_elem(&wakers, &tid);
+	__u32 uid;
+
+	if (!w)
+		return 0;
+	uid = w->uid;
+	if (bpf_map_delete_elem(&wakers, &tid))
+		return 0;
+	__sync_fetch_and_add(&wakers_of[uid & (USER_SHARES - 1)], -1);
+	__sync_fetch_and_add(&n_wakers, -1);
+	return 0;
+}

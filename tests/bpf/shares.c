@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Places for waits and wakers are shared between users: however many the threads of one user take, there are some for
+ * the threads of another user.
+ */
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "base/cleanup.h"
+#include "rig.h"
+#include "tests/support/check.h"
+
+#define CROWD_UID 65534
+#define THREADS 8
+#define THREAD_STACK_BYTES (64 << 10)
+#define RACES 16 /* places that threads on several CPUs may take at the same moment */
+#define MOMENT_NS (2 * NSEC_PER_MSEC)
+
+static const struct timespec moment = { .tv_nsec = MOMENT_NS };
+
+/* Most that one user may take while no other user has any. */
+#define WAITS_SHARE (WAITS_MAX * 3 / 4)
+#define WAKERS_SHARE (WAKERS_MAX * 3 / 4)
+
+/* ---- waits ---- */
+
+#define RESOURCES 550 /* of each thread: more than there are rows for all threads together */
+#define RESOURCES_FEW 50
+
+static uint32_t words[THREADS * RESOURCES];
+
+static void become(uint32_t uid)
+{
+	static const struct rlimit no_limit = { RLIM_INFINITY, RLIM_INFINITY };
+
+	(void)setrlimit(RLIMIT_NPROC, &no_limit);
+	if (setresuid(uid, uid, uid) < 0 || prctl(PR_SET_DUMPABLE, 1) < 0)
+		_exit(1);
+}
+
+struct waiter {
+	uint32_t *words;
+	size_t n;
+};
+
+/* Each word is a resource of its own; a timer ends the wait. */
+static void *words_await(void *data)
+{
+	const struct waiter *waiter = data;
+
+	(void)subject_empty();
+	for (size_t i = 0; i < waiter->n; i++)
+		(void)syscall(SYS_futex, &waiter->words[i], FUTEX_WAIT, 0, &moment, NULL, 0);
+	(void)subject_empty();
+	return NULL;
+}
+
+struct crowd {
+	uint32_t uid;
+	size_t n_each; /* resources that each thread waits for */
+};
+
+static int crowd_run(void *data)
+{
+	const struct crowd *crowd = data;
+	struct waiter waiters[THREADS];
+	pthread_t threads[THREADS];
+
+	become(crowd->uid);
+	for (size_t i = 0; i < THREADS; i++) {
+		waiters[i] = (struct waiter){ &words[i * RESOURCES], crowd->n_each };
+		if (pthread_create(&threads[i], NULL, words_await, &waiters[i]))
+			return 1;
+	}
+	for (size_t i = 0; i < THREADS; i++)
+		(void)pthread_join(threads[i], NULL);
+	return 0;
+}
+
+struct rows {
+	const struct process_slot *slots;
+	uint32_t uid;
+	size_t n;
+};
+
+static void rows_add(const struct wait_key *key, const struct wait_value *value, void *data)
+{
+	struct rows *rows = data;
+
+	rows->n += value->count && rows->slots[key->slot].uid == rows->uid && key->kind == RESOURCE_FUTEX &&
+		   key->resource - (uintptr_t)words < sizeof(words);
+}
+
+static size_t rows_of(struct rig *rig, uint32_t uid)
+{
+	struct rows rows = { .slots = probe_set_slots(rig->set), .uid = uid };
+
+	CHECK("read", probe_set_waits(rig->set, rows_add, &rows) >= 0);
+	return rows.n;
+}
+
+static void slots_release(struct rig *rig)
+{
+	for (uint32_t i = 1; i < PROCESS_SLOTS; i++)
+		if (probe_set_slots(rig->set)[i].state == PROCESS_SLOT_GONE)
+			CHECK_INT_EQ("released", probe_set_slot_release(rig->set, i), 0);
+}
+
+static void check_waits(struct rig *rig)
+{
+	static struct crowd many = { CROWD_UID, RESOURCES }, few = { CROWD_UID, RESOURCES_FEW },
+			    others = { 0, RESOURCES_FEW };
+	uint64_t lost;
+
+	CHECK_INT_EQ("room for all", rig_loss(rig, LOSS_WAITS), 0);
+	CHECK_INT_EQ("many", rig_child(rig, crowd_run, &many, NULL), 0);
+	CHECK_INT_EQ("and once more", rig_child(rig, crowd_run, &few, NULL), 0);
+	lost = rig_loss(rig, LOSS_WAITS);
+	CHECK_INT_IN("a share of the rows", rows_of(rig, CROWD_UID), WAITS_SHARE / 2, WAITS_SHARE + RACES);
+	CHECK_INT_IN("the rest is lost", lost, (THREADS * RESOURCES - WAITS_SHARE) / 2, 2 * THREADS * RESOURCES);
+
+	CHECK_INT_EQ("another user's", rig_child(rig, crowd_run, &others, NULL), 0);
+	CHECK_INT_IN("each has a row", rows_of(rig, 0), THREADS * RESOURCES_FEW * 9 / 10, THREADS * RESOURCES_FEW);
+	CHECK_INT_EQ("none is lost", rig_loss(rig, LOSS_WAITS), lost);
+
+	CHECK_INT_EQ("after a read", rig_child(rig, crowd_run, &few, NULL), 0);
+	CHECK_INT_IN("no more than the share", rows_of(rig, CROWD_UID), 1, WAITS_SHARE + RACES);
+
+	slots_release(rig);
+	CHECK_INT_EQ("rows went with their slots", rows_of(rig, CROWD_UID), 0);
+	lost = rig_loss(rig, LOSS_WAITS);
+	CHECK_INT_EQ("room again", rig_child(rig, crowd_run, &few, NULL), 0);
+	CHECK_INT_EQ("none is lost any more", rig_loss(rig, LOSS_WAITS), lost);
+}
+
+/* ---- wakers ---- */
+
+#define WAKERS_MANY (WAKERS_MAX + 100)
+#define ROUNDS 20
+
+static int ask[2], answer[2], ready[2];
+
+static void byte_take(int fd)
+{
+	char byte;
+
+	if (read(fd, &byte, 1) != 1)
+		_exit(2);
+}
+
+static void byte_give(int fd)
+{
+	if (write(fd, "", 1) != 1)
+		_exit(2);
+}
+
+/* Ends so many waits; lives until its process ends. */
+static void *answers(void *data)
+{
+	for (size_t i = 0; i < (uintptr_t)data; i++) {
+		byte_take(ask[0]);
+		(void)clock_nanosleep(CLOCK_MONOTONIC, 0, &moment, NULL);
+		byte_give(answer[1]);
+	}
+	for (;;)
+		(void)pause();
+	return NULL;
+}
+
+/* @n_each: waits that each of the threads ends */
+static void waits_ended_by(size_t n_threads, size_t n_each)
+{
+	pthread_attr_t attr;
+	pthread_t thread;
+
+	if (pipe2(ask, O_CLOEXEC) < 0 || pipe2(answer, O_CLOEXEC) < 0 || pthread_attr_init(&attr) ||
+	    pthread_attr_setstacksize(&attr, THREAD_STACK_BYTES))
+		_exit(1);
+	for (size_t i = 0; i < n_threads; i++)
+		if (pthread_create(&thread, &attr, answers, (void *)(uintptr_t)n_each))
+			_exit(1);
+	for (size_t i = 0; i < n_threads * n_each; i++) {
+		(void)subject_empty();
+		byte_give(ask[1]);
+		byte_take(answer[0]);
+	}
+	(void)subject_empty();
+}
+
+static void wakers_stay(void)
+{
+	become(CROWD_UID);
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
+		_exit(1);
+	waits_ended_by(WAKERS_MANY, 1);
+	byte_give(ready[1]);
+	for (;;)
+		(void)pause();
+}
+
+static int wakers_run(void *data)
+{
+	pid_t pid;
+
+	(void)data;
+	if (pipe2(ready, O_CLOEXEC) < 0)
+		return 1;
+	pid = fork();
+	if (pid == 0)
+		wakers_stay();
+	(void)close(ready[1]);
+	byte_take(ready[0]);
+	waits_ended_by(1, ROUNDS);
+	(void)kill(pid, SIGKILL);
+	(void)waitpid(pid, NULL, 0);
+	return 0;
+}
+
+struct meanwhile {
+	uint32_t slot;
+	uint64_t ns;
+};
+
+static void meanwhile_add(const struct wait_key *key, const struct wait_value *value, void *data)
+{
+	struct meanwhile *meanwhile = data;
+
+	if (key->slot == meanwhile->slot && key->is_meanwhile)
+		meanwhile->ns += value->ns;
+}
+
+static void check_wakers(struct rig *rig)
+{
+	uint64_t before = rig_loss(rig, LOSS_WAKERS), expected = WAKERS_MANY - WAKERS_SHARE;
+	struct meanwhile meanwhile = {};
+	pid_t pid;
+
+	CHECK_INT_EQ("run", rig_child(rig, wakers_run, NULL, &pid), 0);
+	meanwhile.slot = rig_slot(rig, pid);
+	CHECK("read", probe_set_waits(rig->set, meanwhile_add, &meanwhile) >= 0);
+	/* What the waker did is told from the second wait on. */
+	CHECK_INT_IN("another user's waker has a place", meanwhile.ns, (ROUNDS - 1) * MOMENT_NS * 9 / 10,
+		     NSEC_PER_SEC * ROUNDS);
+	CHECK_INT_IN("the rest is lost", rig_loss(rig, LOSS_WAKERS) - before, expected / 2, expected + RACES);
+	slots_release(rig);
+}
+
+int main(int argc, char **argv)
+{
+	struct rig rig;
+
+	rig_open(&rig, rig_back_end(argc, argv), 0);
+	if (!probe_set_measures(rig.set, BLAME_RUNNABLE))
+		CHECK_SKIP("this kernel does not tell of task switches");
+	check_wakers(&rig);
+	check_wakers(&rig); /* the places of those that ended are free again */
+	check_waits(&rig);
+	rig_close(&rig);
+	return check_result();
+}
