@@ -194,10 +194,8 @@ VERIFIED_ALONE int chain_serve(__u32 slot, __u32 tgid, __u64 from_ns, __u32 hop)
 		w->hop = hop;
 	} else {
 		w = waker_add(tid, cred->uid.val);
-		if (!w) {
-			counter_add(LOSS_WAKERS, 1);
+		if (!w)
 			return 0;
-		}
 		w->hop = hop;
 	}
 	w->slot = slot;

@@ -48,6 +48,7 @@ SHARED __u32 calls_woken = 0; /* the daemon was woken and has not emptied the ri
 /* Number of entries in `waits` and `wakers`: in all, and by user (shares.h). The daemon corrects those of `waits`. */
 SHARED __u32 n_waits = 0, n_wakers = 0;
 SHARED __u32 waits_of[USER_SHARES] = {}, wakers_of[USER_SHARES] = {};
+SHARED struct share_losses losses_of[USER_SHARES] = {};
 
 #define NS_IN_SECOND 1000000000ull
 

@@ -419,6 +419,13 @@ struct account_key {
 /* Counts of entries by user (shares.h), by uid modulo this; a power of two. Users with the same remainder share one. */
 #define USER_SHARES 1024
 
+/* Entries that were refused since the share was full: waits without a row, waits whose waker has no entry. */
+struct share_losses {
+	__u64 waits, wakers;
+	__u32 uid; /* the last user that was refused one */
+	__u32 pad;
+};
+
 /*
  * Waits of one thread for one resource that one thread ended: map `waits`. With is_meanwhile: what a waker did while a
  * thread of the process waited for it, including ON_CPU and RUNNABLE (chain.h).

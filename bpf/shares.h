@@ -20,19 +20,23 @@ static __always_inline bool share_has_room(__u32 n_own, __u32 n_used, __u32 n_mo
 }
 
 /*
- * share_take_wait() - whether there is room for another row of `waits`; if so, the row is counted
+ * share_take_wait() - whether there is room for another row of `waits`; if so, the row is counted, else its loss
  * @slot: as in the key of the row
  */
 VERIFIED_ALONE int share_take_wait(__u32 slot)
 {
 	const struct process_slot *s = bpf_map_lookup_elem(&slots, &slot);
-	__u32 *n_own;
+	__u32 *n_own, uid;
 
 	if (!s)
 		return 0;
-	n_own = &waits_of[s->uid & (USER_SHARES - 1)];
-	if (!share_has_room(*n_own, n_waits, WAITS_MAX))
+	uid = s->uid;
+	n_own = &waits_of[uid & (USER_SHARES - 1)];
+	if (!share_has_room(*n_own, n_waits, WAITS_MAX)) {
+		losses_of[uid & (USER_SHARES - 1)].uid = uid;
+		__sync_fetch_and_add(&losses_of[uid & (USER_SHARES - 1)].waits, 1);
 		return 0;
+	}
 	__sync_fetch_and_add(n_own, 1);
 	__sync_fetch_and_add(&n_waits, 1);
 	return 1;
@@ -40,15 +44,21 @@ VERIFIED_ALONE int share_take_wait(__u32 slot)
 
 static const struct waker_state waker_none = {};
 
-/* Adds an entry for a thread of a user. Return: NULL: no room */
+/* Adds an entry for a thread of a user. Return: NULL: no room, which is counted as a loss */
 static __always_inline struct waker_state *waker_add(__u32 tid, __u32 uid)
 {
 	__u32 *n_own = &wakers_of[uid & (USER_SHARES - 1)];
 	struct waker_state *w;
 
-	if (!share_has_room(*n_own, n_wakers, WAKERS_MAX) ||
-	    bpf_map_update_elem(&wakers, &tid, &waker_none, BPF_NOEXIST))
+	if (!share_has_room(*n_own, n_wakers, WAKERS_MAX)) {
+		losses_of[uid & (USER_SHARES - 1)].uid = uid;
+		__sync_fetch_and_add(&losses_of[uid & (USER_SHARES - 1)].wakers, 1);
 		return NULL;
+	}
+	if (bpf_map_update_elem(&wakers, &tid, &waker_none, BPF_NOEXIST)) {
+		counter_add(LOSS_WAKERS, 1);
+		return NULL;
+	}
 	__sync_fetch_and_add(n_own, 1);
 	__sync_fetch_and_add(&n_wakers, 1);
 	w = bpf_map_lookup_elem(&wakers, &tid);

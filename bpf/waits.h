@@ -40,10 +40,12 @@ static __always_inline struct wait_value *wait_row(const struct wait_key *key)
 {
 	struct wait_value *value = bpf_map_lookup_elem(&waits, key);
 
-	if (!value && share_take_wait(key->slot)) {
-		(void)bpf_map_update_elem(&waits, key, &wait_none, BPF_NOEXIST);
-		value = bpf_map_lookup_elem(&waits, key);
-	}
+	if (value)
+		return value;
+	if (!share_take_wait(key->slot))
+		return NULL;
+	(void)bpf_map_update_elem(&waits, key, &wait_none, BPF_NOEXIST);
+	value = bpf_map_lookup_elem(&waits, key);
 	if (!value)
 		counter_add(LOSS_WAITS, 1);
 	return value;

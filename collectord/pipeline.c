@@ -326,6 +326,24 @@ static void collected_read(const struct pipeline *p, struct tick *tick)
 	}
 }
 
+/* Without memory everybody is told. */
+static void user_loss_add(uint32_t uid, enum loss_reason reason, uint64_t n, void *data)
+{
+	const struct tick_user_loss loss = { .uid = uid, .reason = reason, .n = n };
+	struct tick *tick = data;
+
+	if (ARRAY_PUSH(&tick->user_losses, loss) < 0)
+		tick->losses[reason] += n;
+}
+
+static void user_loss_pass(uint32_t uid, enum loss_reason reason, uint64_t n, void *data)
+{
+	(void)uid;
+	(void)reason;
+	(void)n;
+	(void)data;
+}
+
 /* @is_last: nobody watches any more: what is open is closed, and kept with the rest of the second. */
 static void tick(struct pipeline *p, bool is_last)
 {
@@ -344,6 +362,8 @@ static void tick(struct pipeline *p, bool is_last)
 		(void)log_warning(r, "cannot look at the last second, it comes with the next");
 		return;
 	}
+	if (p->source->ops->user_losses_take)
+		p->source->ops->user_losses_take(p->source, user_loss_add, &tick);
 	tick.refused = p->source->ops->refused(p->source) - p->refused;
 	p->refused += tick.refused;
 	tick.refused += p->unheld;
@@ -389,6 +409,8 @@ static void second_pass(struct pipeline *p)
 	figures_accounts_taken(p->figures);
 	losses_read(p, losses);
 	ticker_begin(p->ticker, p->source->ops->now_ns(p->source), losses);
+	if (p->source->ops->user_losses_take)
+		p->source->ops->user_losses_take(p->source, user_loss_pass, NULL);
 	p->refused = p->source->ops->refused(p->source);
 }
 

@@ -20,6 +20,7 @@ struct source;
 typedef void (*source_behind_func)(const struct behind_key *key, const struct behind_value *value, void *data);
 typedef void (*source_account_func)(const struct account_record *record, void *data);
 typedef void (*source_wait_func)(const struct wait_key *key, const struct wait_value *value, void *data);
+typedef void (*source_user_loss_func)(uint32_t uid, enum loss_reason reason, uint64_t n, void *data);
 
 struct source_ops {
 	/* "session", "multi", "perf", "demo": name in sessions and answers */
@@ -37,7 +38,11 @@ struct source_ops {
 	int (*interpreter)(const struct source *source, uint32_t tgid, struct interpreter *ret);
 	/* Return: how many (the first `room` are written), or -errno */
 	int (*in_flight)(struct source *source, struct in_flight_record *ret, size_t room);
-	void (*losses)(const struct source *source, uint64_t ret_losses[LOSS_COUNT]);
+	void (*losses)(const struct source *source, uint64_t ret_losses[LOSS_COUNT]); /* that may concern every user */
+	/* Add the totals that concern one user alone, @uid; UINT32_MAX: of all users. NULL: there are none */
+	void (*user_losses)(const struct source *source, uint32_t uid, uint64_t losses[LOSS_COUNT]);
+	/* Those of each user since the last call. NULL: there are none */
+	void (*user_losses_take)(struct source *source, source_user_loss_func func, void *data);
 	uint64_t (*refused)(const struct source *source); /* number of undecodable records */
 	bool (*measures)(const struct source *source, enum blame_class class);
 	/* Its clock, monotonic: that of a demo played faster runs faster, and ends at now. */

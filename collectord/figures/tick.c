@@ -38,6 +38,7 @@ void tick_done(struct tick *tick)
 		tick_process_done(&tick->processes.items[i]);
 	ARRAY_DONE(&tick->processes);
 	ARRAY_DONE(&tick->lates);
+	ARRAY_DONE(&tick->user_losses);
 }
 
 int ticker_new(struct ticker **ret_ticker)

@@ -51,6 +51,13 @@ struct tick_late {
 	bool is_guarded;
 };
 
+/* Losses that concern one user alone. */
+struct tick_user_loss {
+	uint64_t n;
+	uint32_t uid;
+	enum loss_reason reason;
+};
+
 struct tick {
 	uint64_t from_ns; /* time of the previous reading */
 	uint64_t to_ns;
@@ -59,9 +66,10 @@ struct tick {
 	const struct in_flight_record *in_flight; /* calls in progress at to_ns, borrowed */
 	size_t n_in_flight;
 	const struct system_sample *system; /* state of the machine at to_ns, borrowed; NULL: unknown */
-	uint64_t losses[LOSS_COUNT];	    /* in this tick, of all processes */
+	uint64_t losses[LOSS_COUNT];	    /* in this tick, of all processes, besides user_losses */
 	ARRAY(struct tick_late) lates;	    /* the losses whose process is known */
-	uint64_t refused;		    /* invalid records in this tick */
+	ARRAY(struct tick_user_loss) user_losses;
+	uint64_t refused; /* invalid records in this tick */
 };
 
 void tick_done(struct tick *tick);
@@ -82,8 +90,8 @@ void ticker_begin(struct ticker *ticker, uint64_t now_ns, const uint64_t losses[
  * @now_ns: when figures were collected
  * @figures: their recent maxima are reset
  * @losses: totals since the source was opened
- * @ret_tick: release with tick_done(); measured, is_collected, in_flight and system are left for the
- * caller to fill
+ * @ret_tick: release with tick_done(); measured, is_collected, in_flight, system, lates and
+ * user_losses are left for the caller to fill
  * Return: 0; -ENOMEM: the next take includes this time
  */
 int ticker_take(struct ticker *ticker, struct figures *figures, uint64_t now_ns, const uint64_t losses[LOSS_COUNT],

@@ -80,6 +80,16 @@ static void kernel_losses(const struct source *source, uint64_t ret_losses[LOSS_
 	probe_set_losses(kernel_of(source)->probes, ret_losses);
 }
 
+static void kernel_user_losses(const struct source *source, uint32_t uid, uint64_t losses[LOSS_COUNT])
+{
+	probe_set_user_losses(kernel_of(source)->probes, uid, losses);
+}
+
+static void kernel_user_losses_take(struct source *source, source_user_loss_func func, void *data)
+{
+	probe_set_user_losses_take(kernel_of(source)->probes, func, data);
+}
+
 static uint64_t kernel_refused(const struct source *source)
 {
 	return ring_refused(kernel_of(source)->ring);
@@ -127,6 +137,8 @@ static const struct source_ops kernel_ops = {
 	.interpreter = kernel_interpreter,
 	.in_flight = kernel_in_flight,
 	.losses = kernel_losses,
+	.user_losses = kernel_user_losses,
+	.user_losses_take = kernel_user_losses_take,
 	.refused = kernel_refused,
 	.measures = kernel_measures,
 	.now_ns = kernel_now_ns,

@@ -139,8 +139,13 @@ int probe_set_slot_release(struct probe_set *set, uint32_t slot);
 int probe_set_interpreter_note(struct probe_set *set, uint32_t tgid, const struct interpreter *interpreter);
 /** probe_set_interpreter() - get it as noted for the process, or for its parent. Return: 0; -ENOENT; -errno */
 int probe_set_interpreter(const struct probe_set *set, uint32_t tgid, struct interpreter *ret);
-/** probe_set_losses() - totals since open */
+/** probe_set_losses() - totals since open, without losses of one user alone */
 void probe_set_losses(const struct probe_set *set, uint64_t ret_losses[LOSS_COUNT]);
+/** probe_set_user_losses() - add the totals that concern one user alone, @uid; UINT32_MAX: of all users */
+void probe_set_user_losses(const struct probe_set *set, uint32_t uid, uint64_t losses[LOSS_COUNT]);
+typedef void (*probe_user_loss_func)(uint32_t uid, enum loss_reason reason, uint64_t n, void *data);
+/** probe_set_user_losses_take() - losses of each user alone since the last call */
+void probe_set_user_losses_take(struct probe_set *set, probe_user_loss_func func, void *data);
 /** probe_set_loss_add() - add losses that the daemon has found */
 void probe_set_loss_add(struct probe_set *set, enum loss_reason reason, uint64_t n);
 /**

@@ -50,6 +50,7 @@ struct probe_set {
 	uint64_t kernel_bytes, kernel_bytes_ns; /* value and time of the last reading; 0: never read */
 	uint64_t losses_before[LOSS_COUNT];
 	uint64_t losses_found[LOSS_COUNT]; /* losses found by the daemon */
+	struct share_losses losses_taken[USER_SHARES];
 };
 
 /* probe_library.c */

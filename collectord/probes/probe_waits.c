@@ -116,6 +116,39 @@ int probe_set_waits(struct probe_set *set, probe_wait_func func, void *data)
 	return n_told;
 }
 
+void probe_set_user_losses(const struct probe_set *set, uint32_t uid, uint64_t losses[LOSS_COUNT])
+{
+	for (uint32_t i = 0; i < USER_SHARES; i++) {
+		const struct share_losses *of = &set->bpf->bss->losses_of[i];
+
+		if (uid != UINT32_MAX && uid % USER_SHARES != i)
+			continue;
+		losses[LOSS_WAITS] += __atomic_load_n(&of->waits, __ATOMIC_RELAXED);
+		losses[LOSS_WAKERS] += __atomic_load_n(&of->wakers, __ATOMIC_RELAXED);
+	}
+}
+
+static void loss_take(uint32_t uid, enum loss_reason reason, const __u64 *total, __u64 *taken,
+		      probe_user_loss_func func, void *data)
+{
+	__u64 now = __atomic_load_n(total, __ATOMIC_RELAXED), n = now - *taken;
+
+	*taken = now;
+	if (n)
+		func(uid, reason, n, data);
+}
+
+void probe_set_user_losses_take(struct probe_set *set, probe_user_loss_func func, void *data)
+{
+	for (size_t i = 0; i < USER_SHARES; i++) {
+		const struct share_losses *of = &set->bpf->bss->losses_of[i];
+		struct share_losses *taken = &set->losses_taken[i];
+
+		loss_take(of->uid, LOSS_WAITS, &of->waits, &taken->waits, func, data);
+		loss_take(of->uid, LOSS_WAKERS, &of->wakers, &taken->wakers, func, data);
+	}
+}
+
 void probe_set_waits_forget(struct probe_set *set, uint32_t slot)
 {
 	int n = waits_read(set);

@@ -98,7 +98,7 @@ Ingero__V1__Lost *answer_lost(const struct rpc_context *context, struct arena *a
 	if (!source)
 		return lost;
 
-	source->ops->losses(source, now);
+	since_losses(context, scope->identity, now);
 	for (int i = 0; since && i < LOSS_COUNT; i++)
 		now[i] -= since->losses[i];
 #define LOSS(reason, field, kind, one, many) lost->field = now[LOSS_##reason];

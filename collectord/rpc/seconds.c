@@ -195,7 +195,7 @@ int seconds_build(struct seconds *s, const struct rpc_context *context, const st
 	s->subscriber_slow = subscriber_slow;
 	s->forgotten = 0;
 	s->since_unix_ns = last->timestamp_unix_ns;
-	since_restart(&s->since, context);
+	since_restart(&s->since, context, scope->identity);
 	s->since.since_ns = to_ns;
 	return r;
 }

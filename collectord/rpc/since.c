@@ -68,13 +68,23 @@ static int process_since_take(const struct process_figures *p, struct since *sin
 	return since_accounts(&since->processes[i], p);
 }
 
-void since_restart(struct since *since, const struct rpc_context *context)
+void since_losses(const struct rpc_context *context, const struct call_identity *identity,
+		  uint64_t ret_losses[LOSS_COUNT])
+{
+	const struct source *source = context->capture->source;
+
+	source->ops->losses(source, ret_losses);
+	if (source->ops->user_losses)
+		source->ops->user_losses(source, identity->can_read_all ? UINT32_MAX : identity->uid, ret_losses);
+}
+
+void since_restart(struct since *since, const struct rpc_context *context, const struct call_identity *identity)
 {
 	struct source *source = context->capture->source;
 
 	since->since_ns = source->ops->now_ns(source);
 	since->daemon_cpu_ns = cost_daemon_cpu_ns();
-	source->ops->losses(source, since->losses);
+	since_losses(context, identity, since->losses);
 	since->refused = source->ops->refused(source);
 	if (context->capture->probes)
 		since->bystander_calls = probe_set_bystander_calls(context->capture->probes);
@@ -118,7 +128,7 @@ int since_take(const struct rpc_context *context, const struct call_identity *id
 			return r;
 		}
 	}
-	since_restart(&since, context);
+	since_restart(&since, context, identity);
 	since.watched_ns = since.since_ns;
 	since.bytes = since_bytes(&since);
 	*ret_since = since;

@@ -56,8 +56,11 @@ int since_behind(struct since_process *then, const struct process_figures *now);
 uint64_t since_behind_ns(const struct since_process *then, const struct behind_figures *now);
 /** since_accounts() - of one process, as they are now. Return: 0 or -ENOMEM */
 int since_accounts(struct since_process *then, const struct process_figures *now);
+/** since_losses() - totals of the losses that may concern the identity */
+void since_losses(const struct rpc_context *context, const struct call_identity *identity,
+		  uint64_t ret_losses[LOSS_COUNT]);
 /** since_restart() - what is of no process, as it is now */
-void since_restart(struct since *since, const struct rpc_context *context);
+void since_restart(struct since *since, const struct rpc_context *context, const struct call_identity *identity);
 
 /**
  * since_next() - next process that the scope sees, of those that had not ended when @since began

@@ -221,7 +221,7 @@ void trace_loss_send(struct trace *t)
 		clock_to_unix_ns(t->context->capture->source->ops->now_ns(t->context->capture->source));
 	if (trace_reply(t, INGERO__V1__TRACE_REPLY__BODY_LOSS, &loss) < 0)
 		return; /* reported next time */
-	t->context->capture->source->ops->losses(t->context->capture->source, t->lost_sent.losses);
+	since_losses(t->context, call_identity(t->call), t->lost_sent.losses);
 	t->lost_sent.refused += loss.lost->decode;
 	t->subscriber_slow_sent = t->subscriber_slow;
 	t->forgotten_sent = t->forgotten;

@@ -193,6 +193,7 @@ uint64_t rig_loss(const struct rig *rig, enum loss_reason reason)
 	uint64_t losses[LOSS_COUNT];
 
 	probe_set_losses(rig->set, losses);
+	probe_set_user_losses(rig->set, UINT32_MAX, losses);
 	return losses[reason];
 }
 

@@ -29,6 +29,8 @@ static const struct timespec moment = { .tv_nsec = MOMENT_NS };
 #define WAITS_SHARE (WAITS_MAX * 3 / 4)
 #define WAKERS_SHARE (WAKERS_MAX * 3 / 4)
 
+static const enum loss_reason lost_kinds[] = { LOSS_WAITS, LOSS_WAKERS };
+
 /* ---- waits ---- */
 
 #define RESOURCES 550 /* of each thread: more than there are rows for all threads together */
@@ -104,6 +106,39 @@ static size_t rows_of(struct rig *rig, uint32_t uid)
 
 	CHECK("read", probe_set_waits(rig->set, rows_add, &rows) >= 0);
 	return rows.n;
+}
+
+/* Losses that concern one user alone. */
+static uint64_t lost_by(const struct rig *rig, uint32_t uid, enum loss_reason reason)
+{
+	uint64_t losses[LOSS_COUNT] = { 0 };
+
+	probe_set_user_losses(rig->set, uid, losses);
+	return losses[reason];
+}
+
+static void taken_add(uint32_t uid, enum loss_reason reason, uint64_t n, void *data)
+{
+	uint64_t *sums = data;
+
+	CHECK_INT_EQ("whose", uid, CROWD_UID);
+	sums[reason] += n;
+}
+
+/* All losses are the crowd's, and are taken once. */
+static void check_losses(struct rig *rig)
+{
+	uint64_t sums[LOSS_COUNT] = { 0 }, all[LOSS_COUNT];
+
+	probe_set_losses(rig->set, all);
+	for (int i = 0; i < 2; i++)
+		probe_set_user_losses_take(rig->set, taken_add, sums);
+	for (size_t i = 0; i < ARRAY_SIZE(lost_kinds); i++) {
+		CHECK("some are lost", lost_by(rig, CROWD_UID, lost_kinds[i]) > 0);
+		CHECK_INT_EQ("taken once", sums[lost_kinds[i]], lost_by(rig, CROWD_UID, lost_kinds[i]));
+		CHECK_INT_EQ("none of another user", lost_by(rig, 0, lost_kinds[i]), 0);
+		CHECK_INT_EQ("none of everybody", all[lost_kinds[i]], 0);
+	}
 }
 
 static void slots_release(struct rig *rig)
@@ -262,6 +297,7 @@ int main(int argc, char **argv)
 	check_wakers(&rig);
 	check_wakers(&rig); /* the places of those that ended are free again */
 	check_waits(&rig);
+	check_losses(&rig);
 	rig_close(&rig);
 	return check_result();
 }

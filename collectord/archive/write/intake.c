@@ -326,8 +326,8 @@ static bool tick_has_figures(const struct tick_process *p)
 }
 
 /*
- * Gaps of late libraries belong to the owner of the process, and end when the library was attached; other losses have
- * no owner.
+ * Gaps of late libraries belong to the owner of the process, and end when the library was attached; losses of one user
+ * alone belong to that user; other losses have no owner.
  */
 static uint64_t lates_gap(struct intake *intake, const struct tick *tick)
 {
@@ -371,6 +371,11 @@ void intake_tick(struct intake *intake, const struct tick *tick)
 
 		if (n)
 			intake_gap(intake, tick->from_ns, tick->to_ns, loss_names[i], n, UINT32_MAX);
+	}
+	for (size_t i = 0; i < tick->user_losses.n; i++) {
+		const struct tick_user_loss *loss = &tick->user_losses.items[i];
+
+		intake_gap(intake, tick->from_ns, tick->to_ns, loss_names[loss->reason], loss->n, loss->uid);
 	}
 	if (tick->refused)
 		intake_gap(intake, tick->from_ns, tick->to_ns, "decode", tick->refused, UINT32_MAX);

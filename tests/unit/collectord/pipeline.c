@@ -14,6 +14,7 @@
 #include "events/host.h"
 #include "events/source.h"
 #include "figures/figures.h"
+#include "figures/tick.h"
 #include "procs/process_table.h"
 #include "tests/support/check.h"
 
@@ -33,6 +34,7 @@ struct world {
 	bool has_ended, is_record_waiting, is_hidden_late;
 	unsigned int n_released;
 	unsigned int n_accounts; /* readings since it ended */
+	uint64_t n_user_losses;	 /* since they were taken */
 	struct pipeline *pipeline;
 	const char *name;
 };
@@ -170,6 +172,29 @@ static void fake_losses(const struct source *source, uint64_t ret_losses[LOSS_CO
 	memset(ret_losses, 0, LOSS_COUNT * sizeof(ret_losses[0]));
 }
 
+static uint64_t fake_refused(const struct source *source)
+{
+	(void)source;
+	return 0;
+}
+
+static int fake_in_flight(struct source *source, struct in_flight_record *ret, size_t room)
+{
+	(void)source;
+	(void)ret;
+	(void)room;
+	return 0;
+}
+
+static void fake_user_losses_take(struct source *source, source_user_loss_func func, void *data)
+{
+	struct world *w = world_of(source);
+
+	if (w->n_user_losses)
+		func(1000, LOSS_WAITS, w->n_user_losses, data);
+	w->n_user_losses = 0;
+}
+
 static const struct source_ops fake_ops = {
 	.name = fake_name,
 	.slots = fake_slots,
@@ -180,6 +205,9 @@ static const struct source_ops fake_ops = {
 	.accounts = fake_accounts,
 	.waits = fake_waits,
 	.losses = fake_losses,
+	.user_losses_take = fake_user_losses_take,
+	.refused = fake_refused,
+	.in_flight = fake_in_flight,
 	.measures = fake_measures,
 	.now_ns = fake_now_ns,
 	.drain = fake_drain,
@@ -241,6 +269,39 @@ static void hides_while_read(void)
 	CHECK("and is not its user's", process_is_guarded(p->process));
 	pipeline_free(w->pipeline);
 	CHECK_INT_EQ("hides", process_table_count(options.processes), 0);
+	process_table_free(options.processes);
+}
+
+static void user_loss_note(const struct tick *tick, bool is_last, void *data)
+{
+	uint64_t *n = data;
+
+	(void)is_last;
+	for (size_t i = 0; i < tick->user_losses.n; i++)
+		*n += tick->user_losses.items[i].uid == 1000 ? tick->user_losses.items[i].n : 0;
+	CHECK_INT_EQ("not everybody's", tick->losses[LOSS_WAITS], 0);
+}
+
+/* Losses of one user alone come with the tick in which they occurred; those of a pause with none. */
+static void user_losses_in_ticks(void)
+{
+	static const struct sink_ops sink = { .tick = user_loss_note };
+	CLEANUP(freep) struct world *w = calloc(1, sizeof(*w));
+	uint64_t n = 0;
+	struct pipeline_options options = { .source = &w->source, .sinks = { { &sink, &n } } };
+
+	w->source.ops = &fake_ops;
+	CHECK_INT_EQ("user losses", process_table_new(&options.processes), 0);
+	CHECK_INT_EQ("user losses", pipeline_new(&options, &w->pipeline), 0);
+	w->n_user_losses = 3;
+	pipeline_tick(w->pipeline, /* is_watched= */ false);
+	CHECK_INT_EQ("of a pause", n, 0);
+	w->n_user_losses = 5;
+	pipeline_tick(w->pipeline, /* is_watched= */ true);
+	CHECK_INT_EQ("of the tick", n, 5);
+	pipeline_tick(w->pipeline, /* is_watched= */ true);
+	CHECK_INT_EQ("once", n, 5);
+	pipeline_free(w->pipeline);
 	process_table_free(options.processes);
 }
 
@@ -317,6 +378,7 @@ int main(void)
 {
 	sinks_in_order();
 	hides_while_read();
+	user_losses_in_ticks();
 	ends_while_read("ends once records were fetched", AFTER_DRAIN);
 	ends_while_read("ends once cells were counted", AFTER_CELLS_USED);
 	ends_while_read("ends once cells were read", AFTER_BEHIND);

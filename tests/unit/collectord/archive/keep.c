@@ -173,7 +173,9 @@ static void clocks(void)
 	store_world_done(&world);
 }
 
-/* A library that was late is a gap of whose process had it, over the time until it was attached; the rest everybody's.
+/*
+ * A library that was late is a gap of whose process had it, over the time until it was attached; a loss of one user
+ * alone is that user's; the rest everybody's.
  */
 static void lates(void)
 {
@@ -187,6 +189,13 @@ static void lates(void)
 		{ "another's", "SELECT sum(count) FROM gap WHERE reason = 'late_load' AND uid = 1001", 1 },
 		{ "nobody knows whose", "SELECT sum(count) FROM gap WHERE reason = 'late_load' AND uid IS NULL", 3 },
 		{ "a machine's", "SELECT count(*) FROM gap WHERE reason = 'ring_full' AND uid IS NULL", 1 },
+		{ "a user's waits", "SELECT sum(count) FROM gap WHERE reason = 'waits' AND uid = 1000", 70 },
+		{ "a user's wakers", "SELECT sum(count) FROM gap WHERE reason = 'wakers' AND uid = 1001", 8 },
+		{ "no other's", "SELECT sum(count) FROM gap WHERE reason IN ('waits', 'wakers')", 70 + 8 },
+	};
+	static struct tick_user_loss user_losses[] = {
+		{ .uid = 1000, .reason = LOSS_WAITS, .n = 70 },
+		{ .uid = 1001, .reason = LOSS_WAKERS, .n = 8 },
 	};
 	static struct tick_late rows[] = {
 		{ .from_ns = 5, .to_ns = 50, .uid = 1000 },
@@ -204,6 +213,8 @@ static void lates(void)
 	tick.losses[LOSS_RING_FULL] = 1;
 	tick.lates.items = rows;
 	tick.lates.n = ARRAY_SIZE(rows);
+	tick.user_losses.items = user_losses;
+	tick.user_losses.n = ARRAY_SIZE(user_losses);
 	store_tick(store, &tick);
 	store_close(store);
 	for (size_t i = 0; i < ARRAY_SIZE(asks); i++)
