@@ -43,7 +43,7 @@ struct daemon {
 	int result; /* errno of a failure while serving */
 	struct start_report report;
 	uv_loop_t loop;
-	uv_signal_t signals[2];
+	uv_signal_t signals[3];
 	struct tracers *tracers;
 	struct serve serve;
 	struct trace_hub *traces;
@@ -66,7 +66,11 @@ static void signal_fired(uv_signal_t *signal, int number)
 
 static int loop_start(struct daemon *d)
 {
-	static const int numbers[] = { SIGTERM, SIGINT };
+	/*
+	 * The kernel sends SIGHUP to a private daemon that is stopped when its client ends. A service takes it as the
+	 * wish to read its configuration again (service.c).
+	 */
+	static const int numbers[] = { SIGTERM, SIGINT, SIGHUP };
 	int r = privilege_refuse_rings();
 
 	if (r == 0)
@@ -77,7 +81,8 @@ static int loop_start(struct daemon *d)
 	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++) {
 		(void)uv_signal_init(&d->loop, &d->signals[i]);
 		d->signals[i].data = d;
-		(void)uv_signal_start(&d->signals[i], signal_fired, numbers[i]);
+		if (numbers[i] != SIGHUP || d->is_private)
+			(void)uv_signal_start(&d->signals[i], signal_fired, numbers[i]);
 	}
 	return 0;
 }
