@@ -36,13 +36,18 @@ static __always_inline bool credentials_are_dumpable(struct task_struct *task)
  */
 static __always_inline bool credentials_are_no_more(const struct cred *cred, __u32 uid, __u64 capabilities)
 {
+	const struct cred___words *words = (const struct cred___words *)cred;
 	struct user_namespace *space = cred->user_ns;
 	__u64 permitted = CAPABILITIES_ALL;
 
 	if (!space)
 		return false;
 	if (space->level == 0) {
-		bpf_probe_read_kernel(&permitted, sizeof(permitted), &cred->cap_permitted);
+		/* Direct reads: a helper's would double the cost of a task switch. */
+		if (bpf_core_field_exists(cred->cap_permitted.val))
+			permitted = cred->cap_permitted.val;
+		else if (bpf_core_field_exists(words->cap_permitted.cap))
+			permitted = words->cap_permitted.cap[0] | (__u64)words->cap_permitted.cap[1] << 32;
 		return !(permitted & ~capabilities);
 	}
 	for (int i = 0; i < USER_NAMESPACE_DEPTH_MAX && space->level > 1; i++) {

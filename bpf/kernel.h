@@ -99,7 +99,6 @@ struct user_namespace {
 	kuid_t owner;
 };
 
-/* Two words until 6.2, one from 6.3: the same bytes on the machines that we know. */
 typedef struct {
 	__u64 val;
 } kernel_cap_t;
@@ -108,6 +107,15 @@ struct cred {
 	kuid_t uid, euid, suid;
 	kernel_cap_t cap_permitted;
 	struct user_namespace *user_ns;
+};
+
+/* Capabilities until 6.2. */
+typedef struct {
+	__u32 cap[2];
+} kernel_cap_words_t;
+
+struct cred___words {
+	kernel_cap_words_t cap_permitted;
 };
 
 struct qstr {
