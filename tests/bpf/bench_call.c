@@ -19,6 +19,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include "base/cleanup.h"
@@ -51,6 +52,7 @@ enum turns {
 	NO_TURNS,      /* calls are timed */
 	TURNS_IN_CALL, /* task switches of a thread inside a traced call */
 	TURNS_ALONE,   /* of threads that never made one */
+	TURNS_OF_USER, /* the same of threads that are not root's */
 };
 
 #define NESTED (func) subject_runtime, (func)subject_driver
@@ -81,6 +83,7 @@ static const struct {
 	{ "bystander", call_refused, { (func)subject_empty }, .turns = NO_TURNS },
 	{ "task switch in a call", NULL, { NESTED }, .is_target = true, .turns = TURNS_IN_CALL },
 	{ "task switch, no call", NULL, { NESTED }, .is_target = true, .turns = TURNS_ALONE },
+	{ "task switch, no call, a user's", NULL, { NESTED }, .is_target = true, .turns = TURNS_OF_USER },
 };
 
 static int compare_double(const void *a, const void *b)
@@ -146,6 +149,18 @@ struct turns_of {
 	double ns; /* of one switch */
 };
 
+#define USER 65534
+
+/* The system calls alone: the C library's would change the ids of every thread. */
+static void user_become(enum turns turns)
+{
+	if (turns != TURNS_OF_USER)
+		return;
+	if (syscall(SYS_setresgid, USER, USER, USER) || syscall(SYS_setresuid, USER, USER, USER) ||
+	    prctl(PR_SET_DUMPABLE, 1, 0, 0, 0)) /* a change of ids ends it, for the whole process */
+		abort();
+}
+
 static int func_turns(void *data)
 {
 	struct turns_of *t = data;
@@ -160,8 +175,10 @@ static int func_turns(void *data)
 static void *thread_first(void *data)
 {
 	struct turns_of *t = data;
-	uint64_t begin = rig_now_ns();
+	uint64_t begin;
 
+	user_become(t->turns);
+	begin = rig_now_ns();
 	(void)(t->turns == TURNS_IN_CALL ? subject_runtime(func_turns, t) : func_turns(t));
 	t->ns = (double)(rig_now_ns() - begin) / (2.0 * t->n);
 	return NULL;
@@ -172,6 +189,7 @@ static void *thread_second(void *data)
 	const struct turns_of *t = data;
 	char byte;
 
+	user_become(t->turns);
 	for (unsigned int i = 0; i < t->n; i++)
 		if (read(t->there[0], &byte, 1) != 1 || write(t->back[1], &byte, 1) != 1)
 			abort();
