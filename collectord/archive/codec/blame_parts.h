@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * A time and its parts by class, without the part that follows from the others.
+ * Packs a time and its parts by class of blame, without the part that follows from the others.
  *
- * One class is left out: its part is the whole minus the others, so the sum cannot be wrong. It is the largest, because
- * the largest takes the most bits. The CPU time is the remainder of all and never stored, unless it replaces the one
- * left out. All sums are modulo 2^64: parts with a sum above the whole are restored unchanged.
+ * The part of one class is left out: it is the whole minus the other parts, so the sum cannot be wrong. The largest
+ * part is left out, because it takes the most bits. If that is not the CPU time, the CPU time is stored in its place.
+ * All sums are modulo 2^64: parts whose sum exceeds the whole are restored unchanged.
  */
 #pragma once
 
@@ -12,7 +12,10 @@
 
 #include "bpf/record.h"
 
-/* Bits 0-9: a part is stored for this class (0: for a value in place of the remainder); from 10: class left out. */
+/*
+ * Bits of a shape. Below BLAME_COUNT, one for each class: a part is stored for the class (for BLAME_ON_CPU: a value in
+ * place of the remainder). Above: the class that is left out.
+ */
 #define BLAME_SHAPE_CLASSES ((1u << BLAME_COUNT) - 1)
 #define BLAME_SHAPE_MAX (((BLAME_COUNT - 1u) << BLAME_COUNT) | BLAME_SHAPE_CLASSES)
 

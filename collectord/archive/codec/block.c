@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * A block: magic, format, number of events, entry of the first, then columns (column.h).
+ * A block: magic, format, number of events, start of the first event, then columns (column.h).
  *
  * Packing goes column by column through one array of numbers, so that it stays in the
  * CPU's cache; unpacking likewise.
@@ -17,9 +17,9 @@
 #include "archive/codec/kept.h"
 #include "archive/codec/varint.h"
 
-static const uint8_t magic[4] = { 'I', 'g', 'b', 'k' }; /* marks a block in a torn file */
+static const uint8_t magic[4] = { 'I', 'g', 'b', 'k' }; /* identifies a block in a damaged file */
 
-/* Private to this file: shapes, part of BLOCK_BLAME. Above all columns of BLOCK_COLUMN(). */
+/* Column of the parts of BLOCK_BLAME, which has the shapes. Private to this file: not selected by BLOCK_COLUMN(). */
 #define COLUMN_BLAME_PARTS (32 + BLOCK_BLAME)
 _Static_assert(BLOCK_COLUMN_COUNT <= 32 && COLUMN_BLAME_PARTS < COLUMN_IDS, "columns are named by 32 bits");
 
@@ -97,7 +97,7 @@ static uint64_t end_ns(const struct call_record *call)
 	return end < call->start_ns ? UINT64_MAX : end;
 }
 
-/* Return: 0, or -EINVAL when they are not in order */
+/* Return: 0, or -EINVAL when the events are not in order of start */
 static int head_of(const struct stored_event *events, size_t n, struct block_head *ret_head)
 {
 	struct block_head head = { .t0_ns = events[0].call.start_ns, .n = (uint32_t)n, .process = events[0].process };
@@ -291,7 +291,7 @@ static int block_unpack(struct block_decoder *d, uint32_t id, uint64_t *values, 
 
 #define NEEDS_RAW (BLOCK_COLUMN(BLOCK_OVERHEAD) | BLOCK_COLUMN(BLOCK_BLAME))
 
-/* Operations, if they or a column that depends on them are wanted. */
+/* Unpacks the operations, if these or a column that depends on them is wanted. */
 static int unpack_ops(struct block_decoder *d, uint32_t columns, size_t n)
 {
 	bool is_needed = columns & BLOCK_COLUMN(BLOCK_OP);
@@ -327,7 +327,7 @@ static int unpack_times(const struct block_decoder *d, const struct block_range 
 	return 0;
 }
 
-/* Needs raw_ns. */
+/* Needs d->raw_ns. */
 static int block_unpack_blame(struct block_decoder *d, const struct block_range *range)
 {
 	size_t n = d->n;
@@ -368,7 +368,7 @@ static int block_unpack_blame(struct block_decoder *d, const struct block_range 
 	return 0;
 }
 
-/* Columns that need no other column. */
+/* Stores the values of a column that needs no other column. */
 static void scatter(enum block_column id, const uint64_t *values, const struct block_range *range)
 {
 	struct stored_event *events = range->events;
@@ -394,7 +394,7 @@ static void scatter(enum block_column id, const uint64_t *values, const struct b
 			events[i].call.op = events[i].op <= UINT16_MAX ? (uint16_t)events[i].op : 0;
 }
 
-/* Duration, measured classes, and blame, which needs both. */
+/* Unpacks duration, overhead, and blame, which needs both. */
 static int unpack_durations(struct block_decoder *d, uint32_t columns, const struct block_range *range)
 {
 	size_t n = d->n;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Groups of the values of a column (column.h): the operation of each event. */
+/* Groups of the values of a column (column.h): a group for each operation. */
 #pragma once
 
 #include <stddef.h>

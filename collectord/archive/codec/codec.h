@@ -2,8 +2,8 @@
 /*
  * Packing of events and figures: rows of the tail, column blocks, blobs of figures.
  *
- * Pure functions over bytes. Decoded files may be damaged or hostile: every length, count, index, width and sum is
- * checked, and a checksum first. Released formats stay decodable; a new column gets a new column id, which old readers
+ * Pure functions over bytes. Files may be damaged or hostile: the checksum is checked first, then every length,
+ * count, index, width and sum. Released formats stay decodable; a new column gets a new column id, which old readers
  * skip.
  */
 #pragma once
@@ -19,16 +19,17 @@
 #include "figures/figures.h"
 
 /*
- * One event as stored in the file: the columns of a call. Of a record of life it has the header, and the values that
- * host_values() makes of its body; the rest is 0. In `call`, tgid, uid, comm, exec_gen and slot belong to the process
- * (row of table process) and are not packed; type and pad are unused, call.op follows from op.
+ * One event as stored in the file: a call, or a life record (exec, fork, exit, kill) in the columns of a call. A life
+ * record has its header and the values of host_values(); its other columns are 0. In `call`, tgid, uid, comm, exec_gen
+ * and slot belong to the process (row of table process) and are not packed; type and pad are unused, call.op follows
+ * from op.
  */
 struct stored_event {
 	struct call_record call;
 	uint32_t process;  /* row of table process */
 	uint32_t op;	   /* row of table op; equal to the id of ops.def if it has one */
 	uint32_t stack;	   /* row of table stack; 0: no stack */
-	uint16_t measured; /* MEASURED(class) */
+	uint16_t measured; /* bits MEASURED(class) */
 };
 
 /* ---- tail: one commit's events of one owner ---- */
@@ -49,10 +50,10 @@ int tail_decode(const void *data, size_t n, codec_event_func func, void *func_da
 /* ---- blocks ---- */
 
 #define BLOCK_FORMAT 1
-#define BLOCK_EVENTS_MAX 6144 /* 4 096 pack within 2 % of larger ones; scans skip whole blocks */
+#define BLOCK_EVENTS_MAX 6144 /* blocks above 4 096 save less than 2 %, and scans skip whole blocks */
 
 struct block_head {
-	uint64_t t0_ns, t1_ns; /* entry of the first call, end of the last to end */
+	uint64_t t0_ns, t1_ns; /* start of the first event, latest end of an event */
 	uint64_t max_ns;       /* longest duration */
 	uint32_t n;
 	uint32_t slow;	  /* number of events with RECORD_REASON_SLOW */
@@ -62,7 +63,7 @@ struct block_head {
 };
 
 /**
- * block_encode() - pack events of one owner, in order of entry
+ * block_encode() - pack events of one owner, in order of start
  * @out: appended to
  * Return: 0; -E2BIG (more than BLOCK_EVENTS_MAX); -EINVAL (none, or not in order); -ENOMEM; `out` as it was on failure
  */
@@ -72,7 +73,7 @@ void block_encoder_free(struct block_encoder *encoder);
 int block_encode(struct block_encoder *encoder, const struct stored_event *events, size_t n, struct buf *out,
 		 struct block_head *ret_head);
 
-/* Columns, so that a reader decodes only those it needs (events/columns.def). */
+/* Columns of a block (events/columns.def): a reader decodes only the columns that it needs. */
 enum block_column {
 	BLOCK_TIME = 1,
 	BLOCK_DURATION,
@@ -105,8 +106,8 @@ int block_open(struct block_decoder *decoder, const void *data, size_t n, uint32
  */
 int block_columns(struct block_decoder *decoder, uint32_t columns, size_t from, size_t to, struct stored_event *events);
 /**
- * block_decode() - open a block and unpack all columns of all events. @events: room for BLOCK_EVENTS_MAX. Return: as
- * both
+ * block_decode() - open a block and unpack some columns of all events. @events: room for BLOCK_EVENTS_MAX
+ * Return: as block_open() and block_columns()
  */
 int block_decode(struct block_decoder *decoder, const void *data, size_t n, uint32_t crc, uint32_t columns,
 		 struct stored_event *events, size_t *ret_n);
@@ -120,13 +121,14 @@ struct stored_figures {
 	struct op_figures figures; /* max_ns: longest call of the bucket */
 };
 
+/* Time for which a process had the CPU while threads of another process were ready to run. */
 struct stored_behind {
-	uint32_t process; /* process whose calls waited */
+	uint32_t process; /* process whose threads waited */
 	uint32_t tgid;	  /* process that ran */
 	uint32_t uid;
 	uint64_t ns;
-	bool is_between; /* in calls, else in one */
-	bool is_guarded; /* its own user may not inspect it: of any of the rows that this one sums */
+	bool is_between; /* between calls; false: in a call */
+	bool is_guarded; /* the process that ran was guarded, in any of the summed rows */
 	char comm[RECORD_COMM_BYTES];
 };
 
@@ -148,10 +150,10 @@ struct stored_wait {
 
 /* Release with figures_blob_done(). */
 struct figures_blob {
-	ARRAY(struct stored_figures) figures; /* by process, op: each once */
-	ARRAY(struct stored_behind) behind;   /* by process, tgid, uid, comm, is_between: each once */
-	ARRAY(struct stored_part) parts;      /* by process, tid, is_driving, where, op, class: each once */
-	ARRAY(struct stored_wait) waits;      /* by process and the whole key of a wait: each once */
+	ARRAY(struct stored_figures) figures; /* sorted by process, op; each once */
+	ARRAY(struct stored_behind) behind;   /* sorted by process, tgid, uid, comm, is_between; each once */
+	ARRAY(struct stored_part) parts;      /* sorted by process, tid, is_driving, where, op, class; each once */
+	ARRAY(struct stored_wait) waits;      /* sorted by process and the whole key of a wait; each once */
 };
 void figures_blob_done(struct figures_blob *blob);
 /** figures_blob_add() - add one row's figures to those of the same process and op. Return: 0 or -ENOMEM */
@@ -168,10 +170,10 @@ int figures_blob_add_wait(struct figures_blob *blob, const struct stored_wait *w
 size_t figures_blob_rows(const struct figures_blob *blob);
 /** figures_blob_merge() - add all rows of another blob, as a containing bucket does. Return: 0 or -ENOMEM */
 int figures_blob_merge(struct figures_blob *blob, const struct figures_blob *other);
-#define FIGURES_THREADS_MOST 64 /* maximum single rows of one process */
-#define FIGURES_WAITS_MOST 128	/* likewise, equal to the limit of the live figures */
+#define FIGURES_THREADS_MOST 64 /* maximum threads of a process with parts of their own */
+#define FIGURES_WAITS_MOST 128	/* maximum waits of a process with rows of their own, as in live figures */
 /**
- * figures_blob_fold() - limit the rows of each process: the 64 threads with the longest clocks and the 128 longest
+ * figures_blob_fold() - limit the rows of each process: the 64 threads with the most wall clock and the 128 longest
  * waits stay, the others are added to thread 0, and to the sum of waits of their thread, operation, class and kind
  * Return: 0; -ENOMEM: the accounts in the blob are incomplete
  */
@@ -179,7 +181,7 @@ int figures_blob_fold(struct figures_blob *blob);
 struct figures_encoder; /* compression context and scratch memory, kept between blobs */
 int figures_encoder_new(struct figures_encoder **ret_encoder);
 void figures_encoder_free(struct figures_encoder *encoder);
-/** figures_encoder_set_plain() - from now on prefer speed to size */
+/** figures_encoder_set_plain() - from now on prefer speed to size (column_packer_set_plain()) */
 void figures_encoder_set_plain(struct figures_encoder *encoder, bool is_plain);
 /**
  * figures_encode() - encode a blob. @out: appended to; @ret_crc: for the row. Return: 0, -E2BIG (over 262 144 rows of

@@ -7,13 +7,13 @@
  *
  * constant    the number
  * dictionary  up to 256 numbers, ascending; an index byte for each value
- * ranks       values that follow from another column, as flags do from the operation: the numbers seen in each group of
- * that column; a byte for each value selects one
- * bits        a length byte for each value (its significant bits), then the bits below the top one, densely: random
- * values cost their size
+ * ranks       for values that depend on another column, as flags depend on the operation: a list of the numbers that
+ * occur in each group of that column; a byte for each value selects one from the list of its group
+ * bits        for random values: a length byte for each value (its significant bits), then of each value the bits below
+ * its top bit, without padding
  * varints     for few values
  *
- * All but constants and bits are compressed by zstd where that saves 3 %.
+ * Index bytes, selecting bytes, length bytes and varints are compressed by zstd where that saves 3 %.
  */
 #pragma once
 
@@ -23,13 +23,14 @@
 
 #include "base/buf.h"
 
-/* Values of other columns that the reader has already; NULL: none. */
+/* Data from other columns, which the reader has unpacked before; NULL: none. */
 struct column_context {
 	/*
-	 * Significant bits of a bound or of a guess, as the whole is for a part: lengths are stored as the difference.
+	 * For each value, the number of significant bits of an upper bound or of a guess; for a part of a time, of the
+	 * whole. Form bits then stores this number minus the length, instead of the length.
 	 */
 	const uint8_t *bounds;
-	const uint8_t *groups; /* numbered from 0 */
+	const uint8_t *groups; /* group of each value, numbered from 0 */
 };
 
 struct column_packer;
@@ -67,7 +68,7 @@ struct column_index {
 /** column_find() - find the columns. Return: 0, or -EBADMSG when one is cut short or occurs twice */
 int column_find(const uint8_t *data, size_t n, struct column_index *ret_index);
 
-/** column_needs_groups() - whether a column was packed by groups */
+/** column_needs_groups() - whether a column needs context.groups: form ranks */
 bool column_needs_groups(const struct column_index *index, uint8_t id);
 
 struct column_unpacker;

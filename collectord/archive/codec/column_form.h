@@ -11,4 +11,4 @@ enum column_form { COLUMN_CONSTANT, COLUMN_DICTIONARY, COLUMN_BITS, COLUMN_VARIN
 
 #define COLUMN_DICTIONARY_MAX 256
 #define COLUMN_GROUPS_MAX 256
-#define COLUMN_WORDS_MAX 1024 /* of all groups; of one COLUMN_DICTIONARY_MAX */
+#define COLUMN_WORDS_MAX 1024 /* in the lists of all groups; the list of one group has up to COLUMN_DICTIONARY_MAX */

@@ -22,16 +22,19 @@ struct dictionary {
 	uint16_t slots[1 << HASH_BITS]; /* index + 1; 0: free */
 };
 
-/* A word saves nothing unless it occurs four times: columns with more words are given up early. */
+/*
+ * Form ranks: a word, one number in the list of a group, saves nothing unless it occurs four times. A column with more
+ * words than WORDS_LEAST and a quarter of its values is given up early.
+ */
 #define WORDS_LEAST 64
 #define WORDS_RATIO 4
 #define WORD_HASH_BITS 12 /* four times COLUMN_WORDS_MAX */
 
-/* Values of each group, in the order of first occurrence: frequent values get low ranks. */
+/* Lists of the groups, in the order of first occurrence: frequent values get low ranks. */
 struct words {
 	struct word {
 		uint64_t value;
-		uint16_t next; /* of its group, index + 1; 0: the last */
+		uint16_t next; /* next word of its group, index + 1; 0: the last */
 		uint8_t group;
 		uint8_t rank;
 	} words[COLUMN_WORDS_MAX];
@@ -67,7 +70,7 @@ int column_packer_new(struct column_packer **ret_packer)
 	if (!p->zstd)
 		return -ENOMEM;
 
-	/* Both are in the block's header already. */
+	/* The header of a block has the size, and each row has a checksum. */
 	(void)ZSTD_CCtx_setParameter(p->zstd, ZSTD_c_compressionLevel, ZSTD_LEVEL);
 	(void)ZSTD_CCtx_setParameter(p->zstd, ZSTD_c_contentSizeFlag, 0);
 	(void)ZSTD_CCtx_setParameter(p->zstd, ZSTD_c_checksumFlag, 0);
@@ -111,7 +114,7 @@ static bool pack_bytes(struct column_packer *p)
 	return true;
 }
 
-/* Size of an entropy code of the bytes: a sufficient estimate for choosing, at a tenth of the time. */
+/* Entropy, in bytes: estimates the compressed size well enough to choose a form, in a tenth of the time. */
 static double coded_bytes(const struct buf *bytes)
 {
 	uint32_t counts[256] = { 0 };
@@ -393,8 +396,9 @@ static bool is_constant(const uint64_t *values, size_t n)
 }
 
 /*
- * Values that hardly repeat are recognised by the first few hundred: then no dictionary is tried, and zstd finds
- * nothing either unless they repeat often.
+ * Whether varints may be smaller than bits. After try_dictionary() has found too many different values, the dictionary
+ * has the first 256 of them. If few of the last values of the column are among these, values hardly repeat, and zstd
+ * saves nothing on varints.
  */
 static bool is_worth_varints(const struct column_packer *p, const uint64_t *values, size_t n)
 {

@@ -109,7 +109,7 @@ static int unpack_dictionary(struct column_unpacker *u, struct varint_reader *re
 	return 0;
 }
 
-/* Start and number of the values of each group. Return: 0 or -EBADMSG */
+/* Reads the lists of all groups: their words, and the start and length of each list. Return: 0 or -EBADMSG */
 static int words_get(struct varint_reader *reader, uint64_t *words, uint16_t *offsets, uint16_t *counts)
 {
 	uint64_t n_groups = varint_get(reader), n = 0;
@@ -135,7 +135,7 @@ static int unpack_ranks(struct column_unpacker *u, struct varint_reader *reader,
 			uint64_t *values, size_t n)
 {
 	uint16_t offsets[COLUMN_GROUPS_MAX] = { 0 }, counts[COLUMN_GROUPS_MAX] = { 0 };
-	uint64_t words[COLUMN_WORDS_MAX + COLUMN_DICTIONARY_MAX]; /* every rank of every group is inside */
+	uint64_t words[COLUMN_WORDS_MAX + COLUMN_DICTIONARY_MAX]; /* room for every rank byte of every group */
 	const uint8_t *ranks;
 	bool is_bad = false;
 	int r;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Figures of a bucket in memory: sorted arrays, so that buckets are added in one pass. */
+/* Figures of a bucket in memory: sorted arrays, so that two buckets are merged in one pass. */
 #include "archive/codec/figures_pack.h"
 
 #include <errno.h>
@@ -87,8 +87,8 @@ static int blob_behind_compare(const void *a, const void *b)
 }
 
 /*
- * First element from `from` on that is not less. Usually that is `from` itself or the end, because rows are added in
- * order.
+ * Index of the first element, from `from` on, that is not less than the key. Usually that is `from` itself or the end,
+ * because rows are added in order.
  */
 static size_t lower_bound(const void *items, size_t n, size_t size, size_t from, const void *key,
 			  int (*compare)(const void *, const void *))
@@ -123,7 +123,7 @@ static int figures_sum(struct stored_figures *to, const struct stored_figures *f
 	return 0;
 }
 
-/* Adds from index `at` on. @ret_at: index of the row */
+/* Adds a row; the search begins at index `at`. @ret_at: index of the row */
 static int figures_add_from(struct figures_blob *blob, size_t at, const struct stored_figures *figures, size_t *ret_at)
 {
 	struct stored_figures *items = blob->figures.items, added = *figures;
@@ -164,7 +164,7 @@ struct op_figures *figures_blob_at(struct figures_blob *blob, uint32_t process, 
 	return figures_add_from(blob, 0, &none, &at) < 0 ? NULL : &blob->figures.items[at].figures;
 }
 
-/* Makes room for one at index `at`. Return: 0 or -ENOMEM */
+/* Inserts a row at index `at`. Return: 0 or -ENOMEM */
 #define ROW_INSERT(list, at, row)                                                                                      \
 	({                                                                                                             \
 		int insert_r_ = array_grow(&(list)->items, (list)->n, &(list)->room, sizeof(*(list)->items));          \
@@ -257,11 +257,12 @@ static const struct row_kind wait_kind = { sizeof(struct stored_wait), compare_w
 /* Position for a row whose key the list does not have. */
 struct row_place {
 	size_t from; /* index in the added rows */
-	size_t at;   /* index in the list before */
+	size_t at;   /* index in the list without the added rows */
 };
 
 typedef ARRAY(struct row_place) row_places;
 
+/* Adds rows whose key the list has to the list; @ret_fresh: the others */
 static int rows_sum(const struct row_kind *kind, char *rows, size_t n, const char *more, size_t n_more,
 		    row_places *ret_fresh)
 {

@@ -16,8 +16,8 @@ static int order_largest(const void *a, const void *b)
 }
 
 /*
- * Smallest of the `most` largest numbers; more numbers may be equal to it than there is room for.
- * @ret_equal: room for equal numbers
+ * The `most` largest numbers are kept. Return: the smallest of these.
+ * @ret_equal: number of kept numbers that are equal to it; further equal numbers are not kept
  */
 static uint64_t least_kept(number_list *numbers, size_t most, size_t *ret_equal)
 {
@@ -65,7 +65,10 @@ static bool thread_is_folded(const struct figures_blob *blob, uint32_t process, 
 	       (place == blob->parts.n || order_thread(&parts[place], process, tid) != 0);
 }
 
-/* Waits [from, to) of one process; the remaining ones are moved to index `at`. Return: 0 or -ENOMEM */
+/*
+ * Folds the waits [from, to) of one process: waits that stay are moved to index `at`, the others are added to `sums`.
+ * Return: 0 or -ENOMEM
+ */
 static int waits_fold(struct figures_blob *blob, size_t from, size_t to, size_t *at, struct figures_blob *sums)
 {
 	number_list numbers = { .items = NULL };
@@ -151,7 +154,7 @@ static int parts_fold(struct figures_blob *blob, size_t from, size_t to, size_t 
 	return r;
 }
 
-/* Calls func for each process of a list of rows; func moves the remaining rows. The caller has r and sums. */
+/* Calls func for each process of a list of rows; func moves rows that stay. Uses r, blob and sums of the caller. */
 #define ROWS_FOLD(list, func)                                                                                          \
 	do {                                                                                                           \
 		size_t fold_at_ = 0, fold_end_;                                                                        \

@@ -25,7 +25,7 @@ struct figures_encoder {
 	struct column_packer *columns;
 	struct buf *out;
 	ARRAY(uint64_t) values;
-	ARRAY(uint64_t) more; /* the second of two columns that are made together */
+	ARRAY(uint64_t) more; /* second of two columns that are filled together */
 	struct buf bounds;
 };
 
@@ -153,7 +153,7 @@ static int figures_pack_blame(struct figures_encoder *p, const struct figures_bl
 		__u64 blame_ns[BLAME_COUNT];
 		uint32_t n;
 
-		/* CPU time is the remainder here, too: its error is stored. */
+		/* CPU time is the remainder here, too: only its difference from the remainder is stored. */
 		memcpy(blame_ns, f->blame_ns, sizeof(blame_ns));
 		for (uint32_t k = BLAME_ON_CPU + 1; k < BLAME_COUNT; k++)
 			blame_ns[BLAME_ON_CPU] += f->blame_ns[k];
@@ -247,7 +247,7 @@ int figures_encode(struct figures_encoder *p, const struct figures_blob *blob, s
 	    blob->parts.n > FIGURES_ROWS_MAX || blob->waits.n > FIGURES_ROWS_MAX)
 		return -E2BIG;
 	p->out = out;
-	p->values.n = p->more.n = p->bounds.n = 0; /* owned by the failed encoder */
+	p->values.n = p->more.n = p->bounds.n = 0; /* left by an encoding that failed */
 	p->bounds.failed = false;
 	at = buf_reserve(out, 1 + 4 * VARINT_BYTES_MAX);
 	if (!at)

@@ -2,8 +2,8 @@
 /*
  * Format of the figures of a bucket: shared by the file that packs and the file that unpacks.
  *
- * Format byte, number of figures, number of behind, from format 2 on number of parts, number of waits; then columns
- * (column.h), one value for each of the figures unless noted otherwise.
+ * A format byte; the numbers of figures, of rows of behind, and from format 2 on of parts and of waits; then columns
+ * (column.h), with one value for each of the figures unless noted otherwise.
  */
 #pragma once
 
@@ -26,9 +26,9 @@ enum figures_column {
 	FIGURES_BLAME_PARTS, /* one for each bit of the shapes; bound: raw */
 #define KEPT_FIGURE(name, id, member) FIGURES_##name = (id),
 #include "events/columns.def"
-	FIGURES_FILLED = 13,	/* number of filled buckets */
-	FIGURES_BUCKET,		/* one for each of these: the first, then the distance from the previous one */
-	FIGURES_COUNT,		/* one for each of these: its calls, minus 1 */
+	FIGURES_FILLED = 13,	/* number of filled buckets of the histogram */
+	FIGURES_BUCKET,		/* one for each filled bucket: the first, then the distance from the previous one */
+	FIGURES_COUNT,		/* one for each filled bucket: its calls, minus 1 */
 	FIGURES_BEHIND_PROCESS, /* up to BEHIND_BETWEEN: for each of behind; difference from the previous process */
 	FIGURES_BEHIND_TGID,
 	FIGURES_BEHIND_UID,
@@ -43,10 +43,10 @@ enum figures_column {
 #define WAIT(name, member, most) FIGURES_WAIT_##name,
 #define WAIT_TEXT(name, member, at) FIGURES_WAIT_##name,
 #include "archive/codec/account_columns.def"
-	FIGURES_BEHIND_GUARDED = 127, /* for each of behind; from above, since further columns follow those of waits */
+	FIGURES_BEHIND_GUARDED = 127, /* for each of behind; the last id, because columns of waits may follow */
 };
 
-/** figures_max_guess() - guess of the longest call: the end of the last filled bucket of the histogram */
+/** figures_max_guess() - guess of the longest call: the lower bound of the last filled bucket of the histogram */
 uint64_t figures_max_guess(const struct histogram *h);
 /** figures_total_bound() - significant bits of the sum of this number of calls, none above max_ns */
 uint8_t figures_total_bound(uint64_t n_calls, uint64_t max_ns);

@@ -20,7 +20,7 @@ struct figures_unpacker {
 	size_t n_behind;
 	size_t n_parts;
 	size_t n_waits;
-	uint64_t *values; /* room for each of these */
+	uint64_t *values; /* room for one value of each row of the longest list */
 	uint64_t *more;	  /* room for columns with more than one value each */
 	uint64_t *even_more;
 	uint8_t *bounds;
@@ -74,7 +74,7 @@ static int figures_unpack(struct figures_unpacker *u, enum figures_column id, ui
 #define UNPACK_PART(id, most, set) UNPACK_ROWS(u->parts, u->n_parts, x, id, most, set)
 #define UNPACK_WAIT(id, most, set) UNPACK_ROWS(u->waits, u->n_waits, w, id, most, set)
 
-/* Differences to process numbers. Return: 0, or -EBADMSG beyond the last */
+/* Converts differences to row ids of processes, in place. Return: 0, or -EBADMSG above UINT32_MAX */
 static int processes_add_up(uint64_t *steps, size_t n)
 {
 	uint64_t process = 0;
@@ -88,7 +88,7 @@ static int processes_add_up(uint64_t *steps, size_t n)
 	return 0;
 }
 
-/* Processes of n rows, to u->values. */
+/* Unpacks the processes of n rows into u->values. */
 static int unpack_processes(struct figures_unpacker *u, enum figures_column id, size_t n)
 {
 	int r = figures_unpack(u, id, UINT32_MAX, u->values, n);
@@ -113,7 +113,7 @@ static int unpack_keys(struct figures_unpacker *u)
 	return 0;
 }
 
-/* Buckets of one histogram. Return: 0, -EBADMSG, -ENOMEM */
+/* Fills the buckets of one histogram. Return: 0, -EBADMSG, -ENOMEM */
 static int histogram_fill(struct histogram *h, const uint64_t *steps, const uint64_t *counts, size_t n)
 {
 	uint64_t first = steps[0], last = first, most = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Numbers of events/columns.def in packed form: signed ones folded, so that small values stay small. */
+/* Numbers of events/columns.def in packed form: signed numbers by varint_fold(), which keeps them small. */
 #pragma once
 
 #include <stdint.h>

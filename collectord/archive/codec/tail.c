@@ -2,8 +2,9 @@
 /*
  * A row of the tail: a format byte, then for each event the difference from the previous one.
  *
- * Each is a number whose bits name the members that follow, the time since the previous entry, the duration, and those
- * members, all varints. In format 1 that number had two bytes.
+ * An event is stored as a mask of the members that differ from the previous event, the time since the start of the
+ * previous event, the duration, these members, and the blame of each class that is not 0, all as varints. In format 1
+ * the mask had two bytes.
  */
 #include "archive/codec/codec.h"
 
@@ -15,7 +16,7 @@
 #define TAIL_FORMAT 2
 #define TAIL_FORMAT_FIRST 1
 
-/* Following members, in this order (events/columns.def). */
+/* Bits of the mask; members follow in this order (events/columns.def). */
 enum tail_member {
 	TAIL_OVERHEAD = 0,
 	TAIL_BLAME_CLASSES = 11, /* bit per class that is not 0 */

@@ -46,7 +46,7 @@ static inline uint8_t varint_bits(uint64_t value)
 	return value ? (uint8_t)(64 - __builtin_clzll(value)) : 0;
 }
 
-/* Small differences of either sign as small numbers; every 64-bit difference is restored unchanged. */
+/* Zigzag code: small differences of either sign become small numbers; every 64-bit difference is restored unchanged. */
 static inline uint64_t varint_fold(uint64_t difference)
 {
 	return difference << 1 ^ (0 - (difference >> 63));

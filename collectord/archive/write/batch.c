@@ -5,11 +5,11 @@
 #include <string.h>
 
 /*
- * If nothing can be written for long, figures are still kept: beyond this many buckets (ten minutes) they are added to
- * the last, whose bounds are extended.
+ * Maximum number of buckets in a batch: ten minutes, reached only if writing fails for long. Further figures are added
+ * to the last bucket, whose bounds are extended.
  */
 #define BATCH_BUCKETS_MAX 60
-#define BATCH_SAMPLES_MAX 600 /* the same ten minutes */
+#define BATCH_SAMPLES_MAX 600 /* ten minutes, too */
 
 int batch_new(struct batch **ret_batch)
 {
@@ -45,7 +45,7 @@ void batch_free(struct batch *batch)
 	free(batch);
 }
 
-/* Without calls: waiting threads, even if they wake up now and then, can be written some seconds later. */
+/* Whether an owner has no calls. Its other figures, as of waiting threads, can be written some seconds later. */
 static bool owner_is_idle(const struct figures_blob *blob)
 {
 	for (size_t i = 0; i < blob->figures.n; i++)
@@ -102,7 +102,7 @@ int batch_set_process(struct batch *batch, const struct batch_process *process)
 		struct program program = row->identity.program;
 
 		*row = *process;
-		/* Data of a process that is guarded now was not read again. */
+		/* The program of a guarded process was not read again: keep what the entry has. */
 		if (!row->identity.program.executable[0])
 			row->identity.program = program;
 		return 0;

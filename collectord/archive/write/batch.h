@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Data that the loop hands to the writing thread at once: about a second of everything.
+ * Data that the loop hands to the writing thread in one piece: about a second of all kinds of data.
  *
- * The loop fills it, then the thread owns it until it is committed. Events are packed already; processes have their row
- * numbers.
+ * The loop fills a batch; then the thread owns the batch until it is committed. Events in a batch are packed already,
+ * and processes have their row numbers.
  */
 #pragma once
 
@@ -23,7 +23,7 @@
 #define BATCH_KIND_BYTES 32
 #define BATCH_SOURCE_BYTES 16
 #define BATCH_GAP_JOIN_NS                                                                                              \
-	(2 * NSEC_PER_SEC) /* losses this near to each other are one gap: ticks are a second apart                     \
+	(2 * NSEC_PER_SEC) /* losses at most this far apart are one gap: ticks are a second apart                      \
 			    */
 
 struct batch_tail {
@@ -38,7 +38,7 @@ struct batch_process {
 	uint32_t id;
 	struct process_identity identity;
 	uint64_t first_ns;
-	uint64_t gone_ns; /* 0: lives */
+	uint64_t gone_ns; /* 0: alive */
 };
 
 /* An operation without a row in ops.def: its number differs between files. */
@@ -82,26 +82,26 @@ struct batch_finding {
 };
 
 struct batch {
-	uint64_t now_ns; /* time of the last reading in it */
+	uint64_t now_ns; /* end of the last tick in the batch */
 	uint64_t now_unix_ns;
 	uint64_t n_events;
-	size_t bytes; /* packed */
+	size_t bytes; /* of packed events and findings */
 	ARRAY(struct batch_tail) tails;
 	ARRAY(struct batch_op) ops; /* rows that the file does not have yet */
 	ARRAY(struct batch_process) processes;
-	struct number_map process_at; /* by id */
+	struct number_map process_at; /* index in processes, by id */
 	ARRAY(struct batch_figures) figures;
 	ARRAY(struct batch_gap) gaps;
 	ARRAY(struct batch_clock) clocks;
 	ARRAY(struct batch_finding) findings;
 	ARRAY(struct system_sample) samples;
-	struct buf cost;      /* packed, of the session so far; empty: unchanged */
+	struct buf cost;      /* message ingero.v1.Cost of the session so far, packed; empty: unchanged */
 	const char *back_end; /* static, of the session; NULL: unchanged */
 };
 
 int batch_new(struct batch **ret_batch);
 void batch_free(struct batch *batch);
-/** batch_is_urgent() - whether it has data that may not wait some seconds */
+/** batch_is_urgent() - whether the batch has data that may not wait some seconds */
 bool batch_is_urgent(const struct batch *batch);
 /** batch_tail() - the open row of an owner. Return: borrowed until the next call, NULL without memory */
 struct batch_tail *batch_tail(struct batch *batch, uint32_t uid);
@@ -114,7 +114,11 @@ int batch_set_process(struct batch *batch, const struct batch_process *process);
  * -ENOMEM
  */
 int batch_take_finding(struct batch *batch, struct batch_finding *finding);
-/** batch_figures() - figures of a bucket; a recently used bucket is extended. Return: borrowed, NULL without memory */
+/**
+ * batch_figures() - figures of a bucket: the last one, extended, if it has this number or the batch is full; else a new
+ * one
+ * Return: borrowed, NULL without memory
+ */
 struct batch_figures *batch_figures(struct batch *batch, int64_t bucket, uint64_t from_ns, uint64_t to_ns);
 /** batch_owner() - blob of an owner in a bucket. Return: borrowed, NULL without memory */
 struct figures_blob *batch_owner(struct batch_figures *figures, uint32_t uid);

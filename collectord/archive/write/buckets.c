@@ -91,7 +91,7 @@ int buckets_add_row(struct buckets *buckets, int level, uint32_t uid, int64_t nu
 	return figures_blob_merge(&b->blob, blob);
 }
 
-/* Also owners without data in the new one. */
+/* Closes buckets of all levels that do not contain @number, the new 10 s, also those of owners without new data. */
 static int close_over(struct buckets *buckets, int64_t number)
 {
 	int r = 0;

@@ -2,10 +2,11 @@
 /*
  * Figures by time: 10 s, a minute, an hour, for each owner.
  *
- * New data is a part, about a second long, of its 10 s. It is written as it comes, so that nothing is written twice,
- * and added up here. After the 10 s their sum replaces the parts and is added to its minute, and that to its hour.
- * These coarser rows are stored beside the finer ones, so a window is answered from the finest rows that still exist. A
- * bucket that grows too large is written early, and another continues it.
+ * New figures are a part, about a second long, of a bucket of 10 s. A part is written when it arrives, so that no
+ * commit writes earlier parts again, and is added to its bucket here. When the 10 s are over, the row of the bucket
+ * replaces the rows of its parts, and the bucket is added to its minute, later the minute to its hour. Coarser rows are
+ * stored beside the finer rows, so a window is answered from the finest rows that still exist. A bucket that grows too
+ * large is written early; another bucket with the same number continues it.
  */
 #pragma once
 
@@ -17,17 +18,17 @@
 #define BUCKET_LEVELS 4
 #define BUCKET_PARTS 0 /* the level of parts */
 #define BUCKET_ROWS_MAX                                                                                                \
-	32768 /* rows of all kinds in one row of sums; guess: of short-lived processes, 20 MiB of memory */
+	32768 /* maximum rows of all kinds in one bucket; guess: 20 MiB of memory for short-lived processes */
 extern const uint32_t bucket_level_s[BUCKET_LEVELS];
 
 struct bucket {
 	uint32_t uid;
-	int64_t number; /* of its level since 1970 */
+	int64_t number; /* intervals of its level since 1970 */
 	uint64_t t0_ns, t1_ns;
 	struct figures_blob blob;
 };
 
-/* In the form of table figures. */
+/* A row of table figures. */
 struct bucket_row {
 	int64_t id; /* 0: not numbered yet */
 	uint32_t level_s;
@@ -39,7 +40,7 @@ struct bucket_row {
 };
 
 struct buckets {
-	ARRAY(struct bucket) open[BUCKET_LEVELS]; /* parts are never open */
+	ARRAY(struct bucket) open[BUCKET_LEVELS]; /* buckets that still grow; none of BUCKET_PARTS */
 	ARRAY(struct bucket_row) rows;		  /* to be written, in this order */
 	struct figures_encoder *encoder;	  /* NULL: not needed yet */
 };
@@ -50,7 +51,7 @@ int buckets_add(struct buckets *buckets, const struct batch_figures *figures);
 /** buckets_add_row() - add a finer row, decoded, to its bucket of a level. Return: 0 or -ENOMEM */
 int buckets_add_row(struct buckets *buckets, int level, uint32_t uid, int64_t number, uint64_t t0_ns, uint64_t t1_ns,
 		    const struct figures_blob *blob);
-/** buckets_close() - close all, at the end of a session; rows remain to be written. Return: 0 or -ENOMEM */
+/** buckets_close() - close all buckets, when a session ends; rows remain to be written. Return: 0 or -ENOMEM */
 int buckets_close(struct buckets *buckets);
-/** buckets_written() - the rows are committed */
+/** buckets_written() - release the rows after their commit */
 void buckets_written(struct buckets *buckets);

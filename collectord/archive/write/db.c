@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Time that a commit waits for a reader that recovers the log; readers never hold it longer. */
+/* Maximum wait of a commit for a reader that recovers the log; readers do not lock the log for longer. */
 #define DB_BUSY_MS 2000
 
 #define FIND_CLOCK "SELECT unix_ns - mono_ns FROM clock WHERE boot = ?1 "
@@ -55,10 +55,7 @@ static const char *const statement_texts[DB_STATEMENT_COUNT] = {
 	[DB_DELETE_BLOCK_DATA] = "DELETE FROM block_data WHERE id = ?1",
 	[DB_SET_ASIDE] = "INSERT INTO damaged(was, uid, boot, t0, t1, n, crc, data)"
 			 " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
-	/*
-	 * Only rows that the coarser level contains completely, so that each moment is in one of both or in both
-	 * completely.
-	 */
+	/* Only rows up to the end of a coarser row, so that coarser rows cover the whole time of each deleted row. */
 	[DB_DROP_FINER] =
 		"DELETE FROM figures WHERE level = ?1 AND uid = ?5 AND boot = ?3 AND t1 <= (SELECT t1 FROM figures"
 		" WHERE level = ?2 AND uid = ?5 AND boot = ?3 AND t1 <= ?4 ORDER BY t0 DESC LIMIT 1)",
@@ -101,7 +98,7 @@ int db_configure(struct db *db)
 	int keep_log = 1, r;
 	char limit[64];
 
-	/* The log stays when the file is closed, for readers that may not write into the directory. */
+	/* The write-ahead log stays when the file is closed, for readers that may not write into the directory. */
 	(void)sqlite3_file_control(db->handle, "main", SQLITE_FCNTL_PERSIST_WAL, &keep_log);
 	(void)snprintf(limit, sizeof(limit), "PRAGMA journal_size_limit = %lld", DB_LOG_BYTES_MAX);
 	r = db_exec(db, "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 0;"
@@ -109,7 +106,7 @@ int db_configure(struct db *db)
 			"PRAGMA temp_store = MEMORY; PRAGMA trusted_schema = OFF");
 	if (r == 0)
 		r = db_exec(db, limit);
-	/* wal_autocheckpoint removes the hook. */
+	/* PRAGMA wal_autocheckpoint removed the hook. */
 	(void)sqlite3_wal_hook(db->handle, note_log, db);
 	return r;
 }
@@ -205,7 +202,7 @@ int db_checkpoint(struct db *db)
 		return 0;
 	code = sqlite3_wal_checkpoint_v2(db->handle, NULL, SQLITE_CHECKPOINT_PASSIVE, &pages, &done);
 	if (code == SQLITE_OK && pages == done)
-		db->log_pages = 0; /* the next commit starts it anew */
+		db->log_pages = 0; /* the next commit starts the log from its beginning */
 	return (code & 0xff) == SQLITE_BUSY ? 0 : sql_errno(db->handle, code);
 }
 

@@ -16,7 +16,7 @@
 #include "base/cleanup.h"
 
 #define DB_CHECKPOINT_PAGES 1000 /* pages of the log; 4 000 write half as much into the file, but block for 48 ms */
-#define DB_LOG_BYTES_MAX (64ll << 20) /* the log shrinks to this after the last reader */
+#define DB_LOG_BYTES_MAX (64ll << 20) /* the log is cut to this size when no reader uses it */
 
 enum db_statement {
 	DB_BEGIN,
@@ -63,13 +63,13 @@ struct db {
 		.handle = NULL                                                                                         \
 	}
 
-/** db_open() - connect, without reading. Return: 0 or -errno; db_close() in any case */
+/** db_open() - connect, without reading. Return: 0 or -errno; call db_close() in both cases */
 int db_open(struct db *db, const char *path);
-/** db_configure() - set journal, cache and the rest, on a file of ours. Return: 0 or -errno */
+/** db_configure() - set journal mode, cache and other settings, on a file of ours. Return: 0 or -errno */
 int db_configure(struct db *db);
 /** db_prepare() - prepare every statement, once the tables exist. Return: 0 or -errno */
 int db_prepare(struct db *db);
-/** db_close() - close after a last checkpoint, if anything was prepared; half-open ones are allowed */
+/** db_close() - close, after a last checkpoint if the statements are prepared; a half-open connection is allowed */
 void db_close(struct db *db);
 /** db_take() - give the connection without statements and hooks to the caller; NULL when not open */
 sqlite3 *db_take(struct db *db);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Processes that ended while nobody recorded: the next run writes it into their rows. The time is unknown; the last
- * moment of a recorder is used.
+ * Processes that ended while no recorder ran: the next recorder writes their end into their rows. The time of the end
+ * is unknown; the last commit of an earlier recorder is used.
  *
- * A process of another pid namespace looks as if it had ended. Its next call corrects that (intake.c).
+ * A process of another pid namespace looks as if it had ended. Its next call corrects its row (intake.c).
  */
 #include <errno.h>
 #include <signal.h>

@@ -13,10 +13,10 @@
 
 #define BUCKET_NS (10 * NSEC_PER_SEC)
 #define CLOCK_MOVED_NS                                                                                                 \
-	((int64_t)NSEC_PER_MSEC) /* less than people can see; slewing clocks exceed it once in minutes                 \
+	((int64_t)NSEC_PER_MSEC) /* not noticeable; a clock that is slewed exceeds it every few minutes                \
 				  */
 
-/* Fields of message Lost. */
+/* Fields of message Lost: the reasons of gaps. */
 static const char *const loss_names[LOSS_COUNT] = {
 #define LOSS(reason, field, kind, one, many) [LOSS_##reason] = #field,
 #include "bpf/losses.def"
@@ -31,7 +31,7 @@ void intake_done(struct intake *intake)
 }
 
 /*
- * Writes the current name, and that it lives if it was taken for ended while nobody recorded (gone.c).
+ * Writes the row of a known process with its current name; if the process was taken for ended (gone.c), as alive again.
  * Return: number of the row, 0 without memory
  */
 static uint32_t known_again(struct intake *intake, struct known_process *known, const struct process_identity *identity,
@@ -58,10 +58,10 @@ void intake_gone(struct intake *intake, const struct process_identity *identity,
 	row.id = known->id;
 	row.first_ns = known->first_ns;
 	if (batch_set_process(intake->batch, &row) == 0)
-		known->gone_ns = gone_ns; /* otherwise again with the next tick that reports it */
+		known->gone_ns = gone_ns; /* otherwise retried with the next tick that reports the end */
 }
 
-/* Of a process that became guarded: its former entry ends. Return: whether it had one */
+/* Ends the former, unguarded entry of a process that became guarded. Return: whether it had one */
 static bool former_end(struct intake *intake, const struct process_identity *identity, uint64_t now_ns)
 {
 	struct process_identity former = *identity;
@@ -73,7 +73,7 @@ static bool former_end(struct intake *intake, const struct process_identity *ide
 	return true;
 }
 
-/* Whether a user's own file must not have it; the former entry of the process ends, and stays in the file. */
+/* Whether to leave a guarded process out of a user's own file; its former entry ends and stays in the file. */
 static bool is_skipped(struct intake *intake, const struct process_identity *identity, uint64_t now_ns)
 {
 	if (!intake->skips_guarded || !(identity->flags & PROCESS_GUARDED))
@@ -82,7 +82,7 @@ static bool is_skipped(struct intake *intake, const struct process_identity *ide
 	return true;
 }
 
-/* Row number of a process with data of now_ns; 0 without memory. */
+/* Row number of a process that has data at now_ns, added if it is new; 0 without memory. */
 static uint32_t identity_row(struct intake *intake, const struct process_identity *identity, uint64_t first_ns,
 			     uint64_t now_ns)
 {
@@ -102,7 +102,7 @@ static uint32_t identity_row(struct intake *intake, const struct process_identit
 		    intake->batch,
 		    &(struct batch_process){ .id = made.id, .identity = *identity, .first_ns = made.first_ns }) < 0)
 		return 0;
-	intake->known.next_id++; /* even if it is forgotten at once: its row is in the batch */
+	intake->known.next_id++; /* even if known_add() fails: its row is in the batch */
 	(void)known_add(&intake->known, &made);
 	return made.id;
 }
@@ -114,7 +114,7 @@ static uint32_t process_row(struct intake *intake, struct process *process, uint
 	return process->row;
 }
 
-/* If more data of it comes, its row is looked up again: it has not ended. */
+/* If more data of the process arrives, its row is looked up again, because the process has not ended. */
 static void process_gone(struct intake *intake, struct process *process, uint64_t gone_ns)
 {
 	intake_gone(intake, &process->identity, gone_ns);
@@ -127,7 +127,7 @@ static void intake_gap(struct intake *intake, uint64_t from_ns, uint64_t to_ns, 
 	struct batch_gap gap = { .t0_ns = from_ns, .t1_ns = to_ns, .count = count, .uid = uid };
 
 	(void)snprintf(gap.reason, sizeof(gap.reason), "%s", reason);
-	(void)batch_add_gap(intake->batch, &gap); /* without memory for its row its data cannot be stored either */
+	(void)batch_add_gap(intake->batch, &gap); /* fails only without memory; then its data is not stored either */
 }
 
 static void event_lost(struct intake *intake, const struct event *event)
@@ -162,7 +162,7 @@ static int event_pack(struct batch *batch, const struct stored_event *stored, ui
 	return 0;
 }
 
-/* The columns of a record of life; columns of calls alone are 0. */
+/* Fills the columns of a life record (exec, fork, exit, kill); columns that only calls have stay 0. */
 static void host_fill(const struct life_record *life, struct stored_event *stored)
 {
 	const struct host_values values = host_values(life);
@@ -172,7 +172,7 @@ static void host_fill(const struct life_record *life, struct stored_event *store
 	stored->call.ret = values.ret;
 }
 
-/* Return: 0 or -ENOMEM */
+/* Counts an event that is no call, until the next tick. Return: 0 or -ENOMEM */
 static int host_count(struct intake *intake, const struct stored_event *stored, uint32_t uid)
 {
 	struct intake_host fresh = { .process = stored->process, .op = stored->op, .uid = uid, .n = 1 };
@@ -326,8 +326,10 @@ static bool tick_has_figures(const struct tick_process *p)
 }
 
 /*
- * Gaps of late libraries belong to the owner of the process, and end when the library was attached; losses of one user
- * alone belong to that user; other losses have no owner.
+ * Adds a gap for each library that was attached late. The gap belongs to the owner of the process, and ends at the
+ * attach.
+ *
+ * Return: number of late loads that have an owner; the caller reports the others without one
  */
 static uint64_t lates_gap(struct intake *intake, const struct tick *tick)
 {
@@ -347,7 +349,7 @@ void intake_tick(struct intake *intake, const struct tick *tick)
 	bool is_kept = true;
 
 	clock_follow(intake, tick->to_ns);
-	/* Bucket of a tick: the reading nearest to a bound is the bound, so the middle of the tick decides. */
+	/* A tick belongs to the bucket of its middle: the reading nearest to a bound of a bucket becomes the bound. */
 	middle_ns = tick->from_ns + (tick->to_ns - tick->from_ns) / 2 + (uint64_t)intake->offset_ns;
 	bucket = batch_figures(intake->batch, (int64_t)(middle_ns / BUCKET_NS), tick->from_ns, tick->to_ns);
 	for (size_t i = 0; i < tick->processes.n; i++) {
@@ -380,7 +382,7 @@ void intake_tick(struct intake *intake, const struct tick *tick)
 	if (tick->refused)
 		intake_gap(intake, tick->from_ns, tick->to_ns, "decode", tick->refused, UINT32_MAX);
 	if (tick->system)
-		(void)batch_add_sample(intake->batch, tick->system); /* one of many: the next second has another */
+		(void)batch_add_sample(intake->batch, tick->system); /* a loss is no gap: more will follow */
 }
 
 static uint64_t clock_map(uint64_t monotonic_ns, void *data)

@@ -10,10 +10,10 @@
 #include "archive/write/known.h"
 #include "archive/write/store.h"
 
-/* Half of the maximum queue, because the other half is being written. */
+/* Maximum size of the batch that is filled: half of the queue; the other half is the batch that is written. */
 #define INTAKE_BYTES_MAX ((size_t)8 << 20)
 
-/* Number of events of one kind of a process. */
+/* Number of a process's events of one kind, which are no calls (events/host.h). */
 struct intake_host {
 	uint32_t process; /* row */
 	uint32_t op;
@@ -25,12 +25,12 @@ struct intake {
 	struct batch *batch;
 	struct known known;
 	struct store_clock clock;
-	uint32_t boot;		 /* boot number in examples' ids */
-	bool skips_guarded;	 /* as store_options has it */
-	int64_t offset_ns;	 /* unix minus monotonic, by the newest clock row */
-	const char *loss_reason; /* reason of a gap when there is no room: store_queue, disk_full */
-	uint64_t n_lost;
-	ARRAY(struct intake_host) host; /* events of the host since the last tick, which gives them their bucket */
+	uint32_t boot;			/* row of table boot: first part of a call's public id */
+	bool skips_guarded;		/* as in struct store_options */
+	int64_t offset_ns;		/* wall clock minus monotonic clock, in the newest clock row */
+	const char *loss_reason;	/* reason of a gap when there is no room: store_queue, disk_full */
+	uint64_t n_lost;		/* events lost for want of room or memory */
+	ARRAY(struct intake_host) host; /* events since the last tick; the next tick decides their bucket */
 };
 
 void intake_done(struct intake *intake);

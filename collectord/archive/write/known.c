@@ -82,7 +82,7 @@ static int by_gone(const void *a, const void *b)
 	return p_ns < q_ns ? -1 : p_ns > q_ns;
 }
 
-/* The half that is gone longest; live ones stay. */
+/* Forgets up to half of the processes, those that ended first; live processes stay. */
 static int known_forget(struct known *known)
 {
 	size_t n = 0, most = known->processes.n / 2;
@@ -116,7 +116,7 @@ int known_add(struct known *known, const struct known_process *process)
 	return 0;
 }
 
-/* Row of an operation that has none yet. Return: 0 without memory */
+/* Adds a row for an operation that has none yet. Return: its number, 0 without memory */
 static uint32_t given_op_add(struct known *known, const struct op *op, struct batch *batch)
 {
 	struct batch_op fresh = { .id = known->next_op };

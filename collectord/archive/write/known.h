@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Row numbers of the processes of this boot, and of operations without a row in ops.def, so that packed events can name
- * them. A book of rows of the file, which outlive entries of the process table: an earlier run wrote some of them. An
- * entry keeps the number of its row, so the book is searched once for each process.
+ * Row numbers of the processes of this boot, and of operations without a row in ops.def: packed events refer to them.
+ * Rows of the file outlive the entries of the process table, and earlier runs wrote some of the rows. An entry of the
+ * process table keeps the number of its row, so each process is searched for here once.
  */
 #pragma once
 
@@ -12,15 +12,15 @@
 #include "archive/write/batch.h"
 #include "events/event.h"
 
-#define KNOWN_MAX 65536 /* maximum; beyond it those that ended first are forgotten: 4 MiB */
+#define KNOWN_MAX 65536 /* maximum number of processes, 4 MiB; beyond it, those that ended first are forgotten */
 
 struct known_process {
 	uint64_t start_boot_ns;
-	uint64_t gone_ns; /* 0: lives */
+	uint64_t gone_ns; /* 0: alive */
 	uint64_t first_ns;
 	uint32_t tgid;
 	uint32_t exec_gen;
-	uint32_t flags; /* a process that becomes guarded gets another row: the former one stays its user's */
+	uint32_t flags; /* a process that becomes guarded gets another row; its former row stays visible to its user */
 	uint32_t id;
 };
 
@@ -30,8 +30,8 @@ struct known {
 	size_t n_slots;	 /* power of two */
 	size_t last;	 /* index found last */
 	uint32_t next_id;
-	ARRAY(struct batch_op) ops;	/* of the file */
-	uint32_t op_rows[OP_GIVEN_MAX]; /* those of them that have ids now, by id - OP_GIVEN; 0: not looked up */
+	ARRAY(struct batch_op) ops;	/* operations of the file that have no row in ops.def */
+	uint32_t op_rows[OP_GIVEN_MAX]; /* their rows, by id in this run - OP_GIVEN; 0: not looked up */
 	uint32_t next_op;
 };
 
@@ -43,6 +43,6 @@ int known_add(struct known *known, const struct known_process *process);
 /**
  * known_op() - row of an operation in the file
  * @batch: gets rows that the file does not have yet
- * Return: 0 for none, or without memory
+ * Return: number of the row; 0 for no operation, or without memory
  */
 uint32_t known_op(struct known *known, const struct op *op, struct batch *batch);

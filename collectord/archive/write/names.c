@@ -9,7 +9,7 @@ void names_done(struct names *names)
 	number_map_done(&names->at);
 }
 
-/* Room for half of all, of those that ended first. */
+/* Removes half of the entries: first those of processes that ended, then the oldest. */
 static void names_forget(struct names *names)
 {
 	size_t surplus = names->items.n / 2, n = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Rows of processes as they were written last, so that damage to their table takes no names while a recorder runs. The
- * writing thread has copies of its own, as the process table belongs to the loop.
+ * Rows of table process as they were last written: if the table is damaged while a recorder runs, they are written
+ * again. The writing thread has copies of its own, because the process table belongs to the loop.
  */
 #pragma once
 
@@ -16,7 +16,7 @@ struct names {
 
 void names_done(struct names *names);
 /**
- * names_set() - set an entry. Without memory it is missing: after damage its row may be lost, as all would without this
- * table.
+ * names_set() - set an entry; replaces the entry of its id. Without memory the entry is missing, and its row cannot be
+ * written again after damage.
  */
 void names_set(struct names *names, const struct batch_process *process);

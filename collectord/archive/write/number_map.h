@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Index of each number in an array: a hash without removal. */
+/* Hash table from a number to an index in an array; entries are never removed. */
 #pragma once
 
 #include <stddef.h>

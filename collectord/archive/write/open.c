@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* From a path to a writable file: obstacles, damage, and the rows with which every run of a recorder begins. */
+/* Opens a file for writing: sets an unusable file aside, replaces a damaged one, writes the first rows of a run. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -18,10 +18,10 @@
 
 #define BOOT_ID_BYTES 64
 #define CHECK_WHOLE_PAGES (64 << 8) /* 64 MiB: larger files are not checked completely at once */
-#define LOST_PROCESS_IDS (1 << 20)  /* left out after damage: events may refer to lost rows of processes */
+#define LOST_PROCESS_IDS (1 << 20)  /* ids skipped after damage: events may refer to lost rows with these ids */
 
 static const struct {
-	const char *word; /* in the new name */
+	const char *word; /* part of the new name */
 	const char *what;
 } in_the_way[] = {
 	[SCHEMA_NEWER] = { "newer", "was written by a newer version of ingero" },
@@ -67,8 +67,9 @@ static int clock_row(struct writer *writer)
 }
 
 /*
- * Rows of ops.def keep their numbers. If an operation had none when the file was written, its name is in another row,
- * to which packed columns refer: that row's name gets its number as a suffix, which readers cut off.
+ * Operations of ops.def have their number as row id. If an operation was not in ops.def when the file was written, its
+ * name is in another row, to which packed columns refer: the name in that row gets the row id as a suffix, which
+ * readers cut off.
  */
 static int op_rows(struct writer *writer)
 {
@@ -96,12 +97,12 @@ static int op_rows(struct writer *writer)
 		sql_text(s, 4, op->short_name ? op->short_name : "");
 		r = sql_run(s);
 	}
-	for (size_t i = 0; r == 0 && i < writer->ops.n; i++) /* after damage: processes that have lost their row */
+	for (size_t i = 0; r == 0 && i < writer->ops.n; i++) /* after damage: operations whose rows were lost */
 		r = writer_put_op(writer, &writer->ops.items[i]);
 	return r;
 }
 
-/* Operations of the file without a row in ops.def. */
+/* Loads the operations of the file that have no row in ops.def. */
 static int given_ops_load(struct writer *writer, struct known *known)
 {
 	static const char text[] = "SELECT id, source, name FROM op WHERE id >= ?1";
@@ -209,7 +210,7 @@ static int known_load(struct writer *writer, struct known *known)
 	return r;
 }
 
-/* After damage: writes processes that have lost their row. */
+/* After damage: writes the rows of these processes again, since some may be lost. */
 static int names_restore(struct writer *writer, const struct names *names)
 {
 	int r = db_begin(&writer->db);
@@ -238,8 +239,8 @@ static int check_run(struct db *db, const char *sql)
 }
 
 /*
- * A check reads every page. For a large file it would take so long that recording would start late: its largest tables,
- * whose rows all have checksums, are left to scrub_some(), which checks them between commits.
+ * Checks the file for damage. A check reads every page, so for a large file recording would start late: the largest
+ * tables of such a file, whose rows have checksums, are left out here; scrub_some() checks blocks and figures later.
  */
 static int check(struct db *db)
 {
@@ -264,19 +265,19 @@ static int check(struct db *db)
 	return r;
 }
 
-/* Connects, makes or migrates the tables, looks for damage where the last run did not end well. */
+/* Connects, creates or migrates the tables, checks for damage if a run before ended unexpectedly. */
 static int writer_file_open(struct writer *writer)
 {
 	struct db *db = &writer->db;
 	int64_t open_sessions = 0, version = 0, blocks = 0;
 	int r = db_open(db, writer->place.path);
 
-	/* Both only work before the first table. */
+	/* Both pragmas only work before the first table is created. */
 	r = r ? r : db_exec(db, "PRAGMA page_size = 4096; PRAGMA auto_vacuum = INCREMENTAL");
 	if (r == 0)
 		r = db_get_int(db, "PRAGMA user_version", &version);
 	if (r >= 0 && version > SCHEMA_VERSION)
-		return -ENOTSUP; /* only the log has it */
+		return -ENOTSUP; /* the version is in the log, not yet in the header that schema_look() read */
 	r = r < 0 ? r : schema_migrate(db);
 	r = r ? r : db_configure(db);
 	r = r ? r : db_prepare(db);
@@ -311,7 +312,7 @@ static int run_begin(struct writer *writer, struct known *known)
 	return r ? r : writer_find_oldest(writer);
 }
 
-/* Renames what is in the way and begins a new file. */
+/* Renames the file and creates a new one. A file outside our own places stays unchanged: -EEXIST. */
 static int file_set_aside(struct writer *writer, const char *word, const char *what, char *ret_name, char *why)
 {
 	int r;
@@ -346,7 +347,7 @@ static int aside_gap(struct writer *writer)
 	return r;
 }
 
-/* SQLite found damage: a new file gets everything that can still be read. */
+/* After damage found by SQLite: begins a new file with everything that can still be read. */
 static int begin_after_damage(struct writer *writer, struct known *known, char *why)
 {
 	char name[PATH_MAX];
@@ -411,7 +412,7 @@ int writer_open(struct writer *writer, const struct store_options *options, uint
 
 int writer_repair(struct writer *writer)
 {
-	struct names names = writer->names; /* the damaged file's, or fewer, are in their place */
+	struct names names = writer->names; /* replaced below by those of the damaged file, maybe fewer */
 	struct known known = { 0 };
 	char why[WRITER_WHY_BYTES];
 	int64_t tail = writer->next_tail, block = writer->next_block, gap = writer->next_gap,
@@ -421,14 +422,14 @@ int writer_repair(struct writer *writer)
 	if (!writer->options.is_own_place)
 		return -EBADMSG;
 	for (size_t i = 0; i < writer->owners.n; i++)
-		writer->owners.items[i].tail_events = 0; /* sealed below */
+		writer->owners.items[i].tail_events = 0; /* the new file's tail is sealed below */
 	writer->tail_events = 0;
 	writer->tail_since_ns = 0;
 	writer->names = (struct names){ .at = { .slots = NULL } };
 	r = begin_after_damage(writer, &known, why);
-	known_done(&known); /* the loop has them */
+	known_done(&known); /* the loop has its own */
 	r = r ? r : names_restore(writer, &names);
-	if (r < 0) { /* a retry needs them */
+	if (r < 0) { /* a retry needs the names */
 		names_done(&writer->names);
 		writer->names = names;
 	} else {

@@ -53,15 +53,15 @@ static int resolve(struct place *place, const char *path, bool makes_directory)
 	if (!real)
 		return -errno;
 
-	/* Room for the suffix when it is set aside. */
+	/* Leaves room for the suffix that place_set_aside() appends. */
 	n = snprintf(place->path, sizeof(place->path) - 64, "%s/%s", strcmp(real, "/") == 0 ? "" : real, name);
 	return n < 0 || (size_t)n >= sizeof(place->path) - 64 ? -ENAMETOOLONG : 0;
 }
 
 /*
- * A lock of the process, not of the descriptor: it ends with the process even if a child has the descriptor, and it
- * identifies its holder. On a file of its own, because closing any descriptor of the database would release SQLite's
- * locks.
+ * A lock of the process, not of the descriptor: the lock ends with the process even if a child has the descriptor, and
+ * F_GETLK returns the process that holds it. The lock is on a file of its own, because closing any descriptor of the
+ * database would release SQLite's locks.
  */
 static int lock(struct place *place, char *why, size_t why_bytes)
 {
@@ -99,7 +99,7 @@ int place_create(struct place *place)
 	return 0;
 }
 
-/* Return: 0; -ENOENT when there is nothing; -ELOOP, -EEXIST, -errno */
+/* Return: 0; -ENOENT when the file does not exist; -ELOOP for a link; -EEXIST for no regular file; -errno */
 static int place_look(const struct place *place, char *why, size_t why_bytes)
 {
 	struct stat st;
@@ -120,7 +120,7 @@ static int place_look(const struct place *place, char *why, size_t why_bytes)
 
 static int prepare(struct place *place, char *why, size_t why_bytes)
 {
-	int r = place_look(place, why, why_bytes); /* before anything is put beside it */
+	int r = place_look(place, why, why_bytes); /* before a lock file is created beside it */
 
 	if (r == 0 || r == -ENOENT)
 		r = lock(place, why, why_bytes);
@@ -149,7 +149,7 @@ void place_close(struct place *place)
 	place->lock_fd = -1;
 }
 
-/* The companions of the file first, so that a crash in between leaves no log beside another file. */
+/* Renames SQLite's log, index and journal before the file, so that a crash leaves no log beside a new file. */
 static int rename_beside(const struct place *place, const char *to)
 {
 	char from_path[PATH_MAX + 16], to_path[PATH_MAX + 80];

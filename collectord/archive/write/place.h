@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The file's place: its directory, the lock that allows one recorder, renaming an obstacle. */
+/* The place of the database: its directory, the lock for a single recorder, renaming of an unusable file. */
 #pragma once
 
 #include <limits.h>
@@ -8,8 +8,8 @@
 #include <stdint.h>
 
 struct place {
-	char path[PATH_MAX]; /* directory without links, and the name */
-	int lock_fd;
+	char path[PATH_MAX]; /* directory, with links resolved, and the name */
+	int lock_fd;	     /* NAME.lock */
 };
 
 #define PLACE_INIT                                                                                                     \

@@ -5,7 +5,7 @@
 
 #define PROCESSES_LISTED 64
 
-/* The processes of a block, ascending, each once; -1: too many to list. */
+/* Lists the processes of a block, ascending, each once. Return: their number; -1: too many to list */
 static int processes_of(const struct stored_event *events, size_t n, uint8_t *ret_list)
 {
 	uint32_t ids[PROCESSES_LISTED];

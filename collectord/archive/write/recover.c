@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Leftovers of a run without a proper end: an open session, rows of the tail, minutes and hours that were never
- * written, perhaps damage.
+ * Repairs what a run left that ended unexpectedly: an open session, rows of the tail, figures of minutes and hours that
+ * were not written, perhaps damage.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -23,7 +23,7 @@ static int close_sessions(struct writer *writer)
 					 .uid = UINT32_MAX,
 					 .reason = "recorder_ended" };
 
-		/* For an earlier boot the time of the rest is unknown. */
+		/* The end of an earlier boot is unknown: its gap has no length. */
 		gap.t1_ns = boot == writer->boot ? MAX(writer->now_ns, gap.t0_ns) : gap.t0_ns;
 		r = writer_put_gap(writer, writer->next_gap++, boot, &gap);
 	}
@@ -66,7 +66,7 @@ static int delete_rows(struct writer *writer, const int64_t *ids, size_t n, cons
 
 /* ---- sums ---- */
 
-/* Takes over the finer row of the statement; a damaged one is moved out of the way. */
+/* Adds the finer row of the statement to its bucket; a damaged row is copied to table damaged and listed in @bad. */
 static int roll_up_row(struct writer *writer, struct buckets *buckets, int level, sqlite3_stmt *row, id_list *bad)
 {
 	CLEANUP(figures_blob_done) struct figures_blob blob = { 0 };
@@ -99,7 +99,7 @@ static int rows_write(struct writer *writer, struct buckets *buckets, int64_t bo
 	return r;
 }
 
-/* Finer rows after the last coarser one of their owner, of one boot. */
+/* Sums the finer rows of one boot that begin after the last coarser row of their owner. */
 static int roll_up(struct writer *writer, int level, int64_t boot)
 {
 	static const char text[] =
@@ -172,7 +172,7 @@ static int scrub_blocks(struct writer *writer)
 	return r;
 }
 
-/* All of them: they are few. */
+/* Checks all rows at once: there are few. */
 static int scrub_figures(struct writer *writer)
 {
 	CLEANUP(sql_finalizep) sqlite3_stmt *s = NULL;

@@ -2,8 +2,9 @@
 /*
  * Deletion, oldest first: by the size of the file, by age, and when a disk is full.
  *
- * By size the owner with most data loses it, so that it does not displace the others; down to 90 %, so that it is not
- * done at each seal. One gap row per owner, moved forward, records how far.
+ * By size, blocks of the owner with the most events are deleted, so that this owner does not displace the others.
+ * Deletion continues down to 90 % of the limit, so that it is not needed at each seal. One gap row for each owner and
+ * boot, extended each time, records how far blocks were deleted.
  */
 #include <errno.h>
 #include <string.h>
@@ -12,9 +13,9 @@
 
 #define KEEP_RATIO_PERCENT 90
 #define LOOK_EVERY 8				  /* blocks deleted between two checks of the size */
-#define PARTS_NS (60 * NSEC_PER_SEC)		  /* maximum parts of 10 s beyond their bucket */
-#define FINE_NS (3600 * NSEC_PER_SEC)		  /* 10-s figures */
-#define MINUTES_NS (7 * 24 * 3600 * NSEC_PER_SEC) /* figures by the minute, and system snapshots */
+#define PARTS_NS (60 * NSEC_PER_SEC)		  /* maximum age of parts of 10 s */
+#define FINE_NS (3600 * NSEC_PER_SEC)		  /* maximum age of 10-s figures */
+#define MINUTES_NS (7 * 24 * 3600 * NSEC_PER_SEC) /* maximum age of figures by the minute, and of snapshots */
 
 int retention_load(struct writer *writer)
 {
@@ -116,7 +117,7 @@ static int delete_oldest(struct writer *writer, struct writer_owner *owner)
 	return note_gap(writer, boot, &gap);
 }
 
-/* The owner furthest above an equal share has most. */
+/* Owner with the most events in blocks. */
 static struct writer_owner *largest(struct writer *writer)
 {
 	struct writer_owner *most = NULL;
@@ -145,7 +146,7 @@ static int delete_blocks(struct writer *writer, int n)
 	return r;
 }
 
-/* The order of deletion without blocks: the machine's history, then the finest figures. */
+/* Deletes other rows when no block is left, in this order: damaged rows, snapshots, finer figures, all figures. */
 static int delete_others(struct writer *writer)
 {
 	static const char *const steps[] = {
@@ -176,10 +177,10 @@ int retention_by_size(struct writer *writer)
 		if (r == -ENOENT)
 			r = delete_others(writer);
 		if (r == -ENOENT)
-			return 0; /* the rest is small, or findings */
+			return 0; /* the remaining rows are small, or findings */
 		r = r ? r : db_used_pages(&writer->db, &used);
 	}
-	writer->oldest_unix_ns = 0; /* not known any more */
+	writer->oldest_unix_ns = 0; /* unknown now: writer_tidy() finds it */
 	return r;
 }
 
@@ -200,7 +201,7 @@ static uint64_t cutoff(struct writer *writer, int64_t boot, uint64_t age_ns)
 
 	if (boot == writer->boot)
 		return writer->now_ns - MIN(writer->now_ns, age_ns);
-	/* By its last clock row; an hour more or less of an old boot does not matter. */
+	/* By the last clock row of the boot; an error of an hour does not matter for an old boot. */
 	if (writer_unix_ns(writer, boot, INT64_MAX, &unix_of_zero) < 0)
 		return 0;
 	unix_of_zero -= INT64_MAX;
@@ -218,7 +219,7 @@ static int run_text(struct writer *writer, const char *text, int64_t boot, uint6
 	return sql_run(s);
 }
 
-/* Deletes blocks that are too old, of each owner. */
+/* Deletes rows of all owners that are too old. */
 static int old_blocks(struct writer *writer, int64_t boot, uint64_t limit_ns)
 {
 	static const char *const texts[] = {

@@ -2,8 +2,8 @@
 /*
  * Copies everything that can still be read of a damaged file, row by row.
  *
- * A damaged page ends a pass over its table. So each table is read from both ends: numbers first, without reading long
- * contents, then each row by its number. Rows in between are lost, and a gap records their time.
+ * A damaged page ends a pass over its table. So each table is read from both ends: a pass reads the ids, without long
+ * contents, and then each row is read by its id. Rows between the two ends are lost, and a gap records their time.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -16,13 +16,13 @@
 #define LOG_TOPIC "store"
 #define COLUMNS_MAX 24
 
-/* Every table; `key` orders it, and identifies its rows if it is one number. */
+/* Every table. key: columns by which it is ordered. is_numbered: the key is one number, by which a row is read. */
 static const struct {
 	const char *table;
 	const char *key;
 	const char *backward;
 	bool is_numbered;
-	const char *times; /* the table with t0 and t1 of its rows, by the same number */
+	const char *times; /* table that has t0 and t1 of the rows, by the same id; NULL: none */
 } tables[] = {
 	{ "boot", "id", "id DESC", true, NULL },
 	{ "clock", "boot, mono_ns", "boot DESC, mono_ns DESC", false, NULL },
@@ -47,10 +47,10 @@ struct copy {
 	size_t table;
 	sqlite3_stmt *put;
 	uint64_t n_lost;
-	uint64_t t0_ns, t1_ns; /* of what was lost */
+	uint64_t t0_ns, t1_ns; /* of the lost rows */
 };
 
-/* By the names of the damaged file's columns: it may be of an older version. Return: 0 or -errno */
+/* Uses the column names of the damaged file, which may be of an older version. Return: 0 or -errno */
 static int put_prepare(struct copy *copy, sqlite3_stmt *row)
 {
 	CLEANUP(buf_done) struct buf sql = BUF_INIT;
@@ -85,7 +85,7 @@ static int put_row(struct copy *copy, sqlite3_stmt *row)
 	return sql_run(copy->put);
 }
 
-/* Return: 0; -EBADMSG when the row cannot be read; -errno of the new file */
+/* Return: 0; -EBADMSG when the row cannot be read; -errno when the new file cannot be written */
 static int copy_numbered_row(struct copy *copy, int64_t id)
 {
 	CLEANUP(sql_finalizep) sqlite3_stmt *s = NULL;
@@ -95,7 +95,7 @@ static int copy_numbered_row(struct copy *copy, int64_t id)
 	if (sqlite3_prepare_v2(copy->from, sql, -1, &s, NULL) != SQLITE_OK || sqlite3_step(s) != SQLITE_ROW)
 		return -EBADMSG;
 	for (int i = 0; i < sqlite3_column_count(s); i++) {
-		/* Long contents are read only here; a broken chain of pages yields nothing. */
+		/* Long contents are read only here; for a broken chain of pages the result is NULL. */
 		if (sqlite3_column_type(s, i) == SQLITE_BLOB && !sqlite3_column_blob(s, i) &&
 		    sqlite3_column_bytes(s, i))
 			return -EBADMSG;
@@ -103,7 +103,7 @@ static int copy_numbered_row(struct copy *copy, int64_t id)
 	return put_row(copy, s);
 }
 
-/* A lost row: its times, if they can still be read. */
+/* Counts a lost row, and notes its times if they can still be read. */
 static void note_lost(struct copy *copy, int64_t id)
 {
 	CLEANUP(sql_finalizep) sqlite3_stmt *s = NULL;
@@ -119,7 +119,10 @@ static void note_lost(struct copy *copy, int64_t id)
 	copy->t1_ns = MAX(copy->t1_ns, (uint64_t)sqlite3_column_int64(s, 1));
 }
 
-/* One pass. Return: 1: it reached the end; 0: damage ended it; -errno of the new file */
+/*
+ * One pass over the table. @last: last id of the forward pass, at which the backward pass ends
+ * Return: 1: the pass is complete; 0: damage ended it; -errno when the new file cannot be written
+ */
 static int walk(struct copy *copy, bool is_backward, int64_t *last)
 {
 	CLEANUP(sql_finalizep) sqlite3_stmt *s = NULL;
@@ -154,13 +157,13 @@ static int copy_table(struct copy *copy)
 
 	if (r == 0) {
 		r = walk(copy, true, &last);
-		copy->n_lost++; /* at least: the number of rows on the damaged page is unknown */
+		copy->n_lost++; /* one page: the number of rows on it is unknown */
 	}
 	(void)sqlite3_finalize(TAKE_PTR(copy->put)); /* every step was checked */
 	return MIN(r, 0);
 }
 
-/* Time of the loss, as precisely as possible: otherwise the whole time of the file. */
+/* Writes a gap for the lost rows: for their times if these are known, else for the whole time of the file. */
 static int lost_gap(struct copy *copy)
 {
 	struct writer *writer = copy->writer;
@@ -199,7 +202,7 @@ int salvage(struct writer *writer, const char *damaged_path)
 	if (r == 0 && (copy.n_lost || code != SQLITE_OK))
 		r = lost_gap(&copy);
 	r = r ? r : salvage_heads(writer);
-	/* Headers without contents would be reported as damage again and again. */
+	/* Headers without contents are deleted: each check would report them as damage. */
 	r = r ? r : db_exec(&writer->db, "DELETE FROM block WHERE id NOT IN (SELECT id FROM block_data)");
 	r = r ? r : db_exec(&writer->db, "DELETE FROM block_data WHERE id NOT IN (SELECT id FROM block)");
 	r = r ? r : db_commit(&writer->db);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Blocks whose headers are lost: a page holds two dozen headers, so its loss would cost a hundred thousand events with
- * intact contents. A checksum beside the contents verifies them; owner and boot are those of their processes.
+ * Rebuilds lost headers of blocks. A page holds two dozen headers: without them, a hundred thousand events with intact
+ * contents would be lost. A checksum beside the contents verifies them; owner and boot are those of the processes of
+ * the events.
  */
 #include <errno.h>
 
@@ -21,7 +22,7 @@ static void heads_done(struct heads *heads)
 	buf_done(&heads->data);
 }
 
-/* Return: 1; 0 when they have several owners or boots, or one is unknown; -errno */
+/* Return: 1; 0 when the events have several owners or boots, or a process is unknown; -errno */
 static int owner_of(struct writer *writer, const struct stored_event *events, size_t n, uint32_t *ret_uid,
 		    int64_t *ret_boot)
 {
@@ -60,7 +61,7 @@ static int head_again(struct heads *heads, sqlite3_stmt *row)
 			     (uint32_t)sqlite3_column_int64(row, 2), BLOCK_ALL_COLUMNS, heads->events, &n);
 
 	if (r == -EBADMSG || r == -ENOTSUP)
-		return 0; /* damaged as well */
+		return 0; /* the contents are damaged, too */
 	r = r ? r : owner_of(writer, heads->events, n, &uid, &boot);
 	if (r <= 0)
 		return r;

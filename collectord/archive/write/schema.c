@@ -13,7 +13,7 @@ static const char creation[] = {
 #include "schema.sql.inc"
 };
 
-/* Step i makes version i + 2 of version i + 1; a new file begins with the last version. */
+/* steps[i] migrates version i + 1 to version i + 2; a new file has the last version. */
 static const char *const steps[] = {
 	"DROP INDEX figures_time; CREATE INDEX figures_time ON figures (level, uid, boot, t0, t1, crc);"
 	"ALTER TABLE session ADD COLUMN cost BLOB;"

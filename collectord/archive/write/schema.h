@@ -16,8 +16,10 @@ enum schema_kind {
 };
 
 /**
- * schema_look() - find the kind of a file without SQLite, which would change a file that is not ours Tables are created
- * before the log is switched on, so the header is valid from the first moment.
+ * schema_look() - find the kind of a file without SQLite, which would change a file that is not ours
+ *
+ * Tables are created before the write-ahead log is switched on, so the header is valid from the first moment.
+ *
  * Return: enum schema_kind or -errno
  */
 int schema_look(const char *path);

@@ -1,16 +1,17 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- The tables of a database, version 4 (PRAGMA user_version). Times are CLOCK_MONOTONIC
 -- nanoseconds of the boot in column `boot`; table clock maps them to the wall clock.
--- Every row that belongs to somebody carries its owner in `uid`.
+-- Rows that belong to one user have the user's id in column `uid`: their owner.
 
--- Each boot of the machine that recorded.
+-- Boots of the machine that recorded.
 CREATE TABLE boot (
 	id INTEGER PRIMARY KEY,
 	boot_id TEXT NOT NULL UNIQUE -- /proc/sys/kernel/random/boot_id
 );
 
--- unix_ns minus mono_ns from mono_ns on, until the next row of that boot: one at each start, each
--- step of the wall clock and each end of a suspend.
+-- Maps the monotonic clock of a boot to the wall clock: the difference unix_ns - mono_ns holds from
+-- mono_ns until the next row of the boot. A recorder writes a row at its start and when the difference
+-- has changed by more than 1 ms, as after a step of the wall clock or a suspend.
 CREATE TABLE clock (
 	boot INTEGER NOT NULL,
 	mono_ns INTEGER NOT NULL,
@@ -18,20 +19,20 @@ CREATE TABLE clock (
 	PRIMARY KEY (boot, mono_ns)
 ) WITHOUT ROWID;
 
--- Each run of a recorder.
+-- Runs of a recorder.
 CREATE TABLE session (
 	id INTEGER PRIMARY KEY,
 	boot INTEGER NOT NULL,
 	start_ns INTEGER NOT NULL,
-	end_ns INTEGER, -- NULL: recording, or ended without saying so
+	end_ns INTEGER, -- NULL: recording, or ended unexpectedly: the next recorder then sets it to seen_ns
 	version TEXT NOT NULL,
 	kernel TEXT NOT NULL,
-	back_end TEXT NOT NULL, -- session, multi, perf, demo, import
+	back_end TEXT NOT NULL, -- of the probes: session, multi, perf; without probes: demo, import
 	cpus INTEGER NOT NULL,
 	memory_bytes INTEGER NOT NULL,
 	node TEXT NOT NULL,
-	seen_ns INTEGER NOT NULL, -- last commit: how far an ended run is known to reach
-	cost BLOB -- message ingero.v1.Cost, of all who were traced; NULL: not known
+	seen_ns INTEGER NOT NULL, -- time of the last commit
+	cost BLOB -- message ingero.v1.Cost, for all traced processes; NULL: not known
 );
 
 CREATE TABLE process (
@@ -42,21 +43,22 @@ CREATE TABLE process (
 	start_unix_ns INTEGER NOT NULL,
 	exec_gen INTEGER NOT NULL,
 	uid INTEGER NOT NULL,
-	flags INTEGER NOT NULL, -- PROCESS_MIXED_IDS
+	flags INTEGER NOT NULL, -- PROCESS_GUARDED (bpf/record.h)
 	comm TEXT NOT NULL,
 	first_ns INTEGER NOT NULL,
-	gone_ns INTEGER, -- NULL: not seen to end; of one that ended while nobody recorded: when somebody last did
-	script TEXT, -- from here on of struct program (procs/program.h), NULL: not known
+	gone_ns INTEGER, -- end; NULL: not seen; if no recorder ran then: last commit before
+	script TEXT, -- this and the following columns: struct program (procs/program.h); NULL: not known
 	executable TEXT,
 	container TEXT,
 	cgroup_id INTEGER,
 	rank INTEGER,
 	local_rank INTEGER,
 	world_size INTEGER
-	-- an incarnation that was forgotten as long gone, and calls again, has a second row
+	-- A process gets a second row when it becomes guarded, or when its entry was forgotten (known.h)
+	-- and it makes calls again.
 );
 
--- Operations by the numbers used in packed columns; those of ops.def keep theirs.
+-- Operations. Packed columns refer to `id`; an operation of ops.def has its number there as id.
 CREATE TABLE op (
 	id INTEGER PRIMARY KEY,
 	source TEXT NOT NULL, -- cuda, driver, ...
@@ -82,7 +84,7 @@ CREATE TABLE stack (
 	UNIQUE (uid, frames)
 );
 
--- The last minutes: one row per commit and owner (codec.h).
+-- Recorded events of the last minutes, not yet in blocks: one row for each commit and owner (codec.h).
 CREATE TABLE tail (
 	id INTEGER PRIMARY KEY,
 	uid INTEGER NOT NULL,
@@ -94,20 +96,20 @@ CREATE TABLE tail (
 	data BLOB NOT NULL
 );
 
--- Everything before that: column blocks of one owner each; contents apart, so that looking
--- through headers does not read them.
+-- Older recorded events: headers of column blocks, each of one owner. The contents of a block are in
+-- table block_data, so that a search through the headers does not read them.
 CREATE TABLE block (
 	id INTEGER PRIMARY KEY,
 	uid INTEGER NOT NULL,
 	boot INTEGER NOT NULL,
-	process INTEGER NOT NULL, -- 0: several of this owner
+	process INTEGER NOT NULL, -- 0: several processes of the owner
 	t0 INTEGER NOT NULL,
 	t1 INTEGER NOT NULL,
 	n INTEGER NOT NULL,
 	max_ns INTEGER NOT NULL,
 	slow INTEGER NOT NULL,
-	ops BLOB NOT NULL, -- bitmap
-	processes BLOB NOT NULL, -- u32 LE each, ascending; empty when more than 64
+	ops BLOB NOT NULL, -- bitmap of its operations (struct block_head)
+	processes BLOB NOT NULL, -- ids of its processes, u32 LE each, ascending; empty: more than 64
 	format INTEGER NOT NULL,
 	crc INTEGER NOT NULL
 );
@@ -115,13 +117,13 @@ CREATE INDEX block_time ON block (uid, boot, t1);
 CREATE TABLE block_data (
 	id INTEGER PRIMARY KEY,
 	data BLOB NOT NULL,
-	data_crc INTEGER -- crc of block: a header that is lost is made again from contents that are whole
+	data_crc INTEGER -- equal to block.crc: verifies the contents when a lost header is rebuilt from them
 );
 
--- Packed rows whose checksum is wrong, out of the way of who reads; a gap row tells of each.
+-- Packed rows with a wrong checksum, moved here so that no reader finds them. Each has a row in table gap.
 CREATE TABLE damaged (
 	id INTEGER PRIMARY KEY,
-	was TEXT NOT NULL, -- tail, block, figures
+	was TEXT NOT NULL, -- its former table: tail, block, figures
 	uid INTEGER NOT NULL,
 	boot INTEGER NOT NULL,
 	t0 INTEGER NOT NULL,
@@ -131,9 +133,10 @@ CREATE TABLE damaged (
 	data BLOB
 );
 
--- Figures of every process and operation of one owner between two readings. level: length that
--- was aimed at, seconds (1, 10, 60, 3600); t0, t1: the readings themselves, at wall-clock multiples
--- of it as near as they were. Rows of level 1 are the parts of 10 s that are not over: one per commit.
+-- Figures of all processes and operations of one owner between two readings. level: nominal length of
+-- the interval, seconds (1, 10, 60, 3600). t0, t1: times of the two readings, those nearest to wall-clock
+-- multiples of level. Rows of level 1 are the parts of a 10 s interval that is not over: one for each
+-- commit, until the row of the whole 10 s replaces them.
 CREATE TABLE figures (
 	id INTEGER PRIMARY KEY,
 	level INTEGER NOT NULL,
@@ -145,7 +148,7 @@ CREATE TABLE figures (
 	crc INTEGER NOT NULL,
 	data BLOB NOT NULL
 );
--- All that is looked at to choose rows: their contents lie between them in the table.
+-- Has every column by which rows are chosen: a search in the table would pass the contents of each row.
 CREATE INDEX figures_time ON figures (level, uid, boot, t0, t1, crc);
 
 CREATE TABLE finding (
@@ -156,24 +159,25 @@ CREATE TABLE finding (
 	kind TEXT NOT NULL,
 	severity INTEGER NOT NULL, -- enum finding_severity
 	start_ns INTEGER NOT NULL,
-	end_ns INTEGER, -- NULL: goes on
+	end_ns INTEGER, -- NULL: not ended
 	crc INTEGER NOT NULL,
 	data BLOB NOT NULL -- message ingero.v1.Finding
 ) WITHOUT ROWID;
 CREATE INDEX finding_time ON finding (uid, boot, start_ns);
 
--- Times of which something is missing, and why. subscriber_slow of message Lost is never here: those
--- calls are in the file, it was one reader of the live stream who did not get them.
+-- Intervals with missing data, and the reason. Field subscriber_slow of message Lost is never a reason:
+-- the file has those calls; only a subscriber of the live stream missed them.
 CREATE TABLE gap (
 	id INTEGER PRIMARY KEY,
 	boot INTEGER NOT NULL,
 	t0 INTEGER NOT NULL,
 	t1 INTEGER NOT NULL,
 	reason TEXT NOT NULL, -- a field of message Lost, or store_queue, disk_full, damaged, retention, set_aside, recorder_ended, not_kept
-	count INTEGER NOT NULL, -- what was lost, in the reason's unit; 0: not known
-	uid INTEGER -- NULL: concerns everybody
+	count INTEGER NOT NULL, -- amount that was lost, in the unit of the reason; 0: not known
+	uid INTEGER -- NULL: not assigned to a user
 );
 
+-- Samples of the machine's CPU, memory, swap and pressure (struct system_sample).
 CREATE TABLE snapshot (
 	boot INTEGER NOT NULL,
 	t INTEGER NOT NULL,
@@ -183,7 +187,7 @@ CREATE TABLE snapshot (
 	available_bytes INTEGER NOT NULL,
 	swap_used_bytes INTEGER NOT NULL,
 	major_faults INTEGER NOT NULL,
-	pressure_cpu REAL, -- NULL: the kernel does not tell
+	pressure_cpu REAL, -- NULL: the kernel does not report pressure
 	pressure_memory REAL,
 	pressure_io REAL,
 	PRIMARY KEY (boot, t)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Rows of the tail become column blocks: one owner and one boot at a time, blocks in and rows out in one transaction.
- * Rows are read back from the file, so that leftovers of a crash are sealed in the same way.
+ * Sealing: rows of the tail become column blocks, for one owner and one boot at a time. One transaction inserts the
+ * blocks and deletes the rows. Rows are read back from the file, so that rows left by a crash are sealed, too.
  *
- * Events are nearly in order of entry. A radix sort of numbers, stable, costs a hundredth of a second per million;
+ * Events are nearly in the order of their start. A stable radix sort of their start and index costs 10 ms per million;
  * sorting the events themselves would cost more than packing.
  */
 #include <errno.h>
@@ -13,13 +13,13 @@
 #include "archive/write/writer.h"
 
 #define PASS_EVENTS (2 * SEAL_EVENTS) /* maximum decoded at once: 24 MiB, only after sealing failed for long */
-#define BLOCK_EVENTS 4096	      /* within 2 % of the bytes of larger ones */
+#define BLOCK_EVENTS 4096	      /* events of a block; larger blocks save less than 2 % */
 #define OWN_BLOCK_EVENTS 512	      /* processes with fewer events share blocks */
 #define RADIX_BITS 11
 #define RADIX (1u << RADIX_BITS)
 
 struct order {
-	uint64_t start_ns; /* since the first */
+	uint64_t start_ns; /* since the first event */
 	uint32_t index;
 	uint32_t group;
 };
@@ -27,7 +27,7 @@ struct order {
 struct group {
 	uint32_t process; /* row */
 	uint32_t n;
-	uint32_t at; /* first in `sorted` */
+	uint32_t at; /* position in the list of groups_write() */
 };
 
 struct seal {
@@ -39,7 +39,7 @@ struct seal {
 	ARRAY(struct group) groups;
 	struct number_map group_at; /* by process */
 	struct order *order, *scratch;
-	struct stored_event *block; /* BLOCK_EVENTS in order */
+	struct stored_event *block; /* events of the current block, at most BLOCK_EVENTS */
 	struct buf data;
 };
 
@@ -62,7 +62,7 @@ static int sealed_event_take(const struct stored_event *event, void *data)
 	return ARRAY_PUSH(&seal->events, *event);
 }
 
-/* A row whose bytes have changed: moved out of the way, and a gap in its place. */
+/* Copies a damaged row to table damaged and records a gap. */
 static int row_damaged(struct seal *seal, sqlite3_stmt *row)
 {
 	struct writer *writer = seal->writer;
@@ -82,7 +82,7 @@ static int row_damaged(struct seal *seal, sqlite3_stmt *row)
 	return r ? r : writer_put_gap(writer, writer->next_gap++, seal->boot, &gap);
 }
 
-/* Return: 1 when there is more, 0, or -errno */
+/* Reads rows of the tail, up to about PASS_EVENTS events. Return: 1 when rows remain, 0, or -errno */
 static int tails_read(struct seal *seal)
 {
 	CLEANUP(sql_resetp) sqlite3_stmt *s = db_statement(&seal->writer->db, DB_GET_TAILS);
@@ -122,7 +122,7 @@ static int group_of(struct seal *seal, uint32_t process, uint32_t *last)
 	return ARRAY_PUSH(&seal->groups, ((struct group){ .process = process }));
 }
 
-/* One digit of the order, from seal->order into seal->scratch, then swapped. */
+/* Sorts by one digit of start_ns, from seal->order into seal->scratch, and swaps the two. */
 static void sort_digit(struct seal *seal, size_t n, unsigned int shift)
 {
 	uint32_t at[RADIX] = { 0 };
@@ -172,7 +172,7 @@ static int sort(struct seal *seal)
 	return 0;
 }
 
-/* @numbers: of events, in order; `n` of them, in blocks of nearly equal size. */
+/* Writes n events as blocks of nearly equal size. @numbers: indexes of the events, in order of start */
 static int blocks_write(struct seal *seal, const uint32_t *numbers, size_t n)
 {
 	size_t n_blocks = (n + BLOCK_EVENTS - 1) / BLOCK_EVENTS;
@@ -197,7 +197,7 @@ static int blocks_write(struct seal *seal, const uint32_t *numbers, size_t n)
 	return r;
 }
 
-/* Sorts by process and writes the blocks of each; those of small processes come first, together. */
+/* Writes the blocks of each process, after the blocks that processes with few events share. */
 static int groups_write(struct seal *seal)
 {
 	CLEANUP(freep) uint32_t *numbers = calloc(seal->events.n, sizeof(*numbers));
@@ -265,7 +265,7 @@ int seal_events(struct writer *writer, uint32_t uid, int64_t boot, struct stored
 	return r;
 }
 
-/* Return: 1 when there is more, 0, or -errno with nothing changed */
+/* Return: 1 when rows remain, 0, or -errno with nothing changed */
 static int seal_pass(struct writer *writer, uint32_t uid, int64_t boot)
 {
 	CLEANUP(seal_done) struct seal seal = { .writer = writer, .uid = uid, .boot = boot, .data = BUF_INIT };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The two sides of the store and their exchange: the loop fills one batch, the thread writes another. While the thread
- * is late the loop continues to fill, as far as there is room.
+ * The exchange of batches between the loop and the writing thread: the loop fills one batch while the thread writes
+ * another. While the thread is late, the loop continues to fill its batch, up to INTAKE_BYTES_MAX.
  */
 #include "archive/write/store.h"
 
@@ -20,11 +20,11 @@
 
 #define LOG_TOPIC "store"
 
-#define BATCH_EVENTS 10000	    /* maximum size of a handed-over batch */
+#define BATCH_EVENTS 10000	    /* a batch with so many events is handed over before the next tick */
 #define IDLE_NS (10 * NSEC_PER_SEC) /* between commits without calls */
 #define RETRY_NS NSEC_PER_SEC
 #define SIZE_NS (10 * NSEC_PER_SEC) /* between two measurements of the file sizes: one takes a tenth of a commit */
-/* Maximum wait of an answer for its last second: the caller's thread serves other clients, too. */
+/* Maximum wait of store_flush(): the caller's thread serves other clients, too. */
 #define FLUSH_NS (3 * NSEC_PER_SEC)
 
 struct store {
@@ -32,30 +32,30 @@ struct store {
 	char *texts[5];
 	struct store_clock clock;
 
-	/* the loop's */
+	/* used by the loop */
 	struct intake intake;
 	uint64_t handed_ns; /* time of the last batch handed over */
 	bool is_failing;    /* as last seen by the loop */
 
-	/* shared, under the lock */
+	/* shared by the loop and the thread, under the lock */
 	pthread_mutex_t lock;
-	pthread_cond_t work;  /* work for the thread */
-	pthread_cond_t done;  /* a result for the waiting loop */
-	struct batch *handed; /* the loop waits for the thread */
+	pthread_cond_t work;  /* signals work for the thread */
+	pthread_cond_t done;  /* signals a result for the waiting loop */
+	struct batch *handed; /* handed over, not yet taken by the thread; NULL: none */
 	bool is_busy;	      /* the thread writes a batch */
 	bool is_open;	      /* the result of store_open() is available */
-	bool is_stalled;      /* the current write takes too long to wait for */
-	bool stops;	      /* no retry any more */
-	bool ends;	      /* no batch comes any more */
+	bool is_stalled;      /* store_flush() gave up waiting for the current write */
+	bool stops;	      /* a failed write is not retried */
+	bool ends;	      /* no further batch is handed over */
 	int result;	      /* result of opening, then of the last commit */
 	struct store_state state;
 
-	/* the thread's */
+	/* used by the thread */
 	pthread_t thread;
 	struct writer writer;
-	struct known known;	      /* found at open; then the loop owns it */
+	struct known known;	      /* loaded by writer_open(); then moved to intake */
 	uint64_t sized_ns;	      /* when the files were last measured */
-	uint64_t now_ns, now_unix_ns; /* when it was opened */
+	uint64_t now_ns, now_unix_ns; /* time of store_open() */
 	char why[WRITER_WHY_BYTES];
 };
 
@@ -127,7 +127,7 @@ static void wait_for_retry(struct store *store)
 		;
 }
 
-/* Until it is in the file; under the lock, which is released while it works. */
+/* Writes the handed-over batch, with retries until it is in the file. Under the lock, released while it writes. */
 static void batch_write(struct store *store)
 {
 	uint64_t n_events = store->handed->n_events;
@@ -137,7 +137,7 @@ static void batch_write(struct store *store)
 
 	store->is_busy = true;
 	(void)pthread_mutex_unlock(&store->lock);
-	(void)writer_take(&store->writer, batch); /* the lost data has its gap */
+	(void)writer_take(&store->writer, batch); /* data lost by a failure has a gap */
 	(void)pthread_mutex_lock(&store->lock);
 	for (;;) {
 		is_last = store->stops;
@@ -151,7 +151,7 @@ static void batch_write(struct store *store)
 		state_fill(store, r, r == 0 ? n_events : 0);
 		if (r == 0 || is_last)
 			break;
-		is_again = true; /* another program may have used the space for a moment: nothing is deleted for that */
+		is_again = true; /* only now data may be deleted: another program may have used the space briefly */
 		(void)pthread_cond_broadcast(&store->done);
 		wait_for_retry(store);
 	}
@@ -160,7 +160,7 @@ static void batch_write(struct store *store)
 	} else {
 		(void)pthread_mutex_unlock(&store->lock);
 		r = writer_tidy(&store->writer);
-		if (r == -EBADMSG) /* data not verified since it was written */
+		if (r == -EBADMSG) /* damage found by sealing, retention or a check */
 			r = writer_repair(&store->writer);
 		(void)pthread_mutex_lock(&store->lock);
 		store->state.oldest_unix_ns = store->writer.oldest_unix_ns;
@@ -260,7 +260,7 @@ static int store_new(const struct store_options *options, struct store **ret_sto
 
 	if (!store)
 		return -ENOMEM;
-	(void)pthread_mutex_init(&store->lock, NULL); /* neither these can fail on Linux */
+	(void)pthread_mutex_init(&store->lock, NULL); /* none of these can fail on Linux */
 	(void)pthread_condattr_init(&monotonic);
 	(void)pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
 	(void)pthread_cond_init(&store->work, &monotonic);
@@ -316,7 +316,7 @@ int store_open(const struct store_options *options, char *why, size_t why_bytes,
 	return 0;
 }
 
-/* Under the lock: the batch is the thread's, if it has taken the one before. */
+/* Hands the batch to the thread, unless the thread still has an earlier one. Under the lock. */
 static void batch_hand_over(struct store *store)
 {
 	struct batch *next;
@@ -338,7 +338,7 @@ void store_call(struct store *store, const struct event *event)
 {
 	intake_event(&store->intake, event);
 	if (store->intake.batch->n_events < BATCH_EVENTS || store->intake.batch->n_events % 256)
-		return; /* a late thread is not asked at each call */
+		return; /* while the thread is late, try every 256 events only */
 	(void)pthread_mutex_lock(&store->lock);
 	batch_hand_over(store);
 	(void)pthread_mutex_unlock(&store->lock);
@@ -364,7 +364,7 @@ void store_cost(struct store *store, const void *message, size_t n)
 	struct buf *cost = &store->intake.batch->cost;
 
 	cost->n = 0;
-	(void)buf_append(cost, message, n); /* otherwise the last sentence stays */
+	(void)buf_append(cost, message, n); /* without memory the last written message stays in the file */
 }
 
 void store_back_end(struct store *store, const char *name)
@@ -377,7 +377,10 @@ void store_gone(struct store *store, const struct process_identity *identity, ui
 	intake_gone(&store->intake, identity, gone_ns);
 }
 
-/* Under the lock. A failing write is not waited for; a stalled one is waited for once, not by every question. */
+/*
+ * Waits until the thread has written its batches. Under the lock. Does not wait while writing fails; after a timeout,
+ * later calls do not wait for the same write.
+ */
 static void wait_until_written(struct store *store, const struct timespec *until)
 {
 	while ((store->handed || store->is_busy) && !store->state.is_failing && !store->is_stalled)
@@ -390,7 +393,7 @@ int store_flush(struct store *store)
 	int r;
 
 	(void)pthread_mutex_lock(&store->lock);
-	wait_until_written(store, &until); /* the one before first */
+	wait_until_written(store, &until); /* the earlier batch first */
 	batch_hand_over(store);
 	wait_until_written(store, &until);
 	r = store->is_stalled ? -ETIMEDOUT : store->result;

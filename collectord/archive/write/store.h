@@ -4,7 +4,7 @@
  *
  * Nothing here blocks the loop or makes it fail. Events are packed at once (codec.h) and committed about once a second
  * with all other data of that second, then sealed into column blocks. Data that cannot be written waits in a bounded
- * queue; beyond it, it is counted and recorded as a gap. Schema: schema.sql.
+ * queue; data that does not fit into the queue is lost, counted, and recorded as a gap. Schema: schema.sql.
  *
  * Times are monotonic; the thread stores the mapping to the wall clock in the file.
  */
@@ -31,18 +31,17 @@ struct store_clock {
 
 struct store_options {
 	const char *path;
-	bool is_own_place; /* a default path: a file that is no database of ours is renamed; otherwise it is left alone
-			    */
+	bool is_own_place; /* a default path: a file that is no database of ours is renamed; else it is left alone */
 	bool has_owner;	   /* open every file with this user's credentials alone, so that it belongs to the user */
 	uint32_t owner_uid;
 	uint32_t owner_gid;
-	bool skips_guarded;		 /* guarded processes are left out: the file is a user's own */
-	uint64_t max_bytes;		 /* the oldest data is deleted beyond; 0: no limit */
-	uint64_t max_age_ns;		 /* 0: none */
+	bool skips_guarded;		 /* leave out guarded processes: the file belongs to a user */
+	uint64_t max_bytes;		 /* beyond, the oldest data is deleted; 0: no limit */
+	uint64_t max_age_ns;		 /* older data is deleted; 0: no limit */
 	const char *version;		 /* of the recorder */
 	const char *kernel;		 /* release */
-	const char *back_end;		 /* data of table session */
-	const char *boot_id;		 /* NULL: this machine's, now */
+	const char *back_end;		 /* of the probes: session.back_end */
+	const char *boot_id;		 /* NULL: that of the running machine */
 	const struct store_clock *clock; /* NULL: this machine's; copied; called on the caller's thread alone */
 };
 
@@ -62,28 +61,28 @@ void store_close(struct store *store);
 /** store_sink() - the sink that stores all events by the functions below; NULL: none */
 struct sink store_sink(struct store *store);
 
-/* From the loop; each copies its data. */
+/* Called by the loop; each function copies its data. */
 void store_call(struct store *store, const struct event *event);
 /** store_tick() - store figures, ended processes, losses and the system sample of one tick; makes a commit due */
 void store_tick(struct store *store, const struct tick *tick);
-/** store_finding() - store its current state; replaces the stored one of its id */
+/** store_finding() - store the current state of a finding; replaces the stored state of the same id */
 void store_finding(struct store *store, const struct finding *finding);
 /** store_cost() - store message ingero.v1.Cost, packed: the cost of recording so far; written with the next commit */
 void store_cost(struct store *store, const void *message, size_t n);
 /** store_back_end() - set the back end of table session from the next commit on; @name: static */
 void store_back_end(struct store *store, const char *name);
-/** store_gone() - a process has ended outside of a tick; unknown ones are ignored */
+/** store_gone() - store the end of a process that no tick reports; an unknown process is ignored */
 void store_gone(struct store *store, const struct process_identity *identity, uint64_t gone_ns);
 
-/* State, for status and for every answer. */
+/* State of the store, for status and for every answer. */
 struct store_state {
 	const char *path;
 	bool is_failing;	 /* the last commit failed; data is queued, then lost */
 	char problem[256];	 /* one sentence, "" without a problem */
-	uint64_t bytes;		 /* of the files */
+	uint64_t bytes;		 /* of the file, its log and its index */
 	uint64_t oldest_unix_ns; /* time of the oldest event; 0: none */
 	uint64_t events;	 /* stored since open */
-	uint64_t not_kept;	 /* since open: no room in the queue */
+	uint64_t not_kept;	 /* events lost since open: no room in the queue */
 	uint64_t cpu_ns;	 /* CPU time of the thread, since open */
 };
 void store_state(struct store *store, struct store_state *ret_state);

@@ -441,7 +441,7 @@ int writer_make_room(struct writer *writer)
 {
 	int r;
 
-	/* Deleting writes to the log: pages that are in the file already are reused. */
+	/* Deleting writes to the log: a checkpoint first, so that the space of its old pages is reused. */
 	(void)sqlite3_wal_checkpoint_v2(writer->db.handle, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
 	r = retention_delete_some(writer, ROOM_BLOCKS);
 	return r == -ENOENT ? 0 : r;

@@ -2,8 +2,8 @@
 /*
  * The writing thread's side of the store: takes batches, commits, seals.
  *
- * A batch is first taken into memory, once; then all data that is not yet in the file is written in one transaction,
- * repeated until it succeeds. Rows have their numbers before they are written, so writing twice changes nothing.
+ * A batch is first taken over, once; then all data that is not yet in the file is written in one transaction, which is
+ * repeated until it succeeds. Rows have their ids before they are written, so writing twice changes nothing.
  */
 #pragma once
 
@@ -20,21 +20,21 @@
 #include "archive/write/store.h"
 
 #define WRITER_WHY_BYTES 512
-#define SEAL_EVENTS 65536		 /* packed together: 13 bytes an event instead of 30 */
-#define SEAL_NS (15 * 60 * NSEC_PER_SEC) /* or after this time */
+#define SEAL_EVENTS 65536		 /* sealed together: 13 bytes an event instead of 30 in the tail */
+#define SEAL_NS (15 * 60 * NSEC_PER_SEC) /* or when the tail is this old */
 
 /* A gap whose row may still grow. */
 struct writer_gap {
 	int64_t id;
 	int64_t boot;
-	bool is_dirty;
+	bool is_dirty; /* changed since it was written */
 	struct batch_gap gap;
 };
 
-/* Number of an owner's events in blocks, to share the room; and in the tail. */
+/* Number of events of one owner. */
 struct writer_owner {
 	uint32_t uid;
-	uint64_t events;
+	uint64_t events; /* in blocks, for retention */
 	uint64_t tail_events;
 };
 
@@ -48,7 +48,7 @@ struct writer {
 	uint64_t now_ns; /* of the last batch */
 	uint64_t now_unix_ns;
 	struct batch *batch; /* taken, not yet committed; owned */
-	int64_t first_tail;  /* row numbers of its tails from here */
+	int64_t first_tail;  /* row id of its first tail; the others follow */
 	struct buckets buckets;
 	ARRAY(struct writer_gap) gaps;
 	ARRAY(struct writer_gap) retention_gaps; /* how far blocks were deleted, by owner and boot */
@@ -70,13 +70,15 @@ struct writer {
 
 /**
  * writer_open() - do all work of store_open(), on the calling thread
- * @now_ns, @now_unix_ns: the moment
+ * @now_ns, @now_unix_ns: current time, by both clocks
  * @known: gets the processes of this boot in the file
- * Return: as store_open(); writer_close() in any case
+ * Return: as store_open(); call writer_close() in all cases
  */
 int writer_open(struct writer *writer, const struct store_options *options, uint64_t now_ns, uint64_t now_unix_ns,
 		struct known *known, char *why);
-/** writer_take() - take a batch, once; only when none is left to write. Return: 0 or -ENOMEM (data was lost) */
+/**
+ * writer_take() - take over a batch, after the one before was written. Return: 0 or -ENOMEM (some data was lost)
+ */
 int writer_take(struct writer *writer, struct batch *batch);
 /** writer_write() - write all data that is not in the file yet. Return: 0, or -errno and nothing has changed */
 int writer_write(struct writer *writer);
@@ -106,12 +108,12 @@ int writer_put_op(struct writer *writer, const struct batch_op *op);
 /** writer_put_gap() - write one row within the current transaction. Return: 0 or -errno */
 int writer_put_gap(struct writer *writer, int64_t id, int64_t boot, const struct batch_gap *gap);
 /**
- * writer_put_figures() - write one row within the current transaction; a sum replaces its parts
- * @row: gets its number
+ * writer_put_figures() - write one row within the current transaction; a row of 10 s replaces its parts
+ * @row: gets its id
  * Return: 0 or -errno
  */
 int writer_put_figures(struct writer *writer, int64_t boot, struct bucket_row *row);
-/** writer_unix_ns() - convert by the file's clock rows. Return: 0, or -errno (-ENODATA: none of that boot) */
+/** writer_unix_ns() - convert by the file's clock rows. Return: 0, or -errno (-ENODATA: no clock row of the boot) */
 int writer_unix_ns(struct writer *writer, int64_t boot, uint64_t mono_ns, uint64_t *ret_unix_ns);
 /** writer_find_oldest() - find the time of the oldest event. Return: 0 or -errno */
 int writer_find_oldest(struct writer *writer);
@@ -128,7 +130,7 @@ struct writer_block {
 int writer_put_block(struct writer *writer, const struct writer_block *block);
 
 /**
- * seal_events() - write n calls of one owner and boot as blocks, within the current transaction. Return: 0 or -errno
+ * seal_events() - write n events of one owner and boot as blocks, within the current transaction. Return: 0 or -errno
  */
 int seal_events(struct writer *writer, uint32_t uid, int64_t boot, struct stored_event *events, size_t n);
 /** seal_owner() - seal the tail of one owner and boot, in transactions of its own. Return: 0 or -errno */
@@ -136,7 +138,7 @@ int seal_owner(struct writer *writer, uint32_t uid, int64_t boot);
 /** seal_all() - seal the whole tail. Return: 0 or -errno */
 int seal_all(struct writer *writer);
 
-/** retention_load() - load the amounts by owner. Return: 0 or -errno */
+/** retention_load() - load the number of events in blocks and the gaps, by owner. Return: 0 or -errno */
 int retention_load(struct writer *writer);
 /**
  * retention_commit() - end a transaction that may have deleted blocks; on failure the counts are restored, too. Return:
@@ -152,9 +154,12 @@ int retention_by_age(struct writer *writer);
  */
 int retention_delete_some(struct writer *writer, int n);
 
-/** recover_previous() - complete sessions without an end, tails, figures. Return: 0 or -errno */
+/** recover_previous() - complete sessions, tails and figures of runs that ended unexpectedly. Return: 0 or -errno */
 int recover_previous(struct writer *writer);
-/** recover_gone() - note processes that ended meanwhile, within the current transaction. Return: 0 or -errno */
+/**
+ * recover_gone() - write the end of processes that ended while no recorder ran, within the current transaction. Return:
+ * 0 or -errno
+ */
 int recover_gone(struct writer *writer);
 /** scrub_some() - verify checksums of some blocks. Return: 0 or -errno */
 int scrub_some(struct writer *writer);
