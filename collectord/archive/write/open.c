@@ -329,8 +329,8 @@ static int file_set_aside(struct writer *writer, const char *word, const char *w
 		(void)snprintf(why, WRITER_WHY_BYTES, "'%.200s' %s, and cannot be renamed: %s; move it away",
 			       writer->place.path, what, strerror(-r));
 	else
-		(void)snprintf(why, WRITER_WHY_BYTES, "the old file %s: it is now '%.200s', and a new one was begun",
-			       what, ret_name);
+		(void)snprintf(why, WRITER_WHY_BYTES,
+			       "the old file %s: it was renamed to '%.200s', and a new one was begun", what, ret_name);
 	return r;
 }
 
@@ -440,7 +440,7 @@ int writer_repair(struct writer *writer)
 	writer->next_gap = MAX(gap, writer->next_gap);
 	writer->next_figures = MAX(figures, writer->next_figures);
 	if (r < 0)
-		return log_err(r, "cannot go on after damage to '%s'", writer->place.path);
+		return log_err(r, "cannot continue after damage to '%s'", writer->place.path);
 	log_warning(0, "%s", why);
 	return writer_write(writer);
 }

@@ -211,8 +211,6 @@ int salvage(struct writer *writer, const char *damaged_path)
 	writer->scrub_next = 0;
 	writer->scrub_end = INT64_MAX;
 	if (r == 0)
-		log_notice("a damaged database was copied as far as it could be read: %" PRIu64
-			   " rows or pages were not",
-			   copy.n_lost);
+		log_notice("a damaged database was copied: %" PRIu64 " rows or pages could not be read", copy.n_lost);
 	return r;
 }

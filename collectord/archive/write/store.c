@@ -85,7 +85,8 @@ static void describe(struct store *store, int r, const char *what)
 {
 	if (r == -ENOSPC)
 		(void)snprintf(store->state.problem, sizeof(store->state.problem),
-			       "no space left for '%.120s': the oldest is deleted, new calls wait, then are lost",
+			       "no space left for '%.120s': the oldest calls are deleted; new calls wait in memory, "
+			       "then are lost",
 			       store->options.path);
 	else
 		(void)snprintf(store->state.problem, sizeof(store->state.problem), "cannot %s '%.120s': %s", what,
@@ -96,7 +97,7 @@ static void describe(struct store *store, int r, const char *what)
 static void state_fill(struct store *store, int r, uint64_t n_events)
 {
 	if (r < 0 && !store->state.is_failing)
-		log_warning(r, "cannot write '%s': calls wait, then are lost", store->options.path);
+		log_warning(r, "cannot write '%s': calls wait in memory, then are lost", store->options.path);
 	if (r == 0 && store->state.is_failing)
 		log_notice("'%s' can be written again", store->options.path);
 	store->result = r;
@@ -200,7 +201,7 @@ static void *thread_main(void *data)
 
 	r = writer_close(&store->writer);
 	if (r < 0 && store->result == 0)
-		log_warning(r, "cannot end '%s' properly: the next run does", store->options.path);
+		log_warning(r, "cannot complete '%s': the next recorder completes it", store->options.path);
 	return NULL;
 }
 
