@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Rows of a foreign file as calls, in order of time. */
+/* Writes the rows of a foreign file as calls, in order of time. */
 #include "archive/foreign/foreign.h"
 
 #include <errno.h>
 #include <sqlite3.h>
 #include <string.h>
 
-#define PENDING_CALLS 512 /* packed together: of 4096 a reader takes 1.4 MiB more, and no less in the file */
+/* Calls packed at a time. With 4096 a reader needs 1.4 MiB more memory, and the file is no smaller. */
+#define PENDING_CALLS 512
 
 /* Calls of one node that are not packed yet. */
 struct pending {
@@ -38,7 +39,7 @@ static int pending_pack(struct calls *c)
 		struct pending *p = &c->nodes.items[i];
 
 		r = seal_events(&c->file->out, FOREIGN_UID, (int64_t)i + 1, p->calls.items, p->calls.n);
-		ARRAY_DONE(&p->calls); /* of up to a thousand nodes, one after the other */
+		ARRAY_DONE(&p->calls); /* at once, since there may be a thousand nodes */
 	}
 	c->n_pending = 0;
 	return r;
@@ -93,7 +94,7 @@ int foreign_calls_put(struct foreign_file *f)
 	CLEANUP(calls_done) struct calls c = { .file = f };
 	int r = foreign_figures_open(f, &c.figures);
 
-	/* A value above every number is no number. */
+	/* In SQLite every text is greater than any number: < '' selects only numbers. */
 	r = r ? r
 	      : foreign_select(f, FOREIGN_EVENTS, FOREIGN_ROW_COLUMNS " arg0 arg1 ret_code stack_hash node=''",
 			       "WHERE timestamp > 0 AND timestamp < '' ORDER BY timestamp", &c.statement);

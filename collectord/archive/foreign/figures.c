@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Figures of a foreign file: its rows in buckets of a second.
+ * Figures of a foreign file: its rows, summed in buckets of one second.
  *
- * If Ingero stored aggregates (of minutes), the minute is the bucket, and calls without a row are part of its counts,
- * totals and maxima as "untimed": their single durations are unknown, so percentiles are those of the rows. If a
- * minute's aggregate counts less than there are rows (a later event replaced it), the rows are used. The number of
- * calls of a minute without a row is a gap of that minute.
+ * If the file has aggregates, which cover one minute each, the bucket is that minute. Calls without a row then count as
+ * "untimed": they are part of counts, totals and maxima, but their single durations are unknown, so percentiles are
+ * those of the rows. If an aggregate counts fewer calls than the minute has rows (a later event replaced it), the rows
+ * are used. Calls without a row are also reported as a gap of that minute.
  */
 #include "archive/foreign/foreign.h"
 
@@ -20,17 +20,17 @@ struct aggregate {
 	uint64_t bucket_unix_ns;
 	uint64_t source, number, pid;
 	uint64_t count, stored, total_ns, max_ns, bytes;
-	uint32_t node; /* index; UINT32_MAX: the file names none */
+	uint32_t node; /* index of the node; UINT32_MAX: the aggregate names none */
 };
 
 struct foreign_figures {
 	struct foreign_file *file;
 	struct figures_encoder *encoder;
 	struct bucket_row row;	  /* the open bucket; t1_ns 0: none */
-	struct figures_blob blob; /* its figures */
+	struct figures_blob blob; /* figures of the open bucket */
 	ARRAY(struct aggregate) aggregates;
-	struct sqlite3_stmt *statement; /* aggregates; NULL: none (left) */
-	struct aggregate next;		/* valid while there is a statement */
+	struct sqlite3_stmt *statement; /* reads aggregates; NULL: no further ones */
+	struct aggregate next;		/* valid if statement is not NULL */
 };
 
 void foreign_figures_freep(struct foreign_figures **figures)
@@ -170,7 +170,7 @@ int foreign_figures_add(struct foreign_figures *w, const struct foreign_op *op, 
 	struct op_figures *figures;
 	int r = aggregates_until(w, at);
 
-	/* The open bucket contains it already if it is a minute of aggregates. */
+	/* The open bucket already contains this moment if it is a minute of aggregates. */
 	if (r == 0 && !(w->row.t1_ns && at >= w->row.t0_ns && at < w->row.t1_ns))
 		r = bucket_open(w, at - at % NSEC_PER_SEC, 1);
 	if (r)

@@ -2,10 +2,10 @@
 /*
  * Stored chains of a foreign file as findings.
  *
- * A chain lists what was true in the second of its detection, by coincidence in time: an operation was slow, and
- * something else happened in the same ten seconds. Consecutive rows of one kind, operation and node are one finding.
- * Severity is part of their ids, but not of its identity. Findings are labelled accordingly: confidence is low, the
- * cause's kind is "coincidence".
+ * A chain is based on coincidence in time: an operation was slow in the second of the detection, and something else
+ * happened within the same ten seconds. The findings made of chains therefore have a low confidence, and their cause
+ * has the kind "coincidence". Consecutive rows with the same kind, operation and node become one finding. The ids of
+ * the rows include the severity; the identity of the finding does not.
  */
 #include "archive/foreign/foreign.h"
 
@@ -22,16 +22,19 @@
 #include "archive/foreign/ingero_names.h"
 #include "archive/foreign/json.h"
 
-/* Guess: a cause by coincidence is at most possible. */
+/* Guess: coincidence shows only that a cause is possible. */
 #define CHAIN_CONFIDENCE 0.2
-/* Chains are written each second while they last; after a longer pause the problem returned. */
+/* Ingero writes a chain each second while the problem lasts. After a longer pause the problem has returned. */
 #define CHAIN_QUIET_NS (5 * NSEC_PER_SEC)
-/* The rule of our own findings: a return after a minute is another finding. */
+/* As for our own findings: a problem that returns after a minute is a new finding. */
 #define CHAIN_AGAIN_NS (60 * NSEC_PER_SEC)
 #define CHAINS_MAX 16384 /* maximum findings; later ones are left out */
 #define CHAIN_EVIDENCE_MAX (FINDING_EVIDENCE_MAX)
 
-/* Text of the ids after the node: a prefix. Older files number their chains; then the summary is used. */
+/*
+ * Kinds of chains, by a prefix of the id after the node. Older files number their chains: then a text in the summary is
+ * searched.
+ */
 static const struct {
 	const char *id, *summary, *kind;
 } kinds[] = {
@@ -57,7 +60,7 @@ struct chain {
 	char *advice[FINDING_ADVICE_MAX];
 	const char *node;
 	struct foreign_op *op; /* NULL: none, or unknown */
-	uint32_t process;      /* row; 0: unknown */
+	uint32_t process;      /* row of table process; 0: unknown */
 	uint64_t last_unix_ns;
 	uint64_t n_rows;
 	enum finding_severity severity;
@@ -66,9 +69,9 @@ struct chain {
 struct chains {
 	struct foreign_file *file;
 	struct arena arena;
-	ARRAY(struct chain *) items; /* by detection */
+	ARRAY(struct chain *) items; /* in order of detection */
 	struct sqlite3_stmt *statement;
-	char text[65536]; /* buffer of JSON */
+	char text[65536]; /* JSON of one column */
 	struct foreign_json_element element;
 	char no_text[1];
 };
@@ -131,14 +134,14 @@ static const char *kind_of(const char *id, const char *node, const char *summary
 	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
 		if (!strncmp(id, kinds[i].id, strlen(kinds[i].id)))
 			return kinds[i].kind;
-	/* A tail's summary has a bracket, but other summaries have one, too: it is the last resort. */
+	/* Tail latency comes last: other summaries have a bracket, too. */
 	for (size_t i = 1; i < ARRAY_SIZE(kinds); i++)
 		if (*kinds[i].summary && strstr(summary, kinds[i].summary))
 			return kinds[i].kind;
 	return *op ? kinds[0].kind : "chain";
 }
 
-/* "cuMemAlloc p99=51ms (410.6x p50) — heavy block I/O": the second half happened at the same time. */
+/* "cuMemAlloc p99=51ms (410.6x p50) — heavy block I/O": the part after the dash happened at the same time. */
 static char *title_make(struct chains *c, const char *summary, const char *causes)
 {
 	CLEANUP(buf_done) struct buf title = BUF_INIT;
@@ -155,7 +158,7 @@ static void evidence_add(struct chain *chain, char *name, double value, char *un
 {
 	Ingero__V1__Evidence *e = &chain->evidence[chain->message.n_evidence];
 
-	if (!name || chain->message.n_evidence >= CHAIN_EVIDENCE_MAX - 1) /* the last is for the number of rows */
+	if (!name || chain->message.n_evidence >= CHAIN_EVIDENCE_MAX - 1) /* the last entry is for the number of rows */
 		return;
 	ingero__v1__evidence__init(e);
 	e->name = name;
@@ -165,7 +168,7 @@ static void evidence_add(struct chain *chain, char *name, double value, char *un
 	chain->message.evidence = chain->evidences;
 }
 
-/* Return: the source of the layer of a label, NULL for another label */
+/* Return: name of the source with this label if its operations are calls; else NULL */
 static const char *source_of_calls(const char *label)
 {
 	for (size_t i = 0; i < ingero_source_count; i++)
@@ -176,7 +179,7 @@ static const char *source_of_calls(const char *label)
 	return NULL;
 }
 
-/* Layers and times of the timeline; the last entry is the symptom, whose layer is that of the operation. */
+/* Adds the timeline as evidence. Its last entry is the symptom: the layer of that entry is the operation's layer. */
 static const char *timeline_read(struct chains *c, struct chain *chain)
 {
 	struct foreign_json json = { .at = c->text };
@@ -219,7 +222,7 @@ static int advice_read(struct chains *c, struct chain *chain)
 	return 0;
 }
 
-/* The operation's name in all other answers. */
+/* Sets the operation's name as all other answers have it. */
 static void op_name(struct chains *c, struct chain *chain, const char *source, char *op)
 {
 	chain->message.op = op;
@@ -246,7 +249,7 @@ static uint64_t microseconds(struct chains *c, enum chain_column column)
 	return us * 1000;
 }
 
-/* What a row says at its time: written again when a worse one follows. */
+/* Sets the values of the finding from a row; called again for a later row with a higher severity. */
 static int chain_row_take(struct chains *c, struct chain *chain)
 {
 	char *op = chain_text(c, CHAIN_OP), *summary = chain_text(c, CHAIN_SUMMARY),
@@ -285,7 +288,7 @@ static struct chain *chain_new(struct chains *c, const char *kind, const char *n
 	return ARRAY_PUSH(&c->items, chain) < 0 ? NULL : chain;
 }
 
-/* The newest finding of an identity, if it was not quiet for too long. */
+/* Finds the newest finding of this identity. Return: NULL if none, or if its last row is CHAIN_AGAIN_NS ago. */
 static struct chain *chain_find(const struct chains *c, const char *kind, const char *op, const char *node,
 				uint64_t unix_ns)
 {
@@ -316,7 +319,7 @@ static int chain_row_add(struct chains *c)
 	op_name(c, &named, "", op);
 	chain = chain_find(c, kind, named.message.op, node, unix_ns);
 	if (chain && chain->severity >= severity) {
-		/* the same again, not worse */
+		/* same problem, severity not higher: only its times are updated */
 	} else if (!chain && c->items.n >= CHAINS_MAX) {
 		return 0;
 	} else {
@@ -340,7 +343,7 @@ static int chain_row_add(struct chains *c)
 	return 0;
 }
 
-/* Notes a calling process. Return: whether it is still the only one */
+/* Notes a caller of the operation. Return: whether it is still the only caller */
 static bool caller_note(struct foreign_op *op, uint64_t pid)
 {
 	if (op->only_pid && op->only_pid != pid) {
@@ -379,7 +382,7 @@ static int callers_find(const struct foreign_file *f, struct foreign_op *op)
 	return r;
 }
 
-/* The one process that was traced, if the recorder was told to trace one. 0: none or several. */
+/* Finds the process that Ingero was told to trace. 0: none or several. */
 static int filter_find(const struct foreign_file *f, uint32_t *ret_pid)
 {
 	CLEANUP(sql_finalizep) struct sqlite3_stmt *statement = NULL;
@@ -396,11 +399,11 @@ static int filter_find(const struct foreign_file *f, uint32_t *ret_pid)
 	if (r > 0 && parse_u64(foreign_text(statement, 0, text, sizeof(text)), INT32_MAX, &pid) == 0)
 		*ret_pid = (uint32_t)pid;
 	if (r > 0 && (r = foreign_step(statement)) > 0)
-		*ret_pid = 0; /* sessions differ */
+		*ret_pid = 0; /* sessions with different filters */
 	return MIN(r, 0);
 }
 
-/* Chains do not name the process of the slow calls. */
+/* Sets the process: a chain does not name it. Used are the operation's only caller, else the only traced process. */
 static int chain_process(struct chains *c, struct chain *chain)
 {
 	const struct foreign_process *p = NULL;
@@ -426,7 +429,7 @@ static int chain_process(struct chains *c, struct chain *chain)
 	return r;
 }
 
-/* FNV-1a of everything that identifies the finding: its id has to be the same each time the file is read. */
+/* FNV-1a of the finding's identity, so that its id is the same each time the file is read. */
 static uint64_t chain_id(const struct chain *chain)
 {
 	const char *parts[] = { chain->message.kind, chain->message.op, chain->node };

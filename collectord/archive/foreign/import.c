@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Import of a foreign file into a temporary database of ours; and its plain rows: sessions, snapshots, gaps. */
+/* Import of a foreign file into a temporary database of ours. This file also converts sessions, snapshots and gaps. */
 #include "archive/foreign/import.h"
 
 #include <errno.h>
@@ -30,11 +30,11 @@ static void file_freep(struct foreign_file **f)
 	foreign_file_free(*f);
 }
 
-/* The tables that exist as tables: a view would run SQL of the file's author. */
+/* Finds the tables of the file. Views are ignored: a view would run SQL of the file's author. */
 static int tables_find(struct foreign_file *f)
 {
 	CLEANUP(sql_finalizep) struct sqlite3_stmt *statement = NULL;
-	/* Virtual tables have no page. */
+	/* Virtual tables have rootpage 0. */
 	int r = sql_prepare(f->db, "SELECT name FROM main.sqlite_schema WHERE type = 'table' AND rootpage > 0",
 			    &statement);
 
@@ -61,7 +61,7 @@ static int version_read(struct foreign_file *f, int64_t *ret_version)
 	return r < 0 ? r : 0;
 }
 
-/* One transaction without a journal: after a failure nothing of it is used. */
+/* Begins one transaction without a journal: after a failure the whole database is discarded. */
 static int out_open(struct foreign_file *f)
 {
 	struct db *db = &f->out.db;
@@ -110,7 +110,7 @@ static int sessions_put(struct foreign_file *f)
 			    " back_end) VALUES (0, ?1, nullif(?2, 0), ?3, ?4, ?5, 'Ingero ' || ?6, ?7, ?1, 'import')",
 			    &put);
 	while (r == 0 && (r = foreign_step(statement)) > 0) {
-		char texts[3][FOREIGN_NAME_BYTES]; /* from column 4 on */
+		char texts[3][FOREIGN_NAME_BYTES]; /* columns 4 to 6 */
 		uint64_t start_ns, end_ns = 0, cpus = 0, mib = 0;
 
 		r = 0;
@@ -127,7 +127,7 @@ static int sessions_put(struct foreign_file *f)
 	return r;
 }
 
-/* Memory of the machine in the first session; 0: none. */
+/* Reads the machine's memory size from the first session; 0: not known. */
 static int memory_find(const struct foreign_file *f, uint64_t *ret_bytes)
 {
 	CLEANUP(sql_finalizep) struct sqlite3_stmt *statement = NULL;
@@ -197,7 +197,7 @@ static int contents_import(struct foreign_file *f)
 		snapshots_put,	 foreign_stacks_put,	foreign_calls_put,
 		foreign_ops_put, foreign_findings_put,
 	};
-	/* Each table is read once, from its begin to its end. */
+	/* A small cache suffices: each table is read once, from its beginning to its end. */
 	int r = sql_errno(f->db, sqlite3_exec(f->db, "PRAGMA cache_size = -256", NULL, NULL, NULL));
 
 	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(steps); i++)
@@ -231,14 +231,14 @@ int foreign_import(struct sqlite3 *db, const struct read_scope *scope, bool has_
 		return -ENOENT;
 	if (r == 0 && (version < 0 || version > FOREIGN_VERSION_MAX)) {
 		snprintf(why, READ_WHY_BYTES,
-			 "it was written by a newer Ingero: its version is %lld, known are 0 to %d", (long long)version,
-			 FOREIGN_VERSION_MAX);
+			 "it was written by a newer Ingero: its version is %lld, supported are 0 to %d",
+			 (long long)version, FOREIGN_VERSION_MAX);
 		return -ENOTSUP;
 	}
 	if (r == 0 && !scope->all) {
 		snprintf(why, READ_WHY_BYTES,
-			 "it was recorded by Ingero and does not say whose its rows are: open it with --db, as one who "
-			 "may read the file");
+			 "it was recorded by Ingero and does not say whose its rows are: open it with --db, as a user "
+			 "who may read the file");
 		return -EACCES;
 	}
 	r = r ? r : contents_import(f);

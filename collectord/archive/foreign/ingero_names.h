@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Numbers of sources and operations in Ingero's files: for reading them, and for exported files. */
+/* Numbers of sources and operations in Ingero's files: used by import and export. */
 #pragma once
 
 #include <stddef.h>
@@ -20,10 +20,10 @@ enum ingero_host_op { INGERO_EXEC = 5, INGERO_EXIT = 6, INGERO_FORK = 7 };
 
 struct ingero_source {
 	int64_t id;
-	const char *name;     /* our name */
-	const char *label;    /* name in table sources */
-	const char *prefix;   /* prefix of operations without a name */
-	const char *describe; /* description */
+	const char *name;     /* name in our databases */
+	const char *label;    /* name in Ingero's table sources */
+	const char *prefix;   /* prefix of the name of an operation that has only a number */
+	const char *describe; /* description in table sources */
 };
 
 struct ingero_op {

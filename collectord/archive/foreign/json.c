@@ -27,7 +27,7 @@ static bool accept(struct foreign_json *json, char c)
 	return true;
 }
 
-/* Appends one character as UTF-8 if it fits. Return: its bytes */
+/* Appends one character as UTF-8 if it fits. Return: number of bytes */
 static size_t put(char *text, size_t room, uint32_t point)
 {
 	unsigned char bytes[4];
@@ -75,7 +75,7 @@ static bool hex4(struct foreign_json *json, uint32_t *ret_value)
 	return true;
 }
 
-/* The character after a backslash. */
+/* Reads an escape sequence after its backslash. */
 static bool escape(struct foreign_json *json, uint32_t *ret_point)
 {
 	static const char from[] = "\"\\/bfnrt", to[] = "\"\\/\b\f\n\r\t";
@@ -99,7 +99,8 @@ static bool escape(struct foreign_json *json, uint32_t *ret_point)
 			return false;
 		point = low >> 10 == 0x37 ? 0x10000 + ((point & 0x3ff) << 10) + (low & 0x3ff) : '?';
 	}
-	*ret_point = point == 0 || point >> 11 == 0x1b ? '?' : point; /* half of a surrogate pair is no character */
+	*ret_point =
+		point == 0 || point >> 11 == 0x1b ? '?' : point; /* one half of a surrogate pair is not a character */
 	return true;
 }
 

@@ -2,7 +2,7 @@
 /*
  * JSON in texts of foreign files: an array of strings, or of flat objects.
  *
- * Reads untrusted text in one pass without recursion or memory of its own. Nested arrays or objects are refused.
+ * Reads untrusted text in one pass without recursion and without allocations. Nested arrays or objects are refused.
  */
 #pragma once
 
@@ -13,17 +13,16 @@
 
 #define FOREIGN_JSON_FIELDS 8
 
-/* One element: the members of an object, or a string as the value of the only member, "". */
+/* One element: the members of an object; or a string, stored as one member with the key "". */
 struct foreign_json_element {
 	size_t n;
 	struct {
 		char key[16];
-		char value[FOREIGN_TEXT_BYTES]; /* value of a string, or the text of a number; "" for null, true, false
-						 */
-	} fields[FOREIGN_JSON_FIELDS];		/* only the first members of a larger object */
+		char value[FOREIGN_TEXT_BYTES]; /* string, or text of a number; "" for null, true, false */
+	} fields[FOREIGN_JSON_FIELDS];		/* further members are left out */
 };
 
-/** foreign_json_value() - value of a member, "" without it */
+/** foreign_json_value() - value of a member; "" if the element has no such member */
 const char *foreign_json_value(const struct foreign_json_element *element, const char *key);
 
 struct foreign_json {

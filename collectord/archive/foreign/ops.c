@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Operations of a foreign file: (source, op) numbers to names.
+ * Operations of a foreign file: maps (source, op) numbers to names.
  *
- * The file's own lookup tables come first, but they lack some operations of their writer (graphs, 2D and peer copies,
- * summaries), so ingero_names.c has a table, too. An operation in neither is named by its number. An operation of
- * bpf/ops.def gets its id and full name; all others get ids from OP_ID_MAX on.
+ * Names come from the file's own lookup tables, then from ingero_names.c: the file's tables lack some operations that
+ * Ingero records (graphs, 2D and peer copies, summaries). An operation in neither is named by its number. An operation
+ * of bpf/ops.def gets its id and full name; all others get ids from OP_ID_MAX on.
  */
 #include "archive/foreign/foreign.h"
 
@@ -16,11 +16,11 @@
 #include "events/op.h"
 #include "archive/foreign/ingero_names.h"
 
-/* Operations without a row in ops.def whose first argument is a number of bytes. */
+/* Operations without a row in ops.def whose first argument is a size in bytes. */
 static const char *const byte_ops[] = { "cudaMemcpy2D", "cudaMemcpy2DAsync", "cudaMemcpyPeer", "cudaMemcpyPeerAsync",
 					"mm_page_alloc" };
 
-/* Names that changed between releases. */
+/* Names that changed between releases of Ingero. */
 static const struct {
 	const char *old_name, *name;
 } aliases[] = { { "cuMemAllocV2", "cuMemAlloc" }, { "cuMemAllocManagedV2", "cuMemAllocManaged" } };
@@ -36,7 +36,7 @@ static const char *source_name(struct foreign_file *f, int64_t source)
 	return arena_copy_text(&f->texts, text);
 }
 
-/* The row of ops.def for an operation of the file: NULL if none. */
+/* Return: row of ops.def for an operation of the file; NULL: none */
 static const struct op *own_op(const char *source, const char *name)
 {
 	for (size_t i = 0; i < op_count(); i++) {
@@ -49,7 +49,7 @@ static const struct op *own_op(const char *source, const char *name)
 	return NULL;
 }
 
-/* name: lives as long as the source */
+/* @name: must live as long as the source */
 static int op_add(struct foreign_file *f, int64_t source, int64_t number, const char *name)
 {
 	struct foreign_op *entry = ARENA_NEW(&f->texts, struct foreign_op);
@@ -74,7 +74,7 @@ static int op_add(struct foreign_file *f, int64_t source, int64_t number, const 
 	entry->op.id = own ? own->id : (uint32_t)(OP_ID_MAX + f->ops.n);
 	entry->op.name = own ? own->name : name;
 	entry->op.short_name = own ? own->short_name : name;
-	/* Two numbers of a file may stand for one operation. */
+	/* A file may have two numbers for one operation. */
 	for (size_t i = 0; i < f->ops.n; i++)
 		if (!strcmp(f->ops.items[i]->op.source, entry->op.source) &&
 		    !strcmp(f->ops.items[i]->op.name, entry->op.name))
@@ -147,7 +147,7 @@ int foreign_ops_put(struct foreign_file *f)
 	int r = sql_prepare(f->out.db.handle,
 			    "INSERT OR REPLACE INTO op (id, source, name, short_name) VALUES (?1, ?2, ?3, ?4)", &put);
 
-	/* Of several numbers for one operation the first is used. */
+	/* If an operation has several numbers, the first is used. */
 	for (size_t i = f->ops.n; r == 0 && i-- > 0;) {
 		const struct read_op *op = &f->ops.items[i]->op;
 

@@ -3,8 +3,8 @@
  * Incarnations of processes in a foreign file.
  *
  * The file identifies a process by its pid alone, and merged files mix the pids of several nodes. Rows of exec, fork
- * and exit separate incarnations. Two traps: exit rows exist for every thread (the process's own is that of its first
- * thread), and the child of a fork row may be a thread.
+ * and exit separate incarnations. Two things to know: every thread has an exit row, and the process ends with the one
+ * of its first thread; and the child in a fork row may be a thread.
  */
 #include "archive/foreign/foreign.h"
 
@@ -38,7 +38,7 @@ static int order(const struct foreign_process *p, uint32_t node, uint32_t pid, u
 	return p->since_unix_ns <= unix_ns ? -1 : 1;
 }
 
-/* Index of the first process after this position. */
+/* Return: index of the first process after this position */
 static size_t foreign_place_of(const struct foreign_file *f, uint32_t node, uint32_t pid, uint64_t unix_ns)
 {
 	return SORTED_PLACE(f->processes.n, i, order(&f->processes.items[i], node, pid, unix_ns) < 0);
@@ -52,7 +52,7 @@ struct foreign_process *foreign_process_find(struct foreign_file *f, uint32_t no
 	return p && p->node == node && p->process.pid == pid ? p : NULL;
 }
 
-/* Return: NULL when there are too many, or no memory (@ret_r). Moves the others. */
+/* Adds a process; pointers to other processes become invalid. Return: NULL if there are too many, or with @ret_r set */
 static struct foreign_process *foreign_process_add(struct foreign_file *f, uint32_t node, uint32_t pid,
 						   uint64_t since_unix_ns, int *ret_r)
 {
@@ -139,7 +139,7 @@ static bool is_call(int64_t source)
 	return source == INGERO_CUDA || source == INGERO_DRIVER || source == INGERO_GRAPH || source == INGERO_NCCL;
 }
 
-/* The incarnation of a row; added if the file has no start of it. */
+/* Return: incarnation of a row; added if the file does not show its start */
 static struct foreign_process *row_process(struct foreign_file *f, uint32_t node, const struct foreign_row *row,
 					   int *ret_r)
 {
@@ -147,7 +147,7 @@ static struct foreign_process *row_process(struct foreign_file *f, uint32_t node
 
 	if (!p)
 		return foreign_process_add(f, node, row->pid, 0, ret_r);
-	/* A process that ended is switched to once more, but makes no calls. */
+	/* A task switch may follow the end of a process; a call shows that another process has the pid. */
 	if (p->is_guess || !p->process.gone_unix_ns || row->start_unix_ns <= p->process.gone_unix_ns ||
 	    !is_call(row->source))
 		return p;
@@ -162,7 +162,7 @@ static struct foreign_process *row_process(struct foreign_file *f, uint32_t node
 	return p;
 }
 
-/* Ids are numbers, or NODE:NUMBER; in both cases rows are numbered from 1. Return: 0 for neither. */
+/* Reads the number of a row from its id: NUMBER, or NODE:NUMBER; from 1 on. Return: 0 for any other id */
 static uint64_t row_number(struct sqlite3_stmt *statement, int column)
 {
 	const char *text, *colon;
@@ -177,7 +177,7 @@ static uint64_t row_number(struct sqlite3_stmt *statement, int column)
 	return number;
 }
 
-/* Numbers of one node's rows. */
+/* Row numbers of one node, to find missing ones. */
 struct numbering {
 	uint64_t n;
 	uint64_t highest;
@@ -270,7 +270,7 @@ struct foreign_process *foreign_aggregate_process(struct foreign_file *f, uint32
 	return p;
 }
 
-/* Processes that only aggregates have: their calls were counted, but none was recorded. */
+/* Marks processes that occur only in aggregates: their calls were counted, but none was recorded. */
 static int aggregates_count(struct foreign_file *f)
 {
 	CLEANUP(sql_finalizep) struct sqlite3_stmt *statement = NULL;
@@ -295,14 +295,14 @@ static int aggregates_count(struct foreign_file *f)
 		if (!p)
 			p = foreign_process_add(f, node == UINT32_MAX ? 0 : node, (uint32_t)pid, 0, &r);
 		if (p && !p->n_rows) {
-			p->n_rows = 1; /* 1: the process has figures */
+			p->n_rows = 1; /* not 0: the process has figures */
 			p->process.first_unix_ns = unix_ns;
 		}
 	}
 	return r;
 }
 
-/* Table process_names has names by pid alone: valid for the last process with the pid, on one node. */
+/* Loads table process_names. It has only pids: a name is valid for the last process with the pid, on one node. */
 static int names_load(struct foreign_file *f)
 {
 	CLEANUP(sql_finalizep) struct sqlite3_stmt *statement = NULL;
@@ -340,7 +340,7 @@ int foreign_processes_load(struct foreign_file *f)
 		r = rows_count(f);
 	if (r == 0)
 		r = aggregates_count(f);
-	/* Threads of fork rows, and processes without a row. */
+	/* Drops threads from fork rows, and processes without a row. */
 	for (size_t i = 0; i < f->processes.n; i++)
 		if (f->processes.items[i].n_rows)
 			f->processes.items[n++] = f->processes.items[i];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Rows of untrusted tables: statements over columns that may be absent, values of any type. */
+/* Reads rows of untrusted tables: columns may be absent, values may have any type. */
 #include "archive/foreign/foreign.h"
 
 #include <errno.h>
@@ -28,7 +28,7 @@ const char *foreign_table_name(enum foreign_table table)
 	return table_names[table];
 }
 
-/* Our statements are valid: an SQL error means that the schema is not what it claims to be. */
+/* Our statements are valid SQL, so an SQL error means that the file's schema is damaged. */
 static int stranger_errno(int code)
 {
 	return (code & 0xff) == SQLITE_ERROR ? -EBADMSG : sql_errno(NULL, code);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Stacks of a foreign file: a hash, resolved frames as JSON, or addresses alone.
+ * Stacks of a foreign file: each has a hash, and its frames as JSON, resolved or as addresses only.
  */
 #include "archive/foreign/foreign.h"
 
@@ -13,7 +13,7 @@
 #include "archive/codec/varint.h"
 #include "archive/foreign/json.h"
 
-#define SEEN_FRAMES 65536	    /* a power of two */
+#define SEEN_FRAMES 65536	    /* must be a power of two */
 #define STACK_JSON_BYTES (1u << 20) /* longer texts are cut */
 
 uint32_t foreign_stack_id(const struct foreign_file *f, int64_t hash)
@@ -23,9 +23,9 @@ uint32_t foreign_stack_id(const struct foreign_file *f, int64_t hash)
 	return at < f->stacks.n && f->stacks.items[at].hash == hash ? f->stacks.items[at].id : 0;
 }
 
-/* A known frame: stacks share frames, and a lookup in the table costs ten times as much. */
+/* Cache entry of a frame that has a row: stacks share frames, and a lookup in the table takes ten times as long. */
 struct seen_frame {
-	uint64_t hash; /* of its JSON */
+	uint64_t hash; /* hash of the frame's JSON */
 	uint32_t id;
 };
 
@@ -33,7 +33,7 @@ struct stack_room {
 	struct seen_frame seen[SEEN_FRAMES];
 	struct sqlite3_stmt *rows, *put_frame, *put_stack;
 	struct foreign_json_element element;
-	uint8_t ids[FOREIGN_FRAMES_MAX * VARINT_BYTES_MAX]; /* in the format of table stack */
+	uint8_t ids[FOREIGN_FRAMES_MAX * VARINT_BYTES_MAX]; /* frame ids in the format of table stack */
 	char json[STACK_JSON_BYTES];
 };
 
@@ -54,7 +54,7 @@ static uint32_t line_number_parse(const char *text)
 	return parse_u64(text, UINT32_MAX, &line) == 0 ? (uint32_t)line : 0;
 }
 
-/* Runs an INSERT that returns the number of its row, new or existing. */
+/* Runs an INSERT that returns the id of the new or existing row. */
 static int row_id(struct sqlite3_stmt *put, uint32_t *ret_id)
 {
 	CLEANUP(sql_resetp) struct sqlite3_stmt *s = put;
@@ -65,7 +65,7 @@ static int row_id(struct sqlite3_stmt *put, uint32_t *ret_id)
 	return r > 0 ? 0 : r ? r : -EIO;
 }
 
-/* A frame of any kind: Python's if it has one, else native; an address if nothing else is known. */
+/* Writes a frame: as Python if it has Python's names, else as native; as an address if it has no names. */
 static int frame_put(struct stack_room *room, uint32_t *ret_id)
 {
 	const struct foreign_json_element *element = &room->element;
@@ -106,7 +106,7 @@ static int stack_put(struct stack_room *room, uint32_t *ret_id)
 	size_t n = 0;
 	int r = 0;
 
-	/* Resolved frames, else addresses. */
+	/* Resolved frames; if there are none, addresses. */
 	for (int column = 1; column <= 2 && n == 0; column++) {
 		struct foreign_json json = { .at = room->json };
 
@@ -129,7 +129,8 @@ static int stack_put(struct stack_room *room, uint32_t *ret_id)
 	return row_id(room->put_stack, ret_id);
 }
 
-/* Never complete: the file does not record it, and its unwinder stopped at frames it could not unwind. */
+/* No stack counts as complete: the file does not record it, and Ingero's unwinder stopped at frames it cannot unwind.
+ */
 int foreign_stacks_put(struct foreign_file *f)
 {
 	CLEANUP(room_freep) struct stack_room *room = NULL;

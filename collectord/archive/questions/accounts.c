@@ -15,9 +15,9 @@ struct process_accounts {
 	const struct read_process *process;
 	const struct read_part *parts;
 	size_t n_parts;
-	ARRAY(struct account) accounts; /* by tid; those of several threads first */
-	ARRAY(uint64_t) lost_ns;	/* of each account */
-	ARRAY(uint64_t) own_lost_ns;	/* lost_ns without locks between calls */
+	ARRAY(struct account) accounts; /* sorted by tid; the sum of several threads (tid 0) comes first */
+	ARRAY(uint64_t) lost_ns;	/* lost time of each account */
+	ARRAY(uint64_t) own_lost_ns;	/* lost_ns without waits for a lock between calls */
 	ARRAY(struct account_wait) waits;
 	ARRAY(struct tick_behind) behind;
 };
@@ -35,7 +35,7 @@ struct accounts_work {
 	const struct accounts_query *query;
 	ARRAY(struct process_accounts) processes;
 	ARRAY(struct chosen) chosen;
-	size_t n_threads; /* that could be chosen */
+	size_t n_threads; /* number of threads that could be chosen */
 };
 
 static void work_done(struct accounts_work *work)
@@ -63,7 +63,7 @@ static bool part_is_wanted(const struct accounts_query *query, const struct read
 	return !query->ops;
 }
 
-/* A file of another version may have used the number for another operation. */
+/* Row of ops.def for an operation; NULL: none. In a file of another version the id may mean another operation. */
 static const struct op *known_as(const struct read_op *op)
 {
 	const struct op *known = op ? op_get(op->id) : NULL;
@@ -77,8 +77,8 @@ static bool is_lost(const struct read_part *part)
 }
 
 /*
- * A thread that gets work from other threads of its process, such as autograd's, waits at a lock until work comes. The
- * cause is in the account of the thread that gives it the work.
+ * A thread that gets its work from another thread of the process, such as PyTorch's autograd thread, waits at a lock
+ * for work. The cause of that wait is in the account of the other thread.
  */
 static bool is_handed_work(const struct read_part *part)
 {
@@ -118,7 +118,7 @@ static int threads_add(const struct accounts_query *query, struct process_accoun
 	return r;
 }
 
-/* Rows of a window are sorted by process, all kinds of them. */
+/* Splits the rows of a window by process: rows of each kind are sorted by process. */
 static int processes_split(struct accounts_work *work, const struct read_window *window)
 {
 	size_t wait = 0, behind = 0;
@@ -217,7 +217,7 @@ static bool reader_may_name(uint32_t uid, bool is_guarded, void *data)
 	return read_scope_names(&job->scope, uid, is_guarded);
 }
 
-/* Keeps only the parts in calls of the requested operations. */
+/* Removes all parts but those in calls of the requested operations. */
 static void parts_keep(const struct accounts_work *work, Ingero__V1__Account *message)
 {
 	size_t n = 0;

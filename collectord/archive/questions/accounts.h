@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Accounts of threads in a window of the file, as messages. */
+/* Accounts of threads in a window, as messages. */
 #pragma once
 
 #include <stddef.h>
@@ -11,22 +11,22 @@
 #include "ingero/v1/ingero.pb-c.h"
 
 enum accounts_which {
-	ACCOUNTS_EVERY_THREAD,	/* driving threads first; within driving and other threads those that lost most first */
-	ACCOUNTS_WORST_DRIVING, /* one for each process: the driving thread that lost most; most lost first */
+	ACCOUNTS_EVERY_THREAD,	/* driving threads first, then other threads; both by lost time, most first */
+	ACCOUNTS_WORST_DRIVING, /* of each process the driving thread that lost most time; by lost time, most first */
 };
 
 struct accounts_query {
 	enum accounts_which which;
-	size_t most;	     /* messages */
-	const uint32_t *ops; /* rows of table op: only parts in their calls; NULL: all parts */
+	size_t most;	     /* maximum messages */
+	const uint32_t *ops; /* ids of operations: only parts in their calls are returned; NULL: all parts */
 	size_t n_ops;
 };
 
 struct accounts_answer {
 	Ingero__V1__Account **rows; /* in the arena */
 	size_t n;
-	size_t n_all;	  /* more than n if `most` was less */
-	size_t n_threads; /* more than n_all if one stands for each process */
+	size_t n_all;	  /* number of threads chosen; greater than n if there were more than `most` */
+	size_t n_threads; /* number of threads; greater than n_all if only one of each process was chosen */
 };
 
 /**

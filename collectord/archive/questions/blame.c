@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Method Blame: where the wall clock of threads went in a window.
+ * Method Blame: how threads spent the wall-clock time of a window.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -89,7 +89,7 @@ static int blame_gap_add(const Ingero__V1__Gap *gap, void *data)
 	return copy ? ARRAY_PUSH(&b->gaps, copy) : -ENOMEM;
 }
 
-/* One message: rows that do not fit are cut from the end of the lists. */
+/* Sends the reply as one message: rows that do not fit are cut from the end of the lists. */
 static int blame_send(struct blame *b)
 {
 	Ingero__V1__BlameReply *reply = &b->reply;
@@ -122,14 +122,14 @@ int reader_blame(struct reader_job *job)
 			     .lost = INGERO__V1__LOST__INIT };
 	b->request = ingero__v1__blame_request__unpack(NULL, job->request_bytes, job->request);
 	if (!b->request)
-		return reader_fail(CALL_ERROR_PROTOCOL, "this is no question about accounts");
+		return reader_fail(CALL_ERROR_PROTOCOL, "the request is not valid for method Blame");
 
 	r = blame_scope_set(b);
 	if (r > 0)
 		return r;
 	if (r == 0)
 		r = blame_accounts_set(b);
-	if (r == 0) /* after everything that may have found damage */
+	if (r == 0) /* last, because the steps before may find damaged rows, which are gaps */
 		r = store_reader_gaps(job->reader, b->bounds.from_unix_ns, b->bounds.to_unix_ns, blame_gap_add, b);
 	b->reply.lost = store_reader_tells_losses(job->reader) ? &b->lost : NULL;
 	b->reply.gaps = b->gaps.items;

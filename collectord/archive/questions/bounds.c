@@ -4,15 +4,15 @@
 #include "base/cleanup.h"
 #include "archive/job.h"
 
-/* Bounds of the rows that contain a moment. */
+/* Bounds of the rows that contain one end of the window. */
 struct around {
 	const uint32_t *pids;
 	size_t n_pids;
-	uint64_t from_unix_ns, to_unix_ns; /* to: 0: none */
+	uint64_t from_unix_ns, to_unix_ns; /* to_unix_ns 0: not set */
 	uint64_t row_ns;
 };
 
-/* A row without these processes does not count. */
+/* Extends the bounds by a row, if it has figures of the processes. */
 static int bounds_row_take(const struct read_bucket *bucket, void *data)
 {
 	struct around *around = data;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Method Events: the newest calls that match, oldest first, and the totals that they are part of. */
+/* Method Events: the newest calls that match, oldest first, and totals of all calls. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,10 +18,10 @@
 #define LIMIT_DEFAULT 10000
 #define LIMIT_MAX 10000000
 #define BATCH_EVENTS 400 /* calls of one message: about 250 bytes each, more than one socket message can hold */
-#define HELD_MAX 10000	 /* calls, 250 bytes each: beyond it, two passes are made instead */
-#define OPS_MAX 64	 /* maximum sources with an operation of one name */
+#define HELD_MAX 10000	 /* calls held in memory, 250 bytes each; for more calls, the file is read twice */
+#define OPS_MAX 64	 /* maximum operations of one name, one for each source */
 
-/* A copy of a call: its source row is gone when it is sent. */
+/* Copy of a call: the reader's memory of the call is no longer valid when the call is sent. */
 struct held {
 	struct stored_event stored;
 	struct read_event event;
@@ -62,10 +62,10 @@ static int batch_add(struct events *e, const struct read_event *event)
 	return e->n_batch == BATCH_EVENTS ? event_batch_send(e, NULL) : 0;
 }
 
-/* typedef: Return: 0, or -errno */
+/* typedef call_func - Return: 0 or -errno */
 typedef int (*call_func)(struct events *e, const struct read_event *event, void *data);
 
-/* Each call of the filter in order, at most `most`. Return: 0 or -errno */
+/* Calls func for the first `most` calls that match the filter, in order. Return: 0 or -errno */
 static int calls_walk(struct events *e, uint64_t most, call_func func, void *data)
 {
 	struct read_order *order = NULL;
@@ -98,7 +98,7 @@ static int call_hold(struct events *e, const struct read_event *event, void *dat
 	return 0;
 }
 
-/* The newest are found first and sent last. */
+/* Holds the newest calls in memory: they are found newest first, and sent oldest first. */
 static int newest_send(struct events *e, uint64_t limit)
 {
 	CLEANUP(freep) struct held *held = calloc(limit, sizeof(*held));
@@ -118,7 +118,7 @@ static int newest_send(struct events *e, uint64_t limit)
 
 static int call_send(struct events *e, const struct read_event *event, void *data)
 {
-	uint64_t *surplus = data; /* number of oldest ones to leave out */
+	uint64_t *surplus = data; /* number of oldest calls to leave out */
 
 	if (!*surplus)
 		return batch_add(e, event);
@@ -159,7 +159,7 @@ static int events_gap_add(const Ingero__V1__Gap *gap, void *data)
 	return copy ? ARRAY_PUSH(&list->gaps, copy) : -ENOMEM;
 }
 
-/* In a database of Ingero's form operations have numbers of their own. */
+/* Whether the operation has only figures and is never recorded. In an imported file, ids are not those of ops.def. */
 static bool is_figures_only(const struct read_op *op)
 {
 	const struct op *known;
@@ -182,16 +182,16 @@ static bool is_wanted_op(const struct events *e, const struct read_op *op)
 	for (size_t i = 0; i < e->filter.n_ops; i++)
 		if (op && op->id == e->filter.ops[i])
 			return true;
-	/* Figures of operations that are never recorded one by one would match no request. */
+	/* Operations that are never recorded as single calls are not counted: no call would match. */
 	return !e->filter.ops && !is_figures_only(op);
 }
 
-/* Totals: sums of the figures alone, which cost a tenth of adding up histograms. */
+/* Totals of the window: only counts are summed, which takes a tenth of the time of summing histograms. */
 struct counted {
 	const struct events *e;
 	Ingero__V1__Window window;
-	uint64_t n;		   /* of the operations that were asked for */
-	ARRAY(uint32_t) processes; /* rows; the first n_once are ascending, each once */
+	uint64_t n;		   /* calls of the requested operations */
+	ARRAY(uint32_t) processes; /* ids; the first n_once are sorted, without duplicates */
 	size_t n_once;
 };
 
@@ -215,7 +215,7 @@ static void processes_once(struct counted *counted)
 	counted->processes.n = counted->n_once = n;
 }
 
-/* Sorted from time to time, so that memory and time depend on processes, not on rows. */
+/* Duplicates are removed from time to time, so that memory depends on the number of processes, not of rows. */
 static int process_count(struct counted *counted, uint32_t id)
 {
 	if (counted->processes.n > 2 * counted->n_once + 4096)
@@ -272,7 +272,7 @@ static int events_end(struct events *e)
 	end.counted = counted.n;
 	end.matched = e->matched;
 	end.window = &counted.window;
-	end.lost = store_reader_tells_losses(e->job->reader) ? &lost : NULL; /* the file does not tell */
+	end.lost = store_reader_tells_losses(e->job->reader) ? &lost : NULL; /* NULL: not recorded in the file */
 	r = store_reader_gaps(e->job->reader, bounds.from_unix_ns, bounds.to_unix_ns, events_gap_add, &list);
 	end.gaps = list.gaps.items;
 	end.n_gaps = list.gaps.n;
@@ -310,7 +310,8 @@ static int filter_set(struct events *e)
 		}
 	}
 	if (q->limit > LIMIT_MAX)
-		return reader_fail(CALL_ERROR_INVALID, "a limit of more than %d calls: ask in pieces, or export them",
+		return reader_fail(CALL_ERROR_INVALID,
+				   "the limit is more than %d calls: use several queries, or export the calls",
 				   LIMIT_MAX);
 	return 0;
 }
@@ -326,7 +327,7 @@ int reader_events(struct reader_job *job)
 	e->job = job;
 	e->request = ingero__v1__events_request__unpack(NULL, job->request_bytes, job->request);
 	if (!e->request)
-		return reader_fail(CALL_ERROR_PROTOCOL, "this is no question about calls");
+		return reader_fail(CALL_ERROR_PROTOCOL, "the request is not valid for method Events");
 	if (filter_set(e))
 		return 1;
 

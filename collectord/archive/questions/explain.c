@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Method Explain: findings of a window, worst first, with the figures around them; or one finding, or one call. */
+/* Method Explain: findings of a window, worst first, with figures of the window; or one finding, or one call. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +20,7 @@
 #define FINDINGS_DEFAULT 100
 #define FINDINGS_MAX 1000
 #define OPERATIONS_TOP 5
-#define OPERATIONS_MAX 4000 /* with per_process: about 150 bytes each, most of a reply */
+#define OPERATIONS_MAX 4000 /* maximum rows with per_process: about 150 bytes each, most of a reply */
 #define BEHIND_MAX 20
 #define ACCOUNTS_MAX 20
 #define SESSIONS_MAX 100
@@ -30,8 +30,8 @@ struct explain {
 	struct reader_job *job;
 	const Ingero__V1__ExplainRequest *request;
 	uint64_t from_unix_ns, to_unix_ns; /* 0: no bound */
-	uint64_t calls_from_unix_ns;	   /* start of single calls, if the rest begins earlier; 0: as the rest */
-	struct reader_bounds figures;	   /* bounds of figures, and of their losses */
+	uint64_t calls_from_unix_ns;	   /* start of the window of single calls if it is later; 0: from_unix_ns */
+	struct reader_bounds figures;	   /* window of figures and losses */
 	const uint32_t *pids;
 	size_t n_pids;
 	struct arena arena;
@@ -126,7 +126,7 @@ static int behind_set(struct explain *e, const struct read_window *window)
 	return e->reply.behind ? 0 : -ENOMEM;
 }
 
-/* List of operations, either calls or operations of the host. */
+/* List of operations: either calls, or operations of the host. */
 struct some_ops {
 	bool are_calls;
 	ARRAY(uint32_t) ids;
@@ -295,7 +295,7 @@ static int surroundings_set(struct explain *e)
 	r = store_reader_sessions(reader, session_add, e);
 	if (r == 0)
 		r = store_reader_snapshots(reader, e->from_unix_ns, e->to_unix_ns, snapshot_add, e);
-	if (r == 0) /* after everything that may have found damage */
+	if (r == 0) /* last, because the steps before may find damaged rows, which are gaps */
 		r = store_reader_gaps(reader, e->figures.from_unix_ns, e->figures.to_unix_ns, explain_gap_add, e);
 	if (r == 0)
 		r = is_recording_set(e);
@@ -316,7 +316,7 @@ struct call_search {
 	struct explain *e;
 	struct call_id id;
 	struct reader_node_id named;
-	uint32_t pid; /* found */
+	uint32_t pid; /* process of the call that was found */
 };
 
 static int call_match(const struct read_event *event, void *data)
@@ -336,7 +336,7 @@ static int call_match(const struct read_event *event, void *data)
 	return 1;
 }
 
-/* Pids for the lookup of the call. Return: 0, 1 when the error was sent, -errno */
+/* Finds the call with this id, and restricts the answer to its process. Return: 0, 1 when the error was sent, -errno */
 static int call_find(struct explain *e, const char *id)
 {
 	struct call_search search = { .e = e, .named = reader_node_id(id) };
@@ -348,7 +348,7 @@ static int call_find(struct explain *e, const char *id)
 	r = call_id_parse(search.named.id, &search.id);
 	if (r < 0)
 		return findings_fail_id(id);
-	/* A boot has its number in each file. */
+	/* The number of a boot is valid in one file only, so each file is searched. */
 	while (r == 0 && filter.only_file < n) {
 		filter.only_file++;
 		filter.from_unix_ns =
@@ -395,7 +395,7 @@ static int finding_find(struct explain *e, const char *id)
 
 /* ---- the question ---- */
 
-/* Figures are of whole rows; for the last N calls all data is, because no time was requested. */
+/* Widens the window of figures to whole rows. @is_all: also that of all other data, since no time was requested */
 static int figures_bounds_set(struct explain *e, bool is_all)
 {
 	int r;
@@ -417,9 +417,10 @@ static int last_calls_set(struct explain *e)
 	int r;
 
 	if (n > LAST_CALLS_MAX)
-		return reader_fail(CALL_ERROR_INVALID, "more than the last %d calls: name a time instead",
+		return reader_fail(CALL_ERROR_INVALID,
+				   "more than the last %d calls were requested: use a time range instead",
 				   LAST_CALLS_MAX);
-	/* Ends of processes after the last call do not count. */
+	/* Only calls: events of the host, such as the end of a process, are not counted. */
 	r = calls_kept(e->job->reader, &filter, &matched);
 	if (r == 0)
 		r = store_reader_ops(e->job->reader, some_op_add, &calls);
@@ -454,7 +455,7 @@ static int scope_set(struct explain *e)
 	return figures_bounds_set(e, /* is_all= */ false);
 }
 
-/* One message: rows that do not fit are cut from the end of the lists, the least important first. */
+/* Sends the reply as one message: rows that do not fit are cut from the end of the lists, the least important first. */
 static int explain_send(struct explain *e)
 {
 	Ingero__V1__ExplainReply *reply = &e->reply;
@@ -495,7 +496,7 @@ int reader_explain(struct reader_job *job)
 			       .cost = INGERO__V1__COST__INIT };
 	e->request = ingero__v1__explain_request__unpack(NULL, job->request_bytes, job->request);
 	if (!e->request)
-		return reader_fail(CALL_ERROR_PROTOCOL, "this is no question about findings");
+		return reader_fail(CALL_ERROR_PROTOCOL, "the request is not valid for method Explain");
 
 	r = scope_set(e);
 	if (r > 0)

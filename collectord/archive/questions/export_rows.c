@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Method ExportRows: the caller's rows as a file of another format, made in a nameless file and sent in pieces. */
+/* Method ExportRows: the caller's rows in another format, written to a nameless temporary file and sent in pieces. */
 #include "archive/export/export.h"
 
 #include <errno.h>
@@ -74,7 +74,7 @@ int reader_export_rows(struct reader_job *job)
 	int r;
 
 	if (!request)
-		return reader_fail(CALL_ERROR_PROTOCOL, "the request is not what its method takes");
+		return reader_fail(CALL_ERROR_PROTOCOL, "the request is not valid for method ExportRows");
 	if (strcmp(request->format, FORMAT)) {
 		r = reader_fail(CALL_ERROR_INVALID, "there is no export format '%.32s': 'db' is one", request->format);
 		ingero__v1__export_request__free_unpacked(request, NULL);

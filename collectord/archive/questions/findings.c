@@ -18,7 +18,7 @@ struct collection {
 	const uint32_t *pids;
 	size_t n_pids;
 	size_t most;
-	struct reader_node_id id; /* a beginning; .id NULL: any */
+	struct reader_node_id id; /* prefix of the wanted id; .id NULL: any finding */
 	size_t n_id;
 };
 
@@ -95,7 +95,7 @@ static int finding_add(const Ingero__V1__Finding *f, void *data)
 	if (r)
 		return r;
 	findings->rows[findings->n++] = copy;
-	/* Limits memory: a file of a million findings takes no more room than the number wanted. */
+	/* Limits memory: it depends on the number of wanted findings, not on that of the file. */
 	if (findings->n >= 2 * c->most + 64)
 		findings_cut(findings, c->most);
 	return 0;
@@ -142,7 +142,7 @@ int findings_find(struct findings *findings, struct reader_job *job, const char 
 	if (findings->n_all > 1)
 		return reader_fail(
 			CALL_ERROR_INVALID,
-			"%zu findings have an id that begins with '%s', %s and %s among them: give more of it",
+			"%zu findings have an id that begins with '%s', %s and %s among them: give more of the id",
 			findings->n_all, id, findings->rows[0]->id, findings->rows[1]->id);
 	return 0;
 }

@@ -8,7 +8,7 @@
 #include "events/event_message.h"
 #include "events/op.h"
 
-/* Of an operation unknown to this version, all values except 0 were stored on purpose. */
+/* Number of arguments to show. For an operation unknown to this version: arguments before the first 0. */
 static size_t kept_args(const struct stored_event *stored)
 {
 	const struct op *op = op_get(stored->op);

@@ -8,9 +8,9 @@
 #include "ingero/v1/ingero.pb-c.h"
 #include "archive/read/read.h"
 
-/* An id given by a user: NODE:ID, or ID of any node. */
+/* An id typed by a user: NODE:ID, or ID, which may be of any node. */
 struct reader_node_id {
-	const char *node; /* not terminated */
+	const char *node; /* not NUL-terminated */
 	size_t n_node;
 	const char *id;
 };
@@ -26,5 +26,5 @@ Ingero__V1__Operation *reader_operation(struct arena *arena, const struct read_f
 bool reader_lost_add(Ingero__V1__Lost *lost, const char *reason, uint64_t n);
 /** reader_gap_copy() - make the message of a gap. Return: NULL without memory */
 Ingero__V1__Gap *reader_gap_copy(struct arena *arena, const Ingero__V1__Gap *gap);
-/** reader_calls_count() - count calls of the figures and their processes */
+/** reader_calls_count() - set the number of calls and of calling processes, from figures */
 void reader_calls_count(const struct read_window *figures, Ingero__V1__Window *window);

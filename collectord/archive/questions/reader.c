@@ -2,8 +2,8 @@
 /*
  * The child that reads the database for one caller.
  *
- * It opens the file independently of the caller, begins its only transaction, makes SQLite open everything that it
- * opens late, and is then sealed. The caller's data is read after that.
+ * First it opens the files, begins its only transaction, and makes SQLite open everything that it would open later.
+ * Then it is sealed. It reads the caller's request only after that.
  */
 #include "archive/reader.h"
 
@@ -30,24 +30,24 @@
 _Static_assert(READER_FILES_MAX == READ_FILES_MAX, "a reader holds what may be named");
 _Static_assert(TEMPORARY_COUNT == TEMPORARY_LEAST + READER_FILES_MAX, "each file may need one to be imported into");
 
-#define CACHE_KIB 2048 /* of SQLite, for all files together */
+#define CACHE_KIB 2048 /* SQLite's page cache, for all files together */
 
-/* A file that is read. */
+/* A file to read. */
 struct reader_file {
 	const char *path;
 	struct stat st;
 	sqlite3 *db;
-	char name[READ_NODE_BYTES]; /* name for users: the part after the last slash */
+	char name[READ_NODE_BYTES]; /* name shown to users: the part of path after the last slash */
 };
 
 /* Set by prepare(), before the job exists. */
 static struct reader_file files[READER_FILES_MAX];
 static size_t n_files;
-static bool is_recorded; /* a recorder is writing one of the files */
+static bool is_recorded; /* a recorder has one of the files open for writing */
 
 /* ---- before the seal ---- */
 
-/* One transaction from here to the end: one state of the file, and nothing to be opened or locked again. */
+/* Begins the only transaction: all answers show one state of the file, and no file is opened or locked later. */
 static int database_prime(sqlite3 *db)
 {
 	static const char *const steps[] = { "PRAGMA query_only=1", "PRAGMA mmap_size=0", "PRAGMA temp_store=1",
@@ -71,7 +71,7 @@ static int database_open(const char *path, const char *more, sqlite3 **ret_db)
 	if (!uri)
 		return SQLITE_NOMEM;
 	p += sprintf(p, "file:");
-	for (const char *c = path; *c; c++) /* characters with a meaning in a URI */
+	for (const char *c = path; *c; c++) /* escape characters that have a meaning in a URI */
 		p += sprintf(p, strchr("%?#", *c) ? "%%%02X" : "%c", (unsigned char)*c);
 	strcpy(p, more);
 	r = sqlite3_open_v2(uri, ret_db,
@@ -84,7 +84,7 @@ static int database_open(const char *path, const char *more, sqlite3 **ret_db)
 	return r;
 }
 
-/* Whether the log beside the database is empty, so that the file is complete without it. */
+/* Whether the database has no write-ahead log, or an empty one: then the file is complete without it. */
 static bool has_no_log(const char *path)
 {
 	CLEANUP(freep) char *log = malloc(strlen(path) + sizeof("-wal"));
@@ -96,7 +96,7 @@ static bool has_no_log(const char *path)
 	return stat(log, &st) < 0 ? errno == ENOENT : st.st_size == 0;
 }
 
-/* Whether a process holds the recorder's lock (archive/write/place.c): it ends with the process, however that ends. */
+/* Whether a process holds the recorder's lock (archive/write/place.c). The kernel releases it when the process ends. */
 static bool has_recorder(const char *path)
 {
 	struct flock whole = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
@@ -139,10 +139,10 @@ static int bytes_compare(const void *a, const void *b)
 	return memcmp(a, b, 1);
 }
 
-/* SQLite and the C library open or ask for these late: a sealed process could not. */
+/* Makes SQLite and the C library do now what they would do at first use: a sealed process may not open files. */
 static void late_prime(void)
 {
-	char sorted[4096] = { 0 }; /* qsort(3) asks for the amount of memory when it sorts much */
+	char sorted[4096] = { 0 }; /* large enough that qsort(3) asks for the amount of memory */
 	uint64_t random;
 	time_t now = time(NULL);
 	struct tm tm;
@@ -159,13 +159,13 @@ static int file_prepare(struct reader_file *file)
 	int r;
 
 	if (stat(path, &file->st) == 0 &&
-	    file->st.st_size == 0) /* SQLite takes an empty file as an empty database; users expect an error */
+	    file->st.st_size == 0) /* for SQLite an empty file is an empty database, but users expect an error */
 		return reader_fail(CALL_ERROR_UNAVAILABLE,
 				   "'%s' is empty: nothing was recorded there; name another file with '--db'", path),
 		       -EINVAL;
 	r = database_open(path, "", &file->db);
 	if (((r & 0xff) == SQLITE_CANTOPEN || (r & 0xff) == SQLITE_READONLY) && stat(path, &file->st) == 0 &&
-	    has_no_log(path)) { /* no lock can be made in this place, so no recorder writes there either */
+	    has_no_log(path)) { /* no lock file can be created in this directory, so no recorder writes there */
 		(void)sqlite3_close(file->db);
 		r = database_open(path, "?immutable=1", &file->db);
 	}
@@ -238,7 +238,7 @@ static const reader_method_func methods[] = {
 #include "archive/reader.def"
 };
 
-/* Open the file itself, or its import. Return: 0; 1: an error was sent */
+/* Open a file; one recorded by Ingero is imported. Return: 0; 1: an error was sent */
 static int file_read(struct reader_job *job, struct reader_file *file, bool has_stacks)
 {
 	char why[READ_WHY_BYTES];
@@ -301,7 +301,7 @@ static int question_answer(const struct reader_question *q, const uint8_t *reque
 	return stream_finish() < 0;
 }
 
-/* Return: exit status. Nothing is released: the process ends. */
+/* Return: exit status. Memory is not released, since the process ends. */
 static int reader_serve(void)
 {
 	static _Alignas(max_align_t) uint8_t message[sizeof(struct reader_question) + READER_REQUEST_MAX];
@@ -321,13 +321,13 @@ static int reader_serve(void)
 static const struct child_grant grants[] = {
 	{ SYS_pwrite64, TEMPORARY_FIRST_FD, TEMPORARY_LAST_FD },
 	{ SYS_ftruncate, TEMPORARY_FIRST_FD, TEMPORARY_LAST_FD },
-	{ SYS_fcntl, ANY_FD }, /* locks of the file that is read */
+	{ SYS_fcntl, ANY_FD }, /* SQLite's locks on the files */
 	{ SYS_fstat, ANY_FD },
 #ifdef SYS_newfstatat
-	{ SYS_newfstatat, ANY_FD }, /* the C library's fstat() */
+	{ SYS_newfstatat, ANY_FD }, /* the C library uses it for fstat() */
 #endif
-	{ SYS_getpid, ANY_FD },		 /* owner of a lock */
-	{ SYS_clock_nanosleep, ANY_FD }, /* between two tries to get a lock */
+	{ SYS_getpid, ANY_FD },		 /* SQLite asks for the owner of a lock */
+	{ SYS_clock_nanosleep, ANY_FD }, /* SQLite waits before it retries to get a lock */
 };
 
 const struct child_role reader_role = {
@@ -337,8 +337,8 @@ const struct child_role reader_role = {
 	.serve = reader_serve,
 	.grants = grants,
 	.n_grants = ARRAY_SIZE(grants),
-	.maps_files = true,	/* the index of the log, as it grows */
-	.descriptors_max = 128, /* three a file, and the temporary ones */
+	.maps_files = true,	/* the index of the write-ahead log, which may grow */
+	.descriptors_max = 128, /* three for each file, and the temporary files */
 	.file_bytes_max = TEMPORARY_BYTES_MAX,
-	.cpu_limit_s = 660, /* maximum time of a question: 600 s */
+	.cpu_limit_s = 660, /* more than the longest time limit of a request, 600 s */
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Method Sql: a caller's statement on the tables of tables.c, in a database without any others. */
+/* Method Sql: runs a caller's statement in a database that has only the tables of tables.c. */
 #include <errno.h>
 #include <sqlite3.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@
 
 #define ROWS_DEFAULT 10000
 #define BATCH_ROWS 500
-#define BATCH_BYTES (60u * 1024) /* of values: a message is about as large */
+#define BATCH_BYTES (60u * 1024) /* values of one message, which is about as large */
 struct sql {
 	struct reader_job *job;
 	sqlite3 *db;
@@ -101,7 +101,7 @@ static int sql_value_set(struct sql *s, int column, Ingero__V1__SqlValue *value)
 		s->bytes += n;
 		break;
 	}
-	s->bytes += 12; /* a number, and the frame of any value */
+	s->bytes += 12; /* size of a number, and of the framing of any value */
 	return 0;
 }
 
@@ -192,7 +192,7 @@ int reader_sql(struct reader_job *job)
 	s->reply = (Ingero__V1__SqlReply)INGERO__V1__SQL_REPLY__INIT;
 	request = ingero__v1__sql_request__unpack(NULL, job->request_bytes, job->request);
 	if (!request)
-		return reader_fail(CALL_ERROR_PROTOCOL, "this is no SQL request");
+		return reader_fail(CALL_ERROR_PROTOCOL, "the request is not valid for method Sql");
 	r = sql_open(s);
 	if (r < 0)
 		return reader_fail_errno(job, r);

@@ -8,8 +8,8 @@
 #include "base/cleanup.h"
 #include "archive/questions/message.h"
 
-#define WAITS_MOST 100u /* a line of a report each */
-/* Figures come once a second: of a shorter life the covered part is unknown. */
+#define WAITS_MOST 100u /* maximum processes; each is a line of the report */
+/* Figures are read once a second: for a process that lived shorter, the measured part of its life is unknown. */
 #define SPAN_LEAST_NS NSEC_PER_SEC
 
 /* Time from the process's first call in the window to its end. */

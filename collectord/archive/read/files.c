@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * A reader: reads its files one after another, or merges them if order matters.
+ * A reader of one or several files: reads them one after another, or merges their rows if order matters.
  *
- * Rows of one file keep their order. Ids of processes and stacks are those of the file plus an offset, so that they
- * follow the ids of the previous file.
+ * Rows of one file keep their order. The reader's id of a process or stack is its id in the file plus an offset, so
+ * that it follows the ids of the previous file.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -30,7 +30,7 @@ static int greatest_read(struct sqlite3 *db, const char *sql, uint32_t *ret)
 	return MIN(step, 0);
 }
 
-/* Ids of a file begin after those of the previous file. */
+/* Sets the offsets of a file's ids: they follow the ids of the previous file. */
 static int ids_place(struct own_file *own, const struct own_file *before)
 {
 	int r = greatest_read(own->db, "SELECT max(id) FROM process", &own->process_max);
@@ -63,7 +63,7 @@ static int file_open(struct store_reader *reader, const struct read_file *file, 
 		(void)snprintf(own->node, sizeof(own->node), "%s", file->name);
 	r = ids_place(own, reader->n > 1 ? reader->files[reader->n - 2] : NULL);
 	if (r == -E2BIG)
-		(void)snprintf(why, READ_WHY_BYTES, "the numbers of its rows leave no room for those of other files");
+		(void)snprintf(why, READ_WHY_BYTES, "its row ids are too large to read it together with other files");
 	else if (r < 0)
 		(void)snprintf(why, READ_WHY_BYTES, "the database cannot be read: %s", sqlite3_errmsg(file->db));
 	return r;
@@ -129,7 +129,7 @@ bool store_reader_tells_losses(const struct store_reader *reader)
 
 /* ---- rows ---- */
 
-/* The last file whose ids begin before an id. */
+/* File that contains an id of the reader: the last one whose ids begin before it. */
 #define FILE_OF(reader, first, id)                                                                                     \
 	({                                                                                                             \
 		size_t of_ = (reader)->n - 1;                                                                          \
@@ -138,7 +138,7 @@ bool store_reader_tells_losses(const struct store_reader *reader)
 		(reader)->files[of_];                                                                                  \
 	})
 
-/* Calls a function with each file until it returns other than 0. */
+/* Calls a function for each file until it returns a value other than 0. */
 #define EACH_FILE(reader, own, call)                                                                                   \
 	({                                                                                                             \
 		int each_r_ = 0;                                                                                       \
@@ -277,7 +277,7 @@ int store_reader_seen(struct store_reader *reader, uint64_t *ret_unix_ns)
 
 /* ---- calls ---- */
 
-/* A walk over one file, and the numbers of the filter's operations there. */
+/* Cursor of one file, and the filter's operations with their ids in that file. */
 struct part {
 	struct own_cursor *cursor;
 	ARRAY(uint32_t) ops;
@@ -349,7 +349,7 @@ void read_cursor_close(struct read_cursor *c)
 	free(c);
 }
 
-/* Return: the walk whose next piece comes first; NULL at the end of all walks */
+/* Return: cursor whose next piece comes first; NULL if all cursors are at their end */
 static struct own_cursor *cursor_first(const struct read_cursor *c, struct read_time *ret_at)
 {
 	struct own_cursor *first = NULL;

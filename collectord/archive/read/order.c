@@ -6,7 +6,7 @@
 
 #include "base/cleanup.h"
 
-/* A call that waits or was returned last; a copy, since its piece is gone by then. */
+/* Copy of a call that is held back or was returned last: the memory of its piece is no longer valid. */
 struct waiting {
 	struct stored_event event;
 	const struct read_process *process;
@@ -14,9 +14,9 @@ struct waiting {
 	uint32_t boot;
 };
 
-/* Only these entries are sorted, not the calls, which have about 200 bytes each. */
+/* Heap entry. Sorting entries is cheaper than sorting the calls, which have about 200 bytes each. */
 struct place {
-	struct read_time key; /* time of the call; its complement if the newest come first */
+	struct read_time key; /* position of the call; complemented if the newest calls come first */
 	uint32_t index;
 };
 
@@ -24,10 +24,10 @@ struct read_order {
 	struct read_cursor *cursor;
 	bool newest_first;
 	bool is_at_end;
-	struct read_time bound_key; /* later pieces have no smaller key */
+	struct read_time bound_key; /* calls of later pieces have no smaller key */
 	ARRAY(struct waiting) calls;
-	ARRAY(struct place) heap; /* smallest key on top */
-	ARRAY(uint32_t) unused;	  /* indexes of calls */
+	ARRAY(struct place) heap; /* entry with the smallest key on top */
+	ARRAY(uint32_t) unused;	  /* indexes of free entries of calls */
 };
 
 static bool is_before(const struct place *a, const struct place *b)
@@ -138,7 +138,7 @@ int read_order_next(struct read_order *order, struct read_event *ret_event)
 	top = order->heap.items[0];
 	order->heap.items[0] = order->heap.items[--order->heap.n];
 	heap_down(order->heap.items, order->heap.n);
-	/* Its memory is reused by the next piece at the earliest, so the result is valid until the next step. */
+	/* The next piece may reuse this entry, so the result is valid until the next step. */
 	if (ARRAY_PUSH(&order->unused, top.index) < 0)
 		return -ENOMEM;
 	call = &order->calls.items[top.index];

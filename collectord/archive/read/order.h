@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Calls in order of time, from pieces that overlap in time: a call waits as long as a later piece may have an earlier
- * one.
+ * Merges pieces that overlap in time into calls in order of time. A call is held back while a later piece may contain
+ * an earlier call.
  */
 #pragma once
 
@@ -10,8 +10,9 @@
 struct read_order;
 
 /**
- * read_order_open() - open. @filter: newest_first sets the direction; its arrays must outlive the order. Return: 0 or
- * -errno
+ * read_order_open() - start reading
+ * @filter: newest_first sets the direction; its arrays must outlive the order
+ * Return: 0 or -errno
  */
 int read_order_open(struct store_reader *reader, const struct read_filter *filter, struct read_order **ret_order);
 /**

@@ -30,7 +30,7 @@ const struct own_boot *own_boot(const struct own_file *own, uint32_t id)
 	return NULL;
 }
 
-/* Index of the last clock row not after a moment; before the first row, the first. */
+/* Index of the last clock row that is not later than a time; 0 for a time before the first row. */
 static size_t clock_find(const struct own_boot *boot, uint64_t mono_ns)
 {
 	size_t low = 0, high = boot->clocks.n;
@@ -53,7 +53,7 @@ uint64_t own_unix(const struct own_boot *boot, uint64_t mono_ns)
 	if (!boot)
 		return mono_ns;
 	c = &boot->clocks.items[clock_find(boot, mono_ns)];
-	return c->unix_ns - c->mono_ns + mono_ns; /* modulo 2^64: the difference may be negative */
+	return c->unix_ns - c->mono_ns + mono_ns; /* modulo 2^64, since unix_ns - mono_ns may be negative */
 }
 
 void own_unix_range(const struct own_boot *boot, uint64_t t0, uint64_t t1, uint64_t *ret_from, uint64_t *ret_to)
@@ -62,7 +62,7 @@ void own_unix_range(const struct own_boot *boot, uint64_t t0, uint64_t t1, uint6
 
 	*ret_from = MIN(from, to);
 	*ret_to = MAX(from, to);
-	/* A clock step in between may lead beyond both ends. */
+	/* A clock step between both ends may lead to times outside them. */
 	for (size_t i = boot ? clock_find(boot, t0) + 1 : 0; boot && i < boot->clocks.n; i++) {
 		const struct own_clock *c = &boot->clocks.items[i];
 
@@ -133,7 +133,7 @@ const char *own_node(const struct own_file *own, uint32_t boot)
 
 	if (known && known->node[0])
 		return known->node;
-	return own->n_nodes > 1 ? "" : own->node; /* of several nodes, which one is unknown */
+	return own->n_nodes > 1 ? "" : own->node; /* several nodes: it is unknown which one */
 }
 
 static struct own_boot *boot_of(struct own_file *own, uint32_t id)
@@ -142,7 +142,7 @@ static struct own_boot *boot_of(struct own_file *own, uint32_t id)
 }
 
 /*
- * Load the nodes of boots: from the newest session of each boot; in an import from the name of the boot,
+ * Load the node of each boot, from the boot's newest session. In an imported file it is part of the boot's name,
  * import:NUMBER:NODE.
  */
 static int nodes_load(struct own_file *own)
@@ -167,7 +167,7 @@ static int nodes_load(struct own_file *own)
 		if (newest && (*newest || !own->is_imported))
 			(void)snprintf(own->node, sizeof(own->node), "%s", newest);
 	}
-	/* A machine of ours that was renamed is still one node. */
+	/* Only imports have several nodes: a database of ours is of one machine, which may have been renamed. */
 	for (size_t i = 0; own->is_imported && i < own->boots.n; i++) {
 		const char *node = own->boots.items[i].node;
 
@@ -227,7 +227,7 @@ static void process_read(struct own_file *own, sqlite3_stmt *s, struct own_proce
 	if (sqlite3_column_type(s, 10) != SQLITE_NULL)
 		ret->row.gone_unix_ns = own_unix(boot, (uint64_t)sqlite3_column_int64(s, 10));
 	(void)snprintf(ret->comm, sizeof(ret->comm), "%s", comm ? comm : "");
-	utf8_scrub(ret->comm); /* stored as the process chose it */
+	utf8_scrub(ret->comm); /* the process can choose any bytes as its name */
 	ret->row.comm = ret->comm;
 	program_read_row(s, &ret->row.program);
 	ret->row.id = own->first_process + ret->id;
@@ -239,7 +239,7 @@ static void process_read(struct own_file *own, sqlite3_stmt *s, struct own_proce
 
 #define PROCESS_COLUMNS "id, boot, pid, start_boot_ns, start_unix_ns, exec_gen, uid, flags, comm, first_ns, gone_ns, "
 #define PROGRAM_COLUMNS "script, executable, container, cgroup_id, rank, local_rank, world_size"
-#define NO_PROGRAM "NULL, NULL, NULL, NULL, NULL, NULL, NULL" /* before version 3 */
+#define NO_PROGRAM "NULL, NULL, NULL, NULL, NULL, NULL, NULL" /* files before version 3 */
 
 static struct own_process **process_place(struct own_file *own, uint32_t id)
 {
@@ -275,7 +275,7 @@ const struct read_process *own_process(struct own_file *own, uint32_t id)
 	struct own_process **place;
 
 	if (id > own->process_max || processes_grow(own) < 0)
-		return NULL; /* without memory the process counts as invisible: nothing is shown to a wrong caller */
+		return NULL; /* no memory: the process counts as invisible, so that no caller sees too much */
 	place = process_place(own, id);
 	if (!*place) {
 		CLEANUP(freep) struct own_process *fresh = calloc(1, sizeof(*fresh));

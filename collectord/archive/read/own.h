@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* An open database of ours (schema.sql): one file of a reader (files.c). Ids here are those of the file. */
+/* One file of a reader (files.c): an open database of ours (schema.sql). Ids here are those of the file. */
 #pragma once
 
 #include "base/array.h"
@@ -19,19 +19,19 @@ struct own_boot {
 	ARRAY(struct own_clock) clocks; /* ascending by mono_ns; never empty */
 };
 
-/* Entry of the hash table of processes that were looked up. */
+/* Entry of the hash table that caches processes by id. */
 struct own_process {
 	uint32_t id;
-	bool is_visible; /* exists and is in scope */
+	bool is_visible; /* the process exists and is in scope */
 	struct read_process row;
 	char comm[64];
 };
 
 struct own_op {
 	struct read_op row;
-	char *text; /* memory of source, name and short name, one after another */
+	char *text; /* holds source, name and short name, one after another */
 };
-/* Operations of all files of a reader, by id. */
+/* Operations of all files of a reader, sorted by id. */
 struct own_ops {
 	struct own_op *items;
 	size_t n;
@@ -39,10 +39,10 @@ struct own_ops {
 };
 struct own_op_number {
 	uint32_t own; /* id in the file's table op */
-	uint32_t id;  /* id of the reader */
+	uint32_t id;  /* id of the same operation in the reader */
 };
 
-/* Rows found damaged while reading: reported as gaps, never as data. */
+/* A row that was found damaged while reading: reported as a gap, never as data. */
 struct own_damage {
 	uint64_t from_unix_ns;
 	uint64_t to_unix_ns;
@@ -60,11 +60,11 @@ struct own_scratch {
 
 struct own_file {
 	sqlite3 *db;
-	int64_t version;  /* version of its tables */
+	int64_t version;  /* version of its tables: PRAGMA user_version */
 	bool is_imported; /* recorded by Ingero and imported */
 	struct read_scope scope;
 	ARRAY(struct own_boot) boots;
-	char node[READ_NODE_BYTES]; /* node of its newest session; among several files else the file name */
+	char node[READ_NODE_BYTES]; /* node of its newest session; if unknown and one of several: name of the file */
 	size_t n_nodes;		    /* number of nodes of its boots */
 	bool tells_nodes;	    /* answers of the reader name the node of each row */
 	uint32_t number;	    /* number of the file in the reader, from 1 */
@@ -73,13 +73,13 @@ struct own_file {
 	uint32_t first_process, process_max; /* process_max, stack_max: greatest id in the file */
 	uint32_t first_stack, stack_max;
 	const struct own_ops *ops;
-	ARRAY(struct own_op_number) op_numbers; /* ascending by .own; empty: ids are the same */
-	struct own_process **processes;		/* n_places, open addressing */
+	ARRAY(struct own_op_number) op_numbers; /* ascending by .own; empty: file and reader have the same ids */
+	struct own_process **processes;		/* hash table of n_places with open addressing */
 	size_t n_places;
 	size_t n_processes;
 	sqlite3_stmt *process_find;
 	ARRAY(struct own_damage) damage;
-	struct own_scratch *scratch; /* kept from the last closed cursor for the next; NULL: none */
+	struct own_scratch *scratch; /* memory of the last closed cursor, for the next one; NULL: none */
 };
 
 /** own_ops_load() - load the rows of table op. Return: 0 or -errno */
@@ -112,22 +112,22 @@ int own_seen(struct own_file *own, uint64_t *ret_unix_ns);
 struct own_cursor;
 int own_cursor_open(struct own_file *own, const struct read_filter *filter, struct own_cursor **ret_cursor);
 int own_cursor_next(struct own_cursor *cursor, struct read_batch *ret_batch);
-/** own_cursor_ahead() - get where the next piece begins, in the requested order. Return: whether there is one */
+/** own_cursor_ahead() - get the position of the next piece, in the requested order. Return: whether there is one */
 bool own_cursor_ahead(const struct own_cursor *cursor, struct read_time *ret_at);
 void own_cursor_close(struct own_cursor *cursor);
 
-/** own_damaged() - note a damaged row, once. Return: 0 or -ENOMEM */
+/** own_damaged() - note a damaged row; a row already noted is ignored. Return: 0 or -ENOMEM */
 int own_damaged(struct own_file *own, char kind, int64_t id, uint32_t boot, uint64_t t0, uint64_t t1, uint64_t n);
 
 /** own_boot() - boot by id; NULL: none */
 const struct own_boot *own_boot(const struct own_file *own, uint32_t id);
-/** own_unix() - wall-clock time of a moment of a boot; an unknown boot has offset 0 */
+/** own_unix() - wall-clock time of a monotonic time; without a known boot both are equal */
 uint64_t own_unix(const struct own_boot *boot, uint64_t mono_ns);
-/** own_unix_range() - earliest and latest wall-clock time between two moments of a boot */
+/** own_unix_range() - earliest and latest wall-clock time between two monotonic times of a boot */
 void own_unix_range(const struct own_boot *boot, uint64_t t0, uint64_t t1, uint64_t *ret_from, uint64_t *ret_to);
 /**
- * own_mono_range() - range that contains all moments of a boot in [from, to); 0: no bound. Return: whether there are
- * any
+ * own_mono_range() - range of monotonic times that contains all wall-clock times in [from, to); 0: no bound
+ * Return: whether the boot has any of them
  */
 bool own_mono_range(const struct own_boot *boot, uint64_t from_unix_ns, uint64_t to_unix_ns, uint64_t *ret_from,
 		    uint64_t *ret_to);

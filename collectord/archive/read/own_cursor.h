@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * A walk over blocks and tail rows of a database of ours: selecting rows (own_items.c) and reading their calls
- * (own_events.c). Only these two files include this.
+ * Iteration over blocks and tail rows of a database of ours: own_items.c selects the rows, own_events.c reads their
+ * calls. Only these two files include this header.
  */
 #pragma once
 
@@ -10,14 +10,14 @@
 struct item {
 	int64_t id;
 	uint64_t t0, t1;	     /* monotonic times of its boot */
-	struct read_time begin, end; /* bounds of the unread rest, in the requested order */
+	struct read_time begin, end; /* bounds of the calls not read yet, in the requested order */
 	uint32_t boot;
 	uint32_t n;
 	uint32_t crc;
-	uint32_t left_from, left_to; /* positions of the unread rest in a block; left_to 0: the whole block */
-	uint32_t slice;		     /* events of the last slice; 0: none so far */
-	bool is_block;		     /* a block; false: a row of the tail */
-	bool is_whole;		     /* every call matches, by the header */
+	uint32_t left_from, left_to; /* indexes of the calls of a block not read yet; left_to 0: all */
+	uint32_t slice;		     /* number of events in the last slice; 0: none read so far */
+	bool is_block;		     /* true: a block; false: a row of the tail */
+	bool is_whole;		     /* the header shows that every call matches */
 };
 
 struct own_cursor {
@@ -30,16 +30,16 @@ struct own_cursor {
 	struct own_scratch *scratch;
 	ARRAY(struct stored_event) tail;
 	ARRAY(struct read_event) batch;
-	/* Process that was looked up last: mostly the next call has the same. */
+	/* Process that was looked up last: the next call mostly has the same process. */
 	const struct read_process *process;
 	uint32_t process_id;
 };
 
 /** own_items_load() - load the headers of all rows that may match, in order. Return: 0 or -errno */
 int own_items_load(struct own_cursor *c);
-/** own_items_again() - put the unread rest of the last item back in order */
+/** own_items_again() - put an item with calls not read yet back in order */
 void own_items_again(struct own_cursor *c, const struct item *item);
-/** own_item_bounds() - first and last position between two moments, in the requested order */
+/** own_item_bounds() - set begin and end of an item from two monotonic times, in the requested order */
 void own_item_bounds(const struct own_cursor *c, const struct own_boot *boot, uint64_t t0, uint64_t t1,
 		     struct item *item);
 /** own_cursor_process() - own_process() with the last result cached. Return: NULL: none in scope */

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Walking over blocks and tail rows.
+ * Reading calls from blocks and tail rows.
  *
- * The headers of all rows that may match are read first, a few dozen bytes for some thousand calls, and sorted by time.
- * Of each row the columns that the filter needs are decoded first; the others only if a call matches. For callers that
- * may stop soon, blocks are read in slices: the blocks of fifty processes end at about the same time, and each has only
- * two of the newest hundred calls.
+ * First the headers of all rows that may match are read, a few dozen bytes for some thousand calls, and sorted by time.
+ * Then the columns that the filter needs are decoded row by row; the other columns only if a call matches. For callers
+ * that may stop soon, blocks are read in slices: the newest hundred calls of fifty processes are in fifty blocks, about
+ * two calls in each.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -14,8 +14,8 @@
 #include "base/cleanup.h"
 #include "archive/read/own_cursor.h"
 
-#define SLICE_EVENTS 64 /* events of the first slice of a block */
-#define SLICE_GROWTH 8	/* factor of each further slice: a block read to its end is unpacked three times */
+#define SLICE_EVENTS 64 /* number of events in the first slice of a block */
+#define SLICE_GROWTH 8	/* growth of further slices: a block read to its end is unpacked three times */
 
 static bool event_matches(struct own_cursor *c, const struct stored_event *e, const struct own_boot *boot,
 			  struct read_event *ret_event)
@@ -52,10 +52,10 @@ static uint32_t filter_columns(const struct read_filter *f)
 	return columns;
 }
 
-/* Take the next slice from the unread rest of a block. */
+/* Choose the next slice of a block, from the calls not read yet. */
 static void slice_take(struct own_cursor *c, struct item *item, size_t n, size_t *ret_from, size_t *ret_to)
 {
-	/* A block that begins before the requested time is read whole: its first slices would have no match. */
+	/* A block that begins before filter.since is read whole: its first slices may have no match. */
 	bool is_whole = !c->filter.in_slices ||
 			(!c->filter.newest_first && read_time_is_before(&item->begin, &c->filter.since));
 	uint32_t left;
@@ -73,7 +73,7 @@ static void slice_take(struct own_cursor *c, struct item *item, size_t n, size_t
 		item->left_from += item->slice;
 }
 
-/* Set the bounds of the unread rest: from one end of the block to the last slice. */
+/* Put the item back with the bounds of the calls not read yet: from one end of the block to the last slice. */
 static void slice_left(struct own_cursor *c, const struct own_boot *boot, const struct item *item,
 		       const struct stored_event *events, size_t n)
 {
@@ -102,7 +102,7 @@ static int block_data(struct own_cursor *c, int64_t id, const void **ret_data, s
 	return 0;
 }
 
-/* @ret_n: number of matching calls, which are then only counted; or NULL */
+/* @ret_n: NULL: matching calls are put into the batch; else they are only counted */
 static int block_read(struct own_cursor *c, struct item *item, uint64_t *ret_n)
 {
 	const struct own_boot *boot = own_boot(c->own, item->boot);
@@ -172,7 +172,7 @@ static int tail_read(struct own_cursor *c, const struct item *item, uint64_t *re
 	return r;
 }
 
-/* Read one item; damaged ones are left out and become a gap. */
+/* Read one item. A damaged item is left out and reported as a gap. */
 static int item_read(struct own_cursor *c, struct item *item, uint64_t *ret_n)
 {
 	int r = item->is_block ? block_read(c, item, ret_n) : tail_read(c, item, ret_n);
@@ -191,13 +191,13 @@ bool own_cursor_ahead(const struct own_cursor *c, struct read_time *ret_at)
 	return true;
 }
 
-/* Convert ids of the file to ids of the reader. */
+/* Convert the ids of a batch from those of the file to those of the reader. */
 static void batch_number(const struct own_cursor *c)
 {
 	const struct own_file *own = c->own;
 
 	for (size_t i = 0; own->is_one_of_several && i < c->batch.n; i++) {
-		/* The event is in memory of this cursor, which may be changed. */
+		/* The event is in memory of this cursor, so it may be changed. */
 		struct stored_event *e = (struct stored_event *)(uintptr_t)c->batch.items[i].event;
 		const struct read_op *op = own_op(own, e->op);
 
@@ -245,7 +245,7 @@ void own_scratch_free(struct own_file *own)
 	scratch_free(own->scratch);
 }
 
-/* Reuse the memory of the previous cursor if it is closed: its pages are mapped already. */
+/* Reuse the memory of a closed cursor, if there is one: its pages are mapped already. */
 static int scratch_take(struct own_file *own, struct own_scratch **ret_scratch)
 {
 	struct own_scratch *scratch = TAKE_PTR(own->scratch);
@@ -289,7 +289,8 @@ int own_cursor_open(struct own_file *own, const struct read_filter *filter, stru
 		return -ENOMEM;
 	c->own = own;
 	c->filter = *filter;
-	c->filter.by_wall_clock |= own->is_imported; /* nodes of an import have only the wall clock in common */
+	c->filter.by_wall_clock |=
+		own->is_imported; /* the nodes of an imported file have only the wall clock in common */
 	r = scratch_take(c->own, &c->scratch);
 	if (r == 0)
 		r = sql_prepare(c->own->db, "SELECT data FROM block_data WHERE id = ?", &c->block_data);

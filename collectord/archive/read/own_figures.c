@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Selecting the rows of figures that cover a time, so that each call is counted once.
+ * Selecting the rows of figures that cover a window, so that each call is counted once.
  *
- * The same calls are in rows of 10 s (in parts of about a second until the 10 s are over), of a minute and of an hour,
- * as long as each kind is kept. The finer rows are used if they reach from the begin of a coarser row to its end; a
- * time without finer rows in between had no calls, unless rows were damaged. Otherwise the coarser row is used, and the
- * finer rows of its time are left out.
+ * The same calls are in rows of 10 s, of a minute and of an hour, as long as each kind is kept; the latest 10 s are in
+ * rows of about a second. Fine rows are used if they reach from the beginning of a coarse row to its end: a time
+ * without fine rows in between had no calls, unless rows were damaged. Otherwise the coarse row is used, and the fine
+ * rows of its time are left out.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -49,7 +49,7 @@ static int piece_compare_time(const void *a, const void *b)
 	return (x->from_unix > y->from_unix) - (x->from_unix < y->from_unix);
 }
 
-/* A row across a clock step or a suspend: keep its length, and place its end by the wall clock. */
+/* Bounds of a row with a clock step or a suspend in it: it keeps its length, and its end is by the wall clock. */
 static void end_only(const struct own_boot *boot, struct piece *p)
 {
 	p->to_unix = own_unix(boot, p->t1);
@@ -159,7 +159,7 @@ enum replace {
 	REPLACE_COMPLETE,   /* use a coarse row even if the fine rows cover it */
 };
 
-/* Replace fine rows by coarse ones. Both are sorted by boot, owner, time. */
+/* Replace fine rows by coarse rows. Both lists are sorted by boot, owner, time. */
 static int coarse_merge(struct pieces *fine, const struct pieces *coarse, const struct pieces *damaged,
 			enum replace which)
 {
@@ -197,8 +197,8 @@ static int coarse_merge(struct pieces *fine, const struct pieces *coarse, const 
 }
 
 /*
- * A row belongs to the window that contains its middle, so the answer's bounds are the row bounds nearest to the
- * requested ones.
+ * A row belongs to the window that contains its middle: the answer's bounds are the row bounds nearest to the requested
+ * bounds.
  */
 static bool piece_is_inside(const struct piece *p, uint64_t from_unix_ns, uint64_t to_unix_ns)
 {
@@ -216,7 +216,7 @@ static void outside_drop(struct pieces *list, uint64_t from_unix_ns, uint64_t to
 	for (size_t i = 0; i < list->n; i++) {
 		struct piece *p = &list->items[i];
 
-		/* For a window shorter than the rows: the rows that contain it. */
+		/* If no row has its middle in the window, rows that overlap the window are used. */
 		p->is_replaced = is_any ? !piece_is_inside(p, from_unix_ns, to_unix_ns)
 					: p->to_unix <= from_unix_ns || (to_unix_ns && p->from_unix >= to_unix_ns);
 	}
@@ -225,11 +225,11 @@ static void outside_drop(struct pieces *list, uint64_t from_unix_ns, uint64_t to
 
 static const int64_t levels[] = { 1, 10, 60, 3600 }; /* schema.sql */
 
-/* Choose the rows for a window: the finest kept, or with @coarsely the coarsest that cover it, for summing. */
+/* Choose the rows for a window: the finest rows kept; with @coarsely the coarsest rows that cover it, for summing. */
 static int pieces_choose(struct own_file *own, uint64_t from_unix_ns, uint64_t to_unix_ns, bool coarsely,
 			 struct pieces *list)
 {
-	const uint64_t margin = 3600 * NSEC_PER_SEC; /* judges rows across an edge by their whole time */
+	const uint64_t margin = 3600 * NSEC_PER_SEC; /* longest row: rows across a bound are loaded, too */
 	uint64_t from = from_unix_ns > margin ? from_unix_ns - margin : 0;
 	uint64_t to = to_unix_ns ? to_unix_ns + margin : 0;
 	struct pieces rows[ARRAY_SIZE(levels)] = { { .items = NULL } };
@@ -394,7 +394,7 @@ static int pieces_read(struct own_file *own, uint64_t from_unix_ns, uint64_t to_
 	r = sql_prepare(own->db, "SELECT data FROM figures WHERE id = ?", &s);
 	if (r == 0)
 		r = pieces_choose(own, from_unix_ns, to_unix_ns, coarsely, &list);
-	/* A sum needs no order in time: owner by owner, the sums stay in the CPU cache. */
+	/* A sum needs no order in time; reading owner by owner keeps the sums in the CPU cache. */
 	if (list.n)
 		qsort(list.items, list.n, sizeof(*list.items), coarsely ? piece_compare : piece_compare_time);
 	for (size_t i = 0; i < list.n && r == 0; i++)

@@ -58,7 +58,7 @@ static enum processes_match processes_match(struct own_cursor *c, uint32_t proce
 	return n_match == n_bytes / 4 ? PROCESSES_ALL : PROCESSES_SOME;
 }
 
-/* The clock may have been stepped in between, so by the wall clock this is the smallest range that contains all. */
+/* The clock may have been stepped in between: by the wall clock, the smallest range with all times is used. */
 void own_item_bounds(const struct own_cursor *c, const struct own_boot *boot, uint64_t t0, uint64_t t1,
 		     struct item *item)
 {
@@ -79,7 +79,7 @@ static int item_add(struct own_cursor *c, const struct own_boot *boot, struct it
 	return ARRAY_PUSH(&c->items, *item);
 }
 
-/* Whether all calls of an item are inside the filter's time. */
+/* Whether all calls of an item are in the filter's window. */
 static bool is_inside(const struct read_filter *f, const struct own_boot *boot, const struct item *item)
 {
 	uint64_t from, to;
@@ -139,7 +139,7 @@ static int items_load_tail(struct own_cursor *c, sqlite3_stmt *s, const struct o
 	}
 }
 
-/* One query for each uid, so that the index finds its rows and rows of other owners cost nothing. */
+/* Bind the query of one uid: the index finds its rows, and rows of other owners cost no time. */
 static int items_bind(const struct own_cursor *c, sqlite3_stmt *s, const struct own_boot *boot, uint64_t from,
 		      uint64_t to)
 {

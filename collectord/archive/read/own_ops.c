@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Operations of all files of a reader. An operation of ops.def has the same id in all files; operations of one name in
- * two files are one operation; an operation whose id is taken by another one gets an id above all ids so far.
+ * Operations of all files of a reader. An operation of ops.def has the same id in all files; operations with the
+ * same name in two files are one operation; if another operation has the id already, a new id is assigned, above all
+ * ids so far.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -10,7 +11,7 @@
 #include "base/cleanup.h"
 #include "archive/read/own.h"
 
-#define OPS_MAX 65536u /* rows of table op that are read, at most: the file is not trusted */
+#define OPS_MAX 65536u /* maximum rows of table op that are read: the file is not trusted */
 
 static char *column_copy(sqlite3_stmt *s, int column, char *to)
 {
@@ -131,7 +132,7 @@ int own_ops_load(struct own_file *own, struct own_ops *ops)
 	if (r == 0 && !is_first)
 		r = rows_number(own, ops, &rows);
 	for (size_t i = 0; i < rows.n && r == 0; i++) {
-		/* Operations of one name have one id; the row of the earlier file is kept. */
+		/* Operations with the same name have one id; the row of the earlier file is kept. */
 		bool is_known =
 			n_known && op_at(&(struct own_ops){ .items = ops->items, .n = n_known }, rows.items[i].row.id);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The tables with plain rows: stacks, findings, gaps, snapshots, sessions. */
+/* Reads tables whose rows are not packed: stacks, findings, gaps, snapshots, sessions. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 #include "archive/read/own.h"
 #include "archive/codec/varint.h"
 
-#define FRAMES_MAX 1024 /* frames of one stack: the file is not trusted */
+#define FRAMES_MAX 1024 /* maximum frames of one stack: the file is not trusted */
 
 static char *column_text(sqlite3_stmt *s, int column)
 {
@@ -111,7 +111,7 @@ int own_stacks(struct own_file *own, uint32_t only_id, read_stack_func func, voi
 
 /* ---- findings ---- */
 
-/* Compute the wall-clock times of a finding anew from its monotonic times: the clock may have been corrected since. */
+/* Compute a finding's wall-clock times from its monotonic times: the clock may have been set since it was stored. */
 static void finding_tell_times(struct own_file *own, sqlite3_stmt *s, const struct own_boot *boot,
 			       Ingero__V1__Finding *f)
 {
@@ -134,7 +134,7 @@ static bool may_name(uint32_t uid, bool is_guarded, void *data)
 	return read_scope_names(&own->scope, uid, is_guarded);
 }
 
-/* Make NODE:ID, since files may have equal ids. Return: NULL without memory */
+/* Make NODE:ID, since files may have equal ids. Return: NULL if there is no memory */
 static char *id_with_node(struct arena *arena, const char *node, const char *id)
 {
 	size_t n = strlen(node) + sizeof(":") + strlen(id);
@@ -145,7 +145,7 @@ static char *id_with_node(struct arena *arena, const char *node, const char *id)
 	return text;
 }
 
-/* Texts of a finding that are replaced if rows are of several nodes; borrowed from the arena. */
+/* Texts that replace those of a finding if rows are of several nodes; borrowed from the arena. */
 struct finding_texts {
 	char *id;
 	char **examples; /* ids of the example calls */
@@ -177,7 +177,7 @@ static int texts_make(const char *node, const Ingero__V1__Finding *f, struct are
 	return ret->id && ret->examples ? 0 : -ENOMEM;
 }
 
-/* Call func with the node's texts in the message, then restore its own texts, which the message frees. */
+/* Call func with texts that name the node, then restore the message's own texts, which are freed with it. */
 static int finding_tell(struct own_file *own, sqlite3_stmt *s, Ingero__V1__Finding *f, read_finding_func func,
 			void *data)
 {
@@ -219,7 +219,7 @@ static int finding_give(struct own_file *own, sqlite3_stmt *s, read_finding_func
 				   goes_on ? column_u64(s, 2) : column_u64(s, 3), 1);
 
 	finding_tell_times(own, s, boot, f);
-	is_bare = f->cause && !*f->cause->words; /* an older recorder stored facts without words */
+	is_bare = f->cause && !*f->cause->words; /* stored by an older recorder, without .words */
 	if (is_bare) {
 		words = f->cause->words;
 		takes = f->cause->takes;
@@ -260,7 +260,7 @@ int own_findings(struct own_file *own, uint64_t from_unix_ns, uint64_t to_unix_n
 		end = sqlite3_column_type(s, 3) == SQLITE_NULL ? UINT64_MAX : own_unix(boot, column_u64(s, 3));
 		if ((to_unix_ns && start >= to_unix_ns) || end < from_unix_ns)
 			continue;
-		/* A finding of a guarded process is visible only to callers that see all. */
+		/* Only callers that may see everything see findings of a guarded process. */
 		if (!own->scope.all && !own_process(own, (uint32_t)column_u64(s, 0)))
 			continue;
 		r = finding_give(own, s, func, data);
@@ -275,7 +275,7 @@ static bool overlaps(uint64_t begin, uint64_t end, uint64_t from, uint64_t to)
 	return end >= from && (!to || begin < to);
 }
 
-/* The open gap, extended by rows that follow it. */
+/* A row of table gap, or damage found while reading. */
 struct gap_row {
 	uint32_t boot;
 	uint64_t from, to; /* ns since 1970 */
@@ -289,7 +289,7 @@ struct gap_walk {
 	read_gap_func func;
 	void *data;
 	Ingero__V1__Gap gap;
-	char reason[32]; /* "": none */
+	char reason[32]; /* "": no gap is open */
 };
 
 static int gap_end(struct gap_walk *w)
@@ -300,7 +300,7 @@ static int gap_end(struct gap_walk *w)
 	return r;
 }
 
-/* An imported file has a row for each minute: adjacent rows are reported as one gap. */
+/* Report a row as a gap. An imported file has a row for each minute: adjacent rows become one gap. */
 static int gap_add(struct gap_walk *w, const struct gap_row *row)
 {
 	const char *node = own_node(w->own, row->boot);
@@ -461,7 +461,7 @@ static void cost_add(Ingero__V1__Cost *sum, const Ingero__V1__Cost *cost)
 	sum->kernel_bytes = MAX(sum->kernel_bytes, cost->kernel_bytes);
 }
 
-/* The cost includes the calls of all traced processes: callers that may see only some of them do not get it. */
+/* The cost includes the calls of all traced processes: a caller that may see only some processes does not get it. */
 int own_cost(struct own_file *own, uint64_t from_unix_ns, uint64_t to_unix_ns, Ingero__V1__Cost *ret_cost)
 {
 	CLEANUP(sql_finalizep) sqlite3_stmt *s = NULL;
@@ -488,7 +488,7 @@ int own_cost(struct own_file *own, uint64_t from_unix_ns, uint64_t to_unix_ns, I
 			continue;
 		cost = ingero__v1__cost__unpack(NULL, (size_t)sqlite3_column_bytes(s, 3), sqlite3_column_blob(s, 3));
 		if (!cost)
-			continue; /* damaged: treated as missing */
+			continue; /* damaged: treated like a missing cost */
 		cost_add(ret_cost, cost);
 		ingero__v1__cost__free_unpacked(cost, NULL);
 		is_any = true;
@@ -528,7 +528,7 @@ int own_span(struct own_file *own, uint64_t *ret_from_unix_ns, uint64_t *ret_to_
 		"SELECT min(t0), max(t1) FROM block WHERE (?1 < 0 OR uid = ?1) AND boot = ?2",
 		"SELECT min(t0), max(t1) FROM tail WHERE (?1 < 0 OR uid = ?1) AND boot = ?2",
 		"SELECT min(t0), max(t1) FROM figures WHERE (?1 < 0 OR uid = ?1) AND boot = ?2",
-		/* Data of an imported file may lie outside the time of its calls. */
+		/* Only for imported files: their data may lie outside the time of their calls. */
 		"SELECT min(t), max(t) + 1 FROM snapshot WHERE boot = ?2 AND ?1 < 0",
 		"SELECT min(start_ns), max(end_ns) + 1 FROM finding WHERE boot = ?2 AND ?1 < 0",
 	};

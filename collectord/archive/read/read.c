@@ -36,7 +36,7 @@ bool read_op_is_call(const struct read_op *op)
 	return !op || strcmp(op->source, "host") != 0;
 }
 
-/* Return: 1 where the figures are of the operation */
+/* Return: 1 if the bucket has figures of the operation */
 static int op_look(const struct read_bucket *bucket, void *data)
 {
 	const struct read_op *op = data;
@@ -63,7 +63,7 @@ size_t store_reader_find_op(struct store_reader *reader, const char *name, uint3
 {
 	struct op_search search = { .reader = reader, .name = name, .ids = ret_ids, .room = room };
 
-	(void)store_reader_ops(reader, op_match, &search); /* use the operations found before an error */
+	(void)store_reader_ops(reader, op_match, &search); /* on an error, the operations found so far are used */
 	return MIN(search.n, room);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Reading databases (schema.sql): one file, or several as if they were one.
+ * Reading databases (schema.sql): one file, or several files as if they were one.
  *
  * Used only by the reader child. A reader is bound to a scope when it is opened and never returns data outside it. It
  * has no connection-wide state: time limits are set with the connection's progress handler (an interrupted statement
@@ -24,12 +24,12 @@ struct sqlite3;
 struct store_reader;
 
 struct read_scope {
-	bool all;	   /* may read every owner's rows */
-	uint32_t uid;	   /* else only this owner's rows, without processes of PROCESS_GUARDED */
-	bool names_hidden; /* only processes that the user may inspect are named (hidepid), of others only the uid is */
+	bool all;	   /* may read rows of all owners */
+	uint32_t uid;	   /* if not all: only rows of this owner, without processes that are PROCESS_GUARDED */
+	bool names_hidden; /* hidepid: processes that the user may not inspect are shown only by their uid */
 };
 
-/** read_scope_names() - whether a neighbour is named. @is_guarded: its own user may not inspect it */
+/** read_scope_names() - whether the caller sees a process's name. @is_guarded: its own user may not inspect it */
 static inline bool read_scope_names(const struct read_scope *scope, uint32_t uid, bool is_guarded)
 {
 	return scope->all || !scope->names_hidden || (uid == scope->uid && !is_guarded);
@@ -42,16 +42,16 @@ static inline bool read_scope_names(const struct read_scope *scope, uint32_t uid
 
 /**
  * store_reader_open() - check whether the database is ours and prepare its reader
- * @db: read-only connection in a transaction, so that all answers are of one moment; borrowed; the process may be
- *      sealed already
+ * @db: read-only connection in a transaction, so that all answers show one state of the file; borrowed; the
+ *      process may be sealed already
  * @why: READ_WHY_BYTES; one sentence on failure
- * Return: 0; -ENOTSUP (of a newer version), -EINVAL (not a database of ours), -EBADMSG (damaged), -errno
+ * Return: 0; -ENOTSUP (written by a newer version), -EINVAL (not a database of ours), -EBADMSG (damaged), -errno
  */
 int store_reader_open(struct sqlite3 *db, const struct read_scope *scope, char *why, struct store_reader **ret_reader);
 
 struct read_file {
 	struct sqlite3 *db; /* as for store_reader_open() */
-	const char *name;   /* used as node of a file that names none, if there are several files */
+	const char *name;   /* node of a file that has none, if there are several files */
 };
 /**
  * store_reader_open_files() - open several files as one reader
@@ -65,9 +65,9 @@ struct read_file {
 int store_reader_open_files(const struct read_file *files, size_t n, const struct read_scope *scope, char *why,
 			    size_t *ret_wrong, struct store_reader **ret_reader);
 void store_reader_close(struct store_reader *reader);
-/** store_reader_tells_losses() - whether all recorders of its files noted their losses */
+/** store_reader_tells_losses() - whether the recorders of all files stored their losses */
 bool store_reader_tells_losses(const struct store_reader *reader);
-/** store_reader_tells_nodes() - whether rows are of several nodes; then answers name the node */
+/** store_reader_tells_nodes() - whether rows are of several nodes, so that answers name the node */
 bool store_reader_tells_nodes(const struct store_reader *reader);
 /** store_reader_files() - number of files */
 size_t store_reader_files(const struct store_reader *reader);
@@ -83,17 +83,17 @@ struct read_process {
 	uint32_t uid;
 	uint32_t exec_gen;
 	uint64_t start_unix_ns;
-	uint64_t first_unix_ns; /* first call */
-	uint64_t gone_unix_ns;	/* 0: its end was not seen */
+	uint64_t first_unix_ns; /* time of its first call */
+	uint64_t gone_unix_ns;	/* end of the process; 0: not seen */
 	const char *comm;
 	struct program program;
 };
-/** store_reader_process() - process by id; NULL: none in scope */
+/** store_reader_process() - process by id; NULL: none with this id in scope */
 const struct read_process *store_reader_process(struct store_reader *reader, uint32_t id);
 typedef int (*read_process_func)(const struct read_process *process, void *data);
 /**
- * store_reader_processes() - call func for each process in scope; here and below: until func returns a value other than
- * 0, which is returned
+ * store_reader_processes() - call func for each process in scope. Here and below, func is called until it returns a
+ * value other than 0, which is then returned
  */
 int store_reader_processes(struct store_reader *reader, read_process_func func, void *data);
 
@@ -102,15 +102,15 @@ struct read_op {
 	const char *source;
 	const char *name;
 	const char *short_name;
-	bool is_unlisted; /* from a library of perhaps another user: listed only if rows of the caller have it */
+	bool is_unlisted; /* perhaps from another user's library: listed only if rows of the caller have it */
 };
 /** store_reader_op() - operation by id; NULL: none */
 const struct read_op *store_reader_op(struct store_reader *reader, uint32_t id);
 /**
- * read_op_is_call() - whether it is a call, not an event of the host; NULL, for calls without a free cell, is a call
+ * read_op_is_call() - whether it is a call, not an event of the host; true for NULL: calls without a free cell
  */
 bool read_op_is_call(const struct read_op *op);
-/** read_op_is_called() - whether it has this name, in any spelling of base/op_name.h, or as Ingero names it */
+/** read_op_is_called() - whether the operation has this name, in any spelling of base/op_name.h, or in Ingero's */
 bool read_op_is_called(const struct read_op *op, const char *name);
 /** store_reader_may_know() - whether the operation has a public name, or the caller has calls or figures of it */
 bool store_reader_may_know(struct store_reader *reader, const struct read_op *op);
@@ -141,8 +141,9 @@ typedef int (*read_stack_func)(const struct read_stack *stack, void *data);
 int store_reader_stacks(struct store_reader *reader, uint32_t only_id, read_stack_func func, void *data);
 
 /*
- * Position of a call in one of two orders. As made: boot by boot, by the monotonic clock. By the wall clock, which a
- * step may turn back: then boot is 0. An imported file (archive/foreign/) has only the wall clock.
+ * Position of a call in one of two orders: by the order in which calls were made, boot by boot and by the monotonic
+ * clock; or by the wall clock, which may be set back: then boot is 0. An imported file (archive/foreign/) has only the
+ * wall clock.
  */
 struct read_time {
 	uint32_t boot;
@@ -166,9 +167,9 @@ struct read_filter {
 	uint32_t uid;
 	uint32_t columns; /* BLOCK_COLUMN() of the columns to decode; those of the filter are added */
 	bool by_wall_clock;
-	uint32_t only_file;	/* number of a file, from 1; 0: all */
+	uint32_t only_file;	/* number of the only file to read, from 1; 0: all files */
 	bool newest_first;	/* pieces with the newest calls first; inside a piece calls are unsorted */
-	bool in_slices;		/* for callers that may stop soon: pieces are small at first */
+	bool in_slices;		/* the first pieces are small, for callers that may stop soon */
 	struct read_time since; /* start, in the requested order; 0: from the beginning */
 };
 
@@ -182,8 +183,8 @@ struct read_event {
 };
 
 /*
- * A walk over calls in pieces, for callers that cannot use a callback. Inside a piece calls are not in order of time;
- * calls of later pieces are not newer (newest_first; else: not older) than bound.
+ * Cursor over calls in pieces, for callers that cannot use a callback. Inside a piece, calls are not in order of time.
+ * Calls of later pieces are not older than bound; with newest_first they are not newer than bound.
  */
 struct read_cursor;
 struct read_batch {
@@ -196,7 +197,7 @@ int store_reader_cursor_open(struct store_reader *reader, const struct read_filt
 /** read_cursor_next() - get the next piece, which may be empty although more follow. Return: 1, 0 at the end, -errno */
 int read_cursor_next(struct read_cursor *cursor, struct read_batch *ret_batch);
 void read_cursor_close(struct read_cursor *cursor);
-/** store_reader_count() - count the matching calls, by headers where these suffice. Return: 0 or -errno */
+/** store_reader_count() - count the matching calls, by the blocks' headers if they suffice. Return: 0 or -errno */
 int store_reader_count(struct store_reader *reader, const struct read_filter *filter, uint64_t *ret_n);
 
 typedef int (*read_event_func)(const struct read_event *event, void *data);
@@ -204,7 +205,7 @@ typedef int (*read_event_func)(const struct read_event *event, void *data);
 int store_reader_events(struct store_reader *reader, const struct read_filter *filter, read_event_func func,
 			void *data);
 
-/* Exact figures of a window: of one process and operation. */
+/* Exact figures of one process and operation in a window. */
 struct read_figures {
 	const struct read_process *process;
 	const struct read_op *op; /* NULL: calls without a free cell */
@@ -237,7 +238,7 @@ struct read_wait {
 	struct account_wait wait; /* .op: row of table op; .waker_tgid: READ_PID_HIDDEN: hidden from the caller */
 };
 struct read_window {
-	uint64_t from_unix_ns; /* time that the figures cover: the nearest bounds of buckets */
+	uint64_t from_unix_ns; /* time that the figures cover: bucket bounds nearest to the requested bounds */
 	uint64_t to_unix_ns;
 	ARRAY(struct read_figures) figures;
 	ARRAY(struct read_behind) behind;
@@ -248,7 +249,8 @@ void read_window_done(struct read_window *window);
 /**
  * read_thread_account() - account of the thread of the first of these parts
  *
- * A thread counts as driving if it was driving for half of its time or more, not if it only started the process.
+ * A thread counts as driving if it was driving for at least half of its time: one that only started the process does
+ * not.
  * @n: number of parts of this thread and of later threads of the process
  * @ret: release with account_done(), also on failure
  * @ret_n: number of parts of the thread
@@ -276,13 +278,13 @@ struct read_bucket {
 };
 typedef int (*read_bucket_func)(const struct read_bucket *bucket, void *data);
 /**
- * store_reader_buckets() - call func for the rows whose middle lies in the window, each moment at its finest
- * resolution, file by file in order of time; for a window shorter than the rows, those that contain it
+ * store_reader_buckets() - call func for the rows whose middle lies in the window, in the finest resolution kept, file
+ * by file in order of time; for a window shorter than the rows, for the rows that overlap it
  */
 int store_reader_buckets(struct store_reader *reader, uint64_t from_unix_ns, uint64_t to_unix_ns, read_bucket_func func,
 			 void *data);
 
-/** store_reader_sums() - the same with the coarsest rows that cover the window, for summing */
+/** store_reader_sums() - as store_reader_buckets(), but with the coarsest rows that cover the window, for summing */
 int store_reader_sums(struct store_reader *reader, uint64_t from_unix_ns, uint64_t to_unix_ns, read_bucket_func func,
 		      void *data);
 
@@ -302,10 +304,10 @@ typedef int (*read_session_func)(const Ingero__V1__Session *session, void *data)
 int store_reader_sessions(struct store_reader *reader, read_session_func func, void *data);
 
 /**
- * store_reader_cost() - cost of the sessions that recorded in the window, each as a whole: times and calls are added
- * up; of ratios, calibrations and sizes it is the largest
+ * store_reader_cost() - cost of the sessions that recorded in the window; each session counts as a whole. Times and
+ * calls are sums; ratios, calibrations and sizes are the largest values
  * @ret_cost: initialised by the caller
- * Return: 1; 0: unknown, or it includes calls out of scope; -errno
+ * Return: 1; 0: the cost is unknown, or includes calls out of scope; -errno
  */
 int store_reader_cost(struct store_reader *reader, uint64_t from_unix_ns, uint64_t to_unix_ns,
 		      Ingero__V1__Cost *ret_cost);
@@ -314,5 +316,5 @@ int store_reader_cost(struct store_reader *reader, uint64_t from_unix_ns, uint64
 uint64_t store_reader_unix(struct store_reader *reader, uint32_t file, uint32_t boot, uint64_t mono_ns);
 /** store_reader_span() - first and last moment of all data in scope; both 0 without data. Return: 0 or -errno */
 int store_reader_span(struct store_reader *reader, uint64_t *ret_from_unix_ns, uint64_t *ret_to_unix_ns);
-/** store_reader_seen() - last commit of recorders that have not ended; 0: none. Return: 0 or -errno */
+/** store_reader_seen() - time of the last commit of a recorder that has not ended; 0: none. Return: 0 or -errno */
 int store_reader_seen(struct store_reader *reader, uint64_t *ret_unix_ns);

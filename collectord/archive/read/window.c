@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Figures of a window: the sum of its buckets, for any kind of file. */
+/* Figures of a window: the sum of its buckets. */
 #include <errno.h>
 #include <stdlib.h>
 
 #include "base/cleanup.h"
 #include "archive/read/read.h"
 
-#define FOLD_LEAST 4096 /* rows of accounts that are kept without folding */
+#define FOLD_LEAST 4096 /* the sum is not folded while it has at most so many rows of accounts */
 
 struct sum {
 	struct figures_blob blob;
 	struct figures_blob bucket; /* the bucket being added */
-	size_t fold_at;		    /* number of rows of accounts at which the sum is folded */
+	size_t fold_at;		    /* the sum is folded when it has more rows of accounts */
 	const uint32_t *pids;
 	size_t n_pids;
 	uint64_t from_unix_ns;
@@ -26,7 +26,7 @@ bool read_pid_is_wanted(const uint32_t *pids, size_t n_pids, uint32_t pid)
 	return n_pids == 0;
 }
 
-/* Take a bucket's parts and waits, in order, only of the wanted processes. */
+/* Copy the parts and waits of the wanted processes from a bucket, in order. */
 static int accounts_take(const struct read_bucket *bucket, struct sum *sum)
 {
 	int r = 0;
@@ -54,7 +54,7 @@ static int accounts_take(const struct read_bucket *bucket, struct sum *sum)
 	return r;
 }
 
-/* Add accounts with a limit of rows for each process, however long the window is. */
+/* Add the accounts of a bucket. Folding limits the rows of each process, however long the window is. */
 static int accounts_sum(const struct read_bucket *bucket, struct sum *sum)
 {
 	int r = accounts_take(bucket, sum);

@@ -14,9 +14,9 @@
 #include "archive/tables/print.h"
 
 /*
- * Functions whose time depends on their arguments, and whose result is limited by GATE_VALUE_BYTES_MAX: between two
- * checks of the deadline some hundred of them run. Not replace, which compares a long text with itself at every
- * position; nor zeroblob and randomblob, which are useless here.
+ * Allowed functions. The time of a call is limited by the size of its arguments and result (GATE_VALUE_BYTES_MAX): some
+ * hundred calls run between two checks of the deadline. Not allowed are replace, which can compare a long text at every
+ * position of another one, and zeroblob and randomblob, which are useless here.
  */
 static const char *const functions[] = {
 	"abs",
@@ -96,9 +96,9 @@ static const char *const functions[] = {
 	"->>",
 };
 
-#define EXPLAIN_PROGRAM 1 /* of sqlite3_stmt_isexplain(); 2: EXPLAIN QUERY PLAN */
+#define EXPLAIN_PROGRAM 1 /* result of sqlite3_stmt_isexplain() for EXPLAIN; for EXPLAIN QUERY PLAN it is 2 */
 
-/* Statements that are refused by their kind. */
+/* Kinds of statements that are refused with their name. */
 static const struct {
 	int action;
 	const char *what;
@@ -158,8 +158,8 @@ static int authorize_function(struct gate *gate, const char *name)
 }
 
 /*
- * Common table expressions are authorised like tables, so an unknown name alone is no reason to refuse: no other table
- * exists. SQLite's own tables are.
+ * SQLite also asks for common table expressions, so an unknown name is allowed: no other table exists. Only SQLite's
+ * own tables are refused.
  */
 static int authorize_read(struct gate *gate, const char *table)
 {
@@ -170,7 +170,7 @@ static int authorize_read(struct gate *gate, const char *table)
 	return SQLITE_OK;
 }
 
-/* Columns of a table, also in docs/sql.md. */
+/* Only table_info is allowed: it lists the columns of a table. */
 static int authorize_pragma(struct gate *gate, const char *name, const char *table)
 {
 	bool lists_columns = sqlite3_stricmp(name, "table_info") == 0 || sqlite3_stricmp(name, "table_xinfo") == 0;
@@ -246,7 +246,7 @@ int gate_close_in(struct gate *gate, struct sqlite3 *db)
 	return sqlite3_set_authorizer(db, authorize, gate) == SQLITE_OK ? 0 : -ENOMEM;
 }
 
-/* Whether only blanks, comments and semicolons are left. */
+/* Whether the text has only blanks, comments and semicolons. */
 static bool is_blank(const char *p, const char *end)
 {
 	while (p < end) {
@@ -273,7 +273,7 @@ static const char *behind(const char *text, const char *beginning)
 	return strncmp(text, beginning, n) == 0 ? text + n : NULL;
 }
 
-/* Suggests a name and lists the existing ones. */
+/* Refuses an unknown table or column: suggests the nearest table and lists all tables. */
 static void refuse_unknown(struct gate *gate, const char *error)
 {
 	const char *table = behind(error, "no such table: "), *near;
@@ -297,7 +297,7 @@ static void refuse_unknown(struct gate *gate, const char *error)
 
 static int explain_failure(struct gate *gate, struct sqlite3 *db, int result)
 {
-	if (gate->why[0]) /* SQLite may report it with another code than SQLITE_AUTH */
+	if (gate->why[0]) /* refused by the authorizer; SQLite may return another code than SQLITE_AUTH */
 		return -EACCES;
 	switch (result) {
 	case SQLITE_AUTH:
@@ -349,7 +349,7 @@ int gate_prepare(struct gate *gate, struct sqlite3 *db, const char *sql, size_t 
 		n = tables.n;
 	}
 	if (memchr(sql, '\0', n)) {
-		(void)refuse(gate, "the statement has a NUL in it");
+		(void)refuse(gate, "the statement contains a NUL byte");
 		return -EINVAL;
 	}
 	if (n > GATE_SQL_BYTES_MAX) {
@@ -357,9 +357,8 @@ int gate_prepare(struct gate *gate, struct sqlite3 *db, const char *sql, size_t 
 		return -EINVAL;
 	}
 	if (n && *sql == '.') {
-		(void)refuse(gate,
-			     "of the shell's commands '.tables' alone is known; 'PRAGMA table_info(TABLE)' lists a "
-			     "table's columns");
+		(void)refuse(gate, "'.tables' is the only supported shell command; 'PRAGMA table_info(TABLE)' lists a "
+				   "table's columns");
 		return -EINVAL;
 	}
 	r = sqlite3_prepare_v3(db, sql, (int)n, 0, &statement, &tail);
@@ -374,9 +373,9 @@ int gate_prepare(struct gate *gate, struct sqlite3 *db, const char *sql, size_t 
 	}
 	r = -EINVAL;
 	if (!statement)
-		(void)refuse(gate, "there is no statement: ask with SELECT, WITH or EXPLAIN QUERY PLAN");
+		(void)refuse(gate, "there is no statement: use SELECT, WITH or EXPLAIN QUERY PLAN");
 	else if (!is_blank(tail, sql + n))
-		(void)refuse(gate, "one statement at a time: there is another one behind the first");
+		(void)refuse(gate, "only one statement is allowed: there is another one after the first");
 	else if (!sqlite3_stmt_readonly(statement) || sqlite3_column_count(statement) == 0)
 		(void)refuse(gate, "this statement is refused: a query may only read, with SELECT, WITH or "
 				   "EXPLAIN QUERY PLAN");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Limits of a caller's statement: it may read the offered tables, with listed functions, within limits, and nothing
- * else. Each refusal has a sentence of its own.
+ * Restrictions of a caller's statement: it may only read the offered tables, with listed functions, within limits of
+ * memory and size. Each reason of a refusal has its own sentence.
  */
 #pragma once
 
@@ -12,17 +12,17 @@ struct sqlite3;
 struct sqlite3_stmt;
 
 #define GATE_WHY_BYTES 600
-#define GATE_HEAP_BYTES (64ll << 20) /* of SQLite in this process */
-#define GATE_VALUE_BYTES_MAX 1000000 /* of one text or blob */
+#define GATE_HEAP_BYTES (64ll << 20) /* memory limit of SQLite in this process */
+#define GATE_VALUE_BYTES_MAX 1000000 /* maximum size of one text or blob */
 #define GATE_SQL_BYTES_MAX 65536
 
 struct gate {
-	const char *const *tables; /* names of tables; ends in NULL */
-	char why[GATE_WHY_BYTES];  /* of the last refusal */
+	const char *const *tables; /* names of the offered tables; ends in NULL */
+	char why[GATE_WHY_BYTES];  /* sentence of the last refusal */
 };
 
 /**
- * gate_close_in() - lower limits and deny everything but reading; last, after every table was touched
+ * gate_close_in() - lower SQLite's limits and allow nothing but reading; to be called last, after tables_install()
  * Return: 0 or -errno
  */
 int gate_close_in(struct gate *gate, struct sqlite3 *db);

@@ -18,10 +18,10 @@ struct printing {
 	sqlite3_value **values;
 	int n_values;
 	int next;
-	char error[80]; /* "": none */
+	char error[80]; /* "": no error */
 };
 
-/* One directive: flags and numbers in the form passed on, without the letter. */
+/* One directive, with flags and numbers as passed to SQLite. */
 struct directive {
 	char head[SPEC_BYTES];
 	char letter;
@@ -39,7 +39,7 @@ static sqlite3_int64 integer_next(struct printing *p)
 	return value ? sqlite3_value_int64(value) : 0;
 }
 
-/* Digits or a star. Return: position after it; NULL: too large */
+/* Parses digits or '*'. Return: position after them; NULL: the number is too large */
 static const char *number_parse(struct printing *p, const char *at, sqlite3_int64 *ret)
 {
 	sqlite3_int64 n = 0;
@@ -152,7 +152,7 @@ static void sql_print(sqlite3_context *result, int argc, sqlite3_value **argv)
 	int r;
 
 	if (!at)
-		return; /* NULL */
+		return; /* SQL NULL */
 	p.out = sqlite3_str_new(sqlite3_context_db_handle(result));
 	while (*at && !p.error[0]) {
 		size_t n = strcspn(at, "%");

@@ -7,9 +7,9 @@ struct sqlite3;
 #define PRINT_WIDTH_MAX 1000 /* maximum width or precision */
 
 /**
- * print_install() - replace SQLite's own, which can repeat a character a billion times in one call
+ * print_install() - replace SQLite's own functions, which can repeat a character a billion times in one call
  *
- * The directives are the same, but width and precision end at PRINT_WIDTH_MAX, and %c is one character.
+ * The directives are the same, but width and precision are limited to PRINT_WIDTH_MAX, and %c is one character.
  *
  * Return: 0 or -ENOMEM
  */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Tables accounts and waits: where the wall clock of each thread went, and its longer waits with their resources. */
+/* Tables accounts and waits: how each thread spent its wall-clock time, and its longer waits with their resources. */
 #include <errno.h>
 
 #include "archive/job.h"
@@ -10,20 +10,21 @@
 /* Columns of the process, in both tables: name, type, value, comparison, description. */
 #define PROCESS_COLUMNS(C)                                                                                             \
 	C(pid, INTEGER, list_u64(list, p->pid), PID, "process")                                                        \
-	C(start_time, INTEGER, list_u64(list, p->start_unix_ns), NONE, "its start, ns since 1970")                     \
+	C(start_time, INTEGER, list_u64(list, p->start_unix_ns), NONE, "start of the process, ns since 1970")          \
 	C(exec_generation, INTEGER, list_u64(list, p->exec_gen), NONE, "number of exec calls of the process before")   \
-	C(comm, TEXT, list_text(list, p->comm), NONE, "its name")                                                      \
-	C(uid, INTEGER, list_u64(list, p->uid), UID, "its owner")
+	C(comm, TEXT, list_text(list, p->comm), NONE, "name of the process")                                           \
+	C(uid, INTEGER, list_u64(list, p->uid), UID, "owner of the process")
 
 #define ACCOUNTS(C)                                                                                                    \
-	C(tid, INTEGER, list_known_u64(list, row->account->tid), NONE, "thread; NULL: sum of its other threads")       \
+	C(tid, INTEGER, list_known_u64(list, row->account->tid), NONE,                                                 \
+	  "thread; NULL: sum of the other threads of the process")                                                     \
 	C(is_driving, INTEGER, list_u64(list, row->account->is_driving), NONE,                                         \
 	  "1: the thread made a fifth of its process's calls or more for half of its time; 0: it did not")             \
 	C(where, TEXT, list_text(list, account_where_name(row->part->where)), NONE,                                    \
 	  "in: in a call; between: between calls; not_known. Write it in quotes: \"where\"")                           \
 	C(class, TEXT, list_text(list, account_class_name(row->part->class)), NONE,                                    \
-	  "on_cpu, runnable, ...: as the columns of time in operations")                                               \
-	C(source_name, TEXT, list_op_source(list, row->op), NONE, "cuda, driver, ...; NULL: as op_name")               \
+	  "on_cpu, runnable, ...: named like the columns of time in operations")                                       \
+	C(source_name, TEXT, list_op_source(list, row->op), NONE, "cuda, driver, ...; NULL: as in op_name")            \
 	C(op_name, TEXT, list_op_name(list, row->op), OP_NAME,                                                         \
 	  "operation of the call; NULL: between calls, or several operations")                                         \
 	C(ns, INTEGER, list_u64(list, row->part->ns), NONE,                                                            \
@@ -33,32 +34,33 @@
 	C(node, TEXT, list_text(list, p->node), NODE, "name of the machine")
 
 #define WAITS(C)                                                                                                       \
-	C(tid, INTEGER, list_known_u64(list, w->tid), NONE, "thread; NULL: one of its other threads")                  \
+	C(tid, INTEGER, list_known_u64(list, w->tid), NONE, "thread; NULL: one of the other threads of the process")   \
 	C(where, TEXT, list_text(list, account_where_name(w->op ? ACCOUNT_IN : ACCOUNT_BETWEEN)), NONE,                \
 	  "in: in a call; between: between calls. Write it in quotes: \"where\"")                                      \
-	C(class, TEXT, list_text(list, account_class_name(w->class)), NONE, "as accounts.class")                       \
+	C(class, TEXT, list_text(list, account_class_name(w->class)), NONE, "as in accounts.class")                    \
 	C(source_name, TEXT, list_op_source(list, row->op), NONE, "cuda, driver, ...; NULL: between calls")            \
 	C(op_name, TEXT, list_op_name(list, row->op), OP_NAME, "operation of the call; NULL: between calls")           \
 	C(resource_kind, TEXT, list_known_text(list, account_resource_name(w->kind)), NONE,                            \
 	  "what was waited for: futex, gil (the lock of the Python interpreter), inode (a file), pipe, peer (a "       \
-	  "socket), device, cgroup, child, written (a file that it writes), file_lock; gc: no wait, but what the "     \
-	  "thread "                                                                                                    \
-	  "computed in garbage collections of Python; NULL: not known")                                                \
+	  "socket), device, cgroup, child, written (a file that the thread writes), file_lock; gc: no "                \
+	  "wait, but the time in which the thread computed in garbage collections of Python; NULL: not known")         \
 	C(resource_name, TEXT, list_known_text(list, name), NONE,                                                      \
-	  "its name: of a file the path as the process sees it, or its last part alone; NULL: it has none")            \
+	  "name of the resource; for a file its path as the process sees it, or only the last part of the path; "      \
+	  "NULL: no name")                                                                                             \
 	C(device, TEXT, list_known_text(list, w->device_name), NONE,                                                   \
-	  "block device of the file, or it itself (sda); NULL: there is none, or it is not known")                     \
+	  "block device of the file, or the device that was waited for (sda); NULL: none, or not known")               \
 	C(by_pid, INTEGER, list_known_u64(list, w->waker_tgid == READ_PID_HIDDEN ? 0 : w->waker_tgid), NONE,           \
-	  "process that ended the waits; NULL: not known, or hidden, as behind_pid of table behind")                   \
-	C(by_tid, INTEGER, list_known_u64(list, w->waker_tid), NONE, "its thread; NULL as above")                      \
-	C(by_comm, TEXT, list_known_text(list, w->waker_comm), NONE, "name of that thread; NULL as above")             \
+	  "process that ended the waits; NULL: not known, or hidden, as behind_pid in table behind")                   \
+	C(by_tid, INTEGER, list_known_u64(list, w->waker_tid), NONE,                                                   \
+	  "thread that ended the waits; NULL: as in by_pid")                                                           \
+	C(by_comm, TEXT, list_known_text(list, w->waker_comm), NONE, "name of that thread; NULL: as in by_pid")        \
 	C(by_uid, INTEGER, list_waker_uid(list, w), NONE, "owner of that process; NULL: not known")                    \
 	C(count, INTEGER, list_u64(list, w->count), NONE, "waits")                                                     \
-	C(ns, INTEGER, list_u64(list, w->ns), NONE, "total time of the waits; it is in accounts, too")                 \
+	C(ns, INTEGER, list_u64(list, w->ns), NONE, "total time of the waits, which is also part of accounts")         \
 	C(max_ns, INTEGER, list_u64(list, w->max_ns), NONE, "longest wait")                                            \
 	C(is_meanwhile, INTEGER, list_u64(list, w->is_meanwhile), NONE,                                                \
-	  "0: waits of a thread that makes calls; 1: what a thread that ended such waits, tid, did while it was "      \
-	  "waited for, on_cpu and runnable too: its rows sum to those waits, but for the first")                       \
+	  "0: waits of a thread that makes calls; 1: time of thread tid while such a thread waited for it, with "      \
+	  "on_cpu and runnable: these rows of tid sum to the waits that it ended, except for the first of them")       \
 	C(node, TEXT, list_text(list, p->node), NODE, "name of the machine")
 
 static const struct table_column accounts_columns[] = { PROCESS_COLUMNS(LIST_COLUMN) ACCOUNTS(LIST_COLUMN) };
@@ -68,7 +70,7 @@ struct accounts_row {
 	const struct read_process *process;
 	const struct account *account;
 	const struct account_part *part;
-	const struct read_op *op; /* NULL: between calls, or several */
+	const struct read_op *op; /* NULL: between calls, or several operations */
 };
 
 static void list_op_source(struct table_list *list, const struct read_op *op)
@@ -155,9 +157,10 @@ static int waits_start(struct table_cursor *c)
 }
 
 LIST_TABLE(accounts, accounts, 1000,
-	   "where the wall clock of each calling thread went, over the whole recording; a row is one "
-	   "part of it");
-LIST_TABLE(waits, waits, 1000,
-	   "waits of these threads of 1 ms or more, and garbage collections of any length, by what was waited for and "
-	   "by the thread that ended them, over all "
-	   "the time that is kept; of a process the 128 longest, the others as sums without these");
+	   "how each calling thread spent its wall-clock time, over the whole recording; each row is one "
+	   "part of that time");
+LIST_TABLE(
+	waits, waits, 1000,
+	"waits of calling threads of 1 ms or more, and garbage collections of any length, by the resource and by the "
+	"thread that ended the wait, over all the time that is kept; of each process the 128 largest rows, the others "
+	"as sums that do not name the resource and that thread");

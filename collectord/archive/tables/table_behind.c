@@ -8,16 +8,18 @@
 /* Name, type, value, comparison, description. */
 #define BEHIND(C)                                                                                                      \
 	C(pid, INTEGER, list_u64(list, b->process->pid), PID, "process whose threads waited")                          \
-	C(start_time, INTEGER, list_u64(list, b->process->start_unix_ns), NONE, "its start, ns since 1970")            \
-	C(comm, TEXT, list_text(list, b->process->comm), NONE, "its name")                                             \
-	C(uid, INTEGER, list_u64(list, b->process->uid), UID, "its owner")                                             \
+	C(start_time, INTEGER, list_u64(list, b->process->start_unix_ns), NONE, "start of the process, ns since 1970") \
+	C(comm, TEXT, list_text(list, b->process->comm), NONE, "name of the process")                                  \
+	C(uid, INTEGER, list_u64(list, b->process->uid), UID, "owner of the process")                                  \
 	C(behind_pid, INTEGER, list_known_u64(list, b->tgid), NONE,                                                    \
-	  "process that ran meanwhile; NULL: hidden, which another user's may be, or one that its own user may not "   \
-	  "inspect")                                                                                                   \
-	C(behind_comm, TEXT, b->tgid ? list_text(list, b->comm) : list_null(list), NONE, "its name; NULL as above")    \
-	C(behind_uid, INTEGER, list_u64(list, b->uid), NONE, "its owner")                                              \
-	C(ns, INTEGER, list_u64(list, b->ns), NONE, "time that it ran while they waited")                              \
-	C(is_between, INTEGER, list_u64(list, b->is_between), NONE, "1: they were between calls, 0: in a call")        \
+	  "process that ran meanwhile; NULL: hidden: it may belong to another user, or its own user may not inspect "  \
+	  "it")                                                                                                        \
+	C(behind_comm, TEXT, b->tgid ? list_text(list, b->comm) : list_null(list), NONE,                               \
+	  "name of that process; NULL: as in behind_pid")                                                              \
+	C(behind_uid, INTEGER, list_u64(list, b->uid), NONE, "owner of that process")                                  \
+	C(ns, INTEGER, list_u64(list, b->ns), NONE, "time that this process ran while threads of pid waited")          \
+	C(is_between, INTEGER, list_u64(list, b->is_between), NONE,                                                    \
+	  "1: the waiting threads were between calls; 0: in a call")                                                   \
 	C(node, TEXT, list_text(list, b->process->node), NODE, "name of the machine")
 
 static const struct table_column behind_columns[] = { BEHIND(LIST_COLUMN) };

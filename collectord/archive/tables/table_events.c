@@ -31,8 +31,8 @@ static const struct table_column columns[] = {
 
 struct state {
 	struct read_filter filter;
-	struct read_cursor *cursor; /* in any order */
-	struct read_order *order;   /* or in order of time */
+	struct read_cursor *cursor; /* for rows in any order */
+	struct read_order *order;   /* for rows in order of time */
 	struct read_batch batch;
 	size_t next;
 	struct read_event event;
@@ -54,7 +54,7 @@ static int events_start(struct table_cursor *c)
 		.has_uid = limits->has_uid,
 		.uid = limits->uid,
 		.columns = c->need,
-		.by_wall_clock = true, /* equal to the value of the column */
+		.by_wall_clock = true, /* the same clock as that of the column */
 		.newest_first = c->order == ORDER_DESCENDING,
 	};
 	if (limits->has_pid) {
@@ -161,8 +161,8 @@ static void events_column(const struct table_cursor *c, int column, sqlite3_cont
 
 const struct table table_events = {
 	.name = "events",
-	.what = "calls that were recorded one by one: slow, erroneous, synchronising, allocating, and one in N; count "
-		"calls in operations or event_aggregates, which have all",
+	.what = "calls that were recorded one by one: slow, failed, synchronising, allocating, and one in N; to count "
+		"calls, use operations or event_aggregates, which include all calls",
 	.columns = columns,
 	.n_columns = ARRAY_SIZE(columns),
 	.is_ordered = true,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Tables operations, host_operations and event_aggregates: exact figures, of all time and by bucket.
+ * Tables operations, host_operations and event_aggregates: exact figures, of the whole recording and by bucket.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -10,14 +10,14 @@
 #include "archive/job.h"
 #include "archive/tables/tables.h"
 
-/* One row of either. */
+/* One row of any of these tables. */
 struct figure {
 	const struct read_process *process;
 	const struct read_op *op;
 	uint64_t from_unix_ns, to_unix_ns;
 	uint64_t count, errors, total_ns, raw_ns, min_ns, max_ns, bytes, abandoned, untimed;
 	uint64_t p50_ns, p95_ns, p99_ns;
-	uint64_t kept; /* calls of it in table events */
+	uint64_t kept; /* number of its calls in table events */
 	__u64 blame_ns[BLAME_COUNT];
 	uint16_t measured;
 };
@@ -25,8 +25,8 @@ struct figure {
 struct state {
 	ARRAY(struct figure) figures;
 	size_t next;
-	uint64_t slice_from, slice_to; /* bounds of the slice */
-	uint64_t to_unix_ns;	       /* where it ends */
+	uint64_t slice_from, slice_to; /* bounds of the current slice */
+	uint64_t to_unix_ns;	       /* end of the last slice */
 	uint64_t step_ns;
 };
 
@@ -43,7 +43,7 @@ static bool figure_is_wanted(const struct table_limits *limits, const struct rea
 	return false;
 }
 
-/* Lower edge of the bucket of the shortest call. */
+/* Return: lower edge of the histogram bucket with the shortest call; 0: no call */
 static uint64_t min_ns(const struct histogram *h)
 {
 	uint32_t first = histogram_next(h, 0);
@@ -131,7 +131,7 @@ static const struct table_column operations_columns[] = {
 #undef BLAME
 };
 
-/* Operations of calls, or of the host: work of the kernel, waits outside of calls. */
+/* @are_calls: rows for calls; else for the host: work of the kernel, and waits between calls */
 static int totals_start(struct table_cursor *c, bool are_calls)
 {
 	CLEANUP(read_window_done) struct read_window window = { .from_unix_ns = 0 };
@@ -189,7 +189,8 @@ const struct table table_operations = {
 
 const struct table table_host_operations = {
 	.name = "host_operations",
-	.what = "the same for the host: work of the kernel for a process, and waits of its threads between calls",
+	.what = "as operations, but for the host: work of the kernel for a process, and waits of its threads between "
+		"calls",
 	.columns = operations_columns,
 	.n_columns = ARRAY_SIZE(operations_columns),
 	.rows = 100,
@@ -215,7 +216,7 @@ static const struct table_column aggregates_columns[] = {
 #undef BLAME
 };
 
-/* Read in slices of an hour, or of a two thousandth of the whole: the memory stays small. */
+/* The table is read in slices to limit memory: of an hour, or of 1/SLICES_MAX of the whole time if that is longer. */
 #define SLICE_NS (3600 * NSEC_PER_SEC)
 #define SLICES_MAX 2000
 
@@ -231,8 +232,8 @@ static int aggregates_start(struct table_cursor *c)
 		return r;
 	s = c->state;
 	/*
-	 * Bounds are of a bucket's start or end, and buckets belong to a slice by their middle: slices at the edges
-	 * need an hour more.
+	 * Bounds of the statement compare a bucket's start or end, but a bucket belongs to the slice with its middle:
+	 * an hour more is read at both ends.
 	 */
 	if (c->limits.from_unix_ns > from + SLICE_NS)
 		from = c->limits.from_unix_ns - SLICE_NS;
@@ -253,7 +254,7 @@ static int bucket_rows_add(const struct read_bucket *bucket, void *data)
 
 	if (reader_is_late(c->job))
 		return -ETIME;
-	/* A slice without the middle of any bucket yields the neighbouring ones, which belong to other slices. */
+	/* For a slice without the middle of any bucket, overlapping buckets are returned: other slices have them. */
 	if (middle < s->slice_from || middle >= s->slice_to)
 		return 0;
 	for (size_t i = 0; i < bucket->n_figures && r == 0; i++)
@@ -296,8 +297,8 @@ static void aggregates_column(const struct table_cursor *c, int column, sqlite3_
 
 const struct table table_event_aggregates = {
 	.name = "event_aggregates",
-	.what = "the same figures between two readings each, about 10 s apart in the last hour, a minute for days, an "
-		"hour before that; every call is in one row",
+	.what = "the same figures for each interval between two readings, about 10 s long in the last hour, a minute "
+		"for days, an hour before that; every call is in exactly one row",
 	.columns = aggregates_columns,
 	.n_columns = ARRAY_SIZE(aggregates_columns),
 	.rows = 1e5,

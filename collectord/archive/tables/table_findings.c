@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Findings: all their data, and under the names of Ingero's table of chains. */
+/* Tables of findings: findings, with all data; and causal_chains, with the columns of Ingero's table of that name. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -80,20 +80,22 @@ static void evidence_column_add(struct table_list *list, const Ingero__V1__Findi
 	C(op_name, TEXT, list_text(list, f->op), OP_NAME, "operation that lost most")                                  \
 	C(started_at, INTEGER, list_u64(list, f->start_unix_ns), NONE, "ns since 1970")                                \
 	C(ended_at, INTEGER, list_known_u64(list, f->end_unix_ns), NONE, "ns since 1970; NULL: not ended")             \
-	C(present_ns, INTEGER, list_u64(list, f->present_ns), NONE, "time in which it was present")                    \
-	C(recurrence, INTEGER, list_i64(list, f->recurrence), NONE, "number of times that it returned")                \
+	C(present_ns, INTEGER, list_u64(list, f->present_ns), NONE, "time in which the problem was present")           \
+	C(recurrence, INTEGER, list_i64(list, f->recurrence), NONE, "number of times that the problem returned")       \
 	C(lost_ns, INTEGER, list_u64(list, f->lost_ns), NONE, "time lost")                                             \
-	C(calls, INTEGER, list_u64(list, f->calls), NONE, "of the operation, while it was present")                    \
-	C(slow_calls, INTEGER, list_u64(list, f->slow_calls), NONE, "failed or slow ones of these")                    \
-	C(usual_ns, INTEGER, list_u64(list, f->usual_ns), NONE, "median without it; 0: unknown")                       \
-	C(p99_ns, INTEGER, list_u64(list, f->p99_ns), NONE, "while it was present")                                    \
+	C(calls, INTEGER, list_u64(list, f->calls), NONE, "calls of the operation while the problem was present")      \
+	C(slow_calls, INTEGER, list_u64(list, f->slow_calls), NONE, "failed or slow calls among these")                \
+	C(usual_ns, INTEGER, list_u64(list, f->usual_ns), NONE, "median duration without the problem; 0: unknown")     \
+	C(p99_ns, INTEGER, list_u64(list, f->p99_ns), NONE, "99th percentile while the problem was present")           \
 	C(max_ns, INTEGER, list_u64(list, f->max_ns), NONE, "the longest call")                                        \
 	C(cause_kind, TEXT, list_text(list, cause->kind), NONE, "kind of the cause")                                   \
-	C(cause_pid, INTEGER, list_i64(list, cause->pid), NONE, "of several: the largest; 0: unknown, or hidden")      \
-	C(cause_comm, TEXT, list_text(list, cause->comm), NONE, "its name")                                            \
-	C(cause_uid, INTEGER, list_i64(list, cause->uid), NONE, "its owner")                                           \
-	C(cause_share, REAL, list_real(list, cause->share), NONE, "its share of lost_ns")                              \
-	C(cause_tid, INTEGER, list_i64(list, cause->tid), NONE, "its thread that was most; 0: several, or not known")  \
+	C(cause_pid, INTEGER, list_i64(list, cause->pid), NONE,                                                        \
+	  "process that is the cause; of several the one with the largest share; 0: unknown, or hidden")               \
+	C(cause_comm, TEXT, list_text(list, cause->comm), NONE, "name of that process")                                \
+	C(cause_uid, INTEGER, list_i64(list, cause->uid), NONE, "owner of that process")                               \
+	C(cause_share, REAL, list_real(list, cause->share), NONE, "share of lost_ns, 0 to 1")                          \
+	C(cause_tid, INTEGER, list_i64(list, cause->tid), NONE,                                                        \
+	  "thread of that process that ended most of the waits, or held the lock; 0: several, or not known")           \
 	C(cause_resource, TEXT, list_known_text(list, cause->resource ? cause->resource->name : ""), NONE,             \
 	  "what the longest wait was for: a file's path, ...; NULL: not known")                                        \
 	C(advice, TEXT, advice_add(list, f), NONE, "JSON array of texts")                                              \
@@ -138,7 +140,7 @@ static int findings_start(struct table_cursor *c)
 
 LIST_TABLE(findings, findings, 100, "results of the detectors");
 
-/* ---- under Ingero's names ---- */
+/* ---- causal_chains ---- */
 
 /* Name, type, value, comparison, description. */
 #define CHAINS(C)                                                                                                      \
@@ -151,13 +153,13 @@ LIST_TABLE(findings, findings, 100, "results of the detectors");
 	C(recommendations, TEXT, advice_add(list, f), NONE, "JSON array")                                              \
 	C(cuda_op, TEXT, list_text(list, f->op), OP_NAME, "operation that lost most")                                  \
 	C(cuda_p99_us, INTEGER, list_u64(list, f->p99_ns / 1000), NONE, "microseconds")                                \
-	C(cuda_p50_us, INTEGER, list_u64(list, f->usual_ns / 1000), NONE, "microseconds, without it")                  \
+	C(cuda_p50_us, INTEGER, list_u64(list, f->usual_ns / 1000), NONE, "microseconds, without the problem")         \
 	C(tail_ratio, REAL, list_real(list, f->usual_ns ? (double)f->p99_ns / (double)f->usual_ns : 0), NONE,          \
-	  "ratio of the two")                                                                                          \
+	  "cuda_p99_us / cuda_p50_us")                                                                                 \
 	C(timeline, TEXT, timeline_add(list, f), NONE,                                                                 \
 	  "JSON array of layer, op, detail, dur_us: the evidence, and the symptom last")                               \
 	C(node, TEXT, list_text(list, f->node_told_case ? f->node : ""), NONE,                                         \
-	  "name of the machine, where rows are of several; else empty")                                                \
+	  "name of the machine if rows are of several machines; else empty")                                           \
 	C(kind, TEXT, list_text(list, f->kind), NONE, "as in findings")                                                \
 	C(pid, INTEGER, list_i64(list, f->pid), PID, "as in findings")                                                 \
 	C(ended_at, INTEGER, list_known_u64(list, f->end_unix_ns), NONE, "as in findings")
@@ -175,7 +177,7 @@ static void layer_add(struct buf *out, const char *layer, const char *op, const 
 	buf_append_text(out, "}");
 }
 
-/* A finding without an operation: the symptom is one of CUDA. */
+/* The symptom of a finding without an operation is labelled as one of CUDA. */
 static const char *source_label(const char *source)
 {
 	for (size_t i = 0; i < ingero_source_count; i++)
@@ -222,4 +224,4 @@ static int chains_start(struct table_cursor *c)
 	return findings_walk(c, chain_add);
 }
 
-LIST_TABLE(causal_chains, chains, 100, "the same under the names that Ingero gives them");
+LIST_TABLE(causal_chains, chains, 100, "findings, with the columns of Ingero's table of this name");

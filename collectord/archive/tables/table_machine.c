@@ -27,7 +27,7 @@
 	C(mem_avail, INTEGER, list_i64(list, (int64_t)((double)sample->available_bytes / MIB)), NONE, "MiB")           \
 	C(swap_mb, INTEGER, list_i64(list, (int64_t)((double)sample->swap_used_bytes / MIB)), NONE, "MiB in use")      \
 	C(load_avg, REAL, list_real(list, sample->load_1min), NONE, "of one minute")                                   \
-	C(major_faults, INTEGER, list_u64(list, sample->major_faults), NONE, "since the previous one")                 \
+	C(major_faults, INTEGER, list_u64(list, sample->major_faults), NONE, "since the previous snapshot")            \
 	C(pressure_cpu, REAL, pressure_add(list, sample, sample->pressure_cpu), NONE,                                  \
 	  "share of the time in which at least one task waited, 0 to 1; NULL: not measured by the kernel")             \
 	C(pressure_memory, REAL, pressure_add(list, sample, sample->pressure_memory), NONE, "the same for memory")     \
@@ -36,12 +36,12 @@
 
 static const struct table_column snapshots_columns[] = { SNAPSHOTS(LIST_COLUMN) };
 
-/* A cursor that reads in slices of time: a month of seconds does not fit in memory. */
+/* State of a cursor that reads in slices of time: a row a second for a month would take too much memory. */
 struct sliced {
-	struct table_list list; /* first: list_column() and list_stop() work on it */
+	struct table_list list; /* must be first: list_column() and list_stop() use it */
 	uint64_t slice_to;
 	uint64_t to_unix_ns;
-	int64_t n; /* rows before this slice */
+	int64_t n; /* number of rows so far, over all slices */
 };
 
 #define SLICE_NS (3600 * NSEC_PER_SEC)
@@ -64,7 +64,7 @@ static int snapshot_row_add(const Ingero__V1__SystemSample *sample, void *data)
 	return list_row(list);
 }
 
-/* From the first session to the end of the last: no data lies beyond, whatever the statement asks for. */
+/* Bounds of all sessions: no snapshot lies outside them, whatever bounds the statement has. */
 static int bounds_take(const Ingero__V1__Session *session, void *data)
 {
 	struct sliced *s = data;
@@ -183,7 +183,7 @@ LIST_TABLE(sessions, sessions, 10, "runs of a recorder");
 	  "what was lost, or how: ring_full, store_queue, damaged, recorder_ended, ...")                               \
 	C(count, INTEGER, list_u64(list, gap->count), NONE, "in the reason's unit; 0: not known")                      \
 	C(uid, INTEGER, gap->owner_told_case ? list_u64(list, gap->uid) : list_null(list), NONE,                       \
-	  "owner of the lost data; NULL: of the machine, or unknown")                                                  \
+	  "owner of the lost data; NULL: data of the whole machine, or unknown")                                       \
 	C(node, TEXT, list_text(list, gap->node), NODE, "name of the machine; empty: not known, or of several")
 
 static const struct table_column gaps_columns[] = { GAPS(LIST_COLUMN) };
@@ -207,13 +207,13 @@ LIST_TABLE(gaps, gaps, 10, "times with missing data, and why");
 
 /* ---- stack_traces ---- */
 
-/* Name, type, value, what a comparison narrows down, words. */
+/* Name, type, value, comparison, description. */
 #define STACKS(C)                                                                                                      \
 	C(hash, INTEGER, list_i64(list, stack->id), STACK, "as in events.stack_hash")                                  \
 	C(ips, TEXT, list_text(list, ""), NONE, "always empty")                                                        \
 	C(frames, TEXT, list_text(list, buf_text(&frames)), NONE,                                                      \
-	  "JSON array, innermost first: s symbol, i address that has none, f file, l line; pfn, pf, pl the same of "   \
-	  "Python")                                                                                                    \
+	  "JSON array, innermost first: s symbol, i address without a symbol, f file, l line; pfn, pf, pl: symbol, "   \
+	  "file, line of a Python frame")                                                                              \
 	C(is_complete, INTEGER, list_i64(list, stack->is_complete), NONE, "1: complete, up to the thread's start")
 
 static const struct table_column stacks_columns[] = { STACKS(LIST_COLUMN) };

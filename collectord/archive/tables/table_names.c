@@ -15,11 +15,11 @@
 
 /* ---- sources ---- */
 
-/* Name, type, value, what a comparison narrows down, words. */
+/* Name, type, value, comparison, description. */
 #define SOURCES(C)                                                                                                     \
 	C(id, INTEGER, list_i64(list, s->id), NONE, "as in events.source")                                             \
 	C(name, TEXT, list_text(list, s->label), NONE, "CUDA, DRIVER, ...")                                            \
-	C(description, TEXT, list_text(list, s->describe), NONE, "a few words")
+	C(description, TEXT, list_text(list, s->describe), NONE, "description of the source")
 
 static const struct table_column sources_columns[] = { SOURCES(LIST_COLUMN) };
 
@@ -41,7 +41,7 @@ LIST_TABLE(sources, sources, 10, "where calls and events come from");
 
 /* ---- ops ---- */
 
-/* Name, type, value, what a comparison narrows down, words. */
+/* Name, type, value, comparison, description. */
 #define OPS(C)                                                                                                         \
 	C(source_id, INTEGER, list_i64(list, n.source), NONE, "sources.id")                                            \
 	C(op_id, INTEGER, list_i64(list, n.number), NONE, "as in events.op, together with source_id")                  \
@@ -92,21 +92,23 @@ LIST_TABLE(ops, ops, 60, "operations");
 /* Name, type, value, comparison, description. */
 #define PROCESSES(C)                                                                                                   \
 	C(pid, INTEGER, list_i64(list, p->pid), PID, "process")                                                        \
-	C(start_time, INTEGER, list_u64(list, p->start_unix_ns), NONE, "ns since 1970")                                \
-	C(exec_generation, INTEGER, list_i64(list, p->exec_gen), NONE, "number of exec calls before")                  \
+	C(start_time, INTEGER, list_u64(list, p->start_unix_ns), NONE, "start of the process, ns since 1970")          \
+	C(exec_generation, INTEGER, list_i64(list, p->exec_gen), NONE, "number of exec calls of the process before")   \
 	C(uid, INTEGER, list_i64(list, p->uid), UID, "owner")                                                          \
-	C(name, TEXT, list_text(list, p->comm), NONE, "of the process")                                                \
+	C(name, TEXT, list_text(list, p->comm), NONE, "name of the process")                                           \
 	C(seen_at, INTEGER, list_u64(list, p->first_unix_ns), NONE, "its first call, ns since 1970")                   \
 	C(gone_at, INTEGER, list_known_u64(list, p->gone_unix_ns), NONE,                                               \
-	  "ns since 1970; NULL: no end seen; if it ended while nobody recorded: time of the last recording before")    \
+	  "end of the process, ns since 1970; NULL: no end seen. If it ended while no recorder ran: the last time at " \
+	  "which a recorder ran before")                                                                               \
 	C(script, TEXT, list_known_text(list, p->program.script), NONE,                                                \
-	  "file, or module, that an interpreter runs; NULL: unknown, as below")                                        \
+	  "file or module that the interpreter runs; NULL here and below: unknown")                                    \
 	C(executable, TEXT, list_known_text(list, p->program.executable), NONE, "file name of the program")            \
 	C(rank, INTEGER, known_number(list, p->program.rank), NONE,                                                    \
 	  "rank in a distributed run, as set by its launcher")                                                         \
 	C(local_rank, INTEGER, known_number(list, p->program.local_rank), NONE, "rank on its machine")                 \
 	C(world_size, INTEGER, known_number(list, p->program.world_size), NONE, "number of processes of that run")     \
-	C(container, TEXT, list_known_text(list, p->program.container), NONE, "id, its first twelve digits")           \
+	C(container, TEXT, list_known_text(list, p->program.container), NONE,                                          \
+	  "first twelve digits of the container's id")                                                                 \
 	C(cgroup_id, INTEGER, list_known_u64(list, p->program.cgroup_id), NONE,                                        \
 	  "inode of the directory of its cgroup")                                                                      \
 	C(node, TEXT, list_known_text(list, p->node), NONE, "name of the machine")
@@ -150,10 +152,10 @@ LIST_TABLE(processes, processes, 1000,
 
 /* ---- process_names ---- */
 
-/* Name, type, value, what a comparison narrows down, words. */
+/* Name, type, value, comparison, description. */
 #define PROCESS_NAMES(C)                                                                                               \
 	C(pid, INTEGER, list_i64(list, p->pid), PID, "process")                                                        \
-	C(name, TEXT, list_text(list, p->comm), NONE, "of the last process that had this pid")                         \
+	C(name, TEXT, list_text(list, p->comm), NONE, "name of the last process that had this pid")                    \
 	C(seen_at, INTEGER, list_u64(list, p->first_unix_ns), NONE, "its first call, ns since 1970")                   \
 	C(node, TEXT, list_text(list, p->node), NODE, "name of the machine")
 
@@ -202,4 +204,5 @@ static int process_names_start(struct table_cursor *c)
 }
 
 LIST_TABLE(process_names, process_names, 1000,
-	   "one name for each pid (of a node), as in Ingero's tables; processes has each process that had the pid");
+	   "one name for each pid of a node, as in Ingero's table of this name; table processes has every process that "
+	   "had the pid");

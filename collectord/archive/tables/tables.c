@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The module behind all tables. */
+/* SQLite virtual table module for all tables. */
 #include "archive/tables/tables.h"
 
 #include <errno.h>
@@ -17,8 +17,8 @@
 
 #define OP_NAME_COLLATION "operation"
 /*
- * Numbers of operations without one of Ingero's: above Ingero's own; while they last within a byte, as in Ingero's
- * files.
+ * First number for operations that Ingero does not have: above Ingero's own numbers. As in Ingero's files, a number
+ * fits in a byte, as long as there are enough of them.
  */
 #define OWN_OP_FIRST 65
 
@@ -49,7 +49,7 @@ struct table_instance {
 	struct reader_job *job;
 };
 
-/* Argument of a registration. */
+/* Argument of xConnect. */
 struct table_binding {
 	const struct table *table;
 	struct reader_job *job;
@@ -67,7 +67,7 @@ static struct op_number op_number_new(struct reader_job *job, const struct read_
 	for (size_t i = 0; i < ingero_op_count; i++) {
 		const struct ingero_op *o = &ingero_ops[i];
 
-		/* Graphs belong to the runtime, but in Ingero to a source of their own. */
+		/* Calls of CUDA graphs: our source is the runtime, in Ingero they have a source of their own. */
 		if ((o->source != n.source && (o->source != INGERO_GRAPH || n.source != INGERO_CUDA)) ||
 		    strcmp(o->name, op->short_name) != 0)
 			continue;
@@ -89,7 +89,7 @@ struct op_number table_op_number(struct reader_job *job, const struct read_op *o
 		if (job->op_numbers.items[i].id == op->id)
 			return job->op_numbers.items[i];
 	n = op_number_new(job, op);
-	(void)ARRAY_PUSH(&job->op_numbers, n); /* without memory another number is used: the statement fails soon */
+	(void)ARRAY_PUSH(&job->op_numbers, n); /* on failure the number is lost, and the statement fails soon */
 	return n;
 }
 
@@ -128,7 +128,7 @@ void table_result_blame(sqlite3_context *result, const __u64 blame_ns[BLAME_COUN
 	uint64_t waited_ns = 0;
 
 	if (!(measured & 1u << class))
-		return; /* NULL */
+		return; /* SQL NULL */
 	if (class != BLAME_ON_CPU) {
 		table_result_u64(result, blame_ns[class]);
 		return;
@@ -140,7 +140,7 @@ void table_result_blame(sqlite3_context *result, const __u64 blame_ns[BLAME_COUN
 
 /* ---- planning ---- */
 
-/* Letters of a plan: the kind of comparison and column of each argument. */
+/* A plan has two letters for each argument: kind of column, operator. Return: the operator; 0: not usable */
 static char plan_letter(enum table_push push, unsigned char op)
 {
 	bool is_range = push == PUSH_TIME || push == PUSH_DURATION;
@@ -159,7 +159,7 @@ static char plan_letter(enum table_push push, unsigned char op)
 	}
 }
 
-/* Whether a comparison with the column matches only names of operations. */
+/* Whether the collation of a comparison allows to look up the text as an operation's name. */
 static bool is_by_name(sqlite3_index_info *info, int constraint)
 {
 	const char *collation = sqlite3_vtab_collation(info, constraint);
@@ -168,7 +168,7 @@ static bool is_by_name(sqlite3_index_info *info, int constraint)
 	       sqlite3_stricmp(collation, "NOCASE") == 0;
 }
 
-/* Columns from the 63rd on share the last bit of the used ones. */
+/* In colUsed the last bit stands for all columns from index 63 on. */
 static bool is_used(const sqlite3_index_info *info, size_t column)
 {
 	return (info->colUsed & 1ull << MIN(column, (size_t)63)) != 0;
@@ -195,7 +195,7 @@ static int table_best_index(sqlite3_vtab *vtab, sqlite3_index_info *info)
 			continue;
 		plan[n_plan++] = (char)('a' + push);
 		plan[n_plan++] = letter;
-		/* SQLite checks again: the bounds passed down may be rounded. */
+		/* .omit stays 0: SQLite checks the condition again, since the reader's bounds may be wider. */
 		info->aConstraintUsage[i].argvIndex = (int)(n_plan / 2);
 		rows /= letter == '=' ? 30 : 3;
 	}
@@ -219,7 +219,7 @@ static int table_best_index(sqlite3_vtab *vtab, sqlite3_index_info *info)
 	return SQLITE_OK;
 }
 
-/* ---- narrowing ---- */
+/* ---- restrictions ---- */
 
 static bool comparison_number(sqlite3_value *value, char letter, int64_t *ret)
 {
@@ -229,7 +229,7 @@ static bool comparison_number(sqlite3_value *value, char letter, int64_t *ret)
 	case SQLITE_INTEGER:
 		*ret = sqlite3_value_int64(value);
 		return true;
-	case SQLITE_FLOAT: /* outwards: SQLite checks each row again */
+	case SQLITE_FLOAT: /* rounded so that the range becomes wider: SQLite checks each row again */
 		d = sqlite3_value_double(value);
 		d = letter == '>' ? floor(d) : ceil(d);
 		if (!(d > -9e18 && d < 9e18) || (letter == '=' && d != sqlite3_value_double(value)))
@@ -248,7 +248,7 @@ static void limit_time(struct table_limits *limits, char letter, int64_t n)
 	if (letter != '<')
 		limits->from_unix_ns = MAX(limits->from_unix_ns, value);
 	if (letter != '>') {
-		uint64_t end = value + 1; /* <= and < alike */
+		uint64_t end = value + 1; /* exclusive; for < as for <=, SQLite checks each row again */
 
 		limits->to_unix_ns = limits->to_unix_ns ? MIN(limits->to_unix_ns, end) : end;
 		limits->is_empty |= n < 0;
@@ -278,7 +278,7 @@ struct op_wish {
 	int64_t source, number;
 	bool has_source, has_number;
 	const char *name;
-	bool name_is_known; /* an operation that the caller may know has this name */
+	bool name_is_known; /* there is an operation with this name that the caller may know of */
 	struct table_cursor *cursor;
 };
 
@@ -335,7 +335,7 @@ static int cursor_limits_set(struct table_cursor *c, const char *plan, sqlite3_v
 	return r;
 }
 
-/* ---- walking ---- */
+/* ---- reading rows ---- */
 
 static int table_failed(struct table_cursor *c, int r)
 {
@@ -431,7 +431,7 @@ static int table_column(sqlite3_vtab_cursor *cursor, sqlite3_context *result, in
 	return SQLITE_OK;
 }
 
-/* Counted per statement: numbers of the file would reveal how much other users record. */
+/* Rows are numbered in each statement: row numbers of the file would reveal how much other users record. */
 static int table_rowid(sqlite3_vtab_cursor *cursor, sqlite3_int64 *ret)
 {
 	*ret = ((struct table_cursor *)cursor)->row;
@@ -481,7 +481,7 @@ static int table_disconnect(sqlite3_vtab *vtab)
 	return SQLITE_OK;
 }
 
-/* Without xCreate a table exists under its own name alone; without xUpdate it is read-only. */
+/* Without xCreate a table is eponymous: it exists only under its module's name. Without xUpdate it is read-only. */
 static const sqlite3_module module = {
 	.xConnect = table_connect,
 	.xBestIndex = table_best_index,
@@ -516,7 +516,7 @@ static int table_touch(sqlite3 *db, const char *name)
 	return r == SQLITE_OK ? 0 : -ENOMEM;
 }
 
-/* All spellings of a name are equal in comparisons, groups and order. */
+/* Collation: all spellings of a name are equal, in comparisons, GROUP BY and ORDER BY. */
 static int op_name_collate(void *data, int n_a, const void *a, int n_b, const void *b)
 {
 	(void)data;
@@ -531,11 +531,11 @@ static int op_number_take(const struct read_op *op, void *data)
 
 int tables_install(struct sqlite3 *db, struct reader_job *job)
 {
-	/* Table-valued functions of a text; their columns are read like a table's. */
+	/* Table-valued functions that read JSON from a text; statements read their columns like those of a table. */
 	static const char *kept_modules[] = { "json_each", "json_tree", NULL };
 	int r = store_reader_ops(job->reader, op_number_take, job);
 
-	/* SQLite's own: full-text search, statistics. */
+	/* Removes SQLite's other modules, such as full-text search and statistics. */
 	if (sqlite3_drop_modules(db, kept_modules) != SQLITE_OK ||
 	    sqlite3_create_collation_v2(db, OP_NAME_COLLATION, SQLITE_UTF8, NULL, op_name_collate, NULL) != SQLITE_OK)
 		return -ENOMEM;
@@ -545,7 +545,7 @@ int tables_install(struct sqlite3 *db, struct reader_job *job)
 		if (!binding)
 			return -ENOMEM;
 		*binding = (struct table_binding){ tables[i], job };
-		/* Takes the binding, also when it fails. */
+		/* SQLite owns the binding from here on, also on failure. */
 		if (sqlite3_create_module_v2(db, tables[i]->name, &module, binding, free) != SQLITE_OK)
 			return -ENOMEM;
 		r = table_touch(db, tables[i]->name);

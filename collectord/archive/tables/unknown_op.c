@@ -12,7 +12,7 @@
 #include "base/op_name.h"
 #include "archive/read/read.h"
 
-/* Names in the form for comparison, and in the form for display. */
+/* Known names, in their form for comparison and in their form for display. */
 struct known {
 	struct arena arena;
 	ARRAY(const char *) lower;
@@ -55,7 +55,7 @@ void unknown_op_say(struct store_reader *reader, const char *typed, char ret[UNK
 	struct known known = { .arena = ARENA_INIT };
 	const char *lower = lower_copy(&known.arena, typed), *near = NULL;
 
-	(void)store_reader_ops(reader, op_names_add, &known); /* results until an error */
+	(void)store_reader_ops(reader, op_names_add, &known); /* on an error, the names found so far are used */
 	if (lower)
 		near = name_nearest(lower, known.lower.items, known.shown.n);
 	for (size_t i = 0; near && i < known.shown.n; i++) {

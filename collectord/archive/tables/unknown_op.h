@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The message for a name that no operation of the file has. */
+/* Message for an operation name that does not occur in the file. */
 #pragma once
 
 #include <stddef.h>
