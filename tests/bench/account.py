@@ -28,7 +28,7 @@ CONDITIONS = {
     "idle": ("idle", 0, None, ("network", "other")),
     "gc": ("gc", 0, None, ()),
 }
-GC_FROM = 2  # seconds until the interpreter is known
+GC_FROM = 2  # seconds before collections begin: the tracer has found the interpreter by then
 READY = ("runnable", "quota")
 SUM_RATIO = 0.005
 CLASS_RATIO = 0.01
@@ -46,7 +46,7 @@ def run(bench, loses, n_hogs, quota_us, seconds):
         if quota_us:
             group = programs.Group(quota_us, 100000)
             stack.callback(group.remove)
-            # read by the program, since its start is throttled, too
+            # the program reads cpu.stat itself, since its start is throttled, too
             command = group.command([*command, "--group", group.path])
         stack.enter_context(programs.hogs(n_hogs, CPU))
         trace = ingero.trace(bench.programs, command=command, timeout_s=seconds * 3 + 60,
@@ -80,7 +80,7 @@ def measure(bench):
             readies.append(abs(part_ns(account, classes=READY) - said["ready_ns"]) / wall_ns)
             unknown.append(part_ns(account, where="not_known") / wall_ns)
             if classes:
-                # the program's own clock includes the time in which it is ready again, and its work for the wait
+                # the program's own wait includes the time until it gets a CPU again, and the work that it does for the wait
                 waited_ns = said["wall_ns"] - said["cpu_ns"] - said["ready_ns"] - part_ns(account, where="in", classes=None) + \
                     part_ns(account, where="in", classes=("on_cpu", *READY))
                 waits.append(abs(part_ns(account, where="between", classes=classes) - waited_ns) / wall_ns)
@@ -96,6 +96,6 @@ def measure(bench):
         if waits:
             bench.row(f"{name}: {' + '.join(classes)} between calls against the program's clocks, error / wall", waits, "ratio", limit=CLASS_RATIO)
         if collections:
-            bench.row(f"{name}: in collections against the program's own clock, error", collections, "ratio", limit=GC_RATIO)
+            bench.row(f"{name}: time in garbage collections against the program's own clock, error", collections, "ratio", limit=GC_RATIO)
         if quotas:
             bench.row(f"{name}: quota against cpu.stat, error / wall", quotas, "ratio", limit=CLASS_RATIO)

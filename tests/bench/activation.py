@@ -12,7 +12,7 @@ import activate
 LIMIT_FIRST_MS = 150
 LIMIT_LOADED_MS = 300
 PATIENCE_S = 60
-# Python without its site packages starts about as fast as a program with a few libraries.
+# Python without site packages starts about as fast as a program with a few libraries.
 TRIVIAL = "import socket, sys; socket.socket(fileno=int(sys.argv[1])).accept()[0].sendall(b'hello')"
 
 

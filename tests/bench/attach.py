@@ -6,13 +6,13 @@ import time
 import ingero
 import programs
 
-# launches with a spinning wait in between: after sleeping, calls have cold caches
+# launches with a busy wait in between: after a sleep, calls are slower because caches are cold
 MIX = ("--mix", "launch=1,sync=1", "--sync", "spin", "--sync-us", 50)
 LAUNCH = "cudaLaunchKernel"
 WINDOW = 50  # calls: 2.5 ms
-LEAST_ADDED_NS = 300  # two traced calls take thousands
+LEAST_ADDED_NS = 300  # smaller differences are noise: a traced launch and its nested call add thousands
 LIMIT_S = 0.3
-# opening a perf event takes the kernel about 30 ms while a program never leaves its CPU; closing takes 0.1 s
+# the kernel takes about 30 ms to open a perf event while a program keeps its CPU busy, and 0.1 s to close one
 SECONDS = {"session": 6, "multi": 6, "perf": 90}
 
 
@@ -24,7 +24,7 @@ def changes(calls, started_ns, stopped_ns):
     before = statistics.median(ns for at, ns in figures if at < started_ns)
     during = statistics.median(ns for at, ns in figures if stopped_ns - 500000000 < at < stopped_ns)
     if during - before < LEAST_ADDED_NS:
-        raise ingero.Failed(f"calls take {during:.0f} ns under trace and {before:.0f} ns before: too alike to tell when it began")
+        raise ingero.Failed(f"calls take {during:.0f} ns under trace and {before:.0f} ns before: the difference is too small to find the start of tracing")
     threshold = (before + during) / 2
     slow = [at for at, ns in figures if started_ns < at < stopped_ns and ns > threshold]
     normal = [at for at, ns in figures if at > stopped_ns and ns < threshold]
@@ -60,6 +60,6 @@ def measure(bench):
         runs = [run_one(bench, back_end) for _ in range(bench.pairs if limit else 1)]
         said, attached, free, added = zip(*runs)
         bench.row(f"{back_end}: first call traced after the start", attached, "s", limit=limit)
-        bench.row(f"{back_end}: 'start' printed after the start", said, "s")
-        bench.row(f"{back_end}: first free call after the stop", free, "s", limit=limit)
-        bench.row(f"{back_end}: added to a call meanwhile", added, "ns")
+        bench.row(f"{back_end}: line 'start' printed after the start", said, "s")
+        bench.row(f"{back_end}: first untraced call after the stop", free, "s", limit=limit)
+        bench.row(f"{back_end}: added to a call while traced", added, "ns")

@@ -3,8 +3,8 @@
 """
 Runs benchmarks: bench.py --build DIR [NAME...]; without a name, lists them.
 
---all runs every benchmark and saves its page. --stale lists the pages whose measured files have changed since: this is allowed in
-ordinary work, but not in a release. --against DIR also runs each on the programs of an older build, in turns.
+--all runs every benchmark and saves its page. --stale lists pages whose measured files have changed since: such pages are
+allowed in ordinary work, but not in a release. --against DIR runs each benchmark on this build and an older one, in turns.
 
 A benchmark is a file NAME.py in this directory: its first sentence says what it measures; its measure(bench) calls
 bench.row() for every figure. Compared variants run in turns, at least five pairs, so that a change of the machine's
@@ -43,7 +43,7 @@ HIDDEN = "-"
 
 
 class Cases:
-    """Results of the cases of long benchmarks, one line of JSON each, so that an interrupted run can continue, and several runs share the work."""
+    """Results of the cases of long benchmarks, one line of JSON each, so that an interrupted run can continue, and several runs can share the work."""
 
     def __init__(self, path, shard, state):
         self.path, self.state = path, state
@@ -64,7 +64,7 @@ class Cases:
 
     def results(self, jobs, n_lanes):
         """
-        Results of all jobs that were done now or before, by name; jobs of other shards are left out. Each lane does one job at a time.
+        Does the jobs of this shard that have no result yet. Returns all results, now or earlier, by name of the job. Each lane does one job at a time.
         jobs: {name: callable of the lane's number}
         """
         mine = [name for number, name in enumerate(jobs, 1) if number % self.of == self.number % self.of and name not in self.known]
@@ -93,7 +93,7 @@ class Cases:
 class Bench:
     def __init__(self, programs, pairs, seconds, cases=None, only="", tools=None):
         self.programs = programs
-        self.tools = tools or programs  # programs that measure: always of this tree
+        self.tools = tools or programs  # programs that measure: always those of this tree's build
         self.only = re.compile(only)
         self.pairs = pairs
         self.seconds = seconds
@@ -157,7 +157,7 @@ def compare(measure, bench, older):
 
 
 def agreement(pairs):
-    """Says whether a change exceeds the spread; one round cannot tell."""
+    """Note if all pairs changed in the same direction; "" otherwise, or if there is only one pair."""
     if len(pairs) > 1 and all(b > a for a, b in pairs):
         return "more in every pair"
     if len(pairs) > 1 and all(b < a for a, b in pairs):
@@ -229,7 +229,7 @@ def state_of(name):
 
 
 def stale():
-    """Yields (benchmark, problem of its page)."""
+    """Yields (benchmark, what is wrong with its page) for every page that is missing or stale."""
     for name in names():
         path = os.path.join(PAGES, name + ".md")
         if not os.path.exists(path):
@@ -238,7 +238,7 @@ def stale():
         with open(path, encoding="utf-8") as file:
             match = SUM.search(file.read())
         if not match:
-            yield name, "does not say what it measured"
+            yield name, "has no checksum of the measured files"
         elif match[1] != state_of(name):
             yield name, f"measured {match[1]}, the tree is {state_of(name)}"
 
@@ -267,12 +267,12 @@ def commit_of(directory):
         return ""
 
     def git(*arguments):
-        # with sudo the checkout belongs to another user, and git must not write its index
+        # under sudo the checkout belongs to another user, and git must not write its index
         command = ["git", "--no-optional-locks", "-c", f"safe.directory={directory}", "-C", directory, *arguments]
         return subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=True).stdout.strip()
 
     try:
-        # pages that were just written do not count
+        # pages written by this run do not make the tree dirty
         is_dirty = git("status", "--porcelain", "--", ".", ":(exclude)docs/measurements")
         return git("rev-parse", "--short", "HEAD") + ("-dirty" if is_dirty else "")
     except (OSError, subprocess.CalledProcessError):
@@ -303,7 +303,7 @@ def save(directory, name, told, setup, rows, against):
 def shard_of(text):
     match = re.fullmatch(r"(\d+)/(\d+)", text)
     if not match or not 1 <= int(match[1]) <= int(match[2]):
-        raise argparse.ArgumentTypeError(f"'{text}' is no shard: try 1/4")
+        raise argparse.ArgumentTypeError(f"'{text}' is not a shard: for example 1/4")
     return int(match[1]), int(match[2])
 
 
@@ -311,17 +311,17 @@ def main():
     parser = argparse.ArgumentParser(prog="./dev bench", description=__doc__.split("\n\n")[0])
     parser.add_argument("names", nargs="*", metavar="NAME", choices=[*names(), []])
     parser.add_argument("--build", required=True, help=argparse.SUPPRESS)
-    parser.add_argument("--pairs", type=int, default=5, help="rounds of what is compared (default 5)")
-    parser.add_argument("--seconds", type=float, help="length of one run, where a benchmark has one")
-    parser.add_argument("--json", metavar="FILE", help="write the figures there, too")
-    parser.add_argument("--save", metavar="DIR", help="write a page for each benchmark there (docs/measurements)")
-    parser.add_argument("--all", action="store_true", help="every benchmark, and save its page in docs/measurements")
-    parser.add_argument("--stale", action="store_true", help="list pages that measured another state of the tree; status 1 where there are any")
-    parser.add_argument("--against", metavar="DIR", help="an older build's directory: each benchmark on both, in turns, round by round")
-    parser.add_argument("--cases", metavar="FILE", help="of a benchmark of many cases: keep results there, and do only those that it lacks")
-    parser.add_argument("--shard", metavar="I/N", type=shard_of, default=(1, 1), help="of those cases, the I-th of each N")
-    parser.add_argument("--only", metavar="REGEX", default="", help="those conditions, where a benchmark has several")
-    parser.add_argument("--anyway", action="store_true", help="measure on a busy machine, too, and say so")
+    parser.add_argument("--pairs", type=int, default=5, help="number of rounds of compared variants (default 5)")
+    parser.add_argument("--seconds", type=float, help="length of one run, for benchmarks with a fixed length")
+    parser.add_argument("--json", metavar="FILE", help="also write the figures to FILE")
+    parser.add_argument("--save", metavar="DIR", help="write a page for each benchmark to DIR (docs/measurements)")
+    parser.add_argument("--all", action="store_true", help="run every benchmark, and save its page in docs/measurements")
+    parser.add_argument("--stale", action="store_true", help="list pages that measured another state of the tree; exit status 1 if there are any")
+    parser.add_argument("--against", metavar="DIR", help="directory of an older build: run each benchmark on both builds, in turns")
+    parser.add_argument("--cases", metavar="FILE", help="for a benchmark of many cases: keep results in FILE, and run only cases that have none")
+    parser.add_argument("--shard", metavar="I/N", type=shard_of, default=(1, 1), help="run the I-th of every N of these cases")
+    parser.add_argument("--only", metavar="REGEX", default="", help="measure only conditions that match, if a benchmark has several")
+    parser.add_argument("--anyway", action="store_true", help="measure although the machine is busy; the page says how busy")
     arguments = parser.parse_args()
     if arguments.stale:
         found = list(stale())
@@ -338,11 +338,11 @@ def main():
         sys.exit("bench: tracing needs root: sudo ./dev bench " + " ".join(arguments.names))
     busy = busy_ratio()
     if busy > BUSY_RATIO and not arguments.anyway:
-        sys.exit(f"bench: something else uses {busy:.0%} of the CPUs, figures would mean nothing: stop it, or say --anyway")
+        sys.exit(f"bench: other processes use {busy:.0%} of the CPUs, so figures would be wrong: stop them, or use --anyway")
 
     tracers = ingero.tracers()
     if tracers and not arguments.anyway:
-        sys.exit(f"bench: another ingero-collectord traces on this machine (pid {', '.join(tracers)}): end it, or say --anyway")
+        sys.exit(f"bench: another ingero-collectord traces on this machine (pid {', '.join(tracers)}): stop it, or use --anyway")
     everything, is_ok = {}, True
     for name in arguments.names:
         told = description(name)
@@ -357,7 +357,7 @@ def main():
                 compare(importlib.import_module(name).measure, bench, older)
             else:
                 importlib.import_module(name).measure(bench)
-        except Exception as error:  # the benchmarks after it run all the same
+        except Exception as error:  # the next benchmarks run all the same
             if not isinstance(error, ingero.Failed):
                 traceback.print_exc()
             bench.row("did not finish", [], "", note=f"{error}" if isinstance(error, ingero.Failed) else repr(error))
@@ -366,7 +366,7 @@ def main():
         everything[name] = {"setup": setup, "rows": bench.rows}
         is_ok = is_ok and all(row["is_ok"] is not False for row in bench.rows)
         print(f"\n{name}: {told}\n{setup}\n\n{text_table(bench.rows)}\n")
-        if arguments.save and is_whole:  # otherwise the earlier page stays, and is stale
+        if arguments.save and is_whole:  # otherwise the earlier page is kept, and is stale
             save(arguments.save, name, told, setup, bench.rows, older)
     if arguments.json:
         with open(arguments.json, "w", encoding="utf-8") as file:

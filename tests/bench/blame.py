@@ -8,7 +8,7 @@ import programs
 SYNC = "cudaStreamSynchronize"
 CALLS = 400
 WORK_US = 5000
-# condition: (how the call waits, hogs on its CPU, quota in us of 100 000, class of the wait)
+# condition: (how the call waits, hogs on its CPU, quota in us of 100 000, expected class of the time off the CPU)
 CONDITIONS = {
     "spin": ("spin", 0, None, None),
     "hog": ("spin", 1, None, "runnable"),
@@ -30,7 +30,7 @@ def off_cpu(blame):
 
 
 def run_one(bench, how, n_hogs, quota_us):
-    """One traced run on CPU 0: (report of the program, trace, {pid of a hog: its CPU time meanwhile})."""
+    """One traced run on CPU 0: (report of the program, trace, {pid of a hog: its CPU time during the run})."""
     calls = CALLS // (1 + n_hogs)
     program = programs.Load(bench, "--op", "sync", "--calls", calls, "--pin", 0, "--measure", "cpu", *programs.EVERY_CALL,
                             standin={"INSIDE": f"cuStreamSynchronize={WORK_US}us:{how}"})
@@ -78,12 +78,12 @@ def measure(bench):
             within.append(sum(max(pair) <= CALL_RATIO for pair in errors) / len(errors))
             others.append(blame.get("other", 0) / wall)
             waited = blame.get("runnable", 0) + blame.get("quota", 0)
-            # a thread may be preempted between two calls, too: that delay is in no call
+            # run_delay includes preemption between two calls, which is part of no call
             between_calls = report.sum("end_ns") - report.sum("start_ns") - report.sum("cpu_ns") - (wall - cpu)
             delays.append((waited - (report.sum("run_delay_ns") - between_calls)) / wall)
             if quota_us:
-                # read by the program, since its start is throttled, too. Reading a thread's CPU clock makes the kernel update its
-                # runtime, and throttle it there: between two calls
+                # the program reads cpu.stat itself, since its start is throttled, too. When it reads its CPU clock, between two calls,
+                # the kernel updates its run time and may throttle it there
                 quotas.append(abs(blame.get("quota", 0) - (report.sum("throttled_ns") - between_calls)) / wall)
             if expected:
                 expecteds.append(blame.get(expected, 0) / max(1, wall - cpu))
@@ -101,13 +101,13 @@ def measure(bench):
         bench.row(f"{name}: calls within 2 %", within, "ratio", least=CALLS_WITHIN)
         bench.row(f"{name}: other / wall", others, "ratio", limit=OTHER_RATIO)
         bench.row(f"{name}: runnable + quota against run_delay, error / wall", [abs(delay) for delay in delays], "ratio",
-                  limit=TOTAL_RATIO, note="told more" if sum(delays) > 0 else "told less")
+                  limit=TOTAL_RATIO, note="reported more" if sum(delays) > 0 else "reported less")
         if expected:
-            bench.row(f"{name}: {expected} of all time off the CPU", expecteds, "ratio", least=0.95)
+            bench.row(f"{name}: share of {expected} in the time off the CPU", expecteds, "ratio", least=0.95)
         if quota_us:
             bench.row(f"{name}: quota against cpu.stat, error / wall", quotas, "ratio", limit=CALL_RATIO)
         if n_hogs:
-            bench.row(f"{name}: behind in sum against runnable", sums, "ratio", limit=0.02)
+            bench.row(f"{name}: sum of behind against runnable, error", sums, "ratio", limit=0.02)
             bench.row(f"{name}: hogs' shares of behind, largest difference", shares, "ratio", limit=HOG_RATIO if n_hogs > 1 else None)
             if n_hogs > 1:
                 bench.row(f"{name}: hogs' shares of behind against their CPU time, largest error", of_cpu, "ratio", limit=HOG_RATIO)

@@ -7,7 +7,7 @@ import programs
 
 FILTERS_BY_PROCESS = ("session", "multi")
 CALLS = 300007
-NOISE_NS = 15  # guess: two runs of the same loop differ by less
+NOISE_NS = 15  # guess: two runs of the same loop differ by less than this
 
 
 def flat_out(bench):
@@ -15,7 +15,7 @@ def flat_out(bench):
 
 
 def measure(bench):
-    # the traced process: it maps the library, and makes few calls
+    # the traced process maps the library, and makes few calls
     target = programs.Load(bench, "--op", "launch", "--rate", 10, "--calls", 100000).start()
 
     def beside(back_end):

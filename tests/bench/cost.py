@@ -25,7 +25,7 @@ def bench_call(bench, *arguments):
 
 
 def rows_of(bench, back_end):
-    """Runs each row in a process of its own with perf events, whose probes outlive their closing; waits for their end."""
+    """Runs bench_call. With perf events each row runs in a process of its own, because their probes remain for a while after they are closed."""
     rounds = str(max(ROUNDS, bench.pairs))
     runs = [[back_end, rounds]]
     if back_end == "perf":
@@ -37,7 +37,7 @@ def rows_of(bench, back_end):
 
 
 def ingredients(ours, floor):
-    """Parts of the cost of a call at a push head: they sum to its cost with a record. Blame is computed at task switches, which have rows of their own."""
+    """Parts of the cost of a call at a push head: their sum is the cost of a recorded call. Blame at task switches has rows of its own."""
     if {"push head", "push head, every call recorded"} <= ours.keys():
         yield "the traps at both ends", floor["push head"]
         yield "figures and blame", ours["push head"] - floor["push head"]
@@ -57,6 +57,6 @@ def measure(bench):
                       note=f"quartiles {row['low']} to {row['high']}, {ROUNDS} rounds")
         floor = {row["name"]: float(row["floor"]) for row in rows}
         for name, ns in ingredients(ours, floor):
-            bench.row(f"{back_end}: of it {name}", ns, "ns")
+            bench.row(f"{back_end}: of this, {name}", ns, "ns")
         if "jump head at the symbol" in ours:
             bench.row(f"{back_end}: jump head, placed / at the symbol", ours["jump head"] / ours["jump head at the symbol"], "ratio", limit=PLACED_LIMIT)

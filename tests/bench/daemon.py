@@ -27,7 +27,7 @@ def ran_bytes(bench, cpus):
     entries = value("RAN_ENTRIES_MAX")
     while entries > value("RAN_ENTRIES_MIN") and entries * value("RAN_ENTRY_BYTES") * cpus > value("RAN_BYTES_MAX"):
         entries //= 2
-    return entries * (8 + value("RAN_ENTRY_BYTES") * cpus)  # a pointer to each
+    return entries * (8 + value("RAN_ENTRY_BYTES") * cpus)  # plus a pointer to each entry
 
 
 def bpf_objects():
@@ -42,7 +42,7 @@ def bpf_objects():
 
 
 def kernel_bytes(bench, before, cpus):
-    """Bytes of objects loaded since, for a machine with this number of CPUs: per-CPU data grows with it."""
+    """Bytes of objects loaded since `before`, for a machine with this number of CPUs: per-CPU data is scaled."""
     here = os.cpu_count()
     total = 0
     for key, (kind, name, size) in bpf_objects().items():
@@ -77,7 +77,7 @@ def run_one(bench):
         used = programs.cpu_ns(daemon) - cpu - idle_rate * (time.monotonic() - began)
         load_rss = programs.rss_bytes(daemon)
         load_kernel = {cpus: kernel_bytes(bench, before, cpus) for cpus in (os.cpu_count(), MANY_CPUS)}
-        made = 2 * sum(row["count"] for row in report.ops.values())  # each call calls a driver function, which is traced, too
+        made = 2 * sum(row["count"] for row in report.ops.values())  # each call makes a driver call, which is traced, too
         tracing.stop()
     finally:
         programs.kill(idler)

@@ -25,7 +25,7 @@ def standins(programs):
 
 @contextlib.contextmanager
 def empty_probes(programs, libraries):
-    """Attaches empty programs at the same places, with the same back end."""
+    """Attaches empty programs where the tracer attaches, with the back end session."""
     words = [word for path in libraries for word in (path, *map(str, places(programs, path)))]
     with subprocess.Popen([programs.path("empty_probes"), "session", *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         if process.stdout.readline() != "ready\n":

@@ -11,5 +11,7 @@ def measure(bench):
         for name, python in gil_waits.interpreters():
             runs = [gil_waits.rows(*gil_waits.look(place, python)) for _ in range(bench.pairs)]
             for column, unit in (("count", "of their number"), ("ns", "of their time")):
-                bench.row(f"CPython {name}: told as the GIL, {unit}", [gil_waits.share(of_gil, waits, column) for waits, of_gil, _ in runs], "ratio", least=LEAST)
-                bench.row(f"CPython {name}: with who held it, {unit}", [gil_waits.share(held, waits, column) for waits, _, held in runs], "ratio", least=LEAST)
+                bench.row(f"CPython {name}: reported as the GIL, {unit}",
+                          [gil_waits.share(of_gil, waits, column) for waits, of_gil, _ in runs], "ratio", least=LEAST)
+                bench.row(f"CPython {name}: reported with the holder, {unit}",
+                          [gil_waits.share(held, waits, column) for waits, _, held in runs], "ratio", least=LEAST)

@@ -23,7 +23,7 @@ SECONDS = 4
 LIMIT_ATTACH_MS = 300
 SUM_RATIO = 0.005
 CLASS_RATIO = 0.01
-# Counts the calls of a training by the vendor's own profiler: of the runtime, and of the driver those that no call of the runtime made.
+# Counts the calls of a training by the vendor's own profiler: calls of the runtime, and calls of the driver that the runtime did not make.
 PROFILED = """
 import collections, json, runpy, sys
 from torch.profiler import profile, ProfilerActivity
@@ -37,7 +37,7 @@ counts = collections.Counter(e.name for e in made.events() if e.name.startswith(
 with open(report, "w") as file:
     json.dump(counts, file)
 """
-# The calls that make each of the driver's, where every call arrives: also of runtimes that are hidden in other libraries.
+# kind: (calls of a program, driver calls that they make). Every call reaches the driver, also from runtimes hidden in other libraries.
 KINDS = {
     "launches": (("cudaLaunchKernel", "cudaLaunchKernelExC", "cuLaunchKernel", "cuLaunchKernelEx"), ("cuLaunchKernel", "cuLaunchKernelEx")),
     "copies": (("cudaMemcpyAsync",), ("cuMemcpyAsync", "cuMemcpyHtoDAsync", "cuMemcpyDtoHAsync", "cuMemcpyDtoDAsync")),
@@ -69,7 +69,7 @@ def run_traced(bench, path, *options, rounds=ROUNDS):
 
 
 def wrong_counts(said, trace):
-    """(calls that are too few or too many, what is wrong)"""
+    """(number of calls counted too few or too many, what is wrong)"""
     counted = trace.counts()
     off = {op: counted.get(op, 0) - n for op, n in said["calls"].items() if counted.get(op, 0) != n}
     wrong = [f"{op} {n:+d}" for op, n in off.items()]
@@ -81,7 +81,7 @@ def wrong_counts(said, trace):
 
 def measure_counts(bench, path, how, back_end):
     said, trace = run_traced(bench, path, "--record", "none", "--back-end", back_end)
-    # the first call of a runtime inside the program loads the driver, whereupon the runtime is found: that call is lost, and told
+    # a runtime linked into the program is found when its first call loads the driver: that call is lost, and reported as a loss
     allowed = 0 if how == "shared" else 1
     n_wrong, wrong = wrong_counts(said, trace)
     bench.row(f"{how} runtime, {back_end}: calls counted wrongly", n_wrong, "calls", limit=allowed, note=wrong)
@@ -114,7 +114,7 @@ def measure_calls(bench, path, how):
         cpus.append(abs(sum(part["ns"] for part in account["parts"] if part["class"] == "on_cpu") - said["cpu_ns"]) / wall_ns)
         sleeps.append(abs(sum(part["ns"] for part in account["parts"] if part["class"] == "sleep" and part["where"] == "between") - said["sleep_ns"]) /
                       wall_ns)
-    bench.row(f"{how} runtime: added to a call and the driver's call inside it, as Ingero says",
+    bench.row(f"{how} runtime: added to a call and the driver call in it, as reported by Ingero",
               [2 * trace.summary["cost"]["probe_ns"] / sum(trace.counts().values()) for _, trace in runs["traced"]], "ns")
     bench.row(f"{how} runtime: waits of the program for the device", [said["wait_ns"] / 1e6 for said, _ in runs["traced"]], "ms")
     bench.row(f"{how} runtime: all cudaStreamSynchronize, as traced", waits, "ms")
@@ -136,7 +136,7 @@ class Train:
             return json.load(file), trace
 
     def profiled(self, steps):
-        """{operation: calls} of a training of so many steps, by the vendor's profiler."""
+        """{operation: calls} of a training with this number of steps, by the vendor's profiler."""
         subprocess.run([self.python, "-c", PROFILED, self.report, TRAIN, "plain", "--steps", str(steps)], check=True, stdin=subprocess.DEVNULL)
         with open(self.report, encoding="ascii") as file:
             return collections.Counter(json.load(file))
@@ -154,8 +154,9 @@ def measure_torch_counts(bench, train):
     for kind, (calls, driver) in KINDS.items():
         n_made = sum(made.pop(op, 0) for op in calls)
         bench.row(f"PyTorch: {kind} of {STEPS} steps by the vendor's profiler", n_made, "calls")
-        bench.row(f"PyTorch: {kind} that the driver got, as traced, less those", sum(counted.get(op, 0) for op in driver) - n_made, "calls", least=0, limit=0)
-    bench.row("PyTorch: other calls that the profiler saw", sum(made.values()), "calls", note=", ".join(f"{op} {n}" for op, n in sorted(made.items()) if n))
+        bench.row(f"PyTorch: {kind}, traced at the driver, minus those of the profiler",
+                  sum(counted.get(op, 0) for op in driver) - n_made, "calls", least=0, limit=0)
+    bench.row("PyTorch: other calls in the profiler", sum(made.values()), "calls", note=", ".join(f"{op} {n}" for op, n in sorted(made.items()) if n))
 
 
 def measure_graph(bench, train):
@@ -172,11 +173,11 @@ def measure_framework(bench, python, name):
             raise ingero.Failed(f"{name}: exit status {trace.status}: {trace.stderr[-200:]}")
         return sum(trace.counts().get(op, 0) for op in KINDS["launches"][1])
 
-    bench.row(f"{name}: launches that the driver got in {LAUNCHES} rounds, as traced", launches(2 * LAUNCHES) - launches(LAUNCHES), "calls")
+    bench.row(f"{name}: launches in {LAUNCHES} rounds, traced at the driver", launches(2 * LAUNCHES) - launches(LAUNCHES), "calls")
 
 
 def measure_hog(bench, train):
-    """A process that computes on the CPU of the training."""
+    """A training that shares its CPU with a process that only computes."""
     hog = ingero.start_hog(HOG_CPU)
     try:
         said, trace = train.run(True, "plain", "--seconds", 8, "--pin", HOG_CPU)
@@ -186,7 +187,7 @@ def measure_hog(bench, train):
     (account,) = [account for account in trace.summary["accounts"] if account["tid"] == said["pid"]]
     ready = [part for part in account["parts"] if part["class"] == "runnable"]
     bench.row("PyTorch beside a hog: ready without a CPU", sum(part["ns"] for part in ready) / 1e6, "ms")
-    bench.row("PyTorch beside a hog: of it, behind the hog", sum(part["ns"] for part in ready if part.get("by", {}).get("pid") == hog.pid) / 1e6, "ms")
+    bench.row("PyTorch beside a hog: of this, behind the hog", sum(part["ns"] for part in ready if part.get("by", {}).get("pid") == hog.pid) / 1e6, "ms")
     first = trace.summary["findings"][0]["title"] if trace.summary["findings"] else "none"
     bench.row("PyTorch beside a hog: findings", len(trace.summary["findings"]), "findings", note=f"the first: {first}; the hog is {hog.pid}")
 
@@ -202,11 +203,12 @@ def measure_torch_cost(bench, train):
         row_attach(bench, "PyTorch", trace)
     bench.row("PyTorch: CPU of a step, added", [b["cpu_ns"] / b["steps"] / 1e3 - a["cpu_ns"] / a["steps"] / 1e3
                                                 for (a, _), (b, _) in zip(runs["alone"], runs["traced"])], "us")
-    bench.row("PyTorch: CPU of a step, added as Ingero says", [trace.summary["cost"]["probe_ns"] / said["steps"] / 1e3 for said, trace in runs["traced"]], "us")
+    bench.row("PyTorch: CPU of a step, added, as reported by Ingero",
+              [trace.summary["cost"]["probe_ns"] / said["steps"] / 1e3 for said, trace in runs["traced"]], "us")
 
 
 def measure_torch_worker(bench, train):
-    """A slow worker of the DataLoader: time between calls that waits for it."""
+    """A DataLoader with a slow worker: time between calls in which the training waits for the worker."""
     said, trace = train.run(True, "workers", "--steps", 60, "--workers", 1, "--worker-ms", 60)
     (account,) = [account for account in trace.summary["accounts"] if account["tid"] == said["pid"]]
     waits = [part for part in account["parts"] if part["where"] == "between" and part["class"] not in ("on_cpu", "runnable", "quota")]
@@ -217,7 +219,7 @@ def measure_torch_worker(bench, train):
         enders[f"{part['class']}, ended by {part.get('by', {}).get('pid', 'nobody')}"] += part["ns"]
     (worker,) = said["workers"]
     blamed_ns = sum(part["ns"] for part in waits if part.get("by", {}).get("pid") == worker)
-    bench.row("PyTorch, slow worker: of them, ended by the worker", blamed_ns / 1e6, "ms",
+    bench.row("PyTorch, slow worker: of these waits, ended by the worker", blamed_ns / 1e6, "ms",
               note=f"worker {worker}; " + "; ".join(f"{name} {ns / 1e6:.0f} ms" for name, ns in enders.most_common(3)))
 
 
@@ -236,12 +238,12 @@ def measure(bench):
             attempt(bench, part.__name__, part, bench, train)
         for name in FRAMEWORKS:
             attempt(bench, name, measure_framework, bench, train.python, name)
-        # last: closing its perf events takes minutes, and delays what traces next
+        # last, because closing its perf events takes minutes and delays the next trace
         attempt(bench, "perf", measure_counts, bench, paths["shared"], "shared", "perf")
 
 
 def attempt(bench, name, part, *arguments):
-    """The parts are apart: one that fails leaves the others' figures."""
+    """Runs one part. If it fails, the figures of the other parts are still reported."""
     try:
         return part(*arguments)
     except (ingero.Failed, subprocess.CalledProcessError, OSError, KeyError, TypeError, ValueError, statistics.StatisticsError) as error:

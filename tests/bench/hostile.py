@@ -24,11 +24,11 @@ def measure_attack(bench, program, attack, everything):
         figures.setdefault(what, []).append([int(value) for value in values])
     for what, told in ASKED.items():
         quiet_us = statistics.median(quiet for quiet, _, _ in figures[what]) / 1000
-        ratios = {"as without": [beside / quiet for quiet, _, beside in figures[what]],
-                  "as beside the same elsewhere": [beside / elsewhere for _, elsewhere, beside in figures[what]]}
+        ratios = {"time relative to no attack": [beside / quiet for quiet, _, beside in figures[what]],
+                  "time relative to the same attack on another listener": [beside / elsewhere for _, elsewhere, beside in figures[what]]}
         for base, values in ratios.items():
             everything.setdefault((told, base), []).append(statistics.median(values))
-            bench.row(f"{attack}: {told}, times {base}", values, "ratio", limit=2, note=f"{quiet_us:.0f} us without")
+            bench.row(f"{attack}: {told}, {base}", values, "ratio", limit=2, note=f"{quiet_us:.0f} us without attack")
     bench.row(f"{attack}: memory of the daemon", max(beside for _, _, beside in figures["rss"]) / 2**20, "MiB", limit=RSS_LIMIT_MIB)
 
 
@@ -38,4 +38,4 @@ def measure(bench):
     for attack in attacks(program):
         measure_attack(bench, program, attack, everything)
     for (told, base), values in everything.items():
-        bench.row(f"all attacks: {told}, times {base}", values, "ratio", limit=2)
+        bench.row(f"all attacks: {told}, {base}", values, "ratio", limit=2)

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Imports recordings of Ingero, and prints their sizes.
+ * Imports recordings of Ingero, and prints the sizes of the imported data.
  *
- *   bench_import FILE...: prints a line for each: file, calls, bytes of packed columns, of the stacks of these calls
- * with their frames, of all pages of these tables
+ *   bench_import FILE...
+ *
+ * Prints a line for each FILE: its name, number of calls, bytes of the packed columns, bytes of the stacks of these
+ * calls with their frames, bytes of all pages of these tables.
  */
 #include <errno.h>
 #include <sqlite3.h>

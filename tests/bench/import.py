@@ -39,7 +39,7 @@ def repeat(path):
 
 
 def present(directory):
-    """All traces that a question could leave: files in the directory, our temporary files, our processes."""
+    """Everything that a command could leave behind: files in the directory, our temporary files, our processes."""
     return ({os.path.join(place, name) for place, _, names in os.walk(directory) for name in names if not name.endswith(OF_SQLITE)}
             | {os.path.join(place, name) for place in TEMPORARY for name in os.listdir(place) if name.startswith(("ingero", "etilqs"))}
             | set(ingero.processes_named("ingero").items()))

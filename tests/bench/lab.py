@@ -11,12 +11,12 @@ import programs
 
 SEEDS = 10
 SECONDS = 5
-FAULT_SECONDS = 8  # a hog delays a program that blocks only a little: it takes some seconds to be detected
+FAULT_SECONDS = 8  # a hog delays a program that blocks only slightly: detection takes some seconds
 SEVERITIES = ("LOW", "MEDIUM", "HIGH", "CRITICAL")
 RHYTHM = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../workloads/rhythm.py")
 CPU, OTHER_CPU = 0, 1
 
-# name: (shape, how a synchronise waits, fault, kind of the finding that must come first; None: healthy)
+# name: (shape, how a synchronise waits, whether a hog computes on another CPU)
 HEALTHY = {
     "hog elsewhere": ("steady", "spin", "elsewhere"),
     "voluntary sleep": ("steady", "sleep", None),
@@ -29,7 +29,7 @@ HEALTHY = {
     "steady block": ("steady", "block", None),
     "steady poll": ("steady", "poll", None),
 }
-# in order of strength: severity must not fall from one to the next
+# kind: faults in order of strength: severity must not fall from one to the next
 FAULTS = {
     "cpu_contention": {
         "hog in bursts": ["--bursts", "{on}ms,{off}ms"],
@@ -111,7 +111,7 @@ def measure(bench):
             results = [(contended if kind == "cpu_contention" else limited)(bench, how, seed) for seed in seeds]
             missed = [run for run, is_named in results if not is_named]
             mean = sum(rank(run.worst()) for run, _ in results) / len(results)
-            bench.row(f"{name}: runs in which it is not the first cause", len(missed), f"of {len(results)}", limit=0,
+            bench.row(f"{name}: runs in which this fault is not the first finding", len(missed), f"of {len(results)}", limit=0,
                       note="; ".join(sorted({run.says() for run in missed}))[:200])
             bench.row(f"{name}: severity, 0 LOW to 3 CRITICAL, mean", mean, "", least=before)
             before = mean

@@ -34,10 +34,10 @@ TORCH_SECONDS = 12  # after PyTorch has started
 ONSETS = {"at once": 0, "mid-run": 6}
 COMPUTE_MS = 6
 KERNEL = "100us"
-BOUND_KERNEL = "3ms"  # of each of the five kernels of a step: the loop waits for the device
-STRENGTHS = (0.25, 0.5, 0.75)  # part of the wall clock, once the fault has begun
+BOUND_KERNEL = "3ms"  # time of each of the five kernels of a step: the loop waits for the device
+STRENGTHS = (0.25, 0.5, 0.75)  # share of the wall clock that the fault takes, once it has begun
 NAMED_RATIO = 0.95
-RISE_LEAST = 0.1  # of severity's mean, from the weakest to the strongest
+RISE_LEAST = 0.1  # minimum rise of the mean severity, from the weakest to the strongest fault
 
 
 
@@ -62,13 +62,13 @@ WAITS = {
     "checkpoint": ("disk", "checkpoint", is_file),
     "reads": ("read", "disk", is_file),
 }
-# The thread or process that ends this wait works while the loop computes; all others start when the loop asks.
+# Here the thread or process that ends the wait works while the loop computes; in all others it starts when the loop asks.
 AHEAD = ("loader", "socket")
 HOGS = (["--bursts", "{on}ms,{off}ms"], [], ["--nice", "-5"])
 QUOTAS = (70, 40, 20)
 GIL = (("--rest-ms", "25"), ("--threads", "1"), ("--threads", "3"))
-PYTHON_MS = (0.7, 4, 36)  # beside about 1 ms in calls
-WORKER_MS = (4, 16, 64)  # for a batch, of two workers
+PYTHON_MS = (0.7, 4, 36)  # Python's time of a step, beside about 1 ms in calls
+WORKER_MS = (4, 16, 64)  # time for a batch, with two workers
 
 Shape = collections.namedtuple("Shape", "loses wait_ms compute_ms kernel hog_here options", defaults=(None, ()))
 HEALTHY = {
@@ -101,7 +101,7 @@ class Lane:
         self.bench, self.place, self.cpu = bench, place, cpu
 
     def traced(self, command, environment, wrap=lambda command: command):
-        """Findings of a command under trace, worst first, and what it says itself."""
+        """Traces a command. Returns its findings, worst first, and its own report."""
         report = self.place.path(f"report-{self.cpu}")
         done = self.place.run("trace", "--json", "--", *wrap([*command, "--report", report]), environment={"INGERO_STANDIN_QUIET": "1", **environment}, timeout=120)
         if done.returncode:
@@ -110,7 +110,7 @@ class Lane:
             return ingero.Trace(done.stdout).summary.get("findings", []), json.load(file)
 
     def loop(self, seed, shape, *options, wrap=lambda command: command):
-        """The same for a loop of between.py, in one of the installed interpreters."""
+        """As traced(), for a loop of between.py in one of the installed interpreters."""
         libraries = os.path.dirname(self.bench.programs.library("libcudart.so.12"))
         vary = random.Random(seed).uniform(0.9, 1.1)
         found = interpreters()
@@ -131,7 +131,7 @@ def interpreters():
 
 
 def told(findings, is_named):
-    """Data kept of a run."""
+    """What is kept of a run."""
     first = findings[0] if findings else {}
     return {"is_named": bool(first) and bool(is_named(first)), "rank": lab.rank(first.get("severity")), "kind": first.get("kind", "nothing"),
             "says": ", ".join(f"{f['severity']} {f['kind']} {f['cause'].get('kind', '')}".strip() for f in findings) or "nothing"}
@@ -155,7 +155,7 @@ def waits(name, strength, onset_s, seed, lane):
 
 def gil(_, strength, onset_s, seed, lane):
     findings, said = lane.loop(seed, Shape("gil", 0, COMPUTE_MS, KERNEL), "--from", str(onset_s), *GIL[strength])
-    # of several threads none may have held it most
+    # with several threads, possibly none held the GIL for most of the time
     return told(findings, is_starved("gil", lambda cause, said: is_holder(cause, said) or (not cause.get("tid") and len(said["holders"]) > 1), said))
 
 
@@ -178,7 +178,7 @@ def hog_later(lane, onset_s, *options):
     try:
         yield process.pid
         if process.poll() is not None:
-            raise ingero.Failed(f"{' '.join(command)}: ended at once, status {process.returncode}")
+            raise ingero.Failed(f"{' '.join(command)}: ended early, status {process.returncode}")
     finally:
         process.kill()
         process.wait()
@@ -230,14 +230,14 @@ def row_of_strength(bench, name, results, strength, before):
 def fault_jobs(name):
     """{strength: {name of a case: job}}"""
     make = FAULTS.get(name, data_loader)
-    # with DataLoader a loop of PyTorch starts with its loader
+    # a loop of PyTorch has its DataLoader from the start: no fault begins in mid-run
     onsets = ONSETS if name in FAULTS else {"at once": 0, "at once, too": 0}
     return {strength: {f"{name} {strength} {onset} {seed}": functools.partial(make, name, strength, onset_s, SEEDS * place + seed)
                        for place, (onset, onset_s) in enumerate(onsets.items()) for seed in range(1, SEEDS + 1)} for strength in range(len(STRENGTHS))}
 
 
 def in_turns(tables):
-    """Merges tables, one case of each in turns: the cases done when a run ends early are then a fair sample."""
+    """Merges tables, one case of each in turns: if a run ends early, the finished cases are a fair sample."""
     left = [list(table.items()) for table in tables]
     random.Random(0).shuffle(left)
     return {name: job for place in range(max(map(len, left))) for table in left for name, job in table[place:place + 1]}
@@ -295,4 +295,4 @@ def measure(bench):
             bench.row(f"healthy, {name}: above LOW, of {len(found)} runs", len(wrong), "", limit=0,
                       note="; ".join(sorted({result["says"] for result in wrong}))[:160])
     for (name, kind), n in sorted(confusion.items()):
-        bench.row(f"{name} is told as {kind}", n, "runs")
+        bench.row(f"{name} is reported as {kind}", n, "runs")

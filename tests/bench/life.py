@@ -16,7 +16,7 @@ KILL_MIB = 24
 PAGES = 40009
 CALL_RING = "4k"
 
-# argv: processes, kills, control group, then the program that calls at full load meanwhile
+# argv: number of processes, number of kills, control group, command that makes calls at full load meanwhile
 STORM = """
 import os, subprocess, sys
 n, kills, group, load = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3], sys.argv[4:]
@@ -36,7 +36,7 @@ calling.kill()
 calling.wait()
 """
 
-# touches pages and releases them, and prints the time for one
+# touches pages, and prints the time for one page
 TOUCH = """
 import mmap, sys, time
 pages = int(sys.argv[1])
@@ -53,7 +53,7 @@ print(took / pages)
 
 
 class MemoryGroup:
-    """A control group with a memory limit; None if none can be made."""
+    """Path of a control group with a memory limit; None if no group can be made."""
 
     def __enter__(self):
         for place, limit in (("/sys/fs/cgroup/memory", "memory.limit_in_bytes"), ("/sys/fs/cgroup", "memory.max")):
@@ -93,15 +93,15 @@ def storm(bench):
             kept[row["op_name"], row["comm"]] = row["count(*)"]
     life, seconds = trace.summary["life"], trace.summary["window_ns"] / 1e9
     bench.row("calls a second meanwhile", sum(trace.counts().values()) / seconds, "calls/s")
-    bench.row("records of calls that found no room", trace.lost().get("ring_full", 0), "records", least=1)
-    bench.row("records of life that found no room", trace.lost().get("life_full", 0), "records", limit=0)
-    # plus the storm and the calling program
+    bench.row("records of calls lost because the ring was full", trace.lost().get("ring_full", 0), "records", least=1)
+    bench.row("records of exec, fork, exit and kill lost because the ring was full", trace.lost().get("life_full", 0), "records", limit=0)
+    # the storm itself and the calling program are counted, too
     for what, told, in_file, made in (
             ("exec", life["execs"], kept.get("process_exec", 0), PROCESSES + 2), ("fork", life["forks"], kept.get("process_fork", 0), PROCESSES + kills + 1),
             ("exit", life["exits"], kept.get("process_exit", 0), PROCESSES + kills + 2),
-            ("kills for want of memory", life["oom_kills"], kept.get("oom_kill", 0), kills)):
-        bench.row(f"{what}: made and not told", made - told, f"of {made}", limit=0, least=None)
-        bench.row(f"{what}: made and not kept", made - in_file, f"of {made}", limit=0, least=None)
+            ("out-of-memory kills", life["oom_kills"], kept.get("oom_kill", 0), kills)):
+        bench.row(f"{what}: made but not reported", made - told, f"of {made}", limit=0, least=None)
+        bench.row(f"{what}: made but not stored", made - in_file, f"of {made}", limit=0, least=None)
 
 
 def page_ns():

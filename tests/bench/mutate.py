@@ -21,7 +21,7 @@ CHECKS = re.compile(r"^\d+ checks, (\d+) failed$", re.M)
 def measure(bench):
     seconds = max(1, round(bench.seconds or SECONDS))
     command = [bench.programs.path("test_rpc_mutate"), str(seconds), str(SEED)]
-    # the last requests are answered after the end
+    # the last answers may come after the end of the sending
     run = subprocess.run(command, capture_output=True, text=True, check=False, timeout=seconds + 300)
     totals, checks = TOTALS.search(run.stdout), CHECKS.search(run.stdout)
     if not totals or not checks:
@@ -34,7 +34,7 @@ def measure(bench):
     bench.row("checks that failed", int(checks[1]), "checks", limit=0, note=", ".join(sorted(set(failed))[:3]))
     bench.row("memory of the daemon, most", float(totals["rss"]), "MiB", limit=RSS_LIMIT_MIB)
     bench.row("length", int(totals["seconds"]), "s", note=f"seed {SEED}")
-    for what, key in (("requests", "requests"), ("connections", "connections"), ("of these broken in their frames", "broken"), ("ends", "ends")):
+    for what, key in (("requests", "requests"), ("connections", "connections"), ("connections with broken frames", "broken"), ("ends", "ends")):
         bench.row(what, int(totals[key]), what.split()[-1] if key != "broken" else "connections")
     bench.row("answers searched", float(totals["mb"]), "MB")
     # the others were cancelled, or their connection was closed

@@ -32,7 +32,7 @@ class Load:
         return subprocess.Popen(self.command, env={**os.environ, **self.environment}, **options)
 
     def start_ready(self):
-        """Started with --wait-for-stdin: has its libraries and waits for go()."""
+        """Starts it, with --wait-for-stdin among its arguments; returns when it has loaded its libraries and waits for go()."""
         process = self.start(stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         line = process.stdout.readline()
         if not line.startswith("ready"):
@@ -96,7 +96,7 @@ def attached(tracing):
         if any(line["type"] == "start" for line in tracing.lines()):
             return True
         if tracing.process.poll() is not None:
-            tracing.wait()  # raises, and says what it said
+            tracing.wait()  # raises an error with the output of the trace
         return False
 
     try:
@@ -109,10 +109,10 @@ def attached(tracing):
 
 @contextlib.contextmanager
 def probes_gone():
-    """On exit waits until the processes started meanwhile are gone: perf events are closed by a process that outlives the trace."""
+    """On exit waits for the end of daemons started meanwhile: perf events are closed by a process that runs longer than the trace."""
     before = ingero.tracers()
     yield
-    ingero.wait_for(lambda: not ingero.tracers() - before, "the end of who closes the probes", limit_s=ingero.CLOSERS_S)
+    ingero.wait_for(lambda: not ingero.tracers() - before, "the end of the process that closes the probes", limit_s=ingero.CLOSERS_S)
 
 
 @contextlib.contextmanager
@@ -127,7 +127,7 @@ def hogs(n, cpu):
             process.wait()
 
 
-# file of a quota by version of control groups; the first that the machine has is used
+# Where a quota is set, by version of control groups; the first one that the machine has is used.
 GROUPS = (
     {"at": "/sys/fs/cgroup", "sign": "cgroup.controllers",
      "limits": lambda quota_us, period_us: (("cpu.max", f"{quota_us} {period_us}"),)},
@@ -154,7 +154,7 @@ class Group:
             self.limit(quota_us, period_us)
         except OSError as error:
             os.rmdir(self.path)
-            raise ingero.Failed(f"{self.path}: {error.strerror}: the CPU controller is not to be had") from None
+            raise ingero.Failed(f"{self.path}: {error.strerror}: the CPU controller is not available") from None
 
     def limit(self, quota_us, period_us=100000):
         for name, text in self.kind["limits"](quota_us, period_us):
@@ -162,7 +162,7 @@ class Group:
                 file.write(text)
 
     def command(self, command):
-        """The same command, started inside."""
+        """The same command, run in this group."""
         return ["sh", "-c", f'echo $$ >"{self.path}/cgroup.procs" && exec "$0" "$@"', *command]
 
     def stat(self):
@@ -173,7 +173,7 @@ class Group:
 
 
 def cpu_ns(pid):
-    """User and system time of a process so far; its threads', not its children's."""
+    """CPU time of a process so far: of its threads, without its children."""
     total = 0
     for task in os.listdir(f"/proc/{pid}/task"):
         with open(f"/proc/{pid}/task/{task}/schedstat", encoding="ascii") as file:
@@ -209,7 +209,7 @@ def daemon_of(tracing, limit_s=30):
         if tracing.process.poll() is not None:
             break
         time.sleep(0.01)
-    raise ingero.Failed("the client started no daemon of its own")
+    raise ingero.Failed("the client did not start a private daemon")
 
 
 def kill(process, number=signal.SIGKILL):

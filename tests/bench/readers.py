@@ -16,7 +16,7 @@ import kept
 PER_CPU = 2
 LIMIT = 5
 NICE = 10  # READ_NICE of collectord/rpc/read.h
-ASKED = 7  # questions in each round: their median is what a user experiences
+ASKED = 7  # number of commands in each round; the median of their times is used
 
 
 # Starts this number of jobs in one session.
@@ -24,7 +24,7 @@ JOBS = 'n=$1; shift; while [ "$n" -gt 0 ]; do "$@" & n=$((n - 1)); done; wait'
 
 
 def grouped(group, command):
-    """Command that starts in that control group; None: in the present group."""
+    """The same command, run in this control group; None: in the current group."""
     return ["sh", "-c", 'echo $$ > "$0/cgroup.procs" && exec "$@"', group, *command] if group else list(command)
 
 
@@ -44,7 +44,7 @@ def hogs(bench, n_sessions, group=None):
 
 @contextlib.contextmanager
 def service_in_group(service, nice):
-    """Runs the daemon and its children in a control group of their own, where sessions do not count; None without control groups."""
+    """Runs the daemon and its children in a control group of their own, where the scheduler does not group by session. Yields None without control groups."""
     parent = next((place for place in ("/sys/fs/cgroup/cpu", "/sys/fs/cgroup") if os.path.exists(os.path.join(place, "cgroup.procs"))), None)
     if not parent:
         yield None
@@ -58,7 +58,7 @@ def service_in_group(service, nice):
     finally:
         os.setpriority(os.PRIO_PROCESS, service.process.pid, 0)
         move(service.process.pid, parent)
-        ingero.wait_for(lambda: not pathlib.Path(group, "cgroup.procs").read_text(encoding="utf-8"), "the end of what was in the group")
+        ingero.wait_for(lambda: not pathlib.Path(group, "cgroup.procs").read_text(encoding="utf-8"), "the end of the processes in the group")
         os.rmdir(group)
 
 
@@ -101,8 +101,8 @@ def measure(bench):
 
             waits = [lambda: beside(1), lambda: beside(n), lambda: in_group(0), lambda: in_group(NICE)]
             results = bench.in_turns(**{"idle": lambda: explain_ms(home), "idle in its group": alone_in_group, **dict(zip(conditions, waits))})
-    bench.row("explain, nobody else", results["idle"], "ms")
-    bench.row("explain, nobody else, in a group", results["idle in its group"], "ms")
+    bench.row("explain, without hogs", results["idle"], "ms")
+    bench.row("explain, without hogs, in a group", results["idle in its group"], "ms")
     for told, (without, limit) in conditions.items():
-        bench.row(f"explain beside {n} that {told}, times as without", [value / idle for value, idle in zip(results[told], results[without])], "ratio",
-                  limit=limit)
+        bench.row(f"explain beside {n} hogs that {told}, time relative to no hogs",
+                  [value / idle for value, idle in zip(results[told], results[without])], "ratio", limit=limit)

@@ -29,7 +29,7 @@ def histogram(path):
 
 
 def call_ns(bench, path, name, is_traced, directory):
-    """(ns per call, ms for the attach in the kernel)"""
+    """(ns per call, ms that the kernel took to attach)"""
     command = [sys.executable, CALLER, path, name, str(CALLS)]
     if not is_traced:
         return float(subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout), 0
@@ -54,7 +54,7 @@ def measure(bench):
                                   traced=lambda: call_ns(bench, path, ONE[library.name], True, directory))
         ((kind, place), _), *_ = histogram(path).most_common()
         bench.row(f"{library.name}: attach", [ms for _, ms in runs["traced"]], "ms", limit=LIMIT_ATTACH_MS)
-        # another tracer on the machine slows the untraced program down, too: its lowest time is its own
+        # another tracer on the machine may slow the untraced program, too: its lowest time is used
         alone_ns = min(ns for ns, _ in runs["alone"])
         bench.row(f"{library.name}: added to {ONE[library.name]} ({kind}: {place})", [ns - alone_ns for ns, _ in runs["traced"]], "ns")
         for (kind, place), n in histogram(path).most_common(8):

@@ -28,8 +28,8 @@ def measure(bench):
             questions.setdefault(f"{method.rsplit('.', 1)[1]} {name}", []).append([int(ns) for ns in times])
     for question, rows in questions.items():
         other, gone, again = zip(*rows)
-        bench.row(f"{question}: about another's", [ns / 1000 for ns in other], "us")
-        bench.row(f"{question}: about one that is gone", [ns / 1000 for ns in gone], "us")
-        bench.row(f"{question}: two that are gone differ by", abs(share_above(again, gone) - 0.5), "share")
-        bench.row(f"{question}: another's and one that is gone differ by", abs(share_above(other, gone) - 0.5), "share",
+        bench.row(f"{question}: about another user's process", [ns / 1000 for ns in other], "us")
+        bench.row(f"{question}: about a process that is gone", [ns / 1000 for ns in gone], "us")
+        bench.row(f"{question}: difference of two processes that are gone", abs(share_above(again, gone) - 0.5), "share")
+        bench.row(f"{question}: difference of another user's process and one that is gone", abs(share_above(other, gone) - 0.5), "share",
                   limit=LIMIT)

@@ -12,8 +12,8 @@ import ingero
 import programs
 
 SECONDS = 1800
-KEPT = 10000  # number of gone processes that a trace keeps; with them the store's data of an hour: memory grows until then
-SETTLED = 1.5 * KEPT  # ... with an allowance for processes not seen yet
+KEPT = 10000  # ended processes that a trace keeps, and the store's data of an hour: memory grows until there are so many
+SETTLED = 1.5 * KEPT  # with an allowance for processes that were not seen
 ROUND_PAUSE_S = 0.2
 USER = 54331  # usually an unused user id: other users' processes are not touched
 AS_USER = ["setpriv", "--reuid", str(USER), "--regid", str(USER), "--clear-groups"]
@@ -72,7 +72,7 @@ def measure(bench):
             while time.monotonic() < end:
                 n = visit(bench, directory, rounds)
                 if not n:
-                    raise ingero.Failed(f"round {rounds} did not do what it was told")
+                    raise ingero.Failed(f"round {rounds} failed: the visitor reported an error")
                 made += n
                 rounds += 1
                 if rounds % 10 == 0:
@@ -88,18 +88,18 @@ def measure(bench):
     bench.row("rounds: new copies, opened twice, forks", rounds, "rounds")
     bench.row("launches counted of that user", trace.counts(op="cudaLaunchKernel").get("cudaLaunchKernel", 0), "calls", least=1)
     lost = trace.lost()
-    bench.row("calls of processes that are forgotten, which the summary counts and does not list", lost.pop("forgotten", 0), "calls")
+    bench.row("calls of forgotten processes, which the summary counts but does not list", lost.pop("forgotten", 0), "calls")
     lost.pop("late_load", 0)
-    bench.row("lost for another reason than being late", sum(lost.values()), "losses", limit=0, note=", ".join(f"{n} {reason}" for reason, n in lost.items()))
+    bench.row("losses other than late_load and forgotten", sum(lost.values()), "losses", limit=0, note=", ".join(f"{n} {reason}" for reason, n in lost.items()))
     # Libraries are detached a minute after they were last mapped: the values after that are the baseline.
     settled = [row for n, row in samples if n >= SETTLED]
-    bench.row(f"processes; from {SETTLED:.0f} on all that is bounded is full", made, "processes", least=SETTLED)
-    bench.row("of the time, how long it was", len(settled) / max(len(samples), 1), "ratio")
+    bench.row(f"processes made; from {SETTLED:.0f} on, everything bounded is full", made, "processes", least=SETTLED)
+    bench.row("share of the time after that", len(settled) / max(len(samples), 1), "ratio")
     at_full = next((row for n, row in samples if n >= KEPT), None)
     if at_full:
-        bench.row("memory until then, for each process that is kept", (at_full["memory"] - samples[0][1]["memory"]) * 2 ** 10 / KEPT, "KiB")
+        bench.row(f"memory growth until {KEPT} processes, for each of them", (at_full["memory"] - samples[0][1]["memory"]) * 2 ** 10 / KEPT, "KiB")
     before, after = settled[:len(settled) // 2], settled[len(settled) // 2:]
     for what in before[0] if before else ():
         first, last = max(row[what] for row in before), max(row[what] for row in after)
-        bench.row(f"{what}, most in the second half of that time over the first", last / max(first, 1), "times", limit=1.1,
+        bench.row(f"{what}: maximum in the second half of that time / in the first half", last / max(first, 1), "times", limit=1.1,
                   note=f"{first:.0f} then {last:.0f}")

@@ -19,7 +19,7 @@ def stuck(bench):
 
 
 def shown(bench):
-    """Age of the call at the end of the trace, 2 s after its start, and the summary."""
+    """Age of the call in the summary of the trace, 2 s after the call began; None if it is not shown."""
     process, tracing, began = stuck(bench)
     try:
         time.sleep(max(0.0, began + SHOWN_AFTER_S - time.monotonic()))
@@ -42,7 +42,7 @@ def killed(bench):
 def measure(bench):
     ages = [shown(bench) for _ in range(bench.pairs)]
     bench.row("runs that show the call in flight", [int(age is not None) for age in ages], "of 1", least=1)
-    bench.row("its age, 2 s after it began", [age for age in ages if age is not None], "s", limit=SHOWN_AFTER_S + 0.5, least=SHOWN_AFTER_S - 1)
+    bench.row("age of the call, 2 s after it began", [age for age in ages if age is not None], "s", limit=SHOWN_AFTER_S + 0.5, least=SHOWN_AFTER_S - 1)
     runs = [killed(bench) for _ in range(bench.pairs)]
     abandoned, returned, in_flight = zip(*runs)
     bench.row("killed in the call: counted as never returned", [abs(n - 1) for n in abandoned], "calls off", limit=0)

@@ -20,7 +20,7 @@ QUESTIONS = {
 ACCOUNTS_RATIO_MAX = 3
 ACCOUNTS_MIB_MAX = 64
 ACCOUNT_QUESTIONS = {
-    # the same rows of both files, whatever their age: the window contains no row of an hour
+    # 50 minutes, so that no row of an hour is in the window: both files answer from the same rows
     "explain --since 50m": ["explain", "--since", "50m", "--json"],
     "explain of all": ["explain", "--json"],
     "blame --since 50m": ["blame", "--since", "50m", "--json"],
@@ -41,7 +41,7 @@ def accounts_measure(bench, directory, plain):
     """The same file with accounts of ten threads of each process, and with waits, some of which occur once."""
     path = os.path.join(directory, "accounts.db")
     subprocess.run([bench.programs.path("make_db"), path, str(CALLS), str(os.getuid()), "accounts"], check=True)
-    bench.row("bytes a kept call, with accounts and waits", os.path.getsize(path) / CALLS, "B")
+    bench.row("bytes per stored call, with accounts and waits", os.path.getsize(path) / CALLS, "B")
     for name, arguments in ACCOUNT_QUESTIONS.items():
         commands = {which: [bench.programs.path("ingero-cli"), *arguments[:1], "--db", db, *arguments[1:]]
                     for which, db in (("with", path), ("without", plain))}
@@ -58,10 +58,10 @@ def measure(bench):
     with tempfile.TemporaryDirectory(prefix="ingero-bench-") as directory:
         path = os.path.join(directory, "ten.db")
         subprocess.run([bench.programs.path("make_db"), path, str(CALLS)], check=True)
-        bench.row("bytes a kept call, everything in the file", os.path.getsize(path) / CALLS, "B")
+        bench.row("bytes per stored call, everything in the file", os.path.getsize(path) / CALLS, "B")
         for name, (arguments, limit_s, limit_mib) in QUESTIONS.items():
             command = [bench.programs.path("ingero-cli"), *arguments[:1], "--db", path, *arguments[1:]]
-            ask(bench, command)  # the first one reads the file from the disk
+            ask(bench, command)  # not measured: the first command reads the file from the disk
             rounds = [ask(bench, command) for _ in range(bench.pairs)]
             bench.row(name, [seconds for seconds, _ in rounds], "s", limit=limit_s)
             if limit_mib:

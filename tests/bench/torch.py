@@ -15,7 +15,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 TRAIN = os.path.join(HERE, "..", "workloads", "torch", "train.py")
 PAUSE_MS = 6  # with about 90 traced calls a step: less than 10 000 a second of either thread
 SMALL_LOSS = 0.02
-SECONDS = 2  # of a run, without the start of PyTorch
+SECONDS = 2  # length of a run, without the start of PyTorch
 
 
 class Loop:
@@ -29,7 +29,7 @@ class Loop:
         self.command = [python, TRAIN, *map(str, arguments), "--seconds", str(bench.seconds or SECONDS)]
         standins = os.path.join(bench.programs.build, "standins")
         self.environment = set_ups.environment(set_up, standins)
-        # libraries called in a step; the runtimes linked into PyTorch's own libraries are rarely called in one
+        # libraries called in a step; runtimes that are linked into PyTorch's own libraries are rarely called there
         self.libraries = [os.path.join(standins, "libcuda.so.1"), *(
             [os.path.join(standins, set_ups.SET_UPS[set_up].runtime)] if set_ups.SET_UPS[set_up].runtime
             else glob.glob(os.path.join(os.path.dirname(python), "..", "lib", "python*", "site-packages", "torch", "lib", "libcudart-*")))]
@@ -85,13 +85,13 @@ def measure_speed(bench, name, loop, has_empty=True, limit=None):
     bench.row(f"{name}: CPU of a step, added", added("traced"), "us")
     if has_empty:
         bench.row(f"{name}: CPU of a step, added by empty probes", added("empty"), "us")
-    bench.row(f"{name}: CPU of a step, added as Ingero says", [told_us_a_step(one, trace) for one, trace in runs["traced"]], "us")
+    bench.row(f"{name}: CPU of a step, added, as reported by Ingero", [told_us_a_step(one, trace) for one, trace in runs["traced"]], "us")
 
 
 def measure(bench):
     measure_speed(bench, "A, with pauses", Loop(bench, "a", "plain", "--pause-ms", PAUSE_MS), limit=SMALL_LOSS)
     measure_speed(bench, "A, flat out, AdamW", Loop(bench, "a", "plain", "--optimiser", "adamw"))
-    # its runtime is a stand-in, so its figure means less; it takes long to start
+    # B runs on a stand-in runtime, so its figures mean less; it takes long to start
     if set_ups.find("b"):
         measure_speed(bench, "B, flat out", Loop(bench, "b", "plain", "--without-blas"), has_empty=False)
     else:

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What a command takes: bench_used FILE COMMAND [ARGUMENT]..., with the command's status. A line in FILE: seconds from
- * its start to its end, CPU seconds of it and of all that it waited for, KiB of the largest of these processes.
+ * Runs a command and measures its time and memory: bench_used FILE COMMAND [ARGUMENT]... Exits with the command's
+ * status. Writes one line to FILE: seconds from start to end, CPU seconds of the command and of all children that it
+ * waited for, KiB of the largest of these processes.
  *
- * A program of its own, because a process is as large as who started it until it is the command: an interpreter would
- * be measured.
+ * This is a small program because a child process has the size of its parent until it calls exec: if Python started
+ * the command, the size of the interpreter would be measured.
  */
 #include <stdio.h>
 #include <stdlib.h>

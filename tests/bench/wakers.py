@@ -16,7 +16,7 @@ WAITS = "SELECT tid, resource_kind, by_pid, count, ns FROM waits WHERE \"where\"
 
 
 def look(place, loses):
-    """(rows of the calling thread, its own report)"""
+    """(waits of the calling thread, the program's own report)"""
     db, report = place.path(loses + ".db"), place.path(loses + ".json")
     for path in (db, report):
         if os.path.exists(path):
@@ -34,6 +34,6 @@ def measure(bench):
         for loses, kind in KINDS.items():
             runs = [look(place, loses) for _ in range(bench.pairs)]
             for column, unit in (("count", "of their number"), ("ns", "of their time")):
-                bench.row(f"{loses}: told as {kind}, with the process that ended it, {unit}",
+                bench.row(f"{loses}: reported as {kind}, with the process that ended the wait, {unit}",
                           [gil_waits.share([row for row in rows if row["resource_kind"] == kind and row["by_pid"] in said["helpers"]], rows, column)
                            for rows, said in runs], "ratio", least=LEAST)

@@ -25,9 +25,9 @@ def measure(bench):
     results = bench.in_turns(events=lambda: run(0), few=lambda: run(4), many=lambda: run(30))
     for name, told, limit in (("events", "events alone", LIMIT_CPU_S), ("few", "with figures of 50 processes x 4 operations", None),
                               ("many", "with figures of 50 processes x 30 operations", None)):
-        bench.row(f"{told}: CPU of the thread, a million", [r["writer_cpu_s_per_million"] for r in results[name]], "s", limit=limit)
-        bench.row(f"{told}: CPU of the loop, a million", [r["loop_cpu_s_per_million"] for r in results[name]], "s",
+        bench.row(f"{told}: CPU of the writing thread per million events", [r["writer_cpu_s_per_million"] for r in results[name]], "s", limit=limit)
+        bench.row(f"{told}: CPU of the loop per million events", [r["loop_cpu_s_per_million"] for r in results[name]], "s",
                   note="two readings of the clock for each event included")
         bench.row(f"{told}: longest commit", [r["worst_commit_ms"] for r in results[name]], "ms")
-        bench.row(f"{told}: bytes in the file, an event", [r["file_bytes_per_event"] for r in results[name]], "B")
-        bench.row(f"{told}: bytes written, an event", [r["written_bytes_per_event"] for r in results[name]], "B")
+        bench.row(f"{told}: bytes in the file per event", [r["file_bytes_per_event"] for r in results[name]], "B")
+        bench.row(f"{told}: bytes written per event", [r["written_bytes_per_event"] for r in results[name]], "B")
