@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "probes/graces.h"
 
-#include <signal.h>
-
 #include "base/grace.h"
+#include "base/thread.h"
 
 static void *period_wait(void *data)
 {
@@ -23,20 +22,13 @@ static void requests_exchange(struct graces *g)
 	g->next = served;
 }
 
-/* Signals belong to the loop: the thread takes none. Return: 0 or -errno */
+/* Return: 0 or -errno */
 static int period_begin(struct graces *g)
 {
-	sigset_t all, before;
-	int r;
+	int r = thread_start(&g->thread, period_wait, g);
 
-	(void)sigfillset(&all); /* cannot fail */
-	r = pthread_sigmask(SIG_SETMASK, &all, &before);
-	if (r == 0) {
-		r = pthread_create(&g->thread, NULL, period_wait, g);
-		(void)pthread_sigmask(SIG_SETMASK, &before, NULL); /* the mask set before */
-	}
-	if (r)
-		return -r;
+	if (r < 0)
+		return r;
 	g->is_waiting = true;
 	uv_ref((uv_handle_t *)&g->over);
 	g->n_periods++;

@@ -7,12 +7,12 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 
 #include "base/log.h"
+#include "base/thread.h"
 #include "clock.h"
 #include "figures/tick.h"
 #include "archive/write/intake.h"
@@ -225,21 +225,6 @@ static int options_copy(struct store *store, const struct store_options *options
 	return 0;
 }
 
-/* Signals belong to the loop: the thread takes none. */
-static int thread_start(struct store *store)
-{
-	sigset_t all, before;
-	int r;
-
-	(void)sigfillset(&all); /* cannot fail */
-	r = pthread_sigmask(SIG_SETMASK, &all, &before);
-	if (r == 0) {
-		r = pthread_create(&store->thread, NULL, thread_main, store);
-		(void)pthread_sigmask(SIG_SETMASK, &before, NULL); /* the mask set before */
-	}
-	return -r;
-}
-
 static void store_free(struct store *store)
 {
 	intake_done(&store->intake);
@@ -286,7 +271,7 @@ int store_open(const struct store_options *options, char *why, size_t why_bytes,
 	if (r == 0) {
 		store->now_ns = store->clock.now_ns(store->clock.data);
 		store->now_unix_ns = store->clock.to_unix_ns(store->now_ns, store->clock.data);
-		r = thread_start(store);
+		r = thread_start(&store->thread, thread_main, store);
 		if (r < 0)
 			store_free(store);
 	}
