@@ -81,20 +81,6 @@ static const struct scenario scenarios[] = {
 	{ "another user's", 2, does_rest, BLAME_SLEEP, OTHER_UID, false, false, false },
 };
 
-static void byte_take(int fd)
-{
-	char byte;
-
-	if (read(fd, &byte, 1) != 1)
-		_exit(2);
-}
-
-static void byte_give(int fd)
-{
-	if (write(fd, "", 1) != 1)
-		_exit(2);
-}
-
 /* One of the chain; it ends with the process that asks. */
 static void *link_run(void *data)
 {
@@ -102,14 +88,14 @@ static void *link_run(void *data)
 
 	__atomic_store_n(&shared->pids[i], (uint32_t)gettid(), __ATOMIC_SEQ_CST);
 	for (int n = 1;; n++) {
-		byte_take(pipes[i].ask[0]);
+		rig_byte_take(pipes[i].ask[0]);
 		if (i + 1 < scenario->n) {
-			byte_give(pipes[i + 1].ask[1]);
-			byte_take(pipes[i + 1].answer[0]);
+			rig_byte_give(pipes[i + 1].ask[1]);
+			rig_byte_take(pipes[i + 1].answer[0]);
 		} else {
 			scenario->last_does();
 		}
-		byte_give(pipes[i].answer[1]);
+		rig_byte_give(pipes[i].answer[1]);
 		if (scenario->is_execed && n == WAITS) {
 			(void)execl("/bin/true", "true", (char *)NULL);
 			_exit(1);
@@ -152,8 +138,8 @@ static int run(void *data)
 	for (int i = 0; i < WAITS; i++) {
 		(void)subject_empty();
 		wait_sleep(); /* nobody is waited for meanwhile */
-		byte_give(pipes[0].ask[1]);
-		byte_take(pipes[0].answer[0]);
+		rig_byte_give(pipes[0].ask[1]);
+		rig_byte_take(pipes[0].answer[0]);
 	}
 	(void)subject_empty();
 	while (s->is_execed && wait(NULL) > 0)

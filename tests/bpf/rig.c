@@ -227,6 +227,20 @@ uint64_t rig_now_ns(void)
 	return clock_ns(CLOCK_MONOTONIC);
 }
 
+void rig_byte_take(int fd)
+{
+	char byte;
+
+	if (read(fd, &byte, 1) != 1)
+		_exit(2);
+}
+
+void rig_byte_give(int fd)
+{
+	if (write(fd, "", 1) != 1)
+		_exit(2);
+}
+
 int rig_child(struct rig *rig, int (*func)(void *data), void *data, pid_t *ret_pid)
 {
 	int gate[2], status = -1;

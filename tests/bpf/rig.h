@@ -70,6 +70,10 @@ uint64_t rig_offset(const void *function);
 /** rig_thread_cpu_ns() - the independent witness of on-CPU time */
 uint64_t rig_thread_cpu_ns(void);
 uint64_t rig_now_ns(void);
+/** rig_byte_take() - wait for a byte of another thread or process; without one the process ends with status 2 */
+void rig_byte_take(int fd);
+/** rig_byte_give() - the other side of rig_byte_take() */
+void rig_byte_give(int fd);
 /**
  * rig_child() - run func in a child that is traced from its first instruction on
  * Return: its wait(2) status

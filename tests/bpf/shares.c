@@ -182,27 +182,13 @@ static void check_waits(struct rig *rig)
 
 static int ask[2], answer[2], ready[2];
 
-static void byte_take(int fd)
-{
-	char byte;
-
-	if (read(fd, &byte, 1) != 1)
-		_exit(2);
-}
-
-static void byte_give(int fd)
-{
-	if (write(fd, "", 1) != 1)
-		_exit(2);
-}
-
 /* Ends so many waits; lives until its process ends. */
 static void *answers(void *data)
 {
 	for (size_t i = 0; i < (uintptr_t)data; i++) {
-		byte_take(ask[0]);
+		rig_byte_take(ask[0]);
 		(void)clock_nanosleep(CLOCK_MONOTONIC, 0, &moment, NULL);
-		byte_give(answer[1]);
+		rig_byte_give(answer[1]);
 	}
 	for (;;)
 		(void)pause();
@@ -223,8 +209,8 @@ static void waits_ended_by(size_t n_threads, size_t n_each)
 			_exit(1);
 	for (size_t i = 0; i < n_threads * n_each; i++) {
 		(void)subject_empty();
-		byte_give(ask[1]);
-		byte_take(answer[0]);
+		rig_byte_give(ask[1]);
+		rig_byte_take(answer[0]);
 	}
 	(void)subject_empty();
 }
@@ -235,7 +221,7 @@ static void wakers_stay(void)
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
 		_exit(1);
 	waits_ended_by(WAKERS_MANY, 1);
-	byte_give(ready[1]);
+	rig_byte_give(ready[1]);
 	for (;;)
 		(void)pause();
 }
@@ -251,7 +237,7 @@ static int wakers_run(void *data)
 	if (pid == 0)
 		wakers_stay();
 	(void)close(ready[1]);
-	byte_take(ready[0]);
+	rig_byte_take(ready[0]);
 	waits_ended_by(1, ROUNDS);
 	(void)kill(pid, SIGKILL);
 	(void)waitpid(pid, NULL, 0);
