@@ -314,11 +314,12 @@ static int pass_time(const struct bench *b, uint32_t columns, double *ret_cpu_s)
 static void print_events(const struct bench *b)
 {
 	static const char *const names[BLOCK_COLUMN_COUNT] = {
-		[BLOCK_TIME] = "time",	   [BLOCK_DURATION] = "duration", [BLOCK_OVERHEAD] = "overhead",
-		[BLOCK_BLAME] = "blame",   [BLOCK_ARG0] = "argument 0",	  [BLOCK_ARG1] = "argument 1",
-		[BLOCK_TID] = "thread",	   [BLOCK_OP] = "operation",	  [BLOCK_PROCESS] = "process",
-		[BLOCK_REASON] = "reason", [BLOCK_DEPTH] = "depth",	  [BLOCK_RET] = "result",
-		[BLOCK_STACK] = "stack",   [BLOCK_MEASURED] = "measured",
+		[BLOCK_TIME] = "time",	     [BLOCK_DURATION] = "duration", [BLOCK_OVERHEAD] = "overhead",
+		[BLOCK_BLAME] = "blame",     [BLOCK_ARG0] = "argument 0",   [BLOCK_ARG1] = "argument 1",
+		[BLOCK_TID] = "thread",	     [BLOCK_OP] = "operation",	    [BLOCK_PROCESS] = "process",
+		[BLOCK_REASON] = "reason",   [BLOCK_DEPTH] = "depth",	    [BLOCK_RET] = "result",
+		[BLOCK_STACK] = "stack",     [BLOCK_MEASURED] = "measured", [BLOCK_ARG2] = "argument 2",
+		[BLOCK_ARG3] = "argument 3", [BLOCK_ARG4] = "argument 4",   [BLOCK_ARG5] = "argument 5",
 	};
 	double n = (double)b->n_events;
 

@@ -481,7 +481,7 @@ static void idle_threads(void)
 	}
 }
 
-/* A process may give itself any name; the file keeps it, and whoever asks is told it without what a terminal obeys. */
+/* A process may give itself any name. The file keeps its bytes; an answer has them without control characters. */
 static void names_scrubbed(void)
 {
 	static const char raw[] = "\x1b[m\xc2\x9b\xe2\x80\xae\xff"
