@@ -31,31 +31,35 @@ static __always_inline bool credentials_are_dumpable(struct task_struct *task)
 }
 
 /*
- * In the initial user namespace a process may have no capability that the user lacks. In any other one its
- * capabilities count there alone, and the user who made the outermost of these namespaces has them all.
+ * credentials_are_within() - whether a process has no capability that its user lacks
+ * @space: its user namespace, or the outermost one above it but for the initial one
+ *
+ * In the initial user namespace its capabilities are compared. In any other one they count there alone, and the user
+ * who made the outermost of these namespaces has them all.
  */
-static __always_inline bool credentials_are_no_more(const struct cred *cred, __u32 uid, __u64 capabilities)
+static __always_inline bool credentials_are_within(const struct cred *cred, const struct user_namespace *space,
+						   __u32 uid, __u64 capabilities)
 {
 	const struct cred___words *words = (const struct cred___words *)cred;
-	struct user_namespace *space = cred->user_ns;
 	__u64 permitted = CAPABILITIES_ALL;
 
-	if (!space)
-		return false;
-	if (space->level == 0) {
-		/* Direct reads: a helper's would double the cost of a task switch. */
-		if (bpf_core_field_exists(cred->cap_permitted.val))
-			permitted = cred->cap_permitted.val;
-		else if (bpf_core_field_exists(words->cap_permitted.cap))
-			permitted = words->cap_permitted.cap[0] | (__u64)words->cap_permitted.cap[1] << 32;
-		return !(permitted & ~capabilities);
-	}
-	for (int i = 0; i < USER_NAMESPACE_DEPTH_MAX && space->level > 1; i++) {
+	if (space->level)
+		return space->level == 1 && (!uid || space->owner.val == uid);
+	/* Direct reads: a helper's would double the cost of a task switch. */
+	if (bpf_core_field_exists(cred->cap_permitted.val))
+		permitted = cred->cap_permitted.val;
+	else if (bpf_core_field_exists(words->cap_permitted.cap))
+		permitted = words->cap_permitted.cap[0] | (__u64)words->cap_permitted.cap[1] << 32;
+	return !(permitted & ~capabilities);
+}
+
+static __always_inline bool credentials_are_no_more(const struct cred *cred, __u32 uid, __u64 capabilities)
+{
+	struct user_namespace *space = cred->user_ns;
+
+	for (int i = 0; i < USER_NAMESPACE_DEPTH_MAX && space && space->level > 1; i++)
 		space = space->parent;
-		if (!space)
-			return false;
-	}
-	return space->level == 1 && (!uid || space->owner.val == uid);
+	return space && credentials_are_within(cred, space, uid, capabilities);
 }
 
 static __always_inline bool credentials_are_of(const struct cred *cred, __u32 uid)

@@ -13,10 +13,20 @@
 
 #define SHARE_OF_FREE 3
 
-/* @n_own, @n_used: entries of the user, of all users; @n_most: places in the map */
-static __always_inline bool share_has_room(__u32 n_own, __u32 n_used, __u32 n_most)
+/*
+ * share_has_room() - whether a user may have another entry; if not, its loss is counted
+ * @n_own:  entries of the user
+ * @n_used: entries of all users
+ * @n_most: places in the map
+ * @losses: the user's losses of such entries
+ */
+static __always_inline bool share_has_room(__u32 uid, __u32 n_own, __u32 n_used, __u32 n_most, __u64 *losses)
 {
-	return n_used < n_most && n_own < SHARE_OF_FREE * (n_most - n_used);
+	if (n_used < n_most && n_own < SHARE_OF_FREE * (n_most - n_used))
+		return true;
+	losses_of[uid & (USER_SHARES - 1)].uid = uid;
+	__sync_fetch_and_add(losses, 1);
+	return false;
 }
 
 /*
@@ -32,11 +42,8 @@ VERIFIED_ALONE int share_take_wait(__u32 slot)
 		return 0;
 	uid = s->uid;
 	n_own = &waits_of[uid & (USER_SHARES - 1)];
-	if (!share_has_room(*n_own, n_waits, WAITS_MAX)) {
-		losses_of[uid & (USER_SHARES - 1)].uid = uid;
-		__sync_fetch_and_add(&losses_of[uid & (USER_SHARES - 1)].waits, 1);
+	if (!share_has_room(uid, *n_own, n_waits, WAITS_MAX, &losses_of[uid & (USER_SHARES - 1)].waits))
 		return 0;
-	}
 	__sync_fetch_and_add(n_own, 1);
 	__sync_fetch_and_add(&n_waits, 1);
 	return 1;
@@ -50,11 +57,8 @@ static __always_inline struct waker_state *waker_add(__u32 tid, __u32 uid)
 	__u32 *n_own = &wakers_of[uid & (USER_SHARES - 1)];
 	struct waker_state *w;
 
-	if (!share_has_room(*n_own, n_wakers, WAKERS_MAX)) {
-		losses_of[uid & (USER_SHARES - 1)].uid = uid;
-		__sync_fetch_and_add(&losses_of[uid & (USER_SHARES - 1)].wakers, 1);
+	if (!share_has_room(uid, *n_own, n_wakers, WAKERS_MAX, &losses_of[uid & (USER_SHARES - 1)].wakers))
 		return NULL;
-	}
 	if (bpf_map_update_elem(&wakers, &tid, &waker_none, BPF_NOEXIST)) {
 		counter_add(LOSS_WAKERS, 1);
 		return NULL;
