@@ -93,6 +93,26 @@ static struct verdict of_writer(const struct detector_view *view, const struct a
 				 .most = FINDING_LOW };
 }
 
+/*
+ * Whether a thread of the process, while another one waited for it, mostly waited, too. A thread that computes may do
+ * so for the other one.
+ */
+static bool is_waiting_meanwhile(const struct detector_view *view, uint32_t tid)
+{
+	uint64_t all_ns = 0, works_ns = 0;
+
+	for (size_t i = 0; i < view->n_waits; i++) {
+		const struct account_wait *w = &view->waits[i];
+
+		if (w->tid != tid || !w->is_meanwhile)
+			continue;
+		all_ns += ended_ns(w);
+		if (w->class == BLAME_ON_CPU || w->class == BLAME_RUNNABLE || w->class == BLAME_QUOTA)
+			works_ns += ended_ns(w);
+	}
+	return works_ns < all_ns / 2;
+}
+
 static struct verdict of_lock(const struct detector_view *view, const struct account_wait *w)
 {
 	if (!w->waker_tgid)
@@ -102,7 +122,8 @@ static struct verdict of_lock(const struct detector_view *view, const struct acc
 	if (w->waker_tgid == view->process->tgid)
 		return (struct verdict){ .cause = CAUSE_LOCK,
 					 .confidence = OWN_THREAD_CONFIDENCE,
-					 .most = FINDING_MEDIUM };
+					 .most = is_waiting_meanwhile(view, w->waker_tid) ? FINDING_HIGH
+											  : FINDING_MEDIUM };
 	return (struct verdict){ .cause = CAUSE_LOCK, .confidence = DEMAND_CONFIDENCE, .most = FINDING_LOW };
 }
 

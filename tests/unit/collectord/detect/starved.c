@@ -581,6 +581,63 @@ static void check_forgets(void)
 	play_free(p);
 }
 
+/* A thread that has a lock and computes may do so for the waiting one. If it waits, too, nothing gets done. */
+static void check_lock_holders(void)
+{
+	static const struct {
+		const char *name;
+		uint64_t cpu, runnable, sleep; /* ms a second, while the main thread waits for it */
+		enum finding_severity severity;
+	} rows[] = {
+		{ "not known", 0, 0, 0, FINDING_MEDIUM },
+		{ "computes", 700, 50, 0, FINDING_MEDIUM },
+		{ "would compute", 100, 600, 50, FINDING_MEDIUM },
+		{ "sleeps", 50, 0, 700, FINDING_HIGH },
+		{ "sleeps for less than half", 500, 0, 250, FINDING_MEDIUM },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct play *p = play_new(i);
+		const struct finding *f;
+
+		for (int second = 0; second < BEGIN + SECONDS; second++) {
+			struct account_wait wait = { .ns = 750 * MS,
+						     .max_ns = 50 * MS,
+						     .count = 20,
+						     .tid = MAIN,
+						     .class = BLAME_LOCK,
+						     .kind = RESOURCE_FUTEX,
+						     .waker_tgid = MAIN,
+						     .waker_tid = OTHER_THREAD,
+						     .waker_uid = PLAY_UID,
+						     .waker_comm = "python" };
+			const struct {
+				enum blame_class class;
+				uint64_t ms;
+			} did[] = { { BLAME_ON_CPU, rows[i].cpu },
+				    { BLAME_RUNNABLE, rows[i].runnable },
+				    { BLAME_SLEEP, rows[i].sleep } };
+
+			waiting_second(p, BLAME_LOCK, 750 * MS);
+			play_wait(p, &wait);
+			for (size_t k = 0; k < ARRAY_SIZE(did); k++)
+				if (did[k].ms)
+					play_wait(p, &(struct account_wait){ .ns = did[k].ms * MS,
+									     .max_ns = 50 * MS,
+									     .count = 20,
+									     .tid = OTHER_THREAD,
+									     .is_meanwhile = true,
+									     .class = (uint8_t)did[k].class });
+			CHECK_INT_EQ(rows[i].name, play_tick(p, S), 0);
+		}
+		f = play_find(p, "starved");
+		CHECK_STR_EQ(rows[i].name, f ? f->cause.kind : "", "lock");
+		CHECK_INT_EQ(rows[i].name, f ? f->severity : 0, rows[i].severity);
+		CHECK_INT_EQ(rows[i].name, f ? f->cause.tid : 0, OTHER_THREAD);
+		play_free(p);
+	}
+}
+
 int main(void)
 {
 	check_forgets();
@@ -594,5 +651,6 @@ int main(void)
 	check_short_waits();
 	check_epochs();
 	check_others();
+	check_lock_holders();
 	return check_result();
 }
