@@ -240,7 +240,7 @@ def in_turns(tables):
     """Merges tables, one case of each in turns: if a run ends early, the finished cases are a fair sample."""
     left = [list(table.items()) for table in tables]
     random.Random(0).shuffle(left)
-    return {name: job for place in range(max(map(len, left))) for table in left for name, job in table[place:place + 1]}
+    return {name: job for place in range(max(map(len, left), default=0)) for table in left for name, job in table[place:place + 1]}
 
 
 @contextlib.contextmanager
@@ -266,7 +266,8 @@ def measure(bench):
     if has_torch:
         healthies.update({name: {f"healthy, {name} {seed}": lambda lane, how=how: told(lane.torch(*how)[0], lambda first: True)
                                  for seed in range(1, HEALTHY_SEEDS + 1)} for name, how in TORCH_HEALTHY.items()})
-    alone = [healthies[name] for name, shape in HEALTHY.items() if shape.hog_here is False]
+    faults, healthies = ({name: jobs for name, jobs in table.items() if bench.only.search(name)} for table in (faults, healthies))
+    alone = [jobs for name, jobs in healthies.items() if name in HEALTHY and HEALTHY[name].hog_here is False]
     shared = [jobs for strengths in faults.values() for jobs in strengths.values()] + [jobs for jobs in healthies.values() if jobs not in alone]
     with service(bench) as place:
         lanes = [Lane(bench, place, cpu) for cpu in (lab.CPU, lab.OTHER_CPU)]
@@ -285,7 +286,7 @@ def measure(bench):
                 means.append(row_of_strength(bench, f"{name}, strength {strength + 1} of 3", found, strength, means[-1] if means else None))
         if len(means) == len(strengths):
             bench.row(f"{name}: severity of the strongest, less that of the weakest", means[-1] - means[0], "", least=RISE_LEAST)
-    if not has_torch:
+    if not has_torch and bench.only.search("DataLoader"):
         bench.row("DataLoader", [], "", note=set_ups.why_not(TORCH))
     for name, jobs in healthies.items():
         found = [results[case] for case in jobs if case in results]

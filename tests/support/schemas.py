@@ -4,6 +4,7 @@ import functools
 import json
 import pathlib
 import sys
+import threading
 import warnings
 
 try:
@@ -15,6 +16,7 @@ except ImportError:
 warnings.filterwarnings("ignore", message=".*RefResolver.*", category=DeprecationWarning)
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+ONE_THREAD = threading.Lock()  # a resolver keeps a stack of what it follows
 LINES_OF_A_TYPE = 200  # lines checked of a long trace; the same code writes all lines of a type
 
 
@@ -64,5 +66,6 @@ def problems(lines, name=None, root=ROOT):
         if kind not in validators:
             found.append(f"line {number}: there is no schema of '{kind}'")
             continue
-        found += [f"line {number} ({kind}): {problem_of(error)}" for error in validators[kind].iter_errors(line)]
+        with ONE_THREAD:
+            found += [f"line {number} ({kind}): {problem_of(error)}" for error in validators[kind].iter_errors(line)]
     return found
