@@ -73,7 +73,7 @@ static void evidence_column_add(struct table_list *list, const Ingero__V1__Findi
 	C(pid, INTEGER, list_i64(list, f->pid), PID, "process")                                                        \
 	C(start_time, INTEGER, list_u64(list, f->start_time_unix_ns), NONE, "start of the process, ns since 1970")     \
 	C(exec_generation, INTEGER, list_i64(list, f->exec_generation), NONE,                                          \
-	  "number of exec calls of the process before")                                                                \
+	  "number of earlier exec calls of the process")                                                               \
 	C(comm, TEXT, list_text(list, f->process_name), NONE, "name of the process")                                   \
 	C(uid, INTEGER, list_i64(list, f->uid), UID, "owner of the process")                                           \
 	C(source_name, TEXT, list_text(list, f->source), NONE, "cuda, driver, ...; empty: no single operation")        \

@@ -93,7 +93,7 @@ LIST_TABLE(ops, ops, 60, "operations");
 #define PROCESSES(C)                                                                                                   \
 	C(pid, INTEGER, list_i64(list, p->pid), PID, "process")                                                        \
 	C(start_time, INTEGER, list_u64(list, p->start_unix_ns), NONE, "start of the process, ns since 1970")          \
-	C(exec_generation, INTEGER, list_i64(list, p->exec_gen), NONE, "number of exec calls of the process before")   \
+	C(exec_generation, INTEGER, list_i64(list, p->exec_gen), NONE, "number of earlier exec calls of the process")  \
 	C(uid, INTEGER, list_i64(list, p->uid), UID, "owner")                                                          \
 	C(name, TEXT, list_text(list, p->comm), NONE, "name of the process")                                           \
 	C(seen_at, INTEGER, list_u64(list, p->first_unix_ns), NONE, "its first call, ns since 1970")                   \
