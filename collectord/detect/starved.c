@@ -110,7 +110,7 @@ static bool is_waiting_meanwhile(const struct detector_view *view, uint32_t tid)
 		if (w->class == BLAME_ON_CPU || w->class == BLAME_RUNNABLE || w->class == BLAME_QUOTA)
 			works_ns += ended_ns(w);
 	}
-	return works_ns < all_ns / 2;
+	return !wait_is_most(works_ns, all_ns);
 }
 
 static struct verdict of_lock(const struct detector_view *view, const struct account_wait *w)
@@ -185,26 +185,27 @@ static bool is_of_own(const struct detector_view *view, const struct account_wai
 
 /*
  * The wait with the most time of a thread: between its calls or, for a thread without calls, while another waited for
- * it. NULL: none, or less than half of `least_ns`.
+ * it (figures/wait_chain.h). NULL: none, or too little
+ * @wait_ns: of the other thread
  * @is_own: only waits that other threads of the process ended; otherwise only waits that are a loss and not for a lock
  */
-static const struct account_wait *wait_most(const struct detector_view *view, uint32_t tid, uint64_t least_ns,
+static const struct account_wait *wait_most(const struct detector_view *view, uint32_t tid, uint64_t wait_ns,
 					    bool is_own)
 {
-	bool has_account = account_of(view, tid) != NULL;
+	bool has_meanwhile = wait_has_meanwhile(view->waits, view->n_waits, tid);
 	const struct account_wait *most = NULL;
 
 	for (size_t i = 0; i < view->n_waits; i++) {
 		const struct account_wait *w = &view->waits[i];
 		struct verdict verdict;
 
-		if (!is_between(w, tid) || w->is_meanwhile == has_account)
+		if (!is_between(w, tid) || w->is_meanwhile != has_meanwhile)
 			continue;
 		verdict = wait_judge(view, w);
 		if (is_own ? is_of_own(view, w) : verdict.cause != CAUSE_COUNT && verdict.cause != CAUSE_LOCK)
 			most = !most || ended_ns(w) > ended_ns(most) ? w : most;
 	}
-	return most && ended_ns(most) >= least_ns / 2 ? most : NULL;
+	return most && wait_is_most(ended_ns(most), wait_ns) ? most : NULL;
 }
 
 /*
@@ -414,7 +415,7 @@ static const struct finding_hop *chain_disk(const struct finding_chain *chain)
 {
 	const struct finding_hop *last = chain->n ? &chain->hop[chain->n - 1] : NULL;
 
-	if (!last || !last->is_known || last->ns < chain->ns / 2)
+	if (!last || !last->is_known || !wait_is_most(last->ns, chain->ns))
 		return NULL;
 	return last->class == BLAME_BLOCK_IO || last->kind == RESOURCE_INODE ? last : NULL;
 }

@@ -33,15 +33,21 @@ static uint64_t way_ns(const struct account_wait *waits, size_t n, const struct 
 	return known_ns + taken_ns;
 }
 
+bool wait_has_meanwhile(const struct account_wait *waits, size_t n, uint32_t tid)
+{
+	for (size_t i = 0; i < n; i++)
+		if (waits[i].tid == tid && waits[i].is_meanwhile)
+			return true;
+	return false;
+}
+
 /* Find what the hop's thread did longest. @wait_ns: how long another thread waited for it */
 static void hop_did(const struct account_wait *waits, size_t n, uint64_t wait_ns, struct wait_hop *hop)
 {
 	uint32_t tid = hop->ended->waker_tid;
 	uint64_t all_ns = 0, most_ns = 0, named_ns = 0;
-	bool is_known = false;
+	bool is_known = wait_has_meanwhile(waits, n, tid);
 
-	for (size_t i = 0; i < n && !is_known; i++)
-		is_known = waits[i].tid == tid && waits[i].is_meanwhile;
 	for (size_t i = 0; i < n; i++) {
 		const struct account_wait *w = &waits[i];
 		uint64_t ns, known_ns;
@@ -59,7 +65,7 @@ static void hop_did(const struct account_wait *waits, size_t n, uint64_t wait_ns
 	/* For a thread with an account @waits has only its longer waits: the rest of the time it computed. */
 	if (!is_known)
 		all_ns = MAX(all_ns, hop->ended->ns);
-	if (!is_known && most_ns < hop->ended->ns / 2)
+	if (!is_known && !wait_is_most(most_ns, hop->ended->ns))
 		hop->did = NULL;
 	if (!hop->did)
 		return;

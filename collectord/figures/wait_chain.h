@@ -16,6 +16,21 @@ struct wait_hop {
 };
 
 /**
+ * wait_is_most() - whether time is the main part of a wait: half of it
+ * @ns: time that the waker, or the thread that it waited for, spent on one thing meanwhile
+ */
+static inline bool wait_is_most(uint64_t ns, uint64_t wait_ns)
+{
+	return ns >= wait_ns / 2;
+}
+
+/**
+ * wait_has_meanwhile() - which waits tell what a thread did while another one waited for it
+ * Return: true: those with is_meanwhile; false: all its waits, which are a part of its time
+ */
+bool wait_has_meanwhile(const struct account_wait *waits, size_t n, uint32_t tid);
+
+/**
  * wait_chain() - find the chain of a wait
  * @waits: all waits of the process
  * @wait: wait of a thread of the process, with or without a waker
