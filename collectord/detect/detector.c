@@ -6,12 +6,15 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/examine.h"
 #include "base/utf8.h"
 #include "events/op.h"
 #include "files/file_path.h"
 
 /* Factor of confidence if the least loss is less than half of the greatest loss. (Guess.) */
 #define HIDDEN_CONFIDENCE 0.7
+/* After this long without calls a process is idle. (Guess.) */
+#define DEMAND_NS (10 * NSEC_PER_SEC)
 
 #define DETECTOR(name) [DETECTOR_NUMBER_##name] = &detector_##name,
 static const struct detector *const detectors[DETECTOR_COUNT] = {
@@ -59,6 +62,16 @@ const struct op_memory *detector_view_memory(const struct detector_view *view, c
 		if (view->memory->items[i].op == op)
 			return &view->memory->items[i];
 	return NULL;
+}
+
+bool detector_view_is_examined(const struct detector_view *view)
+{
+	return view->to_ns >= view->first_call_ns + EXAMINE_FROM_S * NSEC_PER_SEC;
+}
+
+bool detector_view_is_busy(const struct detector_view *view)
+{
+	return view->to_ns <= view->called_ns + DEMAND_NS;
 }
 
 bool detector_view_is_child(const struct detector_view *view, uint32_t tgid)

@@ -83,6 +83,10 @@ struct detector_view {
 	uint16_t measured;
 };
 
+/** detector_view_is_examined() - whether the process has made calls for long enough to examine the time between them */
+bool detector_view_is_examined(const struct detector_view *view);
+/** detector_view_is_busy() - whether it made a call lately: otherwise it is idle, and delays cost the device nothing */
+bool detector_view_is_busy(const struct detector_view *view);
 /** detector_view_is_child() - whether it forked that process */
 bool detector_view_is_child(const struct detector_view *view, uint32_t tgid);
 /** detector_view_memory() - of an operation, NULL when it was never called */

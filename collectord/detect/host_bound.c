@@ -12,8 +12,6 @@
 #include "base/cleanup.h"
 #include "detect/detector.h"
 
-/* A process imports its modules at the start. (Guess, as starved.) */
-#define BEGIN_NS (5 * NSEC_PER_SEC)
 /* With fewer calls per second the device is not in demand. (Guess.) */
 #define DEMAND_CALLS 20
 /*
@@ -29,8 +27,6 @@
 
 /* Minimum time of collections in a second. (Guess.) */
 #define GC_LEAST_NS (20 * NSEC_PER_MSEC)
-/* After this long without calls, collections cost the device nothing. (Guess, as starved.) */
-#define DEMAND_NS (10 * NSEC_PER_SEC)
 
 enum extra { EXTRA_COMPUTING, EXTRA_CALLS, EXTRA_COLLECTIONS, EXTRA_COLLECTED_NS };
 
@@ -93,7 +89,7 @@ static size_t check_collections(const struct detector_view *view, struct conditi
 	struct driving worst = { .account = NULL };
 	struct account_wait most = { .ns = 0 };
 
-	if (view->to_ns > view->called_ns + DEMAND_NS)
+	if (!detector_view_is_busy(view))
 		return 0;
 	for (size_t i = 0; i < view->n_driving; i++) {
 		struct account_wait collections;
@@ -156,7 +152,7 @@ static size_t check(const struct detector_view *view, struct condition *ret, siz
 {
 	size_t n = 0;
 
-	if (view->to_ns < view->first_call_ns + BEGIN_NS)
+	if (!detector_view_is_examined(view))
 		return 0;
 	if (room > n)
 		n += check_collections(view, &ret[n]);

@@ -12,10 +12,6 @@
 #include "detect/detector.h"
 #include "figures/wait_chain.h"
 
-/* A process waits for its files and workers at the start. (Guess.) */
-#define BEGIN_NS (5 * NSEC_PER_SEC)
-/* After this long without calls a process is idle, not starved. (Guess.) */
-#define DEMAND_NS (10 * NSEC_PER_SEC)
 /* A child with another name that causes single waits of this length is a tool, not a loader. (Guess.) */
 #define TOOL_NS (100 * NSEC_PER_MSEC)
 /*
@@ -390,7 +386,7 @@ static size_t check(const struct detector_view *view, struct condition *ret, siz
 	struct driving worst;
 	size_t n = 0;
 
-	if (view->to_ns < view->first_call_ns + BEGIN_NS || view->to_ns > view->called_ns + DEMAND_NS)
+	if (!detector_view_is_examined(view) || !detector_view_is_busy(view))
 		return 0;
 	for (size_t i = 0; i < view->n_driving; i++) {
 		struct driving one;

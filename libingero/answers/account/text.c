@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/examine.h"
 #include "libingero/answers/trace/rows.h"
 #include "libingero/render/units.h"
 
@@ -145,8 +146,7 @@ int account_append_waits(Ingero__V1__Account *const *accounts, size_t n, struct 
 			 is_verb ? "waited" : "was", is_verb ? most.label + strlen(waits) : most.label);
 	if (most.detail[0])
 		(void)buf_printf(text, "%s %s", most.is_linked ? "" : ":", most.detail);
-	/* As collectord/detect/starved.c does. */
-	(void)buf_append_text(text, "; waits between calls are judged from 5 s after the first call on.");
+	(void)buf_printf(text, "; waits between calls are judged from %d s after the first call on.", EXAMINE_FROM_S);
 	return text->failed ? -ENOMEM : 0;
 }
 
