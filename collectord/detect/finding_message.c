@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/culprit.h"
 #include "base/utf8.h"
 #include "detect/cause.h"
 #include "detect/detector.h"
@@ -274,14 +275,11 @@ void finding_message_hide(Ingero__V1__Finding *message, finding_may_name_func ma
 static void culprit_append(uint32_t pid, uint32_t tid, uint32_t uid, const char *comm,
 			   const Ingero__V1__Finding *message, struct buf *out)
 {
-	if (pid && pid == message->pid && tid)
-		(void)buf_printf(out, " its own thread %u", tid);
-	else if (pid && pid == message->pid)
-		(void)buf_append_text(out, " its own other threads");
-	else if (pid)
-		(void)buf_printf(out, " %s (pid %u)", comm, pid);
-	else
-		(void)buf_append_text(out, uid == message->uid ? " another process" : " another user's process");
+	const struct culprit_of culprit = {
+		.pid = pid, .tid = tid, .victim_pid = message->pid, .comm = comm, .is_same_user = uid == message->uid
+	};
+
+	(void)buf_printf(out, " %s", culprit_name(&culprit).text);
 }
 
 void finding_message_cause(const Ingero__V1__Finding *m, struct buf *out)

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/culprit.h"
 
 #define NAMES_KEPT 64 /* cached users of one screen; more are looked up each time */
 
@@ -17,7 +18,7 @@ bool user_find(uid_t uid, struct user_entry *ret_entry)
 
 const char *user_hidden_process(uid_t uid)
 {
-	return uid == getuid() ? "another process" : "another user's process";
+	return culprit_hidden(uid == getuid());
 }
 
 struct user_name user_name(uid_t uid)

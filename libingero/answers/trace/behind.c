@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "libingero/answers/trace/behind.h"
 
+#include <unistd.h>
+
 #include "libingero/render/user.h"
 
 struct trace_behind trace_behind_of(const Ingero__V1__Summary *figures, uint32_t victim_pid)
@@ -25,22 +27,19 @@ struct trace_behind trace_behind_of(const Ingero__V1__Summary *figures, uint32_t
 	return found;
 }
 
-struct trace_who trace_culprit(uint32_t pid, uint32_t tid, uint32_t victim_pid, const char *comm, uint32_t uid)
+struct culprit_name trace_culprit(uint32_t pid, uint32_t tid, uint32_t victim_pid, const char *comm, uint32_t uid)
 {
-	struct trace_who who;
+	struct user_name user = user_name(uid);
 
-	if (pid == 0)
-		(void)snprintf(who.text, sizeof(who.text), "%s (%s)", user_hidden_process(uid), user_name(uid).text);
-	else if (pid == victim_pid && tid)
-		(void)snprintf(who.text, sizeof(who.text), "its own thread %u", tid);
-	else if (pid == victim_pid)
-		(void)snprintf(who.text, sizeof(who.text), "its own other threads");
-	else
-		(void)snprintf(who.text, sizeof(who.text), "%.20s (pid %u, %s)", comm, pid, user_name(uid).text);
-	return who;
+	return culprit_name(&(struct culprit_of){ .pid = pid,
+						  .tid = tid,
+						  .victim_pid = victim_pid,
+						  .comm = comm,
+						  .is_same_user = uid == getuid(),
+						  .user = user.text });
 }
 
-struct trace_who trace_who(const Ingero__V1__Behind *behind)
+struct culprit_name trace_who(const Ingero__V1__Behind *behind)
 {
 	return trace_culprit(behind->pid, 0, behind->victim_pid, behind->comm, behind->uid);
 }

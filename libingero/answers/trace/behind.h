@@ -2,6 +2,7 @@
 /* Processes that ran while calls of a process waited for the CPU. */
 #pragma once
 
+#include "base/culprit.h"
 #include "libingero/answers/trace/rows.h"
 #include "ingero/v1/ingero.pb-c.h"
 
@@ -15,15 +16,10 @@ struct trace_behind {
 /** trace_behind_of() - list the processes behind which one process waited */
 struct trace_behind trace_behind_of(const Ingero__V1__Summary *figures, uint32_t victim_pid);
 
-struct trace_who {
-	char text[96];
-};
-
 /**
- * trace_culprit() - name of a culprit: "logrotate (pid 6603, root)", "its own other threads", "another user's process
- * (uid 1000)"
- * @pid: 0: the caller may not know its name
+ * trace_culprit() - culprit_name() with the owner's name: "another user's process (uid 1000)"
+ * @pid: 0: the caller may not know the process
  */
-struct trace_who trace_culprit(uint32_t pid, uint32_t tid, uint32_t victim_pid, const char *comm, uint32_t uid);
+struct culprit_name trace_culprit(uint32_t pid, uint32_t tid, uint32_t victim_pid, const char *comm, uint32_t uid);
 /** trace_who() - trace_culprit() of an entry */
-struct trace_who trace_who(const Ingero__V1__Behind *behind);
+struct culprit_name trace_who(const Ingero__V1__Behind *behind);

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/culprit.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+const char *culprit_hidden(bool is_same_user)
+{
+	return is_same_user ? "another process" : "another user's process";
+}
+
+struct culprit_name culprit_name(const struct culprit_of *c)
+{
+	struct culprit_name name;
+
+	if (c->pid == 0 && c->user)
+		(void)snprintf(name.text, sizeof(name.text), "%s (%.40s)", culprit_hidden(c->is_same_user), c->user);
+	else if (c->pid == 0)
+		(void)snprintf(name.text, sizeof(name.text), "%s", culprit_hidden(c->is_same_user));
+	else if (c->pid == c->victim_pid && c->tid)
+		(void)snprintf(name.text, sizeof(name.text), "its own thread %" PRIu32, c->tid);
+	else if (c->pid == c->victim_pid)
+		(void)snprintf(name.text, sizeof(name.text), "its own other threads");
+	else
+		(void)snprintf(name.text, sizeof(name.text), "%.20s (pid %" PRIu32 "%s%.40s)", c->comm, c->pid,
+			       c->user ? ", " : "", c->user ? c->user : "");
+	return name;
+}

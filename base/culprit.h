@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What the process that another one waits for is called, in every text. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct culprit_name {
+	char text[96];
+};
+
+struct culprit_of {
+	uint32_t pid; /* 0: the reader may not know the process */
+	uint32_t tid; /* its thread; 0: several, or not known */
+	uint32_t victim_pid;
+	const char *comm;
+	bool is_same_user; /* of a process that the reader may not know: it belongs to the same user */
+	const char *user;  /* its owner's name; NULL: the text leaves it out */
+};
+
+/** culprit_name() - "logrotate (pid 6603, root)", "its own thread 4715", "its own other threads", "another process" */
+struct culprit_name culprit_name(const struct culprit_of *culprit);
+/** culprit_hidden() - name of a process that the reader may not know: "another user's process" */
+const char *culprit_hidden(bool is_same_user);

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The process to blame has one name in all texts, with or without its owner's, and within its bounds.
+ */
+#include "base/culprit.h"
+
+#include "base/cleanup.h"
+#include "tests/support/check.h"
+
+#define VICTIM 4711
+
+static const struct {
+	const char *name;
+	struct culprit_of culprit;
+	const char *want;
+} cases[] = {
+	{ "another process", { 6603, 0, VICTIM, "logrotate", false, "root" }, "logrotate (pid 6603, root)" },
+	{ "no owner told", { 6603, 0, VICTIM, "logrotate", false, NULL }, "logrotate (pid 6603)" },
+	{ "a thread of another process", { 6603, 6605, VICTIM, "logrotate", false, NULL }, "logrotate (pid 6603)" },
+	{ "a thread of its own", { VICTIM, 4715, VICTIM, "python", true, "alice" }, "its own thread 4715" },
+	{ "several of its own", { VICTIM, 0, VICTIM, "python", true, NULL }, "its own other threads" },
+	{ "hidden, of another user", { 0, 0, VICTIM, "", false, "bob" }, "another user's process (bob)" },
+	{ "hidden, of another user, no owner told", { 0, 0, VICTIM, "", false, NULL }, "another user's process" },
+	{ "hidden, of the same user", { 0, 0, VICTIM, "", true, NULL }, "another process" },
+	{ "hidden, and the victim has no pid either", { 0, 3, 0, "", true, "alice" }, "another process (alice)" },
+	{ "long names",
+	  { UINT32_MAX, 0, VICTIM, "sixteen letters! and more", false,
+	    "a-user-name-of-more-than-forty-letters-is-cut" },
+	  "sixteen letters! and (pid 4294967295, a-user-name-of-more-than-forty-letters-i)" },
+};
+
+int main(void)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+		CHECK_STR_EQ(cases[i].name, culprit_name(&cases[i].culprit).text, cases[i].want);
+	return check_result();
+}
