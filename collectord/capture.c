@@ -22,6 +22,7 @@
 #include "probes/lease.h"
 #include "probes/target.h"
 #include "procs/process_table.h"
+#include "procs/procfs.h"
 
 /* Every run of a demo is the same. */
 #define DEMO_SEED 1
@@ -161,6 +162,17 @@ static int affinity_now(uint32_t pid, cpu_set_t *ret_cpus)
 	return sched_getaffinity((pid_t)pid, sizeof(*ret_cpus), ret_cpus) ? -errno : 0;
 }
 
+static int parent_now(uint32_t pid, uint32_t *ret_parent)
+{
+	CLEANUP(closep) int fd = procfs_find(pid);
+	struct procfs_stat stat;
+	int r = fd < 0 ? fd : procfs_stat_read(fd, &stat);
+
+	if (r == 0)
+		*ret_parent = stat.ppid;
+	return r;
+}
+
 static void behind_ask(uint32_t tgid, struct behind_value *value, void *data)
 {
 	const struct capture *c = data;
@@ -197,7 +209,6 @@ static int pipeline_start(struct capture *c, const struct capture_wish *wish)
 	struct pipeline_options options = {
 		.source = c->source, .on_behind = behind_ask, .on_lates = lates_note, .data = c
 	};
-	struct detector_facts facts = { .n_cpus = 0 };
 	size_t n = 0;
 	int r = process_table_new(&c->processes);
 
@@ -205,9 +216,10 @@ static int pipeline_start(struct capture *c, const struct capture_wish *wish)
 		r = engine_new(c->processes, finding_told, c, &c->engine);
 	if (r < 0)
 		return r;
-	facts.n_cpus = (uint32_t)MAX(sysconf(_SC_NPROCESSORS_ONLN), 0);
-	facts.affinity = c->probes ? affinity_now : NULL; /* processes of a demo do not exist */
-	engine_set_facts(c->engine, &facts);
+	c->facts.n_cpus = (uint32_t)MAX(sysconf(_SC_NPROCESSORS_ONLN), 0);
+	c->facts.affinity = c->probes ? affinity_now : NULL; /* processes of a demo do not exist */
+	c->facts.parent = c->probes ? parent_now : NULL;
+	engine_set_facts(c->engine, &c->facts);
 	options.processes = c->processes;
 	sinks_add(&options, &n, wish->before);
 	options.sinks[n++] = engine_sink(c->engine);

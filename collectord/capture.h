@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <uv.h>
 
+#include "detect/detector.h"
 #include "events/sink.h"
 #include "probes/discover.h"
 #include "probes/graces.h"
@@ -57,6 +58,7 @@ struct capture {
 	struct figures *figures; /* NULL without a source, as the next three are */
 	struct process_table *processes;
 	struct engine *engine;
+	struct detector_facts facts; /* of the machine, for advice */
 	struct pipeline *pipeline;
 	struct child *parser;
 	struct discover discover;

@@ -11,6 +11,10 @@
 #define CPUS_BYTES 64
 /* Nice values are per thread: the process id alone names only its first thread. */
 #define TASKS_FORMAT "$(ls /proc/%" PRIu32 "/task)"
+/* A server of forks, or a shell, may stand between a process and its worker. */
+#define GENERATIONS_MOST 3
+#define FEWER_WORKERS                                                                                                  \
+	"start fewer of them (PyTorch DataLoader: num_workers), or fewer threads in each (OMP_NUM_THREADS)"
 
 const char *advice_class(enum blame_class class)
 {
@@ -21,6 +25,19 @@ const char *advice_class(enum blame_class class)
 #undef BLAME
 
 	return remedies[class];
+}
+
+bool advice_is_worker(uint32_t pid, uint32_t of, advice_parent_func parent)
+{
+	uint32_t at = pid;
+
+	for (int i = 0; parent && i < GENERATIONS_MOST && at > 1; i++) {
+		if (parent(at, &at) < 0)
+			return false;
+		if (at == of)
+			return true;
+	}
+	return false;
 }
 
 /* Whether a task is a kernel thread, by its name: these cannot be moved by a command. */
@@ -97,6 +114,26 @@ static void advise_move(struct advice_cpu *a, const struct advice_task *victim, 
 	}
 }
 
+/* A process that gets less of the CPU delays the one that waits for its work. */
+static struct advice_cpu advise_workers(const struct advice_task *victim, const struct advice_task *behind,
+					uint32_t n_cpus, const struct advice_affinity *affinity)
+{
+	struct advice_cpu a = { .n = 0 };
+
+	if (behind->pid)
+		(void)snprintf(a.text[a.n++], ADVICE_BYTES, "%" PRIu32 " is a worker of this process: " FEWER_WORKERS,
+			       behind->pid);
+	else
+		(void)snprintf(a.text[a.n++], ADVICE_BYTES, "they are workers of this process: " FEWER_WORKERS);
+	if (n_cpus != 1 && behind->pid)
+		advise_move(&a, victim, behind, "", affinity);
+	else if (n_cpus != 1)
+		(void)snprintf(
+			a.text[a.n++], ADVICE_BYTES,
+			"or move each of them: taskset -acp CPUS PID, with CPUS where this process does not run");
+	return a;
+}
+
 struct advice_cpu advice_cpu(const struct advice_task *victim, const struct advice_task *behind, uint32_t n_cpus,
 			     const struct advice_affinity *affinity)
 {
@@ -109,6 +146,8 @@ struct advice_cpu advice_cpu(const struct advice_task *victim, const struct advi
 			"give the process more CPUs or start fewer threads: its own threads wait for each other");
 		return a;
 	}
+	if (behind->is_worker)
+		return advise_workers(victim, behind, n_cpus, affinity);
 	/* Never advise to slow down process 1: the whole system depends on it. */
 	if (behind->pid <= 1 || is_kernel_thread(behind)) {
 		(void)snprintf(a.text[a.n++], ADVICE_BYTES, "%srenice -n -5 -p " TASKS_FORMAT "%s",

@@ -15,6 +15,8 @@
 
 #define ADVICE_CPU_MAX 2
 #define ADVICE_BYTES 192
+/* Minimum share of a process to be one of several culprits. */
+#define CULPRIT_LEAST_RATIO 0.05
 
 struct advice_cpu {
 	char text[ADVICE_CPU_MAX][ADVICE_BYTES]; /* the most useful first */
@@ -25,6 +27,7 @@ struct advice_task {
 	uint32_t pid; /* 0: no single process */
 	uint32_t uid;
 	const char *comm; /* needs no NUL behind 16 bytes */
+	bool is_worker;	  /* it works for the waiting process: advice_is_worker() */
 };
 
 /* That processes may use. */
@@ -33,11 +36,18 @@ struct advice_affinity {
 	cpu_set_t victim, behind;
 };
 
+/** typedef advice_parent_func - look up the parent of a process. Return: 0 or -errno */
+typedef int (*advice_parent_func)(uint32_t pid, uint32_t *ret_parent);
+/**
+ * advice_is_worker() - whether a process was started by another one, directly or through few others
+ * @parent: NULL: nothing is known
+ */
+bool advice_is_worker(uint32_t pid, uint32_t of, advice_parent_func parent);
 /** advice_class() - the remedy of bpf/blame.def; NULL: the class alone has none */
 const char *advice_class(enum blame_class class);
 /**
  * advice_cpu() - remedies for a process that waits for the CPU
- * @behind: the process that ran meanwhile
+ * @behind: the process that ran meanwhile; without a pid several ran, or nobody is known
  * @n_cpus: number of CPUs of the machine; 0: unknown
  */
 struct advice_cpu advice_cpu(const struct advice_task *victim, const struct advice_task *behind, uint32_t n_cpus,

@@ -8,13 +8,14 @@
 #include "detect/advice.h"
 #include "detect/detector.h"
 
-/* Advises against one culprit. With several, slowing down one of them does not help. */
+/* Advises against one culprit. With several, slowing down one of them does not help. Workers are not slowed down. */
 static void advise(const struct detector_facts *facts, struct finding *f)
 {
 	struct advice_task victim = { .pid = f->process.tgid, .uid = f->process.uid, .comm = f->process.comm };
 	struct advice_task behind = { .pid = f->cause.is_several ? 0 : f->cause.pid,
 				      .uid = f->cause.uid,
-				      .comm = f->cause.comm };
+				      .comm = f->cause.comm,
+				      .is_worker = f->cause.is_worker };
 	struct advice_affinity affinity = { .is_known = false };
 	struct advice_cpu advice;
 

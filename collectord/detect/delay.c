@@ -73,8 +73,27 @@ static const char *advice_found(const Ingero__V1__Summary *summary, uint32_t pid
 	return most ? most->advice[0] : NULL;
 }
 
+/* Whether one process, or each with a notable share, works for the process that waits. @one: NULL: several ran */
+static bool are_workers(const Ingero__V1__Summary *summary, const Ingero__V1__Operation *op,
+			const Ingero__V1__Behind *one, uint64_t sum_ns, advice_parent_func parent)
+{
+	bool is_found = false;
+
+	for (size_t i = 0; i < summary->n_behind; i++) {
+		const Ingero__V1__Behind *b = summary->behind[i];
+
+		if (b->victim_pid != op->pid || (one ? b != one : (double)b->ns < CULPRIT_LEAST_RATIO * (double)sum_ns))
+			continue;
+		if (!b->pid || b->pid == op->pid || b->uid != op->uid || !advice_is_worker(b->pid, op->pid, parent))
+			return false;
+		is_found = true;
+	}
+	return is_found;
+}
+
 /* Advice against one process if it ran for half of the time; otherwise, for the waiting process. */
-static struct advice_cpu advice_behind(const Ingero__V1__Summary *summary, const Ingero__V1__Operation *op)
+static struct advice_cpu advice_behind(const Ingero__V1__Summary *summary, const Ingero__V1__Operation *op,
+				       advice_parent_func parent)
 {
 	static const struct advice_affinity not_known = { .is_known = false };
 	const struct advice_task victim = { .pid = op->pid, .uid = op->uid, .comm = op->process_name };
@@ -97,18 +116,19 @@ static struct advice_cpu advice_behind(const Ingero__V1__Summary *summary, const
 	behind.comm = first->comm;
 	if (first->ns >= sum_ns - first->ns)
 		behind.pid = first->pid;
+	behind.is_worker = are_workers(summary, op, behind.pid ? first : NULL, sum_ns, parent);
 	return advice_cpu(&victim, &behind, 0, &not_known);
 }
 
 struct delay_advice delay_advice(const Ingero__V1__Summary *summary, const Ingero__V1__Operation *op,
-				 enum blame_class takes)
+				 enum blame_class takes, advice_parent_func parent)
 {
 	const char *text = advice_found(summary, op->pid, takes);
 	struct advice_cpu cpu = { .n = 0 };
 	struct delay_advice advice;
 
 	if (!text && takes == BLAME_RUNNABLE)
-		cpu = advice_behind(summary, op);
+		cpu = advice_behind(summary, op, parent);
 	if (!text)
 		text = cpu.n ? cpu.text[0] : advice_class(takes);
 	(void)snprintf(advice.text, sizeof(advice.text), "%s", text ? text : "");

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "bpf/record.h"
+#include "detect/advice.h"
 #include "ingero/v1/ingero.pb-c.h"
 
 struct op;
@@ -38,7 +39,8 @@ struct delay_advice {
 /**
  * delay_advice() - the remedy
  * @summary: with all findings and all of `behind` that the reader may see: a finding's own advice goes first
+ * @parent: NULL: no process's parent is known
  * Return: text "" where none follows
  */
 struct delay_advice delay_advice(const Ingero__V1__Summary *summary, const Ingero__V1__Operation *op,
-				 enum blame_class takes);
+				 enum blame_class takes, advice_parent_func parent);

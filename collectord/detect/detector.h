@@ -196,6 +196,7 @@ struct detector_words {
 struct detector_facts {
 	uint32_t n_cpus;				    /* 0: not known */
 	int (*affinity)(uint32_t pid, cpu_set_t *ret_cpus); /* 0, or -errno; NULL: not known of any process */
+	advice_parent_func parent;			    /* NULL: likewise */
 };
 
 struct detector {

@@ -63,6 +63,7 @@ struct finding_cause {
 	char comm[RECORD_COMM_BYTES];
 	double share;	    /* of lost_ns, 0...1 */
 	uint32_t processes; /* that had a twentieth of it, at least */
+	bool is_worker;	    /* it, or each of several, works for the waiting process, which started it */
 	bool is_several; /* none had most of it when it was found: .pid is the largest now, no part of the identity */
 	struct finding_other others[FINDING_OTHERS_MAX]; /* of several: the next largest, a twentieth each at least */
 	struct finding_chain chain;			 /* from .pid on: what it did while it was waited for */

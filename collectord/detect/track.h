@@ -27,6 +27,7 @@ struct track_op {
 struct track_culprit {
 	struct culprit by; /* in all */
 	double recent_ns;
+	enum track_kin { KIN_NOT_ASKED, KIN_WORKER, KIN_OTHER } kin; /* whether it works for the waiting process */
 };
 
 struct track {

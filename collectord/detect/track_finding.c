@@ -21,8 +21,6 @@
 #define STALE_RATIO 0.2
 /* A thread is named if it has half of its process's part of the wait. (Guess.) */
 #define THREAD_RATIO 0.5
-/* Minimum share of a process to be one of several culprits. */
-#define GROUP_RATIO 0.05
 /* Number of calls for full confidence; with fewer it is lower. (Guess.) */
 #define FEW_CALLS 10
 /* A call is slow from this many usual durations on, as in figures.c for kept calls. */
@@ -294,7 +292,7 @@ static void several_name(struct track *t)
 	for (size_t i = 0; i < FINDING_OTHERS_MAX; i++) {
 		const struct tick_behind *who = order[i + 1] ? &order[i + 1]->who : NULL;
 
-		if (!who || (double)who->ns < GROUP_RATIO * (double)t->behind_ns)
+		if (!who || (double)who->ns < CULPRIT_LEAST_RATIO * (double)t->behind_ns)
 			break;
 		cause->others[i] = (struct finding_other){
 			.pid = who->tgid, .uid = who->uid, .is_guarded = who->is_guarded, .share = share_of(t, who->ns)
@@ -303,7 +301,40 @@ static void several_name(struct track *t)
 	}
 }
 
-static void track_cause_fill(struct track *t)
+static bool is_worker(struct track_culprit *c, const struct track_tick *tick)
+{
+	const struct process_identity *victim = tick->view->process;
+	const struct tick_behind *who = &c->by.who;
+
+	if (c->kin == KIN_NOT_ASKED) {
+		bool is_one = who->uid == victim->uid && !who->is_guarded && who->tgid != victim->tgid &&
+			      (detector_view_is_child(tick->view, who->tgid) ||
+			       advice_is_worker(who->tgid, victim->tgid, tick->facts->parent));
+
+		c->kin = is_one ? KIN_WORKER : KIN_OTHER;
+	}
+	return c->kin == KIN_WORKER;
+}
+
+/* Whether the culprit works for the process that waits; of several, each with a notable share. */
+static bool is_behind_workers(struct track *t, const struct track_tick *tick)
+{
+	bool is_found = false;
+
+	for (size_t i = 0; i < t->n_culprits; i++) {
+		struct track_culprit *c = &t->culprits[i];
+
+		if (t->finding.cause.is_several ? (double)c->by.who.ns < CULPRIT_LEAST_RATIO * (double)t->behind_ns
+						: c->by.who.tgid != t->finding.cause.pid)
+			continue;
+		if (!is_worker(c, tick))
+			return false;
+		is_found = true;
+	}
+	return is_found;
+}
+
+static void track_cause_fill(struct track *t, const struct track_tick *tick)
 {
 	struct finding *f = &t->finding;
 	struct detector_sums *s = &t->sums;
@@ -325,6 +356,8 @@ static void track_cause_fill(struct track *t)
 	}
 	if (f->cause.is_several)
 		several_name(t);
+	if (!t->of)
+		f->cause.is_worker = is_behind_workers(t, tick);
 	s->culprit_ns = 0;
 	s->n_culprits = 0;
 	for (size_t i = 0; i < t->n_culprits && (f->cause.pid || f->cause.is_several); i++) {
@@ -332,7 +365,7 @@ static void track_cause_fill(struct track *t)
 
 		if (who->tgid == f->cause.pid)
 			s->culprit_ns = who->ns;
-		s->n_culprits += (double)who->ns >= GROUP_RATIO * (double)t->behind_ns;
+		s->n_culprits += (double)who->ns >= CULPRIT_LEAST_RATIO * (double)t->behind_ns;
 	}
 	f->cause.processes = s->n_culprits;
 	f->cause.share = share_of(t, s->culprit_ns);
@@ -369,7 +402,7 @@ void track_fill(struct track *t, const struct track_tick *tick)
 	f->lost_ns = t->sums.lost_ns;
 	f->measured = tick->condition && tick->condition->end_ns ? 0 : tick->view->measured;
 	op_fill(t, tick);
-	track_cause_fill(t);
+	track_cause_fill(t, tick);
 	track_examples_fill(t, tick);
 	if (tick->condition) {
 		enum finding_severity severity =

@@ -46,8 +46,9 @@ static void op_consider(const struct op_used *used, const struct since_process *
 	}
 }
 
-static Ingero__V1__Delay *delay_message(const struct delay *found, Ingero__V1__Operation *op,
-					const Ingero__V1__Summary *summary, struct arena *arena)
+static Ingero__V1__Delay *delay_message(const struct rpc_context *context, const struct delay *found,
+					Ingero__V1__Operation *op, const Ingero__V1__Summary *summary,
+					struct arena *arena)
 {
 	Ingero__V1__Delay *message = ARENA_NEW(arena, Ingero__V1__Delay);
 
@@ -57,7 +58,8 @@ static Ingero__V1__Delay *delay_message(const struct delay *found, Ingero__V1__O
 	message->operation = op;
 	message->takes = (char *)(uintptr_t)finding_class_field(found->takes);
 	message->lost_ns = found->lost_ns;
-	message->advice = arena_copy_text(arena, delay_advice(summary, op, found->takes).text);
+	message->advice =
+		arena_copy_text(arena, delay_advice(summary, op, found->takes, context->capture->facts.parent).text);
 	return message->advice ? message : NULL;
 }
 
@@ -91,6 +93,6 @@ int delay_find(const struct rpc_context *context, const struct scope *scope, con
 		op_figures_done(&figures);
 	if (r < 0)
 		return r;
-	*ret_delay = delay_message(&found, op, summary, arena);
+	*ret_delay = delay_message(context, &found, op, summary, arena);
 	return *ret_delay ? 0 : -ENOMEM;
 }

@@ -276,7 +276,7 @@ static void delay_set(struct figures *f)
 		delay.operation = op;
 		delay.lost_ns = lost_ns;
 		delay.takes = (char *)(uintptr_t)finding_class_field(class);
-		advice = delay_advice(&f->summary, op, class);
+		advice = delay_advice(&f->summary, op, class, NULL);
 	}
 	delay.advice = advice.text;
 	f->summary.delay = delay.operation ? &delay : NULL;

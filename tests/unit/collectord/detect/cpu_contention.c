@@ -303,6 +303,76 @@ static void check_accounts(void)
 	}
 }
 
+static int parent_of(uint32_t pid, uint32_t *ret_parent)
+{
+	static const uint32_t parents[] = { [7] = 1, [8] = PLAY_PID, [9] = 8, [10] = 8, [11] = 1 };
+
+	*ret_parent = pid < ARRAY_SIZE(parents) ? parents[pid] : 1;
+	return 0;
+}
+
+/* A process that works for the waiting one would delay it, if it got less of the CPU. */
+static void check_workers(void)
+{
+#define FEWER "start fewer of them (PyTorch DataLoader: num_workers), or fewer threads in each (OMP_NUM_THREADS)"
+	static const struct {
+		const char *name;
+		uint32_t tgids[4];
+		uint32_t uid;
+		uint32_t forked; /* seen */
+		bool is_guarded;
+		const char *advice;
+	} rows[] = {
+		{ "its fork was seen", { 7 }, PLAY_UID, 7, false, "7 is a worker of this process: " FEWER },
+		{ "its fork was not seen", { 8 }, PLAY_UID, 0, false, "8 is a worker of this process: " FEWER },
+		{ "through a server of forks", { 9 }, PLAY_UID, 0, false, "9 is a worker of this process: " FEWER },
+		{ "a stranger of the same user", { 7 }, PLAY_UID, 0, false, "renice -n 19 -p $(ls /proc/7/task)" },
+		{ "of another user by now",
+		  { 8 },
+		  PLAY_UID + 1,
+		  0,
+		  false,
+		  "sudo renice -n 19 -p $(ls /proc/8/task), or ask its owner" },
+		{ "guarded", { 8 }, PLAY_UID, 0, true, "renice -n 19 -p $(ls /proc/8/task)" },
+		{ "several", { 7, 8, 9, 10 }, PLAY_UID, 7, false, "they are workers of this process: " FEWER },
+		{ "several, one is a stranger",
+		  { 8, 9, 10, 11 },
+		  PLAY_UID,
+		  0,
+		  false,
+		  "sudo renice -n -5 -p $(ls /proc/4711/task), or ask root" },
+	};
+#undef FEWER
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct play *p = play_new(i);
+
+		engine_set_facts(p->engine, &(struct detector_facts){ .n_cpus = 16, .parent = parent_of });
+		for (int second = 0; second < 10; second++) {
+			size_t n = 0;
+
+			while (n < ARRAY_SIZE(rows[i].tgids) && rows[i].tgids[n])
+				n++;
+			if (rows[i].forked)
+				play_fork(p, rows[i].forked);
+			play_waits(p, "cudaStreamSynchronize", 100, 4 * MS, 5 * MS, 0, BLAME_DEVICE);
+			for (size_t k = 0; k < n; k++) {
+				struct tick_behind who = { .ns = 500 * MS / n,
+							   .tgid = rows[i].tgids[k],
+							   .uid = rows[i].uid,
+							   .is_guarded = rows[i].is_guarded,
+							   .comm = "python" };
+
+				CHECK_INT_EQ("tick", ARRAY_PUSH(&play_process(p)->behind, who), 0);
+			}
+			CHECK_INT_EQ(rows[i].name, play_tick(p, S), 0);
+		}
+		CHECK_INT_EQ(rows[i].name, p->n_findings, 1);
+		CHECK_STR_EQ(rows[i].name, p->findings[0].advice[0], rows[i].advice);
+		play_free(p);
+	}
+}
+
 /* Not measured is not zero. */
 static void check_unmeasured(void)
 {
@@ -332,6 +402,7 @@ int main(void)
 	check_takes_over();
 	check_accounts();
 	check_known();
+	check_workers();
 	check_unmeasured();
 	return check_result();
 }

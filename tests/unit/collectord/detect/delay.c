@@ -56,6 +56,8 @@ static const struct {
 	{ "little", "cudaMalloc", { [BLAME_LOCK] = MS - 1 }, MS, MS, ALL, 0, 0 },
 };
 
+#define FEWER "start fewer of them (PyTorch DataLoader: num_workers), or fewer threads in each (OMP_NUM_THREADS)"
+
 static const struct {
 	const char *name;
 	uint32_t first_pid, first_uid;
@@ -64,21 +66,39 @@ static const struct {
 	uint32_t finding_pid;
 	const char *finding_takes;
 	const char *want;
+	uint32_t workers; /* processes from 6603 on that it started */
 } advised[] = {
-	{ "one process", 6603, 0, 9 * S, 0, BLAME_RUNNABLE, 0, "", "renice -n 19 -p $(ls /proc/6603/task)" },
-	{ "several", 6603, 0, 4 * S, 5 * S, BLAME_RUNNABLE, 0, "", "renice -n -5 -p $(ls /proc/4711/task)" },
-	{ "nobody known", 0, 0, 0, 0, BLAME_RUNNABLE, 0, "", "" },
-	{ "somebody hidden", 0, 1000, 9 * S, 0, BLAME_RUNNABLE, 0, "", "" },
+	{ "one process", 6603, 0, 9 * S, 0, BLAME_RUNNABLE, 0, "", "renice -n 19 -p $(ls /proc/6603/task)", 0 },
+	{ "several", 6603, 0, 4 * S, 5 * S, BLAME_RUNNABLE, 0, "", "renice -n -5 -p $(ls /proc/4711/task)", 0 },
+	{ "nobody known", 0, 0, 0, 0, BLAME_RUNNABLE, 0, "", "", 0 },
+	{ "somebody hidden", 0, 1000, 9 * S, 0, BLAME_RUNNABLE, 0, "", "", 0 },
 	{ "a quota", 6603, 0, 9 * S, 0, BLAME_QUOTA, 0, "",
-	  "raise cpu.max of its control group (kubernetes: limits.cpu, docker: --cpus)" },
-	{ "memory", 0, 0, 0, 0, BLAME_MEMORY, 0, "", "touch or lock the memory before the calls" },
-	{ "a disk", 0, 0, 0, 0, BLAME_BLOCK_IO, 0, "", "" },
-	{ "with a finding", 6603, 0, 9 * S, 0, BLAME_RUNNABLE, 4711, "runnable", "the finding's" },
+	  "raise cpu.max of its control group (kubernetes: limits.cpu, docker: --cpus)", 0 },
+	{ "memory", 0, 0, 0, 0, BLAME_MEMORY, 0, "", "touch or lock the memory before the calls", 0 },
+	{ "a disk", 0, 0, 0, 0, BLAME_BLOCK_IO, 0, "", "", 0 },
+	{ "with a finding", 6603, 0, 9 * S, 0, BLAME_RUNNABLE, 4711, "runnable", "the finding's", 0 },
 	{ "with a finding of something else", 6603, 0, 9 * S, 0, BLAME_RUNNABLE, 4711, "quota",
-	  "renice -n 19 -p $(ls /proc/6603/task)" },
+	  "renice -n 19 -p $(ls /proc/6603/task)", 0 },
 	{ "with another's finding", 6603, 0, 9 * S, 0, BLAME_RUNNABLE, 4712, "runnable",
-	  "renice -n 19 -p $(ls /proc/6603/task)" },
+	  "renice -n 19 -p $(ls /proc/6603/task)", 0 },
+	{ "its worker", 6603, 0, 9 * S, 0, BLAME_RUNNABLE, 0, "", "6603 is a worker of this process: " FEWER, 1 },
+	{ "its worker, of another user", 6603, 1000, 9 * S, 0, BLAME_RUNNABLE, 0, "",
+	  "renice -n 19 -p $(ls /proc/6603/task)", 1 },
+	{ "several, all its workers", 6603, 0, 4 * S, 5 * S, BLAME_RUNNABLE, 0, "",
+	  "they are workers of this process: " FEWER, 3 },
+	{ "several, one is no worker", 6603, 0, 4 * S, 5 * S, BLAME_RUNNABLE, 0, "",
+	  "renice -n -5 -p $(ls /proc/4711/task)", 2 },
+	{ "several, the one that is no worker hardly ran", 6603, 0, 2 * S, S / 10, BLAME_RUNNABLE, 0, "",
+	  "they are workers of this process: " FEWER, 2 },
 };
+
+static uint32_t n_workers;
+
+static int parent_of(uint32_t pid, uint32_t *ret_parent)
+{
+	*ret_parent = pid >= 6603 && pid < 6603 + n_workers ? 4711 : 1;
+	return 0;
+}
 
 static char *text(const char *lent)
 {
@@ -116,7 +136,8 @@ static void advised_check(size_t i)
 	summary.n_behind = advised[i].first_ns ? 3 : 0;
 	summary.findings = findings;
 	summary.n_findings = advised[i].finding_pid ? 1 : 0;
-	CHECK_STR_EQ(advised[i].name, delay_advice(&summary, &op, advised[i].takes).text, advised[i].want);
+	n_workers = advised[i].workers;
+	CHECK_STR_EQ(advised[i].name, delay_advice(&summary, &op, advised[i].takes, parent_of).text, advised[i].want);
 }
 
 int main(void)
