@@ -11,6 +11,7 @@
 #include "cli/check/item.h"
 #include "cli/op_names.h"
 #include "ingero/ingero.h"
+#include "libingero/answers/trace/rows.h"
 
 #define DEADLINE_MS 2000 /* a user waits for the completion */
 /* systemd's state of active units. A connection could start the service, which completion must not do. */
@@ -52,7 +53,9 @@ static int service_pids_append(struct buf *out)
 		status = (const Ingero__V1__StatusReply *)reply;
 		for (size_t i = 0; i < status->n_cuda_processes; i++) {
 			(void)buf_printf(out, "%u\t", status->cuda_processes[i]->pid);
-			comm_append(out, status->cuda_processes[i]->process_name);
+			comm_append(out, trace_process_name(status->cuda_processes[i]->process_name,
+							    status->cuda_processes[i]->program)
+						 .text);
 		}
 		protobuf_c_message_free_unpacked(reply, NULL);
 	}

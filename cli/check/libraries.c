@@ -12,6 +12,7 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/layer.h"
+#include "libingero/answers/trace/rows.h"
 #include "libingero/render/units.h"
 #include "libingero/render/user.h"
 #include "cli/check/item.h"
@@ -138,7 +139,8 @@ static void coverage_say(const Ingero__V1__StatusReply *status, struct check_res
 		const Ingero__V1__CudaProcess *process = status->cuda_processes[i];
 
 		if (i < SHOWN_MOST) {
-			(void)buf_printf(&result->detail, "%s %u of %s: ", process->process_name, process->pid,
+			(void)buf_printf(&result->detail, "%s %u of %s: ",
+					 trace_process_name(process->process_name, process->program).text, process->pid,
 					 user_name(process->uid).text);
 			for (size_t k = 0; k < process->n_libraries; k++)
 				(void)buf_printf(&result->detail, "%s%s", k ? ", " : "",

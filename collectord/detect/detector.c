@@ -7,12 +7,15 @@
 
 #include "base/cleanup.h"
 #include "base/examine.h"
+#include "base/process_name.h"
 #include "base/utf8.h"
 #include "events/op.h"
 #include "files/file_path.h"
 
 /* Factor of confidence if the least loss is less than half of the greatest loss. (Guess.) */
 #define HIDDEN_CONFIDENCE 0.7
+/* Of a name in a headline: a script, " rank " and a number. */
+#define NAME_BYTES_MOST (PROGRAM_SCRIPT_BYTES - 1 + 16)
 /* After this long without calls a process is idle. (Guess.) */
 #define DEMAND_NS (10 * NSEC_PER_SEC)
 
@@ -246,11 +249,20 @@ void detector_title(struct finding *f, const char *what)
 
 void detector_title_process(struct finding *f, const char *what)
 {
-	char comm[RECORD_COMM_BYTES + 1] = "";
+	const struct program *program = &f->process.program;
+	char comm[RECORD_COMM_BYTES + 1] = "", script[PROGRAM_SCRIPT_BYTES] = "";
+	const struct process_named named = {
+		.name = comm,
+		.script = script,
+		.has_rank = process_name_has_rank(program->rank.is_known, program->world_size.value),
+		.rank = program->rank.value,
+	};
 
 	memcpy(comm, f->process.comm, RECORD_COMM_BYTES);
 	utf8_scrub(comm);
-	(void)snprintf(f->title, sizeof(f->title), "%s %s", *comm ? comm : "the process", what);
+	memcpy(script, program->script, sizeof(script) - 1);
+	utf8_scrub(script);
+	(void)snprintf(f->title, sizeof(f->title), "%.*s %s", NAME_BYTES_MOST, process_name_short(&named).text, what);
 }
 
 void detector_title_between(struct finding *f, const char *what)

@@ -258,7 +258,7 @@ void detector_advise(struct finding *finding, const char *format, ...) __attribu
 bool detector_path(const struct account_wait *wait, char ret[DETECTOR_PATH_BYTES]);
 /** detector_title() - OP and what happened to it */
 void detector_title(struct finding *finding, const char *what);
-/** detector_title_process() - the process and what happened to it */
+/** detector_title_process() - the process by its short name, and what happened to it */
 void detector_title_process(struct finding *finding, const char *what);
 /** detector_title_between() - the process and what happened to it between its calls */
 void detector_title_between(struct finding *finding, const char *what);

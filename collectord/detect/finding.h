@@ -81,7 +81,7 @@ struct finding_evidence {
 #define FINDING_EVIDENCE_MAX 12
 #define FINDING_ADVICE_MAX 3
 #define FINDING_ADVICE_BYTES 448
-#define FINDING_TITLE_BYTES 96
+#define FINDING_TITLE_BYTES 128 /* a script's name, a rank, and what happened */
 #define FINDING_CALLS_MAX 3
 
 /* A call that shows it: explain prints it under the id that these two make. */
@@ -116,7 +116,8 @@ struct finding {
 	size_t n_evidence;
 	struct finding_call call[FINDING_CALLS_MAX]; /* examples, the longest first */
 	size_t n_calls;
-	char title[FINDING_TITLE_BYTES];		       /* "cudaStreamSynchronize waited for the CPU" */
+	char title[FINDING_TITLE_BYTES]; /* "cudaStreamSynchronize waited for the CPU", "train.py waited for data ..."
+					  */
 	char advice[FINDING_ADVICE_MAX][FINDING_ADVICE_BYTES]; /* commands or steps, the most useful first */
 	size_t n_advice;
 };

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/process_name.h"
 #include "detect/detector.h"
 
 /* With fewer calls per second the device is not in demand. (Guess.) */
@@ -69,12 +70,10 @@ static struct account_wait collections_of(const struct detector_view *view, cons
 	return sum;
 }
 
-/* Whether the process is Python: its threads wait for the GIL, or its name says so. */
+/* Whether the process is Python: its threads wait for the GIL, or its name or script says so. */
 static bool is_python(const struct detector_view *view)
 {
-	static const char name[] = "python";
-
-	if (strncmp(view->process->comm, name, sizeof(name) - 1) == 0)
+	if (process_name_is_python(view->process->comm, view->process->program.script))
 		return true;
 	for (size_t i = 0; i < view->n_waits; i++)
 		if (view->waits[i].kind == RESOURCE_GIL || view->waits[i].kind == RESOURCE_GC)

@@ -36,9 +36,10 @@ def main(build, *rest):
         print(f"status {done.returncode}: {done.stdout[-3000:]}{done.stderr[-3000:]}", file=sys.stderr)
         return 1
     program, hog = program[1], hog[1]
-    account, _, finding = kept.partition("1 HIGH python")
+    script = "train.py" if is_torch else "between.py"
+    account, _, finding = kept.partition(f"1 HIGH {script}")
     wanted = {
-        "live: HIGH, by the pid of the hog": re.search(rf"HIGH python3? waited for the CPU between its calls behind hog \(pid {hog}, ", live),
+        "live: HIGH, by the pid of the hog": re.search(rf"HIGH {re.escape(script)} waited for the CPU between its calls behind hog \(pid {hog}, ", live),
         "live: the thread's account or its short form": re.search(rf"ready, no CPU [^%]*behind hog \({hog}\)|% ready behind hog", live),
         "kept: HIGH, between the calls": " waited for the CPU between its calls" in finding,
         "kept: of the program": f"(pid {program}, " in finding,

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/process_name.h"
 #include "libingero/answers/account/chain.h"
 #include "libingero/answers/trace/rows.h"
 #include "libingero/render/blame.h"
@@ -101,10 +102,9 @@ static bool text_begins(const char *text, const char *beginning)
 
 static bool is_python_account(const Ingero__V1__Account *account)
 {
-	const char *script = account->program && account->program->script ? account->program->script : "";
-	size_t n = strlen(script);
+	const char *script = account->program ? account->program->script : NULL;
 
-	return text_begins(account->process_name, "python") || (n > 3 && strcmp(script + n - 3, ".py") == 0);
+	return process_name_is_python(account->process_name ? account->process_name : "", script ? script : "");
 }
 
 static enum cause_group group_of_class(enum blame_view_class class)

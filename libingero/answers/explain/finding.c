@@ -197,7 +197,7 @@ static void headline_append(const struct explain_finding *e, const struct text_s
 
 static void finding_who_append(const Ingero__V1__Finding *f, const struct text_style *style, struct buf *out)
 {
-	struct trace_name name = trace_process_name(f->process_name, f->program);
+	struct process_name name = trace_process_name(f->process_name, f->program);
 	const char *container = f->program ? f->program->container : NULL;
 	CLEANUP(buf_done) struct buf text = BUF_INIT;
 

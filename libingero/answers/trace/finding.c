@@ -70,7 +70,7 @@ static void event_append(const Ingero__V1__Finding *f, bool has_process, bool ha
 		return;
 	}
 	if (past.text[0]) {
-		(void)buf_printf(text, "%s %s", *f->process_name ? f->process_name : "the process", past.text);
+		(void)buf_printf(text, "%s %s", trace_process_name_short(f->process_name, f->program).text, past.text);
 		return;
 	}
 	(void)buf_append_text(text, f->title && *f->title ? f->title : f->kind);

@@ -23,34 +23,40 @@ struct trace_label trace_op_label(const char *op)
 	return label;
 }
 
-/* The rank of one process among several. */
-static bool has_rank(const Ingero__V1__Program *program)
+static struct process_named named_of(const char *name, const Ingero__V1__Program *program)
 {
-	return program && program->has_rank && !(program->has_world_size && program->world_size == 1);
+	struct process_named named = { .name = name ? name : "", .script = "" };
+
+	if (!program)
+		return named;
+	if (program->script)
+		named.script = program->script;
+	named.has_rank = process_name_has_rank(program->has_rank, program->has_world_size ? program->world_size : 0);
+	named.rank = program->rank;
+	return named;
 }
 
-static const char *script_of(const char *name, const Ingero__V1__Program *program)
+struct process_name trace_process_name(const char *name, const Ingero__V1__Program *program)
 {
-	return program && program->script && strcmp(program->script, name) != 0 ? program->script : "";
+	struct process_named named = named_of(name, program);
+
+	return process_name_long(&named);
 }
 
-struct trace_name trace_process_name(const char *name, const Ingero__V1__Program *program)
+struct process_name trace_process_name_short(const char *name, const Ingero__V1__Program *program)
 {
-	const char *known = name && *name ? name : "?", *script = script_of(known, program);
-	struct trace_name whole;
-	int n = snprintf(whole.text, sizeof(whole.text), "%s%s%s", known, *script ? " " : "", script);
+	struct process_named named = named_of(name, program);
 
-	if (has_rank(program) && n > 0 && (size_t)n < sizeof(whole.text))
-		(void)snprintf(whole.text + n, sizeof(whole.text) - (size_t)n, " rank %u", program->rank);
-	return whole;
+	return process_name_short(&named);
 }
 
 struct trace_label trace_process_label(const char *name, const Ingero__V1__Program *program, uint32_t pid,
 				       unsigned int columns)
 {
 	static const struct text_style style = { .is_utf8 = true };
-	struct trace_name whole = trace_process_name(name, program);
-	const char *script = script_of(name ? name : "", program), *text = *script ? script : name;
+	struct process_named named = named_of(name, program);
+	struct process_name whole = process_name_long(&named);
+	const char *text = process_name_first(&named);
 	CLEANUP(buf_done) struct buf cut = BUF_INIT;
 	struct trace_label label;
 	char rank[24] = "", digits[16];
@@ -59,13 +65,13 @@ struct trace_label trace_process_label(const char *name, const Ingero__V1__Progr
 
 	if (text_columns(whole.text) <= room)
 		text = whole.text;
-	else if (has_rank(program))
-		n = (unsigned int)snprintf(rank, sizeof(rank), " rank %u", program->rank);
+	else if (named.has_rank)
+		n = (unsigned int)snprintf(rank, sizeof(rank), " rank %u", named.rank);
 	if (rank[0] && room >= n + SCRIPT_COLUMNS_LEAST)
 		room -= n;
 	else
 		rank[0] = '\0';
-	(void)text_append(&cut, &style, text && *text ? text : "?", room);
+	(void)text_append(&cut, &style, *text ? text : "?", room);
 	(void)snprintf(label.text, sizeof(label.text), "%s%s%s", buf_text(&cut), rank, digits);
 	return label;
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "base/array.h"
+#include "base/process_name.h"
 #include "ingero/v1/ingero.pb-c.h"
 #include "libingero/render/blame.h"
 #include "libingero/render/text.h"
@@ -67,15 +68,13 @@ struct trace_label {
 
 /** trace_op_label() - the name that Ingero uses: "cudaStreamSync" */
 struct trace_label trace_op_label(const char *op);
-struct trace_name {
-	char text[128];
-};
-
 /**
- * trace_process_name() - name of a process in all texts: "python3 train.py rank 3"
- * @program: NULL: only the comm is known
+ * trace_process_name() - process_name_long() of a message: "python3 train.py rank 3"
+ * @program: NULL: only the name is known
  */
-struct trace_name trace_process_name(const char *name, const Ingero__V1__Program *program);
+struct process_name trace_process_name(const char *name, const Ingero__V1__Program *program);
+/** trace_process_name_short() - process_name_short(): "train.py rank 3" */
+struct process_name trace_process_name_short(const char *name, const Ingero__V1__Program *program);
 /**
  * trace_process_label() - "python3 train.py rank 3 4711" in at most `columns`, the pid whole; without room first the
  * name is left out, then the end of the script

@@ -23,31 +23,36 @@ static const struct {
 	enum finding_severity severity;
 	int confidence; /* percent */
 	const char *title;
+	const char *script;
 } cases[] = {
 	{ "Python", 700, 50, 100, BLAME_SLEEP, 0, 1000, RESOURCE_NONE, "python3.11", "python", FINDING_MEDIUM, 100,
-	  "python3.11 computed in Python between its calls" },
+	  "python3.11 computed in Python between its calls", "" },
 	{ "Python, all of the clock", 950, 50, 0, BLAME_SLEEP, 0, 1000, RESOURCE_NONE, "python", "python",
-	  FINDING_MEDIUM, 100, "python computed in Python between its calls" },
+	  FINDING_MEDIUM, 100, "python computed in Python between its calls", "" },
 	{ "Python of another name", 700, 50, 100, BLAME_LOCK, 1, 1000, RESOURCE_GIL, "vllm", "python", FINDING_MEDIUM,
-	  100, "vllm computed in Python between its calls" },
+	  100, "vllm computed in Python between its calls", "" },
 	{ "no Python", 700, 50, 100, BLAME_SLEEP, 0, 1000, RESOURCE_NONE, "llama-server", "host_bound", FINDING_MEDIUM,
-	  100, "llama-server computed on the CPU between its calls" },
+	  100, "llama-server computed on the CPU between its calls", "" },
 	{ "a third of the clock", 330, 50, 0, BLAME_SLEEP, 0, 1000, RESOURCE_NONE, "python", "python", FINDING_LOW, 100,
-	  "python computed in Python between its calls" },
+	  "python computed in Python between its calls", "" },
 	{ "some of it may be hidden", 600, 50, 250, BLAME_SLEEP, 0, 1000, RESOURCE_NONE, "python", "python",
-	  FINDING_LOW, 100, "python computed in Python between its calls" },
+	  FINDING_LOW, 100, "python computed in Python between its calls", "" },
 	{ "a little waits, too", 700, 50, 50, BLAME_OTHER, 90, 1000, RESOURCE_NONE, "python", "python", FINDING_MEDIUM,
-	  100, "python computed in Python between its calls" },
+	  100, "python computed in Python between its calls", "" },
+	{ "Python by its script", 700, 50, 100, BLAME_SLEEP, 0, 1000, RESOURCE_NONE, "pt_main_thread", "python",
+	  FINDING_MEDIUM, 100, "train.py computed in Python between its calls", "train.py" },
+	{ "another interpreter", 700, 50, 100, BLAME_SLEEP, 0, 1000, RESOURCE_NONE, "bash", "host_bound",
+	  FINDING_MEDIUM, 100, "run.sh computed on the CPU between its calls", "run.sh" },
 	/* Those are well, or somebody else's. */
-	{ "waits for the device", 300, 50, 650, BLAME_SLEEP, 0, 1000, RESOURCE_NONE, "python", "", 0, 0, "" },
-	{ "most may be hidden", 550, 50, 400, BLAME_SLEEP, 0, 1000, RESOURCE_NONE, "python", "", 0, 0, "" },
-	{ "computes a little", 190, 50, 100, BLAME_SLEEP, 0, 1000, RESOURCE_NONE, "python", "", 0, 0, "" },
-	{ "paced", 150, 20, 30, BLAME_SLEEP, 800, 1000, RESOURCE_NONE, "python", "", 0, 0, "" },
-	{ "launches all the time", 50, 900, 0, BLAME_SLEEP, 0, 180000, RESOURCE_NONE, "python", "", 0, 0, "" },
-	{ "long calls", 500, 450, 0, BLAME_SLEEP, 0, 1000, RESOURCE_NONE, "python", "", 0, 0, "" },
-	{ "hardly any calls", 900, 1, 0, BLAME_SLEEP, 0, 10, RESOURCE_NONE, "python", "", 0, 0, "" },
-	{ "no CPU", 500, 50, 0, BLAME_RUNNABLE, 300, 1000, RESOURCE_NONE, "python", "", 0, 0, "" },
-	{ "waits for data", 600, 50, 0, BLAME_OTHER, 300, 1000, RESOURCE_NONE, "python", "", 0, 0, "" },
+	{ "waits for the device", 300, 50, 650, BLAME_SLEEP, 0, 1000, RESOURCE_NONE, "python", "", 0, 0, "", "" },
+	{ "most may be hidden", 550, 50, 400, BLAME_SLEEP, 0, 1000, RESOURCE_NONE, "python", "", 0, 0, "", "" },
+	{ "computes a little", 190, 50, 100, BLAME_SLEEP, 0, 1000, RESOURCE_NONE, "python", "", 0, 0, "", "" },
+	{ "paced", 150, 20, 30, BLAME_SLEEP, 800, 1000, RESOURCE_NONE, "python", "", 0, 0, "", "" },
+	{ "launches all the time", 50, 900, 0, BLAME_SLEEP, 0, 180000, RESOURCE_NONE, "python", "", 0, 0, "", "" },
+	{ "long calls", 500, 450, 0, BLAME_SLEEP, 0, 1000, RESOURCE_NONE, "python", "", 0, 0, "", "" },
+	{ "hardly any calls", 900, 1, 0, BLAME_SLEEP, 0, 10, RESOURCE_NONE, "python", "", 0, 0, "", "" },
+	{ "no CPU", 500, 50, 0, BLAME_RUNNABLE, 300, 1000, RESOURCE_NONE, "python", "", 0, 0, "", "" },
+	{ "waits for data", 600, 50, 0, BLAME_OTHER, 300, 1000, RESOURCE_NONE, "python", "", 0, 0, "", "" },
 };
 
 static void second_of(struct play *p, size_t i)
@@ -204,6 +209,7 @@ int main(void)
 
 		memset(p->identity.comm, 0, sizeof(p->identity.comm));
 		memcpy(p->identity.comm, cases[i].comm, strlen(cases[i].comm));
+		(void)snprintf(p->identity.program.script, sizeof(p->identity.program.script), "%s", cases[i].script);
 		for (int second = 0; second < BEGIN + SECONDS; second++) {
 			if (second == BEGIN - 1)
 				CHECK(name, !play_find(p, "host_bound"));

@@ -154,6 +154,57 @@ static void check_cases(void)
 	}
 }
 
+/* A headline has the name that all texts have, whole, and nothing in it moves a terminal. */
+static void check_names(void)
+{
+#define SCRIPT_47 "a-script-whose-name-has-forty-seven-characters-"
+	static const struct {
+		const char *name, *comm;
+		struct program program;
+		const char *want; /* followed by what happened */
+	} rows[] = {
+		{ "a script", "python3", { .script = "train.py" }, "train.py" },
+		{ "one of several",
+		  "python3",
+		  { .script = "train.py", .rank = { 3, true }, .world_size = { 8, true } },
+		  "train.py rank 3" },
+		{ "alone in its run",
+		  "python3",
+		  { .script = "train.py", .rank = { 0, true }, .world_size = { 1, true } },
+		  "train.py" },
+		{ "no script", "python3", { .rank = { 3, true } }, "python3 rank 3" },
+		{ "nothing", "", { .script = "" }, "the process" },
+		{ "an escape", "python3", { .script = "e\x1b[m" }, "e?[m" },
+		{ "the longest",
+		  "python3",
+		  { .script = SCRIPT_47, .rank = { UINT32_MAX, true } },
+		  SCRIPT_47 " rank 4294967295" },
+	};
+#undef SCRIPT_47
+	static const char what[] = "waited for a file to be written between its calls";
+	size_t row = 0;
+
+	while (strcmp(cases[row].name, "checkpoint") != 0)
+		row++;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct play *p = play_new(i);
+		char want[FINDING_TITLE_BYTES];
+		const struct finding *f;
+
+		memset(p->identity.comm, 0, sizeof(p->identity.comm));
+		memcpy(p->identity.comm, rows[i].comm, strlen(rows[i].comm));
+		p->identity.program = rows[i].program;
+		for (int second = 0; second < BEGIN + SECONDS; second++) {
+			second_of(p, row, cases[row].waits * MS);
+			CHECK_INT_EQ(rows[i].name, play_tick(p, S), 0);
+		}
+		f = play_find(p, "starved");
+		(void)snprintf(want, sizeof(want), "%s %s", rows[i].want, what);
+		CHECK_STR_EQ(rows[i].name, f ? f->title : "", want);
+		play_free(p);
+	}
+}
+
 /* A second in which the main thread makes calls, waits between them, and computes in the rest. */
 static void waiting_second(struct play *p, enum blame_class class, uint64_t waits_ns)
 {
@@ -652,6 +703,7 @@ int main(void)
 {
 	check_forgets();
 	check_cases();
+	check_names();
 	check_paths();
 	check_open();
 	check_several();

@@ -79,20 +79,20 @@ static void between_test(void)
 		uint32_t pid;
 		const char *comm, *want;
 	} rows[] = {
-		{ "by another process", "loader", "python waited for data between its calls", 26693, "python3",
+		{ "by another process", "loader", "train.py waited for data between its calls", 26693, "python3",
 		  "▲ LOW python train.py (pid 4711) waited for data from python3 (pid 26693, root): 3.0 s lost so "
 		  "far\n" },
-		{ "by nobody", "disk", "python waited for a disk between its calls", 0, "",
+		{ "by nobody", "disk", "train.py waited for a disk between its calls", 0, "",
 		  "▲ LOW python train.py (pid 4711) waited for a disk: 3.0 s lost so far\n" },
-		{ "by its threads", "lock", "python waited for a lock between its calls", 4711, "python",
+		{ "by its threads", "lock", "train.py waited for a lock between its calls", 4711, "python",
 		  "▲ LOW python train.py (pid 4711) waited for a lock released by its own other threads: 3.0 s lost so "
 		  "far\n" },
-		{ "in Python", "python", "python computed in Python between its calls", 0, "",
+		{ "in Python", "python", "train.py computed in Python between its calls", 0, "",
 		  "▲ LOW python train.py (pid 4711) computed in Python: 3.0 s lost so far\n" },
-		{ "garbage", "gc", "python collected garbage between its calls", 0, "",
+		{ "garbage", "gc", "train.py collected garbage between its calls", 0, "",
 		  "▲ LOW python train.py (pid 4711) collected garbage in Python: 3.0 s lost so far\n" },
-		{ "the title says more", "disk", "python has stopped making calls", 0, "",
-		  "▲ LOW python has stopped making calls, waits for a disk in python train.py (pid 4711): 3.0 s lost "
+		{ "the title says more", "disk", "train.py has stopped making calls", 0, "",
+		  "▲ LOW train.py has stopped making calls, waits for a disk in python train.py (pid 4711): 3.0 s lost "
 		  "so "
 		  "far\n" },
 		{ "the title is hidden", "disk", "", 0, "",
@@ -111,20 +111,22 @@ static void between_test(void)
 	explain = "ingero explain";
 
 	/* On one line the command goes first, then the chain: the cause and what was lost stay. */
-	f = starved_make("loader", "python waited for data between its calls", 26693, "python3");
+	f = starved_make("loader", "train.py waited for data between its calls", 26693, "python3");
 	f->cause->chain = part_make(&made, &chain)->chain;
 	f->cause->n_chain = 1;
 	f->cause->chain_ns = 100;
-	CHECK_STR_EQ("one line", line(trace_finding_append_one, &plain),
-		     "▲ LOW python waited for data from python3 (pid 26693, root) ← waits for the GIL 58 %: 3.0 s lost "
-		     "so far · ingero explain 8f3a2c\n");
+	f->program = &program;
+	CHECK_STR_EQ(
+		"one line", line(trace_finding_append_one, &plain),
+		"▲ LOW train.py waited for data from python3 (pid 26693, root) ← waits for the GIL 58 %: 3.0 s lost "
+		"so far · ingero explain 8f3a2c\n");
 	CHECK_STR_EQ("one line of 80", line(trace_finding_append_one, &narrow),
-		     "▲ LOW python waited for data from python3 (pid 26693, root): 3.0 s lost so far\n");
+		     "▲ LOW train.py waited for data from python3 (pid 26693, root): 3.0 s lost so far\n");
 	f->end_unix_ns = AT(200);
 	f->lost_ns = 0;
 	f->present_ns = 4 * S;
 	CHECK_STR_EQ("without a loss", line(trace_finding_append_one, &narrow),
-		     "▲ LOW python waited for data from python3 (pid 26693, root): over after 4.0 s\n");
+		     "▲ LOW train.py waited for data from python3 (pid 26693, root): over after 4.0 s\n");
 }
 
 static const struct {
