@@ -140,6 +140,7 @@ static bool driving_most(const struct detector_view *view, enum blame_class clas
 void condition_account(struct condition *c, const struct driving *driving, uint64_t in_ns, uint64_t between_ns)
 {
 	c->account = driving->account;
+	c->tid = driving->account->tid;
 	c->lost_ns = in_ns + between_ns;
 	c->between_ns = between_ns;
 	c->least_ns = in_ns + driving_least(driving, between_ns);

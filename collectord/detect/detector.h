@@ -134,6 +134,7 @@ struct condition {
 	uint64_t lost_ns;	       /* in this tick */
 	uint64_t lost_total_ns;	       /* instead, since it began */
 	const struct account *account; /* of the driving thread that lost it; NULL: all calls of the process lost it */
+	uint32_t tid;		       /* thread that lost it; 0: several did, or it is not known */
 	uint64_t between_ns;	       /* with .account: of lost_ns, between calls */
 	uint64_t least_ns;	       /* likewise: lost_ns without what may be hidden behind the device */
 	uint64_t in_calls_ns;	       /* likewise: time of that thread in calls */

@@ -97,6 +97,7 @@ struct finding {
 	enum finding_severity severity; /* the worst so far */
 	double confidence;		/* 0...1: 1 when everything was measured on each call and nothing lost */
 	struct process_identity process;
+	uint32_t tid;	     /* its thread that lost half of .lost_ns or more; 0: several did, or it is not known */
 	const struct op *op; /* the operation that lost most; NULL: no single one */
 	uint64_t start_ns;   /* monotonic, of the boot it was seen in */
 	uint64_t end_ns;     /* 0: goes on */

@@ -318,6 +318,10 @@ Ingero__V1__Finding *finding_to_message(const struct finding *f, uint32_t boot, 
 	m->pid = f->process.tgid;
 	m->process_name = copy_comm(arena, f->process.comm);
 	m->uid = f->process.uid;
+	if (f->tid) {
+		m->tid = f->tid;
+		m->tid_told_case = INGERO__V1__FINDING__TID_TOLD_TID;
+	}
 	m->start_time_unix_ns = f->process.start_unix_ns;
 	m->exec_generation = f->process.exec_gen;
 	m->source = (char *)(f->op ? op_layer_to_source(f->op->layer) : "");

@@ -74,6 +74,7 @@ static void condition_fill(const struct detector_view *view, const struct in_fli
 		.lost_ns = view->wall_ns,
 		.lost_total_ns = age_ns(call) - longest_ns,
 		.start_ns = call->start_ns,
+		.tid = call->tid,
 		.example = { .start_ns = call->start_ns, .duration_ns = age_ns(call), .tid = call->tid },
 		.has_blame = true,
 	};

@@ -137,6 +137,28 @@ static void track_culprit_add(struct track *t, const struct culprit *more)
 	t->culprits[least] = (struct track_culprit){ .by = *more, .recent_ns = (double)who->ns };
 }
 
+/* Without room, a thread that lost more replaces the one that lost least. */
+static void track_thread_add(struct track *t, uint32_t tid, uint64_t lost_ns)
+{
+	size_t least = 0;
+
+	if (!tid)
+		return;
+	for (size_t i = 0; i < t->n_threads; i++) {
+		if (t->threads[i].tid == tid) {
+			t->threads[i].lost_ns += lost_ns;
+			return;
+		}
+		if (t->threads[i].lost_ns < t->threads[least].lost_ns)
+			least = i;
+	}
+	if (t->n_threads < TRACK_THREADS_MAX)
+		least = t->n_threads++;
+	else if (t->threads[least].lost_ns >= lost_ns)
+		return;
+	t->threads[least] = (struct track_thread){ .tid = tid, .lost_ns = lost_ns };
+}
+
 static void recent_decay(struct track *t, uint64_t wall_ns)
 {
 	double keep = (double)RECENT_NS / (double)(RECENT_NS + wall_ns);
@@ -202,6 +224,7 @@ static int sums_add(struct track *t, const struct track_tick *tick)
 	t->weight_ns += (double)c->lost_ns;
 	t->recent_lost_ns += (double)c->lost_ns;
 	track_account_add(t, c);
+	track_thread_add(t, c->tid, c->lost_ns);
 	if (c->longest.ns > s->longest.ns)
 		s->longest = c->longest;
 	if (c->chain.ns > s->chain.ns)
@@ -256,6 +279,8 @@ int track_reopen(struct track *t, const struct track *again, const struct track_
 		mine->lost_ns += again->ops.items[i].lost_ns;
 		mine->recent_lost_ns = again->ops.items[i].recent_lost_ns;
 	}
+	for (size_t i = 0; i < again->n_threads; i++)
+		track_thread_add(t, again->threads[i].tid, again->threads[i].lost_ns);
 	for (size_t i = 0; i < t->n_culprits; i++)
 		t->culprits[i].recent_ns = 0;
 	for (size_t i = 0; i < again->n_culprits; i++)

@@ -13,6 +13,7 @@
 #include "detect/memory.h"
 
 #define TRACK_CULPRITS_MAX 16
+#define TRACK_THREADS_MAX 8
 
 enum track_state { TRACK_GATHERING, TRACK_OPEN, TRACK_CLOSED };
 
@@ -28,6 +29,11 @@ struct track_culprit {
 	struct culprit by; /* in all */
 	double recent_ns;
 	enum track_kin { KIN_NOT_ASKED, KIN_WORKER, KIN_OTHER } kin; /* whether it works for the waiting process */
+};
+
+struct track_thread {
+	uint32_t tid;
+	uint64_t lost_ns;
 };
 
 struct track {
@@ -53,6 +59,8 @@ struct track {
 	ARRAY(struct track_op) ops;
 	struct track_culprit culprits[TRACK_CULPRITS_MAX];
 	size_t n_culprits;
+	struct track_thread threads[TRACK_THREADS_MAX]; /* that lost the time */
+	size_t n_threads;
 	uint64_t behind_ns; /* of all culprits, those for which there was no room included */
 	struct finding finding;
 };

@@ -19,7 +19,7 @@
 #define KNOWN_RATIO 0.25
 /* The culprit or operation changes if its share falls below this and another one has taken over. (Guess.) */
 #define STALE_RATIO 0.2
-/* A thread is named if it has half of its process's part of the wait. (Guess.) */
+/* A thread is named if it has half of its process's part of the wait, or of the time lost. (Guess.) */
 #define THREAD_RATIO 0.5
 /* Number of calls for full confidence; with fewer it is lower. (Guess.) */
 #define FEW_CALLS 10
@@ -230,6 +230,17 @@ static uint64_t slow_calls(const struct histogram *h, uint64_t usual_ns)
 	return n;
 }
 
+/* The thread with most of the time lost; 0: none has enough of it. */
+static uint32_t thread_most(const struct track *t)
+{
+	const struct track_thread *most = NULL;
+
+	for (size_t i = 0; i < t->n_threads; i++)
+		if (!most || t->threads[i].lost_ns > most->lost_ns)
+			most = &t->threads[i];
+	return most && (double)most->lost_ns >= THREAD_RATIO * t->weight_ns ? most->tid : 0;
+}
+
 static void op_fill(struct track *t, const struct track_tick *tick)
 {
 	struct finding *f = &t->finding;
@@ -400,6 +411,7 @@ void track_fill(struct track *t, const struct track_tick *tick)
 	f->start_ns = t->from_ns;
 	f->present_ns = t->sums.present_ns;
 	f->lost_ns = t->sums.lost_ns;
+	f->tid = thread_most(t);
 	f->measured = tick->condition && tick->condition->end_ns ? 0 : tick->view->measured;
 	op_fill(t, tick);
 	track_cause_fill(t, tick);

@@ -200,6 +200,8 @@ static const struct {
 	{ "own processes", "SELECT name FROM processes", "mine" },
 	{ "own names", "SELECT name FROM process_names", "mine" },
 	{ "own findings", "SELECT id FROM findings", "00000000000000aa" },
+	{ "a finding of an older recorder names no thread", "SELECT coalesce(tid, 'unknown') FROM findings",
+	  "unknown" },
 	{ "the same by their other name", "SELECT id FROM causal_chains", "00000000000000aa" },
 	{ "own stacks", "SELECT hash FROM stack_traces", "1" },
 	{ "his stack by its number", "SELECT count(*) FROM stack_traces WHERE hash = 2", "0" },

@@ -71,6 +71,8 @@ static void evidence_column_add(struct table_list *list, const Ingero__V1__Findi
 	C(confidence, REAL, list_real(list, f->confidence), NONE, "0 to 1")                                            \
 	C(title, TEXT, list_text(list, f->title), NONE, "a headline")                                                  \
 	C(pid, INTEGER, list_i64(list, f->pid), PID, "process")                                                        \
+	C(tid, INTEGER, list_known_u64(list, f->tid_told_case ? f->tid : 0), NONE,                                     \
+	  "thread that lost half of lost_ns or more; NULL: several did, or it is not known")                           \
 	C(start_time, INTEGER, list_u64(list, f->start_time_unix_ns), NONE, "start of the process, ns since 1970")     \
 	C(exec_generation, INTEGER, list_i64(list, f->exec_generation), NONE,                                          \
 	  "number of earlier exec calls of the process")                                                               \

@@ -293,6 +293,7 @@ static void check_accounts(void)
 			CHECK_INT_EQ(name, (int)(play_evidence(f, "lost_ratio") * 1000 + 0.5), accounts[i].lost);
 			CHECK_INT_EQ(name, (int)(f->confidence * 100 + 0.5), (int)(accounts[i].confidence * 100));
 			CHECK_STR_EQ(name, f->title, accounts[i].title);
+			CHECK_INT_EQ(name, f->tid, accounts[i].second ? 2 : 1);
 			/* Where the time went has all that was lost, and sums to the thread's clock. */
 			CHECK_INT_EQ(name, f->blame_ns[BLAME_RUNNABLE], f->lost_ns);
 			CHECK_INT_EQ(name, play_blame_sum(f), 20 * S);
@@ -373,6 +374,76 @@ static void check_workers(void)
 	}
 }
 
+/* Which thread waits for the CPU in which second, over and over: the one that lost most is named. */
+static void check_threads(void)
+{
+	static const struct {
+		const char *name;
+		uint32_t tids[4];
+		uint32_t want;
+	} rows[] = {
+		{ "one", { 1, 1, 1, 1 }, 1 },
+		{ "mostly the second", { 2, 2, 1, 2 }, 2 },
+		{ "four in turn", { 1, 2, 3, 4 }, 0 },
+		{ "half of it, beside two others", { 1, 1, 2, 3 }, 1 },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct play *p = play_new(i);
+
+		p->but = "host_bound";
+		for (int second = 0; second < 20; second++) {
+			play_calls(p, "cudaLaunchKernel", 1000, 5 * US, BLAME_ON_CPU);
+			for (uint32_t tid = 1; tid <= 4; tid++) {
+				struct account *a = play_account(p, tid, true);
+
+				play_between(a, BLAME_RUNNABLE, tid == rows[i].tids[second % 4] ? 500 * MS : 0);
+				play_rest(a, S);
+			}
+			play_behind(p, PLAY_HOG, "hog", 500 * MS);
+			CHECK_INT_EQ(rows[i].name, play_tick(p, S), 0);
+		}
+		CHECK_INT_EQ(rows[i].name, p->n_findings, 1);
+		CHECK_INT_EQ(rows[i].name, p->findings[0].tid, rows[i].want);
+		play_free(p);
+	}
+}
+
+/* One thread after another, more than are remembered: the one that lasts is named when it has lost half. */
+static void check_many_threads(void)
+{
+	struct play *p = play_new(1);
+
+	p->but = "host_bound";
+	for (int second = 0; second < 40; second++) {
+		struct account *a = play_account(p, second < 12 ? (uint32_t)second + 1 : 100, true);
+
+		play_calls(p, "cudaLaunchKernel", 1000, 5 * US, BLAME_ON_CPU);
+		play_between(a, BLAME_RUNNABLE, (second < 12 ? 500 : 600) * MS);
+		play_rest(a, S);
+		play_behind(p, PLAY_HOG, "hog", 500 * MS);
+		CHECK_INT_EQ("many", play_tick(p, S), 0);
+		if (second == 11)
+			CHECK_INT_EQ("many", p->findings[0].tid, 0);
+	}
+	CHECK_INT_EQ("many", p->n_findings, 1);
+	CHECK_INT_EQ("one in the end", p->findings[0].tid, 100);
+	play_free(p);
+}
+
+/* No account: it is not known whose calls lost the time. */
+static void check_no_thread(void)
+{
+	struct play *p = play_new(1);
+
+	for (int second = 0; second < 20; second++) {
+		play_training(p, 0.5, 0);
+		CHECK_INT_EQ("no account", play_tick(p, S), 0);
+	}
+	CHECK_INT_EQ("no account", p->findings[0].tid, 0);
+	play_free(p);
+}
+
 /* Not measured is not zero. */
 static void check_unmeasured(void)
 {
@@ -403,6 +474,9 @@ int main(void)
 	check_accounts();
 	check_known();
 	check_workers();
+	check_threads();
+	check_many_threads();
+	check_no_thread();
 	check_unmeasured();
 	return check_result();
 }

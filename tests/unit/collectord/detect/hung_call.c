@@ -63,6 +63,7 @@ int main(void)
 			CHECK(cases[i].name,
 			      f->confidence <= cases[i].confidence && f->confidence > cases[i].confidence - 0.01);
 			CHECK_INT_EQ(cases[i].name, f->call[0].tid, 5000);
+			CHECK_INT_EQ(cases[i].name, f->tid, 5000);
 			if (cases[i].waits == BLAME_LOCK)
 				CHECK_STR_EQ(
 					cases[i].name, f->advice[0],

@@ -134,6 +134,7 @@ static void check_cases(void)
 
 			CHECK_INT_EQ(name, p->n_findings, 1);
 			CHECK_INT_EQ(name, f->severity, cases[i].severity);
+			CHECK_INT_EQ(name, f->tid, MAIN);
 			CHECK_INT_EQ(name, f->cause.pid, cases[i].waker);
 			CHECK_STR_EQ(name, f->cause.comm, cases[i].comm);
 			CHECK_INT_EQ(name, f->cause.tid, cases[i].waker_tid);
