@@ -28,6 +28,7 @@ struct chosen {
 	uint64_t lost_ns;
 	uint64_t own_lost_ns;
 	bool is_driving;
+	bool is_found; /* the thread of a finding */
 };
 
 struct accounts_work {
@@ -85,8 +86,11 @@ static bool is_handed_work(const struct read_part *part)
 	return part->where == ACCOUNT_BETWEEN && part->class == BLAME_LOCK;
 }
 
-static bool loses_more(const struct chosen *a, const struct chosen *b)
+/* Whether an account stands for its process rather than another one. */
+static bool is_preferred(const struct chosen *a, const struct chosen *b)
 {
+	if (a->is_found != b->is_found)
+		return a->is_found;
 	if (a->own_lost_ns != b->own_lost_ns)
 		return a->own_lost_ns > b->own_lost_ns;
 	return a->lost_ns > b->lost_ns;
@@ -165,25 +169,43 @@ static bool has_wanted_part(const struct accounts_work *work, const struct proce
 	return false;
 }
 
+static bool is_finding_of(const Ingero__V1__Finding *f, const struct read_process *p)
+{
+	return f->pid == p->pid && f->start_time_unix_ns == p->start_unix_ns && f->exec_generation == p->exec_gen &&
+	       (!f->node_told_case || strcmp(f->node, p->node) == 0);
+}
+
+/* Thread of the process's worst finding that names one; 0: none does. */
+static uint32_t found_thread(const struct accounts_query *query, const struct read_process *p)
+{
+	for (size_t i = 0; i < query->n_findings; i++)
+		if (query->findings[i]->tid_told_case && is_finding_of(query->findings[i], p))
+			return query->findings[i]->tid;
+	return 0;
+}
+
 static int process_choose(struct accounts_work *work, size_t at)
 {
 	const struct process_accounts *p = &work->processes.items[at];
 	struct chosen worst = { .process = at, .account = SIZE_MAX };
+	uint32_t found = found_thread(work->query, p->process);
 	int r = 0;
 
 	for (size_t i = 0; i < p->accounts.n && r == 0; i++) {
+		uint32_t tid = p->accounts.items[i].tid;
 		struct chosen c = { .process = at,
 				    .account = i,
 				    .lost_ns = p->lost_ns.items[i],
 				    .own_lost_ns = p->own_lost_ns.items[i],
-				    .is_driving = p->accounts.items[i].is_driving };
+				    .is_driving = p->accounts.items[i].is_driving,
+				    .is_found = tid && tid == found };
 
-		if (!has_wanted_part(work, p, p->accounts.items[i].tid))
+		if (!has_wanted_part(work, p, tid))
 			continue;
 		work->n_threads++;
 		if (work->query->which == ACCOUNTS_EVERY_THREAD)
 			r = ARRAY_PUSH(&work->chosen, c);
-		else if (c.is_driving && (worst.account == SIZE_MAX || loses_more(&c, &worst)))
+		else if ((c.is_driving || c.is_found) && (worst.account == SIZE_MAX || is_preferred(&c, &worst)))
 			worst = c;
 	}
 	return r == 0 && worst.account != SIZE_MAX ? ARRAY_PUSH(&work->chosen, worst) : r;

@@ -20,6 +20,9 @@ struct accounts_query {
 	size_t most;	     /* maximum messages */
 	const uint32_t *ops; /* ids of operations: only parts in their calls are returned; NULL: all parts */
 	size_t n_ops;
+	/* Findings, worst first. With ACCOUNTS_WORST_DRIVING, a process has the account of the first one's thread. */
+	Ingero__V1__Finding *const *findings;
+	size_t n_findings;
 };
 
 struct accounts_answer {

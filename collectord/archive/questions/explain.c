@@ -177,7 +177,10 @@ static int window_set(struct explain *e, const struct read_window *window)
 
 static int accounts_set(struct explain *e, const struct read_window *window)
 {
-	static const struct accounts_query query = { .which = ACCOUNTS_WORST_DRIVING, .most = ACCOUNTS_MAX };
+	const struct accounts_query query = { .which = ACCOUNTS_WORST_DRIVING,
+					      .most = ACCOUNTS_MAX,
+					      .findings = e->findings.rows,
+					      .n_findings = e->findings.n };
 	struct accounts_answer answer = { .n = 0 };
 	int r = reader_accounts(e->job, window, &query, &e->arena, &answer);
 

@@ -448,6 +448,81 @@ static void worst_driving(void)
 	}
 }
 
+/* A process with findings has the account of the thread that the worst of them is about. */
+static void found_thread(void)
+{
+	static const struct {
+		const char *name;
+		struct {
+			uint32_t pid, exec_gen, tid; /* tid 0: it names none */
+			uint64_t start_unix_ns;
+			const char *node; /* NULL: not told */
+		} findings[2];		  /* the worst first; pid 0: none */
+		uint32_t want_tid;
+	} kinds[] = {
+		{ "no finding", { { .pid = 0 } }, PID },
+		{ "of the thread that lost less", { { PID, 1, PID + 1, 7, NULL } }, PID + 1 },
+		{ "of a thread with few calls", { { PID, 1, PID + 2, 7, NULL } }, PID + 2 },
+		{ "of several threads", { { PID, 1, 0, 7, NULL } }, PID },
+		{ "of a thread without an account", { { PID, 1, PID + 9, 7, NULL } }, PID },
+		{ "of another process", { { PID + 1, 1, PID + 1, 7, NULL } }, PID },
+		{ "of the process that had its id before", { { PID, 1, PID + 1, 6, NULL } }, PID },
+		{ "of another program of the process", { { PID, 0, PID + 1, 7, NULL } }, PID },
+		{ "of another machine", { { PID, 1, PID + 1, 7, "node-8" } }, PID },
+		{ "of this machine", { { PID, 1, PID + 1, 7, "node-7" } }, PID + 1 },
+		{ "the worst of two", { { PID, 1, PID + 1, 7, NULL }, { PID, 1, PID, 7, NULL } }, PID + 1 },
+		{ "the worst that names a thread", { { PID, 1, 0, 7, NULL }, { PID, 1, PID + 1, 7, NULL } }, PID + 1 },
+	};
+	static const uint64_t lost_ms[] = { 450, 200, 0 };
+
+	for (size_t c = 0; c < ARRAY_SIZE(kinds); c++) {
+		CLEANUP(read_window_done) struct read_window window = { .from_unix_ns = 0 };
+		CLEANUP(arena_done) struct arena arena = ARENA_INIT;
+		Ingero__V1__Finding findings[] = { INGERO__V1__FINDING__INIT, INGERO__V1__FINDING__INIT };
+		Ingero__V1__Finding *rows[] = { &findings[0], &findings[1] };
+		struct accounts_query query = { .which = ACCOUNTS_WORST_DRIVING, .most = 9, .findings = rows };
+		struct reader_job job = { .scope = { .all = true } };
+		struct read_process process = {
+			.id = 1, .pid = PID, .exec_gen = 1, .start_unix_ns = 7, .node = "node-7", .comm = "python3"
+		};
+		struct accounts_answer answer = { .n = 0 };
+
+		for (size_t i = 0; i < ARRAY_SIZE(rows) && kinds[c].findings[i].pid; i++) {
+			findings[i].pid = kinds[c].findings[i].pid;
+			findings[i].exec_generation = kinds[c].findings[i].exec_gen;
+			findings[i].start_time_unix_ns = kinds[c].findings[i].start_unix_ns;
+			if (kinds[c].findings[i].tid) {
+				findings[i].tid_told_case = INGERO__V1__FINDING__TID_TOLD_TID;
+				findings[i].tid = kinds[c].findings[i].tid;
+			}
+			if (kinds[c].findings[i].node) {
+				findings[i].node_told_case = INGERO__V1__FINDING__NODE_TOLD_NODE;
+				findings[i].node = (char *)(uintptr_t)kinds[c].findings[i].node;
+			}
+			query.n_findings++;
+		}
+		for (uint32_t i = 0; i < ARRAY_SIZE(lost_ms); i++) {
+			struct read_part part = { .process = &process,
+						  .tid = PID + i,
+						  .is_driving = i < 2,
+						  .where = ACCOUNT_BETWEEN,
+						  .class = BLAME_RUNNABLE,
+						  .ns = lost_ms[i] * MS };
+
+			if (part.ns)
+				(void)ARRAY_PUSH(&window.parts, part);
+			part.class = BLAME_ON_CPU;
+			part.ns = 1000 * MS - part.ns;
+			(void)ARRAY_PUSH(&window.parts, part);
+		}
+		CHECK_INT_EQ(kinds[c].name, reader_accounts(&job, &window, &query, &arena, &answer), 0);
+		CHECK_INT_EQ(kinds[c].name, answer.n, 1);
+		CHECK_INT_EQ(kinds[c].name, answer.n_threads, 3);
+		if (answer.n)
+			CHECK_INT_EQ(kinds[c].name, answer.rows[0]->tid, kinds[c].want_tid);
+	}
+}
+
 /* What nobody's call or wait changed need not be on the disk at once. */
 static void idle_threads(void)
 {
@@ -609,6 +684,7 @@ int main(void)
 	names_scrubbed();
 	fresh_waits();
 	worst_driving();
+	found_thread();
 	idle_threads();
 	return check_result();
 }
