@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/wait_words.h"
 
 /*
  * All values are guesses. A finding needs four seconds with collections, each at most ten seconds after the previous
@@ -20,19 +21,21 @@ static const struct cause_levels gc_levels = {
 
 static const struct cause causes[CAUSE_COUNT] = {
 	[CAUSE_LOADER] = { "loader", "waited for data", BLAME_ON_CPU, "waits for data from", "waits for data", NULL },
-	[CAUSE_DISK] = { "disk", "waited for a disk", BLAME_BLOCK_IO, NULL, "waits for a disk", NULL },
-	[CAUSE_LOCK] = { "lock", "waited for a lock", BLAME_LOCK, "waits for a lock released by", "waits for a lock",
+	[CAUSE_DISK] = { "disk", "waited for " WAIT_WORDS_DISK, BLAME_BLOCK_IO, NULL, "waits for " WAIT_WORDS_DISK,
 			 NULL },
-	[CAUSE_GIL] = { "gil", "waited for the GIL", BLAME_LOCK, "waits for the Python interpreter lock (GIL) held by",
-			"waits for the Python interpreter lock (GIL)", NULL },
-	[CAUSE_MEMORY] = { "memory", "waited for memory", BLAME_MEMORY, NULL, "waits for memory (page faults, reclaim)",
-			   NULL },
-	[CAUSE_NETWORK] = { "network", "waited for a socket", BLAME_NETWORK, "waits for a socket served by",
-			    "waits for a socket", NULL },
-	[CAUSE_TOOL] = { "tool", "waited for a child process", BLAME_ON_CPU, "waits for its child process",
-			 "waits for a child process", NULL },
-	[CAUSE_CHECKPOINT] = { "checkpoint", "waited for a file to be written", BLAME_BLOCK_IO, NULL,
-			       "waits for a file to be written", NULL },
+	[CAUSE_LOCK] = { "lock", "waited for " WAIT_WORDS_LOCK, BLAME_LOCK,
+			 "waits for " WAIT_WORDS_LOCK " " WAIT_WORDS_LOCK_BY, "waits for " WAIT_WORDS_LOCK, NULL },
+	[CAUSE_GIL] = { "gil", "waited for " WAIT_WORDS_GIL, BLAME_LOCK,
+			"waits for " WAIT_WORDS_GIL " " WAIT_WORDS_GIL_BY, "waits for " WAIT_WORDS_GIL, NULL },
+	[CAUSE_MEMORY] = { "memory", "waited for " WAIT_WORDS_MEMORY, BLAME_MEMORY, NULL,
+			   "waits for " WAIT_WORDS_MEMORY " (page faults, reclaim)", NULL },
+	[CAUSE_NETWORK] = { "network", "waited for " WAIT_WORDS_SOCKET, BLAME_NETWORK,
+			    "waits for " WAIT_WORDS_SOCKET " " WAIT_WORDS_SOCKET_BY, "waits for " WAIT_WORDS_SOCKET,
+			    NULL },
+	[CAUSE_TOOL] = { "tool", "waited for " WAIT_WORDS_CHILD, BLAME_ON_CPU, "waits for its child process",
+			 "waits for " WAIT_WORDS_CHILD, NULL },
+	[CAUSE_CHECKPOINT] = { "checkpoint", "waited for " WAIT_WORDS_WRITTEN, BLAME_BLOCK_IO, NULL,
+			       "waits for " WAIT_WORDS_WRITTEN, NULL },
 	[CAUSE_PYTHON] = { "python", "computed in Python", BLAME_ON_CPU, NULL, "computes in Python", NULL },
 	[CAUSE_GC] = { "gc", "collected garbage", BLAME_ON_CPU, NULL, "collects garbage in Python", &gc_levels },
 };

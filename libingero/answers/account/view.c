@@ -7,6 +7,7 @@
 
 #include "base/buf.h"
 #include "base/process_name.h"
+#include "base/wait_words.h"
 #include "libingero/answers/account/chain.h"
 #include "libingero/answers/trace/rows.h"
 #include "libingero/render/blame.h"
@@ -32,6 +33,7 @@ enum cause_group {
 	GROUP_FILE_LOCK,
 	GROUP_DISK,
 	GROUP_FILE,
+	GROUP_WRITTEN,
 	GROUP_MEMORY,
 	GROUP_CHILD,
 	GROUP_DRIVER,
@@ -54,14 +56,15 @@ static const struct {
 	[GROUP_PYTHON] = { "Python on the CPU", "Python", "" },
 	[GROUP_GC] = { "garbage collection", NULL, "" },
 	[GROUP_PIPE] = { "waits for a pipe", NULL, "from " },
-	[GROUP_SOCKET] = { "waits for a socket", NULL, "from " },
-	[GROUP_GIL] = { "waits for the GIL", NULL, "held by " },
-	[GROUP_LOCK] = { "waits for a lock", NULL, "woken by " },
+	[GROUP_SOCKET] = { "waits for " WAIT_WORDS_SOCKET, NULL, WAIT_WORDS_SOCKET_BY " " },
+	[GROUP_GIL] = { "waits for " WAIT_WORDS_GIL, NULL, WAIT_WORDS_GIL_BY " " },
+	[GROUP_LOCK] = { "waits for " WAIT_WORDS_LOCK, NULL, WAIT_WORDS_LOCK_BY " " },
 	[GROUP_FILE_LOCK] = { "waits for a file lock", NULL, "" },
-	[GROUP_DISK] = { "waits for a disk", NULL, "" },
+	[GROUP_DISK] = { "waits for " WAIT_WORDS_DISK, NULL, "" },
 	[GROUP_FILE] = { "waits for a file", NULL, "" },
-	[GROUP_MEMORY] = { "waits for memory", NULL, "" },
-	[GROUP_CHILD] = { "waits for a child process", NULL, "" },
+	[GROUP_WRITTEN] = { "waits for " WAIT_WORDS_WRITTEN, NULL, "" },
+	[GROUP_MEMORY] = { "waits for " WAIT_WORDS_MEMORY, NULL, "" },
+	[GROUP_CHILD] = { "waits for " WAIT_WORDS_CHILD, NULL, "" },
 	[GROUP_DRIVER] = { "waits in the GPU driver", NULL, "" },
 	[GROUP_SLEEP] = { "sleeping", NULL, "" },
 	[GROUP_WOKEN] = { "waits to be woken", NULL, "by " },
@@ -160,8 +163,9 @@ static enum cause_group account_group_of(const Ingero__V1__Account *account, con
 			return by_resource[i].group;
 	if (part->resource && strcmp(part->resource->kind, "device") == 0 && class != BLAME_VIEW_MEMORY)
 		return GROUP_DISK;
-	if (part->resource && group_of_class(class) == GROUP_BLOCKED &&
-	    (strcmp(part->resource->kind, "inode") == 0 || strcmp(part->resource->kind, "written") == 0))
+	if (part->resource && strcmp(part->resource->kind, "written") == 0 && class != BLAME_VIEW_MEMORY)
+		return GROUP_WRITTEN;
+	if (part->resource && group_of_class(class) == GROUP_BLOCKED && strcmp(part->resource->kind, "inode") == 0)
 		return GROUP_FILE;
 	return part->by && group_of_class(class) == GROUP_BLOCKED ? GROUP_WOKEN : group_of_class(class);
 }
@@ -221,6 +225,7 @@ static void cause_of(const Ingero__V1__Account *account, const Ingero__V1__Accou
 		break;
 	case GROUP_DISK:
 	case GROUP_FILE:
+	case GROUP_WRITTEN:
 	case GROUP_MEMORY:
 		resource_format(part->resource, cause);
 		break;
@@ -229,8 +234,8 @@ static void cause_of(const Ingero__V1__Account *account, const Ingero__V1__Accou
 		if (part->by) {
 			who_format(account, part->by, group, &who);
 			n = strlen(cause->text);
-			(void)snprintf(cause->text + n, sizeof(cause->text) - n, "%sheld by %s", n ? " " : "",
-				       who.text);
+			(void)snprintf(cause->text + n, sizeof(cause->text) - n, "%s" WAIT_WORDS_LOCK_BY " %s",
+				       n ? " " : "", who.text);
 		}
 		cause->chain = chain_text(part->chain, part->n_chain, account->pid);
 		cause->chain_ns = chain_ns(part->chain, part->n_chain);
@@ -385,6 +390,7 @@ static bool is_group_wait(enum cause_group kind)
 	case GROUP_FILE_LOCK:
 	case GROUP_DISK:
 	case GROUP_FILE:
+	case GROUP_WRITTEN:
 	case GROUP_MEMORY:
 	case GROUP_CHILD:
 	case GROUP_WOKEN:
