@@ -23,19 +23,25 @@ bool account_is_on(const Ingero__V1__Account *account, const char *node)
 					       : (node != NULL) == (account->node_told_case != 0);
 }
 
+struct account_thread account_thread(uint32_t pid, uint32_t tid)
+{
+	struct account_thread thread = { .text = "main thread" };
+
+	if (tid == 0)
+		(void)snprintf(thread.text, sizeof(thread.text), "several threads");
+	else if (tid != pid)
+		(void)snprintf(thread.text, sizeof(thread.text), "thread %u", tid);
+	return thread;
+}
+
 struct account_title account_title(const Ingero__V1__Account *account)
 {
 	struct account_title title;
-	char thread[32] = "main thread";
 
-	if (account->tid == 0)
-		(void)snprintf(thread, sizeof(thread), "several threads");
-	else if (account->tid != account->pid)
-		(void)snprintf(thread, sizeof(thread), "thread %u", account->tid);
 	(void)snprintf(title.text, sizeof(title.text), "%s%s%.64s · %s · %s",
 		       trace_process_label(account->process_name, account->program, account->pid, TITLE_COLUMNS).text,
-		       account->node_told_case ? " on " : "", account->node_told_case ? account->node : "", thread,
-		       units_ns(account->wall_ns, 0).text);
+		       account->node_told_case ? " on " : "", account->node_told_case ? account->node : "",
+		       account_thread(account->pid, account->tid).text, units_ns(account->wall_ns, 0).text);
 	return title;
 }
 

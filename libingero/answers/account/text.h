@@ -11,6 +11,12 @@ struct account_title {
 
 /** account_is_on() - whether a thread is of a machine; NULL: of the only one, which answers do not name */
 bool account_is_on(const Ingero__V1__Account *account, const char *node);
+struct account_thread {
+	char text[32];
+};
+
+/** account_thread() - name of a thread: "main thread", "thread 4713"; of tid 0 "several threads" */
+struct account_thread account_thread(uint32_t pid, uint32_t tid);
 /** account_title() - whose time it is: "python3 train.py 4711 · main thread · 60 s" */
 struct account_title account_title(const Ingero__V1__Account *account);
 

@@ -7,6 +7,7 @@
 #include "base/option.h"
 #include "libingero/answers/explain/bars.h"
 #include "libingero/answers/account/chain.h"
+#include "libingero/answers/account/text.h"
 #include "libingero/answers/lost.h"
 #include "libingero/answers/time.h"
 #include "libingero/answers/trace/behind.h"
@@ -269,9 +270,11 @@ static void lost_line_append(const Ingero__V1__Finding *f, const struct text_sty
 	(void)buf_append_text(&text, units_ns(f->lost_ns, 0).text);
 	if (f->present_ns && f->lost_ns <= f->present_ns)
 		(void)buf_printf(&text, " of the %s in which it was seen", units_ns(f->present_ns, 0).text);
-	else if (f->present_ns)
+	else if (f->present_ns && !f->tid_told_case)
 		(void)buf_printf(&text, " of several threads in the %s in which it was seen",
 				 units_ns(f->present_ns, 0).text);
+	if (f->tid_told_case)
+		(void)buf_printf(&text, ", in its %s", account_thread(f->pid, f->tid).text);
 	places_append(f, &text);
 	if (f->recurrence)
 		(void)buf_printf(&text, " · came back %s", units_things(f->recurrence, "time", "times").text);

@@ -676,6 +676,41 @@ static void places_test(void)
 	}
 }
 
+/* The thread that lost the time, in the words of its account. */
+static void threads_test(void)
+{
+	static const struct {
+		const char *name;
+		uint32_t tid; /* 0: not known */
+		uint64_t lost_ns, present_ns;
+		const char *want;
+	} rows[] = {
+		{ "the main thread", 4711, 18400 * MS, 60 * S,
+		  "18.4 s of the 1 min 0 s in which it was seen, in its main thread" },
+		{ "another thread", 4713, 18400 * MS, 60 * S,
+		  "18.4 s of the 1 min 0 s in which it was seen, in its thread 4713" },
+		{ "not known", 0, 18400 * MS, 60 * S, "18.4 s of the 1 min 0 s in which it was seen" },
+		{ "more than the time in which it was seen", 4713, 90 * S, 10 * S, "1 min 30 s, in its thread 4713" },
+		{ "more, and the thread is not known", 0, 90 * S, 10 * S,
+		  "1 min 30 s of several threads in the 10.0 s in which it was seen" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		Ingero__V1__Finding *f = reply.finding;
+		char want[256];
+
+		(void)reply_hog(&reply);
+		f->lost_ns = rows[i].lost_ns;
+		f->present_ns = rows[i].present_ns;
+		if (rows[i].tid) {
+			f->tid_told_case = INGERO__V1__FINDING__TID_TOLD_TID;
+			f->tid = rows[i].tid;
+		}
+		(void)snprintf(want, sizeof(want), "\n  lost     %s\n  where  ", rows[i].want);
+		CHECK(rows[i].name, strstr(report(&usual, &plain), want));
+	}
+}
+
 int main(void)
 {
 	(void)setlocale(LC_CTYPE, "C.UTF-8");
@@ -687,5 +722,6 @@ int main(void)
 	table_test();
 	waits_test();
 	places_test();
+	threads_test();
 	return check_result();
 }
