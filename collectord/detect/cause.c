@@ -38,6 +38,10 @@ static const struct cause causes[CAUSE_COUNT] = {
 			       "waits for " WAIT_WORDS_WRITTEN, NULL },
 	[CAUSE_PYTHON] = { "python", "computed in Python", BLAME_ON_CPU, NULL, "computes in Python", NULL },
 	[CAUSE_GC] = { "gc", "collected garbage", BLAME_ON_CPU, NULL, "collects garbage in Python", &gc_levels },
+	[CAUSE_LAUNCHES] = { "launches", "spent its time in launches of short kernels", BLAME_ON_CPU, NULL,
+			     "launches short kernels one by one", NULL },
+	[CAUSE_SYNCS] = { "syncs", "waited for the device after every launch or two", BLAME_ON_CPU, NULL,
+			  "waits for the device after every launch or two", NULL },
 };
 
 const struct cause *cause_get(enum cause_number number)

@@ -15,8 +15,10 @@ enum cause_number {
 	CAUSE_NETWORK,
 	CAUSE_TOOL,
 	CAUSE_CHECKPOINT,
-	CAUSE_PYTHON, /* on the CPU, as is the next */
+	CAUSE_PYTHON, /* on the CPU, as are the next three */
 	CAUSE_GC,
+	CAUSE_LAUNCHES,
+	CAUSE_SYNCS,
 	CAUSE_COUNT
 };
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * A driving thread computes between its calls for most of its time, and its calls are short: the device waits for the
- * program's own code.
+ * A driving thread computes between its calls for most of its time, or in launches, and its calls are short: the device
+ * waits for the program's own code. Or the thread waits for the device after every launch or two, so that the device
+ * has no work while the thread computes.
  *
  * Time that the thread waits for the device is subtracted: that much computing may overlap with work of the device.
  * Another delay of a tenth of the time takes precedence: other detectors report it.
@@ -12,6 +13,7 @@
 #include "base/cleanup.h"
 #include "base/process_name.h"
 #include "detect/detector.h"
+#include "events/op.h"
 
 /* With fewer calls per second the device is not in demand. (Guess.) */
 #define DEMAND_CALLS 20
@@ -26,10 +28,27 @@
 /* Maximum of the average call, without waits for the device. (Guess: launches take 5 us.) */
 #define SHORT_CALL_NS (200 * NSEC_PER_USEC)
 
+/* Maximum of the average launch. (Guess: where the queue of the device is full, a launch takes as long as a kernel.) */
+#define SHORT_LAUNCH_NS (10 * NSEC_PER_USEC)
+/* Maximum of launches for each wait for the device, and minimum of waits in a second. (Guesses.) */
+#define LAUNCHES_OF_SYNC 2
+#define DEMAND_SYNCS 20
+/* The device may be busy with long kernels, or the first launch after a wait may come at once. (Guess.) */
+#define QUEUE_CONFIDENCE 0.7
+
 /* Minimum time of collections in a second. (Guess.) */
 #define GC_LEAST_NS (20 * NSEC_PER_MSEC)
 
 enum extra { EXTRA_COMPUTING, EXTRA_CALLS, EXTRA_COLLECTIONS, EXTRA_COLLECTED_NS };
+enum extra_of_launches { EXTRA_LAUNCHES, EXTRA_SYNCS };
+
+/* Launches and waits for the device of a process in one tick. */
+struct device_calls {
+	uint64_t launches;	 /* graphs, too */
+	uint64_t kernels;	 /* launches of single kernels */
+	uint64_t kernels_own_ns; /* time in these, without waits */
+	uint64_t syncs;
+};
 
 /* Waits between calls and delays that other detectors report; sleep is not counted. */
 static uint64_t other_delays(const struct driving *d)
@@ -40,6 +59,52 @@ static uint64_t other_delays(const struct driving *d)
 		if (class != BLAME_SLEEP)
 			ns += d->between_ns[class];
 	return ns;
+}
+
+static struct device_calls device_calls_of(const struct detector_view *view)
+{
+	struct device_calls sum = { 0 };
+
+	for (size_t i = 0; i < view->n_ops; i++) {
+		const struct op *op = view->ops[i].op;
+		uint64_t n = op_figures_count(&view->ops[i].figures);
+
+		if (!op || op->layer != view->layer)
+			continue;
+		sum.syncs += op->traits & OP_SYNC ? n : 0;
+		if (!(op->traits & OP_LAUNCH))
+			continue;
+		sum.launches += n;
+		if (op->traits & OP_GRAPH)
+			continue;
+		sum.kernels += n;
+		sum.kernels_own_ns += detect_own_ns(&view->ops[i].figures);
+	}
+	return sum;
+}
+
+/* CPU time of a thread in launches of single kernels. */
+static uint64_t launching_ns(const struct driving *d)
+{
+	uint64_t ns = 0;
+
+	for (size_t i = 0; i < d->account->parts.n; i++) {
+		const struct account_part *part = &d->account->parts.items[i];
+		const struct op *op = part->where == ACCOUNT_IN ? op_get((uint16_t)part->op) : NULL;
+
+		if (op && part->class == BLAME_ON_CPU && (op->traits & OP_LAUNCH) && !(op->traits & OP_GRAPH))
+			ns += part->ns;
+	}
+	return ns;
+}
+
+static bool is_launch_bound(const struct driving *d, const struct device_calls *calls)
+{
+	double wall_ns = (double)d->account->wall_ns;
+
+	return calls->kernels && calls->kernels_own_ns / calls->kernels < SHORT_LAUNCH_NS &&
+	       (double)other_delays(d) < OTHER_RATIO * wall_ns &&
+	       (double)driving_least(d, launching_ns(d)) >= LEAST_RATIO * wall_ns;
 }
 
 static bool is_host_bound(const struct driving *d)
@@ -147,17 +212,91 @@ static size_t check_computing(const struct detector_view *view, struct condition
 	return 1;
 }
 
+/* Condition `launches`: the driving thread that spent most time in launches. */
+static size_t check_launches(const struct detector_view *view, struct condition *ret)
+{
+	struct condition c = { .confidence = QUEUE_CONFIDENCE, .of = cause_get(CAUSE_LAUNCHES) };
+	struct device_calls calls = device_calls_of(view);
+	struct driving worst = { .account = NULL };
+	uint64_t most_ns = 0;
+
+	for (size_t i = 0; i < view->n_driving; i++) {
+		struct driving one;
+
+		driving_of(&view->accounts[i], &one);
+		if (!is_launch_bound(&one, &calls) || launching_ns(&one) <= most_ns)
+			continue;
+		most_ns = launching_ns(&one);
+		worst = one;
+	}
+	if (!worst.account)
+		return 0;
+	condition_account(&c, &worst, most_ns, 0);
+	c.least_ns = driving_least(&worst, most_ns);
+	c.most = (double)c.least_ns < MOST_RATIO * (double)worst.account->wall_ns ? FINDING_LOW : FINDING_MEDIUM;
+	c.extra[EXTRA_LAUNCHES] = calls.kernels;
+	*ret = c;
+	return 1;
+}
+
+/*
+ * Condition `syncs`: after each wait for the device it has no work until the next launch. At least one of the gaps
+ * between a wait, its launches and the next wait is lost; how long each gap is, is not known.
+ */
+static size_t check_syncs(const struct detector_view *view, struct condition *ret)
+{
+	struct condition c = { .confidence = QUEUE_CONFIDENCE, .of = cause_get(CAUSE_SYNCS) };
+	struct device_calls calls = device_calls_of(view);
+	struct driving worst = { .account = NULL };
+	uint64_t most_ns = 0;
+
+	if ((double)calls.syncs * NSEC_PER_SEC < DEMAND_SYNCS * (double)view->wall_ns || !calls.launches ||
+	    calls.launches > LAUNCHES_OF_SYNC * calls.syncs)
+		return 0;
+	for (size_t i = 0; i < view->n_driving; i++) {
+		struct driving one;
+		uint64_t host_ns;
+
+		driving_of(&view->accounts[i], &one);
+		host_ns = one.between_ns[BLAME_ON_CPU] + launching_ns(&one);
+		if (is_host_bound(&one) || is_launch_bound(&one, &calls) || host_ns <= most_ns ||
+		    (double)other_delays(&one) >= OTHER_RATIO * (double)one.account->wall_ns ||
+		    (double)host_ns < LEAST_RATIO * (double)one.account->wall_ns)
+			continue;
+		most_ns = host_ns;
+		worst = one;
+	}
+	if (!worst.account)
+		return 0;
+	condition_account(&c, &worst, most_ns - worst.between_ns[BLAME_ON_CPU], worst.between_ns[BLAME_ON_CPU]);
+	c.confidence = QUEUE_CONFIDENCE;
+	c.least_ns = (uint64_t)((double)most_ns * (double)calls.syncs / (double)(calls.syncs + calls.launches));
+	c.most = (double)c.least_ns < LEAST_RATIO * (double)worst.account->wall_ns ? FINDING_LOW : FINDING_MEDIUM;
+	c.extra[EXTRA_LAUNCHES] = calls.launches;
+	c.extra[EXTRA_SYNCS] = calls.syncs;
+	*ret = c;
+	return 1;
+}
+
 static size_t check(const struct detector_view *view, struct condition *ret, size_t room)
 {
+	static size_t (*const conditions[])(const struct detector_view *,
+					    struct condition *) = { check_collections, check_computing, check_launches,
+								    check_syncs };
 	size_t n = 0;
 
 	if (!detector_view_is_examined(view))
 		return 0;
-	if (room > n)
-		n += check_collections(view, &ret[n]);
-	if (room > n)
-		n += check_computing(view, &ret[n]);
+	for (size_t i = 0; i < ARRAY_SIZE(conditions) && n < room; i++)
+		n += conditions[i](view, &ret[n]);
 	return n;
+}
+
+static void tell_lost(const struct detector_sums *s, struct finding *f)
+{
+	detector_evidence(f, "lost_ratio", s->time_ns ? (double)s->lost_ns / (double)s->time_ns : 0,
+			  FINDING_UNIT_RATIO);
+	detector_evidence(f, "lost_at_least_ns", (double)s->least_ns, FINDING_UNIT_NS);
 }
 
 static void tell_collections(const struct detector_sums *s, struct finding *f)
@@ -166,9 +305,7 @@ static void tell_collections(const struct detector_sums *s, struct finding *f)
 
 	detector_title_between(f, cause_get(CAUSE_GC)->title);
 	detector_evidence(f, "gc_ns", (double)s->lost_ns, FINDING_UNIT_NS);
-	detector_evidence(f, "lost_ratio", s->time_ns ? (double)s->lost_ns / (double)s->time_ns : 0,
-			  FINDING_UNIT_RATIO);
-	detector_evidence(f, "lost_at_least_ns", (double)s->least_ns, FINDING_UNIT_NS);
+	tell_lost(s, f);
 	detector_evidence(f, "collections", (double)collections, FINDING_UNIT_COUNT);
 	detector_evidence(f, "longest_collection_ns", (double)s->longest.max_ns, FINDING_UNIT_NS);
 	detector_advise(f, "call gc.collect() and gc.freeze() once when model and data are loaded: later collections "
@@ -180,21 +317,60 @@ static void tell_collections(const struct detector_sums *s, struct finding *f)
 	detector_advise(f, "raise gc.set_threshold(), or create fewer objects that refer to each other in a step");
 }
 
+static void tell_launches(const struct detector_sums *s, struct finding *f)
+{
+	uint64_t launches = s->extra[EXTRA_LAUNCHES];
+
+	detector_title_process(f, cause_get(CAUSE_LAUNCHES)->title);
+	detector_evidence(f, "launching_ns", (double)s->lost_ns, FINDING_UNIT_NS);
+	tell_lost(s, f);
+	detector_evidence(f, "launches", (double)launches, FINDING_UNIT_COUNT);
+	detector_evidence(f, "ns_per_launch", launches ? (double)s->lost_ns / (double)launches : 0, FINDING_UNIT_NS);
+	detector_advise(f,
+			"replay the launches of a step as one CUDA graph (torch.compile, torch.cuda.graph), or merge "
+			"small kernels: saves at most %.1f s in the %.0f s of this finding",
+			(double)s->lost_ns / NSEC_PER_SEC, (double)s->present_ns / NSEC_PER_SEC);
+	detector_advise(f, "a larger batch has the same launches for more work");
+}
+
+static void tell_syncs(const struct detector_sums *s, struct finding *f)
+{
+	uint64_t launches = s->extra[EXTRA_LAUNCHES], syncs = s->extra[EXTRA_SYNCS];
+
+	detector_title_process(f, cause_get(CAUSE_SYNCS)->title);
+	detector_evidence(f, "on_cpu_ns", (double)s->lost_ns, FINDING_UNIT_NS);
+	tell_lost(s, f);
+	detector_evidence(f, "synchronises", (double)syncs, FINDING_UNIT_COUNT);
+	detector_evidence(f, "launches_per_synchronise", syncs ? (double)launches / (double)syncs : 0,
+			  FINDING_UNIT_RATIO);
+	detector_advise(f, "wait for the device less often (loss.item(), .cpu(), print() of a tensor): launch the next "
+			   "step first, and read results of several steps together");
+	detector_advise(f, "copy results into pinned memory without waiting, and look at an event later");
+}
+
 static void tell(const struct detector_sums *s, const struct detector_facts *facts, struct finding *f)
 {
+	static const struct {
+		enum cause_number cause;
+		void (*tell)(const struct detector_sums *s, struct finding *f);
+	} others[] = {
+		{ CAUSE_GC, tell_collections },
+		{ CAUSE_LAUNCHES, tell_launches },
+		{ CAUSE_SYNCS, tell_syncs },
+	};
 	bool is_in_python = strcmp(f->cause.kind, cause_get(CAUSE_PYTHON)->kind) == 0;
 	uint64_t computing_ns = s->extra[EXTRA_COMPUTING], calls = s->extra[EXTRA_CALLS];
 
 	(void)facts;
-	if (strcmp(f->cause.kind, cause_get(CAUSE_GC)->kind) == 0) {
-		tell_collections(s, f);
-		return;
+	for (size_t i = 0; i < ARRAY_SIZE(others); i++) {
+		if (strcmp(f->cause.kind, cause_get(others[i].cause)->kind) == 0) {
+			others[i].tell(s, f);
+			return;
+		}
 	}
 	detector_title_between(f, is_in_python ? cause_get(CAUSE_PYTHON)->title : "computed on the CPU");
 	detector_evidence(f, "on_cpu_ns", (double)computing_ns, FINDING_UNIT_NS);
-	detector_evidence(f, "lost_ratio", s->time_ns ? (double)s->lost_ns / (double)s->time_ns : 0,
-			  FINDING_UNIT_RATIO);
-	detector_evidence(f, "lost_at_least_ns", (double)s->least_ns, FINDING_UNIT_NS);
+	tell_lost(s, f);
 	detector_evidence(f, "on_cpu_per_call_ns", calls ? (double)computing_ns / (double)calls : 0, FINDING_UNIT_NS);
 	if (!is_in_python) {
 		detector_advise(f, "see where it computes: sudo perf top -p %" PRIu32, f->process.tgid);

@@ -531,6 +531,8 @@ static void starved_advise(const struct detector_sums *s, const struct detector_
 		break;
 	case CAUSE_PYTHON:
 	case CAUSE_GC:
+	case CAUSE_LAUNCHES:
+	case CAUSE_SYNCS:
 	case CAUSE_COUNT:
 		break;
 	}

@@ -48,7 +48,6 @@ static const struct {
 	{ "most may be hidden", 550, 50, 400, BLAME_SLEEP, 0, 1000, RESOURCE_NONE, "python", "", 0, 0, "", "" },
 	{ "computes a little", 190, 50, 100, BLAME_SLEEP, 0, 1000, RESOURCE_NONE, "python", "", 0, 0, "", "" },
 	{ "paced", 150, 20, 30, BLAME_SLEEP, 800, 1000, RESOURCE_NONE, "python", "", 0, 0, "", "" },
-	{ "launches all the time", 50, 900, 0, BLAME_SLEEP, 0, 180000, RESOURCE_NONE, "python", "", 0, 0, "", "" },
 	{ "long calls", 500, 450, 0, BLAME_SLEEP, 0, 1000, RESOURCE_NONE, "python", "", 0, 0, "", "" },
 	{ "hardly any calls", 900, 1, 0, BLAME_SLEEP, 0, 10, RESOURCE_NONE, "python", "", 0, 0, "", "" },
 	{ "no CPU", 500, 50, 0, BLAME_RUNNABLE, 300, 1000, RESOURCE_NONE, "python", "", 0, 0, "", "" },
@@ -59,7 +58,7 @@ static void second_of(struct play *p, size_t i)
 {
 	struct account *a = play_account(p, PLAY_PID, true);
 
-	play_calls(p, "cudaLaunchKernel", cases[i].calls, 5 * US, BLAME_ON_CPU);
+	play_calls(p, "cudaLaunchKernel", cases[i].calls, cases[i].launches * MS / cases[i].calls, BLAME_ON_CPU);
 	a->calls = cases[i].calls;
 	play_in(a, "cudaLaunchKernel", BLAME_ON_CPU, cases[i].launches * MS);
 	play_in(a, "cudaStreamSynchronize", BLAME_DEVICE, cases[i].device / 2 * MS);
@@ -198,8 +197,87 @@ static void check_not_measured(void)
 	play_free(p);
 }
 
+/* A second of the main thread with launches and waits for the device, in milliseconds: the rest it sleeps. */
+static const struct {
+	const char *name;
+	uint64_t launches; /* number */
+	uint64_t launching;
+	uint64_t syncs; /* number */
+	uint64_t device;
+	uint64_t computes;
+	uint64_t runnable; /* between calls */
+	const char *op;	   /* of the launches */
+	const char *cause; /* "": no finding */
+	enum finding_severity severity;
+	uint64_t lost, least;
+	const char *title;
+} device_cases[] = {
+	{ "launches", 180000, 900, 10, 10, 50, 0, "cudaLaunchKernel", "launches", FINDING_MEDIUM, 900, 890,
+	  "python spent its time in launches of short kernels" },
+	{ "launches, some may be hidden", 120000, 600, 10, 250, 50, 0, "cudaLaunchKernel", "launches", FINDING_LOW, 600,
+	  350, "python spent its time in launches of short kernels" },
+	{ "waits after each launch", 1000, 5, 1000, 400, 590, 0, "cudaLaunchKernel", "syncs", FINDING_MEDIUM, 595, 297,
+	  "python waited for the device after every launch or two" },
+	{ "waits after every other one", 1000, 5, 500, 550, 390, 0, "cudaLaunchKernel", "syncs", FINDING_LOW, 395, 131,
+	  "python waited for the device after every launch or two" },
+	{ "waits after each graph", 100, 20, 100, 400, 580, 0, "cudaGraphLaunch", "syncs", FINDING_MEDIUM, 580, 290,
+	  "python waited for the device after every launch or two" },
+	/* Those are well, or somebody else's. */
+	{ "launches, the queue is full", 20000, 900, 0, 0, 50, 0, "cudaLaunchKernel", "", 0, 0, 0, "" },
+	{ "launches, the device has work", 100000, 500, 10, 450, 50, 0, "cudaLaunchKernel", "", 0, 0, 0, "" },
+	{ "launches of graphs", 1000, 900, 0, 0, 50, 0, "cudaGraphLaunch", "", 0, 0, 0, "" },
+	{ "launches, no CPU", 90000, 450, 0, 0, 50, 400, "cudaLaunchKernel", "", 0, 0, 0, "" },
+	{ "many launches for a wait", 1000, 5, 200, 600, 390, 0, "cudaLaunchKernel", "", 0, 0, 0, "" },
+	{ "waits of long kernels", 100, 1, 100, 900, 90, 0, "cudaLaunchKernel", "", 0, 0, 0, "" },
+	{ "waits now and then", 10, 1, 10, 400, 590, 0, "cudaLaunchKernel", "", 0, 0, 0, "" },
+	{ "waits, no CPU", 1000, 5, 1000, 300, 400, 250, "cudaLaunchKernel", "", 0, 0, 0, "" },
+};
+
+static void device_second(struct play *p, size_t i)
+{
+	struct account *a = play_account(p, PLAY_PID, true);
+	uint64_t launches = device_cases[i].launches, syncs = device_cases[i].syncs;
+
+	play_calls(p, device_cases[i].op, launches, device_cases[i].launching * MS / launches, BLAME_ON_CPU);
+	if (syncs)
+		play_waits(p, "cudaStreamSynchronize", syncs, 0, 0, 0, BLAME_DEVICE);
+	a->calls = launches + syncs;
+	play_in(a, device_cases[i].op, BLAME_ON_CPU, device_cases[i].launching * MS);
+	play_in(a, "cudaStreamSynchronize", BLAME_DEVICE, device_cases[i].device * MS);
+	play_between(a, BLAME_ON_CPU, device_cases[i].computes * MS);
+	play_between(a, BLAME_RUNNABLE, device_cases[i].runnable * MS);
+	play_between(a, BLAME_SLEEP, S - a->wall_ns);
+}
+
+static void check_device_calls(void)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(device_cases); i++) {
+		struct play *p = play_new(i);
+		const char *name = device_cases[i].name;
+		const struct finding *f;
+
+		for (int second = 0; second < BEGIN + SECONDS; second++) {
+			device_second(p, i);
+			CHECK_INT_EQ(name, play_tick(p, S), 0);
+		}
+		f = play_find(p, "host_bound");
+		CHECK_STR_EQ(name, f ? f->cause.kind : "", device_cases[i].cause);
+		CHECK_INT_EQ(name, f ? f->severity : 0, device_cases[i].severity);
+		if (f) {
+			CHECK_INT_EQ(name, f->lost_ns, (SECONDS + 1) * device_cases[i].lost * MS);
+			CHECK_INT_EQ(name, (uint64_t)play_evidence(f, "lost_at_least_ns") / MS / (SECONDS + 1),
+				     device_cases[i].least);
+			CHECK_INT_EQ(name, (int)(f->confidence * 100 + 0.5), 70);
+			CHECK_STR_EQ(name, f->title, device_cases[i].title);
+			CHECK(name, f->op == NULL && f->n_advice > 0);
+		}
+		play_free(p);
+	}
+}
+
 int main(void)
 {
+	check_device_calls();
 	check_collecting();
 	check_not_measured();
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
