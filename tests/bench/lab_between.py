@@ -68,6 +68,10 @@ HOGS = (["--bursts", "{on}ms,{off}ms"], [], ["--nice", "-5"])
 QUOTAS = (70, 40, 20)
 GIL = (("--rest-ms", "25"), ("--threads", "1"), ("--threads", "3"))
 PYTHON_MS = (0.7, 4, 36)  # Python's time of a step, beside about 1 ms in calls
+LAUNCHES_MS = 20  # time of launches in a step, and of kernels that are waited for singly
+LAUNCH = "cudaLaunchKernel=6us"
+SYNCED_KERNEL = "1ms"
+SYNC_STRENGTHS = (0.5, 0.75, 0.95)
 WORKER_MS = (4, 16, 64)  # time for a batch, with two workers
 
 Shape = collections.namedtuple("Shape", "loses wait_ms compute_ms kernel hog_here options", defaults=(None, ()))
@@ -109,7 +113,7 @@ class Lane:
         with open(report, encoding="ascii") as file:
             return ingero.Trace(done.stdout).summary.get("findings", []), json.load(file)
 
-    def loop(self, seed, shape, *options, wrap=lambda command: command):
+    def loop(self, seed, shape, *options, wrap=lambda command: command, environment=None):
         """As traced(), for a loop of between.py in one of the installed interpreters."""
         libraries = os.path.dirname(self.bench.programs.library("libcudart.so.12"))
         vary = random.Random(seed).uniform(0.9, 1.1)
@@ -117,7 +121,7 @@ class Lane:
         command = [found[seed % len(found)], "-S", BETWEEN, "--libraries", libraries, "--loses", shape.loses, "--wait-ms", f"{shape.wait_ms * vary:g}",
                    "--compute-ms", f"{shape.compute_ms * vary:g}", "--pin", str(self.cpu), "--seconds", f"{self.bench.seconds or SECONDS:g}",
                    *shape.options, *options]
-        return self.traced(command, {"INGERO_STANDIN_KERNEL": shape.kernel, "INGERO_STANDIN_WAIT": "block", "LD_LIBRARY_PATH": libraries}, wrap)
+        return self.traced(command, {"INGERO_STANDIN_KERNEL": shape.kernel, "INGERO_STANDIN_WAIT": "block", "LD_LIBRARY_PATH": libraries, **(environment or {})}, wrap)
 
     def torch(self, loop, kernel):
         command = [set_ups.find(TORCH), TRAIN, *loop, "--seconds", f"{self.bench.seconds or TORCH_SECONDS:g}", "--pin", str(self.cpu)]
@@ -164,6 +168,19 @@ def computes(_, strength, onset_s, seed, lane):
     return told(findings, is_cause("host_bound", "python"))
 
 
+def launches(_, strength, onset_s, seed, lane):
+    rest_ms = LAUNCHES_MS * (1 / STRENGTHS[strength] - 1)
+    findings, _ = lane.loop(seed, Shape("launches", LAUNCHES_MS, 0, "1us"), "--from", str(onset_s), "--rest-ms", f"{rest_ms:g}",
+                            environment={"INGERO_STANDIN_INSIDE": LAUNCH})
+    return told(findings, is_cause("host_bound", "launches"))
+
+
+def syncs(_, strength, onset_s, seed, lane):
+    rest_ms = LAUNCHES_MS * (1 / SYNC_STRENGTHS[strength] - 1)
+    findings, _ = lane.loop(seed, Shape("syncs", LAUNCHES_MS, 0, SYNCED_KERNEL), "--from", str(onset_s), "--rest-ms", f"{rest_ms:g}")
+    return told(findings, is_cause("host_bound", "syncs"))
+
+
 def data_loader(_, strength, onset_s, seed, lane):
     worker_ms = WORKER_MS[strength] * random.Random(seed).uniform(0.9, 1.1)
     findings, said = lane.torch(("workers", "--workers", "2", "--worker-ms", f"{worker_ms:g}"), KERNEL)
@@ -205,7 +222,7 @@ def limited(_, strength, onset_s, seed, lane):
     return told(findings, lambda first: first["kind"] == "cpu_quota")
 
 
-FAULTS = {"hog": contended, "quota": limited, "GIL": gil, "Python": computes, **{name: waits for name in WAITS}}
+FAULTS = {"hog": contended, "quota": limited, "GIL": gil, "Python": computes, "launches": launches, "syncs": syncs, **{name: waits for name in WAITS}}
 
 
 def healthy(shape, seed, lane):

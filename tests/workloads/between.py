@@ -20,6 +20,8 @@ TO is one of
     file     waits for the lock of a file that another process holds for --wait-ms
     child    starts a process that rests --wait-ms, and waits for its end
     python   computes in Python for --wait-ms more
+    launches launches kernels one after the other for --wait-ms, then sleeps --rest-ms
+    syncs    launches a kernel, waits for it and computes for 1.5 ms, again and again for --wait-ms, then sleeps --rest-ms
     own_threads  --threads other threads compute, without the interpreter's lock
     epochs   waits --wait-ms for another process once in 5 s
     gc       collects garbage among --objects objects
@@ -54,6 +56,7 @@ READ_BYTES = 64 << 20
 PIECE_BYTES = 256 << 10
 EPOCH_S = 5
 HELD_S = 0.01
+SYNC_COMPUTES_S = 0.0015
 
 
 def serve(prepare, give):
@@ -220,6 +223,21 @@ class Waits:
     def python(self):
         compute(self.wait_s)
 
+    def launches(self):
+        end_s = time.monotonic() + self.wait_s
+        while time.monotonic() < end_s:
+            for _ in range(32):
+                self.model.layers[0].forward()
+        time.sleep(self.rest_s)
+
+    def syncs(self):
+        end_s = time.monotonic() + self.wait_s
+        while time.monotonic() < end_s:
+            self.model.layers[0].forward()
+            self.model.item()
+            compute(SYNC_COMPUTES_S)
+        time.sleep(self.rest_s)
+
     def prepare_own_threads(self):
         def compute():
             data = bytes(DISK_BYTES)
@@ -352,7 +370,7 @@ def main():
         waits.begin()
     cuda = cudaload.Cuda(os.path.join(options.libraries, "libcudart.so.12"))
     report = open(options.report, "w", encoding="ascii") if options.report else None
-    model = cudaload.Model(cuda)
+    waits.model = model = cudaload.Model(cuda)
     before = clocks(options.group)
     begin, waited_ns, steps = time.monotonic(), 0, 0
     while time.monotonic() < begin + options.seconds:
