@@ -12,11 +12,11 @@
 #include "clock.h"
 #include "events/event.h"
 #include "events/host.h"
-#include "events/source.h"
 #include "figures/figures.h"
 #include "figures/tick.h"
 #include "procs/process_table.h"
 #include "tests/support/check.h"
+#include "tests/support/fake_source.h"
 
 #define SLOT 5
 #define TGID 4711
@@ -26,10 +26,7 @@
 enum moment { AFTER_DRAIN, AFTER_CELLS_USED, AFTER_BEHIND };
 
 struct world {
-	struct source source;
-	struct process_slot slots[PROCESS_SLOTS];
-	struct figure_cell cells[4];
-	uint32_t n_cells;
+	struct fake_source fake;
 	enum moment end_at;
 	bool has_ended, is_record_waiting, is_hidden_late;
 	unsigned int n_released;
@@ -46,7 +43,7 @@ static struct world *world_of(const struct source *source)
 
 static void call_ends(struct world *w, uint32_t op)
 {
-	struct figure_cell *cell = &w->cells[w->n_cells++];
+	struct figure_cell *cell = &w->fake.cells[w->fake.cells_used++];
 
 	cell->slot = SLOT;
 	cell->op = op;
@@ -61,29 +58,13 @@ static void moment_is(struct world *w, enum moment moment)
 	w->has_ended = true;
 	call_ends(w, OP_LATE);
 	w->is_record_waiting = true;
-	w->slots[SLOT].gone_ns = clock_now_ns();
-	w->slots[SLOT].state = PROCESS_SLOT_GONE;
-}
-
-static const char *fake_name(const struct source *source)
-{
-	(void)source;
-	return "fake";
-}
-
-static const struct process_slot *fake_slots(const struct source *source)
-{
-	return world_of(source)->slots;
-}
-
-static struct figure_cell *fake_cells(const struct source *source)
-{
-	return world_of(source)->cells;
+	w->fake.slots[SLOT].gone_ns = clock_now_ns();
+	w->fake.slots[SLOT].state = PROCESS_SLOT_GONE;
 }
 
 static uint32_t fake_cells_used(struct source *source)
 {
-	uint32_t n = world_of(source)->n_cells;
+	uint32_t n = world_of(source)->fake.cells_used;
 
 	moment_is(world_of(source), AFTER_CELLS_USED);
 	return n;
@@ -94,7 +75,7 @@ static int fake_slot_release(struct source *source, uint32_t slot)
 	struct world *w = world_of(source);
 
 	CHECK(w->name, !w->is_record_waiting);
-	w->slots[slot] = (struct process_slot){ .state = PROCESS_SLOT_FREE };
+	w->fake.slots[slot] = (struct process_slot){ .state = PROCESS_SLOT_FREE };
 	w->n_released++;
 	return 0;
 }
@@ -121,7 +102,7 @@ static int fake_accounts(struct source *source, source_account_func func, void *
 	};
 
 	if (w->has_ended && !w->n_accounts++) {
-		CHECK(w->name, w->slots[SLOT].state != PROCESS_SLOT_FREE);
+		CHECK(w->name, w->fake.slots[SLOT].state != PROCESS_SLOT_FREE);
 		func(&record, data);
 	}
 	return 0;
@@ -134,17 +115,10 @@ static int fake_waits(struct source *source, source_wait_func func, void *data)
 	struct world *w = world_of(source);
 
 	if (w->is_hidden_late)
-		w->slots[SLOT].flags = PROCESS_GUARDED;
+		w->fake.slots[SLOT].flags = PROCESS_GUARDED;
 	if (w->has_ended)
 		func(&key, &value, data);
 	return 0;
-}
-
-static bool fake_measures(const struct source *source, enum blame_class class)
-{
-	(void)source;
-	(void)class;
-	return true;
 }
 
 static uint64_t fake_now_ns(const struct source *source)
@@ -166,26 +140,6 @@ static void fake_drain(struct source *source)
 	moment_is(w, AFTER_DRAIN);
 }
 
-static void fake_losses(const struct source *source, uint64_t ret_losses[LOSS_COUNT])
-{
-	(void)source;
-	memset(ret_losses, 0, LOSS_COUNT * sizeof(ret_losses[0]));
-}
-
-static uint64_t fake_refused(const struct source *source)
-{
-	(void)source;
-	return 0;
-}
-
-static int fake_in_flight(struct source *source, struct in_flight_record *ret, size_t room)
-{
-	(void)source;
-	(void)ret;
-	(void)room;
-	return 0;
-}
-
 static void fake_user_losses_take(struct source *source, source_user_loss_func func, void *data)
 {
 	struct world *w = world_of(source);
@@ -195,36 +149,33 @@ static void fake_user_losses_take(struct source *source, source_user_loss_func f
 	w->n_user_losses = 0;
 }
 
-static const struct source_ops fake_ops = {
-	.name = fake_name,
-	.slots = fake_slots,
-	.cells = fake_cells,
-	.cells_used = fake_cells_used,
-	.slot_release = fake_slot_release,
-	.behind = fake_behind,
-	.accounts = fake_accounts,
-	.waits = fake_waits,
-	.losses = fake_losses,
-	.user_losses_take = fake_user_losses_take,
-	.refused = fake_refused,
-	.in_flight = fake_in_flight,
-	.measures = fake_measures,
-	.now_ns = fake_now_ns,
-	.drain = fake_drain,
-};
+static struct world *world_new(const char *name)
+{
+	struct world *w = calloc(1, sizeof(*w));
+	struct source_ops *ops = &w->fake.ops;
+
+	fake_source_init(&w->fake);
+	ops->cells_used = fake_cells_used;
+	ops->slot_release = fake_slot_release;
+	ops->behind = fake_behind;
+	ops->accounts = fake_accounts;
+	ops->waits = fake_waits;
+	ops->user_losses_take = fake_user_losses_take;
+	ops->now_ns = fake_now_ns;
+	ops->drain = fake_drain;
+	w->name = name;
+	return w;
+}
 
 static void ends_while_read(const char *name, enum moment end_at)
 {
-	CLEANUP(freep) struct world *w = calloc(1, sizeof(*w));
-	struct pipeline_options options = { .source = &w->source };
+	CLEANUP(freep) struct world *w = world_new(name);
+	struct pipeline_options options = { .source = &w->fake.source };
 	const struct op_figures *early, *late;
 	const struct process_figures *p;
 
-	w->source.ops = &fake_ops;
-	w->name = name;
 	w->end_at = end_at;
-	w->n_cells = 1;
-	w->slots[SLOT] = (struct process_slot){ .tgid = TGID, .state = PROCESS_SLOT_LIVE, .comm = "train" };
+	w->fake.slots[SLOT] = (struct process_slot){ .tgid = TGID, .state = PROCESS_SLOT_LIVE, .comm = "train" };
 	call_ends(w, OP_EARLY);
 	CHECK_INT_EQ(name, process_table_new(&options.processes), 0);
 	CHECK_INT_EQ(name, pipeline_new(&options, &w->pipeline), 0);
@@ -251,16 +202,13 @@ static void ends_while_read(const char *name, enum moment end_at)
 /* The kernel half marks a process before it counts a wait, which may be while waits are read. */
 static void hides_while_read(void)
 {
-	CLEANUP(freep) struct world *w = calloc(1, sizeof(*w));
-	struct pipeline_options options = { .source = &w->source };
+	CLEANUP(freep) struct world *w = world_new("hides");
+	struct pipeline_options options = { .source = &w->fake.source };
 	const struct process_figures *p;
 
-	w->source.ops = &fake_ops;
-	w->name = "hides";
-	w->n_cells = 1;
 	w->has_ended = true; /* a thread of it: accounts and waits are told */
 	w->is_hidden_late = true;
-	w->slots[SLOT] = (struct process_slot){ .tgid = TGID, .state = PROCESS_SLOT_LIVE, .comm = "train" };
+	w->fake.slots[SLOT] = (struct process_slot){ .tgid = TGID, .state = PROCESS_SLOT_LIVE, .comm = "train" };
 	CHECK_INT_EQ("hides", process_table_new(&options.processes), 0);
 	CHECK_INT_EQ("hides", pipeline_new(&options, &w->pipeline), 0);
 	pipeline_collect(w->pipeline);
@@ -286,11 +234,10 @@ static void user_loss_note(const struct tick *tick, bool is_last, void *data)
 static void user_losses_in_ticks(void)
 {
 	static const struct sink_ops sink = { .tick = user_loss_note };
-	CLEANUP(freep) struct world *w = calloc(1, sizeof(*w));
+	CLEANUP(freep) struct world *w = world_new("losses of a user");
 	uint64_t n = 0;
-	struct pipeline_options options = { .source = &w->source, .sinks = { { &sink, &n } } };
+	struct pipeline_options options = { .source = &w->fake.source, .sinks = { { &sink, &n } } };
 
-	w->source.ops = &fake_ops;
 	CHECK_INT_EQ("user losses", process_table_new(&options.processes), 0);
 	CHECK_INT_EQ("user losses", pipeline_new(&options, &w->pipeline), 0);
 	w->n_user_losses = 3;
@@ -333,16 +280,16 @@ static void second_event(const struct event *event, void *data)
 static void sinks_in_order(void)
 {
 	static const struct sink_ops first = { .event = first_event }, second = { .event = second_event };
-	CLEANUP(freep) struct world *w = calloc(1, sizeof(*w));
+	CLEANUP(freep) struct world *w = world_new("sinks");
 	struct told told = { .n = 0 };
-	struct pipeline_options options = { .source = &w->source, .sinks = { { &first, &told }, { &second, &told } } };
+	struct pipeline_options options = { .source = &w->fake.source,
+					    .sinks = { { &first, &told }, { &second, &told } } };
 	struct call_record call = { .type = RECORD_CALL, .tgid = TGID, .slot = SLOT, .op = OP_LATE };
 	const struct process_identity identity = { .tgid = TGID, .start_boot_ns = 7, .comm = "sh" };
 	struct host_event host = { .process = NULL };
 	struct life_record life = { .type = RECORD_FORK };
 
-	w->source.ops = &fake_ops;
-	w->slots[SLOT] =
+	w->fake.slots[SLOT] =
 		(struct process_slot){ .tgid = TGID, .start_boot_ns = 7, .state = PROCESS_SLOT_LIVE, .comm = "train" };
 	CHECK_INT_EQ("sinks", process_table_new(&options.processes), 0);
 	CHECK_INT_EQ("sinks", pipeline_new(&options, &w->pipeline), 0);
@@ -351,11 +298,11 @@ static void sinks_in_order(void)
 	CHECK_STR_EQ("called as at its first call", process_name(host.process), "train");
 	pipeline_host(w->pipeline, &host, &life);
 	CHECK("an event of the host is of the same entry", told.process[1] == told.process[0]);
-	w->slots[SLOT].flags = PROCESS_GUARDED;
+	w->fake.slots[SLOT].flags = PROCESS_GUARDED;
 	pipeline_call(w->pipeline, &call);
 	CHECK("guarded from now on", process_is_guarded(told.process[2]));
-	w->slots[SLOT].flags = 0;
-	w->slots[SLOT].start_boot_ns = 8;
+	w->fake.slots[SLOT].flags = 0;
+	w->fake.slots[SLOT].start_boot_ns = 8;
 	pipeline_call(w->pipeline, &call);
 	CHECK_INT_EQ("another with its number", told.process[3]->identity.start_boot_ns, 8);
 	CHECK("which is not guarded", !process_is_guarded(told.process[3]));
@@ -363,10 +310,9 @@ static void sinks_in_order(void)
 	CHECK_INT_EQ("nobody remembers those before", process_table_count(options.processes), 1);
 
 	w->has_ended = true;
-	w->n_cells = 1;
-	w->slots[SLOT].state = PROCESS_SLOT_GONE;
+	w->fake.slots[SLOT].state = PROCESS_SLOT_GONE;
 	pipeline_collect(w->pipeline);
-	CHECK_INT_EQ("gone", w->slots[SLOT].tgid, 0);
+	CHECK_INT_EQ("gone", w->fake.slots[SLOT].tgid, 0);
 	pipeline_call(w->pipeline, &call);
 	CHECK_INT_EQ("what comes late is its own all the same", told.process[4]->identity.start_boot_ns, 8);
 	pipeline_free(w->pipeline);

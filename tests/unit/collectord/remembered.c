@@ -5,16 +5,16 @@
  */
 #include "pipeline.h"
 
-#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "base/cleanup.h"
 #include "detect/engine.h"
-#include "events/source.h"
 #include "figures/figures.h"
 #include "procs/process_table.h"
 #include "tests/support/check.h"
+#include "tests/support/fake_source.h"
+#include "tests/support/heap.h"
 
 #define PROCESSES 10000
 #define AT_ONCE 500 /* each with OPS cells */
@@ -28,79 +28,27 @@
  */
 #define BYTES_MOST 2100
 
-/* Where the sanitizer keeps the heap. */
-size_t __sanitizer_get_current_allocated_bytes(void) __attribute__((weak));
-
-static size_t heap_bytes(void)
-{
-	return __sanitizer_get_current_allocated_bytes ? __sanitizer_get_current_allocated_bytes()
-						       : mallinfo2().uordblks;
-}
-
 struct world {
-	struct source source;
-	struct process_slot slots[PROCESS_SLOTS];
-	struct figure_cell cells[1 + AT_ONCE * OPS];
-	uint64_t now_ns;
+	struct fake_source fake;
 	struct pipeline *pipeline;
 };
-
-static struct world *world_of(const struct source *source)
-{
-	return (struct world *)(uintptr_t)source; /* its first member */
-}
-
-static const char *fake_name(const struct source *source)
-{
-	(void)source;
-	return "fake";
-}
-
-static const struct process_slot *fake_slots(const struct source *source)
-{
-	return world_of(source)->slots;
-}
-
-static struct figure_cell *fake_cells(const struct source *source)
-{
-	return world_of(source)->cells;
-}
-
-static uint32_t fake_cells_used(struct source *source)
-{
-	return ARRAY_SIZE(world_of(source)->cells);
-}
-
-static int fake_slot_release(struct source *source, uint32_t slot)
-{
-	world_of(source)->slots[slot] = (struct process_slot){ .state = PROCESS_SLOT_FREE };
-	return 0;
-}
-
-static int fake_behind(struct source *source, source_behind_func func, void *data)
-{
-	(void)source;
-	(void)func;
-	(void)data;
-	return 0;
-}
 
 /* Two threads of each that lives, of which one makes nearly all calls and waits in each operation and between calls. */
 static int fake_accounts(struct source *source, source_account_func func, void *data)
 {
-	const struct world *w = world_of(source);
+	const struct fake_source *fake = fake_source_of(source);
 
 	for (uint32_t slot = 1; slot <= AT_ONCE; slot++) {
-		const struct process_slot *p = &w->slots[slot];
+		const struct process_slot *p = &fake->slots[slot];
 		struct account_record r = { .slot = (uint16_t)slot, .tgid = p->tgid, .comm = "train" };
 
 		if (p->state == PROCESS_SLOT_FREE)
 			continue;
 		r.account.since_ns = p->first_call_ns;
-		r.now_ns = w->now_ns;
+		r.now_ns = fake->now_ns;
 		for (uint32_t op = 1; op <= OPS; op++)
 			r.account.ops[op] = (struct account_op){
-				.ns = (w->now_ns - p->first_call_ns) / 10,
+				.ns = (fake->now_ns - p->first_call_ns) / 10,
 				.blame_ns = { [BLAME_RUNNABLE] = 1000 + op, [BLAME_DEVICE] = 2000 + op },
 				.op = op,
 			};
@@ -117,10 +65,10 @@ static int fake_accounts(struct source *source, source_account_func func, void *
 
 static int fake_waits(struct source *source, source_wait_func func, void *data)
 {
-	const struct world *w = world_of(source);
+	const struct fake_source *fake = fake_source_of(source);
 
 	for (uint32_t slot = 1; slot <= AT_ONCE; slot++) {
-		const struct process_slot *p = &w->slots[slot];
+		const struct process_slot *p = &fake->slots[slot];
 		const struct wait_value value = { .ns = 5 * NSEC_PER_MSEC, .max_ns = 2 * NSEC_PER_MSEC, .count = 4 };
 
 		for (uint32_t i = 0; i < 8 && p->state != PROCESS_SLOT_FREE; i++) {
@@ -136,62 +84,6 @@ static int fake_waits(struct source *source, source_wait_func func, void *data)
 	return 0;
 }
 
-static bool fake_measures(const struct source *source, enum blame_class class)
-{
-	(void)source;
-	(void)class;
-	return true;
-}
-
-static uint64_t fake_now_ns(const struct source *source)
-{
-	return world_of(source)->now_ns;
-}
-
-static void fake_drain(struct source *source)
-{
-	(void)source;
-}
-
-static int fake_in_flight(struct source *source, struct in_flight_record *ret, size_t room)
-{
-	(void)source;
-	(void)ret;
-	(void)room;
-	return 0;
-}
-
-static void fake_losses(const struct source *source, uint64_t ret_losses[LOSS_COUNT])
-{
-	(void)source;
-	for (int i = 0; i < LOSS_COUNT; i++)
-		ret_losses[i] = 0;
-}
-
-static uint64_t fake_refused(const struct source *source)
-{
-	(void)source;
-	return 0;
-}
-
-static const struct source_ops fake_ops = {
-	.name = fake_name,
-	.slots = fake_slots,
-	.cells = fake_cells,
-	.cells_used = fake_cells_used,
-	.slot_release = fake_slot_release,
-	.behind = fake_behind,
-	.accounts = fake_accounts,
-	.waits = fake_waits,
-	.in_flight = fake_in_flight,
-	.losses = fake_losses,
-	.refused = fake_refused,
-	.measures = fake_measures,
-	.now_ns = fake_now_ns,
-	.drain = fake_drain,
-	.is_invented = true,
-};
-
 static void nothing_found(const struct finding *finding, enum engine_change change, void *data)
 {
 	(void)finding;
@@ -201,7 +93,7 @@ static void nothing_found(const struct finding *finding, enum engine_change chan
 
 static void second_passes(struct world *w)
 {
-	w->now_ns += NSEC_PER_SEC;
+	w->fake.now_ns += NSEC_PER_SEC;
 	pipeline_tick(w->pipeline, /* is_watched= */ true);
 }
 
@@ -229,19 +121,19 @@ static void processes_pass(struct world *w, uint32_t begin, uint32_t end)
 
 	for (uint32_t first = begin; first < end; first += AT_ONCE) {
 		for (uint32_t i = 0; i < AT_ONCE; i++) {
-			w->slots[1 + i] = (struct process_slot){ .start_boot_ns = first + i + 1,
-								 .first_call_ns = w->now_ns,
-								 .tgid = 1000 + first + i,
-								 .uid = 1000,
-								 .state = PROCESS_SLOT_LIVE,
-								 .comm = "train" };
+			w->fake.slots[1 + i] = (struct process_slot){ .start_boot_ns = first + i + 1,
+								      .first_call_ns = w->fake.now_ns,
+								      .tgid = 1000 + first + i,
+								      .uid = 1000,
+								      .state = PROCESS_SLOT_LIVE,
+								      .comm = "train" };
 			for (uint32_t k = 0; k < OPS; k++)
-				cell_fill(&w->cells[1 + i * OPS + k], 1 + i, 1 + k, &random);
+				cell_fill(&w->fake.cells[1 + i * OPS + k], 1 + i, 1 + k, &random);
 		}
 		second_passes(w);
 		for (uint32_t i = 0; i < AT_ONCE; i++) {
-			w->slots[1 + i].gone_ns = w->now_ns;
-			w->slots[1 + i].state = PROCESS_SLOT_GONE;
+			w->fake.slots[1 + i].gone_ns = w->fake.now_ns;
+			w->fake.slots[1 + i].state = PROCESS_SLOT_GONE;
 		}
 		second_passes(w);
 		second_passes(w);
@@ -251,13 +143,17 @@ static void processes_pass(struct world *w, uint32_t begin, uint32_t end)
 int main(void)
 {
 	CLEANUP(freep) struct world *w = calloc(1, sizeof(*w));
-	struct pipeline_options options = { .source = &w->source };
+	struct pipeline_options options = { .source = &w->fake.source };
 	struct engine *engine;
 	uint64_t calls = 0;
 	size_t before, each, n_accounts = 0;
 
-	w->source.ops = &fake_ops;
-	w->now_ns = NSEC_PER_SEC;
+	fake_source_init(&w->fake);
+	w->fake.ops.accounts = fake_accounts;
+	w->fake.ops.waits = fake_waits;
+	w->fake.ops.is_invented = true;
+	w->fake.cells_used = 1 + AT_ONCE * OPS;
+	w->fake.now_ns = NSEC_PER_SEC;
 	CHECK_INT_EQ("a table", process_table_new(&options.processes), 0);
 	CHECK_INT_EQ("detectors", engine_new(options.processes, nothing_found, NULL, &engine), 0);
 	options.sinks[0] = engine_sink(engine);

@@ -5,16 +5,16 @@
  */
 #include "rpc/recent.h"
 
-#include <malloc.h>
 #include <stdlib.h>
 
 #include "base/cleanup.h"
 #include "capture.h"
-#include "events/source.h"
 #include "rpc/call.h"
 #include "rpc/context.h"
 #include "rpc/quota.h"
 #include "tests/support/check.h"
+#include "tests/support/fake_source.h"
+#include "tests/support/heap.h"
 
 #define PROCESSES 46
 #define PIPES 200
@@ -25,20 +25,8 @@
 #define STEPS 60
 #define COPY_BYTES_MOST (1024u * 1024) /* 0.4 MiB */
 
-/* Where the sanitizer keeps the heap. */
-size_t __sanitizer_get_current_allocated_bytes(void) __attribute__((weak));
-
-static size_t heap_bytes(void)
-{
-	return __sanitizer_get_current_allocated_bytes ? __sanitizer_get_current_allocated_bytes()
-						       : mallinfo2().uordblks;
-}
-
 struct world {
-	struct source source;
-	uint64_t now_ns;
-	struct process_slot slots[PROCESS_SLOTS];
-	struct figure_cell cells[1 + PROCESSES * OPS];
+	struct fake_source fake;
 	struct process_table *table;
 	struct capture capture;
 	struct rpc_context context;
@@ -46,37 +34,19 @@ struct world {
 	struct quota_user *user;
 };
 
-static uint64_t world_now_ns(const struct source *source)
-{
-	return ((const struct world *)(const void *)source)->now_ns; /* its first member */
-}
-
-static void world_losses(const struct source *source, uint64_t ret_losses[LOSS_COUNT])
-{
-	(void)source;
-	for (int i = 0; i < LOSS_COUNT; i++)
-		ret_losses[i] = 0;
-}
-
-static uint64_t world_refused(const struct source *source)
-{
-	(void)source;
-	return 0;
-}
-
 static uint32_t world_cells_used(void *data)
 {
-	return ARRAY_SIZE(((const struct world *)data)->cells);
+	return ((const struct world *)data)->fake.cells_used;
 }
 
 static void process_fill(struct world *w, uint32_t slot)
 {
 	struct account_record account = { .slot = (uint16_t)slot, .tgid = 2000 + slot, .tid = 2000 + slot };
 
-	account.now_ns = w->now_ns;
-	account.account.since_ns = w->now_ns / 2;
+	account.now_ns = w->fake.now_ns;
+	account.account.since_ns = w->fake.now_ns / 2;
 	account.account.calls = OPS;
-	account.account.away_ns[BLAME_LOCK] = w->now_ns / 4;
+	account.account.away_ns[BLAME_LOCK] = w->fake.now_ns / 4;
 	CHECK_INT_EQ("an account", figures_account(w->capture.figures, &account), 0);
 	for (uint32_t i = 0; i < PIPES; i++) {
 		const struct wait_value value = { .ns = (i + 1) * NSEC_PER_MSEC, .max_ns = NSEC_PER_MSEC, .count = 1 };
@@ -92,31 +62,29 @@ static void process_fill(struct world *w, uint32_t slot)
 
 static struct world *world_new(void)
 {
-	static const struct source_ops ops = { .now_ns = world_now_ns,
-					       .losses = world_losses,
-					       .refused = world_refused };
 	struct world *w = calloc(1, sizeof(*w));
 	const struct figures_source cells = {
-		.slots = w->slots, .cells = w->cells, .cells_used = world_cells_used, .data = w
+		.slots = w->fake.slots, .cells = w->fake.cells, .cells_used = world_cells_used, .data = w
 	};
 
-	w->source.ops = &ops;
-	w->now_ns = 1000 * NSEC_PER_SEC;
-	w->capture.source = &w->source;
+	fake_source_init(&w->fake);
+	w->fake.now_ns = 1000 * NSEC_PER_SEC;
+	w->fake.cells_used = 1 + PROCESSES * OPS;
+	w->capture.source = &w->fake.source;
 	w->context.capture = &w->capture;
 	w->quota = (struct quota)QUOTA_INIT;
-	CHECK_INT_EQ("a user", quota_connect(&w->quota, USER, w->now_ns, &w->user), 0);
+	CHECK_INT_EQ("a user", quota_connect(&w->quota, USER, w->fake.now_ns, &w->user), 0);
 	CHECK_INT_EQ("a table", process_table_new(&w->table), 0);
 	CHECK_INT_EQ("figures", figures_new(w->table, &w->capture.figures), 0);
 	for (uint32_t i = 0; i < PROCESSES; i++) {
-		w->slots[1 + i] = (struct process_slot){ .start_boot_ns = 1,
-							 .first_call_ns = 1,
-							 .tgid = 2001 + i,
-							 .uid = USER,
-							 .state = PROCESS_SLOT_LIVE,
-							 .comm = "train" };
+		w->fake.slots[1 + i] = (struct process_slot){ .start_boot_ns = 1,
+							      .first_call_ns = 1,
+							      .tgid = 2001 + i,
+							      .uid = USER,
+							      .state = PROCESS_SLOT_LIVE,
+							      .comm = "train" };
 		for (uint32_t op = 0; op < OPS; op++) {
-			struct figure_cell *cell = &w->cells[1 + i * OPS + op];
+			struct figure_cell *cell = &w->fake.cells[1 + i * OPS + op];
 
 			*cell = (struct figure_cell){ .slot = (uint16_t)(1 + i), .op = (uint16_t)(1 + op) };
 			cell->buckets[10] = cell->buckets[200] = 1;
@@ -194,23 +162,23 @@ static void copies_have_a_limit(void)
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct trace_copies traces[QUOTA_USER_LEASES] = { 0 };
-		uint64_t began_ns = w->now_ns;
+		uint64_t began_ns = w->fake.now_ns;
 		size_t before = heap_bytes(), kept = 0, most = 0;
 
 		for (size_t t = 0; t < rows[i].n_traces; t++)
 			trace_begins(w, &traces[t], &identity);
 		for (int step = 0; step < STEPS; step++) {
-			w->now_ns += STEP_NS;
+			w->fake.now_ns += STEP_NS;
 			for (size_t t = 0; t < rows[i].n_traces; t++)
 				trace_steps(w, &traces[t], &identity);
 			most = MAX(most, w->quota.kept_bytes);
 		}
 		for (size_t t = 0; t < rows[i].n_traces; t++) {
-			const struct since *since = recent_since(&traces[t].recent, &traces[t].start, w->now_ns);
-			uint64_t window_ns = w->now_ns - since->since_ns;
+			const struct since *since = recent_since(&traces[t].recent, &traces[t].start, w->fake.now_ns);
+			uint64_t window_ns = w->fake.now_ns - since->since_ns;
 
 			CHECK("never shorter than asked for", window_ns >= SPAN_NS);
-			CHECK("nor longer than the trace", window_ns <= w->now_ns - began_ns);
+			CHECK("nor longer than the trace", window_ns <= w->fake.now_ns - began_ns);
 			if (rows[i].has_each_step)
 				CHECK_INT_EQ(rows[i].name, window_ns, SPAN_NS);
 			kept += traces[t].kept;
