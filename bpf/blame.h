@@ -42,7 +42,7 @@ VERIFIED_ALONE int behind_charge(struct behind_walk *walk)
 	struct behind_value *value;
 	struct behind_key key = {};
 	struct ran_entry *entry;
-	__u64 begin, ns;
+	__u64 begin, ns, *hidden_ns;
 	__u32 at;
 
 	if (!walk || !walk->next)
@@ -62,7 +62,12 @@ VERIFIED_ALONE int behind_charge(struct behind_walk *walk)
 	key.slot = walk->slot;
 	key.is_between = walk->is_between;
 	key.tgid = entry->tgid;
-	if (key.tgid && !bpf_map_lookup_elem(&tracers, &key.tgid)) {
+	if (!key.tgid)
+		return begin <= walk->from;
+	hidden_ns = bpf_map_lookup_elem(&tracers, &key.tgid);
+	if (hidden_ns) {
+		__sync_fetch_and_add(hidden_ns, ns);
+	} else {
 		value = bpf_map_lookup_elem(&behind, &key);
 		if (!value) {
 			(void)bpf_map_update_elem(&behind, &key, &behind_none, BPF_NOEXIST);

@@ -253,8 +253,8 @@ SHARED struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 1024);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__type(key, __u32); /* tgid */
-	__type(value, __u32);
+	__type(key, __u32);   /* tgid */
+	__type(value, __u64); /* nanoseconds that other threads were behind it, which no row of `behind` has */
 } tracers SEC(".maps");
 
 /* Guardians below which processes may be stopped now: one entry ends the holds of all that a lease's processes start.

@@ -24,12 +24,12 @@
 
 /* ---- clients ---- */
 
-static void peer_open(uint32_t pid, void *data)
+static void peer_open(uint32_t pid, uint32_t uid, void *data)
 {
 	const struct rpc_context *context = data;
 	struct serve *s = context->owner;
 
-	tracers_peer(s->tracers, pid, true);
+	tracers_connected(s->tracers, pid, uid);
 	if (!serve_is_private(s->options))
 		service_changed(&s->service);
 }
@@ -39,7 +39,7 @@ static void peer_close(uint32_t pid, void *data)
 	const struct rpc_context *context = data;
 	struct serve *s = context->owner;
 
-	tracers_peer(s->tracers, pid, false);
+	tracers_disconnected(s->tracers, pid);
 }
 
 static bool peers_looked(void *data)
@@ -81,11 +81,14 @@ static bool context_wait(struct rpc_context *context, struct call *call)
 	return true;
 }
 
-static void context_guard(struct rpc_context *context, uint32_t pid, bool begins)
+static void context_guard(struct rpc_context *context, uint32_t pid, uint32_t uid, bool begins)
 {
 	struct serve *s = context->owner;
 
-	tracers_peer(s->tracers, pid, begins);
+	if (begins)
+		tracers_connected(s->tracers, pid, uid);
+	else
+		tracers_disconnected(s->tracers, pid);
 }
 
 /* ---- as a service ---- */

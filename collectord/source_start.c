@@ -29,6 +29,11 @@ static int tracer_remove(uint32_t pid, void *data)
 	return probe_set_tracer_remove(data, pid);
 }
 
+static int tracer_hidden(uint32_t pid, uint64_t *ret_ns, void *data)
+{
+	return probe_set_tracer_hidden(data, pid, ret_ns);
+}
+
 static uint64_t store_unix_ns(uint64_t monotonic_ns, void *data)
 {
 	(void)data;
@@ -83,7 +88,7 @@ static bool probes_load(struct source_start *s)
 			(void)log_warning(r, "%s; serving without capture", c->probes_reason);
 		return false;
 	}
-	tracers_begin(s->tracers, &(struct tracers_sink){ tracer_add, tracer_remove, c->probes });
+	tracers_begin(s->tracers, &(struct tracers_sink){ tracer_add, tracer_remove, tracer_hidden, c->probes });
 	return true;
 }
 

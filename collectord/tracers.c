@@ -16,27 +16,39 @@
 #include "base/log.h"
 #include "procs/closers.h"
 #include "procs/procfs.h"
+#include "rpc/cpu_budget.h"
 
 #define CLIENT_NAME "ingero-cli"
 #define CLIENT_CPU_SHARE 4 /* of its time it may compute one in so many; guess: a live screen takes a hundredth */
+/*
+ * Time that others may wait behind the clients of a user before these are named; it refills by a quarter of each
+ * second. Guess: a live screen takes a hundredth of a CPU, and several threads may wait for it at once.
+ */
+#define HIDDEN_NS (NSEC_PER_SEC / 2)
 #define CLOSERS_NS (10 * NSEC_PER_SEC) /* between looks for others who close: as long as any do, more may come */
 #define WRITTEN_BY_OTHERS (S_IWGRP | S_IWOTH)
 
 struct tracer {
 	uint32_t pid;
+	uint32_t uid; /* of a client: as whom it has connected */
+	bool is_client;
 	uint32_t n_connections;
 	uint32_t n_closing; /* probes that it has still to close; 0: it closes none */
 	bool has_said;	    /* by its name, that it closes probes */
 	bool is_child;
-	bool is_told;	  /* as reported to the sink */
-	uint64_t gone_ns; /* when it was first seen without a connection; 0: connected */
-	bool is_busy;	  /* computes more than a client should */
-	uint64_t cpu_ns;  /* its CPU time at looked_ns; 0: not read yet */
+	bool is_told;	    /* as reported to the sink */
+	uint64_t hidden_ns; /* of these the user was charged since it was reported */
+	bool is_shown;	    /* only since its user has no time left for which others may wait unseen */
+	uint64_t gone_ns;   /* when it was first seen without a connection; 0: connected */
+	bool is_busy;	    /* computes more than a client should */
+	uint64_t cpu_ns;    /* its CPU time at looked_ns; 0: not read yet */
 	uint64_t looked_ns;
 };
 
 struct tracers {
 	struct tracers_sink sink;
+	struct cpu_budget hidden; /* of users: time that others waited behind clients which nobody was shown */
+	uint64_t now_ns;	  /* of the last second */
 	bool is_private;
 	char places[2][PATH_MAX]; /* where the client may be installed; "": nowhere */
 	struct statx daemon;	  /* its file; stx_mask 0: not known */
@@ -114,16 +126,44 @@ static bool is_busy(const struct tracers *t, struct tracer *tracer, uint64_t now
 	return tracer->is_busy;
 }
 
+/* Also when it is reported as none of ours: it may have come for less than a second. */
+static void hidden_charge(struct tracers *t, struct tracer *tracer)
+{
+	uint64_t ns = 0;
+
+	if (t->is_private || !tracer->is_told || !tracer->is_client || !t->sink.hidden ||
+	    t->sink.hidden(tracer->pid, &ns, t->sink.data) < 0 || ns <= tracer->hidden_ns)
+		return;
+	cpu_budget_charge(&t->hidden, tracer->uid, ns - tracer->hidden_ns, t->now_ns);
+	tracer->hidden_ns = ns;
+}
+
 static void tell(struct tracers *t, struct tracer *tracer, bool is_tracer)
 {
 	int r;
 
 	if (!t->sink.add || tracer->is_told == is_tracer)
 		return;
+	hidden_charge(t, tracer);
+	tracer->hidden_ns = 0;
 	r = is_tracer ? t->sink.add(tracer->pid, t->sink.data) : t->sink.remove(tracer->pid, t->sink.data);
 	if (r < 0 && is_tracer)
 		(void)log_warning(r, "process %u of ours may appear among those that are traced", tracer->pid);
 	tracer->is_told = is_tracer && r == 0;
+}
+
+static bool is_used_up(const struct tracers *t, const struct tracer *tracer)
+{
+	return tracer->is_client && cpu_budget_is_used(&t->hidden, tracer->uid, t->now_ns);
+}
+
+/* Reports a client as ours, or not, if only for now. */
+static void client_tell(struct tracers *t, struct tracer *tracer, bool is_ours)
+{
+	bool is_shown = is_ours && is_used_up(t, tracer);
+
+	tell(t, tracer, is_ours && !is_shown);
+	tracer->is_shown = is_shown;
 }
 
 static struct tracer *tracer_find(struct tracers *t, uint32_t pid)
@@ -168,6 +208,7 @@ int tracers_new(const char *daemon_path, bool is_private, struct tracers **ret_t
 	if (!t)
 		return -ENOMEM;
 	t->is_private = is_private;
+	t->hidden.size_ns = HIDDEN_NS;
 	if (slash && executable_stat(daemon_path, &t->daemon) == 0) {
 		place_set(t->places[0], daemon_path, n, "/" CLIENT_NAME);
 		if (n >= sizeof(sbin) - 1 && memcmp(slash - (sizeof(sbin) - 1), sbin, sizeof(sbin) - 1) == 0)
@@ -181,8 +222,10 @@ int tracers_new(const char *daemon_path, bool is_private, struct tracers **ret_t
 
 void tracers_free(struct tracers *t)
 {
-	if (t)
+	if (t) {
 		ARRAY_DONE(&t->items);
+		cpu_budget_done(&t->hidden);
+	}
 	free(t);
 }
 
@@ -242,22 +285,34 @@ void tracers_child(struct tracers *t, uint32_t pid, bool is_running)
 		tracer_gone(t, tracer);
 }
 
-void tracers_peer(struct tracers *t, uint32_t pid, bool is_connected)
+void tracers_connected(struct tracers *t, uint32_t pid, uint32_t uid)
 {
-	struct tracer *tracer = is_connected ? tracer_get(t, pid) : tracer_find(t, pid);
+	struct tracer *tracer = tracer_get(t, pid);
 
 	if (!tracer)
 		return;
 	tracer->gone_ns = 0;
-	if (!is_connected) {
-		if (tracer->n_connections)
-			tracer->n_connections--;
-		tracer_gone(t, tracer);
-		return;
-	}
+	tracer->uid = uid;
+	tracer->is_client = true;
 	tracer->n_connections++;
-	if (t->sink.add) /* else when there is somebody to tell: a look costs microseconds */
-		tell(t, tracer, tracer->is_child || tracer->n_closing || (!tracer->is_busy && is_client(t, pid)));
+	if (!t->sink.add) /* else when there is somebody to tell: a look costs microseconds */
+		return;
+	if (tracer->is_child || tracer->n_closing)
+		tell(t, tracer, true);
+	else
+		client_tell(t, tracer, !tracer->is_busy && is_client(t, pid));
+}
+
+void tracers_disconnected(struct tracers *t, uint32_t pid)
+{
+	struct tracer *tracer = tracer_find(t, pid);
+
+	if (!tracer)
+		return;
+	tracer->gone_ns = 0;
+	if (tracer->n_connections)
+		tracer->n_connections--;
+	tracer_gone(t, tracer);
 }
 
 /* Return: whether it still closes probes; one that has just started does not say it yet */
@@ -276,17 +331,17 @@ static bool closes(struct tracer *tracer)
 	return tracer->n_closing;
 }
 
-static void tracer_second(struct tracers *t, struct tracer *tracer, uint64_t now_ns)
+static void tracer_second(struct tracers *t, struct tracer *tracer)
 {
-	if (closes(tracer) || tracer->is_child || !tracer->is_told)
+	if (closes(tracer) || tracer->is_child || (!tracer->is_told && !tracer->is_shown))
 		return;
 	if (tracer->n_connections) {
-		tell(t, tracer, !is_busy(t, tracer, now_ns) && is_client(t, tracer->pid));
+		client_tell(t, tracer, !is_busy(t, tracer, t->now_ns) && is_client(t, tracer->pid));
 		return;
 	}
 	if (!tracer->gone_ns)
-		tracer->gone_ns = now_ns;
-	if (now_ns - tracer->gone_ns < NSEC_PER_SEC)
+		tracer->gone_ns = t->now_ns;
+	if (t->now_ns - tracer->gone_ns < NSEC_PER_SEC && !is_used_up(t, tracer))
 		return;
 	tell(t, tracer, false);
 	tracer_gone(t, tracer);
@@ -294,10 +349,13 @@ static void tracer_second(struct tracers *t, struct tracer *tracer, uint64_t now
 
 void tracers_second(struct tracers *t, uint64_t now_ns)
 {
+	t->now_ns = now_ns;
 	if (tracers_closing(t) && now_ns - t->closers_ns > CLOSERS_NS) {
 		t->closers_ns = now_ns;
 		closers_look(t);
 	}
+	for (size_t i = 0; i < t->items.n; i++) /* first: each one's time counts for all of the same user */
+		hidden_charge(t, &t->items.items[i]);
 	for (size_t i = t->items.n; i-- > 0;) /* from behind: the last one takes the place of one that goes */
-		tracer_second(t, &t->items.items[i], now_ns);
+		tracer_second(t, &t->items.items[i]);
 }

@@ -2,8 +2,8 @@
 /*
  * Who is the tracer itself: in no figure and named to nobody, whatever it does. The daemon, its children, those who
  * close the probes of traces that have ended, and the clients that are installed beside it, as long as they are
- * connected. Everybody else who connects is a process like
- * any other: a connection hides nobody.
+ * connected. Everybody else who connects is a process like any other: a connection hides nobody. Clients are also named
+ * when others wait behind them for long: which code a client runs depends on its user.
  */
 #pragma once
 
@@ -16,6 +16,9 @@ struct tracers;
 struct tracers_sink {
 	int (*add)(uint32_t pid, void *data);
 	int (*remove)(uint32_t pid, void *data);
+	/* How long others have waited behind it since it was added, nanoseconds; NULL: not known. Return: 0 or -errno
+	 */
+	int (*hidden)(uint32_t pid, uint64_t *ret_ns, void *data);
 	void *data;
 };
 
@@ -37,11 +40,17 @@ void tracers_child(struct tracers *tracers, uint32_t pid, bool is_running);
 void tracers_closer(struct tracers *tracers, uint32_t pid, uint32_t n_probes);
 /** tracers_closing() - probes that are still to be closed, those of earlier daemons among them */
 uint32_t tracers_closing(const struct tracers *tracers);
-/** tracers_peer() - a connection of this process begins or has ended; each is counted */
-void tracers_peer(struct tracers *tracers, uint32_t pid, bool is_connected);
+/**
+ * tracers_connected() - a connection of this process begins
+ * tracers_disconnected() - one of its connections has ended
+ * @uid: user of the client: time that others wait behind it is charged to this user
+ */
+void tracers_connected(struct tracers *tracers, uint32_t pid, uint32_t uid);
+void tracers_disconnected(struct tracers *tracers, uint32_t pid);
 /**
  * tracers_second() - check again; once a second
  * A process that has changed since it connected is reported as none of ours. A process that has ended stays for a
- * second: a wait behind it may end after it.
+ * second: a wait behind it may end after it. While others have waited for too long behind the clients of a user, all
+ * clients of that user are none of ours, however many come.
  */
 void tracers_second(struct tracers *tracers, uint64_t now_ns);

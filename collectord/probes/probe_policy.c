@@ -117,10 +117,16 @@ int probe_set_guardian_remove(struct probe_set *set, uint32_t tgid)
 
 int probe_set_tracer_add(struct probe_set *set, uint32_t tgid)
 {
-	int r = number_put(set->bpf->maps.tracers, tgid, 1);
+	const uint64_t hidden_ns = 0;
+	int r = bpf_map_update_elem(bpf_map__fd(set->bpf->maps.tracers), &tgid, &hidden_ns, BPF_ANY) ? -errno : 0;
 
 	probe_set_policy_changed(set);
 	return r;
+}
+
+int probe_set_tracer_hidden(const struct probe_set *set, uint32_t tgid, uint64_t *ret_ns)
+{
+	return bpf_map_lookup_elem(bpf_map__fd(set->bpf->maps.tracers), &tgid, ret_ns) ? -errno : 0;
 }
 
 int probe_set_tracer_remove(struct probe_set *set, uint32_t tgid)

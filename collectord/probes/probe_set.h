@@ -123,6 +123,12 @@ int probe_set_guardian_remove(struct probe_set *set, uint32_t tgid);
 /** probe_set_tracer_add() - add a process of Ingero, which is never traced and never named in `behind` and `waits` */
 int probe_set_tracer_add(struct probe_set *set, uint32_t tgid);
 int probe_set_tracer_remove(struct probe_set *set, uint32_t tgid);
+/**
+ * probe_set_tracer_hidden() - read how long traced threads waited for a CPU behind such a process since it was added
+ * @ret_ns: nanoseconds, of all threads together; each wait is added when it ends
+ * Return: 0 or -errno
+ */
+int probe_set_tracer_hidden(const struct probe_set *set, uint32_t tgid, uint64_t *ret_ns);
 
 /* Reading. Memory is shared with the kernel half and changes while it is read. */
 const struct process_slot *probe_set_slots(const struct probe_set *set); /* PROCESS_SLOTS, index 0 unused */

@@ -137,7 +137,7 @@ static int server_add(struct server *server, int fd, bool is_last, struct peer *
 	server->n_peers++;
 	LIST_INSERT_HEAD(&server->peers, peer, link);
 	if (server->events.on_peer_open)
-		server->events.on_peer_open(identity.peer_pid, server->context);
+		server->events.on_peer_open(identity.peer_pid, identity.uid, server->context);
 	peer_start(peer);
 	quota_take_time(&server->quota, user, clock_spent_ns() - before_ns, clock_now_ns());
 	*ret_peer = peer;

@@ -37,8 +37,9 @@ struct rpc_context {
 	 * taken and its handler called again later. Return: whether it was.
 	 */
 	bool (*wait)(struct rpc_context *context, struct call *call);
-	/* A process that belongs to a client as long as its lease lasts: the guardian of its held processes. */
-	void (*guard)(struct rpc_context *context, uint32_t pid, bool begins);
+	/* A process that belongs to a client of a user as long as its lease lasts: the guardian of its held processes.
+	 * @uid: of the client */
+	void (*guard)(struct rpc_context *context, uint32_t pid, uint32_t uid, bool begins);
 	void *owner;
 };
 

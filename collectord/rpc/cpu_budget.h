@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * CPU time for the questions of one user: an amount at once, and then a rate. Counted by uid; several processes at a
- * time all count.
+ * A budget of time for each user: an amount at once, and then a rate. It is of CPU time for questions, or of time that
+ * others wait for the user's clients (tracers.c). Counted by uid; several processes at a time all count.
  */
 #pragma once
 

@@ -18,7 +18,7 @@ struct server;
 typedef void (*rpc_handler)(struct call *call, const ProtobufCMessage *request);
 
 struct server_events {
-	void (*on_peer_open)(uint32_t pid, void *data); /* a client connected */
+	void (*on_peer_open)(uint32_t pid, uint32_t uid, void *data); /* a client connected */
 	void (*on_peer_close)(uint32_t pid, void *data);
 	void (*on_answered)(void *data); /* a client has all its answers, beyond the greeting */
 	/* Requests were looked at. Return: whether there is more to do: then it is called again after others had a turn

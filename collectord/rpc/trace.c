@@ -84,7 +84,7 @@ static void trace_over(struct trace *t)
 		lease_remove(t->context->capture->leases, t->lease);
 	t->lease = NULL;
 	if (t->guardian)
-		t->context->guard(t->context, t->guardian, false);
+		t->context->guard(t->context, t->guardian, 0, false);
 	for (size_t i = 0; i < hub->traces.n; i++)
 		if (hub->traces.items[i] == t)
 			ARRAY_REMOVE_SWAP(&hub->traces, i);

@@ -125,7 +125,7 @@ int trace_lease_take(struct trace *t, const Ingero__V1__TraceRequest *request, u
 		wish.each.hold_uid = own_uid;
 		wish.each.guardian = request->guardian;
 		t->guardian = request->guardian;
-		t->context->guard(t->context, t->guardian, true);
+		t->context->guard(t->context, t->guardian, own_uid, true);
 	}
 
 	if (t->context->capture->leases)

@@ -489,7 +489,7 @@ int main(int argc, char **argv)
 	for (i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct rig_figures before = rig_figures(&rig, getpid(), RIG_CALL), f;
 		struct behind_sums sums = {}, sums_before = {};
-		uint64_t low_ns, high_ns, blame_ns = 0, hogs_ns = 0, runnable_ns, lost_before;
+		uint64_t low_ns, high_ns, blame_ns = 0, hogs_ns = 0, runnable_ns, lost_before, hidden_ns = 0;
 		const char *name = cases[i].name;
 		struct witness w, inside;
 
@@ -512,8 +512,13 @@ int main(int argc, char **argv)
 		sums.slot = rig_slot(&rig, getpid());
 		(void)probe_set_behind(rig.set, behind_sum, &sums);
 		for (k = 0; k < cases[i].n_hogs; k++) {
-			if (cases[i].are_tracers)
-				CHECK_INT_EQ(name, probe_set_tracer_remove(rig.set, (uint32_t)sums.hogs[k]), 0);
+			if (cases[i].are_tracers) {
+				uint32_t pid = (uint32_t)sums.hogs[k];
+
+				CHECK_INT_EQ(name, probe_set_tracer_hidden(rig.set, pid, &hidden_ns), 0);
+				CHECK_INT_EQ(name, probe_set_tracer_remove(rig.set, pid), 0);
+				CHECK("no more", probe_set_tracer_hidden(rig.set, pid, &hidden_ns) < 0);
+			}
 			hog_stop(sums.hogs[k]);
 		}
 		if (cases[i].end)
@@ -544,6 +549,7 @@ int main(int argc, char **argv)
 		if (cases[i].are_tracers) {
 			CHECK_INT_EQ(name, hogs_ns, 0);
 			CHECK("the tracer kept it waiting", runnable_ns > w.wall_ns / 10);
+			CHECK("and that is counted", hidden_ns > w.wall_ns / 20);
 		} else if (cases[i].n_hogs) {
 			uint64_t others = sums.others_ns - sums_before.others_ns;
 

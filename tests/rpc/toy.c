@@ -255,10 +255,11 @@ static void toy_trace_trace(struct call *call, const Ingero__V1__TraceRequest *i
 		(void)toy_piece(call, stream);
 }
 
-static void toy_peer_open(uint32_t pid, void *data)
+static void toy_peer_open(uint32_t pid, uint32_t uid, void *data)
 {
 	struct toy *toy = data;
 
+	(void)uid;
 	toy->n_peers_opened++;
 	toy->last_peer_pid = pid;
 }

@@ -20,6 +20,7 @@
 
 #define STRANGER 65533 /* a user who is neither root nor the daemon's owner */
 #define MARKED_MAX 16
+#define USER 1000
 
 static char root[PATH_MAX];
 
@@ -94,6 +95,7 @@ static void program_end(struct program *p)
 /* What the kernel half would know. */
 static struct {
 	uint32_t pids[MARKED_MAX];
+	uint64_t hidden_ns[MARKED_MAX];
 	int n;
 	int r; /* to be returned */
 } marked;
@@ -118,6 +120,7 @@ static int mark_add(uint32_t pid, void *data)
 		return marked.r;
 	if (marked.n == MARKED_MAX || mark_find(pid) >= 0)
 		abort();
+	marked.hidden_ns[marked.n] = 0;
 	marked.pids[marked.n++] = pid;
 	return 0;
 }
@@ -129,11 +132,33 @@ static int mark_remove(uint32_t pid, void *data)
 	(void)data;
 	if (i < 0)
 		abort(); /* told twice */
-	marked.pids[i] = marked.pids[--marked.n];
+	marked.n--;
+	marked.pids[i] = marked.pids[marked.n];
+	marked.hidden_ns[i] = marked.hidden_ns[marked.n];
 	return 0;
 }
 
-static const struct tracers_sink sink = { mark_add, mark_remove, NULL };
+static int mark_hidden(uint32_t pid, uint64_t *ret_ns, void *data)
+{
+	int i = mark_find(pid);
+
+	(void)data;
+	if (i < 0)
+		return -ENOENT;
+	*ret_ns = marked.hidden_ns[i];
+	return 0;
+}
+
+/* Others have waited behind a process; who is named is none of ours. */
+static void others_wait(pid_t pid, uint64_t ns)
+{
+	int i = mark_find((uint32_t)pid);
+
+	if (i >= 0)
+		marked.hidden_ns[i] += ns;
+}
+
+static const struct tracers_sink sink = { mark_add, mark_remove, mark_hidden, NULL };
 
 static struct tracers *tracers_of(const char *daemon, bool is_private)
 {
@@ -191,7 +216,7 @@ static void peers_check(void)
 		program = program_start(at(peers[i].runs));
 		t = tracers_of(peers[i].daemon, peers[i].is_private);
 		tracers_begin(t, &sink);
-		tracers_peer(t, (uint32_t)program.pid, true);
+		tracers_connected(t, (uint32_t)program.pid, USER);
 		CHECK_INT_EQ(name, is_marked(program.pid), peers[i].is_tracer);
 		tracers_second(t, 1);
 		CHECK_INT_EQ(name, is_marked(program.pid), peers[i].is_tracer);
@@ -199,7 +224,7 @@ static void peers_check(void)
 
 		/* he came before the probes */
 		t = tracers_of(peers[i].daemon, peers[i].is_private);
-		tracers_peer(t, (uint32_t)program.pid, true);
+		tracers_connected(t, (uint32_t)program.pid, USER);
 		CHECK_INT_EQ(name, marked.n, 0);
 		tracers_begin(t, &sink);
 		CHECK_INT_EQ(name, is_marked(program.pid), peers[i].is_tracer);
@@ -217,19 +242,19 @@ static void connections_check(void)
 	program = program_start(at("bin/ingero-cli"));
 	t = tracers_of("bin/daemon", false);
 	tracers_begin(t, &sink);
-	tracers_peer(t, (uint32_t)program.pid, true);
-	tracers_peer(t, (uint32_t)program.pid, true);
+	tracers_connected(t, (uint32_t)program.pid, USER);
+	tracers_connected(t, (uint32_t)program.pid, USER);
 	CHECK("two connections", is_marked(program.pid));
-	tracers_peer(t, (uint32_t)program.pid, false);
+	tracers_disconnected(t, (uint32_t)program.pid);
 	tracers_second(t, 1 * NSEC_PER_SEC);
 	tracers_second(t, 9 * NSEC_PER_SEC);
 	CHECK("one of two closes", is_marked(program.pid));
-	tracers_peer(t, (uint32_t)program.pid, false);
+	tracers_disconnected(t, (uint32_t)program.pid);
 	tracers_second(t, 10 * NSEC_PER_SEC);
 	CHECK("both: a wait may end after that", is_marked(program.pid));
 	tracers_second(t, 11 * NSEC_PER_SEC);
 	CHECK("and a second later", !is_marked(program.pid));
-	tracers_peer(t, (uint32_t)program.pid, true);
+	tracers_connected(t, (uint32_t)program.pid, USER);
 	CHECK("comes back", is_marked(program.pid));
 
 	/* It becomes another program, and keeps the connection. */
@@ -247,13 +272,13 @@ static void connections_check(void)
 	/* What the kernel half has no room for is tried again. */
 	program = program_start(at("bin/ingero-cli"));
 	marked.r = -E2BIG;
-	tracers_peer(t, (uint32_t)program.pid, true);
+	tracers_connected(t, (uint32_t)program.pid, USER);
 	CHECK("no room", !is_marked(program.pid));
 	marked.r = 0;
-	tracers_peer(t, (uint32_t)program.pid, true);
+	tracers_connected(t, (uint32_t)program.pid, USER);
 	CHECK("room again", is_marked(program.pid));
-	tracers_peer(t, (uint32_t)program.pid, false);
-	tracers_peer(t, (uint32_t)program.pid, false);
+	tracers_disconnected(t, (uint32_t)program.pid);
+	tracers_disconnected(t, (uint32_t)program.pid);
 	tracers_free(t);
 	program_end(&program);
 }
@@ -290,7 +315,7 @@ static void computing_check(void)
 		uint64_t before_ns;
 
 		tracers_begin(t, &sink);
-		tracers_peer(t, (uint32_t)program.pid, true);
+		tracers_connected(t, (uint32_t)program.pid, USER);
 		tracers_second(t, 1 * NSEC_PER_SEC);
 		CHECK(cases[i].name, is_marked(program.pid));
 		before_ns = cpu_ns(program.pid);
@@ -304,12 +329,77 @@ static void computing_check(void)
 			tracers_second(t, 2 * NSEC_PER_SEC);
 			CHECK("then at last", !is_marked(program.pid));
 		}
-		tracers_peer(t, (uint32_t)program.pid, true);
+		tracers_connected(t, (uint32_t)program.pid, USER);
 		CHECK_INT_EQ("another connection changes nothing", is_marked(program.pid),
 			     cases[i].is_tracer && cases[i].window_ns >= NSEC_PER_SEC);
 		tracers_free(t);
 		program_end(&program);
 	}
+}
+
+/* A fresh client each second, behind which others wait: for how many seconds it is not named. */
+static void fresh_check(void)
+{
+	static const struct {
+		const char *name;
+		bool is_private;
+		uint32_t n_users; /* in turns */
+		uint64_t wait_ms; /* each second */
+		int n_hidden;
+	} cases[] = {
+		{ "others wait all the time", false, 1, 1000, 3 }, { "of two users", false, 2, 1000, 5 },
+		{ "for a quarter of the time", false, 1, 250, 9 }, { "many threads wait", false, 1, 64000, 1 },
+		{ "a private daemon's", true, 1, 1000, 9 },
+	};
+
+	file_copy("bin/ingero-cli");
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct tracers *t = tracers_of("bin/daemon", cases[i].is_private);
+		int n_hidden = 0;
+
+		tracers_begin(t, &sink);
+		for (uint64_t second = 0; second < 9; second++) {
+			struct program program = program_start(at("bin/ingero-cli"));
+
+			tracers_connected(t, (uint32_t)program.pid, USER + (uint32_t)second % cases[i].n_users);
+			n_hidden += is_marked(program.pid);
+			others_wait(program.pid, cases[i].wait_ms * NSEC_PER_MSEC);
+			tracers_second(t, (second + 1) * NSEC_PER_SEC);
+			tracers_disconnected(t, (uint32_t)program.pid);
+			program_end(&program);
+		}
+		CHECK_INT_EQ(cases[i].name, n_hidden, cases[i].n_hidden);
+		tracers_free(t);
+	}
+}
+
+/* All clients of a user are named, one that asks for nothing among them; until others have not waited for a while. */
+static void shown_check(void)
+{
+	struct tracers *t = tracers_of("bin/daemon", false);
+	struct program quiet, busy, other;
+
+	file_copy("bin/ingero-cli");
+	quiet = program_start(at("bin/ingero-cli"));
+	busy = program_start(at("bin/ingero-cli"));
+	other = program_start(at("bin/ingero-cli"));
+	tracers_begin(t, &sink);
+	tracers_connected(t, (uint32_t)quiet.pid, USER);
+	tracers_connected(t, (uint32_t)busy.pid, USER);
+	tracers_connected(t, (uint32_t)other.pid, USER + 1);
+	others_wait(busy.pid, NSEC_PER_SEC);
+	tracers_disconnected(t, (uint32_t)busy.pid);
+	tracers_second(t, 1 * NSEC_PER_SEC);
+	CHECK("all of the user", !is_marked(quiet.pid) && !is_marked(busy.pid));
+	CHECK("another user's", is_marked(other.pid));
+	tracers_second(t, 3 * NSEC_PER_SEC);
+	CHECK("not yet", !is_marked(quiet.pid));
+	tracers_second(t, 4 * NSEC_PER_SEC);
+	CHECK("after a while", is_marked(quiet.pid) && !is_marked(busy.pid));
+	tracers_free(t);
+	program_end(&quiet);
+	program_end(&busy);
+	program_end(&other);
 }
 
 /* A process of this very file, as closers are of the daemon's, by another name, and another's where root may do that.
@@ -447,6 +537,8 @@ int main(int argc, char **argv)
 	peers_check();
 	connections_check();
 	computing_check();
+	fresh_check();
+	shown_check();
 	children_check();
 	closers_check();
 
