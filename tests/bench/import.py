@@ -21,7 +21,6 @@ ROUNDS = 5
 TIME_RATIO_MAX = 2  # newer build / older build
 MEMORY_RATIO_MAX = 1
 TEMPORARY = ("/tmp", "/var/tmp")
-OF_SQLITE = ("-wal", "-shm")  # SQLite creates them to read a file in WAL mode, and a reader does not remove them
 PAGES_CALLS_MIN = 1000  # with fewer calls most pages belong to empty tables
 
 
@@ -40,7 +39,7 @@ def repeat(path):
 
 def present(directory):
     """Everything that a command could leave behind: files in the directory, our temporary files, our processes."""
-    return ({os.path.join(place, name) for place, _, names in os.walk(directory) for name in names if not name.endswith(OF_SQLITE)}
+    return ({os.path.join(place, name) for place, _, names in os.walk(directory) for name in names}
             | {os.path.join(place, name) for place in TEMPORARY for name in os.listdir(place) if name.startswith(("ingero", "etilqs"))}
             | set(ingero.processes_named("ingero").items()))
 

@@ -22,6 +22,7 @@
 #include "children/child_role.h"
 #include "archive/foreign/import.h"
 #include "archive/job.h"
+#include "archive/questions/unshared.h"
 #include "children/stream.h"
 #include "children/temporary.h"
 #include "clock.h"
@@ -36,6 +37,7 @@ _Static_assert(TEMPORARY_COUNT == TEMPORARY_LEAST + READER_FILES_MAX, "each file
 struct reader_file {
 	const char *path;
 	struct stat st;
+	struct unshared unshared;
 	sqlite3 *db;
 	char name[READ_NODE_BYTES]; /* name shown to users: the part of path after the last slash */
 };
@@ -62,9 +64,9 @@ static int database_prime(sqlite3 *db)
 	return r;
 }
 
-static int database_open(const char *path, const char *more, sqlite3 **ret_db)
+static int database_open(const char *path, struct unshared_way way, sqlite3 **ret_db)
 {
-	CLEANUP(freep) char *uri = malloc(strlen(path) * 3 + strlen(more) + sizeof("file:"));
+	CLEANUP(freep) char *uri = malloc(strlen(path) * 3 + strlen(way.more) + sizeof("file:"));
 	char *p = uri;
 	int r;
 
@@ -73,27 +75,15 @@ static int database_open(const char *path, const char *more, sqlite3 **ret_db)
 	p += sprintf(p, "file:");
 	for (const char *c = path; *c; c++) /* escape characters that have a meaning in a URI */
 		p += sprintf(p, strchr("%?#", *c) ? "%%%02X" : "%c", (unsigned char)*c);
-	strcpy(p, more);
+	strcpy(p, way.more);
 	r = sqlite3_open_v2(uri, ret_db,
 			    SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE,
-			    NULL);
+			    way.vfs);
 	if (r == SQLITE_OK) {
 		(void)sqlite3_busy_timeout(*ret_db, 2000);
 		r = database_prime(*ret_db);
 	}
 	return r;
-}
-
-/* Whether the database has no write-ahead log, or an empty one: then the file is complete without it. */
-static bool has_no_log(const char *path)
-{
-	CLEANUP(freep) char *log = malloc(strlen(path) + sizeof("-wal"));
-	struct stat st;
-
-	if (!log)
-		return false;
-	(void)sprintf(log, "%s-wal", path);
-	return stat(log, &st) < 0 ? errno == ENOENT : st.st_size == 0;
 }
 
 /* Whether a process holds the recorder's lock (archive/write/place.c). The kernel releases it when the process ends. */
@@ -163,11 +153,13 @@ static int file_prepare(struct reader_file *file)
 		return reader_fail(CALL_ERROR_UNAVAILABLE,
 				   "'%s' is empty: nothing was recorded there; name another file with '--db'", path),
 		       -EINVAL;
-	r = database_open(path, "", &file->db);
+	file->unshared = (struct unshared)UNSHARED_INIT;
+	r = database_open(path, unshared_look(&file->unshared, path), &file->db);
+	/* No lock file can be created in this directory, so no recorder writes there. */
 	if (((r & 0xff) == SQLITE_CANTOPEN || (r & 0xff) == SQLITE_READONLY) && stat(path, &file->st) == 0 &&
-	    has_no_log(path)) { /* no lock file can be created in this directory, so no recorder writes there */
+	    unshared_has_no_log(path)) {
 		(void)sqlite3_close(file->db);
-		r = database_open(path, "?immutable=1", &file->db);
+		r = database_open(path, (struct unshared_way){ .vfs = NULL, .more = "?immutable=1" }, &file->db);
 	}
 	if (r != SQLITE_OK) {
 		(void)path_fail(path, file->db, r);
@@ -217,6 +209,7 @@ static int reader_prepare(void)
 	if (r < 0)
 		return r;
 	r = temporary_prepare(n_files > 1 ? n_files : 0);
+	r = r ? r : unshared_prepare();
 	if (r < 0)
 		return reader_fail(CALL_ERROR_INTERNAL, "cannot make temporary files: %s", strerror(-r)), r;
 	for (size_t i = 0; i < n_files && r == 0; i++) {
@@ -246,6 +239,8 @@ static int file_read(struct reader_job *job, struct reader_file *file, bool has_
 
 	reader_deadline_set(job, file->db);
 	r = foreign_import(file->db, &job->scope, has_stacks, why, &file->db);
+	if (r != -ETIME && unshared_has_changed(&file->unshared)) /* whatever was read may be of two states */
+		return reader_fail(CALL_ERROR_UNAVAILABLE, "'%s' was written while it was read; ask again", file->path);
 	if (r == 0)
 		reader_deadline_set(job, file->db);
 	if (r == 0 || r == -ENOENT)

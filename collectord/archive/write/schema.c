@@ -4,9 +4,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <string.h>
-#include <unistd.h>
 
+#include "archive/sql/header.h"
 #include "archive/write/db.h"
 
 static const char creation[] = {
@@ -33,34 +32,19 @@ static const char *const steps[] = {
 };
 _Static_assert(ARRAY_SIZE(steps) == SCHEMA_VERSION - 1, "each version but the first has the step to it");
 
-/* https://www.sqlite.org/fileformat.html, 1.3: the database header */
-#define HEADER_BYTES 100
-#define HEADER_USER_VERSION 60
-#define HEADER_APPLICATION_ID 68
-
-static uint32_t big_endian(const uint8_t *p)
-{
-	return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
-}
-
 int schema_look(const char *path)
 {
 	CLEANUP(closep) int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-	uint8_t header[HEADER_BYTES];
-	ssize_t n;
+	struct sql_header header;
+	int r = fd < 0 ? -errno : sql_header_read(fd, &header);
 
-	if (fd < 0)
-		return -errno;
-	n = pread(fd, header, sizeof(header), 0);
-	if (n < 0)
-		return -errno;
-	if (n == 0)
-		return SCHEMA_EMPTY;
-	if (n < HEADER_BYTES || memcmp(header, "SQLite format 3", 16) != 0)
-		return SCHEMA_GARBAGE;
-	if (big_endian(header + HEADER_APPLICATION_ID) != SCHEMA_APPLICATION_ID)
+	if (r < 0)
+		return r;
+	if (r != SQL_FILE_DATABASE)
+		return r == SQL_FILE_EMPTY ? SCHEMA_EMPTY : SCHEMA_GARBAGE;
+	if (header.application_id != SQL_APPLICATION_ID)
 		return SCHEMA_FOREIGN;
-	return big_endian(header + HEADER_USER_VERSION) > SCHEMA_VERSION ? SCHEMA_NEWER : SCHEMA_OURS;
+	return header.user_version > SCHEMA_VERSION ? SCHEMA_NEWER : SCHEMA_OURS;
 }
 
 /* One transaction: either the file gets the next version, or nothing changes. */
@@ -74,7 +58,7 @@ static int make(struct db *db, const char *sql, int64_t version)
 	r = db_exec(db, sql);
 	if (r == 0) {
 		(void)snprintf(text, sizeof(text), "PRAGMA application_id = %d; PRAGMA user_version = %lld; COMMIT",
-			       SCHEMA_APPLICATION_ID, (long long)version);
+			       SQL_APPLICATION_ID, (long long)version);
 		r = db_exec(db, text);
 	}
 	if (r < 0 && !sqlite3_get_autocommit(db->handle))

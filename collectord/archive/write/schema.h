@@ -4,8 +4,7 @@
 
 struct db;
 
-#define SCHEMA_APPLICATION_ID 0x496e6772 /* "Ingr": PRAGMA application_id */
-#define SCHEMA_VERSION 4		 /* PRAGMA user_version; schema.sql */
+#define SCHEMA_VERSION 4 /* PRAGMA user_version; schema.sql */
 
 enum schema_kind {
 	SCHEMA_OURS,	/* of this version or an earlier one */
