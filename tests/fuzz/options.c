@@ -32,7 +32,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	char error[OPTIONS_ERROR_BYTES] = "";
 	struct options_rest rest = { .argc = 0 };
 	char *argv[WORDS_MAX + 1];
-	size_t n_commands = 0;
+	size_t n_commands = 1;
 	int argc = 0;
 
 	if (!text)
