@@ -49,6 +49,7 @@ SHARED __u32 calls_woken = 0; /* the daemon was woken and has not emptied the ri
 SHARED __u32 n_waits = 0, n_wakers = 0;
 SHARED __u32 waits_of[USER_SHARES] = {}, wakers_of[USER_SHARES] = {};
 SHARED struct share_losses losses_of[USER_SHARES] = {};
+SHARED struct share_range subordinate = {}; /* set by the daemon */
 
 #define NS_IN_SECOND 1000000000ull
 
@@ -135,7 +136,7 @@ struct waker_state {
 	__u32 tgid;		     /* of that process */
 	__u32 hop;		     /* distance; 1: it ends waits of threads that make calls */
 	__u32 last_s;		     /* second in which it last ended a long wait, CLOCK_MONOTONIC */
-	__u32 uid;		     /* whose share has the entry */
+	__u32 share;		     /* index of the share that has the entry (shares.h) */
 	struct thread_wait now;	     /* cause of the wait that just ended */
 	struct waker_wait waits[WAKER_WAITS];
 };

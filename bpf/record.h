@@ -419,6 +419,21 @@ struct account_key {
 /* Counts of entries by user (shares.h), by uid modulo this; a power of two. Users with the same remainder share one. */
 #define USER_SHARES 1024
 
+/* User ids that have one share together: subordinate ones, of which a user has thousands. n 0: none */
+struct share_range {
+	__u32 first, n;
+};
+#define SHARE_TOGETHER 0xffffffffu /* (uid_t)-1, which no process has */
+
+/*
+ * share_user() - user whose share an entry takes
+ * @flags: of the slot of its process. A guarded process belongs to no user: all of them have that one share, too
+ */
+static inline __u32 share_user(__u32 uid, __u32 flags, __u32 first, __u32 n)
+{
+	return (flags & PROCESS_GUARDED) || uid - first < n ? SHARE_TOGETHER : uid;
+}
+
 /* Entries that were refused since the share was full: waits without a row, waits whose waker has no entry. */
 struct share_losses {
 	__u64 waits, wakers;

@@ -6,6 +6,10 @@
  * A user may have at most SHARE_OF_FREE times as many entries as are free: three quarters of a map while no other user
  * has any, and each user who comes later finds some free. A row counts for the user of the process in its slot, a waker
  * for its own user. Several CPUs that add entries at the same moment may exceed a share by one entry each.
+ *
+ * A person can run processes with thousands of user ids: subordinate ones. These have one share together, and so have
+ * processes that belong to no user (share_user()). So one person has two shares, and others find at least a sixteenth
+ * of a map free.
  */
 #pragma once
 
@@ -29,6 +33,12 @@ static __always_inline bool share_has_room(__u32 uid, __u32 n_own, __u32 n_used,
 	return false;
 }
 
+/* Index of the share that an entry takes. @flags: of the slot of its process */
+static __always_inline __u32 share_index(__u32 uid, __u32 flags)
+{
+	return share_user(uid, flags, READ_ONCE(subordinate.first), READ_ONCE(subordinate.n)) & (USER_SHARES - 1);
+}
+
 /*
  * share_take_wait() - whether there is room for another row of `waits`; if so, the row is counted, else its loss
  * @slot: as in the key of the row
@@ -41,7 +51,7 @@ VERIFIED_ALONE int share_take_wait(__u32 slot)
 	if (!s)
 		return 0;
 	uid = s->uid;
-	n_own = &waits_of[uid & (USER_SHARES - 1)];
+	n_own = &waits_of[share_index(uid, s->flags)];
 	if (!share_has_room(uid, *n_own, n_waits, WAITS_MAX, &losses_of[uid & (USER_SHARES - 1)].waits))
 		return 0;
 	__sync_fetch_and_add(n_own, 1);
@@ -54,7 +64,7 @@ static const struct waker_state waker_none = {};
 /* Adds an entry for a thread of a user. Return: NULL: no room, which is counted as a loss */
 static __always_inline struct waker_state *waker_add(__u32 tid, __u32 uid)
 {
-	__u32 *n_own = &wakers_of[uid & (USER_SHARES - 1)];
+	__u32 share = share_index(uid, 0), *n_own = &wakers_of[share];
 	struct waker_state *w;
 
 	if (!share_has_room(uid, *n_own, n_wakers, WAKERS_MAX, &losses_of[uid & (USER_SHARES - 1)].wakers))
@@ -68,7 +78,7 @@ static __always_inline struct waker_state *waker_add(__u32 tid, __u32 uid)
 	w = bpf_map_lookup_elem(&wakers, &tid);
 	if (!w)
 		return NULL;
-	w->uid = uid;
+	w->share = share;
 	return w;
 }
 
@@ -76,14 +86,14 @@ static __always_inline struct waker_state *waker_add(__u32 tid, __u32 uid)
 VERIFIED_ALONE int waker_remove(__u32 tid)
 {
 	const struct waker_state *w = bpf_map_lookup_elem(&wakers, &tid);
-	__u32 uid;
+	__u32 share;
 
 	if (!w)
 		return 0;
-	uid = w->uid;
+	share = w->share;
 	if (bpf_map_delete_elem(&wakers, &tid))
 		return 0;
-	__sync_fetch_and_add(&wakers_of[uid & (USER_SHARES - 1)], -1);
+	__sync_fetch_and_add(&wakers_of[share & (USER_SHARES - 1)], -1);
 	__sync_fetch_and_add(&n_wakers, -1);
 	return 0;
 }

@@ -23,6 +23,7 @@
 #include "probes/target.h"
 #include "procs/process_table.h"
 #include "procs/procfs.h"
+#include "procs/subordinate.h"
 
 /* Every run of a demo is the same. */
 #define DEMO_SEED 1
@@ -259,9 +260,14 @@ static void library_told(const struct target_library *library, void *data)
 int capture_load(struct capture *c, const struct probe_set_options *options)
 {
 	int r = probe_set_open(options, c->probes_reason, sizeof(c->probes_reason), &c->probes);
+	struct subordinate ids;
 
-	if (r < 0)
+	if (r < 0) {
 		c->probes = NULL;
+		return r;
+	}
+	ids = subordinate_read();
+	probe_set_subordinate(c->probes, ids.first, ids.n);
 	return r;
 }
 

@@ -136,3 +136,8 @@ int probe_set_tracer_remove(struct probe_set *set, uint32_t tgid)
 	probe_set_policy_changed(set);
 	return r;
 }
+
+void probe_set_subordinate(struct probe_set *set, uint32_t first, uint32_t n)
+{
+	set->bpf->bss->subordinate = (struct share_range){ .first = first, .n = n };
+}

@@ -129,6 +129,8 @@ int probe_set_tracer_remove(struct probe_set *set, uint32_t tgid);
  * Return: 0 or -errno
  */
 int probe_set_tracer_hidden(const struct probe_set *set, uint32_t tgid, uint64_t *ret_ns);
+/** probe_set_subordinate() - set the user ids that have one share of places together: n from the first on */
+void probe_set_subordinate(struct probe_set *set, uint32_t first, uint32_t n);
 
 /* Reading. Memory is shared with the kernel half and changes while it is read. */
 const struct process_slot *probe_set_slots(const struct probe_set *set); /* PROCESS_SLOTS, index 0 unused */

@@ -32,7 +32,10 @@ struct row_counts {
 
 static uint32_t *rows_of(const struct probe_set *set, struct row_counts *counts, const struct wait_key *key)
 {
-	return &counts->of[set->slots[key->slot % PROCESS_SLOTS].uid % USER_SHARES];
+	const struct process_slot *slot = &set->slots[key->slot % PROCESS_SLOTS];
+	const struct share_range *together = &set->bpf->bss->subordinate;
+
+	return &counts->of[share_user(slot->uid, slot->flags, together->first, together->n) % USER_SHARES];
 }
 
 static void rows_by_user(const struct probe_set *set, int n, struct row_counts *ret)

@@ -66,7 +66,8 @@ static void *words_await(void *data)
 
 struct crowd {
 	uint32_t uid;
-	size_t n_each; /* resources that each thread waits for */
+	size_t n_each;	/* resources that each thread waits for */
+	bool is_hidden; /* from its own user: it belongs to nobody */
 };
 
 static int crowd_run(void *data)
@@ -76,6 +77,8 @@ static int crowd_run(void *data)
 	pthread_t threads[THREADS];
 
 	become(crowd->uid);
+	if (crowd->is_hidden && prctl(PR_SET_DUMPABLE, 0) < 0)
+		return 1;
 	for (size_t i = 0; i < THREADS; i++) {
 		waiters[i] = (struct waiter){ &words[i * RESOURCES], crowd->n_each };
 		if (pthread_create(&threads[i], NULL, words_await, &waiters[i]))
@@ -150,8 +153,8 @@ static void slots_release(struct rig *rig)
 
 static void check_waits(struct rig *rig)
 {
-	static struct crowd many = { CROWD_UID, RESOURCES }, few = { CROWD_UID, RESOURCES_FEW },
-			    others = { 0, RESOURCES_FEW };
+	static struct crowd many = { CROWD_UID, RESOURCES, false }, few = { CROWD_UID, RESOURCES_FEW, false },
+			    others = { 0, RESOURCES_FEW, false };
 	uint64_t lost;
 
 	CHECK_INT_EQ("room for all", rig_loss(rig, LOSS_WAITS), 0);
@@ -173,6 +176,35 @@ static void check_waits(struct rig *rig)
 	lost = rig_loss(rig, LOSS_WAITS);
 	CHECK_INT_EQ("room again", rig_child(rig, crowd_run, &few, NULL), 0);
 	CHECK_INT_EQ("none is lost any more", rig_loss(rig, LOSS_WAITS), lost);
+}
+
+#define SUBORDINATE_UID 200000
+
+/* However many user ids a person has, all together have the share of one; so have processes that belong to nobody. */
+static void check_many_ids(struct rig *rig)
+{
+	static struct crowd crowds[] = { { SUBORDINATE_UID, RESOURCES, false },
+					 { SUBORDINATE_UID + 1, 2 * RESOURCES_FEW, false },
+					 { SUBORDINATE_UID + 99, RESOURCES_FEW, false },
+					 { CROWD_UID, RESOURCES_FEW, true } },
+			    others = { 0, RESOURCES_FEW, false };
+	size_t n = 0;
+
+	slots_release(rig);
+	CHECK_INT_EQ("none at first", rows_of(rig, CROWD_UID), 0);
+	probe_set_subordinate(rig->set, SUBORDINATE_UID, 100);
+	for (size_t i = 0; i < ARRAY_SIZE(crowds); i++)
+		CHECK_INT_EQ("one of many", rig_child(rig, crowd_run, &crowds[i], NULL), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(crowds); i++)
+		n += rows_of(rig, crowds[i].uid);
+	CHECK_INT_IN("one share for all", n, WAITS_SHARE / 2, WAITS_SHARE + RACES);
+	for (size_t i = 1; i < ARRAY_SIZE(crowds); i++)
+		CHECK("each is told of its own loss", lost_by(rig, crowds[i].uid, LOSS_WAITS) > 0);
+	CHECK_INT_EQ("another user's", rig_child(rig, crowd_run, &others, NULL), 0);
+	CHECK_INT_IN("each has a row", rows_of(rig, 0), THREADS * RESOURCES_FEW * 9 / 10, THREADS * RESOURCES_FEW);
+	CHECK_INT_EQ("none of its are lost", lost_by(rig, 0, LOSS_WAITS), 0);
+	probe_set_subordinate(rig->set, 0, 0);
+	slots_release(rig);
 }
 
 /* ---- wakers ---- */
@@ -284,6 +316,7 @@ int main(int argc, char **argv)
 	check_wakers(&rig); /* the places of those that ended are free again */
 	check_waits(&rig);
 	check_losses(&rig);
+	check_many_ids(&rig);
 	rig_close(&rig);
 	return check_result();
 }
