@@ -16,6 +16,7 @@
 #include "base/log.h"
 #include "procs/closers.h"
 #include "procs/procfs.h"
+#include "procs/subordinate.h"
 #include "rpc/cpu_budget.h"
 
 #define CLIENT_NAME "ingero-cli"
@@ -209,6 +210,7 @@ int tracers_new(const char *daemon_path, bool is_private, struct tracers **ret_t
 		return -ENOMEM;
 	t->is_private = is_private;
 	t->hidden.size_ns = HIDDEN_NS;
+	t->hidden.together = subordinate_read();
 	if (slash && executable_stat(daemon_path, &t->daemon) == 0) {
 		place_set(t->places[0], daemon_path, n, "/" CLIENT_NAME);
 		if (n >= sizeof(sbin) - 1 && memcmp(slash - (sizeof(sbin) - 1), sbin, sizeof(sbin) - 1) == 0)

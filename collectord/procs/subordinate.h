@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -13,6 +14,11 @@ struct subordinate {
 	uint32_t first;
 	uint32_t n;
 };
+
+static inline bool subordinate_has(const struct subordinate *s, uint32_t uid)
+{
+	return uid - s->first < s->n;
+}
 
 /** subordinate_read() - read /etc/subuid; if it cannot be read, there are none */
 struct subordinate subordinate_read(void);

@@ -12,8 +12,14 @@ static uint64_t used_ns(const struct cpu_user *user, uint64_t now_ns)
 	return user->used_ns > back_ns ? user->used_ns - back_ns : 0;
 }
 
+static uint32_t user_of(const struct cpu_budget *budget, uint32_t uid)
+{
+	return subordinate_has(&budget->together, uid) ? budget->together.first : uid;
+}
+
 static struct cpu_user *user_find(const struct cpu_budget *budget, uint32_t uid)
 {
+	uid = user_of(budget, uid);
 	for (size_t i = 0; i < budget->n_users; i++)
 		if (budget->users[i].uid == uid)
 			return &budget->users[i];
@@ -30,7 +36,7 @@ static uint64_t used_by(const struct cpu_budget *budget, uint32_t uid, uint64_t 
 void cpu_budget_done(struct cpu_budget *budget)
 {
 	free(budget->users);
-	*budget = (struct cpu_budget){ .size_ns = budget->size_ns };
+	*budget = (struct cpu_budget){ .size_ns = budget->size_ns, .together = budget->together };
 }
 
 /* Forgets users whose budget is full again, so that the table does not grow without limit. */
@@ -52,7 +58,7 @@ void cpu_budget_charge(struct cpu_budget *budget, uint32_t uid, uint64_t spent_n
 		if (array_grow(&budget->users, budget->n_users, &budget->room, sizeof(*user)))
 			return;
 		user = &budget->users[budget->n_users++];
-		*user = (struct cpu_user){ .uid = uid };
+		*user = (struct cpu_user){ .uid = user_of(budget, uid) };
 	}
 	user->used_ns = used_ns(user, now_ns) + spent_ns;
 	user->at_ns = now_ns;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * A budget of time for each user: an amount at once, and then a rate. It is of CPU time for questions, or of time that
- * others wait for the user's clients (tracers.c). Counted by uid; several processes at a time all count.
+ * others wait for the user's clients (tracers.c). Counted by uid; several processes at a time all count. Subordinate
+ * uids have one budget together: one person has thousands.
  */
 #pragma once
 
@@ -10,6 +11,7 @@
 #include <stdint.h>
 
 #include "base/cleanup.h" /* NSEC_PER_SEC */
+#include "procs/subordinate.h"
 
 /* Rate: a quarter of one CPU. Guess: a dashboard that asks each second uses a twentieth. */
 #define CPU_BUDGET_SHARE 4
@@ -24,6 +26,7 @@ struct cpu_user {
 
 struct cpu_budget {
 	uint64_t size_ns; /* 0: no limit */
+	struct subordinate together;
 	struct cpu_user *users;
 	size_t n_users;
 	size_t room;

@@ -61,6 +61,7 @@ int read_hub_new(uv_loop_t *loop, uint64_t cpu_ns, struct read_hub **ret_hub)
 	(void)uv_timer_init(loop, &hub->timer); /* cannot fail */
 	hub->timer.data = hub;
 	hub->askers.budget.size_ns = cpu_ns;
+	hub->askers.budget.together = subordinate_read();
 	TAILQ_INIT(&hub->reads);
 	hub->user_running = user_running();
 	*ret_hub = hub;
@@ -221,12 +222,17 @@ static void read_fail_cost(struct read *read)
 {
 	const struct cpu_budget *budget = &read->hub->askers.budget;
 	uint64_t wait_ns = cpu_budget_wait_ns(budget, read->uid, clock_now_ns());
-	char text[256];
+	char who[64], text[256];
 
+	if (subordinate_has(&budget->together, read->uid))
+		(void)snprintf(who, sizeof(who), "uids %u to %u have used up their", budget->together.first,
+			       budget->together.first + budget->together.n - 1);
+	else
+		(void)snprintf(who, sizeof(who), "uid %u has used up its", read->uid);
 	(void)snprintf(text, sizeof(text),
-		       "%suid %u has used up its %.3g s of CPU time for questions to the database, which refills by a "
-		       "quarter of each second; ask %s in %" PRIu64 " s",
-		       read->stream ? "stopped: " : "", read->uid, (double)budget->size_ns / (double)NSEC_PER_SEC,
+		       "%s%s %.3g s of CPU time for questions to the database, which refills by a quarter of each "
+		       "second; ask %s in %" PRIu64 " s",
+		       read->stream ? "stopped: " : "", who, (double)budget->size_ns / (double)NSEC_PER_SEC,
 		       read->stream ? "for less," : "again",
 		       (uint64_t)MAX((wait_ns + NSEC_PER_SEC - 1) / NSEC_PER_SEC, 1));
 	read_fail(read, CALL_ERROR_QUOTA, text);

@@ -54,6 +54,28 @@ static void test_case(size_t i)
 	cpu_budget_done(&budget);
 }
 
+/* Subordinate uids are one user: whichever computes, all pay. */
+static void test_together(void)
+{
+	static const struct {
+		const char *name;
+		uint32_t uid;
+		bool is_used;
+	} rows[] = {
+		{ "before the first", 99999, false },		{ "the first", 100000, true },
+		{ "one that has asked nothing", 100001, true }, { "the last", 165535, true },
+		{ "behind the last", 165536, false },		{ "root", 0, false },
+	};
+	struct cpu_budget budget = { .size_ns = SIZE_NS, .together = { 100000, 65536 } };
+
+	for (uint32_t uid = 100002; uid < 100012; uid++)
+		cpu_budget_charge(&budget, uid, S, NOW_NS);
+	CHECK_INT_EQ("one user", budget.n_users, 1);
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		CHECK_INT_EQ(rows[i].name, cpu_budget_is_used(&budget, rows[i].uid, NOW_NS), rows[i].is_used);
+	cpu_budget_done(&budget);
+}
+
 /* Many uids leave nothing behind once they have everything back. */
 static void test_forgets(void)
 {
@@ -71,6 +93,7 @@ int main(void)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
 		test_case(i);
+	test_together();
 	test_forgets();
 	return check_result();
 }
