@@ -19,6 +19,15 @@ static const struct cause_levels gc_levels = {
 	.medium_lost_ns = 2 * NSEC_PER_SEC,
 };
 
+/* Guesses: the device certainly loses a third of it or more. */
+static const struct cause_levels syncs_levels = {
+	.noise_ratio = 0.2,
+	.open_lost_ns = 500 * NSEC_PER_MSEC,
+	.open_present_ns = 1500 * NSEC_PER_MSEC,
+	.medium_ratio = 0.4,
+	.medium_lost_ns = 3 * NSEC_PER_SEC,
+};
+
 static const struct cause causes[CAUSE_COUNT] = {
 	[CAUSE_LOADER] = { "loader", "waited for data", BLAME_ON_CPU, "waits for data from", "waits for data", NULL },
 	[CAUSE_DISK] = { "disk", "waited for " WAIT_WORDS_DISK, BLAME_BLOCK_IO, NULL, "waits for " WAIT_WORDS_DISK,
@@ -41,7 +50,7 @@ static const struct cause causes[CAUSE_COUNT] = {
 	[CAUSE_LAUNCHES] = { "launches", "spent its time in launches of short kernels", BLAME_ON_CPU, NULL,
 			     "launches short kernels one by one", NULL },
 	[CAUSE_SYNCS] = { "syncs", "waited for the device after every launch or two", BLAME_ON_CPU, NULL,
-			  "waits for the device after every launch or two", NULL },
+			  "waits for the device after every launch or two", &syncs_levels },
 };
 
 const struct cause *cause_get(enum cause_number number)

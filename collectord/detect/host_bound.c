@@ -271,7 +271,6 @@ static size_t check_syncs(const struct detector_view *view, struct condition *re
 	condition_account(&c, &worst, most_ns - worst.between_ns[BLAME_ON_CPU], worst.between_ns[BLAME_ON_CPU]);
 	c.confidence = QUEUE_CONFIDENCE;
 	c.least_ns = (uint64_t)((double)most_ns * (double)calls.syncs / (double)(calls.syncs + calls.launches));
-	c.most = (double)c.least_ns < LEAST_RATIO * (double)worst.account->wall_ns ? FINDING_LOW : FINDING_MEDIUM;
 	c.extra[EXTRA_LAUNCHES] = calls.launches;
 	c.extra[EXTRA_SYNCS] = calls.syncs;
 	*ret = c;

@@ -138,7 +138,7 @@ def told(findings, is_named):
     """What is kept of a run."""
     first = findings[0] if findings else {}
     return {"is_named": bool(first) and bool(is_named(first)), "rank": lab.rank(first.get("severity")), "kind": first.get("kind", "nothing"),
-            "says": ", ".join(f"{f['severity']} {f['kind']} {f['cause'].get('kind', '')}".strip() for f in findings) or "nothing"}
+            "says": ", ".join(f"{f['severity']} {f['kind']} {f['cause'].get('kind', '')} {f['cause'].get('comm', '')}".strip() for f in findings) or "nothing"}
 
 
 def is_cause(kind, cause):
@@ -284,8 +284,9 @@ def measure(bench):
         healthies.update({name: {f"healthy, {name} {seed}": lambda lane, how=how: told(lane.torch(*how)[0], lambda first: True)
                                  for seed in range(1, HEALTHY_SEEDS + 1)} for name, how in TORCH_HEALTHY.items()})
     faults, healthies = ({name: jobs for name, jobs in table.items() if bench.only.search(name)} for table in (faults, healthies))
-    alone = [jobs for name, jobs in healthies.items() if name in HEALTHY and HEALTHY[name].hog_here is False]
-    shared = [jobs for strengths in faults.values() for jobs in strengths.values()] + [jobs for jobs in healthies.values() if jobs not in alone]
+    # a loop of launches makes so many calls that what Ingero does with them delays the other lane
+    alone = [jobs for name, jobs in healthies.items() if name in HEALTHY and HEALTHY[name].hog_here is False] + [*faults.get("launches", {}).values()]
+    shared = [jobs for strengths in faults.values() for jobs in strengths.values() if jobs not in alone] + [jobs for jobs in healthies.values() if jobs not in alone]
     with service(bench) as place:
         lanes = [Lane(bench, place, cpu) for cpu in (lab.CPU, lab.OTHER_CPU)]
 
