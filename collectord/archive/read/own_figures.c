@@ -19,6 +19,7 @@ struct piece {
 	int64_t id;
 	uint64_t t0, t1;
 	uint64_t from_unix, to_unix;
+	uint64_t span_from_unix, span_to_unix; /* of all rows of the boot that share a time with it, any owner's */
 	uint32_t uid;
 	uint32_t boot;
 	uint32_t crc;
@@ -196,13 +197,46 @@ static int coarse_merge(struct pieces *fine, const struct pieces *coarse, const 
 	return r;
 }
 
+static int piece_compare_boot_time(const void *a, const void *b)
+{
+	const struct piece *x = a, *y = b;
+
+	if (x->boot != y->boot)
+		return x->boot < y->boot ? -1 : 1;
+	return (x->from_unix > y->from_unix) - (x->from_unix < y->from_unix);
+}
+
 /*
- * A row belongs to the window that contains its middle: the answer's bounds are the row bounds nearest to the requested
- * bounds.
+ * Rows of several owners share a time, but not their bounds: a row begins with the first call of its owner.
+ * The bounds of an answer hold for all owners only if such rows are in it together.
+ */
+static void spans_find(struct pieces *list)
+{
+	size_t end;
+
+	if (list->n)
+		qsort(list->items, list->n, sizeof(*list->items), piece_compare_boot_time);
+	for (size_t first = 0; first < list->n; first = end) {
+		const struct piece *f = &list->items[first];
+		uint64_t to = f->to_unix;
+
+		for (end = first + 1;
+		     end < list->n && list->items[end].boot == f->boot && list->items[end].from_unix < to; end++)
+			to = MAX(to, list->items[end].to_unix);
+		for (size_t i = end; i-- > first;) {
+			list->items[i].span_from_unix = f->from_unix;
+			list->items[i].span_to_unix = to;
+		}
+	}
+}
+
+/*
+ * A row belongs to the window that contains the middle of its span: the answer's bounds are the bounds nearest to the
+ * requested ones.
  */
 static bool piece_is_inside(const struct piece *p, uint64_t from_unix_ns, uint64_t to_unix_ns)
 {
-	uint64_t middle = p->from_unix + (p->to_unix - p->from_unix) / 2;
+	uint64_t middle = p->span_from_unix + (p->span_to_unix - p->span_from_unix) / 2;
 
 	return middle >= from_unix_ns && (!to_unix_ns || middle < to_unix_ns);
 }
@@ -211,14 +245,16 @@ static void outside_drop(struct pieces *list, uint64_t from_unix_ns, uint64_t to
 {
 	bool is_any = false;
 
+	spans_find(list);
 	for (size_t i = 0; i < list->n && !is_any; i++)
 		is_any = piece_is_inside(&list->items[i], from_unix_ns, to_unix_ns);
 	for (size_t i = 0; i < list->n; i++) {
 		struct piece *p = &list->items[i];
 
 		/* If no row has its middle in the window, rows that overlap the window are used. */
-		p->is_replaced = is_any ? !piece_is_inside(p, from_unix_ns, to_unix_ns)
-					: p->to_unix <= from_unix_ns || (to_unix_ns && p->from_unix >= to_unix_ns);
+		p->is_replaced =
+			is_any ? !piece_is_inside(p, from_unix_ns, to_unix_ns)
+			       : p->span_to_unix <= from_unix_ns || (to_unix_ns && p->span_from_unix >= to_unix_ns);
 	}
 	replaced_drop(list);
 }

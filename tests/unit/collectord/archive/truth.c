@@ -20,6 +20,7 @@
 #define OPS 2
 #define CALLS_MOST 6 /* of an operation in a tick */
 #define WINDOWS 60
+#define SLOW_TICKS 64 /* each in a batch of its own */
 #define SECOND NSEC_PER_SEC
 #define DAY_NS (86400 * SECOND)
 
@@ -36,6 +37,7 @@ struct truth {
 	struct moment *moments;
 	size_t n;
 	uint64_t seed;
+	bool pauses; /* the process of one owner makes no calls in three seconds of ten */
 };
 
 static uint64_t random_below(struct truth *t, uint64_t n)
@@ -70,7 +72,8 @@ static void moment_play(struct truth *t, struct store *store)
 		};
 		for (uint32_t op = 0; op < OPS; op++) {
 			struct tick_op row = { .op = op_get((int)op + 1) };
-			uint64_t n = random_below(t, CALLS_MOST + 1);
+			bool is_paused = t->pauses && p == 1 && t->n % 10 < 3;
+			uint64_t n = is_paused ? 0 : random_below(t, CALLS_MOST + 1);
 
 			for (uint64_t i = 0; i < n; i++) {
 				uint32_t ns = (uint32_t)(1 + random_below(t, 1ull << (1 + random_below(t, 30))));
@@ -218,8 +221,41 @@ static void run(uint64_t seed)
 	free(t.moments);
 }
 
+/*
+ * The rows of an owner without calls at the bounds of ten seconds are shorter than those of another owner. An answer
+ * has either both rows or none.
+ */
+static void run_pauses(void)
+{
+	struct truth t = { .moments = calloc(SLOW_TICKS, sizeof(struct moment)), .seed = 3, .pauses = true };
+	CLEANUP(db_closep) sqlite3 *db = NULL;
+	CLEANUP(reader_closep) struct store_reader *reader = NULL;
+	struct read_scope scope = { .all = true };
+	char why[READ_WHY_BYTES];
+	struct store *store;
+
+	CHECK("memory", t.moments != NULL);
+	store_world_init(&t.world);
+	store = store_world_open(&t.world);
+	for (size_t i = 0; t.moments && i < SLOW_TICKS; i++) {
+		moment_play(&t, store);
+		CHECK_INT_EQ("flush", store_flush(store), 0);
+	}
+	CHECK_INT_EQ("pauses", sqlite3_open_v2(t.world.path, &db, SQLITE_OPEN_READWRITE, NULL), SQLITE_OK);
+	CHECK_INT_EQ("pauses", store_reader_open(db, &scope, why, &reader), 0);
+	for (uint64_t from = 0; reader && from < SLOW_TICKS * SECOND / 2; from += SECOND / 4)
+		window_check("pauses", &t, reader, t.moments[0].from_unix_ns + from,
+			     t.moments[0].from_unix_ns + from + 20 * SECOND, 7 * SECOND);
+	store_reader_close(reader);
+	reader = NULL;
+	store_close(store);
+	store_world_done(&t.world);
+	free(t.moments);
+}
+
 int main(void)
 {
+	run_pauses();
 	for (uint64_t i = 0; i < RUNS; i++)
 		run(i + 1);
 	return check_result();
