@@ -52,7 +52,7 @@ def warnings_of(job):
     name = names.get(os.path.splitext(path)[1])
     if not name:
         return []  # assembly
-    said = subprocess.run([name, *words, *TYPES[build_type], *HARDENED, *more, path], cwd=directory, capture_output=True, text=True, check=False,
+    said = subprocess.run([name, *TYPES[build_type], *HARDENED, *words, *more, path], cwd=directory, capture_output=True, text=True, check=False,
                           env={**os.environ, "LC_ALL": "C"})
     lines = [line for line in said.stderr.splitlines() if "warning:" in line or "error:" in line]
     if said.returncode and not lines:
