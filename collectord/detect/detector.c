@@ -230,6 +230,12 @@ void detector_evidence_lost(struct finding *f, const struct detector_sums *s, co
 	detector_evidence(f, "lost_at_least_ns", (double)s->least_ns, FINDING_UNIT_NS);
 }
 
+void detector_evidence_time(struct finding *f, const struct detector_sums *s)
+{
+	detector_evidence(f, "lost_ratio", lost_of(s, s->time_ns), FINDING_UNIT_RATIO);
+	detector_evidence(f, "lost_at_least_ns", (double)s->least_ns, FINDING_UNIT_NS);
+}
+
 void detector_advise(struct finding *f, const char *format, ...)
 {
 	if (f->n_advice == FINDING_ADVICE_MAX)

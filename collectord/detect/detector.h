@@ -248,6 +248,8 @@ void detector_evidence(struct finding *finding, const char *name, double value, 
  */
 void detector_evidence_lost(struct finding *finding, const struct detector_sums *sums, const char *ns_name,
 			    const char *ratio_name);
+/** detector_evidence_time() - the share of all time as "lost_ratio", and what was lost at least */
+void detector_evidence_time(struct finding *finding, const struct detector_sums *sums);
 /** detector_advise() - add one command or step; more than fit are left out */
 void detector_advise(struct finding *finding, const char *format, ...) __attribute__((format(printf, 2, 3)));
 #define DETECTOR_PATH_BYTES 320

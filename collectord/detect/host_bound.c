@@ -98,23 +98,23 @@ static uint64_t launching_ns(const struct driving *d)
 	return ns;
 }
 
-static bool is_launch_bound(const struct driving *d, const struct device_calls *calls)
+static bool is_share(uint64_t ns, double ratio, const struct driving *d)
 {
-	double wall_ns = (double)d->account->wall_ns;
-
-	return calls->kernels && calls->kernels_own_ns / calls->kernels < SHORT_LAUNCH_NS &&
-	       (double)other_delays(d) < OTHER_RATIO * wall_ns &&
-	       (double)driving_least(d, launching_ns(d)) >= LEAST_RATIO * wall_ns;
+	return (double)ns >= ratio * (double)d->account->wall_ns;
 }
 
-static bool is_host_bound(const struct driving *d)
+static bool is_launch_bound(const struct driving *d, uint64_t launching, const struct device_calls *calls)
 {
-	double wall_ns = (double)d->account->wall_ns;
+	return calls->kernels && calls->kernels_own_ns / calls->kernels < SHORT_LAUNCH_NS &&
+	       !is_share(other_delays(d), OTHER_RATIO, d) && is_share(driving_least(d, launching), LEAST_RATIO, d);
+}
+
+static bool is_host_bound(const struct driving *d, uint64_t computing_ns)
+{
 	uint64_t host_ns = d->calls_ns - MIN(d->calls_ns, d->device_ns);
 
 	return d->account->calls && host_ns / d->account->calls < SHORT_CALL_NS &&
-	       (double)other_delays(d) < OTHER_RATIO * wall_ns &&
-	       (double)driving_least(d, d->between_ns[BLAME_ON_CPU]) >= LEAST_RATIO * wall_ns;
+	       !is_share(other_delays(d), OTHER_RATIO, d) && is_share(driving_least(d, computing_ns), LEAST_RATIO, d);
 }
 
 /* Time and number of a thread's garbage collections between its calls. .ns 0: none known */
@@ -146,156 +146,107 @@ static bool is_python(const struct detector_view *view)
 	return false;
 }
 
-/* Condition `gc`: the driving thread that spent most time in collections. */
-static size_t check_collections(const struct detector_view *view, struct condition *ret)
+/* A process in one tick. */
+struct look {
+	const struct detector_view *view;
+	struct device_calls calls;
+};
+
+/* A driving thread of it. */
+struct host {
+	struct driving driving;
+	struct account_wait collections;
+	uint64_t computing_ns; /* between calls, without collections, which are a condition of their own */
+	uint64_t launching_ns;
+};
+
+static void host_of(const struct look *look, const struct account *account, struct host *ret)
 {
-	struct condition c = { .confidence = 1, .of = cause_get(CAUSE_GC) };
-	struct driving worst = { .account = NULL };
-	struct account_wait most = { .ns = 0 };
-
-	if (!detector_view_is_busy(view))
-		return 0;
-	for (size_t i = 0; i < view->n_driving; i++) {
-		struct account_wait collections;
-		struct driving one;
-
-		driving_of(&view->accounts[i], &one);
-		collections = collections_of(view, &one);
-		if (collections.ns <= most.ns)
-			continue;
-		most = collections;
-		worst = one;
-	}
-	if (most.ns < GC_LEAST_NS)
-		return 0;
-	condition_account(&c, &worst, 0, most.ns);
-	c.longest = most;
-	c.extra[EXTRA_COMPUTING] = worst.between_ns[BLAME_ON_CPU];
-	c.extra[EXTRA_COLLECTIONS] = most.count;
-	c.extra[EXTRA_COLLECTED_NS] = view->wall_ns;
-	*ret = c;
-	return 1;
+	driving_of(account, &ret->driving);
+	ret->collections = collections_of(look->view, &ret->driving);
+	ret->computing_ns = ret->driving.between_ns[BLAME_ON_CPU];
+	if (ret->collections.ns >= GC_LEAST_NS)
+		ret->computing_ns -= ret->collections.ns;
+	ret->launching_ns = launching_ns(&ret->driving);
 }
 
-/* Condition of computing, without collections, which are a condition of their own. */
-static size_t check_computing(const struct detector_view *view, struct condition *ret)
+/* ---- the conditions: the time that a thread lost, 0: none; and what is told of the thread that lost most ---- */
+
+static uint64_t collecting_lost(const struct look *look, const struct host *h)
 {
-	struct condition c = { .confidence = 1 };
-	struct driving worst = { .account = NULL };
-	uint64_t computing_ns, least_ns;
-
-	if ((double)view->calls * NSEC_PER_SEC < DEMAND_CALLS * (double)view->wall_ns)
-		return 0;
-	for (size_t i = 0; i < view->n_driving; i++) {
-		struct driving one;
-		uint64_t collected_ns;
-
-		driving_of(&view->accounts[i], &one);
-		collected_ns = collections_of(view, &one).ns;
-		if (collected_ns >= GC_LEAST_NS)
-			one.between_ns[BLAME_ON_CPU] -= collected_ns;
-		if (is_host_bound(&one) &&
-		    (!worst.account || one.between_ns[BLAME_ON_CPU] > worst.between_ns[BLAME_ON_CPU]))
-			worst = one;
-	}
-	if (!worst.account)
-		return 0;
-	computing_ns = worst.between_ns[BLAME_ON_CPU];
-	least_ns = driving_least(&worst, computing_ns);
-	condition_account(&c, &worst, 0, computing_ns);
-	c.most = (double)least_ns < MOST_RATIO * (double)worst.account->wall_ns ? FINDING_LOW : FINDING_MEDIUM;
-	c.of = is_python(view) ? cause_get(CAUSE_PYTHON) : NULL;
-	c.extra[EXTRA_COMPUTING] = computing_ns;
-	c.extra[EXTRA_CALLS] = worst.account->calls;
-	c.extra[EXTRA_COLLECTED_NS] = view->is_collected ? view->wall_ns : 0;
-	*ret = c;
-	return 1;
+	return detector_view_is_busy(look->view) && h->collections.ns >= GC_LEAST_NS ? h->collections.ns : 0;
 }
 
-/* Condition `launches`: the driving thread that spent most time in launches. */
-static size_t check_launches(const struct detector_view *view, struct condition *ret)
+static void collecting_fill(const struct look *look, const struct host *h, struct condition *c)
 {
-	struct condition c = { .confidence = QUEUE_CONFIDENCE, .of = cause_get(CAUSE_LAUNCHES) };
-	struct device_calls calls = device_calls_of(view);
-	struct driving worst = { .account = NULL };
-	uint64_t most_ns = 0;
+	condition_account(c, &h->driving, 0, h->collections.ns);
+	c->longest = h->collections;
+	c->extra[EXTRA_COMPUTING] = h->driving.between_ns[BLAME_ON_CPU];
+	c->extra[EXTRA_COLLECTIONS] = h->collections.count;
+	c->extra[EXTRA_COLLECTED_NS] = look->view->wall_ns;
+}
 
-	for (size_t i = 0; i < view->n_driving; i++) {
-		struct driving one;
+static uint64_t computing_lost(const struct look *look, const struct host *h)
+{
+	bool is_wanted = (double)look->view->calls * NSEC_PER_SEC >= DEMAND_CALLS * (double)look->view->wall_ns;
 
-		driving_of(&view->accounts[i], &one);
-		if (!is_launch_bound(&one, &calls) || launching_ns(&one) <= most_ns)
-			continue;
-		most_ns = launching_ns(&one);
-		worst = one;
-	}
-	if (!worst.account)
-		return 0;
-	condition_account(&c, &worst, most_ns, 0);
-	c.least_ns = driving_least(&worst, most_ns);
-	c.most = (double)c.least_ns < MOST_RATIO * (double)worst.account->wall_ns ? FINDING_LOW : FINDING_MEDIUM;
-	c.extra[EXTRA_LAUNCHES] = calls.kernels;
-	*ret = c;
-	return 1;
+	return is_wanted && is_host_bound(&h->driving, h->computing_ns) ? h->computing_ns : 0;
+}
+
+static void computing_fill(const struct look *look, const struct host *h, struct condition *c)
+{
+	uint64_t least_ns = driving_least(&h->driving, h->computing_ns);
+
+	condition_account(c, &h->driving, 0, h->computing_ns);
+	c->most = is_share(least_ns, MOST_RATIO, &h->driving) ? FINDING_MEDIUM : FINDING_LOW;
+	c->of = is_python(look->view) ? cause_get(CAUSE_PYTHON) : NULL;
+	c->extra[EXTRA_COMPUTING] = h->computing_ns;
+	c->extra[EXTRA_CALLS] = h->driving.account->calls;
+	c->extra[EXTRA_COLLECTED_NS] = look->view->is_collected ? look->view->wall_ns : 0;
+}
+
+static uint64_t launching_lost(const struct look *look, const struct host *h)
+{
+	return is_launch_bound(&h->driving, h->launching_ns, &look->calls) ? h->launching_ns : 0;
+}
+
+static void launching_fill(const struct look *look, const struct host *h, struct condition *c)
+{
+	c->confidence = QUEUE_CONFIDENCE;
+	condition_account(c, &h->driving, h->launching_ns, 0);
+	c->least_ns = driving_least(&h->driving, h->launching_ns);
+	c->most = is_share(c->least_ns, MOST_RATIO, &h->driving) ? FINDING_MEDIUM : FINDING_LOW;
+	c->extra[EXTRA_LAUNCHES] = look->calls.kernels;
 }
 
 /*
- * Condition `syncs`: after each wait for the device it has no work until the next launch. At least one of the gaps
- * between a wait, its launches and the next wait is lost; how long each gap is, is not known.
+ * After each wait for the device it has no work until the next launch. At least one of the gaps between a wait, its
+ * launches and the next wait is lost; how long each gap is, is not known.
  */
-static size_t check_syncs(const struct detector_view *view, struct condition *ret)
+static uint64_t waiting_lost(const struct look *look, const struct host *h)
 {
-	struct condition c = { .confidence = QUEUE_CONFIDENCE, .of = cause_get(CAUSE_SYNCS) };
-	struct device_calls calls = device_calls_of(view);
-	struct driving worst = { .account = NULL };
-	uint64_t most_ns = 0;
+	const struct device_calls *calls = &look->calls;
+	uint64_t between_ns = h->driving.between_ns[BLAME_ON_CPU], host_ns = between_ns + h->launching_ns;
 
-	if ((double)calls.syncs * NSEC_PER_SEC < DEMAND_SYNCS * (double)view->wall_ns || !calls.launches ||
-	    calls.launches > LAUNCHES_OF_SYNC * calls.syncs)
+	if ((double)calls->syncs * NSEC_PER_SEC < DEMAND_SYNCS * (double)look->view->wall_ns || !calls->launches ||
+	    calls->launches > LAUNCHES_OF_SYNC * calls->syncs)
 		return 0;
-	for (size_t i = 0; i < view->n_driving; i++) {
-		struct driving one;
-		uint64_t host_ns;
-
-		driving_of(&view->accounts[i], &one);
-		host_ns = one.between_ns[BLAME_ON_CPU] + launching_ns(&one);
-		if (is_host_bound(&one) || is_launch_bound(&one, &calls) || host_ns <= most_ns ||
-		    (double)other_delays(&one) >= OTHER_RATIO * (double)one.account->wall_ns ||
-		    (double)host_ns < LEAST_RATIO * (double)one.account->wall_ns)
-			continue;
-		most_ns = host_ns;
-		worst = one;
-	}
-	if (!worst.account)
+	if (is_host_bound(&h->driving, between_ns) || is_launch_bound(&h->driving, h->launching_ns, calls) ||
+	    is_share(other_delays(&h->driving), OTHER_RATIO, &h->driving) ||
+	    !is_share(host_ns, LEAST_RATIO, &h->driving))
 		return 0;
-	condition_account(&c, &worst, most_ns - worst.between_ns[BLAME_ON_CPU], worst.between_ns[BLAME_ON_CPU]);
-	c.confidence = QUEUE_CONFIDENCE;
-	c.least_ns = (uint64_t)((double)most_ns * (double)calls.syncs / (double)(calls.syncs + calls.launches));
-	c.extra[EXTRA_LAUNCHES] = calls.launches;
-	c.extra[EXTRA_SYNCS] = calls.syncs;
-	*ret = c;
-	return 1;
+	return host_ns;
 }
 
-static size_t check(const struct detector_view *view, struct condition *ret, size_t room)
+static void waiting_fill(const struct look *look, const struct host *h, struct condition *c)
 {
-	static size_t (*const conditions[])(const struct detector_view *,
-					    struct condition *) = { check_collections, check_computing, check_launches,
-								    check_syncs };
-	size_t n = 0;
+	const struct device_calls *calls = &look->calls;
 
-	if (!detector_view_is_examined(view))
-		return 0;
-	for (size_t i = 0; i < ARRAY_SIZE(conditions) && n < room; i++)
-		n += conditions[i](view, &ret[n]);
-	return n;
-}
-
-static void tell_lost(const struct detector_sums *s, struct finding *f)
-{
-	detector_evidence(f, "lost_ratio", s->time_ns ? (double)s->lost_ns / (double)s->time_ns : 0,
-			  FINDING_UNIT_RATIO);
-	detector_evidence(f, "lost_at_least_ns", (double)s->least_ns, FINDING_UNIT_NS);
+	condition_account(c, &h->driving, h->launching_ns, h->driving.between_ns[BLAME_ON_CPU]);
+	c->confidence = QUEUE_CONFIDENCE;
+	c->least_ns = (uint64_t)((double)c->lost_ns * (double)calls->syncs / (double)(calls->syncs + calls->launches));
+	c->extra[EXTRA_LAUNCHES] = calls->launches;
+	c->extra[EXTRA_SYNCS] = calls->syncs;
 }
 
 static void tell_collections(const struct detector_sums *s, struct finding *f)
@@ -304,7 +255,7 @@ static void tell_collections(const struct detector_sums *s, struct finding *f)
 
 	detector_title_between(f, cause_get(CAUSE_GC)->title);
 	detector_evidence(f, "gc_ns", (double)s->lost_ns, FINDING_UNIT_NS);
-	tell_lost(s, f);
+	detector_evidence_time(f, s);
 	detector_evidence(f, "collections", (double)collections, FINDING_UNIT_COUNT);
 	detector_evidence(f, "longest_collection_ns", (double)s->longest.max_ns, FINDING_UNIT_NS);
 	detector_advise(f, "call gc.collect() and gc.freeze() once when model and data are loaded: later collections "
@@ -322,7 +273,7 @@ static void tell_launches(const struct detector_sums *s, struct finding *f)
 
 	detector_title_process(f, cause_get(CAUSE_LAUNCHES)->title);
 	detector_evidence(f, "launching_ns", (double)s->lost_ns, FINDING_UNIT_NS);
-	tell_lost(s, f);
+	detector_evidence_time(f, s);
 	detector_evidence(f, "launches", (double)launches, FINDING_UNIT_COUNT);
 	detector_evidence(f, "ns_per_launch", launches ? (double)s->lost_ns / (double)launches : 0, FINDING_UNIT_NS);
 	detector_advise(f,
@@ -338,7 +289,7 @@ static void tell_syncs(const struct detector_sums *s, struct finding *f)
 
 	detector_title_process(f, cause_get(CAUSE_SYNCS)->title);
 	detector_evidence(f, "on_cpu_ns", (double)s->lost_ns, FINDING_UNIT_NS);
-	tell_lost(s, f);
+	detector_evidence_time(f, s);
 	detector_evidence(f, "synchronises", (double)syncs, FINDING_UNIT_COUNT);
 	detector_evidence(f, "launches_per_synchronise", syncs ? (double)launches / (double)syncs : 0,
 			  FINDING_UNIT_RATIO);
@@ -347,29 +298,14 @@ static void tell_syncs(const struct detector_sums *s, struct finding *f)
 	detector_advise(f, "copy results into pinned memory without waiting, and look at an event later");
 }
 
-static void tell(const struct detector_sums *s, const struct detector_facts *facts, struct finding *f)
+static void tell_computing(const struct detector_sums *s, struct finding *f)
 {
-	static const struct {
-		enum cause_number cause;
-		void (*tell)(const struct detector_sums *s, struct finding *f);
-	} others[] = {
-		{ CAUSE_GC, tell_collections },
-		{ CAUSE_LAUNCHES, tell_launches },
-		{ CAUSE_SYNCS, tell_syncs },
-	};
 	bool is_in_python = strcmp(f->cause.kind, cause_get(CAUSE_PYTHON)->kind) == 0;
 	uint64_t computing_ns = s->extra[EXTRA_COMPUTING], calls = s->extra[EXTRA_CALLS];
 
-	(void)facts;
-	for (size_t i = 0; i < ARRAY_SIZE(others); i++) {
-		if (strcmp(f->cause.kind, cause_get(others[i].cause)->kind) == 0) {
-			others[i].tell(s, f);
-			return;
-		}
-	}
 	detector_title_between(f, is_in_python ? cause_get(CAUSE_PYTHON)->title : "computed on the CPU");
 	detector_evidence(f, "on_cpu_ns", (double)computing_ns, FINDING_UNIT_NS);
-	tell_lost(s, f);
+	detector_evidence_time(f, s);
 	detector_evidence(f, "on_cpu_per_call_ns", calls ? (double)computing_ns / (double)calls : 0, FINDING_UNIT_NS);
 	if (!is_in_python) {
 		detector_advise(f, "see where it computes: sudo perf top -p %" PRIu32, f->process.tgid);
@@ -383,6 +319,61 @@ static void tell(const struct detector_sums *s, const struct detector_facts *fac
 		return; /* collections are measured, and have a finding of their own */
 	detector_advise(f, "garbage collection is not measured: log it with gc.callbacks, then use gc.freeze() after "
 			   "the start");
+}
+
+static const struct kind {
+	enum cause_number cause;
+	uint64_t (*lost)(const struct look *look, const struct host *h);
+	void (*fill)(const struct look *look, const struct host *h, struct condition *c);
+	void (*tell)(const struct detector_sums *s, struct finding *f);
+} kinds[] = {
+	{ CAUSE_GC, collecting_lost, collecting_fill, tell_collections },
+	{ CAUSE_PYTHON, computing_lost, computing_fill, tell_computing },
+	{ CAUSE_LAUNCHES, launching_lost, launching_fill, tell_launches },
+	{ CAUSE_SYNCS, waiting_lost, waiting_fill, tell_syncs },
+};
+
+static size_t check(const struct detector_view *view, struct condition *ret, size_t room)
+{
+	struct look look = { .view = view, .calls = device_calls_of(view) };
+	struct host worst[ARRAY_SIZE(kinds)];
+	uint64_t most_ns[ARRAY_SIZE(kinds)] = { 0 };
+	size_t n = 0;
+
+	if (!detector_view_is_examined(view))
+		return 0;
+	for (size_t i = 0; i < view->n_driving; i++) {
+		struct host one;
+
+		host_of(&look, &view->accounts[i], &one);
+		for (size_t k = 0; k < ARRAY_SIZE(kinds); k++) {
+			uint64_t lost_ns = kinds[k].lost(&look, &one);
+
+			if (lost_ns <= most_ns[k])
+				continue;
+			most_ns[k] = lost_ns;
+			worst[k] = one;
+		}
+	}
+	for (size_t k = 0; k < ARRAY_SIZE(kinds) && n < room; k++) {
+		if (!most_ns[k])
+			continue;
+		ret[n] = (struct condition){ .confidence = 1, .of = cause_get(kinds[k].cause) };
+		kinds[k].fill(&look, &worst[k], &ret[n++]);
+	}
+	return n;
+}
+
+static void tell(const struct detector_sums *s, const struct detector_facts *facts, struct finding *f)
+{
+	(void)facts;
+	for (size_t k = 0; k < ARRAY_SIZE(kinds); k++) {
+		if (strcmp(f->cause.kind, cause_get(kinds[k].cause)->kind) == 0) {
+			kinds[k].tell(s, f);
+			return;
+		}
+	}
+	tell_computing(s, f); /* of a program that is not Python */
 }
 
 const struct detector detector_host_bound = {

@@ -549,9 +549,7 @@ static void tell(const struct detector_sums *s, const struct detector_facts *fac
 		return;
 	detector_title_between(f, cause->title);
 	detector_evidence(f, "waited_ns", (double)s->lost_ns, FINDING_UNIT_NS);
-	detector_evidence(f, "lost_ratio", s->time_ns ? (double)s->lost_ns / (double)s->time_ns : 0,
-			  FINDING_UNIT_RATIO);
-	detector_evidence(f, "lost_at_least_ns", (double)s->least_ns, FINDING_UNIT_NS);
+	detector_evidence_time(f, s);
 	detector_evidence(f, "waits", (double)s->extra[0], FINDING_UNIT_COUNT);
 	detector_evidence(f, "longest_wait_ns", (double)s->longest.max_ns, FINDING_UNIT_NS);
 	if (s->n_culprits) {
