@@ -7,8 +7,8 @@
  *
  *   log and index exist          as usual: nothing is created, and another process may have the file open
  *   no log, or an empty one      as immutable: the file is complete, and no process has it open
- *   a log without an index       with an index in the memory of this process: the file was copied together with its
- * log, or the index was removed after a crash. The log is part of the contents
+ *   a log without an index       with an index in memory: the log is part of the contents. The file was copied
+ *                                together with its log, or the index was removed after a crash
  *
  * In the last two cases this process shares no locks with others. unshared_has_changed() tells whether a process wrote
  * the file or its log meanwhile; then what was read may be of two states of the file.

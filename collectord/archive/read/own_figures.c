@@ -223,7 +223,7 @@ static void spans_find(struct pieces *list)
 		for (end = first + 1;
 		     end < list->n && list->items[end].boot == f->boot && list->items[end].from_unix < to; end++)
 			to = MAX(to, list->items[end].to_unix);
-		for (size_t i = end; i-- > first;) {
+		for (size_t i = first; i < end; i++) {
 			list->items[i].span_from_unix = f->from_unix;
 			list->items[i].span_to_unix = to;
 		}

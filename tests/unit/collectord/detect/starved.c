@@ -409,7 +409,7 @@ static const struct {
 	{ "a thread that fetches what a worker writes", 450, 50, false, "loader", WORKER, 0 },
 	{ "a thread that mostly made calls", 100, 500, false, "", 0, 0 },
 	{ "a thread without calls that fetches what a worker writes", 450, 0, true, "loader", WORKER, 0 },
-	{ "a thread without calls, of which nothing is known", 0, 0, true, "lock", PLAY_PID, 0 },
+	{ "a thread without calls, its activity not known", 0, 0, true, "lock", PLAY_PID, 0 },
 	{ "a thread without calls that mostly computes", 100, 0, true, "lock", PLAY_PID, 0 },
 	{ "a thread that has begun to make calls: what it did meanwhile counts, not all its waits", 450, 50, false, "",
 	  0, 500 },
