@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "cli/check/item.h"
+#include "libingero/check/item.h"
 #include "cli/op_names.h"
 #include "ingero/ingero.h"
 #include "libingero/answers/trace/rows.h"

@@ -2,7 +2,7 @@
 #include "cli/help_json.h"
 
 #include "cli/command.h"
-#include "cli/json.h"
+#include "libingero/render/json.h"
 
 static const char *kind_name(enum option_kind kind)
 {

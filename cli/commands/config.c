@@ -8,7 +8,7 @@
 
 #include "base/cleanup.h"
 #include "cli/command.h"
-#include "cli/config_reader.h"
+#include "libingero/connect/config_reader.h"
 #include "cli/output.h"
 
 /* A file that nobody wrote says nothing, and that is right. */
@@ -48,7 +48,10 @@ static int config_run(const void *fields, const struct options_rest *rest)
 		return command_refuse("config takes the name of a file, not ''");
 	if (config_file_open(path, rest->argc > 1, &fd) < 0)
 		return COMMAND_FAILED;
-	status = config_reader_run(is_check ? "--config-check" : "--config-show", path, fd, NULL, 0);
+	status = config_reader_run(is_check ? "--config-check" : "--config-show", path, fd,
+				   /* is_quiet= */ false, error, sizeof(error));
+	if (*error)
+		output_error("%s", error);
 	if (!is_check || status != COMMAND_OK)
 		return status;
 	(void)buf_printf(&out.buf, "%s: %s\n", path,

@@ -3,7 +3,7 @@
 #include <errno.h>
 
 #include "cli/command.h"
-#include "cli/json.h"
+#include "libingero/render/json.h"
 #include "cli/output.h"
 #include "ingero_commit.h" /* generated at build time */
 

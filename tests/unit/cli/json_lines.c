@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "base/array.h"
-#include "cli/check/check.h"
+#include "libingero/check/check.h"
 #include "libingero/answers/explain/json.h"
 #include "cli/help_json.h"
 #include "libingero/answers/trace/json.h"

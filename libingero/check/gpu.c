@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "cli/check/item.h"
-#include "cli/check/nvml.h"
+#include "libingero/check/item.h"
+#include "libingero/check/nvml.h"
 #include "libingero/render/units.h"
 
 #define DRIVER_VERSION "proc/driver/nvidia/version"

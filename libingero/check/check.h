@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * `ingero check`: whether this machine has what Ingero needs. A check is a line of cli/check/list.h and a function from
- * the world to a result. Its only input is struct check_world, so a test can supply a machine of its own.
+ * `ingero check`: whether this machine has what Ingero needs. A check is a line of libingero/check/list.h and a
+ * function from the world to a result. Its only input is struct check_world, so a test can supply a machine of its own.
  */
 #pragma once
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/config_reader.h"
+#include "libingero/connect/config_reader.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,8 +14,6 @@
 #include "base/cleanup.h"
 #include "base/fd.h"
 #include "libingero/connect/caller.h"
-#include "cli/command.h"
-#include "cli/output.h"
 #include "ingero/ingero.h"
 
 #define NOBODY 65534 /* the uid that owns nothing */
@@ -38,8 +36,8 @@ __attribute__((noreturn)) static void daemon_run(const char *daemon, const char 
 	if ((error_fd < 0 || dup2(error_fd, STDERR_FILENO) >= 0) && dup2(fd, STDIN_FILENO) >= 0 &&
 	    reader_user_become(&caller, owner))
 		(void)execl(daemon, "ingero-collectord", option, name, NULL);
-	output_error("cannot start '%s': %s", daemon, strerror(errno));
-	_exit(COMMAND_FAILED);
+	(void)dprintf(STDERR_FILENO, "ingero: cannot start '%s': %s\n", daemon, strerror(errno));
+	_exit(1);
 }
 
 static int daemon_wait(pid_t pid)
@@ -48,8 +46,8 @@ static int daemon_wait(pid_t pid)
 
 	while (waitpid(pid, &status, 0) < 0)
 		if (errno != EINTR)
-			return COMMAND_FAILED;
-	return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? COMMAND_OK : COMMAND_FAILED;
+			return 1;
+	return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 0 : 1;
 }
 
 /* First line of the child's output without the program's name: the caller prints its own. */
@@ -74,7 +72,7 @@ int config_reader_open(const char *path)
 	return fd < 0 ? -errno : fd;
 }
 
-int config_reader_run(const char *option, const char *name, int fd, char *said, size_t room)
+int config_reader_run(const char *option, const char *name, int fd, bool is_quiet, char *said, size_t room)
 {
 	CLEANUP(closep) int ours = -1, theirs = -1;
 	char daemon[PATH_MAX], error[512] = "";
@@ -82,19 +80,17 @@ int config_reader_run(const char *option, const char *name, int fd, char *said, 
 	struct stat st;
 	pid_t pid;
 
+	said[0] = 0;
 	if (fstat(fd, &st) < 0)
 		(void)snprintf(error, sizeof(error), "cannot read '%s': %s", name, strerror(errno));
-	else if (ingero_find_daemon(daemon, sizeof(daemon), error, sizeof(error)) == 0 && said &&
+	else if (ingero_find_daemon(daemon, sizeof(daemon), error, sizeof(error)) == 0 && is_quiet &&
 		 pipe2(ends, O_CLOEXEC) < 0)
 		(void)snprintf(error, sizeof(error), "cannot make a pipe: %s", strerror(errno));
 	if (error[0]) {
-		if (said)
-			(void)snprintf(said, room, "%s", error);
-		else
-			output_error("%s", error);
-		return COMMAND_FAILED;
+		(void)snprintf(said, room, "%s", error);
+		return 1;
 	}
-	if (said) {
+	if (is_quiet) {
 		ours = ends[0];
 		theirs = ends[1];
 	}
@@ -103,7 +99,7 @@ int config_reader_run(const char *option, const char *name, int fd, char *said, 
 		daemon_run(daemon, option, name, fd, theirs, st.st_uid);
 	closep(&theirs);
 	theirs = -1;
-	if (said)
+	if (is_quiet)
 		line_take(ours, said, room);
-	return pid < 0 ? COMMAND_FAILED : daemon_wait(pid);
+	return pid < 0 ? 1 : daemon_wait(pid);
 }

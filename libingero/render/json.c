@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/json.h"
+#include "libingero/render/json.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/check/item.h"
+#include "libingero/check/item.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -21,7 +21,7 @@ struct check_row {
 #define OPTIONAL true
 static const struct check_row rows[] = {
 #define CHECK_ITEM(name, need) { #name, need, check_##name },
-#include "cli/check/list.h"
+#include "libingero/check/list.h"
 };
 
 size_t check_count(void)

@@ -3,8 +3,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "cli/check/check.h"
-#include "cli/json.h"
+#include "libingero/check/check.h"
+#include "libingero/render/json.h"
 
 #define VALUE_COLUMN "                           " /* column of details */
 

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "cli/check/item.h"
+#include "libingero/check/item.h"
 
 void check_configuration(const struct check_world *world, struct check_result *result)
 {

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "cli/check/item.h"
+#include "libingero/check/item.h"
 #include "libingero/render/units.h"
 
 #define SERVICE_SOCKET "run/ingero.sock"

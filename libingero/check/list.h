@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * The checks of `ingero check`, one line each, in the order of output. CHECK_ITEM(name, need) stands for the function
- * check_<name>() of cli/check/. need: NEEDED where capture depends on it; OPTIONAL where the worst result is a warning.
+ * check_<name>() of libingero/check/. need: NEEDED where capture depends on it; OPTIONAL where the worst result is a
+ * warning.
  *
  * No include guard: included wherever something is derived.
  */

@@ -15,7 +15,7 @@
 #include "libingero/answers/trace/rows.h"
 #include "libingero/render/units.h"
 #include "libingero/render/user.h"
-#include "cli/check/item.h"
+#include "libingero/check/item.h"
 
 #define SHOWN_MOST 32 /* maximum number of detail lines */
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What each check says of machines that are directories: files as /proc, /sys and /etc have them. */
-#include "cli/check/check.h"
+#include "libingero/check/check.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -207,7 +207,7 @@ static size_t index_of(const char *name)
 {
 	static const char *const names[] = {
 #define CHECK_ITEM(item, need) #item,
-#include "cli/check/list.h"
+#include "libingero/check/list.h"
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
@@ -243,7 +243,7 @@ int main(int argc, char **argv)
 		struct check_result result;
 		char path[256];
 
-		(void)snprintf(path, sizeof(path), "%s/unit_cli_check_XXXXXX", temporary ? temporary : P_tmpdir);
+		(void)snprintf(path, sizeof(path), "%s/unit_check_XXXXXX", temporary ? temporary : P_tmpdir);
 		CHECK("directory", mkdtemp(path) != NULL);
 		world.root = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 		for (size_t k = 0; k < FILES_MAX && cases[i].files[k].path; k++)

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Helpers of the checks in cli/check/list.h: reading the world, filling the result. */
+/* Helpers of the checks in libingero/check/list.h: reading the world, filling the result. */
 #pragma once
 
 #include <stdarg.h>
 
-#include "cli/check/check.h"
+#include "libingero/check/check.h"
 
 #define CHECK_ITEM(name, need) void check_##name(const struct check_world *world, struct check_result *result);
-#include "cli/check/list.h"
+#include "libingero/check/list.h"
 
 /** check_say() - set the result: its level, the action (NULL: none) and the value as with printf() */
 void check_say(struct check_result *result, enum check_level level, const char *way_out, const char *fmt, ...)

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "cli/check/item.h"
+#include "libingero/check/item.h"
 #include "libingero/render/units.h"
 
 /* Guesses; revisit with databases of weeks. A busy hour takes some hundred MiB. */

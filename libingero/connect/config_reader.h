@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #define CONFIG_PATH "/etc/ingero/ingero.yaml"
@@ -17,9 +18,10 @@
 int config_reader_open(const char *path);
 /**
  * config_reader_run() - run the daemon's executable on the file
- * @option: "--config-check" or "--config-show"
- * @name:   name of the file in messages
- * @said:   buffer of room bytes for the first error, one line; NULL: errors go to stderr
- * Return: 0; 1: refused or not run, with the error in the same place
+ * @option:   "--config-check" or "--config-show"
+ * @name:     name of the file in messages
+ * @is_quiet: the daemon's first error goes to @said; otherwise its errors go to stderr
+ * @said:     buffer of room bytes, one line: why it was not run; empty without an error
+ * Return: 0; 1: refused or not run
  */
-int config_reader_run(const char *option, const char *name, int fd, char *said, size_t room);
+int config_reader_run(const char *option, const char *name, int fd, bool is_quiet, char *said, size_t room);

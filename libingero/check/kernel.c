@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "cli/check/item.h"
+#include "libingero/check/item.h"
 
 #define KERNEL_MAJOR_LEAST 5
 #define KERNEL_MINOR_LEAST 15

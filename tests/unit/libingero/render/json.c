@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Objects that are no message, as JSON: whatever bytes a text has, the line is JSON. */
-#include "cli/json.h"
+#include "libingero/render/json.h"
 
 #include <errno.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/check/nvml.h"
+#include "libingero/check/nvml.h"
 
 #include <dlfcn.h>
 #include <errno.h>
