@@ -3,13 +3,7 @@
 #pragma once
 
 #include "cli/options.h"
-#include "ingero/v1/ingero.pb-c.h"
-
-struct window_wish {
-	uint64_t since_ns; /* 0: not given */
-	struct clock_time from;
-	struct clock_time to;
-};
+#include "libingero/answers/window.h"
 
 /* In the answer, beside a window that is the default. */
 #define WINDOW_DEFAULT_WORDS(time) "the last " time " ('--since' covers more)"
@@ -35,8 +29,6 @@ struct window_wish {
 
 /** window_contradicts() - Return: NULL, or the sentence of a contradiction */
 const char *window_contradicts(const struct window_wish *wish);
-/** window_is_given() - whether any of the three was given */
-bool window_is_given(const struct window_wish *wish);
 /**
  * window_resolve() - fill in the window of a request; prints on stderr how a doubtful clock time was read
  * @default_ns: length of the default window; 0: from the beginning

@@ -11,12 +11,12 @@
 #include "base/nearest.h"
 #include "cli/command.h"
 #include "cli/connect.h"
-#include "cli/demo_file.h"
 #include "libingero/answers/explain/finding.h"
 #include "libingero/answers/explain/report.h"
 #include "cli/output.h"
 #include "libingero/answers/time.h"
 #include "cli/trace/session.h"
+#include "libingero/connect/demo.h"
 
 #define EXPLAIN_DEADLINE_MS 60000
 
@@ -42,63 +42,30 @@ static const struct option demo_options[] = {
 
 /* ---- the scenarios ---- */
 
-struct demo_row {
-	const char *name;
-	const char *aliases;
-	const char *sentence; /* NULL: not in this version */
-};
-
-static const struct demo_row rows[] = {
-#define DEMO(name_, aliases_, sentence_, ...) { .name = (name_), .aliases = (aliases_), .sentence = (sentence_) },
-#define DEMO_LATER(name_, aliases_) { .name = (name_), .aliases = (aliases_) },
-#include "base/demos.def"
-};
-
-static bool is_alias(const char *aliases, const char *name)
-{
-	size_t n = strlen(name);
-
-	for (const char *p = aliases; n && *p; p += strspn(p, " ")) {
-		size_t word = strcspn(p, " ");
-
-		if (word == n && memcmp(p, name, n) == 0)
-			return true;
-		p += word;
-	}
-	return false;
-}
-
-static const struct demo_row *row_find(const char *name)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
-		if (strcmp(rows[i].name, name) == 0 || is_alias(rows[i].aliases, name))
-			return &rows[i];
-	return NULL;
-}
-
 /* "incident, cold-start and cpu-contention" */
 static void names_append(struct buf *out)
 {
 	size_t n = 0, at = 0;
 
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
-		n += rows[i].sentence != NULL;
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
-		if (rows[i].sentence && ++at)
-			(void)buf_printf(out, "%s%s", at == 1 ? "" : at == n ? " and " : ", ", rows[i].name);
+	for (size_t i = 0; demo_get(i); i++)
+		n += demo_get(i)->sentence != NULL;
+	for (size_t i = 0; demo_get(i); i++)
+		if (demo_get(i)->sentence && ++at)
+			(void)buf_printf(out, "%s%s", at == 1 ? "" : at == n ? " and " : ", ", demo_get(i)->name);
 }
 
 static int refuse_name(const char *name, const struct demo_row *row)
 {
 	CLEANUP(buf_done) struct buf text = BUF_INIT;
-	const char *names[ARRAY_SIZE(rows)], *near;
+	const char *names[DEMOS_MAX], *near;
+	size_t n = 0;
 
 	if (row) {
 		(void)buf_printf(&text, "the demo %s is not supported; there are ", option_quote(name).text);
 	} else {
-		for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
-			names[i] = rows[i].sentence ? rows[i].name : NULL;
-		near = name_nearest(name, names, ARRAY_SIZE(names));
+		for (; n < DEMOS_MAX && demo_get(n); n++)
+			names[n] = demo_get(n)->sentence ? demo_get(n)->name : NULL;
+		near = name_nearest(name, names, n);
 		(void)buf_printf(&text, "there is no demo %s", option_quote(name).text);
 		if (near)
 			(void)buf_printf(&text, "; did you mean '%s'?", near);
@@ -116,9 +83,9 @@ static int list_show(bool no_color)
 	text_paragraph(&out.buf, &style, "",
 		       "Simulated processes, played through all of ingero like real ones: no GPU, no root.");
 	text_line(&out.buf, &style, TEXT_PLAIN, "%s", "");
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
-		if (rows[i].sentence)
-			text_line(&out.buf, &style, TEXT_PLAIN, "  %-16s%s", rows[i].name, rows[i].sentence);
+	for (size_t i = 0; demo_get(i); i++)
+		if (demo_get(i)->sentence)
+			text_line(&out.buf, &style, TEXT_PLAIN, "  %-16s%s", demo_get(i)->name, demo_get(i)->sentence);
 	text_line(&out.buf, &style, TEXT_PLAIN, "%s", "");
 	text_paragraph(
 		&out.buf, &style, "",
@@ -237,7 +204,7 @@ static int demo_run(const void *fields, const struct options_rest *rest)
 	const struct demo_fields *f = fields;
 	const char *name = rest->argc ? rest->argv[0] : NULL;
 	bool is_all = name && strcmp(name, "all") == 0;
-	const struct demo_row *row = name && !is_all ? row_find(name) : NULL;
+	const struct demo_row *row = name && !is_all ? demo_find(name) : NULL;
 	struct caller caller = caller_get();
 	struct trace_result result = { .status = COMMAND_OK };
 
@@ -250,10 +217,10 @@ static int demo_run(const void *fields, const struct options_rest *rest)
 	if (!is_all && (!row || !row->sentence))
 		return refuse_name(name, row);
 
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		if (!rows[i].sentence || (row && row != &rows[i]))
+	for (size_t i = 0; demo_get(i); i++) {
+		if (!demo_get(i)->sentence || (row && row != demo_get(i)))
 			continue;
-		result = play(f, &rows[i], &caller);
+		result = play(f, demo_get(i), &caller);
 		if (result.status != COMMAND_OK || result.is_gone || result.is_interrupted)
 			break;
 	}
@@ -266,7 +233,6 @@ static int demo_run(const void *fields, const struct options_rest *rest)
 static const char *const demo_words[] = {
 #define DEMO(name_, ...) name_,
 #include "base/demos.def"
-#include "libingero/connect/caller.h"
 	"all",
 	NULL,
 };

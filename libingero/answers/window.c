@@ -4,7 +4,44 @@
 #include <inttypes.h>
 
 #include "base/cleanup.h"
-#include "libingero/answers/time.h"
+
+bool window_is_given(const struct window_wish *wish)
+{
+	return wish->since_ns || wish->from.unix_ns || wish->to.unix_ns;
+}
+
+/* The end of "00:00 to 23:59" may lie in the future: behind a start of today it is today's, not yesterday's. */
+struct clock_time window_end(const struct window_wish *wish)
+{
+	const struct clock_time *from = &wish->from, *to = &wish->to;
+
+	if (from->unix_ns >= to->unix_ns && !from->today_unix_ns && to->today_unix_ns > from->unix_ns)
+		return (struct clock_time){ .unix_ns = to->today_unix_ns, .note = to->today_note };
+	return *to;
+}
+
+enum window_fault window_fault(const struct window_wish *wish)
+{
+	if (wish->since_ns && wish->from.unix_ns)
+		return WINDOW_FAULT_SINCE_AND_FROM;
+	if (wish->since_ns && wish->to.unix_ns)
+		return WINDOW_FAULT_SINCE_AND_TO;
+	if (wish->from.unix_ns && wish->to.unix_ns && wish->from.unix_ns >= window_end(wish).unix_ns)
+		return WINDOW_FAULT_EMPTY;
+	return WINDOW_FAULT_NONE;
+}
+
+Ingero__V1__Span window_span(const struct window_wish *wish, uint64_t default_ns, uint64_t now_unix_ns)
+{
+	uint64_t back_ns = wish->since_ns ? wish->since_ns : default_ns;
+	Ingero__V1__Span span = INGERO__V1__SPAN__INIT;
+
+	span.from_unix_ns = wish->from.unix_ns;
+	span.to_unix_ns = window_end(wish).unix_ns;
+	if (wish->since_ns || (!window_is_given(wish) && back_ns))
+		span.from_unix_ns = now_unix_ns > back_ns ? now_unix_ns - back_ns : 0;
+	return span;
+}
 
 void window_widened_append(const Ingero__V1__Window *window, uint64_t now_unix_ns, struct buf *out)
 {

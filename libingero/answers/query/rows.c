@@ -178,6 +178,16 @@ static void titles_append(struct rows *rows, struct buf *out)
 	(void)buf_append_text(out, "\n");
 }
 
+void rows_value_json(const Ingero__V1__SqlValue *value, struct buf *out)
+{
+	if (value->value_case == INGERO__V1__SQL_VALUE__VALUE_TEXT)
+		json_text_add(out, value->text);
+	else if (value->value_case == INGERO__V1__SQL_VALUE__VALUE_BLOB)
+		pb_json_bytes(out, &value->blob);
+	else
+		value_text(value, "null", out);
+}
+
 static void object_append(const struct rows *rows, const Ingero__V1__SqlRow *row, struct buf *out)
 {
 	(void)buf_append_text(out, "{");
@@ -188,12 +198,7 @@ static void object_append(const struct rows *rows, const Ingero__V1__SqlRow *row
 		(void)buf_append_text(out, i ? "," : "");
 		json_text_add(out, name);
 		(void)buf_append_text(out, ":");
-		if (value->value_case == INGERO__V1__SQL_VALUE__VALUE_TEXT)
-			json_text_add(out, value->text);
-		else if (value->value_case == INGERO__V1__SQL_VALUE__VALUE_BLOB)
-			pb_json_bytes(out, &value->blob);
-		else
-			value_text(value, "null", out);
+		rows_value_json(value, out);
 	}
 	(void)buf_append_text(out, "}\n");
 }

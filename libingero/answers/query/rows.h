@@ -45,3 +45,5 @@ void rows_done(struct rows *rows);
 int rows_take(struct rows *rows, const Ingero__V1__SqlReply *reply, struct buf *out);
 /** rows_end() - append the titles of an answer without rows */
 int rows_end(struct rows *rows, struct buf *out);
+/** rows_value_json() - append a value of a row as JSON */
+void rows_value_json(const Ingero__V1__SqlValue *value, struct buf *out);

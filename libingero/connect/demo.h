@@ -1,10 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A database that lives as long as its demo: in a directory of its own under TMPDIR, with access for its user only. */
+/* The demos that a private daemon can play, and a database that lives as long as its demo: in a
+ * directory of its own under TMPDIR, with access for its user only. */
 #pragma once
 
 #include <limits.h>
+#include <stdbool.h>
+#include <stddef.h>
 
 #include "libingero/connect/caller.h"
+
+#define DEMOS_MAX 32
+
+struct demo_row {
+	const char *name;
+	const char *aliases;  /* separated by spaces */
+	const char *sentence; /* NULL: not in this version */
+};
+
+/** demo_get() - the i-th row of base/demos.def, NULL after the last */
+const struct demo_row *demo_get(size_t i);
+/** demo_find() - find a demo by its name or an alias. Return: the row, or NULL */
+const struct demo_row *demo_find(const char *name);
 
 struct demo_file {
 	char directory[PATH_MAX - 32];
