@@ -71,7 +71,7 @@ void command_help_append(const struct command *command, const struct text_style 
 	text_line(out, style, TEXT_PLAIN, "usage: ingero %s%s%s", command->name, *command->usage ? " " : "",
 		  command->usage);
 	text_line(out, style, TEXT_PLAIN, "%s", "");
-	options_help(&command->options, style, out);
+	option_help_append(&command->options, style, out);
 	for (size_t i = 0; command->paragraphs && command->paragraphs[i]; i++) {
 		text_line(out, style, TEXT_PLAIN, "%s", "");
 		text_paragraph(out, style, "", command->paragraphs[i]);

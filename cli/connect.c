@@ -2,7 +2,6 @@
 #include "cli/connect.h"
 
 #include "cli/output.h"
-#include "libingero/render/user.h"
 
 #define ERROR_BYTES 512
 
@@ -26,19 +25,4 @@ int connect_open(const struct ingero_connect_wish *wish, struct ingero **ret_ing
 	if (r < 0)
 		output_error("%s", error);
 	return r;
-}
-
-void connect_whose(const struct ingero *ingero, const struct option_ids *pids, const char *db_path, struct buf *out)
-{
-	const Ingero__V1__HelloReply *hello = ingero_hello(ingero);
-
-	if (pids->n) {
-		(void)buf_printf(out, "of pid%s ", pids->n > 1 ? "s" : "");
-		for (size_t i = 0; i < pids->n; i++)
-			(void)buf_printf(out, "%s%u", i ? ", " : "", pids->items[i]);
-	} else if (db_path || hello->can_read_all) {
-		(void)buf_append_text(out, "of any user");
-	} else {
-		(void)buf_printf(out, "of %s", user_name(hello->caller_uid).text);
-	}
 }

@@ -22,9 +22,3 @@
 const char *connect_databases(const struct option_texts *names, struct buf *room);
 /** connect_open() - ingero_connect(), saying on stderr why not */
 int connect_open(const struct ingero_connect_wish *wish, struct ingero **ret_ingero, bool *ret_is_private);
-/**
- * connect_whose() - appends whom an answer is about, to follow "processes": "of alice", "of pid 4711"
- * @pids: that were asked for
- * @db_path: NULL: the service's database
- */
-void connect_whose(const struct ingero *ingero, const struct option_ids *pids, const char *db_path, struct buf *out);

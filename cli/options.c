@@ -6,8 +6,6 @@
 #include "base/parse.h"
 #include "cli/absent.h"
 
-#define HELP_COLUMNS 30 /* column of an option's help */
-
 enum options_result options_parse(const struct option_table *table, int argc, char **argv, void *fields,
 				  struct options_rest *ret_rest, char *error)
 {
@@ -34,27 +32,4 @@ int option_time_parse(const struct option *row, const char *text, void *field, c
 				     "2026-01-31T14:03:21Z or now, not %s",
 				     row->name, option_quote(text).text);
 	return 0;
-}
-
-void options_help(const struct option_table *table, const struct text_style *style, struct buf *out)
-{
-	const struct option *row;
-
-	for (size_t i = 0; (row = option_table_row(table, i)); i++) {
-		CLEANUP(buf_done) struct buf line = BUF_INIT;
-		CLEANUP(buf_done) struct buf first = BUF_INIT;
-
-		if (row->letter)
-			(void)buf_printf(&line, "  -%c, --%s", row->letter, row->name);
-		else
-			(void)buf_printf(&line, "      --%s", row->name);
-		if (option_has_value(row))
-			(void)buf_printf(&line, " %s", row->value);
-		if (line.n > HELP_COLUMNS - 2) { /* too long for one line with its help */
-			text_line(out, style, TEXT_PLAIN, "%s", buf_text(&line));
-			buf_consume(&line, line.n);
-		}
-		(void)buf_printf(&first, "%-*s", HELP_COLUMNS, buf_text(&line));
-		text_paragraph(out, style, buf_text(&first), row->help);
-	}
 }

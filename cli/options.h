@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Options of commands (base/option.h): other names from Ingero, clock times, and help on a terminal. */
+/* Options of commands (base/option.h): other names from Ingero, clock times. */
 #pragma once
 
 #include "base/option.h"
 #include "libingero/answers/time.h"
-#include "libingero/render/text.h"
+#include "libingero/render/option_help.h"
 
 /* Rows shared by several commands, bound to a bool and to struct option_ids of their FIELDS. */
 #define JSON_OPTION(member, help) OPTION_ROW(FLAG, "json", member, help)
@@ -15,5 +15,3 @@ enum options_result options_parse(const struct option_table *table, int argc, ch
 				  struct options_rest *ret_rest, char *error);
 /** option_time_parse() - parse an OPTION_TIME row; the field is a struct clock_time */
 int option_time_parse(const struct option *row, const char *text, void *field, char *error);
-/** options_help() - append the rows as --help shows them, with --help itself */
-void options_help(const struct option_table *table, const struct text_style *style, struct buf *out);

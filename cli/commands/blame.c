@@ -6,11 +6,12 @@
 #include "cli/connect.h"
 #include "cli/output.h"
 #include "cli/window.h"
+#include "libingero/answers/account/ask.h"
 #include "libingero/answers/account/report.h"
+#include "libingero/answers/whose.h"
 #include "libingero/render/pb_json.h"
 
 #define BLAME_SINCE_DEFAULT_NS (3600 * NSEC_PER_SEC)
-#define BLAME_DEADLINE_MS 60000 /* deadline; enough for a large file on a slow disk */
 
 struct blame_fields {
 	struct option_ids pids;
@@ -34,25 +35,6 @@ static const struct option blame_options[] = {
 	NO_COLOR_OPTION(no_color),
 };
 
-static int accounts_ask(const struct blame_fields *f, struct ingero *ingero, Ingero__V1__Span *span,
-			Ingero__V1__BlameReply **ret_reply)
-{
-	Ingero__V1__BlameRequest request = INGERO__V1__BLAME_REQUEST__INIT;
-	ProtobufCMessage *reply = NULL;
-	int r;
-
-	if (span->from_unix_ns || span->to_unix_ns)
-		request.span = span;
-	request.n_pids = f->pids.n;
-	request.pids = f->pids.items;
-	if (f->op)
-		request.op = (char *)(uintptr_t)f->op; /* the message borrows it */
-	r = ingero_call(ingero, "ingero.v1.Query.Blame", &request.base, BLAME_DEADLINE_MS, &reply);
-	if (r == 0)
-		*ret_reply = (Ingero__V1__BlameReply *)reply;
-	return r;
-}
-
 static int accounts_report(const struct blame_fields *f, const struct ingero *ingero, const Ingero__V1__Span *span,
 			   uint64_t now_unix_ns, const Ingero__V1__BlameReply *reply, struct buf *out)
 {
@@ -66,7 +48,7 @@ static int accounts_report(const struct blame_fields *f, const struct ingero *in
 		.op = f->op,
 	};
 
-	connect_whose(ingero, &f->pids, f->dbs.items[0], &whose);
+	whose_append(ingero, f->pids.items, f->pids.n, f->dbs.n > 0, &whose);
 	question.whose = buf_text(&whose);
 	return account_report_append(&question, reply, &style, out);
 }
@@ -94,7 +76,7 @@ static int blame_run(const void *fields, const struct options_rest *rest)
 		return COMMAND_FAILED; /* it has printed the error */
 
 	span = window_resolve(&f->window, f->dbs.n ? 0 : BLAME_SINCE_DEFAULT_NS, now_unix_ns);
-	r = accounts_ask(f, ingero, &span, &reply);
+	r = account_ask(ingero, &span, f->pids.items, f->pids.n, f->op, &reply);
 	if (r < 0)
 		output_error("%s", ingero_why(ingero, r));
 	else if (f->is_json)

@@ -15,6 +15,7 @@
 #include "libingero/answers/explain/html.h"
 #include "libingero/answers/explain/json.h"
 #include "libingero/answers/explain/report.h"
+#include "libingero/answers/whose.h"
 #include "cli/output.h"
 #include "cli/window.h"
 #include "libingero/connect/caller.h"
@@ -115,7 +116,7 @@ static int report(const struct explain_fields *f, const char *id, const struct i
 		.db = connect_databases(&f->dbs, &names),
 	};
 
-	connect_whose(ingero, &f->pids, f->dbs.items[0], &whose);
+	whose_append(ingero, f->pids.items, f->pids.n, f->dbs.n > 0, &whose);
 	question.whose = buf_text(&whose);
 	if (f->html_path)
 		return explain_html_append(&question, answer->reply, out);

@@ -260,7 +260,7 @@ static void help_test(void)
 	struct text_style style = { .is_utf8 = true, .columns = 80 };
 	CLEANUP(buf_done) struct buf out = BUF_INIT;
 
-	options_help(&table, &style, &out);
+	option_help_append(&table, &style, &out);
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
 		CHECK(rows[i].name, strstr(buf_text(&out), rows[i].name));
 	CHECK("help helps", strstr(buf_text(&out), "-h, --help"));
