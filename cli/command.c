@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/command.h"
 
+#include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/nearest.h"
 #include "cli/absent.h"
@@ -107,6 +110,33 @@ static int unknown_refuse(const char *name)
 	return command_refuse(text);
 }
 
+/* Runs the executable of a command, beside ours, with the same arguments. Return: exit status, on failure alone */
+static int sibling_run(const char *program, int argc, char **argv)
+{
+	CLEANUP(freep) char **arguments = calloc((size_t)argc + 1, sizeof(*arguments));
+	char path[PATH_MAX];
+	ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 1);
+	char *slash;
+
+	if (!arguments) {
+		output_error("no memory for the arguments");
+		return COMMAND_FAILED;
+	}
+	path[MAX(n, 0)] = 0;
+	slash = strrchr(path, '/');
+	if (!slash || (size_t)(slash + 1 - path) + strlen(program) >= sizeof(path)) {
+		output_error("cannot find '%s': /proc/self/exe cannot be read", program);
+		return COMMAND_FAILED;
+	}
+	(void)strcpy(slash + 1, program);
+	arguments[0] = path;
+	for (int i = 1; i < argc; i++)
+		arguments[i] = argv[i];
+	(void)execv(path, arguments);
+	output_error("cannot run '%s': %s; install it beside ingero", path, strerror(errno));
+	return COMMAND_FAILED;
+}
+
 int command_run(int argc, char **argv)
 {
 	static char help_word[] = "help", version_word[] = "version";
@@ -147,7 +177,8 @@ int command_run(int argc, char **argv)
 	}
 	case OPTIONS_OK:
 		if (caller_check(error, sizeof(error)) == 0) {
-			status = command->run(fields, &rest);
+			status = command->program ? sibling_run(command->program, argc, argv)
+						  : command->run(fields, &rest);
 		} else {
 			output_error("%s", error);
 			status = COMMAND_MISUSED;

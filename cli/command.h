@@ -18,6 +18,7 @@ struct command {
 	struct option_table options;
 	size_t fields_bytes;  /* size of the struct that the options are bound to */
 	const void *defaults; /* initial value of that struct */
+	const char *program;  /* an executable beside ours that takes the same options and runs instead; NULL: none */
 	/* runs the command. Return: exit status */
 	int (*run)(const void *fields, const struct options_rest *rest);
 };

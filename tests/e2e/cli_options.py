@@ -49,7 +49,7 @@ ABSENT = [
     (["--debug", "trace"], "--debug"), (["--config", "x", "trace"], "--config"), (["--config=x", "trace"], "--config"),
     (["trace", "--config=x"], "--config"), (["--fleet-require-tls", "query"], "--fleet-require-tls"),
     (["export", "-o", "x", "--format", "perfetto"], "--format=perfetto"), (["export", "--format=perfetto"], "--format=perfetto"),
-    (["explain", "--nodes=a"], "--nodes"), (["trace", "--nccl-lib", "x"], "--nccl-lib"), (["trace", "--nccl=false"], "--nccl"), (["mcp"], "mcp"), (["fleet-push"], "fleet-push"),
+    (["explain", "--nodes=a"], "--nodes"), (["trace", "--nccl-lib", "x"], "--nccl-lib"), (["trace", "--nccl=false"], "--nccl"), (["fleet-push"], "fleet-push"),
 ]
 # What root's environment may say of who typed sudo, and none of it is a user: no command takes root for him.
 UNCLEAR = [
@@ -59,7 +59,7 @@ UNCLEAR = [
 ]
 # Options with a value that Ingero's users type without one (cli/absent.def).
 BARE = {("trace", "record")}
-UNKNOWN_COMMANDS = ["mcp", "dashboard", "merge", "fleet-push",
+UNKNOWN_COMMANDS = ["dashboard", "merge", "fleet-push",
                     "trcae", "Trace", "", " ", "--frobnicate", "-x", "\x1b[31m", "a" * 5000, "stats\nus"]
 
 

@@ -22,6 +22,7 @@ import kept  # noqa: E402
 FILES = """
 bin/ingero
 bin/ingero-cli
+bin/ingero-mcp
 lib*/libingero.so.0
 lib*/libingero.so.0.*
 lib/ingero/10-perf.conf

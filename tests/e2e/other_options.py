@@ -91,7 +91,7 @@ LINES = [
     ("ingero query --since 30m --op cudaMemcpy --json -d DB", 0, ""),
     ("ingero query --nodes host1:8080,host2:8080 SELECT", REFUSED, "ssh NODE"),
     ("ingero export --format perfetto -d DB -o trace.json", REFUSED, "--format db"),
-    ("ingero mcp", REFUSED, "trace --json"),
+    ("ingero mcp", 0, ""),
     ("ingero dashboard", REFUSED, "trace"),
     ("ingero merge node-a.db node-b.db -o cluster.db", REFUSED, "export"),
     ("ingero version", 0, r"ingero \d"),

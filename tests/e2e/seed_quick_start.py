@@ -89,7 +89,7 @@ ROWS = [
     (HINT, "export --format perfetto -d training-run-42.db -o trace.json", "--format db"),
     (HINT, "export --format perfetto -d training-run-42.db -o trace.json --since 5m", "--format db"),
     (HINT, "export --format perfetto --nodes node-1:8080,node-2:8080 -o trace.json", "--format db|ssh NODE"),
-    (HINT, "mcp", "is not supported; "),
+    (DO, "mcp", ""),
     (HINT, "mcp --http :8080", "is not supported; "),
     (HINT, "dashboard", "is not supported; "),
     (HINT, "dashboard --addr :9090", "is not supported; "),

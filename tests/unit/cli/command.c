@@ -60,7 +60,7 @@ int main(void)
 		CHECK(command->name, command_find(command->name) == command);
 		CHECK(command->name, !command_absent(command->name));
 		CHECK_STR_EQ(command->name, command->options.command, command->name);
-		CHECK(command->name, command->run && *command->summary && command->usage);
+		CHECK(command->name, !command->run == !!command->program && *command->summary && command->usage);
 		CHECK(command->name, strstr(buf_text(&manual), command->summary));
 		options_test(command, &manual);
 		help_test(command, 80);

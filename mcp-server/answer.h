@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * What a tool answers. A tool writes one JSON object, with all it knows, and names what could be asked next. From it
+ * come the text for the model and the structured content, the same for every tool: texts cleaned and framed as data
+ * (mcp-server/untrusted.h), details and ends of lists left out until the budget is kept, and what was left out named,
+ * with the way to ask for it.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "mcp-server/writer.h"
+
+#define ANSWER_NEXT_MAX 4
+#define ANSWER_LISTS_MAX 12
+
+/* A list of the answer that can be cut at its end. */
+struct answer_list {
+	const char *name; /* member of the answer */
+	const char *how;  /* to ask for the rest: "narrow since or pid, or raise max_tokens" */
+};
+
+/* What may be left out of an answer; a column of the table of tools. */
+struct answer_shape {
+	const struct answer_list *lists; /* the least important first */
+	size_t n_lists;
+	/* names of members for whoever asks for details: at any depth, or with "/" before it of the answer alone;
+	 * NULL-terminated */
+	const char *const *details;
+	const char *details_how;
+};
+
+struct answer_next {
+	const char *tool;
+	const char *why;
+	struct buf arguments; /* a JSON object */
+};
+
+struct answer {
+	struct buf body;  /* one JSON object; texts as they came */
+	struct buf error; /* a sentence instead; empty: none */
+	struct answer_next next[ANSWER_NEXT_MAX];
+	size_t n_next;
+	uint64_t tokens_max;
+	bool has_details;
+};
+
+#define ANSWER_INIT                                                                                                    \
+	{                                                                                                              \
+		.n_next = 0                                                                                            \
+	}
+
+void answer_done(struct answer *answer);
+/** answer_fail() - answer with a sentence: what happened, and what to do. Return: -EINVAL */
+int answer_fail(struct answer *answer, const char *fmt, ...) PRINTF_LIKE(2, 3);
+/**
+ * answer_next() - name a tool to call next
+ * @key: of its only argument; NULL: none
+ * @value: untrusted
+ */
+void answer_next(struct answer *answer, const char *tool, const char *why, const char *key, const char *value);
+/** answer_next_number() - with a number as its only argument */
+void answer_next_number(struct answer *answer, const char *tool, const char *why, const char *key, uint64_t value);
+/**
+ * answer_write() - append content, structuredContent and isError: members of a result of tools/call
+ * @shape: NULL: nothing may be left out
+ * Return: 0; -ENOMEM; -EPROTO, where the body is no object
+ */
+int answer_write(struct answer *answer, const struct answer_shape *shape, struct writer *result);
+/** answer_tokens() - an upper estimate for a text of n bytes */
+uint64_t answer_tokens(size_t n);

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The options of ingero-mcp, which `ingero mcp` has, too: it runs the program. */
+#pragma once
+
+#include "base/option.h"
+
+#define MCP_SUMMARY "answer the questions of an editor (Model Context Protocol)"
+#define MCP_USAGE "[options]"
+
+struct mcp_fields {
+	struct option_texts dbs;
+};
+
+#define MCP_OPTIONS 1 /* number of rows */
+extern const struct option mcp_options[MCP_OPTIONS];
+extern const char *const mcp_paragraphs[];
+
+#define MCP_OPTION_TABLE                                                                                               \
+	{                                                                                                              \
+		.command = "mcp", .rows = mcp_options, .n = MCP_OPTIONS                                                \
+	}

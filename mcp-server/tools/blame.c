@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+/* blame: where the wall clock of each calling thread went. */
+#include <errno.h>
+
+#include "libingero/answers/account/ask.h"
+#include "libingero/render/pb_json.h"
+#include "mcp-server/window.h"
+
+#define BLAME_SINCE_NS (3600 * NSEC_PER_SEC)
+
+struct blame_arguments {
+	struct window_wish window;
+	struct param_pids pids;
+	const char *op;
+};
+
+#define ARGUMENTS struct blame_arguments
+static const struct param blame_params[] = {
+	WINDOW_PARAMS(window, "1h, of a file the whole recording"),
+	PIDS_PARAMS(pids),
+	PARAM_ROW(TEXT, "op", op, "Only time in calls of this operation, such as cudaStreamSynchronize, in any case"),
+};
+
+static const struct tool_member blame_members[] = {
+	{ "accounts", "array",
+	  "Threads, those that drive the GPU first: wall_ns and parts[] {where, class, op, ns, resource, by}; the "
+	  "parts sum "
+	  "to wall_ns" },
+	{ "more_accounts", "integer", "Number of threads left out by the daemon" },
+	{ "window", "object", "The time that the answer covers" },
+	{ "lost", "object", "What was lost in it; all 0: nothing" },
+};
+
+static const struct answer_list blame_lists[] = {
+	{ "gaps", "narrow since or from and to" },
+	{ "accounts", "raise max_tokens, or ask for one pid" },
+};
+
+static const char *const blame_details[] = { "start_time", "exec_generation", "program", "steps", "gpu", NULL };
+
+static const struct answer_shape blame_shape = {
+	.lists = blame_lists,
+	.n_lists = ARRAY_SIZE(blame_lists),
+	.details = blame_details,
+	.details_how = "ask with details: true",
+};
+
+static int blame_tool_run(const struct tool_call *call, struct answer *answer)
+{
+	const struct blame_arguments *a = call->arguments;
+	uint64_t default_ns = call->rpc->asker->server->db_paths ? 0 : BLAME_SINCE_NS;
+	Ingero__V1__Span span = window_span(&a->window, default_ns, clock_now_unix_ns());
+	Ingero__V1__BlameReply *reply = NULL;
+	struct ingero *ingero;
+	int r = window_refuse(&a->window, answer);
+
+	if (r < 0)
+		return r;
+	ingero = tool_connect(call, answer);
+	if (!ingero)
+		return -EINVAL;
+	r = tool_asked(ingero, account_ask(ingero, &span, a->pids.items, a->pids.n, a->op, &reply), answer);
+	if (r < 0)
+		return r;
+	pb_json_append(&answer->body, &reply->base);
+	ingero__v1__blame_reply__free_unpacked(reply, NULL);
+	return answer->body.failed ? -ENOMEM : 0;
+}
+
+const struct tool tool_blame = {
+	.name = "blame",
+	.title = "Where the time of each thread went",
+	.description =
+		"The wall clock of each thread that makes GPU calls, exact: in calls by operation, between calls by "
+		"what it waited for and who ended the wait, ready without a CPU and behind whom. For any window, "
+		"process or operation, also where nothing is wrong. Begin with explain, which judges.",
+	.params = blame_params,
+	.n_params = ARRAY_SIZE(blame_params),
+	.arguments_bytes = sizeof(struct blame_arguments),
+	.members = blame_members,
+	.n_members = ARRAY_SIZE(blame_members),
+	.shape = &blame_shape,
+	.run = blame_tool_run,
+};

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The window of a question and its processes, as every reading tool takes them. */
+#pragma once
+
+#include "libingero/answers/window.h"
+#include "mcp-server/tool.h"
+
+/* Rows bound to a struct window_wish that is a member of the tool's ARGUMENTS. */
+#define WINDOW_PARAMS(member, default_words)                                                                           \
+	PARAM_ROW(DURATION, "since", member.since_ns,                                                                  \
+		  "Start, as a time before now: 90s, 5m, 1h30m, 2d; default: " default_words),                         \
+		PARAM_ROW(TIME, "from", member.from, "Start, as a clock time, local unless Z or +02:00 follows"),      \
+		PARAM_ROW(TIME, "to", member.to, "End, as a clock time; default: now")
+
+/* Rows bound to a struct param_pids. */
+#define PIDS_PARAMS(member)                                                                                            \
+	PARAM_ROW(PID, "pid", member, "Only this process"), PARAM_ROW(PIDS, "pids", member, "Only these processes")
+
+/** window_refuse() - refuse what contradicts itself. Return: 0, or answer_fail() */
+int window_refuse(const struct window_wish *wish, struct answer *answer);

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "mcp-server/workers.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct job {
+	struct rpc_message message;
+	struct rpc_call call;
+	struct job *next;
+	bool is_running;
+};
+
+struct workers {
+	const struct server *server;
+	workers_send_func send;
+	void *data;
+
+	pthread_mutex_t mutex; /* of all below */
+	pthread_cond_t changed;
+	struct job *jobs; /* running and waiting, the oldest first */
+	size_t n_jobs;
+	pthread_t threads[WORKERS_MAX];
+	size_t n_threads;
+	size_t n_idle;
+	bool is_ending;
+};
+
+static void job_free(struct job *job)
+{
+	rpc_message_done(&job->message);
+	buf_done(&job->call.error_data);
+	free(job);
+}
+
+static struct job *waiting_find(const struct workers *w)
+{
+	for (struct job *job = w->jobs; job; job = job->next)
+		if (!job->is_running)
+			return job;
+	return NULL;
+}
+
+static void job_remove(struct workers *w, struct job *job)
+{
+	struct job **link = &w->jobs;
+
+	while (*link != job)
+		link = &(*link)->next;
+	*link = job->next;
+	w->n_jobs--;
+}
+
+static void progress_send(struct rpc_call *call, const char *json, size_t n)
+{
+	struct workers *w = call->transport;
+
+	if (!atomic_load(&call->is_cancelled))
+		w->send(json, n, w->data);
+}
+
+static void job_run(struct workers *w, struct job *job, struct asker *asker)
+{
+	CLEANUP(buf_done) struct buf out = BUF_INIT;
+
+	job->call.asker = asker;
+	if (!atomic_load(&job->call.is_cancelled))
+		rpc_run(&job->call, &out);
+	if (!atomic_load(&job->call.is_cancelled))
+		w->send(buf_text(&out), out.n, w->data);
+}
+
+static void *worker_run(void *data)
+{
+	struct workers *w = data;
+	struct asker asker = { .server = w->server };
+	struct job *job;
+
+	(void)pthread_mutex_lock(&w->mutex);
+	for (;;) {
+		job = waiting_find(w);
+		if (job) {
+			job->is_running = true;
+			(void)pthread_mutex_unlock(&w->mutex);
+			job_run(w, job, &asker);
+			(void)pthread_mutex_lock(&w->mutex);
+			job_remove(w, job);
+			job_free(job);
+			continue;
+		}
+		if (w->is_ending)
+			break;
+		w->n_idle++;
+		(void)pthread_cond_wait(&w->changed, &w->mutex);
+		w->n_idle--;
+	}
+	(void)pthread_mutex_unlock(&w->mutex);
+	asker_done(&asker);
+	return NULL;
+}
+
+int workers_new(const struct server *server, workers_send_func send, void *data, struct workers **ret)
+{
+	struct workers *w = calloc(1, sizeof(*w));
+
+	if (!w)
+		return -ENOMEM;
+	w->server = server;
+	w->send = send;
+	w->data = data;
+	(void)pthread_mutex_init(&w->mutex, NULL);
+	(void)pthread_cond_init(&w->changed, NULL);
+	*ret = w;
+	return 0;
+}
+
+static void busy_send(struct workers *w, const struct rpc_message *message, const char *sentence)
+{
+	CLEANUP(buf_done) struct buf out = BUF_INIT;
+
+	rpc_error_append(&out, message->id, RPC_INTERNAL, sentence, "");
+	w->send(buf_text(&out), out.n, w->data);
+}
+
+/* With the lock held. */
+static bool worker_start(struct workers *w)
+{
+	if (w->n_threads < WORKERS_MAX && pthread_create(&w->threads[w->n_threads], NULL, worker_run, w) == 0)
+		w->n_threads++;
+	return w->n_threads > 0;
+}
+
+static bool id_is_taken(const struct workers *w, const char *id)
+{
+	for (const struct job *job = w->jobs; job; job = job->next)
+		if (strcmp(job->message.id, id) == 0)
+			return true;
+	return false;
+}
+
+void workers_add(struct workers *w, struct rpc_message *message)
+{
+	struct job *job = calloc(1, sizeof(*job)), **link = &w->jobs;
+	const char *problem = NULL;
+
+	(void)pthread_mutex_lock(&w->mutex);
+	if (!job)
+		problem = "no memory for this request";
+	else if (id_is_taken(w, message->id))
+		problem = "a request with this id is still running";
+	else if (w->n_jobs == WORKERS_JOBS_MAX)
+		problem = "64 requests are running or waiting: wait for an answer, then ask again";
+	else if (!w->n_idle && !worker_start(w))
+		problem = "no thread can be started";
+	if (!problem) {
+		job->message = *message;
+		job->call.message = &job->message;
+		job->call.notify = progress_send;
+		job->call.transport = w;
+		while (*link)
+			link = &(*link)->next;
+		*link = job;
+		w->n_jobs++;
+		(void)pthread_cond_signal(&w->changed);
+	}
+	(void)pthread_mutex_unlock(&w->mutex);
+	if (problem) {
+		busy_send(w, message, problem);
+		rpc_message_done(message);
+		free(job);
+	}
+	*message = (struct rpc_message)RPC_MESSAGE_INIT;
+}
+
+void workers_cancel(struct workers *w, const char *id)
+{
+	(void)pthread_mutex_lock(&w->mutex);
+	for (struct job *job = w->jobs; job; job = job->next)
+		if (strcmp(job->message.id, id) == 0)
+			atomic_store(&job->call.is_cancelled, true);
+	(void)pthread_mutex_unlock(&w->mutex);
+}
+
+void workers_free(struct workers *w)
+{
+	(void)pthread_mutex_lock(&w->mutex);
+	w->is_ending = true;
+	(void)pthread_cond_broadcast(&w->changed);
+	(void)pthread_mutex_unlock(&w->mutex);
+	for (size_t i = 0; i < w->n_threads; i++)
+		(void)pthread_join(w->threads[i], NULL);
+	(void)pthread_cond_destroy(&w->changed);
+	(void)pthread_mutex_destroy(&w->mutex);
+	free(w);
+}

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Requests that take time run on threads of their own, so that a ping and a cancellation are heard meanwhile. A thread
+ * starts when all others are busy, and keeps its connection to the daemon; their number and that of waiting requests
+ * are bounded.
+ */
+#pragma once
+
+#include "mcp-server/rpc.h"
+
+#define WORKERS_MAX 4
+#define WORKERS_JOBS_MAX 64 /* running and waiting */
+
+struct workers;
+
+/* Sends one message; called from any thread. @json: n bytes */
+typedef void (*workers_send_func)(const char *json, size_t n, void *data);
+
+/** workers_new() - Return: 0 or -ENOMEM */
+int workers_new(const struct server *server, workers_send_func send, void *data, struct workers **ret);
+/**
+ * workers_add() - run a request, and send its answer
+ * @message: taken over, also on failure, which is answered
+ */
+void workers_add(struct workers *workers, struct rpc_message *message);
+/** workers_cancel() - send no answer to the request with this id, as JSON, and end its work early */
+void workers_cancel(struct workers *workers, const char *id);
+/** workers_free() - wait until all requests are answered, then end the threads */
+void workers_free(struct workers *workers);

@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A client of the Model Context Protocol over standard input and output, written from the specification, in each of its eras."""
+import json
+import subprocess
+
+import ingero
+
+MODERN = "2026-07-28"
+LEGACY = ("2025-11-25", "2025-06-18")
+REVISIONS = (MODERN, *LEGACY)
+META = "io.modelcontextprotocol/"
+BEGIN, END = "[traced-data]", "[/traced-data]"
+TOKEN_BYTES = 2.5  # of the server's estimate (mcp-server/answer.c)
+
+
+class Refused(Exception):
+    """The server answered with an error of the protocol."""
+
+    def __init__(self, error):
+        super().__init__(json.dumps(error))
+        self.code = error["code"]
+
+
+class Answer:
+    """Result of a tool: its text, the JSON in its frame, what was left out, and what comes next."""
+
+    def __init__(self, result):
+        self.result = result
+        self.is_error = result.get("isError", False)
+        self.text = result["content"][0]["text"]
+        self.structured = result.get("structuredContent")
+        self.framed = self.text.partition(BEGIN + "\n")[2].rpartition("\n" + END)[0]
+        self.json = None if self.is_error else json.loads(self.framed)
+        self.left_out = {row["what"]: row for row in (self.structured or {}).get("left_out", [])}
+        self.next = (self.structured or {}).get("next", [])
+
+    @property
+    def tokens(self):
+        return len(self.text.encode()) / TOKEN_BYTES
+
+
+class Client:
+    """A server that was spawned, and the conversation with it. Leaving the context ends its input, and checks how it ends."""
+
+    def __init__(self, command, revision, **options):
+        self.revision = revision
+        self.process = subprocess.Popen([str(word) for word in command], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options)
+        self._last_id = 0
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.status = self.end()
+
+    def end(self):
+        """Ends the input. Returns the exit status."""
+        if self.process.stdin and not self.process.stdin.closed:
+            self.process.stdin.close()
+        status = self.process.wait(timeout=60)
+        self.rest = self.process.stdout.read()
+        self.said = self.process.stderr.read().decode()
+        self.process.stdout.close()
+        self.process.stderr.close()
+        return status
+
+    def send(self, message):
+        line = message if isinstance(message, bytes) else json.dumps(message).encode()
+        self.process.stdin.write(line + b"\n")
+        self.process.stdin.flush()
+
+    def read(self):
+        line = self.process.stdout.readline()
+        if not line:
+            raise ingero.Failed(f"the server ended: {self.process.stderr.read().decode()[-1000:]}")
+        return json.loads(line)
+
+    def request(self, method, params=None):
+        """Sends a request. Returns its id."""
+        self._last_id += 1
+        params = dict(params or {})
+        if self.revision == MODERN:
+            params["_meta"] = {**params.get("_meta", {}), META + "protocolVersion": MODERN, META + "clientCapabilities": {}}
+        self.send({"jsonrpc": "2.0", "id": self._last_id, "method": method, "params": params})
+        return self._last_id
+
+    def ask(self, method, params=None):
+        """Sends a request and waits for its result."""
+        number = self.request(method, params)
+        answer = self.read()
+        if answer.get("id") != number:
+            raise ingero.Failed(f"{method}: answer to {answer.get('id')} instead of {number}")
+        if "error" in answer:
+            raise Refused(answer["error"])
+        return answer["result"]
+
+    def notify(self, method, params=None):
+        self.send({"jsonrpc": "2.0", "method": method, "params": params or {}})
+
+    def greet(self):
+        """The handshake of a legacy revision, or the question of the modern one."""
+        if self.revision == MODERN:
+            return self.ask("server/discover")
+        told = self.ask("initialize", {"protocolVersion": self.revision, "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}})
+        self.notify("notifications/initialized")
+        return told
+
+    def tools(self):
+        return {tool["name"]: tool for tool in self.ask("tools/list")["tools"]}
+
+    def call(self, name, **arguments):
+        return Answer(self.ask("tools/call", {"name": name, "arguments": arguments}))
