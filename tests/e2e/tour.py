@@ -61,7 +61,7 @@ NOT_RUN = {
     "sudo ingero-collectord --foreground": "it takes the machine's own socket; e2e.service_users starts it with another",
 }
 # What is named in a sentence for another reason than to be typed.
-NAMES = {"ingero-collectord", "ingero-cli", "ingero-read", "ingero-generator"}
+NAMES = {"ingero-collectord", "ingero-cli", "ingero-mcp", "ingero-read", "ingero-generator"}
 BUILTINS = {"source"}
 
 
