@@ -7,6 +7,7 @@
 
 #include "base/json_text.h"
 #include "mcp-server/tree.h"
+#include "mcp-server/tsc.h"
 #include "mcp-server/untrusted.h"
 
 /*
@@ -24,7 +25,10 @@ struct view {
 	const struct answer_shape *shape;
 	uint32_t kept[ANSWER_LISTS_MAX]; /* elements of each list that are shown */
 	bool has_skipped;		 /* details were left out */
-	struct buf text;		 /* scratch */
+	bool is_verbose;
+	struct buf text;  /* scratch */
+	struct buf whole; /* the object, cut and cleaned */
+	struct buf shown; /* the same, as the text has it */
 };
 
 void answer_done(struct answer *answer)
@@ -174,11 +178,18 @@ static void node_show(struct view *v, uint32_t i, uint32_t n, struct buf *out)
 	(void)buf_append_text(out, "}");
 }
 
-static void body_show(struct view *v, struct buf *out)
+/* Return: 0, -ENOMEM */
+static int body_show(struct view *v)
 {
-	out->n = 0;
+	v->whole.n = 0;
+	v->shown.n = 0;
 	v->has_skipped = false;
-	node_show(v, 0, v->tree->nodes.items[0].n, out);
+	node_show(v, 0, v->tree->nodes.items[0].n, &v->whole);
+	if (v->whole.failed)
+		return -ENOMEM;
+	if (v->is_verbose)
+		return buf_append(&v->shown, v->whole.data, v->whole.n);
+	return tsc_append(&v->shown, buf_text(&v->whole), v->whole.n);
 }
 
 static uint32_t list_length(const struct view *v, size_t list)
@@ -188,32 +199,31 @@ static uint32_t list_length(const struct view *v, size_t list)
 	return i ? v->tree->nodes.items[i].n : 0;
 }
 
-static bool body_fits(struct view *v, uint64_t tokens_max, struct buf *out)
+static bool body_fits(struct view *v, uint64_t tokens_max)
 {
-	body_show(v, out);
-	return answer_tokens(out->n) <= tokens_max;
+	return body_show(v) == 0 && answer_tokens(v->shown.n) <= tokens_max;
 }
 
 /* Cuts the lists, the least important first, of each as little as is needed; the last list keeps an element. */
-static void body_fit(struct view *v, uint64_t tokens_max, struct buf *out)
+static int body_fit(struct view *v, uint64_t tokens_max)
 {
 	size_t n_lists = v->shape->n_lists;
 
 	for (size_t list = 0; list < n_lists; list++)
 		v->kept[list] = UINT32_MAX;
-	for (size_t list = 0; list < n_lists && !body_fits(v, tokens_max, out); list++) {
+	for (size_t list = 0; list < n_lists && !body_fits(v, tokens_max); list++) {
 		uint32_t low = list + 1 == n_lists, high = list_length(v, list);
 
 		while (low < high) {
 			v->kept[list] = low + (high - low + 1) / 2;
-			if (body_fits(v, tokens_max, out))
+			if (body_fits(v, tokens_max))
 				low = v->kept[list];
 			else
 				high = v->kept[list] - 1;
 		}
 		v->kept[list] = low;
 	}
-	body_show(v, out);
+	return body_show(v);
 }
 
 /* ---- what was left out, and what comes next ---- */
@@ -286,10 +296,10 @@ static int error_write(struct answer *answer, struct writer *result)
 
 int answer_write(struct answer *answer, const struct answer_shape *shape, struct writer *result)
 {
-	CLEANUP(buf_done) struct buf shown = BUF_INIT, text = BUF_INIT, more = BUF_INIT;
+	CLEANUP(buf_done) struct buf text = BUF_INIT, more = BUF_INIT;
 	static const struct answer_shape whole = { .n_lists = 0 };
 	CLEANUP(tree_done) struct tree tree = TREE_INIT;
-	struct view v = { .tree = &tree, .shape = shape ? shape : &whole };
+	struct view v = { .tree = &tree, .shape = shape ? shape : &whole, .is_verbose = answer->is_verbose };
 	struct writer members = { .out = &more };
 	int r;
 
@@ -304,14 +314,16 @@ int answer_write(struct answer *answer, const struct answer_shape *shape, struct
 		return r;
 
 	v.details = answer->has_details ? NULL : v.shape->details;
-	body_fit(&v, answer->tokens_max, &shown);
+	r = body_fit(&v, answer->tokens_max);
+	if (r < 0)
+		goto out;
 	(void)buf_append_text(&text, preamble);
 	(void)buf_append_text(&text, UNTRUSTED_BEGIN "\n");
-	(void)buf_append(&text, shown.data, shown.n);
+	(void)buf_append(&text, v.shown.data, v.shown.n);
 	(void)buf_append_text(&text, "\n" UNTRUSTED_END "\n");
 
 	writer_open(&members, NULL, '{');
-	writer_raw(&members, "answer", buf_text(&shown), shown.n);
+	writer_raw(&members, "answer", buf_text(&v.whole), v.whole.n);
 	left_out_write(&v, &text, &members);
 	next_write(answer, &text, &members);
 	writer_close(&members, '}');
@@ -319,6 +331,10 @@ int answer_write(struct answer *answer, const struct answer_shape *shape, struct
 	text_content_write(result, &text);
 	writer_raw(result, "structuredContent", buf_text(&more), more.n);
 	writer_boolean(result, "isError", false);
+	r = text.failed || more.failed ? -ENOMEM : 0;
+out:
 	buf_done(&v.text);
-	return shown.failed || text.failed || more.failed ? -ENOMEM : 0;
+	buf_done(&v.whole);
+	buf_done(&v.shown);
+	return r;
 }

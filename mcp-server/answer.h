@@ -3,7 +3,7 @@
  * What a tool answers. A tool writes one JSON object, with all it knows, and names what could be asked next. From it
  * come the text for the model and the structured content, the same for every tool: texts cleaned and framed as data
  * (mcp-server/untrusted.h), details and ends of lists left out until the budget is kept, and what was left out named,
- * with the way to ask for it.
+ * with the way to ask for it. The text is in short form (mcp-server/tsc.h).
  */
 #pragma once
 
@@ -44,8 +44,9 @@ struct answer {
 	struct buf error; /* a sentence instead; empty: none */
 	struct answer_next next[ANSWER_NEXT_MAX];
 	size_t n_next;
-	uint64_t tokens_max;
+	uint64_t tokens_max; /* of the object in the text */
 	bool has_details;
+	bool is_verbose; /* the text has the object as the structured content has it, not in its short form */
 };
 
 #define ANSWER_INIT                                                                                                    \

@@ -20,12 +20,15 @@ static const struct tool *const tools[] = {
 struct common {
 	uint64_t tokens_max;
 	bool has_details;
+	bool is_short;
 };
 
 #define ARGUMENTS struct common
 static const struct param common_params[] = {
 	PARAM_ROW(NUMBER, "max_tokens", tokens_max, "Budget of the answer, about; what does not fit is named",
 		  .min = TOOL_TOKENS_MIN, .max = TOOL_TOKENS_MAX),
+	PARAM_ROW(FLAG, "tsc", is_short,
+		  "false: the text of the answer has full names and no tables; default: telegraphic, in fewer tokens"),
 	PARAM_ROW(FLAG, "details", has_details, "With the members that are left out of short answers"),
 };
 #undef ARGUMENTS
@@ -46,7 +49,7 @@ const struct tool *tool_find(const char *name)
 /* Whether this tool takes a row of those that are common. */
 static bool takes_common(const struct tool *tool, const struct param *param)
 {
-	return param->kind != PARAM_FLAG || (tool->shape && tool->shape->details);
+	return strcmp(param->name, "details") != 0 || (tool->shape && tool->shape->details);
 }
 
 /* ---- schemas ---- */
@@ -171,7 +174,7 @@ static int argument_refuse(const struct tool *tool, const char *name, struct ans
 
 int tool_arguments_read(const struct tool *tool, const json_t *json, void *fields, struct answer *ret)
 {
-	struct common common = { .tokens_max = tool->tokens ? tool->tokens : TOOL_TOKENS_DEFAULT };
+	struct common common = { .tokens_max = tool->tokens ? tool->tokens : TOOL_TOKENS_DEFAULT, .is_short = true };
 	char error[PARAM_ERROR_BYTES];
 	const char *name;
 	json_t *value;
@@ -194,6 +197,7 @@ int tool_arguments_read(const struct tool *tool, const json_t *json, void *field
 					   tool->params[i].help);
 	ret->tokens_max = common.tokens_max;
 	ret->has_details = common.has_details;
+	ret->is_verbose = !common.is_short;
 	return 0;
 }
 

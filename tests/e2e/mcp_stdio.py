@@ -41,7 +41,7 @@ def schema_problem(schema, value):
 def answer_check(check, label, tool, answer):
     check(f"{label}: no error", not answer.is_error, answer.text)
     check(f"{label}: framed once", answer.text.count(mcp.BEGIN) == 1 and answer.text.count(mcp.END) == 1, answer.text)
-    check(f"{label}: both forms say the same", answer.structured and answer.structured["answer"] == answer.json)
+    check.same(f"{label}: both forms say the same", mcp.expand(answer.told), answer.json)
     problem = schema_problem(tool["outputSchema"], answer.structured)
     check(f"{label}: as its schema says", problem is None, problem)
     for row in answer.left_out.values():
@@ -90,12 +90,25 @@ def budget(check, client):
     for tokens in (200, 500, 1000, 3000):
         answer = client.call("explain", max_tokens=tokens)
         kept_lists = sum(len(answer.json[key]) for key in ("findings", "operations", "accounts", "behind"))
-        check(f"{tokens} tokens: within them, or as little as can be", len(answer.framed) / mcp.TOKEN_BYTES <= tokens + 1 or kept_lists == 1,
+        check(f"{tokens} tokens: within them, or as little as can be", answer.framed_tokens <= tokens + 1 or kept_lists == 1,
               len(answer.framed), kept_lists)
     wide = client.call("run_sql", query="SELECT * FROM events", max_tokens=500)
     check("rows are cut, and counted", wide.left_out["data"]["count"] + len(wide.json["data"]) == wide.json["meta"]["rows"], wide.left_out, wide.json["meta"])
     narrow = client.call("run_sql", query="SELECT * FROM events", limit=3)
     check("the limit is kept", len(narrow.json["data"]) == 3 and narrow.json["meta"]["truncated"], narrow.json["meta"])
+
+
+def telegraphic(check, client):
+    """Fewer tokens, by bytes; and the whole form for whoever asks for it."""
+    short_bytes = long_bytes = 0
+    for name, arguments in (("explain", {"details": True}), ("blame", {}), ("get_trace_stats", {}), ("get_causal_chains", {}), ("get_check", {})):
+        short, whole = (client.call(name, max_tokens=50000, tsc=tsc, **arguments) for tsc in (True, False))
+        check(f"{name}: spelled out", whole.told == whole.json)
+        if name != "get_check":  # which looks at a machine that lives
+            check.same(f"{name}: the same answer", whole.json, short.json)
+        short_bytes, long_bytes = short_bytes + len(short.framed), long_bytes + len(whole.framed)
+        print(f"{name}: {len(whole.framed)} bytes, telegraphic {len(short.framed)}")
+    check("a third less", short_bytes < long_bytes * 2 / 3, short_bytes, long_bytes)
 
 
 def hostile(check, client):
@@ -164,6 +177,7 @@ def main(build):
             one_voice(check, home, client)
             investigation(check, home, client)
             budget(check, client)
+            telegraphic(check, client)
             hostile(check, client)
             wrong(check, client)
             meanwhile(check, client)

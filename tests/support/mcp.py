@@ -1,9 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """A client of the Model Context Protocol over standard input and output, written from the specification, in each of its eras."""
+import copy
+import functools
 import json
+import pathlib
+import re
 import subprocess
 
 import ingero
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 MODERN = "2026-07-28"
 LEGACY = ("2025-11-25", "2025-06-18")
@@ -11,6 +17,49 @@ REVISIONS = (MODERN, *LEGACY)
 META = "io.modelcontextprotocol/"
 BEGIN, END = "[traced-data]", "[/traced-data]"
 TOKEN_BYTES = 2.5  # of the server's estimate (mcp-server/answer.c)
+
+
+COMMON = {"0": 0, "''": "", "[]": [], "{}": {}, "null": None, "false": False}
+
+
+@functools.lru_cache(maxsize=None)
+def long_names():
+    """{short: name} of mcp-server/tsc.def"""
+    text = (ROOT / "mcp-server/tsc.def").read_text(encoding="utf-8")
+    return {short: name for name, short in re.findall(r"^SHORT\((\w+), (\w+)\)", text, re.M)}
+
+
+def member_set(whole, path, value):
+    """Sets a member by its path, with short names."""
+    *steps, last = [long_names().get(key, key) for key in path.split(".")]
+    for key in steps:
+        whole = whole.setdefault(key, {})
+    whole[last] = value
+
+
+def expand(value):
+    """The answer behind its telegraphic form, by the rules of mcp-server/tsc.h alone."""
+    if isinstance(value, list):
+        return [expand(one) for one in value]
+    if not isinstance(value, dict):
+        return value
+    if value.keys() == {"c", "k", "r"}:
+        rows = []
+        for cells in value["r"]:
+            row = expand(value["c"])
+            for path, cell in zip(value["k"], cells):
+                if cell is not None:
+                    member_set(row, path, expand(cell))
+            rows.append(row)
+        return rows
+    whole = {}
+    for path, member in value.items():
+        if path in COMMON:
+            for name in member.split(","):
+                member_set(whole, name, copy.deepcopy(COMMON[path]))
+        else:
+            member_set(whole, path, expand(member))
+    return whole
 
 
 class Refused(Exception):
@@ -30,13 +79,18 @@ class Answer:
         self.text = result["content"][0]["text"]
         self.structured = result.get("structuredContent")
         self.framed = self.text.partition(BEGIN + "\n")[2].rpartition("\n" + END)[0]
-        self.json = None if self.is_error else json.loads(self.framed)
+        self.json = None if self.is_error else self.structured["answer"]
+        self.told = None if self.is_error else json.loads(self.framed)
         self.left_out = {row["what"]: row for row in (self.structured or {}).get("left_out", [])}
         self.next = (self.structured or {}).get("next", [])
 
     @property
     def tokens(self):
         return len(self.text.encode()) / TOKEN_BYTES
+
+    @property
+    def framed_tokens(self):
+        return len(self.framed.encode()) / TOKEN_BYTES
 
 
 class Client:

@@ -38,6 +38,7 @@ static void body_set(struct answer *answer, const char *text)
 {
 	(void)buf_append_text(&answer->body, text);
 	answer->tokens_max = 1000;
+	answer->is_verbose = true;
 }
 
 static void forms_test(void)
@@ -166,6 +167,7 @@ static void numbers_test(void)
 		(void)buf_printf(&want, "{\"n\":%s}\n", numbers[i][1]);
 		(void)buf_printf(&answer.body, "{\"n\":%s}", numbers[i][0]);
 		answer.tokens_max = 1000;
+		answer.is_verbose = true;
 		result = result_of(&answer, NULL);
 		CHECK(numbers[i][0], strstr(text_of(result), buf_text(&want)));
 		json_decref(result);

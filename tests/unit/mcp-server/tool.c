@@ -59,7 +59,7 @@ static const struct {
 	{ "explain_call", "{}",
 	  "explain_call needs 'id': Id of a call, from 'examples' of a finding or the column id of events" },
 	{ "explain_call", "{\"id\":\"1.2.3\",\"details\":true}",
-	  "explain_call has no argument 'details'; it takes id, max_tokens" },
+	  "explain_call has no argument 'details'; it takes id, max_tokens, tsc" },
 	{ "run_sql", "{\"query\":\"SELECT 1\",\"limit\":10001}", "'limit' takes a number from 1 to 10000, not 10001" },
 	{ "get_check", "{\"max_tokens\":1}", "'max_tokens' takes a number from 200 to 50000, not 1" },
 };
