@@ -208,6 +208,26 @@ void rpc_run(struct rpc_call *call, struct buf *out)
 	rpc_error_append(out, call->message->id, call->code, call->error, buf_text(&call->error_data));
 }
 
+void rpc_progress(struct rpc_call *call, double progress, double total, const char *text)
+{
+	const json_t *token = json_object_get(json_object_get(call->message->params, "_meta"), "progressToken");
+	CLEANUP(buf_done) struct buf out = BUF_INIT;
+
+	if (!call->notify || !(json_is_integer(token) || json_is_string(token)))
+		return;
+	(void)buf_append_text(&out, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\",\"params\":{"
+				    "\"progressToken\":");
+	if (json_is_integer(token))
+		(void)buf_printf(&out, "%lld", (long long)json_integer_value(token));
+	else
+		json_text_add_n(&out, json_string_value(token), json_string_length(token));
+	(void)buf_printf(&out, ",\"progress\":%g,\"total\":%g,\"message\":", progress, total);
+	json_text_add(&out, text);
+	(void)buf_append_text(&out, "}}");
+	if (!out.failed)
+		call->notify(call, buf_text(&out), out.n);
+}
+
 bool rpc_is_slow(const struct rpc_message *message)
 {
 	return message->method->is_slow;

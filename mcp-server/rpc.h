@@ -78,5 +78,10 @@ void rpc_run(struct rpc_call *call, struct buf *out);
 bool rpc_is_slow(const struct rpc_message *message);
 /** rpc_fail() - set the error of a call. Return: -EPROTO */
 int rpc_fail(struct rpc_call *call, enum rpc_code code, const char *fmt, ...) PRINTF_LIKE(3, 4);
+/**
+ * rpc_progress() - tell how far a call is, if its caller wants to know and the transport can
+ * @progress: larger each time
+ */
+void rpc_progress(struct rpc_call *call, double progress, double total, const char *text);
 /** rpc_error_append() - append an error; @id: as JSON, "": it could not be read */
 void rpc_error_append(struct buf *out, const char *id, enum rpc_code code, const char *sentence, const char *data);

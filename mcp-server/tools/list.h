@@ -14,6 +14,7 @@ TOOL(blame)
 TOOL(get_trace_stats)
 TOOL(get_causal_chains)
 TOOL(run_sql)
+TOOL(watch)
 TOOL(get_check)
 TOOL(run_demo)
 

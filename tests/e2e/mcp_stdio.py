@@ -5,6 +5,7 @@ mcp_stdio.py BUILD: an editor's questions to a recording, in each revision of th
 within its budget, and says what the command line says; what is wrong is refused and the next question answered.
 """
 import json
+import os
 import pathlib
 import re
 import sys
@@ -22,6 +23,7 @@ TOOLS = {
     "get_trace_stats": {},
     "get_causal_chains": {},
     "run_sql": {"query": "SELECT pid, count(*) AS n FROM events GROUP BY 1"},
+    "watch": None,  # not on a file
     "get_check": {},
     "run_demo": {"scenario": "cpu-contention"},
 }
@@ -53,6 +55,10 @@ def tools_check(check, client, label):
     check(f"{label}: every tool has arguments here", set(tools) == set(TOOLS), set(tools) ^ set(TOOLS))
     call = client.call("explain", details=True).json["findings"][0]["examples"][0]["id"]
     for name, tool in tools.items():
+        if name == "watch":
+            refused = client.call(name, seconds=1)
+            check(f"{label}, watch: not on a file", refused.is_error and "--db" in refused.text, refused.text)
+            continue
         arguments = {"id": call} if name == "explain_call" else TOOLS[name]
         problem = schema_problem(tool["inputSchema"], arguments)
         check(f"{label}, {name}: arguments as the schema says", problem is None, problem)
@@ -157,6 +163,25 @@ def meanwhile(check, client):
     check("and on", client.ask("tools/list")["tools"])
 
 
+def watching(check, home):
+    """With the right to trace: progress each second, then the figures; a watch that is cancelled ends at once, without an answer."""
+    environment = {key: value for key, value in home.environment.items() if key != "INGERO_DB"}
+    with mcp.Client([home.programs.path("ingero-mcp")], mcp.MODERN, env=environment, cwd="/") as client:
+        number = client.request("tools/call", {"name": "watch", "arguments": {"seconds": 2}, "_meta": {"progressToken": "t1"}})
+        told = []
+        while (message := client.read()).get("id") != number:
+            told.append(message)
+        check("progress", told and all(one["method"] == "notifications/progress" and one["params"]["progressToken"] == "t1" for one in told), told)
+        steps = [one["params"]["progress"] for one in told]
+        check("progress grows, to the total at most", steps == sorted(set(steps)) and steps[-1] <= told[-1]["params"]["total"] == 2, steps)
+        answer = mcp.Answer(message["result"])
+        check("watched", not answer.is_error and answer.json["window_ns"] >= 10**9, answer.text)
+        long = client.request("tools/call", {"name": "watch", "arguments": {"seconds": 300}})
+        client.notify("notifications/cancelled", {"requestId": long})
+        check("cancelled, and on", client.ask("tools/list")["tools"])
+    check("ends at once", client.status == 0 and not client.rest, client.rest)
+
+
 def main(build):
     check = kept.Checks()
     with kept.Kept(build) as home:
@@ -183,6 +208,8 @@ def main(build):
             meanwhile(check, client)
         check("ends", client.status == 0 and not client.said, client.status, client.said)
 
+        if os.geteuid() == 0:
+            watching(check, home)
         with mcp.Client([server, "--db", home.path("none.db")], mcp.MODERN, env=home.environment, cwd="/") as client:
             answer = client.call("explain")
             check("without a file: the way out", answer.is_error and "ingero demo incident" in answer.text, answer.text)
