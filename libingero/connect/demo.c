@@ -16,7 +16,7 @@ static const struct demo_row rows[] = {
 #define DEMO_LATER(name_, aliases_) { .name = (name_), .aliases = (aliases_) },
 #include "base/demos.def"
 };
-static_assert(ARRAY_SIZE(rows) <= DEMOS_MAX);
+static_assert(ARRAY_SIZE(rows) <= DEMOS_MAX, "lists of demos have room for all");
 
 const struct demo_row *demo_get(size_t i)
 {
