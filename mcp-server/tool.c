@@ -261,6 +261,27 @@ int method_tools_call(struct rpc_call *call, struct writer *result)
 
 /* ---- what tools share ---- */
 
+int tool_delegate(const struct tool_call *call, const char *name, const json_t *arguments, struct answer *answer)
+{
+	const struct tool *tool = tool_find(name);
+	struct answer asked = { .tokens_max = answer->tokens_max };
+	CLEANUP(freep) void *fields = NULL;
+	struct tool_call other = { .rpc = call->rpc };
+	int r;
+
+	if (!tool)
+		return -ENOENT;
+	fields = calloc(1, tool->arguments_bytes + 1);
+	if (!fields)
+		return -ENOMEM;
+	other.arguments = fields;
+	r = tool_arguments_read(tool, arguments, fields, &asked);
+	if (r < 0)
+		r = answer_fail(answer, "%s", buf_text(&asked.error));
+	answer_done(&asked);
+	return r < 0 ? r : tool->run(&other, answer);
+}
+
 struct ingero *tool_connect(const struct tool_call *call, struct answer *answer)
 {
 	char error[ASKER_ERROR_BYTES] = "";

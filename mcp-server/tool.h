@@ -64,3 +64,9 @@ int tool_arguments_read(const struct tool *tool, const json_t *json, void *field
 struct ingero *tool_connect(const struct tool_call *call, struct answer *answer);
 /** tool_asked() - of a question that returned r: 0, or answer_fail() with the reason */
 int tool_asked(struct ingero *ingero, int r, struct answer *answer);
+/**
+ * tool_delegate() - answer as another tool does
+ * @arguments: an object, of that tool
+ * Return: as its function
+ */
+int tool_delegate(const struct tool_call *call, const char *name, const json_t *arguments, struct answer *answer);

@@ -17,5 +17,7 @@ TOOL(run_sql)
 TOOL(watch)
 TOOL(get_check)
 TOOL(run_demo)
+TOOL(query_fleet)
+TOOL(get_test_report)
 
 #undef TOOL
