@@ -13,8 +13,15 @@
 
 static const struct tool_member report_members[] = {
 	{ "path", "string", "The file" },
-	{ "report", "object", "Its contents" },
+	{ "passed", "integer", "Number of tests that passed" },
+	{ "failed", "integer", "Number of tests that failed" },
+	{ "skipped", "integer", "Number of tests that were skipped" },
+	{ "tests", "array", "Each test, those that failed first: name, build, result, seconds, reason" },
 };
+
+static const struct answer_list report_lists[] = { { "tests", "raise max_tokens, or read the file" } };
+
+static const struct answer_shape report_shape = { .lists = report_lists, .n_lists = ARRAY_SIZE(report_lists) };
 
 /* Return: bytes, or -errno */
 static ssize_t report_read(struct buf *text)
@@ -58,10 +65,10 @@ static int report_tool_run(const struct tool_call *call, struct answer *answer)
 		json_decref(report);
 		return answer_fail(answer, REPORT " is no JSON object");
 	}
+	(void)buf_append_text(&answer->body, "{\"path\":\"" REPORT "\"");
+	(void)buf_append_text(&answer->body, json_object_size(report) ? "," : "");
+	(void)buf_append_text(&answer->body, strchr(buf_text(&text), '{') + 1);
 	json_decref(report);
-	(void)buf_append_text(&answer->body, "{\"path\":\"" REPORT "\",\"report\":");
-	(void)buf_append(&answer->body, text.data, text.n);
-	(void)buf_append_text(&answer->body, "}");
 	return answer->body.failed ? -ENOMEM : 0;
 }
 
@@ -73,5 +80,6 @@ const struct tool tool_get_test_report = {
 		       "GPU programs.",
 	.members = report_members,
 	.n_members = ARRAY_SIZE(report_members),
+	.shape = &report_shape,
 	.run = report_tool_run,
 };
