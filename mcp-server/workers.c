@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 struct job {
 	struct rpc_message message;
@@ -61,6 +62,12 @@ static void progress_send(struct rpc_call *call, const char *json, size_t n)
 		w->send(json, n, w->data);
 }
 
+/* A request is answered once, by its thread or at the end, or was cancelled. Return: whether the caller answers it */
+static bool answer_claim(struct job *job)
+{
+	return !atomic_exchange(&job->call.is_cancelled, true);
+}
+
 static void job_run(struct workers *w, struct job *job, struct asker *asker)
 {
 	CLEANUP(buf_done) struct buf out = BUF_INIT;
@@ -68,8 +75,36 @@ static void job_run(struct workers *w, struct job *job, struct asker *asker)
 	job->call.asker = asker;
 	if (!atomic_load(&job->call.is_cancelled))
 		rpc_run(&job->call, &out);
-	if (!atomic_load(&job->call.is_cancelled))
+	if (answer_claim(job))
 		w->send(buf_text(&out), out.n, w->data);
+}
+
+static struct timespec seconds_from_now(unsigned int seconds)
+{
+	struct timespec until;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_sec += (time_t)seconds;
+	return until;
+}
+
+/* With the lock held. Waits for a request; an idle thread gives its daemon back. */
+static void worker_wait(struct workers *w, struct asker *asker)
+{
+	const struct timespec until = seconds_from_now(WORKERS_IDLE_S);
+	int r = 0;
+
+	w->n_idle++;
+	if (asker->ingero)
+		r = pthread_cond_timedwait(&w->changed, &w->mutex, &until);
+	else
+		(void)pthread_cond_wait(&w->changed, &w->mutex);
+	w->n_idle--;
+	if (r != ETIMEDOUT || waiting_find(w))
+		return;
+	(void)pthread_mutex_unlock(&w->mutex);
+	asker_done(asker); /* waits for the end of a private daemon */
+	(void)pthread_mutex_lock(&w->mutex);
 }
 
 static void *worker_run(void *data)
@@ -88,13 +123,12 @@ static void *worker_run(void *data)
 			(void)pthread_mutex_lock(&w->mutex);
 			job_remove(w, job);
 			job_free(job);
+			(void)pthread_cond_broadcast(&w->changed);
 			continue;
 		}
 		if (w->is_ending)
 			break;
-		w->n_idle++;
-		(void)pthread_cond_wait(&w->changed, &w->mutex);
-		w->n_idle--;
+		worker_wait(w, &asker);
 	}
 	(void)pthread_mutex_unlock(&w->mutex);
 	asker_done(&asker);
@@ -104,6 +138,7 @@ static void *worker_run(void *data)
 int workers_new(const struct server *server, workers_send_func send, void *data, struct workers **ret)
 {
 	struct workers *w = calloc(1, sizeof(*w));
+	pthread_condattr_t monotonic;
 
 	if (!w)
 		return -ENOMEM;
@@ -111,12 +146,15 @@ int workers_new(const struct server *server, workers_send_func send, void *data,
 	w->send = send;
 	w->data = data;
 	(void)pthread_mutex_init(&w->mutex, NULL);
-	(void)pthread_cond_init(&w->changed, NULL);
+	(void)pthread_condattr_init(&monotonic);
+	(void)pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+	(void)pthread_cond_init(&w->changed, &monotonic);
+	(void)pthread_condattr_destroy(&monotonic);
 	*ret = w;
 	return 0;
 }
 
-static void busy_send(struct workers *w, const struct rpc_message *message, const char *sentence)
+static void job_refuse(struct workers *w, const struct rpc_message *message, const char *sentence)
 {
 	CLEANUP(buf_done) struct buf out = BUF_INIT;
 
@@ -167,7 +205,7 @@ void workers_add(struct workers *w, struct rpc_message *message)
 	}
 	(void)pthread_mutex_unlock(&w->mutex);
 	if (problem) {
-		busy_send(w, message, problem);
+		job_refuse(w, message, problem);
 		rpc_message_done(message);
 		free(job);
 	}
@@ -183,11 +221,24 @@ void workers_cancel(struct workers *w, const char *id)
 	(void)pthread_mutex_unlock(&w->mutex);
 }
 
+/* With the lock held. What was asked gets its answer, also where that is a refusal. */
+static void rest_refuse(struct workers *w)
+{
+	for (struct job *job = w->jobs; job; job = job->next)
+		if (answer_claim(job))
+			job_refuse(w, &job->message, "the input ended before this was done");
+}
+
 void workers_free(struct workers *w)
 {
+	const struct timespec until = seconds_from_now(WORKERS_END_S);
+
 	(void)pthread_mutex_lock(&w->mutex);
 	w->is_ending = true;
 	(void)pthread_cond_broadcast(&w->changed);
+	while (w->jobs && pthread_cond_timedwait(&w->changed, &w->mutex, &until) != ETIMEDOUT)
+		;
+	rest_refuse(w);
 	(void)pthread_mutex_unlock(&w->mutex);
 	for (size_t i = 0; i < w->n_threads; i++)
 		(void)pthread_join(w->threads[i], NULL);

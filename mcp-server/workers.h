@@ -10,6 +10,8 @@
 
 #define WORKERS_MAX 4
 #define WORKERS_JOBS_MAX 64 /* running and waiting */
+#define WORKERS_IDLE_S 30   /* then a thread closes its connection: a private daemon ends with it */
+#define WORKERS_END_S 5	    /* of the input, for what was asked before */
 
 struct workers;
 
@@ -25,5 +27,6 @@ int workers_new(const struct server *server, workers_send_func send, void *data,
 void workers_add(struct workers *workers, struct rpc_message *message);
 /** workers_cancel() - send no answer to the request with this id, as JSON, and end its work early */
 void workers_cancel(struct workers *workers, const char *id);
-/** workers_free() - wait until all requests are answered, then end the threads */
+/** workers_free() - wait for the answers, WORKERS_END_S at most; refuse what is not done by then, and end the threads
+ */
 void workers_free(struct workers *workers);

@@ -178,6 +178,15 @@ def meanwhile(check, client):
     check("and on", client.ask("tools/list")["tools"])
 
 
+def ending(check, home, server):
+    """What is not done a while after the input has ended is refused, and the server ends."""
+    client = mcp.Client([server, "--db", home.db], mcp.MODERN, env=home.environment, cwd="/")
+    number = client.request("tools/call", {"name": "run_sql", "arguments": {"query": SLOW}})
+    status = client.end()
+    answers = [json.loads(line) for line in client.rest.splitlines()]
+    check("ends, with an answer", status == 0 and [one["id"] for one in answers] == [number] and "error" in answers[0], status, answers)
+
+
 def watching(check, home):
     """With the right to trace: progress each second, then the figures; a watch that is cancelled ends at once, without an answer."""
     environment = {key: value for key, value in home.environment.items() if key != "INGERO_DB"}
@@ -226,6 +235,7 @@ def main(build):
             meanwhile(check, client)
         check("ends", client.status == 0 and not client.said, client.status, client.said)
 
+        ending(check, home, server)
         if os.geteuid() == 0:
             watching(check, home)
         with mcp.Client([server, "--db", home.path("none.db")], mcp.MODERN, env=home.environment, cwd="/") as client:
