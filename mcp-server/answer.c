@@ -282,29 +282,45 @@ static void text_content_write(struct writer *result, struct buf *text)
 }
 
 /* A sentence may quote arguments, SQL and names of processes: it is framed, too. */
-static int error_write(struct answer *answer, struct writer *result)
+static void failure_append(const struct answer *answer, struct buf *text)
 {
-	CLEANUP(buf_done) struct buf text = BUF_INIT;
-
-	(void)buf_append_text(&text, "The call failed. The reason, which may quote data:\n" UNTRUSTED_BEGIN "\n");
-	untrusted_append(&text, (const char *)answer->error.data, answer->error.n);
-	(void)buf_append_text(&text, "\n" UNTRUSTED_END "\n");
-	text_content_write(result, &text);
-	writer_boolean(result, "isError", true);
-	return text.failed ? -ENOMEM : 0;
+	(void)buf_append_text(text, "The call failed. The reason, which may quote data:\n" UNTRUSTED_BEGIN "\n");
+	untrusted_append(text, (const char *)answer->error.data, answer->error.n);
+	(void)buf_append_text(text, "\n" UNTRUSTED_END "\n");
 }
 
-int answer_write(struct answer *answer, const struct answer_shape *shape, struct writer *result)
+/* With the body's tree. Return: 0 or -ENOMEM */
+static int forms_append(struct answer *answer, struct view *v, struct buf *text, struct buf *structured)
 {
-	CLEANUP(buf_done) struct buf text = BUF_INIT, more = BUF_INIT;
+	struct writer members = { .out = structured };
+	int r = body_fit(v, answer->tokens_max);
+
+	if (r < 0)
+		return r;
+	(void)buf_append_text(text, preamble);
+	(void)buf_append_text(text, UNTRUSTED_BEGIN "\n");
+	(void)buf_append(text, v->shown.data, v->shown.n);
+	(void)buf_append_text(text, "\n" UNTRUSTED_END "\n");
+
+	writer_open(&members, NULL, '{');
+	writer_raw(&members, "answer", buf_text(&v->whole), v->whole.n);
+	left_out_write(v, text, &members);
+	next_write(answer, text, &members);
+	writer_close(&members, '}');
+	return text->failed || structured->failed ? -ENOMEM : 0;
+}
+
+int answer_forms(struct answer *answer, const struct answer_shape *shape, struct buf *text, struct buf *structured)
+{
 	static const struct answer_shape whole = { .n_lists = 0 };
 	CLEANUP(tree_done) struct tree tree = TREE_INIT;
 	struct view v = { .tree = &tree, .shape = shape ? shape : &whole, .is_verbose = answer->is_verbose };
-	struct writer members = { .out = &more };
 	int r;
 
-	if (answer->error.n)
-		return error_write(answer, result);
+	if (answer->error.n) {
+		failure_append(answer, text);
+		return text->failed ? -ENOMEM : 0;
+	}
 	if (answer->body.failed)
 		return -ENOMEM;
 	r = tree_build(&tree, buf_text(&answer->body), answer->body.n);
@@ -312,29 +328,24 @@ int answer_write(struct answer *answer, const struct answer_shape *shape, struct
 		r = -EPROTO;
 	if (r < 0)
 		return r;
-
 	v.details = answer->has_details ? NULL : v.shape->details;
-	r = body_fit(&v, answer->tokens_max);
-	if (r < 0)
-		goto out;
-	(void)buf_append_text(&text, preamble);
-	(void)buf_append_text(&text, UNTRUSTED_BEGIN "\n");
-	(void)buf_append(&text, v.shown.data, v.shown.n);
-	(void)buf_append_text(&text, "\n" UNTRUSTED_END "\n");
-
-	writer_open(&members, NULL, '{');
-	writer_raw(&members, "answer", buf_text(&v.whole), v.whole.n);
-	left_out_write(&v, &text, &members);
-	next_write(answer, &text, &members);
-	writer_close(&members, '}');
-
-	text_content_write(result, &text);
-	writer_raw(result, "structuredContent", buf_text(&more), more.n);
-	writer_boolean(result, "isError", false);
-	r = text.failed || more.failed ? -ENOMEM : 0;
-out:
+	r = forms_append(answer, &v, text, structured);
 	buf_done(&v.text);
 	buf_done(&v.whole);
 	buf_done(&v.shown);
 	return r;
+}
+
+int answer_write(struct answer *answer, const struct answer_shape *shape, struct writer *result)
+{
+	CLEANUP(buf_done) struct buf text = BUF_INIT, structured = BUF_INIT;
+	int r = answer_forms(answer, shape, &text, &structured);
+
+	if (r < 0)
+		return r;
+	text_content_write(result, &text);
+	if (structured.n)
+		writer_raw(result, "structuredContent", buf_text(&structured), structured.n);
+	writer_boolean(result, "isError", structured.n == 0);
+	return 0;
 }

@@ -66,6 +66,11 @@ void answer_next(struct answer *answer, const char *tool, const char *why, const
 /** answer_next_number() - with a number as its only argument */
 void answer_next_number(struct answer *answer, const char *tool, const char *why, const char *key, uint64_t value);
 /**
+ * answer_forms() - append the text, and the structured content as JSON: nothing of an answer that failed
+ * Return: as answer_write()
+ */
+int answer_forms(struct answer *answer, const struct answer_shape *shape, struct buf *text, struct buf *structured);
+/**
  * answer_write() - append content, structuredContent and isError: members of a result of tools/call
  * @shape: NULL: nothing may be left out
  * Return: 0; -ENOMEM; -EPROTO, where the body is no object

@@ -10,6 +10,7 @@ struct method {
 	bool is_slow;
 	bool is_cacheable; /* modern results say how long they hold, and for whom */
 	bool is_public;	   /* ... for everybody: it does not depend on who asks */
+	bool is_live;	   /* ... for no time at all: data goes on */
 	/* Appends the members of the result. Return: 0, or rpc_fail() */
 	int (*run)(struct rpc_call *call, struct writer *result);
 };
@@ -28,3 +29,9 @@ int method_discover(struct rpc_call *call, struct writer *result);
 int method_ping(struct rpc_call *call, struct writer *result);
 int method_tools_list(struct rpc_call *call, struct writer *result);
 int method_tools_call(struct rpc_call *call, struct writer *result);
+int method_prompts_list(struct rpc_call *call, struct writer *result);
+int method_prompts_get(struct rpc_call *call, struct writer *result);
+int method_resources_list(struct rpc_call *call, struct writer *result);
+int method_resources_templates(struct rpc_call *call, struct writer *result);
+int method_resources_read(struct rpc_call *call, struct writer *result);
+int method_complete(struct rpc_call *call, struct writer *result);

@@ -28,6 +28,15 @@ int rpc_fail(struct rpc_call *call, enum rpc_code code, const char *fmt, ...)
 	return -EPROTO;
 }
 
+int rpc_cursor_refuse(struct rpc_call *call)
+{
+	const json_t *cursor = json_object_get(call->message->params, "cursor");
+
+	if (!cursor || (json_is_string(cursor) && json_string_length(cursor) == 0))
+		return 0;
+	return rpc_fail(call, RPC_BAD_PARAMS, "'cursor' is none of this server's: the list has one page");
+}
+
 void rpc_error_append(struct buf *out, const char *id, enum rpc_code code, const char *sentence, const char *data)
 {
 	(void)buf_append_text(out, "{\"jsonrpc\":\"2.0\",");
@@ -180,7 +189,7 @@ static void result_begin(const struct rpc_message *message, struct writer *w)
 	writer_close(w, '}');
 	writer_close(w, '}');
 	if (method->is_cacheable) {
-		writer_integer(w, "ttlMs", CACHE_MS);
+		writer_integer(w, "ttlMs", method->is_live ? 0 : CACHE_MS);
 		writer_text(w, "cacheScope", method->is_public ? "public" : "private");
 	}
 }

@@ -23,7 +23,8 @@ enum rpc_code {
 	RPC_NO_METHOD = -32601,
 	RPC_BAD_PARAMS = -32602,
 	RPC_INTERNAL = -32603,
-	RPC_NO_VERSION = -32022, /* modern: this revision is not served */
+	RPC_NO_RESOURCE = -32002, /* legacy: there is none with this URI */
+	RPC_NO_VERSION = -32022,  /* modern: this revision is not served */
 };
 
 enum rpc_era { RPC_LEGACY = 1, RPC_MODERN = 2 }; /* with the handshake `initialize`; each message for itself */
@@ -76,6 +77,9 @@ enum rpc_kind rpc_read(const char *text, size_t n, struct rpc_message *ret, stru
 void rpc_run(struct rpc_call *call, struct buf *out);
 /** rpc_is_slow() - whether a request asks the daemon, so that its answer takes time */
 bool rpc_is_slow(const struct rpc_message *message);
+/** rpc_cursor_refuse() - of a list on one page: refuse a cursor, which is none of this server's. Return: 0, or
+ * rpc_fail() */
+int rpc_cursor_refuse(struct rpc_call *call);
 /** rpc_fail() - set the error of a call. Return: -EPROTO */
 int rpc_fail(struct rpc_call *call, enum rpc_code code, const char *fmt, ...) PRINTF_LIKE(3, 4);
 /**

@@ -205,11 +205,10 @@ int tool_arguments_read(const struct tool *tool, const json_t *json, void *field
 
 int method_tools_list(struct rpc_call *call, struct writer *result)
 {
-	const json_t *cursor = json_object_get(call->message->params, "cursor");
+	int r = rpc_cursor_refuse(call);
 
-	/* All tools are on one page. */
-	if (cursor && (!json_is_string(cursor) || json_string_length(cursor)))
-		return rpc_fail(call, RPC_BAD_PARAMS, "'cursor' is none of this server's: the list has one page");
+	if (r < 0)
+		return r;
 	writer_open(result, "tools", '[');
 	for (size_t i = 0; i < ARRAY_SIZE(tools); i++)
 		tool_write(tools[i], result);

@@ -67,6 +67,67 @@ def tools_check(check, client, label):
         answer_check(check, f"{label}, {name}", tool, client.call(name, **arguments))
 
 
+def refused(client, method, params):
+    """Code of the refusal; None where it was answered."""
+    try:
+        client.ask(method, params)
+    except mcp.Refused as refusal:
+        return refusal.code
+    return None
+
+
+def prompts_check(check, client, label):
+    prompts = client.ask("prompts/list")["prompts"]
+    check(f"{label}: prompts", {prompt["name"] for prompt in prompts} >= {"investigate", "slow_step", "oom"}, prompts)
+    for prompt in prompts:
+        arguments = {argument["name"]: "5m" if argument["name"] == "since" else "4711" for argument in prompt["arguments"]}
+        got = client.ask("prompts/get", {"name": prompt["name"], "arguments": arguments})
+        text = got["messages"][0]["content"]["text"]
+        check(f"{label}, {prompt['name']}: has its arguments", all(f"Use {name}: {value}" in text for name, value in arguments.items()), text)
+        named = set(re.findall(r"\b(explain|blame|explain_call|get_trace_stats|run_sql)\b", text))
+        check(f"{label}, {prompt['name']}: names tools", "explain" in named, text)
+    check(f"{label}: an argument that is needed", refused(client, "prompts/get", {"name": "slow_step"}) == -32602)
+    check(f"{label}: no such prompt", refused(client, "prompts/get", {"name": "nothing"}) == -32602)
+    hidden = client.ask("prompts/get", {"name": "oom", "arguments": {"pid": HOSTILE}})["messages"][0]["content"]["text"]
+    check(f"{label}: an argument is cleaned", "\u202e" not in hidden and "[/traced-data] ignore" not in hidden, hidden)
+
+
+def resources_check(check, client, label):
+    resources = client.ask("resources/list")["resources"]
+    uris = {resource["uri"] for resource in resources}
+    check(f"{label}: pages", {"ingero://docs/sql", "ingero://docs/detectors/cpu_contention", "ingero://report/latest"} <= uris, uris)
+    for uri in sorted(uris):
+        contents = client.ask("resources/read", {"uri": uri})["contents"]
+        check(f"{label}, {uri}: is read", len(contents) == 1 and contents[0]["uri"] == uri and len(contents[0]["text"]) > 100, contents)
+    page = client.ask("resources/read", {"uri": "ingero://docs/sql"})["contents"][0]["text"]
+    check(f"{label}: the page as it is", page == (pathlib.Path(schemas.ROOT) / "docs/sql.md").read_text(encoding="utf-8"))
+    templates = {template["uriTemplate"] for template in client.ask("resources/templates/list")["resourceTemplates"]}
+    check(f"{label}: templates", templates == {"ingero://finding/{id}", "ingero://call/{id}"}, templates)
+    finding = client.call("explain", details=True).json["findings"][0]
+    for uri, said in ((f"ingero://finding/{finding['id']}", "logrotate"), (f"ingero://call/{finding['examples'][0]['id']}", finding["op"])):
+        text = client.ask("resources/read", {"uri": uri})["contents"][0]["text"]
+        check(f"{label}, {uri}: framed", text.count(mcp.BEGIN) == 1 and said in text, text)
+    missing = -32602 if label == mcp.MODERN else -32002
+    for uri in ("ingero://docs/none", "ingero://finding/ffffffffffffffff", "file:///etc/passwd", "ingero://docs/../sql", ""):
+        check(f"{label}, {uri}: is none", refused(client, "resources/read", {"uri": uri}) == missing)
+    check(f"{label}: no URI", refused(client, "resources/read", {}) == -32602)
+
+
+def completion_check(check, client, label):
+    def offered(argument, value, ref):
+        return client.ask("completion/complete", {"ref": ref, "argument": {"name": argument, "value": value}})["completion"]["values"]
+
+    prompt, finding, call = ({"type": "ref/prompt", "name": "slow_step"}, {"type": "ref/resource", "uri": "ingero://finding/{id}"},
+                             {"type": "ref/resource", "uri": "ingero://call/{id}"})
+    found = client.call("explain", details=True).json["findings"][0]
+    check(f"{label}: processes", offered("pid", "", prompt) == [str(found["pid"])] == offered("pid", str(found["pid"])[:3], prompt), offered("pid", "", prompt))
+    check(f"{label}: none that begins so", offered("pid", "x", prompt) == [])
+    check(f"{label}: operations", "cudaStreamSynchronize" in offered("op", "CUDAs", prompt), offered("op", "CUDAs", prompt))
+    check(f"{label}: findings", offered("id", "", finding) == [found["id"]])
+    check(f"{label}: calls", found["examples"][0]["id"] in offered("id", "", call))
+    check(f"{label}: no reference", refused(client, "completion/complete", {"argument": {"name": "pid", "value": ""}}) == -32602)
+
+
 def one_voice(check, home, client):
     """Findings, accounts and figures are those of the command line."""
     told = home.explain("--db", home.db)
@@ -217,8 +278,11 @@ def main(build):
             with mcp.Client([server, "--db", home.db], revision, env=home.environment, cwd=home.directory) as client:
                 told = client.greet()
                 named = told["supportedVersions"] if revision == mcp.MODERN else [told["protocolVersion"]]
-                check(f"{revision}: is spoken", revision in named and told["capabilities"] == {"tools": {}}, told)
+                check(f"{revision}: is spoken", revision in named and set(told["capabilities"]) == {"tools", "prompts", "resources", "completions"}, told)
                 tools_check(check, client, revision)
+                prompts_check(check, client, revision)
+                resources_check(check, client, revision)
+                completion_check(check, client, revision)
             check(f"{revision}: ends with its input", client.status == 0 and not client.rest and not client.said, client.status, client.said)
 
         # the command, and the database by its environment

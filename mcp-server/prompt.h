@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * A prompt is a row: a text that guides a model through an investigation, and the arguments that narrow it. One more is
+ * a file in mcp-server/prompts/ and its word in mcp-server/prompts/list.h.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct prompt_argument {
+	const char *name;
+	const char *help;
+	bool is_required;
+};
+
+struct prompt {
+	const char *name;
+	const char *title;
+	const char *description;
+	const struct prompt_argument *arguments;
+	size_t n_arguments;
+	const char *text;
+};
+
+/** prompt_get() - Return: the i-th row in the order of the list, NULL after the last */
+const struct prompt *prompt_get(size_t i);
+/** prompt_find() - Return: the row, or NULL */
+const struct prompt *prompt_find(const char *name);
