@@ -5,14 +5,17 @@
  * Exit status: 0 the input ended, 1 failed, 2 misused.
  */
 #include <errno.h>
+#include <limits.h>
 #include <locale.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/fd.h"
 #include "libingero/render/option_help.h"
+#include "mcp-server/editors.h"
 #include "mcp-server/options.h"
 #include "mcp-server/stdio.h"
 
@@ -37,14 +40,51 @@ static int help_print(void)
 	return fd_write_full(STDOUT_FILENO, out.data, out.n) < 0 ? EXIT_FAILED : EXIT_DONE;
 }
 
+/* The snippet goes to standard output, where it belongs to standard error. Paths hold wherever the editor starts us. */
+static int config_print(const struct mcp_fields *fields)
+{
+	char program[PATH_MAX], *paths[OPTION_TEXTS_MAX + 1] = { NULL };
+	ssize_t n = readlink("/proc/self/exe", program, sizeof(program) - 1);
+	CLEANUP(buf_done) struct buf out = BUF_INIT;
+	const char *where;
+	int r = n < 0 ? -errno : 0;
+
+	program[MAX(n, 0)] = 0;
+	for (size_t i = 0; r == 0 && i < fields->dbs.n; i++) {
+		paths[i] = realpath(fields->dbs.items[i], NULL);
+		if (!paths[i]) {
+			r = -errno;
+			(void)dprintf(STDERR_FILENO, "ingero-mcp: cannot find %s: %s\n",
+				      option_quote(fields->dbs.items[i]).text, strerror(errno));
+		}
+	}
+	if (r == 0) {
+		where = editor_snippet_append(fields->editor, program, (const char *const *)paths, &out);
+		r = fd_write_full(STDOUT_FILENO, out.data, out.n);
+		(void)dprintf(STDERR_FILENO, "put it into %s\n", where);
+	}
+	for (size_t i = 0; i < fields->dbs.n; i++)
+		free(paths[i]);
+	return r < 0 ? EXIT_FAILED : EXIT_DONE;
+}
+
+static int transport_serve(const struct mcp_fields *fields)
+{
+	const struct server server = { .db_paths = fields->dbs.n ? fields->dbs.items : NULL };
+	int r = stdio_serve(&server, STDIN_FILENO, STDOUT_FILENO);
+
+	if (r < 0)
+		(void)dprintf(STDERR_FILENO, "ingero-mcp: cannot read standard input: %s\n", strerror(-r));
+	return r < 0 ? EXIT_FAILED : EXIT_DONE;
+}
+
 int main(int argc, char **argv)
 {
 	static const struct option_dialect dialect = { .absent = NULL };
 	struct mcp_fields fields = { .dbs.n = 0 };
-	struct server server = { .db_paths = NULL };
 	char error[OPTIONS_ERROR_BYTES];
 	struct options_rest rest;
-	int status = EXIT_DONE, r;
+	int status = EXIT_DONE;
 
 	fd_fill_standard();
 	(void)setlocale(LC_CTYPE, "C.UTF-8");
@@ -58,12 +98,7 @@ int main(int argc, char **argv)
 		status = help_print();
 		break;
 	case OPTIONS_OK:
-		server.db_paths = fields.dbs.n ? fields.dbs.items : NULL;
-		r = stdio_serve(&server, STDIN_FILENO, STDOUT_FILENO);
-		if (r < 0) {
-			(void)dprintf(STDERR_FILENO, "ingero-mcp: cannot read standard input: %s\n", strerror(-r));
-			status = EXIT_FAILED;
-		}
+		status = fields.editor ? config_print(&fields) : transport_serve(&fields);
 		break;
 	}
 	options_done(&table, &fields);

@@ -9,9 +9,10 @@
 
 struct mcp_fields {
 	struct option_texts dbs;
+	const char *editor; /* print its snippet instead of serving; NULL: not asked for */
 };
 
-#define MCP_OPTIONS 1 /* number of rows */
+#define MCP_OPTIONS 2 /* number of rows */
 extern const struct option mcp_options[MCP_OPTIONS];
 extern const char *const mcp_paragraphs[];
 

@@ -49,6 +49,8 @@ RUN = {
 }
 HERE_NOT = "no systemd here; tests/vm/payload/service does it under one"
 NOT_RUN = {
+    "ingero mcp --print-config ollmcp --db trace.db > ingero-mcp.json": "e2e.mcp_editors prints it, and starts what it says",
+    "ollmcp -m MODEL -j ingero-mcp.json": "another program, and a model",
     "sudo ./dev run": "builds what this test is part of; e2e.see_owner runs what follows",
     "sudo ./dev test": "it is what runs this",
     "cmake --preset release": "the build that this test belongs to was made so",

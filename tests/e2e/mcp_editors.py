@@ -1,0 +1,52 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""mcp_editors.py BUILD: the snippet for each editor is what that editor reads, and starts a server that answers."""
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tomllib
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+import kept  # noqa: E402
+import mcp  # noqa: E402
+import schemas  # noqa: E402
+
+# Where each form has the server.
+FORMS = {"vscode": ("servers", {"type": "stdio"}), "zed": ("context_servers", {"source": "custom"}), "codex": ("mcp_servers", {})}
+
+
+def editors():
+    text = (schemas.ROOT / "mcp-server/editors.def").read_text(encoding="utf-8")
+    return re.findall(r'^EDITOR\("([\w-]+)"', text, re.M)
+
+
+def main(build):
+    check = kept.Checks()
+    names = editors()
+    page = (schemas.ROOT / "docs/editors.md").read_text(encoding="utf-8")
+    with kept.Kept(build) as home:
+        home.answer("demo", "incident", "--speed", "100", "--db", home.path("a b.db"))
+        for name in names:
+            done = subprocess.run([home.programs.path("ingero"), "mcp", "--print-config", name, "--db", "a b.db"], env=home.environment, cwd=home.directory,
+                                  capture_output=True, text=True, check=False)
+            if not check(f"{name}: printed", done.returncode == 0 and done.stderr.startswith("put it into "), done.stderr):
+                continue
+            key, more = FORMS.get(name, ("mcpServers", {}))
+            server = (tomllib.loads if name == "codex" else json.loads)(done.stdout)[key]["ingero"]
+            check(f"{name}: its form", {member: server.get(member) for member in more} == more, server)
+            check(f"{name}: paths hold everywhere", os.path.isabs(server["command"]) and os.path.isabs(server["args"][1]), server)
+            check(f"{name}: is on the page", f"--print-config {name}" in page)
+            with mcp.Client([server["command"], *server["args"]], mcp.LEGACY[0], env=home.environment, cwd="/") as client:
+                client.greet()
+                check(f"{name}: answers", client.call("explain").json["findings"])
+        unknown = subprocess.run([home.programs.path("ingero-mcp"), "--print-config", "ed"], capture_output=True, text=True, check=False)
+        check("another: the way out", unknown.returncode == 2 and "cursor" in unknown.stderr and not unknown.stdout, unknown.stderr)
+    check("editors", len(names) > 5, names)
+    return 1 if check.failed else 0
+
+
+if __name__ == "__main__":
+    kept.run(main)
