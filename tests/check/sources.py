@@ -35,7 +35,7 @@ NOT_THERE = (
 )
 
 # what lies at the top; a directory that a test left there is none of them
-ROOMS = {"base", "bpf", "cli", "cmake", "collectord", "docs", "libingero", "mcp-server", "proto", "systemd", "tests", ".ci"}
+ROOMS = {"base", "bpf", "cli", "cmake", "collectord", "docs", "libingero", "mcp-server", "proto", "systemd", "tests", "web", ".ci"}
 
 
 def first_lines(files_tree, name):

@@ -9,7 +9,7 @@ import tree
 LOOKED_AT = ("*.c", "*.h", "*.def", "*.proto", "*.py", "*.md", "*.cmake", "*CMakeLists.txt", "dev", "tests/vm/*")
 ITSELF = ("tests/check/words.*",)
 # Sentences are literals side by side: a word is easily left at the end of one and begins the next.
-PROGRAMS = ("base/*", "cli/*", "collectord/*", "libingero/*", "mcp-server/*", "proto/*")
+PROGRAMS = ("base/*", "cli/*", "collectord/*", "libingero/*", "mcp-server/*", "proto/*", "web/*")
 LITERALS = re.compile(r'"(?:[^"\\\n]|\\.)*"(?:[\s\\]*"(?:[^"\\\n]|\\.)*")*')
 BETWEEN = re.compile(r'(?<!\\)"[\s\\]*"')
 TWICE = re.compile(r"\b(an?|and|are|as|at|be|by|for|from|has|in|is|it|not|of|on|one|or|that|the|to|with|without) \1\b", re.I)
