@@ -14,15 +14,17 @@
 
 struct stdio {
 	struct workers *workers;
+	struct workers_asker asker; /* the one at the other end */
 	int out;
 	pthread_mutex_t mutex; /* lines are written whole */
 	atomic_bool is_gone;   /* nobody reads the answers any more */
 };
 
-static void line_send(const char *json, size_t n, void *data)
+static void line_send(const char *json, size_t n, bool is_answer, void *data)
 {
 	struct stdio *s = data;
 
+	(void)is_answer;
 	(void)pthread_mutex_lock(&s->mutex);
 	if (!s->is_gone && (fd_write_full(s->out, json, n) < 0 || fd_write_full(s->out, "\n", 1) < 0))
 		s->is_gone = true;
@@ -36,7 +38,7 @@ static void cancel_take(struct stdio *s, const struct rpc_message *message)
 	CLEANUP(freep) char *text = id ? json_dumps(id, JSON_ENCODE_ANY | JSON_COMPACT) : NULL;
 
 	if (text)
-		workers_cancel(s->workers, text);
+		(void)workers_cancel(s->workers, &s->asker, text);
 }
 
 static void message_line_take(struct stdio *s, const char *text, size_t n)
@@ -56,13 +58,13 @@ static void message_line_take(struct stdio *s, const char *text, size_t n)
 		break;
 	case RPC_REQUEST:
 		if (rpc_is_slow(&message))
-			workers_add(s->workers, &message);
+			workers_add(s->workers, &message, &s->asker);
 		else
 			rpc_run(&call, &out);
 		break;
 	}
 	if (out.n)
-		line_send(buf_text(&out), out.n, s);
+		line_send(buf_text(&out), out.n, /* is_answer= */ true, s);
 	buf_done(&call.error_data);
 	rpc_message_done(&message);
 }
@@ -115,8 +117,8 @@ static int input_read(struct stdio *s, int fd)
 
 int stdio_serve(const struct server *server, int in, int out)
 {
-	struct stdio s = { .out = out };
-	int r = workers_new(server, line_send, &s, &s.workers);
+	struct stdio s = { .out = out, .asker = { .send = line_send, .data = &s } };
+	int r = workers_new(server, &s.workers);
 
 	if (r < 0)
 		return r;

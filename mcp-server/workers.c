@@ -9,6 +9,7 @@
 
 struct job {
 	struct rpc_message message;
+	struct workers_asker asker;
 	struct rpc_call call;
 	struct job *next;
 	bool is_running;
@@ -16,8 +17,6 @@ struct job {
 
 struct workers {
 	const struct server *server;
-	workers_send_func send;
-	void *data;
 
 	pthread_mutex_t mutex; /* of all below */
 	pthread_cond_t changed;
@@ -56,10 +55,10 @@ static void job_remove(struct workers *w, struct job *job)
 
 static void progress_send(struct rpc_call *call, const char *json, size_t n)
 {
-	struct workers *w = call->transport;
+	const struct job *job = call->transport;
 
 	if (!atomic_load(&call->is_cancelled))
-		w->send(json, n, w->data);
+		job->asker.send(json, n, /* is_answer= */ false, job->asker.data);
 }
 
 /* A request is answered once, by its thread or at the end, or was cancelled. Return: whether the caller answers it */
@@ -68,7 +67,7 @@ static bool answer_claim(struct job *job)
 	return !atomic_exchange(&job->call.is_cancelled, true);
 }
 
-static void job_run(struct workers *w, struct job *job, struct asker *asker)
+static void job_run(struct job *job, struct asker *asker)
 {
 	CLEANUP(buf_done) struct buf out = BUF_INIT;
 
@@ -76,7 +75,7 @@ static void job_run(struct workers *w, struct job *job, struct asker *asker)
 	if (!atomic_load(&job->call.is_cancelled))
 		rpc_run(&job->call, &out);
 	if (answer_claim(job))
-		w->send(buf_text(&out), out.n, w->data);
+		job->asker.send(buf_text(&out), out.n, /* is_answer= */ true, job->asker.data);
 }
 
 static struct timespec seconds_from_now(unsigned int seconds)
@@ -119,7 +118,7 @@ static void *worker_run(void *data)
 		if (job) {
 			job->is_running = true;
 			(void)pthread_mutex_unlock(&w->mutex);
-			job_run(w, job, &asker);
+			job_run(job, &asker);
 			(void)pthread_mutex_lock(&w->mutex);
 			job_remove(w, job);
 			job_free(job);
@@ -135,7 +134,7 @@ static void *worker_run(void *data)
 	return NULL;
 }
 
-int workers_new(const struct server *server, workers_send_func send, void *data, struct workers **ret)
+int workers_new(const struct server *server, struct workers **ret)
 {
 	struct workers *w = calloc(1, sizeof(*w));
 	pthread_condattr_t monotonic;
@@ -143,8 +142,6 @@ int workers_new(const struct server *server, workers_send_func send, void *data,
 	if (!w)
 		return -ENOMEM;
 	w->server = server;
-	w->send = send;
-	w->data = data;
 	(void)pthread_mutex_init(&w->mutex, NULL);
 	(void)pthread_condattr_init(&monotonic);
 	(void)pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
@@ -154,12 +151,12 @@ int workers_new(const struct server *server, workers_send_func send, void *data,
 	return 0;
 }
 
-static void job_refuse(struct workers *w, const struct rpc_message *message, const char *sentence)
+static void job_refuse(const struct workers_asker *asker, const struct rpc_message *message, const char *sentence)
 {
 	CLEANUP(buf_done) struct buf out = BUF_INIT;
 
 	rpc_error_append(&out, message->id, RPC_INTERNAL, sentence, "");
-	w->send(buf_text(&out), out.n, w->data);
+	asker->send(buf_text(&out), out.n, /* is_answer= */ true, asker->data);
 }
 
 /* With the lock held. */
@@ -170,15 +167,15 @@ static bool worker_start(struct workers *w)
 	return w->n_threads > 0;
 }
 
-static bool id_is_taken(const struct workers *w, const char *id)
+static struct job *job_find(const struct workers *w, const struct workers_asker *asker, const char *id)
 {
-	for (const struct job *job = w->jobs; job; job = job->next)
-		if (strcmp(job->message.id, id) == 0)
-			return true;
-	return false;
+	for (struct job *job = w->jobs; job; job = job->next)
+		if (job->asker.data == asker->data && strcmp(job->message.id, id) == 0)
+			return job;
+	return NULL;
 }
 
-void workers_add(struct workers *w, struct rpc_message *message)
+void workers_add(struct workers *w, struct rpc_message *message, const struct workers_asker *asker)
 {
 	struct job *job = calloc(1, sizeof(*job)), **link = &w->jobs;
 	const char *problem = NULL;
@@ -186,7 +183,7 @@ void workers_add(struct workers *w, struct rpc_message *message)
 	(void)pthread_mutex_lock(&w->mutex);
 	if (!job)
 		problem = "no memory for this request";
-	else if (id_is_taken(w, message->id))
+	else if (job_find(w, asker, message->id))
 		problem = "a request with this id is still running";
 	else if (w->n_jobs == WORKERS_JOBS_MAX)
 		problem = "64 requests are running or waiting: wait for an answer, then ask again";
@@ -194,9 +191,10 @@ void workers_add(struct workers *w, struct rpc_message *message)
 		problem = "no thread can be started";
 	if (!problem) {
 		job->message = *message;
+		job->asker = *asker;
 		job->call.message = &job->message;
 		job->call.notify = progress_send;
-		job->call.transport = w;
+		job->call.transport = job;
 		while (*link)
 			link = &(*link)->next;
 		*link = job;
@@ -205,20 +203,23 @@ void workers_add(struct workers *w, struct rpc_message *message)
 	}
 	(void)pthread_mutex_unlock(&w->mutex);
 	if (problem) {
-		job_refuse(w, message, problem);
+		job_refuse(asker, message, problem);
 		rpc_message_done(message);
 		free(job);
 	}
 	*message = (struct rpc_message)RPC_MESSAGE_INIT;
 }
 
-void workers_cancel(struct workers *w, const char *id)
+bool workers_cancel(struct workers *w, const struct workers_asker *asker, const char *id)
 {
+	struct job *job;
+	bool is_ours;
+
 	(void)pthread_mutex_lock(&w->mutex);
-	for (struct job *job = w->jobs; job; job = job->next)
-		if (strcmp(job->message.id, id) == 0)
-			atomic_store(&job->call.is_cancelled, true);
+	job = job_find(w, asker, id);
+	is_ours = job && answer_claim(job);
 	(void)pthread_mutex_unlock(&w->mutex);
+	return is_ours;
 }
 
 /* With the lock held. What was asked gets its answer, also where that is a refusal. */
@@ -226,7 +227,7 @@ static void rest_refuse(struct workers *w)
 {
 	for (struct job *job = w->jobs; job; job = job->next)
 		if (answer_claim(job))
-			job_refuse(w, &job->message, "the input ended before this was done");
+			job_refuse(&job->asker, &job->message, "the input ended before this was done");
 }
 
 void workers_free(struct workers *w)

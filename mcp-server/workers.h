@@ -15,18 +15,27 @@
 
 struct workers;
 
-/* Sends one message; called from any thread. @json: n bytes */
-typedef void (*workers_send_func)(const char *json, size_t n, void *data);
+/* Whoever asks: ids of requests are those of one asker. */
+struct workers_asker {
+	/* Sends one message of n bytes; called from any thread. @is_answer: not a notification before it */
+	void (*send)(const char *json, size_t n, bool is_answer, void *data);
+	void *data;
+};
 
 /** workers_new() - Return: 0 or -ENOMEM */
-int workers_new(const struct server *server, workers_send_func send, void *data, struct workers **ret);
+int workers_new(const struct server *server, struct workers **ret);
 /**
  * workers_add() - run a request, and send its answer
  * @message: taken over, also on failure, which is answered
+ * @asker:   copied
  */
-void workers_add(struct workers *workers, struct rpc_message *message);
-/** workers_cancel() - send no answer to the request with this id, as JSON, and end its work early */
-void workers_cancel(struct workers *workers, const char *id);
+void workers_add(struct workers *workers, struct rpc_message *message, const struct workers_asker *asker);
+/**
+ * workers_cancel() - end the work of a request early, and send nothing for it any more
+ * @id: of the request, as JSON
+ * Return: whether its answer will not be sent; false: it was, or is being sent, or there is no such request
+ */
+bool workers_cancel(struct workers *workers, const struct workers_asker *asker, const char *id);
 /** workers_free() - wait for the answers, WORKERS_END_S at most; refuse what is not done by then, and end the threads
  */
 void workers_free(struct workers *workers);
