@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "web/token.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <openssl/crypto.h>
+#include <openssl/evp.h>
+#include <openssl/rand.h>
+#include <stdarg.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/fd.h"
+
+#define RANDOM_BYTES 32
+
+static int token_refuse(char *error, int r, const char *fmt, ...) PRINTF_LIKE(3, 4);
+static int token_refuse(char *error, int r, const char *fmt, ...)
+{
+	FORMAT_INTO(error, WEB_ERROR_BYTES, fmt);
+	return r;
+}
+
+static bool digest_make(const char *text, size_t n, unsigned char *digest)
+{
+	return EVP_Digest(text, n, digest, NULL, EVP_sha256(), NULL) == 1;
+}
+
+int web_token_set(const char *text, char *error, struct web_token *ret)
+{
+	size_t n = strlen(text);
+
+	if (n < WEB_TOKEN_BYTES_MIN || n > WEB_TOKEN_BYTES_MAX)
+		return token_refuse(error, -EINVAL, "a token has %d to %d characters", WEB_TOKEN_BYTES_MIN,
+				    WEB_TOKEN_BYTES_MAX);
+	for (size_t i = 0; i < n; i++)
+		if (text[i] <= ' ' || text[i] > '~')
+			return token_refuse(error, -EINVAL, "a token has visible ASCII characters only");
+	if (!digest_make(text, n, ret->digest))
+		return token_refuse(error, -ENOMEM, "no memory for the token");
+	return 0;
+}
+
+int web_file_is_private(int fd, const char *path, char *error)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) < 0)
+		return token_refuse(error, -errno, "cannot read '%s': %s", path, strerror(errno));
+	if (!S_ISREG(st.st_mode))
+		return token_refuse(error, -EPERM, "'%s' is no file", path);
+	if (st.st_mode & 077)
+		return token_refuse(error, -EPERM, "'%s' can be read by others: 'chmod 600 %s'", path, path);
+	return 0;
+}
+
+int web_token_read(const char *path, char *error, struct web_token *ret)
+{
+	CLEANUP(closep) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	char text[WEB_TOKEN_BYTES_MAX + 2] = "";
+	ssize_t n;
+	int r;
+
+	if (fd < 0)
+		return token_refuse(error, -errno, "cannot read '%s': %s", path, strerror(errno));
+	r = web_file_is_private(fd, path, error);
+	if (r < 0)
+		return r;
+	n = read(fd, text, sizeof(text) - 1);
+	if (n < 0)
+		return token_refuse(error, -errno, "cannot read '%s': %s", path, strerror(errno));
+	text[n] = 0;
+	text[strcspn(text, "\r\n")] = 0;
+	r = web_token_set(text, error, ret);
+	OPENSSL_cleanse(text, sizeof(text));
+	return r;
+}
+
+static int token_make(const char *path, char *error, struct web_token *ret)
+{
+	unsigned char bytes[RANDOM_BYTES];
+	char text[2 * RANDOM_BYTES + 2];
+	CLEANUP(closep) int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+	int r;
+
+	if (fd < 0)
+		return token_refuse(error, -errno, "cannot make '%s': %s", path, strerror(errno));
+	if (RAND_bytes(bytes, sizeof(bytes)) != 1)
+		return token_refuse(error, -EIO, "no random numbers for a token");
+	for (size_t i = 0; i < sizeof(bytes); i++)
+		(void)snprintf(text + 2 * i, 3, "%02x", bytes[i]);
+	r = web_token_set(text, error, ret);
+	text[2 * RANDOM_BYTES] = '\n';
+	if (r == 0 && fd_write_full(fd, text, 2 * RANDOM_BYTES + 1) < 0)
+		r = token_refuse(error, -EIO, "cannot write '%s'", path);
+	OPENSSL_cleanse(text, sizeof(text));
+	OPENSSL_cleanse(bytes, sizeof(bytes));
+	if (r < 0)
+		(void)unlink(path);
+	return r;
+}
+
+int web_token_keep(const char *path, char *error, struct web_token *ret, bool *ret_is_new)
+{
+	int r = token_make(path, error, ret);
+
+	*ret_is_new = r == 0;
+	return r == -EEXIST ? web_token_read(path, error, ret) : r;
+}
+
+bool web_token_matches(const struct web_token *token, const char *authorization)
+{
+	static const char scheme[] = "bearer ";
+	unsigned char digest[32] = { 0 };
+	bool has_scheme = authorization && strncasecmp(authorization, scheme, strlen(scheme)) == 0;
+	const char *text = has_scheme ? authorization + strlen(scheme) : "";
+
+	text += strspn(text, " ");
+	return digest_make(text, strlen(text), digest) && CRYPTO_memcmp(digest, token->digest, sizeof(digest)) == 0 &&
+	       has_scheme;
+}
