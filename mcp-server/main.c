@@ -16,8 +16,10 @@
 #include "base/fd.h"
 #include "libingero/render/option_help.h"
 #include "mcp-server/editors.h"
+#include "mcp-server/http.h"
 #include "mcp-server/options.h"
 #include "mcp-server/stdio.h"
+#include "web/token.h"
 
 static const struct option_table table = MCP_OPTION_TABLE;
 
@@ -71,11 +73,28 @@ static int config_print(const struct mcp_fields *fields)
 static int transport_serve(const struct mcp_fields *fields)
 {
 	const struct server server = { .db_paths = fields->dbs.n ? fields->dbs.items : NULL };
-	int r = stdio_serve(&server, STDIN_FILENO, STDOUT_FILENO);
+	const struct http_wish http = { .server = &server,
+					.address = fields->http,
+					.cert_path = fields->tls_cert,
+					.key_path = fields->tls_key,
+					.token_path = fields->token_file };
+	char error[WEB_ERROR_BYTES] = "cannot read standard input";
+	int r = fields->http ? http_serve(&http, error) : stdio_serve(&server, STDIN_FILENO, STDOUT_FILENO);
 
 	if (r < 0)
-		(void)dprintf(STDERR_FILENO, "ingero-mcp: cannot read standard input: %s\n", strerror(-r));
-	return r < 0 ? EXIT_FAILED : EXIT_DONE;
+		(void)dprintf(STDERR_FILENO, "ingero-mcp: %s\n", error);
+	return r == -EINVAL ? EXIT_MISUSED : r < 0 ? EXIT_FAILED : EXIT_DONE;
+}
+
+static int mcp_run(const struct mcp_fields *fields)
+{
+	const char *sentence = mcp_contradiction(fields);
+
+	if (sentence) {
+		(void)dprintf(STDERR_FILENO, "ingero-mcp: %s\n", sentence);
+		return EXIT_MISUSED;
+	}
+	return fields->editor ? config_print(fields) : transport_serve(fields);
 }
 
 int main(int argc, char **argv)
@@ -98,7 +117,7 @@ int main(int argc, char **argv)
 		status = help_print();
 		break;
 	case OPTIONS_OK:
-		status = fields.editor ? config_print(&fields) : transport_serve(&fields);
+		status = mcp_run(&fields);
 		break;
 	}
 	options_done(&table, &fields);

@@ -9,12 +9,16 @@
 
 struct mcp_fields {
 	struct option_texts dbs;
+	const char *http; /* address to serve at; NULL: standard input and output */
+	const char *tls_cert, *tls_key, *token_file;
 	const char *editor; /* print its snippet instead of serving; NULL: not asked for */
 };
 
-#define MCP_OPTIONS 2 /* number of rows */
+#define MCP_OPTIONS 6 /* number of rows */
 extern const struct option mcp_options[MCP_OPTIONS];
 extern const char *const mcp_paragraphs[];
+/** mcp_contradiction() - Return: NULL, or the sentence of a contradiction */
+const char *mcp_contradiction(const struct mcp_fields *fields);
 
 #define MCP_OPTION_TABLE                                                                                               \
 	{                                                                                                              \

@@ -51,9 +51,10 @@ void rpc_error_append(struct buf *out, const char *id, enum rpc_code code, const
 
 /* ---- reading ---- */
 
-static enum rpc_kind read_refuse(const struct rpc_message *message, struct buf *out, enum rpc_code code,
-				 const char *sentence, const char *data)
+static enum rpc_kind read_refuse(struct rpc_message *message, struct buf *out, enum rpc_code code, const char *sentence,
+				 const char *data)
 {
+	message->code = code;
 	rpc_error_append(out, message->id, code, sentence, data);
 	return RPC_REFUSED;
 }
@@ -88,7 +89,7 @@ static const char *meta_check(const json_t *meta, const char **ret_revision)
 	return NULL;
 }
 
-static enum rpc_kind version_refuse(const struct rpc_message *message, const char *requested, struct buf *out)
+static enum rpc_kind version_refuse(struct rpc_message *message, const char *requested, struct buf *out)
 {
 	CLEANUP(buf_done) struct buf data = BUF_INIT;
 
@@ -113,15 +114,15 @@ static enum rpc_era era_of(const struct rpc_message *message)
 
 static enum rpc_kind request_check(struct rpc_message *message, struct buf *out)
 {
-	const char *sentence, *revision;
+	const char *sentence;
 	char text[RPC_ERROR_BYTES];
 
 	if (message->era == RPC_MODERN) {
-		sentence = meta_check(json_object_get(message->params, "_meta"), &revision);
+		sentence = meta_check(json_object_get(message->params, "_meta"), &message->revision);
 		if (sentence)
 			return read_refuse(message, out, RPC_BAD_PARAMS, sentence, "");
-		if (!revision_is(revisions_modern, revision))
-			return version_refuse(message, revision, out);
+		if (!revision_is(revisions_modern, message->revision))
+			return version_refuse(message, message->revision, out);
 	}
 	message->method = method_find(message->name);
 	if (!message->method || !(message->method->eras & message->era)) {

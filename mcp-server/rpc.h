@@ -24,6 +24,7 @@ enum rpc_code {
 	RPC_BAD_PARAMS = -32602,
 	RPC_INTERNAL = -32603,
 	RPC_NO_RESOURCE = -32002, /* legacy: there is none with this URI */
+	RPC_BAD_HEADER = -32020,  /* modern, over HTTP: a header is missing, or differs from the message */
 	RPC_NO_VERSION = -32022,  /* modern: this revision is not served */
 };
 
@@ -37,7 +38,9 @@ struct rpc_message {
 	const char *name;
 	const json_t *params; /* an object, or NULL */
 	enum rpc_era era;
+	const char *revision;	     /* that a modern message names; NULL: none */
 	const struct method *method; /* NULL: of a notification */
+	enum rpc_code code;	     /* of a message that is refused; 0: none */
 };
 
 #define RPC_MESSAGE_INIT                                                                                               \

@@ -355,6 +355,14 @@ static int address_split(const char *address, char *host, size_t room, const cha
 	return 0;
 }
 
+bool front_address_is_valid(const char *address)
+{
+	char host[64];
+	const char *port;
+
+	return address_split(address, host, sizeof(host), &port) == 0;
+}
+
 static bool address_is_loopback(const struct sockaddr *address)
 {
 	if (address->sa_family == AF_INET)

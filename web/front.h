@@ -26,6 +26,8 @@ struct front_wish {
 	void *data;
 };
 
+/** front_address_is_valid() - whether an address has a form that front_open() takes */
+bool front_address_is_valid(const char *address);
 /**
  * front_open() - listen
  * @error: WEB_ERROR_BYTES

@@ -117,6 +117,8 @@ static bool host_is_ours(const struct gate *gate, struct span host)
 	for (size_t i = n + 1; i < host.n; i++)
 		if (!isdigit((unsigned char)host.text[i]))
 			return false;
+	if (!n)
+		return false;
 	if (n < host.n && (host.text[n] != ':' || host.n - n > 6 || host.n - n < 2))
 		return false;
 	for (size_t i = 0; gate->rules->hosts[i]; i++)

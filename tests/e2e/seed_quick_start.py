@@ -90,7 +90,7 @@ ROWS = [
     (HINT, "export --format perfetto -d training-run-42.db -o trace.json --since 5m", "--format db"),
     (HINT, "export --format perfetto --nodes node-1:8080,node-2:8080 -o trace.json", "--format db|ssh NODE"),
     (DO, "mcp", ""),
-    (HINT, "mcp --http :8080", "is not supported; "),
+    (HINT, "mcp --tls-cert cert.pem --tls-key key.pem", "belong to '--http'"),  # with it: e2e.mcp_http
     (HINT, "dashboard", "is not supported; "),
     (HINT, "dashboard --addr :9090", "is not supported; "),
     (HINT, "dashboard --no-tls", "is not supported; "),

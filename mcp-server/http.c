@@ -1,0 +1,506 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "mcp-server/http.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <microhttpd.h>
+#include <openssl/evp.h>
+#include <openssl/ssl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/option.h"
+#include "mcp-server/method.h"
+#include "mcp-server/workers.h"
+#include "web/certificate.h"
+#include "web/front.h"
+#include "web/token.h"
+
+#define PATH "/mcp"
+#define LOOK_MS 100 /* within which it is seen that a client has gone */
+#define NAME_BYTES_MAX 1024
+
+struct http {
+	struct workers *workers;
+	struct web_token token;
+	struct MHD_Daemon *library;
+};
+
+/* A request as it comes. */
+struct request {
+	struct buf body;
+};
+
+/* An answer on its way from a worker. */
+struct wait {
+	pthread_mutex_t mutex;
+	pthread_cond_t changed;
+	struct buf answer;
+	bool is_done;
+};
+
+/* ---- replies ---- */
+
+/* Every reply of the server. @allow, @challenge: headers of 405 and 401, NULL: none */
+static enum MHD_Result reply_send(struct MHD_Connection *connection, unsigned int status, struct buf *body,
+				  const char *header, const char *value)
+{
+	struct MHD_Response *response =
+		MHD_create_response_from_buffer(body->n, body->data ? body->data : (void *)"", MHD_RESPMEM_MUST_COPY);
+	enum MHD_Result r;
+
+	if (!response)
+		return MHD_NO;
+	if (body->n)
+		(void)MHD_add_response_header(response, "Content-Type", "application/json");
+	(void)MHD_add_response_header(response, "Cache-Control", "no-store");
+	(void)MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
+	if (header)
+		(void)MHD_add_response_header(response, header, value);
+	r = MHD_queue_response(connection, status, response);
+	MHD_destroy_response(response);
+	return r;
+}
+
+static enum MHD_Result nothing_send(struct MHD_Connection *connection, unsigned int status, const char *header,
+				    const char *value)
+{
+	CLEANUP(buf_done) struct buf none = BUF_INIT;
+
+	return reply_send(connection, status, &none, header, value);
+}
+
+static enum MHD_Result error_send(struct MHD_Connection *connection, unsigned int status, const char *id,
+				  enum rpc_code code, const char *sentence)
+{
+	CLEANUP(buf_done) struct buf body = BUF_INIT;
+
+	rpc_error_append(&body, id, code, sentence, "");
+	return reply_send(connection, status, &body, NULL, NULL);
+}
+
+static const char *header_of(struct MHD_Connection *connection, const char *name)
+{
+	return MHD_lookup_connection_value(connection, MHD_HEADER_KIND, name);
+}
+
+/* ---- what headers must say ---- */
+
+/* Whether a list of media types has one, or anything: "application/json, text/event-stream" */
+static bool media_is_listed(const char *list, const char *type)
+{
+	return list && (strcasestr(list, type) || strstr(list, "*/*"));
+}
+
+/* The value of Mcp-Name, which may be written as =?base64?...?=. Return: whether it is this text */
+static bool name_is(const char *value, const char *text)
+{
+	static const char begin[] = "=?base64?", end[] = "?=";
+	size_t n = strlen(value), frame = strlen(begin) + strlen(end);
+	unsigned char decoded[NAME_BYTES_MAX];
+	int bytes;
+
+	if (n < frame || strncasecmp(value, begin, strlen(begin)) != 0 || strcmp(value + n - strlen(end), end) != 0)
+		return strcmp(value, text) == 0;
+	n -= frame;
+	if (n % 4 || n / 4 * 3 > sizeof(decoded))
+		return false;
+	bytes = EVP_DecodeBlock(decoded, (const unsigned char *)value + strlen(begin), (int)n);
+	for (size_t i = strlen(begin) + n; bytes > 0 && i > strlen(begin) && value[i - 1] == '='; i--)
+		bytes--; /* padding was decoded, too */
+	return bytes >= 0 && (size_t)bytes == strlen(text) && memcmp(decoded, text, (size_t)bytes) == 0;
+}
+
+/* What a modern request repeats in its headers. Return: NULL, or the sentence */
+static const char *modern_headers_check(struct MHD_Connection *connection, const struct rpc_message *message)
+{
+	const char *revision = header_of(connection, "MCP-Protocol-Version");
+	const char *method = header_of(connection, "Mcp-Method"), *name = header_of(connection, "Mcp-Name");
+	const char *member = strcmp(message->name, "resources/read") == 0 ? "uri" : "name";
+	const char *wanted = json_string_value(json_object_get(message->params, member));
+	bool is_named = strcmp(message->name, "tools/call") == 0 || strcmp(message->name, "prompts/get") == 0 ||
+			strcmp(message->name, "resources/read") == 0;
+
+	if (!revision || !message->revision || strcmp(revision, message->revision) != 0)
+		return "header 'MCP-Protocol-Version' is missing, or differs from the message";
+	if (!method || strcmp(method, message->name) != 0)
+		return "header 'Mcp-Method' is missing, or differs from the message";
+	if (is_named && wanted && (!name || !name_is(name, wanted)))
+		return "header 'Mcp-Name' is missing, or differs from the message";
+	return NULL;
+}
+
+/* Return: NULL, or the sentence */
+static const char *legacy_headers_check(struct MHD_Connection *connection)
+{
+	const char *revision = header_of(connection, "MCP-Protocol-Version");
+
+	if (!revision || strcmp(revision, "2025-03-26") == 0)
+		return NULL;
+	if (!revision_is(revisions, revision) || revision_is(revisions_modern, revision))
+		return "header 'MCP-Protocol-Version' names a revision that the message is not of, or that is not "
+		       "served";
+	return NULL;
+}
+
+/* ---- running ---- */
+
+static void wait_send(const char *json, size_t n, bool is_answer, void *data)
+{
+	struct wait *wait = data;
+
+	if (!is_answer)
+		return; /* a reply is one object */
+	(void)pthread_mutex_lock(&wait->mutex);
+	(void)buf_append(&wait->answer, json, n);
+	wait->is_done = true;
+	(void)pthread_cond_signal(&wait->changed);
+	(void)pthread_mutex_unlock(&wait->mutex);
+}
+
+static bool client_has_gone(struct MHD_Connection *connection)
+{
+	const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+	struct pollfd fd = { .fd = info ? info->connect_fd : -1, .events = POLLRDHUP };
+
+	return poll(&fd, 1, 0) > 0 && (fd.revents & (POLLRDHUP | POLLHUP | POLLERR));
+}
+
+/* Return: whether the answer came; false: the client has gone, and none will come */
+static bool answer_wait(struct http *http, struct wait *wait, struct MHD_Connection *connection,
+			const struct workers_asker *asker, const char *id)
+{
+	bool is_watching = true, is_done;
+
+	(void)pthread_mutex_lock(&wait->mutex);
+	while (!wait->is_done) {
+		struct timespec until;
+
+		(void)clock_gettime(CLOCK_REALTIME, &until);
+		until.tv_nsec += LOOK_MS * (long)NSEC_PER_MSEC;
+		until.tv_sec += until.tv_nsec / (long)NSEC_PER_SEC;
+		until.tv_nsec %= (long)NSEC_PER_SEC;
+		(void)pthread_cond_timedwait(&wait->changed, &wait->mutex, &until);
+		if (wait->is_done || !is_watching || !client_has_gone(connection))
+			continue;
+		(void)pthread_mutex_unlock(&wait->mutex);
+		if (workers_cancel(http->workers, asker, id))
+			return false;
+		(void)pthread_mutex_lock(&wait->mutex);
+		is_watching = false; /* its answer is on its way */
+	}
+	is_done = wait->is_done;
+	(void)pthread_mutex_unlock(&wait->mutex);
+	return is_done;
+}
+
+static enum MHD_Result slow_answer(struct http *http, struct rpc_message *message, struct MHD_Connection *connection)
+{
+	struct wait wait = { .answer = BUF_INIT };
+	const struct workers_asker asker = { .send = wait_send, .data = &wait };
+	enum MHD_Result r = MHD_NO;
+	char id[sizeof(message->id)];
+
+	memcpy(id, message->id, sizeof(id));
+	(void)pthread_mutex_init(&wait.mutex, NULL);
+	(void)pthread_cond_init(&wait.changed, NULL);
+	workers_add(http->workers, message, &asker);
+	if (answer_wait(http, &wait, connection, &asker, id))
+		r = reply_send(connection, MHD_HTTP_OK, &wait.answer, NULL, NULL);
+	(void)pthread_cond_destroy(&wait.changed);
+	(void)pthread_mutex_destroy(&wait.mutex);
+	buf_done(&wait.answer);
+	return r;
+}
+
+static enum MHD_Result quick_answer(struct rpc_message *message, struct MHD_Connection *connection)
+{
+	struct rpc_call call = { .message = message };
+	CLEANUP(buf_done) struct buf out = BUF_INIT;
+
+	rpc_run(&call, &out);
+	buf_done(&call.error_data);
+	return reply_send(connection, MHD_HTTP_OK, &out, NULL, NULL);
+}
+
+/* A legacy client hears of errors in replies of status 200; of what is no message, none does. */
+static unsigned int refusal_status(const struct rpc_message *message)
+{
+	if (message->code == RPC_NOT_JSON || message->code == RPC_INVALID)
+		return MHD_HTTP_BAD_REQUEST;
+	if (message->era != RPC_MODERN)
+		return MHD_HTTP_OK;
+	return message->code == RPC_NO_METHOD ? MHD_HTTP_NOT_FOUND : MHD_HTTP_BAD_REQUEST;
+}
+
+static enum MHD_Result request_answer(struct http *http, struct rpc_message *message, struct MHD_Connection *connection)
+{
+	const char *sentence = message->era == RPC_MODERN ? modern_headers_check(connection, message)
+							  : legacy_headers_check(connection);
+
+	if (sentence)
+		return error_send(
+			connection, MHD_HTTP_BAD_REQUEST, message->id,
+			message->era == RPC_MODERN ||
+					revision_is(revisions_modern, header_of(connection, "MCP-Protocol-Version"))
+				? RPC_BAD_HEADER
+				: RPC_INVALID,
+			sentence);
+	return rpc_is_slow(message) ? slow_answer(http, message, connection) : quick_answer(message, connection);
+}
+
+static enum MHD_Result message_answer(struct http *http, struct buf *body, struct MHD_Connection *connection)
+{
+	struct rpc_message message = RPC_MESSAGE_INIT;
+	CLEANUP(buf_done) struct buf out = BUF_INIT;
+	enum MHD_Result r = MHD_NO;
+
+	switch (rpc_read(buf_text(body), body->n, &message, &out)) {
+	case RPC_REFUSED:
+		r = reply_send(connection, refusal_status(&message), &out, NULL, NULL);
+		break;
+	case RPC_IGNORED:
+	case RPC_NOTIFICATION:
+		r = nothing_send(connection, MHD_HTTP_ACCEPTED, NULL, NULL);
+		break;
+	case RPC_REQUEST:
+		r = request_answer(http, &message, connection);
+		break;
+	}
+	rpc_message_done(&message);
+	return r;
+}
+
+/* ---- the library's calls ---- */
+
+/* What is refused by its head alone. Return: whether a reply was queued, with *ret */
+static bool head_refuse(const struct http *http, struct MHD_Connection *connection, const char *url, const char *method,
+			enum MHD_Result *ret)
+{
+	const char *type = header_of(connection, "Content-Type"), *accept = header_of(connection, "Accept");
+
+	if (strcmp(url, PATH) != 0)
+		*ret = error_send(connection, MHD_HTTP_NOT_FOUND, "", RPC_INVALID, "messages go to " PATH);
+	else if (!web_token_matches(&http->token, header_of(connection, "Authorization")))
+		*ret = nothing_send(connection, MHD_HTTP_UNAUTHORIZED, "WWW-Authenticate", "Bearer");
+	else if (strcmp(method, MHD_HTTP_METHOD_POST) != 0)
+		*ret = nothing_send(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "Allow", MHD_HTTP_METHOD_POST);
+	else if (!type || strncasecmp(type, "application/json", strlen("application/json")) != 0)
+		*ret = error_send(connection, MHD_HTTP_UNSUPPORTED_MEDIA_TYPE, "", RPC_INVALID,
+				  "a message is application/json");
+	else if (!media_is_listed(accept, "application/json") || !media_is_listed(accept, "text/event-stream"))
+		*ret = error_send(connection, MHD_HTTP_NOT_ACCEPTABLE, "", RPC_INVALID,
+				  "Accept lists application/json and text/event-stream");
+	else
+		return false;
+	return true;
+}
+
+static enum MHD_Result on_request(void *data, struct MHD_Connection *connection, const char *url, const char *method,
+				  const char *version, const char *upload, size_t *n_upload, void **context)
+{
+	struct request *request = *context;
+	struct http *http = data;
+	enum MHD_Result r;
+
+	(void)version;
+	if (!request) {
+		request = calloc(1, sizeof(*request));
+		*context = request;
+		return request ? MHD_YES : MHD_NO;
+	}
+	if (*n_upload) {
+		/* The gate has counted it; what has no memory is refused as a message that ends too early. */
+		(void)buf_append(&request->body, upload, *n_upload);
+		*n_upload = 0;
+		return MHD_YES;
+	}
+	if (head_refuse(http, connection, url, method, &r))
+		return r;
+	return message_answer(http, &request->body, connection);
+}
+
+static void on_request_end(void *data, struct MHD_Connection *connection, void **context,
+			   enum MHD_RequestTerminationCode why)
+{
+	struct request *request = *context;
+
+	(void)data;
+	(void)connection;
+	(void)why;
+	if (request)
+		buf_done(&request->body);
+	free(request);
+	*context = NULL;
+}
+
+static int connection_hand(int fd, void *data)
+{
+	const struct sockaddr_un pair = { .sun_family = AF_UNIX };
+	struct http *http = data;
+
+	/* It owns the descriptor, also when it fails. */
+	return MHD_add_connection(http->library, fd, (const struct sockaddr *)(const void *)&pair, sizeof(pair)) ==
+			       MHD_YES
+		       ? 0
+		       : -EAGAIN;
+}
+
+/* ---- the start ---- */
+
+/* "~/.ingero/NAME" of the caller, with its directory. Return: 0 or -errno with the sentence */
+static int kept_path(const char *name, char *path, size_t room, char *error)
+{
+	const char *home = getenv("HOME");
+	int n = snprintf(path, room, "%s/.ingero", home ? home : "");
+
+	if (!home || n < 0 || (size_t)n + strlen(name) + 2 > room) {
+		(void)snprintf(error, WEB_ERROR_BYTES,
+			       "HOME is not set: name the files with '--token-file', '--tls-cert' and '--tls-key'");
+		return -ENOENT;
+	}
+	if (mkdir(path, 0700) < 0 && errno != EEXIST) {
+		n = -errno;
+		(void)snprintf(error, WEB_ERROR_BYTES, "cannot make '%.300s': %s", path, strerror(-n));
+		return n;
+	}
+	(void)snprintf(path + n, room - (size_t)n, "/%s", name);
+	return 0;
+}
+
+static int token_find(const struct http_wish *wish, struct web_token *token, char *error)
+{
+	const char *text = getenv("INGERO_MCP_BEARER_TOKEN");
+	char path[PATH_MAX];
+	bool is_new;
+	int r;
+
+	if (wish->token_path)
+		return web_token_read(wish->token_path, error, token);
+	if (text && *text)
+		return web_token_set(text, error, token);
+	r = kept_path("mcp-token", path, sizeof(path), error);
+	if (r == 0)
+		r = web_token_keep(path, error, token, &is_new);
+	if (r == 0)
+		(void)dprintf(STDERR_FILENO, "token: in %s\n", path);
+	return r;
+}
+
+static int tls_find(const struct http_wish *wish, char *fingerprint, SSL_CTX **ret, char *error)
+{
+	char cert[PATH_MAX], key[PATH_MAX], host[64] = "";
+	int r;
+
+	if (wish->cert_path)
+		return web_tls_new(wish->cert_path, wish->key_path, error, fingerprint, ret);
+	r = kept_path("mcp-cert.pem", cert, sizeof(cert), error);
+	if (r == 0)
+		r = kept_path("mcp-key.pem", key, sizeof(key), error);
+	(void)gethostname(host, sizeof(host) - 1);
+	if (strspn(host, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-.") != strlen(host))
+		host[0] = 0; /* no name for a certificate */
+	if (r == 0)
+		r = web_certificate_keep(cert, key, *host ? host : NULL, error);
+	return r < 0 ? r : web_tls_new(cert, key, error, fingerprint, ret);
+}
+
+/* Until SIGINT or SIGTERM, which other threads do not take. */
+static int front_serve(struct http *http, const struct http_wish *wish, SSL_CTX *tls, const char *fingerprint,
+		       char *error)
+{
+	static const char *const methods[] = { "POST", "GET", "DELETE", "OPTIONS", "HEAD", NULL };
+	/* Those of loopback; of an address that others reach, that and the name of the machine. */
+	const char *hosts[6] = { "localhost", "127.0.0.1", "[::1]" };
+	const struct gate_rules rules = { .methods = methods, .hosts = hosts, .body_bytes_max = RPC_MESSAGE_BYTES_MAX };
+	char machine[64] = "", bound[64] = "";
+	const struct front_wish front_wish = {
+		.address = wish->address, .tls = tls, .rules = &rules, .hand = connection_hand, .data = http
+	};
+	CLEANUP(closep) int stop = -1;
+	struct front *front;
+	sigset_t signals;
+	int r = front_open(&front_wish, error, &front);
+
+	if (r < 0)
+		return r;
+	if (!front_is_loopback(front)) {
+		(void)gethostname(machine, sizeof(machine) - 1);
+		(void)snprintf(bound, sizeof(bound), "%.*s", (int)(strrchr(front_name(front), ':') - front_name(front)),
+			       front_name(front));
+		hosts[3] = bound;
+		hosts[4] = machine;
+	}
+	(void)sigemptyset(&signals);
+	(void)sigaddset(&signals, SIGINT);
+	(void)sigaddset(&signals, SIGTERM);
+	stop = signalfd(-1, &signals, SFD_CLOEXEC);
+	(void)dprintf(STDERR_FILENO, "listening: https://%s" PATH "\ncertificate: SHA-256 %s\n", front_name(front),
+		      fingerprint);
+	r = front_run(front, stop);
+	front_close(front);
+	if (r < 0)
+		(void)snprintf(error, WEB_ERROR_BYTES, "cannot accept connections: %s", strerror(-r));
+	return r;
+}
+
+static void end_signals_block(void)
+{
+	sigset_t signals;
+
+	(void)sigemptyset(&signals);
+	(void)sigaddset(&signals, SIGINT);
+	(void)sigaddset(&signals, SIGTERM);
+	(void)pthread_sigmask(SIG_BLOCK, &signals, NULL);
+}
+
+int http_serve(const struct http_wish *wish, char *error)
+{
+	char fingerprint[WEB_FINGERPRINT_BYTES];
+	struct http http = { .workers = NULL };
+	SSL_CTX *tls = NULL;
+	int r;
+
+	if (!front_address_is_valid(wish->address)) {
+		(void)snprintf(error, WEB_ERROR_BYTES,
+			       "'--http' takes PORT, :PORT, 127.0.0.1:PORT or [::1]:PORT, not %s",
+			       option_quote(wish->address).text);
+		return -EINVAL;
+	}
+	r = token_find(wish, &http.token, error);
+	if (r == 0)
+		r = tls_find(wish, fingerprint, &tls, error);
+	if (r < 0)
+		return r;
+	end_signals_block();
+	r = workers_new(wish->server, &http.workers);
+	if (r == 0) {
+		http.library =
+			MHD_start_daemon(MHD_USE_NO_LISTEN_SOCKET | MHD_USE_THREAD_PER_CONNECTION |
+						 MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_POLL | MHD_USE_ITC,
+					 0, NULL, NULL, on_request, &http, MHD_OPTION_NOTIFY_COMPLETED, on_request_end,
+					 NULL, MHD_OPTION_CONNECTION_LIMIT, (unsigned int)FRONT_CONNECTIONS_MAX,
+					 MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
+		if (http.library)
+			r = front_serve(&http, wish, tls, fingerprint, error);
+		else
+			r = -ENOMEM;
+	}
+	if (r == -ENOMEM)
+		(void)snprintf(error, WEB_ERROR_BYTES, "no memory for the server");
+	if (http.library)
+		MHD_stop_daemon(http.library);
+	if (http.workers)
+		workers_free(http.workers);
+	SSL_CTX_free(tls);
+	return r;
+}

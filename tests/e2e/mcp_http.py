@@ -1,0 +1,238 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""
+mcp_http.py BUILD: the MCP server over HTTPS: whoever has the token is answered in both eras, everybody else is refused, and no
+connection, however it behaves, keeps the server from the next.
+"""
+import hashlib
+import json
+import os
+import pathlib
+import re
+import signal
+import socket
+import ssl
+import stat
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+import ingero  # noqa: E402
+import kept  # noqa: E402
+import mcp  # noqa: E402
+
+CALL = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "get_causal_chains", "arguments": {}}}
+SLOW = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
+CONNECTIONS = 128  # FRONT_CONNECTIONS_MAX of web/front.h
+# What another server may read differently: each is one connection, refused with the status (tests/unit/web/gate.c has them all).
+SMUGGLED = (
+    ("two lengths", b"POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab", 400),
+    ("length and chunks", b"POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 400),
+    ("a folded line", b"GET /mcp HTTP/1.1\r\nHost: localhost\r\nA: b\r\n c\r\n\r\n", 400),
+    ("bare line feeds", b"GET /mcp HTTP/1.1\nHost: localhost\n\n", 400),
+    ("two hosts", b"GET /mcp HTTP/1.1\r\nHost: localhost\r\nHost: localhost\r\n\r\n", 400),
+    ("a NUL byte", b"GET /mcp HTTP/1.1\r\nHost: localhost\r\nA: \0\r\n\r\n", 400),
+    ("a blank before the colon", b"GET /mcp HTTP/1.1\r\nHost : localhost\r\n\r\n", 400),
+    ("HTTP/1.0", b"GET /mcp HTTP/1.0\r\nHost: localhost\r\n\r\n", 505),
+    ("no host", b"GET /mcp HTTP/1.1\r\n\r\n", 400),
+    ("a foreign host", b"GET /mcp HTTP/1.1\r\nHost: example.com\r\n\r\n", 403),
+    ("a foreign origin", b"GET /mcp HTTP/1.1\r\nHost: localhost\r\nOrigin: https://example.com\r\n\r\n", 403),
+    ("another method", b"PUT /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n", 405),
+    ("a large head", b"GET /mcp HTTP/1.1\r\nHost: localhost\r\nA: " + b"a" * 20000 + b"\r\n\r\n", 431),
+    ("a large body", b"POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100000000\r\n\r\n", 413),
+)
+
+
+class Server:
+    """A server that was started with --http, and what it said of itself."""
+
+    def __init__(self, home, *options):
+        command = [home.programs.path("ingero-mcp"), "--db", home.db, "--http", ":0", *options]
+        self.process = subprocess.Popen(command, env={**home.environment, "HOME": home.directory}, cwd="/", stdin=subprocess.DEVNULL,
+                                        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        self.said = {}
+        while "certificate" not in self.said:
+            line = self.process.stderr.readline()
+            if not line:
+                raise ingero.Failed(f"the server ended with {self.process.wait()}")
+            name, _, value = line.strip().partition(": ")
+            self.said[name] = value
+        self.port = int(re.search(r":(\d+)/", self.said["listening"])[1])
+        self.token = pathlib.Path(self.said["token"].removeprefix("in ")).read_text(encoding="ascii").strip()
+        self.cert = os.path.join(home.directory, ".ingero", "mcp-cert.pem")
+
+    def connect(self, **versions):
+        context = ssl.create_default_context(cafile=self.cert)
+        for name, version in versions.items():
+            setattr(context, name, version)
+        return context.wrap_socket(socket.create_connection(("127.0.0.1", self.port), timeout=60), server_hostname="localhost")
+
+    def send(self, request):
+        """One connection, to its end. Returns what came."""
+        with self.connect() as connection:
+            connection.sendall(request)
+            return read_all(connection)
+
+    def post(self, message, headers=(), token=None, path="/mcp", method="POST"):
+        """Returns the status, the headers in small letters, and the body."""
+        body = message if isinstance(message, bytes) else json.dumps(message).encode()
+        lines = {"Host": f"localhost:{self.port}", "Content-Type": "application/json", "Accept": "application/json, text/event-stream",
+                 "Authorization": f"Bearer {self.token if token is None else token}", "Connection": "close", **dict(headers)}
+        head = "".join(f"{name}: {value}\r\n" for name, value in lines.items() if value)
+        length = f"Content-Length: {len(body)}\r\n" if method == "POST" else ""
+        return parsed(self.send(f"{method} {path} HTTP/1.1\r\n{head}{length}\r\n".encode() + (body if length else b"")))
+
+    def end(self):
+        """SIGTERM. Returns the exit status and the seconds it took."""
+        begin = time.monotonic()
+        self.process.send_signal(signal.SIGTERM)
+        status = self.process.wait(timeout=60)
+        self.process.stderr.close()
+        return status, time.monotonic() - begin
+
+
+def read_all(connection):
+    got = b""
+    while True:
+        try:
+            piece = connection.recv(65536)
+        except (ssl.SSLError, ConnectionError):
+            return got
+        if not piece:
+            return got
+        got += piece
+
+
+def parsed(reply):
+    head, _, body = reply.partition(b"\r\n\r\n")
+    lines = head.decode("latin-1").split("\r\n")
+    headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines[1:])}
+    return int(lines[0].split()[1]) if reply else 0, headers, body
+
+
+def modern(method, params=None, **headers):
+    """A modern request and its headers."""
+    meta = {mcp.META + "protocolVersion": mcp.MODERN, mcp.META + "clientCapabilities": {}}
+    message = {"jsonrpc": "2.0", "id": 7, "method": method, "params": {**(params or {}), "_meta": meta}}
+    return message, {"MCP-Protocol-Version": mcp.MODERN, "Mcp-Method": method, **{name.replace("_", "-"): value for name, value in headers.items()}}
+
+
+def files_check(check, server):
+    place = pathlib.Path(server.cert).parent
+    for name in ("mcp-token", "mcp-key.pem"):
+        check(f"{name} is its owner's alone", stat.S_IMODE(os.stat(place / name).st_mode) == 0o600)
+    der = ssl.PEM_cert_to_DER_cert(pathlib.Path(server.cert).read_text(encoding="ascii"))
+    told = server.said["certificate"].removeprefix("SHA-256 ").replace(":", "").lower()
+    check("the fingerprint is that of the certificate", told == hashlib.sha256(der).hexdigest(), server.said)
+    check("loopback", server.said["listening"].startswith("https://127.0.0.1:"), server.said)
+
+
+def eras_check(check, server):
+    status, headers, body = server.post(CALL)
+    answer = mcp.Answer(json.loads(body)["result"])
+    check("a bare call", status == 200 and headers["content-type"] == "application/json" and answer.json["findings"], status, body[:300])
+    check("is not kept by anybody", headers["cache-control"] == "no-store" and headers["x-content-type-options"] == "nosniff", headers)
+    status, _, body = server.post({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": mcp.LEGACY[0], "capabilities": {}}})
+    check("initialize", status == 200 and json.loads(body)["result"]["protocolVersion"] == mcp.LEGACY[0], body)
+    status, headers, body = server.post({"jsonrpc": "2.0", "method": "notifications/initialized"})
+    check("a notification", status == 202 and not body, status, body)
+    status, _, body = server.post({"jsonrpc": "2.0", "id": 1, "method": "no/such"})
+    check("legacy, no such method", status == 200 and json.loads(body)["error"]["code"] == -32601, status, body)
+    status, _, body = server.post(CALL, {"MCP-Protocol-Version": "1999-01-01"})
+    check("legacy, no such revision", status == 400, status, body)
+
+    message, headers = modern("server/discover")
+    status, _, body = server.post(message, headers)
+    check("discover", status == 200 and json.loads(body)["result"]["resultType"] == "complete", status, body)
+    message, headers = modern("tools/call", {"name": "explain", "arguments": {}}, Mcp_Name="explain")
+    status, _, body = server.post(message, headers)
+    check("a modern call", status == 200 and not json.loads(body)["result"]["isError"], status, body[:300])
+    encoded = {**headers, "Mcp-Name": "=?base64?ZXhwbGFpbg==?="}
+    check("its name in base64", server.post(message, encoded)[0] == 200)
+    for name, value in (("MCP-Protocol-Version", None), ("MCP-Protocol-Version", "2025-11-25"), ("Mcp-Method", None), ("Mcp-Method", "tools/List"),
+                        ("Mcp-Name", None), ("Mcp-Name", "blame")):
+        status, _, body = server.post(message, {**headers, name: value})
+        check(f"{name} {value}", status == 400 and json.loads(body)["error"]["code"] == -32020, status, body)
+    message, headers = modern("no/such")
+    status, _, body = server.post(message, headers)
+    check("modern, no such method", status == 404 and json.loads(body)["error"]["code"] == -32601, status, body)
+
+
+def refusals_check(check, server):
+    for token in ("", "wrong", server.token[:-1], server.token + "0", server.token.upper()):
+        status, headers, body = server.post(CALL, token=token)
+        check(f"token '{token[:5]}'", status == 401 and headers.get("www-authenticate") == "Bearer" and not body, status, body)
+    status, headers, _ = server.post(b"", method="GET")
+    check("GET", status == 405 and headers["allow"] == "POST", status)
+    check("DELETE", server.post(b"", method="DELETE")[0] == 405)
+    check("another path", server.post(CALL, path="/")[0] == 404)
+    check("another type", server.post(CALL, {"Content-Type": "text/plain"})[0] == 415)
+    check("nothing that we send", server.post(CALL, {"Accept": "text/html"})[0] == 406)
+    check("no JSON", server.post(b"{")[0] == 400)
+    check("a batch", server.post([CALL])[0] == 400)
+    for name, request, wanted in SMUGGLED:
+        status, headers, _ = parsed(server.send(request))
+        check(f"{name}: refused, and closed", status == wanted and headers.get("connection") == "close", status, headers)
+    behind = server.send(SMUGGLED[0][1] + b"GET /mcp HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    check("nothing behind a refusal is answered", behind.count(b"HTTP/1.1 ") == 1, behind)
+
+
+def transport_check(check, server):
+    try:
+        with server.connect(minimum_version=ssl.TLSVersion.TLSv1_2, maximum_version=ssl.TLSVersion.TLSv1_2):
+            check("TLS 1.2 is refused", False)
+    except (ssl.SSLError, ConnectionError):
+        pass
+    with socket.create_connection(("127.0.0.1", server.port), timeout=60) as plain:
+        plain.sendall(b"GET /mcp HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        try:
+            got = plain.recv(1000)
+        except ConnectionError:
+            got = b""
+        check("plain HTTP is not answered", b"HTTP" not in got, got)
+    with server.connect() as slow:
+        begin = time.monotonic()
+        slow.sendall(b"POST /mcp HTTP/1.1\r\nHost: loc")
+        check("a head that does not go on ends", read_all(slow) == b"" and time.monotonic() - begin < 30, time.monotonic() - begin)
+    crowd = []
+    try:
+        for _ in range(CONNECTIONS + 20):
+            crowd.append(socket.create_connection(("127.0.0.1", server.port), timeout=60))
+    finally:
+        for one in crowd:
+            one.close()
+    ingero.wait_for(lambda: server.post(CALL)[0] == 200, "an answer behind a crowd")
+    with server.connect() as gone:
+        body = json.dumps({**CALL, "params": {"name": "run_sql", "arguments": {"query": SLOW}}}).encode()
+        gone.sendall(f"POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nAccept: */*\r\nAuthorization: Bearer {server.token}\r\n"
+                     f"Content-Length: {len(body)}\r\n\r\n".encode() + body)
+    check("who goes away cancels, and others are answered", server.post(CALL)[0] == 200)
+
+
+def main(build):
+    check = kept.Checks()
+    with kept.Kept(build) as home:
+        home.answer("demo", "incident", "--speed", "100", "--db", home.db)
+        server = Server(home)
+        try:
+            files_check(check, server)
+            eras_check(check, server)
+            refusals_check(check, server)
+            transport_check(check, server)
+            check("goes on", server.post(CALL)[0] == 200)
+        finally:
+            status, seconds = server.end()
+        check("ends when it is told to", status == 0 and seconds < 15, status, seconds)
+        again = Server(home)
+        check("token and certificate are kept", (again.token, again.said["certificate"]) == (server.token, server.said["certificate"]))
+        again.end()
+        for options, said in ((("--http", "nowhere"), "takes PORT"), (("--http", ":0", "--token-file", "/none"), "cannot read"),
+                              (("--http", ":0", "--tls-cert", server.cert), "belong together")):
+            done = subprocess.run([home.programs.path("ingero-mcp"), *options], env=home.environment, capture_output=True, text=True, check=False)
+            check(f"{options}: refused", done.returncode in (1, 2) and said in done.stderr, done.returncode, done.stderr)
+    return 1 if check.failed else 0
+
+
+if __name__ == "__main__":
+    kept.run(main)
