@@ -281,6 +281,15 @@ int tool_delegate(const struct tool_call *call, const char *name, const json_t *
 	return r < 0 ? r : tool->run(&other, answer);
 }
 
+int tool_delegate_sql(const struct tool_call *call, const char *sql, uint64_t limit, struct answer *answer)
+{
+	json_t *arguments = json_pack("{s:s, s:I}", "query", sql, "limit", (json_int_t)limit);
+	int r = arguments ? tool_delegate(call, "run_sql", arguments, answer) : -ENOMEM;
+
+	json_decref(arguments);
+	return r;
+}
+
 struct ingero *tool_connect(const struct tool_call *call, struct answer *answer)
 {
 	char error[ASKER_ERROR_BYTES] = "";

@@ -70,3 +70,5 @@ int tool_asked(struct ingero *ingero, int r, struct answer *answer);
  * Return: as its function
  */
 int tool_delegate(const struct tool_call *call, const char *name, const json_t *arguments, struct answer *answer);
+/** tool_delegate_sql() - answer with the rows of a SELECT, as run_sql does */
+int tool_delegate_sql(const struct tool_call *call, const char *sql, uint64_t limit, struct answer *answer);

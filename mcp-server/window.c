@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "mcp-server/window.h"
 
+#include <inttypes.h>
+
 int window_refuse(const struct window_wish *wish, struct answer *answer)
 {
 	switch (window_fault(wish)) {
@@ -14,4 +16,14 @@ int window_refuse(const struct window_wish *wish, struct answer *answer)
 		return answer_fail(answer, "'from' is not before 'to': the window is empty");
 	}
 	return 0;
+}
+
+void window_sql_append(const struct window_wish *wish, uint64_t default_ns, const char *column, struct buf *sql)
+{
+	Ingero__V1__Span span = window_span(wish, default_ns, clock_now_unix_ns());
+
+	if (span.from_unix_ns)
+		(void)buf_printf(sql, " AND %s >= %" PRIu64, column, span.from_unix_ns);
+	if (span.to_unix_ns)
+		(void)buf_printf(sql, " AND %s < %" PRIu64, column, span.to_unix_ns);
 }

@@ -18,3 +18,9 @@
 
 /** window_refuse() - refuse what contradicts itself. Return: 0, or answer_fail() */
 int window_refuse(const struct window_wish *wish, struct answer *answer);
+/**
+ * window_sql_append() - append the window as conditions of a WHERE that has one before
+ * @column: of ns since 1970
+ * @default_ns: as of window_span()
+ */
+void window_sql_append(const struct window_wish *wish, uint64_t default_ns, const char *column, struct buf *sql);

@@ -24,6 +24,9 @@ TOOLS = {
     "get_causal_chains": {},
     "run_sql": {"query": "SELECT pid, count(*) AS n FROM events GROUP BY 1"},
     "watch": None,  # not on a file
+    "get_stacks": None,  # there are none
+    "graph_lifecycle": {"pid": 4204711},
+    "graph_frequency": {},
     "get_check": {},
     "run_demo": {"scenario": "cpu-contention"},
     "query_fleet": {"action": "overview", "since": "1d"},
@@ -57,9 +60,9 @@ def tools_check(check, client, label):
     check(f"{label}: every tool has arguments here", set(tools) == set(TOOLS), set(tools) ^ set(TOOLS))
     call = client.call("explain", details=True).json["findings"][0]["examples"][0]["id"]
     for name, tool in tools.items():
-        if name == "watch":
-            refused = client.call(name, seconds=1)
-            check(f"{label}, watch: not on a file", refused.is_error and "--db" in refused.text, refused.text)
+        if name in ("watch", "get_stacks"):
+            refused = client.call(name)
+            check(f"{label}, {name}: says why not", refused.is_error and ("--db" if name == "watch" else "takes no stacks") in refused.text, refused.text)
             continue
         arguments = {"id": call} if name == "explain_call" else TOOLS[name]
         problem = schema_problem(tool["inputSchema"], arguments)
