@@ -8,6 +8,7 @@ import re
 import subprocess
 
 import ingero
+from kept import time_text, unix_ns
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
@@ -39,17 +40,37 @@ def member_set(whole, path, value):
 
 def expand(value):
     """The answer behind its telegraphic form, by the rules of mcp-server/tsc.h alone."""
+    if isinstance(value, dict) and "t0" in value:
+        return timed(expand_names({key: member for key, member in value.items() if key != "t0"}), value["t0"])
+    return expand_names(value)
+
+
+def timed(value, t0):
+    """Times for seconds behind the first."""
+    if isinstance(value, dict):
+        return {key: timed(member, t0) for key, member in value.items()}
     if isinstance(value, list):
-        return [expand(one) for one in value]
+        return [timed(one, t0) for one in value]
+    match = re.fullmatch(r"([+-])(\d+)(?:\.(\d{1,9}))?", value) if isinstance(value, str) else None
+    if not match:
+        return value
+    ns = int(match[2]) * 10**9 + int((match[3] or "").ljust(9, "0"))
+    return time_text(unix_ns(t0) + (ns if match[1] == "+" else -ns))
+
+
+def expand_names(value):
+    """All but times."""
+    if isinstance(value, list):
+        return [expand_names(one) for one in value]
     if not isinstance(value, dict):
         return value
     if value.keys() == {"c", "k", "r"}:
         rows = []
         for cells in value["r"]:
-            row = expand(value["c"])
+            row = expand_names(value["c"])
             for path, cell in zip(value["k"], cells):
                 if cell is not None:
-                    member_set(row, path, expand(cell))
+                    member_set(row, path, expand_names(cell))
             rows.append(row)
         return rows
     whole = {}
@@ -58,7 +79,7 @@ def expand(value):
             for name in member.split(","):
                 member_set(whole, name, copy.deepcopy(COMMON[path]))
         else:
-            member_set(whole, path, expand(member))
+            member_set(whole, path, expand_names(member))
     return whole
 
 
