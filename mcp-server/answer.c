@@ -129,6 +129,35 @@ static bool is_large(const char *digits, size_t n)
 	return n > strlen(largest) || (n == strlen(largest) && memcmp(digits, largest, n) > 0);
 }
 
+static void node_show(struct view *v, uint32_t i, uint32_t n, struct buf *out);
+
+/* Reasons of losses are many, and nearly always all of them are 0: those that are have no member. */
+static bool is_losses(const struct view *v, uint32_t key)
+{
+	return tree_is(v->tree, key, "losses") || tree_is(v->tree, key, "lost");
+}
+
+static void losses_show(struct view *v, uint32_t i, struct buf *out)
+{
+	const struct node *nodes = v->tree->nodes.items;
+	bool has_one = false;
+	uint32_t at = i + 1;
+
+	(void)buf_append_text(out, "{");
+	for (uint32_t k = 0; k < nodes[i].n; k++, at = nodes[at + 1].next) {
+		const struct node *value = &nodes[at + 1];
+
+		if (value->end - value->begin == 1 && v->tree->text[value->begin] == '0')
+			continue;
+		(void)buf_append_text(out, has_one ? "," : "");
+		has_one = true;
+		string_show(v, at, out);
+		(void)buf_append_text(out, ":");
+		node_show(v, at + 1, value->n, out);
+	}
+	(void)buf_append_text(out, "}");
+}
+
 /* @n: elements or members to show. The body's depth is bounded: TREE_DEPTH_MAX */
 static void node_show(struct view *v, uint32_t i, uint32_t n, struct buf *out)
 {
@@ -163,7 +192,7 @@ static void node_show(struct view *v, uint32_t i, uint32_t n, struct buf *out)
 
 		if (is_detail(v, at, i == 0)) {
 			v->has_skipped |= nodes[value].kind == NODE_OTHER || nodes[value].n ||
-					  nodes[value].end > nodes[value].begin + 2;
+					  (nodes[value].kind == NODE_STRING && nodes[value].end > nodes[value].begin);
 			continue;
 		}
 		for (size_t list = 0; i == 0 && list < v->shape->n_lists; list++)
@@ -173,7 +202,10 @@ static void node_show(struct view *v, uint32_t i, uint32_t n, struct buf *out)
 		has_one = true;
 		string_show(v, at, out);
 		(void)buf_append_text(out, ":");
-		node_show(v, value, shown, out);
+		if (i == 0 && nodes[value].kind == NODE_OBJECT && is_losses(v, at))
+			losses_show(v, value, out);
+		else
+			node_show(v, value, shown, out);
 	}
 	(void)buf_append_text(out, "}");
 }

@@ -28,7 +28,7 @@ static const struct tool_member blame_members[] = {
 	  "to wall_ns" },
 	{ "more_accounts", "integer", "Number of threads left out by the daemon" },
 	{ "window", "object", "The time that the answer covers" },
-	{ "lost", "object", "What was lost in it; all 0: nothing" },
+	{ "lost", "object", "What was lost in it, by reason; {}: nothing" },
 };
 
 static const struct answer_list blame_lists[] = {

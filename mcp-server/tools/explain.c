@@ -27,7 +27,7 @@ static const struct tool_member explain_members[] = {
 	{ "operations", "array", "The operations that took most time: exact counts, totals, percentiles" },
 	{ "behind", "array", "Processes that ran while calls waited for a CPU" },
 	{ "window", "object", "The time that the answer covers" },
-	{ "losses", "object", "What was lost in it; all 0: nothing" },
+	{ "losses", "object", "What was lost in it, by reason; {}: nothing" },
 };
 
 static int explain_tool_run(const struct tool_call *call, struct answer *answer)

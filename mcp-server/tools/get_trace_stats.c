@@ -25,7 +25,7 @@ static const struct tool_member stats_members[] = {
 	{ "behind", "array", "Processes that ran while calls waited for a CPU" },
 	{ "system_peak", "object", "The worst of CPU, memory, load and pressure" },
 	{ "window", "object", "The time that the figures cover: calls, processes" },
-	{ "lost", "object", "What was lost in it; all 0: nothing" },
+	{ "lost", "object", "What was lost in it, by reason; {}: nothing" },
 };
 
 static const struct answer_list stats_lists[] = {

@@ -30,7 +30,7 @@ static const struct tool_member watch_members[] = {
 	{ "in_flight", "array", "Calls that have not returned" },
 	{ "behind", "array", "Processes that ran while calls waited for a CPU" },
 	{ "window_ns", "integer", "How long was watched" },
-	{ "lost", "object", "What was lost; all 0: nothing" },
+	{ "lost", "object", "What was lost, by reason; {}: nothing" },
 };
 
 static const struct answer_list watch_lists[] = {

@@ -174,6 +174,27 @@ static void numbers_test(void)
 	}
 }
 
+/* Of losses, those that are not 0. */
+static void losses_test(void)
+{
+	static const char *const bodies[][2] = {
+		{ "{\"losses\":{\"a\":0,\"b\":0}}", "{\"losses\":{}}\n" },
+		{ "{\"lost\":{\"a\":0,\"b\":10,\"c\":0.5}}", "{\"lost\":{\"b\":10,\"c\":0.5}}\n" },
+		{ "{\"x\":{\"lost\":{\"a\":0}}}", "{\"x\":{\"lost\":{\"a\":0}}}\n" },
+		{ "{\"lost\":0}", "{\"lost\":0}\n" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(bodies); i++) {
+		CLEANUP(answer_done) struct answer answer = ANSWER_INIT;
+		json_t *result;
+
+		body_set(&answer, bodies[i][0]);
+		result = result_of(&answer, NULL);
+		CHECK(bodies[i][0], strstr(text_of(result), bodies[i][1]));
+		json_decref(result);
+	}
+}
+
 static void bad_test(void)
 {
 	static const char *const bodies[] = { "", "[]", "{\"a\":", "{} {}", "\"a\"" };
@@ -196,6 +217,7 @@ int main(void)
 	least_test();
 	error_test();
 	numbers_test();
+	losses_test();
 	bad_test();
 	return check_result();
 }
