@@ -3,10 +3,8 @@
 
 #include <errno.h>
 #include <limits.h>
-#include <microhttpd.h>
 #include <openssl/evp.h>
 #include <openssl/ssl.h>
-#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
@@ -15,18 +13,16 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/option.h"
+#include "mcp-server/http_answer.h"
 #include "mcp-server/method.h"
-#include "mcp-server/workers.h"
 #include "web/certificate.h"
 #include "web/front.h"
 #include "web/token.h"
 
 #define PATH "/mcp"
-#define LOOK_MS 100 /* within which it is seen that a client has gone */
 #define NAME_BYTES_MAX 1024
 
 struct http {
@@ -39,54 +35,6 @@ struct http {
 struct request {
 	struct buf body;
 };
-
-/* An answer on its way from a worker. */
-struct wait {
-	pthread_mutex_t mutex;
-	pthread_cond_t changed;
-	struct buf answer;
-	bool is_done;
-};
-
-/* ---- replies ---- */
-
-/* Every reply of the server. @allow, @challenge: headers of 405 and 401, NULL: none */
-static enum MHD_Result reply_send(struct MHD_Connection *connection, unsigned int status, struct buf *body,
-				  const char *header, const char *value)
-{
-	struct MHD_Response *response =
-		MHD_create_response_from_buffer(body->n, body->data ? body->data : (void *)"", MHD_RESPMEM_MUST_COPY);
-	enum MHD_Result r;
-
-	if (!response)
-		return MHD_NO;
-	if (body->n)
-		(void)MHD_add_response_header(response, "Content-Type", "application/json");
-	(void)MHD_add_response_header(response, "Cache-Control", "no-store");
-	(void)MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
-	if (header)
-		(void)MHD_add_response_header(response, header, value);
-	r = MHD_queue_response(connection, status, response);
-	MHD_destroy_response(response);
-	return r;
-}
-
-static enum MHD_Result nothing_send(struct MHD_Connection *connection, unsigned int status, const char *header,
-				    const char *value)
-{
-	CLEANUP(buf_done) struct buf none = BUF_INIT;
-
-	return reply_send(connection, status, &none, header, value);
-}
-
-static enum MHD_Result error_send(struct MHD_Connection *connection, unsigned int status, const char *id,
-				  enum rpc_code code, const char *sentence)
-{
-	CLEANUP(buf_done) struct buf body = BUF_INIT;
-
-	rpc_error_append(&body, id, code, sentence, "");
-	return reply_send(connection, status, &body, NULL, NULL);
-}
 
 static const char *header_of(struct MHD_Connection *connection, const char *name)
 {
@@ -152,86 +100,6 @@ static const char *legacy_headers_check(struct MHD_Connection *connection)
 	return NULL;
 }
 
-/* ---- running ---- */
-
-static void wait_send(const char *json, size_t n, bool is_answer, void *data)
-{
-	struct wait *wait = data;
-
-	if (!is_answer)
-		return; /* a reply is one object */
-	(void)pthread_mutex_lock(&wait->mutex);
-	(void)buf_append(&wait->answer, json, n);
-	wait->is_done = true;
-	(void)pthread_cond_signal(&wait->changed);
-	(void)pthread_mutex_unlock(&wait->mutex);
-}
-
-static bool client_has_gone(struct MHD_Connection *connection)
-{
-	const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-	struct pollfd fd = { .fd = info ? info->connect_fd : -1, .events = POLLRDHUP };
-
-	return poll(&fd, 1, 0) > 0 && (fd.revents & (POLLRDHUP | POLLHUP | POLLERR));
-}
-
-/* Return: whether the answer came; false: the client has gone, and none will come */
-static bool answer_wait(struct http *http, struct wait *wait, struct MHD_Connection *connection,
-			const struct workers_asker *asker, const char *id)
-{
-	bool is_watching = true, is_done;
-
-	(void)pthread_mutex_lock(&wait->mutex);
-	while (!wait->is_done) {
-		struct timespec until;
-
-		(void)clock_gettime(CLOCK_REALTIME, &until);
-		until.tv_nsec += LOOK_MS * (long)NSEC_PER_MSEC;
-		until.tv_sec += until.tv_nsec / (long)NSEC_PER_SEC;
-		until.tv_nsec %= (long)NSEC_PER_SEC;
-		(void)pthread_cond_timedwait(&wait->changed, &wait->mutex, &until);
-		if (wait->is_done || !is_watching || !client_has_gone(connection))
-			continue;
-		(void)pthread_mutex_unlock(&wait->mutex);
-		if (workers_cancel(http->workers, asker, id))
-			return false;
-		(void)pthread_mutex_lock(&wait->mutex);
-		is_watching = false; /* its answer is on its way */
-	}
-	is_done = wait->is_done;
-	(void)pthread_mutex_unlock(&wait->mutex);
-	return is_done;
-}
-
-static enum MHD_Result slow_answer(struct http *http, struct rpc_message *message, struct MHD_Connection *connection)
-{
-	struct wait wait = { .answer = BUF_INIT };
-	const struct workers_asker asker = { .send = wait_send, .data = &wait };
-	enum MHD_Result r = MHD_NO;
-	char id[sizeof(message->id)];
-
-	memcpy(id, message->id, sizeof(id));
-	(void)pthread_mutex_init(&wait.mutex, NULL);
-	(void)pthread_cond_init(&wait.changed, NULL);
-	workers_add(http->workers, message, &asker);
-	if (answer_wait(http, &wait, connection, &asker, id))
-		r = reply_send(connection, MHD_HTTP_OK, &wait.answer, NULL, NULL);
-	(void)pthread_cond_destroy(&wait.changed);
-	(void)pthread_mutex_destroy(&wait.mutex);
-	buf_done(&wait.answer);
-	return r;
-}
-
-static enum MHD_Result quick_answer(struct rpc_message *message, struct MHD_Connection *connection)
-{
-	struct rpc_call call = { .message = message };
-	CLEANUP(buf_done) struct buf out = BUF_INIT;
-
-	rpc_run(&call, &out);
-	buf_done(&call.error_data);
-	return reply_send(connection, MHD_HTTP_OK, &out, NULL, NULL);
-}
-
 /* A legacy client hears of errors in replies of status 200; of what is no message, none does. */
 static unsigned int refusal_status(const struct rpc_message *message)
 {
@@ -248,14 +116,14 @@ static enum MHD_Result request_answer(struct http *http, struct rpc_message *mes
 							  : legacy_headers_check(connection);
 
 	if (sentence)
-		return error_send(
+		return http_reply_error(
 			connection, MHD_HTTP_BAD_REQUEST, message->id,
 			message->era == RPC_MODERN ||
 					revision_is(revisions_modern, header_of(connection, "MCP-Protocol-Version"))
 				? RPC_BAD_HEADER
 				: RPC_INVALID,
 			sentence);
-	return rpc_is_slow(message) ? slow_answer(http, message, connection) : quick_answer(message, connection);
+	return http_answer(http->workers, message, connection);
 }
 
 static enum MHD_Result message_answer(struct http *http, struct buf *body, struct MHD_Connection *connection)
@@ -266,11 +134,11 @@ static enum MHD_Result message_answer(struct http *http, struct buf *body, struc
 
 	switch (rpc_read(buf_text(body), body->n, &message, &out)) {
 	case RPC_REFUSED:
-		r = reply_send(connection, refusal_status(&message), &out, NULL, NULL);
+		r = http_reply(connection, refusal_status(&message), &out, NULL, NULL);
 		break;
 	case RPC_IGNORED:
 	case RPC_NOTIFICATION:
-		r = nothing_send(connection, MHD_HTTP_ACCEPTED, NULL, NULL);
+		r = http_reply_nothing(connection, MHD_HTTP_ACCEPTED, NULL, NULL);
 		break;
 	case RPC_REQUEST:
 		r = request_answer(http, &message, connection);
@@ -289,17 +157,17 @@ static bool head_refuse(const struct http *http, struct MHD_Connection *connecti
 	const char *type = header_of(connection, "Content-Type"), *accept = header_of(connection, "Accept");
 
 	if (strcmp(url, PATH) != 0)
-		*ret = error_send(connection, MHD_HTTP_NOT_FOUND, "", RPC_INVALID, "messages go to " PATH);
+		*ret = http_reply_error(connection, MHD_HTTP_NOT_FOUND, "", RPC_INVALID, "messages go to " PATH);
 	else if (!web_token_matches(&http->token, header_of(connection, "Authorization")))
-		*ret = nothing_send(connection, MHD_HTTP_UNAUTHORIZED, "WWW-Authenticate", "Bearer");
+		*ret = http_reply_nothing(connection, MHD_HTTP_UNAUTHORIZED, "WWW-Authenticate", "Bearer");
 	else if (strcmp(method, MHD_HTTP_METHOD_POST) != 0)
-		*ret = nothing_send(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "Allow", MHD_HTTP_METHOD_POST);
+		*ret = http_reply_nothing(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "Allow", MHD_HTTP_METHOD_POST);
 	else if (!type || strncasecmp(type, "application/json", strlen("application/json")) != 0)
-		*ret = error_send(connection, MHD_HTTP_UNSUPPORTED_MEDIA_TYPE, "", RPC_INVALID,
-				  "a message is application/json");
+		*ret = http_reply_error(connection, MHD_HTTP_UNSUPPORTED_MEDIA_TYPE, "", RPC_INVALID,
+					"a message is application/json");
 	else if (!media_is_listed(accept, "application/json") || !media_is_listed(accept, "text/event-stream"))
-		*ret = error_send(connection, MHD_HTTP_NOT_ACCEPTABLE, "", RPC_INVALID,
-				  "Accept lists application/json and text/event-stream");
+		*ret = http_reply_error(connection, MHD_HTTP_NOT_ACCEPTABLE, "", RPC_INVALID,
+					"Accept lists application/json and text/event-stream");
 	else
 		return false;
 	return true;

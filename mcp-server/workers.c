@@ -10,6 +10,7 @@
 struct job {
 	struct rpc_message message;
 	struct workers_asker asker;
+	struct workers *workers;
 	struct rpc_call call;
 	struct job *next;
 	bool is_running;
@@ -57,8 +58,11 @@ static void progress_send(struct rpc_call *call, const char *json, size_t n)
 {
 	const struct job *job = call->transport;
 
+	/* With the lock held: whoever has cancelled hears no more of it. */
+	(void)pthread_mutex_lock(&job->workers->mutex);
 	if (!atomic_load(&call->is_cancelled))
 		job->asker.send(json, n, /* is_answer= */ false, job->asker.data);
+	(void)pthread_mutex_unlock(&job->workers->mutex);
 }
 
 /* A request is answered once, by its thread or at the end, or was cancelled. Return: whether the caller answers it */
@@ -192,6 +196,7 @@ void workers_add(struct workers *w, struct rpc_message *message, const struct wo
 	if (!problem) {
 		job->message = *message;
 		job->asker = *asker;
+		job->workers = w;
 		job->call.message = &job->message;
 		job->call.notify = progress_send;
 		job->call.transport = job;

@@ -111,6 +111,15 @@ def parsed(reply):
     return int(lines[0].split()[1]) if reply else 0, headers, body
 
 
+def unchunked(body):
+    """A body in chunks as one."""
+    whole = b""
+    while body:
+        size, _, body = body.partition(b"\r\n")
+        whole, body = whole + body[:int(size, 16)], body[int(size, 16) + 2:]
+    return whole
+
+
 def modern(method, params=None, **headers):
     """A modern request and its headers."""
     meta = {mcp.META + "protocolVersion": mcp.MODERN, mcp.META + "clientCapabilities": {}}
@@ -154,6 +163,11 @@ def eras_check(check, server):
                         ("Mcp-Name", None), ("Mcp-Name", "blame")):
         status, _, body = server.post(message, {**headers, name: value})
         check(f"{name} {value}", status == 400 and json.loads(body)["error"]["code"] == -32020, status, body)
+    with_token = {**message, "params": {**message["params"], "_meta": {**message["params"]["_meta"], "progressToken": 5}}}
+    status, told, body = server.post(with_token, headers)
+    events = [json.loads(line.removeprefix(b"data: ")) for line in unchunked(body).split(b"\n") if line.startswith(b"data: ")]
+    check("events, the last of which is the answer", status == 200 and told["content-type"] == "text/event-stream" and events[-1].get("id") == 7 and
+          "result" in events[-1] and all(one.get("method") == "notifications/progress" for one in events[:-1]), status, told, body[:500])
     message, headers = modern("no/such")
     status, _, body = server.post(message, headers)
     check("modern, no such method", status == 404 and json.loads(body)["error"]["code"] == -32601, status, body)
