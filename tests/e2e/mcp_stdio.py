@@ -11,6 +11,7 @@ import re
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+import investigate  # noqa: E402
 import kept  # noqa: E402
 import mcp  # noqa: E402
 import schemas  # noqa: E402
@@ -172,6 +173,19 @@ def fleet(check, client):
     check("no report here: the way out", report.is_error and "./dev test --report" in report.text, report.text)
 
 
+def scripted(check, home, server):
+    """The same script finds the cause of each demo, in few calls and tokens."""
+    for demo, named in (("incident", "logrotate"), ("cpu-contention", "ffmpeg"), ("cold-start", "")):
+        db = home.path(f"{demo}.db")
+        home.answer("demo", demo, "--speed", "100", "--db", db)
+        with mcp.Client([server, "--db", db], mcp.MODERN, env=home.environment, cwd="/") as client:
+            search = investigate.Investigation(client)
+            cause = search.run()
+        check(f"{demo}: the cause", cause and (cause.get("comm") or "") == named, cause, search.path)
+        check(f"{demo}: its remedy", search.advice, search.path)
+        check(f"{demo}: in few calls and tokens", search.is_within, search.calls, search.tokens, search.path)
+
+
 def budget(check, client):
     for tokens in (200, 500, 1000, 3000):
         answer = client.call("explain", max_tokens=tokens)
@@ -303,6 +317,7 @@ def main(build):
             meanwhile(check, client)
         check("ends", client.status == 0 and not client.said, client.status, client.said)
 
+        scripted(check, home, server)
         ending(check, home, server)
         if os.geteuid() == 0:
             watching(check, home)

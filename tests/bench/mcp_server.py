@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The MCP server: from its start to the first answers, beside `ingero explain --json` in turns; a warm call of each tool on one and on ten
+million kept calls; memory of the server; and the size of telegraphic answers against verbose ones."""
+import os
+import subprocess
+import tempfile
+import time
+
+import ingero
+import mcp
+
+MEASURES = ("base", "collectord/archive", "collectord/detect", "libingero", "mcp-server", "proto")
+SIZES = (1_000_000, 10_000_000)
+COLD_MS = 60
+COLD_MORE_MS = 60  # beyond the command line's
+WARM_MS = 20
+MEMORY_MIB = 16
+WARM_CALLS = 21
+# Tools that read a recording; SQL over all rows has no limit.
+CALLS = {
+    "explain": {},
+    "explain, all of it": {"since": "365d"},
+    "blame": {},
+    "get_trace_stats": {},
+    "get_causal_chains": {},
+    "run_sql of one row": {"query": "SELECT * FROM events ORDER BY timestamp DESC LIMIT 1"},
+    "run_sql over all rows": {"query": "SELECT count(*) FROM events"},
+    "query_fleet": {"action": "ops", "since": "1h"},
+}
+QUESTIONS = (("explain", {"details": True}), ("explain", {}), ("blame", {}), ("get_trace_stats", {}), ("get_causal_chains", {}), ("get_check", {}))
+
+
+def server(bench, path):
+    return mcp.Client([bench.programs.path("ingero-mcp"), "--db", path], mcp.LEGACY[0])
+
+
+def cold(bench, path):
+    """Milliseconds from the start to `initialize` answered, and to the first answer of a tool."""
+    began = time.monotonic()
+    with server(bench, path) as client:
+        client.greet()
+        greeted = time.monotonic()
+        client.call("explain")
+        answered = time.monotonic()
+    return (greeted - began) * 1000, (answered - began) * 1000
+
+
+def command(bench, path):
+    began = time.monotonic()
+    done = subprocess.run([bench.programs.path("ingero-cli"), "explain", "--db", path, "--json"], capture_output=True, check=True)
+    if not done.stdout:
+        raise ingero.Failed("explain printed nothing")
+    return (time.monotonic() - began) * 1000
+
+
+def peak_mib(pid):
+    with open(f"/proc/{pid}/status", encoding="ascii") as file:
+        return next(int(line.split()[1]) for line in file if line.startswith("VmHWM:")) / 1024
+
+
+def warm(bench, path, calls):
+    with server(bench, path) as client:
+        client.greet()
+        for name, arguments in CALLS.items():
+            tool, times = name.split(",")[0].split(" ")[0], []
+            client.call(tool, **arguments)
+            for _ in range(WARM_CALLS if "all rows" not in name else 3):
+                began = time.monotonic()
+                answer = client.call(tool, **arguments)
+                times.append((time.monotonic() - began) * 1000)
+                if answer.is_error:
+                    raise ingero.Failed(f"{name}: {answer.text}")
+            bench.row(f"{calls // 1_000_000} million calls, warm: {name}", times, "ms", limit=None if "all rows" in name else WARM_MS)
+        bench.row(f"{calls // 1_000_000} million calls: memory of the server", peak_mib(client.process.pid), "MiB", limit=MEMORY_MIB)
+
+
+def sizes(bench, path):
+    """Bytes of the framed text; tokens depend on the model."""
+    with server(bench, path) as client:
+        client.greet()
+        total = {True: 0, False: 0}
+        for tool, arguments in QUESTIONS:
+            for tsc in total:
+                total[tsc] += len(client.call(tool, max_tokens=50000, tsc=tsc, **arguments).framed.encode())
+        bench.row("telegraphic / verbose, bytes", total[True] / total[False], "ratio")
+
+
+def measure(bench):
+    with tempfile.TemporaryDirectory(prefix="ingero-bench-") as directory:
+        demo = os.path.join(directory, "demo.db")
+        subprocess.run([bench.programs.path("ingero-cli"), "demo", "incident", "--speed", "100", "--db", demo], check=True, capture_output=True)
+        rounds = bench.in_turns(server=lambda: cold(bench, demo), command=lambda: command(bench, demo))
+        bench.row("cold: initialize", [greeted for greeted, _ in rounds["server"]], "ms", limit=COLD_MS)
+        bench.row("cold: first answer of a tool", [answered for _, answered in rounds["server"]], "ms")
+        bench.row("cold: `ingero explain --json`", rounds["command"], "ms")
+        bench.row("cold: first answer, beyond the command's", [server_ms[1] - command_ms for server_ms, command_ms in zip(rounds["server"], rounds["command"])],
+                  "ms", limit=COLD_MORE_MS)
+        sizes(bench, demo)
+        for calls in SIZES:
+            path = os.path.join(directory, f"{calls}.db")
+            subprocess.run([bench.programs.path("make_db"), path, str(calls)], check=True)
+            warm(bench, path, calls)
+            os.unlink(path)
