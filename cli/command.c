@@ -114,6 +114,7 @@ static int unknown_refuse(const char *name)
 static int sibling_run(const char *program, int argc, char **argv)
 {
 	CLEANUP(freep) char **arguments = calloc((size_t)argc + 1, sizeof(*arguments));
+	static char own_name[] = "ingero";
 	char path[PATH_MAX];
 	ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 1);
 	char *slash;
@@ -128,8 +129,8 @@ static int sibling_run(const char *program, int argc, char **argv)
 		output_error("cannot find '%s': /proc/self/exe cannot be read", program);
 		return COMMAND_FAILED;
 	}
-	(void)strcpy(slash + 1, program);
-	arguments[0] = path;
+	memcpy(slash + 1, program, strlen(program) + 1);
+	arguments[0] = own_name; /* its sentences begin as ours do */
 	for (int i = 1; i < argc; i++)
 		arguments[i] = argv[i];
 	(void)execv(path, arguments);

@@ -21,6 +21,9 @@
 #include "mcp-server/stdio.h"
 #include "web/token.h"
 
+/* As it was called: "ingero" of `ingero mcp`. */
+static const char *program_name = "ingero-mcp";
+
 static const struct option_table table = MCP_OPTION_TABLE;
 
 enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_MISUSED = 2 };
@@ -56,7 +59,7 @@ static int config_print(const struct mcp_fields *fields)
 		paths[i] = realpath(fields->dbs.items[i], NULL);
 		if (!paths[i]) {
 			r = -errno;
-			(void)dprintf(STDERR_FILENO, "ingero-mcp: cannot find %s: %s\n",
+			(void)dprintf(STDERR_FILENO, "%s: cannot find %s: %s\n", program_name,
 				      option_quote(fields->dbs.items[i]).text, strerror(errno));
 		}
 	}
@@ -82,7 +85,7 @@ static int transport_serve(const struct mcp_fields *fields)
 	int r = fields->http ? http_serve(&http, error) : stdio_serve(&server, STDIN_FILENO, STDOUT_FILENO);
 
 	if (r < 0)
-		(void)dprintf(STDERR_FILENO, "ingero-mcp: %s\n", error);
+		(void)dprintf(STDERR_FILENO, "%s: %s\n", program_name, error);
 	return r == -EINVAL ? EXIT_MISUSED : r < 0 ? EXIT_FAILED : EXIT_DONE;
 }
 
@@ -91,7 +94,7 @@ static int mcp_run(const struct mcp_fields *fields)
 	const char *sentence = mcp_contradiction(fields);
 
 	if (sentence) {
-		(void)dprintf(STDERR_FILENO, "ingero-mcp: %s\n", sentence);
+		(void)dprintf(STDERR_FILENO, "%s: %s\n", program_name, sentence);
 		return EXIT_MISUSED;
 	}
 	return fields->editor ? config_print(fields) : transport_serve(fields);
@@ -105,12 +108,14 @@ int main(int argc, char **argv)
 	struct options_rest rest;
 	int status = EXIT_DONE;
 
+	if (argc > 0 && *argv[0])
+		program_name = strrchr(argv[0], '/') ? strrchr(argv[0], '/') + 1 : argv[0];
 	fd_fill_standard();
 	(void)setlocale(LC_CTYPE, "C.UTF-8");
 	(void)signal(SIGPIPE, SIG_IGN);
 	switch (option_line_read(&table, &dialect, argc - 1, argv + 1, &fields, &rest, error)) {
 	case OPTIONS_MISUSED:
-		(void)dprintf(STDERR_FILENO, "ingero-mcp: %s\n", error);
+		(void)dprintf(STDERR_FILENO, "%s: %s\n", program_name, error);
 		status = EXIT_MISUSED;
 		break;
 	case OPTIONS_HELP:
