@@ -161,9 +161,13 @@ static enum MHD_Result slow_answer(struct workers *workers, struct rpc_message *
 
 /* ---- streams ---- */
 
-static bool wants_stream(const struct rpc_message *message)
+/* A client that has a token for its progress, and takes events. */
+static bool wants_stream(const struct rpc_message *message, struct MHD_Connection *connection)
 {
-	return json_object_get(json_object_get(message->params, "_meta"), "progressToken") != NULL;
+	const char *accept = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Accept");
+
+	return json_object_get(json_object_get(message->params, "_meta"), "progressToken") && accept &&
+	       strcasestr(accept, "text/event-stream");
 }
 
 /* The library asks for the next bytes of a stream, on the thread of its connection. */
@@ -257,6 +261,6 @@ enum MHD_Result http_answer(struct workers *workers, struct rpc_message *message
 {
 	if (!rpc_is_slow(message))
 		return quick_answer(message, connection);
-	return wants_stream(message) ? stream_answer(workers, message, connection)
-				     : slow_answer(workers, message, connection);
+	return wants_stream(message, connection) ? stream_answer(workers, message, connection)
+						 : slow_answer(workers, message, connection);
 }
